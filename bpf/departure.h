@@ -19,6 +19,8 @@
 /* Tells stacks of waits from those of ticks, which begin elsewhere. */
 #define KERNEL_SEED 1
 
+/* Set by user space before it records: the begin, CLOCK_MONOTONIC. */
+volatile __u64 begin_ns = 0;
 /* Set by user space before loading. */
 const volatile __u64 period_ns = 0;
 /* Shorter intervals are left out, as if they had not been. */
@@ -36,12 +38,14 @@ enum departure_origin {
 /* How a thread has left its CPU. */
 struct departure {
 	__u64 left_ns; /* CLOCK_MONOTONIC, not before the begin; 0: it is on a CPU, for all we know */
-	__u64 woken_ns; /* 0: not yet */
-	__u64 phase_ns; /* of its off-CPU time in the period */
-	__u32 flag;     /* enum wire_sample_flag */
+	__u64 woken_ns;   /* 0: not yet */
+	__u64 resumed_ns; /* while it is on a CPU: since when; 0: not known */
+	__u64 phase_ns;   /* of its off-CPU time in the period */
+	__u32 flag;       /* enum wire_sample_flag */
 	__u16 has_phase;
-	__u16 origin; /* enum departure_origin */
-	__u64 wakeup; /* number of the sample of who woke it; 0: there is none */
+	__u16 origin;         /* enum departure_origin */
+	__u64 wakeup;         /* number of the sample of who woke it; 0: there is none */
+	__u64 lives_since_ns; /* what it has lived before is counted; 0: nothing is */
 };
 
 struct {
@@ -91,6 +95,18 @@ static __always_inline void forget_departure(struct task_struct *task)
 
 	if (!notes_in_tasks)
 		bpf_map_delete_elem(&departures_by_tid, &tid);
+}
+
+/* Since when a thread has lived in the recording, as far as that has not been counted. */
+static __always_inline __u64 get_life_begin(struct task_struct *task,
+					    const struct departure *departure)
+{
+	__u64 start_ns;
+
+	if (departure && departure->lives_since_ns)
+		return departure->lives_since_ns;
+	start_ns = TASK_FIELD(task, start_time);
+	return start_ns > begin_ns ? start_ns : begin_ns;
 }
 
 static __always_inline __u32 get_flag(bool is_preempted, __u32 state)
@@ -150,8 +166,18 @@ static __always_inline struct wait measure_wait(const struct departure *departur
 	return wait;
 }
 
+/* Whether a wait is too short to be wanted. */
+static __always_inline bool is_short(const struct wait *wait)
+{
+	return wait->wait_ns + wait->queue_ns < min_block_ns;
+}
+
 static __always_inline void add_wait(struct wire_off_cpu_counters *counter, const struct wait *wait)
 {
+	if (is_short(wait)) {
+		counter->below_min_block_ns += wait->wait_ns + wait->queue_ns;
+		return;
+	}
 	if (wait->flag == WIRE_SAMPLE_PREEMPTED)
 		counter->preempted_ns += wait->wait_ns;
 	else if (wait->flag == WIRE_SAMPLE_UNINTERRUPTIBLE)
@@ -159,19 +185,6 @@ static __always_inline void add_wait(struct wire_off_cpu_counters *counter, cons
 	else
 		counter->blocked_ns += wait->wait_ns;
 	counter->run_queue_ns += wait->queue_ns;
-}
-
-/* Whether a wait is too short to be wanted. */
-static __always_inline bool is_short(const struct wait *wait)
-{
-	return wait->wait_ns + wait->queue_ns < min_block_ns;
-}
-
-static __always_inline void count_short(struct wire_off_cpu_counters *counter,
-					const struct wait *wait)
-{
-	counter->below_min_block++;
-	counter->below_min_block_ns += wait->wait_ns + wait->queue_ns;
 }
 
 /* Add a wait to what its thread has waited. Whether that has crossed a period. */

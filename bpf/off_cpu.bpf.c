@@ -8,6 +8,9 @@
  *	               crosses a multiple of the period is a sample taken, which then stands for as many
  *	               periods as were crossed
  *
+ * What threads had of their CPUs is added up as well, and apart from both what they have lived: as all is exact,
+ * the parts make up the whole, but for waits whose begin was not seen.
+ *
  * Machines switch threads a hundred thousand times a second, so nothing but that addition may be done
  * at most of them. The sample is taken in the resumed thread, with its memory, by the walk that ticks
  * use. Ticks may interrupt it, and wakeups may, but no other thread can run on the CPU meanwhile: a
@@ -38,6 +41,8 @@ char LICENSE[] SEC("license") = "GPL";
 
 /* Set by user space while it records. */
 volatile bool is_recording = false;
+/* The target is a command, and executes its program. */
+volatile bool has_command_begun = false;
 
 /* Whether our pid namespace has the running thread. */
 static __always_inline bool is_visible(void)
@@ -78,12 +83,11 @@ static __always_inline void finish_wait(void *ctx, struct wire_off_cpu_counters 
 	struct wait wait = measure_wait(departure, now_ns);
 
 	departure->left_ns = 0;
-	if (is_short(&wait)) {
-		count_short(counter, &wait);
-		return;
-	}
+	departure->resumed_ns = now_ns;
 	add_wait(counter, &wait);
-	if (cross_periods(&departure->phase_ns, &wait))
+	if (is_short(&wait))
+		counter->below_min_block++;
+	else if (cross_periods(&departure->phase_ns, &wait))
 		take_sample(ctx, counter, &wait, is_first);
 	else
 		counter->below_period++;
@@ -100,16 +104,19 @@ static __always_inline int depart(void *ctx, bool is_preempted, struct task_stru
 
 	if (!is_recording || !cpu)
 		return 0;
-	resumed_ns = cpu->switched_ns;
+	resumed_ns = cpu->switched_ns ? cpu->switched_ns : begin_ns;
 	cpu->switched_ns = bpf_ktime_get_ns();
 	if (!tid || !is_target(tid))
 		return 0;
+	if (is_visible())
+		cpu->counters.cpu_ns += cpu->switched_ns - resumed_ns;
 	departure = find_departure(task);
 	if (departure && departure->left_ns && departure->origin == STARTED && is_visible()) {
 		cpu->counters.fired++;
 		finish_wait(ctx, &cpu->counters, departure, resumed_ns, true);
 	}
 	if (!is_preempted && (state & TASK_DEAD)) {
+		cpu->counters.lived_ns += cpu->switched_ns - get_life_begin(task, departure);
 		forget_departure(task);
 		return 0;
 	}
@@ -171,7 +178,49 @@ int BPF_PROG(on_started, struct task_struct *task)
 	departure->origin = STARTED;
 	departure->flag = WIRE_SAMPLE_BLOCKED;
 	departure->wakeup = 0;
-	departure->left_ns = departure->woken_ns = bpf_ktime_get_ns();
+	departure->lives_since_ns = departure->left_ns = departure->woken_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/*
+ * The command that is the target: the recording begins when it executes its program. Nobody else is in the
+ * filter before that.
+ */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(on_command, struct task_struct *task)
+{
+	struct wire_off_cpu_state *cpu = get_per_cpu(&states);
+
+	if (!is_recording || has_command_begun || !cpu ||
+	    !get_target_state_of_current(TASK_FIELD(task, pid)))
+		return 0;
+	has_command_begun = true;
+	begin_ns = cpu->switched_ns = bpf_ktime_get_ns();
+	return 0;
+}
+
+/*
+ * A thread ends. When it leaves its CPU for the last time, whoever waits for that may have stopped the recording
+ * already: so what it has lived is counted here, and there the rest.
+ */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(on_exit, struct task_struct *task)
+{
+	struct wire_off_cpu_state *cpu = get_per_cpu(&states);
+	struct departure *departure;
+	__u64 now_ns;
+
+	if (!is_recording || !cpu || !is_target(TASK_FIELD(task, pid)))
+		return 0;
+	departure = find_departure(task);
+	if (!departure)
+		departure = add_departure(task);
+	if (!departure)
+		return 0; /* all of it is counted there */
+	now_ns = bpf_ktime_get_ns();
+	/* The thread may be preempted here, and others count on this CPU, too. */
+	__sync_fetch_and_add(&cpu->counters.lived_ns, now_ns - get_life_begin(task, departure));
+	departure->lives_since_ns = now_ns;
 	return 0;
 }
 

@@ -3,9 +3,11 @@
  * the kernel run these programs for every thread of the machine.
  *
  *	note_sleeper   at the begin: it sleeps from now on, as far as this recording goes
- *	send_sleeper   at the end, when nothing is noted any more: what is noted of it and goes on, lasts until now
+ *	count_thread   at the end, as soon as nothing is noted any more: what each thread there is has lived until
+ *	               now, and what of that is not over and in no sum yet: its wait, or its time on a CPU
+ *	send_sleeper   after that: the sample of what is noted and goes on
  *
- * Most of a machine's threads are met by both: they slept throughout. What one waits is counted as that of threads
+ * Most of a machine's threads are met by all: they slept throughout. What one waits is counted as that of threads
  * that have got a CPU again (off_cpu.bpf.c), whose notes and counters these programs share.
  *
  * The stack is that of another thread. The kernel gives its own part of it; the user's part is copied by the program
@@ -44,8 +46,7 @@ const volatile __u64 cgroup_id = 0;
  */
 const volatile __u64 scheduler_pc = 0;
 
-/* Set by user space before it reads: CLOCK_MONOTONIC, and the end as CLOCK_BOOTTIME. */
-volatile __u64 begin_ns = 0;
+/* Set by user space before it reads: the end, CLOCK_MONOTONIC and CLOCK_BOOTTIME. */
 volatile __u64 end_ns = 0;
 volatile __u64 end_boot_ns = 0;
 
@@ -170,6 +171,40 @@ int note_sleeper(struct bpf_iter__task *ctx)
 	/* It may have been woken, and run, before all that was there. */
 	if (count_leaves(task) != num_leaves || !is_asleep(get_state(task)))
 		departure->left_ns = 0;
+	return 0;
+}
+
+static __always_inline bool is_on_cpu(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->on_cpu))
+		return TASK_FIELD(task, on_cpu);
+	return !get_state(task);
+}
+
+SEC("iter/task")
+int count_thread(struct bpf_iter__task *ctx)
+{
+	struct wire_off_cpu_state *cpu = get_per_cpu(&states);
+	struct task_struct *task = ctx->task;
+	struct departure *departure;
+	__u64 begin;
+	struct wait wait;
+
+	if (!task || !cpu || !is_target(task) || (get_state(task) & TASK_DEAD))
+		return 0;
+	departure = find_departure(task);
+	begin = get_life_begin(task, departure);
+	if (begin >= end_ns) /* it is younger */
+		return 0;
+	cpu->counters.lived_ns += end_ns - begin;
+	if (departure && departure->left_ns) {
+		wait = measure_wait(departure, end_ns);
+		add_wait(&cpu->counters, &wait);
+	} else if (departure && departure->resumed_ns) {
+		cpu->counters.cpu_ns += end_ns - departure->resumed_ns;
+	} else if (is_on_cpu(task)) { /* since before the begin */
+		cpu->counters.cpu_ns += end_ns - begin;
+	}
 	return 0;
 }
 
@@ -337,9 +372,8 @@ static __always_inline int finish_sleeper(struct bpf_iter__task *ctx, bool copie
 		counter->sent += is_sampled;
 		counter->sent_unfinished += is_sampled;
 		counter->below_period += !is_sampled;
-		add_wait(counter, &wait);
 	} else {
-		count_short(counter, &wait);
+		counter->below_min_block++;
 	}
 	counter->fired++;
 	counter->unfinished++;

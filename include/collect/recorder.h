@@ -118,10 +118,28 @@ struct off_cpu_counts {
 	uint64_t unnoted;                  /* not counted at all: there was no room to note them */
 	uint64_t exact_ns[NUM_WAIT_KINDS]; /* of all whose begin was seen, and not too short */
 	uint64_t sampled_ns[NUM_WAIT_KINDS]; /* the weight of the samples */
-	uint64_t walks[NUM_WALK_ENDS];       /* of their user stacks, as of those of ticks */
+	uint64_t cpu_ns;                     /* that threads had a CPU, exactly */
+	/* Else the next one means nothing: of a cgroup, in a pid namespace, on kernels without a
+	   program that is run for all threads. */
+	bool knows_lives;
+	uint64_t lived_ns;             /* that threads were there, by their starts and ends */
+	uint64_t walks[NUM_WALK_ENDS]; /* of their user stacks, as of those of ticks */
 	uint64_t in_exec;
 	struct waker_counts wakers;
 };
+
+/*
+ * What of the time that threads have lived is in no sum: waits whose begin was not seen. Below 0 where the sums
+ * have too much, as they do if the kernel does not tell of a switch.
+ */
+static inline int64_t off_cpu_counts_get_unaccounted_ns(const struct off_cpu_counts *counts)
+{
+	uint64_t sum_ns = counts->cpu_ns + counts->below_min_block_ns;
+
+	for (enum wait_kind kind = 0; kind < NUM_WAIT_KINDS; kind++)
+		sum_ns += counts->exact_ns[kind];
+	return (int64_t)(counts->lived_ns - sum_ns);
+}
 
 /* They add up. Meaningful after recorder_stop(). */
 static inline bool off_cpu_counts_are_balanced(const struct off_cpu_counts *counts)

@@ -55,8 +55,11 @@ struct wire_off_cpu_counters {
 	wire_u64 below_min_block_ns; /* of the intervals that were too short */
 	wire_u64 unfinished;         /* of those that fired: still going on at the end */
 	wire_u64 sent_unfinished;    /* of those that were sent */
+	/* Of all threads that are wanted: from their start, or the begin, to their end, or that. */
+	wire_u64 lived_ns;
+	wire_u64 cpu_ns; /* that they had a CPU */
 };
-_Static_assert(sizeof(struct wire_off_cpu_counters) == 128,
+_Static_assert(sizeof(struct wire_off_cpu_counters) == 144,
 	       "struct wire_off_cpu_counters is part of the wire format");
 
 /* All that the program has of a CPU, so that it is looked up once. */
@@ -68,7 +71,7 @@ struct wire_off_cpu_state {
 	 */
 	wire_u64 switched_ns;
 };
-_Static_assert(sizeof(struct wire_off_cpu_state) == 136,
+_Static_assert(sizeof(struct wire_off_cpu_state) == 152,
 	       "struct wire_off_cpu_state is part of the wire format");
 
 /*

@@ -344,7 +344,12 @@ static void print_off_cpu(const struct account *account, struct text *ret)
 	print_waits(counts->exact_ns, ret);
 	text_append_string(ret, "}, \"sampled_ns\": {");
 	print_waits(counts->sampled_ns, ret);
-	text_printf(ret, "}, \"coverage_percent\": %.3f,\n    ", account_get_coverage(counts));
+	text_printf(ret, "}, \"coverage_percent\": %.3f,\n    \"cpu_ns\": %" PRIu64,
+		    account_get_coverage(counts), counts->cpu_ns);
+	if (counts->knows_lives)
+		text_printf(ret, ", \"lived_ns\": %" PRIu64 ", \"unaccounted_ns\": %" PRId64,
+			    counts->lived_ns, off_cpu_counts_get_unaccounted_ns(counts));
+	text_append_string(ret, ",\n    ");
 	print_user_stacks(account->off_cpu.complete_user_stacks, counts->in_exec,
 			  account->off_cpu.truncated_user_stacks, ret);
 	text_append_char(ret, '}');

@@ -216,6 +216,23 @@ static const char *explain_wait(enum wait_kind kind)
 	return "";
 }
 
+/* Of what threads have lived, where the sums of its parts lack, or have too much. */
+static void append_unaccounted(struct text *text, const struct off_cpu_counts *counts)
+{
+	int64_t unaccounted_ns = off_cpu_counts_get_unaccounted_ns(counts);
+	uint64_t size_ns = (uint64_t)(unaccounted_ns < 0 ? -unaccounted_ns : unaccounted_ns);
+	const char *reason = "missing: waits whose begin was not seen";
+
+	if (!counts->knows_lives || size_ns <= counts->lived_ns / 100)
+		return;
+	if (unaccounted_ns < 0)
+		reason = "counted twice: the kernel did not tell of all switches";
+	else if (counts->unnoted)
+		reason = "missing: waits that were not noted";
+	text_printf(text, INDENT "%.3f s (%.1f%%) of the threads' time is %s\n",
+		    (double)size_ns / 1e9, percent(size_ns, counts->lived_ns), reason);
+}
+
 static void append_wakers(struct text *text, const struct waker_counts *counts)
 {
 	uint64_t sum = counts->known + counts->unseen + counts->lost;
@@ -271,6 +288,7 @@ static void append_off_cpu(struct text *text, const struct account *account,
 	append_reason(text, counts->lost_unread,
 		      "samples lost: memory of sleeping threads did not come in time");
 	append_reason(text, counts->unnoted, "waits not noted: there were too many threads");
+	append_unaccounted(text, counts);
 	append_wakers(text, &counts->wakers);
 }
 

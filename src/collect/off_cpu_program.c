@@ -20,7 +20,15 @@
 #include "collect/wakers_program.h"
 #include <off_cpu.skel.h>
 
-enum link { LINK_WOKEN, LINK_RESUME, LINK_STARTED, LINK_DEPART, NUM_LINKS };
+enum link {
+	LINK_WOKEN,
+	LINK_RESUME,
+	LINK_STARTED,
+	LINK_COMMAND,
+	LINK_EXIT,
+	LINK_DEPART,
+	NUM_LINKS,
+};
 
 /* What this kernel has. */
 struct features {
@@ -39,6 +47,7 @@ struct off_cpu_program {
 	struct bpf_link *links[NUM_LINKS]; /* NULL: not attached */
 	struct sleepers_program *sleepers; /* NULL: the kernel has none */
 	bool has_started;
+	bool has_counted_threads;      /* that were there at the stop */
 	uint64_t stop_ns;              /* CLOCK_BOOTTIME */
 	struct wakers_program *wakers; /* NULL: they are not taken */
 };
@@ -113,6 +122,7 @@ static void choose_programs(struct off_cpu_program *program)
 		bpf_program__set_autoload(resumes[i], resumes[i] == program->resume);
 	/* That of the wakers notes wakeups, too. */
 	bpf_program__set_autoload(bpf->progs.on_woken, !program->opts.takes_wakers);
+	bpf_program__set_autoload(bpf->progs.on_command, program->opts.starts_on_exec);
 }
 
 static int size_maps(struct off_cpu_program *program)
@@ -183,6 +193,31 @@ static int attach_to_wakeups(struct off_cpu_program *program)
 	return program->links[LINK_WOKEN] ? 0 : -errno;
 }
 
+/* Those that are attached in one way on every kernel. */
+static int attach_to_threads(struct off_cpu_program *program)
+{
+	const struct {
+		enum link link;
+		const struct bpf_program *program;
+	} hooks[] = {
+		{LINK_STARTED, program->bpf->progs.on_started},
+		{LINK_COMMAND, program->bpf->progs.on_command},
+		{LINK_EXIT, program->bpf->progs.on_exit},
+		{LINK_DEPART, program->depart},
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(hooks); i++) {
+		struct bpf_link **link = &program->links[hooks[i].link];
+
+		if (hooks[i].link == LINK_COMMAND && !program->opts.starts_on_exec)
+			continue;
+		*link = bpf_program__attach(hooks[i].program);
+		if (!*link)
+			return -errno;
+	}
+	return 0;
+}
+
 static int attach(struct off_cpu_program *program)
 {
 	const struct switch_in_hook *hook = &program->features.switch_in;
@@ -200,13 +235,7 @@ static int attach(struct off_cpu_program *program)
 		hook->kind == SWITCH_IN_PROBE
 			? bpf_program__attach_kprobe(program->resume, false, hook->function)
 			: bpf_program__attach(program->resume);
-	if (!program->links[LINK_RESUME])
-		return -errno;
-	program->links[LINK_STARTED] = bpf_program__attach(program->bpf->progs.on_started);
-	if (!program->links[LINK_STARTED])
-		return -errno;
-	program->links[LINK_DEPART] = bpf_program__attach(program->depart);
-	return program->links[LINK_DEPART] ? 0 : -errno;
+	return program->links[LINK_RESUME] ? attach_to_threads(program) : -errno;
 }
 
 static int explain(int code, struct error *error)
@@ -311,6 +340,7 @@ void off_cpu_program_start(struct off_cpu_program *program)
 	program->has_started = true;
 	if (program->wakers)
 		wakers_program_start(program->wakers);
+	program->bpf->bss->begin_ns = begin_ns;
 	/* Before, so that who leaves a CPU meanwhile is noted for that. */
 	program->bpf->bss->is_recording = true;
 	if (program->sleepers)
@@ -323,6 +353,10 @@ int off_cpu_program_stop(struct off_cpu_program *program, int ring_fd)
 
 	program->bpf->bss->is_recording = false;
 	program->stop_ns = clock_now_ns();
+	/* At once, before any of them ends. */
+	if (program->sleepers)
+		program->has_counted_threads = !sleepers_program_count(
+			program->sleepers, program->bpf->bss->begin_ns, program->stop_ns);
 	if (program->wakers)
 		wakers_program_stop(program->wakers);
 	detach(program);
@@ -358,6 +392,12 @@ int off_cpu_program_read_counters(const struct off_cpu_program *program,
 		return err;
 	*ret = state.counters;
 	return 0;
+}
+
+bool off_cpu_program_knows_lives(const struct off_cpu_program *program)
+{
+	return program->has_counted_threads && program->opts.cgroup_fd < 0 &&
+	       !sampling_program_is_in_namespace(program->sampling);
 }
 
 int off_cpu_program_read_waker_counters(const struct off_cpu_program *program,

@@ -24,6 +24,7 @@ struct off_cpu_program_opts {
 	bool no_user_stacks;
 	bool walks_by_table; /* as in struct sampling_program_opts, like the next one */
 	bool is_filtered;
+	bool starts_on_exec;   /* of the only process of the filter */
 	int cgroup_fd;         /* only its threads; borrowed. -1: none */
 	uint64_t scheduler_pc; /* an address within __schedule(); 0: not known */
 	bool takes_wakers;     /* samples of who ends the waits that are sampled */
@@ -63,6 +64,11 @@ _must_check_ int off_cpu_program_read_sleepers(struct off_cpu_program *program, 
 /* The counters, summed over CPUs. Returns 0 or negative errno. */
 _must_check_ int off_cpu_program_read_counters(const struct off_cpu_program *program,
 					       struct wire_off_cpu_counters *ret);
+/*
+ * After the stop: whether all that threads have lived is in the counters. Not of a cgroup, which they may enter
+ * and leave at any time, nor in a pid namespace of our own, where those that end are not seen any more.
+ */
+bool off_cpu_program_knows_lives(const struct off_cpu_program *program);
 /* Of wakers; all 0 where they are not taken. Returns 0 or negative errno. */
 _must_check_ int off_cpu_program_read_waker_counters(const struct off_cpu_program *program,
 						     struct wire_waker_counters *ret);

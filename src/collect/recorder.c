@@ -817,6 +817,9 @@ static struct off_cpu_counts count_off_cpu(const struct recorder *recorder)
 			     [WAIT_UNINTERRUPTIBLE] = seen.uninterruptible_ns,
 			     [WAIT_RUN_QUEUE] = seen.run_queue_ns,
 			     [WAIT_PREEMPTED] = seen.preempted_ns},
+		.cpu_ns = seen.cpu_ns,
+		.knows_lives = sampler_knows_lives(recorder->sampler),
+		.lived_ns = seen.lived_ns,
 		.in_exec = ingested.in_exec,
 		.wakers = count_wakers(recorder),
 	};

@@ -44,6 +44,7 @@ static int load_off_cpu(struct sampler *sampler, struct error *error)
 		.no_user_stacks = sampler->opts.no_user_stacks,
 		.walks_by_table = sampler->opts.walks_by_table,
 		.is_filtered = sampler->opts.is_filtered,
+		.starts_on_exec = sampler->opts.starts_on_exec,
 		.cgroup_fd = sampler->opts.off_cpu.cgroup_fd,
 		.scheduler_pc = sampler->opts.off_cpu.scheduler_pc,
 		.takes_wakers = sampler->opts.off_cpu.takes_wakers,
@@ -282,6 +283,11 @@ int sampler_read_off_cpu_counters(const struct sampler *sampler, struct wire_off
 {
 	*ret = (struct wire_off_cpu_counters){0};
 	return sampler->off_cpu ? off_cpu_program_read_counters(sampler->off_cpu, ret) : 0;
+}
+
+bool sampler_knows_lives(const struct sampler *sampler)
+{
+	return sampler->off_cpu && off_cpu_program_knows_lives(sampler->off_cpu);
 }
 
 int sampler_read_waker_counters(const struct sampler *sampler, struct wire_waker_counters *ret)

@@ -105,6 +105,9 @@ _must_check_ int sampler_read_counters(const struct sampler *sampler, struct wir
 _must_check_ int sampler_read_off_cpu_counters(const struct sampler *sampler,
 					       struct wire_off_cpu_counters *ret);
 
+/* After sampler_disable(): whether all that threads have lived is in these; see off_cpu_program.h. */
+bool sampler_knows_lives(const struct sampler *sampler);
+
 /* Of who ended waits; all 0 where they are not asked for. Returns 0 or negative errno. */
 _must_check_ int sampler_read_waker_counters(const struct sampler *sampler,
 					     struct wire_waker_counters *ret);

@@ -27,11 +27,12 @@
 /* What the kernel has ready at once: all that is told of one thread at least. */
 #define CHUNK_BYTES (32u << 10)
 /* Threads that the kernel goes through before it asks whether to go on. */
-#define MAX_NOTE_READS 64
+#define MAX_READS 64
 
 struct sleepers_program {
 	struct sleepers_bpf *bpf;
-	int note_fd; /* -1: it was read */
+	int note_fd; /* -1: it was read, as the next ones */
+	int count_fd;
 	int send_fd;
 };
 
@@ -129,9 +130,11 @@ static void unload(struct sleepers_program *program)
 {
 	if (program->note_fd >= 0)
 		close(program->note_fd);
+	if (program->count_fd >= 0)
+		close(program->count_fd);
 	if (program->send_fd >= 0)
 		close(program->send_fd);
-	program->note_fd = program->send_fd = -1;
+	program->note_fd = program->count_fd = program->send_fd = -1;
 	sleepers_bpf__destroy(program->bpf);
 	program->bpf = NULL;
 }
@@ -155,6 +158,9 @@ static int load(struct sleepers_program *program, const struct sleepers_opts *op
 	program->note_fd = open_file(bpf->progs.note_sleeper);
 	if (program->note_fd < 0)
 		return program->note_fd;
+	program->count_fd = open_file(bpf->progs.count_thread);
+	if (program->count_fd < 0)
+		return program->count_fd;
 	program->send_fd = open_file(copies_stacks ? bpf->progs.send_sleeper_with_stack
 						   : bpf->progs.send_sleeper);
 	return program->send_fd < 0 ? program->send_fd : 0;
@@ -169,7 +175,7 @@ int sleepers_program_new(const struct sleepers_opts *opts, struct sleepers_progr
 	*ret = NULL;
 	if (!program)
 		return -ENOMEM;
-	program->note_fd = program->send_fd = -1;
+	program->note_fd = program->count_fd = program->send_fd = -1;
 	err = load(program, opts, copies_stacks);
 	if (err && copies_stacks) {
 		log_debug("stacks of threads that sleep at the end end in the kernel: %s",
@@ -196,22 +202,52 @@ void sleepers_program_free(struct sleepers_program *program)
 
 /* ---- running ------------------------------------------------------------------------------ */
 
-void sleepers_program_note(struct sleepers_program *program, uint64_t begin_ns)
+/* Run a program that tells nothing for every thread. */
+static int run(int *file)
 {
-	char nothing[64]; /* is told */
+	char nothing[64];
 	int num_reads = 0;
+	int err = 0;
 	ssize_t got;
 
-	if (program->note_fd < 0)
-		return;
-	program->bpf->bss->begin_ns = begin_ns;
+	if (*file < 0)
+		return -EALREADY;
 	do {
-		got = read(program->note_fd, nothing, sizeof(nothing));
-	} while (got < 0 && (errno == EINTR || errno == EAGAIN) && ++num_reads < MAX_NOTE_READS);
+		got = read(*file, nothing, sizeof(nothing));
+	} while (got < 0 && (errno == EINTR || errno == EAGAIN) && ++num_reads < MAX_READS);
 	if (got < 0)
-		log_debug("threads that sleep already are not noted: %s", strerror(errno));
-	close(program->note_fd);
-	program->note_fd = -1;
+		err = -errno;
+	close(*file);
+	*file = -1;
+	return err;
+}
+
+void sleepers_program_note(struct sleepers_program *program, uint64_t begin_ns)
+{
+	int err;
+
+	program->bpf->bss->begin_ns = begin_ns;
+	err = run(&program->note_fd);
+	if (err)
+		log_debug("threads that sleep already are not noted: %s", strerror(-err));
+}
+
+static void set_end(struct sleepers_program *program, uint64_t end_ns)
+{
+	program->bpf->bss->end_boot_ns = end_ns;
+	program->bpf->bss->end_ns = end_ns - clock_get_offset_ns(CLOCK_MONOTONIC);
+}
+
+int sleepers_program_count(struct sleepers_program *program, uint64_t begin_ns, uint64_t end_ns)
+{
+	int err;
+
+	program->bpf->bss->begin_ns = begin_ns;
+	set_end(program, end_ns);
+	err = run(&program->count_fd);
+	if (err)
+		log_debug("what threads have lived is not known: %s", strerror(-err));
+	return err;
 }
 
 size_t sleepers_measure_record(const void *data, size_t size)
@@ -356,8 +392,7 @@ int sleepers_program_read(struct sleepers_program *program, uint64_t end_ns,
 	reader.record = malloc(sizeof(*reader.record));
 	if (!reader.record)
 		return -ENOMEM;
-	program->bpf->bss->end_boot_ns = end_ns;
-	program->bpf->bss->end_ns = end_ns - clock_get_offset_ns(CLOCK_MONOTONIC);
+	set_end(program, end_ns);
 	err = worker_start(&reader.worker, pass_records, NULL);
 	if (err) {
 		log_warning("threads that slept at the end are left out: %s", strerror(-err));

@@ -42,7 +42,14 @@ void sleepers_program_free(struct sleepers_program *program);
 void sleepers_program_note(struct sleepers_program *program, uint64_t begin_ns);
 
 /*
- * When nothing is noted any more: what is noted and goes on, lasts until end_ns (CLOCK_BOOTTIME). Once.
+ * As soon as nothing is noted any more: count what threads have lived from begin_ns (CLOCK_MONOTONIC) until end_ns
+ * (CLOCK_BOOTTIME), and what of that is in no sum yet. Once. Returns 0 or negative errno.
+ */
+_must_check_ int sleepers_program_count(struct sleepers_program *program, uint64_t begin_ns,
+					uint64_t end_ns);
+
+/*
+ * After that: what is noted and goes on, lasts until end_ns (CLOCK_BOOTTIME). Once.
  *
  * handle    is given a wire_stack, wire_sample or wire_raw_sample at a time
  * ret_num   samples among them

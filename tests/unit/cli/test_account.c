@@ -107,6 +107,7 @@ static void waits_have_an_account_of_their_own(_unused_ void **state)
 		.unfinished = 20000300,
 		.exact_ns = {1000, 2000, 3000, 4000},
 		.sampled_ns = {1000, 2000, 3000, 3000},
+		.cpu_ns = 500,
 	};
 	assert_true(off_cpu_counts_are_balanced(counts));
 	assert_json(&account, "\"off_cpu\": {\"period_ns\": 1000, \"min_block_ns\": 70, "
@@ -118,7 +119,25 @@ static void waits_have_an_account_of_their_own(_unused_ void **state)
 			      "\"unread\": 20000000}, \"unfinished\": 20000300, ");
 	assert_json(&account, "\"exact_ns\": {\"blocked\": 1000, \"uninterruptible\": 2000, "
 			      "\"run-queue\": 3000, \"preempted\": 4000}");
-	assert_json(&account, "\"coverage_percent\": 90.000");
+	assert_json(&account, "\"coverage_percent\": 90.000,\n    \"cpu_ns\": 500,\n");
+}
+
+static void what_threads_have_lived_is_compared_with_its_parts(_unused_ void **state)
+{
+	struct account account = make_account();
+	struct off_cpu_counts *counts = &account.ticks.off_cpu;
+
+	*counts = (struct off_cpu_counts){
+		.is_recorded = true,
+		.below_min_block_ns = 7,
+		.exact_ns = {1000, 200, 30, 4},
+		.cpu_ns = 50000,
+		.knows_lives = true,
+		.lived_ns = 51251,
+	};
+	assert_json(&account, "\"cpu_ns\": 50000, \"lived_ns\": 51251, \"unaccounted_ns\": 10,\n");
+	counts->lived_ns = 51240;
+	assert_json(&account, "\"lived_ns\": 51240, \"unaccounted_ns\": -1,\n");
 }
 
 static void wakers_have_user_stacks_of_their_own(_unused_ void **state)
@@ -171,6 +190,7 @@ int main(void)
 		cmocka_unit_test(the_total_of_frames_is_the_named_and_the_unnamed),
 		cmocka_unit_test(what_the_kernel_could_not_tell_is_there),
 		cmocka_unit_test(waits_have_an_account_of_their_own),
+		cmocka_unit_test(what_threads_have_lived_is_compared_with_its_parts),
 		cmocka_unit_test(wakers_have_user_stacks_of_their_own),
 		cmocka_unit_test(an_account_of_waits_that_lacks_one_does_not_add_up),
 	};

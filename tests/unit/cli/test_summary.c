@@ -128,6 +128,46 @@ static void waits_are_told_with_their_kinds_and_how_much_was_sampled(_unused_ vo
 	release(&scene);
 }
 
+/* What of 10 s is in no sum, and what the summary says then. */
+static void assert_unaccounted(int64_t unaccounted_ns, uint64_t unnoted, const char *expected)
+{
+	struct scene scene = make_scene();
+
+	scene.account.ticks.off_cpu = (struct off_cpu_counts){
+		.is_recorded = true,
+		.unnoted = unnoted,
+		.cpu_ns = 4000000000,
+		.exact_ns = {[WAIT_BLOCKED] = (uint64_t)(6000000000 - unaccounted_ns)},
+		.knows_lives = true,
+		.lived_ns = 10000000000,
+	};
+	append(&scene, summary_append);
+	if (expected)
+		assert_says(&scene, expected);
+	else
+		assert_null(strstr(scene.text.data, "of the threads' time"));
+	scene.account.ticks.off_cpu.knows_lives = false;
+	text_truncate(&scene.text, 0);
+	append(&scene, summary_append);
+	assert_null(strstr(scene.text.data, "of the threads' time"));
+	release(&scene);
+}
+
+static void more_than_a_percent_that_is_in_no_sum_is_told(_unused_ void **state)
+{
+	assert_unaccounted(100000000, 0, NULL);
+	assert_unaccounted(-100000000, 0, NULL);
+	assert_unaccounted(150000000, 0,
+			   "               0.150 s (1.5%) of the threads' time is missing: waits "
+			   "whose begin was not seen\n");
+	assert_unaccounted(150000000, 3,
+			   "               0.150 s (1.5%) of the threads' time is missing: waits "
+			   "that were not noted\n");
+	assert_unaccounted(-150000000, 0,
+			   "               0.150 s (1.5%) of the threads' time is counted twice: "
+			   "the kernel did not tell of all switches\n");
+}
+
 static void user_stacks_of_wakers_that_are_left_out_are_told_with_the_cure(_unused_ void **state)
 {
 	struct scene scene = make_scene();
@@ -169,6 +209,7 @@ int main(void)
 		cmocka_unit_test(nothing_lost_is_told_too),
 		cmocka_unit_test(the_short_summary_has_the_sum),
 		cmocka_unit_test(waits_are_told_with_their_kinds_and_how_much_was_sampled),
+		cmocka_unit_test(more_than_a_percent_that_is_in_no_sum_is_told),
 		cmocka_unit_test(user_stacks_of_wakers_that_are_left_out_are_told_with_the_cure),
 		cmocka_unit_test(threads_that_slept_throughout_are_counted_and_one_row),
 	};
