@@ -42,6 +42,26 @@ static __always_inline void read_registers(struct user_registers *ret, struct ta
 	(void)bpf_probe_read_kernel(ret, sizeof(*ret), saved);
 }
 
+#if defined(__TARGET_ARCH_x86)
+#define SYSCALL_FUTEX 202
+/* Linux include/uapi/linux/futex.h: bits of the operations that wait; above them are flags. */
+#define FUTEX_COMMAND_MASK 0x1f
+#define FUTEX_WAITS        (1u << 0 | 1u << 6 | 1u << 9 | 1u << 11 | 1u << 13)
+
+/* The address that a thread waits for in futex(2); 0: it does not. */
+static __always_inline __u64 get_futex(const struct user_registers *registers)
+{
+	if (registers->orig_ax != SYSCALL_FUTEX || REGISTERS_ARE_32_BIT(registers))
+		return 0;
+	return FUTEX_WAITS >> (registers->si & FUTEX_COMMAND_MASK) & 1 ? registers->di : 0;
+}
+#else
+static __always_inline __u64 get_futex(const struct user_registers *registers)
+{
+	return 0;
+}
+#endif
+
 /* Those that a walk begins with. */
 static __always_inline void get_registers(const struct user_registers *registers,
 					  struct wire_registers *ret)

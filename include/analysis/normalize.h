@@ -34,7 +34,7 @@ void stripped_name_append(struct text *text, const char *name, size_t length);
 /*
  * Append a name without what a virtual machine numbers differently in each run: without the numbers and addresses of Java's lambdas, method handles, proxies,
  * accessors and hidden classes, and without async-profiler's marks of how the code ran, _[0]
- * (interpreted) and _[1] (compiled by C1).
+ * (interpreted) and _[1] (compiled by C1); and without the addresses of futexes.
  *
  *     pkg.A$$Lambda$14/0x0000000800c03000.run    pkg.A$$Lambda.run
  *     java.lang.invoke.LambdaForm$MH+0x7f00.invoke_[0]    java.lang.invoke.LambdaForm$MH.invoke

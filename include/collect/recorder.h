@@ -217,6 +217,7 @@ struct recorder_opts {
 	uint64_t off_cpu_period_ns;
 	uint64_t off_cpu_min_block_ns; /* shorter times off the CPU are left out */
 	bool takes_wakers;             /* who ends the waits, as another metric */
+	bool takes_futexes;            /* and what they waited for, where it was a futex */
 	bool checks_calls;             /* that every return address follows a call; for tests */
 	size_t ring_bytes;             /* of each ring between kernel and us; 0: the default */
 	const char *temporary_folder;  /* for data that does not fit into memory; borrowed */

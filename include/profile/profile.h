@@ -139,6 +139,11 @@ struct metric {
 #define WAKER_INTERRUPT_NAME "[interrupt]"
 #define WAKER_UNKNOWN_NAME   "[unknown waker]"
 #define WAKER_NOBODY_NAME    "[not woken]" /* when the recording ended */
+/*
+ * A frame of these stacks before the separator, where that was asked for: what the wait was for. With an address,
+ * "[futex 0x7f...]", but for those beyond the number that is told apart.
+ */
+#define WAKER_FUTEX_NAME "[futex]"
 
 /* The weight of one thread's stack in one metric. No two samples are of the same three. */
 struct sample {

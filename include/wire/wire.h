@@ -71,9 +71,10 @@ struct wire_sample {
 	 * WIRE_NOT_WOKEN: it goes on.
 	 */
 	wire_u64 wakeup;
+	wire_u64 futex;            /* of a wait for one: its address; 0: for none, or not known */
 	char comm[WIRE_COMM_SIZE]; /* of the thread, NUL-terminated */
 };
-_Static_assert(sizeof(struct wire_sample) == 96, "struct wire_sample is part of the wire format");
+_Static_assert(sizeof(struct wire_sample) == 104, "struct wire_sample is part of the wire format");
 
 /*
  * A stack, sent before the first sample that refers to it. The same stack may be sent again.
@@ -115,7 +116,7 @@ struct wire_raw_sample {
 	wire_u8 bytes[WIRE_RAW_STACK_BYTES]; /* one behind the other; only these are sent */
 };
 _Static_assert(sizeof(struct wire_raw_sample) ==
-		       96 + sizeof(struct wire_registers) + 16 + WIRE_RAW_STACK_BYTES,
+		       104 + sizeof(struct wire_registers) + 16 + WIRE_RAW_STACK_BYTES,
 	       "struct wire_raw_sample is part of the wire format");
 
 enum wire_stack_kind {

@@ -132,6 +132,10 @@ void canonical_name_append(struct text *text, const char *name, size_t length)
 {
 	struct name_rest rest = {name, name + length};
 
+	if (begins_with(rest, "[futex 0x")) {
+		text_append_string(text, WAKER_FUTEX_NAME);
+		return;
+	}
 	if (length > 4 && (!memcmp(rest.end - 4, "_[0]", 4) || !memcmp(rest.end - 4, "_[1]", 4)))
 		rest.end -= 4;
 	while (rest.start < rest.end) {

@@ -37,6 +37,8 @@ const struct option_spec record_option_specs[] = {
 	 "run-queue, preempted and wall, which is all of them"},
 	{OPTION_WAKERS, 0, "wakers", NULL,
 	 "with --off-cpu: and who ends the waits, with its stack:\nthe metric offwake, and files of --to offwake"},
+	{OPTION_FUTEXES, 0, "futexes", NULL,
+	 "with --wakers: the address of the futex, where one was\nwaited for, as locks do: a frame [futex 0x...]"},
 	{OPTION_PERIOD, 0, "period", "TIME",
 	 "with --off-cpu: a sample for so much off-CPU time of a\nthread (as between samples of a CPU); 10us, 5ms"},
 	{OPTION_MIN_BLOCK, 0, "min-block", "TIME",
@@ -215,6 +217,9 @@ int record_options_handle(struct record_options *options, int id, const char *va
 	case OPTION_WAKERS:
 		options->takes_wakers = true;
 		return 0;
+	case OPTION_FUTEXES:
+		options->takes_futexes = true;
+		return 0;
 	case OPTION_PERIOD:
 		if (option_read_duration(value, &options->off_cpu_period_ns) ||
 		    options->off_cpu_period_ns < MIN_PERIOD_NS ||
@@ -319,6 +324,10 @@ int record_options_check(const struct record_options *options)
 	if (options->metric && string_equals(options->metric, METRIC_OFFWAKE) &&
 	    !options->takes_wakers) {
 		log_error("--metric offwake goes with --wakers only");
+		return -EINVAL;
+	}
+	if (options->takes_futexes && !options->takes_wakers) {
+		log_error("--futexes goes with --wakers only");
 		return -EINVAL;
 	}
 	if (options->flush_ns && options->tids.length) {

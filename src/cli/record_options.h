@@ -38,6 +38,7 @@ enum record_option {
 	OPTION_OFF_CPU,
 	OPTION_PERIOD,
 	OPTION_WAKERS,
+	OPTION_FUTEXES,
 	OPTION_SHOWN_METRIC,
 	OPTION_MIN_BLOCK,
 };
@@ -101,6 +102,7 @@ struct record_options {
 	bool records_schedule;
 	bool records_off_cpu;
 	bool takes_wakers;
+	bool takes_futexes;
 	uint64_t off_cpu_period_ns; /* 0 in the options: that of the frequency */
 	uint64_t min_block_ns;      /* of off-CPU time; 0: all is sampled */
 	const char *metric;         /* that is shown where there is one only; NULL: the default */

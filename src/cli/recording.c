@@ -110,6 +110,7 @@ int recording_set_up(struct recording *recording, const struct target *target)
 		.off_cpu_period_ns = record_options_get_off_cpu_period_ns(options),
 		.off_cpu_min_block_ns = options->min_block_ns,
 		.takes_wakers = options->takes_wakers,
+		.takes_futexes = options->takes_futexes,
 		.temporary_folder = file_get_temporary_folder(),
 	};
 	struct error error = {0};

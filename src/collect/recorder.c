@@ -247,7 +247,8 @@ static int expect_waits(struct recorder *recorder)
 	err = waker_code_find(&wakers);
 	return err ? err
 		   : sample_ingest_add_wakers(recorder->ingest, &wakers,
-					      !recorder->opts.no_kernel_stacks);
+					      !recorder->opts.no_kernel_stacks,
+					      recorder->opts.takes_futexes);
 }
 
 static int make_parts(struct recorder *recorder, struct error *error)

@@ -91,6 +91,7 @@ struct off_cpu {
 	struct wakers wakers;
 	bool takes_wakers;
 	bool has_kernel_levels;
+	bool has_futexes;
 	struct sample_ingest_counts waker_counts;
 	struct sample_ingest_wakers woken;
 };
@@ -185,10 +186,11 @@ int sample_ingest_add_off_cpu(struct sample_ingest *ingest, const struct sample_
 }
 
 int sample_ingest_add_wakers(struct sample_ingest *ingest, const struct waker_code *code,
-			     bool has_kernel_levels)
+			     bool has_kernel_levels, bool has_futexes)
 {
 	ingest->off_cpu.takes_wakers = true;
 	ingest->off_cpu.has_kernel_levels = has_kernel_levels;
+	ingest->off_cpu.has_futexes = has_futexes;
 	return wakers_init(&ingest->off_cpu.wakers, ingest->profile, code);
 }
 
@@ -827,6 +829,11 @@ static int add_woken(struct sample_ingest *ingest, const struct placed_sample *p
 	err = add_wait_frame(ingest, kind, &wait.stack);
 	if (err)
 		return err;
+	if (off_cpu->has_futexes && sample->futex) {
+		err = wakers_add_futex(&off_cpu->wakers, sample->futex, &wait.stack);
+		if (err)
+			return err;
+	}
 	err = wakers_add_to(&off_cpu->wakers, sample->wakeup, &wait.stack, &is_known);
 	if (err)
 		return err;

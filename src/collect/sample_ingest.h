@@ -78,11 +78,13 @@ _must_check_ int sample_ingest_add_off_cpu(struct sample_ingest *ingest,
  *
  * code               taken over, also when it fails
  * has_kernel_levels  of their stacks; else only user levels are kept
+ * has_futexes        what was waited for is in the stacks, where it was a futex
  *
  * Returns 0 or -ENOMEM.
  */
 _must_check_ int sample_ingest_add_wakers(struct sample_ingest *ingest,
-					  const struct waker_code *code, bool has_kernel_levels);
+					  const struct waker_code *code, bool has_kernel_levels,
+					  bool has_futexes);
 
 /* Of waits, and what became of who ended them; see struct waker_counts. */
 struct sample_ingest_wakers {

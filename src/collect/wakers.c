@@ -1,6 +1,8 @@
 #include "collect/wakers.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +14,8 @@
  * there more, the wakers of the oldest would count as not known.
  */
 #define NUM_SLOTS (1u << 16)
+/* Each makes stacks of its own. */
+#define MAX_FUTEXES 1000
 
 int wakers_init(struct wakers *wakers, struct profile *profile, const struct waker_code *code)
 {
@@ -28,6 +32,7 @@ int wakers_init(struct wakers *wakers, struct profile *profile, const struct wak
 void wakers_release(struct wakers *wakers)
 {
 	waker_code_release(&wakers->code);
+	futex_table_release(&wakers->futexes);
 	free(wakers->slots);
 	*wakers = (struct wakers){0};
 }
@@ -53,6 +58,23 @@ static int add_frame(struct wakers *wakers, const char *name, uint32_t *stack)
 	frame.full_name = frame.name;
 	err = profile_add_frame_location(wakers->profile, &frame, &location);
 	return err ? err : profile_add_stack(wakers->profile, *stack, location, stack);
+}
+
+int wakers_add_futex(struct wakers *wakers, uint64_t address, uint32_t *stack)
+{
+	const struct futex futex = {address};
+	char name[32] = WAKER_FUTEX_NAME;
+	uint32_t number = futex_table_find(&wakers->futexes, &futex);
+
+	if (number == HASH_INDEX_NONE && wakers->futexes.length < MAX_FUTEXES) {
+		int err = futex_table_add(&wakers->futexes, &futex, &number);
+
+		if (err)
+			return err;
+	}
+	if (number != HASH_INDEX_NONE)
+		snprintf(name, sizeof(name), "[futex 0x%" PRIx64 "]", address);
+	return add_frame(wakers, name, stack);
 }
 
 static int add_reversed(struct wakers *wakers, uint32_t levels, uint32_t *stack)

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "base/intern.h"
 #include "collect/waker_code.h"
 #include "profile/profile.h"
 
@@ -23,9 +24,15 @@ struct waker {
 	bool is_interrupt; /* no thread, but one */
 };
 
+struct futex {
+	uint64_t address;
+};
+INTERN_TABLE(futex_table, struct futex, address);
+
 struct wakers {
 	struct profile *profile; /* borrowed */
 	uint32_t metric;
+	struct futex_table futexes; /* that have a name of their own */
 	struct waker_code code;
 	struct waker *slots; /* by the number's hash; the next one of a slot takes it */
 };
@@ -42,6 +49,8 @@ _must_check_ int wakers_init(struct wakers *wakers, struct profile *profile,
 void wakers_release(struct wakers *wakers);
 
 void wakers_note(struct wakers *wakers, const struct waker *waker);
+/* Put the futex that a wait was for on top of its stack. Returns 0 or -ENOMEM. */
+_must_check_ int wakers_add_futex(struct wakers *wakers, uint64_t address, uint32_t *stack);
 /*
  * Put the waker of a wait on top of its stack; one that is not known, too.
  *

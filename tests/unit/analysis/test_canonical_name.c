@@ -47,6 +47,12 @@ static void accessors_proxies_and_hidden_classes_lose_their_numbers(void **state
 	assert_common("a.Hidden/0x0000000800c03000.run", "a.Hidden.run");
 }
 
+static void futexes_lose_their_addresses(void **state _unused_)
+{
+	assert_common("[futex 0x7f0012345678]", "[futex]");
+	assert_common("[futex]", "[futex]");
+}
+
 static void tiers_are_no_part_of_a_name(void **state _unused_)
 {
 	assert_common("java/util/Map.get_[0]", "java/util/Map.get");
@@ -73,6 +79,7 @@ int main(void)
 		cmocka_unit_test(lambdas_lose_their_numbers),
 		cmocka_unit_test(forms_of_method_handles_lose_their_addresses),
 		cmocka_unit_test(accessors_proxies_and_hidden_classes_lose_their_numbers),
+		cmocka_unit_test(futexes_lose_their_addresses),
 		cmocka_unit_test(tiers_are_no_part_of_a_name),
 		cmocka_unit_test(what_only_looks_like_it_stays),
 	};

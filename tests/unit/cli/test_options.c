@@ -157,6 +157,10 @@ static void a_wait_is_sampled_as_often_as_a_cpu_unless_a_period_is_given(void **
 	record_options_release(&options);
 	assert_int_equal(PARSE(&options, "--off-cpu", "--wakers", "--metric", "offwake"), 0);
 	assert_true(options.takes_wakers);
+	assert_false(options.takes_futexes);
+	record_options_release(&options);
+	assert_int_equal(PARSE(&options, "--off-cpu", "--wakers", "--futexes"), 0);
+	assert_true(options.takes_futexes);
 	record_options_release(&options);
 }
 
@@ -175,6 +179,7 @@ static void options_of_waits_go_with_off_cpu_only(void **state _unused_)
 		{"--off-cpu", "--period", "often", NULL},
 		{"--off-cpu", "--metric", "cycles", NULL},
 		{"--wakers", NULL},
+		{"--off-cpu", "--futexes", NULL},
 		{"--off-cpu", "--metric", "offwake", NULL},
 	};
 

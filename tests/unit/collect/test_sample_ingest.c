@@ -709,7 +709,7 @@ static int set_up_wakers(void **state)
 	assert_non_null(added);
 	*added = interrupt;
 	fixture = *state;
-	return err ? err : sample_ingest_add_wakers(fixture->ingest, &code, true);
+	return err ? err : sample_ingest_add_wakers(fixture->ingest, &code, true, true);
 }
 
 static void add_waker(struct fixture *fixture, uint64_t wakeup, const uint64_t *kernel_pcs,
@@ -735,7 +735,7 @@ static void add_waker(struct fixture *fixture, uint64_t wakeup, const uint64_t *
 	assert_int_equal(sample_ingest_add_sample(fixture->ingest, &sample), 0);
 }
 
-static void add_woken_wait(struct fixture *fixture, uint64_t wakeup)
+static void add_wait_for(struct fixture *fixture, uint64_t wakeup, uint64_t futex)
 {
 	struct wire_sample sample = {
 		.type = WIRE_SAMPLE,
@@ -749,11 +749,17 @@ static void add_woken_wait(struct fixture *fixture, uint64_t wakeup)
 		.num_queue_periods = 1,
 		.walk_end = WALK_COMPLETE,
 		.wakeup = wakeup,
+		.futex = futex,
 		.comm = "worker",
 	};
 
 	add_stack(fixture, 7, (const uint64_t[]){0x1010}, 1);
 	assert_int_equal(sample_ingest_add_sample(fixture->ingest, &sample), 0);
+}
+
+static void add_woken_wait(struct fixture *fixture, uint64_t wakeup)
+{
+	add_wait_for(fixture, wakeup, 0);
 }
 
 /* From the inside out: the stack's levels as "name" or "0xaddress", one for each line. */
@@ -832,6 +838,40 @@ static void a_wait_that_goes_on_was_ended_by_nobody(void **state)
 	assert_int_equal(sample_ingest_get_wakers(fixture->ingest).open, 1);
 }
 
+static void a_wait_for_a_futex_says_for_which(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint64_t pcs[] = {0xffff9000, 0xffff5500, 0xffff8001};
+
+	add_waker(fixture, 3, pcs, 3, WAKER_TID);
+	add_wait_for(fixture, 3, 0x7f0000001000);
+	assert_offwake(fixture,
+		       "waker 0x520 0xffff8000 -- [futex 0x7f0000001000] [blocked] 0x510 ");
+	assert_int_equal(sum_metric(fixture, METRIC_OFFWAKE), 2 * PERIOD_NS);
+	assert_int_equal(sum_metric(fixture, "blocked"), 2 * PERIOD_NS);
+}
+
+/* Each has stacks of its own: there may not be any number of them. */
+static void a_thousand_futexes_are_told_apart(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t num_frames = 0;
+	uint32_t num_others = 0;
+
+	for (uint64_t i = 1; i <= 1100; i++)
+		add_wait_for(fixture, 0, i << 12);
+	add_wait_for(fixture, 0, 1 << 12);
+	for (uint32_t i = 0; i < profile_count_frames(fixture->profile); i++) {
+		const char *name = profile_get_string(fixture->profile,
+						      profile_get_frame(fixture->profile, i)->name);
+
+		num_frames += strncmp(name, "[futex 0x", 9) == 0;
+		num_others += strcmp(name, WAKER_FUTEX_NAME) == 0;
+	}
+	assert_int_equal(num_frames, 1000);
+	assert_int_equal(num_others, 1);
+}
+
 /* A waker is neither a sample nor a walk of one. */
 /* Where the kernel hides its addresses: what ran may have no part in it. */
 static void where_interrupts_cannot_be_told_user_stacks_are_left_out(void **state)
@@ -842,7 +882,7 @@ static void where_interrupts_cannot_be_told_user_stacks_are_left_out(void **stat
 
 	assert_int_equal(set_up_waits(state), 0);
 	fixture = *state;
-	assert_int_equal(sample_ingest_add_wakers(fixture->ingest, &nothing, true), 0);
+	assert_int_equal(sample_ingest_add_wakers(fixture->ingest, &nothing, true, false), 0);
 	add_waker(fixture, 3, pcs, 3, WAKER_TID);
 	add_woken_wait(fixture, 3);
 	assert_offwake(fixture, "waker 0xffff8000 0xffff54ff 0xffff9000 -- [blocked] 0x510 ");
@@ -908,6 +948,8 @@ int main(void)
 		waker_test(where_nothing_ran_an_interrupt_has_woken),
 		waker_test(a_waker_that_is_not_known_is_said_to_be),
 		waker_test(a_wait_that_goes_on_was_ended_by_nobody),
+		waker_test(a_wait_for_a_futex_says_for_which),
+		waker_test(a_thousand_futexes_are_told_apart),
 		cmocka_unit_test(where_interrupts_cannot_be_told_user_stacks_are_left_out),
 		waker_test(wakers_are_not_counted_among_samples),
 	};
