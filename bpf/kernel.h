@@ -107,6 +107,10 @@ struct css_set {
 	struct cgroup *dfl_cgrp; /* in the hierarchy of version 2 */
 } __attribute__((preserve_access_index));
 
+struct sched_entity {
+	__u64 sum_exec_runtime; /* as of the last tick, or when it left a CPU */
+} __attribute__((preserve_access_index));
+
 struct task_struct {
 	struct thread_info thread_info;
 	void *stack; /* the kernel's, of THREAD_SIZE bytes; user registers are at its end */
@@ -115,6 +119,7 @@ struct task_struct {
 	int exit_state;
 	unsigned int cpu;
 	int prio;
+	struct sched_entity se;
 	unsigned int flags;
 	int pid;
 	int tgid;

@@ -181,6 +181,19 @@ static __always_inline bool is_on_cpu(struct task_struct *task)
 	return !get_state(task);
 }
 
+/*
+ * How long a thread has run that is noted as new and waiting: that it has got its first CPU is not told by every
+ * kernel until it leaves that one (off_cpu.bpf.c).
+ */
+static __always_inline __u64 get_first_run(struct task_struct *task,
+					   const struct departure *departure)
+{
+	__u64 since_ns = end_ns > departure->left_ns ? end_ns - departure->left_ns : 0;
+	__u64 run_ns = departure->origin == STARTED ? TASK_FIELD(task, se.sum_exec_runtime) : 0;
+
+	return run_ns < since_ns ? run_ns : since_ns;
+}
+
 SEC("iter/task")
 int count_thread(struct bpf_iter__task *ctx)
 {
@@ -188,6 +201,7 @@ int count_thread(struct bpf_iter__task *ctx)
 	struct task_struct *task = ctx->task;
 	struct departure *departure;
 	__u64 begin;
+	__u64 run_ns;
 	struct wait wait;
 
 	if (!task || !cpu || !is_target(task) || (get_state(task) & TASK_DEAD))
@@ -198,8 +212,12 @@ int count_thread(struct bpf_iter__task *ctx)
 		return 0;
 	cpu->counters.lived_ns += end_ns - begin;
 	if (departure && departure->left_ns) {
-		wait = measure_wait(departure, end_ns);
+		run_ns = get_first_run(task, departure);
+		wait = measure_wait(departure, end_ns - run_ns);
 		add_wait(&cpu->counters, &wait);
+		cpu->counters.cpu_ns += run_ns;
+		if (run_ns)
+			departure->left_ns = 0; /* it does not wait */
 	} else if (departure && departure->resumed_ns) {
 		cpu->counters.cpu_ns += end_ns - departure->resumed_ns;
 	} else if (is_on_cpu(task)) { /* since before the begin */
