@@ -13,6 +13,9 @@
  *    of a sample type are: "samples=291 of 2910000000 cpu/nanoseconds", where the second number is
  *    their sum. If it is another, somebody has taken samples out, and the first number is void.
  *
+ * Labels of a sample are pid, tid, thread and process; of a wait, as its frames say, state ("blocked") and,
+ * in the metric of those who ended them, waker. These two are for pprof's options and are not read.
+ *
  * Addresses are file offsets plus the start of the mapping, which stands for the whole file. The
  * starts are synthetic: all that matters is that mappings do not overlap.
  */

@@ -130,6 +130,12 @@ struct metric {
 #define METRIC_BLOCKED "blocked"
 #define METRIC_WALL    "wall"
 
+/* The innermost frame of a wait says which it is. */
+#define BLOCKED_FRAME_NAME         "[blocked]"
+#define UNINTERRUPTIBLE_FRAME_NAME "[uninterruptible]"
+#define RUN_QUEUE_FRAME_NAME       "[run queue]"
+#define PREEMPTED_FRAME_NAME       "[preempted]"
+
 /*
  * The metric of blocked time by who ended it. Its stacks are those of waits, then a frame WAKER_SEPARATOR, and
  * what the waker did, from the inside out; the last frame is its thread's name, or one of the others.

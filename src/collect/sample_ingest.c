@@ -773,10 +773,10 @@ static int add_tick(struct sample_ingest *ingest, const struct placed_sample *pl
 static int add_wait_frame(struct sample_ingest *ingest, enum wait_kind kind, uint32_t *stack)
 {
 	static const char *const names[NUM_WAIT_KINDS] = {
-		[WAIT_BLOCKED] = "[blocked]",
-		[WAIT_UNINTERRUPTIBLE] = "[uninterruptible]",
-		[WAIT_RUN_QUEUE] = "[run queue]",
-		[WAIT_PREEMPTED] = "[preempted]",
+		[WAIT_BLOCKED] = BLOCKED_FRAME_NAME,
+		[WAIT_UNINTERRUPTIBLE] = UNINTERRUPTIBLE_FRAME_NAME,
+		[WAIT_RUN_QUEUE] = RUN_QUEUE_FRAME_NAME,
+		[WAIT_PREEMPTED] = PREEMPTED_FRAME_NAME,
 	};
 	struct frame frame = {0};
 	uint32_t location;

@@ -37,3 +37,23 @@ grep -qE '^string_table: "[0-9a-f]{40}"' "$TMPDIR/decoded" || fail "protoc sees 
 total=$(awk '/^sample /{ inside = 1 } /^}/ { inside = 0 } inside && $1 == "value:" { sum += $2 }
     END { print sum }' "$TMPDIR/decoded")
 expect_near "protoc's total" "$total" "$(folded_total "$TMPDIR/a.folded")" 0
+
+# Of waits the labels say which they are and who ended them, and the frames come back.
+cat >"$TMPDIR/waits.offwake.folded" <<'END'
+app;main;read_all;[blocked];--;vfs_write_[k];serve;db 700
+app;main;read_all;[uninterruptible];--;irq_[k];[interrupt] 200
+END
+"$STACKWIDE" convert "$TMPDIR/waits.offwake.folded" -o "$TMPDIR/waits.pb.gz"
+"$STACKWIDE" convert "$TMPDIR/waits.pb.gz" -o "$TMPDIR/back.offwake.folded"
+cmp "$TMPDIR/waits.offwake.folded" "$TMPDIR/back.offwake.folded" || fail "the waits are not those that were written"
+zcat "$TMPDIR/waits.pb.gz" |
+    protoc --decode=pprof.Profile -I"$REPO/src/formats/pprof" pprof.proto >"$TMPDIR/decoded"
+awk '/^string_table: / { strings[count++] = substr($0, 16, length($0) - 16) }
+    /^sample / { numSamples++ }
+    $1 == "value:" { value[numSamples] = $2 }
+    $1 == "key:" { numLabels++; sample[numLabels] = numSamples; key[numLabels] = $2 }
+    $1 == "str:" { text[numLabels] = $2 }
+    END { for (i = 1; i <= numLabels; i++) print value[sample[i]], strings[key[i]] "=" strings[text[i]] }' \
+    "$TMPDIR/decoded" | grep -E ' (state|waker)=' | sort >"$TMPDIR/labels"
+printf '%s\n' '200 state=uninterruptible' '200 waker=interrupt' '700 state=blocked' '700 waker=db' |
+    diff - "$TMPDIR/labels" || fail "other labels"

@@ -109,9 +109,17 @@ static int list_locations(struct pprof_writer *writer, uint32_t stack)
 	return 0;
 }
 
+/* The samples of one thread's stack, one for each metric that has any. */
+struct pprof_group {
+	uint32_t thread;
+	uint32_t stack;
+	uint32_t sample;
+	uint32_t first; /* smallest sample number of the group: its place */
+};
+
 struct labels {
-	Pprof__Label items[4];
-	Pprof__Label *pointers[4];
+	Pprof__Label items[6];
+	Pprof__Label *pointers[6];
 	size_t length;
 };
 
@@ -119,13 +127,13 @@ struct labels {
  * A label has a number or a string; 0 and the empty string are not written, for they say nothing.
  */
 static int add_label(struct pprof_writer *writer, struct labels *labels, const char *key,
-		     uint32_t number, uint32_t string)
+		     uint32_t number, const char *string, size_t length)
 {
 	Pprof__Label *label = &labels->items[labels->length];
 	uint32_t id;
 	int err;
 
-	if (!number && string == STRING_EMPTY)
+	if (!number && !length)
 		return 0;
 	pprof__label__init(label);
 	err = pprof_writer_add_string(writer, key, strlen(key), &id);
@@ -133,8 +141,8 @@ static int add_label(struct pprof_writer *writer, struct labels *labels, const c
 		return err;
 	label->key = id;
 	label->num = number;
-	if (string != STRING_EMPTY) {
-		err = pprof_writer_copy_string(writer, string, &id);
+	if (length) {
+		err = pprof_writer_add_string(writer, string, length, &id);
 		if (err)
 			return err;
 		label->str = id;
@@ -143,32 +151,89 @@ static int add_label(struct pprof_writer *writer, struct labels *labels, const c
 	return 0;
 }
 
-static int make_labels(struct pprof_writer *writer, uint32_t thread_id, struct labels *labels)
+/* string  of the profile */
+static int add_name(struct pprof_writer *writer, struct labels *labels, const char *key,
+		    uint32_t string)
+{
+	return add_label(writer, labels, key, 0, profile_get_string(writer->profile, string),
+			 profile_get_string_length(writer->profile, string));
+}
+
+static int add_thread(struct pprof_writer *writer, uint32_t thread_id, struct labels *labels)
 {
 	const struct thread *thread = profile_get_thread(writer->profile, thread_id);
 	const struct process_info *process = profile_get_process(writer->profile, thread->process);
-	int err;
+	int err = add_label(writer, labels, "pid", process->pid, NULL, 0);
 
-	labels->length = 0;
-	err = add_label(writer, labels, "pid", process->pid, STRING_EMPTY);
 	if (err)
 		return err;
-	err = add_label(writer, labels, "tid", thread->tid, STRING_EMPTY);
+	err = add_label(writer, labels, "tid", thread->tid, NULL, 0);
 	if (err)
 		return err;
-	err = add_label(writer, labels, "thread", 0, thread->comm);
-	if (err)
-		return err;
-	return add_label(writer, labels, "process", 0, process->comm);
+	err = add_name(writer, labels, "thread", thread->comm);
+	return err ? err : add_name(writer, labels, "process", process->comm);
 }
 
-/* The samples of one thread's stack, one for each metric that has any. */
-struct pprof_group {
-	uint32_t thread;
-	uint32_t stack;
-	uint32_t sample;
-	uint32_t first; /* smallest sample number of the group: its place */
-};
+/* The innermost frame's. */
+static const char *get_innermost_name(const struct profile *profile, uint32_t stack)
+{
+	const struct location *location =
+		profile_get_location(profile, profile_get_stack_location(profile, stack));
+
+	if (!location->num_frames)
+		return "";
+	return profile_get_string(profile, profile_get_frame(profile, location->first_frame)->name);
+}
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+	while (*names && !string_equals(name, *names))
+		names++;
+	return *names;
+}
+
+/* In an expression, as pprof's -tagfocus takes them, brackets would be a class of characters. */
+static int add_without_brackets(struct pprof_writer *writer, struct labels *labels, const char *key,
+				const char *name)
+{
+	size_t length = strlen(name);
+
+	if (name[0] == '[' && name[length - 1] == ']')
+		return add_label(writer, labels, key, 0, name + 1, length - 2);
+	return add_label(writer, labels, key, 0, name, length);
+}
+
+/* What the thread of a wait did meanwhile, and who ended it: names of frames say so, which are read back. */
+static int add_wait(struct pprof_writer *writer, const struct pprof_group *group,
+		    struct labels *labels)
+{
+	static const char *const states[] = {BLOCKED_FRAME_NAME, UNINTERRUPTIBLE_FRAME_NAME,
+					     RUN_QUEUE_FRAME_NAME, PREEMPTED_FRAME_NAME, NULL};
+	static const char *const unknown_wakers[] = {WAKER_UNKNOWN_NAME, WAKER_NOBODY_NAME, NULL};
+	const struct profile *profile = writer->profile;
+	uint32_t metric = profile_get_sample(profile, group->sample)->metric;
+	bool has_waker = string_equals(
+		profile_get_string(profile, profile_get_metric(profile, metric)->name),
+		METRIC_OFFWAKE);
+	uint32_t stack = group->stack;
+	const char *name;
+
+	if (stack == STACK_EMPTY)
+		return 0;
+	name = get_innermost_name(profile, stack);
+	if (has_waker && !is_one_of(name, unknown_wakers)) {
+		int err = add_without_brackets(writer, labels, "waker", name);
+
+		if (err)
+			return err;
+	}
+	/* The wait is behind its waker. */
+	while (has_waker && stack != STACK_EMPTY && !is_one_of(name, states)) {
+		stack = profile_get_stack_parent(profile, stack);
+		name = stack == STACK_EMPTY ? "" : get_innermost_name(profile, stack);
+	}
+	return is_one_of(name, states) ? add_without_brackets(writer, labels, "state", name) : 0;
+}
 
 static int compare_by_stack(const void *left, const void *right)
 {
@@ -223,12 +288,15 @@ static int write_sample(struct pprof_writer *writer, const struct pprof_group *g
 			int64_t *values)
 {
 	Pprof__Sample sample = PPROF__SAMPLE__INIT;
-	struct labels labels;
+	struct labels labels = {0};
 	int err = list_locations(writer, group->stack);
 
 	if (err)
 		return err;
-	err = make_labels(writer, group->thread, &labels);
+	err = add_thread(writer, group->thread, &labels);
+	if (err)
+		return err;
+	err = add_wait(writer, group, &labels);
 	if (err)
 		return err;
 	sample.n_location_id = writer->location_ids.length;

@@ -103,6 +103,78 @@ static void labels_say_whose_a_sample_is(void **state _unused_)
 	profile_free(profile);
 }
 
+/* "KEY=STRING …", but for those of labels_say_whose_a_sample_is(). */
+static void assert_wait_labels(const Pprof__Profile *message, size_t sample, const char *expected)
+{
+	_cleanup_(text_release) struct text labels = {0};
+
+	text_append_string(&labels, "");
+	for (size_t i = 0; i < message->sample[sample]->n_label; i++) {
+		const Pprof__Label *label = message->sample[sample]->label[i];
+		const char *key = get_string(message, label->key);
+
+		if (string_equals(key, "state") || string_equals(key, "waker"))
+			text_printf(&labels, "%s=%s ", key, get_string(message, label->str));
+	}
+	assert_string_equal(labels.data, expected);
+}
+
+static void labels_say_what_a_wait_is_and_who_ended_it(void **state _unused_)
+{
+	static const struct {
+		const char *metric;
+		const char *stack;
+		const char *labels;
+	} cases[] = {
+		{"blocked", "main;read;[blocked]", "state=blocked "},
+		{"uninterruptible", "main;read;[uninterruptible]", "state=uninterruptible "},
+		{"run-queue", "main;[run queue]", "state=run queue "},
+		{"preempted", "[preempted]", "state=preempted "},
+		{"cpu", "main;[blocked];f", ""},
+		{"cpu", "main;--;db", ""},
+		{"cpu", "", ""},
+		{"offwake", "main;read;[blocked];--;vfs_write_[k];serve;db",
+		 "waker=db state=blocked "},
+		{"offwake", "main;[uninterruptible];--;irq_[k];[interrupt]",
+		 "waker=interrupt state=uninterruptible "},
+		{"offwake", "main;[blocked];--;[unknown waker]", "state=blocked "},
+		{"offwake", "main;[blocked];--;[not woken]", "state=blocked "},
+	};
+	_cleanup_(profile_freep) struct profile *profile = profile_new();
+	_cleanup_(profile_freep) struct profile *again = NULL;
+	uint32_t thread = builder_add_thread(profile, 1, 1, "t");
+	Pprof__Profile *message;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		uint32_t metric;
+
+		assert_int_equal(
+			profile_add_metric(profile, cases[i].metric, "nanoseconds", &metric), 0);
+		assert_int_equal(profile_add_sample(profile, thread,
+						    builder_add_stack(profile, cases[i].stack),
+						    metric, 1),
+				 0);
+	}
+	message = fixture_decompress(profile);
+	assert_int_equal(message->n_sample, ARRAY_LENGTH(cases));
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++)
+		assert_wait_labels(message, i, cases[i].labels);
+	pprof__profile__free_unpacked(message, NULL);
+	again = fixture_go_round(profile);
+	message = fixture_decompress(again);
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++)
+		assert_wait_labels(message, i, cases[i].labels);
+	pprof__profile__free_unpacked(message, NULL);
+	for (uint32_t i = 0; i < profile_count_metrics(profile); i++) {
+		struct text before = fixture_fold(profile, TREE_ROOT_TID, i);
+		struct text after = fixture_fold(again, TREE_ROOT_TID, i);
+
+		assert_string_equal(before.data, after.data);
+		text_release(&before);
+		text_release(&after);
+	}
+}
+
 static void mappings_have_paths_and_build_ids(void **state _unused_)
 {
 	struct profile *profile = make_file_profile();
@@ -457,6 +529,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_sample_type_stands_for_each_metric),
 		cmocka_unit_test(labels_say_whose_a_sample_is),
+		cmocka_unit_test(labels_say_what_a_wait_is_and_who_ended_it),
 		cmocka_unit_test(mappings_have_paths_and_build_ids),
 		cmocka_unit_test(functions_have_their_full_names_and_lines),
 		cmocka_unit_test(inlined_calls_are_lines_of_one_location),
