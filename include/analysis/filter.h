@@ -56,6 +56,8 @@ bool filter_matches_function(const struct filter *filter, const char *name, cons
 struct selection {
 	uint8_t *is_selected; /* by sample: 0 or 1 */
 	uint32_t num_samples;
+	/* By sample, how much of it is selected, for those who ask; NULL: all. Borrowed. */
+	const uint64_t *values;
 };
 
 /*
@@ -71,6 +73,13 @@ void selection_release(struct selection *selection);
 static inline bool selection_contains(const struct selection *selection, uint32_t sample)
 {
 	return !selection || selection->is_selected[sample];
+}
+
+static inline uint64_t selection_get_value(const struct selection *selection,
+					   const struct profile *profile, uint32_t sample)
+{
+	return selection && selection->values ? selection->values[sample]
+					      : profile_get_sample(profile, sample)->value;
 }
 
 #endif

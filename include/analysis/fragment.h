@@ -97,7 +97,7 @@ struct fragment_tree {
 #define FRAGMENT_NO_CALLER "[root]"
 
 /*
- * metric, selection  which samples count; a selection of NULL is all of them
+ * metric, selection  which samples count, and how much of them; a selection of NULL is all of them
  * max_depth          how many levels there are below node 0; what is deeper counts as self weight
  *                    of the last level; 0: all
  *

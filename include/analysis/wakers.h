@@ -27,17 +27,24 @@ struct wakers_answer {
 	size_t num_threads;
 };
 
-/*
- * fragment   that waits are in; NULL: all
- * metric     METRIC_OFFWAKE of the profile
- * selection  which samples count; NULL: all
- *
- * Returns 0, -ENOMEM, or -EOVERFLOW when the weights together leave 64 bits. May be released in any case.
- */
+struct wakers_opts {
+	uint32_t metric;                   /* METRIC_OFFWAKE of the profile */
+	const struct selection *selection; /* samples that count, and how much of them; NULL: all */
+	const struct fragment *fragment;   /* that the waits are in; NULL: any */
+	const struct selection *waits;     /* and samples that these are among; NULL: any */
+};
+
+/* Returns 0, -ENOMEM, or -EOVERFLOW when the weights together leave 64 bits. May be released in any case. */
 _must_check_ int wakers_answer_init(struct wakers_answer *answer, const struct frame_tree *tree,
-				    const struct fragment *fragment, uint32_t metric,
-				    const struct selection *selection);
+				    const struct wakers_opts *opts);
 void wakers_answer_release(struct wakers_answer *answer);
+
+/*
+ * The tree of the answer, of no more than the waits that threads of one name have ended: `waker`, a frame that has
+ * it. Returns the same.
+ */
+_must_check_ int waker_stacks_init(struct fragment_tree *ret, const struct frame_tree *tree,
+				   const struct wakers_opts *opts, uint32_t waker);
 
 /* A link of a chain: waits, and who ended the most of them. */
 struct waker_link {
@@ -58,12 +65,12 @@ struct waker_chain {
 };
 
 /*
- * The weightiest chain: who ended most of the waits in a fragment, who ended most of that one's waits, and so
- * on, until it is no thread, or one that was met before. Waits without a known end are in the totals only. The same arguments, and returns the same.
+ * The weightiest chain: who ended most of the waits, who ended most of that one's waits, wherever these are, and so
+ * on, until it is no thread, or one that was met before. Waits without a known end are in the totals only. Returns
+ * the same.
  */
 _must_check_ int waker_chain_init(struct waker_chain *chain, const struct frame_tree *tree,
-				  const struct fragment *fragment, uint32_t metric,
-				  const struct selection *selection);
+				  const struct wakers_opts *opts);
 void waker_chain_release(struct waker_chain *chain);
 
 #endif

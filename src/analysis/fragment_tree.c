@@ -202,6 +202,7 @@ static int add_samples(struct builder *builder, uint32_t metric, const struct se
 		const struct sample *sample = profile_get_sample(tree->profile, i);
 		uint32_t node = tree->stack_nodes[sample->stack];
 		uint32_t first_end = builder->occurrences.first_ends[node];
+		uint64_t value = selection_get_value(selection, tree->profile, i);
 
 		if (sample->metric != metric || !selection_contains(selection, i))
 			continue;
@@ -209,10 +210,10 @@ static int add_samples(struct builder *builder, uint32_t metric, const struct se
 			continue;
 		if (builder->fragment->num_frames && builder->direction == FRAGMENT_CALLERS)
 			node = first_end;
-		if (__builtin_add_overflow(sum, sample->value, &sum))
+		if (__builtin_add_overflow(sum, value, &sum))
 			return -EOVERFLOW;
 		builder->is_used[node] = true;
-		builder->weights[node] += sample->value;
+		builder->weights[node] += value;
 	}
 	builder->grown.items[0].node.total = sum;
 	return 0;

@@ -11,10 +11,9 @@
 /* The question. */
 struct wakers_query {
 	const struct frame_tree *tree;
-	const struct fragment *fragment; /* NULL: any */
-	uint32_t metric;
+	struct wakers_opts opts;
 	uint32_t waiter; /* name of the threads; STRING_NONE: any */
-	const struct selection *selection;
+	uint32_t waker;  /* the same */
 };
 
 static uint32_t get_node(const struct frame_tree *tree, const struct sample *sample)
@@ -24,12 +23,18 @@ static uint32_t get_node(const struct frame_tree *tree, const struct sample *sam
 
 static bool is_wanted(const struct wakers_query *query, uint32_t id)
 {
-	const struct profile *profile = query->tree->profile;
-	const struct sample *sample = profile_get_sample(profile, id);
+	const struct frame_tree *tree = query->tree;
+	const struct sample *sample = profile_get_sample(tree->profile, id);
 
-	return sample->metric == query->metric && selection_contains(query->selection, id) &&
-	       (query->waiter == STRING_NONE ||
-		profile_get_thread(profile, sample->thread)->comm == query->waiter);
+	if (sample->metric != query->opts.metric ||
+	    !selection_contains(query->opts.selection, id) ||
+	    !selection_contains(query->opts.waits, id))
+		return false;
+	if (query->waiter != STRING_NONE &&
+	    profile_get_thread(tree->profile, sample->thread)->comm != query->waiter)
+		return false;
+	return query->waker == STRING_NONE ||
+	       frame_tree_get_name(tree, tree->frames[get_node(tree, sample)]) == query->waker;
 }
 
 /* The fragment is to be in the part of the stack that waits. */
@@ -46,17 +51,20 @@ static int select_waits(const struct wakers_query *query, const struct fragment 
 	err = fragment_find(separator, tree, &separators);
 	if (err)
 		return err;
-	if (query->fragment) {
-		err = fragment_find(query->fragment, tree, &found);
+	if (query->opts.fragment) {
+		err = fragment_find(query->opts.fragment, tree, &found);
 		if (err)
 			return err;
 	}
+	if (query->opts.selection)
+		ret->values = query->opts.selection->values;
 	for (uint32_t i = 0; i < ret->num_samples; i++) {
 		uint32_t node = get_node(tree, profile_get_sample(tree->profile, i));
 		uint32_t end = separators.first_ends[node];
 
-		ret->is_selected[i] = end && is_wanted(query, i) &&
-				      (!query->fragment || found.first_ends[tree->parents[end]]);
+		ret->is_selected[i] =
+			end && is_wanted(query, i) &&
+			(!query->opts.fragment || found.first_ends[tree->parents[end]]);
 	}
 	return 0;
 }
@@ -78,7 +86,9 @@ static int sum_by_name(const struct frame_tree *tree, const struct selection *wa
 			continue;
 		threads = &by_name[frame_tree_get_name(tree, frame)];
 		threads->frame = frame;
-		if (__builtin_add_overflow(threads->total, sample->value, &threads->total))
+		if (__builtin_add_overflow(threads->total,
+					   selection_get_value(waits, tree->profile, i),
+					   &threads->total))
 			return -EOVERFLOW;
 	}
 	return 0;
@@ -117,37 +127,48 @@ static int list_threads(struct wakers_answer *answer, const struct frame_tree *t
 	return 0;
 }
 
-static int answer_query(struct wakers_answer *answer, const struct wakers_query *query)
+static int find_stacks(const struct wakers_query *query, struct selection *ret_waits,
+		       struct fragment_tree *ret)
 {
 	_cleanup_(fragment_release) struct fragment separator = {0};
+	int err = fragment_init(&separator, query->tree, WAKER_SEPARATOR);
+
+	if (err)
+		return err;
+	err = select_waits(query, &separator, ret_waits);
+	if (err)
+		return err;
+	return fragment_tree_init(ret, query->tree, &separator, FRAGMENT_CALLEES,
+				  query->opts.metric, ret_waits, 0);
+}
+
+static int answer_query(struct wakers_answer *answer, const struct wakers_query *query)
+{
 	_cleanup_(selection_release) struct selection waits = {0};
 	int err;
 
 	*answer = (struct wakers_answer){0};
-	err = fragment_init(&separator, query->tree, WAKER_SEPARATOR);
-	if (err)
-		return err;
-	err = select_waits(query, &separator, &waits);
-	if (err)
-		return err;
-	err = fragment_tree_init(&answer->tree, query->tree, &separator, FRAGMENT_CALLEES,
-				 query->metric, &waits, 0);
+	err = find_stacks(query, &waits, &answer->tree);
 	return err ? err : list_threads(answer, query->tree, &waits);
 }
 
 int wakers_answer_init(struct wakers_answer *answer, const struct frame_tree *tree,
-		       const struct fragment *fragment, uint32_t metric,
-		       const struct selection *selection)
+		       const struct wakers_opts *opts)
 {
-	const struct wakers_query query = {
-		.tree = tree,
-		.fragment = fragment,
-		.metric = metric,
-		.waiter = STRING_NONE,
-		.selection = selection,
-	};
+	const struct wakers_query query = {tree, *opts, STRING_NONE, STRING_NONE};
 
 	return answer_query(answer, &query);
+}
+
+int waker_stacks_init(struct fragment_tree *ret, const struct frame_tree *tree,
+		      const struct wakers_opts *opts, uint32_t waker)
+{
+	const struct wakers_query query = {tree, *opts, STRING_NONE,
+					   frame_tree_get_name(tree, waker)};
+	_cleanup_(selection_release) struct selection waits = {0};
+
+	*ret = (struct fragment_tree){0};
+	return find_stacks(&query, &waits, ret);
 }
 
 void wakers_answer_release(struct wakers_answer *answer)
@@ -240,16 +261,9 @@ static int add_link(struct waker_chain *chain, const struct wakers_query *query,
 }
 
 int waker_chain_init(struct waker_chain *chain, const struct frame_tree *tree,
-		     const struct fragment *fragment, uint32_t metric,
-		     const struct selection *selection)
+		     const struct wakers_opts *opts)
 {
-	struct wakers_query query = {
-		.tree = tree,
-		.fragment = fragment,
-		.metric = metric,
-		.waiter = STRING_NONE,
-		.selection = selection,
-	};
+	struct wakers_query query = {tree, *opts, STRING_NONE, STRING_NONE};
 	uint32_t waiter = FRAME_NONE;
 	size_t before;
 	int err;
@@ -261,7 +275,8 @@ int waker_chain_init(struct waker_chain *chain, const struct frame_tree *tree,
 		if (err || chain->num_links == before)
 			return err;
 		waiter = get_waker(&chain->links[before]);
-		query.fragment = NULL;
+		query.opts.fragment = NULL;
+		query.opts.waits = NULL;
 		query.waiter =
 			waiter == FRAME_NONE ? STRING_NONE : frame_tree_get_name(tree, waiter);
 	} while (goes_on(chain, tree));

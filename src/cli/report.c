@@ -67,6 +67,8 @@ static int answer_question(struct report_answer *answer)
 {
 	const struct report *report = answer->report;
 	_cleanup_(fragment_release) struct fragment fragment = {0};
+	const struct wakers_opts wakers = {
+		.metric = report->metric, .selection = report->selection, .fragment = &fragment};
 	int err = fragment_init(&fragment, report->tree, report->fragment);
 
 	if (err)
@@ -77,11 +79,9 @@ static int answer_question(struct report_answer *answer)
 	case REPORT_FRAGMENT:
 		return add_callers_and_callees(answer, &fragment);
 	case REPORT_WAKERS:
-		return wakers_answer_init(&answer->wakers, report->tree, &fragment, report->metric,
-					  report->selection);
+		return wakers_answer_init(&answer->wakers, report->tree, &wakers);
 	case REPORT_CHAIN:
-		return waker_chain_init(&answer->chain, report->tree, &fragment, report->metric,
-					report->selection);
+		return waker_chain_init(&answer->chain, report->tree, &wakers);
 	}
 	return 0;
 }

@@ -50,11 +50,11 @@ static void assert_threads(struct fixture *fixture, const char *text, const char
 {
 	struct wakers_answer answer;
 	struct fragment fragment = {0};
+	struct wakers_opts opts = {.metric = fixture->metric, .fragment = &fragment};
 	struct text out = {0};
 
 	assert_int_equal(fragment_init(&fragment, &fixture->tree, text), 0);
-	assert_int_equal(
-		wakers_answer_init(&answer, &fixture->tree, &fragment, fixture->metric, NULL), 0);
+	assert_int_equal(wakers_answer_init(&answer, &fixture->tree, &opts), 0);
 	text_append_string(&out, "");
 	for (size_t i = 0; i < answer.num_threads; i++)
 		text_printf(&out, "%s%s %llu", i ? ", " : "",
@@ -71,11 +71,12 @@ static void assert_chain(struct fixture *fixture, const char *text, const char *
 {
 	const struct frame_tree *tree = &fixture->tree;
 	struct fragment fragment = {0};
+	struct wakers_opts opts = {.metric = fixture->metric, .fragment = &fragment};
 	struct waker_chain chain;
 	struct text out = {0};
 
 	assert_int_equal(fragment_init(&fragment, tree, text), 0);
-	assert_int_equal(waker_chain_init(&chain, tree, &fragment, fixture->metric, NULL), 0);
+	assert_int_equal(waker_chain_init(&chain, tree, &opts), 0);
 	for (size_t i = 0; i < chain.num_links; i++) {
 		const struct waker_link *link = &chain.links[i];
 
@@ -171,6 +172,88 @@ static void a_wait_whose_waker_has_no_frame_ends_the_chain(void **state)
 	assert_chain(fixture, "main", "");
 }
 
+/* "depth name total, …" of the tree behind its first node, depth-first */
+static void append_stacks(struct text *out, const struct fixture *fixture,
+			  const struct fragment_tree *stacks, uint32_t node, int depth)
+{
+	for (node = stacks->nodes[node].first_child; node;
+	     node = stacks->nodes[node].next_sibling) {
+		text_printf(
+			out, "%s%d %s %llu", out->length ? ", " : "", depth,
+			frame_tree_get_name_text(&fixture->tree, stacks->nodes[node].frame, NULL),
+			(unsigned long long)stacks->nodes[node].total);
+		append_stacks(out, fixture, stacks, node, depth + 1);
+	}
+}
+
+static void stacks_of_a_waker_are_of_what_it_ended_only(void **state)
+{
+	struct fixture *fixture = *state;
+	struct wakers_opts opts = {.metric = fixture->metric};
+	_cleanup_(wakers_answer_release) struct wakers_answer answer = {0};
+	_cleanup_(fragment_tree_release) struct fragment_tree stacks = {0};
+	_cleanup_(text_release) struct text out = {0};
+
+	add(fixture, "app", "main;lock;[blocked];--;wake;unlock;log", 5);
+	add(fixture, "app", "main;read;[blocked];--;wake;write;log", 4);
+	add(fixture, "app", "main;lock;[blocked];--;wake;unlock;db", 9);
+	assert_int_equal(frame_tree_init(&fixture->tree, fixture->profile), 0);
+	assert_int_equal(wakers_answer_init(&answer, &fixture->tree, &opts), 0);
+	assert_int_equal(answer.num_threads, 2);
+	assert_string_equal(frame_tree_get_name_text(&fixture->tree, answer.threads[1].frame, NULL),
+			    "log");
+	assert_int_equal(waker_stacks_init(&stacks, &fixture->tree, &opts, answer.threads[1].frame),
+			 0);
+	assert_int_equal(stacks.nodes[0].total, 9);
+	append_stacks(&out, fixture, &stacks, 0, 0);
+	assert_string_equal(out.data, "0 wake 9, 1 unlock 5, 2 log 5, 1 write 4, 2 log 4");
+}
+
+static void what_is_selected_of_a_sample_counts(void **state)
+{
+	struct fixture *fixture = *state;
+	uint8_t all[] = {1, 1, 1};
+	uint64_t values[] = {5, 2, 7};
+	struct selection selection = {all, 3, values};
+	struct wakers_opts opts = {.metric = fixture->metric, .selection = &selection};
+	_cleanup_(wakers_answer_release) struct wakers_answer answer = {0};
+	_cleanup_(waker_chain_release) struct waker_chain chain = {0};
+
+	add(fixture, "app", "main;lock;[blocked];--;unlock;log", 50);
+	add(fixture, "app", "main;read;[blocked];--;write;log", 60);
+	add(fixture, "app", "main;read;[blocked];--;write;db", 10);
+	assert_int_equal(frame_tree_init(&fixture->tree, fixture->profile), 0);
+	assert_int_equal(wakers_answer_init(&answer, &fixture->tree, &opts), 0);
+	assert_int_equal(answer.tree.nodes[0].total, 14);
+	assert_int_equal(answer.threads[0].total, 7);
+	assert_int_equal(answer.threads[1].total, 7);
+	assert_int_equal(waker_chain_init(&chain, &fixture->tree, &opts), 0);
+	assert_int_equal(chain.links[0].total, 14);
+	assert_int_equal(chain.links[0].ended, 7);
+}
+
+/* Who ended these waits has waits of its own, which are not among them. */
+static void a_chain_begins_among_the_waits_that_are_meant(void **state)
+{
+	struct fixture *fixture = *state;
+	uint8_t first[] = {1, 0, 0};
+	struct selection waits = {.is_selected = first, .num_samples = 3};
+	struct wakers_opts opts = {.metric = fixture->metric, .waits = &waits};
+	_cleanup_(wakers_answer_release) struct wakers_answer answer = {0};
+	_cleanup_(waker_chain_release) struct waker_chain chain = {0};
+
+	add(fixture, "app", "main;[blocked];--;wake;log", 6);
+	add(fixture, "app", "main;[blocked];--;wake;db", 60);
+	add(fixture, "log", "run;[blocked];--;write;db", 30);
+	assert_int_equal(frame_tree_init(&fixture->tree, fixture->profile), 0);
+	assert_int_equal(wakers_answer_init(&answer, &fixture->tree, &opts), 0);
+	assert_int_equal(answer.tree.nodes[0].total, 6);
+	assert_int_equal(waker_chain_init(&chain, &fixture->tree, &opts), 0);
+	assert_int_equal(chain.num_links, 2);
+	assert_int_equal(chain.links[0].total, 6);
+	assert_int_equal(chain.links[1].total, 30);
+}
+
 #define fixture_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -182,6 +265,9 @@ int main(void)
 		fixture_test(waits_that_nobody_ended_are_not_followed),
 		fixture_test(a_chain_ends_where_it_comes_back),
 		fixture_test(a_wait_whose_waker_has_no_frame_ends_the_chain),
+		fixture_test(stacks_of_a_waker_are_of_what_it_ended_only),
+		fixture_test(what_is_selected_of_a_sample_counts),
+		fixture_test(a_chain_begins_among_the_waits_that_are_meant),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
