@@ -383,3 +383,69 @@ int answer_children(struct flame *flame, uint32_t id, struct text *text)
 	}
 	return text->failed ? -ENOMEM : 0;
 }
+
+static void append_symbol(const struct waits *waits, uint32_t frame, struct text *text)
+{
+	text_printf(text, "%" PRIu32 ",", waits_get_symbol(waits, frame));
+}
+
+static void append_link(const struct waits *waits, const struct waker_link *link, struct text *text)
+{
+	text_append_string(text, "{\"waiter\":");
+	if (link->waiter == FRAME_NONE)
+		text_append_string(text, "null,");
+	else
+		append_symbol(waits, link->waiter, text);
+	append_key_number(text, "total", link->total);
+	append_key_number(text, "ended", link->ended);
+	text_append_string(text, "\"frames\":[");
+	for (size_t i = 0; i < link->num_frames; i++)
+		append_symbol(waits, link->frames[i], text);
+	append_end(text, "]},");
+}
+
+void answer_waits(const struct waits *waits, struct text *text)
+{
+	text_append_char(text, '{');
+	append_key_number(text, "sum", waits->sum);
+	append_key_number(text, "inclusive", waits->answer.tree.nodes[0].total);
+	text_append_string(text, "\"wakers\":[");
+	for (size_t i = 0; i < waits->answer.num_threads; i++) {
+		text_append_string(text, "{\"symbol\":");
+		append_symbol(waits, waits->answer.threads[i].frame, text);
+		append_key_number(text, "total", waits->answer.threads[i].total);
+		append_end(text, "},");
+	}
+	append_end(text, "],\"chain\":[");
+	for (size_t i = 0; i < waits->chain.num_links; i++)
+		append_link(waits, &waits->chain.links[i], text);
+	append_end(text, "]}");
+}
+
+int answer_waker_stacks(struct waits *waits, uint32_t waker, uint32_t node, struct text *text,
+			struct error *error)
+{
+	const struct fragment_tree *stacks;
+	int err;
+
+	if (waker >= waits->answer.num_threads)
+		return error_set(error, -EINVAL, "the waker is of another view");
+	err = waits_get_stacks(waits, waker, &stacks);
+	if (err)
+		return err;
+	if (node >= stacks->num_nodes)
+		return error_set(error, -EINVAL, "the stack is of another view");
+	text_append_char(text, '[');
+	for (node = stacks->nodes[node].first_child; node;
+	     node = stacks->nodes[node].next_sibling) {
+		/* A stack ends with the waker's name, which the row has already. */
+		if (!stacks->nodes[node].first_child)
+			continue;
+		text_printf(text, "{\"node\":%" PRIu32 ",\"symbol\":", node);
+		append_symbol(waits, stacks->nodes[node].frame, text);
+		append_key_number(text, "total", stacks->nodes[node].total);
+		append_end(text, "},");
+	}
+	append_end(text, "]");
+	return 0;
+}

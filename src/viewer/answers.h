@@ -51,4 +51,17 @@ _must_check_ int answer_view(struct session *session, struct text *text);
 /* struct flame_box of every child. Returns 0 or -ENOMEM. */
 _must_check_ int answer_children(struct flame *flame, uint32_t node, struct text *text);
 
+/*
+ * {"sum","inclusive","wakers":[{"symbol","total"}…],"chain":[{"waiter" (null: the fragment),"total","ended",
+ * "frames":[…]}…]}: frames are symbols, from the inside out, and the waker's name comes last.
+ */
+void answer_waits(const struct waits *waits, struct text *text);
+/*
+ * [{"node","symbol","total"}…]: what follows on a node of a waker's stacks, 0 at first, but for the waker's name.
+ *
+ * Returns 0, -ENOMEM, -EOVERFLOW, or -EINVAL with the reason in error.
+ */
+_must_check_ int answer_waker_stacks(struct waits *waits, uint32_t waker, uint32_t node,
+				     struct text *text, struct error *error);
+
 #endif

@@ -4,6 +4,7 @@
  *
  *	profile ──┬── graph ────────────────────┬── weights ──┬── flame of callees
  *	          └── frame tree ── selection ──┘             ├── flame of callers
+ *	                                                      ├── waits
  *	                                                      └── changes
  *
  * Each forget_…() drops one of these and all that follows from it. Everything is made when it is
@@ -53,6 +54,8 @@ struct session {
 	struct occurrences
 		occurrences;     /* of the query's fragment, for the flames of both directions */
 	struct flame *flames[2]; /* by direction; NULL: not asked for yet */
+	struct waits waits;      /* of the same fragment */
+	bool has_waits;
 	struct changes changes;
 	bool has_changes;
 };
@@ -73,8 +76,11 @@ struct session *session_new(void)
 	return session;
 }
 
-static void forget_flames(struct session *session)
+/* What was made of the fragment. */
+static void forget_fragment(struct session *session)
 {
+	waits_release(&session->waits);
+	session->has_waits = false;
 	for (size_t i = 0; i < ARRAY_LENGTH(session->flames); i++) {
 		flame_free(session->flames[i]);
 		session->flames[i] = NULL;
@@ -83,7 +89,7 @@ static void forget_flames(struct session *session)
 
 static void forget_weights(struct session *session)
 {
-	forget_flames(session);
+	forget_fragment(session);
 	changes_release(&session->changes);
 	session->has_changes = false;
 	weights_release(&session->weights);
@@ -472,7 +478,7 @@ static int keep_query(struct session *session, const struct session_query *query
 	is_other = length != session->query.fragment_length ||
 		   (length && memcmp(fragment, session->fragment, length * sizeof(*fragment)) != 0);
 	if (is_other || query->order != session->query.order)
-		forget_flames(session);
+		forget_fragment(session);
 	if (is_other)
 		occurrences_release(&session->occurrences);
 	free(session->fragment);
@@ -614,6 +620,45 @@ static int find_occurrences(struct session *session)
 	if (err)
 		occurrences_release(&session->occurrences);
 	return err;
+}
+
+static int find_waits(struct session *session, uint32_t metric)
+{
+	struct waits_opts opts = {
+		.metric = metric,
+		.graph = session->graph,
+		.tree = &session->tree,
+		.weights = &session->weights_opts,
+		.levels = session->query.fragment,
+		.num_levels = session->query.fragment_length,
+		.occurrences = &session->occurrences,
+	};
+	int err = prepare_tree(session);
+
+	if (err)
+		return err;
+	err = find_occurrences(session);
+	return err ? err : waits_init(&session->waits, &opts);
+}
+
+int session_get_waits(struct session *session, uint32_t metric, struct waits **ret,
+		      struct error *error)
+{
+	/* What was read meanwhile has samples that the graph knows nothing of. */
+	if (session->is_stale || !session->has_weights)
+		return error_set(error, -EINVAL, "the view is of another profile");
+	if (!session->has_waits || session->waits.metric != metric) {
+		int err;
+
+		waits_release(&session->waits);
+		session->has_waits = false;
+		err = find_waits(session, metric);
+		if (err)
+			return err;
+		session->has_waits = true;
+	}
+	*ret = &session->waits;
+	return 0;
 }
 
 struct flame *session_get_flame(struct session *session, enum flame_direction direction)

@@ -20,6 +20,7 @@
 #include "viewer/changes.h"
 #include "viewer/flame.h"
 #include "viewer/graph.h"
+#include "viewer/waits.h"
 #include "viewer/weights.h"
 
 /* A file, or, of a report that holds several, one of those. */
@@ -100,6 +101,15 @@ const struct session_query *session_get_query(const struct session *session);
  */
 _must_check_ int session_get_changes(struct session *session, const struct changes **ret,
 				     struct error *error);
+/*
+ * Who ended the waits in the fragment that is looked at, whatever metric is; borrowed until the next query.
+ *
+ * metric  METRIC_OFFWAKE
+ *
+ * Returns 0, -ENOMEM, -EOVERFLOW, or -EINVAL with the reason in error.
+ */
+_must_check_ int session_get_waits(struct session *session, uint32_t metric, struct waits **ret,
+				   struct error *error);
 /* Of the fragment that is looked at, in either direction. NULL when out of memory. */
 struct flame *session_get_flame(struct session *session, enum flame_direction direction);
 

@@ -54,6 +54,8 @@ int EXPORT(core_layout)(struct core *core, double from, double to, double width_
 int EXPORT(core_children)(struct core *core, uint32_t direction, uint32_t node);
 int EXPORT(core_table)(struct core *core, uint32_t kind);
 int EXPORT(core_changes)(struct core *core);
+int EXPORT(core_waits)(struct core *core, uint32_t metric);
+int EXPORT(core_waker_stacks)(struct core *core, uint32_t metric, uint32_t waker, uint32_t node);
 int EXPORT(core_time_grid)(struct core *core, uint32_t max_columns);
 int EXPORT(core_search)(struct core *core, const char *pattern);
 int EXPORT(core_export)(struct core *core, const char *format, uint32_t is_whole);
@@ -297,6 +299,27 @@ int core_changes(struct core *core)
 	text_append(text, &is_doubtful, sizeof(is_doubtful));
 	text_append(text, changes->items, graph->num_functions * sizeof(*changes->items));
 	return finish(core, 0);
+}
+
+int core_waits(struct core *core, uint32_t metric)
+{
+	struct text *text = begin(core);
+	struct waits *waits;
+	int err = session_get_waits(core->session, metric, &waits, &core->error);
+
+	if (!err)
+		answer_waits(waits, text);
+	return finish(core, err);
+}
+
+int core_waker_stacks(struct core *core, uint32_t metric, uint32_t waker, uint32_t node)
+{
+	struct text *text = begin(core);
+	struct waits *waits;
+	int err = session_get_waits(core->session, metric, &waits, &core->error);
+
+	return finish(core,
+		      err ? err : answer_waker_stacks(waits, waker, node, text, &core->error));
 }
 
 int core_time_grid(struct core *core, uint32_t max_columns)
