@@ -1,10 +1,9 @@
 // The flame as a tree of rows that open and close.
 
-import { shorten } from './bounds.js';
 import { makeWeightColumns } from './columns.js';
 import { find, make } from './dom.js';
 import { Boxes } from './names.js';
-import { Table } from './table.js';
+import { TreeTable, makeTreeColumn } from './tree_table.js';
 
 /**
  * @typedef {object} TreeRow
@@ -30,15 +29,11 @@ export class TreeView {
 		this.model = model;
 		const place = make('div', { class: 'fill' });
 		find('tree').replaceChildren(place);
-		/** @type {TreeRow[]} */
-		this.roots = [];
-		/** @type {Table<TreeRow>} */
-		this.table = new Table(place, {
-			label: 'Call tree', columns: this.makeColumns(), isOrdered: true, getKey: (row) => row.node,
-			describe: (row) => ({ level: row.level, isOpen: row.children?.length === 0 ? null : row.isOpen }),
-			onselect: (row) => this.toggle(row), onkey: (row, key) => this.handleKey(row, key),
+		/** @type {TreeTable<TreeRow>} */
+		this.rows = new TreeTable(place, {
+			label: 'Call tree', columns: this.makeColumns(), getKey: (row) => row.node,
 			onmenu: (row, at) => actions.openMenu(this.getFragment(row), row.symbol, at),
-		});
+		}, (row) => this.load(row));
 		this.revision = -1;
 	}
 
@@ -50,28 +45,24 @@ export class TreeView {
 
 	/** @returns {import('./table.js').Column<TreeRow>[]} */
 	makeColumns() {
-		return [
-			...makeWeightColumns(/** @type {any} */ (this.model), true),
-			{ id: 'name', label: 'Function', width: 'minmax(200px, 1fr)', sortBy: (row) => row.name,
-				show: (row) => make('span', { class: 'name tree-name', style: `padding-left:${row.level * 14}px`, title: shorten(row.name) },
-					make('span', { class: 'twist', 'aria-hidden': 'true' }, row.children?.length === 0 ? '·' : row.isOpen ? '▾' : '▸'), ` ${shorten(row.name)}`) },
-		];
+		return [...makeWeightColumns(/** @type {any} */ (this.model), true), makeTreeColumn('Function')];
 	}
 
 	async show() {
+		const { rows } = this;
 		if (this.revision !== this.model.revision) {
 			this.revision = this.model.revision;
-			this.table.setColumns(this.makeColumns());
-			this.roots = await this.load(undefined);
+			rows.table.setColumns(this.makeColumns());
+			rows.roots = await this.load(undefined);
 			// Open what there is no choice about, so that the first look shows something.
-			let row = this.roots[0];
+			let row = rows.roots[0];
 			for (let i = 0; row && i < 12; i++) {
-				await this.open(row);
+				await rows.open(row);
 				row = /** @type {TreeRow} */ (row.children?.[0]);
 				if (!row || row.total < 0.5 * this.model.numbers.inclusive) break;
 			}
 		}
-		this.fill();
+		rows.fill();
 	}
 
 	/** @param {TreeRow | undefined} parent @returns {Promise<TreeRow[]>} */
@@ -87,37 +78,5 @@ export class TreeView {
 				isOpen: false, children: undefined,
 			});
 		return rows;
-	}
-
-	/** @param {TreeRow} row */
-	async open(row) {
-		row.children ??= await this.load(row);
-		row.isOpen = true;
-	}
-
-	/** @param {TreeRow} row */
-	async toggle(row) {
-		if (row.isOpen) row.isOpen = false;
-		else await this.open(row);
-		this.fill();
-	}
-
-	/** @param {TreeRow} row @param {string} key */
-	handleKey(row, key) {
-		if ((key === 'ArrowRight' && !row.isOpen) || (key === 'ArrowLeft' && row.isOpen)) this.toggle(row);
-		else return key === 'ArrowRight' || key === 'ArrowLeft';
-		return true;
-	}
-
-	fill() {
-		/** @type {TreeRow[]} */
-		const rows = [];
-		/** @type {TreeRow[]} */
-		const pending = this.roots.slice().reverse();
-		for (let row = pending.pop(); row; row = pending.pop()) {
-			rows.push(row);
-			if (row.isOpen && row.children) for (let i = row.children.length - 1; i >= 0; i--) pending.push(row.children[i]);
-		}
-		this.table.setRows(rows);
 	}
 }
