@@ -98,6 +98,28 @@ const ears = {
 			await checkAccess(page, `${colorScheme}, nothing is left`);
 		}
 	},
+	"who ended waits can be read and reached by everybody, by day, by night and on a phone": async (page) => {
+		const size = page.viewportSize();
+
+		for (const colorScheme of ["light", "dark"])
+			for (const [width, height] of [[1280, 720], [390, 844]]) {
+				await page.emulateMedia({ colorScheme });
+				await page.setViewportSize({ width, height });
+				await openViewer(page, ["waits.offwake.folded"]);
+				await press(page, "w");
+				await page.focus("#wakers [role=treegrid]");
+				for (const [key, open] of [["Home", "false"], ["ArrowRight", "true"]]) {
+					await press(page, key);
+					equal(await page.getAttribute("#wakers .table-row.active", "aria-expanded"), open);
+				}
+				await checkAccess(page, `${colorScheme}, ${width} wide: wakers`);
+				for (const { left, right } of await page.$$eval("#wakers .table-row .name, #wakers .chain li, #wakers .view-bar button",
+					(all) => all.map((one) => one.getBoundingClientRect().toJSON())))
+					assert.ok(left >= 0 && right <= width, `from ${left} to ${right} of ${width}`);
+				assert.ok(await page.$eval("#wakers .table-scroll", (one) => one.clientHeight) > 200);
+			}
+		await page.setViewportSize(size);
+	},
 	"a table is a grid that has the focus and names its active row": async (page) => {
 		await openViewer(page, ["loop.folded"]);
 		await goToTab(page, "flat");

@@ -4,7 +4,7 @@
 const assert = require("node:assert");
 const { execFileSync } = require("node:child_process");
 const { runTests } = require("./browser.js");
-const { chooseItem, clickFrame, dropFiles, getFrames, getSum, goToTab, openViewer, report } = require("./viewer_page.js");
+const { chooseItem, clickFrame, clickOn, dropFiles, getCrumbs, getFrames, getSum, goToTab, openViewer, press, report } = require("./viewer_page.js");
 
 const equal = assert.deepStrictEqual;
 
@@ -72,14 +72,78 @@ const experiments = {
 	},
 };
 
+/* Rows of the wakers' tab: name and weight. */
+const getWakers = (page) => page.$$eval("#wakers .table-row", (rows) => rows.map((row) =>
+	[row.querySelector(".name").textContent.replace(/^[▸▾·] /, ""), Number(row.querySelector("[data-value]").dataset.value)]));
+const getWaits = (page) => page.$eval("#waits", (element) => Number(element.dataset.value));
+
+/* What the waker did, row by row as the tree has it, but for its name, which every stack ends with. */
+function listStacks({ children }, waker) {
+	const weigh = (node) => node.children.length ? node.children.reduce((sum, child) => sum + weigh(child), 0)
+		: node.name === waker ? node.value : 0;
+
+	return children.filter((node) => node.children.length && weigh(node))
+		.flatMap((node) => [[node.name, weigh(node)], ...listStacks(node, waker)]);
+}
+
+/* As the report has it, for the same fragment. */
+async function checkWakers(page, name, fragment) {
+	const { inclusive, wakers, tree } = report([name], "--wakers-of", fragment);
+	const { chain } = report([name], "--critical", fragment);
+
+	equal(await getWaits(page), inclusive);
+	equal(await getWakers(page), wakers.map((waker) => [waker.name, waker.value]));
+	equal(await page.$$eval("#wakers .chain li", (all) => all.map((one) => one.textContent.replace(/^.* ended by /, ""))),
+		chain.map(({ waker, frames }) => waker + (frames.length ? ": " + frames.join(" < ") : "")));
+	await page.focus("#wakers [role=treegrid]");
+	await press(page, "Home");
+	const rows = [];
+	for (const waker of wakers) {
+		const stacks = listStacks(tree, waker.name);
+
+		rows.push([waker.name, waker.value], ...stacks);
+		for (let i = 0; i <= stacks.length; i++)
+			for (const key of ["ArrowRight", "ArrowDown"])
+				await press(page, key);
+	}
+	equal(await getWakers(page), rows);
+}
+
 const waits = {
-	"a frame's menu shows who ended its waits, and not what a waker did": async (page) => {
+	"a frame's menu leads to who ended its waits, and what these did, as the report has it": async (page) => {
 		const name = "waits.offwake.folded";
 
 		await openViewer(page);
 		await dropFiles(page, [name]);
 		await clickFrame(page, "read_all", { button: "right" });
 		await chooseItem(page, "Who ended its waits");
+		equal(await page.getAttribute("#tab-wakers", "aria-selected"), "true");
+		await checkWakers(page, name, "app;main;read_all");
+		await press(page, "Escape");
+		await checkWakers(page, name, "main");
+		await clickOn(page, "#wakers .view-bar button");
+		equal(await page.getAttribute("#tab-flame", "aria-selected"), "true");
+		equal(await getSum(page), 940);
+	},
+	"who ended waits is shown whatever metric is, and in a waker's stack of the wait behind it": async (page) => {
+		await openViewer(page, ["perf.txt", "waits.offwake.folded"]);
+		assert.doesNotMatch(await page.inputValue("#metric"), /^offwake/);
+		await press(page, "w");
+		equal(await getWakers(page), [["db", 700], ["[interrupt]", 200], ["app", 40]]);
+		await page.selectOption("#metric", "offwake/microseconds");
+		await goToTab(page, "flame");
+		await clickFrame(page, "flush_log", { button: "right" });
+		await chooseItem(page, "Who ended its waits");
+		equal(await getCrumbs(page), ["All", "app", "main", "take_lock", "futex", "[blocked]"]);
+		equal(await getWakers(page), [["app", 40]]);
+	},
+	"the waits of a frame are a flame without what a waker did": async (page) => {
+		const name = "waits.offwake.folded";
+
+		await openViewer(page, [name]);
+		await clickFrame(page, "read_all", { shift: true });
+		await press(page, "w");
+		await clickOn(page, "#wakers .view-bar button");
 		equal(await getSum(page), 900);
 		const frames = (await getFrames(page)).flat();
 		const { wakers } = report([name], "--wakers-of", "read_all");
@@ -89,11 +153,14 @@ const waits = {
 			assert.ok(frames.includes(`${waker.name} ${waker.value}`), frames.join());
 		assert.ok(!frames.some((frame) => frame.startsWith("flush_log ")), frames.join());
 	},
-	"where nobody is known to have ended waits, no menu offers it": async (page) => {
+	"where nobody is known to have ended waits, neither menu nor tab offers it": async (page) => {
 		await openViewer(page);
 		await dropFiles(page, ["loop.folded"]);
 		await clickFrame(page, "g", { button: "right" });
 		equal(await page.locator(".menu-item", { hasText: "Who ended its waits" }).count(), 0);
+		await press(page, "Escape");
+		await press(page, "w");
+		equal([await page.isVisible("#tab-wakers"), await page.getAttribute("#tab-flame", "aria-selected")], [false, "true"]);
 	},
 };
 

@@ -123,6 +123,30 @@ const surviving = {
 			equal({ way, ...await lookAtAll(page) }, { way, ...wanted });
 		}
 	},
+	"who ended the waits of the selection survives Back, Forward, a link, a saved page and its import": async (page) => {
+		const name = "waits.offwake.folded";
+		const lookAtWakers = async () => ({
+			tab: await page.getAttribute("#tabs [aria-selected=true]", "id"), crumbs: await getCrumbs(page),
+			waits: await getNumber(page, "#waits"), rows: await getRows(page), chain: await page.textContent("#wakers .chain"),
+		});
+
+		await openViewer(page, [name]);
+		await clickFrame(page, "take_lock", { button: "right" });
+		await chooseItem(page, "Who ended its waits");
+		const wanted = await lookAtWakers();
+		equal([wanted.tab, wanted.crumbs, wanted.waits], ["tab-wakers", ["All", "app", "main", "take_lock"], 40]);
+		const hash = await getHash(page);
+		const saved = await download(page, "This page with its data");
+		await clickOn(page, "#back");
+		equal([await page.getAttribute("#tabs [aria-selected=true]", "id"), await getCrumbs(page)], ["tab-flame", ["All"]]);
+		await clickOn(page, "#forward");
+		equal(await lookAtWakers(), wanted);
+		for (const [names, options] of [[[name], { hash }], [[], { url: "file://" + saved }], [[saved.slice(file("").length)], {}]]) {
+			await page.goto("about:blank");
+			await openViewer(page, names, options);
+			equal(await lookAtWakers(), wanted);
+		}
+	},
 	"a saved page that is added to other files leaves the view as it is": async (page) => {
 		await openViewer(page, [], { url: shared });
 		await clickFrame(page, "main", { shift: true });

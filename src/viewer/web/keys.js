@@ -27,6 +27,7 @@ export function makeBindings(actions) {
 			{ keys: 'm', text: 'Menu of the selection', match: plain('m'), run: actions.menu },
 			{ keys: 'c', text: 'Copy the selection as folded text', match: plain('c'), run: actions.copy },
 			{ keys: '1 … 9', text: 'The tabs' },
+			{ keys: 'w', text: 'Who ended the waits', match: plain('w'), run: actions.wakers },
 			{ keys: 't', text: 'Light, dark, high contrast', match: plain('t'), run: actions.theme },
 			{ keys: '?', text: 'This sheet', match: plain('?'), run: actions.help },
 		]],

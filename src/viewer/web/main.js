@@ -19,12 +19,13 @@ import { RelativesView } from './relatives.js';
 import { describeLevel, isSame, makeLinkable } from './state.js';
 import { TreeView } from './tree.js';
 import { formatBytes, formatExact, formatPercent, formatValue } from './units.js';
+import { WakersView } from './wakers.js';
 
 const TABS = [
 	{ id: 'flame', label: 'Flame' }, { id: 'flat', label: 'Flat' }, { id: 'relatives', label: 'Callers & callees' },
 	{ id: 'tree', label: 'Tree' }, { id: 'threads', label: 'Threads' }, { id: 'processes', label: 'Processes' },
 	{ id: 'modules', label: 'Modules' }, { id: 'files', label: 'Files' },
-	{ id: 'time', label: 'Time' },
+	{ id: 'time', label: 'Time' }, { id: 'wakers', label: 'Wakers' },
 ];
 const THEMES = [
 	{ id: 'system', label: 'As the system' }, { id: 'light', label: 'Light' }, { id: 'dark', label: 'Dark' },
@@ -50,6 +51,7 @@ class Page {
 			flame: this.flame, flat: new FlatView(model, { openMenu: openFrameMenu }),
 			relatives: new RelativesView(model, { openMenu: openFrameMenu }),
 			tree: new TreeView(model, { openMenu: openFrameMenu }), files: new FilesView(model, this.files), time: this.heatmap,
+			wakers: new WakersView(model, { openMenu: openFrameMenu, showFlame: () => this.showWakersFlame() }),
 		};
 		for (const list of LISTS) this.views[list.id] = new ListView(model, list);
 		this.isStarting = true;
@@ -76,6 +78,7 @@ class Page {
 
 	/** @param {string} id */
 	hasTab(id) {
+		if (id === 'wakers') return this.model.findMetric('offwake') !== undefined;
 		return TABS.some((tab) => tab.id === id) && (id !== 'time' || this.model.hasTimes());
 	}
 
@@ -142,6 +145,7 @@ class Page {
 			},
 			copy: () => this.copyFolded(),
 			theme: () => this.nextTheme(),
+			wakers: () => this.hasTab('wakers') && model.update({ tab: 'wakers' }),
 			help: () => {},
 		};
 	}
@@ -158,7 +162,7 @@ class Page {
 		find('workspace').hidden = !hasData;
 		this.showToolbar();
 		if (!hasData) return;
-		const isNothing = model.numbers.sum === 0 && model.numbers.baselineSum === 0 && tab !== 'files';
+		const isNothing = model.numbers.sum === 0 && model.numbers.baselineSum === 0 && tab !== 'files' && tab !== 'wakers';
 		find('no-match').hidden = !isNothing;
 		for (const { id } of TABS) {
 			find(`view-${id}`).hidden = id !== tab || isNothing;
@@ -279,13 +283,17 @@ class Page {
 		openMenu(items, place);
 	}
 
-	/**
-	 * What those did that ended the waits in a fragment: in stacks of that metric it stands behind a frame `--`.
-	 * @param {number[]} levels of the fragment
-	 */
+	/** Of a stack that goes on with its waker, the wait is meant. @param {number[]} levels */
 	showWakers(levels) {
 		const { model } = this;
-		const { names } = model;
+		const end = levels.findIndex((l) => model.names?.getLevelName(l) === '--');
+		model.update({ tab: 'wakers', fragment: levels.slice(0, end < 0 ? levels.length : end).map((l) => model.getLevel(l)) });
+	}
+
+	/** What those did that ended the waits in the selection: in stacks of that metric it stands behind a frame `--`. */
+	showWakersFlame() {
+		const { model } = this;
+		const { names, levels } = model;
 		const metric = model.findMetric('offwake');
 		if (!names || !metric) return;
 		const [threads, functions] = [true, false].map((isThread) => levels.filter((l) => model.getLevel(l).isThread === isThread)
