@@ -18,7 +18,7 @@
 #include "unwind/unwind_table.h"
 
 /* To be raised whenever a table of the same file would look different. */
-#define TABLE_CACHE_VERSION 12
+#define TABLE_CACHE_VERSION 13
 
 struct table_cache;
 

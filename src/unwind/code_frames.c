@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "objfile/instruction.h"
 #include "objfile/range_map.h"
+#include "unwind/context_start.h"
 
 /* Symbols and relocations of one file that are looked at. */
 #define MAX_ITEMS (1u << 20)
@@ -65,6 +66,21 @@ static bool is_padding(const uint8_t *code, size_t size)
 	return true;
 }
 
+/* Nothing calls them, and what takes their address may be code that nobody knows. */
+static int add_fcontext_ends(struct code_rules *rules, const uint8_t *code, size_t size,
+			     uint64_t address)
+{
+	size_t offset = 0;
+
+	while ((offset = fcontext_find_end(code, size, offset)) < size) {
+		int err = code_rules_add_start(rules, address + offset, CODE_START_KNOWN);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 static int add_gap(struct gap_search *search, const GElf_Shdr *section, uint64_t start,
 		   uint64_t end)
 {
@@ -91,7 +107,7 @@ static int add_gap(struct gap_search *search, const GElf_Shdr *section, uint64_t
 	if (!added)
 		return -ENOMEM;
 	*added = code_rules_new(code->d_buf, size, start);
-	return *added ? 0 : -ENOMEM;
+	return *added ? add_fcontext_ends(*added, code->d_buf, size, start) : -ENOMEM;
 }
 
 /* What the functions leave of a section of code. */

@@ -1,13 +1,17 @@
 /*
- * __start_context of the C library, the outermost function of stacks that makecontext() has set up.
- * Nobody calls it; makecontext() puts its address on the new stack like a return address.
+ * Where stacks begin that a program has made for its contexts: code that nobody calls, and whose address
+ * is put on the new stack like a return address.
  *
- * glibc does not mark it as the outermost frame, and describes it as a function like any other.
+ * - __start_context of the C library, for makecontext(). glibc does not mark it as the outermost frame,
+ *   and describes it as a function like any other.
+ * - What Boost.Context's make_fcontext, which PHP has a copy of, lets the context's function return to. It is
+ *   hand-written, and nothing describes it.
  */
 #ifndef UNWIND_CONTEXT_START_H
 #define UNWIND_CONTEXT_START_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "objfile/objfile.h"
@@ -23,5 +27,15 @@
  * Source: glibc, sysdeps/unix/sysv/linux/x86_64/__start_context.S.
  */
 bool context_start_is_at(const struct objfile *objfile, uint64_t elf_address, uint64_t size);
+
+/*
+ * The next place in the code, from the offset on, that ends the process with the status 0 and is behind the
+ * jump to a context's function; size where there is none.
+ *
+ * Source: Boost.Context, src/asm/make_x86_64_sysv_elf_gas.S; with shadow stacks it is another address.
+ */
+size_t fcontext_find_end(const uint8_t *code, size_t size, size_t offset);
+/* Whether such a place is at the ELF address. */
+bool fcontext_end_is_at(const struct objfile *objfile, uint64_t elf_address);
 
 #endif

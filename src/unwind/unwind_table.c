@@ -9,8 +9,8 @@
  *
  * Functions come from .eh_frame, .debug_frame and Go's pclntab; where they overlap, the first of
  * these wins. Some code is described wrongly or not at all, and is recognized by its instructions
- * instead: glibc's swapcontext and __start_context, Go's stack switches. The entry point of a
- * program is outermost.
+ * instead: glibc's swapcontext and __start_context, where Boost's contexts begin, Go's stack switches.
+ * The entry point of a program is outermost.
  *
  * Limits: x86-64, 64-bit files. A function too far from the first one gets no page; a state that
  * rules cannot express becomes UNWIND_CFA_UNSUPPORTED. Both are counted in the statistics.
@@ -455,6 +455,9 @@ static int add_function_rows(struct unwind_table_builder *builder, struct frame_
 	case GO_SIGNAL_RETURN:
 		return add_uncalled_rows(builder, function, last_end, UNWIND_CFA_SIGNAL);
 	}
+	if (function->cie == FRAME_CIE_OF_CODE &&
+	    fcontext_end_is_at(builder->objfile, function->start))
+		return add_uncalled_rows(builder, function, last_end, UNWIND_CFA_STOP);
 	/* There are many such functions, and the code of each must be read. */
 	if (builder->code.may_have_c_library && has_no_frame(builder)) {
 		if (context_start_is_at(builder->objfile, function->start, function->size))
