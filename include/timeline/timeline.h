@@ -220,6 +220,27 @@ struct timeline_sample {
 	bool is_truncated : 1; /* the stack lacks its outer end */
 };
 
+enum off_cpu_state {
+	OFF_CPU_BLOCKED,         /* it waited for an event */
+	OFF_CPU_UNINTERRUPTIBLE, /* the same, and no signal could wake it */
+	OFF_CPU_PREEMPTED,       /* it wanted to run on */
+};
+
+/*
+ * One interval that a thread was off its CPU, of those that were sampled. Those of one thread do not
+ * overlap. The weights are those of its samples: what it stands for, which is more or less than it lasted.
+ */
+struct timeline_wait {
+	uint64_t begin_ns;  /* when it left its CPU, or the recording began */
+	uint64_t queued_ns; /* it was woken, and waited for a CPU from then on; else end_ns */
+	uint64_t end_ns;    /* when it got one, or the recording ended */
+	uint64_t weight;
+	uint64_t queue_weight;
+	uint32_t thread;
+	uint32_t stack; /* of the profile: where it waited */
+	uint8_t state;  /* enum off_cpu_state */
+};
+
 /* The same moment on several clocks; the first at the start, again when they drift apart. */
 struct clock_snapshot {
 	uint64_t boottime_ns;
@@ -274,6 +295,7 @@ TIMELINE_ITEMS(task_event, task_event)
 TIMELINE_ITEMS(switch, sched_switch)
 TIMELINE_ITEMS(wakeup, sched_waking)
 TIMELINE_ITEMS(sample, timeline_sample)
+TIMELINE_ITEMS(wait, timeline_wait)
 TIMELINE_ITEMS(clock, clock_snapshot)
 
 #undef TIMELINE_ITEMS
@@ -332,22 +354,25 @@ const struct timeline_system *timeline_get_system(const struct timeline *timelin
 
 /*
  * A source of more items than were added: struct schedule_event in order of time, timeline_sample,
- * region_fill. What it gives comes after what was added. Takes ownership as the source says.
+ * region_fill, timeline_wait. What it gives comes after what was added. Takes ownership as the source says.
  */
 void timeline_set_schedule(struct timeline *timeline, const struct timeline_source *source);
 void timeline_set_samples(struct timeline *timeline, const struct timeline_source *source);
 void timeline_set_fills(struct timeline *timeline, const struct timeline_source *source);
+void timeline_set_waits(struct timeline *timeline, const struct timeline_source *source);
 /* NULL: there is none. */
 const struct timeline_source *timeline_get_schedule(const struct timeline *timeline);
 
 /*
- * Read all samples, or fills, those of the source too: start with *position 0. One reader at a
+ * Read all samples, fills or waits, those of the source too: start with *position 0. One reader at a
  * time. Returns 1 and the item, 0 after the last, or negative errno of the source.
  */
 _must_check_ int timeline_next_sample(const struct timeline *timeline, uint64_t *position,
 				      struct timeline_sample *ret);
 _must_check_ int timeline_next_fill(const struct timeline *timeline, uint64_t *position,
 				    struct region_fill *ret);
+_must_check_ int timeline_next_wait(const struct timeline *timeline, uint64_t *position,
+				    struct timeline_wait *ret);
 
 /* No zone, counter value, occupancy, switch or sample, and no source of any. */
 bool timeline_is_empty(const struct timeline *timeline);

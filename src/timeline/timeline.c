@@ -10,7 +10,7 @@
  * takes the zones: then there are never more ids than zones were open at one time. Ids of zones
  * that are kept never change.
  *
- * Samples and fills may go on in a source (a spool on disk), because a recording of an hour may
+ * Samples, fills and waits may go on in a source (a spool on disk), because a recording of an hour may
  * have more of them than memory holds; who reads them does not see where the array ends and the
  * source begins.
  */
@@ -29,6 +29,7 @@ struct timeline {
 	struct timeline_source schedule; /* next is NULL: none */
 	struct timeline_source samples;
 	struct timeline_source fills;
+	struct timeline_source waits;
 	const struct timeline_consumer *consumer;
 	ARRAY(uint32_t) removed_zones; /* whose ids are free */
 	ARRAY(struct timeline_process) process;
@@ -48,6 +49,7 @@ struct timeline {
 	ARRAY(struct sched_switch) switches;
 	ARRAY(struct sched_waking) wakeup;
 	ARRAY(struct timeline_sample) sample;
+	ARRAY(struct timeline_wait) wait;
 	ARRAY(struct clock_snapshot) clock;
 };
 
@@ -79,6 +81,7 @@ void timeline_free(struct timeline *timeline)
 	release_source(&timeline->schedule);
 	release_source(&timeline->samples);
 	release_source(&timeline->fills);
+	release_source(&timeline->waits);
 	string_table_free(timeline->strings);
 	array_release(&timeline->removed_zones);
 	array_release(&timeline->process);
@@ -98,6 +101,7 @@ void timeline_free(struct timeline *timeline)
 	array_release(&timeline->switches);
 	array_release(&timeline->wakeup);
 	array_release(&timeline->sample);
+	array_release(&timeline->wait);
 	array_release(&timeline->clock);
 	free(timeline);
 }
@@ -166,6 +170,7 @@ ITEMS(task_event, task_event, task_event)
 ITEMS(switch, sched_switch, switches)
 ITEMS(wakeup, sched_waking, wakeup)
 ITEMS(sample, timeline_sample, sample)
+ITEMS(wait, timeline_wait, wait)
 ITEMS(clock, clock_snapshot, clock)
 
 /* The last removed id is the first to be used again: its memory is most likely in the cache. */
@@ -326,6 +331,11 @@ void timeline_set_fills(struct timeline *timeline, const struct timeline_source 
 	set_source(&timeline->fills, source);
 }
 
+void timeline_set_waits(struct timeline *timeline, const struct timeline_source *source)
+{
+	set_source(&timeline->waits, source);
+}
+
 const struct timeline_source *timeline_get_schedule(const struct timeline *timeline)
 {
 	return timeline->schedule.next ? &timeline->schedule : NULL;
@@ -363,6 +373,15 @@ int timeline_next_fill(const struct timeline *timeline, uint64_t *position, stru
 	if (*position >= timeline->fill.length)
 		return next_of_source(&timeline->fills, timeline->fill.length, position, ret);
 	*ret = timeline->fill.items[(*position)++];
+	return 1;
+}
+
+int timeline_next_wait(const struct timeline *timeline, uint64_t *position,
+		       struct timeline_wait *ret)
+{
+	if (*position >= timeline->wait.length)
+		return next_of_source(&timeline->waits, timeline->wait.length, position, ret);
+	*ret = timeline->wait.items[(*position)++];
 	return 1;
 }
 

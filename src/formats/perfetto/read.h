@@ -1,8 +1,8 @@
 /*
  * What the parts of the reader of Perfetto traces share: read.c reads packets, read_clocks.c
  * their times, read_interned.c what they refer to by number, read_threads.c, read_tracks.c and
- * read_owners.c who is who, read_samples.c, read_events.c and read_sched.c what happened, and
- * read_zones.c makes zones of events.
+ * read_owners.c who is who, read_samples.c, read_events.c, read_waits.c and read_sched.c what happened,
+ * and read_zones.c makes zones of events.
  *
  * Field numbers are those of google/perfetto v55.3; perfetto.proto has those that stackwide
  * writes.
@@ -20,6 +20,7 @@
 #include "base/intern.h"
 #include "base/text.h"
 #include "formats/import.h"
+#include "formats/perfetto/event_type.h"
 #include "formats/protobuf_reader.h"
 #include "timeline/timeline.h"
 
@@ -205,6 +206,7 @@ enum perfetto_role {
 	PERFETTO_NUM_STACKS, /* regions in use */
 	PERFETTO_SIZE_STACKS,
 	PERFETTO_STACK_IN_USE, /* tells nothing that regions do not */
+	PERFETTO_WAITS,        /* of a thread */
 };
 
 struct perfetto_track {
@@ -216,8 +218,9 @@ struct perfetto_track {
 	uint32_t unit;    /* of a counter */
 	uint32_t process; /* index; PERFETTO_NONE: not that of a process */
 	uint32_t thread;  /* the same */
-	uint32_t item;    /* region or counter of the timeline; TIMELINE_NONE before it is used */
-	uint32_t owner;   /* thread of the timeline that slices are of; TIMELINE_NONE: not yet */
+	uint32_t
+		item; /* region, counter or last wait of the timeline; TIMELINE_NONE before it is used */
+	uint32_t owner; /* thread of the timeline that slices are of; TIMELINE_NONE: not yet */
 	uint32_t first_event; /* of its slices; PERFETTO_NONE */
 	uint32_t last_event;
 	uint32_t first_occupancy; /* of a region, in the timeline */
@@ -228,6 +231,7 @@ struct perfetto_track {
 	bool is_incremental;
 	bool is_unsorted;
 	bool is_guessed; /* the bounds of a region */
+	bool is_queued;  /* of waits: the last slice was one of a run queue */
 	uint8_t role;    /* enum perfetto_role */
 };
 INTERN_TABLE(perfetto_tracks_by_uuid, struct perfetto_track, uuid);
@@ -237,6 +241,25 @@ struct perfetto_track_table {
 	struct perfetto_threads *threads; /* borrowed */
 	struct perfetto_tracks_by_uuid items;
 	uint32_t last; /* that was found */
+};
+
+/* A TrackEvent: its numbers by field. */
+struct perfetto_track_event {
+	uint64_t type;
+	uint64_t track;
+	uint32_t name; /* string of the timeline */
+	uint32_t function;
+	uint32_t file;
+	uint32_t line;
+	uint64_t extra_counter;
+	uint64_t duration_ns; /* of a complete event, which has the type of a begin */
+	uint64_t callstack;   /* iid; 0: none */
+	struct bytes named_stack;
+	bool is_complete;
+	bool is_floating;
+	bool has_value;
+	int64_t value;
+	double floating_value;
 };
 
 /* A slice begins or ends. */
@@ -361,6 +384,15 @@ static inline int perfetto_add_string(struct perfetto_trace *trace, struct bytes
 {
 	return timeline_add_bytes(trace->timeline, string.size ? (const char *)string.data : "",
 				  string.size, ret);
+}
+
+/* A number that the sequence has not told (its packet was lost) gives the empty string. */
+static inline uint32_t perfetto_find_string(const struct perfetto_packet *packet,
+					    enum perfetto_interned_kind kind, uint64_t iid)
+{
+	uint32_t string = perfetto_interned_find(packet->sequence->interned, kind, iid);
+
+	return string == PERFETTO_NONE ? STRING_EMPTY : string;
 }
 
 static inline int perfetto_add_profile_string(struct perfetto_trace *trace, struct bytes string,
@@ -536,6 +568,13 @@ _must_check_ int perfetto_slices_add_fill(struct perfetto_slices *slices,
 _must_check_ int perfetto_slices_add_in_use(struct perfetto_slices *slices,
 					    const struct perfetto_packet *packet, uint64_t value,
 					    const struct perfetto_track *track);
+
+/* read_waits.c: an event of a track of waits, which our own traces have. */
+_must_check_ int perfetto_slices_read_wait(struct perfetto_slices *slices,
+					   const struct perfetto_packet *packet,
+					   struct bytes message,
+					   const struct perfetto_track_event *event,
+					   struct perfetto_track *track);
 
 /* read_zones.c: slices to zones and occupancies, when all packets are read. */
 _must_check_ int perfetto_slices_finish(struct perfetto_slices *slices);

@@ -21,27 +21,6 @@
 /* The annotation in which our writer puts the parameters of a zone, which have no prefix. */
 #define PARAMETERS_NAME "Parameters"
 
-enum event_type { EVENT_BEGIN = 1, EVENT_END = 2, EVENT_INSTANT = 3, EVENT_COUNTER = 4 };
-
-/* A TrackEvent: its numbers by field, and where it is read a second time. */
-struct perfetto_track_event {
-	uint64_t type;
-	uint64_t track;
-	uint32_t name; /* string of the timeline */
-	uint32_t function;
-	uint32_t file;
-	uint32_t line;
-	uint64_t extra_counter;
-	uint64_t duration_ns; /* of a complete event, which has the type of a begin */
-	uint64_t callstack;   /* iid; 0: none */
-	struct bytes named_stack;
-	bool is_complete;
-	bool is_floating;
-	bool has_value;
-	int64_t value;
-	double floating_value;
-};
-
 /* ---- numbers and names -------------------------------------------------------------------- */
 
 static double to_double(uint64_t bits)
@@ -50,15 +29,6 @@ static double to_double(uint64_t bits)
 
 	memcpy(&value, &bits, sizeof(value));
 	return value;
-}
-
-/* A number that the sequence has not told (its packet was lost) gives the empty string. */
-static uint32_t find_string(const struct perfetto_packet *packet, enum perfetto_interned_kind kind,
-			    uint64_t iid)
-{
-	uint32_t string = perfetto_interned_find(packet->sequence->interned, kind, iid);
-
-	return string == PERFETTO_NONE ? STRING_EMPTY : string;
 }
 
 static int read_source(struct perfetto_slices *slices, struct bytes message,
@@ -117,8 +87,8 @@ static void read_legacy(const struct perfetto_packet *packet, struct bytes messa
 		if (field.type != PROTOBUF_VARINT)
 			continue;
 		if (field.number == 1 && event->name == STRING_EMPTY)
-			event->name =
-				find_string(packet, PERFETTO_INTERNED_EVENT_NAME, field.value);
+			event->name = perfetto_find_string(packet, PERFETTO_INTERNED_EVENT_NAME,
+							   field.value);
 		else if (field.number == 2)
 			phase = field.value;
 		else if (field.number == 3)
@@ -152,7 +122,8 @@ static int read_event_field(struct perfetto_slices *slices, const struct perfett
 		event->type = field->value;
 		return 0;
 	case 10:
-		event->name = find_string(packet, PERFETTO_INTERNED_EVENT_NAME, field->value);
+		event->name =
+			perfetto_find_string(packet, PERFETTO_INTERNED_EVENT_NAME, field->value);
 		return 0;
 	case 11:
 		event->track = field->value;
@@ -240,7 +211,7 @@ static int read_value(struct perfetto_slices *slices, const struct perfetto_pack
 	case 17:
 		attribute->type = VALUE_STRING;
 		attribute->value.string =
-			find_string(packet, PERFETTO_INTERNED_STRING_VALUE, field->value);
+			perfetto_find_string(packet, PERFETTO_INTERNED_STRING_VALUE, field->value);
 		return 0;
 	}
 	*has_value = false;
@@ -266,8 +237,8 @@ static void append_name(struct perfetto_slices *slices, const struct perfetto_pa
 		if (field.number == 10 && field.type == PROTOBUF_BYTES) {
 			name = field.body;
 		} else if (field.number == 1 && field.type == PROTOBUF_VARINT) {
-			uint32_t id =
-				find_string(packet, PERFETTO_INTERNED_ANNOTATION_NAME, field.value);
+			uint32_t id = perfetto_find_string(
+				packet, PERFETTO_INTERNED_ANNOTATION_NAME, field.value);
 			const struct string_table *strings =
 				timeline_get_strings(slices->trace->timeline);
 
@@ -334,7 +305,8 @@ static int read_number(struct perfetto_slices *slices, const struct perfetto_pac
 		       uint64_t number, struct zone_attribute *attribute, uint32_t *last)
 {
 	if (attribute->kind == ATTRIBUTE_CATEGORY)
-		attribute->value.string = find_string(packet, PERFETTO_INTERNED_CATEGORY, number);
+		attribute->value.string =
+			perfetto_find_string(packet, PERFETTO_INTERNED_CATEGORY, number);
 	else
 		attribute->value.u64 = number;
 	return add_attribute(slices, attribute, last);
@@ -536,6 +508,7 @@ static int read_counter(struct perfetto_slices *slices, const struct perfetto_pa
 	case PERFETTO_REGION:
 	case PERFETTO_ZONES:
 	case PERFETTO_STACK_IN_USE:
+	case PERFETTO_WAITS:
 		slices->trace->import->counts.unknown_events++;
 		return 0;
 	case PERFETTO_COUNTER:
@@ -599,8 +572,8 @@ static void read_task_annotation(const struct perfetto_packet *packet, struct by
 		if (field.number == 3)
 			task->child_pid = (uint32_t)field.value;
 		else if (field.number == 17)
-			task->name =
-				find_string(packet, PERFETTO_INTERNED_STRING_VALUE, field.value);
+			task->name = perfetto_find_string(packet, PERFETTO_INTERNED_STRING_VALUE,
+							  field.value);
 	}
 }
 
@@ -624,8 +597,9 @@ static int take_task_event(struct perfetto_slices *slices, const struct perfetto
 		if (field.number == 3)
 			*ret_is_one |= string_equals(
 				timeline_get_string(timeline,
-						    find_string(packet, PERFETTO_INTERNED_CATEGORY,
-								read_first(&field))),
+						    perfetto_find_string(packet,
+									 PERFETTO_INTERNED_CATEGORY,
+									 read_first(&field))),
 				PERFETTO_TASK_CATEGORY);
 		else if (field.number == 4 && field.type == PROTOBUF_BYTES)
 			read_task_annotation(packet, field.body, &task);
@@ -652,6 +626,9 @@ int perfetto_slices_read_event(struct perfetto_slices *slices, const struct perf
 		if (err)
 			return err;
 	}
+	track = perfetto_track_table_find(slices->tracks, event.track);
+	if (track && track->role == PERFETTO_WAITS)
+		return perfetto_slices_read_wait(slices, packet, message, &event, track);
 	if (event.callstack || event.named_stack.size) {
 		if (event.type == EVENT_INSTANT)
 			return add_instant(slices, packet, &event);
@@ -668,7 +645,6 @@ int perfetto_slices_read_event(struct perfetto_slices *slices, const struct perf
 			.unknown_events++; /* instants, what came with later versions */
 		return 0;
 	}
-	track = perfetto_track_table_find(slices->tracks, event.track);
 	if (!track || !perfetto_has_room(slices->trace, slices->events.length, 8)) {
 		slices->num_skipped++;
 		return 0;

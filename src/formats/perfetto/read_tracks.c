@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "formats/perfetto/read.h"
+#include "formats/perfetto/waits.h"
 
 #define GROUP_NAME        "Stacks"
 #define ZONES_NAME        "zones"
@@ -188,6 +189,9 @@ static enum perfetto_role find_role(const struct perfetto_track_table *tracks,
 	if (parent->thread != PERFETTO_NONE && !track->is_counter &&
 	    string_equals(name, STACK_IN_USE_NAME))
 		return PERFETTO_STACK_IN_USE;
+	if (parent->thread != PERFETTO_NONE && !track->is_counter &&
+	    string_equals(name, PERFETTO_WAITS_TRACK))
+		return PERFETTO_WAITS;
 	return track->is_counter ? PERFETTO_COUNTER : PERFETTO_TRACK;
 }
 

@@ -9,7 +9,8 @@
  *	write_tracks.c    processes and threads; other tracks before their first use;
  *	                  write_groups.c says which processes are shown as one
  *	write_samples.c   samples, with write_stacks.c for what they refer to
- *	write_events.c    zones, occupancies, counters, with write_names.c for their names
+ *	write_events.c    zones, occupancies, counters, with write_names.c for their names; waits, with
+ *	                  stacks as samples have them
  *
  * write_stream.c encodes packets and passes them on. write_zones.c writes a trace of zones that do
  * not fit into memory, without a timeline of them.
@@ -28,6 +29,7 @@ static int write_timeline(const struct profile *profile, const struct timeline *
 {
 	_cleanup_(perfetto_tracks_freep) struct perfetto_tracks *tracks =
 		perfetto_tracks_new(timeline, stream);
+	_cleanup_(perfetto_stacks_freep) struct perfetto_stacks *stacks = NULL;
 	int err;
 
 	if (!tracks)
@@ -44,10 +46,13 @@ static int write_timeline(const struct profile *profile, const struct timeline *
 	err = perfetto_write_sched(timeline, stream);
 	if (err)
 		return err;
-	err = perfetto_write_samples(profile, timeline, tracks, stream);
+	err = perfetto_stacks_new(profile, timeline, stream, &stacks);
 	if (err)
 		return err;
-	err = perfetto_write_events(timeline, tracks, stream);
+	err = perfetto_write_samples(profile, timeline, tracks, stacks, stream);
+	if (err)
+		return err;
+	err = perfetto_write_events(profile, timeline, tracks, stacks, stream);
 	if (err)
 		return err;
 	return perfetto_stream_finish(stream);

@@ -52,6 +52,8 @@ static int clear_state(struct perfetto_event_writer *writer, bool is_first)
 	Perfetto__TracePacketDefaults defaults = PERFETTO__TRACE_PACKET_DEFAULTS__INIT;
 
 	perfetto_names_clear(writer->names);
+	if (writer->stacks)
+		perfetto_stacks_clear(writer->stacks);
 	writer->state_bytes = 0;
 	packet.has_trusted_packet_sequence_id = 1;
 	packet.trusted_packet_sequence_id = writer->sequence;
@@ -174,6 +176,21 @@ int perfetto_event_writer_add_flow(struct perfetto_event_writer *writer, uint64_
 			      : ADD_NUMBER(writer->flows, flow);
 }
 
+/* Told at once: the state may be cleared after any event. */
+int perfetto_event_writer_set_stack(struct perfetto_event_writer *writer, uint32_t stack)
+{
+	uint64_t before = perfetto_stream_get_size(writer->stream);
+	int err = perfetto_stacks_use(writer->stacks, stack);
+
+	if (err || stack == STACK_EMPTY)
+		return err;
+	err = perfetto_stacks_emit(writer->stacks, writer->sequence);
+	writer->state_bytes += perfetto_stream_get_size(writer->stream) - before;
+	writer->event.has_callstack_iid = 1;
+	writer->event.callstack_iid = perfetto_stacks_get_number(writer->stacks, stack);
+	return err;
+}
+
 void perfetto_event_writer_set_counter(struct perfetto_event_writer *writer, uint64_t track_uuid,
 				       uint64_t value)
 {
@@ -258,7 +275,7 @@ int perfetto_event_writer_add_annotation(struct perfetto_event_writer *writer, c
 }
 
 int perfetto_event_writer_add_string(struct perfetto_event_writer *writer, const char *name,
-				     uint32_t string)
+				     const struct perfetto_event_string *string)
 {
 	Perfetto__DebugAnnotation *annotation = array_add(&writer->annotations);
 	int err;
@@ -268,8 +285,7 @@ int perfetto_event_writer_add_string(struct perfetto_event_writer *writer, const
 	*annotation = (Perfetto__DebugAnnotation)PERFETTO__DEBUG_ANNOTATION__INIT;
 	annotation->has_name_iid = 1;
 	annotation->value_case = PERFETTO__DEBUG_ANNOTATION__VALUE_STRING_VALUE_IID;
-	err = perfetto_names_use(writer->names, PERFETTO_STRING_VALUE, string,
-				 &annotation->string_value_iid);
+	err = use_string(writer, PERFETTO_STRING_VALUE, string, &annotation->string_value_iid);
 	return err ? err : use_text(writer, PERFETTO_ANNOTATION_NAME, name, &annotation->name_iid);
 }
 

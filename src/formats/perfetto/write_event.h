@@ -6,11 +6,11 @@
 #define FORMATS_PERFETTO_WRITE_EVENT_H
 
 #include "base/array.h"
+#include "formats/perfetto/event_type.h"
 #include "formats/perfetto/write_names.h"
+#include "formats/perfetto/write_stacks.h"
 #include "formats/perfetto/write_stream.h"
 #include "timeline/timeline.h"
-
-enum perfetto_event_type { EVENT_BEGIN = 1, EVENT_END = 2, EVENT_INSTANT = 3, EVENT_COUNTER = 4 };
 
 /* A string of the timeline, or, where data is not NULL, any bytes. */
 struct perfetto_event_string {
@@ -23,6 +23,7 @@ struct perfetto_event_writer {
 	const struct timeline *timeline;
 	struct perfetto_stream *stream;
 	struct perfetto_names *names;
+	struct perfetto_stacks *stacks; /* borrowed; NULL: no event has any */
 	enum perfetto_sequence_id sequence;
 	uint64_t state_bytes; /* written since the state was cleared */
 	struct text text;
@@ -65,6 +66,9 @@ _must_check_ int perfetto_event_writer_add_category(struct perfetto_event_writer
 						    const struct perfetto_event_string *category);
 _must_check_ int perfetto_event_writer_add_flow(struct perfetto_event_writer *writer, uint64_t flow,
 						bool is_terminating);
+/* A stack of the profile, told before if it is not yet; for a writer that has stacks. */
+_must_check_ int perfetto_event_writer_set_stack(struct perfetto_event_writer *writer,
+						 uint32_t stack);
 /* A counter that changes with the event. */
 void perfetto_event_writer_set_counter(struct perfetto_event_writer *writer, uint64_t track_uuid,
 				       uint64_t value);
@@ -78,9 +82,10 @@ _must_check_ int perfetto_event_writer_close_parameters(struct perfetto_event_wr
 _must_check_ int perfetto_event_writer_add_annotation(struct perfetto_event_writer *writer,
 						      const char *name, uint64_t value,
 						      bool is_pointer);
-/* The same with a string of the timeline. */
+/* The same with a string. */
 _must_check_ int perfetto_event_writer_add_string(struct perfetto_event_writer *writer,
-						  const char *name, uint32_t string);
+						  const char *name,
+						  const struct perfetto_event_string *string);
 _must_check_ int perfetto_event_writer_close_annotations(struct perfetto_event_writer *writer);
 
 /* Whole events: what a counter is from now on. */

@@ -14,7 +14,7 @@
 #define VARINT_BYTES_MAX 10
 /* Of everything in a packet that comes at most once, tags included, and of each number of a list.
  */
-#define SINGLE_BYTES_MAX 160
+#define SINGLE_BYTES_MAX 176
 #define NUMBER_BYTES_MAX 12
 /* Of the packet's own fields before the event, and of those behind it. */
 #define EDGE_BYTES_MAX 48
@@ -155,7 +155,8 @@ static uint8_t *put_event(uint8_t *end, const Perfetto__TrackEvent *event)
 	    PERFETTO__TRACK_EVENT__COUNTER_VALUE_FIELD_DOUBLE_COUNTER_VALUE)
 		end = put_fixed64(end, 44, &event->double_counter_value);
 	end = put_flows(end, 47, event->flow_ids, event->n_flow_ids);
-	return put_flows(end, 48, event->terminating_flow_ids, event->n_terminating_flow_ids);
+	end = put_flows(end, 48, event->terminating_flow_ids, event->n_terminating_flow_ids);
+	return event->has_callstack_iid ? put_number(end, 56, event->callstack_iid) : end;
 }
 
 /* No more than an event takes. */

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "formats/perfetto/write_slices.h"
+#include "formats/perfetto/write_waits.h"
 #include "timeline/zone_tracker.h"
 
 struct perfetto_events_writer {
@@ -355,12 +356,37 @@ static int write_task_events(struct perfetto_events_writer *writer)
 	return 0;
 }
 
+static int write_waits(struct perfetto_events_writer *writer, const struct profile *profile)
+{
+	struct timeline_wait wait;
+	uint64_t position = 0;
+	int got = timeline_next_wait(writer->timeline, &position, &wait);
+	int err;
+
+	if (got <= 0)
+		return got;
+	err = perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_WAITS);
+	if (err)
+		return err;
+	for (; got > 0; got = timeline_next_wait(writer->timeline, &position, &wait)) {
+		if (perfetto_tracks_is_grouped(
+			    writer->tracks,
+			    timeline_get_thread(writer->timeline, wait.thread)->process))
+			continue;
+		err = perfetto_write_wait(&writer->events, writer->tracks, profile, &wait);
+		if (err)
+			return err;
+	}
+	return got;
+}
+
 static void events_writer_release(struct perfetto_events_writer *writer)
 {
 	perfetto_event_writer_release(&writer->events);
 }
 
-int perfetto_write_events(const struct timeline *timeline, struct perfetto_tracks *tracks,
+int perfetto_write_events(const struct profile *profile, const struct timeline *timeline,
+			  struct perfetto_tracks *tracks, struct perfetto_stacks *stacks,
 			  struct perfetto_stream *stream)
 {
 	_cleanup_(events_writer_release) struct perfetto_events_writer writer = {
@@ -369,6 +395,7 @@ int perfetto_write_events(const struct timeline *timeline, struct perfetto_track
 
 	if (err)
 		return err;
+	writer.events.stacks = stacks;
 	err = write_zones(&writer);
 	if (err)
 		return err;
@@ -382,5 +409,8 @@ int perfetto_write_events(const struct timeline *timeline, struct perfetto_track
 	if (err)
 		return err;
 	err = write_counters(&writer);
-	return err ? err : write_task_events(&writer);
+	if (err)
+		return err;
+	err = write_task_events(&writer);
+	return err ? err : write_waits(&writer, profile);
 }

@@ -19,19 +19,25 @@
 #include "profile/profile.h"
 #include "timeline/timeline.h"
 
-/* Mark the stacks that samples have, with 1. */
+/* Mark the stacks that samples and waits have, with 1. */
 static int mark_stacks(const struct timeline *timeline, uint32_t *marks)
 {
 	struct timeline_sample sample;
+	struct timeline_wait wait;
 	uint64_t position = 0;
 	int got;
 
 	while ((got = timeline_next_sample(timeline, &position, &sample)) > 0)
 		marks[sample.stack] = 1;
+	if (got < 0)
+		return got;
+	position = 0;
+	while ((got = timeline_next_wait(timeline, &position, &wait)) > 0)
+		marks[wait.stack] = 1;
 	return got;
 }
 
-/* By location: how many of the stacks that samples have contain it. */
+/* By location: how many of the marked stacks contain it. */
 static int count_uses(const struct profile *profile, const struct timeline *timeline,
 		      uint32_t *uses)
 {

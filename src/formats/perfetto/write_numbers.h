@@ -14,8 +14,8 @@ struct profile;
 struct timeline;
 
 /*
- * Numbers from 1 on, by id of the profile's frames, for those that samples of the timeline have; 0
- * for the others. The caller frees *ret. Returns 0 or negative errno.
+ * Numbers from 1 on, by id of the profile's frames, for those that samples and waits of the timeline
+ * have; 0 for the others. The caller frees *ret. Returns 0 or negative errno.
  */
 _must_check_ int perfetto_number_frames(const struct profile *profile,
 					const struct timeline *timeline, uint32_t **ret);

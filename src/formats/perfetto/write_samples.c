@@ -6,7 +6,6 @@
 #include <errno.h>
 
 #include "base/utf8.h"
-#include "formats/perfetto/write_stacks.h"
 
 /* Values of enums of Perfetto's protocol: PerfEvents.Counter and Profiling.StackUnwindError. */
 #define COUNTER_CPU_CLOCK        1
@@ -19,7 +18,7 @@ struct perfetto_samples_writer {
 	const struct timeline *timeline;
 	const struct perfetto_tracks *tracks;
 	struct perfetto_stream *stream;
-	struct perfetto_stacks *stacks;
+	struct perfetto_stacks *stacks;  /* borrowed */
 	struct timeline_sample *samples; /* that are to be written */
 	size_t num_samples;
 	uint32_t metric;
@@ -144,8 +143,12 @@ static int flush(struct perfetto_samples_writer *writer)
 			return err;
 	}
 	writer->has_begun = true;
-	err = perfetto_stacks_emit(writer->stacks, perfetto_get_sample_sequence(writer->metric),
-				   writer->samples, writer->num_samples);
+	for (size_t i = 0; i < writer->num_samples; i++) {
+		err = perfetto_stacks_use(writer->stacks, writer->samples[i].stack);
+		if (err)
+			return err;
+	}
+	err = perfetto_stacks_emit(writer->stacks, perfetto_get_sample_sequence(writer->metric));
 	if (err)
 		return err;
 	for (size_t i = 0; i < writer->num_samples; i++) {
@@ -183,32 +186,30 @@ static int write_metric(struct perfetto_samples_writer *writer, uint32_t metric)
 
 static void samples_writer_release(struct perfetto_samples_writer *writer)
 {
-	perfetto_stacks_free(writer->stacks);
 	free(writer->samples);
 }
 
 int perfetto_write_samples(const struct profile *profile, const struct timeline *timeline,
-			   const struct perfetto_tracks *tracks, struct perfetto_stream *stream)
+			   const struct perfetto_tracks *tracks, struct perfetto_stacks *stacks,
+			   struct perfetto_stream *stream)
 {
 	_cleanup_(samples_writer_release) struct perfetto_samples_writer writer = {
 		.profile = profile,
 		.timeline = timeline,
 		.tracks = tracks,
 		.stream = stream,
+		.stacks = stacks,
 		.samples = malloc(SAMPLES_AT_A_TIME * sizeof(*writer.samples)),
 	};
 	uint32_t num_metrics = profile_count_metrics(profile);
-	int err;
 
 	if (!writer.samples)
 		return -ENOMEM;
-	err = perfetto_stacks_new(profile, timeline, stream, &writer.stacks);
-	if (err)
-		return err;
 	if (num_metrics > PERFETTO_MAX_METRICS)
 		num_metrics = PERFETTO_MAX_METRICS;
 	for (uint32_t metric = 0; metric < num_metrics; metric++) {
-		err = write_metric(&writer, metric);
+		int err = write_metric(&writer, metric);
+
 		if (err)
 			return err;
 	}

@@ -5,6 +5,7 @@
 #ifndef FORMATS_PERFETTO_WRITE_SAMPLES_H
 #define FORMATS_PERFETTO_WRITE_SAMPLES_H
 
+#include "formats/perfetto/write_stacks.h"
 #include "formats/perfetto/write_tracks.h"
 #include "profile/profile.h"
 
@@ -12,6 +13,7 @@
 _must_check_ int perfetto_write_samples(const struct profile *profile,
 					const struct timeline *timeline,
 					const struct perfetto_tracks *tracks,
+					struct perfetto_stacks *stacks,
 					struct perfetto_stream *stream);
 
 #endif

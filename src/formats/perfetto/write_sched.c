@@ -107,6 +107,7 @@ static int start_clocks(const struct timeline *timeline, struct perfetto_stream 
 	};
 	struct timeline_sample sample;
 	struct region_fill fill;
+	struct timeline_wait wait;
 	uint64_t position = 0;
 	int got;
 
@@ -119,6 +120,11 @@ static int start_clocks(const struct timeline *timeline, struct perfetto_stream 
 	if (got < 0)
 		return got;
 	is_used[SEQUENCE_FILLS] = got > 0;
+	position = 0;
+	got = timeline_next_wait(timeline, &position, &wait);
+	if (got < 0)
+		return got;
+	is_used[SEQUENCE_WAITS] = got > 0;
 	for (uint32_t i = 0; i < END_OF_SEQUENCES; i++) {
 		int err = is_used[i] ? perfetto_stream_start_clock(stream, i, start_ns) : 0;
 

@@ -203,7 +203,8 @@ int perfetto_write_task_event(struct perfetto_event_writer *writer,
 	if (kind == TASK_FORK)
 		err = perfetto_event_writer_add_annotation(writer, "child", task->child_pid, false);
 	else if (kind != TASK_EXIT)
-		err = perfetto_event_writer_add_string(writer, "name", task->name);
+		err = perfetto_event_writer_add_string(
+			writer, "name", &(struct perfetto_event_string){.id = task->name});
 	if (err)
 		return err;
 	err = perfetto_event_writer_close_annotations(writer);

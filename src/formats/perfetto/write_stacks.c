@@ -442,14 +442,17 @@ static int compare_locations(const void *a, const void *b, void *context)
 				       profile_get_location(stacks->profile, *(const uint32_t *)b));
 }
 
-/* Note what is not told yet of these: the stack, and the locations on it. */
-static int note_stack(struct perfetto_stacks *stacks, uint32_t stack)
+/* Note what is not told yet: the stack, and the locations on it. */
+int perfetto_stacks_use(struct perfetto_stacks *stacks, uint32_t stack)
 {
 	uint64_t ignored;
 	uint32_t *added;
 	bool is_new;
-	int err = perfetto_emitted_add(&stacks->emitted[EMITTED_STACK], stack, &ignored, &is_new);
+	int err;
 
+	if (stack == STACK_EMPTY)
+		return 0;
+	err = perfetto_emitted_add(&stacks->emitted[EMITTED_STACK], stack, &ignored, &is_new);
 	if (err || !is_new)
 		return err;
 	added = array_add(&stacks->new_stacks);
@@ -473,23 +476,13 @@ static int note_stack(struct perfetto_stacks *stacks, uint32_t stack)
 	return 0;
 }
 
-int perfetto_stacks_emit(struct perfetto_stacks *stacks, uint32_t sequence,
-			 const struct timeline_sample *samples, size_t count)
+int perfetto_stacks_emit(struct perfetto_stacks *stacks, uint32_t sequence)
 {
 	int err;
 
-	stacks->sequence = sequence;
-	stacks->new_stacks.length = 0;
-	stacks->new_locations.length = 0;
-	for (size_t i = 0; i < count; i++) {
-		if (samples[i].stack == STACK_EMPTY)
-			continue;
-		err = note_stack(stacks, samples[i].stack);
-		if (err)
-			return err;
-	}
 	if (!stacks->new_stacks.length)
 		return 0;
+	stacks->sequence = sequence;
 	if (stacks->new_locations.length)
 		qsort_r(stacks->new_locations.items, stacks->new_locations.length,
 			sizeof(*stacks->new_locations.items), compare_locations, stacks);
@@ -506,6 +499,8 @@ int perfetto_stacks_emit(struct perfetto_stacks *stacks, uint32_t sequence,
 		if (err)
 			return err;
 	}
+	stacks->new_stacks.length = 0;
+	stacks->new_locations.length = 0;
 	return flush(stacks);
 }
 
@@ -549,15 +544,11 @@ static uint32_t *rank_stacks(const struct profile *profile)
 	return return_ptr(ranks);
 }
 
-static void stacks_freep(struct perfetto_stacks **stacks)
-{
-	perfetto_stacks_free(*stacks);
-}
-
 int perfetto_stacks_new(const struct profile *profile, const struct timeline *timeline,
 			struct perfetto_stream *stream, struct perfetto_stacks **ret)
 {
-	_cleanup_(stacks_freep) struct perfetto_stacks *stacks = calloc(1, sizeof(*stacks));
+	_cleanup_(perfetto_stacks_freep) struct perfetto_stacks *stacks =
+		calloc(1, sizeof(*stacks));
 	int err;
 
 	if (!stacks)

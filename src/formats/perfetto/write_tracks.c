@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/utf8.h"
+#include "formats/perfetto/waits.h"
 #include "formats/perfetto/write_groups.h"
 
 /* Values of the format; see perfetto.proto. */
@@ -18,7 +19,7 @@
 
 /* uuids are small numbers, one block a kind: process, region and so on. */
 #define UUIDS_OF_PROCESS 4u /* itself, Stacks, the two counters of regions in use */
-#define UUIDS_OF_THREAD  2u /* itself, stack in use */
+#define UUIDS_OF_THREAD  3u /* itself, stack in use, waits */
 #define UUIDS_OF_REGION  3u /* itself, zones, fill */
 
 /*
@@ -849,18 +850,32 @@ int perfetto_tracks_use_fill(struct perfetto_tracks *tracks, uint32_t region, ui
 	return use_below_region(tracks, region, 2, "fill", UNIT_BYTES, ret);
 }
 
-/* The thread itself was described before all events (perfetto_tracks_describe_threads()). */
-int perfetto_tracks_use_thread_stack(struct perfetto_tracks *tracks, uint32_t thread, uint64_t *ret)
+/*
+ * A track below that of a thread. The thread itself was described before all events
+ * (perfetto_tracks_describe_threads()).
+ */
+static int use_below_thread(struct perfetto_tracks *tracks, uint32_t thread, uint64_t number,
+			    const char *name, uint64_t *ret)
 {
 	bool is_new;
 	int err;
 
-	*ret = thread_uuid(tracks, thread) + 1;
+	*ret = thread_uuid(tracks, thread) + number;
 	err = begin_track(tracks, *ret, &is_new);
 	if (err || !is_new)
 		return err;
-	set_name(tracks, "stack in use");
+	set_name(tracks, name);
 	return describe(tracks, *ret, thread_uuid(tracks, thread), 0, 0);
+}
+
+int perfetto_tracks_use_thread_stack(struct perfetto_tracks *tracks, uint32_t thread, uint64_t *ret)
+{
+	return use_below_thread(tracks, thread, 1, "stack in use", ret);
+}
+
+int perfetto_tracks_use_waits(struct perfetto_tracks *tracks, uint32_t thread, uint64_t *ret)
+{
+	return use_below_thread(tracks, thread, 2, PERFETTO_WAITS_TRACK, ret);
 }
 
 uint64_t perfetto_tracks_get_thread(const struct perfetto_tracks *tracks, uint32_t thread)

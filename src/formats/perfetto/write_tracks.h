@@ -9,6 +9,7 @@
  *	├ each counter
  *	└ thread                  instants: what became of it
  *	  stack in use            slices: which region it was on; shown beside the thread
+ *	  waits                   slices: where it waited; likewise
  *
  * Processes of one group are a process together, with nothing but their threads.
  *
@@ -56,6 +57,8 @@ _must_check_ int perfetto_tracks_use_fill(struct perfetto_tracks *tracks, uint32
 					  uint64_t *ret);
 _must_check_ int perfetto_tracks_use_thread_stack(struct perfetto_tracks *tracks, uint32_t thread,
 						  uint64_t *ret);
+_must_check_ int perfetto_tracks_use_waits(struct perfetto_tracks *tracks, uint32_t thread,
+					   uint64_t *ret);
 /* The thread's own track, which is described with the thread. */
 uint64_t perfetto_tracks_get_thread(const struct perfetto_tracks *tracks, uint32_t thread);
 _must_check_ int perfetto_tracks_use_counter(struct perfetto_tracks *tracks, uint32_t counter,

@@ -87,6 +87,8 @@ static void make_event(uint64_t *state, struct made *made)
 	event->track_uuid = event->has_track_uuid ? choose(state) : 0;
 	event->has_source_location_iid = choose(state) % 2 != 0;
 	event->source_location_iid = event->has_source_location_iid ? choose(state) : 0;
+	event->has_callstack_iid = choose(state) % 2 != 0;
+	event->callstack_iid = event->has_callstack_iid ? choose(state) : 0;
 	event->n_category_iids = choose_list(state, made->numbers[0]);
 	event->category_iids = made->numbers[0];
 	event->n_extra_counter_track_uuids = choose_list(state, made->numbers[1]);

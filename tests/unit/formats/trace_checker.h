@@ -160,6 +160,8 @@ static inline void read_event(struct checker *checker, const Perfetto__TracePack
 		assert_int_not_equal(event->counter_value_field_case, 0);
 		return;
 	}
+	if (event->has_callstack_iid)
+		assert_true(is_known(&known[STACK], event->callstack_iid));
 	if (event->type == 1 || event->type == 3)
 		assert_true(is_known(&known[EVENT], event->name_iid));
 	if (event->type == 3) /* an instant */

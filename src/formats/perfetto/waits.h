@@ -1,0 +1,27 @@
+/*
+ * How our writer calls where threads waited, and our reader knows it again: slices of these names on a track
+ * below that of the thread.
+ */
+#ifndef FORMATS_PERFETTO_WAITS_H
+#define FORMATS_PERFETTO_WAITS_H
+
+#include "timeline/timeline.h"
+
+#define PERFETTO_WAITS_TRACK     "sampled waits"
+#define PERFETTO_RUN_QUEUE_SLICE "run queue"
+#define PERFETTO_WEIGHT_NAME     "weight_ns"
+
+static inline const char *perfetto_get_wait_name(enum off_cpu_state state)
+{
+	switch (state) {
+	case OFF_CPU_BLOCKED:
+		return "blocked";
+	case OFF_CPU_UNINTERRUPTIBLE:
+		return "uninterruptible";
+	case OFF_CPU_PREEMPTED:
+		break;
+	}
+	return "preempted";
+}
+
+#endif
