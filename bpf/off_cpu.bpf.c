@@ -50,12 +50,17 @@ static __always_inline bool is_visible(void)
 	return !pid_namespace_inode || get_visible_pid_tgid(bpf_get_current_pid_tgid());
 }
 
-/* is_first  the thread has not run yet: there is no stack of it */
+/*
+ * resumed_ns  when the thread got its CPU
+ * is_first    it had not run before: there is no stack of it, and its time is that of now
+ */
 static __always_inline void take_sample(void *ctx, struct wire_off_cpu_counters *counter,
-					const struct wait *wait, bool is_first)
+					const struct wait *wait, __u64 resumed_ns, bool is_first)
 {
 	__u64 pid_tgid = get_visible_pid_tgid(bpf_get_current_pid_tgid());
 	struct scratch *scratch = get_scratch();
+	/* First of all: what interrupts us now may make the time later, but not earlier than it was. */
+	__u64 runs_ns = bpf_ktime_get_ns() - resumed_ns;
 	enum send_result result;
 	struct wire_sample *sample;
 
@@ -73,6 +78,9 @@ static __always_inline void take_sample(void *ctx, struct wire_off_cpu_counters 
 		sample->flags |= WIRE_SAMPLE_NO_USER_MEMORY;
 		result = send_sample() ? SEND_LOST_SAMPLE : SEND_DONE;
 	} else {
+		sample->time_ns -= runs_ns;
+		sample->wait_ns = wait->wait_ns;
+		sample->queue_ns = wait->queue_ns;
 		result = send_stacks(ctx, scratch, take_kernel_stacks, KERNEL_SEED);
 	}
 	count_sent(result, &counter->sent, &counter->lost_ring_sample, &counter->lost_ring_stack);
@@ -90,7 +98,7 @@ static __always_inline void finish_wait(void *ctx, struct wire_off_cpu_counters 
 	if (is_short(&wait))
 		counter->below_min_block++;
 	else if (cross_periods(&departure->phase_ns, &wait))
-		take_sample(ctx, counter, &wait, is_first);
+		take_sample(ctx, counter, &wait, now_ns, is_first);
 	else
 		counter->below_period++;
 }

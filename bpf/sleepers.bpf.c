@@ -241,6 +241,8 @@ static __always_inline void describe_sleeper(struct wire_sample *sample, struct 
 		.num_periods = wait->num_periods,
 		.num_queue_periods = wait->num_queue_periods,
 		.wakeup = departure->woken_ns ? departure->wakeup : WIRE_NOT_WOKEN,
+		.wait_ns = wait->wait_ns,
+		.queue_ns = wait->queue_ns,
 	};
 	if (pid_namespace_inode) {
 		sample->pid = get_visible_number(BPF_CORE_READ(task, group_leader, thread_pid));

@@ -312,6 +312,7 @@ struct trace_losses {
 	uint64_t num_samples;  /* of the recording */
 	uint64_t lost_samples; /* of these, missing */
 	uint64_t lost_fills;   /* fills of stack regions that are missing */
+	uint64_t lost_waits;   /* slices of waits; their samples are counted above */
 	uint64_t lost_renames; /* changes of threads' names, of which only so many are kept */
 	int error;             /* errno of the first loss; 0: nothing is lost */
 };

@@ -57,7 +57,7 @@ struct wire_sample {
 	wire_u16 cpu;
 	wire_u8 flags;         /* enum wire_sample_flag */
 	wire_u8 walk_end;      /* enum walk_end of the user stack (wire/unwind.h) */
-	wire_u64 time_ns;      /* CLOCK_BOOTTIME */
+	wire_u64 time_ns;      /* CLOCK_BOOTTIME; off-CPU: when it got a CPU, or the end */
 	wire_u64 generation;   /* the kernel's exec counter of the process */
 	wire_u64 user_stack;   /* hash of a wire_stack sent before; 0: none was taken */
 	wire_u64 kernel_stack; /* likewise */
@@ -71,10 +71,13 @@ struct wire_sample {
 	 * WIRE_NOT_WOKEN: it goes on.
 	 */
 	wire_u64 wakeup;
-	wire_u64 futex;            /* of a wait for one: its address; 0: for none, or not known */
+	wire_u64 futex; /* of a wait for one: its address; 0: for none, or not known */
+	/* Off-CPU: how long until it was woken, and from then until time_ns; both 0: it is new. */
+	wire_u64 wait_ns;
+	wire_u64 queue_ns;
 	char comm[WIRE_COMM_SIZE]; /* of the thread, NUL-terminated */
 };
-_Static_assert(sizeof(struct wire_sample) == 104, "struct wire_sample is part of the wire format");
+_Static_assert(sizeof(struct wire_sample) == 120, "struct wire_sample is part of the wire format");
 
 /*
  * A stack, sent before the first sample that refers to it. The same stack may be sent again.
@@ -116,7 +119,7 @@ struct wire_raw_sample {
 	wire_u8 bytes[WIRE_RAW_STACK_BYTES]; /* one behind the other; only these are sent */
 };
 _Static_assert(sizeof(struct wire_raw_sample) ==
-		       104 + sizeof(struct wire_registers) + 16 + WIRE_RAW_STACK_BYTES,
+		       120 + sizeof(struct wire_registers) + 16 + WIRE_RAW_STACK_BYTES,
 	       "struct wire_raw_sample is part of the wire format");
 
 enum wire_stack_kind {

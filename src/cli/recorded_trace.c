@@ -101,10 +101,11 @@ static int check_files(const struct recorder *recorder)
 			    losses.lost_renames);
 	if (!losses.error)
 		return EXIT_DONE;
-	log_error("the trace lacks %" PRIu64 " of %" PRIu64 " samples and %" PRIu64
+	log_error("the trace lacks %" PRIu64 " of %" PRIu64 " samples, %" PRIu64
+		  " slices of waits and %" PRIu64
 		  " values of stack fill, which could not be stored in a temporary file: "
 		  "%s; set TMPDIR to a folder with room",
-		  losses.lost_samples, losses.num_samples, losses.lost_fills,
+		  losses.lost_samples, losses.num_samples, losses.lost_waits, losses.lost_fills,
 		  strerror(losses.error));
 	return EXIT_FAILED;
 }

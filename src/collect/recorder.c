@@ -918,13 +918,16 @@ struct trace_losses recorder_get_trace_losses(const struct recorder *recorder)
 {
 	struct spool_counts samples = spool_get_counts(trace_log_get_samples(recorder->trace_log));
 	struct spool_counts fills = spool_get_counts(trace_log_get_fills(recorder->trace_log));
+	struct spool_counts waits = trace_log_get_wait_counts(recorder->trace_log);
+	int error = samples.lost_errno ? samples.lost_errno : fills.lost_errno;
 
 	return (struct trace_losses){
 		.num_samples = samples.lost + samples.kept,
 		.lost_samples = samples.lost,
 		.lost_fills = fills.lost,
+		.lost_waits = waits.lost,
 		.lost_renames = trace_log_get_lost_renames(recorder->trace_log),
-		.error = samples.lost_errno ? samples.lost_errno : fills.lost_errno,
+		.error = error ? error : waits.lost_errno,
 	};
 }
 

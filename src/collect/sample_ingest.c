@@ -37,6 +37,7 @@
 #include "base/intern.h"
 #include "collect/fp_step_check.h"
 #include "collect/wakers.h"
+#include "timeline/timeline.h"
 
 /* A stack as the BPF program sent it, by hash. */
 struct raw_stack {
@@ -857,6 +858,42 @@ static enum wait_kind get_wait_kind(const struct wire_sample *sample)
 	return sample->flags & WIRE_SAMPLE_UNINTERRUPTIBLE ? WAIT_UNINTERRUPTIBLE : WAIT_BLOCKED;
 }
 
+static enum off_cpu_state get_state(enum wait_kind kind)
+{
+	switch (kind) {
+	case WAIT_BLOCKED:
+	case WAIT_RUN_QUEUE:
+		break;
+	case WAIT_UNINTERRUPTIBLE:
+		return OFF_CPU_UNINTERRUPTIBLE;
+	case WAIT_PREEMPTED:
+		return OFF_CPU_PREEMPTED;
+	case NUM_WAIT_KINDS:
+		break;
+	}
+	return OFF_CPU_BLOCKED;
+}
+
+/* Where a trace is made: from when to when it was. */
+static void keep_wait(struct sample_ingest *ingest, const struct placed_sample *placed,
+		      enum wait_kind kind)
+{
+	const struct wire_sample *sample = placed->sample;
+	struct timed_wait timed = {
+		.end_ns = sample->time_ns,
+		.wait_ns = sample->wait_ns,
+		.queue_ns = sample->queue_ns,
+		.thread = placed->thread,
+		.stack = placed->stack,
+		.num_periods = sample->num_periods,
+		.num_queue_periods = sample->num_queue_periods,
+		.state = (uint8_t)get_state(kind),
+	};
+
+	if (ingest->trace_log && (sample->wait_ns || sample->queue_ns))
+		trace_log_add_wait(ingest->trace_log, &timed);
+}
+
 static int add_waits(struct sample_ingest *ingest, const struct placed_sample *placed)
 {
 	const struct wire_sample *sample = placed->sample;
@@ -865,6 +902,7 @@ static int add_waits(struct sample_ingest *ingest, const struct placed_sample *p
 
 	if (err)
 		return err;
+	keep_wait(ingest, placed, kind);
 	err = add_woken(ingest, placed, kind);
 	return err ? err : add_wait(ingest, placed, WAIT_RUN_QUEUE, sample->num_queue_periods);
 }

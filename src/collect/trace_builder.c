@@ -541,6 +541,71 @@ static int walk_samples(struct trace_builder *builder)
 	return finish_fills(builder);
 }
 
+/* ---- waits -------------------------------------------------------------------------------- */
+
+/* The timeline's thread for one of the profile at a time. HASH_INDEX_NONE: its samples are lost. */
+static uint32_t find_thread_of(const struct trace_builder *builder, uint32_t id, uint64_t time_ns)
+{
+	const struct thread *thread = profile_get_thread(builder->source->profile, id);
+	struct timeline_thread wanted = {.tid = thread->tid};
+
+	if (!trace_processes_has(builder->processes, thread->process))
+		return HASH_INDEX_NONE;
+	wanted.process = trace_processes_get(builder->processes, thread->process);
+	return find_thread_at(builder, &wanted, time_ns);
+}
+
+/* last_ns  the end of the wait before, which clocks of different CPUs may have later than the begin */
+static struct timeline_wait make_wait(const struct trace_builder *builder,
+				      const struct timed_wait *timed, uint64_t last_ns)
+{
+	uint64_t queued_ns = timed->end_ns - timed->queue_ns;
+	uint64_t begin_ns = queued_ns - timed->wait_ns;
+
+	if (begin_ns < last_ns)
+		begin_ns = last_ns;
+	if (queued_ns < begin_ns)
+		queued_ns = begin_ns;
+	return (struct timeline_wait){
+		.begin_ns = begin_ns,
+		.queued_ns = queued_ns,
+		.end_ns = timed->end_ns,
+		.weight = timed->num_periods * builder->source->wait_ns,
+		.queue_weight = timed->num_queue_periods * builder->source->wait_ns,
+		.stack = timed->stack,
+		.state = timed->state,
+	};
+}
+
+/* When all threads are known. */
+static int add_waits(struct trace_builder *builder)
+{
+	struct spool *spool = trace_log_get_waits(builder->source->log);
+	/* By thread: of its last wait. */
+	_cleanup_free_ uint64_t *ends =
+		calloc((size_t)timeline_count_thread(builder->timeline) + 1, sizeof(*ends));
+	struct timed_wait timed;
+	int err = ends ? spool_rewind(spool) : -ENOMEM;
+	int got;
+
+	if (err)
+		return err;
+	while ((got = spool_next(spool, &timed)) > 0) {
+		uint32_t thread = find_thread_of(builder, timed.thread, timed.end_ns);
+		struct timeline_wait wait;
+
+		/* Longer than the clock has run: it cannot be. */
+		if (thread == HASH_INDEX_NONE || timed.end_ns < timed.queue_ns ||
+		    timed.end_ns - timed.queue_ns < timed.wait_ns)
+			continue;
+		wait = make_wait(builder, &timed, ends[thread]);
+		wait.thread = thread;
+		ends[thread] = timed.end_ns;
+		spool_add(trace_log_get_thread_waits(builder->source->log), &wait);
+	}
+	return got;
+}
+
 /* ---- what became of threads --------------------------------------------------------------- */
 
 /* More changes of names are of no use to anybody, and are counted. */
@@ -674,25 +739,27 @@ static int add_task_events(struct trace_builder *builder)
 
 /* ---- what the timeline reads from files --------------------------------------------------- */
 
-static int rewind_fills(void *context)
+static int rewind_spool(void *context)
 {
 	return spool_rewind(context);
 }
 
-static int next_fill(void *context, void *ret)
+static int next_of_spool(void *context, void *ret)
 {
 	return spool_next(context, ret);
 }
 
 static void give_files(struct trace_builder *builder)
 {
-	struct timeline_source fills = {
-		.rewind = rewind_fills,
-		.next = next_fill,
+	struct timeline_source source = {
+		.rewind = rewind_spool,
+		.next = next_of_spool,
 		.context = trace_log_get_fills(builder->source->log),
 	};
 
-	timeline_set_fills(builder->timeline, &fills);
+	timeline_set_fills(builder->timeline, &source);
+	source.context = trace_log_get_thread_waits(builder->source->log);
+	timeline_set_waits(builder->timeline, &source);
 	recorded_samples_give(builder->samples, builder->timeline);
 	builder->samples = NULL;
 }
@@ -778,6 +845,9 @@ int trace_builder_build(const struct trace_source *source, struct timeline *time
 	if (err)
 		return err;
 	err = walk_samples(&builder);
+	if (err)
+		return err;
+	err = add_waits(&builder);
 	if (err)
 		return err;
 	err = name_regions(&builder);

@@ -25,7 +25,7 @@ struct trace_source {
 };
 
 /*
- * Add the recording to a timeline, which reads samples and fills from the log: free it first. What
+ * Add the recording to a timeline, which reads samples, fills and waits from the log: free it first. What
  * the log's spools have lost is missing. Processes and threads that the timeline has already, by
  * pid and tid, are the same.
  *

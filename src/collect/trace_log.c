@@ -19,6 +19,8 @@ struct trace_log {
 	struct spool *threads;
 	struct spool *fills;
 	struct spool *renames;
+	struct spool *waits;
+	struct spool *thread_waits;
 	uint64_t num_lost_renames;
 	struct area_table areas;
 };
@@ -57,6 +59,14 @@ static int compare_renames(const void *a, const void *b)
 	return (left->time_ns > right->time_ns) - (left->time_ns < right->time_ns);
 }
 
+static int compare_waits(const void *a, const void *b)
+{
+	const struct timed_wait *left = a;
+	const struct timed_wait *right = b;
+
+	return (left->end_ns > right->end_ns) - (left->end_ns < right->end_ns);
+}
+
 int trace_log_new(const char *folder, struct trace_log **ret, struct error *error)
 {
 	_cleanup_(trace_log_freep) struct trace_log *log = calloc(1, sizeof(*log));
@@ -78,6 +88,12 @@ int trace_log_new(const char *folder, struct trace_log **ret, struct error *erro
 			error);
 	if (err)
 		return err;
+	err = spool_new(folder, sizeof(struct timed_wait), compare_waits, &log->waits, error);
+	if (err)
+		return err;
+	err = spool_new(folder, sizeof(struct timeline_wait), NULL, &log->thread_waits, error);
+	if (err)
+		return err;
 	*ret = return_ptr(log);
 	return 0;
 }
@@ -90,6 +106,8 @@ void trace_log_free(struct trace_log *log)
 	spool_free(log->threads);
 	spool_free(log->fills);
 	spool_free(log->renames);
+	spool_free(log->waits);
+	spool_free(log->thread_waits);
 	area_table_release(&log->areas);
 	free(log);
 }
@@ -165,6 +183,32 @@ void trace_log_add_sample(struct trace_log *log, const struct timed_sample *samp
 struct spool *trace_log_get_samples(struct trace_log *log)
 {
 	return log->samples;
+}
+
+void trace_log_add_wait(struct trace_log *log, const struct timed_wait *wait)
+{
+	spool_add(log->waits, wait);
+}
+
+struct spool *trace_log_get_waits(struct trace_log *log)
+{
+	return log->waits;
+}
+
+struct spool *trace_log_get_thread_waits(struct trace_log *log)
+{
+	return log->thread_waits;
+}
+
+struct spool_counts trace_log_get_wait_counts(const struct trace_log *log)
+{
+	struct spool_counts counts = spool_get_counts(log->waits);
+	struct spool_counts built = spool_get_counts(log->thread_waits);
+
+	counts.lost += built.lost;
+	if (!counts.lost_errno)
+		counts.lost_errno = built.lost_errno;
+	return counts;
 }
 
 void trace_log_add_thread(struct trace_log *log, uint64_t time_ns, uint32_t pid, uint32_t tid)

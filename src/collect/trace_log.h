@@ -34,6 +34,18 @@ struct timed_sample {
 };
 _Static_assert(sizeof(struct timed_sample) == 40, "there are many samples");
 
+/* One interval off the CPU that was sampled; thread and stack as above. */
+struct timed_wait {
+	uint64_t end_ns; /* when the thread got a CPU, or the recording ended */
+	uint64_t wait_ns;
+	uint64_t queue_ns; /* at the end: it was woken by then */
+	uint32_t thread;
+	uint32_t stack;
+	uint32_t num_periods; /* of off-CPU time, that they stand for */
+	uint32_t num_queue_periods;
+	uint8_t state; /* enum off_cpu_state */
+};
+
 struct thread_rename {
 	uint64_t time_ns;
 	uint32_t pid;
@@ -68,6 +80,9 @@ static inline void trace_log_freep(struct trace_log **log)
 /* Add a sample, in any order. The spool counts samples that it could not write. */
 void trace_log_add_sample(struct trace_log *log, const struct timed_sample *sample);
 
+/* The same for a wait, which has samples, too. */
+void trace_log_add_wait(struct trace_log *log, const struct timed_wait *wait);
+
 /*
  * Add a stack area of a process (id of the process table), if it is new. Malformed records are
  * ignored. Returns 0 or -ENOMEM.
@@ -91,8 +106,13 @@ struct spool *trace_log_get_renames(struct trace_log *log);
 /* One of them, or more, had no place in the timeline. */
 void trace_log_count_lost_rename(struct trace_log *log);
 uint64_t trace_log_get_lost_renames(const struct trace_log *log);
-/* An empty spool for struct region_fill, which the trace builder fills. Borrowed. */
+/* All struct timed_wait, in the order of their ends. Borrowed. */
+struct spool *trace_log_get_waits(struct trace_log *log);
+/* Empty spools for struct region_fill and timeline_wait, which the trace builder fills. Borrowed. */
 struct spool *trace_log_get_fills(struct trace_log *log);
+struct spool *trace_log_get_thread_waits(struct trace_log *log);
+/* Of waits, what either lost. */
+struct spool_counts trace_log_get_wait_counts(const struct trace_log *log);
 /* In the order in which they were first seen. */
 const struct stack_area *trace_log_get_areas(const struct trace_log *log, size_t *ret_count);
 

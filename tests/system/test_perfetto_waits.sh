@@ -1,6 +1,7 @@
 #!/bin/bash
 # Waits in a trace: each sample of one, and of who ended it, with its time, stack and weight, as samples of a metric of
-# its own; a trace that is read again has what the profile beside it has.
+# its own; and as a slice of its thread that shows its stack, from when to when the scheduler says that it was. A trace
+# that is read again has what the profile beside it has.
 # runs: beside others
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/perfetto.sh"
@@ -9,7 +10,7 @@ need_trace_processor
 
 METRICS=(blocked uninterruptible run-queue preempted)
 
-record --off-cpu --wakers --period 1ms --buffer-size 64M -o "$TMPDIR/waits.pftrace" -o "$TMPDIR/waits.pb.gz" \
+record --off-cpu --wakers --sched --period 1ms --buffer-size 64M -o "$TMPDIR/waits.pftrace" -o "$TMPDIR/waits.pb.gz" \
     --stats "$TMPDIR/stats.json" -- "$WORKLOADS/nofp_waits" 1 >/dev/null
 expect_off_cpu_adds_up "$TMPDIR/stats.json"
 
@@ -23,6 +24,44 @@ done
 expect_rows "select sum(ts = 0), count(*) > 500 from perf_sample" <<'END'
 0|1
 END
+
+# The slices of threads' waits, with who waits and the stack; and by slice its frames.
+WAITS="(select slice.*, utid, callsite_id, extract_arg(arg_set_id, 'debug.weight_ns') as weight,
+        extract_arg(arg_set_id, 'debug.reason') as reason
+    from slice join thread_track t on t.id = slice.track_id and t.name = 'sampled waits'
+    left join __intrinsic_track_event_callstacks c on c.slice_id = slice.id)"
+FRAMES="(with recursive level(slice, callsite) as (select id, callsite_id from $WAITS where callsite_id is not null
+    union all select slice, parent_id from level join stack_profile_callsite c on c.id = level.callsite
+        where parent_id is not null)
+    select distinct slice, f.name from level join stack_profile_callsite c on c.id = level.callsite
+        join stack_profile_frame f on f.id = c.frame_id)"
+expect_rows "select f.name, count(*) > 1, sum(reason like 'schedule%' or reason is null)
+    from $WAITS w join $FRAMES f on f.slice = w.id where w.name = 'blocked' and f.name in ('wait_condition',
+        'wait_epoll', 'wait_futex', 'wait_lock', 'wait_pipe', 'wait_sleep') group by 1 order by 1" <<'END'
+wait_condition|1|0
+wait_epoll|1|0
+wait_futex|1|0
+wait_lock|1|0
+wait_pipe|1|0
+wait_sleep|1|0
+END
+expect_rows "select count(*) > 1, sum(reason not glob '*pipe_read*') from $WAITS w join $FRAMES f on f.slice = w.id
+    where w.name = 'blocked' and f.name = 'wait_pipe'" <<<'1|0'
+# They do not nest, and weigh what the samples do, but for those of processes that are too short to be shown.
+expect_rows "select max(depth), min(dur) >= 0 from $WAITS" <<<'0|1'
+for metric in blocked uninterruptible preempted; do
+    sampled=$(stats_get "$TMPDIR/stats.json" "off_cpu.sampled_ns.$metric")
+    expect_rows "select sum(weight) between 0.9 * $sampled and $sampled from $WAITS where name = '$metric'" <<<1
+done
+# The scheduler's row of the thread has the same interval: asleep until it was woken, and then runnable until it ran.
+expect_rows "select count(*) > 50, sum(is_there) > 0.95 * count(*) from (select exists (select 1 from thread_state s
+        where s.utid = w.utid and s.state in ('S', 'I', 'D') and abs(s.ts - w.ts) < 50000
+            and abs(s.ts + s.dur - w.ts - w.dur) < 50000) as is_there
+    from $WAITS w where name in ('blocked', 'uninterruptible'))" <<<'1|1'
+expect_rows "select count(*) > 50, sum(is_there) > 0.95 * count(*) from (select exists (select 1 from thread_state s
+        where s.utid = w.utid and s.state in ('R', 'R+') and abs(s.ts - w.ts) < 50000
+            and abs(s.ts + s.dur - w.ts - w.dur) < 50000) as is_there
+    from $WAITS w where name = 'run queue')" <<<'1|1'
 check_trace "$TMPDIR/waits.pftrace"
 
 for metric in "${METRICS[@]}" offwake; do

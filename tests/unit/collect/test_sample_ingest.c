@@ -7,6 +7,8 @@
 
 #include "base/clock.h"
 #include "process/fake_proc.h"
+#include "test_folder.h"
+#include "timeline/timeline.h"
 #include "unit.h"
 
 #define PID 100
@@ -499,20 +501,22 @@ static int set_up_waits(void **state)
 	return err ? err : sample_ingest_add_off_cpu(fixture->ingest, &periods, &scheduler);
 }
 
-static void add_wait(struct fixture *fixture, uint8_t flag, uint32_t num_periods,
-		     uint32_t num_queue_periods)
+static void add_timed_wait(struct fixture *fixture, uint8_t flag, uint32_t num_periods,
+			   uint32_t num_queue_periods, uint64_t wait_ns, uint64_t queue_ns)
 {
 	struct wire_sample sample = {
 		.type = WIRE_SAMPLE,
 		.pid = PID,
 		.tid = PID,
 		.flags = WIRE_SAMPLE_IN_KERNEL | flag,
-		.time_ns = 10,
+		.time_ns = 10 + wait_ns + queue_ns,
 		.generation = WIRE_GENERATION_UNKNOWN,
 		.user_stack = 7,
 		.kernel_stack = 8,
 		.num_periods = num_periods,
 		.num_queue_periods = num_queue_periods,
+		.wait_ns = wait_ns,
+		.queue_ns = queue_ns,
 		.walk_end = WALK_COMPLETE,
 		.comm = "worker",
 	};
@@ -522,6 +526,12 @@ static void add_wait(struct fixture *fixture, uint8_t flag, uint32_t num_periods
 	add_stack(fixture, 8, (const uint64_t[]){0xffff9000, 0xffff1500, 0xffff3000, 0xffff4000},
 		  4);
 	assert_int_equal(sample_ingest_add_sample(fixture->ingest, &sample), 0);
+}
+
+static void add_wait(struct fixture *fixture, uint8_t flag, uint32_t num_periods,
+		     uint32_t num_queue_periods)
+{
+	add_timed_wait(fixture, flag, num_periods, num_queue_periods, 0, 0);
 }
 
 /* The weight of all stacks of a metric. */
@@ -596,6 +606,33 @@ static void a_wait_with_time_in_a_run_queue_is_two_stacks(void **state)
 	assert_int_equal(sample_ingest_get_off_cpu_counts(fixture->ingest, &weights_ns).samples, 1);
 	assert_int_equal(weights_ns[WAIT_BLOCKED], 3 * PERIOD_NS);
 	assert_int_equal(weights_ns[WAIT_RUN_QUEUE], 2 * PERIOD_NS);
+}
+
+/* For a trace, whose slices have the stack without the frame that says what it is. */
+static void the_times_of_a_wait_are_kept_with_its_stack(void **state)
+{
+	struct fixture *fixture = *state;
+	struct trace_log *log;
+	struct timed_wait wait;
+	uint32_t stack;
+
+	assert_int_equal(trace_log_new(test_parent_folder(), &log, NULL), 0);
+	sample_ingest_set_trace_log(fixture->ingest, log);
+	add_timed_wait(fixture, WIRE_SAMPLE_UNINTERRUPTIBLE, 3, 2, 3100, 1900);
+	add_wait(fixture, WIRE_SAMPLE_BLOCKED, 0, 1); /* a new thread's first time in a run queue */
+	assert_int_equal(spool_rewind(trace_log_get_waits(log)), 0);
+	assert_int_equal(spool_next(trace_log_get_waits(log), &wait), 1);
+	assert_int_equal(wait.end_ns, 5010);
+	assert_int_equal(wait.wait_ns, 3100);
+	assert_int_equal(wait.queue_ns, 1900);
+	assert_int_equal(wait.num_periods, 3);
+	assert_int_equal(wait.num_queue_periods, 2);
+	assert_int_equal(wait.state, OFF_CPU_UNINTERRUPTIBLE);
+	stack = get_only_stack(fixture, "uninterruptible");
+	(void)get_level(fixture, &stack);
+	assert_int_equal(wait.stack, stack);
+	assert_int_equal(spool_next(trace_log_get_waits(log), &wait), 0);
+	trace_log_free(log);
 }
 
 static void every_kind_of_wait_has_its_metric_and_wall_is_all_of_them(void **state)
@@ -938,6 +975,7 @@ int main(void)
 		table_test(a_step_by_frame_pointer_that_no_call_proves_is_counted),
 		wait_test(a_wait_ends_in_a_frame_that_says_what_it_is_and_lacks_the_scheduler),
 		wait_test(a_wait_with_time_in_a_run_queue_is_two_stacks),
+		wait_test(the_times_of_a_wait_are_kept_with_its_stack),
 		wait_test(every_kind_of_wait_has_its_metric_and_wall_is_all_of_them),
 		wait_test(waits_are_counted_beside_ticks),
 		wait_test(a_thread_that_slept_throughout_says_so_outside_of_all_else),

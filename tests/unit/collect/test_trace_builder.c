@@ -6,8 +6,9 @@
 #include "test_folder.h"
 #include "unit.h"
 
-#define PID    100
-#define PERIOD 10
+#define PID         100
+#define PERIOD      10
+#define WAIT_PERIOD 1000
 
 /* One process, as the recorder has it, and its log. */
 struct fixture {
@@ -78,7 +79,8 @@ static void build(struct fixture *fixture)
 	struct trace_source source = {.log = fixture->log,
 				      .profile = fixture->profile,
 				      .processes = fixture->processes,
-				      .period_ns = PERIOD};
+				      .period_ns = PERIOD,
+				      .wait_ns = WAIT_PERIOD};
 
 	assert_int_equal(trace_builder_build(&source, fixture->timeline), 0);
 }
@@ -647,11 +649,96 @@ static void what_became_of_a_thread_is_not_told_of_a_later_one_with_its_tid(void
 	}
 }
 
+/* ---- waits -------------------------------------------------------------------------------- */
+
+static void add_wait(struct fixture *fixture, uint32_t tid, const struct timed_wait *wait)
+{
+	struct thread thread = {.tid = tid};
+	struct timed_wait added = *wait;
+
+	assert_int_equal(profile_add_string(fixture->profile, "worker", &thread.comm), 0);
+	assert_int_equal(profile_add_thread(fixture->profile, &thread, &added.thread), 0);
+	add_sample(fixture, wait->end_ns, tid, "worker", 0);
+	trace_log_add_wait(fixture->log, &added);
+}
+
+static struct timeline_wait get_wait(const struct fixture *fixture, uint32_t number)
+{
+	struct timeline_wait wait = {0};
+	uint64_t position = 0;
+
+	for (uint32_t i = 0; i <= number; i++)
+		assert_int_equal(timeline_next_wait(fixture->timeline, &position, &wait), 1);
+	return wait;
+}
+
+static void a_wait_has_its_times_and_weights(void **state)
+{
+	struct fixture *fixture = *state;
+	struct timeline_wait wait;
+	uint64_t position = 0;
+
+	add_wait(fixture, 101,
+		 &(struct timed_wait){.end_ns = 900,
+				      .wait_ns = 600,
+				      .queue_ns = 100,
+				      .num_periods = 2,
+				      .num_queue_periods = 1,
+				      .stack = 5,
+				      .state = OFF_CPU_UNINTERRUPTIBLE});
+	build(fixture);
+	wait = get_wait(fixture, 0);
+	assert_int_equal(timeline_get_thread(fixture->timeline, wait.thread)->tid, 101);
+	assert_int_equal(wait.begin_ns, 200);
+	assert_int_equal(wait.queued_ns, 800);
+	assert_int_equal(wait.end_ns, 900);
+	assert_int_equal(wait.weight, 2 * WAIT_PERIOD);
+	assert_int_equal(wait.queue_weight, WAIT_PERIOD);
+	assert_int_equal(wait.stack, 5);
+	assert_int_equal(wait.state, OFF_CPU_UNINTERRUPTIBLE);
+	while (timeline_next_wait(fixture->timeline, &position, &wait) > 0)
+		;
+	assert_int_equal(position, 1);
+}
+
+/* Clocks of different CPUs may differ a little, but slices of a track must not overlap. */
+static void waits_of_a_thread_do_not_overlap(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_wait(fixture, 101, &(struct timed_wait){.end_ns = 900, .wait_ns = 200});
+	add_wait(fixture, 102, &(struct timed_wait){.end_ns = 950, .wait_ns = 900});
+	add_wait(fixture, 101, &(struct timed_wait){.end_ns = 990, .wait_ns = 40, .queue_ns = 95});
+	build(fixture);
+	assert_int_equal(get_wait(fixture, 0).begin_ns, 700);
+	assert_int_equal(get_wait(fixture, 1).begin_ns, 50);
+	assert_int_equal(get_wait(fixture, 2).begin_ns, 900);
+	assert_int_equal(get_wait(fixture, 2).queued_ns, 900);
+	assert_int_equal(get_wait(fixture, 2).end_ns, 990);
+}
+
+static void a_wait_is_of_the_thread_that_had_the_tid_then(void **state)
+{
+	struct fixture *fixture = *state;
+
+	trace_log_add_thread(fixture->log, 5, PID, 101);
+	add_wait(fixture, 101, &(struct timed_wait){.end_ns = 20, .wait_ns = 10});
+	trace_log_add_thread(fixture->log, 30, PID, 101);
+	add_wait(fixture, 101, &(struct timed_wait){.end_ns = 50, .wait_ns = 10});
+	build(fixture);
+	assert_int_equal(timeline_count_thread(fixture->timeline), 2);
+	assert_int_not_equal(get_wait(fixture, 0).thread, get_wait(fixture, 1).thread);
+	assert_int_equal(get_wait(fixture, 1).thread, get_sample(fixture, 1).thread);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 		TEST(samples_come_out_in_order_of_time_with_the_period_as_weight),
+		TEST(a_wait_has_its_times_and_weights),
+		TEST(waits_of_a_thread_do_not_overlap),
+		TEST(a_wait_is_of_the_thread_that_had_the_tid_then),
 		TEST(who_zones_do_not_name_has_the_names_of_the_recording),
 		TEST(what_a_program_calls_its_thread_stays),
 		TEST(a_reused_pid_is_another_process_with_another_thread),
