@@ -237,8 +237,11 @@ struct timeline_wait {
 	uint64_t weight;
 	uint64_t queue_weight;
 	uint32_t thread;
-	uint32_t stack; /* of the profile: where it waited */
-	uint8_t state;  /* enum off_cpu_state */
+	uint32_t stack;       /* of the profile: where it waited */
+	uint32_t waker_name;  /* string: who woke it; empty: nobody that is known, and so below */
+	uint32_t waker_stack; /* of the profile */
+	uint32_t waker;       /* thread; TIMELINE_NONE: an interrupt, or none of these threads */
+	uint8_t state;        /* enum off_cpu_state */
 };
 
 /* The same moment on several clocks; the first at the start, again when they drift apart. */

@@ -815,14 +815,13 @@ static int add_wait(struct sample_ingest *ingest, const struct placed_sample *pl
 			  wait.sample->time_ns);
 }
 
-/* The wait's stack once more, with who ended it. */
+/* The wait's stack once more, with who ended it, who is *ret where that is known. */
 static int add_woken(struct sample_ingest *ingest, const struct placed_sample *placed,
-		     enum wait_kind kind)
+		     enum wait_kind kind, struct waker *ret)
 {
 	struct off_cpu *off_cpu = &ingest->off_cpu;
 	const struct wire_sample *sample = placed->sample;
 	struct placed_sample wait = *placed;
-	bool is_known;
 	int err;
 
 	if (!off_cpu->takes_wakers || !sample->num_periods || kind == WAIT_PREEMPTED)
@@ -835,10 +834,10 @@ static int add_woken(struct sample_ingest *ingest, const struct placed_sample *p
 		if (err)
 			return err;
 	}
-	err = wakers_add_to(&off_cpu->wakers, sample->wakeup, &wait.stack, &is_known);
+	err = wakers_add_to(&off_cpu->wakers, sample->wakeup, &wait.stack, ret);
 	if (err)
 		return err;
-	if (is_known)
+	if (ret->wakeup)
 		off_cpu->woken.known++;
 	else if (sample->wakeup == WIRE_NOT_WOKEN)
 		off_cpu->woken.open++;
@@ -874,9 +873,9 @@ static enum off_cpu_state get_state(enum wait_kind kind)
 	return OFF_CPU_BLOCKED;
 }
 
-/* Where a trace is made: from when to when it was. */
-static void keep_wait(struct sample_ingest *ingest, const struct placed_sample *placed,
-		      enum wait_kind kind)
+/* Where a trace is made: from when to when it was, and who ended it. */
+static int keep_wait(struct sample_ingest *ingest, const struct placed_sample *placed,
+		     enum wait_kind kind, const struct waker *waker)
 {
 	const struct wire_sample *sample = placed->sample;
 	struct timed_wait timed = {
@@ -890,20 +889,39 @@ static void keep_wait(struct sample_ingest *ingest, const struct placed_sample *
 		.state = (uint8_t)get_state(kind),
 	};
 
-	if (ingest->trace_log && (sample->wait_ns || sample->queue_ns))
-		trace_log_add_wait(ingest->trace_log, &timed);
+	if (!ingest->trace_log || (!sample->wait_ns && !sample->queue_ns))
+		return 0;
+	if (waker->wakeup) {
+		timed.waker_name = waker->comm;
+		timed.waker_stack = waker->stack;
+	}
+	if (waker->is_interrupt) {
+		int err = profile_add_string(ingest->profile, WAKER_INTERRUPT_NAME,
+					     &timed.waker_name);
+
+		if (err)
+			return err;
+	} else {
+		timed.waker_pid = waker->pid;
+		timed.waker_tid = waker->tid;
+	}
+	trace_log_add_wait(ingest->trace_log, &timed);
+	return 0;
 }
 
 static int add_waits(struct sample_ingest *ingest, const struct placed_sample *placed)
 {
 	const struct wire_sample *sample = placed->sample;
 	enum wait_kind kind = get_wait_kind(sample);
+	struct waker waker = {0};
 	int err = add_wait(ingest, placed, kind, sample->num_periods);
 
 	if (err)
 		return err;
-	keep_wait(ingest, placed, kind);
-	err = add_woken(ingest, placed, kind);
+	err = add_woken(ingest, placed, kind, &waker);
+	if (err)
+		return err;
+	err = keep_wait(ingest, placed, kind, &waker);
 	return err ? err : add_wait(ingest, placed, WAIT_RUN_QUEUE, sample->num_queue_periods);
 }
 
@@ -1004,7 +1022,10 @@ static int add_waker_stack(struct sample_ingest *ingest, struct wire_sample *sam
 
 static int add_waker(struct sample_ingest *ingest, const struct wire_sample *sample)
 {
-	struct waker waker = {.wakeup = sample->wakeup, .stack = STACK_EMPTY};
+	struct waker waker = {.wakeup = sample->wakeup,
+			      .pid = sample->pid,
+			      .tid = sample->tid,
+			      .stack = STACK_EMPTY};
 	struct wire_sample counted = *sample;
 	struct process *process = NULL;
 	bool is_in_exec = false;

@@ -555,6 +555,33 @@ static uint32_t find_thread_of(const struct trace_builder *builder, uint32_t id,
 	return find_thread_at(builder, &wanted, time_ns);
 }
 
+/* The thread that woke another one; TIMELINE_NONE: none, or none of those that the timeline has. */
+static uint32_t find_waker(const struct trace_builder *builder, const struct timed_wait *timed,
+			   uint64_t time_ns)
+{
+	uint32_t image = timed->waker_tid ? trace_processes_find(builder->processes,
+								 timed->waker_pid, time_ns)
+					  : TIMELINE_NONE;
+	struct timeline_thread wanted = {.tid = timed->waker_tid};
+
+	if (image == TIMELINE_NONE || !trace_processes_has(builder->processes, image))
+		return TIMELINE_NONE;
+	wanted.process = trace_processes_get(builder->processes, image);
+	return find_thread_at(builder, &wanted, time_ns);
+}
+
+static int set_waker(const struct trace_builder *builder, const struct timed_wait *timed,
+		     struct timeline_wait *wait)
+{
+	if (timed->waker_name == STRING_EMPTY)
+		return 0;
+	wait->waker = find_waker(builder, timed, wait->queued_ns);
+	wait->waker_stack = timed->waker_stack;
+	return timeline_add_string(builder->timeline,
+				   profile_get_string(builder->source->profile, timed->waker_name),
+				   &wait->waker_name);
+}
+
 /* last_ns  the end of the wait before, which clocks of different CPUs may have later than the begin */
 static struct timeline_wait make_wait(const struct trace_builder *builder,
 				      const struct timed_wait *timed, uint64_t last_ns)
@@ -600,6 +627,9 @@ static int add_waits(struct trace_builder *builder)
 			continue;
 		wait = make_wait(builder, &timed, ends[thread]);
 		wait.thread = thread;
+		err = set_waker(builder, &timed, &wait);
+		if (err)
+			return err;
 		ends[thread] = timed.end_ns;
 		spool_add(trace_log_get_thread_waits(builder->source->log), &wait);
 	}

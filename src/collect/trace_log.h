@@ -43,7 +43,11 @@ struct timed_wait {
 	uint32_t stack;
 	uint32_t num_periods; /* of off-CPU time, that they stand for */
 	uint32_t num_queue_periods;
-	uint8_t state; /* enum off_cpu_state */
+	uint32_t waker_name; /* string of the profile; STRING_EMPTY: not known who woke it */
+	uint32_t waker_stack;
+	uint32_t waker_pid;
+	uint32_t waker_tid; /* 0: it was no thread */
+	uint8_t state;      /* enum off_cpu_state */
 };
 
 struct thread_rename {

@@ -89,7 +89,7 @@ static int add_reversed(struct wakers *wakers, uint32_t levels, uint32_t *stack)
 	return 0;
 }
 
-int wakers_add_to(struct wakers *wakers, uint64_t wakeup, uint32_t *stack, bool *ret_is_known)
+int wakers_add_to(struct wakers *wakers, uint64_t wakeup, uint32_t *stack, struct waker *ret)
 {
 	struct waker *slot = get_slot(wakers, wakeup);
 	struct waker waker = *slot;
@@ -98,9 +98,10 @@ int wakers_add_to(struct wakers *wakers, uint64_t wakeup, uint32_t *stack, bool 
 
 	if (err)
 		return err;
-	*ret_is_known = wakeup && waker.wakeup == wakeup;
-	if (*ret_is_known) {
+	*ret = (struct waker){0};
+	if (wakeup && waker.wakeup == wakeup) {
 		*slot = (struct waker){0};
+		*ret = waker;
 		err = add_reversed(wakers, waker.stack, stack);
 		if (err)
 			return err;

@@ -18,9 +18,11 @@
 #include "profile/profile.h"
 
 struct waker {
-	uint64_t wakeup;   /* its number; 0: none */
-	uint32_t stack;    /* of the profile; STACK_EMPTY: not known */
-	uint32_t comm;     /* string: of the thread */
+	uint64_t wakeup; /* its number; 0: none */
+	uint32_t stack;  /* of the profile; STACK_EMPTY: not known */
+	uint32_t comm;   /* string: of the thread */
+	uint32_t pid;
+	uint32_t tid;
 	bool is_interrupt; /* no thread, but one */
 };
 
@@ -54,12 +56,12 @@ _must_check_ int wakers_add_futex(struct wakers *wakers, uint64_t address, uint3
 /*
  * Put the waker of a wait on top of its stack; one that is not known, too.
  *
- * wakeup        as struct wire_sample has it
- * ret_is_known  whether who woke it is; nobody is not
+ * wakeup  as struct wire_sample has it
+ * ret     who woke it; of number 0 where that is not known, or nobody did
  *
  * Returns 0 or -ENOMEM.
  */
 _must_check_ int wakers_add_to(struct wakers *wakers, uint64_t wakeup, uint32_t *stack,
-			       bool *ret_is_known);
+			       struct waker *ret);
 
 #endif

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Waits in a trace: each sample of one, and of who ended it, with its time, stack and weight, as samples of a metric of
-# its own; and as a slice of its thread that shows its stack, from when to when the scheduler says that it was. A trace
-# that is read again has what the profile beside it has.
+# its own; and as a slice of its thread that shows its stack, from when to when the scheduler says that it was, with a
+# flow from who ended it. A trace that is read again has what the profile beside it has.
 # runs: beside others
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/perfetto.sh"
@@ -30,8 +30,8 @@ WAITS="(select slice.*, utid, callsite_id, extract_arg(arg_set_id, 'debug.weight
         extract_arg(arg_set_id, 'debug.reason') as reason
     from slice join thread_track t on t.id = slice.track_id and t.name = 'sampled waits'
     left join __intrinsic_track_event_callstacks c on c.slice_id = slice.id)"
-FRAMES="(with recursive level(slice, callsite) as (select id, callsite_id from $WAITS where callsite_id is not null
-    union all select slice, parent_id from level join stack_profile_callsite c on c.id = level.callsite
+FRAMES="(with recursive level(slice, callsite) as (select slice_id, callsite_id from __intrinsic_track_event_callstacks
+    where callsite_id is not null union all select slice, parent_id from level join stack_profile_callsite c on c.id = level.callsite
         where parent_id is not null)
     select distinct slice, f.name from level join stack_profile_callsite c on c.id = level.callsite
         join stack_profile_frame f on f.id = c.frame_id)"
@@ -62,6 +62,21 @@ expect_rows "select count(*) > 50, sum(is_there) > 0.95 * count(*) from (select 
         where s.utid = w.utid and s.state in ('R', 'R+') and abs(s.ts - w.ts) < 50000
             and abs(s.ts + s.dur - w.ts - w.dur) < 50000) as is_there
     from $WAITS w where name = 'run queue')" <<<'1|1'
+# Who woke them, with its own stack: on its own track, from where a flow leads to the run queue. An interrupt has none.
+WOKEN="$WAITS w join $FRAMES f on f.slice = w.id join flow on slice_in = w.id join slice o on o.id = slice_out
+    join thread_track t on t.id = o.track_id"
+expect_rows "select f.name, count(*) > 1, sum(o.ts = w.ts and o.name glob 'wakes nofp_waits *' and t.utid != w.utid
+        and o.id in (select slice from $FRAMES where name = 'wake_others')) > 0.95 * count(*)
+    from $WOKEN where w.name = 'run queue' and f.name in ('wait_condition', 'wait_epoll', 'wait_pipe')
+    group by 1 order by 1" <<'END'
+wait_condition|1|1
+wait_epoll|1|1
+wait_pipe|1|1
+END
+expect_rows "select count(*) > 1, sum(t.utid = w.utid and extract_arg(o.arg_set_id, 'debug.waker') = '[interrupt]')
+        > 0.9 * count(*) from $WOKEN where w.name = 'run queue' and f.name = 'wait_sleep'" <<<'1|1'
+known=$(stats_get "$TMPDIR/stats.json" off_cpu.wakers.known)
+expect_rows "select count(*) between 0.95 * $known and $known from flow" <<<1
 check_trace "$TMPDIR/waits.pftrace"
 
 for metric in "${METRICS[@]}" offwake; do

@@ -323,6 +323,14 @@ struct perfetto_samples {
 	uint64_t last_ns;
 };
 
+/* The last instant that told of a wakeup; the wait that it ended comes next. */
+struct perfetto_wakeup {
+	uint64_t flow;   /* 0: there was none */
+	uint32_t thread; /* of the timeline, on whose track it was */
+	uint32_t stack;
+	uint32_t waker_name; /* string of the timeline */
+};
+
 /* Slices, until all are there and become zones and occupancies. */
 struct perfetto_slices {
 	struct perfetto_trace *trace;        /* borrowed */
@@ -336,6 +344,7 @@ struct perfetto_slices {
 	uint64_t last_ns;            /* time of the last event */
 	uint64_t num_skipped;        /* ends without a begin, and what is too much */
 	uint64_t num_stacks;         /* of slices: a timeline has no place for them */
+	struct perfetto_wakeup wakeup;
 	struct text text;
 };
 
@@ -575,6 +584,13 @@ _must_check_ int perfetto_slices_read_wait(struct perfetto_slices *slices,
 					   struct bytes message,
 					   const struct perfetto_track_event *event,
 					   struct perfetto_track *track);
+
+/* Whether an instant is one of ours that tells who woke a thread. If so, it is taken. */
+_must_check_ int perfetto_slices_take_wakeup(struct perfetto_slices *slices,
+					     const struct perfetto_packet *packet,
+					     struct bytes message,
+					     const struct perfetto_track_event *event,
+					     struct perfetto_track *track, bool *ret_is_one);
 
 /* read_zones.c: slices to zones and occupancies, when all packets are read. */
 _must_check_ int perfetto_slices_finish(struct perfetto_slices *slices);

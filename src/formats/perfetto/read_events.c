@@ -629,6 +629,14 @@ int perfetto_slices_read_event(struct perfetto_slices *slices, const struct perf
 	track = perfetto_track_table_find(slices->tracks, event.track);
 	if (track && track->role == PERFETTO_WAITS)
 		return perfetto_slices_read_wait(slices, packet, message, &event, track);
+	if (event.type == EVENT_INSTANT) {
+		bool is_wakeup;
+
+		err = perfetto_slices_take_wakeup(slices, packet, message, &event, track,
+						  &is_wakeup);
+		if (err || is_wakeup)
+			return err;
+	}
 	if (event.callstack || event.named_stack.size) {
 		if (event.type == EVENT_INSTANT)
 			return add_instant(slices, packet, &event);

@@ -1,6 +1,7 @@
 /*
  * How our writer calls where threads waited, and our reader knows it again: slices of these names on a track
- * below that of the thread.
+ * below that of the thread; and who woke them, by instants of a category on the waker's own track, from
+ * which a flow leads to the slice of the run queue.
  */
 #ifndef FORMATS_PERFETTO_WAITS_H
 #define FORMATS_PERFETTO_WAITS_H
@@ -10,6 +11,8 @@
 #define PERFETTO_WAITS_TRACK     "sampled waits"
 #define PERFETTO_RUN_QUEUE_SLICE "run queue"
 #define PERFETTO_WEIGHT_NAME     "weight_ns"
+#define PERFETTO_WAKER_NAME      "waker"
+#define PERFETTO_WAKEUP_CATEGORY "sampled wakeup"
 
 static inline const char *perfetto_get_wait_name(enum off_cpu_state state)
 {

@@ -360,6 +360,7 @@ static int write_waits(struct perfetto_events_writer *writer, const struct profi
 {
 	struct timeline_wait wait;
 	uint64_t position = 0;
+	uint64_t flow = WAKEUP_FLOW;
 	int got = timeline_next_wait(writer->timeline, &position, &wait);
 	int err;
 
@@ -373,7 +374,7 @@ static int write_waits(struct perfetto_events_writer *writer, const struct profi
 			    writer->tracks,
 			    timeline_get_thread(writer->timeline, wait.thread)->process))
 			continue;
-		err = perfetto_write_wait(&writer->events, writer->tracks, profile, &wait);
+		err = perfetto_write_wait(&writer->events, writer->tracks, profile, &wait, flow++);
 		if (err)
 			return err;
 	}

@@ -33,7 +33,7 @@ static int mark_stacks(const struct timeline *timeline, uint32_t *marks)
 		return got;
 	position = 0;
 	while ((got = timeline_next_wait(timeline, &position, &wait)) > 0)
-		marks[wait.stack] = 1;
+		marks[wait.stack] = marks[wait.waker_stack] = 1;
 	return got;
 }
 

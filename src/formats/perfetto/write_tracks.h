@@ -7,7 +7,7 @@
  *	│   ├ zones               slices, nested
  *	│   └ fill                counter, bytes
  *	├ each counter
- *	└ thread                  instants: what became of it
+ *	└ thread                  instants: what became of it, and whom it woke
  *	  stack in use            slices: which region it was on; shown beside the thread
  *	  waits                   slices: where it waited; likewise
  *

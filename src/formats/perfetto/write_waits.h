@@ -8,9 +8,17 @@
 #include "formats/perfetto/write_tracks.h"
 #include "profile/profile.h"
 
-/* profile  of the stacks, which the writer has. Returns 0 or a stream's error. */
+/* Flows from wakers to waits: numbers that no program is likely to choose. */
+#define WAKEUP_FLOW 0xb492b66f00000000ull
+
+/*
+ * profile  of the stacks, which the writer has
+ * flow     of this wait alone
+ *
+ * Returns 0 or a stream's error.
+ */
 _must_check_ int perfetto_write_wait(struct perfetto_event_writer *writer,
 				     struct perfetto_tracks *tracks, const struct profile *profile,
-				     const struct timeline_wait *wait);
+				     const struct timeline_wait *wait, uint64_t flow);
 
 #endif

@@ -787,6 +787,8 @@ static void add_wait_for(struct fixture *fixture, uint64_t wakeup, uint64_t fute
 		.walk_end = WALK_COMPLETE,
 		.wakeup = wakeup,
 		.futex = futex,
+		.wait_ns = 5,
+		.queue_ns = 1,
 		.comm = "worker",
 	};
 
@@ -864,6 +866,33 @@ static void a_waker_that_is_not_known_is_said_to_be(void **state)
 	assert_int_equal(wakers.known, 0);
 	assert_int_equal(wakers.unseen, 1);
 	assert_int_equal(wakers.lost, 1);
+}
+
+static void who_woke_a_thread_is_kept_with_the_times_of_its_wait(void **state)
+{
+	struct fixture *fixture = *state;
+	const uint64_t by_thread[] = {0xffff5500, 0xffff8001};
+	const uint64_t by_interrupt[] = {0xffff5501, 0xffff8001, 0xffff6500};
+	static const char *const names[] = {"waker", "[interrupt]", ""};
+	static const uint32_t tids[] = {WAKER_TID, 0, 0};
+	struct trace_log *log;
+	struct timed_wait wait;
+
+	assert_int_equal(trace_log_new(test_parent_folder(), &log, NULL), 0);
+	sample_ingest_set_trace_log(fixture->ingest, log);
+	add_waker(fixture, 3, by_thread, 2, WAKER_TID);
+	add_waker(fixture, 4, by_interrupt, 3, WAKER_TID);
+	for (uint64_t wakeup = 3; wakeup <= 5; wakeup++)
+		add_woken_wait(fixture, wakeup);
+	assert_int_equal(spool_rewind(trace_log_get_waits(log)), 0);
+	for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+		assert_int_equal(spool_next(trace_log_get_waits(log), &wait), 1);
+		assert_string_equal(profile_get_string(fixture->profile, wait.waker_name),
+				    names[i]);
+		assert_int_equal(wait.waker_tid, tids[i]);
+		assert_int_equal(wait.waker_stack != STACK_EMPTY, *names[i] != '\0');
+	}
+	trace_log_free(log);
 }
 
 static void a_wait_that_goes_on_was_ended_by_nobody(void **state)
@@ -985,6 +1014,7 @@ int main(void)
 		waker_test(an_interrupt_is_no_thread),
 		waker_test(where_nothing_ran_an_interrupt_has_woken),
 		waker_test(a_waker_that_is_not_known_is_said_to_be),
+		waker_test(who_woke_a_thread_is_kept_with_the_times_of_its_wait),
 		waker_test(a_wait_that_goes_on_was_ended_by_nobody),
 		waker_test(a_wait_for_a_futex_says_for_which),
 		waker_test(a_thousand_futexes_are_told_apart),

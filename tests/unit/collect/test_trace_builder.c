@@ -731,6 +731,37 @@ static void a_wait_is_of_the_thread_that_had_the_tid_then(void **state)
 	assert_int_equal(get_wait(fixture, 1).thread, get_sample(fixture, 1).thread);
 }
 
+static void who_woke_a_thread_is_one_of_the_timelines_or_a_name(void **state)
+{
+	struct fixture *fixture = *state;
+	struct timed_wait timed = {
+		.end_ns = 100, .wait_ns = 10, .waker_pid = PID, .waker_stack = 6};
+	static const uint32_t wakers[] = {102, 0, 999};
+	struct timeline_wait wait;
+
+	assert_int_equal(profile_add_string(fixture->profile, "writer", &timed.waker_name), 0);
+	add_sample(fixture, 50, 102, "writer", 0);
+	for (size_t i = 0; i < ARRAY_LENGTH(wakers); i++, timed.end_ns += 100) {
+		timed.waker_tid = wakers[i];
+		add_wait(fixture, 101, &timed);
+	}
+	timed.waker_name = STRING_EMPTY;
+	add_wait(fixture, 101, &timed);
+	build(fixture);
+	for (uint32_t i = 0; i < ARRAY_LENGTH(wakers); i++) {
+		wait = get_wait(fixture, i);
+		assert_string_equal(timeline_get_string(fixture->timeline, wait.waker_name),
+				    "writer");
+		assert_int_equal(wait.waker_stack, 6);
+		if (i)
+			assert_int_equal(wait.waker, TIMELINE_NONE);
+		else
+			assert_int_equal(timeline_get_thread(fixture->timeline, wait.waker)->tid,
+					 102);
+	}
+	assert_int_equal(get_wait(fixture, 3).waker_name, STRING_EMPTY);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -739,6 +770,7 @@ int main(void)
 		TEST(a_wait_has_its_times_and_weights),
 		TEST(waits_of_a_thread_do_not_overlap),
 		TEST(a_wait_is_of_the_thread_that_had_the_tid_then),
+		TEST(who_woke_a_thread_is_one_of_the_timelines_or_a_name),
 		TEST(who_zones_do_not_name_has_the_names_of_the_recording),
 		TEST(what_a_program_calls_its_thread_stays),
 		TEST(a_reused_pid_is_another_process_with_another_thread),

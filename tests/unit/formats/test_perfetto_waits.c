@@ -98,6 +98,16 @@ static struct text describe(const struct zones_read_result *result)
 			    (unsigned long long)wait->weight,
 			    (unsigned long long)wait->queue_weight);
 		append_stack(&text, result->profile, wait->stack);
+		if (wait->waker_name != STRING_EMPTY) {
+			text_printf(&text, ", woken by %s",
+				    timeline_get_string(timeline, wait->waker_name));
+			if (wait->waker != TIMELINE_NONE)
+				text_printf(&text, " %llu",
+					    (unsigned long long)timeline_get_thread(timeline,
+										    wait->waker)
+						    ->tid);
+			append_stack(&text, result->profile, wait->waker_stack);
+		}
 		text_append_char(&text, '\n');
 	}
 	return text;
@@ -202,6 +212,38 @@ static void a_stack_with_nothing_but_the_scheduler_of_the_kernel_gives_no_reason
 	perfetto__trace__free_unpacked(trace, NULL);
 }
 
+/* Who woke it is at its end, with its own stack, and leads to the run queue. */
+static void a_flow_leads_from_the_waker_to_the_run_queue(void **state)
+{
+	struct fixture *fixture = *state;
+	struct timeline_wait wait = {.begin_ns = 1000,
+				     .queued_ns = 3000,
+				     .end_ns = 3500,
+				     .thread = 1,
+				     .waker = 0,
+				     .waker_name = add_string(fixture->result.timeline, "server")};
+	const Perfetto__TracePacket *events[5];
+	const Perfetto__TrackEvent *wakeup;
+	Perfetto__Trace *trace;
+
+	wait.waker_stack = builder_add_stack(fixture->result.profile, "main;write;pipe_write_[k]");
+	add_wait(fixture, "main;read;pipe_read_[k]", wait);
+	trace = write_trace(fixture);
+	assert_int_equal(find_events(trace, events, 5), 5);
+	wakeup = events[2]->track_event;
+	assert_int_equal(wakeup->type, 3);
+	assert_int_equal(events[2]->timestamp, 3000);
+	assert_string_equal(find_event_name(trace, wakeup->name_iid), "wakes worker [8]");
+	assert_true(wakeup->has_callstack_iid);
+	assert_int_not_equal(wakeup->callstack_iid, events[0]->track_event->callstack_iid);
+	assert_int_not_equal(wakeup->track_uuid, events[0]->track_event->track_uuid);
+	assert_int_equal(wakeup->n_flow_ids, 1);
+	assert_int_equal(events[3]->track_event->n_terminating_flow_ids, 1);
+	assert_true(wakeup->flow_ids[0] == events[3]->track_event->terminating_flow_ids[0]);
+	assert_int_equal(events[3]->timestamp, 3000);
+	perfetto__trace__free_unpacked(trace, NULL);
+}
+
 /* A wait whose sample is there, too, as in a recording. */
 static void add_sampled_wait(struct fixture *fixture, const char *folded, struct timeline_wait wait)
 {
@@ -222,6 +264,9 @@ static void add_sampled_wait(struct fixture *fixture, const char *folded, struct
 static void waits_come_back_as_they_were_and_are_no_samples(void **state)
 {
 	struct fixture *fixture = *state;
+	uint32_t server = add_string(fixture->result.timeline, "server");
+	uint32_t interrupt = add_string(fixture->result.timeline, "[interrupt]");
+	uint32_t waker_stack = builder_add_stack(fixture->result.profile, "main;write");
 	struct zones_read_result second;
 	struct text expected;
 	struct text actual;
@@ -233,7 +278,10 @@ static void waits_come_back_as_they_were_and_are_no_samples(void **state)
 						.end_ns = 3500,
 						.weight = 2000,
 						.queue_weight = 500,
-						.thread = 1});
+						.thread = 1,
+						.waker = 0,
+						.waker_name = server,
+						.waker_stack = waker_stack});
 	add_sampled_wait(fixture, "main;burn",
 			 (struct timeline_wait){.begin_ns = 2000,
 						.queued_ns = 3600,
@@ -247,6 +295,15 @@ static void waits_come_back_as_they_were_and_are_no_samples(void **state)
 						.end_ns = 4100,
 						.queue_weight = 100,
 						.thread = 1});
+	/* An interrupt woke it, and it ran at once. */
+	add_sampled_wait(fixture, "main;nanosleep",
+			 (struct timeline_wait){.begin_ns = 4200,
+						.queued_ns = 4300,
+						.end_ns = 4300,
+						.weight = 100,
+						.waker = TIMELINE_NONE,
+						.waker_name = interrupt,
+						.waker_stack = waker_stack});
 	/* It goes on at the end. */
 	add_sampled_wait(fixture, "main;read;folio_wait_[k]",
 			 (struct timeline_wait){.begin_ns = 5000,
@@ -263,8 +320,8 @@ static void waits_come_back_as_they_were_and_are_no_samples(void **state)
 	assert_string_equal(actual.data, expected.data);
 	assert_string_equal(second.warnings.data, "");
 	/* Two waits are of one thread and stack. */
-	assert_int_equal(profile_count_samples(second.profile), 3);
-	assert_int_equal(timeline_count_sample(second.timeline), 4);
+	assert_int_equal(profile_count_samples(second.profile), 4);
+	assert_int_equal(timeline_count_sample(second.timeline), 5);
 	assert_int_equal(timeline_count_zone(second.timeline), 0);
 	text_release(&actual);
 	text_release(&expected);
@@ -303,6 +360,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			a_stack_with_nothing_but_the_scheduler_of_the_kernel_gives_no_reason,
 			set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_flow_leads_from_the_waker_to_the_run_queue,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(waits_come_back_as_they_were_and_are_no_samples,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(many_waits_refer_only_to_stacks_that_are_told,
