@@ -186,6 +186,25 @@ struct sched_waking {
 	bool is_in_interrupt; /* an interrupt woke it, not the thread that it interrupted */
 };
 
+enum kwork_kind {
+	KWORK_IRQ,       /* the handler of an interrupt */
+	KWORK_SOFTIRQ,   /* what a handler has left to be done */
+	KWORK_WORKQUEUE, /* an item of a workqueue, by a thread, which may sleep meanwhile */
+};
+
+/* Kinds of softirqs: numbers are below. */
+#define KWORK_NUM_SOFTIRQS 10
+
+/* Work of the kernel that is no thread's own. */
+struct timeline_kwork {
+	uint64_t begin_ns;
+	uint64_t end_ns;
+	uint32_t cpu;    /* that it ended on */
+	uint32_t number; /* of the interrupt, or the softirq's kind; tid of the thread */
+	uint32_t name;   /* string: of an interrupt's handler, of an item's function */
+	uint8_t kind;    /* enum kwork_kind */
+};
+
 struct schedule_event {
 	bool is_wakeup;
 	union {
@@ -297,6 +316,7 @@ TIMELINE_ITEMS(counter_value, counter_value)
 TIMELINE_ITEMS(task_event, task_event)
 TIMELINE_ITEMS(switch, sched_switch)
 TIMELINE_ITEMS(wakeup, sched_waking)
+TIMELINE_ITEMS(kwork, timeline_kwork)
 TIMELINE_ITEMS(sample, timeline_sample)
 TIMELINE_ITEMS(wait, timeline_wait)
 TIMELINE_ITEMS(clock, clock_snapshot)
@@ -357,17 +377,18 @@ const struct timeline_system *timeline_get_system(const struct timeline *timelin
 
 /*
  * A source of more items than were added: struct schedule_event in order of time, timeline_sample,
- * region_fill, timeline_wait. What it gives comes after what was added. Takes ownership as the source says.
+ * region_fill, timeline_wait, timeline_kwork. What it gives comes after what was added. Takes ownership as the source says.
  */
 void timeline_set_schedule(struct timeline *timeline, const struct timeline_source *source);
 void timeline_set_samples(struct timeline *timeline, const struct timeline_source *source);
 void timeline_set_fills(struct timeline *timeline, const struct timeline_source *source);
 void timeline_set_waits(struct timeline *timeline, const struct timeline_source *source);
+void timeline_set_kworks(struct timeline *timeline, const struct timeline_source *source);
 /* NULL: there is none. */
 const struct timeline_source *timeline_get_schedule(const struct timeline *timeline);
 
 /*
- * Read all samples, fills or waits, those of the source too: start with *position 0. One reader at a
+ * Read all samples, fills, waits or kernel work, those of the source too: start with *position 0. One reader at a
  * time. Returns 1 and the item, 0 after the last, or negative errno of the source.
  */
 _must_check_ int timeline_next_sample(const struct timeline *timeline, uint64_t *position,
@@ -376,6 +397,8 @@ _must_check_ int timeline_next_fill(const struct timeline *timeline, uint64_t *p
 				    struct region_fill *ret);
 _must_check_ int timeline_next_wait(const struct timeline *timeline, uint64_t *position,
 				    struct timeline_wait *ret);
+_must_check_ int timeline_next_kwork(const struct timeline *timeline, uint64_t *position,
+				     struct timeline_kwork *ret);
 
 /* No zone, counter value, occupancy, switch or sample, and no source of any. */
 bool timeline_is_empty(const struct timeline *timeline);

@@ -10,7 +10,7 @@
  * takes the zones: then there are never more ids than zones were open at one time. Ids of zones
  * that are kept never change.
  *
- * Samples, fills and waits may go on in a source (a spool on disk), because a recording of an hour may
+ * Samples, fills, waits and kernel work may go on in a source (a spool on disk), because a recording of an hour may
  * have more of them than memory holds; who reads them does not see where the array ends and the
  * source begins.
  */
@@ -30,6 +30,7 @@ struct timeline {
 	struct timeline_source samples;
 	struct timeline_source fills;
 	struct timeline_source waits;
+	struct timeline_source kworks;
 	const struct timeline_consumer *consumer;
 	ARRAY(uint32_t) removed_zones; /* whose ids are free */
 	ARRAY(struct timeline_process) process;
@@ -48,6 +49,7 @@ struct timeline {
 	ARRAY(struct task_event) task_event;
 	ARRAY(struct sched_switch) switches;
 	ARRAY(struct sched_waking) wakeup;
+	ARRAY(struct timeline_kwork) kwork;
 	ARRAY(struct timeline_sample) sample;
 	ARRAY(struct timeline_wait) wait;
 	ARRAY(struct clock_snapshot) clock;
@@ -82,6 +84,7 @@ void timeline_free(struct timeline *timeline)
 	release_source(&timeline->samples);
 	release_source(&timeline->fills);
 	release_source(&timeline->waits);
+	release_source(&timeline->kworks);
 	string_table_free(timeline->strings);
 	array_release(&timeline->removed_zones);
 	array_release(&timeline->process);
@@ -100,6 +103,7 @@ void timeline_free(struct timeline *timeline)
 	array_release(&timeline->task_event);
 	array_release(&timeline->switches);
 	array_release(&timeline->wakeup);
+	array_release(&timeline->kwork);
 	array_release(&timeline->sample);
 	array_release(&timeline->wait);
 	array_release(&timeline->clock);
@@ -169,6 +173,7 @@ ITEMS(counter_value, counter_value, counter_value)
 ITEMS(task_event, task_event, task_event)
 ITEMS(switch, sched_switch, switches)
 ITEMS(wakeup, sched_waking, wakeup)
+ITEMS(kwork, timeline_kwork, kwork)
 ITEMS(sample, timeline_sample, sample)
 ITEMS(wait, timeline_wait, wait)
 ITEMS(clock, clock_snapshot, clock)
@@ -336,6 +341,11 @@ void timeline_set_waits(struct timeline *timeline, const struct timeline_source 
 	set_source(&timeline->waits, source);
 }
 
+void timeline_set_kworks(struct timeline *timeline, const struct timeline_source *source)
+{
+	set_source(&timeline->kworks, source);
+}
+
 const struct timeline_source *timeline_get_schedule(const struct timeline *timeline)
 {
 	return timeline->schedule.next ? &timeline->schedule : NULL;
@@ -382,6 +392,15 @@ int timeline_next_wait(const struct timeline *timeline, uint64_t *position,
 	if (*position >= timeline->wait.length)
 		return next_of_source(&timeline->waits, timeline->wait.length, position, ret);
 	*ret = timeline->wait.items[(*position)++];
+	return 1;
+}
+
+int timeline_next_kwork(const struct timeline *timeline, uint64_t *position,
+			struct timeline_kwork *ret)
+{
+	if (*position >= timeline->kwork.length)
+		return next_of_source(&timeline->kworks, timeline->kwork.length, position, ret);
+	*ret = timeline->kwork.items[(*position)++];
 	return 1;
 }
 

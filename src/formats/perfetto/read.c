@@ -298,7 +298,7 @@ static int read_data(struct perfetto_reader *reader, const struct raw_packet *ra
 
 	switch (raw->kind) {
 	case PACKET_KERNEL:
-		return perfetto_sched_read(&reader->sched, raw->data);
+		return perfetto_sched_read(&reader->sched, &packet, raw->data);
 	case PACKET_SYSTEM_INFO:
 		return perfetto_read_system(&reader->trace, raw->data);
 	case PACKET_CLOCK_SNAPSHOT:

@@ -46,6 +46,7 @@ enum perfetto_interned_kind {
 	PERFETTO_INTERNED_EVENT_NAME = 2,
 	PERFETTO_INTERNED_ANNOTATION_NAME = 3,
 	PERFETTO_INTERNED_STRING_VALUE = 29,
+	PERFETTO_INTERNED_KERNEL_SYMBOL = 26,
 	PERFETTO_INTERNED_SOURCE_LOCATION = 4,
 	PERFETTO_INTERNED_FUNCTION = 5, /* these are strings of the profile */
 	PERFETTO_INTERNED_SHORT_NAME =
@@ -364,6 +365,16 @@ struct perfetto_sched_event {
 	size_t order; /* in which it was read, for events of the same time */
 };
 
+/* Of the kernel's own work, the last of a kind on a CPU, or of a thread, that began. */
+struct perfetto_kwork {
+	uint32_t kind;  /* enum kwork_kind */
+	uint32_t owner; /* the CPU; of an item of a workqueue the thread's tid */
+	uint64_t begin_ns;
+	uint32_t name; /* string of the timeline */
+	bool is_open;
+};
+INTERN_TABLE(perfetto_kworks, struct perfetto_kwork, kind, owner);
+
 #define PERFETTO_MAX_CPUS 65536u
 
 /* Scheduling, until all of it is there and becomes part of the timeline. */
@@ -371,6 +382,7 @@ struct perfetto_sched {
 	struct perfetto_trace *trace;     /* borrowed */
 	struct perfetto_threads *threads; /* borrowed */
 	ARRAY(struct perfetto_sched_event) events;
+	struct perfetto_kworks kworks;
 	uint64_t num_unread; /* other events of the kernel */
 };
 
@@ -399,7 +411,9 @@ static inline int perfetto_add_string(struct perfetto_trace *trace, struct bytes
 static inline uint32_t perfetto_find_string(const struct perfetto_packet *packet,
 					    enum perfetto_interned_kind kind, uint64_t iid)
 {
-	uint32_t string = perfetto_interned_find(packet->sequence->interned, kind, iid);
+	uint32_t string = packet->sequence
+				  ? perfetto_interned_find(packet->sequence->interned, kind, iid)
+				  : PERFETTO_NONE;
 
 	return string == PERFETTO_NONE ? STRING_EMPTY : string;
 }
@@ -465,7 +479,8 @@ const struct frame *perfetto_symbols_find(const struct perfetto_symbols *symbols
 void perfetto_symbols_release(struct perfetto_symbols *symbols);
 
 /* read_sched.c: a bundle of the kernel's events; all into the timeline, when all packets are read. */
-_must_check_ int perfetto_sched_read(struct perfetto_sched *sched, struct bytes message);
+_must_check_ int perfetto_sched_read(struct perfetto_sched *sched,
+				     const struct perfetto_packet *packet, struct bytes message);
 _must_check_ int perfetto_sched_finish(struct perfetto_sched *sched);
 void perfetto_sched_release(struct perfetto_sched *sched);
 /* The machine, into the timeline. */

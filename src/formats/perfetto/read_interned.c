@@ -33,7 +33,8 @@ static int read_string(struct perfetto_code *code, struct perfetto_interned *int
 {
 	bool is_of_timeline =
 		kind == PERFETTO_INTERNED_CATEGORY || kind == PERFETTO_INTERNED_EVENT_NAME ||
-		kind == PERFETTO_INTERNED_ANNOTATION_NAME || kind == PERFETTO_INTERNED_STRING_VALUE;
+		kind == PERFETTO_INTERNED_ANNOTATION_NAME ||
+		kind == PERFETTO_INTERNED_STRING_VALUE || kind == PERFETTO_INTERNED_KERNEL_SYMBOL;
 	struct bytes string = bytes_of("", 0);
 	struct protobuf_field field;
 	uint64_t short_start = 0;
@@ -100,6 +101,7 @@ static int read_kind(struct perfetto_code *code, const struct perfetto_sequence 
 	case PERFETTO_INTERNED_EVENT_NAME:
 	case PERFETTO_INTERNED_ANNOTATION_NAME:
 	case PERFETTO_INTERNED_STRING_VALUE:
+	case PERFETTO_INTERNED_KERNEL_SYMBOL:
 	case PERFETTO_INTERNED_FUNCTION:
 	case PERFETTO_INTERNED_BUILD_ID:
 	case PERFETTO_INTERNED_PATH:
@@ -129,6 +131,7 @@ static unsigned int find_round(const struct protobuf_field *field)
 	case PERFETTO_INTERNED_EVENT_NAME:
 	case PERFETTO_INTERNED_ANNOTATION_NAME:
 	case PERFETTO_INTERNED_STRING_VALUE:
+	case PERFETTO_INTERNED_KERNEL_SYMBOL:
 	case PERFETTO_INTERNED_FUNCTION:
 	case PERFETTO_INTERNED_BUILD_ID:
 	case PERFETTO_INTERNED_PATH:

@@ -117,9 +117,129 @@ static int read_wakeup(struct perfetto_sched *sched, struct sched_waking event,
 	return add_wakeup(sched, &event);
 }
 
-/* Fields of FtraceEvent. That a thread was freed follows from what is described of the threads. */
-static int read_event(struct perfetto_sched *sched, uint32_t cpu, struct bytes message)
+/* Fields of FtraceEvent. */
+enum kwork_field {
+	SOFTIRQ_ENTRY = 24,
+	SOFTIRQ_EXIT = 25,
+	IRQ_ENTRY = 36,
+	IRQ_EXIT = 37,
+	WORK_END = 57,
+	WORK_START = 58,
+};
+
+/* An event of the kernel's own work. */
+struct kwork_event {
+	uint64_t time_ns;
+	uint32_t cpu;
+	uint32_t tid;                /* of who did it */
+	struct protobuf_field field; /* its number: enum kwork_field; 0: it is none */
+};
+
+static int begin_kwork(struct perfetto_sched *sched, const struct kwork_event *event,
+		       const struct perfetto_kwork *kwork)
 {
+	uint32_t number;
+	int err;
+
+	if (!perfetto_has_room(sched->trace, sched->kworks.length, 8))
+		return 0;
+	err = perfetto_kworks_intern(&sched->kworks, kwork, &number);
+	if (err)
+		return err;
+	sched->kworks.items[number].begin_ns = event->time_ns;
+	sched->kworks.items[number].name = kwork->name;
+	sched->kworks.items[number].is_open = true;
+	return 0;
+}
+
+/* An end without a begin is that of what had begun before the trace. */
+static int end_kwork(struct perfetto_sched *sched, const struct kwork_event *event,
+		     const struct perfetto_kwork *wanted, uint32_t number)
+{
+	struct timeline *timeline = sched->trace->timeline;
+	uint32_t item = perfetto_kworks_find(&sched->kworks, wanted);
+	struct perfetto_kwork *known = item == HASH_INDEX_NONE ? NULL : &sched->kworks.items[item];
+	struct timeline_kwork kwork = {
+		.end_ns = event->time_ns,
+		.cpu = event->cpu,
+		.number = number,
+		.kind = (uint8_t)wanted->kind,
+	};
+
+	if (!known || !known->is_open || known->begin_ns > event->time_ns ||
+	    !perfetto_has_room(sched->trace, timeline_count_kwork(timeline), 8))
+		return 0;
+	known->is_open = false;
+	kwork.begin_ns = known->begin_ns;
+	kwork.name = known->name;
+	return timeline_add_kwork(timeline, &kwork, NULL);
+}
+
+static int read_kwork(struct perfetto_sched *sched, const struct perfetto_packet *packet,
+		      const struct kwork_event *event)
+{
+	struct perfetto_kwork kwork = {.kind = KWORK_IRQ, .owner = event->cpu};
+	struct bytes message = event->field.body;
+	struct protobuf_field field;
+	uint64_t first = 0;
+	uint64_t function = 0;
+	int err = 0;
+
+	while (protobuf_next(&message, &field)) {
+		if (field.number == 1 && field.type == PROTOBUF_VARINT)
+			first = field.value;
+		else if (field.number == 2 && field.type == PROTOBUF_VARINT)
+			function = field.value;
+		else if (field.number == 2 && field.type == PROTOBUF_BYTES)
+			err = perfetto_add_string(sched->trace, field.body, &kwork.name);
+		if (err)
+			return err;
+	}
+	switch ((enum kwork_field)event->field.number) {
+	case IRQ_ENTRY:
+		return begin_kwork(sched, event, &kwork);
+	case IRQ_EXIT:
+		return end_kwork(sched, event, &kwork, (uint32_t)first);
+	case SOFTIRQ_ENTRY:
+	case SOFTIRQ_EXIT:
+		kwork.kind = KWORK_SOFTIRQ;
+		if (first >= KWORK_NUM_SOFTIRQS)
+			return 0;
+		return event->field.number == SOFTIRQ_ENTRY
+			       ? begin_kwork(sched, event, &kwork)
+			       : end_kwork(sched, event, &kwork, (uint32_t)first);
+	case WORK_START:
+	case WORK_END:
+		kwork.kind = KWORK_WORKQUEUE;
+		kwork.owner = event->tid;
+		kwork.name =
+			perfetto_find_string(packet, PERFETTO_INTERNED_KERNEL_SYMBOL, function);
+		return event->field.number == WORK_START
+			       ? begin_kwork(sched, event, &kwork)
+			       : end_kwork(sched, event, &kwork, event->tid);
+	}
+	return 0;
+}
+
+static bool is_kwork(uint32_t field)
+{
+	switch (field) {
+	case SOFTIRQ_ENTRY:
+	case SOFTIRQ_EXIT:
+	case IRQ_ENTRY:
+	case IRQ_EXIT:
+	case WORK_END:
+	case WORK_START:
+		return true;
+	}
+	return false;
+}
+
+/* Fields of FtraceEvent. That a thread was freed follows from what is described of the threads. */
+static int read_event(struct perfetto_sched *sched, const struct perfetto_packet *packet,
+		      uint32_t cpu, struct bytes message)
+{
+	struct kwork_event kwork = {.cpu = cpu};
 	struct bytes on_cpu = {0};
 	struct bytes wakeup = {0};
 	struct protobuf_field field;
@@ -129,12 +249,16 @@ static int read_event(struct perfetto_sched *sched, uint32_t cpu, struct bytes m
 	while (protobuf_next(&message, &field)) {
 		if (field.number == 1 && field.type == PROTOBUF_VARINT)
 			time_ns = field.value;
+		else if (field.number == 2 && field.type == PROTOBUF_VARINT)
+			kwork.tid = (uint32_t)field.value;
 		else if (field.number == 4 && field.type == PROTOBUF_BYTES)
 			on_cpu = field.body;
 		else if (field.number == 20 && field.type == PROTOBUF_BYTES)
 			wakeup = field.body;
 		else if (field.number == 240)
 			is_freed = true;
+		else if (is_kwork(field.number) && field.type == PROTOBUF_BYTES)
+			kwork.field = field;
 	}
 	if (on_cpu.data)
 		return read_switch(sched, (struct sched_switch){.time_ns = time_ns, .cpu = cpu},
@@ -142,6 +266,10 @@ static int read_event(struct perfetto_sched *sched, uint32_t cpu, struct bytes m
 	if (wakeup.data)
 		return read_wakeup(sched, (struct sched_waking){.time_ns = time_ns, .cpu = cpu},
 				   wakeup);
+	if (kwork.field.number) {
+		kwork.time_ns = time_ns;
+		return read_kwork(sched, packet, &kwork);
+	}
 	sched->num_unread += !is_freed;
 	return 0;
 }
@@ -284,7 +412,8 @@ static int read_compact(struct perfetto_sched *sched, uint32_t cpu, struct bytes
 	return err ? err : add_wakeups(sched, cpu, &columns);
 }
 
-int perfetto_sched_read(struct perfetto_sched *sched, struct bytes message)
+int perfetto_sched_read(struct perfetto_sched *sched, const struct perfetto_packet *packet,
+			struct bytes message)
 {
 	struct bytes fields = message;
 	struct protobuf_field field;
@@ -302,7 +431,7 @@ int perfetto_sched_read(struct perfetto_sched *sched, struct bytes message)
 					"scheduling of a CPU that there cannot be");
 	while (!err && protobuf_next(&message, &field)) {
 		if (field.number == 2 && field.type == PROTOBUF_BYTES)
-			err = read_event(sched, cpu, field.body);
+			err = read_event(sched, packet, cpu, field.body);
 		else if (field.number == 4 && field.type == PROTOBUF_BYTES)
 			err = read_compact(sched, cpu, field.body);
 	}
@@ -421,6 +550,7 @@ int perfetto_sched_finish(struct perfetto_sched *sched)
 void perfetto_sched_release(struct perfetto_sched *sched)
 {
 	array_release(&sched->events);
+	perfetto_kworks_release(&sched->kworks);
 }
 
 /* ---- the system --------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
  * names, and the sequences follow one another in the file:
  *
  *	write_sched.c     clocks and kernel, which readers need first; scheduling
+ *	write_kwork.c     interrupts and other work of the kernel
  *	write_tracks.c    processes and threads; other tracks before their first use;
  *	                  write_groups.c says which processes are shown as one
  *	write_samples.c   samples, with write_stacks.c for what they refer to
@@ -19,6 +20,7 @@
 
 #include "formats/perfetto.h"
 #include "formats/perfetto/write_events.h"
+#include "formats/perfetto/write_kwork.h"
 #include "formats/perfetto/write_samples.h"
 #include "formats/perfetto/write_sched.h"
 #include "formats/perfetto/write_stream.h"
@@ -44,6 +46,9 @@ static int write_timeline(const struct profile *profile, const struct timeline *
 	if (err)
 		return err;
 	err = perfetto_write_sched(timeline, stream);
+	if (err)
+		return err;
+	err = perfetto_write_kwork(timeline, stream);
 	if (err)
 		return err;
 	err = perfetto_stacks_new(profile, timeline, stream, &stacks);

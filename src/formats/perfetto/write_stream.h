@@ -25,6 +25,7 @@ enum perfetto_sequence_id {
 	SEQUENCE_COUNTERS = 20,
 	SEQUENCE_TASKS = 21,   /* what became of threads */
 	SEQUENCE_WAITS = 22,   /* where threads waited, with their stacks */
+	SEQUENCE_KWORK = 23,   /* interrupts and the like */
 	SEQUENCE_MORE_SAMPLES, /* the metrics that those before have no room for */
 	END_OF_SEQUENCES =
 		SEQUENCE_MORE_SAMPLES + PERFETTO_MAX_METRICS - (SEQUENCE_EVENTS - SEQUENCE_SAMPLES),

@@ -123,6 +123,49 @@ static void scheduling_comes_back_as_it_was(void **state _unused_)
 	builder_release(&second);
 }
 
+/* Two CPUs, an interrupt within a softirq, and two workers that take turns on one CPU. */
+static void the_kernels_own_work_comes_back(void **state _unused_)
+{
+	static const struct timeline_kwork kworks[] = {
+		{100, 190, 0, 1, 0, KWORK_SOFTIRQ},    {110, 120, 0, 24, 0, KWORK_IRQ},
+		{130, 300, 1, 50, 0, KWORK_WORKQUEUE}, {140, 250, 1, 51, 0, KWORK_WORKQUEUE},
+		{260, 260, 1, 24, 0, KWORK_IRQ},
+	};
+	struct zones_read_result first = {.profile = profile_new(), .timeline = make_timeline()};
+	struct zones_read_result second;
+	struct text trace;
+	uint32_t count = ARRAY_LENGTH(kworks);
+
+	for (uint32_t i = 0; i < count; i++) {
+		struct timeline_kwork kwork = kworks[i];
+
+		if (kwork.kind != KWORK_SOFTIRQ)
+			kwork.name = add_string(first.timeline,
+						kwork.kind == KWORK_IRQ ? "virtio0" : "flush");
+		assert_int_equal(timeline_add_kwork(first.timeline, &kwork, NULL), 0);
+	}
+	trace = builder_write(&format_pftrace, &first, (struct format_opts){0});
+	assert_int_equal(builder_read(&format_pftrace, trace.data, trace.length, false, &second),
+			 0);
+	assert_string_equal(second.warnings.data, "");
+	assert_int_equal(timeline_count_kwork(second.timeline), count);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct timeline_kwork *kwork = timeline_get_kwork(second.timeline, i);
+		static const char *const names[] = {"virtio0", "", "flush"};
+
+		assert_int_equal(kwork->begin_ns, kworks[i].begin_ns);
+		assert_int_equal(kwork->end_ns, kworks[i].end_ns);
+		assert_int_equal(kwork->cpu, kworks[i].cpu);
+		assert_int_equal(kwork->number, kworks[i].number);
+		assert_int_equal(kwork->kind, kworks[i].kind);
+		assert_string_equal(timeline_get_string(second.timeline, kwork->name),
+				    names[kwork->kind]);
+	}
+	text_release(&trace);
+	builder_release(&first);
+	builder_release(&second);
+}
+
 /*
  * Process 1 began before the trace, as did 7, a child of it, which calls exec at 120; its child 9
  * lives from 130 to 400, when a switch shows it last.
@@ -584,6 +627,7 @@ static void what_is_not_read_is_told_where_the_trace_is_rewritten(void **state _
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_kernels_own_work_comes_back),
 		cmocka_unit_test(scheduling_comes_back_as_it_was),
 		cmocka_unit_test(events_are_counted_as_readers_keep_them),
 		cmocka_unit_test(processes_come_back_with_parent_user_command_and_end),
