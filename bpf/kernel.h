@@ -136,6 +136,14 @@ struct task_struct {
 	char comm[16];
 } __attribute__((preserve_access_index));
 
+struct irqaction {
+	const char *name;
+} __attribute__((preserve_access_index));
+
+struct work_struct {
+	void *func;
+} __attribute__((preserve_access_index));
+
 /* Before Linux 5.14. */
 struct task_struct___with_state {
 	volatile long state;

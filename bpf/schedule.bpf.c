@@ -437,3 +437,181 @@ int BPF_PROG(on_wakeup_without_count, struct task_struct *task)
 	add_wakeup(waker, task, get_tid(waker) == 0);
 	return 0;
 }
+
+/* ---- the kernel's own work ---------------------------------------------------------------- */
+
+/*
+ * Interrupts, softirqs and items of workqueues, each told with its begin when it ends, so that a lost batch
+ * leaves nothing open. A softirq may interrupt a worker, and an interrupt both: each kind has a batch of its own.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, NUM_WIRE_KWORK_KINDS);
+	__type(key, __u32);
+	__type(value, struct wire_kwork_cpu);
+} kworks SEC(".maps");
+
+/* What a worker is at. */
+struct work {
+	__u64 begin_ns;
+	__u64 function;
+};
+
+/* Key: tid of a worker, which may sleep at its item, and go on elsewhere. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, WIRE_KWORK_WORKERS);
+	__type(key, __u32);
+	__type(value, struct work);
+} workers SEC(".maps");
+
+static __always_inline struct wire_kwork_cpu *get_kwork(__u32 kind)
+{
+	return bpf_map_lookup_elem(&kworks, &kind);
+}
+
+/* The next slot of the batch. NULL: it is counted why not; else end_kwork() is called. */
+static __always_inline struct wire_kwork *begin_kwork(struct wire_kwork_cpu *cpu, __u32 kind,
+						      __u64 begin_ns, __u32 number)
+{
+	struct wire_kworks *batch = &cpu->batch;
+	__u32 index;
+
+	if (!begin_ns) {
+		cpu->counters.unseen_begin++;
+		return NULL;
+	}
+	if (cpu->is_busy) {
+		cpu->counters.lost_nested++;
+		return NULL;
+	}
+	cpu->is_busy = true;
+	barrier();
+	index = batch->num_slots;
+	if (index >= WIRE_KWORK_SLOTS)
+		index = 0; /* cannot be */
+	cpu->counters.taken++;
+	batch->type = WIRE_KWORKS;
+	batch->cpu = bpf_get_smp_processor_id();
+	batch->kind = kind;
+	batch->num_slots = index + 1;
+	batch->slots[index] = (struct wire_kwork){
+		.begin_ns = begin_ns,
+		.end_ns = bpf_ktime_get_boot_ns(),
+		.number = number,
+	};
+	return &batch->slots[index];
+}
+
+static __always_inline void end_kwork(struct wire_kwork_cpu *cpu)
+{
+	struct wire_kworks *batch = &cpu->batch;
+
+	if (batch->num_slots >= WIRE_KWORK_SLOTS) {
+		void *ring = get_ring();
+
+		if (!ring || send(ring, batch, sizeof(*batch)))
+			cpu->counters.lost_ring += batch->num_slots;
+		batch->num_slots = 0;
+	}
+	barrier();
+	cpu->is_busy = false;
+}
+
+static __always_inline void note_kwork(__u32 kind, __u32 number)
+{
+	struct wire_kwork_cpu *cpu = get_kwork(kind);
+
+	if (!cpu)
+		return; /* cannot be */
+	cpu->begin_ns = bpf_ktime_get_boot_ns();
+	cpu->number = number;
+}
+
+/* Since when that one is under way; from now on it is not. */
+static __always_inline __u64 take_begin(struct wire_kwork_cpu *cpu, __u32 number)
+{
+	__u64 begin_ns = cpu->number == number ? cpu->begin_ns : 0;
+
+	cpu->begin_ns = 0;
+	return begin_ns;
+}
+
+SEC("tp_btf/irq_handler_entry")
+int BPF_PROG(on_irq, int irq, struct irqaction *action)
+{
+	note_kwork(WIRE_KWORK_IRQ, irq);
+	return 0;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int BPF_PROG(on_irq_end, int irq, struct irqaction *action, int ret)
+{
+	struct wire_kwork_cpu *cpu = get_kwork(WIRE_KWORK_IRQ);
+	struct wire_kwork *kwork;
+
+	if (!cpu)
+		return 0; /* cannot be */
+	kwork = begin_kwork(cpu, WIRE_KWORK_IRQ, take_begin(cpu, irq), irq);
+	if (!kwork)
+		return 0;
+	(void)bpf_probe_read_kernel_str(kwork->name, sizeof(kwork->name),
+					BPF_CORE_READ(action, name));
+	end_kwork(cpu);
+	return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int BPF_PROG(on_softirq, unsigned int vector)
+{
+	note_kwork(WIRE_KWORK_SOFTIRQ, vector);
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int BPF_PROG(on_softirq_end, unsigned int vector)
+{
+	struct wire_kwork_cpu *cpu = get_kwork(WIRE_KWORK_SOFTIRQ);
+
+	if (cpu && begin_kwork(cpu, WIRE_KWORK_SOFTIRQ, take_begin(cpu, vector), vector))
+		end_kwork(cpu);
+	return 0;
+}
+
+/* The function is taken now, as the item may be gone when it is done. */
+SEC("tp_btf/workqueue_execute_start")
+int BPF_PROG(on_work, struct work_struct *item)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct work work = {
+		.begin_ns = bpf_ktime_get_boot_ns(),
+		.function = (__u64)BPF_CORE_READ(item, func),
+	};
+
+	/* Without room its begin is not known at its end. */
+	(void)bpf_map_update_elem(&workers, &tid, &work, BPF_ANY);
+	return 0;
+}
+
+SEC("tp_btf/workqueue_execute_end")
+int BPF_PROG(on_work_end)
+{
+	struct wire_kwork_cpu *cpu = get_kwork(WIRE_KWORK_WORKQUEUE);
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct work *noted = bpf_map_lookup_elem(&workers, &tid);
+	struct work work = {0};
+	struct wire_kwork *kwork;
+
+	if (noted) {
+		work = *noted;
+		(void)bpf_map_delete_elem(&workers, &tid);
+	}
+	if (!cpu)
+		return 0; /* cannot be */
+	kwork = begin_kwork(cpu, WIRE_KWORK_WORKQUEUE, work.begin_ns, tid);
+	if (!kwork)
+		return 0;
+	kwork->function = work.function;
+	end_kwork(cpu);
+	return 0;
+}

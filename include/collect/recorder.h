@@ -54,6 +54,16 @@ struct unwind_table_counts {
 	uint64_t num_dropped;      /* tables and processes that did not fit into the BPF maps */
 };
 
+/* What became of interrupts, softirqs and items of workqueues, where the whole machine is recorded. */
+struct kwork_counts {
+	uint64_t fired;
+	uint64_t kept;
+	uint64_t lost_ring;    /* the ring was full */
+	uint64_t lost_nested;  /* it came while another one of its kind was being recorded */
+	uint64_t lost_storage; /* the temporary file could not be written */
+	uint64_t unseen_begin; /* it had begun before the recording */
+};
+
 /* What became of every event of the scheduler; `switches` and `wakeups` are those that were kept. */
 struct scheduling_counts {
 	bool is_recorded;
@@ -63,8 +73,9 @@ struct scheduling_counts {
 	uint64_t lost_ring; /* the ring was full */
 	uint64_t
 		lost_nested; /* an interrupt woke a thread while another event was being recorded */
-	uint64_t lost_storage; /* the temporary file could not be written */
-	uint64_t lost_unseen;  /* the kernel did not tell: another thread was seen to run */
+	uint64_t lost_storage;      /* the temporary file could not be written */
+	uint64_t lost_unseen;       /* the kernel did not tell: another thread was seen to run */
+	struct kwork_counts kworks; /* not among the events of the scheduler */
 };
 
 /* They add up. Meaningful after recorder_stop(). */

@@ -1,5 +1,5 @@
 /*
- * What the scheduling program and user space tell each other.
+ * What the scheduling program and user space tell each other: of threads, and of the kernel's own work.
  *
  * Included by both sides, as wire/wire.h is. A CPU's events are collected into batches; a batch is
  * one record of a ring. Its slots are in order of time. Names are reported once: both sides keep, for
@@ -107,5 +107,68 @@ struct wire_schedule_counters {
 };
 _Static_assert(sizeof(struct wire_schedule_counters) == 48,
 	       "struct wire_schedule_counters is part of the wire format");
+
+/*
+ * Work of the kernel that is no thread's own, as `perf kwork` has it: each is told when it is done. Where the
+ * whole machine is recorded.
+ */
+enum wire_kwork_kind {
+	WIRE_KWORK_IRQ,       /* the handler of an interrupt */
+	WIRE_KWORK_SOFTIRQ,   /* what a handler has left to be done */
+	WIRE_KWORK_WORKQUEUE, /* an item, by a worker thread, which may sleep meanwhile */
+	NUM_WIRE_KWORK_KINDS,
+};
+
+/* Kinds of softirqs that the kernel has (NR_SOFTIRQS). */
+#define WIRE_SOFTIRQS 10
+/* Workers that can be at an item at a time. */
+#define WIRE_KWORK_WORKERS   4096
+#define WIRE_KWORK_SLOTS     64
+#define WIRE_KWORK_NAME_SIZE 24
+
+struct wire_kwork {
+	wire_u64 begin_ns; /* CLOCK_BOOTTIME */
+	wire_u64 end_ns;
+	wire_u32 number; /* of the interrupt, of the softirq's vector; tid of the worker */
+	wire_u32 padding;
+	union {
+		wire_u64 function;               /* workqueue: where its code is */
+		char name[WIRE_KWORK_NAME_SIZE]; /* irq: of the handler, NUL-terminated */
+	};
+};
+_Static_assert(sizeof(struct wire_kwork) == 48, "struct wire_kwork is part of the wire format");
+
+/* Of one kind on one CPU, in the order of their ends. */
+struct wire_kworks {
+	wire_u32 type; /* WIRE_KWORKS */
+	wire_u16 cpu;
+	wire_u16 kind;      /* enum wire_kwork_kind */
+	wire_u32 num_slots; /* that are filled; all are sent */
+	wire_u32 padding;
+	struct wire_kwork slots[WIRE_KWORK_SLOTS];
+};
+_Static_assert(sizeof(struct wire_kworks) == 16 + 48 * WIRE_KWORK_SLOTS,
+	       "struct wire_kworks is part of the wire format");
+
+/* What became of each: it adds to exactly one, and of those taken some are lost in the end. */
+struct wire_kwork_counters {
+	wire_u64 taken;
+	wire_u64 lost_nested;  /* it came while another one of its kind was being added */
+	wire_u64 unseen_begin; /* it is not known when it had begun */
+	wire_u64 lost_ring;    /* of those taken: no room in the ring for their batch */
+};
+_Static_assert(sizeof(struct wire_kwork_counters) == 32,
+	       "struct wire_kwork_counters is part of the wire format");
+
+/* What a CPU keeps for each kind: one may interrupt the other, but not itself. */
+struct wire_kwork_cpu {
+	struct wire_kwork_counters counters;
+	wire_u64 begin_ns; /* of what is under way; 0: nothing is */
+	wire_u32 number;   /* its number */
+	wire_u32 is_busy;  /* one is being added just now */
+	struct wire_kworks batch;
+};
+_Static_assert(sizeof(struct wire_kwork_cpu) == 48 + 16 + 48 * WIRE_KWORK_SLOTS,
+	       "struct wire_kwork_cpu is part of the wire format");
 
 #endif

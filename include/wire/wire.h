@@ -28,6 +28,7 @@ enum wire_record_type {
 	WIRE_STACK_AREA = 4,
 	WIRE_SCHEDULE = 5, /* wire/schedule.h */
 	WIRE_WAKEUP = 6,   /* nothing but its type: it is sent to wake user space */
+	WIRE_KWORKS = 7,   /* wire/schedule.h */
 };
 
 enum wire_sample_flag {

@@ -359,15 +359,23 @@ static void print_off_cpu(const struct account *account, struct text *ret)
 
 static void print_scheduling(const struct scheduling_counts *counts, struct text *ret)
 {
+	const struct kwork_counts *kworks = &counts->kworks;
+
 	if (!counts->is_recorded)
 		return;
 	text_printf(ret,
 		    "  \"sched\": {\"fired\": %" PRIu64 ", \"switches\": %" PRIu64
 		    ", \"wakings\": %" PRIu64 ", \"lost\": {\"ring\": %" PRIu64
 		    ", \"nested\": %" PRIu64 ", \"storage\": %" PRIu64 ", \"unseen\": %" PRIu64
-		    "}},\n",
+		    "},\n",
 		    counts->fired, counts->switches, counts->wakeups, counts->lost_ring,
 		    counts->lost_nested, counts->lost_storage, counts->lost_unseen);
+	text_printf(ret,
+		    "    \"kwork\": {\"fired\": %" PRIu64 ", \"kept\": %" PRIu64
+		    ", \"unseen_begin\": %" PRIu64 ", \"lost\": {\"ring\": %" PRIu64
+		    ", \"nested\": %" PRIu64 ", \"storage\": %" PRIu64 "}}},\n",
+		    kworks->fired, kworks->kept, kworks->unseen_begin, kworks->lost_ring,
+		    kworks->lost_nested, kworks->lost_storage);
 }
 
 void account_print_json(const struct account *account, struct text *ret)

@@ -301,6 +301,11 @@ static void append_scheduling(struct text *text, const struct scheduling_counts 
 	text_append_string(text, " switches and ");
 	table_append_count(text, counts->wakeups, 0);
 	text_append_string(text, " wakeups\n");
+	append_reason(text, counts->kworks.kept, "interrupts, softirqs and items of workqueues");
+	append_reason(text,
+		      counts->kworks.lost_ring + counts->kworks.lost_nested +
+			      counts->kworks.lost_storage,
+		      "of these lost; --stats says why");
 	append_reason(text, counts->lost_ring, "lost: found the ring full");
 	append_reason(text, counts->lost_nested,
 		      "lost: woken by an interrupt inside another event");

@@ -897,6 +897,16 @@ int recorder_list_descendants(const struct recorder *recorder, const pid_t *pids
 	return live_descendants_list(recorder->processes, pids, num_pids, ret, ret_count);
 }
 
+static int give_kworks(struct kwork_store *kworks, struct timeline *timeline)
+{
+	FILE *kallsyms = fopen("/proc/kallsyms", "re");
+	int err = kwork_store_give(kworks, kallsyms, timeline);
+
+	if (kallsyms)
+		fclose(kallsyms);
+	return err;
+}
+
 int recorder_build_trace(const struct recorder *recorder, struct timeline *timeline)
 {
 	struct trace_source source = {
@@ -910,8 +920,9 @@ int recorder_build_trace(const struct recorder *recorder, struct timeline *timel
 
 	if (err || !recorder->scheduling)
 		return err;
-	return trace_schedule_add(scheduling_get_store(recorder->scheduling), recorder->processes,
-				  timeline);
+	err = trace_schedule_add(scheduling_get_store(recorder->scheduling), recorder->processes,
+				 timeline);
+	return err ? err : give_kworks(scheduling_get_kworks(recorder->scheduling), timeline);
 }
 
 struct trace_losses recorder_get_trace_losses(const struct recorder *recorder)

@@ -17,7 +17,17 @@
 
 #define DEFAULT_RING_BYTES (4u << 20)
 
-enum hook { HOOK_SWITCH, HOOK_WAKEUP, NUM_HOOKS };
+enum hook {
+	HOOK_SWITCH,
+	HOOK_WAKEUP,
+	HOOK_IRQ,
+	HOOK_IRQ_END,
+	HOOK_SOFTIRQ,
+	HOOK_SOFTIRQ_END,
+	HOOK_WORK,
+	HOOK_WORK_END,
+	NUM_HOOKS,
+};
 
 struct schedule_tap {
 	struct schedule_tap_opts opts;
@@ -28,7 +38,8 @@ struct schedule_tap {
 	struct bpf_program *wakeup_program;
 	struct bpf_link *links[NUM_HOOKS]; /* NULL: not attached */
 	struct bpf_rings rings;
-	uint64_t nested_misses; /* that the kernel itself counted */
+	uint64_t nested_misses;            /* that the kernel itself counted */
+	struct wire_kwork_counters kworks; /* once it has stopped */
 };
 
 /* ---- what this kernel has ----------------------------------------------------------------- */
@@ -88,6 +99,37 @@ static struct bpf_program *choose_switch_program(const struct schedule_bpf *bpf)
 	return NULL;
 }
 
+static bool has_tracepoint(const struct btf *btf, const char *name)
+{
+	return btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) >= 0;
+}
+
+/* A program for the begin and one for the end, of what only the whole machine is recorded with. */
+static void choose_pair(const struct schedule_tap *tap, const struct btf *btf,
+			const char *begin_name, struct bpf_program *begin, const char *end_name,
+			struct bpf_program *end)
+{
+	bool is_there = btf && tap->opts.targets_fd < 0 && has_tracepoint(btf, begin_name) &&
+			has_tracepoint(btf, end_name);
+
+	bpf_program__set_autoload(begin, is_there);
+	bpf_program__set_autoload(end, is_there);
+}
+
+static void choose_kwork_programs(const struct schedule_tap *tap)
+{
+	const struct schedule_bpf *bpf = tap->bpf;
+	struct btf *btf = btf__load_vmlinux_btf();
+
+	choose_pair(tap, btf, "btf_trace_irq_handler_entry", bpf->progs.on_irq,
+		    "btf_trace_irq_handler_exit", bpf->progs.on_irq_end);
+	choose_pair(tap, btf, "btf_trace_softirq_entry", bpf->progs.on_softirq,
+		    "btf_trace_softirq_exit", bpf->progs.on_softirq_end);
+	choose_pair(tap, btf, "btf_trace_workqueue_execute_start", bpf->progs.on_work,
+		    "btf_trace_workqueue_execute_end", bpf->progs.on_work_end);
+	btf__free(btf);
+}
+
 /* The program reports tids of the initial pid namespace, which mean nothing in a container. */
 static bool is_in_pid_namespace(void)
 {
@@ -128,6 +170,7 @@ static int open_programs(void *context, struct bpf_object_skeleton **ret)
 		has_count ? tap->bpf->progs.on_wakeup : tap->bpf->progs.on_wakeup_without_count;
 	unfit = has_count ? tap->bpf->progs.on_wakeup_without_count : tap->bpf->progs.on_wakeup;
 	bpf_program__set_autoload(unfit, false);
+	choose_kwork_programs(tap);
 	tap->bpf->rodata->is_filtered = tap->opts.targets_fd >= 0;
 	err = bpf_map__set_max_entries(tap->bpf->maps.rings, tap->num_rings);
 	if (err)
@@ -226,6 +269,28 @@ void schedule_tap_free(struct schedule_tap *tap)
 
 /* ---- running ------------------------------------------------------------------------------ */
 
+/* Those that were loaded. */
+static int attach_kworks(struct schedule_tap *tap)
+{
+	struct bpf_program *const programs[NUM_HOOKS] = {
+		[HOOK_IRQ] = tap->bpf->progs.on_irq,
+		[HOOK_IRQ_END] = tap->bpf->progs.on_irq_end,
+		[HOOK_SOFTIRQ] = tap->bpf->progs.on_softirq,
+		[HOOK_SOFTIRQ_END] = tap->bpf->progs.on_softirq_end,
+		[HOOK_WORK] = tap->bpf->progs.on_work,
+		[HOOK_WORK_END] = tap->bpf->progs.on_work_end,
+	};
+
+	for (enum hook hook = HOOK_IRQ; hook < NUM_HOOKS; hook++) {
+		int err = bpf_program__autoload(programs[hook]) ? attach(tap, hook, programs[hook])
+								: 0;
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 int schedule_tap_start(struct schedule_tap *tap, struct error *error)
 {
 	int err = attach(tap, HOOK_WAKEUP, tap->wakeup_program);
@@ -235,7 +300,8 @@ int schedule_tap_start(struct schedule_tap *tap, struct error *error)
 	err = attach(tap, HOOK_SWITCH, tap->switch_program);
 	if (err)
 		return explain(err, error);
-	return 0;
+	err = attach_kworks(tap);
+	return err ? explain(err, error) : 0;
 }
 
 /* Wakeups that the kernel skipped because they interrupted the same program on this CPU. */
@@ -290,6 +356,36 @@ static int read_begun_batches(const struct schedule_tap *tap)
 	return 0;
 }
 
+/* The same of one kind of the kernel's own work, and what became of all of it. */
+static int read_begun_kworks(struct schedule_tap *tap, uint32_t kind)
+{
+	int num_cpus = libbpf_num_possible_cpus();
+	_cleanup_free_ struct wire_kwork_cpu *cpus = NULL;
+
+	if (num_cpus < 0)
+		return num_cpus;
+	cpus = calloc((size_t)num_cpus, sizeof(*cpus));
+	if (!cpus)
+		return -ENOMEM;
+	if (bpf_map_lookup_elem(bpf_map__fd(tap->bpf->maps.kworks), &kind, cpus))
+		return -errno;
+	for (int cpu = 0; cpu < num_cpus; cpu++) {
+		int err;
+
+		tap->kworks.taken += cpus[cpu].counters.taken;
+		tap->kworks.lost_nested += cpus[cpu].counters.lost_nested;
+		tap->kworks.unseen_begin += cpus[cpu].counters.unseen_begin;
+		tap->kworks.lost_ring += cpus[cpu].counters.lost_ring;
+		if (!cpus[cpu].batch.num_slots)
+			continue;
+		err = tap->opts.on_record(&cpus[cpu].batch, sizeof(cpus[cpu].batch),
+					  tap->opts.context);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 int schedule_tap_stop(struct schedule_tap *tap)
 {
 	int err;
@@ -305,6 +401,11 @@ int schedule_tap_stop(struct schedule_tap *tap)
 	err = schedule_tap_read(tap);
 	if (err)
 		return err;
+	for (uint32_t kind = 0; kind < NUM_WIRE_KWORK_KINDS; kind++) {
+		err = read_begun_kworks(tap, kind);
+		if (err)
+			return err;
+	}
 	return read_begun_batches(tap);
 }
 
@@ -329,4 +430,9 @@ int schedule_tap_read_counters(const struct schedule_tap *tap, struct wire_sched
 	sum.lost_nested += tap->nested_misses;
 	*ret = sum;
 	return 0;
+}
+
+struct wire_kwork_counters schedule_tap_get_kwork_counters(const struct schedule_tap *tap)
+{
+	return tap->kworks;
 }

@@ -51,6 +51,9 @@ _must_check_ int schedule_tap_read(struct schedule_tap *tap);
 _must_check_ int schedule_tap_read_counters(const struct schedule_tap *tap,
 					    struct wire_schedule_counters *ret);
 
+/* Those of the kernel's own work, summed likewise; all 0 before schedule_tap_stop(). */
+struct wire_kwork_counters schedule_tap_get_kwork_counters(const struct schedule_tap *tap);
+
 /* The arguments of the tracepoint sched_switch, behind `preempt`. */
 enum switch_arguments {
 	SWITCH_PREVIOUS_NEXT,       /* until Linux 5.17 */

@@ -11,12 +11,16 @@
 struct scheduling {
 	struct schedule_tap *tap;
 	struct schedule_store *store;
+	struct kwork_store *kworks;
 };
 
 static int keep_batch(const void *record, size_t size, void *context)
 {
 	struct scheduling *scheduling = context;
+	const uint32_t *type = record;
 
+	if (size >= sizeof(*type) && *type == WIRE_KWORKS)
+		return kwork_store_add(scheduling->kworks, record, size);
 	return schedule_store_add(scheduling->store, record, size);
 }
 
@@ -32,6 +36,9 @@ static int open_all(struct scheduling *scheduling, const struct scheduling_opts 
 	};
 	int err = schedule_store_new(opts->folder, &scheduling->store, error);
 
+	if (err)
+		return err;
+	err = kwork_store_new(opts->folder, &scheduling->kworks, error);
 	if (err)
 		return err;
 	err = schedule_tap_new(&tap, &scheduling->tap, error);
@@ -60,6 +67,7 @@ void scheduling_free(struct scheduling *scheduling)
 		return;
 	schedule_tap_free(scheduling->tap);
 	schedule_store_free(scheduling->store);
+	kwork_store_free(scheduling->kworks);
 	free(scheduling);
 }
 
@@ -78,6 +86,21 @@ int scheduling_stop(struct scheduling *scheduling)
 	return scheduling ? schedule_tap_stop(scheduling->tap) : 0;
 }
 
+static struct kwork_counts get_kwork_counts(const struct scheduling *scheduling)
+{
+	struct spool_counts kept = kwork_store_get_counts(scheduling->kworks);
+	struct wire_kwork_counters seen = schedule_tap_get_kwork_counters(scheduling->tap);
+
+	return (struct kwork_counts){
+		.fired = seen.taken + seen.lost_nested + seen.unseen_begin,
+		.kept = kept.kept,
+		.lost_ring = seen.lost_ring,
+		.lost_nested = seen.lost_nested,
+		.lost_storage = kept.lost,
+		.unseen_begin = seen.unseen_begin,
+	};
+}
+
 struct scheduling_counts scheduling_get_counts(const struct scheduling *scheduling)
 {
 	struct schedule_store_counts kept = schedule_store_get_counts(scheduling->store);
@@ -94,12 +117,20 @@ struct scheduling_counts scheduling_get_counts(const struct scheduling *scheduli
 		.lost_nested = seen.lost_nested,
 		.lost_storage = kept.lost_switches + kept.lost_wakeups,
 		.lost_unseen = seen.unseen,
+		.kworks = get_kwork_counts(scheduling),
 	};
+}
+
+static bool are_kworks_balanced(const struct kwork_counts *counts)
+{
+	return counts->fired == counts->kept + counts->lost_ring + counts->lost_nested +
+					counts->lost_storage + counts->unseen_begin;
 }
 
 bool scheduling_counts_are_balanced(const struct scheduling_counts *counts)
 {
-	return counts->fired == counts->switches + counts->wakeups + counts->lost_ring +
+	return are_kworks_balanced(&counts->kworks) &&
+	       counts->fired == counts->switches + counts->wakeups + counts->lost_ring +
 					counts->lost_nested + counts->lost_storage +
 					counts->lost_unseen;
 }
@@ -107,4 +138,9 @@ bool scheduling_counts_are_balanced(const struct scheduling_counts *counts)
 struct schedule_store *scheduling_get_store(const struct scheduling *scheduling)
 {
 	return scheduling->store;
+}
+
+struct kwork_store *scheduling_get_kworks(const struct scheduling *scheduling)
+{
+	return scheduling->kworks;
 }

@@ -1,6 +1,6 @@
 /*
- * The scheduling of a recording's target, from the BPF program (schedule_tap.h) into a temporary
- * file (schedule_store.h). Losses here never cost a sample.
+ * The scheduling of a recording's target, and what the kernel does of its own, from the BPF program
+ * (schedule_tap.h) into temporary files (schedule_store.h, kwork_store.h). Losses here never cost a sample.
  *
  * Not thread-safe.
  */
@@ -13,6 +13,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "collect/kwork_store.h"
 #include "collect/recorder.h"
 #include "collect/schedule_store.h"
 
@@ -46,5 +47,6 @@ _must_check_ int scheduling_stop(struct scheduling *scheduling);
 struct scheduling_counts scheduling_get_counts(const struct scheduling *scheduling);
 /* Borrowed until scheduling_free(). */
 struct schedule_store *scheduling_get_store(const struct scheduling *scheduling);
+struct kwork_store *scheduling_get_kworks(const struct scheduling *scheduling);
 
 #endif
