@@ -60,9 +60,13 @@ while read -r name wall_ns off_ns queue_ns waits; do
         expect_weight "$name" $(($(weight "$any" wait_child) - $(weight "$any" 'wait_child;run_child'))) "$off_ns" "$wall_ns" "$waits"
         expect_frame "$TMPDIR/waits.folded" "[uninterruptible]" 1
         ;;
-    direct | fault) # nothing but what they wait for wakes them, where they have to wait
-        expect_weight "$name" "$(weight "$any" "wait_$name")" "$off_ns" "$wall_ns" "$waits"
-        ((off_ns < 100000000)) || [[ $(weight uninterruptible "wait_$name") -gt 0 ]] || fail "nothing is uninterruptible in wait_$name"
+    direct) # nothing but the disk wakes it, where it has to wait
+        expect_weight "$name" "$(weight "$any" wait_direct)" "$off_ns" "$wall_ns" "$waits"
+        ((off_ns < 100000000)) || [[ $(weight uninterruptible wait_direct) -gt 0 ]] || fail "nothing is uninterruptible in wait_direct"
+        ;;
+    fault) # a signal may, as servers of FUSE are told of signals
+        expect_weight "$name" "$(weight "$any" wait_fault)" "$off_ns" "$wall_ns" "$waits"
+        ((off_ns < 100000000)) || [[ $(weight blocked 'wait_fault;.*page_fault_\[k\]') -gt 0 ]] || fail "no page is waited for in wait_fault"
         ;;
     *)
         expect_weight "$name" "$(weight "$any" "wait_$name")" "$off_ns" "$wall_ns" "$waits"
