@@ -72,6 +72,25 @@ static int compare_modules(const struct profile *profile, uint32_t a, uint32_t b
 	return memcmp(left->build_id, right->build_id, left->build_id_size);
 }
 
+/* What has no address, but a number. */
+static int compare_named(const struct profile *profile, const struct location *a,
+			 const struct location *b)
+{
+	const struct frame *left;
+	const struct frame *right;
+	int order;
+
+	if (!a->num_frames || !b->num_frames)
+		return (a->num_frames > 0) - (b->num_frames > 0);
+	left = profile_get_frame(profile, a->first_frame);
+	right = profile_get_frame(profile, b->first_frame);
+	order = strcmp(profile_get_string(profile, left->full_name),
+		       profile_get_string(profile, right->full_name));
+	return order ? order
+		     : strcmp(profile_get_string(profile, left->module),
+			      profile_get_string(profile, right->module));
+}
+
 int perfetto_compare_places(const struct profile *profile, const struct location *a,
 			    const struct location *b)
 {
@@ -79,6 +98,10 @@ int perfetto_compare_places(const struct profile *profile, const struct location
 
 	if (a->space != b->space)
 		return a->space < b->space ? -1 : 1;
+	if (a->space == LOCATION_NAMED)
+		order = compare_named(profile, a, b);
+	if (order)
+		return order;
 	if (a->owner != b->owner && a->space == LOCATION_FILE)
 		order = compare_modules(profile, a->owner, b->owner);
 	if (order)

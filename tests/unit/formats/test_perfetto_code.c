@@ -156,6 +156,54 @@ static void addresses_of_older_traces_are_file_offsets(void **state _unused_)
 	profile_free(profile);
 }
 
+/* Names without an address, which come in another order when the trace is read than they were met before. */
+static void a_trace_of_names_is_the_same_when_it_is_written_again(void **state _unused_)
+{
+	static const char *const names[] = {"[blocked]", "wait", "main"};
+	struct zones_read_result first = {.profile = profile_new(), .timeline = timeline_new()};
+	struct timeline_process process = {.pid = 5};
+	struct timeline_thread thread = {.tid = 7};
+	struct timeline_sample sample = {.time_ns = 1, .weight = 10, .stack = STACK_EMPTY};
+	struct zones_read_result second;
+	struct text trace;
+	struct text again;
+	uint32_t locations[3];
+	uint32_t metric;
+
+	assert_true(first.profile && first.timeline);
+	assert_int_equal(profile_add_metric(first.profile, "blocked", "nanoseconds", &metric), 0);
+	assert_int_equal(timeline_add_string(first.timeline, "worker", &process.name), 0);
+	thread.name = process.name;
+	assert_int_equal(timeline_add_process(first.timeline, &process, NULL), 0);
+	assert_int_equal(timeline_add_thread(first.timeline, &thread, NULL), 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		struct frame frame = {0};
+
+		assert_int_equal(profile_add_string(first.profile, names[i], &frame.name), 0);
+		frame.full_name = frame.name;
+		assert_int_equal(profile_add_frame_location(first.profile, &frame, &locations[i]),
+				 0);
+	}
+	for (uint32_t i = 3; i-- > 0;)
+		assert_int_equal(
+			profile_add_stack(first.profile, sample.stack, locations[i], &sample.stack),
+			0);
+	assert_int_equal(profile_add_sample(first.profile,
+					    builder_add_thread(first.profile, 5, 7, "worker"),
+					    sample.stack, metric, 10),
+			 0);
+	assert_int_equal(timeline_add_sample(first.timeline, &sample, NULL), 0);
+	trace = builder_write(&format_pftrace, &first, (struct format_opts){0});
+	assert_int_equal(read_trace(&trace, &second), 0);
+	again = builder_write(&format_pftrace, &second, (struct format_opts){0});
+	assert_int_equal(again.length, trace.length);
+	assert_memory_equal(again.data, trace.data, trace.length);
+	text_release(&again);
+	text_release(&trace);
+	builder_release(&second);
+	builder_release(&first);
+}
+
 /* Twice the same full name: each name is told. */
 static void names_that_are_not_the_functions_own_come_back(void **state _unused_)
 {
@@ -327,6 +375,7 @@ int main(void)
 		cmocka_unit_test(unsymbolized_code_is_called_by_its_place_where_nobody_names_it),
 		cmocka_unit_test(elf_addresses_come_back_as_such),
 		cmocka_unit_test(a_path_of_very_many_parts_is_cut),
+		cmocka_unit_test(a_trace_of_names_is_the_same_when_it_is_written_again),
 		cmocka_unit_test(as_many_kinds_of_samples_as_fit_may_come_again),
 	};
 
