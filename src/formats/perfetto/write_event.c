@@ -50,6 +50,9 @@ static int clear_state(struct perfetto_event_writer *writer, bool is_first)
 {
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
 	Perfetto__TracePacketDefaults defaults = PERFETTO__TRACE_PACKET_DEFAULTS__INIT;
+	Perfetto__PerfSampleDefaults samples = PERFETTO__PERF_SAMPLE_DEFAULTS__INIT;
+	Perfetto__PerfTimebase timebase = PERFETTO__PERF_TIMEBASE__INIT;
+	char unit[] = "nanoseconds";
 
 	perfetto_names_clear(writer->names);
 	if (writer->stacks)
@@ -63,6 +66,12 @@ static int clear_state(struct perfetto_event_writer *writer, bool is_first)
 	packet.first_packet_on_sequence = is_first;
 	defaults.has_timestamp_clock_id = 1;
 	defaults.timestamp_clock_id = PERFETTO_CLOCK_OF_SEQUENCE;
+	/* It has no samples, but stacks as those of our samples: they are known by the unit. */
+	if (writer->sequence == SEQUENCE_WAITS) {
+		timebase.unit = unit;
+		samples.timebase = &timebase;
+		defaults.perf_sample_defaults = &samples;
+	}
 	packet.trace_packet_defaults = &defaults;
 	return add_packet(writer, &packet);
 }

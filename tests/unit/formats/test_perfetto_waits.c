@@ -329,6 +329,41 @@ static void waits_come_back_as_they_were_and_are_no_samples(void **state)
 	builder_release(&second);
 }
 
+/* As those of samples do, so that the trace can be written again as it was. */
+static void stacks_of_waits_come_back_with_their_addresses(void **state)
+{
+	struct fixture *fixture = *state;
+	struct profile *profile = fixture->result.profile;
+	struct timeline_wait wait = {.begin_ns = 1000, .queued_ns = 3000, .end_ns = 3000};
+	struct frame frame = {.kind = FRAME_KERNEL};
+	const struct location *found;
+	struct zones_read_result second;
+	struct text trace;
+	uint32_t location;
+
+	assert_int_equal(profile_add_string(profile, "pipe_read", &frame.name), 0);
+	assert_int_equal(profile_add_string(profile, "[kernel]", &frame.module), 0);
+	frame.full_name = frame.name;
+	assert_int_equal(
+		profile_add_location(profile, LOCATION_KERNEL, 0, 0xffffffff81234567, &location),
+		0);
+	assert_int_equal(profile_set_frames(profile, location, &frame, 1, UNNAMED_NOT), 0);
+	assert_int_equal(profile_add_stack(profile, STACK_EMPTY, location, &wait.stack), 0);
+	assert_int_equal(timeline_add_wait(fixture->result.timeline, &wait, NULL), 0);
+	trace = builder_write(&format_pftrace, &fixture->result, (struct format_opts){0});
+	assert_int_equal(builder_read(&format_pftrace, trace.data, trace.length, false, &second),
+			 0);
+	assert_int_equal(timeline_count_wait(second.timeline), 1);
+	found = profile_get_location(
+		second.profile,
+		profile_get_stack_location(second.profile,
+					   timeline_get_wait(second.timeline, 0)->stack));
+	assert_int_equal(found->space, LOCATION_KERNEL);
+	assert_true(found->address == 0xffffffff81234567);
+	text_release(&trace);
+	builder_release(&second);
+}
+
 /* Of more than a state holds: stacks are told again. */
 static void many_waits_refer_only_to_stacks_that_are_told(void **state)
 {
@@ -363,6 +398,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_flow_leads_from_the_waker_to_the_run_queue,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(waits_come_back_as_they_were_and_are_no_samples,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(stacks_of_waits_come_back_with_their_addresses,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(many_waits_refer_only_to_stacks_that_are_told,
 						set_up, tear_down),
