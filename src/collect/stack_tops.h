@@ -31,7 +31,7 @@ struct stack_tops {
 
 void stack_tops_release(struct stack_tops *tops);
 
-/* A process has such an outermost frame. Returns 0 or -ENOMEM. */
+/* A process has such an outermost frame, or a stack with that last byte. Returns 0 or -ENOMEM. */
 _must_check_ int stack_tops_add(struct stack_tops *tops, uint32_t process, uint64_t outermost_sp);
 /*
  * A sample with this outermost frame has its stack pointer there: on that stack, unless the top of

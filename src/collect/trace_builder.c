@@ -481,14 +481,37 @@ static int finish_fills(struct trace_builder *builder)
 }
 
 /*
+ * A sample in a signal handler with a stack of its own is of two stacks: the outermost frame is that of the
+ * one which the signal has interrupted.
+ */
+static int add_signal_stacks(const struct trace_log *log, struct stack_tops *tops)
+{
+	size_t count;
+	const struct stack_area *areas = trace_log_get_areas(log, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		int err;
+
+		if (areas[i].kind != STACK_SIGNAL)
+			continue;
+		err = stack_tops_add(tops, areas[i].process, areas[i].end - 1);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/*
  * Where stacks begin, from all samples: they are read once to find the tops, and once more to see
- * how far down each stack was used. Samples in signal handlers with a stack of their own are of two
- * stacks.
+ * how far down each stack was used.
  */
 static int find_stack_tops(const struct trace_source *source, struct stack_tops *tops)
 {
 	struct spool *spool = trace_log_get_samples(source->log);
+	int failure = add_signal_stacks(source->log, tops);
 
+	if (failure)
+		return failure;
 	for (int pass = 0; pass < 2; pass++) {
 		struct timed_sample sample;
 		int err = spool_rewind(spool);

@@ -274,6 +274,23 @@ static void a_signal_handlers_stack_stays_apart_from_the_one_it_interrupted(void
 	assert_string_equal(region_name(fixture, 1), "signals of worker");
 }
 
+/* As Go has them: both lie in one mapping. */
+static void a_fiber_does_not_reach_down_to_the_stack_of_a_signal_handler(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_area(fixture, 10, WIRE_STACK_OTHER, 101, 0x10000, 0x80000, 0);
+	add_whole_sample(fixture, 10, 101, 0x4a000, 0x4bfc0);
+	add_area(fixture, 20, WIRE_STACK_SIGNAL, 101, 0x18000, 0x20000, 0);
+	add_whole_sample(fixture, 20, 101, 0x1f800, 0x4bfc0);
+	add_whole_sample(fixture, 30, 101, 0x4a000, 0x4bfc0);
+	build(fixture);
+	assert_int_equal(timeline_count_region(fixture->timeline), 2);
+	assert_string_equal(region_name(fixture, 0), "stack 0x4a000, 8 KiB");
+	assert_string_equal(region_name(fixture, 1), "signals of worker");
+	assert_ptr_equal(region_of(fixture, 2), region_of(fixture, 0));
+}
+
 static void a_signal_stack_is_named_after_its_thread(void **state)
 {
 	struct fixture *fixture = *state;
@@ -786,6 +803,7 @@ int main(void)
 		TEST(fibers_in_a_heap_are_known_by_their_outermost_frames),
 		TEST(a_fiber_below_a_threads_stack_is_another_region),
 		TEST(a_signal_handlers_stack_stays_apart_from_the_one_it_interrupted),
+		TEST(a_fiber_does_not_reach_down_to_the_stack_of_a_signal_handler),
 		TEST(the_main_stack_has_the_lowest_begin_that_was_seen),
 		TEST(the_main_stack_is_there_from_the_first_sample_on),
 		TEST(a_threads_first_sample_is_on_the_stack_that_is_told_of_later),
