@@ -1,0 +1,46 @@
+# shellcheck shell=bash
+# For tests of stacks that programs mount by themselves, after lib.sh and perfetto.sh: what a trace with
+# scheduling says of them against what the program says.
+
+# The region of each stack ends within a page of it and has its thread on it for 99 % of the time that the
+# thread ran while the stack was mounted: a thread that waits for a CPU is not sampled, so that who comes to a
+# stack and must wait is seen there late. The fill is that of the stack within a page (and what the innermost
+# function used). A line of the program a turn: "BEGIN END HIGH LOW TID"; three turns of 300 ms for each stack.
+# expect_mounted FILE
+expect_mounted() {
+    local begin end high low tid top bottom stack
+    local turns="" names="" depths=""
+    declare -A lowest=()
+    while read -r begin end high low tid; do
+        turns+="${turns:+, }($high, $begin, $end, $tid)"
+        lowest[$high]=$low
+    done <"$1"
+    # The outermost frame is a little below the end, the innermost one below what it has called a local.
+    for stack in "${!lowest[@]}"; do
+        low=${lowest[$stack]}
+        depths+="${depths:+, }($stack, $((stack - low)))"
+        for top in $(printf '%s\n' $(((stack + 4095) & ~4095)) $(((stack - 512 + 4095) & ~4095)) | sort -u); do
+            for bottom in $(printf '%s\n' $((low & ~4095)) $(((low - 1024) & ~4095)) | sort -u); do
+                names+="${names:+, }($stack, '$(printf 'stack 0x%x, %d KiB' "$bottom" $(((top - bottom) >> 10)))')"
+            done
+        done
+    done
+    TRUTH="with turns(stack, b, e, tid) as (values $turns), names(stack, name) as (values $names),
+        depths(stack, bytes) as (values $depths)"
+    expect_rows "$TRUTH, ran as (select t.stack, t.tid, max(s.ts, t.b) as b, min(s.ts + s.dur, t.e) as e
+            from turns t join thread using(tid) join sched s using(utid) where s.ts < t.e and s.ts + s.dur > t.b),
+        covered as (select r.stack, r.e - r.b as mounted, coalesce((
+            select sum(min(s.ts + s.dur, r.e) - max(s.ts, r.b)) from $SLICES s join names n on n.name = s.track
+            where n.stack = r.stack and s.parent_track = 'Stacks' and s.name like '% [' || r.tid || ']'
+                and s.ts < r.e and s.ts + s.dur > r.b), 0) as seen from ran r)
+        select count(*), sum(ran > 800e6), sum(share >= 0.99) from (
+            select sum(mounted) as ran, 1.0 * sum(seen) / sum(mounted) as share from covered group by stack)" <<END
+${#lowest[@]}|${#lowest[@]}|${#lowest[@]}
+END
+    expect_rows "$TRUTH select count(*), sum(fill between bytes - 4096 and bytes + 4096 + 1024) from (
+            select bytes, (select max(value) from counter c join track t on t.id = c.track_id
+                join track region on region.id = t.parent_id join names n on n.name = region.name
+                where t.name = 'fill' and n.stack = d.stack) as fill from depths d)" <<END
+${#lowest[@]}|${#lowest[@]}
+END
+}
