@@ -113,7 +113,7 @@ const ears = {
 					equal(await page.getAttribute("#wakers .table-row.active", "aria-expanded"), open);
 				}
 				await checkAccess(page, `${colorScheme}, ${width} wide: wakers`);
-				for (const { left, right } of await page.$$eval("#wakers .table-row .name, #wakers .chain li, #wakers .view-bar button",
+				for (const { left, right } of await page.$$eval("#tab-wakers, #wakers .table-row .name, #wakers .chain li, #wakers .view-bar button",
 					(all) => all.map((one) => one.getBoundingClientRect().toJSON())))
 					assert.ok(left >= 0 && right <= width, `from ${left} to ${right} of ${width}`);
 				assert.ok(await page.$eval("#wakers .table-scroll", (one) => one.clientHeight) > 200);

@@ -170,6 +170,7 @@ class Page {
 			find(`tab-${id}`).setAttribute('aria-selected', String(id === tab));
 			find(`tab-${id}`).tabIndex = id === tab ? 0 : -1;
 		}
+		find(`tab-${tab}`).scrollIntoView({ block: 'nearest' });
 		this.chips.show();
 		this.showNumbers();
 		this.crumbs.show();
