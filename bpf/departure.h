@@ -35,6 +35,12 @@ enum departure_origin {
 	ASLEEP_SINCE_BEGIN, /* it slept already when the recording began */
 };
 
+enum exit_stage {
+	LIVES,
+	EXITS, /* what it has lived is counted with each part of it from now on */
+	GONE,  /* it has left its CPU for the last time */
+};
+
 /* How a thread has left its CPU. */
 struct departure {
 	__u64 left_ns; /* CLOCK_MONOTONIC, not before the begin; 0: it is on a CPU, for all we know */
@@ -42,7 +48,8 @@ struct departure {
 	__u64 resumed_ns; /* while it is on a CPU: since when; 0: not known */
 	__u64 phase_ns;   /* of its off-CPU time in the period */
 	__u32 flag;       /* enum wire_sample_flag */
-	__u16 has_phase;
+	__u8 has_phase;
+	__u8 exit_stage;      /* enum exit_stage */
 	__u16 origin;         /* enum departure_origin */
 	__u64 wakeup;         /* number of the sample of who woke it; 0: there is none */
 	__u64 lives_since_ns; /* what it has lived before is counted; 0: nothing is */
@@ -107,6 +114,16 @@ static __always_inline __u64 get_life_begin(struct task_struct *task,
 		return departure->lives_since_ns;
 	start_ns = TASK_FIELD(task, start_time);
 	return start_ns > begin_ns ? start_ns : begin_ns;
+}
+
+/* Count what it has lived until then. */
+static __always_inline void count_life(struct wire_off_cpu_counters *counter,
+				       struct task_struct *task, struct departure *departure,
+				       __u64 until_ns)
+{
+	counter->lived_ns += until_ns - get_life_begin(task, departure);
+	if (departure)
+		departure->lives_since_ns = until_ns;
 }
 
 static __always_inline __u32 get_flag(bool is_preempted, __u32 state)

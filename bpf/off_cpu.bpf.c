@@ -109,6 +109,7 @@ static __always_inline int depart(void *ctx, bool is_preempted, struct task_stru
 {
 	struct wire_off_cpu_state *cpu = get_per_cpu(&states);
 	__u32 tid = TASK_FIELD(task, pid);
+	bool is_gone = !is_preempted && (state & TASK_DEAD);
 	struct departure *departure;
 	__u64 resumed_ns;
 
@@ -125,8 +126,11 @@ static __always_inline int depart(void *ctx, bool is_preempted, struct task_stru
 		cpu->counters.fired++;
 		finish_wait(ctx, &cpu->counters, departure, resumed_ns, true);
 	}
-	if (!is_preempted && (state & TASK_DEAD)) {
-		cpu->counters.lived_ns += cpu->switched_ns - get_life_begin(task, departure);
+	if (is_gone || (departure && departure->exit_stage == EXITS))
+		count_life(&cpu->counters, task, departure, cpu->switched_ns);
+	if (is_gone) {
+		if (departure)
+			departure->exit_stage = GONE;
 		forget_departure(task);
 		return 0;
 	}
@@ -211,7 +215,8 @@ int BPF_PROG(on_command, struct task_struct *task)
 
 /*
  * A thread ends. When it leaves its CPU for the last time, whoever waits for that may have stopped the recording
- * already: so what it has lived is counted here, and there the rest.
+ * already, and no list has the thread any more: so what it has lived is counted here, and what it does until then
+ * at each switch, as its parts are.
  */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
@@ -231,6 +236,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	/* The thread may be preempted here, and others count on this CPU, too. */
 	__sync_fetch_and_add(&cpu->counters.lived_ns, now_ns - get_life_begin(task, departure));
 	departure->lives_since_ns = now_ns;
+	departure->exit_stage = EXITS;
 	return 0;
 }
 
@@ -267,6 +273,8 @@ static __always_inline int resume(void *ctx)
 		counter->unseen_begin++;
 		return 0;
 	}
+	if (departure->exit_stage == EXITS)
+		count_life(counter, task, departure, cpu->switched_ns);
 	finish_wait(ctx, counter, departure, cpu->switched_ns, departure->origin == STARTED);
 	return 0;
 }

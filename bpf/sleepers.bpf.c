@@ -204,9 +204,12 @@ int count_thread(struct bpf_iter__task *ctx)
 	__u64 run_ns;
 	struct wait wait;
 
-	if (!task || !cpu || !is_target(task) || (get_state(task) & TASK_DEAD))
+	if (!task || !cpu || !is_target(task))
 		return 0;
 	departure = find_departure(task);
+	/* It has ended: before the begin, or all of it is counted, or else it has just not left its CPU in time. */
+	if ((get_state(task) & TASK_DEAD) && (!departure || departure->exit_stage == GONE))
+		return 0;
 	begin = get_life_begin(task, departure);
 	if (begin >= end_ns) /* it is younger */
 		return 0;
