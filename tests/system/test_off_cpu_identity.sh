@@ -6,7 +6,7 @@ source "$(dirname "$0")/lib.sh"
 need_recording
 [[ $(readlink /proc/self/ns/pid) = 'pid:[4026531836]' ]] || skip "inside a pid namespace the lives of threads are not known"
 
-# record_lives NAME OPTION…: less than half a percent of what the threads have lived is in no sum, or in two.
+# record_lives NAME OPTION…: hardly anything of what the threads have lived is in no sum, or in two.
 record_lives() {
     record --off-cpu --period 1ms --buffer-size 64M -o "$TMPDIR/$1.folded" --stats "$TMPDIR/$1.json" "${@:2}"
     expect_lives "$1"
@@ -25,7 +25,11 @@ expect_lives() {
         "begins not seen $unseen_begin"
     ((lived_ns - cpu_ns - waits_ns - short_ns == unaccounted_ns)) || fail "the parts do not make up the whole"
     ((cpu_ns > 0 && waits_ns > 0)) || fail "a part is missing"
-    expect_between "time in no sum, of $lived_ns ns" "$unaccounted_ns" $((-lived_ns / 200)) $((lived_ns / 200))
+    # Half a percent is for threads that are in a run queue at the begin, whose waits have no begin: of the whole
+    # machine, with some 20 of them on two CPUs, 0.04 to 0.14 % were seen, else nothing is missing. Ten milliseconds,
+    # a tick of slow kernels, are for a thread that the stop catches in its exit: it matters where life is short.
+    expect_between "time in no sum, of $lived_ns ns" "$unaccounted_ns" $((-lived_ns / 200 - 10000000)) \
+        $((lived_ns / 200 + 10000000))
     if grep "of the threads' time" "$TMPDIR/record.err"; then
         fail "the summary says that something is missing"
     fi
@@ -79,7 +83,7 @@ BACKGROUND+=("$thread")
 exec 8>"$TMPDIR/turns"
 read_run_ns() { cut -d' ' -f1 "/proc/$thread/schedstat"; }
 sleeps() { [[ $(sed 's/.*) //' "/proc/$thread/stat") = S* ]]; }
-has_turned() { (($(read_run_ns) > before_ns + 200000000)) && sleeps; }
+has_turned() { (($(read_run_ns) > before_ns + 100000000)) && sleeps; }
 wait_until runs_program "$thread" bash
 wait_until sleeps
 start_recording --off-cpu -t "$thread" -o "$TMPDIR/thread.folded" --stats "$TMPDIR/thread.json"
