@@ -35,6 +35,9 @@ enum symbol_binding { SYMBOL_GLOBAL = 1, SYMBOL_WEAK = 2, SYMBOL_UNIQUE = 10 };
  * would take minutes.
  */
 #define COMPARED_BYTES 1024
+/* Each is asked for every address: no file that runs has as many segments, nor a function as many names. */
+#define MAX_PROGRAMS 256
+#define MAX_ALIASES  256
 
 struct archived_function {
 	uint64_t start; /* ELF addresses */
@@ -78,6 +81,8 @@ static bool read_header(struct archived_elf *elf)
 	elf->sections = bytes_u64(&header);
 	header.offset = 56;
 	elf->num_programs = bytes_u16(&header);
+	if (elf->num_programs > MAX_PROGRAMS)
+		elf->num_programs = MAX_PROGRAMS;
 	header.offset = 60;
 	elf->num_sections = bytes_u16(&header);
 	return true;
@@ -238,10 +243,14 @@ static const char *find_name(const struct archived_elf *elf, uint64_t address)
 {
 	const struct archived_function *items = elf->functions.items;
 	size_t end = array_count_front(&elf->functions, function, function->start <= address);
-	size_t first = end;
+	size_t first;
 
-	while (first && items[first - 1].start == items[end - 1].start)
-		first--;
+	if (!end)
+		return NULL;
+	first = array_count_front(&elf->functions, function,
+				  function->start < items[end - 1].start);
+	if (end - first > MAX_ALIASES)
+		end = first + MAX_ALIASES;
 	for (; first < end; first++)
 		if (address < items[first].end)
 			return items[first].name;
