@@ -1,6 +1,5 @@
 #!/bin/bash
-# --off-cpu: a new thread waits for its first CPU. It has no stack yet, and the time is that which the kernel tells. One
-# that has got it and keeps it until the end does not wait.
+# --off-cpu: a new thread waits for its first CPU. It has no stack yet, and the time is that which the kernel tells.
 # runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
@@ -27,18 +26,3 @@ stats_get "$TMPDIR/stats.json" off_cpu.unseen_begin off_cpu.user_stacks.truncate
 { read -r unseen_begin && read -r truncated; } <"$TMPDIR/values"
 ((unseen_begin < threads / 2)) || fail "$unseen_begin waits have no begin"
 echo "$truncated user stacks are truncated"
-
-# As a real-time one, on a CPU that nobody else needs, it is not made to leave it.
-last_cpu=$(taskset -cp $$ | grep -o '[0-9]*$')
-if ((last_cpu == 0)); then
-    echo "there is one CPU only"
-    exit 0
-fi
-record --off-cpu -d 400ms -o "$TMPDIR/hog.folded" --stats "$TMPDIR/hog.json" -- \
-    taskset -c "$last_cpu" chrt -f 1 "$WORKLOADS/threads" 0.7 1
-expect_off_cpu_adds_up "$TMPDIR/hog.json"
-stats_get "$TMPDIR/hog.json" off_cpu.cpu_ns off_cpu.exact_ns.run-queue >"$TMPDIR/values"
-{ read -r cpu_ns && read -r queued_ns; } <"$TMPDIR/values"
-echo "a new thread that runs until the end: $cpu_ns ns of CPU time, $queued_ns ns in run queues"
-((cpu_ns >= 200000000)) || fail "the thread has run for $cpu_ns ns only"
-((queued_ns < cpu_ns / 2)) || fail "the thread has waited for $queued_ns ns"

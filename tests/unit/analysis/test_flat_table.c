@@ -125,7 +125,7 @@ static void only_functions_of_selected_samples_have_rows(void **state _unused_)
 	struct profile *profile = profile_new();
 	uint32_t thread = builder_add_thread(profile, 1, 1, "t");
 	uint8_t is_selected[] = {0, 1, 1};
-	struct selection selection = {is_selected, 3};
+	struct selection selection = {.is_selected = is_selected, .num_samples = 3};
 	struct flat_table table;
 	struct frame_tree tree;
 

@@ -379,7 +379,7 @@ static void only_selected_samples_of_the_metric_count(void **state _unused_)
 	static const char *const lines[] = {"a;b 1", "a;c 2", "a 4", NULL};
 	struct profile *profile = make_profile(lines);
 	uint8_t is_selected[] = {1, 0, 1, 1};
-	struct selection selection = {is_selected, 4};
+	struct selection selection = {.is_selected = is_selected, .num_samples = 4};
 	struct fragment_tree result;
 	struct fragment fragment;
 	struct frame_tree tree;
