@@ -92,6 +92,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 		return 0;
 	sample = &scratch->sample;
 	begin_sample(sample, pid_tgid, in_user_mode);
+	sample->weight = ctx->sample_period;
 	if (take_kernel_stacks && !in_user_mode) {
 		num_frames = get_stack(ctx, &scratch->stack, 0);
 		if (num_frames)

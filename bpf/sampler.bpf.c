@@ -19,6 +19,8 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
+/* Which of the events that were asked for the ticks are of. */
+const volatile __u32 event_number = 0;
 /* Scheduling is recorded, too: ticks prove what runs. */
 const volatile bool tracks_running = false;
 
@@ -30,6 +32,8 @@ static __always_inline void take_sample(struct bpf_perf_event_data *ctx, struct 
 	bool in_user_mode = REGISTERS_IN_USER_MODE(ctx->regs);
 
 	describe_task(scratch, pid_tgid, in_user_mode);
+	scratch->sample.event = event_number;
+	scratch->sample.weight = ctx->sample_period;
 	if (takes_areas)
 		send_stack_area(&scratch->sample);
 	count_sent(send_stacks(ctx, scratch, take_kernel_stacks && !in_user_mode, 0),

@@ -18,6 +18,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "collect/events.h"
 #include "collect/target.h"
 #include "process/file_table.h"
 #include "process/process_table.h"
@@ -167,6 +168,26 @@ struct call_check_counts {
 	uint64_t failed;  /* of these, not after a call */
 };
 
+/*
+ * What became of every tick of an event that was asked for, or every hit of a tracepoint:
+ * fired = idle + filtered + weightless + below_period + samples + what was lost.
+ */
+struct event_counts {
+	const char *name; /* borrowed until recorder_free() */
+	const char *unit; /* likewise */
+	uint64_t fired;
+	uint64_t idle;
+	uint64_t filtered;
+	uint64_t weightless;   /* of a tracepoint: its field said nothing above 0, or no amount */
+	uint64_t below_period; /* of a tracepoint: what is sampled next stands for this, too */
+	uint64_t samples;
+	uint64_t lost_ring_sample;
+	uint64_t lost_ring_stack;
+	uint64_t lost_unknown_stack;
+	uint64_t weight; /* of the samples: how much of it there was */
+	uint64_t rest;   /* of what is counted one by one: came after the last sample of each CPU */
+};
+
 /* Of every tick: fired = idle + filtered + samples + what was lost. */
 struct recorder_account {
 	uint64_t fired;
@@ -218,6 +239,10 @@ struct unwind_table_opts {
 struct recorder_opts {
 	struct target target;
 	uint32_t frequency_hz;
+	/* To be sampled, each as a metric; borrowed until recorder_free(). None: the CPU's cycles or clock */
+	const struct event *events;
+	size_t num_events;    /* at most MAX_EVENTS */
+	uint64_t event_count; /* a sample for so many of an event; 0: by the frequency */
 	enum user_stacks user_stacks;
 	bool no_kernel_stacks;
 	struct unwind_table_opts tables;
@@ -279,11 +304,13 @@ _must_check_ int recorder_stop(struct recorder *recorder, struct error *error);
 _must_check_ int recorder_list_descendants(const struct recorder *recorder, const pid_t *pids,
 					   size_t num_pids, pid_t **ret, size_t *ret_count);
 
-/* The sampling event, "cycles" or "cpu-clock". A literal. */
+/* The sampling event where none was asked for, "cycles" or "cpu-clock". A literal. */
 const char *recorder_get_event_name(const struct recorder *recorder);
 
 /* Before recorder_stop(), events that are still in the rings are not counted. */
 struct recorder_account recorder_get_account(const struct recorder *recorder);
+/* Of the events that were asked for, num_events of them, after recorder_stop(). The caller frees. NULL: out of memory. */
+struct event_counts *recorder_get_event_counts(const struct recorder *recorder);
 /* Of user stacks by frame pointer. Borrowed until the next recorder_read(). */
 const struct user_stack_count *recorder_get_user_stacks(const struct recorder *recorder,
 							size_t *ret_count);

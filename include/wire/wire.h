@@ -65,13 +65,19 @@ struct wire_sample {
 	wire_u64 user_sp;      /* user stack pointer, 0 when there is none */
 	wire_u64 outermost_sp; /* the same of the outermost frame; 0: the walk did not get there */
 	wire_u32 num_periods;  /* that it stands for; of a tick: 1 */
-	wire_u32
-		num_queue_periods; /* off-CPU: those after it was woken, when it waited for a CPU */
-	/*
-	 * Of a waker's sample: its number. Of a wait: the number of its waker's; 0: there is none;
-	 * WIRE_NOT_WOKEN: it goes on.
-	 */
-	wire_u64 wakeup;
+	union {
+		wire_u32 num_queue_periods; /* off-CPU: those after it was woken, when it waited for
+					       a CPU */
+		wire_u32 event; /* of a tick: which of the events that were asked for, from 0 */
+	};
+	union {
+		/*
+		 * Of a waker's sample: its number. Of a wait: the number of its waker's; 0: there is
+		 * none; WIRE_NOT_WOKEN: it goes on.
+		 */
+		wire_u64 wakeup;
+		wire_u64 weight; /* of a tick: how much of its event there was since the last one */
+	};
 	wire_u64 futex; /* of a wait for one: its address; 0: for none, or not known */
 	/* Off-CPU: how long until it was woken, and from then until time_ns; both 0: it is new. */
 	wire_u64 wait_ns;
@@ -169,14 +175,27 @@ enum wire_target {
  */
 struct wire_counters {
 	wire_u64 fired;
-	wire_u64 idle;             /* the CPU ran nothing */
-	wire_u64 filtered;         /* the thread was not wanted */
-	wire_u64 sent;             /* a wire_sample went into the ring */
+	wire_u64 idle;         /* the CPU ran nothing */
+	wire_u64 filtered;     /* the thread was not wanted */
+	wire_u64 weightless;   /* of a tracepoint: its field said nothing above 0, or no amount */
+	wire_u64 below_period; /* of a tracepoint: more has to come until a sample is taken */
+	wire_u64 sent;         /* a wire_sample went into the ring */
 	wire_u64 lost_ring_sample; /* no room in the ring for the sample */
 	wire_u64 lost_ring_stack;  /* no room in the ring for its stack */
 	wire_u64 unfollowed;       /* not of a run: new threads that could not be remembered */
 };
-_Static_assert(sizeof(struct wire_counters) == 56,
+_Static_assert(sizeof(struct wire_counters) == 72,
 	       "struct wire_counters is part of the wire format");
+
+/* Of an event that is counted one by one, per CPU: what a sample is to stand for, and what is on its way. */
+struct wire_thinning {
+	wire_u64 period;
+	wire_u64 weight;      /* since the last multiple of it */
+	wire_u64 sample_ns;   /* when the last sample was taken */
+	wire_u64 window_ns;   /* when the window began */
+	wire_u64 num_samples; /* in it */
+};
+_Static_assert(sizeof(struct wire_thinning) == 40,
+	       "struct wire_thinning is part of the wire format");
 
 #endif

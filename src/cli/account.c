@@ -2,10 +2,12 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "base/json.h"
 
 const char *truncation_get_name(enum truncation truncation)
 {
@@ -95,10 +97,11 @@ static void count_walks(const uint64_t *walks, uint64_t *complete, uint64_t *tru
 	}
 }
 
-/* Of what ran: what waits, weighs otherwise. */
+/* Of what ran, by the first event: what waits, weighs otherwise. */
 static void count_frames(struct account *account, const struct profile *profile)
 {
-	uint32_t metric = profile_find_metric(profile, "samples");
+	uint32_t metric = profile_find_metric(profile, account->num_events ? account->events[0].name
+									   : "samples");
 
 	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
 		const struct sample *sample = profile_get_sample(profile, i);
@@ -274,6 +277,33 @@ static void print_user_stacks(uint64_t complete, uint64_t in_exec, const uint64_
 	text_append_char(ret, '}');
 }
 
+static void print_events(const struct account *account, struct text *ret)
+{
+	if (!account->num_events)
+		return;
+	text_append_string(ret, "  \"events\": [");
+	for (size_t i = 0; i < account->num_events; i++) {
+		const struct event_counts *event = &account->events[i];
+
+		text_append_string(ret, i ? ",\n    {\"name\": " : "\n    {\"name\": ");
+		json_append_string(ret, event->name, strlen(event->name));
+		text_append_string(ret, ", \"unit\": ");
+		json_append_string(ret, event->unit, strlen(event->unit));
+		text_printf(ret,
+			    ", \"fired\": %" PRIu64 ", \"idle\": %" PRIu64
+			    ", \"filtered\": %" PRIu64 ", \"weightless\": %" PRIu64
+			    ", \"below_period\": %" PRIu64 ", \"samples\": %" PRIu64
+			    ", \"lost\": {\"ring_sample\": %" PRIu64 ", \"ring_stack\": %" PRIu64
+			    ", \"unknown_stack\": %" PRIu64 "}, \"weight\": %" PRIu64
+			    ", \"rest\": %" PRIu64 "}",
+			    event->fired, event->idle, event->filtered, event->weightless,
+			    event->below_period, event->samples, event->lost_ring_sample,
+			    event->lost_ring_stack, event->lost_unknown_stack, event->weight,
+			    event->rest);
+	}
+	text_append_string(ret, "],\n");
+}
+
 static void print_reasons(const struct account *account, struct text *ret)
 {
 	text_printf(ret,
@@ -390,6 +420,7 @@ void account_print_json(const struct account *account, struct text *ret)
 		    "  \"fired\": %" PRIu64 ",\n  \"idle\": %" PRIu64 ",\n  \"filtered\": %" PRIu64
 		    ",\n  \"samples\": %" PRIu64 ",\n  \"unfollowed_threads\": %" PRIu64 ",\n",
 		    ticks->fired, ticks->idle, ticks->filtered, ticks->samples, ticks->unfollowed);
+	print_events(account, ret);
 	print_reasons(account, ret);
 	text_printf(ret,
 		    "  \"unwind_tables\": {\"objfiles\": %" PRIu64 ", \"rows\": %" PRIu64

@@ -43,6 +43,8 @@ struct off_cpu_account {
 struct account {
 	struct recorder_account ticks;
 	uint32_t frequency_hz;
+	const struct event_counts *events; /* that were asked for; the caller's */
+	size_t num_events;
 	uint64_t complete_user_stacks;
 	uint64_t truncated_user_stacks[NUM_TRUNCATIONS];
 	struct off_cpu_account off_cpu;

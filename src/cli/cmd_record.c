@@ -388,8 +388,11 @@ static int finish_workload(struct record_command *session)
 static int run_session(struct record_command *session)
 {
 	int workload_status;
-	int status = choose_formats(session);
+	int status = record_options_find_events(&session->options);
 
+	if (status)
+		return status;
+	status = choose_formats(session);
 	if (status)
 		return status;
 	status = set_up(session);
@@ -445,6 +448,7 @@ const struct command command_record = {
 		"  sudo stackwide record -d 5 --sched -o machine.pftrace\n"
 		"  sudo stackwide record --zones g.zones -o g.pftrace -- env STACKWIDE_ZONES=g.zones ./g\n"
 		"  sudo stackwide record -p 812 -d 10 --off-cpu -o nginx.svg      where it waits, too\n"
+		"  sudo stackwide record -e page-faults -p 812 -d 10 -o faults.svg  who touches new memory\n"
 		"  sudo stackwide record --flush 5m -o day.folded       day.1.folded, day.2.folded, ...\n\n"
 		"Exit status: that of COMMAND (128 + signal when it was killed); else 0 done, 1 failed,\n"
 		"2 usage, 4 not permitted or not supported by this kernel.\n",

@@ -36,6 +36,7 @@ struct command {
 extern const struct command command_capture;
 extern const struct command command_convert;
 extern const struct command command_doctor;
+extern const struct command command_events;
 extern const struct command command_generate;
 extern const struct command command_history;
 extern const struct command command_record;

@@ -9,6 +9,7 @@ static const struct command *const commands[] = {
 	&command_convert,
 	&command_capture,
 	&command_history,
+	&command_events,
 	&command_doctor,
 	&command_unwind_table,
 	NULL, /* ends the list */

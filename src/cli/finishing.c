@@ -100,7 +100,9 @@ static int count(struct recording *recording, const struct names *names)
 	account->frequency_hz = recording->options->frequency_hz;
 	account_count(account, recording->recorder, names);
 	sampling.duration_ns = account->ticks.duration_ns;
-	sampling.period_ns = NS_PER_SECOND / account->frequency_hz;
+	/* Samples of events that were asked for say themselves what they stand for. */
+	if (!account->num_events)
+		sampling.period_ns = NS_PER_SECOND / account->frequency_hz;
 	sampling.complete_stacks = account_sum_whole(account);
 	sampling.truncated_stacks = account_sum_truncated(account);
 	sampling.lost_samples = account_sum_lost(account);
@@ -127,7 +129,7 @@ static int fill_outputs(struct recording *recording, int *ret_trace_status)
 		.svg = &recording->options->outputs.svg,
 		.is_compressed = recording->options->outputs.is_compressed,
 		.observed_ms = recording->account.ticks.observed_ns / NS_PER_MS,
-		.folds_microseconds = true,
+		.folds_microseconds = recording->options->records_off_cpu,
 	};
 	_cleanup_(timeline_freep) struct timeline *timeline = NULL;
 	struct profile *profile = recorder_get_profile(recording->recorder);
@@ -512,6 +514,15 @@ int recording_finish(struct recording *recording, int stop_fd)
 	confinement_lower_priority(); /* naming is in no hurry */
 	recording->account.ticks =
 		recorder_get_account(recording->recorder); /* not in the writer */
+	if (recording->options->events.events.length) {
+		recording->events = recorder_get_event_counts(recording->recorder);
+		if (!recording->events) {
+			log_error("out of memory");
+			return EXIT_FAILED;
+		}
+		recording->account.events = recording->events;
+		recording->account.num_events = recording->options->events.events.length;
+	}
 	status = write_by(&finishing, recording->options->naming_user, true, stop_fd);
 	if (can_start_over(&finishing)) {
 		log_warning("another one writes what there is, without names");

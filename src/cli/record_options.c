@@ -9,6 +9,7 @@
 #include "base/confinement.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "cli/command.h"
 #include "profile/profile.h"
 
 #define DEFAULT_FREQUENCY_HZ 99
@@ -30,6 +31,12 @@ const struct option_spec record_option_specs[] = {
 	OUTPUT_COMPRESS_SPEC,
 	OUTPUT_FRAME_SPECS,
 	RECORD_SAMPLING_SPECS,
+	{OPTION_EVENT, 'e', "event", "EVENT[,EVENT...]",
+	 "sample these, as perf spells them, each as a metric:\npage-faults, cache-misses:u, sched:sched_process_*;\n"
+	 "'stackwide events' lists them (cycles, else cpu-clock)"},
+	{OPTION_COUNT, 'c', "count", "N",
+	 "with -e: a sample for every N of an event, but not of\ncpu-clock and task-clock (as many as come at the\n"
+	 "frequency; tenfold if the event is no clock)"},
 	{OPTION_USER, 0, "user", NULL,
 	 "run COMMAND not as root, but as the user who has\ncalled sudo ($SUDO_USER)"},
 	{OPTION_OFF_CPU, 0, "off-cpu", NULL,
@@ -44,7 +51,8 @@ const struct option_spec record_option_specs[] = {
 	{OPTION_MIN_BLOCK, 0, "min-block", "TIME",
 	 "with --off-cpu: leave out what is shorter, from losing\na CPU to getting one again; 100us, 5ms"},
 	{OPTION_SHOWN_METRIC, 0, "metric", "NAME",
-	 "with --off-cpu: the metric of files that show one only\n(wall); folded counts are microseconds then"},
+	 "with --off-cpu or -e: the metric of files that show one\nonly (wall, whose folded counts are microseconds; else\n"
+	 "the first event)"},
 	{OPTION_SCHED, 0, "sched", NULL,
 	 "add scheduling to the trace (.pftrace): which thread\nran when, why it stopped, who woke it"},
 	{OPTION_FLUSH, 0, "flush", "TIME",
@@ -191,6 +199,18 @@ int record_options_handle(struct record_options *options, int id, const char *va
 		return 0;
 	case OPTION_FREQUENCY:
 		return read_frequency(options, value);
+	case OPTION_EVENT: {
+		const char **list = array_add(&options->event_lists);
+
+		if (!list)
+			return -ENOMEM;
+		*list = value;
+		return 0;
+	}
+	case OPTION_COUNT:
+		if (option_read_number(value, 1, INT64_MAX, &options->event_count))
+			return refuse("--count", value, "expected a number above 0");
+		return 0;
 	case OPTION_DURATION:
 		if (option_read_duration(value, &options->duration_ns))
 			return refuse("--duration", value,
@@ -270,7 +290,7 @@ static int handle(int id, const char *value, void *context)
 	return record_options_handle(context, id, value);
 }
 
-/* The metrics of a recording. */
+/* The metrics of a recording of waits. */
 static bool is_metric(const char *name)
 {
 	for (enum wait_kind kind = 0; kind < NUM_WAIT_KINDS; kind++)
@@ -285,7 +305,7 @@ static const char *find_lonely_option(const struct record_options *options)
 {
 	if (options->records_off_cpu)
 		return NULL;
-	if (options->metric)
+	if (options->metric && !options->event_lists.length)
 		return "--metric";
 	if (options->takes_wakers)
 		return "--wakers";
@@ -317,7 +337,11 @@ int record_options_check(const struct record_options *options)
 		log_error("%s goes with --off-cpu only", lonely);
 		return -EINVAL;
 	}
-	if (options->metric && !is_metric(options->metric))
+	if (options->event_count && !options->event_lists.length) {
+		log_error("--count goes with --event only");
+		return -EINVAL;
+	}
+	if (options->metric && !options->event_lists.length && !is_metric(options->metric))
 		return refuse("--metric", options->metric,
 			      "expected wall, cpu, blocked, uninterruptible, run-queue, preempted, "
 			      "samples or, with --wakers, offwake");
@@ -379,8 +403,85 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 	return err ? err : record_options_check(options);
 }
 
+static int find_events(struct record_options *options, struct error *error)
+{
+	struct event_places places = event_places_find();
+
+	array_for_each (&options->event_lists, list) {
+		int err = events_parse(&places, *list, &options->events, error);
+
+		if (err)
+			return err;
+	}
+	if (options->events.events.length > MAX_EVENTS)
+		return error_set(error, -E2BIG, "more than %d events", MAX_EVENTS);
+	return 0;
+}
+
+/* The metric of an event that is asked for twice would weigh twice as much. */
+static const struct event *find_twin(const struct record_options *options)
+{
+	array_for_each (&options->events.events, event)
+		for (const struct event *other = options->events.events.items; other < event;
+		     other++)
+			if (string_equals(other->name, event->name))
+				return event;
+	return NULL;
+}
+
+/* CPU time is known by ticks that come with it. */
+static bool has_clock(const struct record_options *options)
+{
+	array_for_each (&options->events.events, event)
+		if (event_shows_cpu_time(event))
+			return event_is_time(event) || !options->event_count;
+	return false;
+}
+
+static bool has_metric(const struct record_options *options)
+{
+	array_for_each (&options->events.events, event)
+		if (string_equals(event->name, options->metric))
+			return true;
+	return options->records_off_cpu && is_metric(options->metric) &&
+	       !string_equals(options->metric, "samples");
+}
+
+int record_options_find_events(struct record_options *options)
+{
+	const struct event *twin;
+	struct error error = {0};
+	int err = find_events(options, &error);
+
+	if (err) {
+		log_error("%s", error.message[0] ? error.message : strerror(-err));
+		return err == -ENOTSUP || err == -EACCES ? EXIT_NOT_PERMITTED : EXIT_USAGE;
+	}
+	if (!options->events.events.length)
+		return 0;
+	twin = find_twin(options);
+	if (twin) {
+		log_error(
+			"--event: %s is there twice; with different modifiers it takes two recordings",
+			twin->name);
+		return EXIT_USAGE;
+	}
+	if (options->records_off_cpu && !has_clock(options)) {
+		log_error("--off-cpu needs to know what runs: add '-e cpu-clock'");
+		return EXIT_USAGE;
+	}
+	if (options->metric && !has_metric(options)) {
+		log_error("--metric '%s': it is none of the events; see 'stackwide help record'",
+			  options->metric);
+		return EXIT_USAGE;
+	}
+	return 0;
+}
+
 void record_options_release(struct record_options *options)
 {
+	array_release(&options->event_lists);
+	event_list_release(&options->events);
 	array_release(&options->pids);
 	array_release(&options->tids);
 	array_for_each (&options->zones_paths, path)
@@ -417,5 +518,7 @@ const char *record_options_get_metric(const struct record_options *options)
 {
 	if (options->metric)
 		return options->metric;
-	return options->records_off_cpu ? METRIC_WALL : "samples";
+	if (options->records_off_cpu)
+		return METRIC_WALL;
+	return options->events.events.length ? options->events.events.items[0].name : "samples";
 }

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "cli/options.h"
 #include "cli/output_options.h"
+#include "collect/events.h"
 #include "collect/recorder.h"
 #include "collect/target.h"
 
@@ -41,6 +42,8 @@ enum record_option {
 	OPTION_FUTEXES,
 	OPTION_SHOWN_METRIC,
 	OPTION_MIN_BLOCK,
+	OPTION_EVENT,
+	OPTION_COUNT,
 };
 
 /* Lines for a command's table. */
@@ -86,9 +89,12 @@ struct record_options {
 	char **command;   /* the arguments after --; NULL: none */
 	bool is_for_user; /* --user: the command is run as $SUDO_USER */
 	uint32_t frequency_hz;
-	uint64_t duration_ns;          /* 0: unlimited */
-	struct output_options outputs; /* at least one request */
-	uint64_t flush_ns;             /* 0: one file */
+	ARRAY(const char *) event_lists; /* of -e */
+	struct event_list events;        /* that these are; see record_options_find_events() */
+	uint64_t event_count;            /* 0: by the frequency */
+	uint64_t duration_ns;            /* 0: unlimited */
+	struct output_options outputs;   /* at least one request */
+	uint64_t flush_ns;               /* 0: one file */
 	const char *stats_path;
 	ARRAY(char *) zones_paths; /* of --zones; owned */
 	uint64_t naming_limit_ns;
@@ -122,6 +128,12 @@ void record_options_init(struct record_options *options);
 _must_check_ int record_options_handle(struct record_options *options, int id, const char *value);
 _must_check_ int record_options_check(const struct record_options *options);
 void record_options_release(struct record_options *options);
+
+/*
+ * After the check: what the words of -e mean on this machine. Returns 0 or an exit status (told): EXIT_USAGE, or
+ * EXIT_NOT_PERMITTED where the machine has not what they mean.
+ */
+_must_check_ int record_options_find_events(struct record_options *options);
 
 /* Of a thread's off-CPU time; 0: it is not sampled. */
 uint64_t record_options_get_off_cpu_period_ns(const struct record_options *options);

@@ -14,14 +14,16 @@
 /* uname() now is that of the recording: the machine has not been booted in between. */
 static int add_system(const struct recording *recording, struct timeline *timeline)
 {
-	struct timeline_system system = {
-		.num_cpus = recording->account.ticks.num_cpus,
-		.sample_frequency = recording->options->frequency_hz,
-	};
+	struct timeline_system system = {.num_cpus = recording->account.ticks.num_cpus};
 	struct utsname names;
-	int err = timeline_add_string(timeline, recorder_get_event_name(recording->recorder),
-				      &system.sample_metric);
+	int err = 0;
 
+	/* Events that were asked for say themselves what they are. */
+	if (!recording->account.num_events) {
+		system.sample_frequency = recording->options->frequency_hz;
+		err = timeline_add_string(timeline, recorder_get_event_name(recording->recorder),
+					  &system.sample_metric);
+	}
 	if (err)
 		return err;
 	if (uname(&names) == 0) {

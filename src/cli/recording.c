@@ -96,6 +96,9 @@ int recording_set_up(struct recording *recording, const struct target *target)
 	struct recorder_opts opts = {
 		.target = *target,
 		.frequency_hz = options->frequency_hz,
+		.events = options->events.events.items,
+		.num_events = options->events.events.length,
+		.event_count = options->event_count,
 		.no_kernel_stacks = options->no_kernel_stacks,
 		.user_stacks = options->user_stacks,
 		.tables = {.no_fp_steps = options->no_fp_steps,
@@ -189,7 +192,9 @@ void recording_start(struct recording *recording, uint64_t start_ns)
 	recording->begin_cpu_ns = read_cpu_ns(recording);
 	recording->begin_clocks = read_clocks();
 	log_debug("sampling (%s) after %.1f ms; %u processes and %u mapped files are known",
-		  recorder_get_event_name(recording->recorder),
+		  recording->options->events.events.length
+			  ? recording->options->events.events.items[0].name
+			  : recorder_get_event_name(recording->recorder),
 		  (double)recording->account.startup_ns / 1e6,
 		  process_table_get_count(code.processes), file_table_get_count(code.files));
 	progress_init(&recording->progress);
@@ -278,6 +283,7 @@ bool recording_is_empty(const struct recording *recording)
 void recording_release(struct recording *recording)
 {
 	recorder_free(recording->recorder);
+	free(recording->events);
 	output_file_free(recording->stats_file);
 	array_release(&recording->later_clocks);
 	zones_inputs_release(&recording->zones);

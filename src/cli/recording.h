@@ -41,6 +41,7 @@ struct recording {
 	mode_t output_mode;
 	struct output_file *stats_file;
 	struct recorder *recorder;
+	struct event_counts *events; /* owned; the account's */
 	struct account account;
 	struct progress progress;
 	uint64_t begin_cpu_ns;

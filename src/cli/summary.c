@@ -39,15 +39,33 @@ static void append_reason(struct text *text, uint64_t count, const char *reason)
 	text_printf(text, " %s\n", reason);
 }
 
+static void append_events(struct text *text, const struct account *account)
+{
+	for (size_t i = 0; i < account->num_events; i++) {
+		const struct event_counts *event = &account->events[i];
+		bool is_time = string_equals(event->unit, "nanoseconds");
+
+		text_append_string(text, i ? INDENT : "  events       ");
+		table_append_count(text, event->samples, 0);
+		text_printf(text, " samples of %s stand for ", event->name);
+		if (is_time)
+			text_printf(text, "%.3f s", (double)event->weight / 1e9);
+		else
+			table_append_count(text, event->weight, 0);
+		text_append_char(text, '\n');
+	}
+}
+
 static void append_ticks(struct text *text, const struct summary *summary)
 {
 	const struct recorder_account *ticks = &summary->account->ticks;
 
 	table_append_count(text, ticks->samples, 0);
-	text_printf(text, " samples in %.1f s on %u CPU%s at %u Hz (%s)",
-		    (double)ticks->duration_ns / 1e9, ticks->num_cpus,
-		    ticks->num_cpus == 1 ? "" : "s", summary->account->frequency_hz,
-		    summary->event_name);
+	text_printf(text, " samples in %.1f s on %u CPU%s", (double)ticks->duration_ns / 1e9,
+		    ticks->num_cpus, ticks->num_cpus == 1 ? "" : "s");
+	if (!summary->account->num_events)
+		text_printf(text, " at %u Hz (%s)", summary->account->frequency_hz,
+			    summary->event_name);
 	if (ticks->idle) {
 		text_append_string(text, "; idle: ");
 		table_append_count(text, ticks->idle, 0);
@@ -398,11 +416,25 @@ static void append_outputs(struct text *text, const struct summary *summary)
 	}
 }
 
+/* What the functions below it have a part of. */
+static void append_title(struct text *title, const struct summary *summary)
+{
+	const struct metric *metric = profile_get_metric(summary->profile, summary->metric);
+	const char *unit = profile_get_string(summary->profile, metric->unit);
+
+	if (!summary->account->num_events || string_equals(unit, "nanoseconds"))
+		text_append_string(title, "where the time goes: by self");
+	else
+		text_printf(title, "where %s come from: by self",
+			    profile_get_string(summary->profile, metric->name));
+}
+
 /* Where the time goes. */
 static int append_tops(struct text *text, const struct summary *summary,
 		       const struct sleepers *sleepers)
 {
 	_cleanup_(flat_table_release) struct flat_table table = {0};
+	_cleanup_(text_release) struct text title = {0};
 	_cleanup_(frame_tree_release) struct frame_tree tree;
 	int err = frame_tree_init(&tree, summary->profile);
 
@@ -411,7 +443,10 @@ static int append_tops(struct text *text, const struct summary *summary,
 	err = sleepers_group(sleepers, &tree, summary->metric, NULL, &table);
 	if (err || !table.num_rows)
 		return err;
-	append_top(text, &table, "where the time goes: by self", false);
+	append_title(&title, summary);
+	if (title.failed)
+		return -ENOMEM;
+	append_top(text, &table, title.data, false);
 	flat_table_sort_by_total(&table);
 	append_top(text, &table, "by total (with what it calls)", true);
 	return 0;
@@ -429,6 +464,7 @@ int summary_append(const struct summary *summary, struct text *ret)
 	if (err)
 		return err;
 	append_ticks(ret, summary);
+	append_events(ret, summary->account);
 	append_stacks(ret, summary, &table);
 	append_frames(ret, summary, &table);
 	append_lost(ret, summary->account);

@@ -349,8 +349,6 @@ void off_cpu_program_start(struct off_cpu_program *program)
 
 int off_cpu_program_stop(struct off_cpu_program *program, int ring_fd)
 {
-	uint32_t zero = 0;
-
 	program->bpf->bss->is_recording = false;
 	program->stop_ns = clock_now_ns();
 	/* At once, before any of them ends. */
@@ -360,14 +358,7 @@ int off_cpu_program_stop(struct off_cpu_program *program, int ring_fd)
 	if (program->wakers)
 		wakers_program_stop(program->wakers);
 	detach(program);
-	/*
-	 * The kernel waits for programs that are running when an inner map is replaced
-	 * (maybe_wait_bpf_programs()), even by the same map.
-	 */
-	if (bpf_map_update_elem(sampling_program_get_map(program->sampling, "rings"), &zero,
-				&ring_fd, BPF_ANY))
-		return -errno;
-	return 0;
+	return sampling_program_wait(program->sampling, ring_fd);
 }
 
 int off_cpu_program_read_sleepers(struct off_cpu_program *program, uint64_t until_ns,

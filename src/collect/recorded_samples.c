@@ -72,6 +72,14 @@ static int rewind_samples(void *context)
 	return spool_rewind(samples->spool);
 }
 
+static uint64_t get_weight(const struct recorded_samples *samples,
+			   const struct timed_sample *sample)
+{
+	if (sample->weight)
+		return sample->weight;
+	return sample->num_periods * (sample->is_off_cpu ? samples->wait_ns : samples->period_ns);
+}
+
 static int next_sample(void *context, void *ret)
 {
 	struct recorded_samples *samples = context;
@@ -90,8 +98,7 @@ static int next_sample(void *context, void *ret)
 	samples->number++;
 	*(struct timeline_sample *)ret = (struct timeline_sample){
 		.time_ns = sample.time_ns,
-		.weight = sample.num_periods *
-			  (sample.is_off_cpu ? samples->wait_ns : samples->period_ns),
+		.weight = get_weight(samples, &sample),
 		.thread = samples->threads[sample.thread],
 		.stack = sample.stack,
 		.cpu = sample.cpu,

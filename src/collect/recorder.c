@@ -78,7 +78,7 @@ struct recorder {
 	/* Samples after from_ns and up to until_ns are ours, others the recording's beside it. */
 	uint64_t from_ns;
 	uint64_t until_ns;
-	uint64_t num_of_others;
+	ARRAY(uint64_t) num_of_others; /* by event */
 	uint64_t num_waits_of_others;
 	struct scheduler_code scheduler; /* where waits are sampled */
 	uint64_t num_sleepers;           /* samples of threads that waited at the end */
@@ -96,6 +96,12 @@ static bool is_left_out(const struct recorder *recorder, const struct wire_sampl
 	       target_ids_find(&recorder->threads.pids, &process) == HASH_INDEX_NONE;
 }
 
+/* Of which event a tick is: what was not asked for has one, too. */
+static size_t get_event(const struct recorder *recorder, const struct wire_sample *sample)
+{
+	return sample->event < recorder->num_of_others.length ? sample->event : 0;
+}
+
 /* A sample that is not ours. That of a waker belongs to no tick and no wait. */
 static void count_of_others(struct recorder *recorder, const struct wire_sample *sample)
 {
@@ -104,7 +110,7 @@ static void count_of_others(struct recorder *recorder, const struct wire_sample 
 	if (sample->flags & WIRE_SAMPLE_OFF_CPU)
 		recorder->num_waits_of_others++;
 	else
-		recorder->num_of_others++;
+		recorder->num_of_others.items[get_event(recorder, sample)]++;
 }
 
 /* Of a waker that is not of the target nothing is wanted but its name and what the kernel did for it. */
@@ -278,6 +284,9 @@ static int make_parts(struct recorder *recorder, struct error *error)
 		return -errno;
 	if (!recorder->cpus || !recorder->profile || !recorder->files || !recorder->queue)
 		return -ENOMEM;
+	for (size_t i = 0; !i || i < recorder->opts.num_events; i++)
+		if (!array_add(&recorder->num_of_others))
+			return -ENOMEM;
 	if (recorder->opts.keeps_timestamps && profile_keep_timestamps(recorder->profile))
 		return -ENOMEM;
 	recorder->processes = process_table_new("/proc", recorder->files);
@@ -293,6 +302,10 @@ static int make_parts(struct recorder *recorder, struct error *error)
 	if (!recorder->side_band || !recorder->ingest || !recorder->fp_step_check ||
 	    !recorder->thread_times)
 		return -ENOMEM;
+	err = sample_ingest_set_events(recorder->ingest, recorder->opts.events,
+				       recorder->opts.num_events);
+	if (err)
+		return err;
 	side_band_set_thread_times(recorder->side_band, recorder->thread_times);
 	sample_ingest_set_fp_step_check(recorder->ingest, recorder->fp_step_check);
 	/* A trace log is kept only for traces. */
@@ -317,9 +330,13 @@ static int load_sampler(struct recorder *recorder, struct error *error)
 {
 	struct sampler_opts opts = {
 		.frequency_hz = recorder->opts.frequency_hz,
+		.events = recorder->opts.events,
+		.num_events = recorder->opts.num_events,
+		.count = recorder->opts.event_count,
 		.no_kernel_stacks = recorder->opts.no_kernel_stacks,
 		.no_user_stacks = recorder->opts.user_stacks == USER_STACKS_NONE,
 		.walks_by_table = recorder->opts.user_stacks == USER_STACKS_TABLE,
+		.cgroup_fd = recorder->cgroup_fd,
 		.is_filtered = target_is_of_threads(&recorder->opts.target),
 		.starts_on_exec = recorder->opts.target.starts_on_exec,
 		.leaves_children_out = recorder->opts.target.leaves_children_out,
@@ -327,7 +344,6 @@ static int load_sampler(struct recorder *recorder, struct error *error)
 		.tracks_running = recorder->opts.records_schedule,
 		.off_cpu = {.period_ns = recorder->opts.off_cpu_period_ns,
 			    .min_block_ns = recorder->opts.off_cpu_min_block_ns,
-			    .cgroup_fd = recorder->cgroup_fd,
 			    .scheduler_pc =
 				    recorder->scheduler.end ? recorder->scheduler.begin + 1 : 0,
 			    .takes_wakers = recorder->opts.takes_wakers},
@@ -414,7 +430,7 @@ static int open_cpus(struct recorder *recorder, struct error *error)
 			return err;
 	}
 	side_band_for_each_fd(recorder->side_band, watch_fd, recorder);
-	return 0;
+	return sampler_check_events(recorder->sampler, error);
 }
 
 /* What happens to other processes than the target's is not wanted. */
@@ -583,6 +599,7 @@ void recorder_free(struct recorder *recorder)
 	if (recorder->cgroup_fd >= 0)
 		close(recorder->cgroup_fd);
 	target_threads_release(&recorder->threads);
+	array_release(&recorder->num_of_others);
 	free(recorder->cpus);
 	free(recorder);
 }
@@ -829,24 +846,66 @@ static struct off_cpu_counts count_off_cpu(const struct recorder *recorder)
 	return counts;
 }
 
+static struct event_counts count_event(const struct recorder *recorder, size_t number)
+{
+	struct sample_ingest_event ingested = sample_ingest_get_event(recorder->ingest, number);
+	struct wire_counters seen = {0};
+	uint64_t rest = 0;
+
+	if (sampler_read_counters(recorder->sampler, number, &seen) ||
+	    sampler_read_rest(recorder->sampler, number, &rest))
+		log_debug("the sampling program's counters cannot be read");
+	return (struct event_counts){
+		.name = recorder->opts.num_events ? recorder->opts.events[number].name : "samples",
+		.unit = recorder->opts.num_events ? event_get_unit(&recorder->opts.events[number])
+						  : "count",
+		.fired = seen.fired,
+		.idle = seen.idle,
+		.filtered = seen.filtered + recorder->num_of_others.items[number],
+		.weightless = seen.weightless,
+		.below_period = seen.below_period,
+		.samples = ingested.samples,
+		.lost_ring_sample = seen.lost_ring_sample,
+		.lost_ring_stack = seen.lost_ring_stack,
+		.lost_unknown_stack = ingested.unknown_stack,
+		.weight = ingested.weight,
+		.rest = rest,
+	};
+}
+
+struct event_counts *recorder_get_event_counts(const struct recorder *recorder)
+{
+	size_t num_events = recorder->num_of_others.length;
+	struct event_counts *counts = calloc(num_events, sizeof(*counts));
+
+	for (size_t i = 0; counts && i < num_events; i++)
+		counts[i] = count_event(recorder, i);
+	return counts;
+}
+
+/* Of all events together. */
+static void count_ticks(const struct recorder *recorder, struct recorder_account *account)
+{
+	for (size_t i = 0; i < recorder->num_of_others.length; i++) {
+		struct event_counts counts = count_event(recorder, i);
+
+		account->fired += counts.fired - counts.weightless - counts.below_period;
+		account->idle += counts.idle;
+		account->filtered += counts.filtered;
+		account->samples += counts.samples;
+		account->lost_ring_sample += counts.lost_ring_sample;
+		account->lost_ring_stack += counts.lost_ring_stack;
+		account->lost_unknown_stack += counts.lost_unknown_stack;
+	}
+}
+
 struct recorder_account recorder_get_account(const struct recorder *recorder)
 {
 	struct sample_ingest_counts counts = sample_ingest_get_counts(recorder->ingest);
-	struct wire_counters ticks = {0};
 	uint64_t end_ns = recorder->is_running ? clock_now_ns() : recorder->stop_ns;
 	struct recorder_account account;
 
-	if (sampler_read_counters(recorder->sampler, &ticks))
-		log_debug("the sampling program's counters cannot be read");
 	account = (struct recorder_account){
-		.fired = ticks.fired,
-		.idle = ticks.idle,
-		.filtered = ticks.filtered + recorder->num_of_others,
-		.samples = counts.samples,
-		.lost_ring_sample = ticks.lost_ring_sample,
-		.lost_ring_stack = ticks.lost_ring_stack,
-		.unfollowed = ticks.unfollowed,
-		.lost_unknown_stack = counts.unknown_stack,
 		.in_exec = counts.in_exec,
 		.lost_side_band = side_band_get_lost_count(recorder->side_band),
 		.late_events = event_queue_get_late_count(recorder->queue),
@@ -858,6 +917,9 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 		.processes = process_table_get_stats(recorder->processes),
 		.unopened_files = file_table_get_unopened_count(recorder->files),
 	};
+	count_ticks(recorder, &account);
+	if (sampler_read_unfollowed(recorder->sampler, &account.unfollowed))
+		log_debug("the sampling program's counters cannot be read");
 	memcpy(account.walks, counts.walks, sizeof(account.walks));
 	if (recorder->publisher)
 		account.tables = publisher_get_statistics(recorder->publisher);

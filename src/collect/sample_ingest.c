@@ -97,6 +97,14 @@ struct off_cpu {
 	struct sample_ingest_wakers woken;
 };
 
+/* What ticks are of. */
+struct ticking_event {
+	uint32_t metric;
+	bool is_weighed; /* samples say how much they weigh; else 1 */
+	bool is_clock;   /* each stands for the time of a tick */
+	struct sample_ingest_event counts;
+};
+
 struct sample_ingest {
 	struct profile *profile;
 	struct file_table *files;
@@ -106,7 +114,7 @@ struct sample_ingest {
 	struct call_check *call_check; /* NULL: no check */
 	struct fp_step_check *fp_step_check;
 	struct trace_log *trace_log; /* NULL: no times are kept */
-	uint32_t metric;
+	ARRAY(struct ticking_event) events;
 	struct sample_ingest_counts counts;
 	struct off_cpu off_cpu;
 	ARRAY(uint64_t) pcs;
@@ -120,19 +128,45 @@ struct sample_ingest *sample_ingest_new(struct profile *profile, struct file_tab
 					enum user_stacks user_stacks)
 {
 	struct sample_ingest *ingest = calloc(1, sizeof(*ingest));
+	struct ticking_event *event = ingest ? array_add(&ingest->events) : NULL;
 
-	if (!ingest)
-		return NULL;
-	if (profile_add_metric(profile, "samples", "count", &ingest->metric)) {
+	if (!event || profile_add_metric(profile, "samples", "count", &event->metric)) {
 		sample_ingest_free(ingest);
 		return NULL;
 	}
+	event->is_clock = true;
 	ingest->profile = profile;
 	ingest->files = files;
 	ingest->processes = processes;
 	ingest->max_depth = max_depth;
 	ingest->user_stacks_kind = user_stacks;
 	return ingest;
+}
+
+int sample_ingest_set_events(struct sample_ingest *ingest, const struct event *events,
+			     size_t num_events)
+{
+	bool has_clock = false;
+
+	for (size_t i = 0; i < num_events; i++) {
+		struct ticking_event *event =
+			i ? array_add(&ingest->events) : &ingest->events.items[0];
+		const char *unit = event_get_unit(&events[i]);
+		int err;
+
+		if (!event)
+			return -ENOMEM;
+		err = i ? profile_add_metric(ingest->profile, events[i].name, unit, &event->metric)
+			: profile_rename_metric(ingest->profile, event->metric, events[i].name,
+						unit);
+		if (err)
+			return err;
+		event->is_weighed = true;
+		/* CPU time is added up once. */
+		event->is_clock = !has_clock && event_shows_cpu_time(&events[i]);
+		has_clock |= event->is_clock;
+	}
+	return 0;
 }
 
 void sample_ingest_set_fp_step_check(struct sample_ingest *ingest, struct fp_step_check *check)
@@ -215,6 +249,13 @@ static bool is_off_cpu(const struct wire_sample *sample)
 	return sample->flags & WIRE_SAMPLE_OFF_CPU;
 }
 
+/* What a tick is of. Records are of our own program. */
+static struct ticking_event *get_event(struct sample_ingest *ingest,
+				       const struct wire_sample *sample)
+{
+	return &ingest->events.items[sample->event < ingest->events.length ? sample->event : 0];
+}
+
 /* The counts that a sample belongs to. */
 static struct sample_ingest_counts *get_counts(struct sample_ingest *ingest,
 					       const struct wire_sample *sample)
@@ -229,6 +270,7 @@ void sample_ingest_free(struct sample_ingest *ingest)
 	if (!ingest)
 		return;
 	array_release(&ingest->pcs);
+	array_release(&ingest->events);
 	raw_stack_table_release(&ingest->raw_stacks);
 	resolved_stack_table_release(&ingest->resolved_stacks);
 	user_stack_table_release(&ingest->user_stacks);
@@ -731,6 +773,7 @@ static void keep_time(struct sample_ingest *ingest, const struct placed_sample *
 		.thread = placed->thread,
 		.stack = placed->stack,
 		.num_periods = num_periods,
+		.weight = is_wait || !get_event(ingest, sample)->is_weighed ? 0 : sample->weight,
 		.cpu = sample->cpu,
 		.metric = (uint8_t)metric,
 		.is_in_kernel = sample->flags & WIRE_SAMPLE_IN_KERNEL,
@@ -755,12 +798,16 @@ static int add_tick(struct sample_ingest *ingest, const struct placed_sample *pl
 {
 	uint64_t time_ns = placed->sample->time_ns;
 	uint64_t tick_ns = ingest->off_cpu.periods.tick_ns;
-	int err = add_weight(ingest, placed->thread, placed->stack, ingest->metric, 1, time_ns);
+	struct ticking_event *event = get_event(ingest, placed->sample);
+	uint64_t weight = event->is_weighed ? placed->sample->weight : 1;
+	int err = add_weight(ingest, placed->thread, placed->stack, event->metric, weight, time_ns);
 
 	if (err)
 		return err;
-	keep_time(ingest, placed, ingest->metric, 1);
-	if (!tick_ns)
+	event->counts.samples++;
+	event->counts.weight += weight;
+	keep_time(ingest, placed, event->metric, 1);
+	if (!tick_ns || !event->is_clock)
 		return 0;
 	err = add_weight(ingest, placed->thread, placed->stack, ingest->off_cpu.cpu, tick_ns,
 			 time_ns);
@@ -953,6 +1000,8 @@ static int add_to_process(struct sample_ingest *ingest, struct wire_sample *samp
 
 	if ((sample->user_stack && !user) || (sample->kernel_stack && !kernel)) {
 		get_counts(ingest, sample)->unknown_stack++;
+		if (!is_off_cpu(sample))
+			get_event(ingest, sample)->counts.unknown_stack++;
 		return 0;
 	}
 	err = sync_processes(ingest);
@@ -1097,6 +1146,11 @@ int sample_ingest_add_recovered(struct sample_ingest *ingest, const struct wire_
 struct sample_ingest_counts sample_ingest_get_counts(const struct sample_ingest *ingest)
 {
 	return ingest->counts;
+}
+
+struct sample_ingest_event sample_ingest_get_event(const struct sample_ingest *ingest, size_t event)
+{
+	return ingest->events.items[event].counts;
 }
 
 struct sample_ingest_counts sample_ingest_get_off_cpu_counts(const struct sample_ingest *ingest,

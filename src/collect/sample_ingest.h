@@ -14,6 +14,7 @@
 
 #include "base/attributes.h"
 #include "collect/call_check.h"
+#include "collect/events.h"
 #include "collect/fp_step_check.h"
 #include "collect/recorder.h"
 #include "collect/scheduler_code.h"
@@ -45,6 +46,15 @@ struct sample_ingest *sample_ingest_new(struct profile *profile, struct file_tab
 					struct process_table *processes, uint32_t max_depth,
 					enum user_stacks user_stacks);
 void sample_ingest_free(struct sample_ingest *ingest);
+
+/*
+ * Before the first sample: what ticks are of are these events, each a metric of its own, in which a sample weighs
+ * what it says. Else there is one, "samples", and all weigh the same.
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int sample_ingest_set_events(struct sample_ingest *ingest, const struct event *events,
+					  size_t num_events);
 
 /* From now on, check steps by frame pointer; before, none is proven. Borrowed. */
 void sample_ingest_set_fp_step_check(struct sample_ingest *ingest, struct fp_step_check *check);
@@ -125,6 +135,15 @@ _must_check_ int sample_ingest_finish(struct sample_ingest *ingest);
 
 /* Of ticks. */
 struct sample_ingest_counts sample_ingest_get_counts(const struct sample_ingest *ingest);
+
+/* Of the ticks of one event. */
+struct sample_ingest_event {
+	uint64_t samples;
+	uint64_t unknown_stack;
+	uint64_t weight; /* of the samples */
+};
+struct sample_ingest_event sample_ingest_get_event(const struct sample_ingest *ingest,
+						   size_t event);
 /*
  * Of off-CPU time.
  *

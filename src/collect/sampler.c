@@ -14,25 +14,37 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "collect/bpf_rings.h"
+#include "collect/counted_program.h"
 #include "collect/off_cpu_program.h"
 #include "collect/permission_probe.h"
 #include "collect/sampling_program.h"
 
 #define DEFAULT_RING_BYTES (8u << 20)
 #define DEFAULT_MAX_DEPTH  127 /* of sysctl kernel.perf_event_max_stack */
+/* Samples of what is not a clock, for one of a clock. */
+#define COUNTS_PER_TICK 10
 
 struct tick {
 	int fd; /* of the perf event, which holds the program */
 	int cpu;
 };
 
+/* What an event runs: one of the two, or, of the first event, the sampler's own program. */
+struct event_program {
+	struct sampling_program *ticks;  /* of a clock */
+	struct counted_program *counted; /* of what is counted one by one */
+	bool has_ticks;                  /* some CPU counts it */
+	int refusal;                     /* of one that does not; 0: there is none */
+};
+
 struct sampler {
 	struct sampler_opts opts;
 	struct sampling_program *program;
-	struct off_cpu_program *off_cpu; /* NULL: it is not sampled */
+	ARRAY(struct event_program) event_programs; /* of the events, in their order */
+	struct off_cpu_program *off_cpu;            /* NULL: it is not sampled */
 	struct bpf_rings rings;
 	ARRAY(struct tick) ticks;
-	bool uses_cycles; /* hardware cycles; else the software event cpu-clock */
+	bool uses_cycles; /* without events: hardware cycles; else the software event cpu-clock */
 };
 
 static int load_off_cpu(struct sampler *sampler, struct error *error)
@@ -45,7 +57,7 @@ static int load_off_cpu(struct sampler *sampler, struct error *error)
 		.walks_by_table = sampler->opts.walks_by_table,
 		.is_filtered = sampler->opts.is_filtered,
 		.starts_on_exec = sampler->opts.starts_on_exec,
-		.cgroup_fd = sampler->opts.off_cpu.cgroup_fd,
+		.cgroup_fd = sampler->opts.cgroup_fd,
 		.scheduler_pc = sampler->opts.off_cpu.scheduler_pc,
 		.takes_wakers = sampler->opts.off_cpu.takes_wakers,
 	};
@@ -53,6 +65,38 @@ static int load_off_cpu(struct sampler *sampler, struct error *error)
 	if (!opts.period_ns)
 		return 0;
 	return off_cpu_program_new(&opts, sampler->program, &sampler->off_cpu, error);
+}
+
+static int load_counted(struct sampler *sampler, size_t number, struct counted_program **ret,
+			struct error *error)
+{
+	struct counted_program_opts opts = {
+		.event = &sampler->opts.events[number],
+		.number = (uint32_t)number,
+		.count = sampler->opts.count,
+		.wanted_hz = sampler->opts.frequency_hz * COUNTS_PER_TICK,
+		.cgroup_fd = sampler->opts.cgroup_fd,
+	};
+
+	return counted_program_new(&opts, sampler->program, ret, error);
+}
+
+/* The first event's ticks run the program that follows forks, too. */
+static int load_events(struct sampler *sampler, struct error *error)
+{
+	for (size_t i = 0; i < sampler->opts.num_events; i++) {
+		struct event_program *program = array_add(&sampler->event_programs);
+		int err = program ? 0 : -ENOMEM;
+
+		if (!err && !event_is_clock(&sampler->opts.events[i]))
+			err = load_counted(sampler, i, &program->counted, error);
+		else if (!err && i)
+			err = sampling_program_new_beside(sampler->program, (uint32_t)i,
+							  &program->ticks, error);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 static int load(struct sampler *sampler, struct error *error)
@@ -79,6 +123,8 @@ static int load(struct sampler *sampler, struct error *error)
 	if (err && err != -ENOMEM)
 		return error_set(error, -ENOTSUP, "the kernel refused the rings of the program: %s",
 				 strerror(-err));
+	if (!err)
+		err = load_events(sampler, error);
 	return err ? err : load_off_cpu(sampler, error);
 }
 
@@ -112,6 +158,11 @@ void sampler_free(struct sampler *sampler)
 	array_release(&sampler->ticks);
 	off_cpu_program_free(sampler->off_cpu);
 	bpf_rings_release(&sampler->rings);
+	array_for_each (&sampler->event_programs, program) {
+		sampling_program_free(program->ticks);
+		counted_program_free(program->counted);
+	}
+	array_release(&sampler->event_programs);
 	sampling_program_free(sampler->program);
 	free(sampler);
 }
@@ -125,7 +176,15 @@ static long read_sysctl(const char *path)
 	return strtol(value.data, NULL, 10);
 }
 
-static int explain_event_failure(const struct sampler *sampler, int code, struct error *error)
+/* The kernel's errors where it knows an event, and there is nothing that counts it. */
+static bool is_not_counted(int code)
+{
+	return code == -ENOENT || code == -EOPNOTSUPP || code == -ENXIO || code == -EINVAL;
+}
+
+/* event  NULL: none was asked for */
+static int explain_event_failure(const struct sampler *sampler, const struct event *event, int code,
+				 struct error *error)
 {
 	long max_hz = read_sysctl("/proc/sys/kernel/perf_event_max_sample_rate");
 
@@ -143,41 +202,133 @@ static int explain_event_failure(const struct sampler *sampler, int code, struct
 				 "this kernel allows at most %ld samples per second; raise it with "
 				 "'sysctl kernel.perf_event_max_sample_rate=%u'",
 				 max_hz, sampler->opts.frequency_hz);
+	if (event && is_not_counted(code) && event->kind != EVENT_SOFTWARE && !event->precision)
+		return error_set(
+			error, -ENOTSUP,
+			"this machine has no PMU that counts %s (a virtual machine has what "
+			"its host passes on); the software event cpu-clock shows where time "
+			"goes",
+			event->name);
+	if (event && is_not_counted(code) && event->precision)
+		return error_set(error, -ENOTSUP,
+				 "nothing counts %s as precisely here; with fewer p it may be had",
+				 event->name);
+	if (event)
+		return error_set(error, -ENOTSUP, "the kernel refused the event %s: %s",
+				 event->name, strerror(-code));
 	return error_set(error, -ENOTSUP, "the kernel refused a perf event: %s", strerror(-code));
 }
 
-/* cgroup_fd  -1: all threads of the CPU */
-static int open_event(const struct sampler *sampler, int cgroup_fd, int cpu)
+static struct perf_event_attr describe_clock(const struct sampler *sampler)
 {
-	struct perf_event_attr attr = {
+	return (struct perf_event_attr){
 		.type = sampler->uses_cycles ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
 		.config = sampler->uses_cycles ? PERF_COUNT_HW_CPU_CYCLES : PERF_COUNT_SW_CPU_CLOCK,
 		.sample_freq = sampler->opts.frequency_hz,
 		.freq = 1,
-		.disabled = 1,
 	};
-	unsigned long flags = PERF_FLAG_FD_CLOEXEC | (cgroup_fd >= 0 ? PERF_FLAG_PID_CGROUP : 0);
-	long fd = syscall(SYS_perf_event_open, &attr, cgroup_fd, cpu, -1, flags);
+}
 
+static struct perf_event_attr describe_event(const struct sampler *sampler,
+					     const struct event *event)
+{
+	struct perf_event_attr attr = {
+		.type = event->type,
+		.config = event->config,
+		.config1 = event->config1,
+		.config2 = event->config2,
+		.exclude_user = event->leaves_user_out,
+		.exclude_kernel = event->leaves_kernel_out,
+		.exclude_hv = event->leaves_hypervisor_out,
+		.precise_ip = event->precision & 3,
+		/* Without it, a program may not ask for stacks of what is precise. */
+		.sample_type = event->precision ? PERF_SAMPLE_CALLCHAIN : 0,
+	};
+
+	if (!event_is_clock(event)) {
+		attr.sample_period = 1; /* its program counts them */
+	} else if (sampler->opts.count && !event_is_time(event)) {
+		/* The kernel's timer is not as fast as a count of nanoseconds would ask for. */
+		attr.sample_period = sampler->opts.count;
+	} else {
+		attr.freq = 1;
+		attr.sample_freq = sampler->opts.frequency_hz;
+	}
+	return attr;
+}
+
+/*
+ * event      NULL: none was asked for
+ * cgroup_fd  -1: all threads of the CPU
+ */
+static int open_event(const struct sampler *sampler, const struct event *event, int cgroup_fd,
+		      int cpu)
+{
+	struct perf_event_attr attr =
+		event ? describe_event(sampler, event) : describe_clock(sampler);
+	unsigned long flags = PERF_FLAG_FD_CLOEXEC | (cgroup_fd >= 0 ? PERF_FLAG_PID_CGROUP : 0);
+	long fd;
+
+	attr.size = sizeof(attr);
+	attr.disabled = 1;
+	fd = syscall(SYS_perf_event_open, &attr, cgroup_fd, cpu, -1, flags);
 	return fd < 0 ? -errno : (int)fd;
 }
 
-static int add_tick(struct sampler *sampler, int cgroup_fd, int cpu, struct error *error)
+/* Of a clock, or of the only ticks there are (0). */
+static const struct sampling_program *get_program(const struct sampler *sampler, size_t event)
 {
+	return event ? sampler->event_programs.items[event].ticks : sampler->program;
+}
+
+/* NULL: the event is not counted one by one. */
+static const struct counted_program *get_counted(const struct sampler *sampler, size_t event)
+{
+	return event < sampler->event_programs.length ? sampler->event_programs.items[event].counted
+						      : NULL;
+}
+
+/* What the ticks of an event run. */
+static int get_program_fd(const struct sampler *sampler, size_t event)
+{
+	const struct counted_program *counted = get_counted(sampler, event);
+
+	return counted ? counted_program_get_fd(counted)
+		       : sampling_program_get_fd(get_program(sampler, event));
+}
+
+/* CPUs of one machine may count different ones. */
+static bool is_of_some_cpus(const struct event *event)
+{
+	return event->kind == EVENT_RAW || event->kind == EVENT_DEVICE;
+}
+
+/* number  of the event, or 0 where none was asked for */
+static int add_tick(struct sampler *sampler, size_t number, int cgroup_fd, int cpu,
+		    struct error *error)
+{
+	const struct event *event = sampler->opts.num_events ? &sampler->opts.events[number] : NULL;
 	struct tick tick = {.cpu = cpu};
 	struct tick *kept;
 
-	tick.fd = open_event(sampler, cgroup_fd, cpu);
-	if (tick.fd < 0 && sampler->uses_cycles && !sampler->ticks.length) {
+	if (event && event->kind == EVENT_TRACEPOINT)
+		return 0; /* attached already, for all CPUs */
+	tick.fd = open_event(sampler, event, cgroup_fd, cpu);
+	if (tick.fd < 0 && !event && sampler->uses_cycles && !sampler->ticks.length) {
 		/* No PMU, as in most virtual machines. */
 		sampler->uses_cycles = false;
-		tick.fd = open_event(sampler, cgroup_fd, cpu);
+		tick.fd = open_event(sampler, event, cgroup_fd, cpu);
+	}
+	if (tick.fd < 0 && event && is_of_some_cpus(event) && is_not_counted(tick.fd)) {
+		sampler->event_programs.items[number].refusal = tick.fd;
+		return 0;
 	}
 	if (tick.fd < 0)
-		return explain_event_failure(sampler, tick.fd, error);
+		return explain_event_failure(sampler, event, tick.fd, error);
+	if (event)
+		sampler->event_programs.items[number].has_ticks = true;
 	/* Not a link: those to perf events are younger than Linux 5.10. */
-	if (ioctl(tick.fd, PERF_EVENT_IOC_SET_BPF, sampling_program_get_fd(sampler->program))) {
+	if (ioctl(tick.fd, PERF_EVENT_IOC_SET_BPF, get_program_fd(sampler, number))) {
 		int err = errno;
 
 		close(tick.fd);
@@ -194,14 +345,37 @@ static int add_tick(struct sampler *sampler, int cgroup_fd, int cpu, struct erro
 	return 0;
 }
 
+static int add_ticks(struct sampler *sampler, int cgroup_fd, int cpu, struct error *error)
+{
+	int err = add_tick(sampler, 0, cgroup_fd, cpu, error);
+
+	for (size_t i = 1; !err && i < sampler->opts.num_events; i++)
+		err = add_tick(sampler, i, cgroup_fd, cpu, error);
+	if (err)
+		sampler_remove_cpu(sampler, cpu);
+	return err;
+}
+
 int sampler_add_cpu(struct sampler *sampler, int cpu, struct error *error)
 {
-	return add_tick(sampler, -1, cpu, error);
+	return add_ticks(sampler, -1, cpu, error);
+}
+
+int sampler_check_events(const struct sampler *sampler, struct error *error)
+{
+	for (size_t i = 0; i < sampler->event_programs.length; i++) {
+		const struct event_program *program = &sampler->event_programs.items[i];
+
+		if (program->refusal && !program->has_ticks)
+			return explain_event_failure(sampler, &sampler->opts.events[i],
+						     program->refusal, error);
+	}
+	return 0;
 }
 
 int sampler_add_cgroup(struct sampler *sampler, int cgroup_fd, int cpu, struct error *error)
 {
-	return add_tick(sampler, cgroup_fd, cpu, error);
+	return add_ticks(sampler, cgroup_fd, cpu, error);
 }
 
 void sampler_remove_cpu(struct sampler *sampler, int cpu)
@@ -240,17 +414,29 @@ void sampler_enable(struct sampler *sampler)
 {
 	array_for_each (&sampler->ticks, tick)
 		(void)ioctl(tick->fd, PERF_EVENT_IOC_ENABLE, 0);
+	array_for_each (&sampler->event_programs, program)
+		if (program->counted)
+			counted_program_start(program->counted);
 	if (sampler->off_cpu)
 		off_cpu_program_start(sampler->off_cpu);
 }
 
 void sampler_disable(struct sampler *sampler)
 {
+	int ring_fd = sampler->rings.rings.items[0].fd;
+	int err = 0;
+
 	array_for_each (&sampler->ticks, tick)
 		(void)ioctl(tick->fd, PERF_EVENT_IOC_DISABLE, 0);
-	if (sampler->off_cpu &&
-	    off_cpu_program_stop(sampler->off_cpu, sampler->rings.rings.items[0].fd))
-		log_debug("the off-CPU program may still be running");
+	array_for_each (&sampler->event_programs, program)
+		if (program->counted)
+			counted_program_stop(program->counted);
+	if (sampler->off_cpu)
+		err = off_cpu_program_stop(sampler->off_cpu, ring_fd);
+	else if (sampler->event_programs.length)
+		err = sampling_program_wait(sampler->program, ring_fd);
+	if (err)
+		log_debug("programs may still be running");
 }
 
 int sampler_get_fd(const struct sampler *sampler)
@@ -273,10 +459,32 @@ int sampler_read_sleepers(struct sampler *sampler, uint64_t until_ns,
 				: 0;
 }
 
-int sampler_read_counters(const struct sampler *sampler, struct wire_counters *ret)
+int sampler_read_counters(const struct sampler *sampler, size_t event, struct wire_counters *ret)
 {
-	return bpf_counters_read(sampling_program_get_map(sampler->program, "counters"), ret,
-				 sizeof(*ret));
+	const struct counted_program *counted = get_counted(sampler, event);
+
+	if (counted)
+		return counted_program_read_counters(counted, ret);
+	return bpf_counters_read(sampling_program_get_map(get_program(sampler, event), "counters"),
+				 ret, sizeof(*ret));
+}
+
+int sampler_read_rest(const struct sampler *sampler, size_t event, uint64_t *ret)
+{
+	const struct counted_program *counted = get_counted(sampler, event);
+
+	*ret = 0;
+	return counted ? counted_program_read_rest(counted, ret) : 0;
+}
+
+int sampler_read_unfollowed(const struct sampler *sampler, uint64_t *ret)
+{
+	struct wire_counters counters;
+	int err = bpf_counters_read(sampling_program_get_map(sampler->program, "counters"),
+				    &counters, sizeof(counters));
+
+	*ret = err ? 0 : counters.unfollowed;
+	return err;
 }
 
 int sampler_read_off_cpu_counters(const struct sampler *sampler, struct wire_off_cpu_counters *ret)

@@ -13,6 +13,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "collect/events.h"
 #include "collect/unwind_store.h"
 #include "wire/off_cpu.h"
 #include "wire/wire.h"
@@ -23,16 +24,24 @@ struct sampler;
 struct sampler_off_cpu {
 	uint64_t period_ns;    /* 0: it does not */
 	uint64_t min_block_ns; /* shorter intervals are left out */
-	int cgroup_fd;         /* only its threads; borrowed. -1: none */
 	uint64_t scheduler_pc; /* an address within __schedule(); 0: not known */
 	bool takes_wakers;     /* samples of who ends the waits */
 };
 
 struct sampler_opts {
 	uint32_t frequency_hz; /* ticks per second, on each CPU */
+	/*
+	 * What ticks: these events, borrowed; each sample has the number and the weight of its own. None: the
+	 * CPU's cycles, or where they cannot be had its clock, and every tick weighs the same.
+	 */
+	const struct event *events;
+	size_t num_events;
+	uint64_t
+		count; /* of them that a tick stands for; 0: as many as come at the frequency. Not of time */
 	bool no_kernel_stacks;
 	bool no_user_stacks;
 	bool walks_by_table;      /* user stacks; else the kernel follows frame pointers */
+	int cgroup_fd;            /* only its threads; borrowed. -1: none */
 	bool is_filtered;         /* only threads of sampler_add_target() and their descendants */
 	bool leaves_children_out; /* of the descendants, only threads */
 	bool starts_on_exec;      /* these threads only from their next exec on */
@@ -64,6 +73,11 @@ void sampler_free(struct sampler *sampler);
 _must_check_ int sampler_add_cpu(struct sampler *sampler, int cpu, struct error *error);
 _must_check_ int sampler_add_cgroup(struct sampler *sampler, int cgroup_fd, int cpu,
 				    struct error *error);
+/*
+ * When all CPUs have been added: whether there are some for each event. Not all need count one that the CPU's manual
+ * has, or a device. Returns 0, or -ENOTSUP with error filled.
+ */
+_must_check_ int sampler_check_events(const struct sampler *sampler, struct error *error);
 void sampler_remove_cpu(struct sampler *sampler, int cpu);
 
 /*
@@ -98,8 +112,18 @@ _must_check_ int sampler_read_sleepers(struct sampler *sampler, uint64_t until_n
 						     void *context),
 				       void *context, uint64_t *ret_num);
 
-/* The counters, summed over CPUs. Returns 0 or negative errno. */
-_must_check_ int sampler_read_counters(const struct sampler *sampler, struct wire_counters *ret);
+/*
+ * The counters of an event by its number, or of the only one (0), summed over CPUs. Returns 0 or negative
+ * errno.
+ */
+_must_check_ int sampler_read_counters(const struct sampler *sampler, size_t event,
+				       struct wire_counters *ret);
+
+/* What of an event came after the last sample of each CPU. Returns 0 or negative errno. */
+_must_check_ int sampler_read_rest(const struct sampler *sampler, size_t event, uint64_t *ret);
+
+/* New threads that did not fit into the filter. Returns 0 or negative errno. */
+_must_check_ int sampler_read_unfollowed(const struct sampler *sampler, uint64_t *ret);
 
 /* Of off-CPU time; all 0 where it is not sampled. Returns 0 or negative errno. */
 _must_check_ int sampler_read_off_cpu_counters(const struct sampler *sampler,
@@ -118,7 +142,7 @@ uint32_t sampler_read_max_depth(void);
 /* Borrowed, for the unwind store. */
 struct unwind_maps sampler_get_unwind_maps(const struct sampler *sampler);
 
-/* What ticks: "cycles" or "cpu-clock". */
+/* What ticks where no events were asked for: "cycles" or "cpu-clock". */
 const char *sampler_get_event_name(const struct sampler *sampler);
 
 #endif

@@ -21,11 +21,13 @@
 #include <fp_sampler.skel.h>
 #include <sampler.skel.h>
 
-/* on_fork, on_exec, on_exit and on_free. */
 #define NUM_HOOKS 4
+static const char *const hook_names[NUM_HOOKS] = {"on_fork", "on_exec", "on_exit", "on_free"};
 
 struct sampling_program {
 	struct sampling_program_opts opts;
+	const struct sampling_program *first; /* whose maps it shares; NULL: it is the first */
+	uint32_t num_cpus;
 	struct sampler_bpf *typed;      /* one of these two */
 	struct fp_sampler_bpf *untyped; /* for kernels without type information */
 	struct bpf_object *object;      /* of whichever is loaded */
@@ -50,6 +52,15 @@ static void find_pid_namespace(volatile __u64 *ret_dev, volatile __u64 *ret_inod
 	*ret_inode = status.st_ino;
 }
 
+/* Forks, execs and exits are followed once. */
+static int leave_hooks_out(const struct sampling_program *program)
+{
+	for (size_t i = 0; i < NUM_HOOKS; i++)
+		bpf_program__set_autoload(
+			bpf_object__find_program_by_name(program->object, hook_names[i]), false);
+	return sampling_program_share_maps(program->first, program->object);
+}
+
 static int open_typed(struct sampling_program *program)
 {
 	const struct sampling_program_opts *opts = &program->opts;
@@ -67,10 +78,11 @@ static int open_typed(struct sampling_program *program)
 	bpf->rodata->take_kernel_stacks = !opts->no_kernel_stacks;
 	bpf->rodata->walks_by_table = opts->walks_by_table;
 	bpf->rodata->tracks_running = opts->tracks_running;
+	bpf->rodata->event_number = opts->event;
 	bpf->rodata->is_filtered = opts->is_filtered;
 	bpf->rodata->leaves_children_out = opts->leaves_children_out;
 	find_pid_namespace(&bpf->rodata->pid_namespace_dev, &bpf->rodata->pid_namespace_inode);
-	return 0;
+	return program->first ? leave_hooks_out(program) : 0;
 }
 
 /*
@@ -131,6 +143,10 @@ static int open_untyped(struct sampling_program *program, struct error *error)
 	const struct sampling_program_opts *opts = &program->opts;
 	struct fp_sampler_bpf *bpf;
 
+	if (program->first)
+		return error_set(error, -ENOTSUP,
+				 "this kernel has no type information (/sys/kernel/btf/vmlinux), "
+				 "without which one event can be sampled at a time");
 	if (opts->walks_by_table)
 		return error_set(error, -ENOTSUP,
 				 "this kernel has no type information (/sys/kernel/btf/vmlinux), "
@@ -162,7 +178,6 @@ static int set_max_entries(struct sampling_program *program, const char *map, ui
 
 struct sampling_program_load {
 	struct sampling_program *program;
-	uint32_t num_cpus;
 	struct error *error;
 };
 
@@ -170,18 +185,21 @@ static int open_object(void *context, struct bpf_object_skeleton **ret)
 {
 	struct sampling_program_load *load = context;
 	struct sampling_program *program = load->program;
+	uint32_t num_cpus = program->num_cpus;
 	int err = kernel_has_types() ? open_typed(program) : open_untyped(program, load->error);
 
 	if (err)
 		return err;
 	*ret = program->typed ? program->typed->skeleton : program->untyped->skeleton;
-	err = set_max_entries(program, "sent_stacks", load->num_cpus);
+	err = set_max_entries(program, "sent_stacks", num_cpus);
 	if (err)
 		return err;
-	err = set_max_entries(program, "raw_samples", load->num_cpus);
+	err = set_max_entries(program, "raw_samples", num_cpus);
 	if (err)
 		return err;
-	err = set_max_entries(program, "rings", bpf_rings_get_count(load->num_cpus));
+	if (program->first)
+		return 0;
+	err = set_max_entries(program, "rings", bpf_rings_get_count(num_cpus));
 	if (err)
 		return err;
 	return program->opts.is_filtered ? set_max_entries(program, "target_tids", WIRE_MAX_TARGETS)
@@ -210,13 +228,11 @@ static void close_refused(void *context)
  */
 static int attach_hooks(struct sampling_program *program)
 {
-	static const char *const names[NUM_HOOKS] = {"on_fork", "on_exec", "on_exit", "on_free"};
-
 	for (size_t i = 0; i < NUM_HOOKS; i++) {
 		struct bpf_program *hook =
-			bpf_object__find_program_by_name(program->object, names[i]);
+			bpf_object__find_program_by_name(program->object, hook_names[i]);
 
-		if (string_equals(names[i], "on_free") && !program->opts.is_filtered)
+		if (string_equals(hook_names[i], "on_free") && !program->opts.is_filtered)
 			continue;
 		program->hooks[i] = bpf_program__attach(hook);
 		if (program->hooks[i])
@@ -224,7 +240,7 @@ static int attach_hooks(struct sampling_program *program)
 		if (program->opts.is_filtered)
 			return -errno;
 		log_debug("the kernel refuses the hook %s; more raw stacks will be taken",
-			  names[i]);
+			  hook_names[i]);
 	}
 	return 0;
 }
@@ -262,12 +278,13 @@ int sampling_program_new(const struct sampling_program_opts *opts, uint32_t num_
 {
 	_cleanup_(sampling_program_freep) struct sampling_program *program =
 		calloc(1, sizeof(*program));
-	struct sampling_program_load load = {program, num_cpus, error};
+	struct sampling_program_load load = {program, error};
 	int err;
 
 	if (!program)
 		return -ENOMEM;
 	program->opts = *opts;
+	program->num_cpus = num_cpus;
 	bpf_log_start();
 	err = bpf_log_load(open_object, close_refused, &load);
 	if (err)
@@ -277,6 +294,28 @@ int sampling_program_new(const struct sampling_program_opts *opts, uint32_t num_
 		if (err)
 			return explain_failure(err, error);
 	}
+	*ret = return_ptr(program);
+	return 0;
+}
+
+int sampling_program_new_beside(const struct sampling_program *first, uint32_t event,
+				struct sampling_program **ret, struct error *error)
+{
+	_cleanup_(sampling_program_freep) struct sampling_program *program =
+		calloc(1, sizeof(*program));
+	struct sampling_program_load load = {program, error};
+	int err;
+
+	if (!program)
+		return -ENOMEM;
+	program->opts = first->opts;
+	program->opts.event = event;
+	program->opts.tracks_running = false;
+	program->first = first;
+	program->num_cpus = first->num_cpus;
+	err = bpf_log_load(open_object, close_refused, &load);
+	if (err)
+		return explain_failure(err, error);
 	*ret = return_ptr(program);
 	return 0;
 }
@@ -292,6 +331,12 @@ void sampling_program_free(struct sampling_program *program)
 }
 
 /* ---- what was loaded ---------------------------------------------------------------------- */
+
+const struct sampling_program_opts *sampling_program_get_opts(
+	const struct sampling_program *program)
+{
+	return &program->opts;
+}
 
 int sampling_program_get_fd(const struct sampling_program *program)
 {
@@ -320,6 +365,20 @@ int sampling_program_share_maps(const struct sampling_program *program,
 			return err;
 	}
 	return 0;
+}
+
+/*
+ * The kernel waits for programs that are running when an inner map is replaced
+ * (maybe_wait_bpf_programs()), even by the same map.
+ */
+int sampling_program_wait(const struct sampling_program *program, int ring_fd)
+{
+	uint32_t zero = 0;
+
+	return bpf_map_update_elem(sampling_program_get_map(program, "rings"), &zero, &ring_fd,
+				   BPF_ANY)
+		       ? -errno
+		       : 0;
 }
 
 bool sampling_program_is_in_namespace(const struct sampling_program *program)

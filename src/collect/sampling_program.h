@@ -28,6 +28,7 @@ struct sampling_program_opts {
 	bool leaves_children_out; /* of the descendants, only threads */
 	bool takes_areas;    /* also the VMAs of user stacks, where the kernel has bpf_find_vma() */
 	bool tracks_running; /* every tick notes what runs in the map running_threads */
+	uint32_t event;      /* which one its ticks are of, as their samples say */
 };
 
 /*
@@ -44,6 +45,18 @@ static inline void sampling_program_freep(struct sampling_program **program)
 	sampling_program_free(*program);
 }
 
+/*
+ * Load another one for the ticks of another event. It has what there can be only one of from the first one,
+ * which lives longer, and counters of its own.
+ *
+ * Returns as sampling_program_new().
+ */
+_must_check_ int sampling_program_new_beside(const struct sampling_program *first, uint32_t event,
+					     struct sampling_program **ret, struct error *error);
+
+/* Borrowed. */
+const struct sampling_program_opts *sampling_program_get_opts(
+	const struct sampling_program *program);
 /* What a perf event is to run at every tick; borrowed. */
 int sampling_program_get_fd(const struct sampling_program *program);
 /* A map of the program by its name in bpf/; borrowed. -1 if this program has none. */
@@ -54,6 +67,14 @@ int sampling_program_get_map(const struct sampling_program *program, const char 
  */
 _must_check_ int sampling_program_share_maps(const struct sampling_program *program,
 					     const struct bpf_object *object);
+/*
+ * Wait until programs that were just detached run no more, of those that share its maps.
+ *
+ * ring_fd  of the first ring; it stays where it is
+ *
+ * Returns 0 or negative errno.
+ */
+_must_check_ int sampling_program_wait(const struct sampling_program *program, int ring_fd);
 /* Whether the program reports pids of our own pid namespace, not of the initial one. */
 bool sampling_program_is_in_namespace(const struct sampling_program *program);
 /* That namespace, for other programs; inode 0: the initial one. */

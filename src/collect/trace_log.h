@@ -23,6 +23,7 @@ struct timed_sample {
 	uint64_t time_ns;
 	uint64_t user_sp;      /* 0: none */
 	uint64_t outermost_sp; /* of the outermost frame; 0: not known */
+	uint64_t weight;       /* of an event that was asked for; 0: by its periods */
 	uint32_t thread;
 	uint32_t stack;
 	uint32_t num_periods; /* that it stands for: of ticks, or of off-CPU time */
@@ -32,7 +33,7 @@ struct timed_sample {
 	bool is_truncated : 1; /* the stack lacks its outer end */
 	bool is_off_cpu : 1;
 };
-_Static_assert(sizeof(struct timed_sample) == 40, "there are many samples");
+_Static_assert(sizeof(struct timed_sample) == 48, "there are many samples");
 
 /* One interval off the CPU that was sampled; thread and stack as above. */
 struct timed_wait {

@@ -731,6 +731,62 @@ static void without_off_cpu_time_there_is_one_metric(void **state)
 	assert_int_equal(profile_count_samples(fixture->profile), 1);
 }
 
+/* ---- events that were asked for ----------------------------------------------------------- */
+
+static void add_event_sample(struct fixture *fixture, uint32_t event, uint64_t weight,
+			     uint64_t user_stack)
+{
+	struct wire_sample sample = {
+		.type = WIRE_SAMPLE,
+		.pid = PID,
+		.tid = PID,
+		.flags = WIRE_SAMPLE_NO_USER_MEMORY,
+		.time_ns = 10,
+		.generation = WIRE_GENERATION_UNKNOWN,
+		.user_stack = user_stack,
+		.num_periods = 1,
+		.event = event,
+		.weight = weight,
+		.comm = "worker",
+	};
+
+	assert_int_equal(sample_ingest_add_sample(fixture->ingest, &sample), 0);
+}
+
+static void every_event_is_a_metric_and_its_samples_say_what_they_weigh(void **state)
+{
+	struct fixture *fixture = *state;
+	char faults_name[] = "page-faults", clock_name[] = "cpu-clock";
+	const struct event events[] = {
+		{.name = faults_name, .kind = EVENT_SOFTWARE, .type = 1, .config = 2},
+		{.name = clock_name, .kind = EVENT_SOFTWARE, .type = 1, .config = 0},
+	};
+	struct sample_ingest_event faults;
+
+	assert_int_equal(sample_ingest_set_events(fixture->ingest, events, 2), 0);
+	add_event_sample(fixture, 0, 3, 0);
+	add_event_sample(fixture, 0, 40, 0);
+	add_event_sample(fixture, 1, 10000000, 0);
+	add_event_sample(fixture, 0, 500, 77); /* a stack that never came */
+	assert_int_equal(profile_count_metrics(fixture->profile), 2);
+	assert_int_equal(sum_metric(fixture, "page-faults"), 43);
+	assert_int_equal(sum_metric(fixture, "cpu-clock"), 10000000);
+	faults = sample_ingest_get_event(fixture->ingest, 0);
+	assert_int_equal(faults.samples, 2);
+	assert_int_equal(faults.weight, 43);
+	assert_int_equal(faults.unknown_stack, 1);
+	assert_int_equal(sample_ingest_get_event(fixture->ingest, 1).samples, 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).samples, 3);
+}
+
+static void without_events_a_sample_weighs_one(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_event_sample(fixture, 0, 10101010, 0);
+	assert_int_equal(sum_metric(fixture, "samples"), 1);
+}
+
 /* ---- who ends waits ----------------------------------------------------------------------- */
 
 #define WAKER_TID 4711
@@ -987,6 +1043,8 @@ int main(void)
 		fixture_test(the_same_pcs_are_placed_anew_after_the_mappings_changed),
 		fixture_test(a_pc_outside_every_mapping_stays_with_its_process),
 		fixture_test(generated_code_has_the_name_of_its_time),
+		fixture_test(every_event_is_a_metric_and_its_samples_say_what_they_weigh),
+		fixture_test(without_events_a_sample_weighs_one),
 		cmocka_unit_test(
 			a_walk_through_generated_code_is_complete_if_that_keeps_frame_pointers),
 		fixture_test(a_sample_whose_stack_never_came_is_counted_as_lost),

@@ -1,0 +1,193 @@
+/*
+ * The program of events that are counted one by one, tracepoints and the kernel's own (page faults, context
+ * switches): runs at every hit, and takes a sample of the thread that hit it when so much has come by. Every hit ends
+ * in exactly one counter. Only hits of the target are counted, so that what a sample stands for is the target's.
+ *
+ * A hit weighs one, or what a field of its record says. A sample is taken whenever the sum crosses a multiple of
+ * the period, and stands for as many periods as were crossed. So where the weight comes from is right by
+ * chance, whatever single hits weigh, and the sum is right but for less than a period.
+ *
+ * The period is fixed, or is made to fit what comes: it begins with one, doubles when a CPU takes more samples in
+ * a hundredth of a second than are wanted, and is halved when there are few.
+ *
+ * While one program runs, the kernel skips other ones of its kind on the same CPU, so that a scratch area for
+ * each CPU is enough. The kernel runs the program of a tracepoint from when it is attached to when it is removed,
+ * whatever the perf event is told.
+ */
+/* clang-format off */
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+/* clang-format on */
+#include "maps.h"
+#include "output.h"
+#include "take_sample.h"
+#include "task.h"
+#include "wait_target.h"
+#include "wire/wire.h"
+
+char LICENSE[] SEC("license") = "GPL";
+
+/* Set by user space before loading: which of the events that were asked for it is. */
+const volatile __u32 event_number = 0;
+/* Of weight, that a sample stands for; 0: as much as comes with the wanted samples. */
+const volatile __u64 fixed_period = 0;
+/* Samples of a CPU in WINDOW_NS that are wanted. */
+const volatile __u32 wanted_samples = 1;
+/* Of a tracepoint, where in the record the weight is: a number of so many bytes; 0: every hit weighs one. */
+const volatile __u32 weight_offset = 0;
+const volatile __u32 weight_bytes = 0;
+const volatile bool is_weight_signed = false;
+
+/* Set by user space while it records. */
+volatile bool is_recording = false;
+
+#define WINDOW_NS      10000000ull
+#define MAX_SILENCE_NS (10 * WINDOW_NS)
+#define MAX_WEIGHT     (1ull << 48) /* of a hit: no amount is larger */
+#define MAX_PERIOD     (1ull << 56)
+/* Tells kernel stacks of this program from those of others, which begin elsewhere. */
+#define EVENT_SEED 3
+
+PER_CPU(struct wire_thinning, thinnings);
+
+/*
+ * What a hit weighs: nothing, if that is below 0, as the result of a call that failed, or no amount, as an address
+ * is.
+ */
+static __always_inline __u64 read_weight(void *record)
+{
+	__u64 weight = 0;
+
+	if (!weight_bytes)
+		return 1;
+	/* The numbers of x86 begin with their lowest byte. */
+	if (bpf_probe_read_kernel(&weight, weight_bytes & 15, record + weight_offset))
+		return 0;
+	if (is_weight_signed && weight >> (weight_bytes * 8 - 1) & 1)
+		return 0;
+	return weight > MAX_WEIGHT ? 0 : weight;
+}
+
+/* A sample is taken. */
+static __always_inline void adapt(struct wire_thinning *thinning, __u64 now_ns)
+{
+	thinning->sample_ns = now_ns;
+	if (now_ns - thinning->window_ns >= WINDOW_NS) {
+		__u64 num_windows = (now_ns - thinning->window_ns) / WINDOW_NS;
+
+		if (thinning->num_samples * 4 < wanted_samples * num_windows &&
+		    thinning->period > 1)
+			thinning->period /= 2;
+		thinning->window_ns = now_ns;
+		thinning->num_samples = 0;
+	}
+	thinning->num_samples++;
+	if (thinning->num_samples > wanted_samples && thinning->period < MAX_PERIOD) {
+		thinning->period *= 2;
+		thinning->window_ns = now_ns;
+		thinning->num_samples = 0;
+	}
+}
+
+/*
+ * Add a hit. What the sample that is due stands for; 0: none is due. After a storm, those that come now and then
+ * do not wait for as much as came in it.
+ */
+static __always_inline __u64 take_weight(struct wire_thinning *thinning, __u64 weight)
+{
+	__u64 sum = thinning->weight + weight;
+	__u64 now_ns;
+
+	thinning->weight = sum;
+	if (fixed_period) {
+		if (sum < fixed_period)
+			return 0;
+		thinning->weight = sum % fixed_period;
+		return sum - thinning->weight;
+	}
+	if (!thinning->period)
+		thinning->period = 1;
+	now_ns = bpf_ktime_get_ns();
+	if (sum < thinning->period && now_ns - thinning->sample_ns < MAX_SILENCE_NS)
+		return 0;
+	thinning->weight = sum < thinning->period ? 0 : sum % thinning->period;
+	sum -= thinning->weight;
+	adapt(thinning, now_ns);
+	return sum;
+}
+
+static __always_inline void take_sample(void *ctx, struct wire_counters *counter, __u64 pid_tgid,
+					__u64 weight, bool in_user_mode)
+{
+	struct scratch *scratch = get_scratch();
+
+	if (!scratch)
+		return; /* cannot be */
+	describe_task(scratch, pid_tgid, in_user_mode);
+	scratch->sample.event = event_number;
+	scratch->sample.weight = weight;
+	count_sent(send_stacks(ctx, scratch, take_kernel_stacks && !in_user_mode, EVENT_SEED),
+		   &counter->sent, &counter->lost_ring_sample, &counter->lost_ring_stack);
+}
+
+/*
+ * Count a hit. Whether it is wanted: ret is then the running thread, pid in the upper half. Where nothing ran, it was
+ * an interrupt, which has no part in what is not all of the machine.
+ */
+static __always_inline bool begin_hit(struct wire_counters *counter, __u64 *ret)
+{
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+
+	if (!(__u32)pid_tgid && !is_filtered && !is_of_cgroup && !pid_namespace_inode) {
+		counter->fired++;
+		*ret = 0;
+		return true;
+	}
+	if (is_of_cgroup && !is_target((__u32)pid_tgid)) {
+		counter->fired++;
+		counter->filtered++;
+		return false;
+	}
+	*ret = begin_tick(counter);
+	return *ret;
+}
+
+static __always_inline int handle_hit(void *ctx, void *record, bool in_user_mode)
+{
+	struct wire_counters *counter = get_per_cpu(&counters);
+	struct wire_thinning *thinning = get_per_cpu(&thinnings);
+	__u64 pid_tgid;
+	__u64 weight;
+	__u64 sum;
+
+	if (!is_recording || !counter || !thinning)
+		return 0;
+	if (!begin_hit(counter, &pid_tgid))
+		return 0;
+	weight = record ? read_weight(record) : 1;
+	if (!weight) {
+		counter->weightless++;
+		return 0;
+	}
+	sum = take_weight(thinning, weight);
+	if (sum)
+		take_sample(ctx, counter, pid_tgid, sum, in_user_mode);
+	else
+		counter->below_period++;
+	return 0;
+}
+
+/* User space loads one of the two. */
+SEC("tracepoint")
+int on_tracepoint(void *ctx)
+{
+	return handle_hit(ctx, ctx, false);
+}
+
+SEC("perf_event")
+int on_software_event(struct bpf_perf_event_data *ctx)
+{
+	return handle_hit(ctx, NULL, REGISTERS_IN_USER_MODE(ctx->regs));
+}

@@ -1,0 +1,113 @@
+/*
+ * Events that can be sampled, spelled as perf spells them, and what these words mean on this machine:
+ *
+ *	page-faults           software, counted by the kernel
+ *	cache-misses          hardware, counted by the CPU's PMU
+ *	L1-dcache-load-misses the same, of a cache
+ *	r01c4                 the same, by the number that the CPU's manual gives it
+ *	block:block_rq_issue  a tracepoint, a place in the kernel's code; `*` and `?` match any
+ *	…{bytes:By}           of its records, the sum of a field, and what that is counted in
+ *	cpu/event=0x3c/       of any device below /sys/bus/event_source, by what it calls its parts
+ *
+ * Modifiers follow a colon, or the last slash: u (user mode), k (kernel), h (hypervisor) leave out what is not
+ * named; each p asks for more precision of where it was.
+ */
+#ifndef COLLECT_EVENTS_H
+#define COLLECT_EVENTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/attributes.h"
+#include "base/error.h"
+
+enum event_kind {
+	EVENT_SOFTWARE,
+	EVENT_HARDWARE,
+	EVENT_CACHE,
+	EVENT_RAW,
+	EVENT_DEVICE,
+	EVENT_TRACEPOINT,
+	NUM_EVENT_KINDS,
+};
+/* A heading: "hardware". A literal. */
+const char *event_kind_get_name(enum event_kind kind);
+
+/* An event that was asked for. */
+struct event {
+	char *name; /* as written, without modifiers; of a pattern, what matched */
+	enum event_kind kind;
+	/* As in struct perf_event_attr. */
+	uint32_t type;
+	uint64_t config;
+	uint64_t config1;
+	uint64_t config2;
+	/* Of a tracepoint: the field that a hit weighs; 0 bytes: every hit weighs one. */
+	uint16_t field_offset;
+	uint8_t field_bytes;
+	bool is_field_signed;
+	char *unit; /* NULL: it is counted */
+	bool leaves_user_out;
+	bool leaves_kernel_out;
+	bool leaves_hypervisor_out;
+	unsigned precision; /* precise_ip, 0 to 3 */
+};
+
+/* Whether it measures time, or the CPU's work: samples of it are taken so often a second. */
+bool event_is_clock(const struct event *event);
+/* Of the clocks, those that measure time: their samples come at the frequency, whatever else is counted. */
+bool event_is_time(const struct event *event);
+/* Whether samples of it say what uses the CPUs, all of it: at a frequency each stands for the same CPU time. */
+bool event_shows_cpu_time(const struct event *event);
+/* Of what its samples weigh: "nanoseconds", "count", or what was written. Borrowed from the event. */
+const char *event_get_unit(const struct event *event);
+
+/* That a recording may have: a program is loaded for each. */
+#define MAX_EVENTS 16
+
+struct event_list {
+	ARRAY(struct event) events;
+};
+void event_list_release(struct event_list *list);
+
+/* Where the kernel describes its events. */
+struct event_places {
+	const char *devices; /* of PMUs: "/sys/bus/event_source/devices" */
+	const char *tracing; /* of tracepoints: "/sys/kernel/tracing"; NULL: it is not mounted */
+};
+/* Of this machine. */
+struct event_places event_places_find(void);
+
+/*
+ * Add the events of a list with commas, as an argument of -e has it.
+ *
+ * Returns 0; -EINVAL (error says which word, and what comes near it), -E2BIG (more than MAX_EVENTS), -ENOTSUP (it
+ * may be an event, but not of this machine), -EACCES (what the kernel says of it may not be read), all with error
+ * filled; or -ENOMEM.
+ */
+_must_check_ int events_parse(const struct event_places *places, const char *text,
+			      struct event_list *ret, struct error *error);
+
+/* An event that there is. All borrowed for the call. */
+struct event_offer {
+	enum event_kind kind;
+	const char *name;
+	const char *alias;   /* another name for it; NULL: none */
+	const char *purpose; /* what it is good for, a line; NULL: it is not known */
+};
+
+/*
+ * Give handle() all that this machine offers, by kind. Hardware is asked whether it counts them.
+ *
+ * pattern  `*` and `?` match any; without them it is searched for. NULL: all
+ *
+ * Returns 0, what handle() returned if that was not 0, -EACCES after all others where tracepoints may not be read, or
+ * -ENOMEM.
+ */
+_must_check_ int events_list(const struct event_places *places, const char *pattern,
+			     int (*handle)(const struct event_offer *offer, void *context),
+			     void *context);
+
+#endif

@@ -1,0 +1,88 @@
+/* `stackwide events`: what this machine offers to be sampled. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "collect/events.h"
+
+static const struct option_spec events_options[] = {{0}};
+
+struct events_output {
+	enum event_kind kind; /* of the last one */
+	size_t num_events;
+};
+
+static int print_event(const struct event_offer *offer, void *context)
+{
+	struct events_output *output = context;
+	char names[128];
+
+	if (!output->num_events || output->kind != offer->kind)
+		printf("%s%s\n", output->num_events ? "\n" : "", event_kind_get_name(offer->kind));
+	output->kind = offer->kind;
+	output->num_events++;
+	snprintf(names, sizeof(names), "%s%s%s", offer->name, offer->alias ? ", " : "",
+		 offer->alias ? offer->alias : "");
+	if (offer->purpose)
+		printf("  %-45s %s\n", names, offer->purpose);
+	else
+		printf("  %s\n", names);
+	return 0;
+}
+
+static int handle(int id _unused_, const char *value _unused_, void *context _unused_)
+{
+	return -EINVAL;
+}
+
+static int run_events(int argc, char **argv)
+{
+	struct event_places places = event_places_find();
+	struct events_output output = {0};
+	int first_operand;
+	int parsed = options_parse(events_options, argc, argv, handle, NULL, &first_operand);
+	const char *pattern;
+	int err;
+
+	if (parsed)
+		return parsed < 0 ? EXIT_USAGE : EXIT_SHOW_HELP;
+	if (argc - first_operand > 1) {
+		log_error("unexpected '%s': one pattern can be given", argv[first_operand + 1]);
+		return EXIT_USAGE;
+	}
+	pattern = argv[first_operand];
+	err = events_list(&places, pattern, print_event, &output);
+	if (err == -EACCES) {
+		log_warning("tracepoints are not listed: only root may read %s", places.tracing);
+	} else if (err) {
+		log_error("the events cannot be listed: %s", strerror(-err));
+		return EXIT_FAILED;
+	}
+	if (!output.num_events) {
+		log_error("this machine has no event '%s'", pattern);
+		return EXIT_FAILED;
+	}
+	return EXIT_DONE;
+}
+
+const struct command command_events = {
+	.name = "events",
+	.summary = "list the events that this machine offers",
+	.usage = "Usage: stackwide events [PATTERN]",
+	.help = "`record -e` takes them. PATTERN is searched for in their names; with * or ? in it, it is to match\n"
+		"the whole name. Hardware is listed where there is something that counts it, which many virtual\n"
+		"machines have not. Beside those that are listed, what the CPU's manual has numbers for (r01c4), and\n"
+		"what the devices below /sys/bus/event_source/devices describe (cpu/event=0x3c,umask=0x0/).\n"
+		"Tracepoints are listed by who may read tracefs; record takes patterns of them (block:block_rq_*),\n"
+		"and sums of a field of their records, with its unit: 'block:block_rq_issue{bytes:By}'.\n\n"
+		"Modifiers follow a colon, or the last slash: u, k and h count in user mode, the kernel and a\n"
+		"hypervisor only; each p asks for a more precise place (cycles:upp, cpu/event=0x3c/u).\n\n"
+		"Examples:\n"
+		"  stackwide events fault\n"
+		"  sudo stackwide record -e page-faults -c 1 -o faults.folded -- ./program\n",
+	.options = events_options,
+	.run = run_events,
+};

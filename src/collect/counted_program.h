@@ -1,0 +1,53 @@
+/*
+ * The program of an event that is counted one by one (bpf/counted.bpf.c): loading it, attaching it to a tracepoint,
+ * starting and stopping it. It sends to the rings of the sampling program, as that does.
+ *
+ * Not thread-safe.
+ */
+#ifndef COLLECT_COUNTED_PROGRAM_H
+#define COLLECT_COUNTED_PROGRAM_H
+
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "collect/events.h"
+#include "collect/sampling_program.h"
+#include "wire/wire.h"
+
+struct counted_program;
+
+struct counted_program_opts {
+	const struct event *event; /* borrowed for the call */
+	uint32_t number;           /* of the event, as its samples say */
+	uint64_t count;            /* a sample for so much of it; 0: see wanted_hz */
+	uint32_t wanted_hz;        /* samples per second and CPU */
+	int cgroup_fd;             /* only its threads; borrowed. -1: none */
+};
+
+/*
+ * Load and attach it; it takes no samples yet.
+ *
+ * sampling  whose filter, tables and rings it shares; lives longer
+ *
+ * Returns 0, -EPERM or -ENOTSUP (error names what is missing), or -ENOMEM.
+ */
+_must_check_ int counted_program_new(const struct counted_program_opts *opts,
+				     const struct sampling_program *sampling,
+				     struct counted_program **ret, struct error *error);
+void counted_program_free(struct counted_program *program);
+
+/* What the perf events of a software event are to run; borrowed. */
+int counted_program_get_fd(const struct counted_program *program);
+
+void counted_program_start(struct counted_program *program);
+void counted_program_stop(struct counted_program *program);
+
+/* What came after the last sample of each CPU, in sum: it was counted, and has none. Returns 0 or negative errno. */
+_must_check_ int counted_program_read_rest(const struct counted_program *program, uint64_t *ret);
+
+/* Summed over CPUs. Returns 0 or negative errno. */
+_must_check_ int counted_program_read_counters(const struct counted_program *program,
+					       struct wire_counters *ret);
+
+#endif

@@ -1,0 +1,240 @@
+#include "collect/event_tracepoints.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <limits.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "collect/event_device.h"
+
+/* Of the description of one. */
+#define MAX_FORMAT_BYTES (1 << 20)
+/* The kernel keeps records in a page. */
+#define MAX_RECORD_BYTES 4096
+/* At the begin of a record, which has something else there when a program sees it. */
+#define NUM_OVERWRITTEN_BYTES 8
+
+/* Give handle() the tracepoints of those subsystems whose name matches a pattern. */
+static int list(const char *tracing, const char *subsystems,
+		int (*handle)(const char *name, void *context), void *context)
+{
+	_cleanup_(name_list_release) struct name_list found = {0};
+	char path[PATH_MAX];
+	int err;
+
+	snprintf(path, sizeof(path), "%s/events", tracing);
+	err = name_list_read(path, &found);
+	if (err)
+		return err;
+	array_for_each (&found.names, subsystem) {
+		_cleanup_(name_list_release) struct name_list events = {0};
+
+		/* What ftrace writes itself is nothing that happens. */
+		if (fnmatch(subsystems, *subsystem, 0) || string_equals(*subsystem, "ftrace"))
+			continue;
+		snprintf(path, sizeof(path), "%s/events/%s", tracing, *subsystem);
+		err = name_list_read(path, &events);
+		for (size_t i = 0; !err && i < events.names.length; i++) {
+			char name[2 * NAME_MAX + 2];
+
+			/* Beside the events lie files of the whole subsystem, without an identity. */
+			snprintf(path, sizeof(path), "%s/events/%s/%s/id", tracing, *subsystem,
+				 events.names.items[i]);
+			if (access(path, F_OK))
+				continue;
+			snprintf(name, sizeof(name), "%s:%s", *subsystem, events.names.items[i]);
+			err = handle(name, context);
+		}
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int event_tracepoints_list(const char *tracing, int (*handle)(const char *name, void *context),
+			   void *context)
+{
+	return list(tracing, "*", handle, context);
+}
+
+struct search {
+	const char *tracing;
+	const struct tracepoint_words *words;
+	struct event_list *ret;
+	struct error *error;
+};
+
+/* A file of "block:block_rq_issue". */
+static int read_description(const char *tracing, const char *name, const char *file,
+			    struct text *ret)
+{
+	const char *colon = strchr(name, ':');
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/events/%.*s/%s/%s", tracing, (int)(colon - name), name,
+		 colon + 1, file);
+	return file_read_at(AT_FDCWD, path, MAX_FORMAT_BYTES, ret);
+}
+
+static int read_id(const char *tracing, const char *name, uint64_t *ret)
+{
+	_cleanup_(text_release) struct text id = {0};
+	int err = read_description(tracing, name, "id", &id);
+	char *end;
+
+	if (err)
+		return err;
+	errno = 0;
+	*ret = id.length ? strtoull(id.data, &end, 10) : 0;
+	return !id.length || errno || end == id.data ? -EINVAL : 0;
+}
+
+/*
+ * A line of a format: "field:unsigned int bytes;	offset:28;	size:4;	signed:0;". Whether it is that of the
+ * field, whose declaration is `length` bytes long.
+ */
+static bool is_field(const char *declaration, size_t length, const char *field)
+{
+	size_t field_length = strlen(field);
+
+	return length > field_length &&
+	       !memcmp(declaration + length - field_length, field, field_length) &&
+	       (declaration[length - field_length - 1] == ' ' ||
+		declaration[length - field_length - 1] == '*');
+}
+
+/* Numbers can be added up; what an address leads to, and text, cannot. */
+static int put_field(const char *format, const char *field, struct event *event)
+{
+	const char *line = format;
+
+	while ((line = strstr(line, "field:"))) {
+		size_t length = strcspn(line, ";\n");
+		unsigned offset, size, is_signed;
+
+		if (!is_field(line, length, field)) {
+			line += length;
+			continue;
+		}
+		if (sscanf(line + length, "; offset:%u; size:%u; signed:%u;", &offset, &size,
+			   &is_signed) != 3 ||
+		    offset < NUM_OVERWRITTEN_BYTES || offset > MAX_RECORD_BYTES ||
+		    memchr(line, '[', length) || memchr(line, '*', length))
+			return -EINVAL;
+		if (size != 1 && size != 2 && size != 4 && size != 8)
+			return -EINVAL;
+		event->field_offset = (uint16_t)offset;
+		event->field_bytes = (uint8_t)size;
+		event->is_field_signed = is_signed;
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* UCUM's words, as they are called here. */
+static const char *get_unit(const char *word)
+{
+	if (string_equals(word, "By"))
+		return "bytes";
+	return string_equals(word, "ns") ? "nanoseconds" : word;
+}
+
+static int describe_field(const struct search *search, const char *name, struct event *event)
+{
+	_cleanup_(text_release) struct text format = {0};
+	const struct tracepoint_words *words = search->words;
+	int err;
+
+	if (!words->field)
+		return 0;
+	err = read_description(search->tracing, name, "format", &format);
+	if (!err)
+		err = format.length ? put_field(format.data, words->field, event) : -ENOENT;
+	if (err == -ENOMEM)
+		return err;
+	if (err)
+		return error_set(search->error, -EINVAL,
+				 err == -ENOENT
+					 ? "%s has no field '%s'; %s/events/*/*/format has "
+					   "those that there are"
+					 : "the field '%s' of %s is no number; %s/events/*/*/"
+					   "format says what fields are",
+				 err == -ENOENT ? name : words->field,
+				 err == -ENOENT ? words->field : name, search->tracing);
+	if (!words->unit)
+		return 0;
+	event->unit = strdup(get_unit(words->unit));
+	return event->unit ? 0 : -ENOMEM;
+}
+
+/* The metric has the field in its name: several fields of one are different ones. */
+static char *make_name(const char *name, const char *field)
+{
+	char *made;
+
+	if (!field)
+		return strdup(name);
+	return asprintf(&made, "%s{%s}", name, field) < 0 ? NULL : made;
+}
+
+static int add(const char *name, void *context)
+{
+	struct search *search = context;
+	struct event *event;
+	int err;
+
+	if (fnmatch(search->words->pattern, name, 0))
+		return 0;
+	if (search->ret->events.length >= MAX_EVENTS)
+		return error_set(search->error, -E2BIG,
+				 "'%s' matches more than %d tracepoints; a narrower pattern, or "
+				 "several recordings, can have them",
+				 search->words->pattern, MAX_EVENTS);
+	event = array_add(&search->ret->events);
+	if (!event)
+		return -ENOMEM;
+	event->kind = EVENT_TRACEPOINT;
+	event->type = PERF_TYPE_TRACEPOINT;
+	event->name = make_name(name, search->words->field);
+	if (!event->name)
+		return -ENOMEM;
+	err = read_id(search->tracing, name, &event->config);
+	if (err)
+		return error_set(search->error, err, "%s: its number cannot be read: %s", name,
+				 strerror(-err));
+	return describe_field(search, name, event);
+}
+
+int event_tracepoints_add(const char *tracing, const struct tracepoint_words *words,
+			  struct event_list *ret, struct error *error)
+{
+	struct search search = {.tracing = tracing, .words = words, .ret = ret, .error = error};
+	const char *pattern = words->pattern;
+	size_t length = strcspn(pattern, ":");
+	char subsystems[NAME_MAX + 1];
+	int err;
+
+	if (!tracing)
+		return error_set(error, -ENOTSUP,
+				 "%s: tracepoints are described in tracefs, which is not mounted; "
+				 "'mount -t tracefs tracefs /sys/kernel/tracing' does",
+				 pattern);
+	if (!pattern[length] || length > NAME_MAX)
+		return error_set(error, -EINVAL, "'%s' is no tracepoint's name", pattern);
+	if (strchr(pattern + length + 1, ':'))
+		return error_set(error, -EINVAL,
+				 "%s: a tracepoint is in the kernel and has no modifiers", pattern);
+	snprintf(subsystems, sizeof(subsystems), "%.*s", (int)length, pattern);
+	err = list(tracing, subsystems, add, &search);
+	if (err == -EACCES || err == -EPERM)
+		return error_set(error, -EACCES,
+				 "%s: tracepoints may not be read without rights: run as root, or "
+				 "'mount -o remount,mode=755 %s'",
+				 pattern, tracing);
+	return err;
+}

@@ -1,0 +1,30 @@
+/*
+ * Tracepoints, as tracefs has them: a folder a subsystem, a folder an event.
+ */
+#ifndef COLLECT_EVENT_TRACEPOINTS_H
+#define COLLECT_EVENT_TRACEPOINTS_H
+
+#include "collect/events.h"
+
+/* "block:block_rq_issue{bytes:By}", taken apart. */
+struct tracepoint_words {
+	const char *pattern;
+	const char *field; /* NULL: hits are counted */
+	char *unit;        /* NULL: none was given */
+};
+
+/*
+ * Add the tracepoints that a pattern matches, "block:block_rq_issue" or "syscalls:sys_enter_*"; perhaps none.
+ *
+ * Returns 0; -EINVAL (it is no pattern, or the field is none that can be added up), -ENOTSUP (tracefs is not mounted), -EACCES (it may not be read), -E2BIG (too
+ * many), with error filled; or -ENOMEM.
+ */
+_must_check_ int event_tracepoints_add(const char *tracing, const struct tracepoint_words *words,
+				       struct event_list *ret, struct error *error);
+
+/* Give handle() the names of all. Returns what handle() returned first that is not 0, or 0, or negative errno. */
+_must_check_ int event_tracepoints_list(const char *tracing,
+					int (*handle)(const char *name, void *context),
+					void *context);
+
+#endif

@@ -1,0 +1,509 @@
+#include "collect/events.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fnmatch.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/syscall.h>
+
+#include "base/text.h"
+#include "collect/event_device.h"
+#include "collect/event_names.h"
+#include "collect/event_tracepoints.h"
+
+/* Names that are shown where one is not known. */
+#define MAX_NEAR 3
+/* Of a word that is compared with names; longer ones are near to none. */
+#define MAX_WORD 64
+
+const char *event_kind_get_name(enum event_kind kind)
+{
+	static const char *const names[NUM_EVENT_KINDS] = {
+		[EVENT_SOFTWARE] = "software", [EVENT_HARDWARE] = "hardware",
+		[EVENT_CACHE] = "caches",      [EVENT_RAW] = "raw",
+		[EVENT_DEVICE] = "devices",    [EVENT_TRACEPOINT] = "tracepoints",
+	};
+
+	return names[kind];
+}
+
+bool event_is_time(const struct event *event)
+{
+	return event->kind == EVENT_SOFTWARE && (event->config == PERF_COUNT_SW_CPU_CLOCK ||
+						 event->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+bool event_is_clock(const struct event *event)
+{
+	return event->kind == EVENT_HARDWARE || event->kind == EVENT_CACHE ||
+	       event->kind == EVENT_RAW || event->kind == EVENT_DEVICE || event_is_time(event);
+}
+
+bool event_shows_cpu_time(const struct event *event)
+{
+	bool is_of_all = !event->leaves_user_out && !event->leaves_kernel_out;
+	bool is_cycles = event->kind == EVENT_HARDWARE && event->config == PERF_COUNT_HW_CPU_CYCLES;
+
+	return is_of_all && (event_is_time(event) || is_cycles);
+}
+
+const char *event_get_unit(const struct event *event)
+{
+	if (event->unit)
+		return event->unit;
+	return event_is_time(event) ? "nanoseconds" : "count";
+}
+
+void event_list_release(struct event_list *list)
+{
+	array_for_each (&list->events, event) {
+		free(event->name);
+		free(event->unit);
+	}
+	array_release(&list->events);
+}
+
+struct event_places event_places_find(void)
+{
+	static const char *const mounts[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+	struct event_places places = {.devices = "/sys/bus/event_source/devices"};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(mounts) && !places.tracing; i++) {
+		char path[64];
+
+		snprintf(path, sizeof(path), "%s/events", mounts[i]);
+		/* What may not be looked into is there as well: that it may not, is said later. */
+		if (!access(path, F_OK) || errno == EACCES)
+			places.tracing = mounts[i];
+	}
+	return places;
+}
+
+/* ---- what comes near ---------------------------------------------------------------------- */
+
+static size_t min(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* How many letters have to be put in, left out or changed to make one of the other (Levenshtein). */
+static size_t measure_distance(const char *a, const char *b)
+{
+	size_t row[MAX_WORD + 1];
+	size_t length = strlen(b);
+
+	if (length > MAX_WORD)
+		return SIZE_MAX;
+	for (size_t i = 0; i <= length; i++)
+		row[i] = i;
+	for (; *a; a++) {
+		size_t diagonal = row[0]++;
+
+		for (size_t i = 0; i < length; i++) {
+			size_t changed = diagonal + (tolower(*a) != tolower(b[i]));
+
+			diagonal = row[i + 1];
+			row[i + 1] = min(changed, min(row[i], row[i + 1]) + 1);
+		}
+	}
+	return row[length];
+}
+
+struct near {
+	const char *word;
+	struct {
+		char name[MAX_WORD];
+		size_t distance;
+	} found[MAX_NEAR];
+	size_t num_found;
+};
+
+static int compare_with(const char *name, void *context)
+{
+	struct near *near = context;
+	size_t distance = strcasestr(name, near->word) ? 1 : measure_distance(near->word, name);
+	size_t place = near->num_found;
+
+	if (distance > min(strlen(near->word) / 3 + 1, 4) ||
+	    strlen(name) >= sizeof(near->found[0].name))
+		return 0;
+	while (place > 0 && near->found[place - 1].distance > distance)
+		place--;
+	if (place == MAX_NEAR)
+		return 0;
+	if (near->num_found < MAX_NEAR)
+		near->num_found++;
+	memmove(&near->found[place + 1], &near->found[place],
+		(near->num_found - 1 - place) * sizeof(near->found[0]));
+	near->found[place].distance = distance;
+	snprintf(near->found[place].name, sizeof(near->found[place].name), "%s", name);
+	return 0;
+}
+
+static int refuse_unknown(const struct event_places *places, const char *word, struct error *error)
+{
+	struct near near = {.word = word};
+	char cache[MAX_WORD];
+	char names[MAX_NEAR * (MAX_WORD + 8)] = "";
+
+	for (size_t i = 0; i < num_event_names; i++)
+		(void)compare_with(event_names[i].name, &near);
+	for (size_t i = 0; event_cache_get_name(i, cache, sizeof(cache)); i++)
+		(void)compare_with(cache, &near);
+	/* Without tracepoints, if these cannot be read. */
+	if (places->tracing && strlen(word) <= MAX_WORD &&
+	    event_tracepoints_list(places->tracing, compare_with, &near) == -ENOMEM)
+		return -ENOMEM;
+	for (size_t i = 0; i < near.num_found; i++)
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s'%s'",
+			 i == 0                   ? "; did you mean "
+			 : i + 1 < near.num_found ? ", "
+						  : " or ",
+			 near.found[i].name);
+	return error_set(error, -EINVAL, "there is no event '%.*s'%s%s", MAX_WORD, word, names,
+			 near.num_found ? "?" : "; 'stackwide events' lists those that there are");
+}
+
+/* ---- words -------------------------------------------------------------------------------- */
+
+/* "u", "kpp": whose events are wanted, and how precisely. */
+static int take_modifiers(const char *word, const char *modifiers, struct event *event,
+			  struct error *error)
+{
+	bool wants_user = false, wants_kernel = false, wants_hypervisor = false;
+
+	for (const char *at = modifiers; *at; at++) {
+		if (*at == 'u')
+			wants_user = true;
+		else if (*at == 'k')
+			wants_kernel = true;
+		else if (*at == 'h')
+			wants_hypervisor = true;
+		else if (*at == 'p' && event->precision < 3)
+			event->precision++;
+		else
+			return error_set(
+				error, -EINVAL,
+				"%s: '%c' is none of u (user), k (kernel), h (hypervisor) and, up to "
+				"three times, p (precise)",
+				word, *at);
+	}
+	if (!wants_user && !wants_kernel && !wants_hypervisor)
+		return 0;
+	event->leaves_user_out = !wants_user;
+	event->leaves_kernel_out = !wants_kernel;
+	event->leaves_hypervisor_out = !wants_hypervisor;
+	return 0;
+}
+
+static int add_event(const struct event *event, const char *name, struct event_list *ret)
+{
+	struct event *kept = array_add(&ret->events);
+
+	if (!kept)
+		return -ENOMEM;
+	*kept = *event;
+	kept->name = strdup(name);
+	return kept->name ? 0 : -ENOMEM;
+}
+
+/* "cpu/event=0x3c/u". The metric has the name of the whole, without modifiers. */
+static int add_device_event(const struct event_places *places, char *word, struct event_list *ret,
+			    struct error *error)
+{
+	struct event event = {.kind = EVENT_DEVICE};
+	char *words = strchr(word, '/');
+	char *end = strrchr(word, '/');
+	_cleanup_free_ char *name = NULL;
+	int err;
+
+	if (words == end)
+		return error_set(error, -EINVAL, "%s: the second '/' is missing", word);
+	err = take_modifiers(word, end + 1, &event, error);
+	if (err)
+		return err;
+	end[1] = '\0';
+	name = strdup(word);
+	if (!name)
+		return -ENOMEM;
+	*words = *end = '\0';
+	err = event_device_configure(places->devices, word, words + 1, &event, error);
+	return err ? err : add_event(&event, name, ret);
+}
+
+/* "r01c4": what the CPU's manual has as a number. */
+static bool is_raw(const char *word, uint64_t *ret_config)
+{
+	size_t length = strlen(word);
+
+	return length >= 2 && length <= 17 && word[0] == 'r' &&
+	       hex_read(word + 1, length - 1, ret_config) == length - 1;
+}
+
+/* A name that is the same on all machines. */
+static bool find_name(const char *word, struct event *ret)
+{
+	const struct event_name *name = event_name_find(word);
+
+	if (name) {
+		ret->kind = name->kind;
+		ret->type = name->type;
+		ret->config = name->config;
+		return true;
+	}
+	if (event_cache_find(word, &ret->config)) {
+		ret->kind = EVENT_CACHE;
+		ret->type = PERF_TYPE_HW_CACHE;
+		return true;
+	}
+	if (is_raw(word, &ret->config)) {
+		ret->kind = EVENT_RAW;
+		ret->type = PERF_TYPE_RAW;
+		return true;
+	}
+	return false;
+}
+
+/* "block:block_rq_issue{bytes:By}" */
+static int add_tracepoints(const struct event_places *places, char *word, struct event_list *ret,
+			   struct error *error)
+{
+	struct tracepoint_words words = {.pattern = word};
+	char *brace = strchr(word, '{');
+	size_t num_before = ret->events.length;
+	int err;
+
+	if (brace) {
+		char *end = strchr(brace, '}');
+
+		if (!end || end[1] || end == brace + 1)
+			return error_set(error, -EINVAL,
+					 "%s: expected a field's name in braces at the end", word);
+		*brace = *end = '\0';
+		words.field = brace + 1;
+		words.unit = strchr(words.field, ':');
+		if (words.unit)
+			*words.unit++ = '\0';
+		if (!*words.field || (words.unit && !*words.unit))
+			return error_set(error, -EINVAL,
+					 "%s: expected a field's name and, after a colon, its unit",
+					 word);
+	}
+	err = event_tracepoints_add(places->tracing, &words, ret, error);
+	if (err)
+		return err;
+	return ret->events.length > num_before ? 0 : refuse_unknown(places, word, error);
+}
+
+/* Places in programs and the kernel that have to be named first. */
+static bool is_probe(const char *word)
+{
+	static const char *const kinds[] = {
+		"uprobe:", "uretprobe:", "usdt:", "kprobe:", "kretprobe:"};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++)
+		if (string_starts_with(word, kinds[i]))
+			return true;
+	return false;
+}
+
+static int add_word(const struct event_places *places, char *word, struct event_list *ret,
+		    struct error *error)
+{
+	struct event event = {0};
+	char *colon = strpbrk(word, ":{");
+	int err;
+
+	if (!*word)
+		return error_set(error, -EINVAL, "an event is missing before or after a ','");
+	if (is_probe(word))
+		return error_set(error, -ENOTSUP,
+				 "%s: probes cannot be sampled; 'stackwide events' lists what can",
+				 word);
+	if (memchr(word, '/', strcspn(word, "{")))
+		return add_device_event(places, word, ret, error);
+	if (colon && *colon == '{')
+		return error_set(error, -EINVAL, "%s: only tracepoints have fields", word);
+	if (colon)
+		*colon = '\0';
+	if (find_name(word, &event)) {
+		err = colon ? take_modifiers(word, colon + 1, &event, error) : 0;
+		return err ? err : add_event(&event, word, ret);
+	}
+	if (!colon)
+		return refuse_unknown(places, word, error);
+	*colon = ':';
+	return add_tracepoints(places, word, ret, error);
+}
+
+/* The end of the first word: a comma, but for those between the slashes of a device's event. */
+static char *find_end(char *text)
+{
+	bool is_inside = false;
+
+	for (; *text; text++) {
+		if (*text == '/')
+			is_inside = !is_inside;
+		if (*text == ',' && !is_inside)
+			break;
+	}
+	return text;
+}
+
+int events_parse(const struct event_places *places, const char *text, struct event_list *ret,
+		 struct error *error)
+{
+	_cleanup_free_ char *copy = strdup(text);
+	char *word = copy;
+
+	if (!copy)
+		return -ENOMEM;
+	for (;;) {
+		char *end = find_end(word);
+		bool is_last = !*end;
+		int err;
+
+		*end = '\0';
+		err = add_word(places, word, ret, error);
+		if (err || is_last)
+			return err;
+		if (ret->events.length >= MAX_EVENTS)
+			return error_set(error, -E2BIG, "more than %d events", MAX_EVENTS);
+		word = end + 1;
+	}
+}
+
+/* ---- what there is ------------------------------------------------------------------------ */
+
+/*
+ * Whether samples of it can be had, for a thread: that needs few rights. Some devices can only be read.
+ */
+static bool is_sampled(const struct event *event)
+{
+	struct perf_event_attr attr = {
+		.type = event->type,
+		.size = sizeof(attr),
+		.config = event->config,
+		.config1 = event->config1,
+		.config2 = event->config2,
+		.sample_period = 1000000,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	long fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd >= 0)
+		close((int)fd);
+	/* What is not permitted may be there. */
+	return fd >= 0 || errno == EACCES || errno == EPERM;
+}
+
+struct listing {
+	const struct event_places *places;
+	const char *pattern;
+	int (*handle)(const struct event_offer *offer, void *context);
+	void *context;
+};
+
+static bool matches(const char *pattern, const char *name)
+{
+	if (!pattern || !name)
+		return !pattern;
+	if (strpbrk(pattern, "*?"))
+		return !fnmatch(pattern, name, 0);
+	return strcasestr(name, pattern);
+}
+
+static int offer(const struct listing *listing, const struct event_offer *offer)
+{
+	if (!matches(listing->pattern, offer->name) &&
+	    !(listing->pattern && offer->alias && matches(listing->pattern, offer->alias)))
+		return 0;
+	return listing->handle(offer, listing->context);
+}
+
+static int offer_names(const struct listing *listing)
+{
+	for (size_t i = 0; i < num_event_names; i++) {
+		const struct event_name *name = &event_names[i];
+		struct event event = {.type = name->type, .config = name->config};
+		int err;
+
+		if (!is_sampled(&event))
+			continue;
+		err = offer(listing, &(struct event_offer){.kind = name->kind,
+							   .name = name->name,
+							   .alias = name->alias,
+							   .purpose = name->purpose});
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int offer_caches(const struct listing *listing)
+{
+	struct event event = {.type = PERF_TYPE_HW_CACHE};
+	char name[MAX_WORD];
+
+	for (size_t i = 0; event_cache_get_name(i, name, sizeof(name)); i++) {
+		int err;
+
+		if (!event_cache_find(name, &event.config) || !is_sampled(&event))
+			continue;
+		err = offer(listing, &(struct event_offer){.kind = EVENT_CACHE, .name = name});
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* "cpu/cache-misses/" */
+static int offer_device_event(const char *name, void *context)
+{
+	const struct listing *listing = context;
+	_cleanup_(event_list_release) struct event_list described = {0};
+	int err = events_parse(listing->places, name, &described, NULL);
+
+	if (err == -ENOMEM)
+		return err;
+	if (err || !is_sampled(&described.events.items[0]))
+		return 0;
+	return offer(listing, &(struct event_offer){.kind = EVENT_DEVICE, .name = name});
+}
+
+static int offer_tracepoint(const char *name, void *context)
+{
+	return offer(context, &(struct event_offer){.kind = EVENT_TRACEPOINT, .name = name});
+}
+
+static int offer_devices(struct listing *listing)
+{
+	_cleanup_(name_list_release) struct name_list found = {0};
+	const char *devices = listing->places->devices;
+	int err = name_list_read(devices, &found);
+
+	for (size_t i = 0; !err && i < found.names.length; i++)
+		err = event_device_list(devices, found.names.items[i], offer_device_event, listing);
+	return err;
+}
+
+int events_list(const struct event_places *places, const char *pattern,
+		int (*handle)(const struct event_offer *offer, void *context), void *context)
+{
+	struct listing listing = {
+		.places = places, .pattern = pattern, .handle = handle, .context = context};
+	int err = offer_names(&listing);
+
+	if (!err)
+		err = offer_caches(&listing);
+	if (!err)
+		err = offer_devices(&listing);
+	if (err || !places->tracing)
+		return err;
+	return event_tracepoints_list(places->tracing, offer_tracepoint, &listing);
+}

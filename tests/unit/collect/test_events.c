@@ -1,0 +1,417 @@
+#include "collect/events.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/attributes.h"
+#include "test_folder.h"
+
+/* A machine whose CPU counts by `cpu`. */
+struct fixture {
+	char devices[TEST_PATH_BYTES];
+	struct event_list list;
+	struct error error;
+};
+
+static void write_file(const struct fixture *fixture, const char *name, const char *content)
+{
+	char path[TEST_PATH_BYTES + 64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", fixture->devices, name);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(content, file);
+	fclose(file);
+}
+
+static void make_folder(const struct fixture *fixture, const char *name)
+{
+	char path[TEST_PATH_BYTES + 64];
+
+	snprintf(path, sizeof(path), "%s/%s", fixture->devices, name);
+	assert_int_equal(mkdir(path, 0755), 0);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+	assert_non_null(fixture);
+	test_folder_make(fixture->devices);
+	make_folder(fixture, "cpu");
+	make_folder(fixture, "cpu/format");
+	make_folder(fixture, "cpu/events");
+	write_file(fixture, "cpu/type", "4\n");
+	write_file(fixture, "cpu/format/event", "config:0-7,32-35\n");
+	write_file(fixture, "cpu/format/umask", "config:8-15\n");
+	write_file(fixture, "cpu/format/inv", "config:23\n");
+	write_file(fixture, "cpu/format/ldlat", "config1:0-15\n");
+	write_file(fixture, "cpu/format/odd", "config7:0-15\n");
+	write_file(fixture, "cpu/events/mem-loads", "event=0xcd,umask=0x1,ldlat=3\n");
+	write_file(fixture, "cpu/events/endless", "endless\n");
+	/* Tracepoints beside it. */
+	make_folder(fixture, "events");
+	make_folder(fixture, "events/block");
+	write_file(fixture, "events/block/enable", "0\n");
+	make_folder(fixture, "events/block/block_rq_issue");
+	write_file(fixture, "events/block/block_rq_issue/id", "1017\n");
+	write_file(fixture, "events/block/block_rq_issue/format",
+		   "name: block_rq_issue\nID: 1017\nformat:\n"
+		   "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+		   "\n"
+		   "\tfield:sector_t sector;\toffset:16;\tsize:8;\tsigned:0;\n"
+		   "\tfield:unsigned int nr_bytes;\toffset:20;\tsize:4;\tsigned:0;\n"
+		   "\tfield:int bytes;\toffset:28;\tsize:4;\tsigned:1;\n"
+		   "\tfield:char rwbs[8];\toffset:34;\tsize:8;\tsigned:0;\n"
+		   "\tfield:char name[10];\toffset:34;\tsize:10;\tsigned:0;\n"
+		   "\tfield:__data_loc char[] cmd;\toffset:60;\tsize:4;\tsigned:0;\n"
+		   "\tfield:void * where;\toffset:72;\tsize:8;\tsigned:0;\n"
+		   "\tfield:int far;\toffset:90000;\tsize:4;\tsigned:0;\n"
+		   "\nprint fmt: \"%u\", REC->bytes\n");
+	make_folder(fixture, "events/block/block_rq_insert");
+	write_file(fixture, "events/block/block_rq_insert/id", "1018\n");
+	write_file(fixture, "events/block/block_rq_insert/format", "");
+	make_folder(fixture, "events/ftrace");
+	make_folder(fixture, "events/ftrace/print");
+	write_file(fixture, "events/ftrace/print/id", "5\n");
+	make_folder(fixture, "events/many");
+	for (int i = 0; i < 20; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "events/many/event%d", i);
+		make_folder(fixture, name);
+		strcat(name, "/id");
+		write_file(fixture, name, "1\n");
+	}
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+	char command[TEST_PATH_BYTES + 16];
+
+	event_list_release(&fixture->list);
+	snprintf(command, sizeof(command), "rm -rf '%s'", fixture->devices);
+	assert_int_equal(system(command), 0);
+	free(fixture);
+	return 0;
+}
+
+static int parse(struct fixture *fixture, const char *text)
+{
+	struct event_places places = {.devices = fixture->devices, .tracing = fixture->devices};
+
+	event_list_release(&fixture->list);
+	fixture->error.message[0] = '\0';
+	return events_parse(&places, text, &fixture->list, &fixture->error);
+}
+
+/* The only event that a word stands for. */
+static const struct event *parse_one(struct fixture *fixture, const char *text)
+{
+	int err = parse(fixture, text);
+
+	if (err)
+		print_message("%s: %s\n", text, fixture->error.message);
+	assert_int_equal(err, 0);
+	assert_int_equal(fixture->list.events.length, 1);
+	return &fixture->list.events.items[0];
+}
+
+static void names_are_perfs(void **state)
+{
+	static const struct {
+		const char *word;
+		enum event_kind kind;
+		uint32_t type;
+		uint64_t config;
+		bool is_clock;
+	} cases[] = {
+		{"cpu-clock", EVENT_SOFTWARE, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK, true},
+		{"task-clock", EVENT_SOFTWARE, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, true},
+		{"page-faults", EVENT_SOFTWARE, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS,
+		 false},
+		{"faults", EVENT_SOFTWARE, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, false},
+		{"cs", EVENT_SOFTWARE, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, false},
+		{"migrations", EVENT_SOFTWARE, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS,
+		 false},
+		{"cycles", EVENT_HARDWARE, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, true},
+		{"cache-misses", EVENT_HARDWARE, PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES,
+		 true},
+		{"L1-dcache-loads", EVENT_CACHE, PERF_TYPE_HW_CACHE, 0, true},
+		{"L1-dcache-load-misses", EVENT_CACHE, PERF_TYPE_HW_CACHE,
+		 PERF_COUNT_HW_CACHE_L1D | PERF_COUNT_HW_CACHE_OP_READ << 8 |
+			 PERF_COUNT_HW_CACHE_RESULT_MISS << 16,
+		 true},
+		{"LLC-store-misses", EVENT_CACHE, PERF_TYPE_HW_CACHE,
+		 PERF_COUNT_HW_CACHE_LL | PERF_COUNT_HW_CACHE_OP_WRITE << 8 |
+			 PERF_COUNT_HW_CACHE_RESULT_MISS << 16,
+		 true},
+		{"dtlb-prefetches", EVENT_CACHE, PERF_TYPE_HW_CACHE,
+		 PERF_COUNT_HW_CACHE_DTLB | PERF_COUNT_HW_CACHE_OP_PREFETCH << 8, true},
+		{"r01c4", EVENT_RAW, PERF_TYPE_RAW, 0x1c4, true},
+		{"rFFFFFFFFFFFFFFFF", EVENT_RAW, PERF_TYPE_RAW, UINT64_MAX, true},
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		const struct event *event = parse_one(*state, cases[i].word);
+
+		assert_string_equal(event->name, cases[i].word);
+		assert_int_equal(event->kind, cases[i].kind);
+		assert_int_equal(event->type, cases[i].type);
+		assert_int_equal(event->config, cases[i].config);
+		assert_int_equal(event_is_clock(event), cases[i].is_clock);
+		assert_int_equal(event_shows_cpu_time(event),
+				 i < 2 || strcmp(event->name, "cycles") == 0);
+		assert_false(event->leaves_user_out || event->leaves_kernel_out);
+	}
+	assert_string_equal(event_get_unit(parse_one(*state, "cpu-clock")), "nanoseconds");
+	assert_string_equal(event_get_unit(parse_one(*state, "cycles")), "count");
+}
+
+static void modifiers_leave_out_what_is_not_named(void **state)
+{
+	const struct event *event = parse_one(*state, "page-faults:u");
+
+	assert_string_equal(event->name, "page-faults");
+	assert_true(!event->leaves_user_out && event->leaves_kernel_out &&
+		    event->leaves_hypervisor_out);
+	event = parse_one(*state, "cycles:kpp");
+	assert_false(event_shows_cpu_time(event));
+	assert_true(event->leaves_user_out && !event->leaves_kernel_out &&
+		    event->leaves_hypervisor_out);
+	assert_int_equal(event->precision, 2);
+	event = parse_one(*state, "cycles:uk");
+	assert_true(!event->leaves_user_out && !event->leaves_kernel_out &&
+		    event->leaves_hypervisor_out);
+	event = parse_one(*state, "cpu/event=1/u");
+	assert_string_equal(event->name, "cpu/event=1/");
+	assert_true(event->leaves_kernel_out);
+}
+
+static void devices_say_which_bits(void **state)
+{
+	const struct event *event = parse_one(*state, "cpu/event=0x13c,umask=0x2,inv,ldlat=7/");
+
+	assert_string_equal(event->name, "cpu/event=0x13c,umask=0x2,inv,ldlat=7/");
+	assert_int_equal(event->kind, EVENT_DEVICE);
+	assert_int_equal(event->type, 4);
+	assert_int_equal(event->config, 0x3c | 1ull << 32 | 0x200 | 1 << 23);
+	assert_int_equal(event->config1, 7);
+	event = parse_one(*state, "cpu/config=0xabc/");
+	assert_int_equal(event->config, 0xabc);
+	event = parse_one(*state, "cpu/mem-loads/");
+	assert_int_equal(event->config, 0x1cd);
+	assert_int_equal(event->config1, 3);
+	event = parse_one(*state, "cpu/mem-loads,ldlat=30,umask=6/");
+	assert_int_equal(event->config, 0x6cd);
+	assert_int_equal(event->config1, 30);
+	event = parse_one(*state, "cpu//");
+	assert_int_equal(event->config, 0);
+}
+
+static void a_pattern_is_all_tracepoints_that_it_matches(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct event *event = parse_one(fixture, "block:block_rq_issue");
+
+	assert_int_equal(event->kind, EVENT_TRACEPOINT);
+	assert_int_equal(event->type, PERF_TYPE_TRACEPOINT);
+	assert_int_equal(event->config, 1017);
+	assert_false(event_is_clock(event));
+	assert_int_equal(parse(fixture, "cs,bl*:block_rq_i??*"), 0);
+	assert_int_equal(fixture->list.events.length, 3);
+	assert_string_equal(fixture->list.events.items[1].name, "block:block_rq_insert");
+	assert_string_equal(fixture->list.events.items[2].name, "block:block_rq_issue");
+}
+
+static void a_field_is_what_a_hit_weighs(void **state)
+{
+	const struct event *event = parse_one(*state, "block:block_rq_issue{bytes}");
+
+	assert_string_equal(event->name, "block:block_rq_issue{bytes}");
+	assert_string_equal(event_get_unit(event), "count");
+	assert_int_equal(event->field_offset, 28);
+	assert_int_equal(event->field_bytes, 4);
+	assert_true(event->is_field_signed);
+	event = parse_one(*state, "block:block_rq_issue{sector:By}");
+	assert_string_equal(event->name, "block:block_rq_issue{sector}");
+	assert_string_equal(event_get_unit(event), "bytes");
+	assert_int_equal(event->field_bytes, 8);
+	assert_false(event->is_field_signed);
+	assert_string_equal(
+		event_get_unit(parse_one(*state, "block:block_rq_issue{sector:sectors/s}")),
+		"sectors/s");
+}
+
+static void without_tracefs_the_cure_is_said(void **state)
+{
+	struct fixture *fixture = *state;
+	struct event_places places = {.devices = fixture->devices};
+
+	assert_int_equal(
+		events_parse(&places, "block:block_rq_issue", &fixture->list, &fixture->error),
+		-ENOTSUP);
+	assert_non_null(strstr(fixture->error.message, "mount -t tracefs"));
+}
+
+static void lists_have_commas(void **state)
+{
+	struct fixture *fixture = *state;
+	static const char *const names[] = {"page-faults", "cpu/event=1,umask=2/", "cs"};
+
+	assert_int_equal(parse(fixture, "page-faults:u,cpu/event=1,umask=2/k,cs"), 0);
+	assert_int_equal(fixture->list.events.length, ARRAY_LENGTH(names));
+	for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
+		assert_string_equal(fixture->list.events.items[i].name, names[i]);
+}
+
+static void what_is_wrong_is_said(void **state)
+{
+	static const struct {
+		const char *text;
+		int err;
+		const char *message;
+	} cases[] = {
+		{"", -EINVAL, "an event is missing"},
+		{"cs,", -EINVAL, "an event is missing"},
+		{"page-fault", -EINVAL,
+		 "there is no event 'page-fault'; did you mean 'page-faults'"},
+		{"cycels", -EINVAL, "did you mean 'cycles'"},
+		{"xyzzyxyzzy", -EINVAL, "'stackwide events' lists"},
+		{"r", -EINVAL, "there is no event 'r'"},
+		{"r12345678901234567", -EINVAL, "there is no event"},
+		{"rxyz", -EINVAL, "there is no event 'rxyz'"},
+		{"cycles:x", -EINVAL, "'x' is none of u (user)"},
+		{"cycles:pppp", -EINVAL, "'p' is none of"},
+		{"cpu/event=1", -EINVAL, "the second '/' is missing"},
+		{"cpu/event=x/", -EINVAL, "'x' is not a number"},
+		{"cpu/event=-1/", -EINVAL, "'-1' is not a number"},
+		{"cpu/event=0x1000/", -EINVAL, "no number as large"},
+		{"cpu/inv=2/", -EINVAL, "no number as large"},
+		{"cpu/nothing=1/", -EINVAL, "knows no such word"},
+		{"cpu/odd=1/", -EINVAL, "knows no such word"},
+		{"cpu/../type/", -EINVAL, "knows no such word"},
+		{"cpu/endless/", -EINVAL, "has no end"},
+		{"gpu/event=1/", -ENOTSUP, "no device 'gpu'"},
+		{"../event=1/", -ENOTSUP, "no device '..'"},
+		{"block:block_rq_isue", -EINVAL, "did you mean 'block:block_rq_issue'"},
+		{"block:block_rq_issue:u", -EINVAL, "has no modifiers"},
+		{"block:enable", -EINVAL, "there is no event"},
+		{"block:..", -EINVAL, "there is no event"},
+		{"block:block_rq_issue{byte}", -EINVAL, "has no field 'byte'"},
+		{"block:block_rq_issue{int bytes}", -EINVAL, "has no field"},
+		{"block:block_rq_issue{name[10]}", -EINVAL, "is no number"},
+		{"block:block_rq_issue{rwbs[8]}", -EINVAL, "is no number"},
+		{"block:block_rq_issue{cmd}", -EINVAL, "is no number"},
+		{"block:block_rq_issue{far}", -EINVAL, "is no number"},
+		{"block:block_rq_issue{common_type}", -EINVAL, "is no number"},
+		{"block:block_rq_issue{where}", -EINVAL, "is no number"},
+		{"block:block_rq_issue{bytes:}", -EINVAL, "expected a field's name and"},
+		{"block:block_rq_issue{:By}", -EINVAL, "expected a field's name and"},
+		{"block:block_rq_insert{bytes}", -EINVAL, "has no field"},
+		{"ftrace:print", -EINVAL, "there is no event"},
+		{"block:block_rq_issue{}", -EINVAL, "expected a field's name"},
+		{"block:block_rq_issue{bytes", -EINVAL, "expected a field's name"},
+		{"block:block_rq_issue{bytes}x", -EINVAL, "expected a field's name"},
+		{"block{bytes}", -EINVAL, "only tracepoints have fields"},
+		{"cycles{bytes}", -EINVAL, "only tracepoints have fields"},
+		{"many:*", -E2BIG, "matches more than 16"},
+		{"uprobe:/usr/lib/libc.so.6:malloc", -ENOTSUP, "probes"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		struct fixture *fixture = *state;
+		int err = parse(fixture, cases[i].text);
+
+		if (err != cases[i].err || !strstr(fixture->error.message, cases[i].message))
+			print_message("%s: %d, %s\n", cases[i].text, err, fixture->error.message);
+		assert_int_equal(err, cases[i].err);
+		assert_non_null(strstr(fixture->error.message, cases[i].message));
+	}
+}
+
+/* Of any length: all that is written into is bounded. */
+static void long_words_are_unknown(void **state)
+{
+	struct fixture *fixture = *state;
+	char word[5000];
+
+	memset(word, 'a', sizeof(word) - 1);
+	word[sizeof(word) - 1] = '\0';
+	assert_int_equal(parse(fixture, word), -EINVAL);
+	memcpy(word, "cpu/", 4);
+	word[sizeof(word) - 2] = '/';
+	assert_int_equal(parse(fixture, word), -EINVAL);
+	word[4000] = '/';
+	assert_int_equal(parse(fixture, word), -EINVAL);
+	memset(word, 'a', 4000);
+	assert_int_equal(parse(fixture, word), -ENOTSUP);
+}
+
+struct offers {
+	size_t num_software;
+	size_t num_others;
+	bool has_faults;
+};
+
+static int count_offer(const struct event_offer *offer, void *context)
+{
+	struct offers *offers = context;
+
+	if (offer->kind == EVENT_SOFTWARE)
+		offers->num_software++;
+	else
+		offers->num_others++;
+	offers->has_faults |= strcmp(offer->name, "page-faults") == 0;
+	assert_true(offer->kind != EVENT_SOFTWARE || offer->purpose);
+	return 0;
+}
+
+static void what_there_is_is_listed(void **state)
+{
+	const struct fixture *fixture = *state;
+	struct event_places places = {.devices = fixture->devices};
+	struct offers all = {0}, some = {0}, globbed = {0}, aliased = {0}, none = {0};
+
+	assert_int_equal(events_list(&places, NULL, count_offer, &all), 0);
+	if (!all.num_software) /* the kernel lets nobody use perf events */
+		skip();
+	assert_true(all.has_faults);
+	assert_int_equal(events_list(&places, "fault", count_offer, &some), 0);
+	assert_true(some.has_faults && some.num_software < all.num_software);
+	assert_int_equal(events_list(&places, "page-*", count_offer, &globbed), 0);
+	assert_int_equal(globbed.num_software, 1);
+	assert_int_equal(events_list(&places, "cs", count_offer, &aliased), 0);
+	assert_true(aliased.num_software >= 1);
+	assert_int_equal(events_list(&places, "no such event", count_offer, &none), 0);
+	assert_int_equal(none.num_software + none.num_others, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(names_are_perfs, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(modifiers_leave_out_what_is_not_named, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(devices_say_which_bits, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_pattern_is_all_tracepoints_that_it_matches,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_field_is_what_a_hit_weighs, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(without_tracefs_the_cure_is_said, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(lists_have_commas, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_is_wrong_is_said, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(long_words_are_unknown, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_there_is_is_listed, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
