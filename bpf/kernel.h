@@ -115,7 +115,7 @@ struct task_struct {
 	struct thread_info thread_info;
 	void *stack; /* the kernel's, of THREAD_SIZE bytes; user registers are at its end */
 	unsigned int __state;
-	int on_cpu; /* not in kernels for one CPU */
+	unsigned int on_cpu; /* not in kernels for one CPU; its size differs */
 	int exit_state;
 	unsigned int cpu;
 	int prio;
