@@ -60,9 +60,9 @@ while read -r name wall_ns off_ns queue_ns waits; do
         expect_weight "$name" $(($(weight "$any" wait_child) - $(weight "$any" 'wait_child;run_child'))) "$off_ns" "$wall_ns" "$waits"
         expect_frame "$TMPDIR/waits.folded" "[uninterruptible]" 1
         ;;
-    direct) # nothing but the disk wakes it, where it has to wait
+    direct) # nothing but the disk wakes it, where it has to wait: files in memory are copied
         expect_weight "$name" "$(weight "$any" wait_direct)" "$off_ns" "$wall_ns" "$waits"
-        ((off_ns < 100000000)) || [[ $(weight uninterruptible wait_direct) -gt 0 ]] || fail "nothing is uninterruptible in wait_direct"
+        ((off_ns < wall_ns / 2)) || [[ $(weight uninterruptible wait_direct) -gt 0 ]] || fail "nothing is uninterruptible in wait_direct"
         ;;
     fault) # a signal may, as servers of FUSE are told of signals
         expect_weight "$name" "$(weight "$any" wait_fault)" "$off_ns" "$wall_ns" "$waits"
