@@ -192,9 +192,6 @@ enum kwork_kind {
 	KWORK_WORKQUEUE, /* an item of a workqueue, by a thread, which may sleep meanwhile */
 };
 
-/* Kinds of softirqs: numbers are below. */
-#define KWORK_NUM_SOFTIRQS 10
-
 /* Work of the kernel that is no thread's own. */
 struct timeline_kwork {
 	uint64_t begin_ns;

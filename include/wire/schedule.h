@@ -119,8 +119,6 @@ enum wire_kwork_kind {
 	NUM_WIRE_KWORK_KINDS,
 };
 
-/* Kinds of softirqs that the kernel has (NR_SOFTIRQS). */
-#define WIRE_SOFTIRQS 10
 /* Workers that can be at an item at a time. */
 #define WIRE_KWORK_WORKERS   4096
 #define WIRE_KWORK_SLOTS     64

@@ -107,8 +107,6 @@ static int add(struct kwork_store *store, const struct wire_kworks *batch,
 		err = add_irq(store, slot, &kwork);
 		break;
 	case WIRE_KWORK_SOFTIRQ:
-		if (slot->number >= WIRE_SOFTIRQS)
-			return 0;
 		break;
 	case WIRE_KWORK_WORKQUEUE:
 		err = add_work(store, slot, &kwork);

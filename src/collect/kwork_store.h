@@ -27,7 +27,7 @@ _must_check_ int kwork_store_new(const char *folder, struct kwork_store **ret, s
 void kwork_store_free(struct kwork_store *store);
 
 /*
- * Keep a batch; malformed records are ignored, and so is what the kernel cannot have. What cannot be written is
+ * Keep a batch; malformed records are ignored. What cannot be written is
  * counted as lost. Returns 0 or -ENOMEM.
  */
 _must_check_ int kwork_store_add(struct kwork_store *store, const void *record, size_t size);

@@ -203,8 +203,6 @@ static int read_kwork(struct perfetto_sched *sched, const struct perfetto_packet
 	case SOFTIRQ_ENTRY:
 	case SOFTIRQ_EXIT:
 		kwork.kind = KWORK_SOFTIRQ;
-		if (first >= KWORK_NUM_SOFTIRQS)
-			return 0;
 		return event->field.number == SOFTIRQ_ENTRY
 			       ? begin_kwork(sched, event, &kwork)
 			       : end_kwork(sched, event, &kwork, (uint32_t)first);

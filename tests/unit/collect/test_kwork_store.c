@@ -98,6 +98,20 @@ static void functions_are_called_as_the_kernel_says(void **state _unused_)
 	kwork_store_free(store);
 }
 
+static void a_softirq_of_a_later_kernel_is_kept(void **state _unused_)
+{
+	struct kwork_store *store = make_store();
+	struct wire_kworks batch = make_batch(0, WIRE_KWORK_SOFTIRQ);
+	struct timeline *timeline;
+
+	add_slot(&batch, 10, 20, 12);
+	add(store, &batch);
+	timeline = give(store, NULL);
+	assert_int_equal(get(timeline, 0).number, 12);
+	timeline_free(timeline);
+	kwork_store_free(store);
+}
+
 static void what_cannot_be_is_ignored(void **state _unused_)
 {
 	struct kwork_store *store = make_store();
@@ -106,9 +120,7 @@ static void what_cannot_be_is_ignored(void **state _unused_)
 	struct timeline *timeline;
 	uint64_t position = 0;
 
-	add_slot(&batch, 10, 20, WIRE_SOFTIRQS);
-	add(store, &batch);
-	batch.slots[0].number = 1;
+	add_slot(&batch, 10, 20, 1);
 	assert_int_equal(kwork_store_add(store, &batch, sizeof(batch) - 1), 0);
 	batch.num_slots = WIRE_KWORK_SLOTS + 1;
 	add(store, &batch);
@@ -126,6 +138,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(work_of_all_kinds_comes_in_order_of_its_begin),
 		cmocka_unit_test(functions_are_called_as_the_kernel_says),
+		cmocka_unit_test(a_softirq_of_a_later_kernel_is_kept),
 		cmocka_unit_test(what_cannot_be_is_ignored),
 	};
 
