@@ -304,15 +304,30 @@ int schedule_tap_start(struct schedule_tap *tap, struct error *error)
 	return err ? explain(err, error) : 0;
 }
 
-/* Wakeups that the kernel skipped because they interrupted the same program on this CPU. */
-static uint64_t read_misses(const struct schedule_tap *tap)
+/* Runs of a program that the kernel skipped because they interrupted another one of it on their CPU. */
+static uint64_t read_misses(const struct bpf_program *program)
 {
 	struct bpf_prog_info info = {0};
 	uint32_t size = sizeof(info);
 
-	if (bpf_obj_get_info_by_fd(bpf_program__fd(tap->wakeup_program), &info, &size))
+	if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
 		return 0;
 	return info.recursion_misses;
+}
+
+/* The kernel's own work is told when it ends. */
+static uint64_t read_kwork_misses(const struct schedule_tap *tap)
+{
+	const struct bpf_program *const programs[] = {
+		tap->bpf->progs.on_irq_end,
+		tap->bpf->progs.on_softirq_end,
+		tap->bpf->progs.on_work_end,
+	};
+	uint64_t misses = 0;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(programs); i++)
+		misses += bpf_program__autoload(programs[i]) ? read_misses(programs[i]) : 0;
+	return misses;
 }
 
 /*
@@ -329,20 +344,34 @@ static int wait_for_programs(const struct schedule_tap *tap)
 	return 0;
 }
 
-/* Pass on the batches that CPUs have begun and not sent yet. */
-static int read_begun_batches(const struct schedule_tap *tap)
+/*
+ * What each CPU has of one item of a map.
+ *
+ * ret  of all possible CPUs; the caller frees
+ *
+ * Returns their number or negative errno.
+ */
+static int read_cpus(const struct bpf_map *map, uint32_t item, size_t item_bytes, void **ret)
 {
 	int num_cpus = libbpf_num_possible_cpus();
-	_cleanup_free_ struct wire_schedule_cpu *cpus = NULL;
-	uint32_t zero = 0;
 
 	if (num_cpus < 0)
 		return num_cpus;
-	cpus = calloc((size_t)num_cpus, sizeof(*cpus));
-	if (!cpus)
+	*ret = calloc((size_t)num_cpus, item_bytes);
+	if (!*ret)
 		return -ENOMEM;
-	if (bpf_map_lookup_elem(bpf_map__fd(tap->bpf->maps.cpus), &zero, cpus))
-		return -errno;
+	return bpf_map_lookup_elem(bpf_map__fd(map), &item, *ret) ? -errno : num_cpus;
+}
+
+/* Pass on the batches that CPUs have begun and not sent yet. */
+static int read_begun_batches(const struct schedule_tap *tap)
+{
+	_cleanup_free_ void *all = NULL;
+	int num_cpus = read_cpus(tap->bpf->maps.cpus, 0, sizeof(struct wire_schedule_cpu), &all);
+	const struct wire_schedule_cpu *cpus = all;
+
+	if (num_cpus < 0)
+		return num_cpus;
 	for (int cpu = 0; cpu < num_cpus; cpu++) {
 		int err;
 
@@ -359,16 +388,12 @@ static int read_begun_batches(const struct schedule_tap *tap)
 /* The same of one kind of the kernel's own work, and what became of all of it. */
 static int read_begun_kworks(struct schedule_tap *tap, uint32_t kind)
 {
-	int num_cpus = libbpf_num_possible_cpus();
-	_cleanup_free_ struct wire_kwork_cpu *cpus = NULL;
+	_cleanup_free_ void *all = NULL;
+	int num_cpus = read_cpus(tap->bpf->maps.kworks, kind, sizeof(struct wire_kwork_cpu), &all);
+	const struct wire_kwork_cpu *cpus = all;
 
 	if (num_cpus < 0)
 		return num_cpus;
-	cpus = calloc((size_t)num_cpus, sizeof(*cpus));
-	if (!cpus)
-		return -ENOMEM;
-	if (bpf_map_lookup_elem(bpf_map__fd(tap->bpf->maps.kworks), &kind, cpus))
-		return -errno;
 	for (int cpu = 0; cpu < num_cpus; cpu++) {
 		int err;
 
@@ -390,7 +415,8 @@ int schedule_tap_stop(struct schedule_tap *tap)
 {
 	int err;
 
-	tap->nested_misses = read_misses(tap);
+	tap->nested_misses = read_misses(tap->wakeup_program);
+	tap->kworks.lost_nested = read_kwork_misses(tap);
 	for (size_t i = 0; i < NUM_HOOKS; i++) {
 		bpf_link__destroy(tap->links[i]);
 		tap->links[i] = NULL;
