@@ -86,11 +86,13 @@ static int load_events(struct sampler *sampler, struct error *error)
 {
 	for (size_t i = 0; i < sampler->opts.num_events; i++) {
 		struct event_program *program = array_add(&sampler->event_programs);
-		int err = program ? 0 : -ENOMEM;
+		int err = 0;
 
-		if (!err && !event_is_clock(&sampler->opts.events[i]))
+		if (!program)
+			return -ENOMEM;
+		if (!event_is_clock(&sampler->opts.events[i]))
 			err = load_counted(sampler, i, &program->counted, error);
-		else if (!err && i)
+		else if (i)
 			err = sampling_program_new_beside(sampler->program, (uint32_t)i,
 							  &program->ticks, error);
 		if (err)

@@ -273,8 +273,10 @@ static int explain_failure(int code, struct error *error)
 			 strerror(-code));
 }
 
-int sampling_program_new(const struct sampling_program_opts *opts, uint32_t num_cpus,
-			 struct sampling_program **ret, struct error *error)
+/* first  whose maps it shares; NULL: it is the first */
+static int new_program(const struct sampling_program_opts *opts, uint32_t num_cpus,
+		       const struct sampling_program *first, struct sampling_program **ret,
+		       struct error *error)
 {
 	_cleanup_(sampling_program_freep) struct sampling_program *program =
 		calloc(1, sizeof(*program));
@@ -285,11 +287,11 @@ int sampling_program_new(const struct sampling_program_opts *opts, uint32_t num_
 		return -ENOMEM;
 	program->opts = *opts;
 	program->num_cpus = num_cpus;
-	bpf_log_start();
+	program->first = first;
 	err = bpf_log_load(open_object, close_refused, &load);
 	if (err)
 		return explain_failure(err, error);
-	if (opts->walks_by_table || opts->is_filtered) {
+	if (!first && (opts->walks_by_table || opts->is_filtered)) {
 		err = attach_hooks(program);
 		if (err)
 			return explain_failure(err, error);
@@ -298,26 +300,21 @@ int sampling_program_new(const struct sampling_program_opts *opts, uint32_t num_
 	return 0;
 }
 
+int sampling_program_new(const struct sampling_program_opts *opts, uint32_t num_cpus,
+			 struct sampling_program **ret, struct error *error)
+{
+	bpf_log_start();
+	return new_program(opts, num_cpus, NULL, ret, error);
+}
+
 int sampling_program_new_beside(const struct sampling_program *first, uint32_t event,
 				struct sampling_program **ret, struct error *error)
 {
-	_cleanup_(sampling_program_freep) struct sampling_program *program =
-		calloc(1, sizeof(*program));
-	struct sampling_program_load load = {program, error};
-	int err;
+	struct sampling_program_opts opts = first->opts;
 
-	if (!program)
-		return -ENOMEM;
-	program->opts = first->opts;
-	program->opts.event = event;
-	program->opts.tracks_running = false;
-	program->first = first;
-	program->num_cpus = first->num_cpus;
-	err = bpf_log_load(open_object, close_refused, &load);
-	if (err)
-		return explain_failure(err, error);
-	*ret = return_ptr(program);
-	return 0;
+	opts.event = event;
+	opts.tracks_running = false;
+	return new_program(&opts, first->num_cpus, first, ret, error);
 }
 
 void sampling_program_free(struct sampling_program *program)
