@@ -41,6 +41,12 @@ struct user_stack_count {
 	uint64_t num_at_limit; /* of these, walks that the kernel's depth limit ended */
 };
 
+/* A stack of the profile, and the samples of all events that have it. */
+struct stack_count {
+	uint32_t stack;
+	uint64_t num_samples;
+};
+
 /* Unwind tables that were made, or taken from the cache. */
 struct unwind_table_counts {
 	uint64_t num_objfiles; /* with a table */
@@ -314,6 +320,9 @@ struct event_counts *recorder_get_event_counts(const struct recorder *recorder);
 /* Of user stacks by frame pointer. Borrowed until the next recorder_read(). */
 const struct user_stack_count *recorder_get_user_stacks(const struct recorder *recorder,
 							size_t *ret_count);
+/* Of the events that were asked for: their weights do not say how many samples there are. Borrowed likewise. */
+const struct stack_count *recorder_get_event_stacks(const struct recorder *recorder,
+						    size_t *ret_count);
 
 /* Borrowed until recorder_free(). */
 struct profile *recorder_get_profile(struct recorder *recorder);

@@ -97,30 +97,44 @@ static void count_walks(const uint64_t *walks, uint64_t *complete, uint64_t *tru
 	}
 }
 
-/* Of what ran, by the first event: what waits, weighs otherwise. */
+static void count_frames_of(struct account *account, const struct profile *profile, uint32_t stack,
+			    uint64_t num_samples)
+{
+	for (; stack != STACK_EMPTY; stack = profile_get_stack_parent(profile, stack)) {
+		const struct location *location =
+			profile_get_location(profile, profile_get_stack_location(profile, stack));
+
+		if (location->space == LOCATION_NAMED) /* [truncated]: no code */
+			continue;
+		account->sizeless_frames += location->is_sizeless ? num_samples : 0;
+		if (location->unnamed_reason == UNNAMED_NOT)
+			account->named_frames += num_samples * location->num_frames;
+		else
+			account->unnamed_frames[location->unnamed_reason] += num_samples;
+	}
+}
+
+/* Of the events that were asked for, whatever their samples weigh. */
+static void count_event_frames(struct account *account, struct recorder *recorder)
+{
+	size_t count;
+	const struct stack_count *stacks = recorder_get_event_stacks(recorder, &count);
+
+	for (size_t i = 0; i < count; i++)
+		count_frames_of(account, recorder_get_profile(recorder), stacks[i].stack,
+				stacks[i].num_samples);
+}
+
+/* Of what ran: what waits, weighs otherwise. */
 static void count_frames(struct account *account, const struct profile *profile)
 {
-	uint32_t metric = profile_find_metric(profile, account->num_events ? account->events[0].name
-									   : "samples");
+	uint32_t metric = profile_find_metric(profile, "samples");
 
 	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
 		const struct sample *sample = profile_get_sample(profile, i);
 
-		if (sample->metric != metric)
-			continue;
-		for (uint32_t stack = sample->stack; stack != STACK_EMPTY;
-		     stack = profile_get_stack_parent(profile, stack)) {
-			const struct location *location = profile_get_location(
-				profile, profile_get_stack_location(profile, stack));
-
-			if (location->space == LOCATION_NAMED) /* [truncated]: no code */
-				continue;
-			account->sizeless_frames += location->is_sizeless ? sample->value : 0;
-			if (location->unnamed_reason == UNNAMED_NOT)
-				account->named_frames += sample->value * location->num_frames;
-			else
-				account->unnamed_frames[location->unnamed_reason] += sample->value;
-		}
+		if (sample->metric == metric)
+			count_frames_of(account, profile, sample->stack, sample->value);
 	}
 }
 
@@ -133,7 +147,10 @@ void account_count(struct account *account, struct recorder *recorder, const str
 		    account->off_cpu.truncated_user_stacks);
 	count_walks(account->ticks.off_cpu.wakers.walks, &account->off_cpu.complete_waker_stacks,
 		    account->off_cpu.truncated_waker_stacks);
-	count_frames(account, recorder_get_profile(recorder));
+	if (account->num_events)
+		count_event_frames(account, recorder);
+	else
+		count_frames(account, recorder_get_profile(recorder));
 }
 
 uint64_t account_sum_whole(const struct account *account)

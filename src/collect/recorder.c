@@ -940,6 +940,12 @@ const struct user_stack_count *recorder_get_user_stacks(const struct recorder *r
 	return sample_ingest_get_user_stacks(recorder->ingest, ret_count);
 }
 
+const struct stack_count *recorder_get_event_stacks(const struct recorder *recorder,
+						    size_t *ret_count)
+{
+	return sample_ingest_get_weighed_stacks(recorder->ingest, ret_count);
+}
+
 struct profile *recorder_get_profile(struct recorder *recorder)
 {
 	return recorder->profile;

@@ -78,6 +78,7 @@ struct resolved_stack {
 INTERN_TABLE(raw_stack_table, struct raw_stack, hash);
 INTERN_TABLE(resolved_stack_table, struct resolved_stack, hash, owner, outer, version);
 INTERN_TABLE(user_stack_table, struct user_stack_count, stack);
+INTERN_TABLE(weighed_stack_table, struct stack_count, stack);
 
 /* The metrics of time. */
 struct off_cpu {
@@ -121,6 +122,8 @@ struct sample_ingest {
 	struct raw_stack_table raw_stacks;
 	struct resolved_stack_table resolved_stacks;
 	struct user_stack_table user_stacks;
+	/* Of ticks that weigh otherwise than 1: the profile does not say how many they are. */
+	struct weighed_stack_table weighed_stacks;
 };
 
 struct sample_ingest *sample_ingest_new(struct profile *profile, struct file_table *files,
@@ -274,6 +277,7 @@ void sample_ingest_free(struct sample_ingest *ingest)
 	raw_stack_table_release(&ingest->raw_stacks);
 	resolved_stack_table_release(&ingest->resolved_stacks);
 	user_stack_table_release(&ingest->user_stacks);
+	weighed_stack_table_release(&ingest->weighed_stacks);
 	wakers_release(&ingest->off_cpu.wakers);
 	free(ingest);
 }
@@ -794,6 +798,18 @@ static int add_weight(struct sample_ingest *ingest, uint32_t thread, uint32_t st
 		   : profile_add_timestamp(ingest->profile, thread, stack, metric, weight, time_ns);
 }
 
+static int count_weighed_stack(struct sample_ingest *ingest, uint32_t stack)
+{
+	uint32_t item;
+	int err = weighed_stack_table_intern(&ingest->weighed_stacks,
+					     &(struct stack_count){.stack = stack}, &item);
+
+	if (err)
+		return err;
+	ingest->weighed_stacks.items[item].num_samples++;
+	return 0;
+}
+
 static int add_tick(struct sample_ingest *ingest, const struct placed_sample *placed)
 {
 	uint64_t time_ns = placed->sample->time_ns;
@@ -804,6 +820,11 @@ static int add_tick(struct sample_ingest *ingest, const struct placed_sample *pl
 
 	if (err)
 		return err;
+	if (event->is_weighed) {
+		err = count_weighed_stack(ingest, placed->stack);
+		if (err)
+			return err;
+	}
 	event->counts.samples++;
 	event->counts.weight += weight;
 	keep_time(ingest, placed, event->metric, 1);
@@ -1165,4 +1186,11 @@ const struct user_stack_count *sample_ingest_get_user_stacks(const struct sample
 {
 	*ret_count = ingest->user_stacks.length;
 	return ingest->user_stacks.items;
+}
+
+const struct stack_count *sample_ingest_get_weighed_stacks(const struct sample_ingest *ingest,
+							   size_t *ret_count)
+{
+	*ret_count = ingest->weighed_stacks.length;
+	return ingest->weighed_stacks.items;
 }

@@ -154,5 +154,8 @@ struct sample_ingest_counts sample_ingest_get_off_cpu_counts(const struct sample
 /* Borrowed until the next record. */
 const struct user_stack_count *sample_ingest_get_user_stacks(const struct sample_ingest *ingest,
 							     size_t *ret_count);
+/* Of the ticks of events that were asked for, borrowed likewise. */
+const struct stack_count *sample_ingest_get_weighed_stacks(const struct sample_ingest *ingest,
+							   size_t *ret_count);
 
 #endif

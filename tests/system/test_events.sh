@@ -126,7 +126,11 @@ if "$STACKWIDE" events syscalls:sys_enter_getppid >/dev/null 2>&1; then
         num_blocks=$((${count:-0} ? 100000 : 2000000)) # what is left at the end of each CPU has no sample
 
         record -e 'syscalls:sys_exit_read{ret:By}' ${count:+-c "$count"} --buffer-size 64M -o "$TMPDIR/bytes.folded" -o "$TMPDIR/bytes.pb.gz" \
-            -- dd if=/dev/zero of=/dev/null bs=500 count="$num_blocks" 2>/dev/null
+            --stats "$TMPDIR/bytes-stats.json" -- dd if=/dev/zero of=/dev/null bs=500 count="$num_blocks" 2>/dev/null
+        # Frames are counted for each sample, whatever it weighs.
+        frames=$(stats_get "$TMPDIR/bytes-stats.json" frames.total)
+        samples=$(stats_get "$TMPDIR/bytes-stats.json" samples)
+        expect_between "frames of $samples samples" "$frames" "$samples" $((samples * 100))
         bytes=$(folded_match "$TMPDIR/bytes.folded" '^dd;.* [0-9]+$')
         echo "by ${count:-what comes}: $bytes bytes were read of $((num_blocks * 500)) and those of the dynamic linker"
         expect_between "bytes that were read" "$bytes" $((num_blocks * 500 * 98 / 100)) $((num_blocks * 500 + 100000))
