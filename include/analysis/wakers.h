@@ -55,6 +55,8 @@ struct waker_link {
 		frames; /* of the heaviest path of a waker, from the inside out; its name comes last */
 	size_t num_frames; /* at least 1 */
 	uint64_t ended;    /* of the waits that this path has ended */
+	uint32_t
+		futex; /* the frame WAKER_FUTEX_NAME that most of these have; FRAME_NONE: they have none */
 };
 
 #define MAX_WAKER_LINKS 5

@@ -149,7 +149,8 @@ struct metric {
  * A frame of these stacks before the separator, where that was asked for: what the wait was for. With an address,
  * "[futex 0x7f...]", but for those beyond the number that is told apart.
  */
-#define WAKER_FUTEX_NAME "[futex]"
+#define WAKER_FUTEX_NAME  "[futex]"
+#define WAKER_FUTEX_BEGIN "[futex 0x"
 
 /* The weight of one thread's stack in one metric. No two samples are of the same three. */
 struct sample {

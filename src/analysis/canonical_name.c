@@ -132,7 +132,7 @@ void canonical_name_append(struct text *text, const char *name, size_t length)
 {
 	struct name_rest rest = {name, name + length};
 
-	if (begins_with(rest, "[futex 0x")) {
+	if (begins_with(rest, WAKER_FUTEX_BEGIN)) {
 		text_append_string(text, WAKER_FUTEX_NAME);
 		return;
 	}

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analysis/occurrences.h"
+#include "base/text.h"
 
 /* ---- which waits are meant ---------------------------------------------------------------- */
 
@@ -73,16 +74,21 @@ static int select_waits(const struct wakers_query *query, const struct fragment 
 
 /* By name: a frame that has it, and a weight. Frames of names that are not there are FRAME_NONE. */
 static int sum_by_name(const struct frame_tree *tree, const struct selection *waits,
-		       struct waker_threads *by_name)
+		       uint32_t (*get_frame)(const struct frame_tree *tree, uint32_t node,
+					     const void *context),
+		       const void *context, struct waker_threads *by_name)
 {
 	for (uint32_t i = 0; i < tree->num_names; i++)
 		by_name[i].frame = FRAME_NONE;
 	for (uint32_t i = 0; i < waits->num_samples; i++) {
 		const struct sample *sample = profile_get_sample(tree->profile, i);
-		uint32_t frame = tree->frames[get_node(tree, sample)];
 		struct waker_threads *threads;
+		uint32_t frame;
 
-		if (!waits->is_selected[i] || frame == FRAME_NONE)
+		if (!waits->is_selected[i])
+			continue;
+		frame = get_frame(tree, get_node(tree, sample), context);
+		if (frame == FRAME_NONE)
 			continue;
 		threads = &by_name[frame_tree_get_name(tree, frame)];
 		threads->frame = frame;
@@ -106,6 +112,12 @@ static int compare_threads(const void *left, const void *right, void *context)
 		      frame_tree_get_name_text(tree, b->frame, NULL));
 }
 
+static uint32_t get_waker_frame(const struct frame_tree *tree, uint32_t node,
+				const void *context _unused_)
+{
+	return tree->frames[node];
+}
+
 static int list_threads(struct wakers_answer *answer, const struct frame_tree *tree,
 			const struct selection *waits)
 {
@@ -116,7 +128,7 @@ static int list_threads(struct wakers_answer *answer, const struct frame_tree *t
 	answer->threads = threads;
 	if (!threads)
 		return -ENOMEM;
-	err = sum_by_name(tree, waits, threads);
+	err = sum_by_name(tree, waits, get_waker_frame, NULL, threads);
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < tree->num_names; i++)
@@ -219,6 +231,52 @@ static int take_heaviest_path(const struct fragment_tree *tree, uint32_t node,
 	return 0;
 }
 
+static bool has_name(const struct frame_tree *tree, uint32_t node, uint32_t frame)
+{
+	return node &&
+	       frame_tree_get_name(tree, tree->frames[node]) == frame_tree_get_name(tree, frame);
+}
+
+/* What the wait was for, if the link's path has ended it: the frame before the separator. */
+static uint32_t get_futex_frame(const struct frame_tree *tree, uint32_t node, const void *context)
+{
+	const struct waker_link *link = context;
+	const char *name;
+
+	for (size_t i = link->num_frames; i-- > 0; node = tree->parents[node])
+		if (!has_name(tree, node, link->frames[i]))
+			return FRAME_NONE;
+	node = tree->parents[node];
+	if (!node)
+		return FRAME_NONE;
+	name = frame_tree_get_name_text(tree, tree->frames[node], NULL);
+	return string_equals(name, WAKER_FUTEX_NAME) || string_starts_with(name, WAKER_FUTEX_BEGIN)
+		       ? tree->frames[node]
+		       : FRAME_NONE;
+}
+
+static int find_futex(const struct frame_tree *tree, const struct selection *waits,
+		      struct waker_link *link)
+{
+	_cleanup_free_ struct waker_threads *futexes =
+		calloc((size_t)tree->num_names + 1, sizeof(*futexes));
+	const struct waker_threads *heaviest = NULL;
+	int err;
+
+	if (!futexes)
+		return -ENOMEM;
+	err = sum_by_name(tree, waits, get_futex_frame, link, futexes);
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < tree->num_names; i++)
+		if (futexes[i].frame != FRAME_NONE &&
+		    (!heaviest ||
+		     compare_threads(&futexes[i], heaviest, (void *)(uintptr_t)tree) < 0))
+			heaviest = &futexes[i];
+	link->futex = heaviest ? heaviest->frame : FRAME_NONE;
+	return 0;
+}
+
 static uint32_t get_waker(const struct waker_link *link)
 {
 	return link->frames[link->num_frames - 1];
@@ -246,18 +304,20 @@ static bool goes_on(const struct waker_chain *chain, const struct frame_tree *tr
 static int add_link(struct waker_chain *chain, const struct wakers_query *query, uint32_t waiter)
 {
 	struct waker_link *link = &chain->links[chain->num_links];
-	_cleanup_(wakers_answer_release) struct wakers_answer answer;
-	int err = answer_query(&answer, query);
+	_cleanup_(selection_release) struct selection waits = {0};
+	_cleanup_(fragment_tree_release) struct fragment_tree stacks = {0};
+	int err = find_stacks(query, &waits, &stacks);
 	uint32_t node;
 
 	if (err)
 		return err;
-	node = find_heaviest(query->tree, &answer.tree);
+	node = find_heaviest(query->tree, &stacks);
 	if (!node)
 		return 0;
 	*link = (struct waker_link){.waiter = waiter};
 	chain->num_links++;
-	return take_heaviest_path(&answer.tree, node, link);
+	err = take_heaviest_path(&stacks, node, link);
+	return err ? err : find_futex(query->tree, &waits, link);
 }
 
 int waker_chain_init(struct waker_chain *chain, const struct frame_tree *tree,

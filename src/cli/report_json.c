@@ -16,7 +16,8 @@
  *
  *	"fragment": [...], "inclusive": n, "wakers": [{"name", "value"}...], "tree": {...}
  *	"fragment": [...], "chain": [{"waiter" (null: the fragment), "total": n, "waker",
- *	                              "ended": n, "frames": [from the inside out...]}...]
+ *	                              "ended": n, "futex" (where one is known),
+ *	                              "frames": [from the inside out...]}...]
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -251,7 +252,12 @@ static void append_link(struct text *text, const struct frame_tree *tree,
 		append_frame_name(text, tree, link->waiter);
 	text_printf(text, ", \"total\": %" PRIu64 ", \"waker\": ", link->total);
 	append_frame_name(text, tree, link->frames[link->num_frames - 1]);
-	text_printf(text, ", \"ended\": %" PRIu64 ", \"frames\": [", link->ended);
+	text_printf(text, ", \"ended\": %" PRIu64, link->ended);
+	if (link->futex != FRAME_NONE) {
+		text_append_string(text, ", \"futex\": ");
+		append_frame_name(text, tree, link->futex);
+	}
+	text_append_string(text, ", \"frames\": [");
 	for (size_t i = 0; i + 1 < link->num_frames; i++) {
 		text_append_string(text, i ? ", " : "");
 		append_frame_name(text, tree, link->frames[i]);

@@ -208,7 +208,7 @@ static int write_wakers(struct report_lines *lines, const struct sink *sink)
 	return err ? err : sink_flush(sink, &lines->text);
 }
 
-/* "worker-3: futex_wake < unlock < flush_log" */
+/* "ended by worker-3, for [futex 0x55d0c2a4]: futex_wake < unlock < flush_log" */
 static void append_path(struct report_lines *lines, const struct waker_link *link, size_t indent)
 {
 	const struct frame_tree *tree = lines->answer->report->tree;
@@ -217,6 +217,10 @@ static void append_path(struct report_lines *lines, const struct waker_link *lin
 	text_append_string(&path, "ended by ");
 	text_append_string(
 		&path, frame_tree_get_name_text(tree, link->frames[link->num_frames - 1], NULL));
+	if (link->futex != FRAME_NONE) {
+		text_append_string(&path, ", for ");
+		text_append_string(&path, frame_tree_get_name_text(tree, link->futex, NULL));
+	}
 	for (size_t i = 0; i + 1 < link->num_frames; i++) {
 		text_append_string(&path, i ? " < " : ": ");
 		text_append_string(&path, frame_tree_get_name_text(tree, link->frames[i], NULL));

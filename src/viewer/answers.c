@@ -384,18 +384,21 @@ int answer_children(struct flame *flame, uint32_t id, struct text *text)
 	return text->failed ? -ENOMEM : 0;
 }
 
+/* FRAME_NONE: null */
 static void append_symbol(const struct waits *waits, uint32_t frame, struct text *text)
 {
-	text_printf(text, "%" PRIu32 ",", waits_get_symbol(waits, frame));
+	if (frame == FRAME_NONE)
+		text_append_string(text, "null,");
+	else
+		text_printf(text, "%" PRIu32 ",", waits_get_symbol(waits, frame));
 }
 
 static void append_link(const struct waits *waits, const struct waker_link *link, struct text *text)
 {
 	text_append_string(text, "{\"waiter\":");
-	if (link->waiter == FRAME_NONE)
-		text_append_string(text, "null,");
-	else
-		append_symbol(waits, link->waiter, text);
+	append_symbol(waits, link->waiter, text);
+	text_append_string(text, "\"futex\":");
+	append_symbol(waits, link->futex, text);
 	append_key_number(text, "total", link->total);
 	append_key_number(text, "ended", link->ended);
 	text_append_string(text, "\"frames\":[");

@@ -52,8 +52,8 @@ _must_check_ int answer_view(struct session *session, struct text *text);
 _must_check_ int answer_children(struct flame *flame, uint32_t node, struct text *text);
 
 /*
- * {"sum","inclusive","wakers":[{"symbol","total"}…],"chain":[{"waiter" (null: the fragment),"total","ended",
- * "frames":[…]}…]}: frames are symbols, from the inside out, and the waker's name comes last.
+ * {"sum","inclusive","wakers":[{"symbol","total"}…],"chain":[{"waiter" (null: the fragment),"futex" (or null),"total",
+ * "ended","frames":[…]}…]}: frames are symbols, from the inside out, and the waker's name comes last.
  */
 void answer_waits(const struct waits *waits, struct text *text);
 /*

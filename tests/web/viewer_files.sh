@@ -20,7 +20,7 @@ END
 cat >"$scratch/waits.offwake.folded" <<'END'
 app;main;read_all;read;[blocked];--;vfs_write_[k];write;send(int);serve;db 700
 app;main;read_all;read;[blocked];--;irq_[k];[interrupt] 200
-app;main;take_lock;futex;[blocked];--;futex_wake_[k];read_all;flush_log;app 40
+app;main;take_lock;futex;[blocked];[futex 0x7f10];--;futex_wake_[k];read_all;flush_log;app 40
 END
 cat >"$scratch/tree.json" <<'END'
 {"name": "all", "value": 30, "children": [{"name": "go", "value": 30, "children": [{"name": "k", "value": 12}]}]}

@@ -94,7 +94,7 @@ async function checkWakers(page, name, fragment) {
 	equal(await getWaits(page), inclusive);
 	equal(await getWakers(page), wakers.map((waker) => [waker.name, waker.value]));
 	equal(await page.$$eval("#wakers .chain li", (all) => all.map((one) => one.textContent.replace(/^.* ended by /, ""))),
-		chain.map(({ waker, frames }) => waker + (frames.length ? ": " + frames.join(" < ") : "")));
+		chain.map(({ waker, futex, frames }) => waker + (futex ? `, for ${futex}` : "") + (frames.length ? ": " + frames.join(" < ") : "")));
 	await page.focus("#wakers [role=treegrid]");
 	await press(page, "Home");
 	const rows = [];
@@ -134,8 +134,9 @@ const waits = {
 		await goToTab(page, "flame");
 		await clickFrame(page, "flush_log", { button: "right" });
 		await chooseItem(page, "Who ended its waits");
-		equal(await getCrumbs(page), ["All", "app", "main", "take_lock", "futex", "[blocked]"]);
+		equal(await getCrumbs(page), ["All", "app", "main", "take_lock", "futex", "[blocked]", "[futex 0x7f10]"]);
 		equal(await getWakers(page), [["app", 40]]);
+		assert.match(await page.textContent("#wakers .chain li"), /ended by app, for \[futex 0x7f10\]: /);
 	},
 	"the waits of a frame are a flame without what a waker did": async (page) => {
 		const name = "waits.offwake.folded";

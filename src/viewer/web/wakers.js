@@ -16,7 +16,7 @@ import { formatExact, formatPercent, formatValue } from './units.js';
  * @property {boolean} isOpen
  * @property {WakerRow[] | undefined} children
  */
-/** @typedef {{waiter: number | null, total: string, ended: string, frames: number[]}} WakerLink from the inside out, the waker last */
+/** @typedef {{waiter: number | null, futex: number | null, total: string, ended: string, frames: number[]}} WakerLink from the inside out, the waker last */
 
 const CHAIN_FRAMES = 12;
 const CHAIN_CHARACTERS = 80;
@@ -121,7 +121,7 @@ export class WakersView {
 	}
 
 	/** @param {WakerLink} link */
-	makeLink({ waiter, total, ended, frames }) {
+	makeLink({ waiter, futex, total, ended, frames }) {
 		const unit = this.metric?.unit ?? '';
 		const names = frames.map((symbol) => shorten(this.getName(symbol), CHAIN_CHARACTERS));
 		const waker = names.pop() ?? '';
@@ -129,6 +129,7 @@ export class WakersView {
 		return make('li', {}, make('b', {}, waiter === null ? (this.model.levels.length ? 'The selection' : 'All') :
 			shorten(this.getName(waiter), CHAIN_CHARACTERS)),
 		` waited ${formatValue(Number(total), unit)}, ${formatValue(Number(ended), unit)} of it ended by `, make('b', {}, waker),
+		futex === null ? '' : `, for ${this.getName(futex)}`,
 		did.length ? `: ${did.map((text) => text.data).join(' < ')}` : '');
 	}
 }

@@ -88,6 +88,9 @@ static void assert_chain(struct fixture *fixture, const char *text, const char *
 		for (size_t k = 0; k < link->num_frames; k++)
 			text_printf(&out, " %s",
 				    frame_tree_get_name_text(tree, link->frames[k], NULL));
+		if (link->futex != FRAME_NONE)
+			text_printf(&out, " for %s",
+				    frame_tree_get_name_text(tree, link->futex, NULL));
 	}
 	assert_string_equal(out.data ? out.data : "", expected);
 	text_release(&out);
@@ -138,6 +141,22 @@ static void a_chain_follows_who_ended_the_most(void **state)
 	assert_chain(fixture, "main;lock",
 		     "main;lock 12: 6 wake unlock log; log 50: 30 write send db; "
 		     "db 8: 8 disk [interrupt]");
+}
+
+/* Of the futexes that a path has let go of, the one that was waited for the most; those of other paths do not count. */
+static void a_chain_says_which_futex_it_was(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add(fixture, "app", "main;lock;[blocked];[futex 0x30];--;wake;unlock;log", 20);
+	add(fixture, "app", "main;lock;[blocked];[futex 0x10];--;wake;unlock;flush;log", 5);
+	add(fixture, "app", "main;lock;[blocked];[futex 0x20];--;wake;unlock;flush;log", 6);
+	add(fixture, "app", "main;try;[blocked];[futex 0x10];--;wake;unlock;flush;log", 4);
+	add(fixture, "app", "main;read;[blocked];--;wake;unlock;flush;log", 50);
+	assert_int_equal(frame_tree_init(&fixture->tree, fixture->profile), 0);
+	assert_chain(fixture, "main", "main 85: 65 wake unlock flush log for [futex 0x10]");
+	assert_chain(fixture, "main;lock", "main;lock 31: 20 wake unlock log for [futex 0x30]");
+	assert_chain(fixture, "main;read", "main;read 50: 50 wake unlock flush log");
 }
 
 static void waits_that_nobody_ended_are_not_followed(void **state)
@@ -262,6 +281,7 @@ int main(void)
 		fixture_test(wakers_are_summed_by_name),
 		fixture_test(a_fragment_is_looked_for_in_what_waits),
 		fixture_test(a_chain_follows_who_ended_the_most),
+		fixture_test(a_chain_says_which_futex_it_was),
 		fixture_test(waits_that_nobody_ended_are_not_followed),
 		fixture_test(a_chain_ends_where_it_comes_back),
 		fixture_test(a_wait_whose_waker_has_no_frame_ends_the_chain),

@@ -209,13 +209,14 @@ static void numbers_and_names_are_in_the_answer(void **state _unused_)
 	query(session, LEVELS("main", "lock"), "-thread:log");
 	answer_waits(get_waits(session), &text);
 	graph = session_get_graph(session);
-	text_printf(&expected,
-		    "{\"sum\":\"1240\",\"inclusive\":\"40\",\"wakers\":[{\"symbol\":%" PRIu32
-		    ",\"total\":\"40\"}],\"chain\":[{\"waiter\":null,\"total\":\"40\","
-		    "\"ended\":\"40\",\"frames\":[%" PRIu32 ",%" PRIu32 "]}]}",
-		    graph_find_symbol(graph, "log", 3, false),
-		    graph_find_symbol(graph, "unlock", 6, false),
-		    graph_find_symbol(graph, "log", 3, false));
+	text_printf(
+		&expected,
+		"{\"sum\":\"1240\",\"inclusive\":\"40\",\"wakers\":[{\"symbol\":%" PRIu32
+		",\"total\":\"40\"}],\"chain\":[{\"waiter\":null,\"futex\":null,\"total\":\"40\","
+		"\"ended\":\"40\",\"frames\":[%" PRIu32 ",%" PRIu32 "]}]}",
+		graph_find_symbol(graph, "log", 3, false),
+		graph_find_symbol(graph, "unlock", 6, false),
+		graph_find_symbol(graph, "log", 3, false));
 	assert_string_equal(text.data, expected.data);
 	session_free(session);
 }
