@@ -43,6 +43,7 @@ const struct option_spec capture_option_specs[] = {
 	{OPTION_TO, 0, "to", "FORMAT", "format of the capture (pprof)"},
 	RECORD_TARGET_SPECS,
 	RECORD_SAMPLING_SPECS,
+	RECORD_EVENT_SPECS,
 	{OPTION_BUFFER_SIZE, 0, "buffer-size", "BYTES", NULL},
 	{0},
 };
@@ -127,6 +128,12 @@ static int handle(int id, const char *value, void *context)
 		return 0; /* was read before */
 	case OPTION_TO:
 		return read_format(options, value);
+	case OPTION_EVENT:
+		/* A list as a whole is what the command line overrides. */
+		if (options->has_events_of_config)
+			options->record.event_lists.length = 0;
+		options->has_events_of_config = false;
+		break;
 	}
 	return record_options_handle(&options->record, id, value);
 }
@@ -304,6 +311,7 @@ int capture_options_parse(struct capture_options *options, int argc, char **argv
 		err = read_config(options);
 		if (err)
 			return err;
+		options->has_events_of_config = options->record.event_lists.length > 0;
 	}
 	err = options_parse(capture_option_specs, argc, argv, handle, options, &first_operand);
 	if (err)

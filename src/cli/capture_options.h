@@ -24,6 +24,7 @@ struct capture_options {
 	uint64_t random_delay_ns;
 	const char *config_path; /* NULL: none */
 	struct text config;      /* its text; options point into it */
+	bool has_events_of_config;
 };
 
 extern const struct option_spec capture_option_specs[];

@@ -338,8 +338,11 @@ static int run_capture(int argc, char **argv)
 	int parsed = capture_options_parse(&capture.options, argc, argv);
 	int status = parsed < 0 ? EXIT_USAGE : EXIT_SHOW_HELP;
 
-	if (!parsed)
-		status = run(&capture);
+	if (!parsed) {
+		status = record_options_find_events(&capture.options.record);
+		if (!status)
+			status = run(&capture);
+	}
 	archive_file_free(capture.file);
 	recording_release(&capture.recording);
 	stop_request_free(capture.stop_request);

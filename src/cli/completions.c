@@ -1,12 +1,15 @@
 /*
  * Completions for bash, zsh and fish. The name of an option's value in the table says what it can
- * be: FILE, DIR, FORMAT, PID, or a list of words, "on|off".
+ * be: FILE, DIR, FORMAT, PID, EVENT, or a list of words, "on|off".
  */
 #include <string.h>
 
 #include "base/text.h"
 #include "cli/format_list.h"
 #include "cli/generated_text.h"
+
+/* What shells run for the names of events, which are the machine's: of "  page-faults, faults   memory…" the first. */
+#define LIST_EVENTS "stackwide events 2>/dev/null | sed -n 's/^  \\([^ ,]*\\).*/\\1/p'"
 
 /* Options without help work and are not advertised. */
 static bool is_shown(const struct option_spec *option)
@@ -134,6 +137,8 @@ static void print_bash_value(const struct command *command, const struct option_
 		fputs("'", out);
 	} else if (is_kind(option, "PID") || is_kind(option, "TID"))
 		fputs("words=$(cd /proc && echo [0-9]*)", out);
+	else if (is_kind(option, "EVENT"))
+		fputs("_stackwide_events", out);
 	else if (has_words(option)) {
 		fputs("words='", out);
 		print_words(option->argument, out);
@@ -145,8 +150,20 @@ static void print_bash_value(const struct command *command, const struct option_
 void completions_print_bash(const struct command *const *commands, FILE *out)
 {
 	fputs("# bash completion for stackwide; made from its option tables.\n"
+	      "_stackwide_events() {\n"
+	      "    local before=${typed%\"${typed##*,}\"} colon=''\n"
+	      "    mapfile -t COMPREPLY < <(compgen -P \"$before\" -W \"$(" LIST_EVENTS
+	      ")\" -- \"${typed##*,}\")\n"
+	      "    [[ $COMP_WORDBREAKS != *:* ]] || colon=${typed%\"${typed##*:}\"}\n"
+	      "    COMPREPLY=(\"${COMPREPLY[@]#\"$colon\"}\")\n"
+	      "}\n"
 	      "_stackwide() {\n"
-	      "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}\n"
+	      "    local current=${COMP_WORDS[COMP_CWORD]} typed=${COMP_WORDS[COMP_CWORD]} previous i=$COMP_CWORD\n"
+	      "    # A word with colons is several ones to bash, which replaces the last.\n"
+	      "    while ((i > 1)) && [[ ${COMP_WORDS[i]} = : || ${COMP_WORDS[i - 1]} = : ]]; do\n"
+	      "        typed=${COMP_WORDS[--i]}$typed\n"
+	      "    done\n"
+	      "    previous=${COMP_WORDS[i - 1]}\n"
 	      "    local command=${COMP_WORDS[1]} words=''\n    COMPREPLY=()\n    if ((COMP_CWORD == 1)) || [[ $COMP_CWORD = 2 && $command = help ]]; then\n"
 	      "        words='",
 	      out);
@@ -185,6 +202,8 @@ static void print_zsh_action(const struct command *command, const struct option_
 		fputs("_files -/", out);
 	else if (is_kind(option, "PID"))
 		fputs("_pids", out);
+	else if (is_kind(option, "EVENT"))
+		fputs("_stackwide_events", out);
 	else if (is_kind(option, "FORMAT") || has_words(option)) {
 		fputc('(', out);
 		if (has_words(option))
@@ -211,6 +230,7 @@ static void print_zsh_option(const struct command *command, const struct option_
 void completions_print_zsh(const struct command *const *commands, FILE *out)
 {
 	fputs("#compdef stackwide\n# Made from the option tables of stackwide.\n"
+	      "_stackwide_events() { _sequence compadd - ${(f)\"$(" LIST_EVENTS ")\"} }\n"
 	      "if ((CURRENT == 2)); then\n    local -a commands=(\n",
 	      out);
 	for (const struct command *const *command = commands; *command; command++)
@@ -250,6 +270,8 @@ static void print_fish_option(const struct command *command, const struct option
 		fputc('\'', out);
 	} else if (is_kind(option, "PID"))
 		fputs(" -x -a '(__fish_complete_pids)'", out);
+	else if (is_kind(option, "EVENT"))
+		fputs(" -x -a '(__fish_complete_list , __stackwide_events)'", out);
 	else if (option->argument)
 		fputs(" -x", out);
 	fputs(" -d '", out);
@@ -259,7 +281,9 @@ static void print_fish_option(const struct command *command, const struct option
 
 void completions_print_fish(const struct command *const *commands, FILE *out)
 {
-	fputs("# fish completion for stackwide; made from its option tables.\n", out);
+	fputs("# fish completion for stackwide; made from its option tables.\n"
+	      "function __stackwide_events\n    " LIST_EVENTS "\nend\n",
+	      out);
 	for (const struct command *const *command = commands; *command; command++) {
 		if ((*command)->is_hidden)
 			continue;

@@ -68,13 +68,13 @@ static int find_busiest_process(struct history_row *row, const struct profile *p
 
 		for (end = i; end < num_names && names[end].name == names[i].name; end++)
 			weight += names[end].weight;
-		row->samples += weight;
-		if (weight > row->process_samples) {
-			row->process_samples = weight;
+		row->weight += weight;
+		if (weight > row->process_weight) {
+			row->process_weight = weight;
 			busiest = names[i].name;
 		}
 	}
-	if (!row->process_samples)
+	if (!row->process_weight)
 		return 0;
 	row->process = strdup(busiest ? profile_get_string(profile, busiest) : "[unknown]");
 	return row->process ? 0 : -ENOMEM;
@@ -90,8 +90,32 @@ static int find_busiest_function(struct history_row *row, const struct profile *
 		return err;
 	row->function = strdup(table.rows[0].function);
 	row->module = strdup(table.rows[0].module);
-	row->function_samples = table.rows[0].self;
+	row->function_weight = table.rows[0].self;
 	return row->function && row->module ? 0 : -ENOMEM;
+}
+
+static bool is_of_samples(const struct profile *profile)
+{
+	return !profile_count_metrics(profile) ||
+	       string_equals(profile_get_string(profile, profile_get_metric(profile, 0)->name),
+			     "samples");
+}
+
+/* The weights of events that were asked for do not say how many samples there were; the account does. */
+static uint64_t count_samples(const struct profile *profile, uint64_t weight)
+{
+	const struct provenance *provenance = profile_get_provenance(profile);
+	uint64_t count = 0;
+
+	if (is_of_samples(profile))
+		return weight;
+	for (uint32_t i = 0; i < provenance_count_tallies(provenance); i++) {
+		const struct tally *tally = provenance_get_tally(provenance, i);
+
+		if (string_equals(profile_get_string(profile, tally->name), "samples"))
+			count += tally->count;
+	}
+	return count ? count : weight;
 }
 
 int history_row_init(struct history_row *row, const char *file, int64_t time_s,
@@ -117,8 +141,9 @@ int history_row_init(struct history_row *row, const char *file, int64_t time_s,
 	err = find_busiest_function(row, profile);
 	if (err)
 		return err;
+	row->samples = count_samples(profile, row->weight);
 	if (row->duration_ns && sampling->period_ns)
-		row->load = (double)row->samples * (double)sampling->period_ns /
+		row->load = (double)row->weight * (double)sampling->period_ns /
 			    (double)row->duration_ns;
 	return 0;
 }
@@ -184,13 +209,14 @@ bool history_row_append_text(const struct history_row *row, struct text *text)
 {
 	bool is_whole = !row->is_damaged;
 
-	text_printf(text, "[%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.17g,%.17g", row->samples,
-		    row->lost, row->duration_ns, row->load, row->complete);
+	text_printf(text, "[%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.17g,%.17g",
+		    row->samples, row->lost, row->weight, row->duration_ns, row->load,
+		    row->complete);
 	is_whole &= append_text_name(text, row->process);
-	text_printf(text, ",%" PRIu64, row->process_samples);
+	text_printf(text, ",%" PRIu64, row->process_weight);
 	is_whole &= append_text_name(text, row->function);
 	is_whole &= append_text_name(text, row->module);
-	text_printf(text, ",%" PRIu64 "]", row->function_samples);
+	text_printf(text, ",%" PRIu64 "]", row->function_weight);
 	return is_whole && !text->failed;
 }
 
@@ -224,12 +250,13 @@ static bool take_name(struct json *json, char **ret)
 static bool take_row(struct json *json, struct history_row *row)
 {
 	return json_next(json) == JSON_ARRAY && take_number(json, &row->samples) &&
-	       take_number(json, &row->lost) && take_number(json, &row->duration_ns) &&
-	       take_double(json, &row->load) && take_double(json, &row->complete) &&
-	       take_name(json, &row->process) && take_number(json, &row->process_samples) &&
-	       take_name(json, &row->function) && take_name(json, &row->module) &&
-	       !row->function == !row->module && take_number(json, &row->function_samples) &&
-	       json_next(json) == JSON_ARRAY_END && json_next(json) == JSON_END;
+	       take_number(json, &row->lost) && take_number(json, &row->weight) &&
+	       take_number(json, &row->duration_ns) && take_double(json, &row->load) &&
+	       take_double(json, &row->complete) && take_name(json, &row->process) &&
+	       take_number(json, &row->process_weight) && take_name(json, &row->function) &&
+	       take_name(json, &row->module) && !row->function == !row->module &&
+	       take_number(json, &row->function_weight) && json_next(json) == JSON_ARRAY_END &&
+	       json_next(json) == JSON_END;
 }
 
 int history_row_init_text(struct history_row *row, const char *file, int64_t time_s,
@@ -337,8 +364,8 @@ void history_row_print(const struct history_row *row, struct text *text)
 		text_printf(text, " %7.1f%%", 100 * row->complete);
 	else
 		text_printf(text, " %8s", "-");
-	append_share(text, row->process, row->process_samples, row->samples);
-	append_share(text, row->function, row->function_samples, row->samples);
+	append_share(text, row->process, row->process_weight, row->weight);
+	append_share(text, row->function, row->function_weight, row->weight);
 	trim_end(text);
 }
 
@@ -346,6 +373,13 @@ static void append_json_name(struct text *text, const char *key, const char *nam
 {
 	text_printf(text, "\"%s\": ", key);
 	json_append_string(text, name, strlen(name));
+}
+
+/* "samples", where each weighs 1 */
+static void append_json_weight(struct text *text, const struct history_row *row, uint64_t weight)
+{
+	text_printf(text, ", \"%s\": %" PRIu64 "}",
+		    row->weight == row->samples ? "samples" : "weight", weight);
 }
 
 void history_row_print_json(const struct history_row *row, struct text *text)
@@ -360,6 +394,8 @@ void history_row_print_json(const struct history_row *row, struct text *text)
 	}
 	text_printf(text, "\", \"samples\": %" PRIu64 ", \"lost\": %" PRIu64, row->samples,
 		    row->lost);
+	if (row->weight != row->samples)
+		text_printf(text, ", \"weight\": %" PRIu64, row->weight);
 	if (row->duration_ns)
 		text_printf(text, ", \"duration_ns\": %" PRIu64, row->duration_ns);
 	if (row->load >= 0)
@@ -369,14 +405,14 @@ void history_row_print_json(const struct history_row *row, struct text *text)
 	if (row->process) {
 		text_append_string(text, ", \"process\": {");
 		append_json_name(text, "name", row->process);
-		text_printf(text, ", \"samples\": %" PRIu64 "}", row->process_samples);
+		append_json_weight(text, row, row->process_weight);
 	}
 	if (row->function) {
 		text_append_string(text, ", \"function\": {");
 		append_json_name(text, "name", row->function);
 		text_append_string(text, ", ");
 		append_json_name(text, "module", row->module);
-		text_printf(text, ", \"samples\": %" PRIu64 "}", row->function_samples);
+		append_json_weight(text, row, row->function_weight);
 	}
 	text_append_char(text, '}');
 }

@@ -19,11 +19,12 @@ struct history_row {
 	double complete;      /* share of whole user stacks; below 0: not known */
 	uint64_t samples;
 	uint64_t lost;
-	char *process; /* the one with most samples; NULL when there are none */
-	uint64_t process_samples;
-	char *function; /* the one with most samples of its own */
+	uint64_t weight; /* of the first metric: what samples weigh, where events were asked for */
+	char *process;   /* the one with most weight; NULL when there is none */
+	uint64_t process_weight;
+	char *function; /* the one with most weight of its own */
 	char *module;
-	uint64_t function_samples;
+	uint64_t function_weight;
 	bool is_damaged; /* nothing else is known, but file and time */
 };
 

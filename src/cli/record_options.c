@@ -31,12 +31,7 @@ const struct option_spec record_option_specs[] = {
 	OUTPUT_COMPRESS_SPEC,
 	OUTPUT_FRAME_SPECS,
 	RECORD_SAMPLING_SPECS,
-	{OPTION_EVENT, 'e', "event", "EVENT[,EVENT...]",
-	 "sample these, as perf spells them, each as a metric:\npage-faults, cache-misses:u, sched:sched_process_*;\n"
-	 "'stackwide events' lists them (cycles, else cpu-clock)"},
-	{OPTION_COUNT, 'c', "count", "N",
-	 "with -e: a sample for every N of an event, but not of\ncpu-clock and task-clock (as many as come at the\n"
-	 "frequency; tenfold if the event is no clock)"},
+	RECORD_EVENT_SPECS,
 	{OPTION_USER, 0, "user", NULL,
 	 "run COMMAND not as root, but as the user who has\ncalled sudo ($SUDO_USER)"},
 	{OPTION_OFF_CPU, 0, "off-cpu", NULL,

@@ -59,7 +59,10 @@ complete_bash convert --to pp | has_line -x pprof || fail "no formats are comple
 # What a person types and the line that it becomes, in shells that have read nothing else.
 lines=('rec' 'record ' 'record --zon' 'record --zones ' 'record --sche' 'record --sched '
     'convert --from perf-s' 'convert --from perf-script ' 'diff --bef' 'diff --before '
-    'capture --min-f' 'capture --min-free ' 'report --root none --since' 'report --root none --since ')
+    'capture --min-f' 'capture --min-free ' 'report --root none --since' 'report --root none --since '
+    'record -e page-f' 'record -e page-faults' 'record -e faults,minor-f' 'record -e faults,minor-faults'
+    'capture --event minor-f' 'capture --event minor-faults')
+export PATH=$root/usr/bin:$PATH # shells ask it for the events
 # A terminal's zsh; each answer is waited for.
 # shellcheck disable=SC2016 # of zsh
 complete_zsh() {

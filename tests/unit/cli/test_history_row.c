@@ -32,11 +32,37 @@ static void a_row_sums_a_capture_up(void **state _unused_)
 	assert_int_equal(history_row_init(&row, "a.pb.gz", 5, profile), 0);
 	assert_int_equal(row.samples, 120);
 	assert_string_equal(row.process, "nginx"); /* both processes together */
-	assert_int_equal(row.process_samples, 70);
+	assert_int_equal(row.process_weight, 70);
 	assert_string_equal(row.function, "scan");
-	assert_int_equal(row.function_samples, 50);
+	assert_int_equal(row.function_weight, 50);
 	assert_true(row.load > 0.599 && row.load < 0.601); /* 1.2 s of CPU in 2 s */
 	assert_true(row.complete > 0.749 && row.complete < 0.751);
+	history_row_release(&row);
+	profile_free(profile);
+}
+
+/* What weighs otherwise than 1, as bytes do: there are as many samples as the account says. */
+static void samples_of_an_event_are_those_of_the_account(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	struct history_row row;
+	struct text text = {0};
+	uint32_t thread = builder_add_thread(profile, 1, 1, "dd");
+
+	builder_add_sample(profile, thread, "main;read", 3000);
+	assert_int_equal(profile_rename_metric(profile, 0, "page-faults", "count"), 0);
+	assert_int_equal(profile_add_tally(profile, 0, "samples", 7), 0);
+	assert_int_equal(history_row_init(&row, "a.pb.gz", 5, profile), 0);
+	assert_int_equal(row.samples, 7);
+	assert_int_equal(row.weight, 3000);
+	assert_true(row.load < 0);
+	history_row_print(&row, &text);
+	assert_non_null(strstr(text.data, "100% dd"));
+	text_truncate(&text, 0);
+	history_row_print_json(&row, &text);
+	assert_non_null(strstr(text.data, "\"samples\": 7, \"lost\": 0, \"weight\": 3000"));
+	assert_non_null(strstr(text.data, "{\"name\": \"dd\", \"weight\": 3000}"));
+	text_release(&text);
 	history_row_release(&row);
 	profile_free(profile);
 }
@@ -219,22 +245,23 @@ static void what_is_no_text_of_a_row_is_refused(void **state _unused_)
 		"null",
 		"{}",
 		"[]",
-		"[1,2,3,4,5,\"p\",6,\"f\",\"m\"]",
-		"[1,2,3,4,5,\"p\",6,\"f\",\"m\",7,8]",
-		"[1,2,3,4,5,\"p\",6,\"f\",\"m\",7]]",
-		"[1,2,3,4,5,\"p\",6,\"f\",\"m\",7",
-		"[-1,2,3,4,5,\"p\",6,\"f\",\"m\",7]",
-		"[1,2,3,1e999,5,\"p\",6,\"f\",\"m\",7]",
-		"[1,2,3,4,5,\"p\\u0000\",6,\"f\",\"m\",7]",
-		"[1,2,3,4,5,\"p\",6,\"f\",null,7]",
-		"[1,2,3,4,5,\"p\",6,null,\"m\",7]",
-		"[1,2,3,4,5,6,6,\"f\",\"m\",7]",
-		"[\"1\",2,3,4,5,\"p\",6,\"f\",\"m\",7]",
-		"[18446744073709551616,2,3,4,5,\"p\",6,\"f\",\"m\",7]",
+		"[1,2,9,3,4,5,\"p\",6,\"f\",\"m\"]",
+		"[1,2,3,4,5,\"p\",6,\"f\",\"m\",7]", /* an older version's: without the weight */
+		"[1,2,9,3,4,5,\"p\",6,\"f\",\"m\",7,8]",
+		"[1,2,9,3,4,5,\"p\",6,\"f\",\"m\",7]]",
+		"[1,2,9,3,4,5,\"p\",6,\"f\",\"m\",7",
+		"[-1,2,9,3,4,5,\"p\",6,\"f\",\"m\",7]",
+		"[1,2,9,3,1e999,5,\"p\",6,\"f\",\"m\",7]",
+		"[1,2,9,3,4,5,\"p\\u0000\",6,\"f\",\"m\",7]",
+		"[1,2,9,3,4,5,\"p\",6,\"f\",null,7]",
+		"[1,2,9,3,4,5,\"p\",6,null,\"m\",7]",
+		"[1,2,9,3,4,5,6,6,\"f\",\"m\",7]",
+		"[\"1\",2,9,3,4,5,\"p\",6,\"f\",\"m\",7]",
+		"[18446744073709551616,2,9,3,4,5,\"p\",6,\"f\",\"m\",7]",
 	};
 	struct history_row row;
 
-	assert_int_equal(history_row_init_text(&row, "a", 0, "[1,2,3,4,5,\"p\",6,\"f\",\"m\",7]"),
+	assert_int_equal(history_row_init_text(&row, "a", 0, "[1,2,9,3,4,5,\"p\",6,\"f\",\"m\",7]"),
 			 0);
 	history_row_release(&row);
 	for (size_t i = 0; i < ARRAY_LENGTH(texts); i++) {
@@ -248,6 +275,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_row_sums_a_capture_up),
+		cmocka_unit_test(samples_of_an_event_are_those_of_the_account),
 		cmocka_unit_test(what_is_not_known_is_not_claimed),
 		cmocka_unit_test(an_hour_that_comes_twice_has_two_offsets),
 		cmocka_unit_test(json_is_json_whatever_the_names_are),
