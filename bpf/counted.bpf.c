@@ -3,11 +3,12 @@
  * switches): runs at every hit, and takes a sample of the thread that hit it when so much has come by. Every hit ends
  * in exactly one counter. Only hits of the target are counted, so that what a sample stands for is the target's.
  *
- * A hit weighs one, or what a field of its record says. A sample is taken whenever the sum crosses a multiple of
- * the period, and stands for as many periods as were crossed. So where the weight comes from is right by
- * chance, whatever single hits weigh, and the sum is right but for less than a period.
+ * A hit weighs one, or as much as is said of each, or what a field of its record says, or the time since its thread
+ * was at another tracepoint. A sample is taken whenever the sum has come as far as a distance says, which is a period
+ * more or less, by chance, and stands for that distance. So where the weight comes from is right by chance, whatever
+ * single hits weigh and in whatever order they come, and the sum is right but for what came after the last sample.
  *
- * The period is fixed, or is made to fit what comes: it begins with one, doubles when a CPU takes more samples in
+ * The period is fixed, and all distances are the same, or it is made to fit what comes: it begins with one, doubles when a CPU takes more samples in
  * a hundredth of a second than are wanted, and is halved when there are few.
  *
  * While one program runs, the kernel skips other ones of its kind on the same CPU, so that a scratch area for
@@ -39,6 +40,12 @@ const volatile __u32 wanted_samples = 1;
 const volatile __u32 weight_offset = 0;
 const volatile __u32 weight_bytes = 0;
 const volatile bool is_weight_signed = false;
+/* What a hit weighs where nothing else says it. */
+const volatile __u64 hit_weight = 1;
+/* A hit weighs the time, in ns, since its thread was where on_begin() is attached. */
+const volatile bool weighs_time = false;
+/* Hits are ends of system calls. */
+const volatile bool has_calls = false;
 
 /* Set by user space while it records. */
 volatile bool is_recording = false;
@@ -47,10 +54,23 @@ volatile bool is_recording = false;
 #define MAX_SILENCE_NS (10 * WINDOW_NS)
 #define MAX_WEIGHT     (1ull << 48) /* of a hit: no amount is larger */
 #define MAX_PERIOD     (1ull << 56)
+/* Threads at a time. */
+#define MAX_BEGUN 65536
 /* Tells kernel stacks of this program from those of others, which begin elsewhere. */
 #define EVENT_SEED 3
 
 PER_CPU(struct wire_thinning, thinnings);
+
+/*
+ * By tid, when the thread was at the begin of what is weighed. What never ends, as threads that exit, makes room for
+ * others.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, MAX_BEGUN);
+	__type(key, __u32);
+	__type(value, __u64);
+} begins SEC(".maps");
 
 /*
  * What a hit weighs: nothing, if that is below 0, as the result of a call that failed, or no amount, as an address
@@ -61,13 +81,27 @@ static __always_inline __u64 read_weight(void *record)
 	__u64 weight = 0;
 
 	if (!weight_bytes)
-		return 1;
+		return hit_weight;
 	/* The numbers of x86 begin with their lowest byte. */
 	if (bpf_probe_read_kernel(&weight, weight_bytes & 15, record + weight_offset))
 		return 0;
 	if (is_weight_signed && weight >> (weight_bytes * 8 - 1) & 1)
 		return 0;
 	return weight > MAX_WEIGHT ? 0 : weight;
+}
+
+/* How long ago the running thread began; 0: nobody knows. */
+static __always_inline __u64 take_time(void)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	__u64 *begun_ns = bpf_map_lookup_elem(&begins, &tid);
+	__u64 time_ns;
+
+	if (!begun_ns)
+		return 0;
+	time_ns = bpf_ktime_get_ns() - *begun_ns;
+	bpf_map_delete_elem(&begins, &tid);
+	return time_ns ? time_ns : 1;
 }
 
 /* A sample is taken. */
@@ -92,6 +126,41 @@ static __always_inline void adapt(struct wire_thinning *thinning, __u64 now_ns)
 }
 
 /*
+ * From half a period to one and a half: what comes by turns would always be met at the same of its turns else. The
+ * mean is a period.
+ */
+static __always_inline __u64 draw_distance(__u64 period)
+{
+	__u64 random = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32();
+	__u64 half = period / 2;
+
+	return period - half + random % (2 * half + 1);
+}
+
+/*
+ * Some of the weight is more than the sample needs that is due. What it stands for: all distances that have been
+ * covered.
+ */
+static __always_inline __u64 cover_distances(struct wire_thinning *thinning)
+{
+	__u64 covered = thinning->next;
+	__u64 rest = thinning->weight - covered;
+	__u64 num_periods = rest / thinning->period;
+
+	covered += num_periods * thinning->period;
+	rest -= num_periods * thinning->period;
+	thinning->next = draw_distance(thinning->period);
+	/* Less than a period is left: of two more, one may be in it. */
+	if (rest >= thinning->next) {
+		covered += thinning->next;
+		rest -= thinning->next;
+		thinning->next = draw_distance(thinning->period);
+	}
+	thinning->weight = rest;
+	return covered;
+}
+
+/*
  * Add a hit. What the sample that is due stands for; 0: none is due. After a storm, those that come now and then
  * do not wait for as much as came in it.
  */
@@ -108,12 +177,14 @@ static __always_inline __u64 take_weight(struct wire_thinning *thinning, __u64 w
 		return sum - thinning->weight;
 	}
 	if (!thinning->period)
-		thinning->period = 1;
+		thinning->period = thinning->next = 1;
 	now_ns = bpf_ktime_get_ns();
-	if (sum < thinning->period && now_ns - thinning->sample_ns < MAX_SILENCE_NS)
+	if (sum >= thinning->next)
+		sum = cover_distances(thinning);
+	else if (now_ns - thinning->sample_ns >= MAX_SILENCE_NS)
+		thinning->weight = 0;
+	else
 		return 0;
-	thinning->weight = sum < thinning->period ? 0 : sum % thinning->period;
-	sum -= thinning->weight;
 	adapt(thinning, now_ns);
 	return sum;
 }
@@ -128,6 +199,8 @@ static __always_inline void take_sample(void *ctx, struct wire_counters *counter
 	describe_task(scratch, pid_tgid, in_user_mode);
 	scratch->sample.event = event_number;
 	scratch->sample.weight = weight;
+	if (has_calls && !(scratch->sample.flags & WIRE_SAMPLE_NO_USER_MEMORY))
+		scratch->sample.call = get_call(&scratch->registers);
 	count_sent(send_stacks(ctx, scratch, take_kernel_stacks && !in_user_mode, EVENT_SEED),
 		   &counter->sent, &counter->lost_ring_sample, &counter->lost_ring_stack);
 }
@@ -166,7 +239,11 @@ static __always_inline int handle_hit(void *ctx, void *record, bool in_user_mode
 		return 0;
 	if (!begin_hit(counter, &pid_tgid))
 		return 0;
-	weight = record ? read_weight(record) : 1;
+	weight = weighs_time ? take_time() : record ? read_weight(record) : hit_weight;
+	if (weighs_time && !weight) {
+		counter->unseen_begin++;
+		return 0;
+	}
 	if (!weight) {
 		counter->weightless++;
 		return 0;
@@ -184,6 +261,19 @@ SEC("tracepoint")
 int on_tracepoint(void *ctx)
 {
 	return handle_hit(ctx, ctx, false);
+}
+
+/* And this one beside, where time is weighed. */
+SEC("tracepoint")
+int on_begin(void *ctx)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	__u64 now_ns = bpf_ktime_get_ns();
+
+	/* Without room the end is one whose begin was not seen. */
+	if (is_recording && tid && is_target(tid))
+		(void)bpf_map_update_elem(&begins, &tid, &now_ns, BPF_ANY);
+	return 0;
 }
 
 SEC("perf_event")

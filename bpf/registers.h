@@ -55,7 +55,23 @@ static __always_inline __u64 get_futex(const struct user_registers *registers)
 		return 0;
 	return FUTEX_WAITS >> (registers->si & FUTEX_COMMAND_MASK) & 1 ? registers->di : 0;
 }
+
+/* The system call that a thread is in, as wire_sample has it. */
+static __always_inline __u64 get_call(const struct user_registers *registers)
+{
+	__u64 number = (__u32)registers->orig_ax + 1ull;
+
+	/* -1: in none, as a signal handler that returns. */
+	if (number == WIRE_CALL_32_BIT)
+		return 0;
+	return REGISTERS_ARE_32_BIT(registers) ? number | WIRE_CALL_32_BIT : number;
+}
 #else
+static __always_inline __u64 get_call(const struct user_registers *registers)
+{
+	return 0;
+}
+
 static __always_inline __u64 get_futex(const struct user_registers *registers)
 {
 	return 0;

@@ -7,6 +7,8 @@
  *	r01c4                 the same, by the number that the CPU's manual gives it
  *	block:block_rq_issue  a tracepoint, a place in the kernel's code; `*` and `?` match any
  *	…{bytes:By}           of its records, the sum of a field, and what that is counted in
+ *	page-faults{4096:By}  of what the kernel counts, as much for each, and what that is counted in
+ *	syscalls              each system call; syscall-time: how long they take
  *	cpu/event=0x3c/       of any device below /sys/bus/event_source, by what it calls its parts
  *
  * Modifiers follow a colon, or the last slash: u (user mode), k (kernel), h (hypervisor) leave out what is not
@@ -30,6 +32,7 @@ enum event_kind {
 	EVENT_RAW,
 	EVENT_DEVICE,
 	EVENT_TRACEPOINT,
+	EVENT_SYSTEM_CALL, /* all of them, by their names */
 	NUM_EVENT_KINDS,
 };
 /* A heading: "hardware". A literal. */
@@ -48,6 +51,9 @@ struct event {
 	uint16_t field_offset;
 	uint8_t field_bytes;
 	bool is_field_signed;
+	uint64_t hit_weight; /* what each weighs else; 0: one */
+	/* Of a system call: the number of the tracepoint where it begins, from where its time is weighed; 0: it is not. */
+	uint64_t begin_config;
 	char *unit; /* NULL: it is counted */
 	bool leaves_user_out;
 	bool leaves_kernel_out;
@@ -61,6 +67,8 @@ bool event_is_clock(const struct event *event);
 bool event_is_time(const struct event *event);
 /* Whether samples of it say what uses the CPUs, all of it: at a frequency each stands for the same CPU time. */
 bool event_shows_cpu_time(const struct event *event);
+/* Whether it is a place in the kernel's code, where a program runs, on whatever CPU. */
+bool event_is_at_place(const struct event *event);
 /* Of what its samples weigh: "nanoseconds", "count", or what was written. Borrowed from the event. */
 const char *event_get_unit(const struct event *event);
 

@@ -47,6 +47,9 @@ enum wire_sample_flag {
 #define WIRE_SAMPLE_OFF_CPU \
 	(WIRE_SAMPLE_BLOCKED | WIRE_SAMPLE_UNINTERRUPTIBLE | WIRE_SAMPLE_PREEMPTED)
 
+/* Above the number of a system call: it is one of 32-bit code, whose calls have other numbers. */
+#define WIRE_CALL_32_BIT (1ull << 32)
+
 /*
  * One observation of one thread: by a tick, of what it runs, or when it gets a CPU again, of what it has
  * waited for.
@@ -78,7 +81,11 @@ struct wire_sample {
 		wire_u64 wakeup;
 		wire_u64 weight; /* of a tick: how much of its event there was since the last one */
 	};
-	wire_u64 futex; /* of a wait for one: its address; 0: for none, or not known */
+	union {
+		wire_u64 futex; /* of a wait for one: its address; 0: for none, or not known */
+		/* Of a system call's end: its number and one more, below WIRE_CALL_32_BIT; else 0. */
+		wire_u64 call;
+	};
 	/* Off-CPU: how long until it was woken, and from then until time_ns; both 0: it is new. */
 	wire_u64 wait_ns;
 	wire_u64 queue_ns;
@@ -178,24 +185,26 @@ struct wire_counters {
 	wire_u64 idle;         /* the CPU ran nothing */
 	wire_u64 filtered;     /* the thread was not wanted */
 	wire_u64 weightless;   /* of a tracepoint: its field said nothing above 0, or no amount */
+	wire_u64 unseen_begin; /* of what weighs its time: it is not known when it had begun */
 	wire_u64 below_period; /* of a tracepoint: more has to come until a sample is taken */
 	wire_u64 sent;         /* a wire_sample went into the ring */
 	wire_u64 lost_ring_sample; /* no room in the ring for the sample */
 	wire_u64 lost_ring_stack;  /* no room in the ring for its stack */
 	wire_u64 unfollowed;       /* not of a run: new threads that could not be remembered */
 };
-_Static_assert(sizeof(struct wire_counters) == 72,
+_Static_assert(sizeof(struct wire_counters) == 80,
 	       "struct wire_counters is part of the wire format");
 
 /* Of an event that is counted one by one, per CPU: what a sample is to stand for, and what is on its way. */
 struct wire_thinning {
 	wire_u64 period;
-	wire_u64 weight;      /* since the last multiple of it */
+	wire_u64 next;        /* how much has to come for the next sample: about a period */
+	wire_u64 weight;      /* that has come since the last sample, and is not in it */
 	wire_u64 sample_ns;   /* when the last sample was taken */
 	wire_u64 window_ns;   /* when the window began */
 	wire_u64 num_samples; /* in it */
 };
-_Static_assert(sizeof(struct wire_thinning) == 40,
+_Static_assert(sizeof(struct wire_thinning) == 48,
 	       "struct wire_thinning is part of the wire format");
 
 #endif

@@ -129,6 +129,8 @@ static int handle(int id, const char *value, void *context)
 	case OPTION_TO:
 		return read_format(options, value);
 	case OPTION_EVENT:
+	case OPTION_FAULTS:
+	case OPTION_SYSCALLS:
 		/* A list as a whole is what the command line overrides. */
 		if (options->has_events_of_config)
 			options->record.event_lists.length = 0;

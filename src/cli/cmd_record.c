@@ -448,7 +448,8 @@ const struct command command_record = {
 		"  sudo stackwide record -d 5 --sched -o machine.pftrace\n"
 		"  sudo stackwide record --zones g.zones -o g.pftrace -- env STACKWIDE_ZONES=g.zones ./g\n"
 		"  sudo stackwide record -p 812 -d 10 --off-cpu -o nginx.svg      where it waits, too\n"
-		"  sudo stackwide record -e page-faults -p 812 -d 10 -o faults.svg  who touches new memory\n"
+		"  sudo stackwide record --faults -p 812 -d 10 -o faults.svg        who touches new memory\n"
+		"  sudo stackwide record --syscalls -o calls.html -- make        which calls, and for how long\n"
 		"  sudo stackwide record --flush 5m -o day.folded       day.1.folded, day.2.folded, ...\n\n"
 		"Exit status: that of COMMAND (128 + signal when it was killed); else 0 done, 1 failed,\n"
 		"2 usage, 4 not permitted or not supported by this kernel.\n",

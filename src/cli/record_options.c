@@ -174,6 +174,17 @@ static int read_user(struct record_options *options, const char *value)
 	return 0;
 }
 
+/* A list, as -e has it. */
+static int add_events(struct record_options *options, const char *value)
+{
+	const char **list = array_add(&options->event_lists);
+
+	if (!list)
+		return -ENOMEM;
+	*list = value;
+	return 0;
+}
+
 int record_options_handle(struct record_options *options, int id, const char *value)
 {
 	if (id >= (int)OPTION_OUTPUT)
@@ -194,14 +205,12 @@ int record_options_handle(struct record_options *options, int id, const char *va
 		return 0;
 	case OPTION_FREQUENCY:
 		return read_frequency(options, value);
-	case OPTION_EVENT: {
-		const char **list = array_add(&options->event_lists);
-
-		if (!list)
-			return -ENOMEM;
-		*list = value;
-		return 0;
-	}
+	case OPTION_EVENT:
+		return add_events(options, value);
+	case OPTION_FAULTS:
+		return add_events(options, "page-faults{4096:By}");
+	case OPTION_SYSCALLS:
+		return add_events(options, "syscalls,syscall-time");
 	case OPTION_COUNT:
 		if (option_read_number(value, 1, INT64_MAX, &options->event_count))
 			return refuse("--count", value, "expected a number above 0");

@@ -44,6 +44,8 @@ enum record_option {
 	OPTION_MIN_BLOCK,
 	OPTION_EVENT,
 	OPTION_COUNT,
+	OPTION_FAULTS,
+	OPTION_SYSCALLS,
 };
 
 /* Lines for a command's table. */
@@ -80,16 +82,22 @@ enum record_option {
 			"write the files (nobody), if root records"                       \
 	}
 
-#define RECORD_EVENT_SPECS                                                        \
-	{OPTION_EVENT, 'e', "event", "EVENT[,EVENT...]",                          \
-	 "sample these, as perf spells them, each as a metric:\n"                 \
-	 "page-faults, cache-misses:u, sched:sched_process_*;\n"                  \
-	 "'stackwide events' lists them (cycles, else cpu-clock)"},               \
-	{                                                                         \
-		OPTION_COUNT, 'c', "count", "N",                                  \
-			"with -e: a sample for every N of an event, but not of\n" \
-			"cpu-clock and task-clock (as many as come at the\n"      \
-			"frequency; tenfold if the event is no clock)"            \
+#define RECORD_EVENT_SPECS                                                   \
+	{OPTION_EVENT, 'e', "event", "EVENT[,EVENT...]",                     \
+	 "sample these, as perf spells them, each as a metric:\n"            \
+	 "page-faults, cache-misses:u, sched:sched_process_*;\n"             \
+	 "'stackwide events' lists them (cycles, else cpu-clock)"},          \
+		{OPTION_COUNT, 'c', "count", "N",                            \
+		 "with -e: a sample for every N of an event, but not of\n"   \
+		 "cpu-clock and task-clock (as many as come at the\n"        \
+		 "frequency; tenfold if the event is no clock)"},            \
+		{OPTION_FAULTS, 0, "faults", NULL,                           \
+		 "who touches new memory: -e page-faults{4096:By}, as a\n"   \
+		 "page is of 4 KiB"},                                        \
+	{                                                                    \
+		OPTION_SYSCALLS, 0, "syscalls", NULL,                        \
+			"system calls by name, how many and for how long:\n" \
+			"-e syscalls,syscall-time"                           \
 	}
 
 struct record_options {

@@ -23,7 +23,8 @@ struct counted_program {
 	const struct sampling_program *sampling;
 	struct counted_bpf *bpf;
 	bool is_of_tracepoint;
-	int fd; /* of the perf event that holds it at a tracepoint; else -1 */
+	int fd;       /* of the perf event that holds it at a tracepoint; else -1 */
+	int begin_fd; /* likewise, of the one where it begins what is weighed */
 };
 
 static int set_up_maps(struct counted_program *program)
@@ -37,6 +38,11 @@ static int set_up_maps(struct counted_program *program)
 	err = sampling_program_share_maps(program->sampling, bpf->obj);
 	if (err)
 		return err;
+	if (!program->opts.event->begin_config) {
+		err = bpf_map__set_max_entries(bpf->maps.begins, 1);
+		if (err)
+			return err;
+	}
 	err = bpf_map__set_max_entries(bpf->maps.sent_stacks, (uint32_t)num_cpus);
 	return err ? err : bpf_map__set_max_entries(bpf->maps.raw_samples, (uint32_t)num_cpus);
 }
@@ -52,19 +58,26 @@ static int open_object(void *context, struct bpf_object_skeleton **ret)
 	program->bpf = bpf;
 	*ret = bpf->skeleton;
 	bpf_program__set_autoload(bpf->progs.on_tracepoint, program->is_of_tracepoint);
+	bpf_program__set_autoload(bpf->progs.on_begin, program->opts.event->begin_config);
 	bpf_program__set_autoload(bpf->progs.on_software_event, !program->is_of_tracepoint);
 	bpf->rodata->event_number = program->opts.number;
 	bpf->rodata->fixed_period = program->opts.count;
 	bpf->rodata->weight_offset = program->opts.event->field_offset;
 	bpf->rodata->weight_bytes = program->opts.event->field_bytes;
 	bpf->rodata->is_weight_signed = program->opts.event->is_field_signed;
+	bpf->rodata->weighs_time = program->opts.event->begin_config;
+	bpf->rodata->has_calls = program->opts.event->kind == EVENT_SYSTEM_CALL;
+	if (program->opts.event->hit_weight)
+		bpf->rodata->hit_weight = program->opts.event->hit_weight;
 	bpf->rodata->wanted_samples = program->opts.wanted_hz > WINDOWS_PER_SECOND
 					      ? program->opts.wanted_hz / WINDOWS_PER_SECOND
 					      : 1;
 	bpf->rodata->is_of_cgroup = program->opts.cgroup_fd >= 0;
 	bpf->rodata->is_filtered = sampling->is_filtered;
 	bpf->rodata->take_user_stacks = !sampling->no_user_stacks;
-	bpf->rodata->take_kernel_stacks = !sampling->no_kernel_stacks;
+	/* All calls end at one place, of which the kernel's part says nothing. */
+	bpf->rodata->take_kernel_stacks =
+		!sampling->no_kernel_stacks && program->opts.event->kind != EVENT_SYSTEM_CALL;
 	bpf->rodata->walks_by_table = sampling->walks_by_table;
 	sampling_program_get_namespace(program->sampling, &bpf->rodata->pid_namespace_dev,
 				       &bpf->rodata->pid_namespace_inode);
@@ -92,28 +105,32 @@ static int load(struct counted_program *program)
 		       : 0;
 }
 
-/* One event is enough: what is attached to it runs on all CPUs. */
-static int attach(struct counted_program *program, const char *name, struct error *error)
+/*
+ * Have a program run at a tracepoint. One perf event is enough: what is attached to it runs on all CPUs.
+ *
+ * ret_fd  of the perf event
+ */
+static int attach(const struct bpf_program *to_run, uint64_t tracepoint, const char *name,
+		  int *ret_fd, struct error *error)
 {
 	struct perf_event_attr attr = {
-		.type = program->opts.event->type,
+		.type = PERF_TYPE_TRACEPOINT,
 		.size = sizeof(attr),
-		.config = program->opts.event->config,
+		.config = tracepoint,
 		.disabled = 1,
 	};
 	int cpu = 0;
 	int err;
 
 	do {
-		program->fd =
+		*ret_fd =
 			(int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	} while (program->fd < 0 && errno == ENODEV && ++cpu < libbpf_num_possible_cpus());
-	err = program->fd < 0 ? errno : 0;
+	} while (*ret_fd < 0 && errno == ENODEV && ++cpu < libbpf_num_possible_cpus());
+	err = *ret_fd < 0 ? errno : 0;
 	if (err == EACCES || err == EPERM)
 		return error_set(error, -EPERM, "not permitted to sample %s: %s", name,
 				 permission_probe_explain_call(SYS_perf_event_open));
-	if (!err && ioctl(program->fd, PERF_EVENT_IOC_SET_BPF,
-			  bpf_program__fd(program->bpf->progs.on_tracepoint)))
+	if (!err && ioctl(*ret_fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(to_run)))
 		err = errno;
 	if (err == E2BIG)
 		return error_set(error, -ENOTSUP,
@@ -125,11 +142,29 @@ static int attach(struct counted_program *program, const char *name, struct erro
 		   : 0;
 }
 
+/* The begin first: of what ends, it is known when it began, then. */
+static int attach_all(struct counted_program *program, struct error *error)
+{
+	const struct event *event = program->opts.event;
+	int err;
+
+	if (!program->is_of_tracepoint)
+		return 0;
+	if (event->begin_config) {
+		err = attach(program->bpf->progs.on_begin, event->begin_config, event->name,
+			     &program->begin_fd, error);
+		if (err)
+			return err;
+	}
+	return attach(program->bpf->progs.on_tracepoint, event->config, event->name, &program->fd,
+		      error);
+}
+
 int counted_program_new(const struct counted_program_opts *opts,
 			const struct sampling_program *sampling, struct counted_program **ret,
 			struct error *error)
 {
-	struct counted_program *program;
+	_cleanup_(counted_program_freep) struct counted_program *program = NULL;
 	int err;
 
 	if (!kernel_has_types())
@@ -142,30 +177,39 @@ int counted_program_new(const struct counted_program_opts *opts,
 		return -ENOMEM;
 	program->opts = *opts;
 	program->sampling = sampling;
-	program->is_of_tracepoint = opts->event->kind == EVENT_TRACEPOINT;
+	program->is_of_tracepoint = event_is_at_place(opts->event);
 	program->fd = -1;
+	program->begin_fd = -1;
 	err = load(program);
-	if (err && err != -ENOMEM)
-		err = error_set(error, err == -EPERM || err == -EACCES ? -EPERM : -ENOTSUP,
-				"this kernel refused the program of %s (%s); -v shows its reason",
-				opts->event->name, strerror(-err));
-	if (!err && program->is_of_tracepoint)
-		err = attach(program, opts->event->name, error);
-	program->opts.event = NULL;
-	if (err) {
-		counted_program_free(program);
+	if (err == -ENOMEM)
 		return err;
-	}
-	*ret = program;
+	if (err)
+		return error_set(error, err == -EPERM || err == -EACCES ? -EPERM : -ENOTSUP,
+				 "this kernel refused the program of %s (%s); -v shows its reason",
+				 opts->event->name, strerror(-err));
+	err = attach_all(program, error);
+	if (err)
+		return err;
+	program->opts.event = NULL;
+	*ret = return_ptr(program);
 	return 0;
+}
+
+static void detach(struct counted_program *program)
+{
+	if (program->fd >= 0)
+		close(program->fd);
+	if (program->begin_fd >= 0)
+		close(program->begin_fd);
+	program->fd = -1;
+	program->begin_fd = -1;
 }
 
 void counted_program_free(struct counted_program *program)
 {
 	if (!program)
 		return;
-	if (program->fd >= 0)
-		close(program->fd);
+	detach(program);
 	counted_bpf__destroy(program->bpf);
 	free(program);
 }
@@ -183,9 +227,7 @@ void counted_program_start(struct counted_program *program)
 void counted_program_stop(struct counted_program *program)
 {
 	program->bpf->bss->is_recording = false;
-	if (program->fd >= 0)
-		close(program->fd);
-	program->fd = -1;
+	detach(program);
 }
 
 int counted_program_read_counters(const struct counted_program *program, struct wire_counters *ret)

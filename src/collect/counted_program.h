@@ -36,6 +36,10 @@ _must_check_ int counted_program_new(const struct counted_program_opts *opts,
 				     const struct sampling_program *sampling,
 				     struct counted_program **ret, struct error *error);
 void counted_program_free(struct counted_program *program);
+static inline void counted_program_freep(struct counted_program **program)
+{
+	counted_program_free(*program);
+}
 
 /* What the perf events of a software event are to run; borrowed. */
 int counted_program_get_fd(const struct counted_program *program);

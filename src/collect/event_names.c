@@ -9,6 +9,8 @@
 
 #define SOFTWARE(number) EVENT_SOFTWARE, PERF_TYPE_SOFTWARE, number
 #define HARDWARE(number) EVENT_HARDWARE, PERF_TYPE_HARDWARE, number
+/* Their numbers are those of the machine's tracepoints. */
+#define SYSTEM_CALL EVENT_SYSTEM_CALL, PERF_TYPE_TRACEPOINT, 0
 
 /* In the order of the list that is shown. */
 const struct event_name event_names[] = {
@@ -50,6 +52,8 @@ const struct event_name event_names[] = {
 	 HARDWARE(PERF_COUNT_HW_STALLED_CYCLES_BACKEND), "instructions waited for data"},
 	{"ref-cycles", NULL, HARDWARE(PERF_COUNT_HW_REF_CPU_CYCLES),
 	 "cycles at a rate that does not change with the CPU's frequency"},
+	{"syscalls", NULL, SYSTEM_CALL, "calls of the kernel, by their names: [syscall read]"},
+	{"syscall-time", NULL, SYSTEM_CALL, "how long they take, with what they wait"},
 };
 const size_t num_event_names = ARRAY_LENGTH(event_names);
 

@@ -1,6 +1,6 @@
 /*
- * The events whose names are the same on every machine: software events, and what the kernel has one name for,
- * whatever the CPU calls it.
+ * The events whose names are the same on every machine: software events, what the kernel has one name for,
+ * whatever the CPU calls it, and all system calls.
  */
 #ifndef COLLECT_EVENT_NAMES_H
 #define COLLECT_EVENT_NAMES_H
@@ -20,7 +20,6 @@ struct event_name {
 	const char *purpose;
 };
 
-/* Software and hardware. */
 extern const struct event_name event_names[];
 extern const size_t num_event_names;
 

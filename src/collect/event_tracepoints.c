@@ -136,8 +136,7 @@ static int put_field(const char *format, const char *field, struct event *event)
 	return -ENOENT;
 }
 
-/* UCUM's words, as they are called here. */
-static const char *get_unit(const char *word)
+const char *event_unit_get_name(const char *word)
 {
 	if (string_equals(word, "By"))
 		return "bytes";
@@ -168,7 +167,7 @@ static int describe_field(const struct search *search, const char *name, struct 
 				 err == -ENOENT ? words->field : name, search->tracing);
 	if (!words->unit)
 		return 0;
-	event->unit = strdup(get_unit(words->unit));
+	event->unit = strdup(event_unit_get_name(words->unit));
 	return event->unit ? 0 : -ENOMEM;
 }
 
@@ -210,6 +209,37 @@ static int add(const char *name, void *context)
 	return describe_field(search, name, event);
 }
 
+static int refuse_without_tracefs(const char *name, struct error *error)
+{
+	return error_set(error, -ENOTSUP,
+			 "%s: tracepoints are described in tracefs, which is not mounted; "
+			 "'mount -t tracefs tracefs /sys/kernel/tracing' does",
+			 name);
+}
+
+static int refuse_without_rights(const char *tracing, const char *name, struct error *error)
+{
+	return error_set(error, -EACCES,
+			 "%s: tracepoints may not be read without rights: run as root, or "
+			 "'mount -o remount,mode=755 %s'",
+			 name, tracing);
+}
+
+int event_tracepoint_find(const char *tracing, const char *name, uint64_t *ret, struct error *error)
+{
+	int err;
+
+	if (!tracing)
+		return refuse_without_tracefs(name, error);
+	err = read_id(tracing, name, ret);
+	if (err == -EACCES || err == -EPERM)
+		return refuse_without_rights(tracing, name, error);
+	if (!err || err == -ENOMEM)
+		return err;
+	return error_set(error, -ENOTSUP, "this kernel has no tracepoint %s: %s", name,
+			 strerror(-err));
+}
+
 int event_tracepoints_add(const char *tracing, const struct tracepoint_words *words,
 			  struct event_list *ret, struct error *error)
 {
@@ -220,10 +250,7 @@ int event_tracepoints_add(const char *tracing, const struct tracepoint_words *wo
 	int err;
 
 	if (!tracing)
-		return error_set(error, -ENOTSUP,
-				 "%s: tracepoints are described in tracefs, which is not mounted; "
-				 "'mount -t tracefs tracefs /sys/kernel/tracing' does",
-				 pattern);
+		return refuse_without_tracefs(pattern, error);
 	if (!pattern[length] || length > NAME_MAX)
 		return error_set(error, -EINVAL, "'%s' is no tracepoint's name", pattern);
 	if (strchr(pattern + length + 1, ':'))
@@ -232,9 +259,6 @@ int event_tracepoints_add(const char *tracing, const struct tracepoint_words *wo
 	snprintf(subsystems, sizeof(subsystems), "%.*s", (int)length, pattern);
 	err = list(tracing, subsystems, add, &search);
 	if (err == -EACCES || err == -EPERM)
-		return error_set(error, -EACCES,
-				 "%s: tracepoints may not be read without rights: run as root, or "
-				 "'mount -o remount,mode=755 %s'",
-				 pattern, tracing);
+		return refuse_without_rights(tracing, pattern, error);
 	return err;
 }

@@ -22,6 +22,18 @@ struct tracepoint_words {
 _must_check_ int event_tracepoints_add(const char *tracing, const struct tracepoint_words *words,
 				       struct event_list *ret, struct error *error);
 
+/*
+ * The number of a tracepoint, as struct perf_event_attr has it in `config`.
+ *
+ * Returns 0, -ENOTSUP (there is none, or tracefs is not mounted), -EACCES (it may not be read), with error filled, or
+ * -ENOMEM.
+ */
+_must_check_ int event_tracepoint_find(const char *tracing, const char *name, uint64_t *ret,
+				       struct error *error);
+
+/* What a unit is called here that is written as UCUM has it: "By" is "bytes"; others are their own. */
+const char *event_unit_get_name(const char *word);
+
 /* Give handle() the names of all. Returns what handle() returned first that is not 0, or 0, or negative errno. */
 _must_check_ int event_tracepoints_list(const char *tracing,
 					int (*handle)(const char *name, void *context),

@@ -18,13 +18,19 @@
 #define MAX_NEAR 3
 /* Of a word that is compared with names; longer ones are near to none. */
 #define MAX_WORD 64
+/* Of what is counted, so that sums of it fit into 64 bits. */
+#define MAX_HIT_WEIGHT (1u << 30)
 
 const char *event_kind_get_name(enum event_kind kind)
 {
 	static const char *const names[NUM_EVENT_KINDS] = {
-		[EVENT_SOFTWARE] = "software", [EVENT_HARDWARE] = "hardware",
-		[EVENT_CACHE] = "caches",      [EVENT_RAW] = "raw",
-		[EVENT_DEVICE] = "devices",    [EVENT_TRACEPOINT] = "tracepoints",
+		[EVENT_SOFTWARE] = "software",
+		[EVENT_HARDWARE] = "hardware",
+		[EVENT_CACHE] = "caches",
+		[EVENT_RAW] = "raw",
+		[EVENT_DEVICE] = "devices",
+		[EVENT_TRACEPOINT] = "tracepoints",
+		[EVENT_SYSTEM_CALL] = "system calls",
 	};
 
 	return names[kind];
@@ -48,6 +54,11 @@ bool event_shows_cpu_time(const struct event *event)
 	bool is_cycles = event->kind == EVENT_HARDWARE && event->config == PERF_COUNT_HW_CPU_CYCLES;
 
 	return is_of_all && (event_is_time(event) || is_cycles);
+}
+
+bool event_is_at_place(const struct event *event)
+{
+	return event->kind == EVENT_TRACEPOINT || event->kind == EVENT_SYSTEM_CALL;
 }
 
 const char *event_get_unit(const struct event *event)
@@ -267,6 +278,25 @@ static bool find_name(const char *word, struct event *ret)
 	return false;
 }
 
+/* What stands in braces at the end: "{bytes:By}" */
+static int take_weight(char *word, char *brace, struct tracepoint_words *ret, struct error *error)
+{
+	char *end = strchr(brace, '}');
+
+	if (!end || end[1] || end == brace + 1)
+		return error_set(error, -EINVAL, "%s: expected a field's name in braces at the end",
+				 word);
+	*brace = *end = '\0';
+	ret->field = brace + 1;
+	ret->unit = strchr(ret->field, ':');
+	if (ret->unit)
+		*ret->unit++ = '\0';
+	if (!*ret->field || (ret->unit && !*ret->unit))
+		return error_set(error, -EINVAL,
+				 "%s: expected a field's name and, after a colon, its unit", word);
+	return 0;
+}
+
 /* "block:block_rq_issue{bytes:By}" */
 static int add_tracepoints(const struct event_places *places, char *word, struct event_list *ret,
 			   struct error *error)
@@ -274,28 +304,74 @@ static int add_tracepoints(const struct event_places *places, char *word, struct
 	struct tracepoint_words words = {.pattern = word};
 	char *brace = strchr(word, '{');
 	size_t num_before = ret->events.length;
-	int err;
+	int err = brace ? take_weight(word, brace, &words, error) : 0;
 
-	if (brace) {
-		char *end = strchr(brace, '}');
-
-		if (!end || end[1] || end == brace + 1)
-			return error_set(error, -EINVAL,
-					 "%s: expected a field's name in braces at the end", word);
-		*brace = *end = '\0';
-		words.field = brace + 1;
-		words.unit = strchr(words.field, ':');
-		if (words.unit)
-			*words.unit++ = '\0';
-		if (!*words.field || (words.unit && !*words.unit))
-			return error_set(error, -EINVAL,
-					 "%s: expected a field's name and, after a colon, its unit",
-					 word);
-	}
+	if (err)
+		return err;
 	err = event_tracepoints_add(places->tracing, &words, ret, error);
 	if (err)
 		return err;
 	return ret->events.length > num_before ? 0 : refuse_unknown(places, word, error);
+}
+
+/* "page-faults{4096:By}": what the kernel counts has no fields, but each of it may weigh the same. */
+static int add_weighed(char *word, char *brace, struct event_list *ret, struct error *error)
+{
+	struct tracepoint_words words = {.pattern = word};
+	struct event event = {0};
+	_cleanup_free_ char *name = NULL;
+	struct event *added;
+	char *end;
+	int err = take_weight(word, brace, &words, error);
+
+	if (err)
+		return err;
+	errno = 0;
+	event.hit_weight = strtoull(words.field, &end, 10);
+	if (!find_name(word, &event) || event.kind != EVENT_SOFTWARE || event_is_time(&event))
+		return error_set(error, -EINVAL, "%s{%s}: only tracepoints have fields", word,
+				 words.field);
+	if (errno || *end || !isdigit((unsigned char)*words.field) || !event.hit_weight ||
+	    event.hit_weight > MAX_HIT_WEIGHT)
+		return error_set(error, -EINVAL,
+				 "%s{%s}: expected a number that each of them weighs, up to %u",
+				 word, words.field, MAX_HIT_WEIGHT);
+	if (asprintf(&name, "%s{%s}", word, words.field) < 0) {
+		name = NULL;
+		return -ENOMEM;
+	}
+	err = add_event(&event, name, ret);
+	if (err || !words.unit)
+		return err;
+	added = &ret->events.items[ret->events.length - 1];
+	added->unit = strdup(event_unit_get_name(words.unit));
+	return added->unit ? 0 : -ENOMEM;
+}
+
+/* Calls are counted where they end, and their time is measured from where they begin. */
+static int add_system_calls(const struct event_places *places, const char *word,
+			    struct event_list *ret, struct error *error)
+{
+	struct event event = {.kind = EVENT_SYSTEM_CALL, .type = PERF_TYPE_TRACEPOINT};
+	bool weighs_time = string_equals(word, "syscall-time");
+	struct event *added;
+	int err = event_tracepoint_find(places->tracing, "raw_syscalls:sys_exit", &event.config,
+					error);
+
+	if (err)
+		return err;
+	if (!weighs_time)
+		return add_event(&event, word, ret);
+	err = event_tracepoint_find(places->tracing, "raw_syscalls:sys_enter", &event.begin_config,
+				    error);
+	if (err)
+		return err;
+	err = add_event(&event, word, ret);
+	if (err)
+		return err;
+	added = &ret->events.items[ret->events.length - 1];
+	added->unit = strdup("nanoseconds");
+	return added->unit ? 0 : -ENOMEM;
 }
 
 /* Places in programs and the kernel that have to be named first. */
@@ -326,10 +402,13 @@ static int add_word(const struct event_places *places, char *word, struct event_
 	if (memchr(word, '/', strcspn(word, "{")))
 		return add_device_event(places, word, ret, error);
 	if (colon && *colon == '{')
-		return error_set(error, -EINVAL, "%s: only tracepoints have fields", word);
+		return add_weighed(word, colon, ret, error);
 	if (colon)
 		*colon = '\0';
-	if (find_name(word, &event)) {
+	/* "syscalls:sys_exit_read" is a tracepoint. */
+	if (find_name(word, &event) && !(colon && event.kind == EVENT_SYSTEM_CALL)) {
+		if (event.kind == EVENT_SYSTEM_CALL)
+			return add_system_calls(places, word, ret, error);
 		err = colon ? take_modifiers(word, colon + 1, &event, error) : 0;
 		return err ? err : add_event(&event, word, ret);
 	}
@@ -426,6 +505,14 @@ static int offer(const struct listing *listing, const struct event_offer *offer)
 	return listing->handle(offer, listing->context);
 }
 
+static bool has_system_calls(const struct listing *listing)
+{
+	uint64_t number;
+
+	return !event_tracepoint_find(listing->places->tracing, "raw_syscalls:sys_exit", &number,
+				      NULL);
+}
+
 static int offer_names(const struct listing *listing)
 {
 	for (size_t i = 0; i < num_event_names; i++) {
@@ -433,7 +520,8 @@ static int offer_names(const struct listing *listing)
 		struct event event = {.type = name->type, .config = name->config};
 		int err;
 
-		if (!is_sampled(&event))
+		if (name->kind == EVENT_SYSTEM_CALL ? !has_system_calls(listing)
+						    : !is_sampled(&event))
 			continue;
 		err = offer(listing, &(struct event_offer){.kind = name->kind,
 							   .name = name->name,

@@ -31,11 +31,13 @@
 #include "collect/sample_ingest.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/intern.h"
 #include "collect/fp_step_check.h"
+#include "collect/syscall_names.h"
 #include "collect/wakers.h"
 #include "timeline/timeline.h"
 
@@ -103,6 +105,7 @@ struct ticking_event {
 	uint32_t metric;
 	bool is_weighed; /* samples say how much they weigh; else 1 */
 	bool is_clock;   /* each stands for the time of a tick */
+	bool has_calls;  /* they are of system calls, which become frames */
 	struct sample_ingest_event counts;
 };
 
@@ -165,6 +168,7 @@ int sample_ingest_set_events(struct sample_ingest *ingest, const struct event *e
 		if (err)
 			return err;
 		event->is_weighed = true;
+		event->has_calls = events[i].kind == EVENT_SYSTEM_CALL;
 		/* CPU time is added up once. */
 		event->is_clock = !has_clock && event_shows_cpu_time(&events[i]);
 		has_clock |= event->is_clock;
@@ -798,6 +802,20 @@ static int add_weight(struct sample_ingest *ingest, uint32_t thread, uint32_t st
 		   : profile_add_timestamp(ingest->profile, thread, stack, metric, weight, time_ns);
 }
 
+/* Put a frame of a name on a stack. */
+static int add_named_frame(struct sample_ingest *ingest, const char *name, uint32_t *stack)
+{
+	struct frame frame = {0};
+	uint32_t location;
+	int err = profile_add_string(ingest->profile, name, &frame.name);
+
+	if (err)
+		return err;
+	frame.full_name = frame.name;
+	err = profile_add_frame_location(ingest->profile, &frame, &location);
+	return err ? err : profile_add_stack(ingest->profile, *stack, location, stack);
+}
+
 static int count_weighed_stack(struct sample_ingest *ingest, uint32_t stack)
 {
 	uint32_t item;
@@ -810,14 +828,35 @@ static int count_weighed_stack(struct sample_ingest *ingest, uint32_t stack)
 	return 0;
 }
 
-static int add_tick(struct sample_ingest *ingest, const struct placed_sample *placed)
+/* The innermost frame of the samples of an event that is of several things: which one. */
+static int add_call_frame(struct sample_ingest *ingest, uint64_t call, uint32_t *stack)
 {
+	char name[64];
+	char frame[80];
+
+	if (!call)
+		return 0;
+	syscall_get_name(call, name, sizeof(name));
+	snprintf(frame, sizeof(frame), "[syscall %s]", name);
+	return add_named_frame(ingest, frame, stack);
+}
+
+static int add_tick(struct sample_ingest *ingest, const struct placed_sample *sampled)
+{
+	struct placed_sample tick = *sampled;
+	const struct placed_sample *placed = &tick;
 	uint64_t time_ns = placed->sample->time_ns;
 	uint64_t tick_ns = ingest->off_cpu.periods.tick_ns;
 	struct ticking_event *event = get_event(ingest, placed->sample);
 	uint64_t weight = event->is_weighed ? placed->sample->weight : 1;
-	int err = add_weight(ingest, placed->thread, placed->stack, event->metric, weight, time_ns);
+	int err;
 
+	if (event->has_calls) {
+		err = add_call_frame(ingest, placed->sample->call, &tick.stack);
+		if (err)
+			return err;
+	}
+	err = add_weight(ingest, placed->thread, placed->stack, event->metric, weight, time_ns);
 	if (err)
 		return err;
 	if (event->is_weighed) {
@@ -847,15 +886,8 @@ static int add_wait_frame(struct sample_ingest *ingest, enum wait_kind kind, uin
 		[WAIT_RUN_QUEUE] = RUN_QUEUE_FRAME_NAME,
 		[WAIT_PREEMPTED] = PREEMPTED_FRAME_NAME,
 	};
-	struct frame frame = {0};
-	uint32_t location;
-	int err = profile_add_string(ingest->profile, names[kind], &frame.name);
 
-	if (err)
-		return err;
-	frame.full_name = frame.name;
-	err = profile_add_frame_location(ingest->profile, &frame, &location);
-	return err ? err : profile_add_stack(ingest->profile, *stack, location, stack);
+	return add_named_frame(ingest, names[kind], stack);
 }
 
 static int add_wait(struct sample_ingest *ingest, const struct placed_sample *placed,

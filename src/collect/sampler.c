@@ -313,7 +313,7 @@ static int add_tick(struct sampler *sampler, size_t number, int cgroup_fd, int c
 	struct tick tick = {.cpu = cpu};
 	struct tick *kept;
 
-	if (event && event->kind == EVENT_TRACEPOINT)
+	if (event && event_is_at_place(event))
 		return 0; /* attached already, for all CPUs */
 	tick.fd = open_event(sampler, event, cgroup_fd, cpu);
 	if (tick.fd < 0 && !event && sampler->uses_cycles && !sampler->ticks.length) {

@@ -76,6 +76,11 @@ static int set_up(void **state)
 	make_folder(fixture, "events/block/block_rq_insert");
 	write_file(fixture, "events/block/block_rq_insert/id", "1018\n");
 	write_file(fixture, "events/block/block_rq_insert/format", "");
+	make_folder(fixture, "events/raw_syscalls");
+	make_folder(fixture, "events/raw_syscalls/sys_enter");
+	write_file(fixture, "events/raw_syscalls/sys_enter/id", "443\n");
+	make_folder(fixture, "events/raw_syscalls/sys_exit");
+	write_file(fixture, "events/raw_syscalls/sys_exit/id", "442\n");
 	make_folder(fixture, "events/ftrace");
 	make_folder(fixture, "events/ftrace/print");
 	write_file(fixture, "events/ftrace/print/id", "5\n");
@@ -251,6 +256,34 @@ static void a_field_is_what_a_hit_weighs(void **state)
 		"sectors/s");
 }
 
+static void what_the_kernel_counts_may_weigh_the_same_each(void **state)
+{
+	const struct event *event = parse_one(*state, "page-faults{4096:By}");
+
+	assert_string_equal(event->name, "page-faults{4096}");
+	assert_string_equal(event_get_unit(event), "bytes");
+	assert_int_equal(event->hit_weight, 4096);
+	assert_int_equal(event->config, PERF_COUNT_SW_PAGE_FAULTS);
+	assert_string_equal(event_get_unit(parse_one(*state, "cs{2}")), "count");
+}
+
+static void system_calls_are_two_tracepoints(void **state)
+{
+	const struct event *event = parse_one(*state, "syscalls");
+
+	assert_string_equal(event->name, "syscalls");
+	assert_int_equal(event->kind, EVENT_SYSTEM_CALL);
+	assert_int_equal(event->config, 442);
+	assert_int_equal(event->begin_config, 0);
+	assert_string_equal(event_get_unit(event), "count");
+	event = parse_one(*state, "syscall-time");
+	assert_int_equal(event->config, 442);
+	assert_int_equal(event->begin_config, 443);
+	assert_string_equal(event_get_unit(event), "nanoseconds");
+	assert_true(event_is_at_place(event));
+	assert_false(event_is_clock(event));
+}
+
 static void without_tracefs_the_cure_is_said(void **state)
 {
 	struct fixture *fixture = *state;
@@ -259,6 +292,9 @@ static void without_tracefs_the_cure_is_said(void **state)
 	assert_int_equal(
 		events_parse(&places, "block:block_rq_issue", &fixture->list, &fixture->error),
 		-ENOTSUP);
+	assert_non_null(strstr(fixture->error.message, "mount -t tracefs"));
+	assert_int_equal(events_parse(&places, "syscalls", &fixture->list, &fixture->error),
+			 -ENOTSUP);
 	assert_non_null(strstr(fixture->error.message, "mount -t tracefs"));
 }
 
@@ -405,6 +441,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_pattern_is_all_tracepoints_that_it_matches,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_field_is_what_a_hit_weighs, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_the_kernel_counts_may_weigh_the_same_each,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(system_calls_are_two_tracepoints, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(without_tracefs_the_cure_is_said, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(lists_have_commas, set_up, tear_down),

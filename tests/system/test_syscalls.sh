@@ -1,0 +1,73 @@
+#!/bin/bash
+# --syscalls and --faults: each system call by its name, as many as the kernel's own tracepoint of one says, and for
+# how long; new memory in bytes, at whole stacks.
+# runs: beside others
+source "$(dirname "$0")/lib.sh"
+need_recording
+"$STACKWIDE" events syscall-time >/dev/null 2>&1 || skip "this kernel has no tracepoints of system calls"
+
+# sum_frame FOLDED FRAME: of the stacks that end in it
+sum_frame() { folded_match "$1" ";\\[syscall $2\\] [0-9]+\$"; }
+
+num_blocks=20000
+record -e syscalls:sys_exit_read --syscalls -c 1 --buffer-size 64M --metric syscalls -o "$TMPDIR/calls.folded" \
+    -o "$TMPDIR/calls.pb.gz" --stats "$TMPDIR/calls.json" -- dd if=/dev/zero of=/dev/null bs=500 count="$num_blocks" 2>/dev/null
+expect_account_adds_up "$TMPDIR/calls.json"
+reads=$(sum_frame "$TMPDIR/calls.folded" read)
+writes=$(sum_frame "$TMPDIR/calls.folded" write)
+python3 -S - "$TMPDIR/calls.json" "$reads" "$(folded_total "$TMPDIR/calls.folded")" <<'PYTHON' || fail "the account: $(cat "$TMPDIR/calls.json")"
+import json, sys
+stats = json.load(open(sys.argv[1]))
+exits, calls, times = stats["events"]
+print(f"{sys.argv[2]} reads, and the kernel's tracepoint counts {exits['weight']}; {times['weight'] / 1e6:.1f} ms in {calls['weight']} calls")
+assert int(sys.argv[2]) == exits["weight"]
+assert int(sys.argv[3]) == calls["weight"]
+assert calls["unit"] == "count" and times["unit"] == "nanoseconds"
+assert sum(event["lost"][why] for event in stats["events"] for why in event["lost"]) == 0
+for event in stats["events"]:
+    assert event["fired"] == sum(event[name] for name in ("idle", "filtered", "weightless", "unseen_begin", "below_period", "samples"))
+# Of all calls the time is known but of the one that the program began with.
+assert times["samples"] + times["unseen_begin"] == calls["samples"] and times["unseen_begin"] <= 1
+PYTHON
+((writes >= num_blocks)) || fail "$writes writes of $num_blocks blocks"
+elsewhere=$(grep -v ';\[syscall [a-z0-9_]*\] [0-9]*$' "$TMPDIR/calls.folded" || true)
+[[ -z $elsewhere ]] || fail "a call without its name: $elsewhere"
+"$STACKWIDE" report --json "$TMPDIR/calls.pb.gz" --metric syscall-time | grep -qF '"unit": "nanoseconds"' ||
+    fail "times have no unit"
+
+# What waits in a call is in its time.
+before_ns=$(date +%s%N)
+record -e syscall-time -o "$TMPDIR/time.folded" --stats "$TMPDIR/time.json" -- sleep 0.3
+after_ns=$(date +%s%N)
+slept_ns=$(sum_frame "$TMPDIR/time.folded" '(clock_)?nanosleep')
+expect_between "ns in nanosleep" "$slept_ns" 300000000 $((after_ns - before_ns))
+
+# With periods that fit what comes, the sums are right.
+record --syscalls --metric syscalls -o "$TMPDIR/some.folded" --stats "$TMPDIR/some.json" -- \
+    dd if=/dev/zero of=/dev/null bs=500 count=1000000 2>/dev/null
+python3 -S - "$TMPDIR/some.json" "$(sum_frame "$TMPDIR/some.folded" read)" <<'PYTHON' || fail "the account: $(cat "$TMPDIR/some.json")"
+import json, sys
+calls, times = json.load(open(sys.argv[1]))["events"]
+print(f"{calls['samples']} samples stand for {calls['weight']} calls, {times['samples']} for {times['weight'] / 1e6:.1f} ms")
+assert calls["weight"] + calls["rest"] == calls["fired"] - calls["idle"] - calls["filtered"]
+assert 2000000 <= calls["weight"] + calls["rest"] <= 2001000
+assert calls["samples"] < calls["weight"] / 4
+# Reads and writes come by turns: each sample is of either by chance.
+reads, deviation = int(sys.argv[2]), calls["weight"] / calls["samples"] ** 0.5 / 2
+print(f"{reads} reads, half of all, by {(reads - calls['weight'] / 2) / deviation:+.1f} standard deviations")
+assert abs(reads - calls["weight"] / 2) < 5 * deviation
+PYTHON
+
+num_pages=20000
+record --faults -c 1 --buffer-size 64M -o "$TMPDIR/faults.folded" --stats "$TMPDIR/faults.json" -- \
+    "$WORKLOADS/nofp_faults" "$num_pages" >/dev/null
+bytes=$(folded_match "$TMPDIR/faults.folded" ';touch_pages(;[^;]*_\[k\])* [0-9]+$')
+expect_near "bytes that are touched first" "$bytes" $((num_pages * 4096)) 4096
+grep -qF '"name": "page-faults{4096}", "unit": "bytes"' "$TMPDIR/faults.json" || fail "the metric of --faults: $(cat "$TMPDIR/faults.json")"
+
+expect_status 2 "$STACKWIDE" record -e syscall-time:u -o "$TMPDIR/x.folded"
+grep -q "no event 'syscall-time:u'" "$TMPDIR/err" || fail "modifiers of system calls: $(cat "$TMPDIR/err")"
+expect_status 2 "$STACKWIDE" record -e 'page-faults{bytes}' -o "$TMPDIR/x.folded"
+grep -q 'expected a number that each of them weighs' "$TMPDIR/err" || fail "a weight that is no number: $(cat "$TMPDIR/err")"
+expect_status 2 "$STACKWIDE" record -e 'cpu-clock{10}' -o "$TMPDIR/x.folded"
+grep -q 'only tracepoints have fields' "$TMPDIR/err" || fail "a weight of time: $(cat "$TMPDIR/err")"
