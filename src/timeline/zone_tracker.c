@@ -48,6 +48,7 @@ struct zone_tracker {
 	ARRAY(struct zone_region_state) states; /* by region */
 	ARRAY(struct use_change) changes;
 	bool changes_are_unordered;
+	bool has_high_pointers; /* of the program's own, where tracks would be */
 	struct hash_index open; /* zone by pointer */
 };
 
@@ -238,6 +239,7 @@ int zone_tracker_begin(struct zone_tracker *tracker, uint64_t pointer, uint32_t 
 
 	if (zone_tracker_find_open(tracker, pointer) != TIMELINE_NONE)
 		return -EBUSY;
+	tracker->has_high_pointers |= pointer >> TRACK_SHIFT != 0;
 	if (region_map_find_known(tracker->regions, pointer, &zone.region)) {
 		if (is_late(tracker, zone.region, time_ns))
 			return -ERANGE;
@@ -305,6 +307,9 @@ int zone_tracker_begin_on_track(struct zone_tracker *tracker, uint64_t pointer, 
 		zone.pointer = pointer + moved_by;
 		*ret_is_new = !region_map_find_known(tracker->regions, zone.pointer, &zone.region);
 		if (*ret_is_new) {
+			/* Its zones could be taken for those of the track, whose bounds come first when written. */
+			if (tracker->has_high_pointers)
+				return -ERANGE;
 			err = make_track(tracker, region, number, pointer, moved_by, &zone.region);
 			if (err)
 				return err;

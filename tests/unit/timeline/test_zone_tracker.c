@@ -177,6 +177,22 @@ static void a_region_has_a_limited_number_of_tracks(void **state _unused_)
 	tracked_release(&tracked);
 }
 
+/* Written and read again, the track's bounds would come first, and the program's zone would be in them. */
+static void a_program_with_high_addresses_gets_no_tracks(void **state _unused_)
+{
+	struct tracked tracked;
+	bool is_new;
+
+	tracked_init(&tracked);
+	tracked_begin(&tracked, (1ull << 56) + 0x13000, 0, 10);
+	tracked_declare(&tracked, 0x1000, 0x5000);
+	tracked_begin(&tracked, 0x4000, 1, 100);
+	assert_int_equal(zone_tracker_begin_on_track(tracked.zones, 0x3000, 1, 50, tracked.location,
+						     &is_new),
+			 -ERANGE);
+	tracked_release(&tracked);
+}
+
 static void addresses_that_a_program_has_itself_are_no_tracks(void **state _unused_)
 {
 	struct tracked tracked;
@@ -343,6 +359,7 @@ int main(void)
 		cmocka_unit_test(
 			tracks_of_a_guessed_region_are_guessed_and_it_does_not_grow_for_them),
 		cmocka_unit_test(a_region_has_a_limited_number_of_tracks),
+		cmocka_unit_test(a_program_with_high_addresses_gets_no_tracks),
 		cmocka_unit_test(addresses_that_a_program_has_itself_are_no_tracks),
 		cmocka_unit_test(open_zones_end_at_the_last_time),
 		cmocka_unit_test(a_thread_is_back_on_its_stack_when_the_fiber_it_called_is_done),
