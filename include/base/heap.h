@@ -5,6 +5,8 @@
  *	heap_heapify(heap, length, is_before, owner);
  *	use heap[0], move its list on; at its end: heap[0] = heap[--length];
  *	heap_sift_down(heap, length, is_before, owner);
+ *
+ * For a queue: heap[length++] = index; heap_sift_up(heap, length, is_before, owner).
  */
 #ifndef BASE_HEAP_H
 #define BASE_HEAP_H
@@ -21,5 +23,8 @@ void heap_heapify(uint32_t *heap, size_t length, heap_is_before *is_before, cons
 
 /* Restore the heap after heap[0] was replaced, or its list has moved on to a later item. */
 void heap_sift_down(uint32_t *heap, size_t length, heap_is_before *is_before, const void *owner);
+
+/* Restore the heap after an index was added at its end. */
+void heap_sift_up(uint32_t *heap, size_t length, heap_is_before *is_before, const void *owner);
 
 #endif

@@ -31,3 +31,13 @@ void heap_sift_down(uint32_t *heap, size_t length, heap_is_before *is_before, co
 	if (length)
 		move_down(heap, length, 0, is_before, owner);
 }
+
+void heap_sift_up(uint32_t *heap, size_t length, heap_is_before *is_before, const void *owner)
+{
+	size_t place = length - 1;
+	uint32_t added = heap[place];
+
+	for (; place && is_before(owner, added, heap[(place - 1) / 2]); place = (place - 1) / 2)
+		heap[place] = heap[(place - 1) / 2];
+	heap[place] = added;
+}

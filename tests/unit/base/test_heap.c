@@ -52,11 +52,36 @@ static void the_first_gives_way_when_it_has_grown(void **state _unused_)
 	assert_int_equal(heap[0], 0);
 }
 
+/* As a queue that is used while it is filled. */
+static void what_is_added_one_by_one_comes_out_in_order(void **state _unused_)
+{
+	int values[MANY];
+	uint32_t heap[MANY];
+	size_t length = 0;
+	int last = -1;
+
+	srand(2);
+	for (uint32_t i = 0; i < MANY; i++) {
+		values[i] = rand() % 100;
+		heap[length++] = i;
+		heap_sift_up(heap, length, is_less, values);
+		for (uint32_t k = 0; k <= i; k++)
+			assert_true(values[heap[0]] <= values[k]);
+	}
+	while (length) {
+		assert_true(values[heap[0]] >= last);
+		last = values[heap[0]];
+		heap[0] = heap[--length];
+		heap_sift_down(heap, length, is_less, values);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(numbers_come_out_in_order),
 		cmocka_unit_test(the_first_gives_way_when_it_has_grown),
+		cmocka_unit_test(what_is_added_one_by_one_comes_out_in_order),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
