@@ -116,6 +116,13 @@ struct occupancy {
 	uint32_t thread;
 };
 
+/* An occupancy as a source gives it, which knows what comes after. */
+struct numbered_occupancy {
+	struct occupancy occupancy;
+	uint32_t number; /* in the order in which they ended; those of one region are in order */
+	bool is_handed_over; /* the next one of its region is another thread's */
+};
+
 /* A fill that no zone tells: from the stack pointer of a sample, or 0 when a region is left. */
 struct region_fill {
 	uint64_t time_ns;
@@ -364,7 +371,7 @@ struct timeline_consumer {
 	void *context;
 };
 
-/* Borrowed. Before the first zone. */
+/* Borrowed; NULL: none any more. Before the first zone, or where only occupancies are still to come. */
 void timeline_set_consumer(struct timeline *timeline, const struct timeline_consumer *consumer);
 /* NULL: there is none. */
 const struct timeline_consumer *timeline_get_consumer(const struct timeline *timeline);
@@ -374,19 +381,28 @@ const struct timeline_system *timeline_get_system(const struct timeline *timelin
 
 /*
  * A source of more items than were added: struct schedule_event in order of time, timeline_sample,
- * region_fill, timeline_wait, timeline_kwork. What it gives comes after what was added. Takes ownership as the source says.
+ * region_fill, timeline_wait, timeline_kwork, task_event. What it gives comes after what was added.
+ * Takes ownership as the source says.
  */
 void timeline_set_schedule(struct timeline *timeline, const struct timeline_source *source);
 void timeline_set_samples(struct timeline *timeline, const struct timeline_source *source);
 void timeline_set_fills(struct timeline *timeline, const struct timeline_source *source);
 void timeline_set_waits(struct timeline *timeline, const struct timeline_source *source);
 void timeline_set_kworks(struct timeline *timeline, const struct timeline_source *source);
+void timeline_set_task_events(struct timeline *timeline, const struct timeline_source *source);
+/*
+ * struct numbered_occupancy in order of begin (occupancy_compare_begins()), in place of all that were
+ * added, as who has it knows better; none is added afterwards.
+ */
+void timeline_set_occupancies(struct timeline *timeline, const struct timeline_source *source);
 /* NULL: there is none. */
 const struct timeline_source *timeline_get_schedule(const struct timeline *timeline);
+const struct timeline_source *timeline_get_occupancies(const struct timeline *timeline);
 
 /*
- * Read all samples, fills, waits or kernel work, those of the source too: start with *position 0. One reader at a
- * time. Returns 1 and the item, 0 after the last, or negative errno of the source.
+ * Read all items of a kind, those of the source too: start with *position 0. One reader at a time.
+ * Occupancies come in no order, for which there is occupancy_walk. Returns 1 and the item, 0 after the
+ * last, or negative errno of the source.
  */
 _must_check_ int timeline_next_sample(const struct timeline *timeline, uint64_t *position,
 				      struct timeline_sample *ret);
@@ -396,6 +412,10 @@ _must_check_ int timeline_next_wait(const struct timeline *timeline, uint64_t *p
 				    struct timeline_wait *ret);
 _must_check_ int timeline_next_kwork(const struct timeline *timeline, uint64_t *position,
 				     struct timeline_kwork *ret);
+_must_check_ int timeline_next_task_event(const struct timeline *timeline, uint64_t *position,
+					  struct task_event *ret);
+_must_check_ int timeline_next_occupancy(const struct timeline *timeline, uint64_t *position,
+					 struct occupancy *ret);
 
 /* No zone, counter value, occupancy, switch or sample, and no source of any. */
 bool timeline_is_empty(const struct timeline *timeline);

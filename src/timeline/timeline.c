@@ -10,9 +10,9 @@
  * takes the zones: then there are never more ids than zones were open at one time. Ids of zones
  * that are kept never change.
  *
- * Samples, fills, waits and kernel work may go on in a source (a spool on disk), because a recording of an hour may
- * have more of them than memory holds; who reads them does not see where the array ends and the
- * source begins.
+ * What grows with time may go on in a source (a spool on disk), because a recording of an hour may
+ * have more of it than memory holds; who reads it does not see where the array ends and the source
+ * begins.
  */
 #include "timeline/timeline.h"
 
@@ -31,6 +31,8 @@ struct timeline {
 	struct timeline_source fills;
 	struct timeline_source waits;
 	struct timeline_source kworks;
+	struct timeline_source task_events;
+	struct timeline_source occupancies;
 	const struct timeline_consumer *consumer;
 	ARRAY(uint32_t) removed_zones; /* whose ids are free */
 	ARRAY(struct timeline_process) process;
@@ -85,6 +87,8 @@ void timeline_free(struct timeline *timeline)
 	release_source(&timeline->fills);
 	release_source(&timeline->waits);
 	release_source(&timeline->kworks);
+	release_source(&timeline->task_events);
+	release_source(&timeline->occupancies);
 	string_table_free(timeline->strings);
 	array_release(&timeline->removed_zones);
 	array_release(&timeline->process);
@@ -346,9 +350,25 @@ void timeline_set_kworks(struct timeline *timeline, const struct timeline_source
 	set_source(&timeline->kworks, source);
 }
 
+void timeline_set_task_events(struct timeline *timeline, const struct timeline_source *source)
+{
+	set_source(&timeline->task_events, source);
+}
+
+void timeline_set_occupancies(struct timeline *timeline, const struct timeline_source *source)
+{
+	array_release(&timeline->occupancy);
+	set_source(&timeline->occupancies, source);
+}
+
 const struct timeline_source *timeline_get_schedule(const struct timeline *timeline)
 {
 	return timeline->schedule.next ? &timeline->schedule : NULL;
+}
+
+const struct timeline_source *timeline_get_occupancies(const struct timeline *timeline)
+{
+	return timeline->occupancies.next ? &timeline->occupancies : NULL;
 }
 
 /* The next item behind `count` added ones; only the first of them moves the position. */
@@ -404,10 +424,38 @@ int timeline_next_kwork(const struct timeline *timeline, uint64_t *position,
 	return 1;
 }
 
+int timeline_next_task_event(const struct timeline *timeline, uint64_t *position,
+			     struct task_event *ret)
+{
+	if (*position >= timeline->task_event.length)
+		return next_of_source(&timeline->task_events, timeline->task_event.length, position,
+				      ret);
+	*ret = timeline->task_event.items[(*position)++];
+	return 1;
+}
+
+int timeline_next_occupancy(const struct timeline *timeline, uint64_t *position,
+			    struct occupancy *ret)
+{
+	struct numbered_occupancy numbered;
+	int got;
+
+	if (*position < timeline->occupancy.length) {
+		*ret = timeline->occupancy.items[(*position)++];
+		return 1;
+	}
+	got = next_of_source(&timeline->occupancies, timeline->occupancy.length, position,
+			     &numbered);
+	if (got > 0)
+		*ret = numbered.occupancy;
+	return got;
+}
+
 bool timeline_is_empty(const struct timeline *timeline)
 {
 	return !timeline->zone.length && !timeline->counter_value.length &&
 	       !timeline->task_event.length && !timeline->occupancy.length &&
 	       !timeline->switches.length && !timeline->sample.length && !timeline->schedule.next &&
-	       !timeline->samples.next;
+	       !timeline->samples.next && !timeline->occupancies.next &&
+	       !timeline->task_events.next;
 }

@@ -1,8 +1,9 @@
 /*
  * Each region has a sum: the time that whoever was on it was off the CPU. A zone's share is what
  * the sum grows by from its begin to its end, so that one number a zone is enough, however many
- * switches there are. Two streams are merged for that: the schedule, read once from where it is
- * kept, and an array of what happens to regions, sorted: threads come and go, zones begin and end.
+ * switches there are. Three streams are merged for that: the schedule and the occupancies, by which
+ * threads come to regions and leave them, each read once from where it is kept, and an array of the
+ * zones' begins and ends, sorted.
  *
  * Threads are known by their tids here, as the schedule knows no more. A tid that was given twice is
  * two threads of the timeline, one after the other, which is no matter.
@@ -14,14 +15,12 @@
 
 #include "base/array.h"
 #include "base/intern.h"
+#include "timeline/occupancy_walk.h"
 
-/* In the order in which those of one moment count. */
-enum region_event_kind { THREAD_LEAVES, THREAD_ENTERS, ZONE_BEGINS, ZONE_ENDS };
-
-struct region_event {
+struct off_cpu_zone_event {
 	uint64_t time_ns;
-	uint32_t item; /* occupancy or zone */
-	uint8_t kind;  /* enum region_event_kind */
+	uint32_t zone;
+	bool is_end;
 };
 
 enum cpu_state { CPU_UNKNOWN, CPU_ON, CPU_OFF };
@@ -43,7 +42,11 @@ struct off_cpu_region {
 
 struct zone_off_cpu {
 	struct timeline *timeline;
-	ARRAY(struct region_event) events;
+	ARRAY(struct off_cpu_zone_event) zone_events; /* in order of time */
+	size_t next_zone_event;
+	struct occupancy_walk occupancies;
+	struct occupancy_step step; /* the next one */
+	bool has_step;
 	struct off_cpu_region *regions;
 	uint64_t *sums; /* by zone: of its region when it began, then its share */
 	struct tid_states tids;
@@ -51,62 +54,53 @@ struct zone_off_cpu {
 	uint64_t end_ns;   /* of it, once it has been read */
 };
 
+/* At one moment zones begin before others end. */
 static int compare_events(const void *left, const void *right)
 {
-	const struct region_event *a = left;
-	const struct region_event *b = right;
+	const struct off_cpu_zone_event *a = left;
+	const struct off_cpu_zone_event *b = right;
 
 	if (a->time_ns != b->time_ns)
 		return a->time_ns < b->time_ns ? -1 : 1;
-	if (a->kind != b->kind)
-		return a->kind < b->kind ? -1 : 1;
-	return (a->item > b->item) - (a->item < b->item);
+	if (a->is_end != b->is_end)
+		return a->is_end - b->is_end;
+	return (a->zone > b->zone) - (a->zone < b->zone);
 }
 
-static int add_events(struct zone_off_cpu *off, uint32_t item, enum region_event_kind first,
-		      uint64_t begin_ns, enum region_event_kind second, uint64_t end_ns)
+static int collect_zones(struct zone_off_cpu *off)
 {
-	struct region_event *added;
-
-	if (array_reserve(&off->events, off->events.length + 2))
-		return -ENOMEM;
-	added = array_add(&off->events);
-	*added = (struct region_event){.time_ns = begin_ns, .item = item, .kind = (uint8_t)first};
-	added = array_add(&off->events);
-	*added = (struct region_event){.time_ns = end_ns, .item = item, .kind = (uint8_t)second};
-	return 0;
-}
-
-static int collect_events(struct zone_off_cpu *off)
-{
-	const struct timeline *timeline = off->timeline;
-	size_t num_zones = timeline_count_zone(timeline);
-	int err = array_reserve(&off->events, 2 * num_zones);
+	uint32_t num_zones = timeline_count_zone(off->timeline);
+	int err = array_reserve(&off->zone_events, 2 * (size_t)num_zones);
 
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < num_zones; i++) {
-		const struct zone *zone = timeline_get_zone(timeline, i);
+		const struct zone *zone = timeline_get_zone(off->timeline, i);
+		struct off_cpu_zone_event *added = array_add(&off->zone_events);
 
 		off->regions[zone->region].has_zones = true;
-		err = add_events(off, i, ZONE_BEGINS, zone->begin_ns, ZONE_ENDS, zone->end_ns);
-		if (err)
-			return err;
+		*added = (struct off_cpu_zone_event){.time_ns = zone->begin_ns, .zone = i};
+		added = array_add(&off->zone_events);
+		*added = (struct off_cpu_zone_event){
+			.time_ns = zone->end_ns, .zone = i, .is_end = true};
 	}
-	for (uint32_t i = 0; i < timeline_count_occupancy(timeline); i++) {
-		const struct occupancy *occupancy = timeline_get_occupancy(timeline, i);
-
-		/* Of nothing there would be an end before its begin. */
-		if (!off->regions[occupancy->region].has_zones ||
-		    occupancy->begin_ns == occupancy->end_ns)
-			continue;
-		err = add_events(off, i, THREAD_ENTERS, occupancy->begin_ns, THREAD_LEAVES,
-				 occupancy->end_ns);
-		if (err)
-			return err;
-	}
-	qsort(off->events.items, off->events.length, sizeof(*off->events.items), compare_events);
+	qsort(off->zone_events.items, off->zone_events.length, sizeof(*off->zone_events.items),
+	      compare_events);
 	return 0;
+}
+
+/* The next step of a region with zones. Of no time at all, there is nothing to tell. */
+static int read_step(struct zone_off_cpu *off)
+{
+	const struct occupancy *occupancy = &off->step.of.occupancy;
+	int got;
+
+	do
+		got = occupancy_walk_next(&off->occupancies, &off->step);
+	while (got > 0 && (!off->regions[occupancy->region].has_zones ||
+			   occupancy->begin_ns == occupancy->end_ns));
+	off->has_step = got > 0;
+	return got < 0 ? got : 0;
 }
 
 /* ---- threads ------------------------------------------------------------------------------ */
@@ -218,40 +212,62 @@ static void end_zone(struct zone_off_cpu *off, uint32_t id)
 	off->sums[id] = get_sum(off, &off->regions[zone->region], zone->end_ns) - off->sums[id];
 }
 
-static int apply(struct zone_off_cpu *off, const struct region_event *event)
+static uint64_t get_step_ns(const struct zone_off_cpu *off)
 {
-	switch ((enum region_event_kind)event->kind) {
-	case THREAD_LEAVES:
-		leave(off, timeline_get_occupancy(off->timeline, event->item));
-		return 0;
-	case THREAD_ENTERS:
-		return enter(off, timeline_get_occupancy(off->timeline, event->item));
-	case ZONE_BEGINS:
-		begin_zone(off, event->item);
-		return 0;
-	case ZONE_ENDS:
-		end_zone(off, event->item);
-		return 0;
-	}
-	return -EINVAL;
+	const struct occupancy *occupancy = &off->step.of.occupancy;
+
+	return off->step.is_end ? occupancy->end_ns : occupancy->begin_ns;
 }
 
-static int apply_until(struct zone_off_cpu *off, size_t *next, uint64_t time_ns)
+static int apply_step(struct zone_off_cpu *off)
 {
-	while (*next < off->events.length && off->events.items[*next].time_ns < time_ns) {
-		int err = apply(off, &off->events.items[(*next)++]);
+	const struct occupancy *occupancy = &off->step.of.occupancy;
+	int err = 0;
 
+	if (off->step.is_end)
+		leave(off, occupancy);
+	else
+		err = enter(off, occupancy);
+	return err ? err : read_step(off);
+}
+
+static void apply_zone_event(struct zone_off_cpu *off)
+{
+	const struct off_cpu_zone_event *event = &off->zone_events.items[off->next_zone_event++];
+
+	if (event->is_end)
+		end_zone(off, event->zone);
+	else
+		begin_zone(off, event->zone);
+}
+
+/* All that happened before a time, or all. At one moment, threads come and go before zones begin. */
+static int apply_until(struct zone_off_cpu *off, bool is_all, uint64_t time_ns)
+{
+	for (;;) {
+		bool has_zone = off->next_zone_event < off->zone_events.length;
+		uint64_t zone_ns =
+			has_zone ? off->zone_events.items[off->next_zone_event].time_ns : 0;
+		int err = 0;
+
+		if (off->has_step && (!has_zone || get_step_ns(off) <= zone_ns)) {
+			if (!is_all && get_step_ns(off) >= time_ns)
+				return 0;
+			err = apply_step(off);
+		} else if (has_zone && (is_all || zone_ns < time_ns)) {
+			apply_zone_event(off);
+		} else {
+			return 0;
+		}
 		if (err)
 			return err;
 	}
-	return 0;
 }
 
 static int merge(struct zone_off_cpu *off, const struct timeline_source *schedule)
 {
 	struct schedule_event event;
 	uint64_t time_ns = 0;
-	size_t next = 0;
 	int err = schedule->rewind(schedule->context);
 	int got;
 
@@ -261,7 +277,7 @@ static int merge(struct zone_off_cpu *off, const struct timeline_source *schedul
 		time_ns = event.is_wakeup ? event.wakeup.time_ns : event.on_cpu.time_ns;
 		if (!off->begin_ns)
 			off->begin_ns = time_ns;
-		err = apply_until(off, &next, time_ns);
+		err = apply_until(off, false, time_ns);
 		if (err)
 			return err;
 		if (event.is_wakeup)
@@ -272,12 +288,7 @@ static int merge(struct zone_off_cpu *off, const struct timeline_source *schedul
 	if (got < 0)
 		return got;
 	off->end_ns = time_ns;
-	while (next < off->events.length) {
-		err = apply(off, &off->events.items[next++]);
-		if (err)
-			return err;
-	}
-	return 0;
+	return apply_until(off, true, 0);
 }
 
 static int add_parameters(const struct zone_off_cpu *off)
@@ -294,7 +305,8 @@ static int add_parameters(const struct zone_off_cpu *off)
 
 static void off_cpu_release(struct zone_off_cpu *off)
 {
-	array_release(&off->events);
+	array_release(&off->zone_events);
+	occupancy_walk_release(&off->occupancies);
 	free(off->regions);
 	free(off->sums);
 	tid_states_release(&off->tids);
@@ -316,7 +328,13 @@ int zone_off_cpu_add(struct timeline *timeline)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < num_regions; i++)
 		off.regions[i].tid_state = TIMELINE_NONE;
-	err = collect_events(&off);
+	err = collect_zones(&off);
+	if (err)
+		return err;
+	err = occupancy_walk_init(&off.occupancies, timeline);
+	if (err)
+		return err;
+	err = read_step(&off);
 	if (err)
 		return err;
 	err = merge(&off, schedule);

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "formats/perfetto/write_slices.h"
 #include "formats/perfetto/write_waits.h"
+#include "timeline/occupancy_walk.h"
 #include "timeline/zone_tracker.h"
 
 struct perfetto_events_writer {
@@ -107,39 +108,6 @@ static int write_zones(struct perfetto_events_writer *writer)
 
 /* ---- occupancies -------------------------------------------------------------------------- */
 
-/*
- * By occupancy: the next one of its region, if another thread's. Backwards, so that the following
- * occupancy of each region is known: those of one region are in order.
- */
-static uint32_t *find_hand_overs(const struct timeline *timeline)
-{
-	uint32_t count = timeline_count_occupancy(timeline);
-	size_t num_regions = timeline_count_region(timeline);
-	_cleanup_free_ uint32_t *later = malloc((num_regions + 1) * sizeof(*later));
-	uint32_t *next = malloc(((size_t)count + 1) * sizeof(*next));
-
-	if (!later || !next) {
-		free(next);
-		return NULL;
-	}
-	memset(later, 0xff, (num_regions + 1) * sizeof(*later));
-	for (uint32_t i = count; i-- > 0;) {
-		const struct occupancy *occupancy = timeline_get_occupancy(timeline, i);
-		uint32_t *following = &later[occupancy->region];
-
-		next[i] = TIMELINE_NONE;
-		if (*following != TIMELINE_NONE &&
-		    timeline_get_occupancy(timeline, *following)->thread != occupancy->thread)
-			next[i] = *following;
-		*following = i;
-	}
-	return next;
-}
-
-/*
- * A flow's number is the occupancy's that it comes from, with a mark in the upper half that no
- * program is likely to use for its own flows.
- */
 /* Of a process that is shown with others, what it was on would be tracks for nothing. */
 static bool is_left_out(const struct perfetto_events_writer *writer, uint32_t region)
 {
@@ -147,25 +115,30 @@ static bool is_left_out(const struct perfetto_events_writer *writer, uint32_t re
 					  timeline_get_region(writer->timeline, region)->process);
 }
 
-static int begin_slices(struct perfetto_events_writer *writer, uint32_t id, bool is_handed_over,
-			uint64_t *flow_in)
+/*
+ * A flow's number is the occupancy's that it comes from, with a mark in the upper half that no
+ * program is likely to use for its own flows.
+ *
+ * flow_in  the one that leads to the region's next slice
+ */
+static int begin_slices(struct perfetto_events_writer *writer,
+			const struct numbered_occupancy *numbered, uint64_t *flow_in)
 {
-	const struct occupancy *occupancy = timeline_get_occupancy(writer->timeline, id);
+	const struct occupancy *occupancy = &numbered->occupancy;
 	uint32_t name = timeline_get_thread(writer->timeline, occupancy->thread)->name;
-	uint64_t flow_out = is_handed_over ? HAND_OVER_FLOW | id : 0;
+	uint64_t flow_out = numbered->is_handed_over ? HAND_OVER_FLOW | numbered->number : 0;
 	int err = perfetto_begin_region_slice(&writer->events, writer->tracks, occupancy,
-					      timeline_get_string(writer->timeline, name),
-					      flow_in[occupancy->region], flow_out);
+					      timeline_get_string(writer->timeline, name), *flow_in,
+					      flow_out);
 
 	if (err)
 		return err;
-	flow_in[occupancy->region] = flow_out;
+	*flow_in = flow_out;
 	return perfetto_begin_thread_slice(&writer->events, writer->tracks, occupancy);
 }
 
-static int end_slices(struct perfetto_events_writer *writer, uint32_t id)
+static int end_slices(struct perfetto_events_writer *writer, const struct occupancy *occupancy)
 {
-	const struct occupancy *occupancy = timeline_get_occupancy(writer->timeline, id);
 	int err = perfetto_end_region_slice(&writer->events, writer->tracks, occupancy->region, 0,
 					    occupancy->end_ns);
 
@@ -175,86 +148,44 @@ static int end_slices(struct perfetto_events_writer *writer, uint32_t id)
 					 occupancy->end_ns);
 }
 
-/* The begin of an occupancy is step 2 * id, its end the step behind. */
-static uint64_t get_step_time(const struct timeline *timeline, uint64_t step)
-{
-	const struct occupancy *occupancy = timeline_get_occupancy(timeline, (uint32_t)(step / 2));
-
-	return step % 2 ? occupancy->end_ns : occupancy->begin_ns;
-}
-
 /*
- * At one moment a thread leaves the region that it was on, is on others for no time, and comes to the
- * next: in this order, whatever that of the occupancies is.
+ * In order of time, as an event that comes late has a longer timestamp.
+ *
+ * flows_in  by region
  */
-static unsigned int get_step_rank(const struct timeline *timeline, uint64_t step)
+static int write_steps(struct perfetto_events_writer *writer, struct occupancy_walk *walk,
+		       uint64_t *flows_in)
 {
-	const struct occupancy *occupancy = timeline_get_occupancy(timeline, (uint32_t)(step / 2));
+	struct occupancy_step step;
+	int got = occupancy_walk_next(walk, &step);
+	int err;
 
-	if (occupancy->begin_ns == occupancy->end_ns)
-		return 1;
-	return step % 2 ? 0 : 2;
-}
+	if (got <= 0)
+		return got;
+	err = perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_OCCUPANCIES);
+	if (err)
+		return err;
+	for (; got > 0; got = occupancy_walk_next(walk, &step)) {
+		const struct occupancy *occupancy = &step.of.occupancy;
 
-static int compare_steps(const void *a, const void *b, void *timeline)
-{
-	uint64_t left = *(const uint64_t *)a;
-	uint64_t right = *(const uint64_t *)b;
-	uint64_t left_ns = get_step_time(timeline, left);
-	uint64_t right_ns = get_step_time(timeline, right);
-	unsigned int left_rank = get_step_rank(timeline, left);
-	unsigned int right_rank = get_step_rank(timeline, right);
-
-	if (left_ns != right_ns)
-		return left_ns < right_ns ? -1 : 1;
-	if (left_rank != right_rank)
-		return left_rank < right_rank ? -1 : 1;
-	return (left > right) - (left < right);
-}
-
-/*
- * Events of a sequence should be in order of time, for each that comes late has a longer timestamp.
- */
-static uint64_t *sort_steps(const struct timeline *timeline, size_t count)
-{
-	uint64_t *steps = malloc((count + 1) * sizeof(*steps));
-
-	if (!steps)
-		return NULL;
-	for (size_t i = 0; i < count; i++)
-		steps[i] = i;
-	qsort_r(steps, count, sizeof(*steps), compare_steps,
-		(struct timeline *)(uintptr_t)timeline);
-	return steps;
+		if (is_left_out(writer, occupancy->region))
+			continue;
+		err = step.is_end ? end_slices(writer, occupancy)
+				  : begin_slices(writer, &step.of, &flows_in[occupancy->region]);
+		if (err)
+			return err;
+	}
+	return got;
 }
 
 static int write_occupancies(struct perfetto_events_writer *writer)
 {
-	size_t count = (size_t)timeline_count_occupancy(writer->timeline) * 2;
-	_cleanup_free_ uint32_t *next = find_hand_overs(writer->timeline);
-	_cleanup_free_ uint64_t *steps = sort_steps(writer->timeline, count);
-	_cleanup_free_ uint64_t *flow_in =
-		calloc(timeline_count_region(writer->timeline) + 1u, sizeof(*flow_in));
-	int err;
+	_cleanup_free_ uint64_t *flows_in =
+		calloc(timeline_count_region(writer->timeline) + 1u, sizeof(*flows_in));
+	_cleanup_(occupancy_walk_release) struct occupancy_walk walk = {0};
+	int err = flows_in ? occupancy_walk_init(&walk, writer->timeline) : -ENOMEM;
 
-	if (!count)
-		return 0;
-	if (!next || !steps || !flow_in)
-		return -ENOMEM;
-	err = perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_OCCUPANCIES);
-	if (err)
-		return err;
-	for (size_t i = 0; i < count; i++) {
-		uint32_t id = (uint32_t)(steps[i] / 2);
-
-		if (is_left_out(writer, timeline_get_occupancy(writer->timeline, id)->region))
-			continue;
-		err = steps[i] % 2 ? end_slices(writer, id)
-				   : begin_slices(writer, id, next[id] != TIMELINE_NONE, flow_in);
-		if (err)
-			return err;
-	}
-	return 0;
+	return err ? err : write_steps(writer, &walk, flows_in);
 }
 
 /* ---- counters ----------------------------------------------------------------------------- */
@@ -334,26 +265,26 @@ static int write_counters(struct perfetto_events_writer *writer)
 
 static int write_task_events(struct perfetto_events_writer *writer)
 {
-	uint32_t count = timeline_count_task_event(writer->timeline);
+	struct task_event task;
+	uint64_t position = 0;
+	int got = timeline_next_task_event(writer->timeline, &position, &task);
 	int err;
 
-	if (!count)
-		return 0;
+	if (got <= 0)
+		return got;
 	err = perfetto_event_writer_begin_sequence(&writer->events, SEQUENCE_TASKS);
 	if (err)
 		return err;
-	for (uint32_t i = 0; i < count; i++) {
-		const struct task_event *task = timeline_get_task_event(writer->timeline, i);
-
+	for (; got > 0; got = timeline_next_task_event(writer->timeline, &position, &task)) {
 		if (perfetto_tracks_is_grouped(
 			    writer->tracks,
-			    timeline_get_thread(writer->timeline, task->thread)->process))
+			    timeline_get_thread(writer->timeline, task.thread)->process))
 			continue;
-		err = perfetto_write_task_event(&writer->events, writer->tracks, task);
+		err = perfetto_write_task_event(&writer->events, writer->tracks, &task);
 		if (err)
 			return err;
 	}
-	return 0;
+	return got;
 }
 
 static int write_waits(struct perfetto_events_writer *writer, const struct profile *profile)

@@ -148,15 +148,17 @@ static int rank_regions(struct perfetto_groups *groups, const struct timeline *t
 		calloc((size_t)groups->num_regions + 1, sizeof(*weights_ns));
 	_cleanup_free_ uint32_t *order = calloc((size_t)groups->num_regions + 1, sizeof(*order));
 	struct region_weights weights = {timeline, weights_ns};
+	struct occupancy occupancy;
+	uint64_t position = 0;
 	int32_t rank = 0;
+	int got;
 
 	if (!weights_ns || !order)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < timeline_count_occupancy(timeline); i++) {
-		const struct occupancy *occupancy = timeline_get_occupancy(timeline, i);
-
-		weights_ns[occupancy->region] += occupancy->end_ns - occupancy->begin_ns;
-	}
+	while ((got = timeline_next_occupancy(timeline, &position, &occupancy)) > 0)
+		weights_ns[occupancy.region] += occupancy.end_ns - occupancy.begin_ns;
+	if (got < 0)
+		return got;
 	for (uint32_t i = 0; i < groups->num_regions; i++)
 		order[i] = i;
 	qsort_r(order, groups->num_regions, sizeof(*order), compare_regions, &weights);

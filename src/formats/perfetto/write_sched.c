@@ -100,14 +100,14 @@ static int start_clocks(const struct timeline *timeline, struct perfetto_stream 
 {
 	bool is_used[END_OF_SEQUENCES] = {
 		[SEQUENCE_EVENTS] = timeline_count_zone(timeline),
-		[SEQUENCE_OCCUPANCIES] = timeline_count_occupancy(timeline),
 		[SEQUENCE_TOTALS] = timeline_count_in_use(timeline),
 		[SEQUENCE_COUNTERS] = timeline_count_counter_value(timeline),
-		[SEQUENCE_TASKS] = timeline_count_task_event(timeline),
 	};
 	struct timeline_sample sample;
 	struct region_fill fill;
 	struct timeline_wait wait;
+	struct occupancy occupancy;
+	struct task_event task;
 	uint64_t position = 0;
 	int got;
 
@@ -125,6 +125,16 @@ static int start_clocks(const struct timeline *timeline, struct perfetto_stream 
 	if (got < 0)
 		return got;
 	is_used[SEQUENCE_WAITS] = got > 0;
+	position = 0;
+	got = timeline_next_occupancy(timeline, &position, &occupancy);
+	if (got < 0)
+		return got;
+	is_used[SEQUENCE_OCCUPANCIES] = got > 0;
+	position = 0;
+	got = timeline_next_task_event(timeline, &position, &task);
+	if (got < 0)
+		return got;
+	is_used[SEQUENCE_TASKS] = got > 0;
 	for (uint32_t i = 0; i < END_OF_SEQUENCES; i++) {
 		int err = is_used[i] ? perfetto_stream_start_clock(stream, i, start_ns) : 0;
 
