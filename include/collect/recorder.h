@@ -357,12 +357,14 @@ _must_check_ int recorder_build_trace(const struct recorder *recorder, struct ti
 
 /* What the trace lacks because a temporary file could not be written. */
 struct trace_losses {
-	uint64_t num_samples;  /* of the recording */
-	uint64_t lost_samples; /* of these, missing */
-	uint64_t lost_fills;   /* fills of stack regions that are missing */
-	uint64_t lost_waits;   /* slices of waits; their samples are counted above */
-	uint64_t lost_renames; /* changes of threads' names, of which only so many are kept */
-	int error;             /* errno of the first loss; 0: nothing is lost */
+	uint64_t num_samples;      /* of the recording */
+	uint64_t lost_samples;     /* of these, missing */
+	uint64_t lost_fills;       /* fills of stack regions that are missing */
+	uint64_t lost_waits;       /* slices of waits; their samples are counted above */
+	uint64_t lost_occupancies; /* stays of threads on stack regions */
+	uint64_t lost_task_events; /* forks, execs, exits and renames */
+	uint64_t lost_renames;     /* changes of threads' names, of which only so many are kept */
+	int error;                 /* errno of the first loss; 0: nothing is lost */
 };
 
 struct trace_losses recorder_get_trace_losses(const struct recorder *recorder);

@@ -38,6 +38,10 @@ void occupancy_tracker_touch(struct occupancy_tracker *tracker, uint32_t region,
 uint32_t occupancy_tracker_find_thread(const struct occupancy_tracker *tracker, uint32_t region);
 uint32_t occupancy_tracker_find_region(const struct occupancy_tracker *tracker, uint32_t thread);
 
+/* The one that the thread is on, up to the last evidence of it; NULL: none. Until the tracker's next call. */
+const struct occupancy *occupancy_tracker_find_present(const struct occupancy_tracker *tracker,
+						       uint32_t thread);
+
 /* End every occupancy when its thread was last seen on its region. */
 _must_check_ int occupancy_tracker_finish(struct occupancy_tracker *tracker);
 

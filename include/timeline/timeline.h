@@ -327,9 +327,6 @@ TIMELINE_ITEMS(clock, clock_snapshot)
 
 #undef TIMELINE_ITEMS
 
-/* Forget all occupancies: somebody knows better. */
-void timeline_clear_occupancies(struct timeline *timeline);
-
 /* Add one more attribute to a zone. A parameter of a name that the zone has replaces its value. */
 _must_check_ int timeline_add_attribute(struct timeline *timeline, uint32_t zone,
 					const struct zone_attribute *attribute);

@@ -93,7 +93,7 @@ void recorded_trace_open_zones(struct recording *recording)
 			  recording->options->zones_paths.length);
 }
 
-/* Report samples and fills that could not be written to the recorder's temporary files. */
+/* Report what could not be written to the recorder's temporary files. */
 static int check_files(const struct recorder *recorder)
 {
 	struct trace_losses losses = recorder_get_trace_losses(recorder);
@@ -104,10 +104,12 @@ static int check_files(const struct recorder *recorder)
 	if (!losses.error)
 		return EXIT_DONE;
 	log_error("the trace lacks %" PRIu64 " of %" PRIu64 " samples, %" PRIu64
-		  " slices of waits and %" PRIu64
-		  " values of stack fill, which could not be stored in a temporary file: "
+		  " slices of waits, %" PRIu64 " slices of stacks, %" PRIu64
+		  " values of stack fill and %" PRIu64
+		  " events of threads, which could not be stored in a temporary file: "
 		  "%s; set TMPDIR to a folder with room",
-		  losses.lost_samples, losses.num_samples, losses.lost_waits, losses.lost_fills,
+		  losses.lost_samples, losses.num_samples, losses.lost_waits,
+		  losses.lost_occupancies, losses.lost_fills, losses.lost_task_events,
 		  strerror(losses.error));
 	return EXIT_FAILED;
 }

@@ -988,28 +988,45 @@ int recorder_build_trace(const struct recorder *recorder, struct timeline *timel
 	};
 	int err = trace_builder_build(&source, timeline);
 
-	if (err || !recorder->scheduling)
+	if (err)
 		return err;
-	err = trace_schedule_add(scheduling_get_store(recorder->scheduling), recorder->processes,
-				 timeline);
-	return err ? err : give_kworks(scheduling_get_kworks(recorder->scheduling), timeline);
+	if (recorder->scheduling) {
+		err = trace_schedule_add(scheduling_get_store(recorder->scheduling),
+					 recorder->processes,
+					 trace_log_get_occupancies(recorder->trace_log), timeline);
+		if (err)
+			return err;
+		err = give_kworks(scheduling_get_kworks(recorder->scheduling), timeline);
+		if (err)
+			return err;
+	}
+	return trace_log_complete(recorder->trace_log);
 }
 
 struct trace_losses recorder_get_trace_losses(const struct recorder *recorder)
 {
-	struct spool_counts samples = spool_get_counts(trace_log_get_samples(recorder->trace_log));
-	struct spool_counts fills = spool_get_counts(trace_log_get_fills(recorder->trace_log));
-	struct spool_counts waits = trace_log_get_wait_counts(recorder->trace_log);
-	int error = samples.lost_errno ? samples.lost_errno : fills.lost_errno;
-
-	return (struct trace_losses){
+	struct trace_log *log = recorder->trace_log;
+	struct spool_counts samples = spool_get_counts(trace_log_get_samples(log));
+	struct spool_counts others[] = {
+		spool_get_counts(trace_log_get_fills(log)),
+		trace_log_get_wait_counts(log),
+		recorded_occupancies_get_counts(trace_log_get_occupancies(log)),
+		spool_get_counts(trace_log_get_task_events(log)),
+	};
+	struct trace_losses losses = {
 		.num_samples = samples.lost + samples.kept,
 		.lost_samples = samples.lost,
-		.lost_fills = fills.lost,
-		.lost_waits = waits.lost,
-		.lost_renames = trace_log_get_lost_renames(recorder->trace_log),
-		.error = error ? error : waits.lost_errno,
+		.lost_fills = others[0].lost,
+		.lost_waits = others[1].lost,
+		.lost_occupancies = others[2].lost,
+		.lost_task_events = others[3].lost,
+		.lost_renames = trace_log_get_lost_renames(log),
+		.error = samples.lost_errno,
 	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(others) && !losses.error; i++)
+		losses.error = others[i].lost_errno;
+	return losses;
 }
 
 const char *recorder_get_event_name(const struct recorder *recorder)

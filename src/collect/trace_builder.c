@@ -359,7 +359,6 @@ static int collect_zone_events(struct trace_builder *builder)
 	struct zone_step step;
 	int err = zone_walk_init(&walk, builder->timeline);
 
-	timeline_clear_occupancies(builder->timeline);
 	if (err)
 		return err;
 	while (zone_walk_next(&walk, &step)) {
@@ -463,21 +462,17 @@ static int walk_sample(struct trace_builder *builder, const struct timed_sample 
 }
 
 /* At the end of its last occupancy, a region's fill goes back to 0. */
-static int finish_fills(struct trace_builder *builder)
+static int finish_occupancies(struct trace_builder *builder)
 {
-	uint32_t count = timeline_count_occupancy(builder->timeline);
-	int err = occupancy_tracker_finish(builder->occupancies);
+	for (uint32_t i = 0; i < timeline_count_thread(builder->timeline); i++) {
+		const struct occupancy *last =
+			occupancy_tracker_find_present(builder->occupancies, i);
+		int err = last ? leave_region(builder, last->region, last->end_ns) : 0;
 
-	if (err)
-		return err;
-	for (uint32_t i = count; i < timeline_count_occupancy(builder->timeline); i++) {
-		const struct occupancy *last = timeline_get_occupancy(builder->timeline, i);
-
-		err = leave_region(builder, last->region, last->end_ns);
 		if (err)
 			return err;
 	}
-	return 0;
+	return occupancy_tracker_finish(builder->occupancies);
 }
 
 /*
@@ -561,7 +556,7 @@ static int walk_samples(struct trace_builder *builder)
 	err = add_zones_until(builder, UINT64_MAX);
 	if (err)
 		return err;
-	return finish_fills(builder);
+	return finish_occupancies(builder);
 }
 
 /* ---- waits -------------------------------------------------------------------------------- */
@@ -680,7 +675,8 @@ static int add_task_event(struct trace_builder *builder, uint32_t process, uint3
 		if (err)
 			return err;
 	}
-	return timeline_add_task_event(builder->timeline, event, NULL);
+	spool_add(trace_log_get_task_events(builder->source->log), event);
+	return 0;
 }
 
 /* Whether it happened while we recorded: /proc tells when older processes began, too. */
@@ -759,9 +755,7 @@ static int add_renames(struct trace_builder *builder)
 		err = timeline_add_string(builder->timeline, rename.comm, &event.name);
 		if (err)
 			return err;
-		err = timeline_add_task_event(builder->timeline, &event, NULL);
-		if (err)
-			return err;
+		spool_add(trace_log_get_task_events(builder->source->log), &event);
 	}
 	return got;
 }
@@ -804,15 +798,19 @@ static int next_of_spool(void *context, void *ret)
 
 static void give_files(struct trace_builder *builder)
 {
+	struct trace_log *log = builder->source->log;
 	struct timeline_source source = {
 		.rewind = rewind_spool,
 		.next = next_of_spool,
-		.context = trace_log_get_fills(builder->source->log),
+		.context = trace_log_get_fills(log),
 	};
 
 	timeline_set_fills(builder->timeline, &source);
-	source.context = trace_log_get_thread_waits(builder->source->log);
+	source.context = trace_log_get_thread_waits(log);
 	timeline_set_waits(builder->timeline, &source);
+	source.context = trace_log_get_task_events(log);
+	timeline_set_task_events(builder->timeline, &source);
+	recorded_occupancies_give(trace_log_get_occupancies(log), builder->timeline);
 	recorded_samples_give(builder->samples, builder->timeline);
 	builder->samples = NULL;
 }
@@ -897,7 +895,10 @@ int trace_builder_build(const struct trace_source *source, struct timeline *time
 	err = collect_zone_events(&builder);
 	if (err)
 		return err;
+	timeline_set_consumer(timeline, recorded_occupancies_get_consumer(
+						trace_log_get_occupancies(source->log)));
 	err = walk_samples(&builder);
+	timeline_set_consumer(timeline, NULL);
 	if (err)
 		return err;
 	err = add_waits(&builder);

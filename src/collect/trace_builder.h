@@ -25,9 +25,9 @@ struct trace_source {
 };
 
 /*
- * Add the recording to a timeline, which reads samples, fills and waits from the log: free it first. What
- * the log's spools have lost is missing. Processes and threads that the timeline has already, by
- * pid and tid, are the same.
+ * Add the recording to a timeline, which reads what grows with time from the log: free it first. What
+ * the log's spools have lost is missing. Occupancies that the timeline has are dropped, and made anew.
+ * Processes and threads that it has, by pid and tid, are the same.
  *
  * Returns 0, -ENOMEM, or negative errno of reading the log.
  */

@@ -21,6 +21,8 @@ struct trace_log {
 	struct spool *renames;
 	struct spool *waits;
 	struct spool *thread_waits;
+	struct spool *task_events;
+	struct recorded_occupancies *occupancies;
 	uint64_t num_lost_renames;
 	struct area_table areas;
 };
@@ -94,6 +96,12 @@ int trace_log_new(const char *folder, struct trace_log **ret, struct error *erro
 	err = spool_new(folder, sizeof(struct timeline_wait), NULL, &log->thread_waits, error);
 	if (err)
 		return err;
+	err = spool_new(folder, sizeof(struct task_event), NULL, &log->task_events, error);
+	if (err)
+		return err;
+	err = recorded_occupancies_new(folder, &log->occupancies, error);
+	if (err)
+		return err;
 	*ret = return_ptr(log);
 	return 0;
 }
@@ -108,6 +116,8 @@ void trace_log_free(struct trace_log *log)
 	spool_free(log->renames);
 	spool_free(log->waits);
 	spool_free(log->thread_waits);
+	spool_free(log->task_events);
+	recorded_occupancies_free(log->occupancies);
 	area_table_release(&log->areas);
 	free(log);
 }
@@ -198,6 +208,29 @@ struct spool *trace_log_get_waits(struct trace_log *log)
 struct spool *trace_log_get_thread_waits(struct trace_log *log)
 {
 	return log->thread_waits;
+}
+
+struct spool *trace_log_get_task_events(struct trace_log *log)
+{
+	return log->task_events;
+}
+
+struct recorded_occupancies *trace_log_get_occupancies(struct trace_log *log)
+{
+	return log->occupancies;
+}
+
+int trace_log_complete(struct trace_log *log)
+{
+	struct spool *filled[] = {log->fills, log->thread_waits, log->task_events};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(filled); i++) {
+		int err = spool_rewind(filled[i]);
+
+		if (err)
+			return err;
+	}
+	return recorded_occupancies_complete(log->occupancies);
 }
 
 struct spool_counts trace_log_get_wait_counts(const struct trace_log *log)

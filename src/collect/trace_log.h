@@ -14,6 +14,7 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "base/spool.h"
+#include "collect/recorded_occupancies.h"
 #include "wire/wire.h"
 
 struct trace_log;
@@ -113,9 +114,19 @@ void trace_log_count_lost_rename(struct trace_log *log);
 uint64_t trace_log_get_lost_renames(const struct trace_log *log);
 /* All struct timed_wait, in the order of their ends. Borrowed. */
 struct spool *trace_log_get_waits(struct trace_log *log);
-/* Empty spools for struct region_fill and timeline_wait, which the trace builder fills. Borrowed. */
+/*
+ * Empty spools for struct region_fill, timeline_wait and task_event, and what occupancies go to, which
+ * the trace builder fills. Borrowed.
+ */
 struct spool *trace_log_get_fills(struct trace_log *log);
 struct spool *trace_log_get_thread_waits(struct trace_log *log);
+struct spool *trace_log_get_task_events(struct trace_log *log);
+struct recorded_occupancies *trace_log_get_occupancies(struct trace_log *log);
+/*
+ * Store what was filled in so far, so that all that is lost is counted. Nothing may be added any more.
+ * Returns 0 or negative errno.
+ */
+_must_check_ int trace_log_complete(struct trace_log *log);
 /* Of waits, what either lost. */
 struct spool_counts trace_log_get_wait_counts(const struct trace_log *log);
 /* In the order in which they were first seen. */

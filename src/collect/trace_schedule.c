@@ -244,58 +244,22 @@ static uint64_t find_departure(const struct departures *departures, uint64_t tid
 	return departures->list.items[place].time_ns;
 }
 
-/* The last occupancy of each thread, and the next one on the same region for each occupancy. */
-struct neighbours {
-	uint32_t *last;      /* by thread; TIMELINE_NONE: it has none */
-	uint32_t *following; /* by occupancy; TIMELINE_NONE: it is the last there */
-	uint32_t *newest;    /* by region, while they are found */
-};
-
-static uint32_t *new_ids(uint32_t count)
-{
-	uint32_t *ids = malloc(((size_t)count + 1) * sizeof(*ids));
-
-	if (ids)
-		memset(ids, 0xff, ((size_t)count + 1) * sizeof(*ids));
-	return ids;
-}
-
-static void find_neighbours(const struct timeline *timeline, struct neighbours *ret)
-{
-	for (uint32_t i = 0; i < timeline_count_occupancy(timeline); i++) {
-		const struct occupancy *occupancy = timeline_get_occupancy(timeline, i);
-		uint32_t *last = &ret->last[occupancy->thread];
-		uint32_t *newest = &ret->newest[occupancy->region];
-
-		if (*last == TIMELINE_NONE ||
-		    timeline_get_occupancy(timeline, *last)->begin_ns <= occupancy->begin_ns)
-			*last = i;
-		if (*newest != TIMELINE_NONE)
-			ret->following[*newest] = i;
-		*newest = i;
-	}
-}
-
-static void prolong(struct timeline *timeline, const struct neighbours *neighbours, uint32_t id,
+/* The last occupancy of a thread. */
+static void prolong(const struct timeline *timeline, struct ended_occupancy *last,
 		    const struct departures *departures)
 {
-	struct occupancy *occupancy = timeline_get_occupancy(timeline, id);
-	uint64_t tid = timeline_get_thread(timeline, occupancy->thread)->tid;
-	uint64_t end_ns = find_departure(departures, tid, occupancy->end_ns);
-	uint64_t image_end_ns =
-		timeline_get_process(timeline,
-				     timeline_get_thread(timeline, occupancy->thread)->process)
-			->end_ns;
-	uint32_t following = neighbours->following[id];
+	struct occupancy *occupancy = &last->numbered.occupancy;
+	const struct timeline_thread *thread = timeline_get_thread(timeline, occupancy->thread);
+	uint64_t image_end_ns = timeline_get_process(timeline, thread->process)->end_ns;
+	uint64_t end_ns = find_departure(departures, thread->tid, occupancy->end_ns);
 
 	/* An exec leaves the memory, and goes on with the tid. */
 	if (image_end_ns && image_end_ns < end_ns)
 		end_ns = image_end_ns;
 	if (end_ns == UINT64_MAX)
 		return;
-	if (following != TIMELINE_NONE &&
-	    timeline_get_occupancy(timeline, following)->begin_ns < end_ns)
-		end_ns = timeline_get_occupancy(timeline, following)->begin_ns;
+	if (last->has_next && last->next_ns < end_ns)
+		end_ns = last->next_ns;
 	if (end_ns > occupancy->end_ns)
 		occupancy->end_ns = end_ns;
 }
@@ -340,52 +304,38 @@ static int prolong_processes(struct timeline *timeline, const struct departures 
 	return 0;
 }
 
-static void neighbours_release(struct neighbours *neighbours)
-{
-	free(neighbours->last);
-	free(neighbours->following);
-	free(neighbours->newest);
-}
-
 static void departures_release(struct departures *departures)
 {
 	id_map_release(&departures->open);
 	array_release(&departures->list);
 }
 
-int trace_schedule_prolong(struct timeline *timeline)
+int trace_schedule_prolong(struct recorded_occupancies *occupancies, struct timeline *timeline)
 {
-	uint32_t num_threads = timeline_count_thread(timeline);
-	_cleanup_(neighbours_release) struct neighbours neighbours = {
-		.last = new_ids(num_threads),
-		.following = new_ids(timeline_count_occupancy(timeline)),
-		.newest = new_ids(timeline_count_region(timeline)),
-	};
 	_cleanup_(departures_release) struct departures departures = {0};
-	int err;
+	int err = find_departures(timeline, &departures);
 
-	if (!neighbours.last || !neighbours.following || !neighbours.newest)
-		return -ENOMEM;
-	err = find_departures(timeline, &departures);
 	if (err)
 		return err;
 	if (departures.list.length)
 		qsort(departures.list.items, departures.list.length, sizeof(*departures.list.items),
 		      compare_departures);
-	find_neighbours(timeline, &neighbours);
-	for (uint32_t thread = 0; thread < num_threads; thread++)
-		if (neighbours.last[thread] != TIMELINE_NONE)
-			prolong(timeline, &neighbours, neighbours.last[thread], &departures);
+	for (uint32_t thread = 0; thread < timeline_count_thread(timeline); thread++) {
+		struct ended_occupancy *last = recorded_occupancies_get_last(occupancies, thread);
+
+		if (last)
+			prolong(timeline, last, &departures);
+	}
 	return prolong_processes(timeline, &departures);
 }
 
 int trace_schedule_add(struct schedule_store *store, const struct process_table *processes,
-		       struct timeline *timeline)
+		       struct recorded_occupancies *occupancies, struct timeline *timeline)
 {
 	int err = schedule_store_give(store, timeline);
 
 	if (err)
 		return err;
 	err = add_threads(store, processes, timeline);
-	return err ? err : trace_schedule_prolong(timeline);
+	return err ? err : trace_schedule_prolong(occupancies, timeline);
 }

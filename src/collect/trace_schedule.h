@@ -6,6 +6,7 @@
 #define COLLECT_TRACE_SCHEDULE_H
 
 #include "base/attributes.h"
+#include "collect/recorded_occupancies.h"
 #include "collect/schedule_store.h"
 #include "process/process_table.h"
 #include "timeline/timeline.h"
@@ -16,19 +17,22 @@
  * last occupancy is prolonged until the thread exits, calls exec, or leaves its CPU for good, and a
  * process that ends until its threads have left their CPUs.
  *
- * store     must outlive the timeline
- * timeline  has the recording's samples and their occupancies
+ * store        must outlive the timeline
+ * occupancies  of the recording; none was read yet
+ * timeline     has the recording's samples
  *
  * Returns 0, -ENOMEM, or another negative errno when the store cannot be read.
  */
 _must_check_ int trace_schedule_add(struct schedule_store *store,
 				    const struct process_table *processes,
+				    struct recorded_occupancies *occupancies,
 				    struct timeline *timeline);
 
 /*
  * Only the last step: prolong occupancies and processes by the switches of the timeline's source.
  * Exposed for tests. Returns 0, -ENOMEM or the source's error.
  */
-_must_check_ int trace_schedule_prolong(struct timeline *timeline);
+_must_check_ int trace_schedule_prolong(struct recorded_occupancies *occupancies,
+					struct timeline *timeline);
 
 #endif

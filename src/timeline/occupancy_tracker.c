@@ -174,6 +174,14 @@ uint32_t occupancy_tracker_find_region(const struct occupancy_tracker *tracker, 
 						: TIMELINE_NONE;
 }
 
+const struct occupancy *occupancy_tracker_find_present(const struct occupancy_tracker *tracker,
+						       uint32_t thread)
+{
+	return occupancy_tracker_find_region(tracker, thread) == TIMELINE_NONE
+		       ? NULL
+		       : &tracker->threads.items[thread].present;
+}
+
 /* Until the last evidence, not until the end of the recording: nobody has seen what came after. */
 int occupancy_tracker_finish(struct occupancy_tracker *tracker)
 {

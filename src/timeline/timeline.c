@@ -223,11 +223,6 @@ const struct timeline_consumer *timeline_get_consumer(const struct timeline *tim
 	return timeline->consumer;
 }
 
-void timeline_clear_occupancies(struct timeline *timeline)
-{
-	timeline->occupancy.length = 0;
-}
-
 struct parameter_key {
 	uint32_t zone;
 	uint32_t name;

@@ -15,6 +15,6 @@ start "$WORKLOADS/inlined" 60
 expect_status 1 env TMPDIR="$disk" "$STACKWIDE" record -q -p "$PID" -F 999 -d 0.5s -o "$TMPDIR/x.pftrace" \
     -o "$TMPDIR/x.folded"
 [[ $(wc -l <"$TMPDIR/err") = 1 ]] || fail "not one line: $(cat "$TMPDIR/err")"
-grep -qE 'the trace lacks [1-9][0-9]* of [1-9][0-9]* samples, 0 slices of waits .*No space left.*TMPDIR' "$TMPDIR/err" ||
+grep -qE 'the trace lacks [1-9][0-9]* of [1-9][0-9]* samples, 0 slices of waits, 0 slices of stacks, .*No space left.*TMPDIR' "$TMPDIR/err" ||
     fail "unclear: $(cat "$TMPDIR/err")"
 [[ -s $TMPDIR/x.folded && -e $TMPDIR/x.pftrace ]] || fail "what could be written was not"

@@ -1,7 +1,11 @@
 #include "collect/trace_builder.h"
 
+#include <errno.h>
+#include <malloc.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "test_folder.h"
 #include "unit.h"
@@ -95,19 +99,42 @@ static struct timeline_sample get_sample(const struct fixture *fixture, uint32_t
 	return sample;
 }
 
-/* The region that the sample's thread was on; NULL: none. */
+static uint32_t count_occupancies(const struct fixture *fixture)
+{
+	struct occupancy occupancy;
+	uint64_t position = 0;
+	uint32_t count = 0;
+
+	while (timeline_next_occupancy(fixture->timeline, &position, &occupancy) > 0)
+		count++;
+	return count;
+}
+
+/* In order of begin. */
+static struct occupancy get_occupancy(const struct fixture *fixture, uint32_t number)
+{
+	struct occupancy occupancy = {0};
+	uint64_t position = 0;
+
+	for (uint32_t i = 0; i <= number; i++)
+		assert_int_equal(timeline_next_occupancy(fixture->timeline, &position, &occupancy),
+				 1);
+	return occupancy;
+}
+
+/* The region that the sample's thread was on, or came to; NULL: none. */
 static const struct stack_region *region_of(struct fixture *fixture, uint32_t number)
 {
 	struct timeline_sample sample = get_sample(fixture, number);
+	const struct stack_region *found = NULL;
+	struct occupancy occupancy;
+	uint64_t position = 0;
 
-	for (uint32_t i = timeline_count_occupancy(fixture->timeline); i-- > 0;) {
-		const struct occupancy *occupancy = timeline_get_occupancy(fixture->timeline, i);
-
-		if (occupancy->thread == sample.thread && occupancy->begin_ns <= sample.time_ns &&
-		    sample.time_ns <= occupancy->end_ns)
-			return timeline_get_region(fixture->timeline, occupancy->region);
-	}
-	return NULL;
+	while (timeline_next_occupancy(fixture->timeline, &position, &occupancy) > 0)
+		if (occupancy.thread == sample.thread && occupancy.begin_ns <= sample.time_ns &&
+		    sample.time_ns <= occupancy.end_ns)
+			found = timeline_get_region(fixture->timeline, occupancy.region);
+	return found;
 }
 
 static const char *region_name(struct fixture *fixture, uint32_t sample)
@@ -223,9 +250,9 @@ static void fibers_that_share_a_mapping_are_told_apart_by_their_outermost_frames
 	assert_int_equal(region_of(fixture, 0)->end, 0x14000);
 	assert_int_equal(region_of(fixture, 1)->begin, 0x16000);
 	assert_int_equal(region_of(fixture, 1)->end, 0x18000);
-	assert_int_equal(timeline_count_occupancy(fixture->timeline), 4);
+	assert_int_equal(count_occupancies(fixture), 4);
 	for (uint32_t i = 0; i < 4; i++)
-		assert_int_equal(timeline_get_occupancy(fixture->timeline, i)->region, i % 2);
+		assert_int_equal(get_occupancy(fixture, i).region, i % 2);
 }
 
 /* In memory too large for a stack, or where no mapping is told of: a heap. */
@@ -535,16 +562,16 @@ static void a_thread_that_the_program_declared_is_one_however_often_its_tid_is_u
 static void a_sample_elsewhere_ends_the_occupancy_that_a_zone_began(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct occupancy *first;
+	struct occupancy first;
 
 	add_zones(fixture);
 	add_area(fixture, 20, WIRE_STACK_MAIN, 101, 0x80000, 0x90000, 0);
 	add_sample(fixture, 20, 101, "worker", 0x88000);
 	build(fixture);
-	first = timeline_get_occupancy(fixture->timeline, 0);
-	assert_int_equal(first->region, 0);
-	assert_int_equal(first->begin_ns, 10);
-	assert_int_equal(first->end_ns, 20);
+	first = get_occupancy(fixture, 0);
+	assert_int_equal(first.region, 0);
+	assert_int_equal(first.begin_ns, 10);
+	assert_int_equal(first.end_ns, 20);
 }
 
 /* What the recording knows of a process goes along, and its parents do. */
@@ -596,18 +623,20 @@ static void a_process_ends_after_its_last_sample_and_an_image_before_the_next(vo
 	assert_int_equal(timeline_get_process(timeline, 1)->end_ns, 204);
 }
 
-static void assert_task_event(const struct fixture *fixture, uint32_t id, uint64_t time_ns,
+/* The next one. */
+static void assert_task_event(const struct fixture *fixture, uint64_t *position, uint64_t time_ns,
 			      enum task_event_kind kind, uint32_t tid, uint32_t child_pid,
 			      const char *name)
 {
 	const struct timeline *timeline = fixture->timeline;
-	const struct task_event *event = timeline_get_task_event(timeline, id);
+	struct task_event event;
 
-	assert_int_equal(event->time_ns, time_ns);
-	assert_int_equal(event->kind, kind);
-	assert_int_equal(timeline_get_thread(timeline, event->thread)->tid, tid);
-	assert_int_equal(event->child_pid, child_pid);
-	assert_string_equal(timeline_get_string(timeline, event->name), name);
+	assert_int_equal(timeline_next_task_event(timeline, position, &event), 1);
+	assert_int_equal(event.time_ns, time_ns);
+	assert_int_equal(event.kind, kind);
+	assert_int_equal(timeline_get_thread(timeline, event.thread)->tid, tid);
+	assert_int_equal(event.child_pid, child_pid);
+	assert_string_equal(timeline_get_string(timeline, event.name), name);
 }
 
 /* What happened before the recording, and to threads that were not seen, is not shown. */
@@ -617,6 +646,8 @@ static void threads_show_what_became_of_them(void **state)
 	struct clock_snapshot clock = {.boottime_ns = 5};
 	struct thread thread = {.tid = PID, .process = 2};
 	struct timed_sample sample = {.time_ns = 110, .num_periods = 1};
+	struct task_event event;
+	uint64_t position = 0;
 	uint32_t ignored;
 
 	assert_int_equal(timeline_add_clock(fixture->timeline, &clock, NULL), 0);
@@ -632,11 +663,11 @@ static void threads_show_what_became_of_them(void **state)
 	trace_log_add_sample(fixture->log, &sample);
 	assert_int_equal(process_table_on_exit(fixture->processes, 120, PID), 0);
 	build(fixture);
-	assert_int_equal(timeline_count_task_event(fixture->timeline), 4);
-	assert_task_event(fixture, 0, 20, TASK_FORK, 101, 200, "");
-	assert_task_event(fixture, 1, 100, TASK_EXEC, PID, 0, "next");
-	assert_task_event(fixture, 2, 120, TASK_EXIT, PID, 0, "");
-	assert_task_event(fixture, 3, 40, TASK_RENAME, 101, 0, "worker");
+	assert_task_event(fixture, &position, 20, TASK_FORK, 101, 200, "");
+	assert_task_event(fixture, &position, 100, TASK_EXEC, PID, 0, "next");
+	assert_task_event(fixture, &position, 120, TASK_EXIT, PID, 0, "");
+	assert_task_event(fixture, &position, 40, TASK_RENAME, 101, 0, "worker");
+	assert_int_equal(timeline_next_task_event(fixture->timeline, &position, &event), 0);
 }
 
 /* Of threads that had one tid, each has its own; what came before all of them is of one not seen. */
@@ -644,6 +675,8 @@ static void what_became_of_a_thread_is_not_told_of_a_later_one_with_its_tid(void
 {
 	struct fixture *fixture = *state;
 	const struct timeline *timeline = fixture->timeline;
+	struct task_event event;
+	uint64_t position = 0;
 
 	trace_log_add_rename(fixture->log, 4, PID, 101, "unseen");
 	trace_log_add_thread(fixture->log, 5, PID, 101);
@@ -657,13 +690,12 @@ static void what_became_of_a_thread_is_not_told_of_a_later_one_with_its_tid(void
 	assert_int_equal(process_table_on_fork_by(fixture->processes, 50, 202, PID, 101), 0);
 	build(fixture);
 	assert_int_equal(timeline_count_thread(timeline), 2);
-	assert_int_equal(timeline_count_task_event(timeline), 4);
 	for (uint32_t i = 0; i < 4; i++) {
-		const struct task_event *event = timeline_get_task_event(timeline, i);
-
-		assert_int_equal(timeline_get_thread(timeline, event->thread)->start_ns,
-				 event->time_ns < 30 ? 5 : 30);
+		assert_int_equal(timeline_next_task_event(timeline, &position, &event), 1);
+		assert_int_equal(timeline_get_thread(timeline, event.thread)->start_ns,
+				 event.time_ns < 30 ? 5 : 30);
 	}
+	assert_int_equal(timeline_next_task_event(timeline, &position, &event), 0);
 }
 
 /* ---- waits -------------------------------------------------------------------------------- */
@@ -779,6 +811,136 @@ static void who_woke_a_thread_is_one_of_the_timelines_or_a_name(void **state)
 	assert_int_equal(get_wait(fixture, 3).waker_name, STRING_EMPTY);
 }
 
+/* ---- a full disk -------------------------------------------------------------------------- */
+
+#define MANY 30000u
+
+/* A limit of the files' size is as good. What was not read yet is counted, too. */
+static void occupancies_and_events_that_found_no_room_are_counted(void **state)
+{
+	struct fixture *fixture = *state;
+	struct spool_counts occupancies;
+	struct spool_counts events;
+	struct rlimit before;
+	struct rlimit limit;
+
+	add_area(fixture, 1, WIRE_STACK_OTHER, 0, 0x10000, 0x20000, 0);
+	add_area(fixture, 1, WIRE_STACK_OTHER, 0, 0x20000, 0x30000, 0);
+	for (uint32_t i = 0; i < MANY; i++) {
+		add_sample(fixture, 10 + i, PID, "game", i % 2 ? 0x18000 : 0x28000);
+		assert_int_equal(
+			process_table_on_fork_by(fixture->processes, 10 + i, 1000 + i, PID, PID),
+			0);
+	}
+	assert_int_equal(spool_rewind(trace_log_get_samples(fixture->log)), 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	limit = before;
+	limit.rlim_cur = 600 << 10;
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	build(fixture);
+	assert_int_equal(trace_log_complete(fixture->log), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	occupancies = recorded_occupancies_get_counts(trace_log_get_occupancies(fixture->log));
+	events = spool_get_counts(trace_log_get_task_events(fixture->log));
+	assert_int_equal(occupancies.kept + occupancies.lost, MANY);
+	assert_int_equal(occupancies.lost_errno, EFBIG);
+	assert_int_equal(count_occupancies(fixture), occupancies.kept);
+	assert_int_equal(events.kept + events.lost, MANY);
+	assert_int_equal(events.lost_errno, EFBIG);
+}
+
+/* ---- memory ------------------------------------------------------------------------------- */
+
+#define NUM_STACKS 4
+
+static int64_t get_allocated_bytes(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return (int64_t)(info.uordblks + info.hblkhd);
+}
+
+/* What a trace takes whose only thread is on another stack in each sample. */
+static int64_t measure(uint32_t num_samples)
+{
+	struct fixture *fixture;
+	struct timed_sample sample = {.num_periods = 1};
+	struct thread thread = {.tid = 101};
+	void *state;
+	int64_t before;
+	int64_t taken;
+
+	assert_int_equal(set_up(&state), 0);
+	fixture = state;
+	before = get_allocated_bytes();
+	assert_int_equal(profile_add_thread(fixture->profile, &thread, &sample.thread), 0);
+	for (uint32_t i = 0; i < NUM_STACKS; i++)
+		add_area(fixture, 1, WIRE_STACK_OTHER, 0, 0x10000 * (i + 1), 0x10000 * (i + 2), 0);
+	for (uint32_t i = 0; i < num_samples; i++) {
+		sample.time_ns = 10 + i;
+		sample.user_sp = 0x18000 + 0x10000 * (i % NUM_STACKS);
+		trace_log_add_sample(fixture->log, &sample);
+	}
+	build(fixture);
+	assert_int_equal(timeline_count_occupancy(fixture->timeline), 0);
+	assert_int_equal(count_occupancies(fixture), num_samples);
+	taken = get_allocated_bytes() - before;
+	assert_int_equal(timeline_count_region(fixture->timeline), NUM_STACKS);
+	tear_down(&state);
+	return taken;
+}
+
+/* Occupancies of 270,000 samples in an array would be 9 MB. */
+static void a_recording_ten_times_as_long_takes_no_more_memory(void **state _unused_)
+{
+	int64_t few = measure(30000);
+	int64_t many = measure(300000);
+
+	assert_true(many < few + (2 << 20));
+}
+
+/* The same of one thread that forks, and of its children, of which nothing else is seen. */
+static int64_t measure_forks(uint32_t num_forks)
+{
+	struct fixture *fixture;
+	struct task_event event;
+	uint64_t position = 0;
+	uint32_t count = 0;
+	uint32_t ignored;
+	void *state;
+	int64_t before;
+	int64_t taken;
+
+	assert_int_equal(set_up(&state), 0);
+	fixture = state;
+	add_sample(fixture, 10, PID, "make", 0);
+	for (uint32_t i = 0; i < num_forks; i++) {
+		assert_int_equal(
+			process_table_on_fork_by(fixture->processes, 20 + i, 1000 + i, PID, PID),
+			0);
+		assert_int_equal(
+			profile_add_process(fixture->profile, 1000 + i, STRING_EMPTY, &ignored), 0);
+	}
+	before = get_allocated_bytes();
+	build(fixture);
+	while (timeline_next_task_event(fixture->timeline, &position, &event) > 0)
+		count++;
+	taken = get_allocated_bytes() - before;
+	assert_int_equal(count, num_forks);
+	assert_int_equal(timeline_count_task_event(fixture->timeline), 0);
+	tear_down(&state);
+	return taken;
+}
+
+static void forks_take_no_memory_of_the_trace(void **state _unused_)
+{
+	int64_t few = measure_forks(1000);
+	int64_t many = measure_forks(40000);
+
+	assert_true(many < few + (1 << 19));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -816,6 +978,9 @@ int main(void)
 		TEST(threads_show_what_became_of_them),
 		TEST(what_became_of_a_thread_is_not_told_of_a_later_one_with_its_tid),
 		TEST(a_process_ends_after_its_last_sample_and_an_image_before_the_next),
+		TEST(occupancies_and_events_that_found_no_room_are_counted),
+		cmocka_unit_test(a_recording_ten_times_as_long_takes_no_more_memory),
+		cmocka_unit_test(forks_take_no_memory_of_the_trace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

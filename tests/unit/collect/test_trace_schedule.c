@@ -62,19 +62,45 @@ static struct timeline *make_timeline(void)
 	return timeline;
 }
 
-static void occupy(struct timeline *timeline, uint32_t thread, uint32_t region, uint64_t begin_ns,
-		   uint64_t end_ns)
+static struct recorded_occupancies *make_occupancies(void)
 {
+	struct recorded_occupancies *occupancies;
+
+	assert_int_equal(recorded_occupancies_new(test_parent_folder(), &occupancies, NULL), 0);
+	return occupancies;
+}
+
+static void occupy(struct recorded_occupancies *occupancies, uint32_t thread, uint32_t region,
+		   uint64_t begin_ns, uint64_t end_ns)
+{
+	const struct timeline_consumer *consumer = recorded_occupancies_get_consumer(occupancies);
 	struct occupancy occupancy = {
 		.thread = thread, .region = region, .begin_ns = begin_ns, .end_ns = end_ns};
 
-	assert_int_equal(timeline_add_occupancy(timeline, &occupancy, NULL), 0);
+	assert_int_equal(consumer->begin_occupancy(consumer->context, &occupancy), 0);
+	assert_int_equal(consumer->end_occupancy(consumer->context, &occupancy), 0);
 }
 
-static void assert_end(const struct timeline *timeline, uint32_t occupancy, uint64_t end_ns)
+/* Of the occupancies in order of begin. */
+static void assert_ends(struct recorded_occupancies *occupancies, struct timeline *timeline,
+			const uint64_t *ends_ns, size_t count)
 {
-	assert_int_equal(timeline_get_occupancy(timeline, occupancy)->end_ns, end_ns);
+	struct occupancy occupancy;
+	uint64_t position = 0;
+
+	recorded_occupancies_give(occupancies, timeline);
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(timeline_next_occupancy(timeline, &position, &occupancy), 1);
+		assert_int_equal(occupancy.end_ns, ends_ns[i]);
+	}
+	assert_int_equal(timeline_next_occupancy(timeline, &position, &occupancy), 0);
+	timeline_free(timeline);
+	recorded_occupancies_free(occupancies);
 }
+
+#define ASSERT_ENDS(occupancies, timeline, ...)                       \
+	assert_ends(occupancies, timeline, (uint64_t[]){__VA_ARGS__}, \
+		    ARRAY_LENGTH(((uint64_t[]){__VA_ARGS__})))
 
 static void an_occupancy_lasts_until_the_thread_does_not_come_back(void **state _unused_)
 {
@@ -86,13 +112,13 @@ static void an_occupancy_lasts_until_the_thread_does_not_come_back(void **state 
 		{.time_ns = 500, .next_tid = 12},
 	};
 	struct schedule schedule = {events, ARRAY_LENGTH(events), 0};
+	struct recorded_occupancies *occupancies = make_occupancies();
 	struct timeline *timeline = make_timeline();
 
 	set_schedule(timeline, &schedule);
-	occupy(timeline, 0, 0, 110, 120);
-	assert_int_equal(trace_schedule_prolong(timeline), 0);
-	assert_end(timeline, 0, 400);
-	timeline_free(timeline);
+	occupy(occupancies, 0, 0, 110, 120);
+	assert_int_equal(trace_schedule_prolong(occupancies, timeline), 0);
+	ASSERT_ENDS(occupancies, timeline, 400);
 }
 
 static void a_thread_that_runs_to_the_end_keeps_what_samples_say(void **state _unused_)
@@ -102,13 +128,13 @@ static void a_thread_that_runs_to_the_end_keeps_what_samples_say(void **state _u
 		{.time_ns = 300, .next_tid = 10},
 	};
 	struct schedule schedule = {events, ARRAY_LENGTH(events), 0};
+	struct recorded_occupancies *occupancies = make_occupancies();
 	struct timeline *timeline = make_timeline();
 
 	set_schedule(timeline, &schedule);
-	occupy(timeline, 0, 0, 110, 320);
-	assert_int_equal(trace_schedule_prolong(timeline), 0);
-	assert_end(timeline, 0, 320);
-	timeline_free(timeline);
+	occupy(occupancies, 0, 0, 110, 320);
+	assert_int_equal(trace_schedule_prolong(occupancies, timeline), 0);
+	ASSERT_ENDS(occupancies, timeline, 320);
 }
 
 static void an_exit_ends_it_though_the_tid_is_used_again(void **state _unused_)
@@ -120,13 +146,13 @@ static void an_exit_ends_it_though_the_tid_is_used_again(void **state _unused_)
 		{.time_ns = 400, .previous_tid = 10, .previous_state = 0x10},
 	};
 	struct schedule schedule = {events, ARRAY_LENGTH(events), 0};
+	struct recorded_occupancies *occupancies = make_occupancies();
 	struct timeline *timeline = make_timeline();
 
 	set_schedule(timeline, &schedule);
-	occupy(timeline, 0, 0, 110, 120);
-	assert_int_equal(trace_schedule_prolong(timeline), 0);
-	assert_end(timeline, 0, 200);
-	timeline_free(timeline);
+	occupy(occupancies, 0, 0, 110, 120);
+	assert_int_equal(trace_schedule_prolong(occupancies, timeline), 0);
+	ASSERT_ENDS(occupancies, timeline, 200);
 }
 
 static void nobody_stays_where_another_thread_has_come(void **state _unused_)
@@ -136,17 +162,16 @@ static void nobody_stays_where_another_thread_has_come(void **state _unused_)
 		{.time_ns = 500, .previous_tid = 11, .previous_state = 1},
 	};
 	struct schedule schedule = {events, ARRAY_LENGTH(events), 0};
+	struct recorded_occupancies *occupancies = make_occupancies();
 	struct timeline *timeline = make_timeline();
 
 	set_schedule(timeline, &schedule);
-	occupy(timeline, 0, 0, 100, 120);
-	occupy(timeline, 1, 0, 150, 160);
-	occupy(timeline, 1, 1, 160, 170);
-	assert_int_equal(trace_schedule_prolong(timeline), 0);
-	assert_end(timeline, 0, 150);
-	assert_end(timeline, 1, 160); /* not its thread's last */
-	assert_end(timeline, 2, 500);
-	timeline_free(timeline);
+	occupy(occupancies, 0, 0, 100, 120);
+	occupy(occupancies, 1, 0, 150, 160);
+	occupy(occupancies, 1, 1, 160, 170);
+	assert_int_equal(trace_schedule_prolong(occupancies, timeline), 0);
+	/* The second is not its thread's last. */
+	ASSERT_ENDS(occupancies, timeline, 150, 160, 500);
 }
 
 /* After its end was reported, its last thread is still in the kernel for a while. */
@@ -158,13 +183,15 @@ static void a_process_ends_when_its_threads_have_left_their_cpus(void **state _u
 		{.time_ns = 500 + NS_PER_SECOND, .previous_tid = 11, .previous_state = 0x20},
 	};
 	struct schedule schedule = {events, ARRAY_LENGTH(events), 0};
+	struct recorded_occupancies *occupancies = make_occupancies();
 	struct timeline *timeline = make_timeline();
 
 	set_schedule(timeline, &schedule);
 	timeline_get_process(timeline, 0)->end_ns = 350;
-	assert_int_equal(trace_schedule_prolong(timeline), 0);
+	assert_int_equal(trace_schedule_prolong(occupancies, timeline), 0);
 	assert_int_equal(timeline_get_process(timeline, 0)->end_ns, 401);
 	timeline_free(timeline);
+	recorded_occupancies_free(occupancies);
 }
 
 /* The next image has its tid, and leaves the CPU later. */
@@ -174,6 +201,7 @@ static void an_image_that_an_exec_ended_is_not_prolonged(void **state _unused_)
 		{.time_ns = 400, .previous_tid = 10, .previous_state = 0x20},
 	};
 	struct schedule schedule = {events, ARRAY_LENGTH(events), 0};
+	struct recorded_occupancies *occupancies = make_occupancies();
 	struct timeline *timeline = make_timeline();
 	struct timeline_process next = {.pid = 10, .start_ns = 351, .end_ns = 395};
 	struct timeline_thread thread = {.tid = 10};
@@ -182,10 +210,11 @@ static void an_image_that_an_exec_ended_is_not_prolonged(void **state _unused_)
 	timeline_get_process(timeline, 0)->end_ns = 350;
 	assert_int_equal(timeline_add_process(timeline, &next, &thread.process), 0);
 	assert_int_equal(timeline_add_thread(timeline, &thread, NULL), 0);
-	assert_int_equal(trace_schedule_prolong(timeline), 0);
+	assert_int_equal(trace_schedule_prolong(occupancies, timeline), 0);
 	assert_int_equal(timeline_get_process(timeline, 0)->end_ns, 350);
 	assert_int_equal(timeline_get_process(timeline, 1)->end_ns, 401);
 	timeline_free(timeline);
+	recorded_occupancies_free(occupancies);
 }
 
 /* The stack of the program before is gone, though the thread goes on. */
@@ -196,6 +225,7 @@ static void an_exec_ends_an_occupancy(void **state _unused_)
 		{.time_ns = 400, .previous_tid = 10, .previous_state = 0x20},
 	};
 	struct schedule schedule = {events, ARRAY_LENGTH(events), 0};
+	struct recorded_occupancies *occupancies = make_occupancies();
 	struct timeline *timeline = make_timeline();
 	struct timeline_process next = {.pid = 10, .start_ns = 251};
 	struct timeline_thread thread = {.tid = 10};
@@ -204,12 +234,10 @@ static void an_exec_ends_an_occupancy(void **state _unused_)
 	timeline_get_process(timeline, 0)->end_ns = 250;
 	assert_int_equal(timeline_add_process(timeline, &next, &thread.process), 0);
 	assert_int_equal(timeline_add_thread(timeline, &thread, NULL), 0);
-	occupy(timeline, 0, 0, 110, 120);
-	occupy(timeline, 2, 1, 260, 270);
-	assert_int_equal(trace_schedule_prolong(timeline), 0);
-	assert_end(timeline, 0, 250);
-	assert_end(timeline, 1, 400);
-	timeline_free(timeline);
+	occupy(occupancies, 0, 0, 110, 120);
+	occupy(occupancies, 2, 1, 260, 270);
+	assert_int_equal(trace_schedule_prolong(occupancies, timeline), 0);
+	ASSERT_ENDS(occupancies, timeline, 250, 400);
 }
 
 static void threads_that_no_sample_showed_are_added_to_their_process(void **state _unused_)
@@ -217,6 +245,7 @@ static void threads_that_no_sample_showed_are_added_to_their_process(void **stat
 	struct file_table *files = file_table_new("/nowhere", NULL);
 	struct process_table *processes = process_table_new("/nowhere", files);
 	struct wire_schedule batch = batch_of(0, 0, 0);
+	struct recorded_occupancies *occupancies = make_occupancies();
 	struct timeline *timeline = make_timeline();
 	struct schedule_store *store;
 	const struct timeline_thread *thread;
@@ -228,7 +257,7 @@ static void threads_that_no_sample_showed_are_added_to_their_process(void **stat
 	batch_name(&batch, 20, 20, "server");
 	batch_name(&batch, 99, 99, "unknown");
 	assert_int_equal(schedule_store_add(store, &batch, BATCH_BYTES(&batch)), 0);
-	assert_int_equal(trace_schedule_add(store, processes, timeline), 0);
+	assert_int_equal(trace_schedule_add(store, processes, occupancies, timeline), 0);
 
 	assert_int_equal(timeline_count_thread(timeline), 4);
 	thread = timeline_get_thread(timeline, 2);
@@ -239,6 +268,7 @@ static void threads_that_no_sample_showed_are_added_to_their_process(void **stat
 	assert_int_equal(thread->tid, 20);
 	assert_int_equal(timeline_get_process(timeline, thread->process)->pid, 20);
 	timeline_free(timeline);
+	recorded_occupancies_free(occupancies);
 	schedule_store_free(store);
 	process_table_free(processes);
 	file_table_free(files);
@@ -258,13 +288,15 @@ static const char *name_by_switch(struct timeline *timeline)
 	struct file_table *files = file_table_new("/nowhere", NULL);
 	struct process_table *processes = process_table_new("/nowhere", files);
 	struct wire_schedule batch = batch_of(0, 0, 0);
+	struct recorded_occupancies *occupancies = make_occupancies();
 	struct schedule_store *store;
 
 	assert_int_equal(schedule_store_new(test_parent_folder(), &store, NULL), 0);
 	batch_name(&batch, 10, 10, "worker");
 	batch_add(&batch, 100, 10, WIRE_SCHEDULE_SWITCH);
 	assert_int_equal(schedule_store_add(store, &batch, BATCH_BYTES(&batch)), 0);
-	assert_int_equal(trace_schedule_add(store, processes, timeline), 0);
+	assert_int_equal(trace_schedule_add(store, processes, occupancies, timeline), 0);
+	recorded_occupancies_free(occupancies);
 	schedule_store_free(store);
 	process_table_free(processes);
 	file_table_free(files);
