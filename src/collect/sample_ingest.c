@@ -2,7 +2,7 @@
  * A sample names its stacks by hash; the stacks themselves come before it, from each CPU that has
  * not sent them lately. Turning their pcs into locations is the expensive part: a pc means something
  * only under the mappings that its process had at that time. It is done once for each stack, by two
- * tables. Raw stacks are kept by hash as they came. Resolved stacks are kept by hash, process and
+ * tables. Raw stacks are kept by hash (known_stacks.h). Resolved stacks are kept by hash, process and
  * version of the mappings, which hardly changes but when libraries are loaded, so most samples find
  * theirs there.
  *
@@ -37,16 +37,15 @@
 #include "base/array.h"
 #include "base/intern.h"
 #include "collect/fp_step_check.h"
+#include "collect/known_stacks.h"
 #include "collect/syscall_names.h"
 #include "collect/wakers.h"
 #include "timeline/timeline.h"
 
-/* A stack as the BPF program sent it, by hash. */
+/* A known stack, while it is placed. */
 struct raw_stack {
-	uint64_t hash;
-	size_t first_pc; /* in ingest.pcs, innermost first */
+	const struct known_stack *known;
 	uint32_t num_pcs;
-	/* Only while it is placed: */
 	uint32_t num_inner; /* innermost levels that are left out */
 	uint32_t left_out;  /* a level that is no frame; 0: all are */
 	bool is_32_bit;     /* the kernel took all its steps by frame pointer */
@@ -77,7 +76,6 @@ struct resolved_stack {
 };
 #define KERNEL_STACK UINT32_MAX
 
-INTERN_TABLE(raw_stack_table, struct raw_stack, hash);
 INTERN_TABLE(resolved_stack_table, struct resolved_stack, hash, owner, outer, version);
 INTERN_TABLE(user_stack_table, struct user_stack_count, stack);
 INTERN_TABLE(weighed_stack_table, struct stack_count, stack);
@@ -121,8 +119,8 @@ struct sample_ingest {
 	ARRAY(struct ticking_event) events;
 	struct sample_ingest_counts counts;
 	struct off_cpu off_cpu;
-	ARRAY(uint64_t) pcs;
-	struct raw_stack_table raw_stacks;
+	struct known_stacks stacks;
+	uint64_t pcs[WIRE_MAX_FRAMES]; /* of the one that is placed, innermost first */
 	struct resolved_stack_table resolved_stacks;
 	struct user_stack_table user_stacks;
 	/* Of ticks that weigh otherwise than 1: the profile does not say how many they are. */
@@ -276,9 +274,8 @@ void sample_ingest_free(struct sample_ingest *ingest)
 {
 	if (!ingest)
 		return;
-	array_release(&ingest->pcs);
 	array_release(&ingest->events);
-	raw_stack_table_release(&ingest->raw_stacks);
+	known_stacks_release(&ingest->stacks);
 	resolved_stack_table_release(&ingest->resolved_stacks);
 	user_stack_table_release(&ingest->user_stacks);
 	weighed_stack_table_release(&ingest->weighed_stacks);
@@ -286,33 +283,34 @@ void sample_ingest_free(struct sample_ingest *ingest)
 	free(ingest);
 }
 
-static const struct raw_stack *find_raw(const struct sample_ingest *ingest, uint64_t hash)
+static const struct known_stack *find_known(const struct sample_ingest *ingest, uint64_t hash)
 {
-	uint32_t item =
-		raw_stack_table_find(&ingest->raw_stacks, &(struct raw_stack){.hash = hash});
+	return known_stacks_find(&ingest->stacks, hash);
+}
 
-	return item == HASH_INDEX_NONE ? NULL : &ingest->raw_stacks.items[item];
+static struct raw_stack to_place(const struct known_stack *known)
+{
+	return (struct raw_stack){.known = known, .num_pcs = known->num_pcs};
+}
+
+/* Valid until the pcs of another one are read. */
+static const uint64_t *read_pcs(struct sample_ingest *ingest, const struct known_stack *known)
+{
+	known_stacks_get_pcs(&ingest->stacks, known, ingest->pcs);
+	return ingest->pcs;
 }
 
 int sample_ingest_add_stack(struct sample_ingest *ingest, const struct wire_stack *record,
 			    size_t size)
 {
 	size_t header = offsetof(struct wire_stack, pcs);
-	size_t first = ingest->pcs.length;
-	struct raw_stack raw = {.hash = record->hash, .first_pc = first};
-	uint32_t number;
 
 	if (size < header || record->num_frames > WIRE_MAX_FRAMES ||
 	    record->num_frames > (size - header) / sizeof(record->pcs[0]))
 		return 0;
-	if (find_raw(ingest, record->hash))
+	if (find_known(ingest, record->hash))
 		return 0;
-	if (array_reserve(&ingest->pcs, first + record->num_frames))
-		return -ENOMEM;
-	memcpy(ingest->pcs.items + first, record->pcs, record->num_frames * sizeof(uint64_t));
-	ingest->pcs.length += record->num_frames;
-	raw.num_pcs = record->num_frames;
-	return raw_stack_table_add(&ingest->raw_stacks, &raw, &number);
+	return known_stacks_add(&ingest->stacks, record->hash, record->pcs, record->num_frames);
 }
 
 /* A module of the profile for every file of the table, with the same number. */
@@ -378,7 +376,7 @@ int sample_ingest_finish(struct sample_ingest *ingest)
 static int check_call(struct sample_ingest *ingest, const struct raw_stack *raw,
 		      const struct process *process, uint32_t level)
 {
-	const uint64_t *pcs = ingest->pcs.items + raw->first_pc;
+	const uint64_t *pcs = ingest->pcs;
 	uint64_t pc = pcs[level] & ~WIRE_PC_MARKS;
 	const struct mapping *mapping;
 
@@ -393,11 +391,10 @@ static int check_call(struct sample_ingest *ingest, const struct raw_stack *raw,
 }
 
 /* What the call before one level says about another one, below it. */
-static int prove_step(struct sample_ingest *ingest, const struct process *process,
-		      const struct raw_stack *raw, uint32_t callee, uint32_t caller,
-		      enum call_proof *ret)
+static int prove_step(struct sample_ingest *ingest, const struct process *process, uint32_t callee,
+		      uint32_t caller, enum call_proof *ret)
 {
-	const uint64_t *pcs = ingest->pcs.items + raw->first_pc;
+	const uint64_t *pcs = ingest->pcs;
 	bool is_exact = !callee || (pcs[callee] & WIRE_PC_EXACT);
 	uint64_t callee_pc = (pcs[callee] & ~WIRE_PC_MARKS) - !is_exact;
 
@@ -415,18 +412,18 @@ static int prove_step(struct sample_ingest *ingest, const struct process *proces
 static int check_entry_step(struct sample_ingest *ingest, const struct process *process,
 			    struct raw_stack *raw, enum call_proof *ret)
 {
-	const uint64_t *pcs = ingest->pcs.items + raw->first_pc;
+	const uint64_t *pcs = ingest->pcs;
 	enum call_proof by_fp = CALL_DISPROVEN;
 	int err;
 
 	*ret = CALL_PROVEN;
 	if (raw->num_pcs < 2 || !(pcs[0] & WIRE_PC_ENTRY_STEP))
 		return 0;
-	err = prove_step(ingest, process, raw, 0, 1, ret);
+	err = prove_step(ingest, process, 0, 1, ret);
 	if (err || *ret == CALL_PROVEN)
 		return err;
 	if (raw->num_pcs > 2 && (pcs[1] & WIRE_PC_FP_STEP)) {
-		err = prove_step(ingest, process, raw, 0, 2, &by_fp);
+		err = prove_step(ingest, process, 0, 2, &by_fp);
 		if (err)
 			return err;
 	}
@@ -449,7 +446,7 @@ static int check_entry_step(struct sample_ingest *ingest, const struct process *
 static int check_fp_steps(struct sample_ingest *ingest, const struct process *process,
 			  struct raw_stack *raw, struct resolved_stack *placed)
 {
-	const uint64_t *pcs = ingest->pcs.items + raw->first_pc;
+	const uint64_t *pcs = ingest->pcs;
 	int err = check_entry_step(ingest, process, raw, &placed->evidence.proof);
 
 	if (err)
@@ -459,7 +456,7 @@ static int check_fp_steps(struct sample_ingest *ingest, const struct process *pr
 
 		if (!raw->is_32_bit && !(pcs[i] & WIRE_PC_FP_STEP))
 			continue;
-		err = prove_step(ingest, process, raw, i, i + 1, &proof);
+		err = prove_step(ingest, process, i, i + 1, &proof);
 		if (err)
 			return err;
 		/* Nothing is called from where no code is. */
@@ -533,7 +530,7 @@ static int place(struct sample_ingest *ingest, const struct raw_stack *raw,
 		 const struct process *process, uint64_t time_ns, struct resolved_stack *placed)
 {
 	for (uint32_t i = raw->num_pcs; i-- > raw->num_inner;) {
-		uint64_t pc = ingest->pcs.items[raw->first_pc + i];
+		uint64_t pc = ingest->pcs[i];
 		bool is_exact = i == 0 || (process && (pc & WIRE_PC_EXACT));
 		bool is_fp_step = process && (pc & WIRE_PC_FP_STEP);
 		uint32_t location;
@@ -573,7 +570,7 @@ static int resolve_once(struct sample_ingest *ingest, const struct raw_stack *ra
 {
 	struct raw_stack kept = *raw;
 	struct resolved_stack wanted = {
-		.hash = raw->hash,
+		.hash = raw->known->hash,
 		.owner = process ? process->id : 0,
 		.outer = *stack,
 		.version = process ? process->mappings_version : KERNEL_STACK,
@@ -594,6 +591,7 @@ static int resolve_once(struct sample_ingest *ingest, const struct raw_stack *ra
 			return 0;
 		return process_table_look_for_moved(ingest->processes, time_ns, process->id);
 	}
+	read_pcs(ingest, raw->known);
 	if (process && ingest->user_stacks_kind == USER_STACKS_TABLE) {
 		err = check_fp_steps(ingest, process, &kept, &wanted);
 		if (err)
@@ -664,11 +662,11 @@ static bool is_end_without_memory(const struct wire_sample *sample)
  * the memory whose it may.
  */
 static bool is_stack_gone(const struct sample_ingest *ingest, const struct wire_sample *sample,
-			  const struct raw_stack *raw, bool is_in_exec)
+			  const struct known_stack *known, bool is_in_exec)
 {
 	if (is_in_exec || !(sample->flags & WIRE_SAMPLE_IN_EXEC))
 		return is_in_exec;
-	if (raw && raw->num_pcs >= 2)
+	if (known && known->num_pcs >= 2)
 		return false;
 	return ingest->user_stacks_kind != USER_STACKS_TABLE || is_end_without_memory(sample);
 }
@@ -695,17 +693,19 @@ static enum walk_end find_disbelief(const struct sample_ingest *ingest,
  * sample->walk_end is changed.
  */
 static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sample,
-			    const struct raw_stack *raw, const struct process *process,
+			    const struct known_stack *known, const struct process *process,
 			    uint32_t *stack, bool *ret_is_truncated)
 {
 	struct sample_ingest_counts *counts = get_counts(ingest, sample);
 	struct stack_evidence evidence = {.proof = CALL_PROVEN};
-	struct raw_stack placed;
+	struct raw_stack raw;
 	uint32_t whole = *stack;
 	int err;
 
-	if (raw && sample->walk_end == WALK_COMPLETE) {
-		err = resolve_once(ingest, raw, process, sample->time_ns, &whole, &evidence);
+	if (known)
+		raw = to_place(known);
+	if (known && sample->walk_end == WALK_COMPLETE) {
+		err = resolve_once(ingest, &raw, process, sample->time_ns, &whole, &evidence);
 		if (err)
 			return err;
 		sample->walk_end = find_disbelief(ingest, process, &evidence);
@@ -718,16 +718,15 @@ static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sa
 		return 0;
 	}
 	/* Alone, it would be a function that ran. */
-	if (raw || sample->kernel_stack) {
+	if (known || sample->kernel_stack) {
 		err = profile_add_truncated_frame(ingest->profile, *stack, stack);
 		if (err)
 			return err;
 	}
-	if (!raw)
+	if (!known)
 		return 0;
-	placed = *raw;
-	placed.is_32_bit = sample->walk_end == WALK_32_BIT;
-	return resolve_once(ingest, &placed, process, sample->time_ns, stack, &evidence);
+	raw.is_32_bit = sample->walk_end == WALK_32_BIT;
+	return resolve_once(ingest, &raw, process, sample->time_ns, stack, &evidence);
 }
 
 /*
@@ -735,29 +734,31 @@ static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sa
  * may end anywhere: only a walk by table knows that it is early. *ret_is_truncated is set then.
  */
 static int add_user_stack(struct sample_ingest *ingest, struct wire_sample *sample,
-			  const struct raw_stack *raw, const struct process *process,
+			  const struct known_stack *known, const struct process *process,
 			  bool is_in_exec, uint32_t *stack, bool *ret_is_truncated)
 {
 	struct stack_evidence evidence;
 	int err;
 
 	*ret_is_truncated = false;
-	if (is_stack_gone(ingest, sample, raw, is_in_exec)) {
+	if (is_stack_gone(ingest, sample, known, is_in_exec)) {
 		get_counts(ingest, sample)->in_exec++;
 		return 0;
 	}
 	if (ingest->user_stacks_kind == USER_STACKS_TABLE)
-		return add_walked_stack(ingest, sample, raw, process, stack, ret_is_truncated);
-	if (raw) {
-		err = resolve_once(ingest, raw, process, sample->time_ns, stack, &evidence);
+		return add_walked_stack(ingest, sample, known, process, stack, ret_is_truncated);
+	if (known) {
+		struct raw_stack raw = to_place(known);
+
+		err = resolve_once(ingest, &raw, process, sample->time_ns, stack, &evidence);
 		if (err)
 			return err;
 	}
 	if (is_off_cpu(sample) || is_waker(sample))
 		return 0;
-	if (!raw)
+	if (!known)
 		return count_user_stack(ingest, STACK_EMPTY, false);
-	return count_user_stack(ingest, *stack, raw->num_pcs >= ingest->max_depth);
+	return count_user_stack(ingest, *stack, known->num_pcs >= ingest->max_depth);
 }
 
 /* A sample whose thread and stack are known. */
@@ -1027,24 +1028,23 @@ static int add_waits(struct sample_ingest *ingest, const struct placed_sample *p
 
 /* The kernel part, on top of the user part. */
 static int add_kernel_stack(struct sample_ingest *ingest, const struct wire_sample *sample,
-			    const struct raw_stack *raw, uint32_t *stack)
+			    const struct known_stack *known, uint32_t *stack)
 {
-	struct raw_stack placed = *raw;
+	struct raw_stack raw = to_place(known);
 	struct stack_evidence ignored;
 
 	if (is_off_cpu(sample))
-		placed.num_inner =
-			scheduler_code_count(&ingest->off_cpu.scheduler,
-					     ingest->pcs.items + raw->first_pc, raw->num_pcs);
-	return resolve_once(ingest, &placed, NULL, sample->time_ns, stack, &ignored);
+		raw.num_inner = scheduler_code_count(&ingest->off_cpu.scheduler,
+						     read_pcs(ingest, known), known->num_pcs);
+	return resolve_once(ingest, &raw, NULL, sample->time_ns, stack, &ignored);
 }
 
 /* A sample of a process that is known. sample->walk_end may be changed, see add_user_stack(). */
 static int add_to_process(struct sample_ingest *ingest, struct wire_sample *sample,
 			  const struct process *process, bool is_in_exec)
 {
-	const struct raw_stack *user = find_raw(ingest, sample->user_stack);
-	const struct raw_stack *kernel = find_raw(ingest, sample->kernel_stack);
+	const struct known_stack *user = find_known(ingest, sample->user_stack);
+	const struct known_stack *kernel = find_known(ingest, sample->kernel_stack);
 	struct placed_sample placed = {.sample = sample, .stack = STACK_EMPTY};
 	bool has_user_stack = ingest->user_stacks_kind != USER_STACKS_NONE &&
 			      !(sample->flags & WIRE_SAMPLE_NO_USER_MEMORY);
@@ -1091,18 +1091,17 @@ static int add_to_process(struct sample_ingest *ingest, struct wire_sample *samp
 static int add_waker_stack(struct sample_ingest *ingest, struct wire_sample *sample,
 			   const struct process *process, bool is_in_exec, struct waker *waker)
 {
-	const struct raw_stack *user = find_raw(ingest, sample->user_stack);
-	const struct raw_stack *kernel = find_raw(ingest, sample->kernel_stack);
+	const struct known_stack *user = find_known(ingest, sample->user_stack);
+	const struct known_stack *kernel = find_known(ingest, sample->kernel_stack);
 	const struct waker_code *code = &ingest->off_cpu.wakers.code;
 	struct waker_levels levels = {0};
 	struct stack_evidence ignored;
-	struct raw_stack placed;
+	struct raw_stack raw;
 	bool is_truncated;
 	int err;
 
 	if (kernel)
-		levels = waker_code_find_levels(code, ingest->pcs.items + kernel->first_pc,
-						kernel->num_pcs);
+		levels = waker_code_find_levels(code, read_pcs(ingest, kernel), kernel->num_pcs);
 	waker->is_interrupt = levels.is_interrupt || !sample->tid;
 	if (process && ingest->user_stacks_kind != USER_STACKS_NONE && !waker->is_interrupt &&
 	    !code->interrupts.length) {
@@ -1116,10 +1115,10 @@ static int add_waker_stack(struct sample_ingest *ingest, struct wire_sample *sam
 	}
 	if (!kernel || !ingest->off_cpu.has_kernel_levels)
 		return 0;
-	placed = *kernel;
-	placed.num_inner = levels.num_inner;
-	placed.num_pcs = levels.num_levels;
-	return resolve_once(ingest, &placed, NULL, sample->time_ns, &waker->stack, &ignored);
+	raw = to_place(kernel);
+	raw.num_inner = levels.num_inner;
+	raw.num_pcs = levels.num_levels;
+	return resolve_once(ingest, &raw, NULL, sample->time_ns, &waker->stack, &ignored);
 }
 
 static int add_waker(struct sample_ingest *ingest, const struct wire_sample *sample)
@@ -1136,8 +1135,8 @@ static int add_waker(struct sample_ingest *ingest, const struct wire_sample *sam
 	if (!ingest->off_cpu.takes_wakers)
 		return 0;
 	/* Its wait will count as one whose waker is lost. */
-	if ((sample->user_stack && !find_raw(ingest, sample->user_stack)) ||
-	    (sample->kernel_stack && !find_raw(ingest, sample->kernel_stack)))
+	if ((sample->user_stack && !find_known(ingest, sample->user_stack)) ||
+	    (sample->kernel_stack && !find_known(ingest, sample->kernel_stack)))
 		return 0;
 	if (!(sample->flags & WIRE_SAMPLE_NO_USER_MEMORY)) {
 		err = process_table_find(ingest->processes, sample->time_ns, (pid_t)sample->pid,

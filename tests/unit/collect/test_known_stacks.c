@@ -1,0 +1,90 @@
+#include "collect/known_stacks.h"
+
+#include <stdlib.h>
+
+#include "unit.h"
+#include "wire/unwind.h"
+#include "wire/wire.h"
+
+static void assert_pcs(const struct known_stacks *stacks, uint64_t hash, const uint64_t *pcs,
+		       uint32_t num_pcs)
+{
+	const struct known_stack *stack = known_stacks_find(stacks, hash);
+	uint64_t read[WIRE_MAX_FRAMES];
+
+	assert_non_null(stack);
+	assert_int_equal(stack->num_pcs, num_pcs);
+	known_stacks_get_pcs(stacks, stack, read);
+	if (num_pcs)
+		assert_memory_equal(read, pcs, num_pcs * sizeof(*pcs));
+}
+
+static void a_stack_comes_back_as_it_was_added(void **state _unused_)
+{
+	static const uint64_t user[] = {0x401000, 0x401000, 0x400fff, 0x7f0000001234, 0x401010};
+	static const uint64_t kernel[] = {0xffffffff81000000, 0xffffffff81000010,
+					  0xffff800000000000};
+	static const uint64_t ends[] = {0, UINT64_MAX, 0, 1ull << 63, INT64_MAX, 1};
+	static const uint64_t marked[] = {0x401000 | WIRE_PC_EXACT, 0x402000 | WIRE_PC_FP_STEP,
+					  0x403000};
+	struct known_stacks stacks = {0};
+
+	assert_null(known_stacks_find(&stacks, 1));
+	assert_int_equal(known_stacks_add(&stacks, 1, user, ARRAY_LENGTH(user)), 0);
+	assert_int_equal(known_stacks_add(&stacks, 2, kernel, ARRAY_LENGTH(kernel)), 0);
+	assert_int_equal(known_stacks_add(&stacks, 3, NULL, 0), 0);
+	assert_int_equal(known_stacks_add(&stacks, 4, ends, ARRAY_LENGTH(ends)), 0);
+	assert_int_equal(known_stacks_add(&stacks, 5, marked, ARRAY_LENGTH(marked)), 0);
+	assert_pcs(&stacks, 1, user, ARRAY_LENGTH(user));
+	assert_pcs(&stacks, 2, kernel, ARRAY_LENGTH(kernel));
+	assert_pcs(&stacks, 3, NULL, 0);
+	assert_pcs(&stacks, 4, ends, ARRAY_LENGTH(ends));
+	assert_pcs(&stacks, 5, marked, ARRAY_LENGTH(marked));
+	assert_null(known_stacks_find(&stacks, 6));
+	known_stacks_release(&stacks);
+}
+
+static uint64_t next_random(void)
+{
+	return (uint64_t)rand() << 42 ^ (uint64_t)rand() << 21 ^ (uint64_t)rand();
+}
+
+static void stacks_of_any_pcs_and_depth_come_back(void **state _unused_)
+{
+	static uint64_t pcs[40][WIRE_MAX_FRAMES];
+	struct known_stacks stacks = {0};
+
+	srand(1);
+	for (uint32_t i = 0; i < 40; i++) {
+		for (uint32_t k = 0; k < WIRE_MAX_FRAMES; k++)
+			pcs[i][k] = next_random() >> (rand() % 64);
+		assert_int_equal(known_stacks_add(&stacks, i, pcs[i], WIRE_MAX_FRAMES - i), 0);
+	}
+	for (uint32_t i = 0; i < 40; i++)
+		assert_pcs(&stacks, i, pcs[i], WIRE_MAX_FRAMES - i);
+	known_stacks_release(&stacks);
+}
+
+/* Calls within a library, each of a few hundred KB. */
+static void a_pc_near_the_last_one_takes_three_bytes(void **state _unused_)
+{
+	uint64_t pcs[100];
+	struct known_stacks stacks = {0};
+
+	for (uint32_t i = 0; i < 100; i++)
+		pcs[i] = 0x7f1234560000 + (uint64_t)((i * 7919) % 100) * 8192;
+	assert_int_equal(known_stacks_add(&stacks, 1, pcs, 100), 0);
+	assert_true(stacks.distances.length <= 100 * 3 + 4);
+	known_stacks_release(&stacks);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_stack_comes_back_as_it_was_added),
+		cmocka_unit_test(stacks_of_any_pcs_and_depth_come_back),
+		cmocka_unit_test(a_pc_near_the_last_one_takes_three_bytes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
