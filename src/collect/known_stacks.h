@@ -31,6 +31,13 @@ void known_stacks_release(struct known_stacks *stacks);
 /* NULL: none has the hash. Until the next one is added. */
 const struct known_stack *known_stacks_find(const struct known_stacks *stacks, uint64_t hash);
 
+/* Dense, from 0. */
+static inline uint32_t known_stacks_get_number(const struct known_stacks *stacks,
+					       const struct known_stack *stack)
+{
+	return (uint32_t)(stack - stacks->table.items);
+}
+
 /*
  * Add a stack whose hash is new.
  *

@@ -26,7 +26,7 @@
  * unknown stack.
  *
  * Limits: both tables grow with the number of different stacks, and nothing is evicted before the
- * end. Two stacks with the same hash of 64 bits would become one.
+ * end, when both are given back. Two stacks with the same hash of 64 bits would become one.
  */
 #include "collect/sample_ingest.h"
 
@@ -53,8 +53,11 @@ struct raw_stack {
 
 /* What speaks for and against a user stack that was walked to its outermost frame. */
 struct stack_evidence {
-	/* What the calls say of its steps by frame pointer. Disproven, the stack ends there. */
-	enum call_proof proof;
+	/*
+	 * What the calls say of its steps by frame pointer, enum call_proof. Disproven, the stack ends
+	 * there.
+	 */
+	uint8_t proof;
 	bool has_generated_code;
 	bool goes_by_fp_through_it; /* a step out of generated code was taken by frame pointer */
 };
@@ -64,19 +67,20 @@ struct stack_evidence {
  * process; for a kernel stack, on top of one user stack.
  */
 struct resolved_stack {
-	uint64_t hash;
-	uint32_t owner;    /* user: process id; kernel: 0 */
-	uint32_t outer;    /* kernel: stack it is called from; user: none or a truncation */
-	uint32_t version;  /* user: of the mappings; kernel: KERNEL_STACK */
-	uint32_t stack;    /* in the profile */
-	bool has_unmapped; /* a pc of it lies in no mapping */
+	uint32_t known;   /* its number */
+	uint32_t owner;   /* user: process id; kernel: 0 */
+	uint32_t outer;   /* kernel: stack it is called from; user: none or a truncation */
+	uint32_t version; /* user: of the mappings; kernel: KERNEL_STACK */
+	uint32_t stack;   /* in the profile */
 	struct stack_evidence evidence;
+	bool has_unmapped; /* a pc of it lies in no mapping */
 	/* User: its names are of this version of the code that the process generated. */
 	uint64_t code_version;
 };
+_Static_assert(sizeof(struct resolved_stack) == 32, "there are many stacks");
 #define KERNEL_STACK UINT32_MAX
 
-INTERN_TABLE(resolved_stack_table, struct resolved_stack, hash, owner, outer, version);
+INTERN_TABLE(resolved_stack_table, struct resolved_stack, known, owner, outer, version);
 INTERN_TABLE(user_stack_table, struct user_stack_count, stack);
 INTERN_TABLE(weighed_stack_table, struct stack_count, stack);
 
@@ -354,6 +358,8 @@ int sample_ingest_finish(struct sample_ingest *ingest)
 
 	if (err)
 		return err;
+	known_stacks_release(&ingest->stacks);
+	resolved_stack_table_release(&ingest->resolved_stacks);
 	err = sync_processes(ingest);
 	if (err)
 		return err;
@@ -447,10 +453,12 @@ static int check_fp_steps(struct sample_ingest *ingest, const struct process *pr
 			  struct raw_stack *raw, struct resolved_stack *placed)
 {
 	const uint64_t *pcs = ingest->pcs;
-	int err = check_entry_step(ingest, process, raw, &placed->evidence.proof);
+	enum call_proof entry_proof;
+	int err = check_entry_step(ingest, process, raw, &entry_proof);
 
 	if (err)
 		return err;
+	placed->evidence.proof = (uint8_t)entry_proof;
 	for (uint32_t i = raw->left_out ? 2 : 0; i + 1 < raw->num_pcs; i++) {
 		enum call_proof proof;
 
@@ -465,7 +473,7 @@ static int check_fp_steps(struct sample_ingest *ingest, const struct process *pr
 			placed->has_unmapped = true;
 		}
 		if (proof != CALL_PROVEN)
-			placed->evidence.proof = proof;
+			placed->evidence.proof = (uint8_t)proof;
 		if (proof == CALL_DISPROVEN || (raw->is_32_bit && proof != CALL_PROVEN))
 			raw->num_pcs = i + 1;
 	}
@@ -570,7 +578,7 @@ static int resolve_once(struct sample_ingest *ingest, const struct raw_stack *ra
 {
 	struct raw_stack kept = *raw;
 	struct resolved_stack wanted = {
-		.hash = raw->known->hash,
+		.known = known_stacks_get_number(&ingest->stacks, raw->known),
 		.owner = process ? process->id : 0,
 		.outer = *stack,
 		.version = process ? process->mappings_version : KERNEL_STACK,

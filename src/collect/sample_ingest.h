@@ -129,7 +129,7 @@ _must_check_ int sample_ingest_add_recovered(struct sample_ingest *ingest,
 
 /*
  * After the last record: copy what the tables know by now of modules and processes (build IDs,
- * names) to the profile. Returns 0 or -ENOMEM.
+ * names) to the profile, and forget the stacks. Returns 0 or -ENOMEM.
  */
 _must_check_ int sample_ingest_finish(struct sample_ingest *ingest);
 

@@ -190,6 +190,20 @@ static void a_sample_whose_stack_never_came_is_counted_as_lost(void **state)
 	assert_int_equal(profile_count_samples(fixture->profile), 0);
 }
 
+/* The names are still to be found, and the outputs to be written: that takes the most memory. */
+static void stacks_are_forgotten_when_the_recording_has_ended(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_stack(fixture, 7, (const uint64_t[]){0x1010}, 1);
+	add_sample(fixture, 10, 7, 0, 0);
+	assert_int_equal(sample_ingest_finish(fixture->ingest), 0);
+	add_sample(fixture, 20, 7, 0, 0);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).samples, 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).unknown_stack, 1);
+	assert_int_equal(profile_count_samples(fixture->profile), 1);
+}
+
 static void a_stack_that_comes_again_changes_nothing(void **state)
 {
 	struct fixture *fixture = *state;
@@ -1048,6 +1062,7 @@ int main(void)
 		cmocka_unit_test(
 			a_walk_through_generated_code_is_complete_if_that_keeps_frame_pointers),
 		fixture_test(a_sample_whose_stack_never_came_is_counted_as_lost),
+		fixture_test(stacks_are_forgotten_when_the_recording_has_ended),
 		fixture_test(a_stack_that_comes_again_changes_nothing),
 		fixture_test(a_truncated_record_is_ignored),
 		fixture_test(a_lone_pc_inside_exec_is_no_user_stack),
