@@ -1,7 +1,7 @@
 /*
  * Items of one size that are too many for memory, kept in an anonymous temporary file, and read back
  * in order as often as needed. Takes memory for a block of items that is about to be written and,
- * while reading, for a page of each sorted run.
+ * while reading, for a page of each sorted run: 4 MB at most, or an item of each.
  *
  * Not thread-safe.
  */

@@ -2,7 +2,8 @@
  * An external merge sort of items of one size. Items are collected in a block, which is sorted and
  * appended to the file when it is full. As most items come in order already, a block most often
  * continues the one before, and together they are one run: a recording has few runs, however many
- * blocks. Reading merges the runs through a heap; each holds one page in memory.
+ * blocks. Reading merges the runs through a heap; each holds one page in memory, and all pages no more
+ * than PAGES_BYTES.
  *
  * The writer is reported no error: it is in the middle of a recording that must go on. What cannot be
  * stored is counted, with the first errno.
@@ -21,6 +22,8 @@
 
 #define BLOCK_BYTES (512u << 10)
 #define PAGE_BYTES  (8u << 10)
+/* Of all runs together: of very many, as of a long recording's late items, each has a smaller page. */
+#define PAGES_BYTES (4u << 20)
 
 /* Items that are in order, and how far they are read. */
 struct spool_run {
@@ -41,6 +44,7 @@ struct spool {
 	size_t in_block;
 	uint8_t *last; /* a copy of the last item of the last run */
 	ARRAY(struct spool_run) runs;
+	size_t page_items; /* while reading */
 	/* Runs that have an item to give, as a heap: the one whose item is first is first. */
 	ARRAY(uint32_t) heap;
 };
@@ -210,13 +214,13 @@ struct spool_counts spool_get_counts(const struct spool *spool)
 
 static int fill_page(const struct spool *spool, struct spool_run *run)
 {
-	size_t count = items_of(spool, PAGE_BYTES);
+	size_t count = spool->page_items;
 	int err;
 
 	if (run->end - run->next < count)
 		count = (size_t)(run->end - run->next);
 	if (!run->page)
-		run->page = malloc(items_of(spool, PAGE_BYTES) * spool->item_bytes);
+		run->page = malloc(spool->page_items * spool->item_bytes);
 	if (!run->page)
 		return -ENOMEM;
 	err = file_read_range(spool->fd, run->page, count * spool->item_bytes,
@@ -252,11 +256,19 @@ static bool run_is_before(const void *owner, uint32_t a, uint32_t b)
  */
 int spool_rewind(struct spool *spool)
 {
+	size_t num_runs;
+
 	flush(spool);
+	num_runs = spool->runs.length;
+	/* Once: no run is added to those that are read. */
+	if (!spool->page_items)
+		spool->page_items =
+			items_of(spool, num_runs > PAGES_BYTES / PAGE_BYTES ? PAGES_BYTES / num_runs
+									    : PAGE_BYTES);
 	free(spool->block);
 	spool->block = NULL;
 	spool->heap.length = 0;
-	for (size_t i = 0; i < spool->runs.length; i++) {
+	for (size_t i = 0; i < num_runs; i++) {
 		struct spool_run *run = &spool->runs.items[i];
 		uint32_t *added = array_add(&spool->heap);
 		int err;
