@@ -16,16 +16,43 @@ struct process_image *process_image_new(uint32_t id, pid_t pid, uint64_t start_n
 	image->process.pid = (uint32_t)pid;
 	image->process.start_ns = start_ns;
 	image->process.generation = GENERATION_UNKNOWN;
-	jit_files_init(&image->jit);
 	return image;
+}
+
+const struct image_code *process_image_get_code(const struct process_image *image)
+{
+	static const struct image_code none = {.jit = {.perf_map_fd = -1, .jitdump_fd = -1}};
+
+	return image->code ? image->code : &none;
+}
+
+struct image_code *process_image_use_code(struct process_image *image)
+{
+	if (image->code)
+		return image->code;
+	image->code = calloc(1, sizeof(*image->code));
+	if (image->code)
+		jit_files_init(&image->code->jit);
+	return image->code;
 }
 
 void process_image_forget_code(struct process_image *image)
 {
-	jit_files_release(&image->jit);
-	mapping_list_release(&image->mappings);
-	mapping_list_release(&image->latest);
-	mapping_list_release(&image->moved);
+	struct image_code *code = image->code;
+
+	if (!code)
+		return;
+	jit_files_release(&code->jit);
+	mapping_list_release(&code->mappings);
+	mapping_list_release(&code->latest);
+	mapping_list_release(&code->moved);
+	free(code);
+	image->code = NULL;
+}
+
+static void free_command_line(struct process_image *image)
+{
+	free((char *)(uintptr_t)image->process.command_line);
 }
 
 void process_image_free(struct process_image *image)
@@ -33,7 +60,7 @@ void process_image_free(struct process_image *image)
 	if (!image)
 		return;
 	process_image_forget_code(image);
-	free(image->command_line);
+	free_command_line(image);
 	free(image);
 }
 
@@ -51,8 +78,8 @@ int process_image_set_command_line(struct process_image *image, const char *comm
 
 	if (command_line && !copy)
 		return -ENOMEM;
-	free(image->command_line);
-	image->process.command_line = image->command_line = copy;
+	free_command_line(image);
+	image->process.command_line = copy;
 	return 0;
 }
 
@@ -64,15 +91,20 @@ int process_image_inherit(struct process_image *image, struct process_image *par
 	image->process.was_scanned = parent->process.was_scanned;
 	image->process.has_uid = parent->process.has_uid;
 	image->process.uid = parent->process.uid;
-	if (process_image_set_command_line(image, parent->command_line))
+	if (process_image_set_command_line(image, parent->process.command_line))
 		return -ENOMEM;
-	return mapping_list_share(&image->mappings, &parent->mappings);
+	if (!parent->code)
+		return 0;
+	if (!process_image_use_code(image))
+		return -ENOMEM;
+	return mapping_list_share(&image->code->mappings, &parent->code->mappings);
 }
 
 static int add_mapping(struct process_image *image, const struct mapping *mapping)
 {
+	struct image_code *code = process_image_use_code(image);
 	bool is_changed;
-	int err = mapping_list_add(&image->mappings, mapping, &is_changed);
+	int err = code ? mapping_list_add(&code->mappings, mapping, &is_changed) : -ENOMEM;
 
 	if (err)
 		return err;
@@ -98,20 +130,25 @@ static int add_mappings(struct process_image *image, const struct mapping_list *
  */
 int process_image_map(struct process_image *image, uint64_t time_ns, const struct mapping *mapping)
 {
+	struct image_code *code = process_image_use_code(image);
 	bool is_changed;
 	int err;
 
-	if (image->latest_ns != time_ns)
-		image->latest.sorted.length = 0;
-	image->latest_ns = time_ns;
-	err = mapping_list_add(&image->latest, mapping, &is_changed);
+	if (!code)
+		return -ENOMEM;
+	if (code->latest_ns != time_ns)
+		code->latest.sorted.length = 0;
+	code->latest_ns = time_ns;
+	err = mapping_list_add(&code->latest, mapping, &is_changed);
 	return err ? err : add_mapping(image, mapping);
 }
 
 int process_image_take_latest(struct process_image *image, const struct process_image *previous,
 			      uint64_t time_ns)
 {
-	return previous->latest_ns == time_ns ? add_mappings(image, &previous->latest) : 0;
+	const struct image_code *code = process_image_get_code(previous);
+
+	return code->latest_ns == time_ns ? add_mappings(image, &code->latest) : 0;
 }
 
 /*
@@ -120,13 +157,17 @@ int process_image_take_latest(struct process_image *image, const struct process_
  */
 static int take_scanned(struct process_image *image, struct mapping_list *scanned, bool is_complete)
 {
-	struct mapping_list old = image->mappings;
+	struct image_code *code = process_image_use_code(image);
+	struct mapping_list old;
 
+	if (!code)
+		return -ENOMEM;
 	if (!is_complete || !scanned->sorted.length)
 		return add_mappings(image, scanned);
+	old = code->mappings;
 	if (mapping_list_equals(&old, scanned))
 		return 0;
-	image->mappings = *scanned;
+	code->mappings = *scanned;
 	*scanned = old;
 	image->process.mappings_version++;
 	return 0;
@@ -136,27 +177,31 @@ int process_image_read_moved(struct process_image *image, const char *proc_root,
 			     struct file_table *files)
 {
 	const struct process *process = &image->process;
+	struct image_code *code = process_image_use_code(image);
 	int err;
 
-	image->moved.sorted.length = 0;
+	if (!code)
+		return -ENOMEM;
+	code->moved.sorted.length = 0;
 	err = proc_mappings_read(proc_root, (pid_t)process->pid, (pid_t)process->parent_pid, files,
-				 &image->moved);
+				 &code->moved);
 	/* Older samples may be of a time, even of a program, that did not have these mappings. */
-	image->moved_ns = err && err != -EINVAL ? 0 : clock_now_ns();
+	code->moved_ns = err && err != -EINVAL ? 0 : clock_now_ns();
 	return err == -ENOMEM ? err : 0;
 }
 
 int process_image_take_moved(struct process_image *image, uint64_t time_ns, bool *ret_is_changed)
 {
 	uint32_t version = image->process.mappings_version;
+	struct image_code *code = image->code;
 	int err = 0;
 
 	*ret_is_changed = false;
-	if (!image->moved_ns || time_ns < image->moved_ns)
+	if (!code || !code->moved_ns || time_ns < code->moved_ns)
 		return 0;
-	image->moved_ns = 0;
-	array_for_each (&image->moved.sorted, mapping) {
-		if (!mapping_list_overlaps(&image->mappings, mapping->start, mapping->end))
+	code->moved_ns = 0;
+	array_for_each (&code->moved.sorted, mapping) {
+		if (!mapping_list_overlaps(&code->mappings, mapping->start, mapping->end))
 			err = add_mapping(image, mapping);
 		if (err)
 			return err;

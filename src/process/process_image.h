@@ -16,29 +16,45 @@
 #include "process/proc_scan.h"
 #include "process/process_table.h"
 
-struct process_image {
-	struct process process; /* first: the table hands out pointers to it */
+/* What code it has. */
+struct image_code {
 	struct mapping_list mappings;
-	bool is_listed_as_changed; /* is in the table's list of changes */
-	bool is_sampled;           /* somebody has asked for it */
-	char *command_line;        /* that the process shows */
 	/* Mappings of the latest mapping events, all of one time. */
 	struct mapping_list latest;
 	uint64_t latest_ns;
-	uint64_t proc_start_ns;    /* of the process, as /proc says; 0 when it never was read */
-	bool was_mapped_in_scan;   /* the last scan found mappings: it had not ended by then */
 	struct jit_files jit;      /* that name the code that it generates */
-	bool is_runtime_known;     /* was asked about frame pointers */
-	bool keeps_frame_pointers; /* its answer */
 	struct mapping_list moved; /* read after the events; in effect from moved_ns on */
 	uint64_t moved_ns;         /* 0: there are none */
 	uint64_t next_move_ns;     /* when to look for moved mappings again */
 	uint64_t move_pause_ns;    /* between the last look and the next */
 };
 
+/*
+ * Images are never removed, and there may be millions of them: what is of no use once nobody asks for
+ * the code is apart.
+ */
+struct process_image {
+	struct process
+		process; /* first: the table hands out pointers to it. It owns command_line */
+	struct image_code *code;   /* NULL: it has none (any more) */
+	uint64_t proc_start_ns;    /* of the process, as /proc says; 0 when it never was read */
+	bool is_listed_as_changed; /* is in the table's list of changes */
+	bool is_sampled;           /* somebody has asked for it */
+	bool was_mapped_in_scan;   /* the last scan found mappings: it had not ended by then */
+	bool is_runtime_known;     /* was asked about frame pointers */
+	bool keeps_frame_pointers; /* its answer */
+};
+_Static_assert(sizeof(struct process_image) == 120, "there are many processes");
+
 /* An image without mappings, comm and generation. NULL when out of memory. */
 struct process_image *process_image_new(uint32_t id, pid_t pid, uint64_t start_ns);
 void process_image_free(struct process_image *image);
+
+/* To be read: without any, one that is empty. Until it is used, or forgotten. */
+const struct image_code *process_image_get_code(const struct process_image *image);
+
+/* To be changed: without any, a new one. NULL when out of memory. */
+struct image_code *process_image_use_code(struct process_image *image);
 
 /* Give back the memory of all that is known of its code. */
 void process_image_forget_code(struct process_image *image);

@@ -179,10 +179,11 @@ static void note_end(struct process_table *table, const struct process_image *im
 
 static void trim(const struct process_table *table, struct process_image *image)
 {
+	const struct jit_files *jit = &process_image_get_code(image)->jit;
 	bool has_ended =
 		image->process.is_exited || image != find_current(table, (pid_t)image->process.pid);
 
-	if (has_ended && !image->is_sampled && !image->jit.size_bytes && !image->jit.is_wanted)
+	if (has_ended && !image->is_sampled && !jit->size_bytes && !jit->is_wanted)
 		process_image_forget_code(image);
 }
 
@@ -549,7 +550,8 @@ static void note_cut(struct process_table *table, const struct process_image *im
 
 static int add_to_user(struct user_code_table *users, struct process_image *image)
 {
-	struct user_code wanted = {.uid = image->jit.owner};
+	const struct jit_files *jit = &process_image_get_code(image)->jit;
+	struct user_code wanted = {.uid = jit->owner};
 	struct user_code *user;
 	uint32_t number;
 	int err = user_code_table_intern(users, &wanted, &number);
@@ -557,8 +559,8 @@ static int add_to_user(struct user_code_table *users, struct process_image *imag
 	if (err)
 		return err;
 	user = &users->items[number];
-	user->size_bytes += image->jit.size_bytes;
-	if (!user->largest || image->jit.size_bytes > user->largest->jit.size_bytes)
+	user->size_bytes += jit->size_bytes;
+	if (!user->largest || jit->size_bytes > user->largest->code->jit.size_bytes)
 		user->largest = image;
 	return 0;
 }
@@ -575,17 +577,17 @@ static int empty_largest(struct process_table *table)
 	int err = 0;
 
 	for (size_t i = 0; i < table->images.length && !err; i++)
-		if (table->images.items[i]->jit.size_bytes)
+		if (process_image_get_code(table->images.items[i])->jit.size_bytes)
 			err = add_to_user(&users, table->images.items[i]);
 	array_for_each (&users, user)
 		if (!most || user->size_bytes > most->size_bytes)
 			most = user;
 	if (!err && most) {
 		image = most->largest;
-		table->jit_bytes -= image->jit.size_bytes;
-		if (!image->jit.was_cut)
+		table->jit_bytes -= image->code->jit.size_bytes;
+		if (!image->code->jit.was_cut)
 			note_cut(table, image);
-		jit_files_empty(&image->jit);
+		jit_files_empty(&image->code->jit);
 	}
 	user_code_table_release(&users);
 	return err;
@@ -594,12 +596,17 @@ static int empty_largest(struct process_table *table)
 static int read_jit_files(struct process_table *table, struct process_image *image,
 			  uint64_t *left_bytes)
 {
-	uint64_t size_bytes = image->jit.size_bytes;
-	bool was_cut = image->jit.was_cut;
-	int err = jit_files_read(&image->jit, left_bytes);
+	uint64_t size_bytes;
+	bool was_cut;
+	int err;
 
-	table->jit_bytes += image->jit.size_bytes - size_bytes;
-	if (image->jit.was_cut && !was_cut)
+	if (!image->code)
+		return 0;
+	size_bytes = image->code->jit.size_bytes;
+	was_cut = image->code->jit.was_cut;
+	err = jit_files_read(&image->code->jit, left_bytes);
+	table->jit_bytes += image->code->jit.size_bytes - size_bytes;
+	if (image->code->jit.was_cut && !was_cut)
 		note_cut(table, image);
 	while (!err && table->jit_bytes > table->jit_limit_bytes)
 		err = empty_largest(table);
@@ -609,8 +616,10 @@ static int read_jit_files(struct process_table *table, struct process_image *ima
 static int search_jit_files(struct process_table *table, struct process_image *image,
 			    uint64_t *left_bytes)
 {
-	int err = jit_files_search(&image->jit, table->proc_root, (pid_t)image->process.pid,
-				   table->files, &image->mappings, table->watch_fd);
+	struct image_code *code = process_image_use_code(image);
+	int err = code ? jit_files_search(&code->jit, table->proc_root, (pid_t)image->process.pid,
+					  table->files, &code->mappings, table->watch_fd)
+		       : -ENOMEM;
 
 	return err ? err : read_jit_files(table, image, left_bytes);
 }
@@ -636,7 +645,7 @@ int process_table_on_exit(struct process_table *table, uint64_t time_ns, pid_t p
 	image->process.end_ns = time_ns;
 	note_end(table, image);
 	/* The last chance to find its perf-map by way of /proc/PID/root. */
-	if (image->jit.is_wanted) {
+	if (process_image_get_code(image)->jit.is_wanted) {
 		err = search_jit_files(table, image, &table->jit_left_bytes);
 		if (err)
 			return err;
@@ -656,19 +665,24 @@ void process_table_on_thread_exit(struct process_table *table, uint64_t time_ns,
 int process_table_look_for_moved(struct process_table *table, uint64_t time_ns, uint32_t id)
 {
 	struct process_image *image;
+	struct image_code *code;
 
 	assert(id < table->images.length);
 	image = table->images.items[id];
-	if (time_ns < image->next_move_ns || image->process.is_exited ||
-	    image != find_current(table, (pid_t)image->process.pid))
+	if (image->process.is_exited || image != find_current(table, (pid_t)image->process.pid))
 		return 0;
-	image->move_pause_ns *= 2;
-	if (image->move_pause_ns < MOVE_PAUSE_MIN_NS)
-		image->move_pause_ns = MOVE_PAUSE_MIN_NS;
-	if (image->move_pause_ns > MOVE_PAUSE_MAX_NS)
-		image->move_pause_ns = MOVE_PAUSE_MAX_NS;
+	code = process_image_use_code(image);
+	if (!code)
+		return -ENOMEM;
+	if (time_ns < code->next_move_ns)
+		return 0;
+	code->move_pause_ns *= 2;
+	if (code->move_pause_ns < MOVE_PAUSE_MIN_NS)
+		code->move_pause_ns = MOVE_PAUSE_MIN_NS;
+	if (code->move_pause_ns > MOVE_PAUSE_MAX_NS)
+		code->move_pause_ns = MOVE_PAUSE_MAX_NS;
 	/* Samples that were waiting meanwhile ask for nothing new. */
-	image->next_move_ns = clock_now_ns() + image->move_pause_ns;
+	code->next_move_ns = clock_now_ns() + code->move_pause_ns;
 	return process_image_read_moved(image, table->proc_root, table->files);
 }
 
@@ -679,7 +693,7 @@ static int take_moved(struct process_table *table, struct process_image *image, 
 
 	if (err || !is_changed)
 		return err;
-	image->move_pause_ns = image->next_move_ns = 0;
+	image->code->move_pause_ns = image->code->next_move_ns = 0;
 	return note_change(table, image);
 }
 
@@ -789,22 +803,24 @@ uint32_t process_table_get_count(const struct process_table *table)
 
 const struct mapping *process_get_mappings(const struct process *process, size_t *ret_count)
 {
-	const struct process_image *image = (const struct process_image *)process;
+	const struct mapping_list *mappings =
+		&process_image_get_code((const struct process_image *)process)->mappings;
 
-	*ret_count = image->mappings.sorted.length;
-	return image->mappings.sorted.items;
+	*ret_count = mappings->sorted.length;
+	return mappings->sorted.items;
 }
 
 const struct mapping *process_find_mapping(const struct process *process, uint64_t pc)
 {
 	const struct process_image *image = (const struct process_image *)process;
 
-	return mapping_list_find(&image->mappings, pc);
+	return mapping_list_find(&process_image_get_code(image)->mappings, pc);
 }
 
 int process_table_follow_code(struct process_table *table, uint64_t time_ns, uint32_t id)
 {
 	struct process_image *image;
+	struct image_code *code;
 	uint32_t *listed;
 
 	assert(id < table->images.length);
@@ -812,17 +828,20 @@ int process_table_follow_code(struct process_table *table, uint64_t time_ns, uin
 	/* /proc/PID is the current image's: too late for earlier ones. */
 	if (image != find_current(table, (pid_t)image->process.pid))
 		return 0;
-	if (time_ns < image->jit.next_search_ns)
+	code = process_image_use_code(image);
+	if (!code)
+		return -ENOMEM;
+	if (time_ns < code->jit.next_search_ns)
 		return 0;
-	image->jit.next_search_ns = time_ns + JIT_SEARCH_INTERVAL_NS;
-	if (!image->jit.is_wanted) {
+	code->jit.next_search_ns = time_ns + JIT_SEARCH_INTERVAL_NS;
+	if (!code->jit.is_wanted) {
 		listed = array_add(&table->jits);
 		if (!listed)
 			return -ENOMEM;
 		*listed = id;
-		image->jit.is_wanted = true;
+		code->jit.is_wanted = true;
 	}
-	if (image->jit.perf_map && image->jit.jitdump)
+	if (code->jit.perf_map && code->jit.jitdump)
 		return 0;
 	return search_jit_files(table, image, &table->jit_left_bytes);
 }
@@ -892,8 +911,8 @@ int process_table_read_code(struct process_table *table, uint64_t now_ns)
 
 		if (!image->process.is_exited)
 			table->jits.items[num_left++] = id;
-		else
-			image->jit.is_wanted = false;
+		else if (image->code)
+			image->code->jit.is_wanted = false;
 	}
 	table->jits.length = num_left;
 	return 0;
@@ -907,8 +926,9 @@ int process_table_finish_code(struct process_table *table)
 		uint64_t most_bytes =
 			left_bytes < JIT_FINAL_ONE_BYTES ? left_bytes : JIT_FINAL_ONE_BYTES;
 		uint64_t unused_bytes = most_bytes;
-		int err = (*image)->jit.is_wanted ? search_jit_files(table, *image, &unused_bytes)
-						  : read_jit_files(table, *image, &unused_bytes);
+		int err = process_image_get_code(*image)->jit.is_wanted
+				  ? search_jit_files(table, *image, &unused_bytes)
+				  : read_jit_files(table, *image, &unused_bytes);
 
 		if (err)
 			return err;
@@ -921,21 +941,21 @@ uint64_t process_get_code_version(const struct process *process, uint64_t time_n
 {
 	const struct process_image *image = (const struct process_image *)process;
 
-	return jit_files_get_version(&image->jit, time_ns);
+	return jit_files_get_version(&process_image_get_code(image)->jit, time_ns);
 }
 
 const char *process_find_code(const struct process *process, uint64_t pc, uint64_t time_ns)
 {
 	const struct process_image *image = (const struct process_image *)process;
 
-	return jit_files_find(&image->jit, pc, time_ns);
+	return jit_files_find(&process_image_get_code(image)->jit, pc, time_ns);
 }
 
 const char *process_find_first_code(const struct process *process, uint64_t pc)
 {
 	const struct process_image *image = (const struct process_image *)process;
 
-	return jit_files_find_first(&image->jit, pc);
+	return jit_files_find_first(&process_image_get_code(image)->jit, pc);
 }
 
 bool process_table_is_generated(const struct process_table *table, const struct process *process,
@@ -951,7 +971,7 @@ bool process_table_has_trampolines(const struct process_table *table, const stru
 {
 	const struct process_image *image = (const struct process_image *)process;
 
-	return jit_runtime_has_trampolines(table->files, &image->mappings);
+	return jit_runtime_has_trampolines(table->files, &process_image_get_code(image)->mappings);
 }
 
 bool process_table_keeps_frame_pointers(struct process_table *table, uint32_t id)
@@ -967,7 +987,7 @@ bool process_table_keeps_frame_pointers(struct process_table *table, uint32_t id
 			image == find_current(table, (pid_t)image->process.pid) &&
 			jit_runtime_keeps_frame_pointers(table->proc_root,
 							 (pid_t)image->process.pid, table->files,
-							 &image->mappings);
+							 &process_image_get_code(image)->mappings);
 	}
 	return image->keeps_frame_pointers;
 }

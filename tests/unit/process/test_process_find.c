@@ -1,5 +1,6 @@
 #include "process/process_table.h"
 
+#include <malloc.h>
 #include <poll.h>
 #include <stdio.h>
 
@@ -78,6 +79,52 @@ static void who_ended_without_a_sample_loses_its_mappings(void **state)
 	assert_mapped(fixture, before_exec, 0x1000, NULL);
 	assert_mapped(fixture, sampled, 0x1000, "/lib/a");
 	assert_mapped(fixture, alive, 0x1000, "/lib/a");
+}
+
+static void who_lost_its_mappings_may_get_others(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process *process;
+	const struct process *child;
+
+	on_fork(fixture, 100, PID, 7);
+	on_mmap(fixture, 110, PID, 0x1000, 0x2000, "/lib/a");
+	process = process_table_get(fixture->table, process_table_get_count(fixture->table) - 1);
+	on_exit_of(fixture, 120, PID);
+	process_table_trim(fixture->table, clock_now_ns() + 3 * NS_PER_SECOND);
+	on_fork(fixture, 130, CHILD, PID);
+	child = process_table_get(fixture->table, process->id + 1);
+	assert_mapped(fixture, child, 0x1000, NULL);
+	on_mmap(fixture, 140, PID, 0x5000, 0x6000, "/lib/b");
+	assert_mapped(fixture, process, 0x1000, NULL);
+	assert_mapped(fixture, process, 0x5000, "/lib/b");
+}
+
+static int64_t get_allocated_bytes(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return (int64_t)(info.uordblks + info.hblkhd);
+}
+
+/* A machine may start thousands in a second, for hours. */
+static void who_ended_without_a_sample_takes_less_than_160_bytes(void **state)
+{
+	const uint32_t count = 20000;
+	struct fixture *fixture = *state;
+	int64_t before;
+
+	on_fork(fixture, 100, PID, 7);
+	on_mmap(fixture, 110, PID, 0x1000, 0x2000, "/lib/a");
+	before = get_allocated_bytes();
+	for (uint32_t i = 0; i < count; i++) {
+		on_fork(fixture, 200 + i, CHILD, PID);
+		on_mmap(fixture, 200 + i, CHILD, 0x5000, 0x6000, "/lib/b");
+		on_exit_of(fixture, 200 + i, CHILD);
+		process_table_trim(fixture->table, clock_now_ns() + 3 * NS_PER_SECOND);
+	}
+	assert_true(process_table_get_count(fixture->table) >= count);
+	assert_true(get_allocated_bytes() - before < count * 160);
 }
 
 static void a_sample_two_execs_old_finds_its_image(void **state)
@@ -423,6 +470,8 @@ int main(void)
 		TEST(a_process_that_lost_its_names_is_not_read_again),
 		TEST(an_image_before_the_exec_gets_no_perf_map),
 		TEST(who_ended_without_a_sample_loses_its_mappings),
+		TEST(who_lost_its_mappings_may_get_others),
+		TEST(who_ended_without_a_sample_takes_less_than_160_bytes),
 		TEST(ids_and_pointers_stay_valid),
 	};
 
