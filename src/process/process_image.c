@@ -50,9 +50,35 @@ void process_image_forget_code(struct process_image *image)
 	image->code = NULL;
 }
 
-static void free_command_line(struct process_image *image)
+/* A child has its parent's until it shows another: all that a program forks have one. */
+struct command_line {
+	size_t num_refs;
+	char text[];
+};
+
+static struct command_line *get_command_line(const struct process_image *image)
 {
-	free((char *)(uintptr_t)image->process.command_line);
+	uintptr_t text = (uintptr_t)image->process.command_line;
+
+	return text ? (struct command_line *)(text - offsetof(struct command_line, text)) : NULL;
+}
+
+static void unref_command_line(struct process_image *image)
+{
+	struct command_line *line = get_command_line(image);
+
+	if (line && !--line->num_refs)
+		free(line);
+	image->process.command_line = NULL;
+}
+
+static void share_command_line(struct process_image *image, const struct process_image *parent)
+{
+	struct command_line *line = get_command_line(parent);
+
+	if (line)
+		line->num_refs++;
+	image->process.command_line = parent->process.command_line;
 }
 
 void process_image_free(struct process_image *image)
@@ -60,7 +86,7 @@ void process_image_free(struct process_image *image)
 	if (!image)
 		return;
 	process_image_forget_code(image);
-	free_command_line(image);
+	unref_command_line(image);
 	free(image);
 }
 
@@ -74,12 +100,18 @@ void process_image_set_comm(struct process_image *image, const char *comm)
 
 int process_image_set_command_line(struct process_image *image, const char *command_line)
 {
-	char *copy = command_line ? strdup(command_line) : NULL;
+	size_t size = strlen(command_line) + 1;
+	struct command_line *line;
 
-	if (command_line && !copy)
+	if (image->process.command_line && strcmp(image->process.command_line, command_line) == 0)
+		return 0;
+	line = malloc(sizeof(*line) + size);
+	if (!line)
 		return -ENOMEM;
-	free_command_line(image);
-	image->process.command_line = copy;
+	line->num_refs = 1;
+	memcpy(line->text, command_line, size);
+	unref_command_line(image);
+	image->process.command_line = line->text;
 	return 0;
 }
 
@@ -91,8 +123,7 @@ int process_image_inherit(struct process_image *image, struct process_image *par
 	image->process.was_scanned = parent->process.was_scanned;
 	image->process.has_uid = parent->process.has_uid;
 	image->process.uid = parent->process.uid;
-	if (process_image_set_command_line(image, parent->process.command_line))
-		return -ENOMEM;
+	share_command_line(image, parent);
 	if (!parent->code)
 		return 0;
 	if (!process_image_use_code(image))

@@ -34,8 +34,8 @@ struct image_code {
  * the code is apart.
  */
 struct process_image {
-	struct process
-		process; /* first: the table hands out pointers to it. It owns command_line */
+	/* First: the table hands out pointers to it. A reference to the command line is held. */
+	struct process process;
 	struct image_code *code;   /* NULL: it has none (any more) */
 	uint64_t proc_start_ns;    /* of the process, as /proc says; 0 when it never was read */
 	bool is_listed_as_changed; /* is in the table's list of changes */
@@ -62,7 +62,7 @@ void process_image_forget_code(struct process_image *image);
 /* A comm that is too long is truncated. */
 void process_image_set_comm(struct process_image *image, const char *comm);
 
-/* A copy is made; NULL: there is none. Returns 0 or -ENOMEM. */
+/* A copy is made. Returns 0 or -ENOMEM. */
 _must_check_ int process_image_set_command_line(struct process_image *image,
 						const char *command_line);
 

@@ -377,6 +377,29 @@ static void a_child_has_its_parents_command_line_and_another_program_has_its_own
 	assert_string_equal(child->command_line, "/bin/sh");
 }
 
+/* A build forks compilers with pages of options. */
+static void a_command_line_is_shared_until_it_changes(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process *parent;
+	const struct process *child;
+
+	process_table_keep_details(fixture->table);
+	add_process(fixture, PID, "sh", "");
+	write_details(fixture, PID, "sh", 1000, "/bin/sh");
+	scan(fixture);
+	on_fork(fixture, clock_now_ns(), CHILD, PID);
+	child = find(fixture, clock_now_ns(), CHILD, NO_GEN);
+	parent = process_table_get(fixture->table, child->id - 1);
+	assert_ptr_equal(child->command_line, parent->command_line);
+	assert_int_equal(process_table_refresh_details(fixture->table), 0);
+	assert_ptr_equal(child->command_line, parent->command_line);
+	write_details(fixture, PID, "sh", 1000, "sh: idle");
+	assert_int_equal(process_table_refresh_details(fixture->table), 0);
+	assert_string_equal(parent->command_line, "sh: idle");
+	assert_string_equal(child->command_line, "/bin/sh");
+}
+
 /* The second one is read at its first sample. */
 static void the_command_line_is_read_with_the_first_sample(void **state)
 {
@@ -471,6 +494,7 @@ int main(void)
 		TEST(events_are_counted),
 		TEST(user_and_command_line_are_kept_where_they_are_wanted),
 		TEST(a_child_has_its_parents_command_line_and_another_program_has_its_own),
+		TEST(a_command_line_is_shared_until_it_changes),
 		TEST(the_command_line_is_read_with_the_first_sample),
 		TEST(the_command_line_of_the_next_program_is_not_taken),
 		TEST(a_process_ends_with_its_last_thread_or_with_an_exec),
