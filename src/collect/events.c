@@ -1,6 +1,5 @@
 #include "collect/events.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <linux/perf_event.h>
@@ -9,14 +8,13 @@
 #include <strings.h>
 #include <sys/syscall.h>
 
+#include "base/near_names.h"
 #include "base/text.h"
 #include "collect/event_device.h"
 #include "collect/event_names.h"
 #include "collect/event_tracepoints.h"
 
-/* Names that are shown where one is not known. */
-#define MAX_NEAR 3
-/* Of a word that is compared with names; longer ones are near to none. */
+/* Of a word that is compared with names, and of those of caches. */
 #define MAX_WORD 64
 /* Of what is counted, so that sums of it fit into 64 bits. */
 #define MAX_HIT_WEIGHT (1u << 30)
@@ -93,89 +91,30 @@ struct event_places event_places_find(void)
 	return places;
 }
 
-/* ---- what comes near ---------------------------------------------------------------------- */
-
-static size_t min(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
-/* How many letters have to be put in, left out or changed to make one of the other (Levenshtein). */
-static size_t measure_distance(const char *a, const char *b)
-{
-	size_t row[MAX_WORD + 1];
-	size_t length = strlen(b);
-
-	if (length > MAX_WORD)
-		return SIZE_MAX;
-	for (size_t i = 0; i <= length; i++)
-		row[i] = i;
-	for (; *a; a++) {
-		size_t diagonal = row[0]++;
-
-		for (size_t i = 0; i < length; i++) {
-			size_t changed = diagonal + (tolower(*a) != tolower(b[i]));
-
-			diagonal = row[i + 1];
-			row[i + 1] = min(changed, min(row[i], row[i + 1]) + 1);
-		}
-	}
-	return row[length];
-}
-
-struct near {
-	const char *word;
-	struct {
-		char name[MAX_WORD];
-		size_t distance;
-	} found[MAX_NEAR];
-	size_t num_found;
-};
-
 static int compare_with(const char *name, void *context)
 {
-	struct near *near = context;
-	size_t distance = strcasestr(name, near->word) ? 1 : measure_distance(near->word, name);
-	size_t place = near->num_found;
-
-	if (distance > min(strlen(near->word) / 3 + 1, 4) ||
-	    strlen(name) >= sizeof(near->found[0].name))
-		return 0;
-	while (place > 0 && near->found[place - 1].distance > distance)
-		place--;
-	if (place == MAX_NEAR)
-		return 0;
-	if (near->num_found < MAX_NEAR)
-		near->num_found++;
-	memmove(&near->found[place + 1], &near->found[place],
-		(near->num_found - 1 - place) * sizeof(near->found[0]));
-	near->found[place].distance = distance;
-	snprintf(near->found[place].name, sizeof(near->found[place].name), "%s", name);
+	near_names_compare(context, name);
 	return 0;
 }
 
 static int refuse_unknown(const struct event_places *places, const char *word, struct error *error)
 {
-	struct near near = {.word = word};
+	struct near_names near = {.word = word};
 	char cache[MAX_WORD];
-	char names[MAX_NEAR * (MAX_WORD + 8)] = "";
+	char names[NEAR_NAMES_TEXT_BYTES];
 
 	for (size_t i = 0; i < num_event_names; i++)
-		(void)compare_with(event_names[i].name, &near);
+		near_names_compare(&near, event_names[i].name);
 	for (size_t i = 0; event_cache_get_name(i, cache, sizeof(cache)); i++)
-		(void)compare_with(cache, &near);
+		near_names_compare(&near, cache);
 	/* Without tracepoints, if these cannot be read. */
 	if (places->tracing && strlen(word) <= MAX_WORD &&
 	    event_tracepoints_list(places->tracing, compare_with, &near) == -ENOMEM)
 		return -ENOMEM;
-	for (size_t i = 0; i < near.num_found; i++)
-		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s'%s'",
-			 i == 0                   ? "; did you mean "
-			 : i + 1 < near.num_found ? ", "
-						  : " or ",
-			 near.found[i].name);
-	return error_set(error, -EINVAL, "there is no event '%.*s'%s%s", MAX_WORD, word, names,
-			 near.num_found ? "?" : "; 'stackwide events' lists those that there are");
+	near_names_format(&near, names);
+	return error_set(error, -EINVAL, "there is no event '%.*s'%s", MAX_WORD, word,
+			 near.num_found ? names
+					: "; 'stackwide events' lists those that there are");
 }
 
 /* ---- words -------------------------------------------------------------------------------- */
