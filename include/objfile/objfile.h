@@ -67,6 +67,15 @@ uint64_t objfile_get_base(const struct objfile *objfile);
 /* Whether it has a full symbol table of its own, not only the dynamic one. */
 bool objfile_has_symtab(const struct objfile *objfile);
 
+/* The file itself, .gnu_debugdata in it, and its separate debug file. */
+#define OBJFILE_MAX_SYMBOL_FILES 3
+
+/*
+ * Those of them whose symbols the file has: the others only where its own symbol table was stripped. Borrowed until
+ * the last unref. Returns how many there are.
+ */
+size_t objfile_get_symbol_files(struct objfile *objfile, Elf *ret[OBJFILE_MAX_SYMBOL_FILES]);
+
 /* A part of the file that is loaded (PT_LOAD), and where it lies in the ELF's own address space. */
 struct objfile_segment {
 	uint64_t file_offset;

@@ -60,7 +60,8 @@ struct objfile {
 	struct range_map flow_functions;
 
 	struct symbol_table *symbols; /* NULL: not read yet */
-	struct text mini_bytes;       /* decompressed .gnu_debugdata */
+	bool was_mini_elf_sought;
+	struct text mini_bytes; /* decompressed .gnu_debugdata */
 	Elf *mini_elf;
 	struct frame_info *frame_info; /* NULL: not read yet */
 	struct proven_calls calls;     /* that were asked for */
@@ -334,6 +335,9 @@ static Elf *get_debug_elf(struct objfile *objfile)
 
 static Elf *open_mini_elf(struct objfile *objfile)
 {
+	if (objfile->was_mini_elf_sought)
+		return objfile->mini_elf;
+	objfile->was_mini_elf_sought = true;
 	if (mini_debug_info_read(objfile->main.elf, &objfile->mini_bytes))
 		return NULL;
 	objfile->mini_elf = elf_memory(objfile->mini_bytes.data, objfile->mini_bytes.length);
@@ -344,17 +348,24 @@ static Elf *open_mini_elf(struct objfile *objfile)
 	return objfile->mini_elf;
 }
 
+size_t objfile_get_symbol_files(struct objfile *objfile, Elf *ret[OBJFILE_MAX_SYMBOL_FILES])
+{
+	size_t num_elfs = 0;
+
+	ret[num_elfs++] = objfile->main.elf;
+	if (objfile->has_symtab)
+		return num_elfs;
+	ret[num_elfs] = open_mini_elf(objfile);
+	num_elfs += ret[num_elfs] != NULL;
+	ret[num_elfs] = get_debug_elf(objfile);
+	return num_elfs + (ret[num_elfs] != NULL);
+}
+
 static int read_symbols(struct objfile *objfile)
 {
-	Elf *elfs[3] = {objfile->main.elf};
-	size_t num_elfs = 1;
+	Elf *elfs[OBJFILE_MAX_SYMBOL_FILES];
+	size_t num_elfs = objfile_get_symbol_files(objfile, elfs);
 
-	if (!objfile->has_symtab) {
-		elfs[num_elfs] = open_mini_elf(objfile);
-		num_elfs += elfs[num_elfs] != NULL;
-		elfs[num_elfs] = get_debug_elf(objfile);
-		num_elfs += elfs[num_elfs] != NULL;
-	}
 	return symbol_table_new(elfs, num_elfs, &objfile->symbols);
 }
 

@@ -1,0 +1,316 @@
+#include "objfile/function_search.h"
+
+#include <dwarf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "objfile/instruction.h"
+
+/* An offset further into a function is no place that somebody has looked up. */
+#define MAX_OFFSET (16u << 20)
+
+struct named_function {
+	uint64_t start; /* ELF address */
+	uint64_t size;  /* 0: not known */
+	bool is_ifunc;
+};
+
+struct function_search {
+	struct objfile *objfile;
+	const struct function_query *query;
+	ARRAY(struct named_function) functions;
+	struct near_names near;
+};
+
+/* "memcpy@@GLIBC_2.14" is memcpy as well. */
+static bool is_named(const char *symbol, const char *wanted)
+{
+	size_t length = strlen(wanted);
+
+	return strncmp(symbol, wanted, length) == 0 &&
+	       (symbol[length] == '\0' || symbol[length] == '@');
+}
+
+static int add_function(struct function_search *search, const GElf_Sym *symbol)
+{
+	bool is_ifunc = GELF_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC;
+	struct named_function *function;
+
+	array_for_each (&search->functions, known) {
+		if (known->start != symbol->st_value)
+			continue;
+		known->is_ifunc |= is_ifunc;
+		if (known->size < symbol->st_size)
+			known->size = symbol->st_size;
+		return 0;
+	}
+	if (search->functions.length == PROBE_MAX_PLACES)
+		return -E2BIG;
+	function = array_add(&search->functions);
+	if (!function)
+		return -ENOMEM;
+	*function = (struct named_function){symbol->st_value, symbol->st_size, is_ifunc};
+	return 0;
+}
+
+static int search_section(struct function_search *search, Elf *elf, Elf_Scn *scn,
+			  const GElf_Shdr *header)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	GElf_Sym symbol;
+
+	for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
+		unsigned char type = GELF_ST_TYPE(symbol.st_info);
+		const char *name;
+		int err;
+
+		if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) ||
+		    symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS ||
+		    !objfile_is_code(search->objfile, symbol.st_value))
+			continue;
+		name = elf_strptr(elf, header->sh_link, symbol.st_name);
+		if (!name || !*name)
+			continue;
+		if (!is_named(name, search->query->name)) {
+			near_names_compare(&search->near, name);
+			continue;
+		}
+		err = add_function(search, &symbol);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int search_elf(struct function_search *search, Elf *elf)
+{
+	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
+		GElf_Shdr header;
+		int err;
+
+		if (!gelf_getshdr(scn, &header) ||
+		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
+			continue;
+		err = search_section(search, elf, scn, &header);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* ---- inlined ------------------------------------------------------------------------------ */
+
+struct inline_search {
+	const char *name;
+	bool was_found;
+};
+
+static int look_at_function(Dwarf_Die *function, void *context)
+{
+	struct inline_search *search = context;
+	const char *name = dwarf_diename(function);
+	Dwarf_Attribute attribute;
+
+	if (!dwarf_func_inline(function))
+		return DWARF_CB_OK;
+	search->was_found = name && string_equals(name, search->name);
+	if (!search->was_found && dwarf_attr(function, DW_AT_linkage_name, &attribute)) {
+		name = dwarf_formstring(&attribute);
+		search->was_found = name && string_equals(name, search->name);
+	}
+	return search->was_found ? DWARF_CB_ABORT : DWARF_CB_OK;
+}
+
+/* Whether debug information knows a function of the name that was inlined somewhere. */
+static bool was_inlined(struct objfile *objfile, const char *name)
+{
+	struct inline_search search = {.name = name};
+	Dwarf *dwarf = objfile_get_dwarf(objfile);
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die die;
+
+	while (dwarf && !search.was_found &&
+	       !dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, NULL))
+		(void)dwarf_getfuncs(&die, look_at_function, &search,
+				     0); /* what is broken has none */
+	return search.was_found;
+}
+
+/* "parse.isra.0", "parse.part.0": what a compiler has made of parse for some of its callers. */
+static bool has_clone(const struct function_search *search)
+{
+	const char *name = search->query->name;
+
+	for (size_t i = 0; i < search->near.num_found; i++)
+		if (string_starts_with(search->near.found[i].name, name) &&
+		    search->near.found[i].name[strlen(name)] == '.')
+			return true;
+	return false;
+}
+
+static int refuse_missing(struct function_search *search, struct error *error)
+{
+	const char *name = search->query->name;
+	const char *path = objfile_get_path(search->objfile);
+	char names[NEAR_NAMES_TEXT_BYTES];
+
+	if (!has_clone(search) && was_inlined(search->objfile, name))
+		return error_set(error, -ENOENT,
+				 "%s: '%s' was inlined wherever it is called: there is no function "
+				 "left to probe; one that calls it can be",
+				 path, name);
+	near_names_format(&search->near, names);
+	return error_set(error, -ENOENT, "%s has no function '%s'%s", path, name,
+			 search->near.num_found ? names
+			 : objfile_has_symtab(search->objfile)
+				 ? ""
+				 : "; it has no symbol table, only what it exports (a package with "
+				   "its debug symbols has the others)");
+}
+
+/* ---- offsets ------------------------------------------------------------------------------ */
+
+/* Of a function without size, what comes next is its end. */
+static uint64_t get_size(struct objfile *objfile, const struct named_function *function)
+{
+	struct symbol symbol;
+
+	if (function->size)
+		return function->size;
+	if (objfile_find_symbol(objfile, function->start, &symbol))
+		return 0;
+	return symbol.end - function->start;
+}
+
+static int check_instructions(struct function_search *search, const struct named_function *function,
+			      uint64_t size, struct error *error)
+{
+	uint64_t offset = search->query->offset;
+	size_t num_bytes =
+		offset + INSTRUCTION_MAX_BYTES < size ? offset + INSTRUCTION_MAX_BYTES : size;
+	const char *name = search->query->name;
+	_cleanup_free_ uint8_t *code = malloc(num_bytes);
+	uint64_t place = 0;
+
+	if (!code)
+		return -ENOMEM;
+	if (objfile_read_code(search->objfile, function->start, code, num_bytes))
+		return error_set(error, -EILSEQ, "%s: the code of '%s' is not in the file",
+				 objfile_get_path(search->objfile), name);
+	for (;;) {
+		struct instruction instruction;
+
+		/* A breakpoint inside of an instruction makes another one of it. */
+		if (!instruction_decode(code + place, num_bytes - place, &instruction))
+			return error_set(error, -EILSEQ,
+					 "%s+0x%" PRIx64
+					 ": whether an instruction begins there is not "
+					 "known: that at +0x%" PRIx64 " is none that we can read",
+					 name, offset, place);
+		if (place == offset)
+			return 0;
+		if (place + instruction.length > offset)
+			return error_set(
+				error, -EILSEQ,
+				"%s+0x%" PRIx64 " is in the middle of an instruction, which "
+				"begins at +0x%" PRIx64 "; the next one begins at +0x%" PRIx64,
+				name, offset, place, place + instruction.length);
+		place += instruction.length;
+	}
+}
+
+static int check_offset(struct function_search *search, const struct named_function *function,
+			struct error *error)
+{
+	uint64_t size = get_size(search->objfile, function);
+	uint64_t offset = search->query->offset;
+	GElf_Ehdr header;
+
+	if (!offset)
+		return 0;
+	if (offset >= size || offset > MAX_OFFSET)
+		return error_set(error, -ERANGE,
+				 "%s+0x%" PRIx64 " is beyond the function, which has 0x%" PRIx64
+				 " bytes",
+				 search->query->name, offset, size);
+	if (gelf_getehdr(objfile_get_elf(search->objfile), &header) &&
+	    header.e_machine == EM_X86_64)
+		return check_instructions(search, function, size, error);
+	if (offset % sizeof(uint32_t))
+		return error_set(error, -EILSEQ,
+				 "%s+0x%" PRIx64 " is in the middle of an instruction: these begin "
+				 "at multiples of 4",
+				 search->query->name, offset);
+	return 0;
+}
+
+static int add_place(struct function_search *search, const struct named_function *function,
+		     struct probe_place_list *ret, struct error *error)
+{
+	uint64_t elf_address = function->start + search->query->offset;
+	int err = check_offset(search, function, error);
+
+	if (err)
+		return err;
+	array_for_each (&objfile_get_layout(search->objfile)->segments, segment) {
+		uint64_t offset = elf_address - segment->elf_address;
+		struct probe_place place = {.file_offset = segment->file_offset + offset};
+
+		if (!segment->is_executable || elf_address < segment->elf_address ||
+		    offset >= segment->file_size)
+			continue;
+		return probe_place_list_add(ret, &place);
+	}
+	return error_set(error, -ERANGE, "%s: the code of '%s' is not in the file",
+			 objfile_get_path(search->objfile), search->query->name);
+}
+
+/* What is called then has another name, which nothing leads to from this one. */
+static int refuse_ifunc(const struct function_search *search, struct error *error)
+{
+	return error_set(
+		error, -ENXIO,
+		"%s: what '%s' is gets chosen when a program starts (IFUNC), from functions "
+		"with other names; a profile of the program shows which",
+		objfile_get_path(search->objfile), search->query->name);
+}
+
+static int add_places(struct function_search *search, struct probe_place_list *ret,
+		      struct error *error)
+{
+	if (!search->functions.length)
+		return refuse_missing(search, error);
+	array_for_each (&search->functions, function) {
+		int err;
+
+		if (function->is_ifunc)
+			return refuse_ifunc(search, error);
+		err = add_place(search, function, ret, error);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int function_search(struct objfile *objfile, const struct function_query *query,
+		    struct probe_place_list *ret, struct error *error)
+{
+	struct function_search search = {
+		.objfile = objfile, .query = query, .near = {.word = query->name}};
+	Elf *elfs[OBJFILE_MAX_SYMBOL_FILES];
+	size_t num_elfs = objfile_get_symbol_files(objfile, elfs);
+	int err = 0;
+
+	for (size_t i = 0; i < num_elfs && !err; i++)
+		err = search_elf(&search, elfs[i]);
+	if (!err)
+		err = add_places(&search, ret, error);
+	array_release(&search.functions);
+	if (err == -E2BIG)
+		return error_set(error, err, "%s: more than %d functions are called '%s'",
+				 objfile_get_path(objfile), PROBE_MAX_PLACES, query->name);
+	return err;
+}

@@ -1,0 +1,212 @@
+#include "objfile/function_search.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/attributes.h"
+#include "base/text.h"
+
+/* clang-format off */
+#include "unit.h"
+#include "elf_writer.h"
+/* clang-format on */
+
+#define TEXT_ADDRESS 0x1000
+
+/* push %rbp; mov %rsp,%rbp; mov $1,%eax; pop %rbp; ret; and one that is no instruction in 64-bit code */
+static const uint8_t code[] = {0x55, 0x48, 0x89, 0xe5, 0xb8, 1, 0, 0, 0, 0x5d, 0xc3, 0x06, 0x90};
+
+struct wanted_symbol {
+	const char *name;
+	uint64_t offset; /* in the text */
+	uint64_t size;
+	unsigned char type;
+	uint16_t section; /* 0: it is somewhere else */
+};
+
+static const struct wanted_symbol symbols[] = {
+	{"parse", 0, sizeof(code), STT_FUNC, 1}, {"parse@@V2", 0, sizeof(code), STT_FUNC, 1},
+	{"twin", 0x40, 16, STT_FUNC, 1},         {"twin", 0x60, 16, STT_FUNC, 1},
+	{"alias", 0x60, 16, STT_FUNC, 1},        {"chosen", 0x80, 16, STT_GNU_IFUNC, 1},
+	{"label", 0xa0, 0, STT_NOTYPE, 1},       {"imported", 0, 0, STT_FUNC, 0},
+	{"variable", 0x40, 8, STT_OBJECT, 1},    {"versioned@@V1", 0xc0, 8, STT_FUNC, 1},
+};
+
+struct file {
+	struct objfile *objfile;
+	uint64_t text_offset;
+	struct probe_place_list found;
+	struct error error;
+};
+
+static int set_up(void **state)
+{
+	struct file *file = calloc(1, sizeof(*file));
+	struct elf_writer writer = {0};
+	struct text bytes = {0};
+	struct text names = {0};
+	uint8_t text[0x100] = {0};
+	Elf64_Sym symbol = {0};
+	uint16_t strings;
+	int fd;
+
+	assert_non_null(file);
+	memcpy(text, code, sizeof(code));
+	text_append(&bytes, &symbol, sizeof(symbol));
+	text_append_char(&names, '\0');
+	for (size_t i = 0; i < ARRAY_LENGTH(symbols); i++) {
+		symbol = (Elf64_Sym){
+			.st_name = (uint32_t)names.length,
+			.st_info = ELF64_ST_INFO(STB_LOCAL, symbols[i].type),
+			.st_shndx = symbols[i].section,
+			.st_value = TEXT_ADDRESS + symbols[i].offset,
+			.st_size = symbols[i].size,
+		};
+		text_append(&bytes, &symbol, sizeof(symbol));
+		text_append(&names, symbols[i].name, strlen(symbols[i].name) + 1);
+	}
+	elf_writer_add(&writer, (struct elf_section){.name = ".text",
+						     .type = SHT_PROGBITS,
+						     .flags = SHF_ALLOC | SHF_EXECINSTR,
+						     .address = TEXT_ADDRESS,
+						     .data = text,
+						     .size = sizeof(text)});
+	strings = elf_writer_add(&writer, (struct elf_section){.name = ".strtab",
+							       .type = SHT_STRTAB,
+							       .data = names.data,
+							       .size = names.length});
+	elf_writer_add(&writer, (struct elf_section){.name = ".symtab",
+						     .type = SHT_SYMTAB,
+						     .data = bytes.data,
+						     .size = bytes.length,
+						     .link = strings,
+						     .entry_size = sizeof(Elf64_Sym)});
+	fd = elf_writer_open(&writer);
+	assert_int_equal(objfile_open(fd, "/test", NULL, &file->objfile, NULL), 0);
+	close(fd);
+	text_release(&bytes);
+	text_release(&names);
+	file->text_offset = writer.offsets[0];
+	*state = file;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct file *file = *state;
+
+	array_release(&file->found.places);
+	objfile_unref(file->objfile);
+	free(file);
+	return 0;
+}
+
+static int search(struct file *file, const char *name, uint64_t offset)
+{
+	struct function_query query = {.name = name, .offset = offset};
+
+	array_release(&file->found.places);
+	file->found = (struct probe_place_list){0};
+	file->error.message[0] = '\0';
+	return function_search(file->objfile, &query, &file->found, &file->error);
+}
+
+static void expect_places(struct file *file, size_t num_places, uint64_t first, uint64_t last)
+{
+	assert_int_equal(file->found.places.length, num_places);
+	assert_int_equal(file->found.places.items[0].file_offset, file->text_offset + first);
+	assert_int_equal(file->found.places.items[num_places - 1].file_offset,
+			 file->text_offset + last);
+}
+
+static void expect_said(struct file *file, const char *text)
+{
+	if (!strstr(file->error.message, text))
+		fail_msg("said: %s", file->error.message);
+}
+
+static void functions_of_one_name_are_all_found_and_aliases_once(void **state)
+{
+	struct file *file = *state;
+
+	assert_int_equal(search(file, "twin", 0), 0);
+	expect_places(file, 2, 0x40, 0x60);
+	assert_int_equal(search(file, "alias", 0), 0);
+	expect_places(file, 1, 0x60, 0x60);
+	assert_int_equal(search(file, "parse", 0), 0);
+	expect_places(file, 1, 0, 0);
+}
+
+static void a_version_is_no_part_of_the_name(void **state)
+{
+	struct file *file = *state;
+
+	assert_int_equal(search(file, "versioned", 0), 0);
+	expect_places(file, 1, 0xc0, 0xc0);
+	assert_int_equal(search(file, "label", 0), 0);
+	expect_places(file, 1, 0xa0, 0xa0);
+}
+
+static void what_is_no_function_here_is_not_found(void **state)
+{
+	struct file *file = *state;
+
+	assert_int_equal(search(file, "imported", 0), -ENOENT);
+	assert_int_equal(search(file, "variable", 0), -ENOENT);
+	assert_int_equal(search(file, "pars", 0), -ENOENT);
+	expect_said(file, "/test has no function 'pars'; did you mean 'parse'");
+}
+
+static void what_is_chosen_at_run_time_cannot_be_probed(void **state)
+{
+	struct file *file = *state;
+
+	assert_int_equal(search(file, "chosen", 0), -ENXIO);
+	expect_said(file, "IFUNC");
+}
+
+static void an_offset_is_where_an_instruction_begins(void **state)
+{
+	static const uint64_t begins[] = {0, 1, 4, 9, 10};
+	struct file *file = *state;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(begins); i++) {
+		assert_int_equal(search(file, "parse", begins[i]), 0);
+		expect_places(file, 1, begins[i], begins[i]);
+	}
+	for (uint64_t offset = 5; offset < 9; offset++)
+		assert_int_equal(search(file, "parse", offset), -EILSEQ);
+	expect_said(file,
+		    "parse+0x8 is in the middle of an instruction, which begins at +0x4; the next "
+		    "one begins at +0x9");
+	assert_int_equal(search(file, "parse", 11), -EILSEQ);
+	assert_int_equal(search(file, "parse", 12), -EILSEQ);
+	expect_said(file, "that at +0xb is none that we can read");
+}
+
+static void an_offset_is_within_the_function(void **state)
+{
+	struct file *file = *state;
+
+	assert_int_equal(search(file, "parse", sizeof(code)), -ERANGE);
+	expect_said(file, "parse+0xd is beyond the function, which has 0xd bytes");
+	assert_int_equal(search(file, "parse", UINT64_MAX), -ERANGE);
+	assert_int_equal(search(file, "twin", 16), -ERANGE);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(functions_of_one_name_are_all_found_and_aliases_once),
+		TEST(a_version_is_no_part_of_the_name),
+		TEST(what_is_no_function_here_is_not_found),
+		TEST(what_is_chosen_at_run_time_cannot_be_probed),
+		TEST(an_offset_is_where_an_instruction_begins),
+		TEST(an_offset_is_within_the_function),
+	};
+#undef TEST
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
