@@ -40,6 +40,15 @@ _must_check_ int file_read_at(int dir_fd, const char *path, size_t limit_bytes, 
 _must_check_ int file_open_regular(int dir_fd, const char *path, int flags,
 				   struct stat *ret_status);
 
+/*
+ * Find a file below another root, such as a container's, from where no link leads out.
+ *
+ * flags   0, or O_NOFOLLOW
+ *
+ * Returns a handle (O_PATH), which the caller closes, or negative errno.
+ */
+_must_check_ int file_find_in_root(int root_fd, const char *path, int flags);
+
 /* Open, for reading, what a handle (O_PATH) has found. Returns likewise. */
 _must_check_ int file_open_found(int handle);
 

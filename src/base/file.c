@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 int file_read_fd(int fd, size_t limit_bytes, struct text *ret)
@@ -63,6 +65,18 @@ static int find_regular(int dir_fd, const char *path, int flags, struct stat *re
 		return -ENOTSUP;
 	handle = -1;
 	return found;
+}
+
+int file_find_in_root(int root_fd, const char *path, int flags)
+{
+	struct open_how how = {.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
+			       .resolve = RESOLVE_IN_ROOT};
+	int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+
+	/* Old kernels, and some containers, have no openat2(2): then a link may lead to our own root. */
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+		fd = openat(root_fd, path + strspn(path, "/"), O_PATH | O_CLOEXEC | flags);
+	return fd < 0 ? -errno : fd;
 }
 
 int file_open_found(int handle)

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <linux/openat2.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
@@ -70,18 +69,6 @@ struct slow_opener {
 };
 
 /* ---- doing it ---- */
-
-/* Old kernels, and some containers, have no openat2(2): then a link may lead to our own root. */
-static int find(int root_fd, const char *path, int flags)
-{
-	struct open_how how = {.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
-			       .resolve = RESOLVE_IN_ROOT};
-	int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-
-	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
-		fd = openat(root_fd, path + strspn(path, "/"), O_PATH | O_CLOEXEC | flags);
-	return fd < 0 ? -errno : fd;
-}
 
 /* Closing a file may take for ever as well as opening it: of such file systems it is copied. */
 static int look(int fd, bool *ret_may_hang)
@@ -182,7 +169,7 @@ static int do_request(const struct request *request, int fd, struct answer *answ
 
 	switch (request->kind) {
 	case FIND:
-		found = find(fd, request->path, request->flags);
+		found = file_find_in_root(fd, request->path, request->flags);
 		break;
 	case LOOK:
 		answer->err = look(fd, &answer->may_hang);
@@ -318,7 +305,7 @@ int slow_opener_find(struct slow_opener *opener, int root_fd, const char *path, 
 	int err;
 
 	if (!opener)
-		return find(root_fd, path, flags);
+		return file_find_in_root(root_fd, path, flags);
 	err = ask(opener, &head, path, root_fd, &reply);
 	return err ? err : reply.fd;
 }
