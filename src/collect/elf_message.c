@@ -1,5 +1,7 @@
 #include "collect/elf_message.h"
 
+#include <string.h>
+
 size_t elf_answer_get_size(const struct elf_answer *answer)
 {
 	if (answer->err)
@@ -11,7 +13,30 @@ size_t elf_answer_get_size(const struct elf_answer *answer)
 		return offsetof(struct elf_answer, proof) + sizeof(answer->proof);
 	if (answer->kind == ELF_HASH_TABLE)
 		return offsetof(struct elf_answer, table_hash) + sizeof(answer->table_hash);
+	if (answer->kind == ELF_FIND_PROBE)
+		return offsetof(struct elf_answer, probe.places) +
+		       answer->probe.num_places * sizeof(*answer->probe.places);
+	if (answer->kind == ELF_FIND_LIBRARY)
+		return offsetof(struct elf_answer, library) + sizeof(answer->library);
 	return offsetof(struct elf_answer, message);
+}
+
+static bool is_argument_valid(const struct probe_argument *argument)
+{
+	return argument->source <= ARGUMENT_MEMORY && argument->is_signed <= 1 &&
+	       (argument->bytes == 1 || argument->bytes == 2 || argument->bytes == 4 ||
+		argument->bytes == 8 || argument->source == ARGUMENT_NONE) &&
+	       argument->base <= ARGUMENT_MAX_REGISTER &&
+	       (argument->index <= ARGUMENT_MAX_REGISTER ||
+		argument->index == ARGUMENT_NO_REGISTER);
+}
+
+static bool are_places_valid(const struct elf_probe_places *found)
+{
+	for (uint32_t i = 0; i < found->num_places; i++)
+		if (!is_argument_valid(&found->places[i].argument))
+			return false;
+	return true;
 }
 
 bool elf_answer_is_valid(struct elf_answer *answer, size_t size, enum elf_request_kind kind)
@@ -23,8 +48,16 @@ bool elf_answer_is_valid(struct elf_answer *answer, size_t size, enum elf_reques
 	     answer->identity.num_segments > ELF_MAX_SEGMENTS ||
 	     answer->identity.build_id_size > BUILD_ID_SIZE_MAX))
 		return false;
+	if (!answer->err && kind == ELF_FIND_PROBE &&
+	    (size < offsetof(struct elf_answer, probe.places) || !answer->probe.num_places ||
+	     answer->probe.num_places > PROBE_MAX_PLACES))
+		return false;
 	if (size != elf_answer_get_size(answer))
 		return false;
+	if (!answer->err && kind == ELF_FIND_PROBE)
+		return are_places_valid(&answer->probe);
+	if (!answer->err && kind == ELF_FIND_LIBRARY)
+		return memchr(answer->library, '\0', sizeof(answer->library));
 	if (answer->err)
 		answer->message[sizeof(answer->message) - 1] = '\0';
 	return answer->err || kind != ELF_PROVE_CALL || answer->proof <= CALL_DISPROVEN;

@@ -2,6 +2,7 @@
 #ifndef COLLECT_ELF_MESSAGE_H
 #define COLLECT_ELF_MESSAGE_H
 
+#include <elf.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -9,15 +10,35 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "objfile/objfile.h"
+#include "objfile/usdt.h"
 
 /* Of one file: programs have two to six loaded segments; no more of a hostile one are looked at. */
 #define ELF_MAX_SEGMENTS 64
 
+/* A breakpoint is an instruction of this machine. */
+#if defined(__x86_64__)
+#define ELF_MACHINE_HERE EM_X86_64
+#elif defined(__aarch64__)
+#define ELF_MACHINE_HERE EM_AARCH64
+#endif
+
 enum elf_request_kind {
-	ELF_IDENTIFY,    /* with the file */
-	ELF_PROVE_CALL,  /* likewise */
-	ELF_HASH_TABLE,  /* likewise */
-	ELF_BUILD_TABLE, /* with the file, and memory to put the table into */
+	ELF_IDENTIFY,     /* with the file */
+	ELF_PROVE_CALL,   /* likewise */
+	ELF_HASH_TABLE,   /* likewise */
+	ELF_BUILD_TABLE,  /* with the file, and memory to put the table into */
+	ELF_FIND_PROBE,   /* with the file, and perhaps its separate debug file */
+	ELF_FIND_LIBRARY, /* with /etc/ld.so.cache */
+};
+
+/* A place in a file that somebody names (probes.h). Texts end with NUL. */
+struct elf_probe_query {
+	uint64_t offset;      /* from the begin of the function */
+	uint32_t argument;    /* its number, from 1 on */
+	uint32_t is_weighted; /* by the argument; argument 0 is then what the function returns */
+	char path[1024];      /* for messages */
+	char provider[256];   /* of a statically defined probe; empty: it is a function */
+	char name[2048];      /* of the function or the probe */
 };
 
 /* A message has the head and as much of the path as there is, without NUL. */
@@ -26,7 +47,11 @@ struct elf_request {
 	uint32_t file; /* its number in the file table: it is kept open, for more calls to prove */
 	uint64_t return_address; /* of ELF_PROVE_CALL */
 	uint64_t callee;         /* likewise */
-	char path[PATH_MAX];     /* of ELF_BUILD_TABLE, for messages */
+	union {
+		char path
+			[PATH_MAX]; /* of ELF_BUILD_TABLE, for messages; of ELF_FIND_LIBRARY its name */
+		struct elf_probe_query probe; /* of ELF_FIND_PROBE, as a whole */
+	};
 };
 
 #define ELF_REQUEST_HEAD_BYTES offsetof(struct elf_request, path)
@@ -44,6 +69,12 @@ struct elf_identity {
 	} segments[ELF_MAX_SEGMENTS];
 };
 
+struct elf_probe_places {
+	uint32_t num_places;
+	uint32_t padding;
+	struct probe_place places[PROBE_MAX_PLACES];
+};
+
 struct elf_answer {
 	int32_t err; /* 0, or a negative errno */
 	uint32_t kind;
@@ -52,6 +83,8 @@ struct elf_answer {
 		struct elf_identity identity;
 		uint32_t proof;      /* enum call_proof */
 		uint64_t table_hash; /* as table_key_hash() */
+		struct elf_probe_places probe;
+		char library[PATH_MAX]; /* with NUL */
 	};
 };
 

@@ -20,6 +20,8 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "collect/ld_cache.h"
+#include "objfile/function_search.h"
 #include "unwind/table_cache.h"
 #include "unwind/table_key.h"
 
@@ -36,8 +38,8 @@
 /* Those that a process keeps open. */
 #define MAX_OPEN_FILES 16
 
-/* Two descriptors come along with the request of a table. */
-enum { FILE_FD, TABLE_FD };
+/* A second descriptor comes along with the request of a table, and of a probe. */
+enum { FILE_FD, TABLE_FD, DEBUG_FD = TABLE_FD };
 
 /* Of files that are trusted, and of all others. */
 enum { TRUSTED, OTHERS, NUM_PROCESSES };
@@ -164,7 +166,142 @@ static int build(const struct elf_request *request, const int *fds, struct error
 	return err ? err : table_image_write(fds[TABLE_FD], table);
 }
 
-static void answer(struct server *server, const struct elf_request *request, const int *fds,
+/* The only debug file that there is; whether it is the right one is seen by its build ID. */
+static int open_debug_file(void *context, const char *path _unused_)
+{
+	const int *fd = context;
+	int copy = *fd < 0 ? -1 : fcntl(*fd, F_DUPFD_CLOEXEC, 0);
+
+	return copy < 0 ? -ENOENT : copy;
+}
+
+/* What is wrong with a statically defined probe, in a line. */
+static int explain_usdt(const struct elf_probe_query *query, int code,
+			const struct near_names *near, struct error *error)
+{
+	char names[NEAR_NAMES_TEXT_BYTES];
+
+	near_names_format(near, names);
+	if (code == -ENOENT)
+		return error_set(error, code, "%s has no probe '%s:%s'%s", query->path,
+				 query->provider, query->name, names);
+	if (code == -EDOM)
+		return error_set(error, code, "%s: '%s:%s' has no argument %u", query->path,
+				 query->provider, query->name, query->argument);
+	if (code == -ENOTSUP)
+		return error_set(
+			error, -EDOM,
+			"%s: argument %u of '%s:%s' is no integer, or not where it could be "
+			"read from",
+			query->path, query->argument, query->provider, query->name);
+	if (code == -E2BIG)
+		return error_set(error, code, "%s has more than %d probes '%s:%s'", query->path,
+				 PROBE_MAX_PLACES, query->provider, query->name);
+	return error_set(error, code, "%s: its probes (.note.stapsdt) cannot be read", query->path);
+}
+
+static int find_usdt(struct objfile *objfile, const struct elf_probe_query *query,
+		     struct probe_place_list *ret, struct error *error)
+{
+	char word[sizeof(query->provider) + sizeof(query->name) + 1];
+	struct near_names near = {.word = word};
+	int err;
+
+	snprintf(word, sizeof(word), "%s:%s", query->provider, query->name);
+	err = usdt_find(objfile, query->provider, query->name,
+			query->is_weighted ? query->argument : 0, ret, &near);
+	return err && err != -ENOMEM ? explain_usdt(query, err, &near, error) : err;
+}
+
+static int find_functions(struct objfile *objfile, const struct elf_probe_query *query,
+			  uint16_t machine, struct probe_place_list *ret, struct error *error)
+{
+	struct function_query function = {.name = query->name, .offset = query->offset};
+	struct probe_argument argument = {0};
+	int err = function_search(objfile, &function, ret, error);
+
+	if (err || !query->is_weighted)
+		return err;
+	err = function_argument_get(query->argument, machine, &argument);
+	if (err)
+		return error_set(error, -EDOM,
+				 "argument %u of '%s' is passed in memory: only the first ones, in "
+				 "registers, can be read",
+				 query->argument, query->name);
+	array_for_each (&ret->places, place)
+		place->argument = argument;
+	return 0;
+}
+
+static int find_probe(const struct elf_probe_query *query, const int *fds,
+		      struct probe_place_list *ret, struct error *error)
+{
+	struct debug_opener opener = {.open = open_debug_file,
+				      .context = (void *)(uintptr_t)&fds[DEBUG_FD]};
+	_cleanup_(objfile_unrefp) struct objfile *objfile = NULL;
+	int err = objfile_open(fds[FILE_FD], query->path, "/usr/lib/debug", &objfile, error);
+	GElf_Ehdr header;
+
+	if (err == -ENOEXEC)
+		return error_set(error, err, "%s is no ELF file: there is no code in it to probe",
+				 query->path);
+	if (err)
+		return err;
+	if (!gelf_getehdr(objfile_get_elf(objfile), &header) ||
+	    header.e_machine != ELF_MACHINE_HERE || header.e_ident[EI_CLASS] != ELFCLASS64)
+		return error_set(error, -ENOEXEC,
+				 "%s is no 64-bit program or library of this machine", query->path);
+	objfile_set_opener(objfile, &opener);
+	return query->provider[0] ? find_usdt(objfile, query, ret, error)
+				  : find_functions(objfile, query, header.e_machine, ret, error);
+}
+
+static int answer_probe(struct elf_request *request, const int *fds, struct elf_probe_places *ret,
+			struct error *error)
+{
+	struct elf_probe_query *query = &request->probe;
+	struct probe_place_list found = {0};
+	int err;
+
+	query->path[sizeof(query->path) - 1] = '\0';
+	query->provider[sizeof(query->provider) - 1] = '\0';
+	query->name[sizeof(query->name) - 1] = '\0';
+	err = find_probe(query, fds, &found, error);
+	if (!err) {
+		ret->num_places = (uint32_t)found.places.length;
+		memcpy(ret->places, found.places.items,
+		       found.places.length * sizeof(*found.places.items));
+	}
+	array_release(&found.places);
+	return err;
+}
+
+static int find_library(int fd, const char *name, char ret[PATH_MAX])
+{
+	_cleanup_free_ void *cache = NULL;
+	struct stat status;
+	const char *path;
+	int err;
+
+	if (fstat(fd, &status))
+		return -errno;
+	if (status.st_size <= 0 || status.st_size > LD_CACHE_MAX_BYTES)
+		return -EINVAL;
+	cache = malloc((size_t)status.st_size);
+	if (!cache)
+		return -ENOMEM;
+	if (pread(fd, cache, (size_t)status.st_size, 0) != status.st_size)
+		return -EINVAL;
+	err = ld_cache_find(cache, (size_t)status.st_size, name, &path);
+	if (err)
+		return err;
+	if (strlen(path) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	memcpy(ret, path, strlen(path) + 1);
+	return 0;
+}
+
+static void answer(struct server *server, struct elf_request *request, const int *fds,
 		   struct elf_answer *ret)
 {
 	struct error error = {0};
@@ -177,6 +314,10 @@ static void answer(struct server *server, const struct elf_request *request, con
 		ret->err = prove(server, request, fds[FILE_FD], &ret->proof);
 	else if (request->kind == ELF_HASH_TABLE)
 		ret->err = hash(fds[FILE_FD], &ret->table_hash);
+	else if (request->kind == ELF_FIND_PROBE)
+		ret->err = answer_probe(request, fds, &ret->probe, &error);
+	else if (request->kind == ELF_FIND_LIBRARY)
+		ret->err = find_library(fds[FILE_FD], request->path, ret->library);
 	else
 		ret->err = build(request, fds, &error);
 	if (ret->err)
@@ -349,18 +490,29 @@ static void count_failure(struct elf_worker *worker, uid_t owner)
 	failures->count++;
 }
 
-/* table_fd   -1: no table is asked for */
-static int send_request(const struct process *process, const struct elf_request *head,
-			const struct elf_source_file *file, int table_fd)
+/* What goes behind the head of a request. */
+static struct iovec get_rest(const struct elf_request *head, const struct elf_source_file *file)
 {
-	const int fds[] = {[FILE_FD] = file->fd, [TABLE_FD] = table_fd};
-	size_t length = table_fd < 0 ? 0 : strlen(file->path);
+	const char *text = head->kind == ELF_BUILD_TABLE ? file->path : head->path;
+
+	if (head->kind == ELF_FIND_PROBE)
+		return (struct iovec){(void *)(uintptr_t)&head->probe, sizeof(head->probe)};
+	if (head->kind != ELF_BUILD_TABLE && head->kind != ELF_FIND_LIBRARY)
+		return (struct iovec){0};
+	return (struct iovec){(void *)(uintptr_t)text, strnlen(text, PATH_MAX - 1)};
+}
+
+/* second_fd   -1: only the file itself goes along */
+static int send_request(const struct process *process, const struct elf_request *head,
+			const struct elf_source_file *file, int second_fd)
+{
+	const int fds[] = {file->fd, second_fd};
 	struct iovec parts[] = {
 		{(void *)(uintptr_t)head, ELF_REQUEST_HEAD_BYTES},
-		{(void *)(uintptr_t)file->path, length < PATH_MAX ? length : PATH_MAX - 1},
+		get_rest(head, file),
 	};
 	int err = worker_send(process->worker.fd, parts, ARRAY_LENGTH(parts), fds,
-			      table_fd < 0 ? 1 : 2);
+			      second_fd < 0 ? 1 : 2);
 
 	return err ? -ECHILD : 0;
 }
@@ -368,8 +520,9 @@ static int send_request(const struct process *process, const struct elf_request 
 static int await_answer(const struct elf_worker *worker, const struct process *process,
 			enum elf_request_kind kind, struct elf_answer *ret)
 {
-	bool is_of_table = kind == ELF_BUILD_TABLE || kind == ELF_HASH_TABLE;
-	uint64_t end_ns = clock_now_ns() + (is_of_table ? BUILD_LIMIT_NS : LIMIT_NS);
+	bool takes_long =
+		kind == ELF_BUILD_TABLE || kind == ELF_HASH_TABLE || kind == ELF_FIND_PROBE;
+	uint64_t end_ns = clock_now_ns() + (takes_long ? BUILD_LIMIT_NS : LIMIT_NS);
 
 	do {
 		struct pollfd readable = {.fd = process->worker.fd, .events = POLLIN};
@@ -391,9 +544,9 @@ static const char *explain(int err)
 				 : "has ended the process that was reading it";
 }
 
-/* table_fd   -1: no table is asked for */
+/* second_fd   -1: only the file itself goes along */
 static int ask(struct elf_worker *worker, const struct elf_request *head,
-	       const struct elf_source_file *file, int table_fd, struct elf_answer *ret,
+	       const struct elf_source_file *file, int second_fd, struct elf_answer *ret,
 	       struct error *error)
 {
 	struct process *process =
@@ -409,7 +562,7 @@ static int ask(struct elf_worker *worker, const struct elf_request *head,
 	err = process->worker.fd < 0 ? start(worker, process) : 0;
 	if (err)
 		return error_set(error, err, "%s: %s", file->path, strerror(-err));
-	err = send_request(process, head, file, table_fd);
+	err = send_request(process, head, file, second_fd);
 	if (!err)
 		err = await_answer(worker, process, head->kind, ret);
 	if (!err)
@@ -488,4 +641,33 @@ int elf_worker_build_table(struct elf_worker *worker, const struct elf_source_fi
 		return error_set(error, -errno, "%s: %s", file->path, strerror(errno));
 	err = ask(worker, &head, file, table_fd, &answer, error);
 	return err ? err : read_table(table_fd, file->path, ret, error);
+}
+
+int elf_worker_find_probe(struct elf_worker *worker, const struct elf_source_file *file,
+			  int debug_fd, const struct elf_probe_query *query,
+			  struct probe_place_list *ret, struct error *error)
+{
+	struct elf_request request = {.kind = ELF_FIND_PROBE, .probe = *query};
+	struct elf_answer answer;
+	int err = ask(worker, &request, file, debug_fd, &answer, error);
+
+	for (uint32_t i = 0; !err && i < answer.probe.num_places; i++)
+		err = probe_place_list_add(ret, &answer.probe.places[i]);
+	return err;
+}
+
+int elf_worker_find_library(struct elf_worker *worker, const struct elf_source_file *cache,
+			    const char *name, char ret[PATH_MAX])
+{
+	struct elf_request request = {.kind = ELF_FIND_LIBRARY};
+	struct elf_answer answer;
+	int err;
+
+	if (strlen(name) >= sizeof(request.path))
+		return -ENOENT;
+	memcpy(request.path, name, strlen(name) + 1);
+	err = ask(worker, &request, cache, -1, &answer, NULL);
+	if (!err)
+		memcpy(ret, answer.library, sizeof(answer.library));
+	return err;
 }

@@ -63,6 +63,23 @@ _must_check_ int elf_worker_build_table(struct elf_worker *worker,
 					const struct elf_source_file *file,
 					struct unwind_table **ret, struct error *error);
 
+/*
+ * The places in a file that a query names, as function_search() and usdt_find() find them, with the reason in error:
+ * -ENOEXEC (it is no ELF file of this machine), -ENOENT and others.
+ *
+ * debug_fd  its separate debug file; -1: there is none
+ * ret       places are added
+ */
+_must_check_ int elf_worker_find_probe(struct elf_worker *worker,
+				       const struct elf_source_file *file, int debug_fd,
+				       const struct elf_probe_query *query,
+				       struct probe_place_list *ret, struct error *error);
+
+/* As ld_cache_find() in an open cache. */
+_must_check_ int elf_worker_find_library(struct elf_worker *worker,
+					 const struct elf_source_file *cache, const char *name,
+					 char ret[PATH_MAX]);
+
 /* From any thread: what it is doing is given up, and nothing more is begun (-ECANCELED). */
 void elf_worker_cancel(struct elf_worker *worker);
 

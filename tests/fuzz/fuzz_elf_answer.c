@@ -44,6 +44,13 @@ static void use_answer(enum elf_request_kind kind, const uint8_t *data, size_t s
 	}
 	if (kind == ELF_PROVE_CALL)
 		require(answer.proof <= CALL_DISPROVEN);
+	if (kind == ELF_FIND_PROBE)
+		require(answer.probe.num_places > 0 &&
+			answer.probe.num_places <= PROBE_MAX_PLACES &&
+			answer.probe.places[answer.probe.num_places - 1].argument.base <=
+				ARGUMENT_MAX_REGISTER);
+	if (kind == ELF_FIND_LIBRARY)
+		require(strlen(answer.library) < sizeof(answer.library));
 }
 
 static void *copy(struct bytes *bytes, size_t num_items, size_t item_size)
@@ -86,7 +93,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (!size)
 		return 0;
-	if (data[0] >= FIRST_TABLE)
+	if (data[0] >= FIRST_TABLE && data[0] != ELF_FIND_PROBE && data[0] != ELF_FIND_LIBRARY)
 		use_table(data + 1, size - 1);
 	else
 		use_answer((enum elf_request_kind)data[0], data + 1, size - 1);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/confinement.h"
@@ -260,6 +261,53 @@ static void a_cancelled_one_builds_nothing(void **state _unused_)
 	elf_worker_free(worker);
 }
 
+static void a_function_is_found_to_probe_it(void **state _unused_)
+{
+	struct elf_source_file file = open_own_program(0);
+	struct elf_worker *worker = start();
+	struct elf_probe_query query = {
+		.path = "/test", .name = "main", .is_weighted = true, .argument = 2};
+	_cleanup_(objfile_unrefp) struct objfile *objfile = open_objfile(&file);
+	struct probe_place_list found = {0};
+	struct error error = {0};
+	uint64_t elf_address;
+	struct symbol symbol;
+
+	assert_int_equal(elf_worker_find_probe(worker, &file, -1, &query, &found, &error), 0);
+	assert_int_equal(found.places.length, 1);
+	assert_int_equal(
+		objfile_get_elf_address(objfile, found.places.items[0].file_offset, &elf_address),
+		0);
+	assert_int_equal(objfile_find_symbol(objfile, elf_address, &symbol), 0);
+	assert_string_equal(symbol.name, "main");
+	assert_int_equal(symbol.start, elf_address);
+	assert_int_equal(found.places.items[0].argument.source, ARGUMENT_REGISTER);
+	strcpy(query.name, "a_function_is_found_to_prove_it");
+	assert_int_equal(elf_worker_find_probe(worker, &file, -1, &query, &found, &error), -ENOENT);
+	assert_non_null(strstr(error.message, "did you mean 'a_function_is_found_to_probe_it'"));
+	array_release(&found.places);
+	close(file.fd);
+	elf_worker_free(worker);
+}
+
+static void what_is_no_program_has_nothing_to_probe(void **state _unused_)
+{
+	struct elf_source_file file = {.fd = memfd_create("test", MFD_CLOEXEC), .path = "/test"};
+	struct elf_probe_query query = {.path = "/test", .name = "main"};
+	struct elf_worker *worker = start();
+	struct probe_place_list found = {0};
+	struct error error = {0};
+	char library[PATH_MAX];
+
+	assert_int_equal(write(file.fd, "text", 4), 4);
+	assert_int_equal(elf_worker_find_probe(worker, &file, -1, &query, &found, &error),
+			 -ENOEXEC);
+	assert_non_null(strstr(error.message, "/test is no ELF file"));
+	assert_int_equal(elf_worker_find_library(worker, &file, "libc", library), -EINVAL);
+	close(file.fd);
+	elf_worker_free(worker);
+}
+
 static void an_answer_stays_in_its_bounds(void **state _unused_)
 {
 	struct elf_answer answer = {.kind = ELF_IDENTIFY, .identity = {.num_segments = 2}};
@@ -287,6 +335,29 @@ static void an_answer_stays_in_its_bounds(void **state _unused_)
 	assert_false(elf_answer_is_valid(&answer, size - 1, ELF_HASH_TABLE));
 	assert_false(elf_answer_is_valid(&answer, size, ELF_PROVE_CALL));
 
+	answer = (struct elf_answer){.kind = ELF_FIND_PROBE, .probe = {.num_places = 1}};
+	size = elf_answer_get_size(&answer);
+	assert_true(elf_answer_is_valid(&answer, size, ELF_FIND_PROBE));
+	assert_false(elf_answer_is_valid(&answer, size - 1, ELF_FIND_PROBE));
+	answer.probe.places[0].argument = (struct probe_argument){
+		.source = ARGUMENT_REGISTER, .bytes = 8, .index = ARGUMENT_NO_REGISTER};
+	assert_true(elf_answer_is_valid(&answer, size, ELF_FIND_PROBE));
+	answer.probe.places[0].argument.base = ARGUMENT_MAX_REGISTER + 1;
+	assert_false(elf_answer_is_valid(&answer, size, ELF_FIND_PROBE));
+	answer.probe.places[0].argument.base = 0;
+	answer.probe.places[0].argument.bytes = 3;
+	assert_false(elf_answer_is_valid(&answer, size, ELF_FIND_PROBE));
+	answer.probe.num_places = PROBE_MAX_PLACES + 1;
+	assert_false(elf_answer_is_valid(&answer, sizeof(answer), ELF_FIND_PROBE));
+	answer.probe.num_places = 0;
+	assert_false(elf_answer_is_valid(&answer, elf_answer_get_size(&answer), ELF_FIND_PROBE));
+
+	answer = (struct elf_answer){.kind = ELF_FIND_LIBRARY};
+	size = elf_answer_get_size(&answer);
+	assert_true(elf_answer_is_valid(&answer, size, ELF_FIND_LIBRARY));
+	memset(answer.library, 'x', sizeof(answer.library));
+	assert_false(elf_answer_is_valid(&answer, size, ELF_FIND_LIBRARY));
+
 	answer = (struct elf_answer){.kind = ELF_BUILD_TABLE, .err = 1};
 	assert_false(elf_answer_is_valid(&answer, elf_answer_get_size(&answer), ELF_BUILD_TABLE));
 	answer.err = -EINVAL;
@@ -307,6 +378,8 @@ int main(void)
 		cmocka_unit_test(files_of_users_are_read_by_another_process),
 		cmocka_unit_test(a_user_whose_files_end_processes_is_given_up),
 		cmocka_unit_test(a_cancelled_one_builds_nothing),
+		cmocka_unit_test(a_function_is_found_to_probe_it),
+		cmocka_unit_test(what_is_no_program_has_nothing_to_probe),
 		cmocka_unit_test(an_answer_stays_in_its_bounds),
 	};
 
