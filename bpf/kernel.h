@@ -44,6 +44,7 @@ enum { BPF_RB_AVAIL_DATA = 0, BPF_RB_RING_SIZE = 1 };
  */
 enum bpf_func_id {
 	BPF_FUNC_get_current_task_btf = 158,
+	BPF_FUNC_get_attach_cookie = 174,
 	BPF_FUNC_task_pt_regs = 175,
 };
 #define HAS_HELPER(name) bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_##name)
@@ -53,8 +54,29 @@ struct bpf_pidns_info {
 	__u32 tgid;
 };
 
+/* Where the kernel lets programs go on that are being probed. */
+struct xol_area {
+	unsigned long vaddr;
+} __attribute__((preserve_access_index));
+
+struct uprobes_state {
+	struct xol_area *xol_area;
+} __attribute__((preserve_access_index));
+
 struct mm_struct {
 	unsigned long start_brk, brk, start_stack;
+	struct uprobes_state uprobes_state;
+} __attribute__((preserve_access_index));
+
+/* A function whose return is probed; the list of a thread has the innermost one first. */
+struct return_instance {
+	unsigned long orig_ret_vaddr;
+	unsigned long stack; /* x86: where the return address lies */
+	struct return_instance *next;
+} __attribute__((preserve_access_index));
+
+struct uprobe_task {
+	struct return_instance *return_instances;
 } __attribute__((preserve_access_index));
 
 struct vm_area_struct {
@@ -128,6 +150,7 @@ struct task_struct {
 	struct pid *thread_pid;
 	struct css_set *cgroups;
 	struct mm_struct *mm;
+	struct uprobe_task *utask;
 	__u64 start_time;
 	__u64 self_exec_id;
 	unsigned long nvcsw, nivcsw;

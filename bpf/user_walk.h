@@ -13,6 +13,7 @@
 
 #include "maps.h"
 #include "output.h"
+#include "probed_return.h"
 #include "registers.h"
 #include "task.h"
 
@@ -83,12 +84,14 @@ struct scratch {
 	struct user_registers registers;
 	struct wire_sample sample;
 	struct wire_stack stack;
+	__u64 trampoline; /* where functions return to whose return is probed; or NO_TRAMPOLINE */
 	__u32 num_untouched; /* pages in a row: here, the verifier does not tell its values apart */
 };
 
 PER_CPU(struct scratch, scratches);
 
-static __always_inline int walk_read(struct walk *walk, __u64 address, __u64 *ret)
+/* What is at an address: of the window, if it is in there. */
+static __always_inline int read_word_at(struct walk *walk, __u64 address, __u64 *ret)
 {
 	struct scratch *scratch = (struct scratch *)walk;
 	__u64 offset = address - scratch->window_start;
@@ -107,6 +110,21 @@ static __always_inline int walk_read(struct walk *walk, __u64 address, __u64 *re
 		scratch->window_start = WINDOW_NONE; /* a failed read has zeroed it */
 	}
 	return bpf_probe_read_user(ret, sizeof(*ret), (void *)address) ? -1 : 0;
+}
+
+static __always_inline int walk_read(struct walk *walk, __u64 address, __u64 *ret)
+{
+	struct scratch *scratch = (struct scratch *)walk;
+	__u64 probed;
+
+	if (read_word_at(walk, address, ret))
+		return -1;
+	if (*ret != scratch->trampoline)
+		return 0;
+	probed = find_probed_return(address);
+	if (probed)
+		*ret = probed;
+	return 0;
 }
 
 static __always_inline int walk_find_mapping(struct walk *walk, __u64 pc)
@@ -224,6 +242,7 @@ __attribute__((noinline)) int walk_user_stack(void)
 	generation = scratch->sample.generation;
 	process = bpf_map_lookup_elem(&unwind_processes, &pid);
 	scratch->window_start = WINDOW_NONE;
+	scratch->trampoline = find_trampoline(get_current_task());
 	get_registers(&scratch->registers, &registers);
 	walk_begin(walk, &registers);
 	if (process &&
@@ -284,6 +303,40 @@ static __always_inline struct wire_raw_sample *get_raw_sample(void)
 	return bpf_map_lookup_elem(&raw_samples, &cpu);
 }
 
+#if defined(__TARGET_ARCH_x86)
+/* In a copy of the stack from sp on, which begins at `at`: put probed functions' return addresses back. */
+__attribute__((noinline)) int restore_returns(__u64 at, __u64 sp, __u64 num_bytes)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct wire_raw_sample *raw = get_raw_sample();
+	struct scratch *scratch = get_scratch();
+	struct return_instance *instance;
+
+	if (!raw || !scratch || !bpf_core_field_exists(task->utask))
+		return 0;
+	instance = BPF_CORE_READ(task, utask, return_instances);
+	for (int i = 0; i < MAX_PROBED_RETURNS && instance; i++) {
+		__u64 offset = BPF_CORE_READ(instance, stack) - sp;
+		__u64 to = at + offset;
+		__u64 probed = BPF_CORE_READ(instance, orig_ret_vaddr);
+
+		instance = BPF_CORE_READ(instance, next);
+		asm volatile("" : "+r"(to)); /* the verifier must see the limit */
+		if (offset >= num_bytes || num_bytes - offset < sizeof(probed) ||
+		    to > WIRE_RAW_STACK_BYTES - sizeof(probed))
+			continue;
+		if (*(__u64 *)(raw->bytes + to) == scratch->trampoline)
+			*(__u64 *)(raw->bytes + to) = probed;
+	}
+	return 0;
+}
+#else
+static __always_inline int restore_returns(__u64 at, __u64 sp, __u64 num_bytes)
+{
+	return 0;
+}
+#endif
+
 /* Whole pages of a frame that may not be there. */
 #define MAX_UNTOUCHED_PAGES 4
 
@@ -325,6 +378,8 @@ __attribute__((noinline)) int copy_stack(__u64 at, __u64 sp, __u64 limit, __u32 
 		num_bytes += size;
 		num_read = num_bytes;
 	}
+	if (scratch->trampoline != NO_TRAMPOLINE)
+		restore_returns(at, sp, num_read);
 	return num_read;
 }
 

@@ -1,0 +1,72 @@
+/*
+ * Functions whose return somebody probes (uretprobes, ours or others'): the kernel has put the address of a
+ * trampoline where they return to, and keeps what was there. A walk must see what was there.
+ */
+#ifndef BPF_PROBED_RETURN_H
+#define BPF_PROBED_RETURN_H
+
+/* clang-format off */
+#include "kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+/* clang-format on */
+#include "task.h"
+
+/* No return address. */
+#define NO_TRAMPOLINE (1ull << 63)
+
+/* On arm64 the return address is in a register when the kernel replaces it, and lies nobody knows where later. */
+#if defined(__TARGET_ARCH_x86)
+
+/* The kernel's own limit (MAX_URETPROBE_DEPTH). */
+#define MAX_PROBED_RETURNS 64
+
+/* Where such functions return to in the running thread's program. */
+static __always_inline __u64 find_trampoline(struct task_struct *task)
+{
+	struct mm_struct *mm = TASK_FIELD(task, mm);
+	__u64 trampoline;
+
+	if (!bpf_core_field_exists(mm->uprobes_state.xol_area) ||
+	    !bpf_core_field_exists(task->utask))
+		return NO_TRAMPOLINE;
+	/* Most programs have no such memory: reading it fails then. */
+	if (HAS_HELPER(get_current_task_btf))
+		trampoline = mm->uprobes_state.xol_area->vaddr;
+	else
+		trampoline = BPF_CORE_READ(mm, uprobes_state.xol_area, vaddr);
+	return trampoline ? trampoline : NO_TRAMPOLINE;
+}
+
+/* The return address that was at a place in the running thread's stack; 0: it is none of those. */
+__attribute__((noinline)) __u64 find_probed_return(__u64 place)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct return_instance *instance;
+
+	if (!bpf_core_field_exists(task->utask))
+		return 0;
+	instance = BPF_CORE_READ(task, utask, return_instances);
+	for (int i = 0; i < MAX_PROBED_RETURNS && instance; i++) {
+		if (BPF_CORE_READ(instance, stack) == place)
+			return BPF_CORE_READ(instance, orig_ret_vaddr);
+		instance = BPF_CORE_READ(instance, next);
+	}
+	return 0;
+}
+
+#else
+
+static __always_inline __u64 find_trampoline(struct task_struct *task)
+{
+	return NO_TRAMPOLINE;
+}
+
+static __always_inline __u64 find_probed_return(__u64 place)
+{
+	return 0;
+}
+
+#endif
+
+#endif
