@@ -1,5 +1,5 @@
 /*
- * The program of events that are counted one by one, tracepoints and the kernel's own (page faults, context
+ * The program of events that are counted one by one, tracepoints, probes and the kernel's own (page faults, context
  * switches): runs at every hit, and takes a sample of the thread that hit it when so much has come by. Every hit ends
  * in exactly one counter. Only hits of the target are counted, so that what a sample stands for is the target's.
  *
@@ -8,12 +8,12 @@
  * more or less, by chance, and stands for that distance. So where the weight comes from is right by chance, whatever
  * single hits weigh and in whatever order they come, and the sum is right but for what came after the last sample.
  *
- * The period is fixed, and all distances are the same, or it is made to fit what comes: it begins with one, doubles when a CPU takes more samples in
- * a hundredth of a second than are wanted, and is halved when there are few.
+ * The period is fixed, and all distances are the same, or it is made to fit what comes: it begins with one, doubles
+ * when a CPU takes more samples in a hundredth of a second than are wanted, and is halved when there are few.
  *
- * While one program runs, the kernel skips other ones of its kind on the same CPU, so that a scratch area for
- * each CPU is enough. The kernel runs the program of a tracepoint from when it is attached to when it is removed,
- * whatever the perf event is told.
+ * While one program runs, the kernel skips other ones of its kind on the same CPU, so that a scratch area for each CPU
+ * is enough; but not where a uprobe is hit (since Linux 6.0): see on_probe(). The kernel runs the program of a
+ * tracepoint from when it is attached to when it is removed, whatever the perf event is told.
  */
 /* clang-format off */
 #include "kernel.h"
@@ -23,6 +23,7 @@
 /* clang-format on */
 #include "maps.h"
 #include "output.h"
+#include "probe_argument.h"
 #include "take_sample.h"
 #include "task.h"
 #include "wait_target.h"
@@ -227,6 +228,19 @@ static __always_inline bool begin_hit(struct wire_counters *counter, __u64 *ret)
 	return *ret;
 }
 
+/* What a probe's hit weighs. */
+static __always_inline __u64 weigh_probe(void *ctx)
+{
+	__u32 place = get_place(ctx);
+	struct wire_argument *argument = bpf_map_lookup_elem(&arguments, &place);
+	__u64 weight;
+
+	if (!argument || argument->source == WIRE_ARGUMENT_NONE)
+		return 1;
+	weight = read_argument(ctx, argument);
+	return weight > MAX_WEIGHT ? 0 : weight;
+}
+
 static __always_inline int handle_hit(void *ctx, void *record, bool in_user_mode)
 {
 	struct wire_counters *counter = get_per_cpu(&counters);
@@ -239,7 +253,7 @@ static __always_inline int handle_hit(void *ctx, void *record, bool in_user_mode
 		return 0;
 	if (!begin_hit(counter, &pid_tgid))
 		return 0;
-	weight = weighs_time ? take_time() : record ? read_weight(record) : hit_weight;
+	weight = is_of_probe ? weigh_probe(ctx) : weighs_time ? take_time() : record ? read_weight(record) : hit_weight;
 	if (weighs_time && !weight) {
 		counter->unseen_begin++;
 		return 0;
@@ -256,7 +270,33 @@ static __always_inline int handle_hit(void *ctx, void *record, bool in_user_mode
 	return 0;
 }
 
-/* User space loads one of the two. */
+/*
+ * A uprobe's program may be preempted, where the kernel is preemptible, and another thread of the CPU hit one, too.
+ * The scratch area has room for one: the other hit is counted as lost. Few instructions lie between looking and
+ * taking it.
+ */
+PER_CPU(struct wire_running, running);
+
+SEC("kprobe")
+int on_probe(struct user_registers *ctx)
+{
+	struct wire_running *mine = get_per_cpu(&running);
+
+	if (!mine || !is_recording)
+		return 0;
+	if (mine->is_running) {
+		__sync_fetch_and_add(&mine->lost, 1);
+		return 0;
+	}
+	mine->is_running = 1;
+	barrier();
+	handle_hit(ctx, NULL, is_probe_of_user_mode);
+	barrier();
+	mine->is_running = 0;
+	return 0;
+}
+
+/* User space loads one of the three. */
 SEC("tracepoint")
 int on_tracepoint(void *ctx)
 {

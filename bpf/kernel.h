@@ -76,6 +76,8 @@ struct return_instance {
 } __attribute__((preserve_access_index));
 
 struct uprobe_task {
+	unsigned long vaddr;     /* of the instruction that a breakpoint has replaced */
+	unsigned long xol_vaddr; /* where it is carried out */
 	struct return_instance *return_instances;
 } __attribute__((preserve_access_index));
 

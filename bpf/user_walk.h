@@ -13,7 +13,7 @@
 
 #include "maps.h"
 #include "output.h"
-#include "probed_return.h"
+#include "probed_program.h"
 #include "registers.h"
 #include "task.h"
 
@@ -243,6 +243,7 @@ __attribute__((noinline)) int walk_user_stack(void)
 	process = bpf_map_lookup_elem(&unwind_processes, &pid);
 	scratch->window_start = WINDOW_NONE;
 	scratch->trampoline = find_trampoline(get_current_task());
+	leave_probe(&scratch->registers, scratch->trampoline);
 	get_registers(&scratch->registers, &registers);
 	walk_begin(walk, &registers);
 	if (process &&

@@ -9,6 +9,8 @@
  *	…{bytes:By}           of its records, the sum of a field, and what that is counted in
  *	page-faults{4096:By}  of what the kernel counts, as much for each, and what that is counted in
  *	syscalls              each system call; syscall-time: how long they take
+ *	uprobe:libc:malloc    a place in a program, a library or the kernel that somebody names (probes.h)
+ *	…{arg1:By}            the sum of an argument
  *	cpu/event=0x3c/       of any device below /sys/bus/event_source, by what it calls its parts
  *
  * Modifiers follow a colon, or the last slash: u (user mode), k (kernel), h (hypervisor) leave out what is not
@@ -33,10 +35,13 @@ enum event_kind {
 	EVENT_DEVICE,
 	EVENT_TRACEPOINT,
 	EVENT_SYSTEM_CALL, /* all of them, by their names */
+	EVENT_PROBE,
 	NUM_EVENT_KINDS,
 };
 /* A heading: "hardware". A literal. */
 const char *event_kind_get_name(enum event_kind kind);
+
+struct probe;
 
 /* An event that was asked for. */
 struct event {
@@ -54,7 +59,8 @@ struct event {
 	uint64_t hit_weight; /* what each weighs else; 0: one */
 	/* Of a system call: the number of the tracepoint where it begins, from where its time is weighed; 0: it is not. */
 	uint64_t begin_config;
-	char *unit; /* NULL: it is counted */
+	struct probe *probe; /* NULL: it is none */
+	char *unit;          /* NULL: it is counted */
 	bool leaves_user_out;
 	bool leaves_kernel_out;
 	bool leaves_hypervisor_out;
@@ -67,7 +73,7 @@ bool event_is_clock(const struct event *event);
 bool event_is_time(const struct event *event);
 /* Whether samples of it say what uses the CPUs, all of it: at a frequency each stands for the same CPU time. */
 bool event_shows_cpu_time(const struct event *event);
-/* Whether it is a place in the kernel's code, where a program runs, on whatever CPU. */
+/* Whether it is a place in code, where a program runs, on whatever CPU. */
 bool event_is_at_place(const struct event *event);
 /* Of what its samples weigh: "nanoseconds", "count", or what was written. Borrowed from the event. */
 const char *event_get_unit(const struct event *event);

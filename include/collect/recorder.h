@@ -191,8 +191,9 @@ struct event_counts {
 	uint64_t lost_ring_sample;
 	uint64_t lost_ring_stack;
 	uint64_t lost_unknown_stack;
-	uint64_t weight; /* of the samples: how much of it there was */
-	uint64_t rest;   /* of what is counted one by one: came after the last sample of each CPU */
+	uint64_t lost_preempted; /* of a probe: see bpf/counted.bpf.c */
+	uint64_t weight;         /* of the samples: how much of it there was */
+	uint64_t rest; /* of what is counted one by one: came after the last sample of each CPU */
 };
 
 /* Of every tick: fired = idle + filtered + samples + what was lost. */
@@ -204,6 +205,7 @@ struct recorder_account {
 	uint64_t lost_ring_sample;
 	uint64_t lost_ring_stack;
 	uint64_t lost_unknown_stack;
+	uint64_t lost_preempted;
 	uint64_t walks[NUM_WALK_ENDS]; /* user stacks walked by table, by how that ended */
 	uint64_t recovered;            /* of the complete ones, those walked later */
 	uint64_t unproven;       /* of the complete ones: no call proves a step by frame pointer */
@@ -228,7 +230,7 @@ static inline bool recorder_account_is_balanced(const struct recorder_account *a
 {
 	return account->fired == account->idle + account->filtered + account->samples +
 					 account->lost_ring_sample + account->lost_ring_stack +
-					 account->lost_unknown_stack;
+					 account->lost_unknown_stack + account->lost_preempted;
 }
 
 struct recorder;

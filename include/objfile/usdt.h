@@ -53,10 +53,10 @@ enum argument_source {
 /* Where an argument is found when a probe is hit. */
 struct probe_argument {
 	enum argument_source source;
-	uint8_t bytes; /* 1, 2, 4 or 8 */
+	uint8_t bytes;     /* 1, 2, 4 or 8 */
 	uint8_t is_signed; /* 0 or 1 */
-	uint8_t base;  /* a register */
-	uint8_t index; /* another one, or ARGUMENT_NO_REGISTER */
+	uint8_t base;      /* a register */
+	uint8_t index;     /* another one, or ARGUMENT_NO_REGISTER */
 	uint8_t scale;
 	int64_t displacement; /* or the constant itself */
 };

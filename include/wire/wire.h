@@ -207,4 +207,35 @@ struct wire_thinning {
 _Static_assert(sizeof(struct wire_thinning) == 48,
 	       "struct wire_thinning is part of the wire format");
 
+/* What a hit of a probe weighs. */
+enum wire_argument_source {
+	WIRE_ARGUMENT_NONE, /* one */
+	WIRE_ARGUMENT_CONSTANT,
+	WIRE_ARGUMENT_REGISTER,
+	WIRE_ARGUMENT_MEMORY, /* at base + index * scale + displacement */
+};
+
+#define WIRE_NO_REGISTER 255
+
+/* Where it is found; user space writes it before the first hit. Registers are words of struct pt_regs. */
+struct wire_argument {
+	wire_u64 displacement; /* signed; or the constant itself */
+	wire_u8 source;        /* enum wire_argument_source */
+	wire_u8 bytes;         /* 1, 2, 4 or 8 */
+	wire_u8 is_signed;
+	wire_u8 base;
+	wire_u8 index; /* or WIRE_NO_REGISTER */
+	wire_u8 scale;
+	wire_u8 padding[2];
+};
+_Static_assert(sizeof(struct wire_argument) == 16,
+	       "struct wire_argument is part of the wire format");
+
+/* Of a probe's program, per CPU. */
+struct wire_running {
+	wire_u64 is_running;
+	wire_u64 lost; /* hits while it was: the thread that had begun was preempted */
+};
+_Static_assert(sizeof(struct wire_running) == 16, "struct wire_running is part of the wire format");
+
 #endif

@@ -179,7 +179,7 @@ uint64_t account_sum_unnamed(const struct account *account)
 uint64_t account_sum_lost(const struct account *account)
 {
 	return account->ticks.lost_ring_sample + account->ticks.lost_ring_stack +
-	       account->ticks.lost_unknown_stack;
+	       account->ticks.lost_unknown_stack + account->ticks.lost_preempted;
 }
 
 static uint64_t sum_waits(const uint64_t *waits_ns)
@@ -249,6 +249,7 @@ int account_keep(const struct account *account, struct profile *profile)
 		{"lost.ring_sample", ticks->lost_ring_sample},
 		{"lost.ring_stack", ticks->lost_ring_stack},
 		{"lost.unknown_stack", ticks->lost_unknown_stack},
+		{"lost.preempted", ticks->lost_preempted},
 		{"user_stacks.complete", account->complete_user_stacks},
 		{"user_stacks.in_exec", ticks->in_exec},
 		{"user_stacks.recovered", ticks->recovered},
@@ -312,11 +313,13 @@ static void print_events(const struct account *account, struct text *ret)
 			    ", \"unseen_begin\": %" PRIu64 ", \"below_period\": %" PRIu64
 			    ", \"samples\": %" PRIu64 ", \"lost\": {\"ring_sample\": %" PRIu64
 			    ", \"ring_stack\": %" PRIu64 ", \"unknown_stack\": %" PRIu64
-			    "}, \"weight\": %" PRIu64 ", \"rest\": %" PRIu64 "}",
+			    ", \"preempted\": %" PRIu64 "}, \"weight\": %" PRIu64
+			    ", \"rest\": %" PRIu64 "}",
 			    event->fired, event->idle, event->filtered, event->weightless,
 			    event->unseen_begin, event->below_period, event->samples,
 			    event->lost_ring_sample, event->lost_ring_stack,
-			    event->lost_unknown_stack, event->weight, event->rest);
+			    event->lost_unknown_stack, event->lost_preempted, event->weight,
+			    event->rest);
 	}
 	text_append_string(ret, "],\n");
 }
@@ -325,9 +328,9 @@ static void print_reasons(const struct account *account, struct text *ret)
 {
 	text_printf(ret,
 		    "  \"lost\": {\"ring_sample\": %" PRIu64 ", \"ring_stack\": %" PRIu64
-		    ", \"unknown_stack\": %" PRIu64 "},\n  ",
+		    ", \"unknown_stack\": %" PRIu64 ", \"preempted\": %" PRIu64 "},\n  ",
 		    account->ticks.lost_ring_sample, account->ticks.lost_ring_stack,
-		    account->ticks.lost_unknown_stack);
+		    account->ticks.lost_unknown_stack, account->ticks.lost_preempted);
 	print_user_stacks(account->complete_user_stacks, account->ticks.in_exec,
 			  account->truncated_user_stacks, ret);
 	text_printf(ret, ", \"recovered\": %" PRIu64 ", \"unproven\": %" PRIu64 "},\n",

@@ -81,9 +81,16 @@ const struct command command_events = {
 		"kernel counts may weigh the same each: 'page-faults{4096:By}'.\n\n"
 		"Modifiers follow a colon, or the last slash: u, k and h count in user mode, the kernel and a\n"
 		"hypervisor only; each p asks for a more precise place (cycles:upp, cpu/event=0x3c/u).\n\n"
+		"Probes are places in code that you name. PATH is a file, as the process sees it that is recorded (-p), or\n"
+		"a library as ldconfig lists it: libc, pthread, libssl.so.3. FUNCTION is a symbol, of C++ and Rust the\n"
+		"mangled one; OFFSET is in bytes and begins an instruction. All processes that map the file are stopped\n"
+		"there for some microseconds, those that are not recorded, too. {arg1}, {arg2} and so on, and {retval}\n"
+		"where a function returns, make the sum of it the metric, {arg1:By} in bytes: registers as a whole (64\n"
+		"bits), of usdt what its author has named; what is below 0, as an error is, weighs nothing.\n\n"
 		"Examples:\n"
 		"  stackwide events fault\n"
-		"  sudo stackwide record -e page-faults -c 1 -o faults.folded -- ./program\n",
+		"  sudo stackwide record -e page-faults -c 1 -o faults.folded -- ./program\n"
+		"  sudo stackwide record -e 'uprobe:libc:malloc{arg1:By}' -p 812 -d 10 -o malloc.html\n",
 	.options = events_options,
 	.run = run_events,
 };

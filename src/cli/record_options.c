@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "collect/probes.h"
 #include "profile/profile.h"
 
 #define DEFAULT_FREQUENCY_HZ 99
@@ -409,6 +410,7 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 
 static int find_events(struct record_options *options, struct error *error)
 {
+	struct probe_search search = {.worker_user = options->naming_user};
 	struct event_places places = event_places_find();
 
 	array_for_each (&options->event_lists, list) {
@@ -419,7 +421,10 @@ static int find_events(struct record_options *options, struct error *error)
 	}
 	if (options->events.events.length > MAX_EVENTS)
 		return error_set(error, -E2BIG, "more than %d events", MAX_EVENTS);
-	return 0;
+	if (options->pids.length || options->tids.length)
+		search.target =
+			options->pids.length ? options->pids.items[0] : options->tids.items[0];
+	return probes_locate(&places, &search, &options->events, error);
 }
 
 /* The metric of an event that is asked for twice would weigh twice as much. */

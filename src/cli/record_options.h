@@ -85,8 +85,9 @@ enum record_option {
 #define RECORD_EVENT_SPECS                                                   \
 	{OPTION_EVENT, 'e', "event", "EVENT[,EVENT...]",                     \
 	 "sample these, as perf spells them, each as a metric:\n"            \
-	 "page-faults, cache-misses:u, sched:sched_process_*;\n"             \
-	 "'stackwide events' lists them (cycles, else cpu-clock)"},          \
+	 "page-faults, cache-misses:u, sched:sched_process_*,\n"             \
+	 "uprobe:libc:malloc; 'stackwide events' lists them\n"  \
+ "(cycles, else cpu-clock)"},          \
 		{OPTION_COUNT, 'c', "count", "N",                            \
 		 "with -e: a sample for every N of an event, but not of\n"   \
 		 "cpu-clock and task-clock (as many as come at the\n"        \

@@ -211,6 +211,8 @@ static void append_lost(struct text *text, const struct account *account)
 		      "found the ring full: a lower --frequency loses less");
 	append_reason(text, account->ticks.lost_ring_stack, "found the ring full for their stack");
 	append_reason(text, account->ticks.lost_unknown_stack, "whose stack never came");
+	append_reason(text, account->ticks.lost_preempted,
+		      "hits of a probe while another thread of the CPU was in it");
 	append_reason(text, account->ticks.unfollowed,
 		      "new threads, beyond the number that is followed, were not sampled");
 	append_reason(text, account->ticks.lost_side_band,

@@ -4,15 +4,18 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
+#include "base/array.h"
 #include "collect/bpf_log.h"
 #include "collect/bpf_rings.h"
 #include "collect/kernel_features.h"
 #include "collect/permission_probe.h"
+#include "collect/probe.h"
 #include <counted.skel.h>
 
 /* WINDOW_NS of the program. */
@@ -22,10 +25,32 @@ struct counted_program {
 	struct counted_program_opts opts;
 	const struct sampling_program *sampling;
 	struct counted_bpf *bpf;
-	bool is_of_tracepoint;
-	int fd;       /* of the perf event that holds it at a tracepoint; else -1 */
-	int begin_fd; /* likewise, of the one where it begins what is weighed */
+	enum event_kind kind;
+	bool has_places; /* of a probe, whose argument is not the same at all of them */
+	/* Of the perf events that hold it at a tracepoint or a probe's places, and of its links to these. */
+	ARRAY(int) fds;
 };
+
+static bool has_places(const struct probe *probe)
+{
+	const struct probe_argument *first = &probe->sites.items[0].argument;
+
+	array_for_each (&probe->sites, site) {
+		const struct probe_argument *argument = &site->argument;
+
+		if (argument->source != first->source || argument->bytes != first->bytes ||
+		    argument->is_signed != first->is_signed || argument->base != first->base ||
+		    argument->index != first->index || argument->scale != first->scale ||
+		    argument->displacement != first->displacement)
+			return true;
+	}
+	return false;
+}
+
+static uint32_t count_arguments(const struct counted_program *program)
+{
+	return program->has_places ? (uint32_t)program->opts.event->probe->sites.length : 1;
+}
 
 static int set_up_maps(struct counted_program *program)
 {
@@ -38,6 +63,9 @@ static int set_up_maps(struct counted_program *program)
 	err = sampling_program_share_maps(program->sampling, bpf->obj);
 	if (err)
 		return err;
+	err = bpf_map__set_max_entries(bpf->maps.arguments, count_arguments(program));
+	if (err)
+		return err;
 	if (!program->opts.event->begin_config) {
 		err = bpf_map__set_max_entries(bpf->maps.begins, 1);
 		if (err)
@@ -45,6 +73,36 @@ static int set_up_maps(struct counted_program *program)
 	}
 	err = bpf_map__set_max_entries(bpf->maps.sent_stacks, (uint32_t)num_cpus);
 	return err ? err : bpf_map__set_max_entries(bpf->maps.raw_samples, (uint32_t)num_cpus);
+}
+
+/* What runs at every hit. */
+static struct bpf_program *get_hit_program(const struct counted_program *program)
+{
+	switch (program->kind) {
+	case EVENT_PROBE:
+		return program->bpf->progs.on_probe;
+	case EVENT_TRACEPOINT:
+	case EVENT_SYSTEM_CALL:
+		return program->bpf->progs.on_tracepoint;
+	case EVENT_SOFTWARE:
+	case EVENT_HARDWARE:
+	case EVENT_CACHE:
+	case EVENT_RAW:
+	case EVENT_DEVICE:
+	case NUM_EVENT_KINDS:
+		break;
+	}
+	return program->bpf->progs.on_software_event;
+}
+
+static void choose_programs(struct counted_program *program)
+{
+	const struct bpf_program *hit = get_hit_program(program);
+	struct bpf_program *other;
+
+	bpf_object__for_each_program (other, program->bpf->obj)
+		bpf_program__set_autoload(other, other == hit);
+	bpf_program__set_autoload(program->bpf->progs.on_begin, program->opts.event->begin_config);
 }
 
 static int open_object(void *context, struct bpf_object_skeleton **ret)
@@ -57,16 +115,18 @@ static int open_object(void *context, struct bpf_object_skeleton **ret)
 		return -errno;
 	program->bpf = bpf;
 	*ret = bpf->skeleton;
-	bpf_program__set_autoload(bpf->progs.on_tracepoint, program->is_of_tracepoint);
-	bpf_program__set_autoload(bpf->progs.on_begin, program->opts.event->begin_config);
-	bpf_program__set_autoload(bpf->progs.on_software_event, !program->is_of_tracepoint);
+	choose_programs(program);
+	bpf->rodata->is_of_probe = program->kind == EVENT_PROBE;
+	bpf->rodata->is_probe_of_user_mode =
+		program->kind == EVENT_PROBE && probe_is_of_user_mode(program->opts.event->probe);
+	bpf->rodata->has_places = program->has_places;
 	bpf->rodata->event_number = program->opts.number;
 	bpf->rodata->fixed_period = program->opts.count;
 	bpf->rodata->weight_offset = program->opts.event->field_offset;
 	bpf->rodata->weight_bytes = program->opts.event->field_bytes;
 	bpf->rodata->is_weight_signed = program->opts.event->is_field_signed;
 	bpf->rodata->weighs_time = program->opts.event->begin_config;
-	bpf->rodata->has_calls = program->opts.event->kind == EVENT_SYSTEM_CALL;
+	bpf->rodata->has_calls = program->kind == EVENT_SYSTEM_CALL;
 	if (program->opts.event->hit_weight)
 		bpf->rodata->hit_weight = program->opts.event->hit_weight;
 	bpf->rodata->wanted_samples = program->opts.wanted_hz > WINDOWS_PER_SECOND
@@ -77,7 +137,7 @@ static int open_object(void *context, struct bpf_object_skeleton **ret)
 	bpf->rodata->take_user_stacks = !sampling->no_user_stacks;
 	/* All calls end at one place, of which the kernel's part says nothing. */
 	bpf->rodata->take_kernel_stacks =
-		!sampling->no_kernel_stacks && program->opts.event->kind != EVENT_SYSTEM_CALL;
+		!sampling->no_kernel_stacks && program->kind != EVENT_SYSTEM_CALL;
 	bpf->rodata->walks_by_table = sampling->walks_by_table;
 	sampling_program_get_namespace(program->sampling, &bpf->rodata->pid_namespace_dev,
 				       &bpf->rodata->pid_namespace_inode);
@@ -92,11 +152,50 @@ static void close_refused(void *context)
 	program->bpf = NULL;
 }
 
+static struct wire_argument describe_argument(const struct probe_argument *argument)
+{
+	static const uint8_t sources[] = {
+		[ARGUMENT_NONE] = WIRE_ARGUMENT_NONE,
+		[ARGUMENT_CONSTANT] = WIRE_ARGUMENT_CONSTANT,
+		[ARGUMENT_REGISTER] = WIRE_ARGUMENT_REGISTER,
+		[ARGUMENT_MEMORY] = WIRE_ARGUMENT_MEMORY,
+	};
+
+	return (struct wire_argument){
+		.source = sources[argument->source],
+		.bytes = argument->bytes,
+		.is_signed = argument->is_signed,
+		.base = argument->base,
+		.index = argument->index == ARGUMENT_NO_REGISTER ? WIRE_NO_REGISTER
+								 : argument->index,
+		.scale = argument->scale,
+		.displacement = (uint64_t)argument->displacement,
+	};
+}
+
+static int set_arguments(const struct counted_program *program)
+{
+	int map_fd = bpf_map__fd(program->bpf->maps.arguments);
+
+	if (program->kind != EVENT_PROBE)
+		return 0;
+	for (uint32_t i = 0; i < count_arguments(program); i++) {
+		struct wire_argument argument =
+			describe_argument(&program->opts.event->probe->sites.items[i].argument);
+
+		if (bpf_map_update_elem(map_fd, &i, &argument, BPF_ANY))
+			return -errno;
+	}
+	return 0;
+}
+
 static int load(struct counted_program *program)
 {
 	uint32_t zero = 0;
 	int err = bpf_log_load(open_object, close_refused, program);
 
+	if (!err)
+		err = set_arguments(program);
 	if (err || program->opts.cgroup_fd < 0)
 		return err;
 	return bpf_map_update_elem(bpf_map__fd(program->bpf->maps.cgroups), &zero,
@@ -105,59 +204,173 @@ static int load(struct counted_program *program)
 		       : 0;
 }
 
-/*
- * Have a program run at a tracepoint. One perf event is enough: what is attached to it runs on all CPUs.
- *
- * ret_fd  of the perf event
- */
-static int attach(const struct bpf_program *to_run, uint64_t tracepoint, const char *name,
-		  int *ret_fd, struct error *error)
+static int keep_fd(struct counted_program *program, int fd)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_TRACEPOINT,
-		.size = sizeof(attr),
-		.config = tracepoint,
-		.disabled = 1,
-	};
+	int *kept = array_add(&program->fds);
+
+	if (!kept) {
+		close(fd);
+		return -ENOMEM;
+	}
+	*kept = fd;
+	return 0;
+}
+
+/* cookie  what the program is told when it runs there; 0: nothing */
+static int attach_to(struct counted_program *program, const struct bpf_program *to_run,
+		     int event_fd, uint64_t cookie)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = cookie);
+	int link_fd;
+
+	if (!program->has_places)
+		return ioctl(event_fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(to_run)) ? -errno
+											: 0;
+	link_fd = bpf_link_create(bpf_program__fd(to_run), event_fd, BPF_PERF_EVENT, &opts);
+	return link_fd < 0 ? link_fd : keep_fd(program, link_fd);
+}
+
+/*
+ * One event is enough, of any CPU that there is: what is attached to it runs on all.
+ *
+ * Returns 0 or negative errno, with whether it was the program that was refused, and not the event.
+ */
+static int attach(struct counted_program *program, const struct bpf_program *to_run,
+		  struct perf_event_attr *attr, uint64_t cookie, bool *ret_was_opened)
+{
 	int cpu = 0;
 	int err;
+	int fd;
 
+	attr->size = sizeof(*attr);
+	attr->disabled = 1;
+	*ret_was_opened = false;
 	do {
-		*ret_fd =
-			(int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	} while (*ret_fd < 0 && errno == ENODEV && ++cpu < libbpf_num_possible_cpus());
-	err = *ret_fd < 0 ? errno : 0;
-	if (err == EACCES || err == EPERM)
-		return error_set(error, -EPERM, "not permitted to sample %s: %s", name,
+		fd = (int)syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	} while (fd < 0 && errno == ENODEV && ++cpu < libbpf_num_possible_cpus());
+	if (fd < 0)
+		return -errno;
+	err = keep_fd(program, fd);
+	if (err)
+		return err;
+	*ret_was_opened = true;
+	return attach_to(program, to_run, fd, cookie);
+}
+
+/* What the kernel says where it does not replace an instruction; not among the errnos of programs. */
+#define KERNEL_ENOTSUPP 524
+
+static int explain_probe_refusal(const struct counted_program *program, const struct event *event,
+				 bool was_opened, int code, struct error *error)
+{
+	if (code == -EILSEQ)
+		return error_set(error, -EINVAL, "%s is in the middle of an instruction",
+				 event->name);
+	if (code == -KERNEL_ENOTSUPP || code == -ENOEXEC)
+		return error_set(error, -ENOTSUP,
+				 "%s: the kernel cannot replace the instruction there: a place "
+				 "before or behind it can be probed",
+				 event->name);
+	if (code == -EADDRNOTAVAIL)
+		return error_set(
+			error, -ENOTSUP,
+			"%s: the kernel has several functions of this name, and hides where "
+			"they are; 'sysctl kernel.kptr_restrict=0' shows it",
+			event->name);
+	if (code == -EINVAL && !was_opened && !probe_is_of_user_mode(event->probe))
+		return error_set(error, -ENOTSUP,
+				 "%s: the kernel allows no probe there: it is code that probes "
+				 "themselves use, or not within the function",
+				 event->name);
+	if (was_opened && program->has_places && (code == -EINVAL || code == -EOPNOTSUPP))
+		return error_set(error, -ENOTSUP,
+				 "%s: its argument is not at the same place everywhere: this takes "
+				 "Linux 5.15",
+				 event->name);
+	return code;
+}
+
+static int explain_refusal(const struct counted_program *program, const struct event *event,
+			   bool was_opened, int code, struct error *error)
+{
+	int err = event->probe ? explain_probe_refusal(program, event, was_opened, code, error)
+			       : code;
+
+	if (code == -ENOMEM || err != code)
+		return err;
+	if (code == -EACCES || code == -EPERM)
+		return error_set(error, -EPERM, "not permitted to sample %s: %s", event->name,
 				 permission_probe_explain_call(SYS_perf_event_open));
-	if (!err && ioctl(*ret_fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(to_run)))
-		err = errno;
-	if (err == E2BIG)
+	if (code == -E2BIG)
 		return error_set(error, -ENOTSUP,
 				 "%s: the kernel runs no more programs there than others have "
 				 "attached already",
-				 name);
-	return err ? error_set(error, -ENOTSUP, "the kernel refused a program at %s: %s", name,
-			       strerror(err))
-		   : 0;
+				 event->name);
+	if (code == -EMFILE)
+		return error_set(
+			error, code,
+			"too many open files: %s needs one for each place; raise the limit "
+			"with 'ulimit -n'",
+			event->name);
+	return error_set(error, -ENOTSUP, "the kernel refused %s at %s: %s",
+			 was_opened ? "a program" : "an event", event->name, strerror(-code));
 }
 
-/* The begin first: of what ends, it is known when it began, then. */
+static int attach_tracepoint(struct counted_program *program, const struct bpf_program *to_run,
+			     uint64_t number, struct error *error)
+{
+	struct perf_event_attr attr = {.type = PERF_TYPE_TRACEPOINT, .config = number};
+	bool was_opened;
+	int err = attach(program, to_run, &attr, 0, &was_opened);
+
+	return err ? explain_refusal(program, program->opts.event, was_opened, err, error) : 0;
+}
+
+static int attach_probe(struct counted_program *program, struct error *error)
+{
+	const struct event *event = program->opts.event;
+	const struct probe *probe = event->probe;
+	char path[64];
+
+	/* The very file that was looked into, whatever is at its path by now. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", probe->fd);
+	for (size_t i = 0; i < probe->sites.length; i++) {
+		const struct probe_site *site = &probe->sites.items[i];
+		const char *name = probe_is_of_user_mode(probe) ? path
+				   : probe->are_addresses       ? NULL
+								: probe->name;
+		struct perf_event_attr attr = {
+			.type = event->type,
+			.config = site->config,
+			.config1 = (uintptr_t)name,
+			.config2 = site->offset,
+		};
+		bool was_opened;
+		int err = attach(program, get_hit_program(program), &attr, i, &was_opened);
+
+		if (err)
+			return explain_refusal(program, event, was_opened, err, error);
+	}
+	return 0;
+}
+
+/* What the sampler opens on every CPU, it attaches itself. The begin first: of what ends, it is known when it began, then. */
 static int attach_all(struct counted_program *program, struct error *error)
 {
 	const struct event *event = program->opts.event;
 	int err;
 
-	if (!program->is_of_tracepoint)
+	if (!event_is_at_place(event))
 		return 0;
+	if (event->probe)
+		return attach_probe(program, error);
 	if (event->begin_config) {
-		err = attach(program->bpf->progs.on_begin, event->begin_config, event->name,
-			     &program->begin_fd, error);
+		err = attach_tracepoint(program, program->bpf->progs.on_begin, event->begin_config,
+					error);
 		if (err)
 			return err;
 	}
-	return attach(program->bpf->progs.on_tracepoint, event->config, event->name, &program->fd,
-		      error);
+	return attach_tracepoint(program, get_hit_program(program), event->config, error);
 }
 
 int counted_program_new(const struct counted_program_opts *opts,
@@ -177,9 +390,8 @@ int counted_program_new(const struct counted_program_opts *opts,
 		return -ENOMEM;
 	program->opts = *opts;
 	program->sampling = sampling;
-	program->is_of_tracepoint = event_is_at_place(opts->event);
-	program->fd = -1;
-	program->begin_fd = -1;
+	program->kind = opts->event->kind;
+	program->has_places = opts->event->probe && has_places(opts->event->probe);
 	err = load(program);
 	if (err == -ENOMEM)
 		return err;
@@ -195,21 +407,19 @@ int counted_program_new(const struct counted_program_opts *opts,
 	return 0;
 }
 
-static void detach(struct counted_program *program)
+/* The links come after what they are to. */
+static void close_fds(struct counted_program *program)
 {
-	if (program->fd >= 0)
-		close(program->fd);
-	if (program->begin_fd >= 0)
-		close(program->begin_fd);
-	program->fd = -1;
-	program->begin_fd = -1;
+	while (program->fds.length)
+		close(program->fds.items[--program->fds.length]);
 }
 
 void counted_program_free(struct counted_program *program)
 {
 	if (!program)
 		return;
-	detach(program);
+	close_fds(program);
+	array_release(&program->fds);
 	counted_bpf__destroy(program->bpf);
 	free(program);
 }
@@ -227,12 +437,21 @@ void counted_program_start(struct counted_program *program)
 void counted_program_stop(struct counted_program *program)
 {
 	program->bpf->bss->is_recording = false;
-	detach(program);
+	close_fds(program);
 }
 
 int counted_program_read_counters(const struct counted_program *program, struct wire_counters *ret)
 {
 	return bpf_counters_read(bpf_map__fd(program->bpf->maps.counters), ret, sizeof(*ret));
+}
+
+int counted_program_read_preempted(const struct counted_program *program, uint64_t *ret)
+{
+	struct wire_running sum;
+	int err = bpf_counters_read(bpf_map__fd(program->bpf->maps.running), &sum, sizeof(sum));
+
+	*ret = err ? 0 : sum.lost;
+	return err;
 }
 
 int counted_program_read_rest(const struct counted_program *program, uint64_t *ret)

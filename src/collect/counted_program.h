@@ -1,5 +1,5 @@
 /*
- * The program of an event that is counted one by one (bpf/counted.bpf.c): loading it, attaching it to a tracepoint,
+ * The program of an event that is counted one by one (bpf/counted.bpf.c): loading it, attaching it to a tracepoint or a probe,
  * starting and stopping it. It sends to the rings of the sampling program, as that does.
  *
  * Not thread-safe.
@@ -49,6 +49,13 @@ void counted_program_stop(struct counted_program *program);
 
 /* What came after the last sample of each CPU, in sum: it was counted, and has none. Returns 0 or negative errno. */
 _must_check_ int counted_program_read_rest(const struct counted_program *program, uint64_t *ret);
+
+/*
+ * Hits of a probe that are in no counter, as another thread of the CPU was in the program: of the target or not.
+ * Returns 0 or negative errno.
+ */
+_must_check_ int counted_program_read_preempted(const struct counted_program *program,
+						uint64_t *ret);
 
 /* Summed over CPUs. Returns 0 or negative errno. */
 _must_check_ int counted_program_read_counters(const struct counted_program *program,

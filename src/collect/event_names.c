@@ -115,3 +115,10 @@ bool event_cache_find(const char *name, uint64_t *ret_config)
 	}
 	return false;
 }
+
+const char *event_unit_get(const char *word)
+{
+	if (string_equals(word, "By"))
+		return "bytes";
+	return string_equals(word, "ns") ? "nanoseconds" : word;
+}

@@ -32,4 +32,7 @@ bool event_cache_find(const char *name, uint64_t *ret_config);
 /* All names of caches' events, in order; false: there are no more. */
 bool event_cache_get_name(size_t index, char *ret, size_t size);
 
+/* What a unit in UCUM's words ("By") is called here: "bytes". Borrowed, perhaps the word itself. */
+const char *event_unit_get(const char *word);
+
 #endif

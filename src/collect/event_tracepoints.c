@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "collect/event_device.h"
+#include "collect/event_names.h"
 
 /* Of the description of one. */
 #define MAX_FORMAT_BYTES (1 << 20)
@@ -136,13 +137,6 @@ static int put_field(const char *format, const char *field, struct event *event)
 	return -ENOENT;
 }
 
-const char *event_unit_get_name(const char *word)
-{
-	if (string_equals(word, "By"))
-		return "bytes";
-	return string_equals(word, "ns") ? "nanoseconds" : word;
-}
-
 static int describe_field(const struct search *search, const char *name, struct event *event)
 {
 	_cleanup_(text_release) struct text format = {0};
@@ -167,7 +161,7 @@ static int describe_field(const struct search *search, const char *name, struct 
 				 err == -ENOENT ? words->field : name, search->tracing);
 	if (!words->unit)
 		return 0;
-	event->unit = strdup(event_unit_get_name(words->unit));
+	event->unit = strdup(event_unit_get(words->unit));
 	return event->unit ? 0 : -ENOMEM;
 }
 

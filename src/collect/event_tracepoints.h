@@ -31,9 +31,6 @@ _must_check_ int event_tracepoints_add(const char *tracing, const struct tracepo
 _must_check_ int event_tracepoint_find(const char *tracing, const char *name, uint64_t *ret,
 				       struct error *error);
 
-/* What a unit is called here that is written as UCUM has it: "By" is "bytes"; others are their own. */
-const char *event_unit_get_name(const char *word);
-
 /* Give handle() the names of all. Returns what handle() returned first that is not 0, or 0, or negative errno. */
 _must_check_ int event_tracepoints_list(const char *tracing,
 					int (*handle)(const char *name, void *context),

@@ -13,6 +13,7 @@
 #include "collect/event_device.h"
 #include "collect/event_names.h"
 #include "collect/event_tracepoints.h"
+#include "collect/probe.h"
 
 /* Of a word that is compared with names, and of those of caches. */
 #define MAX_WORD 64
@@ -29,6 +30,7 @@ const char *event_kind_get_name(enum event_kind kind)
 		[EVENT_DEVICE] = "devices",
 		[EVENT_TRACEPOINT] = "tracepoints",
 		[EVENT_SYSTEM_CALL] = "system calls",
+		[EVENT_PROBE] = "probes",
 	};
 
 	return names[kind];
@@ -56,7 +58,8 @@ bool event_shows_cpu_time(const struct event *event)
 
 bool event_is_at_place(const struct event *event)
 {
-	return event->kind == EVENT_TRACEPOINT || event->kind == EVENT_SYSTEM_CALL;
+	return event->kind == EVENT_TRACEPOINT || event->kind == EVENT_SYSTEM_CALL ||
+	       event->kind == EVENT_PROBE;
 }
 
 const char *event_get_unit(const struct event *event)
@@ -71,6 +74,7 @@ void event_list_release(struct event_list *list)
 	array_for_each (&list->events, event) {
 		free(event->name);
 		free(event->unit);
+		probe_free(event->probe);
 	}
 	array_release(&list->events);
 }
@@ -283,7 +287,7 @@ static int add_weighed(char *word, char *brace, struct event_list *ret, struct e
 	if (err || !words.unit)
 		return err;
 	added = &ret->events.items[ret->events.length - 1];
-	added->unit = strdup(event_unit_get_name(words.unit));
+	added->unit = strdup(event_unit_get(words.unit));
 	return added->unit ? 0 : -ENOMEM;
 }
 
@@ -313,18 +317,6 @@ static int add_system_calls(const struct event_places *places, const char *word,
 	return added->unit ? 0 : -ENOMEM;
 }
 
-/* Places in programs and the kernel that have to be named first. */
-static bool is_probe(const char *word)
-{
-	static const char *const kinds[] = {
-		"uprobe:", "uretprobe:", "usdt:", "kprobe:", "kretprobe:"};
-
-	for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++)
-		if (string_starts_with(word, kinds[i]))
-			return true;
-	return false;
-}
-
 static int add_word(const struct event_places *places, char *word, struct event_list *ret,
 		    struct error *error)
 {
@@ -334,10 +326,8 @@ static int add_word(const struct event_places *places, char *word, struct event_
 
 	if (!*word)
 		return error_set(error, -EINVAL, "an event is missing before or after a ','");
-	if (is_probe(word))
-		return error_set(error, -ENOTSUP,
-				 "%s: probes cannot be sampled; 'stackwide events' lists what can",
-				 word);
+	if (probe_is_one(word))
+		return probe_parse(word, ret, error);
 	if (memchr(word, '/', strcspn(word, "{")))
 		return add_device_event(places, word, ret, error);
 	if (colon && *colon == '{')
@@ -362,6 +352,8 @@ static char *find_end(char *text)
 {
 	bool is_inside = false;
 
+	if (probe_is_one(text))
+		return text + strcspn(text, ",");
 	for (; *text; text++) {
 		if (*text == '/')
 			is_inside = !is_inside;
@@ -519,6 +511,17 @@ static int offer_devices(struct listing *listing)
 	return err;
 }
 
+/* Of what can be probed there is no list: each kind of it is one line. */
+static int offer_probes(const struct listing *listing)
+{
+	struct event_offer probes = {.kind = EVENT_PROBE};
+	int err = 0;
+
+	for (size_t i = 0; !err && (probes.name = probe_kind_describe(i, &probes.purpose)); i++)
+		err = offer(listing, &probes);
+	return err;
+}
+
 int events_list(const struct event_places *places, const char *pattern,
 		int (*handle)(const struct event_offer *offer, void *context), void *context)
 {
@@ -530,6 +533,8 @@ int events_list(const struct event_places *places, const char *pattern,
 		err = offer_caches(&listing);
 	if (!err)
 		err = offer_devices(&listing);
+	if (!err)
+		err = offer_probes(&listing);
 	if (err || !places->tracing)
 		return err;
 	return event_tracepoints_list(places->tracing, offer_tracepoint, &listing);

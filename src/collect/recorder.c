@@ -850,16 +850,18 @@ static struct event_counts count_event(const struct recorder *recorder, size_t n
 {
 	struct sample_ingest_event ingested = sample_ingest_get_event(recorder->ingest, number);
 	struct wire_counters seen = {0};
+	uint64_t preempted = 0;
 	uint64_t rest = 0;
 
 	if (sampler_read_counters(recorder->sampler, number, &seen) ||
-	    sampler_read_rest(recorder->sampler, number, &rest))
+	    sampler_read_rest(recorder->sampler, number, &rest) ||
+	    sampler_read_preempted(recorder->sampler, number, &preempted))
 		log_debug("the sampling program's counters cannot be read");
 	return (struct event_counts){
 		.name = recorder->opts.num_events ? recorder->opts.events[number].name : "samples",
 		.unit = recorder->opts.num_events ? event_get_unit(&recorder->opts.events[number])
 						  : "count",
-		.fired = seen.fired,
+		.fired = seen.fired + preempted,
 		.idle = seen.idle,
 		.filtered = seen.filtered + recorder->num_of_others.items[number],
 		.weightless = seen.weightless,
@@ -869,6 +871,7 @@ static struct event_counts count_event(const struct recorder *recorder, size_t n
 		.lost_ring_sample = seen.lost_ring_sample,
 		.lost_ring_stack = seen.lost_ring_stack,
 		.lost_unknown_stack = ingested.unknown_stack,
+		.lost_preempted = preempted,
 		.weight = ingested.weight,
 		.rest = rest,
 	};
@@ -898,6 +901,7 @@ static void count_ticks(const struct recorder *recorder, struct recorder_account
 		account->lost_ring_sample += counts.lost_ring_sample;
 		account->lost_ring_stack += counts.lost_ring_stack;
 		account->lost_unknown_stack += counts.lost_unknown_stack;
+		account->lost_preempted += counts.lost_preempted;
 	}
 }
 

@@ -479,6 +479,14 @@ int sampler_read_rest(const struct sampler *sampler, size_t event, uint64_t *ret
 	return counted ? counted_program_read_rest(counted, ret) : 0;
 }
 
+int sampler_read_preempted(const struct sampler *sampler, size_t event, uint64_t *ret)
+{
+	const struct counted_program *counted = get_counted(sampler, event);
+
+	*ret = 0;
+	return counted ? counted_program_read_preempted(counted, ret) : 0;
+}
+
 int sampler_read_unfollowed(const struct sampler *sampler, uint64_t *ret)
 {
 	struct wire_counters counters;

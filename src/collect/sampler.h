@@ -122,6 +122,9 @@ _must_check_ int sampler_read_counters(const struct sampler *sampler, size_t eve
 /* What of an event came after the last sample of each CPU. Returns 0 or negative errno. */
 _must_check_ int sampler_read_rest(const struct sampler *sampler, size_t event, uint64_t *ret);
 
+/* Of an event: hits that met a program that had not ended. Returns 0 or negative errno. */
+_must_check_ int sampler_read_preempted(const struct sampler *sampler, size_t event, uint64_t *ret);
+
 /* New threads that did not fit into the filter. Returns 0 or negative errno. */
 _must_check_ int sampler_read_unfollowed(const struct sampler *sampler, uint64_t *ret);
 

@@ -8,7 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "objfile/function_search.h"
 #include "objfile/objfile.h"
+#include "objfile/usdt.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -40,6 +42,24 @@ static void look_up(struct objfile *objfile, uint64_t elf_address)
 	(void)frame_info_is_outermost(frame_info, elf_address);
 }
 
+/* What can be probed, there or not, is found in its bounds. */
+static void search(struct objfile *objfile)
+{
+	static const char *const names[] = {"main", "f", "no such function"};
+	struct probe_place_list found = {0};
+	struct error error = {0};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct function_query query = {.name = names[i], .offset = i};
+
+		if (function_search(objfile, &query, &found, &error))
+			require(error.message[0] != '\0');
+	}
+	(void)!usdt_find(objfile, "provider", "name", 1, &found, NULL);
+	require(found.places.length <= PROBE_MAX_PLACES);
+	array_release(&found.places);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
@@ -55,6 +75,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (uint64_t offset = 0; offset < size; offset += size / 16 + 1)
 			if (objfile_get_elf_address(objfile, offset, &elf_address) == 0)
 				look_up(objfile, elf_address);
+		search(objfile);
 		objfile_unref(objfile);
 	} else {
 		require(error.message[0] != '\0');

@@ -189,7 +189,6 @@ if [[ -n $has_tracefs ]]; then
     refused 2 "matches more than 16" -e '*:*'
     refused 2 "has no field 'prev_pdi'" -e 'sched:sched_switch{prev_pdi}'
 fi
-refused 4 "probes" -e uprobe:libc:malloc
 if "$STACKWIDE" events cycles >/dev/null 2>&1; then
     record -e cycles:u -o "$TMPDIR/cycles.folded" -- "$WORKLOADS/burn" 0.2
     expect_frame "$TMPDIR/cycles.folded" main 1000

@@ -14,6 +14,7 @@ static struct account make_account(void)
 			  .lost_ring_sample = 1,
 			  .lost_ring_stack = 20,
 			  .lost_unknown_stack = 300,
+			  .lost_preempted = 4000,
 			  .in_exec = 5},
 		.complete_user_stacks = 70,
 		.named_frames = 40000,
@@ -40,9 +41,10 @@ static void every_lost_sample_is_in_the_sum(_unused_ void **state)
 {
 	struct account account = make_account();
 
-	assert_int_equal(account_sum_lost(&account), 321);
+	assert_int_equal(account_sum_lost(&account), 4321);
 	assert_json(&account,
-		    "\"lost\": {\"ring_sample\": 1, \"ring_stack\": 20, \"unknown_stack\": 300}");
+		    "\"lost\": {\"ring_sample\": 1, \"ring_stack\": 20, \"unknown_stack\": 300, "
+		    "\"preempted\": 4000}");
 }
 
 static void every_truncation_is_in_the_sum_and_has_a_name(_unused_ void **state)

@@ -290,6 +290,64 @@ static void a_function_is_found_to_probe_it(void **state _unused_)
 	elf_worker_free(worker);
 }
 
+/* A file with a build ID, as a program without symbols and its debug file have both. */
+static int open_with_build_id(const char *function)
+{
+	static const char note[] = "\4\0\0\0\4\0\0\0\3\0\0\0GNU\0\1\2\3\4";
+	Elf64_Sym symbols[] = {{0},
+			       {.st_name = 1,
+				.st_info = ELF64_ST_INFO(STB_LOCAL, STT_FUNC),
+				.st_shndx = 1,
+				.st_value = TEXT + 0x10,
+				.st_size = 8}};
+	struct elf_writer writer = {0};
+	char names[32] = "";
+	uint16_t strings;
+
+	elf_writer_add(&writer, (struct elf_section){.name = ".text",
+						     .type = SHT_PROGBITS,
+						     .flags = SHF_ALLOC | SHF_EXECINSTR,
+						     .address = TEXT,
+						     .size = 0x100});
+	elf_writer_add(&writer, (struct elf_section){.name = ".note.gnu.build-id",
+						     .type = SHT_NOTE,
+						     .data = note,
+						     .size = sizeof(note) - 1});
+	if (function) {
+		snprintf(names + 1, sizeof(names) - 1, "%s", function);
+		strings = elf_writer_add(&writer, (struct elf_section){.name = ".strtab",
+								       .type = SHT_STRTAB,
+								       .data = names,
+								       .size = sizeof(names)});
+		elf_writer_add(&writer, (struct elf_section){.name = ".symtab",
+							     .type = SHT_SYMTAB,
+							     .data = symbols,
+							     .size = sizeof(symbols),
+							     .link = strings,
+							     .entry_size = sizeof(Elf64_Sym)});
+	}
+	return elf_writer_open(&writer);
+}
+
+static void names_that_were_stripped_are_found_in_the_debug_file(void **state _unused_)
+{
+	struct elf_source_file file = {.fd = open_with_build_id(NULL), .path = "/test"};
+	struct elf_probe_query query = {.path = "/test", .name = "hidden"};
+	struct elf_worker *worker = start();
+	struct probe_place_list found = {0};
+	struct error error = {0};
+	int debug_fd = open_with_build_id("hidden");
+
+	assert_int_equal(elf_worker_find_probe(worker, &file, -1, &query, &found, &error), -ENOENT);
+	assert_non_null(strstr(error.message, "it has no symbol table"));
+	assert_int_equal(elf_worker_find_probe(worker, &file, debug_fd, &query, &found, &error), 0);
+	assert_int_equal(found.places.length, 1);
+	array_release(&found.places);
+	close(debug_fd);
+	close(file.fd);
+	elf_worker_free(worker);
+}
+
 static void what_is_no_program_has_nothing_to_probe(void **state _unused_)
 {
 	struct elf_source_file file = {.fd = memfd_create("test", MFD_CLOEXEC), .path = "/test"};
@@ -379,6 +437,7 @@ int main(void)
 		cmocka_unit_test(a_user_whose_files_end_processes_is_given_up),
 		cmocka_unit_test(a_cancelled_one_builds_nothing),
 		cmocka_unit_test(a_function_is_found_to_probe_it),
+		cmocka_unit_test(names_that_were_stripped_are_found_in_the_debug_file),
 		cmocka_unit_test(what_is_no_program_has_nothing_to_probe),
 		cmocka_unit_test(an_answer_stays_in_its_bounds),
 	};

@@ -360,7 +360,7 @@ static void what_is_wrong_is_said(void **state)
 		{"block{bytes}", -EINVAL, "only tracepoints have fields"},
 		{"cycles{bytes}", -EINVAL, "only tracepoints have fields"},
 		{"many:*", -E2BIG, "matches more than 16"},
-		{"uprobe:/usr/lib/libc.so.6:malloc", -ENOTSUP, "probes"},
+		{"uprobe:libc", -EINVAL, "expected uprobe:PATH:FUNCTION[+OFFSET]"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {

@@ -1,9 +1,11 @@
 /*
- * Functions whose return somebody probes (uretprobes, ours or others'): the kernel has put the address of a
- * trampoline where they return to, and keeps what was there. A walk must see what was there.
+ * Programs that somebody probes (uprobes and uretprobes, ours or others'). The kernel has put the address of a
+ * trampoline where a function returns to whose return is probed, and keeps what was there. Where a breakpoint has
+ * replaced an instruction, that is carried out elsewhere, on the page that the trampoline begins. A walk must see what
+ * was there, and the program where it would be.
  */
-#ifndef BPF_PROBED_RETURN_H
-#define BPF_PROBED_RETURN_H
+#ifndef BPF_PROBED_PROGRAM_H
+#define BPF_PROBED_PROGRAM_H
 
 /* clang-format off */
 #include "kernel.h"
@@ -55,7 +57,40 @@ __attribute__((noinline)) __u64 find_probed_return(__u64 place)
 	return 0;
 }
 
+/* Of the page, each with one instruction; the first one has the trampoline (UPROBE_XOL_SLOT_BYTES). */
+#define XOL_SLOT_BYTES  128
+#define XOL_AREA_BYTES  4096
+#define MAX_INSTRUCTION 15
+
+/* Where the running thread would be, were it not on that page. */
+static __always_inline void leave_probe(struct user_registers *registers, __u64 trampoline)
+{
+	__u64 offset = registers->ip - trampoline;
+	struct task_struct *task = (void *)bpf_get_current_task();
+	struct return_instance *instance;
+	__u64 distance;
+
+	if (offset >= XOL_AREA_BYTES || !bpf_core_field_exists(task->utask))
+		return;
+	if (offset >= XOL_SLOT_BYTES) {
+		distance = registers->ip - BPF_CORE_READ(task, utask, xol_vaddr);
+		if (distance <= MAX_INSTRUCTION)
+			registers->ip = BPF_CORE_READ(task, utask, vaddr) + distance;
+		return;
+	}
+	instance = BPF_CORE_READ(task, utask, return_instances);
+	if (!instance)
+		return;
+	/* The trampoline may have pushed something. */
+	registers->sp = BPF_CORE_READ(instance, stack) + sizeof(__u64);
+	registers->ip = BPF_CORE_READ(instance, orig_ret_vaddr);
+}
+
 #else
+
+static __always_inline void leave_probe(struct user_registers *registers, __u64 trampoline)
+{
+}
 
 static __always_inline __u64 find_trampoline(struct task_struct *task)
 {

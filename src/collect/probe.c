@@ -1,0 +1,243 @@
+#include "collect/probe.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "collect/event_names.h"
+
+/* A name of C++ may have some hundred letters. */
+#define MAX_NAME_BYTES 2048
+#define MAX_ARGUMENT   99
+
+static const struct probe_words {
+	const char *prefix;
+	const char *form; /* of the whole */
+	const char *purpose;
+} kinds[] = {
+	[PROBE_UPROBE] = {"uprobe:", "uprobe:PATH:FUNCTION[+OFFSET]",
+			  "a program's or library's function is called (uprobe:libc:malloc)"},
+	[PROBE_URETPROBE] = {"uretprobe:", "uretprobe:PATH:FUNCTION", "it returns"},
+	[PROBE_USDT] = {"usdt:", "usdt:PATH:PROVIDER:NAME",
+			"a place that the program's author has named"},
+	[PROBE_KPROBE] = {"kprobe:", "kprobe:FUNCTION[+OFFSET]",
+			  "a function of the kernel is called"},
+	[PROBE_KRETPROBE] = {"kretprobe:", "kretprobe:FUNCTION", "it returns"},
+};
+
+const char *probe_kind_describe(size_t number, const char **ret_purpose)
+{
+	if (number >= ARRAY_LENGTH(kinds))
+		return NULL;
+	*ret_purpose = kinds[number].purpose;
+	return kinds[number].form;
+}
+
+void probe_free(struct probe *probe)
+{
+	if (!probe)
+		return;
+	if (probe->fd >= 0)
+		close(probe->fd);
+	array_release(&probe->sites);
+	free(probe->file);
+	free(probe->provider);
+	free(probe->name);
+	free(probe);
+}
+
+static void probe_freep(struct probe **probe)
+{
+	probe_free(*probe);
+}
+
+bool probe_is_one(const char *word)
+{
+	for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++)
+		if (string_starts_with(word, kinds[i].prefix))
+			return true;
+	return false;
+}
+
+bool probe_is_of_user_mode(const struct probe *probe)
+{
+	return probe->kind == PROBE_UPROBE || probe->kind == PROBE_URETPROBE ||
+	       probe->kind == PROBE_USDT;
+}
+
+static bool is_of_return(const struct probe *probe)
+{
+	return probe->kind == PROBE_URETPROBE || probe->kind == PROBE_KRETPROBE;
+}
+
+static int refuse(const struct probe *probe, const char *word, struct error *error)
+{
+	return error_set(error, -EINVAL, "%s: expected %s", word, kinds[probe->kind].form);
+}
+
+/* "arg1", "retval" */
+static int read_argument(const char *word, const char *name, struct probe *probe,
+			 struct error *error)
+{
+	unsigned long number;
+	char *end;
+
+	probe->is_weighted = true;
+	if (is_of_return(probe))
+		return string_equals(name, "retval")
+			       ? 0
+			       : error_set(error, -EINVAL,
+					   "%s: where a function returns only {retval} is known",
+					   word);
+	number = string_starts_with(name, "arg") && isdigit((unsigned char)name[3])
+			 ? strtoul(name + 3, &end, 10)
+			 : 0;
+	if (!number || *end || number > MAX_ARGUMENT)
+		return error_set(error, -EINVAL,
+				 "%s: expected an argument in braces: {arg1}, {arg2} and so on",
+				 word);
+	probe->argument = (unsigned int)number;
+	return 0;
+}
+
+/* "{arg1}", "{retval:By}", at the end, where it is removed. */
+static int take_argument(const char *word, char *rest, struct probe *probe, struct event *event,
+			 struct error *error)
+{
+	char *brace = strchr(rest, '{');
+	char *end = brace ? strchr(brace, '}') : NULL;
+	char *unit;
+
+	if (!brace)
+		return 0;
+	if (!end || end[1])
+		return error_set(error, -EINVAL, "%s: expected a '}' at the end", word);
+	*brace = *end = '\0';
+	unit = strchr(brace + 1, ':');
+	if (unit)
+		*unit++ = '\0';
+	if (unit && !*unit)
+		return error_set(error, -EINVAL, "%s: expected a unit after the colon", word);
+	if (unit) {
+		event->unit = strdup(event_unit_get(unit));
+		if (!event->unit)
+			return -ENOMEM;
+	}
+	return read_argument(word, brace + 1, probe, error);
+}
+
+/* "+0x10", which is removed. */
+static int take_offset(const char *word, char *name, struct probe *probe, struct error *error)
+{
+	char *plus = strrchr(name, '+');
+	char *end;
+
+	if (!plus)
+		return 0;
+	errno = 0;
+	probe->offset = strtoull(plus + 1, &end, string_starts_with(plus + 1, "0x") ? 16 : 10);
+	if (!isdigit((unsigned char)plus[1]) || *end || errno)
+		return error_set(error, -EINVAL, "%s: the offset is a number: +16 or +0x10", word);
+	if (is_of_return(probe))
+		return error_set(error, -EINVAL,
+				 "%s: a function returns as a whole: an offset is for %s", word,
+				 probe->kind == PROBE_URETPROBE ? "uprobe" : "kprobe");
+	*plus = '\0';
+	return 0;
+}
+
+/* Cut the word at its first colon: behind it is the rest; NULL: there is none, or nothing before or behind. */
+static char *split(char *word)
+{
+	char *colon = strchr(word, ':');
+
+	if (!colon || colon == word || !colon[1])
+		return NULL;
+	*colon = '\0';
+	return colon + 1;
+}
+
+static int keep(char **place, const char *text)
+{
+	*place = strdup(text);
+	return *place ? 0 : -ENOMEM;
+}
+
+/* What is behind the kind. */
+static int take_place(const char *word, char *rest, struct probe *probe, struct error *error)
+{
+	int err;
+
+	if (probe_is_of_user_mode(probe)) {
+		char *name = split(rest);
+
+		if (!name)
+			return refuse(probe, word, error);
+		err = keep(&probe->file, rest);
+		if (err)
+			return err;
+		rest = name;
+	}
+	if (probe->kind == PROBE_USDT) {
+		char *name = split(rest);
+
+		if (!name)
+			return refuse(probe, word, error);
+		err = keep(&probe->provider, rest);
+		if (err)
+			return err;
+		rest = name;
+	} else {
+		err = take_offset(word, rest, probe, error);
+		if (err)
+			return err;
+	}
+	if (!*rest || strlen(rest) >= MAX_NAME_BYTES)
+		return refuse(probe, word, error);
+	return keep(&probe->name, rest);
+}
+
+/* The metric's name has no unit: that is beside it. */
+static char *make_name(const char *word)
+{
+	const char *brace = strchr(word, '{');
+	char *name;
+
+	if (!brace)
+		return strdup(word);
+	return asprintf(&name, "%.*s%.*s}", (int)(brace - word), word, (int)strcspn(brace, ":}"),
+			brace) < 0
+		       ? NULL
+		       : name;
+}
+
+int probe_parse(const char *word, struct event_list *ret, struct error *error)
+{
+	_cleanup_(probe_freep) struct probe *probe = calloc(1, sizeof(*probe));
+	_cleanup_free_ char *copy = strdup(word);
+	struct event *event = array_add(&ret->events);
+	char *rest;
+	int err;
+
+	if (!probe || !copy || !event)
+		return -ENOMEM;
+	probe->fd = -1;
+	while (!string_starts_with(word, kinds[probe->kind].prefix))
+		probe->kind++;
+	event->kind = EVENT_PROBE;
+	event->name = make_name(word);
+	if (!event->name)
+		return -ENOMEM;
+	rest = copy + strlen(kinds[probe->kind].prefix);
+	err = take_argument(word, rest, probe, event, error);
+	if (err)
+		return err;
+	err = take_place(word, rest, probe, error);
+	if (err)
+		return err;
+	event->probe = return_ptr(probe);
+	return 0;
+}

@@ -1,0 +1,55 @@
+/* A probe as the kernel is asked for it: what was written of it, and the places that this led to. */
+#ifndef COLLECT_PROBE_H
+#define COLLECT_PROBE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/attributes.h"
+#include "base/error.h"
+#include "collect/events.h"
+#include "objfile/usdt.h"
+
+enum probe_kind { PROBE_UPROBE, PROBE_URETPROBE, PROBE_USDT, PROBE_KPROBE, PROBE_KRETPROBE };
+
+struct probe_site {
+	/* As in struct perf_event_attr. */
+	uint64_t config;
+	uint64_t offset; /* in the file; of the kernel, from the function on, or an address */
+	struct probe_argument argument;
+};
+
+struct probe {
+	enum probe_kind kind;
+	char *file;     /* a path or a library's name; NULL: the kernel */
+	char *provider; /* NULL: it is a function */
+	char *name;     /* of the function, or of the provider's probe */
+	uint64_t offset;
+	bool is_weighted;      /* by an argument */
+	unsigned int argument; /* from 1 on; 0: what the function returns */
+	/* What probes_locate() has found. */
+	int fd;             /* the file; -1: none */
+	bool are_addresses; /* the offsets, as the kernel has several functions of the name */
+	ARRAY(struct probe_site) sites;
+};
+
+void probe_free(struct probe *probe); /* NULL is fine */
+
+/* Whether it is a probe's name: "uprobe:…". */
+bool probe_is_one(const char *word);
+
+/* Whether it is of programs; else of the kernel. */
+bool probe_is_of_user_mode(const struct probe *probe);
+
+/*
+ * Take "uprobe:/usr/bin/x:function+0x10{arg1:By}" apart, and add the event.
+ *
+ * Returns 0, -EINVAL with error filled, or -ENOMEM.
+ */
+_must_check_ int probe_parse(const char *word, struct event_list *ret, struct error *error);
+
+/* The kinds, and what each is good for; NULL: there are no more. */
+const char *probe_kind_describe(size_t number, const char **ret_purpose);
+
+#endif

@@ -1,0 +1,376 @@
+#include "collect/probes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/near_names.h"
+#include "base/text.h"
+#include "collect/elf_worker.h"
+#include "collect/event_device.h"
+#include "collect/kallsyms.h"
+#include "collect/probe.h"
+
+#define LIBRARY_CACHE "/etc/ld.so.cache"
+struct probe_locator {
+	const struct event_places *places;
+	const struct probe_search *search;
+	struct elf_worker *worker; /* NULL: nothing was read yet */
+	int root_fd;               /* of the target; -1: there is none, or it cannot be had */
+};
+
+/* ---- what the kernel is asked for --------------------------------------------------------- */
+
+/* What is in the error may come from a file that somebody else has written. */
+static void clean(struct error *error)
+{
+	for (char *at = error ? error->message : NULL; at && *at; at++)
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			*at = '?';
+}
+
+static int add_site(const struct probe_locator *locator, struct event *event,
+		    const struct probe_place *place, struct error *error)
+{
+	struct probe *probe = event->probe;
+	bool is_of_user_mode = probe_is_of_user_mode(probe);
+	struct event described = {0};
+	char words[64] = "";
+	struct probe_site *site;
+	int err;
+
+	if (probe->kind == PROBE_URETPROBE || probe->kind == PROBE_KRETPROBE)
+		snprintf(words, sizeof(words), "retprobe=1");
+	if (place->semaphore_offset)
+		snprintf(words, sizeof(words), "ref_ctr_offset=0x%" PRIx64,
+			 place->semaphore_offset);
+	err = event_device_configure(locator->places->devices,
+				     is_of_user_mode ? "uprobe" : "kprobe", words, &described,
+				     error);
+	if (err)
+		return err;
+	site = array_add(&probe->sites);
+	if (!site)
+		return -ENOMEM;
+	event->type = described.type;
+	*site = (struct probe_site){.config = described.config,
+				    .offset = place->file_offset,
+				    .argument = place->argument};
+	return 0;
+}
+
+static int add_sites(const struct probe_locator *locator, struct event *event,
+		     const struct probe_place_list *found, struct error *error)
+{
+	array_for_each (&found->places, place) {
+		int err = add_site(locator, event, place, error);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+static int start_worker(struct probe_locator *locator)
+{
+	return locator->worker ? 0 : elf_worker_new(locator->search->worker_user, &locator->worker);
+}
+
+/* As the target sees it, else as we do. Returns a descriptor or negative errno. */
+static int open_seen(const struct probe_locator *locator, const char *path)
+{
+	_cleanup_close_ int handle = locator->root_fd < 0 || path[0] != '/'
+					     ? -ENOENT
+					     : file_find_in_root(locator->root_fd, path, 0);
+	struct stat status;
+
+	if (handle < 0)
+		return file_open_regular(AT_FDCWD, path, 0, NULL);
+	if (fstat(handle, &status))
+		return -errno;
+	return S_ISREG(status.st_mode) ? file_open_found(handle) : -ENOTSUP;
+}
+
+/* The path of "libc", "libc.so.6" or "pthread". */
+static int find_library(struct probe_locator *locator, const char *name, char ret[PATH_MAX],
+			struct error *error)
+{
+	_cleanup_close_ int fd = open_seen(locator, LIBRARY_CACHE);
+	struct elf_source_file cache = {.fd = fd, .path = LIBRARY_CACHE};
+	int err = start_worker(locator);
+
+	if (err)
+		return err;
+	if (fd < 0)
+		return error_set(error, -EINVAL,
+				 "there is no library '%s': " LIBRARY_CACHE
+				 " cannot be read (%s); give its path",
+				 name, strerror(-fd));
+	cache.owner = file_owner_get(fd);
+	err = elf_worker_find_library(locator->worker, &cache, name, ret);
+	if (err == -ENOMEM)
+		return err;
+	return err ? error_set(error, -EINVAL,
+			       err == -ENOENT
+				       ? "there is no library '%s' ('ldconfig -p' lists those that "
+					 "there are); other files are given by their path"
+				       : "the library '%s' is not found: " LIBRARY_CACHE
+					 " cannot be read; give its path",
+			       name)
+		   : 0;
+}
+
+static int open_file(struct probe_locator *locator, const struct probe *probe, char path[PATH_MAX],
+		     struct error *error)
+{
+	int err;
+	int fd;
+
+	if (strchr(probe->file, '/')) {
+		if (strlen(probe->file) >= PATH_MAX)
+			return error_set(error, -EINVAL, "a path is longer than %d bytes",
+					 PATH_MAX - 1);
+		snprintf(path, PATH_MAX, "%s", probe->file);
+	} else {
+		err = find_library(locator, probe->file, path, error);
+		if (err)
+			return err;
+	}
+	fd = open_seen(locator, path);
+	if (fd >= 0)
+		return fd;
+	if (fd == -ENOENT || fd == -ENOTDIR)
+		return error_set(error, -EINVAL, "there is no file %s", path);
+	if (fd == -EACCES || fd == -EPERM)
+		return error_set(error, -EACCES, "%s may not be read: run as root, or as its owner",
+				 path);
+	return error_set(error, -EINVAL, "%s cannot be read: %s", path,
+			 fd == -ENOTSUP ? "it is no regular file" : strerror(-fd));
+}
+
+/* Names of what a stripped file does not export. Returns -1 where there are none. */
+static int open_debug_file(struct probe_locator *locator, const struct elf_source_file *file)
+{
+	struct elf_identity identity;
+	char path[sizeof("/usr/lib/debug/.build-id/xx/.debug") + 2 * BUILD_ID_SIZE_MAX];
+	size_t length;
+	int fd;
+
+	if (elf_worker_identify(locator->worker, file, &identity) || identity.build_id_size < 2)
+		return -1;
+	length = (size_t)snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%02x/",
+				  identity.build_id[0]);
+	for (uint32_t i = 1; i < identity.build_id_size; i++)
+		length += (size_t)snprintf(path + length, sizeof(path) - length, "%02x",
+					   identity.build_id[i]);
+	snprintf(path + length, sizeof(path) - length, ".debug");
+	fd = file_open_regular(AT_FDCWD, path, 0, NULL);
+	return fd < 0 ? -1 : fd;
+}
+
+static int locate_in_file(struct probe_locator *locator, struct event *event, struct error *error)
+{
+	struct probe *probe = event->probe;
+	struct elf_probe_query query = {
+		.offset = probe->offset,
+		.argument = probe->argument,
+		.is_weighted = probe->is_weighted,
+	};
+	struct probe_place_list found = {0};
+	struct elf_source_file file;
+	_cleanup_close_ int debug_fd = -1;
+	char path[PATH_MAX];
+	int err = start_worker(locator);
+
+	if (err)
+		return err;
+	probe->fd = open_file(locator, probe, path, error);
+	if (probe->fd < 0)
+		return probe->fd;
+	file = (struct elf_source_file){
+		.fd = probe->fd, .owner = file_owner_get(probe->fd), .path = path};
+	if (!probe->provider)
+		debug_fd = open_debug_file(locator, &file);
+	snprintf(query.path, sizeof(query.path), "%.*s", (int)sizeof(query.path) - 1, path);
+	snprintf(query.provider, sizeof(query.provider), "%s",
+		 probe->provider ? probe->provider : "");
+	snprintf(query.name, sizeof(query.name), "%s", probe->name);
+	err = elf_worker_find_probe(locator->worker, &file, debug_fd, &query, &found, error);
+	if (!err)
+		err = add_sites(locator, event, &found, error);
+	array_release(&found.places);
+	clean(error);
+	/* Only the kernel's refusals are of rights. */
+	return err == -EACCES || err == -ENOTSUP || !err || err == -ENOMEM ? err : -EINVAL;
+}
+
+/* ---- the kernel --------------------------------------------------------------------------- */
+
+struct kernel_functions {
+	struct probe_place_list found; /* at their addresses; those that are hidden from us at 0 */
+	uint64_t ends[PROBE_MAX_PLACES]; /* of each, where another symbol begins */
+	struct near_names near;
+};
+
+static void kernel_functions_release(struct kernel_functions *functions)
+{
+	array_release(&functions->found.places);
+}
+
+static int look_at_symbol(struct kernel_functions *functions, const struct kallsyms_symbol *symbol)
+{
+	struct probe_place place = {.file_offset = symbol->address};
+	size_t num_before = functions->found.places.length;
+	int err;
+
+	for (size_t i = 0; i < num_before; i++)
+		if (symbol->address > functions->found.places.items[i].file_offset &&
+		    symbol->address < functions->ends[i])
+			functions->ends[i] = symbol->address;
+	if (!string_equals(symbol->name, functions->near.word)) {
+		near_names_compare(&functions->near, symbol->name);
+		return 0;
+	}
+	err = probe_place_list_add(&functions->found, &place);
+	if (!err && functions->found.places.length > num_before)
+		functions->ends[num_before] = UINT64_MAX;
+	return err;
+}
+
+/* Symbols come in the order of their addresses, modules after the kernel: what is behind a function is seen after it. */
+static int read_kernel_functions(const char *path, struct kernel_functions *ret,
+				 struct error *error)
+{
+	FILE *file = fopen(path, "re");
+	struct kallsyms_symbol symbol;
+	int err = 0;
+
+	if (!file)
+		return error_set(error, -ENOTSUP, "the kernel's functions are not known: %s: %s",
+				 path, strerror(errno));
+	while (!err && kallsyms_next(file, &symbol))
+		err = look_at_symbol(ret, &symbol);
+	fclose(file);
+	return err == -E2BIG ? error_set(error, -EINVAL,
+					 "more than %d functions of the kernel are called '%s'",
+					 PROBE_MAX_PLACES, ret->near.word)
+			     : err;
+}
+
+static int find_kernel_functions(const char *path, const struct probe *probe,
+				 struct kernel_functions *ret, struct error *error)
+{
+	char names[NEAR_NAMES_TEXT_BYTES];
+	int err = read_kernel_functions(path, ret, error);
+
+	if (err)
+		return err;
+	if (!ret->found.places.length) {
+		near_names_format(&ret->near, names);
+		return error_set(
+			error, -EINVAL, "the kernel has no function '%s'%s", probe->name,
+			ret->near.num_found ? names : " (it may be inlined wherever it is called)");
+	}
+	for (size_t i = 0; i < ret->found.places.length; i++) {
+		uint64_t start = ret->found.places.items[i].file_offset;
+
+		if (start && probe->offset >= ret->ends[i] - start)
+			return error_set(error, -EINVAL,
+					 "%s+0x%" PRIx64
+					 " is beyond the function, which has 0x%" PRIx64 " bytes",
+					 probe->name, probe->offset, ret->ends[i] - start);
+	}
+	return 0;
+}
+
+static int locate_in_kernel(struct probe_locator *locator, struct event *event, struct error *error)
+{
+	struct probe *probe = event->probe;
+	_cleanup_(kernel_functions_release) struct kernel_functions functions = {
+		.near = {.word = probe->name}};
+	const char *kallsyms = locator->search->kallsyms;
+	struct probe_argument argument = {0};
+	int err = find_kernel_functions(kallsyms ? kallsyms : "/proc/kallsyms", probe, &functions,
+					error);
+
+	if (err)
+		return err;
+	if (probe->is_weighted &&
+	    function_argument_get(probe->argument, ELF_MACHINE_HERE, &argument))
+		return error_set(error, -EINVAL,
+				 "argument %u of '%s' is passed in memory: only the first ones, in "
+				 "registers, can be read",
+				 probe->argument, probe->name);
+	/* By its name where there is one of it: addresses may be hidden. */
+	probe->are_addresses = functions.found.places.length > 1;
+	array_for_each (&functions.found.places, place) {
+		place->argument = argument;
+		place->file_offset =
+			probe->are_addresses ? place->file_offset + probe->offset : probe->offset;
+	}
+	return add_sites(locator, event, &functions.found, error);
+}
+
+/* ---- all ---------------------------------------------------------------------------------- */
+
+static int check_kernel(const struct event_places *places, const struct event *event,
+			struct error *error)
+{
+	bool is_of_user_mode = probe_is_of_user_mode(event->probe);
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", places->devices,
+		 is_of_user_mode ? "uprobe" : "kprobe");
+	if (!access(path, F_OK))
+		return 0;
+	return error_set(
+		error, -ENOTSUP,
+		is_of_user_mode ? "%s: this kernel has no probes of programs (CONFIG_UPROBE_EVENTS)"
+				: "%s: this kernel has no probes of its own code "
+				  "(CONFIG_KPROBE_EVENTS); tracepoints may be near: 'stackwide "
+				  "events' lists them",
+		event->name);
+}
+
+static int locate(struct probe_locator *locator, struct event_list *events, struct error *error)
+{
+	array_for_each (&events->events, event) {
+		int err;
+
+		if (!event->probe)
+			continue;
+		err = check_kernel(locator->places, event, error);
+		if (!err)
+			err = probe_is_of_user_mode(event->probe)
+				      ? locate_in_file(locator, event, error)
+				      : locate_in_kernel(locator, event, error);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int probes_locate(const struct event_places *places, const struct probe_search *search,
+		  struct event_list *events, struct error *error)
+{
+	struct probe_locator locator = {.places = places, .search = search, .root_fd = -1};
+	char root[64];
+	int err;
+
+	if (search->target) {
+		snprintf(root, sizeof(root), "/proc/%d/root", search->target);
+		locator.root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
+	err = locate(&locator, events, error);
+	if (locator.root_fd >= 0)
+		close(locator.root_fd);
+	elf_worker_free(locator.worker);
+	return err;
+}
