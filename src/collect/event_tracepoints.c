@@ -11,14 +11,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "collect/event_device.h"
+#include "collect/event_format.h"
 #include "collect/event_names.h"
-
-/* Of the description of one. */
-#define MAX_FORMAT_BYTES (1 << 20)
-/* The kernel keeps records in a page. */
-#define MAX_RECORD_BYTES 4096
-/* At the begin of a record, which has something else there when a program sees it. */
-#define NUM_OVERWRITTEN_BYTES 8
 
 /* Give handle() the tracepoints of those subsystems whose name matches a pattern. */
 static int list(const char *tracing, const char *subsystems,
@@ -95,46 +89,24 @@ static int read_id(const char *tracing, const char *name, uint64_t *ret)
 	return !id.length || errno || end == id.data ? -EINVAL : 0;
 }
 
-/*
- * A line of a format: "field:unsigned int bytes;	offset:28;	size:4;	signed:0;". Whether it is that of the
- * field, whose declaration is `length` bytes long.
- */
-static bool is_field(const char *declaration, size_t length, const char *field)
-{
-	size_t field_length = strlen(field);
-
-	return length > field_length &&
-	       !memcmp(declaration + length - field_length, field, field_length) &&
-	       (declaration[length - field_length - 1] == ' ' ||
-		declaration[length - field_length - 1] == '*');
-}
-
 /* Numbers can be added up; what an address leads to, and text, cannot. */
-static int put_field(const char *format, const char *field, struct event *event)
+static int put_field(const char *text, const char *name, struct event *event)
 {
-	const char *line = format;
+	_cleanup_(event_format_release) struct event_format format = {0};
+	const struct event_field *field;
+	int err = event_format_parse(text, &format);
 
-	while ((line = strstr(line, "field:"))) {
-		size_t length = strcspn(line, ";\n");
-		unsigned offset, size, is_signed;
-
-		if (!is_field(line, length, field)) {
-			line += length;
-			continue;
-		}
-		if (sscanf(line + length, "; offset:%u; size:%u; signed:%u;", &offset, &size,
-			   &is_signed) != 3 ||
-		    offset < NUM_OVERWRITTEN_BYTES || offset > MAX_RECORD_BYTES ||
-		    memchr(line, '[', length) || memchr(line, '*', length))
-			return -EINVAL;
-		if (size != 1 && size != 2 && size != 4 && size != 8)
-			return -EINVAL;
-		event->field_offset = (uint16_t)offset;
-		event->field_bytes = (uint8_t)size;
-		event->is_field_signed = is_signed;
-		return 0;
-	}
-	return -ENOENT;
+	if (err)
+		return err;
+	field = event_format_find(&format, name, strlen(name));
+	if (!field)
+		return -ENOENT;
+	if (!field->is_amount || field->offset < NUM_OVERWRITTEN_BYTES)
+		return -EINVAL;
+	event->field_offset = field->offset;
+	event->field_bytes = (uint8_t)field->size;
+	event->is_field_signed = field->is_signed;
+	return 0;
 }
 
 static int describe_field(const struct search *search, const char *name, struct event *event)
