@@ -1,7 +1,8 @@
 /*
  * The program of events that are counted one by one, tracepoints, probes and the kernel's own (page faults, context
  * switches): runs at every hit, and takes a sample of the thread that hit it when so much has come by. Every hit ends
- * in exactly one counter. Only hits of the target are counted, so that what a sample stands for is the target's.
+ * in exactly one counter. Only hits of the target that the event's filter wants are counted, so that what a sample
+ * stands for is theirs.
  *
  * A hit weighs one, or as much as is said of each, or what a field of its record says, or the time since its thread
  * was at another tracepoint. A sample is taken whenever the sum has come as far as a distance says, which is a period
@@ -21,6 +22,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 /* clang-format on */
+#include "event_filter.h"
 #include "maps.h"
 #include "output.h"
 #include "probe_argument.h"
@@ -241,7 +243,7 @@ static __always_inline __u64 weigh_probe(void *ctx)
 	return weight > MAX_WEIGHT ? 0 : weight;
 }
 
-static __always_inline int handle_hit(void *ctx, void *record, bool in_user_mode)
+static __always_inline int handle_hit(void *ctx, void *record, bool has_filter, bool in_user_mode)
 {
 	struct wire_counters *counter = get_per_cpu(&counters);
 	struct wire_thinning *thinning = get_per_cpu(&thinnings);
@@ -253,7 +255,14 @@ static __always_inline int handle_hit(void *ctx, void *record, bool in_user_mode
 		return 0;
 	if (!begin_hit(counter, &pid_tgid))
 		return 0;
-	weight = is_of_probe ? weigh_probe(ctx) : weighs_time ? take_time() : record ? read_weight(record) : hit_weight;
+	if (has_filter && !passes_filter(record)) {
+		counter->unmatched++;
+		return 0;
+	}
+	weight = is_of_probe   ? weigh_probe(ctx)
+		 : weighs_time ? take_time()
+		 : record      ? read_weight(record)
+			       : hit_weight;
 	if (weighs_time && !weight) {
 		counter->unseen_begin++;
 		return 0;
@@ -290,17 +299,23 @@ int on_probe(struct user_registers *ctx)
 	}
 	mine->is_running = 1;
 	barrier();
-	handle_hit(ctx, NULL, is_probe_of_user_mode);
+	handle_hit(ctx, NULL, false, is_probe_of_user_mode);
 	barrier();
 	mine->is_running = 0;
 	return 0;
 }
 
-/* User space loads one of the three. */
+/* User space loads one of the four: who asked for no filter has none of its code. */
 SEC("tracepoint")
 int on_tracepoint(void *ctx)
 {
-	return handle_hit(ctx, ctx, false);
+	return handle_hit(ctx, ctx, false, false);
+}
+
+SEC("tracepoint")
+int on_filtered_tracepoint(void *ctx)
+{
+	return handle_hit(ctx, ctx, true, false);
 }
 
 /* And this one beside, where time is weighed. */
@@ -319,5 +334,5 @@ int on_begin(void *ctx)
 SEC("perf_event")
 int on_software_event(struct bpf_perf_event_data *ctx)
 {
-	return handle_hit(ctx, NULL, REGISTERS_IN_USER_MODE(ctx->regs));
+	return handle_hit(ctx, NULL, false, REGISTERS_IN_USER_MODE(ctx->regs));
 }

@@ -59,8 +59,9 @@ struct event {
 	uint64_t hit_weight; /* what each weighs else; 0: one */
 	/* Of a system call: the number of the tracepoint where it begins, from where its time is weighed; 0: it is not. */
 	uint64_t begin_config;
-	struct probe *probe; /* NULL: it is none */
-	char *unit;          /* NULL: it is counted */
+	struct probe *probe;         /* NULL: it is none */
+	char *unit;                  /* NULL: it is counted */
+	struct event_filter *filter; /* of a tracepoint; NULL: every hit counts */
 	bool leaves_user_out;
 	bool leaves_kernel_out;
 	bool leaves_hypervisor_out;
@@ -103,6 +104,16 @@ struct event_places event_places_find(void);
  */
 _must_check_ int events_parse(const struct event_places *places, const char *text,
 			      struct event_list *ret, struct error *error);
+
+/*
+ * Let the events of a list from the index `first` on be those hits alone that an expression matches, in the syntax of
+ * the kernel's filters (its Documentation/trace/events.rst). Further ones narrow it down.
+ *
+ * Returns 0; -EINVAL (error says where in the expression, and what was expected; or which event is no tracepoint), -E2BIG
+ * (too many comparisons), -EACCES, all with error filled; or -ENOMEM.
+ */
+_must_check_ int events_filter(const struct event_places *places, const char *expression,
+			       size_t first, struct event_list *list, struct error *error);
 
 /* An event that there is. All borrowed for the call. */
 struct event_offer {

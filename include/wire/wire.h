@@ -184,6 +184,7 @@ struct wire_counters {
 	wire_u64 fired;
 	wire_u64 idle;         /* the CPU ran nothing */
 	wire_u64 filtered;     /* the thread was not wanted */
+	wire_u64 unmatched;    /* of a tracepoint: its filter wants others */
 	wire_u64 weightless;   /* of a tracepoint: its field said nothing above 0, or no amount */
 	wire_u64 unseen_begin; /* of what weighs its time: it is not known when it had begun */
 	wire_u64 below_period; /* of a tracepoint: more has to come until a sample is taken */

@@ -132,8 +132,10 @@ static int handle(int id, const char *value, void *context)
 	case OPTION_FAULTS:
 	case OPTION_SYSCALLS:
 		/* A list as a whole is what the command line overrides. */
-		if (options->has_events_of_config)
+		if (options->has_events_of_config) {
 			options->record.event_lists.length = 0;
+			options->record.filters.length = 0;
+		}
 		options->has_events_of_config = false;
 		break;
 	}

@@ -79,6 +79,10 @@ const struct command command_events = {
 		"Tracepoints are listed by who may read tracefs; record takes patterns of them (block:block_rq_*),\n"
 		"and sums of a field of their records, with its unit: 'block:block_rq_issue{bytes:By}'. What the\n"
 		"kernel counts may weigh the same each: 'page-faults{4096:By}'.\n\n"
+		"`record --filter EXPRESSION` leaves out hits that do not match, as the kernel's filters do: fields of the\n"
+		"record, CPU and COMM, compared with a number by == != < <= > >= or & (a common bit), or with a text in\n"
+		"quotes by == != or ~ (a pattern with * ? [a-z]), joined by && || ! and parentheses. Text in the program's\n"
+		"memory is FIELD.ustring. Several filters have to match all.\n\n"
 		"Modifiers follow a colon, or the last slash: u, k and h count in user mode, the kernel and a\n"
 		"hypervisor only; each p asks for a more precise place (cycles:upp, cpu/event=0x3c/u).\n\n"
 		"Probes are places in code that you name. PATH is a file, as the process sees it that is recorded (-p), or\n"
@@ -90,7 +94,8 @@ const struct command command_events = {
 		"Examples:\n"
 		"  stackwide events fault\n"
 		"  sudo stackwide record -e page-faults -c 1 -o faults.folded -- ./program\n"
-		"  sudo stackwide record -e 'uprobe:libc:malloc{arg1:By}' -p 812 -d 10 -o malloc.html\n",
+		"  sudo stackwide record -e 'uprobe:libc:malloc{arg1:By}' -p 812 -d 10 -o malloc.html\n"
+		"  sudo stackwide record -e syscalls:sys_enter_openat --filter 'filename.ustring ~ \"/etc/*\"' -o opens.svg\n",
 	.options = events_options,
 	.run = run_events,
 };

@@ -120,6 +120,24 @@ static int add_zones(struct record_options *options, const char *value)
 	return copy ? 0 : -ENOMEM;
 }
 
+static int add_filter(struct record_options *options, const char *value)
+{
+	struct filter_option *added;
+
+	if (!options->event_lists.length) {
+		log_error(
+			"--filter '%s': there is no tracepoint before it (--event) that it is for",
+			value);
+		return -EINVAL;
+	}
+	added = array_add(&options->filters);
+	if (!added)
+		return -ENOMEM;
+	*added = (struct filter_option){.event_list = options->event_lists.length - 1,
+					.expression = value};
+	return 0;
+}
+
 /* Without -o, one file with a generated name. */
 static int finish_outputs(struct record_options *options)
 {
@@ -212,6 +230,8 @@ int record_options_handle(struct record_options *options, int id, const char *va
 		return add_events(options, "page-faults{4096:By}");
 	case OPTION_SYSCALLS:
 		return add_events(options, "syscalls,syscall-time");
+	case OPTION_FILTER:
+		return add_filter(options, value);
 	case OPTION_COUNT:
 		if (option_read_number(value, 1, INT64_MAX, &options->event_count))
 			return refuse("--count", value, "expected a number above 0");
@@ -413,11 +433,21 @@ static int find_events(struct record_options *options, struct error *error)
 	struct probe_search search = {.worker_user = options->naming_user};
 	struct event_places places = event_places_find();
 
-	array_for_each (&options->event_lists, list) {
-		int err = events_parse(&places, *list, &options->events, error);
+	for (size_t i = 0; i < options->event_lists.length; i++) {
+		size_t first = options->events.events.length;
+		int err = events_parse(&places, options->event_lists.items[i], &options->events,
+				       error);
 
 		if (err)
 			return err;
+		array_for_each (&options->filters, filter) {
+			if (filter->event_list != i)
+				continue;
+			err = events_filter(&places, filter->expression, first, &options->events,
+					    error);
+			if (err)
+				return err;
+		}
 	}
 	if (options->events.events.length > MAX_EVENTS)
 		return error_set(error, -E2BIG, "more than %d events", MAX_EVENTS);
@@ -471,7 +501,8 @@ int record_options_find_events(struct record_options *options)
 	twin = find_twin(options);
 	if (twin) {
 		log_error(
-			"--event: %s is there twice; with different modifiers it takes two recordings",
+			"--event: %s is there twice; with different modifiers or filters it takes "
+			"two recordings",
 			twin->name);
 		return EXIT_USAGE;
 	}
@@ -490,6 +521,7 @@ int record_options_find_events(struct record_options *options)
 void record_options_release(struct record_options *options)
 {
 	array_release(&options->event_lists);
+	array_release(&options->filters);
 	event_list_release(&options->events);
 	array_release(&options->pids);
 	array_release(&options->tids);

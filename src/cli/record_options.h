@@ -46,6 +46,7 @@ enum record_option {
 	OPTION_COUNT,
 	OPTION_FAULTS,
 	OPTION_SYSCALLS,
+	OPTION_FILTER,
 };
 
 /* Lines for a command's table. */
@@ -86,8 +87,12 @@ enum record_option {
 	{OPTION_EVENT, 'e', "event", "EVENT[,EVENT...]",                     \
 	 "sample these, as perf spells them, each as a metric:\n"            \
 	 "page-faults, cache-misses:u, sched:sched_process_*,\n"             \
-	 "uprobe:libc:malloc; 'stackwide events' lists them\n"  \
- "(cycles, else cpu-clock)"},          \
+	 "uprobe:libc:malloc; 'stackwide events' lists them\n"               \
+	 "(cycles, else cpu-clock)"},                                        \
+		{OPTION_FILTER, 0, "filter", "EXPRESSION",                   \
+		 "of the tracepoints of the -e before it, those hits\n"      \
+		 "alone whose fields match, as the kernel's filters do:\n"   \
+		 "'count > 4096 && comm ~ \"ng*\"'"},                        \
 		{OPTION_COUNT, 'c', "count", "N",                            \
 		 "with -e: a sample for every N of an event, but not of\n"   \
 		 "cpu-clock and task-clock (as many as come at the\n"        \
@@ -101,6 +106,12 @@ enum record_option {
 			"-e syscalls,syscall-time"                           \
 	}
 
+/* Of --filter. */
+struct filter_option {
+	size_t event_list; /* the -e before it, by its place among them */
+	const char *expression;
+};
+
 struct record_options {
 	bool wants_system; /* -a */
 	ARRAY(pid_t) pids;
@@ -111,11 +122,12 @@ struct record_options {
 	bool is_for_user; /* --user: the command is run as $SUDO_USER */
 	uint32_t frequency_hz;
 	ARRAY(const char *) event_lists; /* of -e */
-	struct event_list events;        /* that these are; see record_options_find_events() */
-	uint64_t event_count;            /* 0: by the frequency */
-	uint64_t duration_ns;            /* 0: unlimited */
-	struct output_options outputs;   /* at least one request */
-	uint64_t flush_ns;               /* 0: one file */
+	ARRAY(struct filter_option) filters;
+	struct event_list events;      /* that these are; see record_options_find_events() */
+	uint64_t event_count;          /* 0: by the frequency */
+	uint64_t duration_ns;          /* 0: unlimited */
+	struct output_options outputs; /* at least one request */
+	uint64_t flush_ns;             /* 0: one file */
 	const char *stats_path;
 	ARRAY(char *) zones_paths; /* of --zones; owned */
 	uint64_t naming_limit_ns;

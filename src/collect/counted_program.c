@@ -13,6 +13,7 @@
 #include "base/array.h"
 #include "collect/bpf_log.h"
 #include "collect/bpf_rings.h"
+#include "collect/event_filter.h"
 #include "collect/kernel_features.h"
 #include "collect/permission_probe.h"
 #include "collect/probe.h"
@@ -66,6 +67,14 @@ static int set_up_maps(struct counted_program *program)
 	err = bpf_map__set_max_entries(bpf->maps.arguments, count_arguments(program));
 	if (err)
 		return err;
+	if (program->opts.event->filter) {
+		uint32_t num_parts;
+
+		(void)event_filter_get_parts(program->opts.event->filter, &num_parts);
+		err = bpf_map__set_max_entries(bpf->maps.event_filter, num_parts);
+		if (err)
+			return err;
+	}
 	if (!program->opts.event->begin_config) {
 		err = bpf_map__set_max_entries(bpf->maps.begins, 1);
 		if (err)
@@ -83,7 +92,8 @@ static struct bpf_program *get_hit_program(const struct counted_program *program
 		return program->bpf->progs.on_probe;
 	case EVENT_TRACEPOINT:
 	case EVENT_SYSTEM_CALL:
-		return program->bpf->progs.on_tracepoint;
+		return program->opts.event->filter ? program->bpf->progs.on_filtered_tracepoint
+						   : program->bpf->progs.on_tracepoint;
 	case EVENT_SOFTWARE:
 	case EVENT_HARDWARE:
 	case EVENT_CACHE:
@@ -100,7 +110,7 @@ static void choose_programs(struct counted_program *program)
 	const struct bpf_program *hit = get_hit_program(program);
 	struct bpf_program *other;
 
-	bpf_object__for_each_program (other, program->bpf->obj)
+	bpf_object__for_each_program(other, program->bpf->obj)
 		bpf_program__set_autoload(other, other == hit);
 	bpf_program__set_autoload(program->bpf->progs.on_begin, program->opts.event->begin_config);
 }
@@ -189,6 +199,21 @@ static int set_arguments(const struct counted_program *program)
 	return 0;
 }
 
+static int load_filter(const struct counted_program *program)
+{
+	const struct wire_filter_part *parts;
+	uint32_t num_parts;
+
+	if (!program->opts.event->filter)
+		return 0;
+	parts = event_filter_get_parts(program->opts.event->filter, &num_parts);
+	for (uint32_t i = 0; i < num_parts; i++)
+		if (bpf_map_update_elem(bpf_map__fd(program->bpf->maps.event_filter), &i, &parts[i],
+					BPF_ANY))
+			return -errno;
+	return 0;
+}
+
 static int load(struct counted_program *program)
 {
 	uint32_t zero = 0;
@@ -196,6 +221,8 @@ static int load(struct counted_program *program)
 
 	if (!err)
 		err = set_arguments(program);
+	if (!err)
+		err = load_filter(program);
 	if (err || program->opts.cgroup_fd < 0)
 		return err;
 	return bpf_map_update_elem(bpf_map__fd(program->bpf->maps.cgroups), &zero,
@@ -326,6 +353,26 @@ static int attach_tracepoint(struct counted_program *program, const struct bpf_p
 	return err ? explain_refusal(program, program->opts.event, was_opened, err, error) : 0;
 }
 
+/*
+ * The kernel is asked whether it would take the filter as well: what it refuses is not to mean something here. It
+ * says no more than that it does.
+ */
+static int check_filter(const struct counted_program *program, struct error *error)
+{
+	const struct event *event = program->opts.event;
+	const char *text;
+
+	if (!event->filter)
+		return 0;
+	text = event_filter_get_text(event->filter);
+	/* The tracepoint's own one is the last that was opened. */
+	if (!ioctl(program->fds.items[program->fds.length - 1], PERF_EVENT_IOC_SET_FILTER, text))
+		return 0;
+	return errno == ENOMEM ? -ENOMEM
+			       : error_set(error, -ENOTSUP, "%s: this kernel refuses the filter %s",
+					   event->name, text);
+}
+
 static int attach_probe(struct counted_program *program, struct error *error)
 {
 	const struct event *event = program->opts.event;
@@ -370,7 +417,8 @@ static int attach_all(struct counted_program *program, struct error *error)
 		if (err)
 			return err;
 	}
-	return attach_tracepoint(program, get_hit_program(program), event->config, error);
+	err = attach_tracepoint(program, get_hit_program(program), event->config, error);
+	return err ? err : check_filter(program, error);
 }
 
 int counted_program_new(const struct counted_program_opts *opts,

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "collect/event_device.h"
+#include "collect/event_filter.h"
 #include "collect/event_format.h"
 #include "collect/event_names.h"
 
@@ -227,4 +228,30 @@ int event_tracepoints_add(const char *tracing, const struct tracepoint_words *wo
 	if (err == -EACCES || err == -EPERM)
 		return refuse_without_rights(tracing, pattern, error);
 	return err;
+}
+
+int event_tracepoint_filter(const char *tracing, const char *expression, struct event *event,
+			    struct error *error)
+{
+	_cleanup_(text_release) struct text text = {0};
+	_cleanup_(event_format_release) struct event_format format = {0};
+	_cleanup_free_ char *name = strdup(event->name);
+	int err;
+
+	if (!name)
+		return -ENOMEM;
+	name[strcspn(name, "{")] = '\0';
+	err = read_description(tracing, name, "format", &text);
+	if (!err)
+		err = event_format_parse(text.length ? text.data : "", &format);
+	if (err == -ENOMEM)
+		return err;
+	if (err)
+		return error_set(error, err == -EACCES ? -EACCES : -EINVAL,
+				 "%s: what its filter may compare cannot be read: %s", name,
+				 strerror(-err));
+	if (!event->filter)
+		event->filter = event_filter_new(name, (uint32_t)event->config);
+	return event->filter ? event_filter_add(event->filter, expression, &format, error)
+			     : -ENOMEM;
 }

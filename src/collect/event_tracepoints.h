@@ -31,6 +31,14 @@ _must_check_ int event_tracepoints_add(const char *tracing, const struct tracepo
 _must_check_ int event_tracepoint_find(const char *tracing, const char *name, uint64_t *ret,
 				       struct error *error);
 
+/*
+ * Let a tracepoint be only those hits that an expression matches, and earlier ones match.
+ *
+ * Returns 0; -EINVAL (it is no expression over the tracepoint's fields), -E2BIG, -EACCES, with error filled; or -ENOMEM.
+ */
+_must_check_ int event_tracepoint_filter(const char *tracing, const char *expression,
+					 struct event *event, struct error *error);
+
 /* Give handle() the names of all. Returns what handle() returned first that is not 0, or 0, or negative errno. */
 _must_check_ int event_tracepoints_list(const char *tracing,
 					int (*handle)(const char *name, void *context),

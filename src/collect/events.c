@@ -11,6 +11,7 @@
 #include "base/near_names.h"
 #include "base/text.h"
 #include "collect/event_device.h"
+#include "collect/event_filter.h"
 #include "collect/event_names.h"
 #include "collect/event_tracepoints.h"
 #include "collect/probe.h"
@@ -75,6 +76,7 @@ void event_list_release(struct event_list *list)
 		free(event->name);
 		free(event->unit);
 		probe_free(event->probe);
+		event_filter_free(event->filter);
 	}
 	array_release(&list->events);
 }
@@ -384,6 +386,23 @@ int events_parse(const struct event_places *places, const char *text, struct eve
 			return error_set(error, -E2BIG, "more than %d events", MAX_EVENTS);
 		word = end + 1;
 	}
+}
+
+int events_filter(const struct event_places *places, const char *expression, size_t first,
+		  struct event_list *list, struct error *error)
+{
+	for (size_t i = first; i < list->events.length; i++) {
+		struct event *event = &list->events.items[i];
+		int err;
+
+		if (event->kind != EVENT_TRACEPOINT)
+			return error_set(error, -EINVAL, "%s: only tracepoints have filters",
+					 event->name);
+		err = event_tracepoint_filter(places->tracing, expression, event, error);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 /* ---- what there is ------------------------------------------------------------------------ */

@@ -864,6 +864,7 @@ static struct event_counts count_event(const struct recorder *recorder, size_t n
 		.fired = seen.fired + preempted,
 		.idle = seen.idle,
 		.filtered = seen.filtered + recorder->num_of_others.items[number],
+		.unmatched = seen.unmatched,
 		.weightless = seen.weightless,
 		.unseen_begin = seen.unseen_begin,
 		.below_period = seen.below_period,
@@ -893,8 +894,8 @@ static void count_ticks(const struct recorder *recorder, struct recorder_account
 	for (size_t i = 0; i < recorder->num_of_others.length; i++) {
 		struct event_counts counts = count_event(recorder, i);
 
-		account->fired += counts.fired - counts.weightless - counts.unseen_begin -
-				  counts.below_period;
+		account->fired += counts.fired - counts.unmatched - counts.weightless -
+				  counts.unseen_begin - counts.below_period;
 		account->idle += counts.idle;
 		account->filtered += counts.filtered;
 		account->samples += counts.samples;

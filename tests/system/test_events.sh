@@ -69,7 +69,7 @@ stats = json.load(open(sys.argv[1]))
 faults, clock = stats["events"]
 print(f"{faults['samples']} samples stand for {faults['weight']} page faults, {clock['samples']} for {clock['weight'] / 1e9:.3f} s")
 for event in stats["events"]:
-    assert event["fired"] == event["idle"] + event["filtered"] + event["weightless"] + event["unseen_begin"] + event["below_period"] + event["samples"] + sum(event["lost"].values())
+    assert event["fired"] == event["idle"] + event["filtered"] + event["unmatched"] + event["weightless"] + event["unseen_begin"] + event["below_period"] + event["samples"] + sum(event["lost"].values())
 assert faults["weight"] == int(sys.argv[2])
 assert faults["weight"] + faults["rest"] == faults["fired"] - faults["filtered"] - faults["idle"]
 assert faults["samples"] < faults["weight"] / 4
@@ -106,7 +106,7 @@ sampled() {
     python3 -S - "$TMPDIR/$1.json" "$3" <<'PYTHON' || fail "the account of the tracepoint: $(cat "$TMPDIR/$1.json")"
 import json, sys
 event, = json.load(open(sys.argv[1]))["events"]
-parts = sum(event[name] for name in ("idle", "filtered", "weightless", "unseen_begin", "below_period", "samples")) + sum(event["lost"].values())
+parts = sum(event[name] for name in ("idle", "filtered", "unmatched", "weightless", "unseen_begin", "below_period", "samples")) + sum(event["lost"].values())
 counted = event["weight"] + event["rest"]
 print(f"counted {counted}")
 sys.exit(event["fired"] != parts or sum(event["lost"].values()) != 0 or counted != int(sys.argv[2]))
@@ -138,6 +138,16 @@ if "$STACKWIDE" events syscalls:sys_enter_getppid >/dev/null 2>&1; then
     "$STACKWIDE" report --json "$TMPDIR/bytes.pb.gz" >"$TMPDIR/bytes.json"
     grep -qF '"metric": {"name": "syscalls:sys_exit_read{ret}", "unit": "bytes"}' "$TMPDIR/bytes.json" ||
         fail "the metric of bytes: $(head -c 300 "$TMPDIR/bytes.json")"
+    # Of those that a filter wants.
+    record -e syscalls:sys_enter_read --filter 'count == 500 && fd == 0 && COMM ~ "d?"' -e syscalls:sys_enter_openat \
+        --filter 'filename.ustring ~ "/dev/ze*"' -c 1 --buffer-size 64M -o "$TMPDIR/filter.pb.gz" --stats "$TMPDIR/filter.json" \
+        -- dd if=/dev/zero of=/dev/null bs=500 count=10000 2>/dev/null
+    python3 -S - "$TMPDIR/filter.json" <<'PYTHON' || fail "the account of the filters: $(cat "$TMPDIR/filter.json")"
+import json, sys
+reads, opens = json.load(open(sys.argv[1]))["events"]
+print(f"{reads['samples']} reads and {opens['samples']} files match, {reads['unmatched']} and {opens['unmatched']} do not")
+sys.exit((reads["samples"], opens["samples"]) != (10000, 1) or not reads["unmatched"] or not opens["unmatched"])
+PYTHON
 else
     echo "the kernel has no tracepoints of system calls: nothing is called"
 fi

@@ -86,6 +86,37 @@ static void what_the_kernel_could_not_tell_is_there(_unused_ void **state)
 	assert_json(&account, "\"dropped\": 14}");
 }
 
+static void every_hit_of_an_event_has_an_account(_unused_ void **state)
+{
+	struct account account = make_account();
+	struct event_counts counts = {
+		.name = "sched:sched_wakeup",
+		.unit = "count",
+		.fired = 7654321,
+		.idle = 1,
+		.filtered = 20,
+		.unmatched = 300,
+		.weightless = 4000,
+		.below_period = 50000,
+		.samples = 600000,
+		.lost_ring_sample = 1000000,
+		.lost_ring_stack = 2000000,
+		.lost_unknown_stack = 4000000,
+		.weight = 8,
+		.rest = 9,
+	};
+
+	account.events = &counts;
+	account.num_events = 1;
+	assert_json(&account,
+		    "\"events\": [\n    {\"name\": \"sched:sched_wakeup\", \"unit\": \"count\", "
+		    "\"fired\": 7654321, \"idle\": 1, \"filtered\": 20, "
+		    "\"unmatched\": 300, \"weightless\": 4000, "
+		    "\"below_period\": 50000, \"samples\": 600000, \"lost\": {"
+		    "\"ring_sample\": 1000000, \"ring_stack\": 2000000, "
+		    "\"unknown_stack\": 4000000}, \"weight\": 8, \"rest\": 9}],\n");
+}
+
 static void waits_have_an_account_of_their_own(_unused_ void **state)
 {
 	struct account account = make_account();
@@ -191,6 +222,7 @@ int main(void)
 		cmocka_unit_test(every_truncation_is_in_the_sum_and_has_a_name),
 		cmocka_unit_test(the_total_of_frames_is_the_named_and_the_unnamed),
 		cmocka_unit_test(what_the_kernel_could_not_tell_is_there),
+		cmocka_unit_test(every_hit_of_an_event_has_an_account),
 		cmocka_unit_test(waits_have_an_account_of_their_own),
 		cmocka_unit_test(what_threads_have_lived_is_compared_with_its_parts),
 		cmocka_unit_test(wakers_have_user_stacks_of_their_own),

@@ -393,6 +393,32 @@ static void long_words_are_unknown(void **state)
 	assert_int_equal(parse(fixture, word), -ENOTSUP);
 }
 
+/* The filter of those alone that it is for. */
+static void filters_are_of_tracepoints(void **state)
+{
+	struct fixture *fixture = *state;
+	struct event_places places = {.devices = fixture->devices, .tracing = fixture->devices};
+	struct event_list *list = &fixture->list;
+
+	assert_int_equal(parse(fixture, "cs,block:block_rq_issue,block:block_rq_issue{bytes}"), 0);
+	assert_int_equal(events_filter(&places, "bytes > 4096", 1, list, &fixture->error), 0);
+	assert_null(list->events.items[0].filter);
+	assert_non_null(list->events.items[1].filter);
+	assert_non_null(list->events.items[2].filter);
+	assert_int_equal(events_filter(&places, "bytes > 4096", 0, list, &fixture->error), -EINVAL);
+	assert_string_equal(fixture->error.message, "cs: only tracepoints have filters");
+	/* Of a pattern, each has to have the field. */
+	assert_int_equal(parse(fixture, "block:block_rq_*"), 0);
+	assert_int_equal(events_filter(&places, "bytes > 4096", 0, list, &fixture->error), -EINVAL);
+	assert_non_null(strstr(fixture->error.message, "block:block_rq_insert: "));
+	assert_non_null(strstr(fixture->error.message, "there is no field 'bytes'"));
+	assert_int_equal(parse(fixture, "block:block_rq_*"), 0);
+	assert_int_equal(events_filter(&places, "CPU == 1", 0, list, &fixture->error), 0);
+	assert_int_equal(parse(fixture, "many:event1"), 0);
+	assert_int_equal(events_filter(&places, "CPU == 1", 0, list, &fixture->error), -EINVAL);
+	assert_non_null(strstr(fixture->error.message, "many:event1: what its filter may compare"));
+}
+
 struct offers {
 	size_t num_software;
 	size_t num_others;
@@ -451,6 +477,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(lists_have_commas, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_wrong_is_said, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(long_words_are_unknown, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(filters_are_of_tracepoints, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_there_is_is_listed, set_up, tear_down),
 	};
 

@@ -1,0 +1,217 @@
+/*
+ * The filter of a tracepoint: predicates over the fields of its record, which user space has compiled and the
+ * program of the event evaluates at every hit. The kernel would apply a perf event's own filter only behind that
+ * program.
+ *
+ * A predicate says where to go on when it holds, and where when it does not: always forward, so that each is
+ * evaluated once at most. Text is matched by an automaton whose states are the bits of one number
+ * (Shift-And: Baeza-Yates and Gonnet, "A new approach to text searching"): bit n says that the text so far may be what
+ * the first n characters of the pattern stand for. However many stars a pattern has, a character is one step.
+ *
+ * The same code is compiled into the BPF program and into tests. The includer defines FILTER_INLINE (how the
+ * functions here are declared) before, and after it those that are only declared here. Who defines none of it gets
+ * the structures alone.
+ */
+#ifndef WIRE_EVENT_FILTER_H
+#define WIRE_EVENT_FILTER_H
+
+#include "wire/types.h"
+
+/* Of an event. */
+#define WIRE_MAX_PREDICATES 16
+/* Characters of a pattern: states are the bits of a number. Stars are none. */
+#define WIRE_MAX_PATTERN 63
+/* Of a text, with a NUL at the end; what is behind is not looked at. The kernel's own filters copy as much. */
+#define WIRE_FILTER_TEXT_BYTES 1024
+
+/* What is compared. */
+enum wire_predicate_kind {
+	WIRE_PREDICATE_NUMBER,   /* of the record */
+	WIRE_PREDICATE_CPU,      /* the number of the one that runs */
+	WIRE_PREDICATE_TID,      /* of the thread that runs */
+	WIRE_PREDICATE_TYPE,     /* the number of the tracepoint */
+	WIRE_PREDICATE_ARRAY,    /* text in the record, of `size` bytes at most */
+	WIRE_PREDICATE_DATA_LOC, /* text that 4 bytes of the record say the place and length of */
+	WIRE_PREDICATE_REL_LOC,  /* the same, from behind these 4 bytes on */
+	WIRE_PREDICATE_KERNEL_POINTER, /* text that the record has the address of */
+	WIRE_PREDICATE_USER_POINTER,   /* the same, in the program's memory */
+	WIRE_PREDICATE_COMM,           /* the name of the thread that runs */
+};
+
+/* What a comparison may come to; an operator is the set of those for which it holds. */
+#define WIRE_IS_LESS     1
+#define WIRE_IS_EQUAL    2
+#define WIRE_IS_GREATER  4
+#define WIRE_SHARES_BITS 8
+
+/* Where to go on behind the last predicate: it has been decided. */
+#define WIRE_FILTER_FAILS  254
+#define WIRE_FILTER_PASSES 255
+
+struct wire_predicate {
+	wire_u64 value;    /* of a number, extended to 64 bits as the field is */
+	wire_u16 offset;   /* in the record */
+	wire_u16 size;     /* bytes of the field */
+	wire_u8 kind;      /* enum wire_predicate_kind */
+	wire_u8 is_signed; /* the number */
+	wire_u8 holds_for; /* the operator: WIRE_IS_LESS…; text is WIRE_IS_EQUAL or WIRE_IS_GREATER */
+	wire_u8 when_true;  /* index of the predicate to go on with, or WIRE_FILTER_… */
+	wire_u8 when_false; /* likewise */
+	wire_u8 reserved[7];
+};
+_Static_assert(sizeof(struct wire_predicate) == 24,
+	       "struct wire_predicate is part of the wire format");
+
+struct wire_pattern {
+	/* By character of the text: bit n is set where the pattern's nth character, from 1, may be it. */
+	wire_u64 accepts[256];
+	wire_u64
+		stars; /* bit n: a star is behind the nth character; bit 0: the pattern begins with one */
+	wire_u32 length; /* characters */
+	wire_u32 reserved;
+};
+_Static_assert(sizeof(struct wire_pattern) == 2064,
+	       "struct wire_pattern is part of the wire format");
+
+/* A filter is an array of these, and begins with the first. */
+struct wire_filter_part {
+	struct wire_predicate predicate;
+	struct wire_pattern pattern; /* of text */
+};
+_Static_assert(sizeof(struct wire_filter_part) == 2088,
+	       "struct wire_filter_part is part of the wire format");
+
+#ifdef FILTER_INLINE
+
+/* A hit: where its record is. */
+struct filter_hit {
+	wire_u64 record;
+};
+
+/* NULL: there are fewer. */
+FILTER_INLINE const struct wire_filter_part *filter_get_part(wire_u32 index);
+/* Up to 8 bytes of the kernel's memory into the lowest ones of *ret. Returns 0, or -1 when they cannot be read. */
+FILTER_INLINE int filter_read(const struct filter_hit *hit, wire_u64 address, wire_u32 num_bytes,
+			      wire_u64 *ret);
+FILTER_INLINE wire_u32 filter_get_cpu(void);
+FILTER_INLINE wire_u32 filter_get_tid(void);
+/*
+ * Copy a text to where filter_match_text() finds it: up to its NUL, or so many bytes, of which the last one becomes a NUL;
+ * they are 1 to WIRE_FILTER_TEXT_BYTES. Returns 0, or -1 when it cannot be read.
+ */
+FILTER_INLINE int filter_copy_text(const struct filter_hit *hit, wire_u64 address,
+				   wire_u32 num_bytes, int is_of_user);
+FILTER_INLINE int filter_copy_comm(void);
+/* Whether the whole text that was copied is what the pattern of this index stands for. */
+FILTER_INLINE int filter_match_text(wire_u32 index);
+
+/* The states after a character of the text, which is not NUL. */
+FILTER_INLINE wire_u64 filter_step(const struct wire_pattern *pattern, wire_u64 states,
+				   wire_u8 character)
+{
+	return (states << 1 & pattern->accepts[character]) | (states & pattern->stars);
+}
+
+FILTER_INLINE int filter_is_match(const struct wire_pattern *pattern, wire_u64 states)
+{
+	return states >> (pattern->length & 63) & 1;
+}
+
+/* A number of so many bytes as one of 64 bits. */
+FILTER_INLINE wire_u64 filter_extend(wire_u64 value, wire_u32 num_bytes, int is_signed)
+{
+	wire_u32 num_unused = (64 - num_bytes * 8) & 63;
+
+	value <<= num_unused;
+	if (!is_signed)
+		return value >> num_unused;
+	return (wire_u64)((long long)value >> num_unused);
+}
+
+FILTER_INLINE wire_u32 filter_compare(wire_u64 value, wire_u64 other, int is_signed)
+{
+	/* With the sign's bit turned over, numbers are in the order of those without sign. */
+	wire_u64 turned = is_signed ? 1ull << 63 : 0;
+	wire_u32 shared = value & other ? WIRE_SHARES_BITS : 0;
+
+	if (value == other)
+		return shared | WIRE_IS_EQUAL;
+	return shared | ((value ^ turned) < (other ^ turned) ? WIRE_IS_LESS : WIRE_IS_GREATER);
+}
+
+/* Returns 0, or -1 when there is no such text to be read. */
+FILTER_INLINE int filter_fetch_text(const struct filter_hit *hit,
+				    const struct wire_predicate *predicate)
+{
+	wire_u64 field = hit->record + predicate->offset;
+	wire_u32 num_bytes = WIRE_FILTER_TEXT_BYTES - 1;
+	wire_u32 kind = predicate->kind;
+	wire_u64 value = 0;
+
+	if (kind == WIRE_PREDICATE_COMM)
+		return filter_copy_comm();
+	if (kind == WIRE_PREDICATE_ARRAY) {
+		value = field;
+		num_bytes = predicate->size;
+	} else if (kind == WIRE_PREDICATE_KERNEL_POINTER || kind == WIRE_PREDICATE_USER_POINTER) {
+		if (filter_read(hit, field, 8, &value))
+			return -1;
+	} else {
+		if (filter_read(hit, field, 4, &value))
+			return -1;
+		num_bytes = (wire_u32)value >> 16;
+		value = (value & 0xffff) +
+			(kind == WIRE_PREDICATE_REL_LOC ? field + 4 : hit->record);
+	}
+	if (num_bytes > WIRE_FILTER_TEXT_BYTES - 1)
+		num_bytes = WIRE_FILTER_TEXT_BYTES - 1;
+	return filter_copy_text(hit, value, num_bytes + 1, kind == WIRE_PREDICATE_USER_POINTER);
+}
+
+/* Whether a predicate holds. What cannot be read does not, whatever the operator, as in the kernel. */
+FILTER_INLINE int filter_holds(const struct filter_hit *hit, const struct wire_predicate *predicate,
+			       wire_u32 index)
+{
+	wire_u64 value = 0;
+
+	if (predicate->kind >= WIRE_PREDICATE_ARRAY) {
+		if (filter_fetch_text(hit, predicate))
+			return 0;
+		return (predicate->holds_for &
+			(filter_match_text(index) ? WIRE_IS_EQUAL : WIRE_IS_GREATER)) != 0;
+	}
+	if (predicate->kind == WIRE_PREDICATE_CPU)
+		value = filter_get_cpu();
+	else if (predicate->kind == WIRE_PREDICATE_TID)
+		value = filter_get_tid();
+	else if (predicate->kind == WIRE_PREDICATE_TYPE)
+		value = predicate->offset;
+	else if (filter_read(hit, hit->record + predicate->offset, predicate->size, &value))
+		return 0;
+	value = filter_extend(value, predicate->size, predicate->is_signed);
+	return (predicate->holds_for &
+		filter_compare(value, predicate->value, predicate->is_signed)) != 0;
+}
+
+/* Whether a hit is what the filter wants. */
+FILTER_INLINE int filter_passes(const struct filter_hit *hit)
+{
+	wire_u32 next = 0;
+
+	for (wire_u32 i = 0; i < WIRE_MAX_PREDICATES; i++) {
+		const struct wire_filter_part *part;
+
+		if (i != next)
+			continue;
+		part = filter_get_part(i);
+		if (!part)
+			break;
+		next = filter_holds(hit, &part->predicate, i) ? part->predicate.when_true
+							      : part->predicate.when_false;
+	}
+	return next == WIRE_FILTER_PASSES;
+}
+
+#endif
+
+#endif
