@@ -219,10 +219,12 @@ static int load(struct counted_program *program)
 	uint32_t zero = 0;
 	int err = bpf_log_load(open_object, close_refused, program);
 
-	if (!err)
-		err = set_arguments(program);
-	if (!err)
-		err = load_filter(program);
+	if (err)
+		return err;
+	err = set_arguments(program);
+	if (err)
+		return err;
+	err = load_filter(program);
 	if (err || program->opts.cgroup_fd < 0)
 		return err;
 	return bpf_map_update_elem(bpf_map__fd(program->bpf->maps.cgroups), &zero,

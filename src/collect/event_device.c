@@ -1,7 +1,6 @@
 #include "collect/event_device.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -9,51 +8,13 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/name_list.h"
 #include "base/text.h"
 
 /* An event may be described by the name of another one; none is found to be so. */
 #define MAX_DEPTH 4
 /* Of the kernel's descriptions. */
 #define MAX_FILE_BYTES 4096
-
-/* ---- folders ------------------------------------------------------------------------------ */
-
-void name_list_release(struct name_list *list)
-{
-	array_for_each (&list->names, name)
-		free(*name);
-	array_release(&list->names);
-}
-
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-int name_list_read(const char *folder, struct name_list *ret)
-{
-	DIR *open = opendir(folder);
-	const struct dirent *entry;
-	int err = 0;
-
-	if (!open)
-		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
-	while (!err && (entry = readdir(open))) {
-		char **name;
-
-		if (entry->d_name[0] == '.')
-			continue;
-		name = array_add(&ret->names);
-		if (name)
-			*name = strdup(entry->d_name);
-		err = name && *name ? 0 : -ENOMEM;
-	}
-	closedir(open);
-	if (!err && ret->names.length)
-		qsort(ret->names.items, ret->names.length, sizeof(*ret->names.items),
-		      compare_names);
-	return err;
-}
 
 /* ---- what a device calls the bits --------------------------------------------------------- */
 

@@ -26,12 +26,4 @@ _must_check_ int event_device_configure(const char *devices, const char *device,
 _must_check_ int event_device_list(const char *devices, const char *device,
 				   int (*handle)(const char *name, void *context), void *context);
 
-/* The names in a folder but those that begin with a dot, sorted. The caller frees each, and the array. */
-struct name_list {
-	ARRAY(char *) names;
-};
-void name_list_release(struct name_list *list);
-/* A folder that is not there has none. Returns 0, -EACCES, or another negative errno. */
-_must_check_ int name_list_read(const char *folder, struct name_list *ret);
-
 #endif

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/name_list.h"
 #include "base/text.h"
-#include "collect/event_device.h"
 #include "collect/event_filter.h"
 #include "collect/event_format.h"
 #include "collect/event_names.h"

@@ -1,13 +1,16 @@
 #include "collect/events.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fnmatch.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/syscall.h>
 
+#include "base/name_list.h"
 #include "base/near_names.h"
 #include "base/text.h"
 #include "collect/event_device.h"
@@ -548,12 +551,15 @@ int events_list(const struct event_places *places, const char *pattern,
 		.places = places, .pattern = pattern, .handle = handle, .context = context};
 	int err = offer_names(&listing);
 
-	if (!err)
-		err = offer_caches(&listing);
-	if (!err)
-		err = offer_devices(&listing);
-	if (!err)
-		err = offer_probes(&listing);
+	if (err)
+		return err;
+	err = offer_caches(&listing);
+	if (err)
+		return err;
+	err = offer_devices(&listing);
+	if (err)
+		return err;
+	err = offer_probes(&listing);
 	if (err || !places->tracing)
 		return err;
 	return event_tracepoints_list(places->tracing, offer_tracepoint, &listing);
