@@ -26,6 +26,7 @@
 #include "maps.h"
 #include "output.h"
 #include "probe_argument.h"
+#include "request.h"
 #include "take_sample.h"
 #include "task.h"
 #include "wait_target.h"
@@ -305,7 +306,7 @@ int on_probe(struct user_registers *ctx)
 	return 0;
 }
 
-/* User space loads one of the four: who asked for no filter has none of its code. */
+/* User space loads one of those that handle hits: who asked for no filter has none of its code. */
 SEC("tracepoint")
 int on_tracepoint(void *ctx)
 {
@@ -328,6 +329,84 @@ int on_begin(void *ctx)
 	/* Without room the end is one whose begin was not seen. */
 	if (is_recording && tid && is_target(tid))
 		(void)bpf_map_update_elem(&begins, &tid, &now_ns, BPF_ANY);
+	return 0;
+}
+
+/* The sample that is due stands for so many requests. */
+static __always_inline void keep_request(void *ctx, struct wire_counters *counter, __u64 pid_tgid,
+					 __u64 num_requests)
+{
+	struct scratch *scratch = get_scratch();
+	struct request_key key;
+
+	if (!scratch)
+		return; /* cannot be */
+	describe_task(scratch, pid_tgid, false);
+	scratch->sample.event = event_number;
+	scratch->sample.weight = num_requests;
+	scratch->sample.wait_ns = bpf_ktime_get_ns();
+	if (take_stacks(ctx, scratch, take_kernel_stacks, EVENT_SEED) == SEND_LOST_STACK) {
+		counter->lost_ring_stack++;
+		return;
+	}
+	if (!read_key(ctx, begin_device_offset, begin_sector_offset, &key)) {
+		counter->lost_ring_sample++;
+		return;
+	}
+	/* One of the same place whose end was not seen, as it was merged with another one. */
+	if (bpf_map_lookup_elem(&requests, &key))
+		counter->unfinished++;
+	if (bpf_map_update_elem(&requests, &key, &scratch->sample, BPF_ANY))
+		counter->lost_ring_sample++;
+}
+
+SEC("tracepoint")
+int on_request(void *ctx)
+{
+	struct wire_counters *counter = get_per_cpu(&counters);
+	struct wire_thinning *thinning = get_per_cpu(&thinnings);
+	__u64 num_requests;
+	__u64 pid_tgid;
+
+	if (!is_recording || !counter || !thinning)
+		return 0;
+	if (!begin_hit(counter, &pid_tgid))
+		return 0;
+	num_requests = take_weight(thinning, 1);
+	if (num_requests)
+		keep_request(ctx, counter, pid_tgid, num_requests);
+	else
+		counter->below_period++;
+	return 0;
+}
+
+/* Whatever runs then: requests that are not kept are others', or below the period, and have been counted. */
+SEC("tracepoint")
+int on_request_end(void *ctx)
+{
+	struct wire_counters *counter = get_per_cpu(&counters);
+	struct scratch *scratch = get_scratch();
+	struct wire_sample *kept;
+	void *ring = get_ring();
+	struct request_key key;
+	__u64 time_ns;
+
+	if (!is_recording || !counter || !scratch || !ring ||
+	    !read_key(ctx, end_device_offset, end_sector_offset, &key))
+		return 0;
+	kept = bpf_map_lookup_elem(&requests, &key);
+	if (!kept)
+		return 0;
+	scratch->sample = *kept;
+	bpf_map_delete_elem(&requests, &key);
+	time_ns = bpf_ktime_get_ns() - scratch->sample.wait_ns;
+	scratch->sample.weight *= time_ns ? time_ns : 1;
+	scratch->sample.wait_ns = 0;
+	scratch->sample.time_ns = bpf_ktime_get_boot_ns();
+	if (send(ring, &scratch->sample, sizeof(scratch->sample)))
+		counter->lost_ring_sample++;
+	else
+		counter->sent++;
 	return 0;
 }
 

@@ -9,6 +9,7 @@
  *	…{bytes:By}           of its records, the sum of a field, and what that is counted in
  *	page-faults{4096:By}  of what the kernel counts, as much for each, and what that is counted in
  *	syscalls              each system call; syscall-time: how long they take
+ *	block-io              bytes of requests to block devices; block-io-time: how long these take
  *	uprobe:libc:malloc    a place in a program, a library or the kernel that somebody names (probes.h)
  *	…{arg1:By}            the sum of an argument
  *	cpu/event=0x3c/       of any device below /sys/bus/event_source, by what it calls its parts
@@ -35,6 +36,7 @@ enum event_kind {
 	EVENT_DEVICE,
 	EVENT_TRACEPOINT,
 	EVENT_SYSTEM_CALL, /* all of them, by their names */
+	EVENT_BLOCK_IO,    /* requests to block devices */
 	EVENT_PROBE,
 	NUM_EVENT_KINDS,
 };
@@ -59,6 +61,15 @@ struct event {
 	uint64_t hit_weight; /* what each weighs else; 0: one */
 	/* Of a system call: the number of the tracepoint where it begins, from where its time is weighed; 0: it is not. */
 	uint64_t begin_config;
+	/*
+	 * Of requests to block devices: the number of the tracepoint where they end, which says their time; 0: it is not
+	 * weighed. And where the records of begin and end have the device and the sector.
+	 */
+	uint64_t end_config;
+	uint16_t begin_device_offset;
+	uint16_t begin_sector_offset;
+	uint16_t end_device_offset;
+	uint16_t end_sector_offset;
 	struct probe *probe;         /* NULL: it is none */
 	char *unit;                  /* NULL: it is counted */
 	struct event_filter *filter; /* of a tracepoint; NULL: every hit counts */

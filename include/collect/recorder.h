@@ -176,7 +176,8 @@ struct call_check_counts {
 
 /*
  * What became of every tick of an event that was asked for, or every hit of a tracepoint:
- * fired = idle + filtered + unmatched + weightless + unseen_begin + below_period + samples + what was lost.
+ * fired = idle + filtered + unmatched + weightless + unseen_begin + unfinished + below_period + samples + what was
+ * lost.
  */
 struct event_counts {
 	const char *name; /* borrowed until recorder_free() */
@@ -187,6 +188,7 @@ struct event_counts {
 	uint64_t unmatched;  /* of a tracepoint: hits of the target that its filter did not want */
 	uint64_t weightless; /* of a tracepoint: its field said nothing above 0, or no amount */
 	uint64_t unseen_begin; /* of what weighs its time: it is not known when it had begun */
+	uint64_t unfinished;   /* likewise: its end was not seen */
 	uint64_t below_period; /* of a tracepoint: what is sampled next stands for this, too */
 	uint64_t samples;
 	uint64_t lost_ring_sample;

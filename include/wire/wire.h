@@ -187,13 +187,14 @@ struct wire_counters {
 	wire_u64 unmatched;    /* of a tracepoint: its filter wants others */
 	wire_u64 weightless;   /* of a tracepoint: its field said nothing above 0, or no amount */
 	wire_u64 unseen_begin; /* of what weighs its time: it is not known when it had begun */
+	wire_u64 unfinished;   /* of what weighs its time: its end was not seen */
 	wire_u64 below_period; /* of a tracepoint: more has to come until a sample is taken */
 	wire_u64 sent;         /* a wire_sample went into the ring */
 	wire_u64 lost_ring_sample; /* no room in the ring for the sample */
 	wire_u64 lost_ring_stack;  /* no room in the ring for its stack */
 	wire_u64 unfollowed;       /* not of a run: new threads that could not be remembered */
 };
-_Static_assert(sizeof(struct wire_counters) == 80,
+_Static_assert(sizeof(struct wire_counters) == 96,
 	       "struct wire_counters is part of the wire format");
 
 /* Of an event that is counted one by one, per CPU: what a sample is to stand for, and what is on its way. */

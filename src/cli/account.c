@@ -311,15 +311,16 @@ static void print_events(const struct account *account, struct text *ret)
 			    ", \"fired\": %" PRIu64 ", \"idle\": %" PRIu64
 			    ", \"filtered\": %" PRIu64 ", \"unmatched\": %" PRIu64
 			    ", \"weightless\": %" PRIu64 ", \"unseen_begin\": %" PRIu64
-			    ", \"below_period\": %" PRIu64 ", \"samples\": %" PRIu64
-			    ", \"lost\": {\"ring_sample\": %" PRIu64 ", \"ring_stack\": %" PRIu64
-			    ", \"unknown_stack\": %" PRIu64 ", \"preempted\": %" PRIu64
-			    "}, \"weight\": %" PRIu64 ", \"rest\": %" PRIu64 "}",
+			    ", \"unfinished\": %" PRIu64 ", \"below_period\": %" PRIu64
+			    ", \"samples\": %" PRIu64 ", \"lost\": {\"ring_sample\": %" PRIu64
+			    ", \"ring_stack\": %" PRIu64 ", \"unknown_stack\": %" PRIu64
+			    ", \"preempted\": %" PRIu64 "}, \"weight\": %" PRIu64
+			    ", \"rest\": %" PRIu64 "}",
 			    event->fired, event->idle, event->filtered, event->unmatched,
-			    event->weightless, event->unseen_begin, event->below_period,
-			    event->samples, event->lost_ring_sample, event->lost_ring_stack,
-			    event->lost_unknown_stack, event->lost_preempted, event->weight,
-			    event->rest);
+			    event->weightless, event->unseen_begin, event->unfinished,
+			    event->below_period, event->samples, event->lost_ring_sample,
+			    event->lost_ring_stack, event->lost_unknown_stack,
+			    event->lost_preempted, event->weight, event->rest);
 	}
 	text_append_string(ret, "],\n");
 }

@@ -131,6 +131,7 @@ static int handle(int id, const char *value, void *context)
 	case OPTION_EVENT:
 	case OPTION_FAULTS:
 	case OPTION_SYSCALLS:
+	case OPTION_IO:
 		/* A list as a whole is what the command line overrides. */
 		if (options->has_events_of_config) {
 			options->record.event_lists.length = 0;

@@ -230,6 +230,8 @@ int record_options_handle(struct record_options *options, int id, const char *va
 		return add_events(options, "page-faults{4096:By}");
 	case OPTION_SYSCALLS:
 		return add_events(options, "syscalls,syscall-time");
+	case OPTION_IO:
+		return add_events(options, "block-io,block-io-time");
 	case OPTION_FILTER:
 		return add_filter(options, value);
 	case OPTION_COUNT:

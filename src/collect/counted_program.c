@@ -75,6 +75,11 @@ static int set_up_maps(struct counted_program *program)
 		if (err)
 			return err;
 	}
+	if (!program->opts.event->end_config) {
+		err = bpf_map__set_max_entries(bpf->maps.requests, 1);
+		if (err)
+			return err;
+	}
 	if (!program->opts.event->begin_config) {
 		err = bpf_map__set_max_entries(bpf->maps.begins, 1);
 		if (err)
@@ -94,6 +99,8 @@ static struct bpf_program *get_hit_program(const struct counted_program *program
 	case EVENT_SYSTEM_CALL:
 		return program->opts.event->filter ? program->bpf->progs.on_filtered_tracepoint
 						   : program->bpf->progs.on_tracepoint;
+	case EVENT_BLOCK_IO:
+		return program->bpf->progs.on_request;
 	case EVENT_SOFTWARE:
 	case EVENT_HARDWARE:
 	case EVENT_CACHE:
@@ -108,11 +115,13 @@ static struct bpf_program *get_hit_program(const struct counted_program *program
 static void choose_programs(struct counted_program *program)
 {
 	const struct bpf_program *hit = get_hit_program(program);
-	struct bpf_program *other;
+	struct bpf_program *other = NULL;
 
-	bpf_object__for_each_program(other, program->bpf->obj)
+	while ((other = bpf_object__next_program(program->bpf->obj, other)))
 		bpf_program__set_autoload(other, other == hit);
 	bpf_program__set_autoload(program->bpf->progs.on_begin, program->opts.event->begin_config);
+	bpf_program__set_autoload(program->bpf->progs.on_request_end,
+				  program->opts.event->end_config);
 }
 
 static int open_object(void *context, struct bpf_object_skeleton **ret)
@@ -136,6 +145,10 @@ static int open_object(void *context, struct bpf_object_skeleton **ret)
 	bpf->rodata->weight_bytes = program->opts.event->field_bytes;
 	bpf->rodata->is_weight_signed = program->opts.event->is_field_signed;
 	bpf->rodata->weighs_time = program->opts.event->begin_config;
+	bpf->rodata->begin_device_offset = program->opts.event->begin_device_offset;
+	bpf->rodata->begin_sector_offset = program->opts.event->begin_sector_offset;
+	bpf->rodata->end_device_offset = program->opts.event->end_device_offset;
+	bpf->rodata->end_sector_offset = program->opts.event->end_sector_offset;
 	bpf->rodata->has_calls = program->kind == EVENT_SYSTEM_CALL;
 	if (program->opts.event->hit_weight)
 		bpf->rodata->hit_weight = program->opts.event->hit_weight;
@@ -419,6 +432,12 @@ static int attach_all(struct counted_program *program, struct error *error)
 		if (err)
 			return err;
 	}
+	if (event->end_config) {
+		err = attach_tracepoint(program, program->bpf->progs.on_request_end,
+					event->end_config, error);
+		if (err)
+			return err;
+	}
 	err = attach_tracepoint(program, get_hit_program(program), event->config, error);
 	return err ? err : check_filter(program, error);
 }
@@ -490,9 +509,26 @@ void counted_program_stop(struct counted_program *program)
 	close_fds(program);
 }
 
+/* Requests that are on their way still. */
+static uint64_t count_requests(const struct counted_program *program)
+{
+	int map_fd = bpf_map__fd(program->bpf->maps.requests);
+	char key[2][16]; /* struct request_key */
+	uint64_t count = 0;
+
+	while (program->kind == EVENT_BLOCK_IO &&
+	       !bpf_map_get_next_key(map_fd, count ? key[count % 2] : NULL, key[(count + 1) % 2]))
+		count++;
+	return count;
+}
+
 int counted_program_read_counters(const struct counted_program *program, struct wire_counters *ret)
 {
-	return bpf_counters_read(bpf_map__fd(program->bpf->maps.counters), ret, sizeof(*ret));
+	int err = bpf_counters_read(bpf_map__fd(program->bpf->maps.counters), ret, sizeof(*ret));
+
+	if (!err)
+		ret->unfinished += count_requests(program);
+	return err;
 }
 
 int counted_program_read_preempted(const struct counted_program *program, uint64_t *ret)
@@ -509,6 +545,7 @@ int counted_program_read_rest(const struct counted_program *program, uint64_t *r
 	struct wire_thinning sum;
 	int err = bpf_counters_read(bpf_map__fd(program->bpf->maps.thinnings), &sum, sizeof(sum));
 
-	*ret = err ? 0 : sum.weight;
+	/* Of requests it is their number, and not their time, which nobody has measured. */
+	*ret = err || program->kind == EVENT_BLOCK_IO ? 0 : sum.weight;
 	return err;
 }

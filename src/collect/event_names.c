@@ -11,6 +11,7 @@
 #define HARDWARE(number) EVENT_HARDWARE, PERF_TYPE_HARDWARE, number
 /* Their numbers are those of the machine's tracepoints. */
 #define SYSTEM_CALL EVENT_SYSTEM_CALL, PERF_TYPE_TRACEPOINT, 0
+#define BLOCK_IO    EVENT_BLOCK_IO, PERF_TYPE_TRACEPOINT, 0
 
 /* In the order of the list that is shown. */
 const struct event_name event_names[] = {
@@ -54,6 +55,9 @@ const struct event_name event_names[] = {
 	 "cycles at a rate that does not change with the CPU's frequency"},
 	{"syscalls", NULL, SYSTEM_CALL, "calls of the kernel, by their names: [syscall read]"},
 	{"syscall-time", NULL, SYSTEM_CALL, "how long they take, with what they wait"},
+	{"block-io", NULL, BLOCK_IO,
+	 "bytes that are read from disks and written, where that is asked for"},
+	{"block-io-time", NULL, BLOCK_IO, "how long these take, by those that are sampled"},
 };
 const size_t num_event_names = ARRAY_LENGTH(event_names);
 

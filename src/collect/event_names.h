@@ -1,6 +1,6 @@
 /*
  * The events whose names are the same on every machine: software events, what the kernel has one name for,
- * whatever the CPU calls it, and all system calls.
+ * whatever the CPU calls it, all system calls, and all requests to block devices.
  */
 #ifndef COLLECT_EVENT_NAMES_H
 #define COLLECT_EVENT_NAMES_H

@@ -207,6 +207,19 @@ int event_tracepoint_find(const char *tracing, const char *name, uint64_t *ret, 
 			 strerror(-err));
 }
 
+int event_tracepoint_find_field(const char *tracing, const char *name, const char *field,
+				struct event *ret, struct error *error)
+{
+	_cleanup_(text_release) struct text format = {0};
+	int err = read_description(tracing, name, "format", &format);
+
+	if (!err)
+		err = format.length ? put_field(format.data, field, ret) : -ENOENT;
+	if (!err || err == -ENOMEM)
+		return err;
+	return error_set(error, -ENOTSUP, "%s has no number '%s' on this kernel", name, field);
+}
+
 int event_tracepoints_add(const char *tracing, const struct tracepoint_words *words,
 			  struct event_list *ret, struct error *error)
 {

@@ -32,6 +32,15 @@ _must_check_ int event_tracepoint_find(const char *tracing, const char *name, ui
 				       struct error *error);
 
 /*
+ * Where the records of a tracepoint have a field that is a number: the event's field_offset and field_bytes.
+ *
+ * Returns 0, -ENOTSUP (there is none), with error filled, or -ENOMEM.
+ */
+_must_check_ int event_tracepoint_find_field(const char *tracing, const char *name,
+					     const char *field, struct event *ret,
+					     struct error *error);
+
+/*
  * Let a tracepoint be only those hits that an expression matches, and earlier ones match.
  *
  * Returns 0; -EINVAL (it is no expression over the tracepoint's fields), -E2BIG, -EACCES, with error filled; or -ENOMEM.

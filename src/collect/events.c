@@ -34,6 +34,7 @@ const char *event_kind_get_name(enum event_kind kind)
 		[EVENT_DEVICE] = "devices",
 		[EVENT_TRACEPOINT] = "tracepoints",
 		[EVENT_SYSTEM_CALL] = "system calls",
+		[EVENT_BLOCK_IO] = "block devices",
 		[EVENT_PROBE] = "probes",
 	};
 
@@ -63,7 +64,7 @@ bool event_shows_cpu_time(const struct event *event)
 bool event_is_at_place(const struct event *event)
 {
 	return event->kind == EVENT_TRACEPOINT || event->kind == EVENT_SYSTEM_CALL ||
-	       event->kind == EVENT_PROBE;
+	       event->kind == EVENT_BLOCK_IO || event->kind == EVENT_PROBE;
 }
 
 const char *event_get_unit(const struct event *event)
@@ -296,6 +297,74 @@ static int add_weighed(char *word, char *brace, struct event_list *ret, struct e
 	return added->unit ? 0 : -ENOMEM;
 }
 
+/* From where a request is first seen; older kernels tell only when it is handed to the device. */
+static const struct request_tracepoints {
+	const char *begin;
+	const char *end;
+} request_tracepoints[] = {
+	{"block:block_io_start", "block:block_io_done"},
+	{"block:block_rq_issue", "block:block_rq_complete"},
+};
+
+static int find_place(const char *tracing, const char *tracepoint, uint16_t *ret_device,
+		      uint16_t *ret_sector, struct error *error)
+{
+	struct event field = {0};
+	int err = event_tracepoint_find_field(tracing, tracepoint, "dev", &field, error);
+
+	if (err)
+		return err;
+	*ret_device = field.field_offset;
+	err = event_tracepoint_find_field(tracing, tracepoint, "sector", &field, error);
+	*ret_sector = field.field_offset;
+	return err;
+}
+
+static int describe_requests(const char *tracing, const struct request_tracepoints *tracepoints,
+			     bool weighs_time, struct event *ret, struct error *error)
+{
+	int err = event_tracepoint_find(tracing, tracepoints->begin, &ret->config, error);
+
+	if (err)
+		return err;
+	if (!weighs_time) {
+		ret->kind = EVENT_TRACEPOINT;
+		return event_tracepoint_find_field(tracing, tracepoints->begin, "bytes", ret,
+						   error);
+	}
+	err = event_tracepoint_find(tracing, tracepoints->end, &ret->end_config, error);
+	if (err)
+		return err;
+	err = find_place(tracing, tracepoints->begin, &ret->begin_device_offset,
+			 &ret->begin_sector_offset, error);
+	if (err)
+		return err;
+	return find_place(tracing, tracepoints->end, &ret->end_device_offset,
+			  &ret->end_sector_offset, error);
+}
+
+static int add_block_io(const struct event_places *places, const char *word, struct event_list *ret,
+			struct error *error)
+{
+	bool weighs_time = string_equals(word, "block-io-time");
+	struct event *added;
+	int err = -ENOTSUP;
+
+	for (size_t i = 0; err == -ENOTSUP && i < ARRAY_LENGTH(request_tracepoints); i++) {
+		struct event event = {.kind = EVENT_BLOCK_IO, .type = PERF_TYPE_TRACEPOINT};
+
+		err = describe_requests(places->tracing, &request_tracepoints[i], weighs_time,
+					&event, error);
+		if (!err)
+			err = add_event(&event, word, ret);
+	}
+	if (err)
+		return err;
+	added = &ret->events.items[ret->events.length - 1];
+	added->unit = strdup(weighs_time ? "nanoseconds" : "bytes");
+	return added->unit ? 0 : -ENOMEM;
+}
+
 /* Calls are counted where they end, and their time is measured from where they begin. */
 static int add_system_calls(const struct event_places *places, const char *word,
 			    struct event_list *ret, struct error *error)
@@ -340,9 +409,11 @@ static int add_word(const struct event_places *places, char *word, struct event_
 	if (colon)
 		*colon = '\0';
 	/* "syscalls:sys_exit_read" is a tracepoint. */
-	if (find_name(word, &event) && !(colon && event.kind == EVENT_SYSTEM_CALL)) {
+	if (find_name(word, &event) && !(colon && event_is_at_place(&event))) {
 		if (event.kind == EVENT_SYSTEM_CALL)
 			return add_system_calls(places, word, ret, error);
+		if (event.kind == EVENT_BLOCK_IO)
+			return add_block_io(places, word, ret, error);
 		err = colon ? take_modifiers(word, colon + 1, &event, error) : 0;
 		return err ? err : add_event(&event, word, ret);
 	}
@@ -458,23 +529,23 @@ static int offer(const struct listing *listing, const struct event_offer *offer)
 	return listing->handle(offer, listing->context);
 }
 
-static bool has_system_calls(const struct listing *listing)
+/* Whether this kernel has the tracepoints that it is made of. */
+static bool is_found(const struct listing *listing, const struct event_name *name)
 {
-	uint64_t number;
+	_cleanup_(event_list_release) struct event_list described = {0};
 
-	return !event_tracepoint_find(listing->places->tracing, "raw_syscalls:sys_exit", &number,
-				      NULL);
+	return !events_parse(listing->places, name->name, &described, NULL);
 }
 
 static int offer_names(const struct listing *listing)
 {
 	for (size_t i = 0; i < num_event_names; i++) {
 		const struct event_name *name = &event_names[i];
-		struct event event = {.type = name->type, .config = name->config};
+		struct event event = {
+			.kind = name->kind, .type = name->type, .config = name->config};
 		int err;
 
-		if (name->kind == EVENT_SYSTEM_CALL ? !has_system_calls(listing)
-						    : !is_sampled(&event))
+		if (event_is_at_place(&event) ? !is_found(listing, name) : !is_sampled(&event))
 			continue;
 		err = offer(listing, &(struct event_offer){.kind = name->kind,
 							   .name = name->name,

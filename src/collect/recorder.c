@@ -867,6 +867,7 @@ static struct event_counts count_event(const struct recorder *recorder, size_t n
 		.unmatched = seen.unmatched,
 		.weightless = seen.weightless,
 		.unseen_begin = seen.unseen_begin,
+		.unfinished = seen.unfinished,
 		.below_period = seen.below_period,
 		.samples = ingested.samples,
 		.lost_ring_sample = seen.lost_ring_sample,
@@ -895,7 +896,7 @@ static void count_ticks(const struct recorder *recorder, struct recorder_account
 		struct event_counts counts = count_event(recorder, i);
 
 		account->fired += counts.fired - counts.unmatched - counts.weightless -
-				  counts.unseen_begin - counts.below_period;
+				  counts.unseen_begin - counts.unfinished - counts.below_period;
 		account->idle += counts.idle;
 		account->filtered += counts.filtered;
 		account->samples += counts.samples;

@@ -69,7 +69,7 @@ stats = json.load(open(sys.argv[1]))
 faults, clock = stats["events"]
 print(f"{faults['samples']} samples stand for {faults['weight']} page faults, {clock['samples']} for {clock['weight'] / 1e9:.3f} s")
 for event in stats["events"]:
-    assert event["fired"] == event["idle"] + event["filtered"] + event["unmatched"] + event["weightless"] + event["unseen_begin"] + event["below_period"] + event["samples"] + sum(event["lost"].values())
+    assert event["fired"] == event["idle"] + event["filtered"] + event["unmatched"] + event["weightless"] + event["unseen_begin"] + event["unfinished"] + event["below_period"] + event["samples"] + sum(event["lost"].values())
 assert faults["weight"] == int(sys.argv[2])
 assert faults["weight"] + faults["rest"] == faults["fired"] - faults["filtered"] - faults["idle"]
 assert faults["samples"] < faults["weight"] / 4
@@ -106,7 +106,7 @@ sampled() {
     python3 -S - "$TMPDIR/$1.json" "$3" <<'PYTHON' || fail "the account of the tracepoint: $(cat "$TMPDIR/$1.json")"
 import json, sys
 event, = json.load(open(sys.argv[1]))["events"]
-parts = sum(event[name] for name in ("idle", "filtered", "unmatched", "weightless", "unseen_begin", "below_period", "samples")) + sum(event["lost"].values())
+parts = sum(event[name] for name in ("idle", "filtered", "unmatched", "weightless", "unseen_begin", "unfinished", "below_period", "samples")) + sum(event["lost"].values())
 counted = event["weight"] + event["rest"]
 print(f"counted {counted}")
 sys.exit(event["fired"] != parts or sum(event["lost"].values()) != 0 or counted != int(sys.argv[2]))

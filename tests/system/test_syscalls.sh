@@ -25,7 +25,7 @@ assert int(sys.argv[3]) == calls["weight"]
 assert calls["unit"] == "count" and times["unit"] == "nanoseconds"
 assert sum(event["lost"][why] for event in stats["events"] for why in event["lost"]) == 0
 for event in stats["events"]:
-    assert event["fired"] == sum(event[name] for name in ("idle", "filtered", "weightless", "unseen_begin", "below_period", "samples"))
+    assert event["fired"] == sum(event[name] for name in ("idle", "filtered", "weightless", "unseen_begin", "unfinished", "below_period", "samples"))
 # Of all calls the time is known but of the one that the program began with.
 assert times["samples"] + times["unseen_begin"] == calls["samples"] and times["unseen_begin"] <= 1
 PYTHON

@@ -97,11 +97,14 @@ static void every_hit_of_an_event_has_an_account(_unused_ void **state)
 		.filtered = 20,
 		.unmatched = 300,
 		.weightless = 4000,
+		.unseen_begin = 10,
+		.unfinished = 11,
 		.below_period = 50000,
 		.samples = 600000,
 		.lost_ring_sample = 1000000,
 		.lost_ring_stack = 2000000,
 		.lost_unknown_stack = 4000000,
+		.lost_preempted = 12,
 		.weight = 8,
 		.rest = 9,
 	};
@@ -112,9 +115,11 @@ static void every_hit_of_an_event_has_an_account(_unused_ void **state)
 		    "\"events\": [\n    {\"name\": \"sched:sched_wakeup\", \"unit\": \"count\", "
 		    "\"fired\": 7654321, \"idle\": 1, \"filtered\": 20, "
 		    "\"unmatched\": 300, \"weightless\": 4000, "
+		    "\"unseen_begin\": 10, \"unfinished\": 11, "
 		    "\"below_period\": 50000, \"samples\": 600000, \"lost\": {"
 		    "\"ring_sample\": 1000000, \"ring_stack\": 2000000, "
-		    "\"unknown_stack\": 4000000}, \"weight\": 8, \"rest\": 9}],\n");
+		    "\"unknown_stack\": 4000000, \"preempted\": 12}, "
+		    "\"weight\": 8, \"rest\": 9}],\n");
 }
 
 static void waits_have_an_account_of_their_own(_unused_ void **state)

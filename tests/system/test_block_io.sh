@@ -1,0 +1,42 @@
+#!/bin/bash
+# --io: bytes of requests to block devices, at the stacks that made them, and how long they took.
+# runs: in turn
+source "$(dirname "$0")/lib.sh"
+need_recording
+"$STACKWIDE" events block-io-time >/dev/null 2>&1 || skip "this kernel has no tracepoints of block devices"
+
+# Reads that no page cache answers, of a file that is written before; here or where the tests lie.
+file=
+for folder in "$TMPDIR" "$REPO" /var/tmp; do
+    dd if=/dev/zero of="$folder/stackwide-io" bs=1M count=8 conv=fsync 2>/dev/null || continue
+    trap 'rm -f "$folder/stackwide-io"' EXIT
+    if dd if="$folder/stackwide-io" of=/dev/null bs=4096 count=1 iflag=direct 2>/dev/null &&
+        [[ -d /sys/dev/block/$(mountpoint -d "$(df --output=target "$folder" | tail -n 1)") ]]; then
+        file=$folder/stackwide-io
+        break
+    fi
+    rm -f "$folder/stackwide-io"
+done
+[[ -n $file ]] || skip "no folder here is on a block device that can be read directly"
+
+record --io -c 1 --metric block-io -o "$TMPDIR/io.folded" -o "$TMPDIR/io.pb.gz" --stats "$TMPDIR/io.json" -- \
+    dd if="$file" of=/dev/null bs=65536 iflag=direct 2>/dev/null
+expect_account_adds_up "$TMPDIR/io.json"
+bytes=$(folded_match "$TMPDIR/io.folded" '^dd;.*;read;.* [0-9]+$')
+echo "$bytes bytes of requests at dd's read, which reads $((8 << 20))"
+((bytes == 8 << 20)) || fail "not as many as are read"
+python3 -S - "$TMPDIR/io.json" <<'PYTHON' || fail "the account: $(cat "$TMPDIR/io.json")"
+import json, sys
+stats = json.load(open(sys.argv[1]))
+bytes_, time = stats["events"]
+for event in stats["events"]:
+    print(event)
+    assert event["fired"] == sum(event[name] for name in ("idle", "filtered", "unmatched", "weightless", "unseen_begin", "unfinished", "below_period", "samples")) + sum(event["lost"].values())
+assert bytes_["unit"] == "bytes" and time["unit"] == "nanoseconds"
+assert bytes_["unfinished"] == 0
+# One request, or more, for each read; each takes its time, and dd waits for them one after the other.
+assert time["samples"] + time["unfinished"] >= 128 and time["unfinished"] <= 2
+assert 128 * 1000 <= time["weight"] <= stats["duration_ns"] * stats["cpus"] * 8
+PYTHON
+"$STACKWIDE" report "$TMPDIR/io.pb.gz" --metric block-io-time --include function:read | grep -q read ||
+    fail "the time of requests is not at who made them"
