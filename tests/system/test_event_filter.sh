@@ -74,9 +74,10 @@ open("/proc/self/comm", "w").write("woken_often")
 for i in range(100):
     time.sleep(0.001)'
 count_matches wakeups -a -e sched:sched_wakeup --filter 'comm == "woken_often"' -c 1 -- python3 -S -c "$wait_often"
-((counted >= 100)) || fail "it was woken $counted times, and has slept 100 times"
+# An interrupt that wakes it while a program of ours runs on that CPU is not told: the kernel runs none within another.
+((counted >= 90)) || fail "it was woken $counted times, and has slept 100 times"
 count_matches others -a -e sched:sched_wakeup --filter 'comm == "woken_oft"' -c 1 -- python3 -S -c "$wait_often"
-((counted == 0 && unmatched >= 100)) || fail "$counted threads of another name were woken"
+((counted == 0 && unmatched >= 90)) || fail "$counted threads of another name were woken"
 
 # A filter is for the events before it, all that a pattern matches, and for no others.
 record -e 'syscalls:sys_enter_*read' --filter 'count == 500' -e syscalls:sys_enter_write -c 1 --buffer-size 64M \

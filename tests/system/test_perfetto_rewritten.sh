@@ -38,7 +38,7 @@ queries=(
     "select ts, dur, cpu, state, irq_context, tid, th.name, (select tid from thread w where w.utid = t.waker_utid)
         from thread_state t left join thread th using(utid) order by 1, 6, 2, 4"
     "select ts, dur, depth, category, t.name, tr.name, (select name from track p where p.id = tr.parent_id), $ARGS
-        from slice t join track tr on tr.id = t.track_id order by 1, 2, 3, 5, 6"
+        from slice t join track tr on tr.id = t.track_id order by 1, 2, 3, 5, 6, 7, 8"
     "select o.ts, o.name, i.ts, i.name from flow t join slice o on o.id = slice_out join slice i on i.id = slice_in
         order by 1, 3, 2, 4"
     "select ts, value, tr.name, tr.unit, (select name from track p where p.id = tr.parent_id)
