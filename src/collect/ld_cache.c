@@ -20,26 +20,27 @@
 #endif
 #define FLAGS_MASK 0xffff
 
-enum match { MATCH_NONE, MATCH_PREFIX, MATCH_WHOLE, NUM_MATCHES };
-
 /* "libpthread.so.0", by "libpthread.so.0", "libpthread" or "pthread" */
-static enum match match(const char *library, const char *name)
+enum library_match library_match_name(const char *library, const char *name)
 {
 	size_t length = strlen(name);
 
 	if (string_equals(library, name))
-		return MATCH_WHOLE;
+		return LIBRARY_IS_IT;
+	if ((string_equals(name, "c") || string_equals(name, "libc")) &&
+	    (string_starts_with(library, "ld-musl-") || string_starts_with(library, "libc.musl-")))
+		return LIBRARY_HAS_NAME;
 	if (strncmp(library, name, length) != 0) {
 		if (!string_starts_with(library, "lib"))
-			return MATCH_NONE;
+			return LIBRARY_IS_OTHER;
 		library += strlen("lib");
 		if (strncmp(library, name, length) != 0)
-			return MATCH_NONE;
+			return LIBRARY_IS_OTHER;
 	}
 	library += length;
 	return string_starts_with(library, ".so") && (library[3] == '\0' || library[3] == '.')
-		       ? MATCH_PREFIX
-		       : MATCH_NONE;
+		       ? LIBRARY_HAS_NAME
+		       : LIBRARY_IS_OTHER;
 }
 
 static const char *get_string(struct bytes cache, uint32_t offset)
@@ -52,7 +53,7 @@ int ld_cache_find(const void *cache, size_t size, const char *name, const char *
 {
 	/* An older format may come before it, for older programs. */
 	const char *begin = memmem(cache, size, MAGIC, strlen(MAGIC));
-	const char *found[NUM_MATCHES] = {0};
+	const char *found[LIBRARY_IS_IT + 1] = {0};
 	struct bytes whole;
 	struct bytes entries;
 	uint32_t num_libraries;
@@ -66,7 +67,7 @@ int ld_cache_find(const void *cache, size_t size, const char *name, const char *
 	bytes_skip(&entries, HEADER_BYTES - strlen(MAGIC) - sizeof(uint32_t));
 	if (entries.failed)
 		return -EINVAL;
-	for (uint32_t i = 0; i < num_libraries && !found[MATCH_WHOLE]; i++) {
+	for (uint32_t i = 0; i < num_libraries && !found[LIBRARY_IS_IT]; i++) {
 		uint32_t flags = bytes_u32(&entries);
 		uint32_t key = bytes_u32(&entries);
 		uint32_t value = bytes_u32(&entries);
@@ -80,9 +81,9 @@ int ld_cache_find(const void *cache, size_t size, const char *name, const char *
 			continue;
 		library = get_string(whole, key);
 		path = get_string(whole, value);
-		if (library && path && path[0] == '/' && !found[match(library, name)])
-			found[match(library, name)] = path;
+		if (library && path && path[0] == '/' && !found[library_match_name(library, name)])
+			found[library_match_name(library, name)] = path;
 	}
-	*ret = found[MATCH_WHOLE] ? found[MATCH_WHOLE] : found[MATCH_PREFIX];
+	*ret = found[LIBRARY_IS_IT] ? found[LIBRARY_IS_IT] : found[LIBRARY_HAS_NAME];
 	return *ret ? 0 : -ENOENT;
 }

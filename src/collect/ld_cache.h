@@ -1,5 +1,5 @@
 /*
- * /etc/ld.so.cache: where the dynamic linker finds a library by name, as ldconfig has written it.
+ * Libraries by name, and /etc/ld.so.cache: where the dynamic linker finds them, as ldconfig has written it.
  *
  * Thread-safe: there is no state.
  *
@@ -15,6 +15,19 @@
 
 /* A machine has some thousand libraries, with paths of a hundred bytes. */
 #define LD_CACHE_MAX_BYTES (16u << 20)
+
+/* How well a library is what is meant by a name; the larger, the better. */
+enum library_match {
+	LIBRARY_IS_OTHER,
+	LIBRARY_HAS_NAME, /* and more around it */
+	LIBRARY_IS_IT,
+};
+
+/*
+ * library  the name of its file: "libc.so.6"
+ * name     the same, or without what is around it: "libc", "c". musl's C library is called as the linker that it is
+ */
+enum library_match library_match_name(const char *library, const char *name);
 
 /*
  * The path of a library of this machine: "libc.so.6", or without what is around its name, "libc" or "c" ("pthread",

@@ -14,9 +14,14 @@
 #include "collect/elf_worker.h"
 #include "collect/event_device.h"
 #include "collect/kallsyms.h"
+#include "collect/ld_cache.h"
 #include "collect/probe.h"
+#include "process/proc_maps.h"
 
 #define LIBRARY_CACHE "/etc/ld.so.cache"
+/* Of a process with a hundred thousand mappings. */
+#define MAX_MAPS_BYTES (16u << 20)
+
 struct probe_locator {
 	const struct event_places *places;
 	const struct probe_search *search;
@@ -98,6 +103,46 @@ static int open_seen(const struct probe_locator *locator, const char *path)
 	return S_ISREG(status.st_mode) ? file_open_found(handle) : -ENOTSUP;
 }
 
+struct mapped_library {
+	const char *name;
+	enum library_match match;
+	char path[PATH_MAX];
+};
+
+static int look_at_mapping(const struct proc_mapping *mapping, void *context)
+{
+	struct mapped_library *library = context;
+	const char *slash = strrchr(mapping->path, '/');
+	enum library_match match;
+
+	if (!mapping->is_executable || mapping->is_deleted || mapping->path[0] != '/' ||
+	    strlen(mapping->path) >= sizeof(library->path))
+		return 0;
+	match = library_match_name(slash + 1, library->name);
+	if (match <= library->match)
+		return 0;
+	library->match = match;
+	memcpy(library->path, mapping->path, strlen(mapping->path) + 1);
+	return 0;
+}
+
+/* That a process has mapped: whatever its linker was told, and where there is no cache. */
+static bool find_mapped_library(pid_t pid, const char *name, char ret[PATH_MAX])
+{
+	struct mapped_library library = {.name = name};
+	_cleanup_(text_release) struct text maps = {0};
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	if (file_read_at(AT_FDCWD, path, MAX_MAPS_BYTES, &maps) || !maps.length)
+		return false;
+	if (proc_maps_for_each(maps.data, maps.length, look_at_mapping, &library, NULL) ||
+	    !library.match)
+		return false;
+	memcpy(ret, library.path, sizeof(library.path));
+	return true;
+}
+
 /* The path of "libc", "libc.so.6" or "pthread". */
 static int find_library(struct probe_locator *locator, const char *name, char ret[PATH_MAX],
 			struct error *error)
@@ -108,6 +153,11 @@ static int find_library(struct probe_locator *locator, const char *name, char re
 
 	if (err)
 		return err;
+	if (locator->search->target && find_mapped_library(locator->search->target, name, ret))
+		return 0;
+	/* Without a cache there are no libraries but those that somebody has found. */
+	if (fd < 0 && find_mapped_library(getpid(), name, ret))
+		return 0;
 	if (fd < 0)
 		return error_set(error, -EINVAL,
 				 "there is no library '%s': " LIBRARY_CACHE

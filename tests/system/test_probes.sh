@@ -131,10 +131,23 @@ wait "$RECORDER" || fail "record ended with status $?"
 expect_events "$TMPDIR/mine.json" "uprobe:$function samples 3000" "uprobe:$function filtered 3000"
 record -a -e "uprobe:$function" -c 1 -o "$TMPDIR/all.folded" --stats "$TMPDIR/all.json" -- bash -c '"$1" 2000; "$1" 1000 & "$1" 1000; wait' - "$load"
 expect_events "$TMPDIR/all.json" "uprobe:$function samples 4000"
-library=libc # as ldconfig knows it, which guests have not run
-[[ -e /etc/ld.so.cache ]] || library=$(awk '/libc\.so\.6$/ { print $NF; exit }' /proc/self/maps)
-record -e "uprobe:$library:syscall" -c 1 -o "$TMPDIR/library.folded" --stats "$TMPDIR/library.json" -- "$WORKLOADS/nofp_calls" 1234
-expect_events "$TMPDIR/library.json" "uprobe:$library:syscall samples 1234"
+record -e uprobe:libc:syscall -c 1 -o "$TMPDIR/library.folded" --stats "$TMPDIR/library.json" -- "$WORKLOADS/nofp_calls" 1234
+expect_events "$TMPDIR/library.json" "uprobe:libc:syscall samples 1234"
+# The library that the target has mapped, wherever it has it from.
+mkdir "$TMPDIR/lib"
+cp "$(awk '/libc\.so\.6$/ { print $NF; exit }' /proc/self/maps)" "$TMPDIR/lib/libc.so.6"
+mkfifo "$TMPDIR/calls"
+exec 3<>"$TMPDIR/calls"
+# shellcheck disable=SC2016 # the inner shell's
+LD_LIBRARY_PATH=$TMPDIR/lib start bash -c 'read -r _ <"$1" && exec "$2" 2345' - "$TMPDIR/calls" "$WORKLOADS/nofp_calls" 3>&-
+caller=$PID
+wait_until grep -q "$TMPDIR/lib/libc.so.6" "/proc/$caller/maps"
+start_recording -p "$caller" -e uprobe:libc:syscall -c 1 -o "$TMPDIR/own.folded" --stats "$TMPDIR/own.json" 3>&-
+echo >&3
+exec 3>&-
+wait "$caller"
+wait "$RECORDER" || fail "record ended with status $?"
+expect_events "$TMPDIR/own.json" "uprobe:libc:syscall samples 2345"
 
 # A program that is gone while it is watched.
 cp "$load" "$TMPDIR/gone"

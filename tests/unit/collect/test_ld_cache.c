@@ -125,9 +125,22 @@ static void a_truncated_cache_is_refused(void **state _unused_)
 	text_release(&cache);
 }
 
+static void libraries_are_known_by_parts_of_their_names(void **state _unused_)
+{
+	assert_int_equal(library_match_name("libc.so.6", "libc.so.6"), LIBRARY_IS_IT);
+	assert_int_equal(library_match_name("libc.so.6", "libc"), LIBRARY_HAS_NAME);
+	assert_int_equal(library_match_name("libc.so.6", "c"), LIBRARY_HAS_NAME);
+	assert_int_equal(library_match_name("libcap.so.2", "c"), LIBRARY_IS_OTHER);
+	assert_int_equal(library_match_name("libc.so.6", "libc.so"), LIBRARY_IS_OTHER);
+	/* musl's */
+	assert_int_equal(library_match_name("ld-musl-x86_64.so.1", "libc"), LIBRARY_HAS_NAME);
+	assert_int_equal(library_match_name("ld-musl-x86_64.so.1", "libcap"), LIBRARY_IS_OTHER);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(libraries_are_known_by_parts_of_their_names),
 		cmocka_unit_test(libraries_are_found_as_people_call_them),
 		cmocka_unit_test(others_are_not),
 		cmocka_unit_test(offsets_are_from_the_begin_of_the_newer_format),
