@@ -6,6 +6,7 @@
 #define BPF_DEPARTURE_H
 
 #include "maps.h"
+#include "registers.h"
 #include "task.h"
 #include "wire/off_cpu.h"
 
@@ -25,6 +26,8 @@ volatile __u64 begin_ns = 0;
 const volatile __u64 period_ns = 0;
 /* Shorter intervals are left out, as if they had not been. */
 const volatile __u64 min_block_ns = 0;
+/* Waits for anything but a futex are left out as well. */
+const volatile bool only_futexes = false;
 /* What is noted of a thread lies in its task, which every kernel forgets with it; else by tid. */
 const volatile bool notes_in_tasks = false;
 
@@ -50,7 +53,8 @@ struct departure {
 	__u32 flag;       /* enum wire_sample_flag */
 	__u8 has_phase;
 	__u8 exit_stage;      /* enum exit_stage */
-	__u16 origin;         /* enum departure_origin */
+	__u8 origin;          /* enum departure_origin */
+	__u8 is_left_out;     /* it waits for something else than is wanted */
 	__u64 wakeup;         /* number of the sample of who woke it; 0: there is none */
 	__u64 lives_since_ns; /* what it has lived before is counted; 0: nothing is */
 };
@@ -154,6 +158,14 @@ static __always_inline void set_phase(struct departure *departure)
 	departure->has_phase = true;
 }
 
+/* How the thread waits from now on: the registers tell for what. */
+static __always_inline void set_flag(struct departure *departure, struct task_struct *task,
+				     __u32 flag)
+{
+	departure->flag = flag;
+	departure->is_left_out = only_futexes && !waits_for_futex(task, flag);
+}
+
 /* How long a thread was off its CPU, and for how much of it a sample is to stand. */
 struct wait {
 	__u64 wait_ns;  /* until it was woken; all of it, if it was preempted */
@@ -162,6 +174,7 @@ struct wait {
 	__u32 flag;     /* enum wire_sample_flag */
 	__u32 num_periods;
 	__u32 num_queue_periods;
+	bool is_left_out;
 };
 
 /* now_ns  when it got a CPU again */
@@ -169,7 +182,11 @@ static __always_inline struct wait measure_wait(const struct departure *departur
 {
 	__u64 left_ns = departure->left_ns;
 	__u64 woken_ns = departure->woken_ns;
-	struct wait wait = {.flag = departure->flag, .wakeup = departure->wakeup};
+	struct wait wait = {
+		.flag = departure->flag,
+		.wakeup = departure->wakeup,
+		.is_left_out = departure->is_left_out,
+	};
 
 	/* Clocks of different CPUs may differ a little. */
 	if (now_ns < left_ns)
@@ -191,6 +208,10 @@ static __always_inline bool is_short(const struct wait *wait)
 
 static __always_inline void add_wait(struct wire_off_cpu_counters *counter, const struct wait *wait)
 {
+	if (wait->is_left_out) {
+		counter->other_waits_ns += wait->wait_ns + wait->queue_ns;
+		return;
+	}
 	if (is_short(wait)) {
 		counter->below_min_block_ns += wait->wait_ns + wait->queue_ns;
 		return;

@@ -8,6 +8,9 @@
  *	               crosses a multiple of the period is a sample taken, which then stands for as many
  *	               periods as were crossed
  *
+ * Where waits for futexes alone are wanted (--locks), what a thread waits for is read from its registers when it
+ * leaves its CPU, so that neither its waking nor its sum has a part in what is left out.
+ *
  * What threads had of their CPUs is added up as well, and apart from both what they have lived: as all is exact,
  * the parts make up the whole, but for waits whose begin was not seen.
  *
@@ -95,7 +98,9 @@ static __always_inline void finish_wait(void *ctx, struct wire_off_cpu_counters 
 	departure->left_ns = 0;
 	departure->resumed_ns = now_ns;
 	add_wait(counter, &wait);
-	if (is_short(&wait))
+	if (wait.is_left_out)
+		counter->other_waits++;
+	else if (is_short(&wait))
 		counter->below_min_block++;
 	else if (cross_periods(&departure->phase_ns, &wait))
 		take_sample(ctx, counter, &wait, now_ns, is_first);
@@ -142,7 +147,7 @@ static __always_inline int depart(void *ctx, bool is_preempted, struct task_stru
 	}
 	set_phase(departure);
 	departure->origin = DEPARTED;
-	departure->flag = get_flag(is_preempted, state);
+	set_flag(departure, task, get_flag(is_preempted, state));
 	departure->wakeup = 0;
 	departure->woken_ns =
 		!is_preempted && get_state(task) == TASK_WAKING ? cpu->switched_ns : 0;
@@ -191,6 +196,7 @@ int BPF_PROG(on_started, struct task_struct *task)
 	set_phase(departure);
 	departure->origin = STARTED;
 	departure->flag = WIRE_SAMPLE_BLOCKED;
+	departure->is_left_out = only_futexes; /* it has not even begun */
 	departure->wakeup = 0;
 	departure->lives_since_ns = departure->left_ns = departure->woken_ns = bpf_ktime_get_ns();
 	return 0;

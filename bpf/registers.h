@@ -6,6 +6,7 @@
 
 #include "task.h"
 #include "wire/registers.h"
+#include "wire/wire.h"
 
 #if defined(__TARGET_ARCH_x86)
 /* Bytes of a kernel stack, and those of kernels that check their own memory accesses (KASAN). */
@@ -77,6 +78,21 @@ static __always_inline __u64 get_futex(const struct user_registers *registers)
 	return 0;
 }
 #endif
+
+/*
+ * Whether a thread that is off its CPU, or about to be, waits for a futex. One that no signal may wake waits for
+ * something else that futex(2) needs, as memory.
+ */
+static __always_inline bool waits_for_futex(struct task_struct *task, __u32 flag)
+{
+	struct user_registers registers = {0};
+
+	if (flag != WIRE_SAMPLE_BLOCKED || !TASK_FIELD(task, mm) ||
+	    (TASK_FIELD(task, flags) & PF_KTHREAD))
+		return false;
+	read_registers(&registers, task);
+	return get_futex(&registers);
+}
 
 /* Those that a walk begins with. */
 static __always_inline void get_registers(const struct user_registers *registers,

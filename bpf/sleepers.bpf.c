@@ -165,7 +165,7 @@ int note_sleeper(struct bpf_iter__task *ctx)
 	if (departure->has_phase) /* it has run meanwhile, and was noted when it left */
 		return 0;
 	set_phase(departure);
-	departure->flag = get_flag(false, state);
+	set_flag(departure, task, get_flag(false, state));
 	departure->origin = ASLEEP_SINCE_BEGIN;
 	departure->left_ns = begin_ns;
 	/* It may have been woken, and run, before all that was there. */
@@ -386,7 +386,9 @@ static __always_inline int finish_sleeper(struct bpf_iter__task *ctx, bool copie
 	if (!departure || !departure->left_ns || departure->left_ns >= end_ns)
 		return 0;
 	wait = measure_wait(departure, end_ns);
-	if (!is_short(&wait)) {
+	if (wait.is_left_out) {
+		counter->other_waits++;
+	} else if (!is_short(&wait)) {
 		__u64 phase_ns = departure->phase_ns;
 		bool is_sampled = cross_periods(&phase_ns, &wait);
 

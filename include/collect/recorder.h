@@ -120,9 +120,12 @@ struct off_cpu_counts {
 	bool is_recorded;
 	uint64_t period_ns;    /* of a thread's off-CPU time, that a sample stands for */
 	uint64_t min_block_ns; /* shorter ones are left out */
+	bool only_futexes;     /* those that were for anything else are left out before */
 	uint64_t fired;
-	uint64_t filtered;     /* of threads that are not wanted */
-	uint64_t unseen_begin; /* of which the begin was not seen */
+	uint64_t filtered;       /* of threads that are not wanted */
+	uint64_t unseen_begin;   /* of which the begin was not seen */
+	uint64_t other_waits;    /* for anything but a futex, where only those are wanted */
+	uint64_t other_waits_ns; /* their time */
 	uint64_t below_min_block;
 	uint64_t below_min_block_ns; /* their time */
 	uint64_t below_period;       /* that crossed no period */
@@ -134,7 +137,7 @@ struct off_cpu_counts {
 		lost_unread; /* of threads that waited at the end, and there was no time to hear of */
 	uint64_t unfinished;               /* of those that fired: they went on at the end */
 	uint64_t unnoted;                  /* not counted at all: there was no room to note them */
-	uint64_t exact_ns[NUM_WAIT_KINDS]; /* of all whose begin was seen, and not too short */
+	uint64_t exact_ns[NUM_WAIT_KINDS]; /* of all whose begin was seen, and that are wanted */
 	uint64_t sampled_ns[NUM_WAIT_KINDS]; /* the weight of the samples */
 	uint64_t cpu_ns;                     /* that threads had a CPU, exactly */
 	/* Else the next one means nothing: of a cgroup, in a pid namespace, on kernels without a
@@ -152,7 +155,7 @@ struct off_cpu_counts {
  */
 static inline int64_t off_cpu_counts_get_unaccounted_ns(const struct off_cpu_counts *counts)
 {
-	uint64_t sum_ns = counts->cpu_ns + counts->below_min_block_ns;
+	uint64_t sum_ns = counts->cpu_ns + counts->other_waits_ns + counts->below_min_block_ns;
 
 	for (enum wait_kind kind = 0; kind < NUM_WAIT_KINDS; kind++)
 		sum_ns += counts->exact_ns[kind];
@@ -162,10 +165,11 @@ static inline int64_t off_cpu_counts_get_unaccounted_ns(const struct off_cpu_cou
 /* They add up. Meaningful after recorder_stop(). */
 static inline bool off_cpu_counts_are_balanced(const struct off_cpu_counts *counts)
 {
-	return counts->fired == counts->filtered + counts->unseen_begin + counts->below_min_block +
-					counts->below_period + counts->samples +
-					counts->lost_ring_sample + counts->lost_ring_stack +
-					counts->lost_unknown_stack + counts->lost_unread;
+	return counts->fired == counts->filtered + counts->unseen_begin + counts->other_waits +
+					counts->below_min_block + counts->below_period +
+					counts->samples + counts->lost_ring_sample +
+					counts->lost_ring_stack + counts->lost_unknown_stack +
+					counts->lost_unread;
 }
 
 /* Return addresses that were checked; see call_check.h. */
@@ -266,6 +270,7 @@ struct recorder_opts {
 	uint64_t off_cpu_min_block_ns; /* shorter times off the CPU are left out */
 	bool takes_wakers;             /* who ends the waits, as another metric */
 	bool takes_futexes;            /* and what they waited for, where it was a futex */
+	bool only_futexes;             /* other waits are left out */
 	bool checks_calls;             /* that every return address follows a call; for tests */
 	size_t ring_bytes;             /* of each ring between kernel and us; 0: the default */
 	const char *temporary_folder;  /* for data that does not fit into memory; borrowed */

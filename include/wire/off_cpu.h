@@ -35,13 +35,14 @@ static inline wire_u32 wire_take_periods(wire_u64 *phase_ns, wire_u64 duration_n
 /*
  * What became of every time that a thread got a CPU, or had not got one when the recording ended, per CPU:
  * each adds to `fired` and to exactly one of the others up to lost_ring_stack. The sums are exact, of all
- * intervals whose begin was seen, whether they were sampled or not, but for those that are too short to be
- * wanted.
+ * intervals whose begin was seen, whether they were sampled or not, but for those that are not wanted: too
+ * short, or for something else.
  */
 struct wire_off_cpu_counters {
 	wire_u64 fired;
 	wire_u64 filtered;         /* the thread was not wanted */
 	wire_u64 unseen_begin;     /* it is not known when it had left its CPU */
+	wire_u64 other_waits;      /* it was for no futex, and only those are wanted */
 	wire_u64 below_min_block;  /* the interval is shorter than is wanted */
 	wire_u64 below_period;     /* the thread's time has not crossed a period */
 	wire_u64 sent;             /* a wire_sample went into the ring, or to the reader */
@@ -52,6 +53,7 @@ struct wire_off_cpu_counters {
 	wire_u64 uninterruptible_ns;
 	wire_u64 run_queue_ns; /* from being woken to getting a CPU */
 	wire_u64 preempted_ns;
+	wire_u64 other_waits_ns;     /* of the intervals that were for something else */
 	wire_u64 below_min_block_ns; /* of the intervals that were too short */
 	wire_u64 unfinished;         /* of those that fired: still going on at the end */
 	wire_u64 sent_unfinished;    /* of those that were sent */
@@ -59,7 +61,7 @@ struct wire_off_cpu_counters {
 	wire_u64 lived_ns;
 	wire_u64 cpu_ns; /* that they had a CPU */
 };
-_Static_assert(sizeof(struct wire_off_cpu_counters) == 144,
+_Static_assert(sizeof(struct wire_off_cpu_counters) == 160,
 	       "struct wire_off_cpu_counters is part of the wire format");
 
 /* All that the program has of a CPU, so that it is looked up once. */
@@ -71,7 +73,7 @@ struct wire_off_cpu_state {
 	 */
 	wire_u64 switched_ns;
 };
-_Static_assert(sizeof(struct wire_off_cpu_state) == 152,
+_Static_assert(sizeof(struct wire_off_cpu_state) == 168,
 	       "struct wire_off_cpu_state is part of the wire format");
 
 /*

@@ -182,7 +182,7 @@ uint64_t account_sum_lost(const struct account *account)
 	       account->ticks.lost_unknown_stack + account->ticks.lost_preempted;
 }
 
-static uint64_t sum_waits(const uint64_t *waits_ns)
+uint64_t account_sum_waits(const uint64_t *waits_ns)
 {
 	uint64_t sum_ns = 0;
 
@@ -193,9 +193,10 @@ static uint64_t sum_waits(const uint64_t *waits_ns)
 
 double account_get_coverage(const struct off_cpu_counts *counts)
 {
-	uint64_t exact_ns = sum_waits(counts->exact_ns);
+	uint64_t exact_ns = account_sum_waits(counts->exact_ns);
 
-	return exact_ns ? 100.0 * (double)sum_waits(counts->sampled_ns) / (double)exact_ns : 100;
+	return exact_ns ? 100.0 * (double)account_sum_waits(counts->sampled_ns) / (double)exact_ns
+			: 100;
 }
 
 static int keep_reason(struct profile *profile, const char *group, const char *reason,
@@ -216,6 +217,7 @@ static int keep_off_cpu(const struct off_cpu_counts *waits, struct profile *prof
 		{"off_cpu.fired", waits->fired},
 		{"off_cpu.filtered", waits->filtered},
 		{"off_cpu.unseen_begin", waits->unseen_begin},
+		{"off_cpu.other_waits", waits->other_waits},
 		{"off_cpu.below_min_block", waits->below_min_block},
 		{"off_cpu.below_period", waits->below_period},
 		{"off_cpu.samples", waits->samples},
@@ -380,18 +382,21 @@ static void print_off_cpu(const struct account *account, struct text *ret)
 		return;
 	text_printf(ret,
 		    "  \"off_cpu\": {\"period_ns\": %" PRIu64 ", \"min_block_ns\": %" PRIu64
-		    ", \"fired\": %" PRIu64 ", \"filtered\": %" PRIu64
-		    ", \"unseen_begin\": %" PRIu64 ", \"below_min_block\": %" PRIu64
+		    ", \"only_futexes\": %s, \"fired\": %" PRIu64 ", \"filtered\": %" PRIu64
+		    ", \"unseen_begin\": %" PRIu64 ", \"other_waits\": %" PRIu64
+		    ", \"other_waits_ns\": %" PRIu64 ", \"below_min_block\": %" PRIu64
 		    ", \"below_min_block_ns\": %" PRIu64 ", \"below_period\": %" PRIu64
 		    ", \"samples\": %" PRIu64 ", \"lost\": {\"ring_sample\": %" PRIu64
 		    ", \"ring_stack\": %" PRIu64 ", \"unknown_stack\": %" PRIu64
 		    ", \"unread\": %" PRIu64 "}, \"unfinished\": %" PRIu64 ", \"unnoted\": %" PRIu64
 		    ",\n    \"exact_ns\": {",
-		    counts->period_ns, counts->min_block_ns, counts->fired, counts->filtered,
-		    counts->unseen_begin, counts->below_min_block, counts->below_min_block_ns,
-		    counts->below_period, counts->samples, counts->lost_ring_sample,
-		    counts->lost_ring_stack, counts->lost_unknown_stack, counts->lost_unread,
-		    counts->unfinished, counts->unnoted);
+		    counts->period_ns, counts->min_block_ns,
+		    counts->only_futexes ? "true" : "false", counts->fired, counts->filtered,
+		    counts->unseen_begin, counts->other_waits, counts->other_waits_ns,
+		    counts->below_min_block, counts->below_min_block_ns, counts->below_period,
+		    counts->samples, counts->lost_ring_sample, counts->lost_ring_stack,
+		    counts->lost_unknown_stack, counts->lost_unread, counts->unfinished,
+		    counts->unnoted);
 	print_waits(counts->exact_ns, ret);
 	text_append_string(ret, "}, \"sampled_ns\": {");
 	print_waits(counts->sampled_ns, ret);

@@ -42,13 +42,15 @@ const struct option_spec record_option_specs[] = {
 	 "with --off-cpu: and who ends the waits, with its stack:\nthe metric offwake, and files of --to offwake"},
 	{OPTION_FUTEXES, 0, "futexes", NULL,
 	 "with --wakers: the address of the futex, where one was\nwaited for, as locks do: a frame [futex 0x...]"},
+	{OPTION_LOCKS, 0, "locks", NULL,
+	 "waits for locks, with who let go: --off-cpu --wakers\n--futexes, of which only waits for futexes are sampled"},
 	{OPTION_PERIOD, 0, "period", "TIME",
 	 "with --off-cpu: a sample for so much off-CPU time of a\nthread (as between samples of a CPU); 10us, 5ms"},
 	{OPTION_MIN_BLOCK, 0, "min-block", "TIME",
 	 "with --off-cpu: leave out what is shorter, from losing\na CPU to getting one again; 100us, 5ms"},
 	{OPTION_SHOWN_METRIC, 0, "metric", "NAME",
-	 "with --off-cpu or -e: the metric of files that show one\nonly (wall, whose folded counts are microseconds; else\n"
-	 "the first event)"},
+	 "with --off-cpu or -e: the metric of files that show one\nonly (wall, whose folded counts are microseconds; with\n"
+	 "--locks offwake; else the first event)"},
 	{OPTION_SCHED, 0, "sched", NULL,
 	 "add scheduling to the trace (.pftrace): which thread\nran when, why it stopped, who woke it"},
 	{OPTION_FLUSH, 0, "flush", "TIME",
@@ -266,6 +268,10 @@ int record_options_handle(struct record_options *options, int id, const char *va
 		return 0;
 	case OPTION_FUTEXES:
 		options->takes_futexes = true;
+		return 0;
+	case OPTION_LOCKS:
+		options->records_off_cpu = options->takes_wakers = true;
+		options->takes_futexes = options->only_futexes = true;
 		return 0;
 	case OPTION_PERIOD:
 		if (option_read_duration(value, &options->off_cpu_period_ns) ||
@@ -561,6 +567,8 @@ const char *record_options_get_metric(const struct record_options *options)
 {
 	if (options->metric)
 		return options->metric;
+	if (options->only_futexes)
+		return METRIC_OFFWAKE;
 	if (options->records_off_cpu)
 		return METRIC_WALL;
 	return options->events.events.length ? options->events.events.items[0].name : "samples";

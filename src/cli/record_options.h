@@ -40,6 +40,7 @@ enum record_option {
 	OPTION_PERIOD,
 	OPTION_WAKERS,
 	OPTION_FUTEXES,
+	OPTION_LOCKS,
 	OPTION_SHOWN_METRIC,
 	OPTION_MIN_BLOCK,
 	OPTION_EVENT,
@@ -146,6 +147,7 @@ struct record_options {
 	bool records_off_cpu;
 	bool takes_wakers;
 	bool takes_futexes;
+	bool only_futexes;          /* --locks: other waits are left out */
 	uint64_t off_cpu_period_ns; /* 0 in the options: that of the frequency */
 	uint64_t min_block_ns;      /* of off-CPU time; 0: all is sampled */
 	const char *metric;         /* that is shown where there is one only; NULL: the default */

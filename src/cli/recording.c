@@ -114,6 +114,7 @@ int recording_set_up(struct recording *recording, const struct target *target)
 		.off_cpu_min_block_ns = options->min_block_ns,
 		.takes_wakers = options->takes_wakers,
 		.takes_futexes = options->takes_futexes,
+		.only_futexes = options->only_futexes,
 		.temporary_folder = file_get_temporary_folder(),
 	};
 	struct error error = {0};

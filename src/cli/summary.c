@@ -272,6 +272,17 @@ static void append_wakers(struct text *text, const struct waker_counts *counts)
 		      "set sysctl kernel.kptr_restrict=0 or run with CAP_SYSLOG");
 }
 
+/* How much of the time that is wanted is in the samples. */
+static void append_coverage(struct text *text, const struct off_cpu_counts *counts)
+{
+	if (counts->only_futexes && !account_sum_waits(counts->exact_ns))
+		text_printf(text, "no thread has waited for a futex%s\n",
+			    counts->below_min_block ? " as long" : "");
+	else
+		text_printf(text, "%.2f%% of the time%s\n", account_get_coverage(counts),
+			    counts->only_futexes ? " waited for futexes" : "");
+}
+
 static void append_off_cpu(struct text *text, const struct account *account,
 			   const struct sleepers *sleepers)
 {
@@ -285,13 +296,19 @@ static void append_off_cpu(struct text *text, const struct account *account,
 		sum += account->off_cpu.truncated_user_stacks[i];
 	text_append_string(text, "  off-CPU      ");
 	table_append_count(text, counts->samples, 0);
-	text_printf(text, " samples, one for %.3g ms of a thread: %.2f%% of the time\n",
-		    (double)counts->period_ns / 1e6, account_get_coverage(counts));
+	text_printf(text,
+		    " samples, one for %.3g ms of a thread: ", (double)counts->period_ns / 1e6);
+	append_coverage(text, counts);
 	for (enum wait_kind kind = 0; kind < NUM_WAIT_KINDS; kind++)
 		if (counts->exact_ns[kind])
 			text_printf(text, INDENT "%.3f s %s\n",
 				    (double)counts->exact_ns[kind] / 1e9, explain_wait(kind));
 	append_reason(text, sleepers->num_threads, "threads slept throughout");
+	if (counts->other_waits)
+		text_printf(text,
+			    INDENT "%.3f s left out, in %" PRIu64
+				   " waits for anything but a futex\n",
+			    (double)counts->other_waits_ns / 1e9, counts->other_waits);
 	if (counts->below_min_block)
 		text_printf(text, INDENT "%.3f s left out, in %" PRIu64 " waits below %.3g ms\n",
 			    (double)counts->below_min_block_ns / 1e9, counts->below_min_block,

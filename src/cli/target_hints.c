@@ -82,7 +82,8 @@ static void explain_idle(pid_t id, const char *what, uint64_t duration_ns)
 void target_hints_explain_no_samples(const struct record_options *options, uint64_t duration_ns)
 {
 	if (!options->pids.length && !options->tids.length) {
-		log_warning("there are no samples: what was to be sampled did not run");
+		log_warning("there are no samples: what was to be sampled did not run%s",
+			    options->only_futexes ? ", and has waited for no lock" : "");
 		return;
 	}
 	for (size_t i = 0; i < options->pids.length && i < MAX_HINTS; i++)

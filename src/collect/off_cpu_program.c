@@ -20,6 +20,13 @@
 #include "collect/wakers_program.h"
 #include <off_cpu.skel.h>
 
+/* As get_futex() of bpf/registers.h. */
+#ifdef __x86_64__
+#define KNOWS_FUTEXES true
+#else
+#define KNOWS_FUTEXES false
+#endif
+
 enum link {
 	LINK_WOKEN,
 	LINK_RESUME,
@@ -156,6 +163,7 @@ static int open_program(void *context, struct bpf_object_skeleton **ret)
 	*ret = bpf->skeleton;
 	bpf->rodata->period_ns = opts->period_ns;
 	bpf->rodata->min_block_ns = opts->min_block_ns;
+	bpf->rodata->only_futexes = opts->only_futexes;
 	bpf->rodata->notes_in_tasks = program->features.may_note_in_tasks;
 	bpf->rodata->is_of_cgroup = opts->cgroup_fd >= 0;
 	bpf->rodata->is_filtered = opts->is_filtered;
@@ -288,6 +296,10 @@ int off_cpu_program_new(const struct off_cpu_program_opts *opts,
 	struct off_cpu_program *program;
 	int err;
 
+	if (opts->only_futexes && !KNOWS_FUTEXES)
+		return error_set(error, -ENOTSUP,
+				 "what is waited for is known on x86-64 only; record --off-cpu "
+				 "--wakers without --locks");
 	if (!kernel_has_types())
 		return error_set(error, -ENOTSUP,
 				 "this kernel has no type information (/sys/kernel/btf/vmlinux), "

@@ -28,6 +28,7 @@ struct off_cpu_program_opts {
 	int cgroup_fd;         /* only its threads; borrowed. -1: none */
 	uint64_t scheduler_pc; /* an address within __schedule(); 0: not known */
 	bool takes_wakers;     /* samples of who ends the waits that are sampled */
+	bool only_futexes;     /* waits for anything else are left out */
 };
 
 /*

@@ -60,6 +60,7 @@ static int load_off_cpu(struct sampler *sampler, struct error *error)
 		.cgroup_fd = sampler->opts.cgroup_fd,
 		.scheduler_pc = sampler->opts.off_cpu.scheduler_pc,
 		.takes_wakers = sampler->opts.off_cpu.takes_wakers,
+		.only_futexes = sampler->opts.off_cpu.only_futexes,
 	};
 
 	if (!opts.period_ns)

@@ -26,6 +26,7 @@ struct sampler_off_cpu {
 	uint64_t min_block_ns; /* shorter intervals are left out */
 	uint64_t scheduler_pc; /* an address within __schedule(); 0: not known */
 	bool takes_wakers;     /* samples of who ends the waits */
+	bool only_futexes;     /* of waits for futexes alone */
 };
 
 struct sampler_opts {

@@ -264,13 +264,13 @@ sys.exit(stats["fired"] != parts)
 PYTHON
 }
 
-# fired = filtered + unseen_begin + below_min_block + below_period + samples + lost, from the off-CPU part of a --stats file; and
+# fired = filtered + unseen_begin + other_waits + below_min_block + below_period + samples + lost, from the off-CPU part of a --stats file; and
 # no wait that was noted weighs nothing.
 expect_off_cpu_adds_up() {
     python3 -S - "$1" <<'PYTHON' || fail "the account of the off-CPU time does not add up: $(cat "$1")"
 import json, sys
 stats = json.load(open(sys.argv[1]))["off_cpu"]
-names = ("filtered", "unseen_begin", "below_min_block", "below_period", "samples")
+names = ("filtered", "unseen_begin", "other_waits", "below_min_block", "below_period", "samples")
 parts = sum(stats[name] for name in names) + sum(stats["lost"].values())
 sampled = sum(stats["sampled_ns"].values())
 sys.exit(stats["fired"] != parts or sampled % stats["period_ns"] != 0 or

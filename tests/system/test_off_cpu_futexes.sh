@@ -17,7 +17,7 @@ record_lock() {
 
 record_lock futexes --futexes
 file=$TMPDIR/futexes.offwake.folded
-address=$(<"$TMPDIR/futexes.address")
+read -r address _ <"$TMPDIR/futexes.address"
 all=$(folded_match "$file" ';take_lock;.*;\[blocked\];')
 released=$(folded_match "$file" ";take_lock;.*;\[blocked\];\[futex $address\];--;.*futex_wake_\[k\];.*;flush_log;.*;worker-3 [0-9]+\$")
 echo "blocked in take_lock: $all us, for $address, released in flush_log: $released us"

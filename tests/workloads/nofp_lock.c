@@ -1,10 +1,12 @@
 /*
  * Two threads and one lock: nofp_lock [SECONDS]. "worker-3" holds it for five milliseconds again and again, in
- * flush_log(); the first one waits for it in take_lock(). Prints where the lock is.
+ * flush_log(); the first one waits for it in take_lock(). Prints where the lock is, and how many nanoseconds the
+ * first one was off its CPU for it, as its own clocks say.
  */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 #include "spin.h"
 
@@ -43,17 +45,40 @@ static NOINLINE void take_lock(void)
 	__asm__ volatile("");
 }
 
+static long count_sleeps(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nvcsw;
+}
+
+/* A thread that had not to wait may have been preempted: that is not for the lock. */
+static uint64_t measure_take_lock(void)
+{
+	long num_sleeps = count_sleeps();
+	uint64_t cpu_ns = read_cpu_ns();
+	uint64_t begin_ns = read_clock_ns(CLOCK_MONOTONIC);
+	uint64_t time_ns;
+
+	take_lock();
+	time_ns = read_clock_ns(CLOCK_MONOTONIC) - begin_ns;
+	cpu_ns = read_cpu_ns() - cpu_ns;
+	return count_sleeps() == num_sleeps || cpu_ns > time_ns ? 0 : time_ns - cpu_ns;
+}
+
 int main(int argc, char **argv)
 {
 	uint64_t end_ns = read_clock_ns(CLOCK_MONOTONIC) + read_duration_ns(argc, argv, 1, 1);
+	uint64_t waited_ns = 0;
 	pthread_t worker;
 
 	if (pthread_create(&worker, NULL, run_worker, NULL))
 		return 1;
 	while (read_clock_ns(CLOCK_MONOTONIC) < end_ns)
-		take_lock();
+		waited_ns += measure_take_lock();
 	__atomic_store_n(&is_over, true, __ATOMIC_RELEASE);
 	pthread_join(worker, NULL);
-	printf("%p\n", (void *)&mutex);
+	printf("%p %llu\n", (void *)&mutex, (unsigned long long)waited_ns);
 	return 0;
 }

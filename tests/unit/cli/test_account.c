@@ -131,9 +131,12 @@ static void waits_have_an_account_of_their_own(_unused_ void **state)
 		.is_recorded = true,
 		.period_ns = 1000,
 		.min_block_ns = 70,
-		.fired = 27654321,
+		.only_futexes = true,
+		.fired = 427654321,
 		.filtered = 600000,
 		.unseen_begin = 50000,
+		.other_waits = 400000000,
+		.other_waits_ns = 77,
 		.below_min_block = 7000000,
 		.below_min_block_ns = 890,
 		.below_period = 4000,
@@ -149,8 +152,9 @@ static void waits_have_an_account_of_their_own(_unused_ void **state)
 	};
 	assert_true(off_cpu_counts_are_balanced(counts));
 	assert_json(&account, "\"off_cpu\": {\"period_ns\": 1000, \"min_block_ns\": 70, "
-			      "\"fired\": 27654321, "
+			      "\"only_futexes\": true, \"fired\": 427654321, "
 			      "\"filtered\": 600000, \"unseen_begin\": 50000, "
+			      "\"other_waits\": 400000000, \"other_waits_ns\": 77, "
 			      "\"below_min_block\": 7000000, \"below_min_block_ns\": 890, "
 			      "\"below_period\": 4000, \"samples\": 300, \"lost\": {"
 			      "\"ring_sample\": 1, \"ring_stack\": 5, \"unknown_stack\": 15, "
@@ -167,15 +171,16 @@ static void what_threads_have_lived_is_compared_with_its_parts(_unused_ void **s
 
 	*counts = (struct off_cpu_counts){
 		.is_recorded = true,
+		.other_waits_ns = 100,
 		.below_min_block_ns = 7,
 		.exact_ns = {1000, 200, 30, 4},
 		.cpu_ns = 50000,
 		.knows_lives = true,
-		.lived_ns = 51251,
+		.lived_ns = 51351,
 	};
-	assert_json(&account, "\"cpu_ns\": 50000, \"lived_ns\": 51251, \"unaccounted_ns\": 10,\n");
-	counts->lived_ns = 51240;
-	assert_json(&account, "\"lived_ns\": 51240, \"unaccounted_ns\": -1,\n");
+	assert_json(&account, "\"cpu_ns\": 50000, \"lived_ns\": 51351, \"unaccounted_ns\": 10,\n");
+	counts->lived_ns = 51340;
+	assert_json(&account, "\"lived_ns\": 51340, \"unaccounted_ns\": -1,\n");
 }
 
 static void wakers_have_user_stacks_of_their_own(_unused_ void **state)
@@ -204,13 +209,13 @@ static void an_account_of_waits_that_lacks_one_does_not_add_up(_unused_ void **s
 {
 	struct off_cpu_counts counts = {.fired = 1};
 
-	for (size_t i = 0; i < 9; i++) {
+	for (size_t i = 0; i < 10; i++) {
 		uint64_t *const parts[] = {
 			&counts.filtered,        &counts.unseen_begin,
 			&counts.below_min_block, &counts.below_period,
 			&counts.samples,         &counts.lost_ring_sample,
 			&counts.lost_ring_stack, &counts.lost_unknown_stack,
-			&counts.lost_unread,
+			&counts.lost_unread,     &counts.other_waits,
 		};
 
 		assert_false(off_cpu_counts_are_balanced(&counts));

@@ -161,6 +161,15 @@ static void a_wait_is_sampled_as_often_as_a_cpu_unless_a_period_is_given(void **
 	record_options_release(&options);
 	assert_int_equal(PARSE(&options, "--off-cpu", "--wakers", "--futexes"), 0);
 	assert_true(options.takes_futexes);
+	assert_false(options.only_futexes);
+	record_options_release(&options);
+	assert_int_equal(PARSE(&options, "--locks", "--min-block", "1ms"), 0);
+	assert_true(options.records_off_cpu && options.takes_wakers && options.takes_futexes);
+	assert_true(options.only_futexes);
+	assert_string_equal(record_options_get_metric(&options), "offwake");
+	record_options_release(&options);
+	assert_int_equal(PARSE(&options, "--locks", "--metric", "wall"), 0);
+	assert_string_equal(record_options_get_metric(&options), "wall");
 	record_options_release(&options);
 }
 

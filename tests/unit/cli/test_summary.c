@@ -131,6 +131,39 @@ static void waits_are_told_with_their_kinds_and_how_much_was_sampled(_unused_ vo
 	release(&scene);
 }
 
+/* What is said of waits where only those for futexes are wanted. */
+static void assert_futexes(struct off_cpu_counts counts, const char *expected)
+{
+	struct scene scene = make_scene();
+
+	counts.is_recorded = counts.only_futexes = true;
+	counts.period_ns = 10000000;
+	scene.account.ticks.off_cpu = counts;
+	append(&scene, summary_append);
+	assert_says(&scene, expected);
+	release(&scene);
+}
+
+static void of_waits_for_futexes_it_is_told_what_was_left_out_and_that_there_are_none(
+	_unused_ void **state)
+{
+	assert_futexes((struct off_cpu_counts){.samples = 50,
+					       .other_waits = 37,
+					       .other_waits_ns = 2000000000,
+					       .exact_ns = {[WAIT_BLOCKED] = 500000000},
+					       .sampled_ns = {[WAIT_BLOCKED] = 490000000}},
+		       "  off-CPU      50 samples, one for 10 ms of a thread: 98.00% of the time "
+		       "waited for futexes\n"
+		       "               0.500 s blocked until woken\n"
+		       "               2.000 s left out, in 37 waits for anything but a futex\n");
+	assert_futexes((struct off_cpu_counts){0},
+		       "  off-CPU      0 samples, one for 10 ms of a thread: no thread has waited "
+		       "for a futex\n");
+	assert_futexes((struct off_cpu_counts){.below_min_block = 3},
+		       "  off-CPU      0 samples, one for 10 ms of a thread: no thread has waited "
+		       "for a futex as long\n");
+}
+
 /* What of 10 s is in no sum, and what the summary says then. */
 static void assert_unaccounted(int64_t unaccounted_ns, uint64_t unnoted, const char *expected)
 {
@@ -212,6 +245,8 @@ int main(void)
 		cmocka_unit_test(nothing_lost_is_told_too),
 		cmocka_unit_test(the_short_summary_has_the_sum),
 		cmocka_unit_test(waits_are_told_with_their_kinds_and_how_much_was_sampled),
+		cmocka_unit_test(
+			of_waits_for_futexes_it_is_told_what_was_left_out_and_that_there_are_none),
 		cmocka_unit_test(more_than_a_percent_that_is_in_no_sum_is_told),
 		cmocka_unit_test(user_stacks_of_wakers_that_are_left_out_are_told_with_the_cure),
 		cmocka_unit_test(threads_that_slept_throughout_are_counted_and_one_row),
