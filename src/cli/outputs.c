@@ -80,14 +80,18 @@ bool outputs_have_times(const struct outputs *outputs)
 	return false;
 }
 
+bool output_shows_chosen_metric(const struct output *output)
+{
+	const struct format *format = output->format;
+
+	return !format->metric && (!format->has_all_metrics || format->shows_one_metric);
+}
+
 bool outputs_have_all_metrics(const struct outputs *outputs)
 {
-	for (size_t i = 0; i < outputs->length; i++) {
-		const struct format *format = outputs->items[i].format;
-
-		if (!format->metric && (!format->has_all_metrics || format->shows_one_metric))
+	for (size_t i = 0; i < outputs->length; i++)
+		if (output_shows_chosen_metric(&outputs->items[i]))
 			return false;
-	}
 	return true;
 }
 

@@ -50,6 +50,8 @@ _must_check_ int outputs_open(struct outputs *outputs, const struct output_reque
 			      uint32_t number, mode_t mode, struct error *error);
 /* Whether some output tells what happened when, so that it needs a timeline. */
 bool outputs_have_times(const struct outputs *outputs);
+/* Whether it holds one metric, or shows one of all that it holds, which has to be chosen. */
+bool output_shows_chosen_metric(const struct output *output);
 /* Whether every output shows all metrics of a profile, so that none need be chosen. */
 bool outputs_have_all_metrics(const struct outputs *outputs);
 /* The format of an output that holds nothing but this metric; NULL: there is none. */

@@ -405,6 +405,15 @@ static void append_top(struct text *text, const struct flat_table *table, const 
 	}
 }
 
+/* Of several metrics, the one that a file holds, or shows at first. */
+static void append_metric(struct text *text, const struct output *output,
+			  const struct summary *summary)
+{
+	if (profile_count_metrics(summary->profile) > 1 && output_shows_chosen_metric(output))
+		text_printf(text, " of %s",
+			    format_get_metric_name(summary->profile, summary->metric));
+}
+
 /* The user's own path, and what a script of his has made it of. */
 static void append_written(struct text *text, const char *path)
 {
@@ -422,7 +431,9 @@ static void append_outputs(struct text *text, const struct summary *summary)
 		if (string_equals(path, "-"))
 			continue;
 		append_written(text, path);
-		text_printf(text, " (%s, ", output->format->name);
+		text_printf(text, " (%s", output->format->name);
+		append_metric(text, output, summary);
+		text_append_string(text, ", ");
 		table_append_count(text, output_file_get_size(output->file), 0);
 		text_append_string(text, output->format == &format_html
 						 ? " bytes): open it with a browser, on any "

@@ -63,6 +63,10 @@ record -e page-faults,cpu-clock --metric page-faults -o "$TMPDIR/some.folded" -o
     --stats "$TMPDIR/some.json" -- "$WORKLOADS/nofp_faults" 400000 >"$TMPDIR/truth"
 expect_account_adds_up "$TMPDIR/some.json"
 expect_place "$TMPDIR/some.folded" "$faults"
+# A file that has one of the metrics says which, one that has all says none.
+for output in 'some.folded (folded of page-faults, ' 'some.pb.gz (pprof, ' 'some.pftrace (pftrace, '; do
+    grep -qF -- "$output" "$TMPDIR/record.err" || fail "no '$output' in: $(cat "$TMPDIR/record.err")"
+done
 python3 -S - "$TMPDIR/some.json" "$(folded_total "$TMPDIR/some.folded")" <<'PYTHON' || fail "the events of the account: $(cat "$TMPDIR/some.json")"
 import json, sys
 stats = json.load(open(sys.argv[1]))
