@@ -18,6 +18,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "collect/event_times.h"
 #include "collect/events.h"
 #include "collect/target.h"
 #include "process/file_table.h"
@@ -199,7 +200,9 @@ struct event_counts {
 	uint64_t lost_ring_stack;
 	uint64_t lost_unknown_stack;
 	uint64_t lost_preempted; /* of a probe: see bpf/counted.bpf.c */
-	uint64_t weight;         /* of the samples: how much of it there was */
+	struct event_times times;
+	uint64_t weight;        /* of the samples: how much of it was counted */
+	uint64_t scaled_weight; /* what that stands for; another only where the times have gaps */
 	uint64_t rest; /* of what is counted one by one: came after the last sample of each CPU */
 };
 

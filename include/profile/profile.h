@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "base/ratio.h"
 #include "base/text.h"
 #include "profile/provenance.h"
 #include "profile/stack_table.h"
@@ -268,6 +269,13 @@ _must_check_ int profile_set_clock(struct profile *profile, uint32_t source, uin
 _must_check_ int profile_multiply_samples(struct profile *profile, uint32_t metric,
 					  uint32_t first_source, uint32_t end_source,
 					  uint64_t factor);
+/*
+ * Scale the weights of a metric's samples, and of their timestamps, by a ratio of 1 or more: what was not counted is
+ * taken to have been as what was. The sum is scaled exactly, but for a fraction of one. Returns 0, -ENOMEM, or
+ * -EOVERFLOW when the sum would leave 64 bits, and then nothing is changed.
+ */
+_must_check_ int profile_scale_samples(struct profile *profile, uint32_t metric,
+				       const struct ratio *ratio);
 /* Only says it; see struct metric. */
 void profile_set_metric_decimals(struct profile *profile, uint32_t metric, uint8_t decimals);
 

@@ -316,13 +316,15 @@ static void print_events(const struct account *account, struct text *ret)
 			    ", \"unfinished\": %" PRIu64 ", \"below_period\": %" PRIu64
 			    ", \"samples\": %" PRIu64 ", \"lost\": {\"ring_sample\": %" PRIu64
 			    ", \"ring_stack\": %" PRIu64 ", \"unknown_stack\": %" PRIu64
-			    ", \"preempted\": %" PRIu64 "}, \"weight\": %" PRIu64
-			    ", \"rest\": %" PRIu64 "}",
+			    ", \"preempted\": %" PRIu64 "}, \"enabled_ns\": %" PRIu64
+			    ", \"running_ns\": %" PRIu64 ", \"weight\": %" PRIu64
+			    ", \"scaled_weight\": %" PRIu64 ", \"rest\": %" PRIu64 "}",
 			    event->fired, event->idle, event->filtered, event->unmatched,
 			    event->weightless, event->unseen_begin, event->unfinished,
 			    event->below_period, event->samples, event->lost_ring_sample,
 			    event->lost_ring_stack, event->lost_unknown_stack,
-			    event->lost_preempted, event->weight, event->rest);
+			    event->lost_preempted, event->times.enabled_ns, event->times.running_ns,
+			    event->weight, event->scaled_weight, event->rest);
 	}
 	text_append_string(ret, "],\n");
 }

@@ -39,6 +39,24 @@ static void append_reason(struct text *text, uint64_t count, const char *reason)
 	text_printf(text, " %s\n", reason);
 }
 
+/* Where the kernel had more to count than the CPUs have counters. */
+static void append_gaps(struct text *text, const struct event_counts *event)
+{
+	const struct event_times *times = &event->times;
+
+	if (event_times_are_empty(times))
+		text_printf(text,
+			    INDENT "%s was never counted, as other events had the counters: record "
+				   "fewer at once\n",
+			    event->name);
+	else if (event_times_have_gaps(times))
+		text_printf(text,
+			    INDENT "%s was counted %.1f%% of the time, as other events had the "
+				   "counters:\n" INDENT "weights are scaled by %.2f\n",
+			    event->name, percent(times->running_ns, times->enabled_ns),
+			    (double)times->enabled_ns / (double)times->running_ns);
+}
+
 static void append_events(struct text *text, const struct account *account)
 {
 	for (size_t i = 0; i < account->num_events; i++) {
@@ -49,10 +67,11 @@ static void append_events(struct text *text, const struct account *account)
 		table_append_count(text, event->samples, 0);
 		text_printf(text, " samples of %s stand for ", event->name);
 		if (is_time)
-			text_printf(text, "%.3f s", (double)event->weight / 1e9);
+			text_printf(text, "%.3f s", (double)event->scaled_weight / 1e9);
 		else
-			table_append_count(text, event->weight, 0);
+			table_append_count(text, event->scaled_weight, 0);
 		text_append_char(text, '\n');
+		append_gaps(text, event);
 	}
 }
 

@@ -1,9 +1,12 @@
 #include "collect/recorded_samples.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
+#include "collect/events.h"
 #include "collect/trace_log.h"
 
 /* From this sample on, a thread of the profile is another one of the timeline: its tid was reused. */
@@ -18,10 +21,13 @@ struct recorded_samples {
 	uint64_t period_ns;
 	uint64_t wait_ns;
 	ARRAY(struct thread_change) changes; /* in order of number */
+	struct metric_scale scales[MAX_EVENTS];
+	size_t num_scales;
 	/* While reading: */
 	uint32_t *threads; /* the timeline's, by thread of the profile */
 	uint64_t number;
 	size_t next_change;
+	uint64_t sums[MAX_EVENTS]; /* of what was scaled, by scale */
 };
 
 struct recorded_samples *recorded_samples_new(struct spool *spool, uint32_t num_threads,
@@ -63,20 +69,35 @@ int recorded_samples_set_thread(struct recorded_samples *samples, uint64_t numbe
 	return 0;
 }
 
+void recorded_samples_add_scale(struct recorded_samples *samples, const struct metric_scale *scale)
+{
+	assert(samples->num_scales < MAX_EVENTS);
+	samples->scales[samples->num_scales++] = *scale;
+}
+
 static int rewind_samples(void *context)
 {
 	struct recorded_samples *samples = context;
 
 	samples->number = 0;
 	samples->next_change = 0;
+	memset(samples->sums, 0, sizeof(samples->sums));
 	return spool_rewind(samples->spool);
 }
 
-static uint64_t get_weight(const struct recorded_samples *samples,
-			   const struct timed_sample *sample)
+static uint64_t scale_weight(struct recorded_samples *samples, const struct timed_sample *sample)
+{
+	for (size_t i = 0; i < samples->num_scales; i++)
+		if (samples->scales[i].metric == sample->metric)
+			return ratio_scale_next(&samples->scales[i].ratio, &samples->sums[i],
+						sample->weight);
+	return sample->weight;
+}
+
+static uint64_t get_weight(struct recorded_samples *samples, const struct timed_sample *sample)
 {
 	if (sample->weight)
-		return sample->weight;
+		return scale_weight(samples, sample);
 	return sample->num_periods * (sample->is_off_cpu ? samples->wait_ns : samples->period_ns);
 }
 

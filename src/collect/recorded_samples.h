@@ -8,10 +8,17 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "base/ratio.h"
 #include "base/spool.h"
 #include "timeline/timeline.h"
 
 struct recorded_samples;
+
+/* What the weights of a metric are scaled by. */
+struct metric_scale {
+	uint32_t metric; /* of the profile */
+	struct ratio ratio;
+};
 
 /*
  * spool        of struct timed_sample; borrowed
@@ -31,6 +38,9 @@ void recorded_samples_free(struct recorded_samples *samples);
  */
 _must_check_ int recorded_samples_set_thread(struct recorded_samples *samples, uint64_t number,
 					     uint32_t profile_thread, uint32_t thread);
+
+/* Scale those of a metric, one of MAX_EVENTS at most, as profile_scale_samples() does. */
+void recorded_samples_add_scale(struct recorded_samples *samples, const struct metric_scale *scale);
 
 /* Attach the samples to a timeline, which takes ownership. */
 void recorded_samples_give(struct recorded_samples *samples, struct timeline *timeline);

@@ -78,7 +78,8 @@ struct recorder {
 	/* Samples after from_ns and up to until_ns are ours, others the recording's beside it. */
 	uint64_t from_ns;
 	uint64_t until_ns;
-	ARRAY(uint64_t) num_of_others; /* by event */
+	ARRAY(uint64_t) num_of_others;     /* by event */
+	ARRAY(struct metric_scale) scales; /* after the stop: of events that took turns */
 	uint64_t num_waits_of_others;
 	struct scheduler_code scheduler; /* where waits are sampled */
 	uint64_t num_sleepers;           /* samples of threads that waited at the end */
@@ -601,6 +602,7 @@ void recorder_free(struct recorder *recorder)
 		close(recorder->cgroup_fd);
 	target_threads_release(&recorder->threads);
 	array_release(&recorder->num_of_others);
+	array_release(&recorder->scales);
 	free(recorder->cpus);
 	free(recorder);
 }
@@ -766,6 +768,31 @@ static uint64_t sum_observed_ns(const struct recorder *recorder)
 	return thread_times_sum_ns(recorder->thread_times, begin_ns, end_ns);
 }
 
+/* What was not counted, as other events had the counters, is taken to have been as what was. */
+static int scale_events(struct recorder *recorder)
+{
+	for (size_t i = 0; i < recorder->opts.num_events; i++) {
+		struct event_times times = sampler_get_event_times(recorder->sampler, i);
+		struct metric_scale scale = {
+			.metric = sample_ingest_get_event_metric(recorder->ingest, i),
+			.ratio = {times.enabled_ns, times.running_ns},
+		};
+		struct metric_scale *kept;
+		int err;
+
+		if (!event_times_have_gaps(&times))
+			continue;
+		err = profile_scale_samples(recorder->profile, scale.metric, &scale.ratio);
+		if (err)
+			return err;
+		kept = array_add(&recorder->scales);
+		if (!kept)
+			return -ENOMEM;
+		*kept = scale;
+	}
+	return 0;
+}
+
 int recorder_stop(struct recorder *recorder, struct error *error)
 {
 	int err;
@@ -774,6 +801,8 @@ int recorder_stop(struct recorder *recorder, struct error *error)
 	recorder->stop_ns = clock_now_ns();
 	recorder->is_running = false;
 	err = finish(recorder);
+	if (!err)
+		err = scale_events(recorder);
 	if (err)
 		return error_set(error, err, "cannot finish the recording: %s", strerror(-err));
 	recorder->observed_ns = sum_observed_ns(recorder);
@@ -850,10 +879,18 @@ static struct off_cpu_counts count_off_cpu(const struct recorder *recorder)
 	return counts;
 }
 
+static uint64_t scale_weight(const struct event_times *times, uint64_t weight)
+{
+	struct ratio ratio = {times->enabled_ns, times->running_ns};
+
+	return event_times_have_gaps(times) ? ratio_scale(&ratio, weight) : weight;
+}
+
 static struct event_counts count_event(const struct recorder *recorder, size_t number)
 {
 	struct sample_ingest_event ingested = sample_ingest_get_event(recorder->ingest, number);
 	struct wire_counters seen = {0};
+	struct event_times times = {0};
 	uint64_t preempted = 0;
 	uint64_t rest = 0;
 
@@ -861,6 +898,8 @@ static struct event_counts count_event(const struct recorder *recorder, size_t n
 	    sampler_read_rest(recorder->sampler, number, &rest) ||
 	    sampler_read_preempted(recorder->sampler, number, &preempted))
 		log_debug("the sampling program's counters cannot be read");
+	if (recorder->opts.num_events)
+		times = sampler_get_event_times(recorder->sampler, number);
 	return (struct event_counts){
 		.name = recorder->opts.num_events ? recorder->opts.events[number].name : "samples",
 		.unit = recorder->opts.num_events ? event_get_unit(&recorder->opts.events[number])
@@ -878,7 +917,9 @@ static struct event_counts count_event(const struct recorder *recorder, size_t n
 		.lost_ring_stack = seen.lost_ring_stack,
 		.lost_unknown_stack = ingested.unknown_stack,
 		.lost_preempted = preempted,
+		.times = times,
 		.weight = ingested.weight,
+		.scaled_weight = scale_weight(&times, ingested.weight),
 		.rest = rest,
 	};
 }
@@ -995,6 +1036,8 @@ int recorder_build_trace(const struct recorder *recorder, struct timeline *timel
 		.processes = recorder->processes,
 		.period_ns = NS_PER_SECOND / recorder->opts.frequency_hz,
 		.wait_ns = recorder->opts.off_cpu_period_ns,
+		.scales = recorder->scales.items,
+		.num_scales = recorder->scales.length,
 	};
 	int err = trace_builder_build(&source, timeline);
 

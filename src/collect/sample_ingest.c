@@ -1213,6 +1213,11 @@ struct sample_ingest_event sample_ingest_get_event(const struct sample_ingest *i
 	return ingest->events.items[event].counts;
 }
 
+uint32_t sample_ingest_get_event_metric(const struct sample_ingest *ingest, size_t event)
+{
+	return ingest->events.items[event].metric;
+}
+
 struct sample_ingest_counts sample_ingest_get_off_cpu_counts(const struct sample_ingest *ingest,
 							     const uint64_t **ret_weights_ns)
 {

@@ -144,6 +144,8 @@ struct sample_ingest_event {
 };
 struct sample_ingest_event sample_ingest_get_event(const struct sample_ingest *ingest,
 						   size_t event);
+/* The metric of the profile that it has, or the only one (0). */
+uint32_t sample_ingest_get_event_metric(const struct sample_ingest *ingest, size_t event);
 /*
  * Of off-CPU time.
  *

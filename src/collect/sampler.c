@@ -27,6 +27,7 @@
 struct tick {
 	int fd; /* of the perf event, which holds the program */
 	int cpu;
+	size_t event; /* its number */
 };
 
 /* What an event runs: one of the two, or, of the first event, the sampler's own program. */
@@ -35,6 +36,7 @@ struct event_program {
 	struct counted_program *counted; /* of what is counted one by one */
 	bool has_ticks;                  /* some CPU counts it */
 	int refusal;                     /* of one that does not; 0: there is none */
+	struct event_times times;        /* of CPUs that have gone */
 };
 
 struct sampler {
@@ -274,6 +276,7 @@ static int open_event(const struct sampler *sampler, const struct event *event, 
 
 	attr.size = sizeof(attr);
 	attr.disabled = 1;
+	attr.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	fd = syscall(SYS_perf_event_open, &attr, cgroup_fd, cpu, -1, flags);
 	return fd < 0 ? -errno : (int)fd;
 }
@@ -311,7 +314,7 @@ static int add_tick(struct sampler *sampler, size_t number, int cgroup_fd, int c
 		    struct error *error)
 {
 	const struct event *event = sampler->opts.num_events ? &sampler->opts.events[number] : NULL;
-	struct tick tick = {.cpu = cpu};
+	struct tick tick = {.cpu = cpu, .event = number};
 	struct tick *kept;
 
 	if (event && event_is_at_place(event))
@@ -381,12 +384,43 @@ int sampler_add_cgroup(struct sampler *sampler, int cgroup_fd, int cpu, struct e
 	return add_ticks(sampler, cgroup_fd, cpu, error);
 }
 
+/* What a perf event that has such a read_format gives. */
+struct count_with_times {
+	uint64_t count;
+	uint64_t enabled_ns;
+	uint64_t running_ns;
+};
+
+static void add_times(const struct tick *tick, struct event_times *sum)
+{
+	struct count_with_times value;
+
+	if (read(tick->fd, &value, sizeof(value)) != sizeof(value))
+		return; /* its CPU has just gone */
+	sum->enabled_ns += value.enabled_ns;
+	sum->running_ns += value.running_ns;
+}
+
+struct event_times sampler_get_event_times(const struct sampler *sampler, size_t event)
+{
+	struct event_times times = sampler->event_programs.items[event].times;
+
+	array_for_each (&sampler->ticks, tick)
+		if (tick->event == event)
+			add_times(tick, &times);
+	return times;
+}
+
 void sampler_remove_cpu(struct sampler *sampler, int cpu)
 {
 	for (size_t i = sampler->ticks.length; i-- > 0;) {
-		if (sampler->ticks.items[i].cpu != cpu)
+		const struct tick *tick = &sampler->ticks.items[i];
+
+		if (tick->cpu != cpu)
 			continue;
-		close(sampler->ticks.items[i].fd);
+		if (sampler->event_programs.length)
+			add_times(tick, &sampler->event_programs.items[tick->event].times);
+		close(tick->fd);
 		array_remove(&sampler->ticks, i);
 	}
 }

@@ -13,6 +13,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "collect/event_times.h"
 #include "collect/events.h"
 #include "collect/unwind_store.h"
 #include "wire/off_cpu.h"
@@ -125,6 +126,9 @@ _must_check_ int sampler_read_rest(const struct sampler *sampler, size_t event, 
 
 /* Of an event: hits that met a program that had not ended. Returns 0 or negative errno. */
 _must_check_ int sampler_read_preempted(const struct sampler *sampler, size_t event, uint64_t *ret);
+
+/* Of an event that was asked for: how long the CPUs have counted it until now, or until sampler_disable(). */
+struct event_times sampler_get_event_times(const struct sampler *sampler, size_t event);
 
 /* New threads that did not fit into the filter. Returns 0 or negative errno. */
 _must_check_ int sampler_read_unfollowed(const struct sampler *sampler, uint64_t *ret);

@@ -889,6 +889,8 @@ int trace_builder_build(const struct trace_source *source, struct timeline *time
 	if (!builder.processes || !builder.threads || !builder.regions || !builder.occupancies ||
 	    !builder.samples || !builder.begins)
 		return -ENOMEM;
+	for (size_t i = 0; i < source->num_scales; i++)
+		recorded_samples_add_scale(builder.samples, &source->scales[i]);
 	err = take_known(&builder);
 	if (err)
 		return err;

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "collect/recorded_samples.h"
 #include "collect/trace_log.h"
 #include "process/process_table.h"
 #include "profile/profile.h"
@@ -22,6 +23,8 @@ struct trace_source {
 	const struct process_table *processes; /* whose ids are the profile's */
 	uint64_t period_ns;                    /* CPU time that one tick stands for */
 	uint64_t wait_ns;                      /* of off-CPU time, that a period stands for */
+	const struct metric_scale *scales;     /* at most MAX_EVENTS, each of another metric */
+	size_t num_scales;
 };
 
 /*

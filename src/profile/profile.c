@@ -476,6 +476,47 @@ int profile_multiply_samples(struct profile *profile, uint32_t metric, uint32_t 
 	return 0;
 }
 
+/* Timestamps have shares of their sample's weight: they are scaled as if they were what it is made of, one by one. */
+static void scale_timestamps(struct profile *profile, uint32_t metric, const struct ratio *ratio,
+			     uint64_t *sums)
+{
+	size_t num_timestamps = profile->timestamps ? timestamps_count(profile->timestamps) : 0;
+
+	for (size_t i = 0; i < num_timestamps; i++) {
+		struct timestamp timestamp = *timestamps_get(profile->timestamps, i);
+
+		if (profile->samples.items[timestamp.sample].metric == metric)
+			timestamps_set_weight(
+				profile->timestamps, i,
+				ratio_scale_next(ratio, &sums[timestamp.sample], timestamp.weight));
+	}
+}
+
+int profile_scale_samples(struct profile *profile, uint32_t metric, const struct ratio *ratio)
+{
+	/* By sample: of those of the metric before it. */
+	_cleanup_free_ uint64_t *sums = calloc(profile->samples.length + 1, sizeof(*sums));
+	uint64_t sum = 0;
+
+	if (!sums)
+		return -ENOMEM;
+	for (size_t i = 0; i < profile->samples.length; i++) {
+		const struct sample *sample = &profile->samples.items[i];
+
+		sums[i] = sum;
+		if (sample->metric == metric && __builtin_add_overflow(sum, sample->value, &sum))
+			return -EOVERFLOW;
+	}
+	if (ratio_scale(ratio, sum) == UINT64_MAX)
+		return -EOVERFLOW;
+	sum = 0;
+	array_for_each (&profile->samples, sample)
+		if (sample->metric == metric)
+			sample->value = ratio_scale_next(ratio, &sum, sample->value);
+	scale_timestamps(profile, metric, ratio, sums);
+	return 0;
+}
+
 void profile_set_metric_decimals(struct profile *profile, uint32_t metric, uint8_t decimals)
 {
 	profile->metrics.items[metric].decimals = decimals;

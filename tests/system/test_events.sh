@@ -73,6 +73,9 @@ stats = json.load(open(sys.argv[1]))
 faults, clock = stats["events"]
 print(f"{faults['samples']} samples stand for {faults['weight']} page faults, {clock['samples']} for {clock['weight'] / 1e9:.3f} s")
 for event in stats["events"]:
+    # What the kernel counts itself takes no turns: it needs no counter of the CPU.
+    assert event["running_ns"] > 0 and event["running_ns"] == event["enabled_ns"]
+    assert event["scaled_weight"] == event["weight"]
     assert event["fired"] == event["idle"] + event["filtered"] + event["unmatched"] + event["weightless"] + event["unseen_begin"] + event["unfinished"] + event["below_period"] + event["samples"] + sum(event["lost"].values())
 assert faults["weight"] == int(sys.argv[2])
 assert faults["weight"] + faults["rest"] == faults["fired"] - faults["filtered"] - faults["idle"]

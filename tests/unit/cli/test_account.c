@@ -105,7 +105,9 @@ static void every_hit_of_an_event_has_an_account(_unused_ void **state)
 		.lost_ring_stack = 2000000,
 		.lost_unknown_stack = 4000000,
 		.lost_preempted = 12,
+		.times = {.enabled_ns = 70, .running_ns = 35},
 		.weight = 8,
+		.scaled_weight = 16,
 		.rest = 9,
 	};
 
@@ -119,7 +121,8 @@ static void every_hit_of_an_event_has_an_account(_unused_ void **state)
 		    "\"below_period\": 50000, \"samples\": 600000, \"lost\": {"
 		    "\"ring_sample\": 1000000, \"ring_stack\": 2000000, "
 		    "\"unknown_stack\": 4000000, \"preempted\": 12}, "
-		    "\"weight\": 8, \"rest\": 9}],\n");
+		    "\"enabled_ns\": 70, \"running_ns\": 35, "
+		    "\"weight\": 8, \"scaled_weight\": 16, \"rest\": 9}],\n");
 }
 
 static void waits_have_an_account_of_their_own(_unused_ void **state)

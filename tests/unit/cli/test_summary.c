@@ -131,6 +131,39 @@ static void waits_are_told_with_their_kinds_and_how_much_was_sampled(_unused_ vo
 	release(&scene);
 }
 
+/* What is said of an event that was counted for some of a second. */
+static void assert_counted(uint64_t running_ns, const char *expected)
+{
+	struct scene scene = make_scene();
+	struct event_counts counts = {
+		.name = "cycles",
+		.unit = "count",
+		.samples = 12,
+		.weight = 1000,
+		.scaled_weight = 2315,
+		.times = {.enabled_ns = 1000000000, .running_ns = running_ns},
+	};
+
+	scene.account.events = &counts;
+	scene.account.num_events = 1;
+	append(&scene, summary_append);
+	assert_says(&scene, expected);
+	release(&scene);
+}
+
+static void an_event_that_took_turns_says_how_often_it_was_counted(_unused_ void **state)
+{
+	assert_counted(
+		432000000,
+		"  events       12 samples of cycles stand for 2,315\n"
+		"               cycles was counted 43.2% of the time, as other events had the "
+		"counters:\n"
+		"               weights are scaled by 2.31\n");
+	assert_counted(0, "               cycles was never counted, as other events had the "
+			  "counters: record fewer at once\n");
+	assert_counted(1000000000, "stand for 2,315\n  lost ");
+}
+
 /* What is said of waits where only those for futexes are wanted. */
 static void assert_futexes(struct off_cpu_counts counts, const char *expected)
 {
@@ -245,6 +278,7 @@ int main(void)
 		cmocka_unit_test(nothing_lost_is_told_too),
 		cmocka_unit_test(the_short_summary_has_the_sum),
 		cmocka_unit_test(waits_are_told_with_their_kinds_and_how_much_was_sampled),
+		cmocka_unit_test(an_event_that_took_turns_says_how_often_it_was_counted),
 		cmocka_unit_test(
 			of_waits_for_futexes_it_is_told_what_was_left_out_and_that_there_are_none),
 		cmocka_unit_test(more_than_a_percent_that_is_in_no_sum_is_told),

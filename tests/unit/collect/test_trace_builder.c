@@ -155,6 +155,35 @@ static void samples_come_out_in_order_of_time_with_the_period_as_weight(void **s
 	assert_null(region_of(fixture, 0));
 }
 
+/* As often as they are read. Waits, and samples of other metrics, are as they were. */
+static void weights_of_an_event_that_took_turns_are_scaled(void **state)
+{
+	struct fixture *fixture = *state;
+	struct metric_scale scale = {.metric = 1, .ratio = {3, 2}};
+	struct trace_source source = {.log = fixture->log,
+				      .profile = fixture->profile,
+				      .processes = fixture->processes,
+				      .period_ns = PERIOD,
+				      .wait_ns = WAIT_PERIOD,
+				      .scales = &scale,
+				      .num_scales = 1};
+
+	add_sample(fixture, 10, PID, "game", 0);
+	for (uint64_t i = 0; i < 4; i++)
+		trace_log_add_sample(fixture->log, &(struct timed_sample){.time_ns = 20 + i,
+									  .metric = i == 3 ? 2 : 1,
+									  .num_periods = 1,
+									  .weight = 1});
+	assert_int_equal(trace_builder_build(&source, fixture->timeline), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(get_sample(fixture, 0).weight, PERIOD);
+		assert_int_equal(get_sample(fixture, 1).weight, 1);
+		assert_int_equal(get_sample(fixture, 2).weight, 2);
+		assert_int_equal(get_sample(fixture, 3).weight, 1);
+		assert_int_equal(get_sample(fixture, 4).weight, 1);
+	}
+}
+
 static void a_renamed_thread_is_one_with_its_last_name(void **state)
 {
 	struct fixture *fixture = *state;
@@ -946,6 +975,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 		TEST(samples_come_out_in_order_of_time_with_the_period_as_weight),
+		TEST(weights_of_an_event_that_took_turns_are_scaled),
 		TEST(a_wait_has_its_times_and_weights),
 		TEST(waits_of_a_thread_do_not_overlap),
 		TEST(a_wait_is_of_the_thread_that_had_the_tid_then),

@@ -131,6 +131,38 @@ static void what_multiplies_a_sample_multiplies_its_times(void **state _unused_)
 	profile_free(profile);
 }
 
+/* Weights of 2, taken at two times, of 1 and of 1, and one of another metric: of 4 times 1.5, nothing is lost. */
+static void what_scales_samples_scales_their_times_and_rounds_the_sum_once(void **state _unused_)
+{
+	struct profile *profile = make_timed("a;b", 7 * MS);
+	const struct ratio ratio = {3, 2};
+	const struct ratio large = {UINT64_MAX, 2};
+	struct timestamps *timestamps = profile_get_timestamps(profile);
+	uint32_t other;
+
+	builder_add_sample(profile, 0, "a;c", 1);
+	builder_add_sample(profile, 0, "a;d", 1);
+	assert_int_equal(profile_add_metric(profile, "others", "count", &other), 0);
+	assert_int_equal(profile_add_sample(profile, 0, STACK_EMPTY, other, 5), 0);
+	assert_int_equal(profile_add_timestamp(profile, 0, STACK_EMPTY, other, 5, 9 * MS), 0);
+	timestamps_set_weight(timestamps, 0, 1);
+	assert_int_equal(profile_add_timestamp(profile, 0, profile_get_sample(profile, 0)->stack, 0,
+					       1, 8 * MS),
+			 0);
+	assert_int_equal(profile_scale_samples(profile, 0, &large), -EOVERFLOW);
+	assert_int_equal(profile_get_sample(profile, 0)->value, 2);
+
+	assert_int_equal(profile_scale_samples(profile, 0, &ratio), 0);
+	assert_int_equal(profile_get_sample(profile, 0)->value, 3);
+	assert_int_equal(profile_get_sample(profile, 1)->value, 1);
+	assert_int_equal(profile_get_sample(profile, 2)->value, 2);
+	assert_int_equal(profile_get_sample(profile, 3)->value, 5);
+	assert_int_equal(timestamps_get(timestamps, 0)->weight, 1);
+	assert_int_equal(timestamps_get(timestamps, 1)->weight, 5);
+	assert_int_equal(timestamps_get(timestamps, 2)->weight, 2);
+	profile_free(profile);
+}
+
 static void merging_brings_times_and_clocks_along(void **state _unused_)
 {
 	struct profile *profile = make_timed("a", 5 * MS);
@@ -161,6 +193,7 @@ int main(void)
 		cmocka_unit_test(timestamps_of_as_many_samples_are_all_kept),
 		cmocka_unit_test(profile_keeps_them_only_when_asked_to),
 		cmocka_unit_test(what_multiplies_a_sample_multiplies_its_times),
+		cmocka_unit_test(what_scales_samples_scales_their_times_and_rounds_the_sum_once),
 		cmocka_unit_test(merging_brings_times_and_clocks_along),
 	};
 

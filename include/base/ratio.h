@@ -1,0 +1,37 @@
+/*
+ * A ratio of two numbers, to scale others by.
+ */
+#ifndef BASE_RATIO_H
+#define BASE_RATIO_H
+
+#include <stdint.h>
+
+/* The denominator is above 0. */
+struct ratio {
+	uint64_t numerator;
+	uint64_t denominator;
+};
+
+/* The value times the ratio, rounded down; UINT64_MAX where it does not fit into 64 bits. */
+static inline uint64_t ratio_scale(const struct ratio *ratio, uint64_t value)
+{
+	unsigned __int128 scaled = (unsigned __int128)value * ratio->numerator / ratio->denominator;
+
+	return scaled > UINT64_MAX ? UINT64_MAX : (uint64_t)scaled;
+}
+
+/*
+ * The next of several values that are scaled one by one: what rounding takes from one, one after it gets, so that the
+ * sum is scaled, and not rounded more than once.
+ *
+ * sum  of the values before; this one is added
+ */
+static inline uint64_t ratio_scale_next(const struct ratio *ratio, uint64_t *sum, uint64_t value)
+{
+	uint64_t before = ratio_scale(ratio, *sum);
+
+	*sum += value;
+	return ratio_scale(ratio, *sum) - before;
+}
+
+#endif
