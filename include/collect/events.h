@@ -55,6 +55,8 @@ struct event {
 	uint64_t config1;
 	uint64_t config2;
 	/* Of a tracepoint: the field that a hit weighs; 0 bytes: every hit weighs one. */
+	const char *
+		tracepoint; /* its name, a literal, where the event has another one; NULL: name has it */
 	uint16_t field_offset;
 	uint8_t field_bytes;
 	bool is_field_signed;

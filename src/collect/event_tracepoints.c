@@ -213,10 +213,13 @@ int event_tracepoint_find_field(const char *tracing, const char *name, const cha
 	_cleanup_(text_release) struct text format = {0};
 	int err = read_description(tracing, name, "format", &format);
 
-	if (!err)
-		err = format.length ? put_field(format.data, field, ret) : -ENOENT;
-	if (!err || err == -ENOMEM)
+	if (err == -ENOMEM)
 		return err;
+	if (!err && format.length) {
+		err = put_field(format.data, field, ret);
+		if (!err || err == -ENOMEM)
+			return err;
+	}
 	return error_set(error, -ENOTSUP, "%s has no number '%s' on this kernel", name, field);
 }
 
@@ -248,7 +251,7 @@ int event_tracepoint_filter(const char *tracing, const char *expression, struct 
 {
 	_cleanup_(text_release) struct text text = {0};
 	_cleanup_(event_format_release) struct event_format format = {0};
-	_cleanup_free_ char *name = strdup(event->name);
+	_cleanup_free_ char *name = strdup(event->tracepoint ? event->tracepoint : event->name);
 	int err;
 
 	if (!name)

@@ -329,6 +329,7 @@ static int describe_requests(const char *tracing, const struct request_tracepoin
 		return err;
 	if (!weighs_time) {
 		ret->kind = EVENT_TRACEPOINT;
+		ret->tracepoint = tracepoints->begin;
 		return event_tracepoint_find_field(tracing, tracepoints->begin, "bytes", ret,
 						   error);
 	}
