@@ -695,6 +695,14 @@ static enum walk_end find_disbelief(const struct sample_ingest *ingest,
 	return WALK_COMPLETE;
 }
 
+static bool has_frame_above_user_stack(struct sample_ingest *ingest,
+				       const struct wire_sample *sample)
+{
+	if (sample->kernel_stack || is_off_cpu(sample)) /* that of the wait */
+		return true;
+	return !is_waker(sample) && get_event(ingest, sample)->has_calls && sample->call;
+}
+
 /*
  * The user stack of a walk by table. One that is known to be early has the truncation as its
  * outermost frame: a walk that ended early, and one that is not believed, whatever it has reached:
@@ -726,7 +734,7 @@ static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sa
 		return 0;
 	}
 	/* Alone, it would be a function that ran. */
-	if (known || sample->kernel_stack) {
+	if (known || has_frame_above_user_stack(ingest, sample)) {
 		err = profile_add_truncated_frame(ingest->profile, *stack, stack);
 		if (err)
 			return err;

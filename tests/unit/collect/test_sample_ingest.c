@@ -722,6 +722,29 @@ static void a_thread_that_slept_throughout_says_so_outside_of_all_else(void **st
 	assert_int_equal(stack, truncation);
 }
 
+/* A thread that goes on just when it is looked at: of its wait neither part of the stack is to be had. */
+static void a_wait_without_a_stack_is_truncated(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t truncation;
+	uint32_t stack;
+
+	assert_int_equal(
+		sample_ingest_add_sample(fixture->ingest,
+					 &(struct wire_sample){.type = WIRE_SAMPLE,
+							       .pid = PID,
+							       .tid = PID,
+							       .flags = WIRE_SAMPLE_BLOCKED,
+							       .time_ns = 20,
+							       .num_periods = 1}),
+		0);
+	assert_int_equal(profile_add_truncated_frame(fixture->profile, STACK_EMPTY, &truncation),
+			 0);
+	stack = get_only_stack(fixture, "blocked");
+	assert_string_equal(get_name(fixture, get_level(fixture, &stack)), "[blocked]");
+	assert_int_equal(stack, truncation);
+}
+
 /* A tick inside the scheduler is no wait. */
 static void a_tick_keeps_the_scheduler(void **state)
 {
@@ -1081,6 +1104,7 @@ int main(void)
 		wait_test(every_kind_of_wait_has_its_metric_and_wall_is_all_of_them),
 		wait_test(waits_are_counted_beside_ticks),
 		wait_test(a_thread_that_slept_throughout_says_so_outside_of_all_else),
+		wait_test(a_wait_without_a_stack_is_truncated),
 		wait_test(a_tick_keeps_the_scheduler),
 		fixture_test(without_off_cpu_time_there_is_one_metric),
 		waker_test(a_blocked_stack_goes_on_with_who_woke_it),
