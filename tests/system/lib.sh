@@ -97,6 +97,9 @@ has_begun() {
     return 1
 }
 
+# fewer NUMBER: how often a load is to run; not as often in guests, where all takes some ten times as long
+fewer() { echo $(($1 / ${LOAD_DIVISOR:-1})); }
+
 # Like grep -q, but reads all: what writes into a pipe that ends early is killed, and has failed.
 has_line() { grep "$@" >/dev/null; }
 

@@ -5,7 +5,7 @@
 source "$(dirname "$0")/lib.sh"
 need_recording
 
-num_pages=100000
+num_pages=$(fewer 100000)
 faults='main;touch_chunk;touch_pages'
 
 # Every one of them. Beside touch_pages there are some of the program's start.
@@ -60,7 +60,7 @@ fi
 
 # The kernel's periods: few samples, and the right sum.
 record -e page-faults,cpu-clock --metric page-faults -o "$TMPDIR/some.folded" -o "$TMPDIR/some.pb.gz" -o "$TMPDIR/some.pftrace" \
-    --stats "$TMPDIR/some.json" -- "$WORKLOADS/nofp_faults" 400000 >"$TMPDIR/truth"
+    --stats "$TMPDIR/some.json" -- "$WORKLOADS/nofp_faults" "$((num_pages * 4))" >"$TMPDIR/truth"
 expect_account_adds_up "$TMPDIR/some.json"
 expect_place "$TMPDIR/some.folded" "$faults"
 # A file that has one of the metrics says which, one that has all says none.
@@ -83,7 +83,7 @@ assert faults["samples"] < faults["weight"] / 4
 assert clock["unit"] == "nanoseconds" and clock["weight"] > clock["samples"] * 1e6
 assert sum(event["samples"] for event in stats["events"]) == stats["samples"]
 PYTHON
-expect_near "weight of the page faults at their place" "$sampled" 400000 4000
+expect_near "weight of the page faults at their place" "$sampled" $((num_pages * 4)) $((num_pages * 4 / 100))
 
 # Each is a metric, in every format that has several.
 "$STACKWIDE" report --json "$TMPDIR/some.pb.gz" >"$TMPDIR/pprof.json"
@@ -99,7 +99,7 @@ PYTHON
 done
 
 # Tracepoints: each hit, so many, and as many as are wanted. What the program does is known.
-num_calls=100003
+num_calls=$(fewer 100003)
 calls='main;call_often;call_kernel;syscall'
 # sampled NAME COUNT CALLS
 sampled() {
@@ -125,12 +125,12 @@ if "$STACKWIDE" events syscalls:sys_enter_getppid >/dev/null 2>&1; then
     sampled tenth 10 "$num_calls" # what is left at the end of each CPU has no sample
     expect_between "calls, every tenth sampled" "$weight" $((num_calls - 9 * $(nproc))) "$num_calls"
     ((samples * 10 == weight)) || fail "$samples samples of ten weigh $weight"
-    sampled some '' 3000000
-    expect_between "calls, some sampled" "$weight" 2970000 3000000
-    ((samples < 300000)) || fail "$samples samples were taken of 3000000 calls"
+    sampled some '' $((num_calls * 30))
+    expect_between "calls, some sampled" "$weight" $((num_calls * 30 * 99 / 100)) $((num_calls * 30))
+    ((samples < num_calls * 3)) || fail "$samples samples were taken of $((num_calls * 30)) calls"
     # What a field says: bytes that were read, and none where the call failed.
     for count in 1 4096 ''; do
-        num_blocks=$((${count:-0} ? 100000 : 2000000)) # what is left at the end of each CPU has no sample
+        num_blocks=$(fewer $((${count:-0} ? 100000 : 2000000))) # what is left at the end of each CPU has no sample
 
         record -e 'syscalls:sys_exit_read{ret:By}' ${count:+-c "$count"} --buffer-size 64M -o "$TMPDIR/bytes.folded" -o "$TMPDIR/bytes.pb.gz" \
             --stats "$TMPDIR/bytes-stats.json" -- dd if=/dev/zero of=/dev/null bs=500 count="$num_blocks" 2>/dev/null

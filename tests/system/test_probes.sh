@@ -9,7 +9,8 @@ need_recording
 load=$WORKLOADS/nofp_probes
 function=$load:handle_request
 calls='main;call_often;inlined_request'
-num_calls=1000003
+num_calls=$(fewer 1000003)
+some_calls=$(fewer 100000)
 
 # expect_events STATS PROGRAM…: that python accepts `events`, by name without what is before the function's name
 expect_events() {
@@ -29,12 +30,12 @@ PYTHON
 }
 
 # Each call once: with every one sampled, and with one of a thousand, which stands for a thousand.
-record -e "uprobe:$function" -c 1 --buffer-size 64M -o "$TMPDIR/each.folded" --stats "$TMPDIR/each.json" -- "$load" 100003
+record -e "uprobe:$function" -c 1 --buffer-size 64M -o "$TMPDIR/each.folded" --stats "$TMPDIR/each.json" -- "$load" "$some_calls"
 expect_account_adds_up "$TMPDIR/each.json"
-expect_events "$TMPDIR/each.json" "uprobe:$function fired 100003" "uprobe:$function filtered 0"
+expect_events "$TMPDIR/each.json" "uprobe:$function fired $some_calls" "uprobe:$function filtered 0"
 lost=$(stats_get "$TMPDIR/each.json" lost) # the reader may be stopped for longer than a ring lasts
-[[ $(folded_total "$TMPDIR/each.folded") = $((100003 - lost)) ]] ||
-    fail "$(folded_total "$TMPDIR/each.folded") calls of 100003, $lost lost"
+[[ $(folded_total "$TMPDIR/each.folded") = $((some_calls - lost)) ]] ||
+    fail "$(folded_total "$TMPDIR/each.folded") calls of $some_calls, $lost lost"
 record -e "uprobe:$function" -c 1000 -o "$TMPDIR/some.folded" --stats "$TMPDIR/some.json" -- "$load" "$num_calls"
 expect_account_adds_up "$TMPDIR/some.json"
 expect_events "$TMPDIR/some.json" "uprobe:$function fired $num_calls" "uprobe:$function filtered 0"
@@ -45,15 +46,15 @@ sys.exit(event["weight"] + event["rest"] + 1000 * sum(event["lost"].values()) !=
 PYTHON
 
 # Whole stacks: the function's first instruction is the innermost frame.
-record -e "uprobe:$function" -c 10 -o "$TMPDIR/stacks.folded" --stats "$TMPDIR/stacks.json" -- "$load" 100000
+record -e "uprobe:$function" -c 10 -o "$TMPDIR/stacks.folded" --stats "$TMPDIR/stacks.json" -- "$load" "$some_calls"
 elsewhere=$(grep -Ev ";$calls(_\[i\])?;handle_request [0-9]+\$|;\[truncated\];" "$TMPDIR/stacks.folded" || true)
 [[ -z $elsewhere ]] || fail "calls elsewhere: $elsewhere"
 (($(folded_match "$TMPDIR/stacks.folded" ';main;.*;handle_request [0-9]+$') > 0)) || fail "no stack is whole"
 
 # Of several threads, which may meet in the program where the kernel is preemptible.
-record -e "uprobe:$function" -c 1000 -o "$TMPDIR/threads.folded" --stats "$TMPDIR/threads.json" -- "$load" 20000 4
+record -e "uprobe:$function" -c 1000 -o "$TMPDIR/threads.folded" --stats "$TMPDIR/threads.json" -- "$load" "$((some_calls / 5))" 4
 expect_account_adds_up "$TMPDIR/threads.json"
-expect_events "$TMPDIR/threads.json" "uprobe:$function fired 80000"
+expect_events "$TMPDIR/threads.json" "uprobe:$function fired $((some_calls / 5 * 4))"
 
 # With arguments and results; with the places of a note, whose argument is not everywhere in the same register. Of 0 to
 # 99 bytes the first is nothing, and of 99 the result is less.
@@ -64,13 +65,13 @@ if ! "$STACKWIDE" record -q -e "$passed" -o "$TMPDIR/passed.folded" -- true 2>"$
     passed=
 fi
 record -e "uprobe:$function{arg1:By},uretprobe:$function{retval},uretprobe:$function" \
-    -e "usdt:$load:workload:request${passed:+,$passed}" -c 100000 -o "$TMPDIR/sums.pb.gz" --stats "$TMPDIR/sums.json" -- "$load" 100000
+    -e "usdt:$load:workload:request${passed:+,$passed}" -c 100000 -o "$TMPDIR/sums.pb.gz" --stats "$TMPDIR/sums.json" -- "$load" "$some_calls"
 expect_account_adds_up "$TMPDIR/sums.json"
 expect_events "$TMPDIR/sums.json" \
-    "uprobe:$function{arg1} fired 100000" "uprobe:$function{arg1} weightless 1000" \
-    "uretprobe:$function{retval} fired 100000" "uretprobe:$function{retval} weightless 2000" \
-    "uretprobe:$function fired 100000" \
-    "usdt:$load:workload:request fired 150000" ${passed:+"usdt:$load:workload:request{arg1} weightless 1000"}
+    "uprobe:$function{arg1} fired $some_calls" "uprobe:$function{arg1} weightless $((some_calls / 100))" \
+    "uretprobe:$function{retval} fired $some_calls" "uretprobe:$function{retval} weightless $((some_calls / 50))" \
+    "uretprobe:$function fired $some_calls" \
+    "usdt:$load:workload:request fired $((some_calls * 3 / 2))" ${passed:+"usdt:$load:workload:request{arg1} weightless $((some_calls / 100))"}
 # expect_sum EVENT SUM UNIT
 expect_sum() {
     python3 -S - "$TMPDIR/sums.json" "$@" <<'PYTHON' || fail "the sum of $1 is not $2: $(cat "$TMPDIR/sums.json")"
@@ -80,22 +81,22 @@ print(f"{event['weight']} and {event['rest']} {event['unit']}")
 sys.exit(event["weight"] + event["rest"] != int(sys.argv[3]) or event["unit"] != sys.argv[4])
 PYTHON
 }
-expect_sum "uprobe:$function{arg1}" $((1000 * 4950)) bytes
-expect_sum "uretprobe:$function{retval}" $((1000 * 3 * 4851)) count
-[[ -z $passed ]] || expect_sum "usdt:$load:workload:request{arg1}" $((1000 * (4950 + 2500))) bytes
+expect_sum "uprobe:$function{arg1}" $((some_calls / 100 * 4950)) bytes
+expect_sum "uretprobe:$function{retval}" $((some_calls / 100 * 3 * 4851)) count
+[[ -z $passed ]] || expect_sum "usdt:$load:workload:request{arg1}" $((some_calls / 100 * (4950 + 2500))) bytes
 
 # Returns: where the caller goes on; and what is inside of a function that will be seen to return is at its stack, too.
-record -e "uretprobe:$function,usdt:$load:workload:request" -c 10 -o "$TMPDIR/returns.folded" --metric "uretprobe:$function" --stats "$TMPDIR/returns.json" -- "$load" 100000
+record -e "uretprobe:$function,usdt:$load:workload:request" -c 10 -o "$TMPDIR/returns.folded" --metric "uretprobe:$function" --stats "$TMPDIR/returns.json" -- "$load" "$some_calls"
 elsewhere=$(grep -Ev ";main;call_often(;inlined_request(_\[i\])?)? [0-9]+\$|;\[truncated\];" "$TMPDIR/returns.folded" || true)
 [[ -z $elsewhere ]] || fail "returns elsewhere: $elsewhere"
-record -e "uretprobe:$function,usdt:$load:workload:request" -c 10 -o "$TMPDIR/inside.folded" --metric "usdt:$load:workload:request" -- "$load" 100000
+record -e "uretprobe:$function,usdt:$load:workload:request" -c 10 -o "$TMPDIR/inside.folded" --metric "usdt:$load:workload:request" -- "$load" "$some_calls"
 elsewhere=$(grep -Ev ";$calls(_\[i\])?;handle_request [0-9]+\$|;\[truncated\];" "$TMPDIR/inside.folded" || true)
 [[ -z $elsewhere ]] || fail "elsewhere, while returns are watched: $elsewhere"
 (($(folded_match "$TMPDIR/inside.folded" ';main;.*;handle_request [0-9]+$') > 0)) || fail "no stack is whole while returns are watched"
 
 # Time, too, of a program that is being probed: its instructions are carried out elsewhere then, and its returns lead
 # elsewhere. Its first stacks may come before their tables.
-record -e "cpu-clock,uretprobe:$function" -F 499 -c 100000 -o "$TMPDIR/time.folded" --stats "$TMPDIR/time.json" -- "$load" 200000
+record -e "cpu-clock,uretprobe:$function" -F 499 -c 100000 -o "$TMPDIR/time.folded" --stats "$TMPDIR/time.json" -- "$load" "$((some_calls * 2))"
 expect_account_adds_up "$TMPDIR/time.json"
 num_samples=$(stats_get "$TMPDIR/time.json" samples)
 lost_ways=$(stats_get "$TMPDIR/time.json" user_stacks.truncated.frame_pointer user_stacks.truncated.no_mapping | awk '{ sum += $1 } END { print sum }')
