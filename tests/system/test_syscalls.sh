@@ -58,6 +58,15 @@ print(f"{reads} reads, half of all, by {(reads - calls['weight'] / 2) / deviatio
 assert abs(reads - calls["weight"] / 2) < 5 * deviation
 PYTHON
 
+# Those of a 32-bit program have other numbers.
+if "$WORKLOADS/compat_fp" 2>/dev/null; then
+    record --syscalls -c 1 --metric syscalls --buffer-size 64M -o "$TMPDIR/compat.folded" -- "$WORKLOADS/compat_fp"
+    calls=$(folded_match "$TMPDIR/compat.folded" ';enters_kernel;\[syscall getpid\] [0-9]+$')
+    ((calls == 20000)) || fail "$calls system calls of a 32-bit program, not 20000: $(cat "$TMPDIR/compat.folded")"
+else
+    echo "32-bit programs are not built or not run here: their system calls are not seen"
+fi
+
 num_pages=20000
 record --faults -c 1 --buffer-size 64M -o "$TMPDIR/faults.folded" --stats "$TMPDIR/faults.json" -- \
     "$WORKLOADS/nofp_faults" "$num_pages" >/dev/null
