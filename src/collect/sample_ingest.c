@@ -785,16 +785,21 @@ struct placed_sample {
 	bool is_truncated; /* the stack lacks its outer end */
 };
 
-/* Where a trace is made: the moment of a sample. A wait says nothing of where stacks are in use. */
+/*
+ * Where a trace is made: the moment of a sample. A wait says nothing of where stacks are in use, nor does a sample within
+ * exec: its stack pointer may be the old program's, and it the new one's already.
+ */
 static void keep_time(struct sample_ingest *ingest, const struct placed_sample *placed,
 		      uint32_t metric, uint32_t num_periods)
 {
 	const struct wire_sample *sample = placed->sample;
 	bool is_wait = is_off_cpu(sample);
+	bool has_stack_pointer = !is_wait && !(sample->flags & WIRE_SAMPLE_IN_EXEC);
 	struct timed_sample timed = {
 		.time_ns = sample->time_ns,
-		.user_sp = is_wait ? 0 : sample->user_sp,
-		.outermost_sp = is_wait || placed->is_truncated ? 0 : sample->outermost_sp,
+		.user_sp = has_stack_pointer ? sample->user_sp : 0,
+		.outermost_sp =
+			has_stack_pointer && !placed->is_truncated ? sample->outermost_sp : 0,
 		.thread = placed->thread,
 		.stack = placed->stack,
 		.num_periods = num_periods,

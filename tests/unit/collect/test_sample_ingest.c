@@ -392,6 +392,42 @@ static void a_step_by_frame_pointer_that_no_call_proves_is_counted(void **state)
 	assert_int_equal(stack, STACK_EMPTY);
 }
 
+/* Registers and memory may be of two programs, of which neither has the stack pointer on a stack of the other. */
+static void a_sample_within_exec_says_of_no_stack_that_it_is_in_use(void **state)
+{
+	struct fixture *fixture = *state;
+	struct trace_log *log;
+
+	assert_int_equal(trace_log_new(test_parent_folder(), &log, NULL), 0);
+	sample_ingest_set_trace_log(fixture->ingest, log);
+	add_stack(fixture, 7, (const uint64_t[]){0x1010, 0x1020}, 2);
+	for (unsigned int is_in_exec = 0; is_in_exec < 2; is_in_exec++) {
+		const struct wire_sample sample = {
+			.type = WIRE_SAMPLE,
+			.pid = PID,
+			.tid = PID,
+			.flags = is_in_exec ? WIRE_SAMPLE_IN_KERNEL | WIRE_SAMPLE_IN_EXEC : 0,
+			.time_ns = 10 + is_in_exec,
+			.generation = WIRE_GENERATION_UNKNOWN,
+			.user_stack = 7,
+			.user_sp = 0x7000,
+			.outermost_sp = 0x7100,
+			.walk_end = WALK_COMPLETE,
+		};
+
+		assert_int_equal(sample_ingest_add_sample(fixture->ingest, &sample), 0);
+	}
+	assert_int_equal(spool_rewind(trace_log_get_samples(log)), 0);
+	for (unsigned int is_in_exec = 0; is_in_exec < 2; is_in_exec++) {
+		struct timed_sample timed;
+
+		assert_int_equal(spool_next(trace_log_get_samples(log), &timed), 1);
+		assert_int_equal(timed.user_sp, is_in_exec ? 0 : 0x7000);
+		assert_int_equal(timed.outermost_sp, is_in_exec ? 0 : 0x7100);
+	}
+	trace_log_free(log);
+}
+
 static void a_step_by_frame_pointer_to_where_nothing_is_mapped_is_none(void **state)
 {
 	struct fixture *fixture = *state;
@@ -1095,6 +1131,7 @@ int main(void)
 		table_test(a_kernel_stack_without_its_user_stack_is_truncated),
 		table_test(kernel_threads_and_execs_are_not_truncated),
 		table_test(a_stack_in_exec_is_truncated_unless_its_memory_is_gone),
+		table_test(a_sample_within_exec_says_of_no_stack_that_it_is_in_use),
 		table_test(a_step_by_frame_pointer_to_where_nothing_is_mapped_is_none),
 		table_test(a_32_bit_stack_ends_where_no_call_proves_its_caller),
 		table_test(a_step_by_frame_pointer_that_no_call_proves_is_counted),
