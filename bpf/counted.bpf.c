@@ -337,7 +337,7 @@ static __always_inline void keep_request(void *ctx, struct wire_counters *counte
 					 __u64 num_requests)
 {
 	struct scratch *scratch = get_scratch();
-	struct request_key key;
+	struct wire_request_key key;
 
 	if (!scratch)
 		return; /* cannot be */
@@ -388,7 +388,7 @@ int on_request_end(void *ctx)
 	struct scratch *scratch = get_scratch();
 	struct wire_sample *kept;
 	void *ring = get_ring();
-	struct request_key key;
+	struct wire_request_key key;
 	__u64 time_ns;
 
 	if (!is_recording || !counter || !scratch || !ring ||

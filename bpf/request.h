@@ -20,24 +20,18 @@ const volatile __u32 end_sector_offset = 0;
 /* On their way at a time, of those that are sampled. */
 #define MAX_REQUESTS 16384
 
-struct request_key {
-	__u32 device;
-	__u32 unused;
-	__u64 sector;
-};
-
 /* The sample of each; its wait_ns is when it was made, its weight how many requests it stands for. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_REQUESTS);
-	__type(key, struct request_key);
+	__type(key, struct wire_request_key);
 	__type(value, struct wire_sample);
 } requests SEC(".maps");
 
 static __always_inline bool read_key(void *record, __u32 device_offset, __u32 sector_offset,
-				     struct request_key *ret)
+				     struct wire_request_key *ret)
 {
-	*ret = (struct request_key){0};
+	*ret = (struct wire_request_key){0};
 	return !bpf_probe_read_kernel(&ret->device, sizeof(ret->device), record + device_offset) &&
 	       !bpf_probe_read_kernel(&ret->sector, sizeof(ret->sector), record + sector_offset);
 }

@@ -45,6 +45,16 @@ const char *event_kind_get_name(enum event_kind kind);
 
 struct probe;
 
+/* Requests to block devices whose time is weighed: where the records of their begin and end say which one it is. */
+struct event_requests {
+	/* The number of the tracepoint where they end; 0: their time is not weighed. */
+	uint64_t end_config;
+	uint16_t begin_device_offset;
+	uint16_t begin_sector_offset;
+	uint16_t end_device_offset;
+	uint16_t end_sector_offset;
+};
+
 /* An event that was asked for. */
 struct event {
 	char *name; /* as written, without modifiers; of a pattern, what matched */
@@ -63,18 +73,10 @@ struct event {
 	uint64_t hit_weight; /* what each weighs else; 0: one */
 	/* Of a system call: the number of the tracepoint where it begins, from where its time is weighed; 0: it is not. */
 	uint64_t begin_config;
-	/*
-	 * Of requests to block devices: the number of the tracepoint where they end, which says their time; 0: it is not
-	 * weighed. And where the records of begin and end have the device and the sector.
-	 */
-	uint64_t end_config;
-	uint16_t begin_device_offset;
-	uint16_t begin_sector_offset;
-	uint16_t end_device_offset;
-	uint16_t end_sector_offset;
-	struct probe *probe;         /* NULL: it is none */
-	char *unit;                  /* NULL: it is counted */
-	struct event_filter *filter; /* of a tracepoint; NULL: every hit counts */
+	struct event_requests requests; /* to block devices */
+	struct probe *probe;            /* NULL: it is none */
+	char *unit;                     /* NULL: it is counted */
+	struct event_filter *filter;    /* of a tracepoint; NULL: every hit counts */
 	bool leaves_user_out;
 	bool leaves_kernel_out;
 	bool leaves_hypervisor_out;

@@ -209,6 +209,15 @@ struct wire_thinning {
 _Static_assert(sizeof(struct wire_thinning) == 48,
 	       "struct wire_thinning is part of the wire format");
 
+/* A request to a block device, while it is on its way; the key of a map that user space counts. */
+struct wire_request_key {
+	wire_u64 sector;
+	wire_u32 device;
+	wire_u32 padding;
+};
+_Static_assert(sizeof(struct wire_request_key) == 16,
+	       "struct wire_request_key is part of the wire format");
+
 /* What a hit of a probe weighs. */
 enum wire_argument_source {
 	WIRE_ARGUMENT_NONE, /* one */

@@ -75,7 +75,7 @@ static int set_up_maps(struct counted_program *program)
 		if (err)
 			return err;
 	}
-	if (!program->opts.event->end_config) {
+	if (!program->opts.event->requests.end_config) {
 		err = bpf_map__set_max_entries(bpf->maps.requests, 1);
 		if (err)
 			return err;
@@ -121,7 +121,7 @@ static void choose_programs(struct counted_program *program)
 		bpf_program__set_autoload(other, other == hit);
 	bpf_program__set_autoload(program->bpf->progs.on_begin, program->opts.event->begin_config);
 	bpf_program__set_autoload(program->bpf->progs.on_request_end,
-				  program->opts.event->end_config);
+				  program->opts.event->requests.end_config);
 }
 
 static int open_object(void *context, struct bpf_object_skeleton **ret)
@@ -145,10 +145,10 @@ static int open_object(void *context, struct bpf_object_skeleton **ret)
 	bpf->rodata->weight_bytes = program->opts.event->field_bytes;
 	bpf->rodata->is_weight_signed = program->opts.event->is_field_signed;
 	bpf->rodata->weighs_time = program->opts.event->begin_config;
-	bpf->rodata->begin_device_offset = program->opts.event->begin_device_offset;
-	bpf->rodata->begin_sector_offset = program->opts.event->begin_sector_offset;
-	bpf->rodata->end_device_offset = program->opts.event->end_device_offset;
-	bpf->rodata->end_sector_offset = program->opts.event->end_sector_offset;
+	bpf->rodata->begin_device_offset = program->opts.event->requests.begin_device_offset;
+	bpf->rodata->begin_sector_offset = program->opts.event->requests.begin_sector_offset;
+	bpf->rodata->end_device_offset = program->opts.event->requests.end_device_offset;
+	bpf->rodata->end_sector_offset = program->opts.event->requests.end_sector_offset;
 	bpf->rodata->has_calls = program->kind == EVENT_SYSTEM_CALL;
 	if (program->opts.event->hit_weight)
 		bpf->rodata->hit_weight = program->opts.event->hit_weight;
@@ -432,9 +432,9 @@ static int attach_all(struct counted_program *program, struct error *error)
 		if (err)
 			return err;
 	}
-	if (event->end_config) {
+	if (event->requests.end_config) {
 		err = attach_tracepoint(program, program->bpf->progs.on_request_end,
-					event->end_config, error);
+					event->requests.end_config, error);
 		if (err)
 			return err;
 	}
@@ -513,11 +513,12 @@ void counted_program_stop(struct counted_program *program)
 static uint64_t count_requests(const struct counted_program *program)
 {
 	int map_fd = bpf_map__fd(program->bpf->maps.requests);
-	char key[2][16]; /* struct request_key */
+	struct wire_request_key keys[2];
 	uint64_t count = 0;
 
 	while (program->kind == EVENT_BLOCK_IO &&
-	       !bpf_map_get_next_key(map_fd, count ? key[count % 2] : NULL, key[(count + 1) % 2]))
+	       !bpf_map_get_next_key(map_fd, count ? &keys[count % 2] : NULL,
+				     &keys[(count + 1) % 2]))
 		count++;
 	return count;
 }

@@ -159,7 +159,9 @@ static int take_modifiers(const char *word, const char *modifiers, struct event 
 	return 0;
 }
 
-static int add_event(const struct event *event, const char *name, struct event_list *ret)
+/* unit   of what it weighs; NULL: it is counted */
+static int add_event(const struct event *event, const char *name, const char *unit,
+		     struct event_list *ret)
 {
 	struct event *kept = array_add(&ret->events);
 
@@ -167,7 +169,8 @@ static int add_event(const struct event *event, const char *name, struct event_l
 		return -ENOMEM;
 	*kept = *event;
 	kept->name = strdup(name);
-	return kept->name ? 0 : -ENOMEM;
+	kept->unit = unit ? strdup(unit) : NULL;
+	return kept->name && (kept->unit || !unit) ? 0 : -ENOMEM;
 }
 
 /* "cpu/event=0x3c/u". The metric has the name of the whole, without modifiers. */
@@ -191,7 +194,7 @@ static int add_device_event(const struct event_places *places, char *word, struc
 		return -ENOMEM;
 	*words = *end = '\0';
 	err = event_device_configure(places->devices, word, words + 1, &event, error);
-	return err ? err : add_event(&event, name, ret);
+	return err ? err : add_event(&event, name, NULL, ret);
 }
 
 /* "r01c4": what the CPU's manual has as a number. */
@@ -228,7 +231,7 @@ static bool find_name(const char *word, struct event *ret)
 }
 
 /* What stands in braces at the end: "{bytes:By}" */
-static int take_weight(char *word, char *brace, struct tracepoint_words *ret, struct error *error)
+static int split_field(char *word, char *brace, struct tracepoint_words *ret, struct error *error)
 {
 	char *end = strchr(brace, '}');
 
@@ -253,7 +256,7 @@ static int add_tracepoints(const struct event_places *places, char *word, struct
 	struct tracepoint_words words = {.pattern = word};
 	char *brace = strchr(word, '{');
 	size_t num_before = ret->events.length;
-	int err = brace ? take_weight(word, brace, &words, error) : 0;
+	int err = brace ? split_field(word, brace, &words, error) : 0;
 
 	if (err)
 		return err;
@@ -269,9 +272,8 @@ static int add_weighed(char *word, char *brace, struct event_list *ret, struct e
 	struct tracepoint_words words = {.pattern = word};
 	struct event event = {0};
 	_cleanup_free_ char *name = NULL;
-	struct event *added;
 	char *end;
-	int err = take_weight(word, brace, &words, error);
+	int err = split_field(word, brace, &words, error);
 
 	if (err)
 		return err;
@@ -289,12 +291,7 @@ static int add_weighed(char *word, char *brace, struct event_list *ret, struct e
 		name = NULL;
 		return -ENOMEM;
 	}
-	err = add_event(&event, name, ret);
-	if (err || !words.unit)
-		return err;
-	added = &ret->events.items[ret->events.length - 1];
-	added->unit = strdup(event_unit_get(words.unit));
-	return added->unit ? 0 : -ENOMEM;
+	return add_event(&event, name, words.unit ? event_unit_get(words.unit) : NULL, ret);
 }
 
 /* From where a request is first seen; older kernels tell only when it is handed to the device. */
@@ -306,8 +303,9 @@ static const struct request_tracepoints {
 	{"block:block_rq_issue", "block:block_rq_complete"},
 };
 
-static int find_place(const char *tracing, const char *tracepoint, uint16_t *ret_device,
-		      uint16_t *ret_sector, struct error *error)
+/* Device and sector are by what a request's begin and end know each other. */
+static int find_request_fields(const char *tracing, const char *tracepoint, uint16_t *ret_device,
+			       uint16_t *ret_sector, struct error *error)
 {
 	struct event field = {0};
 	int err = event_tracepoint_find_field(tracing, tracepoint, "dev", &field, error);
@@ -316,8 +314,10 @@ static int find_place(const char *tracing, const char *tracepoint, uint16_t *ret
 		return err;
 	*ret_device = field.field_offset;
 	err = event_tracepoint_find_field(tracing, tracepoint, "sector", &field, error);
+	if (err)
+		return err;
 	*ret_sector = field.field_offset;
-	return err;
+	return 0;
 }
 
 static int describe_requests(const char *tracing, const struct request_tracepoints *tracepoints,
@@ -333,37 +333,30 @@ static int describe_requests(const char *tracing, const struct request_tracepoin
 		return event_tracepoint_find_field(tracing, tracepoints->begin, "bytes", ret,
 						   error);
 	}
-	err = event_tracepoint_find(tracing, tracepoints->end, &ret->end_config, error);
+	err = event_tracepoint_find(tracing, tracepoints->end, &ret->requests.end_config, error);
 	if (err)
 		return err;
-	err = find_place(tracing, tracepoints->begin, &ret->begin_device_offset,
-			 &ret->begin_sector_offset, error);
+	err = find_request_fields(tracing, tracepoints->begin, &ret->requests.begin_device_offset,
+				  &ret->requests.begin_sector_offset, error);
 	if (err)
 		return err;
-	return find_place(tracing, tracepoints->end, &ret->end_device_offset,
-			  &ret->end_sector_offset, error);
+	return find_request_fields(tracing, tracepoints->end, &ret->requests.end_device_offset,
+				   &ret->requests.end_sector_offset, error);
 }
 
 static int add_block_io(const struct event_places *places, const char *word, struct event_list *ret,
 			struct error *error)
 {
 	bool weighs_time = string_equals(word, "block-io-time");
-	struct event *added;
+	struct event event;
 	int err = -ENOTSUP;
 
 	for (size_t i = 0; err == -ENOTSUP && i < ARRAY_LENGTH(request_tracepoints); i++) {
-		struct event event = {.kind = EVENT_BLOCK_IO, .type = PERF_TYPE_TRACEPOINT};
-
+		event = (struct event){.kind = EVENT_BLOCK_IO, .type = PERF_TYPE_TRACEPOINT};
 		err = describe_requests(places->tracing, &request_tracepoints[i], weighs_time,
 					&event, error);
-		if (!err)
-			err = add_event(&event, word, ret);
 	}
-	if (err)
-		return err;
-	added = &ret->events.items[ret->events.length - 1];
-	added->unit = strdup(weighs_time ? "nanoseconds" : "bytes");
-	return added->unit ? 0 : -ENOMEM;
+	return err ? err : add_event(&event, word, weighs_time ? "nanoseconds" : "bytes", ret);
 }
 
 /* Calls are counted where they end, and their time is measured from where they begin. */
@@ -372,24 +365,18 @@ static int add_system_calls(const struct event_places *places, const char *word,
 {
 	struct event event = {.kind = EVENT_SYSTEM_CALL, .type = PERF_TYPE_TRACEPOINT};
 	bool weighs_time = string_equals(word, "syscall-time");
-	struct event *added;
 	int err = event_tracepoint_find(places->tracing, "raw_syscalls:sys_exit", &event.config,
 					error);
 
 	if (err)
 		return err;
 	if (!weighs_time)
-		return add_event(&event, word, ret);
+		return add_event(&event, word, NULL, ret);
 	err = event_tracepoint_find(places->tracing, "raw_syscalls:sys_enter", &event.begin_config,
 				    error);
 	if (err)
 		return err;
-	err = add_event(&event, word, ret);
-	if (err)
-		return err;
-	added = &ret->events.items[ret->events.length - 1];
-	added->unit = strdup("nanoseconds");
-	return added->unit ? 0 : -ENOMEM;
+	return err ? err : add_event(&event, word, "nanoseconds", ret);
 }
 
 static int add_word(const struct event_places *places, char *word, struct event_list *ret,
@@ -416,7 +403,7 @@ static int add_word(const struct event_places *places, char *word, struct event_
 		if (event.kind == EVENT_BLOCK_IO)
 			return add_block_io(places, word, ret, error);
 		err = colon ? take_modifiers(word, colon + 1, &event, error) : 0;
-		return err ? err : add_event(&event, word, ret);
+		return err ? err : add_event(&event, word, NULL, ret);
 	}
 	if (!colon)
 		return refuse_unknown(places, word, error);
