@@ -1,6 +1,6 @@
 /*
- * The program of events that are counted one by one, tracepoints, probes and the kernel's own (page faults, context
- * switches): runs at every hit, and takes a sample of the thread that hit it when so much has come by. Every hit ends
+ * The program of events that have no counter which ticks, tracepoints, probes and the kernel's own (page faults, context
+ * switches): runs at every hit, and takes a sample of the thread that hit it once a period has come. Every hit ends
  * in exactly one counter. Only hits of the target that the event's filter wants are counted, so that what a sample
  * stands for is theirs.
  *
@@ -63,7 +63,7 @@ volatile bool is_recording = false;
 /* Tells kernel stacks of this program from those of others, which begin elsewhere. */
 #define EVENT_SEED 3
 
-PER_CPU(struct wire_thinning, thinnings);
+PER_CPU(struct wire_period_state, period_states);
 
 /*
  * By tid, when the thread was at the begin of what is weighed. What never ends, as threads that exit, makes room for
@@ -109,23 +109,22 @@ static __always_inline __u64 take_time(void)
 }
 
 /* A sample is taken. */
-static __always_inline void adapt(struct wire_thinning *thinning, __u64 now_ns)
+static __always_inline void adapt(struct wire_period_state *state, __u64 now_ns)
 {
-	thinning->sample_ns = now_ns;
-	if (now_ns - thinning->window_ns >= WINDOW_NS) {
-		__u64 num_windows = (now_ns - thinning->window_ns) / WINDOW_NS;
+	state->sample_ns = now_ns;
+	if (now_ns - state->window_ns >= WINDOW_NS) {
+		__u64 num_windows = (now_ns - state->window_ns) / WINDOW_NS;
 
-		if (thinning->num_samples * 4 < wanted_samples * num_windows &&
-		    thinning->period > 1)
-			thinning->period /= 2;
-		thinning->window_ns = now_ns;
-		thinning->num_samples = 0;
+		if (state->num_samples * 4 < wanted_samples * num_windows && state->period > 1)
+			state->period /= 2;
+		state->window_ns = now_ns;
+		state->num_samples = 0;
 	}
-	thinning->num_samples++;
-	if (thinning->num_samples > wanted_samples && thinning->period < MAX_PERIOD) {
-		thinning->period *= 2;
-		thinning->window_ns = now_ns;
-		thinning->num_samples = 0;
+	state->num_samples++;
+	if (state->num_samples > wanted_samples && state->period < MAX_PERIOD) {
+		state->period *= 2;
+		state->window_ns = now_ns;
+		state->num_samples = 0;
 	}
 }
 
@@ -145,22 +144,22 @@ static __always_inline __u64 draw_distance(__u64 period)
  * Some of the weight is more than the sample needs that is due. What it stands for: all distances that have been
  * covered.
  */
-static __always_inline __u64 cover_distances(struct wire_thinning *thinning)
+static __always_inline __u64 cover_distances(struct wire_period_state *state)
 {
-	__u64 covered = thinning->next;
-	__u64 rest = thinning->weight - covered;
-	__u64 num_periods = rest / thinning->period;
+	__u64 covered = state->next;
+	__u64 rest = state->weight - covered;
+	__u64 num_periods = rest / state->period;
 
-	covered += num_periods * thinning->period;
-	rest -= num_periods * thinning->period;
-	thinning->next = draw_distance(thinning->period);
+	covered += num_periods * state->period;
+	rest -= num_periods * state->period;
+	state->next = draw_distance(state->period);
 	/* Less than a period is left: of two more, one may be in it. */
-	if (rest >= thinning->next) {
-		covered += thinning->next;
-		rest -= thinning->next;
-		thinning->next = draw_distance(thinning->period);
+	if (rest >= state->next) {
+		covered += state->next;
+		rest -= state->next;
+		state->next = draw_distance(state->period);
 	}
-	thinning->weight = rest;
+	state->weight = rest;
 	return covered;
 }
 
@@ -168,28 +167,28 @@ static __always_inline __u64 cover_distances(struct wire_thinning *thinning)
  * Add a hit. What the sample that is due stands for; 0: none is due. After a storm, those that come now and then
  * do not wait for as much as came in it.
  */
-static __always_inline __u64 take_weight(struct wire_thinning *thinning, __u64 weight)
+static __always_inline __u64 add_weight(struct wire_period_state *state, __u64 weight)
 {
-	__u64 sum = thinning->weight + weight;
+	__u64 sum = state->weight + weight;
 	__u64 now_ns;
 
-	thinning->weight = sum;
+	state->weight = sum;
 	if (fixed_period) {
 		if (sum < fixed_period)
 			return 0;
-		thinning->weight = sum % fixed_period;
-		return sum - thinning->weight;
+		state->weight = sum % fixed_period;
+		return sum - state->weight;
 	}
-	if (!thinning->period)
-		thinning->period = thinning->next = 1;
+	if (!state->period)
+		state->period = state->next = 1;
 	now_ns = bpf_ktime_get_ns();
-	if (sum >= thinning->next)
-		sum = cover_distances(thinning);
-	else if (now_ns - thinning->sample_ns >= MAX_SILENCE_NS)
-		thinning->weight = 0;
+	if (sum >= state->next)
+		sum = cover_distances(state);
+	else if (now_ns - state->sample_ns >= MAX_SILENCE_NS)
+		state->weight = 0;
 	else
 		return 0;
-	adapt(thinning, now_ns);
+	adapt(state, now_ns);
 	return sum;
 }
 
@@ -247,12 +246,12 @@ static __always_inline __u64 weigh_probe(void *ctx)
 static __always_inline int handle_hit(void *ctx, void *record, bool has_filter, bool in_user_mode)
 {
 	struct wire_counters *counter = get_per_cpu(&counters);
-	struct wire_thinning *thinning = get_per_cpu(&thinnings);
+	struct wire_period_state *state = get_per_cpu(&period_states);
 	__u64 pid_tgid;
 	__u64 weight;
 	__u64 sum;
 
-	if (!is_recording || !counter || !thinning)
+	if (!is_recording || !counter || !state)
 		return 0;
 	if (!begin_hit(counter, &pid_tgid))
 		return 0;
@@ -272,7 +271,7 @@ static __always_inline int handle_hit(void *ctx, void *record, bool has_filter, 
 		counter->weightless++;
 		return 0;
 	}
-	sum = take_weight(thinning, weight);
+	sum = add_weight(state, weight);
 	if (sum)
 		take_sample(ctx, counter, pid_tgid, sum, in_user_mode);
 	else
@@ -364,15 +363,15 @@ SEC("tracepoint")
 int on_request(void *ctx)
 {
 	struct wire_counters *counter = get_per_cpu(&counters);
-	struct wire_thinning *thinning = get_per_cpu(&thinnings);
+	struct wire_period_state *state = get_per_cpu(&period_states);
 	__u64 num_requests;
 	__u64 pid_tgid;
 
-	if (!is_recording || !counter || !thinning)
+	if (!is_recording || !counter || !state)
 		return 0;
 	if (!begin_hit(counter, &pid_tgid))
 		return 0;
-	num_requests = take_weight(thinning, 1);
+	num_requests = add_weight(state, 1);
 	if (num_requests)
 		keep_request(ctx, counter, pid_tgid, num_requests);
 	else

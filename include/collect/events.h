@@ -89,8 +89,11 @@ bool event_is_clock(const struct event *event);
 bool event_is_time(const struct event *event);
 /* Whether samples of it say what uses the CPUs, all of it: at a frequency each stands for the same CPU time. */
 bool event_shows_cpu_time(const struct event *event);
-/* Whether it is a place in code, where a program runs, on whatever CPU. */
-bool event_is_at_place(const struct event *event);
+/*
+ * Whether it is a trace event, as the kernel calls tracepoints and probes: code at which a program runs, on whatever
+ * CPU.
+ */
+bool event_is_trace_event(const struct event *event);
 /* Of what its samples weigh: "nanoseconds", "count", or what was written. Borrowed from the event. */
 const char *event_get_unit(const struct event *event);
 

@@ -203,7 +203,7 @@ struct event_counts {
 	struct event_times times;
 	uint64_t weight;        /* of the samples: how much of it was counted */
 	uint64_t scaled_weight; /* what that stands for; another only where the times have gaps */
-	uint64_t rest; /* of what is counted one by one: came after the last sample of each CPU */
+	uint64_t rest; /* of hits that a program counts: came after the last sample of each CPU */
 };
 
 /* Of every tick: fired = idle + filtered + samples + what was lost. */

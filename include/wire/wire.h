@@ -197,8 +197,8 @@ struct wire_counters {
 _Static_assert(sizeof(struct wire_counters) == 96,
 	       "struct wire_counters is part of the wire format");
 
-/* Of an event that is counted one by one, per CPU: what a sample is to stand for, and what is on its way. */
-struct wire_thinning {
+/* Of an event whose hits a program counts, per CPU: its sampling period, and what has come of it since the last sample. */
+struct wire_period_state {
 	wire_u64 period;
 	wire_u64 next;        /* how much has to come for the next sample: about a period */
 	wire_u64 weight;      /* that has come since the last sample, and is not in it */
@@ -206,8 +206,8 @@ struct wire_thinning {
 	wire_u64 window_ns;   /* when the window began */
 	wire_u64 num_samples; /* in it */
 };
-_Static_assert(sizeof(struct wire_thinning) == 48,
-	       "struct wire_thinning is part of the wire format");
+_Static_assert(sizeof(struct wire_period_state) == 48,
+	       "struct wire_period_state is part of the wire format");
 
 /* A request to a block device, while it is on its way; the key of a map that user space counts. */
 struct wire_request_key {

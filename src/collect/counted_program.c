@@ -422,7 +422,7 @@ static int attach_all(struct counted_program *program, struct error *error)
 	const struct event *event = program->opts.event;
 	int err;
 
-	if (!event_is_at_place(event))
+	if (!event_is_trace_event(event))
 		return 0;
 	if (event->probe)
 		return attach_probe(program, error);
@@ -543,8 +543,9 @@ int counted_program_read_preempted(const struct counted_program *program, uint64
 
 int counted_program_read_rest(const struct counted_program *program, uint64_t *ret)
 {
-	struct wire_thinning sum;
-	int err = bpf_counters_read(bpf_map__fd(program->bpf->maps.thinnings), &sum, sizeof(sum));
+	struct wire_period_state sum;
+	int err =
+		bpf_counters_read(bpf_map__fd(program->bpf->maps.period_states), &sum, sizeof(sum));
 
 	/* Of requests it is their number, and not their time, which nobody has measured. */
 	*ret = err || program->kind == EVENT_BLOCK_IO ? 0 : sum.weight;

@@ -1,5 +1,5 @@
 /*
- * The program of an event that is counted one by one (bpf/counted.bpf.c): loading it, attaching it to a tracepoint or a probe,
+ * The program that counts the hits of an event (bpf/counted.bpf.c): loading it, attaching it to a tracepoint or a probe,
  * starting and stopping it. It sends to the rings of the sampling program, as that does.
  *
  * Not thread-safe.

@@ -61,7 +61,7 @@ bool event_shows_cpu_time(const struct event *event)
 	return is_of_all && (event_is_time(event) || is_cycles);
 }
 
-bool event_is_at_place(const struct event *event)
+bool event_is_trace_event(const struct event *event)
 {
 	return event->kind == EVENT_TRACEPOINT || event->kind == EVENT_SYSTEM_CALL ||
 	       event->kind == EVENT_BLOCK_IO || event->kind == EVENT_PROBE;
@@ -397,7 +397,7 @@ static int add_word(const struct event_places *places, char *word, struct event_
 	if (colon)
 		*colon = '\0';
 	/* "syscalls:sys_exit_read" is a tracepoint. */
-	if (find_name(word, &event) && !(colon && event_is_at_place(&event))) {
+	if (find_name(word, &event) && !(colon && event_is_trace_event(&event))) {
 		if (event.kind == EVENT_SYSTEM_CALL)
 			return add_system_calls(places, word, ret, error);
 		if (event.kind == EVENT_BLOCK_IO)
@@ -533,7 +533,7 @@ static int offer_names(const struct listing *listing)
 			.kind = name->kind, .type = name->type, .config = name->config};
 		int err;
 
-		if (event_is_at_place(&event) ? !is_found(listing, name) : !is_sampled(&event))
+		if (event_is_trace_event(&event) ? !is_found(listing, name) : !is_sampled(&event))
 			continue;
 		err = offer(listing, &(struct event_offer){.kind = name->kind,
 							   .name = name->name,

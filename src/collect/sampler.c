@@ -33,7 +33,7 @@ struct tick {
 /* What an event runs: one of the two, or, of the first event, the sampler's own program. */
 struct event_program {
 	struct sampling_program *ticks;  /* of a clock */
-	struct counted_program *counted; /* of what is counted one by one */
+	struct counted_program *counted; /* of an event whose hits a program counts */
 	bool has_ticks;                  /* some CPU counts it */
 	int refusal;                     /* of one that does not; 0: there is none */
 	struct event_times times;        /* of CPUs that have gone */
@@ -287,7 +287,7 @@ static const struct sampling_program *get_program(const struct sampler *sampler,
 	return event ? sampler->event_programs.items[event].ticks : sampler->program;
 }
 
-/* NULL: the event is not counted one by one. */
+/* NULL: no program counts the event's hits. */
 static const struct counted_program *get_counted(const struct sampler *sampler, size_t event)
 {
 	return event < sampler->event_programs.length ? sampler->event_programs.items[event].counted
@@ -317,7 +317,7 @@ static int add_tick(struct sampler *sampler, size_t number, int cgroup_fd, int c
 	struct tick tick = {.cpu = cpu, .event = number};
 	struct tick *kept;
 
-	if (event && event_is_at_place(event))
+	if (event && event_is_trace_event(event))
 		return 0; /* attached already, for all CPUs */
 	tick.fd = open_event(sampler, event, cgroup_fd, cpu);
 	if (tick.fd < 0 && !event && sampler->uses_cycles && !sampler->ticks.length) {

@@ -280,7 +280,7 @@ static void system_calls_are_two_tracepoints(void **state)
 	assert_int_equal(event->config, 442);
 	assert_int_equal(event->begin_config, 443);
 	assert_string_equal(event_get_unit(event), "nanoseconds");
-	assert_true(event_is_at_place(event));
+	assert_true(event_is_trace_event(event));
 	assert_false(event_is_clock(event));
 }
 
