@@ -91,6 +91,7 @@ struct probe_place {
 struct probe_place_list {
 	ARRAY(struct probe_place) places; /* each file offset once */
 };
+void probe_place_list_release(struct probe_place_list *list);
 
 /*
  * Add the places of a program's probe.

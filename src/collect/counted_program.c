@@ -527,9 +527,10 @@ int counted_program_read_counters(const struct counted_program *program, struct 
 {
 	int err = bpf_counters_read(bpf_map__fd(program->bpf->maps.counters), ret, sizeof(*ret));
 
-	if (!err)
-		ret->unfinished += count_requests(program);
-	return err;
+	if (err)
+		return err;
+	ret->unfinished += count_requests(program);
+	return 0;
 }
 
 int counted_program_read_preempted(const struct counted_program *program, uint64_t *ret)

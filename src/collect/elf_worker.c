@@ -260,20 +260,18 @@ static int answer_probe(struct elf_request *request, const int *fds, struct elf_
 			struct error *error)
 {
 	struct elf_probe_query *query = &request->probe;
-	struct probe_place_list found = {0};
+	_cleanup_(probe_place_list_release) struct probe_place_list found = {0};
 	int err;
 
 	query->path[sizeof(query->path) - 1] = '\0';
 	query->provider[sizeof(query->provider) - 1] = '\0';
 	query->name[sizeof(query->name) - 1] = '\0';
 	err = find_probe(query, fds, &found, error);
-	if (!err) {
-		ret->num_places = (uint32_t)found.places.length;
-		memcpy(ret->places, found.places.items,
-		       found.places.length * sizeof(*found.places.items));
-	}
-	array_release(&found.places);
-	return err;
+	if (err)
+		return err;
+	ret->num_places = (uint32_t)found.places.length;
+	memcpy(ret->places, found.places.items, found.places.length * sizeof(*found.places.items));
+	return 0;
 }
 
 static int find_library(int fd, const char *name, char ret[PATH_MAX])
@@ -420,18 +418,19 @@ void elf_worker_stop(struct elf_worker *worker)
 int elf_worker_new(uid_t user, struct elf_worker **ret)
 {
 	struct elf_worker *worker = calloc(1, sizeof(*worker));
-	int err = 0;
 
 	if (!worker)
 		return -ENOMEM;
 	worker->user = user;
 	for (size_t i = 0; i < NUM_PROCESSES; i++)
 		worker->processes[i].worker = WORKER_NONE;
-	for (size_t i = 0; i < NUM_PROCESSES && !err; i++)
-		err = start(worker, &worker->processes[i]);
-	if (err) {
-		elf_worker_free(worker);
-		return err;
+	for (size_t i = 0; i < NUM_PROCESSES; i++) {
+		int err = start(worker, &worker->processes[i]);
+
+		if (err) {
+			elf_worker_free(worker);
+			return err;
+		}
 	}
 	*ret = worker;
 	return 0;
@@ -538,6 +537,15 @@ static int await_answer(const struct elf_worker *worker, const struct process *p
 	return atomic_load(&worker->is_cancelled) ? -ECANCELED : -ETIMEDOUT;
 }
 
+static int exchange(const struct elf_worker *worker, const struct process *process,
+		    const struct elf_request *head, const struct elf_source_file *file,
+		    int second_fd, struct elf_answer *ret)
+{
+	int err = send_request(process, head, file, second_fd);
+
+	return err ? err : await_answer(worker, process, head->kind, ret);
+}
+
 static const char *explain(int err)
 {
 	return err == -ETIMEDOUT ? "takes too long to read"
@@ -562,9 +570,7 @@ static int ask(struct elf_worker *worker, const struct elf_request *head,
 	err = process->worker.fd < 0 ? start(worker, process) : 0;
 	if (err)
 		return error_set(error, err, "%s: %s", file->path, strerror(-err));
-	err = send_request(process, head, file, second_fd);
-	if (!err)
-		err = await_answer(worker, process, head->kind, ret);
+	err = exchange(worker, process, head, file, second_fd, ret);
 	if (!err)
 		return ret->err ? error_set(error, ret->err, "%s", ret->message) : 0;
 	stop(worker, process);
@@ -583,9 +589,10 @@ int elf_worker_identify(struct elf_worker *worker, const struct elf_source_file 
 	struct elf_answer answer;
 	int err = ask(worker, &head, file, -1, &answer, NULL);
 
-	if (!err)
-		*ret = answer.identity;
-	return err;
+	if (err)
+		return err;
+	*ret = answer.identity;
+	return 0;
 }
 
 int elf_worker_prove_call(struct elf_worker *worker, const struct elf_source_file *file,
@@ -598,9 +605,10 @@ int elf_worker_prove_call(struct elf_worker *worker, const struct elf_source_fil
 	struct elf_answer answer;
 	int err = ask(worker, &head, file, -1, &answer, NULL);
 
-	if (!err)
-		*ret = (enum call_proof)answer.proof;
-	return err;
+	if (err)
+		return err;
+	*ret = (enum call_proof)answer.proof;
+	return 0;
 }
 
 int elf_worker_hash_table(struct elf_worker *worker, const struct elf_source_file *file,
@@ -610,9 +618,10 @@ int elf_worker_hash_table(struct elf_worker *worker, const struct elf_source_fil
 	struct elf_answer answer;
 	int err = ask(worker, &head, file, -1, &answer, NULL);
 
-	if (!err)
-		*ret = answer.table_hash;
-	return err;
+	if (err)
+		return err;
+	*ret = answer.table_hash;
+	return 0;
 }
 
 static int read_table(int fd, const char *path, struct unwind_table **ret, struct error *error)
@@ -651,9 +660,14 @@ int elf_worker_find_probe(struct elf_worker *worker, const struct elf_source_fil
 	struct elf_answer answer;
 	int err = ask(worker, &request, file, debug_fd, &answer, error);
 
-	for (uint32_t i = 0; !err && i < answer.probe.num_places; i++)
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < answer.probe.num_places; i++) {
 		err = probe_place_list_add(ret, &answer.probe.places[i]);
-	return err;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 int elf_worker_find_library(struct elf_worker *worker, const struct elf_source_file *cache,
@@ -667,7 +681,8 @@ int elf_worker_find_library(struct elf_worker *worker, const struct elf_source_f
 		return -ENOENT;
 	memcpy(request.path, name, strlen(name) + 1);
 	err = ask(worker, &request, cache, -1, &answer, NULL);
-	if (!err)
-		memcpy(ret, answer.library, sizeof(answer.library));
-	return err;
+	if (err)
+		return err;
+	memcpy(ret, answer.library, sizeof(answer.library));
+	return 0;
 }

@@ -99,6 +99,16 @@ struct device {
 	const char *name;
 };
 
+/* A value where format/WORD says that the device takes it. Returns 0, -ERANGE (it is too large) or what reading it gave. */
+static int put_described_bits(const struct device *device, const char *word, uint64_t value,
+			      struct event *event)
+{
+	_cleanup_(text_release) struct text description = {0};
+	int err = read_description(device->devices, device->name, "format/", word, &description);
+
+	return err ? err : put_bits(description.data, value, event);
+}
+
 static int put_words(const struct device *device, const char *words, int depth, struct event *event,
 		     struct error *error);
 
@@ -132,9 +142,7 @@ static int put_word(const struct device *device, char *word, int depth, struct e
 		*field = value;
 		return 0;
 	}
-	err = read_description(device->devices, device->name, "format/", word, &description);
-	if (!err)
-		err = put_bits(description.data, value, event);
+	err = put_described_bits(device, word, value, event);
 	if (err == -ERANGE)
 		return error_set(error, -EINVAL, "%s/%s=%s/: the device takes no number as large",
 				 device->name, word, equals ? equals + 1 : "1");

@@ -534,28 +534,38 @@ static int parse_all(struct filter_parser *parser, bool is_negated, uint8_t *ret
 {
 	int err = parse_part(parser, is_negated, ret);
 
-	for (skip_space(parser); !err && take(parser, "&&"); skip_space(parser)) {
+	if (err)
+		return err;
+	for (skip_space(parser); take(parser, "&&"); skip_space(parser)) {
 		uint8_t right;
 
 		err = parse_part(parser, is_negated, &right);
-		if (!err)
-			err = join(parser, !is_negated, right, ret);
+		if (err)
+			return err;
+		err = join(parser, !is_negated, right, ret);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 static int parse_expression(struct filter_parser *parser, bool is_negated, uint8_t *ret)
 {
 	int err = parse_all(parser, is_negated, ret);
 
-	while (!err && take(parser, "||")) {
+	if (err)
+		return err;
+	while (take(parser, "||")) {
 		uint8_t right;
 
 		err = parse_all(parser, is_negated, &right);
-		if (!err)
-			err = join(parser, is_negated, right, ret);
+		if (err)
+			return err;
+		err = join(parser, is_negated, right, ret);
+		if (err)
+			return err;
 	}
-	return err;
+	return 0;
 }
 
 /* Where each comparison leads to. */

@@ -35,19 +35,21 @@ static int list(const char *tracing, const char *subsystems,
 			continue;
 		snprintf(path, sizeof(path), "%s/events/%s", tracing, *subsystem);
 		err = name_list_read(path, &events);
-		for (size_t i = 0; !err && i < events.names.length; i++) {
+		if (err)
+			return err;
+		array_for_each (&events.names, event) {
 			char name[2 * NAME_MAX + 2];
 
 			/* Beside the events lie files of the whole subsystem, without an identity. */
 			snprintf(path, sizeof(path), "%s/events/%s/%s/id", tracing, *subsystem,
-				 events.names.items[i]);
+				 *event);
 			if (access(path, F_OK))
 				continue;
-			snprintf(name, sizeof(name), "%s:%s", *subsystem, events.names.items[i]);
+			snprintf(name, sizeof(name), "%s:%s", *subsystem, *event);
 			err = handle(name, context);
+			if (err)
+				return err;
 		}
-		if (err)
-			return err;
 	}
 	return 0;
 }
@@ -110,17 +112,25 @@ static int put_field(const char *text, const char *name, struct event *event)
 	return 0;
 }
 
-static int describe_field(const struct search *search, const char *name, struct event *event)
+/* Of a tracepoint. Returns -ENOENT where it has none of the name, -EINVAL where that is no number, and others. */
+static int find_field(const char *tracing, const char *name, const char *field, struct event *event)
 {
 	_cleanup_(text_release) struct text format = {0};
+	int err = read_description(tracing, name, "format", &format);
+
+	if (err)
+		return err;
+	return format.length ? put_field(format.data, field, event) : -ENOENT;
+}
+
+static int describe_field(const struct search *search, const char *name, struct event *event)
+{
 	const struct tracepoint_words *words = search->words;
 	int err;
 
 	if (!words->field)
 		return 0;
-	err = read_description(search->tracing, name, "format", &format);
-	if (!err)
-		err = format.length ? put_field(format.data, words->field, event) : -ENOENT;
+	err = find_field(search->tracing, name, words->field, event);
 	if (err == -ENOMEM)
 		return err;
 	if (err)
@@ -210,16 +220,10 @@ int event_tracepoint_find(const char *tracing, const char *name, uint64_t *ret, 
 int event_tracepoint_find_field(const char *tracing, const char *name, const char *field,
 				struct event *ret, struct error *error)
 {
-	_cleanup_(text_release) struct text format = {0};
-	int err = read_description(tracing, name, "format", &format);
+	int err = find_field(tracing, name, field, ret);
 
-	if (err == -ENOMEM)
+	if (!err || err == -ENOMEM)
 		return err;
-	if (!err && format.length) {
-		err = put_field(format.data, field, ret);
-		if (!err || err == -ENOMEM)
-			return err;
-	}
 	return error_set(error, -ENOTSUP, "%s has no number '%s' on this kernel", name, field);
 }
 
@@ -246,6 +250,14 @@ int event_tracepoints_add(const char *tracing, const struct tracepoint_words *wo
 	return err;
 }
 
+static int read_format(const char *tracing, const char *name, struct text *text,
+		       struct event_format *ret)
+{
+	int err = read_description(tracing, name, "format", text);
+
+	return err ? err : event_format_parse(text->length ? text->data : "", ret);
+}
+
 int event_tracepoint_filter(const char *tracing, const char *expression, struct event *event,
 			    struct error *error)
 {
@@ -257,9 +269,7 @@ int event_tracepoint_filter(const char *tracing, const char *expression, struct 
 	if (!name)
 		return -ENOMEM;
 	name[strcspn(name, "{")] = '\0';
-	err = read_description(tracing, name, "format", &text);
-	if (!err)
-		err = event_format_parse(text.length ? text.data : "", &format);
+	err = read_format(tracing, name, &text, &format);
 	if (err == -ENOMEM)
 		return err;
 	if (err)

@@ -587,20 +587,28 @@ static int offer_devices(struct listing *listing)
 	const char *devices = listing->places->devices;
 	int err = name_list_read(devices, &found);
 
-	for (size_t i = 0; !err && i < found.names.length; i++)
-		err = event_device_list(devices, found.names.items[i], offer_device_event, listing);
-	return err;
+	if (err)
+		return err;
+	array_for_each (&found.names, device) {
+		err = event_device_list(devices, *device, offer_device_event, listing);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 /* Of what can be probed there is no list: each kind of it is one line. */
 static int offer_probes(const struct listing *listing)
 {
 	struct event_offer probes = {.kind = EVENT_PROBE};
-	int err = 0;
 
-	for (size_t i = 0; !err && (probes.name = probe_kind_describe(i, &probes.purpose)); i++)
-		err = offer(listing, &probes);
-	return err;
+	for (size_t i = 0; (probes.name = probe_kind_describe(i, &probes.purpose)); i++) {
+		int err = offer(listing, &probes);
+
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 int events_list(const struct event_places *places, const char *pattern,

@@ -233,7 +233,7 @@ static int locate_in_file(struct probe_locator *locator, struct event *event, st
 		.argument = probe->argument,
 		.is_weighted = probe->is_weighted,
 	};
-	struct probe_place_list found = {0};
+	_cleanup_(probe_place_list_release) struct probe_place_list found = {0};
 	struct elf_source_file file;
 	_cleanup_close_ int debug_fd = -1;
 	char path[PATH_MAX];
@@ -253,12 +253,10 @@ static int locate_in_file(struct probe_locator *locator, struct event *event, st
 		 probe->provider ? probe->provider : "");
 	snprintf(query.name, sizeof(query.name), "%s", probe->name);
 	err = elf_worker_find_probe(locator->worker, &file, debug_fd, &query, &found, error);
-	if (!err)
-		err = add_sites(locator, event, &found, error);
-	array_release(&found.places);
 	clean(error);
-	/* Only the kernel's refusals are of rights. */
-	return err == -EACCES || err == -ENOTSUP || !err || err == -ENOMEM ? err : -EINVAL;
+	if (err)
+		return err == -ENOMEM ? err : -EINVAL;
+	return add_sites(locator, event, &found, error);
 }
 
 /* ---- the kernel --------------------------------------------------------------------------- */
@@ -271,7 +269,7 @@ struct kernel_functions {
 
 static void kernel_functions_release(struct kernel_functions *functions)
 {
-	array_release(&functions->found.places);
+	probe_place_list_release(&functions->found);
 }
 
 static int look_at_symbol(struct kernel_functions *functions, const struct kallsyms_symbol *symbol)
@@ -289,9 +287,11 @@ static int look_at_symbol(struct kernel_functions *functions, const struct kalls
 		return 0;
 	}
 	err = probe_place_list_add(&functions->found, &place);
-	if (!err && functions->found.places.length > num_before)
+	if (err)
+		return err;
+	if (functions->found.places.length > num_before)
 		functions->ends[num_before] = UINT64_MAX;
-	return err;
+	return 0;
 }
 
 /* Symbols come in the order of their addresses, modules after the kernel: what is behind a function is seen after it. */
@@ -397,10 +397,10 @@ static int locate(struct probe_locator *locator, struct event_list *events, stru
 		if (!event->probe)
 			continue;
 		err = check_kernel(locator->places, event, error);
-		if (!err)
-			err = probe_is_of_user_mode(event->probe)
-				      ? locate_in_file(locator, event, error)
-				      : locate_in_kernel(locator, event, error);
+		if (err)
+			return err;
+		err = probe_is_of_user_mode(event->probe) ? locate_in_file(locator, event, error)
+							  : locate_in_kernel(locator, event, error);
 		if (err)
 			return err;
 	}

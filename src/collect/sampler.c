@@ -125,11 +125,12 @@ static int load(struct sampler *sampler, struct error *error)
 		return err;
 	err = bpf_rings_init(&sampler->rings, sampling_program_get_map(sampler->program, "rings"),
 			     (uint32_t)num_cpus, sampler->opts.ring_bytes);
-	if (err && err != -ENOMEM)
+	if (err == -ENOMEM)
+		return err;
+	if (err)
 		return error_set(error, -ENOTSUP, "the kernel refused the rings of the program: %s",
 				 strerror(-err));
-	if (!err)
-		err = load_events(sampler, error);
+	err = load_events(sampler, error);
 	return err ? err : load_off_cpu(sampler, error);
 }
 

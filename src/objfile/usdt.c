@@ -257,6 +257,11 @@ int function_argument_get(unsigned int number, uint16_t machine, struct probe_ar
 
 /* ---- places ------------------------------------------------------------------------------- */
 
+void probe_place_list_release(struct probe_place_list *list)
+{
+	array_release(&list->places);
+}
+
 int probe_place_list_add(struct probe_place_list *list, const struct probe_place *place)
 {
 	struct probe_place *kept;

@@ -57,7 +57,7 @@ static void search(struct objfile *objfile)
 	}
 	(void)!usdt_find(objfile, "provider", "name", 1, &found, NULL);
 	require(found.places.length <= PROBE_MAX_PLACES);
-	array_release(&found.places);
+	probe_place_list_release(&found);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -285,7 +285,7 @@ static void a_function_is_found_to_probe_it(void **state _unused_)
 	strcpy(query.name, "a_function_is_found_to_prove_it");
 	assert_int_equal(elf_worker_find_probe(worker, &file, -1, &query, &found, &error), -ENOENT);
 	assert_non_null(strstr(error.message, "did you mean 'a_function_is_found_to_probe_it'"));
-	array_release(&found.places);
+	probe_place_list_release(&found);
 	close(file.fd);
 	elf_worker_free(worker);
 }
@@ -342,7 +342,7 @@ static void names_that_were_stripped_are_found_in_the_debug_file(void **state _u
 	assert_non_null(strstr(error.message, "it has no symbol table"));
 	assert_int_equal(elf_worker_find_probe(worker, &file, debug_fd, &query, &found, &error), 0);
 	assert_int_equal(found.places.length, 1);
-	array_release(&found.places);
+	probe_place_list_release(&found);
 	close(debug_fd);
 	close(file.fd);
 	elf_worker_free(worker);

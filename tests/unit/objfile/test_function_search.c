@@ -96,7 +96,7 @@ static int tear_down(void **state)
 {
 	struct file *file = *state;
 
-	array_release(&file->found.places);
+	probe_place_list_release(&file->found);
 	objfile_unref(file->objfile);
 	free(file);
 	return 0;
@@ -106,7 +106,7 @@ static int search(struct file *file, const char *name, uint64_t offset)
 {
 	struct function_query query = {.name = name, .offset = offset};
 
-	array_release(&file->found.places);
+	probe_place_list_release(&file->found);
 	file->found = (struct probe_place_list){0};
 	file->error.message[0] = '\0';
 	return function_search(file->objfile, &query, &file->found, &file->error);

@@ -120,7 +120,7 @@ static void all_places_of_a_probe_are_found(void **state _unused_)
 	assert_int_equal(found.places.items[1].file_offset, file.text_offset + 0x30);
 	assert_int_equal(found.places.items[1].argument.source, ARGUMENT_CONSTANT);
 	assert_int_equal(found.places.items[1].argument.displacement, 7);
-	array_release(&found.places);
+	probe_place_list_release(&found);
 	objfile_unref(file.objfile);
 }
 
@@ -135,7 +135,7 @@ static void a_file_that_was_moved_has_its_probes_elsewhere(void **state _unused_
 	assert_int_equal(found.places.items[0].file_offset, file.text_offset + 0x10);
 	assert_int_equal(found.places.items[0].semaphore_offset, file.data_offset + 4);
 	assert_int_equal(found.places.items[0].argument.source, ARGUMENT_NONE);
-	array_release(&found.places);
+	probe_place_list_release(&found);
 	objfile_unref(file.objfile);
 }
 
