@@ -138,6 +138,16 @@ expect_status() {
     fi
 }
 
+# expect_refused STATUS MESSAGE OPTION…: a recording with these options ends so, says that in a line, and writes nothing.
+expect_refused() {
+    local status=0 wanted=$1 message=$2
+    shift 2
+    "$STACKWIDE" record -o "$TMPDIR/no.folded" "$@" -- true 2>"$TMPDIR/err" || status=$?
+    ((status == wanted)) || fail "'$*' ended with $status, expected $wanted: $(cat "$TMPDIR/err")"
+    grep -qF -- "$message" "$TMPDIR/err" || fail "'$*' said: $(cat "$TMPDIR/err")"
+    [[ $(grep -c . "$TMPDIR/err") = 1 && ! -e $TMPDIR/no.folded ]] || fail "'$*' said more than a line, or wrote a file"
+}
+
 # Wait until a command succeeds; a minute at most, for machines with much else to do.
 wait_until() {
     local end=$((SECONDS + 60))

@@ -182,41 +182,33 @@ wait_until watched_by 0
 exec 3>&- 4>&-
 
 # What is not to be had.
-# refused STATUS MESSAGE EVENT
-refused() {
-    local status=0
-    "$STACKWIDE" record -o "$TMPDIR/no.folded" -e "$3" -- true 2>"$TMPDIR/err" || status=$?
-    ((status == $1)) || fail "'$3' ended with $status, expected $1: $(cat "$TMPDIR/err")"
-    grep -qF -- "$2" "$TMPDIR/err" || fail "'$3' said: $(cat "$TMPDIR/err")"
-    [[ $(grep -c . "$TMPDIR/err") = 1 && ! -e $TMPDIR/no.folded ]] || fail "'$3' said more than a line, or wrote a file"
-}
 mkfifo "$TMPDIR/fifo"
-refused 2 "there is no file /nonexistent/x" uprobe:/nonexistent/x:f
-refused 2 "is no ELF file" uprobe:/etc/passwd:f
-refused 2 "no regular file" "uprobe:$TMPDIR/fifo:f"
-refused 2 "there is no library 'libnonexistent'" uprobe:libnonexistent:f
-refused 2 "did you mean 'handle_request'" "uprobe:$load:handle_requst"
-refused 2 "was inlined wherever it is called" "uprobe:$load:inlined_request"
-refused 2 "is beyond the function" "uprobe:$function+0x10000"
-refused 2 "argument 9 of 'handle_request' is passed in memory" "uprobe:$function{arg9}"
-refused 2 "only {retval} is known" "uretprobe:$function{arg1}"
-refused 2 "did you mean 'workload:request'" "usdt:$load:workload:reqest"
-refused 2 "has no argument 2" "usdt:$load:workload:request{arg2}"
+expect_refused 2 "there is no file /nonexistent/x" -e uprobe:/nonexistent/x:f
+expect_refused 2 "is no ELF file" -e uprobe:/etc/passwd:f
+expect_refused 2 "no regular file" -e "uprobe:$TMPDIR/fifo:f"
+expect_refused 2 "there is no library 'libnonexistent'" -e uprobe:libnonexistent:f
+expect_refused 2 "did you mean 'handle_request'" -e "uprobe:$load:handle_requst"
+expect_refused 2 "was inlined wherever it is called" -e "uprobe:$load:inlined_request"
+expect_refused 2 "is beyond the function" -e "uprobe:$function+0x10000"
+expect_refused 2 "argument 9 of 'handle_request' is passed in memory" -e "uprobe:$function{arg9}"
+expect_refused 2 "only {retval} is known" -e "uretprobe:$function{arg1}"
+expect_refused 2 "did you mean 'workload:request'" -e "usdt:$load:workload:reqest"
+expect_refused 2 "has no argument 2" -e "usdt:$load:workload:request{arg2}"
 [[ -z ${next-} ]] || ((offset == 1)) ||
-    refused 2 "is in the middle of an instruction, which begins at +0x0; the next one begins at +0x$(printf %x "$offset")" "uprobe:$function+$((offset - 1))"
+    expect_refused 2 "is in the middle of an instruction, which begins at +0x0; the next one begins at +0x$(printf %x "$offset")" -e "uprobe:$function+$((offset - 1))"
 
 # The kernel itself.
 if [[ -e /sys/bus/event_source/devices/kprobe ]]; then
-    refused 2 "the kernel has no function 'vfs_raed'; did you mean" kprobe:vfs_raed
+    expect_refused 2 "the kernel has no function 'vfs_raed'; did you mean" -e kprobe:vfs_raed
     record -e 'kprobe:vfs_read{arg3:By},kretprobe:vfs_read{retval:By}' -c 1 -o "$TMPDIR/kernel.folded" --stats "$TMPDIR/kernel.json" -- \
         dd if=/dev/zero of=/dev/null bs=500 count=10000 2>/dev/null
     expect_account_adds_up "$TMPDIR/kernel.json"
     bytes=$(folded_match "$TMPDIR/kernel.folded" '^dd;.*vfs_read_\[k\] [0-9]+$')
     expect_between "bytes that vfs_read was asked for" "$bytes" 5000000 5200000
-    refused 2 "is beyond the function" kprobe:vfs_read+0xfffff
-    refused 4 "the kernel allows no probe there" kprobe:kprobe_dispatcher
+    expect_refused 2 "is beyond the function" -e kprobe:vfs_read+0xfffff
+    expect_refused 4 "the kernel allows no probe there" -e kprobe:kprobe_dispatcher
 else
-    refused 4 "CONFIG_KPROBE_EVENTS" kprobe:vfs_read
+    expect_refused 4 "CONFIG_KPROBE_EVENTS" -e kprobe:vfs_read
     echo "this kernel has no kprobes: only the refusal was seen"
 fi
 "$STACKWIDE" events probe >"$TMPDIR/events" || fail "the events cannot be listed"

@@ -38,18 +38,12 @@ static int remove_folder(void **state _unused_)
 /* A program with this build ID, or what a debug file has of it, at FOLDER/PATH. */
 static void write_program(const char *path, const char *id, bool is_debug_file)
 {
-	struct {
-		uint32_t name_size, id_size, type;
-		char name[4];
-		char id[ID_BYTES];
-	} note = {4, ID_BYTES, NT_GNU_BUILD_ID, "GNU", ""};
 	struct elf_writer writer = {0};
 	char command[600];
 	struct text bytes;
 	char full[512];
 	int fd;
 
-	memcpy(note.id, id, ID_BYTES);
 	elf_writer_add(&writer,
 		       (struct elf_section){.name = ".text",
 					    .type = is_debug_file ? SHT_NOBITS : SHT_PROGBITS,
@@ -57,11 +51,7 @@ static void write_program(const char *path, const char *id, bool is_debug_file)
 					    .address = 0x1000,
 					    .data = is_debug_file ? "" : NULL,
 					    .size = is_debug_file ? 0 : 16});
-	elf_writer_add(&writer, (struct elf_section){.name = ".note.gnu.build-id",
-						     .type = SHT_NOTE,
-						     .flags = SHF_ALLOC,
-						     .data = &note,
-						     .size = sizeof(note)});
+	elf_writer_add_build_id(&writer, id, ID_BYTES);
 	bytes = elf_writer_write(&writer);
 	snprintf(full, sizeof(full), "%s/%s", folder, path);
 	snprintf(command, sizeof(command), "mkdir -p \"$(dirname '%s')\"", full);

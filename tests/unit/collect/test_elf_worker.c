@@ -293,7 +293,6 @@ static void a_function_is_found_to_probe_it(void **state _unused_)
 /* A file with a build ID, as a program without symbols and its debug file have both. */
 static int open_with_build_id(const char *function)
 {
-	static const char note[] = "\4\0\0\0\4\0\0\0\3\0\0\0GNU\0\1\2\3\4";
 	Elf64_Sym symbols[] = {{0},
 			       {.st_name = 1,
 				.st_info = ELF64_ST_INFO(STB_LOCAL, STT_FUNC),
@@ -309,10 +308,7 @@ static int open_with_build_id(const char *function)
 						     .flags = SHF_ALLOC | SHF_EXECINSTR,
 						     .address = TEXT,
 						     .size = 0x100});
-	elf_writer_add(&writer, (struct elf_section){.name = ".note.gnu.build-id",
-						     .type = SHT_NOTE,
-						     .data = note,
-						     .size = sizeof(note) - 1});
+	elf_writer_add_build_id(&writer, "\1\2\3\4", 4);
 	if (function) {
 		snprintf(names + 1, sizeof(names) - 1, "%s", function);
 		strings = elf_writer_add(&writer, (struct elf_section){.name = ".strtab",

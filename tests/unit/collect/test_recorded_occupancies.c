@@ -4,22 +4,8 @@
 #include <stdlib.h>
 
 #include "test_folder.h"
-#include "timeline/occupancy_tracker.h"
+#include "timeline/occupancy_builder.h"
 #include "timeline/occupancy_walk.h"
-#include "unit.h"
-
-#define NUM_REGIONS 9
-#define NUM_THREADS 5
-
-static struct timeline *make_timeline(void)
-{
-	struct timeline *timeline = timeline_new();
-	struct stack_region region = {0};
-
-	for (uint32_t i = 0; i < NUM_REGIONS; i++)
-		assert_int_equal(timeline_add_region(timeline, &region, NULL), 0);
-	return timeline;
-}
 
 static struct recorded_occupancies *record(struct timeline *timeline)
 {
@@ -28,33 +14,6 @@ static struct recorded_occupancies *record(struct timeline *timeline)
 	assert_int_equal(recorded_occupancies_new(test_parent_folder(), &occupancies, NULL), 0);
 	timeline_set_consumer(timeline, recorded_occupancies_get_consumer(occupancies));
 	return occupancies;
-}
-
-static void enter(struct occupancy_tracker *tracker, uint32_t thread, uint32_t region,
-		  uint64_t time_ns)
-{
-	assert_int_equal(occupancy_tracker_enter(tracker, thread, region, 0, time_ns), 0);
-}
-
-/* Evidence, of which some comes late, into the timeline or its consumer. */
-static void occupy_at_random(struct timeline *timeline, uint32_t seed)
-{
-	struct occupancy_tracker *tracker = occupancy_tracker_new(timeline);
-	uint64_t time_ns = 100;
-
-	srand(seed);
-	for (size_t i = 0; i < 400; i++) {
-		uint32_t thread = (uint32_t)(rand() % NUM_THREADS);
-
-		time_ns += (uint64_t)(rand() % 4);
-		if (rand() % 10)
-			enter(tracker, thread, (uint32_t)(rand() % NUM_REGIONS),
-			      time_ns - (uint64_t)(rand() % 3));
-		else
-			assert_int_equal(occupancy_tracker_leave(tracker, thread, time_ns), 0);
-	}
-	assert_int_equal(occupancy_tracker_finish(tracker), 0);
-	occupancy_tracker_free(tracker);
 }
 
 static void what_is_recorded_is_what_a_timeline_would_hold(void **state _unused_)

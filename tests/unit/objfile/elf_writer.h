@@ -19,6 +19,7 @@
 #include "base/text.h"
 
 #define ELF_WRITER_SECTIONS_MAX 16
+#define ELF_WRITER_ID_MAX       32
 
 struct elf_section {
 	const char *name;
@@ -38,6 +39,11 @@ struct elf_writer {
 	uint16_t machine;                          /* 0: EM_X86_64 */
 	uint64_t entry;                            /* 0: none */
 	uint64_t offsets[ELF_WRITER_SECTIONS_MAX]; /* in the file, known after writing */
+	struct {
+		Elf64_Nhdr header;
+		char name[4];
+		uint8_t id[ELF_WRITER_ID_MAX];
+	} build_id;
 };
 
 /* Returns the section's number in the file (0 is the null section). */
@@ -46,6 +52,20 @@ static inline uint16_t elf_writer_add(struct elf_writer *writer, struct elf_sect
 	assert_true(writer->num_sections < ELF_WRITER_SECTIONS_MAX - 1);
 	writer->sections[writer->num_sections] = section;
 	return ++writer->num_sections;
+}
+
+/* The note of a linker; the writer, which holds it, stays where it is. size: a multiple of 4. */
+static inline void elf_writer_add_build_id(struct elf_writer *writer, const void *id, uint32_t size)
+{
+	assert_true(size <= ELF_WRITER_ID_MAX && size % 4 == 0);
+	writer->build_id.header = (Elf64_Nhdr){4, size, NT_GNU_BUILD_ID};
+	memcpy(writer->build_id.name, ELF_NOTE_GNU, 4);
+	memcpy(writer->build_id.id, id, size);
+	elf_writer_add(writer, (struct elf_section){.name = ".note.gnu.build-id",
+						    .type = SHT_NOTE,
+						    .flags = SHF_ALLOC,
+						    .data = &writer->build_id,
+						    .size = sizeof(Elf64_Nhdr) + 4 + size});
 }
 
 static inline void elf_writer_write_segments(struct elf_writer *writer, struct text *file)

@@ -731,22 +731,12 @@ static void a_linked_debug_file_is_taken_only_with_the_right_checksum(void **sta
 /* Has a build ID, and symbols where `wanted` is not NULL. */
 static struct text write_with_build_id(const char *id, const struct symbol_key *wanted)
 {
-	struct {
-		uint32_t name_size, id_size, type;
-		char name[4];
-		char id[4];
-	} note = {4, 4, NT_GNU_BUILD_ID, "GNU", ""};
 	struct symbol_bytes bytes = make_symbols(wanted, wanted ? 1 : 0);
 	struct elf_writer writer = {0};
 	struct text file;
 
-	memcpy(note.id, id, sizeof(note.id));
 	add_text(&writer);
-	elf_writer_add(&writer, (struct elf_section){.name = ".note.gnu.build-id",
-						     .type = SHT_NOTE,
-						     .flags = SHF_ALLOC,
-						     .data = &note,
-						     .size = sizeof(note)});
+	elf_writer_add_build_id(&writer, id, 4);
 	if (wanted)
 		add_symbols(&writer, SHT_SYMTAB, &bytes);
 	file = elf_writer_write(&writer);

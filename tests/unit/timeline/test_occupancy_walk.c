@@ -4,24 +4,10 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "timeline/occupancy_tracker.h"
 
 /* clang-format off */
-#include "unit.h"
+#include "occupancy_builder.h"
 /* clang-format on */
-
-#define NUM_REGIONS 6
-#define NUM_THREADS 4
-
-static struct timeline *make_timeline(void)
-{
-	struct timeline *timeline = timeline_new();
-	struct stack_region region = {0};
-
-	for (uint32_t i = 0; i < NUM_REGIONS; i++)
-		assert_int_equal(timeline_add_region(timeline, &region, NULL), 0);
-	return timeline;
-}
 
 static void occupy(struct timeline *timeline, uint32_t thread, uint32_t region, uint64_t begin_ns,
 		   uint64_t end_ns)
@@ -150,24 +136,6 @@ static void set_source(struct timeline *timeline, struct list *list)
 		.rewind = rewind_list, .next = next_of_list, .context = list};
 
 	timeline_set_occupancies(timeline, &source);
-}
-
-/* What a tracker makes of evidence that now and then comes late. */
-static void occupy_at_random(struct timeline *timeline, uint32_t seed)
-{
-	struct occupancy_tracker *tracker = occupancy_tracker_new(timeline);
-	uint64_t time_ns = 100;
-
-	srand(seed);
-	for (size_t i = 0; i < 300; i++) {
-		time_ns += (uint64_t)(rand() % 4);
-		assert_int_equal(occupancy_tracker_enter(tracker, (uint32_t)(rand() % NUM_THREADS),
-							 (uint32_t)(rand() % NUM_REGIONS), 0,
-							 time_ns - (uint64_t)(rand() % 3)),
-				 0);
-	}
-	assert_int_equal(occupancy_tracker_finish(tracker), 0);
-	occupancy_tracker_free(tracker);
 }
 
 /* The begin of an occupancy is step 2 * number, its end the step behind. */
