@@ -38,8 +38,8 @@
 
 #include "base/array.h"
 #include "base/text.h"
+#include "objfile/demangle.h"
 #include "symbolize/code_files.h"
-#include "symbolize/demangle.h"
 #include "symbolize/inlines.h"
 #include "symbolize/kernel_symbols.h"
 

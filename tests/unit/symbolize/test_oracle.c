@@ -22,7 +22,7 @@
 #include "base/array.h"
 #include "base/text.h"
 #include "objfile/build_id.h"
-#include "symbolize/demangle.h"
+#include "objfile/demangle.h"
 #include "symbolize/symbolizer.h"
 
 #define ADDRESSES_MAX 6000

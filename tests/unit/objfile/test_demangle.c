@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "symbolize/demangle.h"
+#include "objfile/demangle.h"
 
 struct expectation {
 	const char *symbol;

@@ -5,8 +5,8 @@
  * Names are untrusted: the result is truncated at DEMANGLED_MAX_BYTES, since a short symbol can
  * stand for gigabytes. Not thread-safe.
  */
-#ifndef SYMBOLIZE_DEMANGLE_H
-#define SYMBOLIZE_DEMANGLE_H
+#ifndef OBJFILE_DEMANGLE_H
+#define OBJFILE_DEMANGLE_H
 
 #include "base/attributes.h"
 

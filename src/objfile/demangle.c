@@ -1,4 +1,4 @@
-#include "symbolize/demangle.h"
+#include "objfile/demangle.h"
 
 #include <ctype.h>
 #include <errno.h>
