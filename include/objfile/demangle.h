@@ -8,6 +8,8 @@
 #ifndef OBJFILE_DEMANGLE_H
 #define OBJFILE_DEMANGLE_H
 
+#include <stdbool.h>
+
 #include "base/attributes.h"
 
 #define DEMANGLED_MAX_BYTES 16384
@@ -33,5 +35,23 @@ void demangler_free(struct demangler *demangler);
  */
 _must_check_ int demangler_get(struct demangler *demangler, const char *symbol,
 			       struct demangled_name *ret);
+
+/* Whether it looks like a name of C++ or Rust. */
+bool symbol_is_mangled(const char *symbol);
+
+/*
+ * Whether a compiler has made it of a function: for some of its callers, with other parameters (".constprop.0",
+ * ".isra.0"), or of a part of it (".part.0").
+ */
+bool symbol_is_clone(const char *symbol);
+
+/* Whether it is what a function seldom executes, which is jumped to and never called (".cold"). */
+bool symbol_is_cold_part(const char *symbol);
+
+/*
+ * The name, without what it returns, clone suffix, symbol version and Rust hash; not cached, for who looks at all
+ * symbols of a file once. The caller frees it; NULL when out of memory.
+ */
+char *demangle_symbol(const char *symbol, bool with_parameters);
 
 #endif

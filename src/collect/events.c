@@ -417,7 +417,7 @@ static char *find_end(char *text)
 	bool is_inside = false;
 
 	if (probe_is_one(text))
-		return text + strcspn(text, ",");
+		return text + probe_get_length(text);
 	for (; *text; text++) {
 		if (*text == '/')
 			is_inside = !is_inside;

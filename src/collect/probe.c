@@ -62,6 +62,45 @@ bool probe_is_one(const char *word)
 	return false;
 }
 
+/* The length of an operator's name, of whose characters some are brackets elsewhere: "operator->", "operator()". */
+static size_t get_operator_length(const char *text)
+{
+	size_t length = sizeof("operator") - 1;
+
+	if (!string_starts_with(text, "operator"))
+		return 0;
+	if (string_starts_with(text + length, "()") || string_starts_with(text + length, "[]"))
+		return length + 2;
+	if (text[length] == ',')
+		return length + 1;
+	return length + strspn(text + length, "+-*/%^&|~!=<>");
+}
+
+static bool is_of_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+size_t probe_get_length(const char *list)
+{
+	size_t depth = 0;
+	size_t length = 0;
+
+	while (list[length] && (depth || list[length] != ',')) {
+		const char *at = list + length;
+		size_t skipped = length && is_of_word(at[-1]) ? 0 : get_operator_length(at);
+
+		if (string_starts_with(at, "->"))
+			skipped = 2;
+		else if (strchr("(<{", *at))
+			depth++;
+		else if (depth && strchr(")>}", *at))
+			depth--;
+		length += skipped ? skipped : 1;
+	}
+	return length;
+}
+
 bool probe_is_of_user_mode(const struct probe *probe)
 {
 	return probe->kind == PROBE_UPROBE || probe->kind == PROBE_URETPROBE ||
@@ -103,11 +142,23 @@ static int read_argument(const char *word, const char *name, struct probe *probe
 	return 0;
 }
 
+/* Where an argument is in braces; NULL: nowhere. Names have braces, too: "f()::{lambda(int)#1}::operator()", "f::{{closure}}". */
+static char *find_brace(const char *word)
+{
+	const char *brace = strrchr(word, '{');
+	size_t place = brace ? (size_t)(brace - word) : 0;
+
+	if (place < 2 || brace[-1] == '{' || (brace[-1] == ':' && brace[-2] == ':') ||
+	    strstr(brace, "}::"))
+		return NULL;
+	return (char *)(uintptr_t)brace;
+}
+
 /* "{arg1}", "{retval:By}", at the end, where it is removed. */
 static int take_argument(const char *word, char *rest, struct probe *probe, struct event *event,
 			 struct error *error)
 {
-	char *brace = strchr(rest, '{');
+	char *brace = find_brace(rest);
 	char *end = brace ? strchr(brace, '}') : NULL;
 	char *unit;
 
@@ -129,10 +180,22 @@ static int take_argument(const char *word, char *rest, struct probe *probe, stru
 	return read_argument(word, brace + 1, probe, error);
 }
 
+/* Where an offset begins; NULL: nowhere. Names have that character, too: "operator+(int)", "<dyn a::B + c::D>::f". */
+static char *find_offset(char *name)
+{
+	char *plus = strrchr(name, '+');
+	bool is_number = plus && isdigit((unsigned char)plus[1]) &&
+			 !plus[1 + strspn(plus + 1, "0123456789abcdefABCDEFx")];
+
+	if (!is_number && (strstr(name, "operator") || strpbrk(name, " (<")))
+		return NULL;
+	return plus;
+}
+
 /* "+0x10", which is removed. */
 static int take_offset(const char *word, char *name, struct probe *probe, struct error *error)
 {
-	char *plus = strrchr(name, '+');
+	char *plus = find_offset(name);
 	char *end;
 
 	if (!plus)
@@ -203,7 +266,7 @@ static int take_place(const char *word, char *rest, struct probe *probe, struct 
 /* The metric's name has no unit: that is beside it. */
 static char *make_name(const char *word)
 {
-	const char *brace = strchr(word, '{');
+	const char *brace = find_brace(word);
 	char *name;
 
 	if (!brace)

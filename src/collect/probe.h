@@ -43,6 +43,12 @@ bool probe_is_one(const char *word);
 bool probe_is_of_user_mode(const struct probe *probe);
 
 /*
+ * The length of a probe at the begin of a list with commas. Those within parentheses, angle brackets and braces are part
+ * of a name: "uprobe:x:ns::f(int, char const*),cs".
+ */
+size_t probe_get_length(const char *list);
+
+/*
  * Take "uprobe:/usr/bin/x:function+0x10{arg1:By}" apart, and add the event.
  *
  * Returns 0, -EINVAL with error filled, or -ENOMEM.

@@ -163,7 +163,7 @@ static bool demangle(struct printed *printed, const char *symbol, int options)
 	return false;
 }
 
-static bool is_mangled(const char *symbol)
+bool symbol_is_mangled(const char *symbol)
 {
 	return string_starts_with(symbol, "_Z") || string_starts_with(symbol, "_R");
 }
@@ -173,12 +173,45 @@ static char *demangle_or_copy(const char *symbol, int options)
 {
 	struct printed printed = {0};
 
-	if (!is_mangled(symbol))
+	if (!symbol_is_mangled(symbol))
 		return strdup(symbol);
 	if (demangle(&printed, symbol, options) && printed.text.length && !printed.text.failed)
 		return printed.text.data;
 	text_release(&printed.text);
 	return strdup(symbol);
+}
+
+char *demangle_symbol(const char *symbol, bool with_parameters)
+{
+	_cleanup_free_ char *plain = strndup(symbol, get_plain_length(symbol));
+
+	if (!plain)
+		return NULL;
+	return demangle_or_copy(plain, with_parameters ? DMGL_PARAMS | DMGL_ANSI | DMGL_RET_DROP
+						       : DMGL_NO_OPTS);
+}
+
+/* Among the clone suffixes, ".part.0" or ".cold". */
+static bool has_clone_word(const char *symbol, const char *word)
+{
+	size_t plain_length = get_plain_length(symbol);
+	size_t length = strlen(word);
+
+	for (const char *dot = strchr(symbol + plain_length, '.'); dot; dot = strchr(dot + 1, '.'))
+		if (strncmp(dot + 1, word, length) == 0 && !isalnum((unsigned char)dot[1 + length]))
+			return true;
+	return false;
+}
+
+bool symbol_is_clone(const char *symbol)
+{
+	return has_clone_word(symbol, "constprop") || has_clone_word(symbol, "isra") ||
+	       has_clone_word(symbol, "part");
+}
+
+bool symbol_is_cold_part(const char *symbol)
+{
+	return has_clone_word(symbol, "cold");
 }
 
 /* A stub that calls a function is named after it ("_Z3foov@plt"). */
@@ -206,7 +239,7 @@ static int make_function_names(const char *symbol, struct cached_name *ret)
 	/*
 	 * The demangler rejects the whole symbol for a version or a suffix that it does not know.
 	 */
-	if (ret->full_name && is_mangled(symbol) && string_equals(ret->full_name, symbol)) {
+	if (ret->full_name && symbol_is_mangled(symbol) && string_equals(ret->full_name, symbol)) {
 		free(ret->full_name);
 		ret->full_name = demangle_or_copy(plain, DMGL_PARAMS | DMGL_ANSI);
 	}

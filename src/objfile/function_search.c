@@ -1,20 +1,27 @@
 #include "objfile/function_search.h"
 
+#include <ctype.h>
 #include <dwarf.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "objfile/demangle.h"
 #include "objfile/instruction.h"
 
 /* An offset further into a function is no place that somebody has looked up. */
 #define MAX_OFFSET (16u << 20)
 
+/* Of the text that lists functions of one name; more are only counted. */
+#define LIST_BYTES 384
+
 struct named_function {
-	uint64_t start; /* ELF address */
-	uint64_t size;  /* 0: not known */
+	const char *symbol; /* borrowed from the objfile */
+	uint64_t start;     /* ELF address */
+	uint64_t size;      /* 0: not known */
 	bool is_ifunc;
 };
 
@@ -34,7 +41,61 @@ static bool is_named(const char *symbol, const char *wanted)
 	       (symbol[length] == '\0' || symbol[length] == '@');
 }
 
-static int add_function(struct function_search *search, const GElf_Sym *symbol)
+/* ---- demangled names ---------------------------------------------------------------------- */
+
+static bool is_of_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The next character of a name: a space only between words, "char const*" is "char const *". */
+static char take_character(const char **at, char last)
+{
+	const char *next = *at + strspn(*at, " ");
+	bool is_space = next > *at && is_of_word(last) && is_of_word(*next);
+
+	*at = is_space || !*next ? next : next + 1;
+	return is_space ? ' ' : *next;
+}
+
+static bool is_same_name(const char *a, const char *b)
+{
+	char last = '\0';
+
+	for (;;) {
+		char of_a = take_character(&a, last);
+		char of_b = take_character(&b, last);
+
+		if (of_a != of_b)
+			return false;
+		if (!of_a)
+			return true;
+		last = of_a;
+	}
+}
+
+/* Returns 1 if it is, 0 or -ENOMEM. near: is shown the name, in the form that the query has; NULL: it is not. */
+static int has_demangled_name(const char *symbol, const char *wanted, struct near_names *near)
+{
+	bool has_parameters = strchr(wanted, '(');
+	_cleanup_free_ char *plain = demangle_symbol(symbol, false);
+	_cleanup_free_ char *full = has_parameters ? demangle_symbol(symbol, true) : NULL;
+
+	if (!plain || (has_parameters && !full))
+		return -ENOMEM;
+	/* "a(int)::{lambda()#1}" has parentheses, too. */
+	if (is_same_name(plain, wanted) || (full && is_same_name(full, wanted)))
+		return 1;
+	if (near)
+		near_names_compare(near, symbol_is_mangled(wanted) ? symbol
+					 : has_parameters          ? full
+								   : plain);
+	return 0;
+}
+
+/* ---- symbols ------------------------------------------------------------------------------ */
+
+static int add_function(struct function_search *search, const char *name, const GElf_Sym *symbol)
 {
 	bool is_ifunc = GELF_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC;
 	struct named_function *function;
@@ -52,12 +113,36 @@ static int add_function(struct function_search *search, const GElf_Sym *symbol)
 	function = array_add(&search->functions);
 	if (!function)
 		return -ENOMEM;
-	*function = (struct named_function){symbol->st_value, symbol->st_size, is_ifunc};
+	*function = (struct named_function){name, symbol->st_value, symbol->st_size, is_ifunc};
 	return 0;
 }
 
+static int add_if_named(struct function_search *search, const char *name, const GElf_Sym *symbol)
+{
+	return is_named(name, search->query->name) ? add_function(search, name, symbol) : 0;
+}
+
+static int add_if_demangled(struct function_search *search, const char *name,
+			    const GElf_Sym *symbol)
+{
+	int err;
+
+	if (symbol_is_cold_part(name))
+		return 0;
+	if (!symbol_is_mangled(name)) {
+		near_names_compare(&search->near, name);
+		return 0;
+	}
+	err = has_demangled_name(name, search->query->name, &search->near);
+	return err > 0 ? add_function(search, name, symbol) : err;
+}
+
+/* Is shown the symbols of functions. */
+typedef int symbol_handler(struct function_search *search, const char *name,
+			   const GElf_Sym *symbol);
+
 static int search_section(struct function_search *search, Elf *elf, Elf_Scn *scn,
-			  const GElf_Shdr *header)
+			  const GElf_Shdr *header, symbol_handler *handle)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
 	GElf_Sym symbol;
@@ -74,18 +159,14 @@ static int search_section(struct function_search *search, Elf *elf, Elf_Scn *scn
 		name = elf_strptr(elf, header->sh_link, symbol.st_name);
 		if (!name || !*name)
 			continue;
-		if (!is_named(name, search->query->name)) {
-			near_names_compare(&search->near, name);
-			continue;
-		}
-		err = add_function(search, &symbol);
+		err = handle(search, name, &symbol);
 		if (err)
 			return err;
 	}
 	return 0;
 }
 
-static int search_elf(struct function_search *search, Elf *elf)
+static int search_elf(struct function_search *search, Elf *elf, symbol_handler *handle)
 {
 	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
 		GElf_Shdr header;
@@ -94,7 +175,21 @@ static int search_elf(struct function_search *search, Elf *elf)
 		if (!gelf_getshdr(scn, &header) ||
 		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
 			continue;
-		err = search_section(search, elf, scn, &header);
+		err = search_section(search, elf, scn, &header, handle);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int search_files(struct function_search *search, symbol_handler *handle)
+{
+	Elf *elfs[OBJFILE_MAX_SYMBOL_FILES];
+	size_t num_elfs = objfile_get_symbol_files(search->objfile, elfs);
+
+	for (size_t i = 0; i < num_elfs; i++) {
+		int err = search_elf(search, elfs[i], handle);
+
 		if (err)
 			return err;
 	}
@@ -117,9 +212,11 @@ static int look_at_function(Dwarf_Die *function, void *context)
 	if (!dwarf_func_inline(function))
 		return DWARF_CB_OK;
 	search->was_found = name && string_equals(name, search->name);
-	if (!search->was_found && dwarf_attr(function, DW_AT_linkage_name, &attribute)) {
+	/* A method has it where its class is declared. */
+	if (!search->was_found && dwarf_attr_integrate(function, DW_AT_linkage_name, &attribute)) {
 		name = dwarf_formstring(&attribute);
-		search->was_found = name && string_equals(name, search->name);
+		search->was_found = name && (string_equals(name, search->name) ||
+					     has_demangled_name(name, search->name, NULL) > 0);
 	}
 	return search->was_found ? DWARF_CB_ABORT : DWARF_CB_OK;
 }
@@ -169,6 +266,64 @@ static int refuse_missing(struct function_search *search, struct error *error)
 				 ? ""
 				 : "; it has no symbol table, only what it exports (a package with "
 				   "its debug symbols has the others)");
+}
+
+/* ---- several ------------------------------------------------------------------------------ */
+
+/* "'_Z1fi' (f(int)), '_Z1fl' (f(long)) and 3 more" */
+static int list_functions(const struct function_search *search, char ret[LIST_BYTES])
+{
+	size_t length = 0;
+
+	for (size_t i = 0; i < search->functions.length; i++) {
+		const char *symbol = search->functions.items[i].symbol;
+		_cleanup_free_ char *full = demangle_symbol(symbol, true);
+		char more[32] = "";
+		int added;
+
+		if (!full)
+			return -ENOMEM;
+		added = snprintf(ret + length, LIST_BYTES - length, "%s'%.*s' (%s)", i ? ", " : "",
+				 (int)strcspn(symbol, "@"), symbol, full);
+		if ((size_t)added + sizeof(more) < LIST_BYTES - length) {
+			length += (size_t)added;
+			continue;
+		}
+		snprintf(more, sizeof(more), "%s%zu%s", i ? " and " : "",
+			 search->functions.length - i, i ? " more" : " of them");
+		snprintf(ret + length, LIST_BYTES - length, "%s", more);
+		break;
+	}
+	return 0;
+}
+
+static bool is_same_symbol(const char *a, const char *b)
+{
+	size_t length = strcspn(a, "@");
+
+	return strcspn(b, "@") == length && memcmp(a, b, length) == 0;
+}
+
+/* Functions that the linker knows by one name cannot be told apart: they are all meant, as those of C are. */
+static int check_demangled(const struct function_search *search, struct error *error)
+{
+	bool has_clone = false, has_others = false;
+	char list[LIST_BYTES];
+
+	array_for_each (&search->functions, function) {
+		has_clone |= symbol_is_clone(function->symbol);
+		has_others |= !is_same_symbol(function->symbol, search->functions.items[0].symbol);
+	}
+	if (!has_clone && !has_others)
+		return 0;
+	if (list_functions(search, list))
+		return -ENOMEM;
+	return error_set(
+		error, -ENOTUNIQ,
+		has_others
+			? "several functions are called '%s': %s; give the mangled name of one"
+			: "of '%s' there is only what the compiler has made of it: %s; give its mangled name",
+		search->query->name, list);
 }
 
 /* ---- offsets ------------------------------------------------------------------------------ */
@@ -295,22 +450,31 @@ static int add_places(struct function_search *search, struct probe_place_list *r
 	return 0;
 }
 
+/* What the linker calls so is meant, whatever else has the name when it is demangled. */
+static int find(struct function_search *search, struct error *error)
+{
+	int err = search_files(search, add_if_named);
+
+	if (err || search->functions.length)
+		return err;
+	err = search_files(search, add_if_demangled);
+	return err ? err : check_demangled(search, error);
+}
+
+static void search_release(struct function_search *search)
+{
+	array_release(&search->functions);
+}
+
 int function_search(struct objfile *objfile, const struct function_query *query,
 		    struct probe_place_list *ret, struct error *error)
 {
-	struct function_search search = {
+	_cleanup_(search_release) struct function_search search = {
 		.objfile = objfile, .query = query, .near = {.word = query->name}};
-	Elf *elfs[OBJFILE_MAX_SYMBOL_FILES];
-	size_t num_elfs = objfile_get_symbol_files(objfile, elfs);
-	int err = 0;
+	int err = find(&search, error);
 
-	for (size_t i = 0; i < num_elfs && !err; i++)
-		err = search_elf(&search, elfs[i]);
-	if (!err)
-		err = add_places(&search, ret, error);
-	array_release(&search.functions);
 	if (err == -E2BIG)
 		return error_set(error, err, "%s: more than %d functions are called '%s'",
 				 objfile_get_path(objfile), PROBE_MAX_PLACES, query->name);
-	return err;
+	return err ? err : add_places(&search, ret, error);
 }

@@ -36,6 +36,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require(strlen(demangled.full_name) <= limit);
 	require(!symbol[0] || demangled.name[0]);
 	demangler_free(demangler);
+	for (int i = 0; i < 2; i++) {
+		char *name = demangle_symbol(symbol, i);
+
+		require(name && strlen(name) <= limit);
+		free(name);
+	}
+	require(!symbol_is_clone("") && (!symbol_is_cold_part(symbol) || strchr(symbol, '.')));
 	free(symbol);
 	return 0;
 }

@@ -45,7 +45,7 @@ static void look_up(struct objfile *objfile, uint64_t elf_address)
 /* What can be probed, there or not, is found in its bounds. */
 static void search(struct objfile *objfile)
 {
-	static const char *const names[] = {"main", "f", "no such function"};
+	static const char *const names[] = {"main", "f", "no such function", "ns::f(int)"};
 	struct probe_place_list found = {0};
 	struct error error = {0};
 

@@ -72,6 +72,53 @@ static void words_are_taken_apart(void **state)
 		 "uprobe:./x:ns::f+0x1f{arg2}",
 		 {.file = "./x", .name = "ns::f", .offset = 31, .is_weighted = true, .argument = 2},
 		 "bytes"},
+		{"uprobe:x:ns::f(int, char const*)+8{arg1:By}",
+		 "uprobe:x:ns::f(int, char const*)+8{arg1}",
+		 {.file = "x",
+		  .name = "ns::f(int, char const*)",
+		  .offset = 8,
+		  .is_weighted = true,
+		  .argument = 1},
+		 "bytes"},
+		{"uprobe:x:A::operator+",
+		 "uprobe:x:A::operator+",
+		 {.file = "x", .name = "A::operator+"},
+		 "count"},
+		{"uprobe:x:A::operator++16",
+		 "uprobe:x:A::operator++16",
+		 {.file = "x", .name = "A::operator+", .offset = 16},
+		 "count"},
+		{"uprobe:x:operator+(A, int){arg2}",
+		 "uprobe:x:operator+(A, int){arg2}",
+		 {.file = "x", .name = "operator+(A, int)", .is_weighted = true, .argument = 2},
+		 "count"},
+		{"uprobe:x:f<(1+2)>",
+		 "uprobe:x:f<(1+2)>",
+		 {.file = "x", .name = "f<(1+2)>"},
+		 "count"},
+		{"uprobe:x:<dyn a::B + c::D>::f",
+		 "uprobe:x:<dyn a::B + c::D>::f",
+		 {.file = "x", .name = "<dyn a::B + c::D>::f"},
+		 "count"},
+		{"uprobe:x:f()::{lambda(int)#1}::operator()",
+		 "uprobe:x:f()::{lambda(int)#1}::operator()",
+		 {.file = "x", .name = "f()::{lambda(int)#1}::operator()"},
+		 "count"},
+		{"uprobe:x:{lambda(int)#1}::operator(){arg1:By}",
+		 "uprobe:x:{lambda(int)#1}::operator(){arg1}",
+		 {.file = "x",
+		  .name = "{lambda(int)#1}::operator()",
+		  .is_weighted = true,
+		  .argument = 1},
+		 "bytes"},
+		{"uprobe:x:a::f::{{closure}}",
+		 "uprobe:x:a::f::{{closure}}",
+		 {.file = "x", .name = "a::f::{{closure}}"},
+		 "count"},
+		{"uprobe:x:a::f::{closure#0}{arg1}",
+		 "uprobe:x:a::f::{closure#0}{arg1}",
+		 {.file = "x", .name = "a::f::{closure#0}", .is_weighted = true, .argument = 1},
+		 "count"},
 		{"uretprobe:libc:malloc{retval:ns}",
 		 "uretprobe:libc:malloc{retval}",
 		 {.kind = PROBE_URETPROBE, .file = "libc", .name = "malloc", .is_weighted = true},
@@ -134,6 +181,35 @@ static void probes_stand_in_lists(void **state)
 		assert_string_equal(fixture->list.events.items[i].name, names[i]);
 }
 
+/* Commas of parameters separate no events. */
+static void names_of_cxx_and_rust_stand_in_lists(void **state)
+{
+	static const char *const names[] = {
+		"uprobe:x:f(int, char const*)",
+		"uprobe:x:A<int, B<int, 3>>::operator<(A const&, int)",
+		"uprobe:x:A::operator->",
+		"uprobe:x:A::operator()(int, int)",
+		"uprobe:x:operator,",
+		"uprobe:x:operator<< <int, char>",
+		"uprobe:x:A::operator new(unsigned long, int)",
+		"uprobe:x:a::f<fn(u8) -> u8, b::C>{arg1}",
+		"uprobe:x:my_operator<int, int>",
+		"usdt:x:a:b",
+	};
+	struct fixture *fixture = *state;
+	char list[1024] = "";
+
+	for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+		strcat(list, names[i]);
+		strcat(list, ",");
+	}
+	strcat(list, "cs");
+	assert_int_equal(parse(fixture, list), 0);
+	assert_int_equal(fixture->list.events.length, ARRAY_LENGTH(names) + 1);
+	for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
+		assert_string_equal(fixture->list.events.items[i].name, names[i]);
+}
+
 static void what_is_wrong_is_said(void **state)
 {
 	static const char *const cases[][2] = {
@@ -141,6 +217,8 @@ static void what_is_wrong_is_said(void **state)
 		{"uprobe:/usr/bin/x", "expected uprobe:PATH:FUNCTION[+OFFSET]"},
 		{"uprobe:/usr/bin/x:", "expected uprobe:PATH:FUNCTION[+OFFSET]"},
 		{"uprobe::f", "expected uprobe:PATH:FUNCTION[+OFFSET]"},
+		{"uprobe:x:{arg1}", "expected uprobe:PATH:FUNCTION[+OFFSET]"},
+		{"uprobe:x:f(int){arg0}", "expected an argument in braces"},
 		{"uprobe:x:+8", "expected uprobe:PATH:FUNCTION[+OFFSET]"},
 		{"usdt:x:server", "expected usdt:PATH:PROVIDER:NAME"},
 		{"usdt:x::request", "expected usdt:PATH:PROVIDER:NAME"},
@@ -268,6 +346,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(words_are_taken_apart),
 		TEST(probes_stand_in_lists),
+		TEST(names_of_cxx_and_rust_stand_in_lists),
 		TEST(what_is_wrong_is_said),
 		TEST(a_kernel_without_probes_is_named),
 		TEST(functions_of_the_kernel_are_found),

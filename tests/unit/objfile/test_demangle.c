@@ -121,6 +121,40 @@ static void the_calling_convention_of_go_is_not_part_of_a_name(void **state)
 	assert_names(expectations, ARRAY_LENGTH(expectations));
 }
 
+static void one_symbol_is_demangled_without_what_it_returns(void **state _unused_)
+{
+	static const struct expectation expectations[] = {
+		{"_ZN4shop5scaleIiLi7EEET_S1_", "shop::scale<int, 7>", "shop::scale<int, 7>(int)"},
+		{"_Z3fooi.part.0.cold", "foo", "foo(int)"},
+		{"_ZNSt6localeD1Ev@@GLIBCXX_3.4", "std::locale::~locale", "std::locale::~locale()"},
+		{"memcpy@@GLIBC_2.14", "memcpy", "memcpy"},
+		{"_Z", "_Z", "_Z"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(expectations); i++) {
+		_cleanup_free_ char *name = demangle_symbol(expectations[i].symbol, false);
+		_cleanup_free_ char *full_name = demangle_symbol(expectations[i].symbol, true);
+
+		assert_string_equal(name, expectations[i].name);
+		assert_string_equal(full_name, expectations[i].full_name);
+	}
+}
+
+static void clones_and_cold_parts_are_told_by_their_suffix(void **state _unused_)
+{
+	assert_true(symbol_is_clone("_Z3fooi.part.0"));
+	assert_true(symbol_is_clone("foo.constprop.0.cold"));
+	assert_true(symbol_is_clone("foo.isra.0"));
+	assert_false(symbol_is_clone("foo"));
+	assert_false(symbol_is_clone("part.7x"));
+	assert_false(symbol_is_clone("foo.llvm.123"));
+	assert_false(symbol_is_clone("foo.lto_priv.0"));
+	assert_true(symbol_is_cold_part("foo.constprop.0.cold"));
+	assert_true(symbol_is_cold_part("_Z3fooi.cold"));
+	assert_false(symbol_is_cold_part("foo.part.0"));
+	assert_false(symbol_is_cold_part(".cold"));
+}
+
 static void broken_names_stay_as_they_are(void **state)
 {
 	static const struct expectation expectations[] = {
@@ -202,6 +236,8 @@ int main(void)
 		cmocka_unit_test(symbol_versions_are_stripped_from_the_short_name),
 		cmocka_unit_test(stubs_are_named_after_their_function),
 		cmocka_unit_test(the_calling_convention_of_go_is_not_part_of_a_name),
+		cmocka_unit_test(one_symbol_is_demangled_without_what_it_returns),
+		cmocka_unit_test(clones_and_cold_parts_are_told_by_their_suffix),
 		cmocka_unit_test(broken_names_stay_as_they_are),
 		cmocka_unit_test(a_name_that_unfolds_without_end_is_truncated),
 		cmocka_unit_test(lifetimes_without_end_leave_the_symbol_as_it_is),

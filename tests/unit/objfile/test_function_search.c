@@ -1,15 +1,20 @@
 #include "objfile/function_search.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/attributes.h"
 #include "base/text.h"
+#include "objfile/demangle.h"
 
 /* clang-format off */
 #include "unit.h"
 #include "elf_writer.h"
+#include "test_folder.h"
 /* clang-format on */
 
 #define TEXT_ADDRESS 0x1000
@@ -26,11 +31,35 @@ struct wanted_symbol {
 };
 
 static const struct wanted_symbol symbols[] = {
-	{"parse", 0, sizeof(code), STT_FUNC, 1}, {"parse@@V2", 0, sizeof(code), STT_FUNC, 1},
-	{"twin", 0x40, 16, STT_FUNC, 1},         {"twin", 0x60, 16, STT_FUNC, 1},
-	{"alias", 0x60, 16, STT_FUNC, 1},        {"chosen", 0x80, 16, STT_GNU_IFUNC, 1},
-	{"label", 0xa0, 0, STT_NOTYPE, 1},       {"imported", 0, 0, STT_FUNC, 0},
-	{"variable", 0x40, 8, STT_OBJECT, 1},    {"versioned@@V1", 0xc0, 8, STT_FUNC, 1},
+	{"parse", 0, sizeof(code), STT_FUNC, 1},
+	{"parse@@V2", 0, sizeof(code), STT_FUNC, 1},
+	{"twin", 0x40, 16, STT_FUNC, 1},
+	{"twin", 0x60, 16, STT_FUNC, 1},
+	{"alias", 0x60, 16, STT_FUNC, 1},
+	{"chosen", 0x80, 16, STT_GNU_IFUNC, 1},
+	{"label", 0xa0, 0, STT_NOTYPE, 1},
+	{"imported", 0, 0, STT_FUNC, 0},
+	{"variable", 0x40, 8, STT_OBJECT, 1},
+	{"versioned@@V1", 0xc0, 8, STT_FUNC, 1},
+	/* ns::one(int), ns::two(int) and (int, char const*), ns::whole() and a part of it, ns::left() of which a copy
+	   is left, a static ns::twin() of two files, ns::Class::Class(), whose two symbols are one function, and two
+	   operators. */
+	{"_ZN2ns3oneEi", 0x10, 8, STT_FUNC, 1},
+	{"_ZN2ns3oneEi.cold", 0xf0, 8, STT_FUNC, 1},
+	{"_ZN2ns3twoEi", 0x18, 8, STT_FUNC, 1},
+	{"_ZN2ns3twoEiPKc", 0x20, 8, STT_FUNC, 1},
+	{"_ZN2ns5wholeEv", 0x28, 8, STT_FUNC, 1},
+	{"_ZN2ns5wholeEv.part.0", 0x30, 8, STT_FUNC, 1},
+	{"_ZN2ns4leftEv.isra.0", 0x38, 8, STT_FUNC, 1},
+	{"_ZN2nsL4twinEv", 0x50, 8, STT_FUNC, 1},
+	{"_ZN2nsL4twinEv", 0x58, 8, STT_FUNC, 1},
+	{"_ZN2ns5ClassC1Ev", 0x70, 8, STT_FUNC, 1},
+	{"_ZN2ns5ClassC2Ev", 0x70, 8, STT_FUNC, 1},
+	{"_ZN2ns5ClassplEi", 0x78, 8, STT_FUNC, 1},
+	{"_ZN2ns5ClassltERKS0_", 0x90, 8, STT_FUNC, 1},
+	{"_ZN2ns5scaleISt6vectorIiSaIiEEEET_S3_", 0x98, 8, STT_FUNC, 1},
+	{"_ZN12_GLOBAL__N_16hiddenEv@@V1", 0xa8, 8, STT_FUNC, 1},
+	{"_Z5parsei", 0xb0, 8, STT_FUNC, 1},
 };
 
 struct file {
@@ -195,6 +224,154 @@ static void an_offset_is_within_the_function(void **state)
 	assert_int_equal(search(file, "twin", 16), -ERANGE);
 }
 
+/* ---- C++ ---------------------------------------------------------------------------------- */
+
+static void a_demangled_name_is_found_with_parameters_and_without(void **state)
+{
+	static const struct {
+		const char *name;
+		uint64_t offset;
+	} cases[] = {
+		{"_ZN2ns3oneEi", 0x10},
+		{"ns::one", 0x10},
+		{"ns::one(int)", 0x10},
+		{"ns::two(int)", 0x18},
+		{"ns::two(int, char const*)", 0x20},
+		{"ns::two(int,char const *)", 0x20},
+		{"ns::Class::Class", 0x70},
+		{"ns::Class::Class()", 0x70},
+		{"ns::Class::operator+", 0x78},
+		{"ns::Class::operator+(int)", 0x78},
+		{"ns::Class::operator<", 0x90},
+		{"ns::Class::operator<(ns::Class const&)", 0x90},
+		{"ns::scale<std::vector<int, std::allocator<int>>>", 0x98},
+		{"ns::scale<std::vector<int, std::allocator<int> > >(std::vector<int, std::allocator<int> >)",
+		 0x98},
+		{"(anonymous namespace)::hidden", 0xa8},
+		{"(anonymous namespace)::hidden()", 0xa8},
+		{"parse", 0}, /* and not parse(int), as the linker knows one of that name */
+		{"parse(int)", 0xb0},
+	};
+	struct file *file = *state;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		if (search(file, cases[i].name, 0))
+			fail_msg("%s: %s", cases[i].name, file->error.message);
+		expect_places(file, 1, cases[i].offset, cases[i].offset);
+	}
+	assert_int_equal(search(file, "ns::twin", 0), 0);
+	expect_places(file, 2, 0x50, 0x58);
+}
+
+static void several_of_a_demangled_name_are_listed(void **state)
+{
+	struct file *file = *state;
+
+	assert_int_equal(search(file, "ns::two", 0), -ENOTUNIQ);
+	expect_said(file,
+		    "several functions are called 'ns::two': '_ZN2ns3twoEi' (ns::two(int)), "
+		    "'_ZN2ns3twoEiPKc' (ns::two(int, char const*)); give the mangled name of one");
+	assert_int_equal(search(file, "ns::whole()", 0), -ENOTUNIQ);
+	expect_said(file, "'_ZN2ns5wholeEv' (ns::whole()), '_ZN2ns5wholeEv.part.0' (ns::whole())");
+	assert_int_equal(search(file, "_ZN2ns5wholeEv.part.0", 0), 0);
+	expect_places(file, 1, 0x30, 0x30);
+	assert_int_equal(search(file, "ns::left", 0), -ENOTUNIQ);
+	expect_said(file, "of 'ns::left' there is only what the compiler has made of it: "
+			  "'_ZN2ns4leftEv.isra.0' (ns::left())");
+}
+
+static void names_that_come_near_are_demangled(void **state)
+{
+	struct file *file = *state;
+
+	assert_int_equal(search(file, "ns::onne", 0), -ENOENT);
+	expect_said(file, "did you mean 'ns::one'");
+	assert_int_equal(search(file, "ns::two(int, char*)", 0), -ENOENT);
+	assert_int_equal(search(file, "ns::one(in)", 0), -ENOENT);
+	expect_said(file, "did you mean 'ns::one(int)'");
+	assert_int_equal(search(file, "_ZN2ns3onEi", 0), -ENOENT);
+	expect_said(file, "did you mean '_ZN2ns3oneEi'");
+}
+
+/* A program that a compiler has just made. The caller closes it. */
+static int compile(const char *folder, const char *source)
+{
+	char file[] = __FILE__;
+	char *here = realpath(dirname(file), NULL);
+	char command[2048];
+	char path[TEST_PATH_BYTES + 16];
+	int fd;
+
+	if (system("command -v g++ >/dev/null")) {
+		print_message("needs g++\n");
+		skip();
+	}
+	snprintf(path, sizeof(path), "%s/program", folder);
+	snprintf(command, sizeof(command), "g++ -std=c++17 -O2 -g -o %s %s/../../workloads/%s",
+		 path, here, source);
+	free(here);
+	assert_int_equal(system(command), 0);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(unlink(path), 0);
+	return fd;
+}
+
+static size_t search_all_symbols(struct file *file, Elf *elf, bool with_parameters)
+{
+	size_t num_found = 0;
+
+	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
+		GElf_Shdr header;
+		GElf_Sym symbol;
+
+		assert_non_null(gelf_getshdr(scn, &header));
+		for (int i = 0; header.sh_type == SHT_SYMTAB &&
+				gelf_getsym(elf_getdata(scn, NULL), i, &symbol);
+		     i++) {
+			const char *name = elf_strptr(elf, header.sh_link, symbol.st_name);
+			_cleanup_free_ char *demangled = demangle_symbol(name, with_parameters);
+			int err;
+
+			if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC || !symbol_is_mangled(name))
+				continue;
+			assert_string_not_equal(demangled, name);
+			err = search(file, demangled, 0);
+			if (symbol_is_clone(name) || (err == -ENOTUNIQ && !with_parameters)) {
+				assert_int_equal(err, -ENOTUNIQ);
+				expect_said(file, name);
+				continue;
+			}
+			if (err || file->found.places.length != 1 ||
+			    file->found.places.items[0].file_offset != symbol.st_value)
+				fail_msg("%s: %d: %s", demangled, err, file->error.message);
+			num_found++;
+		}
+	}
+	return num_found;
+}
+
+/* Code is in the file where it is in memory, as linkers lay it out. */
+static void every_function_of_a_cxx_program_is_found_by_its_demangled_name(void **state)
+{
+	struct file *file = *state;
+	char folder[TEST_PATH_BYTES];
+	int fd;
+
+	test_folder_make(folder);
+	fd = compile(folder, "overloads.cc");
+	objfile_unref(file->objfile);
+	assert_int_equal(objfile_open(fd, "/test", folder, &file->objfile, NULL), 0);
+	close(fd);
+	assert_true(search_all_symbols(file, objfile_get_elf(file->objfile), true) >= 9);
+	assert_true(search_all_symbols(file, objfile_get_elf(file->objfile), false) >= 7);
+	assert_int_equal(search(file, "shop::pay", 0), -ENOTUNIQ);
+	expect_said(file, "'_ZN4shop3payEi' (shop::pay(int))");
+	assert_int_equal(search(file, "use", 0), -ENOENT);
+	expect_said(file, "'use' was inlined wherever it is called");
+	assert_int_equal(rmdir(folder), 0);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -205,6 +382,10 @@ int main(void)
 		TEST(what_is_chosen_at_run_time_cannot_be_probed),
 		TEST(an_offset_is_where_an_instruction_begins),
 		TEST(an_offset_is_within_the_function),
+		TEST(a_demangled_name_is_found_with_parameters_and_without),
+		TEST(several_of_a_demangled_name_are_listed),
+		TEST(names_that_come_near_are_demangled),
+		TEST(every_function_of_a_cxx_program_is_found_by_its_demangled_name),
 	};
 #undef TEST
 
