@@ -154,28 +154,71 @@ static char *find_brace(const char *word)
 	return (char *)(uintptr_t)brace;
 }
 
-/* "{arg1}", "{retval:By}", at the end, where it is removed. */
+/* "s32", as perf's and the kernel's probes have it; false: it is no type. */
+static bool read_type(const char *word, struct probe *probe)
+{
+	static const struct {
+		const char *bits;
+		uint8_t bytes;
+	} sizes[] = {{"8", 1}, {"16", 2}, {"32", 4}, {"64", 8}};
+
+	if (*word != 'u' && *word != 's')
+		return false;
+	for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++)
+		if (string_equals(word + 1, sizes[i].bits)) {
+			probe->argument_bytes = sizes[i].bytes;
+			probe->is_argument_signed = *word == 's';
+			return true;
+		}
+	return false;
+}
+
+/* "By", "u32" or "u32:By", behind the argument's name. */
+static int take_type_and_unit(const char *word, char *text, struct probe *probe,
+			      struct event *event, struct error *error)
+{
+	char *colon = strchr(text, ':');
+	char *unit = colon ? colon + 1 : text;
+
+	if (colon)
+		*colon = '\0';
+	if (read_type(text, probe)) {
+		if (probe->kind == PROBE_USDT)
+			return error_set(error, -EINVAL,
+					 "%s: a usdt's arguments have their types already", word);
+		if (!colon)
+			return 0;
+	} else if (colon) {
+		return error_set(error, -EINVAL,
+				 "%s: '%s' is none of the types u8 to u64 and s8 to s64", word,
+				 text);
+	}
+	if (!*unit)
+		return error_set(error, -EINVAL, "%s: expected a unit after the colon", word);
+	event->unit = strdup(event_unit_get(unit));
+	return event->unit ? 0 : -ENOMEM;
+}
+
+/* "{arg1}", "{retval:s32:By}", at the end, where it is removed. */
 static int take_argument(const char *word, char *rest, struct probe *probe, struct event *event,
 			 struct error *error)
 {
 	char *brace = find_brace(rest);
 	char *end = brace ? strchr(brace, '}') : NULL;
-	char *unit;
+	char *type;
+	int err;
 
 	if (!brace)
 		return 0;
 	if (!end || end[1])
 		return error_set(error, -EINVAL, "%s: expected a '}' at the end", word);
 	*brace = *end = '\0';
-	unit = strchr(brace + 1, ':');
-	if (unit)
-		*unit++ = '\0';
-	if (unit && !*unit)
-		return error_set(error, -EINVAL, "%s: expected a unit after the colon", word);
-	if (unit) {
-		event->unit = strdup(event_unit_get(unit));
-		if (!event->unit)
-			return -ENOMEM;
+	type = strchr(brace + 1, ':');
+	if (type) {
+		*type++ = '\0';
+		err = take_type_and_unit(word, type, probe, event, error);
+		if (err)
+			return err;
 	}
 	return read_argument(word, brace + 1, probe, error);
 }

@@ -28,6 +28,9 @@ struct probe {
 	uint64_t offset;
 	bool is_weighted;      /* by an argument */
 	unsigned int argument; /* from 1 on; 0: what the function returns */
+	/* Its type, where that was said: so many bytes of it; 0: all that there are. */
+	uint8_t argument_bytes;
+	bool is_argument_signed;
 	/* What probes_locate() has found. */
 	int fd;             /* the file; -1: none */
 	bool are_addresses; /* the offsets, as the kernel has several functions of the name */
@@ -49,7 +52,7 @@ bool probe_is_of_user_mode(const struct probe *probe);
 size_t probe_get_length(const char *list);
 
 /*
- * Take "uprobe:/usr/bin/x:function+0x10{arg1:By}" apart, and add the event.
+ * Take "uprobe:/usr/bin/x:function+0x10{arg1:u32:By}" apart, and add the event.
  *
  * Returns 0, -EINVAL with error filled, or -ENOMEM.
  */

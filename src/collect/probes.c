@@ -66,6 +66,10 @@ static int add_site(const struct probe_locator *locator, struct event *event,
 	*site = (struct probe_site){.config = described.config,
 				    .offset = place->file_offset,
 				    .argument = place->argument};
+	if (probe->argument_bytes) {
+		site->argument.bytes = probe->argument_bytes;
+		site->argument.is_signed = probe->is_argument_signed;
+	}
 	return 0;
 }
 

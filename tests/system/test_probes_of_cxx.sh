@@ -41,6 +41,19 @@ assert paid == sum(range(rounds))
 assert scaled == 7 * sum(6 * i + sum(range(6)) for i in range(rounds))
 PYTHON
 
+# Of an int only the lower half of a register is known, and its sign is there.
+record -e "uprobe:$load:shop::balance{arg1:u32:By},uretprobe:$load:shop::balance{retval:s32}" -c 1 \
+    -o "$TMPDIR/types.pb.gz" --stats "$TMPDIR/types.json" -- "$load" "$rounds"
+python3 -S - "$TMPDIR/types.json" "$rounds" <<'PYTHON' || fail "the sums of ints: $(cat "$TMPDIR/types.json")"
+import json, sys
+rounds = int(sys.argv[2])
+passed, returned = json.load(open(sys.argv[1]))["events"]
+print(f"{passed['weight']} {passed['unit']} passed, {returned['weight']} returned, {returned['weightless']} times less than nothing")
+assert passed["weight"] + passed["rest"] == sum(range(rounds)) and passed["unit"] == "bytes"
+assert returned["weight"] + returned["rest"] == sum(range(0, rounds, 2))
+assert returned["weightless"] == 1 + rounds // 2 # and of nothing
+PYTHON
+
 expect_refused 2 "several functions are called 'shop::pay': '_ZN4shop3payEi' (shop::pay(int)), '_ZN4shop3payEiPKc' (shop::pay(int, char const*)); give the mangled name of one" \
     -e "uprobe:$load:shop::pay"
 expect_refused 2 "did you mean 'shop::refund'" -e "uprobe:$load:shop::refnd"

@@ -27,6 +27,12 @@ OUT_OF_LINE void refund(unsigned long amount)
 	use((long)amount);
 }
 
+OUT_OF_LINE int balance(int amount)
+{
+	use(amount);
+	return amount % 2 ? -amount : amount;
+}
+
 class Cart
 {
       public:
@@ -83,6 +89,8 @@ OUT_OF_LINE static void do_round(shop::Cart &cart, int round)
 	repeat(6, [&](int i) { use(shop::scale<int, 7>(round + i)); });
 	repeat(7, [&](int i) { use(cart < cart + i); });
 	repeat(8, [&](int i) { use(hidden(round + i)); });
+	// What is in the upper half of a register is nobody's business where an int is passed.
+	reinterpret_cast<int (*)(long)>(shop::balance)(round | 1L << 40);
 	repeat(9, [](int i) OUT_OF_LINE { use(i); });
 }
 

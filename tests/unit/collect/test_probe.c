@@ -57,6 +57,8 @@ static void words_are_taken_apart(void **state)
 			uint64_t offset;
 			bool is_weighted;
 			unsigned int argument;
+			uint8_t argument_bytes;
+			bool is_argument_signed;
 		} probe;
 		const char *unit;
 	} cases[] = {
@@ -136,6 +138,31 @@ static void words_are_taken_apart(void **state)
 		 "kprobe:vfs_read{arg3}",
 		 {.kind = PROBE_KPROBE, .name = "vfs_read", .is_weighted = true, .argument = 3},
 		 "bytes"},
+		{"kprobe:vfs_read{arg3:u32}",
+		 "kprobe:vfs_read{arg3}",
+		 {.kind = PROBE_KPROBE,
+		  .name = "vfs_read",
+		  .is_weighted = true,
+		  .argument = 3,
+		  .argument_bytes = 4},
+		 "count"},
+		{"uretprobe:x:f{retval:s16:By}",
+		 "uretprobe:x:f{retval}",
+		 {.kind = PROBE_URETPROBE,
+		  .file = "x",
+		  .name = "f",
+		  .is_weighted = true,
+		  .argument_bytes = 2,
+		  .is_argument_signed = true},
+		 "bytes"},
+		{"uprobe:x:f{arg1:u64:s}",
+		 "uprobe:x:f{arg1}",
+		 {.file = "x",
+		  .name = "f",
+		  .is_weighted = true,
+		  .argument = 1,
+		  .argument_bytes = 8},
+		 "s"},
 		{"kprobe:vfs_read+08",
 		 "kprobe:vfs_read+08",
 		 {.kind = PROBE_KPROBE, .name = "vfs_read", .offset = 8},
@@ -166,6 +193,8 @@ static void words_are_taken_apart(void **state)
 		assert_int_equal(probe->offset, cases[i].probe.offset);
 		assert_int_equal(probe->is_weighted, cases[i].probe.is_weighted);
 		assert_int_equal(probe->argument, cases[i].probe.argument);
+		assert_int_equal(probe->argument_bytes, cases[i].probe.argument_bytes);
+		assert_int_equal(probe->is_argument_signed, cases[i].probe.is_argument_signed);
 	}
 }
 
@@ -239,6 +268,10 @@ static void what_is_wrong_is_said(void **state)
 		{"uprobe:x:f{retval}", "expected an argument in braces"},
 		{"uretprobe:x:f{arg1}", "only {retval} is known"},
 		{"uprobe:x:f{arg1:}", "expected a unit"},
+		{"uprobe:x:f{arg1:u32:}", "expected a unit"},
+		{"uprobe:x:f{arg1:u31:By}", "'u31' is none of the types"},
+		{"uprobe:x:f{arg1:By:By}", "'By' is none of the types"},
+		{"usdt:x:a:b{arg1:u32}", "have their types already"},
 	};
 	struct fixture *fixture = *state;
 
