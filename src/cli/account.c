@@ -176,10 +176,16 @@ uint64_t account_sum_unnamed(const struct account *account)
 	return sum;
 }
 
-uint64_t account_sum_lost(const struct account *account)
+uint64_t account_sum_lost_samples(const struct account *account)
 {
 	return account->ticks.lost_ring_sample + account->ticks.lost_ring_stack +
-	       account->ticks.lost_unknown_stack + account->ticks.lost_preempted;
+	       account->ticks.lost_unknown_stack;
+}
+
+uint64_t account_sum_lost(const struct account *account)
+{
+	return account_sum_lost_samples(account) + account->ticks.lost_preempted +
+	       account->ticks.lost_skipped;
 }
 
 uint64_t account_sum_waits(const uint64_t *waits_ns)
@@ -252,6 +258,7 @@ int account_keep(const struct account *account, struct profile *profile)
 		{"lost.ring_stack", ticks->lost_ring_stack},
 		{"lost.unknown_stack", ticks->lost_unknown_stack},
 		{"lost.preempted", ticks->lost_preempted},
+		{"lost.skipped", ticks->lost_skipped},
 		{"user_stacks.complete", account->complete_user_stacks},
 		{"user_stacks.in_exec", ticks->in_exec},
 		{"user_stacks.recovered", ticks->recovered},
@@ -309,22 +316,23 @@ static void print_events(const struct account *account, struct text *ret)
 		json_append_string(ret, event->name, strlen(event->name));
 		text_append_string(ret, ", \"unit\": ");
 		json_append_string(ret, event->unit, strlen(event->unit));
-		text_printf(ret,
-			    ", \"fired\": %" PRIu64 ", \"idle\": %" PRIu64
-			    ", \"filtered\": %" PRIu64 ", \"unmatched\": %" PRIu64
-			    ", \"weightless\": %" PRIu64 ", \"unseen_begin\": %" PRIu64
-			    ", \"unfinished\": %" PRIu64 ", \"below_period\": %" PRIu64
-			    ", \"samples\": %" PRIu64 ", \"lost\": {\"ring_sample\": %" PRIu64
-			    ", \"ring_stack\": %" PRIu64 ", \"unknown_stack\": %" PRIu64
-			    ", \"preempted\": %" PRIu64 "}, \"enabled_ns\": %" PRIu64
-			    ", \"running_ns\": %" PRIu64 ", \"weight\": %" PRIu64
-			    ", \"scaled_weight\": %" PRIu64 ", \"rest\": %" PRIu64 "}",
-			    event->fired, event->idle, event->filtered, event->unmatched,
-			    event->weightless, event->unseen_begin, event->unfinished,
-			    event->below_period, event->samples, event->lost_ring_sample,
-			    event->lost_ring_stack, event->lost_unknown_stack,
-			    event->lost_preempted, event->times.enabled_ns, event->times.running_ns,
-			    event->weight, event->scaled_weight, event->rest);
+		text_printf(
+			ret,
+			", \"fired\": %" PRIu64 ", \"idle\": %" PRIu64 ", \"filtered\": %" PRIu64
+			", \"unmatched\": %" PRIu64 ", \"weightless\": %" PRIu64
+			", \"unseen_begin\": %" PRIu64 ", \"unfinished\": %" PRIu64
+			", \"below_period\": %" PRIu64 ", \"samples\": %" PRIu64
+			", \"lost\": {\"ring_sample\": %" PRIu64 ", \"ring_stack\": %" PRIu64
+			", \"unknown_stack\": %" PRIu64 ", \"preempted\": %" PRIu64
+			", \"skipped\": %" PRIu64 "}, \"enabled_ns\": %" PRIu64
+			", \"running_ns\": %" PRIu64 ", \"weight\": %" PRIu64
+			", \"scaled_weight\": %" PRIu64 ", \"rest\": %" PRIu64 "}",
+			event->fired, event->idle, event->filtered, event->unmatched,
+			event->weightless, event->unseen_begin, event->unfinished,
+			event->below_period, event->samples, event->lost_ring_sample,
+			event->lost_ring_stack, event->lost_unknown_stack, event->lost_preempted,
+			event->lost_skipped, event->times.enabled_ns, event->times.running_ns,
+			event->weight, event->scaled_weight, event->rest);
 	}
 	text_append_string(ret, "],\n");
 }
@@ -333,9 +341,11 @@ static void print_reasons(const struct account *account, struct text *ret)
 {
 	text_printf(ret,
 		    "  \"lost\": {\"ring_sample\": %" PRIu64 ", \"ring_stack\": %" PRIu64
-		    ", \"unknown_stack\": %" PRIu64 ", \"preempted\": %" PRIu64 "},\n  ",
+		    ", \"unknown_stack\": %" PRIu64 ", \"preempted\": %" PRIu64
+		    ", \"skipped\": %" PRIu64 "},\n  ",
 		    account->ticks.lost_ring_sample, account->ticks.lost_ring_stack,
-		    account->ticks.lost_unknown_stack, account->ticks.lost_preempted);
+		    account->ticks.lost_unknown_stack, account->ticks.lost_preempted,
+		    account->ticks.lost_skipped);
 	print_user_stacks(account->complete_user_stacks, account->ticks.in_exec,
 			  account->truncated_user_stacks, ret);
 	text_printf(ret, ", \"recovered\": %" PRIu64 ", \"unproven\": %" PRIu64 "},\n",

@@ -72,6 +72,9 @@ uint64_t account_sum_truncated(const struct account *account);
  */
 uint64_t account_sum_whole(const struct account *account);
 uint64_t account_sum_unnamed(const struct account *account);
+/* Samples that were lost. */
+uint64_t account_sum_lost_samples(const struct account *account);
+/* The same and hits, of many of which a sample is taken. */
 uint64_t account_sum_lost(const struct account *account);
 
 /* Of all kinds: of an array with one for each. */

@@ -105,7 +105,7 @@ static int count(struct recording *recording, const struct names *names)
 		sampling.period_ns = NS_PER_SECOND / account->frequency_hz;
 	sampling.complete_stacks = account_sum_whole(account);
 	sampling.truncated_stacks = account_sum_truncated(account);
-	sampling.lost_samples = account_sum_lost(account);
+	sampling.lost_samples = account_sum_lost_samples(account);
 	profile_add_sampling(profile, &sampling);
 	if (profile_set_clock(profile, 0,
 			      recording->begin_clocks.realtime_ns -

@@ -218,7 +218,7 @@ static void append_frames(struct text *text, const struct summary *summary,
 
 static void append_lost(struct text *text, const struct account *account)
 {
-	uint64_t lost = account_sum_lost(account);
+	uint64_t lost = account_sum_lost_samples(account);
 
 	text_append_string(text, "  lost         ");
 	if (lost)
@@ -232,6 +232,8 @@ static void append_lost(struct text *text, const struct account *account)
 	append_reason(text, account->ticks.lost_unknown_stack, "whose stack never came");
 	append_reason(text, account->ticks.lost_preempted,
 		      "hits of a probe while another thread of the CPU was in it");
+	append_reason(text, account->ticks.lost_skipped,
+		      "hits that the kernel skipped, as a program ran on their CPU already");
 	append_reason(text, account->ticks.unfollowed,
 		      "new threads, beyond the number that is followed, were not sampled");
 	append_reason(text, account->ticks.lost_side_band,
@@ -538,7 +540,7 @@ int summary_append_line(const struct summary *summary, struct text *ret)
 	if (summary->has_user_stacks && sum)
 		text_printf(ret, ", %.1f%% of the user stacks complete", percent(whole, sum));
 	text_append_string(ret, ", lost ");
-	table_append_count(ret, account_sum_lost(account), 0);
+	table_append_count(ret, account_sum_lost_samples(account), 0);
 	for (size_t i = 0; i < summary->outputs->length; i++)
 		text_printf(ret, "%s%s", i ? ", " : ": ",
 			    output_file_get_path(summary->outputs->items[i].file));

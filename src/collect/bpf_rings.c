@@ -100,3 +100,14 @@ int bpf_counters_read(int map_fd, void *ret, size_t size)
 	memcpy(ret, per_cpu, size);
 	return 0;
 }
+
+int bpf_program_read_misses(int program_fd, uint64_t *ret)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(program_fd, &info, &size))
+		return -errno;
+	*ret = info.recursion_misses;
+	return 0;
+}

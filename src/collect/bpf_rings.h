@@ -49,4 +49,10 @@ _must_check_ int bpf_rings_read(struct bpf_rings *rings,
  */
 _must_check_ int bpf_counters_read(int map_fd, void *ret, size_t size);
 
+/*
+ * How often the kernel has skipped a program, as it or another one ran on the CPU already; 0 on kernels that do not say
+ * it (before Linux 5.12) or do not count it for programs of its kind. Returns 0 or negative errno.
+ */
+_must_check_ int bpf_program_read_misses(int program_fd, uint64_t *ret);
+
 #endif

@@ -26,8 +26,13 @@ struct counted_program {
 	struct counted_program_opts opts;
 	const struct sampling_program *sampling;
 	struct counted_bpf *bpf;
+	struct bpf_program *hit; /* what runs at every hit */
 	enum event_kind kind;
 	bool has_places; /* of a probe, whose argument is not the same at all of them */
+	/* Of it, runs that the kernel had skipped. */
+	uint64_t misses_at_start;
+	uint64_t misses_at_stop;
+	bool is_stopped;
 	/* Of the perf events that hold it at a tracepoint or a probe's places, and of its links to these. */
 	ARRAY(int) fds;
 };
@@ -89,8 +94,7 @@ static int set_up_maps(struct counted_program *program)
 	return err ? err : bpf_map__set_max_entries(bpf->maps.raw_samples, (uint32_t)num_cpus);
 }
 
-/* What runs at every hit. */
-static struct bpf_program *get_hit_program(const struct counted_program *program)
+static struct bpf_program *choose_hit_program(const struct counted_program *program)
 {
 	switch (program->kind) {
 	case EVENT_PROBE:
@@ -114,11 +118,11 @@ static struct bpf_program *get_hit_program(const struct counted_program *program
 
 static void choose_programs(struct counted_program *program)
 {
-	const struct bpf_program *hit = get_hit_program(program);
 	struct bpf_program *other = NULL;
 
+	program->hit = choose_hit_program(program);
 	while ((other = bpf_object__next_program(program->bpf->obj, other)))
-		bpf_program__set_autoload(other, other == hit);
+		bpf_program__set_autoload(other, other == program->hit);
 	bpf_program__set_autoload(program->bpf->progs.on_begin, program->opts.event->begin_config);
 	bpf_program__set_autoload(program->bpf->progs.on_request_end,
 				  program->opts.event->requests.end_config);
@@ -408,7 +412,7 @@ static int attach_probe(struct counted_program *program, struct error *error)
 			.config2 = site->offset,
 		};
 		bool was_opened;
-		int err = attach(program, get_hit_program(program), &attr, i, &was_opened);
+		int err = attach(program, program->hit, &attr, i, &was_opened);
 
 		if (err)
 			return explain_refusal(program, event, was_opened, err, error);
@@ -438,7 +442,7 @@ static int attach_all(struct counted_program *program, struct error *error)
 		if (err)
 			return err;
 	}
-	err = attach_tracepoint(program, get_hit_program(program), event->config, error);
+	err = attach_tracepoint(program, program->hit, event->config, error);
 	return err ? err : check_filter(program, error);
 }
 
@@ -498,14 +502,26 @@ int counted_program_get_fd(const struct counted_program *program)
 	return bpf_program__fd(program->bpf->progs.on_software_event);
 }
 
+/* 0 where it is not known: that does not change while it records. */
+static uint64_t read_misses(const struct counted_program *program)
+{
+	uint64_t misses;
+
+	return bpf_program_read_misses(bpf_program__fd(program->hit), &misses) ? 0 : misses;
+}
+
 void counted_program_start(struct counted_program *program)
 {
+	/* It is attached already. */
+	program->misses_at_start = read_misses(program);
 	program->bpf->bss->is_recording = true;
 }
 
 void counted_program_stop(struct counted_program *program)
 {
 	program->bpf->bss->is_recording = false;
+	program->misses_at_stop = read_misses(program);
+	program->is_stopped = true;
 	close_fds(program);
 }
 
@@ -540,6 +556,13 @@ int counted_program_read_preempted(const struct counted_program *program, uint64
 
 	*ret = err ? 0 : sum.lost;
 	return err;
+}
+
+uint64_t counted_program_get_skipped(const struct counted_program *program)
+{
+	uint64_t misses = program->is_stopped ? program->misses_at_stop : read_misses(program);
+
+	return misses - program->misses_at_start;
 }
 
 int counted_program_read_rest(const struct counted_program *program, uint64_t *ret)

@@ -57,6 +57,12 @@ _must_check_ int counted_program_read_rest(const struct counted_program *program
 _must_check_ int counted_program_read_preempted(const struct counted_program *program,
 						uint64_t *ret);
 
+/*
+ * While it recorded: hits at which the kernel did not run it, as it ran another program or changed a map on that CPU.
+ * They are in no counter, of the target or not. Kernels count them since Linux 6.7, of trace events but uprobes.
+ */
+uint64_t counted_program_get_skipped(const struct counted_program *program);
+
 /* Summed over CPUs. Returns 0 or negative errno. */
 _must_check_ int counted_program_read_counters(const struct counted_program *program,
 					       struct wire_counters *ret);

@@ -892,6 +892,7 @@ static struct event_counts count_event(const struct recorder *recorder, size_t n
 	struct wire_counters seen = {0};
 	struct event_times times = {0};
 	uint64_t preempted = 0;
+	uint64_t skipped = sampler_get_skipped(recorder->sampler, number);
 	uint64_t rest = 0;
 
 	if (sampler_read_counters(recorder->sampler, number, &seen) ||
@@ -904,7 +905,7 @@ static struct event_counts count_event(const struct recorder *recorder, size_t n
 		.name = recorder->opts.num_events ? recorder->opts.events[number].name : "samples",
 		.unit = recorder->opts.num_events ? event_get_unit(&recorder->opts.events[number])
 						  : "count",
-		.fired = seen.fired + preempted,
+		.fired = seen.fired + preempted + skipped,
 		.idle = seen.idle,
 		.filtered = seen.filtered + recorder->num_of_others.items[number],
 		.unmatched = seen.unmatched,
@@ -917,6 +918,7 @@ static struct event_counts count_event(const struct recorder *recorder, size_t n
 		.lost_ring_stack = seen.lost_ring_stack,
 		.lost_unknown_stack = ingested.unknown_stack,
 		.lost_preempted = preempted,
+		.lost_skipped = skipped,
 		.times = times,
 		.weight = ingested.weight,
 		.scaled_weight = scale_weight(&times, ingested.weight),
@@ -949,6 +951,7 @@ static void count_ticks(const struct recorder *recorder, struct recorder_account
 		account->lost_ring_stack += counts.lost_ring_stack;
 		account->lost_unknown_stack += counts.lost_unknown_stack;
 		account->lost_preempted += counts.lost_preempted;
+		account->lost_skipped += counts.lost_skipped;
 	}
 }
 

@@ -523,6 +523,13 @@ int sampler_read_preempted(const struct sampler *sampler, size_t event, uint64_t
 	return counted ? counted_program_read_preempted(counted, ret) : 0;
 }
 
+uint64_t sampler_get_skipped(const struct sampler *sampler, size_t event)
+{
+	const struct counted_program *counted = get_counted(sampler, event);
+
+	return counted ? counted_program_get_skipped(counted) : 0;
+}
+
 int sampler_read_unfollowed(const struct sampler *sampler, uint64_t *ret)
 {
 	struct wire_counters counters;

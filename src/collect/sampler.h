@@ -127,6 +127,9 @@ _must_check_ int sampler_read_rest(const struct sampler *sampler, size_t event, 
 /* Of an event: hits that met a program that had not ended. Returns 0 or negative errno. */
 _must_check_ int sampler_read_preempted(const struct sampler *sampler, size_t event, uint64_t *ret);
 
+/* Of an event: hits at which the kernel did not run its program; see counted_program_get_skipped(). */
+uint64_t sampler_get_skipped(const struct sampler *sampler, size_t event);
+
 /* Of an event that was asked for: how long the CPUs have counted it until now, or until sampler_disable(). */
 struct event_times sampler_get_event_times(const struct sampler *sampler, size_t event);
 

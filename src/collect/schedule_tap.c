@@ -304,15 +304,11 @@ int schedule_tap_start(struct schedule_tap *tap, struct error *error)
 	return err ? explain(err, error) : 0;
 }
 
-/* Runs of a program that the kernel skipped because they interrupted another one of it on their CPU. */
 static uint64_t read_misses(const struct bpf_program *program)
 {
-	struct bpf_prog_info info = {0};
-	uint32_t size = sizeof(info);
+	uint64_t misses;
 
-	if (bpf_obj_get_info_by_fd(bpf_program__fd(program), &info, &size))
-		return 0;
-	return info.recursion_misses;
+	return bpf_program_read_misses(bpf_program__fd(program), &misses) ? 0 : misses;
 }
 
 /* The kernel's own work is told when it ends. */

@@ -7,7 +7,8 @@ need_recording
 "$STACKWIDE" events syscalls:sys_enter_read | grep -q read 2>/dev/null ||
     skip "the kernel has no tracepoints of system calls, or tracefs is not mounted"
 
-# count_matches NAME OPTION…: how many hits were counted is left in `counted`, in how many samples in `samples`.
+# count_matches NAME OPTION…: how many hits were counted is left in `counted`, in how many samples in `samples`, how many did
+# not match in `unmatched`, and of how many the kernel has not told, of whatever thread, in `skipped`.
 count_matches() {
     local name=$1
     shift
@@ -17,11 +18,16 @@ count_matches() {
 import json, sys
 event, = json.load(open(sys.argv[1]))["events"]
 parts = sum(event[name] for name in ("idle", "filtered", "unmatched", "weightless", "below_period", "samples"))
-assert event["fired"] == parts + sum(event["lost"].values()) and sum(event["lost"].values()) == 0
-print(event["weight"] + event["rest"], event["samples"], event["unmatched"])
+skipped = event["lost"]["skipped"]
+assert event["fired"] == parts + sum(event["lost"].values()) and sum(event["lost"].values()) == skipped
+print(event["weight"] + event["rest"], event["samples"], event["unmatched"], skipped)
 PYTHON
-    read -r counted samples unmatched <"$TMPDIR/counted"
-    echo "$name: $counted hits in $samples samples, $unmatched did not match"
+    read -r counted samples unmatched skipped <"$TMPDIR/counted"
+    echo "$name: $counted hits in $samples samples, $unmatched did not match, $skipped were skipped"
+}
+# expect_counted NUMBER WHAT: none is counted twice, and what is missing is among those that the kernel has skipped.
+expect_counted() {
+    ((counted <= $1 && counted + skipped >= $1)) || fail "$counted hits of $2, and $skipped skipped, expected $1"
 }
 
 # What is read is known: each size so many times.
@@ -34,8 +40,9 @@ expect_reads() {
         options+=(--filter "$filter")
     done
     count_matches reads -e syscalls:sys_enter_read "${options[@]}" -c 1 -- bash -c "$read_blocks" 2>/dev/null
-    ((counted == wanted && samples == wanted)) || fail "$counted reads in $samples samples match '$*', expected $wanted"
-    [[ $wanted = 0 || $(folded_total "$TMPDIR/reads.folded") = "$wanted" ]] || fail "the weights of '$*' are not $wanted"
+    expect_counted "$wanted" "'$*'"
+    ((samples == counted)) || fail "$counted reads in $samples samples match '$*'"
+    [[ $counted = 0 || $(folded_total "$TMPDIR/reads.folded") = "$counted" ]] || fail "the weights of '$*' are not $counted"
 }
 expect_reads 20000 'count == 500'
 ((unmatched > 1234)) || fail "only $unmatched reads did not match"
@@ -48,16 +55,18 @@ expect_reads 0 'count == 500 && comm == "bash"'
 expect_reads 7 "$(printf 'count == %d || ' {1001..1014})comm == \"$(printf 'x%.0s' {1..63})\" || count == 1"
 # Few samples, and the right sum; and the sum of a field.
 count_matches some -e syscalls:sys_enter_read --filter 'count == 500' -c 100 -- bash -c "$read_blocks" 2>/dev/null
-((counted == 20000 && samples <= 200 && samples > 200 - $(nproc))) || fail "$counted reads, every hundredth sampled: $samples"
+expect_counted 20000 reads
+((samples <= 200 && samples > 200 - $(nproc) - skipped)) || fail "$counted reads, every hundredth sampled: $samples"
 count_matches bytes -e 'syscalls:sys_exit_read{ret:By}' --filter 'ret == 500 || ret == 70000' -c 500 -- bash -c "$read_blocks" 2>/dev/null
-((counted == 20000 * 500 + 1234 * 70000)) || fail "$counted bytes were counted"
+((counted == 20000 * 500 + 1234 * 70000 || skipped && counted >= 20000 * 500 + 1234 * 70000 - skipped * 70000)) ||
+    fail "$counted bytes were counted"
 
 # Text, wherever it is.
 run_programs='/bin/true; /bin/true; /bin/cat /dev/null; /bin/true; (exit 3); :'
 # expect_runs NUMBER EVENT FILTER
 expect_runs() {
     count_matches runs -e "$2" --filter "$3" -c 1 -- bash -c "$run_programs"
-    ((counted == $1)) || fail "$counted hits of $2 match '$3', expected $1"
+    expect_counted "$1" "$2 with '$3'"
 }
 expect_runs 3 sched:sched_process_exec 'filename == "/bin/true"'
 expect_runs 3 sched:sched_process_exec 'filename ~ "*/tr[!a-t]e"'
@@ -74,10 +83,14 @@ open("/proc/self/comm", "w").write("woken_often")
 for i in range(100):
     time.sleep(0.001)'
 count_matches wakeups -a -e sched:sched_wakeup --filter 'comm == "woken_often"' -c 1 -- python3 -S -c "$wait_often"
-# An interrupt that wakes it while a program of ours runs on that CPU is not told: the kernel runs none within another.
-((counted >= 90)) || fail "it was woken $counted times, and has slept 100 times"
+# The kernel does not tell of an interrupt that comes while a program runs on that CPU, or a map is changed there; it counts
+# these since Linux 6.7.
+kernel_counts_skipped() { printf '%s\n' 6.7 "$(uname -r)" | sort -CV; }
+kernel_counts_skipped || skipped=10
+((counted + skipped >= 100)) || fail "it was woken $counted times, and has slept 100 times; $skipped times nobody was told"
 count_matches others -a -e sched:sched_wakeup --filter 'comm == "woken_oft"' -c 1 -- python3 -S -c "$wait_often"
-((counted == 0 && unmatched >= 90)) || fail "$counted threads of another name were woken"
+kernel_counts_skipped || skipped=10
+((counted == 0 && unmatched + skipped >= 100)) || fail "$counted threads of another name were woken, $unmatched of others"
 
 # A filter is for the events before it, all that a pattern matches, and for no others.
 record -e 'syscalls:sys_enter_*read' --filter 'count == 500' -e syscalls:sys_enter_write -c 1 --buffer-size 64M \
@@ -85,8 +98,8 @@ record -e 'syscalls:sys_enter_*read' --filter 'count == 500' -e syscalls:sys_ent
 python3 -S - "$TMPDIR/two.json" <<'PYTHON' || fail "the filter of some: $(cat "$TMPDIR/two.json")"
 import json, sys
 events = {event["name"].split("sys_enter_")[1]: event for event in json.load(open(sys.argv[1]))["events"]}
-assert events["read"]["samples"] == 3000
-assert events["write"]["samples"] >= 3000 and events["write"]["unmatched"] == 0
+assert events["read"]["samples"] <= 3000 <= events["read"]["samples"] + events["read"]["lost"]["skipped"]
+assert events["write"]["samples"] + events["write"]["lost"]["skipped"] >= 3000 and events["write"]["unmatched"] == 0
 assert len(events) > 2 or "pread" not in events
 PYTHON
 
@@ -98,7 +111,7 @@ if command -v perf >/dev/null && perf stat -x, -e syscalls:sys_enter_read -o "$T
         perf stat -x, -e "$1" --filter "$2" -o "$TMPDIR/perf.csv" -- bash -c "$3" 2>/dev/null || fail "perf refuses '$2'"
         theirs=$(awk -F, -v event="$1" '$3 == event { print $1 }' "$TMPDIR/perf.csv")
         count_matches perf -e "$1" --filter "$2" -c 1 -- bash -c "$3" 2>/dev/null
-        [[ $counted = "$theirs" ]] || fail "$counted hits of $1 match '$2', perf counts $theirs"
+        expect_counted "$theirs" "$1 with '$2', as perf counts them"
     }
     for filter in 'count >= 500 && count <= 70000 && fd == 0' 'count != 500 && fd == 0 && comm == "dd" && count != 832' '!count & 0x100 && count & 1' \
         'count == 0xffffffff || count == 07 || count == 1 && comm ~ "d*"'; do

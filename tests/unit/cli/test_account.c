@@ -15,6 +15,7 @@ static struct account make_account(void)
 			  .lost_ring_stack = 20,
 			  .lost_unknown_stack = 300,
 			  .lost_preempted = 4000,
+			  .lost_skipped = 50000,
 			  .in_exec = 5},
 		.complete_user_stacks = 70,
 		.named_frames = 40000,
@@ -41,10 +42,11 @@ static void every_lost_sample_is_in_the_sum(_unused_ void **state)
 {
 	struct account account = make_account();
 
-	assert_int_equal(account_sum_lost(&account), 4321);
+	assert_int_equal(account_sum_lost_samples(&account), 321);
+	assert_int_equal(account_sum_lost(&account), 54321);
 	assert_json(&account,
 		    "\"lost\": {\"ring_sample\": 1, \"ring_stack\": 20, \"unknown_stack\": 300, "
-		    "\"preempted\": 4000}");
+		    "\"preempted\": 4000, \"skipped\": 50000}");
 }
 
 static void every_truncation_is_in_the_sum_and_has_a_name(_unused_ void **state)
@@ -92,7 +94,7 @@ static void every_hit_of_an_event_has_an_account(_unused_ void **state)
 	struct event_counts counts = {
 		.name = "sched:sched_wakeup",
 		.unit = "count",
-		.fired = 7654321,
+		.fired = 87654321,
 		.idle = 1,
 		.filtered = 20,
 		.unmatched = 300,
@@ -105,6 +107,7 @@ static void every_hit_of_an_event_has_an_account(_unused_ void **state)
 		.lost_ring_stack = 2000000,
 		.lost_unknown_stack = 4000000,
 		.lost_preempted = 12,
+		.lost_skipped = 80000000,
 		.times = {.enabled_ns = 70, .running_ns = 35},
 		.weight = 8,
 		.scaled_weight = 16,
@@ -115,13 +118,13 @@ static void every_hit_of_an_event_has_an_account(_unused_ void **state)
 	account.num_events = 1;
 	assert_json(&account,
 		    "\"events\": [\n    {\"name\": \"sched:sched_wakeup\", \"unit\": \"count\", "
-		    "\"fired\": 7654321, \"idle\": 1, \"filtered\": 20, "
+		    "\"fired\": 87654321, \"idle\": 1, \"filtered\": 20, "
 		    "\"unmatched\": 300, \"weightless\": 4000, "
 		    "\"unseen_begin\": 10, \"unfinished\": 11, "
 		    "\"below_period\": 50000, \"samples\": 600000, \"lost\": {"
 		    "\"ring_sample\": 1000000, \"ring_stack\": 2000000, "
-		    "\"unknown_stack\": 4000000, \"preempted\": 12}, "
-		    "\"enabled_ns\": 70, \"running_ns\": 35, "
+		    "\"unknown_stack\": 4000000, \"preempted\": 12, "
+		    "\"skipped\": 80000000}, \"enabled_ns\": 70, \"running_ns\": 35, "
 		    "\"weight\": 8, \"scaled_weight\": 16, \"rest\": 9}],\n");
 }
 

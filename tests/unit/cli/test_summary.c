@@ -27,8 +27,9 @@ static struct scene make_scene(void)
 				      .duration_ns = 2000000000,
 				      .lost_ring_sample = 10,
 				      .lost_ring_stack = 20,
-				      .lost_unknown_stack = 65,
-				      .lost_preempted = 5,
+				      .lost_unknown_stack = 70,
+				      .lost_preempted = 4,
+				      .lost_skipped = 6,
 				      .unfollowed = 3,
 				      .lost_side_band = 4}},
 		.profile = profile_new(),
@@ -67,11 +68,13 @@ static void every_loss_is_told_with_its_reason(_unused_ void **state)
 	append(&scene, summary_append);
 	assert_says(&scene, "\n  lost         100 samples (20.0%)\n"
 			    "               10 found the ring full: ");
-	assert_says(&scene,
-		    "               20 found the ring full for their stack\n"
-		    "               65 whose stack never came\n"
-		    "               5 hits of a probe while another thread of the CPU was in it\n"
-		    "               3 new threads, ");
+	assert_says(
+		&scene,
+		"               20 found the ring full for their stack\n"
+		"               70 whose stack never came\n"
+		"               4 hits of a probe while another thread of the CPU was in it\n"
+		"               6 hits that the kernel skipped, as a program ran on their CPU already\n"
+		"               3 new threads, ");
 	assert_says(&scene, "               4 process events lost by the kernel: ");
 	release(&scene);
 }
