@@ -793,6 +793,11 @@ static int scale_events(struct recorder *recorder)
 	return 0;
 }
 
+static int explain_end(int err, struct error *error)
+{
+	return error_set(error, err, "cannot finish the recording: %s", strerror(-err));
+}
+
 int recorder_stop(struct recorder *recorder, struct error *error)
 {
 	int err;
@@ -801,10 +806,11 @@ int recorder_stop(struct recorder *recorder, struct error *error)
 	recorder->stop_ns = clock_now_ns();
 	recorder->is_running = false;
 	err = finish(recorder);
-	if (!err)
-		err = scale_events(recorder);
 	if (err)
-		return error_set(error, err, "cannot finish the recording: %s", strerror(-err));
+		return explain_end(err, error);
+	err = scale_events(recorder);
+	if (err)
+		return explain_end(err, error);
 	recorder->observed_ns = sum_observed_ns(recorder);
 	return 0;
 }
