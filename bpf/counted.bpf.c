@@ -12,9 +12,10 @@
  * The period is fixed, and all distances are the same, or it is made to fit what comes: it begins with one, doubles
  * when a CPU takes more samples in a hundredth of a second than are wanted, and is halved when there are few.
  *
- * While one program runs, the kernel skips other ones of its kind on the same CPU, so that a scratch area for each CPU
- * is enough; but not where a uprobe is hit (since Linux 6.0): see on_probe(). The kernel runs the program of a
- * tracepoint from when it is attached to when it is removed, whatever the perf event is told.
+ * While one program runs, the kernel skips other ones of its kind on the same CPU, and counts what it has skipped (since
+ * Linux 6.7), so that a scratch area for each CPU is enough; but not where a uprobe is hit (since Linux 6.0), nor at raw
+ * tracepoints: see on_probe() and on_request_end(). The kernel runs the program of a tracepoint from when it is attached
+ * to when it is removed, whatever the perf event is told.
  */
 /* clang-format off */
 #include "kernel.h"
@@ -348,12 +349,12 @@ static __always_inline void keep_request(void *ctx, struct wire_counters *counte
 		counter->lost_ring_stack++;
 		return;
 	}
-	if (!read_key(ctx, begin_device_offset, begin_sector_offset, &key)) {
+	if (!read_key(ctx, &key)) {
 		counter->lost_ring_sample++;
 		return;
 	}
 	/* One of the same place whose end was not seen, as it was merged with another one. */
-	if (bpf_map_lookup_elem(&requests, &key))
+	if (!bpf_map_delete_elem(&requests, &key))
 		counter->unfinished++;
 	if (bpf_map_update_elem(&requests, &key, &scratch->sample, BPF_ANY))
 		counter->lost_ring_sample++;
@@ -379,33 +380,42 @@ int on_request(void *ctx)
 	return 0;
 }
 
-/* Whatever runs then: requests that are not kept are others', or below the period, and have been counted. */
-SEC("tracepoint")
-int on_request_end(void *ctx)
+/*
+ * Whatever runs then: requests that are not kept are others', or below the period, and have been counted.
+ *
+ * An interrupt tells it, perhaps while a program runs on this CPU or a map is changed there. At a tracepoint the kernel
+ * would skip the program then; at a raw one it does not, so that nothing is used here that the others use: no scratch
+ * area, and counters of its own. Who takes a sample out of the map, sends it.
+ */
+PER_CPU(struct wire_counters, end_counters);
+
+SEC("raw_tp")
+int on_request_end(__u64 *arguments)
 {
-	struct wire_counters *counter = get_per_cpu(&counters);
-	struct scratch *scratch = get_scratch();
-	struct wire_sample *kept;
-	void *ring = get_ring();
+	struct wire_counters *counter = get_per_cpu(&end_counters);
 	struct wire_request_key key;
+	struct wire_sample *kept;
+	struct wire_sample sample;
+	void *ring = get_ring();
 	__u64 time_ns;
 
-	if (!is_recording || !counter || !scratch || !ring ||
-	    !read_key(ctx, end_device_offset, end_sector_offset, &key))
+	if (!is_recording || !counter || !ring)
 		return 0;
+	key = get_key((struct request *)arguments[0]);
 	kept = bpf_map_lookup_elem(&requests, &key);
 	if (!kept)
 		return 0;
-	scratch->sample = *kept;
-	bpf_map_delete_elem(&requests, &key);
-	time_ns = bpf_ktime_get_ns() - scratch->sample.wait_ns;
-	scratch->sample.weight *= time_ns ? time_ns : 1;
-	scratch->sample.wait_ns = 0;
-	scratch->sample.time_ns = bpf_ktime_get_boot_ns();
-	if (send(ring, &scratch->sample, sizeof(scratch->sample)))
-		counter->lost_ring_sample++;
+	sample = *kept;
+	if (bpf_map_delete_elem(&requests, &key))
+		return 0;
+	time_ns = bpf_ktime_get_ns() - sample.wait_ns;
+	sample.weight *= time_ns ? time_ns : 1;
+	sample.wait_ns = 0;
+	sample.time_ns = bpf_ktime_get_boot_ns();
+	if (send(ring, &sample, sizeof(sample)))
+		__sync_fetch_and_add(&counter->lost_ring_sample, 1);
 	else
-		counter->sent++;
+		__sync_fetch_and_add(&counter->sent, 1);
 	return 0;
 }
 

@@ -170,6 +170,26 @@ struct work_struct {
 	void *func;
 } __attribute__((preserve_access_index));
 
+struct gendisk {
+	unsigned int major;
+	unsigned int first_minor;
+} __attribute__((preserve_access_index));
+
+struct request_queue {
+	struct gendisk *disk;
+} __attribute__((preserve_access_index));
+
+struct request {
+	struct request_queue *q;
+	unsigned int cmd_flags;
+	__u64 __sector;
+} __attribute__((preserve_access_index));
+
+/* Before Linux 5.17. */
+struct request___with_disk {
+	struct gendisk *rq_disk;
+} __attribute__((preserve_access_index));
+
 /* Before Linux 5.14. */
 struct task_struct___with_state {
 	volatile long state;

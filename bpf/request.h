@@ -8,14 +8,20 @@
 /* clang-format off */
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
 /* clang-format on */
 #include "wire/wire.h"
 
-/* Set by user space before loading: where the records of a request's begin and of its end have them. */
+/* Set by user space before loading: where the records of a request's begin have them. */
 const volatile __u32 begin_device_offset = 0;
 const volatile __u32 begin_sector_offset = 0;
-const volatile __u32 end_device_offset = 0;
-const volatile __u32 end_sector_offset = 0;
+
+/* Commands of drivers, REQ_OP_SCSI_IN to REQ_OP_DRV_OUT, have no place on the device. */
+#define REQ_OP_MASK       0xff
+#define FIRST_PASSTHROUGH 32
+#define LAST_PASSTHROUGH  35
+#define SECTOR_UNKNOWN    (~0ull)
+#define DEVICE_MINOR_BITS 20
 
 /* On their way at a time, of those that are sampled. */
 #define MAX_REQUESTS 16384
@@ -28,12 +34,34 @@ struct {
 	__type(value, struct wire_sample);
 } requests SEC(".maps");
 
-static __always_inline bool read_key(void *record, __u32 device_offset, __u32 sector_offset,
-				     struct wire_request_key *ret)
+static __always_inline bool read_key(void *record, struct wire_request_key *ret)
 {
 	*ret = (struct wire_request_key){0};
-	return !bpf_probe_read_kernel(&ret->device, sizeof(ret->device), record + device_offset) &&
-	       !bpf_probe_read_kernel(&ret->sector, sizeof(ret->sector), record + sector_offset);
+	return !bpf_probe_read_kernel(&ret->device, sizeof(ret->device),
+				      record + begin_device_offset) &&
+	       !bpf_probe_read_kernel(&ret->sector, sizeof(ret->sector),
+				      record + begin_sector_offset);
+}
+
+/* What the kernel has put into that record. */
+static __always_inline struct wire_request_key get_key(struct request *request)
+{
+	struct request___with_disk *older = (void *)request;
+	__u32 operation = BPF_CORE_READ(request, cmd_flags) & REQ_OP_MASK;
+	struct wire_request_key key = {.sector = BPF_CORE_READ(request, __sector)};
+	struct gendisk *disk;
+
+	if (bpf_core_field_exists(older->rq_disk))
+		disk = BPF_CORE_READ(older, rq_disk);
+	else
+		disk = BPF_CORE_READ(request, q, disk);
+	if (disk)
+		key.device = BPF_CORE_READ(disk, major) << DEVICE_MINOR_BITS |
+			     BPF_CORE_READ(disk, first_minor);
+	if (key.sector == SECTOR_UNKNOWN ||
+	    (operation >= FIRST_PASSTHROUGH && operation <= LAST_PASSTHROUGH))
+		key.sector = 0;
+	return key;
 }
 
 #endif

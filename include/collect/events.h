@@ -45,14 +45,13 @@ const char *event_kind_get_name(enum event_kind kind);
 
 struct probe;
 
-/* Requests to block devices whose time is weighed: where the records of their begin and end say which one it is. */
+/* Requests to block devices whose time is weighed. */
 struct event_requests {
-	/* The number of the tracepoint where they end; 0: their time is not weighed. */
-	uint64_t end_config;
-	uint16_t begin_device_offset;
-	uint16_t begin_sector_offset;
-	uint16_t end_device_offset;
-	uint16_t end_sector_offset;
+	const char *
+		end; /* the raw tracepoint where they end, a literal; NULL: their time is not weighed */
+	/* Where the records of their begin say which one it is. */
+	uint16_t device_offset;
+	uint16_t sector_offset;
 };
 
 /* An event that was asked for. */

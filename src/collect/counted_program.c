@@ -80,7 +80,7 @@ static int set_up_maps(struct counted_program *program)
 		if (err)
 			return err;
 	}
-	if (!program->opts.event->requests.end_config) {
+	if (!program->opts.event->requests.end) {
 		err = bpf_map__set_max_entries(bpf->maps.requests, 1);
 		if (err)
 			return err;
@@ -125,7 +125,7 @@ static void choose_programs(struct counted_program *program)
 		bpf_program__set_autoload(other, other == program->hit);
 	bpf_program__set_autoload(program->bpf->progs.on_begin, program->opts.event->begin_config);
 	bpf_program__set_autoload(program->bpf->progs.on_request_end,
-				  program->opts.event->requests.end_config);
+				  program->opts.event->requests.end);
 }
 
 static int open_object(void *context, struct bpf_object_skeleton **ret)
@@ -149,10 +149,8 @@ static int open_object(void *context, struct bpf_object_skeleton **ret)
 	bpf->rodata->weight_bytes = program->opts.event->field_bytes;
 	bpf->rodata->is_weight_signed = program->opts.event->is_field_signed;
 	bpf->rodata->weighs_time = program->opts.event->begin_config;
-	bpf->rodata->begin_device_offset = program->opts.event->requests.begin_device_offset;
-	bpf->rodata->begin_sector_offset = program->opts.event->requests.begin_sector_offset;
-	bpf->rodata->end_device_offset = program->opts.event->requests.end_device_offset;
-	bpf->rodata->end_sector_offset = program->opts.event->requests.end_sector_offset;
+	bpf->rodata->begin_device_offset = program->opts.event->requests.device_offset;
+	bpf->rodata->begin_sector_offset = program->opts.event->requests.sector_offset;
 	bpf->rodata->has_calls = program->kind == EVENT_SYSTEM_CALL;
 	if (program->opts.event->hit_weight)
 		bpf->rodata->hit_weight = program->opts.event->hit_weight;
@@ -372,6 +370,16 @@ static int attach_tracepoint(struct counted_program *program, const struct bpf_p
 	return err ? explain_refusal(program, program->opts.event, was_opened, err, error) : 0;
 }
 
+/* Of a raw tracepoint there is no event but the program's link to it. */
+static int attach_raw(struct counted_program *program, const struct bpf_program *to_run,
+		      const char *name, struct error *error)
+{
+	int fd = bpf_raw_tracepoint_open(name, bpf_program__fd(to_run));
+	int err = fd < 0 ? fd : keep_fd(program, fd);
+
+	return err ? explain_refusal(program, program->opts.event, true, err, error) : 0;
+}
+
 /*
  * The kernel is asked whether it would take the filter as well: what it refuses is not to mean something here. It
  * says no more than that it does.
@@ -436,9 +444,9 @@ static int attach_all(struct counted_program *program, struct error *error)
 		if (err)
 			return err;
 	}
-	if (event->requests.end_config) {
-		err = attach_tracepoint(program, program->bpf->progs.on_request_end,
-					event->requests.end_config, error);
+	if (event->requests.end) {
+		err = attach_raw(program, program->bpf->progs.on_request_end, event->requests.end,
+				 error);
 		if (err)
 			return err;
 	}
@@ -541,10 +549,16 @@ static uint64_t count_requests(const struct counted_program *program)
 
 int counted_program_read_counters(const struct counted_program *program, struct wire_counters *ret)
 {
+	struct wire_counters ends;
 	int err = bpf_counters_read(bpf_map__fd(program->bpf->maps.counters), ret, sizeof(*ret));
 
 	if (err)
 		return err;
+	err = bpf_counters_read(bpf_map__fd(program->bpf->maps.end_counters), &ends, sizeof(ends));
+	if (err)
+		return err;
+	ret->sent += ends.sent;
+	ret->lost_ring_sample += ends.lost_ring_sample;
 	ret->unfinished += count_requests(program);
 	return 0;
 }

@@ -297,32 +297,16 @@ static int add_weighed(char *word, char *brace, struct event_list *ret, struct e
 /* From where a request is first seen; older kernels tell only when it is handed to the device. */
 static const struct request_tracepoints {
 	const char *begin;
-	const char *end;
+	const char *end; /* in the subsystem "block", too, as raw tracepoints are called */
 } request_tracepoints[] = {
-	{"block:block_io_start", "block:block_io_done"},
-	{"block:block_rq_issue", "block:block_rq_complete"},
+	{"block:block_io_start", "block_io_done"},
+	{"block:block_rq_issue", "block_rq_complete"},
 };
-
-/* Device and sector are by what a request's begin and end know each other. */
-static int find_request_fields(const char *tracing, const char *tracepoint, uint16_t *ret_device,
-			       uint16_t *ret_sector, struct error *error)
-{
-	struct event field = {0};
-	int err = event_tracepoint_find_field(tracing, tracepoint, "dev", &field, error);
-
-	if (err)
-		return err;
-	*ret_device = field.field_offset;
-	err = event_tracepoint_find_field(tracing, tracepoint, "sector", &field, error);
-	if (err)
-		return err;
-	*ret_sector = field.field_offset;
-	return 0;
-}
 
 static int describe_requests(const char *tracing, const struct request_tracepoints *tracepoints,
 			     bool weighs_time, struct event *ret, struct error *error)
 {
+	struct event field = {0};
 	int err = event_tracepoint_find(tracing, tracepoints->begin, &ret->config, error);
 
 	if (err)
@@ -333,15 +317,16 @@ static int describe_requests(const char *tracing, const struct request_tracepoin
 		return event_tracepoint_find_field(tracing, tracepoints->begin, "bytes", ret,
 						   error);
 	}
-	err = event_tracepoint_find(tracing, tracepoints->end, &ret->requests.end_config, error);
+	ret->requests.end = tracepoints->end;
+	err = event_tracepoint_find_field(tracing, tracepoints->begin, "dev", &field, error);
 	if (err)
 		return err;
-	err = find_request_fields(tracing, tracepoints->begin, &ret->requests.begin_device_offset,
-				  &ret->requests.begin_sector_offset, error);
+	ret->requests.device_offset = field.field_offset;
+	err = event_tracepoint_find_field(tracing, tracepoints->begin, "sector", &field, error);
 	if (err)
 		return err;
-	return find_request_fields(tracing, tracepoints->end, &ret->requests.end_device_offset,
-				   &ret->requests.end_sector_offset, error);
+	ret->requests.sector_offset = field.field_offset;
+	return 0;
 }
 
 static int add_block_io(const struct event_places *places, const char *word, struct event_list *ret,
