@@ -5,7 +5,7 @@
  *	uprobe:/usr/bin/x:function+0x10   a function, or a place in it; of a file, or of a library as ldconfig knows it
  *	uprobe:/usr/bin/x:ns::f(int)      the same of C++ and Rust, by its mangled or its demangled name
  *	uretprobe:libc:malloc{retval:By}  where it returns; what it returns is a weight
- *	uretprobe:libc:read{retval:s32:By}  the same, of a type
+ *	uretprobe:libc:poll{retval:s32}   the same, of a type; with a unit {retval:s32:By}
  *	usdt:/usr/bin/x:provider:name     where its author has left a note
  *	kprobe:vfs_read{arg3}             a function of the kernel; an argument is a weight
  *	kretprobe:vfs_read

@@ -120,6 +120,27 @@ bool event_cache_find(const char *name, uint64_t *ret_config)
 	return false;
 }
 
+bool event_type_find(const char *word, uint8_t *ret_bytes, bool *ret_is_signed)
+{
+	static const struct {
+		const char *name;
+		uint8_t bytes;
+		bool is_signed;
+	} types[] = {
+		{"u8", 1, false}, {"u16", 2, false}, {"u32", 4, false}, {"u64", 8, false},
+		{"s8", 1, true},  {"s16", 2, true},  {"s32", 4, true},  {"s64", 8, true},
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(types); i++) {
+		if (!string_equals(types[i].name, word))
+			continue;
+		*ret_bytes = types[i].bytes;
+		*ret_is_signed = types[i].is_signed;
+		return true;
+	}
+	return false;
+}
+
 const char *event_unit_get(const char *word)
 {
 	if (string_equals(word, "By"))

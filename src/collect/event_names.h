@@ -32,6 +32,9 @@ bool event_cache_find(const char *name, uint64_t *ret_config);
 /* All names of caches' events, in order; false: there are no more. */
 bool event_cache_get_name(size_t index, char *ret, size_t size);
 
+/* "u8" to "u64", "s8" to "s64", as perf and the kernel spell the types of probes' arguments; false: it is none of them. */
+bool event_type_find(const char *word, uint8_t *ret_bytes, bool *ret_is_signed);
+
 /* What a unit in UCUM's words ("By") is called here: "bytes". Borrowed, perhaps the word itself. */
 const char *event_unit_get(const char *word);
 

@@ -234,6 +234,8 @@ static bool find_name(const char *word, struct event *ret)
 static int split_field(char *word, char *brace, struct tracepoint_words *ret, struct error *error)
 {
 	char *end = strchr(brace, '}');
+	uint8_t bytes;
+	bool is_signed;
 
 	if (!end || end[1] || end == brace + 1)
 		return error_set(error, -EINVAL, "%s: expected a field's name in braces at the end",
@@ -246,6 +248,12 @@ static int split_field(char *word, char *brace, struct tracepoint_words *ret, st
 	if (!*ret->field || (ret->unit && !*ret->unit))
 		return error_set(error, -EINVAL,
 				 "%s: expected a field's name and, after a colon, its unit", word);
+	if (ret->unit && event_type_find(ret->unit, &bytes, &is_signed))
+		return error_set(
+			error, -EINVAL,
+			"%s{%s:%s}: a type is for arguments of probes; a field has its own, "
+			"and after the colon stands a unit",
+			word, ret->field, ret->unit);
 	return 0;
 }
 

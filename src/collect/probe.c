@@ -154,25 +154,6 @@ static char *find_brace(const char *word)
 	return (char *)(uintptr_t)brace;
 }
 
-/* "s32", as perf's and the kernel's probes have it; false: it is no type. */
-static bool read_type(const char *word, struct probe *probe)
-{
-	static const struct {
-		const char *bits;
-		uint8_t bytes;
-	} sizes[] = {{"8", 1}, {"16", 2}, {"32", 4}, {"64", 8}};
-
-	if (*word != 'u' && *word != 's')
-		return false;
-	for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++)
-		if (string_equals(word + 1, sizes[i].bits)) {
-			probe->argument_bytes = sizes[i].bytes;
-			probe->is_argument_signed = *word == 's';
-			return true;
-		}
-	return false;
-}
-
 /* "By", "u32" or "u32:By", behind the argument's name. */
 static int take_type_and_unit(const char *word, char *text, struct probe *probe,
 			      struct event *event, struct error *error)
@@ -182,7 +163,7 @@ static int take_type_and_unit(const char *word, char *text, struct probe *probe,
 
 	if (colon)
 		*colon = '\0';
-	if (read_type(text, probe)) {
+	if (event_type_find(text, &probe->argument_bytes, &probe->is_argument_signed)) {
 		if (probe->kind == PROBE_USDT)
 			return error_set(error, -EINVAL,
 					 "%s: a usdt's arguments have their types already", word);

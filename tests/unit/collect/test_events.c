@@ -352,6 +352,7 @@ static void what_is_wrong_is_said(void **state)
 		{"block:block_rq_issue{common_type}", -EINVAL, "is no number"},
 		{"block:block_rq_issue{where}", -EINVAL, "is no number"},
 		{"block:block_rq_issue{bytes:}", -EINVAL, "expected a field's name and"},
+		{"block:block_rq_issue{bytes:u32}", -EINVAL, "a field has its own"},
 		{"block:block_rq_issue{:By}", -EINVAL, "expected a field's name and"},
 		{"block:block_rq_insert{bytes}", -EINVAL, "has no field"},
 		{"ftrace:print", -EINVAL, "there is no event"},
