@@ -53,11 +53,7 @@ uint32_t frame_tree_find_name(const struct frame_tree *tree, const char *text, s
 const char *frame_tree_get_name_text(const struct frame_tree *tree, uint32_t frame,
 				     size_t *ret_length);
 
-/* What folded text adds to the name: "_[k]" kernel, "_[i]" inlined, "_[j]" JIT, or "". */
-enum frame_mark { FRAME_MARK_NONE, FRAME_MARK_KERNEL, FRAME_MARK_INLINED, FRAME_MARK_JIT };
-
-enum frame_mark frame_get_mark(const struct frame *frame);
-const char *frame_mark_get_text(enum frame_mark mark);
-const char *frame_get_annotation(const struct frame *frame); /* the text of its mark */
+/* What folded text adds to the name: the text of its mark. */
+const char *frame_get_annotation(const struct frame *frame);
 
 #endif

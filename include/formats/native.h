@@ -99,6 +99,7 @@
 
 /* In a frame's kind. */
 #define NATIVE_INLINED 4
+_Static_assert(NUM_FRAME_KINDS <= NATIVE_INLINED, "another head, with another bit");
 
 struct native_opts {
 	bool has_times; /* the times that the profile keeps, too */

@@ -21,6 +21,7 @@
 #include "base/attributes.h"
 #include "base/ratio.h"
 #include "base/text.h"
+#include "profile/frame_kind.h"
 #include "profile/provenance.h"
 #include "profile/stack_table.h"
 #include "profile/string_table.h"
@@ -56,8 +57,6 @@ enum unnamed_reason {
 
 /* The reason's name in the account of a run: "no_mapping". */
 const char *unnamed_reason_get_name(enum unnamed_reason reason);
-
-enum frame_kind { FRAME_USER, FRAME_KERNEL, FRAME_JIT };
 
 #define JIT_MODULE "[jit]" /* the module of a FRAME_JIT that was recorded */
 

@@ -10,8 +10,6 @@ struct fragment_in_tree {
 	const struct frame_tree *tree;
 };
 
-static const char *const annotations[] = {"_[k]", "_[i]", "_[j]"};
-
 /*
  * Without its mark, if it has one; else as it is. The whole text is tried first: names that end
  * like a mark exist, if hardly.
@@ -20,16 +18,12 @@ static struct fragment_frame find_frame(const struct frame_tree *tree, const cha
 					size_t length)
 {
 	struct fragment_frame frame = {.name = frame_tree_find_name(tree, text, length)};
+	uint8_t mark;
 
-	for (size_t i = 0; frame.name == STRING_NONE && i < ARRAY_LENGTH(annotations); i++) {
-		size_t mark = strlen(annotations[i]);
-
-		if (length <= mark || memcmp(text + length - mark, annotations[i], mark) != 0)
-			continue;
-		frame.name = frame_tree_find_name(tree, text, length - mark);
-		frame.annotation = annotations[i];
-		break;
-	}
+	if (frame.name != STRING_NONE || !frame_mark_strip(text, &length, &mark))
+		return frame;
+	frame.name = frame_tree_find_name(tree, text, length);
+	frame.annotation = frame_mark_get_text(mark);
 	return frame;
 }
 

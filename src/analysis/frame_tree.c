@@ -128,32 +128,7 @@ const char *frame_tree_get_name_text(const struct frame_tree *tree, uint32_t fra
 	return name;
 }
 
-/*
- * One mark only, as FlameGraph has it: a kernel function that was inlined is marked as the
- * kernel's.
- */
-enum frame_mark frame_get_mark(const struct frame *frame)
-{
-	if (frame->kind == FRAME_KERNEL)
-		return FRAME_MARK_KERNEL;
-	if (frame->is_inlined)
-		return FRAME_MARK_INLINED;
-	return frame->kind == FRAME_JIT ? FRAME_MARK_JIT : FRAME_MARK_NONE;
-}
-
-const char *frame_mark_get_text(enum frame_mark mark)
-{
-	static const char *const texts[] = {
-		[FRAME_MARK_NONE] = "",
-		[FRAME_MARK_KERNEL] = "_[k]",
-		[FRAME_MARK_INLINED] = "_[i]",
-		[FRAME_MARK_JIT] = "_[j]",
-	};
-
-	return texts[mark];
-}
-
 const char *frame_get_annotation(const struct frame *frame)
 {
-	return frame_mark_get_text(frame_get_mark(frame));
+	return frame_mark_get_text(frame_kind_get_mark(frame->kind, frame->is_inlined));
 }

@@ -144,29 +144,18 @@ bool reader_has_frames(const struct profile *profile, const struct location *loc
 	return true;
 }
 
-/*
- * As stackcollapse-perf.pl and flamegraph.pl agree on them: _[k] kernel, _[i] inlined, _[j]
- * compiled at run time.
- */
+/* As stackcollapse-perf.pl and flamegraph.pl agree on them. */
 int reader_strip_annotation(struct profile *profile, const char *name, size_t *length,
 			    struct frame *frame)
 {
-	const char *mark;
+	uint8_t mark;
 
-	if (*length < 4)
+	if (!frame_mark_strip(name, length, &mark))
 		return 0;
-	mark = name + *length - 4;
-	if (mark[0] != '_' || mark[1] != '[' || mark[3] != ']')
-		return 0;
-	if (mark[2] == 'k')
-		frame->kind = FRAME_KERNEL;
-	else if (mark[2] == 'j')
-		frame->kind = FRAME_JIT;
-	else if (mark[2] == 'i')
+	if (mark == FRAME_MARK_INLINED)
 		frame->is_inlined = true;
 	else
-		return 0;
-	*length -= 4;
+		frame->kind = mark;
 	if (frame->kind == FRAME_KERNEL && frame->module == STRING_EMPTY)
 		return profile_add_string(profile, KERNEL_MODULE, &frame->module);
 	return 0;

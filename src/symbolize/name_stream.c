@@ -377,7 +377,7 @@ static int read_frame(struct name_reader *reader, struct bytes *bytes, struct fr
 		numbers[i] = bytes_u32(bytes);
 	*frame = (struct frame){.line = bytes_u32(bytes), .kind = bytes_u8(bytes)};
 	frame->is_inlined = bytes_u8(bytes) != 0;
-	if (bytes->failed || frame->kind > FRAME_JIT)
+	if (bytes->failed || frame->kind >= NUM_FRAME_KINDS)
 		return -EBADMSG;
 	err = find_frame_name(reader, numbers[0], &frame->name);
 	if (err)

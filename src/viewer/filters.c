@@ -66,7 +66,7 @@ static uint8_t match_name(const struct filter *filter, const char *name, uint8_t
 
 	if (filter_matches_function(filter, name, ""))
 		return ALL_MARKS;
-	for (enum frame_mark mark = FRAME_MARK_KERNEL; mark <= FRAME_MARK_JIT; mark++)
+	for (uint8_t mark = 0; mark < NUM_FRAME_MARKS; mark++)
 		if (marks >> mark & 1 &&
 		    filter_matches_function(filter, name, frame_mark_get_text(mark)))
 			found |= (uint8_t)(1u << mark);

@@ -28,7 +28,7 @@ _must_check_ int filters_apply(const struct frame_tree *tree, const char *filter
  * The symbols that a pattern finds: functions as the filter "function:PATTERN" has them, and threads
  * by their labels.
  *
- * ret_marks  by symbol of the graph: which frames of this name are found, as a set of enum frame_mark
+ * ret_marks  by symbol of the graph: which frames of this name are found, as a set of marks
  *            (a bit for each); for a thread all or none
  *
  * Returns 0, -ENOMEM, or -EINVAL with the reason in error.

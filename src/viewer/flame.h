@@ -82,7 +82,7 @@ double flame_get_width(const struct flame *flame);
  * Weight of the stacks in which a drawn frame is a match; each stack counts once. Threads do not
  * match, as they are no functions.
  *
- * marks  by symbol: a set of enum frame_mark, a bit for each; its frames with one of these match
+ * marks  by symbol: a set of marks, a bit for each; its frames with one of these match
  *
  * Returns 0 or -ENOMEM.
  */

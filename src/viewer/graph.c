@@ -227,15 +227,13 @@ static int copy_stacks(struct graph_builder *builder)
 	return 0;
 }
 
-#define NUM_MARKS (FRAME_MARK_JIT + 1u)
-
 /*
  * Go one level on from a path. A function that was inlined at one address, and was not at another, has
  * a node for either, as a filter may be about the mark; views put them together.
  */
 static int add_path(struct graph_builder *builder, uint32_t *path, uint32_t function, uint8_t flags)
 {
-	uint32_t level = function * NUM_MARKS + node_flags_get_mark(flags);
+	uint32_t level = function * NUM_FRAME_MARKS + node_flags_get_mark(flags);
 	int err = stack_table_add(builder->paths, *path, level, path);
 	uint8_t *added;
 
@@ -292,7 +290,7 @@ static int intern_paths(struct graph_builder *builder)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < graph->num_nodes; i++) {
 		graph->parents[i] = stack_table_get_parent(builder->paths, i);
-		graph->node_functions[i] = stack_table_get_level(builder->paths, i) / NUM_MARKS;
+		graph->node_functions[i] = stack_table_get_level(builder->paths, i) / NUM_FRAME_MARKS;
 		graph->flags[i] = builder->path_flags.items[i];
 	}
 	return 0;

@@ -25,14 +25,15 @@
 #define GRAPH_ROOT  0u
 #define SYMBOL_NONE UINT32_MAX
 
-/* Bits of graph->flags. The low two are the frame's enum frame_kind. */
+/* Bits of graph->flags. The low three are the frame's enum frame_kind. The page knows them, too (names.js). */
 enum node_flag {
-	NODE_KIND_MASK = 3,
-	NODE_INLINED = 4,
-	NODE_THREAD = 8,          /* stands for the thread of the stacks above it */
-	NODE_REPEATS = 16,        /* its function is on the path to it already */
-	NODE_REPEATS_MODULE = 32, /* its module is */
+	NODE_KIND_MASK = 7,
+	NODE_INLINED = 8,
+	NODE_THREAD = 16,         /* stands for the thread of the stacks above it */
+	NODE_REPEATS = 32,        /* its function is on the path to it already */
+	NODE_REPEATS_MODULE = 64, /* its module is */
 };
+_Static_assert(NUM_FRAME_KINDS <= NODE_KIND_MASK + 1, "a kind has three bits");
 
 struct graph_function {
 	uint32_t name;   /* string of the profile */
@@ -92,14 +93,9 @@ static inline const char *graph_get_symbol_name(const struct graph *graph, uint3
 }
 
 /* What folded text would add to a function's name, by flags of a node. */
-static inline enum frame_mark node_flags_get_mark(uint8_t flags)
+static inline uint8_t node_flags_get_mark(uint8_t flags)
 {
-	struct frame frame = {
-		.kind = flags & NODE_KIND_MASK,
-		.is_inlined = flags & NODE_INLINED,
-	};
-
-	return frame_get_mark(&frame);
+	return frame_kind_get_mark(flags & NODE_KIND_MASK, flags & NODE_INLINED);
 }
 
 /* The node's mark as a set of them, a bit for each; the set is empty for a thread, which is no function. */

@@ -97,6 +97,17 @@ static uint64_t get_flags(const struct json_table *table, size_t column, uint64_
 
 /* ---- what a process has ---- */
 
+/* "Kernel", or "Kernel (vmlinux)" and the like. */
+static enum frame_kind find_kind(const char *category)
+{
+	if (string_starts_with(category, frame_kinds[FRAME_KERNEL].category))
+		return FRAME_KERNEL;
+	for (enum frame_kind kind = 0; kind < NUM_FRAME_KINDS; kind++)
+		if (string_equals(category, frame_kinds[kind].category))
+			return kind;
+	return FRAME_USER;
+}
+
 static int read_category(struct firefox_code *code, struct json *json)
 {
 	uint8_t *kind = array_add(&code->kinds);
@@ -112,11 +123,7 @@ static int read_category(struct firefox_code *code, struct json *json)
 		json_take_string(json, &code->text);
 		if (code->text.failed)
 			return -ENOMEM;
-		/* "Kernel", or "Kernel (vmlinux)" and the like. */
-		if (string_starts_with(code->text.data, "Kernel"))
-			*kind = FRAME_KERNEL;
-		else if (string_equals(code->text.data, "JIT"))
-			*kind = FRAME_JIT;
+		*kind = find_kind(code->text.data);
 	}
 	return 0;
 }

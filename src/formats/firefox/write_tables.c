@@ -14,15 +14,9 @@
 
 #include "base/json.h"
 
-enum category { CATEGORY_OTHER, CATEGORY_USER, CATEGORY_KERNEL, CATEGORY_JIT, CATEGORY_INLINED };
-
-/* Categories decide colours in the Firefox Profiler; the order is that of enum category. */
-static const char categories[] =
-	"[{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]},"
-	"{\"name\":\"User\",\"color\":\"yellow\",\"subcategories\":[\"Other\"]},"
-	"{\"name\":\"Kernel\",\"color\":\"orange\",\"subcategories\":[\"Other\"]},"
-	"{\"name\":\"JIT\",\"color\":\"green\",\"subcategories\":[\"Other\"]},"
-	"{\"name\":\"Inlined\",\"color\":\"lightblue\",\"subcategories\":[\"Other\"]}]";
+/* Categories decide colours in the Firefox Profiler: "Other", those of the kinds, and that of what was inlined. */
+#define CATEGORY_OF_KIND 1
+#define CATEGORY_INLINED (CATEGORY_OF_KIND + NUM_FRAME_KINDS)
 
 /* ---- tables ---- */
 
@@ -199,15 +193,11 @@ static void append_inline_depth(struct firefox_writer *writer, uint32_t row)
 static void append_category(struct firefox_writer *writer, uint32_t row)
 {
 	const struct frame *frame = get_frame(writer, row);
-	enum category category = CATEGORY_USER;
+	bool is_plain = frame->kind == FRAME_USER;
 
-	if (frame->kind == FRAME_KERNEL)
-		category = CATEGORY_KERNEL;
-	else if (frame->kind == FRAME_JIT)
-		category = CATEGORY_JIT;
-	else if (frame->is_inlined)
-		category = CATEGORY_INLINED;
-	text_append_number(&writer->text, category);
+	text_append_number(&writer->text, is_plain && frame->is_inlined
+						  ? CATEGORY_INLINED
+						  : CATEGORY_OF_KIND + frame->kind);
 }
 
 static void append_frame_func(struct firefox_writer *writer, uint32_t row)
@@ -346,7 +336,21 @@ int firefox_write_shared(struct firefox_writer *writer)
 	return 0;
 }
 
+static void append_category_of(const char *name, const char *color, struct text *text)
+{
+	text_printf(text, "{\"name\":\"%s\",\"color\":\"%s\",\"subcategories\":[\"Other\"]}", name,
+		    color);
+}
+
 void firefox_append_categories(struct text *text)
 {
-	text_printf(text, "\"categories\":%s,\n", categories);
+	text_append_string(text, "\"categories\":[");
+	append_category_of("Other", "grey", text);
+	for (enum frame_kind kind = 0; kind < NUM_FRAME_KINDS; kind++) {
+		text_append_char(text, ',');
+		append_category_of(frame_kinds[kind].category, frame_kinds[kind].color, text);
+	}
+	text_append_char(text, ',');
+	append_category_of("Inlined", "lightblue", text);
+	text_append_string(text, "],\n");
 }

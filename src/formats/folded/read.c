@@ -29,7 +29,7 @@
  * which happens FOLDED_MAX_DECIMALS times at most.
  *
  * What the format cannot say: a frame's module or line, and ';' in a name. A frame's kind comes from
- * the annotations of stackcollapse-perf.pl: _[k] _[i] _[j].
+ * the annotations of stackcollapse-perf.pl (profile/frame_kind.h).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -56,9 +56,6 @@
 #define NOT_MADE UINT32_MAX
 /* Instead of an error: the line is to be read behind others. */
 #define OUT_OF_ORDER 1
-/* A frame is of one of three kinds, or inlined. */
-#define INLINED_KIND (FRAME_JIT + 1)
-#define NUM_KINDS    (INLINED_KIND + 1)
 
 /* The first bytes of a line, up to the end of a frame, as a stack of the profile. */
 struct outline {
@@ -85,7 +82,7 @@ struct folded_reader {
 	bool is_rest;                /* stacks before may have samples of this file, too */
 	ARRAY(struct outline) outer; /* stacks before it that it begins with */
 	ARRAY(struct folded_entry) entries;   /* lines that are to be sorted */
-	ARRAY(uint32_t) locations[NUM_KINDS]; /* by name; NOT_MADE */
+	ARRAY(uint32_t) locations[NUM_FRAME_MARKS]; /* by mark and name; NOT_MADE */
 };
 
 /* Eight bytes at a time: long common prefixes are where the time goes. */
@@ -114,7 +111,7 @@ static int add_location(struct folded_reader *reader, const uint8_t *label, size
 	const char *name = (const char *)label;
 	struct frame frame = {0};
 	int err = reader_strip_annotation(profile, name, &length, &frame);
-	size_t kind = frame.is_inlined ? INLINED_KIND : frame.kind;
+	size_t mark = frame_kind_get_mark(frame.kind, frame.is_inlined);
 	uint32_t *location;
 
 	if (err)
@@ -122,13 +119,13 @@ static int add_location(struct folded_reader *reader, const uint8_t *label, size
 	err = string_table_add(profile_get_strings(profile), name, length, &frame.name);
 	if (err)
 		return err;
-	while (reader->locations[kind].length <= frame.name) {
-		location = array_add(&reader->locations[kind]);
+	while (reader->locations[mark].length <= frame.name) {
+		location = array_add(&reader->locations[mark]);
 		if (!location)
 			return -ENOMEM;
 		*location = NOT_MADE;
 	}
-	location = &reader->locations[kind].items[frame.name];
+	location = &reader->locations[mark].items[frame.name];
 	frame.full_name = frame.name;
 	if (*location == NOT_MADE) {
 		err = profile_add_frame_location(profile, &frame, location);
@@ -587,7 +584,7 @@ static void folded_reader_release(struct folded_reader *reader)
 	array_release(&reader->frames);
 	array_release(&reader->outer);
 	array_release(&reader->entries);
-	for (size_t i = 0; i < NUM_KINDS; i++)
+	for (size_t i = 0; i < NUM_FRAME_MARKS; i++)
 		array_release(&reader->locations[i]);
 }
 

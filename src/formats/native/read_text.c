@@ -341,7 +341,7 @@ static int read_frame(struct loader *loader, const struct line *line)
 	    !find_name(loader, numbers[1] ? numbers[1] : numbers[0], &frame.full_name) ||
 	    !find_name(loader, numbers[2], &frame.module) ||
 	    !find_name(loader, numbers[3], &frame.file) || numbers[4] > UINT32_MAX ||
-	    kind > FRAME_JIT)
+	    kind >= NUM_FRAME_KINDS)
 		return fail(loader, line, "a frame: f NAME FULL MODULE FILE LINE KIND");
 	frame.line = (uint32_t)numbers[4];
 	frame.kind = (uint8_t)kind;

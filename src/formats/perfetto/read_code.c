@@ -23,8 +23,6 @@
 #define MAX_PATH_PARTS 64
 #define KERNEL_MODULE  "[kernel]"
 
-enum frame_kind_value { KIND_KERNEL = 2, KIND_JIT = 4 };
-
 /* ---- mappings and frames ------------------------------------------------------------------ */
 
 /* A path may be interned in parts, each of them between slashes. */
@@ -158,6 +156,14 @@ struct frame_fields {
 	uint64_t file;
 };
 
+static enum frame_kind find_kind(uint64_t number)
+{
+	for (enum frame_kind kind = 0; kind < NUM_FRAME_KINDS; kind++)
+		if (number == frame_kinds[kind].perfetto_number)
+			return kind;
+	return FRAME_USER;
+}
+
 static void read_frame_fields(struct bytes message, struct frame_fields *fields,
 			      struct perfetto_frame *frame)
 {
@@ -187,9 +193,7 @@ static void read_frame_fields(struct bytes message, struct frame_fields *fields,
 			frame->frame.line = (uint32_t)field.value;
 			break;
 		case 7:
-			frame->frame.kind = field.value == KIND_KERNEL ? FRAME_KERNEL
-					    : field.value == KIND_JIT  ? FRAME_JIT
-								       : FRAME_USER;
+			frame->frame.kind = find_kind(field.value);
 			break;
 		case 1000:
 			fields->short_name = field.value;

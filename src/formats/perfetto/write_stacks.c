@@ -38,8 +38,6 @@ INTERN_TABLE(mapping_keys, struct mapping_key, module, path, load_bias, has_load
 /* A packet is written when it has about so many bytes. */
 #define PACKET_BYTES (64u << 10)
 
-enum frame_kind_value { KIND_NATIVE = 1, KIND_KERNEL = 2, KIND_JIT = 4 };
-
 /* What is told about on a sequence, by kind, and by which id of the profile. */
 enum emitted_kind {
 	EMITTED_FUNCTION, /* string */
@@ -277,22 +275,8 @@ static int use_mapping_of(struct perfetto_stacks *stacks, const struct location 
 	return use_mapping(stacks, &key, ret);
 }
 
-static enum frame_kind_value get_kind(const struct frame *frame)
-{
-	switch ((enum frame_kind)frame->kind) {
-	case FRAME_USER:
-		break;
-	case FRAME_KERNEL:
-		return KIND_KERNEL;
-	case FRAME_JIT:
-		return KIND_JIT;
-	}
-	return KIND_NATIVE;
-}
-
 static int add_frame(struct perfetto_stacks *stacks, const struct location *location, uint32_t id)
 {
-	enum frame_kind_value kind = get_kind(profile_get_frame(stacks->profile, id));
 	const struct frame *frame = profile_get_frame(stacks->profile, id);
 	Perfetto__Frame *message = arena_add(&stacks->garbage, malloc(sizeof(*message)));
 	int err;
@@ -308,8 +292,8 @@ static int add_frame(struct perfetto_stacks *stacks, const struct location *loca
 	message->rel_pc = location->has_elf_address ? location->elf_address : location->address;
 	message->has_is_elf_address = location->space == LOCATION_ELF;
 	message->is_elf_address = location->space == LOCATION_ELF;
-	message->has_kind = kind != KIND_NATIVE;
-	message->kind = kind;
+	message->has_kind = frame->kind != FRAME_USER;
+	message->kind = (int32_t)frame_kinds[frame->kind].perfetto_number;
 	message->has_is_inlined = frame->is_inlined;
 	message->is_inlined = frame->is_inlined;
 	err = use_names(stacks, frame, message);

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "analysis/frame_tree.h"
 #include "base/array.h"
 #include "base/json.h"
 #include "formats/format.h"
@@ -42,13 +43,7 @@ static void append_string(const struct speedscope_writer *writer, struct text *t
 
 static const char *get_annotation(const struct speedscope_writer *writer, const struct frame *frame)
 {
-	if (writer->opts->tree.no_annotations)
-		return "";
-	if (frame->kind == FRAME_KERNEL)
-		return "_[k]";
-	if (frame->is_inlined)
-		return "_[i]";
-	return frame->kind == FRAME_JIT ? "_[j]" : "";
+	return writer->opts->tree.no_annotations ? "" : frame_get_annotation(frame);
 }
 
 /* Frames that look the same are one, whatever their addresses were. */

@@ -1,7 +1,7 @@
 // Colours of frames. By name they depend on nothing but the name: the same function has the same
 // colour in every run, file and view.
 
-import { KIND_MASK, NODE_INLINED, NODE_THREAD } from './names.js';
+import { NODE_INLINED, NODE_THREAD, getKind, isKernel } from './names.js';
 
 export const COLOR_MODES = [
 	{ id: 'name', label: 'By name' },
@@ -95,14 +95,13 @@ export function mixColors(color, other, share) {
 	return /** @type {Rgb} */ (color.map((c, i) => Math.round(share * c + (1 - share) * other[i])));
 }
 
-const KIND_HUES = { kernel: 45, user: 95, inlined: 195, jit: 145, thread: 270 };
+const INLINED_HUE = 195;
+const THREAD_HUE = 270;
 
 /** @param {number} flags */
 function getKindHue(flags) {
-	if (flags & NODE_THREAD) return KIND_HUES.thread;
-	if ((flags & KIND_MASK) === 1) return KIND_HUES.kernel;
-	if (flags & NODE_INLINED) return KIND_HUES.inlined;
-	return (flags & KIND_MASK) === 2 ? KIND_HUES.jit : KIND_HUES.user;
+	if (flags & NODE_THREAD) return THREAD_HUE;
+	return flags & NODE_INLINED && !isKernel(flags) ? INLINED_HUE : getKind(flags).hue;
 }
 
 /** Okabe and Ito's palette, ordered so that neighbours differ in lightness too. */

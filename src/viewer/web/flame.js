@@ -2,7 +2,7 @@
 
 import { find, make } from './dom.js';
 import { Minimap } from './minimap.js';
-import { Boxes, KINDS, KIND_MASK, NODE_INLINED, NODE_THREAD } from './names.js';
+import { Boxes, NODE_INLINED, NODE_THREAD, getKind } from './names.js';
 import { shorten } from './bounds.js';
 import { Painter, ROW_HEIGHT } from './painter.js';
 import { formatExact, formatPercent, formatPoints, formatValue } from './units.js';
@@ -451,7 +451,7 @@ export class FlameView {
 		const { inclusive, sum, baselineSum, isComparison } = model.numbers;
 		const symbol = boxes.symbol(box);
 		const flags = boxes.flags(box);
-		const kind = flags & NODE_THREAD ? 'thread' : `${KINDS[flags & KIND_MASK]}${flags & NODE_INLINED ? ', inlined' : ''}`;
+		const kind = flags & NODE_THREAD ? 'thread' : `${getKind(flags).word}${flags & NODE_INLINED ? ', inlined' : ''}`;
 		const module = symbol === ALL ? '' : names.getModule(boxes.function(box));
 		const rows = [
 			make('div', { class: 'tip-name' }, symbol === ALL ? 'all' : shorten(names.getName(symbol))),

@@ -1,10 +1,17 @@
 // The names of a graph, decoded when they are asked for.
 
-export const NODE_INLINED = 4;
-export const NODE_THREAD = 8;
-export const KIND_MASK = 3;
-const KIND_KERNEL = 1;
-export const KINDS = ['user', 'kernel', 'JIT'];
+// As graph.h has them.
+export const NODE_INLINED = 8;
+export const NODE_THREAD = 16;
+const KIND_MASK = 7;
+// As frame_kind.h has them, with a hue each.
+const KINDS = [{ word: 'user', hue: 95 }, { word: 'kernel', hue: 45 }, { word: 'JIT', hue: 145 }];
+const KERNEL = KINDS[1];
+
+/** @param {number} flags */
+export const getKind = (flags) => KINDS[flags & KIND_MASK];
+/** Those of the kernel are its, inlined or not. @param {number} flags */
+export const isKernel = (flags) => getKind(flags) === KERNEL;
 // A level of a fragment is a number, as the core takes it: a symbol, or this and a function.
 const LEVEL_FUNCTION = 2 ** 31;
 
@@ -70,7 +77,7 @@ export class Names {
 
 	/** @param {number} id a function */
 	isKernel(id) {
-		return (this.getFlags(id) & KIND_MASK) === KIND_KERNEL;
+		return isKernel(this.getFlags(id));
 	}
 
 	/** The level that means this function alone. @param {number} id @returns {number} */

@@ -1,0 +1,50 @@
+/*
+ * The kinds of code that a frame may be of: a line each, from which enum frame_kind, the marks of folded text, and what
+ * formats call the kinds are made. By which names foreign files tell a kind is each reader's own matter, and so are the
+ * words and colours of the page (KINDS in src/viewer/web/names.js), which a test compares with the words here.
+ */
+#ifndef PROFILE_FRAME_KIND_H
+#define PROFILE_FRAME_KIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * KIND(name, word, mark, Firefox's category, its colour there, number in Perfetto traces). The numbers of the kinds,
+ * from 0 in this order, are written into files: a new kind comes last.
+ */
+#define FRAME_KINDS(KIND)                                     \
+	KIND(USER, "user", "", "User", "yellow", 1)           \
+	KIND(KERNEL, "kernel", "_[k]", "Kernel", "orange", 2) \
+	KIND(JIT, "JIT", "_[j]", "JIT", "green", 4)
+
+#define FRAME_KIND_NUMBER(name, ...) FRAME_##name,
+enum frame_kind { FRAME_KINDS(FRAME_KIND_NUMBER) NUM_FRAME_KINDS };
+#undef FRAME_KIND_NUMBER
+
+struct frame_kind_info {
+	const char *word;     /* for people */
+	const char *mark;     /* what folded text adds to a name; may be empty */
+	const char *category; /* of the Firefox Profiler */
+	const char *color;    /* that the category has */
+	uint32_t perfetto_number;
+};
+
+/* By enum frame_kind. */
+extern const struct frame_kind_info frame_kinds[NUM_FRAME_KINDS];
+
+/* One mark only, as FlameGraph has it: that of the kind, or that the call was inlined. */
+#define FRAME_MARK_INLINED NUM_FRAME_KINDS
+#define NUM_FRAME_MARKS    (NUM_FRAME_KINDS + 1)
+
+/* The number of the mark, enum frame_kind or FRAME_MARK_INLINED. The kernel's functions have the kernel's, even inlined. */
+uint8_t frame_kind_get_mark(uint8_t kind, bool is_inlined);
+
+/* "_[k]" and the like; empty for a kind without a mark. */
+const char *frame_mark_get_text(uint8_t mark);
+
+/* Whether a name ends with a mark: *length is the new length, *ret_mark its number. */
+bool frame_mark_strip(const char *name, size_t *length, uint8_t *ret_mark);
+
+#endif

@@ -1,0 +1,35 @@
+#include "profile/frame_kind.h"
+
+#include <assert.h>
+#include <string.h>
+
+#define INFO(name, word, mark, category, color, number) \
+	[FRAME_##name] = {word, mark, category, color, number},
+const struct frame_kind_info frame_kinds[NUM_FRAME_KINDS] = {FRAME_KINDS(INFO)};
+#undef INFO
+
+uint8_t frame_kind_get_mark(uint8_t kind, bool is_inlined)
+{
+	return is_inlined && kind != FRAME_KERNEL ? FRAME_MARK_INLINED : kind;
+}
+
+const char *frame_mark_get_text(uint8_t mark)
+{
+	assert(mark < NUM_FRAME_MARKS);
+	return mark == FRAME_MARK_INLINED ? "_[i]" : frame_kinds[mark].mark;
+}
+
+bool frame_mark_strip(const char *name, size_t *length, uint8_t *ret_mark)
+{
+	for (uint8_t mark = 0; mark < NUM_FRAME_MARKS; mark++) {
+		const char *text = frame_mark_get_text(mark);
+		size_t size = strlen(text);
+
+		if (!size || *length < size || memcmp(name + *length - size, text, size) != 0)
+			continue;
+		*length -= size;
+		*ret_mark = mark;
+		return true;
+	}
+	return false;
+}
