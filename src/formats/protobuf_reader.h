@@ -27,6 +27,23 @@ struct protobuf_field {
 	struct bytes body; /* of PROTOBUF_BYTES */
 };
 
+/*
+ * The wire types that a message's fields may have, by number: a set of them, a bit for each. Where there is none, the
+ * field is not known.
+ */
+#define PROTOBUF_SET(type) ((uint8_t)(1u << (type)))
+#define PROTOBUF_REPEATED                \
+	(PROTOBUF_SET(PROTOBUF_VARINT) | \
+	 PROTOBUF_SET(PROTOBUF_BYTES)) /* of numbers: packed or not */
+
+/* False for a known field of a type that it cannot have, which is as good as one that is not known. */
+static inline bool protobuf_fits(const struct protobuf_field *field, const uint8_t *types,
+				 size_t num_types)
+{
+	return field->number >= num_types || !types[field->number] ||
+	       types[field->number] & PROTOBUF_SET(field->type);
+}
+
 /* 0 and bytes->failed when it is truncated or longer than 64 bits. */
 static inline uint64_t protobuf_read_varint(struct bytes *bytes)
 {

@@ -159,12 +159,24 @@ static bool is_described(struct bytes message)
 	return false;
 }
 
+static const uint8_t packet_field_types[] = {
+	[PACKET_TIMESTAMP] = PROTOBUF_SET(PROTOBUF_VARINT),
+	[PACKET_CLOCK] = PROTOBUF_SET(PROTOBUF_VARINT),
+	[PACKET_SEQUENCE] = PROTOBUF_SET(PROTOBUF_VARINT),
+	[PACKET_FLAGS] = PROTOBUF_SET(PROTOBUF_VARINT),
+	[PACKET_DROPPED] = PROTOBUF_SET(PROTOBUF_VARINT),
+	[PACKET_INTERNED] = PROTOBUF_SET(PROTOBUF_BYTES),
+	[PACKET_DEFAULTS] = PROTOBUF_SET(PROTOBUF_BYTES),
+};
+
 /* False when the packet is broken. */
 static bool read_fields(struct bytes message, struct raw_packet *packet)
 {
 	struct protobuf_field field;
 
 	while (protobuf_next(&message, &field)) {
+		if (!protobuf_fits(&field, packet_field_types, ARRAY_LENGTH(packet_field_types)))
+			continue;
 		switch (field.number) {
 		case PACKET_TIMESTAMP:
 			packet->timestamp = field.value;
@@ -202,6 +214,8 @@ static bool read_fields(struct bytes message, struct raw_packet *packet)
 		case PACKET_SYMBOLS:
 		case PACKET_SAMPLE:
 		case PACKET_GROUPED:
+			if (field.type != PROTOBUF_BYTES)
+				break;
 			packet->kind = field.number;
 			packet->data = field.body;
 			break;

@@ -110,13 +110,29 @@ static void read_legacy(const struct perfetto_packet *packet, struct bytes messa
 }
 
 /* Numbers of fields are those of track_event.proto. */
+static const uint8_t event_field_types[] = {
+	[6] = PROTOBUF_SET(PROTOBUF_BYTES),
+	[9] = PROTOBUF_SET(PROTOBUF_VARINT),
+	[10] = PROTOBUF_SET(PROTOBUF_VARINT),
+	[11] = PROTOBUF_SET(PROTOBUF_VARINT),
+	[12] = PROTOBUF_REPEATED,
+	[23] = PROTOBUF_SET(PROTOBUF_BYTES),
+	[30] = PROTOBUF_SET(PROTOBUF_VARINT),
+	[33] = PROTOBUF_SET(PROTOBUF_BYTES),
+	[34] = PROTOBUF_SET(PROTOBUF_VARINT),
+	[44] = PROTOBUF_SET(PROTOBUF_FIXED64),
+	[55] = PROTOBUF_SET(PROTOBUF_BYTES),
+	[56] = PROTOBUF_SET(PROTOBUF_VARINT),
+};
+
 static int read_event_field(struct perfetto_slices *slices, const struct perfetto_packet *packet,
 			    const struct protobuf_field *field, struct perfetto_track_event *event)
 {
+	if (!protobuf_fits(field, event_field_types, ARRAY_LENGTH(event_field_types)))
+		return 0;
 	switch (field->number) {
 	case 6:
-		if (field->type == PROTOBUF_BYTES)
-			read_legacy(packet, field->body, event);
+		read_legacy(packet, field->body, event);
 		return 0;
 	case 9:
 		event->type = field->value;

@@ -135,12 +135,15 @@ static int read_number(struct tree_json_reader *reader, uint64_t *ret)
 static int read_value(struct tree_json_reader *reader)
 {
 	uint64_t value;
+	struct tree_json_node *node;
 	int err = read_number(reader, &value);
-	struct tree_json_node *node = get_current(reader);
 
+	if (err)
+		return err;
+	node = get_current(reader);
 	node->value = value;
 	node->has_value = reader->has_values = true;
-	return err;
+	return 0;
 }
 
 /*

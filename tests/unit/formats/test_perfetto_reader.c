@@ -154,6 +154,31 @@ static void slices_of_a_thread_are_its_zones(void **state _unused_)
 	assert_trace(&trace, "worker;outer 60\nworker;outer;inner 30\n", "");
 }
 
+/* As protobuf's own parsers have it: a known field of another wire type is not known. */
+static void fields_of_another_wire_type_are_skipped(void **state _unused_)
+{
+	struct text trace = {0};
+	struct text packet = {0};
+	struct text event = {0};
+
+	put(&event, 9, 1);
+	put_string(&event, 9, "\2");
+	put(&event, 11, 9);
+	put_string(&event, 11, "");
+	put_string(&event, 23, "outer");
+	put(&event, 23, 1);
+	put(&packet, 8, 10);
+	put_string(&packet, 8, "");
+	put(&packet, 10, 1);
+	put_message(&packet, EVENT, &event);
+	put(&packet, EVENT, 1);
+	put_string(&packet, 58, "");
+	put_message(&trace, 1, &packet);
+	put_event(&trace, 100, 9, NULL);
+	put_thread(&trace, 9, "worker", 0);
+	assert_trace(&trace, "worker;outer 90\n", "");
+}
+
 static void slices_need_not_come_in_order_of_time(void **state _unused_)
 {
 	struct text trace = {0};
@@ -513,6 +538,7 @@ int main(void)
 		cmocka_unit_test(a_recording_counts_samples_and_knows_their_period),
 		cmocka_unit_test(frames_of_equal_address_in_foreign_traces_were_inlined),
 		cmocka_unit_test(slices_of_a_thread_are_its_zones),
+		cmocka_unit_test(fields_of_another_wire_type_are_skipped),
 		cmocka_unit_test(slices_need_not_come_in_order_of_time),
 		cmocka_unit_test(slices_without_a_thread_go_by_their_track),
 		cmocka_unit_test(a_slice_that_does_not_end_ends_with_the_trace),
