@@ -61,13 +61,6 @@ struct progress {
 	unsigned int runs;
 };
 
-static const char *const formats[] = {
-	"async-profiler", "callgrind", "chrome-trace", "cpuprofile",    "diff.folded", "er",
-	"firefox",        "folded",    "heapprofile",  "jfr",           "json",        "perf-data",
-	"perf-script",    "pftrace",   "pprof",        "sampling-prof", "speedscope",  "svg",
-	"zones",
-};
-
 /* ---- reading one input ---- */
 
 static void complain(struct progress *progress, const char *complaint, const char *message)
@@ -315,11 +308,14 @@ static void add_folder(struct inputs *inputs, const char *path, const struct for
 	closedir(folder);
 }
 
-/* The corpus of a fuzz target, which is called as the format or its folder, with underscores. */
-static void add_corpus(struct inputs *inputs, const char *name)
+/* The corpus of a fuzz target, which is called as the format or its folder, with underscores. A reader has one. */
+static void add_corpus(struct inputs *inputs, const struct format *format)
 {
+	const char *name = format->name;
+	size_t before = inputs->length;
 	const char *target = strcmp(name, "er") == 0        ? "gprofng"
 			     : strcmp(name, "pftrace") == 0 ? "perfetto"
+			     : strcmp(name, "offwake") == 0 ? "folded"
 							    : name;
 	char path[256];
 
@@ -327,11 +323,13 @@ static void add_corpus(struct inputs *inputs, const char *name)
 	for (char *c = path + strlen("tests/fuzz/corpus/"); *c; c++)
 		if (*c == '-' || *c == '.')
 			*c = '_';
-	add_folder(inputs, path, format_find_name(name));
+	add_folder(inputs, path, format);
+	if (inputs->length == before)
+		fail_msg("the reader of %s has no corpus %s", name, path);
 	if (strcmp(name, "er") == 0)
-		add_folder(inputs, "tests/fuzz/corpus/tar", format_find_name(name));
+		add_folder(inputs, "tests/fuzz/corpus/tar", format);
 	if (strcmp(name, "zones") == 0)
-		add_folder(inputs, "tests/fuzz/corpus/zones_capture", format_find_name(name));
+		add_folder(inputs, "tests/fuzz/corpus/zones_capture", format);
 }
 
 static int load_inputs(void **state)
@@ -341,8 +339,9 @@ static int load_inputs(void **state)
 
 	if (folder)
 		add_folder(&inputs, folder, NULL);
-	for (size_t i = 0; !folder && i < sizeof(formats) / sizeof(formats[0]); i++)
-		add_corpus(&inputs, formats[i]);
+	for (const struct format *const *format = format_get_all(); !folder && *format; format++)
+		if ((*format)->read)
+			add_corpus(&inputs, *format);
 	*state = &inputs;
 	return 0;
 }
@@ -358,35 +357,41 @@ static int free_inputs(void **state)
 
 /* ---- the tests ---- */
 
+/* In a child, so that a crash is one format's. */
+static bool reads_or_refuses(const struct inputs *inputs, const struct format *format)
+{
+	struct progress *progress = share_progress();
+	bool is_well;
+	pid_t child;
+
+	assert_non_null(progress);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		size_t before_kb = get_resident_kb();
+
+		read_all_changed(progress, inputs, format, get_runs());
+		progress->used_kb = get_peak_kb(before_kb);
+		_exit(0);
+	}
+	is_well = ended_well(child, progress);
+	if (!getenv("HOSTILE_FOLDER"))
+		assert_true(progress->runs > 0);
+	if (getenv("HOSTILE_RUNS"))
+		print_message("# %s: %u runs, %zu kB\n", format->name, progress->runs,
+			      progress->used_kb);
+	munmap(progress, sizeof(*progress));
+	return is_well;
+}
+
 static void changed_inputs_of_every_format_are_read_or_refused(void **state)
 {
 	const struct inputs *inputs = *state;
 	bool all_well = true;
 
-	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-		const struct format *format = format_find_name(formats[i]);
-		struct progress *progress = share_progress();
-		pid_t child;
-
-		assert_non_null(format);
-		assert_non_null(progress);
-		child = fork();
-		assert_true(child >= 0);
-		if (!child) {
-			size_t before_kb = get_resident_kb();
-
-			read_all_changed(progress, inputs, format, get_runs());
-			progress->used_kb = get_peak_kb(before_kb);
-			_exit(0);
-		}
-		all_well &= ended_well(child, progress);
-		if (!getenv("HOSTILE_FOLDER"))
-			assert_true(progress->runs > 0);
-		if (getenv("HOSTILE_RUNS"))
-			print_message("# %s: %u runs, %zu kB\n", formats[i], progress->runs,
-				      progress->used_kb);
-		munmap(progress, sizeof(*progress));
-	}
+	for (const struct format *const *format = format_get_all(); *format; format++)
+		if ((*format)->read)
+			all_well &= reads_or_refuses(inputs, *format);
 	assert_true(all_well);
 }
 
