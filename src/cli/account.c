@@ -9,41 +9,21 @@
 #include "base/clock.h"
 #include "base/json.h"
 
+#define TRUNCATION(name, key, text) [TRUNCATED_##name] = {key, text},
+static const struct {
+	const char *key;
+	const char *text;
+} truncation_words[] = {TRUNCATIONS(TRUNCATION)};
+#undef TRUNCATION
+
 const char *truncation_get_name(enum truncation truncation)
 {
-	switch (truncation) {
-	case TRUNCATED_FRAME_POINTER:
-		return "frame_pointer";
-	case TRUNCATED_DEPTH:
-		return "depth";
-	case TRUNCATED_NO_STACK:
-		return "no_stack";
-	case TRUNCATED_NO_PROCESS:
-		return "no_process";
-	case TRUNCATED_NO_MAPPING:
-		return "no_mapping";
-	case TRUNCATED_NO_TABLE:
-		return "no_table";
-	case TRUNCATED_NO_RULE:
-		return "no_rule";
-	case TRUNCATED_UNSUPPORTED:
-		return "unsupported_rule";
-	case TRUNCATED_READ:
-		return "read";
-	case TRUNCATED_STUCK:
-		return "stuck";
-	case TRUNCATED_NO_RETURN_ADDRESS:
-		return "no_return_address";
-	case TRUNCATED_SKIPPED_FRAME:
-		return "skipped_frame";
-	case TRUNCATED_JIT_CODE:
-		return "jit_code";
-	case TRUNCATED_32_BIT:
-		return "32_bit";
-	case NUM_TRUNCATIONS:
-		break;
-	}
-	return "unknown";
+	return truncation_words[truncation].key;
+}
+
+const char *truncation_explain(enum truncation truncation)
+{
+	return truncation_words[truncation].text;
 }
 
 static void count_user_stacks(struct account *account, struct recorder *recorder,

@@ -13,24 +13,33 @@
 #include "profile/profile.h"
 #include "symbolize/naming.h"
 
-/* Why a user stack is not complete. */
-enum truncation {
-	TRUNCATED_FRAME_POINTER, /* code without frame pointers broke the chain */
-	TRUNCATED_DEPTH,         /* the depth limit was reached */
-	TRUNCATED_NO_STACK,      /* nothing could be read */
-	TRUNCATED_NO_PROCESS,    /* its mappings were not known yet, nor later for its raw stack */
-	TRUNCATED_NO_MAPPING,    /* an address of the stack is in no known mapping */
-	TRUNCATED_NO_TABLE,      /* the file's unwind table was not ready */
-	TRUNCATED_NO_RULE,       /* the table has no rule for the address */
-	TRUNCATED_UNSUPPORTED,   /* the call-frame information is not expressible as a rule */
-	TRUNCATED_READ,          /* a part of the stack could not be read */
-	TRUNCATED_STUCK,         /* the CFA does not increase: wrong rules */
-	TRUNCATED_NO_RETURN_ADDRESS, /* the value found does not point into code */
-	TRUNCATED_SKIPPED_FRAME,     /* a step by frame pointer left out a caller */
-	TRUNCATED_JIT_CODE, /* JIT code that is not known to keep frame pointers: perhaps not whole */
-	TRUNCATED_32_BIT,   /* of a 32-bit program: by frame pointer, as far as calls prove it */
-	NUM_TRUNCATIONS,
-};
+/*
+ * Why a user stack is not complete: T(name, in the account's JSON, in the summary, where "1,234" stands before it). What
+ * the walk itself ends for is said with enum walk_end; the others are
+ *
+ * FRAME_POINTER  code without frame pointers broke the chain
+ * NO_STACK       nothing could be read
+ * NO_PROCESS     its mappings were not known yet, nor later for its raw stack
+ */
+#define TRUNCATIONS(T)                                                                        \
+	T(FRAME_POINTER, "frame_pointer", "end in code without frame pointers")               \
+	T(DEPTH, "depth", "are deeper than stacks are walked")                                \
+	T(NO_STACK, "no_stack", "could not be read")                                          \
+	T(NO_PROCESS, "no_process", "came before their process's mappings were known")        \
+	T(NO_MAPPING, "no_mapping", "lead outside every known mapping")                       \
+	T(NO_TABLE, "no_table", "came before their file's unwind table was there")            \
+	T(NO_RULE, "no_rule", "end in code that has no call-frame information")               \
+	T(UNSUPPORTED, "unsupported_rule", "end in code with unusual call-frame information") \
+	T(READ, "read", "end where the stack could not be read")                              \
+	T(STUCK, "stuck", "do not reach an outermost frame")                                  \
+	T(NO_RETURN_ADDRESS, "no_return_address", "end at a return address that is none")     \
+	T(SKIPPED_FRAME, "skipped_frame", "end where a frame pointer skips a caller")         \
+	T(JIT_CODE, "jit_code", "go through JIT code that may not keep frame pointers")       \
+	T(32_BIT, "32_bit", "are of 32-bit programs: as far as their calls prove it")
+
+#define TRUNCATION(name, key, text) TRUNCATED_##name,
+enum truncation { TRUNCATIONS(TRUNCATION) NUM_TRUNCATIONS };
+#undef TRUNCATION
 
 /* User stacks of off-CPU time that were walked by table, and of who ended it. */
 struct off_cpu_account {
@@ -83,6 +92,7 @@ uint64_t account_sum_waits(const uint64_t *waits_ns);
 double account_get_coverage(const struct off_cpu_counts *counts);
 
 const char *truncation_get_name(enum truncation truncation);
+const char *truncation_explain(enum truncation truncation);
 
 /*
  * Add the account's counts to the profile as tallies, named as in the JSON object, for its readers.

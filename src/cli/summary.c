@@ -93,43 +93,6 @@ static void append_ticks(struct text *text, const struct summary *summary)
 	text_append_char(text, '\n');
 }
 
-static const char *explain_truncation(enum truncation truncation)
-{
-	switch (truncation) {
-	case TRUNCATED_FRAME_POINTER:
-		return "end in code without frame pointers";
-	case TRUNCATED_DEPTH:
-		return "are deeper than stacks are walked";
-	case TRUNCATED_NO_STACK:
-		return "could not be read";
-	case TRUNCATED_NO_PROCESS:
-		return "came before their process's mappings were known";
-	case TRUNCATED_NO_MAPPING:
-		return "lead outside every known mapping";
-	case TRUNCATED_NO_TABLE:
-		return "came before their file's unwind table was there";
-	case TRUNCATED_NO_RULE:
-		return "end in code that has no call-frame information";
-	case TRUNCATED_UNSUPPORTED:
-		return "end in code with unusual call-frame information";
-	case TRUNCATED_READ:
-		return "end where the stack could not be read";
-	case TRUNCATED_STUCK:
-		return "do not reach an outermost frame";
-	case TRUNCATED_NO_RETURN_ADDRESS:
-		return "end at a return address that is none";
-	case TRUNCATED_SKIPPED_FRAME:
-		return "end where a frame pointer skips a caller";
-	case TRUNCATED_JIT_CODE:
-		return "go through JIT code that may not keep frame pointers";
-	case TRUNCATED_32_BIT:
-		return "are of 32-bit programs: as far as their calls prove it";
-	case NUM_TRUNCATIONS:
-		break;
-	}
-	return "";
-}
-
 static void append_stacks(struct text *text, const struct summary *summary,
 			  const struct flat_table *table)
 {
@@ -149,7 +112,7 @@ static void append_stacks(struct text *text, const struct summary *summary,
 	for (size_t i = 0; i < NUM_TRUNCATIONS; i++) {
 		uint64_t count = account->truncated_user_stacks[i];
 
-		append_reason(text, count, explain_truncation((enum truncation)i));
+		append_reason(text, count, truncation_explain((enum truncation)i));
 		if (i == TRUNCATED_FRAME_POINTER || i == TRUNCATED_JIT_CODE)
 			lack_frame_pointers += count;
 	}
