@@ -79,7 +79,7 @@ struct import {
 	/*
 	 * For formats that are folders: open_member() gives the bytes of a file below it, by its
 	 * relative path, borrowed during the import. Returns 0, -ENOENT or another negative errno.
-	 * NULL where the input is no folder; `data` is then what there is.
+	 * NULL where the input is not a directory; `data` is then what there is.
 	 */
 	int (*open_member)(void *context, const char *path, const uint8_t **ret_data,
 			   size_t *ret_size);

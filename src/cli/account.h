@@ -32,7 +32,7 @@
 	T(UNSUPPORTED, "unsupported_rule", "end in code with unusual call-frame information") \
 	T(READ, "read", "end where the stack could not be read")                              \
 	T(STUCK, "stuck", "do not reach an outermost frame")                                  \
-	T(NO_RETURN_ADDRESS, "no_return_address", "end at a return address that is none")     \
+	T(NO_RETURN_ADDRESS, "no_return_address", "end at an invalid return address")         \
 	T(SKIPPED_FRAME, "skipped_frame", "end where a frame pointer skips a caller")         \
 	T(JIT_CODE, "jit_code", "go through JIT code that may not keep frame pointers")       \
 	T(32_BIT, "32_bit", "are of 32-bit programs: as far as their calls prove it")

@@ -27,7 +27,7 @@ enum capture_option {
 };
 
 const struct option_spec capture_option_specs[] = {
-	{OPTION_DIR, 0, "dir", "DIR", "the archive: the folder that captures go to"},
+	{OPTION_DIR, 0, "dir", "DIR", "the archive: the directory that captures go to"},
 	{OPTION_DURATION, 'd', "duration", "TIME", "length of the capture (30s)"},
 	{OPTION_KEEP, 0, "keep", "AGE",
 	 "remove captures that are older (14d); 0 keeps them\nfor good"},
@@ -289,7 +289,7 @@ static int read_config(struct capture_options *options)
 static int check(struct capture_options *options)
 {
 	if (!options->dir) {
-		log_error("expected --dir DIR, the folder that captures go to; see 'stackwide "
+		log_error("expected --dir DIR, the directory that captures go to; see 'stackwide "
 			  "help capture'");
 		return -EINVAL;
 	}

@@ -93,7 +93,7 @@ static int leave_out(struct capture_command *capture)
 	time_t since_s = (time_t)holder.since_s;
 
 	if (holder.num_left_out < MAX_LEFT_OUT) {
-		log_warning("another capture into '%s' is still running: this one is left out",
+		log_warning("another capture into '%s' is still running, skipping",
 			    capture->options.dir);
 		return EXIT_DONE;
 	}

@@ -45,7 +45,7 @@ static int add_symbols(struct input_options *options, const char *folder)
 		return -EINVAL;
 	}
 	if (stat(folder, &status) || !S_ISDIR(status.st_mode)) {
-		log_error("--symbols: '%s' is no folder", folder);
+		log_error("--symbols: '%s' is not a directory", folder);
 		return -EINVAL;
 	}
 	options->symbols[options->num_symbols++] = folder;
@@ -242,7 +242,7 @@ static int read_bytes(struct reading *reading, const struct format *format,
 		*ret_counts = import.counts;
 	/* An importer of single files has seen a folder as an empty file: say what is wrong. */
 	if (input_file_is_folder(reading->file) && !reading->has_opened_member && err != -ENOMEM)
-		err = import_fail_byte(&import, 0, "expected a file, as %s is one, not a folder",
+		err = import_fail_byte(&import, 0, "%s is read from a file, not a directory",
 				       format->name);
 	if (err) {
 		log_error("%s", import.error.message[0] ? import.error.message : strerror(-err));

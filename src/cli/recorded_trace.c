@@ -107,7 +107,7 @@ static int check_files(const struct recorder *recorder)
 		  " slices of waits, %" PRIu64 " slices of stacks, %" PRIu64
 		  " values of stack fill and %" PRIu64
 		  " events of threads, which could not be stored in a temporary file: "
-		  "%s; set TMPDIR to a folder with room",
+		  "%s; set TMPDIR to a directory with room",
 		  losses.lost_samples, losses.num_samples, losses.lost_waits,
 		  losses.lost_occupancies, losses.lost_fills, losses.lost_task_events,
 		  strerror(losses.error));

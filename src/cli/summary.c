@@ -331,7 +331,7 @@ static void append_scheduling(struct text *text, const struct scheduling_counts 
 	append_reason(text, counts->lost_nested,
 		      "lost: woken by an interrupt inside another event");
 	append_reason(text, counts->lost_storage,
-		      "lost: no room in the temporary file; set TMPDIR to another folder");
+		      "lost: no room in the temporary file; set TMPDIR to another directory");
 	append_reason(
 		text, counts->lost_unseen,
 		"lost: not told by the kernel; what ran is shown as [unknown] until it is known");

@@ -77,7 +77,7 @@ static int report_spill(struct zones_file_conversion *conversion, int err)
 {
 	return error_set(&conversion->error, err,
 			 "cannot keep what must be sorted in a temporary file in '%s': %s; set "
-			 "TMPDIR to a folder with room",
+			 "TMPDIR to a directory with room",
 			 file_get_temporary_folder(), strerror(-err));
 }
 

@@ -198,10 +198,11 @@ static int open_folder(struct table_cache *cache, struct error *error)
 	if (cache->folder_fd < 0) {
 		int err = errno == ELOOP || errno == ENOTDIR ? -EPERM : -errno;
 
-		return error_set(error, err, "%s: expected a folder: %s", folder, strerror(errno));
+		return error_set(error, err, "%s: expected a directory: %s", folder,
+				 strerror(errno));
 	}
 	if (fstat(cache->folder_fd, &status) || !is_ours(&status))
-		return error_set(error, -EPERM, "%s: others may write to it, or own it", folder);
+		return error_set(error, -EPERM, "%s: writable by others; not used", folder);
 	return 0;
 }
 

@@ -568,7 +568,7 @@ static int add_samples(struct async_profiler_reader *reader)
 			100.0 * (double)reader->import->counts.pruned_weight /
 				(double)reader->nodes.items[0].width);
 	if (reader->has_deltas)
-		import_warn(reader->import, "the differences in the file are left out");
+		import_warn(reader->import, "ignoring the difference column");
 	return 0;
 }
 

@@ -438,7 +438,7 @@ static void report_oddities(const struct callgrind_reader *reader)
 	bool has_totals = reader->num_totals && reader->num_totals == reader->num_parts;
 
 	if (reader->has_negative)
-		import_warn(reader->import, "costs below 0 are left out");
+		import_warn(reader->import, "negative costs, skipping");
 	for (size_t i = 0; i < reader->graph.num_events; i++) {
 		const struct callgrind_event *event = &reader->events[i];
 

@@ -337,7 +337,7 @@ static void report_losses(const struct chrome_finisher *finisher)
 		import_warn(import, "%llu ends of slices that did not begin, skipping",
 			    (unsigned long long)finisher->num_strays);
 	if (finisher->num_endless)
-		import_warn(import, "%llu slices do not end: they last until their track's end",
+		import_warn(import, "%llu unterminated slices, ended with their track",
 			    (unsigned long long)finisher->num_endless);
 	if (finisher->num_too_deep)
 		import_warn(import, "%llu slices are inside more than %d others, skipping",

@@ -490,7 +490,7 @@ static int read_experiments(struct experiments *experiments)
 	if (experiments->folders.length)
 		return import_fail_byte(import, 0, "the experiment has no samples");
 	return import_fail_byte(import, 0,
-				"expected an experiment: a folder with a file " LOG_NAME);
+				"expected an experiment: a directory with a file " LOG_NAME);
 }
 
 static void experiments_release(struct experiments *experiments)
@@ -532,7 +532,7 @@ static bool detect_members(const char *const *members, size_t num_members)
 const struct format format_gprofng = {
 	.name = "er",
 	.extension = ".er",
-	.summary = "experiments of gprofng and Oracle Studio: a folder, or a tar of it",
+	.summary = "experiments of gprofng and Oracle Studio: a directory, or a tar of it",
 	.producers = "gprofng 2.40 and 2.44",
 	.detect = detect,
 	.detect_members = detect_members,

@@ -79,9 +79,10 @@ int gprofng_files_init(struct gprofng_files *files, struct import *import)
 	else if (tar_detect(import->data, import->size))
 		err = list_tar(files);
 	else
-		return import_fail_byte(import, 0,
-					"expected the folder of an experiment, or a tar archive of "
-					"it");
+		return import_fail_byte(
+			import, 0,
+			"expected the directory of an experiment, or a tar archive of "
+			"it");
 	if (err)
 		return err;
 	sort_files(files);

@@ -599,7 +599,7 @@ static int read_perf_data(struct import *import)
 	if (!import->open_member)
 		return read_file(import);
 	if (import->open_member(import->context, MEMBER, &import->data, &import->size))
-		return import_fail_byte(import, 0, "expected a file '" MEMBER "' in the folder");
+		return import_fail_byte(import, 0, "expected a file '" MEMBER "' in the directory");
 	err = read_file(import);
 	import->data = data;
 	import->size = size;

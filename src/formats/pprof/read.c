@@ -237,7 +237,8 @@ static int add_values(struct samples *samples, uint32_t thread, uint32_t stack, 
 		err = profile_add_sample(import->profile, thread, stack,
 					 samples->reader->metrics[i], samples->values[i]);
 		if (err == -EOVERFLOW) /* which is what is returned, with this reason */
-			(void)import_fail_byte(import, offset, "a sum of samples leaves 64 bits");
+			(void)import_fail_byte(import, offset,
+					       "a sum of samples overflows 64 bits");
 		if (err)
 			return err;
 		samples->reader->totals[i].read += samples->values[i];

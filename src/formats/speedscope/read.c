@@ -341,7 +341,7 @@ static int apply_event(struct speedscope_reader *reader, size_t offset,
 
 	if (event->opens == event->closes || !event->has_frame || !event->has_time ||
 	    event->frame >= reader->locations.length)
-		return reader_skip_byte(reader->import, offset, "an event that is none");
+		return reader_skip_byte(reader->import, offset, "a malformed event");
 	if (event->time < *now)
 		return reader_skip_byte(reader->import, offset,
 					"an event that is earlier than the one before");

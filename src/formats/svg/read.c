@@ -258,7 +258,7 @@ static int read_drawing(struct import *import)
 	err = fill_profile(&filler);
 	if (err == -EOVERFLOW)
 		return error_set(&import->error, err,
-				 "%.200s: at byte %zu: the weights leave 64 bits", import->name,
+				 "%.200s: at byte %zu: the weights overflow 64 bits", import->name,
 				 drawing.start);
 	if (err)
 		return err;

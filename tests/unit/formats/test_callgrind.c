@@ -172,7 +172,7 @@ static void malformed_lines_are_reported(void **state _unused_)
 static void costs_below_zero_are_reported(void **state _unused_)
 {
 	assert_warned(FORMAT, "events: Time Memory\nfn=f\n1 2 -16\n",
-		      "FILE: costs below 0 are left out\n", "f 2\n");
+		      "FILE: negative costs, skipping\n", "f 2\n");
 }
 
 static void what_has_no_events_is_refused(void **state _unused_)

@@ -70,7 +70,7 @@ static void an_event_that_is_truncated_is_reported(void **state _unused_)
 static void slices_without_end_last_until_their_threads(void **state _unused_)
 {
 	assert_warned(FORMAT, "[" AT("B", "a", "1") "}," AT("X", "b", "2") ",\"dur\":2}]",
-		      "FILE: 1 slices do not end: they last until their track's end\n",
+		      "FILE: 1 unterminated slices, ended with their track\n",
 		      "thread 1;a 1000\nthread 1;a;b 2000\n");
 }
 

@@ -432,7 +432,7 @@ static void what_cannot_be_read_names_the_file(void **state _unused_)
 	tar = finish(&writer);
 	assert_tar_refused(&tar, false, "FILE: at byte 0: the experiment has no samples");
 	text_append_string(&tar, "no archive");
-	assert_tar_refused(&tar, false, "FILE: at byte 0: expected the folder of an experiment");
+	assert_tar_refused(&tar, false, "FILE: at byte 0: expected the directory of an experiment");
 }
 
 static void an_archive_of_an_experiment_is_recognised(void **state _unused_)

@@ -281,7 +281,7 @@ static void a_sum_beyond_64_bits_is_an_error(void **state _unused_)
 	assert_reads_as(&scene, "main 18446744073709551614\n");
 	scene.profile.n_sample = 3;
 	assert_int_equal(fixture_read_message(&scene.profile, &profile, &import), -EOVERFLOW);
-	assert_non_null(strstr(import.error.message, "leaves 64 bits"));
+	assert_non_null(strstr(import.error.message, "overflows 64 bits"));
 	profile_free(profile);
 }
 
