@@ -120,4 +120,13 @@ static inline int64_t leb128_read_signed(struct bytes *bytes)
 	return (int64_t)value;
 }
 
+/* Also of none. */
+static inline bool bytes_are_zero(const uint8_t *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (bytes[i])
+			return false;
+	return true;
+}
+
 #endif

@@ -18,8 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arithmetic.h"
 #include "base/attributes.h"
-#include "base/ratio.h"
 #include "base/text.h"
 #include "profile/frame_kind.h"
 #include "profile/provenance.h"
@@ -71,6 +71,14 @@ struct frame {
 	uint8_t kind;       /* enum frame_kind */
 	bool is_inlined;    /* the call was inlined into the next outer frame */
 };
+
+/* Field by field: the struct has padding. */
+static inline bool frame_is_same(const struct frame *a, const struct frame *b)
+{
+	return a->name == b->name && a->full_name == b->full_name && a->module == b->module &&
+	       a->file == b->file && a->line == b->line && a->kind == b->kind &&
+	       a->is_inlined == b->is_inlined;
+}
 
 struct location {
 	uint64_t address; /* what the space says; for a return address, the address minus 1 */
@@ -181,6 +189,9 @@ const char *profile_get_string(const struct profile *profile, uint32_t id);
 size_t profile_get_string_length(const struct profile *profile, uint32_t id);
 uint32_t profile_count_strings(const struct profile *profile);
 struct string_table *profile_get_strings(struct profile *profile);
+/* One of its strings, added to another table, as that of another profile or of a timeline. */
+_must_check_ int profile_copy_string(const struct profile *from, uint32_t string,
+				     struct string_table *to, uint32_t *ret);
 
 /*
  * Every profile_add_…() returns 0 or -ENOMEM, and gives the id of the equal item that is

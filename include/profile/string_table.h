@@ -26,6 +26,10 @@ void string_table_free(struct string_table *table);
 _must_check_ int string_table_add(struct string_table *table, const char *string, size_t length,
 				  uint32_t *ret);
 
+/* The same for a string of another table, or of this one. */
+_must_check_ int string_table_copy(const struct string_table *from, uint32_t id,
+				   struct string_table *to, uint32_t *ret);
+
 /* No string has this id. */
 #define STRING_NONE UINT32_MAX
 

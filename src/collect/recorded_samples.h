@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
+#include "base/arithmetic.h"
 #include "base/attributes.h"
-#include "base/ratio.h"
 #include "base/spool.h"
 #include "timeline/timeline.h"
 

@@ -41,9 +41,7 @@ bool named_profile_is_needless(const struct profile *profile)
 /* Replace the id of a string in one profile by its id in the other. */
 static int copy_string(struct copier *copier, uint32_t *string)
 {
-	return string_table_add(profile_get_strings(copier->to),
-				profile_get_string(copier->from, *string),
-				profile_get_string_length(copier->from, *string), string);
+	return profile_copy_string(copier->from, *string, profile_get_strings(copier->to), string);
 }
 
 static int copy_metrics(struct copier *copier)

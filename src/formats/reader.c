@@ -125,20 +125,13 @@ int reader_find_module(struct hash_index *modules, struct profile *profile,
 	return hash_index_add(modules, hash, *ret);
 }
 
-static bool is_same_frame(const struct frame *a, const struct frame *b)
-{
-	return a->name == b->name && a->full_name == b->full_name && a->module == b->module &&
-	       a->file == b->file && a->line == b->line && a->kind == b->kind &&
-	       a->is_inlined == b->is_inlined;
-}
-
 bool reader_has_frames(const struct profile *profile, const struct location *location,
 		       const struct frame *frames, size_t num_frames)
 {
 	if (location->num_frames != num_frames)
 		return false;
 	for (uint32_t i = 0; i < location->num_frames; i++)
-		if (!is_same_frame(profile_get_frame(profile, location->first_frame + i),
+		if (!frame_is_same(profile_get_frame(profile, location->first_frame + i),
 				   &frames[i]))
 			return false;
 	return true;

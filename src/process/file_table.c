@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/bytes.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/intern.h"
@@ -498,14 +499,6 @@ static char *copy_path(const char *path)
 	return strndup(path, length);
 }
 
-static bool is_zero(const uint8_t *bytes, size_t size)
-{
-	for (size_t i = 0; i < size; i++)
-		if (bytes[i])
-			return false;
-	return true;
-}
-
 /* See struct file_opener. A file that is rewritten in its place has another build ID by now. */
 static uint32_t find_known(const struct file_identity *identity, const struct opened_file *found,
 			   const void *context)
@@ -566,7 +559,7 @@ int file_table_add(struct file_table *table, pid_t pid, pid_t parent_pid, uint64
 		return -ENOMEM;
 	assert(clean.build_id_size <= FILE_BUILD_ID_MAX_BYTES);
 	clean.path = path;
-	if (is_zero(clean.build_id, clean.build_id_size))
+	if (bytes_are_zero(clean.build_id, clean.build_id_size))
 		clean.build_id_size = 0;
 
 	if (string_equals(path, "[vdso]"))

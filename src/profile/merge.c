@@ -314,14 +314,6 @@ static int map_frames(struct merger *merger, const struct location *location)
 	return 0;
 }
 
-/* Field by field: the struct has padding. */
-static bool is_same_frame(const struct frame *a, const struct frame *b)
-{
-	return a->name == b->name && a->full_name == b->full_name && a->module == b->module &&
-	       a->file == b->file && a->line == b->line && a->kind == b->kind &&
-	       a->is_inlined == b->is_inlined;
-}
-
 /*
  * Whether the location has just the frames of merger->frames, which hold ids of the profile that it
  * is in.
@@ -333,7 +325,7 @@ static bool has_frames(const struct merger *merger, uint32_t location_id)
 	if (location->num_frames != merger->frames.length)
 		return false;
 	for (uint32_t i = 0; i < location->num_frames; i++)
-		if (!is_same_frame(profile_get_frame(merger->into, location->first_frame + i),
+		if (!frame_is_same(profile_get_frame(merger->into, location->first_frame + i),
 				   &merger->frames.items[i]))
 			return false;
 	return true;

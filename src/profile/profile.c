@@ -112,6 +112,12 @@ struct string_table *profile_get_strings(struct profile *profile)
 	return profile->strings;
 }
 
+int profile_copy_string(const struct profile *from, uint32_t string, struct string_table *to,
+			uint32_t *ret)
+{
+	return string_table_copy(from->strings, string, to, ret);
+}
+
 int profile_add_module(struct profile *profile, const struct module *module, uint32_t *ret)
 {
 	struct module *added = array_add(&profile->modules);

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/arithmetic.h"
 #include "base/array.h"
 #include "base/hash.h"
 
@@ -90,13 +91,6 @@ void provenance_set_label(struct provenance *provenance, uint32_t source, uint32
 uint32_t provenance_get_label(const struct provenance *provenance, uint32_t source)
 {
 	return provenance->sources.items[source].label;
-}
-
-static uint64_t add_saturated(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
 /*

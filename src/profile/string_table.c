@@ -89,6 +89,13 @@ static char *store(struct string_table *table, const char *string, size_t length
 	return copy;
 }
 
+int string_table_copy(const struct string_table *from, uint32_t id, struct string_table *to,
+		      uint32_t *ret)
+{
+	return string_table_add(to, string_table_get(from, id), string_table_get_length(from, id),
+				ret);
+}
+
 int string_table_add(struct string_table *table, const char *string, size_t length, uint32_t *ret)
 {
 	uint64_t hash = hash_bytes(string, length);

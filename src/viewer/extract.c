@@ -37,11 +37,8 @@ static bool has_fragment(const struct extractor *extractor)
 
 static int copy_string(struct extractor *extractor, uint32_t string, uint32_t *ret)
 {
-	const struct profile *source = extractor->graph->profile;
-
-	return string_table_add(profile_get_strings(extractor->target),
-				profile_get_string(source, string),
-				profile_get_string_length(source, string), ret);
+	return profile_copy_string(extractor->graph->profile, string,
+				   profile_get_strings(extractor->target), ret);
 }
 
 static int add_metrics(struct extractor *extractor)

@@ -76,10 +76,8 @@ void chrome_timeline_free(struct chrome_timeline *timeline)
 
 static int copy_string(struct chrome_timeline *timeline, uint32_t string, uint32_t *ret)
 {
-	const struct profile *profile = timeline->import->profile;
-
-	return timeline_add_bytes(timeline->timeline, profile_get_string(profile, string),
-				  profile_get_string_length(profile, string), ret);
+	return profile_copy_string(timeline->import->profile, string,
+				   timeline_get_strings(timeline->timeline), ret);
 }
 
 /* Its name may come at any time: chrome_timeline_finish() gives it. */

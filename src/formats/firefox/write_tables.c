@@ -26,13 +26,6 @@ static const struct frame *get_frame(const struct firefox_writer *writer, uint32
 				 profile_get_location(writer->profile, location)->first_frame);
 }
 
-static int copy_string(const struct firefox_writer *writer, uint32_t string,
-		       struct string_table *table, uint32_t *ret)
-{
-	return string_table_add(table, profile_get_string(writer->profile, string),
-				profile_get_string_length(writer->profile, string), ret);
-}
-
 /* Its number in a table that has it. Every string was put there by firefox_collect(). */
 static uint32_t find_string(const struct firefox_writer *writer, const struct string_table *table,
 			    uint32_t string)
@@ -62,7 +55,8 @@ static int collect_func(struct firefox_writer *writer, uint32_t location)
 
 	for (size_t i = 0; i < ARRAY_LENGTH(copies); i++) {
 		uint32_t id;
-		int err = copy_string(writer, copies[i].string, copies[i].table, &id);
+		int err = profile_copy_string(writer->profile, copies[i].string, copies[i].table,
+					      &id);
 
 		if (err)
 			return err;

@@ -53,17 +53,9 @@ static uint32_t find_listed(const struct perf_tasks *tasks, uint32_t path)
 }
 
 /* A build ID of zeros stands for none. */
-static bool is_zero(const uint8_t *bytes, size_t size)
-{
-	for (size_t i = 0; i < size; i++)
-		if (bytes[i])
-			return false;
-	return true;
-}
-
 static void set_build_id(uint8_t *id, uint8_t *id_size, const void *from, size_t size)
 {
-	if (size > BUILD_ID_MAX_BYTES || is_zero(from, size))
+	if (size > BUILD_ID_MAX_BYTES || bytes_are_zero(from, size))
 		size = 0;
 	memcpy(id, from, size);
 	*id_size = (uint8_t)size;

@@ -483,11 +483,8 @@ static uint32_t *get_slot(void *items, size_t *length, size_t *capacity, uint32_
 
 static int copy_string(const struct perfetto_threads *threads, uint32_t string, uint32_t *ret)
 {
-	const struct string_table *strings = timeline_get_strings(threads->trace->timeline);
-
-	return string_table_add(profile_get_strings(threads->trace->import->profile),
-				string_table_get(strings, string),
-				string_table_get_length(strings, string), ret);
+	return string_table_copy(timeline_get_strings(threads->trace->timeline), string,
+				 profile_get_strings(threads->trace->import->profile), ret);
 }
 
 static int get_profile_process(struct perfetto_threads *threads, uint32_t id, uint32_t *ret)

@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "base/arithmetic.h"
 #include "formats/svg/read_drawing.h"
 
 #define ROUNDING       0.11 /* pixels */
@@ -50,11 +51,6 @@ static int compare_boxes(const void *left, const void *right)
 	if (a->width != b->width)
 		return a->width < b->width ? -1 : 1;
 	return (a->count > b->count) - (a->count < b->count);
-}
-
-static uint64_t add_saturated(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
 static int split_rows(struct linker *linker)

@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/arithmetic.h"
 #include "base/array.h"
 #include "base/json.h"
 #include "formats/reader.h"
@@ -327,13 +328,6 @@ static int read_nodes(struct tree_json_reader *reader)
 }
 
 /* ---- what the nodes mean ---- */
-
-static uint64_t add_saturated(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
 
 /*
  * Sums are saturated: a file whose values add up to more than 64 bits mostly has children above

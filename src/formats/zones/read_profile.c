@@ -59,8 +59,8 @@ static void conversion_release(struct zones_conversion *conversion)
 
 static int copy_string(const struct zones_conversion *conversion, uint32_t string, uint32_t *ret)
 {
-	return profile_add_string(conversion->import->profile,
-				  timeline_get_string(conversion->timeline, string), ret);
+	return string_table_copy(timeline_get_strings(conversion->timeline), string,
+				 profile_get_strings(conversion->import->profile), ret);
 }
 
 /* Only what zones refer to gets into the profile: a timeline may hold other inputs. */

@@ -1,4 +1,4 @@
-#include "base/ratio.h"
+#include "base/arithmetic.h"
 
 #include "base/attributes.h"
 

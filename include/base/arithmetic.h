@@ -1,12 +1,19 @@
 /*
- * A ratio of two numbers, to scale others by.
+ * Sums and products that end at UINT64_MAX, where they would not fit.
  */
-#ifndef BASE_RATIO_H
-#define BASE_RATIO_H
+#ifndef BASE_ARITHMETIC_H
+#define BASE_ARITHMETIC_H
 
 #include <stdint.h>
 
-/* The denominator is above 0. */
+static inline uint64_t add_saturated(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
+}
+
+/* To scale others by. The denominator is above 0. */
 struct ratio {
 	uint64_t numerator;
 	uint64_t denominator;
