@@ -219,6 +219,8 @@ uint32_t profile_find_stack(const struct profile *profile, uint32_t parent, uint
  */
 _must_check_ int profile_add_frame_location(struct profile *profile, const struct frame *frame,
 					    uint32_t *ret);
+/* The name of code and of threads that have none. */
+#define UNKNOWN_NAME "[unknown]"
 /*
  * Callers that are not known: a stack that does not reach to where its thread began has this frame
  * as the outermost, as it would look like another root otherwise. Files that are read may have such

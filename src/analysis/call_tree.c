@@ -18,7 +18,6 @@
 #include "analysis/stack_paths.h"
 #include "base/array.h"
 
-#define UNKNOWN_LABEL "[unknown]"
 #define WORD_BITS     64
 
 struct links {
@@ -66,7 +65,7 @@ struct call_tree_builder {
 
 static int add_unknown_label(struct call_tree *tree, uint32_t *ret)
 {
-	return frame_labels_add_text(&tree->labels, UNKNOWN_LABEL, strlen(UNKNOWN_LABEL), ret);
+	return frame_labels_add_text(&tree->labels, UNKNOWN_NAME, strlen(UNKNOWN_NAME), ret);
 }
 
 static int add_thread(void *context, uint32_t thread, uint32_t *node)

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <string.h>
 
-#define UNKNOWN_NAME "[unknown]"
 
 static uint32_t count_levels(const struct location *location)
 {

@@ -4,7 +4,6 @@
 
 #include "base/array.h"
 
-#define UNKNOWN_LABEL "[unknown]"
 
 bool thread_has_label(const struct profile *profile, uint32_t id, enum tree_root root)
 {
@@ -21,7 +20,7 @@ void thread_label_append(const struct profile *profile, uint32_t id, enum tree_r
 	uint32_t pid = profile_get_process(profile, thread->process)->pid;
 
 	if (thread->comm == STRING_EMPTY)
-		text_append_string(label, UNKNOWN_LABEL);
+		text_append_string(label, UNKNOWN_NAME);
 	else
 		text_append(label, profile_get_string(profile, thread->comm),
 			    profile_get_string_length(profile, thread->comm));

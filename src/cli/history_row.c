@@ -76,7 +76,7 @@ static int find_busiest_process(struct history_row *row, const struct profile *p
 	}
 	if (!row->process_weight)
 		return 0;
-	row->process = strdup(busiest ? profile_get_string(profile, busiest) : "[unknown]");
+	row->process = strdup(busiest ? profile_get_string(profile, busiest) : UNKNOWN_NAME);
 	return row->process ? 0 : -ENOMEM;
 }
 

@@ -7,11 +7,10 @@
 #include "base/array.h"
 #include "base/intern.h"
 #include "collect/kallsyms.h"
-#include "profile/string_table.h"
+#include "profile/profile.h"
 #include "wire/schedule.h"
 
 /* Of a function whose name is hidden from us. */
-#define UNKNOWN_NAME "[unknown]"
 
 struct kwork_function {
 	uint64_t address;

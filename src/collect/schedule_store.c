@@ -10,13 +10,12 @@
 #include "base/intern.h"
 #include "base/log.h"
 #include "collect/schedule_decoder.h"
-#include "profile/string_table.h"
+#include "profile/profile.h"
 
 /* More than any kernel has. */
 #define MAX_CPUS 16384
 
 /* Of what runs while nobody knows. */
-#define UNKNOWN_NAME "[unknown]"
 
 /* A batch in the file. */
 struct schedule_chunk {

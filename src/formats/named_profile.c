@@ -15,7 +15,6 @@
 #include "base/array.h"
 
 #define NOT_COPIED   UINT32_MAX
-#define UNKNOWN_NAME "[unknown]"
 
 struct copier {
 	const struct profile *from;

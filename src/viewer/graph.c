@@ -22,7 +22,6 @@
 #include "base/intern.h"
 #include "base/text.h"
 
-#define UNKNOWN_NAME "[unknown]"
 #define NOT_MADE     UINT32_MAX
 
 /*

@@ -44,7 +44,6 @@ enum { STACK_INFO = 1, JAVA_INFO = 2 };
 #define MAX_WORK_PER_BYTE 8
 
 #define UNWIND_FAILED_NAME "[unwind failed]"
-#define UNKNOWN_NAME       "[unknown]"
 #define NO_JAVA_STACK_NAME "<no Java callstack recorded>"
 #define MACHINE_NAME       "<JVM-System>"
 

@@ -20,7 +20,7 @@
 #include "formats/thread_note.h"
 
 #define NO_INDEX UINT32_MAX
-#define UNKNOWN  "{\"name\":\"[unknown]\"}"
+#define UNKNOWN  "{\"name\":\"" UNKNOWN_NAME "\"}"
 
 struct speedscope_writer {
 	const struct profile *profile;

@@ -179,7 +179,7 @@ static int name_root(struct filler *filler, struct svg_box *root)
 {
 	uint32_t name;
 	uint32_t location;
-	int err = profile_add_string(filler->import->profile, "[unknown]", &name);
+	int err = profile_add_string(filler->import->profile, UNKNOWN_NAME, &name);
 
 	if (err)
 		return err;
