@@ -20,7 +20,7 @@
  * num_samples is what the confidence rests on. Where it is not known the weight itself is taken,
  * which is right where that counts samples. 0: there is no confidence.
  */
-struct side {
+struct diff_side {
 	uint64_t sum;
 	double num_samples;
 	struct function_weight *weights; /* by function */
@@ -42,7 +42,7 @@ struct diff_candidate {
 	double least; /* chance, for as many samples in the function */
 };
 
-static double get_share(const struct side *side, uint64_t weight)
+static double get_share(const struct diff_side *side, uint64_t weight)
 {
 	return side->sum ? (double)weight / (double)side->sum : 0;
 }
@@ -58,8 +58,8 @@ static struct interval get_interval(const struct diff_change *change)
 	return interval_of_change(before, after, deviations);
 }
 
-static void compare(struct diff_change *change, const struct side *before,
-		    const struct part_weights *before_parts, const struct side *after,
+static void compare(struct diff_change *change, const struct diff_side *before,
+		    const struct part_weights *before_parts, const struct diff_side *after,
 		    const struct part_weights *after_parts)
 {
 	struct dispersion first =
@@ -81,7 +81,8 @@ static void compare(struct diff_change *change, const struct side *before,
 	change->is_noise = true;
 }
 
-static int make_rows(struct diff_table *table, const struct side *before, const struct side *after)
+static int make_rows(struct diff_table *table, const struct diff_side *before,
+		     const struct diff_side *after)
 {
 	static const struct function_parts no_parts;
 	const struct function_list *list = &table->functions;
@@ -268,7 +269,7 @@ static int compare_rows(const void *left, const void *right)
 	return order ? order : strcmp(a->module, b->module);
 }
 
-static int weigh(struct side *side, const struct function_list *list,
+static int weigh(struct diff_side *side, const struct function_list *list,
 		 const struct diff_side_opts *opts)
 {
 	int err;
@@ -285,8 +286,8 @@ static int weigh(struct side *side, const struct function_list *list,
 }
 
 /* One more part: its weight in all, and in each function. */
-static void add_part(struct side *side, const struct function_weight *weights, size_t num_functions,
-		     uint64_t sum)
+static void add_part(struct diff_side *side, const struct function_weight *weights,
+		     size_t num_functions, uint64_t sum)
 {
 	part_sums_add(&side->parts, (double)sum);
 	for (size_t i = 0; i < num_functions; i++) {
@@ -295,7 +296,7 @@ static void add_part(struct side *side, const struct function_weight *weights, s
 	}
 }
 
-static int add_parts(struct side *side, const struct function_list *list,
+static int add_parts(struct diff_side *side, const struct function_list *list,
 		     const struct diff_parts *parts)
 {
 	uint32_t num_samples = profile_count_samples(list->tree->profile);
@@ -325,7 +326,7 @@ static bool are_runs(const struct diff_runs *runs)
 }
 
 /* ret_slices  of time; 0: the parts are runs, or there are none */
-static int divide(struct side *side, const struct function_list *list,
+static int divide(struct diff_side *side, const struct function_list *list,
 		  const struct diff_side_opts *opts, size_t *ret_slices)
 {
 	_cleanup_(diff_parts_release) struct diff_parts parts;
@@ -340,8 +341,8 @@ static int divide(struct side *side, const struct function_list *list,
 	return 0;
 }
 
-static int divide_sides(struct diff_table *table, const struct diff_opts *opts, struct side *before,
-			struct side *after)
+static int divide_sides(struct diff_table *table, const struct diff_opts *opts,
+			struct diff_side *before, struct diff_side *after)
 {
 	bool has_runs = are_runs(&opts->before.runs) || are_runs(&opts->after.runs);
 	int err;
@@ -356,8 +357,8 @@ static int divide_sides(struct diff_table *table, const struct diff_opts *opts, 
 	return divide(after, &table->functions, &opts->after, &table->after_slices);
 }
 
-static int fill(struct diff_table *table, const struct diff_opts *opts, struct side *before,
-		struct side *after)
+static int fill(struct diff_table *table, const struct diff_opts *opts, struct diff_side *before,
+		struct diff_side *after)
 {
 	const struct function_list *list = &table->functions;
 	int err = weigh(before, list, &opts->before);
@@ -390,8 +391,8 @@ static int fill(struct diff_table *table, const struct diff_opts *opts, struct s
 int diff_table_init(struct diff_table *table, const struct frame_tree *tree,
 		    const struct diff_opts *opts)
 {
-	struct side before = {0};
-	struct side after = {0};
+	struct diff_side before = {0};
+	struct diff_side after = {0};
 	int err;
 
 	*table = (struct diff_table){0};

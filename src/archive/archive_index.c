@@ -35,15 +35,15 @@
 /* Whether most lines are of no use is looked at once in so many, as it takes a list of all captures. */
 #define LINES_BETWEEN_LOOKS 64
 
-struct line {
+struct index_line {
 	const char *key;
 	const char *text;
 };
 
 struct archive_index {
-	uid_t owner;              /* of the file; ours where there is none */
-	struct text bytes;        /* keys and texts end in NUL in it */
-	ARRAY(struct line) lines; /* sorted by key; of equal keys, the later line is behind */
+	uid_t owner;                    /* of the file; ours where there is none */
+	struct text bytes;              /* keys and texts end in NUL in it */
+	ARRAY(struct index_line) lines; /* sorted by key; of equal keys, the later line is behind */
 };
 
 static void make_key(const struct archive_capture *capture, char ret[KEY_BYTES])
@@ -122,7 +122,7 @@ static char *skip_field(char *rest)
 }
 
 /* Take a line apart. Whether it is whole. */
-static bool read_line(char *line, struct line *ret)
+static bool read_line(char *line, struct index_line *ret)
 {
 	char *checksum = skip_field(skip_field(skip_field(line)));
 	uint64_t sum;
@@ -131,14 +131,14 @@ static bool read_line(char *line, struct line *ret)
 	    checksum[CHECKSUM_DIGITS] != ' ')
 		return false;
 	checksum[-1] = '\0';
-	*ret = (struct line){line, checksum + CHECKSUM_DIGITS + 1};
+	*ret = (struct index_line){line, checksum + CHECKSUM_DIGITS + 1};
 	return sum_up(ret->key, ret->text) == sum;
 }
 
 static int compare_lines(const void *left, const void *right)
 {
-	const struct line *a = left;
-	const struct line *b = right;
+	const struct index_line *a = left;
+	const struct index_line *b = right;
 	int order = strcmp(a->key, b->key);
 
 	return order ? order : (a->key > b->key) - (a->key < b->key);
@@ -153,8 +153,8 @@ static int read_lines(struct archive_index *index)
 
 	for (next = next ? next + 1 : NULL;
 	     next && (newline = memchr(next, '\n', (size_t)(end - next))); next = newline + 1) {
-		struct line line;
-		struct line *added;
+		struct index_line line;
+		struct index_line *added;
 
 		*newline = '\0';
 		if (!read_line(next, &line))
@@ -221,7 +221,7 @@ const char *archive_index_find(const struct archive_index *index,
 			       const struct archive_capture *capture)
 {
 	char key[KEY_BYTES];
-	const struct line *last;
+	const struct index_line *last;
 	size_t count;
 
 	make_key(capture, key);

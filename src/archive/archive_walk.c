@@ -127,7 +127,7 @@ void archive_capture_measure(struct archive_capture *capture, const struct stat 
 	capture->owner = status->st_uid;
 }
 
-struct listing {
+struct archive_listing {
 	struct archive_list *list;
 	int64_t since_s;
 	int64_t until_s;
@@ -136,7 +136,7 @@ struct listing {
 /* A name in range costs nothing; only then is the file looked at. */
 static int add_capture(int year, int month, int day, int fd, const char *name, void *context)
 {
-	struct listing *listing = context;
+	struct archive_listing *listing = context;
 	struct archive_capture *added;
 	struct stat status;
 	int64_t time_s;
@@ -185,7 +185,7 @@ static int find_day(int64_t time_s, int limit)
 int archive_list_init(struct archive_list *list, const struct archive *archive, int64_t since_s,
 		      int64_t until_s, struct error *error)
 {
-	struct listing listing = {list, since_s, until_s};
+	struct archive_listing listing = {list, since_s, until_s};
 	int err;
 
 	*list = (struct archive_list){0};

@@ -21,7 +21,7 @@
 #include "objfile/debug_file.h"
 #include "process/file_opener.h"
 
-struct search {
+struct code_search {
 	const struct code_finder *finder;
 	const char *path; /* recorded */
 	const struct module *module;
@@ -58,7 +58,7 @@ static bool has_build_id(int fd, const struct module *module)
  * Takes ownership of fd. A debug file under the program's name is no program. Such a
  * file has the right build ID, and symbols, but not the program's code.
  */
-static int take_if_matching(struct search *search, int fd)
+static int take_if_matching(struct code_search *search, int fd)
 {
 	bool is_debug_file = fd >= 0 && debug_file_is_one(fd);
 
@@ -70,7 +70,7 @@ static int take_if_matching(struct search *search, int fd)
 	return -1;
 }
 
-static _printf_(2, 3) int try_path(struct search *search, const char *format, ...)
+static _printf_(2, 3) int try_path(struct code_search *search, const char *format, ...)
 {
 	_cleanup_free_ char *path = NULL;
 	va_list arguments;
@@ -92,7 +92,7 @@ static bool leads_out(const char *path)
 	return strstr(path, "/../") || string_ends_with(path, "/..");
 }
 
-static int search_folder(struct search *search, const char *folder)
+static int search_folder(struct code_search *search, const char *folder)
 {
 	int fd = -1;
 
@@ -105,7 +105,7 @@ static int search_folder(struct search *search, const char *folder)
 	return fd;
 }
 
-static int search_here(struct search *search)
+static int search_here(struct code_search *search)
 {
 	const char *home = search->finder->home;
 	int fd = -1;
@@ -129,7 +129,7 @@ static int search_here(struct search *search)
 int code_finder_open(const struct code_finder *finder, const char *path,
 		     const struct module *module, bool *ret_differs)
 {
-	struct search search = {.finder = finder, .path = path, .module = module};
+	struct code_search search = {.finder = finder, .path = path, .module = module};
 	int fd = -1;
 
 	for (size_t i = 0; i < module->build_id_size; i++)

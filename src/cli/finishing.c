@@ -39,7 +39,7 @@
 #define TEND_MS 50
 
 /* What the writer says. */
-enum report { OUTPUTS_FILLED = 1, STATS_FILLED };
+enum finish_report { OUTPUTS_FILLED = 1, STATS_FILLED };
 
 /* What it is answered after OUTPUTS_FILLED. */
 struct commitment {
@@ -153,7 +153,7 @@ static int fill_outputs(struct recording *recording, int *ret_trace_status)
 }
 
 /* Tell the parent. Returns 0 or an exit status. */
-static int say(int control, enum report report)
+static int say(int control, enum finish_report report)
 {
 	uint8_t message = (uint8_t)report;
 

@@ -24,7 +24,7 @@
 /* Wall-clock time: on a busy machine the lowest priority gets little. */
 #define LIMIT_MS 60000
 
-struct reader {
+struct history_file_reader {
 	const char *path;
 	int64_t time_s;
 	uid_t user;
@@ -40,7 +40,7 @@ static void be_silent(void)
 		close(STDERR_FILENO);
 }
 
-static int make_text(const struct reader *reader, int fd, struct text *ret)
+static int make_text(const struct history_file_reader *reader, int fd, struct text *ret)
 {
 	struct history_row row;
 	bool is_final = false;
@@ -54,7 +54,7 @@ static int make_text(const struct reader *reader, int fd, struct text *ret)
 
 static void run(int socket, void *context)
 {
-	const struct reader *reader = context;
+	const struct history_file_reader *reader = context;
 	struct confinement confinement = {.name = "stackwide-read",
 					  .user = reader->user,
 					  .memory_bytes = MEMORY_BYTES,
@@ -96,7 +96,8 @@ static int ask(struct worker *worker, int fd, char *ret, size_t size)
 	return 0;
 }
 
-static int read_text(struct reader *reader, const struct archive_file *file, char *ret, size_t size)
+static int read_text(struct history_file_reader *reader, const struct archive_file *file, char *ret,
+		     size_t size)
 {
 	struct worker worker = WORKER_NONE;
 	_cleanup_close_ int fd = archive_file_reopen(file);
@@ -117,7 +118,7 @@ static int index_capture(const struct archive *archive, const char *path,
 			 const struct archive_file *file, uid_t user)
 {
 	struct archive_capture capture;
-	struct reader reader = {.path = path, .user = user};
+	struct history_file_reader reader = {.path = path, .user = user};
 	/* What is cut is one byte too long for the index. */
 	_cleanup_free_ char *text = malloc(ARCHIVE_INDEX_MAX_TEXT + 2);
 	int err = text ? archive_file_describe(file, &capture) : -ENOMEM;

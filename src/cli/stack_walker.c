@@ -21,7 +21,7 @@
 _Static_assert(IMPORT_PC_EXACT == WIRE_PC_EXACT, "the walk marks addresses as importers do");
 
 /* A file of the table. */
-struct code {
+struct walked_code {
 	bool was_sought;
 	struct objfile *objfile;    /* NULL: cannot be read, or no ELF */
 	struct unwind_table *table; /* NULL: it has no call-frame information */
@@ -32,7 +32,7 @@ struct stack_walker {
 	const struct file_table *files;
 	int (*find_file)(void *context, uint32_t module);
 	void *context;
-	ARRAY(struct code) codes; /* by module */
+	ARRAY(struct walked_code) codes; /* by module */
 };
 
 struct stack_walker *stack_walker_new(const struct file_table *files,
@@ -62,7 +62,7 @@ void stack_walker_free(struct stack_walker *walker)
 	free(walker);
 }
 
-static int read_table(const struct mapped_file *file, struct code *code, struct error *error)
+static int read_table(const struct mapped_file *file, struct walked_code *code, struct error *error)
 {
 	int err = objfile_open(file->fd, file->path, NULL, &code->objfile, NULL);
 
@@ -70,7 +70,7 @@ static int read_table(const struct mapped_file *file, struct code *code, struct 
 }
 
 /* A file without call-frame information is walked by frame pointers; a missing file not at all. */
-static int open_code(const struct stack_walker *walker, uint32_t module, struct code *code)
+static int open_code(const struct stack_walker *walker, uint32_t module, struct walked_code *code)
 {
 	const struct mapped_file *file;
 	struct error error = {0};
@@ -93,9 +93,9 @@ static int open_code(const struct stack_walker *walker, uint32_t module, struct 
 	return 0;
 }
 
-static int get_code(struct stack_walker *walker, uint32_t module, struct code **ret)
+static int get_code(struct stack_walker *walker, uint32_t module, struct walked_code **ret)
 {
-	struct code *code;
+	struct walked_code *code;
 
 	while (walker->codes.length <= module)
 		if (!array_add(&walker->codes))
@@ -125,11 +125,11 @@ static const struct import_mapping *find_mapping(const struct import_stack *stac
  * The file at the pc, NULL where none can be read, and its mapping. False: nothing is mapped there, or
  * memory has run out, which is told by replay->err.
  */
-static bool find_mapped(struct walker_replay *replay, uint64_t pc, const struct code **ret_code,
-			struct unwind_mapping *ret)
+static bool find_mapped(struct walker_replay *replay, uint64_t pc,
+			const struct walked_code **ret_code, struct unwind_mapping *ret)
 {
 	const struct import_mapping *mapping = find_mapping(replay->stack, pc);
-	struct code *code;
+	struct walked_code *code;
 
 	*ret_code = NULL;
 	if (!mapping)
@@ -159,7 +159,7 @@ static bool find_mapped(struct walker_replay *replay, uint64_t pc, const struct 
 /* False ends the walk. */
 static bool find_code(void *context, uint64_t pc, struct replay_code *ret)
 {
-	const struct code *code;
+	const struct walked_code *code;
 	bool is_found = find_mapped(context, pc, &code, &ret->mapping);
 
 	if (code) {
@@ -183,7 +183,7 @@ static bool find_rule(void *context _unused_, const struct replay_code *code, ui
 static int is_frame_skipped(struct walker_replay *replay, uint64_t callee_pc,
 			    uint64_t return_address, bool *ret)
 {
-	const struct code *code; /* until the next file is opened */
+	const struct walked_code *code; /* until the next file is opened */
 	struct objfile *caller;
 	struct unwind_mapping mapping;
 	uint64_t callee_address = OBJFILE_ELSEWHERE;

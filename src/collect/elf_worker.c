@@ -44,7 +44,7 @@ enum { FILE_FD, TABLE_FD, DEBUG_FD = TABLE_FD };
 /* Of files that are trusted, and of all others. */
 enum { TRUSTED, OTHERS, NUM_PROCESSES };
 
-struct process {
+struct worker_process {
 	struct worker worker;
 	uint64_t forked_rss_bytes; /* ours, when it was forked */
 };
@@ -56,7 +56,7 @@ struct failures {
 
 struct elf_worker {
 	uid_t user;
-	struct process processes[NUM_PROCESSES];
+	struct worker_process processes[NUM_PROCESSES];
 	ARRAY(struct failures) failures; /* by owner */
 	atomic_bool is_cancelled;
 	_Atomic uint64_t ended_cpu_ns; /* of processes that have ended */
@@ -376,7 +376,7 @@ static uint64_t read_rss_bytes(void)
 	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static int start(struct elf_worker *worker, struct process *process)
+static int start(struct elf_worker *worker, struct worker_process *process)
 {
 	process->forked_rss_bytes = read_rss_bytes();
 	return worker_start(&process->worker,
@@ -388,7 +388,7 @@ static uint64_t get_time_ns(const struct timeval *time)
 	return (uint64_t)time->tv_sec * NS_PER_SECOND + (uint64_t)time->tv_usec * 1000;
 }
 
-static void note_end(struct elf_worker *worker, const struct process *process,
+static void note_end(struct elf_worker *worker, const struct worker_process *process,
 		     const struct rusage *usage)
 {
 	uint64_t rss_bytes = (uint64_t)usage->ru_maxrss << 10;
@@ -401,7 +401,7 @@ static void note_end(struct elf_worker *worker, const struct process *process,
 		atomic_store(&worker->max_rss_bytes, own_bytes);
 }
 
-static void stop(struct elf_worker *worker, struct process *process)
+static void stop(struct elf_worker *worker, struct worker_process *process)
 {
 	struct rusage usage;
 
@@ -502,7 +502,7 @@ static struct iovec get_rest(const struct elf_request *head, const struct elf_so
 }
 
 /* second_fd   -1: only the file itself goes along */
-static int send_request(const struct process *process, const struct elf_request *head,
+static int send_request(const struct worker_process *process, const struct elf_request *head,
 			const struct elf_source_file *file, int second_fd)
 {
 	const int fds[] = {file->fd, second_fd};
@@ -516,7 +516,7 @@ static int send_request(const struct process *process, const struct elf_request 
 	return err ? -ECHILD : 0;
 }
 
-static int await_answer(const struct elf_worker *worker, const struct process *process,
+static int await_answer(const struct elf_worker *worker, const struct worker_process *process,
 			enum elf_request_kind kind, struct elf_answer *ret)
 {
 	bool takes_long =
@@ -557,7 +557,7 @@ static int ask(struct elf_worker *worker, const struct elf_request *head,
 	       const struct elf_source_file *file, int second_fd, struct elf_answer *ret,
 	       struct error *error)
 {
-	struct process *process =
+	struct worker_process *process =
 		&worker->processes[file_owner_is_trusted(file->owner) ? TRUSTED : OTHERS];
 	const struct failures *failures = find_failures(worker, file->owner);
 	int err;

@@ -60,7 +60,7 @@ int event_tracepoints_list(const char *tracing, int (*handle)(const char *name, 
 	return list(tracing, "*", handle, context);
 }
 
-struct search {
+struct tracepoint_search {
 	const char *tracing;
 	const struct tracepoint_words *words;
 	struct event_list *ret;
@@ -123,7 +123,8 @@ static int find_field(const char *tracing, const char *name, const char *field, 
 	return format.length ? put_field(format.data, field, event) : -ENOENT;
 }
 
-static int describe_field(const struct search *search, const char *name, struct event *event)
+static int describe_field(const struct tracepoint_search *search, const char *name,
+			  struct event *event)
 {
 	const struct tracepoint_words *words = search->words;
 	int err;
@@ -160,7 +161,7 @@ static char *make_name(const char *name, const char *field)
 
 static int add(const char *name, void *context)
 {
-	struct search *search = context;
+	struct tracepoint_search *search = context;
 	struct event *event;
 	int err;
 
@@ -230,7 +231,8 @@ int event_tracepoint_find_field(const char *tracing, const char *name, const cha
 int event_tracepoints_add(const char *tracing, const struct tracepoint_words *words,
 			  struct event_list *ret, struct error *error)
 {
-	struct search search = {.tracing = tracing, .words = words, .ret = ret, .error = error};
+	struct tracepoint_search search = {
+		.tracing = tracing, .words = words, .ret = ret, .error = error};
 	const char *pattern = words->pattern;
 	size_t length = strcspn(pattern, ":");
 	char subsystems[NAME_MAX + 1];

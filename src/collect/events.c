@@ -486,7 +486,7 @@ static bool is_sampled(const struct event *event)
 	return fd >= 0 || errno == EACCES || errno == EPERM;
 }
 
-struct listing {
+struct event_listing {
 	const struct event_places *places;
 	const char *pattern;
 	int (*handle)(const struct event_offer *offer, void *context);
@@ -502,7 +502,7 @@ static bool matches(const char *pattern, const char *name)
 	return strcasestr(name, pattern);
 }
 
-static int offer(const struct listing *listing, const struct event_offer *offer)
+static int offer(const struct event_listing *listing, const struct event_offer *offer)
 {
 	if (!matches(listing->pattern, offer->name) &&
 	    !(listing->pattern && offer->alias && matches(listing->pattern, offer->alias)))
@@ -511,14 +511,14 @@ static int offer(const struct listing *listing, const struct event_offer *offer)
 }
 
 /* Whether this kernel has the tracepoints that it is made of. */
-static bool is_found(const struct listing *listing, const struct event_name *name)
+static bool is_found(const struct event_listing *listing, const struct event_name *name)
 {
 	_cleanup_(event_list_release) struct event_list described = {0};
 
 	return !events_parse(listing->places, name->name, &described, NULL);
 }
 
-static int offer_names(const struct listing *listing)
+static int offer_names(const struct event_listing *listing)
 {
 	for (size_t i = 0; i < num_event_names; i++) {
 		const struct event_name *name = &event_names[i];
@@ -538,7 +538,7 @@ static int offer_names(const struct listing *listing)
 	return 0;
 }
 
-static int offer_caches(const struct listing *listing)
+static int offer_caches(const struct event_listing *listing)
 {
 	struct event event = {.type = PERF_TYPE_HW_CACHE};
 	char name[MAX_WORD];
@@ -558,7 +558,7 @@ static int offer_caches(const struct listing *listing)
 /* "cpu/cache-misses/" */
 static int offer_device_event(const char *name, void *context)
 {
-	const struct listing *listing = context;
+	const struct event_listing *listing = context;
 	_cleanup_(event_list_release) struct event_list described = {0};
 	int err = events_parse(listing->places, name, &described, NULL);
 
@@ -574,7 +574,7 @@ static int offer_tracepoint(const char *name, void *context)
 	return offer(context, &(struct event_offer){.kind = EVENT_TRACEPOINT, .name = name});
 }
 
-static int offer_devices(struct listing *listing)
+static int offer_devices(struct event_listing *listing)
 {
 	_cleanup_(name_list_release) struct name_list found = {0};
 	const char *devices = listing->places->devices;
@@ -591,7 +591,7 @@ static int offer_devices(struct listing *listing)
 }
 
 /* Of what can be probed there is no list: each kind of it is one line. */
-static int offer_probes(const struct listing *listing)
+static int offer_probes(const struct event_listing *listing)
 {
 	struct event_offer probes = {.kind = EVENT_PROBE};
 
@@ -607,7 +607,7 @@ static int offer_probes(const struct listing *listing)
 int events_list(const struct event_places *places, const char *pattern,
 		int (*handle)(const struct event_offer *offer, void *context), void *context)
 {
-	struct listing listing = {
+	struct event_listing listing = {
 		.places = places, .pattern = pattern, .handle = handle, .context = context};
 	int err = offer_names(&listing);
 

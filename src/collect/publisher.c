@@ -49,7 +49,7 @@ enum code_state {
 	CODE_DROPPED,    /* there was no room for its table, or nobody can read it in time */
 };
 
-struct code {
+struct published_code {
 	enum code_state state;
 	struct unwind_placement placement;
 	uint32_t flags; /* of its mappings */
@@ -67,9 +67,9 @@ struct publisher {
 	struct unwind_store *store;
 	struct table_cache *cache; /* NULL: none */
 	struct table_builder *builder;
-	ARRAY(struct code) codes;          /* by file */
-	ARRAY(struct published) published; /* by process id */
-	ARRAY(uint32_t) slot_files;        /* by mapping record: file, or FILE_NONE */
+	ARRAY(struct published_code) codes; /* by file */
+	ARRAY(struct published) published;  /* by process id */
+	ARRAY(uint32_t) slot_files;         /* by mapping record: file, or FILE_NONE */
 	ARRAY(struct unwind_mapping) scratch;
 	uint32_t no_cfi_flag; /* of mappings without call-frame information; 0: they are not walked
 			       */
@@ -162,7 +162,7 @@ void publisher_free(struct publisher *publisher)
 }
 
 /* Ask for the file's table. */
-static int begin_code(struct publisher *publisher, struct code *code, uint32_t file)
+static int begin_code(struct publisher *publisher, struct published_code *code, uint32_t file)
 {
 	const struct mapped_file *mapped = file_table_get(publisher->files, file);
 	const struct objfile_layout *layout;
@@ -193,9 +193,9 @@ static int begin_code(struct publisher *publisher, struct code *code, uint32_t f
 	return 0;
 }
 
-static int get_code(struct publisher *publisher, uint32_t file, struct code **ret)
+static int get_code(struct publisher *publisher, uint32_t file, struct published_code **ret)
 {
-	struct code *code;
+	struct published_code *code;
 
 	while (publisher->codes.length <= file)
 		if (!array_add(&publisher->codes))
@@ -232,7 +232,7 @@ static const struct objfile_layout *get_layout(const struct publisher *publisher
 }
 
 /* code is NULL where no file backs the mapping: then it has generated_flags. */
-static void describe(const struct publisher *publisher, const struct code *code,
+static void describe(const struct publisher *publisher, const struct published_code *code,
 		     uint32_t generated_flags, const struct mapping *mapping,
 		     struct unwind_mapping *ret)
 {
@@ -265,7 +265,7 @@ static int describe_all(struct publisher *publisher, const struct process *proce
 	publisher->scratch.length = 0;
 	for (size_t i = 0; i < count; i++) {
 		struct unwind_mapping *record = array_add(&publisher->scratch);
-		struct code *code = NULL;
+		struct published_code *code = NULL;
 
 		if (!record)
 			return -ENOMEM;
@@ -330,7 +330,7 @@ static int publish(struct publisher *publisher, uint32_t id)
 
 static void give_table(struct publisher *publisher, uint32_t file)
 {
-	const struct code *code = &publisher->codes.items[file];
+	const struct published_code *code = &publisher->codes.items[file];
 	struct unwind_mapping record = {
 		.first_page = code->placement.first_page,
 		.num_pages = code->placement.num_pages,
@@ -345,7 +345,7 @@ static void give_table(struct publisher *publisher, uint32_t file)
 
 static void take_table(struct publisher *publisher, uint32_t file, struct unwind_table *table)
 {
-	struct code *code = &publisher->codes.items[file];
+	struct published_code *code = &publisher->codes.items[file];
 	int err;
 
 	publisher->num_taken++;
@@ -438,7 +438,7 @@ static bool find_code(void *context, uint64_t pc, struct replay_code *ret)
 {
 	const struct publisher_replay *replay = context;
 	const struct mapping *mapping = process_find_mapping(replay->process, pc);
-	struct code *code = NULL; /* no file backs it */
+	struct published_code *code = NULL; /* no file backs it */
 
 	if (!mapping)
 		return false;

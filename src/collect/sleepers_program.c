@@ -300,7 +300,7 @@ static void pass_records(int socket, void *context _unused_)
 	}
 }
 
-struct reader {
+struct sleeper_reader {
 	struct worker worker;
 	struct text pending; /* bytes that are no whole record yet */
 	struct wire_raw_sample
@@ -310,7 +310,7 @@ struct reader {
 	uint64_t num_samples;
 };
 
-static int take_records(struct reader *reader)
+static int take_records(struct sleeper_reader *reader)
 {
 	struct text *pending = &reader->pending;
 	size_t done = 0;
@@ -350,7 +350,7 @@ static bool await(int fd, uint64_t until_ns)
 	return false;
 }
 
-static int read_records(struct reader *reader, int file)
+static int read_records(struct sleeper_reader *reader, int file)
 {
 	uint64_t until_ns = clock_now_ns() + LIMIT_NS;
 	char request = 0;
@@ -383,7 +383,8 @@ int sleepers_program_read(struct sleepers_program *program, uint64_t end_ns,
 			  int (*handle)(const void *record, size_t size, void *context),
 			  void *context, uint64_t *ret_num)
 {
-	struct reader reader = {.worker = WORKER_NONE, .handle = handle, .context = context};
+	struct sleeper_reader reader = {
+		.worker = WORKER_NONE, .handle = handle, .context = context};
 	struct rusage usage;
 	int err;
 

@@ -39,17 +39,17 @@
 
 enum request_kind { FIND, LOOK, OPEN, READ };
 
-struct request {
+struct opener_request {
 	uint32_t kind;
 	int32_t flags;
 	uint64_t limit_bytes;
 	char path[PATH_MAX]; /* as much of it as the message has, without NUL */
 };
 
-#define REQUEST_HEAD_BYTES offsetof(struct request, path)
+#define REQUEST_HEAD_BYTES offsetof(struct opener_request, path)
 
 /* Without an error, a descriptor comes along, but when it was only to look. */
-struct answer {
+struct opener_answer {
 	int32_t err;
 	bool may_hang;
 	uint64_t copied_bytes; /* 0: it is no copy */
@@ -163,7 +163,7 @@ static int read_content(const char *path, uint64_t limit_bytes)
 /* ---- in the process ---- */
 
 /* Fills the answer. Returns the descriptor that comes along, or -1. */
-static int do_request(const struct request *request, int fd, struct answer *answer)
+static int do_request(const struct opener_request *request, int fd, struct opener_answer *answer)
 {
 	int found = -EINVAL;
 
@@ -187,13 +187,13 @@ static int do_request(const struct request *request, int fd, struct answer *answ
 
 static void serve(int socket)
 {
-	static struct request request;
+	static struct opener_request request;
 	int fds[WORKER_MAX_FDS];
 	ssize_t got;
 
 	while ((got = worker_receive(socket, &request, sizeof(request) - 1, fds)) >=
 	       (ssize_t)REQUEST_HEAD_BYTES) {
-		struct answer answer = {0};
+		struct opener_answer answer = {0};
 		const struct iovec part = {&answer, sizeof(answer)};
 		int fd;
 		int err;
@@ -250,7 +250,7 @@ void slow_opener_free(struct slow_opener *opener)
 }
 
 struct reply {
-	struct answer answer;
+	struct opener_answer answer;
 	int fd; /* -1: none */
 };
 
@@ -269,8 +269,8 @@ static int receive(struct slow_opener *opener, int limit_ms, struct reply *ret)
 	return ret->answer.err;
 }
 
-static int ask(struct slow_opener *opener, const struct request *head, const char *path, int fd,
-	       struct reply *ret)
+static int ask(struct slow_opener *opener, const struct opener_request *head, const char *path,
+	       int fd, struct reply *ret)
 {
 	const struct iovec parts[] = {
 		{(void *)(uintptr_t)head, REQUEST_HEAD_BYTES},
@@ -300,7 +300,7 @@ static int ask(struct slow_opener *opener, const struct request *head, const cha
 
 int slow_opener_find(struct slow_opener *opener, int root_fd, const char *path, int flags)
 {
-	const struct request head = {.kind = FIND, .flags = flags};
+	const struct opener_request head = {.kind = FIND, .flags = flags};
 	struct reply reply;
 	int err;
 
@@ -313,7 +313,7 @@ int slow_opener_find(struct slow_opener *opener, int root_fd, const char *path, 
 /* One that does not answer now may not answer later. */
 bool slow_opener_may_hang(struct slow_opener *opener, int handle, dev_t device)
 {
-	const struct request head = {.kind = LOOK};
+	const struct opener_request head = {.kind = LOOK};
 	struct looked_at *added;
 	struct reply reply;
 	bool may_hang;
@@ -332,7 +332,7 @@ bool slow_opener_may_hang(struct slow_opener *opener, int handle, dev_t device)
 
 int slow_opener_open(struct slow_opener *opener, int handle)
 {
-	struct request head = {.kind = OPEN};
+	struct opener_request head = {.kind = OPEN};
 	struct reply reply;
 	int err;
 
@@ -348,7 +348,7 @@ int slow_opener_open(struct slow_opener *opener, int handle)
 int slow_opener_read(struct slow_opener *opener, const char *path, size_t limit_bytes,
 		     struct text *ret)
 {
-	const struct request head = {.kind = READ, .limit_bytes = limit_bytes};
+	const struct opener_request head = {.kind = READ, .limit_bytes = limit_bytes};
 	_cleanup_close_ int fd = -1;
 	struct reply reply;
 	int err;

@@ -16,17 +16,17 @@
 /* How long an answer is waited for: opening a file takes microseconds, unless its file system hangs. */
 #define ANSWER_MS 1000
 
-struct request {
+struct broker_request {
 	uint32_t number;
 	char path[PATH_MAX]; /* as much of it as the message has, without NUL */
 };
 
-struct answer {
+struct broker_answer {
 	uint32_t number; /* of the request */
 	int32_t err;     /* 0: a descriptor comes along */
 };
 
-#define REQUEST_HEAD_BYTES offsetof(struct request, path)
+#define REQUEST_HEAD_BYTES offsetof(struct broker_request, path)
 
 /* ---- asking ---- */
 
@@ -35,7 +35,7 @@ static int receive(struct debug_client *client)
 {
 	for (;;) {
 		struct pollfd readable = {.fd = client->fd, .events = POLLIN};
-		struct answer answer = {0};
+		struct broker_answer answer = {0};
 		int fds[WORKER_MAX_FDS];
 		ssize_t got;
 
@@ -55,7 +55,7 @@ static int ask(void *context, const char *path)
 {
 	struct debug_client *client = context;
 	size_t length = strlen(path);
-	struct request request;
+	struct broker_request request;
 	int fd;
 
 	if (client->is_gone || length > sizeof(request.path))
@@ -197,7 +197,7 @@ int debug_broker_open(const struct debug_broker *broker, const char *path, size_
 
 static int send_answer(int socket, uint32_t number, int opened)
 {
-	struct answer answer = {.number = number, .err = opened < 0 ? opened : 0};
+	struct broker_answer answer = {.number = number, .err = opened < 0 ? opened : 0};
 	struct iovec part = {&answer, sizeof(answer)};
 
 	return worker_send(socket, &part, 1, &opened, opened >= 0);
@@ -205,7 +205,7 @@ static int send_answer(int socket, uint32_t number, int opened)
 
 void debug_broker_serve(const struct debug_broker *broker, int fd)
 {
-	struct request request;
+	struct broker_request request;
 	ssize_t got;
 
 	for (;;) {

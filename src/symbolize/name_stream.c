@@ -23,7 +23,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-enum record_kind { BEGIN = 1, STRING, LOCATION, OUTERMOST, PROGRESS, FACTS };
+enum name_record_kind { BEGIN = 1, STRING, LOCATION, OUTERMOST, PROGRESS, FACTS };
 
 #define MAX_FRAMES  64
 #define FLUSH_BYTES (32u << 10)
@@ -482,7 +482,7 @@ static int read_facts(struct name_reader *reader, struct bytes *bytes)
 
 static int read_record(struct name_reader *reader, struct bytes *bytes)
 {
-	switch ((enum record_kind)bytes_u8(bytes)) {
+	switch ((enum name_record_kind)bytes_u8(bytes)) {
 	case BEGIN:
 		return read_begin(reader, bytes);
 	case STRING:

@@ -42,7 +42,7 @@
 #define OWNER_INSIDE UINT32_MAX
 
 /* Code that was followed from one start. */
-struct code_owner {
+struct code_rules_owner {
 	size_t offset;
 	struct stack_state jump_state; /* of its jumps through tables */
 	bool has_jump;                 /* through a table; all in one state */
@@ -90,7 +90,7 @@ struct code_rules {
 	struct stack_state *states; /* by offset; of instructions that have an owner */
 	uint32_t *owners;           /* index in `starts` + 1 */
 	uint8_t *flags;             /* by offset: enum place_flag */
-	ARRAY(struct code_owner) starts;
+	ARRAY(struct code_rules_owner) starts;
 	ARRAY(struct code_edge) edges;
 	ARRAY(struct code_place) places;
 	ARRAY(struct code_place) last_places; /* behind calls */
@@ -154,7 +154,7 @@ static bool are_equal(const struct stack_state *a, const struct stack_state *b)
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-static struct code_owner *get_owner(struct code_rules *rules, uint32_t owner)
+static struct code_rules_owner *get_owner(struct code_rules *rules, uint32_t owner)
 {
 	return &rules->starts.items[owner - 1];
 }
@@ -265,7 +265,7 @@ static void leave_function(struct code_rules *rules, uint32_t owner,
 /* A jump through a register or memory: to another function, or through a table of this one. */
 static void jump_anywhere(struct code_rules *rules, uint32_t owner, const struct stack_state *state)
 {
-	struct code_owner *start = get_owner(rules, owner);
+	struct code_rules_owner *start = get_owner(rules, owner);
 
 	/* Of a guess it may as well be a jump through a table, in a function that has a frame. */
 	if (stack_state_is_at_exit(state)) {
@@ -481,7 +481,7 @@ static int add_start(struct code_rules *rules, size_t offset, const struct stack
 {
 	struct code_place place = {offset, *state, false};
 	size_t num_edges = rules->edges.length;
-	struct code_owner *start;
+	struct code_rules_owner *start;
 	int err;
 
 	if (rules->owners[offset] && is_known)
@@ -495,7 +495,7 @@ static int add_start(struct code_rules *rules, size_t offset, const struct stack
 	rules->num_retries = 0;
 	do {
 		rules->must_retry = false;
-		*start = (struct code_owner){.offset = offset, .is_known = is_known};
+		*start = (struct code_rules_owner){.offset = offset, .is_known = is_known};
 		err = add_place(rules, &place);
 		if (!err)
 			err = follow_places(rules, (uint32_t)rules->starts.length);
@@ -560,7 +560,7 @@ static size_t find_rest(const struct code_rules *rules, size_t offset)
  * round for ever. Nothing can confirm such a start, but that it is a call's target or its address
  * is taken.
  */
-static bool is_endless(const struct code_owner *start)
+static bool is_endless(const struct code_rules_owner *start)
 {
 	return (start->is_known || start->is_address_taken) && !start->is_wrong &&
 	       !start->is_lost && !start->leads_on && !start->has_jump;
@@ -580,7 +580,7 @@ static int try_start(struct code_rules *rules, size_t offset, const struct stack
 		     bool is_address_taken)
 {
 	size_t num_edges = rules->edges.length;
-	struct code_owner *start;
+	struct code_rules_owner *start;
 	int err;
 
 	if (rules->owners[offset] || is_exhausted(rules))
@@ -742,8 +742,8 @@ static bool spread(struct code_rules *rules)
 		if (++num_rounds > MAX_ROUNDS)
 			return false;
 		array_for_each (&rules->edges, edge) {
-			struct code_owner *from = get_owner(rules, edge->from);
-			const struct code_owner *to = get_owner(rules, edge->to);
+			struct code_rules_owner *from = get_owner(rules, edge->from);
+			const struct code_rules_owner *to = get_owner(rules, edge->to);
 
 			if (to->is_wrong && !from->is_wrong)
 				from->is_wrong = is_changed = true;
@@ -757,7 +757,7 @@ static bool spread(struct code_rules *rules)
 static bool is_right(const struct code_rules *rules, size_t offset)
 {
 	uint32_t owner = rules->owners[offset];
-	const struct code_owner *start;
+	const struct code_rules_owner *start;
 
 	if (owner == OWNER_NONE || owner == OWNER_INSIDE)
 		return false;

@@ -13,7 +13,7 @@
 #include "base/array.h"
 #include "base/intern.h"
 
-struct side {
+struct change_side {
 	enum source_side side;
 	uint32_t metric;
 	struct selection selection; /* samples of all metrics */
@@ -45,7 +45,7 @@ static bool is_of_side(const struct graph *graph, const struct weights_opts *opt
 	return compares_metrics(opts) ? of_source != SIDE_OFF : of_source == side;
 }
 
-static int select_samples(struct side *side, const struct graph *graph,
+static int select_samples(struct change_side *side, const struct graph *graph,
 			  const struct weights_opts *opts)
 {
 	uint32_t count = profile_count_samples(graph->profile);
@@ -73,7 +73,7 @@ struct source_weight {
 	double selected;
 };
 
-static void weigh_sources(const struct side *side, const struct graph *graph,
+static void weigh_sources(const struct change_side *side, const struct graph *graph,
 			  const struct weights_opts *opts, struct source_weight *weights)
 {
 	for (uint32_t i = 0; i < profile_count_samples(graph->profile); i++) {
@@ -89,7 +89,7 @@ static void weigh_sources(const struct side *side, const struct graph *graph,
 }
 
 /* As many of a source's samples as there is of its weight. */
-static void count_known(struct side *side, const struct source_weight *weights,
+static void count_known(struct change_side *side, const struct source_weight *weights,
 			uint32_t num_sources, const uint64_t *num_samples)
 {
 	double sum = 0;
@@ -100,7 +100,8 @@ static void count_known(struct side *side, const struct source_weight *weights,
 	side->counts.num_samples = (uint64_t)sum;
 }
 
-static int add_runs(struct side *side, const struct source_weight *weights, uint32_t num_sources)
+static int add_runs(struct change_side *side, const struct source_weight *weights,
+		    uint32_t num_sources)
 {
 	for (uint32_t i = 0; i < num_sources; i++) {
 		struct diff_run *run = weights[i].selected > 0 ? array_add(&side->runs) : NULL;
@@ -113,7 +114,8 @@ static int add_runs(struct side *side, const struct source_weight *weights, uint
 	return 0;
 }
 
-static int prepare(struct side *side, const struct graph *graph, const struct changes_opts *opts)
+static int prepare(struct change_side *side, const struct graph *graph,
+		   const struct changes_opts *opts)
 {
 	uint32_t num_sources = profile_count_sources(graph->profile);
 	_cleanup_free_ struct source_weight *weights =
@@ -136,14 +138,15 @@ static int prepare(struct side *side, const struct graph *graph, const struct ch
 	return add_runs(side, weights, num_sources);
 }
 
-static void side_release(struct side *side)
+static void side_release(struct change_side *side)
 {
 	selection_release(&side->selection);
 	free(side->values);
 	array_release(&side->runs);
 }
 
-static struct diff_side_opts describe(const struct side *side, const struct changes_opts *opts)
+static struct diff_side_opts describe(const struct change_side *side,
+				      const struct changes_opts *opts)
 {
 	return (struct diff_side_opts){
 		.metric = side->metric,
@@ -242,8 +245,8 @@ static int compare(struct changes *changes, const struct graph *graph,
 int changes_init(struct changes *changes, const struct graph *graph, const struct frame_tree *tree,
 		 const struct changes_opts *opts)
 {
-	_cleanup_(side_release) struct side before = {.side = SIDE_BASELINE};
-	_cleanup_(side_release) struct side after = {.side = SIDE_SHOWN};
+	_cleanup_(side_release) struct change_side before = {.side = SIDE_BASELINE};
+	_cleanup_(side_release) struct change_side after = {.side = SIDE_SHOWN};
 	struct diff_opts diff;
 	int err;
 

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-struct search {
+struct fragment_search {
 	const struct graph *graph;
 	const uint32_t *levels;
 	uint32_t num_levels;
@@ -28,7 +28,7 @@ uint32_t level_get_symbol(const struct graph *graph, uint32_t level)
 
 static uint32_t get_symbol(const void *context, uint32_t node)
 {
-	return graph_get_symbol(((const struct search *)context)->graph, node);
+	return graph_get_symbol(((const struct fragment_search *)context)->graph, node);
 }
 
 /*
@@ -37,7 +37,7 @@ static uint32_t get_symbol(const void *context, uint32_t node)
  */
 static bool is_of_functions(const void *context, uint32_t node)
 {
-	const struct search *search = context;
+	const struct fragment_search *search = context;
 
 	for (uint32_t i = search->num_levels; i-- > 0; node = search->graph->parents[node]) {
 		uint32_t level = search->levels[i];
@@ -52,7 +52,7 @@ static bool is_of_functions(const void *context, uint32_t node)
 int graph_find_fragment(const struct graph *graph, const uint32_t *levels, uint32_t num_levels,
 			struct occurrences *ret)
 {
-	struct search search = {graph, levels, num_levels};
+	struct fragment_search search = {graph, levels, num_levels};
 	struct named_tree tree = {
 		.num_nodes = graph->num_nodes,
 		.parents = graph->parents,

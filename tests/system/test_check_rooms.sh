@@ -123,6 +123,13 @@ refuses README.md:1 'there is no scripts/gone'
 put README.md 'A span `that goes on'
 refuses README.md:1 'a span in backquotes ends on its line'
 
+# Two types of one name; a program of the kernel may have its own.
+put src/profile/columns.c '#include "profile/profile.h"' 'struct columns {' '};'
+put bpf/columns.h 'struct columns {' '};'
+accepts
+put src/collect/columns.c '#include "wire/sample.h"' 'enum columns { A };'
+refuses src/profile/columns.c:2 'struct columns is defined at src/collect/columns.c:2 already'
+
 need_command git
 put Makefile ''
 put notes.txt ''

@@ -32,7 +32,7 @@
 #define FREE_SLICES     262144u
 #define BYTES_PER_SLICE 32u
 
-struct open_slice {
+struct chrome_open_slice {
 	uint64_t end_ns;
 	uint64_t self_ns; /* not in slices inside it */
 	uint32_t location;
@@ -43,9 +43,9 @@ struct open_slice {
 struct chrome_finisher {
 	struct chrome_slices *slices;
 	uint32_t metric;
-	ARRAY(struct open_slice) open; /* of the track, outermost first */
-	ARRAY(uint32_t) begun;         /* slices whose end is not known yet */
-	uint64_t num_strays;           /* ends without a begin */
+	ARRAY(struct chrome_open_slice) open; /* of the track, outermost first */
+	ARRAY(uint32_t) begun;                /* slices whose end is not known yet */
+	uint64_t num_strays;                  /* ends without a begin */
 	uint64_t num_endless;
 	uint64_t num_truncated;
 	uint64_t num_too_deep;
@@ -213,7 +213,7 @@ static int match_slices(struct chrome_finisher *finisher)
  */
 static int find_stack(struct chrome_finisher *finisher, uint32_t *ret)
 {
-	struct open_slice *open = finisher->open.items;
+	struct chrome_open_slice *open = finisher->open.items;
 	size_t depth = finisher->open.length;
 
 	while (depth && open[depth - 1].stack == STACK_EMPTY)
@@ -249,7 +249,7 @@ static int add_weight(struct chrome_finisher *finisher, uint32_t track, uint64_t
 static int leave_slices(struct chrome_finisher *finisher, uint32_t track, uint64_t time_ns)
 {
 	while (finisher->open.length) {
-		struct open_slice *top = &finisher->open.items[finisher->open.length - 1];
+		struct chrome_open_slice *top = &finisher->open.items[finisher->open.length - 1];
 
 		if (top->end_ns > time_ns)
 			return 0;
@@ -272,10 +272,10 @@ static int enter_slice(struct chrome_finisher *finisher, struct chrome_slice *sl
 {
 	struct chrome_slices *slices = finisher->slices;
 	size_t depth = finisher->open.length;
-	struct open_slice inner = {
+	struct chrome_open_slice inner = {
 		.location = slice->location, .stack = STACK_EMPTY, .zone = TIMELINE_NONE};
-	struct open_slice *added = array_add(&finisher->open);
-	struct open_slice *outer = depth ? &finisher->open.items[depth - 1] : NULL;
+	struct chrome_open_slice *added = array_add(&finisher->open);
+	struct chrome_open_slice *outer = depth ? &finisher->open.items[depth - 1] : NULL;
 
 	if (!added)
 		return -ENOMEM;

@@ -95,12 +95,12 @@ static uint64_t choose_pivot(const struct folded_entry *entries, size_t count)
 	return get_median(medians[0], medians[1], medians[2]);
 }
 
-struct parts {
+struct folded_parts {
 	size_t num_less;
 	size_t num_equal;
 };
 
-static struct parts part_entries(struct folded_entry *entries, size_t count, uint64_t pivot)
+static struct folded_parts part_entries(struct folded_entry *entries, size_t count, uint64_t pivot)
 {
 	size_t less = 0;
 	size_t greater = count;
@@ -113,7 +113,7 @@ static struct parts part_entries(struct folded_entry *entries, size_t count, uin
 		else
 			i++;
 	}
-	return (struct parts){less, greater - less};
+	return (struct folded_parts){less, greater - less};
 }
 
 static int compare_ended(const void *left, const void *right)
@@ -146,21 +146,21 @@ static size_t go_deeper(struct folded_entry *entries, size_t count, size_t depth
 	return num_ended;
 }
 
-struct range {
+struct folded_range {
 	struct folded_entry *entries;
 	size_t count;
 	size_t depth; /* whose keys the entries have */
 };
 
 /* Calls itself for all but the largest part, so that it nests no deeper than a logarithm. */
-static void sort_range(struct range range)
+static void sort_range(struct folded_range range)
 {
 	while (range.count > FEW) {
 		uint64_t pivot = choose_pivot(range.entries, range.count);
-		struct parts parts = part_entries(range.entries, range.count, pivot);
+		struct folded_parts parts = part_entries(range.entries, range.count, pivot);
 		struct folded_entry *equal = range.entries + parts.num_less;
 		size_t num_ended = go_deeper(equal, parts.num_equal, range.depth);
-		struct range ranges[] = {
+		struct folded_range ranges[] = {
 			{range.entries, parts.num_less, range.depth},
 			{equal + num_ended, parts.num_equal - num_ended, range.depth + KEY_BYTES},
 			{equal + parts.num_equal, range.count - parts.num_less - parts.num_equal,
@@ -183,5 +183,5 @@ void folded_sort(struct folded_entry *entries, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		entries[i].key = read_key(&entries[i], 0);
-	sort_range((struct range){entries, count, 0});
+	sort_range((struct folded_range){entries, count, 0});
 }

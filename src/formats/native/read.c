@@ -500,7 +500,7 @@ struct packed_stack {
 	uint8_t class;
 };
 
-struct stack_columns {
+struct read_columns {
 	struct column_cursor ranks;
 	struct column_cursor classes[NUM_STACK_CLASSES];
 	uint32_t num_stacks;
@@ -508,12 +508,12 @@ struct stack_columns {
 	ARRAY(struct packed_stack) stacks;
 };
 
-static void stack_columns_release(struct stack_columns *columns)
+static void stack_columns_release(struct read_columns *columns)
 {
 	array_release(&columns->stacks);
 }
 
-static int add_stack(struct packed_reader *reader, const struct stack_columns *columns,
+static int add_stack(struct packed_reader *reader, const struct read_columns *columns,
 		     uint32_t caller, uint32_t frame)
 {
 	struct profile *profile = reader->import->profile;
@@ -526,7 +526,7 @@ static int add_stack(struct packed_reader *reader, const struct stack_columns *c
 				: profile_add_stack(profile, caller, location, added);
 }
 
-static int read_children(struct packed_reader *reader, struct stack_columns *columns, size_t stack,
+static int read_children(struct packed_reader *reader, struct read_columns *columns, size_t stack,
 			 uint32_t count)
 {
 	uint32_t list = columns->stacks.items[stack].frame;
@@ -556,7 +556,7 @@ static int read_children(struct packed_reader *reader, struct stack_columns *col
 }
 
 /* The stacks that one calls, and whether it has samples. */
-static int read_stack(struct packed_reader *reader, struct stack_columns *columns, size_t stack)
+static int read_stack(struct packed_reader *reader, struct read_columns *columns, size_t stack)
 {
 	uint8_t class = columns->stacks.items[stack].class;
 	uint64_t number = column_next(&columns->classes[class]);
@@ -570,7 +570,7 @@ static int read_stack(struct packed_reader *reader, struct stack_columns *column
 	return read_children(reader, columns, stack, (uint32_t)num_children);
 }
 
-static int read_all_stacks(struct packed_reader *reader, struct stack_columns *columns)
+static int read_all_stacks(struct packed_reader *reader, struct read_columns *columns)
 {
 	struct packed_stack outermost = {.frame = (uint32_t)reader->frames.length};
 	size_t offset = reader->bytes.offset;
@@ -603,7 +603,7 @@ static int read_all_stacks(struct packed_reader *reader, struct stack_columns *c
  */
 static int read_stacks(struct packed_reader *reader)
 {
-	_cleanup_(stack_columns_release) struct stack_columns columns = {
+	_cleanup_(stack_columns_release) struct read_columns columns = {
 		.are_new = reader->are_frames_new &&
 			   profile_count_stacks(reader->import->profile) == 1,
 	};

@@ -26,7 +26,7 @@
  * Numbers that the line does not have are 0, which is what leaving them out means; `count` tells
  * the two apart.
  */
-struct line {
+struct native_line {
 	size_t offset; /* in the file */
 	struct xml_slice text;
 	char letter;           /* '\0' when it does not begin with one */
@@ -62,7 +62,7 @@ struct loader {
 	bool is_complete;
 };
 
-static int fail(struct loader *loader, const struct line *line, const char *expected)
+static int fail(struct loader *loader, const struct native_line *line, const char *expected)
 {
 	return import_fail_byte(loader->import, line->offset, "expected %s", expected);
 }
@@ -98,7 +98,7 @@ static bool take_number(struct xml_slice *rest, uint64_t *ret)
 	return take_digits(rest, ret) && (take_blank(rest) || !rest->length);
 }
 
-static bool take_numbers(struct line *line)
+static bool take_numbers(struct native_line *line)
 {
 	struct xml_slice rest = line->rest;
 
@@ -112,7 +112,7 @@ static bool take_numbers(struct line *line)
 }
 
 /* The next line that is not empty; false at the end. */
-static bool next_line(struct loader *loader, struct line *line)
+static bool next_line(struct loader *loader, struct native_line *line)
 {
 	const char *data = (const char *)loader->import->data;
 
@@ -121,7 +121,7 @@ static bool next_line(struct loader *loader, struct line *line)
 		const char *stop = memchr(start, '\n', loader->end - loader->offset);
 		size_t length = stop ? (size_t)(stop - start) : loader->end - loader->offset;
 
-		*line = (struct line){.offset = loader->offset};
+		*line = (struct native_line){.offset = loader->offset};
 		loader->offset += length + (stop != NULL);
 		if (length && start[length - 1] == '\r')
 			length--;
@@ -171,7 +171,7 @@ static bool unescape(struct text *text)
  * Names are foreign bytes. XML's references are replaced first, then \xHH, which stands for what
  * XML cannot hold and for the backslash itself.
  */
-static int read_name(struct loader *loader, const struct line *line)
+static int read_name(struct loader *loader, const struct native_line *line)
 {
 	_cleanup_(text_release) struct text text = {0};
 	uint32_t *added;
@@ -200,7 +200,7 @@ static bool find_name(const struct loader *loader, uint64_t number, uint32_t *re
 
 /* ---- what has names ----------------------------------------------------------------------- */
 
-static int read_metric(struct loader *loader, const struct line *line)
+static int read_metric(struct loader *loader, const struct native_line *line)
 {
 	const struct profile *profile = loader->import->profile;
 	uint32_t *added = array_add(&loader->metrics);
@@ -216,7 +216,7 @@ static int read_metric(struct loader *loader, const struct line *line)
 				  profile_get_string(profile, unit), added);
 }
 
-static int read_source(struct loader *loader, const struct line *line)
+static int read_source(struct loader *loader, const struct native_line *line)
 {
 	uint32_t *added = array_add(&loader->sources);
 	uint32_t name;
@@ -245,7 +245,7 @@ static uint32_t get_last_source(const struct loader *loader)
 }
 
 /* Numbers that are missing are 0, "not known". */
-static int read_sampling(struct loader *loader, const struct line *line)
+static int read_sampling(struct loader *loader, const struct native_line *line)
 {
 	struct sampling sampling = {
 		.start_ns = line->numbers[0],
@@ -265,7 +265,7 @@ static int read_sampling(struct loader *loader, const struct line *line)
  * The zero of the last source's times, and the calendar's time of it if known. Differences of times
  * wrap around: a START above REAL is a clock whose zero is before 1970.
  */
-static int read_clock(struct loader *loader, const struct line *line)
+static int read_clock(struct loader *loader, const struct native_line *line)
 {
 	size_t index = loader->sources.length ? loader->sources.length - 1 : 0;
 
@@ -282,7 +282,7 @@ static int read_clock(struct loader *loader, const struct line *line)
 				 line->numbers[1] - line->numbers[0]);
 }
 
-static int read_tally(struct loader *loader, const struct line *line)
+static int read_tally(struct loader *loader, const struct native_line *line)
 {
 	uint32_t name;
 
@@ -293,7 +293,7 @@ static int read_tally(struct loader *loader, const struct line *line)
 				    get_last_source(loader), name, line->numbers[0]);
 }
 
-static int read_process(struct loader *loader, const struct line *line)
+static int read_process(struct loader *loader, const struct native_line *line)
 {
 	uint32_t *added = array_add(&loader->processes);
 	uint32_t comm;
@@ -307,7 +307,7 @@ static int read_process(struct loader *loader, const struct line *line)
 				   added);
 }
 
-static int read_thread(struct loader *loader, const struct line *line)
+static int read_thread(struct loader *loader, const struct native_line *line)
 {
 	uint32_t *added = array_add(&loader->threads);
 	uint32_t *source = array_add(&loader->thread_sources);
@@ -328,7 +328,7 @@ static int read_thread(struct loader *loader, const struct line *line)
 	return profile_add_thread(loader->import->profile, &thread, added);
 }
 
-static int read_frame(struct loader *loader, const struct line *line)
+static int read_frame(struct loader *loader, const struct native_line *line)
 {
 	uint32_t *added = array_add(&loader->frames);
 	const uint64_t *numbers = line->numbers;
@@ -351,7 +351,7 @@ static int read_frame(struct loader *loader, const struct line *line)
 /* ---- stacks and samples ------------------------------------------------------------------- */
 
 /* BACK leads to a stack that has been read, or to none: a file cannot make a cycle. */
-static int read_stack(struct loader *loader, const struct line *line)
+static int read_stack(struct loader *loader, const struct native_line *line)
 {
 	uint32_t *added = array_add(&loader->stacks);
 	uint64_t number = loader->stacks.length;
@@ -368,7 +368,7 @@ static int read_stack(struct loader *loader, const struct line *line)
 				 loader->frames.items[line->numbers[0]], added);
 }
 
-static int read_sample(struct loader *loader, const struct line *line)
+static int read_sample(struct loader *loader, const struct native_line *line)
 {
 	uint64_t weight = line->count > 1 ? line->numbers[1] : 1;
 	uint64_t metric = line->count > 2 ? line->numbers[2] : 0;
@@ -419,7 +419,7 @@ static bool take_timestamp(struct loader *loader, struct xml_slice *rest, bool i
 }
 
 /* The times of the sample before. */
-static int read_timestamps(struct loader *loader, const struct line *line)
+static int read_timestamps(struct loader *loader, const struct native_line *line)
 {
 	const struct sample *sample = &loader->sample;
 	struct xml_slice rest = line->rest;
@@ -457,7 +457,7 @@ static int read_timestamps(struct loader *loader, const struct line *line)
 	return 0;
 }
 
-static int choose_thread(struct loader *loader, const struct line *line)
+static int choose_thread(struct loader *loader, const struct native_line *line)
 {
 	uint32_t source;
 
@@ -472,7 +472,7 @@ static int choose_thread(struct loader *loader, const struct line *line)
 	return 0;
 }
 
-static int read_line(struct loader *loader, struct line *line)
+static int read_line(struct loader *loader, struct native_line *line)
 {
 	if (line->letter == 'n')
 		return read_name(loader, line);
@@ -520,7 +520,7 @@ static int read_line(struct loader *loader, struct line *line)
 
 static int read_lines(struct loader *loader)
 {
-	struct line line = {.offset = loader->offset};
+	struct native_line line = {.offset = loader->offset};
 	int err = 0;
 
 	if (!next_line(loader, &line))

@@ -79,7 +79,7 @@ static int write_times(struct native_writer *writer, struct column *columns)
 	return err;
 }
 
-struct stack_columns {
+struct written_columns {
 	struct column ranks;
 	struct column classes[NUM_STACK_CLASSES];
 	/* Of samples. */
@@ -96,7 +96,7 @@ struct stack_columns {
 	uint8_t *stack_classes;
 };
 
-static void stack_columns_release(struct stack_columns *columns)
+static void stack_columns_release(struct written_columns *columns)
 {
 	column_release(&columns->ranks);
 	for (size_t i = 0; i < NUM_STACK_CLASSES; i++)
@@ -114,7 +114,7 @@ static void stack_columns_release(struct stack_columns *columns)
 }
 
 static void add_samples(struct native_writer *writer, uint32_t first, uint32_t end,
-			struct stack_columns *columns)
+			struct written_columns *columns)
 {
 	column_add(&columns->more, end - first - 1);
 	for (uint32_t i = first; i < end; i++) {
@@ -139,8 +139,8 @@ static void add_samples(struct native_writer *writer, uint32_t first, uint32_t e
  * callees they have, and whether they have samples. Returns the number of callees, which are put
  * where `children` points.
  */
-static uint32_t add_stack(struct native_writer *writer, struct stack_columns *columns, size_t place,
-			  size_t end)
+static uint32_t add_stack(struct native_writer *writer, struct written_columns *columns,
+			  size_t place, size_t end)
 {
 	const struct stack_order *order = &writer->order;
 	const struct stack_lists *lists = &order->lists[columns->stacks[place]];
@@ -164,7 +164,7 @@ static uint32_t add_stack(struct native_writer *writer, struct stack_columns *co
 	return num_children;
 }
 
-static int write_stack_columns(struct native_writer *writer, struct stack_columns *columns)
+static int write_stack_columns(struct native_writer *writer, struct written_columns *columns)
 {
 	int err = native_writer_put_column(writer, &columns->ranks, true);
 
@@ -209,7 +209,7 @@ static void prefetch(const struct native_writer *writer, const uint32_t *stacks,
 int native_write_stacks(struct native_writer *writer)
 {
 	const struct stack_order *order = &writer->order;
-	_cleanup_(stack_columns_release) struct stack_columns columns = {
+	_cleanup_(stack_columns_release) struct written_columns columns = {
 		.num_metrics = profile_count_metrics(writer->profile),
 		.stacks = calloc(order->num_stacks, sizeof(*columns.stacks)),
 		.stack_classes = calloc(order->num_stacks, sizeof(*columns.stack_classes)),

@@ -84,7 +84,7 @@ static const struct {
 	{76, "frame timelines"},
 };
 
-enum round { ROUND_DESCRIPTORS, ROUND_EVENTS };
+enum perfetto_round { ROUND_DESCRIPTORS, ROUND_EVENTS };
 
 /* The fields of a packet, before anything is made of them. */
 struct raw_packet {
@@ -121,7 +121,7 @@ struct perfetto_reader {
 
 struct rounds {
 	struct perfetto_reader *reader;
-	enum round round;
+	enum perfetto_round round;
 	uint64_t num_packets;
 	uint64_t num_decompressible; /* bytes that may still be decompressed */
 	size_t emitted;              /* bytes that were said to be done with */
@@ -468,7 +468,7 @@ static int read_packets(struct rounds *rounds, struct bytes bytes, bool is_compr
 	return 0;
 }
 
-static int read_round(struct perfetto_reader *reader, enum round round)
+static int read_round(struct perfetto_reader *reader, enum perfetto_round round)
 {
 	const struct import *import = reader->trace.import;
 	struct rounds rounds = {

@@ -14,7 +14,7 @@
 
 #define UNWIND_ERROR_NONE 1
 
-enum sample_field {
+enum perf_sample_field {
 	SAMPLE_CPU = 1,
 	SAMPLE_PID = 2,
 	SAMPLE_TID = 3,

@@ -17,7 +17,7 @@
 #define FLAG_IN_INTERRUPT 0x08u
 
 /* Fields of CompactSched. */
-enum column {
+enum sched_column {
 	SWITCH_TIME = 1,
 	SWITCH_STATE,
 	SWITCH_TID,
@@ -322,17 +322,17 @@ static int read_columns(struct perfetto_sched *sched, struct columns *columns, s
 	return 0;
 }
 
-static size_t count(const struct columns *columns, enum column column)
+static size_t count(const struct columns *columns, enum sched_column column)
 {
 	return columns->numbers[column].length;
 }
 
-static uint64_t get(const struct columns *columns, enum column column, size_t row)
+static uint64_t get(const struct columns *columns, enum sched_column column, size_t row)
 {
 	return row < count(columns, column) ? columns->numbers[column].items[row] : 0;
 }
 
-static uint32_t get_name(const struct columns *columns, enum column column, size_t row)
+static uint32_t get_name(const struct columns *columns, enum sched_column column, size_t row)
 {
 	uint64_t number = get(columns, column, row);
 
@@ -387,10 +387,10 @@ static int add_wakeups(struct perfetto_sched *sched, uint32_t cpu, const struct 
 /* Columns of one kind are as long as that of the times. */
 static bool are_even(const struct columns *columns)
 {
-	for (enum column i = SWITCH_STATE; i <= SWITCH_NAME; i++)
+	for (enum sched_column i = SWITCH_STATE; i <= SWITCH_NAME; i++)
 		if (i != NAMES && count(columns, i) != count(columns, SWITCH_TIME))
 			return false;
-	for (enum column i = WAKEUP_TID; i <= WAKEUP_NAME; i++)
+	for (enum sched_column i = WAKEUP_TID; i <= WAKEUP_NAME; i++)
 		if (count(columns, i) != count(columns, WAKEUP_TIME))
 			return false;
 	return true;

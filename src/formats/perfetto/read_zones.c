@@ -20,17 +20,17 @@
 #define SYNTHETIC_SIZE  (1ull << 20)
 #define POINTER_STEP    16u
 
-struct open_slice {
+struct perfetto_open_slice {
 	uint32_t zone;
 	uint64_t end_ns; /* where it was told at once; else 0: an end will come */
 };
 
 struct perfetto_finisher {
 	struct perfetto_slices *slices;
-	ARRAY(struct open_slice) open; /* of the track, outermost first */
-	ARRAY(uint32_t) sorted;        /* events of the track */
-	uint64_t num_open;             /* at the end of the trace */
-	uint64_t num_regions;          /* that are made up */
+	ARRAY(struct perfetto_open_slice) open; /* of the track, outermost first */
+	ARRAY(uint32_t) sorted;                 /* events of the track */
+	uint64_t num_open;                      /* at the end of the trace */
+	uint64_t num_regions;                   /* that are made up */
 };
 
 /* ---- order -------------------------------------------------------------------------------- */
@@ -282,7 +282,7 @@ static int begin_zone(struct perfetto_finisher *finisher, const struct perfetto_
 		.location = event->location,
 		.last_attribute = TIMELINE_NONE,
 	};
-	struct open_slice *added = array_add(&finisher->open);
+	struct perfetto_open_slice *added = array_add(&finisher->open);
 
 	if (!added)
 		return -ENOMEM;
@@ -303,7 +303,7 @@ static void end_complete_events(struct perfetto_finisher *finisher, uint64_t tim
 		if (finisher->open.items[i].end_ns && finisher->open.items[i].end_ns <= time_ns)
 			first = i;
 	for (size_t i = finisher->open.length; i-- > first;) {
-		const struct open_slice *slice = &finisher->open.items[i];
+		const struct perfetto_open_slice *slice = &finisher->open.items[i];
 		uint64_t outer_ns = finisher->open.items[first].end_ns;
 
 		timeline_get_zone(timeline, slice->zone)->end_ns =

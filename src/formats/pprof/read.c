@@ -26,7 +26,7 @@
 #define MAX_TYPE_BYTES    22
 #define NUM_DETECT_FIELDS 64
 
-enum sample_field { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
+enum pprof_sample_field { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 3 };
 enum label_field { LABEL_KEY = 1, LABEL_STRING = 2, LABEL_NUMBER = 3 };
 
 /*

@@ -22,7 +22,7 @@
 #define NO_CALLER UINT32_MAX
 #define NOT_FOUND UINT32_MAX
 
-enum table { TABLE_RUNTIME, TABLE_ELEMENTS, TABLE_COUNTS, TABLE_CALLS, NUM_TABLES };
+enum prof_table { TABLE_RUNTIME, TABLE_ELEMENTS, TABLE_COUNTS, TABLE_CALLS, NUM_TABLES };
 
 struct sampling_prof_element {
 	uint64_t id;
@@ -49,7 +49,7 @@ struct call {
 struct sampling_prof_reader {
 	struct import *import;
 	struct lines lines;
-	enum table table;
+	enum prof_table table;
 	uint32_t metric;
 	uint32_t thread;
 	uint64_t runtime_ms;

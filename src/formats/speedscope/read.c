@@ -36,7 +36,7 @@
 #define MAX_VALUE 9.2e18 /* that 63 bits hold */
 
 /* Offsets of a profile's lists in the text, in bytes; 0: it has none. */
-struct parts {
+struct speedscope_parts {
 	size_t samples;
 	size_t weights;
 	size_t events;
@@ -53,7 +53,7 @@ struct speedscope_reader {
 	bool has_decimals;
 
 	/* The profile that is being read. */
-	struct parts parts;
+	struct speedscope_parts parts;
 	struct text name;
 	struct text unit;
 	struct thread_note note;
@@ -242,7 +242,7 @@ static int read_sample(struct speedscope_reader *reader, struct json *samples, s
 static int read_samples(struct speedscope_reader *reader)
 {
 	const struct import *import = reader->import;
-	const struct parts *parts = &reader->parts;
+	const struct speedscope_parts *parts = &reader->parts;
 	_cleanup_(json_release) struct json samples =
 		json_of(import->data + parts->samples, import->size - parts->samples);
 	_cleanup_(json_release) struct json weights =
@@ -484,7 +484,7 @@ static int read_profile(void *context, struct json *json)
 	text_truncate(&reader->name, 0);
 	text_truncate(&reader->unit, 0);
 	thread_note_clear(&reader->note);
-	reader->parts = (struct parts){0};
+	reader->parts = (struct speedscope_parts){0};
 	reader->end_value = 0;
 	while ((token = json_next(json)) == JSON_KEY)
 		read_member(reader, json);

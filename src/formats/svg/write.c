@@ -60,7 +60,7 @@ struct painter {
 };
 
 /* Where a frame is drawn, in pixels. */
-struct svg_box {
+struct painted_box {
 	double x;
 	double width;
 	uint64_t top;
@@ -204,7 +204,7 @@ static void append_color(struct text *output, struct svg_color color)
 
 /* Piece by piece: a picture of 10,000 frames is written in half of the time that printf() takes. */
 static void append_box(struct text *output, const struct svg_frame *frame, struct svg_color color,
-		       const struct svg_box *box)
+		       const struct painted_box *box)
 {
 	text_append_string(output, "<rect x=\"");
 	text_append_decimal(output, box->x, 1);
@@ -232,7 +232,7 @@ static void append_frame(struct painter *painter, const struct svg_frame *frame)
 	struct text *output = &painter->output;
 	uint64_t row = painter->opts.is_inverted ? painter->layout.num_levels - frame->level
 						 : frame->level + UINT64_C(1);
-	struct svg_box box = {
+	struct painted_box box = {
 		.x = PAD_SIDE + (double)frame->start * painter->layout.pixels_per_unit,
 		.width = (double)frame->width * painter->layout.pixels_per_unit,
 		.top = painter->height - PAD_BOTTOM - row * FRAME_HEIGHT +
