@@ -1,3 +1,4 @@
+/* Addresses within names (see normalize.h): "0x" and digits. */
 #include "analysis/normalize.h"
 
 #include <stdbool.h>

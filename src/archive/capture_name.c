@@ -1,3 +1,4 @@
+/* What the files of an archive are called, and what is read from their names: time, host, number. */
 #include "archive/archive.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* Whose word the content of a file is: see base/file.h. */
 #include "base/file.h"
 
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* A process of our own that others ask, and that may hang or crash without harm to us. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>

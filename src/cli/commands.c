@@ -1,3 +1,4 @@
+/* The list of commands, in the order of the help. */
 #include "cli/command.h"
 
 /* clang-format off */

@@ -1,3 +1,4 @@
+/* What `diff --json` prints. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* The tables of `report`, for people: as wide as the terminal is. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>

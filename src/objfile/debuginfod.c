@@ -1,3 +1,4 @@
+/* Asking debuginfod servers for debug files and programs, by libdwfl. */
 #include "objfile/debug_file.h"
 
 #include <elfutils/libdwfl.h>

@@ -1,3 +1,4 @@
+/* A section by its name, among the sections of an ELF file that has bytes of it. */
 #include "objfile/objfile.h"
 
 #include "base/text.h"

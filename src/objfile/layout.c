@@ -1,3 +1,4 @@
+/* Where the segments of an ELF file are mapped: how far its addresses lie from those of the process. */
 #include <errno.h>
 #include <unistd.h>
 

@@ -1,3 +1,7 @@
+/*
+ * Opening /tmp/perf-PID.map as the process sees it, if it is its owner's or root's: foreign text that we shall
+ * believe.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

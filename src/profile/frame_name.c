@@ -1,9 +1,8 @@
+/* Names of frames as folded text can hold them, and why a frame has none. */
 #include <errno.h>
 
 #include "base/text.h"
 #include "profile/profile.h"
-
-#define UNKNOWN_NAME "[unknown]"
 
 const char *unnamed_reason_get_name(enum unnamed_reason reason)
 {

@@ -1,3 +1,7 @@
+/*
+ * The naming process may open nothing: it asks us for debug files by their path, and gets descriptors of those that
+ * may be read.
+ */
 #include "symbolize/naming.h"
 
 #include <elf.h>

@@ -1,3 +1,4 @@
+/* Whether a clock was set while we looked. */
 #include "timeline/timeline.h"
 
 /* Clocks are read one after the other, and something may come between. */

@@ -1,3 +1,4 @@
+/* Zones in order of time, with how full their regions are by them. */
 #include "timeline/zone_tracker.h"
 
 #include <errno.h>

@@ -135,8 +135,18 @@ put Makefile ''
 put notes.txt ''
 git -C "$tree" init -q
 accepts
+find "$tree/src" "$tree/include" -name '*.[ch]' -exec sed -i '1i /* Why it exists. */' {} +
 git -C "$tree" add -A
 refuses notes.txt:1 'the top level holds'
+
+# Why a file exists stands at its head, or at that of its own header.
+git -C "$tree" init -q
+find "$tree/src" "$tree/include" -name '*.[ch]' -exec sed -i '1i /* Why it exists. */' {} +
+put src/profile/profile.c '#include "profile/profile.h"'
+git -C "$tree" add -A
+accepts
+put src/profile/profile.c '#include <stdio.h>' '#include "profile/profile.h"'
+refuses src/profile/profile.c:1 'begins with why it exists'
 
 # Our own tree.
 expect_status 0 "$REPO/scripts/check-rooms"

@@ -1,3 +1,4 @@
+/* A profile of one source that is read keeps the name of the file that it is read from. */
 #include "formats/native/read.h"
 #include "profile/profile.h"
 

@@ -1,3 +1,4 @@
+/* The one thing of the reader that takes zlib: the page has its own (src/viewer/wasm/formats.c). */
 #include <errno.h>
 #define ZLIB_CONST
 #include <zlib.h>
