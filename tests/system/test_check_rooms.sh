@@ -130,6 +130,14 @@ accepts
 put src/collect/columns.c '#include "wire/sample.h"' 'enum columns { A };'
 refuses src/profile/columns.c:2 'struct columns is defined at src/collect/columns.c:2 already'
 
+# Stages of a reader.
+printf 'formats base profile\n' >>"$tree/scripts/rooms.txt"
+put src/formats/perfetto/read_zones.c '#include "formats/perfetto/read_events.h"'
+put src/formats/perfetto/read_events.h '#include "base/array.h"'
+accepts
+put src/formats/perfetto/read_events.h '#include "formats/perfetto/read_zones.h"'
+refuses src/formats/perfetto/read_events.h:1 'stage events may not know stage zones'
+
 need_command git
 put Makefile ''
 put notes.txt ''

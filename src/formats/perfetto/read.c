@@ -28,7 +28,13 @@
 
 #include "formats/import.h"
 #include "formats/perfetto.h"
-#include "formats/perfetto/read.h"
+#include "formats/perfetto/read_clocks.h"
+#include "formats/perfetto/read_events.h"
+#include "formats/perfetto/read_heap.h"
+#include "formats/perfetto/read_interned.h"
+#include "formats/perfetto/read_owners.h"
+#include "formats/perfetto/read_sched.h"
+#include "formats/perfetto/read_zones.h"
 #include "formats/reader.h"
 
 /* What compressed packets may expand to, in all: as for compressed files. */

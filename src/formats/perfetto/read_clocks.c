@@ -6,9 +6,9 @@
  *
  * A snapshot holds for the packets behind it, until the next one replaces its offsets.
  */
-#include <errno.h>
+#include "formats/perfetto/read_clocks.h"
 
-#include "formats/perfetto/read.h"
+#include <errno.h>
 
 #define MAX_CLOCKS 64
 /* Clocks with these numbers are of one sequence. */

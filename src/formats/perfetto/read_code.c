@@ -13,10 +13,11 @@
  *
  * Names that `traceconv symbolize` appended to the trace win over those of the producer.
  */
+#include "formats/perfetto/read_code.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "formats/perfetto/read.h"
 #include "formats/reader.h"
 
 /* Of a path; more are of no use. */

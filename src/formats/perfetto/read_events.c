@@ -8,10 +8,14 @@
  * An event is read twice: first its numbers, since its track decides what becomes of it, then, if
  * it is a slice's, its attributes.
  */
+#include "formats/perfetto/read_events.h"
+
 #include <errno.h>
 #include <inttypes.h>
 
-#include "formats/perfetto/read.h"
+#include "formats/perfetto/read_owners.h"
+#include "formats/perfetto/read_regions.h"
+#include "formats/perfetto/read_waits.h"
 #include "formats/perfetto/task_events.h"
 
 /* Annotations in annotations. */

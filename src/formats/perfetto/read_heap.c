@@ -4,9 +4,11 @@
  *
  * The metrics are called as Go calls them, whose heap profiles tell the same.
  */
+#include "formats/perfetto/read_heap.h"
+
 #include <errno.h>
 
-#include "formats/perfetto/read.h"
+#include "formats/perfetto/read_interned.h"
 
 enum heap_field {
 	HEAP_CALLSTACK = 1,

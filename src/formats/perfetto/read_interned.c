@@ -5,9 +5,9 @@
  * other, what refers to nothing first. What a stack consists of goes into the profile at once:
  * nothing but numbers is kept, in the table of read_interned_table.c.
  */
-#include <errno.h>
+#include "formats/perfetto/read_interned.h"
 
-#include "formats/perfetto/read.h"
+#include <errno.h>
 
 /* ---- strings ------------------------------------------------------------------------------ */
 

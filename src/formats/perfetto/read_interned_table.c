@@ -1,9 +1,9 @@
 /*
  * Reading Perfetto traces: the numbers of a sequence, and what is known by them.
  */
-#include <errno.h>
+#include "formats/perfetto/read_interned_table.h"
 
-#include "formats/perfetto/read.h"
+#include <errno.h>
 
 struct perfetto_interned *perfetto_interned_new(void)
 {

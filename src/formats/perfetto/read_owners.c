@@ -4,10 +4,10 @@
  * Tracks form trees by parent_uuid, with a process or thread on top of most. What is on a tree
  * without either belongs to pid 0, and its slices to a synthetic thread named after their track.
  */
+#include "formats/perfetto/read_owners.h"
+
 #include <errno.h>
 #include <stdlib.h>
-
-#include "formats/perfetto/read.h"
 
 /* Tracks may name each other as parents, in a ring too. */
 #define MAX_TRACK_DEPTH 16

@@ -5,9 +5,9 @@
  * says once how much time each stands for. Elsewhere the same field is mostly a counter that runs
  * on, so that samples of others weigh one each.
  */
-#include <errno.h>
+#include "formats/perfetto/read_samples.h"
 
-#include "formats/perfetto/read.h"
+#include <errno.h>
 
 /* Of one trace. */
 #define MAX_METRICS 256

@@ -6,11 +6,12 @@
  * Bundles of several CPUs take turns, so that events are sorted when all are there. A thread is known
  * by its tid alone; what the trace describes of it makes it one of a process.
  */
+#include "formats/perfetto/read_sched.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/perfetto/read.h"
 #include "formats/reader.h"
 
 /* TRACE_FLAG_HARDIRQ of linux/trace_events.h. */

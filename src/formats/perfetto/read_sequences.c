@@ -1,7 +1,7 @@
 /*
  * Reading Perfetto traces: the writers of packets, and what of each is known.
  */
-#include "formats/perfetto/read.h"
+#include "formats/perfetto/read_sequences.h"
 
 struct perfetto_sequence *perfetto_sequences_find(struct perfetto_sequences *sequences, uint32_t id)
 {

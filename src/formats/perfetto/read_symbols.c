@@ -2,10 +2,10 @@
  * Reading Perfetto traces: names that were found after the trace had been taken. `traceconv
  * symbolize` and its kin append them: per file, functions and lines at addresses.
  */
+#include "formats/perfetto/read_symbols.h"
+
 #include <errno.h>
 #include <string.h>
-
-#include "formats/perfetto/read.h"
 
 /* A function and what was inlined into it, innermost first. */
 static int read_line(struct perfetto_symbols *symbols, struct bytes message)

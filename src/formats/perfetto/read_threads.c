@@ -9,10 +9,10 @@
  *
  * Processes and threads go into the timeline at their first use, and from there into the profile.
  */
+#include "formats/perfetto/read_threads.h"
+
 #include <errno.h>
 #include <stdlib.h>
-
-#include "formats/perfetto/read.h"
 
 #define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
 

@@ -5,10 +5,11 @@
  * they are complete, each track gets a role: our own writer's tracks (see write_tracks.h) are
  * recognized by name and parent, so that regions, fill and zones come back as what they were.
  */
+#include "formats/perfetto/read_tracks.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-#include "formats/perfetto/read.h"
 #include "formats/perfetto/waits.h"
 
 #define GROUP_NAME        "Stacks"

@@ -2,9 +2,11 @@
  * Reading Perfetto traces: where threads waited, and who woke them, from the slices and instants that our
  * writer makes of it. Their stacks are no samples: these are told beside them.
  */
+#include "formats/perfetto/read_waits.h"
+
 #include <errno.h>
 
-#include "formats/perfetto/read.h"
+#include "formats/perfetto/read_owners.h"
 #include "formats/perfetto/waits.h"
 
 /* What our events of waits and wakeups carry; the rest only repeats what is known. */

@@ -9,10 +9,13 @@
  * An end closes the innermost open slice of its track. An end with none open is skipped; slices
  * that are open at the end of the trace end with its last event.
  */
+#include "formats/perfetto/read_zones.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
-#include "formats/perfetto/read.h"
+#include "formats/perfetto/read_owners.h"
+#include "formats/perfetto/read_regions.h"
 #include "formats/zones/read_profile.h"
 
 /* Above the addresses of user space. */
@@ -78,24 +81,6 @@ static int sort_events(struct perfetto_finisher *finisher, struct perfetto_track
 
 /* ---- regions ------------------------------------------------------------------------------ */
 
-static int use_region(struct perfetto_slices *slices, struct perfetto_track *track)
-{
-	struct stack_region region = {
-		.begin = track->region_begin,
-		.end = track->region_end,
-		.name = track->name,
-		.kind = track->is_guessed ? REGION_IMPLICIT : REGION_DECLARED,
-	};
-	int err;
-
-	if (track->item != TIMELINE_NONE)
-		return 0;
-	err = perfetto_owners_find_process(slices->tracks, track, &region.process);
-	if (err)
-		return err;
-	return timeline_add_region(slices->trace->timeline, &region, &track->item);
-}
-
 /* A region for a track that is about none. */
 static int make_region(struct perfetto_finisher *finisher, struct perfetto_track *track)
 {
@@ -109,39 +94,7 @@ static int make_region(struct perfetto_finisher *finisher, struct perfetto_track
 		track->name = timeline_get_thread(slices->trace->timeline, owner)->name;
 	track->region_begin = SYNTHETIC_BEGIN + finisher->num_regions++ * SYNTHETIC_SIZE;
 	track->region_end = track->region_begin + SYNTHETIC_SIZE;
-	return use_region(slices, track);
-}
-
-int perfetto_slices_add_fill(struct perfetto_slices *slices, const struct perfetto_packet *packet,
-			     uint64_t bytes, struct perfetto_track *track)
-{
-	struct perfetto_track *region = perfetto_track_table_get_parent(slices->tracks, track);
-	struct region_fill fill = {.time_ns = packet->time_ns, .bytes = bytes};
-	int err = use_region(slices, region);
-
-	if (err)
-		return err;
-	fill.region = region->item;
-	return timeline_add_fill(slices->trace->timeline, &fill, NULL);
-}
-
-/* Number and size come in two events, in this order. */
-int perfetto_slices_add_in_use(struct perfetto_slices *slices, const struct perfetto_packet *packet,
-			       uint64_t value, const struct perfetto_track *track)
-{
-	struct regions_in_use use = {.time_ns = packet->time_ns, .number = (uint32_t)value};
-	uint32_t count = timeline_count_in_use(slices->trace->timeline);
-	struct regions_in_use *last =
-		count ? timeline_get_in_use(slices->trace->timeline, count - 1) : NULL;
-	int err = perfetto_owners_find_process(slices->tracks, track, &use.process);
-
-	if (err)
-		return err;
-	if (track->role == PERFETTO_NUM_STACKS)
-		return timeline_add_in_use(slices->trace->timeline, &use, NULL);
-	if (last && last->time_ns == use.time_ns && last->process == use.process)
-		last->bytes = value;
-	return 0;
+	return perfetto_regions_use(slices, track);
 }
 
 /* ---- occupancies -------------------------------------------------------------------------- */
@@ -200,7 +153,7 @@ static int finish_occupancies(struct perfetto_finisher *finisher, struct perfett
 
 	if (e == PERFETTO_NONE)
 		return 0;
-	err = use_region(slices, track);
+	err = perfetto_regions_use(slices, track);
 	if (err)
 		return err;
 	track->first_occupancy = timeline_count_occupancy(slices->trace->timeline);
@@ -349,7 +302,7 @@ static int finish_track(struct perfetto_finisher *finisher, struct perfetto_trac
 
 	if (track->first_event == PERFETTO_NONE)
 		return 0;
-	err = region == track ? make_region(finisher, track) : use_region(slices, region);
+	err = region == track ? make_region(finisher, track) : perfetto_regions_use(slices, region);
 	if (err)
 		return err;
 	for (uint32_t e = track->first_event; e != PERFETTO_NONE;
