@@ -5,6 +5,10 @@
 #ifndef KERNEL_H
 #define KERNEL_H
 
+#if !defined(__TARGET_ARCH_x86)
+#error "stackwide knows x86-64 (wire/arch_x86_64.h)"
+#endif
+
 typedef unsigned char __u8;
 typedef unsigned short __u16;
 typedef unsigned int __u32;
@@ -86,23 +90,14 @@ struct vm_area_struct {
 } __attribute__((preserve_access_index));
 
 /* What user space has in the register that a thread's own variables are found by. */
-#if defined(__TARGET_ARCH_x86)
 struct thread_struct {
 	unsigned long fsbase;
 } __attribute__((preserve_access_index));
 #define TASK_THREAD_POINTER(task) TASK_FIELD(task, thread.fsbase)
-#elif defined(__TARGET_ARCH_arm64)
-struct thread_struct {
-	struct {
-		unsigned long tp_value;
-	} uw;
-} __attribute__((preserve_access_index));
-#define TASK_THREAD_POINTER(task) TASK_FIELD(task, thread.uw.tp_value)
-#endif
 
 struct thread_info {
 	__u32 cpu;
-	__u64 preempt_count; /* arm64: the count is its lower half */
+	__u64 preempt_count; /* the count is its lower half */
 } __attribute__((preserve_access_index));
 
 struct upid {
@@ -199,7 +194,6 @@ struct task_struct___with_state {
  * The saved user registers, and the context of a perf_event program. Both are fixed user-space
  * interfaces (asm/ptrace.h, linux/bpf_perf_event.h), so they are not relocated.
  */
-#if defined(__TARGET_ARCH_x86)
 struct user_registers {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
 	unsigned long orig_ax, ip, cs, flags, sp, ss;
@@ -209,15 +203,6 @@ struct user_registers {
 #define USER_CODE_OF_32_BITS              0x23
 #define REGISTERS_IN_USER_MODE(registers) (((registers).cs & 3) == 3)
 #define REGISTERS_ARE_32_BIT(registers)   (((registers)->cs & 0xffff) == USER_CODE_OF_32_BITS)
-#elif defined(__TARGET_ARCH_arm64)
-struct user_registers {
-	__u64 regs[31];
-	__u64 sp, pc, pstate;
-};
-#define REGISTERS_IN_USER_MODE(registers) (((registers).pstate & 0xf) == 0)
-#else
-#error "stackwide knows x86-64 and arm64"
-#endif
 
 /* The context of a program that is run for every task, and in the end for none: fixed, too. */
 struct bpf_iter_meta {

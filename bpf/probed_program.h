@@ -17,9 +17,6 @@
 /* No return address. */
 #define NO_TRAMPOLINE (1ull << 63)
 
-/* On arm64 the return address is in a register when the kernel replaces it, and lies nobody knows where later. */
-#if defined(__TARGET_ARCH_x86)
-
 /* The kernel's own limit (MAX_URETPROBE_DEPTH). */
 #define MAX_PROBED_RETURNS 64
 
@@ -85,23 +82,5 @@ static __always_inline void leave_probe(struct user_registers *registers, __u64 
 	registers->sp = BPF_CORE_READ(instance, stack) + sizeof(__u64);
 	registers->ip = BPF_CORE_READ(instance, orig_ret_vaddr);
 }
-
-#else
-
-static __always_inline void leave_probe(struct user_registers *registers, __u64 trampoline)
-{
-}
-
-static __always_inline __u64 find_trampoline(struct task_struct *task)
-{
-	return NO_TRAMPOLINE;
-}
-
-static __always_inline __u64 find_probed_return(__u64 place)
-{
-	return 0;
-}
-
-#endif
 
 #endif

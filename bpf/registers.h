@@ -8,7 +8,6 @@
 #include "wire/registers.h"
 #include "wire/wire.h"
 
-#if defined(__TARGET_ARCH_x86)
 /* Bytes of a kernel stack, and those of kernels that check their own memory accesses (KASAN). */
 #define KERNEL_STACK_BYTES       (16u << 10)
 #define KERNEL_STACK_BYTES_KASAN (32u << 10)
@@ -24,12 +23,6 @@ static __always_inline const void *find_saved_registers(struct task_struct *task
 		end = (const void *)end + KERNEL_STACK_BYTES_KASAN - KERNEL_STACK_BYTES;
 	return end - 1;
 }
-#else
-static __always_inline const void *find_saved_registers(struct task_struct *task)
-{
-	return NULL;
-}
-#endif
 
 /* A thread's user registers; zeros when they cannot be had. */
 static __always_inline void read_registers(struct user_registers *ret, struct task_struct *task)
@@ -43,7 +36,6 @@ static __always_inline void read_registers(struct user_registers *ret, struct ta
 	(void)bpf_probe_read_kernel(ret, sizeof(*ret), saved);
 }
 
-#if defined(__TARGET_ARCH_x86)
 #define SYSCALL_FUTEX 202
 /* Linux include/uapi/linux/futex.h: bits of the operations that wait; above them are flags. */
 #define FUTEX_COMMAND_MASK 0x1f
@@ -67,17 +59,6 @@ static __always_inline __u64 get_call(const struct user_registers *registers)
 		return 0;
 	return REGISTERS_ARE_32_BIT(registers) ? number | WIRE_CALL_32_BIT : number;
 }
-#else
-static __always_inline __u64 get_call(const struct user_registers *registers)
-{
-	return 0;
-}
-
-static __always_inline __u64 get_futex(const struct user_registers *registers)
-{
-	return 0;
-}
-#endif
 
 /*
  * Whether a thread that is off its CPU, or about to be, waits for a futex. One that no signal may wake waits for
@@ -98,7 +79,7 @@ static __always_inline bool waits_for_futex(struct task_struct *task, __u32 flag
 static __always_inline void get_registers(const struct user_registers *registers,
 					  struct wire_registers *ret)
 {
-#define GET_REGISTER(name, saved, number) ret->name = registers->saved;
+#define GET_REGISTER(name, NAME, saved, ...) ret->name = registers->saved;
 	WIRE_FOR_EACH_REGISTER(GET_REGISTER)
 #undef GET_REGISTER
 }

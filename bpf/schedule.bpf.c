@@ -331,7 +331,6 @@ int BPF_PROG(on_switch_state_second, bool is_preempted, unsigned int state,
 	return 0;
 }
 
-#if defined(__TARGET_ARCH_x86)
 /* The kernel has one or the other. */
 struct pcpu_hot {
 	int preempt_count;
@@ -347,12 +346,6 @@ static __always_inline __u32 get_preempt_count(const struct task_struct *task)
 		return ((const struct pcpu_hot *)bpf_this_cpu_ptr(&pcpu_hot))->preempt_count;
 	return 0;
 }
-#else
-static __always_inline __u32 get_preempt_count(const struct task_struct *task)
-{
-	return task->thread_info.preempt_count;
-}
-#endif
 
 /* Non-maskable and hard interrupts, and a soft interrupt that is being served: linux/preempt.h. */
 #define IN_INTERRUPT 0x00ff0100

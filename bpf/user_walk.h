@@ -304,7 +304,6 @@ static __always_inline struct wire_raw_sample *get_raw_sample(void)
 	return bpf_map_lookup_elem(&raw_samples, &cpu);
 }
 
-#if defined(__TARGET_ARCH_x86)
 /* In a copy of the stack from sp on, which begins at `at`: put probed functions' return addresses back. */
 __attribute__((noinline)) int restore_returns(__u64 at, __u64 sp, __u64 num_bytes)
 {
@@ -331,12 +330,6 @@ __attribute__((noinline)) int restore_returns(__u64 at, __u64 sp, __u64 num_byte
 	}
 	return 0;
 }
-#else
-static __always_inline int restore_returns(__u64 at, __u64 sp, __u64 num_bytes)
-{
-	return 0;
-}
-#endif
 
 /* Whole pages of a frame that may not be there. */
 #define MAX_UNTOUCHED_PAGES 4
@@ -411,7 +404,7 @@ __attribute__((noinline)) __u64 find_interrupted_sp(__u64 sp, __u64 stack, __u64
 		if (words[0] != stack || words[2] != size)
 			continue;
 		if (bpf_probe_read_user(&interrupted_sp, sizeof(interrupted_sp),
-					(void *)(context + WALK_CONTEXT_RSP)))
+					(void *)(context + WALK_CONTEXT_SP)))
 			return 0;
 		return interrupted_sp;
 	}

@@ -12,6 +12,7 @@
 #ifndef UNWIND_WALK_H
 #define UNWIND_WALK_H
 
+#include "wire/registers.h"
 #include "wire/unwind.h"
 
 /* A caller's frame pointer farther away than this is taken for garbage. */
@@ -19,11 +20,13 @@
 /* No code lies below: the first page is never mapped. */
 #define WALK_PC_MIN 4096
 
-/* Offsets of the saved registers in a ucontext, which is where rsp points to in a signal frame. */
-#define WALK_CONTEXT_RBP 120
-#define WALK_CONTEXT_RBX 128
-#define WALK_CONTEXT_RSP 160
-#define WALK_CONTEXT_RIP 168
+/* Offsets of the saved registers in a ucontext, which is where the stack pointer points to in a signal frame. */
+enum walk_context {
+#define WALK_CONTEXT_OFFSET(name, NAME, saved, perf, dwarf, context) \
+	WALK_CONTEXT_##NAME = (context),
+	WIRE_FOR_EACH_REGISTER(WALK_CONTEXT_OFFSET)
+#undef WALK_CONTEXT_OFFSET
+};
 
 struct walk {
 	/* pc, sp, rbp and rbx of the present frame; the others of the innermost frame. */
@@ -223,10 +226,10 @@ WALK_INLINE int walk_step_trampoline(struct walk *walk)
 /* All registers are in the ucontext at the address. */
 WALK_INLINE int walk_step_context(struct walk *walk, wire_u64 context)
 {
-	if (walk_read(walk, context + WALK_CONTEXT_RSP, &walk->registers.sp) ||
-	    walk_read(walk, context + WALK_CONTEXT_RIP, &walk->registers.pc) ||
-	    walk_read(walk, context + WALK_CONTEXT_RBP, &walk->registers.fp) ||
-	    walk_read(walk, context + WALK_CONTEXT_RBX, &walk->registers.bx))
+	if (walk_read(walk, context + WALK_CONTEXT_SP, &walk->registers.sp) ||
+	    walk_read(walk, context + WALK_CONTEXT_PC, &walk->registers.pc) ||
+	    walk_read(walk, context + WALK_CONTEXT_FP, &walk->registers.fp) ||
+	    walk_read(walk, context + WALK_CONTEXT_BX, &walk->registers.bx))
 		return walk_stop(walk, WALK_READ_FAILED);
 	walk->fp_address = 0;
 	walk->bx_address = 0;

@@ -60,7 +60,7 @@ static inline void make_rule(struct machine *machine, struct unwind_rule *ret)
 
 	if ((state->cfa_op != UNWIND_CFA_SP && state->cfa_op != UNWIND_CFA_FP) ||
 	    state->cfa_offset != (int)state->cfa_offset || machine->cie->is_signal_frame ||
-	    state->ra.where != FRAME_SAVED_AT_CFA || state->ra.offset != FRAME_RA_OFFSET ||
+	    state->ra.where != FRAME_SAVED_AT_CFA || state->ra.offset != WIRE_RETURN_ADDRESS_OFFSET ||
 	    state->sp.where != FRAME_SAVED_SAME || !is_usual(&state->fp) || !is_usual(&state->bx)) {
 		if (!frame_rule_make(state, machine->cie->is_signal_frame, ret))
 			machine->rows->num_lost_registers++;
@@ -124,7 +124,7 @@ static struct frame_register *find_register(struct frame_state *state, uint64_t 
 		return &state->fp;
 	case REGISTER_SP:
 		return &state->sp;
-	case REGISTER_RA:
+	case REGISTER_PC:
 		return &state->ra;
 	default:
 		return NULL;
@@ -479,7 +479,7 @@ void frame_program_start(const struct frame_reader *reader, const struct frame_c
 		.cfa_op = UNWIND_CFA_UNSUPPORTED,
 	};
 	execute_all(&machine);
-	if (cie->ra_register != REGISTER_RA)
+	if (cie->ra_register != REGISTER_PC)
 		machine.state = (struct frame_state){.cfa_op = UNWIND_CFA_UNSUPPORTED};
 	*ret = machine.state;
 }

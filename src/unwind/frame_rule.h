@@ -10,27 +10,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "wire/registers.h"
 #include "wire/unwind.h"
 
-/* DWARF numbers of the registers, as the ABI supplement of the architecture has them: x86-64. */
+/* DWARF numbers of the registers; REGISTER_PC is the column of the return address. */
 enum dwarf_register {
-	REGISTER_AX = 0,
-	REGISTER_DX = 1,
-	REGISTER_CX = 2,
-	REGISTER_BX = 3,
-	REGISTER_SI = 4,
-	REGISTER_DI = 5,
-	REGISTER_FP = 6,
-	REGISTER_SP = 7,
-	REGISTER_R8 = 8,
-	REGISTER_R9 = 9,
-	REGISTER_R10 = 10,
-	REGISTER_R11 = 11,
-	REGISTER_RA = 16,
+#define REGISTER_NUMBER(name, NAME, saved, perf, dwarf, context) REGISTER_##NAME = (dwarf),
+	WIRE_FOR_EACH_REGISTER(REGISTER_NUMBER)
+#undef REGISTER_NUMBER
 };
-
-/* Where a call puts the return address: CFA + offset. */
-#define FRAME_RA_OFFSET (-8)
 
 enum frame_saved {
 	FRAME_SAVED_SAME = 0,

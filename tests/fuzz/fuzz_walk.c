@@ -65,7 +65,7 @@ static uint64_t take_address(struct bytes *input)
 
 static void take_registers(struct bytes *input, struct walk *walk)
 {
-#define TAKE_REGISTER(name, saved, number) walk->registers.name = take_address(input);
+#define TAKE_REGISTER(name, ...) walk->registers.name = take_address(input);
 	WIRE_FOR_EACH_REGISTER(TAKE_REGISTER)
 #undef TAKE_REGISTER
 	walk->is_exact = 1;

@@ -15,7 +15,7 @@
 
 /* As perf numbers them. */
 enum register_number {
-#define REGISTER_NUMBER(name, saved, number) REGISTER_##name = number,
+#define REGISTER_NUMBER(name, NAME, saved, perf, dwarf, context) REGISTER_##name = (perf),
 	WIRE_FOR_EACH_REGISTER(REGISTER_NUMBER)
 #undef REGISTER_NUMBER
 };
@@ -68,7 +68,7 @@ static void read_registers(struct bytes *body, uint64_t mask, struct wire_regist
 	for (size_t i = 0; i < NUM_REGISTERS; i++)
 		if (mask >> i & 1)
 			values[i] = bytes_u64(body);
-#define GET_REGISTER(name, saved, number) ret->name = values[number];
+#define GET_REGISTER(name, NAME, saved, perf, ...) ret->name = values[perf];
 	WIRE_FOR_EACH_REGISTER(GET_REGISTER)
 #undef GET_REGISTER
 }

@@ -206,7 +206,7 @@ static void a_signal_frame_gives_the_registers_of_what_it_interrupted(_unused_ v
 		else
 			scene.stack[ops[i] == UNWIND_CFA_FP ? 33 : 37] = RETURN_INTO(OUTER);
 		if (ops[i] != UNWIND_CFA_SP)
-			scene.stack[WALK_CONTEXT_RSP / 8] = WORD(30);
+			scene.stack[WALK_CONTEXT_SP / 8] = WORD(30);
 		ASSERT_WALK(&scene, WALK_COMPLETE, EXACT(START_OF(INNER) + 4),
 			    EXACT(START_OF(CALLER)), RETURN_INTO(OUTER));
 	}
@@ -218,8 +218,8 @@ static void a_signal_frame_may_begin_at_the_next_byte(_unused_ void **state)
 	struct scene scene = scene_of_two(RULE(UNWIND_CFA_SP, 8), RULE(UNWIND_CFA_SIGNAL, 1));
 
 	scene.stack[0] = START_OF(CALLER) + 1;
-	scene.stack[1 + WALK_CONTEXT_RIP / 8] = START_OF(OUTER);
-	scene.stack[1 + WALK_CONTEXT_RSP / 8] = WORD(40);
+	scene.stack[1 + WALK_CONTEXT_PC / 8] = START_OF(OUTER);
+	scene.stack[1 + WALK_CONTEXT_SP / 8] = WORD(40);
 	ASSERT_WALK(&scene, WALK_COMPLETE, EXACT(START_OF(INNER) + 4), EXACT(START_OF(CALLER) + 1),
 		    EXACT(START_OF(OUTER)));
 }
@@ -250,7 +250,7 @@ static void a_signal_frame_that_cannot_be_read_ends_the_walk(_unused_ void **sta
 	struct scene scene = scene_of(RULE(UNWIND_CFA_SIGNAL, 0));
 
 	/* Of the four registers all but the last, rip, are there. */
-	scene.walk.registers.sp = WORD(NUM_WORDS) - WALK_CONTEXT_RIP;
+	scene.walk.registers.sp = WORD(NUM_WORDS) - WALK_CONTEXT_PC;
 	assert_ends_in_inner(&scene, WALK_READ_FAILED);
 }
 

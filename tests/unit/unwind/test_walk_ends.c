@@ -298,7 +298,7 @@ static void an_interrupted_address_at_the_start_of_a_function_belongs_to_it(_unu
 
 	inner.walk.registers.pc = START_OF(OUTER);
 	ASSERT_WALK(&inner, WALK_COMPLETE, EXACT(START_OF(OUTER)));
-	scene.stack[WALK_CONTEXT_RIP / 8] = START_OF(CALLER + 1);
+	scene.stack[WALK_CONTEXT_PC / 8] = START_OF(CALLER + 1);
 	scene.rules[CALLER + 1] = RULE(UNWIND_CFA_STOP, 0);
 	ASSERT_WALK(&scene, WALK_COMPLETE, EXACT(START_OF(INNER) + 4), EXACT(START_OF(CALLER + 1)));
 }

@@ -55,10 +55,10 @@ static struct scene scene_of_setcontext(uint64_t pc, struct unwind_rule target)
 
 	memcpy(scene.code + (RETURN_INTO(CALLER) - CODE) - sizeof(call), call, sizeof(call));
 	scene.walk.registers.dx = WORD(50);
-	scene.stack[50 + WALK_CONTEXT_RIP / 8] = pc;
-	scene.stack[50 + WALK_CONTEXT_RSP / 8] = WORD(10);
-	scene.stack[50 + WALK_CONTEXT_RBP / 8] = WORD(20);
-	scene.stack[50 + WALK_CONTEXT_RBX / 8] = WORD(30);
+	scene.stack[50 + WALK_CONTEXT_PC / 8] = pc;
+	scene.stack[50 + WALK_CONTEXT_SP / 8] = WORD(10);
+	scene.stack[50 + WALK_CONTEXT_FP / 8] = WORD(20);
+	scene.stack[50 + WALK_CONTEXT_BX / 8] = WORD(30);
 	return scene;
 }
 

@@ -184,10 +184,10 @@ static _unused_ struct scene scene_of_signal(struct unwind_rule caller)
 {
 	struct scene scene = scene_of_two(RULE(UNWIND_CFA_SIGNAL, 0), caller);
 
-	scene.stack[WALK_CONTEXT_RBP / 8] = WORD(32);
-	scene.stack[WALK_CONTEXT_RBX / 8] = WORD(36);
-	scene.stack[WALK_CONTEXT_RSP / 8] = WORD(40);
-	scene.stack[WALK_CONTEXT_RIP / 8] = START_OF(CALLER);
+	scene.stack[WALK_CONTEXT_FP / 8] = WORD(32);
+	scene.stack[WALK_CONTEXT_BX / 8] = WORD(36);
+	scene.stack[WALK_CONTEXT_SP / 8] = WORD(40);
+	scene.stack[WALK_CONTEXT_PC / 8] = START_OF(CALLER);
 	return scene;
 }
 

@@ -1,0 +1,38 @@
+/*
+ * What x86-64 is to a walk of stacks: its registers, of which all that is said of registers anywhere is made. A walk
+ * begins with these, and reads the rest from memory.
+ *
+ * Sources: System V ABI, AMD64 supplement, figure 3.36 (DWARF numbers); Linux arch/x86/include/uapi/asm: ptrace.h,
+ * perf_regs.h, sigcontext.h within ucontext.h.
+ */
+#ifndef WIRE_ARCH_X86_64_H
+#define WIRE_ARCH_X86_64_H
+
+/*
+ * REGISTER(name, NAME, saved, perf, dwarf, context) for each:
+ *
+ * name     in struct wire_registers; NAME in enumerations
+ * saved    in struct pt_regs, as the kernel lays it out for user space
+ * perf     its number in a sample of perf
+ * dwarf    its number in call-frame information; of pc that of the column of the return address
+ * context  bytes from the begin of a ucontext to where a signal's frame, getcontext() and the like have it
+ */
+#define WIRE_FOR_EACH_REGISTER(REGISTER)    \
+	REGISTER(pc, PC, ip, 8, 16, 168)    \
+	REGISTER(sp, SP, sp, 7, 7, 160)     \
+	REGISTER(fp, FP, bp, 6, 6, 120)     \
+	REGISTER(bx, BX, bx, 1, 3, 128)     \
+	REGISTER(r10, R10, r10, 18, 10, 56) \
+	REGISTER(di, DI, di, 5, 5, 104)     \
+	REGISTER(cx, CX, cx, 2, 2, 152)     \
+	REGISTER(dx, DX, dx, 3, 1, 136)     \
+	REGISTER(r8, R8, r8, 16, 8, 40)     \
+	REGISTER(r9, R9, r9, 17, 9, 48)     \
+	REGISTER(ax, AX, ax, 0, 0, 144)     \
+	REGISTER(si, SI, si, 4, 4, 112)     \
+	REGISTER(r11, R11, r11, 19, 11, 64)
+
+/* Where a call puts the return address: bytes from the CFA. */
+#define WIRE_RETURN_ADDRESS_OFFSET (-8)
+
+#endif
