@@ -14,7 +14,7 @@
 #include "objfile/go_table.h"
 #include "unwind/frame_program.h"
 #include "unwind/frame_reader.h"
-#include "unwind/go_runtime.h"
+#include "unwind/x86_64/go_runtime.h"
 
 /* In frame_function.cie: the function comes from pclntab. */
 #define FRAME_CIE_OF_GO (UINT32_MAX - 1)

@@ -24,16 +24,16 @@
 
 #include "base/clock.h"
 #include "objfile/instruction.h"
-#include "unwind/code_frames.h"
 #include "unwind/code_ranges.h"
-#include "unwind/context_start.h"
 #include "unwind/frame_program.h"
 #include "unwind/frame_reader.h"
 #include "unwind/frame_sort.h"
 #include "unwind/go_frames.h"
-#include "unwind/go_runtime.h"
 #include "unwind/rule_dictionary.h"
-#include "unwind/swapcontext.h"
+#include "unwind/x86_64/code_frames.h"
+#include "unwind/x86_64/context_start.h"
+#include "unwind/x86_64/go_runtime.h"
+#include "unwind/x86_64/swapcontext.h"
 
 #define PAGE_BYTES (1u << UNWIND_PAGE_SHIFT)
 /* Between functions lies padding: compilers align to 16 or 32 bytes, to 64 at most. */

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "unwind/code_rules.h"
+#include "unwind/x86_64/code_rules.h"
 
 #define ADDRESS      0x1008
 #define START_BYTES  3

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "unwind/code_rules.h"
+#include "unwind/x86_64/code_rules.h"
 
 #define ADDRESS    0x1000
 #define NO_RULE    (-1)

@@ -14,9 +14,9 @@
 
 #include "base/error.h"
 #include "objfile/objfile.h"
-#include "unwind/code_rules.h"
 #include "unwind/frame_reader.h"
 #include "unwind/unwind_table.h"
+#include "unwind/x86_64/code_rules.h"
 
 struct tally {
 	size_t num_same;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "table_fixture.h"
-#include "unwind/context_start.h"
+#include "unwind/x86_64/context_start.h"
 
 #define BEFORE     (TEXT + 0x100) /* the function before, and where it ends */
 #define BEFORE_END (TEXT + 0x1f9)

@@ -16,9 +16,9 @@
 #include <stdlib.h>
 
 #include "expression_evaluator.h"
-#include "unwind/context_start.h"
-#include "unwind/swapcontext.h"
 #include "unwind/unwind_table.h"
+#include "unwind/x86_64/context_start.h"
+#include "unwind/x86_64/swapcontext.h"
 
 #define FILES_MIN    10
 #define ROWS_MAX     200000 /* that are compared of one file in the default run */

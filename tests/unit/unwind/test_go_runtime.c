@@ -7,7 +7,7 @@
 
 #include "objfile/go_table_writer.h"
 #include "table_fixture.h"
-#include "unwind/go_runtime.h"
+#include "unwind/x86_64/go_runtime.h"
 
 #define START      (TEXT + 0x200)
 #define BEFORE_END (TEXT + 0x1f9) /* where the function before ends */

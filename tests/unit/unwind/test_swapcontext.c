@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "table_fixture.h"
-#include "unwind/swapcontext.h"
+#include "unwind/x86_64/swapcontext.h"
 
 #define START (TEXT + 0x200)
 #define SIZE  260

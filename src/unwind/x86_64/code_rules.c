@@ -15,7 +15,7 @@
  * - Behind a jump through a table lie its targets, in the state of the jump: tried as starts of
  *   their own, as are all leftovers behind a function with the state of an entry.
  */
-#include "unwind/code_rules.h"
+#include "unwind/x86_64/code_rules.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * at once. In the others, functions begin where symbols, calls and pointers lead to: symbols and
  * calls from code that was followed are certain, all else is a guess, which the code has to confirm.
  */
-#include "unwind/code_frames.h"
+#include "unwind/x86_64/code_frames.h"
 
 #include <errno.h>
 #include <gelf.h>
@@ -12,7 +12,7 @@
 #include "base/bytes.h"
 #include "objfile/instruction.h"
 #include "objfile/range_map.h"
-#include "unwind/context_start.h"
+#include "unwind/x86_64/context_start.h"
 
 /* Symbols and relocations of one file that are looked at. */
 #define MAX_ITEMS (1u << 20)

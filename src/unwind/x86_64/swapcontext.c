@@ -3,7 +3,7 @@
  * swapcontext is recognized by its instructions. The offsets in them are part of the ABI
  * (ucontext_t). getcontext begins in the same way, but never loads a stack pointer.
  */
-#include "unwind/swapcontext.h"
+#include "unwind/x86_64/swapcontext.h"
 
 #include <string.h>
 

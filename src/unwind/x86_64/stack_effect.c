@@ -8,7 +8,7 @@
  * The caller's rbp and rbx are followed where they are pushed or stored on the stack, and loaded
  * from the same place again. That a callee gives both back is what the calling convention says.
  */
-#include "unwind/stack_effect.h"
+#include "unwind/x86_64/stack_effect.h"
 
 #include <stddef.h>
 

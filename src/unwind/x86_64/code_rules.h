@@ -19,7 +19,7 @@
 #include "base/array.h"
 #include "base/attributes.h"
 #include "unwind/frame_program.h"
-#include "unwind/stack_effect.h"
+#include "unwind/x86_64/stack_effect.h"
 
 /* Longer stretches of code are followed to here only. 12 bytes of memory each. */
 #define CODE_RULES_MAX_BYTES (1u << 20)

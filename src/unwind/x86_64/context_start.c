@@ -1,5 +1,5 @@
 /* Recognized by its instructions, as in swapcontext.c. Builds with CET begin with endbr64. */
-#include "unwind/context_start.h"
+#include "unwind/x86_64/context_start.h"
 
 #include <string.h>
 

@@ -9,9 +9,9 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
-#include "unwind/code_rules.h"
 #include "unwind/frame_program.h"
 #include "unwind/frame_reader.h"
+#include "unwind/x86_64/code_rules.h"
 
 /* In frame_function.cie: the function comes from the code itself. */
 #define FRAME_CIE_OF_CODE (UINT32_MAX - 2)

@@ -4,7 +4,7 @@
  * the stack pointer, byte by byte, without decoding the instructions between. go_runtime.h says
  * which versions were examined.
  */
-#include "unwind/go_runtime.h"
+#include "unwind/x86_64/go_runtime.h"
 
 #include <string.h>
 
