@@ -34,7 +34,7 @@ LDLIBS  = $(shell $(PKGCONF) --libs $(LIBRARIES)) -liberty -lpthread -lm
 BPF_CFLAGS = -std=gnu17 -O2 -g -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Wno-unused-parameter \
 	$(if $(WERROR),-Werror) -Iinclude -Ibpf -MD -MP
 
-SOURCES    := $(sort $(filter-out src/viewer/wasm/%,$(wildcard src/*/*.c src/*/*/*.c)))
+SOURCES    := $(sort $(filter-out src/viewer/wasm/% src/formats/without_libraries/%,$(wildcard src/*/*.c src/*/*/*.c)))
 OBJECTS    := $(SOURCES:%.c=$(O)/%.o)
 LIBRARY    := $(O)/libstackwide.a
 SKELETONS  := $(patsubst %.bpf.c,$(O)/%.skel.h,$(wildcard bpf/*.bpf.c))

@@ -48,6 +48,13 @@ enum detection {
 	DETECTED_SURE,    /* nothing else looks like this */
 };
 
+/* Of writers that take libraries, which the page is without (WASM_LACKS in the Makefile). */
+#ifdef __wasm__
+#define NOT_IN_PAGE(writer) NULL
+#else
+#define NOT_IN_PAGE(writer) (writer)
+#endif
+
 struct format {
 	const char *name;      /* for --to and --from */
 	const char *extension; /* with its dot; "" when it has none of its own */
@@ -63,7 +70,7 @@ struct format {
 	bool shows_one_metric; /* though it holds all, people see a chosen one */
 	const char *metric;    /* the one that written files hold; NULL: any */
 	uint32_t max_metrics;  /* of a profile that is written; what is more is left out. 0: any */
-	/* NULL when it is not written. Returns 0, -ENOMEM, or what the sink returned. */
+	/* NULL when it is not written, or not here. Returns 0, -ENOMEM, or what the sink returned. */
 	int (*write)(const struct profile *profile, const struct format_opts *opts,
 		     const struct sink *sink);
 	/* By the first bytes, or all of them. NULL: the content is not distinctive. */

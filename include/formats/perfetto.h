@@ -1,6 +1,5 @@
 /*
- * Perfetto traces: the reader, which the viewer links without the writer, and a writer for zones
- * that do not fit into memory. perfetto_decompress() is zlib here and base/inflate.h in the viewer.
+ * A writer of Perfetto traces for zones that do not fit into memory. All else is struct format format_pftrace.
  */
 #ifndef FORMATS_PERFETTO_H
 #define FORMATS_PERFETTO_H
@@ -9,21 +8,9 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
-#include "base/bytes.h"
 #include "base/record_sorter.h"
-#include "base/text.h"
 #include "formats/format.h"
 #include "formats/import.h"
-
-/*
- * Decompress packets that zlib has compressed, to at most `limit` bytes.
- *
- * Returns 0, -ENOMEM, -EBADMSG (damaged) or -EFBIG (more than the limit).
- */
-_must_check_ int perfetto_decompress(struct bytes compressed, size_t limit, struct text *ret);
-
-int perfetto_read(struct import *import);
-enum detection perfetto_detect(const uint8_t *data, size_t size);
 
 /* An input that can be read several times. Both return 0 or negative errno. */
 struct zones_source {

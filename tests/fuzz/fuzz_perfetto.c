@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/perfetto.h"
+#include "formats/perfetto/perfetto.h"
 #include "formats/reader.h"
 #include "timeline/timeline.h"
 

@@ -9,7 +9,7 @@
 
 #include <zlib.h>
 
-#include "formats/pprof.h"
+#include "formats/pprof/pprof.h"
 
 /* Names may be short and stacks of them long. */
 #define MAX_TEXT_BYTES (1u << 24)

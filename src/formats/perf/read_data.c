@@ -21,7 +21,7 @@
  * A damaged file is read up to the damage. Every size in it may be wrong: perf_section_slice() and
  * perf_record_take() are the only ways to its bytes.
  */
-#include "formats/perf_data.h"
+#include "formats/perf/data.h"
 
 #include <errno.h>
 #include <inttypes.h>

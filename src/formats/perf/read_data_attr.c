@@ -10,8 +10,8 @@
 #include <errno.h>
 
 #include "base/text.h"
+#include "formats/perf/data.h"
 #include "formats/perf/read_data_bits.h"
-#include "formats/perf_data.h"
 
 /* Of the first version of struct perf_event_attr. */
 #define ATTR_MIN_BYTES 64

@@ -10,7 +10,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#include "formats/perf_data.h"
+#include "formats/perf/data.h"
 
 /* What a stream may ask us to remember of it, as a power of 2: enough for levels up to 20 of 22. */
 #define MAX_WINDOW_LOG 25

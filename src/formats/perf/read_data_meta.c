@@ -4,7 +4,7 @@
  */
 #include <errno.h>
 
-#include "formats/perf_data.h"
+#include "formats/perf/data.h"
 
 #define PIPE_HEADER_BYTES  16
 #define FEATURE_BITS       256

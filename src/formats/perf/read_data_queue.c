@@ -15,7 +15,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "formats/perf_data.h"
+#include "formats/perf/data.h"
 
 void perf_chunk_free(struct perf_chunk *chunk)
 {

@@ -4,8 +4,8 @@
  * no use is skipped to get to what follows it; parts that are not known here come after all that
  * is read.
  */
+#include "formats/perf/data.h"
 #include "formats/perf/read_data_bits.h"
-#include "formats/perf_data.h"
 
 #define ABI_64 2 /* of user registers */
 

@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "formats/perf_data.h"
+#include "formats/perf/data.h"
 
 /* Levels of a walk; the recorder keeps as many. */
 #define MAX_WALKED 512

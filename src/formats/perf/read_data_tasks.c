@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "formats/perf_data.h"
+#include "formats/perf/data.h"
 
 /* As many as the kernel lets a process have by default are four times this. */
 #define MAX_MAPPINGS      16384

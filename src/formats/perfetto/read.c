@@ -27,7 +27,7 @@
 #include <string.h>
 
 #include "formats/import.h"
-#include "formats/perfetto.h"
+#include "formats/perfetto/perfetto.h"
 #include "formats/perfetto/read_clocks.h"
 #include "formats/perfetto/read_events.h"
 #include "formats/perfetto/read_heap.h"
@@ -671,3 +671,18 @@ enum detection perfetto_detect(const uint8_t *data, size_t size)
 		return size && data[0] == 0x0a ? DETECTED_BY_NAME : DETECTED_NOT;
 	return num_known ? DETECTED_SURE : DETECTED_BY_NAME;
 }
+
+const struct format format_pftrace = {
+	.name = "pftrace",
+	.extension = ".pftrace",
+	.summary = "a trace for Perfetto: what happened when, on which thread and stack",
+	.has_times = true,
+	.has_all_metrics = true,
+	.has_threads = true,
+	.has_lines = true,
+	.has_addresses = true,
+	.max_metrics = PERFETTO_MAX_METRICS,
+	.write = NOT_IN_PAGE(perfetto_write),
+	.detect = perfetto_detect,
+	.read = perfetto_read,
+};

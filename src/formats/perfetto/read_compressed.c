@@ -1,9 +1,9 @@
-/* The one thing of the reader that takes zlib: the page has its own (src/viewer/wasm/formats.c). */
+/* The one thing of the reader that takes zlib: the page has its own (src/formats/without_libraries/perfetto_decompress.c). */
 #include <errno.h>
 #define ZLIB_CONST
 #include <zlib.h>
 
-#include "formats/perfetto.h"
+#include "formats/perfetto/perfetto.h"
 
 int perfetto_decompress(struct bytes compressed, size_t limit, struct text *ret)
 {

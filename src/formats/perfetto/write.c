@@ -18,7 +18,7 @@
  */
 #include <errno.h>
 
-#include "formats/perfetto.h"
+#include "formats/perfetto/perfetto.h"
 #include "formats/perfetto/write_events.h"
 #include "formats/perfetto/write_kwork.h"
 #include "formats/perfetto/write_samples.h"
@@ -141,8 +141,8 @@ static int write_any(const struct profile *profile, const struct format_opts *op
 	return perfetto_stream_finish(stream);
 }
 
-static int write_pftrace(const struct profile *profile, const struct format_opts *opts,
-			 const struct sink *sink)
+int perfetto_write(const struct profile *profile, const struct format_opts *opts,
+		   const struct sink *sink)
 {
 	_cleanup_(perfetto_stream_freep) struct perfetto_stream *stream =
 		perfetto_stream_new(sink, opts->is_compressed);
@@ -152,18 +152,3 @@ static int write_pftrace(const struct profile *profile, const struct format_opts
 		*opts->ret_num_events = perfetto_stream_get_event_count(stream);
 	return err;
 }
-
-const struct format format_pftrace = {
-	.name = "pftrace",
-	.extension = ".pftrace",
-	.summary = "a trace for Perfetto: what happened when, on which thread and stack",
-	.has_times = true,
-	.has_all_metrics = true,
-	.has_threads = true,
-	.has_lines = true,
-	.has_addresses = true,
-	.max_metrics = PERFETTO_MAX_METRICS,
-	.write = write_pftrace,
-	.detect = perfetto_detect,
-	.read = perfetto_read,
-};

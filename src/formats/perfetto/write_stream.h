@@ -9,9 +9,7 @@
 
 #include "base/text.h"
 #include "formats/format.h"
-
-/* As many as a struct timeline_sample can tell apart. */
-#define PERFETTO_MAX_METRICS 256
+#include "formats/perfetto/perfetto.h"
 
 /* What the readers of a trace tell apart by trusted_packet_sequence_id. */
 enum perfetto_sequence_id {

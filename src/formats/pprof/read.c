@@ -12,7 +12,7 @@
  * protobuf-c could parse the message whole, but would take ten times its size, and an allocation
  * for each number, and the viewer would have to carry it along. (Writing, it is used.)
  */
-#include "formats/pprof.h"
+#include "formats/pprof/pprof.h"
 
 #include <errno.h>
 #include <string.h>
@@ -448,3 +448,17 @@ enum detection pprof_detect(const uint8_t *data, size_t size)
 		return DETECTED_MAYBE;
 	return has_field ? DETECTED_BY_NAME : DETECTED_NOT;
 }
+
+const struct format format_pprof = {
+	.name = "pprof",
+	.extension = ".pb.gz",
+	.summary = "pprof's profile: compressed, with addresses, lines, threads",
+	.producers = "Go 1.19",
+	.has_all_metrics = true,
+	.has_threads = true,
+	.has_lines = true,
+	.has_addresses = true,
+	.write = NOT_IN_PAGE(pprof_write),
+	.detect = pprof_detect,
+	.read = pprof_read,
+};

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "formats/pprof.h"
+#include "formats/pprof/pprof.h"
 #include "formats/pprof/read.h"
 #include "formats/reader.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "formats/pprof.h"
+#include "formats/pprof/pprof.h"
 #include "formats/pprof/read.h"
 
 /* Ours have about thirty. */

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "formats/pprof.h"
+#include "formats/pprof/pprof.h"
 #include "formats/pprof/read.h"
 
 /* Read again, each time: decoding a field's head costs less than a larger table. */

@@ -14,7 +14,7 @@
  * which here becomes one with the function that it is inlined into. Such a chain of our locations
  * is a stack of the table `chains`, and its number is the id.
  */
-#include "formats/pprof.h"
+#include "formats/pprof/pprof.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -564,8 +564,8 @@ static void release_writer(struct pprof_writer *writer)
 	text_release(&writer->scratch);
 }
 
-static int write_pprof(const struct profile *profile, const struct format_opts *opts _unused_,
-		       const struct sink *sink)
+int pprof_write(const struct profile *profile, const struct format_opts *opts _unused_,
+		const struct sink *sink)
 {
 	_cleanup_(gzip_sink_freep) struct gzip_sink *gzip = gzip_sink_new(sink);
 	_cleanup_(release_writer) struct pprof_writer writer = {
@@ -583,17 +583,3 @@ static int write_pprof(const struct profile *profile, const struct format_opts *
 		return err;
 	return gzip_sink_finish(gzip);
 }
-
-const struct format format_pprof = {
-	.name = "pprof",
-	.extension = ".pb.gz",
-	.summary = "pprof's profile: compressed, with addresses, lines, threads",
-	.producers = "Go 1.19",
-	.has_all_metrics = true,
-	.has_threads = true,
-	.has_lines = true,
-	.has_addresses = true,
-	.write = write_pprof,
-	.detect = pprof_detect,
-	.read = pprof_read,
-};

@@ -14,7 +14,7 @@
 #include "base/intern.h"
 #include "base/text.h"
 #include "formats/format.h"
-#include "formats/pprof.h"
+#include "formats/pprof/pprof.h"
 #include "profile/profile.h"
 
 struct pprof_mapping {

@@ -13,7 +13,7 @@
 
 #include <pprof.pb-c.h>
 
-#include "formats/pprof.h"
+#include "formats/pprof/pprof.h"
 #include "formats/pprof/write.h"
 
 #define PAGE_BYTES 4096u

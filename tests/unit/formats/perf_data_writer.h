@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "formats/perf/data.h"
 #include "formats/perf/read_data_bits.h"
-#include "formats/perf_data.h"
 
 #define WRITER_KERNEL_TEXT 0xffffffff81000000ull
 #define WRITER_CONTEXT(n)  ((uint64_t) - (n))

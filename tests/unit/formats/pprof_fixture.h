@@ -10,7 +10,7 @@
 
 #include <pprof.pb-c.h>
 
-#include "formats/pprof.h"
+#include "formats/pprof/pprof.h"
 #include "profile_builder.h"
 
 static inline int fixture_append(void *context, const void *data, size_t size)

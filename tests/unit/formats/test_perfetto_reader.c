@@ -1,7 +1,7 @@
 #include <zlib.h>
 
 #include "base/array.h"
-#include "formats/perfetto.h"
+#include "formats/perfetto/perfetto.h"
 #include "import_fixture.h"
 #include "trace_builder.h"
 #include "zones_builder.h"

@@ -19,8 +19,8 @@
  * Addresses are file offsets plus the start of the mapping, which stands for the whole file. The
  * starts are synthetic: all that matters is that mappings do not overlap.
  */
-#ifndef FORMATS_PPROF_H
-#define FORMATS_PPROF_H
+#ifndef FORMATS_PPROF_PPROF_H
+#define FORMATS_PPROF_PPROF_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -58,5 +58,8 @@ enum pprof_field {
 /* See struct format. The bytes are the message itself, not compressed. */
 enum detection pprof_detect(const uint8_t *data, size_t size);
 _must_check_ int pprof_read(struct import *import);
+/* See struct format. */
+_must_check_ int pprof_write(const struct profile *profile, const struct format_opts *opts,
+			     const struct sink *sink);
 
 #endif

@@ -1,0 +1,33 @@
+/*
+ * Perfetto traces: what their struct format is made of. perfetto_decompress() is zlib here and base/inflate.h in the page
+ * (src/formats/without_libraries/perfetto_decompress.c).
+ */
+#ifndef FORMATS_PERFETTO_PERFETTO_H
+#define FORMATS_PERFETTO_PERFETTO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/bytes.h"
+#include "base/text.h"
+#include "formats/format.h"
+#include "formats/import.h"
+
+/* As many as a struct timeline_sample can tell apart. */
+#define PERFETTO_MAX_METRICS 256
+
+/* See struct format. */
+_must_check_ int perfetto_read(struct import *import);
+enum detection perfetto_detect(const uint8_t *data, size_t size);
+_must_check_ int perfetto_write(const struct profile *profile, const struct format_opts *opts,
+				const struct sink *sink);
+
+/*
+ * Decompress packets that zlib has compressed, to at most `limit` bytes.
+ *
+ * Returns 0, -ENOMEM, -EBADMSG (damaged) or -EFBIG (more than the limit).
+ */
+_must_check_ int perfetto_decompress(struct bytes compressed, size_t limit, struct text *ret);
+
+#endif
