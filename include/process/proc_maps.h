@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/attributes.h"
 #include "base/error.h"
@@ -42,5 +43,17 @@ _must_check_ int proc_mapping_read(const char *line, size_t length, struct proc_
 _must_check_ int proc_maps_for_each(const char *text, size_t size,
 				    int (*visit)(const struct proc_mapping *mapping, void *context),
 				    void *context, struct error *error);
+
+/* Of some million mappings. */
+#define PROC_MAPS_MAX_BYTES (256u << 20)
+
+/*
+ * The same of a process below proc_root ("/proc").
+ *
+ * Returns 0, what visit() returned, -ENOENT (it is gone) or another negative errno.
+ */
+_must_check_ int proc_maps_read(const char *proc_root, pid_t pid,
+				int (*visit)(const struct proc_mapping *mapping, void *context),
+				void *context);
 
 #endif

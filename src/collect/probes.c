@@ -19,8 +19,6 @@
 #include "process/proc_maps.h"
 
 #define LIBRARY_CACHE "/etc/ld.so.cache"
-/* Of a process with a hundred thousand mappings. */
-#define MAX_MAPS_BYTES (16u << 20)
 
 struct probe_locator {
 	const struct event_places *places;
@@ -134,14 +132,8 @@ static int look_at_mapping(const struct proc_mapping *mapping, void *context)
 static bool find_mapped_library(pid_t pid, const char *name, char ret[PATH_MAX])
 {
 	struct mapped_library library = {.name = name};
-	_cleanup_(text_release) struct text maps = {0};
-	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	if (file_read_at(AT_FDCWD, path, MAX_MAPS_BYTES, &maps) || !maps.length)
-		return false;
-	if (proc_maps_for_each(maps.data, maps.length, look_at_mapping, &library, NULL) ||
-	    !library.match)
+	if (proc_maps_read("/proc", pid, look_at_mapping, &library) || !library.match)
 		return false;
 	memcpy(ret, library.path, sizeof(library.path));
 	return true;

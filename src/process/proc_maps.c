@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "process/proc_file.h"
 
 #define DELETED_SUFFIX " (deleted)"
 
@@ -160,4 +161,13 @@ int proc_maps_for_each(const char *text, size_t size,
 		left -= length;
 	}
 	return 0;
+}
+
+int proc_maps_read(const char *proc_root, pid_t pid,
+		   int (*visit)(const struct proc_mapping *mapping, void *context), void *context)
+{
+	_cleanup_(text_release) struct text maps = {0};
+	int err = proc_file_read(proc_root, pid, "maps", PROC_MAPS_MAX_BYTES, &maps);
+
+	return err ? err : proc_maps_for_each(maps.data, maps.length, visit, context, NULL);
 }

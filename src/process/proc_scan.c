@@ -16,7 +16,6 @@
 #include "process/slow_opener.h"
 
 #define SMALL_FILE_MAX_BYTES (64u << 10)
-#define MAPS_MAX_BYTES       (256u << 20)
 /* The kernel itself lets a command have no more. */
 #define CMDLINE_MAX_BYTES (4u << 20)
 
@@ -232,7 +231,7 @@ static int read_maps_of_threads(const char *proc_root, pid_t pid, struct text *t
 
 		if (!tid || tid == pid)
 			continue;
-		err = proc_file_read(proc_root, tid, "maps", MAPS_MAX_BYTES, text);
+		err = proc_file_read(proc_root, tid, "maps", PROC_MAPS_MAX_BYTES, text);
 		if (err == -ENOENT) /* it ended */
 			err = 0;
 		*ret_tid = tid;
@@ -253,7 +252,7 @@ int proc_mappings_read(const char *proc_root, pid_t pid, pid_t parent_pid, struc
 		.list = list,
 	};
 	struct error error = {0};
-	int err = proc_file_read(proc_root, pid, "maps", MAPS_MAX_BYTES, &text);
+	int err = proc_file_read(proc_root, pid, "maps", PROC_MAPS_MAX_BYTES, &text);
 
 	if (!err && !text.length)
 		err = read_maps_of_threads(proc_root, pid, &text, &reader.pid);
