@@ -1,0 +1,52 @@
+/*
+ * Distances of a Poisson process, in integers: what a program in the kernel can compute of them.
+ *
+ * Included by both sides, as wire/wire.h is.
+ */
+#ifndef WIRE_EXPONENTIAL_H
+#define WIRE_EXPONENTIAL_H
+
+#include "wire/wire.h"
+
+/* Of a logarithm behind the point. */
+#define WIRE_LOGARITHM_BITS 20
+/* The natural logarithm of 2, of which 32 bits are behind the point. */
+#define WIRE_LN_2 2977044472ull
+/* What is beyond has no place in 64 bits, times the largest logarithm. */
+#define WIRE_MAX_MEAN_DISTANCE (1ull << 56)
+
+/*
+ * A distance of the mean that is given, up to WIRE_MAX_MEAN_DISTANCE, as -ln(u) * mean, rounded to the nearest integer:
+ * it may be 0, so that the mean is kept. u is (random + 1) / 2^32, for any 32 random bits.
+ *
+ * The logarithm to the base 2 bit by bit: a number from 1 to 2 is squared; where that is 2 or more, the next bit is set.
+ */
+static inline wire_u64 wire_exponential_distance(wire_u32 random, wire_u64 mean)
+{
+	const wire_u64 one = 1ull << WIRE_LOGARITHM_BITS;
+	wire_u64 number = (wire_u64)random + 1; /* at last from 2^31, which is 1, to 2^32 */
+	wire_u64 fraction = 0;
+	wire_u64 halvings = 1;
+	wire_u64 logarithm;
+
+	if (number >> 32)
+		return 0;
+	for (wire_u32 bits = 16; bits; bits /= 2) {
+		if (number >> (32 - bits))
+			continue;
+		number <<= bits;
+		halvings += bits;
+	}
+	for (wire_u32 i = 0; i < WIRE_LOGARITHM_BITS; i++) {
+		wire_u64 square = number * number >> 31;
+		wire_u64 bit = square >> 32 & 1;
+
+		number = square >> bit;
+		fraction = fraction << 1 | bit;
+	}
+	logarithm = ((halvings << WIRE_LOGARITHM_BITS) - fraction) * WIRE_LN_2 >> 32;
+	return (mean >> WIRE_LOGARITHM_BITS) * logarithm +
+	       (((mean & (one - 1)) * logarithm + one / 2) >> WIRE_LOGARITHM_BITS);
+}
+
+#endif
