@@ -42,7 +42,8 @@ enum argument_source {
 	ARGUMENT_NONE, /* there is no argument: a hit weighs one */
 	ARGUMENT_CONSTANT,
 	ARGUMENT_REGISTER,
-	ARGUMENT_MEMORY, /* at base + index * scale + displacement */
+	ARGUMENT_MEMORY,  /* at base + index * scale + displacement */
+	ARGUMENT_PRODUCT, /* of two registers, base and index, as calloc has it */
 };
 
 /* No register. */

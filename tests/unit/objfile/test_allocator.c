@@ -1,0 +1,216 @@
+#include "objfile/allocator.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/attributes.h"
+#include "base/text.h"
+
+/* clang-format off */
+#include "unit.h"
+#include "elf_writer.h"
+/* clang-format on */
+
+#define TEXT_ADDRESS 0x1000
+
+struct wanted_symbol {
+	const char *name; /* NULL: the end */
+	uint64_t offset;  /* in the text */
+	uint64_t size;
+	unsigned char type;
+	uint16_t section; /* 0: it is somewhere else */
+};
+
+/* The allocator of a file with these symbols. Returns what allocator_find() does. */
+static int find(const struct wanted_symbol *symbols, struct allocator *ret, uint64_t *ret_text)
+{
+	struct elf_writer writer = {0};
+	struct objfile *objfile;
+	struct text bytes = {0};
+	struct text names = {0};
+	uint8_t text[0x1000] = {0};
+	Elf64_Sym symbol = {0};
+	uint16_t strings;
+	int err;
+	int fd;
+
+	text_append(&bytes, &symbol, sizeof(symbol));
+	text_append_char(&names, '\0');
+	for (; symbols->name; symbols++) {
+		symbol = (Elf64_Sym){
+			.st_name = (uint32_t)names.length,
+			.st_info = ELF64_ST_INFO(STB_GLOBAL, symbols->type),
+			.st_shndx = symbols->section,
+			.st_value = TEXT_ADDRESS + symbols->offset,
+			.st_size = symbols->size,
+		};
+		text_append(&bytes, &symbol, sizeof(symbol));
+		text_append(&names, symbols->name, strlen(symbols->name) + 1);
+	}
+	elf_writer_add(&writer, (struct elf_section){.name = ".text",
+						     .type = SHT_PROGBITS,
+						     .flags = SHF_ALLOC | SHF_EXECINSTR,
+						     .address = TEXT_ADDRESS,
+						     .data = text,
+						     .size = sizeof(text)});
+	strings = elf_writer_add(&writer, (struct elf_section){.name = ".strtab",
+							       .type = SHT_STRTAB,
+							       .data = names.data,
+							       .size = names.length});
+	elf_writer_add(&writer, (struct elf_section){.name = ".symtab",
+						     .type = SHT_SYMTAB,
+						     .data = bytes.data,
+						     .size = bytes.length,
+						     .link = strings,
+						     .entry_size = sizeof(Elf64_Sym)});
+	fd = elf_writer_open(&writer);
+	assert_int_equal(objfile_open(fd, "/test", NULL, &objfile, NULL), 0);
+	close(fd);
+	*ret_text = writer.offsets[0];
+	err = allocator_find(objfile, EM_X86_64, ret);
+	objfile_unref(objfile);
+	text_release(&bytes);
+	text_release(&names);
+	return err;
+}
+
+static struct probe_argument get_argument(unsigned int number)
+{
+	struct probe_argument argument;
+
+	assert_int_equal(function_argument_get(number, EM_X86_64, &argument), 0);
+	return argument;
+}
+
+static void functions_are_in_order_with_the_argument_that_is_their_size(_unused_ void **state)
+{
+	static const struct wanted_symbol symbols[] = {
+		{"posix_memalign@@GLIBC_2.2.5", 0x300, 0x10, STT_FUNC, 1},
+		{"malloc", 0x100, 0x40, STT_FUNC, 1},
+		{"__libc_malloc", 0x100, 0x40, STT_FUNC, 1},
+		{"memalign", 0x200, 0x20, STT_FUNC, 1},
+		{"aligned_alloc", 0x200, 0x20, STT_FUNC, 1},
+		{"free", 0x80, 0x10, STT_FUNC, 1},
+		{NULL, 0, 0, 0, 0},
+	};
+	static const uint64_t offsets[] = {0x100, 0x200, 0x300};
+	static const unsigned int arguments[] = {1, 2, 3};
+	struct allocator found;
+	uint64_t text;
+
+	assert_int_equal(find(symbols, &found, &text), 0);
+	assert_int_equal(found.functions.length, 3);
+	for (size_t i = 0; i < 3; i++) {
+		const struct allocator_function *function = &found.functions.items[i];
+
+		assert_int_equal(function->place.file_offset, text + offsets[i]);
+		assert_int_equal(function->place.argument.source, ARGUMENT_REGISTER);
+		assert_int_equal(function->place.argument.base, get_argument(arguments[i]).base);
+	}
+	assert_int_equal(found.functions.items[0].bytes, 0x40);
+	allocator_release(&found);
+}
+
+static void only_what_goes_on_in_another_function_may_jump_there(_unused_ void **state)
+{
+	static const struct wanted_symbol symbols[] = {
+		{"malloc", 0x100, 0x40, STT_FUNC, 1},  {"calloc", 0x200, 0x40, STT_FUNC, 1},
+		{"realloc", 0x300, 0x40, STT_FUNC, 1}, {"aligned_alloc", 0x400, 0x40, STT_FUNC, 1},
+		{"_Znam", 0x500, 0x40, STT_FUNC, 1},   {NULL, 0, 0, 0, 0},
+	};
+	struct allocator found;
+	uint64_t text;
+
+	assert_int_equal(find(symbols, &found, &text), 0);
+	assert_int_equal(found.functions.length, 5);
+	assert_int_equal(found.functions.items[0].jump_register, ARGUMENT_NO_REGISTER);
+	assert_int_equal(found.functions.items[1].jump_register, ARGUMENT_NO_REGISTER);
+	for (size_t i = 2; i < 5; i++)
+		assert_int_equal(found.functions.items[i].jump_register, get_argument(1).base);
+	assert_true(found.functions.items[2].jump_limit == 0);
+	assert_true(found.functions.items[3].jump_limit == 16);
+	assert_true(found.functions.items[4].jump_limit == UINT64_MAX);
+	allocator_release(&found);
+}
+
+static void calloc_is_asked_for_a_product(_unused_ void **state)
+{
+	static const struct wanted_symbol symbols[] = {
+		{"malloc", 0x100, 0x40, STT_FUNC, 1},
+		{"calloc", 0x200, 0x40, STT_FUNC, 1},
+		{NULL, 0, 0, 0, 0},
+	};
+	struct allocator found;
+	uint64_t text;
+
+	assert_int_equal(find(symbols, &found, &text), 0);
+	assert_int_equal(found.functions.length, 2);
+	assert_int_equal(found.functions.items[1].place.argument.source, ARGUMENT_PRODUCT);
+	assert_int_equal(found.functions.items[1].place.argument.base, get_argument(1).base);
+	assert_int_equal(found.functions.items[1].place.argument.index, get_argument(2).base);
+	allocator_release(&found);
+}
+
+static void builds_with_a_prefix_and_operator_new_are_known(_unused_ void **state)
+{
+	static const struct wanted_symbol symbols[] = {
+		{"_rjem_malloc", 0x100, 0x40, STT_FUNC, 1}, {"mi_zalloc", 0x200, 0x40, STT_FUNC, 1},
+		{"_Znwm", 0x300, 0x40, STT_FUNC, 1},        {"zalloc", 0x400, 0x40, STT_FUNC, 1},
+		{"my_malloc", 0x500, 0x40, STT_FUNC, 1},    {NULL, 0, 0, 0, 0},
+	};
+	struct allocator found;
+	uint64_t text;
+
+	assert_int_equal(find(symbols, &found, &text), 0);
+	assert_int_equal(found.functions.length, 3);
+	assert_int_equal(found.functions.items[2].place.file_offset, text + 0x300);
+	allocator_release(&found);
+}
+
+static void a_file_without_malloc_of_its_own_is_no_allocator(_unused_ void **state)
+{
+	static const struct wanted_symbol imports[] = {
+		{"malloc", 0, 0, STT_FUNC, 0},
+		{"_Znwm", 0x300, 0x40, STT_FUNC, 1},
+		{NULL, 0, 0, 0, 0},
+	};
+	static const struct wanted_symbol chosen[] = {
+		{"malloc", 0x100, 0x40, STT_GNU_IFUNC, 1},
+		{NULL, 0, 0, 0, 0},
+	};
+	struct allocator found;
+	uint64_t text;
+
+	assert_int_equal(find(imports, &found, &text), -ENOENT);
+	assert_int_equal(find(chosen, &found, &text), -ENOENT);
+}
+
+static void no_more_functions_are_probed_than_are_bearable(_unused_ void **state)
+{
+	struct wanted_symbol symbols[ALLOCATOR_MAX_FUNCTIONS + 2] = {{0}};
+	struct allocator found;
+	uint64_t text;
+
+	for (size_t i = 0; i <= ALLOCATOR_MAX_FUNCTIONS; i++)
+		symbols[i] = (struct wanted_symbol){"malloc", 0x100 + i * 16, 16, STT_FUNC, 1};
+	assert_int_equal(find(symbols, &found, &text), -E2BIG);
+	symbols[ALLOCATOR_MAX_FUNCTIONS].name = NULL;
+	assert_int_equal(find(symbols, &found, &text), 0);
+	assert_int_equal(found.functions.length, ALLOCATOR_MAX_FUNCTIONS);
+	allocator_release(&found);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(functions_are_in_order_with_the_argument_that_is_their_size),
+		cmocka_unit_test(only_what_goes_on_in_another_function_may_jump_there),
+		cmocka_unit_test(calloc_is_asked_for_a_product),
+		cmocka_unit_test(builds_with_a_prefix_and_operator_new_are_known),
+		cmocka_unit_test(a_file_without_malloc_of_its_own_is_no_allocator),
+		cmocka_unit_test(no_more_functions_are_probed_than_are_bearable),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
