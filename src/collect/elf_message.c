@@ -16,6 +16,9 @@ size_t elf_answer_get_size(const struct elf_answer *answer)
 	if (answer->kind == ELF_FIND_PROBE)
 		return offsetof(struct elf_answer, probe.places) +
 		       answer->probe.num_places * sizeof(*answer->probe.places);
+	if (answer->kind == ELF_FIND_ALLOCATOR)
+		return offsetof(struct elf_answer, allocator.functions) +
+		       answer->allocator.num_functions * sizeof(*answer->allocator.functions);
 	if (answer->kind == ELF_FIND_LIBRARY)
 		return offsetof(struct elf_answer, library) + sizeof(answer->library);
 	return offsetof(struct elf_answer, message);
@@ -23,12 +26,12 @@ size_t elf_answer_get_size(const struct elf_answer *answer)
 
 static bool is_argument_valid(const struct probe_argument *argument)
 {
-	return argument->source <= ARGUMENT_MEMORY && argument->is_signed <= 1 &&
+	return argument->source <= ARGUMENT_PRODUCT && argument->is_signed <= 1 &&
 	       (argument->bytes == 1 || argument->bytes == 2 || argument->bytes == 4 ||
 		argument->bytes == 8 || argument->source == ARGUMENT_NONE) &&
 	       argument->base <= ARGUMENT_MAX_REGISTER &&
 	       (argument->index <= ARGUMENT_MAX_REGISTER ||
-		argument->index == ARGUMENT_NO_REGISTER);
+		(argument->index == ARGUMENT_NO_REGISTER && argument->source != ARGUMENT_PRODUCT));
 }
 
 static bool are_places_valid(const struct elf_probe_places *found)
@@ -36,6 +39,19 @@ static bool are_places_valid(const struct elf_probe_places *found)
 	for (uint32_t i = 0; i < found->num_places; i++)
 		if (!is_argument_valid(&found->places[i].argument))
 			return false;
+	return true;
+}
+
+static bool are_functions_valid(const struct elf_allocator_functions *found)
+{
+	for (uint32_t i = 0; i < found->num_functions; i++) {
+		const struct allocator_function *function = &found->functions[i];
+
+		if (!is_argument_valid(&function->place.argument) ||
+		    (function->jump_register > ARGUMENT_MAX_REGISTER &&
+		     function->jump_register != ARGUMENT_NO_REGISTER))
+			return false;
+	}
 	return true;
 }
 
@@ -52,10 +68,17 @@ bool elf_answer_is_valid(struct elf_answer *answer, size_t size, enum elf_reques
 	    (size < offsetof(struct elf_answer, probe.places) || !answer->probe.num_places ||
 	     answer->probe.num_places > PROBE_MAX_PLACES))
 		return false;
+	if (!answer->err && kind == ELF_FIND_ALLOCATOR &&
+	    (size < offsetof(struct elf_answer, allocator.functions) ||
+	     !answer->allocator.num_functions ||
+	     answer->allocator.num_functions > ALLOCATOR_MAX_FUNCTIONS))
+		return false;
 	if (size != elf_answer_get_size(answer))
 		return false;
 	if (!answer->err && kind == ELF_FIND_PROBE)
 		return are_places_valid(&answer->probe);
+	if (!answer->err && kind == ELF_FIND_ALLOCATOR)
+		return are_functions_valid(&answer->allocator);
 	if (!answer->err && kind == ELF_FIND_LIBRARY)
 		return memchr(answer->library, '\0', sizeof(answer->library));
 	if (answer->err)

@@ -9,6 +9,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "objfile/allocator.h"
 #include "objfile/objfile.h"
 #include "objfile/usdt.h"
 
@@ -23,12 +24,13 @@
 #endif
 
 enum elf_request_kind {
-	ELF_IDENTIFY,     /* with the file */
-	ELF_PROVE_CALL,   /* likewise */
-	ELF_HASH_TABLE,   /* likewise */
-	ELF_BUILD_TABLE,  /* with the file, and memory to put the table into */
-	ELF_FIND_PROBE,   /* with the file, and perhaps its separate debug file */
-	ELF_FIND_LIBRARY, /* with /etc/ld.so.cache */
+	ELF_IDENTIFY,       /* with the file */
+	ELF_PROVE_CALL,     /* likewise */
+	ELF_HASH_TABLE,     /* likewise */
+	ELF_BUILD_TABLE,    /* with the file, and memory to put the table into */
+	ELF_FIND_PROBE,     /* with the file, and perhaps its separate debug file */
+	ELF_FIND_LIBRARY,   /* with /etc/ld.so.cache */
+	ELF_FIND_ALLOCATOR, /* with the file */
 };
 
 /* A place in a file that somebody names (probes.h). Texts end with NUL. */
@@ -75,6 +77,12 @@ struct elf_probe_places {
 	struct probe_place places[PROBE_MAX_PLACES];
 };
 
+struct elf_allocator_functions {
+	uint32_t num_functions;
+	uint32_t padding;
+	struct allocator_function functions[ALLOCATOR_MAX_FUNCTIONS];
+};
+
 struct elf_answer {
 	int32_t err; /* 0, or a negative errno */
 	uint32_t kind;
@@ -84,6 +92,7 @@ struct elf_answer {
 		uint32_t proof;      /* enum call_proof */
 		uint64_t table_hash; /* as table_key_hash() */
 		struct elf_probe_places probe;
+		struct elf_allocator_functions allocator;
 		char library[PATH_MAX]; /* with NUL */
 	};
 };

@@ -233,6 +233,14 @@ static int find_functions(struct objfile *objfile, const struct elf_probe_query 
 	return 0;
 }
 
+static bool is_of_this_machine(struct objfile *objfile)
+{
+	GElf_Ehdr header;
+
+	return gelf_getehdr(objfile_get_elf(objfile), &header) &&
+	       header.e_machine == ELF_MACHINE_HERE && header.e_ident[EI_CLASS] == ELFCLASS64;
+}
+
 static int find_probe(const struct elf_probe_query *query, const int *fds,
 		      struct probe_place_list *ret, struct error *error)
 {
@@ -240,20 +248,38 @@ static int find_probe(const struct elf_probe_query *query, const int *fds,
 				      .context = (void *)(uintptr_t)&fds[DEBUG_FD]};
 	_cleanup_(objfile_unrefp) struct objfile *objfile = NULL;
 	int err = objfile_open(fds[FILE_FD], query->path, "/usr/lib/debug", &objfile, error);
-	GElf_Ehdr header;
 
 	if (err == -ENOEXEC)
 		return error_set(error, err, "%s is no ELF file: there is no code in it to probe",
 				 query->path);
 	if (err)
 		return err;
-	if (!gelf_getehdr(objfile_get_elf(objfile), &header) ||
-	    header.e_machine != ELF_MACHINE_HERE || header.e_ident[EI_CLASS] != ELFCLASS64)
+	if (!is_of_this_machine(objfile))
 		return error_set(error, -ENOEXEC,
 				 "%s is no 64-bit program or library of this machine", query->path);
 	objfile_set_opener(objfile, &opener);
 	return query->provider[0] ? find_usdt(objfile, query, ret, error)
-				  : find_functions(objfile, query, header.e_machine, ret, error);
+				  : find_functions(objfile, query, ELF_MACHINE_HERE, ret, error);
+}
+
+static int find_allocator(int fd, struct elf_allocator_functions *ret)
+{
+	_cleanup_(objfile_unrefp) struct objfile *objfile = NULL;
+	struct allocator found = {0};
+	int err = objfile_open(fd, "", NULL, &objfile, NULL);
+
+	if (err == -ENOEXEC || (!err && !is_of_this_machine(objfile)))
+		return -ENOENT;
+	if (err)
+		return err;
+	err = allocator_find(objfile, ELF_MACHINE_HERE, &found);
+	if (err)
+		return err;
+	ret->num_functions = (uint32_t)found.functions.length;
+	memcpy(ret->functions, found.functions.items,
+	       found.functions.length * sizeof(*found.functions.items));
+	allocator_release(&found);
+	return 0;
 }
 
 static int answer_probe(struct elf_request *request, const int *fds, struct elf_probe_places *ret,
@@ -314,6 +340,8 @@ static void answer(struct server *server, struct elf_request *request, const int
 		ret->err = hash(fds[FILE_FD], &ret->table_hash);
 	else if (request->kind == ELF_FIND_PROBE)
 		ret->err = answer_probe(request, fds, &ret->probe, &error);
+	else if (request->kind == ELF_FIND_ALLOCATOR)
+		ret->err = find_allocator(fds[FILE_FD], &ret->allocator);
 	else if (request->kind == ELF_FIND_LIBRARY)
 		ret->err = find_library(fds[FILE_FD], request->path, ret->library);
 	else
@@ -537,7 +565,7 @@ static int await_answer(const struct elf_worker *worker, const struct worker_pro
 	return atomic_load(&worker->is_cancelled) ? -ECANCELED : -ETIMEDOUT;
 }
 
-static int exchange(const struct elf_worker *worker, const struct process *process,
+static int exchange(const struct elf_worker *worker, const struct worker_process *process,
 		    const struct elf_request *head, const struct elf_source_file *file,
 		    int second_fd, struct elf_answer *ret)
 {
@@ -667,6 +695,29 @@ int elf_worker_find_probe(struct elf_worker *worker, const struct elf_source_fil
 		if (err)
 			return err;
 	}
+	return 0;
+}
+
+int elf_worker_find_allocator(struct elf_worker *worker, const struct elf_source_file *file,
+			      struct allocator *ret)
+{
+	struct elf_request request = {.kind = ELF_FIND_ALLOCATOR};
+	struct elf_answer answer;
+	struct allocator found = {0};
+	int err = ask(worker, &request, file, -1, &answer, NULL);
+
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < answer.allocator.num_functions; i++) {
+		struct allocator_function *added = array_add(&found.functions);
+
+		if (!added) {
+			allocator_release(&found);
+			return -ENOMEM;
+		}
+		*added = answer.allocator.functions[i];
+	}
+	*ret = found;
 	return 0;
 }
 

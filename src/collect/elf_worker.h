@@ -75,6 +75,11 @@ _must_check_ int elf_worker_find_probe(struct elf_worker *worker,
 				       const struct elf_probe_query *query,
 				       struct probe_place_list *ret, struct error *error);
 
+/* As allocator_find(); -ENOENT also of what is no ELF file of this machine. The caller releases ret. */
+_must_check_ int elf_worker_find_allocator(struct elf_worker *worker,
+					   const struct elf_source_file *file,
+					   struct allocator *ret);
+
 /* As ld_cache_find() in an open cache. */
 _must_check_ int elf_worker_find_library(struct elf_worker *worker,
 					 const struct elf_source_file *cache, const char *name,

@@ -406,6 +406,24 @@ static void an_answer_stays_in_its_bounds(void **state _unused_)
 	answer.probe.num_places = 0;
 	assert_false(elf_answer_is_valid(&answer, elf_answer_get_size(&answer), ELF_FIND_PROBE));
 
+	answer = (struct elf_answer){.kind = ELF_FIND_ALLOCATOR, .allocator = {.num_functions = 1}};
+	size = elf_answer_get_size(&answer);
+	answer.allocator.functions[0].place.argument =
+		(struct probe_argument){.source = ARGUMENT_PRODUCT, .bytes = 8, .index = 1};
+	assert_true(elf_answer_is_valid(&answer, size, ELF_FIND_ALLOCATOR));
+	assert_false(elf_answer_is_valid(&answer, size - 1, ELF_FIND_ALLOCATOR));
+	answer.allocator.functions[0].jump_register = ARGUMENT_MAX_REGISTER + 1;
+	assert_false(elf_answer_is_valid(&answer, size, ELF_FIND_ALLOCATOR));
+	answer.allocator.functions[0].jump_register = ARGUMENT_NO_REGISTER;
+	assert_true(elf_answer_is_valid(&answer, size, ELF_FIND_ALLOCATOR));
+	answer.allocator.functions[0].place.argument.index = ARGUMENT_NO_REGISTER;
+	assert_false(elf_answer_is_valid(&answer, size, ELF_FIND_ALLOCATOR));
+	answer.allocator.num_functions = ALLOCATOR_MAX_FUNCTIONS + 1;
+	assert_false(elf_answer_is_valid(&answer, sizeof(answer), ELF_FIND_ALLOCATOR));
+	answer.allocator.num_functions = 0;
+	assert_false(
+		elf_answer_is_valid(&answer, elf_answer_get_size(&answer), ELF_FIND_ALLOCATOR));
+
 	answer = (struct elf_answer){.kind = ELF_FIND_LIBRARY};
 	size = elf_answer_get_size(&answer);
 	assert_true(elf_answer_is_valid(&answer, size, ELF_FIND_LIBRARY));
