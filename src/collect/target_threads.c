@@ -130,7 +130,7 @@ static bool has_pid(const struct target_threads *threads, pid_t pid)
 	return target_ids_find(&threads->pids, &(struct target_id){pid}) != HASH_INDEX_NONE;
 }
 
-static int add_descendants(struct target_threads *threads)
+int target_threads_add_descendants(struct target_threads *threads)
 {
 	_cleanup_(relations_release) struct relations relations = {0};
 	size_t num_before;
@@ -157,7 +157,7 @@ static int list_again(struct target_threads *threads, const struct target *targe
 		return 0;
 	/* A command that has not begun has no children. */
 	if (!target->leaves_children_out && !target->starts_on_exec) {
-		int err = add_descendants(threads);
+		int err = target_threads_add_descendants(threads);
 
 		if (err)
 			return err;

@@ -36,6 +36,9 @@ void target_threads_release(struct target_threads *threads);
 _must_check_ int target_threads_list(struct target_threads *threads, const struct target *target,
 				     struct error *error);
 
+/* Add the processes that those of the list have started, as they are now. Returns 0 or negative errno. */
+_must_check_ int target_threads_add_descendants(struct target_threads *threads);
+
 /*
  * Add every thread to the sampler's filter, and those of descendants, then those that were started
  * meanwhile by threads that were not in the filter yet. The sampler follows what a thread starts from
