@@ -12,6 +12,9 @@
  * The period is fixed, and all distances are the same, or it is made to fit what comes: it begins with one, doubles
  * when a CPU takes more samples in a hundredth of a second than are wanted, and is halved when there are few.
  *
+ * Or the distances vary exponentially: samples are a Poisson process over the weight, and each point of it stands for a
+ * period, whatever came before.
+ *
  * While one program runs, the kernel skips other ones of its kind on the same CPU, and counts what it has skipped (since
  * Linux 6.7), so that a scratch area for each CPU is enough; but not where a uprobe is hit (since Linux 6.0), nor at raw
  * tracepoints: see on_probe() and on_request_end(). The kernel runs the program of a tracepoint from when it is attached
@@ -23,6 +26,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 /* clang-format on */
+#include "allocator.h"
 #include "event_filter.h"
 #include "maps.h"
 #include "output.h"
@@ -31,13 +35,17 @@
 #include "take_sample.h"
 #include "task.h"
 #include "wait_target.h"
+#include "wire/exponential.h"
 #include "wire/wire.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
 /* Set by user space before loading: which of the events that were asked for it is. */
 const volatile __u32 event_number = 0;
-/* Of weight, that a sample stands for; 0: as much as comes with the wanted samples. */
+/*
+ * Of weight, that a sample stands for; 0: as much as comes with the wanted samples. Of allocations, the mean of the
+ * distances.
+ */
 const volatile __u64 fixed_period = 0;
 /* Samples of a CPU in WINDOW_NS that are wanted. */
 const volatile __u32 wanted_samples = 1;
@@ -164,6 +172,32 @@ static __always_inline __u64 cover_distances(struct wire_period_state *state)
 	return covered;
 }
 
+/* Of the process in a hit below the mean; that there are more has a chance of 10^-14. */
+#define MAX_POINTS 16
+
+/*
+ * Add a hit. What the points of the process in it stand for; 0: there is none. As much as the mean or more is a sample
+ * by itself, of what it weighs: that is not left to chance.
+ */
+static __always_inline __u64 take_points(struct wire_period_state *state, __u64 weight)
+{
+	__u64 num_points = 0;
+
+	if (weight >= fixed_period)
+		return weight;
+	if (!state->period) {
+		state->period = fixed_period;
+		state->next = wire_exponential_distance(bpf_get_prandom_u32(), fixed_period);
+	}
+	state->weight += weight;
+	for (int i = 0; i < MAX_POINTS && state->weight > state->next; i++) {
+		state->weight -= state->next;
+		state->next = wire_exponential_distance(bpf_get_prandom_u32(), fixed_period);
+		num_points++;
+	}
+	return num_points * fixed_period;
+}
+
 /*
  * Add a hit. What the sample that is due stands for; 0: none is due. After a storm, those that come now and then
  * do not wait for as much as came in it.
@@ -232,19 +266,24 @@ static __always_inline bool begin_hit(struct wire_counters *counter, __u64 *ret)
 }
 
 /* What a probe's hit weighs. */
-static __always_inline __u64 weigh_probe(void *ctx)
+static __always_inline __u64 weigh_probe(void *ctx, __u32 place)
 {
-	__u32 place = get_place(ctx);
 	struct wire_argument *argument = bpf_map_lookup_elem(&arguments, &place);
 	__u64 weight;
 
 	if (!argument || argument->source == WIRE_ARGUMENT_NONE)
 		return 1;
 	weight = read_argument(ctx, argument);
-	return weight > MAX_WEIGHT ? 0 : weight;
+	if (weight > MAX_WEIGHT)
+		return 0;
+	if (is_of_allocator && argument->may_jump)
+		keep_call(ctx, place, weight);
+	return weight;
 }
 
-static __always_inline int handle_hit(void *ctx, void *record, bool has_filter, bool in_user_mode)
+/* place  of a probe's places, which it is */
+static __always_inline int handle_hit(void *ctx, void *record, bool has_filter, bool in_user_mode,
+				      __u32 place)
 {
 	struct wire_counters *counter = get_per_cpu(&counters);
 	struct wire_period_state *state = get_per_cpu(&period_states);
@@ -260,7 +299,7 @@ static __always_inline int handle_hit(void *ctx, void *record, bool has_filter, 
 		counter->unmatched++;
 		return 0;
 	}
-	weight = is_of_probe   ? weigh_probe(ctx)
+	weight = is_of_probe   ? weigh_probe(ctx, place)
 		 : weighs_time ? take_time()
 		 : record      ? read_weight(record)
 			       : hit_weight;
@@ -281,6 +320,39 @@ static __always_inline int handle_hit(void *ctx, void *record, bool has_filter, 
 }
 
 /*
+ * The size of what is allocated. A program may do so ten million times a second, with a sample among thousands of them:
+ * whose it is, and whether it is a call from outside, is asked where points of the process lie in it; those that lie in
+ * others are left out, which leaves one of the same mean in the rest.
+ */
+static __always_inline void handle_allocation(struct user_registers *ctx, __u32 place)
+{
+	struct wire_counters *counter = get_per_cpu(&counters);
+	struct wire_period_state *state = get_per_cpu(&period_states);
+	__u64 pid_tgid;
+	__u64 weight;
+	__u64 points;
+
+	if (!counter || !state)
+		return;
+	weight = weigh_probe(ctx, place);
+	points = take_points(state, weight);
+	if (!points) {
+		counter->fired++;
+		if (weight)
+			counter->below_period++;
+		else
+			counter->weightless++;
+		return;
+	}
+	if (!begin_hit(counter, &pid_tgid))
+		return;
+	if (is_call_of_allocator(ctx, weight))
+		counter->weightless++;
+	else
+		take_sample(ctx, counter, pid_tgid, points, true);
+}
+
+/*
  * A uprobe's program may be preempted, where the kernel is preemptible, and another thread of the CPU hit one, too.
  * The scratch area has room for one: the other hit is counted as lost. Few instructions lie between looking and
  * taking it.
@@ -291,6 +363,7 @@ SEC("kprobe")
 int on_probe(struct user_registers *ctx)
 {
 	struct wire_running *mine = get_per_cpu(&running);
+	__u32 place;
 
 	if (!mine || !is_recording)
 		return 0;
@@ -300,7 +373,11 @@ int on_probe(struct user_registers *ctx)
 	}
 	mine->is_running = 1;
 	barrier();
-	handle_hit(ctx, NULL, false, is_probe_of_user_mode);
+	place = get_place(ctx);
+	if (!is_of_allocator)
+		handle_hit(ctx, NULL, false, is_probe_of_user_mode, place);
+	else if (!is_hit_again(mine, ctx, place))
+		handle_allocation(ctx, place);
 	barrier();
 	mine->is_running = 0;
 	return 0;
@@ -310,13 +387,13 @@ int on_probe(struct user_registers *ctx)
 SEC("tracepoint")
 int on_tracepoint(void *ctx)
 {
-	return handle_hit(ctx, ctx, false, false);
+	return handle_hit(ctx, ctx, false, false, 0);
 }
 
 SEC("tracepoint")
 int on_filtered_tracepoint(void *ctx)
 {
-	return handle_hit(ctx, ctx, true, false);
+	return handle_hit(ctx, ctx, true, false, 0);
 }
 
 /* And this one beside, where time is weighed. */
@@ -422,5 +499,5 @@ int on_request_end(__u64 *arguments)
 SEC("perf_event")
 int on_software_event(struct bpf_perf_event_data *ctx)
 {
-	return handle_hit(ctx, NULL, false, REGISTERS_IN_USER_MODE(ctx->regs));
+	return handle_hit(ctx, NULL, false, REGISTERS_IN_USER_MODE(ctx->regs), 0);
 }

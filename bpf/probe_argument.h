@@ -43,23 +43,58 @@ static __always_inline __u64 read_word(void *ctx, __u8 number)
 	return value;
 }
 
+/* The first arguments of functions, by the word that has them: a load is a tenth of what read_word() costs. */
+#define FIRST_ARGUMENT  di
+#define SECOND_ARGUMENT si
+#define WORD_OF(name)   (__builtin_offsetof(struct user_registers, name) / sizeof(__u64))
+
+/* A register of those that the kernel has saved. */
+static __always_inline __u64 read_register(struct user_registers *registers, __u8 number)
+{
+	__u64 value;
+
+	/* The barriers keep the compiler from making one load of both, of which the verifier does not know the place. */
+	if (number == WORD_OF(FIRST_ARGUMENT)) {
+		value = registers->FIRST_ARGUMENT;
+		barrier_var(value);
+		return value;
+	}
+	if (number == WORD_OF(SECOND_ARGUMENT)) {
+		value = registers->SECOND_ARGUMENT;
+		barrier_var(value);
+		return value;
+	}
+	return read_word(registers, number);
+}
+
 /* Its value; nothing, if that is below 0 or cannot be read. */
 static __always_inline __u64 read_argument(void *ctx, const struct wire_argument *argument)
 {
-	__u32 num_bits = argument->bytes * 8;
+	__u32 num_bytes = argument->bytes;
+	__u32 num_bits = num_bytes * 8;
 	__u64 value;
 
 	if (argument->source == WIRE_ARGUMENT_CONSTANT) {
 		value = argument->displacement;
+	} else if (argument->source == WIRE_ARGUMENT_PRODUCT) {
+		__u64 factor = read_register(ctx, argument->index);
+
+		value = read_register(ctx, argument->base);
+		/* From 2^48 on it is no amount, and might have no place in 64 bits. */
+		if (value >> 48 || factor >> 48 || (value >> 32 && factor >> 16) ||
+		    (factor >> 32 && value >> 16))
+			return 0;
+		value *= factor;
 	} else {
-		value = read_word(ctx, argument->base);
+		value = read_register(ctx, argument->base);
 		if (argument->source == WIRE_ARGUMENT_MEMORY) {
 			__u64 address = value + argument->displacement;
 
 			if (argument->index != WIRE_NO_REGISTER)
 				address += read_word(ctx, argument->index) * argument->scale;
 			value = 0;
-			if (bpf_probe_read_user(&value, argument->bytes & 15, (void *)address))
+			if (num_bytes > sizeof(value) ||
+			    bpf_probe_read_user(&value, num_bytes, (void *)address))
 				return 0;
 		}
 	}

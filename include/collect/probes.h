@@ -9,6 +9,8 @@
  *	usdt:/usr/bin/x:provider:name     where its author has left a note
  *	kprobe:vfs_read{arg3}             a function of the kernel; an argument is a weight
  *	kretprobe:vfs_read
+ *	alloc                             the functions of all allocators that the target has mapped, or will as far as ldconfig
+ *	                                  knows them; the size that is asked for is a weight
  *
  * The kernel replaces the instruction in every process that maps the file, and puts it back when the recording ends,
  * however that does: a probe lives as long as its perf event, which is a file descriptor.
@@ -23,9 +25,14 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "collect/events.h"
+#include "collect/target.h"
 
 struct probe_search {
-	pid_t target;         /* files are those that it sees; 0: those that we see */
+	pid_t target; /* files are those that it sees; 0: those that we see */
+	/* Whose allocators are looked for, as far as they run already; NULL: nobody's. Borrowed */
+	const struct target *allocating;
+	char *const *
+		command; /* and whose that is started later, as an argument vector; NULL: nobody's. Borrowed */
 	uid_t worker_user;    /* whom the processes become that read the files, if we are root */
 	const char *kallsyms; /* where the kernel's functions are listed; NULL: /proc/kallsyms */
 };

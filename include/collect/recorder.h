@@ -190,8 +190,9 @@ struct event_counts {
 	uint64_t fired;
 	uint64_t idle;
 	uint64_t filtered;
-	uint64_t unmatched;  /* of a tracepoint: hits of the target that its filter did not want */
-	uint64_t weightless; /* of a tracepoint: its field said nothing above 0, or no amount */
+	uint64_t unmatched; /* of a tracepoint: hits of the target that its filter did not want */
+	/* Of a tracepoint: its field said nothing above 0, or no amount. Of an allocator also: a call from within it. */
+	uint64_t weightless;
 	uint64_t unseen_begin; /* of what weighs its time: it is not known when it had begun */
 	uint64_t unfinished;   /* likewise: its end was not seen */
 	uint64_t below_period; /* of a tracepoint: what is sampled next stands for this, too */

@@ -182,14 +182,15 @@ enum wire_target {
  */
 struct wire_counters {
 	wire_u64 fired;
-	wire_u64 idle;         /* the CPU ran nothing */
-	wire_u64 filtered;     /* the thread was not wanted */
-	wire_u64 unmatched;    /* of a tracepoint: its filter wants others */
-	wire_u64 weightless;   /* of a tracepoint: its field said nothing above 0, or no amount */
-	wire_u64 unseen_begin; /* of what weighs its time: it is not known when it had begun */
-	wire_u64 unfinished;   /* of what weighs its time: its end was not seen */
-	wire_u64 below_period; /* of a tracepoint: more has to come until a sample is taken */
-	wire_u64 sent;         /* a wire_sample went into the ring */
+	wire_u64 idle;      /* the CPU ran nothing */
+	wire_u64 filtered;  /* the thread was not wanted */
+	wire_u64 unmatched; /* of a tracepoint: its filter wants others */
+	wire_u64
+		weightless; /* of a tracepoint: its field said nothing above 0, or no amount; of an allocator: not from outside */
+	wire_u64 unseen_begin;     /* of what weighs its time: it is not known when it had begun */
+	wire_u64 unfinished;       /* of what weighs its time: its end was not seen */
+	wire_u64 below_period;     /* of a tracepoint: more has to come until a sample is taken */
+	wire_u64 sent;             /* a wire_sample went into the ring */
 	wire_u64 lost_ring_sample; /* no room in the ring for the sample */
 	wire_u64 lost_ring_stack;  /* no room in the ring for its stack */
 	wire_u64 unfollowed;       /* not of a run: new threads that could not be remembered */
@@ -223,7 +224,8 @@ enum wire_argument_source {
 	WIRE_ARGUMENT_NONE, /* one */
 	WIRE_ARGUMENT_CONSTANT,
 	WIRE_ARGUMENT_REGISTER,
-	WIRE_ARGUMENT_MEMORY, /* at base + index * scale + displacement */
+	WIRE_ARGUMENT_MEMORY,  /* at base + index * scale + displacement */
+	WIRE_ARGUMENT_PRODUCT, /* of the registers base and index */
 };
 
 #define WIRE_NO_REGISTER 255
@@ -237,16 +239,50 @@ struct wire_argument {
 	wire_u8 base;
 	wire_u8 index; /* or WIRE_NO_REGISTER */
 	wire_u8 scale;
-	wire_u8 padding[2];
+	wire_u8 may_jump; /* of an allocator: as struct wire_own_code says */
+	wire_u8 padding;
 };
 _Static_assert(sizeof(struct wire_argument) == 16,
 	       "struct wire_argument is part of the wire format");
+
+/* How much of an allocator's code is known, in stretches. */
+#define WIRE_MAX_OWN_CODE 24
+
+/*
+ * Of a place in an allocator, where its own code lies: what is called from there has been counted. Relative to the place,
+ * so that it holds wherever the file is mapped.
+ */
+struct wire_own_code {
+	wire_u64 offsets[WIRE_MAX_OWN_CODE]; /* signed */
+	wire_u64 bytes[WIRE_MAX_OWN_CODE];   /* 0: there are no more */
+	/* It may go on in another place by a jump, where this register is no more than the limit. */
+	wire_u64 jump_register; /* as in struct wire_argument; WIRE_NO_REGISTER: it does not */
+	wire_u64 jump_limit;
+};
+_Static_assert(sizeof(struct wire_own_code) == 400,
+	       "struct wire_own_code is part of the wire format");
+
+/* The last call of an allocator by a thread that may go on in another place. */
+struct wire_last_call {
+	wire_u64 sp;
+	wire_u64 return_address;
+	wire_u64 weight;
+	wire_u32 place;
+	wire_u32 padding;
+};
+_Static_assert(sizeof(struct wire_last_call) == 32,
+	       "struct wire_last_call is part of the wire format");
 
 /* Of a probe's program, per CPU. */
 struct wire_running {
 	wire_u64 is_running;
 	wire_u64 lost; /* hits while it was: the thread that had begun was preempted */
+	/* Of an allocator, the last hit: one file may be known as several, which then each are hit. */
+	wire_u64 task; /* its address in the kernel */
+	wire_u64 pc;
+	wire_u64 sp;
+	wire_u64 place;
 };
-_Static_assert(sizeof(struct wire_running) == 16, "struct wire_running is part of the wire format");
+_Static_assert(sizeof(struct wire_running) == 48, "struct wire_running is part of the wire format");
 
 #endif

@@ -132,6 +132,7 @@ static int handle(int id, const char *value, void *context)
 	case OPTION_FAULTS:
 	case OPTION_SYSCALLS:
 	case OPTION_IO:
+	case OPTION_ALLOC:
 		/* A list as a whole is what the command line overrides. */
 		if (options->has_events_of_config) {
 			options->record.event_lists.length = 0;

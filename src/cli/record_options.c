@@ -234,6 +234,8 @@ int record_options_handle(struct record_options *options, int id, const char *va
 		return add_events(options, "syscalls,syscall-time");
 	case OPTION_IO:
 		return add_events(options, "block-io,block-io-time");
+	case OPTION_ALLOC:
+		return add_events(options, "alloc");
 	case OPTION_FILTER:
 		return add_filter(options, value);
 	case OPTION_COUNT:
@@ -439,6 +441,7 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 static int find_events(struct record_options *options, struct error *error)
 {
 	struct probe_search search = {.worker_user = options->naming_user};
+	struct target target = record_options_get_target(options);
 	struct event_places places = event_places_find();
 
 	for (size_t i = 0; i < options->event_lists.length; i++) {
@@ -462,6 +465,10 @@ static int find_events(struct record_options *options, struct error *error)
 	if (options->pids.length || options->tids.length)
 		search.target =
 			options->pids.length ? options->pids.items[0] : options->tids.items[0];
+	/* A command is the target, unless there is another one. */
+	if (target.kind != TARGET_SYSTEM || options->wants_system || !options->command)
+		search.allocating = &target;
+	search.command = options->command;
 	return probes_locate(&places, &search, &options->events, error);
 }
 

@@ -48,6 +48,7 @@ enum record_option {
 	OPTION_FAULTS,
 	OPTION_SYSCALLS,
 	OPTION_IO,
+	OPTION_ALLOC,
 	OPTION_FILTER,
 };
 
@@ -85,30 +86,33 @@ enum record_option {
 			"write the files (nobody), if root records"                       \
 	}
 
-#define RECORD_EVENT_SPECS                                                    \
-	{OPTION_EVENT, 'e', "event", "EVENT[,EVENT...]",                      \
-	 "sample these, as perf spells them, each as a metric:\n"             \
-	 "page-faults, cache-misses:u, sched:sched_process_*,\n"              \
-	 "uprobe:libc:malloc; 'stackwide events' lists them\n"                \
-	 "(cycles, else cpu-clock)"},                                         \
-		{OPTION_FILTER, 0, "filter", "EXPRESSION",                    \
-		 "of the tracepoints of the -e before it, those hits\n"       \
-		 "alone whose fields match, as the kernel's filters do:\n"    \
-		 "'count > 4096 && comm ~ \"ng*\"'"},                         \
-		{OPTION_COUNT, 'c', "count", "N",                             \
-		 "with -e: a sample for every N of an event, but not of\n"    \
-		 "cpu-clock and task-clock (as many as come at the\n"         \
-		 "frequency; tenfold if the event is no clock)"},             \
-		{OPTION_FAULTS, 0, "faults", NULL,                            \
-		 "who touches new memory: -e page-faults{4096:By}, as a\n"    \
-		 "page is of 4 KiB"},                                         \
-		{OPTION_SYSCALLS, 0, "syscalls", NULL,                        \
-		 "system calls by name, how many and for how long:\n"         \
-		 "-e syscalls,syscall-time"},                                 \
-	{                                                                     \
-		OPTION_IO, 0, "io", NULL,                                     \
-			"who reads from disks and writes, how much and for\n" \
-			"how long: -e block-io,block-io-time"                 \
+#define RECORD_EVENT_SPECS                                                       \
+	{OPTION_EVENT, 'e', "event", "EVENT[,EVENT...]",                         \
+	 "sample these, as perf spells them, each as a metric:\n"                \
+	 "page-faults, cache-misses:u, sched:sched_process_*,\n"                 \
+	 "uprobe:libc:malloc; 'stackwide events' lists them\n"                   \
+	 "(cycles, else cpu-clock)"},                                            \
+		{OPTION_FILTER, 0, "filter", "EXPRESSION",                       \
+		 "of the tracepoints of the -e before it, those hits\n"          \
+		 "alone whose fields match, as the kernel's filters do:\n"       \
+		 "'count > 4096 && comm ~ \"ng*\"'"},                            \
+		{OPTION_COUNT, 'c', "count", "N",                                \
+		 "with -e: a sample for every N of an event, but not of\n"       \
+		 "cpu-clock and task-clock (as many as come at the\n"            \
+		 "frequency; tenfold if the event is no clock)"},                \
+		{OPTION_FAULTS, 0, "faults", NULL,                               \
+		 "who touches new memory: -e page-faults{4096:By}, as a\n"       \
+		 "page is of 4 KiB"},                                            \
+		{OPTION_SYSCALLS, 0, "syscalls", NULL,                           \
+		 "system calls by name, how many and for how long:\n"            \
+		 "-e syscalls,syscall-time"},                                    \
+		{OPTION_IO, 0, "io", NULL,                                       \
+		 "who reads from disks and writes, how much and for\n"           \
+		 "how long: -e block-io,block-io-time"},                         \
+	{                                                                        \
+		OPTION_ALLOC, 0, "alloc", NULL,                                  \
+			"who allocates how many bytes: -e alloc (a sample for\n" \
+			"512 KiB in the mean; -c 1: each)"                       \
 	}
 
 /* Of --filter. */

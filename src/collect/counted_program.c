@@ -17,6 +17,7 @@
 #include "collect/kernel_features.h"
 #include "collect/permission_probe.h"
 #include "collect/probe.h"
+#include "wire/exponential.h"
 #include <counted.skel.h>
 
 /* WINDOW_NS of the program. */
@@ -28,6 +29,7 @@ struct counted_program {
 	struct counted_bpf *bpf;
 	struct bpf_program *hit; /* what runs at every hit */
 	enum event_kind kind;
+	bool has_exponential_distances;
 	bool has_places; /* of a probe, whose argument is not the same at all of them */
 	/* Of it, runs that the kernel had skipped. */
 	uint64_t misses_at_start;
@@ -41,6 +43,8 @@ static bool has_places(const struct probe *probe)
 {
 	const struct probe_argument *first = &probe->sites.items[0].argument;
 
+	if (probe->kind == PROBE_ALLOCATOR)
+		return true;
 	array_for_each (&probe->sites, site) {
 		const struct probe_argument *argument = &site->argument;
 
@@ -58,6 +62,11 @@ static uint32_t count_arguments(const struct counted_program *program)
 	return program->has_places ? (uint32_t)program->opts.event->probe->sites.length : 1;
 }
 
+static bool is_of_allocator(const struct counted_program *program)
+{
+	return program->opts.event->probe && program->opts.event->probe->kind == PROBE_ALLOCATOR;
+}
+
 static int set_up_maps(struct counted_program *program)
 {
 	struct counted_bpf *bpf = program->bpf;
@@ -70,6 +79,11 @@ static int set_up_maps(struct counted_program *program)
 	if (err)
 		return err;
 	err = bpf_map__set_max_entries(bpf->maps.arguments, count_arguments(program));
+	if (err)
+		return err;
+	err = is_of_allocator(program)
+		      ? bpf_map__set_max_entries(bpf->maps.own_code, count_arguments(program))
+		      : bpf_map__set_max_entries(bpf->maps.last_calls, (uint32_t)num_cpus);
 	if (err)
 		return err;
 	if (program->opts.event->filter) {
@@ -128,6 +142,18 @@ static void choose_programs(struct counted_program *program)
 				  program->opts.event->requests.end);
 }
 
+/* 0: as much as comes. */
+static uint64_t get_period(const struct counted_program *program)
+{
+	uint64_t mean = program->opts.event->mean_distance;
+
+	if (!mean)
+		return program->opts.count;
+	if (program->opts.count > WIRE_MAX_MEAN_DISTANCE)
+		return WIRE_MAX_MEAN_DISTANCE;
+	return program->opts.count ? program->opts.count : mean;
+}
+
 static int open_object(void *context, struct bpf_object_skeleton **ret)
 {
 	struct counted_program *program = context;
@@ -143,8 +169,9 @@ static int open_object(void *context, struct bpf_object_skeleton **ret)
 	bpf->rodata->is_probe_of_user_mode =
 		program->kind == EVENT_PROBE && probe_is_of_user_mode(program->opts.event->probe);
 	bpf->rodata->has_places = program->has_places;
+	bpf->rodata->is_of_allocator = is_of_allocator(program);
 	bpf->rodata->event_number = program->opts.number;
-	bpf->rodata->fixed_period = program->opts.count;
+	bpf->rodata->fixed_period = get_period(program);
 	bpf->rodata->weight_offset = program->opts.event->field_offset;
 	bpf->rodata->weight_bytes = program->opts.event->field_bytes;
 	bpf->rodata->is_weight_signed = program->opts.event->is_field_signed;
@@ -184,6 +211,7 @@ static struct wire_argument describe_argument(const struct probe_argument *argum
 		[ARGUMENT_CONSTANT] = WIRE_ARGUMENT_CONSTANT,
 		[ARGUMENT_REGISTER] = WIRE_ARGUMENT_REGISTER,
 		[ARGUMENT_MEMORY] = WIRE_ARGUMENT_MEMORY,
+		[ARGUMENT_PRODUCT] = WIRE_ARGUMENT_PRODUCT,
 	};
 
 	return (struct wire_argument){
@@ -205,10 +233,16 @@ static int set_arguments(const struct counted_program *program)
 	if (program->kind != EVENT_PROBE)
 		return 0;
 	for (uint32_t i = 0; i < count_arguments(program); i++) {
-		struct wire_argument argument =
-			describe_argument(&program->opts.event->probe->sites.items[i].argument);
+		const struct probe_site *site = &program->opts.event->probe->sites.items[i];
+		struct wire_argument argument = describe_argument(&site->argument);
 
+		argument.may_jump = is_of_allocator(program) &&
+				    site->own_code.jump_register != WIRE_NO_REGISTER;
 		if (bpf_map_update_elem(map_fd, &i, &argument, BPF_ANY))
+			return -errno;
+		if (is_of_allocator(program) &&
+		    bpf_map_update_elem(bpf_map__fd(program->bpf->maps.own_code), &i,
+					&site->own_code, BPF_ANY))
 			return -errno;
 	}
 	return 0;
@@ -327,10 +361,14 @@ static int explain_probe_refusal(const struct counted_program *program, const st
 				 "themselves use, or not within the function",
 				 event->name);
 	if (was_opened && program->has_places && (code == -EINVAL || code == -EOPNOTSUPP))
-		return error_set(error, -ENOTSUP,
-				 "%s: its argument is not at the same place everywhere: this takes "
-				 "Linux 5.15",
-				 event->name);
+		return error_set(
+			error, -ENOTSUP,
+			is_of_allocator(program)
+				? "%s: that a program is told which of its probes was hit takes "
+				  "Linux 5.15; 'uprobe:libc:malloc{arg1:By}' counts one function"
+				: "%s: its argument is not at the same place everywhere: this takes "
+				  "Linux 5.15",
+			event->name);
 	return code;
 }
 
@@ -406,8 +444,6 @@ static int attach_probe(struct counted_program *program, struct error *error)
 	const struct probe *probe = event->probe;
 	char path[64];
 
-	/* The very file that was looked into, whatever is at its path by now. */
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", probe->fd);
 	for (size_t i = 0; i < probe->sites.length; i++) {
 		const struct probe_site *site = &probe->sites.items[i];
 		const char *name = probe_is_of_user_mode(probe) ? path
@@ -420,8 +456,11 @@ static int attach_probe(struct counted_program *program, struct error *error)
 			.config2 = site->offset,
 		};
 		bool was_opened;
-		int err = attach(program, program->hit, &attr, i, &was_opened);
+		int err;
 
+		/* The very file that was looked into, whatever is at its path by now. */
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", site->fd);
+		err = attach(program, program->hit, &attr, i, &was_opened);
 		if (err)
 			return explain_refusal(program, event, was_opened, err, error);
 	}
@@ -472,6 +511,7 @@ int counted_program_new(const struct counted_program_opts *opts,
 	program->opts = *opts;
 	program->sampling = sampling;
 	program->kind = opts->event->kind;
+	program->has_exponential_distances = opts->event->mean_distance;
 	program->has_places = opts->event->probe && has_places(opts->event->probe);
 	err = load(program);
 	if (err == -ENOMEM)
@@ -585,7 +625,12 @@ int counted_program_read_rest(const struct counted_program *program, uint64_t *r
 	int err =
 		bpf_counters_read(bpf_map__fd(program->bpf->maps.period_states), &sum, sizeof(sum));
 
-	/* Of requests it is their number, and not their time, which nobody has measured. */
-	*ret = err || program->kind == EVENT_BLOCK_IO ? 0 : sum.weight;
+	/*
+	 * Of requests it is their number, and not their time, which nobody has measured; and what lies between the points
+	 * of a Poisson process is what they stand for.
+	 */
+	*ret = err || program->kind == EVENT_BLOCK_IO || program->has_exponential_distances
+		       ? 0
+		       : sum.weight;
 	return err;
 }

@@ -12,6 +12,8 @@
 /* Their numbers are those of the machine's tracepoints. */
 #define SYSTEM_CALL EVENT_SYSTEM_CALL, PERF_TYPE_TRACEPOINT, 0
 #define BLOCK_IO    EVENT_BLOCK_IO, PERF_TYPE_TRACEPOINT, 0
+/* Its places are found in files. */
+#define PROBE EVENT_PROBE, 0, 0
 
 /* In the order of the list that is shown. */
 const struct event_name event_names[] = {
@@ -58,6 +60,7 @@ const struct event_name event_names[] = {
 	{"block-io", NULL, BLOCK_IO,
 	 "bytes that are read from disks and written, where that is asked for"},
 	{"block-io-time", NULL, BLOCK_IO, "how long these take, by those that are sampled"},
+	{"alloc", NULL, PROBE, "bytes that programs allocate: malloc and its like, operator new"},
 };
 const size_t num_event_names = ARRAY_LENGTH(event_names);
 

@@ -395,6 +395,8 @@ static int add_word(const struct event_places *places, char *word, struct event_
 			return add_system_calls(places, word, ret, error);
 		if (event.kind == EVENT_BLOCK_IO)
 			return add_block_io(places, word, ret, error);
+		if (event.kind == EVENT_PROBE)
+			return probe_add_allocations(word, ret);
 		err = colon ? take_modifiers(word, colon + 1, &event, error) : 0;
 		return err ? err : add_event(&event, word, NULL, ret);
 	}
@@ -526,7 +528,9 @@ static int offer_names(const struct event_listing *listing)
 			.kind = name->kind, .type = name->type, .config = name->config};
 		int err;
 
-		if (event_is_trace_event(&event) ? !is_found(listing, name) : !is_sampled(&event))
+		/* Probes come together, later. */
+		if (event.kind == EVENT_PROBE ||
+		    (event_is_trace_event(&event) ? !is_found(listing, name) : !is_sampled(&event)))
 			continue;
 		err = offer(listing, &(struct event_offer){.kind = name->kind,
 							   .name = name->name,
@@ -590,11 +594,22 @@ static int offer_devices(struct event_listing *listing)
 	return 0;
 }
 
-/* Of what can be probed there is no list: each kind of it is one line. */
+/* Of what can be probed there is no list: each kind of it is one line, behind those that have names. */
 static int offer_probes(const struct event_listing *listing)
 {
 	struct event_offer probes = {.kind = EVENT_PROBE};
 
+	for (size_t i = 0; i < num_event_names; i++) {
+		int err;
+
+		if (event_names[i].kind != EVENT_PROBE)
+			continue;
+		probes.name = event_names[i].name;
+		probes.purpose = event_names[i].purpose;
+		err = offer(listing, &probes);
+		if (err)
+			return err;
+	}
 	for (size_t i = 0; (probes.name = probe_kind_describe(i, &probes.purpose)); i++) {
 		int err = offer(listing, &probes);
 

@@ -12,6 +12,8 @@
 /* A name of C++ may have some hundred letters. */
 #define MAX_NAME_BYTES 2048
 #define MAX_ARGUMENT   99
+/* Some hundred samples a second of a program that allocates 50 MB in each, and little more of one that allocates much. */
+#define ALLOCATION_MEAN_BYTES (512u << 10)
 
 static const struct probe_words {
 	const char *prefix;
@@ -40,8 +42,9 @@ void probe_free(struct probe *probe)
 {
 	if (!probe)
 		return;
-	if (probe->fd >= 0)
-		close(probe->fd);
+	array_for_each (&probe->fds, fd)
+		close(*fd);
+	array_release(&probe->fds);
 	array_release(&probe->sites);
 	free(probe->file);
 	free(probe->provider);
@@ -104,7 +107,7 @@ size_t probe_get_length(const char *list)
 bool probe_is_of_user_mode(const struct probe *probe)
 {
 	return probe->kind == PROBE_UPROBE || probe->kind == PROBE_URETPROBE ||
-	       probe->kind == PROBE_USDT;
+	       probe->kind == PROBE_USDT || probe->kind == PROBE_ALLOCATOR;
 }
 
 static bool is_of_return(const struct probe *probe)
@@ -311,7 +314,6 @@ int probe_parse(const char *word, struct event_list *ret, struct error *error)
 
 	if (!probe || !copy || !event)
 		return -ENOMEM;
-	probe->fd = -1;
 	while (!string_starts_with(word, kinds[probe->kind].prefix))
 		probe->kind++;
 	event->kind = EVENT_PROBE;
@@ -326,5 +328,23 @@ int probe_parse(const char *word, struct event_list *ret, struct error *error)
 	if (err)
 		return err;
 	event->probe = return_ptr(probe);
+	return 0;
+}
+
+int probe_add_allocations(const char *word, struct event_list *ret)
+{
+	struct event *event = array_add(&ret->events);
+
+	if (!event)
+		return -ENOMEM;
+	event->kind = EVENT_PROBE;
+	event->mean_distance = ALLOCATION_MEAN_BYTES;
+	event->name = strdup(word);
+	event->unit = strdup("bytes");
+	event->probe = calloc(1, sizeof(*event->probe));
+	if (!event->name || !event->unit || !event->probe)
+		return -ENOMEM;
+	event->probe->kind = PROBE_ALLOCATOR;
+	event->probe->is_weighted = true;
 	return 0;
 }

@@ -10,14 +10,25 @@
 #include "base/error.h"
 #include "collect/events.h"
 #include "objfile/usdt.h"
+#include "wire/wire.h"
 
-enum probe_kind { PROBE_UPROBE, PROBE_URETPROBE, PROBE_USDT, PROBE_KPROBE, PROBE_KRETPROBE };
+enum probe_kind {
+	PROBE_UPROBE,
+	PROBE_URETPROBE,
+	PROBE_USDT,
+	PROBE_KPROBE,
+	PROBE_KRETPROBE,
+	PROBE_ALLOCATOR, /* all functions of all allocators that are found: places in several files */
+};
 
 struct probe_site {
 	/* As in struct perf_event_attr. */
 	uint64_t config;
 	uint64_t offset; /* in the file; of the kernel, from the function on, or an address */
 	struct probe_argument argument;
+	int fd; /* of the file, borrowed from the probe; -1: the kernel */
+	/* Of an allocator: where its code lies, relative to the place. */
+	struct wire_own_code own_code;
 };
 
 struct probe {
@@ -32,7 +43,7 @@ struct probe {
 	uint8_t argument_bytes;
 	bool is_argument_signed;
 	/* What probes_locate() has found. */
-	int fd;             /* the file; -1: none */
+	ARRAY(int) fds;     /* the files; none of the kernel */
 	bool are_addresses; /* the offsets, as the kernel has several functions of the name */
 	ARRAY(struct probe_site) sites;
 };
@@ -57,6 +68,9 @@ size_t probe_get_length(const char *list);
  * Returns 0, -EINVAL with error filled, or -ENOMEM.
  */
 _must_check_ int probe_parse(const char *word, struct event_list *ret, struct error *error);
+
+/* Add the event of what is allocated; the name is the word. Returns 0 or -ENOMEM. */
+_must_check_ int probe_add_allocations(const char *word, struct event_list *ret);
 
 /* The kinds, and what each is good for; NULL: there are no more. */
 const char *probe_kind_describe(size_t number, const char **ret_purpose);

@@ -9,16 +9,24 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/log.h"
 #include "base/near_names.h"
 #include "base/text.h"
 #include "collect/elf_worker.h"
 #include "collect/event_device.h"
 #include "collect/kallsyms.h"
 #include "collect/ld_cache.h"
+#include "collect/mapped_files.h"
 #include "collect/probe.h"
 #include "process/proc_maps.h"
 
 #define LIBRARY_CACHE "/etc/ld.so.cache"
+/* Files with an allocator: two descriptors are needed for each of their functions. */
+#define MAX_ALLOCATORS 64
+/* Words of a command that are looked at: in "env taskset -c 1 ./program" it is none of the first. */
+#define MAX_COMMAND_WORDS 16
+/* Functions that lie so near to each other have nothing between them: they are aligned. */
+#define MAX_OWN_GAP 16
 
 struct probe_locator {
 	const struct event_places *places;
@@ -61,9 +69,11 @@ static int add_site(const struct probe_locator *locator, struct event *event,
 	if (!site)
 		return -ENOMEM;
 	event->type = described.type;
-	*site = (struct probe_site){.config = described.config,
-				    .offset = place->file_offset,
-				    .argument = place->argument};
+	*site = (struct probe_site){
+		.config = described.config,
+		.offset = place->file_offset,
+		.argument = place->argument,
+		.fd = probe->fds.length ? probe->fds.items[probe->fds.length - 1] : -1};
 	if (probe->argument_bytes) {
 		site->argument.bytes = probe->argument_bytes;
 		site->argument.is_signed = probe->is_argument_signed;
@@ -221,6 +231,19 @@ static int open_debug_file(struct probe_locator *locator, const struct elf_sourc
 	return fd < 0 ? -1 : fd;
 }
 
+/* It is closed with the probe. */
+static int keep_file(struct probe *probe, int fd)
+{
+	int *kept = array_add(&probe->fds);
+
+	if (!kept) {
+		close(fd);
+		return -ENOMEM;
+	}
+	*kept = fd;
+	return 0;
+}
+
 static int locate_in_file(struct probe_locator *locator, struct event *event, struct error *error)
 {
 	struct probe *probe = event->probe;
@@ -233,15 +256,18 @@ static int locate_in_file(struct probe_locator *locator, struct event *event, st
 	struct elf_source_file file;
 	_cleanup_close_ int debug_fd = -1;
 	char path[PATH_MAX];
+	int fd;
 	int err = start_worker(locator);
 
 	if (err)
 		return err;
-	probe->fd = open_file(locator, probe, path, error);
-	if (probe->fd < 0)
-		return probe->fd;
-	file = (struct elf_source_file){
-		.fd = probe->fd, .owner = file_owner_get(probe->fd), .path = path};
+	fd = open_file(locator, probe, path, error);
+	if (fd < 0)
+		return fd;
+	err = keep_file(probe, fd);
+	if (err)
+		return err;
+	file = (struct elf_source_file){.fd = fd, .owner = file_owner_get(fd), .path = path};
 	if (!probe->provider)
 		debug_fd = open_debug_file(locator, &file);
 	snprintf(query.path, sizeof(query.path), "%.*s", (int)sizeof(query.path) - 1, path);
@@ -253,6 +279,195 @@ static int locate_in_file(struct probe_locator *locator, struct event *event, st
 	if (err)
 		return err == -ENOMEM ? err : -EINVAL;
 	return add_sites(locator, event, &found, error);
+}
+
+/* ---- allocators --------------------------------------------------------------------------- */
+
+struct allocator_search {
+	struct probe_locator *locator;
+	struct event *event;
+	struct error *error;
+};
+
+/* Where the functions of a file lie, in order; what is beyond the number of stretches might count twice. */
+static void describe_own_code(const struct allocator *allocator, uint64_t place,
+			      struct wire_own_code *ret)
+{
+	size_t num_stretches = 0;
+	uint64_t end = 0; /* of the last stretch */
+
+	array_for_each (&allocator->functions, function) {
+		uint64_t start = function->place.file_offset;
+
+		if (!function->bytes)
+			continue;
+		if (!num_stretches || start > end + MAX_OWN_GAP) {
+			if (num_stretches == WIRE_MAX_OWN_CODE)
+				return;
+			ret->offsets[num_stretches++] = start - place;
+		}
+		if (start + function->bytes > end)
+			end = start + function->bytes;
+		ret->bytes[num_stretches - 1] = end - place - ret->offsets[num_stretches - 1];
+	}
+}
+
+static int add_allocator(const struct allocator_search *search, const struct allocator *allocator)
+{
+	struct probe *probe = search->event->probe;
+
+	array_for_each (&allocator->functions, function) {
+		struct probe_site *site;
+		int err = add_site(search->locator, search->event, &function->place, search->error);
+
+		if (err)
+			return err;
+		site = &probe->sites.items[probe->sites.length - 1];
+		describe_own_code(allocator, function->place.file_offset, &site->own_code);
+		site->own_code.jump_register = function->jump_register == ARGUMENT_NO_REGISTER
+						       ? WIRE_NO_REGISTER
+						       : function->jump_register;
+		site->own_code.jump_limit = function->jump_limit;
+	}
+	return 0;
+}
+
+/* A file that is no allocator, or that cannot be read, has no part in it. */
+static int look_into_file(int fd, const char *path, void *context)
+{
+	const struct allocator_search *search = context;
+	struct probe *probe = search->event->probe;
+	struct elf_source_file file = {.fd = fd, .owner = file_owner_get(fd), .path = path};
+	struct allocator found = {0};
+	int err = elf_worker_find_allocator(search->locator->worker, &file, &found);
+
+	if (err) {
+		close(fd);
+		return err == -ENOMEM ? err : 0;
+	}
+	if (probe->fds.length == MAX_ALLOCATORS) {
+		close(fd);
+		err = error_set(
+			search->error, -EINVAL,
+			"%s: more than %d files have an allocator of their own; record some "
+			"processes (-p) of those that use them",
+			search->event->name, MAX_ALLOCATORS);
+	} else {
+		err = keep_file(probe, fd);
+		if (!err)
+			err = add_allocator(search, &found);
+	}
+	allocator_release(&found);
+	return err;
+}
+
+/* What is not there is not used. */
+static int look_at_path(struct mapped_files *files, const char *path)
+{
+	const struct allocator_search *search = files->context;
+	int fd = open_seen(search->locator, path);
+
+	return fd < 0 ? 0 : mapped_files_add(files, fd, path);
+}
+
+/* Those that programs may begin to use while they are recorded. */
+static int look_at_libraries(struct mapped_files *files)
+{
+	static const char *const libraries[] = {"libc.so.6", "jemalloc", "tcmalloc",
+						"tcmalloc_minimal", "mimalloc"};
+	static const char *const paths[] = {"/lib/ld-musl-x86_64.so.1",
+					    "/lib/ld-musl-aarch64.so.1"};
+	const struct allocator_search *search = files->context;
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < ARRAY_LENGTH(libraries); i++) {
+		int err = find_library(search->locator, libraries[i], path, NULL);
+
+		if (err == -ENOMEM)
+			return err;
+		err = err ? 0 : look_at_path(files, path);
+		if (err)
+			return err;
+	}
+	for (size_t i = 0; i < ARRAY_LENGTH(paths); i++) {
+		int err = look_at_path(files, paths[i]);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Where a shell would find it. */
+static int look_at_program(struct mapped_files *files, const char *name)
+{
+	const char *folders = getenv("PATH");
+
+	while (folders && *folders) {
+		size_t length = strcspn(folders, ":");
+		char path[PATH_MAX];
+
+		if (snprintf(path, sizeof(path), "%.*s/%s", (int)length, folders, name) <
+			    (int)sizeof(path) &&
+		    !access(path, X_OK))
+			return look_at_path(files, path);
+		folders += length + (folders[length] == ':');
+	}
+	return 0;
+}
+
+static int look_at_command(struct mapped_files *files, char *const *words)
+{
+	for (size_t i = 0; i < MAX_COMMAND_WORDS && words[i]; i++) {
+		int err = 0;
+
+		if (strchr(words[i], '/'))
+			err = access(words[i], X_OK) ? 0 : look_at_path(files, words[i]);
+		else if (!i)
+			err = look_at_program(files, words[i]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int locate_allocators(struct probe_locator *locator, struct event *event,
+			     struct error *error)
+{
+	struct allocator_search search = {.locator = locator, .event = event, .error = error};
+	_cleanup_(mapped_files_release) struct mapped_files files = {.handle = look_into_file,
+								     .context = &search};
+	int err = start_worker(locator);
+
+	if (err)
+		return err;
+	if (locator->search->allocating) {
+		err = mapped_files_find(&files, locator->search->allocating);
+		if (err)
+			return err;
+	}
+	if (locator->search->command) {
+		err = look_at_command(&files, locator->search->command);
+		if (err)
+			return err;
+	}
+	err = look_at_libraries(&files);
+	clean(error);
+	if (files.num_unreadable || files.num_left_out)
+		log_debug(
+			"%s: of the files that processes run, %u could not be opened, %u were too "
+			"many: an allocator in them is not seen",
+			event->name, files.num_unreadable, files.num_left_out);
+	if (err || event->probe->sites.length)
+		return err;
+	if (files.num_unreadable)
+		return error_set(error, -EACCES,
+				 "%s: the programs' files may not be read: run as root",
+				 event->name);
+	return error_set(error, -EINVAL,
+			 "%s: none of the programs has malloc; one with another allocator can be "
+			 "probed by its functions: uprobe:PATH:FUNCTION{arg1:By}",
+			 event->name);
 }
 
 /* ---- the kernel --------------------------------------------------------------------------- */
@@ -395,8 +610,11 @@ static int locate(struct probe_locator *locator, struct event_list *events, stru
 		err = check_kernel(locator->places, event, error);
 		if (err)
 			return err;
-		err = probe_is_of_user_mode(event->probe) ? locate_in_file(locator, event, error)
-							  : locate_in_kernel(locator, event, error);
+		err = event->probe->kind == PROBE_ALLOCATOR
+			      ? locate_allocators(locator, event, error)
+		      : probe_is_of_user_mode(event->probe)
+			      ? locate_in_file(locator, event, error)
+			      : locate_in_kernel(locator, event, error);
 		if (err)
 			return err;
 	}

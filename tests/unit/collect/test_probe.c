@@ -239,6 +239,23 @@ static void names_of_cxx_and_rust_stand_in_lists(void **state)
 		assert_string_equal(fixture->list.events.items[i].name, names[i]);
 }
 
+static void allocations_are_bytes_of_several_files(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct event *event;
+
+	assert_int_equal(parse(fixture, "cs,alloc"), 0);
+	assert_int_equal(fixture->list.events.length, 2);
+	event = &fixture->list.events.items[1];
+	assert_int_equal(event->kind, EVENT_PROBE);
+	assert_string_equal(event->name, "alloc");
+	assert_string_equal(event_get_unit(event), "bytes");
+	assert_int_equal(event->mean_distance, 512 << 10);
+	assert_int_equal(fixture->list.events.items[0].mean_distance, 0);
+	assert_int_equal(event->probe->kind, PROBE_ALLOCATOR);
+	assert_true(probe_is_of_user_mode(event->probe));
+}
+
 static void what_is_wrong_is_said(void **state)
 {
 	static const char *const cases[][2] = {
@@ -380,6 +397,7 @@ int main(void)
 		TEST(words_are_taken_apart),
 		TEST(probes_stand_in_lists),
 		TEST(names_of_cxx_and_rust_stand_in_lists),
+		TEST(allocations_are_bytes_of_several_files),
 		TEST(what_is_wrong_is_said),
 		TEST(a_kernel_without_probes_is_named),
 		TEST(functions_of_the_kernel_are_found),

@@ -1,0 +1,150 @@
+/*
+ * Allocates known amounts at known places.
+ *
+ * usage: allocations ROUNDS [wait]   each round: 6000 bytes in parse, 3000 in index_words, 1000 in log_line, all by malloc
+ *        allocations each ROUNDS [wait]   each round: one call of each function, in by_FUNCTION
+ *
+ * wait: for a byte of standard input, before anything else.
+ */
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* What is in it is not known to the compiler, so that it leaves no call out and makes no last one a jump. */
+static void *volatile kept;
+
+static void drop(void)
+{
+	free(kept);
+	kept = NULL;
+}
+
+static __attribute__((noinline)) void parse(void)
+{
+	for (int i = 0; i < 10; i++) {
+		kept = malloc(600);
+		drop();
+	}
+}
+
+static __attribute__((noinline)) void index_words(void)
+{
+	kept = malloc(3000);
+	drop();
+}
+
+static __attribute__((noinline)) void log_line(void)
+{
+	kept = malloc(1000);
+	drop();
+}
+
+static __attribute__((noinline)) void by_malloc(void)
+{
+	kept = malloc(1000);
+	drop();
+}
+
+static __attribute__((noinline)) void by_calloc(void)
+{
+	kept = calloc(11, 100);
+	drop();
+}
+
+/* Which goes on in malloc. */
+static __attribute__((noinline)) void by_first_realloc(void)
+{
+	kept = realloc(kept, 1200);
+}
+
+static __attribute__((noinline)) void by_realloc(void)
+{
+	kept = realloc(kept, 1300);
+	drop();
+}
+
+static __attribute__((noinline)) void by_posix_memalign(void)
+{
+	void *memory;
+
+	if (posix_memalign(&memory, 64, 1400))
+		abort();
+	kept = memory;
+	drop();
+}
+
+static __attribute__((noinline)) void by_aligned_alloc(void)
+{
+	kept = aligned_alloc(64, 1536);
+	drop();
+}
+
+/* As malloc aligns anyway. */
+static __attribute__((noinline)) void by_memalign(void)
+{
+	kept = memalign(16, 1600);
+	drop();
+}
+
+/* Both are jumps, where the compiler can be told so, and so are calls from one place. */
+#if defined(__GNUC__) && !defined(__clang__)
+__attribute__((optimize("optimize-sibling-calls")))
+#endif
+static __attribute__((noinline)) void *grow(void *memory, size_t size)
+{
+	return memory ? realloc(memory, size) : malloc(size);
+}
+
+static __attribute__((noinline)) void by_wrapper(void)
+{
+	static volatile int num_growths = 2;
+
+	for (int i = 0; i < num_growths; i++)
+		kept = grow(kept, 1700);
+	drop();
+}
+
+/* More than a heap has: memory of its own. */
+static __attribute__((noinline)) void by_large_malloc(void)
+{
+	kept = malloc(1 << 20);
+	drop();
+}
+
+static void allocate_by_each(void)
+{
+	by_malloc();
+	by_calloc();
+	by_first_realloc();
+	by_realloc();
+	by_posix_memalign();
+	by_aligned_alloc();
+	by_memalign();
+	by_wrapper();
+	by_large_malloc();
+}
+
+int main(int argc, char **argv)
+{
+	int is_each = argc > 1 && strcmp(argv[1], "each") == 0;
+	int first = 1 + is_each;
+	char byte;
+	long num_rounds = argc > first ? atol(argv[first]) : 0;
+
+	if (num_rounds <= 0)
+		return 2;
+	/* Not by stdio, which allocates. */
+	if (argc > first + 1 && read(STDIN_FILENO, &byte, 1) != 1)
+		return 1;
+	for (long i = 0; i < num_rounds; i++) {
+		if (is_each) {
+			allocate_by_each();
+			continue;
+		}
+		parse();
+		index_words();
+		log_line();
+	}
+	return 0;
+}
