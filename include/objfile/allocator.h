@@ -1,5 +1,5 @@
 /*
- * The functions of a file that allocate memory: those of glibc and musl, jemalloc, tcmalloc and mimalloc, under the names
+ * The functions of a file that allocate memory and free it: those of glibc and musl, jemalloc, tcmalloc and mimalloc, under the names
  * that C and C++ have for them or with the prefixes of builds that leave these to others (je_malloc, _rjem_malloc).
  *
  * Not thread-safe, as the objfile.
@@ -16,14 +16,19 @@
 /* How many functions of one file are probed: all that we know, once each. */
 #define ALLOCATOR_MAX_FUNCTIONS 64
 
+/* Registers: ARGUMENT_NO_REGISTER is none. */
 struct allocator_function {
-	struct probe_place place; /* its argument is how many bytes are asked for */
-	uint64_t bytes;           /* of its code; 0: not known */
+	struct probe_place
+		place;  /* its argument is how many bytes are asked for; of none: it frees alone */
+	uint64_t bytes; /* of its code; 0: not known */
+	uint64_t free_register; /* of the address of what it frees */
+	uint64_t
+		pointer_register; /* of where it puts the address of what it allocates; else it returns that */
 	/*
 	 * It may end in a jump to another one with the same size, which is then no call of its own, where this register
 	 * is no more than the limit.
 	 */
-	uint64_t jump_register; /* ARGUMENT_NO_REGISTER: it does not */
+	uint64_t jump_register;
 	uint64_t jump_limit;
 };
 

@@ -42,14 +42,20 @@ static bool are_places_valid(const struct elf_probe_places *found)
 	return true;
 }
 
+static bool is_register_valid(uint64_t number)
+{
+	return number <= ARGUMENT_MAX_REGISTER || number == ARGUMENT_NO_REGISTER;
+}
+
 static bool are_functions_valid(const struct elf_allocator_functions *found)
 {
 	for (uint32_t i = 0; i < found->num_functions; i++) {
 		const struct allocator_function *function = &found->functions[i];
 
 		if (!is_argument_valid(&function->place.argument) ||
-		    (function->jump_register > ARGUMENT_MAX_REGISTER &&
-		     function->jump_register != ARGUMENT_NO_REGISTER))
+		    !is_register_valid(function->free_register) ||
+		    !is_register_valid(function->pointer_register) ||
+		    !is_register_valid(function->jump_register))
 			return false;
 	}
 	return true;

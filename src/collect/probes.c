@@ -299,7 +299,7 @@ static void describe_own_code(const struct allocator *allocator, uint64_t place,
 	array_for_each (&allocator->functions, function) {
 		uint64_t start = function->place.file_offset;
 
-		if (!function->bytes)
+		if (!function->bytes || function->place.argument.source == ARGUMENT_NONE)
 			continue;
 		if (!num_stretches || start > end + MAX_OWN_GAP) {
 			if (num_stretches == WIRE_MAX_OWN_CODE)
@@ -318,8 +318,12 @@ static int add_allocator(const struct allocator_search *search, const struct all
 
 	array_for_each (&allocator->functions, function) {
 		struct probe_site *site;
-		int err = add_site(search->locator, search->event, &function->place, search->error);
+		int err;
 
+		/* It frees alone. */
+		if (function->place.argument.source == ARGUMENT_NONE)
+			continue;
+		err = add_site(search->locator, search->event, &function->place, search->error);
 		if (err)
 			return err;
 		site = &probe->sites.items[probe->sites.length - 1];

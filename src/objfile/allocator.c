@@ -12,30 +12,46 @@
  */
 static const struct allocating_name {
 	const char *name;
-	unsigned char argument;
-	unsigned char factor;        /* 0: none */
-	bool is_of_mimalloc;         /* with its prefix alone: others may mean something else */
-	unsigned char jump_argument; /* 0: it jumps to no other */
+	bool is_of_mimalloc; /* with its prefix alone: others may mean something else */
+	/* Numbers of arguments, 0: none. */
+	unsigned char size;
+	unsigned char factor;
+	unsigned char freed;
+	unsigned char pointer;
+	unsigned char jump; /* it jumps to another one where this is no more than the limit */
 	uint64_t jump_limit;
 } names[] = {
-	{"malloc", 1, 0, false, 0, 0},
-	{"calloc", 1, 2, false, 0, 0},
-	{"realloc", 2, 0, false, 1, 0},           /* without memory to malloc */
-	{"memalign", 2, 0, false, 1, UINT64_MAX}, /* to aligned_alloc (musl) */
-	{"aligned_alloc", 2, 0, false, 1, 16},    /* as malloc aligns, to malloc */
-	{"posix_memalign", 3, 0, false, 0, 0},
-	{"valloc", 1, 0, false, 0, 0},
-	{"pvalloc", 1, 0, false, 0, 0},
-	{"mallocx", 1, 0, false, 0, 0}, /* jemalloc */
-	{"rallocx", 2, 0, false, 0, 0}, /* likewise */
-	{"zalloc", 1, 0, true, 0, 0},
-	{"malloc_aligned", 1, 0, true, 0, 0},
-	{"zalloc_aligned", 1, 0, true, 0, 0},
-	{"calloc_aligned", 1, 2, true, 0, 0},
-	{"realloc_aligned", 2, 0, true, 0, 0},
+	{"malloc", .size = 1},
+	{"calloc", .size = 1, .factor = 2},
+	/* Without memory in malloc. */
+	{"realloc", .size = 2, .freed = 1, .jump = 1},
+	/* In aligned_alloc (musl), and that, where malloc aligns so anyway, in malloc. */
+	{"memalign", .size = 2, .jump = 1, .jump_limit = UINT64_MAX},
+	{"aligned_alloc", .size = 2, .jump = 1, .jump_limit = 16},
+	{"posix_memalign", .size = 3, .pointer = 1},
+	{"valloc", .size = 1},
+	{"pvalloc", .size = 1},
+	{"free", .freed = 1},
+	{"cfree", .freed = 1},
+	{"free_sized", .freed = 1},
+	{"free_aligned_sized", .freed = 1},
+	/* jemalloc */
+	{"mallocx", .size = 1},
+	{"rallocx", .size = 2, .freed = 1},
+	{"dallocx", .freed = 1},
+	{"sdallocx", .freed = 1},
+	{"zalloc", true, .size = 1},
+	{"malloc_aligned", true, .size = 1},
+	{"zalloc_aligned", true, .size = 1},
+	{"calloc_aligned", true, .size = 1, .factor = 2},
+	{"realloc_aligned", true, .size = 2, .freed = 1},
+	{"free_size", true, .freed = 1},
+	{"free_aligned", true, .freed = 1},
+	{"free_size_aligned", true, .freed = 1},
 };
 
-static const char *const operators[] = {
+/* Of arrays and of others, with what an operator may have besides. */
+static const char *const operators_new[] = {
 	"_Znwm",
 	"_Znam",
 	"_ZnwmRKSt9nothrow_t",
@@ -44,6 +60,23 @@ static const char *const operators[] = {
 	"_ZnamSt11align_val_t",
 	"_ZnwmSt11align_val_tRKSt9nothrow_t",
 	"_ZnamSt11align_val_tRKSt9nothrow_t",
+	NULL,
+};
+
+static const char *const operators_delete[] = {
+	"_ZdlPv",
+	"_ZdaPv",
+	"_ZdlPvm",
+	"_ZdaPvm",
+	"_ZdlPvRKSt9nothrow_t",
+	"_ZdaPvRKSt9nothrow_t",
+	"_ZdlPvSt11align_val_t",
+	"_ZdaPvSt11align_val_t",
+	"_ZdlPvmSt11align_val_t",
+	"_ZdaPvmSt11align_val_t",
+	"_ZdlPvSt11align_val_tRKSt9nothrow_t",
+	"_ZdaPvSt11align_val_tRKSt9nothrow_t",
+	NULL,
 };
 
 /* Of builds that leave malloc itself to others. */
@@ -54,16 +87,26 @@ void allocator_release(struct allocator *allocator)
 	array_release(&allocator->functions);
 }
 
+static bool is_listed(const char *const *list, const char *symbol, size_t length)
+{
+	for (; *list; list++)
+		if (strlen(*list) == length && !strncmp(symbol, *list, length))
+			return true;
+	return false;
+}
+
 static const struct allocating_name *find_name(const char *symbol)
 {
-	/* That of arrays to the other one, and either to malloc. */
-	static const struct allocating_name operator_new = {"operator new", 1, 0,
-							    false,          1, UINT64_MAX};
+	/* That of arrays jumps to the other one, and either to malloc. */
+	static const struct allocating_name operator_new = {"operator new", .size = 1, .jump = 1,
+							    .jump_limit = UINT64_MAX};
+	static const struct allocating_name operator_delete = {"operator delete", .freed = 1};
 	size_t length = strcspn(symbol, "@"); /* a version is no part of the name */
 
-	for (size_t i = 0; i < ARRAY_LENGTH(operators); i++)
-		if (strlen(operators[i]) == length && !strncmp(symbol, operators[i], length))
-			return &operator_new;
+	if (is_listed(operators_new, symbol, length))
+		return &operator_new;
+	if (is_listed(operators_delete, symbol, length))
+		return &operator_delete;
 	for (size_t i = 0; i < ARRAY_LENGTH(prefixes); i++) {
 		size_t prefix = strlen(prefixes[i]);
 
@@ -78,31 +121,41 @@ static const struct allocating_name *find_name(const char *symbol)
 	return NULL;
 }
 
-static int describe(const struct allocating_name *name, uint16_t machine,
-		    struct allocator_function *ret)
+/* The register of an argument that may be none. */
+static int find_register(unsigned int argument, uint16_t machine, uint64_t *ret)
 {
-	struct probe_argument *size = &ret->place.argument;
-	struct probe_argument other;
-	int err = function_argument_get(name->argument, machine, size);
+	struct probe_argument found;
+	int err = argument ? function_argument_get(argument, machine, &found) : 0;
 
 	if (err)
 		return err;
-	if (name->factor) {
-		err = function_argument_get(name->factor, machine, &other);
-		if (err)
-			return err;
-		size->source = ARGUMENT_PRODUCT;
-		size->index = other.base;
-	}
-	ret->jump_register = ARGUMENT_NO_REGISTER;
-	if (name->jump_argument) {
-		err = function_argument_get(name->jump_argument, machine, &other);
-		if (err)
-			return err;
-		ret->jump_register = other.base;
-		ret->jump_limit = name->jump_limit;
-	}
+	*ret = argument ? found.base : ARGUMENT_NO_REGISTER;
 	return 0;
+}
+
+static int describe(const struct allocating_name *name, uint16_t machine,
+		    struct allocator_function *ret)
+{
+	uint64_t factor;
+	int err = name->size ? function_argument_get(name->size, machine, &ret->place.argument) : 0;
+
+	if (err)
+		return err;
+	err = find_register(name->factor, machine, &factor);
+	if (err)
+		return err;
+	if (name->factor) {
+		ret->place.argument.source = ARGUMENT_PRODUCT;
+		ret->place.argument.index = (uint8_t)factor;
+	}
+	err = find_register(name->freed, machine, &ret->free_register);
+	if (err)
+		return err;
+	err = find_register(name->pointer, machine, &ret->pointer_register);
+	if (err)
+		return err;
+	ret->jump_limit = name->jump_limit;
+	return find_register(name->jump, machine, &ret->jump_register);
 }
 
 static bool find_file_offset(struct objfile *objfile, uint64_t elf_address, uint64_t *ret)

@@ -415,6 +415,12 @@ static void an_answer_stays_in_its_bounds(void **state _unused_)
 	answer.allocator.functions[0].jump_register = ARGUMENT_MAX_REGISTER + 1;
 	assert_false(elf_answer_is_valid(&answer, size, ELF_FIND_ALLOCATOR));
 	answer.allocator.functions[0].jump_register = ARGUMENT_NO_REGISTER;
+	answer.allocator.functions[0].free_register = ARGUMENT_MAX_REGISTER + 1;
+	assert_false(elf_answer_is_valid(&answer, size, ELF_FIND_ALLOCATOR));
+	answer.allocator.functions[0].free_register = ARGUMENT_NO_REGISTER;
+	answer.allocator.functions[0].pointer_register = ARGUMENT_MAX_REGISTER + 1;
+	assert_false(elf_answer_is_valid(&answer, size, ELF_FIND_ALLOCATOR));
+	answer.allocator.functions[0].pointer_register = ARGUMENT_NO_REGISTER;
 	assert_true(elf_answer_is_valid(&answer, size, ELF_FIND_ALLOCATOR));
 	answer.allocator.functions[0].place.argument.index = ARGUMENT_NO_REGISTER;
 	assert_false(elf_answer_is_valid(&answer, size, ELF_FIND_ALLOCATOR));

@@ -94,21 +94,52 @@ static void functions_are_in_order_with_the_argument_that_is_their_size(_unused_
 		{"free", 0x80, 0x10, STT_FUNC, 1},
 		{NULL, 0, 0, 0, 0},
 	};
-	static const uint64_t offsets[] = {0x100, 0x200, 0x300};
-	static const unsigned int arguments[] = {1, 2, 3};
+	static const uint64_t offsets[] = {0x80, 0x100, 0x200, 0x300};
+	static const unsigned int arguments[] = {0, 1, 2, 3}; /* 0: it has none, as it frees */
 	struct allocator found;
 	uint64_t text;
 
 	assert_int_equal(find(symbols, &found, &text), 0);
-	assert_int_equal(found.functions.length, 3);
-	for (size_t i = 0; i < 3; i++) {
+	assert_int_equal(found.functions.length, 4);
+	for (size_t i = 0; i < 4; i++) {
 		const struct allocator_function *function = &found.functions.items[i];
 
 		assert_int_equal(function->place.file_offset, text + offsets[i]);
+		if (!arguments[i]) {
+			assert_int_equal(function->place.argument.source, ARGUMENT_NONE);
+			continue;
+		}
 		assert_int_equal(function->place.argument.source, ARGUMENT_REGISTER);
 		assert_int_equal(function->place.argument.base, get_argument(arguments[i]).base);
 	}
-	assert_int_equal(found.functions.items[0].bytes, 0x40);
+	assert_int_equal(found.functions.items[1].bytes, 0x40);
+	allocator_release(&found);
+}
+
+static void what_is_freed_is_an_argument_and_what_is_allocated_is_returned_or_put_there(
+	_unused_ void **state)
+{
+	static const struct wanted_symbol symbols[] = {
+		{"malloc", 0x100, 0x40, STT_FUNC, 1},  {"free", 0x200, 0x40, STT_FUNC, 1},
+		{"realloc", 0x300, 0x40, STT_FUNC, 1}, {"posix_memalign", 0x400, 0x40, STT_FUNC, 1},
+		{"_ZdaPvm", 0x500, 0x40, STT_FUNC, 1}, {NULL, 0, 0, 0, 0},
+	};
+	static const unsigned int freed[] = {0, 1, 1, 0, 1};
+	static const unsigned int pointers[] = {0, 0, 0, 1, 0};
+	struct allocator found;
+	uint64_t text;
+
+	assert_int_equal(find(symbols, &found, &text), 0);
+	assert_int_equal(found.functions.length, 5);
+	for (size_t i = 0; i < 5; i++) {
+		const struct allocator_function *function = &found.functions.items[i];
+
+		assert_int_equal(function->free_register,
+				 freed[i] ? get_argument(freed[i]).base : ARGUMENT_NO_REGISTER);
+		assert_int_equal(function->pointer_register,
+				 pointers[i] ? get_argument(pointers[i]).base
+					     : ARGUMENT_NO_REGISTER);
+	}
 	allocator_release(&found);
 }
 
@@ -205,6 +236,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_are_in_order_with_the_argument_that_is_their_size),
+		cmocka_unit_test(
+			what_is_freed_is_an_argument_and_what_is_allocated_is_returned_or_put_there),
 		cmocka_unit_test(only_what_goes_on_in_another_function_may_jump_there),
 		cmocka_unit_test(calloc_is_asked_for_a_product),
 		cmocka_unit_test(builds_with_a_prefix_and_operator_new_are_known),
