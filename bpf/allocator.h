@@ -18,8 +18,10 @@
 #ifndef BPF_ALLOCATOR_H
 #define BPF_ALLOCATOR_H
 
+#include "live.h"
 #include "maps.h"
 #include "probe_argument.h"
+#include "probed_program.h"
 
 /* Set by user space before loading. */
 const volatile bool is_of_allocator = false;
@@ -66,7 +68,10 @@ static __always_inline bool is_hit_again(struct wire_running *last,
 	return false;
 }
 
-/* Of the running thread, where that was the call that it is in now; else NULL. */
+/*
+ * Of the running thread, where that was the call that it is in now; else NULL. Where returns are probed, the kernel has
+ * replaced the return address of a function that has jumped.
+ */
 static __always_inline const struct wire_last_call *find_last_call(const struct user_registers *ctx,
 								   __u64 return_address,
 								   __u64 weight)
@@ -74,10 +79,12 @@ static __always_inline const struct wire_last_call *find_last_call(const struct 
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 	const struct wire_last_call *last = bpf_map_lookup_elem(&last_calls, &tid);
 
-	return last && last->sp == ctx->sp && last->return_address == return_address &&
-			       last->weight == weight
-		       ? last
-		       : NULL;
+	if (!last || last->sp != ctx->sp || last->weight != weight)
+		return NULL;
+	if (last->return_address == return_address ||
+	    (is_live && return_address == find_trampoline(get_current_task())))
+		return last;
+	return NULL;
 }
 
 /* What may go on in another place is kept for that, at every hit. Of several in a row, the first. */
@@ -95,6 +102,17 @@ static __always_inline void keep_call(struct user_registers *ctx, __u32 place, _
 	call.weight = weight;
 	call.place = place;
 	(void)bpf_map_update_elem(&last_calls, &tid, &call, BPF_ANY);
+}
+
+/* Where the function that is hit will put the address of what it allocates; 0: it returns that. */
+static __always_inline __u64 find_pointer(struct user_registers *ctx)
+{
+	__u32 place = get_place(ctx);
+	const struct wire_own_code *own = bpf_map_lookup_elem(&own_code, &place);
+
+	return own && own->pointer_register != WIRE_NO_REGISTER
+		       ? read_register(ctx, own->pointer_register)
+		       : 0;
 }
 
 /* Not inline: its part of the stack is free again when the walk needs all that programs have. */

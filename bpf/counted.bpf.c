@@ -28,6 +28,7 @@
 /* clang-format on */
 #include "allocator.h"
 #include "event_filter.h"
+#include "live.h"
 #include "maps.h"
 #include "output.h"
 #include "probe_argument.h"
@@ -227,8 +228,9 @@ static __always_inline __u64 add_weight(struct wire_period_state *state, __u64 w
 	return sum;
 }
 
+/* slot  of what may be live */
 static __always_inline void take_sample(void *ctx, struct wire_counters *counter, __u64 pid_tgid,
-					__u64 weight, bool in_user_mode)
+					__u64 weight, bool in_user_mode, __u32 slot)
 {
 	struct scratch *scratch = get_scratch();
 
@@ -237,6 +239,10 @@ static __always_inline void take_sample(void *ctx, struct wire_counters *counter
 	describe_task(scratch, pid_tgid, in_user_mode);
 	scratch->sample.event = event_number;
 	scratch->sample.weight = weight;
+	if (is_live) {
+		scratch->sample.block = slot + 1;
+		expect_return(ctx, find_pointer(ctx), slot, scratch->sample.time_ns);
+	}
 	if (has_calls && !(scratch->sample.flags & WIRE_SAMPLE_NO_USER_MEMORY))
 		scratch->sample.call = get_call(&scratch->registers);
 	count_sent(send_stacks(ctx, scratch, take_kernel_stacks && !in_user_mode, EVENT_SEED),
@@ -266,9 +272,9 @@ static __always_inline bool begin_hit(struct wire_counters *counter, __u64 *ret)
 }
 
 /* What a probe's hit weighs. */
-static __always_inline __u64 weigh_probe(void *ctx, __u32 place)
+static __always_inline __u64 weigh_probe(void *ctx, const struct wire_argument *argument,
+					 __u32 place)
 {
-	struct wire_argument *argument = bpf_map_lookup_elem(&arguments, &place);
 	__u64 weight;
 
 	if (!argument || argument->source == WIRE_ARGUMENT_NONE)
@@ -299,7 +305,7 @@ static __always_inline int handle_hit(void *ctx, void *record, bool has_filter, 
 		counter->unmatched++;
 		return 0;
 	}
-	weight = is_of_probe   ? weigh_probe(ctx, place)
+	weight = is_of_probe   ? weigh_probe(ctx, bpf_map_lookup_elem(&arguments, &place), place)
 		 : weighs_time ? take_time()
 		 : record      ? read_weight(record)
 			       : hit_weight;
@@ -313,7 +319,7 @@ static __always_inline int handle_hit(void *ctx, void *record, bool has_filter, 
 	}
 	sum = add_weight(state, weight);
 	if (sum)
-		take_sample(ctx, counter, pid_tgid, sum, in_user_mode);
+		take_sample(ctx, counter, pid_tgid, sum, in_user_mode, 0);
 	else
 		counter->below_period++;
 	return 0;
@@ -326,15 +332,17 @@ static __always_inline int handle_hit(void *ctx, void *record, bool has_filter, 
  */
 static __always_inline void handle_allocation(struct user_registers *ctx, __u32 place)
 {
+	const struct wire_argument *argument = bpf_map_lookup_elem(&arguments, &place);
 	struct wire_counters *counter = get_per_cpu(&counters);
 	struct wire_period_state *state = get_per_cpu(&period_states);
 	__u64 pid_tgid;
 	__u64 weight;
 	__u64 points;
+	__u32 slot = 0;
 
-	if (!counter || !state)
+	if (!argument || !counter || !state)
 		return;
-	weight = weigh_probe(ctx, place);
+	weight = weigh_probe(ctx, argument, place);
 	points = take_points(state, weight);
 	if (!points) {
 		counter->fired++;
@@ -348,8 +356,25 @@ static __always_inline void handle_allocation(struct user_registers *ctx, __u32 
 		return;
 	if (is_call_of_allocator(ctx, weight))
 		counter->weightless++;
+	else if (is_live && !take_slot(&slot))
+		counter->lost_block++;
 	else
-		take_sample(ctx, counter, pid_tgid, points, true);
+		take_sample(ctx, counter, pid_tgid, points, true, slot);
+}
+
+/*
+ * What a hit frees, whatever else it does: of realloc() as well, of which it is not seen that it finds no room. Whether
+ * that is all.
+ */
+static __always_inline bool is_only_free(struct user_registers *ctx, __u32 place)
+{
+	const struct wire_argument *argument = bpf_map_lookup_elem(&arguments, &place);
+
+	if (!argument)
+		return false;
+	if (argument->frees != WIRE_NO_REGISTER)
+		handle_free(read_register(ctx, argument->frees));
+	return argument->source == WIRE_ARGUMENT_NONE;
 }
 
 /*
@@ -367,19 +392,29 @@ int on_probe(struct user_registers *ctx)
 
 	if (!mine || !is_recording)
 		return 0;
+	place = get_place(ctx);
+	if (is_live && is_only_free(ctx, place))
+		return 0;
 	if (mine->is_running) {
 		__sync_fetch_and_add(&mine->lost, 1);
 		return 0;
 	}
 	mine->is_running = 1;
 	barrier();
-	place = get_place(ctx);
 	if (!is_of_allocator)
 		handle_hit(ctx, NULL, false, is_probe_of_user_mode, place);
 	else if (!is_hit_again(mine, ctx, place))
 		handle_allocation(ctx, place);
 	barrier();
 	mine->is_running = 0;
+	return 0;
+}
+
+/* Where a function of an allocator returns, beside that. */
+SEC("kprobe")
+int on_return(struct user_registers *ctx)
+{
+	handle_return(ctx);
 	return 0;
 }
 

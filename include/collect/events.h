@@ -11,6 +11,7 @@
  *	syscalls              each system call; syscall-time: how long they take
  *	block-io              bytes of requests to block devices; block-io-time: how long these take
  *	alloc                 bytes that programs allocate, by whichever allocator they have
+ *	alloc-live            those of them that were not freed by the end
  *	uprobe:libc:malloc    a place in a program, a library or the kernel that somebody names (probes.h)
  *	…{arg1:By}            the sum of an argument
  *	cpu/event=0x3c/       of any device below /sys/bus/event_source, by what it calls its parts
@@ -73,6 +74,7 @@ struct event {
 	uint64_t hit_weight; /* what each weighs else; 0: one */
 	/* Samples are points of a Poisson process over the weight, of this mean where nothing else is asked for; 0: they are not. */
 	uint64_t mean_distance;
+	bool is_live; /* samples are of memory, and only those count that was not freed in the end */
 	/* Of a system call: the number of the tracepoint where it begins, from where its time is weighed; 0: it is not. */
 	uint64_t begin_config;
 	struct event_requests requests; /* to block devices */

@@ -202,6 +202,10 @@ struct event_counts {
 	uint64_t lost_unknown_stack;
 	uint64_t lost_preempted; /* of a probe: see bpf/counted.bpf.c */
 	uint64_t lost_skipped;   /* the kernel did not run the program, as one ran on the CPU */
+	uint64_t lost_block;     /* of what may be live: so much was at a time */
+	bool is_live; /* of the samples, only those are in the profile whose memory was not freed: */
+	uint64_t live;
+	uint64_t oldest_ns; /* of these */
 	struct event_times times;
 	uint64_t weight;        /* of the samples: how much of it was counted */
 	uint64_t scaled_weight; /* what that stands for; another only where the times have gaps */
@@ -219,6 +223,7 @@ struct recorder_account {
 	uint64_t lost_unknown_stack;
 	uint64_t lost_preempted;
 	uint64_t lost_skipped;
+	uint64_t lost_block;
 	uint64_t walks[NUM_WALK_ENDS]; /* user stacks walked by table, by how that ended */
 	uint64_t recovered;            /* of the complete ones, those walked later */
 	uint64_t unproven;       /* of the complete ones: no call proves a step by frame pointer */
@@ -244,7 +249,7 @@ static inline bool recorder_account_is_balanced(const struct recorder_account *a
 	return account->fired == account->idle + account->filtered + account->samples +
 					 account->lost_ring_sample + account->lost_ring_stack +
 					 account->lost_unknown_stack + account->lost_preempted +
-					 account->lost_skipped;
+					 account->lost_skipped + account->lost_block;
 }
 
 struct recorder;

@@ -85,6 +85,8 @@ struct wire_sample {
 		wire_u64 futex; /* of a wait for one: its address; 0: for none, or not known */
 		/* Of a system call's end: its number and one more, below WIRE_CALL_32_BIT; else 0. */
 		wire_u64 call;
+		/* Of memory that may be live: the number of its slot and one more; else 0. */
+		wire_u64 block;
 	};
 	/* Off-CPU: how long until it was woken, and from then until time_ns; both 0: it is new. */
 	wire_u64 wait_ns;
@@ -193,9 +195,10 @@ struct wire_counters {
 	wire_u64 sent;             /* a wire_sample went into the ring */
 	wire_u64 lost_ring_sample; /* no room in the ring for the sample */
 	wire_u64 lost_ring_stack;  /* no room in the ring for its stack */
+	wire_u64 lost_block;       /* no room for memory that may be live */
 	wire_u64 unfollowed;       /* not of a run: new threads that could not be remembered */
 };
-_Static_assert(sizeof(struct wire_counters) == 96,
+_Static_assert(sizeof(struct wire_counters) == 104,
 	       "struct wire_counters is part of the wire format");
 
 /* Of an event whose hits a program counts, per CPU: its sampling period, and what has come of it since the last sample. */
@@ -239,8 +242,9 @@ struct wire_argument {
 	wire_u8 base;
 	wire_u8 index; /* or WIRE_NO_REGISTER */
 	wire_u8 scale;
-	wire_u8 may_jump; /* of an allocator: as struct wire_own_code says */
-	wire_u8 padding;
+	/* Of an allocator: */
+	wire_u8 may_jump; /* as struct wire_own_code says */
+	wire_u8 frees;    /* the register with the address that it frees; or WIRE_NO_REGISTER */
 };
 _Static_assert(sizeof(struct wire_argument) == 16,
 	       "struct wire_argument is part of the wire format");
@@ -258,8 +262,10 @@ struct wire_own_code {
 	/* It may go on in another place by a jump, where this register is no more than the limit. */
 	wire_u64 jump_register; /* as in struct wire_argument; WIRE_NO_REGISTER: it does not */
 	wire_u64 jump_limit;
+	wire_u64
+		pointer_register; /* says where it puts the address; WIRE_NO_REGISTER: it returns that */
 };
-_Static_assert(sizeof(struct wire_own_code) == 400,
+_Static_assert(sizeof(struct wire_own_code) == 408,
 	       "struct wire_own_code is part of the wire format");
 
 /* The last call of an allocator by a thread that may go on in another place. */
@@ -272,6 +278,34 @@ struct wire_last_call {
 };
 _Static_assert(sizeof(struct wire_last_call) == 32,
 	       "struct wire_last_call is part of the wire format");
+
+/* Memory that is allocated, and sampled, at a time. */
+#define WIRE_MAX_BLOCKS 65536
+
+/* Of a process, by its pid in the first namespace. */
+struct wire_block_key {
+	wire_u64 address;
+	wire_u32 pid;
+	wire_u32 padding;
+};
+_Static_assert(sizeof(struct wire_block_key) == 16,
+	       "struct wire_block_key is part of the wire format");
+
+struct wire_block {
+	wire_u64 time_ns; /* of its sample */
+	wire_u32 slot;
+	wire_u32 padding;
+};
+_Static_assert(sizeof(struct wire_block) == 16, "struct wire_block is part of the wire format");
+
+/* A function that is about to allocate. */
+struct wire_returning {
+	wire_u64 sp;      /* when it was called */
+	wire_u64 pointer; /* where it will put the address; 0: it returns that */
+	struct wire_block block;
+};
+_Static_assert(sizeof(struct wire_returning) == 32,
+	       "struct wire_returning is part of the wire format");
 
 /* Of a probe's program, per CPU. */
 struct wire_running {

@@ -159,7 +159,7 @@ uint64_t account_sum_unnamed(const struct account *account)
 uint64_t account_sum_lost_samples(const struct account *account)
 {
 	return account->ticks.lost_ring_sample + account->ticks.lost_ring_stack +
-	       account->ticks.lost_unknown_stack;
+	       account->ticks.lost_unknown_stack + account->ticks.lost_block;
 }
 
 uint64_t account_sum_lost(const struct account *account)
@@ -239,6 +239,7 @@ int account_keep(const struct account *account, struct profile *profile)
 		{"lost.unknown_stack", ticks->lost_unknown_stack},
 		{"lost.preempted", ticks->lost_preempted},
 		{"lost.skipped", ticks->lost_skipped},
+		{"lost.block", ticks->lost_block},
 		{"user_stacks.complete", account->complete_user_stacks},
 		{"user_stacks.in_exec", ticks->in_exec},
 		{"user_stacks.recovered", ticks->recovered},
@@ -304,15 +305,17 @@ static void print_events(const struct account *account, struct text *ret)
 			", \"below_period\": %" PRIu64 ", \"samples\": %" PRIu64
 			", \"lost\": {\"ring_sample\": %" PRIu64 ", \"ring_stack\": %" PRIu64
 			", \"unknown_stack\": %" PRIu64 ", \"preempted\": %" PRIu64
-			", \"skipped\": %" PRIu64 "}, \"enabled_ns\": %" PRIu64
+			", \"skipped\": %" PRIu64 ", \"block\": %" PRIu64 "}, \"live\": %" PRIu64
+			", \"oldest_ns\": %" PRIu64 ", \"enabled_ns\": %" PRIu64
 			", \"running_ns\": %" PRIu64 ", \"weight\": %" PRIu64
 			", \"scaled_weight\": %" PRIu64 ", \"rest\": %" PRIu64 "}",
 			event->fired, event->idle, event->filtered, event->unmatched,
 			event->weightless, event->unseen_begin, event->unfinished,
 			event->below_period, event->samples, event->lost_ring_sample,
 			event->lost_ring_stack, event->lost_unknown_stack, event->lost_preempted,
-			event->lost_skipped, event->times.enabled_ns, event->times.running_ns,
-			event->weight, event->scaled_weight, event->rest);
+			event->lost_skipped, event->lost_block, event->live, event->oldest_ns,
+			event->times.enabled_ns, event->times.running_ns, event->weight,
+			event->scaled_weight, event->rest);
 	}
 	text_append_string(ret, "],\n");
 }
@@ -322,10 +325,10 @@ static void print_reasons(const struct account *account, struct text *ret)
 	text_printf(ret,
 		    "  \"lost\": {\"ring_sample\": %" PRIu64 ", \"ring_stack\": %" PRIu64
 		    ", \"unknown_stack\": %" PRIu64 ", \"preempted\": %" PRIu64
-		    ", \"skipped\": %" PRIu64 "},\n  ",
+		    ", \"skipped\": %" PRIu64 ", \"block\": %" PRIu64 "},\n  ",
 		    account->ticks.lost_ring_sample, account->ticks.lost_ring_stack,
 		    account->ticks.lost_unknown_stack, account->ticks.lost_preempted,
-		    account->ticks.lost_skipped);
+		    account->ticks.lost_skipped, account->ticks.lost_block);
 	print_user_stacks(account->complete_user_stacks, account->ticks.in_exec,
 			  account->truncated_user_stacks, ret);
 	text_printf(ret, ", \"recovered\": %" PRIu64 ", \"unproven\": %" PRIu64 "},\n",

@@ -133,6 +133,7 @@ static int handle(int id, const char *value, void *context)
 	case OPTION_SYSCALLS:
 	case OPTION_IO:
 	case OPTION_ALLOC:
+	case OPTION_LIVE:
 		/* A list as a whole is what the command line overrides. */
 		if (options->has_events_of_config) {
 			options->record.event_lists.length = 0;

@@ -236,6 +236,8 @@ int record_options_handle(struct record_options *options, int id, const char *va
 		return add_events(options, "block-io,block-io-time");
 	case OPTION_ALLOC:
 		return add_events(options, "alloc");
+	case OPTION_LIVE:
+		return add_events(options, "alloc-live");
 	case OPTION_FILTER:
 		return add_filter(options, value);
 	case OPTION_COUNT:

@@ -49,6 +49,7 @@ enum record_option {
 	OPTION_SYSCALLS,
 	OPTION_IO,
 	OPTION_ALLOC,
+	OPTION_LIVE,
 	OPTION_FILTER,
 };
 
@@ -109,10 +110,13 @@ enum record_option {
 		{OPTION_IO, 0, "io", NULL,                                       \
 		 "who reads from disks and writes, how much and for\n"           \
 		 "how long: -e block-io,block-io-time"},                         \
+		{OPTION_ALLOC, 0, "alloc", NULL,                                 \
+		 "who allocates how many bytes: -e alloc (a sample for\n"        \
+		 "512 KiB in the mean; -c 1: each)"},                            \
 	{                                                                        \
-		OPTION_ALLOC, 0, "alloc", NULL,                                  \
-			"who allocates how many bytes: -e alloc (a sample for\n" \
-			"512 KiB in the mean; -c 1: each)"                       \
+		OPTION_LIVE, 0, "live", NULL,                                    \
+			"who has allocated what was not freed by the end, and\n" \
+			"how long ago: -e alloc-live"                            \
 	}
 
 /* Of --filter. */

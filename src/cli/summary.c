@@ -57,6 +57,19 @@ static void append_gaps(struct text *text, const struct event_counts *event)
 			    (double)times->enabled_ns / (double)times->running_ns);
 }
 
+/* Of memory: what was freed is no part of the profile. */
+static void append_live(struct text *text, const struct event_counts *event)
+{
+	if (!event->is_live)
+		return;
+	text_append_string(text, INDENT);
+	table_append_count(text, event->live, 0);
+	text_append_string(text, " of them were not freed by the end");
+	if (event->live)
+		text_printf(text, ", the oldest of %.1f s", (double)event->oldest_ns / 1e9);
+	text_append_char(text, '\n');
+}
+
 static void append_events(struct text *text, const struct account *account)
 {
 	for (size_t i = 0; i < account->num_events; i++) {
@@ -71,6 +84,7 @@ static void append_events(struct text *text, const struct account *account)
 		else
 			table_append_count(text, event->scaled_weight, 0);
 		text_append_char(text, '\n');
+		append_live(text, event);
 		append_gaps(text, event);
 	}
 }
@@ -197,6 +211,8 @@ static void append_lost(struct text *text, const struct account *account)
 		      "hits of a probe while another thread of the CPU was in it");
 	append_reason(text, account->ticks.lost_skipped,
 		      "hits that the kernel skipped, as a program ran on their CPU already");
+	append_reason(text, account->ticks.lost_block,
+		      "of memory, as so much of it was live at a time: a larger -c loses less");
 	append_reason(text, account->ticks.unfollowed,
 		      "new threads, beyond the number that is followed, were not sampled");
 	append_reason(text, account->ticks.lost_side_band,

@@ -35,6 +35,7 @@ struct counted_program {
 	uint64_t misses_at_start;
 	uint64_t misses_at_stop;
 	bool is_stopped;
+	bool is_live;
 	/* Of the perf events that hold it at a tracepoint or a probe's places, and of its links to these. */
 	ARRAY(int) fds;
 };
@@ -84,6 +85,16 @@ static int set_up_maps(struct counted_program *program)
 	err = is_of_allocator(program)
 		      ? bpf_map__set_max_entries(bpf->maps.own_code, count_arguments(program))
 		      : bpf_map__set_max_entries(bpf->maps.last_calls, (uint32_t)num_cpus);
+	if (err)
+		return err;
+	if (program->is_live) {
+		err = bpf_map__set_max_entries(bpf->maps.blocks, WIRE_MAX_BLOCKS);
+		if (err)
+			return err;
+		err = bpf_map__set_max_entries(bpf->maps.free_slots, WIRE_MAX_BLOCKS);
+	} else {
+		err = bpf_map__set_max_entries(bpf->maps.returning, (uint32_t)num_cpus);
+	}
 	if (err)
 		return err;
 	if (program->opts.event->filter) {
@@ -140,6 +151,7 @@ static void choose_programs(struct counted_program *program)
 	bpf_program__set_autoload(program->bpf->progs.on_begin, program->opts.event->begin_config);
 	bpf_program__set_autoload(program->bpf->progs.on_request_end,
 				  program->opts.event->requests.end);
+	bpf_program__set_autoload(program->bpf->progs.on_return, program->is_live);
 }
 
 /* 0: as much as comes. */
@@ -170,6 +182,7 @@ static int open_object(void *context, struct bpf_object_skeleton **ret)
 		program->kind == EVENT_PROBE && probe_is_of_user_mode(program->opts.event->probe);
 	bpf->rodata->has_places = program->has_places;
 	bpf->rodata->is_of_allocator = is_of_allocator(program);
+	bpf->rodata->is_live = program->is_live;
 	bpf->rodata->event_number = program->opts.number;
 	bpf->rodata->fixed_period = get_period(program);
 	bpf->rodata->weight_offset = program->opts.event->field_offset;
@@ -236,6 +249,7 @@ static int set_arguments(const struct counted_program *program)
 		const struct probe_site *site = &program->opts.event->probe->sites.items[i];
 		struct wire_argument argument = describe_argument(&site->argument);
 
+		argument.frees = site->free_register;
 		argument.may_jump = is_of_allocator(program) &&
 				    site->own_code.jump_register != WIRE_NO_REGISTER;
 		if (bpf_map_update_elem(map_fd, &i, &argument, BPF_ANY))
@@ -245,6 +259,15 @@ static int set_arguments(const struct counted_program *program)
 					&site->own_code, BPF_ANY))
 			return -errno;
 	}
+	return 0;
+}
+
+static int fill_slots(const struct counted_program *program)
+{
+	for (uint32_t slot = WIRE_MAX_BLOCKS; program->is_live && slot--;)
+		if (bpf_map_update_elem(bpf_map__fd(program->bpf->maps.free_slots), NULL, &slot,
+					BPF_ANY))
+			return -errno;
 	return 0;
 }
 
@@ -271,6 +294,9 @@ static int load(struct counted_program *program)
 	if (err)
 		return err;
 	err = set_arguments(program);
+	if (err)
+		return err;
+	err = fill_slots(program);
 	if (err)
 		return err;
 	err = load_filter(program);
@@ -461,6 +487,10 @@ static int attach_probe(struct counted_program *program, struct error *error)
 		/* The very file that was looked into, whatever is at its path by now. */
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", site->fd);
 		err = attach(program, program->hit, &attr, i, &was_opened);
+		if (!err && site->return_config) {
+			attr.config = site->return_config;
+			err = attach(program, program->bpf->progs.on_return, &attr, i, &was_opened);
+		}
 		if (err)
 			return explain_refusal(program, event, was_opened, err, error);
 	}
@@ -513,6 +543,7 @@ int counted_program_new(const struct counted_program_opts *opts,
 	program->kind = opts->event->kind;
 	program->has_exponential_distances = opts->event->mean_distance;
 	program->has_places = opts->event->probe && has_places(opts->event->probe);
+	program->is_live = opts->event->is_live;
 	err = load(program);
 	if (err == -ENOMEM)
 		return err;
@@ -585,6 +616,30 @@ static uint64_t count_requests(const struct counted_program *program)
 				     &keys[(count + 1) % 2]))
 		count++;
 	return count;
+}
+
+int counted_program_for_each_block(const struct counted_program *program,
+				   int (*handle)(const struct wire_block *block, void *context),
+				   void *context)
+{
+	int map_fd = bpf_map__fd(program->bpf->maps.blocks);
+	struct wire_block_key keys[2];
+	struct wire_block_key *last = NULL;
+
+	for (size_t i = 0; program->is_live && !bpf_map_get_next_key(map_fd, last, &keys[i]);
+	     i = 1 - i) {
+		struct wire_block block;
+		int err;
+
+		last = &keys[i];
+		/* It cannot be gone: nothing is probed any more. */
+		if (bpf_map_lookup_elem(map_fd, last, &block))
+			continue;
+		err = handle(&block, context);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 int counted_program_read_counters(const struct counted_program *program, struct wire_counters *ret)

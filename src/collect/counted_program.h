@@ -63,6 +63,12 @@ _must_check_ int counted_program_read_preempted(const struct counted_program *pr
  */
 uint64_t counted_program_get_skipped(const struct counted_program *program);
 
+/* After the stop: what was allocated and not freed. Returns 0 or what handle() returned. */
+_must_check_ int counted_program_for_each_block(const struct counted_program *program,
+						int (*handle)(const struct wire_block *block,
+							      void *context),
+						void *context);
+
 /* Summed over CPUs. Returns 0 or negative errno. */
 _must_check_ int counted_program_read_counters(const struct counted_program *program,
 					       struct wire_counters *ret);

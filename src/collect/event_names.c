@@ -61,6 +61,7 @@ const struct event_name event_names[] = {
 	 "bytes that are read from disks and written, where that is asked for"},
 	{"block-io-time", NULL, BLOCK_IO, "how long these take, by those that are sampled"},
 	{"alloc", NULL, PROBE, "bytes that programs allocate: malloc and its like, operator new"},
+	{"alloc-live", NULL, PROBE, "those of them that are not freed by the end, by their age"},
 };
 const size_t num_event_names = ARRAY_LENGTH(event_names);
 

@@ -396,7 +396,7 @@ static int add_word(const struct event_places *places, char *word, struct event_
 		if (event.kind == EVENT_BLOCK_IO)
 			return add_block_io(places, word, ret, error);
 		if (event.kind == EVENT_PROBE)
-			return probe_add_allocations(word, ret);
+			return probe_add_allocations(word, string_equals(word, "alloc-live"), ret);
 		err = colon ? take_modifiers(word, colon + 1, &event, error) : 0;
 		return err ? err : add_event(&event, word, NULL, ret);
 	}

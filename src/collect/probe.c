@@ -331,7 +331,7 @@ int probe_parse(const char *word, struct event_list *ret, struct error *error)
 	return 0;
 }
 
-int probe_add_allocations(const char *word, struct event_list *ret)
+int probe_add_allocations(const char *word, bool is_live, struct event_list *ret)
 {
 	struct event *event = array_add(&ret->events);
 
@@ -339,6 +339,7 @@ int probe_add_allocations(const char *word, struct event_list *ret)
 		return -ENOMEM;
 	event->kind = EVENT_PROBE;
 	event->mean_distance = ALLOCATION_MEAN_BYTES;
+	event->is_live = is_live;
 	event->name = strdup(word);
 	event->unit = strdup("bytes");
 	event->probe = calloc(1, sizeof(*event->probe));

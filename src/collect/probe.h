@@ -29,6 +29,9 @@ struct probe_site {
 	int fd; /* of the file, borrowed from the probe; -1: the kernel */
 	/* Of an allocator: where its code lies, relative to the place. */
 	struct wire_own_code own_code;
+	/* Of what may be live: */
+	uint64_t return_config; /* as config, where the function returns; 0: that is not probed */
+	uint8_t free_register;  /* of the address that it frees; WIRE_NO_REGISTER: none */
 };
 
 struct probe {
@@ -69,8 +72,12 @@ size_t probe_get_length(const char *list);
  */
 _must_check_ int probe_parse(const char *word, struct event_list *ret, struct error *error);
 
-/* Add the event of what is allocated; the name is the word. Returns 0 or -ENOMEM. */
-_must_check_ int probe_add_allocations(const char *word, struct event_list *ret);
+/*
+ * Add the event of what is allocated, or of what of that is live in the end; the name is the word.
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int probe_add_allocations(const char *word, bool is_live, struct event_list *ret);
 
 /* The kinds, and what each is good for; NULL: there are no more. */
 const char *probe_kind_describe(size_t number, const char **ret_purpose);

@@ -73,6 +73,7 @@ static int add_site(const struct probe_locator *locator, struct event *event,
 		.config = described.config,
 		.offset = place->file_offset,
 		.argument = place->argument,
+		.free_register = WIRE_NO_REGISTER,
 		.fd = probe->fds.length ? probe->fds.items[probe->fds.length - 1] : -1};
 	if (probe->argument_bytes) {
 		site->argument.bytes = probe->argument_bytes;
@@ -289,6 +290,11 @@ struct allocator_search {
 	struct error *error;
 };
 
+static uint8_t get_wire_register(uint64_t number)
+{
+	return number == ARGUMENT_NO_REGISTER ? WIRE_NO_REGISTER : (uint8_t)number;
+}
+
 /* Where the functions of a file lie, in order; what is beyond the number of stretches might count twice. */
 static void describe_own_code(const struct allocator *allocator, uint64_t place,
 			      struct wire_own_code *ret)
@@ -312,6 +318,24 @@ static void describe_own_code(const struct allocator *allocator, uint64_t place,
 	}
 }
 
+/* What is live needs to know what is freed, and by which address what is allocated is known. */
+static int follow_function(const struct allocator_search *search,
+			   const struct allocator_function *function, struct probe_site *site)
+{
+	struct event described = {0};
+	int err;
+
+	if (!search->event->is_live)
+		return 0;
+	site->free_register = get_wire_register(function->free_register);
+	if (function->place.argument.source == ARGUMENT_NONE)
+		return 0;
+	err = event_device_configure(search->locator->places->devices, "uprobe", "retprobe=1",
+				     &described, search->error);
+	site->return_config = described.config;
+	return err;
+}
+
 static int add_allocator(const struct allocator_search *search, const struct allocator *allocator)
 {
 	struct probe *probe = search->event->probe;
@@ -320,18 +344,19 @@ static int add_allocator(const struct allocator_search *search, const struct all
 		struct probe_site *site;
 		int err;
 
-		/* It frees alone. */
-		if (function->place.argument.source == ARGUMENT_NONE)
+		if (function->place.argument.source == ARGUMENT_NONE && !search->event->is_live)
 			continue;
 		err = add_site(search->locator, search->event, &function->place, search->error);
 		if (err)
 			return err;
 		site = &probe->sites.items[probe->sites.length - 1];
 		describe_own_code(allocator, function->place.file_offset, &site->own_code);
-		site->own_code.jump_register = function->jump_register == ARGUMENT_NO_REGISTER
-						       ? WIRE_NO_REGISTER
-						       : function->jump_register;
+		site->own_code.jump_register = get_wire_register(function->jump_register);
 		site->own_code.jump_limit = function->jump_limit;
+		site->own_code.pointer_register = get_wire_register(function->pointer_register);
+		err = follow_function(search, function, site);
+		if (err)
+			return err;
 	}
 	return 0;
 }

@@ -71,6 +71,8 @@ struct recorder {
 	bool is_running;
 	uint32_t num_cpus;
 	uint64_t start_ns;
+	uint64_t
+		end_ns; /* from when on it was being stopped: that takes seconds where much is probed */
 	uint64_t stop_ns;
 	uint64_t observed_ns; /* summed over the threads with samples; when it has stopped */
 	uint64_t next_hotplug_ns;
@@ -703,6 +705,35 @@ bool recorder_has_ended(const struct recorder *recorder)
 	return true;
 }
 
+struct block_search {
+	struct recorder *recorder;
+	size_t event;
+};
+
+static int on_block(const struct wire_block *block, void *context)
+{
+	const struct block_search *search = context;
+
+	return sample_ingest_add_block(search->recorder->ingest, search->event, block,
+				       search->recorder->end_ns);
+}
+
+/* What was allocated and not freed, when all samples of what was allocated are known. */
+static int add_blocks(struct recorder *recorder)
+{
+	for (size_t i = 0; i < recorder->opts.num_events; i++) {
+		struct block_search search = {recorder, i};
+		int err;
+
+		if (!recorder->opts.events[i].is_live)
+			continue;
+		err = sampler_for_each_block(recorder->sampler, i, on_block, &search);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 /* Read the rings a last time, then process the queue to its end, and the raw stacks. */
 static int finish(struct recorder *recorder)
 {
@@ -745,6 +776,9 @@ static int finish(struct recorder *recorder)
 			return err;
 		publisher_finish(recorder->publisher);
 	}
+	err = add_blocks(recorder);
+	if (err)
+		return err;
 	err = sample_ingest_finish(recorder->ingest);
 	elf_files_finish(recorder->elf_files);
 	return err;
@@ -802,6 +836,7 @@ int recorder_stop(struct recorder *recorder, struct error *error)
 {
 	int err;
 
+	recorder->end_ns = clock_now_ns();
 	sampler_disable(recorder->sampler);
 	recorder->stop_ns = clock_now_ns();
 	recorder->is_running = false;
@@ -925,6 +960,10 @@ static struct event_counts count_event(const struct recorder *recorder, size_t n
 		.lost_unknown_stack = ingested.unknown_stack,
 		.lost_preempted = preempted,
 		.lost_skipped = skipped,
+		.lost_block = seen.lost_block,
+		.is_live = recorder->opts.num_events && recorder->opts.events[number].is_live,
+		.live = ingested.live,
+		.oldest_ns = ingested.oldest_ns,
 		.times = times,
 		.weight = ingested.weight,
 		.scaled_weight = scale_weight(&times, ingested.weight),
@@ -958,6 +997,7 @@ static void count_ticks(const struct recorder *recorder, struct recorder_account
 		account->lost_unknown_stack += counts.lost_unknown_stack;
 		account->lost_preempted += counts.lost_preempted;
 		account->lost_skipped += counts.lost_skipped;
+		account->lost_block += counts.lost_block;
 	}
 }
 

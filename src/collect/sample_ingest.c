@@ -35,6 +35,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/intern.h"
 #include "collect/fp_step_check.h"
 #include "collect/known_stacks.h"
@@ -102,13 +103,23 @@ struct off_cpu {
 	struct sample_ingest_wakers woken;
 };
 
+/* A sample that becomes one of the profile if what it is of is live in the end. */
+struct kept_block {
+	struct wire_sample sample; /* of time 0: the slot was never taken */
+	uint32_t thread;
+	uint32_t stack;
+	bool is_truncated;
+};
+
 /* What ticks are of. */
 struct ticking_event {
 	uint32_t metric;
 	bool is_weighed; /* samples say how much they weigh; else 1 */
 	bool is_clock;   /* each stands for the time of a tick */
 	bool has_calls;  /* they are of system calls, which become frames */
+	bool is_live;    /* they are of memory that may be live */
 	struct sample_ingest_event counts;
+	ARRAY(struct kept_block) blocks; /* by slot */
 };
 
 struct sample_ingest {
@@ -171,6 +182,7 @@ int sample_ingest_set_events(struct sample_ingest *ingest, const struct event *e
 			return err;
 		event->is_weighed = true;
 		event->has_calls = events[i].kind == EVENT_SYSTEM_CALL;
+		event->is_live = events[i].is_live;
 		/* CPU time is added up once. */
 		event->is_clock = !has_clock && event_shows_cpu_time(&events[i]);
 		has_clock |= event->is_clock;
@@ -278,6 +290,8 @@ void sample_ingest_free(struct sample_ingest *ingest)
 {
 	if (!ingest)
 		return;
+	array_for_each (&ingest->events, event)
+		array_release(&event->blocks);
 	array_release(&ingest->events);
 	known_stacks_release(&ingest->stacks);
 	resolved_stack_table_release(&ingest->resolved_stacks);
@@ -863,6 +877,76 @@ static int add_call_frame(struct sample_ingest *ingest, uint64_t call, uint32_t 
 	return add_named_frame(ingest, frame, stack);
 }
 
+/* In place of an older one of its slot. Samples whose stacks were walked later come late. */
+static int keep_block(struct ticking_event *event, const struct placed_sample *placed)
+{
+	const struct wire_sample *sample = placed->sample;
+	struct kept_block *kept;
+
+	if (!sample->block || sample->block > WIRE_MAX_BLOCKS)
+		return 0; /* cannot be */
+	while (event->blocks.length < sample->block)
+		if (!array_add(&event->blocks))
+			return -ENOMEM;
+	kept = &event->blocks.items[sample->block - 1];
+	if (sample->time_ns > kept->sample.time_ns)
+		*kept = (struct kept_block){.sample = *sample,
+					    .thread = placed->thread,
+					    .stack = placed->stack,
+					    .is_truncated = placed->is_truncated};
+	event->counts.samples++;
+	return 0;
+}
+
+/* Of memory that is not freed: what one looks for is old, whatever has just been allocated. */
+static const char *get_age_frame(uint64_t age_ns)
+{
+	if (age_ns < NS_PER_SECOND)
+		return "[age below 1 s]";
+	if (age_ns < 10 * NS_PER_SECOND)
+		return "[age 1 to 10 s]";
+	if (age_ns < 60 * NS_PER_SECOND)
+		return "[age 10 to 60 s]";
+	if (age_ns < 600 * NS_PER_SECOND)
+		return "[age 1 to 10 min]";
+	return age_ns < 3600 * NS_PER_SECOND ? "[age 10 to 60 min]" : "[age above 1 h]";
+}
+
+int sample_ingest_add_block(struct sample_ingest *ingest, size_t event_number,
+			    const struct wire_block *block, uint64_t end_ns)
+{
+	struct ticking_event *event = &ingest->events.items[event_number];
+	const struct kept_block *kept =
+		block->slot < event->blocks.length ? &event->blocks.items[block->slot] : NULL;
+	uint64_t age_ns = end_ns > block->time_ns ? end_ns - block->time_ns : 0;
+	struct placed_sample placed;
+	int err;
+
+	/* Its sample was lost, which counts as that. */
+	if (!kept || kept->sample.time_ns != block->time_ns)
+		return 0;
+	placed = (struct placed_sample){.sample = &kept->sample,
+					.thread = kept->thread,
+					.stack = kept->stack,
+					.is_truncated = kept->is_truncated};
+	err = add_named_frame(ingest, get_age_frame(age_ns), &placed.stack);
+	if (err)
+		return err;
+	err = add_weight(ingest, placed.thread, placed.stack, event->metric, kept->sample.weight,
+			 kept->sample.time_ns);
+	if (err)
+		return err;
+	err = count_weighed_stack(ingest, placed.stack);
+	if (err)
+		return err;
+	event->counts.live++;
+	event->counts.weight += kept->sample.weight;
+	if (age_ns > event->counts.oldest_ns)
+		event->counts.oldest_ns = age_ns;
+	keep_time(ingest, &placed, event->metric, 1);
+	return 0;
+}
+
 static int add_tick(struct sample_ingest *ingest, const struct placed_sample *sampled)
 {
 	struct placed_sample tick = *sampled;
@@ -873,6 +957,8 @@ static int add_tick(struct sample_ingest *ingest, const struct placed_sample *sa
 	uint64_t weight = event->is_weighed ? placed->sample->weight : 1;
 	int err;
 
+	if (event->is_live)
+		return keep_block(event, placed);
 	if (event->has_calls) {
 		err = add_call_frame(ingest, placed->sample->call, &tick.stack);
 		if (err)

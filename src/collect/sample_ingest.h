@@ -133,6 +133,16 @@ _must_check_ int sample_ingest_add_recovered(struct sample_ingest *ingest,
  */
 _must_check_ int sample_ingest_finish(struct sample_ingest *ingest);
 
+/*
+ * After the last sample of an event of which only what is live in the end counts: a block that is.
+ *
+ * end_ns  as of which it has its age
+ *
+ * Returns 0, -ENOMEM or -EOVERFLOW.
+ */
+_must_check_ int sample_ingest_add_block(struct sample_ingest *ingest, size_t event,
+					 const struct wire_block *block, uint64_t end_ns);
+
 /* Of ticks. */
 struct sample_ingest_counts sample_ingest_get_counts(const struct sample_ingest *ingest);
 
@@ -140,7 +150,9 @@ struct sample_ingest_counts sample_ingest_get_counts(const struct sample_ingest 
 struct sample_ingest_event {
 	uint64_t samples;
 	uint64_t unknown_stack;
-	uint64_t weight; /* of the samples */
+	uint64_t weight; /* of the samples; of what may be live, of those alone that are */
+	uint64_t live;   /* of these, how many are */
+	uint64_t oldest_ns;
 };
 struct sample_ingest_event sample_ingest_get_event(const struct sample_ingest *ingest,
 						   size_t event);

@@ -530,6 +530,15 @@ uint64_t sampler_get_skipped(const struct sampler *sampler, size_t event)
 	return counted ? counted_program_get_skipped(counted) : 0;
 }
 
+int sampler_for_each_block(const struct sampler *sampler, size_t event,
+			   int (*handle)(const struct wire_block *block, void *context),
+			   void *context)
+{
+	const struct counted_program *counted = get_counted(sampler, event);
+
+	return counted ? counted_program_for_each_block(counted, handle, context) : 0;
+}
+
 int sampler_read_unfollowed(const struct sampler *sampler, uint64_t *ret)
 {
 	struct wire_counters counters;

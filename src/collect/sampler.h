@@ -124,6 +124,12 @@ _must_check_ int sampler_read_counters(const struct sampler *sampler, size_t eve
 /* What of an event came after the last sample of each CPU. Returns 0 or negative errno. */
 _must_check_ int sampler_read_rest(const struct sampler *sampler, size_t event, uint64_t *ret);
 
+/* Of an event, after sampler_disable(): what was allocated and not freed. Returns 0 or what handle() returned. */
+_must_check_ int sampler_for_each_block(const struct sampler *sampler, size_t event,
+					int (*handle)(const struct wire_block *block,
+						      void *context),
+					void *context);
+
 /* Of an event: hits that met a program that had not ended. Returns 0 or negative errno. */
 _must_check_ int sampler_read_preempted(const struct sampler *sampler, size_t event, uint64_t *ret);
 

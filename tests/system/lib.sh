@@ -45,7 +45,7 @@ declare -A PACKAGE_OF=([callgrind_annotate]=valgrind [cc]=gcc [clang++]=clang [d
     [dpkg-buildpackage]=dpkg-dev [gprofng]=binutils [go]=golang-go [java]=default-jdk-headless
     [javac]=default-jdk-headless [ld.lld]=lld [nm]=binutils [node]=nodejs [nsenter]=util-linux
     [objcopy]=binutils [perf]=linux-perf [protoc]=protobuf-compiler [readelf]=binutils [rpmbuild]=rpm
-    [script]=bsdutils [setcap]=libcap2-bin [setpriv]=util-linux [setsid]=util-linux [strip]=binutils
+    [script]=bsdutils [setcap]=libcap2-bin [setarch]=util-linux [setpriv]=util-linux [setsid]=util-linux [strip]=binutils
     [systemd-nspawn]=systemd-container [unshare]=util-linux [xz]=xz-utils)
 
 need_command() {

@@ -3,6 +3,9 @@
  *
  * usage: allocations ROUNDS [wait]   each round: 6000 bytes in parse, 3000 in index_words, 1000 in log_line, all by malloc
  *        allocations each ROUNDS [wait]   each round: one call of each function, in by_FUNCTION
+ *        allocations leak ROUNDS [wait]   each round: as the first, and 2000 bytes in leak that are never freed; what is kept
+ *                                         in by_cache (64 of 1000 bytes), by_growth (64 times the round) and
+ *                                         by_aligned_cache (1400 bytes) takes the place of what was
  *
  * wait: for a byte of standard input, before anything else.
  */
@@ -91,7 +94,8 @@ static __attribute__((noinline)) void by_memalign(void)
 #if defined(__GNUC__) && !defined(__clang__)
 __attribute__((optimize("optimize-sibling-calls")))
 #endif
-static __attribute__((noinline)) void *grow(void *memory, size_t size)
+static __attribute__((noinline)) void *
+grow(void *memory, size_t size)
 {
 	return memory ? realloc(memory, size) : malloc(size);
 }
@@ -125,10 +129,44 @@ static void allocate_by_each(void)
 	by_large_malloc();
 }
 
+static __attribute__((noinline)) void leak(void)
+{
+	kept = malloc(2000);
+	kept = NULL;
+}
+
+static __attribute__((noinline)) void by_cache(long round)
+{
+	static void *volatile cache[64];
+
+	free(cache[round % 64]);
+	cache[round % 64] = malloc(1000);
+}
+
+/* At first in malloc, and then in place, or somewhere else. */
+static __attribute__((noinline)) void by_growth(long round)
+{
+	static void *volatile grown;
+
+	grown = realloc(grown, (size_t)(round + 1) * 64);
+}
+
+static __attribute__((noinline)) void by_aligned_cache(void)
+{
+	static void *volatile aligned;
+	void *memory;
+
+	free(aligned);
+	if (posix_memalign(&memory, 64, 1400))
+		abort();
+	aligned = memory;
+}
+
 int main(int argc, char **argv)
 {
 	int is_each = argc > 1 && strcmp(argv[1], "each") == 0;
-	int first = 1 + is_each;
+	int is_leak = argc > 1 && strcmp(argv[1], "leak") == 0;
+	int first = 1 + (is_each || is_leak);
 	char byte;
 	long num_rounds = argc > first ? atol(argv[first]) : 0;
 
@@ -145,6 +183,12 @@ int main(int argc, char **argv)
 		parse();
 		index_words();
 		log_line();
+		if (!is_leak)
+			continue;
+		leak();
+		by_cache(i);
+		by_growth(i);
+		by_aligned_cache();
 	}
 	return 0;
 }

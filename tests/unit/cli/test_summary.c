@@ -27,9 +27,10 @@ static struct scene make_scene(void)
 				      .duration_ns = 2000000000,
 				      .lost_ring_sample = 10,
 				      .lost_ring_stack = 20,
-				      .lost_unknown_stack = 70,
+				      .lost_unknown_stack = 64,
 				      .lost_preempted = 4,
 				      .lost_skipped = 6,
+				      .lost_block = 6,
 				      .unfollowed = 3,
 				      .lost_side_band = 4}},
 		.profile = profile_new(),
@@ -71,11 +72,41 @@ static void every_loss_is_told_with_its_reason(_unused_ void **state)
 	assert_says(
 		&scene,
 		"               20 found the ring full for their stack\n"
-		"               70 whose stack never came\n"
+		"               64 whose stack never came\n"
 		"               4 hits of a probe while another thread of the CPU was in it\n"
 		"               6 hits that the kernel skipped, as a program ran on their CPU already\n"
+		"               6 of memory, as so much of it was live at a time: a larger -c loses less\n"
 		"               3 new threads, ");
 	assert_says(&scene, "               4 process events lost by the kernel: ");
+	release(&scene);
+}
+
+static void of_memory_it_is_told_how_much_is_live_and_how_old(_unused_ void **state)
+{
+	struct scene scene = make_scene();
+	static struct event_counts events[] = {
+		{.name = "alloc",
+		 .unit = "bytes",
+		 .samples = 5,
+		 .weight = 5000,
+		 .scaled_weight = 5000},
+		{.name = "alloc-live",
+		 .unit = "bytes",
+		 .samples = 7,
+		 .weight = 2000,
+		 .scaled_weight = 2000,
+		 .is_live = true,
+		 .live = 2,
+		 .oldest_ns = 12300000000},
+	};
+
+	scene.account.events = events;
+	scene.account.num_events = 2;
+	append(&scene, summary_append);
+	assert_says(&scene,
+		    "  events       5 samples of alloc stand for 5,000\n"
+		    "               7 samples of alloc-live stand for 2,000\n"
+		    "               2 of them were not freed by the end, the oldest of 12.3 s\n");
 	release(&scene);
 }
 
@@ -278,6 +309,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_loss_is_told_with_its_reason),
+		cmocka_unit_test(of_memory_it_is_told_how_much_is_live_and_how_old),
 		cmocka_unit_test(nothing_lost_is_told_too),
 		cmocka_unit_test(the_short_summary_has_the_sum),
 		cmocka_unit_test(waits_are_told_with_their_kinds_and_how_much_was_sampled),

@@ -254,6 +254,20 @@ static void allocations_are_bytes_of_several_files(void **state)
 	assert_int_equal(fixture->list.events.items[0].mean_distance, 0);
 	assert_int_equal(event->probe->kind, PROBE_ALLOCATOR);
 	assert_true(probe_is_of_user_mode(event->probe));
+	assert_false(event->is_live);
+}
+
+static void what_is_live_is_sampled_as_what_is_allocated(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct event *events;
+
+	assert_int_equal(parse(fixture, "alloc,alloc-live"), 0);
+	events = fixture->list.events.items;
+	assert_string_equal(events[1].name, "alloc-live");
+	assert_true(events[1].is_live);
+	assert_int_equal(events[1].mean_distance, events[0].mean_distance);
+	assert_int_equal(events[1].probe->kind, PROBE_ALLOCATOR);
 }
 
 static void what_is_wrong_is_said(void **state)
@@ -398,6 +412,7 @@ int main(void)
 		TEST(probes_stand_in_lists),
 		TEST(names_of_cxx_and_rust_stand_in_lists),
 		TEST(allocations_are_bytes_of_several_files),
+		TEST(what_is_live_is_sampled_as_what_is_allocated),
 		TEST(what_is_wrong_is_said),
 		TEST(a_kernel_without_probes_is_named),
 		TEST(functions_of_the_kernel_are_found),

@@ -852,6 +852,116 @@ static void every_event_is_a_metric_and_its_samples_say_what_they_weigh(void **s
 	assert_int_equal(sample_ingest_get_counts(fixture->ingest).samples, 3);
 }
 
+/* ---- what is live ------------------------------------------------------------------------- */
+
+static void add_allocation(struct fixture *fixture, uint64_t time_ns, uint32_t slot,
+			   uint64_t weight)
+{
+	struct wire_sample sample = {
+		.type = WIRE_SAMPLE,
+		.pid = PID,
+		.tid = PID,
+		.time_ns = time_ns,
+		.generation = WIRE_GENERATION_UNKNOWN,
+		.user_stack = 7,
+		.weight = weight,
+		.block = slot + 1,
+		.comm = "worker",
+	};
+
+	assert_int_equal(sample_ingest_add_sample(fixture->ingest, &sample), 0);
+}
+
+static void find_live(struct fixture *fixture, uint64_t time_ns, uint32_t slot, uint64_t end_ns)
+{
+	const struct wire_block block = {.time_ns = time_ns, .slot = slot};
+
+	assert_int_equal(sample_ingest_add_block(fixture->ingest, 0, &block, end_ns), 0);
+}
+
+static int set_up_live(void **state)
+{
+	static char name[] = "alloc-live";
+	static char unit[] = "bytes";
+	const struct event event = {
+		.name = name, .kind = EVENT_PROBE, .unit = unit, .is_live = true};
+	struct fixture *fixture;
+	int err = set_up(state);
+
+	fixture = *state;
+	assert_int_equal(sample_ingest_set_events(fixture->ingest, &event, 1), 0);
+	add_stack(fixture, 7, (const uint64_t[]){0x1010, 0x1020}, 2);
+	return err;
+}
+
+static void only_what_is_live_in_the_end_is_in_the_profile(void **state)
+{
+	struct fixture *fixture = *state;
+	struct sample_ingest_event live;
+
+	add_allocation(fixture, 10, 0, 300);
+	add_allocation(fixture, 11, 1, 5000);
+	add_allocation(fixture, 12, 40, 70000);
+	assert_int_equal(profile_count_samples(fixture->profile), 0);
+	find_live(fixture, 11, 1, 111);
+	find_live(fixture, 12, 40, 111);
+	assert_int_equal(sum_metric(fixture, "alloc-live"), 75000);
+	live = sample_ingest_get_event(fixture->ingest, 0);
+	assert_int_equal(live.samples, 3);
+	assert_int_equal(live.live, 2);
+	assert_int_equal(live.weight, 75000);
+	assert_int_equal(live.oldest_ns, 100);
+}
+
+static void memory_has_the_slot_of_what_was_freed_before(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_allocation(fixture, 10, 5, 300);
+	add_allocation(fixture, 20, 5, 4000);
+	add_allocation(fixture, 15, 5, 50000); /* its stack was walked later */
+	find_live(fixture, 20, 5, 100);
+	assert_int_equal(sum_metric(fixture, "alloc-live"), 4000);
+}
+
+static void memory_whose_sample_was_lost_is_in_no_profile(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_allocation(fixture, 10, 0, 300);
+	find_live(fixture, 20, 0, 100);
+	find_live(fixture, 20, 1, 100);
+	find_live(fixture, 20, WIRE_MAX_BLOCKS, 100);
+	assert_int_equal(profile_count_samples(fixture->profile), 0);
+	assert_int_equal(sample_ingest_get_event(fixture->ingest, 0).live, 0);
+}
+
+static void the_innermost_frame_is_the_age(void **state)
+{
+	static const struct {
+		uint64_t age_ns;
+		const char *frame;
+	} ages[] = {
+		{NS_PER_SECOND - 1, "[age below 1 s]"},
+		{NS_PER_SECOND, "[age 1 to 10 s]"},
+		{10 * NS_PER_SECOND, "[age 10 to 60 s]"},
+		{60 * NS_PER_SECOND, "[age 1 to 10 min]"},
+		{600 * NS_PER_SECOND, "[age 10 to 60 min]"},
+		{3600 * NS_PER_SECOND, "[age above 1 h]"},
+	};
+	struct fixture *fixture = *state;
+
+	for (uint32_t i = 0; i < ARRAY_LENGTH(ages); i++) {
+		uint32_t stack;
+
+		add_allocation(fixture, 10 + i, i, 1);
+		find_live(fixture, 10 + i, i, 10 + i + ages[i].age_ns);
+		stack = profile_get_sample(fixture->profile, i)->stack;
+		assert_string_equal(get_name(fixture, get_level(fixture, &stack)), ages[i].frame);
+		assert_int_equal(get_level(fixture, &stack)->address, 0x510);
+	}
+}
+
 static void without_events_a_sample_weighs_one(void **state)
 {
 	struct fixture *fixture = *state;
@@ -1118,6 +1228,14 @@ int main(void)
 		fixture_test(generated_code_has_the_name_of_its_time),
 		fixture_test(every_event_is_a_metric_and_its_samples_say_what_they_weigh),
 		fixture_test(without_events_a_sample_weighs_one),
+		cmocka_unit_test_setup_teardown(only_what_is_live_in_the_end_is_in_the_profile,
+						set_up_live, tear_down),
+		cmocka_unit_test_setup_teardown(memory_has_the_slot_of_what_was_freed_before,
+						set_up_live, tear_down),
+		cmocka_unit_test_setup_teardown(memory_whose_sample_was_lost_is_in_no_profile,
+						set_up_live, tear_down),
+		cmocka_unit_test_setup_teardown(the_innermost_frame_is_the_age, set_up_live,
+						tear_down),
 		cmocka_unit_test(
 			a_walk_through_generated_code_is_complete_if_that_keeps_frame_pointers),
 		fixture_test(a_sample_whose_stack_never_came_is_counted_as_lost),

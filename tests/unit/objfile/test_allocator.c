@@ -29,7 +29,19 @@ static int find(const struct wanted_symbol *symbols, struct allocator *ret, uint
 	struct objfile *objfile;
 	struct text bytes = {0};
 	struct text names = {0};
-	uint8_t text[0x1000] = {0};
+	uint8_t text[0x1000] = {
+		/* test %rdi,%rdi; je: as free() of glibc begins */
+		[0xa00] = 0x48,
+		[0xa01] = 0x85,
+		[0xa02] = 0xff,
+		[0xa03] = 0x0f,
+		[0xa04] = 0x84,
+		/* and without a jump behind it */
+		[0xb00] = 0x48,
+		[0xb01] = 0x85,
+		[0xb02] = 0xff,
+		[0xb03] = 0x50,
+	};
 	Elf64_Sym symbol = {0};
 	uint16_t strings;
 	int err;
@@ -143,6 +155,24 @@ static void what_is_freed_is_an_argument_and_what_is_allocated_is_returned_or_pu
 	allocator_release(&found);
 }
 
+static void where_a_function_frees_it_is_probed_at_what_the_kernel_emulates(_unused_ void **state)
+{
+	static const struct wanted_symbol symbols[] = {
+		{"malloc", 0x100, 0x40, STT_FUNC, 1},
+		{"free", 0xa00, 0x40, STT_FUNC, 1},
+		{"cfree", 0xb00, 0x40, STT_FUNC, 1},
+		{NULL, 0, 0, 0, 0},
+	};
+	struct allocator found;
+	uint64_t text;
+
+	assert_int_equal(find(symbols, &found, &text), 0);
+	assert_int_equal(found.functions.length, 3);
+	assert_int_equal(found.functions.items[1].place.file_offset, text + 0xa03);
+	assert_int_equal(found.functions.items[2].place.file_offset, text + 0xb00);
+	allocator_release(&found);
+}
+
 static void only_what_goes_on_in_another_function_may_jump_there(_unused_ void **state)
 {
 	static const struct wanted_symbol symbols[] = {
@@ -238,6 +268,7 @@ int main(void)
 		cmocka_unit_test(functions_are_in_order_with_the_argument_that_is_their_size),
 		cmocka_unit_test(
 			what_is_freed_is_an_argument_and_what_is_allocated_is_returned_or_put_there),
+		cmocka_unit_test(where_a_function_frees_it_is_probed_at_what_the_kernel_emulates),
 		cmocka_unit_test(only_what_goes_on_in_another_function_may_jump_there),
 		cmocka_unit_test(calloc_is_asked_for_a_product),
 		cmocka_unit_test(builds_with_a_prefix_and_operator_new_are_known),

@@ -1,0 +1,131 @@
+/*
+ * What is allocated and not freed. A sample is taken where memory is allocated; where the function returns, it is known
+ * by which address, and until that is freed it is known as a block. User space keeps what a sample was of in a slot; which
+ * slots are taken at the end says what was not freed. So neither side grows with how much is allocated.
+ *
+ * What a process had when it ended, or executed another program, has never been freed. A block that nobody saw being
+ * freed, as where an allocator gives back all that it has at once, makes room when a sampled one gets its address.
+ */
+#ifndef BPF_LIVE_H
+#define BPF_LIVE_H
+
+#include "maps.h"
+#include "probe_argument.h"
+
+/* Set by user space before loading. */
+const volatile bool is_live = false;
+
+/* Filled by user space before the first hit. */
+struct {
+	__uint(type, BPF_MAP_TYPE_STACK);
+	__uint(max_entries, 1);
+	__uint(value_size, sizeof(__u32));
+} free_slots SEC(".maps");
+
+/* Threads that are within a function of which a sample was taken, by tid. */
+#define MAX_RETURNING 4096
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, MAX_RETURNING);
+	__type(key, __u32);
+	__type(value, struct wire_returning);
+} returning SEC(".maps");
+
+/* As many as slots. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct wire_block_key);
+	__type(value, struct wire_block);
+} blocks SEC(".maps");
+
+#if defined(__TARGET_ARCH_x86)
+#define RETURN_VALUE(registers) ((registers)->ax)
+/* Of the stack, by returning. */
+#define RETURN_ADDRESS_BYTES 8
+#else
+#define RETURN_VALUE(registers) ((registers)->regs[0])
+#define RETURN_ADDRESS_BYTES    0
+#endif
+
+static __always_inline bool take_slot(__u32 *ret)
+{
+	return !bpf_map_pop_elem(&free_slots, ret);
+}
+
+static __always_inline void give_slot_back(__u32 slot)
+{
+	/* There is room for all. */
+	(void)bpf_map_push_elem(&free_slots, &slot, BPF_ANY);
+}
+
+static __always_inline struct wire_block_key get_block_key(__u64 address)
+{
+	return (struct wire_block_key){.address = address, .pid = bpf_get_current_pid_tgid() >> 32};
+}
+
+/* The running thread's function is about to allocate. pointer: where it will put the address; 0: it returns that. */
+static __always_inline void expect_return(const struct user_registers *ctx, __u64 pointer,
+					  __u32 slot, __u64 time_ns)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct wire_returning call = {.sp = ctx->sp, .pointer = pointer};
+	const struct wire_returning *last = bpf_map_lookup_elem(&returning, &tid);
+
+	/* It has left the last one otherwise than by returning, by longjmp() out of a signal handler. */
+	if (last)
+		give_slot_back(last->block.slot);
+	call.block.slot = slot;
+	call.block.time_ns = time_ns;
+	if (bpf_map_update_elem(&returning, &tid, &call, BPF_ANY))
+		give_slot_back(slot);
+}
+
+static __always_inline void handle_return(struct user_registers *ctx)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	const struct wire_returning *call = bpf_map_lookup_elem(&returning, &tid);
+	const struct wire_block *last;
+	struct wire_block_key key;
+	struct wire_block block;
+	__u64 address;
+	__u64 pointer;
+
+	/* Functions that the one calls return before it. */
+	if (!call || call->sp + RETURN_ADDRESS_BYTES != ctx->sp)
+		return;
+	block = call->block;
+	pointer = call->pointer;
+	bpf_map_delete_elem(&returning, &tid);
+	address = RETURN_VALUE(ctx);
+	/* posix_memalign() returns an error's number. */
+	if (pointer &&
+	    ((__u32)address || bpf_probe_read_user(&address, sizeof(address), (void *)pointer)))
+		address = 0;
+	if (!address) {
+		give_slot_back(block.slot);
+		return;
+	}
+	key = get_block_key(address);
+	last = bpf_map_lookup_elem(&blocks, &key);
+	if (last)
+		give_slot_back(last->slot);
+	if (bpf_map_update_elem(&blocks, &key, &block, BPF_ANY))
+		give_slot_back(block.slot);
+}
+
+static __always_inline void handle_free(__u64 address)
+{
+	struct wire_block_key key = get_block_key(address);
+	const struct wire_block *block = address ? bpf_map_lookup_elem(&blocks, &key) : NULL;
+	__u32 slot;
+
+	if (!block)
+		return;
+	slot = block->slot;
+	if (!bpf_map_delete_elem(&blocks, &key))
+		give_slot_back(slot);
+}
+
+#endif
