@@ -251,16 +251,17 @@ static void end_complete_events(struct perfetto_finisher *finisher, uint64_t tim
 {
 	struct timeline *timeline = finisher->slices->trace->timeline;
 	size_t first = finisher->open.length;
+	uint64_t end_ns = UINT64_MAX;
 
 	for (size_t i = 0; i < first; i++)
 		if (finisher->open.items[i].end_ns && finisher->open.items[i].end_ns <= time_ns)
 			first = i;
-	for (size_t i = finisher->open.length; i-- > first;) {
+	for (size_t i = first; i < finisher->open.length; i++) {
 		const struct perfetto_open_slice *slice = &finisher->open.items[i];
-		uint64_t outer_ns = finisher->open.items[first].end_ns;
 
-		timeline_get_zone(timeline, slice->zone)->end_ns =
-			slice->end_ns && slice->end_ns < outer_ns ? slice->end_ns : outer_ns;
+		if (slice->end_ns && slice->end_ns < end_ns)
+			end_ns = slice->end_ns;
+		timeline_get_zone(timeline, slice->zone)->end_ns = end_ns;
 	}
 	finisher->open.length = first;
 }

@@ -435,6 +435,20 @@ static void complete_events_nest_by_their_times(void **state _unused_)
 		     "");
 }
 
+static void a_complete_event_ends_with_the_one_around_it(void **state _unused_)
+{
+	struct text trace = {0};
+
+	put_thread(&trace, 99, "worker", 0);
+	put_complete_event(&trace, 1000, "outer", 10);
+	put_complete_event(&trace, 2000, "middle", 2);
+	put_complete_event(&trace, 3000, "inner", 5);
+	assert_trace(&trace,
+		     "worker;outer 8000\nworker;outer;middle 1000\n"
+		     "worker;outer;middle;inner 1000\n",
+		     "");
+}
+
 /* ---- hostile ------------------------------------------------------------------------------ */
 
 static struct text make_trace(bool is_compressed)
@@ -547,6 +561,7 @@ int main(void)
 		cmocka_unit_test(an_instant_event_with_a_stack_is_a_sample_of_its_name),
 		cmocka_unit_test(a_stack_of_a_slice_is_no_sample),
 		cmocka_unit_test(complete_events_nest_by_their_times),
+		cmocka_unit_test(a_complete_event_ends_with_the_one_around_it),
 		cmocka_unit_test(zones_come_back_as_they_were),
 		cmocka_unit_test(every_zone_has_the_thread_it_began_on),
 		cmocka_unit_test(a_trace_that_is_truncated_is_read_up_to_the_cut),
