@@ -8,9 +8,8 @@
  *  - by track and time, to join each end with the innermost begin before it that has none
  *    (match_slices);
  *  - by track, begin and, of what begins at once, the longer first, which is the order of a walk
- *    over the tree of slices, parents before children (nest_slices). A list of the slices that are
- *    open is then all it takes: what has ended when the next one begins leaves the list and weighs
- *    its duration less those of its children.
+ *    over the tree of slices, parents before children (nest_slices). What has ended when the next
+ *    one begins weighs its duration less those of its children.
  *
  * What would outlast the slice around it is truncated. Most of that is rounding, for times are
  * microseconds and often whole ones, and is not worth a warning.
@@ -20,6 +19,7 @@
 
 #include "formats/chrome/read_slices.h"
 #include "formats/chrome/read_timeline.h"
+#include "formats/open_slices.h"
 #include "formats/reader.h"
 #include "formats/zones/read_profile.h"
 #include "timeline/timeline.h"
@@ -32,23 +32,19 @@
 #define FREE_SLICES     262144u
 #define BYTES_PER_SLICE 32u
 
-struct chrome_open_slice {
-	uint64_t end_ns;
+/* What an open slice has for the profile. */
+struct chrome_level {
 	uint64_t self_ns; /* not in slices inside it */
 	uint32_t location;
 	uint32_t stack; /* STACK_EMPTY until something in it weighs */
-	uint32_t zone;
 };
 
 struct chrome_finisher {
 	struct chrome_slices *slices;
 	uint32_t metric;
-	ARRAY(struct chrome_open_slice) open; /* of the track, outermost first */
-	ARRAY(uint32_t) begun;                /* slices whose end is not known yet */
-	uint64_t num_strays;                  /* ends without a begin */
-	uint64_t num_endless;
-	uint64_t num_truncated;
-	uint64_t num_too_deep;
+	struct open_slices begun;          /* those of the track whose end is not known yet */
+	struct open_slices open;           /* those of the track that nest, all with an end */
+	ARRAY(struct chrome_level) levels; /* as many as are open */
 };
 
 void chrome_slices_init(struct chrome_slices *slices, struct import *import,
@@ -143,40 +139,36 @@ static int compare_by_nesting(const void *left, const void *right)
 	return 0;
 }
 
+static void set_end(struct chrome_slice *slice, uint64_t end_ns)
+{
+	slice->end_ns = end_ns > slice->start_ns ? end_ns : slice->start_ns;
+	slice->kind = CHROME_WHOLE;
+}
+
 /* Those that are still open at the end of a track last until then. */
 static void close_slices(struct chrome_finisher *finisher, uint64_t end_ns)
 {
-	finisher->num_endless += finisher->begun.length;
-	array_for_each (&finisher->begun, begun) {
-		struct chrome_slice *slice = &finisher->slices->items.items[*begun];
+	uint32_t begun;
 
-		slice->end_ns = end_ns > slice->start_ns ? end_ns : slice->start_ns;
-		slice->kind = CHROME_WHOLE;
-	}
-	finisher->begun.length = 0;
+	while (open_slices_take_unterminated(&finisher->begun, &begun))
+		set_end(&finisher->slices->items.items[begun], end_ns);
 }
 
 static int match_slice(struct chrome_finisher *finisher, uint32_t index)
 {
 	struct chrome_slice *slices = finisher->slices->items.items;
 	struct chrome_slice *slice = &slices[index];
-	uint32_t *begun;
+	struct open_slice *opened;
+	uint32_t begun;
 
-	if (slice->kind == CHROME_BEGIN) {
-		begun = array_add(&finisher->begun);
-		if (!begun)
-			return -ENOMEM;
-		*begun = index;
-	} else if (slice->kind == CHROME_END) {
-		slice->kind = CHROME_NOTHING;
-		if (!finisher->begun.length) {
-			finisher->num_strays++;
-			return 0;
-		}
-		begun = &finisher->begun.items[--finisher->begun.length];
-		slices[*begun].end_ns = slice->start_ns;
-		slices[*begun].kind = CHROME_WHOLE;
-	}
+	if (slice->kind == CHROME_BEGIN)
+		return open_slices_begin(&finisher->begun, &(struct open_slice){.item = index},
+					 &opened);
+	if (slice->kind != CHROME_END)
+		return 0;
+	slice->kind = CHROME_NOTHING;
+	if (open_slices_end(&finisher->begun, &begun))
+		set_end(&slices[begun], slice->start_ns);
 	return 0;
 }
 
@@ -213,19 +205,19 @@ static int match_slices(struct chrome_finisher *finisher)
  */
 static int find_stack(struct chrome_finisher *finisher, uint32_t *ret)
 {
-	struct chrome_open_slice *open = finisher->open.items;
-	size_t depth = finisher->open.length;
+	struct chrome_level *levels = finisher->levels.items;
+	size_t depth = finisher->levels.length;
 
-	while (depth && open[depth - 1].stack == STACK_EMPTY)
+	while (depth && levels[depth - 1].stack == STACK_EMPTY)
 		depth--;
-	*ret = depth ? open[depth - 1].stack : STACK_EMPTY;
-	for (; depth < finisher->open.length; depth++) {
+	*ret = depth ? levels[depth - 1].stack : STACK_EMPTY;
+	for (; depth < finisher->levels.length; depth++) {
 		int err = profile_add_stack(finisher->slices->import->profile, *ret,
-					    open[depth].location, ret);
+					    levels[depth].location, ret);
 
 		if (err)
 			return err;
-		open[depth].stack = *ret;
+		levels[depth].stack = *ret;
 	}
 	return 0;
 }
@@ -248,18 +240,16 @@ static int add_weight(struct chrome_finisher *finisher, uint32_t track, uint64_t
 /* Those that have ended by then weigh what they have left. */
 static int leave_slices(struct chrome_finisher *finisher, uint32_t track, uint64_t time_ns)
 {
-	while (finisher->open.length) {
-		struct chrome_open_slice *top = &finisher->open.items[finisher->open.length - 1];
+	while (open_slices_leave(&finisher->open, time_ns)) {
+		uint64_t self_ns = finisher->levels.items[finisher->levels.length - 1].self_ns;
 
-		if (top->end_ns > time_ns)
-			return 0;
-		if (top->self_ns) {
-			int err = add_weight(finisher, track, top->self_ns);
+		if (self_ns) {
+			int err = add_weight(finisher, track, self_ns);
 
 			if (err)
 				return err;
 		}
-		finisher->open.length--;
+		finisher->levels.length--;
 	}
 	return 0;
 }
@@ -268,34 +258,26 @@ static int leave_slices(struct chrome_finisher *finisher, uint32_t track, uint64
  * The parent's own time shrinks by the child's; truncated to its end before, the child can take no
  * more than there is.
  */
-static int enter_slice(struct chrome_finisher *finisher, struct chrome_slice *slice)
+static int enter_slice(struct chrome_finisher *finisher, const struct chrome_slice *slice)
 {
-	struct chrome_slices *slices = finisher->slices;
-	size_t depth = finisher->open.length;
-	struct chrome_open_slice inner = {
-		.location = slice->location, .stack = STACK_EMPTY, .zone = TIMELINE_NONE};
-	struct chrome_open_slice *added = array_add(&finisher->open);
-	struct chrome_open_slice *outer = depth ? &finisher->open.items[depth - 1] : NULL;
+	const struct open_slice entered = {.end_ns = slice->end_ns, .has_end = true};
+	struct chrome_level inner = {.location = slice->location, .stack = STACK_EMPTY};
+	struct chrome_level *level;
+	struct open_slice *opened;
+	int err = open_slices_begin(&finisher->open, &entered, &opened);
 
-	if (!added)
+	if (err || !opened)
+		return err;
+	inner.self_ns = opened->end_ns - slice->start_ns;
+	level = array_add(&finisher->levels);
+	if (!level)
 		return -ENOMEM;
-	if (outer && outer->end_ns < slice->end_ns) {
-		finisher->num_truncated += slice->end_ns - outer->end_ns > ROUNDING_NS;
-		slice->end_ns = outer->end_ns;
-	}
-	inner.end_ns = slice->end_ns;
-	inner.self_ns = slice->end_ns - slice->start_ns;
-	if (outer)
-		outer->self_ns -= inner.self_ns;
-	if (slices->timeline) {
-		int err = chrome_timeline_add(slices->timeline, slice, depth,
-					      outer ? outer->zone : TIMELINE_NONE, &inner.zone);
-
-		if (err)
-			return err;
-	}
-	*added = inner;
-	return 0;
+	*level = inner;
+	if (finisher->levels.length > 1)
+		level[-1].self_ns -= inner.self_ns;
+	if (!finisher->slices->timeline)
+		return 0;
+	return chrome_timeline_add(finisher->slices->timeline, slice, &finisher->open);
 }
 
 static int nest_slices(struct chrome_finisher *finisher)
@@ -305,9 +287,11 @@ static int nest_slices(struct chrome_finisher *finisher)
 	uint32_t track = 0;
 	int err;
 
+	finisher->open.max_depth = MAX_DEPTH;
+	finisher->open.rounding_ns = ROUNDING_NS;
 	qsort(slices, all->items.length, sizeof(*slices), compare_by_nesting);
 	for (size_t i = 0; i < all->items.length; i++) {
-		struct chrome_slice *slice = &slices[i];
+		const struct chrome_slice *slice = &slices[i];
 		bool is_other = i && slice->track != slices[i - 1].track;
 
 		err = leave_slices(finisher, track, is_other ? UINT64_MAX : slice->start_ns);
@@ -317,10 +301,6 @@ static int nest_slices(struct chrome_finisher *finisher)
 		if (slice->kind == CHROME_NOTHING ||
 		    (slice->kind == CHROME_INSTANT && !all->timeline))
 			continue;
-		if (finisher->open.length >= MAX_DEPTH) {
-			finisher->num_too_deep++;
-			continue;
-		}
 		err = enter_slice(finisher, slice);
 		if (err)
 			return err;
@@ -332,26 +312,27 @@ static void report_losses(const struct chrome_finisher *finisher)
 {
 	struct import *import = finisher->slices->import;
 
-	import->counts.skipped += finisher->num_strays + finisher->num_too_deep;
-	if (finisher->num_strays)
+	import->counts.skipped += finisher->begun.num_strays + finisher->open.num_too_deep;
+	if (finisher->begun.num_strays)
 		import_warn(import, "%llu ends of slices that did not begin, skipping",
-			    (unsigned long long)finisher->num_strays);
-	if (finisher->num_endless)
+			    (unsigned long long)finisher->begun.num_strays);
+	if (finisher->begun.num_unterminated)
 		import_warn(import, "%llu unterminated slices, ended with their track",
-			    (unsigned long long)finisher->num_endless);
-	if (finisher->num_too_deep)
+			    (unsigned long long)finisher->begun.num_unterminated);
+	if (finisher->open.num_too_deep)
 		import_warn(import, "%llu slices are inside more than %d others, skipping",
-			    (unsigned long long)finisher->num_too_deep, MAX_DEPTH);
-	if (finisher->num_truncated)
+			    (unsigned long long)finisher->open.num_too_deep, MAX_DEPTH);
+	if (finisher->open.num_truncated)
 		import_warn(import,
 			    "%llu slices outlast the one that they are in: they are truncated",
-			    (unsigned long long)finisher->num_truncated);
+			    (unsigned long long)finisher->open.num_truncated);
 }
 
 static void release_finisher(struct chrome_finisher *finisher)
 {
-	array_release(&finisher->open);
-	array_release(&finisher->begun);
+	open_slices_release(&finisher->begun);
+	open_slices_release(&finisher->open);
+	array_release(&finisher->levels);
 }
 
 int chrome_slices_finish(struct chrome_slices *slices)

@@ -1,10 +1,9 @@
 /*
  * Reading traces of Chrome: zones and counters for a timeline.
  *
- * A timeline puts zones on stack regions, which a trace of Chrome knows nothing of. Every track
- * therefore gets a synthetic one, above all real addresses, and each zone a stack pointer below
- * that of the zone around it. What a zone has beside its times is read where its event stands in
- * the input, so that it is not kept until all slices are nested.
+ * Every track gets a synthetic stack region for its zones (open_slices.h). What a zone has beside
+ * its times is read where its event stands in the input, so that it is not kept until all slices
+ * are nested.
  *
  * The timeline has ids of its own for processes, locations and tracks; maps from the ids of the
  * profile to those of the timeline are filled as they are needed.
@@ -16,13 +15,10 @@
 #include "base/intern.h"
 #include "formats/chrome/read_slices.h"
 #include "formats/chrome/read_timeline.h"
+#include "formats/open_slices.h"
 #include "timeline/timeline.h"
 
-/* Above the addresses of user space. */
-#define SYNTHETIC_BEGIN (1ull << 56)
-#define SYNTHETIC_SIZE  (1ull << 20)
-#define POINTER_STEP    16u
-#define MAX_PARAMETERS  32u /* of a zone */
+#define MAX_PARAMETERS 32u /* of a zone */
 
 struct chrome_counter {
 	uint32_t process; /* of the profile */
@@ -153,11 +149,7 @@ static int add_place(struct chrome_timeline *timeline, uint32_t id, struct chrom
 	const struct chrome_track *track = &timeline->tracks->items.items[id];
 	/* An async track has an id of its own kind, which is no thread's. */
 	struct timeline_thread thread = {.tid = track->is_async ? 0 : track->id};
-	struct stack_region region = {
-		.begin = SYNTHETIC_BEGIN + id * SYNTHETIC_SIZE,
-		.end = SYNTHETIC_BEGIN + (id + 1ull) * SYNTHETIC_SIZE,
-		.kind = REGION_DECLARED,
-	};
+	struct stack_region region = open_slices_get_region(id);
 	int err = find_process(timeline, track->process, &thread.process);
 
 	if (err)
@@ -313,14 +305,9 @@ static int add_attributes(struct chrome_timeline *timeline, size_t offset, uint3
 }
 
 int chrome_timeline_add(struct chrome_timeline *timeline, const struct chrome_slice *slice,
-			size_t depth, uint32_t parent, uint32_t *ret)
+			struct open_slices *open)
 {
-	struct zone zone = {
-		.begin_ns = slice->start_ns,
-		.end_ns = slice->end_ns,
-		.parent = parent,
-		.last_attribute = TIMELINE_NONE,
-	};
+	struct zone zone = {.begin_ns = slice->start_ns};
 	struct chrome_place place;
 	int err = find_place(timeline, slice->track, &place);
 
@@ -329,16 +316,14 @@ int chrome_timeline_add(struct chrome_timeline *timeline, const struct chrome_sl
 	err = find_location(timeline, slice->location, &zone.location);
 	if (err)
 		return err;
-	zone.name = timeline_get_location(timeline->timeline, zone.location)->name;
 	zone.thread = place.thread;
 	zone.region = place.region;
-	/* The depth is bounded (read_slices.c), so that the pointer stays within the region. */
-	zone.pointer = timeline_get_region(timeline->timeline, zone.region)->end -
-		       (depth + 1) * POINTER_STEP;
-	err = timeline_add_zone(timeline->timeline, &zone, ret);
+	zone.pointer = open_slices_get_pointer(
+		open, timeline_get_region(timeline->timeline, place.region));
+	err = open_slices_add_zone(open, timeline->timeline, &zone);
 	if (err)
 		return err;
-	return add_attributes(timeline, slice->offset, *ret);
+	return add_attributes(timeline, slice->offset, timeline_count_zone(timeline->timeline) - 1);
 }
 
 /* ---- counters ---- */

@@ -4,7 +4,6 @@
 #ifndef FORMATS_CHROME_READ_TIMELINE_H
 #define FORMATS_CHROME_READ_TIMELINE_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "base/attributes.h"
@@ -12,19 +11,14 @@
 
 struct chrome_slice;
 struct chrome_timeline;
+struct open_slices;
 
 /* Both are borrowed. NULL when out of memory. */
 struct chrome_timeline *chrome_timeline_new(struct import *import, struct chrome_tracks *tracks);
 void chrome_timeline_free(struct chrome_timeline *timeline);
-/*
- * Add a slice that begins no earlier than those of its track before it.
- *
- * depth   how many slices of its track are around it
- * parent  the zone of the one right around it; TIMELINE_NONE
- */
+/* Add the slice that is innermost in open, and begins no earlier than those of its track before it. */
 _must_check_ int chrome_timeline_add(struct chrome_timeline *timeline,
-				     const struct chrome_slice *slice, size_t depth,
-				     uint32_t parent, uint32_t *ret);
+				     const struct chrome_slice *slice, struct open_slices *open);
 /* The values of a counter's event. */
 _must_check_ int chrome_timeline_add_counters(struct chrome_timeline *timeline,
 					      const struct chrome_event *event);

@@ -3,37 +3,26 @@
  *
  * A timeline's zones lie on stack regions. Our own traces have a track for each region, and its
  * slices say which thread was on it when a zone began. Every other track with slices gets a
- * synthetic region, above all addresses of user space, and the pointers of its zones grow down
- * with their depth, as those of a program would.
+ * synthetic region (open_slices.h).
  *
- * An end closes the innermost open slice of its track. An end with none open is skipped; slices
- * that are open at the end of the trace end with its last event.
+ * An end with no slice open is skipped; slices that are open at the end of the trace end with its
+ * last event.
  */
 #include "formats/perfetto/read_zones.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+#include "formats/open_slices.h"
 #include "formats/perfetto/read_owners.h"
 #include "formats/perfetto/read_regions.h"
 #include "formats/zones/read_profile.h"
 
-/* Above the addresses of user space. */
-#define SYNTHETIC_BEGIN (1ull << 56)
-#define SYNTHETIC_SIZE  (1ull << 20)
-#define POINTER_STEP    16u
-
-struct perfetto_open_slice {
-	uint32_t zone;
-	uint64_t end_ns; /* where it was told at once; else 0: an end will come */
-};
-
 struct perfetto_finisher {
 	struct perfetto_slices *slices;
-	ARRAY(struct perfetto_open_slice) open; /* of the track, outermost first */
-	ARRAY(uint32_t) sorted;                 /* events of the track */
-	uint64_t num_open;                      /* at the end of the trace */
-	uint64_t num_regions;                   /* that are made up */
+	struct open_slices open; /* zones of the track */
+	ARRAY(uint32_t) sorted;  /* events of the track */
+	uint32_t num_regions;    /* that are made up */
 };
 
 /* ---- order -------------------------------------------------------------------------------- */
@@ -85,6 +74,7 @@ static int sort_events(struct perfetto_finisher *finisher, struct perfetto_track
 static int make_region(struct perfetto_finisher *finisher, struct perfetto_track *track)
 {
 	struct perfetto_slices *slices = finisher->slices;
+	const struct stack_region region = open_slices_get_region(finisher->num_regions++);
 	uint32_t owner;
 	int err = perfetto_owners_find_thread(slices->tracks, track, &owner);
 
@@ -92,8 +82,8 @@ static int make_region(struct perfetto_finisher *finisher, struct perfetto_track
 		return err;
 	if (track->name == STRING_EMPTY)
 		track->name = timeline_get_thread(slices->trace->timeline, owner)->name;
-	track->region_begin = SYNTHETIC_BEGIN + finisher->num_regions++ * SYNTHETIC_SIZE;
-	track->region_end = track->region_begin + SYNTHETIC_SIZE;
+	track->region_begin = region.begin;
+	track->region_end = region.end;
 	return perfetto_regions_use(slices, track);
 }
 
@@ -223,47 +213,24 @@ static bool find_on_region(const struct perfetto_slices *slices,
 static int begin_zone(struct perfetto_finisher *finisher, const struct perfetto_track *region,
 		      const struct perfetto_event *event, uint32_t thread)
 {
-	struct perfetto_slices *slices = finisher->slices;
-	size_t depth = finisher->open.length;
+	struct timeline *timeline = finisher->slices->trace->timeline;
+	const struct open_slice slice = {.end_ns = event->end_ns, .has_end = event->end_ns != 0};
 	struct zone zone = {
 		.begin_ns = event->time_ns,
-		.end_ns = event->time_ns,
 		.pointer = region->region_end - event->fill_bytes,
 		.region = region->item,
 		.thread = thread,
-		.parent = depth ? finisher->open.items[depth - 1].zone : TIMELINE_NONE,
 		.location = event->location,
-		.last_attribute = TIMELINE_NONE,
 	};
-	struct perfetto_open_slice *added = array_add(&finisher->open);
+	struct open_slice *opened;
+	int err = open_slices_begin(&finisher->open, &slice, &opened);
 
-	if (!added)
-		return -ENOMEM;
-	added->end_ns = event->end_ns;
+	if (err)
+		return err;
 	if (region->role != PERFETTO_REGION)
-		zone.pointer = region->region_end - (depth + 1) * POINTER_STEP;
-	zone.name = timeline_get_location(slices->trace->timeline, event->location)->name;
-	return timeline_add_zone(slices->trace->timeline, &zone, &added->zone);
-}
-
-/* Those whose end was told and has come. One around them that ends earlier cuts them. */
-static void end_complete_events(struct perfetto_finisher *finisher, uint64_t time_ns)
-{
-	struct timeline *timeline = finisher->slices->trace->timeline;
-	size_t first = finisher->open.length;
-	uint64_t end_ns = UINT64_MAX;
-
-	for (size_t i = 0; i < first; i++)
-		if (finisher->open.items[i].end_ns && finisher->open.items[i].end_ns <= time_ns)
-			first = i;
-	for (size_t i = first; i < finisher->open.length; i++) {
-		const struct perfetto_open_slice *slice = &finisher->open.items[i];
-
-		if (slice->end_ns && slice->end_ns < end_ns)
-			end_ns = slice->end_ns;
-		timeline_get_zone(timeline, slice->zone)->end_ns = end_ns;
-	}
-	finisher->open.length = first;
+		zone.pointer = open_slices_get_pointer(&finisher->open,
+						       timeline_get_region(timeline, region->item));
+	return open_slices_add_zone(&finisher->open, timeline, &zone);
 }
 
 /* Attributes may come with the end as well as with the begin. */
@@ -271,22 +238,19 @@ static int finish_slice(struct perfetto_finisher *finisher, const struct perfett
 			const struct perfetto_event *event, uint32_t thread)
 {
 	struct perfetto_slices *slices = finisher->slices;
-	bool is_end = event->location == TIMELINE_NONE;
 	uint32_t zone;
+	int err;
 
-	if (is_end && !finisher->open.length) {
-		slices->num_skipped++;
-		return 0;
+	if (event->location == TIMELINE_NONE) {
+		if (!open_slices_end(&finisher->open, &zone))
+			return 0;
+		timeline_get_zone(slices->trace->timeline, zone)->end_ns = event->time_ns;
+		return add_attributes(slices, zone, event->attribute);
 	}
-	if (!is_end) {
-		int err = begin_zone(finisher, region, event, thread);
-
-		if (err)
-			return err;
-	}
-	zone = finisher->open.items[finisher->open.length - 1].zone;
-	finisher->open.length -= is_end;
-	timeline_get_zone(slices->trace->timeline, zone)->end_ns = event->time_ns;
+	zone = timeline_count_zone(slices->trace->timeline);
+	err = begin_zone(finisher, region, event, thread);
+	if (err)
+		return err;
 	return add_attributes(slices, zone, event->attribute);
 }
 
@@ -299,6 +263,7 @@ static int finish_track(struct perfetto_finisher *finisher, struct perfetto_trac
 			: track;
 	uint32_t place = region->first_occupancy;
 	uint32_t owner;
+	uint32_t zone;
 	int err;
 
 	if (track->first_event == PERFETTO_NONE)
@@ -310,7 +275,8 @@ static int finish_track(struct perfetto_finisher *finisher, struct perfetto_trac
 	     e = slices->events.items[e].next) {
 		const struct perfetto_event *event = &slices->events.items[e];
 
-		end_complete_events(finisher, event->time_ns);
+		while (open_slices_leave(&finisher->open, event->time_ns))
+			;
 		if (event->location != TIMELINE_NONE &&
 		    !find_on_region(slices, region, event->time_ns, &place, &owner))
 			err = perfetto_owners_find_thread(slices->tracks, track, &owner);
@@ -320,12 +286,9 @@ static int finish_track(struct perfetto_finisher *finisher, struct perfetto_trac
 		if (err)
 			return err;
 	}
-	end_complete_events(finisher, UINT64_MAX);
-	finisher->num_open += finisher->open.length;
-	array_for_each (&finisher->open, slice)
-		timeline_get_zone(slices->trace->timeline, slice->zone)->end_ns = slices->last_ns;
-	finisher->open.length = 0;
-	return err;
+	while (open_slices_take_unterminated(&finisher->open, &zone))
+		timeline_get_zone(slices->trace->timeline, zone)->end_ns = slices->last_ns;
+	return 0;
 }
 
 /* Regions first: a zone's thread is the one that is on its region at the time. */
@@ -360,13 +323,14 @@ int perfetto_slices_finish(struct perfetto_slices *slices)
 	struct perfetto_finisher finisher = {.slices = slices};
 	int err = finish_tracks(&finisher);
 
-	array_release(&finisher.open);
+	open_slices_release(&finisher.open);
 	array_release(&finisher.sorted);
 	if (err)
 		return err;
-	if (finisher.num_open)
+	slices->num_skipped += finisher.open.num_strays;
+	if (finisher.open.num_unterminated)
 		import_warn(slices->trace->import, "%llu slices were still open at the end",
-			    (unsigned long long)finisher.num_open);
+			    (unsigned long long)finisher.open.num_unterminated);
 	/* What comes next takes memory, too. */
 	array_release(&slices->events);
 	array_release(&slices->attributes);
