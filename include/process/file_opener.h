@@ -41,15 +41,15 @@ struct file_opener {
 };
 
 /*
- * Open the file that pid maps at [start, end). Arguments are those of file_table_add(); the
- * identity's path has no " (deleted)" any more.
+ * Open the file that a process maps. Arguments are those of file_table_add(); the identity's path
+ * has no " (deleted)" any more.
  *
  * Only regular files are opened, and without waiting, so that a FIFO or a device does no harm.
  *
  * Returns 0 or -ENOMEM.
  */
-_must_check_ int file_opener_open(const struct file_opener *opener, pid_t pid, pid_t parent_pid,
-				  uint64_t start, uint64_t end,
+_must_check_ int file_opener_open(const struct file_opener *opener,
+				  const struct mapped_range *range,
 				  const struct file_identity *identity, struct opened_file *ret);
 
 /*

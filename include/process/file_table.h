@@ -30,6 +30,14 @@ struct file_identity {
 	uint64_t inode;
 };
 
+/* Where a process maps a file. */
+struct mapped_range {
+	pid_t pid;
+	pid_t parent_pid; /* 0 when unknown */
+	uint64_t start;
+	uint64_t end; /* first byte after it */
+};
+
 struct mapped_file {
 	char *path; /* without the kernel's " (deleted)" */
 	uint8_t build_id[FILE_BUILD_ID_MAX_BYTES];
@@ -74,9 +82,9 @@ _must_check_ int file_table_start_opener(struct file_table *table);
 struct slow_opener *file_table_get_opener(const struct file_table *table);
 
 /*
- * The number of the file that process pid maps at [start, end); opened at first sight.
+ * The number of the file that a process maps; opened at first sight.
  * Tries /proc/PID/map_files/START-END, /proc/PID/root/PATH, then the same through the parent's
- * root (parent_pid, 0 when unknown) and our own; a path is taken only when its identity agrees.
+ * root and our own; a path is taken only when its identity agrees.
  * A file that could not be opened is tried again when it is seen again.
  *
  * Files are the same if path, device and inode are, as fstat() says of them when they are open; or if
@@ -90,9 +98,8 @@ struct slow_opener *file_table_get_opener(const struct file_table *table);
  *
  * Returns 0 or -ENOMEM. A file that cannot be opened is no failure: its fd is -1.
  */
-_must_check_ int file_table_add(struct file_table *table, pid_t pid, pid_t parent_pid,
-				uint64_t start, uint64_t end, const struct file_identity *identity,
-				uint32_t *ret);
+_must_check_ int file_table_add(struct file_table *table, const struct mapped_range *range,
+				const struct file_identity *identity, uint32_t *ret);
 
 /*
  * Add a file of a recording that is read, under the next number. The caller searches for it and

@@ -83,12 +83,14 @@ _must_check_ int process_table_on_fork_by(struct process_table *table, uint64_t 
 _must_check_ int process_table_on_comm(struct process_table *table, uint64_t time_ns, pid_t pid,
 				       const char *comm, bool is_exec);
 /*
- * file   its number where it was opened when the event came, as the process may be gone, or its pid
- *        be another's, by now; FILE_NONE, or a file that is not open: it is looked for now
+ * mapping   as the event has it. Its file is one that was opened when the event came, as the process
+ *           may be gone, or its pid be another's, by now; FILE_NONE, or a file that is not open: it
+ *           is looked for now
+ * identity  of the file
  */
 _must_check_ int process_table_on_mmap(struct process_table *table, uint64_t time_ns, pid_t pid,
-				       uint64_t start, uint64_t end, uint64_t file_offset,
-				       const struct file_identity *identity, uint32_t file);
+				       const struct mapping *mapping,
+				       const struct file_identity *identity);
 _must_check_ int process_table_on_exit(struct process_table *table, uint64_t time_ns, pid_t pid);
 /* Another thread than the first. */
 void process_table_on_thread_exit(struct process_table *table, uint64_t time_ns, pid_t pid);

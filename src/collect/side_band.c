@@ -266,12 +266,18 @@ static uint32_t open_mapped_file(struct side_band *side_band,
 				 const struct perf_event_header *header)
 {
 	struct mmap_record record;
+	struct mapped_range range;
 	uint32_t file;
 
 	if (!read_mmap(header, &record) || record.identity.path[0] != '/' ||
-	    string_starts_with(record.identity.path, "//anon") ||
-	    file_table_add(side_band->files, (pid_t)record.pid, 0, record.start, record.end,
-			   &record.identity, &file))
+	    string_starts_with(record.identity.path, "//anon"))
+		return FILE_NONE;
+	range = (struct mapped_range){
+		.pid = (pid_t)record.pid,
+		.start = record.start,
+		.end = record.end,
+	};
+	if (file_table_add(side_band->files, &range, &record.identity, &file))
 		return FILE_NONE;
 	return file;
 }
@@ -428,12 +434,18 @@ static int apply_mmap(struct side_band *side_band, uint64_t time_ns,
 {
 	const struct record_trailer *trailer = (const void *)((const char *)header + header->size);
 	struct mmap_record record;
+	struct mapping mapping;
 
 	if (!read_mmap(header, &record))
 		return 0;
-	return process_table_on_mmap(side_band->processes, time_ns, (pid_t)record.pid, record.start,
-				     record.end, record.file_offset, &record.identity,
-				     trailer->file);
+	mapping = (struct mapping){
+		.start = record.start,
+		.end = record.end,
+		.file_offset = record.file_offset,
+		.file = trailer->file,
+	};
+	return process_table_on_mmap(side_band->processes, time_ns, (pid_t)record.pid, &mapping,
+				     &record.identity);
 }
 
 static int apply_comm(struct side_band *side_band, uint64_t time_ns,

@@ -71,18 +71,19 @@ static int try_found(const struct file_opener *opener, const struct foreign_file
  */
 enum place { MAP_FILES, OWN_ROOT, PARENT_ROOT, OUR_ROOT, NUM_PLACES };
 
-static int find_at(const struct file_opener *opener, enum place place, pid_t pid, uint64_t start,
-		   uint64_t end, const char *path, struct foreign_file *ret)
+static int find_at(const struct file_opener *opener, enum place place,
+		   const struct mapped_range *range, const char *path, struct foreign_file *ret)
 {
 	_cleanup_(text_release) struct text place_path = {0};
 
 	if (place == MAP_FILES)
 		text_printf(&place_path, "%s/%d/map_files/%" PRIx64 "-%" PRIx64, opener->proc_root,
-			    pid, start, end);
+			    range->pid, range->start, range->end);
 	else if (place == OUR_ROOT)
 		text_append_string(&place_path, "/");
 	else
-		text_printf(&place_path, "%s/%d/root", opener->proc_root, pid);
+		text_printf(&place_path, "%s/%d/root", opener->proc_root,
+			    place == PARENT_ROOT ? range->parent_pid : range->pid);
 	if (place_path.failed)
 		return -ENOMEM;
 	return place == MAP_FILES
@@ -90,8 +91,8 @@ static int find_at(const struct file_opener *opener, enum place place, pid_t pid
 		       : foreign_file_find(opener->slow_opener, place_path.data, path, 0, ret);
 }
 
-int file_opener_open(const struct file_opener *opener, pid_t pid, pid_t parent_pid, uint64_t start,
-		     uint64_t end, const struct file_identity *identity, struct opened_file *ret)
+int file_opener_open(const struct file_opener *opener, const struct mapped_range *range,
+		     const struct file_identity *identity, struct opened_file *ret)
 {
 	bool another_was_found = false;
 	enum place end_place = opener->own_view_only ? PARENT_ROOT : NUM_PLACES;
@@ -100,10 +101,9 @@ int file_opener_open(const struct file_opener *opener, pid_t pid, pid_t parent_p
 		struct foreign_file found;
 		int err;
 
-		if (place == PARENT_ROOT && !parent_pid)
+		if (place == PARENT_ROOT && !range->parent_pid)
 			continue;
-		err = find_at(opener, place, place == PARENT_ROOT ? parent_pid : pid, start, end,
-			      identity->path, &found);
+		err = find_at(opener, place, range, identity->path, &found);
 		if (err == -ENOMEM)
 			return err;
 		if (!err) {

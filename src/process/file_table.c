@@ -509,8 +509,8 @@ static uint32_t find_known(const struct file_identity *identity, const struct op
 }
 
 /* As file_table_add(), for an identity whose path and build ID are cleaned up. */
-static int add_file_at_path(struct file_table *table, pid_t pid, pid_t parent_pid, uint64_t start,
-			    uint64_t end, const struct file_identity *identity, uint32_t *ret)
+static int add_file_at_path(struct file_table *table, const struct mapped_range *range,
+			    const struct file_identity *identity, uint32_t *ret)
 {
 	struct file_opener opener = {
 		.proc_root = table->proc_root,
@@ -533,14 +533,14 @@ static int add_file_at_path(struct file_table *table, pid_t pid, pid_t parent_pi
 	 * A file that could not be opened is tried again with each new mapping of it: another
 	 * process may see it.
 	 */
-	err = file_opener_open(&opener, pid, parent_pid, start, end, identity, &opened);
+	err = file_opener_open(&opener, range, identity, &opened);
 	if (err)
 		return err;
 	*ret = opened.known;
 	if (opened.known != FILE_NONE)
 		return 0;
 	if (opened.fd >= 0)
-		return add_opened(table, pid, identity, &opened, ret);
+		return add_opened(table, range->pid, identity, &opened, ret);
 	/* A memfd that nobody can open is memory that no file backs. */
 	if (string_starts_with(identity->path, MEMFD_PREFIX)) {
 		*ret = FILE_NONE;
@@ -549,8 +549,8 @@ static int add_file_at_path(struct file_table *table, pid_t pid, pid_t parent_pi
 	return add_unopened(table, identity, false, opened.another_was_found, ret);
 }
 
-int file_table_add(struct file_table *table, pid_t pid, pid_t parent_pid, uint64_t start,
-		   uint64_t end, const struct file_identity *identity, uint32_t *ret)
+int file_table_add(struct file_table *table, const struct mapped_range *range,
+		   const struct file_identity *identity, uint32_t *ret)
 {
 	_cleanup_free_ char *path = copy_path(identity->path);
 	struct file_identity clean = *identity;
@@ -563,12 +563,12 @@ int file_table_add(struct file_table *table, pid_t pid, pid_t parent_pid, uint64
 		clean.build_id_size = 0;
 
 	if (string_equals(path, "[vdso]"))
-		return add_vdso(table, end, ret);
+		return add_vdso(table, range->end, ret);
 	if (is_memory(path)) {
 		*ret = FILE_NONE;
 		return 0;
 	}
-	return add_file_at_path(table, pid, parent_pid, start, end, &clean, ret);
+	return add_file_at_path(table, range, &clean, ret);
 }
 
 /* For files of a recording, whose numbers are the caller's: no index, each call adds one. */

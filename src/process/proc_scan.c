@@ -182,13 +182,18 @@ static int add_mapping(const struct proc_mapping *mapping, void *context)
 		.inode = mapping->inode,
 	};
 	struct mapping new = {.start = mapping->start, .end = mapping->end};
+	const struct mapped_range range = {
+		.pid = reader->pid,
+		.parent_pid = reader->parent_pid,
+		.start = mapping->start,
+		.end = mapping->end,
+	};
 	bool is_changed;
 	int err;
 
 	if (!mapping->is_executable)
 		return 0;
-	err = file_table_add(reader->files, reader->pid, reader->parent_pid, mapping->start,
-			     mapping->end, &identity, &new.file);
+	err = file_table_add(reader->files, &range, &identity, &new.file);
 	if (err)
 		return err;
 	if (new.file != FILE_NONE)

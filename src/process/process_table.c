@@ -510,31 +510,36 @@ int process_table_on_comm(struct process_table *table, uint64_t time_ns, pid_t p
 	return 0;
 }
 
-int process_table_on_mmap(struct process_table *table, uint64_t time_ns, pid_t pid, uint64_t start,
-			  uint64_t end, uint64_t file_offset, const struct file_identity *identity,
-			  uint32_t file)
+int process_table_on_mmap(struct process_table *table, uint64_t time_ns, pid_t pid,
+			  const struct mapping *mapping, const struct file_identity *identity)
 {
-	struct mapping mapping = {.start = start, .end = end, .file = file};
+	struct mapping added = *mapping;
 	struct process_image *image;
 	int err = find_or_read(table, time_ns, pid, &image);
 
 	if (err)
 		return err;
-	if (is_known_already(image, time_ns) || start >= end)
+	if (is_known_already(image, time_ns) || mapping->start >= mapping->end)
 		return 0;
-	if (file == FILE_NONE || file_table_get(table->files, file)->fd < 0) {
-		err = file_table_add(table->files, pid, (pid_t)image->process.parent_pid, start,
-				     end, identity, &mapping.file);
+	if (mapping->file == FILE_NONE || file_table_get(table->files, mapping->file)->fd < 0) {
+		const struct mapped_range range = {
+			.pid = pid,
+			.parent_pid = (pid_t)image->process.parent_pid,
+			.start = mapping->start,
+			.end = mapping->end,
+		};
+
+		err = file_table_add(table->files, &range, identity, &added.file);
 		if (err)
 			return err;
 	}
 	/* Events count the pages of anonymous memory from address 0, maps does not count them. */
-	if (mapping.file != FILE_NONE)
-		mapping.file_offset = file_offset;
+	if (added.file == FILE_NONE)
+		added.file_offset = 0;
 	image->process.is_exited = false;
 	image->process.end_ns = 0;
 	err = note_change(table, image);
-	return err ? err : process_image_map(image, time_ns, &mapping);
+	return err ? err : process_image_map(image, time_ns, &added);
 }
 
 /* The first one of all is remembered by name. */

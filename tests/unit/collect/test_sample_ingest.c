@@ -24,10 +24,11 @@ struct fixture {
 static void map(struct fixture *fixture, uint64_t time_ns, uint64_t start, const char *path)
 {
 	struct file_identity identity = {.path = path, .inode = (uint64_t)path[5]};
+	struct mapping mapping = {
+		.start = start, .end = start + 0x1000, .file_offset = 0x500, .file = FILE_NONE};
 
-	assert_int_equal(process_table_on_mmap(fixture->processes, time_ns, PID, start,
-					       start + 0x1000, 0x500, &identity, FILE_NONE),
-			 0);
+	assert_int_equal(
+		process_table_on_mmap(fixture->processes, time_ns, PID, &mapping, &identity), 0);
 }
 
 static int set_up_walks(void **state, enum user_stacks user_stacks)

@@ -64,10 +64,10 @@ static inline void on_rename(struct fixture *fixture, uint64_t time_ns, pid_t pi
 static inline void on_mmap(struct fixture *fixture, uint64_t time_ns, pid_t pid, uint64_t start,
 			   uint64_t end, const char *path)
 {
+	struct mapping mapping = {.start = start, .end = end, .file = FILE_NONE};
 	struct file_identity identity = {.path = path};
 
-	assert_int_equal(process_table_on_mmap(fixture->table, time_ns, pid, start, end, 0,
-					       &identity, FILE_NONE),
+	assert_int_equal(process_table_on_mmap(fixture->table, time_ns, pid, &mapping, &identity),
 			 0);
 }
 

@@ -69,20 +69,21 @@ static struct file_identity identity_of(const char *path, const char *build_id, 
 static uint32_t add(struct fixture *fixture, pid_t pid, pid_t parent_pid,
 		    struct file_identity identity)
 {
+	struct mapped_range range = {
+		.pid = pid, .parent_pid = parent_pid, .start = START, .end = END};
 	uint32_t file;
 
-	assert_int_equal(
-		file_table_add(fixture->files, pid, parent_pid, START, END, &identity, &file), 0);
+	assert_int_equal(file_table_add(fixture->files, &range, &identity, &file), 0);
 	return file;
 }
 
 static uint32_t add_at_end(struct fixture *fixture, const char *path, uint64_t end)
 {
+	struct mapped_range range = {.pid = 1, .start = end - 0x1000, .end = end};
 	struct file_identity identity = {.path = path};
 	uint32_t file;
 
-	assert_int_equal(file_table_add(fixture->files, 1, 0, end - 0x1000, end, &identity, &file),
-			 0);
+	assert_int_equal(file_table_add(fixture->files, &range, &identity, &file), 0);
 	return file;
 }
 

@@ -334,6 +334,8 @@ static void what_the_scan_has_seen_changes_nothing_when_an_event_tells_it(void *
 {
 	struct fixture *fixture = *state;
 	struct file_identity identity = {.path = "/no/a", .dev_major = 0xfe, .inode = 12};
+	struct mapping mapping = {
+		.start = 0x1000, .end = 0x2000, .file_offset = 0x3000, .file = FILE_NONE};
 	const struct process *process;
 	uint32_t version;
 
@@ -341,9 +343,8 @@ static void what_the_scan_has_seen_changes_nothing_when_an_event_tells_it(void *
 	scan(fixture);
 	process = find(fixture, clock_now_ns(), PID, NO_GEN);
 	version = process->mappings_version;
-	assert_int_equal(process_table_on_mmap(fixture->table, clock_now_ns(), PID, 0x1000, 0x2000,
-					       0x3000, &identity, FILE_NONE),
-			 0);
+	assert_int_equal(
+		process_table_on_mmap(fixture->table, clock_now_ns(), PID, &mapping, &identity), 0);
 	assert_int_equal(process->mappings_version, version);
 }
 
@@ -351,6 +352,8 @@ static void memory_is_the_same_in_events_and_scans(void **state)
 {
 	struct fixture *fixture = *state;
 	struct file_identity identity = {.path = "//anon"};
+	struct mapping mapping = {
+		.start = 0x1000, .end = 0x2000, .file_offset = 0x1000, .file = FILE_NONE};
 	const struct process *process;
 	uint32_t version;
 
@@ -358,9 +361,8 @@ static void memory_is_the_same_in_events_and_scans(void **state)
 	scan(fixture);
 	process = find(fixture, clock_now_ns(), PID, NO_GEN);
 	version = process->mappings_version;
-	assert_int_equal(process_table_on_mmap(fixture->table, clock_now_ns(), PID, 0x1000, 0x2000,
-					       0x1000, &identity, FILE_NONE),
-			 0);
+	assert_int_equal(
+		process_table_on_mmap(fixture->table, clock_now_ns(), PID, &mapping, &identity), 0);
 	assert_int_equal(process->mappings_version, version);
 	assert_mapped(fixture, process, 0x1000, "");
 }

@@ -410,6 +410,7 @@ static struct comparison compare_files(struct bench *bench, const char *program,
 {
 	struct comparison comparison = {0};
 	struct file_identity identity = {.path = comparison.program};
+	struct mapped_range range = {.pid = 1, .start = 0x1000, .end = 0x2000};
 	struct symbolizer_opts opts = {.debug_root = bench->folder, .proc_root = bench->folder};
 	uint32_t file;
 
@@ -421,8 +422,7 @@ static struct comparison compare_files(struct bench *bench, const char *program,
 	assert_non_null(comparison.files);
 	comparison.processes = process_table_new(bench->folder, comparison.files);
 	comparison.profile = profile_new();
-	assert_int_equal(file_table_add(comparison.files, 1, 0, 0x1000, 0x2000, &identity, &file),
-			 0);
+	assert_int_equal(file_table_add(comparison.files, &range, &identity, &file), 0);
 	assert_int_equal(file, 0);
 	comparison.symbolizer = symbolizer_new(comparison.files, comparison.processes, &opts);
 	assert_non_null(comparison.symbolizer);

@@ -24,6 +24,9 @@ struct scene {
 	uint64_t entry; /* of programs that are added: where they begin; 0: nowhere */
 };
 
+/* Where the process maps a file. */
+static const struct mapped_range text_range = {.pid = PID, .start = 0x1000, .end = 0x2000};
+
 static int fake_build_id(void *context _unused_, int fd, uint8_t *build_id, uint8_t *size)
 {
 	(void)fd;
@@ -163,7 +166,7 @@ static uint32_t add_program_of_size(struct scene *scene, const char *name, const
 	text_release(&bytes);
 	if (scene->owner)
 		assert_int_equal(chown(path, scene->owner, scene->owner), 0);
-	assert_int_equal(file_table_add(scene->files, PID, 0, 0x1000, 0x2000, &identity, &file), 0);
+	assert_int_equal(file_table_add(scene->files, &text_range, &identity, &file), 0);
 	*ret_offset = writer.offsets[0];
 	return file;
 }
@@ -275,7 +278,7 @@ static void a_file_that_cannot_be_opened_says_so(void **state)
 	uint32_t file;
 	uint32_t location;
 
-	assert_int_equal(file_table_add(scene->files, PID, 0, 0x1000, 0x2000, &identity, &file), 0);
+	assert_int_equal(file_table_add(scene->files, &text_range, &identity, &file), 0);
 	location = add_location(scene, LOCATION_FILE, file, 0x1234);
 	name_all(scene);
 	assert_frame(scene, location, "[libx.so]", "libx.so", UNNAMED_NO_FILE);
@@ -292,7 +295,7 @@ static void a_file_that_is_not_elf_has_no_symbols(void **state)
 	scene_write(scene, "jitted", "not ELF at all");
 	snprintf(path, sizeof(path), "%s/jitted", scene->folder);
 	identity.path = path;
-	assert_int_equal(file_table_add(scene->files, PID, 0, 0x1000, 0x2000, &identity, &file), 0);
+	assert_int_equal(file_table_add(scene->files, &text_range, &identity, &file), 0);
 	location = add_location(scene, LOCATION_FILE, file, 4);
 	name_all(scene);
 	assert_frame(scene, location, "[jitted]", "jitted", UNNAMED_NO_SYMBOL);
@@ -338,13 +341,12 @@ static void a_restricted_kernel_is_noticed(void **state)
 static const struct process *add_process(struct scene *scene)
 {
 	struct file_identity anonymous = {.path = "//anon"};
+	struct mapping mapping = {.start = 0x10000, .end = 0x20000, .file = FILE_NONE};
 	struct process *process;
 	bool is_in_exec;
 
 	assert_int_equal(process_table_on_comm(scene->processes, 1, PID, "java", true), 0);
-	assert_int_equal(process_table_on_mmap(scene->processes, 2, PID, 0x10000, 0x20000, 0,
-					       &anonymous, FILE_NONE),
-			 0);
+	assert_int_equal(process_table_on_mmap(scene->processes, 2, PID, &mapping, &anonymous), 0);
 	assert_int_equal(process_table_find(scene->processes, 3, PID, GENERATION_UNKNOWN, false,
 					    &process, &is_in_exec),
 			 0);
