@@ -269,15 +269,15 @@ static int note_sample_counts(const struct profile *profile, const uint64_t *bef
 	return 0;
 }
 
-int session_import(struct session *session, const char *name, const uint8_t *data, size_t size,
-		   const char *format_name, uint32_t *ret_source, struct error *error)
+int session_import(struct session *session, const struct session_input *input, uint32_t *ret_source,
+		   struct error *error)
 {
 	_cleanup_(text_release) struct text warnings = {0};
 	const struct format *format = NULL;
 	struct import import = {
-		.name = name,
-		.data = data,
-		.size = size,
+		.name = input->name,
+		.data = input->data,
+		.size = input->size,
 		.profile = session->profile,
 		.warn = keep_warning,
 		.context = &warnings,
@@ -293,13 +293,13 @@ int session_import(struct session *session, const char *name, const uint8_t *dat
 		return -ENOMEM;
 	session->is_stale = true;
 	forget_tree(session);
-	err = profile_add_string(session->profile, name, &string);
+	err = profile_add_string(session->profile, input->name, &string);
 	if (err)
 		return err;
 	err = profile_add_source(session->profile, string, &import.source);
 	if (err)
 		return err;
-	err = read_bytes(&import, format_name, &format, error);
+	err = read_bytes(&import, input->format, &format, error);
 	if (!err)
 		warn_of_unnamed(&import, num_locations);
 	/* What was read before an error is in the profile, and has its sources: they are gone. */
@@ -309,7 +309,7 @@ int session_import(struct session *session, const char *name, const uint8_t *dat
 		session->sources.items[i].is_gone = true;
 	source = &session->sources.items[import.source];
 	source->format = format ? format->name : "";
-	source->size = size;
+	source->size = input->size;
 	source->counts = import.counts;
 	if (err)
 		return err;

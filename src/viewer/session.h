@@ -41,18 +41,24 @@ struct session;
 struct session *session_new(void); /* NULL when out of memory */
 void session_free(struct session *session);
 
+/* A file; all is borrowed for the call. */
+struct session_input {
+	const char *name;
+	const void *data;
+	size_t size;        /* in bytes */
+	const char *format; /* its name; NULL or "": by content and name */
+};
+
 /*
  * Read a file and add it to what is there.
  *
- * format      name of its format; NULL or "": by content and name
  * ret_source  its number, or that of the first where the file held several
  *
  * Returns 0, -ENOMEM, or -EBADMSG, -EOVERFLOW or -EINVAL with the reason in error; then the
  * session is as it was.
  */
-_must_check_ int session_import(struct session *session, const char *name, const uint8_t *data,
-				size_t size, const char *format, uint32_t *ret_source,
-				struct error *error);
+_must_check_ int session_import(struct session *session, const struct session_input *input,
+				uint32_t *ret_source, struct error *error);
 
 uint32_t session_count_sources(const struct session *session);
 /* Also those that are gone. Borrowed until the next import. */

@@ -136,11 +136,13 @@ static int finish(struct core *core, int err)
 int core_import(struct core *core, const char *name, const uint8_t *data, size_t size,
 		const char *format)
 {
+	const struct session_input input = {
+		.name = name, .data = data, .size = size, .format = format};
 	uint32_t source = 0;
 	int err;
 
 	begin(core);
-	err = session_import(core->session, name, data, size, format, &source, &core->error);
+	err = session_import(core->session, &input, &source, &core->error);
 	return err ? finish(core, err) : (int)source;
 }
 

@@ -81,8 +81,9 @@ static struct session *open_experiment(const struct text *copy)
 	uint32_t source;
 
 	assert_non_null(session);
-	assert_int_equal(session_import(session, "x.er", (const uint8_t *)tar.data, tar.length,
-					NULL, &source, &error),
+	assert_int_equal(session_import(session,
+					&(struct session_input){"x.er", tar.data, tar.length, NULL},
+					&source, &error),
 			 0);
 	text_release(&tar);
 	return session;

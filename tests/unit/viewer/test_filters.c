@@ -20,8 +20,10 @@ static struct session *open_script(void)
 	uint32_t source;
 
 	assert_non_null(session);
-	assert_int_equal(session_import(session, "a.txt", (const uint8_t *)script, strlen(script),
-					"perf-script", &source, &error),
+	assert_int_equal(session_import(session,
+					&(struct session_input){"a.txt", script, strlen(script),
+								"perf-script"},
+					&source, &error),
 			 0);
 	return session;
 }

@@ -105,8 +105,10 @@ static struct session *new_session_of_two_modules(void)
 	struct error error = {0};
 	uint32_t source;
 
-	assert_int_equal(session_import(session, "perf.txt", (const uint8_t *)two_modules,
-					strlen(two_modules), "perf-script", &source, &error),
+	assert_int_equal(session_import(session,
+					&(struct session_input){"perf.txt", two_modules,
+								strlen(two_modules), "perf-script"},
+					&source, &error),
 			 0);
 	assert_int_equal(session_prepare(session, TREE_ROOT_NONE), 0);
 	return session;

@@ -166,9 +166,10 @@ static void packed_profile_is_read_again_without_loss(void **state)
 
 	(void)state;
 	assert_int_equal(session_pack(session, &first_sink), 0);
-	assert_int_equal(session_import(other, "x", (const uint8_t *)first.data, first.length, NULL,
-					&source, &error),
-			 0);
+	assert_int_equal(
+		session_import(other, &(struct session_input){"x", first.data, first.length, NULL},
+			       &source, &error),
+		0);
 	fixture_query(other, NULL, FLAME_CALLEES, NULL);
 	assert_int_equal(session_get_weights(other)->sum, 7);
 	fixture_query(other, "c", FLAME_CALLEES, NULL);
@@ -193,9 +194,11 @@ static void report_of_several_files_gives_these(void **state)
 	(void)state;
 	fixture_open(session, "b.folded", "main 4\n");
 	assert_int_equal(session_pack(session, &sink), 0);
-	assert_int_equal(session_import(other, "report", (const uint8_t *)packed.data,
-					packed.length, NULL, &source, &error),
-			 0);
+	assert_int_equal(
+		session_import(other,
+			       &(struct session_input){"report", packed.data, packed.length, NULL},
+			       &source, &error),
+		0);
 	assert_int_equal(session_count_sources(other), 3);
 	assert_true(session_get_source(other, 0)->is_gone);
 	assert_int_equal(source, 1);
@@ -225,9 +228,11 @@ static void removed_files_are_not_packed_and_names_are(void **state)
 	assert_int_equal(session_pack(session, &sink), 0);
 	assert_null(memmem(packed.data, packed.length, "hidden", strlen("hidden")));
 	assert_null(memmem(packed.data, packed.length, "secret", strlen("secret")));
-	assert_int_equal(session_import(other, "report", (const uint8_t *)packed.data,
-					packed.length, NULL, &source, &error),
-			 0);
+	assert_int_equal(
+		session_import(other,
+			       &(struct session_input){"report", packed.data, packed.length, NULL},
+			       &source, &error),
+		0);
 	assert_int_equal(session_count_sources(other), 3);
 	assert_string_equal(session_get_source(other, 1)->name, "a.folded");
 	assert_string_equal(session_get_source(other, 2)->name, "night");

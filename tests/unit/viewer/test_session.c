@@ -52,9 +52,11 @@ static void file_that_cannot_be_read_says_where_and_does_no_harm(void **state)
 	uint32_t source;
 
 	(void)state;
-	assert_int_equal(session_import(session, "bad.json", (const uint8_t *)text, strlen(text),
-					"json", &source, &error),
-			 -EBADMSG);
+	assert_int_equal(
+		session_import(session,
+			       &(struct session_input){"bad.json", text, strlen(text), "json"},
+			       &source, &error),
+		-EBADMSG);
 	assert_non_null(strstr(error.message, "bad.json: at byte "));
 	assert_true(session_get_source(session, 1)->is_gone);
 	assert_int_equal(get_sum(session), 3);
@@ -68,7 +70,8 @@ static void bytes_of_no_known_format_are_refused(void **state)
 	uint32_t source;
 
 	(void)state;
-	assert_int_equal(session_import(session, "x.bin", (const uint8_t *)"\1\2\3", 3, NULL,
+	assert_int_equal(session_import(session,
+					&(struct session_input){"x.bin", "\1\2\3", 3, NULL},
 					&source, &error),
 			 -EINVAL);
 	assert_string_equal(error.message, "x.bin: at byte 0: the format is not recognised");
@@ -209,8 +212,10 @@ static void view_has_the_processes_that_it_was_made_of(void **state)
 	uint32_t source;
 
 	(void)state;
-	assert_int_equal(session_import(session, "perf.txt", (const uint8_t *)text, strlen(text),
-					"perf-script", &source, &error),
+	assert_int_equal(session_import(session,
+					&(struct session_input){"perf.txt", text, strlen(text),
+								"perf-script"},
+					&source, &error),
 			 0);
 	fixture_query(session, NULL, FLAME_CALLEES, NULL);
 	assert_int_equal(extract_view(session, &profile), 0);
@@ -273,10 +278,12 @@ static void time_is_as_sure_as_the_samples_behind_it(void **state)
 			for (size_t at = 0; at + 1 < text.length; at++)
 				if (text.data[at] == 'a' && text.data[at + 1] == ' ')
 					text.data[at] = 'b';
-		assert_int_equal(session_import(session, i ? "after" : "before",
-						(const uint8_t *)text.data, text.length,
-						"perf-script", &source, &error),
-				 0);
+		assert_int_equal(
+			session_import(session,
+				       &(struct session_input){i ? "after" : "before", text.data,
+							       text.length, "perf-script"},
+				       &source, &error),
+			0);
 		text_release(&text);
 	}
 	session_get_source(session, 0)->side = SIDE_BASELINE;
@@ -306,8 +313,10 @@ static void each_side_is_as_sure_as_its_own_metric(void **state)
 	append_event(&text, "cycles", "b", 270);
 	append_event(&text, "instructions", "a", 1);
 	append_event(&text, "instructions", "b", 1);
-	assert_int_equal(session_import(session, "both", (const uint8_t *)text.data, text.length,
-					"perf-script", &source, &error),
+	assert_int_equal(session_import(session,
+					&(struct session_input){"both", text.data, text.length,
+								"perf-script"},
+					&source, &error),
 			 0);
 	assert_int_equal(session_prepare(session, TREE_ROOT_COMM), 0);
 	query.metric = 0;

@@ -26,8 +26,10 @@ static uint32_t open_script(struct session *session, const char *text)
 	struct error error = {0};
 	uint32_t source;
 
-	assert_int_equal(session_import(session, "perf.txt", (const uint8_t *)text, strlen(text),
-					"perf-script", &source, &error),
+	assert_int_equal(session_import(session,
+					&(struct session_input){"perf.txt", text, strlen(text),
+								"perf-script"},
+					&source, &error),
 			 0);
 	return source;
 }
@@ -303,7 +305,8 @@ static void packed_session_has_its_times_again(void **state _unused_)
 		"c 5000000 1700000000000000000\np 7 1\nt 0 7 1 0\nf 1\ns\n0\nv 0\n1 6\nw 0*2 1990*4\n"
 		"end\n</metadata></svg>";
 
-	assert_int_equal(session_import(session, "page", (const uint8_t *)text, strlen(text), NULL,
+	assert_int_equal(session_import(session,
+					&(struct session_input){"page", text, strlen(text), NULL},
 					&source, &error),
 			 0);
 	grid = make_grid(session, NULL, NULL, 600);

@@ -18,7 +18,8 @@ static inline uint32_t fixture_open(struct session *session, const char *name, c
 {
 	struct error error = {0};
 	uint32_t source;
-	int err = session_import(session, name, (const uint8_t *)folded, strlen(folded), "folded",
+	int err = session_import(session,
+				 &(struct session_input){name, folded, strlen(folded), "folded"},
 				 &source, &error);
 
 	assert_string_equal(error.message, "");
