@@ -297,6 +297,7 @@ static int publish(struct publisher *publisher, uint32_t id)
 	const struct process *process = process_table_get(publisher->processes, id);
 	uint64_t now_ns = clock_now_ns();
 	struct unwind_range *range;
+	struct unwind_address_space space;
 	size_t count;
 	int err;
 
@@ -318,8 +319,13 @@ static int publish(struct publisher *publisher, uint32_t id)
 		*range = previous->range;
 		previous->range = (struct unwind_range){0};
 	}
-	err = unwind_store_publish(publisher->store, (pid_t)process->pid, process->generation,
-				   publisher->scratch.items, (uint32_t)count, now_ns, range);
+	space = (struct unwind_address_space){
+		.pid = (pid_t)process->pid,
+		.generation = process->generation,
+		.mappings = publisher->scratch.items,
+		.num_mappings = (uint32_t)count,
+	};
+	err = unwind_store_publish(publisher->store, &space, now_ns, range);
 	if (err == -ENOMEM)
 		return err;
 	if (err)

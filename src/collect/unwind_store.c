@@ -307,26 +307,26 @@ static int retire(struct unwind_store *store, uint64_t now_ns, struct unwind_ran
 	return err;
 }
 
-int unwind_store_publish(struct unwind_store *store, pid_t pid, uint64_t generation,
-			 const struct unwind_mapping *mappings, uint32_t count, uint64_t now_ns,
-			 struct unwind_range *range)
+int unwind_store_publish(struct unwind_store *store, const struct unwind_address_space *space,
+			 uint64_t now_ns, struct unwind_range *range)
 {
 	struct unwind_range run = {0};
-	struct unwind_process entry = {.generation = generation};
-	uint32_t key = (uint32_t)pid;
+	struct unwind_process entry = {.generation = space->generation};
+	uint32_t key = (uint32_t)space->pid;
 	int err = release_retired(store, now_ns);
 
 	if (err)
 		goto err;
-	if (count) {
-		err = take_run(store, count, &run);
+	if (space->num_mappings) {
+		err = take_run(store, space->num_mappings, &run);
 		if (err)
 			goto err;
-		memcpy(store->mappings + run.first, mappings, count * sizeof(*mappings));
+		memcpy(store->mappings + run.first, space->mappings,
+		       space->num_mappings * sizeof(*space->mappings));
 	}
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	entry.first_mapping = run.first;
-	entry.num_mappings = count;
+	entry.num_mappings = space->num_mappings;
 	if (bpf_map_update_elem(store->maps.processes_fd, &key, &entry, BPF_ANY))
 		err = -errno;
 	if (retire(store, now_ns, range))
@@ -335,7 +335,7 @@ int unwind_store_publish(struct unwind_store *store, pid_t pid, uint64_t generat
 	return err;
 err:
 	/* The published mappings are outdated, and there is no room for new ones: have none. */
-	unwind_store_remove(store, pid, now_ns, range);
+	unwind_store_remove(store, space->pid, now_ns, range);
 	return err;
 }
 

@@ -61,14 +61,22 @@ _must_check_ int unwind_store_add_table(struct unwind_store *store,
 					const struct unwind_table *table,
 					struct unwind_placement *ret);
 
+/* What the sampling program has to know of a process. */
+struct unwind_address_space {
+	pid_t pid;
+	uint64_t generation; /* as struct process has it */
+	const struct unwind_mapping *mappings;
+	uint32_t num_mappings;
+};
+
 /*
  * Publish the mappings of a process, and retire the range that it had before.
  *
  * Returns 0, -ENOSPC (no room: the process has none now) or another negative errno.
  */
-_must_check_ int unwind_store_publish(struct unwind_store *store, pid_t pid, uint64_t generation,
-				      const struct unwind_mapping *mappings, uint32_t count,
-				      uint64_t now_ns, struct unwind_range *range);
+_must_check_ int unwind_store_publish(struct unwind_store *store,
+				      const struct unwind_address_space *space, uint64_t now_ns,
+				      struct unwind_range *range);
 /* Remove a process's entry and retire its range. */
 void unwind_store_remove(struct unwind_store *store, pid_t pid, uint64_t now_ns,
 			 struct unwind_range *range);
