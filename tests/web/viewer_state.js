@@ -429,4 +429,56 @@ const bounds = {
 	},
 };
 
-runTests({ ...surviving, ...modules, ...sight, ...inChromium(paper), ...bounds }, { acceptDownloads: true });
+/* ---- what tests wait for ------------------------------------------------------------------ */
+
+/* In the page: frames pass while the core or the history is late. */
+const settling = {
+	"settling waits for the core and for the picture of what it answers": async (page) => {
+		await openViewer(page, ["loop.folded"]);
+		const seen = await page.evaluate(async () => {
+			const { stackwide } = window;
+			const canvas = document.getElementById("flame-canvas");
+			const pass = async (frames) => {
+				while (frames--)
+					await new Promise((resolve) => requestAnimationFrame(resolve));
+			};
+			const before = canvas.toDataURL();
+			const send = Worker.prototype.postMessage;
+			const held = [];
+			let isSettled = false;
+
+			Worker.prototype.postMessage = function hold(...message) {
+				held.push(() => send.apply(this, message));
+			};
+			stackwide.update({ fragment: [{ name: "f", isThread: false }] });
+			const settled = stackwide.settle().then(() => {
+				isSettled = true;
+			});
+			await pass(10);
+			const isEarly = isSettled;
+			Worker.prototype.postMessage = send;
+			held.forEach((release) => release());
+			await settled;
+			const after = canvas.toDataURL();
+			await pass(10);
+			return { isEarly, isOther: after !== before, isLast: canvas.toDataURL() === after };
+		});
+		equal(seen, { isEarly: false, isOther: true, isLast: true });
+	},
+	"settling waits for the step of the history that was asked for": async (page) => {
+		await openViewer(page, ["loop.folded"]);
+		await clickFrame(page, "f");
+		await page.evaluate(() => {
+			const go = history.go.bind(history);
+			const goLater = (step, frames = 10) => frames ? requestAnimationFrame(() => goLater(step, frames - 1)) : go(step);
+
+			history.go = goLater;
+		});
+		await clickOn(page, "#back");
+		equal(await getCrumbs(page), ["All"]);
+		await clickOn(page, "#forward");
+		equal(await getCrumbs(page), ["All", "go", "f"]);
+	},
+};
+
+runTests({ ...settling, ...surviving, ...modules, ...sight, ...inChromium(paper), ...bounds }, { acceptDownloads: true });

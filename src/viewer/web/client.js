@@ -1,5 +1,7 @@
 // The page's side of the worker: calls that return promises.
 
+import { pending } from './pending.js';
+
 /** What a person can do about it. @param {string} reason */
 const describeEnd = (reason) => `The page's core has stopped (${reason}). Reload the page and open the files again; ` +
 	'what stops it again is read by the command line: stackwide report FILE';
@@ -29,6 +31,7 @@ export class Client {
 		if (data.isCrash) return this.fail(describeEnd(data.failure ?? ''));
 		const waiter = this.waiting.get(data.id);
 		this.waiting.delete(data.id);
+		pending.delete(data.id);
 		if (data.failure !== undefined) waiter?.reject(new Error(data.failure));
 		else waiter?.resolve(data.result);
 	}
@@ -37,7 +40,10 @@ export class Client {
 	fail(message) {
 		if (this.end) return;
 		this.end = new Error(message);
-		for (const waiter of this.waiting.values()) waiter.reject(this.end);
+		for (const [id, waiter] of this.waiting) {
+			pending.delete(id);
+			waiter.reject(this.end);
+		}
 		this.waiting.clear();
 		this.worker.terminate();
 		this.onend(this.end);
@@ -54,6 +60,7 @@ export class Client {
 		const id = this.nextId++;
 		return new Promise((resolve, reject) => {
 			this.waiting.set(id, { resolve, reject });
+			pending.add(id);
 			this.worker.postMessage({ id, method, args }, transfer);
 		});
 	}

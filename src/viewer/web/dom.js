@@ -1,5 +1,7 @@
 // Small helpers for making elements.
 
+import { pending } from './pending.js';
+
 /**
  * @template {keyof HTMLElementTagNameMap} T
  * @param {T} tag
@@ -47,7 +49,10 @@ export function icon(name) {
 }
 
 /** @param {string} text */
-export async function copyText(text) {
+export const copyText = (text) => pending.track(fillClipboard(text));
+
+/** @param {string} text */
+async function fillClipboard(text) {
 	try {
 		await navigator.clipboard.writeText(text);
 	} catch {

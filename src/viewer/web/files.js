@@ -2,6 +2,7 @@
 // how it was read.
 
 import { announce, find, icon, make } from './dom.js';
+import { pending } from './pending.js';
 import { makeReport } from './report.js';
 import { gatherExperiments } from './tar.js';
 import { formatCount } from './units.js';
@@ -92,7 +93,7 @@ export class Files {
 			cover.hidden = true;
 			if (!event.dataTransfer) return;
 			try {
-				this.open(await readDrop(event.dataTransfer));
+				this.open(await pending.track(readDrop(event.dataTransfer)));
 			} catch (error) {
 				this.complain(`what was dropped cannot be read: ${/** @type {Error} */ (error).message}`);
 			}

@@ -5,6 +5,7 @@ import { Minimap } from './minimap.js';
 import { Boxes, NODE_INLINED, NODE_THREAD, getKind } from './names.js';
 import { shorten } from './bounds.js';
 import { Painter, ROW_HEIGHT } from './painter.js';
+import { pending } from './pending.js';
 import { formatExact, formatPercent, formatPoints, formatValue } from './units.js';
 import { Zoom } from './zoom.js';
 
@@ -180,7 +181,12 @@ export class FlameView {
 		this.draw();
 		this.model.emit('layout');
 		const number = this.layoutNumber; // the picture comes first
-		requestAnimationFrame(() => setTimeout(() => number === this.layoutNumber && this.fillTree()));
+		pending.add('flame-tree');
+		requestAnimationFrame(() => setTimeout(() => {
+			if (number !== this.layoutNumber) return;
+			pending.delete('flame-tree');
+			this.fillTree();
+		}));
 	}
 
 	growsUp() {
@@ -233,8 +239,10 @@ export class FlameView {
 	draw() {
 		if (this.isDrawWanted || !this.model.names) return;
 		this.isDrawWanted = true;
+		pending.add('flame');
 		requestAnimationFrame(() => {
 			this.isDrawWanted = false;
+			pending.delete('flame');
 			if (!this.isVisible()) return;
 			this.painter.paint(this.getScene());
 			this.drawMinimap();

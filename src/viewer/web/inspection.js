@@ -20,8 +20,7 @@
 //   findTime(ms)      { x, y } of the middle of that millisecond's cell, in pixels of the window
 
 import { ROW_HEIGHT } from './painter.js';
-
-const QUIET_FRAMES = 3;
+import { pending } from './pending.js';
 
 export class Inspection {
 	/** @type {any} */
@@ -32,13 +31,8 @@ export class Inspection {
 		this.#page = page;
 	}
 
-	async settle() {
-		const { model, flame } = this.#page;
-		for (let quiet = 0; quiet < QUIET_FRAMES;) {
-			await model.queue;
-			await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
-			quiet = model.client.waiting.size || flame.isLayingOut || flame.zoom.isMoving ? 0 : quiet + 1;
-		}
+	settle() {
+		return pending.settle();
 	}
 
 	isShown() {

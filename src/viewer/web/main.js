@@ -15,6 +15,7 @@ import { LISTS, ListView } from './lists.js';
 import { openMenu } from './menu.js';
 import { Model } from './model.js';
 import { Paper } from './paper.js';
+import { pending } from './pending.js';
 import { RelativesView } from './relatives.js';
 import { describeLevel, isSame, makeLinkable } from './state.js';
 import { TreeView } from './tree.js';
@@ -132,8 +133,8 @@ class Page {
 			turn: () => model.update({ direction: model.state.direction === 'callees' ? 'callers' : 'callees' }),
 			typeFragment: () => this.crumbs.type(),
 			clear: () => model.selectLevels([]),
-			back: () => history.back(),
-			forward: () => history.forward(),
+			back: () => model.go(-1),
+			forward: () => model.go(1),
 			next: () => this.search.go(1),
 			previous: () => this.search.go(-1),
 			only: () => this.filterSelection(false),
@@ -366,7 +367,7 @@ class Page {
 
 	/** @param {Promise<void>} work */
 	save(work) {
-		work.catch((error) => this.files.complain(error.message));
+		pending.track(work).catch((error) => this.files.complain(error.message));
 	}
 
 	openViewMenu() {

@@ -4,6 +4,7 @@
 import { Changes } from './changes.js';
 import { Client } from './client.js';
 import { Names } from './names.js';
+import { pending } from './pending.js';
 import { readView } from './saved_view.js';
 import { ROOTS, getFirstState, hasSameFlame, hasSameView, isSame, makeLinkable, readHash, writeHash } from './state.js';
 
@@ -192,11 +193,18 @@ export class Model extends EventTarget {
 
 	/** @param {{position?: number, view?: State} | null} entry */
 	followHistory(entry) {
+		pending.delete('history');
 		const before = this.state;
 		this.position = entry?.position ?? 0;
 		this.last = Math.max(this.last, this.position);
 		this.state = this.readEntry(entry);
 		this.show(before);
+	}
+
+	/** @param {number} step 1 or -1; beyond the page's own is the browser's history */
+	go(step) {
+		if (step < 0 ? this.canGoBack() : this.canGoForward()) pending.add('history');
+		history.go(step);
 	}
 
 	/** Another place in the flame, or another search, needs nothing that was not there before. @param {State} before */
@@ -333,7 +341,7 @@ export class Model extends EventTarget {
 	open(files) {
 		const opened = this.opening.then(() => this.openNow(files));
 		this.opening = opened.then(() => {}, () => {});
-		return opened;
+		return pending.track(opened);
 	}
 
 	/** @param {{name: string, blob: Blob, format?: string}[]} files */

@@ -1,6 +1,7 @@
 // The part of the flame's width that is looked at. While a gesture goes on, it is the flame's own;
 // when that has ended it goes into the state, as one step of the history.
 
+import { pending } from './pending.js';
 import { isSame, makeZoom } from './state.js';
 
 const LEAST_SIZE = 1e-9;
@@ -50,6 +51,7 @@ export class Zoom {
 		this.from = start;
 		this.to = size === 1 ? 1 : start + size;
 		this.isMoving = true;
+		pending.add('zoom');
 		this.onchange();
 	}
 
@@ -82,5 +84,6 @@ export class Zoom {
 	stop() {
 		clearTimeout(this.timer);
 		this.isMoving = false;
+		pending.delete('zoom');
 	}
 }
