@@ -18,7 +18,7 @@
 #include "analysis/stack_paths.h"
 #include "base/array.h"
 
-#define WORD_BITS     64
+#define WORD_BITS 64
 
 struct links {
 	uint32_t first_child; /* in order of labels; CALL_TREE_NONE */

@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <string.h>
 
-
 static uint32_t count_levels(const struct location *location)
 {
 	return location->num_frames ? location->num_frames : 1;

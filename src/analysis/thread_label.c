@@ -4,7 +4,6 @@
 
 #include "base/array.h"
 
-
 bool thread_has_label(const struct profile *profile, uint32_t id, enum tree_root root)
 {
 	const struct thread *thread = profile_get_thread(profile, id);

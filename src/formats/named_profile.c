@@ -14,7 +14,7 @@
 
 #include "base/array.h"
 
-#define NOT_COPIED   UINT32_MAX
+#define NOT_COPIED UINT32_MAX
 
 struct copier {
 	const struct profile *from;

@@ -60,8 +60,9 @@ static inline void make_rule(struct machine *machine, struct unwind_rule *ret)
 
 	if ((state->cfa_op != UNWIND_CFA_SP && state->cfa_op != UNWIND_CFA_FP) ||
 	    state->cfa_offset != (int)state->cfa_offset || machine->cie->is_signal_frame ||
-	    state->ra.where != FRAME_SAVED_AT_CFA || state->ra.offset != WIRE_RETURN_ADDRESS_OFFSET ||
-	    state->sp.where != FRAME_SAVED_SAME || !is_usual(&state->fp) || !is_usual(&state->bx)) {
+	    state->ra.where != FRAME_SAVED_AT_CFA ||
+	    state->ra.offset != WIRE_RETURN_ADDRESS_OFFSET || state->sp.where != FRAME_SAVED_SAME ||
+	    !is_usual(&state->fp) || !is_usual(&state->bx)) {
 		if (!frame_rule_make(state, machine->cie->is_signal_frame, ret))
 			machine->rows->num_lost_registers++;
 		return;

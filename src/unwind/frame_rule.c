@@ -57,7 +57,8 @@ static bool set_ra_rule(const struct frame_state *state, struct unwind_rule *rul
 	else if (saved.where == FRAME_SAVED_IN_REGISTER && saved.offset == REGISTER_CX)
 		rule->ra_op = UNWIND_RA_IN_CX;
 	else
-		return saved.where == FRAME_SAVED_AT_CFA && saved.offset == WIRE_RETURN_ADDRESS_OFFSET;
+		return saved.where == FRAME_SAVED_AT_CFA &&
+		       saved.offset == WIRE_RETURN_ADDRESS_OFFSET;
 	return true;
 }
 

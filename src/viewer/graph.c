@@ -22,7 +22,7 @@
 #include "base/intern.h"
 #include "base/text.h"
 
-#define NOT_MADE     UINT32_MAX
+#define NOT_MADE UINT32_MAX
 
 /*
  * What makes a row of the flat table: the name, the module, and whether the kernel runs it. User
@@ -289,7 +289,8 @@ static int intern_paths(struct graph_builder *builder)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < graph->num_nodes; i++) {
 		graph->parents[i] = stack_table_get_parent(builder->paths, i);
-		graph->node_functions[i] = stack_table_get_level(builder->paths, i) / NUM_FRAME_MARKS;
+		graph->node_functions[i] =
+			stack_table_get_level(builder->paths, i) / NUM_FRAME_MARKS;
 		graph->flags[i] = builder->path_flags.items[i];
 	}
 	return 0;

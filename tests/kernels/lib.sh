@@ -135,7 +135,7 @@ fetch_kernel() {
 guest_programs=(awk base64 bash basename bpftool cat chmod chown cmp comm cp cut dash date dd df diff dirname
     dmesg du echo env expr false find grep gzip head hostname id ip kill ln ls mkdir mkfifo mktemp mount
     mv nice nohup nproc nsenter od paste perl pgrep pkill printf prlimit ps readlink realpath rm rmdir
-    sed seq setpriv setsid sh sha256sum sleep sort stat sync tac tail tar taskset tee test timeout touch
+    sed seq setarch setpriv setsid sh sha256sum sleep sort stat sync tac tail tar taskset tee test timeout touch
     tr true truncate tty umount uname uniq unshare wc xargs zcat)
 # Modules of Python that the tests import.
 guest_modules=json,os,struct,sys

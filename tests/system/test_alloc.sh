@@ -7,7 +7,7 @@ need_recording
 [[ -e /sys/bus/event_source/devices/uprobe ]] || skip "this kernel has no uprobes (CONFIG_UPROBE_EVENTS)"
 
 load=$WORKLOADS/allocations
-if ! record --alloc -c 1 -o "$TMPDIR/first.folded" -- "$load" 1 2>"$TMPDIR/err"; then
+if ! "$STACKWIDE" record --alloc -c 1 -o "$TMPDIR/first.folded" -- "$load" 1 2>"$TMPDIR/err"; then
     ! grep -q 'takes Linux 5.15' "$TMPDIR/err" || skip "this kernel does not tell a program which of its probes was hit"
     fail "record --alloc: $(cat "$TMPDIR/err")"
 fi

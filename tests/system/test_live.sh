@@ -1,7 +1,7 @@
 #!/bin/bash
 # --live: what was allocated and not freed by the end, each by who has allocated it and by its age; of a sample of it the
 # sum, within what chance allows, and the leak first.
-# runs: beside others
+# runs: in turn
 source "$(dirname "$0")/lib.sh"
 need_recording
 need_command setarch

@@ -21,10 +21,16 @@ expect_off_cpu_adds_up "$TMPDIR/stats.json"
 sampled_us=$(folded_match "$TMPDIR/wall.folded" ';take_lock;.*;\[(blocked|run queue)\](;| )')
 echo "waited for the lock: $((waited_ns / 1000)) us, sampled: $sampled_us us"
 ((waited_ns > 0)) || fail "the program has not waited for its lock"
-# What a sample takes is CPU time of who resumes, and waiting in its run queue for us: in guests that is much.
-percent=$((${LOAD_DIVISOR:-1} > 1 ? 200 : 102))
+# What a sample takes is CPU time of who resumes, and waiting in its run queue for us, and the thread may be preempted: in
+# guests that is much.
+least=98
+most=102
+if ((${LOAD_DIVISOR:-1} > 1)); then
+    least=80
+    most=200
+fi
 expect_between "sampled waits for the lock in us" "$sampled_us" \
-    $((waited_ns / 1000 * 98 / 100 - 3 * period_us)) $((waited_ns / 1000 * percent / 100 + 3 * period_us))
+    $((waited_ns / 1000 * least / 100 - 3 * period_us)) $((waited_ns / 1000 * most / 100 + 3 * period_us))
 released=$(folded_match "$file" ";take_lock;.*;\[blocked\];\[futex $address\];--;.*;flush_log;.*;worker-3 [0-9]+\$")
 expect_between "waits for the lock that flush_log has released, in percent" \
     $((100 * released / $(folded_match "$file" ';take_lock;'))) 95 100

@@ -81,7 +81,7 @@ struct folded_reader {
 	uint32_t first_own;          /* stacks from here on are of this file, or of its rest */
 	bool is_rest;                /* stacks before may have samples of this file, too */
 	ARRAY(struct outline) outer; /* stacks before it that it begins with */
-	ARRAY(struct folded_entry) entries;   /* lines that are to be sorted */
+	ARRAY(struct folded_entry) entries;         /* lines that are to be sorted */
 	ARRAY(uint32_t) locations[NUM_FRAME_MARKS]; /* by mark and name; NOT_MADE */
 };
 
