@@ -41,4 +41,20 @@ static inline uint64_t ratio_scale_next(const struct ratio *ratio, uint64_t *sum
 	return ratio_scale(ratio, *sum) - before;
 }
 
+/*
+ * The greatest common divisor. Pure.
+ */
+
+/* Of 0 and a number: the number. */
+static inline uint64_t find_common_divisor(uint64_t a, uint64_t b)
+{
+	while (b) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
 #endif

@@ -16,15 +16,93 @@
 #include <gelf.h>
 #include <libelf.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/array.h"
 #include "base/attributes.h"
 #include "base/error.h"
-#include "objfile/build_id.h"
 #include "objfile/debug_file.h"
-#include "objfile/frame_info.h"
 #include "objfile/symbol_table.h"
+
+/* Build IDs: a hash that the linker puts into a note, and that identifies the code of a file. */
+
+#define BUILD_ID_SIZE_MAX 20
+
+/*
+ * Find the NT_GNU_BUILD_ID note in the bytes of a PT_NOTE segment or note section.
+ *
+ * align        of the segment: 4 or 8 bytes
+ * ret, ret_size  the id, cut to BUILD_ID_SIZE_MAX bytes, and its size in bytes
+ *
+ * Returns 0, -ENODATA (no such note) or -EINVAL (malformed notes).
+ *
+ * Source: ELF gABI "Note Section"; binutils --build-id.
+ */
+_must_check_ int build_id_read_notes(const void *notes, size_t size, size_t align, uint8_t *ret,
+				     uint8_t *ret_size);
+
+/*
+ * The build ID of an open ELF file (32 or 64 bit, read with pread; the file position stays).
+ * Headers that point outside the file are -EINVAL. Returns as build_id_read_notes(), or -ENOEXEC
+ * when it is not ELF.
+ */
+_must_check_ int build_id_read_fd(int fd, uint8_t *ret, uint8_t *ret_size);
+
+/* The same for an ELF file that libelf has open already. */
+_must_check_ int build_id_read_elf(Elf *elf, uint8_t *ret, uint8_t *ret_size);
+
+/*
+ * Functions by call-frame information (.eh_frame): where they begin and end, and which are the
+ * outermost of their thread. Stripped files have it, too.
+ *
+ * Not thread-safe.
+ */
+
+struct frame_info;
+
+/*
+ * elf   borrowed, must outlive the result. Its .eh_frame is found by section, or by
+ *       PT_GNU_EH_FRAME when there are no section headers. A file without any gives an empty
+ *       result.
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int frame_info_new(Elf *elf, struct frame_info **ret);
+void frame_info_free(struct frame_info *info);
+
+/*
+ * The start of the function that holds the address: of its frame description entry, to be exact,
+ * and the cold part of a function has an entry of its own.
+ *
+ * Returns 0, -ENOENT or -ENOMEM. The first call reads the whole of .eh_frame.
+ *
+ * Source: Linux Standard Base 5, "Exception Frames".
+ */
+_must_check_ int frame_info_find_function(struct frame_info *info, uint64_t elf_address,
+					  uint64_t *ret_start);
+
+/* Of a function, or of a gap between two. */
+struct code_bounds {
+	uint64_t start; /* ELF addresses */
+	uint64_t end;   /* first address after it */
+};
+
+/*
+ * The bounds of the function that holds the address. Returns -ENOENT when none does, with the bounds
+ * of the gap: where the function before it ends (0: there is none) and where the next one starts
+ * (UINT64_MAX). On -ENOMEM *ret is not set.
+ */
+_must_check_ int frame_info_find_bounds(struct frame_info *info, uint64_t elf_address,
+					struct code_bounds *ret);
+
+enum frame_outermost {
+	FRAME_HAS_CALLER,
+	FRAME_IS_OUTERMOST,  /* the return address is undefined */
+	FRAME_NOT_DESCRIBED, /* no call-frame information for this address */
+};
+
+enum frame_outermost frame_info_is_outermost(struct frame_info *info, uint64_t elf_address);
 
 struct objfile;
 

@@ -14,7 +14,7 @@
 #ifndef TIMELINE_ZONE_TRACKER_H
 #define TIMELINE_ZONE_TRACKER_H
 
-#include "timeline/occupancy_tracker.h"
+#include "timeline/occupancy_walk.h"
 #include "timeline/region_map.h"
 #include "timeline/timeline.h"
 

@@ -1,6 +1,6 @@
 /*
  * Unwind tables kept on disk from run to run: one file per build ID, or what stands in for one
- * (table_key.h), in a folder of our own.
+ * (below), in a folder of our own.
  *
  * The cache is optional: every failure only means that the table must be built. A file is used if
  * nobody else can have written it, its checksum is right, and its content is valid.
@@ -15,7 +15,24 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "objfile/objfile.h"
 #include "unwind/unwind_table.h"
+
+/*
+ * What an unwind table is known by where its file has no build ID: a hash of what it is made of, which
+ * costs a fraction of making it.
+ */
+
+/*
+ * Of the file's headers, all of its call-frame information, and the table that Go programs carry. Code
+ * that nothing of these describes is not read: whoever keeps a table by this hash compares the file's
+ * size and time, too.
+ *
+ * What is read of objfile stays in memory until its last unref.
+ *
+ * Returns 0 or -ENOENT (there is no call-frame information: all would be in the code).
+ */
+_must_check_ int table_key_hash(const struct objfile *objfile, uint64_t *ret);
 
 /* To be raised whenever a table of the same file would look different. */
 #define TABLE_CACHE_VERSION 13

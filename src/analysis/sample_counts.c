@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <math.h>
 
+#include "base/arithmetic.h"
 #include "base/array.h"
-#include "base/divisor.h"
 #include "base/text.h"
 
 /* A common divisor d of n counts comes about by chance once in d^n times: this is n * log2(d). */

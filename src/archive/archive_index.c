@@ -13,7 +13,7 @@
  * Appending is one write; two programs may do it at once. What is written anew becomes visible by
  * its rename, so that a reader has the old index or the new one.
  */
-#include "archive/archive_index.h"
+#include "archive/archive.h"
 
 #include <errno.h>
 #include <fcntl.h>

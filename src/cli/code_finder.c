@@ -17,8 +17,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "objfile/build_id.h"
 #include "objfile/debug_file.h"
+#include "objfile/objfile.h"
 #include "process/file_opener.h"
 
 struct code_search {

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "archive/archive_index.h"
+#include "archive/archive.h"
 #include "base/array.h"
 #include "base/attributes.h"
 #include "cli/history_row.h"

@@ -23,7 +23,7 @@
 #include "cli/code_finder.h"
 #include "cli/stack_walker.h"
 #include "formats/import.h"
-#include "objfile/build_id.h"
+#include "objfile/objfile.h"
 #include "process/process_table.h"
 #include "symbolize/symbolizer.h"
 

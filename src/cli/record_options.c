@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "cli/command.h"
-#include "collect/probes.h"
+#include "collect/events.h"
 #include "profile/profile.h"
 
 #define DEFAULT_FREQUENCY_HZ 99

@@ -23,7 +23,6 @@
 #include "collect/ld_cache.h"
 #include "objfile/function_search.h"
 #include "unwind/table_cache.h"
-#include "unwind/table_key.h"
 
 #define MEMORY_BYTES (1ull << 30)
 /* Those of the largest programs that there are take 50 MB. */

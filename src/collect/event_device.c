@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/name_list.h"
 #include "base/text.h"
+#include "collect/name_list.h"
 
 /* An event may be described by the name of another one; none is found to be so. */
 #define MAX_DEPTH 4

@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/name_list.h"
 #include "base/text.h"
 #include "collect/event_filter.h"
 #include "collect/event_format.h"
 #include "collect/event_names.h"
+#include "collect/name_list.h"
 
 /* Give handle() the tracepoints of those subsystems whose name matches a pattern. */
 static int list(const char *tracing, const char *subsystems,

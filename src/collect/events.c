@@ -10,13 +10,13 @@
 #include <strings.h>
 #include <sys/syscall.h>
 
-#include "base/name_list.h"
 #include "base/near_names.h"
 #include "base/text.h"
 #include "collect/event_device.h"
 #include "collect/event_filter.h"
 #include "collect/event_names.h"
 #include "collect/event_tracepoints.h"
+#include "collect/name_list.h"
 #include "collect/probe.h"
 
 /* Of a word that is compared with names, and of those of caches. */

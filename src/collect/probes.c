@@ -1,4 +1,23 @@
-#include "collect/probes.h"
+/*
+ * Probes among events: places in programs, libraries and the kernel that somebody names, at which the kernel then
+ * runs a program of ours.
+ *
+ *	uprobe:/usr/bin/x:function+0x10   a function, or a place in it; of a file, or of a library as ldconfig knows it
+ *	uprobe:/usr/bin/x:ns::f(int)      the same of C++ and Rust, by its mangled or its demangled name
+ *	uretprobe:libc:malloc{retval:By}  where it returns; what it returns is a weight
+ *	uretprobe:libc:poll{retval:s32}   the same, of a type; with a unit {retval:s32:By}
+ *	usdt:/usr/bin/x:provider:name     where its author has left a note
+ *	kprobe:vfs_read{arg3}             a function of the kernel; an argument is a weight
+ *	kretprobe:vfs_read
+ *	alloc                             the functions of all allocators that the target has mapped, or will as far as ldconfig
+ *	                                  knows them; the size that is asked for is a weight
+ *
+ * The kernel replaces the instruction in every process that maps the file, and puts it back when the recording ends,
+ * however that does: a probe lives as long as its perf event, which is a file descriptor.
+ *
+ * Not thread-safe.
+ */
+#include "collect/events.h"
 
 #include <errno.h>
 #include <fcntl.h>

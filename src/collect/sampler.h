@@ -13,8 +13,8 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
-#include "collect/event_times.h"
 #include "collect/events.h"
+#include "collect/recorder.h"
 #include "collect/unwind_store.h"
 #include "wire/off_cpu.h"
 #include "wire/wire.h"

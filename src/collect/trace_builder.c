@@ -17,7 +17,7 @@
 #include "collect/stack_regions.h"
 #include "collect/thread_begins.h"
 #include "collect/trace_processes.h"
-#include "timeline/occupancy_tracker.h"
+#include "timeline/occupancy_walk.h"
 #include "timeline/zone_tracker.h"
 
 /* A fill is emitted again when it changed by an eighth: less is not visible, and costs 25 bytes. */

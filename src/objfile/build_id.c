@@ -1,4 +1,5 @@
-#include "objfile/build_id.h"
+/* Build IDs: a hash that the linker puts into a note, and that identifies the code of a file. */
+#include "objfile/objfile.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -13,8 +13,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "objfile/build_id.h"
 #include "objfile/elf_file.h"
+#include "objfile/objfile.h"
 
 /* The path comes from an untrusted file. */
 static int open_regular_file(const struct debug_opener *opener, const char *path)

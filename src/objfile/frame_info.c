@@ -1,4 +1,10 @@
-#include "objfile/frame_info.h"
+/*
+ * Functions by call-frame information (.eh_frame): where they begin and end, and which are the
+ * outermost of their thread. Stripped files have it, too.
+ *
+ * Not thread-safe.
+ */
+#include "objfile/objfile.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -7,7 +13,6 @@
 
 #include "base/bytes.h"
 #include "base/text.h"
-#include "objfile/objfile.h"
 #include "objfile/range_map.h"
 
 /* Of .eh_frame_hdr: the encodings and the first pointer. */

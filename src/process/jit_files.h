@@ -11,7 +11,7 @@
 
 #include "base/attributes.h"
 #include "process/file_table.h"
-#include "process/mapping_list.h"
+#include "process/process_table.h"
 
 struct jitdump;
 struct perf_map;

@@ -9,7 +9,7 @@
 #include <sys/types.h>
 
 #include "process/file_table.h"
-#include "process/mapping_list.h"
+#include "process/process_table.h"
 
 /*
  * By the mapped files, and the command line and environment below proc_root. False when it is not

@@ -6,7 +6,7 @@
  * Only executable mappings are in it. What is unmapped is not heard of, as perf reports no
  * munmap(): the list may hold code that is gone, until something else lies there.
  */
-#include "process/mapping_list.h"
+#include "process/process_table.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
 #include "base/attributes.h"
 #include "base/text.h"
 #include "process/file_table.h"
-#include "process/mapping_list.h"
+#include "process/process_table.h"
 
 struct slow_opener;
 

@@ -12,7 +12,6 @@
 #include "base/array.h"
 #include "base/attributes.h"
 #include "process/jit_files.h"
-#include "process/mapping_list.h"
 #include "process/proc_scan.h"
 #include "process/process_table.h"
 

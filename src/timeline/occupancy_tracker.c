@@ -8,7 +8,7 @@
  * earlier time begins then. Occupancies thus never overlap, at the price that a short one may
  * shrink to nothing.
  */
-#include "timeline/occupancy_tracker.h"
+#include "timeline/occupancy_walk.h"
 
 #include <errno.h>
 

@@ -1,4 +1,8 @@
-#include "unwind/table_key.h"
+/*
+ * What an unwind table is known by where its file has no build ID: a hash of what it is made of, which
+ * costs a fraction of making it.
+ */
+#include "unwind/table_cache.h"
 
 #include <errno.h>
 

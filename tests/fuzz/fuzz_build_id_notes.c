@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "objfile/build_id.h"
+#include "objfile/objfile.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

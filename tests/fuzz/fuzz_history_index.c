@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "archive/archive_index.h"
+#include "archive/archive.h"
 #include "base/file.h"
 #include "cli/history_row.h"
 

@@ -1,5 +1,5 @@
 /* Unpacking as zlib unpacks: the same bytes, or both find damage. */
-#include "base/inflate.h"
+#include "formats/inflate.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

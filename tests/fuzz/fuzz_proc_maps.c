@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "process/mapping_list.h"
 #include "process/proc_maps.h"
+#include "process/process_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

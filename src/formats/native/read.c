@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/base64.h"
-#include "base/inflate.h"
+#include "formats/base64.h"
+#include "formats/inflate.h"
 #include "formats/known_samples.h"
 #include "formats/native/column.h"
 #include "formats/native/read.h"

@@ -13,9 +13,9 @@
 
 #include <errno.h>
 
+#include "base/arithmetic.h"
 #include "base/array.h"
-#include "base/base64.h"
-#include "base/divisor.h"
+#include "formats/base64.h"
 #include "formats/named_profile.h"
 #include "formats/native/column.h"
 #include "formats/native/write.h"

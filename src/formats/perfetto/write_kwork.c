@@ -6,9 +6,9 @@
 
 #include <errno.h>
 
-#include "base/arena.h"
 #include "base/array.h"
 #include "base/utf8.h"
+#include "formats/arena.h"
 
 /* Of one packet. */
 #define BUNDLE_KWORKS 256

@@ -2,9 +2,9 @@
 
 #include <errno.h>
 
-#include "base/arena.h"
 #include "base/array.h"
 #include "base/utf8.h"
+#include "formats/arena.h"
 
 /*
  * What is emitted by one id: strings of the timeline have even ones, texts of our own, which lie in a

@@ -18,10 +18,10 @@
 
 #include <errno.h>
 
-#include "base/arena.h"
 #include "base/array.h"
 #include "base/intern.h"
 #include "base/utf8.h"
+#include "formats/arena.h"
 #include "formats/perfetto/write_numbers.h"
 
 #define NO_MODULE UINT32_MAX

@@ -1,5 +1,5 @@
 /* Packed packets of Perfetto traces, where there is no zlib. */
-#include "base/inflate.h"
+#include "formats/inflate.h"
 #include "formats/perfetto/perfetto.h"
 
 int perfetto_decompress(struct bytes compressed, size_t limit, struct text *ret)

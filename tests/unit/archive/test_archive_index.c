@@ -1,4 +1,4 @@
-#include "archive/archive_index.h"
+#include "archive/archive.h"
 #include "archive_fixture.h"
 #include "base/file.h"
 

@@ -16,8 +16,8 @@
 #include "base/confinement.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "unwind/table_cache.h"
 #include "unwind/table_fixture.h"
-#include "unwind/table_key.h"
 
 #define SOMEBODY 4711
 

@@ -1,7 +1,7 @@
 /*
  * When the counts of an event are scaled: where it had no counter for a part of the time.
  */
-#include "collect/event_times.h"
+#include "collect/recorder.h"
 
 #include "base/attributes.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/attributes.h"
-#include "collect/probes.h"
+#include "collect/events.h"
 #include "test_folder.h"
 
 struct fixture {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "elf_writer.h"
-#include "objfile/build_id.h"
+#include "objfile/objfile.h"
 
 static const uint8_t build_id_note[] = {4, 0, 0,   0,   3,   0, 0,    0,    3,    0,
 					0, 0, 'G', 'N', 'U', 0, 0xab, 0xcd, 0xef, 0};

@@ -1,6 +1,7 @@
 /*
  * Function bounds of .eh_frame, compared with the symbol table of a program compiled here and now.
  */
+#include "objfile/objfile.h"
 #include "test_folder.h"
 #include "unit.h"
 
@@ -13,7 +14,6 @@
 
 #include "base/file.h"
 #include "elf_writer.h"
-#include "objfile/frame_info.h"
 
 static const char source[] =
 	"#include <stdio.h>\\n"

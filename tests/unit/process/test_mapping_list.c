@@ -1,4 +1,4 @@
-#include "process/mapping_list.h"
+#include "process/process_table.h"
 
 #include <stdlib.h>
 

@@ -6,6 +6,7 @@
  * innermost inlined call after the function around it where it has no linkage name. So it is not
  * asked about clang's DWARF 5 and about C++.
  */
+#include "objfile/objfile.h"
 #include "test_folder.h"
 #include "unit.h"
 
@@ -21,7 +22,6 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "objfile/build_id.h"
 #include "objfile/demangle.h"
 #include "symbolize/symbolizer.h"
 

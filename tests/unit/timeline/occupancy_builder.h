@@ -7,9 +7,9 @@
 #include <stdlib.h>
 
 #include "base/attributes.h"
-#include "timeline/occupancy_tracker.h"
 
 /* clang-format off */
+#include "timeline/occupancy_walk.h"
 #include "unit.h"
 /* clang-format on */
 

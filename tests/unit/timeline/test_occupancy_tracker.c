@@ -1,4 +1,4 @@
-#include "timeline/occupancy_tracker.h"
+#include "timeline/occupancy_walk.h"
 
 #include "timeline/timeline_builder.h"
 

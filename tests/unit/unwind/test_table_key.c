@@ -1,5 +1,5 @@
 /* Files have the same hash only where their tables are made of the same. */
-#include "unwind/table_key.h"
+#include "unwind/table_cache.h"
 
 #include "unit.h"
 

@@ -1,4 +1,4 @@
-#include "base/name_list.h"
+#include "collect/name_list.h"
 
 #include <dirent.h>
 #include <errno.h>

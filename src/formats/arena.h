@@ -2,8 +2,8 @@
  * Allocations that are freed together: the parts of a message that is put together piece by piece
  * are needed until it is written, and all at once no longer.
  */
-#ifndef BASE_ARENA_H
-#define BASE_ARENA_H
+#ifndef FORMATS_ARENA_H
+#define FORMATS_ARENA_H
 
 #include "base/array.h"
 

@@ -1,4 +1,4 @@
-#include "base/base64.h"
+#include "formats/base64.h"
 
 #include <errno.h>
 

@@ -4,8 +4,8 @@
  *
  * Pure, no I/O. Every byte may be hostile.
  */
-#ifndef BASE_INFLATE_H
-#define BASE_INFLATE_H
+#ifndef FORMATS_INFLATE_H
+#define FORMATS_INFLATE_H
 
 #include <stddef.h>
 

@@ -3,8 +3,8 @@
  *
  * Pure, no I/O. Source: RFC 4648, section 4.
  */
-#ifndef BASE_BASE64_H
-#define BASE_BASE64_H
+#ifndef FORMATS_BASE64_H
+#define FORMATS_BASE64_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "base/arena.h"
+#include "formats/arena.h"
 
 #include <stdlib.h>
 

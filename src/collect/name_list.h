@@ -1,8 +1,8 @@
 /*
  * What a folder has.
  */
-#ifndef BASE_NAME_LIST_H
-#define BASE_NAME_LIST_H
+#ifndef COLLECT_NAME_LIST_H
+#define COLLECT_NAME_LIST_H
 
 #include "base/array.h"
 #include "base/attributes.h"

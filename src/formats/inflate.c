@@ -12,7 +12,7 @@
  * The output is its own window: a match may reach back over all that was written, which is no less
  * than what the format allows.
  */
-#include "base/inflate.h"
+#include "formats/inflate.h"
 
 #include <errno.h>
 

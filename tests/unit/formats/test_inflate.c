@@ -1,4 +1,4 @@
-#include "base/inflate.h"
+#include "formats/inflate.h"
 
 #include <errno.h>
 #include <stdlib.h>
