@@ -76,7 +76,7 @@ cp "ids/.build-id/${id:0:2}/${id:2}" "paths$TMPDIR/by_table"
 cp "ids/.build-id/${id:0:2}/${id:2}" names/by_table
 for folder in ids paths names; do
     HOME=/nonexistent to_folded dwarf.data $folder.folded --symbols $folder
-    cmp -s dwarf.folded $folder.folded || fail "--symbols $folder gives other stacks"
+    cmp -s dwarf.folded $folder.folded || fail "--symbols $folder gives other stacks: $(diff dwarf.folded $folder.folded | head)"
 done
 
 # Another program of this name is not taken for it.

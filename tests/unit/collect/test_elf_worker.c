@@ -301,7 +301,6 @@ static int open_with_build_id(const char *function)
 				.st_size = 8}};
 	struct elf_writer writer = {0};
 	char names[32] = "";
-	uint16_t strings;
 
 	elf_writer_add(&writer, (struct elf_section){.name = ".text",
 						     .type = SHT_PROGBITS,
@@ -311,16 +310,7 @@ static int open_with_build_id(const char *function)
 	elf_writer_add_build_id(&writer, "\1\2\3\4", 4);
 	if (function) {
 		snprintf(names + 1, sizeof(names) - 1, "%s", function);
-		strings = elf_writer_add(&writer, (struct elf_section){.name = ".strtab",
-								       .type = SHT_STRTAB,
-								       .data = names,
-								       .size = sizeof(names)});
-		elf_writer_add(&writer, (struct elf_section){.name = ".symtab",
-							     .type = SHT_SYMTAB,
-							     .data = symbols,
-							     .size = sizeof(symbols),
-							     .link = strings,
-							     .entry_size = sizeof(Elf64_Sym)});
+		elf_writer_add_symbols(&writer, symbols, sizeof(symbols), names, sizeof(names));
 	}
 	return elf_writer_open(&writer);
 }

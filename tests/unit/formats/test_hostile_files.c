@@ -350,6 +350,8 @@ static int free_inputs(void **state)
 {
 	struct inputs *inputs = *state;
 
+	if (!inputs) /* they could not be loaded */
+		return 0;
 	for (size_t i = 0; i < inputs->length; i++)
 		free(inputs->items[i].data);
 	return 0;

@@ -182,4 +182,21 @@ static inline int elf_writer_open(struct elf_writer *writer)
 	return fd;
 }
 
+/* The sections .strtab and .symtab: symbols are Elf64_Sym, whose names lie in `names`; both as long as the writer. */
+static inline void elf_writer_add_symbols(struct elf_writer *writer, const void *symbols,
+					  size_t symbols_size, const void *names, size_t names_size)
+{
+	uint16_t strings = elf_writer_add(writer, (struct elf_section){.name = ".strtab",
+								       .type = SHT_STRTAB,
+								       .data = names,
+								       .size = names_size});
+
+	elf_writer_add(writer, (struct elf_section){.name = ".symtab",
+						    .type = SHT_SYMTAB,
+						    .data = symbols,
+						    .size = symbols_size,
+						    .link = strings,
+						    .entry_size = sizeof(Elf64_Sym)});
+}
+
 #endif

@@ -43,7 +43,6 @@ static int find(const struct wanted_symbol *symbols, struct allocator *ret, uint
 		[0xb03] = 0x50,
 	};
 	Elf64_Sym symbol = {0};
-	uint16_t strings;
 	int err;
 	int fd;
 
@@ -66,16 +65,7 @@ static int find(const struct wanted_symbol *symbols, struct allocator *ret, uint
 						     .address = TEXT_ADDRESS,
 						     .data = text,
 						     .size = sizeof(text)});
-	strings = elf_writer_add(&writer, (struct elf_section){.name = ".strtab",
-							       .type = SHT_STRTAB,
-							       .data = names.data,
-							       .size = names.length});
-	elf_writer_add(&writer, (struct elf_section){.name = ".symtab",
-						     .type = SHT_SYMTAB,
-						     .data = bytes.data,
-						     .size = bytes.length,
-						     .link = strings,
-						     .entry_size = sizeof(Elf64_Sym)});
+	elf_writer_add_symbols(&writer, bytes.data, bytes.length, names.data, names.length);
 	fd = elf_writer_open(&writer);
 	assert_int_equal(objfile_open(fd, "/test", NULL, &objfile, NULL), 0);
 	close(fd);

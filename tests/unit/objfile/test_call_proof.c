@@ -51,7 +51,6 @@ static enum call_proof prove(const struct code *code, uint64_t callee)
 	struct elf_writer writer = {0};
 	struct objfile *objfile;
 	enum call_proof proof;
-	uint16_t strings;
 	int fd;
 
 	elf_writer_add(&writer, (struct elf_section){.name = ".text",
@@ -68,16 +67,7 @@ static enum call_proof prove(const struct code *code, uint64_t callee)
 			.st_value = START_OF(i),
 			.st_size = i == JUST_A_LABEL ? 0 : 64,
 		};
-	strings = elf_writer_add(&writer, (struct elf_section){.name = ".strtab",
-							       .type = SHT_STRTAB,
-							       .data = names,
-							       .size = sizeof(names)});
-	elf_writer_add(&writer, (struct elf_section){.name = ".symtab",
-						     .type = SHT_SYMTAB,
-						     .data = symbols,
-						     .size = sizeof(symbols),
-						     .link = strings,
-						     .entry_size = sizeof(Elf64_Sym)});
+	elf_writer_add_symbols(&writer, symbols, sizeof(symbols), names, sizeof(names));
 	fd = elf_writer_open(&writer);
 	assert_int_equal(objfile_open(fd, "/test", NULL, &objfile, NULL), 0);
 	close(fd);

@@ -77,7 +77,6 @@ static int set_up(void **state)
 	struct text names = {0};
 	uint8_t text[0x100] = {0};
 	Elf64_Sym symbol = {0};
-	uint16_t strings;
 	int fd;
 
 	assert_non_null(file);
@@ -101,16 +100,7 @@ static int set_up(void **state)
 						     .address = TEXT_ADDRESS,
 						     .data = text,
 						     .size = sizeof(text)});
-	strings = elf_writer_add(&writer, (struct elf_section){.name = ".strtab",
-							       .type = SHT_STRTAB,
-							       .data = names.data,
-							       .size = names.length});
-	elf_writer_add(&writer, (struct elf_section){.name = ".symtab",
-						     .type = SHT_SYMTAB,
-						     .data = bytes.data,
-						     .size = bytes.length,
-						     .link = strings,
-						     .entry_size = sizeof(Elf64_Sym)});
+	elf_writer_add_symbols(&writer, bytes.data, bytes.length, names.data, names.length);
 	fd = elf_writer_open(&writer);
 	assert_int_equal(objfile_open(fd, "/test", NULL, &file->objfile, NULL), 0);
 	close(fd);
