@@ -56,10 +56,10 @@ _must_check_ unsigned int confinement_enter(const struct confinement *confinemen
  *
  * Of the calling thread and of those that it starts. Returns 0 or negative errno.
  *
- * loads_types  keep CAP_SYS_ADMIN, too: programs will be loaded for which libbpf looks through the
- *              types of all modules
+ * is_administrator  keep CAP_SYS_ADMIN, too: for programs that will be loaded, where libbpf looks through the types of
+ *                   all modules, and for uprobes that will be opened, which the kernel lets nobody else do
  */
-_must_check_ int confinement_keep_sampling_rights(bool loads_types);
+_must_check_ int confinement_keep_sampling_rights(bool is_administrator);
 
 /*
  * Refuse, with EPERM, what sampling never does, to all threads: to write into other processes or

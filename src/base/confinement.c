@@ -217,7 +217,7 @@ unsigned int confinement_enter(const struct confinement *confinement)
 
 /* ---- the process that samples ---- */
 
-int confinement_keep_sampling_rights(bool loads_types)
+int confinement_keep_sampling_rights(bool is_administrator)
 {
 	static const unsigned int kept[] = {
 		CAP_BPF,
@@ -238,7 +238,7 @@ int confinement_keep_sampling_rights(bool loads_types)
 
 	for (size_t i = 0; i < ARRAY_LENGTH(kept); i++)
 		wanted[CAP_TO_INDEX(kept[i])] |= CAP_TO_MASK(kept[i]);
-	if (loads_types)
+	if (is_administrator)
 		wanted[CAP_TO_INDEX(CAP_SYS_ADMIN)] |= CAP_TO_MASK(CAP_SYS_ADMIN);
 	if (syscall(SYS_capget, &header, sets))
 		return -errno;

@@ -69,6 +69,17 @@ static mode_t get_output_mode(const struct target *target)
 									      : OUTPUT_MODE;
 }
 
+/* Whether what is loaded and opened anew with every flush takes more than CAP_BPF and CAP_PERFMON. */
+static bool takes_administrator(const struct record_options *options)
+{
+	if (options->records_schedule || options->records_off_cpu)
+		return true;
+	array_for_each (&options->events.events, event)
+		if (event->probe)
+			return true;
+	return false;
+}
+
 /*
  * The kernel may lack seccomp, and a container forbid it. Linux before 5.11 counts BPF maps as locked
  * memory, a limit that only root may lift.
@@ -80,8 +91,7 @@ void recording_give_up_rights(const struct recording *recording)
 	int err;
 
 	(void)setrlimit(RLIMIT_MEMLOCK, &unlimited);
-	err = confinement_keep_sampling_rights(
-		(options->records_schedule || options->records_off_cpu) && options->flush_ns);
+	err = confinement_keep_sampling_rights(options->flush_ns && takes_administrator(options));
 	if (err)
 		log_debug("rights cannot be given up: %s", strerror(-err));
 	err = confinement_refuse_all_but_sampling();

@@ -54,6 +54,18 @@ awk '{ kb[NR] = $1 }
         exit late > 1.5 * early + 16384
     }' "$TMPDIR/memory" || grep -q __asan_init "$STACKWIDE" || fail "the memory grows"
 
+# Probes are opened anew with every file.
+if [[ -e /sys/bus/event_source/devices/uprobe ]]; then
+    # shellcheck disable=SC2016 # the inner shell's
+    record --flush 500ms -d 3 -e "uprobe:$WORKLOADS/nofp_probes:handle_request" -c 100 -o "$TMPDIR/probed.folded" -- \
+        bash -c 'while "$0" 10000; do :; done' "$WORKLOADS/nofp_probes"
+    for i in 1 2; do
+        expect_frame "$TMPDIR/probed.$i.folded" handle_request
+    done
+else
+    echo "this kernel has no uprobes: none are flushed"
+fi
+
 start sleep 60
 record -p "$PID" --flush 300ms -d 1500ms -o "$TMPDIR/sleeper.folded" --stats "$TMPDIR/sleeper.json"
 [[ -z $(find "$TMPDIR" -name 'sleeper*') ]] || fail "files were written about nothing"
