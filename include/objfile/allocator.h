@@ -7,6 +7,7 @@
 #ifndef OBJFILE_ALLOCATOR_H
 #define OBJFILE_ALLOCATOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attributes.h"
@@ -30,6 +31,7 @@ struct allocator_function {
 	 */
 	uint64_t jump_register;
 	uint64_t jump_limit;
+	bool jumps_in_mimalloc; /* always, where the file is mimalloc's */
 };
 
 struct allocator {

@@ -20,6 +20,7 @@ static const struct allocating_name {
 	unsigned char pointer;
 	unsigned char jump; /* it jumps to another one where this is no more than the limit */
 	uint64_t jump_limit;
+	bool jumps_in_mimalloc; /* to its own, of the same name with its prefix or another order of arguments */
 } names[] = {
 	{"malloc", .size = 1},
 	{"calloc", .size = 1, .factor = 2},
@@ -27,8 +28,8 @@ static const struct allocating_name {
 	{"realloc", .size = 2, .freed = 1, .jump = 1},
 	/* In aligned_alloc (musl), and that, where malloc aligns so anyway, in malloc. */
 	{"memalign", .size = 2, .jump = 1, .jump_limit = UINT64_MAX},
-	{"aligned_alloc", .size = 2, .jump = 1, .jump_limit = 16},
-	{"posix_memalign", .size = 3, .pointer = 1},
+	{"aligned_alloc", .size = 2, .jump = 1, .jump_limit = 16, .jumps_in_mimalloc = true},
+	{"posix_memalign", .size = 3, .pointer = 1, .jumps_in_mimalloc = true},
 	{"valloc", .size = 1},
 	{"pvalloc", .size = 1},
 	{"free", .freed = 1},
@@ -155,6 +156,7 @@ static int describe(const struct allocating_name *name, uint16_t machine,
 	if (err)
 		return err;
 	ret->jump_limit = name->jump_limit;
+	ret->jumps_in_mimalloc = name->jumps_in_mimalloc;
 	return find_register(name->jump, machine, &ret->jump_register);
 }
 
@@ -213,8 +215,13 @@ static int add_function(const struct allocator_function *function, struct alloca
 	return 0;
 }
 
+struct allocator_file {
+	bool has_malloc;
+	bool is_mimalloc;
+};
+
 static int search_section(struct objfile *objfile, Elf *elf, Elf_Scn *scn, uint16_t machine,
-			  bool *has_malloc, struct allocator *ret)
+			  struct allocator_file *file, struct allocator *ret)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
 	GElf_Shdr header;
@@ -243,9 +250,21 @@ static int search_section(struct objfile *objfile, Elf *elf, Elf_Scn *scn, uint1
 		err = add_function(&function, ret);
 		if (err)
 			return err;
-		*has_malloc |= name == &names[0];
+		file->has_malloc |= name == &names[0];
+		file->is_mimalloc |= string_starts_with(text, "mi_");
 	}
 	return 0;
+}
+
+/* Its functions are wrappers of each other, which end in a jump. */
+static void set_jumps_of_mimalloc(struct allocator *allocator)
+{
+	array_for_each (&allocator->functions, function) {
+		if (!function->jumps_in_mimalloc)
+			continue;
+		function->jump_register = function->place.argument.base;
+		function->jump_limit = UINT64_MAX;
+	}
 }
 
 int allocator_find(struct objfile *objfile, uint16_t machine, struct allocator *ret)
@@ -253,19 +272,21 @@ int allocator_find(struct objfile *objfile, uint16_t machine, struct allocator *
 	Elf *elfs[OBJFILE_MAX_SYMBOL_FILES];
 	size_t num_elfs = objfile_get_symbol_files(objfile, elfs);
 	struct allocator found = {0};
-	bool has_malloc = false;
+	struct allocator_file file = {0};
 	int err = 0;
 
 	for (size_t i = 0; i < num_elfs && !err; i++)
 		for (Elf_Scn *scn = elf_nextscn(elfs[i], NULL); scn && !err;
 		     scn = elf_nextscn(elfs[i], scn))
-			err = search_section(objfile, elfs[i], scn, machine, &has_malloc, &found);
-	if (!err && !has_malloc)
+			err = search_section(objfile, elfs[i], scn, machine, &file, &found);
+	if (!err && !file.has_malloc)
 		err = -ENOENT;
 	if (err) {
 		allocator_release(&found);
 		return err;
 	}
+	if (file.is_mimalloc)
+		set_jumps_of_mimalloc(&found);
 	*ret = found;
 	return 0;
 }

@@ -219,6 +219,28 @@ static void builds_with_a_prefix_and_operator_new_are_known(_unused_ void **stat
 	allocator_release(&found);
 }
 
+static void functions_of_mimalloc_jump_to_each_other(_unused_ void **state)
+{
+	static const struct wanted_symbol symbols[] = {
+		{"malloc", 0x100, 0x40, STT_FUNC, 1},
+		{"posix_memalign", 0x200, 0x40, STT_FUNC, 1},
+		{"mi_posix_memalign", 0x300, 0x40, STT_FUNC, 1},
+		{"aligned_alloc", 0x400, 0x40, STT_FUNC, 1},
+		{NULL, 0, 0, 0, 0},
+	};
+	struct allocator found;
+	uint64_t text;
+
+	assert_int_equal(find(symbols, &found, &text), 0);
+	assert_int_equal(found.functions.length, 4);
+	assert_int_equal(found.functions.items[0].jump_register, ARGUMENT_NO_REGISTER);
+	for (size_t i = 1; i < 4; i++) {
+		assert_int_not_equal(found.functions.items[i].jump_register, ARGUMENT_NO_REGISTER);
+		assert_true(found.functions.items[i].jump_limit == UINT64_MAX);
+	}
+	allocator_release(&found);
+}
+
 static void a_file_without_malloc_of_its_own_is_no_allocator(_unused_ void **state)
 {
 	static const struct wanted_symbol imports[] = {
@@ -262,6 +284,7 @@ int main(void)
 		cmocka_unit_test(only_what_goes_on_in_another_function_may_jump_there),
 		cmocka_unit_test(calloc_is_asked_for_a_product),
 		cmocka_unit_test(builds_with_a_prefix_and_operator_new_are_known),
+		cmocka_unit_test(functions_of_mimalloc_jump_to_each_other),
 		cmocka_unit_test(a_file_without_malloc_of_its_own_is_no_allocator),
 		cmocka_unit_test(no_more_functions_are_probed_than_are_bearable),
 	};
