@@ -379,10 +379,45 @@ static __always_inline bool is_only_free(struct user_registers *ctx, __u32 place
 
 /*
  * A uprobe's program may be preempted, where the kernel is preemptible, and another thread of the CPU hit one, too.
- * The scratch area has room for one: the other hit is counted as lost. Few instructions lie between looking and
- * taking it.
+ * The scratch area has room for one, and counters are added to by one. So a program keeps its CPU, where the kernel
+ * lets it (6.15, in programs as large as these); elsewhere the other hit is counted as lost, and so are all that come
+ * until the preempted thread goes on.
+ *
+ * Who has come in looks whether it is alone: of two that come at a time both may find that they are not, and never that
+ * both are. Linux 5.10 knows no other atomic operation than adding.
  */
+/* Set by user space before loading. */
+const volatile bool keeps_cpu = false;
+
+extern void bpf_preempt_disable(void) __ksym __weak;
+extern void bpf_preempt_enable(void) __ksym __weak;
+
 PER_CPU(struct wire_running, running);
+
+static __always_inline void keep_cpu(void)
+{
+	if (keeps_cpu && bpf_preempt_disable)
+		bpf_preempt_disable();
+}
+
+static __always_inline void let_cpu_go(void)
+{
+	if (keeps_cpu && bpf_preempt_disable)
+		bpf_preempt_enable();
+}
+
+static __always_inline bool begin_alone(struct wire_running *mine)
+{
+	const volatile __u64 *num_running = &mine->num_running;
+
+	__sync_fetch_and_add(&mine->num_running, 1);
+	return *num_running == 1;
+}
+
+static __always_inline void end_run(struct wire_running *mine)
+{
+	__sync_fetch_and_add(&mine->num_running, -1);
+}
 
 SEC("kprobe")
 int on_probe(struct user_registers *ctx)
@@ -395,18 +430,15 @@ int on_probe(struct user_registers *ctx)
 	place = get_place(ctx);
 	if (is_live && is_only_free(ctx, place))
 		return 0;
-	if (mine->is_running) {
+	keep_cpu();
+	if (!begin_alone(mine))
 		__sync_fetch_and_add(&mine->lost, 1);
-		return 0;
-	}
-	mine->is_running = 1;
-	barrier();
-	if (!is_of_allocator)
+	else if (!is_of_allocator)
 		handle_hit(ctx, NULL, false, is_probe_of_user_mode, place);
 	else if (!is_hit_again(mine, ctx, place))
 		handle_allocation(ctx, place);
-	barrier();
-	mine->is_running = 0;
+	end_run(mine);
+	let_cpu_go();
 	return 0;
 }
 

@@ -309,8 +309,9 @@ _Static_assert(sizeof(struct wire_returning) == 32,
 
 /* Of a probe's program, per CPU. */
 struct wire_running {
-	wire_u64 is_running;
-	wire_u64 lost; /* hits while it was: the thread that had begun was preempted */
+	wire_u64
+		num_running; /* runs that have begun and not ended: others than the last one are preempted */
+	wire_u64 lost; /* hits while another run had begun */
 	/* Of an allocator, the last hit: one file may be known as several, which then each are hit. */
 	wire_u64 task; /* its address in the kernel */
 	wire_u64 pc;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/attributes.h"
 #include "base/log.h"
 
 /* BPF_LOG_STATS of the kernel's verifier: figures at the end, and nothing else. */
@@ -24,18 +25,37 @@ static void report_instructions(const char *message)
 			  strtoul(count + strlen("\nprocessed "), NULL, 10));
 }
 
+/*
+ * What a program is refused for stands below all that the verifier has looked at, which may be megabytes: of what libbpf
+ * says the first line is logged, and the last ones.
+ */
+#define NUM_LAST_LINES 10
+
+static void print_ends(char *message)
+{
+	size_t num_lines = 0;
+	const char *line;
+
+	for (const char *at = message; *at; at++)
+		num_lines += *at == '\n';
+	for (size_t i = 0; (line = strsep(&message, "\n")); i++)
+		if (*line && (!i || i + NUM_LAST_LINES >= num_lines))
+			log_debug("%s", line);
+}
+
 static int _printf_(2, 0)
 	print_libbpf(enum libbpf_print_level level, const char *format, va_list arguments)
 {
-	char message[4096];
+	_cleanup_free_ char *message = NULL;
 
-	vsnprintf(message, sizeof(message), format, arguments);
-	if (level == LIBBPF_DEBUG) {
-		report_instructions(message);
+	if (vasprintf(&message, format, arguments) < 0) {
+		message = NULL;
 		return 0;
 	}
-	message[strcspn(message, "\n")] = '\0';
-	log_debug("%s", message);
+	if (level == LIBBPF_DEBUG)
+		report_instructions(message);
+	else
+		print_ends(message);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 
 #include "base/array.h"
+#include "base/log.h"
 #include "collect/bpf_log.h"
 #include "collect/bpf_rings.h"
 #include "collect/event_filter.h"
@@ -36,6 +37,7 @@ struct counted_program {
 	uint64_t misses_at_stop;
 	bool is_stopped;
 	bool is_live;
+	bool keeps_cpu; /* a probe's program is not preempted */
 	/* Of the perf events that hold it at a tracepoint or a probe's places, and of its links to these. */
 	ARRAY(int) fds;
 };
@@ -183,6 +185,7 @@ static int open_object(void *context, struct bpf_object_skeleton **ret)
 	bpf->rodata->has_places = program->has_places;
 	bpf->rodata->is_of_allocator = is_of_allocator(program);
 	bpf->rodata->is_live = program->is_live;
+	bpf->rodata->keeps_cpu = program->keeps_cpu;
 	bpf->rodata->event_number = program->opts.number;
 	bpf->rodata->fixed_period = get_period(program);
 	bpf->rodata->weight_offset = program->opts.event->field_offset;
@@ -286,10 +289,25 @@ static int load_filter(const struct counted_program *program)
 	return 0;
 }
 
+/* Kernels refuse to keep the CPU in programs of several functions, before they look whether those could sleep. */
+static int load_programs(struct counted_program *program)
+{
+	int err;
+
+	program->keeps_cpu = program->kind == EVENT_PROBE;
+	err = bpf_log_load(open_object, close_refused, program);
+	if (!err || !program->keeps_cpu)
+		return err;
+	close_refused(program);
+	log_debug("this kernel does not let a probe's program keep its CPU");
+	program->keeps_cpu = false;
+	return bpf_log_load(open_object, close_refused, program);
+}
+
 static int load(struct counted_program *program)
 {
 	uint32_t zero = 0;
-	int err = bpf_log_load(open_object, close_refused, program);
+	int err = load_programs(program);
 
 	if (err)
 		return err;

@@ -51,10 +51,12 @@ elsewhere=$(grep -Ev ";$calls(_\[i\])?;handle_request [0-9]+\$|;\[truncated\];" 
 [[ -z $elsewhere ]] || fail "calls elsewhere: $elsewhere"
 (($(folded_match "$TMPDIR/stacks.folded" ';main;.*;handle_request [0-9]+$') > 0)) || fail "no stack is whole"
 
-# Of several threads, which may meet in the program where the kernel is preemptible.
-record -e "uprobe:$function" -c 1000 -o "$TMPDIR/threads.folded" --stats "$TMPDIR/threads.json" -- "$load" "$((some_calls / 5))" 4
+# Of more threads than there are CPUs, which meet in the program where the kernel preempts it: none is lost where it can be
+# kept from that.
+record -v -e "uprobe:$function" -c 1000 -o "$TMPDIR/threads.folded" --stats "$TMPDIR/threads.json" -- "$load" "$((some_calls / 10))" 12
 expect_account_adds_up "$TMPDIR/threads.json"
-expect_events "$TMPDIR/threads.json" "uprobe:$function fired $((some_calls / 5 * 4))"
+expect_events "$TMPDIR/threads.json" "uprobe:$function fired $((some_calls / 10 * 12))"
+grep -q "keep its CPU" "$TMPDIR/record.err" || [[ $(stats_get "$TMPDIR/threads.json" lost.preempted) = 0 ]] || fail "hits are lost: $(cat "$TMPDIR/threads.json")"
 
 # With arguments and results; with the places of a note, whose argument is not everywhere in the same register. Of 0 to
 # 99 bytes the first is nothing, and of 99 the result is less.
