@@ -379,9 +379,10 @@ static __always_inline bool is_only_free(struct user_registers *ctx, __u32 place
 
 /*
  * A uprobe's program may be preempted, where the kernel is preemptible, and another thread of the CPU hit one, too.
- * The scratch area has room for one, and counters are added to by one. So a program keeps its CPU, where the kernel
- * lets it (6.15, in programs as large as these); elsewhere the other hit is counted as lost, and so are all that come
- * until the preempted thread goes on.
+ * The scratch area has room for one, counters are added to by one, and from Linux 6.13 on the program's stack is the
+ * CPU's as well. So a program keeps its CPU before it does anything else, where the kernel lets it (6.15, in programs as
+ * large as these); elsewhere the other hit is counted as lost, and so are all that come until the preempted thread goes
+ * on.
  *
  * Who has come in looks whether it is alone: of two that come at a time both may find that they are not, and never that
  * both are. Linux 5.10 knows no other atomic operation than adding.
@@ -419,25 +420,36 @@ static __always_inline void end_run(struct wire_running *mine)
 	__sync_fetch_and_add(&mine->num_running, -1);
 }
 
-SEC("kprobe")
-int on_probe(struct user_registers *ctx)
+static __always_inline void handle_place(struct user_registers *ctx, struct wire_running *mine,
+					 bool is_alone)
 {
-	struct wire_running *mine = get_per_cpu(&running);
-	__u32 place;
+	__u32 place = get_place(ctx);
 
-	if (!mine || !is_recording)
-		return 0;
-	place = get_place(ctx);
 	if (is_live && is_only_free(ctx, place))
-		return 0;
-	keep_cpu();
-	if (!begin_alone(mine))
+		return;
+	if (!is_alone)
 		__sync_fetch_and_add(&mine->lost, 1);
 	else if (!is_of_allocator)
 		handle_hit(ctx, NULL, false, is_probe_of_user_mode, place);
 	else if (!is_hit_again(mine, ctx, place))
 		handle_allocation(ctx, place);
-	end_run(mine);
+}
+
+/* User space waits for those who have begun, when it has stopped recording: so that is asked behind it. */
+SEC("kprobe")
+int on_probe(struct user_registers *ctx)
+{
+	struct wire_running *mine;
+
+	keep_cpu();
+	mine = get_per_cpu(&running);
+	if (mine) {
+		bool is_alone = begin_alone(mine);
+
+		if (is_recording)
+			handle_place(ctx, mine, is_alone);
+		end_run(mine);
+	}
 	let_cpu_go();
 	return 0;
 }
@@ -446,7 +458,9 @@ int on_probe(struct user_registers *ctx)
 SEC("kprobe")
 int on_return(struct user_registers *ctx)
 {
+	keep_cpu();
 	handle_return(ctx);
+	let_cpu_go();
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "base/array.h"
 #include "base/log.h"
@@ -23,6 +24,9 @@
 
 /* WINDOW_NS of the program. */
 #define WINDOWS_PER_SECOND 100
+
+/* For threads that are preempted; each gets its turn within some milliseconds. */
+#define MAX_WAIT_MS 500
 
 struct counted_program {
 	struct counted_program_opts opts;
@@ -614,12 +618,31 @@ void counted_program_start(struct counted_program *program)
 	program->bpf->bss->is_recording = true;
 }
 
+/* A preempted thread may be in a probe's program still, which counts what it has begun. Whether none is. */
+static bool wait_for_runs(const struct counted_program *program)
+{
+	const struct timespec wait = {.tv_nsec = 1000000};
+
+	for (int i = 0; i < MAX_WAIT_MS; i++) {
+		struct wire_running sum;
+
+		if (bpf_counters_read(bpf_map__fd(program->bpf->maps.running), &sum, sizeof(sum)))
+			return false;
+		if (!sum.num_running)
+			return true;
+		nanosleep(&wait, NULL);
+	}
+	return false;
+}
+
 void counted_program_stop(struct counted_program *program)
 {
 	program->bpf->bss->is_recording = false;
 	program->misses_at_stop = read_misses(program);
 	program->is_stopped = true;
 	close_fds(program);
+	if (program->kind == EVENT_PROBE && !wait_for_runs(program))
+		log_debug("a probe's program may still be running");
 }
 
 /* Requests that are on their way still. */
