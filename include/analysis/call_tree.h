@@ -24,6 +24,7 @@ struct call_tree_opts {
 	bool has_baseline; /* a comparison: the samples of a second metric are in it too */
 	uint32_t baseline;
 	bool keeps_samples; /* for call_tree_get_sample_node() */
+	bool keeps_kinds;   /* for call_tree_get_kind() */
 };
 
 struct call_tree;
@@ -75,6 +76,11 @@ uint64_t call_tree_get_baseline_total(const struct call_tree *tree, uint32_t nod
 bool call_tree_has_overflown_total(const struct call_tree *tree);
 /* The node that a sample of the metric or the baseline ends at; with keeps_samples only. */
 uint32_t call_tree_get_sample_node(const struct call_tree *tree, uint32_t sample);
+/*
+ * The kind of a frame with the node's label, enum frame_kind; with keeps_kinds only. Of several, of which folded text
+ * shows no difference, that of the first one; of a thread FRAME_USER.
+ */
+uint8_t call_tree_get_kind(const struct call_tree *tree, uint32_t node);
 /* Whether a stack ends here, be its weight 0. */
 bool call_tree_has_samples(const struct call_tree *tree, uint32_t node);
 

@@ -17,7 +17,8 @@
 #define FRAME_KINDS(KIND)                                     \
 	KIND(USER, "user", "", "User", "yellow", 1)           \
 	KIND(KERNEL, "kernel", "_[k]", "Kernel", "orange", 2) \
-	KIND(JIT, "JIT", "_[j]", "JIT", "green", 4)
+	KIND(JIT, "JIT", "_[j]", "JIT", "green", 4)           \
+	KIND(PYTHON, "Python", "", "Python", "blue", 3)
 
 #define FRAME_KIND_NUMBER(name, ...) FRAME_##name,
 enum frame_kind { FRAME_KINDS(FRAME_KIND_NUMBER) NUM_FRAME_KINDS };

@@ -32,6 +32,7 @@ struct call_tree {
 	uint32_t *location_labels; /* then, by location */
 	uint32_t *sample_nodes;    /* by sample, where they are kept and no stacks of the profile */
 	uint32_t count;
+	uint8_t *kinds;      /* by label; NULL: they are not kept */
 	struct links *links; /* by node, as all below */
 	uint64_t *totals;
 	uint64_t *baseline_totals; /* NULL: there is no baseline */
@@ -416,6 +417,11 @@ int call_tree_new(const struct profile *profile, const struct call_tree_opts *op
 		free(builder.sample_nodes);
 	if (err)
 		return err;
+	if (builder.opts.keeps_kinds) {
+		err = frame_labels_find_kinds(&tree->labels, &tree->kinds);
+		if (err)
+			return err;
+	}
 	err = link_children(tree);
 	if (err)
 		return err;
@@ -431,6 +437,7 @@ void call_tree_free(struct call_tree *tree)
 	stack_table_free(tree->nodes);
 	free(tree->location_labels);
 	free(tree->sample_nodes);
+	free(tree->kinds);
 	free(tree->links);
 	free(tree->totals);
 	free(tree->baseline_totals);
@@ -452,6 +459,11 @@ uint32_t call_tree_get_parent(const struct call_tree *tree, uint32_t node)
 const char *call_tree_get_label(const struct call_tree *tree, uint32_t node, size_t *ret_length)
 {
 	return frame_labels_get(&tree->labels, get_label_id(tree, node), ret_length);
+}
+
+uint8_t call_tree_get_kind(const struct call_tree *tree, uint32_t node)
+{
+	return tree->kinds[get_label_id(tree, node)];
 }
 
 uint32_t call_tree_get_first_child(const struct call_tree *tree, uint32_t node)

@@ -120,3 +120,16 @@ uint32_t frame_labels_get_count(const struct frame_labels *labels)
 {
 	return profile_count_strings(labels->profile) + string_table_get_count(labels->own);
 }
+
+int frame_labels_find_kinds(const struct frame_labels *labels, uint8_t **ret)
+{
+	uint8_t *kinds = calloc(frame_labels_get_count(labels), sizeof(*kinds));
+
+	if (!kinds)
+		return -ENOMEM;
+	for (uint32_t i = profile_count_frames(labels->profile); i-- > 0;)
+		if (labels->by_frame[i] != NOT_MADE)
+			kinds[labels->by_frame[i]] = profile_get_frame(labels->profile, i)->kind;
+	*ret = kinds;
+	return 0;
+}

@@ -36,6 +36,14 @@ _must_check_ int frame_labels_add_text(struct frame_labels *labels, const char *
 
 /* Borrowed until frame_labels_release(); ret_length in bytes. */
 const char *frame_labels_get(const struct frame_labels *labels, uint32_t label, size_t *ret_length);
+/*
+ * The kind of each label: that of its first frame, or FRAME_USER.
+ *
+ * ret  by label, enum frame_kind; the caller frees it, and adds no label as long as it is in use
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int frame_labels_find_kinds(const struct frame_labels *labels, uint8_t **ret);
 /* Ids run from 0 to this number minus 1; not every one is in use. */
 uint32_t frame_labels_get_count(const struct frame_labels *labels);
 

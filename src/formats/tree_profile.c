@@ -26,6 +26,9 @@ static int add_level(struct tree_profile_builder *builder, uint32_t node, uint32
 		if (err)
 			return err;
 	}
+	/* A kind that the label does not tell. */
+	if (builder->opts->tree.keeps_kinds && frame.kind == FRAME_USER && !frame.is_inlined)
+		frame.kind = call_tree_get_kind(builder->tree, node);
 	err = string_table_add(profile_get_strings(builder->to), label, length, &frame.name);
 	frame.full_name = frame.name;
 	if (err)
@@ -103,6 +106,7 @@ int tree_profile_new(const struct call_tree *tree, const struct tree_profile_opt
 		.metric = builder.metric,
 		.has_baseline = opts->tree.has_baseline,
 		.baseline = builder.baseline,
+		.keeps_kinds = opts->tree.keeps_kinds,
 	};
 	return 0;
 }

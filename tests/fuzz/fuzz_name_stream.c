@@ -46,7 +46,7 @@ static void check_location(const struct profile *profile, uint32_t id)
 		require(frame->name < num_strings && frame->full_name < num_strings);
 		require(frame->module < num_strings && frame->file < num_strings);
 		require((frame->kind == FRAME_KERNEL) == (location->space == LOCATION_KERNEL));
-		require(frame->kind <= FRAME_JIT);
+		require(frame->kind < NUM_FRAME_KINDS);
 	}
 }
 

@@ -69,10 +69,12 @@ static int add_string(struct pprof_reader *reader, struct bytes string, uint32_t
 /* Of "[kernel:nf_tables]" nf_tables, of a path its last part; what else is in brackets stays. */
 static struct bytes find_module_name(const struct pprof_source_mapping *mapping)
 {
+	static const char *const prefixes[] = {PPROF_KERNEL_MODULE, PPROF_JIT_MODULE,
+					       PPROF_PYTHON_MODULE};
 	struct bytes name = mapping->filename;
 
-	for (int i = 0; i < 2; i++) {
-		const char *prefix = i ? PPROF_JIT_MODULE : PPROF_KERNEL_MODULE;
+	for (size_t i = 0; i < ARRAY_LENGTH(prefixes); i++) {
+		const char *prefix = prefixes[i];
 
 		if (starts_with(name, prefix) && name.data[name.size - 1] == ']')
 			return slice_bytes(name, strlen(prefix), name.size - 1);
@@ -97,6 +99,8 @@ static enum frame_kind find_kind(struct bytes filename, uint64_t start)
 		return FRAME_KERNEL;
 	if (starts_with(filename, PPROF_JIT) || starts_with(filename, PPROF_JIT_MODULE))
 		return FRAME_JIT;
+	if (starts_with(filename, PPROF_PYTHON) || starts_with(filename, PPROF_PYTHON_MODULE))
+		return FRAME_PYTHON;
 	return FRAME_USER;
 }
 
@@ -273,7 +277,8 @@ static bool has_place(const struct pprof_code *code)
 	const struct pprof_source_mapping *mapping = &code->mapping;
 
 	return code->has_mapping && mapping->filename.size && mapping->kind != FRAME_JIT &&
-	       code->address >= mapping->start && code->address < mapping->limit;
+	       mapping->kind != FRAME_PYTHON && code->address >= mapping->start &&
+	       code->address < mapping->limit;
 }
 
 /*

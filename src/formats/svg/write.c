@@ -182,6 +182,10 @@ static struct svg_color get_color(const struct painter *painter, const struct sv
 		return svg_get_frame_color(painter->opts.palette, "all", 3);
 	if (painter->opts.palette == SVG_PALETTE_CHAIN && is_of_waker(painter->tree, frame->node))
 		return svg_get_frame_color(SVG_PALETTE_WAKEUP, label, length);
+	/* Python's names look like any other's. */
+	if (painter->opts.palette == SVG_PALETTE_JAVA &&
+	    call_tree_get_kind(painter->tree, frame->node) == FRAME_PYTHON)
+		return svg_get_frame_color(SVG_PALETTE_BLUE, label, length);
 	return svg_get_frame_color(painter->opts.palette, label, length);
 }
 
@@ -368,7 +372,7 @@ static int write_document(struct painter *painter, const struct profile *profile
 
 /* ---- settings ----------------------------------------------------------------------------- */
 
-static bool has_annotations(const struct profile *profile)
+static bool has_kinds(const struct profile *profile)
 {
 	for (uint32_t i = 0; i < profile_count_locations(profile); i++) {
 		const struct location *location = profile_get_location(profile, i);
@@ -416,7 +420,7 @@ static void put_defaults(struct painter *painter, const struct profile *profile)
 	if (!opts->count_name)
 		opts->count_name = choose_count_name(profile, painter->format);
 	if (opts->palette == SVG_PALETTE_AUTO)
-		opts->palette = !painter->format->tree.no_annotations && has_annotations(profile)
+		opts->palette = !painter->format->tree.no_annotations && has_kinds(profile)
 					? SVG_PALETTE_JAVA
 					: SVG_PALETTE_HOT;
 }
@@ -464,8 +468,10 @@ static int draw_reversed(struct painter *painter, const struct call_tree *tree,
 		.unit = format_get_metric_unit(profile, tree_opts->metric),
 	};
 	struct call_tree_opts reversed_opts;
-	int err = tree_profile_new(tree, &opts, &reversed, &reversed_opts);
+	int err;
 
+	opts.tree.keeps_kinds = true;
+	err = tree_profile_new(tree, &opts, &reversed, &reversed_opts);
 	if (err)
 		return err;
 	err = call_tree_new(reversed, &reversed_opts, &reversed_tree);
@@ -479,8 +485,11 @@ static int svg_write(const struct profile *profile, const struct format_opts *op
 {
 	_cleanup_(call_tree_freep) struct call_tree *tree = NULL;
 	struct painter painter = {.format = opts, .sink = sink};
-	int err = call_tree_new(profile, &opts->tree, &tree);
+	struct call_tree_opts tree_opts = opts->tree;
+	int err;
 
+	tree_opts.keeps_kinds = true;
+	err = call_tree_new(profile, &tree_opts, &tree);
 	if (err)
 		return err;
 	put_defaults(&painter, profile);

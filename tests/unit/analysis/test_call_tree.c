@@ -154,10 +154,43 @@ static void samples_of_another_metric_are_not_in_the_tree(void **state _unused_)
 	profile_free(profile);
 }
 
+static void a_label_has_the_kind_of_its_first_frame(void **state _unused_)
+{
+	static const struct {
+		const char *label;
+		uint8_t kind;
+	} expected[] = {{"a", FRAME_USER},
+			{"b", FRAME_PYTHON},
+			{"c_[j]", FRAME_JIT},
+			{"c_[k]", FRAME_KERNEL},
+			{"t", FRAME_USER}};
+	const struct call_tree_opts opts = {.root = TREE_ROOT_NONE, .keeps_kinds = true};
+	struct profile *profile = profile_new();
+	uint32_t thread = builder_add_thread(profile, 1, 1, "t");
+	struct call_tree *tree = NULL;
+
+	builder_add_sample(profile, thread, "a", 1);
+	builder_add_sample(profile, thread, "a_[py]", 1);
+	builder_add_sample(profile, thread, "b_[py]", 1);
+	builder_add_sample(profile, thread, "b", 1);
+	builder_add_sample(profile, thread, "c_[j]", 1);
+	builder_add_sample(profile, thread, "c_[k]", 1);
+	builder_add_sample(profile, thread, "t", 1);
+	assert_int_equal(call_tree_new(profile, &opts, &tree), 0);
+	for (size_t i = 0; i < ARRAY_LENGTH(expected); i++) {
+		uint32_t node = find_child(tree, CALL_TREE_ROOT, expected[i].label);
+
+		assert_int_equal(call_tree_get_kind(tree, node), expected[i].kind);
+	}
+	call_tree_free(tree);
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(children_come_in_bytewise_order),
+		cmocka_unit_test(a_label_has_the_kind_of_its_first_frame),
 		cmocka_unit_test(totals_hold_the_node_and_all_below),
 		cmocka_unit_test(a_total_beyond_64_bits_is_reported_and_spoils_no_self_weight),
 		cmocka_unit_test(equal_stacks_of_two_threads_may_not_leave_64_bits),

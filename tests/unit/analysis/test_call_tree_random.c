@@ -34,7 +34,7 @@ static const char *const names[] = {"a", "b", "a b", "a!", "ab", "", "x;y", "a_[
 static void add_frame(struct scene *scene, struct frame *frame)
 {
 	*frame = (struct frame){.kind = (uint8_t)pick(scene, 6)};
-	if (frame->kind > FRAME_JIT)
+	if (frame->kind >= NUM_FRAME_KINDS)
 		frame->kind = FRAME_USER;
 	frame->is_inlined = pick(scene, 4) == 0;
 	frame->line = pick(scene, 2);

@@ -252,7 +252,8 @@ static void samples_have_their_weight_and_their_stack_outermost_first(void **sta
 	Perfetto__Trace *trace;
 	uint32_t stack;
 
-	builder_add_sample(profile, builder_add_thread(profile, 5, 6, "t"), "main;work;sys_[k]", 1);
+	builder_add_sample(profile, builder_add_thread(profile, 5, 6, "t"),
+			   "main;work_[py];sys_[k]", 1);
 	stack = profile_get_sample(profile, 0)->stack;
 	tracked_init(&tracked);
 	add_sample(tracked.timeline, 100, tracked_add_thread(&tracked, 6), stack);
@@ -271,6 +272,8 @@ static void samples_have_their_weight_and_their_stack_outermost_first(void **sta
 	assert_int_equal(data->callstacks[0]->frame_ids[0], data->frames[0]->iid);
 	assert_memory_equal(data->function_names[0]->str.data, "main", 4);
 	assert_int_equal(data->frames[1]->kind, 2); /* by name: main, sys, work */
+	assert_int_equal(data->frames[2]->kind, 3);
+	assert_false(data->frames[0]->has_kind);
 	assert_false(find_packet(trace, SAMPLES, 2)->perf_sample->has_callstack_iid);
 	perfetto__trace__free_unpacked(trace, NULL);
 	tracked_release(&tracked);

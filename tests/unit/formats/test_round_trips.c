@@ -8,7 +8,7 @@
 
 #define NUM_PROFILES 100
 
-enum kept { KEPT_MODULES = 1 };
+enum kept { KEPT_MODULES = 1, KEPT_PYTHON = 2 };
 
 static uint32_t next_random(uint32_t *seed)
 {
@@ -53,6 +53,9 @@ static uint32_t add_random_location(struct profile *profile, uint32_t *seed, uns
 		break;
 	case 2:
 		frame.is_inlined = true;
+		break;
+	case 3:
+		frame.kind = kept & KEPT_PYTHON ? FRAME_PYTHON : FRAME_USER;
 		break;
 	}
 	assert_int_equal(profile_add_frame_location(profile, &frame, &location), 0);
@@ -206,10 +209,10 @@ static void assert_identity(const struct format *format, uint32_t seed, unsigned
 static void the_firefox_profiler_s_format_keeps_all(void **state _unused_)
 {
 	for (uint32_t seed = 1; seed <= NUM_PROFILES; seed++)
-		assert_identity(&format_firefox, seed, KEPT_MODULES);
+		assert_identity(&format_firefox, seed, KEPT_MODULES | KEPT_PYTHON);
 }
 
-static void speedscope_s_format_keeps_all_but_modules(void **state _unused_)
+static void speedscope_s_format_keeps_all_but_modules_and_python(void **state _unused_)
 {
 	for (uint32_t seed = 1; seed <= NUM_PROFILES; seed++)
 		assert_identity(&format_speedscope, seed, 0);
@@ -219,7 +222,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_firefox_profiler_s_format_keeps_all),
-		cmocka_unit_test(speedscope_s_format_keeps_all_but_modules),
+		cmocka_unit_test(speedscope_s_format_keeps_all_but_modules_and_python),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -376,6 +376,24 @@ static void annotated_frames_get_the_colours_of_their_kinds(void **state _unused
 	text_release(&svg);
 }
 
+/* Its names have no annotation: the kind itself tells, and that of a reversed graph as well. */
+static void python_has_a_colour_of_its_own(void **state _unused_)
+{
+	for (int is_reversed = 0; is_reversed < 2; is_reversed++) {
+		const struct svg_opts opts = {.is_reversed = is_reversed};
+		struct text svg = write_lines("main;parse_[py];read 1\n", &opts);
+		_cleanup_free_ char *native = find_fill(&svg, "<title>read");
+		_cleanup_free_ char *python = find_fill(&svg, "<title>parse (");
+		unsigned int red, green, blue;
+
+		assert_int_equal(sscanf(native, "fill=\"rgb(%u,%u,%u)", &red, &green, &blue), 3);
+		assert_true(red > green && green == blue);
+		assert_int_equal(sscanf(python, "fill=\"rgb(%u,%u,%u)", &red, &green, &blue), 3);
+		assert_true(blue > green && green > red);
+		text_release(&svg);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -400,6 +418,7 @@ int main(void)
 		cmocka_unit_test(at_largest_width_what_has_vanished_has_room),
 		cmocka_unit_test(a_name_has_the_same_colour_everywhere),
 		cmocka_unit_test(annotated_frames_get_the_colours_of_their_kinds),
+		cmocka_unit_test(python_has_a_colour_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

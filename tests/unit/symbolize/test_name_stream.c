@@ -319,7 +319,7 @@ static void locations_that_cannot_be_are_refused(void **state _unused_)
 	assert_bad_location(&(struct bad_location){IN_FILE, 0, 65, 0, FRAME_USER});
 	assert_bad_location(&(struct bad_location){IN_FILE, 0, 1, 100, FRAME_USER});
 	assert_bad_location(&(struct bad_location){IN_FILE, 0, 1, UINT32_MAX, FRAME_USER});
-	assert_bad_location(&(struct bad_location){IN_FILE, 0, 1, 0, FRAME_JIT + 1});
+	assert_bad_location(&(struct bad_location){IN_FILE, 0, 1, 0, NUM_FRAME_KINDS});
 	assert_bad_location(&(struct bad_location){IN_FILE, 0, 1, 0, FRAME_KERNEL});
 	assert_bad_location(&(struct bad_location){IN_PROCESS, 0, 1, 0, FRAME_KERNEL});
 }
