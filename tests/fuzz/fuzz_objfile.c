@@ -11,6 +11,7 @@
 #include "objfile/function_search.h"
 #include "objfile/objfile.h"
 #include "objfile/usdt.h"
+#include "runtime/python.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -60,6 +61,25 @@ static void search(struct objfile *objfile)
 	probe_place_list_release(&found);
 }
 
+/* An interpreter is known with all that its walk asks for, or said to be none that is. */
+static void find_interpreter(struct objfile *objfile)
+{
+	struct python_build build;
+
+	if (python_find(objfile, &build))
+		return;
+	require(build.num_eval_parts > 0 && build.num_eval_parts <= PYTHON_MAX_EVAL_PARTS);
+	for (unsigned int i = 0; i < build.num_eval_parts; i++)
+		require(build.eval_parts[i].start <= build.eval_parts[i].end);
+	require((build.support == PYTHON_KNOWN) == (build.layout.minor != 0));
+	if (build.support != PYTHON_KNOWN)
+		return;
+	require(build.layout.minor == build.minor);
+	require(build.layout.frame_bytes % 8 == 0 && build.layout.code_bytes % 8 == 0);
+	require(build.layout.frame_bytes <= WIRE_PYTHON_OBJECT_BYTES &&
+		build.layout.code_bytes <= WIRE_PYTHON_OBJECT_BYTES);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
@@ -76,6 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			if (objfile_get_elf_address(objfile, offset, &elf_address) == 0)
 				look_up(objfile, elf_address);
 		search(objfile);
+		find_interpreter(objfile);
 		objfile_unref(objfile);
 	} else {
 		require(error.message[0] != '\0');

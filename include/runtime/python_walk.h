@@ -1,0 +1,367 @@
+/*
+ * The walk of CPython's frames: from a thread pointer to the code objects that a thread runs, innermost first, and what a
+ * code object says of itself.
+ *
+ * The same code is compiled three times: into the BPF program, into user space, and into tests. The includer defines
+ * PYTHON_INLINE (how the functions here are declared) before, and after it python_read(). Memory is 64-bit, little endian.
+ *
+ *	if (!python_walk_begin(walk, …))
+ *		for (i = 0; i < PYTHON_MAX_STEPS && !python_walk_step(walk, frames); i++)
+ *			;
+ *	walk->end, walk->num_frames, walk->thread_state (to be handed to the next begin)
+ *
+ * A step looks at one thread or takes one frame, and has no loop, so that the verifier checks it once. All that it needs is
+ * in the struct: what is read lies there, too, as functions that are verified alone take no pointers to a stack.
+ *
+ * A thread is found in the lists of the interpreters' threads by its thread pointer, which CPython has as thread_id. In a
+ * process of several interpreters it may be in some of them: then the frames of all are taken, those of the newest interpreter
+ * first, as it is mostly called by the others.
+ */
+#ifndef RUNTIME_PYTHON_WALK_H
+#define RUNTIME_PYTHON_WALK_H
+
+#include "wire/python.h"
+
+/* Interpreters and threads that are looked at. */
+#ifndef PYTHON_MAX_LOOKS
+#define PYTHON_MAX_LOOKS (64 + 4096)
+#endif
+/* Each run of the C function may have a frame of its own besides those of Python. */
+#define PYTHON_MAX_FRAME_STEPS (2 * WIRE_MAX_PYTHON_FRAMES)
+#define PYTHON_MAX_STEPS       (PYTHON_MAX_LOOKS + PYTHON_MAX_FRAME_STEPS + 2)
+
+#define PYTHON_OBJECT_WORDS 32 /* a power of two, and more than WIRE_PYTHON_OBJECT_BYTES */
+
+struct python_walk {
+	struct wire_python_layout layout;
+	wire_u64 thread_pointer;
+	wire_u64 interpreter;  /* whose threads are looked at */
+	wire_u64 next_thread;  /* to look at; 0: the interpreter has no more */
+	wire_u64 frame;        /* to take; 0: look for the thread */
+	wire_u64 thread_state; /* that was found; 0: none */
+	wire_u32 num_looks;
+	wire_u32 num_frame_steps;
+	wire_u32 num_frames;
+	wire_u32 end;                        /* enum wire_python_end */
+	wire_u32 has_others;                 /* there are several interpreters */
+	wire_u64 words[PYTHON_OBJECT_WORDS]; /* the object that was read last */
+};
+_Static_assert(__builtin_offsetof(struct wire_python_code, name_text) % 8 == 0,
+	       "its texts are words");
+_Static_assert(WIRE_PYTHON_OBJECT_BYTES < PYTHON_OBJECT_WORDS * 8, "an object has its place");
+_Static_assert(!(WIRE_MAX_PYTHON_FRAMES & (WIRE_MAX_PYTHON_FRAMES - 1)), "less one, it is a mask");
+
+/* Bytes of the process's memory. Returns 0, or another number when not all can be read: none are written then, or only 0. */
+PYTHON_INLINE int python_read(struct python_walk *walk, void *ret, wire_u32 bytes,
+			      wire_u64 address);
+
+PYTHON_INLINE int python_walk_stop(struct python_walk *walk, enum wire_python_end end)
+{
+	walk->end = end;
+	return 1;
+}
+
+PYTHON_INLINE int python_read_word(struct python_walk *walk, wire_u64 address, wire_u64 *ret)
+{
+	return python_read(walk, ret, sizeof(*ret), address);
+}
+
+/* The first bytes of an object, of which python_get_field() gives fields then. */
+PYTHON_INLINE int python_read_object(struct python_walk *walk, wire_u64 address, wire_u32 bytes)
+{
+	return python_read(walk, walk->words, bytes & (PYTHON_OBJECT_WORDS * 8 - 1), address);
+}
+
+/* The field at an offset, and what follows it in its word: fields lie at multiples of their size. */
+PYTHON_INLINE wire_u64 python_get_field(const struct python_walk *walk, wire_u32 offset)
+{
+	return walk->words[offset >> 3 & (PYTHON_OBJECT_WORDS - 1)] >> ((offset & 7) * 8);
+}
+
+/* The innermost frame of a thread's state; 0: it runs none. Returns 0, or another number when it cannot be read. */
+PYTHON_INLINE int python_read_innermost(struct python_walk *walk, wire_u64 thread_state,
+					wire_u64 *ret)
+{
+	if (python_read_word(walk, thread_state + walk->layout.thread_frame, ret))
+		return -1;
+	if (walk->layout.cframe_frame == WIRE_PYTHON_NONE || !*ret)
+		return 0;
+	return python_read_word(walk, *ret + walk->layout.cframe_frame, ret);
+}
+
+/*
+ * Begin, with a copy of the layout.
+ *
+ * runtime       address of _PyRuntime in the process
+ * thread_state  where an earlier walk of this thread found it, or 0. It is taken if it is still this thread's and runs
+ *               frames: freed memory may look like it, but for these
+ *
+ * Returns 0 to go on, or 1 at the end, which walk->end explains.
+ */
+PYTHON_INLINE int python_walk_begin(struct python_walk *walk,
+				    const struct wire_python_layout *layout, wire_u64 runtime,
+				    wire_u64 thread_pointer, wire_u64 thread_state)
+{
+	wire_u64 other = 0;
+	wire_u64 frame = 0;
+	wire_u64 id = 0;
+
+	walk->layout = *layout;
+	walk->thread_pointer = thread_pointer;
+	walk->frame = walk->thread_state = 0;
+	walk->num_looks = walk->num_frame_steps = walk->num_frames = 0;
+	walk->end = WIRE_PYTHON_UNREADABLE;
+
+	if (python_read_word(walk, runtime + layout->interpreters, &walk->interpreter))
+		return 1;
+	if (!walk->interpreter) /* it is not initialized yet, or not any more */
+		return python_walk_stop(walk, WIRE_PYTHON_NO_THREAD);
+	if (python_read_word(walk, walk->interpreter + layout->interpreter_next, &other))
+		return 1;
+	walk->has_others = other != 0;
+	if (thread_state && !other &&
+	    !python_read_word(walk, thread_state + layout->thread_id, &id) &&
+	    id == thread_pointer && !python_read_innermost(walk, thread_state, &frame) && frame) {
+		walk->frame = frame;
+		walk->thread_state = thread_state;
+		return 0;
+	}
+	return python_read_word(walk, walk->interpreter + layout->interpreter_threads,
+				&walk->next_thread)
+		       ? 1
+		       : 0;
+}
+
+/* The threads of all interpreters have been looked at. */
+PYTHON_INLINE int python_walk_stop_looking(struct python_walk *walk)
+{
+	return python_walk_stop(walk,
+				walk->thread_state ? WIRE_PYTHON_COMPLETE : WIRE_PYTHON_NO_THREAD);
+}
+
+/* Go to the next interpreter, or look at one thread. */
+PYTHON_INLINE int python_walk_look(struct python_walk *walk)
+{
+	wire_u64 thread = walk->next_thread;
+	wire_u64 id;
+
+	if (walk->num_looks++ >= PYTHON_MAX_LOOKS)
+		return python_walk_stop(walk, walk->thread_state ? WIRE_PYTHON_UNREADABLE
+								 : WIRE_PYTHON_NO_THREAD);
+	if (!thread) {
+		if (python_read_word(walk, walk->interpreter + walk->layout.interpreter_next,
+				     &walk->interpreter))
+			return python_walk_stop(walk, WIRE_PYTHON_UNREADABLE);
+		if (!walk->interpreter)
+			return python_walk_stop_looking(walk);
+		if (python_read_word(walk, walk->interpreter + walk->layout.interpreter_threads,
+				     &walk->next_thread))
+			return python_walk_stop(walk, WIRE_PYTHON_UNREADABLE);
+		return 0;
+	}
+	if (python_read_word(walk, thread + walk->layout.thread_id, &id) ||
+	    python_read_word(walk, thread + walk->layout.thread_next, &walk->next_thread))
+		return python_walk_stop(walk, WIRE_PYTHON_UNREADABLE);
+	if (id != walk->thread_pointer)
+		return 0;
+	if (python_read_innermost(walk, thread, &walk->frame))
+		return python_walk_stop(walk, WIRE_PYTHON_UNREADABLE);
+	if (!walk->thread_state || walk->frame)
+		walk->thread_state = thread;
+	return 0;
+}
+
+/* What a frame says about its instruction, with the flag of one that has not begun. */
+PYTHON_INLINE wire_u32 python_get_instruction(const struct python_walk *walk, wire_u64 code)
+{
+	wire_u64 instruction = python_get_field(walk, walk->layout.frame_instruction);
+
+	if (walk->layout.instruction == WIRE_PYTHON_POINTER)
+		instruction -= code + walk->layout.code_instructions;
+	else if (instruction & 1u << 31) /* an int below 0 */
+		instruction = WIRE_PYTHON_NOT_BEGUN;
+	else if (walk->layout.instruction == WIRE_PYTHON_UNIT_INDEX)
+		instruction = (instruction & 0xffffffff) * 2;
+	else
+		instruction &= 0xffffffff;
+	/* Below the first one, or what is no instruction. */
+	return instruction < WIRE_PYTHON_NOT_BEGUN ? (wire_u32)instruction : WIRE_PYTHON_NOT_BEGUN;
+}
+
+/* A hash of what tells code objects apart, of the one that was read last; never 0. */
+PYTHON_INLINE wire_u32 python_get_cookie(const struct python_walk *walk)
+{
+	wire_u64 hash = python_get_field(walk, walk->layout.code_first_line) & 0xffffffff;
+
+	hash = (hash ^ python_get_field(walk, walk->layout.code_name)) * 0x9e3779b97f4a7c15ull;
+	hash = (hash ^ hash >> 32 ^ python_get_field(walk, walk->layout.code_file)) *
+	       0x9e3779b97f4a7c15ull;
+	hash = (hash ^ hash >> 32 ^ python_get_field(walk, walk->layout.code_lines)) *
+	       0x9e3779b97f4a7c15ull;
+	return (wire_u32)(hash >> 32) | 1;
+}
+
+/*
+ * Between a class that is called and its __init__ there is a frame of the interpreter's own (_Py_InitCleanup, from 3.13 on),
+ * which Python itself does not show: one string is both its name and its file's, and it has no line.
+ */
+PYTHON_INLINE int python_is_hidden(const struct python_walk *walk)
+{
+	return !(python_get_field(walk, walk->layout.code_first_line) & 0xffffffff) &&
+	       python_get_field(walk, walk->layout.code_name) ==
+		       python_get_field(walk, walk->layout.code_file);
+}
+
+PYTHON_INLINE int python_walk_take_frame(struct python_walk *walk, struct wire_python_frame *frames)
+{
+	wire_u32 number = walk->num_frames & (WIRE_MAX_PYTHON_FRAMES - 1);
+	wire_u32 instruction;
+	wire_u32 cookie = 0;
+	wire_u64 code;
+
+	if (walk->num_frame_steps++ >= PYTHON_MAX_FRAME_STEPS)
+		return python_walk_stop(walk, WIRE_PYTHON_DEEP);
+	if (python_read_object(walk, walk->frame, walk->layout.frame_bytes))
+		return python_walk_stop(walk, WIRE_PYTHON_UNREADABLE);
+	walk->frame = python_get_field(walk, walk->layout.frame_previous);
+	code = python_get_field(walk, walk->layout.frame_code) &
+	       ~(wire_u64)walk->layout.code_tag_bits;
+	instruction = python_get_instruction(walk, code);
+	if (walk->layout.runs == WIRE_PYTHON_RUN_EACH) {
+		instruction |= WIRE_PYTHON_FIRST_OF_RUN;
+	} else if (walk->layout.runs == WIRE_PYTHON_RUN_ENTRY) {
+		if (python_get_field(walk, walk->layout.frame_run) & 0xff)
+			instruction |= WIRE_PYTHON_FIRST_OF_RUN;
+	} else if ((python_get_field(walk, walk->layout.frame_run) & 0xff) >=
+		   walk->layout.run_owner) {
+		if (walk->num_frames)
+			frames[(walk->num_frames - 1) & (WIRE_MAX_PYTHON_FRAMES - 1)].instruction |=
+				WIRE_PYTHON_FIRST_OF_RUN;
+		return 0;
+	}
+	if (walk->num_frames >= WIRE_MAX_PYTHON_FRAMES)
+		return python_walk_stop(walk, WIRE_PYTHON_DEEP);
+	if (!python_read_object(walk, code, walk->layout.code_bytes)) {
+		if (python_is_hidden(walk))
+			return 0;
+		cookie = python_get_cookie(walk);
+	}
+	frames[number].code = code;
+	frames[number].cookie = cookie;
+	frames[number].instruction = instruction;
+	walk->num_frames++;
+	return 0;
+}
+
+/*
+ * Look at one thread, or add one frame to frames (WIRE_MAX_PYTHON_FRAMES long). Returns 0 to go on, 1 at the end, which
+ * walk->end explains; after PYTHON_MAX_STEPS at most.
+ */
+PYTHON_INLINE int python_walk_step(struct python_walk *walk, struct wire_python_frame *frames)
+{
+	if (!walk->frame)
+		return python_walk_look(walk);
+	if (python_walk_take_frame(walk, frames))
+		return 1;
+	if (walk->frame || walk->has_others)
+		return 0;
+	return python_walk_stop(walk, WIRE_PYTHON_COMPLETE);
+}
+
+/* The limit is a power of two, so that a verifier sees that no more is read. */
+PYTHON_INLINE int python_read_up_to(struct python_walk *walk, void *ret, wire_u64 bytes,
+				    wire_u32 limit, wire_u64 address)
+{
+	if (bytes < limit)
+		return python_read(walk, ret, (wire_u32)bytes & (limit - 1), address);
+	return python_read(walk, ret, limit, address);
+}
+
+/* The text of a string object, up to the limit; kind 0: it cannot be read. */
+PYTHON_INLINE void python_read_text(struct python_walk *walk, wire_u64 address,
+				    struct wire_python_text *ret, wire_u8 *ret_text, wire_u32 limit)
+{
+	wire_u64 length = 0;
+	wire_u64 state = 0;
+	wire_u64 bytes;
+	wire_u32 kind;
+	wire_u32 is_ascii;
+
+	ret->length = 0;
+	ret->num_bytes = 0;
+	ret->kind = ret->is_ascii = 0;
+	if (!address || python_read_word(walk, address + walk->layout.text_length, &length) ||
+	    python_read(walk, &state, 4, address + walk->layout.text_state))
+		return;
+	kind = state >> (walk->layout.text_kind_shift & 31) & 7;
+	is_ascii = state >> (walk->layout.text_ascii_shift & 31) & 1;
+	/* Its characters lie elsewhere, as strings of the C API before 3.12 may have it: or it is no string. */
+	if (!(state >> ((walk->layout.text_ascii_shift - 1) & 31) & 1) ||
+	    (kind != 1 && kind != 2 && kind != 4))
+		return;
+	bytes = (length < limit ? length : limit) * kind;
+	if (python_read_up_to(
+		    walk, ret_text, bytes, limit,
+		    address + (is_ascii ? walk->layout.ascii_text : walk->layout.other_text)))
+		return;
+	ret->length = length < 0xffffffff ? (wire_u32)length : 0xffffffff;
+	ret->num_bytes = (wire_u16)(bytes < limit ? bytes : limit);
+	ret->kind = (wire_u8)kind;
+	ret->is_ascii = (wire_u8)is_ascii;
+}
+
+/* A multiple of 8 bytes. Compilers for BPF refuse a memset() of so many, and so must not take this for one. */
+PYTHON_INLINE void python_clear(wire_u8 *bytes, wire_u32 num_bytes)
+{
+	typedef wire_u64 __attribute__((may_alias)) word;
+
+	for (wire_u32 i = 0; i < num_bytes / 8; i++) {
+		((word *)bytes)[i] = 0;
+		__asm__ volatile("" ::: "memory");
+	}
+}
+
+/*
+ * What a code object says of itself: all of ret but type, pid and generation. Names are only taken as far as they can be
+ * read.
+ *
+ * walk  with its layout; of what else it holds only the object that was read last is another one then
+ *
+ * Returns 0, or another number when the code object cannot be read; ret has no cookie then.
+ */
+PYTHON_INLINE int python_read_code(struct python_walk *walk, wire_u64 code,
+				   struct wire_python_code *ret)
+{
+	wire_u64 name;
+	wire_u64 file;
+	wire_u64 lines;
+	wire_u64 bytes = 0;
+
+	python_clear(ret->name_text, sizeof(ret->name_text));
+	python_clear(ret->file_text, sizeof(ret->file_text));
+	python_clear(ret->lines, sizeof(ret->lines));
+	ret->code = code;
+	ret->cookie = ret->first_line = ret->line_bytes = 0;
+	ret->num_line_bytes = 0;
+	ret->minor = walk->layout.minor;
+	if (python_read_object(walk, code, walk->layout.code_bytes))
+		return -1;
+	ret->cookie = python_get_cookie(walk);
+	ret->first_line = (wire_u32)python_get_field(walk, walk->layout.code_first_line);
+	name = python_get_field(walk, walk->layout.code_name);
+	file = python_get_field(walk, walk->layout.code_file);
+	lines = python_get_field(walk, walk->layout.code_lines);
+	python_read_text(walk, name, &ret->name, ret->name_text, WIRE_PYTHON_NAME_BYTES);
+	python_read_text(walk, file, &ret->file, ret->file_text, WIRE_PYTHON_FILE_BYTES);
+	if (!lines || python_read_word(walk, lines + walk->layout.bytes_length, &bytes))
+		return 0;
+	ret->line_bytes = bytes < 0xffffffff ? (wire_u32)bytes : 0xffffffff;
+	if (python_read_up_to(walk, ret->lines, bytes, WIRE_PYTHON_LINE_BYTES,
+			      lines + walk->layout.bytes_content))
+		return 0;
+	ret->num_line_bytes =
+		(wire_u16)(bytes < WIRE_PYTHON_LINE_BYTES ? bytes : WIRE_PYTHON_LINE_BYTES);
+	return 0;
+}
+
+#endif

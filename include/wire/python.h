@@ -1,0 +1,137 @@
+/*
+ * What the sampling program reads of CPython's frames and code objects, and by which offsets: they differ between minor
+ * versions, which describe themselves from 3.13 on (runtime/python.h).
+ *
+ * Included by both sides, as wire.h is.
+ */
+#ifndef WIRE_PYTHON_H
+#define WIRE_PYTHON_H
+
+#include "wire/types.h"
+
+/* Frames of a stack that are kept; of deeper ones the outer ones are left out. */
+#define WIRE_MAX_PYTHON_FRAMES 512
+/* Of code objects: more of a name, a file's name or a table of lines is left out. */
+#define WIRE_PYTHON_NAME_BYTES 256
+#define WIRE_PYTHON_FILE_BYTES 512
+#define WIRE_PYTHON_LINE_BYTES 512
+/* What is read of frames and code objects lies in their first bytes. */
+#define WIRE_PYTHON_OBJECT_BYTES 248
+/* What a version does not have. */
+#define WIRE_PYTHON_NONE 0xffff
+
+/* How it is known that a frame is the first one of a call of the C function that evaluates frames. */
+enum wire_python_runs {
+	WIRE_PYTHON_RUN_EACH,  /* all are */
+	WIRE_PYTHON_RUN_ENTRY, /* a byte of it that is not 0 */
+	/* What called it is no frame of Python: a byte of that is run_owner or more. */
+	WIRE_PYTHON_RUN_OWNER,
+};
+
+/* How a frame says where its code is. */
+enum wire_python_instruction {
+	WIRE_PYTHON_BYTE_INDEX, /* an int; below 0: it has not begun */
+	WIRE_PYTHON_UNIT_INDEX, /* the same, of two bytes each */
+	WIRE_PYTHON_POINTER,    /* into the code object */
+};
+
+/* Offsets in bytes, but for what says otherwise. */
+struct wire_python_layout {
+	wire_u16 minor;        /* of version 3 */
+	wire_u8 runs;          /* enum wire_python_runs */
+	wire_u8 instruction;   /* enum wire_python_instruction */
+	wire_u16 interpreters; /* of _PyRuntime: the first interpreter */
+	/* Of an interpreter. */
+	wire_u16 interpreter_next;
+	wire_u16 interpreter_threads; /* the first thread */
+	/* Of a thread. */
+	wire_u16 thread_next;
+	wire_u16 thread_id;    /* as pthread_self() gives it: its thread pointer */
+	wire_u16 thread_frame; /* the innermost frame; of versions with cframes, the cframe */
+	wire_u16
+		cframe_frame; /* of a cframe: the innermost frame; WIRE_PYTHON_NONE: there are none */
+	/* Of a frame. */
+	wire_u16 frame_code;
+	wire_u16 frame_previous; /* the caller's */
+	wire_u16 frame_instruction;
+	wire_u16 frame_run;    /* the byte that `runs` asks; else WIRE_PYTHON_NONE */
+	wire_u8 run_owner;     /* WIRE_PYTHON_RUN_OWNER: what that byte is then, at least */
+	wire_u8 code_tag_bits; /* a mask: low bits of frame_code that are no part of the address */
+	wire_u16 frame_bytes;  /* that hold all of these: a multiple of 8 */
+	/* Of a code object. */
+	wire_u16 code_first_line;
+	wire_u16 code_name; /* the qualified name, where there is one */
+	wire_u16 code_file;
+	wire_u16 code_lines;        /* a bytes object */
+	wire_u16 code_instructions; /* WIRE_PYTHON_POINTER: the first one; else WIRE_PYTHON_NONE */
+	wire_u16 code_bytes;        /* that hold the others: a multiple of 8 */
+	/* Of strings and bytes. */
+	wire_u16 text_length;     /* in characters */
+	wire_u16 text_state;      /* 32 bits */
+	wire_u8 text_kind_shift;  /* of it: 3 bits, bytes of a character */
+	wire_u8 text_ascii_shift; /* of it: a bit; that below it: the characters lie in the object */
+	wire_u16 ascii_text;      /* where they do then */
+	wire_u16 other_text;
+	wire_u16 bytes_length;
+	wire_u16 bytes_content;
+};
+
+/* Files of different builds at a time: libraries and programs that have the interpreter in them. */
+#define WIRE_MAX_PYTHON_LAYOUTS 256
+
+#define WIRE_PYTHON_FIRST_OF_RUN (1u << 31)
+#define WIRE_PYTHON_NOT_BEGUN    (1u << 30)
+
+struct wire_python_frame {
+	wire_u64 code; /* address of the code object */
+	/* Of what it is, as the address may be another one's later; 0: the code object could not be read. */
+	wire_u32 cookie;
+	/* Bytes from the first instruction on to the one that runs, or ran last; and the flags above. */
+	wire_u32 instruction;
+};
+
+/* Why a walk ended. */
+enum wire_python_end {
+	WIRE_PYTHON_COMPLETE,
+	WIRE_PYTHON_NO_THREAD, /* it has no state in the interpreter: no frames */
+	WIRE_PYTHON_DEEP,      /* more frames than are kept */
+	WIRE_PYTHON_UNREADABLE,
+	NUM_WIRE_PYTHON_ENDS,
+};
+
+/* Frames, innermost first, sent before the first sample that refers to them. */
+struct wire_python_stack {
+	wire_u32 type; /* WIRE_PYTHON_STACK */
+	wire_u16 num_frames;
+	wire_u16 end;                                            /* enum wire_python_end */
+	wire_u64 hash;                                           /* of frames and end; never 0 */
+	struct wire_python_frame frames[WIRE_MAX_PYTHON_FRAMES]; /* only num_frames are sent */
+};
+
+struct wire_python_text {
+	wire_u32 length;    /* in characters, of which not all may be there */
+	wire_u16 num_bytes; /* that are there */
+	wire_u8 kind;       /* bytes of a character */
+	wire_u8 is_ascii;
+};
+
+/* A code object, sent before the first stack that has it. */
+struct wire_python_code {
+	wire_u32 type; /* WIRE_PYTHON_CODE */
+	wire_u32 pid;
+	wire_u64 generation;
+	wire_u64 code;
+	wire_u32 cookie;
+	wire_u32 first_line;
+	wire_u16 minor;
+	wire_u16 num_line_bytes; /* that are there */
+	wire_u32 line_bytes;     /* of the whole table */
+	struct wire_python_text name;
+	struct wire_python_text file;
+	/* Each at a place of its own; what is not there is 0. */
+	wire_u8 name_text[WIRE_PYTHON_NAME_BYTES];
+	wire_u8 file_text[WIRE_PYTHON_FILE_BYTES];
+	wire_u8 lines[WIRE_PYTHON_LINE_BYTES];
+};
+
+#endif

@@ -1,0 +1,201 @@
+/*
+ * Code objects are never removed: a sample that refers to one may come long after it, and addresses that are used again
+ * have another cookie.
+ */
+#include "runtime/python_code.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/intern.h"
+#include "base/text.h"
+#include "base/utf8.h"
+#include "profile/string_table.h"
+#include "runtime/python/lines.h"
+
+INTERN_TABLE(python_code_table, struct python_code, pid, generation, address, cookie);
+
+struct python_codes {
+	struct python_code_table table;
+	/*
+	 * Names, files, and tables of lines: the same ones are sent for each process that was forked, and of
+	 * every function of a file.
+	 */
+	struct string_table *strings;
+	size_t strings_size; /* bytes */
+	struct text text;    /* a name that is being made */
+};
+
+struct python_codes *python_codes_new(void)
+{
+	struct python_codes *codes = calloc(1, sizeof(*codes));
+
+	if (!codes)
+		return NULL;
+	codes->strings = string_table_new();
+	if (!codes->strings) {
+		free(codes);
+		return NULL;
+	}
+	return codes;
+}
+
+void python_codes_free(struct python_codes *codes)
+{
+	if (!codes)
+		return;
+	python_code_table_release(&codes->table);
+	string_table_free(codes->strings);
+	text_release(&codes->text);
+	free(codes);
+}
+
+/* What was sent of a string fits the place that it is sent in, and consists of characters. */
+static bool is_text(const struct wire_python_text *text, size_t max_bytes)
+{
+	if (text->num_bytes > max_bytes)
+		return false;
+	return !text->num_bytes || text->kind == 1 || text->kind == 2 || text->kind == 4;
+}
+
+/* Those of C0 and DEL become blanks, as in all names of frames (profile_add_frame_name()). */
+static void append_character(struct text *text, uint32_t code_point)
+{
+	if (code_point < 0x20 || code_point == 0x7f)
+		code_point = ' ';
+	if (code_point > 0x10ffff || (code_point >= 0xd800 && code_point < 0xe000))
+		code_point = UTF8_REPLACEMENT_CODE_POINT;
+	utf8_append_code_point(text, code_point);
+}
+
+/* Strings of one byte a character are Latin-1, and the others Unicode: a surrogate never is half of a pair. */
+static void append_string(struct text *text, const struct wire_python_text *string,
+			  const uint8_t *bytes)
+{
+	size_t num_characters = string->num_bytes ? string->num_bytes / string->kind : 0;
+
+	if (num_characters > string->length)
+		num_characters = string->length;
+	for (size_t i = 0; i < num_characters; i++) {
+		uint32_t code_point = 0;
+
+		memcpy(&code_point, bytes + i * string->kind, string->kind);
+		append_character(text, code_point);
+	}
+	if (num_characters && num_characters < string->length)
+		text_append_string(text, "…");
+}
+
+static int intern_bytes(struct python_codes *codes, const void *bytes, size_t size,
+			const char **ret)
+{
+	uint32_t num_strings = string_table_get_count(codes->strings);
+	uint32_t id;
+	int err = string_table_add(codes->strings, bytes, size, &id);
+
+	if (err)
+		return err;
+	if (id == num_strings)
+		codes->strings_size += size;
+	*ret = string_table_get(codes->strings, id);
+	return 0;
+}
+
+static int intern_string(struct python_codes *codes, const struct wire_python_text *string,
+			 const uint8_t *bytes, const char **ret)
+{
+	text_truncate(&codes->text, 0);
+	append_string(&codes->text, string, bytes);
+	if (codes->text.failed)
+		return -ENOMEM;
+	return intern_bytes(codes, codes->text.length ? codes->text.data : "", codes->text.length,
+			    ret);
+}
+
+static bool is_complete(const struct python_code *code)
+{
+	return code->name[0] && code->file[0] && code->num_line_bytes;
+}
+
+/* What could not be read the first time, as its page was not there, may come with a later record. */
+static void complete(struct python_code *known, const struct python_code *code)
+{
+	if (!known->name[0])
+		known->name = code->name;
+	if (!known->file[0])
+		known->file = code->file;
+	if (!known->num_line_bytes) {
+		known->line_table = code->line_table;
+		known->num_line_bytes = code->num_line_bytes;
+		known->is_line_table_cut = code->is_line_table_cut;
+	}
+}
+
+int python_codes_add(struct python_codes *codes, const struct wire_python_code *record)
+{
+	struct python_code code = {
+		.generation = record->generation,
+		.address = record->code,
+		.pid = record->pid,
+		.cookie = record->cookie,
+		.first_line = record->first_line <= INT32_MAX ? record->first_line : 0,
+		.num_line_bytes = record->num_line_bytes,
+		.is_line_table_cut = record->line_bytes > record->num_line_bytes,
+		.minor = record->minor <= UINT8_MAX ? (uint8_t)record->minor : UINT8_MAX,
+	};
+	uint32_t number = python_code_table_find(&codes->table, &code);
+	const char *lines;
+	int err;
+
+	if (!is_text(&record->name, sizeof(record->name_text)) ||
+	    !is_text(&record->file, sizeof(record->file_text)) ||
+	    record->num_line_bytes > sizeof(record->lines))
+		return -EINVAL;
+	if (number != HASH_INDEX_NONE && is_complete(&codes->table.items[number]))
+		return 0;
+	if (codes->table.length >= PYTHON_CODES_MAX || codes->strings_size >= PYTHON_CODES_TEXT_MAX)
+		return -ENOSPC;
+
+	err = intern_string(codes, &record->name, record->name_text, &code.name);
+	if (err)
+		return err;
+	err = intern_string(codes, &record->file, record->file_text, &code.file);
+	if (err)
+		return err;
+	err = intern_bytes(codes, record->lines, record->num_line_bytes, &lines);
+	if (err)
+		return err;
+	code.line_table = (const uint8_t *)lines;
+	if (number == HASH_INDEX_NONE)
+		return python_code_table_add(&codes->table, &code, &number);
+	complete(&codes->table.items[number], &code);
+	return 0;
+}
+
+const struct python_code *python_codes_find(const struct python_codes *codes, uint32_t pid,
+					    uint64_t generation, uint64_t address, uint32_t cookie)
+{
+	uint32_t number = python_code_table_find(&codes->table,
+						 &(struct python_code){.pid = pid,
+								       .generation = generation,
+								       .address = address,
+								       .cookie = cookie});
+
+	return number == HASH_INDEX_NONE ? NULL : &codes->table.items[number];
+}
+
+uint32_t python_code_get_line(const struct python_code *code, uint32_t instruction)
+{
+	struct python_line_table table = {
+		.bytes = code->line_table,
+		.num_bytes = code->num_line_bytes,
+		.first_line = code->first_line,
+		.minor = code->minor,
+		.is_cut = code->is_line_table_cut,
+	};
+
+	if (instruction & WIRE_PYTHON_NOT_BEGUN)
+		return code->first_line;
+	return python_line_table_find(&table, instruction & ~WIRE_PYTHON_FIRST_OF_RUN);
+}

@@ -1,0 +1,242 @@
+/* CPython in the symbols of a file; what it says of itself. */
+#include "runtime/python.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "runtime/python/layouts.h"
+
+#define OFFSETS_COOKIE 0x7970677562656478ull /* "xdebugpy" */
+/* PyTypeObject.tp_basicsize: behind the head of an object of variable size and the type's name. */
+#define TYPE_BASIC_SIZE 32
+/* Of PY_VERSION_HEX: release candidates and releases have their version's final layout. */
+#define LEVEL_CANDIDATE 0xc
+
+/* Symbols that tell what a file is. */
+enum marker {
+	MARKER_RUNTIME,
+	MARKER_EVAL,
+	MARKER_CODE_TYPE,
+	MARKER_VERSION, /* from 3.11 on: PY_VERSION_HEX */
+	/* Functions that a version was the first to have. */
+	MARKER_3_8,
+	MARKER_3_9,
+	MARKER_3_10,
+	NUM_MARKERS,
+};
+
+static const char *const marker_names[NUM_MARKERS] = {
+	[MARKER_RUNTIME] = "_PyRuntime",
+	[MARKER_EVAL] = "_PyEval_EvalFrameDefault",
+	[MARKER_CODE_TYPE] = "PyCode_Type",
+	[MARKER_VERSION] = "Py_Version",
+	[MARKER_3_8] = "PyCode_NewWithPosOnlyArgs",
+	[MARKER_3_9] = "PyFrame_GetBack",
+	[MARKER_3_10] = "Py_Is",
+};
+
+/* Compilers number these where a file has several of one name. */
+#define COLD_PART "_PyEval_EvalFrameDefault.cold"
+
+struct marker_set {
+	bool is_there[NUM_MARKERS];
+	uint64_t address[NUM_MARKERS];
+};
+
+/* Of several symbols of a part the first counts; what is beyond the array's bound stays the interpreter's native code. */
+static void add_cold_part(uint64_t start, uint64_t bytes, struct python_build *build)
+{
+	for (unsigned int i = 0; i < build->num_eval_parts; i++)
+		if (build->eval_parts[i].start == start)
+			return;
+	if (!bytes || build->num_eval_parts == PYTHON_MAX_EVAL_PARTS)
+		return;
+	build->eval_parts[build->num_eval_parts++] =
+		(struct python_eval_part){.start = start, .end = start + bytes};
+}
+
+static void take_symbol(struct objfile *objfile, const char *name, const GElf_Sym *symbol,
+			struct marker_set *markers, struct python_build *build)
+{
+	if (symbol->st_size > UINT64_MAX - symbol->st_value)
+		return;
+	if (string_starts_with(name, COLD_PART)) {
+		if (objfile_is_code(objfile, symbol->st_value))
+			add_cold_part(symbol->st_value, symbol->st_size, build);
+		return;
+	}
+	for (unsigned int i = 0; i < NUM_MARKERS; i++) {
+		if (markers->is_there[i] || !string_equals(name, marker_names[i]))
+			continue;
+		if (i == MARKER_EVAL && !objfile_is_code(objfile, symbol->st_value))
+			return;
+		markers->is_there[i] = true;
+		markers->address[i] = symbol->st_value;
+		if (i == MARKER_EVAL)
+			build->eval_parts[0] = (struct python_eval_part){
+				.start = symbol->st_value,
+				.end = symbol->st_value + symbol->st_size,
+			};
+		return;
+	}
+}
+
+static void search_elf(struct objfile *objfile, Elf *elf, struct marker_set *markers,
+		       struct python_build *build)
+{
+	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
+		Elf_Data *data;
+		GElf_Shdr header;
+		GElf_Sym symbol;
+
+		if (!gelf_getshdr(scn, &header) ||
+		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
+			continue;
+		data = elf_getdata(scn, NULL);
+		for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
+			const char *name;
+
+			if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS)
+				continue;
+			name = elf_strptr(elf, header.sh_link, symbol.st_name);
+			/* Large C++ programs have a million others. */
+			if (name &&
+			    (string_starts_with(name, "_Py") || string_starts_with(name, "Py")))
+				take_symbol(objfile, name, &symbol, markers, build);
+		}
+	}
+}
+
+/*
+ * Whether a file's own symbols may have the interpreter's: their names are looked through as they lie there, as each file
+ * that is mapped is asked. What programs export for their libraries is dynamic; the others count where there is nothing else.
+ */
+static bool may_have_runtime(Elf *elf)
+{
+	static const char name[] = "_PyRuntime"; /* with its end */
+	bool is_dynamic = false;
+	bool is_there = false;
+
+	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn && !is_dynamic;
+	     scn = elf_nextscn(elf, scn)) {
+		const Elf_Data *names;
+		GElf_Shdr header;
+
+		if (!gelf_getshdr(scn, &header) ||
+		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
+			continue;
+		is_dynamic = header.sh_type == SHT_DYNSYM;
+		names = elf_getdata(elf_getscn(elf, header.sh_link), NULL);
+		is_there = names && names->d_buf &&
+			   memmem(names->d_buf, names->d_size, name, sizeof(name));
+	}
+	return is_there;
+}
+
+/* Bytes of a loaded segment as the file has them: of what is zeroed when it is loaded there are none. */
+static int read_data(const struct objfile *objfile, uint64_t elf_address, void *ret, size_t size)
+{
+	array_for_each (&objfile_get_layout(objfile)->segments, segment) {
+		uint64_t skipped = elf_address - segment->elf_address;
+
+		if (elf_address < segment->elf_address || skipped > segment->file_size ||
+		    size > segment->file_size - skipped)
+			continue;
+		return pread(objfile_get_fd(objfile), ret, size,
+			     (off_t)(segment->file_offset + skipped)) == (ssize_t)size
+			       ? 0
+			       : -ENOENT;
+	}
+	return -ENOENT;
+}
+
+static bool is_64_bit_little_endian(const struct objfile *objfile)
+{
+	const char *ident = elf_getident(objfile_get_elf(objfile), NULL);
+
+	return ident && ident[EI_CLASS] == ELFCLASS64 && ident[EI_DATA] == ELFDATA2LSB;
+}
+
+static unsigned int find_minor_by_functions(const struct marker_set *markers)
+{
+	if (markers->is_there[MARKER_3_10])
+		return 10;
+	if (markers->is_there[MARKER_3_9])
+		return 9;
+	if (markers->is_there[MARKER_3_8])
+		return 8;
+	return 7; /* the first to have _PyRuntime */
+}
+
+static enum python_support read_offsets(const struct objfile *objfile, struct python_build *build)
+{
+	uint64_t words[PYTHON_MAX_OFFSET_WORDS] = {0};
+	int err;
+
+	/* Those of older versions are shorter; what follows them belongs to _PyRuntime as well. */
+	if (read_data(objfile, build->runtime, words, sizeof(words)) || words[0] != OFFSETS_COOKIE)
+		return PYTHON_UNKNOWN_BUILD;
+	if (words[2])
+		return PYTHON_FREE_THREADED;
+	if ((words[1] >> 4 & 0xf) < LEVEL_CANDIDATE)
+		return PYTHON_UNKNOWN_VERSION;
+	err = python_layout_read(build->minor, words, ARRAY_LENGTH(words), &build->layout);
+	if (err == -ENOENT)
+		return PYTHON_UNKNOWN_VERSION;
+	return err ? PYTHON_UNKNOWN_BUILD : PYTHON_KNOWN;
+}
+
+static enum python_support look_up_layout(const struct objfile *objfile,
+					  const struct marker_set *markers,
+					  struct python_build *build)
+{
+	struct wire_python_layout layout;
+	uint64_t expected_bytes;
+	uint64_t bytes;
+
+	if (python_layout_get(build->minor, &layout, &expected_bytes))
+		return PYTHON_UNKNOWN_VERSION;
+	if (!markers->is_there[MARKER_CODE_TYPE] ||
+	    read_data(objfile, markers->address[MARKER_CODE_TYPE] + TYPE_BASIC_SIZE, &bytes,
+		      sizeof(bytes)) ||
+	    bytes != expected_bytes)
+		return PYTHON_UNKNOWN_BUILD;
+	build->layout = layout;
+	return PYTHON_KNOWN;
+}
+
+int python_find(struct objfile *objfile, struct python_build *ret)
+{
+	struct python_build found = {.num_eval_parts = 1};
+	struct marker_set markers = {0};
+	Elf *elfs[OBJFILE_MAX_SYMBOL_FILES];
+	uint64_t version = 0;
+	size_t num_elfs;
+
+	if (!may_have_runtime(objfile_get_elf(objfile)))
+		return -ENOENT;
+	search_elf(objfile, objfile_get_elf(objfile), &markers, &found);
+	if (!markers.is_there[MARKER_RUNTIME] || !markers.is_there[MARKER_EVAL])
+		return -ENOENT;
+	/* Debug files are looked for where there is something to be found. */
+	num_elfs = objfile_get_symbol_files(objfile, elfs);
+	for (size_t i = 0; i < num_elfs; i++)
+		if (elfs[i] != objfile_get_elf(objfile))
+			search_elf(objfile, elfs[i], &markers, &found);
+
+	found.runtime = markers.address[MARKER_RUNTIME];
+	found.support = PYTHON_UNKNOWN_BUILD;
+	found.minor = find_minor_by_functions(&markers);
+	if (is_64_bit_little_endian(objfile)) {
+		if (markers.is_there[MARKER_VERSION] &&
+		    !read_data(objfile, markers.address[MARKER_VERSION], &version, sizeof(version)))
+			found.minor = version >> 16 & 0xff;
+		found.support = found.minor >= PYTHON_FIRST_WITH_OFFSETS
+					? read_offsets(objfile, &found)
+					: look_up_layout(objfile, &markers, &found);
+	}
+	*ret = found;
+	return 0;
+}

@@ -1,0 +1,36 @@
+/*
+ * Lines of CPython's code objects, from 3.8 to 3.14. Three tables have been in use:
+ *
+ *   3.8, 3.9    co_lnotab: pairs of bytes, how far to go on in the code and then, signed, in lines. A line is valid
+ *               until the next pair that goes on in the code; what is behind the last one has the last line.
+ *   3.10        co_linetable: pairs of bytes, how long a range of code is, and by how much its line differs from the
+ *               one before; -128 stands for a range of no line. Ranges may be empty, where a difference takes several.
+ *   3.11-3.14   co_linetable: entries of a byte with bit 7 set, and others without. The first one has the form in bits
+ *               3 to 6 and the length, in instructions of two bytes, less 1, in bits 0 to 2. What follows are columns;
+ *               but the forms that can name any line begin with the difference to the line before.
+ *
+ * Sources: Objects/lnotab_notes.txt (3.10), PEP 626, Objects/locations.md (3.11), PyCode_Addr2Line() of each.
+ */
+#ifndef RUNTIME_PYTHON_LINES_H
+#define RUNTIME_PYTHON_LINES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct python_line_table {
+	const uint8_t *bytes; /* borrowed */
+	size_t num_bytes;
+	uint32_t first_line;
+	uint8_t minor;
+	bool is_cut; /* there is more of it than these bytes */
+};
+
+/*
+ * The line of an instruction, by its distance in bytes from the first one.
+ *
+ * Returns 0 where there is none: no line, beyond what is known, or of a version that is not known.
+ */
+uint32_t python_line_table_find(const struct python_line_table *table, uint32_t instruction);
+
+#endif
