@@ -85,6 +85,8 @@ struct scratch {
 	struct wire_sample sample;
 	struct wire_stack stack;
 	__u64 trampoline; /* where functions return to whose return is probed; or NO_TRAMPOLINE */
+	__u64 python_runtime; /* of the process, as struct unwind_process has them */
+	__u32 python_layout;
 	__u32 num_untouched; /* pages in a row: here, the verifier does not tell its values apart */
 };
 
@@ -250,6 +252,8 @@ __attribute__((noinline)) int walk_user_stack(void)
 	    (process->generation == generation || process->generation == WIRE_GENERATION_UNKNOWN)) {
 		walk->first_mapping = process->first_mapping;
 		walk->num_mappings = process->num_mappings;
+		scratch->python_runtime = process->python_runtime;
+		scratch->python_layout = process->python_layout;
 	} else {
 		process = 0;
 	}

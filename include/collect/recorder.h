@@ -239,6 +239,27 @@ struct event_counts {
 };
 
 /* Of every tick: fired = idle + filtered + samples + what was lost. */
+/* What became of the interpreter's frames of a sample of a process that runs CPython. */
+enum python_fit {
+	PYTHON_NONE,       /* it runs none that is known */
+	PYTHON_FITS,       /* they are in its stack */
+	PYTHON_FITS_NOT,   /* the native stack has other calls of the interpreter */
+	PYTHON_NO_THREAD,  /* the thread has no part in the interpreter */
+	PYTHON_UNREADABLE, /* their memory could not be read */
+	PYTHON_EARLY,      /* they were not asked for yet, or did not come */
+	NUM_PYTHON_FITS,
+};
+
+/* "fits", "fits_not" and so on, in the account of a run. */
+const char *python_fit_get_name(enum python_fit fit);
+
+/* Of one minor version of CPython. */
+struct python_counts {
+	uint64_t samples;
+	uint64_t fits[NUM_PYTHON_FITS]; /* of them, by what became of their frames */
+};
+#define PYTHON_MINOR_MAX 31
+
 struct recorder_account {
 	uint64_t fired;
 	uint64_t idle;
@@ -263,10 +284,12 @@ struct recorder_account {
 	uint32_t num_cpus;       /* online at the start */
 	struct process_table_stats processes;
 	uint64_t unopened_files; /* mapped files that were not opened, as too many were open */
-	struct unwind_table_counts tables;   /* all 0 without tables */
-	struct scheduling_counts scheduling; /* all 0 unless it is recorded */
-	struct off_cpu_counts off_cpu;       /* likewise */
-	struct call_check_counts calls;      /* all 0 unless calls are checked */
+	struct unwind_table_counts tables;                 /* all 0 without tables */
+	struct scheduling_counts scheduling;               /* all 0 unless it is recorded */
+	struct off_cpu_counts off_cpu;                     /* likewise */
+	struct call_check_counts calls;                    /* all 0 unless calls are checked */
+	struct python_counts python[PYTHON_MINOR_MAX + 1]; /* by minor version of CPython */
+	uint64_t lost_python_codes; /* code objects that were not kept: their frames have no name */
 };
 
 /* The account adds up. Meaningful after recorder_stop(). */
@@ -282,10 +305,18 @@ struct recorder;
 
 enum user_stacks { USER_STACKS_NONE, USER_STACKS_FP, USER_STACKS_TABLE };
 
+/* What is shown of the stacks of interpreters. */
+enum runtime_frames {
+	RUNTIME_FRAMES_MANAGED, /* the frames of their programs, and what these have called */
+	RUNTIME_FRAMES_ALL,     /* the interpreter's own functions between them, too */
+	RUNTIME_FRAMES_NATIVE,  /* these alone */
+};
+
 /* How user stacks are walked by table. */
 struct unwind_table_opts {
 	bool no_fp_steps; /* no frame pointers even in code that has no call-frame information */
 	bool no_cache;    /* do not use the cache of tables on disk */
+	enum runtime_frames runtime_frames;
 	const char *cache_folder; /* NULL: /var/cache/stackwide. Copied */
 	uid_t worker_user; /* whom processes become that read foreign files, if we are root */
 };

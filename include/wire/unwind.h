@@ -162,6 +162,10 @@ struct unwind_process {
 	wire_u32 first_mapping;
 	wire_u32 num_mappings;
 	wire_u64 generation; /* the kernel's exec counter that they belong to; or unknown */
+	/* Of one that runs CPython: */
+	wire_u64 python_runtime; /* address of its _PyRuntime */
+	wire_u32 python_layout;  /* number in the map of layouts, and one more; 0: it does not */
+	wire_u32 padding;
 };
 
 #endif

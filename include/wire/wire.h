@@ -26,9 +26,11 @@ enum wire_record_type {
 	WIRE_STACK = 2,
 	WIRE_RAW_SAMPLE = 3,
 	WIRE_STACK_AREA = 4,
-	WIRE_SCHEDULE = 5, /* wire/schedule.h */
-	WIRE_WAKEUP = 6,   /* nothing but its type: it is sent to wake user space */
-	WIRE_KWORKS = 7,   /* wire/schedule.h */
+	WIRE_SCHEDULE = 5,     /* wire/schedule.h */
+	WIRE_WAKEUP = 6,       /* nothing but its type: it is sent to wake user space */
+	WIRE_KWORKS = 7,       /* wire/schedule.h */
+	WIRE_PYTHON_STACK = 8, /* wire/python.h */
+	WIRE_PYTHON_CODE = 9,
 };
 
 enum wire_sample_flag {
@@ -88,12 +90,13 @@ struct wire_sample {
 		/* Of memory that may be live: the number of its slot and one more; else 0. */
 		wire_u64 block;
 	};
+	wire_u64 python_stack; /* hash of a wire_python_stack sent before; 0: none was taken */
 	/* Off-CPU: how long until it was woken, and from then until time_ns; both 0: it is new. */
 	wire_u64 wait_ns;
 	wire_u64 queue_ns;
 	char comm[WIRE_COMM_SIZE]; /* of the thread, NUL-terminated */
 };
-_Static_assert(sizeof(struct wire_sample) == 120, "struct wire_sample is part of the wire format");
+_Static_assert(sizeof(struct wire_sample) == 128, "struct wire_sample is part of the wire format");
 
 /*
  * A stack, sent before the first sample that refers to it. The same stack may be sent again.
@@ -135,7 +138,7 @@ struct wire_raw_sample {
 	wire_u8 bytes[WIRE_RAW_STACK_BYTES]; /* one behind the other; only these are sent */
 };
 _Static_assert(sizeof(struct wire_raw_sample) ==
-		       120 + sizeof(struct wire_registers) + 16 + WIRE_RAW_STACK_BYTES,
+		       128 + sizeof(struct wire_registers) + 16 + WIRE_RAW_STACK_BYTES,
 	       "struct wire_raw_sample is part of the wire format");
 
 enum wire_stack_kind {

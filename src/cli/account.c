@@ -320,6 +320,30 @@ static void print_events(const struct account *account, struct text *ret)
 	text_append_string(ret, "],\n");
 }
 
+/* What became of interpreters' frames. */
+static void print_runtimes(const struct recorder_account *ticks, struct text *ret)
+{
+	const char *comma = "";
+
+	text_append_string(ret, "  \"runtimes\": [");
+	for (int minor = 0; minor <= PYTHON_MINOR_MAX; minor++) {
+		const struct python_counts *counts = &ticks->python[minor];
+
+		if (!counts->samples)
+			continue;
+		text_printf(ret,
+			    "%s\n    {\"name\": \"cpython\", \"version\": \"3.%d\", "
+			    "\"samples\": %" PRIu64,
+			    comma, minor, counts->samples);
+		for (enum python_fit fit = PYTHON_FITS; fit < NUM_PYTHON_FITS; fit++)
+			text_printf(ret, ", \"%s\": %" PRIu64, python_fit_get_name(fit),
+				    counts->fits[fit]);
+		text_append_char(ret, '}');
+		comma = ",";
+	}
+	text_printf(ret, "],\n  \"lost_code_objects\": %" PRIu64 ",\n", ticks->lost_python_codes);
+}
+
 static void print_reasons(const struct account *account, struct text *ret)
 {
 	text_printf(ret,
@@ -451,6 +475,7 @@ void account_print_json(const struct account *account, struct text *ret)
 		    ticks->tables.num_objfiles, ticks->tables.num_rows, ticks->tables.size_bytes,
 		    ticks->tables.frame_info_bytes, ticks->tables.build_ns,
 		    ticks->tables.build_wall_ns, ticks->tables.num_dropped);
+	print_runtimes(ticks, ret);
 	print_off_cpu(account, ret);
 	print_scheduling(&ticks->scheduling, ret);
 	if (ticks->calls.checked)

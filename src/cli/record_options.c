@@ -164,6 +164,7 @@ static int read_word(struct record_options *options, int id, const char *value)
 	static const enum user_stacks kinds[] = {USER_STACKS_TABLE, USER_STACKS_TABLE,
 						 USER_STACKS_FP, USER_STACKS_NONE};
 	static const char *const switches[] = {"on", "off", NULL};
+	static const char *const runtimes[] = {"managed", "all", "native", NULL};
 	int word;
 
 	if (id == OPTION_USER_STACKS) {
@@ -172,6 +173,11 @@ static int read_word(struct record_options *options, int id, const char *value)
 			return refuse("--user-stacks", value, "expected auto, table, fp or none");
 		options->user_stacks = kinds[word];
 		options->no_fp_steps = word == 1;
+	} else if (id == OPTION_RUNTIME_FRAMES) {
+		word = option_find_word(value, runtimes);
+		if (word < 0)
+			return refuse("--runtime-frames", value, "expected managed, all or native");
+		options->runtime_frames = (enum runtime_frames)word;
 	} else {
 		word = option_find_word(value, switches);
 		if (word < 0)
@@ -250,6 +256,7 @@ int record_options_handle(struct record_options *options, int id, const char *va
 				      "expected a time such as 10, 500ms or 5m");
 		return 0;
 	case OPTION_USER_STACKS:
+	case OPTION_RUNTIME_FRAMES:
 	case OPTION_KERNEL_STACKS:
 		return read_word(options, id, value);
 	case OPTION_CHECK_CALLS:

@@ -22,6 +22,7 @@ enum record_option {
 	OPTION_FREQUENCY,
 	OPTION_DURATION,
 	OPTION_USER_STACKS,
+	OPTION_RUNTIME_FRAMES,
 	OPTION_KERNEL_STACKS,
 	OPTION_NO_CACHE,
 	OPTION_NO_INLINE,
@@ -72,6 +73,9 @@ enum record_option {
 	{OPTION_USER_STACKS, 0, "user-stacks", "auto|table|fp|none",                      \
 	 "auto (by unwind table, and by frame pointer in code\n"                          \
 	 "that can have none; the default), table, fp or none"},                          \
+		{OPTION_RUNTIME_FRAMES, 0, "runtime-frames", "managed|all|native",        \
+		 "of Python: the frames of its programs (managed, the\n"                  \
+		 "default), those of the interpreter as well, or these\nalone"},          \
 		{OPTION_KERNEL_STACKS, 0, "kernel-stacks", "on|off",                      \
 		 "whether to take kernel stacks (on)"},                                   \
 		{OPTION_NO_CACHE, 0, "no-cache", NULL,                                    \
@@ -148,6 +152,7 @@ struct record_options {
 	bool no_kernel_stacks;
 	enum user_stacks user_stacks;
 	bool no_fp_steps; /* --user-stacks table: never by frame pointer */
+	enum runtime_frames runtime_frames;
 	bool no_table_cache;
 	bool checks_calls;
 	bool no_inlines;

@@ -113,6 +113,7 @@ int recording_set_up(struct recording *recording, const struct target *target)
 		.user_stacks = options->user_stacks,
 		.tables = {.no_fp_steps = options->no_fp_steps,
 			   .no_cache = options->no_table_cache,
+			   .runtime_frames = options->runtime_frames,
 			   .cache_folder = cache_folder,
 			   .worker_user = options->naming_user},
 		.checks_calls = options->checks_calls,

@@ -134,6 +134,44 @@ static void append_stacks(struct text *text, const struct summary *summary,
 		runtime_advice_append_frame_pointers(text, table, INDENT);
 }
 
+static const char *explain_python_fit(enum python_fit fit)
+{
+	switch (fit) {
+	case PYTHON_FITS_NOT:
+		return "are shown as native code: they had other calls of the interpreter";
+	case PYTHON_NO_THREAD:
+		return "are of threads that have no part in the interpreter";
+	case PYTHON_UNREADABLE:
+		return "are shown as native code: its memory could not be read";
+	case PYTHON_EARLY:
+		return "came before the interpreter was known";
+	case PYTHON_NONE:
+	case PYTHON_FITS:
+	case NUM_PYTHON_FITS:
+		break;
+	}
+	return "";
+}
+
+static void append_runtimes(struct text *text, const struct recorder_account *ticks)
+{
+	for (int minor = 0; minor <= PYTHON_MINOR_MAX; minor++) {
+		const struct python_counts *counts = &ticks->python[minor];
+		char what[64];
+
+		if (!counts->samples)
+			continue;
+		text_append_string(text, "  Python       ");
+		snprintf(what, sizeof(what), "with frames of Python 3.%d", minor);
+		append_part(text, counts->fits[PYTHON_FITS], counts->samples, what);
+		text_append_char(text, '\n');
+		for (enum python_fit fit = PYTHON_FITS_NOT; fit < NUM_PYTHON_FITS; fit++)
+			append_reason(text, counts->fits[fit], explain_python_fit(fit));
+	}
+	append_reason(text, ticks->lost_python_codes,
+		      "functions of Python have no name: there were more than are kept");
+}
+
 static const char *explain_unnamed(enum unnamed_reason reason)
 {
 	switch (reason) {
@@ -496,6 +534,7 @@ int summary_append(const struct summary *summary, struct text *ret)
 	append_ticks(ret, summary);
 	append_events(ret, summary->account);
 	append_stacks(ret, summary, &table);
+	append_runtimes(ret, &summary->account->ticks);
 	append_frames(ret, summary, &table);
 	append_lost(ret, summary->account);
 	append_off_cpu(ret, summary->account, &sleepers);

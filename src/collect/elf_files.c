@@ -10,6 +10,7 @@
 #include "collect/elf_files.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -24,6 +25,7 @@
 struct facts {
 	int err; /* of reading it */
 	struct objfile_layout layout;
+	struct python_build *python; /* NULL: it is none */
 };
 
 struct proof {
@@ -64,8 +66,10 @@ void elf_files_free(struct elf_files *files)
 	if (!files)
 		return;
 	elf_worker_free(files->worker);
-	array_for_each (&files->facts, facts)
+	array_for_each (&files->facts, facts) {
 		array_release(&facts->layout.segments);
+		free(facts->python);
+	}
 	array_release(&files->facts);
 	proof_table_release(&files->proofs);
 	free(files);
@@ -95,6 +99,19 @@ static int set_layout(struct facts *facts, const struct elf_identity *identity)
 	return 0;
 }
 
+static int set_python(struct facts *facts, const struct elf_identity *identity)
+{
+	free(facts->python);
+	facts->python = NULL;
+	if (!identity->has_python)
+		return 0;
+	facts->python = malloc(sizeof(*facts->python));
+	if (!facts->python)
+		return -ENOMEM;
+	*facts->python = identity->python;
+	return 0;
+}
+
 int elf_files_read_build_id(void *context, int fd, uint8_t *build_id, uint8_t *size)
 {
 	struct elf_files *files = context;
@@ -110,6 +127,8 @@ int elf_files_read_build_id(void *context, int fd, uint8_t *build_id, uint8_t *s
 	facts->err = elf_worker_identify(files->worker, &file, &identity);
 	if (!facts->err)
 		facts->err = set_layout(facts, &identity);
+	if (!facts->err)
+		facts->err = set_python(facts, &identity);
 	if (facts->err)
 		return facts->err;
 	if (!identity.build_id_size)
@@ -129,6 +148,14 @@ int elf_files_get_layout(const struct elf_files *files, const struct mapped_file
 	facts = &files->facts.items[mapped->fd];
 	*ret = &facts->layout;
 	return facts->err;
+}
+
+const struct python_build *elf_files_get_python(const struct elf_files *files,
+						const struct mapped_file *mapped)
+{
+	if (mapped->fd < 0 || files->facts.length <= (size_t)mapped->fd)
+		return NULL;
+	return files->facts.items[mapped->fd].python;
 }
 
 static bool is_budget_left(const struct elf_files *files)

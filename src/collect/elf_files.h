@@ -10,6 +10,7 @@
 #include "base/attributes.h"
 #include "collect/elf_worker.h"
 #include "process/file_table.h"
+#include "runtime/python.h"
 
 struct elf_files;
 
@@ -31,6 +32,10 @@ int elf_files_read_build_id(void *files, int fd, uint8_t *build_id, uint8_t *siz
 _must_check_ int elf_files_get_layout(const struct elf_files *files,
 				      const struct mapped_file *mapped,
 				      const struct objfile_layout **ret);
+
+/* The CPython in it, known or not; NULL: none, as far as is known. Borrowed until the next build ID is read. */
+const struct python_build *elf_files_get_python(const struct elf_files *files,
+						const struct mapped_file *mapped);
 
 /* As objfile_prove_call(), also where nobody can read the file: then nothing is proven. */
 _must_check_ int elf_files_prove_call(struct elf_files *files, uint32_t number,

@@ -12,6 +12,7 @@
 #include "objfile/allocator.h"
 #include "objfile/objfile.h"
 #include "objfile/usdt.h"
+#include "runtime/python.h"
 
 /* Of one file: programs have two to six loaded segments; no more of a hostile one are looked at. */
 #define ELF_MAX_SEGMENTS 64
@@ -62,6 +63,8 @@ struct elf_identity {
 	uint8_t build_id[BUILD_ID_SIZE_MAX];
 	uint32_t build_id_size; /* 0: none */
 	uint32_t num_segments;
+	uint32_t has_python;
+	struct python_build python;
 	struct {
 		uint64_t file_offset;
 		uint64_t file_size;

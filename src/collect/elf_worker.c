@@ -93,6 +93,7 @@ static int identify(int fd, struct elf_identity *ret)
 	build_id = objfile_get_build_id(objfile, &build_id_size);
 	memcpy(ret->build_id, build_id, build_id_size);
 	ret->build_id_size = build_id_size;
+	ret->has_python = !python_find(objfile, &ret->python);
 	array_for_each (&objfile_get_layout(objfile)->segments, segment) {
 		if (ret->num_segments == ELF_MAX_SEGMENTS)
 			break;

@@ -22,7 +22,8 @@ struct off_cpu_program_opts {
 	uint64_t min_block_ns; /* shorter intervals are left out */
 	bool no_kernel_stacks;
 	bool no_user_stacks;
-	bool walks_by_table; /* as in struct sampling_program_opts, like the next one */
+	bool walks_by_table; /* as in struct sampling_program_opts, like the next two */
+	bool takes_python;
 	bool is_filtered;
 	bool starts_on_exec;   /* of the only process of the filter */
 	int cgroup_fd;         /* only its threads; borrowed. -1: none */

@@ -52,7 +52,8 @@ enum code_state {
 struct published_code {
 	enum code_state state;
 	struct unwind_placement placement;
-	uint32_t flags; /* of its mappings */
+	uint32_t flags;         /* of its mappings */
+	uint32_t python_layout; /* as struct unwind_process has it; 0: not published */
 };
 
 /* By process id. */
@@ -75,6 +76,7 @@ struct publisher {
 			       */
 	uint64_t num_taken;   /* answers of the builder */
 	uid_t worker_user;
+	bool finds_python;
 	struct unwind_table_counts statistics;
 };
 
@@ -128,6 +130,7 @@ int publisher_new(const struct unwind_maps *maps, const struct file_table *files
 		return -ENOMEM;
 	publisher->no_cfi_flag = opts->no_fp_steps ? 0 : UNWIND_MAPPING_HAS_NO_CFI;
 	publisher->worker_user = opts->worker_user;
+	publisher->finds_python = opts->runtime_frames != RUNTIME_FRAMES_NATIVE;
 	publisher->files = files;
 	publisher->elf_files = elf_files;
 	publisher->processes = processes;
@@ -292,6 +295,41 @@ static void note_slots(struct publisher *publisher, const struct process *proces
 			i < count ? mappings[i].file : FILE_NONE;
 }
 
+/*
+ * The interpreter that a mapped file has in it. What there is no room for is shown as native code, and said by its
+ * samples.
+ */
+static void describe_python(struct publisher *publisher, const struct mapping *mapping,
+			    struct unwind_address_space *space)
+{
+	const struct objfile_mapping mapped = {mapping->start, mapping->end, mapping->file_offset};
+	const struct python_build *build = elf_files_get_python(
+		publisher->elf_files, file_table_get(publisher->files, mapping->file));
+	struct published_code *code = &publisher->codes.items[mapping->file];
+	const struct objfile_layout *layout = get_layout(publisher, mapping->file);
+	uint64_t bias;
+
+	if (!build || build->support != PYTHON_KNOWN || !layout ||
+	    objfile_layout_get_bias(layout, &mapped, &bias))
+		return;
+	if (!code->python_layout &&
+	    unwind_store_add_python(publisher->store, &build->layout, &code->python_layout))
+		return;
+	space->python_runtime = build->runtime + bias;
+	space->python_layout = code->python_layout;
+}
+
+static void find_python(struct publisher *publisher, const struct process *process,
+			struct unwind_address_space *space)
+{
+	size_t count;
+	const struct mapping *mappings = process_get_mappings(process, &count);
+
+	for (size_t i = 0; i < count && !space->python_layout; i++)
+		if (mappings[i].file != FILE_NONE)
+			describe_python(publisher, &mappings[i], space);
+}
+
 static int publish(struct publisher *publisher, uint32_t id)
 {
 	const struct process *process = process_table_get(publisher->processes, id);
@@ -325,6 +363,8 @@ static int publish(struct publisher *publisher, uint32_t id)
 		.mappings = publisher->scratch.items,
 		.num_mappings = (uint32_t)count,
 	};
+	if (publisher->finds_python)
+		find_python(publisher, process, &space);
 	err = unwind_store_publish(publisher->store, &space, now_ns, range);
 	if (err == -ENOMEM)
 		return err;

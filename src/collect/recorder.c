@@ -21,6 +21,7 @@
 #include "collect/event_queue.h"
 #include "collect/live_descendants.h"
 #include "collect/publisher.h"
+#include "collect/python_stacks.h"
 #include "collect/raw_samples.h"
 #include "collect/sample_ingest.h"
 #include "collect/sampler.h"
@@ -57,6 +58,7 @@ struct recorder {
 	struct sampler *sampler;
 	struct sample_ingest *ingest;
 	struct fp_step_check *fp_step_check;
+	struct python_stacks *python;    /* NULL: native frames alone are wanted */
 	struct call_check *call_check;   /* NULL: calls are not checked */
 	struct publisher *publisher;     /* NULL: user stacks are not walked by table */
 	struct raw_samples *raw_samples; /* likewise */
@@ -153,6 +155,10 @@ static int on_record(const void *data, size_t size, void *context)
 		return add_sample(recorder, RECORD_SAMPLE, data, sizeof(struct wire_sample));
 	if (size >= sizeof(struct wire_sample) && *type == WIRE_RAW_SAMPLE)
 		return add_sample(recorder, RECORD_RAW_SAMPLE, data, size);
+	if (recorder->python && size >= sizeof(*type) && *type == WIRE_PYTHON_STACK)
+		return python_stacks_add_stack(recorder->python, data, size);
+	if (recorder->python && size >= sizeof(*type) && *type == WIRE_PYTHON_CODE)
+		return python_stacks_add_code(recorder->python, data, size);
 	if (size >= sizeof(struct wire_stack_area) && *type == WIRE_STACK_AREA)
 		return event_queue_add(recorder->queue,
 				       ((const struct wire_stack_area *)data)->time_ns,
@@ -311,6 +317,14 @@ static int make_parts(struct recorder *recorder, struct error *error)
 		return err;
 	side_band_set_thread_times(recorder->side_band, recorder->thread_times);
 	sample_ingest_set_fp_step_check(recorder->ingest, recorder->fp_step_check);
+	if (recorder->opts.tables.runtime_frames != RUNTIME_FRAMES_NATIVE) {
+		recorder->python =
+			python_stacks_new(recorder->profile, recorder->files, recorder->elf_files,
+					  recorder->opts.tables.runtime_frames);
+		if (!recorder->python)
+			return -ENOMEM;
+		sample_ingest_set_python(recorder->ingest, recorder->python);
+	}
 	/* A trace log is kept only for traces. */
 	if (recorder->opts.makes_trace) {
 		err = trace_log_new(recorder->opts.temporary_folder, &recorder->trace_log, error);
@@ -339,6 +353,8 @@ static int load_sampler(struct recorder *recorder, struct error *error)
 		.no_kernel_stacks = recorder->opts.no_kernel_stacks,
 		.no_user_stacks = recorder->opts.user_stacks == USER_STACKS_NONE,
 		.walks_by_table = recorder->opts.user_stacks == USER_STACKS_TABLE,
+		.takes_python = recorder->opts.user_stacks == USER_STACKS_TABLE &&
+				recorder->opts.tables.runtime_frames != RUNTIME_FRAMES_NATIVE,
 		.cgroup_fd = recorder->cgroup_fd,
 		.is_filtered = target_is_of_threads(&recorder->opts.target),
 		.starts_on_exec = recorder->opts.target.starts_on_exec,
@@ -590,6 +606,7 @@ void recorder_free(struct recorder *recorder)
 	side_band_free(recorder->side_band);
 	sample_ingest_free(recorder->ingest);
 	fp_step_check_free(recorder->fp_step_check);
+	python_stacks_free(recorder->python);
 	call_check_free(recorder->call_check);
 	trace_log_free(recorder->trace_log);
 	thread_times_free(recorder->thread_times);
@@ -1033,6 +1050,9 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 		account.off_cpu = count_off_cpu(recorder);
 	if (recorder->call_check)
 		account.calls = call_check_get_counts(recorder->call_check);
+	memcpy(account.python, sample_ingest_get_python(recorder->ingest), sizeof(account.python));
+	if (recorder->python)
+		account.lost_python_codes = python_stacks_get_lost_codes(recorder->python);
 	return account;
 }
 

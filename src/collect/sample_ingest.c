@@ -39,6 +39,7 @@
 #include "base/intern.h"
 #include "collect/fp_step_check.h"
 #include "collect/known_stacks.h"
+#include "collect/python_stacks.h"
 #include "collect/syscall_names.h"
 #include "collect/wakers.h"
 #include "timeline/timeline.h"
@@ -47,9 +48,12 @@
 struct raw_stack {
 	const struct known_stack *known;
 	uint32_t num_pcs;
-	uint32_t num_inner; /* innermost levels that are left out */
-	uint32_t left_out;  /* a level that is no frame; 0: all are */
-	bool is_32_bit;     /* the kernel took all its steps by frame pointer */
+	uint32_t num_inner;  /* innermost levels that are left out */
+	uint32_t left_out;   /* a level that is no frame; 0: all are */
+	bool is_32_bit;      /* the kernel took all its steps by frame pointer */
+	bool is_whole;       /* the walk came to the outermost frame */
+	uint64_t python;     /* hash of the interpreter's frames in it; 0: there are none */
+	uint64_t generation; /* the sample's, where there are some */
 };
 
 /* What speaks for and against a user stack that was walked to its outermost frame. */
@@ -59,8 +63,9 @@ struct stack_evidence {
 	 * there.
 	 */
 	uint8_t proof;
-	bool has_generated_code;
-	bool goes_by_fp_through_it; /* a step out of generated code was taken by frame pointer */
+	bool has_generated_code : 1;
+	bool goes_by_fp_through_it : 1; /* a step out of generated code was taken by frame pointer */
+	uint8_t python_fit : 3;         /* enum python_fit */
 };
 
 /*
@@ -68,7 +73,7 @@ struct stack_evidence {
  * process; for a kernel stack, on top of one user stack.
  */
 struct resolved_stack {
-	uint32_t known;   /* its number */
+	uint32_t known;   /* its number; with HAS_PYTHON, of the pair */
 	uint32_t owner;   /* user: process id; kernel: 0 */
 	uint32_t outer;   /* kernel: stack it is called from; user: none or a truncation */
 	uint32_t version; /* user: of the mappings; kernel: KERNEL_STACK */
@@ -80,8 +85,17 @@ struct resolved_stack {
 };
 _Static_assert(sizeof(struct resolved_stack) == 32, "there are many stacks");
 #define KERNEL_STACK UINT32_MAX
+#define HAS_PYTHON   (1u << 31)
+
+/* A native stack and the frames of an interpreter in it. */
+struct python_pair {
+	uint64_t python;
+	uint32_t known;
+	bool is_whole;
+};
 
 INTERN_TABLE(resolved_stack_table, struct resolved_stack, known, owner, outer, version);
+INTERN_TABLE(python_pair_table, struct python_pair, python, known, is_whole);
 INTERN_TABLE(user_stack_table, struct user_stack_count, stack);
 INTERN_TABLE(weighed_stack_table, struct stack_count, stack);
 
@@ -137,6 +151,10 @@ struct sample_ingest {
 	struct known_stacks stacks;
 	uint64_t pcs[WIRE_MAX_FRAMES]; /* of the one that is placed, innermost first */
 	struct resolved_stack_table resolved_stacks;
+	struct python_stacks *python; /* NULL: native frames alone are wanted */
+	struct python_pair_table python_pairs;
+	struct python_counts python_counts[PYTHON_MINOR_MAX + 1];
+	struct python_level levels[PYTHON_MAX_LEVELS]; /* of the stack that is placed */
 	struct user_stack_table user_stacks;
 	/* Of ticks that weigh otherwise than 1: the profile does not say how many they are. */
 	struct weighed_stack_table weighed_stacks;
@@ -198,6 +216,11 @@ void sample_ingest_set_fp_step_check(struct sample_ingest *ingest, struct fp_ste
 void sample_ingest_set_call_check(struct sample_ingest *ingest, struct call_check *check)
 {
 	ingest->call_check = check;
+}
+
+void sample_ingest_set_python(struct sample_ingest *ingest, struct python_stacks *python)
+{
+	ingest->python = python;
 }
 
 void sample_ingest_set_trace_log(struct sample_ingest *ingest, struct trace_log *log)
@@ -295,6 +318,7 @@ void sample_ingest_free(struct sample_ingest *ingest)
 	array_release(&ingest->events);
 	known_stacks_release(&ingest->stacks);
 	resolved_stack_table_release(&ingest->resolved_stacks);
+	python_pair_table_release(&ingest->python_pairs);
 	user_stack_table_release(&ingest->user_stacks);
 	weighed_stack_table_release(&ingest->weighed_stacks);
 	wakers_release(&ingest->off_cpu.wakers);
@@ -374,6 +398,7 @@ int sample_ingest_finish(struct sample_ingest *ingest)
 		return err;
 	known_stacks_release(&ingest->stacks);
 	resolved_stack_table_release(&ingest->resolved_stacks);
+	python_pair_table_release(&ingest->python_pairs);
 	err = sync_processes(ingest);
 	if (err)
 		return err;
@@ -544,42 +569,95 @@ static int locate(struct sample_ingest *ingest, const struct process *process, u
 	return locate_generated(ingest, process, time_ns, pc, ret);
 }
 
+/* Add a level of a raw stack on top of placed->stack. A pc that is a return address lies, minus 1, in the call. */
+static int place_level(struct sample_ingest *ingest, const struct raw_stack *raw,
+		       const struct process *process, uint64_t time_ns, uint32_t level,
+		       struct resolved_stack *placed)
+{
+	uint64_t pc = ingest->pcs[level];
+	bool is_exact = level == 0 || (process && (pc & WIRE_PC_EXACT));
+	bool is_fp_step = process && (pc & WIRE_PC_FP_STEP);
+	uint32_t location;
+	int err;
+
+	if (level && level == raw->left_out)
+		return 0;
+	if (process)
+		pc &= ~WIRE_PC_MARKS;
+	pc -= !is_exact;
+	if (process)
+		err = locate(ingest, process, time_ns, pc, is_fp_step, placed, &location);
+	else
+		err = profile_add_location(ingest->profile, LOCATION_KERNEL, 0, pc, &location);
+	if (err)
+		return err;
+	if (process && ingest->call_check) {
+		err = check_call(ingest, raw, process, level);
+		if (err)
+			return err;
+	}
+	return profile_add_stack(ingest->profile, placed->stack, location, &placed->stack);
+}
+
 /*
- * Add the levels of a raw stack, outermost first, on top of placed->stack. process is NULL for
- * kernel stacks. A pc that is a return address lies, minus 1, in the call.
+ * Add the levels of a raw stack, outermost first, on top of placed->stack. process is NULL for kernel stacks.
  */
 static int place(struct sample_ingest *ingest, const struct raw_stack *raw,
 		 const struct process *process, uint64_t time_ns, struct resolved_stack *placed)
 {
 	for (uint32_t i = raw->num_pcs; i-- > raw->num_inner;) {
-		uint64_t pc = ingest->pcs[i];
-		bool is_exact = i == 0 || (process && (pc & WIRE_PC_EXACT));
-		bool is_fp_step = process && (pc & WIRE_PC_FP_STEP);
-		uint32_t location;
-		int err;
+		int err = place_level(ingest, raw, process, time_ns, i, placed);
 
-		if (i && i == raw->left_out)
-			continue;
-		if (process)
-			pc &= ~WIRE_PC_MARKS;
-		pc -= !is_exact;
-		if (process)
-			err = locate(ingest, process, time_ns, pc, is_fp_step, placed, &location);
-		else
-			err = profile_add_location(ingest->profile, LOCATION_KERNEL, 0, pc,
-						   &location);
-		if (err)
-			return err;
-		if (process && ingest->call_check) {
-			err = check_call(ingest, raw, process, i);
-			if (err)
-				return err;
-		}
-		err = profile_add_stack(ingest->profile, placed->stack, location, &placed->stack);
 		if (err)
 			return err;
 	}
 	return 0;
+}
+
+/* The same with the frames of the interpreter in it. */
+static int place_with_python(struct sample_ingest *ingest, const struct raw_stack *raw,
+			     const struct process *process, uint64_t time_ns,
+			     struct resolved_stack *placed)
+{
+	const struct python_source source = {.process = process,
+					     .generation = raw->generation,
+					     .frames = raw->python,
+					     .is_whole = raw->is_whole};
+	enum python_fit fit;
+	uint32_t num_levels;
+	int err = python_stacks_splice(ingest->python, &source, ingest->pcs, raw->num_pcs,
+				       ingest->levels, &num_levels, &fit);
+
+	if (err)
+		return err;
+	placed->evidence.python_fit = fit;
+	for (uint32_t i = num_levels; i-- > 0;) {
+		const struct python_level *level = &ingest->levels[i];
+
+		if (level->pc == PYTHON_LEVEL_FRAME)
+			err = profile_add_stack(ingest->profile, placed->stack, level->location,
+						&placed->stack);
+		else
+			err = place_level(ingest, raw, process, time_ns, level->pc, placed);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* What identifies a stack among those that are resolved. */
+static int find_number(struct sample_ingest *ingest, const struct raw_stack *raw, uint32_t *ret)
+{
+	struct python_pair pair = {.python = raw->python, .is_whole = raw->is_whole};
+	int err;
+
+	*ret = known_stacks_get_number(&ingest->stacks, raw->known);
+	if (!raw->python)
+		return 0;
+	pair.known = *ret;
+	err = python_pair_table_intern(&ingest->python_pairs, &pair, ret);
+	*ret |= HAS_PYTHON;
+	return err;
 }
 
 /*
@@ -592,7 +670,6 @@ static int resolve_once(struct sample_ingest *ingest, const struct raw_stack *ra
 {
 	struct raw_stack kept = *raw;
 	struct resolved_stack wanted = {
-		.known = known_stacks_get_number(&ingest->stacks, raw->known),
 		.owner = process ? process->id : 0,
 		.outer = *stack,
 		.version = process ? process->mappings_version : KERNEL_STACK,
@@ -600,11 +677,14 @@ static int resolve_once(struct sample_ingest *ingest, const struct raw_stack *ra
 		.evidence.proof = CALL_PROVEN,
 		.code_version = process ? process_get_code_version(process, time_ns) : 0,
 	};
-	uint32_t item = resolved_stack_table_find(&ingest->resolved_stacks, &wanted);
-	struct resolved_stack *known =
-		item == HASH_INDEX_NONE ? NULL : &ingest->resolved_stacks.items[item];
-	int err;
+	struct resolved_stack *known;
+	uint32_t item;
+	int err = find_number(ingest, raw, &wanted.known);
 
+	if (err)
+		return err;
+	item = resolved_stack_table_find(&ingest->resolved_stacks, &wanted);
+	known = item == HASH_INDEX_NONE ? NULL : &ingest->resolved_stacks.items[item];
 	if (known &&
 	    (!known->evidence.has_generated_code || known->code_version == wanted.code_version)) {
 		*stack = known->stack;
@@ -619,7 +699,8 @@ static int resolve_once(struct sample_ingest *ingest, const struct raw_stack *ra
 		if (err)
 			return err;
 	}
-	err = place(ingest, &kept, process, time_ns, &wanted);
+	err = kept.python ? place_with_python(ingest, &kept, process, time_ns, &wanted)
+			  : place(ingest, &kept, process, time_ns, &wanted);
 	if (err)
 		return err;
 	if (wanted.has_unmapped) {
@@ -717,6 +798,21 @@ static bool has_frame_above_user_stack(struct sample_ingest *ingest,
 	return !is_waker(sample) && get_event(ingest, sample)->has_calls && sample->call;
 }
 
+/* A sample of a process that runs CPython. fit: PYTHON_NONE: its frames did not come. */
+static void count_python(struct sample_ingest *ingest, const struct wire_sample *sample,
+			 const struct process *process, enum python_fit fit)
+{
+	uint16_t minor;
+
+	if (!ingest->python || is_waker(sample))
+		return;
+	minor = python_stacks_get_version(ingest->python, process);
+	if (!minor || minor > PYTHON_MINOR_MAX)
+		return;
+	ingest->python_counts[minor].samples++;
+	ingest->python_counts[minor].fits[fit == PYTHON_NONE ? PYTHON_EARLY : fit]++;
+}
+
 /*
  * The user stack of a walk by table. One that is known to be early has the truncation as its
  * outermost frame: a walk that ended early, and one that is not believed, whatever it has reached:
@@ -734,17 +830,27 @@ static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sa
 
 	if (known)
 		raw = to_place(known);
+	if (known && ingest->python) {
+		raw.python = sample->python_stack;
+		raw.generation = sample->generation;
+	}
 	if (known && sample->walk_end == WALK_COMPLETE) {
+		raw.is_whole = true;
 		err = resolve_once(ingest, &raw, process, sample->time_ns, &whole, &evidence);
 		if (err)
 			return err;
 		sample->walk_end = find_disbelief(ingest, process, &evidence);
+		raw.is_whole = sample->walk_end == WALK_COMPLETE;
+		if (raw.is_whole && evidence.python_fit == PYTHON_FITS &&
+		    python_stacks_is_deep(ingest->python, raw.python))
+			sample->walk_end = WALK_TOO_DEEP;
 	}
 	counts->walks[sample->walk_end < NUM_WALK_ENDS ? sample->walk_end : 0]++;
 	*ret_is_truncated = sample->walk_end != WALK_COMPLETE;
 	if (!*ret_is_truncated) {
 		counts->unproven += evidence.proof == CALL_UNPROVEN;
 		*stack = whole;
+		count_python(ingest, sample, process, evidence.python_fit);
 		return 0;
 	}
 	/* Alone, it would be a function that ran. */
@@ -753,10 +859,16 @@ static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sa
 		if (err)
 			return err;
 	}
-	if (!known)
+	if (!known) {
+		count_python(ingest, sample, process, PYTHON_NONE);
 		return 0;
+	}
 	raw.is_32_bit = sample->walk_end == WALK_32_BIT;
-	return resolve_once(ingest, &raw, process, sample->time_ns, stack, &evidence);
+	err = resolve_once(ingest, &raw, process, sample->time_ns, stack, &evidence);
+	if (err)
+		return err;
+	count_python(ingest, sample, process, evidence.python_fit);
+	return 0;
 }
 
 /*
@@ -1336,4 +1448,9 @@ const struct stack_count *sample_ingest_get_weighed_stacks(const struct sample_i
 {
 	*ret_count = ingest->weighed_stacks.length;
 	return ingest->weighed_stacks.items;
+}
+
+const struct python_counts *sample_ingest_get_python(const struct sample_ingest *ingest)
+{
+	return ingest->python_counts;
 }

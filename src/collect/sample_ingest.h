@@ -16,6 +16,7 @@
 #include "collect/call_check.h"
 #include "collect/events.h"
 #include "collect/fp_step_check.h"
+#include "collect/python_stacks.h"
 #include "collect/recorder.h"
 #include "collect/scheduler_code.h"
 #include "collect/trace_log.h"
@@ -61,6 +62,12 @@ void sample_ingest_set_fp_step_check(struct sample_ingest *ingest, struct fp_ste
 
 /* From now on, check that every return address follows a call. Borrowed. */
 void sample_ingest_set_call_check(struct sample_ingest *ingest, struct call_check *check);
+
+/* From now on, put frames of CPython into stacks. Borrowed. */
+void sample_ingest_set_python(struct sample_ingest *ingest, struct python_stacks *python);
+
+/* By minor version: PYTHON_MINOR_MAX + 1 of them; borrowed. */
+const struct python_counts *sample_ingest_get_python(const struct sample_ingest *ingest);
 
 /* From now on, keep each sample with its time, too. Borrowed. */
 void sample_ingest_set_trace_log(struct sample_ingest *ingest, struct trace_log *log);

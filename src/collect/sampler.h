@@ -43,6 +43,7 @@ struct sampler_opts {
 	bool no_kernel_stacks;
 	bool no_user_stacks;
 	bool walks_by_table;      /* user stacks; else the kernel follows frame pointers */
+	bool takes_python;        /* with it, the frames of CPython, too */
 	int cgroup_fd;            /* only its threads; borrowed. -1: none */
 	bool is_filtered;         /* only threads of sampler_add_target() and their descendants */
 	bool leaves_children_out; /* of the descendants, only threads */

@@ -24,6 +24,7 @@ struct sampling_program_opts {
 	bool no_kernel_stacks;
 	bool no_user_stacks;
 	bool walks_by_table;      /* user stacks; else the kernel follows frame pointers */
+	bool takes_python;        /* with it, the frames of CPython, too */
 	bool is_filtered;         /* only threads of the map target_tids, and their descendants */
 	bool leaves_children_out; /* of the descendants, only threads */
 	bool takes_areas;    /* also the VMAs of user stacks, where the kernel has bpf_find_vma() */

@@ -35,6 +35,7 @@ struct unwind_store {
 	uint32_t num_pages;
 	uint32_t num_mappings; /* ever used */
 	uint64_t num_rows;
+	uint32_t num_python_layouts;
 	ARRAY(struct retired) retired;                     /* oldest first */
 	ARRAY(struct unwind_range) free_runs[MAX_RUN + 1]; /* by length */
 };
@@ -327,6 +328,8 @@ int unwind_store_publish(struct unwind_store *store, const struct unwind_address
 	__atomic_thread_fence(__ATOMIC_RELEASE);
 	entry.first_mapping = run.first;
 	entry.num_mappings = space->num_mappings;
+	entry.python_runtime = space->python_runtime;
+	entry.python_layout = space->python_layout;
 	if (bpf_map_update_elem(store->maps.processes_fd, &key, &entry, BPF_ANY))
 		err = -errno;
 	if (retire(store, now_ns, range))
@@ -337,6 +340,19 @@ err:
 	/* The published mappings are outdated, and there is no room for new ones: have none. */
 	unwind_store_remove(store, space->pid, now_ns, range);
 	return err;
+}
+
+int unwind_store_add_python(struct unwind_store *store, const struct wire_python_layout *layout,
+			    uint32_t *ret)
+{
+	uint32_t number = store->num_python_layouts;
+
+	if (number == WIRE_MAX_PYTHON_LAYOUTS)
+		return -ENOSPC;
+	if (bpf_map_update_elem(store->maps.python_layouts_fd, &number, layout, BPF_ANY))
+		return -errno;
+	*ret = ++store->num_python_layouts;
+	return 0;
 }
 
 void unwind_store_remove(struct unwind_store *store, pid_t pid, uint64_t now_ns,

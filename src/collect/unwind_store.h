@@ -18,6 +18,7 @@
 
 #include "base/attributes.h"
 #include "unwind/unwind_table.h"
+#include "wire/python.h"
 #include "wire/unwind.h"
 
 struct unwind_store;
@@ -28,6 +29,7 @@ struct unwind_maps {
 	int mappings_fd;
 	int shards_fd;
 	int processes_fd;
+	int python_layouts_fd;
 };
 
 /* Where a file's table is in the maps. */
@@ -67,6 +69,9 @@ struct unwind_address_space {
 	uint64_t generation; /* as struct process has it */
 	const struct unwind_mapping *mappings;
 	uint32_t num_mappings;
+	/* Of one that runs CPython: as struct unwind_process has them. */
+	uint64_t python_runtime;
+	uint32_t python_layout;
 };
 
 /*
@@ -77,6 +82,11 @@ struct unwind_address_space {
 _must_check_ int unwind_store_publish(struct unwind_store *store,
 				      const struct unwind_address_space *space, uint64_t now_ns,
 				      struct unwind_range *range);
+/*
+ * Publish offsets of a build of CPython. Returns 0 with their number and one more, -ENOSPC or another negative errno.
+ */
+_must_check_ int unwind_store_add_python(struct unwind_store *store,
+					 const struct wire_python_layout *layout, uint32_t *ret);
 /* Remove a process's entry and retire its range. */
 void unwind_store_remove(struct unwind_store *store, pid_t pid, uint64_t now_ns,
 			 struct unwind_range *range);

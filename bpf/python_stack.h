@@ -1,0 +1,219 @@
+/*
+ * The frames of CPython that the running thread is in: collected beside its native stack, which user space puts them
+ * into. The thread stands still meanwhile, so that what it points to is as it left it.
+ *
+ * A code object is sent when this CPU has not sent it lately, as stacks are: its process may be gone before user space
+ * could read it.
+ */
+#ifndef BPF_PYTHON_STACK_H
+#define BPF_PYTHON_STACK_H
+
+#include "maps.h"
+#include "output.h"
+#include "user_walk.h"
+#include "wire/python.h"
+
+#define PYTHON_INLINE static __always_inline
+/* Of a process with more threads, a thread may never be found. */
+#define PYTHON_MAX_LOOKS 1024
+#include "runtime/python_walk.h"
+
+/* Set by user space before loading. */
+const volatile bool takes_python = false;
+
+/* By their number: struct unwind_process has it, and one more. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, WIRE_MAX_PYTHON_LAYOUTS);
+	__type(key, __u32);
+	__type(value, struct wire_python_layout);
+} python_layouts SEC(".maps");
+
+/* Where the interpreter keeps the state of a thread, by tid. */
+#define MAX_PYTHON_THREADS 4096
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, MAX_PYTHON_THREADS);
+	__type(key, __u32);
+	__type(value, __u64);
+} python_threads SEC(".maps");
+
+struct sent_codes {
+	__u64 hashes[WIRE_STACK_CACHE_SLOTS];
+};
+
+/* Key: CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct sent_codes);
+} sent_python SEC(".maps");
+
+struct python_scratch {
+	struct python_walk walk;
+	struct wire_python_stack stack;
+	struct wire_python_code code;
+};
+PER_CPU(struct python_scratch, python_scratches);
+
+static __always_inline int python_read(struct python_walk *walk, void *ret, __u32 bytes,
+				       __u64 address)
+{
+	return bpf_probe_read_user(ret, bytes, (void *)address);
+}
+
+/* Not static: see user_walk.h. */
+__attribute__((noinline)) int begin_python_walk(void)
+{
+	struct python_scratch *python = get_per_cpu(&python_scratches);
+	struct scratch *scratch = get_scratch();
+	struct wire_python_layout *layout;
+	__u64 *state;
+	__u32 number;
+	__u32 tid;
+
+	if (!python || !scratch)
+		return 1;
+	python->walk.end = WIRE_PYTHON_UNREADABLE;
+	python->walk.thread_state = 0;
+	number = scratch->python_layout - 1;
+	tid = scratch->sample.tid;
+	layout = bpf_map_lookup_elem(&python_layouts, &number);
+	state = bpf_map_lookup_elem(&python_threads, &tid);
+	if (!layout)
+		return 1;
+	return python_walk_begin(&python->walk, layout, scratch->python_runtime,
+				 TASK_THREAD_POINTER(get_current_task()), state ? *state : 0);
+}
+
+__attribute__((noinline)) int step_python_walk(int number)
+{
+	struct python_scratch *python = get_per_cpu(&python_scratches);
+
+	if (number < 0 || !python)
+		return 1;
+	return python_walk_step(&python->walk, python->stack.frames);
+}
+
+/* Send a frame's code object if this CPU has not lately. Gives 0, or -1 when the ring had no room. */
+__attribute__((noinline)) int send_python_code(int number)
+{
+	struct python_scratch *python = get_per_cpu(&python_scratches);
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct sent_codes *sent = bpf_map_lookup_elem(&sent_python, &cpu);
+	struct scratch *scratch = get_scratch();
+	void *ring = get_ring();
+	struct wire_python_frame *frame;
+	__u64 hash;
+	__u64 *slot;
+
+	if (!python || !scratch || !sent || !ring || number < 0)
+		return -1;
+	frame = &python->stack.frames[number & (WIRE_MAX_PYTHON_FRAMES - 1)];
+	if (!frame->cookie)
+		return 0;
+	hash = (frame->code ^ (__u64)scratch->sample.pid << 44) * 0x9e3779b97f4a7c15ull;
+	hash = (hash ^ hash >> 29 ^ frame->cookie ^ scratch->sample.generation << 32) *
+		       0x9e3779b97f4a7c15ull |
+	       1;
+	slot = &sent->hashes[hash >> 40 & (WIRE_STACK_CACHE_SLOTS - 1)];
+	if (*slot == hash)
+		return 0;
+	if (python_read_code(&python->walk, frame->code, &python->code))
+		return 0;
+	python->code.type = WIRE_PYTHON_CODE;
+	python->code.pid = scratch->sample.pid;
+	python->code.generation = scratch->sample.generation;
+	if (send(ring, &python->code, sizeof(python->code)))
+		return -1;
+	*slot = hash;
+	return 0;
+}
+
+__attribute__((noinline)) __u64 hash_python_stack(void)
+{
+	struct python_scratch *python = get_per_cpu(&python_scratches);
+	__u64 hash;
+
+	if (!python)
+		return 0;
+	hash = python->stack.end;
+	for (__u32 i = 0; i < WIRE_MAX_PYTHON_FRAMES; i++) {
+		const struct wire_python_frame *frame = &python->stack.frames[i];
+
+		if (i >= python->stack.num_frames)
+			break;
+		hash = (hash ^ frame->code) * 0x9e3779b97f4a7c15ull;
+		hash = (hash ^ hash >> 29 ^ (__u64)frame->instruction << 32 ^ frame->cookie) *
+		       0x9e3779b97f4a7c15ull;
+		hash ^= hash >> 29;
+	}
+	return hash | 1;
+}
+
+/* Send the frames if this CPU has not lately. Gives their hash, or 0 when the ring had no room. */
+__attribute__((noinline)) __u64 send_python_stack(void)
+{
+	struct python_scratch *python = get_per_cpu(&python_scratches);
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct sent_codes *sent = bpf_map_lookup_elem(&sent_python, &cpu);
+	void *ring = get_ring();
+	__u64 num_frames;
+	__u64 hash;
+	__u64 *slot;
+
+	if (!python || !sent || !ring)
+		return 0;
+	hash = hash_python_stack();
+	slot = &sent->hashes[hash >> 40 & (WIRE_STACK_CACHE_SLOTS - 1)];
+	if (*slot == hash)
+		return hash;
+	num_frames = python->stack.num_frames;
+	barrier_var(num_frames); /* the verifier must see the limit */
+	if (num_frames > WIRE_MAX_PYTHON_FRAMES)
+		num_frames = WIRE_MAX_PYTHON_FRAMES;
+	python->stack.type = WIRE_PYTHON_STACK;
+	python->stack.hash = hash;
+	if (send(ring, &python->stack,
+		 sizeof(python->stack) - sizeof(python->stack.frames) +
+			 num_frames * sizeof(python->stack.frames[0])))
+		return 0;
+	*slot = hash;
+	return hash;
+}
+
+/* Collect the frames of the thread of the scratch sample, and send them. Gives their hash, or 0 when they were not sent. */
+__attribute__((noinline)) __u64 take_python_stack(void)
+{
+	struct python_scratch *python = get_per_cpu(&python_scratches);
+	struct scratch *scratch = get_scratch();
+	__u32 num_frames;
+	__u64 state;
+	__u32 tid;
+
+	if (!python || !scratch)
+		return 0;
+	python->walk.num_frames = 0;
+	if (!begin_python_walk())
+		for (int i = 0; i < PYTHON_MAX_STEPS; i++)
+			if (step_python_walk(i))
+				break;
+	num_frames = python->walk.num_frames;
+	python->stack.num_frames = num_frames;
+	python->stack.end = python->walk.end;
+	state = python->walk.thread_state;
+	tid = scratch->sample.tid;
+	if (state)
+		bpf_map_update_elem(&python_threads, &tid, &state, BPF_ANY);
+	for (__u32 i = 0; i < WIRE_MAX_PYTHON_FRAMES; i++) {
+		if (i >= num_frames)
+			break;
+		if (send_python_code(i))
+			return 0;
+	}
+	return send_python_stack();
+}
+
+#endif

@@ -1,0 +1,52 @@
+#!/bin/bash
+# Frames of Python are in the stacks of the processes that run it: the functions that called each other, as the program
+# itself says, whatever the interpreter did in between; from the first samples on, and on each version that is here.
+# runs: beside others
+source "$(dirname "$0")/lib.sh"
+need_recording
+pythons=(/usr/bin/python3 /usr/local/bin/python3.*[0-9])
+[[ ! -x ${PYENV_ROOT:-$HOME/.pyenv}/bin/pyenv ]] || pythons+=("${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.*/bin/python3)
+IFS=: read -ra more_pythons <<<"${STACKWIDE_TEST_PYTHONS:-}"
+pythons+=("${more_pythons[@]}")
+
+# expect_chains NAME PYTHON: of all stacks that end in a function of the program, the functions of Python are those that it says.
+expect_chains() {
+    local name=$1 python=$2
+    record -F 999 -o "$TMPDIR/$name.folded" --stats "$TMPDIR/$name.json" -- "$python" "$(dirname "$0")/../workloads/python_chains.py" 1.5 >"$TMPDIR/chains"
+    expect_account_adds_up "$TMPDIR/$name.json"
+    "$python" - "$TMPDIR/$name.folded" "$TMPDIR/$name.json" "$TMPDIR/chains" <<'PYTHON' || fail "$name: $(cat "$TMPDIR/record.err")"
+import collections, json, sys
+runtime, = json.load(open(sys.argv[2]))["runtimes"]
+print(runtime)
+expected = collections.defaultdict(list)
+for line in open(sys.argv[3]):
+    names = line.rstrip().split(":")
+    expected[names[-1]].append(names)
+functions = {name for chains in expected.values() for names in chains for name in names}
+right = collections.Counter()
+wrong = collections.Counter()
+for line in open(sys.argv[1]):
+    stack, _, count = line.rpartition(" ")
+    frames = stack.split(";")[1:]
+    if "use_time" not in frames or "[truncated]" in stack:
+        continue
+    # What is called on the way to it: imports and the like have chains of their own.
+    names = [name for name in frames[:frames.index("use_time")] if name in functions]
+    counts = right if names in expected[names[-1]] else wrong
+    counts[":".join(names)[:150]] += int(count)
+print(f"{sum(right.values())} right in {len(right)} chains of {sum(map(len, expected.values()))}, wrong: {wrong}")
+assert not wrong and len(right) >= sum(map(len, expected.values())) - 1 and sum(right.values()) > 500
+assert runtime["version"] == "%d.%d" % sys.version_info[:2]
+assert runtime["fits"] >= 0.995 * (runtime["samples"] - runtime["early"] - runtime["no_thread"])
+PYTHON
+}
+
+num_pythons=0
+for python in "${pythons[@]}"; do
+    [[ -x $python ]] || continue
+    version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])') || continue
+    [[ $version != 3.[0-7] ]] || continue
+    num_pythons=$((num_pythons + 1))
+    expect_chains "python$version" "$python"
+done
+((num_pythons)) || skip "needs python3 (package python3), which is not installed"
