@@ -247,6 +247,7 @@ enum python_fit {
 	PYTHON_NO_THREAD,  /* the thread has no part in the interpreter */
 	PYTHON_UNREADABLE, /* their memory could not be read */
 	PYTHON_EARLY,      /* they were not asked for yet, or did not come */
+	PYTHON_UNKNOWN, /* of a version or a build that is not known, as free-threaded ones are */
 	NUM_PYTHON_FITS,
 };
 
@@ -255,6 +256,7 @@ const char *python_fit_get_name(enum python_fit fit);
 
 /* Of one minor version of CPython. */
 struct python_counts {
+	uint64_t processes; /* that have samples */
 	uint64_t samples;
 	uint64_t fits[NUM_PYTHON_FITS]; /* of them, by what became of their frames */
 };
@@ -392,6 +394,18 @@ _must_check_ int recorder_list_descendants(const struct recorder *recorder, cons
 
 /* The sampling event where none was asked for, "cycles" or "cpu-clock". A literal. */
 const char *recorder_get_event_name(const struct recorder *recorder);
+
+/* A process that has CPython mapped. */
+struct python_process {
+	uint32_t pid;
+	uint32_t minor; /* of version 3 */
+	bool is_known;  /* else its frames are shown as native code */
+	char comm[16];  /* NUL-terminated */
+};
+
+/* Those that live. ret: the caller frees. Returns 0 or -ENOMEM. */
+_must_check_ int recorder_list_python(const struct recorder *recorder, struct python_process **ret,
+				      size_t *ret_count);
 
 /* Before recorder_stop(), events that are still in the rings are not counted. */
 struct recorder_account recorder_get_account(const struct recorder *recorder);

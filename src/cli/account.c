@@ -333,8 +333,8 @@ static void print_runtimes(const struct recorder_account *ticks, struct text *re
 			continue;
 		text_printf(ret,
 			    "%s\n    {\"name\": \"cpython\", \"version\": \"3.%d\", "
-			    "\"samples\": %" PRIu64,
-			    comma, minor, counts->samples);
+			    "\"processes\": %" PRIu64 ", \"samples\": %" PRIu64,
+			    comma, minor, counts->processes, counts->samples);
 		for (enum python_fit fit = PYTHON_FITS; fit < NUM_PYTHON_FITS; fit++)
 			text_printf(ret, ", \"%s\": %" PRIu64, python_fit_get_name(fit),
 				    counts->fits[fit]);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/confinement.h"
 #include "base/log.h"
+#include "base/table_format.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/doctor.h"
@@ -36,6 +37,57 @@ static void spin_until(uint64_t end_ns)
 {
 	while (clock_now_ns() < end_ns)
 		;
+}
+
+/* Processes that are named in a line. */
+#define MAX_NAMED 5
+
+/* Whether one is in this list: of this version, known or not. */
+static bool is_listed(const struct python_process *process, uint32_t minor, bool is_known)
+{
+	return process->minor == minor && process->is_known == is_known;
+}
+
+static void report_python(const struct python_process *processes, size_t count, uint32_t minor,
+			  bool is_known)
+{
+	struct finding finding = {.name = "interpreters", .is_ok = is_known};
+	_cleanup_(text_release) struct text text = {0};
+	size_t num_listed = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (!is_listed(&processes[i], minor, is_known))
+			continue;
+		if (num_listed++ >= MAX_NAMED)
+			continue;
+		text_printf(&text, "%s%u ", num_listed > 1 ? ", " : "", processes[i].pid);
+		table_append_name(&text, processes[i].comm, strlen(processes[i].comm),
+				  sizeof(processes[i].comm));
+	}
+	if (!num_listed || text.failed)
+		return;
+	snprintf(finding.detail, sizeof(finding.detail), "Python 3.%u in %zu process%s: %s%s%s",
+		 minor, num_listed, num_listed > 1 ? "es" : "", text.data,
+		 num_listed > MAX_NAMED ? ", …" : "",
+		 is_known ? "" : "; nothing is known of this build");
+	if (!is_known)
+		snprintf(finding.fix, sizeof(finding.fix),
+			 "their stacks are those of the interpreter");
+	print_finding(&finding);
+}
+
+/* The interpreters whose frames a recording would have, and those of which it would not. */
+static void report_interpreters(const struct recorder *recorder)
+{
+	_cleanup_free_ struct python_process *processes = NULL;
+	size_t count;
+
+	if (recorder_list_python(recorder, &processes, &count))
+		return;
+	for (uint32_t minor = 0; minor <= PYTHON_MINOR_MAX; minor++) {
+		report_python(processes, count, minor, true);
+		report_python(processes, count, minor, false);
+	}
 }
 
 /*
@@ -68,6 +120,7 @@ static int try_recording(struct recorder_account *ret, const char **ret_event_na
 	err = recorder_stop(recorder, error);
 	if (err)
 		return err;
+	report_interpreters(recorder);
 	*ret = recorder_get_account(recorder);
 	*ret_event_name = recorder_get_event_name(recorder);
 	return 0;
@@ -177,8 +230,9 @@ const struct command command_doctor = {
 	.summary = "check what can be recorded on this machine, and what is missing",
 	.usage = "Usage: stackwide doctor",
 	.help = "Prints a line for each requirement: ok, or what is missing, the consequence, and the\n"
-		"command that fixes it. The last line is a real recording of half a second: if that is\n"
-		"ok, nothing above it prevents recording.\n\n"
+		"command that fixes it; and one for each version of Python that runs, with its\n"
+		"processes. The last line is a real recording of half a second: if that is ok, nothing\n"
+		"above it prevents recording.\n\n"
 		"Exit status: 0 recording works, 1 it failed, 4 it is not permitted or not supported.\n",
 	.options = doctor_options,
 	.run = run_doctor,

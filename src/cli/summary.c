@@ -145,6 +145,8 @@ static const char *explain_python_fit(enum python_fit fit)
 		return "are shown as native code: its memory could not be read";
 	case PYTHON_EARLY:
 		return "came before the interpreter was known";
+	case PYTHON_UNKNOWN:
+		return "are shown as native code: nothing is known of this version or build";
 	case PYTHON_NONE:
 	case PYTHON_FITS:
 	case NUM_PYTHON_FITS:

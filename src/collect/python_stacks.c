@@ -19,6 +19,7 @@ const char *python_fit_get_name(enum python_fit fit)
 		[PYTHON_NO_THREAD] = "no_thread",
 		[PYTHON_UNREADABLE] = "unreadable",
 		[PYTHON_EARLY] = "early",
+		[PYTHON_UNKNOWN] = "unknown_build",
 	};
 
 	return names[fit];
@@ -36,7 +37,7 @@ INTERN_TABLE(known_frames_table, struct known_frames, hash);
 struct python_image {
 	uint32_t process;
 	uint32_t mappings_version;
-	uint16_t minor; /* 0: there is none that is known */
+	struct python_version version;
 };
 INTERN_TABLE(python_image_table, struct python_image, process, mappings_version);
 
@@ -125,20 +126,18 @@ int python_stacks_add_stack(struct python_stacks *stacks, const struct wire_pyth
 	return known_frames_table_add(&stacks->known, &known, &item);
 }
 
-/* The interpreter in a mapping; NULL: it has none that is known. */
+/* The interpreter in a mapping; NULL: it has none. */
 static const struct python_build *find_build(const struct python_stacks *stacks,
 					     const struct mapping *mapping)
 {
-	const struct python_build *build;
-
 	if (!mapping || mapping->file == FILE_NONE)
 		return NULL;
-	build = elf_files_get_python(stacks->elf_files,
-				     file_table_get(stacks->files, mapping->file));
-	return build && build->support == PYTHON_KNOWN ? build : NULL;
+	return elf_files_get_python(stacks->elf_files,
+				    file_table_get(stacks->files, mapping->file));
 }
 
-uint16_t python_stacks_get_version(struct python_stacks *stacks, const struct process *process)
+struct python_version python_stacks_get_version(struct python_stacks *stacks,
+						const struct process *process)
 {
 	struct python_image image = {.process = process->id,
 				     .mappings_version = process->mappings_version};
@@ -147,16 +146,18 @@ uint16_t python_stacks_get_version(struct python_stacks *stacks, const struct pr
 	size_t count;
 
 	if (item != HASH_INDEX_NONE)
-		return stacks->images.items[item].minor;
+		return stacks->images.items[item].version;
 	mappings = process_get_mappings(process, &count);
-	for (size_t i = 0; i < count && !image.minor; i++) {
+	for (size_t i = 0; i < count && !image.version.minor; i++) {
 		const struct python_build *build = find_build(stacks, &mappings[i]);
 
-		image.minor = build ? (uint16_t)build->minor : 0;
+		if (build)
+			image.version = (struct python_version){(uint16_t)build->minor,
+								build->support == PYTHON_KNOWN};
 	}
 	if (python_image_table_add(&stacks->images, &image, &item))
 		log_debug("out of memory: it will be looked for again");
-	return image.minor;
+	return image.version;
 }
 
 /* What a level of the native stack is. */
@@ -175,8 +176,13 @@ static bool is_evaluation(const struct python_build *build, uint64_t elf_address
 	return false;
 }
 
+/*
+ * calls_evaluation  the level that it has called is such one: with -X perf, each function has a piece of generated code that
+ *                   does this, and bears its name
+ */
 static enum native_level find_kind(const struct python_stacks *stacks,
-				   const struct process *process, uint64_t pc)
+				   const struct process *process, uint64_t pc,
+				   bool calls_evaluation)
 {
 	const struct mapping *mapping = process_find_mapping(process, pc);
 	const struct python_build *build = find_build(stacks, mapping);
@@ -184,7 +190,9 @@ static enum native_level find_kind(const struct python_stacks *stacks,
 	const struct objfile_layout *layout;
 	uint64_t bias;
 
-	if (!build)
+	if (mapping && mapping->file == FILE_NONE && calls_evaluation)
+		return LEVEL_INTERPRETER;
+	if (!build || build->support != PYTHON_KNOWN)
 		return LEVEL_OTHER;
 	mapped = (struct objfile_mapping){mapping->start, mapping->end, mapping->file_offset};
 	if (elf_files_get_layout(stacks->elf_files, file_table_get(stacks->files, mapping->file),
@@ -237,8 +245,10 @@ static void find_kinds(const struct python_stacks *stacks, const struct process 
 	ret->num_evaluations = ret->num_idle = 0;
 	for (uint32_t i = 0; i < num_pcs; i++) {
 		bool is_exact = !i || (pcs[i] & WIRE_PC_EXACT);
+		bool calls_evaluation = i && ret->kinds[i - 1] == LEVEL_EVALUATION;
 
-		ret->kinds[i] = find_kind(stacks, process, (pcs[i] & ~WIRE_PC_MARKS) - !is_exact);
+		ret->kinds[i] = find_kind(stacks, process, (pcs[i] & ~WIRE_PC_MARKS) - !is_exact,
+					  calls_evaluation);
 		ret->num_evaluations += ret->kinds[i] == LEVEL_EVALUATION;
 	}
 }

@@ -71,7 +71,13 @@ _must_check_ int python_stacks_splice(struct python_stacks *stacks,
 /* Whether the outer ones of these frames are not kept. */
 bool python_stacks_is_deep(const struct python_stacks *stacks, uint64_t hash);
 
-/* The minor version of the CPython that a process runs; 0: it runs none, or none that is known. */
-uint16_t python_stacks_get_version(struct python_stacks *stacks, const struct process *process);
+struct python_version {
+	uint16_t minor; /* of version 3; 0: none is there */
+	bool is_known;  /* else its frames are shown as native code */
+};
+
+/* Of the CPython that a process has mapped. */
+struct python_version python_stacks_get_version(struct python_stacks *stacks,
+						const struct process *process);
 
 #endif

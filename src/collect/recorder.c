@@ -1155,3 +1155,31 @@ const char *recorder_get_event_name(const struct recorder *recorder)
 {
 	return sampler_get_event_name(recorder->sampler);
 }
+
+int recorder_list_python(const struct recorder *recorder, struct python_process **ret,
+			 size_t *ret_count)
+{
+	ARRAY(struct python_process) found = {0};
+
+	for (uint32_t id = 0; recorder->python && id < process_table_get_count(recorder->processes);
+	     id++) {
+		const struct process *process = process_table_get(recorder->processes, id);
+		struct python_version version =
+			python_stacks_get_version(recorder->python, process);
+		struct python_process *added;
+
+		if (!version.minor || process->is_exited || process->end_ns)
+			continue;
+		added = array_add(&found);
+		if (!added) {
+			array_release(&found);
+			return -ENOMEM;
+		}
+		*added = (struct python_process){
+			.pid = process->pid, .minor = version.minor, .is_known = version.is_known};
+		snprintf(added->comm, sizeof(added->comm), "%s", process->comm);
+	}
+	*ret = found.items;
+	*ret_count = found.length;
+	return 0;
+}

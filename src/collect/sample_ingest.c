@@ -154,6 +154,7 @@ struct sample_ingest {
 	struct python_stacks *python; /* NULL: native frames alone are wanted */
 	struct python_pair_table python_pairs;
 	struct python_counts python_counts[PYTHON_MINOR_MAX + 1];
+	ARRAY(bool) is_python_counted;                 /* by process: it is among these */
 	struct python_level levels[PYTHON_MAX_LEVELS]; /* of the stack that is placed */
 	struct user_stack_table user_stacks;
 	/* Of ticks that weigh otherwise than 1: the profile does not say how many they are. */
@@ -319,6 +320,7 @@ void sample_ingest_free(struct sample_ingest *ingest)
 	known_stacks_release(&ingest->stacks);
 	resolved_stack_table_release(&ingest->resolved_stacks);
 	python_pair_table_release(&ingest->python_pairs);
+	array_release(&ingest->is_python_counted);
 	user_stack_table_release(&ingest->user_stacks);
 	weighed_stack_table_release(&ingest->weighed_stacks);
 	wakers_release(&ingest->off_cpu.wakers);
@@ -798,19 +800,36 @@ static bool has_frame_above_user_stack(struct sample_ingest *ingest,
 	return !is_waker(sample) && get_event(ingest, sample)->has_calls && sample->call;
 }
 
+/* Whether a process is counted for the first time. What there is no memory for is not counted. */
+static bool is_new_python(struct sample_ingest *ingest, const struct process *process)
+{
+	while (ingest->is_python_counted.length <= process->id)
+		if (!array_add(&ingest->is_python_counted))
+			return false;
+	if (ingest->is_python_counted.items[process->id])
+		return false;
+	ingest->is_python_counted.items[process->id] = true;
+	return true;
+}
+
 /* A sample of a process that runs CPython. fit: PYTHON_NONE: its frames did not come. */
 static void count_python(struct sample_ingest *ingest, const struct wire_sample *sample,
 			 const struct process *process, enum python_fit fit)
 {
-	uint16_t minor;
+	struct python_version version;
+	struct python_counts *counts;
 
 	if (!ingest->python || is_waker(sample))
 		return;
-	minor = python_stacks_get_version(ingest->python, process);
-	if (!minor || minor > PYTHON_MINOR_MAX)
+	version = python_stacks_get_version(ingest->python, process);
+	if (!version.minor || version.minor > PYTHON_MINOR_MAX)
 		return;
-	ingest->python_counts[minor].samples++;
-	ingest->python_counts[minor].fits[fit == PYTHON_NONE ? PYTHON_EARLY : fit]++;
+	if (fit == PYTHON_NONE)
+		fit = version.is_known ? PYTHON_EARLY : PYTHON_UNKNOWN;
+	counts = &ingest->python_counts[version.minor];
+	counts->processes += is_new_python(ingest, process);
+	counts->samples++;
+	counts->fits[fit]++;
 }
 
 /*

@@ -9,10 +9,11 @@ pythons=(/usr/bin/python3 /usr/local/bin/python3.*[0-9])
 IFS=: read -ra more_pythons <<<"${STACKWIDE_TEST_PYTHONS:-}"
 pythons+=("${more_pythons[@]}")
 
-# expect_chains NAME PYTHON: of all stacks that end in a function of the program, the functions of Python are those that it says.
+# expect_chains NAME PYTHON OPTION…: of all stacks that end in a function of the program, the functions of Python are those that it says.
 expect_chains() {
     local name=$1 python=$2
-    record -F 999 -o "$TMPDIR/$name.folded" --stats "$TMPDIR/$name.json" -- "$python" "$(dirname "$0")/../workloads/python_chains.py" 1.5 >"$TMPDIR/chains"
+    shift 2
+    record -F 999 -o "$TMPDIR/$name.folded" --stats "$TMPDIR/$name.json" -- "$python" "$@" "$(dirname "$0")/../workloads/python_chains.py" 1.5 >"$TMPDIR/chains"
     expect_account_adds_up "$TMPDIR/$name.json"
     "$python" - "$TMPDIR/$name.folded" "$TMPDIR/$name.json" "$TMPDIR/chains" <<'PYTHON' || fail "$name: $(cat "$TMPDIR/record.err")"
 import collections, json, sys
@@ -46,7 +47,21 @@ for python in "${pythons[@]}"; do
     [[ -x $python ]] || continue
     version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])') || continue
     [[ $version != 3.[0-7] ]] || continue
-    num_pythons=$((num_pythons + 1))
+    num_pythons=$((num_pythons + 1)) last_python=$python last_version=$version
     expect_chains "python$version" "$python"
+    # Each function has a piece of generated code of its own then: in its place is the function, but where it has not begun
+    # or is over.
+    if [[ $version = 3.1[2-9] ]]; then
+        expect_chains "perf$version" "$python" -X perf
+        expect_between "samples with pieces of generated code" "$(folded_match "$TMPDIR/perf$version.folded" 'py::')" 0 \
+            $(($(folded_total "$TMPDIR/perf$version.folded") / 50))
+    fi
 done
 ((num_pythons)) || skip "needs python3 (package python3), which is not installed"
+
+# Whose frames a recording would have.
+start "$last_python" -c 'import sys, time; open(sys.argv[1], "w"); time.sleep(100)' "$TMPDIR/runs"
+wait_until test -e "$TMPDIR/runs"
+"$STACKWIDE" doctor >"$TMPDIR/doctor" || true
+grep -q "^ok  *interpreters  *Python ${last_version//./\\.} in [0-9]* process.*[0-9] python" "$TMPDIR/doctor" ||
+    fail "the doctor does not see Python $last_version: $(cat "$TMPDIR/doctor")"
