@@ -21,7 +21,7 @@
 /* Set by user space before loading. */
 const volatile bool takes_python = false;
 
-/* By their number: struct unwind_process has it, and one more. */
+/* By their number: struct unwind_process has it, plus 1. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, WIRE_MAX_PYTHON_LAYOUTS);
@@ -39,7 +39,7 @@ struct {
 	__type(value, __u64);
 } python_threads SEC(".maps");
 
-struct sent_codes {
+struct sent_hashes {
 	__u64 hashes[WIRE_STACK_CACHE_SLOTS];
 };
 
@@ -48,7 +48,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct sent_codes);
+	__type(value, struct sent_hashes);
 } sent_python SEC(".maps");
 
 struct python_scratch {
@@ -102,7 +102,7 @@ __attribute__((noinline)) int send_python_code(int number)
 {
 	struct python_scratch *python = get_per_cpu(&python_scratches);
 	__u32 cpu = bpf_get_smp_processor_id();
-	struct sent_codes *sent = bpf_map_lookup_elem(&sent_python, &cpu);
+	struct sent_hashes *sent = bpf_map_lookup_elem(&sent_python, &cpu);
 	struct scratch *scratch = get_scratch();
 	void *ring = get_ring();
 	struct wire_python_frame *frame;
@@ -112,10 +112,10 @@ __attribute__((noinline)) int send_python_code(int number)
 	if (!python || !scratch || !sent || !ring || number < 0)
 		return -1;
 	frame = &python->stack.frames[number & (WIRE_MAX_PYTHON_FRAMES - 1)];
-	if (!frame->cookie)
+	if (!frame->fingerprint)
 		return 0;
 	hash = (frame->code ^ (__u64)scratch->sample.pid << 44) * 0x9e3779b97f4a7c15ull;
-	hash = (hash ^ hash >> 29 ^ frame->cookie ^ scratch->sample.generation << 32) *
+	hash = (hash ^ hash >> 29 ^ frame->fingerprint ^ scratch->sample.generation << 32) *
 		       0x9e3779b97f4a7c15ull |
 	       1;
 	slot = &sent->hashes[hash >> 40 & (WIRE_STACK_CACHE_SLOTS - 1)];
@@ -146,7 +146,7 @@ __attribute__((noinline)) __u64 hash_python_stack(void)
 		if (i >= python->stack.num_frames)
 			break;
 		hash = (hash ^ frame->code) * 0x9e3779b97f4a7c15ull;
-		hash = (hash ^ hash >> 29 ^ (__u64)frame->instruction << 32 ^ frame->cookie) *
+		hash = (hash ^ hash >> 29 ^ (__u64)frame->instruction << 32 ^ frame->fingerprint) *
 		       0x9e3779b97f4a7c15ull;
 		hash ^= hash >> 29;
 	}
@@ -158,7 +158,7 @@ __attribute__((noinline)) __u64 send_python_stack(void)
 {
 	struct python_scratch *python = get_per_cpu(&python_scratches);
 	__u32 cpu = bpf_get_smp_processor_id();
-	struct sent_codes *sent = bpf_map_lookup_elem(&sent_python, &cpu);
+	struct sent_hashes *sent = bpf_map_lookup_elem(&sent_python, &cpu);
 	void *ring = get_ring();
 	__u64 num_frames;
 	__u64 hash;

@@ -238,13 +238,12 @@ struct event_counts {
 	uint64_t rest; /* of hits that a program counts: came after the last sample of each CPU */
 };
 
-/* Of every tick: fired = idle + filtered + samples + what was lost. */
 /* What became of the interpreter's frames of a sample of a process that runs CPython. */
 enum python_fit {
-	PYTHON_NONE,       /* it runs none that is known */
-	PYTHON_FITS,       /* they are in its stack */
-	PYTHON_FITS_NOT,   /* the native stack has other calls of the interpreter */
-	PYTHON_NO_THREAD,  /* the thread has no part in the interpreter */
+	PYTHON_NONE,      /* it runs none that is known */
+	PYTHON_FITS,      /* they are in its stack */
+	PYTHON_FITS_NOT,  /* the native stack has other calls of the interpreter */
+	PYTHON_NO_THREAD, /* the interpreter's state of the thread was not found: it may have none */
 	PYTHON_UNREADABLE, /* their memory could not be read */
 	PYTHON_EARLY,      /* they were not asked for yet, or did not come */
 	PYTHON_UNKNOWN, /* of a version or a build that is not known, as free-threaded ones are */
@@ -262,6 +261,7 @@ struct python_counts {
 };
 #define PYTHON_MINOR_MAX 31
 
+/* Of every tick: fired = idle + filtered + samples + what was lost. */
 struct recorder_account {
 	uint64_t fired;
 	uint64_t idle;

@@ -37,7 +37,7 @@ struct python_code {
 	uint64_t generation; /* of the process, as in wire_sample */
 	uint64_t address;
 	uint32_t pid;
-	uint32_t cookie;
+	uint32_t fingerprint;
 	/*
 	 * UTF-8 without control characters, borrowed until python_codes_free(). Empty where it could not be read; with
 	 * an ellipsis at its end where more of it was not sent.
@@ -73,7 +73,8 @@ _must_check_ int python_codes_add(struct python_codes *codes,
 
 /* NULL: it was not added. Borrowed until the next one is. */
 const struct python_code *python_codes_find(const struct python_codes *codes, uint32_t pid,
-					    uint64_t generation, uint64_t address, uint32_t cookie);
+					    uint64_t generation, uint64_t address,
+					    uint32_t fingerprint);
 
 /*
  * The line that a frame is at, as its f_lineno says.

@@ -2,8 +2,8 @@
  * The walk of CPython's frames: from a thread pointer to the code objects that a thread runs, innermost first, and what a
  * code object says of itself.
  *
- * The same code is compiled three times: into the BPF program, into user space, and into tests. The includer defines
- * PYTHON_INLINE (how the functions here are declared) before, and after it python_read(). Memory is 64-bit, little endian.
+ * The same code is compiled into the BPF program and into tests. The includer defines PYTHON_INLINE (how the functions here
+ * are declared), and may define PYTHON_MAX_LOOKS, before; and after it python_read(). Memory is 64-bit, little endian.
  *
  *	if (!python_walk_begin(walk, …))
  *		for (i = 0; i < PYTHON_MAX_STEPS && !python_walk_step(walk, frames); i++)
@@ -13,7 +13,7 @@
  * A step looks at one thread or takes one frame, and has no loop, so that the verifier checks it once. All that it needs is
  * in the struct: what is read lies there, too, as functions that are verified alone take no pointers to a stack.
  *
- * A thread is found in the lists of the interpreters' threads by its thread pointer, which CPython has as thread_id. In a
+ * A thread is found in the lists of the interpreters' threads by what pthread_self() gives, on x86-64 the thread pointer, which CPython has as thread_id. In a
  * process of several interpreters it may be in some of them: then the frames of all are taken, those of the newest interpreter
  * first, as it is mostly called by the others.
  */
@@ -189,7 +189,7 @@ PYTHON_INLINE wire_u32 python_get_instruction(const struct python_walk *walk, wi
 }
 
 /* A hash of what tells code objects apart, of the one that was read last; never 0. */
-PYTHON_INLINE wire_u32 python_get_cookie(const struct python_walk *walk)
+PYTHON_INLINE wire_u32 python_get_fingerprint(const struct python_walk *walk)
 {
 	wire_u64 hash = python_get_field(walk, walk->layout.code_first_line) & 0xffffffff;
 
@@ -216,7 +216,7 @@ PYTHON_INLINE int python_walk_take_frame(struct python_walk *walk, struct wire_p
 {
 	wire_u32 number = walk->num_frames & (WIRE_MAX_PYTHON_FRAMES - 1);
 	wire_u32 instruction;
-	wire_u32 cookie = 0;
+	wire_u32 fingerprint = 0;
 	wire_u64 code;
 
 	if (walk->num_frame_steps++ >= PYTHON_MAX_FRAME_STEPS)
@@ -228,15 +228,15 @@ PYTHON_INLINE int python_walk_take_frame(struct python_walk *walk, struct wire_p
 	       ~(wire_u64)walk->layout.code_tag_bits;
 	instruction = python_get_instruction(walk, code);
 	if (walk->layout.runs == WIRE_PYTHON_RUN_EACH) {
-		instruction |= WIRE_PYTHON_FIRST_OF_RUN;
+		instruction |= WIRE_PYTHON_ENTRY_FRAME;
 	} else if (walk->layout.runs == WIRE_PYTHON_RUN_ENTRY) {
 		if (python_get_field(walk, walk->layout.frame_run) & 0xff)
-			instruction |= WIRE_PYTHON_FIRST_OF_RUN;
+			instruction |= WIRE_PYTHON_ENTRY_FRAME;
 	} else if ((python_get_field(walk, walk->layout.frame_run) & 0xff) >=
 		   walk->layout.run_owner) {
 		if (walk->num_frames)
 			frames[(walk->num_frames - 1) & (WIRE_MAX_PYTHON_FRAMES - 1)].instruction |=
-				WIRE_PYTHON_FIRST_OF_RUN;
+				WIRE_PYTHON_ENTRY_FRAME;
 		return 0;
 	}
 	if (walk->num_frames >= WIRE_MAX_PYTHON_FRAMES)
@@ -244,10 +244,10 @@ PYTHON_INLINE int python_walk_take_frame(struct python_walk *walk, struct wire_p
 	if (!python_read_object(walk, code, walk->layout.code_bytes)) {
 		if (python_is_hidden(walk))
 			return 0;
-		cookie = python_get_cookie(walk);
+		fingerprint = python_get_fingerprint(walk);
 	}
 	frames[number].code = code;
-	frames[number].cookie = cookie;
+	frames[number].fingerprint = fingerprint;
 	frames[number].instruction = instruction;
 	walk->num_frames++;
 	return 0;
@@ -327,7 +327,7 @@ PYTHON_INLINE void python_clear(wire_u8 *bytes, wire_u32 num_bytes)
  *
  * walk  with its layout; of what else it holds only the object that was read last is another one then
  *
- * Returns 0, or another number when the code object cannot be read; ret has no cookie then.
+ * Returns 0, or another number when the code object cannot be read; ret has no fingerprint then.
  */
 PYTHON_INLINE int python_read_code(struct python_walk *walk, wire_u64 code,
 				   struct wire_python_code *ret)
@@ -341,12 +341,12 @@ PYTHON_INLINE int python_read_code(struct python_walk *walk, wire_u64 code,
 	python_clear(ret->file_text, sizeof(ret->file_text));
 	python_clear(ret->lines, sizeof(ret->lines));
 	ret->code = code;
-	ret->cookie = ret->first_line = ret->line_bytes = 0;
+	ret->fingerprint = ret->first_line = ret->line_bytes = 0;
 	ret->num_line_bytes = 0;
 	ret->minor = walk->layout.minor;
 	if (python_read_object(walk, code, walk->layout.code_bytes))
 		return -1;
-	ret->cookie = python_get_cookie(walk);
+	ret->fingerprint = python_get_fingerprint(walk);
 	ret->first_line = (wire_u32)python_get_field(walk, walk->layout.code_first_line);
 	name = python_get_field(walk, walk->layout.code_name);
 	file = python_get_field(walk, walk->layout.code_file);

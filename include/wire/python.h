@@ -66,26 +66,27 @@ struct wire_python_layout {
 	wire_u16 code_instructions; /* WIRE_PYTHON_POINTER: the first one; else WIRE_PYTHON_NONE */
 	wire_u16 code_bytes;        /* that hold the others: a multiple of 8 */
 	/* Of strings and bytes. */
-	wire_u16 text_length;     /* in characters */
-	wire_u16 text_state;      /* 32 bits */
-	wire_u8 text_kind_shift;  /* of it: 3 bits, bytes of a character */
-	wire_u8 text_ascii_shift; /* of it: a bit; that below it: the characters lie in the object */
-	wire_u16 ascii_text;      /* where they do then */
+	wire_u16 text_length;    /* in characters */
+	wire_u16 text_state;     /* 32 bits */
+	wire_u8 text_kind_shift; /* of it: 3 bits, bytes of a character */
+	wire_u8 text_ascii_shift; /* of it: the bit `ascii`; below it is `compact`: characters follow the head */
+	wire_u16 ascii_text; /* where they do then */
 	wire_u16 other_text;
 	wire_u16 bytes_length;
 	wire_u16 bytes_content;
 };
 
-/* Files of different builds at a time: libraries and programs that have the interpreter in them. */
+/* Files that have the interpreter in them, in one recording. */
 #define WIRE_MAX_PYTHON_LAYOUTS 256
 
-#define WIRE_PYTHON_FIRST_OF_RUN (1u << 31)
-#define WIRE_PYTHON_NOT_BEGUN    (1u << 30)
+/* The outermost frame that one call of the C function evaluates. */
+#define WIRE_PYTHON_ENTRY_FRAME (1u << 31)
+#define WIRE_PYTHON_NOT_BEGUN   (1u << 30)
 
 struct wire_python_frame {
 	wire_u64 code; /* address of the code object */
 	/* Of what it is, as the address may be another one's later; 0: the code object could not be read. */
-	wire_u32 cookie;
+	wire_u32 fingerprint;
 	/* Bytes from the first instruction on to the one that runs, or ran last; and the flags above. */
 	wire_u32 instruction;
 };
@@ -93,8 +94,9 @@ struct wire_python_frame {
 /* Why a walk ended. */
 enum wire_python_end {
 	WIRE_PYTHON_COMPLETE,
-	WIRE_PYTHON_NO_THREAD, /* it has no state in the interpreter: no frames */
-	WIRE_PYTHON_DEEP,      /* more frames than are kept */
+	/* No state was found: there is none, the interpreter is not initialized, or there are too many threads. */
+	WIRE_PYTHON_NO_THREAD,
+	WIRE_PYTHON_DEEP, /* more frames than are kept */
 	WIRE_PYTHON_UNREADABLE,
 	NUM_WIRE_PYTHON_ENDS,
 };
@@ -121,7 +123,7 @@ struct wire_python_code {
 	wire_u32 pid;
 	wire_u64 generation;
 	wire_u64 code;
-	wire_u32 cookie;
+	wire_u32 fingerprint;
 	wire_u32 first_line;
 	wire_u16 minor;
 	wire_u16 num_line_bytes; /* that are there */

@@ -140,7 +140,7 @@ static const char *explain_python_fit(enum python_fit fit)
 	case PYTHON_FITS_NOT:
 		return "are shown as native code: they had other calls of the interpreter";
 	case PYTHON_NO_THREAD:
-		return "are of threads that have no part in the interpreter";
+		return "are of threads of which the interpreter has no state";
 	case PYTHON_UNREADABLE:
 		return "are shown as native code: its memory could not be read";
 	case PYTHON_EARLY:

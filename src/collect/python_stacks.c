@@ -34,27 +34,28 @@ struct known_frames {
 INTERN_TABLE(known_frames_table, struct known_frames, hash);
 
 /* The file of a process that has the interpreter in it, while its mappings are these. */
-struct python_image {
+struct mapped_python {
 	uint32_t process;
 	uint32_t mappings_version;
 	struct python_version version;
 };
-INTERN_TABLE(python_image_table, struct python_image, process, mappings_version);
+INTERN_TABLE(mapped_python_table, struct mapped_python, process, mappings_version);
 
 struct python_stacks {
 	struct profile *profile;
 	const struct file_table *files;
 	const struct elf_files *elf_files;
-	enum runtime_frames kind;
+	enum runtime_frames shown;
 	struct known_frames_table known;
 	ARRAY(struct wire_python_frame) frames;
 	struct python_codes *codes;
-	struct python_image_table images;
+	struct mapped_python_table images;
 	uint64_t num_lost_codes;
 };
 
 struct python_stacks *python_stacks_new(struct profile *profile, const struct file_table *files,
-					const struct elf_files *elf_files, enum runtime_frames kind)
+					const struct elf_files *elf_files,
+					enum runtime_frames shown)
 {
 	struct python_stacks *stacks = calloc(1, sizeof(*stacks));
 
@@ -63,7 +64,7 @@ struct python_stacks *python_stacks_new(struct profile *profile, const struct fi
 	stacks->profile = profile;
 	stacks->files = files;
 	stacks->elf_files = elf_files;
-	stacks->kind = kind;
+	stacks->shown = shown;
 	stacks->codes = python_codes_new();
 	if (!stacks->codes) {
 		python_stacks_free(stacks);
@@ -78,7 +79,7 @@ void python_stacks_free(struct python_stacks *stacks)
 		return;
 	python_codes_free(stacks->codes);
 	known_frames_table_release(&stacks->known);
-	python_image_table_release(&stacks->images);
+	mapped_python_table_release(&stacks->images);
 	array_release(&stacks->frames);
 	free(stacks);
 }
@@ -139,9 +140,9 @@ static const struct python_build *find_build(const struct python_stacks *stacks,
 struct python_version python_stacks_get_version(struct python_stacks *stacks,
 						const struct process *process)
 {
-	struct python_image image = {.process = process->id,
-				     .mappings_version = process->mappings_version};
-	uint32_t item = python_image_table_find(&stacks->images, &image);
+	struct mapped_python image = {.process = process->id,
+				      .mappings_version = process->mappings_version};
+	uint32_t item = mapped_python_table_find(&stacks->images, &image);
 	const struct mapping *mappings;
 	size_t count;
 
@@ -155,7 +156,7 @@ struct python_version python_stacks_get_version(struct python_stacks *stacks,
 			image.version = (struct python_version){(uint16_t)build->minor,
 								build->support == PYTHON_KNOWN};
 	}
-	if (python_image_table_add(&stacks->images, &image, &item))
+	if (mapped_python_table_add(&stacks->images, &image, &item))
 		log_debug("out of memory: it will be looked for again");
 	return image.version;
 }
@@ -203,11 +204,12 @@ static enum native_level find_kind(const struct python_stacks *stacks,
 }
 
 /* The frame's location: its name, its file as its module and its source, and the line that ran. */
-static int locate_frame(struct python_stacks *stacks, const struct python_source *source,
+static int locate_frame(struct python_stacks *stacks, const struct python_sample *source,
 			const struct wire_python_frame *wire, uint32_t *ret)
 {
-	const struct python_code *code = python_codes_find(
-		stacks->codes, source->process->pid, source->generation, wire->code, wire->cookie);
+	const struct python_code *code =
+		python_codes_find(stacks->codes, source->process->pid, source->generation,
+				  wire->code, wire->fingerprint);
 	struct frame frame = {.kind = FRAME_PYTHON};
 	const char *name = code && *code->name ? code->name : "[unknown]";
 	const char *file = code ? code->file : "";
@@ -258,7 +260,7 @@ static uint32_t count_runs(const struct wire_python_frame *frames, uint32_t num_
 	uint32_t num_runs = 0;
 
 	for (uint32_t i = 0; i < num_frames; i++)
-		num_runs += (frames[i].instruction & WIRE_PYTHON_FIRST_OF_RUN) != 0;
+		num_runs += (frames[i].instruction & WIRE_PYTHON_ENTRY_FRAME) != 0;
 	return num_runs;
 }
 
@@ -270,7 +272,7 @@ static uint32_t put_native(uint32_t num_pcs, struct python_level *ret)
 }
 
 /* The frames that one call has evaluated, from *frame on. */
-static int put_run(struct python_stacks *stacks, const struct python_source *source,
+static int put_run(struct python_stacks *stacks, const struct python_sample *source,
 		   const struct known_frames *known, uint32_t *frame, struct python_level *ret,
 		   uint32_t *num)
 {
@@ -283,7 +285,7 @@ static int put_run(struct python_stacks *stacks, const struct python_source *sou
 		if (err)
 			return err;
 		ret[(*num)++] = level;
-		if (wire->instruction & WIRE_PYTHON_FIRST_OF_RUN)
+		if (wire->instruction & WIRE_PYTHON_ENTRY_FRAME)
 			return 0;
 	}
 	return 0;
@@ -295,10 +297,10 @@ static int put_run(struct python_stacks *stacks, const struct python_source *sou
  */
 static bool is_left_out(const struct python_stacks *stacks, enum native_level kind, bool has_frames)
 {
-	return stacks->kind == RUNTIME_FRAMES_MANAGED && has_frames && kind != LEVEL_OTHER;
+	return stacks->shown == RUNTIME_FRAMES_MANAGED && has_frames && kind != LEVEL_OTHER;
 }
 
-static int put_together(struct python_stacks *stacks, const struct python_source *source,
+static int put_together(struct python_stacks *stacks, const struct python_sample *source,
 			const struct known_frames *known, const struct native_levels *native,
 			struct python_level *ret, uint32_t *ret_num)
 {
@@ -369,7 +371,7 @@ static enum python_fit find_end(const struct known_frames *known)
 	return PYTHON_UNREADABLE;
 }
 
-int python_stacks_splice(struct python_stacks *stacks, const struct python_source *source,
+int python_stacks_splice(struct python_stacks *stacks, const struct python_sample *source,
 			 const uint64_t *pcs, uint32_t num_pcs, struct python_level *ret,
 			 uint32_t *ret_num, enum python_fit *ret_fit)
 {

@@ -48,7 +48,7 @@ struct python_level {
 uint64_t python_stacks_get_lost_codes(const struct python_stacks *stacks);
 
 /* Of whom a stack is, and what else was sent of it. */
-struct python_source {
+struct python_sample {
 	const struct process *process;
 	uint64_t generation; /* the sample's */
 	uint64_t frames;     /* hash of the interpreter's frames; 0: there are none */
@@ -64,7 +64,7 @@ struct python_source {
  * Returns 0 or -ENOMEM.
  */
 _must_check_ int python_stacks_splice(struct python_stacks *stacks,
-				      const struct python_source *source, const uint64_t *pcs,
+				      const struct python_sample *source, const uint64_t *pcs,
 				      uint32_t num_pcs, struct python_level *ret, uint32_t *ret_num,
 				      enum python_fit *ret_fit);
 

@@ -621,7 +621,7 @@ static int place_with_python(struct sample_ingest *ingest, const struct raw_stac
 			     const struct process *process, uint64_t time_ns,
 			     struct resolved_stack *placed)
 {
-	const struct python_source source = {.process = process,
+	const struct python_sample source = {.process = process,
 					     .generation = raw->generation,
 					     .frames = raw->python,
 					     .is_whole = raw->is_whole};

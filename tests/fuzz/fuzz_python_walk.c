@@ -138,12 +138,12 @@ static void check_frames(const struct scene *scene)
 	const uint8_t *end = (const uint8_t *)&scene->frames[WIRE_MAX_PYTHON_FRAMES];
 
 	for (uint32_t i = 0; i < scene->walk.num_frames; i++) {
-		uint32_t instruction = scene->frames[i].instruction & ~WIRE_PYTHON_FIRST_OF_RUN;
+		uint32_t instruction = scene->frames[i].instruction & ~WIRE_PYTHON_ENTRY_FRAME;
 
 		require(!(scene->frames[i].code & scene->layout.code_tag_bits));
 		require(instruction <= WIRE_PYTHON_NOT_BEGUN);
 		if (scene->layout.runs == WIRE_PYTHON_RUN_EACH)
-			require(scene->frames[i].instruction & WIRE_PYTHON_FIRST_OF_RUN);
+			require(scene->frames[i].instruction & WIRE_PYTHON_ENTRY_FRAME);
 	}
 	for (const uint8_t *byte = (const uint8_t *)&scene->frames[scene->walk.num_frames];
 	     byte < end; byte++)
@@ -164,8 +164,8 @@ static void check_code(struct scene *scene, const struct wire_python_frame *fram
 	struct wire_python_code *code = scene->code;
 	int err = python_read_code(&scene->walk, frame->code, code);
 
-	require(code->code == frame->code && code->cookie == frame->cookie);
-	require(!err == (code->cookie != 0));
+	require(code->code == frame->code && code->fingerprint == frame->fingerprint);
+	require(!err == (code->fingerprint != 0));
 	if (err)
 		return;
 	check_text(&code->name, code->name_text, WIRE_PYTHON_NAME_BYTES);

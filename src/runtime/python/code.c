@@ -1,6 +1,6 @@
 /*
  * Code objects are never removed: a sample that refers to one may come long after it, and addresses that are used again
- * have another cookie.
+ * have another fingerprint.
  */
 #include "runtime/python_code.h"
 
@@ -14,7 +14,7 @@
 #include "profile/string_table.h"
 #include "runtime/python/lines.h"
 
-INTERN_TABLE(python_code_table, struct python_code, pid, generation, address, cookie);
+INTERN_TABLE(python_code_table, struct python_code, pid, generation, address, fingerprint);
 
 struct python_codes {
 	struct python_code_table table;
@@ -138,7 +138,7 @@ int python_codes_add(struct python_codes *codes, const struct wire_python_code *
 		.generation = record->generation,
 		.address = record->code,
 		.pid = record->pid,
-		.cookie = record->cookie,
+		.fingerprint = record->fingerprint,
 		.first_line = record->first_line <= INT32_MAX ? record->first_line : 0,
 		.num_line_bytes = record->num_line_bytes,
 		.is_line_table_cut = record->line_bytes > record->num_line_bytes,
@@ -174,13 +174,14 @@ int python_codes_add(struct python_codes *codes, const struct wire_python_code *
 }
 
 const struct python_code *python_codes_find(const struct python_codes *codes, uint32_t pid,
-					    uint64_t generation, uint64_t address, uint32_t cookie)
+					    uint64_t generation, uint64_t address,
+					    uint32_t fingerprint)
 {
 	uint32_t number = python_code_table_find(&codes->table,
 						 &(struct python_code){.pid = pid,
 								       .generation = generation,
 								       .address = address,
-								       .cookie = cookie});
+								       .fingerprint = fingerprint});
 
 	return number == HASH_INDEX_NONE ? NULL : &codes->table.items[number];
 }
@@ -197,5 +198,5 @@ uint32_t python_code_get_line(const struct python_code *code, uint32_t instructi
 
 	if (instruction & WIRE_PYTHON_NOT_BEGUN)
 		return code->first_line;
-	return python_line_table_find(&table, instruction & ~WIRE_PYTHON_FIRST_OF_RUN);
+	return python_line_table_find(&table, instruction & ~WIRE_PYTHON_ENTRY_FRAME);
 }

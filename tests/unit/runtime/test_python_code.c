@@ -51,7 +51,7 @@ static int set_up(void **state)
 		.pid = 12,
 		.generation = 3,
 		.code = 0x7f0012345678,
-		.cookie = 0xabcd,
+		.fingerprint = 0xabcd,
 		.first_line = 10,
 		.minor = 8,
 		.num_line_bytes = 4,
@@ -77,7 +77,7 @@ static const struct python_code *find(const struct scene *scene)
 	const struct wire_python_code *record = &scene->record;
 
 	return python_codes_find(scene->codes, record->pid, record->generation, record->code,
-				 record->cookie);
+				 record->fingerprint);
 }
 
 static const struct python_code *add(const struct scene *scene)
@@ -108,15 +108,15 @@ static void no_other_one_is_taken_for_it(void **state)
 {
 	struct scene *scene = *state;
 	const struct wire_python_code *record = &scene->record;
-	uint32_t pid = record->pid, cookie = record->cookie;
+	uint32_t pid = record->pid, fingerprint = record->fingerprint;
 	uint64_t generation = record->generation, address = record->code;
 
 	(void)add(scene);
-	assert_non_null(python_codes_find(scene->codes, pid, generation, address, cookie));
-	assert_null(python_codes_find(scene->codes, pid + 1, generation, address, cookie));
-	assert_null(python_codes_find(scene->codes, pid, generation + 1, address, cookie));
-	assert_null(python_codes_find(scene->codes, pid, generation, address + 8, cookie));
-	assert_null(python_codes_find(scene->codes, pid, generation, address, cookie + 1));
+	assert_non_null(python_codes_find(scene->codes, pid, generation, address, fingerprint));
+	assert_null(python_codes_find(scene->codes, pid + 1, generation, address, fingerprint));
+	assert_null(python_codes_find(scene->codes, pid, generation + 1, address, fingerprint));
+	assert_null(python_codes_find(scene->codes, pid, generation, address + 8, fingerprint));
+	assert_null(python_codes_find(scene->codes, pid, generation, address, fingerprint + 1));
 }
 
 static void the_flags_of_a_frame_are_no_part_of_its_instruction(void **state)
@@ -124,10 +124,10 @@ static void the_flags_of_a_frame_are_no_part_of_its_instruction(void **state)
 	struct scene *scene = *state;
 	const struct python_code *code = add(scene);
 
-	assert_int_equal(python_code_get_line(code, WIRE_PYTHON_FIRST_OF_RUN | 6), 13);
+	assert_int_equal(python_code_get_line(code, WIRE_PYTHON_ENTRY_FRAME | 6), 13);
 	assert_int_equal(python_code_get_line(code, WIRE_PYTHON_NOT_BEGUN), 10);
 	assert_int_equal(
-		python_code_get_line(code, WIRE_PYTHON_NOT_BEGUN | WIRE_PYTHON_FIRST_OF_RUN | 6),
+		python_code_get_line(code, WIRE_PYTHON_NOT_BEGUN | WIRE_PYTHON_ENTRY_FRAME | 6),
 		10);
 }
 

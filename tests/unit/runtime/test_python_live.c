@@ -366,16 +366,16 @@ static void check_frame(const struct live_python *live, const struct wire_python
 			const struct truth_frame *truth)
 {
 	uint32_t instruction =
-		frame->instruction & ~(WIRE_PYTHON_FIRST_OF_RUN | WIRE_PYTHON_NOT_BEGUN);
+		frame->instruction & ~(WIRE_PYTHON_ENTRY_FRAME | WIRE_PYTHON_NOT_BEGUN);
 
 	assert_int_equal(frame->code, truth->code);
 	assert_false(frame->instruction & WIRE_PYTHON_NOT_BEGUN);
 	if (truth->instruction >= 0)
 		assert_int_equal(instruction, truth->instruction);
 	if (truth->run == 'c' || live->build.minor <= 10)
-		assert_true(frame->instruction & WIRE_PYTHON_FIRST_OF_RUN);
+		assert_true(frame->instruction & WIRE_PYTHON_ENTRY_FRAME);
 	else if (truth->run == 'p')
-		assert_false(frame->instruction & WIRE_PYTHON_FIRST_OF_RUN);
+		assert_false(frame->instruction & WIRE_PYTHON_ENTRY_FRAME);
 }
 
 static void check_frames(struct live_python *live, const struct truth_thread *truth)
@@ -386,7 +386,7 @@ static void check_frames(struct live_python *live, const struct truth_thread *tr
 	for (size_t i = 0; i < truth->frames.length; i++)
 		check_frame(live, &live->frames[i], &truth->frames.items[i]);
 	/* The outermost is always called from C. */
-	assert_true(live->frames[truth->frames.length - 1].instruction & WIRE_PYTHON_FIRST_OF_RUN);
+	assert_true(live->frames[truth->frames.length - 1].instruction & WIRE_PYTHON_ENTRY_FRAME);
 }
 
 static void every_frame_of_every_thread_is_found(void **state)
@@ -425,8 +425,8 @@ static void check_codes(struct live_python *live, const struct truth_thread *tru
 		memset(code, 0xff, sizeof(*code));
 		assert_int_equal(python_read_code(&live->walk, live->frames[i].code, code), 0);
 		assert_int_equal(code->code, expected->code);
-		assert_int_equal(code->cookie, live->frames[i].cookie);
-		assert_int_not_equal(code->cookie, 0);
+		assert_int_equal(code->fingerprint, live->frames[i].fingerprint);
+		assert_int_not_equal(code->fingerprint, 0);
 		assert_int_equal(code->first_line, expected->first_line);
 		assert_int_equal(code->minor, live->build.minor);
 		check_text(&code->name, code->name_text, WIRE_PYTHON_NAME_BYTES, &expected->name);

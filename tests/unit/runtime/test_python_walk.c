@@ -144,7 +144,7 @@ static void a_frame_has_its_code_and_instruction(void **state)
 		assert_int_equal(process->walk.num_frames, 1);
 		assert_int_equal(process->walk.thread_state, THREAD);
 		assert_int_equal(process->frames[0].code, CODE);
-		assert_int_equal(process->frames[0].instruction & ~WIRE_PYTHON_FIRST_OF_RUN,
+		assert_int_equal(process->frames[0].instruction & ~WIRE_PYTHON_ENTRY_FRAME,
 				 expected[i].instruction);
 		free(process);
 	}
@@ -165,7 +165,7 @@ static void a_frame_that_has_not_begun_says_so(void **state)
 		put_frame(process, FRAME, 0, inputs[i].instruction, 0);
 		walk(process, 0);
 		assert_int_equal(process->walk.num_frames, 1);
-		assert_int_equal(process->frames[0].instruction & ~WIRE_PYTHON_FIRST_OF_RUN,
+		assert_int_equal(process->frames[0].instruction & ~WIRE_PYTHON_ENTRY_FRAME,
 				 WIRE_PYTHON_NOT_BEGUN);
 		free(process);
 	}
@@ -186,7 +186,7 @@ static void a_run_begins_with_the_frame_that_the_c_function_called(void **state)
 	assert_int_equal(process->walk.end, WIRE_PYTHON_COMPLETE);
 	assert_int_equal(process->walk.num_frames, ARRAY_LENGTH(expected));
 	for (size_t i = 0; i < ARRAY_LENGTH(expected); i++)
-		assert_int_equal(!!(process->frames[i].instruction & WIRE_PYTHON_FIRST_OF_RUN),
+		assert_int_equal(!!(process->frames[i].instruction & WIRE_PYTHON_ENTRY_FRAME),
 				 expected[i]);
 	free(process);
 }
@@ -210,14 +210,14 @@ static void a_code_object_that_cannot_be_read_has_no_cookie(void **state)
 
 	(void)state;
 	walk(process, 0);
-	assert_int_not_equal(process->frames[0].cookie, 0);
+	assert_int_not_equal(process->frames[0].fingerprint, 0);
 	put_word(process, FRAME + process->layout.frame_code, NOWHERE);
 	walk(process, 0);
 	assert_int_equal(process->walk.end, WIRE_PYTHON_COMPLETE);
 	assert_int_equal(process->frames[0].code, NOWHERE);
-	assert_int_equal(process->frames[0].cookie, 0);
+	assert_int_equal(process->frames[0].fingerprint, 0);
 	assert_int_not_equal(python_read_code(&process->walk, NOWHERE, &process->code), 0);
-	assert_int_equal(process->code.cookie, 0);
+	assert_int_equal(process->code.fingerprint, 0);
 	free(process);
 }
 
@@ -230,11 +230,11 @@ static void another_code_object_has_another_cookie(void **state)
 		offsetof(struct wire_python_layout, code_lines),
 	};
 	struct fake_process *process = fake_process_new(12);
-	uint32_t cookie;
+	uint32_t fingerprint;
 
 	(void)state;
 	walk(process, 0);
-	cookie = process->frames[0].cookie;
+	fingerprint = process->frames[0].fingerprint;
 	for (size_t i = 0; i < ARRAY_LENGTH(fields); i++) {
 		uint16_t offset;
 		uint8_t *byte;
@@ -243,7 +243,7 @@ static void another_code_object_has_another_cookie(void **state)
 		byte = process->memory + (CODE + offset - MEMORY) + 1;
 		*byte ^= 1;
 		walk(process, 0);
-		assert_int_not_equal(process->frames[0].cookie, cookie);
+		assert_int_not_equal(process->frames[0].fingerprint, fingerprint);
 		*byte ^= 1;
 	}
 	free(process);
@@ -343,8 +343,8 @@ static void frames_of_two_interpreters_are_the_newer_ones_first(void **state)
 	walk(process, THREAD); /* what is remembered is not all */
 	assert_int_equal(process->walk.end, WIRE_PYTHON_COMPLETE);
 	assert_int_equal(process->walk.num_frames, 2);
-	assert_int_equal(process->frames[0].instruction, 8 | WIRE_PYTHON_FIRST_OF_RUN);
-	assert_int_equal(process->frames[1].instruction, 6 | WIRE_PYTHON_FIRST_OF_RUN);
+	assert_int_equal(process->frames[0].instruction, 8 | WIRE_PYTHON_ENTRY_FRAME);
+	assert_int_equal(process->frames[1].instruction, 6 | WIRE_PYTHON_ENTRY_FRAME);
 	free(process);
 }
 
@@ -384,7 +384,7 @@ static void as_many_frames_as_are_kept_are_all(void **state)
 	assert_int_equal(process->walk.end, WIRE_PYTHON_COMPLETE);
 	assert_int_equal(process->walk.num_frames, WIRE_MAX_PYTHON_FRAMES);
 	assert_int_equal(process->frames[WIRE_MAX_PYTHON_FRAMES - 1].instruction,
-			 6 | WIRE_PYTHON_FIRST_OF_RUN);
+			 6 | WIRE_PYTHON_ENTRY_FRAME);
 
 	put_many_frames(process, WIRE_MAX_PYTHON_FRAMES + 1);
 	walk(process, 0);
