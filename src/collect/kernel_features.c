@@ -2,6 +2,7 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/bpf.h>
@@ -13,6 +14,7 @@
 #include "base/text.h"
 #include "collect/bpf_log.h"
 #include "collect/perf_ring.h"
+#include "collect/uprobe_link.h"
 
 bool kernel_has_types(void)
 {
@@ -74,13 +76,38 @@ bool kernel_counts_bpf_as_locked(void)
 				       NULL) != 1;
 }
 
-/* A program that does nothing is loaded and attached for a moment: some kernels know a hook and refuse it. */
-static bool can_trace(enum bpf_attach_type type, const char *name)
+/* A program that does nothing. Returns its descriptor or negative errno. */
+static int load_nothing(enum bpf_prog_type type, const struct bpf_prog_load_opts *opts)
 {
 	static const struct bpf_insn nothing[] = {
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},
 		{.code = BPF_JMP | BPF_EXIT},
 	};
+
+	return bpf_prog_load(type, "probe", "GPL", nothing, ARRAY_LENGTH(nothing), opts);
+}
+
+/* A file that is no regular one is refused as such by who knows these links, and an attach type by who does not. */
+bool kernel_has_uprobe_links(void)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = UPROBE_LINK_ATTACH_TYPE);
+	_cleanup_close_ int program_fd = load_nothing(BPF_PROG_TYPE_KPROBE, &opts);
+	_cleanup_close_ int folder_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct uprobe_link_place place = {0};
+	int link_fd;
+
+	if (program_fd < 0 || folder_fd < 0)
+		return false;
+	link_fd = uprobe_link_open(&(struct uprobe_link_opts){
+		.program_fd = program_fd, .file_fd = folder_fd, .places = &place, .num_places = 1});
+	if (link_fd >= 0)
+		close(link_fd);
+	return link_fd == -EBADF;
+}
+
+/* It is attached for a moment: some kernels know a hook and refuse it. */
+static bool can_trace(enum bpf_attach_type type, const char *name)
+{
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = type);
 	int id = libbpf_find_vmlinux_btf_id(name, type);
 	int program;
@@ -89,8 +116,7 @@ static bool can_trace(enum bpf_attach_type type, const char *name)
 	if (id <= 0)
 		return false;
 	opts.attach_btf_id = (__u32)id;
-	program = bpf_prog_load(BPF_PROG_TYPE_TRACING, "probe", "GPL", nothing,
-				sizeof(nothing) / sizeof(nothing[0]), &opts);
+	program = load_nothing(BPF_PROG_TYPE_TRACING, &opts);
 	if (program < 0)
 		return false;
 	link = bpf_raw_tracepoint_open(NULL, program);
