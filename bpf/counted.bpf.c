@@ -16,9 +16,9 @@
  * period, whatever came before.
  *
  * While one program runs, the kernel skips other ones of its kind on the same CPU, and counts what it has skipped (since
- * Linux 6.7), so that a scratch area for each CPU is enough; but not where a uprobe is hit (since Linux 6.0), nor at raw
- * tracepoints: see on_probe() and on_request_end(). The kernel runs the program of a tracepoint from when it is attached
- * to when it is removed, whatever the perf event is told.
+ * Linux 6.7), so that a scratch area for each CPU is enough; but not where a uprobe is hit (of a perf event since Linux
+ * 6.0, of a link never), nor at raw tracepoints: see on_probe() and on_request_end(). The kernel runs the program of a
+ * tracepoint from when it is attached to when it is removed, whatever the perf event is told.
  */
 /* clang-format off */
 #include "kernel.h"

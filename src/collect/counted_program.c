@@ -19,6 +19,7 @@
 #include "collect/kernel_features.h"
 #include "collect/permission_probe.h"
 #include "collect/probe.h"
+#include "collect/uprobe_link.h"
 #include "wire/exponential.h"
 #include <counted.skel.h>
 
@@ -42,7 +43,8 @@ struct counted_program {
 	bool is_stopped;
 	bool is_live;
 	bool keeps_cpu; /* a probe's program is not preempted */
-	/* Of the perf events that hold it at a tracepoint or a probe's places, and of its links to these. */
+	bool is_linked; /* to all of a probe's places in a file at once */
+	/* Of the perf events that hold it at a tracepoint or a probe's places, and of its links to these, or to files. */
 	ARRAY(int) fds;
 };
 
@@ -161,6 +163,11 @@ static void choose_programs(struct counted_program *program)
 	bpf_program__set_autoload(program->bpf->progs.on_request_end,
 				  program->opts.event->requests.end);
 	bpf_program__set_autoload(program->bpf->progs.on_return, program->is_live);
+	if (program->is_linked) {
+		bpf_program__set_expected_attach_type(program->hit, UPROBE_LINK_ATTACH_TYPE);
+		bpf_program__set_expected_attach_type(program->bpf->progs.on_return,
+						      UPROBE_LINK_ATTACH_TYPE);
+	}
 }
 
 /* 0: as much as comes. */
@@ -490,33 +497,101 @@ static int check_filter(const struct counted_program *program, struct error *err
 					   event->name, text);
 }
 
-static int attach_probe(struct counted_program *program, struct error *error)
+/* Returns 0 or negative errno, with whether it was the program that was refused, and not the event. */
+static int attach_site(struct counted_program *program, size_t number, bool *ret_was_opened)
 {
 	const struct event *event = program->opts.event;
 	const struct probe *probe = event->probe;
+	const struct probe_site *site = &probe->sites.items[number];
 	char path[64];
+	struct perf_event_attr attr = {
+		.type = event->type,
+		.config = site->config,
+		.config1 = (uintptr_t)(probe_is_of_user_mode(probe) ? path
+				       : probe->are_addresses       ? NULL
+								    : probe->name),
+		.config2 = site->offset,
+	};
+	int err;
 
-	for (size_t i = 0; i < probe->sites.length; i++) {
+	/* The very file that was looked into, whatever is at its path by now. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", site->fd);
+	err = attach(program, program->hit, &attr, number, ret_was_opened);
+	if (err || !site->return_config)
+		return err;
+	attr.config = site->return_config;
+	return attach(program, program->bpf->progs.on_return, &attr, number, ret_was_opened);
+}
+
+/* The sites from first to before end, which are in one file; of_returns: those of them whose returns are probed beside. */
+static int link_sites(struct counted_program *program, size_t first, size_t end, bool of_returns)
+{
+	const struct probe *probe = program->opts.event->probe;
+	const struct bpf_program *to_run =
+		of_returns ? program->bpf->progs.on_return : program->hit;
+	_cleanup_free_ struct uprobe_link_place *places = calloc(end - first, sizeof(*places));
+	struct uprobe_link_opts opts = {
+		.program_fd = bpf_program__fd(to_run),
+		.file_fd = probe->sites.items[first].fd,
+		.places = places,
+		.at_returns = of_returns || probe->kind == PROBE_URETPROBE,
+	};
+	int fd;
+
+	if (!places)
+		return -ENOMEM;
+	for (size_t i = first; i < end; i++) {
 		const struct probe_site *site = &probe->sites.items[i];
-		const char *name = probe_is_of_user_mode(probe) ? path
-				   : probe->are_addresses       ? NULL
-								: probe->name;
-		struct perf_event_attr attr = {
-			.type = event->type,
-			.config = site->config,
-			.config1 = (uintptr_t)name,
-			.config2 = site->offset,
+
+		if (of_returns && !site->return_config)
+			continue;
+		places[opts.num_places++] = (struct uprobe_link_place){
+			.offset = site->offset,
+			.semaphore_offset = site->semaphore_offset,
+			.cookie = i,
 		};
-		bool was_opened;
+	}
+	if (!opts.num_places)
+		return 0;
+	fd = uprobe_link_open(&opts);
+	return fd < 0 ? fd : keep_fd(program, fd);
+}
+
+/* The sites of a file follow each other. */
+static int link_files(struct counted_program *program)
+{
+	const struct probe *probe = program->opts.event->probe;
+	size_t end;
+
+	for (size_t first = 0; first < probe->sites.length; first = end) {
 		int err;
 
-		/* The very file that was looked into, whatever is at its path by now. */
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", site->fd);
-		err = attach(program, program->hit, &attr, i, &was_opened);
-		if (!err && site->return_config) {
-			attr.config = site->return_config;
-			err = attach(program, program->bpf->progs.on_return, &attr, i, &was_opened);
-		}
+		for (end = first + 1; end < probe->sites.length; end++)
+			if (probe->sites.items[end].fd != probe->sites.items[first].fd)
+				break;
+		err = link_sites(program, first, end, false);
+		if (err)
+			return err;
+		err = link_sites(program, first, end, true);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int attach_probe(struct counted_program *program, struct error *error)
+{
+	const struct event *event = program->opts.event;
+
+	if (program->is_linked) {
+		int err = link_files(program);
+
+		return err ? explain_refusal(program, event, false, err, error) : 0;
+	}
+	for (size_t i = 0; i < event->probe->sites.length; i++) {
+		bool was_opened;
+		int err = attach_site(program, i, &was_opened);
+
 		if (err)
 			return explain_refusal(program, event, was_opened, err, error);
 	}
@@ -570,6 +645,8 @@ int counted_program_new(const struct counted_program_opts *opts,
 	program->has_exponential_distances = opts->event->mean_distance;
 	program->has_places = opts->event->probe && has_places(opts->event->probe);
 	program->is_live = opts->event->is_live;
+	program->is_linked = opts->event->probe && probe_is_of_user_mode(opts->event->probe) &&
+			     kernel_has_uprobe_links();
 	err = load(program);
 	if (err == -ENOMEM)
 		return err;

@@ -59,7 +59,8 @@ _must_check_ int counted_program_read_preempted(const struct counted_program *pr
 
 /*
  * While it recorded: hits at which the kernel did not run it, as it ran another program or changed a map on that CPU.
- * They are in no counter, of the target or not. Kernels count them since Linux 6.7, of trace events but uprobes.
+ * They are in no counter, of the target or not. Kernels count them since Linux 6.7, of trace events; at uprobes they skip
+ * none since Linux 6.0, by perf event or by link.
  */
 uint64_t counted_program_get_skipped(const struct counted_program *program);
 

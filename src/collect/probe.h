@@ -25,6 +25,7 @@ struct probe_site {
 	/* As in struct perf_event_attr. */
 	uint64_t config;
 	uint64_t offset; /* in the file; of the kernel, from the function on, or an address */
+	uint64_t semaphore_offset; /* in the file, which config has as well; 0: none */
 	struct probe_argument argument;
 	int fd; /* of the file, borrowed from the probe; -1: the kernel */
 	/* Of an allocator: where its code lies, relative to the place. */

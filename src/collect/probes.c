@@ -13,7 +13,8 @@
  *	                                  knows them; the size that is asked for is a weight
  *
  * The kernel replaces the instruction in every process that maps the file, and puts it back when the recording ends,
- * however that does: a probe lives as long as its perf event, which is a file descriptor.
+ * however that does: a probe lives as long as its perf event, or the link of all that are in a file (uprobe_link.h), which
+ * is a file descriptor.
  *
  * Not thread-safe.
  */
@@ -40,7 +41,7 @@
 #include "process/proc_maps.h"
 
 #define LIBRARY_CACHE "/etc/ld.so.cache"
-/* Files with an allocator: two descriptors are needed for each of their functions. */
+/* Files with an allocator: two descriptors are needed for each, and without links for each of their functions. */
 #define MAX_ALLOCATORS 64
 /* Words of a command that are looked at: in "env taskset -c 1 ./program" it is none of the first. */
 #define MAX_COMMAND_WORDS 16
@@ -91,6 +92,7 @@ static int add_site(const struct probe_locator *locator, struct event *event,
 	*site = (struct probe_site){
 		.config = described.config,
 		.offset = place->file_offset,
+		.semaphore_offset = place->semaphore_offset,
 		.argument = place->argument,
 		.free_register = WIRE_NO_REGISTER,
 		.fd = probe->fds.length ? probe->fds.items[probe->fds.length - 1] : -1};

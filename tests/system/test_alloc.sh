@@ -59,6 +59,25 @@ record -a --alloc -c 1 --buffer-size 64M -o "$TMPDIR/all.folded" --stats "$TMPDI
 expect_account_adds_up "$TMPDIR/all.json"
 [[ $(stats_get "$TMPDIR/all.json" lost) != 0 ]] || expect_each "$TMPDIR/all.folded" 100
 
+# One link holds all places of a file, where the kernel has such, and so ends them all at once: there are no more perf events
+# than where one function is probed.
+count_held() { find "/proc/$RECORDER/fd" -lname "$1" 2>/dev/null | grep -c . || true; }
+if grep -qaw BPF_TRACE_UPROBE_MULTI /sys/kernel/btf/vmlinux; then
+    start_recording -a -e uprobe:libc:malloc -c 1000000 -o "$TMPDIR/held.folded"
+    events=$(count_held '*perf_event*')
+    stop_recording
+    for way in --alloc --live; do
+        start_recording -a "$way" -o "$TMPDIR/held.folded"
+        events_of_all=$(count_held '*perf_event*')
+        links=$(cat "/proc/$RECORDER"/fdinfo/* 2>/dev/null | grep -c '^link_type:[[:space:]]*uprobe_multi$' || true)
+        stop_recording
+        echo "$way: $events_of_all perf events, $links links to files"
+        [[ $events_of_all = "$events" && $links -ge 1 ]] || fail "$way: expected $events perf events, and links"
+    done
+else
+    echo "this kernel has no links of many probes: each is a perf event of its own"
+fi
+
 # A program that has its allocator in itself, and runs already.
 if [[ -x ${load}_static ]]; then
     record --alloc -c 1 -o "$TMPDIR/one.folded" -- "${load}_static" each 1

@@ -13,6 +13,14 @@ if ! "$STACKWIDE" record --live -c 1 -o "$TMPDIR/first.folded" -- "$load" leak 1
     fail "record --live: $(cat "$TMPDIR/err")"
 fi
 
+# Of what the program has mapped: samples of before are walked later, and only so many of them.
+has_tables() {
+    local file
+    for file in /allocations /libc.so /ld-linux; do
+        grep -q "the unwind table of .*$file.* is ready" "$TMPDIR/record.err" || return 1
+    done
+}
+
 # record_leak NAME ROUNDS OPTION…: of a program that runs already, so that its unwind tables are there when it begins
 record_leak() {
     local name=$1 rounds=$2 running
@@ -24,6 +32,7 @@ record_leak() {
     running=$PID
     wait_until runs_program "$running" allocations
     start_recording -p "$running" --live "$@" -o "$TMPDIR/$name.folded" --stats "$TMPDIR/$name.json" 3>&-
+    wait_until has_tables
     echo >&3
     wait "$running"
     end_recording
