@@ -240,13 +240,14 @@ struct event_counts {
 
 /* What became of the interpreter's frames of a sample of a process that runs CPython. */
 enum python_fit {
-	PYTHON_NONE,      /* it runs none that is known */
-	PYTHON_FITS,      /* they are in its stack */
-	PYTHON_FITS_NOT,  /* the native stack has other calls of the interpreter */
-	PYTHON_NO_THREAD, /* the interpreter's state of the thread was not found: it may have none */
+	PYTHON_NONE,       /* it runs none that is known */
+	PYTHON_FITS,       /* they are in its stack */
+	PYTHON_FITS_NOT,   /* the native stack has other calls of the interpreter */
+	PYTHON_NO_THREAD,  /* the interpreter's state of the thread was not found */
 	PYTHON_UNREADABLE, /* their memory could not be read */
 	PYTHON_EARLY,      /* they were not asked for yet, or did not come */
 	PYTHON_UNKNOWN, /* of a version or a build that is not known, as free-threaded ones are */
+	PYTHON_OUTSIDE, /* there are none: the interpreter begins or ends, or the thread is not of it */
 	NUM_PYTHON_FITS,
 };
 

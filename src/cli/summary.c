@@ -140,11 +140,13 @@ static const char *explain_python_fit(enum python_fit fit)
 	case PYTHON_FITS_NOT:
 		return "are shown as native code: they had other calls of the interpreter";
 	case PYTHON_NO_THREAD:
-		return "are of threads of which the interpreter has no state";
+		return "are shown as native code: the thread's state was not found";
 	case PYTHON_UNREADABLE:
 		return "are shown as native code: its memory could not be read";
 	case PYTHON_EARLY:
 		return "came before the interpreter was known";
+	case PYTHON_OUTSIDE:
+		return "run none of its functions: it begins or ends, or the thread is not its";
 	case PYTHON_UNKNOWN:
 		return "are shown as native code: nothing is known of this version or build";
 	case PYTHON_NONE:
@@ -165,7 +167,8 @@ static void append_runtimes(struct text *text, const struct recorder_account *ti
 			continue;
 		text_append_string(text, "  Python       ");
 		snprintf(what, sizeof(what), "with frames of Python 3.%d", minor);
-		append_part(text, counts->fits[PYTHON_FITS], counts->samples, what);
+		append_part(text, counts->fits[PYTHON_FITS],
+			    counts->samples - counts->fits[PYTHON_OUTSIDE], what);
 		text_append_char(text, '\n');
 		for (enum python_fit fit = PYTHON_FITS_NOT; fit < NUM_PYTHON_FITS; fit++)
 			append_reason(text, counts->fits[fit], explain_python_fit(fit));

@@ -20,6 +20,7 @@ const char *python_fit_get_name(enum python_fit fit)
 		[PYTHON_UNREADABLE] = "unreadable",
 		[PYTHON_EARLY] = "early",
 		[PYTHON_UNKNOWN] = "unknown_build",
+		[PYTHON_OUTSIDE] = "outside",
 	};
 
 	return names[fit];
@@ -50,6 +51,8 @@ struct python_stacks {
 	ARRAY(struct wire_python_frame) frames;
 	struct python_codes *codes;
 	struct mapped_python_table images;
+	struct python_counts counts[PYTHON_MINOR_MAX + 1];
+	ARRAY(bool) is_counted; /* by process: it is among these */
 	uint64_t num_lost_codes;
 };
 
@@ -73,14 +76,21 @@ struct python_stacks *python_stacks_new(struct profile *profile, const struct fi
 	return stacks;
 }
 
+void python_stacks_forget(struct python_stacks *stacks)
+{
+	python_codes_free(stacks->codes);
+	stacks->codes = NULL;
+	known_frames_table_release(&stacks->known);
+	array_release(&stacks->frames);
+}
+
 void python_stacks_free(struct python_stacks *stacks)
 {
 	if (!stacks)
 		return;
-	python_codes_free(stacks->codes);
-	known_frames_table_release(&stacks->known);
+	python_stacks_forget(stacks);
 	mapped_python_table_release(&stacks->images);
-	array_release(&stacks->frames);
+	array_release(&stacks->is_counted);
 	free(stacks);
 }
 
@@ -159,6 +169,41 @@ struct python_version python_stacks_get_version(struct python_stacks *stacks,
 	if (mapped_python_table_add(&stacks->images, &image, &item))
 		log_debug("out of memory: it will be looked for again");
 	return image.version;
+}
+
+/* Whether a process is counted for the first time. What there is no memory for is not counted. */
+static bool is_new(struct python_stacks *stacks, const struct process *process)
+{
+	while (stacks->is_counted.length <= process->id)
+		if (!array_add(&stacks->is_counted))
+			return false;
+	if (stacks->is_counted.items[process->id])
+		return false;
+	stacks->is_counted.items[process->id] = true;
+	return true;
+}
+
+void python_stacks_count(struct python_stacks *stacks, const struct process *process,
+			 enum python_fit fit)
+{
+	struct python_version version = python_stacks_get_version(stacks, process);
+	struct python_counts *counts;
+
+	if (!version.minor || version.minor > PYTHON_MINOR_MAX)
+		return;
+	if (!version.is_known)
+		fit = PYTHON_UNKNOWN;
+	else if (fit == PYTHON_NONE)
+		fit = PYTHON_EARLY;
+	counts = &stacks->counts[version.minor];
+	counts->processes += is_new(stacks, process);
+	counts->samples++;
+	counts->fits[fit]++;
+}
+
+const struct python_counts *python_stacks_get_counts(const struct python_stacks *stacks)
+{
+	return stacks->counts;
 }
 
 /* What a level of the native stack is. */
@@ -383,10 +428,15 @@ int python_stacks_splice(struct python_stacks *stacks, const struct python_sampl
 	uint32_t num_runs;
 
 	*ret_num = put_native(num_pcs, ret);
+	find_kinds(stacks, source->process, pcs, num_pcs, &native);
+	/* The interpreter begins or ends: it has no state of the thread yet, or none any more. */
+	if (source->is_whole && !native.num_evaluations && !(known && known->num_frames)) {
+		*ret_fit = PYTHON_OUTSIDE;
+		return 0;
+	}
 	*ret_fit = known ? find_end(known) : PYTHON_EARLY;
 	if (*ret_fit != PYTHON_FITS)
 		return 0;
-	find_kinds(stacks, source->process, pcs, num_pcs, &native);
 	num_runs = count_runs(stacks->frames.items + known->first, known->num_frames);
 	if (num_runs + 1 == native.num_evaluations && known->end == WIRE_PYTHON_COMPLETE &&
 	    is_between_frames(&native))

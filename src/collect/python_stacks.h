@@ -44,14 +44,26 @@ struct python_level {
 #define PYTHON_LEVEL_FRAME UINT32_MAX
 #define PYTHON_MAX_LEVELS  (WIRE_MAX_FRAMES + WIRE_MAX_PYTHON_FRAMES)
 
+/* A sample of a process, whether that runs CPython or not. fit: PYTHON_NONE: its frames did not come. */
+void python_stacks_count(struct python_stacks *stacks, const struct process *process,
+			 enum python_fit fit);
+/* By minor version: PYTHON_MINOR_MAX + 1 of them; borrowed. */
+const struct python_counts *python_stacks_get_counts(const struct python_stacks *stacks);
+
+/* After the last sample: give back what was sent. The counts stay. */
+void python_stacks_forget(struct python_stacks *stacks);
+
 /* How many code objects were not kept: there were too many, or they were none. Their frames have no name. */
 uint64_t python_stacks_get_lost_codes(const struct python_stacks *stacks);
+
+/* No stack's hash: these are odd. */
+#define PYTHON_NO_FRAMES 2
 
 /* Of whom a stack is, and what else was sent of it. */
 struct python_sample {
 	const struct process *process;
 	uint64_t generation; /* the sample's */
-	uint64_t frames;     /* hash of the interpreter's frames; 0: there are none */
+	uint64_t frames;     /* hash of the interpreter's frames; PYTHON_NO_FRAMES: none came */
 	bool is_whole;       /* the native stack goes to the outermost function */
 };
 

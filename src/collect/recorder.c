@@ -317,7 +317,8 @@ static int make_parts(struct recorder *recorder, struct error *error)
 		return err;
 	side_band_set_thread_times(recorder->side_band, recorder->thread_times);
 	sample_ingest_set_fp_step_check(recorder->ingest, recorder->fp_step_check);
-	if (recorder->opts.tables.runtime_frames != RUNTIME_FRAMES_NATIVE) {
+	if (recorder->opts.user_stacks == USER_STACKS_TABLE &&
+	    recorder->opts.tables.runtime_frames != RUNTIME_FRAMES_NATIVE) {
 		recorder->python =
 			python_stacks_new(recorder->profile, recorder->files, recorder->elf_files,
 					  recorder->opts.tables.runtime_frames);
@@ -353,8 +354,7 @@ static int load_sampler(struct recorder *recorder, struct error *error)
 		.no_kernel_stacks = recorder->opts.no_kernel_stacks,
 		.no_user_stacks = recorder->opts.user_stacks == USER_STACKS_NONE,
 		.walks_by_table = recorder->opts.user_stacks == USER_STACKS_TABLE,
-		.takes_python = recorder->opts.user_stacks == USER_STACKS_TABLE &&
-				recorder->opts.tables.runtime_frames != RUNTIME_FRAMES_NATIVE,
+		.takes_python = recorder->python,
 		.cgroup_fd = recorder->cgroup_fd,
 		.is_filtered = target_is_of_threads(&recorder->opts.target),
 		.starts_on_exec = recorder->opts.target.starts_on_exec,
@@ -1050,9 +1050,11 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 		account.off_cpu = count_off_cpu(recorder);
 	if (recorder->call_check)
 		account.calls = call_check_get_counts(recorder->call_check);
-	memcpy(account.python, sample_ingest_get_python(recorder->ingest), sizeof(account.python));
-	if (recorder->python)
+	if (recorder->python) {
+		memcpy(account.python, python_stacks_get_counts(recorder->python),
+		       sizeof(account.python));
 		account.lost_python_codes = python_stacks_get_lost_codes(recorder->python);
+	}
 	return account;
 }
 

@@ -153,8 +153,6 @@ struct sample_ingest {
 	struct resolved_stack_table resolved_stacks;
 	struct python_stacks *python; /* NULL: native frames alone are wanted */
 	struct python_pair_table python_pairs;
-	struct python_counts python_counts[PYTHON_MINOR_MAX + 1];
-	ARRAY(bool) is_python_counted;                 /* by process: it is among these */
 	struct python_level levels[PYTHON_MAX_LEVELS]; /* of the stack that is placed */
 	struct user_stack_table user_stacks;
 	/* Of ticks that weigh otherwise than 1: the profile does not say how many they are. */
@@ -320,7 +318,6 @@ void sample_ingest_free(struct sample_ingest *ingest)
 	known_stacks_release(&ingest->stacks);
 	resolved_stack_table_release(&ingest->resolved_stacks);
 	python_pair_table_release(&ingest->python_pairs);
-	array_release(&ingest->is_python_counted);
 	user_stack_table_release(&ingest->user_stacks);
 	weighed_stack_table_release(&ingest->weighed_stacks);
 	wakers_release(&ingest->off_cpu.wakers);
@@ -401,6 +398,8 @@ int sample_ingest_finish(struct sample_ingest *ingest)
 	known_stacks_release(&ingest->stacks);
 	resolved_stack_table_release(&ingest->resolved_stacks);
 	python_pair_table_release(&ingest->python_pairs);
+	if (ingest->python)
+		python_stacks_forget(ingest->python);
 	err = sync_processes(ingest);
 	if (err)
 		return err;
@@ -800,36 +799,12 @@ static bool has_frame_above_user_stack(struct sample_ingest *ingest,
 	return !is_waker(sample) && get_event(ingest, sample)->has_calls && sample->call;
 }
 
-/* Whether a process is counted for the first time. What there is no memory for is not counted. */
-static bool is_new_python(struct sample_ingest *ingest, const struct process *process)
-{
-	while (ingest->is_python_counted.length <= process->id)
-		if (!array_add(&ingest->is_python_counted))
-			return false;
-	if (ingest->is_python_counted.items[process->id])
-		return false;
-	ingest->is_python_counted.items[process->id] = true;
-	return true;
-}
-
-/* A sample of a process that runs CPython. fit: PYTHON_NONE: its frames did not come. */
+/* fit: PYTHON_NONE: the interpreter's frames did not come. */
 static void count_python(struct sample_ingest *ingest, const struct wire_sample *sample,
 			 const struct process *process, enum python_fit fit)
 {
-	struct python_version version;
-	struct python_counts *counts;
-
-	if (!ingest->python || is_waker(sample))
-		return;
-	version = python_stacks_get_version(ingest->python, process);
-	if (!version.minor || version.minor > PYTHON_MINOR_MAX)
-		return;
-	if (fit == PYTHON_NONE)
-		fit = version.is_known ? PYTHON_EARLY : PYTHON_UNKNOWN;
-	counts = &ingest->python_counts[version.minor];
-	counts->processes += is_new_python(ingest, process);
-	counts->samples++;
-	counts->fits[fit]++;
+	if (ingest->python && !is_waker(sample))
+		python_stacks_count(ingest->python, process, fit);
 }
 
 /*
@@ -851,6 +826,8 @@ static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sa
 		raw = to_place(known);
 	if (known && ingest->python) {
 		raw.python = sample->python_stack;
+		if (!raw.python && python_stacks_get_version(ingest->python, process).is_known)
+			raw.python = PYTHON_NO_FRAMES;
 		raw.generation = sample->generation;
 	}
 	if (known && sample->walk_end == WALK_COMPLETE) {
@@ -1467,9 +1444,4 @@ const struct stack_count *sample_ingest_get_weighed_stacks(const struct sample_i
 {
 	*ret_count = ingest->weighed_stacks.length;
 	return ingest->weighed_stacks.items;
-}
-
-const struct python_counts *sample_ingest_get_python(const struct sample_ingest *ingest)
-{
-	return ingest->python_counts;
 }

@@ -66,9 +66,6 @@ void sample_ingest_set_call_check(struct sample_ingest *ingest, struct call_chec
 /* From now on, put frames of CPython into stacks. Borrowed. */
 void sample_ingest_set_python(struct sample_ingest *ingest, struct python_stacks *python);
 
-/* By minor version: PYTHON_MINOR_MAX + 1 of them; borrowed. */
-const struct python_counts *sample_ingest_get_python(const struct sample_ingest *ingest);
-
 /* From now on, keep each sample with its time, too. Borrowed. */
 void sample_ingest_set_trace_log(struct sample_ingest *ingest, struct trace_log *log);
 

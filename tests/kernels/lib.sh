@@ -138,7 +138,7 @@ guest_programs=(awk base64 bash basename bpftool cat chmod chown cmp comm cp cut
     sed seq setarch setpriv setsid sh sha256sum sleep sort stat sync tac tail tar taskset tee test timeout touch
     tr true truncate tty umount uname uniq unshare wc xargs zcat)
 # Modules of Python that the tests import.
-guest_modules=json,os,struct,sys
+guest_modules=asyncio,collections,functools,json,os,struct,sys,threading,time
 
 # Python itself, where the name stands for a version manager's script.
 find_python() {
@@ -196,6 +196,7 @@ make_root() {
     cp "$O/stackwide" "$root/usr/bin/" && ln -s /usr/bin/stackwide "$root/stackwide/build/" &&
         cp -a "$O/tests/workloads" "$root/stackwide/build/tests/" &&
         cp -a "$repo"/tests/{run,system} "$root/stackwide/tests/" &&
+        install -D -m 644 -t "$root/stackwide/tests/workloads" "$repo"/tests/workloads/*.py &&
         cp "$kernels_folder/init" "$root/"
 }
 

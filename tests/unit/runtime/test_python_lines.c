@@ -5,7 +5,6 @@
  */
 #include "runtime/python/lines.h"
 
-#include <glob.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 #include "base/text.h"
 
 /* clang-format off */
+#include "python_interpreters.h"
 #include "unit.h"
 /* clang-format on */
 
@@ -120,19 +120,26 @@ static void read_dump(FILE *file, bool is_cut, struct dump *dump)
 	free(text);
 }
 
+/* Compare the dump of a version that is kept here. */
+static void read_kept_dump(unsigned int minor, bool is_cut, struct dump *dump)
+{
+	char path[sizeof(FOLDER) + 32];
+	FILE *file;
+
+	snprintf(path, sizeof(path), FOLDER "python_lines_3.%u.txt", minor);
+	file = fopen(path, "r");
+	assert_non_null(file);
+	read_dump(file, is_cut, dump);
+	fclose(file);
+	assert_int_equal(dump->minor, minor);
+}
+
 static void every_version_has_the_lines_of_the_sample(void **state _unused_)
 {
-	for (unsigned minor = 8; minor <= 13; minor++) {
-		char path[sizeof(FOLDER) + 32];
+	for (unsigned int minor = 8; minor <= 13; minor++) {
 		struct dump dump;
-		FILE *file;
 
-		snprintf(path, sizeof(path), FOLDER "python_lines_3.%u.txt", minor);
-		file = fopen(path, "r");
-		assert_non_null(file);
-		read_dump(file, false, &dump);
-		fclose(file);
-		assert_int_equal(dump.minor, minor);
+		read_kept_dump(minor, false, &dump);
 		assert_true(dump.num_compared > 500);
 		assert_true(dump.num_with_lines > 500);
 	}
@@ -141,16 +148,10 @@ static void every_version_has_the_lines_of_the_sample(void **state _unused_)
 /* What is not known then is the end of the code, which takes the end of its table. */
 static void part_of_a_table_gives_no_wrong_line(void **state _unused_)
 {
-	for (unsigned minor = 8; minor <= 13; minor++) {
-		char path[sizeof(FOLDER) + 32];
+	for (unsigned int minor = 8; minor <= 13; minor++) {
 		struct dump dump;
-		FILE *file;
 
-		snprintf(path, sizeof(path), FOLDER "python_lines_3.%u.txt", minor);
-		file = fopen(path, "r");
-		assert_non_null(file);
-		read_dump(file, true, &dump);
-		fclose(file);
+		read_kept_dump(minor, true, &dump);
 		assert_true(dump.num_cut_short > 0);
 		assert_true(dump.num_cut_short < dump.num_compared);
 	}
@@ -223,39 +224,15 @@ static bool compare_interpreter(const char *path)
 	return true;
 }
 
-static size_t compare_interpreters(const char *pattern)
-{
-	size_t num_interpreters = 0;
-	glob_t found;
-
-	if (glob(pattern, GLOB_TILDE, NULL, &found) != 0)
-		return 0;
-	for (size_t i = 0; i < found.gl_pathc; i++)
-		num_interpreters += compare_interpreter(found.gl_pathv[i]);
-	globfree(&found);
-	return num_interpreters;
-}
-
 static void the_interpreters_here_say_the_same_of_the_standard_library(void **state _unused_)
 {
-	static const char *const patterns[] = {
-		"/usr/bin/python3",
-		"/usr/local/bin/python3",
-		"/opt/python/*/bin/python3",
-		"/opt/hostedtoolcache/Python/3.*/x64/bin/python3",
-		"~/.pyenv/versions/3.*/bin/python3",
-	};
-	const char *more = getenv("STACKWIDE_TEST_PYTHONS");
-	_cleanup_free_ char *copy = strdup(more ? more : "");
-	char *rest = copy;
+	struct interpreter_list list = {0};
 	size_t num_interpreters = 0;
 
-	assert_non_null(copy);
-	for (size_t i = 0; i < ARRAY_LENGTH(patterns); i++)
-		num_interpreters += compare_interpreters(patterns[i]);
-	for (char *path = strsep(&rest, ":"); path; path = strsep(&rest, ":"))
-		if (*path)
-			num_interpreters += compare_interpreters(path);
+	find_interpreters(&list);
+	array_for_each (&list.paths, path)
+		num_interpreters += compare_interpreter(*path);
+	release_interpreters(&list);
 	if (!num_interpreters)
 		skip();
 }
