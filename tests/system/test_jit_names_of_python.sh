@@ -21,7 +21,8 @@ while time.process_time() < 3:
 PYTHON
 
 start "${in_own_tmp[@]}" "$python" -X perf hot.py
-record -F 499 -d 100 -p "$PID" -o "$TMPDIR/out.folded"
+# Without the names that the interpreter itself has, in whose place nothing of it would be.
+record -F 499 -d 100 -p "$PID" --runtime-frames native -o "$TMPDIR/out.folded"
 # The program does nothing else from when it is called on.
 grep -E ';[^;]*<module>[^;]*_\[j\];' "$TMPDIR/out.folded" >"$TMPDIR/module.folded" ||
     fail "no code of Python has a name: $(head -n 3 "$TMPDIR/out.folded")"

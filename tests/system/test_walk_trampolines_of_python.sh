@@ -20,7 +20,8 @@ def outer(seconds):
     middle(seconds)
 outer(1.5)
 END
-record -F 499 -o "$TMPDIR/py.folded" --stats "$TMPDIR/py.json" -- "${in_own_tmp[@]}" "$python" -X perf x.py
+# Without the names that the interpreter itself has, in whose place no trampolines would be.
+record -F 499 --runtime-frames native -o "$TMPDIR/py.folded" --stats "$TMPDIR/py.json" -- "${in_own_tmp[@]}" "$python" -X perf x.py
 complete=$(stats_get "$TMPDIR/py.json" user_stacks.complete)
 samples=$(stats_get "$TMPDIR/py.json" samples)
 echo "$python: $complete of $samples complete"
