@@ -25,6 +25,18 @@ struct known_areas {
 
 PER_CPU(struct known_areas, known_areas);
 
+/*
+ * Whether a thread pointer is a C library's: the ABI has it point to itself. Go's points into a structure of its scheduler,
+ * which lies among goroutines' stacks.
+ */
+static __always_inline bool is_of_c_library(__u64 thread_pointer)
+{
+	__u64 self = 0;
+
+	return !bpf_probe_read_user(&self, sizeof(self), (void *)thread_pointer) &&
+	       self == thread_pointer;
+}
+
 /* The mapping that holds the stack pointer. What is no stack at all stays without a kind. */
 static long describe_area(struct task_struct *task, struct vm_area_struct *vma,
 			  struct wire_stack_area *area)
@@ -38,7 +50,8 @@ static long describe_area(struct task_struct *task, struct vm_area_struct *vma,
 		return 0; /* any number of stacks may be in the heap */
 	if (area->begin <= mm->start_stack && mm->start_stack < area->end) {
 		area->kind = WIRE_STACK_MAIN;
-	} else if (area->user_sp < thread_pointer && thread_pointer < area->end) {
+	} else if (area->user_sp < thread_pointer && thread_pointer < area->end &&
+		   is_of_c_library(thread_pointer)) {
 		/* C libraries put what belongs to a thread above its stack. */
 		area->kind = WIRE_STACK_THREAD;
 		area->thread_pointer = thread_pointer;
