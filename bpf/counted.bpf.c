@@ -18,7 +18,7 @@
  * While one program runs, the kernel skips other ones of its kind on the same CPU, and counts what it has skipped (since
  * Linux 6.7), so that a scratch area for each CPU is enough; but not where a uprobe is hit (of a perf event since Linux
  * 6.0, of a link never), nor at raw tracepoints: see on_probe() and on_request_end(). The kernel runs the program of a
- * tracepoint from when it is attached to when it is removed, whatever the perf event is told.
+ * tracepoint from when it is attached to when it is removed, whether the perf event is enabled or not.
  */
 /* clang-format off */
 #include "kernel.h"
@@ -541,7 +541,7 @@ int on_request(void *ctx)
 /*
  * Whatever runs then: requests that are not kept are others', or below the period, and have been counted.
  *
- * An interrupt tells it, perhaps while a program runs on this CPU or a map is changed there. At a tracepoint the kernel
+ * An interrupt reports it, perhaps while a program runs on this CPU or a map is changed there. At a tracepoint the kernel
  * would skip the program then; at a raw one it does not, so that nothing is used here that the others use: no scratch
  * area, and counters of its own. Who takes a sample out of the map, sends it.
  */

@@ -158,7 +158,7 @@ static __always_inline void set_phase(struct departure *departure)
 	departure->has_phase = true;
 }
 
-/* How the thread waits from now on: the registers tell for what. */
+/* How the thread waits from now on: the registers say for what. */
 static __always_inline void set_flag(struct departure *departure, struct task_struct *task,
 				     __u32 flag)
 {

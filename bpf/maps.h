@@ -33,7 +33,7 @@ const volatile bool is_filtered = false;
 
 /*
  * Key: tid. In a pid namespace of our own, user space names threads by the numbers they have there:
- * such a key has WIRE_NAMED_IN_NAMESPACE on it. Value: enum wire_target, and above it what tells
+ * such a key has WIRE_NAMED_IN_NAMESPACE on it. Value: enum wire_target, and above it what distinguishes
  * two threads apart that had one tid. User space makes room for WIRE_MAX_TARGETS where there is a
  * filter. The sampling program keeps it in step with forks (target_filter.h).
  */

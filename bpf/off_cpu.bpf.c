@@ -24,7 +24,7 @@
  * space finds out, and loads one program of each kind.
  *
  * A wakeup may come between a thread's decision to sleep and its leaving the CPU, when nothing is noted of it
- * yet: that it did, the thread's state tells then.
+ * yet: that it did, the thread's state shows then.
  */
 /* clang-format off */
 #include "kernel.h"
@@ -177,7 +177,7 @@ int BPF_PROG(on_depart_state_second, bool is_preempted, unsigned int state,
 }
 
 /*
- * A new thread waits for its first CPU. That it has got it, sched_exit_tp does not tell, as the thread does not
+ * A new thread waits for its first CPU. That it has got it, sched_exit_tp does not report, as the thread does not
  * come out of the scheduler: there it is seen when it leaves that CPU.
  */
 SEC("tp_btf/sched_wakeup_new")

@@ -54,7 +54,7 @@ struct {
 	__type(value, struct stack_cache);
 } sent_stacks SEC(".maps");
 
-/* A sample with what every kernel tells of the running thread. */
+/* A sample with what every kernel has of the running thread. */
 static __always_inline void begin_sample(struct wire_sample *sample, __u64 pid_tgid,
 					 bool in_user_mode)
 {

@@ -12,7 +12,7 @@
 #define KERNEL_STACK_BYTES       (16u << 10)
 #define KERNEL_STACK_BYTES_KASAN (32u << 10)
 
-/* Where the kernel has saved the user registers, for kernels without a helper that tells. */
+/* Where the kernel has saved the user registers, for kernels without a helper for it. */
 static __always_inline const void *find_saved_registers(struct task_struct *task)
 {
 	const struct user_registers *end = TASK_FIELD(task, stack) + KERNEL_STACK_BYTES;

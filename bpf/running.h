@@ -1,5 +1,5 @@
 /*
- * What this CPU runs by the scheduler's events so far. Some kernels do not tell of the switches of some
+ * What this CPU runs by the scheduler's events so far. Some kernels do not report the switches of some
  * threads (of a virtual machine's own agent, for one); then another thread is seen to run. The
  * scheduling program sees that at the next event, the sampling program at the next tick, so they share
  * the map.

@@ -1,5 +1,5 @@
 /*
- * The scheduling program: tells which thread each CPU runs from when on, what became of the one
+ * The scheduling program: emits which thread each CPU runs from when on, what became of the one
  * before, and who wakes whom.
  *
  * Events are collected per CPU and sent a batch at a time: a machine may have hundreds of thousands
@@ -10,8 +10,8 @@
  * CPU's next one is reported, with its true end, and so is a thread that wakes a wanted one, from that
  * moment on. Everything else looks as if the CPU were idle.
  *
- * What is not told at all shows when another thread leaves the CPU, or wakes somebody there, than the one
- * that was the last to get it: running.h. Then is told until when the last one was seen to run, and since
+ * A switch without an event shows when another thread leaves the CPU, or wakes somebody there, than the one
+ * that was the last to get it: running.h. Then is emitted until when the last one was seen to run, and since
  * when the other one.
  */
 /* clang-format off */
@@ -177,7 +177,7 @@ static __always_inline void set_running(struct run *run, __u64 time_ns, struct t
 }
 
 /*
- * Room for what one program run tells: three names, an event of two slots and another. `task` is what
+ * Room for what one program run emits: three names, an event of two slots and another. `task` is what
  * runs now, num_leaves how often it had left a CPU before.
  */
 static __always_inline void make_room(struct run *run, __u64 time_ns, struct task_struct *task,
@@ -231,7 +231,7 @@ static __always_inline void emit_switch(struct run *run, __u64 time_ns, struct t
 	};
 }
 
-/* Whether the CPU runs another thread than was told, or the same one, which has left it meanwhile. */
+/* Whether the CPU runs another thread than was emitted, or the same one, which has left it meanwhile. */
 static __always_inline bool is_unseen(const struct run *run, struct task_struct *task,
 				      __u32 num_leaves)
 {
@@ -239,13 +239,13 @@ static __always_inline bool is_unseen(const struct run *run, struct task_struct 
 	       (run->running->tid != get_tid(task) || run->running->num_leaves != num_leaves);
 }
 
-/* The CPU runs `task`, of which was not told; is_told: it is to be from now on. */
+/* The CPU runs `task`, to which no switch was seen; is_reported: it is one of those to report. */
 static __always_inline void emit_unseen(struct run *run, __u64 time_ns, struct task_struct *task,
-					__u32 num_leaves, bool is_told)
+					__u32 num_leaves, bool is_reported)
 {
 	const struct wire_schedule_running *running = run->running;
 	struct wire_schedule_unseen unseen = {
-		.told_until_ns = running->seen_ns,
+		.known_until_ns = running->seen_ns,
 		.runs_since_ns = time_ns,
 	};
 	union wire_schedule_slot *slot;
@@ -254,16 +254,16 @@ static __always_inline void emit_unseen(struct run *run, __u64 time_ns, struct t
 	    running->other_leaves == num_leaves)
 		unseen.runs_since_ns = running->other_since_ns;
 	run->counters->unseen++;
-	if (is_told)
+	if (is_reported)
 		emit_name(run, task, true);
 	slot = take_slot(run);
 	if (!slot)
 		return;
-	set_running(run, time_ns, is_told ? task : NULL, num_leaves);
+	set_running(run, time_ns, is_reported ? task : NULL, num_leaves);
 	slot->event = (struct wire_schedule_event){
 		.time_ns = time_ns,
 		.tid = run->running->tid,
-		.priority = is_told ? get_priority(task) : 120,
+		.priority = is_reported ? get_priority(task) : 120,
 		.kind = WIRE_SCHEDULE_UNSEEN,
 	};
 	slot = take_slot(run);
@@ -357,7 +357,7 @@ static __always_inline __u16 get_target_cpu(const struct task_struct *task)
 	return task->cpu;
 }
 
-/* Who wakes a wanted thread is told from that moment on. */
+/* Who wakes a wanted thread is reported from that moment on. */
 static __always_inline void emit_waker(struct run *run, __u64 time_ns, struct task_struct *waker,
 				       bool is_in_interrupt)
 {
@@ -434,7 +434,7 @@ int BPF_PROG(on_wakeup_without_count, struct task_struct *task)
 /* ---- the kernel's own work ---------------------------------------------------------------- */
 
 /*
- * Interrupts, softirqs and items of workqueues, each told with its begin when it ends, so that a lost batch
+ * Interrupts, softirqs and items of workqueues, each emitted with its begin when it ends, so that a lost batch
  * leaves nothing open. A softirq may interrupt a worker, and an interrupt both: each kind has a batch of its own.
  */
 struct {

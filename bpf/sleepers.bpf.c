@@ -1,5 +1,5 @@
 /*
- * Threads that sleep while a recording begins or ends: no event tells of them, as they do nothing. User space has
+ * Threads that sleep while a recording begins or ends: they have no event, as they do nothing. User space has
  * the kernel run these programs for every thread of the machine.
  *
  *	note_sleeper   at the begin: it sleeps from now on, as far as this recording goes
@@ -31,7 +31,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* All that is told of a thread must fit into 32 KiB, which the kernel has for a reader. */
+/* All that is emitted for a thread must fit into 32 KiB, which the kernel has for a reader. */
 #define STACK_PAGES 6
 /* A cgroup deeper than that is not found. */
 #define MAX_CGROUP_DEPTH 64
@@ -182,7 +182,7 @@ static __always_inline bool is_on_cpu(struct task_struct *task)
 }
 
 /*
- * How long a thread has run that is noted as new and waiting: that it has got its first CPU is not told by every
+ * How long a thread has run that is noted as new and waiting: that it has got its first CPU is not reported by every
  * kernel until it leaves that one (off_cpu.bpf.c).
  */
 static __always_inline __u64 get_first_run(struct task_struct *task,

@@ -85,7 +85,7 @@ static __always_inline void send_stack_area(const struct wire_sample *sample)
 		.user_sp = sample->user_sp,
 	};
 
-	/* Inside execve() there is no telling which image's stack it is. */
+	/* Inside execve() it may be either image's stack. */
 	if (!sample->user_sp || !cache || !ring || (sample->flags & WIRE_SAMPLE_IN_EXEC))
 		return;
 	known = &cache->areas[(sample->tid * 2 + is_in_handler) & (KNOWN_AREAS - 1)];
@@ -96,7 +96,7 @@ static __always_inline void send_stack_area(const struct wire_sample *sample)
 		area.begin = task->sas_ss_sp;
 		area.end = area.begin + task->sas_ss_size;
 	} else if (bpf_find_vma(task, sample->user_sp, describe_area, &area, 0)) {
-		return; /* the memory is being changed: the next sample will tell */
+		return; /* the memory is being changed: the next sample will have it */
 	}
 	if (area.kind && send(ring, &area, sizeof(area)))
 		return;

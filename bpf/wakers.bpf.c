@@ -81,7 +81,7 @@ static __always_inline __u64 send_waker(void *ctx, struct scratch *scratch,
 	if (!has_user_stack(pid_tgid))
 		sample->flags |= WIRE_SAMPLE_NO_USER_MEMORY;
 	sample->wakeup = number;
-	/* Also where no kernel stacks are wanted: they tell whether it was an interrupt. */
+	/* Also where no kernel stacks are wanted: they show whether it was an interrupt. */
 	if (!ring || take_stacks(ctx, scratch, true, WAKER_SEED) != SEND_DONE ||
 	    send(ring, sample, sizeof(*sample))) {
 		counter->lost_ring++;

@@ -28,7 +28,7 @@ bool thread_has_label(const struct profile *profile, uint32_t thread, enum tree_
 
 /*
  * Append the label of a thread that has one. A thread without a name is "[unknown]"; a pid that
- * the input does not tell is "?", as stackcollapse-perf.pl writes it: java-?.
+ * the input does not have is "?", as stackcollapse-perf.pl writes it: java-?.
  *
  * label  as everywhere, remembers in `failed` that there was no memory
  */

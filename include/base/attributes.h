@@ -19,7 +19,7 @@
 
 #define ARRAY_LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Whether AddressSanitizer is in the program; gcc and clang tell it by different ways. */
+/* Whether AddressSanitizer is in the program; gcc and clang say so by different macros. */
 #if defined(__SANITIZE_ADDRESS__)
 #define IS_SANITIZED 1
 #elif defined(__has_feature)

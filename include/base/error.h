@@ -1,5 +1,5 @@
 /*
- * One line that tells a person what is wrong, filled by functions that read foreign bytes.
+ * One line that says what is wrong, filled by functions that read foreign bytes.
  *
  * The integer return value (negative errno) decides what the program does; the text is for
  * the reader: file, offset or line number, what was expected.

@@ -19,7 +19,7 @@
 #include "base/attributes.h"
 #include "base/error.h"
 
-/* Modes of files for everybody, and of those that tell what other users run. */
+/* Modes of files for everybody, and of those that show what other users run. */
 #define OUTPUT_MODE         0666
 #define OUTPUT_MODE_PRIVATE 0600
 

@@ -108,7 +108,7 @@ struct scheduling_counts {
 	uint64_t
 		lost_nested; /* an interrupt woke a thread while another event was being recorded */
 	uint64_t lost_storage;      /* the temporary file could not be written */
-	uint64_t lost_unseen;       /* the kernel did not tell: another thread was seen to run */
+	uint64_t lost_unseen;       /* not reported by the kernel: another thread was seen to run */
 	struct kwork_counts kworks; /* not among the events of the scheduler */
 };
 
@@ -138,7 +138,7 @@ struct waker_counts {
 	uint64_t hidden;               /* wakeups: by who is not in our pid namespace */
 	uint64_t walks[NUM_WALK_ENDS]; /* of the wakers' user stacks, as of those of ticks */
 	uint64_t in_exec;
-	uint64_t left_out; /* user stacks: interrupts cannot be told from threads, as
+	uint64_t left_out; /* user stacks: interrupts and threads cannot be distinguished, as
 			      /proc/kallsyms shows no addresses */
 };
 
@@ -178,7 +178,7 @@ struct off_cpu_counts {
 
 /*
  * What of the time that threads have lived is in no sum: waits whose begin was not seen. Below 0 where the sums
- * have too much, as they do if the kernel does not tell of a switch.
+ * have too much, as they do if the kernel does not report a switch.
  */
 static inline int64_t off_cpu_counts_get_unaccounted_ns(const struct off_cpu_counts *counts)
 {

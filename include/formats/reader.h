@@ -98,7 +98,7 @@ _must_check_ int reader_strip_annotation(struct profile *profile, const char *na
 bool parse_u64(const char *text, size_t length, uint64_t *ret);
 
 /*
- * A weight: a number from 0, perhaps in quotes. Decimals are rounded, which *has_decimals tells
+ * A weight: a number from 0, perhaps in quotes. Decimals are rounded, which *has_decimals says
  * (may be NULL). False: anything else, or more than 64 bits hold; *ret stays.
  */
 bool reader_get_weight(const struct json *json, enum json_token token, uint64_t *ret,

@@ -1,6 +1,6 @@
 /*
  * One x86-64 instruction: how long it is, whether execution goes on behind it, and its operands as
- * they are encoded. No more than it takes to see where a function ends that nothing else tells the
+ * they are encoded. No more than it takes to see where a function ends that nothing else gives the
  * end of, and what its code does to the stack pointer.
  *
  * Thread-safe: there is no state.
@@ -47,7 +47,7 @@ struct instruction {
 	bool is_vex;             /* or EVEX, or XOP */
 	bool has_operand_prefix; /* 66: 16-bit operands */
 	bool has_repeat_prefix;  /* F2, F3 */
-	uint8_t rex;             /* 0: none; not told of VEX */
+	uint8_t rex;             /* 0: none; not set for VEX */
 	uint8_t opcode;
 	uint8_t modrm;        /* 0 where there is none */
 	uint8_t sib;          /* likewise */

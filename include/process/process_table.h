@@ -170,7 +170,7 @@ _must_check_ int process_table_find(struct process_table *table, uint64_t time_n
 void process_table_trim(struct process_table *table, uint64_t now_ns);
 
 /*
- * A sample has a pc in no mapping. The kernel does not tell of mappings that mremap() moves, so the
+ * A sample has a pc in no mapping. The kernel has no event for mappings that mremap() moves, so the
  * process's maps are read again: at once, and while that finds nothing new, after 100 ms and longer
  * and longer pauses. What is found where nothing was known is a mapping for samples that are younger
  * than the reading. Returns 0 or -ENOMEM.
@@ -205,12 +205,12 @@ const struct mapping *process_find_mapping(const struct process *process, uint64
  * process_table_watch_code()   from now on there is a descriptor that is readable when there is
  *                              something to read in such files. It is returned, borrowed; or
  *                              negative errno
- * process_table_read_code()    read what was appended, if the descriptor told so or now and then.
+ * process_table_read_code()    read what was appended, if the descriptor is readable or now and then.
  *                              To be called before samples up to now_ns are placed
  * process_table_finish_code()  at the end: look once more for files that did not exist before, and
  *                              read all to their ends
  *
- * They return 0 or -ENOMEM. What is read has limits, of which stats tell: 64 MiB of names of a process
+ * They return 0 or -ENOMEM. What is read has limits, which stats count: 64 MiB of names of a process
  * (what comes later is left out), 256 MiB of all (or process_table_limit_code(); then a process loses
  * its names, the largest one of the user whose names take the most), 128 MiB of a perf-map, 8 MiB of
  * files in a tenth of a second, and 512 MiB at the end.

@@ -1,6 +1,6 @@
 /*
  * The kinds of code that a frame may be of: a line each, from which enum frame_kind, the marks of folded text, and what
- * formats call the kinds are made. By which names foreign files tell a kind is each reader's own matter, and so are the
+ * formats call the kinds are made. By which names foreign files mark a kind is each reader's own matter, and so are the
  * words and colours of the page (KINDS in src/viewer/web/names.js), which a test compares with the words here.
  */
 #ifndef PROFILE_FRAME_KIND_H

@@ -36,7 +36,7 @@ enum location_space {
 	LOCATION_NAMED, /* no address: an importer knew only the name; address is a number */
 	LOCATION_FILE,  /* owner: module; address: file offset */
 	/* owner: module; address: ELF address, or how far it is from where the file's first byte
-	   lies. For inputs that tell no file offset, which takes the file's program headers */
+	   lies. For inputs that have no file offset, which takes the file's program headers */
 	LOCATION_ELF,
 	/* owner: 0, or the source, where each may have a kernel of its own; address: kernel virtual
 	   address */

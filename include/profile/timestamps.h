@@ -47,7 +47,7 @@ uint64_t timestamps_get_coarser_ns(uint64_t resolution_ns);
 /* zero_ns  CLOCK_REALTIME when the source's clock was 0; wraps around. Returns 0 or -ENOMEM. */
 _must_check_ int timestamps_set_clock(struct timestamps *timestamps, uint32_t source,
 				      uint64_t zero_ns);
-/* False when the source does not tell. */
+/* False when the source has none. */
 bool timestamps_find_clock(const struct timestamps *timestamps, uint32_t source,
 			   uint64_t *ret_zero_ns);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Zones: a program tells what it does when, and `stackwide convert` or `stackwide record --zones`
+ * Zones: a program declares what it does when, and `stackwide convert` or `stackwide record --zones`
  * shows it in Perfetto, on the stack region that it happened on. Header-only, C11 and C++11, Linux,
  * GCC or Clang; link with -pthread. The manual is stackwide-zones(3).
  *
@@ -97,7 +97,7 @@ STACKWIDE_API int stackwide_zones_open(const char *path)
 
 /*
  * Write what is held back. It is done at the end of a thread and of the program, too, and when a
- * zone begins or ends, or anything is told of one, and 100 ms have gone by since it was done last.
+ * zone begins or ends, or anything is set on one, and 100 ms have gone by since it was done last.
  * Before _exit() and execve(), which run nothing of the program's, it is for the program to do.
  */
 STACKWIDE_API void stackwide_zones_flush(void)
@@ -131,7 +131,7 @@ STACKWIDE_API void stackwide_zones_name_thread(const char *name)
 
 /*
  * Tell of a stack that code will run on; the stacks of threads are known. Whole pages are best.
- * Memory that was told of before keeps its first name. The name is copied.
+ * Memory that was declared before keeps its first name. The name is copied.
  */
 STACKWIDE_API void stackwide_zones_add_stack(const void *lowest, uint64_t size, const char *name)
 {

@@ -30,7 +30,7 @@
 
 #include <stackwide/zones_state.h>
 
-/* A location, counter or thread that is new is told in the file's text. Under the lock. */
+/* A location, counter or thread that is new is declared in the file's text. Under the lock. */
 STACKWIDE_INSIDE void stackwide_zones_declare(void)
 {
 	struct stackwide_zones *state = &stackwide_zones_state;

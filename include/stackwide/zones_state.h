@@ -172,14 +172,14 @@ struct stackwide_zones {
 	/* Each file that is opened has a number, so that nothing of another gets into it. */
 	unsigned int generation;
 	unsigned int num_ids;
-	pthread_key_t key; /* tells the end of a thread */
+	pthread_key_t key; /* its destructor is called at the end of a thread */
 	struct stackwide_ring *rings;
 	unsigned int num_rings;
-	/* Of both there is always room for what the rings' threads are yet to tell. */
+	/* Of both there is always room for what the rings' threads are yet to report. */
 	struct stackwide_stack *stacks;
 	unsigned int num_stacks;
 	unsigned int stacks_capacity;
-	uint32_t *tids; /* told in this file */
+	uint32_t *tids; /* declared in this file */
 	unsigned int num_tids;
 	unsigned int tids_capacity;
 	int catches_signals;
@@ -329,7 +329,7 @@ STACKWIDE_INSIDE void stackwide_zones_emit_stack(const struct stackwide_stack *s
 	stackwide_zones_end_line(stackwide_zones_put_text(out, stack->name, strlen(stack->name)));
 }
 
-/* Room for one more stack, and those of all threads. What cannot be kept is not told. */
+/* Room for one more stack, and those of all threads. What cannot be kept is not reported. */
 STACKWIDE_INSIDE void stackwide_zones_reserve_reports(void)
 {
 	struct stackwide_zones *state = &stackwide_zones_state;

@@ -286,7 +286,7 @@ STACKWIDE_INSIDE void stackwide_zones_in_parent(void)
 	pthread_mutex_unlock(&stackwide_zones_lock);
 }
 
-/* The child has one thread and nothing to tell of what its parent did. */
+/* The child has one thread and nothing to report of what its parent did. */
 STACKWIDE_INSIDE void stackwide_zones_in_child(void)
 {
 	struct stackwide_zones *state = &stackwide_zones_state;

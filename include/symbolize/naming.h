@@ -1,5 +1,5 @@
 /*
- * Naming in a process of its own, which has no rights: what it tells, and whom it asks.
+ * Naming in a process of its own, which has no rights: what it sends, and whom it asks.
  */
 #ifndef SYMBOLIZE_NAMING_H
 #define SYMBOLIZE_NAMING_H
@@ -16,7 +16,7 @@
 
 /* ---- names ----
  *
- * What a process that names tells the one that writes: the frames of a profile's locations, as they
+ * What a process that names sends the one that writes: the frames of a profile's locations, as they
  * are found. Both have the same profile, from before a fork.
  *
  * Messages go over a socket of kind SOCK_SEQPACKET, so that none is cut when the writer is killed;

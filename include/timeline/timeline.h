@@ -29,7 +29,7 @@
 
 struct timeline;
 
-/* One process image. pid and start together tell a reused pid, and an exec, apart. */
+/* One process image. pid and start together distinguish a reused pid, and an exec. */
 struct timeline_process {
 	uint32_t pid;          /* 0: the input does not say */
 	uint32_t parent_pid;   /* of the process that had it when this one began; 0: not known */
@@ -53,7 +53,7 @@ struct timeline_thread {
 };
 
 enum region_kind {
-	REGION_DECLARED, /* the program or the kernel told its bounds */
+	REGION_DECLARED, /* the program or the kernel reported its bounds */
 	REGION_IMPLICIT, /* guessed from a pointer; see timeline/region_map.h */
 };
 
@@ -123,7 +123,7 @@ struct numbered_occupancy {
 	bool is_handed_over; /* the next one of its region is another thread's */
 };
 
-/* A fill that no zone tells: from the stack pointer of a sample, or 0 when a region is left. */
+/* A fill that no zone has: from the stack pointer of a sample, or 0 when a region is left. */
 struct region_fill {
 	uint64_t time_ns;
 	uint64_t bytes;

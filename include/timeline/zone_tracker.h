@@ -1,6 +1,6 @@
 /*
  * Zones as they begin and end, per stack region: keeps what is open on each region, and from it
- * also tells who is on which region and how many regions are in use.
+ * also knows who is on which region and how many regions are in use.
  *
  * Events of one region must come in order of time; those of different regions may come in any. A
  * region whose events do not may have further tracks, each a region of its own to the timeline, in
@@ -43,7 +43,7 @@ _must_check_ int zone_tracker_begin(struct zone_tracker *tracker, uint64_t point
 
 /*
  * The same, after -ERANGE, on the first further track of the region whose last event is not later:
- * two threads may have told of one stack by turns, each in order.
+ * two threads may have reported one stack by turns, each in order.
  *
  * ret_is_new  whether the track was made for it
  *

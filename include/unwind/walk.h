@@ -104,7 +104,7 @@ WALK_INLINE int walk_restore_bx(struct walk *walk)
 
 /*
  * Follow the frame pointer, in code that has no call-frame information. Such code may have left it as
- * it was, and then its caller is skipped: the step is marked, and call instructions tell later.
+ * it was, and then its caller is skipped: the step is marked, and call instructions decide later.
  */
 WALK_INLINE int walk_step_fp(struct walk *walk, wire_u64 *pcs)
 {

@@ -1,5 +1,5 @@
 /*
- * What the off-CPU program and user space tell each other, and the arithmetic of its period.
+ * What the off-CPU program and user space exchange, and the arithmetic of its period.
  *
  * Included by both sides, as wire/wire.h is. The program's samples are struct wire_sample.
  */

@@ -1,5 +1,5 @@
 /*
- * What the scheduling program and user space tell each other: of threads, and of the kernel's own work.
+ * What the scheduling program and user space exchange: of threads, and of the kernel's own work.
  *
  * Included by both sides, as wire/wire.h is. A CPU's events are collected into batches; a batch is
  * one record of a ring. Its slots are in order of time. Names are reported once: both sides keep, for
@@ -13,7 +13,7 @@
 
 /* Slots of one batch. */
 #define WIRE_SCHEDULE_SLOTS 128
-/* Names that each CPU remembers having told. A power of two. */
+/* Names that each CPU remembers having emitted. A power of two. */
 #define WIRE_SCHEDULE_NAMES 512
 
 enum wire_schedule_kind {
@@ -23,7 +23,7 @@ enum wire_schedule_kind {
 	WIRE_SCHEDULE_WAKEUP_IN_INTERRUPT = 4, /* an interrupt on the CPU wakes tid */
 	WIRE_SCHEDULE_NAME = 5,                /* tid's name is in the next slot */
 	WIRE_SCHEDULE_UNSEEN =
-		6, /* the CPU has run tid without a word; the next slot says since when */
+		6, /* the CPU runs tid without a switch to it; the next slot says since when */
 };
 
 /* The priority of a thread of the deadline class, which the kernel counts as -1. */
@@ -39,11 +39,11 @@ struct wire_schedule_event {
 };
 
 /*
- * A switch that was not told: until when the CPU was seen to run what it had been told, and since when tid.
+ * A switch without an event: until when the CPU was seen to run the thread before, and since when tid.
  * No other event of the CPU lies between.
  */
 struct wire_schedule_unseen {
-	wire_u64 told_until_ns;
+	wire_u64 known_until_ns;
 	wire_u64 runs_since_ns;
 };
 
@@ -85,7 +85,7 @@ _Static_assert(sizeof(struct wire_schedule_running) == 32,
 /* What a CPU keeps: the batch it fills, and whether an event is being added just now. */
 struct wire_schedule_cpu {
 	struct wire_schedule batch;
-	wire_u32 name_generation; /* names told in earlier generations may have been lost */
+	wire_u32 name_generation; /* names emitted in earlier generations may have been lost */
 	wire_u8 is_busy;
 	wire_u8 has_begun;
 	wire_u8 padding[2];
@@ -103,13 +103,13 @@ struct wire_schedule_counters {
 	wire_u64 lost_ring_switches; /* no room in the ring for their batch */
 	wire_u64 lost_ring_wakeups;
 	wire_u64 lost_nested; /* wakeups by an interrupt while another event was being added */
-	wire_u64 unseen;      /* switches that the kernel did not tell of; not among `switches` */
+	wire_u64 unseen;      /* switches that the kernel did not report; not among `switches` */
 };
 _Static_assert(sizeof(struct wire_schedule_counters) == 48,
 	       "struct wire_schedule_counters is part of the wire format");
 
 /*
- * Work of the kernel that is no thread's own, as `perf kwork` has it: each is told when it is done. Where the
+ * Work of the kernel that is no thread's own, as `perf kwork` has it: each is emitted when it is done. Where the
  * whole machine is recorded.
  */
 enum wire_kwork_kind {

@@ -1,5 +1,5 @@
 /*
- * What the BPF programs and user space tell each other: record layouts, counters, limits.
+ * What the BPF programs and user space exchange: record layouts, counters, limits.
  *
  * Included by both sides. Fixed-width types, explicit padding, no pointers. Every record is written
  * by the BPF program and begins with its type.

@@ -81,7 +81,7 @@ static void find_spans(const struct diff_parts *parts)
 	}
 }
 
-/* Whether slices tell of the whole: weights are added as doubles, as their sum may leave 64 bits. */
+/* Whether slices cover the whole: weights are added as doubles, as their sum may leave 64 bits. */
 static bool have_slices(const struct diff_parts *parts)
 {
 	bool has_samples[DIFF_SLICES] = {false};

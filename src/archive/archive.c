@@ -294,7 +294,7 @@ int archive_file_write(struct archive_file *file, const void *data, size_t size)
 
 /*
  * Give the file its name, if that is free. Returns 0 or negative errno. Neither way replaces a
- * file: linkat() never does, and renameat2() is told not to.
+ * file: linkat() never does, and renameat2() is asked not to.
  */
 static int link_file(struct archive_file *file)
 {

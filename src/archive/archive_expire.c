@@ -3,8 +3,8 @@
  * down from what there is. Free space is asked for again before each one, since others write to the
  * file system, too, and a file that is removed may still be held open.
  *
- * Two things guard against a clock that is wrong: the newest capture is always kept, and how old they
- * are the captures tell, too: a clock in the year 2038 makes a pause of years, in which nothing aged.
+ * Two things guard against a clock that is wrong: the newest capture is always kept, and the age is
+ * reckoned from the captures, too: a clock in the year 2038 makes a pause of years, in which nothing aged.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -242,7 +242,7 @@ static uid_t choose_owner(const struct archive *archive)
 }
 
 /* Whether the owner of an index may know what root has read in a capture; others have read it themselves. */
-static bool may_tell(uid_t owner, const struct archive_capture *capture)
+static bool may_disclose(uid_t owner, const struct archive_capture *capture)
 {
 	return geteuid() || owner == 0 || owner == capture->owner;
 }
@@ -312,7 +312,7 @@ static int write_anew(const struct archive *archive, const char *kind, struct te
 	array_for_each (&list.captures, capture) {
 		const char *text = archive_index_find(index, capture);
 
-		if (text && may_tell(owner, capture))
+		if (text && may_disclose(owner, capture))
 			append_line(&kept, capture, text);
 	}
 	if (kept.failed)
@@ -378,7 +378,7 @@ int archive_index_add(const struct archive *archive, const char *kind,
 	if (old_length && bytes.data[old_length - 1] != '\n') /* it was not written to its end */
 		text_append_char(&bytes, '\n');
 	for (size_t i = 0; i < num_lines; i++)
-		if (is_line_text(lines[i].text) && may_tell(owner, lines[i].capture))
+		if (is_line_text(lines[i].text) && may_disclose(owner, lines[i].capture))
 			append_line(&bytes, lines[i].capture, lines[i].text);
 	if (bytes.failed)
 		return -ENOMEM;

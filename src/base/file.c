@@ -51,7 +51,7 @@ int file_read_at(int dir_fd, const char *path, size_t limit_bytes, struct text *
 	return file_read_fd(fd, limit_bytes, ret);
 }
 
-/* A handle of it, which tells what it is and cannot be read. */
+/* A handle of it, for fstat(), which cannot be read. */
 static int find_regular(int dir_fd, const char *path, int flags, struct stat *ret_status)
 {
 	_cleanup_close_ int handle = openat(dir_fd, path, O_PATH | O_CLOEXEC | flags);

@@ -69,7 +69,7 @@ void text_append_number(struct text *text, uint64_t number)
 
 /*
  * In whole numbers of the last decimal, which takes a tenth of printf()'s time. Multiplying rounds, so
- * that what looks like a tie may be none: fma() tells on which side of it the number was.
+ * that what looks like a tie may be none: fma() shows on which side of it the number was.
  */
 void text_append_decimal(struct text *text, double number, unsigned decimals)
 {

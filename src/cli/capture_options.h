@@ -33,7 +33,7 @@ extern const struct option_spec capture_option_specs[];
 bool capture_takes_format(const struct format *format);
 
 /*
- * Returns 0, 1 when help was asked for, or negative (usage error, told). Values are borrowed from
+ * Returns 0, 1 when help was asked for, or negative (usage error, reported). Values are borrowed from
  * argv.
  */
 _must_check_ int capture_options_parse(struct capture_options *options, int argc, char **argv);
@@ -46,7 +46,7 @@ void capture_options_release(struct capture_options *options);
  * path  for messages
  *
  * Returns 0, or -EINVAL with "PATH:LINE: reason" in error, unless an option's value was refused,
- * which has been told then.
+ * which has been reported then.
  */
 _must_check_ int capture_options_read(struct capture_options *options, char *text, const char *path,
 				      struct error *error);

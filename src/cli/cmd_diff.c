@@ -3,7 +3,7 @@
  *
  * All are read into one profile, so that equal frames and stacks have equal ids. The metrics of the
  * first side are renamed meanwhile, because importers would merge metrics of equal name. What belongs to
- * which run of a side is told by the sources of its threads.
+ * which run of a side is known by the sources of its threads.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -99,7 +99,7 @@ const struct command command_events = {
 		"a program maps itself (mmap) is not in it. Each call takes about a microsecond longer, also of processes\n"
 		"that are not recorded. With -c N in place of 512 KiB a sample comes for N bytes in the mean.\n\n"
 		"alloc-live is what of that is not freed when the recording ends, or when its process did: with innermost\n"
-		"frames for how long ago it was allocated ([age 1 to 10 min]), so that what leaks is told from what is in use.\n"
+		"frames for how long ago it was allocated ([age 1 to 10 min]), so that what leaks stands out from what is in use.\n"
 		"What was allocated before the recording began is not in it, nor what a forked child has inherited. Returns of\n"
 		"these functions and free() are probed, too: each call takes about three microseconds longer.\n\n"
 		"Examples:\n"

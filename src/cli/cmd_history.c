@@ -54,7 +54,7 @@ static void print_row(const struct history *history, const struct history_row *r
 	fwrite(text.data, 1, text.length, stdout);
 }
 
-/* One capture: out of the index, or read. That it cannot be read has been told. */
+/* One capture: out of the index, or read. That it cannot be read has been reported. */
 static int add_capture(struct history *history, const struct archive_capture *capture)
 {
 	_cleanup_free_ char *path = NULL;

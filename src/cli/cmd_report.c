@@ -239,7 +239,7 @@ static int choose_metric(struct report_command *session)
 		report->metric = profile_find_metric(session->profile, METRIC_OFFWAKE);
 		if (report->metric != METRIC_NONE)
 			return EXIT_DONE;
-		log_error("the input does not tell who ended waits (the metric " METRIC_OFFWAKE
+		log_error("the input does not say who ended waits (the metric " METRIC_OFFWAKE
 			  "); record --off-cpu --wakers makes one that does");
 		return EXIT_USAGE;
 	}

@@ -138,7 +138,7 @@ int code_finder_open(const struct code_finder *finder, const char *path,
 		fd = search_folder(&search, finder->folders[i]);
 	if (fd < 0)
 		fd = search_here(&search);
-	/* A wrong file was there, and no right one: the user is told which of both it is. */
+	/* A wrong file was there, and no right one: the message says which of both it is. */
 	*ret_differs = fd < 0 && search.differs;
 	return fd;
 }

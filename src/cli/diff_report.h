@@ -44,7 +44,7 @@ _must_check_ int diff_report_write_text(const struct diff_report *report,
  *
  * Where the number of samples cannot be known, "confidence" is null and "reason" beside it says why;
  * then "samples", "low" and "high" are null, too, and "noise" is true everywhere: a program that looks
- * for changes finds none, and tells by "confidence" that this is no result.
+ * for changes finds none, and sees by "confidence" that this is no result.
  */
 _must_check_ int diff_report_write_json(const struct diff_report *report, const struct sink *sink);
 

@@ -32,7 +32,7 @@ struct diff_layout {
 
 /*
  * Names, and modules if they fit, in what a terminal leaves. Modules are the first to go: names
- * tell more. MIN_NAME_COLUMNS may make a line longer than the terminal.
+ * say more. MIN_NAME_COLUMNS may make a line longer than the terminal.
  */
 static void fit(struct diff_layout *layout, size_t num_columns)
 {
@@ -80,7 +80,7 @@ static struct diff_layout get_layout(const struct diff_report *report,
 }
 
 /*
- * The number of samples is told where it was not simply the weight, because every interval rests on
+ * The number of samples is shown where it was not simply the weight, because every interval rests on
  * it.
  */
 static void append_side(struct text *text, const char *name, const struct diff_input *side,

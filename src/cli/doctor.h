@@ -25,7 +25,7 @@ struct kernel_answers {
 	bool has_task_registers;
 	bool reports_build_ids;
 	bool counts_bpf_as_locked;
-	const char *switch_in; /* what tells that a thread gets a CPU again; NULL: nothing does */
+	const char *switch_in; /* the event of a thread that gets a CPU again; NULL: none */
 };
 
 struct doctor {

@@ -5,7 +5,7 @@
  *
  * What others' programs are called is in it: so a process reads it that has no rights but to that
  * file, and what it answers is a text that nobody looks into before the history does. It has nothing
- * to say, as who lists the captures will be told what there is to say.
+ * to say, as warnings are given to who lists the captures.
  */
 #include "cli/history_reader.h"
 

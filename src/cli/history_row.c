@@ -3,7 +3,7 @@
  * thousands. So a row has copies of the few names that it shows.
  *
  * Load is CPU time by time that has passed, in CPUs: samples times their period, by the duration.
- * What a capture does not tell is -1 and shown as a dash, not as zero.
+ * What a capture does not have is -1 and shown as a dash, not as zero.
  */
 #include "cli/history_row.h"
 

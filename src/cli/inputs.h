@@ -60,7 +60,7 @@ struct input_options {
 	const int *fd; /* of the file, which is open: the path is its name. NULL: it is opened */
 };
 
-/* One of the options above. Returns 0, or negative (usage error, told). */
+/* One of the options above. Returns 0, or negative (usage error, reported). */
 _must_check_ int input_options_handle(struct input_options *options, int id, const char *value);
 
 /*
@@ -84,7 +84,7 @@ _must_check_ int inputs_read_file(const char *path, const struct input_options *
  * Set metric and baseline: the metric that the user chose; else both of a comparison, all time of a
  * recording of waits, or the first. If there are several and none was chosen, a note says so.
  *
- * Returns an exit status; what is wrong has been told.
+ * Returns an exit status; what is wrong has been reported.
  */
 _must_check_ int inputs_choose_metric(const struct profile *profile,
 				      const struct input_options *options,

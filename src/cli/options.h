@@ -30,7 +30,7 @@ enum common_option { OPTION_HELP = 1000, OPTION_QUIET, OPTION_VERBOSE };
  * handle() returns 0, or a negative number after it has said what is wrong, which stops.
  * ret_first_operand  index in argv of the first operand; operands come last
  *
- * Returns 0, 1 when help was asked for (nothing is printed), or negative (usage error, told).
+ * Returns 0, 1 when help was asked for (nothing is printed), or negative (usage error, reported).
  */
 _must_check_ int options_parse(const struct option_spec *specs, int argc, char **argv,
 			       int (*handle)(int id, const char *value, void *context),

@@ -53,7 +53,7 @@ struct output_options {
  *
  * command  to name in messages: "record"
  *
- * Returns 0, or negative (usage error, told).
+ * Returns 0, or negative (usage error, reported).
  */
 _must_check_ int output_options_handle(struct output_options *options, int id, const char *value,
 				       const char *command);

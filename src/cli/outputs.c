@@ -116,7 +116,7 @@ bool outputs_have_timestamps(const struct outputs *outputs)
 
 /*
  * The caller frees. NULL when out of memory. profile.folded becomes profile.2.folded: the extension
- * stays last, so that the file's format can still be told by it.
+ * stays last, so that the file's format can still be recognised by it.
  */
 static char *number_path(const char *path, const char *extension, uint32_t number)
 {

@@ -48,7 +48,7 @@ _must_check_ int outputs_init(struct outputs *outputs, const struct output_reque
  */
 _must_check_ int outputs_open(struct outputs *outputs, const struct output_request *requests,
 			      uint32_t number, mode_t mode, struct error *error);
-/* Whether some output tells what happened when, so that it needs a timeline. */
+/* Whether some output shows what happened when, so that it needs a timeline. */
 bool outputs_have_times(const struct outputs *outputs);
 /* Whether it holds one metric, or shows one of all that it holds, which has to be chosen. */
 bool output_shows_chosen_metric(const struct output *output);
@@ -56,7 +56,7 @@ bool output_shows_chosen_metric(const struct output *output);
 bool outputs_have_all_metrics(const struct outputs *outputs);
 /* The format of an output that holds nothing but this metric; NULL: there is none. */
 const struct format *outputs_find_metric(const struct outputs *outputs, const char *metric);
-/* Whether some output tells when the samples were taken, so that the profile must keep it. */
+/* Whether some output has the samples' timestamps, so that the profile must keep them. */
 bool outputs_have_timestamps(const struct outputs *outputs);
 /* Give up the open files and whatever was written, but keep the formats. */
 void outputs_close(struct outputs *outputs);

@@ -170,19 +170,19 @@ struct record_options {
 extern const struct option_spec record_option_specs[];
 
 /*
- * Returns 0, 1 when help was asked for, or negative (usage error, told). Values are borrowed from
+ * Returns 0, 1 when help was asked for, or negative (usage error, reported). Values are borrowed from
  * argv.
  */
 _must_check_ int record_options_parse(struct record_options *options, int argc, char **argv);
 /* What other commands need to take the same options: defaults, one option, the check at the end.
-   The last two return 0, or negative (usage error, told). */
+   The last two return 0, or negative (usage error, reported). */
 void record_options_init(struct record_options *options);
 _must_check_ int record_options_handle(struct record_options *options, int id, const char *value);
 _must_check_ int record_options_check(const struct record_options *options);
 void record_options_release(struct record_options *options);
 
 /*
- * After the check: what the words of -e mean on this machine. Returns 0 or an exit status (told): EXIT_USAGE, or
+ * After the check: what the words of -e mean on this machine. Returns 0 or an exit status (reported): EXIT_USAGE, or
  * EXIT_NOT_PERMITTED where the machine has not what they mean.
  */
 _must_check_ int record_options_find_events(struct record_options *options);

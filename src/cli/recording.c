@@ -62,7 +62,7 @@ static char *find_cache_folder(void)
 	return first && *first ? realpath(first, NULL) : NULL;
 }
 
-/* What others run is told to whom the user chooses. */
+/* What others run is shared with whom the user chooses. */
 static mode_t get_output_mode(const struct target *target)
 {
 	return target->kind == TARGET_SYSTEM || target->kind == TARGET_CGROUP ? OUTPUT_MODE_PRIVATE

@@ -18,7 +18,7 @@ struct runtime {
 };
 
 /*
- * What makes a runtime tell perf, and with it us, the names of the code that it compiles, or keep
+ * What makes a runtime give perf, and with it us, the names of the code that it compiles, or keep
  * frame pointers in it.
  */
 static const struct runtime runtimes[] = {

@@ -123,7 +123,7 @@ static const struct import_mapping *find_mapping(const struct import_stack *stac
 
 /*
  * The file at the pc, NULL where none can be read, and its mapping. False: nothing is mapped there, or
- * memory has run out, which is told by replay->err.
+ * memory has run out, which replay->err says.
  */
 static bool find_mapped(struct walker_replay *replay, uint64_t pc,
 			const struct walked_code **ret_code, struct unwind_mapping *ret)

@@ -223,7 +223,7 @@ static void append_frames(struct text *text, const struct summary *summary,
 	/* Few are in every recording: libc and the dynamic linker start by such code. */
 	if (account->sizeless_frames >= sum / 100)
 		append_reason(text, account->sizeless_frames,
-			      "named by symbols without size, which tell no end");
+			      "named by symbols without size, whose end is unknown");
 	for (size_t i = UNNAMED_NOT + 1; i < NUM_UNNAMED_REASONS; i++)
 		append_reason(text, account->unnamed_frames[i],
 			      explain_unnamed((enum unnamed_reason)i));
@@ -289,7 +289,7 @@ static void append_unaccounted(struct text *text, const struct off_cpu_counts *c
 	if (!counts->knows_lives || size_ns <= counts->lived_ns / 100)
 		return;
 	if (unaccounted_ns < 0)
-		reason = "counted twice: the kernel did not tell of all switches";
+		reason = "counted twice: the kernel did not report all switches";
 	else if (counts->unnoted)
 		reason = "missing: waits that were not noted";
 	text_printf(text, INDENT "%.3f s (%.1f%%) of the threads' time is %s\n",
@@ -393,7 +393,7 @@ static void append_scheduling(struct text *text, const struct scheduling_counts 
 		      "lost: no room in the temporary file; set TMPDIR to another directory");
 	append_reason(
 		text, counts->lost_unseen,
-		"lost: not told by the kernel; what ran is shown as [unknown] until it is known");
+		"lost: not reported by the kernel; what ran is shown as [unknown] until it is known");
 }
 
 static void append_cost(struct text *text, const struct account *account)

@@ -53,7 +53,7 @@ enum svg_option {
  *
  * command  to name in messages: "record"
  *
- * Returns 0, or negative (usage error, told).
+ * Returns 0, or negative (usage error, reported).
  */
 _must_check_ int svg_options_handle(struct svg_opts *opts, int id, const char *value,
 				    const char *command);

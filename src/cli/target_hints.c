@@ -48,7 +48,7 @@ static const char *explain_state(const struct target_state *state)
 	}
 }
 
-/* " (in hrtimer_nanosleep)": where in the kernel it waits; nothing where that is not told. */
+/* " (in hrtimer_nanosleep)": where in the kernel it waits; nothing where that is not known. */
 static void append_wait_channel(struct text *text, pid_t id, const struct target_state *state)
 {
 	_cleanup_(text_release) struct text channel = {0};

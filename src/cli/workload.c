@@ -3,7 +3,7 @@
  * recorder needs its pid. So a child is forked that waits at a gate, a pipe, and executes the
  * command when the gate is opened by a byte; if we die before, the gate closes and it exits.
  *
- * Whether execvp() has worked is told by a second pipe, which is closed by a successful exec
+ * Whether execvp() has worked is seen by a second pipe, which is closed by a successful exec
  * (O_CLOEXEC) and carries an errno otherwise. How the command ends is waited for by a pidfd, which
  * poll() can watch beside the recorder's own descriptor.
  */
@@ -148,7 +148,7 @@ bool workload_wait(struct workload *workload, int timeout_ms)
 	struct pollfd ended = {.fd = workload->pid_fd, .events = POLLIN};
 
 	if (!workload_has_ended(workload))
-		(void)poll(&ended, 1, timeout_ms); /* interrupted or not: the status tells */
+		(void)poll(&ended, 1, timeout_ms); /* interrupted or not: waitpid() says */
 	return workload_has_ended(workload);
 }
 

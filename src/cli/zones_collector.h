@@ -29,7 +29,7 @@ bool zones_collector_is_of(const struct zones_collector *collector, const struct
 
 /*
  * Copy the blocks that are full by now, to an anonymous file in the folder for temporary ones. What
- * cannot be copied is as if it had been overwritten; a full disk is told once.
+ * cannot be copied is as if it had been overwritten; a full disk is reported once.
  */
 void zones_collector_collect(struct zones_collector *collector);
 

@@ -14,7 +14,7 @@
  * Write the trace, if the input is a file of zones that can be read more than once, and the output
  * the only one and a trace.
  *
- * ret_status  an exit status; what is wrong has been told
+ * ret_status  an exit status; what is wrong has been reported
  *
  * Returns whether that was so.
  */

@@ -245,7 +245,7 @@ static int add_opened(struct zones_inputs *inputs, const char *path, int fd,
 	return -ENOMEM;
 }
 
-/* That there is none is left for the caller to tell: there may be files beside it. */
+/* That there is none is left for the caller to report: there may be files beside it. */
 static int open_named(struct zones_inputs *inputs, const char *path)
 {
 	struct stat status = {0};

@@ -49,7 +49,7 @@ void zones_inputs_note(struct zones_inputs *inputs, char *const *paths, size_t n
 void zones_inputs_collect(struct zones_inputs *inputs, char *const *paths, size_t num_paths,
 			  uint64_t now_ns);
 
-/* Open what there is to be read by now; "-" is standard input. What cannot be opened is told. */
+/* Open what there is to be read by now; "-" is standard input. What cannot be opened is reported. */
 void zones_inputs_open(struct zones_inputs *inputs, char *const *paths, size_t num_paths);
 
 void zones_inputs_release(struct zones_inputs *inputs);

@@ -353,7 +353,7 @@ static int keep_fd(struct counted_program *program, int fd)
 	return 0;
 }
 
-/* cookie  what the program is told when it runs there; 0: nothing */
+/* cookie  what bpf_get_attach_cookie() gives the program there; 0: none */
 static int attach_to(struct counted_program *program, const struct bpf_program *to_run,
 		     int event_fd, uint64_t cookie)
 {
@@ -423,7 +423,7 @@ static int explain_probe_refusal(const struct counted_program *program, const st
 		return error_set(
 			error, -ENOTSUP,
 			is_of_allocator(program)
-				? "%s: that a program is told which of its probes was hit takes "
+				? "%s: that a program knows which of its probes was hit takes "
 				  "Linux 5.15; 'uprobe:libc:malloc{arg1:By}' counts one function"
 				: "%s: its argument is not at the same place everywhere: this takes "
 				  "Linux 5.15",

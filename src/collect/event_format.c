@@ -28,7 +28,7 @@ static size_t count(const char *text, size_t length, char c)
 }
 
 /*
- * The kernel tells text from numbers by the words of the type, too: an array of char is text, and a pointer to char leads
+ * The kernel knows text from numbers by the words of the type, too: an array of char is text, and a pointer to char leads
  * to one. Other arrays of the size of a number are compared as one: "__u8 saddr[4]".
  */
 static enum field_kind find_kind(const char *type, size_t length, bool is_array, size_t size)

@@ -302,7 +302,7 @@ static int add_weighed(char *word, char *brace, struct event_list *ret, struct e
 	return add_event(&event, name, words.unit ? event_unit_get(words.unit) : NULL, ret);
 }
 
-/* From where a request is first seen; older kernels tell only when it is handed to the device. */
+/* From where a request is first seen; older kernels have an event only for when it is issued to the device. */
 static const struct request_tracepoints {
 	const char *begin;
 	const char *end; /* in the subsystem "block", too, as raw tracepoints are called */

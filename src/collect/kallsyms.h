@@ -14,7 +14,7 @@ struct kallsyms_symbol {
 	char name[KALLSYMS_LINE_BYTES];
 };
 
-/* The next line that tells a symbol. False at the end. */
+/* The next line that is a symbol. False at the end. */
 bool kallsyms_next(FILE *kallsyms, struct kallsyms_symbol *ret);
 
 #endif

@@ -28,7 +28,7 @@ static bool has_helper(enum bpf_func_id helper)
 
 /*
  * libbpf's probes load a tiny program and look at the error. Without the right to load programs
- * they cannot tell "not permitted" from "not there"; asking for a helper that no kernel has shows
+ * they cannot distinguish "not permitted" and "not there"; asking for a helper that no kernel has shows
  * whether their answers mean anything.
  */
 bool kernel_can_be_asked(void)

@@ -1,6 +1,6 @@
 /*
  * The kernel's own work in a recording: interrupts, softirqs and items of workqueues, kept in a temporary file
- * as the scheduling program tells of them, and read back in order of time. Takes memory for names, not for
+ * as the scheduling program emits them, and read back in order of time. Takes memory for names, not for
  * the work.
  *
  * Not thread-safe.

@@ -140,7 +140,7 @@ int mapped_files_find(struct mapped_files *files, const struct target *target)
 
 	if (target->kind != TARGET_PROCESSES && target->kind != TARGET_THREADS)
 		return look_at_all(files);
-	wanted.may_be_gone = true; /* who is not there is told where it is recorded */
+	wanted.may_be_gone = true; /* who is not there is reported where it is recorded */
 	err = target_threads_list(&threads, &wanted, NULL);
 	if (err)
 		return err;

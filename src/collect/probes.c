@@ -160,7 +160,7 @@ static int look_at_mapping(const struct proc_mapping *mapping, void *context)
 	return 0;
 }
 
-/* That a process has mapped: whatever its linker was told, and where there is no cache. */
+/* That a process has mapped: whatever its linker was configured for, and where there is no cache. */
 static bool find_mapped_library(pid_t pid, const char *name, char ret[PATH_MAX])
 {
 	struct mapped_library library = {.name = name};

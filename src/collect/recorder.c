@@ -90,7 +90,7 @@ struct recorder {
 };
 
 /*
- * Whether a sample is of a child that is to be left out. Not every kernel tells the sampling program
+ * Whether a sample is of a child that is to be left out. Not every kernel lets the sampling program know
  * that it is one.
  */
 static bool is_left_out(const struct recorder *recorder, const struct wire_sample *sample)

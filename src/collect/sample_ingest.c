@@ -1320,7 +1320,7 @@ static int add_waker_stack(struct sample_ingest *ingest, struct wire_sample *sam
 	waker->is_interrupt = levels.is_interrupt || !sample->tid;
 	if (process && ingest->user_stacks_kind != USER_STACKS_NONE && !waker->is_interrupt &&
 	    !code->interrupts.length) {
-		/* Interrupts cannot be told: what ran may have no part in it. */
+		/* Interrupts cannot be distinguished: what ran may have no part in it. */
 		ingest->off_cpu.woken.left_out++;
 	} else if (process && !waker->is_interrupt) {
 		err = add_user_stack(ingest, sample, user, process, is_in_exec, &waker->stack,

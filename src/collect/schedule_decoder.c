@@ -58,7 +58,7 @@ bool schedule_batch_is_valid(const void *record, size_t size)
 	return true;
 }
 
-/* A name is told just before the event that it is needed for. 0: there is none. */
+/* A name is emitted just before the event that needs it. 0: there is none. */
 static uint64_t find_time(const struct wire_schedule *batch, uint32_t name_slot)
 {
 	uint32_t i = name_slot;
@@ -69,12 +69,12 @@ static uint64_t find_time(const struct wire_schedule *batch, uint32_t name_slot)
 }
 
 int schedule_batch_intern(struct wire_schedule *batch, struct string_table *strings,
-			  int (*on_thread)(const struct scheduled_name *told, void *context),
+			  int (*on_thread)(const struct scheduled_name *named, void *context),
 			  void *context)
 {
 	for (uint32_t i = 0; i < batch->num_slots; i++) {
 		const struct wire_schedule_event *event = &batch->slots[i].event;
-		struct scheduled_name told;
+		struct scheduled_name named;
 		char *text;
 		int err;
 
@@ -82,19 +82,19 @@ int schedule_batch_intern(struct wire_schedule *batch, struct string_table *stri
 			i++;
 		if (event->kind != WIRE_SCHEDULE_NAME)
 			continue;
-		told = (struct scheduled_name){
+		named = (struct scheduled_name){
 			.time_ns = find_time(batch, i),
 			.pid = (uint32_t)event->time_ns,
 			.tid = event->tid,
 		};
 		text = batch->slots[++i].name;
-		err = string_table_add(strings, text, strnlen(text, WIRE_COMM_SIZE), &told.name);
+		err = string_table_add(strings, text, strnlen(text, WIRE_COMM_SIZE), &named.name);
 		if (err)
 			return err;
-		err = on_thread(&told, context);
+		err = on_thread(&named, context);
 		if (err)
 			return err;
-		memcpy(text, &told.name, sizeof(told.name));
+		memcpy(text, &named.name, sizeof(named.name));
 	}
 	return 0;
 }
@@ -205,11 +205,11 @@ static uint64_t later(uint64_t a_ns, uint64_t b_ns)
 	return a_ns > b_ns ? a_ns : b_ns;
 }
 
-/* A CPU was seen to run a thread that it had not been told to run: what it ran before that is unknown. */
+/* A CPU was seen to run a thread without a switch to it: what it ran before that is unknown. */
 static void insert_unseen(struct schedule_decoder *decoder, const struct wire_schedule_event *event,
 			  const struct wire_schedule_unseen *unseen)
 {
-	uint64_t begin_ns = later(unseen->told_until_ns, decoder->last_ns);
+	uint64_t begin_ns = later(unseen->known_until_ns, decoder->last_ns);
 	uint64_t end_ns = later(unseen->runs_since_ns, begin_ns);
 	struct sched_switch seen;
 
@@ -228,7 +228,7 @@ static void insert_unseen(struct schedule_decoder *decoder, const struct wire_sc
 			});
 }
 
-/* Take the next slots that tell an event. NULL: there are none. */
+/* Take the slots of the next event. NULL: there are none. */
 static const union wire_schedule_slot *take_event(struct schedule_decoder *decoder)
 {
 	const union wire_schedule_slot *slot;

@@ -53,7 +53,7 @@ struct scheduled_name {
  * Returns 0, -ENOMEM or what on_thread() returned.
  */
 _must_check_ int schedule_batch_intern(struct wire_schedule *batch, struct string_table *strings,
-				       int (*on_thread)(const struct scheduled_name *told,
+				       int (*on_thread)(const struct scheduled_name *named,
 							void *context),
 				       void *context);
 

@@ -105,10 +105,10 @@ void schedule_store_set_begin(struct schedule_store *store, uint64_t begin_ns)
 /* ---- writing ------------------------------------------------------------------------------ */
 
 /* The batches of several CPUs do not come in the order of their times. */
-static int add_thread(const struct scheduled_name *told, void *context)
+static int add_thread(const struct scheduled_name *named, void *context)
 {
 	struct schedule_store *store = context;
-	struct scheduled_thread thread = {.pid = told->pid, .tid = told->tid};
+	struct scheduled_thread thread = {.pid = named->pid, .tid = named->tid};
 	struct scheduled_thread *known;
 	uint32_t id;
 	int err = scheduled_threads_intern(&store->threads, &thread, &id);
@@ -116,10 +116,10 @@ static int add_thread(const struct scheduled_name *told, void *context)
 	if (err)
 		return err;
 	known = &store->threads.items[id];
-	if (told->time_ns < known->named_ns)
+	if (named->time_ns < known->named_ns)
 		return 0;
-	known->name = told->name;
-	known->named_ns = told->time_ns;
+	known->name = named->name;
+	known->named_ns = named->time_ns;
 	return 0;
 }
 

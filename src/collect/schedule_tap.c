@@ -311,7 +311,7 @@ static uint64_t read_misses(const struct bpf_program *program)
 	return bpf_program_read_misses(bpf_program__fd(program), &misses) ? 0 : misses;
 }
 
-/* The kernel's own work is told when it ends. */
+/* The kernel's own work is emitted when it ends. */
 static uint64_t read_kwork_misses(const struct schedule_tap *tap)
 {
 	const struct bpf_program *const programs[] = {

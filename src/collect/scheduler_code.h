@@ -15,7 +15,7 @@ struct scheduler_code {
 	uint64_t end;   /* first byte after it; 0: not known */
 };
 
-/* By /proc/kallsyms. Where that tells no addresses, both are 0. */
+/* By /proc/kallsyms. Where that hides addresses, both are 0. */
 struct scheduler_code scheduler_code_find(void);
 /* The same from an open file. Exposed for tests. */
 struct scheduler_code scheduler_code_read(FILE *kallsyms);

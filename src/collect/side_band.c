@@ -3,7 +3,7 @@
  * others are dropped as soon as they are read. The kernel could do that: an event that belongs to a
  * thread and is inherited by what it starts. But such events end where they are needed: at an exec
  * that raises privileges (set-user-id, file capabilities) or that its user may not look into, the
- * kernel removes all events of the task, and tells neither what the new program maps nor what it
+ * kernel removes all events of the task, and reports neither what the new program maps nor what it
  * starts. To notice that and to read /proc instead comes too late for a process that is gone in
  * milliseconds. Events of CPUs are none of the task's, need no right that sampling does not need too,
  * and are one for each CPU instead of one for each thread and CPU. What they cost more is a copy and
@@ -33,7 +33,7 @@
 /*
  * Where few of the records are about processes that are wanted. Records of those are read soon all
  * the same, because the sampling program wakes us: at the exec and at the end of such a process, and
- * when it meets code of it that it has not been told of.
+ * when it meets code of it that is in no map yet.
  */
 #define FILTERED_WATERMARK_BYTES (RING_BYTES / 8)
 

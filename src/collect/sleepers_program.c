@@ -1,5 +1,5 @@
 /*
- * What the programs tell comes out of a file: to read it is to run them, thread by thread, in whoever reads. To
+ * What the programs emit comes out of a file: to read it is to run them, thread by thread, in whoever reads. To
  * copy the stack of another process is to wait for its memory, for ever if that is of a file system that hangs:
  * so another process reads, and after a while it is waited for no longer.
  */
@@ -24,7 +24,7 @@
 
 /* For all threads of a machine together. */
 #define LIMIT_NS (5 * NS_PER_SECOND)
-/* What the kernel has ready at once: all that is told of one thread at least. */
+/* What the kernel has ready at once: all that is emitted for one thread at least. */
 #define CHUNK_BYTES (32u << 10)
 /* Threads that the kernel goes through before it asks whether to go on. */
 #define MAX_READS 64
@@ -203,7 +203,7 @@ void sleepers_program_free(struct sleepers_program *program)
 
 /* ---- running ------------------------------------------------------------------------------ */
 
-/* Run a program that tells nothing for every thread. */
+/* Run a program that emits nothing for every thread. */
 static int run(int *file)
 {
 	char nothing[64];

@@ -1,6 +1,6 @@
 /*
  * The programs in the kernel that look at threads which sleep when a recording begins or ends: loading them
- * beside the off-CPU program, whose notes and counters they share, and reading what they tell.
+ * beside the off-CPU program, whose notes and counters they share, and reading what they emit.
  *
  * Not thread-safe.
  */

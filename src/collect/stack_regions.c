@@ -18,7 +18,7 @@
 #define MAX_THREAD_BYTES (64ull << 20)
 
 /*
- * The kernel does not tell of memory that is being changed, as it is when a program or thread begins:
+ * The kernel reports no memory that is being changed, as it is when a program or thread begins:
  * one of the next samples brings what the first ones were on.
  */
 #define LATE_AREA_NS NS_PER_SECOND
@@ -131,9 +131,9 @@ static void sort_areas(struct stack_regions *regions)
 		      compare_areas);
 }
 
-/* Whether the top is that of a stack that the kernel or the thread's library has told of. */
-static bool is_told(const struct stack_regions *regions, size_t num_areas,
-		    const struct stack_top *top)
+/* Whether the top is that of a stack whose bounds the kernel or the thread's library has reported. */
+static bool is_reported(const struct stack_regions *regions, size_t num_areas,
+			const struct stack_top *top)
 {
 	size_t place =
 		array_count_front(&regions->areas, known, known->area.process < top->process);
@@ -159,7 +159,7 @@ static int add_tops(struct stack_regions *regions, const struct stack_tops *tops
 	for (size_t i = 0; i < tops->length; i++) {
 		const struct stack_top *top = &tops->items[i];
 
-		if (top->begin < top->end && !is_told(regions, num_areas, top))
+		if (top->begin < top->end && !is_reported(regions, num_areas, top))
 			added[num_added++] = (struct stack_area){
 				.first_ns = top->first_ns,
 				.begin = top->begin,
@@ -357,7 +357,7 @@ static int declare_once(struct stack_regions *regions, struct region_map *map,
 	return declare(regions, map, &known->area);
 }
 
-/* Declare the thread's own stack that holds the pointer, if it is told of soon. */
+/* Declare the thread's own stack that holds the pointer, if it is reported soon. */
 static int declare_late(struct stack_regions *regions, const struct process_regions *own,
 			const struct stack_pointer *pointer)
 {

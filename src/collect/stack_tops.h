@@ -1,6 +1,6 @@
 /*
  * Where stacks begin: the stack pointer of the outermost frame is that of a stack as long as it is
- * used, wherever it lies. So stacks are told apart that share a mapping (of fibers, of goroutines), or
+ * used, wherever it lies. So stacks are distinguished that share a mapping (of fibers, of goroutines), or
  * that lie in a heap.
  *
  * First all samples are added, then all are placed; then the stacks are known. Not thread-safe.

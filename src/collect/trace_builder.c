@@ -679,7 +679,7 @@ static int add_task_event(struct trace_builder *builder, uint32_t process, uint3
 	return 0;
 }
 
-/* Whether it happened while we recorded: /proc tells when older processes began, too. */
+/* Whether it happened while we recorded: /proc has the start of older processes, too. */
 static bool is_recorded(const struct trace_builder *builder, uint64_t time_ns)
 {
 	return !timeline_count_clock(builder->timeline) ||

@@ -95,7 +95,7 @@ uint32_t trace_processes_get(const struct trace_processes *processes, uint32_t i
 }
 
 /*
- * What ends is told after all that happens: an exit is followed by a last moment in the kernel, and
+ * An end comes after all that happens: an exit is followed by a last moment in the kernel, and
  * the next image begins with an exec.
  */
 static uint64_t get_end(const struct trace_processes *processes, const struct process *process)

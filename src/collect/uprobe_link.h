@@ -23,7 +23,7 @@ struct uprobe_link_place {
 	/* Of the file. */
 	uint64_t offset;
 	uint64_t semaphore_offset; /* of the number of those who watch the place; 0: it has none */
-	uint64_t cookie;           /* what the program is told when it runs there */
+	uint64_t cookie;           /* what bpf_get_attach_cookie() gives the program there */
 };
 
 struct uprobe_link_opts {

@@ -22,7 +22,7 @@ struct waker_code {
 	ARRAY(struct code_range) interrupts; /* what they enter by, in order; empty: not known */
 };
 
-/* By /proc/kallsyms; empty where that tells no addresses. Returns 0 or -ENOMEM. */
+/* By /proc/kallsyms; empty where that hides addresses. Returns 0 or -ENOMEM. */
 _must_check_ int waker_code_find(struct waker_code *ret);
 /* The same from an open file. Exposed for tests. */
 _must_check_ int waker_code_read(FILE *kallsyms, struct waker_code *ret);

@@ -10,7 +10,7 @@
 #include "wire/wire.h"
 
 /*
- * A thread that was woken gets a CPU soon, and then its wait is told: so many are on their way at most. Were
+ * A thread that was woken gets a CPU soon, and then its wait is recorded: so many are on their way at most. Were
  * there more, the wakers of the oldest would count as not known.
  */
 #define NUM_SLOTS (1u << 16)

@@ -1,5 +1,5 @@
 /*
- * Who ends waits: what is known of each waker until the wait that it has ended is told, and the stacks that
+ * Who ends waits: what is known of each waker until the wait that it has ended is recorded, and the stacks that
  * both make together.
  *
  * Such a stack is that of the wait, down to the frame that says what it is, then a frame `--`, and then the

@@ -117,8 +117,9 @@ static uint64_t count_contents(const struct import *import)
 
 int format_read(const struct format *format, struct import *import)
 {
-	/* Of a folder that is read as a file the caller says more. */
-	bool is_told = import->may_be_empty || (import->open_member && !format->detect_members);
+	/* For a folder that is read as a file, the caller has a better message. */
+	bool is_explained =
+		import->may_be_empty || (import->open_member && !format->detect_members);
 	uint64_t before = count_contents(import);
 	int err = format->read(import);
 
@@ -127,7 +128,7 @@ int format_read(const struct format *format, struct import *import)
 	err = import_unify_decimals(import);
 	if (err)
 		return err;
-	if (!is_told && count_contents(import) == before)
+	if (!is_explained && count_contents(import) == before)
 		import_warn(import, "valid as %s, but without a sample", format->name);
 	return import_keep_counts(import);
 }

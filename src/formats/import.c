@@ -109,7 +109,7 @@ _printf_(3, 0) static void warn(struct import *import, const char *place, const 
 	import->warn(import->context, line);
 }
 
-/* Counted in any case, told only at first. */
+/* Counted in any case, reported only at first. */
 _printf_(3, 0) static void skip(struct import *import, const char *place, const char *format,
 				va_list args)
 {

@@ -1,5 +1,5 @@
 /*
- * The slices of a track that are open: makes zones, which nest, of what a trace tells as slices.
+ * The slices of a track that are open: makes zones, which nest, of what a trace has as slices.
  *
  * Events of a track come in order of time. Each first leaves the slices that have ended by then,
  * and then begins or ends one:

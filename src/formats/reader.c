@@ -69,7 +69,7 @@ int reader_add_anonymous_thread(struct import *import, uint32_t *ret)
 }
 
 /*
- * A pid that is used again is taken for the same process: most formats give nothing to tell them
+ * A pid that is used again is taken for the same process: most formats give nothing to keep them
  * apart.
  */
 int reader_find_process(struct processes *processes, struct profile *profile, uint32_t pid,

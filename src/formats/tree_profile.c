@@ -26,7 +26,7 @@ static int add_level(struct tree_profile_builder *builder, uint32_t node, uint32
 		if (err)
 			return err;
 	}
-	/* A kind that the label does not tell. */
+	/* A kind that the label does not show. */
 	if (builder->opts->tree.keeps_kinds && frame.kind == FRAME_USER && !frame.is_inlined)
 		frame.kind = call_tree_get_kind(builder->tree, node);
 	err = string_table_add(profile_get_strings(builder->to), label, length, &frame.name);

@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 
-/* Never the absolute address: it would tell where the machine's kernel is loaded (KASLR). */
+/* Never the absolute address: it would reveal where the machine's kernel is loaded (KASLR). */
 static void print_kernel_name(const struct import_kernel *kernel, uint64_t address,
 			      struct text *name)
 {

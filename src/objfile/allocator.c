@@ -195,7 +195,7 @@ static uint64_t skip_first_test(const struct objfile *objfile, uint64_t elf_addr
 	return 0;
 }
 
-/* Other names of a function that is known already tell nothing new. */
+/* Other names of a function that is known already add nothing. */
 static int add_function(const struct allocator_function *function, struct allocator *ret)
 {
 	uint64_t file_offset = function->place.file_offset;

@@ -1,5 +1,5 @@
 /*
- * Where functions end that nothing tells the end of, by following x86-64 instructions: hand-written
+ * Where functions end that have no recorded end, by following x86-64 instructions: hand-written
  * assembly without sizes and without call-frame information.
  */
 #ifndef OBJFILE_CODE_FLOW_H

@@ -306,7 +306,7 @@ static const char *get_path_below_root(const char *name)
 	return strstr(name, "..") ? NULL : name;
 }
 
-/* Beside the program, where dwz leaves the file that it is told to make. */
+/* Beside the program, where dwz leaves the file that it is asked to make. */
 static int open_beside(const struct debug_file_query *query, const char *name)
 {
 	const char *program = query->path;

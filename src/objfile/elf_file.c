@@ -111,7 +111,7 @@ static bool fits(uint64_t offset, uint64_t count, size_t size, uint64_t file_siz
 	return !count || (offset <= file_size && count <= (file_size - offset) / size);
 }
 
-/* How much of a range of the file is holes; none where the file system does not tell. */
+/* How much of a range of the file is holes; none where the file system does not report them. */
 static uint64_t count_hole_bytes(int fd, uint64_t start, uint64_t end)
 {
 	uint64_t sum = 0;
@@ -137,7 +137,7 @@ uint64_t elf_file_get_allowed_bytes(const struct stat *status)
 }
 
 /*
- * What is loaded with the program is read in pieces, but for what tells of its functions. Anything
+ * What is loaded with the program is read in pieces, but for what describes its functions. Anything
  * else libelf reads whole when it is asked for.
  */
 static bool is_read_whole(const GElf_Shdr *header, const char *name)

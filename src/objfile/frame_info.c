@@ -17,7 +17,7 @@
 
 /* Of .eh_frame_hdr: the encodings and the first pointer. */
 #define HEADER_BYTES 16
-/* Where no section tells its end, .eh_frame is read up to this size. */
+/* Where no section header gives its end, .eh_frame is read up to this size. */
 #define SEGMENT_MAX_BYTES (64u << 20)
 
 /* The bytes of .eh_frame and where they are in memory. */

@@ -210,7 +210,7 @@ static const struct plt_slot *read_x86_64_stub(const struct plt_slots *slots, st
 
 /*
  * .plt.got of GNU ld and mold has stubs of 8 bytes, without endbr64. mold leaves the size of stubs out, as
- * lld does, whose stubs are longer: then what fills them up to 8 bytes tells.
+ * lld does, whose stubs are longer: then the padding up to 8 bytes shows it.
  */
 static size_t get_x86_64_size(const struct bytes *code, const GElf_Shdr *header)
 {

@@ -91,7 +91,7 @@ int foreign_file_find(struct slow_opener *opener, const char *root, const char *
 	if (root_fd < 0)
 		return -errno;
 	handle = find_cached(root_fd, path, flags);
-	/* Not in memory, or the kernel does not tell (before 5.12; in some containers). */
+	/* Not in memory, or the kernel does not say so (before 5.12; in some containers). */
 	if (handle == -EAGAIN || handle == -EINVAL || handle == -ENOSYS || handle == -EPERM)
 		handle = slow_opener_find(opener, root_fd, path, flags);
 	return handle < 0 ? handle : look(opener, handle, ret);

@@ -35,7 +35,7 @@ void jit_files_release(struct jit_files *jit);
 /*
  * Search for those that were not found yet.
  *
- * watch_fd   an inotify instance that is to tell of changes, or -1
+ * watch_fd   an inotify instance that is to report changes, or -1
  *
  * Returns 0 or -ENOMEM.
  */

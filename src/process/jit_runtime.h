@@ -19,7 +19,7 @@ bool jit_runtime_keeps_frame_pointers(const char *proc_root, pid_t pid,
 				      const struct file_table *files,
 				      const struct mapping_list *mappings);
 
-/* Whether CPython is mapped, which may be told to make trampolines (-X perf). */
+/* Whether CPython is mapped, which makes trampolines when asked to (-X perf). */
 bool jit_runtime_has_trampolines(const struct file_table *files,
 				 const struct mapping_list *mappings);
 

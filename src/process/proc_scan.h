@@ -39,7 +39,7 @@ _must_check_ int proc_entry_read(const char *proc_root, pid_t pid, struct proc_e
 
 /* What is shown of a process, and nothing else needs. */
 struct proc_details {
-	char comm[64]; /* NUL-terminated; tells whether it is still the program that is meant */
+	char comm[64]; /* NUL-terminated; shows whether it is still the program that is meant */
 	uint32_t uid;  /* the real one */
 	bool has_uid;
 	/* Its words with blanks between them; empty: it has none, or may not be read. */

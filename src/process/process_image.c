@@ -256,7 +256,7 @@ int process_image_refresh(struct process_image *image, const char *proc_root,
 	process->parent_pid = entry->parent_pid;
 	process->is_exited |= entry->is_zombie;
 	image->proc_start_ns = entry->start_ns;
-	/* The maps may not be read, or are gone: what events have told stays. */
+	/* The maps may not be read, or are gone: what events have reported stays. */
 	if (err && err != -EINVAL)
 		return 0;
 	process->as_of_ns = as_of_ns;

@@ -27,7 +27,7 @@
 #define KEPT_NS (2 * NS_PER_SECOND)
 
 #define JIT_SEARCH_INTERVAL_NS (100 * NS_PER_MS)
-/* How often to ask after files that nobody tells us of: all, or those of a file system that cannot. */
+/* How often to ask after files without notification: all, or those of a file system that has none. */
 #define JIT_READ_INTERVAL_NS      (100 * NS_PER_MS)
 #define JIT_UNWATCHED_INTERVAL_NS (10 * NS_PER_MS)
 /* As much as is read of them, of all processes together, in a tenth of a second, while samples wait. */

@@ -89,7 +89,7 @@ static int collect_zones(struct zone_off_cpu *off)
 	return 0;
 }
 
-/* The next step of a region with zones. Of no time at all, there is nothing to tell. */
+/* The next step of a region with zones. One of no length is left out. */
 static int read_step(struct zone_off_cpu *off)
 {
 	const struct occupancy *occupancy = &off->step.of.occupancy;

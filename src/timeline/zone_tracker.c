@@ -1,6 +1,6 @@
 /*
  * A zone is known by its pointer, an address on the stack. No two open zones of a process have the
- * same one, so that an end names its begin by it. The pointer also tells the region, by the region
+ * same one, so that an end names its begin by it. The pointer also gives the region, by the region
  * map.
  *
  * A region has one chain of open zones, the innermost first, through zone.parent. A begin is put in
@@ -52,7 +52,7 @@ struct zone_tracker {
 	struct hash_index open; /* zone by pointer */
 };
 
-/* Programs have no addresses as high as that; those of tracks are told apart by the bits above. */
+/* Programs have no addresses as high as that; those of tracks are distinguished by the bits above. */
 #define TRACK_SHIFT 56
 
 struct zone_tracker *zone_tracker_new(struct timeline *timeline, struct region_map *regions,

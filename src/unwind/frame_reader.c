@@ -106,7 +106,7 @@ uint64_t frame_reader_read_pointer(struct bytes *bytes, uint8_t encoding,
 	return read_value(bytes, encoding & ENCODING_FORM) + base;
 }
 
-/* Read the field that tells a common part from a function. */
+/* Read the field that distinguishes a CIE and an FDE. */
 static void read_id(const struct frame_section *section, bool is_64_bit, struct frame_entry *entry)
 {
 	struct bytes *bytes = &entry->bytes;

@@ -1,7 +1,7 @@
 /*
  * The sides are put before analysis/diff.h as it wants them: the samples of each, how many were drawn, and
  * its runs. What it says of functions, which are a name in a module there, is then looked up for those
- * of the graph, which tell the kernel's apart, too.
+ * of the graph, which distinguish the kernel's, too.
  */
 #include "viewer/changes.h"
 

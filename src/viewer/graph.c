@@ -7,7 +7,7 @@
  * columns are copied. Otherwise paths (analysis/stack_paths.h) are interned in a second table of
  * stacks, of which the levels are functions: locations that differ in their addresses alone become one.
  *
- * What the graph adds to analysis/call_tree.h, which joins frames by label: flags that tell kernel,
+ * What the graph adds to analysis/call_tree.h, which joins frames by label: flags that mark kernel,
  * inlined and recursive frames apart, children in one array, and names ranked once, so that the
  * page can be drawn again for every movement of the mouse.
  */

@@ -16,7 +16,7 @@
  * frame. f() is absolute, n() the next sibling of the last frame, u() its first child; a width that
  * is left out is that of the last frame.
  *
- * Type numbers changed their meaning in version 2.8; only the number of colours in the page tells.
+ * Type numbers changed their meaning in version 2.8; only the number of colours in the page shows which it is.
  *
  * The writer leaves out frames below a minimum width. They are gaps among the callees, and their
  * weight stays with the caller.
@@ -548,7 +548,7 @@ static int add_samples(struct async_profiler_reader *reader)
 
 	if (err)
 		return err;
-	/* A tree that does not tell the total of all. */
+	/* A tree whose root lacks the total of all. */
 	if (reader->is_tree && reader->nodes.items[0].width < reader->nodes.items[0].children)
 		reader->nodes.items[0].width = reader->nodes.items[0].children;
 	err = reader_add_anonymous_thread(reader->import, &reader->thread);

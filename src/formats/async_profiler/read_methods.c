@@ -160,7 +160,7 @@ static int make_name(struct async_profiler_methods *methods,
 	return 0;
 }
 
-/* Of the one process that there is: the page tells of no others. */
+/* Of the one process that there is: the page has no others. */
 static int add_thread(struct async_profiler_methods *methods, struct slice comm, uint32_t tid,
 		      uint32_t *ret)
 {
@@ -239,7 +239,7 @@ int async_profiler_methods_init(struct async_profiler_methods *methods, struct i
 	anonymous->timeline = TIMELINE_NONE;
 	methods->import = import;
 	methods->page = (struct slice){(const char *)import->data, import->size};
-	/* Versions differ in these two points, and the page's own script is what tells. */
+	/* Versions differ in these two points, and the page's own script shows which it is. */
 	methods->numbers_from_1 = slice_contains(methods->page, "cpool[className - 1]");
 	methods->hides_classes = slice_contains(methods->page, "if (type >= 3 && type <= 5)");
 	err = read_strings(methods);

@@ -3,7 +3,7 @@
  * or as `traceEvents` of an object. Of its phases these are read:
  *
  *	B, E, X     a slice of a thread: begun, ended, or with its duration
- *	b, e, S, F  one of an operation, which its id and category tell apart
+ *	b, e, S, F  one of an operation, which its id and category identify
  *	i, I, R, n  an instant
  *	C           values of counters
  *	P, I        `Profile`, `ProfileChunk`, `CpuProfile`: V8's CPU profile; see cpu_nodes.h

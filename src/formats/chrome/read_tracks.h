@@ -16,7 +16,7 @@
 /* What slices are on: a thread, or an asynchronous operation of a process. */
 struct chrome_track {
 	uint64_t pid;
-	uint64_t id;      /* tid, or a hash of what tells the operation apart */
+	uint64_t id;      /* tid, or a hash of what identifies the operation */
 	uint32_t name;    /* string */
 	uint32_t process; /* of the profile */
 	uint32_t thread;  /* of the profile; of an operation: a synthetic one */

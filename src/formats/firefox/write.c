@@ -171,7 +171,7 @@ static int write_samples(struct firefox_writer *writer)
 
 /*
  * The first thread to bear a number has it as it is; the others get their index in the file. The
- * profiler tells threads apart by their number alone.
+ * profiler distinguishes threads by their number alone.
  */
 static int append_tid(struct firefox_writer *writer, uint32_t tid, uint32_t index)
 {

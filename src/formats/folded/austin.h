@@ -8,7 +8,7 @@
  *	# duration: 383010
  *
  * The lines "# KEY: VALUE" say what it did. In folded text `#` is data, and a line such as the last
- * one a stack: in austin's alone they are told apart.
+ * one a stack: in austin's alone they are distinguished.
  */
 #ifndef FORMATS_FOLDED_AUSTIN_H
 #define FORMATS_FOLDED_AUSTIN_H

@@ -49,7 +49,7 @@
 /* Lines by which it is seen whether a file is sorted at all. */
 #define SORTED_LINES 1024
 
-/* How many lines ahead it is told which one comes next, and in what steps. */
+/* How many lines ahead to prefetch, and in what steps. */
 #define AHEAD            8
 #define CACHE_LINE_BYTES 64
 
@@ -410,7 +410,7 @@ static size_t find_end(const struct import *import, size_t start)
 	return newline ? (size_t)(newline - data) : import->size - start;
 }
 
-/* Whether the first lines are in order; what is wrong with them is told later. */
+/* Whether the first lines are in order; what is wrong with them is reported later. */
 static bool begins_sorted(const struct folded_reader *reader, size_t start)
 {
 	const struct import *import = reader->import;

@@ -18,7 +18,7 @@
 #define KEY_BYTES 8
 /* So few are sorted one by one. */
 #define FEW 12
-/* Stacks lie anywhere in memory: so many entries ahead it is told which comes next. */
+/* Stacks lie anywhere in memory: they are prefetched so many entries ahead. */
 #define AHEAD 16
 
 /* A number that compares as the bytes do. */

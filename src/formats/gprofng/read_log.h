@@ -77,7 +77,7 @@ struct gprofng_packet {
 /* A file of packets. */
 struct gprofng_data_file {
 	size_t name;       /* offset in gprofng_log.text */
-	uint64_t ticks_us; /* of a tick; 0: not told */
+	uint64_t ticks_us; /* of a tick; 0: not given */
 	uint32_t num_states;
 };
 
@@ -97,7 +97,7 @@ struct gprofng_log {
 	uint64_t start_ns; /* CLOCK_MONOTONIC; other times of log.xml and map.xml count from it */
 	bool is_32_bit;
 	bool is_big_endian;
-	size_t command; /* offset in text; the first word's last part; empty: not told */
+	size_t command; /* offset in text; the first word's last part; empty: not given */
 	ARRAY(struct gprofng_data_file) files;
 	ARRAY(struct gprofng_packet) packets;
 	ARRAY(struct gprofng_field) fields;

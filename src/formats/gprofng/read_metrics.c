@@ -118,7 +118,7 @@ static bool is_cpu(uint64_t state)
 	return state <= STATE_TRAP || state == STATE_LINUX_CPU || state == STATE_KERNEL_CPU;
 }
 
-/* On Linux, collectors know one state only: there CPU time is all that can be told apart. */
+/* On Linux, collectors know one state only: there CPU time is all that can be distinguished. */
 static int add_state(struct gprofng_metrics *metrics, const struct gprofng_data_file *file,
 		     const struct gprofng_values *values, uint64_t state, uint64_t ticks)
 {

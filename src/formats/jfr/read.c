@@ -73,7 +73,7 @@ struct jfr_reader {
 	ARRAY(uint32_t) sums;
 	uint32_t wall_metric;
 	uint64_t pid;
-	bool has_cpu_event; /* async-profiler was told to sample something but the wall clock */
+	bool has_cpu_event; /* async-profiler was asked to sample something but the wall clock */
 	ARRAY(struct jfr_total) totals; /* by metric of the profile */
 	struct text text;
 };
@@ -322,7 +322,7 @@ static int add_to_sum(struct jfr_reader *reader, const struct jfr_event *event,
 }
 
 /*
- * An event without a stack is no sample: JFR leaves the stack out of events that it was told not to
+ * An event without a stack is no sample: JFR leaves the stack out of events that it was configured not to
  * trace. Samplers that failed to walk a stack still sampled, so jdk.…Sample counts without one.
  */
 static bool is_sample(struct jfr_reader *reader, const struct jfr_event *event)
@@ -416,7 +416,7 @@ static int read_event(struct jfr_reader *reader, size_t offset, struct jfr_curso
 	return 0;
 }
 
-/* The event that async-profiler was told to sample. The later chunks of a recording lack it. */
+/* The event that async-profiler was asked to sample. The later chunks of a recording lack it. */
 static void read_setting(struct jfr_reader *reader, const struct jfr_values *values)
 {
 	if (jfr_names_is_text(&reader->names, values, JFR_NAME, "event"))
@@ -601,7 +601,7 @@ static void jfr_reader_release(struct jfr_reader *reader)
 	text_release(&reader->text);
 }
 
-static void tell_what_is_left_out(struct jfr_reader *reader)
+static void report_losses(struct jfr_reader *reader)
 {
 	struct import *import = reader->import;
 	uint32_t num_exceeded = 0;
@@ -635,7 +635,7 @@ static int read_jfr(struct import *import)
 	err = read_chunks(&reader);
 	if (err)
 		return err;
-	tell_what_is_left_out(&reader);
+	report_losses(&reader);
 	/* The headers of the chunks have the calendar's time. */
 	return profile_set_clock(import->profile, import->source, 0);
 }

@@ -6,7 +6,7 @@
  * against its table.
  *
  * The file ends in a line "end": a file that was truncated while it was copied is an error, unlike
- * in the formats of others, since nothing else would tell that samples are missing. Letters that are
+ * in the formats of others, since nothing else would show that samples are missing. Letters that are
  * not known are an error as well.
  */
 #include "formats/native.h"
@@ -23,7 +23,7 @@
 #define NS_PER_MS   1000000ull
 
 /*
- * Numbers that the line does not have are 0, which is what leaving them out means; `count` tells
+ * Numbers that the line does not have are 0, which is what leaving them out means; `count` says
  * the two apart.
  */
 struct native_line {

@@ -6,7 +6,7 @@
 
 #include "formats/native/write.h"
 
-/* How many stacks ahead it is told where their lists, what is in these, and samples are. */
+/* How many stacks ahead to prefetch their lists, what is in these, and samples. */
 #define LISTS_AHEAD   24
 #define ITEMS_AHEAD   16
 #define SAMPLES_AHEAD 8

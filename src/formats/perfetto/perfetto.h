@@ -14,7 +14,7 @@
 #include "formats/format.h"
 #include "formats/import.h"
 
-/* As many as a struct timeline_sample can tell apart. */
+/* As many as a struct timeline_sample can distinguish. */
 #define PERFETTO_MAX_METRICS 256
 
 /* See struct format. */

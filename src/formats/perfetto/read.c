@@ -8,7 +8,7 @@
  *	events        everything else, in the order of the file
  *
  * Packets come in sequences, one for each writer, which the file interleaves. Within a sequence,
- * names, frames and stacks are interned: told in full once, referred to by number ("iid") from
+ * names, frames and stacks are interned: emitted in full once, referred to by number ("iid") from
  * then on, until a packet clears the sequence's state. Numbers, the default clock and the clocks
  * with small ids mean something within their sequence only (read_sequences.c, read_interned.c).
  *
@@ -154,7 +154,7 @@ static bool is_about_trace(uint32_t field)
 	return false;
 }
 
-/* Whether what a packet tells stands in a descriptor, too, as in our own traces. */
+/* Whether what a packet has stands in a descriptor, too, as in our own traces. */
 static bool is_described(struct bytes message)
 {
 	struct protobuf_field field;

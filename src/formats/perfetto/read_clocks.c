@@ -1,8 +1,8 @@
 /*
  * Reading Perfetto traces: every sequence may count its time on a clock of its own. Snapshots say
  * what several clocks showed at the same time; from one that holds CLOCK_BOOTTIME, or a clock that
- * is known already, follows the offset of every other clock in it. A clock that no snapshot told
- * of is taken for CLOCK_BOOTTIME.
+ * is known already, follows the offset of every other clock in it. A clock that is in no snapshot
+ * is taken for CLOCK_BOOTTIME.
  *
  * A snapshot holds for the packets behind it, until the next one replaces its offsets.
  */

@@ -29,7 +29,7 @@ _must_check_ int perfetto_code_read_mapping(struct perfetto_code *code,
 _must_check_ int perfetto_code_read_frame(struct perfetto_code *code,
 					  const struct perfetto_sequence *sequence,
 					  struct bytes message);
-/* One that is told in full, outermost frame first: names, files and lines, no addresses. */
+/* One that is given in full, outermost frame first: names, files and lines, no addresses. */
 _must_check_ int perfetto_code_read_named_stack(struct perfetto_code *code, struct bytes message,
 						uint32_t *ret);
 _must_check_ int perfetto_code_read_callstack(struct perfetto_code *code,

@@ -597,7 +597,7 @@ static void read_task_annotation(const struct perfetto_packet *packet, struct by
 	}
 }
 
-/* Whether an instant is one of ours that tells what became of a thread. If so, it is taken. */
+/* Whether an instant is one of ours that says what became of a thread. If so, it is taken. */
 static int take_task_event(struct perfetto_slices *slices, const struct perfetto_packet *packet,
 			   struct bytes message, const struct perfetto_track_event *event,
 			   bool *ret_is_one)

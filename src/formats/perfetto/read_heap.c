@@ -2,7 +2,7 @@
  * Reading Perfetto traces: heap profiles, which heapprofd takes. A dump says what each stack has
  * allocated and freed since the beginning, so that the last one holds all.
  *
- * The metrics are called as Go calls them, whose heap profiles tell the same.
+ * The metrics are called as Go calls them, whose heap profiles have the same.
  */
 #include "formats/perfetto/read_heap.h"
 

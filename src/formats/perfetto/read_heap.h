@@ -15,7 +15,7 @@ struct perfetto_heap_stack {
 	uint32_t pid;
 	uint32_t heap;  /* string of the profile */
 	uint32_t stack; /* of the profile */
-	uint32_t dump;  /* number of the last one that told of it */
+	uint32_t dump;  /* number of the last one that had it */
 	uint64_t time_ns;
 	uint64_t values[6]; /* by metric */
 };

@@ -11,7 +11,7 @@
 
 /* ---- strings ------------------------------------------------------------------------------ */
 
-/* Our writer tells which part of a function's name is the one without parameters. */
+/* Our writer says which part of a function's name is the one without parameters. */
 static int put_short_name(struct perfetto_code *code, struct perfetto_interned *interned,
 			  uint64_t iid, struct bytes function, uint64_t start, uint64_t length)
 {

@@ -1,5 +1,5 @@
 /*
- * What a packet tells of, put into its sequence.
+ * What a packet interns, put into its sequence.
  */
 #ifndef FORMATS_PERFETTO_READ_INTERNED_H
 #define FORMATS_PERFETTO_READ_INTERNED_H
@@ -9,11 +9,11 @@
 
 #include "formats/perfetto/read_code.h"
 
-/* What a packet tells of. */
+/* What a packet interns. */
 _must_check_ int perfetto_read_interned(struct perfetto_code *code,
 					struct perfetto_sequence *sequence, struct bytes message);
 
-/* The same of heap profiles up to 2019, which told it themselves. */
+/* The same of heap profiles up to 2019, which interned it themselves. */
 _must_check_ int perfetto_read_interned_of_heap(struct perfetto_code *code,
 						struct perfetto_sequence *sequence,
 						struct bytes message);

@@ -1,5 +1,5 @@
 /*
- * What a sequence has told of, and what its packets then refer to by number.
+ * What a sequence has interned, and what its packets then refer to by number.
  */
 #ifndef FORMATS_PERFETTO_READ_INTERNED_TABLE_H
 #define FORMATS_PERFETTO_READ_INTERNED_TABLE_H
@@ -69,7 +69,7 @@ struct perfetto_interned {
 
 struct perfetto_interned *perfetto_interned_new(void); /* NULL when out of memory */
 void perfetto_interned_free(struct perfetto_interned *interned);
-/* PERFETTO_NONE when the sequence has told of none, or `interned` is NULL. */
+/* PERFETTO_NONE when the sequence has interned none, or `interned` is NULL. */
 uint32_t perfetto_interned_find(const struct perfetto_interned *interned,
 				enum perfetto_interned_kind kind, uint64_t iid);
 /* NULL when there is none. */

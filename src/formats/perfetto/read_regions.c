@@ -1,4 +1,4 @@
-/* Stack regions of our own traces, of which tracks and their counters tell. */
+/* Stack regions of our own traces, from tracks and their counters. */
 #include "formats/perfetto/read_regions.h"
 
 #include "formats/perfetto/read_owners.h"

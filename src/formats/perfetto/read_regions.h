@@ -1,5 +1,5 @@
 /*
- * Stack regions of our own traces: how full they are and how many are in use, as counters tell.
+ * Stack regions of our own traces: how full they are and how many are in use, by their counters.
  */
 #ifndef FORMATS_PERFETTO_READ_REGIONS_H
 #define FORMATS_PERFETTO_READ_REGIONS_H
@@ -12,7 +12,7 @@
 /* The region of the timeline that a track of one is for, from its first use on. */
 _must_check_ int perfetto_regions_use(struct perfetto_slices *slices, struct perfetto_track *track);
 
-/* What our own traces tell of regions, from their counters. */
+/* What our own traces have of regions, from their counters. */
 _must_check_ int perfetto_slices_add_fill(struct perfetto_slices *slices,
 					  const struct perfetto_packet *packet, uint64_t bytes,
 					  struct perfetto_track *track);

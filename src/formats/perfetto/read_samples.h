@@ -14,7 +14,7 @@ struct perfetto_samples {
 	struct perfetto_trace *trace;     /* borrowed */
 	struct perfetto_threads *threads; /* borrowed */
 	uint32_t num_metrics;
-	uint64_t num_stackless;   /* samples whose stack nothing told of */
+	uint64_t num_stackless;   /* samples whose stack was not interned */
 	struct sampling sampling; /* of our recording: sums, and what its samples have in common */
 	uint64_t first_ns;        /* of the recording's samples */
 	uint64_t last_ns;
@@ -30,7 +30,7 @@ _must_check_ int perfetto_read_sample_defaults(struct perfetto_trace *trace,
 					       struct bytes message);
 
 /*
- * The profile's stack of a number; STACK_EMPTY, which is counted, where the sequence has not told
+ * The profile's stack of a number; STACK_EMPTY, which is counted, where the sequence has not interned
  * of it.
  */
 uint32_t perfetto_samples_find_stack(struct perfetto_samples *samples,

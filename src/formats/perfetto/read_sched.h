@@ -1,5 +1,5 @@
 /*
- * Scheduling and the work of interrupts, as the kernel has told of them; and the machine.
+ * Scheduling and the work of interrupts, as the kernel has traced them; and the machine.
  */
 #ifndef FORMATS_PERFETTO_READ_SCHED_H
 #define FORMATS_PERFETTO_READ_SCHED_H

@@ -1,5 +1,5 @@
 /*
- * Sequences: each is what one writer has told, and has a state of its own.
+ * Sequences: each is what one writer has emitted, and has a state of its own.
  */
 #ifndef FORMATS_PERFETTO_READ_SEQUENCES_H
 #define FORMATS_PERFETTO_READ_SEQUENCES_H
@@ -31,7 +31,7 @@ struct perfetto_sequence {
 	uint32_t pid;       /* of the thread whose sequence it is */
 	uint32_t tid;
 	ARRAY(struct perfetto_clock) clocks;
-	struct perfetto_interned *interned; /* NULL before it has told of anything */
+	struct perfetto_interned *interned; /* NULL before it has interned anything */
 };
 INTERN_TABLE(perfetto_sequence_table, struct perfetto_sequence, id);
 
@@ -48,7 +48,7 @@ struct perfetto_packet {
 	bool has_time;
 };
 
-/* A number that the sequence has not told (its packet was lost) gives the empty string. */
+/* A number that the sequence has not interned (its packet was lost) gives the empty string. */
 static inline uint32_t perfetto_find_string(const struct perfetto_packet *packet,
 					    enum perfetto_interned_kind kind, uint64_t iid)
 {
@@ -62,7 +62,7 @@ static inline uint32_t perfetto_find_string(const struct perfetto_packet *packet
 /* NULL when out of memory, or when there are too many. */
 struct perfetto_sequence *perfetto_sequences_find(struct perfetto_sequences *sequences,
 						  uint32_t id);
-/* What it has told is no longer valid. */
+/* What it has interned is no longer valid. */
 void perfetto_sequence_clear(struct perfetto_sequence *sequence);
 void perfetto_sequences_release(struct perfetto_sequences *sequences);
 

@@ -34,7 +34,7 @@ struct perfetto_track_event {
 /* A slice begins or ends. */
 struct perfetto_event {
 	uint64_t time_ns;
-	uint64_t end_ns; /* of a slice that is told at once; else 0 */
+	uint64_t end_ns; /* of a complete slice; else 0 */
 	uint64_t fill_bytes;
 	uint32_t location;  /* of the timeline; TIMELINE_NONE: an end */
 	uint32_t attribute; /* the last one's place + 1; 0: none */
@@ -45,7 +45,7 @@ struct perfetto_attribute {
 	struct zone_attribute attribute; /* .next is the place + 1 of the one before */
 };
 
-/* The last instant that told of a wakeup; the wait that it ended comes next. */
+/* The last instant that was a wakeup; the wait that it ended comes next. */
 struct perfetto_wakeup {
 	uint64_t flow;   /* 0: there was none */
 	uint32_t thread; /* of the timeline, on whose track it was */

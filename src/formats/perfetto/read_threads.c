@@ -167,7 +167,7 @@ int perfetto_threads_read_thread(struct perfetto_threads *threads, struct bytes 
 
 /* ---- the process tree --------------------------------------------------------------------- */
 
-/* Ours repeat what descriptors tell. */
+/* Ours repeat what is in descriptors. */
 static int read_tree_process(struct perfetto_threads *threads, struct bytes message,
 			     uint64_t since_ns)
 {

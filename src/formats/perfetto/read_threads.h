@@ -1,5 +1,5 @@
 /*
- * Processes and threads, as descriptors tell of them, and as ids name them at a time.
+ * Processes and threads, as descriptors declare them, and as ids name them at a time.
  */
 #ifndef FORMATS_PERFETTO_READ_THREADS_H
 #define FORMATS_PERFETTO_READ_THREADS_H

@@ -18,7 +18,7 @@ enum perfetto_role {
 	PERFETTO_FILL,       /* of a region */
 	PERFETTO_NUM_STACKS, /* regions in use */
 	PERFETTO_SIZE_STACKS,
-	PERFETTO_STACK_IN_USE, /* tells nothing that regions do not */
+	PERFETTO_STACK_IN_USE, /* has nothing that regions have not */
 	PERFETTO_WAITS,        /* of a thread */
 };
 

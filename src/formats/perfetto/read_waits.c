@@ -1,6 +1,6 @@
 /*
  * Reading Perfetto traces: where threads waited, and who woke them, from the slices and instants that our
- * writer makes of it. Their stacks are no samples: these are told beside them.
+ * writer makes of it. Their stacks are no samples: these are in the trace beside them.
  */
 #include "formats/perfetto/read_waits.h"
 

@@ -1,11 +1,11 @@
 /*
- * An event refers to names by numbers of its sequence. A name is told with the first packet that
+ * An event refers to names by numbers of its sequence. A name is emitted with the first packet that
  * uses it (interned_data), which is why names are collected while the event is made, and forgotten
  * when it is added.
  *
- * What a sequence has told is its state, which a reader must keep until it is told to drop it. So
+ * What a sequence has interned is its state, which a reader must keep until the writer clears it. So
  * that nobody has to hold the names of a whole recording, the state is cleared after every
- * PERFETTO_STATE_BYTES, and names are told again when they are used again.
+ * PERFETTO_STATE_BYTES, and names are emitted again when they are used again.
  *
  * The structs of protobuf-c only point: all that an event points at lives in the writer, until the
  * next event starts.

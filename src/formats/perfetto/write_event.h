@@ -66,7 +66,7 @@ _must_check_ int perfetto_event_writer_add_category(struct perfetto_event_writer
 						    const struct perfetto_event_string *category);
 _must_check_ int perfetto_event_writer_add_flow(struct perfetto_event_writer *writer, uint64_t flow,
 						bool is_terminating);
-/* A stack of the profile, told before if it is not yet; for a writer that has stacks. */
+/* A stack of the profile, emitted before if it is not yet; for a writer that has stacks. */
 _must_check_ int perfetto_event_writer_set_stack(struct perfetto_event_writer *writer,
 						 uint32_t stack);
 /* A counter that changes with the event. */

@@ -1,6 +1,6 @@
 /*
  * Each is two events of ftrace, which come in bundles of one CPU. Functions of workqueues are interned as
- * kernel symbols of the sequence; names of interrupts' handlers are told each time, as the format has it.
+ * kernel symbols of the sequence; names of interrupts' handlers are emitted each time, as the format has it.
  */
 #include "formats/perfetto/write_kwork.h"
 

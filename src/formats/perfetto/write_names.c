@@ -242,7 +242,7 @@ void perfetto_names_flush(struct perfetto_names *names)
 
 /*
  * Where there is no memory for a new table, the old one is as good. Ids of texts begin anew with
- * the new table: what was told by the old ones is forgotten, too.
+ * the new table: what was emitted by the old ones is forgotten, too.
  */
 static void forget_texts(struct perfetto_names *names)
 {

@@ -1,5 +1,5 @@
 /*
- * Samples are written some thousand at a time, behind what is told of their stacks.
+ * Samples are written some thousand at a time, behind the interned data of their stacks.
  */
 #include "formats/perfetto/write_samples.h"
 
@@ -134,7 +134,7 @@ static int flush(struct perfetto_samples_writer *writer)
 	int err;
 
 	/*
-	 * Stacks are told before the samples that have them, so that the state can be cleared only
+	 * Stacks are emitted before the samples that have them, so that the state can be cleared only
 	 * here, between two batches.
 	 */
 	if (!writer->has_begun || size >= PERFETTO_STATE_BYTES) {

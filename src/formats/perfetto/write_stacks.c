@@ -38,7 +38,7 @@ INTERN_TABLE(mapping_keys, struct mapping_key, module, path, load_bias, has_load
 /* A packet is written when it has about so many bytes. */
 #define PACKET_BYTES (64u << 10)
 
-/* What is told about on a sequence, by kind, and by which id of the profile. */
+/* What is interned on a sequence, by kind, and by which id of the profile. */
 enum emitted_kind {
 	EMITTED_FUNCTION, /* string */
 	EMITTED_SOURCE,   /* string */
@@ -172,7 +172,7 @@ static bool find_short_name(const struct perfetto_stacks *stacks, uint32_t short
 }
 
 /*
- * A full name is told once, with one short name. A frame that has another one gets that by itself.
+ * A full name is interned once, with one short name. A frame that has another one gets that by itself.
  */
 static int use_function(struct perfetto_stacks *stacks, uint32_t name, uint32_t short_name,
 			uint64_t *ret)
@@ -193,7 +193,7 @@ static int use_function(struct perfetto_stacks *stacks, uint32_t name, uint32_t 
 }
 
 /*
- * Most short names are a part of the full one, and are told as its start and length; the others as
+ * Most short names are a part of the full one, and are emitted as its start and length; the others as
  * names of their own.
  */
 static int use_names(struct perfetto_stacks *stacks, const struct frame *frame,
@@ -426,7 +426,7 @@ static int compare_locations(const void *a, const void *b, void *context)
 				       profile_get_location(stacks->profile, *(const uint32_t *)b));
 }
 
-/* Note what is not told yet: the stack, and the locations on it. */
+/* Note what is not emitted yet: the stack, and the locations on it. */
 int perfetto_stacks_use(struct perfetto_stacks *stacks, uint32_t stack)
 {
 	uint64_t ignored;

@@ -1,5 +1,5 @@
 /*
- * The stacks of a sequence of samples or events in a Perfetto trace, with all that they are made of: told
+ * The stacks of a sequence of samples or events in a Perfetto trace, with all that they are made of: interned
  * before what has them, for samples some thousand at a time. Neighbours in a program, and stacks
  * that begin alike, are emitted one after another: what is alike lies together, for compression.
  */
@@ -23,9 +23,9 @@ static inline void perfetto_stacks_freep(struct perfetto_stacks **stacks)
 	perfetto_stacks_free(*stacks);
 }
 
-/* A stack that is to be told, if it is not yet. Returns 0 or -ENOMEM. */
+/* A stack that is to be emitted, if it is not yet. Returns 0 or -ENOMEM. */
 _must_check_ int perfetto_stacks_use(struct perfetto_stacks *stacks, uint32_t stack);
-/* Tell them. Returns 0 or a stream's error. */
+/* Emit them. Returns 0 or a stream's error. */
 _must_check_ int perfetto_stacks_emit(struct perfetto_stacks *stacks, uint32_t sequence);
 
 /* The number of a stack that is used. */

@@ -215,7 +215,7 @@ void perfetto_stream_set_time(struct perfetto_stream *stream, Perfetto__TracePac
 
 /* ---- what is emitted ------------------------------------------------------------------------- */
 
-/* The reserve may give more than was asked for, and all of it is zeroed: 0 is "not told". */
+/* The reserve may give more than was asked for, and all of it is zeroed: 0 is "not emitted". */
 int perfetto_emitted_add(struct perfetto_emitted *emitted, uint32_t id, uint64_t *ret_number,
 			 bool *ret_is_new)
 {

@@ -11,7 +11,7 @@
 #include "formats/format.h"
 #include "formats/perfetto/perfetto.h"
 
-/* What the readers of a trace tell apart by trusted_packet_sequence_id. */
+/* The sequences of a trace, by trusted_packet_sequence_id. */
 enum perfetto_sequence_id {
 	SEQUENCE_SYSTEM = 1,  /* clocks, system, processes, threads */
 	SEQUENCE_SCHED = 2,   /* scheduling */
@@ -87,13 +87,13 @@ void perfetto_stream_set_time(struct perfetto_stream *stream, Perfetto__TracePac
  * comes first gets the small ones, which are short.
  */
 struct perfetto_emitted {
-	uint32_t *numbers; /* by id; 0: not told */
+	uint32_t *numbers; /* by id; 0: not emitted */
 	size_t num_ids;    /* there is room for */
 	uint32_t last_number;
 };
 
 /*
- * The number of an id, and whether it has not been told yet; from now on it has. 0, or -ENOMEM.
+ * The number of an id, and whether it has not been emitted yet; from now on it has. 0, or -ENOMEM.
  */
 _must_check_ int perfetto_emitted_add(struct perfetto_emitted *emitted, uint32_t id,
 				      uint64_t *ret_number, bool *ret_is_new);

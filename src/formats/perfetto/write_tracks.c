@@ -14,7 +14,7 @@
 #define UNIT_COUNT    2
 #define UNIT_BYTES    3
 
-/* Of processes whose pid no input tells, and of threads; above every pid of Linux. */
+/* Of processes whose pid is in no input, and of threads; above every pid of Linux. */
 #define FIRST_SYNTHETIC_ID 2000000000u
 
 /* uuids are small numbers, one block a kind: process, region and so on. */
@@ -421,7 +421,7 @@ static int end_predecessor(struct perfetto_tracks *tracks, uint32_t tid, uint64_
 	return end_thread(tracks, tid, start_ns - 1);
 }
 
-/* Whether the process before this one with the pid has a known end, which is told by itself. */
+/* Whether the process before this one with the pid has a known end, which is emitted by itself. */
 static bool has_predecessor_ended(const struct perfetto_tracks *tracks, uint32_t process)
 {
 	uint64_t start_ns = timeline_get_process(tracks->timeline, process)->start_ns;
@@ -461,7 +461,7 @@ static uint32_t find_parent(const struct perfetto_tracks *tracks, uint32_t id)
 
 /*
  * The parent as readers find it, which is by its pid at the time. One that has ended by then would be
- * a new process to them: it is not told.
+ * a new process to them: it is left out.
  */
 static uint32_t get_parent_pid(const struct perfetto_tracks *tracks, uint32_t id)
 {
@@ -821,7 +821,7 @@ int perfetto_tracks_use_region(struct perfetto_tracks *tracks, uint32_t id, uint
 	return describe_group(tracks, *ret, group, rank, describe_bounds(tracks, region));
 }
 
-/* A track below that of a region; its rank there tells it from the others. */
+/* A track below that of a region; its rank there distinguishes it from the others. */
 static int use_below_region(struct perfetto_tracks *tracks, uint32_t region, int32_t rank,
 			    const char *name, int32_t unit, uint64_t *ret)
 {

@@ -19,7 +19,7 @@
 #include "formats/zones/read_lines.h"
 
 #define CHUNK_BYTES (256u << 10)
-/* That tell text and binary apart. */
+/* That distinguish text and binary. */
 #define KIND_BYTES 16
 
 struct perfetto_zones_conversion {
@@ -72,7 +72,7 @@ static int read_through(struct perfetto_zones_conversion *conversion,
 		err = add_bytes(conversion, &chunk);
 		if (err)
 			return err;
-		/* The first read may give fewer bytes than tell the kind. */
+		/* The first read may give fewer bytes than the kind takes. */
 		if (!chunk.is_last && chunk.size < KIND_BYTES)
 			continue;
 		if (!conversion->reader)
@@ -111,7 +111,7 @@ static int read_zones(struct perfetto_zones_conversion *conversion, struct timel
 	return zones_builder_finish(builder);
 }
 
-/* What there is to tell has been told when the zones are read once more. */
+/* All warnings have been given when the zones are read once more. */
 static int read_zones_again(struct perfetto_zones_conversion *conversion)
 {
 	struct import *import = conversion->import;

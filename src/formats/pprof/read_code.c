@@ -89,7 +89,7 @@ static struct bytes find_module_name(const struct pprof_source_mapping *mapping)
 	return name;
 }
 
-/* The format has no field for it: only the names that producers give to mappings tell. */
+/* The format has no field for it: only the names that producers give to mappings show it. */
 static enum frame_kind find_kind(struct bytes filename, uint64_t start)
 {
 	if (starts_with(filename, "[kernel") || starts_with(filename, "[guest.kernel"))

@@ -65,7 +65,7 @@ static void describe_mapping(const struct profile *profile, const struct locatio
 }
 
 /*
- * *ret is the mapping's id, or 0: code without a file's name has none. Files are told apart by name
+ * *ret is the mapping's id, or 0: code without a file's name has none. Files are distinguished by name
  * and build ID, not by our module: the kernel, JIT code and Python have none.
  */
 static int add_mapping(struct pprof_writer *writer, const struct text *name,

@@ -20,7 +20,7 @@
 #include "formats/format.h"
 #include "formats/reader.h"
 
-/* What the tool takes between two samples by default; where nothing else tells the time. */
+/* What the tool takes between two samples by default; where nothing else gives the time. */
 #define DEFAULT_INTERVAL_MS 100
 
 #define NS_PER_MS 1000000u

@@ -429,7 +429,7 @@ static int set_thread(struct speedscope_reader *reader)
 		pid = (uint32_t)note->pid;
 		thread.tid = (uint32_t)note->tid;
 	}
-	/* The name of the only profile is that of the file or of the program: it tells nothing. */
+	/* The name of the only profile is that of the file or of the program: it adds nothing. */
 	if (comm->length && (note->is_given || reader->num_profiles > 1)) {
 		err = string_table_add(strings, comm->data, comm->length, &thread.comm);
 		if (err)

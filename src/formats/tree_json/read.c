@@ -331,7 +331,7 @@ static int read_nodes(struct tree_json_reader *reader)
 
 /*
  * Sums are saturated: a file whose values add up to more than 64 bits mostly has children above
- * their parent's value, and is told by that.
+ * their parent's value, and is recognised by that.
  */
 static void add_up(struct tree_json_reader *reader)
 {

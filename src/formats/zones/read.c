@@ -474,7 +474,7 @@ static int declare_stacks(struct zones_file_reader *reader)
 		if (stack->name_length)
 			name = (struct zones_string){reader->stack_names.data + stack->name,
 						     stack->name_length};
-		/* What is wrong with it is told of its own line. */
+		/* What is wrong with it is reported for its own line. */
 		reader->line.number = stack->line;
 		err = report_problem(reader, zones_builder_add_stack(reader->builder, stack->begin,
 								     stack->end, name));

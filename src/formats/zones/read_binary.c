@@ -265,7 +265,7 @@ static int take_record(struct zones_capture *capture, struct bytes *bytes, uint6
 
 /*
  * The library checks nothing, and the original reader goes on with what is declared twice; so do
- * we, and tell it.
+ * we, and warn of it.
  */
 static int report_problem(struct zones_capture *capture, int err)
 {

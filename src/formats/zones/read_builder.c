@@ -185,7 +185,7 @@ static int need_process(struct zones_builder *builder)
 
 /*
  * Zones that are open when their program ends (it was killed, or its recording stopped) end at the
- * last time that any record of the process tells.
+ * last time in any record of the process.
  */
 static int end_process(struct zones_builder *builder)
 {

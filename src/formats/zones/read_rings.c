@@ -5,8 +5,8 @@
  * Nothing is believed: the program may be writing, or may have been killed while it was, and what
  * it has written may be meant to harm. A block is copied before it is looked at. What is wrong
  * inside a block ends it, and is counted; so is what is missing between blocks. A ring that was
- * overwritten lacks its oldest zones, but other rings may still have their ends, so the builder is
- * told that the records are torn.
+ * overwritten lacks its oldest zones, but other rings may still have their ends, so the builder
+ * must know that the records are torn.
  *
  * The input must be in memory as a whole: a ring's blocks lie in any order, and the records of all
  * rings are merged by time.
@@ -90,7 +90,7 @@ struct zones_rings {
 	size_t num_cursors;
 	uint32_t *heap;
 	unsigned num_warnings;
-	/* What is told at the end. */
+	/* What is reported at the end. */
 	uint64_t num_lost;       /* zones that were overwritten before they were read */
 	uint64_t num_dropped;    /* records that found no ring */
 	uint64_t num_undeclared; /* names that found no room */
@@ -111,7 +111,7 @@ bool zones_rings_parse_header(const uint8_t *data, size_t size, struct zones_rin
 		return false;
 	bytes_skip(&bytes, ZONES_RINGS_MAGIC_BYTES);
 	version = bytes_u32(&bytes);
-	(void)bytes_u32(&bytes); /* the pid, which the declarations tell, too */
+	(void)bytes_u32(&bytes); /* the pid, which is in the declarations, too */
 	block_bytes = bytes_u32(&bytes);
 	ret->capacity_bytes = bytes_u32(&bytes);
 	ret->declared_bytes = bytes_u64(&bytes);

@@ -1,5 +1,5 @@
 /*
- * In most files nothing but padding lies between the functions that .eh_frame tells of: that is seen
+ * In most files nothing but padding lies between the functions that .eh_frame covers: that is seen
  * at once. In the others, functions begin where symbols, calls and pointers lead to: symbols and
  * calls from code that was followed are certain, all else is a guess, which the code has to confirm.
  */

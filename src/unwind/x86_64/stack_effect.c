@@ -364,7 +364,7 @@ static void clobber(struct stack_state *state, const struct instruction *instruc
 	default:
 		break;
 	}
-	/* The third operand of a VEX instruction is not told: nobody has rsp or rbp in it. */
+	/* The third operand of a VEX instruction is not decoded: nobody has rsp or rbp in it. */
 	if (is_rm_written && is_register_operand(instruction))
 		note_operand(state, instruction, get_rm(instruction));
 	if (is_reg_written)

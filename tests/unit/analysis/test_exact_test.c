@@ -18,7 +18,7 @@ static double get_chance(double before, double all_before, double after, double 
 	return exact_test_get_chance(&(struct exact_counts){before, after, all_before, all_after});
 }
 
-/* Fisher's lady: of eight cups four are of one kind, and three of these were told. */
+/* Fisher's lady: of eight cups four are of one kind, and three of these were recognised. */
 static void the_lady_tasting_tea(void **state _unused_)
 {
 	struct exact_counts counts = {3, 1, 4, 4};

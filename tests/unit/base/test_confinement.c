@@ -1,5 +1,5 @@
 /*
- * Each thing is tried in a child that has been confined, and tells by its exit status whether it was
+ * Each thing is tried in a child that has been confined, and says by its exit status whether it was
  * as it should be.
  */
 #include <errno.h>

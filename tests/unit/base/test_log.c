@@ -8,7 +8,7 @@
 #include "unit.h"
 
 /* What log_error() prints. */
-static void read_line(char *ret, size_t capacity, const char *told)
+static void read_line(char *ret, size_t capacity, const char *name)
 {
 	int before = dup(STDERR_FILENO);
 	int ends[2];
@@ -16,7 +16,7 @@ static void read_line(char *ret, size_t capacity, const char *told)
 
 	assert_int_equal(pipe(ends), 0);
 	assert_true(dup2(ends[1], STDERR_FILENO) >= 0);
-	log_error("%s: broken", told);
+	log_error("%s: broken", name);
 	assert_true(dup2(before, STDERR_FILENO) >= 0);
 	close(before);
 	close(ends[1]);

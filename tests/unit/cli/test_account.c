@@ -77,7 +77,7 @@ static void the_total_of_frames_is_the_named_and_the_unnamed(_unused_ void **sta
 			      "\"not_reached\": 2000}}");
 }
 
-static void what_the_kernel_could_not_tell_is_there(_unused_ void **state)
+static void what_the_kernel_could_not_report_is_there(_unused_ void **state)
 {
 	struct account account = make_account();
 
@@ -243,7 +243,7 @@ int main(void)
 		cmocka_unit_test(every_lost_sample_is_in_the_sum),
 		cmocka_unit_test(every_truncation_is_in_the_sum_and_has_a_name),
 		cmocka_unit_test(the_total_of_frames_is_the_named_and_the_unnamed),
-		cmocka_unit_test(what_the_kernel_could_not_tell_is_there),
+		cmocka_unit_test(what_the_kernel_could_not_report_is_there),
 		cmocka_unit_test(every_hit_of_an_event_has_an_account),
 		cmocka_unit_test(waits_have_an_account_of_their_own),
 		cmocka_unit_test(what_threads_have_lived_is_compared_with_its_parts),

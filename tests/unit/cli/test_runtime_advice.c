@@ -1,5 +1,5 @@
 /*
- * Which runtimes a recording is told to start with other options.
+ * Which runtimes a recording advises to start with other options.
  */
 #include "unit.h"
 

@@ -62,7 +62,7 @@ static void release(struct scene *scene)
 	text_release(&scene->text);
 }
 
-static void every_loss_is_told_with_its_reason(_unused_ void **state)
+static void every_loss_is_reported_with_its_reason(_unused_ void **state)
 {
 	struct scene scene = make_scene();
 
@@ -81,7 +81,7 @@ static void every_loss_is_told_with_its_reason(_unused_ void **state)
 	release(&scene);
 }
 
-static void of_memory_it_is_told_how_much_is_live_and_how_old(_unused_ void **state)
+static void of_memory_it_is_reported_how_much_is_live_and_how_old(_unused_ void **state)
 {
 	struct scene scene = make_scene();
 	static struct event_counts events[] = {
@@ -110,7 +110,7 @@ static void of_memory_it_is_told_how_much_is_live_and_how_old(_unused_ void **st
 	release(&scene);
 }
 
-static void nothing_lost_is_told_too(_unused_ void **state)
+static void nothing_lost_is_reported_too(_unused_ void **state)
 {
 	struct scene scene = make_scene();
 
@@ -129,7 +129,7 @@ static void the_short_summary_has_the_sum(_unused_ void **state)
 	release(&scene);
 }
 
-static void waits_are_told_with_their_kinds_and_how_much_was_sampled(_unused_ void **state)
+static void waits_are_reported_with_their_kinds_and_how_much_was_sampled(_unused_ void **state)
 {
 	struct scene scene = make_scene();
 
@@ -211,7 +211,7 @@ static void assert_futexes(struct off_cpu_counts counts, const char *expected)
 	release(&scene);
 }
 
-static void of_waits_for_futexes_it_is_told_what_was_left_out_and_that_there_are_none(
+static void of_waits_for_futexes_it_is_reported_what_was_left_out_and_that_there_are_none(
 	_unused_ void **state)
 {
 	assert_futexes((struct off_cpu_counts){.samples = 50,
@@ -256,7 +256,7 @@ static void assert_unaccounted(int64_t unaccounted_ns, uint64_t unnoted, const c
 	release(&scene);
 }
 
-static void more_than_a_percent_that_is_in_no_sum_is_told(_unused_ void **state)
+static void more_than_a_percent_that_is_in_no_sum_is_reported(_unused_ void **state)
 {
 	assert_unaccounted(100000000, 0, NULL);
 	assert_unaccounted(-100000000, 0, NULL);
@@ -268,10 +268,11 @@ static void more_than_a_percent_that_is_in_no_sum_is_told(_unused_ void **state)
 			   "that were not noted\n");
 	assert_unaccounted(-150000000, 0,
 			   "               0.150 s (1.5%) of the threads' time is counted twice: "
-			   "the kernel did not tell of all switches\n");
+			   "the kernel did not report all switches\n");
 }
 
-static void user_stacks_of_wakers_that_are_left_out_are_told_with_the_cure(_unused_ void **state)
+static void user_stacks_of_wakers_that_are_left_out_are_reported_with_the_cure(
+	_unused_ void **state)
 {
 	struct scene scene = make_scene();
 
@@ -308,16 +309,17 @@ static void threads_that_slept_throughout_are_counted_and_one_row(_unused_ void 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_loss_is_told_with_its_reason),
-		cmocka_unit_test(of_memory_it_is_told_how_much_is_live_and_how_old),
-		cmocka_unit_test(nothing_lost_is_told_too),
+		cmocka_unit_test(every_loss_is_reported_with_its_reason),
+		cmocka_unit_test(of_memory_it_is_reported_how_much_is_live_and_how_old),
+		cmocka_unit_test(nothing_lost_is_reported_too),
 		cmocka_unit_test(the_short_summary_has_the_sum),
-		cmocka_unit_test(waits_are_told_with_their_kinds_and_how_much_was_sampled),
+		cmocka_unit_test(waits_are_reported_with_their_kinds_and_how_much_was_sampled),
 		cmocka_unit_test(an_event_that_took_turns_says_how_often_it_was_counted),
 		cmocka_unit_test(
-			of_waits_for_futexes_it_is_told_what_was_left_out_and_that_there_are_none),
-		cmocka_unit_test(more_than_a_percent_that_is_in_no_sum_is_told),
-		cmocka_unit_test(user_stacks_of_wakers_that_are_left_out_are_told_with_the_cure),
+			of_waits_for_futexes_it_is_reported_what_was_left_out_and_that_there_are_none),
+		cmocka_unit_test(more_than_a_percent_that_is_in_no_sum_is_reported),
+		cmocka_unit_test(
+			user_stacks_of_wakers_that_are_left_out_are_reported_with_the_cure),
 		cmocka_unit_test(threads_that_slept_throughout_are_counted_and_one_row),
 	};
 

@@ -43,16 +43,16 @@ static inline void batch_name(struct wire_schedule *batch, uint32_t pid, uint32_
 	memcpy(text, name, length < WIRE_COMM_SIZE ? length : WIRE_COMM_SIZE);
 }
 
-/* Returns the event, whose second slot says until when the told one was seen and since when tid. */
+/* Returns the event, whose second slot says until when the one before was seen and since when tid. */
 static inline struct wire_schedule_event *batch_add_unseen(struct wire_schedule *batch,
 							   uint64_t time_ns, uint32_t tid,
-							   uint64_t told_until_ns,
+							   uint64_t known_until_ns,
 							   uint64_t runs_since_ns)
 {
 	struct wire_schedule_event *event = batch_add(batch, time_ns, tid, WIRE_SCHEDULE_UNSEEN);
 
 	batch->slots[batch->num_slots++].unseen = (struct wire_schedule_unseen){
-		.told_until_ns = told_until_ns, .runs_since_ns = runs_since_ns};
+		.known_until_ns = known_until_ns, .runs_since_ns = runs_since_ns};
 	return event;
 }
 

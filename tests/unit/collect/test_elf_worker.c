@@ -175,7 +175,7 @@ static void a_call_proves_what_it_proves_to_us(void **state _unused_)
 	elf_worker_free(worker);
 }
 
-static void what_is_no_elf_file_is_told(void **state _unused_)
+static void what_is_no_elf_file_is_reported(void **state _unused_)
 {
 	struct elf_source_file file = {.fd = open_bytes("#!/bin/sh\n", 10), .path = "/script"};
 	struct elf_worker *worker = start();
@@ -441,7 +441,7 @@ int main(void)
 		cmocka_unit_test(a_table_is_what_we_would_have_built),
 		cmocka_unit_test(a_table_has_the_hash_that_we_would_have_made),
 		cmocka_unit_test(a_call_proves_what_it_proves_to_us),
-		cmocka_unit_test(what_is_no_elf_file_is_told),
+		cmocka_unit_test(what_is_no_elf_file_is_reported),
 		cmocka_unit_test(one_that_dies_is_replaced),
 		cmocka_unit_test(files_of_users_are_read_by_another_process),
 		cmocka_unit_test(a_user_whose_files_end_processes_is_given_up),

@@ -256,7 +256,7 @@ static void text_is_that_of_every_kind_of_field(void **state)
 	expect(fixture, "comm ~ \"test*\"", true);
 	expect(fixture, "comm == \"\"", false);
 	expect(fixture, "comm == 'a \" || (b'", false); /* the quote alone ends it */
-	/* Of what is elsewhere in the record, the length is told. */
+	/* Of what is elsewhere in the record, the length is given. */
 	fixture->record.path = (uint32_t)(4 << 16 | offsetof(struct record, texts));
 	expect(fixture, "path == \"/usr\"", true);
 	fixture->record.where = USER_TEXT_ADDRESS;

@@ -357,7 +357,7 @@ static uint32_t get_process(struct fixture *fixture, uint32_t sample)
 		->process;
 }
 
-/* The kernel's count of execs, which samples carry, tells on which side of an exec they are. */
+/* The kernel's count of execs, which samples carry, says on which side of an exec they are. */
 static void a_sample_belongs_to_the_image_of_its_generation(void **state)
 {
 	struct fixture *fixture = *state;
@@ -1180,7 +1180,7 @@ static void a_thousand_futexes_are_told_apart(void **state)
 
 /* A waker is neither a sample nor a walk of one. */
 /* Where the kernel hides its addresses: what ran may have no part in it. */
-static void where_interrupts_cannot_be_told_user_stacks_are_left_out(void **state)
+static void where_interrupts_cannot_be_distinguished_user_stacks_are_left_out(void **state)
 {
 	const struct waker_code nothing = {0};
 	const uint64_t pcs[] = {0xffff9000, 0xffff5500, 0xffff8001};
@@ -1271,7 +1271,7 @@ int main(void)
 		waker_test(a_wait_that_goes_on_was_ended_by_nobody),
 		waker_test(a_wait_for_a_futex_says_for_which),
 		waker_test(a_thousand_futexes_are_told_apart),
-		cmocka_unit_test(where_interrupts_cannot_be_told_user_stacks_are_left_out),
+		cmocka_unit_test(where_interrupts_cannot_be_distinguished_user_stacks_are_left_out),
 		waker_test(wakers_are_not_counted_among_samples),
 	};
 

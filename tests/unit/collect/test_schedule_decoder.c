@@ -11,7 +11,7 @@
 #define IDLE_NAME    7
 #define UNKNOWN_NAME 8
 
-static int refuse_nothing(const struct scheduled_name *told _unused_, void *context _unused_)
+static int refuse_nothing(const struct scheduled_name *named _unused_, void *context _unused_)
 {
 	return 0;
 }
@@ -204,7 +204,7 @@ static void while_batches_are_missing_the_cpu_is_idle(void **state _unused_)
 	assert_end(&decoder);
 }
 
-static void what_ran_before_a_lost_first_batch_is_not_told(void **state _unused_)
+static void what_ran_before_a_lost_first_batch_is_unknown(void **state _unused_)
 {
 	struct wire_schedule second = batch_of(0, 1, 8);
 	struct schedule_decoder decoder = {0};
@@ -241,7 +241,7 @@ static void batches_that_are_truncated_are_none(void **state _unused_)
 	assert_false(schedule_batch_is_valid(&batch, sizeof(batch)));
 }
 
-/* What the kernel did not tell: 8 was seen until 300, 9 since 500, and leaves at 700. */
+/* What the kernel did not report: 8 was seen until 300, 9 since 500, and leaves at 700. */
 static struct wire_schedule batch_with_gap(void)
 {
 	struct wire_schedule batch = batch_of(3, 0, 8);
@@ -340,8 +340,8 @@ static void assert_switches(struct wire_schedule *batch, const struct wanted_swi
 	string_table_free(strings);
 }
 
-/* 8 leaves unseen, then 5 does: each is unknown in its turn, and nothing is told twice. */
-static void what_is_unseen_twice_in_a_row_is_told_twice(void **state _unused_)
+/* 8 leaves unseen, then 5 does: each is unknown in its turn, and nothing is reported twice. */
+static void what_is_unseen_twice_in_a_row_is_reported_twice(void **state _unused_)
 {
 	static const struct wanted_switch wanted[] = {
 		{200, 8}, {300, SCHEDULE_FIRST_UNKNOWN_TID}, {500, 9},
@@ -358,7 +358,7 @@ static void what_is_unseen_twice_in_a_row_is_told_twice(void **state _unused_)
 	assert_switches(&batch, wanted, ARRAY_LENGTH(wanted));
 }
 
-/* A tick saw it before the last that was told: time does not go back. */
+/* A tick saw it before the last event: time does not go back. */
 static void what_is_seen_before_the_last_event_begins_with_it(void **state _unused_)
 {
 	static const struct wanted_switch wanted[] = {{200, 8}, {200, 9}};
@@ -378,11 +378,11 @@ int main(void)
 		cmocka_unit_test(a_wakeup_knows_where_it_happens_and_where_the_thread_goes),
 		cmocka_unit_test(a_name_holds_until_its_place_is_used_again),
 		cmocka_unit_test(while_batches_are_missing_the_cpu_is_idle),
-		cmocka_unit_test(what_ran_before_a_lost_first_batch_is_not_told),
+		cmocka_unit_test(what_ran_before_a_lost_first_batch_is_unknown),
 		cmocka_unit_test(batches_that_are_truncated_are_none),
 		cmocka_unit_test(what_runs_unseen_is_unknown_until_it_is_seen),
 		cmocka_unit_test(a_thread_that_is_first_seen_when_it_leaves_has_no_time),
-		cmocka_unit_test(what_is_unseen_twice_in_a_row_is_told_twice),
+		cmocka_unit_test(what_is_unseen_twice_in_a_row_is_reported_twice),
 		cmocka_unit_test(what_is_seen_before_the_last_event_begins_with_it),
 	};
 

@@ -27,7 +27,7 @@ static void the_scheduler_reaches_to_the_next_symbol(_unused_ void **state)
 	assert_int_equal(code.end, 0xffffffff81000900);
 }
 
-static void hidden_addresses_and_a_missing_symbol_tell_nothing(_unused_ void **state)
+static void hidden_addresses_and_a_missing_symbol_give_nothing(_unused_ void **state)
 {
 	struct scheduler_code hidden = read_text("0000000000000000 t __schedule\n"
 						 "0000000000000000 T schedule\n");
@@ -62,7 +62,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_scheduler_reaches_to_the_next_symbol),
-		cmocka_unit_test(hidden_addresses_and_a_missing_symbol_tell_nothing),
+		cmocka_unit_test(hidden_addresses_and_a_missing_symbol_give_nothing),
 		cmocka_unit_test(the_levels_down_to_the_scheduler_are_counted),
 		cmocka_unit_test(where_the_scheduler_is_not_known_nothing_is_counted),
 	};

@@ -1,4 +1,4 @@
-/* What the kernel tells of sleeping threads comes as one stream of bytes: how long a record of it is. */
+/* What the kernel has of sleeping threads comes as one stream of bytes: how long a record of it is. */
 #include "collect/sleepers_program.h"
 
 #include <string.h>

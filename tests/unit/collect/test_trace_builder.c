@@ -284,7 +284,7 @@ static void fibers_that_share_a_mapping_are_told_apart_by_their_outermost_frames
 		assert_int_equal(get_occupancy(fixture, i).region, i % 2);
 }
 
-/* In memory too large for a stack, or where no mapping is told of: a heap. */
+/* In memory too large for a stack, or where no mapping is reported: a heap. */
 static void fibers_in_a_heap_are_known_by_their_outermost_frames(void **state)
 {
 	struct fixture *fixture = *state;
@@ -371,7 +371,7 @@ static void the_main_stack_has_the_lowest_begin_that_was_seen(void **state)
 	assert_int_equal(region_of(fixture, 0)->begin, 0x10000);
 }
 
-/* The kernel could not tell of the memory with the first sample, as it was being changed. */
+/* The kernel could not report the memory with the first sample, as it was being changed. */
 static void the_main_stack_is_there_from_the_first_sample_on(void **state)
 {
 	struct fixture *fixture = *state;
@@ -384,7 +384,7 @@ static void the_main_stack_is_there_from_the_first_sample_on(void **state)
 	assert_string_equal(region_name(fixture, 0), "[stack]");
 }
 
-static void a_threads_first_sample_is_on_the_stack_that_is_told_of_later(void **state)
+static void a_threads_first_sample_is_on_the_stack_that_is_reported_later(void **state)
 {
 	struct fixture *fixture = *state;
 
@@ -397,7 +397,7 @@ static void a_threads_first_sample_is_on_the_stack_that_is_told_of_later(void **
 	assert_ptr_equal(region_of(fixture, 0), region_of(fixture, 1));
 }
 
-/* The next owner of the memory is told of after the one before, not instead of it. */
+/* The next owner of the memory is reported after the one before, not instead of it. */
 static void another_threads_later_stack_is_not_taken_for_it(void **state)
 {
 	struct fixture *fixture = *state;
@@ -486,7 +486,7 @@ static void samples_and_zones_share_process_thread_and_region(void **state)
 	assert_string_equal(region_name(fixture, 0), "fiber");
 }
 
-/* Zones of a library that does not tell its process, nor what its threads are called. */
+/* Zones of a library that does not report its process, nor what its threads are called. */
 static void who_zones_do_not_name_has_the_names_of_the_recording(void **state)
 {
 	struct fixture *fixture = *state;
@@ -700,7 +700,7 @@ static void threads_show_what_became_of_them(void **state)
 }
 
 /* Of threads that had one tid, each has its own; what came before all of them is of one not seen. */
-static void what_became_of_a_thread_is_not_told_of_a_later_one_with_its_tid(void **state)
+static void what_became_of_a_thread_is_not_said_of_a_later_one_with_its_tid(void **state)
 {
 	struct fixture *fixture = *state;
 	const struct timeline *timeline = fixture->timeline;
@@ -998,7 +998,7 @@ int main(void)
 		TEST(a_fiber_does_not_reach_down_to_the_stack_of_a_signal_handler),
 		TEST(the_main_stack_has_the_lowest_begin_that_was_seen),
 		TEST(the_main_stack_is_there_from_the_first_sample_on),
-		TEST(a_threads_first_sample_is_on_the_stack_that_is_told_of_later),
+		TEST(a_threads_first_sample_is_on_the_stack_that_is_reported_later),
 		TEST(another_threads_later_stack_is_not_taken_for_it),
 		TEST(what_lies_below_the_first_threads_tls_is_no_thread_stack),
 		TEST(fill_is_what_lies_above_the_stack_pointer_and_ends_at_0),
@@ -1006,7 +1006,7 @@ int main(void)
 		TEST(a_sample_elsewhere_ends_the_occupancy_that_a_zone_began),
 		TEST(processes_come_with_their_ancestors),
 		TEST(threads_show_what_became_of_them),
-		TEST(what_became_of_a_thread_is_not_told_of_a_later_one_with_its_tid),
+		TEST(what_became_of_a_thread_is_not_said_of_a_later_one_with_its_tid),
 		TEST(a_process_ends_after_its_last_sample_and_an_image_before_the_next),
 		TEST(occupancies_and_events_that_found_no_room_are_counted),
 		cmocka_unit_test(a_recording_ten_times_as_long_takes_no_more_memory),

@@ -42,7 +42,7 @@ static void ranges_reach_to_the_next_address(_unused_ void **state)
 	waker_code_release(&code);
 }
 
-static void hidden_addresses_tell_nothing(_unused_ void **state)
+static void hidden_addresses_give_nothing(_unused_ void **state)
 {
 	struct waker_code code = read_text("0000000000000000 T asm_common_interrupt\n"
 					   "0000000000000000 t try_to_wake_up\n"
@@ -102,7 +102,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(ranges_reach_to_the_next_address),
-		cmocka_unit_test(hidden_addresses_tell_nothing),
+		cmocka_unit_test(hidden_addresses_give_nothing),
 		cmocka_unit_test(a_system_call_keeps_what_is_outside_of_the_wakeup),
 		cmocka_unit_test(what_an_interrupt_interrupted_is_left_out),
 		cmocka_unit_test(an_interrupt_may_come_in_the_middle_of_a_wakeup),

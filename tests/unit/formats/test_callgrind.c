@@ -189,7 +189,7 @@ static void costs_beyond_64_bits_are_refused(void **state _unused_)
 		       "FILE:5: the costs exceed 64 bits");
 }
 
-static void the_content_tells_the_format(void **state _unused_)
+static void the_content_decides_the_format(void **state _unused_)
 {
 	static const char *const sure[] = {
 		"# callgrind format\n",
@@ -366,7 +366,7 @@ int main(void)
 		cmocka_unit_test(costs_below_zero_are_reported),
 		cmocka_unit_test(what_has_no_events_is_refused),
 		cmocka_unit_test(costs_beyond_64_bits_are_refused),
-		cmocka_unit_test(the_content_tells_the_format),
+		cmocka_unit_test(the_content_decides_the_format),
 		cmocka_unit_test(functions_and_calls_keep_their_costs),
 		cmocka_unit_test(too_many_stacks_become_one),
 		cmocka_unit_test(a_long_chain_of_calls_is_bounded),

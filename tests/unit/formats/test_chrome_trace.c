@@ -268,7 +268,7 @@ static void what_is_no_list_of_events_is_refused(void **state _unused_)
 	assert_refused(FORMAT, "", "FILE: at byte 0: expected");
 }
 
-static void the_content_tells_the_format(void **state _unused_)
+static void the_content_decides_the_format(void **state _unused_)
 {
 	static const char *const sure[] = {
 		"[{\"pid\":1,\"args\":{},\"ph\":\"X\"}",
@@ -448,7 +448,7 @@ int main(void)
 		cmocka_unit_test(samples_of_no_frame_are_reported),
 		cmocka_unit_test(frames_in_a_ring_are_truncated),
 		cmocka_unit_test(what_is_no_list_of_events_is_refused),
-		cmocka_unit_test(the_content_tells_the_format),
+		cmocka_unit_test(the_content_decides_the_format),
 		cmocka_unit_test(slices_are_zones),
 		cmocka_unit_test(zones_have_categories_and_parameters),
 		cmocka_unit_test(counters_have_a_track_for_each_member),

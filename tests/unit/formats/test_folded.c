@@ -112,7 +112,7 @@ static void stacks_of_equal_names_are_one_line(void **state _unused_)
 	profile_free(profile);
 }
 
-static void the_root_frame_tells_thread_process_or_nothing(void **state _unused_)
+static void the_root_frame_names_thread_process_or_nothing(void **state _unused_)
 {
 	struct profile *profile = profile_new();
 	uint32_t thread = builder_add_thread(profile, 812, 815, "nginx");
@@ -212,7 +212,7 @@ int main(void)
 		cmocka_unit_test(times_of_a_comparison_are_microseconds_too),
 		cmocka_unit_test(stacks_of_equal_names_are_one_line),
 		cmocka_unit_test(times_are_microseconds_where_a_recording_is_written),
-		cmocka_unit_test(the_root_frame_tells_thread_process_or_nothing),
+		cmocka_unit_test(the_root_frame_names_thread_process_or_nothing),
 		cmocka_unit_test(kernel_inlined_and_jit_frames_are_marked),
 		cmocka_unit_test(names_cannot_break_the_line),
 		cmocka_unit_test(a_sample_without_stack_is_its_thread),

@@ -314,7 +314,7 @@ static void elsewhere_such_comments_are_data(void **state _unused_)
 		       "# mode: 5 6\nP4;T0:7;a 1 2\n");
 }
 
-static void malformed_lines_are_skipped_and_told(void **state _unused_)
+static void malformed_lines_are_skipped_and_reported(void **state _unused_)
 {
 	assert_warned(&format_folded, "a 1\nb\n\nc x\nd 2\n",
 		      "FILE:2: malformed, skipping\nFILE:4: malformed, skipping\n", "a 1\nd 2\n");
@@ -566,7 +566,7 @@ static const struct format *detect(const char *path, const char *text)
 	return format_detect(path, (const uint8_t *)text, strlen(text));
 }
 
-static void the_extension_tells_the_two_kinds_apart(void **state _unused_)
+static void the_extension_distinguishes_the_two_kinds(void **state _unused_)
 {
 	assert_ptr_equal(detect("x.folded", "thread 12 5\n"), &format_folded);
 	assert_ptr_equal(detect("x.diff.folded", "thread 12 5\n"), &format_diff_folded);
@@ -618,7 +618,7 @@ int main(void)
 		cmocka_unit_test(files_that_cannot_be_brought_to_one_unit_are_refused),
 		cmocka_unit_test(what_austin_says_of_itself_is_no_stack),
 		cmocka_unit_test(elsewhere_such_comments_are_data),
-		cmocka_unit_test(malformed_lines_are_skipped_and_told),
+		cmocka_unit_test(malformed_lines_are_skipped_and_reported),
 		cmocka_unit_test(a_strict_reader_ends_at_the_first_malformed_line),
 		cmocka_unit_test(repeated_stacks_are_summed),
 		cmocka_unit_test(zero_counts_are_kept),
@@ -635,7 +635,7 @@ int main(void)
 		cmocka_unit_test(in_a_comparison_both_counts_have_64_bits),
 		cmocka_unit_test(one_side_of_a_comparison_is_folded_text),
 		cmocka_unit_test(what_is_no_comparison_is_compared_with_nothing),
-		cmocka_unit_test(the_extension_tells_the_two_kinds_apart),
+		cmocka_unit_test(the_extension_distinguishes_the_two_kinds),
 		cmocka_unit_test(other_lines_before_the_stacks_do_not_hide_them),
 	};
 

@@ -83,7 +83,7 @@ static void what_is_none_is_refused(void **state _unused_)
 	assert_refused(FORMAT, "{\"head\":{\"selfSize\":1}", "FILE: at byte 22: expected");
 }
 
-static void the_content_tells_the_format(void **state _unused_)
+static void the_content_decides_the_format(void **state _unused_)
 {
 	const char *other = "{\"nodes\":[{\"id\":1,\"callFrame\":{}}]}";
 
@@ -114,7 +114,7 @@ int main(void)
 		cmocka_unit_test(old_cpu_profiles_count_hits),
 		cmocka_unit_test(what_lies_too_deep_weighs_above),
 		cmocka_unit_test(what_is_none_is_refused),
-		cmocka_unit_test(the_content_tells_the_format),
+		cmocka_unit_test(the_content_decides_the_format),
 		cmocka_unit_test(sizes_may_be_strings),
 	};
 

@@ -8,7 +8,7 @@
  *                            are detected
  *
  * A child reads the inputs one after the other and says in shared memory which it is at, so that
- * a crash or a hang can be told.
+ * a crash or a hang can be reported.
  */
 #include "unit.h"
 
@@ -50,7 +50,7 @@ struct inputs {
 
 enum change { CHANGE_NONE, CHANGE_TRUNCATED, CHANGE_BIT, CHANGE_BYTE };
 
-/* What the child is at, for the parent to tell. */
+/* What the child is at, for the parent to report. */
 struct progress {
 	char input[512];
 	char message[512]; /* the complaint, or what the reader said last */
@@ -232,7 +232,7 @@ static struct progress *share_progress(void)
 	return shared == MAP_FAILED ? NULL : shared;
 }
 
-static void tell(const struct progress *progress, const char *what)
+static void report(const struct progress *progress, const char *what)
 {
 	static const char *const changes[] = {"as it is", "truncated", "with a bit flipped",
 					      "with a byte replaced"};
@@ -252,11 +252,11 @@ static bool ended_well(pid_t child, const struct progress *progress)
 		return false;
 	allowed = MEMORY_RATIO * progress->largest + FREE_BYTES;
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF)
-		tell(progress, "takes too long");
+		report(progress, "takes too long");
 	else if (WIFSIGNALED(status))
-		tell(progress, strsignal(WTERMSIG(status)));
+		report(progress, strsignal(WTERMSIG(status)));
 	else if (WEXITSTATUS(status))
-		tell(progress, "failed");
+		report(progress, "failed");
 	else if (!IS_SANITIZED && progress->used_kb > allowed / 1024)
 		print_error("%zu kB of memory for inputs of %zu bytes\n", progress->used_kb,
 			    progress->largest);

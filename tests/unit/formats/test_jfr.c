@@ -300,7 +300,7 @@ static void a_duration_too_long_for_its_unit_is_not_0(void **state _unused_)
 	}
 }
 
-static void events_without_a_stack_are_counted_and_told(void **state _unused_)
+static void events_without_a_stack_are_counted_and_reported(void **state _unused_)
 {
 	struct jfr_writer writer = jfr_writer_new(jfr_metadata);
 	struct imported imported = {0};
@@ -477,7 +477,7 @@ int main(void)
 		cmocka_unit_test(early_async_profilers_say_what_they_sampled),
 		cmocka_unit_test(a_sum_beyond_63_bits_stays_there_and_costs_nothing_else),
 		cmocka_unit_test(a_duration_too_long_for_its_unit_is_not_0),
-		cmocka_unit_test(events_without_a_stack_are_counted_and_told),
+		cmocka_unit_test(events_without_a_stack_are_counted_and_reported),
 		cmocka_unit_test(chunks_follow_each_other),
 		cmocka_unit_test(what_precedes_an_unfinished_chunk_is_kept),
 		cmocka_unit_test(a_damaged_chunk_costs_only_itself),

@@ -127,7 +127,7 @@ static void ids_of_threads_fit_and_differ(void **state _unused_)
 	perfetto__trace__free_unpacked(trace, NULL);
 }
 
-/* Readers take it for the thread before unless they are told that this one is gone. */
+/* Readers take it for the thread before unless the trace says that this one is gone. */
 static void a_thread_with_the_tid_of_another_comes_behind_its_end(void **state _unused_)
 {
 	struct profile *profile = profile_new();
@@ -194,7 +194,7 @@ static void processes_without_pid_get_different_ones(void **state _unused_)
 	perfetto__trace__free_unpacked(trace, NULL);
 }
 
-/* Memory of readers is bounded: what was told is told again from time to time. */
+/* Memory of readers is bounded: what was emitted is emitted again from time to time. */
 static void a_long_sequence_begins_anew(void **state _unused_)
 {
 	struct profile *profile = profile_new();
@@ -233,13 +233,13 @@ static void add_sample(struct timeline *timeline, uint64_t time_ns, uint32_t thr
 	assert_int_equal(timeline_add_sample(timeline, &sample, NULL), 0);
 }
 
-/* What is told before the samples. */
+/* What is emitted before the samples. */
 static const Perfetto__InternedData *find_interned(const Perfetto__Trace *trace)
 {
 	for (size_t i = 0; i < trace->n_packet; i++)
 		if (trace->packet[i]->interned_data && trace->packet[i]->interned_data->n_frames)
 			return trace->packet[i]->interned_data;
-	fail_msg("nothing is told of frames");
+	fail_msg("no frames are interned");
 	return NULL;
 }
 

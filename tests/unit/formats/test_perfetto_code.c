@@ -204,7 +204,7 @@ static void a_trace_of_names_is_the_same_when_it_is_written_again(void **state _
 	builder_release(&first);
 }
 
-/* Twice the same full name: each name is told. */
+/* Twice the same full name: each name is emitted. */
 static void names_that_are_not_the_functions_own_come_back(void **state _unused_)
 {
 	static const char *const names[] = {"f", "f", "call f"};

@@ -51,7 +51,7 @@ static void assert_heap(struct text *trace, const char *const *expected, uint32_
 	text_release(trace);
 }
 
-static void a_heap_profile_tells_what_is_in_use_and_what_was_allocated(void **state _unused_)
+static void a_heap_profile_has_what_is_in_use_and_what_was_allocated(void **state _unused_)
 {
 	static const char *const expected[] = {
 		"inuse_space bytes=600",
@@ -105,7 +105,7 @@ static void a_heap_profile_that_is_not_whole_is_reported(void **state _unused_)
 }
 
 /* As before interned data had a place of its own: strings of all kinds, frames, stacks, mappings. */
-static void an_old_heap_profile_tells_its_stacks_itself(void **state _unused_)
+static void an_old_heap_profile_interns_its_stacks_itself(void **state _unused_)
 {
 	static const char *const expected[] = {"inuse_space bytes=64", "alloc_space bytes=64"};
 	struct text trace = {0};
@@ -137,8 +137,8 @@ static void an_old_heap_profile_tells_its_stacks_itself(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_heap_profile_tells_what_is_in_use_and_what_was_allocated),
-		cmocka_unit_test(an_old_heap_profile_tells_its_stacks_itself),
+		cmocka_unit_test(a_heap_profile_has_what_is_in_use_and_what_was_allocated),
+		cmocka_unit_test(an_old_heap_profile_interns_its_stacks_itself),
 		cmocka_unit_test(the_last_dump_holds_those_before),
 		cmocka_unit_test(other_heaps_than_that_of_malloc_have_their_name),
 		cmocka_unit_test(a_heap_profile_that_is_not_whole_is_reported),

@@ -150,7 +150,7 @@ static void slices_of_a_thread_are_its_zones(void **state _unused_)
 	put_event(&trace, 20, 9, "inner");
 	put_event(&trace, 50, 9, NULL);
 	put_event(&trace, 100, 9, NULL);
-	put_thread(&trace, 9, "worker", 0); /* told afterwards */
+	put_thread(&trace, 9, "worker", 0); /* described afterwards */
 	assert_trace(&trace, "worker;outer 60\nworker;outer;inner 30\n", "");
 }
 
@@ -349,7 +349,7 @@ static void every_zone_has_the_thread_it_began_on(void **state _unused_)
 
 /* ---- events with stacks ------------------------------------------------------------------- */
 
-/* An instant event on the track of thread 7, with a stack that was told before. */
+/* An instant event on the track of thread 7, with a stack that was interned before. */
 static void put_instant(struct text *trace, uint64_t time, const char *name, uint64_t callstack)
 {
 	struct text event = {0};
@@ -405,7 +405,7 @@ static void a_stack_of_a_slice_is_no_sample(void **state _unused_)
 		     "x: 1 call stacks of slices, which are no samples, skipping\n");
 }
 
-/* A slice as Chrome's older versions told it: at its end, with its duration. */
+/* A slice as Chrome's older versions wrote it: at its end, with its duration. */
 static void put_complete_event(struct text *trace, uint64_t time, const char *name,
 			       uint64_t duration_us)
 {

@@ -324,16 +324,16 @@ static void processes_come_back_with_parent_user_command_and_end(void **state _u
 
 /*
  * To readers a pid means what was said of it last. So what began while the trace was made comes at its
- * time, and ends are told. The exec is one, too.
+ * time, and ends are emitted. The exec is one, too.
  */
-static void readers_are_told_of_processes_in_their_time(void **state _unused_)
+static void readers_get_processes_in_their_time(void **state _unused_)
 {
 	struct zones_read_result first = {.profile = make_profile_with_metric(),
 					  .timeline = make_family()};
 	struct text written = builder_write(&format_pftrace, &first, (struct format_opts){0});
 	Perfetto__Trace *trace =
 		perfetto__trace__unpack(NULL, written.length, (const uint8_t *)written.data);
-	struct text told = {0};
+	struct text seen = {0};
 
 	assert_non_null(trace);
 	for (size_t i = 0; i < trace->n_packet; i++) {
@@ -343,22 +343,22 @@ static void readers_are_told_of_processes_in_their_time(void **state _unused_)
 			const Perfetto__ProcessTree__Process *process =
 				packet->process_tree->processes[0];
 
-			text_printf(&told, "%llu: %d of %d, user %d: %s\n",
+			text_printf(&seen, "%llu: %d of %d, user %d: %s\n",
 				    (unsigned long long)packet->timestamp, process->pid,
 				    process->ppid, process->uid, process->cmdline[0]);
 		}
 		if (packet->data_case ==
 		    PERFETTO__TRACE_PACKET__DATA_GENERIC_KERNEL_TASK_RENAME_EVENT)
-			text_printf(&told, "%llu: %d is %s\n",
+			text_printf(&seen, "%llu: %d is %s\n",
 				    (unsigned long long)packet->timestamp,
 				    (int)packet->generic_kernel_task_rename_event->tid,
 				    packet->generic_kernel_task_rename_event->comm);
 		if (packet->data_case == PERFETTO__TRACE_PACKET__DATA_FTRACE_EVENTS)
-			text_printf(&told, "%llu: %d ends\n",
+			text_printf(&seen, "%llu: %d ends\n",
 				    (unsigned long long)packet->ftrace_events->event[0]->timestamp,
 				    packet->ftrace_events->event[0]->sched_process_free->pid);
 	}
-	assert_string_equal(told.data, "0: 7 of 1, user 1000: sh -c 'exec web'\n"
+	assert_string_equal(seen.data, "0: 7 of 1, user 1000: sh -c 'exec web'\n"
 				       "119: 7 ends\n"
 				       "0: 1 of 0, user 0: /sbin/init splash\n"
 				       "0: 1 is init\n"
@@ -367,7 +367,7 @@ static void readers_are_told_of_processes_in_their_time(void **state _unused_)
 				       "401: 9 ends\n"
 				       "120: 7 of 1, user 1000: web\n");
 	perfetto__trace__free_unpacked(trace, NULL);
-	text_release(&told);
+	text_release(&seen);
 	text_release(&written);
 	builder_release(&first);
 }
@@ -590,7 +590,7 @@ static void columns_that_differ_in_length_are_skipped(void **state _unused_)
 	text_release(&described);
 }
 
-static void what_is_not_read_is_told_where_the_trace_is_rewritten(void **state _unused_)
+static void what_is_not_read_is_reported_where_the_trace_is_rewritten(void **state _unused_)
 {
 	struct text trace = {0};
 	struct text bundle = {0};
@@ -631,12 +631,12 @@ int main(void)
 		cmocka_unit_test(scheduling_comes_back_as_it_was),
 		cmocka_unit_test(events_are_counted_as_readers_keep_them),
 		cmocka_unit_test(processes_come_back_with_parent_user_command_and_end),
-		cmocka_unit_test(readers_are_told_of_processes_in_their_time),
+		cmocka_unit_test(readers_get_processes_in_their_time),
 		cmocka_unit_test(what_became_of_threads_comes_back),
 		cmocka_unit_test(short_lived_processes_are_shown_together_and_read_apart),
 		cmocka_unit_test(events_of_others_are_sorted_over_all_cpus),
 		cmocka_unit_test(columns_that_differ_in_length_are_skipped),
-		cmocka_unit_test(what_is_not_read_is_told_where_the_trace_is_rewritten),
+		cmocka_unit_test(what_is_not_read_is_reported_where_the_trace_is_rewritten),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

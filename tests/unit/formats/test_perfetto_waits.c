@@ -135,7 +135,7 @@ static size_t find_events(const Perfetto__Trace *trace, const Perfetto__TracePac
 	return count;
 }
 
-/* The text of a number, as the sequences of these traces tell it; they are never cleared. */
+/* The text of a number, as the sequences of these traces intern it; they are never cleared. */
 static const char *find_value(const Perfetto__Trace *trace, uint64_t iid)
 {
 	for (size_t i = 0; i < trace->n_packet; i++) {
@@ -364,8 +364,8 @@ static void stacks_of_waits_come_back_with_their_addresses(void **state)
 	builder_release(&second);
 }
 
-/* Of more than a state holds: stacks are told again. */
-static void many_waits_refer_only_to_stacks_that_are_told(void **state)
+/* Of more than a state holds: stacks are emitted again. */
+static void many_waits_refer_only_to_stacks_that_are_emitted(void **state)
 {
 	struct fixture *fixture = *state;
 	struct timeline_wait wait = {.weight = 1, .state = OFF_CPU_PREEMPTED};
@@ -401,7 +401,7 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(stacks_of_waits_come_back_with_their_addresses,
 						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(many_waits_refer_only_to_stacks_that_are_told,
+		cmocka_unit_test_setup_teardown(many_waits_refer_only_to_stacks_that_are_emitted,
 						set_up, tear_down),
 	};
 

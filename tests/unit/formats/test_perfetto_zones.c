@@ -159,7 +159,7 @@ static void zones_in_chunks_give_the_trace_of_zones_in_memory(void **state _unus
 	}
 }
 
-/* Results are often told at the end of a zone, when others were open inside it. */
+/* Results are often given at the end of a zone, when others were open inside it. */
 static void what_comes_late_and_is_too_much_for_memory_is_stored(void **state _unused_)
 {
 	struct text zones = {0};

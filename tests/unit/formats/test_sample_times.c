@@ -1,5 +1,5 @@
 /*
- * Readers that know when their samples were taken tell it, and the page's data keeps it.
+ * Readers that know when their samples were taken keep it, and the page's data keeps it.
  */
 #include <inttypes.h>
 

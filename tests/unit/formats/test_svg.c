@@ -376,7 +376,7 @@ static void annotated_frames_get_the_colours_of_their_kinds(void **state _unused
 	text_release(&svg);
 }
 
-/* Its names have no annotation: the kind itself tells, and that of a reversed graph as well. */
+/* Its names have no annotation: the kind itself has it, and that of a reversed graph as well. */
 static void python_has_a_colour_of_its_own(void **state _unused_)
 {
 	for (int is_reversed = 0; is_reversed < 2; is_reversed++) {

@@ -92,7 +92,7 @@ static inline void assert_text(const char *text)
 	for (size_t i_ = 0; i_ < (data)->n_##list; i_++) \
 	remember(&(known)[kind], (data)->list[i_]->iid)
 
-/* Numbers are never 0, and what is told refers only to what is told. */
+/* Numbers are never 0, and what is interned refers only to what is interned. */
 static inline void read_interned(struct checker *checker, uint32_t sequence,
 				 const Perfetto__InternedData *data)
 {
@@ -217,7 +217,7 @@ static inline void check_nesting(struct checker *checker)
 	assert_int_equal(depth, 0);
 }
 
-/* A sequence's own clock is told first, and the boot clock never goes back. */
+/* A sequence's own clock is declared first, and the boot clock never goes back. */
 static inline void read_clocks(struct checker *checker, const Perfetto__TracePacket *packet)
 {
 	const Perfetto__ClockSnapshot *snapshot = packet->clock_snapshot;

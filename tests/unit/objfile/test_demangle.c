@@ -140,7 +140,7 @@ static void one_symbol_is_demangled_without_what_it_returns(void **state _unused
 	}
 }
 
-static void clones_and_cold_parts_are_told_by_their_suffix(void **state _unused_)
+static void clones_and_cold_parts_are_known_by_their_suffix(void **state _unused_)
 {
 	assert_true(symbol_is_clone("_Z3fooi.part.0"));
 	assert_true(symbol_is_clone("foo.constprop.0.cold"));
@@ -237,7 +237,7 @@ int main(void)
 		cmocka_unit_test(stubs_are_named_after_their_function),
 		cmocka_unit_test(the_calling_convention_of_go_is_not_part_of_a_name),
 		cmocka_unit_test(one_symbol_is_demangled_without_what_it_returns),
-		cmocka_unit_test(clones_and_cold_parts_are_told_by_their_suffix),
+		cmocka_unit_test(clones_and_cold_parts_are_known_by_their_suffix),
 		cmocka_unit_test(broken_names_stay_as_they_are),
 		cmocka_unit_test(a_name_that_unfolds_without_end_is_truncated),
 		cmocka_unit_test(lifetimes_without_end_leave_the_symbol_as_it_is),

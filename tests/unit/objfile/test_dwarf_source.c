@@ -36,10 +36,10 @@ static int try_strings(const char *name, uint64_t flags, const void *data, size_
 	return err;
 }
 
-/* A section as compressed data, which says that it has `told` bytes. The caller releases it. */
-static struct text pack(const void *data, size_t size, uint64_t told)
+/* A section as compressed data, which claims to have `claimed` bytes. The caller releases it. */
+static struct text pack(const void *data, size_t size, uint64_t claimed)
 {
-	Elf64_Chdr header = {.ch_type = ELFCOMPRESS_ZLIB, .ch_size = told, .ch_addralign = 1};
+	Elf64_Chdr header = {.ch_type = ELFCOMPRESS_ZLIB, .ch_size = claimed, .ch_addralign = 1};
 	uLongf packed_size = compressBound(size);
 	_cleanup_free_ Bytef *packed = malloc(packed_size);
 	struct text section = {0};

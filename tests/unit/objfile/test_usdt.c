@@ -139,7 +139,7 @@ static void a_file_that_was_moved_has_its_probes_elsewhere(void **state _unused_
 	objfile_unref(file.objfile);
 }
 
-static void what_there_is_not_is_told_from_what_is_broken(void **state _unused_)
+static void what_there_is_not_is_distinguished_from_what_is_broken(void **state _unused_)
 {
 	const struct wanted_note outside = {0x9000, 0, "p", "n", ""};
 	struct file file = open_with(some_notes, ARRAY_LENGTH(some_notes), BASE_ADDRESS);
@@ -279,7 +279,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_places_of_a_probe_are_found),
 		cmocka_unit_test(a_file_that_was_moved_has_its_probes_elsewhere),
-		cmocka_unit_test(what_there_is_not_is_told_from_what_is_broken),
+		cmocka_unit_test(what_there_is_not_is_distinguished_from_what_is_broken),
 		cmocka_unit_test(truncated_notes_are_refused),
 		cmocka_unit_test(arguments_are_where_the_assembler_had_them),
 		cmocka_unit_test(an_argument_that_cannot_be_read_is_refused),

@@ -205,7 +205,7 @@ static void an_older_generation_lists_nothing(void **state)
 	assert_int_equal(take(fixture), NOTHING);
 }
 
-static void an_exec_that_only_a_sample_tells_of_lists_the_new_image(void **state)
+static void an_exec_that_only_a_sample_shows_lists_the_new_image(void **state)
 {
 	struct fixture *fixture = *state;
 
@@ -353,7 +353,7 @@ int main(void)
 		TEST(the_first_generation_that_a_sample_brings_lists_its_process),
 		TEST(the_same_generation_again_lists_nothing),
 		TEST(an_older_generation_lists_nothing),
-		TEST(an_exec_that_only_a_sample_tells_of_lists_the_new_image),
+		TEST(an_exec_that_only_a_sample_shows_lists_the_new_image),
 		TEST(an_image_that_changes_often_is_listed_once),
 		TEST(images_are_taken_in_the_order_of_their_first_change),
 		TEST(an_image_that_changes_after_it_was_taken_comes_again_at_the_end),

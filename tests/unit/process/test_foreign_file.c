@@ -99,7 +99,7 @@ static void what_is_no_regular_file_is_not_opened(void **state)
 			 -ENOENT);
 }
 
-/* What the kernel has not in memory, or does not tell, is asked for in the process. */
+/* What the kernel has not in memory, or does not say, is asked for in the process. */
 static void the_process_finds_and_opens(void **state)
 {
 	const struct fixture *fixture = *state;

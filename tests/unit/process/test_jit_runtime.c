@@ -78,7 +78,7 @@ static void an_unknown_runtime_does_not(_unused_ void **state)
 	tear_down(&fixture);
 }
 
-static void java_keeps_them_when_it_is_told_to(_unused_ void **unused)
+static void java_keeps_them_when_it_is_asked_to(_unused_ void **unused)
 {
 	void *fixture;
 	void **state = &fixture;
@@ -102,7 +102,7 @@ static void the_last_option_counts(_unused_ void **unused)
 	assert_true(JAVA_KEEPS("java\0" ON "\0Main\0", "JDK_JAVA_OPTIONS=" OFF "\0"));
 }
 
-static void words_that_are_no_options_of_java_tell_nothing(_unused_ void **unused)
+static void words_that_are_no_options_of_java_have_no_effect(_unused_ void **unused)
 {
 	void *fixture;
 	void **state = &fixture;
@@ -140,9 +140,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(v8_and_dotnet_keep_them),
 		cmocka_unit_test(an_unknown_runtime_does_not),
-		cmocka_unit_test(java_keeps_them_when_it_is_told_to),
+		cmocka_unit_test(java_keeps_them_when_it_is_asked_to),
 		cmocka_unit_test(the_last_option_counts),
-		cmocka_unit_test(words_that_are_no_options_of_java_tell_nothing),
+		cmocka_unit_test(words_that_are_no_options_of_java_have_no_effect),
 		cmocka_unit_test(options_that_cannot_be_read_are_none),
 		cmocka_unit_test(one_runtime_that_does_not_is_enough),
 	};

@@ -39,7 +39,7 @@ static void parentheses_and_spaces_in_a_comm_do_no_harm(_unused_ void **state)
 	fake_proc_remove(&proc);
 }
 
-static void a_zombie_is_told(_unused_ void **state)
+static void a_zombie_is_reported(_unused_ void **state)
 {
 	struct fake_proc proc = fake_proc_new();
 	struct proc_entry entry;
@@ -249,7 +249,7 @@ int main(void)
 		cmocka_unit_test(a_command_line_that_is_too_long_is_truncated),
 		cmocka_unit_test(comm_parent_and_start_are_read),
 		cmocka_unit_test(parentheses_and_spaces_in_a_comm_do_no_harm),
-		cmocka_unit_test(a_zombie_is_told),
+		cmocka_unit_test(a_zombie_is_reported),
 		cmocka_unit_test(a_process_that_is_gone_is_not_found),
 		cmocka_unit_test(a_cut_stat_has_no_parent),
 		cmocka_unit_test(a_kernel_worker_has_its_name_without_its_work),

@@ -152,7 +152,7 @@ static void inside_exec_without_an_image_before_it_is_the_current_one(void **sta
 	assert_ptr_equal(find_in_exec(fixture, 120, PID, 3, true), process);
 }
 
-static void a_newer_generation_tells_of_an_exec_that_nobody_reported(void **state)
+static void a_newer_generation_shows_an_exec_that_nobody_reported(void **state)
 {
 	struct fixture *fixture = *state;
 	struct process *old;
@@ -457,7 +457,7 @@ int main(void)
 		TEST(a_sample_with_an_older_generation_was_taken_inside_exec),
 		TEST(a_sample_two_execs_old_finds_its_image),
 		TEST(inside_exec_without_an_image_before_it_is_the_current_one),
-		TEST(a_newer_generation_tells_of_an_exec_that_nobody_reported),
+		TEST(a_newer_generation_shows_an_exec_that_nobody_reported),
 		TEST(a_missed_exec_of_a_process_that_is_gone_has_an_empty_image),
 		TEST(mappings_that_were_moved_are_found_where_nothing_was_known),
 		TEST(moved_mappings_of_the_next_program_are_not_taken),

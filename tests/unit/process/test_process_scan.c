@@ -330,7 +330,7 @@ static void a_mapping_of_an_unknown_process_reads_proc_first(void **state)
 	assert_mapped(fixture, process, 0x3000, "/no/b");
 }
 
-static void what_the_scan_has_seen_changes_nothing_when_an_event_tells_it(void **state)
+static void what_the_scan_has_seen_changes_nothing_when_an_event_reports_it(void **state)
 {
 	struct fixture *fixture = *state;
 	struct file_identity identity = {.path = "/no/a", .dev_major = 0xfe, .inode = 12};
@@ -390,7 +390,7 @@ int main(void)
 		TEST(an_exit_older_than_the_scan_does_not_end_who_has_mappings),
 		TEST(an_exit_of_the_process_before_does_not_end_the_scanned_one),
 		TEST(a_mapping_of_an_unknown_process_reads_proc_first),
-		TEST(what_the_scan_has_seen_changes_nothing_when_an_event_tells_it),
+		TEST(what_the_scan_has_seen_changes_nothing_when_an_event_reports_it),
 		TEST(memory_is_the_same_in_events_and_scans),
 	};
 

@@ -50,7 +50,7 @@ static void what_is_no_mark_stays(void **state _unused_)
 	}
 }
 
-/* Formats tell kinds by these: two of the same would be one after reading. */
+/* Formats distinguish kinds by these: two of the same would be one after reading. */
 static void kinds_differ_in_all_that_is_written_of_them(void **state _unused_)
 {
 	for (enum frame_kind kind = 0; kind < NUM_FRAME_KINDS; kind++) {

@@ -196,7 +196,7 @@ static void note_progress(uint32_t num_done, uint32_t num_total, void *context)
 	seen[1] = num_total;
 }
 
-static void progress_and_outermost_functions_are_told(void **state)
+static void progress_and_outermost_functions_are_reported(void **state)
 {
 	struct scene *scene = *state;
 	uint32_t seen[2] = {0};
@@ -282,7 +282,7 @@ static void assert_damaged(struct scene *scene, const struct text *bad)
 	name_reader_release(&reader);
 	names_release(&names);
 	profile_free(profile);
-	/* Over a socket: the names before it stay, and it is told. */
+	/* Over a socket: the names before it stay, and it is reported. */
 	assert_int_equal(send(scene->fds[0], message.data, message.length, 0), message.length);
 	assert_int_equal(send(scene->fds[0], message.data, message.length, 0), message.length);
 	shutdown(scene->fds[0], SHUT_WR);
@@ -368,8 +368,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(frames_arrive_as_they_were, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(another_writer_goes_on, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(long_names_are_cut, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(progress_and_outermost_functions_are_told, set_up,
-						tear_down),
+		cmocka_unit_test_setup_teardown(progress_and_outermost_functions_are_reported,
+						set_up, tear_down),
 		cmocka_unit_test(locations_that_cannot_be_are_refused),
 		cmocka_unit_test(strings_that_cannot_be_are_refused),
 		cmocka_unit_test(what_is_no_record_is_refused),

@@ -273,7 +273,7 @@ static void hear_oracle(struct bench *bench, struct comparison *comparison, cons
 	free(buffers[1]);
 }
 
-/* Cut what tells parts and copies of a function apart: debug information does not know it. */
+/* Cut what distinguishes parts and copies of a function: debug information does not know it. */
 static void strip_clone(char *name)
 {
 	static const char *const marks[] = {" [clone",     ".cold",  ".part.",

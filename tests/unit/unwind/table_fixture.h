@@ -20,7 +20,7 @@
 #define TEXT_SIZE 0x60000
 #define PAGE      0x10000
 
-/* A row that tells itself from the others: CFA = rsp + 8 * (n + 1). */
+/* A row that differs from all others: CFA = rsp + 8 * (n + 1). */
 #define ROW(n) DW_CFA_def_cfa_offset, 8 * ((n) + 1)
 
 struct table_file {

@@ -122,7 +122,7 @@ static void threads_are_found_by_their_label_and_do_not_count(void **state _unus
 	session_free(session);
 }
 
-static void a_wrong_expression_is_told_as_on_the_command_line(void **state _unused_)
+static void a_wrong_expression_is_reported_as_on_the_command_line(void **state _unused_)
 {
 	struct session *session = open_script();
 	struct error error = {0};
@@ -148,7 +148,7 @@ int main(void)
 		cmocka_unit_test(a_search_weighs_what_the_filter_leaves),
 		cmocka_unit_test(a_function_that_was_inlined_at_one_place_only_is_told_apart),
 		cmocka_unit_test(threads_are_found_by_their_label_and_do_not_count),
-		cmocka_unit_test(a_wrong_expression_is_told_as_on_the_command_line),
+		cmocka_unit_test(a_wrong_expression_is_reported_as_on_the_command_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

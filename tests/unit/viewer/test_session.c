@@ -344,7 +344,7 @@ static void overview_names_files_and_metrics(void **state)
 	session_free(session);
 }
 
-static bool tells_of_sleepers(struct session *session)
+static bool shows_sleepers(struct session *session)
 {
 	_cleanup_(text_release) struct text text = {0};
 
@@ -353,15 +353,15 @@ static bool tells_of_sleepers(struct session *session)
 	return strstr(text.data, "\"sleepers\":\"0\"}");
 }
 
-static void overview_tells_of_sleepers_of_files_that_are_shown(void **state)
+static void overview_shows_sleepers_of_files_that_are_shown(void **state)
 {
 	struct session *session = fixture_new("a;b 3\n");
 	uint32_t second = fixture_open(session, "b.folded", "web;[slept throughout];poll 4\n");
 
 	(void)state;
-	assert_true(tells_of_sleepers(session));
+	assert_true(shows_sleepers(session));
 	session_get_source(session, second)->side = SIDE_OFF;
-	assert_false(tells_of_sleepers(session));
+	assert_false(shows_sleepers(session));
 	session_free(session);
 }
 
@@ -382,7 +382,7 @@ int main(void)
 		cmocka_unit_test(time_is_as_sure_as_the_samples_behind_it),
 		cmocka_unit_test(each_side_is_as_sure_as_its_own_metric),
 		cmocka_unit_test(overview_names_files_and_metrics),
-		cmocka_unit_test(overview_tells_of_sleepers_of_files_that_are_shown),
+		cmocka_unit_test(overview_shows_sleepers_of_files_that_are_shown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

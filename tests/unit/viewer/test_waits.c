@@ -22,7 +22,7 @@ static const struct {
 	{"log", "run;[blocked];--;irq;[interrupt]", 60},
 };
 
-/* A file whose threads are known: what no folded text tells. */
+/* A file whose threads are known: what no folded text has. */
 static struct session *open_new(void)
 {
 	struct session *session = fixture_new("a;b 3\n");
