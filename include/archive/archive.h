@@ -155,7 +155,7 @@ _must_check_ int archive_expire(struct archive *archive, const struct archive_li
  * Write "2026/11/21/030512Z-web1.pb.gz".
  *
  * time_s     since 1970, UTC
- * host       what is no letter, digit, dot, dash or underscore becomes a dash; cut to 200 bytes
+ * host       what is no letter, digit, dot, dash or underscore becomes a dash; truncated to 200 bytes
  * copy       from 2 on, for further captures of one second: "030512Z-web1.2.pb.gz"; else 0
  * extension  with its dot
  *

@@ -33,7 +33,7 @@
  * Find the NT_GNU_BUILD_ID note in the bytes of a PT_NOTE segment or note section.
  *
  * align        of the segment: 4 or 8 bytes
- * ret, ret_size  the id, cut to BUILD_ID_SIZE_MAX bytes, and its size in bytes
+ * ret, ret_size  the id, truncated to BUILD_ID_SIZE_MAX bytes, and its size in bytes
  *
  * Returns 0, -ENODATA (no such note) or -EINVAL (malformed notes).
  *

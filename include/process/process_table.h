@@ -254,10 +254,11 @@ struct process_table_stats {
 	uint64_t forks; /* new processes, not threads */
 	uint64_t execs;
 	uint64_t exits;
-	uint64_t missed_execs;  /* noticed by a sample's generation only */
-	uint64_t cut_code_maps; /* processes whose generated code has more names than are kept */
-	uint32_t first_cut_pid; /* one of these */
-	char first_cut_comm[COMM_SIZE];
+	uint64_t missed_execs; /* noticed by a sample's generation only */
+	uint64_t
+		truncated_code_maps; /* processes whose generated code has more names than are kept */
+	uint32_t first_truncated_pid; /* one of these */
+	char first_truncated_comm[COMM_SIZE];
 };
 struct process_table_stats process_table_get_stats(const struct process_table *table);
 

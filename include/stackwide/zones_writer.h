@@ -112,7 +112,7 @@ STACKWIDE_INSIDE void stackwide_zones_start_file(void)
 }
 
 /*
- * Make a file that holds something ready for one more section. Its last line may be cut, when its
+ * Make a file that holds something ready for one more section. Its last line may be incomplete, when its
  * program was killed: that goes, or the next line would be its end. Under the file's lock. Returns
  * 0, or -1 where the file does not hold zones of this kind.
  */

@@ -19,7 +19,7 @@
  * What a process that names sends the one that writes: the frames of a profile's locations, as they
  * are found. Both have the same profile, from before a fork.
  *
- * Messages go over a socket of kind SOCK_SEQPACKET, so that none is cut when the writer is killed;
+ * Messages go over a socket of kind SOCK_SEQPACKET, so that none is truncated when the writer is killed;
  * another writer may go on where it was. The reader believes nothing: what is not a message ends the
  * reading, and ids, lengths and sums are checked.
  */

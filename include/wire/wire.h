@@ -10,7 +10,7 @@
 #include "wire/registers.h"
 #include "wire/types.h"
 
-/* Levels of one stack that are kept; deeper ones are cut at the outer end and marked so. */
+/* Levels of one stack that are kept; deeper ones are truncated at the outer end and marked so. */
 #define WIRE_MAX_FRAMES 512
 /* Stacks that each CPU remembers having sent. A power of two. */
 #define WIRE_STACK_CACHE_SLOTS 4096

@@ -490,7 +490,7 @@ void account_print_json(const struct account *account, struct text *ret)
 		    ", \"cut_code_maps\": %" PRIu64 ", \"unopened_files\": %" PRIu64 "},\n",
 		    ticks->processes.forks, ticks->processes.execs, ticks->processes.exits,
 		    ticks->processes.missed_execs, ticks->lost_side_band, ticks->late_events,
-		    ticks->processes.cut_code_maps, ticks->unopened_files);
+		    ticks->processes.truncated_code_maps, ticks->unopened_files);
 	text_printf(ret,
 		    "  \"profiler\": {\"cpu_ns\": %" PRIu64 ", \"total_cpu_ns\": %" PRIu64
 		    ", \"max_rss_bytes\": %" PRIu64 ", \"recording_rss_bytes\": %" PRIu64

@@ -483,17 +483,18 @@ static bool can_start_over(struct finishing *finishing)
 				 : !outputs_rewind(recording->outputs);
 }
 
-static void warn_of_cut_names(const struct process_table_stats *stats)
+static void warn_of_truncated_names(const struct process_table_stats *stats)
 {
 	char others[64] = "";
 
-	if (!stats->cut_code_maps)
+	if (!stats->truncated_code_maps)
 		return;
-	if (stats->cut_code_maps > 1)
-		snprintf(others, sizeof(others), " and %" PRIu64 " more", stats->cut_code_maps - 1);
+	if (stats->truncated_code_maps > 1)
+		snprintf(others, sizeof(others), " and %" PRIu64 " more",
+			 stats->truncated_code_maps - 1);
 	log_warning("code that %s-%" PRIu32 "%s generated lacks names: of a perf-map or jitdump, "
 		    "64 MB of names are kept, and 256 MB of all together",
-		    stats->first_cut_comm, stats->first_cut_pid, others);
+		    stats->first_truncated_comm, stats->first_truncated_pid, others);
 }
 
 static void warn_of_unopened_files(uint64_t num_files)
@@ -528,7 +529,7 @@ int recording_finish(struct recording *recording, int stop_fd)
 		log_warning("another one writes what there is, without names");
 		status = write_by(&finishing, geteuid(), false, stop_fd);
 	}
-	warn_of_cut_names(&recording->account.ticks.processes);
+	warn_of_truncated_names(&recording->account.ticks.processes);
 	warn_of_unopened_files(recording->account.ticks.unopened_files);
 	if (!recording->account.ticks.samples && !recording->account.ticks.off_cpu.samples &&
 	    !recording->is_silent)

@@ -119,7 +119,7 @@ static int index_capture(const struct archive *archive, const char *path,
 {
 	struct archive_capture capture;
 	struct history_file_reader reader = {.path = path, .user = user};
-	/* What is cut is one byte too long for the index. */
+	/* What is truncated is one byte too long for the index. */
 	_cleanup_free_ char *text = malloc(ARCHIVE_INDEX_MAX_TEXT + 2);
 	int err = text ? archive_file_describe(file, &capture) : -ENOMEM;
 

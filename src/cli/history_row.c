@@ -282,7 +282,7 @@ void history_row_release(struct history_row *row)
 	*row = (struct history_row){0};
 }
 
-/* A name cut to its column; nothing in it may move the cursor. */
+/* A name truncated to its column; nothing in it may move the cursor. */
 static void append_name(struct text *text, const char *name)
 {
 	size_t start = text->length;

@@ -196,8 +196,8 @@ static bool has_running_address(const struct import_kernel *kernel)
 		char name[16];
 
 		/*
-		 * Names longer than 15 bytes are cut, and thereby none of the two that are looked
-		 * for.
+		 * Names longer than 15 bytes are truncated, and thereby none of the two that are
+		 * looked for.
 		 */
 		if (sscanf(line, "%" SCNx64 " %*c %15s", &address, name) != 2)
 			continue;

@@ -416,7 +416,7 @@ static size_t get_columns(void)
 	return window.ws_col;
 }
 
-/* A name cut to the terminal; nothing in it may move the cursor. */
+/* A name truncated to the terminal; nothing in it may move the cursor. */
 static void append_name(struct text *text, const struct flat_row *row, size_t columns)
 {
 	_cleanup_(text_release) struct text name = {0};

@@ -486,7 +486,7 @@ static int check_entry_step(struct sample_ingest *ingest, const struct process *
 
 /*
  * Check the steps by frame pointer, which are marked. The first one that is disproven ends the stack:
- * raw is cut there. So does, in 32-bit code, the first one that is not proven: most of it is compiled
+ * raw is truncated there. So does, in 32-bit code, the first one that is not proven: most of it is compiled
  * without frame pointers. The evidence says what is proven of them all.
  */
 static int check_fp_steps(struct sample_ingest *ingest, const struct process *process,

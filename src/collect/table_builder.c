@@ -162,7 +162,8 @@ static void add_result(struct table_builder *builder, uint32_t file, struct unwi
 	if (result)
 		*result = (struct result){.file = file, .table = table};
 	else
-		unwind_table_free(table); /* the file stays without table: its stacks are cut */
+		unwind_table_free(
+			table); /* the file stays without table: its stacks are truncated */
 	(void)!eventfd_write(builder->event_fd, 1); /* full means readable, too */
 	pthread_cond_signal(&builder->has_result);
 }

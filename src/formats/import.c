@@ -23,7 +23,7 @@ _printf_(3, 0) static int fail(struct import *import, const char *place, const c
 			 place, reason);
 }
 
-/* The name may be cut in the message, hence strnlen(). */
+/* The name may be truncated in the message, hence strnlen(). */
 const char *import_get_reason(const struct import *import)
 {
 	const char *message = import->error.message;

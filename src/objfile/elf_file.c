@@ -207,7 +207,7 @@ static int check_counts(int fd, uint64_t file_size)
 	read_large_numbers(fd, &layout);
 	if (layout.num_sections > MAX_SECTIONS || layout.num_segments > MAX_SEGMENTS)
 		return -EFBIG;
-	/* Section headers may have been cut off: segments are enough. */
+	/* Section headers may be truncated: segments are enough. */
 	return fits(layout.segment_offset, layout.num_segments, layout.segment_bytes, file_size)
 		       ? 0
 		       : -EINVAL;

@@ -34,66 +34,66 @@ static int compare_ranges(const void *left, const void *right)
 }
 
 /* The disjoint chunks of a map so far, and the ranges that are still open, outermost first. */
-struct cutter {
+struct range_splitter {
 	struct range_map chunks;
 	ARRAY(struct range) open;
 	uint64_t position; /* everything below it is in chunks */
 };
 
 /* Emit the rest of the open ranges up to `limit`, innermost first. */
-static int split_until(struct cutter *cutter, uint64_t limit)
+static int split_until(struct range_splitter *splitter, uint64_t limit)
 {
-	while (cutter->open.length) {
-		const struct range *top = &cutter->open.items[cutter->open.length - 1];
+	while (splitter->open.length) {
+		const struct range *top = &splitter->open.items[splitter->open.length - 1];
 		uint64_t end = top->end < limit ? top->end : limit;
-		int err = range_map_add(&cutter->chunks, cutter->position, end, top->value);
+		int err = range_map_add(&splitter->chunks, splitter->position, end, top->value);
 
 		if (err)
 			return err;
-		if (cutter->position < end)
-			cutter->position = end;
+		if (splitter->position < end)
+			splitter->position = end;
 		if (top->end > limit)
 			break;
-		cutter->open.length--;
+		splitter->open.length--;
 	}
 	return 0;
 }
 
-static int cut(struct cutter *cutter, const struct range_map *map)
+static int split(struct range_splitter *splitter, const struct range_map *map)
 {
 	int err;
 
 	array_for_each (&map->ranges, range) {
 		struct range *top;
 
-		err = split_until(cutter, range->start);
+		err = split_until(splitter, range->start);
 		if (err)
 			return err;
-		cutter->position = range->start;
-		top = array_add(&cutter->open);
+		splitter->position = range->start;
+		top = array_add(&splitter->open);
 		if (!top)
 			return -ENOMEM;
 		*top = *range;
 	}
-	return split_until(cutter, UINT64_MAX);
+	return split_until(splitter, UINT64_MAX);
 }
 
 int range_map_finish(struct range_map *map)
 {
-	struct cutter cutter = {0};
+	struct range_splitter splitter = {0};
 	int err;
 
 	if (map->ranges.length > 1)
 		qsort(map->ranges.items, map->ranges.length, sizeof(*map->ranges.items),
 		      compare_ranges);
-	err = cut(&cutter, map);
-	array_release(&cutter.open);
+	err = split(&splitter, map);
+	array_release(&splitter.open);
 	if (err) {
-		range_map_release(&cutter.chunks);
+		range_map_release(&splitter.chunks);
 		return err;
 	}
 	range_map_release(map);
-	*map = cutter.chunks;
+	*map = splitter.chunks;
 	return 0;
 }
 

@@ -39,7 +39,7 @@ void jit_files_empty(struct jit_files *jit)
 		.next_search_ns = jit->next_search_ns,
 		.owner = jit->owner,
 		.is_wanted = jit->is_wanted,
-		.was_cut = true,
+		.are_names_truncated = true,
 		.was_emptied = true,
 	};
 
@@ -147,7 +147,7 @@ static int read_jitdump(struct jit_files *jit, uint64_t limit_bytes)
 /* After an error, which is no failure: what came before counts. */
 static void finish_file(struct jit_files *jit, int *fd, int err)
 {
-	jit->was_cut |= err == -EFBIG;
+	jit->are_names_truncated |= err == -EFBIG;
 	close_file(fd);
 }
 

@@ -21,12 +21,12 @@ struct jit_files {
 	struct jitdump *jitdump;   /* likewise */
 	int perf_map_fd;           /* -1: not open, or done with */
 	int jitdump_fd;
-	uint64_t next_search_ns; /* when to search again for those that were not found */
-	uint64_t size_bytes;     /* memory of their names */
-	uid_t owner;             /* of the files; of the first one that was found */
-	bool is_wanted;          /* the process has run code that no file backs */
-	bool was_cut;            /* not all names are kept */
-	bool was_emptied;        /* by jit_files_empty() */
+	uint64_t next_search_ns;  /* when to search again for those that were not found */
+	uint64_t size_bytes;      /* memory of their names */
+	uid_t owner;              /* of the files; of the first one that was found */
+	bool is_wanted;           /* the process has run code that no file backs */
+	bool are_names_truncated; /* not all names are kept */
+	bool was_emptied;         /* by jit_files_empty() */
 };
 
 void jit_files_init(struct jit_files *jit);
@@ -48,7 +48,7 @@ _must_check_ int jit_files_search(struct jit_files *jit, const char *proc_root, 
  *
  * left_bytes   as much may be read; what was read is taken off. The rest is left for the next time
  *
- * Returns 0 or -ENOMEM. What is too much is no failure: was_cut is set, and the file is done with.
+ * Returns 0 or -ENOMEM. What is too much is no failure: are_names_truncated is set, and the file is done with.
  */
 _must_check_ int jit_files_read(struct jit_files *jit, uint64_t *left_bytes);
 

@@ -543,13 +543,13 @@ int process_table_on_mmap(struct process_table *table, uint64_t time_ns, pid_t p
 }
 
 /* The first one of all is remembered by name. */
-static void note_cut(struct process_table *table, const struct process_image *image)
+static void note_truncated_names(struct process_table *table, const struct process_image *image)
 {
 	struct process_table_stats *stats = &table->stats;
 
-	if (!stats->cut_code_maps++) {
-		stats->first_cut_pid = image->process.pid;
-		memcpy(stats->first_cut_comm, image->process.comm, COMM_SIZE);
+	if (!stats->truncated_code_maps++) {
+		stats->first_truncated_pid = image->process.pid;
+		memcpy(stats->first_truncated_comm, image->process.comm, COMM_SIZE);
 	}
 }
 
@@ -590,8 +590,8 @@ static int empty_largest(struct process_table *table)
 	if (!err && most) {
 		image = most->largest;
 		table->jit_bytes -= image->code->jit.size_bytes;
-		if (!image->code->jit.was_cut)
-			note_cut(table, image);
+		if (!image->code->jit.are_names_truncated)
+			note_truncated_names(table, image);
 		jit_files_empty(&image->code->jit);
 	}
 	user_code_table_release(&users);
@@ -602,17 +602,17 @@ static int read_jit_files(struct process_table *table, struct process_image *ima
 			  uint64_t *left_bytes)
 {
 	uint64_t size_bytes;
-	bool was_cut;
+	bool are_names_truncated;
 	int err;
 
 	if (!image->code)
 		return 0;
 	size_bytes = image->code->jit.size_bytes;
-	was_cut = image->code->jit.was_cut;
+	are_names_truncated = image->code->jit.are_names_truncated;
 	err = jit_files_read(&image->code->jit, left_bytes);
 	table->jit_bytes += image->code->jit.size_bytes - size_bytes;
-	if (image->code->jit.was_cut && !was_cut)
-		note_cut(table, image);
+	if (image->code->jit.are_names_truncated && !are_names_truncated)
+		note_truncated_names(table, image);
 	while (!err && table->jit_bytes > table->jit_limit_bytes)
 		err = empty_largest(table);
 	return err;

@@ -207,8 +207,8 @@ static bool is_late(const struct zone_tracker *tracker, uint32_t region, uint64_
 }
 
 /*
- * Until it ends, a zone has its begin as its end, so that what is written of a timeline that was
- * cut off has no negative duration.
+ * Until it ends, a zone has its begin as its end, so that what is written of a truncated
+ * timeline has no negative duration.
  */
 static int begin_on_region(struct zone_tracker *tracker, const struct zone *zone, uint64_t moved_by)
 {

@@ -48,7 +48,7 @@ void frame_program_start(const struct frame_reader *reader, const struct frame_c
  * Execute a function's instructions.
  *
  * initial  what frame_program_start() gave for the function's common part
- * end      ELF address at which to stop, as the function may be cut short by the next one
+ * end      ELF address at which to stop, as the function may be truncated by the next one
  * rows     replaced by the function's rows; the first one is at its start. Where instructions are
  *          broken the rest of the function is UNWIND_CFA_UNSUPPORTED. num_lost_registers is added
  * to

@@ -154,7 +154,7 @@ static int add_level(struct extractor *extractor, uint32_t node, uint32_t *stack
  * -ENOENT when the fragment is not in it. Callers: from the first occurrence outwards. Callees:
  * from the innermost frame to where the last occurrence begins.
  */
-static int cut(struct extractor *extractor, uint32_t node)
+static int find_path(struct extractor *extractor, uint32_t node)
 {
 	const struct graph *graph = extractor->graph;
 	uint32_t stop = GRAPH_ROOT; /* the first node that is not shown */
@@ -187,7 +187,7 @@ static int add_sample(struct extractor *extractor, uint32_t id, bool is_baseline
 	const struct sample *sample = profile_get_sample(graph->profile, id);
 	uint32_t thread = extractor->bare_thread;
 	uint32_t stack = STACK_EMPTY;
-	int err = cut(extractor, graph->sample_nodes[id]);
+	int err = find_path(extractor, graph->sample_nodes[id]);
 
 	if (err)
 		return err == -ENOENT ? 0 : err;

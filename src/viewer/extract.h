@@ -8,7 +8,7 @@
 #include "viewer/session.h"
 
 /*
- * The samples that are looked at, cut to what is drawn: with a fragment, callees have it as their
+ * The samples that are shown, as far as they are drawn: with a fragment, callees have it as their
  * outermost frames, and callers end in it. Frames keep name, module, kind and lines; addresses
  * go. In a comparison the weights are the metrics METRIC_BEFORE and METRIC_AFTER.
  *

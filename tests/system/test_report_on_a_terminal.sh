@@ -25,5 +25,5 @@ for command in "report in.folded" "report in.folded --callees main" "diff in.fol
     # shellcheck disable=SC2086 # words are meant
     "$STACKWIDE" $command >piped
     ! grep -q $'\x1b' piped || fail "$command has colour in a pipe: $(<piped)"
-    grep -q "$long" piped || fail "$command cuts names in a pipe: $(<piped)"
+    grep -q "$long" piped || fail "$command truncates names in a pipe: $(<piped)"
 done

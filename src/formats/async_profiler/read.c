@@ -290,7 +290,7 @@ static int add_tree_frame(struct async_profiler_reader *reader,
 	return add_node(reader, node);
 }
 
-/* "<li>..." stands in place of all callees of the frame above it: the tree is cut at a depth. */
+/* "<li>..." stands in place of all callees of the frame above it: the tree is pruned at a depth. */
 static void count_pruned(struct async_profiler_reader *reader)
 {
 	size_t count = reader->nodes.length;

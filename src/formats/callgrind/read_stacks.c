@@ -16,7 +16,7 @@
  *	  what the functions cost, and there are not too many stacks.
  *
  * How a function is shared out: think of a table, whose rows are its stacks and whose columns are
- * its own cost and its calls. Row by row, what is left of the columns is cut where the row's share
+ * its own cost and its calls. Row by row, what is left of the columns is split where the row's share
  * of their running sum ends. Every cell is thereby its exact share, rounded up or down, and rows
  * and columns keep their sums: integers are never lost to rounding.
  *

@@ -161,7 +161,7 @@ static int add_box(struct svg_drawing_reader *reader, const struct xml_tag *tag)
 	return 0;
 }
 
-/* A box with a plain title has its name in its <text>, unless that ends in the dots of a cut. */
+/* A box with a plain title has its name in its <text>, unless that ends in the dots of a truncated one. */
 static int rename_last(struct svg_drawing_reader *reader, struct xml_slice slice)
 {
 	struct svg_drawing *drawing = reader->drawing;

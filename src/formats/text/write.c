@@ -7,7 +7,7 @@
 #include "formats/flat_text.h"
 
 #define PERCENT_COLUMNS 7 /* 100.00% */
-/* What a name is cut to is not less, however narrow the terminal. */
+/* What a name is truncated to is not less, however narrow the terminal. */
 #define MIN_NAME_COLUMNS 20
 /* A few long names do not push all modules to the right. */
 #define MAX_NAME_COLUMNS   60
@@ -36,7 +36,7 @@ static size_t min(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Without a terminal nothing is cut: programs and editors get whole names. */
+/* Without a terminal nothing is truncated: programs and editors get whole names. */
 static struct text_layout get_layout(const struct flat_table *table,
 				     const struct flat_text_opts *opts)
 {

@@ -146,7 +146,7 @@ static struct zones_string get_text(const struct zones_capture *capture, size_t 
 	return (struct zones_string){length ? capture->texts.data + start : "", length};
 }
 
-/* A cut capture may lack a string that was due. */
+/* A truncated capture may lack a string that was due. */
 static struct zones_string find_string(const struct zones_capture *capture, uint64_t id)
 {
 	uint32_t found = named_strings_find(&capture->strings, &(struct named_string){.id = id});
@@ -233,7 +233,7 @@ static int declare_locations(struct zones_capture *capture)
 	import_fail_byte((capture)->import, (capture)->record.offset, __VA_ARGS__)
 
 /*
- * The next record; *ret_is_end when there is none. One that is cut is an end, too. Returns 0 or
+ * The next record; *ret_is_end when there is none. One that is truncated is an end, too. Returns 0 or
  * -EBADMSG. A record has no length: one of an unknown type ends the reading, for nobody knows where
  * the next one begins.
  */
@@ -319,7 +319,7 @@ static int read_declaration(struct zones_capture *capture)
 	return 0;
 }
 
-/* A cut capture may lack a location that its zone needs. */
+/* A truncated capture may lack a location that its zone needs. */
 static int begin_zone(struct zones_capture *capture, const uint64_t *words)
 {
 	struct location_record unknown = {.id = words[3]};

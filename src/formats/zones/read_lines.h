@@ -17,7 +17,7 @@
 #include "formats/import.h"
 #include "formats/zones.h"
 
-/* What of a chunk is not used, because its last record is cut, comes again before the next one. */
+/* What of a chunk is not used, because its last record is incomplete, comes again before the next one. */
 struct zones_chunk {
 	const uint8_t *data;
 	size_t size;

@@ -43,7 +43,7 @@ static void a_short_name_stays_and_a_long_one_is_truncated(void **state _unused_
 	assert_name("mainly", 0, "", 0);
 }
 
-static void a_character_is_never_cut_in_two(void **state _unused_)
+static void a_character_is_never_split(void **state _unused_)
 {
 	assert_name("\xc3\xa4\xc3\xb6\xc3\xbc", 2, "\xc3\xa4\xe2\x80\xa6", 2);
 	assert_int_equal(table_get_name_width("\xc3\xa4\xc3\xb6", 4), 2);
@@ -61,7 +61,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_have_separators_and_are_right_aligned),
 		cmocka_unit_test(a_short_name_stays_and_a_long_one_is_truncated),
-		cmocka_unit_test(a_character_is_never_cut_in_two),
+		cmocka_unit_test(a_character_is_never_split),
 		cmocka_unit_test(nothing_in_a_name_reaches_the_terminal_as_a_command),
 	};
 

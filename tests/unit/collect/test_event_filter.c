@@ -224,7 +224,7 @@ static void an_ampersand_asks_for_a_common_bit(void **state)
 	expect(*state, "common_pid & 1", true);
 }
 
-/* As the kernel's comparisons, which cut the value to the field's size. */
+/* As the kernel's comparisons, which truncate the value to the field's size. */
 static void numbers_are_of_the_size_of_their_field(void **state)
 {
 	expect(*state, "s32 == 0xffffffe0", true);

@@ -150,17 +150,17 @@ static void a_file_that_is_not_elf_has_no_table(_unused_ void **state)
 	table_builder_free(builder);
 }
 
-static void a_file_that_is_empty_or_cut_has_no_table(_unused_ void **state)
+static void a_file_that_is_empty_or_truncated_has_no_table(_unused_ void **state)
 {
 	struct table_builder *builder = start(1);
 	struct unwind_table *table;
-	int cut = open_small_program();
+	int truncated = open_small_program();
 
-	assert_int_equal(ftruncate(cut, 40), 0);
+	assert_int_equal(ftruncate(truncated, 40), 0);
 	add(builder, 1, open_bytes("", 0));
 	assert_int_equal(take_next(builder, &table), 1);
 	assert_null(table);
-	add(builder, 2, cut);
+	add(builder, 2, truncated);
 	assert_int_equal(take_next(builder, &table), 2);
 	assert_null(table);
 	table_builder_free(builder);
@@ -439,7 +439,7 @@ int main(void)
 		cmocka_unit_test(every_file_that_is_asked_for_gets_its_table),
 		cmocka_unit_test(the_table_is_that_of_the_file),
 		cmocka_unit_test(a_file_that_is_not_elf_has_no_table),
-		cmocka_unit_test(a_file_that_is_empty_or_cut_has_no_table),
+		cmocka_unit_test(a_file_that_is_empty_or_truncated_has_no_table),
 		cmocka_unit_test(a_file_of_another_machine_has_no_table),
 		cmocka_unit_test(a_file_that_is_not_open_is_refused),
 		cmocka_unit_test(where_nothing_is_asked_for_nothing_is_waited_for),

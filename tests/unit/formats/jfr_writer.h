@@ -258,7 +258,7 @@ static inline void jfr_put_symbols(struct jfr_writer *writer, int count, ...)
 }
 
 /*
- * Two methods, org/App.main and org/App.work, and three stacks: 1 main;work, 2 main cut off,
+ * Two methods, org/App.main and org/App.work, and three stacks: 1 main;work, 2 main truncated,
  * 3 main with work inlined and compiled. Thread 1 is "worker", 815.
  */
 static inline void jfr_put_constants(struct jfr_writer *writer)

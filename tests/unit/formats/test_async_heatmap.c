@@ -203,16 +203,16 @@ static void older_pages_number_their_names_from_1(void **state _unused_)
 	text_release(&page);
 }
 
-static void a_cut_page_is_refused_with_the_place(void **state _unused_)
+static void a_truncated_page_is_refused_with_the_position(void **state _unused_)
 {
 	struct text page = {0};
 
 	make_small_page(&page);
 	for (size_t size = 60; size < page.length - 10; size++) {
 		struct imported imported = {0};
-		struct text cut = {.data = page.data, .length = size};
+		struct text truncated = {.data = page.data, .length = size};
 
-		assert_int_equal(read_page(&imported, &cut), -EBADMSG);
+		assert_int_equal(read_page(&imported, &truncated), -EBADMSG);
 		assert_non_null(strstr(imported.import.error.message, "FILE: at byte "));
 		imported_release(&imported);
 	}
@@ -291,7 +291,7 @@ int main(void)
 		cmocka_unit_test(samples_have_the_times_of_their_steps),
 		cmocka_unit_test(timestamps_are_kept_where_they_are_wanted),
 		cmocka_unit_test(older_pages_number_their_names_from_1),
-		cmocka_unit_test(a_cut_page_is_refused_with_the_place),
+		cmocka_unit_test(a_truncated_page_is_refused_with_the_position),
 		cmocka_unit_test(small_pages_do_not_unfold_to_huge_stacks),
 		cmocka_unit_test(long_names_do_not_fill_the_memory),
 	};

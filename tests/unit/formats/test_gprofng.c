@@ -3,7 +3,7 @@
 
 #define FORMAT (&format_gprofng)
 
-/* Two functions have names: code that the kernel gave, and stacks that were cut. */
+/* Two functions have names: code that the kernel gave, and stacks that were truncated. */
 #define VDSO      0x7004
 #define MAIN      0x400010
 #define LEAF      0x400020

@@ -1,5 +1,5 @@
 /*
- * Every reader of a foreign format, on inputs that are cut off or have a byte changed, and on such
+ * Every reader of a foreign format, on inputs that are truncated or have a byte changed, and on such
  * as would unfold to more than any memory holds: each is read, or refused with the place; in time,
  * and in memory that the input's size bounds.
  *

@@ -426,22 +426,22 @@ static void a_constant_can_stand_for_a_thread_and_a_method(void **state _unused_
 	text_release(&metadata);
 }
 
-/* Every byte of a recording is changed, and the recording is cut off everywhere. */
+/* Every byte of a recording is changed, and the recording is truncated everywhere. */
 static void damage_anywhere_ends_in_a_result_or_a_reason(void **state _unused_)
 {
 	struct jfr_writer writer = make_recording();
 
 	for (size_t i = 0; i < writer.chunk.length; i++) {
-		struct imported cut = {0};
+		struct imported truncated = {0};
 		struct imported changed = {0};
-		int err = imported_read(&cut, FORMAT, writer.chunk.data, i);
+		int err = imported_read(&truncated, FORMAT, writer.chunk.data, i);
 
-		assert_true(!err || (err == -EBADMSG && cut.import.error.message[0]));
+		assert_true(!err || (err == -EBADMSG && truncated.import.error.message[0]));
 		writer.chunk.data[i] ^= 0x55;
 		err = imported_read(&changed, FORMAT, writer.chunk.data, writer.chunk.length);
 		assert_true(!err || (err == -EBADMSG && changed.import.error.message[0]));
 		writer.chunk.data[i] ^= 0x55;
-		imported_release(&cut);
+		imported_release(&truncated);
 		imported_release(&changed);
 	}
 	text_release(&writer.chunk);

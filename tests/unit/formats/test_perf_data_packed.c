@@ -23,8 +23,8 @@ static void add_packed(struct perf_writer *writer, ZSTD_CStream *stream, const v
 	perf_end(writer);
 }
 
-/* Two samples, packed in two pieces, of which the first ends `cut` bytes into the records. */
-static struct text write_packed(size_t cut)
+/* Two samples, packed in two pieces, of which the first ends `split` bytes into the records. */
+static struct text write_packed(size_t split)
 {
 	struct perf_sample_spec spec = {3, 7, 7, 11, 250, 0, {USER, 0x1010}, {0}, {0}};
 	ZSTD_CStream *stream = ZSTD_createCStream();
@@ -37,20 +37,20 @@ static struct text write_packed(size_t cut)
 	perf_add_sample(&inner, &spec);
 	spec.chain[1] = 0x1030;
 	perf_add_sample(&inner, &spec);
-	assert_true(cut < inner.records.length);
+	assert_true(split < inner.records.length);
 	perf_writer_init(&writer, USUAL, false);
 	perf_add_event(&writer, 0, 0, 100, 11, "cycles:u");
-	add_packed(&writer, stream, inner.records.data, cut);
-	add_packed(&writer, stream, inner.records.data + cut, inner.records.length - cut);
+	add_packed(&writer, stream, inner.records.data, split);
+	add_packed(&writer, stream, inner.records.data + split, inner.records.length - split);
 	ZSTD_freeCStream(stream);
 	text_release(&inner.records);
 	return perf_writer_finish(&writer);
 }
 
-static void compressed_records_may_be_cut_anywhere(void **state _unused_)
+static void compressed_records_may_be_split_anywhere(void **state _unused_)
 {
-	for (size_t cut = 0; cut < 300; cut += 7) {
-		struct text file = write_packed(cut);
+	for (size_t split = 0; split < 300; split += 7) {
+		struct text file = write_packed(split);
 		struct imported imported = {0};
 
 		assert_int_equal(
@@ -155,7 +155,7 @@ static void a_bomb_does_not_expand(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(compressed_records_may_be_cut_anywhere),
+		cmocka_unit_test(compressed_records_may_be_split_anywhere),
 		cmocka_unit_test(what_is_before_damaged_compressed_records_counts),
 		cmocka_unit_test(compressed_records_of_several_cpus_come_in_order_of_time),
 		cmocka_unit_test(a_bomb_does_not_expand),

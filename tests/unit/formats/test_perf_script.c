@@ -223,7 +223,7 @@ static void what_is_no_sample_is_skipped_with_its_line(void **state _unused_)
 		      "a;f 1\n");
 }
 
-/* perf ends it by a blank line; who copies a text, cuts it or pipes it through a tool often does not. */
+/* perf ends it by a blank line; who copies a text, truncates it or pipes it through a tool often does not. */
 static void the_last_sample_needs_no_blank_line(void **state _unused_)
 {
 	assert_stacks(FORMAT, "a 1 1.5: cycles: \n\t 1 f (/x)\n\na 1 1.5: cycles: \n\t 1 g (/x)\n",

@@ -297,7 +297,7 @@ static void elf_addresses_come_back_as_such(void **state _unused_)
 }
 
 /* The first 64 parts name the file well enough; all behind them are left out, not only one. */
-static void a_path_of_very_many_parts_is_cut(void **state _unused_)
+static void a_path_of_very_many_parts_is_truncated(void **state _unused_)
 {
 	struct imported imported = {.import.will_name_code = true};
 	struct text trace = {0};
@@ -374,7 +374,7 @@ int main(void)
 		cmocka_unit_test(unsymbolized_code_of_others_is_known_by_its_elf_address),
 		cmocka_unit_test(unsymbolized_code_is_called_by_its_place_where_nobody_names_it),
 		cmocka_unit_test(elf_addresses_come_back_as_such),
-		cmocka_unit_test(a_path_of_very_many_parts_is_cut),
+		cmocka_unit_test(a_path_of_very_many_parts_is_truncated),
 		cmocka_unit_test(a_trace_of_names_is_the_same_when_it_is_written_again),
 		cmocka_unit_test(as_many_kinds_of_samples_as_fit_may_come_again),
 	};

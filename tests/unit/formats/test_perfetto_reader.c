@@ -465,15 +465,15 @@ static struct text make_trace(bool is_compressed)
 	return text;
 }
 
-static void a_trace_that_is_truncated_is_read_up_to_the_cut(void **state _unused_)
+static void a_truncated_trace_is_read_up_to_its_end(void **state _unused_)
 {
 	struct text trace = make_trace(false);
 	unsigned int num_refused = 0;
 
 	for (size_t size = 0; size < trace.length; size++) {
-		struct text cut = {.data = trace.data, .length = size};
+		struct text truncated = {.data = trace.data, .length = size};
 		struct zones_read_result result;
-		int err = read_trace(&cut, &result);
+		int err = read_trace(&truncated, &result);
 
 		assert_true(err == 0 || err == -EBADMSG);
 		assert_true(err == 0 || result.error.message[0]);
@@ -564,7 +564,7 @@ int main(void)
 		cmocka_unit_test(a_complete_event_ends_with_the_one_around_it),
 		cmocka_unit_test(zones_come_back_as_they_were),
 		cmocka_unit_test(every_zone_has_the_thread_it_began_on),
-		cmocka_unit_test(a_trace_that_is_truncated_is_read_up_to_the_cut),
+		cmocka_unit_test(a_truncated_trace_is_read_up_to_its_end),
 		cmocka_unit_test(broken_bytes_never_crash),
 		cmocka_unit_test(packets_that_expand_without_end_are_refused),
 		cmocka_unit_test(a_trace_is_known_by_its_packets),

@@ -152,7 +152,7 @@ static void strings_and_locations_may_come_after_their_use(void **state _unused_
 		       "");
 }
 
-static void a_cut_capture_is_read_up_to_the_cut(void **state _unused_)
+static void a_truncated_capture_is_read_up_to_its_end(void **state _unused_)
 {
 	struct text capture = {0};
 
@@ -227,7 +227,7 @@ int main(void)
 		cmocka_unit_test(every_record_is_understood),
 		cmocka_unit_test(parameters_keep_their_types),
 		cmocka_unit_test(strings_and_locations_may_come_after_their_use),
-		cmocka_unit_test(a_cut_capture_is_read_up_to_the_cut),
+		cmocka_unit_test(a_truncated_capture_is_read_up_to_its_end),
 		cmocka_unit_test(zeros_behind_the_last_record_are_its_end),
 		cmocka_unit_test(what_is_declared_twice_is_a_warning),
 		cmocka_unit_test(errors_name_the_byte),

@@ -142,13 +142,13 @@ static void what_is_no_elf_file_of_this_machine_is_refused(void **state _unused_
 	const struct patch swapped = {EI_DATA, ELFDATA2MSB, 1};
 	const struct patch class = {EI_CLASS, 7, 1};
 	_cleanup_close_ int text = open_bytes("\177ELF", 4);
-	_cleanup_close_ int cut = open_bytes(ELFMAG "\2\1\1\0\0\0\0\0\0\0\0\0", 16);
+	_cleanup_close_ int truncated = open_bytes(ELFMAG "\2\1\1\0\0\0\0\0\0\0\0\0", 16);
 	Elf *elf;
 
 	assert_int_equal(try_file(&swapped, 1, 0), -ENOEXEC);
 	assert_int_equal(try_file(&class, 1, 0), -ENOEXEC);
 	assert_int_equal(elf_file_begin(text, &elf), -ENOEXEC);
-	assert_int_equal(elf_file_begin(cut, &elf), -ENOEXEC);
+	assert_int_equal(elf_file_begin(truncated, &elf), -ENOEXEC);
 }
 
 static void files_of_32_bits_are_looked_at_as_well(void **state _unused_)

@@ -161,7 +161,7 @@ static void stubs_for_indirect_branch_tracking_are_read(void **state)
 
 static void short_stubs_are_read(void **state)
 {
-	/* 1000: jmp *3000, 1008: jmp *3008, 1010: cut off */
+	/* 1000: jmp *3000, 1008: jmp *3008, 1010: truncated */
 	static const uint8_t code[] = {0xff, 0x25, 0xfa, 0x1f, 0,    0,    0x66, 0x90, 0xff, 0x25,
 				       0xfa, 0x1f, 0,    0,    0x66, 0x90, 0xff, 0x25, 0xf2};
 	struct objfile *objfile = open_x86_64(".plt.got", 8, code, sizeof(code));

@@ -90,12 +90,12 @@ static void a_file_may_end_anywhere(_unused_ void **state)
 	_cleanup_(release) struct jitdump_writer writer = {.pid = PID};
 
 	fill(&writer);
-	for (size_t cut = 0; cut < writer.text.length; cut++) {
+	for (size_t size = 0; size < writer.text.length; size++) {
 		struct jitdump *dump = jitdump_new(PID);
 		uint64_t used;
 		uint64_t more;
 
-		assert_int_equal(jitdump_add_bytes(dump, writer.text.data, cut, &used), 0);
+		assert_int_equal(jitdump_add_bytes(dump, writer.text.data, size, &used), 0);
 		if (used < writer.text.length)
 			assert_int_equal(jitdump_add_bytes(dump, writer.text.data + used,
 							   writer.text.length - used, &more),

@@ -61,7 +61,7 @@ static void a_process_that_is_gone_is_not_found(_unused_ void **state)
 	fake_proc_remove(&proc);
 }
 
-static void a_cut_stat_has_no_parent(_unused_ void **state)
+static void a_truncated_stat_has_no_parent(_unused_ void **state)
 {
 	static const char *const texts[] = {"",         "812",       "812 (a)",
 					    "812 (a) ", "812 (a) S", "812 (a) S "};
@@ -251,7 +251,7 @@ int main(void)
 		cmocka_unit_test(parentheses_and_spaces_in_a_comm_do_no_harm),
 		cmocka_unit_test(a_zombie_is_reported),
 		cmocka_unit_test(a_process_that_is_gone_is_not_found),
-		cmocka_unit_test(a_cut_stat_has_no_parent),
+		cmocka_unit_test(a_truncated_stat_has_no_parent),
 		cmocka_unit_test(a_kernel_worker_has_its_name_without_its_work),
 		cmocka_unit_test(only_executable_mappings_are_read),
 		cmocka_unit_test(a_process_lives_on_after_its_first_thread),

@@ -398,8 +398,8 @@ static void names_beyond_the_limit_of_all_are_lost_by_who_has_the_most(void **st
 		num_named += process_find_first_code(hoarders[i], 0x1000) != NULL;
 	assert_in_range(num_named, 1, 2);
 	stats = process_table_get_stats(fixture->table);
-	assert_int_equal(stats.cut_code_maps, 3 - num_named);
-	assert_true(stats.first_cut_pid > JIT_PID);
+	assert_int_equal(stats.truncated_code_maps, 3 - num_named);
+	assert_true(stats.first_truncated_pid > JIT_PID);
 }
 
 static void a_process_that_lost_its_names_is_not_read_again(void **state)
@@ -414,7 +414,7 @@ static void a_process_that_lost_its_names_is_not_read_again(void **state)
 	follow_code(fixture, 200 * NS_PER_MS, process->id);
 	assert_int_equal(process_table_finish_code(fixture->table), 0);
 	assert_null(process_find_first_code(process, 0x1000));
-	assert_int_equal(process_table_get_stats(fixture->table).cut_code_maps, 1);
+	assert_int_equal(process_table_get_stats(fixture->table).truncated_code_maps, 1);
 }
 
 static void an_image_before_the_exec_gets_no_perf_map(void **state)

@@ -170,7 +170,7 @@ static void another_writer_goes_on(void **state)
 	assert_string_equal(get_name(scene->ours, IN_KERNEL, 0), "schedule");
 }
 
-static void long_names_are_cut(void **state)
+static void long_names_are_truncated(void **state)
 {
 	static const uint32_t locations[] = {IN_FILE};
 	struct scene *scene = *state;
@@ -367,7 +367,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(frames_arrive_as_they_were, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(another_writer_goes_on, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(long_names_are_cut, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(long_names_are_truncated, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(progress_and_outermost_functions_are_reported,
 						set_up, tear_down),
 		cmocka_unit_test(locations_that_cannot_be_are_refused),

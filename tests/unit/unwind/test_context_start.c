@@ -103,7 +103,7 @@ static void a_function_that_says_how_its_stack_changes_has_a_caller(_unused_ voi
 					CODE(DW_CFA_advance_loc | 3, ROW(1)))));
 }
 
-static void code_that_the_file_cuts_short_has_a_caller(_unused_ void **state)
+static void code_that_the_file_truncates_has_a_caller(_unused_ void **state)
 {
 	uint8_t *text = calloc(1, TEXT_SIZE);
 	struct table_file file = table_file_of_text();
@@ -229,7 +229,7 @@ int main(void)
 		cmocka_unit_test(a_function_that_begins_otherwise_has_a_caller),
 		cmocka_unit_test(a_longer_function_has_a_caller),
 		cmocka_unit_test(a_function_that_says_how_its_stack_changes_has_a_caller),
-		cmocka_unit_test(code_that_the_file_cuts_short_has_a_caller),
+		cmocka_unit_test(code_that_the_file_truncates_has_a_caller),
 		cmocka_unit_test(what_functions_of_boosts_contexts_return_to_is_outermost),
 		cmocka_unit_test(it_may_begin_with_a_mark_for_indirect_jumps_too),
 		cmocka_unit_test(what_ends_a_process_elsewhere_has_a_caller),

@@ -288,7 +288,7 @@ static void functions_of_an_unknown_form_are_malformed(void **state)
 	frame_reader_release(&reader);
 }
 
-static void what_precedes_a_cut_entry_is_kept(void **state)
+static void what_precedes_a_truncated_entry_is_kept(void **state)
 {
 	struct frame_writer *writer = *state;
 	size_t whole;
@@ -359,7 +359,7 @@ int main(void)
 		TEST(a_function_without_code_or_at_address_zero_is_left_out),
 		TEST(a_function_that_names_no_common_part_is_malformed),
 		TEST(functions_of_an_unknown_form_are_malformed),
-		TEST(what_precedes_a_cut_entry_is_kept),
+		TEST(what_precedes_a_truncated_entry_is_kept),
 		TEST(lengths_beyond_the_section_end_it),
 		TEST(an_end_beyond_the_last_address_is_malformed),
 	};

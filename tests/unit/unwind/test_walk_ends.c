@@ -223,7 +223,7 @@ static void a_stack_of_as_many_frames_as_are_kept_is_complete(_unused_ void **st
 	assert_walk(&scene, WALK_COMPLETE, pcs, WIRE_MAX_FRAMES);
 }
 
-static void a_deeper_stack_is_cut_at_its_outer_end(_unused_ void **state)
+static void a_deeper_stack_is_truncated_at_its_outer_end(_unused_ void **state)
 {
 	struct scene scene = scene_of_recursion(WIRE_MAX_FRAMES + 1);
 	uint64_t pcs[WIRE_MAX_FRAMES] = {EXACT(START_OF(INNER) + 4)};
@@ -364,7 +364,7 @@ int main(void)
 		cmocka_unit_test(a_mapping_of_which_nothing_is_known_ends_the_walk),
 		cmocka_unit_test(a_mapping_is_looked_for_only_when_another_one_is_entered),
 		cmocka_unit_test(a_stack_of_as_many_frames_as_are_kept_is_complete),
-		cmocka_unit_test(a_deeper_stack_is_cut_at_its_outer_end),
+		cmocka_unit_test(a_deeper_stack_is_truncated_at_its_outer_end),
 		cmocka_unit_test(a_caller_below_its_callee_ends_the_walk),
 		cmocka_unit_test(a_caller_in_the_same_place_ends_the_walk),
 		cmocka_unit_test(a_cfa_beyond_the_end_of_memory_ends_the_walk),
