@@ -341,8 +341,8 @@ static int divide(struct diff_side *side, const struct function_list *list,
 	return 0;
 }
 
-static int divide_sides(struct diff_table *table, const struct diff_opts *opts,
-			struct diff_side *before, struct diff_side *after)
+static int divide_before_and_after(struct diff_table *table, const struct diff_opts *opts,
+				   struct diff_side *before, struct diff_side *after)
 {
 	bool has_runs = are_runs(&opts->before.runs) || are_runs(&opts->after.runs);
 	int err;
@@ -370,7 +370,7 @@ static int fill(struct diff_table *table, const struct diff_opts *opts, struct d
 		return err;
 	if (opts->is_doubtful)
 		before->num_samples = after->num_samples = 0;
-	err = divide_sides(table, opts, before, after);
+	err = divide_before_and_after(table, opts, before, after);
 	if (err)
 		return err;
 	err = make_rows(table, before, after);

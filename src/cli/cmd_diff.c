@@ -2,8 +2,8 @@
  * `stackwide diff`: what has changed between two recordings, or between several and several.
  *
  * All are read into one profile, so that equal frames and stacks have equal ids. The metrics of the
- * first side are renamed meanwhile, because importers would merge metrics of equal name. What belongs to
- * which run of a side is known by the sources of its threads.
+ * first one are renamed meanwhile, because importers would merge metrics of equal name. What belongs to
+ * which run of which is known by the sources of its threads.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -52,7 +52,9 @@ static const struct option_spec diff_options[] = {
 	{0},
 };
 
-/* Index 0 of the pairs is before, 1 is after. */
+/* Indexes of the pairs. */
+enum { BEFORE, AFTER };
+
 struct diff_command {
 	struct input_options inputs;
 	struct output_options options;
@@ -62,15 +64,15 @@ struct diff_command {
 	bool is_json;
 	size_t top;
 	struct profile *profile;
-	struct diff_input sides[2];
+	struct diff_input recordings[2];
 	struct archive_inputs archive;
 	struct input_paths values[2]; /* of --before and --after: files, or a range of time */
-	struct input_paths paths[2];  /* of the files of each side */
+	struct input_paths paths[2];  /* of the files of each */
 	struct text names[2];         /* of these, for the report */
 	ARRAY(struct diff_run) runs[2];
 	struct text doubt;   /* why the number of samples cannot be known; empty: it can */
-	uint32_t metrics[2]; /* of the profile: before, after */
-	bool has_waits;      /* a side is a recording of waits */
+	uint32_t metrics[2]; /* of the profile */
+	bool has_waits;      /* one is a recording of waits */
 	struct diff_table table;
 	struct terminal terminal;
 };
@@ -166,7 +168,7 @@ static void append_metrics(struct text *text, const struct profile *profile, uin
 
 /* An input without samples has no metric: then there is an empty one. */
 static int choose_metric(struct diff_command *session, uint32_t first,
-			 const struct diff_input *side, uint32_t *ret)
+			 const struct diff_input *recording, uint32_t *ret)
 {
 	_cleanup_(text_release) struct text names = {0};
 	struct profile *profile = session->profile;
@@ -179,13 +181,13 @@ static int choose_metric(struct diff_command *session, uint32_t first,
 			       ? inputs_fail(NULL, -ENOMEM, NULL)
 			       : EXIT_DONE;
 	if (*ret == METRIC_NONE) {
-		log_error("there is no metric '%s' in '%s'; it has: %s", name, side->path,
+		log_error("there is no metric '%s' in '%s'; it has: %s", name, recording->path,
 			  names.data ? names.data : "none");
 		return EXIT_USAGE;
 	}
 	if (!name && profile_count_metrics(profile) > first + 1)
 		log_warning("'%s' has several metrics (%s): taking %s; --metric chooses",
-			    side->path, names.data ? names.data : "",
+			    recording->path, names.data ? names.data : "",
 			    format_get_metric_name(profile, *ret));
 	return EXIT_DONE;
 }
@@ -197,7 +199,7 @@ static int append_doubt(struct text *doubt, const char *path)
 		": most stacks weigh 1000 or more: no counts of samples, and how many samples they are "
 		"of cannot be known";
 
-	/* The reason of the first side stands for both. */
+	/* The reason of the first one stands for both. */
 	if (doubt->length) {
 		text_truncate(doubt, doubt->length - strlen(reason));
 		text_append_string(doubt, " and ");
@@ -247,7 +249,7 @@ static int divide_captures(struct diff_command *session, size_t i, uint32_t firs
 	return 0;
 }
 
-/* All files of one side; captures in a profile of their own, as damaged ones are taken out again. */
+/* All files of one; captures in a profile of their own, as damaged ones are taken out again. */
 static int read_files(struct diff_command *session, size_t i)
 {
 	const struct input_paths *paths = &session->paths[i];
@@ -300,57 +302,57 @@ static void leave_out_empty_runs(struct diff_command *session, size_t i)
 		else
 			log_warning("'%s' has no weight in %s, and counts for no run",
 				    session->paths[i].items.items[j],
-				    session->sides[i].metric_name);
+				    session->recordings[i].metric_name);
 	}
 	session->runs[i].length = num_kept;
 }
 
-/* What the table rests on, and needs several walks over all samples. first  of the side's metrics */
+/* What the table rests on, and needs several walks over all samples. first  of the recording's metrics */
 static int find_confidence(struct diff_command *session, size_t i, uint32_t first)
 {
-	struct diff_input *side = &session->sides[i];
+	struct diff_input *recording = &session->recordings[i];
 	struct sample_counts counts;
 	int err = sample_counts_find(session->profile, session->metrics[i], first, NULL, &counts);
 
 	if (err)
 		return inputs_fail(NULL, err, NULL);
-	side->num_samples = counts.num_samples;
+	recording->num_samples = counts.num_samples;
 	if (counts.period > 1)
 		log_warning("'%s': all counts are multiples of %" PRIu64
 			    ": taken for periods of %" PRIu64 " samples",
-			    side->path, counts.period, counts.num_samples);
+			    recording->path, counts.period, counts.num_samples);
 	if (counts.is_doubtful)
-		err = append_doubt(&session->doubt, side->path);
+		err = append_doubt(&session->doubt, recording->path);
 	return err ? inputs_fail(NULL, err, NULL) : EXIT_DONE;
 }
 
-static int read_side(struct diff_command *session, size_t i)
+static int read_recording(struct diff_command *session, size_t i)
 {
 	struct profile *profile = session->profile;
-	struct diff_input *side = &session->sides[i];
+	struct diff_input *recording = &session->recordings[i];
 	uint32_t first = profile_count_metrics(profile);
 	uint32_t metric;
 	int status = read_files(session, i);
 
 	if (status)
 		return status;
-	status = choose_metric(session, first, side, &metric);
+	status = choose_metric(session, first, recording, &metric);
 	if (status)
 		return status;
-	side->metric_name = strdup(format_get_metric_name(profile, metric));
-	side->metric_unit = strdup(format_get_metric_unit(profile, metric));
-	if (!side->metric_name || !side->metric_unit)
+	recording->metric_name = strdup(format_get_metric_name(profile, metric));
+	recording->metric_unit = strdup(format_get_metric_unit(profile, metric));
+	if (!recording->metric_name || !recording->metric_unit)
 		return inputs_fail(NULL, -ENOMEM, NULL);
 	session->metrics[i] = metric;
 	session->has_waits |= profile_find_wall_metric(profile, first) != METRIC_NONE;
 	status = prints_table(session) ? find_confidence(session, i, first) : EXIT_DONE;
 	if (status)
 		return status;
-	side->num_runs = 1;
+	recording->num_runs = 1;
 	if (session->archive.dir)
 		return EXIT_DONE;
 	leave_out_empty_runs(session, i);
-	side->num_runs = session->runs[i].length;
+	recording->num_runs = session->runs[i].length;
 	return EXIT_DONE;
 }
 
@@ -378,7 +380,7 @@ static uint64_t get_scale(uint8_t decimals)
 }
 
 /*
- * Where counts of a side have decimals they are multiplied: the other side must be so, too. Both
+ * Where counts of one have decimals they are multiplied: the other's must be so, too. Both
  * have no more samples than before.
  */
 static int unify_decimals(struct diff_command *session)
@@ -394,10 +396,10 @@ static int unify_decimals(struct diff_command *session)
 	if (!most)
 		return 0;
 	for (size_t i = 0; i < 2; i++) {
-		struct diff_input *side = &session->sides[i];
+		struct diff_input *recording = &session->recordings[i];
 
-		if (!side->num_samples)
-			side->num_samples =
+		if (!recording->num_samples)
+			recording->num_samples =
 				sum_whole(profile, session->metrics[i], get_scale(decimals[i]));
 		err = profile_multiply_samples(profile, session->metrics[i], 0, UINT32_MAX,
 					       get_scale((uint8_t)(most - decimals[i])));
@@ -429,8 +431,8 @@ static int set_aside(struct profile *profile)
 static int extract(struct diff_command *session)
 {
 	const struct merged_metric metrics[] = {
-		{session->metrics[0], METRIC_BEFORE, session->sides[0].metric_unit},
-		{session->metrics[1], METRIC_AFTER, session->sides[1].metric_unit},
+		{session->metrics[BEFORE], METRIC_BEFORE, session->recordings[BEFORE].metric_unit},
+		{session->metrics[AFTER], METRIC_AFTER, session->recordings[AFTER].metric_unit},
 	};
 	struct profile_merge_opts opts = {
 		.metrics = metrics,
@@ -458,24 +460,25 @@ static int extract(struct diff_command *session)
 static int make_comparison(struct diff_command *session)
 {
 	struct profile *profile = session->profile;
-	const struct diff_input *sides = session->sides;
+	const struct diff_input *before = &session->recordings[BEFORE];
+	const struct diff_input *after = &session->recordings[AFTER];
 	int err;
 
-	if (!string_equals(sides[0].metric_unit, sides[1].metric_unit))
+	if (!string_equals(before->metric_unit, after->metric_unit))
 		log_warning("'%s' is weighed in %s of %s and '%s' in %s of %s: only shares can be "
 			    "compared",
-			    sides[0].path, sides[0].metric_unit, sides[0].metric_name,
-			    sides[1].path, sides[1].metric_unit, sides[1].metric_name);
+			    before->path, before->metric_unit, before->metric_name, after->path,
+			    after->metric_unit, after->metric_name);
 	if (profile_count_metrics(profile) > 2 || session->strips_addresses)
 		return extract(session);
-	err = profile_rename_metric(profile, session->metrics[0], METRIC_BEFORE,
-				    sides[0].metric_unit);
+	err = profile_rename_metric(profile, session->metrics[BEFORE], METRIC_BEFORE,
+				    before->metric_unit);
 	return err ? err
-		   : profile_rename_metric(profile, session->metrics[1], METRIC_AFTER,
-					   sides[1].metric_unit);
+		   : profile_rename_metric(profile, session->metrics[AFTER], METRIC_AFTER,
+					   after->metric_unit);
 }
 
-static int read_sides(struct diff_command *session)
+static int read_recordings(struct diff_command *session)
 {
 	int status;
 	int err;
@@ -483,13 +486,13 @@ static int read_sides(struct diff_command *session)
 	session->profile = make_profile(session);
 	if (!session->profile)
 		return inputs_fail(NULL, -ENOMEM, NULL);
-	status = read_side(session, 0);
+	status = read_recording(session, BEFORE);
 	if (status)
 		return status;
 	err = set_aside(session->profile);
 	if (err)
 		return inputs_fail(session->profile, err, NULL);
-	status = read_side(session, 1);
+	status = read_recording(session, AFTER);
 	if (status)
 		return status;
 	err = unify_decimals(session);
@@ -547,7 +550,8 @@ static int write_outputs(struct diff_command *session)
 	opts.tree.baseline = session->metrics[0];
 	opts.tree.has_baseline = true;
 	/* Sums of three runs and of five differ in every stack. */
-	if (session->normalizes || session->sides[0].num_runs != session->sides[1].num_runs)
+	if (session->normalizes ||
+	    session->recordings[BEFORE].num_runs != session->recordings[AFTER].num_runs)
 		err = normalize_baseline(session->profile, &opts.tree);
 	if (err)
 		return inputs_fail(session->profile, err, NULL);
@@ -562,8 +566,8 @@ static int write_table(void *context, const struct sink *sink)
 	struct diff_command *session = context;
 	struct diff_report report = {
 		.table = &session->table,
-		.before = &session->sides[0],
-		.after = &session->sides[1],
+		.before = &session->recordings[BEFORE],
+		.after = &session->recordings[AFTER],
 		.doubt = session->doubt.length ? session->doubt.data : NULL,
 		.top = session->top,
 	};
@@ -572,11 +576,11 @@ static int write_table(void *context, const struct sink *sink)
 				: diff_report_write_text(&report, &session->terminal, sink);
 }
 
-static struct diff_side_opts get_side(const struct diff_command *session, size_t i)
+static struct diff_side_opts get_opts(const struct diff_command *session, size_t i)
 {
 	return (struct diff_side_opts){
 		.metric = session->metrics[i],
-		.num_samples = session->sides[i].num_samples,
+		.num_samples = session->recordings[i].num_samples,
 		.runs =
 			{
 				.items = session->runs[i].items,
@@ -589,8 +593,8 @@ static struct diff_side_opts get_side(const struct diff_command *session, size_t
 static int print_table(struct diff_command *session)
 {
 	struct diff_opts opts = {
-		.before = get_side(session, 0),
-		.after = get_side(session, 1),
+		.before = get_opts(session, BEFORE),
+		.after = get_opts(session, AFTER),
 		.is_doubtful = session->doubt.length,
 	};
 	struct error error = {0};
@@ -610,7 +614,7 @@ static int print_table(struct diff_command *session)
 	return status;
 }
 
-static const char *const side_options[] = {"--before", "--after"};
+static const char *const recording_options[] = {"--before", "--after"};
 
 /* What looks like a range of time is a file, if there is one. */
 static bool is_range_without_archive(const struct diff_command *session, size_t i)
@@ -621,11 +625,11 @@ static bool is_range_without_archive(const struct diff_command *session, size_t 
 	    !access(value, F_OK))
 		return false;
 	log_error("%s '%s': there is no such file; a range of time needs --dir DIR",
-		  side_options[i], value);
+		  recording_options[i], value);
 	return true;
 }
 
-/* operands  BEFORE and AFTER; NULL: --before and --after have both sides */
+/* operands  BEFORE and AFTER; NULL: --before and --after have both */
 static int find_files(struct diff_command *session, char **operands)
 {
 	for (size_t i = 0; i < 2; i++) {
@@ -635,9 +639,9 @@ static int find_files(struct diff_command *session, char **operands)
 		if (!operands && is_range_without_archive(session, i))
 			return EXIT_USAGE;
 		if (session->archive.dir)
-			status = archive_inputs_list_range(session->archive.dir, side_options[i],
-							   values->items.items[0],
-							   &session->paths[i]);
+			status = archive_inputs_list_range(
+				session->archive.dir, recording_options[i], values->items.items[0],
+				&session->paths[i]);
 		else
 			status = archive_inputs_list(
 				&session->archive, operands ? &operands[i] : values->items.items,
@@ -649,7 +653,7 @@ static int find_files(struct diff_command *session, char **operands)
 }
 
 /* "a.folded, b.folded": what the user gave, of an archive the range. */
-static int name_sides(struct diff_command *session)
+static int name_recordings(struct diff_command *session)
 {
 	for (size_t i = 0; i < 2; i++) {
 		const struct input_paths *given =
@@ -660,7 +664,7 @@ static int name_sides(struct diff_command *session)
 			text_printf(name, "%s%s", name->length ? ", " : "", *path);
 		if (name->failed)
 			return inputs_fail(NULL, -ENOMEM, NULL);
-		session->sides[i].path = name->data;
+		session->recordings[i].path = name->data;
 	}
 	return EXIT_DONE;
 }
@@ -671,13 +675,13 @@ static int compare(struct diff_command *session, char **paths)
 
 	if (status)
 		return status;
-	status = name_sides(session);
+	status = name_recordings(session);
 	if (status)
 		return status;
 	status = open_outputs(session);
 	if (status)
 		return status;
-	status = read_sides(session);
+	status = read_recordings(session);
 	if (status)
 		return status;
 	if (prints_table(session)) {
@@ -691,8 +695,8 @@ static int compare(struct diff_command *session, char **paths)
 static void release(struct diff_command *session)
 {
 	for (size_t i = 0; i < 2; i++) {
-		free(session->sides[i].metric_name);
-		free(session->sides[i].metric_unit);
+		free(session->recordings[i].metric_name);
+		free(session->recordings[i].metric_unit);
 		input_paths_release(&session->values[i]);
 		input_paths_release(&session->paths[i]);
 		text_release(&session->names[i]);
@@ -736,7 +740,7 @@ static bool is_usage_right(const struct diff_command *session, char **operands, 
 		return true;
 	log_error(
 		"%s without %s: expected --before FILE... --after FILE...; see 'stackwide help diff'",
-		side_options[!num_before], side_options[!!num_before]);
+		recording_options[!num_before], recording_options[!!num_before]);
 	return false;
 }
 

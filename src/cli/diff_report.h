@@ -12,7 +12,7 @@
 #include "cli/terminal.h"
 #include "formats/format.h"
 
-/* One of the two sides. All strings are borrowed. */
+/* Before or after. All strings are borrowed. */
 struct diff_input {
 	const char *path;  /* or several, with a comma in between */
 	char *metric_name; /* as the input calls it */
