@@ -552,7 +552,7 @@ int on_request_end(__u64 *arguments)
 {
 	struct wire_counters *counter = get_per_cpu(&end_counters);
 	struct wire_request_key key;
-	struct wire_sample *kept;
+	struct wire_sample *pending;
 	struct wire_sample sample;
 	void *ring = get_ring();
 	__u64 time_ns;
@@ -560,10 +560,10 @@ int on_request_end(__u64 *arguments)
 	if (!is_recording || !counter || !ring)
 		return 0;
 	key = get_key((struct request *)arguments[0]);
-	kept = bpf_map_lookup_elem(&requests, &key);
-	if (!kept)
+	pending = bpf_map_lookup_elem(&requests, &key);
+	if (!pending)
 		return 0;
-	sample = *kept;
+	sample = *pending;
 	if (bpf_map_delete_elem(&requests, &key))
 		return 0;
 	time_ns = bpf_ktime_get_ns() - sample.wait_ns;

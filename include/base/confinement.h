@@ -87,7 +87,7 @@ void confinement_lower_priority(void);
 void confinement_die_with(pid_t parent);
 
 /* Close all descriptors but these, which are in ascending order. */
-void confinement_close_others(const int *kept_fds, size_t num_kept);
+void confinement_close_others(const int *fds, size_t num_fds);
 
 /*
  * A process that works for this one: it is sent requests, with descriptors, and answers each (worker.c).

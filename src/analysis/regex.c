@@ -50,8 +50,8 @@ struct regex {
 	uint32_t word_bit;  /* the character before was one of a word */
 	uint32_t begin_bit; /* there was none */
 	bool has_assertions;
-	uint64_t *is_kept; /* instructions that matter after a step, and both bits */
-	uint64_t *current; /* sets in work */
+	uint64_t *survives_step; /* instructions that matter after a step, and both bits */
+	uint64_t *current;       /* sets in work */
 	uint64_t *next;
 	uint64_t *resolved;
 	uint32_t *stack; /* of instructions; room for all */
@@ -198,7 +198,7 @@ static bool step(struct regex *regex, const uint64_t *from, uint32_t class, uint
 	if (program->is_word && program->is_word[class])
 		add_bit(to, regex->word_bit);
 	for (size_t i = 0; i < regex->num_words; i++)
-		to[i] &= regex->is_kept[i];
+		to[i] &= regex->survives_step[i];
 	return has_bit(to, REGEX_MATCH_INSTRUCTION);
 }
 
@@ -212,7 +212,7 @@ static bool begin(struct regex *regex, uint64_t *set)
 	if (regex->has_assertions)
 		add_bit(set, regex->begin_bit);
 	for (size_t i = 0; i < regex->num_words; i++)
-		set[i] &= regex->is_kept[i];
+		set[i] &= regex->survives_step[i];
 	return has_bit(set, REGEX_MATCH_INSTRUCTION);
 }
 
@@ -406,22 +406,23 @@ static int prepare(struct regex *regex)
 	regex->word_bit = num_instructions;
 	regex->begin_bit = num_instructions + 1;
 	regex->num_words = (num_instructions + 2 + 63) / 64;
-	regex->is_kept = calloc(regex->num_words, sizeof(*regex->is_kept));
+	regex->survives_step = calloc(regex->num_words, sizeof(*regex->survives_step));
 	regex->current = calloc(regex->num_words, sizeof(*regex->current));
 	regex->next = calloc(regex->num_words, sizeof(*regex->next));
 	regex->resolved = calloc(regex->num_words, sizeof(*regex->resolved));
 	regex->stack = calloc(num_instructions, sizeof(*regex->stack));
-	if (!regex->is_kept || !regex->current || !regex->next || !regex->resolved || !regex->stack)
+	if (!regex->survives_step || !regex->current || !regex->next || !regex->resolved ||
+	    !regex->stack)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < num_instructions; i++) {
 		enum regex_operation operation = program->instructions.items[i].operation;
 
 		if (operation != REGEX_OP_SPLIT && operation != REGEX_OP_BEGIN)
-			add_bit(regex->is_kept, i);
+			add_bit(regex->survives_step, i);
 		regex->has_assertions |= operation >= REGEX_OP_BEGIN;
 	}
-	add_bit(regex->is_kept, regex->word_bit);
-	add_bit(regex->is_kept, regex->begin_bit);
+	add_bit(regex->survives_step, regex->word_bit);
+	add_bit(regex->survives_step, regex->begin_bit);
 	state_bytes = regex->num_columns * sizeof(*regex->steps.items) +
 		      regex->num_words * sizeof(*regex->sets.items);
 	regex->max_states = (uint32_t)(CACHE_BYTES / state_bytes);
@@ -462,7 +463,7 @@ void regex_free(struct regex *regex)
 	hash_index_release(&regex->index);
 	array_release(&regex->steps);
 	array_release(&regex->sets);
-	free(regex->is_kept);
+	free(regex->survives_step);
 	free(regex->current);
 	free(regex->next);
 	free(regex->resolved);

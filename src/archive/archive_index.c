@@ -299,7 +299,7 @@ static int write_anew(const struct archive *archive, const char *kind, struct te
 {
 	_cleanup_(archive_index_freep) struct archive_index *index = NULL;
 	_cleanup_(archive_list_release) struct archive_list list = {0};
-	_cleanup_(text_release) struct text kept = {0};
+	_cleanup_(text_release) struct text lines = {0};
 	uid_t owner = choose_owner(archive);
 	int err = archive_list_init(&list, archive, INT64_MIN, INT64_MAX, NULL);
 
@@ -308,16 +308,16 @@ static int write_anew(const struct archive *archive, const char *kind, struct te
 	err = make(bytes, geteuid(), &index);
 	if (err)
 		return err;
-	text_printf(&kept, "%s\n", kind);
+	text_printf(&lines, "%s\n", kind);
 	array_for_each (&list.captures, capture) {
 		const char *text = archive_index_find(index, capture);
 
 		if (text && may_disclose(owner, capture))
-			append_line(&kept, capture, text);
+			append_line(&lines, capture, text);
 	}
-	if (kept.failed)
+	if (lines.failed)
 		return -ENOMEM;
-	return kept.length <= MAX_BYTES ? replace(archive, owner, &kept) : -EFBIG;
+	return lines.length <= MAX_BYTES ? replace(archive, owner, &lines) : -EFBIG;
 }
 
 /* What cannot be written to its end is taken away again, or else recognised as damaged. */

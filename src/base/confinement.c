@@ -219,7 +219,7 @@ unsigned int confinement_enter(const struct confinement *confinement)
 
 int confinement_keep_sampling_rights(bool is_administrator)
 {
-	static const unsigned int kept[] = {
+	static const unsigned int retained[] = {
 		CAP_BPF,
 		CAP_PERFMON,
 		CAP_SYS_PTRACE,
@@ -236,8 +236,8 @@ int confinement_keep_sampling_rights(bool is_administrator)
 	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
 	uint32_t wanted[_LINUX_CAPABILITY_U32S_3] = {0};
 
-	for (size_t i = 0; i < ARRAY_LENGTH(kept); i++)
-		wanted[CAP_TO_INDEX(kept[i])] |= CAP_TO_MASK(kept[i]);
+	for (size_t i = 0; i < ARRAY_LENGTH(retained); i++)
+		wanted[CAP_TO_INDEX(retained[i])] |= CAP_TO_MASK(retained[i]);
 	if (is_administrator)
 		wanted[CAP_TO_INDEX(CAP_SYS_ADMIN)] |= CAP_TO_MASK(CAP_SYS_ADMIN);
 	if (syscall(SYS_capget, &header, sets))
@@ -356,18 +356,18 @@ static void close_range_of(unsigned int first, unsigned int last)
 		close((int)fd);
 }
 
-void confinement_close_others(const int *kept_fds, size_t num_kept)
+void confinement_close_others(const int *fds, size_t num_fds)
 {
 	unsigned int next = 0;
 
-	for (size_t i = 0; i < num_kept; i++) {
-		unsigned int kept = (unsigned int)kept_fds[i];
+	for (size_t i = 0; i < num_fds; i++) {
+		unsigned int fd = (unsigned int)fds[i];
 
-		if (kept_fds[i] < 0 || kept < next)
+		if (fds[i] < 0 || fd < next)
 			continue;
-		if (kept > next)
-			close_range_of(next, kept - 1);
-		next = kept + 1;
+		if (fd > next)
+			close_range_of(next, fd - 1);
+		next = fd + 1;
 	}
 	close_range_of(next, UINT_MAX);
 }

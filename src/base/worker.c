@@ -30,10 +30,10 @@ int worker_start(struct worker *worker, void (*run)(int socket, void *context), 
 	parent = getpid();
 	pid = fork();
 	if (!pid) {
-		const int kept[] = {STDERR_FILENO, fds[1]};
+		const int inherited[] = {STDERR_FILENO, fds[1]};
 
 		confinement_die_with(parent);
-		confinement_close_others(kept, ARRAY_LENGTH(kept));
+		confinement_close_others(inherited, ARRAY_LENGTH(inherited));
 		run(fds[1], context);
 		_exit(0);
 	}

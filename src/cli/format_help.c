@@ -14,13 +14,13 @@ static void print_format(const struct format *format, void *out)
 		format->summary);
 }
 
-static const char *say(bool is_kept)
+static const char *say(bool is_preserved)
 {
-	return is_kept ? "yes" : "-";
+	return is_preserved ? "yes" : "-";
 }
 
 /* Of profiles: zones are about time alone, and what is not read brings nothing back. */
-static void print_kept(const struct format *format, void *out)
+static void print_preserved(const struct format *format, void *out)
 {
 	if (!format->write || !format->read || format == &format_zones)
 		return;
@@ -47,7 +47,7 @@ void format_help_print(FILE *out)
 	      "Beside names and stacks, a file that was written keeps:\n\n"
 	      "                 metrics  threads  lines  addresses  times of samples\n",
 	      out);
-	format_list_for_each(print_kept, out);
+	format_list_for_each(print_preserved, out);
 	fputs("\nAn svg shows one metric and holds all. With --root, threads are the first frames of\n"
 	      "stacks, which folded text and trees keep.\n\n"
 	      "Files of other programs that were read, beside what the documents of these formats\n"

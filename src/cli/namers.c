@@ -153,18 +153,18 @@ static int keep_files(const struct namers *namers, int first, int second)
 {
 	const struct file_table *files = recorder_get_code(namers->recorder).files;
 	uint32_t num_files = file_table_get_count(files);
-	_cleanup_free_ int *kept = calloc((size_t)num_files + 3, sizeof(*kept));
-	size_t num_kept = 0;
+	_cleanup_free_ int *fds = calloc((size_t)num_files + 3, sizeof(*fds));
+	size_t num_fds = 0;
 
-	if (!kept)
+	if (!fds)
 		return -ENOMEM;
-	kept[num_kept++] = STDERR_FILENO;
-	kept[num_kept++] = first;
-	kept[num_kept++] = second;
+	fds[num_fds++] = STDERR_FILENO;
+	fds[num_fds++] = first;
+	fds[num_fds++] = second;
 	for (uint32_t i = 0; i < num_files; i++)
-		kept[num_kept++] = file_table_get(files, i)->fd;
-	qsort(kept, num_kept, sizeof(*kept), compare_fds);
-	confinement_close_others(kept, num_kept);
+		fds[num_fds++] = file_table_get(files, i)->fd;
+	qsort(fds, num_fds, sizeof(*fds), compare_fds);
+	confinement_close_others(fds, num_fds);
 	return 0;
 }
 

@@ -343,13 +343,13 @@ static int load(struct counted_program *program)
 
 static int keep_fd(struct counted_program *program, int fd)
 {
-	int *kept = array_add(&program->fds);
+	int *added = array_add(&program->fds);
 
-	if (!kept) {
+	if (!added) {
 		close(fd);
 		return -ENOMEM;
 	}
-	*kept = fd;
+	*added = fd;
 	return 0;
 }
 

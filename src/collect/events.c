@@ -163,14 +163,14 @@ static int take_modifiers(const char *word, const char *modifiers, struct event 
 static int add_event(const struct event *event, const char *name, const char *unit,
 		     struct event_list *ret)
 {
-	struct event *kept = array_add(&ret->events);
+	struct event *added = array_add(&ret->events);
 
-	if (!kept)
+	if (!added)
 		return -ENOMEM;
-	*kept = *event;
-	kept->name = strdup(name);
-	kept->unit = unit ? strdup(unit) : NULL;
-	return kept->name && (kept->unit || !unit) ? 0 : -ENOMEM;
+	*added = *event;
+	added->name = strdup(name);
+	added->unit = unit ? strdup(unit) : NULL;
+	return added->name && (added->unit || !unit) ? 0 : -ENOMEM;
 }
 
 /* "cpu/event=0x3c/u". The metric has the name of the whole, without modifiers. */

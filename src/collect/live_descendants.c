@@ -64,12 +64,12 @@ static int add_all(struct family *family, const struct process_table *processes,
 
 static void remove_ended(struct family *family)
 {
-	size_t kept = 0;
+	size_t num_alive = 0;
 
 	array_for_each (&family->members, pid)
 		if (target_is_alive(*pid))
-			family->members.items[kept++] = *pid;
-	family->members.length = kept;
+			family->members.items[num_alive++] = *pid;
+	family->members.length = num_alive;
 }
 
 int live_descendants_list(const struct process_table *processes, const pid_t *pids, size_t num_pids,

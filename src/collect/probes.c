@@ -256,13 +256,13 @@ static int open_debug_file(struct probe_locator *locator, const struct elf_sourc
 /* It is closed with the probe. */
 static int keep_file(struct probe *probe, int fd)
 {
-	int *kept = array_add(&probe->fds);
+	int *added = array_add(&probe->fds);
 
-	if (!kept) {
+	if (!added) {
 		close(fd);
 		return -ENOMEM;
 	}
-	*kept = fd;
+	*added = fd;
 	return 0;
 }
 

@@ -6,11 +6,11 @@
 #include "base/array.h"
 #include "collect/raw_stack.h"
 
-/* A bound on the memory of kept stacks; beyond it, a sample is added with an incomplete stack. */
-#define MAX_KEPT_BYTES (64u << 20)
+/* A bound on the memory of pending stacks; beyond it, a sample is added with an incomplete stack. */
+#define MAX_PENDING_BYTES (64u << 20)
 
-struct kept_raw_sample {
-	const struct wire_raw_sample *record; /* owned once it is kept */
+struct pending_raw_sample {
+	const struct wire_raw_sample *record; /* owned once it is pending */
 	const struct process *process;
 	bool is_in_exec;
 };
@@ -19,8 +19,8 @@ struct raw_samples {
 	struct sample_ingest *ingest;
 	struct publisher *publisher;
 	struct process_table *processes;
-	ARRAY(struct kept_raw_sample) kept;
-	size_t kept_bytes;
+	ARRAY(struct pending_raw_sample) pending;
+	size_t pending_bytes;
 	uint64_t num_taken; /* by the publisher, when they were last tried */
 	struct wire_stack walked;
 };
@@ -38,11 +38,11 @@ struct raw_samples *raw_samples_new(struct sample_ingest *ingest, struct publish
 	return samples;
 }
 
-static void release(struct kept_raw_sample *kept)
+static void release(struct pending_raw_sample *pending)
 {
 	struct wire_raw_sample *record;
 
-	memcpy(&record, &kept->record, sizeof(record)); /* ours, whatever the type says */
+	memcpy(&record, &pending->record, sizeof(record)); /* ours, whatever the type says */
 	free(record);
 }
 
@@ -50,9 +50,9 @@ void raw_samples_free(struct raw_samples *samples)
 {
 	if (!samples)
 		return;
-	array_for_each (&samples->kept, kept)
-		release(kept);
-	array_release(&samples->kept);
+	array_for_each (&samples->pending, pending)
+		release(pending);
+	array_release(&samples->pending);
 	free(samples);
 }
 
@@ -62,12 +62,12 @@ static size_t get_size(const struct wire_raw_sample *record)
 }
 
 /* Walk, and add the sample. Returns 1 without adding it if a table is being built that it needs. */
-static int walk_and_add(struct raw_samples *samples, const struct kept_raw_sample *kept,
+static int walk_and_add(struct raw_samples *samples, const struct pending_raw_sample *pending,
 			bool may_wait)
 {
-	struct wire_sample sample = kept->record->sample;
+	struct wire_sample sample = pending->record->sample;
 	uint64_t outermost_sp;
-	enum walk_end end = publisher_walk(samples->publisher, kept->process, kept->record,
+	enum walk_end end = publisher_walk(samples->publisher, pending->process, pending->record,
 					   &samples->walked, &outermost_sp);
 
 	if (end == WALK_NO_TABLE && may_wait)
@@ -76,31 +76,31 @@ static int walk_and_add(struct raw_samples *samples, const struct kept_raw_sampl
 	sample.walk_end = (uint8_t)end;
 	sample.outermost_sp = outermost_sp;
 	samples->walked.type = WIRE_STACK;
-	return sample_ingest_add_recovered(samples->ingest, &sample, kept->process,
-					   kept->is_in_exec, &samples->walked);
+	return sample_ingest_add_recovered(samples->ingest, &sample, pending->process,
+					   pending->is_in_exec, &samples->walked);
 }
 
-static int keep(struct raw_samples *samples, const struct kept_raw_sample *kept)
+static int add_pending(struct raw_samples *samples, const struct pending_raw_sample *pending)
 {
-	size_t size = get_size(kept->record);
+	size_t size = get_size(pending->record);
 	struct wire_raw_sample *copy = malloc(size);
-	struct kept_raw_sample *added = copy ? array_add(&samples->kept) : NULL;
+	struct pending_raw_sample *added = copy ? array_add(&samples->pending) : NULL;
 
 	if (!added) {
 		free(copy);
 		return -ENOMEM;
 	}
-	memcpy(copy, kept->record, size);
-	*added = *kept;
+	memcpy(copy, pending->record, size);
+	*added = *pending;
 	added->record = copy;
-	samples->kept_bytes += size;
+	samples->pending_bytes += size;
 	return 0;
 }
 
 int raw_samples_add(struct raw_samples *samples, uint64_t time_ns,
 		    const struct wire_raw_sample *record, size_t size)
 {
-	struct kept_raw_sample kept = {0};
+	struct pending_raw_sample pending = {0};
 	struct process *process;
 	int err;
 
@@ -108,13 +108,13 @@ int raw_samples_add(struct raw_samples *samples, uint64_t time_ns,
 		return 0;
 	err = process_table_find(
 		samples->processes, time_ns, (pid_t)record->sample.pid, record->sample.generation,
-		record->sample.flags & WIRE_SAMPLE_IN_EXEC, &process, &kept.is_in_exec);
+		record->sample.flags & WIRE_SAMPLE_IN_EXEC, &process, &pending.is_in_exec);
 	if (err)
 		return err;
-	kept.process = process;
-	kept.record = record;
-	err = walk_and_add(samples, &kept, samples->kept_bytes < MAX_KEPT_BYTES);
-	return err > 0 ? keep(samples, &kept) : err;
+	pending.process = process;
+	pending.record = record;
+	err = walk_and_add(samples, &pending, samples->pending_bytes < MAX_PENDING_BYTES);
+	return err > 0 ? add_pending(samples, &pending) : err;
 }
 
 int raw_samples_retry(struct raw_samples *samples, bool is_final)
@@ -127,24 +127,24 @@ int raw_samples_retry(struct raw_samples *samples, bool is_final)
 		return 0;
 	samples->num_taken = num_taken;
 	/* After an error the others are only freed. */
-	for (size_t i = 0; i < samples->kept.length; i++) {
-		struct kept_raw_sample *kept = &samples->kept.items[i];
+	for (size_t i = 0; i < samples->pending.length; i++) {
+		struct pending_raw_sample *pending = &samples->pending.items[i];
 
 		if (!err)
-			err = walk_and_add(samples, kept, !is_final);
+			err = walk_and_add(samples, pending, !is_final);
 		if (err > 0) {
-			samples->kept.items[num_left++] = *kept;
+			samples->pending.items[num_left++] = *pending;
 			err = 0;
 			continue;
 		}
-		samples->kept_bytes -= get_size(kept->record);
-		release(kept);
+		samples->pending_bytes -= get_size(pending->record);
+		release(pending);
 	}
-	samples->kept.length = num_left;
+	samples->pending.length = num_left;
 	return err;
 }
 
 size_t raw_samples_get_count(const struct raw_samples *samples)
 {
-	return samples->kept.length;
+	return samples->pending.length;
 }

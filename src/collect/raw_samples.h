@@ -32,12 +32,12 @@ _must_check_ int raw_samples_add(struct raw_samples *samples, uint64_t time_ns,
 				 const struct wire_raw_sample *record, size_t size);
 
 /*
- * Try the kept ones again. is_final: no further table will come, so all are added, those whose walk
+ * Try the pending ones again. is_final: no further table will come, so all are added, those whose walk
  * does not reach the end with an incomplete stack.
  */
 _must_check_ int raw_samples_retry(struct raw_samples *samples, bool is_final);
 
-/* The number of samples that are kept. */
+/* The number of samples that are pending. */
 size_t raw_samples_get_count(const struct raw_samples *samples);
 
 #endif

@@ -828,7 +828,7 @@ static int scale_events(struct recorder *recorder)
 			.metric = sample_ingest_get_event_metric(recorder->ingest, i),
 			.ratio = {times.enabled_ns, times.running_ns},
 		};
-		struct metric_scale *kept;
+		struct metric_scale *added;
 		int err;
 
 		if (!event_times_have_gaps(&times))
@@ -836,10 +836,10 @@ static int scale_events(struct recorder *recorder)
 		err = profile_scale_samples(recorder->profile, scale.metric, &scale.ratio);
 		if (err)
 			return err;
-		kept = array_add(&recorder->scales);
-		if (!kept)
+		added = array_add(&recorder->scales);
+		if (!added)
 			return -ENOMEM;
-		*kept = scale;
+		*added = scale;
 	}
 	return 0;
 }

@@ -117,8 +117,8 @@ struct off_cpu {
 	struct sample_ingest_wakers woken;
 };
 
-/* A sample that becomes one of the profile if what it is of is live in the end. */
-struct kept_block {
+/* The sample of an allocation: one of the profile if the block is live in the end. */
+struct sampled_block {
 	struct wire_sample sample; /* of time 0: the slot was never taken */
 	uint32_t thread;
 	uint32_t stack;
@@ -133,7 +133,7 @@ struct ticking_event {
 	bool has_calls;  /* they are of system calls, which become frames */
 	bool is_live;    /* they are of memory that may be live */
 	struct sample_ingest_event counts;
-	ARRAY(struct kept_block) blocks; /* by slot */
+	ARRAY(struct sampled_block) blocks; /* by slot */
 };
 
 struct sample_ingest {
@@ -669,7 +669,7 @@ static int resolve_once(struct sample_ingest *ingest, const struct raw_stack *ra
 			const struct process *process, uint64_t time_ns, uint32_t *stack,
 			struct stack_evidence *ret_evidence)
 {
-	struct raw_stack kept = *raw;
+	struct raw_stack truncated = *raw; /* where a step is disproven */
 	struct resolved_stack wanted = {
 		.owner = process ? process->id : 0,
 		.outer = *stack,
@@ -696,12 +696,12 @@ static int resolve_once(struct sample_ingest *ingest, const struct raw_stack *ra
 	}
 	read_pcs(ingest, raw->known);
 	if (process && ingest->user_stacks_kind == USER_STACKS_TABLE) {
-		err = check_fp_steps(ingest, process, &kept, &wanted);
+		err = check_fp_steps(ingest, process, &truncated, &wanted);
 		if (err)
 			return err;
 	}
-	err = kept.python ? place_with_python(ingest, &kept, process, time_ns, &wanted)
-			  : place(ingest, &kept, process, time_ns, &wanted);
+	err = truncated.python ? place_with_python(ingest, &truncated, process, time_ns, &wanted)
+			       : place(ingest, &truncated, process, time_ns, &wanted);
 	if (err)
 		return err;
 	if (wanted.has_unmapped) {
@@ -989,19 +989,19 @@ static int add_call_frame(struct sample_ingest *ingest, uint64_t call, uint32_t 
 static int keep_block(struct ticking_event *event, const struct placed_sample *placed)
 {
 	const struct wire_sample *sample = placed->sample;
-	struct kept_block *kept;
+	struct sampled_block *sampled;
 
 	if (!sample->block || sample->block > WIRE_MAX_BLOCKS)
 		return 0; /* cannot be */
 	while (event->blocks.length < sample->block)
 		if (!array_add(&event->blocks))
 			return -ENOMEM;
-	kept = &event->blocks.items[sample->block - 1];
-	if (sample->time_ns > kept->sample.time_ns)
-		*kept = (struct kept_block){.sample = *sample,
-					    .thread = placed->thread,
-					    .stack = placed->stack,
-					    .is_truncated = placed->is_truncated};
+	sampled = &event->blocks.items[sample->block - 1];
+	if (sample->time_ns > sampled->sample.time_ns)
+		*sampled = (struct sampled_block){.sample = *sample,
+						  .thread = placed->thread,
+						  .stack = placed->stack,
+						  .is_truncated = placed->is_truncated};
 	event->counts.samples++;
 	return 0;
 }
@@ -1024,31 +1024,31 @@ int sample_ingest_add_block(struct sample_ingest *ingest, size_t event_number,
 			    const struct wire_block *block, uint64_t end_ns)
 {
 	struct ticking_event *event = &ingest->events.items[event_number];
-	const struct kept_block *kept =
+	const struct sampled_block *sampled =
 		block->slot < event->blocks.length ? &event->blocks.items[block->slot] : NULL;
 	uint64_t age_ns = end_ns > block->time_ns ? end_ns - block->time_ns : 0;
 	struct placed_sample placed;
 	int err;
 
 	/* Its sample was lost, which counts as that. */
-	if (!kept || kept->sample.time_ns != block->time_ns)
+	if (!sampled || sampled->sample.time_ns != block->time_ns)
 		return 0;
-	placed = (struct placed_sample){.sample = &kept->sample,
-					.thread = kept->thread,
-					.stack = kept->stack,
-					.is_truncated = kept->is_truncated};
+	placed = (struct placed_sample){.sample = &sampled->sample,
+					.thread = sampled->thread,
+					.stack = sampled->stack,
+					.is_truncated = sampled->is_truncated};
 	err = add_named_frame(ingest, get_age_frame(age_ns), &placed.stack);
 	if (err)
 		return err;
-	err = add_weight(ingest, placed.thread, placed.stack, event->metric, kept->sample.weight,
-			 kept->sample.time_ns);
+	err = add_weight(ingest, placed.thread, placed.stack, event->metric, sampled->sample.weight,
+			 sampled->sample.time_ns);
 	if (err)
 		return err;
 	err = count_weighed_stack(ingest, placed.stack);
 	if (err)
 		return err;
 	event->counts.live++;
-	event->counts.weight += kept->sample.weight;
+	event->counts.weight += sampled->sample.weight;
 	if (age_ns > event->counts.oldest_ns)
 		event->counts.oldest_ns = age_ns;
 	keep_time(ingest, &placed, event->metric, 1);

@@ -318,7 +318,7 @@ static int add_tick(struct sampler *sampler, size_t number, int cgroup_fd, int c
 {
 	const struct event *event = sampler->opts.num_events ? &sampler->opts.events[number] : NULL;
 	struct tick tick = {.cpu = cpu, .event = number};
-	struct tick *kept;
+	struct tick *added;
 
 	if (event && event_is_trace_event(event))
 		return 0; /* attached already, for all CPUs */
@@ -345,12 +345,12 @@ static int add_tick(struct sampler *sampler, size_t number, int cgroup_fd, int c
 				 "the kernel refused to run a BPF program on a perf event: %s",
 				 strerror(err));
 	}
-	kept = array_add(&sampler->ticks);
-	if (!kept) {
+	added = array_add(&sampler->ticks);
+	if (!added) {
 		close(tick.fd);
 		return -ENOMEM;
 	}
-	*kept = tick;
+	*added = tick;
 	return 0;
 }
 

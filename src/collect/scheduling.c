@@ -88,22 +88,22 @@ int scheduling_stop(struct scheduling *scheduling)
 
 static struct kwork_counts get_kwork_counts(const struct scheduling *scheduling)
 {
-	struct spool_counts kept = kwork_store_get_counts(scheduling->kworks);
+	struct spool_counts stored = kwork_store_get_counts(scheduling->kworks);
 	struct wire_kwork_counters seen = schedule_tap_get_kwork_counters(scheduling->tap);
 
 	return (struct kwork_counts){
 		.fired = seen.taken + seen.lost_nested + seen.unseen_begin,
-		.kept = kept.kept,
+		.kept = stored.kept,
 		.lost_ring = seen.lost_ring,
 		.lost_nested = seen.lost_nested,
-		.lost_storage = kept.lost,
+		.lost_storage = stored.lost,
 		.unseen_begin = seen.unseen_begin,
 	};
 }
 
 struct scheduling_counts scheduling_get_counts(const struct scheduling *scheduling)
 {
-	struct schedule_store_counts kept = schedule_store_get_counts(scheduling->store);
+	struct schedule_store_counts stored = schedule_store_get_counts(scheduling->store);
 	struct wire_schedule_counters seen = {0};
 
 	if (schedule_tap_read_counters(scheduling->tap, &seen))
@@ -111,11 +111,11 @@ struct scheduling_counts scheduling_get_counts(const struct scheduling *scheduli
 	return (struct scheduling_counts){
 		.is_recorded = true,
 		.fired = seen.switches + seen.wakeups + seen.unseen,
-		.switches = kept.switches,
-		.wakeups = kept.wakeups,
+		.switches = stored.switches,
+		.wakeups = stored.wakeups,
 		.lost_ring = seen.lost_ring_switches + seen.lost_ring_wakeups,
 		.lost_nested = seen.lost_nested,
-		.lost_storage = kept.lost_switches + kept.lost_wakeups,
+		.lost_storage = stored.lost_switches + stored.lost_wakeups,
 		.lost_unseen = seen.unseen,
 		.kworks = get_kwork_counts(scheduling),
 	};

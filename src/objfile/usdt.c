@@ -264,17 +264,17 @@ void probe_place_list_release(struct probe_place_list *list)
 
 int probe_place_list_add(struct probe_place_list *list, const struct probe_place *place)
 {
-	struct probe_place *kept;
+	struct probe_place *added;
 
 	array_for_each (&list->places, other)
 		if (other->file_offset == place->file_offset)
 			return 0;
 	if (list->places.length == PROBE_MAX_PLACES)
 		return -E2BIG;
-	kept = array_add(&list->places);
-	if (!kept)
+	added = array_add(&list->places);
+	if (!added)
 		return -ENOMEM;
-	*kept = *place;
+	*added = *place;
 	return 0;
 }
 

@@ -84,18 +84,18 @@ uint64_t timestamps_get_coarser_ns(uint64_t resolution_ns)
 static void merge_equal(struct timestamps *timestamps)
 {
 	struct timestamp *items = timestamps->items.items;
-	size_t kept = 0;
+	size_t num_merged = 0;
 
 	for (size_t i = 0; i < timestamps->items.length; i++) {
 		struct timestamp timestamp = items[i];
 
 		timestamp.time_ns -= timestamp.time_ns % timestamps->resolution_ns;
-		if (kept && compare(&items[kept - 1], &timestamp) == 0)
-			items[kept - 1].weight += timestamp.weight;
+		if (num_merged && compare(&items[num_merged - 1], &timestamp) == 0)
+			items[num_merged - 1].weight += timestamp.weight;
 		else
-			items[kept++] = timestamp;
+			items[num_merged++] = timestamp;
 	}
-	timestamps->items.length = kept;
+	timestamps->items.length = num_merged;
 }
 
 /*

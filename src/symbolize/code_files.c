@@ -9,15 +9,15 @@
 #include "base/file.h"
 #include "base/log.h"
 
-/* Debug information is kept for the next profile up to this size, of one file and of all. */
-#define KEPT_DEBUG_BYTES     (32ull << 20)
-#define ALL_KEPT_DEBUG_BYTES (128ull << 20)
+/* Debug information is retained for the next profile up to this size, of one file and of all. */
+#define MAX_RETAINED_DEBUG_BYTES     (32ull << 20)
+#define MAX_ALL_RETAINED_DEBUG_BYTES (128ull << 20)
 
 struct code_file {
 	struct objfile *objfile;
 	struct inlines *inlines;
 	bool were_inlines_sought;
-	uint64_t kept_debug_bytes;
+	uint64_t retained_debug_bytes;
 };
 
 /* The file of one number of the file table. */
@@ -33,7 +33,7 @@ struct code_files {
 	const struct debug_opener *opener;
 	ARRAY(struct slot) slots; /* by number in the file table */
 	ARRAY(struct code_file *) opened;
-	uint64_t kept_debug_bytes; /* sum of theirs */
+	uint64_t retained_debug_bytes; /* sum of theirs */
 };
 
 static void code_file_close_inlines(struct code_file *code_file)
@@ -99,14 +99,14 @@ static bool are_one(const struct mapped_file *a, const struct mapped_file *b)
 }
 
 /* Of two files with the same code, keep one with a symbol table. NULL loses. Owns both. */
-static struct objfile *choose(struct objfile *kept, struct objfile *other)
+static struct objfile *choose(struct objfile *best, struct objfile *other)
 {
-	if (!kept || (other && !objfile_has_symtab(kept) && objfile_has_symtab(other))) {
-		objfile_unref(kept);
+	if (!best || (other && !objfile_has_symtab(best) && objfile_has_symtab(other))) {
+		objfile_unref(best);
 		return other;
 	}
 	objfile_unref(other);
-	return kept;
+	return best;
 }
 
 /* NULL when it cannot be opened. */
@@ -225,13 +225,13 @@ int code_file_get_inlines(struct code_file *code_file, struct inlines **ret)
 void code_files_trim(struct code_files *code_files, struct code_file *code_file)
 {
 	uint64_t size = objfile_get_dwarf_size(code_file->objfile);
-	uint64_t others = code_files->kept_debug_bytes - code_file->kept_debug_bytes;
+	uint64_t others = code_files->retained_debug_bytes - code_file->retained_debug_bytes;
 
-	if (size > KEPT_DEBUG_BYTES || others + size > ALL_KEPT_DEBUG_BYTES) {
+	if (size > MAX_RETAINED_DEBUG_BYTES || others + size > MAX_ALL_RETAINED_DEBUG_BYTES) {
 		code_file_close_inlines(code_file);
 		objfile_close_dwarf(code_file->objfile);
 		size = 0;
 	}
-	code_file->kept_debug_bytes = size;
-	code_files->kept_debug_bytes = others + size;
+	code_file->retained_debug_bytes = size;
+	code_files->retained_debug_bytes = others + size;
 }

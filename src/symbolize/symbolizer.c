@@ -58,8 +58,8 @@ struct symbolizer {
 	char *proc_root;
 	struct code_files *code_files;
 	struct kernel_symbols *kernel;
-	bool is_kernel_fresh; /* read during this call of symbolizer_name_profile() */
-	bool is_kernel_kept;  /* read for all calls */
+	bool is_kernel_fresh;    /* read during this call of symbolizer_name_profile() */
+	bool is_kernel_retained; /* read for all calls */
 	struct demangler *demangler;
 	char *unread_path; /* of struct unread_debug_info */
 	bool is_unread_split;
@@ -332,7 +332,7 @@ int symbolizer_read_kernel(struct symbolizer *symbolizer)
 {
 	int err = load_kernel(symbolizer);
 
-	symbolizer->is_kernel_kept = !err;
+	symbolizer->is_kernel_retained = !err;
 	return err;
 }
 
@@ -492,7 +492,7 @@ int symbolizer_name_profile(struct symbolizer *symbolizer, struct profile *profi
 
 	if (!tasks)
 		return -ENOMEM;
-	symbolizer->is_kernel_fresh = symbolizer->is_kernel_kept;
+	symbolizer->is_kernel_fresh = symbolizer->is_kernel_retained;
 	for (size_t i = 0; i < num_tasks; i++) {
 		const struct task *task = &tasks[i];
 		bool is_first_of_owner =

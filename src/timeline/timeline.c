@@ -314,10 +314,10 @@ const struct timeline_system *timeline_get_system(const struct timeline *timelin
 
 /* ---- sources ------------------------------------------------------------------------------ */
 
-static void set_source(struct timeline_source *kept, const struct timeline_source *source)
+static void set_source(struct timeline_source *target, const struct timeline_source *source)
 {
-	release_source(kept);
-	*kept = *source;
+	release_source(target);
+	*target = *source;
 }
 
 void timeline_set_schedule(struct timeline *timeline, const struct timeline_source *source)

@@ -159,7 +159,7 @@ static uint64_t get_end(const struct frame_function *function)
 /* Drop functions outside of executable segments, and truncate those that reach beyond one. */
 static void clip_to_code(struct unwind_table_builder *builder)
 {
-	struct frame_function *kept = builder->reader.functions.items;
+	struct frame_function *end = builder->reader.functions.items;
 	const struct range *segment = NULL;
 
 	array_for_each (&builder->reader.functions, function) {
@@ -171,10 +171,10 @@ static void clip_to_code(struct unwind_table_builder *builder)
 		}
 		if (get_end(function) > segment->end)
 			function->size = (uint32_t)(segment->end - function->start);
-		*kept++ = *function;
+		*end++ = *function;
 	}
-	if (kept)
-		builder->reader.functions.length = (size_t)(kept - builder->reader.functions.items);
+	if (end)
+		builder->reader.functions.length = (size_t)(end - builder->reader.functions.items);
 }
 
 /* The rank of a function's source: smaller is better. */

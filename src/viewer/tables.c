@@ -11,12 +11,12 @@
 /* Drop the rows without weight; the others keep their order. */
 static size_t squeeze(struct table_row *rows, size_t count)
 {
-	size_t kept = 0;
+	size_t num_kept = 0;
 
 	for (size_t i = 0; i < count; i++)
 		if (rows[i].total || rows[i].baseline_total)
-			rows[kept++] = rows[i];
-	return kept;
+			rows[num_kept++] = rows[i];
+	return num_kept;
 }
 
 /* The row's number is its id until squeeze() moves it. */

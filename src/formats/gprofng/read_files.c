@@ -18,15 +18,15 @@ static int compare_files(const void *a, const void *b)
 
 static void sort_files(struct gprofng_files *files)
 {
-	size_t kept = 0;
+	size_t last = 0; /* of those without the others of the same path */
 
 	if (!files->items.length)
 		return;
 	qsort(files->items.items, files->items.length, sizeof(*files->items.items), compare_files);
 	for (size_t i = 1; i < files->items.length; i++)
-		if (strcmp(files->items.items[i].path, files->items.items[kept].path) != 0)
-			files->items.items[++kept] = files->items.items[i];
-	files->items.length = kept + 1;
+		if (strcmp(files->items.items[i].path, files->items.items[last].path) != 0)
+			files->items.items[++last] = files->items.items[i];
+	files->items.length = last + 1;
 }
 
 static int list_tar(struct gprofng_files *files)

@@ -216,14 +216,15 @@ static int add_change(struct gprofng_map *map, uint64_t time_ns)
  */
 static int close_ranges(struct gprofng_map *map, struct gprofng_ranges *ranges)
 {
-	size_t kept = 0;
+	size_t num_merged = 0;
 
 	if (ranges->items.length)
 		qsort(ranges->items.items, ranges->items.length, sizeof(*ranges->items.items),
 		      compare_ranges);
 	for (size_t i = 0; i < ranges->items.length; i++) {
 		struct gprofng_range *range = &ranges->items.items[i];
-		struct gprofng_range *last = kept ? &ranges->items.items[kept - 1] : NULL;
+		struct gprofng_range *last =
+			num_merged ? &ranges->items.items[num_merged - 1] : NULL;
 		int err = 0;
 
 		if (last && last->start == range->start && last->end_ns == UINT64_MAX) {
@@ -233,9 +234,9 @@ static int close_ranges(struct gprofng_map *map, struct gprofng_ranges *ranges)
 		if (err)
 			return err;
 		if (range->kind != GPROFNG_UNMAPPED)
-			ranges->items.items[kept++] = *range;
+			ranges->items.items[num_merged++] = *range;
 	}
-	ranges->items.length = kept;
+	ranges->items.length = num_merged;
 	return 0;
 }
 

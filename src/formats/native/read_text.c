@@ -144,14 +144,14 @@ static bool next_line(struct loader *loader, struct native_line *line)
 static bool unescape(struct text *text)
 {
 	static const char digits[] = "0123456789abcdef";
-	size_t kept = 0;
+	size_t length = 0;
 
 	for (size_t i = 0; i < text->length; i++) {
 		const char *high;
 		const char *low;
 
 		if (text->data[i] != '\\') {
-			text->data[kept++] = text->data[i];
+			text->data[length++] = text->data[i];
 			continue;
 		}
 		if (text->length - i < 4 || text->data[i + 1] != 'x')
@@ -160,10 +160,10 @@ static bool unescape(struct text *text)
 		low = memchr(digits, text->data[i + 3], 16);
 		if (!high || !low)
 			return false;
-		text->data[kept++] = (char)((high - digits) << 4 | (low - digits));
+		text->data[length++] = (char)((high - digits) << 4 | (low - digits));
 		i += 3;
 	}
-	text_truncate(text, kept);
+	text_truncate(text, length);
 	return true;
 }
 

@@ -365,7 +365,7 @@ static int add_count(struct pprof_writer *writer, struct text *tail, const char 
  * What came of reading a file is not said of the next one. The number of CPUs of several recordings
  * is no sum.
  */
-static bool is_kept(const struct profile *profile, const struct tally *tally)
+static bool is_written(const struct profile *profile, const struct tally *tally)
 {
 	const char *name = profile_get_string(profile, tally->name);
 
@@ -388,7 +388,7 @@ static int add_account(struct pprof_writer *writer, struct text *tail)
 		const struct tally *tally = provenance_get_tally(provenance, i);
 		uint64_t *sum = &sums[tally->name];
 
-		if (is_kept(profile, tally) && __builtin_add_overflow(*sum, tally->count, sum))
+		if (is_written(profile, tally) && __builtin_add_overflow(*sum, tally->count, sum))
 			*sum = UINT64_MAX;
 	}
 	for (uint32_t i = 0; i < num_tallies; i++) {

@@ -56,7 +56,7 @@ static void take_title(struct svg_drawing_reader *reader, struct xml_slice slice
 static bool take_handler(struct svg_drawing_reader *reader, const struct xml_tag *tag)
 {
 	struct xml_slice value;
-	size_t kept = 0;
+	size_t length = 0;
 
 	if (!xml_find_attribute(tag, "onmouseover", &value) || value.length < 5 ||
 	    memcmp(value.data, "s('", 3) != 0 ||
@@ -68,9 +68,9 @@ static bool take_handler(struct svg_drawing_reader *reader, const struct xml_tag
 	for (size_t i = 0; i < reader->text.length; i++) {
 		if (reader->text.data[i] == '\\' && i + 1 < reader->text.length)
 			i++;
-		reader->text.data[kept++] = reader->text.data[i];
+		reader->text.data[length++] = reader->text.data[i];
 	}
-	text_truncate(&reader->text, kept);
+	text_truncate(&reader->text, length);
 	reader->has_title = svg_title_parse(reader->text.data, reader->text.length, &reader->title);
 	return reader->has_title;
 }

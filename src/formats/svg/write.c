@@ -133,16 +133,16 @@ static void append_title(struct painter *painter, const struct svg_frame *frame)
 /* The name or, if it has more characters than there is room for, its beginning and two dots. */
 static void append_short_name(struct text *output, const char *name, size_t length, size_t room)
 {
-	size_t kept = 0; /* bytes before the two dots */
+	size_t short_length = 0; /* in bytes, before the two dots */
 	size_t end = 0;
 
 	for (size_t characters = 0; end < length; characters++) {
 		size_t step = xml_measure_character(name + end, length - end);
 
 		if (characters + 2 == room)
-			kept = end;
+			short_length = end;
 		if (characters == room) {
-			xml_append(output, name, kept);
+			xml_append(output, name, short_length);
 			text_append_string(output, "..");
 			return;
 		}
