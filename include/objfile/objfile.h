@@ -163,7 +163,7 @@ struct objfile_segment {
 	bool is_executable;
 };
 
-/* What is needed of a file to place its mappings; it stands alone, without the objfile. */
+/* What is needed of a file to resolve addresses in its mappings; it stands alone, without the objfile. */
 struct objfile_layout {
 	ARRAY(struct objfile_segment) segments;
 };

@@ -206,7 +206,7 @@ const struct mapping *process_find_mapping(const struct process *process, uint64
  *                              something to read in such files. It is returned, borrowed; or
  *                              negative errno
  * process_table_read_code()    read what was appended, if the descriptor is readable or now and then.
- *                              To be called before samples up to now_ns are placed
+ *                              To be called before samples up to now_ns are resolved
  * process_table_finish_code()  at the end: look once more for files that did not exist before, and
  *                              read all to their ends
  *

@@ -761,7 +761,7 @@ static int finish(struct recorder *recorder)
 	err = side_band_catch_up(recorder->side_band);
 	if (err)
 		return err;
-	/* Before the last samples are placed, and for those whose code is first seen in them. */
+	/* Before the last samples are resolved, and for those whose code is first seen in them. */
 	err = process_table_finish_code(recorder->processes);
 	if (err)
 		return err;

@@ -44,7 +44,7 @@
 #include "collect/wakers.h"
 #include "timeline/timeline.h"
 
-/* A known stack, while it is placed. */
+/* A known stack, while it is resolved. */
 struct raw_stack {
 	const struct known_stack *known;
 	uint32_t num_pcs;
@@ -149,11 +149,11 @@ struct sample_ingest {
 	struct sample_ingest_counts counts;
 	struct off_cpu off_cpu;
 	struct known_stacks stacks;
-	uint64_t pcs[WIRE_MAX_FRAMES]; /* of the one that is placed, innermost first */
+	uint64_t pcs[WIRE_MAX_FRAMES]; /* of the one that is being resolved, innermost first */
 	struct resolved_stack_table resolved_stacks;
 	struct python_stacks *python; /* NULL: native frames alone are wanted */
 	struct python_pair_table python_pairs;
-	struct python_level levels[PYTHON_MAX_LEVELS]; /* of the stack that is placed */
+	struct python_level levels[PYTHON_MAX_LEVELS]; /* of the stack that is being resolved */
 	struct user_stack_table user_stacks;
 	/* Of ticks that weigh otherwise than 1: the profile does not say how many they are. */
 	struct weighed_stack_table weighed_stacks;
@@ -329,7 +329,7 @@ static const struct known_stack *find_known(const struct sample_ingest *ingest, 
 	return known_stacks_find(&ingest->stacks, hash);
 }
 
-static struct raw_stack to_place(const struct known_stack *known)
+static struct raw_stack get_raw_stack(const struct known_stack *known)
 {
 	return (struct raw_stack){.known = known, .num_pcs = known->num_pcs};
 }
@@ -490,7 +490,7 @@ static int check_entry_step(struct sample_ingest *ingest, const struct process *
  * without frame pointers. The evidence says what is proven of them all.
  */
 static int check_fp_steps(struct sample_ingest *ingest, const struct process *process,
-			  struct raw_stack *raw, struct resolved_stack *placed)
+			  struct raw_stack *raw, struct resolved_stack *resolved)
 {
 	const uint64_t *pcs = ingest->pcs;
 	enum call_proof entry_proof;
@@ -498,7 +498,7 @@ static int check_fp_steps(struct sample_ingest *ingest, const struct process *pr
 
 	if (err)
 		return err;
-	placed->evidence.proof = (uint8_t)entry_proof;
+	resolved->evidence.proof = (uint8_t)entry_proof;
 	for (uint32_t i = raw->left_out ? 2 : 0; i + 1 < raw->num_pcs; i++) {
 		enum call_proof proof;
 
@@ -510,10 +510,10 @@ static int check_fp_steps(struct sample_ingest *ingest, const struct process *pr
 		/* Nothing is called from where no code is. */
 		if (!process_find_mapping(process, (pcs[i + 1] & ~WIRE_PC_MARKS) - 1)) {
 			proof = CALL_DISPROVEN;
-			placed->has_unmapped = true;
+			resolved->has_unmapped = true;
 		}
 		if (proof != CALL_PROVEN)
-			placed->evidence.proof = (uint8_t)proof;
+			resolved->evidence.proof = (uint8_t)proof;
 		if (proof == CALL_DISPROVEN || (raw->is_32_bit && proof != CALL_PROVEN))
 			raw->num_pcs = i + 1;
 	}
@@ -556,24 +556,24 @@ static int locate_generated(struct sample_ingest *ingest, const struct process *
 
 /* The location of a user pc by the process's present mappings. is_fp_step: of the step out of it. */
 static int locate(struct sample_ingest *ingest, const struct process *process, uint64_t time_ns,
-		  uint64_t pc, bool is_fp_step, struct resolved_stack *placed, uint32_t *ret)
+		  uint64_t pc, bool is_fp_step, struct resolved_stack *resolved, uint32_t *ret)
 {
 	const struct mapping *mapping = process_find_mapping(process, pc);
 	bool is_generated = process_table_is_generated(ingest->processes, process, pc);
 
-	placed->has_unmapped |= !mapping;
-	placed->evidence.has_generated_code |= is_generated;
-	placed->evidence.goes_by_fp_through_it |= is_generated && is_fp_step;
+	resolved->has_unmapped |= !mapping;
+	resolved->evidence.has_generated_code |= is_generated;
+	resolved->evidence.goes_by_fp_through_it |= is_generated && is_fp_step;
 	if (mapping && mapping->file != FILE_NONE)
 		return profile_add_location(ingest->profile, LOCATION_FILE, mapping->file,
 					    pc - mapping->start + mapping->file_offset, ret);
 	return locate_generated(ingest, process, time_ns, pc, ret);
 }
 
-/* Add a level of a raw stack on top of placed->stack. A pc that is a return address lies, minus 1, in the call. */
-static int place_level(struct sample_ingest *ingest, const struct raw_stack *raw,
-		       const struct process *process, uint64_t time_ns, uint32_t level,
-		       struct resolved_stack *placed)
+/* Add a level of a raw stack on top of resolved->stack. A pc that is a return address lies, minus 1, in the call. */
+static int resolve_level(struct sample_ingest *ingest, const struct raw_stack *raw,
+			 const struct process *process, uint64_t time_ns, uint32_t level,
+			 struct resolved_stack *resolved)
 {
 	uint64_t pc = ingest->pcs[level];
 	bool is_exact = level == 0 || (process && (pc & WIRE_PC_EXACT));
@@ -587,7 +587,7 @@ static int place_level(struct sample_ingest *ingest, const struct raw_stack *raw
 		pc &= ~WIRE_PC_MARKS;
 	pc -= !is_exact;
 	if (process)
-		err = locate(ingest, process, time_ns, pc, is_fp_step, placed, &location);
+		err = locate(ingest, process, time_ns, pc, is_fp_step, resolved, &location);
 	else
 		err = profile_add_location(ingest->profile, LOCATION_KERNEL, 0, pc, &location);
 	if (err)
@@ -597,17 +597,17 @@ static int place_level(struct sample_ingest *ingest, const struct raw_stack *raw
 		if (err)
 			return err;
 	}
-	return profile_add_stack(ingest->profile, placed->stack, location, &placed->stack);
+	return profile_add_stack(ingest->profile, resolved->stack, location, &resolved->stack);
 }
 
 /*
- * Add the levels of a raw stack, outermost first, on top of placed->stack. process is NULL for kernel stacks.
+ * Add the levels of a raw stack, outermost first, on top of resolved->stack. process is NULL for kernel stacks.
  */
-static int place(struct sample_ingest *ingest, const struct raw_stack *raw,
-		 const struct process *process, uint64_t time_ns, struct resolved_stack *placed)
+static int resolve(struct sample_ingest *ingest, const struct raw_stack *raw,
+		   const struct process *process, uint64_t time_ns, struct resolved_stack *resolved)
 {
 	for (uint32_t i = raw->num_pcs; i-- > raw->num_inner;) {
-		int err = place_level(ingest, raw, process, time_ns, i, placed);
+		int err = resolve_level(ingest, raw, process, time_ns, i, resolved);
 
 		if (err)
 			return err;
@@ -616,9 +616,9 @@ static int place(struct sample_ingest *ingest, const struct raw_stack *raw,
 }
 
 /* The same with the frames of the interpreter in it. */
-static int place_with_python(struct sample_ingest *ingest, const struct raw_stack *raw,
-			     const struct process *process, uint64_t time_ns,
-			     struct resolved_stack *placed)
+static int resolve_with_python(struct sample_ingest *ingest, const struct raw_stack *raw,
+			       const struct process *process, uint64_t time_ns,
+			       struct resolved_stack *resolved)
 {
 	const struct python_sample source = {.process = process,
 					     .generation = raw->generation,
@@ -631,15 +631,15 @@ static int place_with_python(struct sample_ingest *ingest, const struct raw_stac
 
 	if (err)
 		return err;
-	placed->evidence.python_fit = fit;
+	resolved->evidence.python_fit = fit;
 	for (uint32_t i = num_levels; i-- > 0;) {
 		const struct python_level *level = &ingest->levels[i];
 
 		if (level->pc == PYTHON_LEVEL_FRAME)
-			err = profile_add_stack(ingest->profile, placed->stack, level->location,
-						&placed->stack);
+			err = profile_add_stack(ingest->profile, resolved->stack, level->location,
+						&resolved->stack);
 		else
-			err = place_level(ingest, raw, process, time_ns, level->pc, placed);
+			err = resolve_level(ingest, raw, process, time_ns, level->pc, resolved);
 		if (err)
 			return err;
 	}
@@ -662,7 +662,7 @@ static int find_number(struct sample_ingest *ingest, const struct raw_stack *raw
 }
 
 /*
- * place() with a cache by stack, and versions of the mappings and of what names generated code; after
+ * resolve() with a cache by stack, and versions of the mappings and of what names generated code; after
  * a check of the steps by frame pointer.
  */
 static int resolve_once(struct sample_ingest *ingest, const struct raw_stack *raw,
@@ -700,8 +700,8 @@ static int resolve_once(struct sample_ingest *ingest, const struct raw_stack *ra
 		if (err)
 			return err;
 	}
-	err = truncated.python ? place_with_python(ingest, &truncated, process, time_ns, &wanted)
-			       : place(ingest, &truncated, process, time_ns, &wanted);
+	err = truncated.python ? resolve_with_python(ingest, &truncated, process, time_ns, &wanted)
+			       : resolve(ingest, &truncated, process, time_ns, &wanted);
 	if (err)
 		return err;
 	if (wanted.has_unmapped) {
@@ -823,7 +823,7 @@ static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sa
 	int err;
 
 	if (known)
-		raw = to_place(known);
+		raw = get_raw_stack(known);
 	if (known && ingest->python) {
 		raw.python = sample->python_stack;
 		if (!raw.python && python_stacks_get_version(ingest->python, process).is_known)
@@ -886,7 +886,7 @@ static int add_user_stack(struct sample_ingest *ingest, struct wire_sample *samp
 	if (ingest->user_stacks_kind == USER_STACKS_TABLE)
 		return add_walked_stack(ingest, sample, known, process, stack, ret_is_truncated);
 	if (known) {
-		struct raw_stack raw = to_place(known);
+		struct raw_stack raw = get_raw_stack(known);
 
 		err = resolve_once(ingest, &raw, process, sample->time_ns, stack, &evidence);
 		if (err)
@@ -900,7 +900,7 @@ static int add_user_stack(struct sample_ingest *ingest, struct wire_sample *samp
 }
 
 /* A sample whose thread and stack are known. */
-struct placed_sample {
+struct resolved_sample {
 	const struct wire_sample *sample;
 	uint32_t thread;
 	uint32_t stack;
@@ -911,25 +911,25 @@ struct placed_sample {
  * Where a trace is made: the moment of a sample. A wait says nothing of where stacks are in use, nor does a sample within
  * exec: its stack pointer may be the old program's, and it the new one's already.
  */
-static void keep_time(struct sample_ingest *ingest, const struct placed_sample *placed,
+static void keep_time(struct sample_ingest *ingest, const struct resolved_sample *resolved,
 		      uint32_t metric, uint32_t num_periods)
 {
-	const struct wire_sample *sample = placed->sample;
+	const struct wire_sample *sample = resolved->sample;
 	bool is_wait = is_off_cpu(sample);
 	bool has_stack_pointer = !is_wait && !(sample->flags & WIRE_SAMPLE_IN_EXEC);
 	struct timed_sample timed = {
 		.time_ns = sample->time_ns,
 		.user_sp = has_stack_pointer ? sample->user_sp : 0,
 		.outermost_sp =
-			has_stack_pointer && !placed->is_truncated ? sample->outermost_sp : 0,
-		.thread = placed->thread,
-		.stack = placed->stack,
+			has_stack_pointer && !resolved->is_truncated ? sample->outermost_sp : 0,
+		.thread = resolved->thread,
+		.stack = resolved->stack,
 		.num_periods = num_periods,
 		.weight = is_wait || !get_event(ingest, sample)->is_weighed ? 0 : sample->weight,
 		.cpu = sample->cpu,
 		.metric = (uint8_t)metric,
 		.is_in_kernel = sample->flags & WIRE_SAMPLE_IN_KERNEL,
-		.is_truncated = placed->is_truncated,
+		.is_truncated = resolved->is_truncated,
 		.is_off_cpu = is_wait,
 	};
 
@@ -986,9 +986,9 @@ static int add_call_frame(struct sample_ingest *ingest, uint64_t call, uint32_t 
 }
 
 /* In place of an older one of its slot. Samples whose stacks were walked later come late. */
-static int keep_block(struct ticking_event *event, const struct placed_sample *placed)
+static int keep_block(struct ticking_event *event, const struct resolved_sample *resolved)
 {
-	const struct wire_sample *sample = placed->sample;
+	const struct wire_sample *sample = resolved->sample;
 	struct sampled_block *sampled;
 
 	if (!sample->block || sample->block > WIRE_MAX_BLOCKS)
@@ -999,9 +999,9 @@ static int keep_block(struct ticking_event *event, const struct placed_sample *p
 	sampled = &event->blocks.items[sample->block - 1];
 	if (sample->time_ns > sampled->sample.time_ns)
 		*sampled = (struct sampled_block){.sample = *sample,
-						  .thread = placed->thread,
-						  .stack = placed->stack,
-						  .is_truncated = placed->is_truncated};
+						  .thread = resolved->thread,
+						  .stack = resolved->stack,
+						  .is_truncated = resolved->is_truncated};
 	event->counts.samples++;
 	return 0;
 }
@@ -1027,69 +1027,69 @@ int sample_ingest_add_block(struct sample_ingest *ingest, size_t event_number,
 	const struct sampled_block *sampled =
 		block->slot < event->blocks.length ? &event->blocks.items[block->slot] : NULL;
 	uint64_t age_ns = end_ns > block->time_ns ? end_ns - block->time_ns : 0;
-	struct placed_sample placed;
+	struct resolved_sample resolved;
 	int err;
 
 	/* Its sample was lost, which counts as that. */
 	if (!sampled || sampled->sample.time_ns != block->time_ns)
 		return 0;
-	placed = (struct placed_sample){.sample = &sampled->sample,
-					.thread = sampled->thread,
-					.stack = sampled->stack,
-					.is_truncated = sampled->is_truncated};
-	err = add_named_frame(ingest, get_age_frame(age_ns), &placed.stack);
+	resolved = (struct resolved_sample){.sample = &sampled->sample,
+					    .thread = sampled->thread,
+					    .stack = sampled->stack,
+					    .is_truncated = sampled->is_truncated};
+	err = add_named_frame(ingest, get_age_frame(age_ns), &resolved.stack);
 	if (err)
 		return err;
-	err = add_weight(ingest, placed.thread, placed.stack, event->metric, sampled->sample.weight,
-			 sampled->sample.time_ns);
+	err = add_weight(ingest, resolved.thread, resolved.stack, event->metric,
+			 sampled->sample.weight, sampled->sample.time_ns);
 	if (err)
 		return err;
-	err = count_weighed_stack(ingest, placed.stack);
+	err = count_weighed_stack(ingest, resolved.stack);
 	if (err)
 		return err;
 	event->counts.live++;
 	event->counts.weight += sampled->sample.weight;
 	if (age_ns > event->counts.oldest_ns)
 		event->counts.oldest_ns = age_ns;
-	keep_time(ingest, &placed, event->metric, 1);
+	keep_time(ingest, &resolved, event->metric, 1);
 	return 0;
 }
 
-static int add_tick(struct sample_ingest *ingest, const struct placed_sample *sampled)
+static int add_tick(struct sample_ingest *ingest, const struct resolved_sample *sampled)
 {
-	struct placed_sample tick = *sampled;
-	const struct placed_sample *placed = &tick;
-	uint64_t time_ns = placed->sample->time_ns;
+	struct resolved_sample tick = *sampled;
+	const struct resolved_sample *resolved = &tick;
+	uint64_t time_ns = resolved->sample->time_ns;
 	uint64_t tick_ns = ingest->off_cpu.periods.tick_ns;
-	struct ticking_event *event = get_event(ingest, placed->sample);
-	uint64_t weight = event->is_weighed ? placed->sample->weight : 1;
+	struct ticking_event *event = get_event(ingest, resolved->sample);
+	uint64_t weight = event->is_weighed ? resolved->sample->weight : 1;
 	int err;
 
 	if (event->is_live)
-		return keep_block(event, placed);
+		return keep_block(event, resolved);
 	if (event->has_calls) {
-		err = add_call_frame(ingest, placed->sample->call, &tick.stack);
+		err = add_call_frame(ingest, resolved->sample->call, &tick.stack);
 		if (err)
 			return err;
 	}
-	err = add_weight(ingest, placed->thread, placed->stack, event->metric, weight, time_ns);
+	err = add_weight(ingest, resolved->thread, resolved->stack, event->metric, weight, time_ns);
 	if (err)
 		return err;
 	if (event->is_weighed) {
-		err = count_weighed_stack(ingest, placed->stack);
+		err = count_weighed_stack(ingest, resolved->stack);
 		if (err)
 			return err;
 	}
 	event->counts.samples++;
 	event->counts.weight += weight;
-	keep_time(ingest, placed, event->metric, 1);
+	keep_time(ingest, resolved, event->metric, 1);
 	if (!tick_ns || !event->is_clock)
 		return 0;
-	err = add_weight(ingest, placed->thread, placed->stack, ingest->off_cpu.cpu, tick_ns,
+	err = add_weight(ingest, resolved->thread, resolved->stack, ingest->off_cpu.cpu, tick_ns,
 			 time_ns);
 	if (err)
 		return err;
-	return add_weight(ingest, placed->thread, placed->stack, ingest->off_cpu.wall, tick_ns,
+	return add_weight(ingest, resolved->thread, resolved->stack, ingest->off_cpu.wall, tick_ns,
 			  time_ns);
 }
 
@@ -1106,11 +1106,11 @@ static int add_wait_frame(struct sample_ingest *ingest, enum wait_kind kind, uin
 	return add_named_frame(ingest, names[kind], stack);
 }
 
-static int add_wait(struct sample_ingest *ingest, const struct placed_sample *placed,
+static int add_wait(struct sample_ingest *ingest, const struct resolved_sample *resolved,
 		    enum wait_kind kind, uint32_t num_periods)
 {
 	struct off_cpu *off_cpu = &ingest->off_cpu;
-	struct placed_sample wait = *placed;
+	struct resolved_sample wait = *resolved;
 	uint64_t weight_ns;
 	int err;
 
@@ -1132,12 +1132,12 @@ static int add_wait(struct sample_ingest *ingest, const struct placed_sample *pl
 }
 
 /* The wait's stack once more, with who ended it, who is *ret where that is known. */
-static int add_woken(struct sample_ingest *ingest, const struct placed_sample *placed,
+static int add_woken(struct sample_ingest *ingest, const struct resolved_sample *resolved,
 		     enum wait_kind kind, struct waker *ret)
 {
 	struct off_cpu *off_cpu = &ingest->off_cpu;
-	const struct wire_sample *sample = placed->sample;
-	struct placed_sample wait = *placed;
+	const struct wire_sample *sample = resolved->sample;
+	struct resolved_sample wait = *resolved;
 	int err;
 
 	if (!off_cpu->takes_wakers || !sample->num_periods || kind == WAIT_PREEMPTED)
@@ -1190,16 +1190,16 @@ static enum off_cpu_state get_state(enum wait_kind kind)
 }
 
 /* Where a trace is made: from when to when it was, and who ended it. */
-static int keep_wait(struct sample_ingest *ingest, const struct placed_sample *placed,
+static int keep_wait(struct sample_ingest *ingest, const struct resolved_sample *resolved,
 		     enum wait_kind kind, const struct waker *waker)
 {
-	const struct wire_sample *sample = placed->sample;
+	const struct wire_sample *sample = resolved->sample;
 	struct timed_wait timed = {
 		.end_ns = sample->time_ns,
 		.wait_ns = sample->wait_ns,
 		.queue_ns = sample->queue_ns,
-		.thread = placed->thread,
-		.stack = placed->stack,
+		.thread = resolved->thread,
+		.stack = resolved->stack,
 		.num_periods = sample->num_periods,
 		.num_queue_periods = sample->num_queue_periods,
 		.state = (uint8_t)get_state(kind),
@@ -1225,27 +1225,27 @@ static int keep_wait(struct sample_ingest *ingest, const struct placed_sample *p
 	return 0;
 }
 
-static int add_waits(struct sample_ingest *ingest, const struct placed_sample *placed)
+static int add_waits(struct sample_ingest *ingest, const struct resolved_sample *resolved)
 {
-	const struct wire_sample *sample = placed->sample;
+	const struct wire_sample *sample = resolved->sample;
 	enum wait_kind kind = get_wait_kind(sample);
 	struct waker waker = {0};
-	int err = add_wait(ingest, placed, kind, sample->num_periods);
+	int err = add_wait(ingest, resolved, kind, sample->num_periods);
 
 	if (err)
 		return err;
-	err = add_woken(ingest, placed, kind, &waker);
+	err = add_woken(ingest, resolved, kind, &waker);
 	if (err)
 		return err;
-	err = keep_wait(ingest, placed, kind, &waker);
-	return err ? err : add_wait(ingest, placed, WAIT_RUN_QUEUE, sample->num_queue_periods);
+	err = keep_wait(ingest, resolved, kind, &waker);
+	return err ? err : add_wait(ingest, resolved, WAIT_RUN_QUEUE, sample->num_queue_periods);
 }
 
 /* The kernel part, on top of the user part. */
 static int add_kernel_stack(struct sample_ingest *ingest, const struct wire_sample *sample,
 			    const struct known_stack *known, uint32_t *stack)
 {
-	struct raw_stack raw = to_place(known);
+	struct raw_stack raw = get_raw_stack(known);
 	struct stack_evidence ignored;
 
 	if (is_off_cpu(sample))
@@ -1260,7 +1260,7 @@ static int add_to_process(struct sample_ingest *ingest, struct wire_sample *samp
 {
 	const struct known_stack *user = find_known(ingest, sample->user_stack);
 	const struct known_stack *kernel = find_known(ingest, sample->kernel_stack);
-	struct placed_sample placed = {.sample = sample, .stack = STACK_EMPTY};
+	struct resolved_sample resolved = {.sample = sample, .stack = STACK_EMPTY};
 	bool has_user_stack = ingest->user_stacks_kind != USER_STACKS_NONE &&
 			      !(sample->flags & WIRE_SAMPLE_NO_USER_MEMORY);
 	struct thread thread = {.process = process->id, .tid = sample->tid};
@@ -1279,27 +1279,27 @@ static int add_to_process(struct sample_ingest *ingest, struct wire_sample *samp
 				     strnlen(sample->comm, sizeof(sample->comm)), &thread.comm);
 	if (err)
 		return err;
-	err = profile_add_thread(ingest->profile, &thread, &placed.thread);
+	err = profile_add_thread(ingest->profile, &thread, &resolved.thread);
 	if (err)
 		return err;
 	if (sample->flags & WIRE_SAMPLE_THROUGHOUT) {
-		err = profile_add_slept_frame(ingest->profile, placed.stack, &placed.stack);
+		err = profile_add_slept_frame(ingest->profile, resolved.stack, &resolved.stack);
 		if (err)
 			return err;
 	}
 	if (has_user_stack) {
-		err = add_user_stack(ingest, sample, user, process, is_in_exec, &placed.stack,
-				     &placed.is_truncated);
+		err = add_user_stack(ingest, sample, user, process, is_in_exec, &resolved.stack,
+				     &resolved.is_truncated);
 		if (err)
 			return err;
 	}
 	if (kernel) {
-		err = add_kernel_stack(ingest, sample, kernel, &placed.stack);
+		err = add_kernel_stack(ingest, sample, kernel, &resolved.stack);
 		if (err)
 			return err;
 	}
 	get_counts(ingest, sample)->samples++;
-	return is_off_cpu(sample) ? add_waits(ingest, &placed) : add_tick(ingest, &placed);
+	return is_off_cpu(sample) ? add_waits(ingest, &resolved) : add_tick(ingest, &resolved);
 }
 
 /* The waker's part of its stacks. process: NULL where it has no user stack. */
@@ -1330,7 +1330,7 @@ static int add_waker_stack(struct sample_ingest *ingest, struct wire_sample *sam
 	}
 	if (!kernel || !ingest->off_cpu.has_kernel_levels)
 		return 0;
-	raw = to_place(kernel);
+	raw = get_raw_stack(kernel);
 	raw.num_inner = levels.num_inner;
 	raw.num_pcs = levels.num_levels;
 	return resolve_once(ingest, &raw, NULL, sample->time_ns, &waker->stack, &ignored);

@@ -29,7 +29,7 @@ struct kernel_region {
 
 /*
  * log        borrowed, sorted
- * tops       borrowed for the call; samples are placed
+ * tops       borrowed for the call; samples are assigned
  * timeline   borrowed; gets the regions. Those that it has already are what programs declare
  *
  * NULL when out of memory.

@@ -67,8 +67,8 @@ int stack_tops_add(struct stack_tops *tops, uint32_t process, uint64_t outermost
 	return 0;
 }
 
-void stack_tops_place(struct stack_tops *tops, uint32_t process, uint64_t time_ns, uint64_t user_sp,
-		      uint64_t outermost_sp)
+void stack_tops_assign(struct stack_tops *tops, uint32_t process, uint64_t time_ns,
+		       uint64_t user_sp, uint64_t outermost_sp)
 {
 	uint64_t end = get_end(outermost_sp);
 	size_t place = find_place(tops, process, user_sp);

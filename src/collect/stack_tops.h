@@ -3,7 +3,7 @@
  * used, wherever it lies. So stacks are distinguished that share a mapping (of fibers, of goroutines), or
  * that lie in a heap.
  *
- * First all samples are added, then all are placed; then the stacks are known. Not thread-safe.
+ * First all samples are added, then all are assigned; then the stacks are known. Not thread-safe.
  */
 #ifndef COLLECT_STACK_TOPS_H
 #define COLLECT_STACK_TOPS_H
@@ -37,8 +37,8 @@ _must_check_ int stack_tops_add(struct stack_tops *tops, uint32_t process, uint6
  * A sample with this outermost frame has its stack pointer there: on that stack, unless the top of
  * another one lies between the two.
  */
-void stack_tops_place(struct stack_tops *tops, uint32_t process, uint64_t time_ns, uint64_t user_sp,
-		      uint64_t outermost_sp);
+void stack_tops_assign(struct stack_tops *tops, uint32_t process, uint64_t time_ns,
+		       uint64_t user_sp, uint64_t outermost_sp);
 
 /* Those of a process, in order of their ends; borrowed. */
 const struct stack_top *stack_tops_get(const struct stack_tops *tops, uint32_t process,

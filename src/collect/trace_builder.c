@@ -521,8 +521,8 @@ static int find_stack_tops(const struct trace_source *source, struct stack_tops 
 			if (!sample.user_sp || sample.outermost_sp < sample.user_sp)
 				continue;
 			if (pass)
-				stack_tops_place(tops, process, sample.time_ns, sample.user_sp,
-						 sample.outermost_sp);
+				stack_tops_assign(tops, process, sample.time_ns, sample.user_sp,
+						  sample.outermost_sp);
 			else
 				err = stack_tops_add(tops, process, sample.outermost_sp);
 			if (err)

@@ -409,7 +409,7 @@ static int add_thread(struct async_profiler_reader *reader, struct async_profile
  * A node's thread and stack. With reversed stacks a node has no stack of its own yet: its frames are
  * added from the innermost one on, in make_reversed_stack().
  */
-static int place_node(struct async_profiler_reader *reader, struct async_profiler_node *node)
+static int resolve_node(struct async_profiler_reader *reader, struct async_profiler_node *node)
 {
 	const struct async_profiler_node *parent = NULL;
 	struct slice comm;
@@ -456,7 +456,7 @@ static int make_reversed_stack(struct async_profiler_reader *reader,
 
 static int add_sample(struct async_profiler_reader *reader, struct async_profiler_node *node)
 {
-	int err = place_node(reader, node);
+	int err = resolve_node(reader, node);
 	uint32_t stack = node->stack;
 
 	if (err || node->children >= node->width)

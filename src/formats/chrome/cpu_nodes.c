@@ -4,7 +4,7 @@
  *
  *  1. Nodes are added as they come, with the id of their parent, or parents with lists of the ids
  *     of their children: V8 writes `parent` in traces and `children` in files.
- *  2. link_nodes() turns ids into indices, and chrome_cpu_nodes_place() gives every node its stack.
+ *  2. link_nodes() turns ids into indices; chrome_cpu_nodes_build_stacks() gives every node a stack.
  *     Ids come from a file, so that there may be cycles; they are broken at the node where they
  *     close.
  *  3. Samples refer to nodes by id and add to their counts and times, and every node that has any
@@ -263,16 +263,16 @@ static void link_nodes(struct chrome_cpu_nodes *nodes)
 
 /*
  * The stack of a node, after those of its parents; a cycle is broken. Up the parents until one is
- * placed or was met on this very way (is_open), then down again. is_open is never taken back: what
- * was open is placed at the end.
+ * built or was met on this very way (is_open), then down again. is_open is never taken back: what
+ * was open is built at the end.
  */
-static int place_node(struct chrome_cpu_nodes *nodes, uint32_t id)
+static int build_stack(struct chrome_cpu_nodes *nodes, uint32_t id)
 {
 	struct chrome_cpu_node *items = nodes->nodes.items;
 	uint32_t stack = STACK_EMPTY;
 
 	nodes->path.length = 0;
-	for (; id != NO_NODE && !items[id].is_placed && !items[id].is_open; id = items[id].parent) {
+	for (; id != NO_NODE && !items[id].has_stack && !items[id].is_open; id = items[id].parent) {
 		uint32_t *level = array_add(&nodes->path);
 
 		if (!level)
@@ -280,7 +280,7 @@ static int place_node(struct chrome_cpu_nodes *nodes, uint32_t id)
 		*level = id;
 		items[id].is_open = true;
 	}
-	if (id != NO_NODE && items[id].is_placed)
+	if (id != NO_NODE && items[id].has_stack)
 		stack = items[id].stack;
 	while (nodes->path.length) {
 		struct chrome_cpu_node *node = &items[nodes->path.items[--nodes->path.length]];
@@ -293,18 +293,18 @@ static int place_node(struct chrome_cpu_nodes *nodes, uint32_t id)
 				return err;
 		}
 		node->stack = stack;
-		node->is_placed = true;
+		node->has_stack = true;
 	}
 	return 0;
 }
 
-int chrome_cpu_nodes_place(struct chrome_cpu_nodes *nodes)
+int chrome_cpu_nodes_build_stacks(struct chrome_cpu_nodes *nodes)
 {
 	int err;
 
 	link_nodes(nodes);
 	for (uint32_t id = 0; id < nodes->nodes.length; id++) {
-		err = place_node(nodes, id);
+		err = build_stack(nodes, id);
 		if (err)
 			return err;
 	}
@@ -507,7 +507,7 @@ int chrome_cpu_nodes_finish(struct chrome_cpu_nodes *nodes, uint32_t thread)
 		if (err)
 			return err;
 	}
-	err = chrome_cpu_nodes_place(nodes);
+	err = chrome_cpu_nodes_build_stacks(nodes);
 	if (err)
 		return err;
 	for (size_t i = 0; i < nodes->nodes.length; i++) {

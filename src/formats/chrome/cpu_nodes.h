@@ -27,11 +27,11 @@ struct chrome_cpu_node {
 	uint64_t time_us;
 	uint32_t location;
 	uint32_t parent;
-	uint32_t stack; /* known when is_placed */
+	uint32_t stack; /* known when has_stack */
 	bool has_parent;
 	bool is_root;
-	bool is_placed;
-	bool is_open; /* while its parents are placed */
+	bool has_stack;
+	bool is_open; /* while those of its parents are built */
 };
 
 struct chrome_cpu_child {
@@ -96,7 +96,7 @@ _must_check_ int chrome_cpu_nodes_add(struct chrome_cpu_nodes *nodes, uint64_t i
 				      const uint64_t *parent_id, uint32_t location, size_t offset);
 
 /* When all nodes are there: the stacks that they are. Returns 0 or -ENOMEM. */
-_must_check_ int chrome_cpu_nodes_place(struct chrome_cpu_nodes *nodes);
+_must_check_ int chrome_cpu_nodes_build_stacks(struct chrome_cpu_nodes *nodes);
 /* After that. False: there is no such node. */
 bool chrome_cpu_nodes_find_stack(const struct chrome_cpu_nodes *nodes, uint64_t id, uint32_t *ret);
 

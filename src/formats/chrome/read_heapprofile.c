@@ -235,7 +235,7 @@ static int add_weights(struct chrome_heap_reader *reader)
 {
 	uint32_t thread;
 	uint32_t metric;
-	int err = chrome_cpu_nodes_place(&reader->nodes);
+	int err = chrome_cpu_nodes_build_stacks(&reader->nodes);
 
 	if (err)
 		return err;

@@ -260,7 +260,7 @@ static int read_frames(struct chrome_samples *samples)
 				return err;
 		}
 	}
-	return chrome_cpu_nodes_place(&samples->frames);
+	return chrome_cpu_nodes_build_stacks(&samples->frames);
 }
 
 /* ---- samples ---- */
@@ -318,15 +318,15 @@ static int find_metric(struct chrome_samples *samples, const char *name, uint32_
 
 int chrome_samples_read_event(struct chrome_samples *samples, const struct chrome_event *event)
 {
-	struct chrome_sample sample = {.weight = 1, .is_placed = event->stack != CHROME_NOWHERE};
+	struct chrome_sample sample = {.weight = 1, .has_stack = event->stack != CHROME_NOWHERE};
 	int err;
 
-	if (!sample.is_placed && !event->frame.length)
+	if (!sample.has_stack && !event->frame.length)
 		return reader_skip_byte(samples->import, event->offset, "a sample without stack");
 	err = chrome_tracks_find(samples->tracks, event, false, &sample.track);
 	if (err || sample.track == HASH_INDEX_NONE)
 		return err;
-	err = sample.is_placed
+	err = sample.has_stack
 		      ? read_stack(samples, event->stack, &sample.frame)
 		      : chrome_add_string(samples->import->profile, &event->frame, &sample.frame);
 	if (err)
@@ -407,7 +407,7 @@ int chrome_samples_finish(struct chrome_samples *samples)
 		uint32_t stack = sample->frame;
 		uint32_t thread;
 
-		if (!sample->is_placed &&
+		if (!sample->has_stack &&
 		    !chrome_cpu_nodes_find_stack(&samples->frames, sample->frame, &stack)) {
 			num_unknown++;
 			continue;

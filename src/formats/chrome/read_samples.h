@@ -20,13 +20,13 @@ struct chrome_profile {
 	struct chrome_cpu_nodes nodes;
 };
 
-/* A sample whose stack stands among the stack frames, by string; or is placed already. */
+/* A sample whose stack stands among the stack frames, by string; or is built already. */
 struct chrome_sample {
 	uint64_t weight;
 	uint32_t track;
 	uint32_t metric;
 	uint32_t frame; /* string, or stack of the profile */
-	bool is_placed;
+	bool has_stack;
 };
 
 struct chrome_samples {

@@ -151,7 +151,7 @@ static void kernel_levels_lie_inside_the_user_stack(void **state)
 	assert_int_equal(stack, STACK_EMPTY);
 }
 
-static void the_same_pcs_are_placed_anew_after_the_mappings_changed(void **state)
+static void the_same_pcs_are_resolved_anew_after_the_mappings_changed(void **state)
 {
 	struct fixture *fixture = *state;
 	uint32_t stack;
@@ -1224,7 +1224,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		fixture_test(user_pcs_become_file_offsets_and_return_addresses_point_into_the_call),
 		fixture_test(kernel_levels_lie_inside_the_user_stack),
-		fixture_test(the_same_pcs_are_placed_anew_after_the_mappings_changed),
+		fixture_test(the_same_pcs_are_resolved_anew_after_the_mappings_changed),
 		fixture_test(a_pc_outside_every_mapping_stays_with_its_process),
 		fixture_test(generated_code_has_the_name_of_its_time),
 		fixture_test(every_event_is_a_metric_and_its_samples_say_what_they_weigh),

@@ -66,7 +66,7 @@ static void a_deep_chain_of_nodes_is_read(void **state _unused_)
 	struct text text = {0};
 	struct imported imported = {0};
 
-	/* Children first, so that nothing is placed when its child is. */
+	/* Children first, so that no stack is built when its child's is. */
 	text_append_string(&text, "{\"nodes\":[");
 	for (int i = 0; i < 50000; i++)
 		text_printf(&text, "%s{\"id\":%d,\"hitCount\":1,\"children\":[%d]}", i ? "," : "",
