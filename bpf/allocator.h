@@ -26,7 +26,7 @@
 /* Set by user space before loading. */
 const volatile bool is_of_allocator = false;
 
-/* By the number of the place. */
+/* By the number of the point. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -49,22 +49,22 @@ static __always_inline bool get_return_address(const struct user_registers *ctx,
 {
 	return !bpf_probe_read_user(ret, sizeof(*ret), (void *)ctx->sp);
 }
-#define PLACE_PC(ctx) ((ctx)->ip)
+#define PROBED_PC(ctx) ((ctx)->ip)
 
-/* Whether another place of the same instruction was hit right before, by the same call. */
+/* Whether another point of the same instruction was hit right before, by the same call. */
 static __always_inline bool is_hit_again(struct wire_running *last,
-					 const struct user_registers *ctx, __u32 place)
+					 const struct user_registers *ctx, __u32 point)
 {
 	__u64 task = bpf_get_current_task();
-	__u64 pc = PLACE_PC(ctx);
+	__u64 pc = PROBED_PC(ctx);
 	__u64 sp = ctx->sp;
 
-	if (last->pc == pc && last->sp == sp && last->task == task && last->place != place)
+	if (last->pc == pc && last->sp == sp && last->task == task && last->point != point)
 		return true;
 	last->task = task;
 	last->pc = pc;
 	last->sp = sp;
-	last->place = place;
+	last->point = point;
 	return false;
 }
 
@@ -87,10 +87,10 @@ static __always_inline const struct wire_last_call *find_last_call(const struct 
 	return NULL;
 }
 
-/* What may go on in another place is kept for that, at every hit. Of several in a row, the first. */
-static __always_inline void keep_call(struct user_registers *ctx, __u32 place, __u64 weight)
+/* What may go on in another point is kept for that, at every hit. Of several in a row, the first. */
+static __always_inline void keep_call(struct user_registers *ctx, __u32 point, __u64 weight)
 {
-	const struct wire_own_code *own = bpf_map_lookup_elem(&own_code, &place);
+	const struct wire_own_code *own = bpf_map_lookup_elem(&own_code, &point);
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 	struct wire_last_call call = {0};
 
@@ -100,15 +100,15 @@ static __always_inline void keep_call(struct user_registers *ctx, __u32 place, _
 		return;
 	call.sp = ctx->sp;
 	call.weight = weight;
-	call.place = place;
+	call.point = point;
 	(void)bpf_map_update_elem(&last_calls, &tid, &call, BPF_ANY);
 }
 
 /* Where the function that is hit will put the address of what it allocates; 0: it returns that. */
 static __always_inline __u64 find_pointer(struct user_registers *ctx)
 {
-	__u32 place = get_place(ctx);
-	const struct wire_own_code *own = bpf_map_lookup_elem(&own_code, &place);
+	__u32 point = get_point(ctx);
+	const struct wire_own_code *own = bpf_map_lookup_elem(&own_code, &point);
 
 	return own && own->pointer_register != WIRE_NO_REGISTER
 		       ? read_register(ctx, own->pointer_register)
@@ -118,18 +118,18 @@ static __always_inline __u64 find_pointer(struct user_registers *ctx)
 /* Not inline: its part of the stack is free again when the walk needs all that programs have. */
 static __attribute__((noinline)) bool is_call_of_allocator(struct user_registers *ctx, __u64 weight)
 {
-	__u32 place = get_place(ctx);
-	const struct wire_own_code *own = bpf_map_lookup_elem(&own_code, &place);
+	__u32 point = get_point(ctx);
+	const struct wire_own_code *own = bpf_map_lookup_elem(&own_code, &point);
 	const struct wire_last_call *last;
 	__u64 return_address;
 
 	if (!own || !get_return_address(ctx, &return_address))
 		return false;
 	for (int i = 0; i < WIRE_MAX_OWN_CODE && own->bytes[i]; i++)
-		if (return_address - PLACE_PC(ctx) - own->offsets[i] < own->bytes[i])
+		if (return_address - PROBED_PC(ctx) - own->offsets[i] < own->bytes[i])
 			return true;
 	last = find_last_call(ctx, return_address, weight);
-	return last && last->place != place;
+	return last && last->point != point;
 }
 
 #endif

@@ -273,7 +273,7 @@ static __always_inline bool begin_hit(struct wire_counters *counter, __u64 *ret)
 
 /* What a probe's hit weighs. */
 static __always_inline __u64 weigh_probe(void *ctx, const struct wire_argument *argument,
-					 __u32 place)
+					 __u32 point)
 {
 	__u64 weight;
 
@@ -283,13 +283,13 @@ static __always_inline __u64 weigh_probe(void *ctx, const struct wire_argument *
 	if (weight > MAX_WEIGHT)
 		return 0;
 	if (is_of_allocator && argument->may_jump)
-		keep_call(ctx, place, weight);
+		keep_call(ctx, point, weight);
 	return weight;
 }
 
-/* place  of a probe's places, which it is */
+/* point  of a probe's points, which it is */
 static __always_inline int handle_hit(void *ctx, void *record, bool has_filter, bool in_user_mode,
-				      __u32 place)
+				      __u32 point)
 {
 	struct wire_counters *counter = get_per_cpu(&counters);
 	struct wire_period_state *state = get_per_cpu(&period_states);
@@ -305,7 +305,7 @@ static __always_inline int handle_hit(void *ctx, void *record, bool has_filter, 
 		counter->unmatched++;
 		return 0;
 	}
-	weight = is_of_probe   ? weigh_probe(ctx, bpf_map_lookup_elem(&arguments, &place), place)
+	weight = is_of_probe   ? weigh_probe(ctx, bpf_map_lookup_elem(&arguments, &point), point)
 		 : weighs_time ? take_time()
 		 : record      ? read_weight(record)
 			       : hit_weight;
@@ -330,9 +330,9 @@ static __always_inline int handle_hit(void *ctx, void *record, bool has_filter, 
  * whose it is, and whether it is a call from outside, is asked where points of the process lie in it; those that lie in
  * others are left out, which leaves one of the same mean in the rest.
  */
-static __always_inline void handle_allocation(struct user_registers *ctx, __u32 place)
+static __always_inline void handle_allocation(struct user_registers *ctx, __u32 point)
 {
-	const struct wire_argument *argument = bpf_map_lookup_elem(&arguments, &place);
+	const struct wire_argument *argument = bpf_map_lookup_elem(&arguments, &point);
 	struct wire_counters *counter = get_per_cpu(&counters);
 	struct wire_period_state *state = get_per_cpu(&period_states);
 	__u64 pid_tgid;
@@ -342,7 +342,7 @@ static __always_inline void handle_allocation(struct user_registers *ctx, __u32 
 
 	if (!argument || !counter || !state)
 		return;
-	weight = weigh_probe(ctx, argument, place);
+	weight = weigh_probe(ctx, argument, point);
 	points = take_points(state, weight);
 	if (!points) {
 		counter->fired++;
@@ -366,9 +366,9 @@ static __always_inline void handle_allocation(struct user_registers *ctx, __u32 
  * What a hit frees, whatever else it does: of realloc() as well, of which it is not seen that it finds no room. Whether
  * that is all.
  */
-static __always_inline bool is_only_free(struct user_registers *ctx, __u32 place)
+static __always_inline bool is_only_free(struct user_registers *ctx, __u32 point)
 {
-	const struct wire_argument *argument = bpf_map_lookup_elem(&arguments, &place);
+	const struct wire_argument *argument = bpf_map_lookup_elem(&arguments, &point);
 
 	if (!argument)
 		return false;
@@ -420,19 +420,19 @@ static __always_inline void end_run(struct wire_running *mine)
 	__sync_fetch_and_add(&mine->num_running, -1);
 }
 
-static __always_inline void handle_place(struct user_registers *ctx, struct wire_running *mine,
+static __always_inline void handle_point(struct user_registers *ctx, struct wire_running *mine,
 					 bool is_alone)
 {
-	__u32 place = get_place(ctx);
+	__u32 point = get_point(ctx);
 
-	if (is_live && is_only_free(ctx, place))
+	if (is_live && is_only_free(ctx, point))
 		return;
 	if (!is_alone)
 		__sync_fetch_and_add(&mine->lost, 1);
 	else if (!is_of_allocator)
-		handle_hit(ctx, NULL, false, is_probe_of_user_mode, place);
-	else if (!is_hit_again(mine, ctx, place))
-		handle_allocation(ctx, place);
+		handle_hit(ctx, NULL, false, is_probe_of_user_mode, point);
+	else if (!is_hit_again(mine, ctx, point))
+		handle_allocation(ctx, point);
 }
 
 /* User space waits for those who have begun, when it has stopped recording: so that is asked behind it. */
@@ -447,7 +447,7 @@ int on_probe(struct user_registers *ctx)
 		bool is_alone = begin_alone(mine);
 
 		if (is_recording)
-			handle_place(ctx, mine, is_alone);
+			handle_point(ctx, mine, is_alone);
 		end_run(mine);
 	}
 	let_cpu_go();
@@ -511,7 +511,7 @@ static __always_inline void keep_request(void *ctx, struct wire_counters *counte
 		counter->lost_ring_sample++;
 		return;
 	}
-	/* One of the same place whose end was not seen, as it was merged with another one. */
+	/* One of the same point whose end was not seen, as it was merged with another one. */
 	if (!bpf_map_delete_elem(&requests, &key))
 		counter->unfinished++;
 	if (bpf_map_update_elem(&requests, &key, &scratch->sample, BPF_ANY))

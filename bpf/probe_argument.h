@@ -1,6 +1,6 @@
 /*
  * An argument of a probe, read where it is when the probe is hit: a register, or memory that registers lead to. Where
- * that is may differ between the places of one probe.
+ * that is may differ between the points of one probe.
  */
 #ifndef BPF_PROBE_ARGUMENT_H
 #define BPF_PROBE_ARGUMENT_H
@@ -16,10 +16,10 @@
 const volatile bool is_of_probe = false;
 /* Of a uprobe or its kind: registers and memory are those of a program. */
 const volatile bool is_probe_of_user_mode = false;
-/* Places have arguments of their own: they are attached with their number. */
-const volatile bool has_places = false;
+/* Points have arguments of their own: they are attached with their number. */
+const volatile bool points_differ = false;
 
-/* By the number of the place. */
+/* By the number of the point. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -27,9 +27,9 @@ struct {
 	__type(value, struct wire_argument);
 } arguments SEC(".maps");
 
-static __always_inline __u32 get_place(void *ctx)
+static __always_inline __u32 get_point(void *ctx)
 {
-	if (has_places && HAS_HELPER(get_attach_cookie))
+	if (points_differ && HAS_HELPER(get_attach_cookie))
 		return bpf_get_attach_cookie(ctx);
 	return 0;
 }

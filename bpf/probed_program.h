@@ -37,8 +37,8 @@ static __always_inline __u64 find_trampoline(struct task_struct *task)
 	return trampoline ? trampoline : NO_TRAMPOLINE;
 }
 
-/* The return address that was at a place in the running thread's stack; 0: it is none of those. */
-__attribute__((noinline)) __u64 find_probed_return(__u64 place)
+/* The return address that was at an address in the running thread's stack; 0: it is none of those. */
+__attribute__((noinline)) __u64 find_probed_return(__u64 address)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	struct return_instance *instance;
@@ -47,7 +47,7 @@ __attribute__((noinline)) __u64 find_probed_return(__u64 place)
 		return 0;
 	instance = BPF_CORE_READ(task, utask, return_instances);
 	for (int i = 0; i < MAX_PROBED_RETURNS && instance; i++) {
-		if (BPF_CORE_READ(instance, stack) == place)
+		if (BPF_CORE_READ(instance, stack) == address)
 			return BPF_CORE_READ(instance, orig_ret_vaddr);
 		instance = BPF_CORE_READ(instance, next);
 	}

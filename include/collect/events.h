@@ -5,14 +5,14 @@
  *	cache-misses          hardware, counted by the CPU's PMU
  *	L1-dcache-load-misses the same, of a cache
  *	r01c4                 the same, by the number that the CPU's manual gives it
- *	block:block_rq_issue  a tracepoint, a place in the kernel's code; `*` and `?` match any
+ *	block:block_rq_issue  a tracepoint, a point in the kernel's code; `*` and `?` match any
  *	…{bytes:By}           of its records, the sum of a field, and what that is counted in
  *	page-faults{4096:By}  of what the kernel counts, as much for each, and what that is counted in
  *	syscalls              each system call; syscall-time: how long they take
  *	block-io              bytes of requests to block devices; block-io-time: how long these take
  *	alloc                 bytes that programs allocate, by whichever allocator they have
  *	alloc-live            those of them that were not freed by the end
- *	uprobe:libc:malloc    a place in a program, a library or the kernel that somebody names (probes.h)
+ *	uprobe:libc:malloc    a point in a program, a library or the kernel that somebody names (probes.h)
  *	…{arg1:By}            the sum of an argument
  *	cpu/event=0x3c/       of any device below /sys/bus/event_source, by what it calls its parts
  *
@@ -112,12 +112,12 @@ struct event_list {
 void event_list_release(struct event_list *list);
 
 /* Where the kernel describes its events. */
-struct event_places {
+struct event_paths {
 	const char *devices; /* of PMUs: "/sys/bus/event_source/devices" */
 	const char *tracing; /* of tracepoints: "/sys/kernel/tracing"; NULL: it is not mounted */
 };
 /* Of this machine. */
-struct event_places event_places_find(void);
+struct event_paths event_paths_find(void);
 
 /*
  * Add the events of a list with commas, as an argument of -e has it.
@@ -126,7 +126,7 @@ struct event_places event_places_find(void);
  * may be an event, but not of this machine), -EACCES (what the kernel says of it may not be read), all with error
  * filled; or -ENOMEM.
  */
-_must_check_ int events_parse(const struct event_places *places, const char *text,
+_must_check_ int events_parse(const struct event_paths *paths, const char *text,
 			      struct event_list *ret, struct error *error);
 
 /*
@@ -136,7 +136,7 @@ _must_check_ int events_parse(const struct event_places *places, const char *tex
  * Returns 0; -EINVAL (error says where in the expression, and what was expected; or which event is no tracepoint), -E2BIG
  * (too many comparisons), -EACCES, all with error filled; or -ENOMEM.
  */
-_must_check_ int events_filter(const struct event_places *places, const char *expression,
+_must_check_ int events_filter(const struct event_paths *paths, const char *expression,
 			       size_t first, struct event_list *list, struct error *error);
 
 /* An event that there is. All borrowed for the call. */
@@ -155,15 +155,15 @@ struct event_offer {
  * Returns 0, what handle() returned if that was not 0, -EACCES after all others where tracepoints may not be read, or
  * -ENOMEM.
  */
-_must_check_ int events_list(const struct event_places *places, const char *pattern,
+_must_check_ int events_list(const struct event_paths *paths, const char *pattern,
 			     int (*handle)(const struct event_offer *offer, void *context),
 			     void *context);
 
 /*
- * Probes among events: places in programs, libraries and the kernel that somebody names, at which the kernel then
+ * Probes among events: points in programs, libraries and the kernel that somebody names, at which the kernel then
  * runs a program of ours.
  *
- *	uprobe:/usr/bin/x:function+0x10   a function, or a place in it; of a file, or of a library as ldconfig knows it
+ *	uprobe:/usr/bin/x:function+0x10   a function, or a point in it; of a file, or of a library as ldconfig knows it
  *	uprobe:/usr/bin/x:ns::f(int)      the same of C++ and Rust, by its mangled or its demangled name
  *	uretprobe:libc:malloc{retval:By}  where it returns; what it returns is a weight
  *	uretprobe:libc:poll{retval:s32}   the same, of a type; with a unit {retval:s32:By}
@@ -195,7 +195,7 @@ struct probe_search {
  * Returns 0; -EINVAL (there is no such file, function or argument), -ENOTSUP (this kernel has no such probes),
  * -EACCES (the file may not be read), with error filled; or another negative errno.
  */
-_must_check_ int probes_locate(const struct event_places *places, const struct probe_search *search,
+_must_check_ int probes_locate(const struct event_paths *paths, const struct probe_search *search,
 			       struct event_list *events, struct error *error);
 
 #endif

@@ -23,7 +23,7 @@ bool kernel_has_find_vma(void);
 bool kernel_has_task_registers(void);
 /* Events of mappings carry the build ID of the file: perf's build_id, Linux 5.12. */
 bool kernel_reports_build_ids(void);
-/* One link attaches a program to many places of a file: uprobe_multi, Linux 6.6. */
+/* One link attaches a program to many points of a file: uprobe_multi, Linux 6.6. */
 bool kernel_has_uprobe_links(void);
 /*
  * Where a program sees that a thread has got a CPU again, in the thread itself: what is found first, in

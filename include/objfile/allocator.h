@@ -19,8 +19,8 @@
 
 /* Registers: ARGUMENT_NO_REGISTER is none. */
 struct allocator_function {
-	struct probe_place
-		place;  /* its argument is how many bytes are asked for; of none: it frees alone */
+	struct probe_point
+		point;  /* its argument is how many bytes are asked for; of none: it frees alone */
 	uint64_t bytes; /* of its code; 0: not known */
 	uint64_t free_register; /* of the address of what it frees */
 	uint64_t

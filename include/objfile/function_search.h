@@ -32,9 +32,9 @@ struct function_query {
  *
  * Returns 0; -ENOENT (there is none, or it was inlined everywhere), -ENXIO (what it does is chosen at run time, an
  * IFUNC), -ERANGE (the offset is beyond a function), -EILSEQ (it is inside of an instruction, or nobody knows whether
- * it is), -ENOTUNIQ (the demangled name is of several, which error lists), -E2BIG (more than PROBE_MAX_PLACES), all with error filled; or -ENOMEM.
+ * it is), -ENOTUNIQ (the demangled name is of several, which error lists), -E2BIG (more than PROBE_MAX_POINTS), all with error filled; or -ENOMEM.
  */
 _must_check_ int function_search(struct objfile *objfile, const struct function_query *query,
-				 struct probe_place_list *ret, struct error *error);
+				 struct probe_point_list *ret, struct error *error);
 
 #endif

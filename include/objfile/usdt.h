@@ -80,35 +80,35 @@ _must_check_ int usdt_read_argument(const char *arguments, unsigned int number, 
 _must_check_ int function_argument_get(unsigned int number, uint16_t machine,
 				       struct probe_argument *ret);
 
-/* How many places of one name are probed, at most. */
-#define PROBE_MAX_PLACES 256
+/* How many points of one name are probed, at most. */
+#define PROBE_MAX_POINTS 256
 
-struct probe_place {
+struct probe_point {
 	uint64_t file_offset;
 	uint64_t semaphore_offset; /* in the file, too; 0: none */
 	struct probe_argument argument;
 };
 
-struct probe_place_list {
-	ARRAY(struct probe_place) places; /* each file offset once */
+struct probe_point_list {
+	ARRAY(struct probe_point) points; /* each file offset once */
 };
-void probe_place_list_release(struct probe_place_list *list);
+void probe_point_list_release(struct probe_point_list *list);
 
 /*
- * Add the places of a program's probe.
+ * Add the points of a program's probe.
  *
  * argument  its number; 0: none is wanted
  * near      gets "provider:name" of the others; NULL: nobody asks
  *
  * Returns 0; -ENOENT (there is none), -EDOM (it has no such argument), -ENOTSUP (as above), -E2BIG (more than
- * PROBE_MAX_PLACES), -EINVAL (its notes are broken) or -ENOMEM.
+ * PROBE_MAX_POINTS), -EINVAL (its notes are broken) or -ENOMEM.
  */
 _must_check_ int usdt_find(struct objfile *objfile, const char *provider, const char *name,
-			   unsigned int argument, struct probe_place_list *ret,
+			   unsigned int argument, struct probe_point_list *ret,
 			   struct near_names *near);
 
 /* Returns 0, -E2BIG or -ENOMEM. */
-_must_check_ int probe_place_list_add(struct probe_place_list *list,
-				      const struct probe_place *place);
+_must_check_ int probe_point_list_add(struct probe_point_list *list,
+				      const struct probe_point *point);
 
 #endif

@@ -256,13 +256,13 @@ _Static_assert(sizeof(struct wire_argument) == 16,
 #define WIRE_MAX_OWN_CODE 24
 
 /*
- * Of a place in an allocator, where its own code lies: what is called from there has been counted. Relative to the place,
+ * Of a point in an allocator, where its own code lies: what is called from there has been counted. Relative to the point,
  * so that it holds wherever the file is mapped.
  */
 struct wire_own_code {
 	wire_u64 offsets[WIRE_MAX_OWN_CODE]; /* signed */
 	wire_u64 bytes[WIRE_MAX_OWN_CODE];   /* 0: there are no more */
-	/* It may go on in another place by a jump, where this register is no more than the limit. */
+	/* It may go on in another point by a jump, where this register is no more than the limit. */
 	wire_u64 jump_register; /* as in struct wire_argument; WIRE_NO_REGISTER: it does not */
 	wire_u64 jump_limit;
 	wire_u64
@@ -271,12 +271,12 @@ struct wire_own_code {
 _Static_assert(sizeof(struct wire_own_code) == 408,
 	       "struct wire_own_code is part of the wire format");
 
-/* The last call of an allocator by a thread that may go on in another place. */
+/* The last call of an allocator by a thread that may go on in another point. */
 struct wire_last_call {
 	wire_u64 sp;
 	wire_u64 return_address;
 	wire_u64 weight;
-	wire_u32 place;
+	wire_u32 point;
 	wire_u32 padding;
 };
 _Static_assert(sizeof(struct wire_last_call) == 32,
@@ -319,7 +319,7 @@ struct wire_running {
 	wire_u64 task; /* its address in the kernel */
 	wire_u64 pc;
 	wire_u64 sp;
-	wire_u64 place;
+	wire_u64 point;
 };
 _Static_assert(sizeof(struct wire_running) == 48, "struct wire_running is part of the wire format");
 

@@ -40,7 +40,7 @@ static int handle(int id _unused_, const char *value _unused_, void *context _un
 
 static int run_events(int argc, char **argv)
 {
-	struct event_places places = event_places_find();
+	struct event_paths paths = event_paths_find();
 	struct events_output output = {0};
 	int first_operand;
 	int parsed = options_parse(events_options, argc, argv, handle, NULL, &first_operand);
@@ -54,9 +54,9 @@ static int run_events(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	pattern = argv[first_operand];
-	err = events_list(&places, pattern, print_event, &output);
+	err = events_list(&paths, pattern, print_event, &output);
 	if (err == -EACCES) {
-		log_warning("tracepoints are not listed: only root may read %s", places.tracing);
+		log_warning("tracepoints are not listed: only root may read %s", paths.tracing);
 	} else if (err) {
 		log_error("the events cannot be listed: %s", strerror(-err));
 		return EXIT_FAILED;
@@ -84,8 +84,8 @@ const struct command command_events = {
 		"quotes by == != or ~ (a pattern with * ? [a-z]), joined by && || ! and parentheses. Text in the program's\n"
 		"memory is FIELD.ustring. Several filters have to match all.\n\n"
 		"Modifiers follow a colon, or the last slash: u, k and h count in user mode, the kernel and a\n"
-		"hypervisor only; each p asks for a more precise place (cycles:upp, cpu/event=0x3c/u).\n\n"
-		"Probes are places in code that you name. PATH is a file, as the process sees it that is recorded (-p), or\n"
+		"hypervisor only; each p asks for less skid (cycles:upp, cpu/event=0x3c/u).\n\n"
+		"Probes are points in code that you name. PATH is a file, as the process sees it that is recorded (-p), or\n"
 		"a library as ldconfig lists it: libc, pthread, libssl.so.3. FUNCTION is a symbol, or a name of C++ or\n"
 		"Rust as stacks show it, ns::f, or with parameters: 'ns::f(int, char const*)'; where several functions\n"
 		"have it, the mangled name says which. OFFSET is in bytes and begins an instruction. All processes that\n"

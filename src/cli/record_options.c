@@ -451,11 +451,11 @@ static int find_events(struct record_options *options, struct error *error)
 {
 	struct probe_search search = {.worker_user = options->naming_user};
 	struct target target = record_options_get_target(options);
-	struct event_places places = event_places_find();
+	struct event_paths paths = event_paths_find();
 
 	for (size_t i = 0; i < options->event_lists.length; i++) {
 		size_t first = options->events.events.length;
-		int err = events_parse(&places, options->event_lists.items[i], &options->events,
+		int err = events_parse(&paths, options->event_lists.items[i], &options->events,
 				       error);
 
 		if (err)
@@ -463,7 +463,7 @@ static int find_events(struct record_options *options, struct error *error)
 		array_for_each (&options->filters, filter) {
 			if (filter->event_list != i)
 				continue;
-			err = events_filter(&places, filter->expression, first, &options->events,
+			err = events_filter(&paths, filter->expression, first, &options->events,
 					    error);
 			if (err)
 				return err;
@@ -478,7 +478,7 @@ static int find_events(struct record_options *options, struct error *error)
 	if (target.kind != TARGET_SYSTEM || options->wants_system || !options->command)
 		search.allocating = &target;
 	search.command = options->command;
-	return probes_locate(&places, &search, &options->events, error);
+	return probes_locate(&paths, &search, &options->events, error);
 }
 
 /* The metric of an event that is asked for twice would weigh twice as much. */

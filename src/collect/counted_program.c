@@ -36,19 +36,19 @@ struct counted_program {
 	struct bpf_program *hit; /* what runs at every hit */
 	enum event_kind kind;
 	bool has_exponential_distances;
-	bool has_places; /* of a probe, whose argument is not the same at all of them */
+	bool points_differ; /* of a probe, whose argument is not the same at all of them */
 	/* Of it, runs that the kernel had skipped. */
 	uint64_t misses_at_start;
 	uint64_t misses_at_stop;
 	bool is_stopped;
 	bool is_live;
 	bool keeps_cpu; /* a probe's program is not preempted */
-	bool is_linked; /* to all of a probe's places in a file at once */
-	/* Of the perf events that hold it at a tracepoint or a probe's places, and of its links to these, or to files. */
+	bool is_linked; /* to all of a probe's points in a file at once */
+	/* Of the perf events that hold it at a tracepoint or a probe's points, and of its links to these, or to files. */
 	ARRAY(int) fds;
 };
 
-static bool has_places(const struct probe *probe)
+static bool points_differ(const struct probe *probe)
 {
 	const struct probe_argument *first = &probe->sites.items[0].argument;
 
@@ -68,7 +68,7 @@ static bool has_places(const struct probe *probe)
 
 static uint32_t count_arguments(const struct counted_program *program)
 {
-	return program->has_places ? (uint32_t)program->opts.event->probe->sites.length : 1;
+	return program->points_differ ? (uint32_t)program->opts.event->probe->sites.length : 1;
 }
 
 static bool is_of_allocator(const struct counted_program *program)
@@ -196,7 +196,7 @@ static int open_object(void *context, struct bpf_object_skeleton **ret)
 	bpf->rodata->is_of_probe = program->kind == EVENT_PROBE;
 	bpf->rodata->is_probe_of_user_mode =
 		program->kind == EVENT_PROBE && probe_is_of_user_mode(program->opts.event->probe);
-	bpf->rodata->has_places = program->has_places;
+	bpf->rodata->points_differ = program->points_differ;
 	bpf->rodata->is_of_allocator = is_of_allocator(program);
 	bpf->rodata->is_live = program->is_live;
 	bpf->rodata->keeps_cpu = program->keeps_cpu;
@@ -217,7 +217,7 @@ static int open_object(void *context, struct bpf_object_skeleton **ret)
 	bpf->rodata->is_of_cgroup = program->opts.cgroup_fd >= 0;
 	bpf->rodata->is_filtered = sampling->is_filtered;
 	bpf->rodata->take_user_stacks = !sampling->no_user_stacks;
-	/* All calls end at one place, of which the kernel's part says nothing. */
+	/* All calls end at one point, of which the kernel's part says nothing. */
 	bpf->rodata->take_kernel_stacks =
 		!sampling->no_kernel_stacks && program->kind != EVENT_SYSTEM_CALL;
 	bpf->rodata->walks_by_table = sampling->walks_by_table;
@@ -360,7 +360,7 @@ static int attach_to(struct counted_program *program, const struct bpf_program *
 	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = cookie);
 	int link_fd;
 
-	if (!program->has_places)
+	if (!program->points_differ)
 		return ioctl(event_fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(to_run)) ? -errno
 											: 0;
 	link_fd = bpf_link_create(bpf_program__fd(to_run), event_fd, BPF_PERF_EVENT, &opts);
@@ -405,7 +405,7 @@ static int explain_probe_refusal(const struct counted_program *program, const st
 				 event->name);
 	if (code == -KERNEL_ENOTSUPP || code == -ENOEXEC)
 		return error_set(error, -ENOTSUP,
-				 "%s: the kernel cannot replace the instruction there: a place "
+				 "%s: the kernel cannot replace the instruction there: a point "
 				 "before or behind it can be probed",
 				 event->name);
 	if (code == -EADDRNOTAVAIL)
@@ -419,13 +419,13 @@ static int explain_probe_refusal(const struct counted_program *program, const st
 				 "%s: the kernel allows no probe there: it is code that probes "
 				 "themselves use, or not within the function",
 				 event->name);
-	if (was_opened && program->has_places && (code == -EINVAL || code == -EOPNOTSUPP))
+	if (was_opened && program->points_differ && (code == -EINVAL || code == -EOPNOTSUPP))
 		return error_set(
 			error, -ENOTSUP,
 			is_of_allocator(program)
 				? "%s: that a program knows which of its probes was hit takes "
 				  "Linux 5.15; 'uprobe:libc:malloc{arg1:By}' counts one function"
-				: "%s: its argument is not at the same place everywhere: this takes "
+				: "%s: its argument is not in the same location at every probe point: this takes "
 				  "Linux 5.15",
 			event->name);
 	return code;
@@ -450,7 +450,7 @@ static int explain_refusal(const struct counted_program *program, const struct e
 	if (code == -EMFILE)
 		return error_set(
 			error, code,
-			"too many open files: %s needs one for each place; raise the limit "
+			"too many open files: %s needs one for each probe point; raise the limit "
 			"with 'ulimit -n'",
 			event->name);
 	return error_set(error, -ENOTSUP, "the kernel refused %s at %s: %s",
@@ -529,29 +529,29 @@ static int link_sites(struct counted_program *program, size_t first, size_t end,
 	const struct probe *probe = program->opts.event->probe;
 	const struct bpf_program *to_run =
 		of_returns ? program->bpf->progs.on_return : program->hit;
-	_cleanup_free_ struct uprobe_link_place *places = calloc(end - first, sizeof(*places));
+	_cleanup_free_ struct uprobe_link_point *points = calloc(end - first, sizeof(*points));
 	struct uprobe_link_opts opts = {
 		.program_fd = bpf_program__fd(to_run),
 		.file_fd = probe->sites.items[first].fd,
-		.places = places,
+		.points = points,
 		.at_returns = of_returns || probe->kind == PROBE_URETPROBE,
 	};
 	int fd;
 
-	if (!places)
+	if (!points)
 		return -ENOMEM;
 	for (size_t i = first; i < end; i++) {
 		const struct probe_site *site = &probe->sites.items[i];
 
 		if (of_returns && !site->return_config)
 			continue;
-		places[opts.num_places++] = (struct uprobe_link_place){
+		points[opts.num_points++] = (struct uprobe_link_point){
 			.offset = site->offset,
 			.semaphore_offset = site->semaphore_offset,
 			.cookie = i,
 		};
 	}
-	if (!opts.num_places)
+	if (!opts.num_points)
 		return 0;
 	fd = uprobe_link_open(&opts);
 	return fd < 0 ? fd : keep_fd(program, fd);
@@ -643,7 +643,7 @@ int counted_program_new(const struct counted_program_opts *opts,
 	program->sampling = sampling;
 	program->kind = opts->event->kind;
 	program->has_exponential_distances = opts->event->mean_distance;
-	program->has_places = opts->event->probe && has_places(opts->event->probe);
+	program->points_differ = opts->event->probe && points_differ(opts->event->probe);
 	program->is_live = opts->event->is_live;
 	program->is_linked = opts->event->probe && probe_is_of_user_mode(opts->event->probe) &&
 			     kernel_has_uprobe_links();

@@ -14,8 +14,8 @@ size_t elf_answer_get_size(const struct elf_answer *answer)
 	if (answer->kind == ELF_HASH_TABLE)
 		return offsetof(struct elf_answer, table_hash) + sizeof(answer->table_hash);
 	if (answer->kind == ELF_FIND_PROBE)
-		return offsetof(struct elf_answer, probe.places) +
-		       answer->probe.num_places * sizeof(*answer->probe.places);
+		return offsetof(struct elf_answer, probe.points) +
+		       answer->probe.num_points * sizeof(*answer->probe.points);
 	if (answer->kind == ELF_FIND_ALLOCATOR)
 		return offsetof(struct elf_answer, allocator.functions) +
 		       answer->allocator.num_functions * sizeof(*answer->allocator.functions);
@@ -34,10 +34,10 @@ static bool is_argument_valid(const struct probe_argument *argument)
 		(argument->index == ARGUMENT_NO_REGISTER && argument->source != ARGUMENT_PRODUCT));
 }
 
-static bool are_places_valid(const struct elf_probe_places *found)
+static bool are_points_valid(const struct elf_probe_points *found)
 {
-	for (uint32_t i = 0; i < found->num_places; i++)
-		if (!is_argument_valid(&found->places[i].argument))
+	for (uint32_t i = 0; i < found->num_points; i++)
+		if (!is_argument_valid(&found->points[i].argument))
 			return false;
 	return true;
 }
@@ -52,7 +52,7 @@ static bool are_functions_valid(const struct elf_allocator_functions *found)
 	for (uint32_t i = 0; i < found->num_functions; i++) {
 		const struct allocator_function *function = &found->functions[i];
 
-		if (!is_argument_valid(&function->place.argument) ||
+		if (!is_argument_valid(&function->point.argument) ||
 		    !is_register_valid(function->free_register) ||
 		    !is_register_valid(function->pointer_register) ||
 		    !is_register_valid(function->jump_register))
@@ -72,8 +72,8 @@ bool elf_answer_is_valid(struct elf_answer *answer, size_t size, enum elf_reques
 	     answer->identity.python.num_eval_parts > PYTHON_MAX_EVAL_PARTS))
 		return false;
 	if (!answer->err && kind == ELF_FIND_PROBE &&
-	    (size < offsetof(struct elf_answer, probe.places) || !answer->probe.num_places ||
-	     answer->probe.num_places > PROBE_MAX_PLACES))
+	    (size < offsetof(struct elf_answer, probe.points) || !answer->probe.num_points ||
+	     answer->probe.num_points > PROBE_MAX_POINTS))
 		return false;
 	if (!answer->err && kind == ELF_FIND_ALLOCATOR &&
 	    (size < offsetof(struct elf_answer, allocator.functions) ||
@@ -83,7 +83,7 @@ bool elf_answer_is_valid(struct elf_answer *answer, size_t size, enum elf_reques
 	if (size != elf_answer_get_size(answer))
 		return false;
 	if (!answer->err && kind == ELF_FIND_PROBE)
-		return are_places_valid(&answer->probe);
+		return are_points_valid(&answer->probe);
 	if (!answer->err && kind == ELF_FIND_ALLOCATOR)
 		return are_functions_valid(&answer->allocator);
 	if (!answer->err && kind == ELF_FIND_LIBRARY)

@@ -34,7 +34,7 @@ enum elf_request_kind {
 	ELF_FIND_ALLOCATOR, /* with the file */
 };
 
-/* A place in a file that somebody names (probes.h). Texts end with NUL. */
+/* A point in a file that somebody names (probes.h). Texts end with NUL. */
 struct elf_probe_query {
 	uint64_t offset;      /* from the begin of the function */
 	uint32_t argument;    /* its number, from 1 on */
@@ -74,10 +74,10 @@ struct elf_identity {
 	} segments[ELF_MAX_SEGMENTS];
 };
 
-struct elf_probe_places {
-	uint32_t num_places;
+struct elf_probe_points {
+	uint32_t num_points;
 	uint32_t padding;
-	struct probe_place places[PROBE_MAX_PLACES];
+	struct probe_point points[PROBE_MAX_POINTS];
 };
 
 struct elf_allocator_functions {
@@ -94,7 +94,7 @@ struct elf_answer {
 		struct elf_identity identity;
 		uint32_t proof;      /* enum call_proof */
 		uint64_t table_hash; /* as table_key_hash() */
-		struct elf_probe_places probe;
+		struct elf_probe_points probe;
 		struct elf_allocator_functions allocator;
 		char library[PATH_MAX]; /* with NUL */
 	};

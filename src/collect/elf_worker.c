@@ -196,12 +196,12 @@ static int explain_usdt(const struct elf_probe_query *query, int code,
 			query->path, query->argument, query->provider, query->name);
 	if (code == -E2BIG)
 		return error_set(error, code, "%s has more than %d probes '%s:%s'", query->path,
-				 PROBE_MAX_PLACES, query->provider, query->name);
+				 PROBE_MAX_POINTS, query->provider, query->name);
 	return error_set(error, code, "%s: its probes (.note.stapsdt) cannot be read", query->path);
 }
 
 static int find_usdt(struct objfile *objfile, const struct elf_probe_query *query,
-		     struct probe_place_list *ret, struct error *error)
+		     struct probe_point_list *ret, struct error *error)
 {
 	char word[sizeof(query->provider) + sizeof(query->name) + 1];
 	struct near_names near = {.word = word};
@@ -214,7 +214,7 @@ static int find_usdt(struct objfile *objfile, const struct elf_probe_query *quer
 }
 
 static int find_functions(struct objfile *objfile, const struct elf_probe_query *query,
-			  uint16_t machine, struct probe_place_list *ret, struct error *error)
+			  uint16_t machine, struct probe_point_list *ret, struct error *error)
 {
 	struct function_query function = {.name = query->name, .offset = query->offset};
 	struct probe_argument argument = {0};
@@ -228,8 +228,8 @@ static int find_functions(struct objfile *objfile, const struct elf_probe_query 
 				 "argument %u of '%s' is passed in memory: only the first ones, in "
 				 "registers, can be read",
 				 query->argument, query->name);
-	array_for_each (&ret->places, place)
-		place->argument = argument;
+	array_for_each (&ret->points, point)
+		point->argument = argument;
 	return 0;
 }
 
@@ -242,7 +242,7 @@ static bool is_of_this_machine(struct objfile *objfile)
 }
 
 static int find_probe(const struct elf_probe_query *query, const int *fds,
-		      struct probe_place_list *ret, struct error *error)
+		      struct probe_point_list *ret, struct error *error)
 {
 	struct debug_opener opener = {.open = open_debug_file,
 				      .context = (void *)(uintptr_t)&fds[DEBUG_FD]};
@@ -282,11 +282,11 @@ static int find_allocator(int fd, struct elf_allocator_functions *ret)
 	return 0;
 }
 
-static int answer_probe(struct elf_request *request, const int *fds, struct elf_probe_places *ret,
+static int answer_probe(struct elf_request *request, const int *fds, struct elf_probe_points *ret,
 			struct error *error)
 {
 	struct elf_probe_query *query = &request->probe;
-	_cleanup_(probe_place_list_release) struct probe_place_list found = {0};
+	_cleanup_(probe_point_list_release) struct probe_point_list found = {0};
 	int err;
 
 	query->path[sizeof(query->path) - 1] = '\0';
@@ -295,8 +295,8 @@ static int answer_probe(struct elf_request *request, const int *fds, struct elf_
 	err = find_probe(query, fds, &found, error);
 	if (err)
 		return err;
-	ret->num_places = (uint32_t)found.places.length;
-	memcpy(ret->places, found.places.items, found.places.length * sizeof(*found.places.items));
+	ret->num_points = (uint32_t)found.points.length;
+	memcpy(ret->points, found.points.items, found.points.length * sizeof(*found.points.items));
 	return 0;
 }
 
@@ -682,7 +682,7 @@ int elf_worker_build_table(struct elf_worker *worker, const struct elf_source_fi
 
 int elf_worker_find_probe(struct elf_worker *worker, const struct elf_source_file *file,
 			  int debug_fd, const struct elf_probe_query *query,
-			  struct probe_place_list *ret, struct error *error)
+			  struct probe_point_list *ret, struct error *error)
 {
 	struct elf_request request = {.kind = ELF_FIND_PROBE, .probe = *query};
 	struct elf_answer answer;
@@ -690,8 +690,8 @@ int elf_worker_find_probe(struct elf_worker *worker, const struct elf_source_fil
 
 	if (err)
 		return err;
-	for (uint32_t i = 0; i < answer.probe.num_places; i++) {
-		err = probe_place_list_add(ret, &answer.probe.places[i]);
+	for (uint32_t i = 0; i < answer.probe.num_points; i++) {
+		err = probe_point_list_add(ret, &answer.probe.points[i]);
 		if (err)
 			return err;
 	}

@@ -64,16 +64,16 @@ _must_check_ int elf_worker_build_table(struct elf_worker *worker,
 					struct unwind_table **ret, struct error *error);
 
 /*
- * The places in a file that a query names, as function_search() and usdt_find() find them, with the reason in error:
+ * The points in a file that a query names, as function_search() and usdt_find() find them, with the reason in error:
  * -ENOEXEC (it is no ELF file of this machine), -ENOENT and others.
  *
  * debug_fd  its separate debug file; -1: there is none
- * ret       places are added
+ * ret       points are added
  */
 _must_check_ int elf_worker_find_probe(struct elf_worker *worker,
 				       const struct elf_source_file *file, int debug_fd,
 				       const struct elf_probe_query *query,
-				       struct probe_place_list *ret, struct error *error);
+				       struct probe_point_list *ret, struct error *error);
 
 /* As allocator_find(); -ENOENT also of what is no ELF file of this machine. The caller releases ret. */
 _must_check_ int elf_worker_find_allocator(struct elf_worker *worker,

@@ -12,7 +12,7 @@
 /* Their numbers are those of the machine's tracepoints. */
 #define SYSTEM_CALL EVENT_SYSTEM_CALL, PERF_TYPE_TRACEPOINT, 0
 #define BLOCK_IO    EVENT_BLOCK_IO, PERF_TYPE_TRACEPOINT, 0
-/* Its places are found in files. */
+/* Its points are found in files. */
 #define PROBE EVENT_PROBE, 0, 0
 
 /* In the order of the list that is shown. */

@@ -85,20 +85,20 @@ void event_list_release(struct event_list *list)
 	array_release(&list->events);
 }
 
-struct event_places event_places_find(void)
+struct event_paths event_paths_find(void)
 {
 	static const char *const mounts[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
-	struct event_places places = {.devices = "/sys/bus/event_source/devices"};
+	struct event_paths paths = {.devices = "/sys/bus/event_source/devices"};
 
-	for (size_t i = 0; i < ARRAY_LENGTH(mounts) && !places.tracing; i++) {
+	for (size_t i = 0; i < ARRAY_LENGTH(mounts) && !paths.tracing; i++) {
 		char path[64];
 
 		snprintf(path, sizeof(path), "%s/events", mounts[i]);
 		/* What may not be looked into is there as well: that it may not, is said later. */
 		if (!access(path, F_OK) || errno == EACCES)
-			places.tracing = mounts[i];
+			paths.tracing = mounts[i];
 	}
-	return places;
+	return paths;
 }
 
 static int compare_with(const char *name, void *context)
@@ -107,7 +107,7 @@ static int compare_with(const char *name, void *context)
 	return 0;
 }
 
-static int refuse_unknown(const struct event_places *places, const char *word, struct error *error)
+static int refuse_unknown(const struct event_paths *paths, const char *word, struct error *error)
 {
 	struct near_names near = {.word = word};
 	char cache[MAX_WORD];
@@ -118,8 +118,8 @@ static int refuse_unknown(const struct event_places *places, const char *word, s
 	for (size_t i = 0; event_cache_get_name(i, cache, sizeof(cache)); i++)
 		near_names_compare(&near, cache);
 	/* Without tracepoints, if these cannot be read. */
-	if (places->tracing && strlen(word) <= MAX_WORD &&
-	    event_tracepoints_list(places->tracing, compare_with, &near) == -ENOMEM)
+	if (paths->tracing && strlen(word) <= MAX_WORD &&
+	    event_tracepoints_list(paths->tracing, compare_with, &near) == -ENOMEM)
 		return -ENOMEM;
 	near_names_format(&near, names);
 	return error_set(error, -EINVAL, "there is no event '%.*s'%s", MAX_WORD, word,
@@ -174,7 +174,7 @@ static int add_event(const struct event *event, const char *name, const char *un
 }
 
 /* "cpu/event=0x3c/u". The metric has the name of the whole, without modifiers. */
-static int add_device_event(const struct event_places *places, char *word, struct event_list *ret,
+static int add_device_event(const struct event_paths *paths, char *word, struct event_list *ret,
 			    struct error *error)
 {
 	struct event event = {.kind = EVENT_DEVICE};
@@ -193,7 +193,7 @@ static int add_device_event(const struct event_places *places, char *word, struc
 	if (!name)
 		return -ENOMEM;
 	*words = *end = '\0';
-	err = event_device_configure(places->devices, word, words + 1, &event, error);
+	err = event_device_configure(paths->devices, word, words + 1, &event, error);
 	return err ? err : add_event(&event, name, NULL, ret);
 }
 
@@ -258,7 +258,7 @@ static int split_field(char *word, char *brace, struct tracepoint_words *ret, st
 }
 
 /* "block:block_rq_issue{bytes:By}" */
-static int add_tracepoints(const struct event_places *places, char *word, struct event_list *ret,
+static int add_tracepoints(const struct event_paths *paths, char *word, struct event_list *ret,
 			   struct error *error)
 {
 	struct tracepoint_words words = {.pattern = word};
@@ -268,10 +268,10 @@ static int add_tracepoints(const struct event_places *places, char *word, struct
 
 	if (err)
 		return err;
-	err = event_tracepoints_add(places->tracing, &words, ret, error);
+	err = event_tracepoints_add(paths->tracing, &words, ret, error);
 	if (err)
 		return err;
-	return ret->events.length > num_before ? 0 : refuse_unknown(places, word, error);
+	return ret->events.length > num_before ? 0 : refuse_unknown(paths, word, error);
 }
 
 /* "page-faults{4096:By}": what the kernel counts has no fields, but each of it may weigh the same. */
@@ -337,7 +337,7 @@ static int describe_requests(const char *tracing, const struct request_tracepoin
 	return 0;
 }
 
-static int add_block_io(const struct event_places *places, const char *word, struct event_list *ret,
+static int add_block_io(const struct event_paths *paths, const char *word, struct event_list *ret,
 			struct error *error)
 {
 	bool weighs_time = string_equals(word, "block-io-time");
@@ -346,33 +346,33 @@ static int add_block_io(const struct event_places *places, const char *word, str
 
 	for (size_t i = 0; err == -ENOTSUP && i < ARRAY_LENGTH(request_tracepoints); i++) {
 		event = (struct event){.kind = EVENT_BLOCK_IO, .type = PERF_TYPE_TRACEPOINT};
-		err = describe_requests(places->tracing, &request_tracepoints[i], weighs_time,
+		err = describe_requests(paths->tracing, &request_tracepoints[i], weighs_time,
 					&event, error);
 	}
 	return err ? err : add_event(&event, word, weighs_time ? "nanoseconds" : "bytes", ret);
 }
 
 /* Calls are counted where they end, and their time is measured from where they begin. */
-static int add_system_calls(const struct event_places *places, const char *word,
+static int add_system_calls(const struct event_paths *paths, const char *word,
 			    struct event_list *ret, struct error *error)
 {
 	struct event event = {.kind = EVENT_SYSTEM_CALL, .type = PERF_TYPE_TRACEPOINT};
 	bool weighs_time = string_equals(word, "syscall-time");
-	int err = event_tracepoint_find(places->tracing, "raw_syscalls:sys_exit", &event.config,
+	int err = event_tracepoint_find(paths->tracing, "raw_syscalls:sys_exit", &event.config,
 					error);
 
 	if (err)
 		return err;
 	if (!weighs_time)
 		return add_event(&event, word, NULL, ret);
-	err = event_tracepoint_find(places->tracing, "raw_syscalls:sys_enter", &event.begin_config,
+	err = event_tracepoint_find(paths->tracing, "raw_syscalls:sys_enter", &event.begin_config,
 				    error);
 	if (err)
 		return err;
 	return err ? err : add_event(&event, word, "nanoseconds", ret);
 }
 
-static int add_word(const struct event_places *places, char *word, struct event_list *ret,
+static int add_word(const struct event_paths *paths, char *word, struct event_list *ret,
 		    struct error *error)
 {
 	struct event event = {0};
@@ -384,7 +384,7 @@ static int add_word(const struct event_places *places, char *word, struct event_
 	if (probe_is_one(word))
 		return probe_parse(word, ret, error);
 	if (memchr(word, '/', strcspn(word, "{")))
-		return add_device_event(places, word, ret, error);
+		return add_device_event(paths, word, ret, error);
 	if (colon && *colon == '{')
 		return add_weighed(word, colon, ret, error);
 	if (colon)
@@ -392,18 +392,18 @@ static int add_word(const struct event_places *places, char *word, struct event_
 	/* "syscalls:sys_exit_read" is a tracepoint. */
 	if (find_name(word, &event) && !(colon && event_is_trace_event(&event))) {
 		if (event.kind == EVENT_SYSTEM_CALL)
-			return add_system_calls(places, word, ret, error);
+			return add_system_calls(paths, word, ret, error);
 		if (event.kind == EVENT_BLOCK_IO)
-			return add_block_io(places, word, ret, error);
+			return add_block_io(paths, word, ret, error);
 		if (event.kind == EVENT_PROBE)
 			return probe_add_allocations(word, string_equals(word, "alloc-live"), ret);
 		err = colon ? take_modifiers(word, colon + 1, &event, error) : 0;
 		return err ? err : add_event(&event, word, NULL, ret);
 	}
 	if (!colon)
-		return refuse_unknown(places, word, error);
+		return refuse_unknown(paths, word, error);
 	*colon = ':';
-	return add_tracepoints(places, word, ret, error);
+	return add_tracepoints(paths, word, ret, error);
 }
 
 /* The end of the first word: a comma, but for those between the slashes of a device's event. */
@@ -422,7 +422,7 @@ static char *find_end(char *text)
 	return text;
 }
 
-int events_parse(const struct event_places *places, const char *text, struct event_list *ret,
+int events_parse(const struct event_paths *paths, const char *text, struct event_list *ret,
 		 struct error *error)
 {
 	_cleanup_free_ char *copy = strdup(text);
@@ -436,7 +436,7 @@ int events_parse(const struct event_places *places, const char *text, struct eve
 		int err;
 
 		*end = '\0';
-		err = add_word(places, word, ret, error);
+		err = add_word(paths, word, ret, error);
 		if (err || is_last)
 			return err;
 		if (ret->events.length >= MAX_EVENTS)
@@ -445,7 +445,7 @@ int events_parse(const struct event_places *places, const char *text, struct eve
 	}
 }
 
-int events_filter(const struct event_places *places, const char *expression, size_t first,
+int events_filter(const struct event_paths *paths, const char *expression, size_t first,
 		  struct event_list *list, struct error *error)
 {
 	for (size_t i = first; i < list->events.length; i++) {
@@ -455,7 +455,7 @@ int events_filter(const struct event_places *places, const char *expression, siz
 		if (event->kind != EVENT_TRACEPOINT)
 			return error_set(error, -EINVAL, "%s: only tracepoints have filters",
 					 event->name);
-		err = event_tracepoint_filter(places->tracing, expression, event, error);
+		err = event_tracepoint_filter(paths->tracing, expression, event, error);
 		if (err)
 			return err;
 	}
@@ -489,7 +489,7 @@ static bool is_sampled(const struct event *event)
 }
 
 struct event_listing {
-	const struct event_places *places;
+	const struct event_paths *paths;
 	const char *pattern;
 	int (*handle)(const struct event_offer *offer, void *context);
 	void *context;
@@ -517,7 +517,7 @@ static bool is_found(const struct event_listing *listing, const struct event_nam
 {
 	_cleanup_(event_list_release) struct event_list described = {0};
 
-	return !events_parse(listing->places, name->name, &described, NULL);
+	return !events_parse(listing->paths, name->name, &described, NULL);
 }
 
 static int offer_names(const struct event_listing *listing)
@@ -564,7 +564,7 @@ static int offer_device_event(const char *name, void *context)
 {
 	const struct event_listing *listing = context;
 	_cleanup_(event_list_release) struct event_list described = {0};
-	int err = events_parse(listing->places, name, &described, NULL);
+	int err = events_parse(listing->paths, name, &described, NULL);
 
 	if (err == -ENOMEM)
 		return err;
@@ -581,7 +581,7 @@ static int offer_tracepoint(const char *name, void *context)
 static int offer_devices(struct event_listing *listing)
 {
 	_cleanup_(name_list_release) struct name_list found = {0};
-	const char *devices = listing->places->devices;
+	const char *devices = listing->paths->devices;
 	int err = name_list_read(devices, &found);
 
 	if (err)
@@ -619,11 +619,11 @@ static int offer_probes(const struct event_listing *listing)
 	return 0;
 }
 
-int events_list(const struct event_places *places, const char *pattern,
+int events_list(const struct event_paths *paths, const char *pattern,
 		int (*handle)(const struct event_offer *offer, void *context), void *context)
 {
 	struct event_listing listing = {
-		.places = places, .pattern = pattern, .handle = handle, .context = context};
+		.paths = paths, .pattern = pattern, .handle = handle, .context = context};
 	int err = offer_names(&listing);
 
 	if (err)
@@ -635,7 +635,7 @@ int events_list(const struct event_places *places, const char *pattern,
 	if (err)
 		return err;
 	err = offer_probes(&listing);
-	if (err || !places->tracing)
+	if (err || !paths->tracing)
 		return err;
-	return event_tracepoints_list(places->tracing, offer_tracepoint, &listing);
+	return event_tracepoints_list(paths->tracing, offer_tracepoint, &listing);
 }

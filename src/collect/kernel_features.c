@@ -93,13 +93,13 @@ bool kernel_has_uprobe_links(void)
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = UPROBE_LINK_ATTACH_TYPE);
 	_cleanup_close_ int program_fd = load_nothing(BPF_PROG_TYPE_KPROBE, &opts);
 	_cleanup_close_ int folder_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const struct uprobe_link_place place = {0};
+	const struct uprobe_link_point point = {0};
 	int link_fd;
 
 	if (program_fd < 0 || folder_fd < 0)
 		return false;
 	link_fd = uprobe_link_open(&(struct uprobe_link_opts){
-		.program_fd = program_fd, .file_fd = folder_fd, .places = &place, .num_places = 1});
+		.program_fd = program_fd, .file_fd = folder_fd, .points = &point, .num_points = 1});
 	if (link_fd >= 0)
 		close(link_fd);
 	return link_fd == -EBADF;

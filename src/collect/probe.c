@@ -24,7 +24,7 @@ static const struct probe_words {
 			  "a program's or library's function is called (uprobe:libc:malloc)"},
 	[PROBE_URETPROBE] = {"uretprobe:", "uretprobe:PATH:FUNCTION", "it returns"},
 	[PROBE_USDT] = {"usdt:", "usdt:PATH:PROVIDER:NAME",
-			"a place that the program's author has named"},
+			"a static probe point in the program's source"},
 	[PROBE_KPROBE] = {"kprobe:", "kprobe:FUNCTION[+OFFSET]",
 			  "a function of the kernel is called"},
 	[PROBE_KRETPROBE] = {"kretprobe:", "kretprobe:FUNCTION", "it returns"},
@@ -257,7 +257,7 @@ static int keep(char **place, const char *text)
 }
 
 /* What is behind the kind. */
-static int take_place(const char *word, char *rest, struct probe *probe, struct error *error)
+static int take_point(const char *word, char *rest, struct probe *probe, struct error *error)
 {
 	int err;
 
@@ -324,7 +324,7 @@ int probe_parse(const char *word, struct event_list *ret, struct error *error)
 	err = take_argument(word, rest, probe, event, error);
 	if (err)
 		return err;
-	err = take_place(word, rest, probe, error);
+	err = take_point(word, rest, probe, error);
 	if (err)
 		return err;
 	event->probe = return_ptr(probe);

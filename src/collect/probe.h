@@ -1,4 +1,4 @@
-/* A probe as the kernel is asked for it: what was written of it, and the places that this led to. */
+/* A probe as the kernel is asked for it: what was written of it, and the points that this led to. */
 #ifndef COLLECT_PROBE_H
 #define COLLECT_PROBE_H
 
@@ -18,7 +18,7 @@ enum probe_kind {
 	PROBE_USDT,
 	PROBE_KPROBE,
 	PROBE_KRETPROBE,
-	PROBE_ALLOCATOR, /* all functions of all allocators that are found: places in several files */
+	PROBE_ALLOCATOR, /* all functions of all allocators that are found: points in several files */
 };
 
 struct probe_site {
@@ -28,7 +28,7 @@ struct probe_site {
 	uint64_t semaphore_offset; /* in the file, which config has as well; 0: none */
 	struct probe_argument argument;
 	int fd; /* of the file, borrowed from the probe; -1: the kernel */
-	/* Of an allocator: where its code lies, relative to the place. */
+	/* Of an allocator: where its code lies, relative to the point. */
 	struct wire_own_code own_code;
 	/* Of what may be live: */
 	uint64_t return_config; /* as config, where the function returns; 0: that is not probed */

@@ -1,8 +1,8 @@
 /*
- * Probes among events: places in programs, libraries and the kernel that somebody names, at which the kernel then
+ * Probes among events: points in programs, libraries and the kernel that somebody names, at which the kernel then
  * runs a program of ours.
  *
- *	uprobe:/usr/bin/x:function+0x10   a function, or a place in it; of a file, or of a library as ldconfig knows it
+ *	uprobe:/usr/bin/x:function+0x10   a function, or a point in it; of a file, or of a library as ldconfig knows it
  *	uprobe:/usr/bin/x:ns::f(int)      the same of C++ and Rust, by its mangled or its demangled name
  *	uretprobe:libc:malloc{retval:By}  where it returns; what it returns is a weight
  *	uretprobe:libc:poll{retval:s32}   the same, of a type; with a unit {retval:s32:By}
@@ -49,7 +49,7 @@
 #define MAX_OWN_GAP 16
 
 struct probe_locator {
-	const struct event_places *places;
+	const struct event_paths *paths;
 	const struct probe_search *search;
 	struct elf_worker *worker; /* NULL: nothing was read yet */
 	int root_fd;               /* of the target; -1: there is none, or it cannot be had */
@@ -66,7 +66,7 @@ static void clean(struct error *error)
 }
 
 static int add_site(const struct probe_locator *locator, struct event *event,
-		    const struct probe_place *place, struct error *error)
+		    const struct probe_point *point, struct error *error)
 {
 	struct probe *probe = event->probe;
 	bool is_of_user_mode = probe_is_of_user_mode(probe);
@@ -77,12 +77,11 @@ static int add_site(const struct probe_locator *locator, struct event *event,
 
 	if (probe->kind == PROBE_URETPROBE || probe->kind == PROBE_KRETPROBE)
 		snprintf(words, sizeof(words), "retprobe=1");
-	if (place->semaphore_offset)
+	if (point->semaphore_offset)
 		snprintf(words, sizeof(words), "ref_ctr_offset=0x%" PRIx64,
-			 place->semaphore_offset);
-	err = event_device_configure(locator->places->devices,
-				     is_of_user_mode ? "uprobe" : "kprobe", words, &described,
-				     error);
+			 point->semaphore_offset);
+	err = event_device_configure(locator->paths->devices, is_of_user_mode ? "uprobe" : "kprobe",
+				     words, &described, error);
 	if (err)
 		return err;
 	site = array_add(&probe->sites);
@@ -91,9 +90,9 @@ static int add_site(const struct probe_locator *locator, struct event *event,
 	event->type = described.type;
 	*site = (struct probe_site){
 		.config = described.config,
-		.offset = place->file_offset,
-		.semaphore_offset = place->semaphore_offset,
-		.argument = place->argument,
+		.offset = point->file_offset,
+		.semaphore_offset = point->semaphore_offset,
+		.argument = point->argument,
 		.free_register = WIRE_NO_REGISTER,
 		.fd = probe->fds.length ? probe->fds.items[probe->fds.length - 1] : -1};
 	if (probe->argument_bytes) {
@@ -104,10 +103,10 @@ static int add_site(const struct probe_locator *locator, struct event *event,
 }
 
 static int add_sites(const struct probe_locator *locator, struct event *event,
-		     const struct probe_place_list *found, struct error *error)
+		     const struct probe_point_list *found, struct error *error)
 {
-	array_for_each (&found->places, place) {
-		int err = add_site(locator, event, place, error);
+	array_for_each (&found->points, point) {
+		int err = add_site(locator, event, point, error);
 
 		if (err)
 			return err;
@@ -274,7 +273,7 @@ static int locate_in_file(struct probe_locator *locator, struct event *event, st
 		.argument = probe->argument,
 		.is_weighted = probe->is_weighted,
 	};
-	_cleanup_(probe_place_list_release) struct probe_place_list found = {0};
+	_cleanup_(probe_point_list_release) struct probe_point_list found = {0};
 	struct elf_source_file file;
 	_cleanup_close_ int debug_fd = -1;
 	char path[PATH_MAX];
@@ -317,25 +316,25 @@ static uint8_t get_wire_register(uint64_t number)
 }
 
 /* Where the functions of a file lie, in order; what is beyond the number of stretches might count twice. */
-static void describe_own_code(const struct allocator *allocator, uint64_t place,
+static void describe_own_code(const struct allocator *allocator, uint64_t point,
 			      struct wire_own_code *ret)
 {
 	size_t num_stretches = 0;
 	uint64_t end = 0; /* of the last stretch */
 
 	array_for_each (&allocator->functions, function) {
-		uint64_t start = function->place.file_offset;
+		uint64_t start = function->point.file_offset;
 
-		if (!function->bytes || function->place.argument.source == ARGUMENT_NONE)
+		if (!function->bytes || function->point.argument.source == ARGUMENT_NONE)
 			continue;
 		if (!num_stretches || start > end + MAX_OWN_GAP) {
 			if (num_stretches == WIRE_MAX_OWN_CODE)
 				return;
-			ret->offsets[num_stretches++] = start - place;
+			ret->offsets[num_stretches++] = start - point;
 		}
 		if (start + function->bytes > end)
 			end = start + function->bytes;
-		ret->bytes[num_stretches - 1] = end - place - ret->offsets[num_stretches - 1];
+		ret->bytes[num_stretches - 1] = end - point - ret->offsets[num_stretches - 1];
 	}
 }
 
@@ -349,9 +348,9 @@ static int follow_function(const struct allocator_search *search,
 	if (!search->event->is_live)
 		return 0;
 	site->free_register = get_wire_register(function->free_register);
-	if (function->place.argument.source == ARGUMENT_NONE)
+	if (function->point.argument.source == ARGUMENT_NONE)
 		return 0;
-	err = event_device_configure(search->locator->places->devices, "uprobe", "retprobe=1",
+	err = event_device_configure(search->locator->paths->devices, "uprobe", "retprobe=1",
 				     &described, search->error);
 	site->return_config = described.config;
 	return err;
@@ -365,13 +364,13 @@ static int add_allocator(const struct allocator_search *search, const struct all
 		struct probe_site *site;
 		int err;
 
-		if (function->place.argument.source == ARGUMENT_NONE && !search->event->is_live)
+		if (function->point.argument.source == ARGUMENT_NONE && !search->event->is_live)
 			continue;
-		err = add_site(search->locator, search->event, &function->place, search->error);
+		err = add_site(search->locator, search->event, &function->point, search->error);
 		if (err)
 			return err;
 		site = &probe->sites.items[probe->sites.length - 1];
-		describe_own_code(allocator, function->place.file_offset, &site->own_code);
+		describe_own_code(allocator, function->point.file_offset, &site->own_code);
 		site->own_code.jump_register = get_wire_register(function->jump_register);
 		site->own_code.jump_limit = function->jump_limit;
 		site->own_code.pointer_register = get_wire_register(function->pointer_register);
@@ -523,34 +522,34 @@ static int locate_allocators(struct probe_locator *locator, struct event *event,
 /* ---- the kernel --------------------------------------------------------------------------- */
 
 struct kernel_functions {
-	struct probe_place_list found; /* at their addresses; those that are hidden from us at 0 */
-	uint64_t ends[PROBE_MAX_PLACES]; /* of each, where another symbol begins */
+	struct probe_point_list found; /* at their addresses; those that are hidden from us at 0 */
+	uint64_t ends[PROBE_MAX_POINTS]; /* of each, where another symbol begins */
 	struct near_names near;
 };
 
 static void kernel_functions_release(struct kernel_functions *functions)
 {
-	probe_place_list_release(&functions->found);
+	probe_point_list_release(&functions->found);
 }
 
 static int look_at_symbol(struct kernel_functions *functions, const struct kallsyms_symbol *symbol)
 {
-	struct probe_place place = {.file_offset = symbol->address};
-	size_t num_before = functions->found.places.length;
+	struct probe_point point = {.file_offset = symbol->address};
+	size_t num_before = functions->found.points.length;
 	int err;
 
 	for (size_t i = 0; i < num_before; i++)
-		if (symbol->address > functions->found.places.items[i].file_offset &&
+		if (symbol->address > functions->found.points.items[i].file_offset &&
 		    symbol->address < functions->ends[i])
 			functions->ends[i] = symbol->address;
 	if (!string_equals(symbol->name, functions->near.word)) {
 		near_names_compare(&functions->near, symbol->name);
 		return 0;
 	}
-	err = probe_place_list_add(&functions->found, &place);
+	err = probe_point_list_add(&functions->found, &point);
 	if (err)
 		return err;
-	if (functions->found.places.length > num_before)
+	if (functions->found.points.length > num_before)
 		functions->ends[num_before] = UINT64_MAX;
 	return 0;
 }
@@ -571,7 +570,7 @@ static int read_kernel_functions(const char *path, struct kernel_functions *ret,
 	fclose(file);
 	return err == -E2BIG ? error_set(error, -EINVAL,
 					 "more than %d functions of the kernel are called '%s'",
-					 PROBE_MAX_PLACES, ret->near.word)
+					 PROBE_MAX_POINTS, ret->near.word)
 			     : err;
 }
 
@@ -583,14 +582,14 @@ static int find_kernel_functions(const char *path, const struct probe *probe,
 
 	if (err)
 		return err;
-	if (!ret->found.places.length) {
+	if (!ret->found.points.length) {
 		near_names_format(&ret->near, names);
 		return error_set(
 			error, -EINVAL, "the kernel has no function '%s'%s", probe->name,
 			ret->near.num_found ? names : " (it may be inlined wherever it is called)");
 	}
-	for (size_t i = 0; i < ret->found.places.length; i++) {
-		uint64_t start = ret->found.places.items[i].file_offset;
+	for (size_t i = 0; i < ret->found.points.length; i++) {
+		uint64_t start = ret->found.points.items[i].file_offset;
 
 		if (start && probe->offset >= ret->ends[i] - start)
 			return error_set(error, -EINVAL,
@@ -620,24 +619,24 @@ static int locate_in_kernel(struct probe_locator *locator, struct event *event, 
 				 "registers, can be read",
 				 probe->argument, probe->name);
 	/* By its name where there is one of it: addresses may be hidden. */
-	probe->are_addresses = functions.found.places.length > 1;
-	array_for_each (&functions.found.places, place) {
-		place->argument = argument;
-		place->file_offset =
-			probe->are_addresses ? place->file_offset + probe->offset : probe->offset;
+	probe->are_addresses = functions.found.points.length > 1;
+	array_for_each (&functions.found.points, point) {
+		point->argument = argument;
+		point->file_offset =
+			probe->are_addresses ? point->file_offset + probe->offset : probe->offset;
 	}
 	return add_sites(locator, event, &functions.found, error);
 }
 
 /* ---- all ---------------------------------------------------------------------------------- */
 
-static int check_kernel(const struct event_places *places, const struct event *event,
+static int check_kernel(const struct event_paths *paths, const struct event *event,
 			struct error *error)
 {
 	bool is_of_user_mode = probe_is_of_user_mode(event->probe);
 	char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s/%s", places->devices,
+	snprintf(path, sizeof(path), "%s/%s", paths->devices,
 		 is_of_user_mode ? "uprobe" : "kprobe");
 	if (!access(path, F_OK))
 		return 0;
@@ -657,7 +656,7 @@ static int locate(struct probe_locator *locator, struct event_list *events, stru
 
 		if (!event->probe)
 			continue;
-		err = check_kernel(locator->places, event, error);
+		err = check_kernel(locator->paths, event, error);
 		if (err)
 			return err;
 		err = event->probe->kind == PROBE_ALLOCATOR
@@ -671,10 +670,10 @@ static int locate(struct probe_locator *locator, struct event_list *events, stru
 	return 0;
 }
 
-int probes_locate(const struct event_places *places, const struct probe_search *search,
+int probes_locate(const struct event_paths *paths, const struct probe_search *search,
 		  struct event_list *events, struct error *error)
 {
-	struct probe_locator locator = {.places = places, .search = search, .root_fd = -1};
+	struct probe_locator locator = {.paths = paths, .search = search, .root_fd = -1};
 	char root[64];
 	int err;
 

@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 /* The kernel's limit (MAX_UPROBE_MULTI_CNT). */
-#define MAX_PLACES (1u << 20)
+#define MAX_POINTS (1u << 20)
 
 /* BPF_F_UPROBE_MULTI_RETURN */
 #define AT_RETURNS 1u
 
-/* The part of union bpf_attr that BPF_LINK_CREATE reads of such a link. Pointers are numbers; arrays have a number a place. */
+/* The part of union bpf_attr that BPF_LINK_CREATE reads of such a link. Pointers are numbers; arrays have a number a point. */
 struct link_attributes {
 	uint32_t program_fd;
 	uint32_t target_fd; /* not used */
@@ -24,8 +24,8 @@ struct link_attributes {
 	uint64_t offsets;
 	uint64_t semaphore_offsets;
 	uint64_t cookies;
-	uint32_t num_places;
-	uint32_t place_flags;
+	uint32_t num_points;
+	uint32_t multi_flags;
 	/*
 	 * 0: all. It is one process, of which children are none, and which must not have ended; before Linux 6.10 it was
 	 * one thread.
@@ -43,25 +43,25 @@ int uprobe_link_open(const struct uprobe_link_opts *opts)
 		.program_fd = (uint32_t)opts->program_fd,
 		.attach_type = UPROBE_LINK_ATTACH_TYPE,
 		.path = (uintptr_t)path,
-		.num_places = (uint32_t)opts->num_places,
-		.place_flags = opts->at_returns ? AT_RETURNS : 0,
+		.num_points = (uint32_t)opts->num_points,
+		.multi_flags = opts->at_returns ? AT_RETURNS : 0,
 	};
 	_cleanup_free_ uint64_t *numbers = NULL;
 	long fd;
 
-	if (opts->num_places > MAX_PLACES)
+	if (opts->num_points > MAX_POINTS)
 		return -E2BIG;
-	numbers = calloc(opts->num_places, 3 * sizeof(*numbers));
+	numbers = calloc(opts->num_points, 3 * sizeof(*numbers));
 	if (!numbers)
 		return -ENOMEM;
-	for (size_t i = 0; i < opts->num_places; i++) {
-		numbers[i] = opts->places[i].offset;
-		numbers[opts->num_places + i] = opts->places[i].semaphore_offset;
-		numbers[2 * opts->num_places + i] = opts->places[i].cookie;
+	for (size_t i = 0; i < opts->num_points; i++) {
+		numbers[i] = opts->points[i].offset;
+		numbers[opts->num_points + i] = opts->points[i].semaphore_offset;
+		numbers[2 * opts->num_points + i] = opts->points[i].cookie;
 	}
 	attributes.offsets = (uintptr_t)numbers;
-	attributes.semaphore_offsets = (uintptr_t)(numbers + opts->num_places);
-	attributes.cookies = (uintptr_t)(numbers + 2 * opts->num_places);
+	attributes.semaphore_offsets = (uintptr_t)(numbers + opts->num_points);
+	attributes.cookies = (uintptr_t)(numbers + 2 * opts->num_points);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", opts->file_fd);
 	fd = syscall(SYS_bpf, BPF_LINK_CREATE, &attributes, sizeof(attributes));
 	return fd < 0 ? -errno : (int)fd;

@@ -138,7 +138,7 @@ static int describe(const struct allocating_name *name, uint16_t machine,
 		    struct allocator_function *ret)
 {
 	uint64_t factor;
-	int err = name->size ? function_argument_get(name->size, machine, &ret->place.argument) : 0;
+	int err = name->size ? function_argument_get(name->size, machine, &ret->point.argument) : 0;
 
 	if (err)
 		return err;
@@ -146,8 +146,8 @@ static int describe(const struct allocating_name *name, uint16_t machine,
 	if (err)
 		return err;
 	if (name->factor) {
-		ret->place.argument.source = ARGUMENT_PRODUCT;
-		ret->place.argument.index = (uint8_t)factor;
+		ret->point.argument.source = ARGUMENT_PRODUCT;
+		ret->point.argument.index = (uint8_t)factor;
 	}
 	err = find_register(name->freed, machine, &ret->free_register);
 	if (err)
@@ -198,13 +198,13 @@ static uint64_t skip_first_test(const struct objfile *objfile, uint64_t elf_addr
 /* Other names of a function that is known already add nothing. */
 static int add_function(const struct allocator_function *function, struct allocator *ret)
 {
-	uint64_t file_offset = function->place.file_offset;
+	uint64_t file_offset = function->point.file_offset;
 	size_t index =
-		array_count_front(&ret->functions, known, known->place.file_offset < file_offset);
+		array_count_front(&ret->functions, known, known->point.file_offset < file_offset);
 	struct allocator_function *added;
 
 	if (index < ret->functions.length &&
-	    ret->functions.items[index].place.file_offset == file_offset)
+	    ret->functions.items[index].point.file_offset == file_offset)
 		return 0;
 	if (ret->functions.length == ALLOCATOR_MAX_FUNCTIONS)
 		return -E2BIG;
@@ -242,10 +242,10 @@ static int search_section(struct objfile *objfile, Elf *elf, Elf_Scn *scn, uint1
 		text = elf_strptr(elf, header.sh_link, symbol.st_name);
 		name = text ? find_name(text) : NULL;
 		if (!name || describe(name, machine, &function) ||
-		    !find_file_offset(objfile, symbol.st_value, &function.place.file_offset))
+		    !find_file_offset(objfile, symbol.st_value, &function.point.file_offset))
 			continue;
 		if (!name->size)
-			function.place.file_offset +=
+			function.point.file_offset +=
 				skip_first_test(objfile, symbol.st_value, machine);
 		err = add_function(&function, ret);
 		if (err)
@@ -262,7 +262,7 @@ static void set_jumps_of_mimalloc(struct allocator *allocator)
 	array_for_each (&allocator->functions, function) {
 		if (!function->jumps_in_mimalloc)
 			continue;
-		function->jump_register = function->place.argument.base;
+		function->jump_register = function->point.argument.base;
 		function->jump_limit = UINT64_MAX;
 	}
 }

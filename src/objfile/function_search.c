@@ -12,7 +12,7 @@
 #include "objfile/demangle.h"
 #include "objfile/instruction.h"
 
-/* An offset further into a function is no place that somebody has looked up. */
+/* An offset further into a function is no point that somebody has looked up. */
 #define MAX_OFFSET (16u << 20)
 
 /* Of the text that lists functions of one name; more are only counted. */
@@ -108,7 +108,7 @@ static int add_function(struct function_search *search, const char *name, const 
 			known->size = symbol->st_size;
 		return 0;
 	}
-	if (search->functions.length == PROBE_MAX_PLACES)
+	if (search->functions.length == PROBE_MAX_POINTS)
 		return -E2BIG;
 	function = array_add(&search->functions);
 	if (!function)
@@ -402,8 +402,8 @@ static int check_offset(struct function_search *search, const struct named_funct
 	return 0;
 }
 
-static int add_place(struct function_search *search, const struct named_function *function,
-		     struct probe_place_list *ret, struct error *error)
+static int add_point(struct function_search *search, const struct named_function *function,
+		     struct probe_point_list *ret, struct error *error)
 {
 	uint64_t elf_address = function->start + search->query->offset;
 	int err = check_offset(search, function, error);
@@ -412,12 +412,12 @@ static int add_place(struct function_search *search, const struct named_function
 		return err;
 	array_for_each (&objfile_get_layout(search->objfile)->segments, segment) {
 		uint64_t offset = elf_address - segment->elf_address;
-		struct probe_place place = {.file_offset = segment->file_offset + offset};
+		struct probe_point point = {.file_offset = segment->file_offset + offset};
 
 		if (!segment->is_executable || elf_address < segment->elf_address ||
 		    offset >= segment->file_size)
 			continue;
-		return probe_place_list_add(ret, &place);
+		return probe_point_list_add(ret, &point);
 	}
 	return error_set(error, -ERANGE, "%s: the code of '%s' is not in the file",
 			 objfile_get_path(search->objfile), search->query->name);
@@ -433,7 +433,7 @@ static int refuse_ifunc(const struct function_search *search, struct error *erro
 		objfile_get_path(search->objfile), search->query->name);
 }
 
-static int add_places(struct function_search *search, struct probe_place_list *ret,
+static int add_points(struct function_search *search, struct probe_point_list *ret,
 		      struct error *error)
 {
 	if (!search->functions.length)
@@ -443,7 +443,7 @@ static int add_places(struct function_search *search, struct probe_place_list *r
 
 		if (function->is_ifunc)
 			return refuse_ifunc(search, error);
-		err = add_place(search, function, ret, error);
+		err = add_point(search, function, ret, error);
 		if (err)
 			return err;
 	}
@@ -467,7 +467,7 @@ static void search_release(struct function_search *search)
 }
 
 int function_search(struct objfile *objfile, const struct function_query *query,
-		    struct probe_place_list *ret, struct error *error)
+		    struct probe_point_list *ret, struct error *error)
 {
 	_cleanup_(search_release) struct function_search search = {
 		.objfile = objfile, .query = query, .near = {.word = query->name}};
@@ -475,6 +475,6 @@ int function_search(struct objfile *objfile, const struct function_query *query,
 
 	if (err == -E2BIG)
 		return error_set(error, err, "%s: more than %d functions are called '%s'",
-				 objfile_get_path(objfile), PROBE_MAX_PLACES, query->name);
-	return err ? err : add_places(&search, ret, error);
+				 objfile_get_path(objfile), PROBE_MAX_POINTS, query->name);
+	return err ? err : add_points(&search, ret, error);
 }

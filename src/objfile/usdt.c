@@ -255,26 +255,26 @@ int function_argument_get(unsigned int number, uint16_t machine, struct probe_ar
 	return 0;
 }
 
-/* ---- places ------------------------------------------------------------------------------- */
+/* ---- points ------------------------------------------------------------------------------- */
 
-void probe_place_list_release(struct probe_place_list *list)
+void probe_point_list_release(struct probe_point_list *list)
 {
-	array_release(&list->places);
+	array_release(&list->points);
 }
 
-int probe_place_list_add(struct probe_place_list *list, const struct probe_place *place)
+int probe_point_list_add(struct probe_point_list *list, const struct probe_point *point)
 {
-	struct probe_place *added;
+	struct probe_point *added;
 
-	array_for_each (&list->places, other)
-		if (other->file_offset == place->file_offset)
+	array_for_each (&list->points, other)
+		if (other->file_offset == point->file_offset)
 			return 0;
-	if (list->places.length == PROBE_MAX_PLACES)
+	if (list->points.length == PROBE_MAX_POINTS)
 		return -E2BIG;
-	added = array_add(&list->places);
+	added = array_add(&list->points);
 	if (!added)
 		return -ENOMEM;
-	*added = *place;
+	*added = *point;
 	return 0;
 }
 
@@ -285,7 +285,7 @@ struct usdt_search {
 	unsigned int argument;
 	uint16_t machine;
 	uint64_t base; /* of .stapsdt.base, now; 0: it is not there */
-	struct probe_place_list *ret;
+	struct probe_point_list *ret;
 	struct near_names *near;
 };
 
@@ -317,7 +317,7 @@ static bool find_file_offset(const struct objfile *objfile, uint64_t elf_address
 static int add_note(const struct usdt_note *note, void *context)
 {
 	struct usdt_search *search = context;
-	struct probe_place place = {0};
+	struct probe_point point = {0};
 	/* Notes are not changed when a file is moved to another address (prelink). */
 	uint64_t moved = search->base && note->base ? search->base - note->base : 0;
 	int err;
@@ -328,21 +328,21 @@ static int add_note(const struct usdt_note *note, void *context)
 			compare_with(search->near, note);
 		return 0;
 	}
-	if (!find_file_offset(search->objfile, note->location + moved, true, &place.file_offset) ||
+	if (!find_file_offset(search->objfile, note->location + moved, true, &point.file_offset) ||
 	    (note->semaphore && !find_file_offset(search->objfile, note->semaphore + moved, false,
-						  &place.semaphore_offset)))
+						  &point.semaphore_offset)))
 		return -EINVAL;
 	if (search->argument) {
 		err = usdt_read_argument(note->arguments, search->argument, search->machine,
-					 &place.argument);
+					 &point.argument);
 		if (err)
 			return err == -ENOENT ? -EDOM : err;
 	}
-	return probe_place_list_add(search->ret, &place);
+	return probe_point_list_add(search->ret, &point);
 }
 
 int usdt_find(struct objfile *objfile, const char *provider, const char *name,
-	      unsigned int argument, struct probe_place_list *ret, struct near_names *near)
+	      unsigned int argument, struct probe_point_list *ret, struct near_names *near)
 {
 	struct usdt_search search = {.objfile = objfile,
 				     .provider = provider,
@@ -351,7 +351,7 @@ int usdt_find(struct objfile *objfile, const char *provider, const char *name,
 				     .ret = ret,
 				     .near = near};
 	Elf *elf = objfile_get_elf(objfile);
-	size_t num_before = ret->places.length;
+	size_t num_before = ret->points.length;
 	GElf_Ehdr file;
 	GElf_Shdr header;
 	Elf_Data *data;
@@ -374,5 +374,5 @@ int usdt_find(struct objfile *objfile, const char *provider, const char *name,
 	err = usdt_read_notes(data->d_buf, data->d_size, add_note, &search);
 	if (err)
 		return err;
-	return ret->places.length > num_before ? 0 : -ENOENT;
+	return ret->points.length > num_before ? 0 : -ENOENT;
 }

@@ -45,9 +45,9 @@ static void use_answer(enum elf_request_kind kind, const uint8_t *data, size_t s
 	if (kind == ELF_PROVE_CALL)
 		require(answer.proof <= CALL_DISPROVEN);
 	if (kind == ELF_FIND_PROBE)
-		require(answer.probe.num_places > 0 &&
-			answer.probe.num_places <= PROBE_MAX_PLACES &&
-			answer.probe.places[answer.probe.num_places - 1].argument.base <=
+		require(answer.probe.num_points > 0 &&
+			answer.probe.num_points <= PROBE_MAX_POINTS &&
+			answer.probe.points[answer.probe.num_points - 1].argument.base <=
 				ARGUMENT_MAX_REGISTER);
 	if (kind == ELF_FIND_LIBRARY)
 		require(strlen(answer.library) < sizeof(answer.library));

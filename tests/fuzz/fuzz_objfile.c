@@ -47,7 +47,7 @@ static void look_up(struct objfile *objfile, uint64_t elf_address)
 static void search(struct objfile *objfile)
 {
 	static const char *const names[] = {"main", "f", "no such function", "ns::f(int)"};
-	struct probe_place_list found = {0};
+	struct probe_point_list found = {0};
 	struct error error = {0};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -57,8 +57,8 @@ static void search(struct objfile *objfile)
 			require(error.message[0] != '\0');
 	}
 	(void)!usdt_find(objfile, "provider", "name", 1, &found, NULL);
-	require(found.places.length <= PROBE_MAX_PLACES);
-	probe_place_list_release(&found);
+	require(found.points.length <= PROBE_MAX_POINTS);
+	probe_point_list_release(&found);
 }
 
 /* An interpreter is known with all that its walk asks for, or said to be none that is. */

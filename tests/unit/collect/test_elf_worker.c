@@ -268,24 +268,24 @@ static void a_function_is_found_to_probe_it(void **state _unused_)
 	struct elf_probe_query query = {
 		.path = "/test", .name = "main", .is_weighted = true, .argument = 2};
 	_cleanup_(objfile_unrefp) struct objfile *objfile = open_objfile(&file);
-	struct probe_place_list found = {0};
+	struct probe_point_list found = {0};
 	struct error error = {0};
 	uint64_t elf_address;
 	struct symbol symbol;
 
 	assert_int_equal(elf_worker_find_probe(worker, &file, -1, &query, &found, &error), 0);
-	assert_int_equal(found.places.length, 1);
+	assert_int_equal(found.points.length, 1);
 	assert_int_equal(
-		objfile_get_elf_address(objfile, found.places.items[0].file_offset, &elf_address),
+		objfile_get_elf_address(objfile, found.points.items[0].file_offset, &elf_address),
 		0);
 	assert_int_equal(objfile_find_symbol(objfile, elf_address, &symbol), 0);
 	assert_string_equal(symbol.name, "main");
 	assert_int_equal(symbol.start, elf_address);
-	assert_int_equal(found.places.items[0].argument.source, ARGUMENT_REGISTER);
+	assert_int_equal(found.points.items[0].argument.source, ARGUMENT_REGISTER);
 	strcpy(query.name, "a_function_is_found_to_prove_it");
 	assert_int_equal(elf_worker_find_probe(worker, &file, -1, &query, &found, &error), -ENOENT);
 	assert_non_null(strstr(error.message, "did you mean 'a_function_is_found_to_probe_it'"));
-	probe_place_list_release(&found);
+	probe_point_list_release(&found);
 	close(file.fd);
 	elf_worker_free(worker);
 }
@@ -320,15 +320,15 @@ static void names_that_were_stripped_are_found_in_the_debug_file(void **state _u
 	struct elf_source_file file = {.fd = open_with_build_id(NULL), .path = "/test"};
 	struct elf_probe_query query = {.path = "/test", .name = "hidden"};
 	struct elf_worker *worker = start();
-	struct probe_place_list found = {0};
+	struct probe_point_list found = {0};
 	struct error error = {0};
 	int debug_fd = open_with_build_id("hidden");
 
 	assert_int_equal(elf_worker_find_probe(worker, &file, -1, &query, &found, &error), -ENOENT);
 	assert_non_null(strstr(error.message, "it has no symbol table"));
 	assert_int_equal(elf_worker_find_probe(worker, &file, debug_fd, &query, &found, &error), 0);
-	assert_int_equal(found.places.length, 1);
-	probe_place_list_release(&found);
+	assert_int_equal(found.points.length, 1);
+	probe_point_list_release(&found);
 	close(debug_fd);
 	close(file.fd);
 	elf_worker_free(worker);
@@ -339,7 +339,7 @@ static void what_is_no_program_has_nothing_to_probe(void **state _unused_)
 	struct elf_source_file file = {.fd = memfd_create("test", MFD_CLOEXEC), .path = "/test"};
 	struct elf_probe_query query = {.path = "/test", .name = "main"};
 	struct elf_worker *worker = start();
-	struct probe_place_list found = {0};
+	struct probe_point_list found = {0};
 	struct error error = {0};
 	char library[PATH_MAX];
 
@@ -379,26 +379,26 @@ static void an_answer_stays_in_its_bounds(void **state _unused_)
 	assert_false(elf_answer_is_valid(&answer, size - 1, ELF_HASH_TABLE));
 	assert_false(elf_answer_is_valid(&answer, size, ELF_PROVE_CALL));
 
-	answer = (struct elf_answer){.kind = ELF_FIND_PROBE, .probe = {.num_places = 1}};
+	answer = (struct elf_answer){.kind = ELF_FIND_PROBE, .probe = {.num_points = 1}};
 	size = elf_answer_get_size(&answer);
 	assert_true(elf_answer_is_valid(&answer, size, ELF_FIND_PROBE));
 	assert_false(elf_answer_is_valid(&answer, size - 1, ELF_FIND_PROBE));
-	answer.probe.places[0].argument = (struct probe_argument){
+	answer.probe.points[0].argument = (struct probe_argument){
 		.source = ARGUMENT_REGISTER, .bytes = 8, .index = ARGUMENT_NO_REGISTER};
 	assert_true(elf_answer_is_valid(&answer, size, ELF_FIND_PROBE));
-	answer.probe.places[0].argument.base = ARGUMENT_MAX_REGISTER + 1;
+	answer.probe.points[0].argument.base = ARGUMENT_MAX_REGISTER + 1;
 	assert_false(elf_answer_is_valid(&answer, size, ELF_FIND_PROBE));
-	answer.probe.places[0].argument.base = 0;
-	answer.probe.places[0].argument.bytes = 3;
+	answer.probe.points[0].argument.base = 0;
+	answer.probe.points[0].argument.bytes = 3;
 	assert_false(elf_answer_is_valid(&answer, size, ELF_FIND_PROBE));
-	answer.probe.num_places = PROBE_MAX_PLACES + 1;
+	answer.probe.num_points = PROBE_MAX_POINTS + 1;
 	assert_false(elf_answer_is_valid(&answer, sizeof(answer), ELF_FIND_PROBE));
-	answer.probe.num_places = 0;
+	answer.probe.num_points = 0;
 	assert_false(elf_answer_is_valid(&answer, elf_answer_get_size(&answer), ELF_FIND_PROBE));
 
 	answer = (struct elf_answer){.kind = ELF_FIND_ALLOCATOR, .allocator = {.num_functions = 1}};
 	size = elf_answer_get_size(&answer);
-	answer.allocator.functions[0].place.argument =
+	answer.allocator.functions[0].point.argument =
 		(struct probe_argument){.source = ARGUMENT_PRODUCT, .bytes = 8, .index = 1};
 	assert_true(elf_answer_is_valid(&answer, size, ELF_FIND_ALLOCATOR));
 	assert_false(elf_answer_is_valid(&answer, size - 1, ELF_FIND_ALLOCATOR));
@@ -412,7 +412,7 @@ static void an_answer_stays_in_its_bounds(void **state _unused_)
 	assert_false(elf_answer_is_valid(&answer, size, ELF_FIND_ALLOCATOR));
 	answer.allocator.functions[0].pointer_register = ARGUMENT_NO_REGISTER;
 	assert_true(elf_answer_is_valid(&answer, size, ELF_FIND_ALLOCATOR));
-	answer.allocator.functions[0].place.argument.index = ARGUMENT_NO_REGISTER;
+	answer.allocator.functions[0].point.argument.index = ARGUMENT_NO_REGISTER;
 	assert_false(elf_answer_is_valid(&answer, size, ELF_FIND_ALLOCATOR));
 	answer.allocator.num_functions = ALLOCATOR_MAX_FUNCTIONS + 1;
 	assert_false(elf_answer_is_valid(&answer, sizeof(answer), ELF_FIND_ALLOCATOR));

@@ -111,11 +111,11 @@ static int tear_down(void **state)
 
 static int parse(struct fixture *fixture, const char *text)
 {
-	struct event_places places = {.devices = fixture->devices, .tracing = fixture->devices};
+	struct event_paths paths = {.devices = fixture->devices, .tracing = fixture->devices};
 
 	event_list_release(&fixture->list);
 	fixture->error.message[0] = '\0';
-	return events_parse(&places, text, &fixture->list, &fixture->error);
+	return events_parse(&paths, text, &fixture->list, &fixture->error);
 }
 
 /* The only event that a word stands for. */
@@ -287,13 +287,13 @@ static void system_calls_are_two_tracepoints(void **state)
 static void without_tracefs_the_cure_is_said(void **state)
 {
 	struct fixture *fixture = *state;
-	struct event_places places = {.devices = fixture->devices};
+	struct event_paths paths = {.devices = fixture->devices};
 
 	assert_int_equal(
-		events_parse(&places, "block:block_rq_issue", &fixture->list, &fixture->error),
+		events_parse(&paths, "block:block_rq_issue", &fixture->list, &fixture->error),
 		-ENOTSUP);
 	assert_non_null(strstr(fixture->error.message, "mount -t tracefs"));
-	assert_int_equal(events_parse(&places, "syscalls", &fixture->list, &fixture->error),
+	assert_int_equal(events_parse(&paths, "syscalls", &fixture->list, &fixture->error),
 			 -ENOTSUP);
 	assert_non_null(strstr(fixture->error.message, "mount -t tracefs"));
 }
@@ -398,25 +398,25 @@ static void long_words_are_unknown(void **state)
 static void filters_are_of_tracepoints(void **state)
 {
 	struct fixture *fixture = *state;
-	struct event_places places = {.devices = fixture->devices, .tracing = fixture->devices};
+	struct event_paths paths = {.devices = fixture->devices, .tracing = fixture->devices};
 	struct event_list *list = &fixture->list;
 
 	assert_int_equal(parse(fixture, "cs,block:block_rq_issue,block:block_rq_issue{bytes}"), 0);
-	assert_int_equal(events_filter(&places, "bytes > 4096", 1, list, &fixture->error), 0);
+	assert_int_equal(events_filter(&paths, "bytes > 4096", 1, list, &fixture->error), 0);
 	assert_null(list->events.items[0].filter);
 	assert_non_null(list->events.items[1].filter);
 	assert_non_null(list->events.items[2].filter);
-	assert_int_equal(events_filter(&places, "bytes > 4096", 0, list, &fixture->error), -EINVAL);
+	assert_int_equal(events_filter(&paths, "bytes > 4096", 0, list, &fixture->error), -EINVAL);
 	assert_string_equal(fixture->error.message, "cs: only tracepoints have filters");
 	/* Of a pattern, each has to have the field. */
 	assert_int_equal(parse(fixture, "block:block_rq_*"), 0);
-	assert_int_equal(events_filter(&places, "bytes > 4096", 0, list, &fixture->error), -EINVAL);
+	assert_int_equal(events_filter(&paths, "bytes > 4096", 0, list, &fixture->error), -EINVAL);
 	assert_non_null(strstr(fixture->error.message, "block:block_rq_insert: "));
 	assert_non_null(strstr(fixture->error.message, "there is no field 'bytes'"));
 	assert_int_equal(parse(fixture, "block:block_rq_*"), 0);
-	assert_int_equal(events_filter(&places, "CPU == 1", 0, list, &fixture->error), 0);
+	assert_int_equal(events_filter(&paths, "CPU == 1", 0, list, &fixture->error), 0);
 	assert_int_equal(parse(fixture, "many:event1"), 0);
-	assert_int_equal(events_filter(&places, "CPU == 1", 0, list, &fixture->error), -EINVAL);
+	assert_int_equal(events_filter(&paths, "CPU == 1", 0, list, &fixture->error), -EINVAL);
 	assert_non_null(strstr(fixture->error.message, "many:event1: what its filter may compare"));
 }
 
@@ -442,20 +442,20 @@ static int count_offer(const struct event_offer *offer, void *context)
 static void what_there_is_is_listed(void **state)
 {
 	const struct fixture *fixture = *state;
-	struct event_places places = {.devices = fixture->devices};
+	struct event_paths paths = {.devices = fixture->devices};
 	struct offers all = {0}, some = {0}, globbed = {0}, aliased = {0}, none = {0};
 
-	assert_int_equal(events_list(&places, NULL, count_offer, &all), 0);
+	assert_int_equal(events_list(&paths, NULL, count_offer, &all), 0);
 	if (!all.num_software) /* the kernel lets nobody use perf events */
 		skip();
 	assert_true(all.has_faults);
-	assert_int_equal(events_list(&places, "fault", count_offer, &some), 0);
+	assert_int_equal(events_list(&paths, "fault", count_offer, &some), 0);
 	assert_true(some.has_faults && some.num_software < all.num_software);
-	assert_int_equal(events_list(&places, "page-*", count_offer, &globbed), 0);
+	assert_int_equal(events_list(&paths, "page-*", count_offer, &globbed), 0);
 	assert_int_equal(globbed.num_software, 1);
-	assert_int_equal(events_list(&places, "cs", count_offer, &aliased), 0);
+	assert_int_equal(events_list(&paths, "cs", count_offer, &aliased), 0);
 	assert_true(aliased.num_software >= 1);
-	assert_int_equal(events_list(&places, "no such event", count_offer, &none), 0);
+	assert_int_equal(events_list(&paths, "no such event", count_offer, &none), 0);
 	assert_int_equal(none.num_software + none.num_others, 0);
 }
 

@@ -32,11 +32,11 @@ static int tear_down(void **state)
 
 static int parse(struct fixture *fixture, const char *text)
 {
-	struct event_places places = {.devices = "/nowhere"};
+	struct event_paths paths = {.devices = "/nowhere"};
 
 	event_list_release(&fixture->list);
 	fixture->error.message[0] = '\0';
-	return events_parse(&places, text, &fixture->list, &fixture->error);
+	return events_parse(&paths, text, &fixture->list, &fixture->error);
 }
 
 static bool is_text(const char *text, const char *wanted)
@@ -316,17 +316,15 @@ static void what_is_wrong_is_said(void **state)
 
 static void a_kernel_without_probes_is_named(void **state)
 {
-	struct event_places places = {.devices = "/nowhere"};
+	struct event_paths paths = {.devices = "/nowhere"};
 	struct probe_search search = {0};
 	struct fixture *fixture = *state;
 
 	assert_int_equal(parse(fixture, "kprobe:vfs_read"), 0);
-	assert_int_equal(probes_locate(&places, &search, &fixture->list, &fixture->error),
-			 -ENOTSUP);
+	assert_int_equal(probes_locate(&paths, &search, &fixture->list, &fixture->error), -ENOTSUP);
 	assert_non_null(strstr(fixture->error.message, "CONFIG_KPROBE_EVENTS"));
 	assert_int_equal(parse(fixture, "uprobe:libc:malloc"), 0);
-	assert_int_equal(probes_locate(&places, &search, &fixture->list, &fixture->error),
-			 -ENOTSUP);
+	assert_int_equal(probes_locate(&paths, &search, &fixture->list, &fixture->error), -ENOTSUP);
 	assert_non_null(strstr(fixture->error.message, "CONFIG_UPROBE_EVENTS"));
 }
 
@@ -366,7 +364,7 @@ static void functions_of_the_kernel_are_found(void **state)
 	char folder[TEST_PATH_BYTES];
 	char kallsyms[TEST_PATH_BYTES + 16];
 	char command[TEST_PATH_BYTES + 64];
-	struct event_places places = {.devices = folder};
+	struct event_paths paths = {.devices = folder};
 	struct probe_search search = {.kallsyms = kallsyms};
 
 	test_folder_make(folder);
@@ -386,7 +384,7 @@ static void functions_of_the_kernel_are_found(void **state)
 		int err;
 
 		assert_int_equal(parse(fixture, cases[i].word), 0);
-		err = probes_locate(&places, &search, &fixture->list, &fixture->error);
+		err = probes_locate(&paths, &search, &fixture->list, &fixture->error);
 		probe = fixture->list.events.items[0].probe;
 		if (err ? !cases[i].message || !strstr(fixture->error.message, cases[i].message)
 			: cases[i].message != NULL)

@@ -106,13 +106,13 @@ static void functions_are_in_order_with_the_argument_that_is_their_size(_unused_
 	for (size_t i = 0; i < 4; i++) {
 		const struct allocator_function *function = &found.functions.items[i];
 
-		assert_int_equal(function->place.file_offset, text + offsets[i]);
+		assert_int_equal(function->point.file_offset, text + offsets[i]);
 		if (!arguments[i]) {
-			assert_int_equal(function->place.argument.source, ARGUMENT_NONE);
+			assert_int_equal(function->point.argument.source, ARGUMENT_NONE);
 			continue;
 		}
-		assert_int_equal(function->place.argument.source, ARGUMENT_REGISTER);
-		assert_int_equal(function->place.argument.base, get_argument(arguments[i]).base);
+		assert_int_equal(function->point.argument.source, ARGUMENT_REGISTER);
+		assert_int_equal(function->point.argument.base, get_argument(arguments[i]).base);
 	}
 	assert_int_equal(found.functions.items[1].bytes, 0x40);
 	allocator_release(&found);
@@ -158,8 +158,8 @@ static void where_a_function_frees_it_is_probed_at_what_the_kernel_emulates(_unu
 
 	assert_int_equal(find(symbols, &found, &text), 0);
 	assert_int_equal(found.functions.length, 3);
-	assert_int_equal(found.functions.items[1].place.file_offset, text + 0xa03);
-	assert_int_equal(found.functions.items[2].place.file_offset, text + 0xb00);
+	assert_int_equal(found.functions.items[1].point.file_offset, text + 0xa03);
+	assert_int_equal(found.functions.items[2].point.file_offset, text + 0xb00);
 	allocator_release(&found);
 }
 
@@ -197,9 +197,9 @@ static void calloc_is_asked_for_a_product(_unused_ void **state)
 
 	assert_int_equal(find(symbols, &found, &text), 0);
 	assert_int_equal(found.functions.length, 2);
-	assert_int_equal(found.functions.items[1].place.argument.source, ARGUMENT_PRODUCT);
-	assert_int_equal(found.functions.items[1].place.argument.base, get_argument(1).base);
-	assert_int_equal(found.functions.items[1].place.argument.index, get_argument(2).base);
+	assert_int_equal(found.functions.items[1].point.argument.source, ARGUMENT_PRODUCT);
+	assert_int_equal(found.functions.items[1].point.argument.base, get_argument(1).base);
+	assert_int_equal(found.functions.items[1].point.argument.index, get_argument(2).base);
 	allocator_release(&found);
 }
 
@@ -215,7 +215,7 @@ static void builds_with_a_prefix_and_operator_new_are_known(_unused_ void **stat
 
 	assert_int_equal(find(symbols, &found, &text), 0);
 	assert_int_equal(found.functions.length, 3);
-	assert_int_equal(found.functions.items[2].place.file_offset, text + 0x300);
+	assert_int_equal(found.functions.items[2].point.file_offset, text + 0x300);
 	allocator_release(&found);
 }
 

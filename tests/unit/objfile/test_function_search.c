@@ -65,7 +65,7 @@ static const struct wanted_symbol symbols[] = {
 struct file {
 	struct objfile *objfile;
 	uint64_t text_offset;
-	struct probe_place_list found;
+	struct probe_point_list found;
 	struct error error;
 };
 
@@ -115,7 +115,7 @@ static int tear_down(void **state)
 {
 	struct file *file = *state;
 
-	probe_place_list_release(&file->found);
+	probe_point_list_release(&file->found);
 	objfile_unref(file->objfile);
 	free(file);
 	return 0;
@@ -125,17 +125,17 @@ static int search(struct file *file, const char *name, uint64_t offset)
 {
 	struct function_query query = {.name = name, .offset = offset};
 
-	probe_place_list_release(&file->found);
-	file->found = (struct probe_place_list){0};
+	probe_point_list_release(&file->found);
+	file->found = (struct probe_point_list){0};
 	file->error.message[0] = '\0';
 	return function_search(file->objfile, &query, &file->found, &file->error);
 }
 
-static void expect_places(struct file *file, size_t num_places, uint64_t first, uint64_t last)
+static void expect_points(struct file *file, size_t num_points, uint64_t first, uint64_t last)
 {
-	assert_int_equal(file->found.places.length, num_places);
-	assert_int_equal(file->found.places.items[0].file_offset, file->text_offset + first);
-	assert_int_equal(file->found.places.items[num_places - 1].file_offset,
+	assert_int_equal(file->found.points.length, num_points);
+	assert_int_equal(file->found.points.items[0].file_offset, file->text_offset + first);
+	assert_int_equal(file->found.points.items[num_points - 1].file_offset,
 			 file->text_offset + last);
 }
 
@@ -150,11 +150,11 @@ static void functions_of_one_name_are_all_found_and_aliases_once(void **state)
 	struct file *file = *state;
 
 	assert_int_equal(search(file, "twin", 0), 0);
-	expect_places(file, 2, 0x40, 0x60);
+	expect_points(file, 2, 0x40, 0x60);
 	assert_int_equal(search(file, "alias", 0), 0);
-	expect_places(file, 1, 0x60, 0x60);
+	expect_points(file, 1, 0x60, 0x60);
 	assert_int_equal(search(file, "parse", 0), 0);
-	expect_places(file, 1, 0, 0);
+	expect_points(file, 1, 0, 0);
 }
 
 static void a_version_is_no_part_of_the_name(void **state)
@@ -162,9 +162,9 @@ static void a_version_is_no_part_of_the_name(void **state)
 	struct file *file = *state;
 
 	assert_int_equal(search(file, "versioned", 0), 0);
-	expect_places(file, 1, 0xc0, 0xc0);
+	expect_points(file, 1, 0xc0, 0xc0);
 	assert_int_equal(search(file, "label", 0), 0);
-	expect_places(file, 1, 0xa0, 0xa0);
+	expect_points(file, 1, 0xa0, 0xa0);
 }
 
 static void what_is_no_function_here_is_not_found(void **state)
@@ -192,7 +192,7 @@ static void an_offset_is_where_an_instruction_begins(void **state)
 
 	for (size_t i = 0; i < ARRAY_LENGTH(begins); i++) {
 		assert_int_equal(search(file, "parse", begins[i]), 0);
-		expect_places(file, 1, begins[i], begins[i]);
+		expect_points(file, 1, begins[i], begins[i]);
 	}
 	for (uint64_t offset = 5; offset < 9; offset++)
 		assert_int_equal(search(file, "parse", offset), -EILSEQ);
@@ -247,10 +247,10 @@ static void a_demangled_name_is_found_with_parameters_and_without(void **state)
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
 		if (search(file, cases[i].name, 0))
 			fail_msg("%s: %s", cases[i].name, file->error.message);
-		expect_places(file, 1, cases[i].offset, cases[i].offset);
+		expect_points(file, 1, cases[i].offset, cases[i].offset);
 	}
 	assert_int_equal(search(file, "ns::twin", 0), 0);
-	expect_places(file, 2, 0x50, 0x58);
+	expect_points(file, 2, 0x50, 0x58);
 }
 
 static void several_of_a_demangled_name_are_listed(void **state)
@@ -264,7 +264,7 @@ static void several_of_a_demangled_name_are_listed(void **state)
 	assert_int_equal(search(file, "ns::whole()", 0), -ENOTUNIQ);
 	expect_said(file, "'_ZN2ns5wholeEv' (ns::whole()), '_ZN2ns5wholeEv.part.0' (ns::whole())");
 	assert_int_equal(search(file, "_ZN2ns5wholeEv.part.0", 0), 0);
-	expect_places(file, 1, 0x30, 0x30);
+	expect_points(file, 1, 0x30, 0x30);
 	assert_int_equal(search(file, "ns::left", 0), -ENOTUNIQ);
 	expect_said(file, "of 'ns::left' there is only what the compiler has made of it: "
 			  "'_ZN2ns4leftEv.isra.0' (ns::left())");
@@ -332,8 +332,8 @@ static size_t search_all_symbols(struct file *file, Elf *elf, bool with_paramete
 				expect_said(file, name);
 				continue;
 			}
-			if (err || file->found.places.length != 1 ||
-			    file->found.places.items[0].file_offset != symbol.st_value)
+			if (err || file->found.points.length != 1 ||
+			    file->found.points.items[0].file_offset != symbol.st_value)
 				fail_msg("%s: %d: %s", demangled, err, file->error.message);
 			num_found++;
 		}

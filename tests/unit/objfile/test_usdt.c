@@ -107,20 +107,20 @@ static const struct wanted_note some_notes[] = {
 	{TEXT_ADDRESS + 0x40, 0, "client", "request", "8@%rbx"},
 };
 
-static void all_places_of_a_probe_are_found(void **state _unused_)
+static void all_points_of_a_probe_are_found(void **state _unused_)
 {
 	struct file file = open_with(some_notes, ARRAY_LENGTH(some_notes), BASE_ADDRESS);
-	struct probe_place_list found = {0};
+	struct probe_point_list found = {0};
 
 	assert_int_equal(usdt_find(file.objfile, "server", "request", 2, &found, NULL), 0);
-	assert_int_equal(found.places.length, 2);
-	assert_int_equal(found.places.items[0].file_offset, file.text_offset + 0x10);
-	assert_int_equal(found.places.items[0].semaphore_offset, file.data_offset + 2);
-	assert_int_equal(found.places.items[0].argument.source, ARGUMENT_MEMORY);
-	assert_int_equal(found.places.items[1].file_offset, file.text_offset + 0x30);
-	assert_int_equal(found.places.items[1].argument.source, ARGUMENT_CONSTANT);
-	assert_int_equal(found.places.items[1].argument.displacement, 7);
-	probe_place_list_release(&found);
+	assert_int_equal(found.points.length, 2);
+	assert_int_equal(found.points.items[0].file_offset, file.text_offset + 0x10);
+	assert_int_equal(found.points.items[0].semaphore_offset, file.data_offset + 2);
+	assert_int_equal(found.points.items[0].argument.source, ARGUMENT_MEMORY);
+	assert_int_equal(found.points.items[1].file_offset, file.text_offset + 0x30);
+	assert_int_equal(found.points.items[1].argument.source, ARGUMENT_CONSTANT);
+	assert_int_equal(found.points.items[1].argument.displacement, 7);
+	probe_point_list_release(&found);
 	objfile_unref(file.objfile);
 }
 
@@ -129,13 +129,13 @@ static void a_file_that_was_moved_has_its_probes_elsewhere(void **state _unused_
 	const struct wanted_note note = {TEXT_ADDRESS + 0x10 - 0x800, DATA_ADDRESS + 4 - 0x800, "p",
 					 "n", ""};
 	struct file file = open_with(&note, 1, BASE_ADDRESS - 0x800);
-	struct probe_place_list found = {0};
+	struct probe_point_list found = {0};
 
 	assert_int_equal(usdt_find(file.objfile, "p", "n", 0, &found, NULL), 0);
-	assert_int_equal(found.places.items[0].file_offset, file.text_offset + 0x10);
-	assert_int_equal(found.places.items[0].semaphore_offset, file.data_offset + 4);
-	assert_int_equal(found.places.items[0].argument.source, ARGUMENT_NONE);
-	probe_place_list_release(&found);
+	assert_int_equal(found.points.items[0].file_offset, file.text_offset + 0x10);
+	assert_int_equal(found.points.items[0].semaphore_offset, file.data_offset + 4);
+	assert_int_equal(found.points.items[0].argument.source, ARGUMENT_NONE);
+	probe_point_list_release(&found);
 	objfile_unref(file.objfile);
 }
 
@@ -144,7 +144,7 @@ static void what_there_is_not_is_distinguished_from_what_is_broken(void **state 
 	const struct wanted_note outside = {0x9000, 0, "p", "n", ""};
 	struct file file = open_with(some_notes, ARRAY_LENGTH(some_notes), BASE_ADDRESS);
 	struct near_names near = {.word = "server:reqest"};
-	struct probe_place_list found = {0};
+	struct probe_point_list found = {0};
 	char names[NEAR_NAMES_TEXT_BYTES];
 
 	assert_int_equal(usdt_find(file.objfile, "server", "reqest", 0, &found, &near), -ENOENT);
@@ -154,7 +154,7 @@ static void what_there_is_not_is_distinguished_from_what_is_broken(void **state 
 	objfile_unref(file.objfile);
 	file = open_with(&outside, 1, BASE_ADDRESS);
 	assert_int_equal(usdt_find(file.objfile, "p", "n", 0, &found, NULL), -EINVAL);
-	assert_int_equal(found.places.length, 0);
+	assert_int_equal(found.points.length, 0);
 	objfile_unref(file.objfile);
 }
 
@@ -277,7 +277,7 @@ static void a_functions_arguments_are_in_registers(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_places_of_a_probe_are_found),
+		cmocka_unit_test(all_points_of_a_probe_are_found),
 		cmocka_unit_test(a_file_that_was_moved_has_its_probes_elsewhere),
 		cmocka_unit_test(what_there_is_not_is_distinguished_from_what_is_broken),
 		cmocka_unit_test(truncated_notes_are_refused),
