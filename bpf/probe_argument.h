@@ -34,7 +34,7 @@ static __always_inline __u32 get_point(void *ctx)
 	return 0;
 }
 
-/* A word of struct pt_regs, which no program may read at a place that is not fixed. */
+/* A word of struct pt_regs, which no program may read at an offset that is not fixed. */
 static __always_inline __u64 read_word(void *ctx, __u8 number)
 {
 	__u64 value = 0;
@@ -53,7 +53,7 @@ static __always_inline __u64 read_register(struct user_registers *registers, __u
 {
 	__u64 value;
 
-	/* The barriers keep the compiler from making one load of both, of which the verifier does not know the place. */
+	/* The barriers keep the compiler from making one load of both, of which the verifier does not know the offset. */
 	if (number == WORD_OF(FIRST_ARGUMENT)) {
 		value = registers->FIRST_ARGUMENT;
 		barrier_var(value);

@@ -36,7 +36,7 @@ struct sorted_record {
 	size_t size;      /* in bytes */
 };
 
-struct record_place {
+struct record_position {
 	uint64_t key;
 	size_t offset; /* in `bytes` */
 };
@@ -56,13 +56,13 @@ struct record_sorter {
 	const struct record_store *store; /* NULL: all stays in memory */
 	size_t memory_bytes;
 	ARRAY(uint8_t) bytes;
-	ARRAY(struct record_place) places; /* of the records in bytes */
+	ARRAY(struct record_position) positions; /* of the records in bytes */
 	bool is_unsorted;
 	uint64_t last_key;
 	ARRAY(struct record_chunk) chunks;
 	/* While reading: chunks that have records left, as a heap (heap.h). */
 	ARRAY(uint32_t) heap;
-	size_t next_place;
+	size_t next_position;
 	bool has_taken; /* from the chunk on top of the heap */
 };
 

@@ -119,7 +119,7 @@ struct import {
 	/* Weights are multiplied by 10 to the power of this, as the input has fractions. */
 	uint8_t decimals;
 	struct import_kernel kernel;
-	struct error error; /* the reason, with file and place, when the import failed */
+	struct error error; /* the reason, with file and position, when the import failed */
 };
 
 /*

@@ -18,7 +18,7 @@
  * check it and put it into the timeline.
  *
  * Every function returns 0 or negative errno; the reason is then in zones_builder_get_problem(),
- * for the reader to add file and place. What --lenient forgives is reported there, too, after a
+ * for the reader to add file and position. What --lenient forgives is reported there, too, after a
  * return of 0.
  *
  * Ids of threads, locations and counters are numbers of the file's own choice.

@@ -421,8 +421,8 @@ STACKWIDE_INSIDE void stackwide_zones_emit_location(struct stackwide_location *l
 	stackwide_zones_end_line(out);
 }
 
-STACKWIDE_INSIDE char *stackwide_zones_put_place(char *out, const char *command,
-						 const struct stackwide_record *record)
+STACKWIDE_INSIDE char *stackwide_zones_put_pointer(char *out, const char *command,
+						   const struct stackwide_record *record)
 {
 	out = stackwide_zones_put_word(out, command);
 	return stackwide_zones_put_long(out, record->pointer, &stackwide_zones_state.pointer);
@@ -451,7 +451,7 @@ STACKWIDE_INSIDE void stackwide_zones_emit_start(const struct stackwide_ring *ri
 	char *out;
 
 	stackwide_zones_emit_location(record->of.location, 0);
-	out = stackwide_zones_put_place(stackwide_zones_begin_line(), "ZONE_START,", record);
+	out = stackwide_zones_put_pointer(stackwide_zones_begin_line(), "ZONE_START,", record);
 	*out++ = ',';
 	out = stackwide_zones_put_number(out, ring->tid);
 	*out++ = ',';
@@ -476,21 +476,21 @@ STACKWIDE_INSIDE void stackwide_zones_emit(const struct stackwide_ring *ring,
 	}
 	out = stackwide_zones_begin_line();
 	if (record->type == STACKWIDE_END) {
-		out = stackwide_zones_put_place(out, "ZONE_END,", record);
+		out = stackwide_zones_put_pointer(out, "ZONE_END,", record);
 		*out++ = ',';
 		out = stackwide_zones_put_long(out, record->time_ns, &stackwide_zones_state.time);
 	} else if (record->type == STACKWIDE_PARAM) {
-		out = stackwide_zones_put_place(out, "ZONE_PARAM,", record);
+		out = stackwide_zones_put_pointer(out, "ZONE_PARAM,", record);
 		out = stackwide_zones_put_text(out, record->of.name, strlen(record->of.name));
 		out = stackwide_zones_put_text(out, text, record->text_length);
 	} else if (record->type == STACKWIDE_FLOW || record->type == STACKWIDE_LAST_FLOW) {
-		out = stackwide_zones_put_place(
+		out = stackwide_zones_put_pointer(
 			out, record->type == STACKWIDE_FLOW ? "ZONE_FLOW," : "ZONE_FLOW_T,",
 			record);
 		*out++ = ',';
 		out = stackwide_zones_put_number(out, record->of.number);
 	} else {
-		out = stackwide_zones_put_place(
+		out = stackwide_zones_put_pointer(
 			out, record->type == STACKWIDE_NAME ? "ZONE_NAME," : "ZONE_CATEGORY,",
 			record);
 		out = stackwide_zones_put_text(out, text, record->text_length);

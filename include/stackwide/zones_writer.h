@@ -481,9 +481,10 @@ STACKWIDE_INSIDE struct stackwide_record *stackwide_zones_reserve(struct stackwi
 	uint32_t size =
 		(uint32_t)((sizeof(struct stackwide_record) + text_length + STACKWIDE_UNIT - 1) &
 			   ~(size_t)(STACKWIDE_UNIT - 1));
-	uint32_t place = (uint32_t)(ring->head % STACKWIDE_RING_BYTES);
-	uint32_t pad = place + size > STACKWIDE_RING_BYTES ? STACKWIDE_RING_BYTES - place : 0;
-	struct stackwide_record *record = (struct stackwide_record *)(void *)(ring->data + place);
+	uint32_t position = (uint32_t)(ring->head % STACKWIDE_RING_BYTES);
+	uint32_t pad = position + size > STACKWIDE_RING_BYTES ? STACKWIDE_RING_BYTES - position : 0;
+	struct stackwide_record *record =
+		(struct stackwide_record *)(void *)(ring->data + position);
 
 	while (STACKWIDE_RING_BYTES -
 		       (ring->head - __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE)) <

@@ -31,7 +31,7 @@ enum wire_predicate_kind {
 	WIRE_PREDICATE_TID,      /* of the thread that runs */
 	WIRE_PREDICATE_TYPE,     /* the number of the tracepoint */
 	WIRE_PREDICATE_ARRAY,    /* text in the record, of `size` bytes at most */
-	WIRE_PREDICATE_DATA_LOC, /* text that 4 bytes of the record say the place and length of */
+	WIRE_PREDICATE_DATA_LOC, /* text that 4 bytes of the record say the offset and length of */
 	WIRE_PREDICATE_REL_LOC,  /* the same, from behind these 4 bytes on */
 	WIRE_PREDICATE_KERNEL_POINTER, /* text that the record has the address of */
 	WIRE_PREDICATE_USER_POINTER,   /* the same, in the program's memory */

@@ -34,7 +34,7 @@
 enum { STATE_UNKNOWN, STATE_MATCH, STATE_DEAD, NUM_SPECIAL_STATES };
 
 /* What is known between two characters. */
-struct regex_place {
+struct regex_position {
 	bool is_begin;
 	bool is_end;
 	bool is_next_known; /* else assertions other than ^ have to wait */
@@ -79,17 +79,17 @@ static void add_bit(uint64_t *set, uint32_t bit)
 	set[bit / 64] |= 1ull << (bit % 64);
 }
 
-static bool holds(enum regex_operation operation, const struct regex_place *place)
+static bool holds(enum regex_operation operation, const struct regex_position *position)
 {
 	switch (operation) {
 	case REGEX_OP_BEGIN:
-		return place->is_begin;
+		return position->is_begin;
 	case REGEX_OP_END:
-		return place->is_next_known && place->is_end;
+		return position->is_next_known && position->is_end;
 	case REGEX_OP_BOUNDARY:
-		return place->is_next_known && place->is_boundary;
+		return position->is_next_known && position->is_boundary;
 	case REGEX_OP_NO_BOUNDARY:
-		return place->is_next_known && !place->is_boundary;
+		return position->is_next_known && !position->is_boundary;
 	case REGEX_OP_MATCH:
 	case REGEX_OP_SET:
 	case REGEX_OP_SPLIT:
@@ -100,7 +100,7 @@ static bool holds(enum regex_operation operation, const struct regex_place *plac
 
 /* Add an instruction, and all that are reached from it without a character. */
 static void add_instructions(struct regex *regex, uint64_t *set, uint32_t instruction,
-			     const struct regex_place *place)
+			     const struct regex_position *position)
 {
 	const struct regex_instruction *instructions = regex->program.instructions.items;
 	size_t depth = 0;
@@ -113,7 +113,7 @@ static void add_instructions(struct regex *regex, uint64_t *set, uint32_t instru
 		const struct regex_instruction *at = &instructions[regex->stack[--depth]];
 		bool is_split = at->operation == REGEX_OP_SPLIT;
 
-		if (!is_split && !holds(at->operation, place))
+		if (!is_split && !holds(at->operation, position))
 			continue;
 		if (is_split && !has_bit(set, at->other)) {
 			add_bit(set, at->other);
@@ -140,7 +140,7 @@ static const uint64_t *resolve(struct regex *regex, const uint64_t *from, uint32
 {
 	const struct regex_program *program = &regex->program;
 	const bool *is_word = program->is_word;
-	struct regex_place place = {
+	struct regex_position position = {
 		.is_begin = has_bit(from, regex->begin_bit),
 		.is_end = class == regex->end_class,
 		.is_next_known = true,
@@ -148,17 +148,17 @@ static const uint64_t *resolve(struct regex *regex, const uint64_t *from, uint32
 	uint64_t *set = regex->resolved;
 
 	if (is_word)
-		place.is_boundary =
-			has_bit(from, regex->word_bit) != (!place.is_end && is_word[class]);
+		position.is_boundary =
+			has_bit(from, regex->word_bit) != (!position.is_end && is_word[class]);
 	memcpy(set, from, regex->num_words * sizeof(*set));
 	for (size_t i = 0; i < regex->num_words; i++) {
 		for (uint64_t bits = from[i]; bits; bits &= bits - 1) {
 			uint32_t bit = (uint32_t)(64 * i + (size_t)__builtin_ctzll(bits));
 
 			if (bit < regex->word_bit &&
-			    holds(program->instructions.items[bit].operation, &place))
+			    holds(program->instructions.items[bit].operation, &position))
 				add_instructions(regex, set, program->instructions.items[bit].next,
-						 &place);
+						 &position);
 		}
 	}
 	return set;
@@ -170,7 +170,7 @@ static const uint64_t *resolve(struct regex *regex, const uint64_t *from, uint32
  */
 static bool step(struct regex *regex, const uint64_t *from, uint32_t class, uint64_t *to)
 {
-	static const struct regex_place behind = {0};
+	static const struct regex_position behind = {0};
 	const struct regex_program *program = &regex->program;
 
 	if (regex->has_assertions) {
@@ -205,7 +205,7 @@ static bool step(struct regex *regex, const uint64_t *from, uint32_t class, uint
 /* The set before the first character. Returns whether there is a match already. */
 static bool begin(struct regex *regex, uint64_t *set)
 {
-	static const struct regex_place first = {.is_begin = true};
+	static const struct regex_position first = {.is_begin = true};
 
 	memset(set, 0, regex->num_words * sizeof(*set));
 	add_instructions(regex, set, regex->program.start, &first);

@@ -37,7 +37,7 @@ struct regex;
 /*
  * pattern  NUL-terminated; not kept
  *
- * Returns 0, -ENOMEM, or -EINVAL with place and reason in error: "at character 3: …".
+ * Returns 0, -ENOMEM, or -EINVAL with position and reason in error: "at character 3: …".
  *
  * Source: POSIX.1-2017, XBD 9.4 (extended regular expressions).
  */

@@ -60,8 +60,8 @@ int regex_refuse(const char *pattern, size_t offset, struct error *error, const 
 	return error_set(error, -EINVAL, "at character %zu: %s", number, reason);
 }
 
-#define refuse(parser, place, ...)                                                              \
-	regex_refuse((parser)->pattern, (size_t)((place) - (parser)->pattern), (parser)->error, \
+#define refuse(parser, position, ...)                                                              \
+	regex_refuse((parser)->pattern, (size_t)((position) - (parser)->pattern), (parser)->error, \
 		     __VA_ARGS__)
 
 static int refuse_memory(struct regex_parser *parser)

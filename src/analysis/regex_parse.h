@@ -86,7 +86,7 @@ _printf_(4, 5) int regex_refuse(const char *pattern, size_t offset, struct error
 /*
  * ret  the caller releases it, also on failure; all zero before
  *
- * Returns 0, -ENOMEM, or -EINVAL with place and reason in error.
+ * Returns 0, -ENOMEM, or -EINVAL with position and reason in error.
  */
 _must_check_ int regex_parse(const char *pattern, struct regex_tree *ret, struct error *error);
 void regex_tree_release(struct regex_tree *tree);

@@ -47,11 +47,11 @@ struct regex_program {
 };
 
 /*
- * pattern  that the tree was made from, for the place of an error
+ * pattern  that the tree was made from, for the position of an error
  * tree     its sets become the program's
  * ret      the caller releases it, also on failure; all zero before
  *
- * Returns 0, -ENOMEM, or -EINVAL with place and reason in error.
+ * Returns 0, -ENOMEM, or -EINVAL with position and reason in error.
  *
  * Source: K. Thompson, Regular expression search algorithm, CACM 11(6), 1968.
  */

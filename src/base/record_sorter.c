@@ -29,7 +29,7 @@ void record_sorter_release(struct record_sorter *sorter)
 	array_release(&sorter->chunks);
 	array_release(&sorter->heap);
 	array_release(&sorter->bytes);
-	array_release(&sorter->places);
+	array_release(&sorter->positions);
 }
 
 static uint64_t get_key(const uint8_t *record)
@@ -51,21 +51,21 @@ static size_t get_size(const uint8_t *record)
 /* ---- writing ------------------------------------------------------------------------------ */
 
 /* The offset decides between equal keys: qsort() alone would not keep their order. */
-static int compare_places(const void *left, const void *right)
+static int compare_positions(const void *left, const void *right)
 {
-	const struct record_place *a = left;
-	const struct record_place *b = right;
+	const struct record_position *a = left;
+	const struct record_position *b = right;
 
 	if (a->key != b->key)
 		return a->key < b->key ? -1 : 1;
 	return (a->offset > b->offset) - (a->offset < b->offset);
 }
 
-static void sort_places(struct record_sorter *sorter)
+static void sort_positions(struct record_sorter *sorter)
 {
 	if (sorter->is_unsorted)
-		qsort(sorter->places.items, sorter->places.length, sizeof(*sorter->places.items),
-		      compare_places);
+		qsort(sorter->positions.items, sorter->positions.length,
+		      sizeof(*sorter->positions.items), compare_positions);
 	sorter->is_unsorted = false;
 }
 
@@ -102,13 +102,13 @@ static int write_chunk(struct record_sorter *sorter, const void *data, size_t si
 }
 
 /* Records are gathered in `chunk`; one that is too large for it goes by itself. */
-static int write_places(struct record_sorter *sorter, bool is_new, uint8_t *chunk)
+static int write_positions(struct record_sorter *sorter, bool is_new, uint8_t *chunk)
 {
 	size_t length = 0;
 	int err;
 
-	for (size_t i = 0; i < sorter->places.length; i++) {
-		const uint8_t *record = sorter->bytes.items + sorter->places.items[i].offset;
+	for (size_t i = 0; i < sorter->positions.length; i++) {
+		const uint8_t *record = sorter->bytes.items + sorter->positions.items[i].offset;
 		size_t size = HEAD_BYTES + get_size(record);
 
 		if (size > WRITE_BYTES - length) {
@@ -138,35 +138,35 @@ static int spill(struct record_sorter *sorter)
 
 	if (!chunk)
 		return -ENOMEM;
-	sort_places(sorter);
+	sort_positions(sorter);
 	/*
 	 * A chunk that does not begin below the last key of the one before goes on with it. Equal
 	 * keys are in order, too: the earlier ones came first.
 	 */
-	is_new = sorter->chunks.length && sorter->places.items[0].key < sorter->last_key;
-	sorter->last_key = sorter->places.items[sorter->places.length - 1].key;
-	err = write_places(sorter, is_new, chunk);
+	is_new = sorter->chunks.length && sorter->positions.items[0].key < sorter->last_key;
+	sorter->last_key = sorter->positions.items[sorter->positions.length - 1].key;
+	err = write_positions(sorter, is_new, chunk);
 	sorter->bytes.length = 0;
-	sorter->places.length = 0;
+	sorter->positions.length = 0;
 	return err;
 }
 
 int record_sorter_add(struct record_sorter *sorter, uint64_t key, const void *data, size_t size)
 {
 	size_t start = sorter->bytes.length;
-	size_t count = sorter->places.length;
-	struct record_place *place;
+	size_t count = sorter->positions.length;
+	struct record_position *position;
 	uint32_t stored_size = (uint32_t)size;
 
 	if (size > UINT32_MAX - HEAD_BYTES)
 		return -EOVERFLOW;
 	if (array_reserve(&sorter->bytes, start + HEAD_BYTES + size))
 		return -ENOMEM;
-	place = array_add(&sorter->places);
-	if (!place)
+	position = array_add(&sorter->positions);
+	if (!position)
 		return -ENOMEM;
-	*place = (struct record_place){.key = key, .offset = start};
-	if (count && key < place[-1].key)
+	*position = (struct record_position){.key = key, .offset = start};
+	if (count && key < position[-1].key)
 		sorter->is_unsorted = true;
 	memcpy(sorter->bytes.items + start, &key, sizeof(key));
 	memcpy(sorter->bytes.items + start + sizeof(key), &stored_size, sizeof(stored_size));
@@ -238,11 +238,11 @@ int record_sorter_finish(struct record_sorter *sorter)
 	int err;
 
 	if (!sorter->chunks.length) {
-		sort_places(sorter);
+		sort_positions(sorter);
 		return 0;
 	}
 	/* What is left in memory is merged from the store like the rest. */
-	if (sorter->places.length) {
+	if (sorter->positions.length) {
 		err = spill(sorter);
 		if (err)
 			return err;
@@ -266,9 +266,9 @@ static int next_in_memory(struct record_sorter *sorter, struct sorted_record *re
 {
 	const uint8_t *record;
 
-	if (sorter->next_place >= sorter->places.length)
+	if (sorter->next_position >= sorter->positions.length)
 		return 0;
-	record = sorter->bytes.items + sorter->places.items[sorter->next_place++].offset;
+	record = sorter->bytes.items + sorter->positions.items[sorter->next_position++].offset;
 	*ret = (struct sorted_record){get_key(record), record + HEAD_BYTES, get_size(record)};
 	return 1;
 }

@@ -17,7 +17,7 @@ INTERN_TABLE(call_sites, struct call_site, file, file_offset);
 
 struct call_check {
 	const struct file_table *files;
-	struct call_sites places;
+	struct call_sites sites;
 	struct call_check_counts counts;
 };
 
@@ -34,7 +34,7 @@ void call_check_free(struct call_check *check)
 {
 	if (!check)
 		return;
-	call_sites_release(&check->places);
+	call_sites_release(&check->sites);
 	free(check);
 }
 
@@ -73,15 +73,15 @@ bool call_check_ends_in_call(const uint8_t *bytes, size_t size)
 int call_check_add(struct call_check *check, uint32_t file, uint64_t file_offset)
 {
 	const struct mapped_file *mapped = file_table_get(check->files, file);
-	struct call_site place = {.file = file, .file_offset = file_offset};
+	struct call_site site = {.file = file, .file_offset = file_offset};
 	uint8_t code[CALL_MAX_BYTES];
 	uint32_t number;
 	int err;
 
 	if (mapped->fd < 0 || file_offset < sizeof(code) ||
-	    call_sites_find(&check->places, &place) != HASH_INDEX_NONE)
+	    call_sites_find(&check->sites, &site) != HASH_INDEX_NONE)
 		return 0;
-	err = call_sites_add(&check->places, &place, &number);
+	err = call_sites_add(&check->sites, &site, &number);
 	if (err)
 		return err;
 	if (pread(mapped->fd, code, sizeof(code), (off_t)(file_offset - sizeof(code))) ==

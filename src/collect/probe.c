@@ -149,9 +149,9 @@ static int read_argument(const char *word, const char *name, struct probe *probe
 static char *find_brace(const char *word)
 {
 	const char *brace = strrchr(word, '{');
-	size_t place = brace ? (size_t)(brace - word) : 0;
+	size_t length = brace ? (size_t)(brace - word) : 0;
 
-	if (place < 2 || brace[-1] == '{' || (brace[-1] == ':' && brace[-2] == ':') ||
+	if (length < 2 || brace[-1] == '{' || (brace[-1] == ':' && brace[-2] == ':') ||
 	    strstr(brace, "}::"))
 		return NULL;
 	return (char *)(uintptr_t)brace;
@@ -250,10 +250,10 @@ static char *split(char *word)
 	return colon + 1;
 }
 
-static int keep(char **place, const char *text)
+static int keep(char **ret, const char *text)
 {
-	*place = strdup(text);
-	return *place ? 0 : -ENOMEM;
+	*ret = strdup(text);
+	return *ret ? 0 : -ENOMEM;
 }
 
 /* What is behind the kind. */

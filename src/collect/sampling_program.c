@@ -88,7 +88,7 @@ static int open_typed(struct sampling_program *program)
 
 /*
  * Where a field is in the records of a tracepoint: "field:pid_t child_pid; offset:44; size:4; …" in
- * its format. The place differs between kernels.
+ * its format. The offset differs between kernels.
  */
 static int find_offset(const char *event, const char *field, uint32_t *ret, struct error *error)
 {

@@ -13,14 +13,14 @@
 #define MAX_MALFORMED_WARNINGS 20
 #define MAX_NAME_BYTES         200 /* of a file, in a message */
 
-_printf_(3, 0) static int fail(struct import *import, const char *place, const char *format,
+_printf_(3, 0) static int fail(struct import *import, const char *position, const char *format,
 			       va_list args)
 {
 	char reason[256];
 
 	vsnprintf(reason, sizeof(reason), format, args);
 	return error_set(&import->error, -EBADMSG, "%.*s%s: %s", MAX_NAME_BYTES, import->name,
-			 place, reason);
+			 position, reason);
 }
 
 /* The name may be truncated in the message, hence strnlen(). */
@@ -37,42 +37,42 @@ const char *import_get_reason(const struct import *import)
 
 int import_fail_line(struct import *import, uint64_t line, const char *format, ...)
 {
-	char place[32];
+	char position[32];
 	va_list args;
 	int err;
 
-	snprintf(place, sizeof(place), ":%" PRIu64, line);
+	snprintf(position, sizeof(position), ":%" PRIu64, line);
 	va_start(args, format);
-	err = fail(import, place, format, args);
+	err = fail(import, position, format, args);
 	va_end(args);
 	return err;
 }
 
 int import_fail_byte(struct import *import, uint64_t offset, const char *format, ...)
 {
-	char place[40];
+	char position[40];
 	va_list args;
 	int err;
 
-	snprintf(place, sizeof(place), ": at byte %" PRIu64, offset);
+	snprintf(position, sizeof(position), ": at byte %" PRIu64, offset);
 	va_start(args, format);
-	err = fail(import, place, format, args);
+	err = fail(import, position, format, args);
 	va_end(args);
 	return err;
 }
 
 /* "/MEMBER: at byte N" */
-#define MEMBER_PLACE_BYTES 160
+#define MEMBER_POSITION_BYTES 160
 
-static void print_member_place(char *place, const struct import *import, const char *member,
-			       uint64_t offset)
+static void print_member_position(char *position, const struct import *import, const char *member,
+				  uint64_t offset)
 {
 	bool has_slash = string_ends_with(import->name, "/");
 
-	snprintf(place, MEMBER_PLACE_BYTES, "%s%.100s: at byte %" PRIu64, has_slash ? "" : "/",
-		 member, offset);
+	snprintf(position, MEMBER_POSITION_BYTES, "%s%.100s: at byte %" PRIu64,
+		 has_slash ? "" : "/", member, offset);
 	/* Names in an archive are foreign bytes: no escape sequences for the terminal. */
-	for (char *c = place; *c; c++)
+	for (char *c = position; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 0x7f)
 			*c = '?';
 }
@@ -80,13 +80,13 @@ static void print_member_place(char *place, const struct import *import, const c
 int import_fail_member(struct import *import, const char *member, uint64_t offset,
 		       const char *format, ...)
 {
-	char place[MEMBER_PLACE_BYTES];
+	char position[MEMBER_POSITION_BYTES];
 	va_list args;
 	int err;
 
-	print_member_place(place, import, member, offset);
+	print_member_position(position, import, member, offset);
 	va_start(args, format);
-	err = fail(import, place, format, args);
+	err = fail(import, position, format, args);
 	va_end(args);
 	return err;
 }
@@ -95,7 +95,7 @@ int import_fail_member(struct import *import, const char *member, uint64_t offse
  * Both the name and the reason are bounded, so that a hostile name cannot push the reason out of
  * the line.
  */
-_printf_(3, 0) static void warn(struct import *import, const char *place, const char *format,
+_printf_(3, 0) static void warn(struct import *import, const char *position, const char *format,
 				va_list args)
 {
 	char reason[256];
@@ -105,41 +105,41 @@ _printf_(3, 0) static void warn(struct import *import, const char *place, const 
 	if (!import->warn)
 		return;
 	vsnprintf(reason, sizeof(reason), format, args);
-	snprintf(line, sizeof(line), "%.400s%s: %s", import->name, place, reason);
+	snprintf(line, sizeof(line), "%.400s%s: %s", import->name, position, reason);
 	import->warn(import->context, line);
 }
 
 /* Counted in any case, reported only at first. */
-_printf_(3, 0) static void skip(struct import *import, const char *place, const char *format,
+_printf_(3, 0) static void skip(struct import *import, const char *position, const char *format,
 				va_list args)
 {
 	import->counts.skipped++;
 	if (import->counts.skipped <= MAX_MALFORMED_WARNINGS)
-		warn(import, place, format, args);
+		warn(import, position, format, args);
 	else if (import->counts.skipped == MAX_MALFORMED_WARNINGS + 1)
 		import_warn(import, "more malformed records, skipping");
 }
 
 void import_skip_line(struct import *import, uint64_t line, const char *format, ...)
 {
-	char place[32];
+	char position[32];
 	va_list args;
 
-	snprintf(place, sizeof(place), ":%" PRIu64, line);
+	snprintf(position, sizeof(position), ":%" PRIu64, line);
 	va_start(args, format);
-	skip(import, place, format, args);
+	skip(import, position, format, args);
 	va_end(args);
 }
 
 void import_skip_member(struct import *import, const char *member, uint64_t offset,
 			const char *format, ...)
 {
-	char place[MEMBER_PLACE_BYTES];
+	char position[MEMBER_POSITION_BYTES];
 	va_list args;
 
-	print_member_place(place, import, member, offset);
+	print_member_position(position, import, member, offset);
 	va_start(args, format);
-	skip(import, place, format, args);
+	skip(import, position, format, args);
 	va_end(args);
 }
 

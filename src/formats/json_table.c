@@ -17,7 +17,7 @@
 
 #define MAX_DOUBLE 1.8e19 /* that 64 bits hold */
 
-void json_take_place(struct json *json, size_t base, size_t *ret)
+void json_take_position(struct json *json, size_t base, size_t *ret)
 {
 	enum json_token token = json_next(json);
 
@@ -25,14 +25,14 @@ void json_take_place(struct json *json, size_t base, size_t *ret)
 	json_skip(json, token);
 }
 
-/* Point a column's tokenizer at the array that begins at `place`. */
-static void open_column(struct json_table *table, struct json_column *column, size_t place)
+/* Point a column's tokenizer at the array that begins at `position`. */
+static void open_column(struct json_table *table, struct json_column *column, size_t position)
 {
 	enum json_token token;
 
 	json_release(&column->json); /* of a key that comes twice, the last one counts */
-	column->base = place;
-	column->json = json_of(table->data + place, table->size - place);
+	column->base = position;
+	column->json = json_of(table->data + position, table->size - position);
 	token = json_next(&column->json);
 	column->is_there = token == JSON_ARRAY;
 	column->is_text = token == JSON_STRING;
@@ -62,28 +62,28 @@ static void read_schema(struct json_table *table, struct json *json, const char 
 static void read_member(struct json_table *table, struct json *json, size_t base,
 			const char *const *names)
 {
-	size_t place;
+	size_t position;
 
 	if (json_is(json, "schema")) {
 		read_schema(table, json, names);
 		return;
 	}
 	if (json_is(json, "data")) {
-		json_take_place(json, base, &place);
-		open_column(table, &table->rows, place);
+		json_take_position(json, base, &position);
+		open_column(table, &table->rows, position);
 		return;
 	}
 	for (size_t column = 0; column < table->num_columns; column++) {
 		if (json_is(json, names[column])) {
-			json_take_place(json, base, &place);
-			open_column(table, &table->columns[column], place);
+			json_take_position(json, base, &position);
+			open_column(table, &table->columns[column], position);
 			return;
 		}
 	}
 	json_skip_value(json);
 }
 
-void json_table_open(struct json_table *table, const uint8_t *data, size_t size, size_t place,
+void json_table_open(struct json_table *table, const uint8_t *data, size_t size, size_t position,
 		     const char *const *names)
 {
 	struct json json;
@@ -91,12 +91,12 @@ void json_table_open(struct json_table *table, const uint8_t *data, size_t size,
 	*table = (struct json_table){.data = data, .size = size};
 	while (table->num_columns < JSON_TABLE_MAX_COLUMNS && names[table->num_columns])
 		table->num_columns++;
-	if (place == JSON_TABLE_NOWHERE)
+	if (position == JSON_TABLE_NOWHERE)
 		return;
-	json = json_of(data + place, size - place);
+	json = json_of(data + position, size - position);
 	if (json_next(&json) == JSON_OBJECT)
 		while (json_next(&json) == JSON_KEY)
-			read_member(table, &json, place, names);
+			read_member(table, &json, position, names);
 	json_release(&json);
 }
 
@@ -125,9 +125,9 @@ static struct json_cell take_cell(const struct json_table *table, const struct j
 				  enum json_token token)
 {
 	struct json_cell cell = {.token = token, .offset = column->base + column->json.offset};
-	const char *place = (const char *)table->data + cell.offset + (token == JSON_STRING);
+	const char *start = (const char *)table->data + cell.offset + (token == JSON_STRING);
 
-	if (json_is_number(&column->json, token) && column->json.text == place) {
+	if (json_is_number(&column->json, token) && column->json.text == start) {
 		cell.token = JSON_NUMBER;
 		cell.text = column->json.text;
 		cell.length = column->json.length;

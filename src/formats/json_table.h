@@ -33,7 +33,7 @@ struct json_column {
 	struct json json;
 	size_t base;
 	bool is_there;
-	bool is_text; /* a string stands in the place of the column */
+	bool is_text; /* a string stands in place of the column */
 };
 
 struct json_table {
@@ -50,10 +50,10 @@ struct json_table {
 
 /*
  * data   complete and valid JSON, which the caller has checked; borrowed
- * place  where the table begins, in bytes; JSON_TABLE_NOWHERE is one without rows
+ * position  where the table begins, in bytes; JSON_TABLE_NOWHERE is one without rows
  * names  of the columns to read, ended by NULL; the first one says how many rows there are
  */
-void json_table_open(struct json_table *table, const uint8_t *data, size_t size, size_t place,
+void json_table_open(struct json_table *table, const uint8_t *data, size_t size, size_t position,
 		     const char *const *names);
 void json_table_close(struct json_table *table);
 
@@ -63,7 +63,7 @@ bool json_table_next(struct json_table *table);
 /* Whether the table has this column. */
 bool json_table_has(const struct json_table *table, size_t column);
 
-/* Whether this string stands in the place of a column. */
+/* Whether this string stands in place of a column. */
 bool json_table_says(const struct json_table *table, size_t column, const char *text);
 
 /* False: not an integer from 0 to 2^64 - 1. */
@@ -76,6 +76,6 @@ bool json_cell_get_u64(const struct json_cell *cell, uint64_t *ret);
 bool json_cell_get_scaled(const struct json_cell *cell, unsigned int decimals, uint64_t *ret);
 
 /* After JSON_KEY: note where its value stands in the data, and skip it. */
-void json_take_place(struct json *json, size_t base, size_t *ret);
+void json_take_position(struct json *json, size_t base, size_t *ret);
 
 #endif

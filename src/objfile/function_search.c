@@ -348,7 +348,7 @@ static int check_instructions(struct function_search *search, const struct named
 		offset + INSTRUCTION_MAX_BYTES < size ? offset + INSTRUCTION_MAX_BYTES : size;
 	const char *name = search->query->name;
 	_cleanup_free_ uint8_t *code = malloc(num_bytes);
-	uint64_t place = 0;
+	uint64_t position = 0;
 
 	if (!code)
 		return -ENOMEM;
@@ -359,21 +359,21 @@ static int check_instructions(struct function_search *search, const struct named
 		struct instruction instruction;
 
 		/* A breakpoint inside of an instruction makes another one of it. */
-		if (!instruction_decode(code + place, num_bytes - place, &instruction))
+		if (!instruction_decode(code + position, num_bytes - position, &instruction))
 			return error_set(error, -EILSEQ,
 					 "%s+0x%" PRIx64
 					 ": whether an instruction begins there is not "
 					 "known: that at +0x%" PRIx64 " is none that we can read",
-					 name, offset, place);
-		if (place == offset)
+					 name, offset, position);
+		if (position == offset)
 			return 0;
-		if (place + instruction.length > offset)
+		if (position + instruction.length > offset)
 			return error_set(
 				error, -EILSEQ,
 				"%s+0x%" PRIx64 " is in the middle of an instruction, which "
 				"begins at +0x%" PRIx64 "; the next one begins at +0x%" PRIx64,
-				name, offset, place, place + instruction.length);
-		place += instruction.length;
+				name, offset, position, position + instruction.length);
+		position += instruction.length;
 	}
 }
 

@@ -31,29 +31,30 @@
 #define TABLE_ALIGN 32
 
 /* Tables of large programs have some dozens of megabytes. */
-#define PLACE_MAX_BYTES (256u << 20)
+#define SECTION_MAX_BYTES (256u << 20)
 
 /* A section with an address, and its bytes. */
-struct go_place {
+struct go_section {
 	struct bytes bytes;
 	uint64_t elf_address;
 };
 
-static bool read_place(Elf_Scn *scn, const GElf_Shdr *header, struct go_place *ret)
+static bool read_section(Elf_Scn *scn, const GElf_Shdr *header, struct go_section *ret)
 {
-	Elf_Data *data = scn && header->sh_size <= PLACE_MAX_BYTES ? elf_rawdata(scn, NULL) : NULL;
+	Elf_Data *data =
+		scn && header->sh_size <= SECTION_MAX_BYTES ? elf_rawdata(scn, NULL) : NULL;
 
 	if (!data || !data->d_buf || (header->sh_flags & SHF_COMPRESSED))
 		return false;
-	*ret = (struct go_place){bytes_of(data->d_buf, data->d_size), header->sh_addr};
+	*ret = (struct go_section){bytes_of(data->d_buf, data->d_size), header->sh_addr};
 	return true;
 }
 
-static bool find_place(Elf *elf, const char *name, struct go_place *ret)
+static bool find_section(Elf *elf, const char *name, struct go_section *ret)
 {
 	GElf_Shdr header;
 
-	return read_place(elf_section_find(elf, name, &header), &header, ret);
+	return read_section(elf_section_find(elf, name, &header), &header, ret);
 }
 
 /* A cursor that starts at the offset; failed if that is outside. */
@@ -83,27 +84,28 @@ static bool has_magic(const struct bytes *bytes)
 }
 
 /* C linkers put the table of a position-independent program among other data. */
-static bool find_among_data(Elf *elf, struct go_place *ret)
+static bool find_among_data(Elf *elf, struct go_section *ret)
 {
-	struct go_place data;
-	struct go_place unused;
+	struct go_section data;
+	struct go_section unused;
 
-	if (!find_place(elf, ".go.buildinfo", &unused) || !find_place(elf, ".data.rel.ro", &data))
+	if (!find_section(elf, ".go.buildinfo", &unused) ||
+	    !find_section(elf, ".data.rel.ro", &data))
 		return false;
 	for (uint64_t offset = -data.elf_address % TABLE_ALIGN; offset < data.bytes.size;
 	     offset += TABLE_ALIGN) {
-		*ret = (struct go_place){bytes_from(&data.bytes, offset),
-					 data.elf_address + offset};
+		*ret = (struct go_section){bytes_from(&data.bytes, offset),
+					   data.elf_address + offset};
 		if (has_magic(&ret->bytes))
 			return true;
 	}
 	return false;
 }
 
-static bool find_section(Elf *elf, struct go_place *ret)
+static bool find_table(Elf *elf, struct go_section *ret)
 {
-	return ((find_place(elf, ".gopclntab", ret) ||
-		 find_place(elf, ".data.rel.ro.gopclntab", ret)) &&
+	return ((find_section(elf, ".gopclntab", ret) ||
+		 find_section(elf, ".data.rel.ro.gopclntab", ret)) &&
 		has_magic(&ret->bytes)) ||
 	       find_among_data(elf, ret);
 }
@@ -127,23 +129,23 @@ static uint64_t find_relocation(Elf *elf, uint64_t elf_address)
 	return 0;
 }
 
-static uint64_t read_address(Elf *elf, const struct go_place *place, uint64_t offset)
+static uint64_t read_address(Elf *elf, const struct go_section *section, uint64_t offset)
 {
-	struct bytes bytes = bytes_from(&place->bytes, offset);
+	struct bytes bytes = bytes_from(&section->bytes, offset);
 	uint64_t address = bytes_u64(&bytes);
 
-	return address ? address : find_relocation(elf, place->elf_address + offset);
+	return address ? address : find_relocation(elf, section->elf_address + offset);
 }
 
-static uint64_t find_text_start(Elf *elf, const struct go_place *table)
+static uint64_t find_text_start(Elf *elf, const struct go_section *table)
 {
 	uint64_t start = read_address(elf, table, TEXT_START_OFFSET);
-	struct go_place module;
-	struct go_place text;
+	struct go_section module;
+	struct go_section text;
 
-	if (!start && find_place(elf, ".go.module", &module))
+	if (!start && find_section(elf, ".go.module", &module))
 		start = read_address(elf, &module, MODULE_TEXT_OFFSET);
-	if (!start && find_place(elf, ".text", &text))
+	if (!start && find_section(elf, ".text", &text))
 		start = text.elf_address;
 	return start;
 }
@@ -180,11 +182,11 @@ static void read_header(const struct bytes *section, bool has_text_start, struct
 
 bool go_table_find(Elf *elf, struct go_table *ret)
 {
-	struct go_place table;
+	struct go_section table;
 	struct bytes magic;
 	uint64_t index_size;
 
-	if (gelf_getclass(elf) != ELFCLASS64 || !find_section(elf, &table))
+	if (gelf_getclass(elf) != ELFCLASS64 || !find_table(elf, &table))
 		return false;
 	*ret = (struct go_table){.size = table.bytes.size, .code_align = table.bytes.data[6]};
 	magic = table.bytes;

@@ -69,53 +69,53 @@ static int try_found(const struct file_opener *opener, const struct foreign_file
  * needs a capability; the path as the process sees it, or its parent, if it is gone by now; the
  * path as we see it.
  */
-enum place { MAP_FILES, OWN_ROOT, PARENT_ROOT, OUR_ROOT, NUM_PLACES };
+enum search_root { MAP_FILES, OWN_ROOT, PARENT_ROOT, OUR_ROOT, NUM_SEARCH_ROOTS };
 
-static int find_at(const struct file_opener *opener, enum place place,
+static int find_at(const struct file_opener *opener, enum search_root root,
 		   const struct mapped_range *range, const char *path, struct foreign_file *ret)
 {
-	_cleanup_(text_release) struct text place_path = {0};
+	_cleanup_(text_release) struct text root_path = {0};
 
-	if (place == MAP_FILES)
-		text_printf(&place_path, "%s/%d/map_files/%" PRIx64 "-%" PRIx64, opener->proc_root,
+	if (root == MAP_FILES)
+		text_printf(&root_path, "%s/%d/map_files/%" PRIx64 "-%" PRIx64, opener->proc_root,
 			    range->pid, range->start, range->end);
-	else if (place == OUR_ROOT)
-		text_append_string(&place_path, "/");
+	else if (root == OUR_ROOT)
+		text_append_string(&root_path, "/");
 	else
-		text_printf(&place_path, "%s/%d/root", opener->proc_root,
-			    place == PARENT_ROOT ? range->parent_pid : range->pid);
-	if (place_path.failed)
+		text_printf(&root_path, "%s/%d/root", opener->proc_root,
+			    root == PARENT_ROOT ? range->parent_pid : range->pid);
+	if (root_path.failed)
 		return -ENOMEM;
-	return place == MAP_FILES
-		       ? foreign_file_follow(opener->slow_opener, place_path.data, ret)
-		       : foreign_file_find(opener->slow_opener, place_path.data, path, 0, ret);
+	return root == MAP_FILES
+		       ? foreign_file_follow(opener->slow_opener, root_path.data, ret)
+		       : foreign_file_find(opener->slow_opener, root_path.data, path, 0, ret);
 }
 
 int file_opener_open(const struct file_opener *opener, const struct mapped_range *range,
 		     const struct file_identity *identity, struct opened_file *ret)
 {
 	bool another_was_found = false;
-	enum place end_place = opener->own_view_only ? PARENT_ROOT : NUM_PLACES;
+	enum search_root end_root = opener->own_view_only ? PARENT_ROOT : NUM_SEARCH_ROOTS;
 
-	for (enum place place = MAP_FILES; place < end_place; place++) {
+	for (enum search_root root = MAP_FILES; root < end_root; root++) {
 		struct foreign_file found;
 		int err;
 
-		if (place == PARENT_ROOT && !range->parent_pid)
+		if (root == PARENT_ROOT && !range->parent_pid)
 			continue;
-		err = find_at(opener, place, range, identity->path, &found);
+		err = find_at(opener, root, range, identity->path, &found);
 		if (err == -ENOMEM)
 			return err;
 		if (!err) {
-			err = try_found(opener, &found, identity, place == MAP_FILES, ret);
+			err = try_found(opener, &found, identity, root == MAP_FILES, ret);
 			close(found.handle);
 		}
 		if (!err)
 			return 0;
-		/* The other places are likely on the same file system. */
+		/* The other ones are likely on the same file system. */
 		if (err == -ETIMEDOUT)
 			break;
-		if (err == -ESTALE && place != MAP_FILES)
+		if (err == -ESTALE && root != MAP_FILES)
 			another_was_found = true;
 	}
 	*ret = (struct opened_file){

@@ -56,7 +56,7 @@ struct flame {
 	ARRAY(struct flame_entry) entries;
 	ARRAY(struct flame_group) groups;
 	ARRAY(struct arrival) arrivals;
-	ARRAY(uint32_t) places; /* of groups in drawing order */
+	ARRAY(uint32_t) drawing_order; /* of groups in drawing order */
 };
 
 /*
@@ -295,10 +295,10 @@ static void forget_groups(struct flame *flame)
 		flame->group_of[group->symbol] = 0;
 	flame->groups.length = 0;
 	flame->arrivals.length = 0;
-	flame->places.length = 0;
+	flame->drawing_order.length = 0;
 }
 
-struct placed {
+struct ordered_group {
 	double width;
 	uint32_t rank;
 	uint32_t group;
@@ -306,8 +306,8 @@ struct placed {
 
 static int compare_width(const void *left, const void *right)
 {
-	const struct placed *a = left;
-	const struct placed *b = right;
+	const struct ordered_group *a = left;
+	const struct ordered_group *b = right;
 
 	if (a->width != b->width)
 		return a->width > b->width ? -1 : 1;
@@ -316,34 +316,34 @@ static int compare_width(const void *left, const void *right)
 
 static int compare_rank(const void *left, const void *right)
 {
-	const struct placed *a = left;
-	const struct placed *b = right;
+	const struct ordered_group *a = left;
+	const struct ordered_group *b = right;
 
 	return a->rank < b->rank ? -1 : a->rank > b->rank;
 }
 
-/* flame->places: the groups in drawing order. */
+/* flame->drawing_order: the groups in drawing order. */
 static int order_groups(struct flame *flame)
 {
 	size_t count = flame->groups.length;
-	_cleanup_free_ struct placed *placed = calloc(count + 1, sizeof(*placed));
+	_cleanup_free_ struct ordered_group *groups = calloc(count + 1, sizeof(*groups));
 
-	if (!placed || array_reserve(&flame->places, count))
+	if (!groups || array_reserve(&flame->drawing_order, count))
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
 		const struct flame_group *group = &flame->groups.items[i];
 
-		placed[i] = (struct placed){
+		groups[i] = (struct ordered_group){
 			measure(flame, group->total, group->baseline_total),
 			flame->graph->name_rank[group->symbol],
 			(uint32_t)i,
 		};
 	}
-	qsort(placed, count, sizeof(*placed),
+	qsort(groups, count, sizeof(*groups),
 	      flame->opts.order == FLAME_BY_NAME ? compare_rank : compare_width);
 	for (size_t i = 0; i < count; i++)
-		flame->places.items[i] = placed[i].group;
-	flame->places.length = count;
+		flame->drawing_order.items[i] = groups[i].group;
+	flame->drawing_order.length = count;
 	return 0;
 }
 
@@ -380,8 +380,8 @@ static int add_children(struct flame *flame, uint32_t parent)
 	if (array_reserve(&flame->nodes, first + flame->groups.length) ||
 	    array_reserve(&flame->entries, flame->entries.length + flame->arrivals.length))
 		return -ENOMEM;
-	for (size_t i = 0; i < flame->places.length; i++) {
-		struct flame_group *group = &flame->groups.items[flame->places.items[i]];
+	for (size_t i = 0; i < flame->drawing_order.length; i++) {
+		struct flame_group *group = &flame->groups.items[flame->drawing_order.items[i]];
 		struct flame_node *node = &flame->nodes.items[first + i];
 
 		fill_node(flame, group, parent, start, next_entry, node);
@@ -540,7 +540,7 @@ void flame_free(struct flame *flame)
 	array_release(&flame->entries);
 	array_release(&flame->groups);
 	array_release(&flame->arrivals);
-	array_release(&flame->places);
+	array_release(&flame->drawing_order);
 	free(flame);
 }
 

@@ -29,14 +29,14 @@ void flame_box_fill(struct flame_box *box, const struct flame_node *node, uint32
 	split(node->baseline_self, box->baseline_self);
 }
 
-struct flame_place {
+struct flame_extent {
 	double x_px;
 	double width_px;
 };
 
 /* Whether a node can be seen. */
-static bool find_place(const struct flame *flame, const struct flame_viewport *viewport,
-		       const struct flame_node *node, struct flame_place *ret)
+static bool find_extent(const struct flame *flame, const struct flame_viewport *viewport,
+			const struct flame_node *node, struct flame_extent *ret)
 {
 	double whole = flame_get_width(flame);
 	double scale = viewport->width_px / (whole * (viewport->to - viewport->from));
@@ -53,10 +53,10 @@ static int push_children(struct flame_layout *layout, const struct flame *flame,
 {
 	for (uint32_t i = node->num_children; i-- > 0;) {
 		uint32_t child = node->first_child + i;
-		struct flame_place place;
+		struct flame_extent extent;
 		uint32_t *pending;
 
-		if (!find_place(flame, viewport, flame_get_node(flame, child), &place))
+		if (!find_extent(flame, viewport, flame_get_node(flame, child), &extent))
 			continue;
 		pending = array_add(&layout->pending);
 		if (!pending)
@@ -70,17 +70,17 @@ static int add_node(struct flame_layout *layout, struct flame *flame,
 		    const struct flame_viewport *viewport, uint32_t id)
 {
 	const struct flame_node *node = flame_get_node(flame, id);
-	struct flame_place place;
+	struct flame_extent extent;
 	struct flame_box *box;
 
-	if (!find_place(flame, viewport, node, &place))
+	if (!find_extent(flame, viewport, node, &extent))
 		return 0;
 	box = array_add(&layout->boxes);
 	if (!box)
 		return -ENOMEM;
 	flame_box_fill(box, node, id);
-	box->x_px = (float)place.x_px;
-	box->width_px = (float)place.width_px;
+	box->x_px = (float)extent.x_px;
+	box->width_px = (float)extent.width_px;
 	if (flame_expand(flame, id))
 		return -ENOMEM;
 	return push_children(layout, flame, viewport, flame_get_node(flame, id));

@@ -231,9 +231,9 @@ int chrome_cpu_nodes_read_member(struct chrome_cpu_nodes *nodes, struct json *js
 	if (json_is(json, "nodes"))
 		return reader_read_objects(nodes->import, json, "a node", read_node, nodes);
 	if (json_is(json, "samples"))
-		json_take_place(json, 0, &lists->samples);
+		json_take_position(json, 0, &lists->samples);
 	else if (json_is(json, "timeDeltas"))
-		json_take_place(json, 0, &lists->deltas);
+		json_take_position(json, 0, &lists->deltas);
 	else if (json_is(json, "startTime"))
 		nodes->start_us = json_take_u64(json);
 	else if (json_is(json, "endTime"))

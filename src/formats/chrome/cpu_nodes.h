@@ -101,7 +101,7 @@ _must_check_ int chrome_cpu_nodes_build_stacks(struct chrome_cpu_nodes *nodes);
 bool chrome_cpu_nodes_find_stack(const struct chrome_cpu_nodes *nodes, uint64_t id, uint32_t *ret);
 
 /* More samples, if any, of nodes that have been read. Returns 0, -ENOMEM, or -EBADMSG with the
- * place. */
+ * position. */
 _must_check_ int chrome_cpu_nodes_read_samples(struct chrome_cpu_nodes *nodes,
 					       const struct chrome_cpu_sample_lists *lists);
 

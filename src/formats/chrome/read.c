@@ -85,16 +85,17 @@ static uint64_t find_shift(const struct import *import)
 	uint64_t shift_ns = 0;
 
 	for (size_t i = 0; i < ARRAY_LENGTH(marks); i++) {
-		const char *place = (const char *)import->data;
+		const char *position = (const char *)import->data;
 
-		while (place && place < end) {
+		while (position && position < end) {
 			uint64_t time_ns;
 
-			place = memmem(place, (size_t)(end - place), marks[i], strlen(marks[i]));
-			if (!place)
+			position = memmem(position, (size_t)(end - position), marks[i],
+					  strlen(marks[i]));
+			if (!position)
 				break;
-			place += strlen(marks[i]);
-			time_ns = read_negative(place, end);
+			position += strlen(marks[i]);
+			time_ns = read_negative(position, end);
 			if (time_ns > shift_ns && time_ns <= INT64_MAX)
 				shift_ns = time_ns;
 		}
@@ -160,9 +161,9 @@ static int read_member(struct chrome_reader *reader, struct json *json)
 	} else if (json_is(json, "sf")) {
 		chrome_take_id(json, &event->frame);
 	} else if (json_is(json, "stack")) {
-		json_take_place(json, 0, &event->stack);
+		json_take_position(json, 0, &event->stack);
 	} else if (json_is(json, "args")) {
-		json_take_place(json, 0, &event->args);
+		json_take_position(json, 0, &event->args);
 	} else {
 		json_skip_value(json);
 	}
@@ -282,9 +283,9 @@ static int read_object(struct chrome_reader *reader, struct json *json, bool *re
 
 	while ((token = json_next(json)) == JSON_KEY) {
 		if (json_is(json, "stackFrames")) {
-			json_take_place(json, 0, &reader->samples.frames_place);
+			json_take_position(json, 0, &reader->samples.frames_position);
 		} else if (json_is(json, "samples")) {
-			json_take_place(json, 0, &reader->samples.samples_place);
+			json_take_position(json, 0, &reader->samples.samples_position);
 		} else if (!json_is(json, "traceEvents")) {
 			json_skip_value(json);
 		} else if ((token = json_next(json)) == JSON_ARRAY) {

@@ -38,9 +38,9 @@ struct chrome_event {
 void chrome_event_begin(struct chrome_event *event, size_t offset);
 void chrome_event_release(struct chrome_event *event);
 
-static inline struct json chrome_open(const struct import *import, size_t place)
+static inline struct json chrome_open(const struct import *import, size_t position)
 {
-	return json_at(import->data, import->size, place);
+	return json_at(import->data, import->size, position);
 }
 
 /* A string of the profile. 0 or -ENOMEM. */

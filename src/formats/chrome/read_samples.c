@@ -25,8 +25,8 @@ void chrome_samples_init(struct chrome_samples *samples, struct import *import,
 	*samples = (struct chrome_samples){
 		.import = import,
 		.tracks = tracks,
-		.frames_place = CHROME_NOWHERE,
-		.samples_place = CHROME_NOWHERE,
+		.frames_position = CHROME_NOWHERE,
+		.samples_position = CHROME_NOWHERE,
 	};
 }
 
@@ -249,9 +249,9 @@ static int read_frames(struct chrome_samples *samples)
 	_cleanup_(json_release) struct json json = {0};
 
 	samples->frames.import = samples->import;
-	if (samples->frames_place == CHROME_NOWHERE)
+	if (samples->frames_position == CHROME_NOWHERE)
 		return 0;
-	json = chrome_open(samples->import, samples->frames_place);
+	json = chrome_open(samples->import, samples->frames_position);
 	if (json_next(&json) == JSON_OBJECT) {
 		while (json_next(&json) == JSON_KEY) {
 			int err = read_frame(samples, &json);
@@ -266,9 +266,9 @@ static int read_frames(struct chrome_samples *samples)
 /* ---- samples ---- */
 
 /* ["main", "f"]: the outermost comes first. */
-static int read_stack(struct chrome_samples *samples, size_t place, uint32_t *ret)
+static int read_stack(struct chrome_samples *samples, size_t position, uint32_t *ret)
 {
-	_cleanup_(json_release) struct json json = chrome_open(samples->import, place);
+	_cleanup_(json_release) struct json json = chrome_open(samples->import, position);
 
 	*ret = STACK_EMPTY;
 	text_truncate(&samples->module, 0);
@@ -387,9 +387,9 @@ int chrome_samples_read_list(struct chrome_samples *samples)
 {
 	_cleanup_(json_release) struct json json = {0};
 
-	if (samples->samples_place == CHROME_NOWHERE)
+	if (samples->samples_position == CHROME_NOWHERE)
 		return 0;
-	json = chrome_open(samples->import, samples->samples_place);
+	json = chrome_open(samples->import, samples->samples_position);
 	return reader_read_objects(samples->import, &json, "a sample", read_global_sample, samples);
 }
 

@@ -32,8 +32,8 @@ struct chrome_sample {
 struct chrome_samples {
 	struct import *import;        /* borrowed */
 	struct chrome_tracks *tracks; /* borrowed */
-	size_t frames_place;          /* where the stack frames stand; CHROME_NOWHERE */
-	size_t samples_place;         /* the same of samples that are no events */
+	size_t frames_position;       /* where the stack frames stand; CHROME_NOWHERE */
+	size_t samples_position;      /* the same of samples that are no events */
 	ARRAY(struct chrome_profile) profiles;
 	ARRAY(struct chrome_sample) items;
 	struct chrome_cpu_nodes frames; /* by the string that names them */

@@ -27,7 +27,7 @@ struct chrome_counter {
 };
 INTERN_TABLE(chrome_counters, struct chrome_counter, process, name);
 
-struct chrome_place {
+struct chrome_track_region {
 	uint32_t thread;
 	uint32_t region;
 };
@@ -39,7 +39,7 @@ struct chrome_timeline {
 	/* The timeline's ids, by the profile's and by track; TIMELINE_NONE: not there yet. */
 	ARRAY(uint32_t) processes;
 	ARRAY(uint32_t) locations;
-	ARRAY(struct chrome_place) places;
+	ARRAY(struct chrome_track_region) track_regions;
 	struct chrome_counters counters;
 	struct text name;
 };
@@ -62,7 +62,7 @@ void chrome_timeline_free(struct chrome_timeline *timeline)
 		return;
 	array_release(&timeline->processes);
 	array_release(&timeline->locations);
-	array_release(&timeline->places);
+	array_release(&timeline->track_regions);
 	chrome_counters_release(&timeline->counters);
 	text_release(&timeline->name);
 	free(timeline);
@@ -144,7 +144,8 @@ static int find_location(struct chrome_timeline *timeline, uint32_t id, uint32_t
 	return 0;
 }
 
-static int add_place(struct chrome_timeline *timeline, uint32_t id, struct chrome_place *place)
+static int add_track_region(struct chrome_timeline *timeline, uint32_t id,
+			    struct chrome_track_region *track_region)
 {
 	const struct chrome_track *track = &timeline->tracks->items.items[id];
 	/* An async track has an id of its own kind, which is no thread's. */
@@ -159,27 +160,28 @@ static int add_place(struct chrome_timeline *timeline, uint32_t id, struct chrom
 		return err;
 	region.process = thread.process;
 	region.name = thread.name;
-	err = timeline_add_thread(timeline->timeline, &thread, &place->thread);
+	err = timeline_add_thread(timeline->timeline, &thread, &track_region->thread);
 	if (err)
 		return err;
-	return timeline_add_region(timeline->timeline, &region, &place->region);
+	return timeline_add_region(timeline->timeline, &region, &track_region->region);
 }
 
-static int find_place(struct chrome_timeline *timeline, uint32_t track, struct chrome_place *ret)
+static int find_track_region(struct chrome_timeline *timeline, uint32_t track,
+			     struct chrome_track_region *ret)
 {
-	struct chrome_place *place;
+	struct chrome_track_region *track_region;
 	int err = 0;
 
-	while (timeline->places.length <= track) {
-		place = array_add(&timeline->places);
-		if (!place)
+	while (timeline->track_regions.length <= track) {
+		track_region = array_add(&timeline->track_regions);
+		if (!track_region)
 			return -ENOMEM;
-		place->region = TIMELINE_NONE;
+		track_region->region = TIMELINE_NONE;
 	}
-	place = &timeline->places.items[track];
-	if (place->region == TIMELINE_NONE)
-		err = add_place(timeline, track, place);
-	*ret = *place;
+	track_region = &timeline->track_regions.items[track];
+	if (track_region->region == TIMELINE_NONE)
+		err = add_track_region(timeline, track, track_region);
+	*ret = *track_region;
 	return err;
 }
 
@@ -308,18 +310,18 @@ int chrome_timeline_add(struct chrome_timeline *timeline, const struct chrome_sl
 			struct open_slices *open)
 {
 	struct zone zone = {.begin_ns = slice->start_ns};
-	struct chrome_place place;
-	int err = find_place(timeline, slice->track, &place);
+	struct chrome_track_region track_region;
+	int err = find_track_region(timeline, slice->track, &track_region);
 
 	if (err)
 		return err;
 	err = find_location(timeline, slice->location, &zone.location);
 	if (err)
 		return err;
-	zone.thread = place.thread;
-	zone.region = place.region;
+	zone.thread = track_region.thread;
+	zone.region = track_region.region;
 	zone.pointer = open_slices_get_pointer(
-		open, timeline_get_region(timeline->timeline, place.region));
+		open, timeline_get_region(timeline->timeline, track_region.region));
 	err = open_slices_add_zone(open, timeline->timeline, &zone);
 	if (err)
 		return err;

@@ -24,7 +24,7 @@
 
 #define MAX_DEPTH 4 /* of processes inside processes; the browser writes two */
 
-struct thread_places {
+struct thread_positions {
 	size_t samples;
 	size_t js_allocations;
 	size_t native_allocations;
@@ -42,12 +42,12 @@ struct firefox_reader {
 	size_t threads;
 	size_t subprocesses;
 	uint64_t start_ns; /* CLOCK_REALTIME; 0: not known */
-	struct firefox_places shared;
+	struct firefox_positions shared;
 	bool is_shared_read;
 
 	/* The thread that is being read. */
-	struct firefox_places own;
-	struct thread_places places;
+	struct firefox_positions own;
+	struct thread_positions positions;
 	struct text name;
 	struct text process_name;
 	uint64_t pid;
@@ -57,9 +57,9 @@ struct firefox_reader {
 	uint32_t thread;
 };
 
-static struct json open_json(const struct firefox_reader *reader, size_t place)
+static struct json open_json(const struct firefox_reader *reader, size_t position)
 {
-	return json_of(reader->import->data + place, reader->import->size - place);
+	return json_of(reader->import->data + position, reader->import->size - position);
 }
 
 /* ---- samples ---- */
@@ -188,7 +188,7 @@ static int get_allocation_weights(struct firefox_reader *reader, bool is_native,
 	return add_metric(reader, "native-deallocations", "bytes", &weights->opposite);
 }
 
-static int read_samples(struct firefox_reader *reader, size_t place, bool is_allocations,
+static int read_samples(struct firefox_reader *reader, size_t position, bool is_allocations,
 			bool is_native)
 {
 	static const char *const names[] = {"stack", "weight",     "weightType",
@@ -197,9 +197,9 @@ static int read_samples(struct firefox_reader *reader, size_t place, bool is_all
 	_cleanup_(json_table_close) struct json_table table = {0};
 	int err;
 
-	if (place == JSON_TABLE_NOWHERE)
+	if (position == JSON_TABLE_NOWHERE)
 		return 0;
-	json_table_open(&table, reader->import->data, reader->import->size, place, names);
+	json_table_open(&table, reader->import->data, reader->import->size, position, names);
 	err = is_allocations ? get_allocation_weights(reader, is_native, &weights)
 			     : get_weights(reader, &table, &weights);
 	if (err)
@@ -229,21 +229,21 @@ static uint64_t take_id(struct json *json)
 	return parse_u64(json->text, length, &id) && id <= UINT32_MAX ? id : 0;
 }
 
-static bool take_table(struct firefox_places *places, struct json *json, size_t base)
+static bool take_table(struct firefox_positions *positions, struct json *json, size_t base)
 {
 	const struct {
 		const char *key;
-		size_t *place;
+		size_t *position;
 	} tables[] = {
-		{"stringArray", &places->strings}, {"stringTable", &places->strings},
-		{"sources", &places->sources},     {"resourceTable", &places->resources},
-		{"funcTable", &places->funcs},     {"frameTable", &places->frames},
-		{"stackTable", &places->stacks},
+		{"stringArray", &positions->strings}, {"stringTable", &positions->strings},
+		{"sources", &positions->sources},     {"resourceTable", &positions->resources},
+		{"funcTable", &positions->funcs},     {"frameTable", &positions->frames},
+		{"stackTable", &positions->stacks},
 	};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(tables); i++) {
 		if (json_is(json, tables[i].key)) {
-			json_take_place(json, base, tables[i].place);
+			json_take_position(json, base, tables[i].position);
 			return true;
 		}
 	}
@@ -252,14 +252,15 @@ static bool take_table(struct firefox_places *places, struct json *json, size_t 
 
 static bool take_samples(struct firefox_reader *reader, struct json *json, size_t base)
 {
-	size_t *place = json_is(json, "samples")             ? &reader->places.samples
-			: json_is(json, "jsAllocations")     ? &reader->places.js_allocations
-			: json_is(json, "nativeAllocations") ? &reader->places.native_allocations
-							     : NULL;
+	size_t *position = json_is(json, "samples")         ? &reader->positions.samples
+			   : json_is(json, "jsAllocations") ? &reader->positions.js_allocations
+			   : json_is(json, "nativeAllocations")
+				   ? &reader->positions.native_allocations
+				   : NULL;
 
-	if (place)
-		json_take_place(json, base, place);
-	return place;
+	if (position)
+		json_take_position(json, base, position);
+	return position;
 }
 
 static void read_member(struct firefox_reader *reader, struct json *json, size_t base)
@@ -317,7 +318,7 @@ static int add_thread(struct firefox_reader *reader)
  */
 static int read_code(struct firefox_reader *reader)
 {
-	struct firefox_places places = reader->own;
+	struct firefox_positions positions = reader->own;
 
 	if (reader->shared.stacks != JSON_TABLE_NOWHERE) {
 		if (reader->is_shared_read)
@@ -325,10 +326,10 @@ static int read_code(struct firefox_reader *reader)
 		reader->is_shared_read = true;
 		return firefox_code_read(&reader->code, &reader->shared);
 	}
-	places.sources = reader->shared.sources;
+	positions.sources = reader->shared.sources;
 	if (reader->shared.strings != JSON_TABLE_NOWHERE)
-		places.strings = reader->shared.strings;
-	return firefox_code_read(&reader->code, &places);
+		positions.strings = reader->shared.strings;
+	return firefox_code_read(&reader->code, &positions);
 }
 
 static void forget_thread(struct firefox_reader *reader)
@@ -338,9 +339,9 @@ static void forget_thread(struct firefox_reader *reader)
 	text_truncate(&reader->process_name, 0);
 	text_append_string(&reader->process_name, "");
 	thread_note_clear(&reader->note);
-	reader->own = FIREFOX_NO_PLACES;
-	reader->places =
-		(struct thread_places){JSON_TABLE_NOWHERE, JSON_TABLE_NOWHERE, JSON_TABLE_NOWHERE};
+	reader->own = FIREFOX_NO_POSITIONS;
+	reader->positions = (struct thread_positions){JSON_TABLE_NOWHERE, JSON_TABLE_NOWHERE,
+						      JSON_TABLE_NOWHERE};
 	reader->pid = reader->tid = 0;
 }
 
@@ -362,13 +363,13 @@ static int read_thread(struct firefox_reader *reader, struct json *json, size_t 
 	err = read_code(reader);
 	if (err)
 		return err;
-	err = read_samples(reader, reader->places.samples, false, false);
+	err = read_samples(reader, reader->positions.samples, false, false);
 	if (err)
 		return err;
-	err = read_samples(reader, reader->places.js_allocations, true, false);
+	err = read_samples(reader, reader->positions.js_allocations, true, false);
 	if (err)
 		return err;
-	return read_samples(reader, reader->places.native_allocations, true, true);
+	return read_samples(reader, reader->positions.native_allocations, true, true);
 }
 
 /* Read what is in the object that the tokenizer is in; `base` is where the tokenizer began. */
@@ -444,11 +445,11 @@ static int read_process_member(struct firefox_reader *reader, struct json *json,
 	if (json_is(json, "meta"))
 		return read_meta(reader, json);
 	if (json_is(json, "libs")) {
-		json_take_place(json, base, &reader->libs);
+		json_take_position(json, base, &reader->libs);
 	} else if (json_is(json, "threads")) {
-		json_take_place(json, base, &reader->threads);
+		json_take_position(json, base, &reader->threads);
 	} else if (json_is(json, "processes")) {
-		json_take_place(json, base, &reader->subprocesses);
+		json_take_position(json, base, &reader->subprocesses);
 	} else if (json_is(json, "shared")) {
 		token = json_next(json);
 		if (token != JSON_OBJECT)
@@ -471,7 +472,7 @@ static int read_process(struct firefox_reader *reader, struct json *json, size_t
 {
 	reader->libs = reader->threads = reader->subprocesses = JSON_TABLE_NOWHERE;
 	reader->start_ns = 0;
-	reader->shared = FIREFOX_NO_PLACES;
+	reader->shared = FIREFOX_NO_POSITIONS;
 	reader->is_shared_read = false;
 	while (json_next(json) == JSON_KEY) {
 		int err = read_process_member(reader, json, base);

@@ -20,7 +20,7 @@
 #define FIREFOX_NONE UINT32_MAX
 
 /* Where the tables stand that code is made of; JSON_TABLE_NOWHERE: nowhere. */
-struct firefox_places {
+struct firefox_positions {
 	size_t strings;
 	size_t sources;
 	size_t resources;
@@ -29,9 +29,9 @@ struct firefox_places {
 	size_t stacks;
 };
 
-#define FIREFOX_NO_PLACES                                                                    \
-	((struct firefox_places){JSON_TABLE_NOWHERE, JSON_TABLE_NOWHERE, JSON_TABLE_NOWHERE, \
-				 JSON_TABLE_NOWHERE, JSON_TABLE_NOWHERE, JSON_TABLE_NOWHERE})
+#define FIREFOX_NO_POSITIONS                                                                    \
+	((struct firefox_positions){JSON_TABLE_NOWHERE, JSON_TABLE_NOWHERE, JSON_TABLE_NOWHERE, \
+				    JSON_TABLE_NOWHERE, JSON_TABLE_NOWHERE, JSON_TABLE_NOWHERE})
 
 /* A mapped file, in profiles whose frames are addresses. */
 struct firefox_lib {
@@ -82,8 +82,8 @@ struct firefox_code {
 	bool is_raw;          /* as the browser gives it: frames are text, tables are rows */
 	ARRAY(uint8_t) kinds; /* enum frame_kind, by category */
 	ARRAY(struct firefox_lib) libs; /* in raw files by start; else as they are listed */
-	size_t strings_place; /* of those that are read; they may be shared by all threads */
-	size_t sources_place;
+	size_t strings_position; /* of those that are read; they may be shared by all threads */
+	size_t sources_position;
 	ARRAY(uint32_t) strings;             /* of the profile; the others by index in the file */
 	ARRAY(uint32_t) sources;             /* index of a string */
 	ARRAY(uint32_t) modules;             /* string, by resource */
@@ -102,12 +102,13 @@ void firefox_code_release(struct firefox_code *code);
 
 /* The lists of a process, at the value after a key. */
 _must_check_ int firefox_code_read_categories(struct firefox_code *code, struct json *json);
-_must_check_ int firefox_code_read_libs(struct firefox_code *code, size_t place);
+_must_check_ int firefox_code_read_libs(struct firefox_code *code, size_t position);
 /* The location of an address in a library, by its index; it is left without frames. */
 _must_check_ int firefox_code_add_address(struct firefox_code *code, uint32_t index,
 					  uint64_t address, uint32_t *ret);
 
 /* Read all tables; what they held before is gone. Returns 0 or -ENOMEM. */
-_must_check_ int firefox_code_read(struct firefox_code *code, const struct firefox_places *places);
+_must_check_ int firefox_code_read(struct firefox_code *code,
+				   const struct firefox_positions *positions);
 
 #endif

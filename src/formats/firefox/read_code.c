@@ -37,8 +37,8 @@
 void firefox_code_init(struct firefox_code *code, struct import *import)
 {
 	code->import = import;
-	code->strings_place = JSON_TABLE_NOWHERE;
-	code->sources_place = JSON_TABLE_NOWHERE;
+	code->strings_position = JSON_TABLE_NOWHERE;
+	code->sources_position = JSON_TABLE_NOWHERE;
 }
 
 void firefox_code_release(struct firefox_code *code)
@@ -58,15 +58,15 @@ void firefox_code_release(struct firefox_code *code)
 	text_release(&code->text);
 }
 
-static struct json open_json(const struct firefox_code *code, size_t place)
+static struct json open_json(const struct firefox_code *code, size_t position)
 {
-	return json_of(code->import->data + place, code->import->size - place);
+	return json_of(code->import->data + position, code->import->size - position);
 }
 
-static void open_table(const struct firefox_code *code, struct json_table *table, size_t place,
+static void open_table(const struct firefox_code *code, struct json_table *table, size_t position,
 		       const char *const *names)
 {
-	json_table_open(table, code->import->data, code->import->size, place, names);
+	json_table_open(table, code->import->data, code->import->size, position, names);
 }
 
 /*
@@ -151,19 +151,19 @@ int firefox_code_read_categories(struct firefox_code *code, struct json *json)
 /* ---- strings ---- */
 
 /* Threads of newer files share one list, which is then at the same place. */
-static int read_strings(struct firefox_code *code, size_t place)
+static int read_strings(struct firefox_code *code, size_t position)
 {
 	struct string_table *strings = profile_get_strings(code->import->profile);
 	_cleanup_(json_release) struct json json = {0};
 	enum json_token token;
 
-	if (place == code->strings_place)
+	if (position == code->strings_position)
 		return 0;
-	code->strings_place = place;
+	code->strings_position = position;
 	code->strings.length = 0;
-	if (place == JSON_TABLE_NOWHERE)
+	if (position == JSON_TABLE_NOWHERE)
 		return 0;
-	json = open_json(code, place);
+	json = open_json(code, position);
 	if (json_next(&json) == JSON_FAILED)
 		return 0;
 	while ((token = json_next(&json)) != JSON_ARRAY_END && token != JSON_FAILED) {
@@ -235,16 +235,16 @@ static bool is_address(const char *text, size_t length)
 
 /* ---- functions ---- */
 
-static int read_sources(struct firefox_code *code, size_t place)
+static int read_sources(struct firefox_code *code, size_t position)
 {
 	static const char *const names[] = {"filename", NULL};
 	_cleanup_(json_table_close) struct json_table table = {0};
 
-	if (place == code->sources_place)
+	if (position == code->sources_position)
 		return 0;
-	code->sources_place = place;
+	code->sources_position = position;
 	code->sources.length = 0;
-	open_table(code, &table, place, names);
+	open_table(code, &table, position, names);
 	while (json_table_next(&table)) {
 		uint32_t *source = array_add(&code->sources);
 		uint64_t index;
@@ -258,7 +258,7 @@ static int read_sources(struct firefox_code *code, size_t place)
 }
 
 /* Resources that are no libraries (add-ons, web hosts) name no module. */
-static int read_resources(struct firefox_code *code, size_t place)
+static int read_resources(struct firefox_code *code, size_t position)
 {
 	enum { NAME, TYPE, LIB };
 	static const char *const names[] = {"name", "type", "lib", NULL};
@@ -266,7 +266,7 @@ static int read_resources(struct firefox_code *code, size_t place)
 
 	code->modules.length = 0;
 	code->resource_libs.length = 0;
-	open_table(code, &table, place, names);
+	open_table(code, &table, position, names);
 	while (json_table_next(&table)) {
 		uint32_t *module = array_add(&code->modules);
 		uint32_t *lib = array_add(&code->resource_libs);
@@ -326,14 +326,14 @@ static int read_func(struct firefox_code *code, const struct json_table *table)
 	return firefox_func_table_intern(&code->all_funcs, &func, id);
 }
 
-static int read_funcs(struct firefox_code *code, size_t place)
+static int read_funcs(struct firefox_code *code, size_t position)
 {
 	static const char *const names[] = {"name",       "resource", "source", "fileName",
 					    "lineNumber", "flags",    NULL};
 	_cleanup_(json_table_close) struct json_table table = {0};
 
 	code->funcs.length = 0;
-	open_table(code, &table, place, names);
+	open_table(code, &table, position, names);
 	while (json_table_next(&table)) {
 		int err = read_func(code, &table);
 
@@ -387,19 +387,20 @@ static int make_text(struct firefox_code *code, const char *text, size_t length,
 	int err = 0;
 
 	if (open && open - text >= 2 && open[-1] == ' ') {
-		const char *place = open + 1;
-		size_t place_length = (size_t)(text + length - 1 - place);
-		uint64_t last = strip_number(place, &place_length);
-		uint64_t line = last ? strip_number(place, &place_length) : 0;
+		const char *location = open + 1;
+		size_t location_length = (size_t)(text + length - 1 - location);
+		uint64_t last = strip_number(location, &location_length);
+		uint64_t line = last ? strip_number(location, &location_length) : 0;
 
 		if (!line)
 			line = last; /* there was no column */
 		if (line) {
-			err = string_table_add(strings, place, place_length, &func->file);
+			err = string_table_add(strings, location, location_length, &func->file);
 			func->line = line <= UINT32_MAX ? (uint32_t)line : 0;
 			length = (size_t)(open - 1 - text);
-		} else if (place_length > 3 && memcmp(place, "in ", 3) == 0) {
-			err = string_table_add(strings, place + 3, place_length - 3, &func->module);
+		} else if (location_length > 3 && memcmp(location, "in ", 3) == 0) {
+			err = string_table_add(strings, location + 3, location_length - 3,
+					       &func->module);
 			length = (size_t)(open - 1 - text);
 		}
 	}
@@ -465,7 +466,7 @@ static int add_location(struct firefox_code *code, const struct json_table *tabl
 	return profile_add_frame_location(code->import->profile, &frame, ret);
 }
 
-static int read_frames(struct firefox_code *code, size_t place)
+static int read_frames(struct firefox_code *code, size_t position)
 {
 	static const char *const processed[] = {"func",        "line",  "category",
 						"inlineDepth", "flags", NULL};
@@ -473,7 +474,7 @@ static int read_frames(struct firefox_code *code, size_t place)
 	_cleanup_(json_table_close) struct json_table table = {0};
 
 	code->locations.length = 0;
-	open_table(code, &table, place, code->is_raw ? raw : processed);
+	open_table(code, &table, position, code->is_raw ? raw : processed);
 	while (json_table_next(&table)) {
 		uint32_t *location = array_add(&code->locations);
 		uint32_t func = code->is_raw ? get_item(&table.cells[0], code->strings.items,
@@ -530,13 +531,13 @@ static bool find_parent(const struct firefox_code *code, const struct json_table
 	return *ret != FIREFOX_NONE;
 }
 
-static int read_stacks(struct firefox_code *code, size_t place)
+static int read_stacks(struct firefox_code *code, size_t position)
 {
 	static const char *const names[] = {"frame", "prefix", "prefixOffset", NULL};
 	_cleanup_(json_table_close) struct json_table table = {0};
 
 	code->stacks.length = 0;
-	open_table(code, &table, place, names);
+	open_table(code, &table, position, names);
 	while (json_table_next(&table)) {
 		uint32_t *stack = array_add(&code->stacks);
 		uint32_t parent;
@@ -559,23 +560,23 @@ static int read_stacks(struct firefox_code *code, size_t place)
 	return 0;
 }
 
-int firefox_code_read(struct firefox_code *code, const struct firefox_places *places)
+int firefox_code_read(struct firefox_code *code, const struct firefox_positions *positions)
 {
-	int err = read_strings(code, places->strings);
+	int err = read_strings(code, positions->strings);
 
 	if (err)
 		return err;
-	err = read_sources(code, places->sources);
+	err = read_sources(code, positions->sources);
 	if (err)
 		return err;
-	err = read_resources(code, places->resources);
+	err = read_resources(code, positions->resources);
 	if (err)
 		return err;
-	err = read_funcs(code, places->funcs);
+	err = read_funcs(code, positions->funcs);
 	if (err)
 		return err;
-	err = read_frames(code, places->frames);
+	err = read_frames(code, positions->frames);
 	if (err)
 		return err;
-	return read_stacks(code, places->stacks);
+	return read_stacks(code, positions->stacks);
 }

@@ -94,15 +94,15 @@ static int compare_libs(const void *left, const void *right)
 	return (a->start > b->start) - (a->start < b->start);
 }
 
-int firefox_code_read_libs(struct firefox_code *code, size_t place)
+int firefox_code_read_libs(struct firefox_code *code, size_t position)
 {
 	const struct import *import = code->import;
 	_cleanup_(json_release) struct json json = {0};
 
 	code->libs.length = 0;
-	if (place == JSON_TABLE_NOWHERE)
+	if (position == JSON_TABLE_NOWHERE)
 		return 0;
-	json = json_of(import->data + place, import->size - place);
+	json = json_of(import->data + position, import->size - position);
 	if (json_next(&json) != JSON_ARRAY)
 		return 0;
 	while (code->libs.length < MAX_LIBS && json_next(&json) == JSON_OBJECT) {

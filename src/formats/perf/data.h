@@ -70,7 +70,7 @@ struct perf_record {
 	uint32_t type; /* enum perf_type, or one that is not in it */
 	uint16_t misc;
 	struct bytes body; /* after the header */
-	uint64_t place;    /* offset in the file, of it or of the compressed record it was in */
+	uint64_t position; /* offset in the file, of it or of the compressed record it was in */
 };
 
 /* ---- events ---- */
@@ -154,7 +154,7 @@ struct perf_chunk {
 
 struct perf_queued {
 	uint64_t time_ns;
-	uint64_t place;
+	uint64_t position;
 	const uint8_t *record;    /* with its header */
 	struct perf_chunk *chunk; /* NULL: it lies in the file */
 };
@@ -287,8 +287,8 @@ struct perf_section {
 /* The bytes of a section; fewer if the file is truncated. */
 struct bytes perf_section_slice(const struct import *import, struct perf_section section);
 
-/* Take the next record; the bytes begin at file offset `place`. False: truncated or malformed. */
-bool perf_record_take(struct bytes *bytes, uint64_t place, struct perf_record *ret);
+/* Take the next record; the bytes begin at file offset `position`. False: truncated or malformed. */
+bool perf_record_take(struct bytes *bytes, uint64_t position, struct perf_record *ret);
 /* Skip the data that follows some records (AUX, tracing data) and is not part of their size. */
 void perf_record_skip_data(const struct perf_record *record, struct bytes *bytes);
 

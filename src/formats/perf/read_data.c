@@ -72,9 +72,9 @@ struct perf_data_reader {
 	uint64_t first_ns, last_ns; /* of samples */
 };
 
-static int fail_at(struct perf_data_reader *reader, uint64_t place, const char *reason)
+static int fail_at(struct perf_data_reader *reader, uint64_t position, const char *reason)
 {
-	return import_fail_byte(reader->import, place, "%s", reason);
+	return import_fail_byte(reader->import, position, "%s", reason);
 }
 
 /* ---- records ---- */
@@ -99,7 +99,7 @@ static int add_group(struct perf_data_reader *reader, const struct perf_record *
 		err = perf_attr_add_metric(attr, import->profile, &metric);
 		if (err)
 			return err;
-		err = reader_add_sample(import, record->place, thread, stack, metric, count);
+		err = reader_add_sample(import, record->position, thread, stack, metric, count);
 		if (err)
 			return err;
 	}
@@ -117,10 +117,10 @@ static int add_sample(struct perf_data_reader *reader, const struct perf_record 
 	int err;
 
 	if (!attr)
-		return reader_skip_byte(import, record->place,
+		return reader_skip_byte(import, record->position,
 					"a sample of an event that the file does not describe");
 	if (!perf_sample_parse(attr, record->body, &sample))
-		return reader_skip_byte(import, record->place, "a malformed sample");
+		return reader_skip_byte(import, record->position, "a malformed sample");
 	/* Registers of another machine say nothing to import->walk(). */
 	sample.has_stack &= !reader->meta.is_foreign;
 	time_ns = perf_attr_get_time(attr, record);
@@ -140,7 +140,7 @@ static int add_sample(struct perf_data_reader *reader, const struct perf_record 
 	err = perf_attr_add_metric(attr, import->profile, &metric);
 	if (err)
 		return err;
-	err = reader_add_sample(import, record->place, thread, stack, metric, sample.period);
+	err = reader_add_sample(import, record->position, thread, stack, metric, sample.period);
 	if (err || !time_ns)
 		return err;
 	return profile_add_timestamp(import->profile, thread, stack, metric, sample.period,
@@ -184,7 +184,7 @@ static int apply(struct perf_data_reader *reader, const struct perf_record *reco
 		break;
 	}
 	if (err == -EBADMSG)
-		return reader_skip_byte(reader->import, record->place, "a malformed record");
+		return reader_skip_byte(reader->import, record->position, "a malformed record");
 	return err;
 }
 
@@ -195,31 +195,31 @@ static int deliver(void *context, const struct perf_queued *item)
 
 	if (!perf_record_take(&bytes, 0, &record))
 		return 0; /* it could be read when it was queued */
-	record.place = item->place;
+	record.position = item->position;
 	return apply(context, &record);
 }
 
 /* Nothing that lies before the oldest record in the queue is needed any more. */
-static void advance(struct perf_data_reader *reader, uint64_t place)
+static void advance(struct perf_data_reader *reader, uint64_t position)
 {
 	struct import *import = reader->import;
 
 	if (!import->advance || import->open_member)
 		return;
 	array_for_each (&reader->queue.items, item)
-		if (item->place < place)
-			place = item->place;
-	import->advance(import->context, place);
+		if (item->position < position)
+			position = item->position;
+	import->advance(import->context, position);
 }
 
-static int finish_round(struct perf_data_reader *reader, uint64_t place)
+static int finish_round(struct perf_data_reader *reader, uint64_t position)
 {
 	uint64_t limit_ns = perf_queue_finish_round(&reader->queue);
 	int err = perf_queue_flush(&reader->queue, limit_ns, SIZE_MAX, deliver, reader);
 
 	if (err)
 		return err;
-	advance(reader, place);
+	advance(reader, position);
 	return 0;
 }
 
@@ -230,7 +230,7 @@ static int queue_record(struct perf_data_reader *reader, const struct perf_recor
 	struct perf_queue *queue = &reader->queue;
 	struct perf_queued item = {
 		.time_ns = attr ? perf_attr_get_time(attr, record) : 0,
-		.place = record->place,
+		.position = record->position,
 		.record = record->body.data - PERF_HEADER_BYTES,
 		.chunk = chunk,
 	};
@@ -253,9 +253,9 @@ static int decompress(struct perf_data_reader *reader, const struct perf_record 
 /*
  * All whole records. -ENODATA: the one at bytes->offset is not whole.
  *
- * chunk  where the bytes lie; NULL: in the file, from `place` on
+ * chunk  where the bytes lie; NULL: in the file, from `position` on
  */
-static int read_records(struct perf_data_reader *reader, struct bytes *bytes, uint64_t place,
+static int read_records(struct perf_data_reader *reader, struct bytes *bytes, uint64_t position,
 			struct perf_chunk *chunk)
 {
 	int err = 0;
@@ -264,15 +264,15 @@ static int read_records(struct perf_data_reader *reader, struct bytes *bytes, ui
 		size_t start = bytes->offset;
 		struct perf_record record;
 
-		if (!perf_record_take(bytes, chunk ? 0 : place, &record)) {
+		if (!perf_record_take(bytes, chunk ? 0 : position, &record)) {
 			bytes->offset = start;
 			return -ENODATA;
 		}
 		if (chunk)
-			record.place = place;
+			record.position = position;
 		perf_record_skip_data(&record, bytes);
 		if (record.type == PERF_FINISHED_ROUND)
-			err = finish_round(reader, record.place);
+			err = finish_round(reader, record.position);
 		else if (record.type == PERF_COMPRESSED || record.type == PERF_COMPRESSED2)
 			err = chunk ? 0 : decompress(reader, &record);
 		else if (record.type < PERF_USER_TYPES)
@@ -286,10 +286,10 @@ static int read_records(struct perf_data_reader *reader, struct bytes *bytes, ui
 /* ---- compressed records ---- */
 
 /* Each chunk needs those before it: there is nothing to be read behind one that is lost. */
-static int end_at(struct perf_data_reader *reader, uint64_t place, const char *reason)
+static int end_at(struct perf_data_reader *reader, uint64_t position, const char *reason)
 {
 	reader->is_over = true;
-	return reader_skip_byte(reader->import, place, reason);
+	return reader_skip_byte(reader->import, position, reason);
 }
 
 static int keep_leftover(struct perf_data_reader *reader, const struct perf_chunk *chunk,
@@ -334,10 +334,10 @@ static int fill_chunk(struct perf_data_reader *reader, struct bytes compressed,
 	return perf_decompressor_add(reader->decompressor, compressed, MAX_CHUNK_BYTES, chunk);
 }
 
-static int read_chunk(struct perf_data_reader *reader, uint64_t place, struct perf_chunk *chunk)
+static int read_chunk(struct perf_data_reader *reader, uint64_t position, struct perf_chunk *chunk)
 {
 	struct bytes bytes = bytes_of(chunk->data, chunk->size);
-	int err = read_records(reader, &bytes, place, chunk);
+	int err = read_records(reader, &bytes, position, chunk);
 
 	/* The rest of the last record comes with the next bytes. */
 	if (err == -ENODATA)
@@ -345,7 +345,7 @@ static int read_chunk(struct perf_data_reader *reader, uint64_t place, struct pe
 	if (err)
 		return err;
 	if (reader->leftover.size > UINT16_MAX)
-		return end_at(reader, place,
+		return end_at(reader, position,
 			      "compressed data that holds no records: what follows is lost");
 	return 0;
 }
@@ -380,17 +380,17 @@ static int decompress(struct perf_data_reader *reader, const struct perf_record 
 	err = fill_chunk(reader, compressed, chunk);
 	reader->decompressed_bytes += chunk->size;
 	if (err == -EFBIG || (err == 0 && reader->decompressed_bytes > limit))
-		return end_at(reader, record->place,
+		return end_at(reader, record->position,
 			      "compressed data that expands to too much: what follows is lost");
 	if (err == -EBADMSG)
-		return end_at(reader, record->place,
+		return end_at(reader, record->position,
 			      "damaged compressed data: what follows is lost");
 	if (err == -ENOTSUP)
-		return fail_at(reader, record->place,
+		return fail_at(reader, record->position,
 			       "the records are compressed, which only the command line can read");
 	if (err)
 		return err;
-	return read_chunk(reader, record->place, chunk);
+	return read_chunk(reader, record->position, chunk);
 }
 
 /* ---- files of threads ---- */

@@ -17,9 +17,9 @@
 /* Attributes whose metrics are put into order. */
 #define MAX_ORDERED_ATTRS 16
 
-static int fail_at(struct perf_meta *meta, uint64_t place, const char *reason)
+static int fail_at(struct perf_meta *meta, uint64_t position, const char *reason)
 {
-	return import_fail_byte(meta->import, place, "%s", reason);
+	return import_fail_byte(meta->import, position, "%s", reason);
 }
 
 /* Cut to what the file has: a recording that was interrupted has sections beyond its end. */
@@ -37,12 +37,12 @@ struct bytes perf_section_slice(const struct import *import, struct perf_section
 /* ---- attributes and features ---- */
 
 /* Ids tie samples and records to their event, where there are several (PERF_SAMPLE_IDENTIFIER). */
-static int add_attr(struct perf_meta *meta, struct bytes attr, struct bytes ids, uint64_t place)
+static int add_attr(struct perf_meta *meta, struct bytes attr, struct bytes ids, uint64_t position)
 {
 	int err = perf_attrs_add(&meta->attrs, attr);
 
 	if (err == -EBADMSG)
-		return fail_at(meta, place, "expected the attributes of an event");
+		return fail_at(meta, position, "expected the attributes of an event");
 	if (err)
 		return err;
 	while (bytes_left(&ids) >= 8) {
@@ -102,11 +102,11 @@ static int read_descriptions(struct perf_meta *meta, struct bytes bytes)
 }
 
 /* struct perf_event_header: type, misc, size; the size is that of the whole record. */
-bool perf_record_take(struct bytes *bytes, uint64_t place, struct perf_record *ret)
+bool perf_record_take(struct bytes *bytes, uint64_t position, struct perf_record *ret)
 {
 	uint16_t size;
 
-	ret->place = place + bytes->offset;
+	ret->position = position + bytes->offset;
 	ret->type = bytes_u32(bytes);
 	ret->misc = bytes_u16(bytes);
 	size = bytes_u16(bytes);
@@ -127,11 +127,11 @@ void perf_record_skip_data(const struct perf_record *record, struct bytes *bytes
 		bytes_skip(bytes, bytes_u64(&body));
 }
 
-static int read_build_ids(struct perf_meta *meta, struct bytes bytes, uint64_t place)
+static int read_build_ids(struct perf_meta *meta, struct bytes bytes, uint64_t position)
 {
 	struct perf_record record;
 
-	while (bytes_left(&bytes) && perf_record_take(&bytes, place, &record)) {
+	while (bytes_left(&bytes) && perf_record_take(&bytes, position, &record)) {
 		int err = perf_tasks_add_build_id(&meta->tasks, &record);
 
 		if (err)
@@ -141,14 +141,14 @@ static int read_build_ids(struct perf_meta *meta, struct bytes bytes, uint64_t p
 }
 
 static int read_feature(struct perf_meta *meta, uint64_t feature, struct bytes bytes,
-			uint64_t place)
+			uint64_t position)
 {
 	struct import_kernel *kernel = &meta->import->kernel;
 	struct bytes text;
 
 	switch (feature) {
 	case FEATURE_BUILD_ID:
-		return read_build_ids(meta, bytes, place);
+		return read_build_ids(meta, bytes, position);
 	case FEATURE_EVENT_DESC:
 		return read_descriptions(meta, bytes);
 	case FEATURE_RELEASE:
@@ -209,10 +209,11 @@ static int read_meta(struct perf_meta *meta, const struct perf_record *record)
 		bytes_skip(&size, 4);
 		attr_size = bytes_u32(&size);
 		if (!attr_size || attr_size > body.size)
-			return fail_at(meta, record->place, "expected the attributes of an event");
+			return fail_at(meta, record->position,
+				       "expected the attributes of an event");
 		return add_attr(meta, bytes_of(body.data, attr_size),
 				bytes_of(body.data + attr_size, body.size - attr_size),
-				record->place);
+				record->position);
 	}
 	case PERF_BUILD_ID:
 		return perf_tasks_add_build_id(&meta->tasks, record);
@@ -220,7 +221,7 @@ static int read_meta(struct perf_meta *meta, const struct perf_record *record)
 		kind = bytes_u64(&body);
 		return read_feature(meta, kind,
 				    bytes_of(body.data + body.offset, body.size - body.offset),
-				    record->place + PERF_HEADER_BYTES + body.offset);
+				    record->position + PERF_HEADER_BYTES + body.offset);
 	case PERF_EVENT_UPDATE:
 		kind = bytes_u64(&body);
 		attr = perf_attrs_find(&meta->attrs, bytes_u64(&body));
@@ -273,13 +274,13 @@ int perf_meta_read_header(struct perf_meta *meta, struct perf_section *ret)
 	bytes = perf_section_slice(meta->import, attrs);
 	/* Each is followed by where its ids are. */
 	while (bytes_left(&bytes) >= attr_size) {
-		uint64_t place = attrs.offset + bytes.offset;
+		uint64_t position = attrs.offset + bytes.offset;
 		struct bytes attr =
 			bytes_of(bytes_take(&bytes, (size_t)attr_size - 16), attr_size - 16);
 		struct perf_section ids = {.offset = bytes_u64(&bytes)};
 
 		ids.size = bytes_u64(&bytes);
-		err = add_attr(meta, attr, perf_section_slice(meta->import, ids), place);
+		err = add_attr(meta, attr, perf_section_slice(meta->import, ids), position);
 		if (err)
 			return err;
 	}

@@ -63,8 +63,8 @@ static int compare(const void *left, const void *right)
 
 	if (a->time_ns != b->time_ns)
 		return a->time_ns < b->time_ns ? -1 : 1;
-	if (a->place != b->place)
-		return a->place < b->place ? -1 : 1;
+	if (a->position != b->position)
+		return a->position < b->position ? -1 : 1;
 	return (a->record > b->record) - (a->record < b->record);
 }
 

@@ -263,7 +263,7 @@ static int compare_threads(const void *left, const void *right)
 }
 
 void perfetto_threads_sort(struct perfetto_threads *threads, uint32_t *process_places,
-			   uint32_t *thread_places)
+			   uint32_t *thread_positions)
 {
 	size_t num_processes = threads->processes.length;
 	size_t num_threads = threads->items.length;
@@ -277,7 +277,7 @@ void perfetto_threads_sort(struct perfetto_threads *threads, uint32_t *process_p
 	for (uint32_t i = 0; i < num_processes; i++)
 		process_places[threads->processes.items[i].order] = i;
 	for (uint32_t i = 0; i < num_threads; i++)
-		thread_places[threads->items.items[i].order] = i;
+		thread_positions[threads->items.items[i].order] = i;
 }
 
 /* Upper bound: how many items sort before or with the key. The last one counts at its time. */

@@ -74,7 +74,7 @@ _must_check_ int perfetto_threads_read_tree(struct perfetto_threads *threads, st
  * processes and threads.
  */
 void perfetto_threads_sort(struct perfetto_threads *threads, uint32_t *process_places,
-			   uint32_t *thread_places);
+			   uint32_t *thread_positions);
 /* The timeline's process or thread for a described one, or for ids at a time. */
 _must_check_ int perfetto_threads_use_process(struct perfetto_threads *threads,
 					      struct perfetto_process *known, uint32_t *ret);

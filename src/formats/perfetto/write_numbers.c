@@ -91,8 +91,8 @@ static int compare_named(const struct profile *profile, const struct location *a
 			      profile_get_string(profile, right->module));
 }
 
-int perfetto_compare_places(const struct profile *profile, const struct location *a,
-			    const struct location *b)
+int perfetto_compare_locations(const struct profile *profile, const struct location *a,
+			       const struct location *b)
 {
 	int order = 0;
 
@@ -113,10 +113,11 @@ int perfetto_compare_places(const struct profile *profile, const struct location
 	return (a->first_frame > b->first_frame) - (a->first_frame < b->first_frame);
 }
 
-static int compare_places(const void *a, const void *b, void *profile)
+static int compare_locations(const void *a, const void *b, void *profile)
 {
-	return perfetto_compare_places(profile, profile_get_location(profile, *(const uint32_t *)a),
-				       profile_get_location(profile, *(const uint32_t *)b));
+	return perfetto_compare_locations(profile,
+					  profile_get_location(profile, *(const uint32_t *)a),
+					  profile_get_location(profile, *(const uint32_t *)b));
 }
 
 struct used_locations {
@@ -132,7 +133,7 @@ static int compare_uses(const void *a, const void *b, void *context)
 
 	if (left != right)
 		return left > right ? -1 : 1;
-	return compare_places(a, b, (struct profile *)(uintptr_t)used->profile);
+	return compare_locations(a, b, (struct profile *)(uintptr_t)used->profile);
 }
 
 /* How many bytes a number takes. */
@@ -162,7 +163,7 @@ static void sort_locations(const struct profile *profile, const uint32_t *uses, 
 		 */
 		for (end = begin; end < count && count_bytes(number) == num_bytes; end++)
 			number += profile_get_location(profile, order[end])->num_frames;
-		qsort_r(order + begin, end - begin, sizeof(*order), compare_places,
+		qsort_r(order + begin, end - begin, sizeof(*order), compare_locations,
 			(struct profile *)(uintptr_t)profile);
 	}
 }

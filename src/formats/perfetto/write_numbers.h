@@ -21,7 +21,7 @@ _must_check_ int perfetto_number_frames(const struct profile *profile,
 					const struct timeline *timeline, uint32_t **ret);
 
 /* As qsort() takes it: locations in the order of programs' code. */
-int perfetto_compare_places(const struct profile *profile, const struct location *a,
-			    const struct location *b);
+int perfetto_compare_locations(const struct profile *profile, const struct location *a,
+			       const struct location *b);
 
 #endif

@@ -421,9 +421,9 @@ static int compare_locations(const void *a, const void *b, void *context)
 {
 	const struct perfetto_stacks *stacks = context;
 
-	return perfetto_compare_places(stacks->profile,
-				       profile_get_location(stacks->profile, *(const uint32_t *)a),
-				       profile_get_location(stacks->profile, *(const uint32_t *)b));
+	return perfetto_compare_locations(
+		stacks->profile, profile_get_location(stacks->profile, *(const uint32_t *)a),
+		profile_get_location(stacks->profile, *(const uint32_t *)b));
 }
 
 /* Note what is not emitted yet: the stack, and the locations on it. */

@@ -234,7 +234,7 @@ static int add_frame(struct pprof_reader *reader, const struct pprof_code *code,
 		return import_fail_byte(reader->import, code->offset, "a broken line");
 	/* The field is signed and of 64 bits; what is no line of a file is unknown. */
 	frame->line = number <= UINT32_MAX ? (uint32_t)number : 0;
-	/* A line without function is a place in a file and nothing more. */
+	/* A line without function is a position in a file and nothing more. */
 	if (!function)
 		return profile_add_frame_name(reader->import->profile, "", 0, &frame->name);
 	if (!pprof_table_find(&reader->index.functions, function, &place))
@@ -272,7 +272,7 @@ static int add_unnamed_frame(struct pprof_reader *reader, struct pprof_code *cod
 }
 
 /* Whether the address leads to a byte of a file or of the kernel. */
-static bool has_place(const struct pprof_code *code)
+static bool has_file_address(const struct pprof_code *code)
 {
 	const struct pprof_source_mapping *mapping = &code->mapping;
 
@@ -287,7 +287,7 @@ static bool has_place(const struct pprof_code *code)
  */
 static bool is_to_be_named(const struct pprof_code *code)
 {
-	return has_place(code) && !code->mapping.has_functions &&
+	return has_file_address(code) && !code->mapping.has_functions &&
 	       code->mapping.kind == FRAME_USER && code->mapping.filename.data[0] == '/';
 }
 
@@ -434,7 +434,7 @@ static int read_location(struct pprof_reader *reader, uint32_t place, uint32_t *
 	err = read_lines(reader, &code, message);
 	if (err)
 		return err;
-	if (has_place(&code)) {
+	if (has_file_address(&code)) {
 		err = add_at_address(reader, &code, ret);
 		if (err != -EEXIST)
 			return err;

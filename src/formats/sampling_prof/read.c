@@ -94,7 +94,7 @@ static uint32_t find_element(const struct sampling_prof_reader *reader, uint64_t
 }
 
 /*
- * Where ":LINE:" stands in FILE:LINE:FUNCTION; the whole length when it does not. The first place
+ * Where ":LINE:" stands in FILE:LINE:FUNCTION; the whole length when it does not. The first position
  * that fits wins, since a function may have colons and digits, too (C++), but hardly the path
  * before it.
  */
@@ -123,21 +123,21 @@ static int add_location(struct sampling_prof_reader *reader, struct slice name, 
 	struct frame frame = {0};
 	uint64_t line = 0;
 	size_t function = 0;
-	size_t place = find_line(name, &function, &line);
+	size_t position = find_line(name, &function, &line);
 	int err;
 
 	/* An element that is no FILE:LINE:FUNCTION is a function's name as a whole. */
 	if (!function)
-		place = 0;
+		position = 0;
 	frame.line = (uint32_t)line;
-	if (place) {
-		err = string_table_add(profile_get_strings(profile), name.start, place,
+	if (position) {
+		err = string_table_add(profile_get_strings(profile), name.start, position,
 				       line ? &frame.file : &frame.module);
 		if (err)
 			return err;
 	}
 	/* Two lines of a function are two elements: a name with its line keeps them apart. */
-	if (line && place)
+	if (line && position)
 		function = 0;
 	err = profile_add_frame_name(profile, name.start + function, name.length - function,
 				     &frame.name);

@@ -104,16 +104,16 @@ static void append_name(struct sampling_prof_writer *writer, uint32_t string)
 static void make_element_name(struct sampling_prof_writer *writer, const struct frame *frame)
 {
 	const char *name = profile_get_string(writer->profile, frame->name);
-	uint32_t place = frame->line ? frame->file : frame->module;
+	uint32_t container = frame->line ? frame->file : frame->module;
 
 	text_truncate(&writer->text, 0);
-	if (place == STRING_EMPTY)
-		place = frame->file;
-	append_name(writer, place);
-	text_printf(&writer->text, ":%u:", place == frame->file ? frame->line : 0);
+	if (container == STRING_EMPTY)
+		container = frame->file;
+	append_name(writer, container);
+	text_printf(&writer->text, ":%u:", container == frame->file ? frame->line : 0);
 	if (writer->text.failed)
 		return;
-	if (place == STRING_EMPTY
+	if (container == STRING_EMPTY
 		    ? is_element(name, profile_get_string_length(writer->profile, frame->name))
 		    : string_starts_with(name, writer->text.data))
 		text_truncate(&writer->text, 0);

@@ -462,11 +462,11 @@ static void read_member(struct speedscope_reader *reader, struct json *json)
 	else if (json_is(json, "unit"))
 		json_take_string(json, &reader->unit);
 	else if (json_is(json, "samples"))
-		json_take_place(json, 0, &reader->parts.samples);
+		json_take_position(json, 0, &reader->parts.samples);
 	else if (json_is(json, "weights"))
-		json_take_place(json, 0, &reader->parts.weights);
+		json_take_position(json, 0, &reader->parts.weights);
 	else if (json_is(json, "events"))
-		json_take_place(json, 0, &reader->parts.events);
+		json_take_position(json, 0, &reader->parts.events);
 	else if (json_is(json, THREAD_NOTE_KEY))
 		thread_note_take(&reader->note, json);
 	else if (json_is(json, "endValue"))

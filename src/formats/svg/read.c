@@ -3,7 +3,7 @@
  * have the profile in them (native.h), and the picture is ignored. Of those of other programs the
  * call tree is reconstructed from the picture, in three steps:
  *
- *	read_drawing.c   the boxes: place, width, and the title that was meant for people
+ *	read_drawing.c   the boxes: position, width, and the title that was meant for people
  *	read_title.c     "NAME (1,234 samples, 5.67%)"
  *	read_linking.c   which box stands on which
  *

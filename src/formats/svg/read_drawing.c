@@ -1,13 +1,13 @@
 /*
  * The boxes of a picture, tag by tag. Programs and their versions differ in where they put a
- * frame's title and place; each <rect> takes what the tags before it said:
+ * frame's title and extent; each <rect> takes what the tags before it said:
  *
  *	<g …><title>NAME (N samples, P%)</title><rect x= y= width= …/>    flamegraph.pl, inferno
  *	<g … onmouseover="s('NAME (N samples, P%)')" …><rect …/>          older ones
  *	<rect … onmouseover="s('…')" …/>                                  the oldest
  *
  * Places may be in pixels, in percent (inferno) or, in data-x or fg:x, exact in units of weight. A
- * page that was saved while zoomed in has the true places in _orig_x.
+ * page that was saved while zoomed in has the true positions in _orig_x.
  */
 #include "formats/svg/read_drawing.h"
 
@@ -94,9 +94,9 @@ static bool is_root_name(const char *name, size_t length)
 	       (length == 11 && memcmp(name, "all samples", 11) == 0);
 }
 
-/* The first box decides whether the places of all are exact: the two cannot be mixed. */
-static bool read_place(struct svg_drawing_reader *reader, const struct xml_tag *tag,
-		       struct svg_box *box)
+/* The first box decides whether the extents of all are exact: the two cannot be mixed. */
+static bool read_extent(struct svg_drawing_reader *reader, const struct xml_tag *tag,
+			struct svg_box *box)
 {
 	static const char *const exact_x[] = {"data-x", "fg:x", NULL};
 	static const char *const exact_width[] = {"data-w", "fg:w", NULL};
@@ -134,7 +134,7 @@ static int add_box(struct svg_drawing_reader *reader, const struct xml_tag *tag)
 	struct svg_box *added;
 	int err;
 
-	if (!read_place(reader, tag, &box))
+	if (!read_extent(reader, tag, &box))
 		return 0;
 	if (reader->text.failed)
 		return -ENOMEM;

@@ -31,7 +31,7 @@ struct svg_box {
 struct svg_drawing {
 	ARRAY(struct svg_box) boxes;
 	struct text unit;   /* what is counted */
-	bool is_exact;      /* places are in units of weight */
+	bool is_exact;      /* extents are in units of weight */
 	bool is_comparison; /* some frame has a change */
 	size_t start;       /* of the <svg> tag, in bytes */
 	uint64_t pruned;    /* at least this weight was too narrow to be drawn */

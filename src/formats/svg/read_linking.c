@@ -9,7 +9,7 @@
  * sum of counts is nearer to the root.
  *
  * Pixels are rounded to a tenth, so a box may seem to stand beside its caller, and several narrow
- * boxes may seem to be at one place. Counts decide then: callees together never have more than
+ * boxes may seem to be at one position. Counts decide then: callees together never have more than
  * their caller.
  *
  * How much was too narrow to be drawn can be estimated. All known programs put a frame's self
@@ -23,7 +23,7 @@
 #include "formats/svg/read_drawing.h"
 
 #define ROUNDING       0.11 /* pixels */
-#define MAX_CANDIDATES 64   /* boxes at one place; hostile files may have any number */
+#define MAX_CANDIDATES 64   /* boxes at one position; hostile files may have any number */
 #define NO_CALLER      5
 #define MAX_ROWS_BACK  4 /* in which a caller is searched, where boxes are missing in a row */
 
@@ -117,7 +117,7 @@ static void reverse(struct linker *linker)
 	}
 }
 
-/* The evidence against this caller, from 0 to NO_CALLER: place first, then counts. */
+/* The evidence against this caller, from 0 to NO_CALLER: position first, then counts. */
 static int judge(const struct linker *linker, const struct svg_box *caller,
 		 const struct svg_box *box)
 {

@@ -53,7 +53,7 @@ static size_t parse_count(const char *text, size_t length, uint64_t *ret)
 	return i;
 }
 
-/* The last place of one of two characters before `end`; `end` when there is none. */
+/* The last position of one of two characters before `end`; `end` when there is none. */
 static size_t find_back(const char *text, size_t end, char wanted)
 {
 	const char *found = memrchr(text, wanted, end);

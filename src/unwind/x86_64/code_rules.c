@@ -1,5 +1,5 @@
 /*
- * The code is followed from each start with a list of places to go on at. Every instruction that is
+ * The code is followed from each start with a worklist of positions. Every instruction that is
  * reached notes the state it was reached in, and the start it was reached from:
  *
  *	start ──push──sub──call────test──je──────────add──pop──ret     (its state is that of an entry:
@@ -11,7 +11,7 @@
  * - From one start into the code of another, in the state that it has there: the one is as right as
  *   the other.
  * - Behind a call execution goes on, unless the callee does not return. That is not known, so these
- *   places come last, and where they lead into something else it says nothing.
+ *   positions come last, and where they lead into something else it says nothing.
  * - Behind a jump through a table lie its targets, in the state of the jump: tried as starts of
  *   their own, as are all leftovers behind a function with the state of an entry.
  */
@@ -68,19 +68,19 @@ struct code_edge {
 };
 
 /* Where to go on. */
-struct code_place {
+struct code_position {
 	size_t offset;
 	struct stack_state state;
 	bool is_behind_call;
 };
 
-enum place_flag {
-	PLACE_STARTS = 1 << 0,         /* a function is known to begin there */
-	PLACE_IS_BEHIND_CALL = 1 << 1, /* reached because the call before it may return */
-	PLACE_IS_NO_RETURN = 1 << 2,   /* the call before it does not */
-	PLACE_IS_ENDLESS = 1 << 3,     /* a function begins there that does not return */
-	PLACE_IS_GUESSED = 1 << 4,     /* in `guessed`: a guess that calls itself comes once */
-	PLACE_IS_TAKEN = 1 << 5,       /* the same, with its address taken */
+enum code_flag {
+	CODE_STARTS = 1 << 0,         /* a function is known to begin there */
+	CODE_IS_BEHIND_CALL = 1 << 1, /* reached because the call before it may return */
+	CODE_IS_NO_RETURN = 1 << 2,   /* the call before it does not */
+	CODE_IS_ENDLESS = 1 << 3,     /* a function begins there that does not return */
+	CODE_IS_GUESSED = 1 << 4,     /* in `guessed`: a guess that calls itself comes once */
+	CODE_IS_TAKEN = 1 << 5,       /* the same, with its address taken */
 };
 
 struct code_rules {
@@ -89,11 +89,11 @@ struct code_rules {
 	uint64_t address;
 	struct stack_state *states; /* by offset; of instructions that have an owner */
 	uint32_t *owners;           /* index in `starts` + 1 */
-	uint8_t *flags;             /* by offset: enum place_flag */
+	uint8_t *flags;             /* by offset: enum code_flag */
 	ARRAY(struct code_rules_owner) starts;
 	ARRAY(struct code_edge) edges;
-	ARRAY(struct code_place) places;
-	ARRAY(struct code_place) last_places; /* behind calls */
+	ARRAY(struct code_position) worklist;
+	ARRAY(struct code_position) deferred; /* behind calls */
 	ARRAY(size_t) known;                  /* starts that are still to be followed */
 	ARRAY(struct code_guess) guessed;     /* the same; the caller's come first */
 	size_t num_given;                     /* of the caller */
@@ -135,8 +135,8 @@ void code_rules_free(struct code_rules *rules)
 	free(rules->flags);
 	array_release(&rules->starts);
 	array_release(&rules->edges);
-	array_release(&rules->places);
-	array_release(&rules->last_places);
+	array_release(&rules->worklist);
+	array_release(&rules->deferred);
 	array_release(&rules->known);
 	array_release(&rules->guessed);
 	array_release(&rules->exits);
@@ -146,7 +146,7 @@ void code_rules_free(struct code_rules *rules)
 
 static bool is_start(const struct code_rules *rules, size_t offset)
 {
-	return rules->flags[offset] & PLACE_STARTS;
+	return rules->flags[offset] & CODE_STARTS;
 }
 
 static bool are_equal(const struct stack_state *a, const struct stack_state *b)
@@ -159,14 +159,14 @@ static struct code_rules_owner *get_owner(struct code_rules *rules, uint32_t own
 	return &rules->starts.items[owner - 1];
 }
 
-static int add_place(struct code_rules *rules, const struct code_place *place)
+static int add_to_worklist(struct code_rules *rules, const struct code_position *position)
 {
-	struct code_place *added =
-		place->is_behind_call ? array_add(&rules->last_places) : array_add(&rules->places);
+	struct code_position *added = position->is_behind_call ? array_add(&rules->deferred)
+							       : array_add(&rules->worklist);
 
 	if (!added)
 		return -ENOMEM;
-	*added = *place;
+	*added = *position;
 	return 0;
 }
 
@@ -180,16 +180,16 @@ static int add_known(struct code_rules *rules, size_t offset)
 	if (!added)
 		return -ENOMEM;
 	*added = offset;
-	rules->flags[offset] |= PLACE_STARTS;
+	rules->flags[offset] |= CODE_STARTS;
 	return 0;
 }
 
 static int add_guessed(struct code_rules *rules, size_t offset, bool is_address_taken)
 {
-	uint8_t flag = is_address_taken ? PLACE_IS_TAKEN : PLACE_IS_GUESSED;
+	uint8_t flag = is_address_taken ? CODE_IS_TAKEN : CODE_IS_GUESSED;
 	struct code_guess *added;
 
-	if (offset >= rules->size || rules->flags[offset] & (flag | PLACE_IS_TAKEN))
+	if (offset >= rules->size || rules->flags[offset] & (flag | CODE_IS_TAKEN))
 		return 0;
 	added = array_add(&rules->guessed);
 	if (!added)
@@ -216,24 +216,24 @@ static int add_exit(struct code_rules *rules, size_t target, bool is_known, bool
 }
 
 /* Execution reaches what has been reached before. */
-static int meet(struct code_rules *rules, uint32_t owner, const struct code_place *place)
+static int meet(struct code_rules *rules, uint32_t owner, const struct code_position *position)
 {
-	uint32_t other = rules->owners[place->offset];
+	uint32_t other = rules->owners[position->offset];
 	struct code_edge *edge;
 
 	if (other == OWNER_INSIDE) {
-		if (!place->is_behind_call)
+		if (!position->is_behind_call)
 			get_owner(rules, owner)->is_wrong = true;
 		return 0;
 	}
-	if (!are_equal(&rules->states[place->offset], &place->state)) {
-		if (place->is_behind_call)
+	if (!are_equal(&rules->states[position->offset], &position->state)) {
+		if (position->is_behind_call)
 			return 0;
 		/* By a jump: so the call before it is likely not to return. */
-		if (other == owner && rules->flags[place->offset] & PLACE_IS_BEHIND_CALL &&
+		if (other == owner && rules->flags[position->offset] & CODE_IS_BEHIND_CALL &&
 		    rules->num_retries < MAX_RETRIES &&
 		    rules->num_retries * rules->reached.length < MAX_RETRIED_INSTRUCTIONS) {
-			rules->flags[place->offset] |= PLACE_IS_NO_RETURN;
+			rules->flags[position->offset] |= CODE_IS_NO_RETURN;
 			rules->must_retry = true;
 			return 0;
 		}
@@ -242,7 +242,7 @@ static int meet(struct code_rules *rules, uint32_t owner, const struct code_plac
 			get_owner(rules, other)->is_wrong = true;
 		return 0;
 	}
-	if (other == owner || place->is_behind_call)
+	if (other == owner || position->is_behind_call)
 		return 0;
 	edge = array_add(&rules->edges);
 	if (!edge)
@@ -302,7 +302,7 @@ static int jump(struct code_rules *rules, uint32_t owner, size_t target,
 		const struct stack_state *state)
 {
 	if (target < rules->size)
-		return add_place(rules, &(struct code_place){target, *state, false});
+		return add_to_worklist(rules, &(struct code_position){target, *state, false});
 	leave_function(rules, owner, state);
 	/* A tail call. */
 	return stack_state_is_at_exit(state)
@@ -320,68 +320,68 @@ static int note_call(struct code_rules *rules, uint32_t owner, size_t target)
 }
 
 /* Whether the instruction overlaps none that was reached; then it is reached now. */
-static int reach(struct code_rules *rules, uint32_t owner, const struct code_place *place,
+static int reach(struct code_rules *rules, uint32_t owner, const struct code_position *position,
 		 size_t end, bool *ret_is_free)
 {
 	size_t *reached;
 
 	*ret_is_free = false;
-	for (size_t i = place->offset; i < end; i++)
+	for (size_t i = position->offset; i < end; i++)
 		if (rules->owners[i])
 			return 0;
 	reached = array_add(&rules->reached);
 	if (!reached)
 		return -ENOMEM;
-	*reached = place->offset;
-	rules->owners[place->offset] = owner;
-	rules->states[place->offset] = place->state;
-	if (place->is_behind_call)
-		rules->flags[place->offset] |= PLACE_IS_BEHIND_CALL;
-	for (size_t i = place->offset + 1; i < end; i++)
+	*reached = position->offset;
+	rules->owners[position->offset] = owner;
+	rules->states[position->offset] = position->state;
+	if (position->is_behind_call)
+		rules->flags[position->offset] |= CODE_IS_BEHIND_CALL;
+	for (size_t i = position->offset + 1; i < end; i++)
 		rules->owners[i] = OWNER_INSIDE;
 	*ret_is_free = true;
 	return 0;
 }
 
 /* Go on until execution does so elsewhere. */
-static int follow(struct code_rules *rules, uint32_t owner, struct code_place place)
+static int follow(struct code_rules *rules, uint32_t owner, struct code_position position)
 {
-	while (place.offset < rules->size) {
+	while (position.offset < rules->size) {
 		struct instruction instruction;
 		bool is_free;
 		size_t next;
 		int err;
 
-		if (rules->owners[place.offset])
-			return meet(rules, owner, &place);
-		if (place.is_behind_call && is_start(rules, place.offset))
+		if (rules->owners[position.offset])
+			return meet(rules, owner, &position);
+		if (position.is_behind_call && is_start(rules, position.offset))
 			return 0;
-		if (!instruction_decode(rules->code + place.offset, rules->size - place.offset,
-					&instruction)) {
-			get_owner(rules, owner)->is_wrong |= !place.is_behind_call;
+		if (!instruction_decode(rules->code + position.offset,
+					rules->size - position.offset, &instruction)) {
+			get_owner(rules, owner)->is_wrong |= !position.is_behind_call;
 			return 0;
 		}
-		next = place.offset + instruction.length;
-		err = reach(rules, owner, &place, next, &is_free);
+		next = position.offset + instruction.length;
+		err = reach(rules, owner, &position, next, &is_free);
 		if (err)
 			return err;
 		if (!is_free) {
-			get_owner(rules, owner)->is_wrong |= !place.is_behind_call;
+			get_owner(rules, owner)->is_wrong |= !position.is_behind_call;
 			return 0;
 		}
 		switch (instruction.kind) {
 		case INSTRUCTION_PADDING:
 			/* What is aligned behind a call may be a function that nobody knows. */
-			if (place.is_behind_call && !get_owner(rules, owner)->is_known &&
+			if (position.is_behind_call && !get_owner(rules, owner)->is_known &&
 			    (rules->address + next) % ALIGNMENT == 0)
 				return 0;
 			break;
 		case INSTRUCTION_PLAIN:
-			place.is_behind_call = false;
+			position.is_behind_call = false;
 			if (takes_address(&instruction))
 				err = note_address(
 					rules, next + (size_t)(int64_t)instruction.displacement);
-			stack_effect_apply(&place.state, &instruction);
+			stack_effect_apply(&position.state, &instruction);
 			break;
 		case INSTRUCTION_CALL:
 			if (instruction.is_direct) {
@@ -389,60 +389,59 @@ static int follow(struct code_rules *rules, uint32_t owner, struct code_place pl
 
 				if (!instruction.distance)
 					return 0; /* to learn the own address: not followed */
-				if (target < rules->size && rules->flags[target] & PLACE_IS_ENDLESS)
+				if (target < rules->size && rules->flags[target] & CODE_IS_ENDLESS)
 					return 0;
 				err = note_call(rules, owner, target);
 			}
 			if (err)
 				return err;
-			place = (struct code_place){next, place.state, true};
-			if (next < rules->size && rules->flags[next] & PLACE_IS_NO_RETURN)
+			position = (struct code_position){next, position.state, true};
+			if (next < rules->size && rules->flags[next] & CODE_IS_NO_RETURN)
 				return 0;
-			return add_place(rules, &place);
+			return add_to_worklist(rules, &position);
 		case INSTRUCTION_BRANCH:
-			place.is_behind_call = false;
+			position.is_behind_call = false;
 			err = jump(rules, owner, next + (size_t)(int64_t)instruction.distance,
-				   &place.state);
+				   &position.state);
 			break;
 		case INSTRUCTION_SHORT_JUMP:
 			return jump(rules, owner, next + (size_t)(int64_t)instruction.distance,
-				    &place.state);
+				    &position.state);
 		case INSTRUCTION_JUMP:
 			if (is_through_slot(&instruction)) {
-				leave_function(rules, owner, &place.state);
+				leave_function(rules, owner, &position.state);
 				return 0;
 			}
 			if (instruction.is_direct)
 				return jump(rules, owner,
 					    next + (size_t)(int64_t)instruction.distance,
-					    &place.state);
-			jump_anywhere(rules, owner, &place.state);
+					    &position.state);
+			jump_anywhere(rules, owner, &position.state);
 			return 0;
 		case INSTRUCTION_RETURN:
-			leave_function(rules, owner, &place.state);
+			leave_function(rules, owner, &position.state);
 			return 0;
 		case INSTRUCTION_END:
 			return 0;
 		}
 		if (err)
 			return err;
-		if (stack_state_is_lost(&place.state)) {
+		if (stack_state_is_lost(&position.state)) {
 			get_owner(rules, owner)->is_lost = true;
 			return 0;
 		}
-		place.offset = next;
+		position.offset = next;
 	}
 	return 0;
 }
 
-static int follow_places(struct code_rules *rules, uint32_t owner)
+static int follow_worklist(struct code_rules *rules, uint32_t owner)
 {
-	while (!rules->must_retry && (rules->places.length || rules->last_places.length)) {
-		struct code_place place =
-			rules->places.length
-				? rules->places.items[--rules->places.length]
-				: rules->last_places.items[--rules->last_places.length];
-		int err = follow(rules, owner, place);
+	while (!rules->must_retry && (rules->worklist.length || rules->deferred.length)) {
+		struct code_position position =
+			rules->worklist.length ? rules->worklist.items[--rules->worklist.length]
+					       : rules->deferred.items[--rules->deferred.length];
+		int err = follow(rules, owner, position);
 
 		if (err)
 			return err;
@@ -457,13 +456,13 @@ static void forget(struct code_rules *rules, size_t num_edges)
 		size_t offset = rules->reached.items[i];
 
 		rules->owners[offset] = OWNER_NONE;
-		rules->flags[offset] &= (uint8_t)~PLACE_IS_BEHIND_CALL;
+		rules->flags[offset] &= (uint8_t)~CODE_IS_BEHIND_CALL;
 		while (++offset < rules->size && rules->owners[offset] == OWNER_INSIDE)
 			rules->owners[offset] = OWNER_NONE;
 	}
 	rules->edges.length = num_edges;
 	rules->num_forgotten += rules->reached.length;
-	rules->reached.length = rules->places.length = rules->last_places.length = 0;
+	rules->reached.length = rules->worklist.length = rules->deferred.length = 0;
 }
 
 /* A start is known that lies in code which was followed from another one. */
@@ -479,7 +478,7 @@ static void check_start(struct code_rules *rules, size_t offset, const struct st
 static int add_start(struct code_rules *rules, size_t offset, const struct stack_state *state,
 		     bool is_known)
 {
-	struct code_place place = {offset, *state, false};
+	struct code_position position = {offset, *state, false};
 	size_t num_edges = rules->edges.length;
 	struct code_rules_owner *start;
 	int err;
@@ -496,9 +495,9 @@ static int add_start(struct code_rules *rules, size_t offset, const struct stack
 	do {
 		rules->must_retry = false;
 		*start = (struct code_rules_owner){.offset = offset, .is_known = is_known};
-		err = add_place(rules, &place);
+		err = add_to_worklist(rules, &position);
 		if (!err)
-			err = follow_places(rules, (uint32_t)rules->starts.length);
+			err = follow_worklist(rules, (uint32_t)rules->starts.length);
 		if (err)
 			return err;
 		if (rules->must_retry)
@@ -524,7 +523,7 @@ int code_rules_add_start(struct code_rules *rules, uint64_t address, enum code_s
 	if (rules->was_followed) {
 		for (size_t i = rules->num_given; i < rules->guessed.length; i++)
 			rules->flags[rules->guessed.items[i].offset] &=
-				(uint8_t) ~(PLACE_IS_GUESSED | PLACE_IS_TAKEN);
+				(uint8_t) ~(CODE_IS_GUESSED | CODE_IS_TAKEN);
 		rules->guessed.length = rules->num_given;
 	}
 	err = add_guessed(rules, offset, kind == CODE_START_ADDRESS_TAKEN);
@@ -685,9 +684,9 @@ static bool has_learned(struct code_rules *rules)
 	array_for_each (&rules->starts, start) {
 		has_wrong |= start->is_wrong;
 		if (!is_endless(start) || start->is_confirmed ||
-		    rules->flags[start->offset] & PLACE_IS_ENDLESS)
+		    rules->flags[start->offset] & CODE_IS_ENDLESS)
 			continue;
-		rules->flags[start->offset] |= PLACE_IS_ENDLESS;
+		rules->flags[start->offset] |= CODE_IS_ENDLESS;
 		has_learned = true;
 	}
 	return has_learned && has_wrong;
@@ -698,13 +697,12 @@ static void start_again(struct code_rules *rules)
 	rules->num_forgotten = 0;
 	memset(rules->owners, 0, rules->size * sizeof(*rules->owners));
 	for (size_t i = 0; i < rules->size; i++)
-		rules->flags[i] &= PLACE_STARTS | PLACE_IS_ENDLESS;
+		rules->flags[i] &= CODE_STARTS | CODE_IS_ENDLESS;
 	rules->starts.length = rules->edges.length = rules->exits.length = 0;
 	rules->guessed.length = rules->num_given;
 	for (size_t i = 0; i < rules->num_given; i++)
 		rules->flags[rules->guessed.items[i].offset] |=
-			rules->guessed.items[i].is_address_taken ? PLACE_IS_TAKEN
-								 : PLACE_IS_GUESSED;
+			rules->guessed.items[i].is_address_taken ? CODE_IS_TAKEN : CODE_IS_GUESSED;
 }
 
 int code_rules_follow(struct code_rules *rules)

@@ -83,7 +83,7 @@ static void escapes_are_resolved(void **state _unused_)
 	assert_spelled("\"\\ud83dx\\ude00\"", "s:\xef\xbf\xbdx\xef\xbf\xbd $");
 }
 
-static void what_breaks_the_grammar_is_reported_with_its_place(void **state _unused_)
+static void what_breaks_the_grammar_is_reported_with_its_position(void **state _unused_)
 {
 	assert_spelled("", "!0 expected a value");
 	assert_spelled("{\"a\" 1}", "{!5 expected ':' after a key");
@@ -203,7 +203,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_kind_of_value_is_a_token),
 		cmocka_unit_test(escapes_are_resolved),
-		cmocka_unit_test(what_breaks_the_grammar_is_reported_with_its_place),
+		cmocka_unit_test(what_breaks_the_grammar_is_reported_with_its_position),
 		cmocka_unit_test(a_value_can_be_skipped),
 		cmocka_unit_test(numbers_are_whole_or_double),
 		cmocka_unit_test(a_number_may_be_a_string),

@@ -620,13 +620,14 @@ static void what_is_wrong_is_said_and_where(void **state)
 	struct fixture *fixture = *state;
 
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
-		char place[128];
+		char position[128];
 		int err = compile(fixture, cases[i].expression);
 
-		snprintf(place, sizeof(place),
+		snprintf(position, sizeof(position),
 			 "test:thing: filter '%s', column %u: ", cases[i].expression,
 			 cases[i].column);
-		if (err != -EINVAL || strncmp(fixture->error.message, place, strlen(place)) != 0 ||
+		if (err != -EINVAL ||
+		    strncmp(fixture->error.message, position, strlen(position)) != 0 ||
 		    !strstr(fixture->error.message, cases[i].message))
 			fail_msg("%s: %d, %s", cases[i].expression, err, fixture->error.message);
 	}

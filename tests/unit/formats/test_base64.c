@@ -67,7 +67,7 @@ static void long_text_has_lines(void **state _unused_)
 	text_release(&decoded);
 }
 
-static void what_is_no_base64_is_refused_by_its_place(void **state _unused_)
+static void what_is_no_base64_is_refused_by_its_position(void **state _unused_)
 {
 	struct text decoded = {0};
 	size_t offset = 0;
@@ -85,7 +85,7 @@ int main(void)
 		cmocka_unit_test(what_the_standard_gives_is_given),
 		cmocka_unit_test(pieces_give_the_same_as_the_whole),
 		cmocka_unit_test(long_text_has_lines),
-		cmocka_unit_test(what_is_no_base64_is_refused_by_its_place),
+		cmocka_unit_test(what_is_no_base64_is_refused_by_its_position),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

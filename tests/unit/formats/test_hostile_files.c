@@ -1,6 +1,6 @@
 /*
  * Every reader of a foreign format, on inputs that are truncated or have a byte changed, and on such
- * as would unfold to more than any memory holds: each is read, or refused with the place; in time,
+ * as would unfold to more than any memory holds: each is read, or refused with the position; in time,
  * and in memory that the input's size bounds.
  *
  *   HOSTILE_RUNS=300         changed inputs of each format; the issue asks for 10000
@@ -76,13 +76,13 @@ static int swallow(void *context, const void *data, size_t size)
 }
 
 /* "FILE:12: …", "FILE: at byte 12: …" or "FILE/member: at byte 12: …" */
-static bool has_place(const char *message)
+static bool has_position(const char *message)
 {
-	const char *place = strstr(message, ": at byte ");
-	const char *number = place ? place + strlen(": at byte ") : message + strlen("FILE:");
+	const char *position = strstr(message, ": at byte ");
+	const char *number = position ? position + strlen(": at byte ") : message + strlen("FILE:");
 	size_t digits;
 
-	if (strncmp(message, "FILE", 4) != 0 || (!place && message[4] != ':'))
+	if (strncmp(message, "FILE", 4) != 0 || (!position && message[4] != ':'))
 		return false;
 	digits = strspn(number, "0123456789");
 	return digits && number[digits] == ':' && number[digits + 1] == ' ';
@@ -118,8 +118,8 @@ static void read_input(struct progress *progress, const struct format *format, c
 	snprintf(progress->message, sizeof(progress->message), "%s", import.error.message);
 	if (err && err != -EBADMSG && err != -EOVERFLOW)
 		complain(progress, "the error is not of the input", strerror(-err));
-	if (err && !has_place(import.error.message))
-		complain(progress, "no place in the message", import.error.message);
+	if (err && !has_position(import.error.message))
+		complain(progress, "no position in the message", import.error.message);
 	if (!err && format_folded.write(profile, &opts, &sink))
 		complain(progress, "what was read cannot be written", "");
 	profile_free(profile);

@@ -80,7 +80,7 @@ static void the_viewer_alone_is_no_profile(void **state _unused_)
 		       "FILE: at byte 78: the page is the viewer alone: there is no profile in it");
 }
 
-static void what_is_no_base64_is_refused_by_its_place(void **state _unused_)
+static void what_is_no_base64_is_refused_by_its_position(void **state _unused_)
 {
 	static const char page[] = PAGE("QUJD\nQ-UJ");
 
@@ -131,7 +131,7 @@ int main(void)
 		cmocka_unit_test(line_ends_in_the_data_do_not_matter),
 		cmocka_unit_test(a_later_version_is_reported_in_one_line),
 		cmocka_unit_test(the_viewer_alone_is_no_profile),
-		cmocka_unit_test(what_is_no_base64_is_refused_by_its_place),
+		cmocka_unit_test(what_is_no_base64_is_refused_by_its_position),
 		cmocka_unit_test(damage_is_refused),
 		cmocka_unit_test(every_truncation_is_refused),
 		cmocka_unit_test(other_pages_are_not_detected),

@@ -212,7 +212,7 @@ static void a_deep_tree_is_read_and_written(void **state _unused_)
 	imported_release(&imported);
 }
 
-static void what_is_no_tree_is_refused_with_its_place(void **state _unused_)
+static void what_is_no_tree_is_refused_with_its_position(void **state _unused_)
 {
 	assert_refused(FORMAT, "", "FILE: at byte 0: expected a value");
 	assert_refused(FORMAT, "[]", "FILE: at byte 0: expected a tree of names and values");
@@ -296,7 +296,7 @@ int main(void)
 		cmocka_unit_test(names_cannot_break_folded_text),
 		cmocka_unit_test(decimals_are_rounded_with_a_warning),
 		cmocka_unit_test(a_deep_tree_is_read_and_written),
-		cmocka_unit_test(what_is_no_tree_is_refused_with_its_place),
+		cmocka_unit_test(what_is_no_tree_is_refused_with_its_position),
 		cmocka_unit_test(the_format_is_known_by_its_content),
 		cmocka_unit_test(names_and_values_elsewhere_are_no_tree),
 		cmocka_unit_test(values_may_be_strings),

@@ -215,16 +215,16 @@ static void ask_about_all_functions(struct comparison *comparison)
 	assert_true(comparison->questions.length > 20);
 }
 
-static void read_answer(struct comparison *comparison, char *name, char *place)
+static void read_answer(struct comparison *comparison, char *name, char *location)
 {
 	struct answer *answer = array_add(&comparison->answers);
-	char *colon = strrchr(place, ':');
+	char *colon = strrchr(location, ':');
 
 	assert_non_null(answer);
 	assert_non_null(colon);
 	*colon = '\0';
 	answer->name = demangle(comparison, name);
-	answer->file = strdup(path_basename(place));
+	answer->file = strdup(path_basename(location));
 	answer->line = (uint32_t)strtoul(colon + 1, NULL, 10);
 }
 
