@@ -129,7 +129,7 @@ _must_check_ int native_read(struct import *import, size_t begin, size_t end);
  *
  * Returns 0, -ENOMEM, or -EBADMSG with the reason in import->error.
  */
-_must_check_ int native_unpack(struct import *import, size_t begin, size_t end, struct text *ret);
+_must_check_ int native_decode(struct import *import, size_t begin, size_t end, struct text *ret);
 
 /* Whether the bytes are a packed profile, of whatever version. */
 bool native_is_packed(const uint8_t *data, size_t size);

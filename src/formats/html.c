@@ -76,7 +76,7 @@ int html_read(struct import *import)
 	if (is_blank(import, begin, end))
 		return import_fail_byte(import, begin,
 					"the page is the viewer alone: there is no profile in it");
-	err = native_unpack(import, begin, end, &packed);
+	err = native_decode(import, begin, end, &packed);
 	if (err)
 		return err;
 	return read_packed(import, &packed);

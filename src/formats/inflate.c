@@ -456,7 +456,7 @@ static bool skip_gzip_header(struct bytes *compressed)
 	if (flags & HAS_EXTRA)
 		bytes_skip(compressed, bytes_u16(compressed));
 	if (flags & HAS_NAME)
-		(void)bytes_string(compressed); /* a failure stays in packed */
+		(void)bytes_string(compressed); /* a failure stays in compressed */
 	if (flags & HAS_COMMENT)
 		(void)bytes_string(compressed); /* the same */
 	if (flags & HAS_SUM)

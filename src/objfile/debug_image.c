@@ -15,9 +15,9 @@
 
 struct image_section {
 	const char *name;
-	const Elf_Data *data;   /* as it is in the file */
-	Elf64_Shdr header;      /* as it is to be written */
-	uint64_t unpacked_size; /* 0: not compressed by zstd */
+	const Elf_Data *data;       /* as it is in the file */
+	Elf64_Shdr header;          /* as it is to be written */
+	uint64_t decompressed_size; /* 0: not compressed by zstd */
 };
 
 struct image_sections {
@@ -25,17 +25,17 @@ struct image_sections {
 };
 
 /* The decompressed size; 0 when it is not compressed by zstd. */
-static uint64_t get_unpacked_size(const Elf_Data *data, const GElf_Shdr *header)
+static uint64_t get_decompressed_size(const Elf_Data *data, const GElf_Shdr *header)
 {
-	Elf64_Chdr packed;
+	Elf64_Chdr chdr;
 
-	if (!(header->sh_flags & SHF_COMPRESSED) || data->d_size < sizeof(packed))
+	if (!(header->sh_flags & SHF_COMPRESSED) || data->d_size < sizeof(chdr))
 		return 0;
-	memcpy(&packed, data->d_buf, sizeof(packed));
-	return packed.ch_type == COMPRESSED_BY_ZSTD ? packed.ch_size : 0;
+	memcpy(&chdr, data->d_buf, sizeof(chdr));
+	return chdr.ch_type == COMPRESSED_BY_ZSTD ? chdr.ch_size : 0;
 }
 
-static int list_sections(Elf *elf, struct image_sections *sections, bool *is_any_packed)
+static int list_sections(Elf *elf, struct image_sections *sections, bool *is_any_compressed)
 {
 	size_t names;
 
@@ -63,9 +63,9 @@ static int list_sections(Elf *elf, struct image_sections *sections, bool *is_any
 			.name = name,
 			.data = data,
 			.header = header,
-			.unpacked_size = get_unpacked_size(data, &header),
+			.decompressed_size = get_decompressed_size(data, &header),
 		};
-		*is_any_packed |= section->unpacked_size > 0;
+		*is_any_compressed |= section->decompressed_size > 0;
 	}
 	return 0;
 }
@@ -77,16 +77,16 @@ static void align(struct text *image)
 }
 
 /* Returns false when it is broken. */
-static bool write_unpacked(struct text *image, const struct image_section *section)
+static bool write_decompressed(struct text *image, const struct image_section *section)
 {
-	size_t size = section->unpacked_size;
-	const char *packed = (const char *)section->data->d_buf + sizeof(Elf64_Chdr);
-	_cleanup_free_ char *unpacked = size <= SECTION_MAX_BYTES ? malloc(size) : NULL;
+	size_t size = section->decompressed_size;
+	const char *compressed = (const char *)section->data->d_buf + sizeof(Elf64_Chdr);
+	_cleanup_free_ char *decompressed = size <= SECTION_MAX_BYTES ? malloc(size) : NULL;
 
-	if (!unpacked || ZSTD_decompress(unpacked, size, packed,
-					 section->data->d_size - sizeof(Elf64_Chdr)) != size)
+	if (!decompressed || ZSTD_decompress(decompressed, size, compressed,
+					     section->data->d_size - sizeof(Elf64_Chdr)) != size)
 		return false;
-	text_append(image, unpacked, size);
+	text_append(image, decompressed, size);
 	return true;
 }
 
@@ -97,14 +97,14 @@ static void write_section(struct text *image, struct image_section *section)
 	align(image);
 	header->sh_offset = image->length;
 	header->sh_addr = header->sh_link = header->sh_info = 0;
-	if (!section->unpacked_size) {
+	if (!section->decompressed_size) {
 		text_append(image, section->data->d_buf, section->data->d_size);
 		return;
 	}
 	header->sh_flags &= ~(uint64_t)SHF_COMPRESSED;
 	header->sh_addralign = 1;
-	header->sh_size = section->unpacked_size;
-	if (!write_unpacked(image, section))
+	header->sh_size = section->decompressed_size;
+	if (!write_decompressed(image, section))
 		*header = (Elf64_Shdr){.sh_name = header->sh_name, .sh_type = SHT_NULL};
 }
 
@@ -144,14 +144,14 @@ static void write_image(struct text *image, const GElf_Ehdr *original,
 int debug_image_make(Elf *elf, struct text *ret)
 {
 	struct image_sections sections = {0};
-	bool is_any_packed = false;
+	bool is_any_compressed = false;
 	GElf_Ehdr header;
 	int err;
 
 	if (gelf_getclass(elf) != ELFCLASS64 || !gelf_getehdr(elf, &header))
 		return -ENOENT;
-	err = list_sections(elf, &sections, &is_any_packed);
-	if (!err && (!is_any_packed || sections.items.length > 1000))
+	err = list_sections(elf, &sections, &is_any_compressed);
+	if (!err && (!is_any_compressed || sections.items.length > 1000))
 		err = -ENOENT;
 	if (!err)
 		write_image(ret, &header, &sections);

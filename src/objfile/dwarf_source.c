@@ -12,7 +12,7 @@
 /* libdw keeps every debug section in memory: beyond this, lines and inlined calls go missing. */
 #define MAX_BYTES (2ull << 30)
 
-/* Debug information is packed to a third or a quarter: what unpacks to much more is made to hurt. */
+/* Debug information is compressed to a third or a quarter: what expands to much more is made to hurt. */
 #define FREE_BYTES       (1u << 20)
 #define MAX_UNPACK_RATIO 32
 
@@ -26,7 +26,7 @@ struct debug_size {
 	uint64_t memory_bytes;
 };
 
-/* The name behind ".debug_" or ".zdebug_"; NULL for any section that libdw does not unpack. */
+/* The name behind ".debug_" or ".zdebug_"; NULL for any section that libdw does not decompress. */
 static const char *get_debug_name(Elf *elf, size_t names, const GElf_Shdr *header)
 {
 	const char *name = elf_strptr(elf, names, header->sh_name);
@@ -42,18 +42,18 @@ static const char *get_debug_name(Elf *elf, size_t names, const GElf_Shdr *heade
 }
 
 /* The size that a section of the old kind of compression has in memory. */
-static uint64_t get_old_unpacked_size(Elf *elf, const GElf_Shdr *header)
+static uint64_t get_old_decompressed_size(Elf *elf, const GElf_Shdr *header)
 {
 	const Elf_Data *data =
 		elf_getdata_rawchunk(elf, (int64_t)header->sh_offset, OLD_HEADER_BYTES, ELF_T_BYTE);
 	const uint8_t *bytes = data ? data->d_buf : NULL;
-	uint64_t unpacked = 0;
+	uint64_t decompressed = 0;
 
 	if (!bytes || memcmp(bytes, "ZLIB", 4) != 0)
 		return header->sh_size;
 	for (size_t i = 4; i < OLD_HEADER_BYTES; i++)
-		unpacked = unpacked << 8 | bytes[i];
-	return unpacked;
+		decompressed = decompressed << 8 | bytes[i];
+	return decompressed;
 }
 
 /* Without overflow. */
@@ -68,9 +68,9 @@ static struct debug_size measure(Elf *elf, size_t names)
 
 	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
 		GElf_Shdr header;
-		GElf_Chdr packed;
+		GElf_Chdr chdr;
 		const char *name;
-		uint64_t unpacked;
+		uint64_t decompressed;
 
 		if (!gelf_getshdr(scn, &header) || header.sh_type == SHT_NOBITS)
 			continue;
@@ -78,11 +78,11 @@ static struct debug_size measure(Elf *elf, size_t names)
 		if (!name)
 			continue;
 		if (header.sh_flags & SHF_COMPRESSED)
-			unpacked = gelf_getchdr(scn, &packed) ? packed.ch_size : UINT64_MAX;
+			decompressed = gelf_getchdr(scn, &chdr) ? chdr.ch_size : UINT64_MAX;
 		else
-			unpacked = get_old_unpacked_size(elf, &header);
+			decompressed = get_old_decompressed_size(elf, &header);
 		add_size(&sum.file_bytes, header.sh_size);
-		add_size(&sum.memory_bytes, unpacked);
+		add_size(&sum.memory_bytes, decompressed);
 		/* A file of common parts (dwz) may have nothing but strings. */
 		sum.is_found |= header.sh_size &&
 				(string_equals(name, "info") || string_equals(name, "str"));
@@ -129,10 +129,10 @@ static int open_dwarf(const char *path, struct dwarf_source *source)
 		return -EFBIG;
 	}
 	source->size = size.memory_bytes;
-	err = debug_image_make(elf, &source->unpacked);
+	err = debug_image_make(elf, &source->decompressed);
 	if (!err) {
-		elf = source->unpacked_elf =
-			elf_memory(source->unpacked.data, source->unpacked.length);
+		elf = source->decompressed_elf =
+			elf_memory(source->decompressed.data, source->decompressed.length);
 		if (!elf || elf_getshdrstrndx(elf, &names))
 			return -EINVAL;
 	}
@@ -167,8 +167,8 @@ void dwarf_source_close(struct dwarf_source *source)
 {
 	if (source->dwarf)
 		dwarf_end(source->dwarf);
-	elf_end(source->unpacked_elf);
-	text_release(&source->unpacked);
+	elf_end(source->decompressed_elf);
+	text_release(&source->decompressed);
 	elf_end(source->elf);
 	*source = (struct dwarf_source){0};
 }

@@ -19,8 +19,8 @@ struct dwarf_source {
 	Dwarf *dwarf;
 	uint64_t size; /* in bytes, of its debug sections in memory */
 	Elf *elf;
-	struct text unpacked; /* debug sections that libdw cannot decompress itself */
-	Elf *unpacked_elf;
+	struct text decompressed; /* debug sections that libdw cannot decompress itself */
+	Elf *decompressed_elf;
 };
 
 /*

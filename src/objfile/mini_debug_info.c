@@ -35,15 +35,15 @@ int mini_debug_info_read(Elf *elf, struct text *ret)
 	size_t before = ret->length;
 	GElf_Shdr header;
 	Elf_Scn *scn = elf_section_find(elf, ".gnu_debugdata", &header);
-	Elf_Data *packed = scn ? elf_rawdata(scn, NULL) : NULL;
+	Elf_Data *compressed = scn ? elf_rawdata(scn, NULL) : NULL;
 	int err;
 
-	if (!packed || !packed->d_buf || !packed->d_size)
+	if (!compressed || !compressed->d_buf || !compressed->d_size)
 		return -ENODATA;
 	if (lzma_stream_decoder(&stream, DECODER_MAX_BYTES, 0) != LZMA_OK)
 		return -ENOMEM;
-	stream.next_in = packed->d_buf;
-	stream.avail_in = packed->d_size;
+	stream.next_in = compressed->d_buf;
+	stream.avail_in = compressed->d_size;
 	err = decompress(&stream, ret);
 	lzma_end(&stream);
 	if (err)

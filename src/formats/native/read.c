@@ -839,7 +839,7 @@ int native_read_packed(struct import *import)
 
 /* ---- what it is in ------------------------------------------------------------------------ */
 
-int native_unpack(struct import *import, size_t begin, size_t end, struct text *ret)
+int native_decode(struct import *import, size_t begin, size_t end, struct text *ret)
 {
 	_cleanup_(text_release) struct text compressed = {0};
 	struct bytes bytes;
@@ -872,7 +872,7 @@ static int read_element(struct import *import, size_t begin, size_t end)
 	_cleanup_(text_release) struct text packed = {0};
 	_cleanup_(text_release) struct text name = {0};
 	struct import inner = *import;
-	int err = native_unpack(import, begin, end, &packed);
+	int err = native_decode(import, begin, end, &packed);
 
 	if (err)
 		return err;

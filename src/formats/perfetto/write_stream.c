@@ -1,7 +1,7 @@
 /*
  * A trace is one protobuf message with a single repeated field, its packets: each can be written as
  * soon as it is made, as tag, length and bytes. Packets are collected to chunks. With compression,
- * a chunk becomes the one field of another packet, which readers unpack where they meet it;
+ * a chunk becomes the one field of another packet, which readers decompress where they meet it;
  * compression begins anew with each.
  *
  * Most packets are events of few kinds, which perfetto_append_event() encodes by itself, faster

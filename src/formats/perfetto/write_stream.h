@@ -42,7 +42,7 @@ struct perfetto_stream;
 
 /*
  * sink           borrowed
- * is_compressed  pack packets into zlib-compressed ones
+ * is_compressed  put packets into zlib-compressed ones
  *
  * NULL when out of memory.
  */

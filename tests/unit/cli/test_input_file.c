@@ -46,7 +46,7 @@ static const char *write_file(const char *name, const void *data, size_t size)
 	return path;
 }
 
-static size_t pack(const void *data, size_t size, uint8_t *packed, size_t room)
+static size_t make_gzip(const void *data, size_t size, uint8_t *compressed, size_t room)
 {
 	z_stream stream = {0};
 
@@ -54,7 +54,7 @@ static size_t pack(const void *data, size_t size, uint8_t *packed, size_t room)
 			 Z_OK);
 	stream.next_in = (z_const Bytef *)(uintptr_t)data;
 	stream.avail_in = (uInt)size;
-	stream.next_out = packed;
+	stream.next_out = compressed;
 	stream.avail_out = (uInt)room;
 	assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
 	deflateEnd(&stream);
@@ -88,26 +88,27 @@ static void an_empty_file_has_no_bytes(void **state _unused_)
 
 static void gzip_files_one_after_the_other_are_decompressed(void **state _unused_)
 {
-	uint8_t packed[256];
-	size_t size = pack("a;b 1\n", 6, packed, sizeof(packed));
+	uint8_t compressed[256];
+	size_t size = make_gzip("a;b 1\n", 6, compressed, sizeof(compressed));
 	struct input_file *file;
 
-	size += pack("c 2\n", 4, packed + size, sizeof(packed) - size);
-	assert_int_equal(input_file_open(write_file("a.gz", packed, size), &file, NULL), 0);
+	size += make_gzip("c 2\n", 4, compressed + size, sizeof(compressed) - size);
+	assert_int_equal(input_file_open(write_file("a.gz", compressed, size), &file, NULL), 0);
 	assert_holds(file, "a;b 1\nc 2\n");
 	input_file_free(file);
 }
 
 static void gzip_data_that_ends_early_is_bad_input(void **state _unused_)
 {
-	uint8_t packed[256];
-	size_t size = pack("a;b 1\n", 6, packed, sizeof(packed));
+	uint8_t compressed[256];
+	size_t size = make_gzip("a;b 1\n", 6, compressed, sizeof(compressed));
 	struct input_file *file;
 	struct error error = {0};
 
 	for (size_t length = 3; length < size; length++)
-		assert_int_equal(input_file_open(write_file("a.gz", packed, length), &file, &error),
-				 -EBADMSG);
+		assert_int_equal(
+			input_file_open(write_file("a.gz", compressed, length), &file, &error),
+			-EBADMSG);
 	assert_non_null(strstr(error.message, "a.gz: at byte "));
 }
 
@@ -115,20 +116,20 @@ static void a_decompression_bomb_is_refused(void **state _unused_)
 {
 	size_t size = 256u << 20;
 	uint8_t *zeros = calloc(1, size);
-	uint8_t *packed = malloc(1u << 20);
+	uint8_t *compressed = malloc(1u << 20);
 	struct input_file *file;
 	struct error error = {0};
 
 	assert_non_null(zeros);
-	assert_non_null(packed);
-	size = pack(zeros, size, packed, 1u << 20);
-	assert_int_equal(input_file_open(write_file("bomb.gz", packed, size), &file, &error),
+	assert_non_null(compressed);
+	size = make_gzip(zeros, size, compressed, 1u << 20);
+	assert_int_equal(input_file_open(write_file("bomb.gz", compressed, size), &file, &error),
 			 -EBADMSG);
 	assert_non_null(strstr(error.message, "expands to over"));
 	/* Known by its beginning, before the rest lies in memory. */
 	assert_true(strtoul(strstr(error.message, "at byte ") + 8, NULL, 10) < size / 4);
 	free(zeros);
-	free(packed);
+	free(compressed);
 }
 
 static void members_of_a_folder_are_opened_by_name(void **state _unused_)

@@ -502,12 +502,12 @@ static void deep_nesting_is_read_or_refused(void **state _unused_)
 	assert_false(has_exploded);
 }
 
-/* Packets of a trace that unpack to a thousand times their size. */
+/* Packets of a trace that expand to a thousand times their size. */
 static void compressed_packets_do_not_fill_the_memory(void **state _unused_)
 {
 	static uint8_t zeros[1 << 20];
-	static uint8_t packed[1 << 20];
-	z_stream stream = {.next_out = packed, .avail_out = sizeof(packed)};
+	static uint8_t compressed[1 << 20];
+	z_stream stream = {.next_out = compressed, .avail_out = sizeof(compressed)};
 	struct text trace = {0};
 	uint32_t sizes[2];
 
@@ -527,7 +527,7 @@ static void compressed_packets_do_not_fill_the_memory(void **state _unused_)
 			text_append_char(&trace, (char)((sizes[level] >> (7 * i) & 0x7f) |
 							(i < 3 ? 0x80 : 0)));
 	}
-	text_append(&trace, packed, sizes[1]);
+	text_append(&trace, compressed, sizes[1]);
 	deflateEnd(&stream);
 	assert_false(explodes("compressed packets", format_find_name("pftrace"), &trace));
 	text_release(&trace);

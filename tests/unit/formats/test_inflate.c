@@ -14,12 +14,12 @@ static int get_window(enum inflate_wrapper wrapper)
 }
 
 /* By zlib. The caller releases it. */
-static struct text pack(const struct text *plain, enum inflate_wrapper wrapper, int level,
-			int strategy)
+static struct text make_compressed(const struct text *plain, enum inflate_wrapper wrapper,
+				   int level, int strategy)
 {
 	z_stream stream = {.next_in = (unsigned char *)plain->data,
 			   .avail_in = (uInt)plain->length};
-	struct text packed = {0};
+	struct text compressed = {0};
 	static unsigned char room[1 << 21];
 
 	assert_int_equal(deflateInit2(&stream, level, Z_DEFLATED, get_window(wrapper), 9, strategy),
@@ -27,12 +27,12 @@ static struct text pack(const struct text *plain, enum inflate_wrapper wrapper, 
 	stream.next_out = room;
 	stream.avail_out = sizeof(room);
 	assert_int_equal(deflate(&stream, Z_FINISH), Z_STREAM_END);
-	text_append(&packed, room, stream.total_out);
+	text_append(&compressed, room, stream.total_out);
 	deflateEnd(&stream);
-	return packed;
+	return compressed;
 }
 
-/* Something like stacks, then noise that cannot be packed. */
+/* Something like stacks, then noise that cannot be compressed. */
 static struct text make_plain(void)
 {
 	struct text plain = {0};
@@ -47,16 +47,16 @@ static struct text make_plain(void)
 	return plain;
 }
 
-static void assert_decompresses(const struct text *packed, enum inflate_wrapper wrapper,
+static void assert_decompresses(const struct text *compressed, enum inflate_wrapper wrapper,
 				const struct text *wanted)
 {
-	struct bytes bytes = bytes_of(packed->data, packed->length);
+	struct bytes bytes = bytes_of(compressed->data, compressed->length);
 	struct text plain = {0};
 
 	assert_int_equal(inflate_decompress(&bytes, wrapper, 1 << 22, &plain), 0);
 	assert_int_equal(plain.length, wanted->length);
 	assert_memory_equal(plain.data, wanted->data, wanted->length);
-	assert_int_equal(bytes.offset, packed->length);
+	assert_int_equal(bytes.offset, compressed->length);
 	text_release(&plain);
 }
 
@@ -68,11 +68,12 @@ static void decompresses_whatever_zlib_compresses(void **state)
 	for (int wrapper = INFLATE_RAW; wrapper <= INFLATE_GZIP; wrapper++)
 		for (int level = 0; level <= 9; level += 3)
 			for (int strategy = Z_DEFAULT_STRATEGY; strategy <= Z_FIXED; strategy++) {
-				struct text packed = pack(&plain, (enum inflate_wrapper)wrapper,
-							  level, strategy);
+				struct text compressed = make_compressed(
+					&plain, (enum inflate_wrapper)wrapper, level, strategy);
 
-				assert_decompresses(&packed, (enum inflate_wrapper)wrapper, &plain);
-				text_release(&packed);
+				assert_decompresses(&compressed, (enum inflate_wrapper)wrapper,
+						    &plain);
+				text_release(&compressed);
 			}
 	text_release(&plain);
 }
@@ -80,37 +81,37 @@ static void decompresses_whatever_zlib_compresses(void **state)
 static void decompresses_nothing(void **state)
 {
 	struct text plain = {0};
-	struct text packed = pack(&plain, INFLATE_GZIP, 6, Z_DEFAULT_STRATEGY);
+	struct text compressed = make_compressed(&plain, INFLATE_GZIP, 6, Z_DEFAULT_STRATEGY);
 
 	(void)state;
 	text_append_string(&plain, "");
-	assert_decompresses(&packed, INFLATE_GZIP, &plain);
+	assert_decompresses(&compressed, INFLATE_GZIP, &plain);
 	text_release(&plain);
-	text_release(&packed);
+	text_release(&compressed);
 }
 
 static void steps_over_the_names_in_a_gzip_header(void **state)
 {
 	struct text plain = {0};
-	struct text packed;
+	struct text compressed;
 	struct text named = {0};
 
 	(void)state;
 	text_append_string(&plain, "main;a 1\n");
-	packed = pack(&plain, INFLATE_GZIP, 6, Z_DEFAULT_STRATEGY);
-	text_append(&named, packed.data, 10);
+	compressed = make_compressed(&plain, INFLATE_GZIP, 6, Z_DEFAULT_STRATEGY);
+	text_append(&named, compressed.data, 10);
 	named.data[3] = 2 | 4 | 8 | 16;
 	text_append(&named, "\3\0abcname\0comment\0\1\2", 3 + 2 + 5 + 8 + 2);
-	text_append(&named, packed.data + 10, packed.length - 10);
+	text_append(&named, compressed.data + 10, compressed.length - 10);
 	assert_decompresses(&named, INFLATE_GZIP, &plain);
 	text_release(&plain);
-	text_release(&packed);
+	text_release(&compressed);
 	text_release(&named);
 }
 
-static int decompress_part(const struct text *packed, size_t size, size_t limit)
+static int decompress_part(const struct text *compressed, size_t size, size_t limit)
 {
-	struct bytes bytes = bytes_of(packed->data, size);
+	struct bytes bytes = bytes_of(compressed->data, size);
 	struct text plain = {0};
 	int err = inflate_decompress(&bytes, INFLATE_GZIP, limit, &plain);
 
@@ -121,34 +122,35 @@ static int decompress_part(const struct text *packed, size_t size, size_t limit)
 static void every_truncation_is_damage(void **state)
 {
 	struct text plain = {0};
-	struct text packed;
+	struct text compressed;
 
 	(void)state;
 	for (int i = 0; i < 300; i++)
 		text_printf(&plain, "main;f%d %d\n", i, i % 7);
-	packed = pack(&plain, INFLATE_GZIP, 6, Z_DEFAULT_STRATEGY);
-	for (size_t size = 0; size < packed.length; size++)
-		assert_int_equal(decompress_part(&packed, size, SIZE_MAX), -EBADMSG);
+	compressed = make_compressed(&plain, INFLATE_GZIP, 6, Z_DEFAULT_STRATEGY);
+	for (size_t size = 0; size < compressed.length; size++)
+		assert_int_equal(decompress_part(&compressed, size, SIZE_MAX), -EBADMSG);
 	text_release(&plain);
-	text_release(&packed);
+	text_release(&compressed);
 }
 
 static void every_flipped_byte_of_the_data_is_damage(void **state)
 {
 	struct text plain = {0};
-	struct text packed;
+	struct text compressed;
 
 	(void)state;
 	for (int i = 0; i < 300; i++)
 		text_printf(&plain, "main;f%d %d\n", i, i % 7);
-	packed = pack(&plain, INFLATE_GZIP, 6, Z_DEFAULT_STRATEGY);
-	for (size_t at = 10; at < packed.length; at++) {
-		packed.data[at] ^= 0x55;
-		assert_int_equal(decompress_part(&packed, packed.length, 1 << 20), -EBADMSG);
-		packed.data[at] ^= 0x55;
+	compressed = make_compressed(&plain, INFLATE_GZIP, 6, Z_DEFAULT_STRATEGY);
+	for (size_t at = 10; at < compressed.length; at++) {
+		compressed.data[at] ^= 0x55;
+		assert_int_equal(decompress_part(&compressed, compressed.length, 1 << 20),
+				 -EBADMSG);
+		compressed.data[at] ^= 0x55;
 	}
 	text_release(&plain);
-	text_release(&packed);
+	text_release(&compressed);
 }
 
 /* Bits of a stream that zlib would not write, the first one lowest. */
@@ -207,14 +209,14 @@ static void a_match_begins_in_the_output_and_not_before_it(void **state)
 static void the_limit_stops_it(void **state)
 {
 	struct text plain = make_plain();
-	struct text packed = pack(&plain, INFLATE_GZIP, 6, Z_DEFAULT_STRATEGY);
+	struct text compressed = make_compressed(&plain, INFLATE_GZIP, 6, Z_DEFAULT_STRATEGY);
 
 	(void)state;
-	assert_int_equal(decompress_part(&packed, packed.length, plain.length), 0);
-	assert_int_equal(decompress_part(&packed, packed.length, plain.length - 1), -EFBIG);
-	assert_int_equal(decompress_part(&packed, packed.length, 0), -EFBIG);
+	assert_int_equal(decompress_part(&compressed, compressed.length, plain.length), 0);
+	assert_int_equal(decompress_part(&compressed, compressed.length, plain.length - 1), -EFBIG);
+	assert_int_equal(decompress_part(&compressed, compressed.length, 0), -EFBIG);
 	text_release(&plain);
-	text_release(&packed);
+	text_release(&compressed);
 }
 
 int main(void)

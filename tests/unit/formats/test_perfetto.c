@@ -573,27 +573,27 @@ static void compressed_packets_hold_the_same_trace(void **state _unused_)
 {
 	struct zones_read_result result;
 	struct text plain;
-	struct text packed;
+	struct text compressed;
 	struct protobuf_field packet = {0};
 	struct protobuf_field zlib = {0};
 	struct bytes bytes;
-	uint8_t unpacked[65536];
-	uLongf size = sizeof(unpacked);
+	uint8_t decompressed[65536];
+	uLongf size = sizeof(decompressed);
 
 	builder_read_zones("LOCATION,1,A,a,a.c,1\nZONE_START,8000,1,1,1\nZONE_END,8000,2\n",
 			   &result);
 	plain = builder_write(&format_pftrace, &result, (struct format_opts){0});
-	packed = builder_write(&format_pftrace, &result,
-			       (struct format_opts){.is_compressed = true});
-	assert_true(packed.length < plain.length);
-	bytes = bytes_of(packed.data, packed.length);
+	compressed = builder_write(&format_pftrace, &result,
+				   (struct format_opts){.is_compressed = true});
+	assert_true(compressed.length < plain.length);
+	bytes = bytes_of(compressed.data, compressed.length);
 	assert_true(protobuf_next(&bytes, &packet) && packet.number == 1);
 	assert_true(protobuf_next(&packet.body, &zlib) && zlib.number == 50);
-	assert_int_equal(uncompress(unpacked, &size, zlib.body.data, zlib.body.size), Z_OK);
+	assert_int_equal(uncompress(decompressed, &size, zlib.body.data, zlib.body.size), Z_OK);
 	assert_int_equal(size, plain.length);
-	assert_memory_equal(unpacked, plain.data, size);
+	assert_memory_equal(decompressed, plain.data, size);
 	text_release(&plain);
-	text_release(&packed);
+	text_release(&compressed);
 	builder_release(&result);
 }
 

@@ -507,14 +507,14 @@ static void packets_that_expand_without_end_are_refused(void **state _unused_)
 {
 	uLongf size = 1u << 20;
 	_cleanup_free_ uint8_t *plain = calloc(1, 80u << 20);
-	_cleanup_free_ uint8_t *packed = malloc(size);
+	_cleanup_free_ uint8_t *compressed = malloc(size);
 	struct zones_read_result result;
 	struct text trace = {0};
 	struct text packet = {0};
 
-	assert_true(plain && packed);
-	assert_int_equal(compress2(packed, &size, plain, 80u << 20, 9), Z_OK);
-	put_bytes(&packet, PACKED, packed, size);
+	assert_true(plain && compressed);
+	assert_int_equal(compress2(compressed, &size, plain, 80u << 20, 9), Z_OK);
+	put_bytes(&packet, COMPRESSED, compressed, size);
 	put_message(&trace, 1, &packet);
 	assert_true(trace.length < 200000);
 	assert_int_equal(read_trace(&trace, &result), -EBADMSG);
@@ -528,17 +528,17 @@ static void packets_that_expand_without_end_are_refused(void **state _unused_)
 static void a_trace_is_known_by_its_packets(void **state _unused_)
 {
 	struct text trace = make_trace(false);
-	struct text packed = make_trace(true);
+	struct text compressed = make_trace(true);
 
 	assert_ptr_equal(format_detect("x.bin", (uint8_t *)trace.data, trace.length),
 			 &format_pftrace);
-	assert_ptr_equal(format_detect("x.bin", (uint8_t *)packed.data, packed.length),
+	assert_ptr_equal(format_detect("x.bin", (uint8_t *)compressed.data, compressed.length),
 			 &format_pftrace);
 	assert_ptr_not_equal(format_detect("x.bin", (const uint8_t *)"\n\na;b 1\n", 8),
 			     &format_pftrace);
 	assert_int_equal(perfetto_detect((const uint8_t *)"", 0), DETECTED_NOT);
 	text_release(&trace);
-	text_release(&packed);
+	text_release(&compressed);
 }
 
 int main(void)

@@ -60,7 +60,7 @@ enum {
 	EVENT = 11,
 	INTERNED = 12,
 	HEAP = 37,
-	PACKED = 50,
+	COMPRESSED = 50,
 	DEFAULTS = 59,
 	TRACK = 60,
 	SYMBOLS = 61,

@@ -37,16 +37,16 @@ static int try_strings(const char *name, uint64_t flags, const void *data, size_
 }
 
 /* A section as compressed data, which claims to have `claimed` bytes. The caller releases it. */
-static struct text pack(const void *data, size_t size, uint64_t claimed)
+static struct text make_compressed(const void *data, size_t size, uint64_t claimed)
 {
 	Elf64_Chdr header = {.ch_type = ELFCOMPRESS_ZLIB, .ch_size = claimed, .ch_addralign = 1};
-	uLongf packed_size = compressBound(size);
-	_cleanup_free_ Bytef *packed = malloc(packed_size);
+	uLongf compressed_size = compressBound(size);
+	_cleanup_free_ Bytef *compressed = malloc(compressed_size);
 	struct text section = {0};
 
-	assert_int_equal(compress(packed, &packed_size, data, size), Z_OK);
+	assert_int_equal(compress(compressed, &compressed_size, data, size), Z_OK);
 	text_append(&section, &header, sizeof(header));
-	text_append(&section, packed, packed_size);
+	text_append(&section, compressed, compressed_size);
 	return section;
 }
 
@@ -58,10 +58,10 @@ static void strings_without_an_end_are_refused(void **state _unused_)
 	assert_int_equal(try_strings(".debug_line_str", 0, "", 0), 0);
 }
 
-static void packed_strings_without_an_end_are_refused(void **state _unused_)
+static void compressed_strings_without_an_end_are_refused(void **state _unused_)
 {
-	_cleanup_(text_release) struct text ended = pack("a\0b", 4, 4);
-	_cleanup_(text_release) struct text open = pack("a\0b", 3, 3);
+	_cleanup_(text_release) struct text ended = make_compressed("a\0b", 4, 4);
+	_cleanup_(text_release) struct text open = make_compressed("a\0b", 3, 3);
 
 	assert_int_equal(try_strings(".debug_str", SHF_COMPRESSED, ended.data, ended.length), 0);
 	assert_int_equal(try_strings(".debug_str", SHF_COMPRESSED, open.data, open.length),
@@ -70,13 +70,13 @@ static void packed_strings_without_an_end_are_refused(void **state _unused_)
 
 static void what_unpacks_out_of_proportion_is_refused(void **state _unused_)
 {
-	_cleanup_(text_release) struct text bomb = pack("", 1, 1u << 30);
-	_cleanup_(text_release) struct text endless = pack("", 1, UINT64_MAX);
+	_cleanup_(text_release) struct text bomb = make_compressed("", 1, 1u << 30);
+	_cleanup_(text_release) struct text endless = make_compressed("", 1, UINT64_MAX);
 	/* As older compilers did it: 1 GiB. */
 	const char old[] = "ZLIB\0\0\0\0\x40\0\0\0xx";
 
 	assert_int_equal(try_strings(".debug_str", SHF_COMPRESSED, bomb.data, bomb.length), -EFBIG);
-	/* libdw unpacks the link to common parts, too. */
+	/* libdw decompresses the link to common parts, too. */
 	assert_int_equal(try_strings(".gnu_debugaltlink", SHF_COMPRESSED, bomb.data, bomb.length),
 			 -EFBIG);
 	assert_int_equal(try_strings(".debug_str", SHF_COMPRESSED, endless.data, endless.length),
@@ -88,9 +88,9 @@ static void closing_gives_back_what_was_unpacked(void **state _unused_)
 {
 	const size_t size = 900u << 10;
 	_cleanup_free_ char *zeros = calloc(1, size);
-	_cleanup_(text_release) struct text packed = pack(zeros, size, size);
+	_cleanup_(text_release) struct text compressed = make_compressed(zeros, size, size);
 	_cleanup_close_ int fd =
-		open_strings(".debug_str", SHF_COMPRESSED, packed.data, packed.length);
+		open_strings(".debug_str", SHF_COMPRESSED, compressed.data, compressed.length);
 	size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
 	struct dwarf_source source;
 
@@ -115,7 +115,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(strings_without_an_end_are_refused),
-		cmocka_unit_test(packed_strings_without_an_end_are_refused),
+		cmocka_unit_test(compressed_strings_without_an_end_are_refused),
 		cmocka_unit_test(what_unpacks_out_of_proportion_is_refused),
 		cmocka_unit_test(closing_gives_back_what_was_unpacked),
 		cmocka_unit_test(a_file_without_debug_information_has_none),

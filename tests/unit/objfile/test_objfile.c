@@ -626,7 +626,7 @@ static void compressed_symbols_are_read_where_there_is_no_symtab(void **state)
 	struct elf_writer inner_writer = {0};
 	struct elf_writer writer = {0};
 	struct text inner;
-	uint8_t packed[65536];
+	uint8_t compressed[65536];
 	size_t compressed_size = 0;
 	struct objfile *objfile;
 
@@ -635,14 +635,14 @@ static void compressed_symbols_are_read_where_there_is_no_symtab(void **state)
 	add_symbols(&inner_writer, SHT_SYMTAB, &inner_bytes);
 	inner = elf_writer_write(&inner_writer);
 	assert_int_equal(lzma_easy_buffer_encode(6, LZMA_CHECK_CRC32, NULL,
-						 (const uint8_t *)inner.data, inner.length, packed,
-						 &compressed_size, sizeof(packed)),
+						 (const uint8_t *)inner.data, inner.length,
+						 compressed, &compressed_size, sizeof(compressed)),
 			 LZMA_OK);
 	add_text(&writer);
 	add_symbols(&writer, SHT_DYNSYM, &bytes);
 	elf_writer_add(&writer, (struct elf_section){.name = ".gnu_debugdata",
 						     .type = SHT_PROGBITS,
-						     .data = packed,
+						     .data = compressed,
 						     .size = compressed_size});
 	objfile = open_objfile(elf_writer_open(&writer), "/test", NULL);
 	assert_false(objfile_has_symtab(objfile));

@@ -9,22 +9,22 @@
 #define USER WRITER_CONTEXT(512)
 
 /* Like perf: one stream, flushed after each piece, a record for each. */
-static void add_packed(struct perf_writer *writer, ZSTD_CStream *stream, const void *data,
-		       size_t size)
+static void add_compressed(struct perf_writer *writer, ZSTD_CStream *stream, const void *data,
+			   size_t size)
 {
-	uint8_t packed[32768];
+	uint8_t compressed[32768];
 	ZSTD_inBuffer in = {data, size, 0};
-	ZSTD_outBuffer out = {packed, sizeof(packed), 0};
+	ZSTD_outBuffer out = {compressed, sizeof(compressed), 0};
 
 	assert_int_equal(ZSTD_compressStream2(stream, &out, &in, ZSTD_e_flush), 0);
 	assert_int_equal(in.pos, size);
 	perf_begin(writer, PERF_COMPRESSED, 0);
-	text_append(&writer->records, packed, out.pos);
+	text_append(&writer->records, compressed, out.pos);
 	perf_end(writer);
 }
 
-/* Two samples, packed in two pieces, of which the first ends `split` bytes into the records. */
-static struct text write_packed(size_t split)
+/* Two samples, compressed in two pieces, of which the first ends `split` bytes into the records. */
+static struct text write_compressed(size_t split)
 {
 	struct perf_sample_spec spec = {3, 7, 7, 11, 250, 0, {USER, 0x1010}, {0}, {0}};
 	ZSTD_CStream *stream = ZSTD_createCStream();
@@ -40,8 +40,8 @@ static struct text write_packed(size_t split)
 	assert_true(split < inner.records.length);
 	perf_writer_init(&writer, USUAL, false);
 	perf_add_event(&writer, 0, 0, 100, 11, "cycles:u");
-	add_packed(&writer, stream, inner.records.data, split);
-	add_packed(&writer, stream, inner.records.data + split, inner.records.length - split);
+	add_compressed(&writer, stream, inner.records.data, split);
+	add_compressed(&writer, stream, inner.records.data + split, inner.records.length - split);
 	ZSTD_freeCStream(stream);
 	text_release(&inner.records);
 	return perf_writer_finish(&writer);
@@ -50,7 +50,7 @@ static struct text write_packed(size_t split)
 static void compressed_records_may_be_split_anywhere(void **state _unused_)
 {
 	for (size_t split = 0; split < 300; split += 7) {
-		struct text file = write_packed(split);
+		struct text file = write_compressed(split);
 		struct imported imported = {0};
 
 		assert_int_equal(
@@ -65,15 +65,15 @@ static void compressed_records_may_be_split_anywhere(void **state _unused_)
 
 static void what_is_before_damaged_compressed_records_counts(void **state _unused_)
 {
-	struct text file = write_packed(260);
+	struct text file = write_compressed(260);
 	struct imported imported = {0};
-	char *packed = memmem(file.data, file.length, "\x28\xb5\x2f\xfd", 4);
+	char *compressed = memmem(file.data, file.length, "\x28\xb5\x2f\xfd", 4);
 	uint16_t size;
 
 	/* The second piece begins with a block's header of 3 bytes, here of a kind that is none. */
-	assert_non_null(packed);
-	memcpy(&size, packed - 2, sizeof(size));
-	memset(packed + size, 0xff, 3);
+	assert_non_null(compressed);
+	memcpy(&size, compressed - 2, sizeof(size));
+	memset(compressed + size, 0xff, 3);
 	assert_int_equal(imported_read(&imported, &format_perf_data, file.data, file.length), 0);
 	assert_non_null(strstr(imported.warnings.data, "damaged compressed data: what follows"));
 	assert_written(&format_folded, imported.profile, (struct call_tree_opts){0},
@@ -111,11 +111,11 @@ static void compressed_records_of_several_cpus_come_in_order_of_time(void **stat
 		spec.time_ns = 100 * i + 50;
 		perf_add_sample(&inner, &spec);
 		perf_add_sample(&inner, &spec);
-		add_packed(&writer, stream, inner.records.data, inner.records.length);
+		add_compressed(&writer, stream, inner.records.data, inner.records.length);
 		begin_chunk(&inner);
 		perf_add_comm(&inner, 100 * i + 10, pid, pid, "run", true);
 		perf_add_mmap(&inner, 100 * i + 11, pid, 0x1000, 0x1000, 0x400, "/bin/run", 0);
-		add_packed(&writer, stream, inner.records.data, inner.records.length);
+		add_compressed(&writer, stream, inner.records.data, inner.records.length);
 		begin_chunk(&inner);
 		perf_add_round(&writer);
 	}
@@ -141,7 +141,7 @@ static void a_bomb_does_not_expand(void **state _unused_)
 
 	perf_writer_init(&writer, USUAL, false);
 	perf_add_event(&writer, 0, 0, 100, 11, "cycles:u");
-	add_packed(&writer, stream, zeros, size);
+	add_compressed(&writer, stream, zeros, size);
 	file = perf_writer_finish(&writer);
 	assert_int_equal(imported_read(&imported, &format_perf_data, file.data, file.length),
 			 -EBADMSG);
