@@ -37,7 +37,7 @@ struct go_function {
 	const char *name;     /* "main.main", "main.(*T).Run.func1" */
 	uint64_t start;       /* ELF address */
 	uint64_t end;         /* start of the next function: with the padding before it */
-	uint32_t pcsp_offset; /* 0: depths are not known */
+	uint32_t pcsp_offset; /* 0: SP deltas are not known */
 };
 
 /*
@@ -55,11 +55,11 @@ bool go_table_find(Elf *elf, struct go_table *ret);
 /* The function at an index below num_functions. Returns false when its entry is broken. */
 bool go_table_read(const struct go_table *table, uint32_t index, struct go_function *ret);
 
-/* A walk over the depths of the stack in one function, in order of address. */
+/* A walk over the SP deltas (pcsp) of one function, in order of address. */
 struct go_pcsp {
 	struct bytes bytes;
-	uint64_t end;  /* ELF address up to which the depth holds */
-	int64_t depth; /* bytes between the stack pointer and the return address */
+	uint64_t end;     /* ELF address up to which the SP delta holds */
+	int64_t sp_delta; /* bytes between the stack pointer and the return address */
 	uint8_t code_align;
 	bool is_started;
 };
@@ -67,7 +67,7 @@ struct go_pcsp {
 /* start, pcsp_offset   those of struct go_function */
 struct go_pcsp go_pcsp_start(const struct go_table *table, uint64_t start, uint32_t pcsp_offset);
 
-/* Step to the next depth, which begins where the one before ended. Returns false at the end. */
+/* Step to the next SP delta, which begins where the one before ended. Returns false at the end. */
 bool go_pcsp_next(struct go_pcsp *pcsp);
 
 #endif

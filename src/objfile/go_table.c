@@ -2,7 +2,7 @@
  * pclntab, Go's table of functions. It begins with a header, whose layout depends on the version:
  *
  *	Go 1.2    magic  number of functions  index…          offsets count from the section's start
- *	Go 1.16   magic  number of functions  number of files  5 offsets: names … depths, functions
+ *	Go 1.16   magic  number of functions  number of files  5 offsets: names … SP deltas, functions
  *	Go 1.18   magic  number of functions  number of files  start of text  5 offsets
  *	Go 1.20   the same
  *
@@ -235,7 +235,7 @@ struct go_pcsp go_pcsp_start(const struct go_table *table, uint64_t start, uint3
 	return (struct go_pcsp){
 		.bytes = bytes_from(&table->pcsp, pcsp_offset),
 		.end = start,
-		.depth = -1,
+		.sp_delta = -1,
 		.code_align = table->code_align,
 	};
 }
@@ -250,7 +250,7 @@ bool go_pcsp_next(struct go_pcsp *pcsp)
 	    distance > UINT32_MAX)
 		return false;
 	pcsp->is_started = true;
-	pcsp->depth += (int32_t)(change & 1 ? ~(change >> 1) : change >> 1);
+	pcsp->sp_delta += (int32_t)(change & 1 ? ~(change >> 1) : change >> 1);
 	pcsp->end += distance * pcsp->code_align;
 	return true;
 }

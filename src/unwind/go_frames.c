@@ -50,17 +50,17 @@ static int add_row(struct frame_rows *rows, uint64_t elf_address, struct unwind_
 }
 
 /*
- * Where a function has taken its return address off the stack, to call vfork(), the depth is minus 8; the
+ * Where a function has taken its return address off the stack, to call vfork(), the SP delta is minus 8; the
  * address is still there, below the stack pointer.
  */
-static struct unwind_rule make_rule(int64_t depth)
+static struct unwind_rule make_rule(int64_t sp_delta)
 {
-	if ((depth < 0 && depth != -RETURN_ADDRESS_BYTES) ||
-	    depth > INT32_MAX - RETURN_ADDRESS_BYTES)
+	if ((sp_delta < 0 && sp_delta != -RETURN_ADDRESS_BYTES) ||
+	    sp_delta > INT32_MAX - RETURN_ADDRESS_BYTES)
 		return (struct unwind_rule){.cfa_op = UNWIND_CFA_UNSUPPORTED};
 	return (struct unwind_rule){
 		.cfa_op = UNWIND_CFA_SP,
-		.cfa_offset = (int)depth + RETURN_ADDRESS_BYTES,
+		.cfa_offset = (int)sp_delta + RETURN_ADDRESS_BYTES,
 	};
 }
 
@@ -76,7 +76,7 @@ int go_frames_run(struct go_frames *frames, struct frame_function *function,
 
 	rows->rows.length = 0;
 	while (start < end && frames->num_rows_left && go_pcsp_next(&pcsp)) {
-		rule = make_rule(pcsp.depth);
+		rule = make_rule(pcsp.sp_delta);
 		err = add_row(rows, start, rule);
 		if (err)
 			return err;

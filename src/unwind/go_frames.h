@@ -38,7 +38,7 @@ _must_check_ int go_frames_add(Elf *elf, struct frame_reader *reader, struct go_
 
 /*
  * Like frame_program_run(), for a function whose common part is FRAME_CIE_OF_GO. What follows the
- * last depth is padding: the function is truncated there. One without depths is UNWIND_CFA_UNSUPPORTED.
+ * last SP delta is padding: the function is truncated there. One without SP deltas is UNWIND_CFA_UNSUPPORTED.
  *
  * Returns 0 or -ENOMEM.
  */

@@ -2,7 +2,7 @@
  * Tables of functions as the linkers of Go write them (.gopclntab), made by tests.
  *
  *	struct go_table_writer writer = {.version = GO_1_18, .text_start = 0x1000, .end = 0x1100};
- *	go_table_writer_add(&writer, "main.main", 0x1000, depths, sizeof(depths));
+ *	go_table_writer_add(&writer, "main.main", 0x1000, pcsp, sizeof(pcsp));
  *	struct text bytes = go_table_writer_write(&writer);
  *	…
  *	text_release(&bytes);
@@ -99,12 +99,12 @@ static inline struct text go_table_writer_write(const struct go_table_writer *wr
 	size_t address_size = writer->version >= GO_1_18 ? 4 : 8;
 	size_t index_size = (2 * writer->num_functions + 1) * address_size +
 			    writer->num_functions * (address_size + 40);
-	/* Go 1.2 has one base for all offsets; names and depths then lie at fixed places. */
+	/* Go 1.2 has one base for all offsets; names and SP deltas then lie at fixed offsets. */
 	bool is_old = writer->version == GO_1_2;
-	uint64_t pcsp_place = 16 + index_size;
-	uint64_t names_place = pcsp_place + 256;
+	uint64_t pcsp_offset = 16 + index_size;
+	uint64_t names_offset = pcsp_offset + 256;
 	struct go_table_parts parts =
-		is_old ? go_table_make_parts(writer, address_size, 16, names_place, pcsp_place)
+		is_old ? go_table_make_parts(writer, address_size, 16, names_offset, pcsp_offset)
 		       : go_table_make_parts(writer, address_size, 0, 0, 0);
 	struct text bytes = {0};
 	size_t header_size = writer->version >= GO_1_18 ? 72 : 64;
@@ -115,7 +115,7 @@ static inline struct text go_table_writer_write(const struct go_table_writer *wr
 	if (is_old) {
 		text_append(&bytes, parts.index.data, parts.index.length);
 		text_append(&bytes, parts.pcsp.data, parts.pcsp.length);
-		while (bytes.length < names_place)
+		while (bytes.length < names_offset)
 			text_append_char(&bytes, '\0');
 		text_append(&bytes, parts.names.data, parts.names.length);
 	} else {

@@ -139,7 +139,7 @@ static void a_depth_holds_up_to_an_address(_unused_ void **state)
 {
 	static const struct {
 		uint64_t end;
-		int64_t depth;
+		int64_t sp_delta;
 	} expected[] = {{GO_START + 4, 0}, {GO_START + 0x24, 0x18}, {GO_START + 0x40, 0}};
 	struct go_table_writer writer = make_writer(GO_1_18);
 	struct text table = go_table_writer_write(&writer);
@@ -156,7 +156,7 @@ static void a_depth_holds_up_to_an_address(_unused_ void **state)
 	for (size_t i = 0; i < ARRAY_LENGTH(expected); i++) {
 		assert_true(go_pcsp_next(&pcsp));
 		assert_int_equal(pcsp.end, expected[i].end);
-		assert_int_equal(pcsp.depth, expected[i].depth);
+		assert_int_equal(pcsp.sp_delta, expected[i].sp_delta);
 	}
 	assert_false(go_pcsp_next(&pcsp));
 	assert_true(go_table_read(&opened.table, 2, &function));

@@ -102,7 +102,7 @@ static void what_debug_frame_says_comes_first(_unused_ void **state)
 }
 
 /* Nobody has called it: the byte before it must be padding, not the function before. */
-static void a_function_ends_with_its_depths(_unused_ void **state)
+static void a_function_ends_with_its_sp_deltas(_unused_ void **state)
 {
 	struct unwind_table *table =
 		build("runtime.sigreturn", usual_sp_deltas, sizeof(usual_sp_deltas), NULL);
@@ -127,7 +127,7 @@ static void a_return_address_that_was_taken_off_is_below_the_stack_pointer(_unus
 	unwind_table_free(table);
 }
 
-static void functions_without_sound_depths_are_unsupported(_unused_ void **state)
+static void functions_without_sound_sp_deltas_are_unsupported(_unused_ void **state)
 {
 	static const uint8_t negative[] = {1, 4, 2, 0x50, 0}; /* -2, -1 */
 	static const uint8_t nothing[] = {0, 0};
@@ -146,7 +146,7 @@ static void functions_without_sound_depths_are_unsupported(_unused_ void **state
 	unwind_table_free(unknown);
 }
 
-/* Functions may share their depths; a file of n bytes must not make n * n rows. */
+/* Functions may share their SP deltas; a file of n bytes must not make n * n rows. */
 static void no_more_rows_are_made_than_the_table_has_bytes(_unused_ void **state)
 {
 	struct go_frames frames = {
@@ -174,9 +174,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_cfa_is_the_depth_above_the_stack_pointer_and_8_more),
 		cmocka_unit_test(what_debug_frame_says_comes_first),
-		cmocka_unit_test(a_function_ends_with_its_depths),
+		cmocka_unit_test(a_function_ends_with_its_sp_deltas),
 		cmocka_unit_test(a_return_address_that_was_taken_off_is_below_the_stack_pointer),
-		cmocka_unit_test(functions_without_sound_depths_are_unsupported),
+		cmocka_unit_test(functions_without_sound_sp_deltas_are_unsupported),
 		cmocka_unit_test(no_more_rows_are_made_than_the_table_has_bytes),
 	};
 
