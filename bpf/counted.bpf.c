@@ -10,7 +10,7 @@
  * single hits weigh and in whatever order they come, and the sum is right but for what came after the last sample.
  *
  * The period is fixed, and all distances are the same, or it is made to fit what comes: it begins with one, doubles
- * when a CPU takes more samples in a hundredth of a second than are wanted, and is halved when there are few.
+ * when a CPU takes more samples in a hundredth of a second than were asked for, and is halved when there are few.
  *
  * Or the distances vary exponentially: samples are a Poisson process over the weight, and each point of it stands for a
  * period, whatever came before.
@@ -44,12 +44,12 @@ char LICENSE[] SEC("license") = "GPL";
 /* Set by user space before loading: which of the events that were asked for it is. */
 const volatile __u32 event_number = 0;
 /*
- * Of weight, that a sample stands for; 0: as much as comes with the wanted samples. Of allocations, the mean of the
+ * Of weight, that a sample stands for; 0: as much as comes with so many samples as were asked for. Of allocations, the mean of the
  * distances.
  */
 const volatile __u64 fixed_period = 0;
-/* Samples of a CPU in WINDOW_NS that are wanted. */
-const volatile __u32 wanted_samples = 1;
+/* Samples that a CPU is to take in WINDOW_NS. */
+const volatile __u32 samples_per_window = 1;
 /* Of a tracepoint, where in the record the weight is: a number of so many bytes; 0: every hit weighs one. */
 const volatile __u32 weight_offset = 0;
 const volatile __u32 weight_bytes = 0;
@@ -125,13 +125,13 @@ static __always_inline void adapt(struct wire_period_state *state, __u64 now_ns)
 	if (now_ns - state->window_ns >= WINDOW_NS) {
 		__u64 num_windows = (now_ns - state->window_ns) / WINDOW_NS;
 
-		if (state->num_samples * 4 < wanted_samples * num_windows && state->period > 1)
+		if (state->num_samples * 4 < samples_per_window * num_windows && state->period > 1)
 			state->period /= 2;
 		state->window_ns = now_ns;
 		state->num_samples = 0;
 	}
 	state->num_samples++;
-	if (state->num_samples > wanted_samples && state->period < MAX_PERIOD) {
+	if (state->num_samples > samples_per_window && state->period < MAX_PERIOD) {
 		state->period *= 2;
 		state->window_ns = now_ns;
 		state->num_samples = 0;
@@ -250,7 +250,7 @@ static __always_inline void take_sample(void *ctx, struct wire_counters *counter
 }
 
 /*
- * Count a hit. Whether it is wanted: ret is then the running thread, pid in the upper half. Where nothing ran, it was
+ * Count a hit. Whether it is of the target: ret is then the running thread, pid in the upper half. Where nothing ran, it was
  * an interrupt, which has no part in what is not all of the machine.
  */
 static __always_inline bool begin_hit(struct wire_counters *counter, __u64 *ret)

@@ -54,7 +54,7 @@ struct departure {
 	__u8 has_phase;
 	__u8 exit_stage;      /* enum exit_stage */
 	__u8 origin;          /* enum departure_origin */
-	__u8 is_left_out;     /* it waits for something else than is wanted */
+	__u8 is_left_out;     /* it waits for something that is filtered out */
 	__u64 wakeup;         /* number of the sample of who woke it; 0: there is none */
 	__u64 lives_since_ns; /* what it has lived before is counted; 0: nothing is */
 };
@@ -200,7 +200,7 @@ static __always_inline struct wait measure_wait(const struct departure *departur
 	return wait;
 }
 
-/* Whether a wait is too short to be wanted. */
+/* Whether a wait is shorter than the limit. */
 static __always_inline bool is_short(const struct wait *wait)
 {
 	return wait->wait_ns + wait->queue_ns < min_block_ns;

@@ -28,7 +28,7 @@ static __always_inline void *get_per_cpu(void *map)
 	return bpf_map_lookup_elem(map, &zero);
 }
 
-/* Set by user space before loading. Else every thread is wanted. */
+/* Set by user space before loading. Else every thread is a target. */
 const volatile bool is_filtered = false;
 
 /*

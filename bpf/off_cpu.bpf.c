@@ -8,8 +8,8 @@
  *	               crosses a multiple of the period is a sample taken, which then stands for as many
  *	               periods as were crossed
  *
- * Where waits for futexes alone are wanted (--locks), what a thread waits for is read from its registers when it
- * leaves its CPU, so that neither its waking nor its sum has a part in what is left out.
+ * Where waits for futexes alone are recorded (--locks), what a thread waits for is read from its registers when it
+ * leaves its CPU, so that neither its wakeup nor its sum has a part in what is left out.
  *
  * What threads had of their CPUs is added up as well, and apart from both what they have lived: as all is exact,
  * the parts make up the whole, but for waits whose begin was not seen.
@@ -246,7 +246,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	return 0;
 }
 
-/* Threads that are not wanted have nothing noted. */
+/* Threads that are no targets have nothing noted. */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_woken, struct task_struct *task)
 {

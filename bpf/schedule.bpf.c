@@ -6,8 +6,8 @@
  * of them a second. Both tracepoints are met with interrupts off, but for a thread that wakes
  * itself; what an interrupt wakes meanwhile is counted and left out.
  *
- * With is_filtered, only wanted threads and those next to them are reported: after a wanted thread the
- * CPU's next one is reported, with its true end, and so is a thread that wakes a wanted one, from that
+ * With is_filtered, only target threads and those next to them are reported: after a target thread the
+ * CPU's next one is reported, with its true end, and so is a thread that wakes a target, from that
  * moment on. Everything else looks as if the CPU were idle.
  *
  * A switch without an event shows when another thread leaves the CPU, or wakes somebody there, than the one
@@ -166,7 +166,7 @@ static __always_inline void emit_name(struct run *run, struct task_struct *task,
 	text[1] = second;
 }
 
-/* NULL: nothing that is wanted. */
+/* NULL: no target. */
 static __always_inline void set_running(struct run *run, __u64 time_ns, struct task_struct *task,
 					__u32 num_leaves)
 {
@@ -208,7 +208,7 @@ static __always_inline __u8 get_priority(struct task_struct *task)
 	return priority < 0 ? WIRE_SCHEDULE_DEADLINE : priority;
 }
 
-/* The CPU goes on with `task`; NULL: with nothing that is wanted. */
+/* The CPU goes on with `task`; NULL: with no target. */
 static __always_inline void emit_switch(struct run *run, __u64 time_ns, struct task_struct *task,
 					__u32 state, bool is_preempted)
 {
@@ -289,7 +289,7 @@ static __always_inline void add_switch(bool is_preempted, struct task_struct *pr
 			emit_unseen(&run, time_ns, previous, num_leaves,
 				    previous_is_target || !is_filtered);
 		else if (previous_is_target && run.running->tid != get_tid(previous))
-			emit_switch(&run, time_ns, previous, 0, false); /* wanted since it runs */
+			emit_switch(&run, time_ns, previous, 0, false); /* a target since it runs */
 		emit_switch(&run, time_ns, next_is_target || previous_is_target ? next : NULL,
 			    state | previous->exit_state, is_preempted);
 	}
@@ -357,7 +357,7 @@ static __always_inline __u16 get_target_cpu(const struct task_struct *task)
 	return task->cpu;
 }
 
-/* Who wakes a wanted thread is reported from that moment on. */
+/* Who wakes a target is reported from that moment on. */
 static __always_inline void emit_waker(struct run *run, __u64 time_ns, struct task_struct *waker,
 				       bool is_in_interrupt)
 {

@@ -13,10 +13,10 @@
 #include "maps.h"
 #include "output.h"
 
-/* Set by user space before loading: what a wanted process starts is not wanted. */
+/* Set by user space before loading: what a target starts is no target. */
 const volatile bool leaves_children_out = false;
 
-/* What user space wants of the running thread, or 0. */
+/* What the running thread is to user space: enum wire_target, or 0. */
 static __always_inline __u32 get_target_state_of_current(__u32 tid)
 {
 	__u32 target = get_target_state(tid);
@@ -28,7 +28,7 @@ static __always_inline __u32 get_target_state_of_current(__u32 tid)
 }
 
 /* start: when it started, above WIRE_TARGET_BITS; 0 where that is not known. */
-static __always_inline void want(__u64 tid, __u32 start)
+static __always_inline void add_target(__u64 tid, __u32 start)
 {
 	__u32 target = WIRE_TARGET | start;
 	struct wire_counters *counter = get_per_cpu(&counters);
@@ -44,7 +44,7 @@ static __always_inline void follow_fork(__u32 parent_tid, __u32 child_tid, __u32
 	if (is_process && leaves_children_out)
 		return;
 	if (is_filtered && get_target_state_of_current(parent_tid) == WIRE_TARGET)
-		want(child_tid, child_start);
+		add_target(child_tid, child_start);
 }
 
 /* The thread that executes a program takes the tid of its process's first one. */
@@ -54,7 +54,7 @@ static __always_inline void follow_exec(__u32 old_tid, __u32 tid, __u32 start)
 
 	if (!is_filtered || (!get_target_state(old_tid) && !get_target_state_of_current(tid)))
 		return;
-	want(tid, start);
+	add_target(tid, start);
 	if (old_tid != tid)
 		bpf_map_delete_elem(&target_tids, &old_key);
 	/* The new program's files are to be opened while it runs. */
@@ -76,7 +76,7 @@ static __always_inline void follow_exit(__u32 tid, __u32 start)
 	if (!pid_namespace_inode)
 		return;
 	if (target == WIRE_TARGET)
-		want(tid, start);
+		add_target(tid, start);
 	key = WIRE_NAMED_IN_NAMESPACE | (__u32)get_visible_pid_tgid(bpf_get_current_pid_tgid());
 	bpf_map_delete_elem(&target_tids, &key);
 }

@@ -81,7 +81,7 @@ static __always_inline __u64 send_waker(void *ctx, struct scratch *scratch,
 	if (!has_user_stack(pid_tgid))
 		sample->flags |= WIRE_SAMPLE_NO_USER_MEMORY;
 	sample->wakeup = number;
-	/* Also where no kernel stacks are wanted: they show whether it was an interrupt. */
+	/* Also where no kernel stacks are recorded: they show whether it was an interrupt. */
 	if (!ring || take_stacks(ctx, scratch, true, WAKER_SEED) != SEND_DONE ||
 	    send(ring, sample, sizeof(*sample))) {
 		counter->lost_ring++;
@@ -114,7 +114,7 @@ static __always_inline __u64 take_waker(void *ctx)
 	return number;
 }
 
-/* Threads that are not wanted have nothing noted. */
+/* Threads that are no targets have nothing noted. */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_woken_by, struct task_struct *task)
 {

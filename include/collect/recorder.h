@@ -149,9 +149,9 @@ struct off_cpu_counts {
 	uint64_t min_block_ns; /* shorter ones are left out */
 	bool only_futexes;     /* those that were for anything else are left out before */
 	uint64_t fired;
-	uint64_t filtered;       /* of threads that are not wanted */
+	uint64_t filtered;       /* of threads that are no targets */
 	uint64_t unseen_begin;   /* of which the begin was not seen */
-	uint64_t other_waits;    /* for anything but a futex, where only those are wanted */
+	uint64_t other_waits;    /* for anything but a futex, where only those are recorded */
 	uint64_t other_waits_ns; /* their time */
 	uint64_t below_min_block;
 	uint64_t below_min_block_ns; /* their time */
@@ -162,9 +162,10 @@ struct off_cpu_counts {
 	uint64_t lost_unknown_stack;
 	uint64_t
 		lost_unread; /* of threads that waited at the end, and there was no time to hear of */
-	uint64_t unfinished;               /* of those that fired: they went on at the end */
-	uint64_t unnoted;                  /* not counted at all: there was no room to note them */
-	uint64_t exact_ns[NUM_WAIT_KINDS]; /* of all whose begin was seen, and that are wanted */
+	uint64_t unfinished; /* of those that fired: they went on at the end */
+	uint64_t unnoted;    /* not counted at all: there was no room to note them */
+	uint64_t exact_ns
+		[NUM_WAIT_KINDS]; /* of all whose begin was seen, and that pass the filters */
 	uint64_t sampled_ns[NUM_WAIT_KINDS]; /* the weight of the samples */
 	uint64_t cpu_ns;                     /* that threads had a CPU, exactly */
 	/* Else the next one means nothing: of a cgroup, in a pid namespace, on kernels without a
@@ -216,7 +217,7 @@ struct event_counts {
 	uint64_t fired;
 	uint64_t idle;
 	uint64_t filtered;
-	uint64_t unmatched; /* of a tracepoint: hits of the target that its filter did not want */
+	uint64_t unmatched; /* of a tracepoint: hits of the target that its filter did not match */
 	/* Of a tracepoint: its field said nothing above 0, or no amount. Of an allocator also: a call from within it. */
 	uint64_t weightless;
 	uint64_t unseen_begin; /* of what weighs its time: it is not known when it had begun */

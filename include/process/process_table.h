@@ -111,13 +111,13 @@ _must_check_ int process_table_refresh_details(struct process_table *table);
 
 /*
  * Read every process below proc_root; each as of a time read before its maps are.
- * process_table_scan_some() asks is_wanted() about each first.
+ * process_table_scan_some() asks is_target() about each first.
  * process_table_scan_pid() reads one; -ENOENT when it is not there (any more). Scanning a pid
  * that has an image refreshes this image.
  */
 _must_check_ int process_table_scan(struct process_table *table);
 _must_check_ int process_table_scan_some(struct process_table *table,
-					 bool (*is_wanted)(pid_t pid, void *context),
+					 bool (*is_target)(pid_t pid, void *context),
 					 void *context);
 _must_check_ int process_table_scan_pid(struct process_table *table, pid_t pid);
 

@@ -193,7 +193,7 @@ FILTER_INLINE int filter_holds(const struct filter_hit *hit, const struct wire_p
 		filter_compare(value, predicate->value, predicate->is_signed)) != 0;
 }
 
-/* Whether a hit is what the filter wants. */
+/* Whether a hit matches the filter. */
 FILTER_INLINE int filter_passes(const struct filter_hit *hit)
 {
 	wire_u32 next = 0;

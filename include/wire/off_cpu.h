@@ -35,15 +35,15 @@ static inline wire_u32 wire_take_periods(wire_u64 *phase_ns, wire_u64 duration_n
 /*
  * What became of every time that a thread got a CPU, or had not got one when the recording ended, per CPU:
  * each adds to `fired` and to exactly one of the others up to lost_ring_stack. The sums are exact, of all
- * intervals whose begin was seen, whether they were sampled or not, but for those that are not wanted: too
+ * intervals whose begin was seen, whether they were sampled or not, but for those that are filtered out: too
  * short, or for something else.
  */
 struct wire_off_cpu_counters {
 	wire_u64 fired;
-	wire_u64 filtered;         /* the thread was not wanted */
+	wire_u64 filtered;         /* the thread was no target */
 	wire_u64 unseen_begin;     /* it is not known when it had left its CPU */
-	wire_u64 other_waits;      /* it was for no futex, and only those are wanted */
-	wire_u64 below_min_block;  /* the interval is shorter than is wanted */
+	wire_u64 other_waits;      /* it was for no futex, and only those are recorded */
+	wire_u64 below_min_block;  /* the interval is shorter than the limit */
 	wire_u64 below_period;     /* the thread's time has not crossed a period */
 	wire_u64 sent;             /* a wire_sample went into the ring, or to the reader */
 	wire_u64 lost_ring_sample; /* no room in the ring for the sample */
@@ -57,7 +57,7 @@ struct wire_off_cpu_counters {
 	wire_u64 below_min_block_ns; /* of the intervals that were too short */
 	wire_u64 unfinished;         /* of those that fired: still going on at the end */
 	wire_u64 sent_unfinished;    /* of those that were sent */
-	/* Of all threads that are wanted: from their start, or the begin, to their end, or that. */
+	/* Of all target threads: from their start, or the begin, to their end, or that. */
 	wire_u64 lived_ns;
 	wire_u64 cpu_ns; /* that they had a CPU */
 };

@@ -57,7 +57,7 @@ _Static_assert(sizeof(union wire_schedule_slot) == 16, "a slot is part of the wi
 struct wire_schedule {
 	wire_u32 type;   /* WIRE_SCHEDULE */
 	wire_u32 number; /* of the CPU's batches, from 0; one that is missing was lost */
-	wire_u32 tid;    /* that ran by the events before; 0: idle, or not wanted */
+	wire_u32 tid;    /* that ran by the events before; 0: idle, or no target */
 	wire_u16 cpu;
 	wire_u16 num_slots;    /* only these are sent */
 	wire_u32 num_switches; /* in these slots */
@@ -72,7 +72,7 @@ _Static_assert(sizeof(struct wire_schedule) == 24 + 16 * WIRE_SCHEDULE_SLOTS,
  * notes what its ticks find.
  */
 struct wire_schedule_running {
-	wire_u32 tid;        /* 0: idle, or not wanted */
+	wire_u32 tid;        /* 0: idle, or no target */
 	wire_u32 num_leaves; /* how often that thread had left a CPU before, modulo 2^32 */
 	wire_u64 seen_ns;    /* when it was last seen to run */
 	wire_u32 other_tid;  /* another one that was seen after that */
@@ -94,7 +94,7 @@ _Static_assert(sizeof(struct wire_schedule_cpu) == 24 + 16 * WIRE_SCHEDULE_SLOTS
 	       "struct wire_schedule_cpu is part of the wire format");
 
 /*
- * Per CPU. Every event that is wanted adds to `switches` or `wakeups`, and then to at most one of
+ * Per CPU. Every event of a target adds to `switches` or `wakeups`, and then to at most one of
  * the others.
  */
 struct wire_schedule_counters {

@@ -188,8 +188,8 @@ enum wire_target {
 struct wire_counters {
 	wire_u64 fired;
 	wire_u64 idle;      /* the CPU ran nothing */
-	wire_u64 filtered;  /* the thread was not wanted */
-	wire_u64 unmatched; /* of a tracepoint: its filter wants others */
+	wire_u64 filtered;  /* the thread was no target */
+	wire_u64 unmatched; /* of a tracepoint: its filter does not match */
 	wire_u64
 		weightless; /* of a tracepoint: its field said nothing above 0, or no amount; of an allocator: not from outside */
 	wire_u64 unseen_begin;     /* of what weighs its time: it is not known when it had begun */

@@ -22,7 +22,7 @@ static uint32_t get_node(const struct frame_tree *tree, const struct sample *sam
 	return tree->stack_nodes[sample->stack];
 }
 
-static bool is_wanted(const struct wakers_query *query, uint32_t id)
+static bool is_selected(const struct wakers_query *query, uint32_t id)
 {
 	const struct frame_tree *tree = query->tree;
 	const struct sample *sample = profile_get_sample(tree->profile, id);
@@ -64,7 +64,7 @@ static int select_waits(const struct wakers_query *query, const struct fragment 
 		uint32_t end = separators.first_ends[node];
 
 		ret->is_selected[i] =
-			end && is_wanted(query, i) &&
+			end && is_selected(query, i) &&
 			(!query->opts.fragment || found.first_ends[tree->parents[end]]);
 	}
 	return 0;

@@ -38,7 +38,7 @@ enum level { LEVEL_YEARS, LEVEL_MONTHS, LEVEL_DAYS, LEVEL_CAPTURES };
 
 static int walk_folder(struct archive_walk *walk, int fd, enum level level);
 
-/* Whether a folder's name is one of ours and its days are wanted. */
+/* Whether a folder's name is one of ours and its days are in the range. */
 static bool is_match(struct archive_walk *walk, enum level level, const char *name)
 {
 	int first = walk->first_day;

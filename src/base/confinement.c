@@ -234,17 +234,17 @@ int confinement_keep_sampling_rights(bool is_administrator)
 	};
 	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
-	uint32_t wanted[_LINUX_CAPABILITY_U32S_3] = {0};
+	uint32_t allowed[_LINUX_CAPABILITY_U32S_3] = {0};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(retained); i++)
-		wanted[CAP_TO_INDEX(retained[i])] |= CAP_TO_MASK(retained[i]);
+		allowed[CAP_TO_INDEX(retained[i])] |= CAP_TO_MASK(retained[i]);
 	if (is_administrator)
-		wanted[CAP_TO_INDEX(CAP_SYS_ADMIN)] |= CAP_TO_MASK(CAP_SYS_ADMIN);
+		allowed[CAP_TO_INDEX(CAP_SYS_ADMIN)] |= CAP_TO_MASK(CAP_SYS_ADMIN);
 	if (syscall(SYS_capget, &header, sets))
 		return -errno;
 	for (size_t i = 0; i < ARRAY_LENGTH(sets); i++) {
-		sets[i].permitted &= wanted[i];
-		sets[i].effective &= wanted[i];
+		sets[i].permitted &= allowed[i];
+		sets[i].effective &= allowed[i];
 		sets[i].inheritable = 0;
 	}
 	(void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);

@@ -88,7 +88,7 @@ uint64_t account_sum_lost(const struct account *account);
 
 /* Of all kinds: of an array with one for each. */
 uint64_t account_sum_waits(const uint64_t *waits_ns);
-/* The weight of the samples of off-CPU time in percent of that time that is wanted, which may be above 100. */
+/* The weight of the samples of off-CPU time in percent of that time that passes the filters, which may be above 100. */
 double account_get_coverage(const struct off_cpu_counts *counts);
 
 const char *truncation_get_name(enum truncation truncation);

@@ -61,7 +61,7 @@ static void *take_signals(void *context)
 
 struct stop_request *stop_request_new(const struct outputs *outputs)
 {
-	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP};
+	static const int stop_signals[] = {SIGINT, SIGTERM, SIGHUP};
 	struct stop_request *stop_request = calloc(1, sizeof(*stop_request));
 	struct sigaction ignore = {.sa_handler = SIG_IGN};
 
@@ -69,12 +69,12 @@ struct stop_request *stop_request_new(const struct outputs *outputs)
 		return NULL;
 	stop_request->outputs = outputs;
 	sigemptyset(&stop_request->signals);
-	for (size_t i = 0; i < ARRAY_LENGTH(wanted); i++) {
+	for (size_t i = 0; i < ARRAY_LENGTH(stop_signals); i++) {
 		struct sigaction before;
 
 		/* What the parent had ignored (nohup) stays ignored. */
-		if (!sigaction(wanted[i], NULL, &before) && before.sa_handler != SIG_IGN)
-			sigaddset(&stop_request->signals, wanted[i]);
+		if (!sigaction(stop_signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
+			sigaddset(&stop_request->signals, stop_signals[i]);
 	}
 	/* A closed pipe shall be a failed write with a message, not the end of the program. */
 	sigaction(SIGPIPE, &ignore, &stop_request->pipe_before);

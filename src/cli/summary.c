@@ -315,7 +315,7 @@ static void append_wakers(struct text *text, const struct waker_counts *counts)
 		      "set sysctl kernel.kptr_restrict=0 or run with CAP_SYSLOG");
 }
 
-/* How much of the time that is wanted is in the samples. */
+/* How much of the time that passes the filters is in the samples. */
 static void append_coverage(struct text *text, const struct off_cpu_counts *counts)
 {
 	if (counts->only_futexes && !account_sum_waits(counts->exact_ns))

@@ -21,7 +21,7 @@ static int add_ring(struct bpf_rings *rings, int map_fd, uint32_t number, uint32
 {
 	_cleanup_close_ int fd =
 		bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ring", 0, 0, size_bytes, NULL);
-	struct epoll_event wanted = {.events = EPOLLIN};
+	struct epoll_event interest = {.events = EPOLLIN};
 	struct bpf_ring *ring = fd < 0 ? NULL : array_add(&rings->rings);
 	int err;
 
@@ -35,7 +35,7 @@ static int add_ring(struct bpf_rings *rings, int map_fd, uint32_t number, uint32
 	fd = -1; /* the ring's now */
 	if (bpf_map_update_elem(map_fd, &number, &ring->fd, BPF_ANY))
 		return -errno;
-	return epoll_ctl(rings->epoll_fd, EPOLL_CTL_ADD, ring->fd, &wanted) ? -errno : 0;
+	return epoll_ctl(rings->epoll_fd, EPOLL_CTL_ADD, ring->fd, &interest) ? -errno : 0;
 }
 
 int bpf_rings_init(struct bpf_rings *rings, int map_fd, uint32_t num_cpus, uint32_t size_bytes)

@@ -211,9 +211,9 @@ static int open_object(void *context, struct bpf_object_skeleton **ret)
 	bpf->rodata->has_calls = program->kind == EVENT_SYSTEM_CALL;
 	if (program->opts.event->hit_weight)
 		bpf->rodata->hit_weight = program->opts.event->hit_weight;
-	bpf->rodata->wanted_samples = program->opts.wanted_hz > WINDOWS_PER_SECOND
-					      ? program->opts.wanted_hz / WINDOWS_PER_SECOND
-					      : 1;
+	bpf->rodata->samples_per_window = program->opts.frequency_hz > WINDOWS_PER_SECOND
+						  ? program->opts.frequency_hz / WINDOWS_PER_SECOND
+						  : 1;
 	bpf->rodata->is_of_cgroup = program->opts.cgroup_fd >= 0;
 	bpf->rodata->is_filtered = sampling->is_filtered;
 	bpf->rodata->take_user_stacks = !sampling->no_user_stacks;
@@ -397,7 +397,7 @@ static int attach(struct counted_program *program, const struct bpf_program *to_
 /* What the kernel says where it does not replace an instruction; not among the errnos of programs. */
 #define KERNEL_ENOTSUPP 524
 
-static int explain_probe_refusal(const struct counted_program *program, const struct event *event,
+static int explain_probe_failure(const struct counted_program *program, const struct event *event,
 				 bool was_opened, int code, struct error *error)
 {
 	if (code == -EILSEQ)
@@ -431,10 +431,10 @@ static int explain_probe_refusal(const struct counted_program *program, const st
 	return code;
 }
 
-static int explain_refusal(const struct counted_program *program, const struct event *event,
+static int explain_failure(const struct counted_program *program, const struct event *event,
 			   bool was_opened, int code, struct error *error)
 {
-	int err = event->probe ? explain_probe_refusal(program, event, was_opened, code, error)
+	int err = event->probe ? explain_probe_failure(program, event, was_opened, code, error)
 			       : code;
 
 	if (code == -ENOMEM || err != code)
@@ -464,7 +464,7 @@ static int attach_tracepoint(struct counted_program *program, const struct bpf_p
 	bool was_opened;
 	int err = attach(program, to_run, &attr, 0, &was_opened);
 
-	return err ? explain_refusal(program, program->opts.event, was_opened, err, error) : 0;
+	return err ? explain_failure(program, program->opts.event, was_opened, err, error) : 0;
 }
 
 /* Of a raw tracepoint there is no event but the program's link to it. */
@@ -474,7 +474,7 @@ static int attach_raw(struct counted_program *program, const struct bpf_program 
 	int fd = bpf_raw_tracepoint_open(name, bpf_program__fd(to_run));
 	int err = fd < 0 ? fd : keep_fd(program, fd);
 
-	return err ? explain_refusal(program, program->opts.event, true, err, error) : 0;
+	return err ? explain_failure(program, program->opts.event, true, err, error) : 0;
 }
 
 /*
@@ -586,14 +586,14 @@ static int attach_probe(struct counted_program *program, struct error *error)
 	if (program->is_linked) {
 		int err = link_files(program);
 
-		return err ? explain_refusal(program, event, false, err, error) : 0;
+		return err ? explain_failure(program, event, false, err, error) : 0;
 	}
 	for (size_t i = 0; i < event->probe->sites.length; i++) {
 		bool was_opened;
 		int err = attach_site(program, i, &was_opened);
 
 		if (err)
-			return explain_refusal(program, event, was_opened, err, error);
+			return explain_failure(program, event, was_opened, err, error);
 	}
 	return 0;
 }

@@ -20,8 +20,8 @@ struct counted_program;
 struct counted_program_opts {
 	const struct event *event; /* borrowed for the call */
 	uint32_t number;           /* of the event, as its samples say */
-	uint64_t count;            /* a sample for so much of it; 0: see wanted_hz */
-	uint32_t wanted_hz;        /* samples per second and CPU */
+	uint64_t count;            /* a sample for so much of it; 0: see frequency_hz */
+	uint32_t frequency_hz;     /* samples per second and CPU */
 	int cgroup_fd;             /* only its threads; borrowed. -1: none */
 };
 

@@ -129,19 +129,19 @@ static int refuse_unknown(const struct event_paths *paths, const char *word, str
 
 /* ---- words -------------------------------------------------------------------------------- */
 
-/* "u", "kpp": whose events are wanted, and how precisely. */
+/* "u", "kpp": whose events are counted, and how precisely. */
 static int take_modifiers(const char *word, const char *modifiers, struct event *event,
 			  struct error *error)
 {
-	bool wants_user = false, wants_kernel = false, wants_hypervisor = false;
+	bool counts_user = false, counts_kernel = false, counts_hypervisor = false;
 
 	for (const char *at = modifiers; *at; at++) {
 		if (*at == 'u')
-			wants_user = true;
+			counts_user = true;
 		else if (*at == 'k')
-			wants_kernel = true;
+			counts_kernel = true;
 		else if (*at == 'h')
-			wants_hypervisor = true;
+			counts_hypervisor = true;
 		else if (*at == 'p' && event->precision < 3)
 			event->precision++;
 		else
@@ -151,11 +151,11 @@ static int take_modifiers(const char *word, const char *modifiers, struct event 
 				"three times, p (precise)",
 				word, *at);
 	}
-	if (!wants_user && !wants_kernel && !wants_hypervisor)
+	if (!counts_user && !counts_kernel && !counts_hypervisor)
 		return 0;
-	event->leaves_user_out = !wants_user;
-	event->leaves_kernel_out = !wants_kernel;
-	event->leaves_hypervisor_out = !wants_hypervisor;
+	event->leaves_user_out = !counts_user;
+	event->leaves_kernel_out = !counts_kernel;
+	event->leaves_hypervisor_out = !counts_hypervisor;
 	return 0;
 }
 

@@ -135,13 +135,13 @@ static int look_at_all(struct mapped_files *files)
 int mapped_files_find(struct mapped_files *files, const struct target *target)
 {
 	_cleanup_(target_threads_release) struct target_threads threads = {0};
-	struct target wanted = *target;
+	struct target searched = *target;
 	int err;
 
 	if (target->kind != TARGET_PROCESSES && target->kind != TARGET_THREADS)
 		return look_at_all(files);
-	wanted.may_be_gone = true; /* who is not there is reported where it is recorded */
-	err = target_threads_list(&threads, &wanted, NULL);
+	searched.may_be_gone = true; /* who is not there is reported where it is recorded */
+	err = target_threads_list(&threads, &searched, NULL);
 	if (err)
 		return err;
 	if (target->kind == TARGET_THREADS) {

@@ -118,7 +118,7 @@ static void count_of_others(struct recorder *recorder, const struct wire_sample 
 		recorder->num_of_others.items[get_event(recorder, sample)]++;
 }
 
-/* Of a waker that is not of the target nothing is wanted but its name and what the kernel did for it. */
+/* Of a waker that is not of the target nothing is recorded but its name and what the kernel did for it. */
 static bool proves_process(const struct wire_sample *sample)
 {
 	return !(sample->flags & WIRE_SAMPLE_WAKER) ||
@@ -453,7 +453,7 @@ static int open_cpus(struct recorder *recorder, struct error *error)
 	return sampler_check_events(recorder->sampler, error);
 }
 
-/* What happens to other processes than the target's is not wanted. */
+/* What happens to other processes than the target's is left out. */
 static int follow_target(struct recorder *recorder)
 {
 	const struct target *target = &recorder->opts.target;

@@ -670,7 +670,7 @@ static int resolve_once(struct sample_ingest *ingest, const struct raw_stack *ra
 			struct stack_evidence *ret_evidence)
 {
 	struct raw_stack truncated = *raw; /* where a step is disproven */
-	struct resolved_stack wanted = {
+	struct resolved_stack resolved = {
 		.owner = process ? process->id : 0,
 		.outer = *stack,
 		.version = process ? process->mappings_version : KERNEL_STACK,
@@ -680,14 +680,14 @@ static int resolve_once(struct sample_ingest *ingest, const struct raw_stack *ra
 	};
 	struct resolved_stack *known;
 	uint32_t item;
-	int err = find_number(ingest, raw, &wanted.known);
+	int err = find_number(ingest, raw, &resolved.known);
 
 	if (err)
 		return err;
-	item = resolved_stack_table_find(&ingest->resolved_stacks, &wanted);
+	item = resolved_stack_table_find(&ingest->resolved_stacks, &resolved);
 	known = item == HASH_INDEX_NONE ? NULL : &ingest->resolved_stacks.items[item];
 	if (known &&
-	    (!known->evidence.has_generated_code || known->code_version == wanted.code_version)) {
+	    (!known->evidence.has_generated_code || known->code_version == resolved.code_version)) {
 		*stack = known->stack;
 		*ret_evidence = known->evidence;
 		if (!known->has_unmapped)
@@ -696,26 +696,27 @@ static int resolve_once(struct sample_ingest *ingest, const struct raw_stack *ra
 	}
 	read_pcs(ingest, raw->known);
 	if (process && ingest->user_stacks_kind == USER_STACKS_TABLE) {
-		err = check_fp_steps(ingest, process, &truncated, &wanted);
+		err = check_fp_steps(ingest, process, &truncated, &resolved);
 		if (err)
 			return err;
 	}
-	err = truncated.python ? resolve_with_python(ingest, &truncated, process, time_ns, &wanted)
-			       : resolve(ingest, &truncated, process, time_ns, &wanted);
+	err = truncated.python
+		      ? resolve_with_python(ingest, &truncated, process, time_ns, &resolved)
+		      : resolve(ingest, &truncated, process, time_ns, &resolved);
 	if (err)
 		return err;
-	if (wanted.has_unmapped) {
+	if (resolved.has_unmapped) {
 		err = process_table_look_for_moved(ingest->processes, time_ns, process->id);
 		if (err)
 			return err;
 	}
-	*stack = wanted.stack;
-	*ret_evidence = wanted.evidence;
+	*stack = resolved.stack;
+	*ret_evidence = resolved.evidence;
 	if (known) {
-		*known = wanted;
+		*known = resolved;
 		return 0;
 	}
-	return resolved_stack_table_add(&ingest->resolved_stacks, &wanted, &item);
+	return resolved_stack_table_add(&ingest->resolved_stacks, &resolved, &item);
 }
 
 static int count_user_stack(struct sample_ingest *ingest, uint32_t stack, bool is_at_limit)

@@ -35,7 +35,7 @@ struct event_program {
 	struct sampling_program *ticks;  /* of a clock */
 	struct counted_program *counted; /* of an event whose hits a program counts */
 	bool has_ticks;                  /* some CPU counts it */
-	int refusal;                     /* of one that does not; 0: there is none */
+	int error;                       /* negative errno of one that does not; 0: there is none */
 	struct event_times times;        /* of CPUs that have gone */
 };
 
@@ -78,7 +78,7 @@ static int load_counted(struct sampler *sampler, size_t number, struct counted_p
 		.event = &sampler->opts.events[number],
 		.number = (uint32_t)number,
 		.count = sampler->opts.count,
-		.wanted_hz = sampler->opts.frequency_hz * COUNTS_PER_TICK,
+		.frequency_hz = sampler->opts.frequency_hz * COUNTS_PER_TICK,
 		.cgroup_fd = sampler->opts.cgroup_fd,
 	};
 
@@ -329,7 +329,7 @@ static int add_tick(struct sampler *sampler, size_t number, int cgroup_fd, int c
 		tick.fd = open_event(sampler, event, cgroup_fd, cpu);
 	}
 	if (tick.fd < 0 && event && is_of_some_cpus(event) && is_not_counted(tick.fd)) {
-		sampler->event_programs.items[number].refusal = tick.fd;
+		sampler->event_programs.items[number].error = tick.fd;
 		return 0;
 	}
 	if (tick.fd < 0)
@@ -375,9 +375,9 @@ int sampler_check_events(const struct sampler *sampler, struct error *error)
 	for (size_t i = 0; i < sampler->event_programs.length; i++) {
 		const struct event_program *program = &sampler->event_programs.items[i];
 
-		if (program->refusal && !program->has_ticks)
+		if (program->error && !program->has_ticks)
 			return explain_event_failure(sampler, &sampler->opts.events[i],
-						     program->refusal, error);
+						     program->error, error);
 	}
 	return 0;
 }

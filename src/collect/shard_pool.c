@@ -141,16 +141,16 @@ static int make_shards(struct shard_pool *pool, uint32_t count)
 static uint32_t count_missing(struct shard_pool *pool)
 {
 	uint64_t per_shard = UNWIND_SHARD_ROWS - END_ROWS;
-	uint64_t wanted;
+	uint64_t num_needed;
 	uint64_t ready;
 
 	pthread_mutex_lock(&pool->lock);
 	ready = pool->num_made - pool->num_taken;
-	wanted = pool->num_coming_rows;
-	wanted -= wanted < pool->num_left_rows ? wanted : pool->num_left_rows;
-	wanted = (wanted + per_shard - 1) / per_shard;
+	num_needed = pool->num_coming_rows;
+	num_needed -= num_needed < pool->num_left_rows ? num_needed : pool->num_left_rows;
+	num_needed = (num_needed + per_shard - 1) / per_shard;
 	pthread_mutex_unlock(&pool->lock);
-	return wanted > ready ? (uint32_t)(wanted - ready) : 0;
+	return num_needed > ready ? (uint32_t)(num_needed - ready) : 0;
 }
 
 void shard_pool_prepare(struct shard_pool *pool, uint32_t num_rows)

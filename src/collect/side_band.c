@@ -1,5 +1,5 @@
 /*
- * Events are those of a CPU, whoever runs there; where only some processes are wanted, the records of
+ * Events are those of a CPU, whoever runs there; where only some processes are targets, the records of
  * others are dropped as soon as they are read. The kernel could do that: an event that belongs to a
  * thread and is inherited by what it starts. But such events end where they are needed: at an exec
  * that raises privileges (set-user-id, file capabilities) or that its user may not look into, the
@@ -7,9 +7,9 @@
  * starts. To notice that and to read /proc instead comes too late for a process that is gone in
  * milliseconds. Events of CPUs are none of the task's, need no right that sampling does not need too,
  * and are one for each CPU instead of one for each thread and CPU. What they cost more is a copy and
- * a look into a hash table for each record of a process that is not wanted; nobody is woken by these.
+ * a look into a hash table for each record of a process that is no target; nobody is woken by these.
  *
- * Whether a process is wanted is known when its parent's fork was read. All rings are therefore read
+ * Whether a process is a target is known when its parent's fork was read. All rings are therefore read
  * before any record is looked at, and the records put in order of time: the kernel writes a fork
  * before the child runs, so that it is in the same round as the child's first record, or an earlier
  * one.
@@ -31,7 +31,7 @@
 
 #define RING_BYTES (512u << 10) /* per CPU; a few thousand records */
 /*
- * Where few of the records are about processes that are wanted. Records of those are read soon all
+ * Where few of the records are about target processes. Records of those are read soon all
  * the same, because the sampling program wakes us: at the exec and at the end of such a process, and
  * when it meets code of it that is in no map yet.
  */
@@ -49,7 +49,7 @@ struct cpu_ring {
 	struct perf_ring ring;
 };
 
-/* A pid and whether the process that has it now is wanted. */
+/* A pid and whether the process that has it now is a target. */
 struct followed_pid {
 	uint32_t pid;
 	bool is_followed;
@@ -64,7 +64,7 @@ struct side_band {
 	struct trace_log *trace_log;       /* also gets new threads; NULL: none */
 	struct thread_times *thread_times; /* NULL: nobody asks */
 	ARRAY(struct cpu_ring) rings;
-	struct followed_pids followed; /* empty: everybody is wanted */
+	struct followed_pids followed; /* empty: everybody is a target */
 	ARRAY(struct kernel_code) kernel_code;
 	uint64_t num_lost;
 	bool is_behind;        /* events were lost, and /proc has not been read since */
@@ -283,19 +283,19 @@ static uint32_t open_mapped_file(struct side_band *side_band,
 }
 
 /*
- * Whether a record is about somebody who is wanted. A fork decides about the child, also where its
+ * Whether a record is about a target. A fork decides about the child, also where its
  * pid was that of another process before. An exit decides nothing: the kernel reports one, too, when
  * it removes the events of a task that goes on (see above).
  */
 static int judge(struct side_band *side_band, const struct perf_event_header *header,
-		 bool *ret_is_wanted)
+		 bool *ret_is_target)
 {
 	struct bytes bytes = bytes_of(header + 1, header->size - sizeof(*header));
 	uint32_t pid = bytes_u32(&bytes);
 	uint32_t parent_pid = bytes_u32(&bytes); /* of a fork */
 	struct followed_pid *followed;
 
-	*ret_is_wanted = true;
+	*ret_is_target = true;
 	if (follows_all(side_band) || header->type == PERF_RECORD_KSYMBOL ||
 	    header->type == PERF_RECORD_LOST)
 		return 0;
@@ -305,7 +305,7 @@ static int judge(struct side_band *side_band, const struct perf_event_header *he
 	followed = find_followed(side_band, pid);
 	if (followed && header->type == PERF_RECORD_FORK && pid != parent_pid)
 		followed->is_followed = false;
-	*ret_is_wanted = followed && followed->is_followed;
+	*ret_is_target = followed && followed->is_followed;
 	return 0;
 }
 
@@ -408,12 +408,12 @@ int side_band_read(struct side_band *side_band, int (*on_file)(void *context), v
 			(const void *)(round.bytes.data + record->offset);
 		struct record_trailer *trailer =
 			(void *)(round.bytes.data + record->offset + header->size);
-		bool is_wanted;
+		bool is_target;
 
-		err = judge(side_band, header, &is_wanted);
+		err = judge(side_band, header, &is_target);
 		if (err)
 			return err;
-		if (!is_wanted)
+		if (!is_target)
 			continue;
 		if (header->type == PERF_RECORD_MMAP2) {
 			trailer->file = open_mapped_file(side_band, header);

@@ -41,7 +41,7 @@ void side_band_set_thread_times(struct side_band *side_band, struct thread_times
 
 /*
  * Take only what happens to this process and to others that are named so, and to all that they
- * start; else everything. Called before listening, and whenever a process turns out to be wanted.
+ * start; else everything. Called before listening, and whenever a process turns out to be a target.
  *
  * Returns 0 or -ENOMEM.
  */

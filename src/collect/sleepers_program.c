@@ -336,11 +336,11 @@ static int take_records(struct sleeper_reader *reader)
 /* Whether there is something to receive, or the end, before until_ns. */
 static bool await(int fd, uint64_t until_ns)
 {
-	struct pollfd wanted = {.fd = fd, .events = POLLIN};
+	struct pollfd poll_fd = {.fd = fd, .events = POLLIN};
 	uint64_t now_ns;
 
 	while ((now_ns = clock_now_ns()) < until_ns) {
-		int got = poll(&wanted, 1, (int)((until_ns - now_ns) / NS_PER_MS) + 1);
+		int got = poll(&poll_fd, 1, (int)((until_ns - now_ns) / NS_PER_MS) + 1);
 
 		if (got > 0)
 			return true;

@@ -279,21 +279,21 @@ static uint32_t round_up(uint32_t count)
 
 static int take_run(struct unwind_store *store, uint32_t count, struct unwind_range *ret)
 {
-	uint32_t wanted = round_up(count);
+	uint32_t num_slots = round_up(count);
 
-	for (uint32_t list = wanted < MAX_RUN ? wanted : MAX_RUN; list <= MAX_RUN; list++) {
+	for (uint32_t list = num_slots < MAX_RUN ? num_slots : MAX_RUN; list <= MAX_RUN; list++) {
 		for (size_t i = store->free_runs[list].length; i-- > 0;) {
-			if (store->free_runs[list].items[i].count < wanted)
+			if (store->free_runs[list].items[i].count < num_slots)
 				continue;
 			*ret = store->free_runs[list].items[i];
 			array_remove(&store->free_runs[list], i);
 			return 0;
 		}
 	}
-	if (wanted > UNWIND_MAX_MAPPINGS - store->num_mappings)
+	if (num_slots > UNWIND_MAX_MAPPINGS - store->num_mappings)
 		return -ENOSPC;
-	*ret = (struct unwind_range){.first = store->num_mappings, .count = wanted};
-	store->num_mappings += wanted;
+	*ret = (struct unwind_range){.first = store->num_mappings, .count = num_slots};
+	store->num_mappings += num_slots;
 	return 0;
 }
 

@@ -71,14 +71,14 @@ static bool parse_number(const uint8_t *field, size_t length, uint64_t *ret)
  */
 static bool is_header(const uint8_t *header)
 {
-	uint64_t wanted;
+	uint64_t checksum;
 	uint64_t sum = 0;
 
-	if (!parse_number(header + CHECKSUM, CHECKSUM_BYTES, &wanted))
+	if (!parse_number(header + CHECKSUM, CHECKSUM_BYTES, &checksum))
 		return false;
 	for (size_t i = 0; i < BLOCK_BYTES; i++)
 		sum += i >= CHECKSUM && i < CHECKSUM + CHECKSUM_BYTES ? ' ' : header[i];
-	return sum == wanted;
+	return sum == checksum;
 }
 
 bool tar_detect(const uint8_t *data, size_t size)

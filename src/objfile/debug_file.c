@@ -57,7 +57,7 @@ static bool is_believed(const struct debug_file_query *query, int fd)
 }
 
 /* The checksum of .gnu_debuglink is zlib's. */
-static bool has_checksum(int fd, uint32_t wanted)
+static bool has_checksum(int fd, uint32_t expected)
 {
 	unsigned char chunk[65536];
 	uLong checksum = crc32(0, NULL, 0);
@@ -75,7 +75,7 @@ static bool has_checksum(int fd, uint32_t wanted)
 		if (got < 0)
 			return false;
 		if (got == 0)
-			return checksum == wanted;
+			return checksum == expected;
 		checksum = crc32(checksum, chunk, (uInt)got);
 		offset += got;
 	}

@@ -43,7 +43,7 @@ static bool may_hang(struct slow_opener *opener, int handle, uint32_t dev_major,
 }
 
 /* What the kernel knows of it, without asking its file system. Takes ownership of the handle. */
-static int look(struct slow_opener *opener, int handle, struct foreign_file *ret)
+static int inspect(struct slow_opener *opener, int handle, struct foreign_file *ret)
 {
 	_cleanup_close_ int owned = handle;
 	struct statx status;
@@ -69,7 +69,7 @@ int foreign_file_follow(struct slow_opener *opener, const char *link, struct for
 {
 	int handle = open(link, O_PATH | O_CLOEXEC);
 
-	return handle < 0 ? -errno : look(opener, handle, ret);
+	return handle < 0 ? -errno : inspect(opener, handle, ret);
 }
 
 /* By what the kernel has in memory. Returns the handle or negative errno. */
@@ -94,7 +94,7 @@ int foreign_file_find(struct slow_opener *opener, const char *root, const char *
 	/* Not in memory, or the kernel does not say so (before 5.12; in some containers). */
 	if (handle == -EAGAIN || handle == -EINVAL || handle == -ENOSYS || handle == -EPERM)
 		handle = slow_opener_find(opener, root_fd, path, flags);
-	return handle < 0 ? handle : look(opener, handle, ret);
+	return handle < 0 ? handle : inspect(opener, handle, ret);
 }
 
 int foreign_file_open(struct slow_opener *opener, const struct foreign_file *file)

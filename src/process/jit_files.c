@@ -38,7 +38,7 @@ void jit_files_empty(struct jit_files *jit)
 		.jitdump_fd = -1,
 		.next_search_ns = jit->next_search_ns,
 		.owner = jit->owner,
-		.is_wanted = jit->is_wanted,
+		.is_followed = jit->is_followed,
 		.are_names_truncated = true,
 		.was_emptied = true,
 	};

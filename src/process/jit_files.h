@@ -24,7 +24,7 @@ struct jit_files {
 	uint64_t next_search_ns;  /* when to search again for those that were not found */
 	uint64_t size_bytes;      /* memory of their names */
 	uid_t owner;              /* of the files; of the first one that was found */
-	bool is_wanted;           /* the process has run code that no file backs */
+	bool is_followed;         /* the process has run code that no file backs */
 	bool are_names_truncated; /* not all names are kept */
 	bool was_emptied;         /* by jit_files_empty() */
 };

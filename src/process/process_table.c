@@ -183,7 +183,7 @@ static void trim(const struct process_table *table, struct process_image *image)
 	bool has_ended =
 		image->process.is_exited || image != find_current(table, (pid_t)image->process.pid);
 
-	if (has_ended && !image->is_sampled && !jit->size_bytes && !jit->is_wanted)
+	if (has_ended && !image->is_sampled && !jit->size_bytes && !jit->is_followed)
 		process_image_forget_code(image);
 }
 
@@ -361,7 +361,7 @@ int process_table_scan_pid(struct process_table *table, pid_t pid)
 
 struct scan {
 	struct process_table *table;
-	bool (*is_wanted)(pid_t pid, void *context); /* NULL: each is */
+	bool (*is_target)(pid_t pid, void *context); /* NULL: each is */
 	void *context;
 };
 
@@ -370,16 +370,16 @@ static int scan_visited(pid_t pid, void *context)
 	const struct scan *scan = context;
 	int err = 0;
 
-	if (!scan->is_wanted || scan->is_wanted(pid, scan->context))
+	if (!scan->is_target || scan->is_target(pid, scan->context))
 		err = process_table_scan_pid(scan->table, pid);
 	/* Processes end while we read, and not everything may be read. */
 	return err == -ENOMEM ? err : 0;
 }
 
 int process_table_scan_some(struct process_table *table,
-			    bool (*is_wanted)(pid_t pid, void *context), void *context)
+			    bool (*is_target)(pid_t pid, void *context), void *context)
 {
-	struct scan scan = {.table = table, .is_wanted = is_wanted, .context = context};
+	struct scan scan = {.table = table, .is_target = is_target, .context = context};
 
 	return proc_for_each_pid(table->proc_root, scan_visited, &scan);
 }
@@ -650,7 +650,7 @@ int process_table_on_exit(struct process_table *table, uint64_t time_ns, pid_t p
 	image->process.end_ns = time_ns;
 	note_end(table, image);
 	/* The last chance to find its perf-map by way of /proc/PID/root. */
-	if (process_image_get_code(image)->jit.is_wanted) {
+	if (process_image_get_code(image)->jit.is_followed) {
 		err = search_jit_files(table, image, &table->jit_left_bytes);
 		if (err)
 			return err;
@@ -839,12 +839,12 @@ int process_table_follow_code(struct process_table *table, uint64_t time_ns, uin
 	if (time_ns < code->jit.next_search_ns)
 		return 0;
 	code->jit.next_search_ns = time_ns + JIT_SEARCH_INTERVAL_NS;
-	if (!code->jit.is_wanted) {
+	if (!code->jit.is_followed) {
 		listed = array_add(&table->jits);
 		if (!listed)
 			return -ENOMEM;
 		*listed = id;
-		code->jit.is_wanted = true;
+		code->jit.is_followed = true;
 	}
 	if (code->jit.perf_map && code->jit.jitdump)
 		return 0;
@@ -917,7 +917,7 @@ int process_table_read_code(struct process_table *table, uint64_t now_ns)
 		if (!image->process.is_exited)
 			table->jits.items[num_left++] = id;
 		else if (image->code)
-			image->code->jit.is_wanted = false;
+			image->code->jit.is_followed = false;
 	}
 	table->jits.length = num_left;
 	return 0;
@@ -931,7 +931,7 @@ int process_table_finish_code(struct process_table *table)
 		uint64_t most_bytes =
 			left_bytes < JIT_FINAL_ONE_BYTES ? left_bytes : JIT_FINAL_ONE_BYTES;
 		uint64_t unused_bytes = most_bytes;
-		int err = process_image_get_code(*image)->jit.is_wanted
+		int err = process_image_get_code(*image)->jit.is_followed
 				  ? search_jit_files(table, *image, &unused_bytes)
 				  : read_jit_files(table, *image, &unused_bytes);
 

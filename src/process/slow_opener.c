@@ -71,7 +71,7 @@ struct slow_opener {
 /* ---- doing it ---- */
 
 /* Closing a file may take for ever as well as opening it: of such file systems it is copied. */
-static int look(int fd, bool *ret_may_hang)
+static int inspect(int fd, bool *ret_may_hang)
 {
 	struct statfs system;
 	struct stat status;
@@ -133,7 +133,7 @@ static int open_content(int handle, uint64_t limit_bytes, uint64_t *ret_bytes)
 	_cleanup_close_ int fd = file_open_found(handle);
 	int opened = fd;
 	bool may_hang;
-	int err = fd < 0 ? fd : look(fd, &may_hang);
+	int err = fd < 0 ? fd : inspect(fd, &may_hang);
 
 	if (err)
 		return err;
@@ -172,7 +172,7 @@ static int do_request(const struct opener_request *request, int fd, struct opene
 		found = file_find_in_root(fd, request->path, request->flags);
 		break;
 	case LOOK:
-		answer->err = look(fd, &answer->may_hang);
+		answer->err = inspect(fd, &answer->may_hang);
 		return -1;
 	case OPEN:
 		found = open_content(fd, request->limit_bytes, &answer->copied_bytes);

@@ -13,7 +13,7 @@
  *
  * What a line is cannot be seen from the line alone. Names of threads may have blanks, brackets and
  * numbers in them, and `-F` selects which fields are printed. A line after a header is a frame if it
- * looks like one and not like a header even more (is_frame_by_look); any other line must be
+ * looks like one and not like a header even more (looks_like_frame); any other line must be
  * a header, and the header's ids are looked for word by word until the rest of the line makes sense
  * behind them (parse_header).
  *
@@ -225,7 +225,7 @@ static bool parse_header(struct slice line, struct header *ret)
  * nothing of a header. A comm may look like a pc:
  * "  cc1 10730/10730 [000] 39209.1: sched:sched_switch: ...".
  */
-static bool is_frame_by_look(struct slice line)
+static bool looks_like_frame(struct slice line)
 {
 	struct header header = {0};
 	bool is_indented = is_blank_char(line.start[0]);
@@ -503,7 +503,7 @@ static int read_line(struct perf_script_reader *reader, struct slice line)
 	bool is_known = false;
 	int err;
 
-	if (reader->is_open && is_frame_by_look(line)) {
+	if (reader->is_open && looks_like_frame(line)) {
 		err = add_frame(reader, line, &is_known);
 		if (err || is_known)
 			return err;

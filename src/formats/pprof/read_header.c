@@ -273,7 +273,7 @@ static uint64_t find_default_type(const struct import *import)
 static int add_default_type(struct pprof_reader *reader)
 {
 	struct import *import = reader->import;
-	uint64_t wanted = find_default_type(import);
+	uint64_t default_type = find_default_type(import);
 	struct bytes bytes = bytes_of(import->data, import->size);
 	struct protobuf_field field;
 
@@ -291,7 +291,8 @@ static int add_default_type(struct pprof_reader *reader)
 			return err;
 		if (!protobuf_next(&message, &name) || name.number != 1)
 			continue;
-		if (wanted ? name.value == wanted : string_equals(strings[0], "inuse_space"))
+		if (default_type ? name.value == default_type
+				 : string_equals(strings[0], "inuse_space"))
 			return profile_add_metric(import->profile, strings[0], strings[1], &metric);
 	}
 	return 0;

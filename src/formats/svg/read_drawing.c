@@ -26,7 +26,7 @@ struct svg_drawing_reader {
 	bool has_title;         /* text and title are of the present group */
 	bool has_plain_title;   /* text is a title without a count: --nameattr can replace titles */
 	bool is_graph;          /* an id or class was seen that only flame graphs have */
-	bool wants_name;        /* the last box gets its name from the <text> that follows */
+	bool expects_name;      /* the last box gets its name from the <text> that follows */
 };
 
 void svg_drawing_release(struct svg_drawing *drawing)
@@ -39,7 +39,7 @@ static void forget_title(struct svg_drawing_reader *reader)
 {
 	reader->has_title = false;
 	reader->has_plain_title = false;
-	reader->wants_name = false;
+	reader->expects_name = false;
 }
 
 static void take_title(struct svg_drawing_reader *reader, struct xml_slice slice)
@@ -155,7 +155,7 @@ static int add_box(struct svg_drawing_reader *reader, const struct xml_tag *tag)
 	if (!added)
 		return -ENOMEM;
 	*added = box;
-	reader->wants_name = !reader->has_title;
+	reader->expects_name = !reader->has_title;
 	reader->has_title = false;
 	reader->has_plain_title = false;
 	return 0;
@@ -166,7 +166,7 @@ static int rename_last(struct svg_drawing_reader *reader, struct xml_slice slice
 {
 	struct svg_drawing *drawing = reader->drawing;
 
-	reader->wants_name = false;
+	reader->expects_name = false;
 	text_truncate(&reader->text, 0);
 	xml_decode(&reader->text, slice);
 	if (reader->text.failed)
@@ -199,7 +199,7 @@ static int read_tag(struct svg_drawing_reader *reader, const struct xml_tag *tag
 			take_title(reader, tag->before);
 		else if (xml_slice_equals(tag->name, "g"))
 			forget_title(reader);
-		else if (xml_slice_equals(tag->name, "text") && reader->wants_name)
+		else if (xml_slice_equals(tag->name, "text") && reader->expects_name)
 			return rename_last(reader, tag->before);
 		return 0;
 	}

@@ -201,7 +201,7 @@ static void a_folder_is_made_only_when_asked_for(void **state)
 }
 
 /* For the rest of this process, no file system can make files without a name: NFS cannot. */
-static int forbid_nameless_files(_unused_ void **state)
+static int forbid_anonymous_files(_unused_ void **state)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
 
@@ -240,5 +240,5 @@ int main(void)
 	int num_failed = cmocka_run_group_tests(tests, NULL, NULL);
 
 	return num_failed + cmocka_run_group_tests_name("every file has a name", tests_with_names,
-							forbid_nameless_files, NULL);
+							forbid_anonymous_files, NULL);
 }

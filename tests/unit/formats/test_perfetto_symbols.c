@@ -12,7 +12,7 @@ static void put_line(struct text *address, const char *function, const char *fil
 	put_message(address, 2, &line);
 }
 
-/* Names for the first nameless address of make_anonymous(), where the file has this build ID. */
+/* Names for the first unsymbolized address of make_anonymous(), where the file has this build ID. */
 static struct text make_named(const char *build_id)
 {
 	struct text trace = make_anonymous();
