@@ -44,8 +44,8 @@ char LICENSE[] SEC("license") = "GPL";
 /* Set by user space before loading: which of the events that were asked for it is. */
 const volatile __u32 event_number = 0;
 /*
- * Of weight, that a sample stands for; 0: as much as comes with so many samples as were asked for. Of allocations, the mean of the
- * distances.
+ * Of weight, that a sample stands for; 0: as much as comes with so many samples as were asked for. Of allocations, the
+ * mean of the distances.
  */
 const volatile __u64 fixed_period = 0;
 /* Samples that a CPU is to take in WINDOW_NS. */
@@ -250,8 +250,8 @@ static __always_inline void take_sample(void *ctx, struct wire_counters *counter
 }
 
 /*
- * Count a hit. Whether it is of the target: ret is then the running thread, pid in the upper half. Where nothing ran, it was
- * an interrupt, which has no part in what is not all of the machine.
+ * Count a hit. Whether it is of the target: ret is then the running thread, pid in the upper half. Where nothing ran, it
+ * was an interrupt, which has no part in what is not all of the machine.
  */
 static __always_inline bool begin_hit(struct wire_counters *counter, __u64 *ret)
 {

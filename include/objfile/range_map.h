@@ -29,9 +29,9 @@ void range_map_release(struct range_map *map);
 _must_check_ int range_map_add(struct range_map *map, uint64_t start, uint64_t end, uint32_t value);
 
 /*
- * Sort and split into disjoint ranges, so that the map can be queried. Where two ranges start together the shorter one is
- * the inner one; of two equal ranges the smaller value stays. Further ranges may be added
- * afterwards, followed by another range_map_finish(). Returns 0 or -ENOMEM.
+ * Sort and split into disjoint ranges, so that the map can be queried. Where two ranges start
+ * together the shorter one is the inner one; of two equal ranges the smaller value stays. Further
+ * ranges may be added afterwards, followed by another range_map_finish(). Returns 0 or -ENOMEM.
  */
 _must_check_ int range_map_finish(struct range_map *map);
 
