@@ -71,7 +71,7 @@ WASM_RUNTIME := $(wildcard $(shell $(CLANG) --target=wasm32-wasi -print-libgcc-f
 VIEWER      := $(if $(WASI_INCLUDE),$(if $(WASM_LD),$(if $(WASM_RUNTIME),$(O)/viewer.html)))
 WASM_LACKS  := src/viewer/page.c $(addprefix src/formats/,gzip_sink.c perf/read_data_compressed.c \
 	perfetto/read_compressed.c perfetto/write%.c pprof/write%.c)
-WASM_BASE   := array error hash heap json table_format text utf8
+WASM_BASE   := array error hash heap json script_name table_format text utf8
 WASM_SOURCES := $(sort $(filter-out $(WASM_LACKS),$(patsubst %,src/base/%.c,$(WASM_BASE)) \
 	$(wildcard $(patsubst %,src/%/*.c,profile timeline analysis formats formats/* viewer viewer/wasm))))
 
