@@ -17,6 +17,7 @@
 
 #include "base/array.h"
 #include "base/attributes.h"
+#include "base/text.h"
 #include "process/file_table.h"
 
 /*
@@ -91,8 +92,9 @@ struct process {
 	uint64_t end_ns;
 	/* Where process_table_keep_details() was called: */
 	bool has_uid;
-	uint32_t uid;             /* the real one */
-	const char *command_line; /* words with blanks between them; NULL: unknown, or none */
+	uint32_t uid; /* the real one */
+	const char
+		*command_line; /* words with blanks between them; NULL or empty: unknown, or none */
 	struct process *previous; /* the image that this pid ran before its exec; NULL when none */
 };
 
@@ -107,6 +109,25 @@ void process_table_free(struct process_table *table);
  * ended.
  */
 void process_table_keep_details(struct process_table *table);
+/*
+ * From now on keep what interpreters run (base/script_name.h), of the same processes, as their command
+ * line says it; nothing is read of other processes.
+ *
+ * A process may be gone before its first sample has its turn. Whoever hears of an exec sooner has the
+ * name read then, and sets it after process_table_on_comm() of the exec:
+ *
+ * process_table_read_script()   append the script's name, if it is wanted and still that of comm's
+ *                               program
+ * process_table_set_script()    of the image that began at time_ns; older news than its scan is ignored.
+ *                               Returns 0 or -ENOMEM
+ * process_get_script()          borrowed; empty where there is none
+ */
+void process_table_keep_scripts(struct process_table *table);
+void process_table_read_script(const struct process_table *table, pid_t pid, const char *comm,
+			       struct text *script);
+_must_check_ int process_table_set_script(struct process_table *table, uint64_t time_ns, pid_t pid,
+					  const char *script);
+const char *process_get_script(const struct process *process);
 _must_check_ int process_table_refresh_details(struct process_table *table);
 
 /*

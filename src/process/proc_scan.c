@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/script_name.h"
 #include "process/proc_file.h"
 #include "process/proc_maps.h"
 #include "process/slow_opener.h"
@@ -137,29 +138,43 @@ static void join_words(struct text *command_line)
 	text_truncate(command_line, length);
 }
 
+/*
+ * The words come first: where the comm is still that of a program afterwards, they are of no later one.
+ */
 int proc_details_read(const char *proc_root, pid_t pid, struct slow_opener *opener,
 		      struct proc_details *ret)
 {
 	_cleanup_(text_release) struct text status = {0};
 	_cleanup_(text_release) struct text path = {0};
-	struct proc_details details = {0};
-	int err = proc_file_read(proc_root, pid, "status", SMALL_FILE_MAX_BYTES, &status);
+	_cleanup_(proc_details_release) struct proc_details details = {0};
+	int err;
 
-	if (err)
-		return err;
-	read_name(&status, &details);
-	read_uid(&status, &details);
 	text_printf(&path, "%s/%d/cmdline", proc_root, pid);
 	if (path.failed)
 		return -ENOMEM;
 	err = slow_opener_read(opener, path.data, CMDLINE_MAX_BYTES, &details.command_line);
-	if (err == -ENOMEM) {
-		text_release(&details.command_line);
+	if (err == -ENOMEM)
 		return err;
-	}
+	err = proc_file_read(proc_root, pid, "status", SMALL_FILE_MAX_BYTES, &status);
+	if (err)
+		return err;
+	read_name(&status, &details);
+	read_uid(&status, &details);
+	if (details.command_line.length)
+		script_name_append(details.comm, details.command_line.data,
+				   details.command_line.length, &details.script);
+	if (details.script.failed)
+		return -ENOMEM;
 	join_words(&details.command_line);
 	*ret = details;
+	details = (struct proc_details){0};
 	return 0;
+}
+
+void proc_details_release(struct proc_details *details)
+{
+	text_release(&details->command_line);
+	text_release(&details->script);
 }
 
 struct mappings_reader {

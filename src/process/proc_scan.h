@@ -44,18 +44,21 @@ struct proc_details {
 	bool has_uid;
 	/* Its words with blanks between them; empty: it has none, or may not be read. */
 	struct text command_line;
+	struct text script; /* what that says an interpreter runs (base/script_name.h) */
 };
 
 /*
  * Read /proc/PID/status, and /proc/PID/cmdline by way of the opener, since it lies in the process's
  * memory.
  *
- * ret   the caller releases the text
+ * ret   the caller releases the texts, by proc_details_release()
  *
  * Returns 0, -ENOENT (no such process) or another negative errno.
  */
 _must_check_ int proc_details_read(const char *proc_root, pid_t pid, struct slow_opener *opener,
 				   struct proc_details *ret);
+
+void proc_details_release(struct proc_details *details);
 
 /*
  * Add the executable mappings of /proc/PID/maps to list, and their files to files.

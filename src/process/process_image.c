@@ -53,7 +53,8 @@ void process_image_forget_code(struct process_image *image)
 /* A child has its parent's until it shows another: all that a program forks have one. */
 struct command_line {
 	size_t num_refs;
-	char text[];
+	size_t script; /* where in the text the script's name begins */
+	char text[];   /* the words, a NUL, the script's name, a NUL; each may be empty */
 };
 
 static struct command_line *get_command_line(const struct process_image *image)
@@ -98,21 +99,49 @@ void process_image_set_comm(struct process_image *image, const char *comm)
 	image->process.comm[length] = '\0';
 }
 
-int process_image_set_command_line(struct process_image *image, const char *command_line)
+static const char *get_script(const struct process_image *image)
 {
-	size_t size = strlen(command_line) + 1;
-	struct command_line *line;
+	const struct command_line *line = get_command_line(image);
 
-	if (image->process.command_line && strcmp(image->process.command_line, command_line) == 0)
-		return 0;
-	line = malloc(sizeof(*line) + size);
+	return line ? line->text + line->script : "";
+}
+
+static int replace_command_line(struct process_image *image, const char *words, const char *script)
+{
+	size_t words_size = strlen(words) + 1;
+	size_t script_size = strlen(script) + 1;
+	struct command_line *line = malloc(sizeof(*line) + words_size + script_size);
+
 	if (!line)
 		return -ENOMEM;
 	line->num_refs = 1;
-	memcpy(line->text, command_line, size);
+	line->script = words_size;
+	memcpy(line->text, words, words_size);
+	memcpy(line->text + words_size, script, script_size);
 	unref_command_line(image);
 	image->process.command_line = line->text;
 	return 0;
+}
+
+int process_image_set_command_line(struct process_image *image, const char *command_line)
+{
+	if (image->process.command_line && strcmp(image->process.command_line, command_line) == 0)
+		return 0;
+	return replace_command_line(image, command_line, get_script(image));
+}
+
+int process_image_set_script(struct process_image *image, const char *script)
+{
+	const char *words = image->process.command_line;
+
+	if (strcmp(get_script(image), script) == 0)
+		return 0;
+	return replace_command_line(image, words ? words : "", script);
+}
+
+const char *process_get_script(const struct process *process)
+{
+	return get_script((const struct process_image *)process);
 }
 
 int process_image_inherit(struct process_image *image, struct process_image *parent)

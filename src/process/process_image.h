@@ -64,6 +64,8 @@ void process_image_set_comm(struct process_image *image, const char *comm);
 /* A copy is made. Returns 0 or -ENOMEM. */
 _must_check_ int process_image_set_command_line(struct process_image *image,
 						const char *command_line);
+/* The same for what process_get_script() returns. */
+_must_check_ int process_image_set_script(struct process_image *image, const char *script);
 
 /* Give a new image what a child inherits from its parent at fork. Returns 0 or -ENOMEM. */
 _must_check_ int process_image_inherit(struct process_image *image, struct process_image *parent);

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/intern.h"
 #include "base/log.h"
+#include "base/script_name.h"
 #include "process/jit_files.h"
 #include "process/jit_runtime.h"
 #include "process/proc_scan.h"
@@ -81,6 +82,7 @@ struct process_table {
 	uint64_t jit_bytes;       /* memory of the names of all */
 	uint64_t jit_limit_bytes; /* of that */
 	bool keeps_details;       /* users and command lines */
+	bool keeps_scripts;       /* what interpreters run */
 	struct process_table_stats stats;
 };
 
@@ -282,26 +284,62 @@ void process_table_keep_details(struct process_table *table)
 static int read_details(struct process_table *table, struct process_image *image)
 {
 	struct process *process = &image->process;
-	struct proc_details details;
+	_cleanup_(proc_details_release) struct proc_details details = {0};
 	int err;
 
-	if (!table->keeps_details || process->is_exited ||
-	    image != find_current(table, (pid_t)process->pid))
+	if (!table->keeps_details && !(table->keeps_scripts && script_name_is_for(process->comm)))
+		return 0;
+	if (process->is_exited || image != find_current(table, (pid_t)process->pid))
 		return 0;
 	err = proc_details_read(table->proc_root, (pid_t)process->pid,
 				file_table_get_opener(table->files), &details);
 	if (err)
 		return err == -ENOMEM ? err : 0;
-	if (string_starts_with(details.comm, process->comm)) {
-		if (details.has_uid) {
-			process->has_uid = true;
-			process->uid = details.uid;
-		}
-		if (details.command_line.length)
-			err = process_image_set_command_line(image, details.command_line.data);
+	if (!string_starts_with(details.comm, process->comm))
+		return 0;
+	/* Who sets a title overwrites what it was started with: what is known of that is kept. */
+	if (table->keeps_scripts && details.script.length) {
+		err = process_image_set_script(image, details.script.data);
+		if (err)
+			return err;
 	}
-	text_release(&details.command_line);
-	return err;
+	if (!table->keeps_details)
+		return 0;
+	if (details.has_uid) {
+		process->has_uid = true;
+		process->uid = details.uid;
+	}
+	return details.command_line.length
+		       ? process_image_set_command_line(image, details.command_line.data)
+		       : 0;
+}
+
+void process_table_keep_scripts(struct process_table *table)
+{
+	table->keeps_scripts = true;
+}
+
+void process_table_read_script(const struct process_table *table, pid_t pid, const char *comm,
+			       struct text *script)
+{
+	_cleanup_(proc_details_release) struct proc_details details = {0};
+
+	if (!table->keeps_scripts || !script_name_is_for(comm) ||
+	    proc_details_read(table->proc_root, pid, file_table_get_opener(table->files), &details))
+		return;
+	/* Else it has called exec since then. */
+	if (string_starts_with(details.comm, comm) && details.script.length)
+		text_append(script, details.script.data, details.script.length);
+}
+
+int process_table_set_script(struct process_table *table, uint64_t time_ns, pid_t pid,
+			     const char *script)
+{
+	struct process_image *image = find_current(table, pid);
+
+	if (!image || time_ns < image->process.as_of_ns)
+		return 0;
+	return process_image_set_script(image, script);
 }
 
 /* The kernel has reported the end of its first thread, or of our listening to it. */

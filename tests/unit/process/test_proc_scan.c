@@ -220,7 +220,7 @@ static void the_real_user_and_the_words_of_the_command_are_read(_unused_ void **
 	assert_int_equal(details.uid, 1000);
 	assert_string_equal(details.comm, "app");
 	assert_string_equal(details.command_line.data, "/opt/app --type=renderer");
-	text_release(&details.command_line);
+	proc_details_release(&details);
 	fake_proc_remove(&proc);
 }
 
@@ -237,7 +237,7 @@ static void a_command_line_that_is_too_long_is_truncated(_unused_ void **state)
 	assert_int_equal(proc_details_read(proc.root, 812, NULL, &details), 0);
 	assert_false(details.has_uid);
 	assert_int_equal(details.command_line.length, COMMAND_LINE_MAX_BYTES);
-	text_release(&details.command_line);
+	proc_details_release(&details);
 	text_release(&long_line);
 	fake_proc_remove(&proc);
 }

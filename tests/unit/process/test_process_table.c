@@ -432,6 +432,136 @@ static void the_command_line_of_the_next_program_is_not_taken(void **state)
 	assert_null(process->command_line);
 }
 
+/* With single blanks between the words, which become NULs. */
+static void write_words(struct fixture *fixture, unsigned pid, const char *comm, const char *line)
+{
+	_cleanup_(text_release) struct text path = {0};
+	_cleanup_(text_release) struct text words = {0};
+	FILE *file;
+
+	write_details(fixture, pid, comm, 0, "");
+	text_printf(&path, "%s/%u/cmdline", fixture->proc.root, pid);
+	text_append(&words, line, strlen(line) + 1);
+	for (size_t i = 0; i < words.length; i++)
+		if (words.data[i] == ' ')
+			words.data[i] = '\0';
+	file = fopen(path.data, "we");
+	assert_non_null(file);
+	assert_int_equal(fwrite(words.data, 1, words.length, file), words.length);
+	assert_int_equal(fclose(file), 0);
+}
+
+static void what_interpreters_run_is_kept_where_it_is_wanted(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process *process;
+	const struct process *other;
+
+	add_process(fixture, PID, "python3", "");
+	write_words(fixture, PID, "python3", "python3 -u /srv/manage.py");
+	add_process(fixture, CHILD, "cat", "");
+	write_words(fixture, CHILD, "cat", "cat x");
+	scan(fixture);
+	process = find(fixture, clock_now_ns(), PID, NO_GEN);
+	other = find(fixture, clock_now_ns(), CHILD, NO_GEN);
+	assert_string_equal(process_get_script(process), "");
+	process_table_keep_scripts(fixture->table);
+	scan(fixture);
+	assert_string_equal(process_get_script(process), "manage.py");
+	assert_string_equal(process_get_script(other), "");
+	assert_false(process->has_uid); /* that is another question */
+	/* It sets a title. */
+	write_details(fixture, PID, "python3", 0, "worker: idle");
+	scan(fixture);
+	assert_string_equal(process_get_script(process), "manage.py");
+}
+
+static void what_is_run_stays_with_the_command_line(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process *process;
+
+	process_table_keep_scripts(fixture->table);
+	process_table_keep_details(fixture->table);
+	add_process(fixture, PID, "node", "");
+	write_words(fixture, PID, "node", "node server.js");
+	scan(fixture);
+	process = find(fixture, clock_now_ns(), PID, NO_GEN);
+	assert_string_equal(process_get_script(process), "server.js");
+	assert_string_equal(process->command_line, "node server.js");
+	write_words(fixture, PID, "node", "web");
+	assert_int_equal(process_table_refresh_details(fixture->table), 0);
+	assert_string_equal(process_get_script(process), "server.js");
+	assert_string_equal(process->command_line, "web");
+}
+
+static void a_fork_runs_what_its_parent_runs_until_it_calls_exec(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process *child;
+	const struct process *next;
+
+	process_table_keep_scripts(fixture->table);
+	add_process(fixture, PID, "bash", "");
+	write_words(fixture, PID, "bash", "bash backup.sh");
+	scan(fixture);
+	on_fork(fixture, clock_now_ns(), CHILD, PID);
+	child = find(fixture, clock_now_ns(), CHILD, NO_GEN);
+	assert_string_equal(process_get_script(child), "backup.sh");
+	on_exec(fixture, clock_now_ns(), CHILD, "python3");
+	next = find(fixture, clock_now_ns(), CHILD, NO_GEN);
+	assert_ptr_not_equal(next, child);
+	assert_string_equal(process_get_script(next), "");
+	assert_string_equal(process_get_script(child), "backup.sh");
+}
+
+static void what_was_read_at_an_exec_stays_when_the_process_is_gone(void **state)
+{
+	struct fixture *fixture = *state;
+	_cleanup_(text_release) struct text script = {0};
+
+	process_table_keep_scripts(fixture->table);
+	on_fork(fixture, 100, PID, 7);
+	add_process(fixture, PID, "python3", "");
+	write_words(fixture, PID, "python3", "python3 short.py");
+	process_table_read_script(fixture->table, PID, "python3", &script);
+	assert_string_equal(script.data, "short.py");
+	write_details(fixture, PID, "other", 0, "");
+	on_exec(fixture, 110, PID, "python3");
+	assert_int_equal(process_table_set_script(fixture->table, 110, PID, script.data), 0);
+	assert_string_equal(process_get_script(find(fixture, 120, PID, NO_GEN)), "short.py");
+}
+
+/* Between its exec and our reading it has called exec again. */
+static void what_the_next_program_runs_is_not_taken(void **state)
+{
+	struct fixture *fixture = *state;
+	_cleanup_(text_release) struct text script = {0};
+
+	process_table_keep_scripts(fixture->table);
+	add_process(fixture, PID, "python3", "");
+	write_words(fixture, PID, "python3", "python3 a.py");
+	process_table_read_script(fixture->table, PID, "sh", &script);
+	assert_int_equal(script.length, 0);
+	process_table_read_script(fixture->table, PID, "cat", &script);
+	process_table_read_script(fixture->table, CHILD, "python3", &script);
+	assert_int_equal(script.length, 0);
+}
+
+static void news_that_are_older_than_the_scan_are_ignored(void **state)
+{
+	struct fixture *fixture = *state;
+
+	process_table_keep_scripts(fixture->table);
+	add_process(fixture, PID, "python3", "");
+	write_words(fixture, PID, "python3", "python3 now.py");
+	scan(fixture);
+	assert_int_equal(process_table_set_script(fixture->table, 1, PID, "then.py"), 0);
+	assert_int_equal(process_table_set_script(fixture->table, 1, CHILD, "nobody.py"), 0);
+	assert_string_equal(process_get_script(find(fixture, clock_now_ns(), PID, NO_GEN)),
+			    "now.py");
+}
+
 static void a_process_ends_with_its_last_thread_or_with_an_exec(void **state)
 {
 	struct fixture *fixture = *state;
@@ -497,6 +627,12 @@ int main(void)
 		TEST(a_command_line_is_shared_until_it_changes),
 		TEST(the_command_line_is_read_with_the_first_sample),
 		TEST(the_command_line_of_the_next_program_is_not_taken),
+		TEST(what_interpreters_run_is_kept_where_it_is_wanted),
+		TEST(what_is_run_stays_with_the_command_line),
+		TEST(a_fork_runs_what_its_parent_runs_until_it_calls_exec),
+		TEST(what_was_read_at_an_exec_stays_when_the_process_is_gone),
+		TEST(what_the_next_program_runs_is_not_taken),
+		TEST(news_that_are_older_than_the_scan_are_ignored),
 		TEST(a_process_ends_with_its_last_thread_or_with_an_exec),
 		TEST(a_process_that_proc_still_shows_has_not_ended),
 	};
