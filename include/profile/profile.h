@@ -111,6 +111,7 @@ struct module {
 struct process_info {
 	uint32_t pid;
 	uint32_t comm;
+	uint32_t script; /* what its interpreter runs: "manage.py"; empty: none, or not known */
 };
 
 struct thread {
@@ -350,6 +351,10 @@ void profile_set_module_copy(struct profile *profile, uint32_t module, uint32_t 
 
 /* A changed comm of a process that is already there. */
 void profile_set_process_comm(struct profile *profile, uint32_t process, uint32_t comm);
+/* What a process runs (base/script_name.h). script  string, as profile_add_frame_name() makes it */
+void profile_set_process_script(struct profile *profile, uint32_t process, uint32_t script);
+/* Whether it is known of any process. */
+bool profile_has_scripts(const struct profile *profile);
 
 /* Items by id; borrowed until the next profile_add_…() of the same kind. */
 const struct module *profile_get_module(const struct profile *profile, uint32_t id);

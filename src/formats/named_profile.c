@@ -134,9 +134,13 @@ static int copy_process(struct copier *copier, uint32_t id, uint32_t *ret)
 		err = copy_string(copier, &info.comm);
 		if (err)
 			return err;
+		err = copy_string(copier, &info.script);
+		if (err)
+			return err;
 		err = profile_add_process(copier->to, info.pid, info.comm, known);
 		if (err)
 			return err;
+		profile_set_process_script(copier->to, *known, info.script);
 	}
 	*ret = *known;
 	return 0;

@@ -224,6 +224,7 @@ static int merge_processes(struct merger *merger)
 	for (uint32_t i = 0; i < profile_count_processes(merger->from); i++) {
 		const struct process_info *process = profile_get_process(merger->from, i);
 		uint32_t comm;
+		uint32_t script;
 
 		err = map_name(merger, process->comm, &comm);
 		if (err)
@@ -231,6 +232,12 @@ static int merge_processes(struct merger *merger)
 		err = profile_add_process(merger->into, process->pid, comm, &merger->processes[i]);
 		if (err)
 			return err;
+		if (process->script == STRING_EMPTY)
+			continue;
+		err = map_name(merger, process->script, &script);
+		if (err)
+			return err;
+		profile_set_process_script(merger->into, merger->processes[i], script);
 	}
 	return 0;
 }

@@ -150,6 +150,19 @@ void profile_set_process_comm(struct profile *profile, uint32_t process, uint32_
 	profile->processes.items[process].comm = comm;
 }
 
+void profile_set_process_script(struct profile *profile, uint32_t process, uint32_t script)
+{
+	profile->processes.items[process].script = script;
+}
+
+bool profile_has_scripts(const struct profile *profile)
+{
+	array_for_each (&profile->processes, process)
+		if (process->script != STRING_EMPTY)
+			return true;
+	return false;
+}
+
 int profile_add_thread(struct profile *profile, const struct thread *thread, uint32_t *ret)
 {
 	return profile_threads_intern(&profile->threads, thread, ret);

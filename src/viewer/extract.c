@@ -89,6 +89,7 @@ static int copy_process(struct extractor *extractor, uint32_t id, uint32_t *ret)
 {
 	const struct process_info *process = profile_get_process(extractor->graph->profile, id);
 	uint32_t comm;
+	uint32_t script;
 	int err;
 
 	if (extractor->processes[id]) {
@@ -98,9 +99,13 @@ static int copy_process(struct extractor *extractor, uint32_t id, uint32_t *ret)
 	err = copy_string(extractor, process->comm, &comm);
 	if (err)
 		return err;
+	err = copy_string(extractor, process->script, &script);
+	if (err)
+		return err;
 	err = profile_add_process(extractor->target, process->pid, comm, ret);
 	if (err)
 		return err;
+	profile_set_process_script(extractor->target, *ret, script);
 	extractor->processes[id] = *ret + 1;
 	return 0;
 }
