@@ -14,10 +14,11 @@
 
 /* What the first level of every stack is. */
 enum tree_root {
-	TREE_ROOT_COMM, /* name of the thread: nginx */
-	TREE_ROOT_PID,  /* nginx-812 */
-	TREE_ROOT_TID,  /* nginx-812/815 */
-	TREE_ROOT_NONE, /* no level of its own */
+	TREE_ROOT_COMM,   /* name of the thread: nginx */
+	TREE_ROOT_SCRIPT, /* that of an interpreter with what it runs: python3 (manage.py) */
+	TREE_ROOT_PID,    /* nginx-812 */
+	TREE_ROOT_TID,    /* nginx-812/815 */
+	TREE_ROOT_NONE,   /* no level of its own */
 };
 
 /*
@@ -28,7 +29,8 @@ bool thread_has_label(const struct profile *profile, uint32_t thread, enum tree_
 
 /*
  * Append the label of a thread that has one. A thread without a name is "[unknown]"; a pid that
- * the input does not have is "?", as stackcollapse-perf.pl writes it: java-?.
+ * the input does not have is "?", as stackcollapse-perf.pl writes it: java-?. A thread that is not
+ * called as interpreters are has its name alone, whatever its process runs.
  *
  * label  as everywhere, remembers in `failed` that there was no memory
  */

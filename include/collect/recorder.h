@@ -336,6 +336,7 @@ struct recorder_opts {
 	bool no_kernel_stacks;
 	struct unwind_table_opts tables;
 	bool keeps_timestamps; /* of the samples, in the profile */
+	bool keeps_scripts;    /* what interpreters run, in the profile */
 	bool makes_trace;      /* for recorder_build_trace(); else only sums are kept */
 	bool records_schedule; /* switches between threads and who wakes whom, in the trace too */
 	/* Of off-CPU time: metrics "cpu" to "wall" are in the profile, too. 0: it is not sampled */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/script_name.h"
 
 bool thread_has_label(const struct profile *profile, uint32_t id, enum tree_root root)
 {
@@ -16,13 +17,19 @@ void thread_label_append(const struct profile *profile, uint32_t id, enum tree_r
 			 struct text *label)
 {
 	const struct thread *thread = profile_get_thread(profile, id);
-	uint32_t pid = profile_get_process(profile, thread->process)->pid;
+	const struct process_info *process = profile_get_process(profile, thread->process);
+	uint32_t pid = process->pid;
 
 	if (thread->comm == STRING_EMPTY)
 		text_append_string(label, UNKNOWN_NAME);
 	else
 		text_append(label, profile_get_string(profile, thread->comm),
 			    profile_get_string_length(profile, thread->comm));
+	if (root == TREE_ROOT_SCRIPT && process->script != STRING_EMPTY &&
+	    script_name_is_shown(profile_get_string(profile, process->comm),
+				 profile_get_string(profile, thread->comm)))
+		script_name_append_label(label, profile_get_string(profile, process->script),
+					 profile_get_string_length(profile, process->script));
 	if (root != TREE_ROOT_PID && root != TREE_ROOT_TID)
 		return;
 	if (pid)
@@ -35,7 +42,8 @@ void thread_label_append(const struct profile *profile, uint32_t id, enum tree_r
 
 bool thread_is_labelled(const struct profile *profile, uint32_t id, const char *text, size_t length)
 {
-	static const enum tree_root roots[] = {TREE_ROOT_COMM, TREE_ROOT_PID, TREE_ROOT_TID};
+	static const enum tree_root roots[] = {TREE_ROOT_COMM, TREE_ROOT_SCRIPT, TREE_ROOT_PID,
+					       TREE_ROOT_TID};
 	_cleanup_(text_release) struct text label = {0};
 
 	if (!thread_has_label(profile, id, TREE_ROOT_COMM))

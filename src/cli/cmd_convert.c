@@ -62,6 +62,7 @@ static int write_profile(struct convert_command *conversion, const struct profil
 
 	if (status)
 		return status;
+	output_options_warn_of_root(&conversion->options, profile);
 	err = outputs_write(&conversion->outputs, profile, &opts, &error);
 	if (err == -EOVERFLOW)
 		return inputs_fail(profile, err, error.message);

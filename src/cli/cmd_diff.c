@@ -549,6 +549,7 @@ static int write_outputs(struct diff_command *session)
 	opts.tree.metric = session->metrics[1];
 	opts.tree.baseline = session->metrics[0];
 	opts.tree.has_baseline = true;
+	output_options_warn_of_root(&session->options, session->profile);
 	/* Sums of three runs and of five differ in every stack. */
 	if (session->normalizes ||
 	    session->recordings[BEFORE].num_runs != session->recordings[AFTER].num_runs)

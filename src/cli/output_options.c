@@ -20,12 +20,13 @@ static int add_output(struct output_options *options, const char *path)
 
 static int read_root(struct output_options *options, const char *value, const char *command)
 {
-	static const char *const roots[] = {"comm", "pid", "tid", "none", NULL};
+	static const char *const roots[] = {"comm", "script", "pid", "tid", "none", NULL};
 	int word = option_find_word(value, roots);
 
 	if (word < 0) {
-		log_error("--root '%s': expected comm, pid, tid or none; see 'stackwide help %s'",
-			  value, command);
+		log_error(
+			"--root '%s': expected comm, script, pid, tid or none; see 'stackwide help %s'",
+			value, command);
 		return -EINVAL;
 	}
 	options->tree.root = (enum tree_root)word;
@@ -69,6 +70,15 @@ int output_options_finish(struct output_options *options)
 	}
 	last->format = options->pending_format;
 	return 0;
+}
+
+void output_options_warn_of_root(const struct output_options *options,
+				 const struct profile *profile)
+{
+	if (options->tree.root == TREE_ROOT_SCRIPT && !profile_has_scripts(profile))
+		log_warning(
+			"--root script: the input does not say what its processes run; stacks begin "
+			"as with --root comm");
 }
 
 void output_options_release(struct output_options *options)

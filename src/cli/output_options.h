@@ -30,14 +30,14 @@ enum output_option {
 	{                                                                               \
 		OPTION_COMPRESS, 0, "compress", NULL, "write .pftrace files compressed" \
 	}
-#define OUTPUT_FRAME_SPECS                                                               \
-	{OPTION_ROOT, 0, "root", "comm|pid|tid|none",                                    \
-	 "first frame of every stack: comm (nginx, the default),\npid (nginx-812), tid " \
-	 "(nginx-812/815) or none"},                                                     \
-	{                                                                                \
-		OPTION_NO_ANNOTATIONS, 0, "no-annotations", NULL,                        \
-			"do not mark frames with _[k] kernel, _[i] inlined,\n"           \
-			"_[j] JIT, nor stacks with [truncated]"                          \
+#define OUTPUT_FRAME_SPECS                                                          \
+	{OPTION_ROOT, 0, "root", "comm|script|pid|tid|none",                        \
+	 "first frame of every stack: comm (nginx, the default),\nscript (python3 " \
+	 "(manage.py)), pid (nginx-812),\ntid (nginx-812/815) or none"},            \
+	{                                                                           \
+		OPTION_NO_ANNOTATIONS, 0, "no-annotations", NULL,                   \
+			"do not mark frames with _[k] kernel, _[i] inlined,\n"      \
+			"_[j] JIT, nor stacks with [truncated]"                     \
 	}
 
 struct output_options {
@@ -59,6 +59,12 @@ _must_check_ int output_options_handle(struct output_options *options, int id, c
 				       const char *command);
 /* After the last option. Returns as above. */
 _must_check_ int output_options_finish(struct output_options *options);
+/*
+ * Of profiles that were read: warn where --root script was asked for, and none of them knows what a
+ * process runs.
+ */
+void output_options_warn_of_root(const struct output_options *options,
+				 const struct profile *profile);
 void output_options_release(struct output_options *options);
 
 #endif

@@ -119,6 +119,7 @@ int recording_set_up(struct recording *recording, const struct target *target)
 		.checks_calls = options->checks_calls,
 		.makes_trace = outputs_have_times(recording->outputs),
 		.keeps_timestamps = outputs_have_timestamps(recording->outputs),
+		.keeps_scripts = options->outputs.tree.root == TREE_ROOT_SCRIPT,
 		.ring_bytes = options->ring_bytes,
 		.records_schedule = options->records_schedule,
 		.off_cpu_period_ns = record_options_get_off_cpu_period_ns(options),

@@ -301,6 +301,8 @@ static int make_parts(struct recorder *recorder, struct error *error)
 	recorder->processes = process_table_new("/proc", recorder->files);
 	if (!recorder->processes)
 		return -ENOMEM;
+	if (recorder->opts.keeps_scripts)
+		process_table_keep_scripts(recorder->processes);
 	recorder->side_band = side_band_new(recorder->queue, RECORD_SIDE_BAND, recorder->files,
 					    recorder->processes);
 	recorder->ingest =

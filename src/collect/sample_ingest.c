@@ -404,13 +404,20 @@ int sample_ingest_finish(struct sample_ingest *ingest)
 	if (err)
 		return err;
 	for (uint32_t id = 0; id < profile_count_processes(ingest->profile); id++) {
-		uint32_t comm;
+		const struct process *process = process_table_get(ingest->processes, id);
+		const char *script = process_get_script(process);
+		uint32_t name;
 
-		err = profile_add_string(ingest->profile,
-					 process_table_get(ingest->processes, id)->comm, &comm);
+		err = profile_add_string(ingest->profile, process->comm, &name);
 		if (err)
 			return err;
-		profile_set_process_comm(ingest->profile, id, comm);
+		profile_set_process_comm(ingest->profile, id, name);
+		if (!script[0])
+			continue;
+		err = profile_add_frame_name(ingest->profile, script, strlen(script), &name);
+		if (err)
+			return err;
+		profile_set_process_script(ingest->profile, id, name);
 	}
 	return 0;
 }

@@ -29,6 +29,8 @@
 #include "collect/perf_ring.h"
 #include "collect/permission_probe.h"
 
+#define RECORD_ALIGNMENT 8 /* of records, in bytes */
+
 #define RING_BYTES (512u << 10) /* per CPU; a few thousand records */
 /*
  * Where few of the records are about target processes. Records of those are read soon all
@@ -323,8 +325,8 @@ struct round {
 
 /* What we add to each record in the queue; of the size of a multiple of eight bytes, as records are. */
 struct record_trailer {
-	uint32_t file; /* of a mapping, opened when the record was read; FILE_NONE: not so */
-	uint32_t padding;
+	uint32_t file;        /* of a mapping, opened when the record was read; FILE_NONE: not so */
+	uint32_t script_size; /* of the name that follows, padded with NULs; 0: none does */
 };
 
 static void round_release(struct round *round)
@@ -386,6 +388,50 @@ static int catch_up_when_due(struct side_band *side_band)
 	return clock_now_ns() < side_band->next_scan_ns ? 0 : side_band_catch_up(side_band);
 }
 
+/*
+ * What the program of an exec runs, with NULs behind it; empty, if it is not known or wanted. It is read
+ * now, as the process may be gone at the record's turn. The kernel writes the record just before the new
+ * command line is in place: who reads too soon finds none, and leaves it to the first sample.
+ */
+static void read_script(struct side_band *side_band, const struct perf_event_header *header,
+			struct text *script)
+{
+	struct bytes bytes = bytes_of(header + 1, header->size - sizeof(*header));
+	uint32_t pid = bytes_u32(&bytes);
+	const char *comm;
+
+	bytes_skip(&bytes, 4); /* tid */
+	comm = bytes_string(&bytes);
+	if (comm)
+		process_table_read_script(side_band->processes, (pid_t)pid, comm, script);
+	if (!script->length)
+		return;
+	do
+		text_append_char(script, '\0');
+	while (script->length % RECORD_ALIGNMENT && !script->failed);
+}
+
+/* header  of a record in a round, with its trailer behind it */
+static int queue_record(struct side_band *side_band, uint64_t time_ns,
+			const struct perf_event_header *header, struct record_trailer *trailer)
+{
+	_cleanup_(text_release) struct text script = {0};
+	_cleanup_(text_release) struct text record = {0};
+	size_t size = header->size + sizeof(*trailer);
+
+	if (header->type == PERF_RECORD_COMM && (header->misc & PERF_RECORD_MISC_COMM_EXEC))
+		read_script(side_band, header, &script);
+	if (!script.length)
+		return event_queue_add(side_band->queue, time_ns, side_band->kind, header, size);
+	trailer->script_size = (uint32_t)script.length;
+	text_append(&record, header, size);
+	text_append(&record, script.data, script.length);
+	if (script.failed || record.failed)
+		return -ENOMEM;
+	return event_queue_add(side_band->queue, time_ns, side_band->kind, record.data,
+			       record.length);
+}
+
 int side_band_read(struct side_band *side_band, int (*on_file)(void *context), void *context)
 {
 	_cleanup_(round_release) struct round round = {0};
@@ -415,14 +461,14 @@ int side_band_read(struct side_band *side_band, int (*on_file)(void *context), v
 			return err;
 		if (!is_target)
 			continue;
-		if (header->type == PERF_RECORD_MMAP2) {
+		if (header->type == PERF_RECORD_MMAP2)
 			trailer->file = open_mapped_file(side_band, header);
-			err = on_file(context);
-			if (err)
-				return err;
-		}
-		err = event_queue_add(side_band->queue, record->time_ns, side_band->kind, header,
-				      header->size + sizeof(*trailer));
+		err = queue_record(side_band, record->time_ns, header, trailer);
+		if (err)
+			return err;
+		if (header->type != PERF_RECORD_MMAP2 && !trailer->script_size)
+			continue;
+		err = on_file(context);
 		if (err)
 			return err;
 	}
@@ -455,6 +501,8 @@ static int apply_comm(struct side_band *side_band, uint64_t time_ns,
 	uint32_t pid = bytes_u32(&bytes);
 	uint32_t tid = bytes_u32(&bytes);
 	const char *comm = bytes_string(&bytes);
+	const struct record_trailer *trailer = (const void *)((const char *)header + header->size);
+	int err;
 
 	if (!comm)
 		return 0;
@@ -462,8 +510,12 @@ static int apply_comm(struct side_band *side_band, uint64_t time_ns,
 		trace_log_add_rename(side_band->trace_log, time_ns, pid, tid, comm);
 	if (pid != tid) /* a thread's name comes with its samples */
 		return 0;
-	return process_table_on_comm(side_band->processes, time_ns, (pid_t)pid, comm,
-				     header->misc & PERF_RECORD_MISC_COMM_EXEC);
+	err = process_table_on_comm(side_band->processes, time_ns, (pid_t)pid, comm,
+				    header->misc & PERF_RECORD_MISC_COMM_EXEC);
+	if (err || !trailer->script_size)
+		return err;
+	return process_table_set_script(side_band->processes, time_ns, (pid_t)pid,
+					(const char *)(trailer + 1));
 }
 
 static int apply_task(struct side_band *side_band, uint64_t time_ns,

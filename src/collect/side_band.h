@@ -3,7 +3,7 @@
  * perf rings into the event queue; applied to the process table when their time comes.
  *
  * A mapped file is opened as soon as its record is read, before the record's turn in the queue,
- * because its process may be gone by then.
+ * because its process may be gone by then. So is what an interpreter runs, where that is wanted.
  *
  * Source: perf_event_open(2), "PERF_RECORD_…"; Linux include/uapi/linux/perf_event.h.
  */
@@ -63,7 +63,7 @@ void side_band_for_each_fd(struct side_band *side_band, void (*visit)(int fd, vo
 /*
  * Read all rings into the queue. Returns 0, -ENOMEM, or what on_file() returned.
  *
- * on_file   called after each mapped file, as it may take long to open one; not NULL
+ * on_file   called after each mapped file, and command line that was read, as that may take long; not NULL
  */
 _must_check_ int side_band_read(struct side_band *side_band, int (*on_file)(void *context),
 				void *context);

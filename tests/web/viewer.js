@@ -341,7 +341,7 @@ const filters = {
 	},
 	"a fragment that begins with a thread filters as it is drawn": async (page) => {
 		await openViewer(page, ["perf.txt"]);
-		for (const [root, label] of [["comm", "web"], ["pid", "web-100"], ["tid", "web-100/102"]]) {
+		for (const [root, label] of [["comm", "web"], ["script", "web"], ["pid", "web-100"], ["tid", "web-100/102"]]) {
 			await update(page, { root, filters: [], fragment: [] });
 			await clickFrame(page, "hash", { button: "right" });
 			await chooseItem(page, "Only stacks with this fragment");

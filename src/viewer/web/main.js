@@ -380,6 +380,7 @@ class Page {
 			{ label: 'By name', isChosen: state.order === 'name', run: () => model.update({ order: 'name' }) },
 			{}, { heading: 'First level of every stack' },
 			{ label: 'Name of the thread', isChosen: state.root === 'comm', run: () => model.update({ root: 'comm' }) },
+			{ label: 'What interpreters run, too', isChosen: state.root === 'script', run: () => model.update({ root: 'script' }) },
 			{ label: 'Process', isChosen: state.root === 'pid', run: () => model.update({ root: 'pid' }) },
 			{ label: 'Thread', isChosen: state.root === 'tid', run: () => model.update({ root: 'tid' }) },
 			{ label: 'None', isChosen: state.root === 'none', run: () => model.update({ root: 'none' }) }];

@@ -18,7 +18,7 @@
  * @property {Level[]} fragment  outermost first
  * @property {'callees' | 'callers'} direction
  * @property {'weight' | 'name'} order
- * @property {'comm' | 'pid' | 'tid' | 'none'} root
+ * @property {'comm' | 'script' | 'pid' | 'tid' | 'none'} root
  * @property {Filter[]} filters
  * @property {string} sides      a digit a file: 0 off, 1 shown, 2 the other side of a comparison
  * @property {string} colors     a mode of colors.js
@@ -30,7 +30,7 @@
  */
 
 export const FILTER_KINDS = /** @type {FilterKind[]} */ (['function', 'fragment', 'thread', 'process', 'file', 'module', 'time']);
-export const ROOTS = /** @type {const} */ (['comm', 'pid', 'tid', 'none']);
+export const ROOTS = /** @type {const} */ (['comm', 'script', 'pid', 'tid', 'none']);
 
 /** @returns {State} */
 export function getFirstState() {

@@ -62,6 +62,48 @@ static void lose(struct scene *scene, uint64_t num_lost)
 	assert_int_equal(side_band_apply(scene->side_band, 100, &record, sizeof(record)), 0);
 }
 
+/* A PERF_RECORD_COMM of an exec, as side_band_read() queues it: with what it runs behind it. */
+static void exec_script(struct scene *scene, uint64_t time_ns, uint32_t script_size,
+			const char *script)
+{
+	struct {
+		struct perf_event_header header;
+		uint32_t pid, tid;
+		char comm[8];
+		uint32_t sample_pid, sample_tid;
+		uint64_t time_ns;
+		uint32_t file, script_size;
+		char script[16];
+	} record = {
+		.header = {.type = PERF_RECORD_COMM,
+			   .misc = PERF_RECORD_MISC_COMM_EXEC,
+			   .size = offsetof(__typeof__(record), file)},
+		.pid = PID,
+		.tid = PID,
+		.comm = "python3",
+		.file = FILE_NONE,
+		.script_size = script_size,
+	};
+
+	strncpy(record.script, script, sizeof(record.script) - 1);
+	assert_int_equal(side_band_apply(scene->side_band, time_ns, &record,
+					 offsetof(__typeof__(record), script) + script_size),
+			 0);
+}
+
+static void what_an_exec_runs_is_known_at_its_turn(void **state)
+{
+	struct scene *scene = *state;
+
+	process_table_keep_scripts(scene->fixture->table);
+	on_fork(scene->fixture, 100, PID, 7);
+	exec_script(scene, 110, 8, "a.py");
+	assert_string_equal(process_get_script(find(scene->fixture, 120, PID, NO_GEN)), "a.py");
+	/* It could not be read. */
+	exec_script(scene, 130, 0, "");
+	assert_string_equal(process_get_script(find(scene->fixture, 140, PID, NO_GEN)), "");
+}
+
 static uint32_t count_processes(const struct scene *scene)
 {
 	return process_table_get_count(scene->fixture->table);
@@ -125,6 +167,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SCENE_TEST(lost_records_are_counted),
+		SCENE_TEST(what_an_exec_runs_is_known_at_its_turn),
 		SCENE_TEST(proc_is_read_again_after_a_loss),
 		SCENE_TEST(a_loss_soon_after_another_one_is_made_up_for_before_the_end),
 		SCENE_TEST(of_a_target_only_its_processes_are_read_again),
