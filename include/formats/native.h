@@ -28,7 +28,7 @@
  *     tallies     source, name, count: struct tally
  *     clocks      source, start, real: times of the source count from start, its nanoseconds; real:
  *                 the same moment of CLOCK_REALTIME; 0: unknown
- *     processes   pid, comm
+ *     processes   pid, comm: "python3 (manage.py)" where it is known what an interpreter runs
  *     threads     tid, process, comm, source
  *     frames      name: how far after the one before; full name: how far from the name (signed),
  *                 module, file: how far from the one before (signed), line, kind: enum frame_kind,

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/script_name.h"
 #include "formats/base64.h"
 #include "formats/inflate.h"
 #include "formats/known_samples.h"
@@ -320,8 +321,26 @@ static int read_clocks(struct packed_reader *reader)
 	return 0;
 }
 
+/* What an interpreter runs stands behind its comm. ret_script  STRING_EMPTY: it does not */
+static int take_script(struct profile *profile, uint32_t *comm, uint32_t *ret_script)
+{
+	const char *label = profile_get_string(profile, *comm);
+	const char *script;
+	size_t comm_length;
+	size_t script_length;
+	int err;
+
+	*ret_script = STRING_EMPTY;
+	if (!script_name_find_in_label(label, profile_get_string_length(profile, *comm),
+				       &comm_length, &script, &script_length))
+		return 0;
+	err = profile_add_frame_name(profile, script, script_length, ret_script);
+	return err ? err : string_table_add(profile_get_strings(profile), label, comm_length, comm);
+}
+
 static int read_processes(struct packed_reader *reader)
 {
+	struct profile *profile = reader->import->profile;
 	uint64_t numbers[2];
 	int err = open_table(reader, ARRAY_LENGTH(numbers));
 
@@ -329,15 +348,19 @@ static int read_processes(struct packed_reader *reader)
 		return err;
 	for (uint64_t i = 0; i < reader->num_rows; i++) {
 		uint32_t comm;
+		uint32_t script;
 		uint32_t process;
 
 		take_row(reader, numbers, ARRAY_LENGTH(numbers));
 		if (numbers[0] > UINT32_MAX || !find_name(reader, numbers[1], &comm))
 			return fail(reader, "processes: pid, comm");
-		err = profile_add_process(reader->import->profile, (uint32_t)numbers[0], comm,
-					  &process);
+		err = take_script(profile, &comm, &script);
 		if (err)
 			return err;
+		err = profile_add_process(profile, (uint32_t)numbers[0], comm, &process);
+		if (err)
+			return err;
+		profile_set_process_script(profile, process, script);
 		err = ADD(&reader->processes, process);
 		if (err)
 			return err;

@@ -15,6 +15,7 @@
 
 #include "base/arithmetic.h"
 #include "base/array.h"
+#include "base/script_name.h"
 #include "formats/base64.h"
 #include "formats/named_profile.h"
 #include "formats/native/column.h"
@@ -599,6 +600,35 @@ static void native_writer_release(struct native_writer *writer)
 	free(writer->first_timestamps);
 }
 
+/* A profile of ours, in which comms may become what is written of them. */
+static int add_scripts_to_comms(struct profile *profile)
+{
+	_cleanup_(text_release) struct text label = {0};
+
+	for (uint32_t i = 0; i < profile_count_processes(profile); i++) {
+		const struct process_info *process = profile_get_process(profile, i);
+		uint32_t comm;
+		int err;
+
+		if (process->script == STRING_EMPTY ||
+		    !script_name_is_for(profile_get_string(profile, process->comm)))
+			continue;
+		text_truncate(&label, 0);
+		text_append(&label, profile_get_string(profile, process->comm),
+			    profile_get_string_length(profile, process->comm));
+		script_name_append_label(&label, profile_get_string(profile, process->script),
+					 profile_get_string_length(profile, process->script));
+		if (label.failed)
+			return -ENOMEM;
+		err = string_table_add(profile_get_strings(profile), label.data, label.length,
+				       &comm);
+		if (err)
+			return err;
+		profile_set_process_comm(profile, i, comm);
+	}
+	return 0;
+}
+
 static int write_packed(const struct profile *profile, const struct native_opts *opts,
 			const struct sink *sink, struct gzip_sink *gzip)
 {
@@ -610,8 +640,12 @@ static int write_packed(const struct profile *profile, const struct native_opts 
 	};
 	int err;
 
-	if (opts->is_left_out || !named_profile_is_needless(profile)) {
+	if (opts->is_left_out || !named_profile_is_needless(profile) ||
+	    profile_has_scripts(profile)) {
 		err = named_profile_copy_without(profile, opts->is_left_out, &named);
+		if (err)
+			return err;
+		err = add_scripts_to_comms(named);
 		if (err)
 			return err;
 		writer.profile = named;

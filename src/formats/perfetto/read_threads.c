@@ -14,6 +14,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/script_name.h"
+
 #define COMPARE(a, b) ((a) < (b) ? -1 : (a) > (b))
 
 /* ---- descriptors -------------------------------------------------------------------------- */
@@ -487,6 +489,39 @@ static int copy_string(const struct perfetto_threads *threads, uint32_t string, 
 				 profile_get_strings(threads->trace->import->profile), ret);
 }
 
+/* What an interpreter runs. Words that had blanks in them are several here. */
+static int set_script(struct perfetto_threads *threads, const struct timeline_process *process,
+		      uint32_t id)
+{
+	const struct string_table *strings = timeline_get_strings(threads->trace->timeline);
+	struct profile *profile = threads->trace->import->profile;
+	_cleanup_(text_release) struct text words = {0};
+	_cleanup_(text_release) struct text script = {0};
+	uint32_t name;
+	int err;
+
+	if (process->command_line == STRING_EMPTY)
+		return 0;
+	text_append(&words, string_table_get(strings, process->command_line),
+		    string_table_get_length(strings, process->command_line));
+	if (words.failed)
+		return -ENOMEM;
+	for (size_t i = 0; i < words.length; i++)
+		if (words.data[i] == ' ')
+			words.data[i] = '\0';
+	script_name_append(string_table_get(strings, process->name), words.data, words.length,
+			   &script);
+	if (script.failed)
+		return -ENOMEM;
+	if (!script.length)
+		return 0;
+	err = profile_add_frame_name(profile, script.data, script.length, &name);
+	if (err)
+		return err;
+	profile_set_process_script(profile, id, name);
+	return 0;
+}
+
 static int get_profile_process(struct perfetto_threads *threads, uint32_t id, uint32_t *ret)
 {
 	const struct timeline_process *process = timeline_get_process(threads->trace->timeline, id);
@@ -502,6 +537,9 @@ static int get_profile_process(struct perfetto_threads *threads, uint32_t id, ui
 			return err;
 		err = profile_add_process(threads->trace->import->profile, process->pid, comm,
 					  slot);
+		if (err)
+			return err;
+		err = set_script(threads, process, *slot);
 		if (err)
 			return err;
 		++*slot;

@@ -31,21 +31,23 @@ enum label_field { LABEL_KEY = 1, LABEL_STRING = 2, LABEL_NUMBER = 3 };
 
 /*
  * Who a sample is of, as its labels say; strings by their number in the file. Compared by memcmp():
- * four numbers of one size, without padding.
+ * five numbers of one size, without padding.
  */
 struct pprof_owner {
 	uint64_t pid;
 	uint64_t tid;
 	uint64_t thread;
 	uint64_t process;
+	uint64_t script;
 };
 
 struct process_key {
 	uint32_t pid;
 	uint32_t comm;
+	uint32_t script;
 	uint32_t process; /* in the profile */
 };
-INTERN_TABLE(process_keys, struct process_key, pid, comm);
+INTERN_TABLE(process_keys, struct process_key, pid, comm, script);
 
 struct samples {
 	struct pprof_reader *reader;
@@ -75,6 +77,7 @@ static int read_label(struct samples *samples, struct bytes label, size_t offset
 	static const char *const tids[] = {"tid", "thread_id", "thread id", NULL};
 	static const char *const threads[] = {"thread", "thread name", "thread_name", NULL};
 	static const char *const processes[] = {"process", NULL};
+	static const char *const scripts[] = {"script", NULL};
 	uint64_t values[LABEL_NUMBER + 1] = {0};
 	struct protobuf_field field;
 	struct bytes key;
@@ -97,6 +100,8 @@ static int read_label(struct samples *samples, struct bytes label, size_t offset
 		owner->thread = values[LABEL_STRING];
 	else if (is_word(key, processes))
 		owner->process = values[LABEL_STRING];
+	else if (is_word(key, scripts))
+		owner->script = values[LABEL_STRING];
 	return 0;
 }
 
@@ -112,9 +117,10 @@ static int add_comm(struct samples *samples, uint64_t index, size_t offset, uint
 	return profile_add_frame_name(profile, (const char *)comm.data, comm.size, ret);
 }
 
-static int add_process(struct samples *samples, uint32_t pid, uint32_t comm, uint32_t *ret)
+static int add_process(struct samples *samples, uint32_t pid, uint32_t comm, uint32_t script,
+		       uint32_t *ret)
 {
-	struct process_key wanted = {.pid = pid, .comm = comm};
+	struct process_key wanted = {.pid = pid, .comm = comm, .script = script};
 	uint32_t item = process_keys_find(&samples->processes, &wanted);
 	int err;
 
@@ -125,6 +131,7 @@ static int add_process(struct samples *samples, uint32_t pid, uint32_t comm, uin
 	err = profile_add_process(samples->reader->import->profile, pid, comm, &wanted.process);
 	if (err)
 		return err;
+	profile_set_process_script(samples->reader->import->profile, wanted.process, script);
 	*ret = wanted.process;
 	return process_keys_add(&samples->processes, &wanted, &item);
 }
@@ -135,6 +142,7 @@ static int add_thread(struct samples *samples, const struct pprof_owner *owner, 
 	struct import *import = samples->reader->import;
 	struct thread thread = {.source = import->source};
 	uint32_t process_comm;
+	uint32_t script;
 	int err;
 
 	/* Samples of a thread mostly follow each other. */
@@ -149,8 +157,11 @@ static int add_thread(struct samples *samples, const struct pprof_owner *owner, 
 	err = add_comm(samples, owner->process, offset, &process_comm);
 	if (err)
 		return err;
+	err = add_comm(samples, owner->script, offset, &script);
+	if (err)
+		return err;
 	err = add_process(samples, owner->pid <= UINT32_MAX ? (uint32_t)owner->pid : 0,
-			  process_comm, &thread.process);
+			  process_comm, script, &thread.process);
 	if (err)
 		return err;
 	err = profile_add_thread(import->profile, &thread, ret);

@@ -118,8 +118,8 @@ struct pprof_group {
 };
 
 struct labels {
-	Pprof__Label items[6];
-	Pprof__Label *pointers[6];
+	Pprof__Label items[7];
+	Pprof__Label *pointers[7];
 	size_t length;
 };
 
@@ -171,7 +171,10 @@ static int add_thread(struct pprof_writer *writer, uint32_t thread_id, struct la
 	if (err)
 		return err;
 	err = add_name(writer, labels, "thread", thread->comm);
-	return err ? err : add_name(writer, labels, "process", process->comm);
+	if (err)
+		return err;
+	err = add_name(writer, labels, "process", process->comm);
+	return err ? err : add_name(writer, labels, "script", process->script);
 }
 
 /* The innermost frame's. */

@@ -21,6 +21,7 @@
 #include "base/arithmetic.h"
 #include "base/array.h"
 #include "base/json.h"
+#include "base/script_name.h"
 #include "formats/reader.h"
 
 #define NO_NODE           UINT32_MAX
@@ -191,6 +192,8 @@ static int read_root_kind(struct tree_json_reader *reader)
 		return 0;
 	if (json_is(&reader->json, "comm"))
 		reader->root = TREE_ROOT_COMM;
+	else if (json_is(&reader->json, "script"))
+		reader->root = TREE_ROOT_SCRIPT;
 	else if (json_is(&reader->json, "pid"))
 		reader->root = TREE_ROOT_PID;
 	else if (json_is(&reader->json, "tid"))
@@ -408,6 +411,37 @@ static bool take_id(const char *name, size_t *length, char mark, uint32_t *ret)
 	return true;
 }
 
+/* "python3 (manage.py)": of a process of its own, as each script has a node. */
+static int add_script_thread(struct tree_json_reader *reader, struct tree_json_node *node,
+			     bool *ret_has_script)
+{
+	struct profile *profile = reader->import->profile;
+	struct thread thread = {.source = reader->import->source};
+	const char *script;
+	size_t script_length;
+	size_t comm_length;
+	uint32_t name;
+	int err;
+
+	*ret_has_script = script_name_find_in_label(profile_get_string(profile, node->name),
+						    profile_get_string_length(profile, node->name),
+						    &comm_length, &script, &script_length);
+	if (!*ret_has_script)
+		return 0;
+	err = profile_add_frame_name(profile, script, script_length, &name);
+	if (err)
+		return err;
+	err = string_table_add(profile_get_strings(profile),
+			       profile_get_string(profile, node->name), comm_length, &thread.comm);
+	if (err)
+		return err;
+	err = profile_add_process(profile, 0, thread.comm, &thread.process);
+	if (err)
+		return err;
+	profile_set_process_script(profile, thread.process, name);
+	return profile_add_thread(profile, &thread, &node->thread);
+}
+
 /* A node of the first level that our writer made of a thread: "java-812/815". */
 static int add_thread(struct tree_json_reader *reader, struct tree_json_node *node)
 {
@@ -418,9 +452,16 @@ static int add_thread(struct tree_json_reader *reader, struct tree_json_node *no
 	uint32_t pid = 0;
 	int err;
 
+	if (reader->root == TREE_ROOT_SCRIPT) {
+		bool has_script;
+
+		err = add_script_thread(reader, node, &has_script);
+		if (err || has_script)
+			return err;
+	}
 	if (reader->root == TREE_ROOT_TID)
 		(void)take_id(name, &length, '/', &thread.tid); /* it has none then */
-	if (reader->root != TREE_ROOT_COMM)
+	if (reader->root == TREE_ROOT_PID || reader->root == TREE_ROOT_TID)
 		(void)take_id(name, &length, '-', &pid);
 	err = string_table_add(profile_get_strings(profile), name, length, &thread.comm);
 	if (err)

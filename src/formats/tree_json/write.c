@@ -111,10 +111,8 @@ static void append_member(struct tree_json_writer *writer, const char *key, cons
 static const char *get_root(const struct tree_json_writer *writer)
 {
 	static const char *const names[] = {
-		[TREE_ROOT_COMM] = "comm",
-		[TREE_ROOT_PID] = "pid",
-		[TREE_ROOT_TID] = "tid",
-		[TREE_ROOT_NONE] = NULL,
+		[TREE_ROOT_COMM] = "comm", [TREE_ROOT_SCRIPT] = "script", [TREE_ROOT_PID] = "pid",
+		[TREE_ROOT_TID] = "tid",   [TREE_ROOT_NONE] = NULL,
 	};
 	const struct profile *profile = writer->profile;
 

@@ -256,6 +256,23 @@ static struct profile *make_profile_with_metric(void)
 	return profile;
 }
 
+static void a_command_line_says_what_an_interpreter_runs(void **state _unused_)
+{
+	struct zones_read_result first = {.profile = make_profile_with_metric(),
+					  .timeline = make_family()};
+	struct zones_read_result second;
+	struct text trace = builder_write(&format_pftrace, &first, (struct format_opts){0});
+
+	assert_int_equal(builder_read(&format_pftrace, trace.data, trace.length, false, &second),
+			 0);
+	assert_written(&format_folded, second.profile,
+		       (struct call_tree_opts){.root = TREE_ROOT_SCRIPT},
+		       "Web Content 1\nsh (-c) 1\nweb 1\n");
+	text_release(&trace);
+	builder_release(&first);
+	builder_release(&second);
+}
+
 static void what_became_of_threads_comes_back(void **state _unused_)
 {
 	static const struct task_event events[] = {
@@ -632,6 +649,7 @@ int main(void)
 		cmocka_unit_test(events_are_counted_as_readers_keep_them),
 		cmocka_unit_test(processes_come_back_with_parent_user_command_and_end),
 		cmocka_unit_test(readers_get_processes_in_their_time),
+		cmocka_unit_test(a_command_line_says_what_an_interpreter_runs),
 		cmocka_unit_test(what_became_of_threads_comes_back),
 		cmocka_unit_test(short_lived_processes_are_shown_together_and_read_apart),
 		cmocka_unit_test(events_of_others_are_sorted_over_all_cpus),
