@@ -32,7 +32,7 @@
  *     threads     tid, process, comm, source
  *     frames      name: how far after the one before; full name: how far from the name (signed),
  *                 module, file: how far from the one before (signed), line, kind: enum frame_kind,
- *                 plus 4 for an inlined call
+ *                 whose third bit and the higher ones are one further, as 4 is added for an inlined call
  *     callees     what a frame calls anywhere, one frame's list after the other's, and last what is
  *                 outermost. First column: frame, as how far it is after the frame behind the one
  *                 before in the list, modulo the number of frames. Second: by list, how long it is
@@ -97,9 +97,28 @@
 #define NATIVE_PACKED_HEAD "stackwide profile 3\n"
 #define NATIVE_LAST        "end"
 
-/* In a frame's kind. */
-#define NATIVE_INLINED 4
-_Static_assert(NUM_FRAME_KINDS <= NATIVE_INLINED, "another head, with another bit");
+/* In a frame's kind: the bit lies between those of enum frame_kind, which had only two when it was given. */
+#define NATIVE_INLINED   4
+#define NATIVE_KIND_BITS 2
+
+static inline uint32_t native_pack_kind(uint8_t kind, bool is_inlined)
+{
+	return (kind & ((1u << NATIVE_KIND_BITS) - 1)) | (is_inlined ? NATIVE_INLINED : 0) |
+	       (uint32_t)kind >> NATIVE_KIND_BITS << (NATIVE_KIND_BITS + 1);
+}
+
+/* Returns false for what is no kind. */
+static inline bool native_unpack_kind(uint64_t number, uint8_t *ret_kind, bool *ret_is_inlined)
+{
+	uint64_t kind = (number & ((1u << NATIVE_KIND_BITS) - 1)) |
+			number >> (NATIVE_KIND_BITS + 1) << NATIVE_KIND_BITS;
+
+	if (kind >= NUM_FRAME_KINDS)
+		return false;
+	*ret_kind = (uint8_t)kind;
+	*ret_is_inlined = number & NATIVE_INLINED;
+	return true;
+}
 
 struct native_opts {
 	bool has_times; /* the times that the profile keeps, too */

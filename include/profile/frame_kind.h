@@ -12,13 +12,15 @@
 
 /*
  * KIND(name, word, mark, Firefox's category, its colour there, number in Perfetto traces). The numbers of the kinds,
- * from 0 in this order, are written into files: a new kind comes last.
+ * from 0 in this order, are written into files: a new kind comes last. Perfetto has fewer; of several with one number the
+ * first is what that means in traces of others.
  */
 #define FRAME_KINDS(KIND)                                     \
 	KIND(USER, "user", "", "User", "yellow", 1)           \
 	KIND(KERNEL, "kernel", "_[k]", "Kernel", "orange", 2) \
 	KIND(JIT, "JIT", "_[j]", "JIT", "green", 4)           \
-	KIND(PYTHON, "Python", "", "Python", "blue", 3)
+	KIND(PYTHON, "Python", "", "Python", "blue", 3)       \
+	KIND(JAVASCRIPT, "JavaScript", "", "JavaScript", "yellow", 4)
 
 #define FRAME_KIND_NUMBER(name, ...) FRAME_##name,
 enum frame_kind { FRAME_KINDS(FRAME_KIND_NUMBER) NUM_FRAME_KINDS };
@@ -34,6 +36,9 @@ struct frame_kind_info {
 
 /* By enum frame_kind. */
 extern const struct frame_kind_info frame_kinds[NUM_FRAME_KINDS];
+
+/* The first kind with this number in Perfetto traces; FRAME_USER where there is none. */
+enum frame_kind frame_kind_find_perfetto(uint64_t number);
 
 /* One mark only, as FlameGraph has it: that of the kind, or that the call was inlined. */
 #define FRAME_MARK_INLINED NUM_FRAME_KINDS

@@ -6,6 +6,14 @@
 #define INFO(name, word, mark, category, color, number) \
 	[FRAME_##name] = {word, mark, category, color, number},
 const struct frame_kind_info frame_kinds[NUM_FRAME_KINDS] = {FRAME_KINDS(INFO)};
+
+enum frame_kind frame_kind_find_perfetto(uint64_t number)
+{
+	for (enum frame_kind kind = 0; kind < NUM_FRAME_KINDS; kind++)
+		if (number == frame_kinds[kind].perfetto_number)
+			return kind;
+	return FRAME_USER;
+}
 #undef INFO
 
 uint8_t frame_kind_get_mark(uint8_t kind, bool is_inlined)

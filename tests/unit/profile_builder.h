@@ -37,6 +37,8 @@ static inline uint32_t builder_add_location(struct profile *profile, char *name)
 		frame.kind = FRAME_JIT;
 	else if (builder_strip(name, "_[py]")) /* of these tests: Python has no mark */
 		frame.kind = FRAME_PYTHON;
+	else if (builder_strip(name, "_[js]"))
+		frame.kind = FRAME_JAVASCRIPT;
 	else
 		frame.is_inlined = builder_strip(name, "_[i]");
 	assert_int_equal(profile_add_string(profile, name, &frame.name), 0);

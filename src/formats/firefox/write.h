@@ -19,8 +19,9 @@ struct firefox_func_key {
 	uint32_t name;
 	uint32_t file;
 	uint32_t module;
+	bool is_javascript;
 };
-INTERN_TABLE(firefox_func_keys, struct firefox_func_key, name, file, module);
+INTERN_TABLE(firefox_func_keys, struct firefox_func_key, name, file, module, is_javascript);
 
 /* A pid or tid. */
 struct firefox_id {

@@ -42,8 +42,10 @@ static const struct firefox_func_key *get_func(const struct firefox_writer *writ
 static int collect_func(struct firefox_writer *writer, uint32_t location)
 {
 	const struct frame *frame = get_frame(writer, location);
-	const struct firefox_func_key func = {
-		.name = frame->name, .file = frame->file, .module = frame->module};
+	const struct firefox_func_key func = {.name = frame->name,
+					      .file = frame->file,
+					      .module = frame->module,
+					      .is_javascript = frame->kind == FRAME_JAVASCRIPT};
 	const struct {
 		uint32_t string;
 		struct string_table *table;
@@ -209,6 +211,11 @@ static void append_frame_line(struct firefox_writer *writer, uint32_t row)
 		append_null(writer, row);
 }
 
+static void append_is_javascript(struct firefox_writer *writer, uint32_t row)
+{
+	text_append_string(&writer->text, get_func(writer, row)->is_javascript ? "true" : "false");
+}
+
 static void append_func_name(struct firefox_writer *writer, uint32_t row)
 {
 	text_append_number(&writer->text,
@@ -279,7 +286,7 @@ int firefox_write_shared(struct firefox_writer *writer)
 		{"innerWindowID", append_zero}, {"line", append_frame_line},
 		{"column", append_null}};
 	static const struct firefox_column funcs[] = {
-		{"name", append_func_name},      {"isJS", append_false},
+		{"name", append_func_name},      {"isJS", append_is_javascript},
 		{"relevantForJS", append_false}, {"resource", append_func_resource},
 		{"source", append_func_source},  {"lineNumber", append_null},
 		{"columnNumber", append_null}};

@@ -422,12 +422,10 @@ static bool take_frame(struct packed_reader *reader, uint64_t *name, uint64_t *f
 	*file += (uint64_t)column_next_signed(&reader->columns[3]);
 	line = column_next(&reader->columns[4]);
 	kind = column_next(&reader->columns[5]);
-	if (!find_name(reader, *file, &ret->file) || line > UINT32_MAX || kind > UINT8_MAX ||
-	    (kind & ~(uint64_t)NATIVE_INLINED) >= NUM_FRAME_KINDS)
+	if (!find_name(reader, *file, &ret->file) || line > UINT32_MAX ||
+	    !native_unpack_kind(kind, &ret->kind, &ret->is_inlined))
 		return false;
 	ret->line = (uint32_t)line;
-	ret->kind = kind & ~(uint64_t)NATIVE_INLINED;
-	ret->is_inlined = kind & NATIVE_INLINED;
 	return true;
 }
 

@@ -332,8 +332,7 @@ static int read_frame(struct loader *loader, const struct native_line *line)
 {
 	uint32_t *added = array_add(&loader->frames);
 	const uint64_t *numbers = line->numbers;
-	uint64_t kind = numbers[5] & ~(uint64_t)NATIVE_INLINED;
-	struct frame frame = {.is_inlined = numbers[5] & NATIVE_INLINED};
+	struct frame frame = {0};
 
 	if (!added)
 		return -ENOMEM;
@@ -341,10 +340,9 @@ static int read_frame(struct loader *loader, const struct native_line *line)
 	    !find_name(loader, numbers[1] ? numbers[1] : numbers[0], &frame.full_name) ||
 	    !find_name(loader, numbers[2], &frame.module) ||
 	    !find_name(loader, numbers[3], &frame.file) || numbers[4] > UINT32_MAX ||
-	    kind >= NUM_FRAME_KINDS)
+	    !native_unpack_kind(numbers[5], &frame.kind, &frame.is_inlined))
 		return fail(loader, line, "a frame: f NAME FULL MODULE FILE LINE KIND");
 	frame.line = (uint32_t)numbers[4];
-	frame.kind = (uint8_t)kind;
 	return profile_add_frame_location(loader->import->profile, &frame, added);
 }
 

@@ -467,8 +467,7 @@ static int write_frames(struct native_writer *writer)
 		column_add(&table.columns[2], get_number(writer, frame->module));
 		column_add_signed(&table.columns[3], (int64_t)file - last_file);
 		column_add(&table.columns[4], frame->line);
-		column_add(&table.columns[5],
-			   frame->kind | (frame->is_inlined ? NATIVE_INLINED : 0u));
+		column_add(&table.columns[5], native_pack_kind(frame->kind, frame->is_inlined));
 		last_name = name;
 		last_file = file;
 	}

@@ -157,14 +157,6 @@ struct frame_fields {
 	uint64_t file;
 };
 
-static enum frame_kind find_kind(uint64_t number)
-{
-	for (enum frame_kind kind = 0; kind < NUM_FRAME_KINDS; kind++)
-		if (number == frame_kinds[kind].perfetto_number)
-			return kind;
-	return FRAME_USER;
-}
-
 static void read_frame_fields(struct bytes message, struct frame_fields *fields,
 			      struct perfetto_frame *frame)
 {
@@ -194,7 +186,7 @@ static void read_frame_fields(struct bytes message, struct frame_fields *fields,
 			frame->frame.line = (uint32_t)field.value;
 			break;
 		case 7:
-			frame->frame.kind = find_kind(field.value);
+			frame->frame.kind = frame_kind_find_perfetto(field.value);
 			break;
 		case 1000:
 			fields->short_name = field.value;
@@ -204,6 +196,10 @@ static void read_frame_fields(struct bytes message, struct frame_fields *fields,
 			break;
 		case 1002:
 			frame->is_elf_address = field.value != 0;
+			break;
+		case 1003:
+			if (field.value < NUM_FRAME_KINDS)
+				frame->frame.kind = (uint8_t)field.value;
 			break;
 		}
 	}

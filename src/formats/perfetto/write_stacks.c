@@ -294,6 +294,8 @@ static int add_frame(struct perfetto_stacks *stacks, const struct location *loca
 	message->is_elf_address = location->space == LOCATION_ELF;
 	message->has_kind = frame->kind != FRAME_USER;
 	message->kind = (int32_t)frame_kinds[frame->kind].perfetto_number;
+	message->has_own_kind = frame_kind_find_perfetto((uint64_t)message->kind) != frame->kind;
+	message->own_kind = frame->kind;
 	message->has_is_inlined = frame->is_inlined;
 	message->is_inlined = frame->is_inlined;
 	err = use_names(stacks, frame, message);

@@ -6,7 +6,8 @@
  *
  *  - A function's `name` is its full name, its `system_name` the one of folded text.
  *  - The mapping's file name marks kernel code, "[kernel]" or "[kernel:MODULE]", code of JITs,
- *    "[jit]" or "[jit:MODULE]", and Python, "[cpython]" or "[cpython:MODULE]".
+ *    "[jit]" or "[jit:MODULE]", Python, "[cpython]" or "[cpython:MODULE]", and
+ *    JavaScript, "[v8js]" or "[v8js:MODULE]".
  *  - Comments: "stackwide VERSION", the numbers of struct sampling, as "complete_stacks=12", and
  *    the account of the recording (struct tally), as "account.lost.ring_sample=3". Those of several
  *    recordings are added up; the number of CPUs is then left out. Of how many samples the values
@@ -36,6 +37,8 @@
 /* As OpenTelemetry calls it, in profile.frame.type. */
 #define PPROF_PYTHON           "[cpython]"
 #define PPROF_PYTHON_MODULE    "[cpython:"
+#define PPROF_V8JS             "[v8js]"
+#define PPROF_V8JS_MODULE      "[v8js:"
 #define PPROF_COMPLETE_STACKS  "complete_stacks="
 #define PPROF_TRUNCATED_STACKS "truncated_stacks="
 #define PPROF_LOST_SAMPLES     "lost_samples="

@@ -182,10 +182,15 @@ static struct svg_color get_color(const struct painter *painter, const struct sv
 		return svg_get_frame_color(painter->opts.palette, "all", 3);
 	if (painter->opts.palette == SVG_PALETTE_CHAIN && is_of_waker(painter->tree, frame->node))
 		return svg_get_frame_color(SVG_PALETTE_WAKEUP, label, length);
-	/* Python's names look like any other's. */
-	if (painter->opts.palette == SVG_PALETTE_JAVA &&
-	    call_tree_get_kind(painter->tree, frame->node) == FRAME_PYTHON)
-		return svg_get_frame_color(SVG_PALETTE_BLUE, label, length);
+	/* Names of interpreters' functions look like any other's. */
+	if (painter->opts.palette == SVG_PALETTE_JAVA) {
+		uint8_t kind = call_tree_get_kind(painter->tree, frame->node);
+
+		if (kind == FRAME_PYTHON)
+			return svg_get_frame_color(SVG_PALETTE_BLUE, label, length);
+		if (kind == FRAME_JAVASCRIPT)
+			return svg_get_frame_color(SVG_PALETTE_GREEN, label, length);
+	}
 	return svg_get_frame_color(painter->opts.palette, label, length);
 }
 

@@ -259,33 +259,42 @@ static void folded_text_comes_back_as_it_was(void **state _unused_)
 }
 
 /* By the name of the mapping, as the format has no field for it. */
-static void python_comes_back_with_its_kind_and_module(void **state _unused_)
+static void languages_come_back_with_their_kinds_and_modules(void **state _unused_)
 {
-	static const char *const modules[] = {"/usr/lib/parser.py", "<string>", ""};
+	static const struct {
+		enum frame_kind kind;
+		const char *module;
+	} cases[] = {
+		{FRAME_PYTHON, "/usr/lib/parser.py"},
+		{FRAME_PYTHON, "<string>"},
+		{FRAME_PYTHON, ""},
+		{FRAME_JAVASCRIPT, "/srv/app/server.js"},
+		{FRAME_JAVASCRIPT, ""},
+	};
 
-	for (size_t i = 0; i < ARRAY_LENGTH(modules); i++) {
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
 		struct profile *profile = profile_new();
 		uint32_t thread = builder_add_thread(profile, 1, 1, "t");
-		struct frame python = {.kind = FRAME_PYTHON};
+		struct frame frame = {.kind = cases[i].kind};
 		struct profile *again;
 		const struct frame *read;
 		uint32_t location;
 		uint32_t stack;
 		uint32_t metric;
 
-		assert_int_equal(profile_add_string(profile, "parse", &python.name), 0);
-		python.full_name = python.name;
-		assert_int_equal(profile_add_string(profile, modules[i], &python.module), 0);
-		assert_int_equal(profile_add_frame_location(profile, &python, &location), 0);
+		assert_int_equal(profile_add_string(profile, "parse", &frame.name), 0);
+		frame.full_name = frame.name;
+		assert_int_equal(profile_add_string(profile, cases[i].module, &frame.module), 0);
+		assert_int_equal(profile_add_frame_location(profile, &frame, &location), 0);
 		assert_int_equal(profile_add_stack(profile, STACK_EMPTY, location, &stack), 0);
 		assert_int_equal(profile_add_metric(profile, "samples", "count", &metric), 0);
 		assert_int_equal(profile_add_sample(profile, thread, stack, metric, 1), 0);
 		again = fixture_go_round(profile);
 		assert_int_equal(profile_count_frames(again), 1);
 		read = profile_get_frame(again, 0);
-		assert_int_equal(read->kind, FRAME_PYTHON);
+		assert_int_equal(read->kind, cases[i].kind);
 		assert_string_equal(profile_get_string(again, read->name), "parse");
-		assert_string_equal(profile_get_string(again, read->module), modules[i]);
+		assert_string_equal(profile_get_string(again, read->module), cases[i].module);
 		profile_free(again);
 		profile_free(profile);
 	}
@@ -567,7 +576,7 @@ int main(void)
 		cmocka_unit_test(functions_have_their_full_names_and_lines),
 		cmocka_unit_test(inlined_calls_are_lines_of_one_location),
 		cmocka_unit_test(folded_text_comes_back_as_it_was),
-		cmocka_unit_test(python_comes_back_with_its_kind_and_module),
+		cmocka_unit_test(languages_come_back_with_their_kinds_and_modules),
 		cmocka_unit_test(every_metric_comes_back),
 		cmocka_unit_test(the_first_metric_is_the_one_to_be_shown),
 		cmocka_unit_test(of_gos_heap_what_is_in_use_comes_first),

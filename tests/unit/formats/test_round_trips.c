@@ -8,7 +8,7 @@
 
 #define NUM_PROFILES 100
 
-enum kept { KEPT_MODULES = 1, KEPT_PYTHON = 2 };
+enum kept { KEPT_MODULES = 1, KEPT_LANGUAGES = 2 };
 
 static uint32_t next_random(uint32_t *seed)
 {
@@ -55,7 +55,10 @@ static uint32_t add_random_location(struct profile *profile, uint32_t *seed, uns
 		frame.is_inlined = true;
 		break;
 	case 3:
-		frame.kind = kept & KEPT_PYTHON ? FRAME_PYTHON : FRAME_USER;
+		frame.kind = kept & KEPT_LANGUAGES ? FRAME_PYTHON : FRAME_USER;
+		break;
+	case 4:
+		frame.kind = kept & KEPT_LANGUAGES ? FRAME_JAVASCRIPT : FRAME_USER;
 		break;
 	}
 	assert_int_equal(profile_add_frame_location(profile, &frame, &location), 0);
@@ -209,10 +212,10 @@ static void assert_identity(const struct format *format, uint32_t seed, unsigned
 static void the_firefox_profiler_s_format_keeps_all(void **state _unused_)
 {
 	for (uint32_t seed = 1; seed <= NUM_PROFILES; seed++)
-		assert_identity(&format_firefox, seed, KEPT_MODULES | KEPT_PYTHON);
+		assert_identity(&format_firefox, seed, KEPT_MODULES | KEPT_LANGUAGES);
 }
 
-static void speedscope_s_format_keeps_all_but_modules_and_python(void **state _unused_)
+static void speedscope_s_format_keeps_all_but_modules_and_languages(void **state _unused_)
 {
 	for (uint32_t seed = 1; seed <= NUM_PROFILES; seed++)
 		assert_identity(&format_speedscope, seed, 0);
@@ -222,7 +225,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_firefox_profiler_s_format_keeps_all),
-		cmocka_unit_test(speedscope_s_format_keeps_all_but_modules_and_python),
+		cmocka_unit_test(speedscope_s_format_keeps_all_but_modules_and_languages),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

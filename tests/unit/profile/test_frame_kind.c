@@ -54,12 +54,9 @@ static void what_is_no_mark_stays(void **state _unused_)
 static void kinds_differ_in_all_that_is_written_of_them(void **state _unused_)
 {
 	for (enum frame_kind kind = 0; kind < NUM_FRAME_KINDS; kind++) {
-		for (enum frame_kind other = 0; other < kind; other++) {
+		for (enum frame_kind other = 0; other < kind; other++)
 			assert_string_not_equal(frame_kinds[kind].category,
 						frame_kinds[other].category);
-			assert_int_not_equal(frame_kinds[kind].perfetto_number,
-					     frame_kinds[other].perfetto_number);
-		}
 	}
 }
 
