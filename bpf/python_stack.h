@@ -10,6 +10,7 @@
 
 #include "maps.h"
 #include "output.h"
+#include "runtime_stack.h"
 #include "user_walk.h"
 #include "wire/python.h"
 
@@ -17,9 +18,6 @@
 /* Of a process with more threads, a thread may never be found. */
 #define PYTHON_MAX_LOOKS 1024
 #include "runtime/python_walk.h"
-
-/* Set by user space before loading. */
-const volatile bool takes_python = false;
 
 /* By their number: struct unwind_process has it, plus 1. */
 struct {
@@ -39,21 +37,8 @@ struct {
 	__type(value, __u64);
 } python_threads SEC(".maps");
 
-struct sent_hashes {
-	__u64 hashes[WIRE_STACK_CACHE_SLOTS];
-};
-
-/* Key: CPU. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct sent_hashes);
-} sent_python SEC(".maps");
-
 struct python_scratch {
 	struct python_walk walk;
-	struct wire_python_stack stack;
 	struct wire_python_code code;
 };
 PER_CPU(struct python_scratch, python_scratches);
@@ -76,7 +61,7 @@ __attribute__((noinline)) int begin_python_walk(void)
 
 	if (!python || !scratch)
 		return 1;
-	python->walk.end = WIRE_PYTHON_UNREADABLE;
+	python->walk.end = WIRE_RUNTIME_UNREADABLE;
 	python->walk.thread_state = 0;
 	number = scratch->python_layout - 1;
 	tid = scratch->sample.tid;
@@ -91,36 +76,33 @@ __attribute__((noinline)) int begin_python_walk(void)
 __attribute__((noinline)) int step_python_walk(int number)
 {
 	struct python_scratch *python = get_per_cpu(&python_scratches);
+	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
 
-	if (number < 0 || !python)
+	if (number < 0 || !python || !stack)
 		return 1;
-	return python_walk_step(&python->walk, python->stack.frames);
+	return python_walk_step(&python->walk, stack->frames);
 }
 
 /* Send a frame's code object if this CPU has not lately. Gives 0, or -1 when the ring had no room. */
 __attribute__((noinline)) int send_python_code(int number)
 {
 	struct python_scratch *python = get_per_cpu(&python_scratches);
-	__u32 cpu = bpf_get_smp_processor_id();
-	struct sent_hashes *sent = bpf_map_lookup_elem(&sent_python, &cpu);
+	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
 	struct scratch *scratch = get_scratch();
 	void *ring = get_ring();
-	struct wire_python_frame *frame;
+	struct wire_runtime_frame *frame;
 	__u64 hash;
 	__u64 *slot;
 
-	if (!python || !scratch || !sent || !ring || number < 0)
+	if (!python || !stack || !scratch || !ring || number < 0)
 		return -1;
-	frame = &python->stack.frames[number & (WIRE_MAX_PYTHON_FRAMES - 1)];
+	frame = &stack->frames[number & (WIRE_MAX_RUNTIME_FRAMES - 1)];
 	if (!frame->fingerprint)
 		return 0;
-	hash = (frame->code ^ (__u64)scratch->sample.pid << 44) * 0x9e3779b97f4a7c15ull;
-	hash = (hash ^ hash >> 29 ^ frame->fingerprint ^ scratch->sample.generation << 32) *
-		       0x9e3779b97f4a7c15ull |
-	       1;
-	slot = &sent->hashes[hash >> 40 & (WIRE_STACK_CACHE_SLOTS - 1)];
-	if (*slot == hash)
-		return 0;
+	hash = hash_runtime_code(frame, scratch);
+	slot = find_sent(hash);
+	if (!slot || *slot == hash)
+		return slot ? 0 : -1;
 	if (python_read_code(&python->walk, frame->code, &python->code))
 		return 0;
 	python->code.type = WIRE_PYTHON_CODE;
@@ -132,68 +114,18 @@ __attribute__((noinline)) int send_python_code(int number)
 	return 0;
 }
 
-__attribute__((noinline)) __u64 hash_python_stack(void)
-{
-	struct python_scratch *python = get_per_cpu(&python_scratches);
-	__u64 hash;
-
-	if (!python)
-		return 0;
-	hash = python->stack.end;
-	for (__u32 i = 0; i < WIRE_MAX_PYTHON_FRAMES; i++) {
-		const struct wire_python_frame *frame = &python->stack.frames[i];
-
-		if (i >= python->stack.num_frames)
-			break;
-		hash = (hash ^ frame->code) * 0x9e3779b97f4a7c15ull;
-		hash = (hash ^ hash >> 29 ^ (__u64)frame->instruction << 32 ^ frame->fingerprint) *
-		       0x9e3779b97f4a7c15ull;
-		hash ^= hash >> 29;
-	}
-	return hash | 1;
-}
-
-/* Send the frames if this CPU has not lately. Gives their hash, or 0 when the ring had no room. */
-__attribute__((noinline)) __u64 send_python_stack(void)
-{
-	struct python_scratch *python = get_per_cpu(&python_scratches);
-	__u32 cpu = bpf_get_smp_processor_id();
-	struct sent_hashes *sent = bpf_map_lookup_elem(&sent_python, &cpu);
-	void *ring = get_ring();
-	__u64 num_frames;
-	__u64 hash;
-	__u64 *slot;
-
-	if (!python || !sent || !ring)
-		return 0;
-	hash = hash_python_stack();
-	slot = &sent->hashes[hash >> 40 & (WIRE_STACK_CACHE_SLOTS - 1)];
-	if (*slot == hash)
-		return hash;
-	num_frames = python->stack.num_frames;
-	barrier_var(num_frames); /* the verifier must see the limit */
-	if (num_frames > WIRE_MAX_PYTHON_FRAMES)
-		num_frames = WIRE_MAX_PYTHON_FRAMES;
-	python->stack.type = WIRE_PYTHON_STACK;
-	python->stack.hash = hash;
-	if (send(ring, &python->stack,
-		 sizeof(python->stack) - sizeof(python->stack.frames) +
-			 num_frames * sizeof(python->stack.frames[0])))
-		return 0;
-	*slot = hash;
-	return hash;
-}
-
 /* Collect the frames of the thread of the scratch sample, and send them. Gives their hash, or 0 when they were not sent. */
 __attribute__((noinline)) __u64 take_python_stack(void)
 {
 	struct python_scratch *python = get_per_cpu(&python_scratches);
+	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
 	struct scratch *scratch = get_scratch();
 	__u32 num_frames;
 	__u64 state;
+	__u64 hash;
 	__u32 tid;
 
-	if (!python || !scratch)
+	if (!python || !stack || !scratch)
 		return 0;
 	python->walk.num_frames = 0;
 	if (!begin_python_walk())
@@ -201,19 +133,23 @@ __attribute__((noinline)) __u64 take_python_stack(void)
 			if (step_python_walk(i))
 				break;
 	num_frames = python->walk.num_frames;
-	python->stack.num_frames = num_frames;
-	python->stack.end = python->walk.end;
+	stack->runtime = WIRE_RUNTIME_PYTHON;
+	stack->num_frames = num_frames;
+	stack->end = python->walk.end;
 	state = python->walk.thread_state;
 	tid = scratch->sample.tid;
 	if (state)
 		bpf_map_update_elem(&python_threads, &tid, &state, BPF_ANY);
-	for (__u32 i = 0; i < WIRE_MAX_PYTHON_FRAMES; i++) {
+	hash = hash_runtime_stack();
+	if (was_runtime_stack_sent(hash, scratch))
+		return hash;
+	for (__u32 i = 0; i < WIRE_MAX_RUNTIME_FRAMES; i++) {
 		if (i >= num_frames)
 			break;
 		if (send_python_code(i))
 			return 0;
 	}
-	return send_python_stack();
+	return send_runtime_stack(hash);
 }
 
 #endif

@@ -11,6 +11,7 @@
 #include "python_stack.h"
 #include "task.h"
 #include "user_walk.h"
+#include "v8_stack.h"
 #include "wire/wire.h"
 
 /* Walk by unwind tables; else the kernel follows frame pointers. */
@@ -68,7 +69,7 @@ static __always_inline void describe_task(struct scratch *scratch, __u64 pid_tgi
 	struct wire_sample *sample = &scratch->sample;
 
 	begin_sample(sample, pid_tgid, in_user_mode);
-	scratch->python_layout = 0;
+	scratch->python_layout = scratch->v8_layout = 0;
 	if (bpf_core_field_exists(task->self_exec_id))
 		sample->generation = TASK_FIELD(task, self_exec_id);
 	if (bpf_core_field_exists(task->in_execve) && is_in_execve(task))
@@ -108,8 +109,12 @@ static __always_inline enum send_result take_stacks(void *ctx, struct scratch *s
 			sample->user_stack = send_stack(num_frames, BPF_F_USER_STACK);
 		if (num_frames && !sample->user_stack)
 			return SEND_LOST_STACK;
-		if (takes_python && walks_by_table && scratch->python_layout)
-			sample->python_stack = take_python_stack();
+		if (takes_runtime_frames && walks_by_table) {
+			if (scratch->python_layout)
+				sample->runtime_stack = take_python_stack();
+			else if (scratch->v8_layout)
+				sample->runtime_stack = take_v8_stack();
+		}
 	}
 	return SEND_DONE;
 }

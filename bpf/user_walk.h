@@ -84,9 +84,12 @@ struct scratch {
 	struct user_registers registers;
 	struct wire_sample sample;
 	struct wire_stack stack;
+	__u64 frame_pointers
+		[WIRE_MAX_FRAMES]; /* of the levels of the stack that were stepped over by it */
 	__u64 trampoline; /* where functions return to whose return is probed; or NO_TRAMPOLINE */
-	__u64 python_runtime; /* of the process, as struct unwind_process has them */
+	__u64 python_runtime; /* of the process, as struct unwind_process has these three */
 	__u32 python_layout;
+	__u32 v8_layout;
 	__u32 num_untouched; /* pages in a row: here, the verifier does not tell its values apart */
 };
 
@@ -194,6 +197,13 @@ static __always_inline const struct unwind_rule *walk_find_rule(struct walk *wal
 			     (UNWIND_SHARD_RULES - 1)];
 }
 
+static __always_inline void walk_note_frame_pointer(struct walk *walk, __u64 fp)
+{
+	struct scratch *scratch = (struct scratch *)walk;
+
+	scratch->frame_pointers[(walk->num_frames - 1) & (WIRE_MAX_FRAMES - 1)] = fp;
+}
+
 static __always_inline struct scratch *get_scratch(void)
 {
 	return get_per_cpu(&scratches);
@@ -254,6 +264,7 @@ __attribute__((noinline)) int walk_user_stack(void)
 		walk->num_mappings = process->num_mappings;
 		scratch->python_runtime = process->python_runtime;
 		scratch->python_layout = process->python_layout;
+		scratch->v8_layout = process->v8_layout;
 	} else {
 		process = 0;
 	}

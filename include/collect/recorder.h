@@ -239,29 +239,42 @@ struct event_counts {
 	uint64_t rest; /* of hits that a program counts: came after the last sample of each CPU */
 };
 
-/* What became of the interpreter's frames of a sample of a process that runs CPython. */
-enum python_fit {
-	PYTHON_NONE,       /* it runs none that is known */
-	PYTHON_FITS,       /* they are in its stack */
-	PYTHON_FITS_NOT,   /* the native stack has other calls of the interpreter */
-	PYTHON_NO_THREAD,  /* the interpreter's state of the thread was not found */
-	PYTHON_UNREADABLE, /* their memory could not be read */
-	PYTHON_EARLY,      /* they were not asked for yet, or did not come */
-	PYTHON_UNKNOWN, /* of a version or a build that is not known, as free-threaded ones are */
-	PYTHON_OUTSIDE, /* there are none: the interpreter begins or ends, or the thread is not of it */
-	NUM_PYTHON_FITS,
+/* Interpreters whose frames are put into stacks. */
+enum runtime_kind {
+	RUNTIME_PYTHON, /* CPython */
+	RUNTIME_V8,     /* that of Node.js, for one */
+	NUM_RUNTIME_KINDS,
+};
+
+/* "Python", "V8". A literal. */
+const char *runtime_kind_get_name(enum runtime_kind kind);
+
+/* What became of the interpreter's frames of a sample of a process that runs one. */
+enum runtime_fit {
+	RUNTIME_NONE,       /* it runs none that is known */
+	RUNTIME_FITS,       /* they are in its stack */
+	RUNTIME_FITS_NOT,   /* the native stack has other calls of the interpreter */
+	RUNTIME_NO_THREAD,  /* the interpreter's state of the thread was not found */
+	RUNTIME_UNREADABLE, /* their memory could not be read */
+	RUNTIME_EARLY,      /* they were not asked for yet, or did not come */
+	RUNTIME_UNKNOWN, /* of a version or a build that is not known, as free-threaded ones are */
+	RUNTIME_OUTSIDE, /* there are none: the interpreter begins or ends, or the thread is not of it */
+	NUM_RUNTIME_FITS,
 };
 
 /* "fits", "fits_not" and so on, in the account of a run. */
-const char *python_fit_get_name(enum python_fit fit);
+const char *runtime_fit_get_name(enum runtime_fit fit);
 
-/* Of one minor version of CPython. */
-struct python_counts {
+/* Of one version of an interpreter. */
+struct runtime_counts {
+	enum runtime_kind kind;
+	uint16_t major; /* with minor 0: not known, or one of those that were one too many */
+	uint16_t minor;
 	uint64_t processes; /* that have samples */
 	uint64_t samples;
-	uint64_t fits[NUM_PYTHON_FITS]; /* of them, by what became of their frames */
+	uint64_t fits[NUM_RUNTIME_FITS]; /* of them, by what became of their frames */
 };
-#define PYTHON_MINOR_MAX 31
+#define RECORDER_MAX_RUNTIMES 32
 
 /* Of every tick: fired = idle + filtered + samples + what was lost. */
 struct recorder_account {
@@ -288,12 +301,13 @@ struct recorder_account {
 	uint32_t num_cpus;       /* online at the start */
 	struct process_table_stats processes;
 	uint64_t unopened_files; /* mapped files that were not opened, as too many were open */
-	struct unwind_table_counts tables;                 /* all 0 without tables */
-	struct scheduling_counts scheduling;               /* all 0 unless it is recorded */
-	struct off_cpu_counts off_cpu;                     /* likewise */
-	struct call_check_counts calls;                    /* all 0 unless calls are checked */
-	struct python_counts python[PYTHON_MINOR_MAX + 1]; /* by minor version of CPython */
-	uint64_t lost_python_codes; /* code objects that were not kept: their frames have no name */
+	struct unwind_table_counts tables;   /* all 0 without tables */
+	struct scheduling_counts scheduling; /* all 0 unless it is recorded */
+	struct off_cpu_counts off_cpu;       /* likewise */
+	struct call_check_counts calls;      /* all 0 unless calls are checked */
+	struct runtime_counts runtimes[RECORDER_MAX_RUNTIMES];
+	size_t num_runtimes;
+	uint64_t lost_runtime_codes; /* functions that were not kept: their frames have no name */
 };
 
 /* The account adds up. Meaningful after recorder_stop(). */
@@ -398,17 +412,19 @@ _must_check_ int recorder_list_descendants(const struct recorder *recorder, cons
 /* The sampling event where none was asked for, "cycles" or "cpu-clock". A literal. */
 const char *recorder_get_event_name(const struct recorder *recorder);
 
-/* A process that has CPython mapped. */
-struct python_process {
+/* A process that has an interpreter mapped. */
+struct runtime_process {
 	uint32_t pid;
-	uint32_t minor; /* of version 3 */
-	bool is_known;  /* else its frames are shown as native code */
-	char comm[16];  /* NUL-terminated */
+	enum runtime_kind kind;
+	uint16_t major; /* with minor 0: not known */
+	uint16_t minor;
+	bool is_known; /* else its frames are shown as native code */
+	char comm[16]; /* NUL-terminated */
 };
 
 /* Those that live. ret: the caller frees. Returns 0 or -ENOMEM. */
-_must_check_ int recorder_list_python(const struct recorder *recorder, struct python_process **ret,
-				      size_t *ret_count);
+_must_check_ int recorder_list_runtimes(const struct recorder *recorder,
+					struct runtime_process **ret, size_t *ret_count);
 
 /* Before recorder_stop(), events that are still in the rings are not counted. */
 struct recorder_account recorder_get_account(const struct recorder *recorder);

@@ -4,7 +4,7 @@
  *
  * All that is read are bytes of a foreign process, which may be anything.
  *
- * Which instruction a frame is at (wire_python_frame.instruction) is what its f_lasti says, in bytes:
+ * Which instruction a frame is at (wire_runtime_frame.position) is what its f_lasti says, in bytes:
  *
  *   3.8, 3.9    f_lasti
  *   3.10        f_lasti, of two bytes each
@@ -79,7 +79,7 @@ const struct python_code *python_codes_find(const struct python_codes *codes, ui
 /*
  * The line that a frame is at, as its f_lineno says.
  *
- * instruction  as wire_python_frame has it, flags included
+ * instruction  as wire_runtime_frame has it, flags included
  *
  * Returns 0 where there is none: code that the compiler has added belongs to no line, tables may be cut, and the
  * version one that is not known.

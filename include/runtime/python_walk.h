@@ -27,7 +27,7 @@
 #define PYTHON_MAX_LOOKS (64 + 4096)
 #endif
 /* Each run of the C function may have a frame of its own besides those of Python. */
-#define PYTHON_MAX_FRAME_STEPS (2 * WIRE_MAX_PYTHON_FRAMES)
+#define PYTHON_MAX_FRAME_STEPS (2 * WIRE_MAX_RUNTIME_FRAMES)
 #define PYTHON_MAX_STEPS       (PYTHON_MAX_LOOKS + PYTHON_MAX_FRAME_STEPS + 2)
 
 #define PYTHON_OBJECT_WORDS 32 /* a power of two, and more than WIRE_PYTHON_OBJECT_BYTES */
@@ -42,20 +42,21 @@ struct python_walk {
 	wire_u32 num_looks;
 	wire_u32 num_frame_steps;
 	wire_u32 num_frames;
-	wire_u32 end;                        /* enum wire_python_end */
+	wire_u32 end;                        /* enum wire_runtime_end */
 	wire_u32 has_others;                 /* there are several interpreters */
 	wire_u64 words[PYTHON_OBJECT_WORDS]; /* the object that was read last */
 };
 _Static_assert(__builtin_offsetof(struct wire_python_code, name_text) % 8 == 0,
 	       "its texts are words");
 _Static_assert(WIRE_PYTHON_OBJECT_BYTES < PYTHON_OBJECT_WORDS * 8, "an object has its place");
-_Static_assert(!(WIRE_MAX_PYTHON_FRAMES & (WIRE_MAX_PYTHON_FRAMES - 1)), "less one, it is a mask");
+_Static_assert(!(WIRE_MAX_RUNTIME_FRAMES & (WIRE_MAX_RUNTIME_FRAMES - 1)),
+	       "less one, it is a mask");
 
 /* Bytes of the process's memory. Returns 0, or another number when not all can be read: none are written then, or only 0. */
 PYTHON_INLINE int python_read(struct python_walk *walk, void *ret, wire_u32 bytes,
 			      wire_u64 address);
 
-PYTHON_INLINE int python_walk_stop(struct python_walk *walk, enum wire_python_end end)
+PYTHON_INLINE int python_walk_stop(struct python_walk *walk, enum wire_runtime_end end)
 {
 	walk->end = end;
 	return 1;
@@ -110,12 +111,12 @@ PYTHON_INLINE int python_walk_begin(struct python_walk *walk,
 	walk->thread_pointer = thread_pointer;
 	walk->frame = walk->thread_state = 0;
 	walk->num_looks = walk->num_frame_steps = walk->num_frames = 0;
-	walk->end = WIRE_PYTHON_UNREADABLE;
+	walk->end = WIRE_RUNTIME_UNREADABLE;
 
 	if (python_read_word(walk, runtime + layout->interpreters, &walk->interpreter))
 		return 1;
 	if (!walk->interpreter) /* it is not initialized yet, or not any more */
-		return python_walk_stop(walk, WIRE_PYTHON_NO_THREAD);
+		return python_walk_stop(walk, WIRE_RUNTIME_NO_THREAD);
 	if (python_read_word(walk, walk->interpreter + layout->interpreter_next, &other))
 		return 1;
 	walk->has_others = other != 0;
@@ -135,8 +136,8 @@ PYTHON_INLINE int python_walk_begin(struct python_walk *walk,
 /* The threads of all interpreters have been looked at. */
 PYTHON_INLINE int python_walk_stop_looking(struct python_walk *walk)
 {
-	return python_walk_stop(walk,
-				walk->thread_state ? WIRE_PYTHON_COMPLETE : WIRE_PYTHON_NO_THREAD);
+	return python_walk_stop(walk, walk->thread_state ? WIRE_RUNTIME_COMPLETE
+							 : WIRE_RUNTIME_NO_THREAD);
 }
 
 /* Go to the next interpreter, or look at one thread. */
@@ -146,26 +147,26 @@ PYTHON_INLINE int python_walk_look(struct python_walk *walk)
 	wire_u64 id;
 
 	if (walk->num_looks++ >= PYTHON_MAX_LOOKS)
-		return python_walk_stop(walk, walk->thread_state ? WIRE_PYTHON_UNREADABLE
-								 : WIRE_PYTHON_NO_THREAD);
+		return python_walk_stop(walk, walk->thread_state ? WIRE_RUNTIME_UNREADABLE
+								 : WIRE_RUNTIME_NO_THREAD);
 	if (!thread) {
 		if (python_read_word(walk, walk->interpreter + walk->layout.interpreter_next,
 				     &walk->interpreter))
-			return python_walk_stop(walk, WIRE_PYTHON_UNREADABLE);
+			return python_walk_stop(walk, WIRE_RUNTIME_UNREADABLE);
 		if (!walk->interpreter)
 			return python_walk_stop_looking(walk);
 		if (python_read_word(walk, walk->interpreter + walk->layout.interpreter_threads,
 				     &walk->next_thread))
-			return python_walk_stop(walk, WIRE_PYTHON_UNREADABLE);
+			return python_walk_stop(walk, WIRE_RUNTIME_UNREADABLE);
 		return 0;
 	}
 	if (python_read_word(walk, thread + walk->layout.thread_id, &id) ||
 	    python_read_word(walk, thread + walk->layout.thread_next, &walk->next_thread))
-		return python_walk_stop(walk, WIRE_PYTHON_UNREADABLE);
+		return python_walk_stop(walk, WIRE_RUNTIME_UNREADABLE);
 	if (id != walk->thread_pointer)
 		return 0;
 	if (python_read_innermost(walk, thread, &walk->frame))
-		return python_walk_stop(walk, WIRE_PYTHON_UNREADABLE);
+		return python_walk_stop(walk, WIRE_RUNTIME_UNREADABLE);
 	if (!walk->thread_state || walk->frame)
 		walk->thread_state = thread;
 	return 0;
@@ -212,17 +213,18 @@ PYTHON_INLINE int python_is_hidden(const struct python_walk *walk)
 		       python_get_field(walk, walk->layout.code_file);
 }
 
-PYTHON_INLINE int python_walk_take_frame(struct python_walk *walk, struct wire_python_frame *frames)
+PYTHON_INLINE int python_walk_take_frame(struct python_walk *walk,
+					 struct wire_runtime_frame *frames)
 {
-	wire_u32 number = walk->num_frames & (WIRE_MAX_PYTHON_FRAMES - 1);
+	wire_u32 number = walk->num_frames & (WIRE_MAX_RUNTIME_FRAMES - 1);
 	wire_u32 instruction;
 	wire_u32 fingerprint = 0;
 	wire_u64 code;
 
 	if (walk->num_frame_steps++ >= PYTHON_MAX_FRAME_STEPS)
-		return python_walk_stop(walk, WIRE_PYTHON_DEEP);
+		return python_walk_stop(walk, WIRE_RUNTIME_DEEP);
 	if (python_read_object(walk, walk->frame, walk->layout.frame_bytes))
-		return python_walk_stop(walk, WIRE_PYTHON_UNREADABLE);
+		return python_walk_stop(walk, WIRE_RUNTIME_UNREADABLE);
 	walk->frame = python_get_field(walk, walk->layout.frame_previous);
 	code = python_get_field(walk, walk->layout.frame_code) &
 	       ~(wire_u64)walk->layout.code_tag_bits;
@@ -235,12 +237,12 @@ PYTHON_INLINE int python_walk_take_frame(struct python_walk *walk, struct wire_p
 	} else if ((python_get_field(walk, walk->layout.frame_run) & 0xff) >=
 		   walk->layout.run_owner) {
 		if (walk->num_frames)
-			frames[(walk->num_frames - 1) & (WIRE_MAX_PYTHON_FRAMES - 1)].instruction |=
+			frames[(walk->num_frames - 1) & (WIRE_MAX_RUNTIME_FRAMES - 1)].position |=
 				WIRE_PYTHON_ENTRY_FRAME;
 		return 0;
 	}
-	if (walk->num_frames >= WIRE_MAX_PYTHON_FRAMES)
-		return python_walk_stop(walk, WIRE_PYTHON_DEEP);
+	if (walk->num_frames >= WIRE_MAX_RUNTIME_FRAMES)
+		return python_walk_stop(walk, WIRE_RUNTIME_DEEP);
 	if (!python_read_object(walk, code, walk->layout.code_bytes)) {
 		if (python_is_hidden(walk))
 			return 0;
@@ -248,16 +250,16 @@ PYTHON_INLINE int python_walk_take_frame(struct python_walk *walk, struct wire_p
 	}
 	frames[number].code = code;
 	frames[number].fingerprint = fingerprint;
-	frames[number].instruction = instruction;
+	frames[number].position = instruction;
 	walk->num_frames++;
 	return 0;
 }
 
 /*
- * Look at one thread, or add one frame to frames (WIRE_MAX_PYTHON_FRAMES long). Returns 0 to go on, 1 at the end, which
+ * Look at one thread, or add one frame to frames (WIRE_MAX_RUNTIME_FRAMES long). Returns 0 to go on, 1 at the end, which
  * walk->end explains; after PYTHON_MAX_STEPS at most.
  */
-PYTHON_INLINE int python_walk_step(struct python_walk *walk, struct wire_python_frame *frames)
+PYTHON_INLINE int python_walk_step(struct python_walk *walk, struct wire_runtime_frame *frames)
 {
 	if (!walk->frame)
 		return python_walk_look(walk);
@@ -265,7 +267,7 @@ PYTHON_INLINE int python_walk_step(struct python_walk *walk, struct wire_python_
 		return 1;
 	if (walk->frame || walk->has_others)
 		return 0;
-	return python_walk_stop(walk, WIRE_PYTHON_COMPLETE);
+	return python_walk_stop(walk, WIRE_RUNTIME_COMPLETE);
 }
 
 /* The limit is a power of two, so that a verifier sees that no more is read. */

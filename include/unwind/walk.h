@@ -3,7 +3,7 @@
  *
  * The same code is compiled three times: into the BPF program, into the replay of raw stacks in user
  * space, and into tests. The includer defines WALK_INLINE (how the functions here are declared)
- * before, and after it the three functions declared below struct walk.
+ * before, and after it the four functions declared below struct walk.
  *
  * rbp and rbx are restored lazily: only the address where they were saved is kept, since most frames
  * never need the value. A step has no loop, so that the verifier checks it once; the includer calls
@@ -52,6 +52,8 @@ WALK_INLINE int walk_read(struct walk *walk, wire_u64 address, wire_u64 *ret);
 WALK_INLINE int walk_find_mapping(struct walk *walk, wire_u64 pc);
 /* The rule for an address by the table of walk->mapping, or NULL. */
 WALK_INLINE const struct unwind_rule *walk_find_rule(struct walk *walk, wire_u64 elf_address);
+/* The present frame has this frame pointer, and is stepped over by it. */
+WALK_INLINE void walk_note_frame_pointer(struct walk *walk, wire_u64 fp);
 
 /* Initialize all but the process's mappings. */
 WALK_INLINE void walk_begin(struct walk *walk, const struct wire_registers *registers)
@@ -122,6 +124,7 @@ WALK_INLINE int walk_step_fp(struct walk *walk, wire_u64 *pcs)
 		return walk_stop(walk, WALK_FP_CHAIN);
 	if (!walk_is_user_pc(caller_pc))
 		return walk_stop(walk, WALK_FP_CHAIN);
+	walk_note_frame_pointer(walk, walk->registers.fp);
 	walk->registers.sp = walk->registers.fp + 16;
 	walk->registers.fp = caller_fp;
 	walk->registers.pc = caller_pc;

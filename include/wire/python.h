@@ -7,10 +7,9 @@
 #ifndef WIRE_PYTHON_H
 #define WIRE_PYTHON_H
 
+#include "wire/runtime.h"
 #include "wire/types.h"
 
-/* Frames of a stack that are kept; of deeper ones the outer ones are left out. */
-#define WIRE_MAX_PYTHON_FRAMES 512
 /* Of code objects: more of a name, a file's name or a table of lines is left out. */
 #define WIRE_PYTHON_NAME_BYTES 256
 #define WIRE_PYTHON_FILE_BYTES 512
@@ -79,36 +78,12 @@ struct wire_python_layout {
 /* Files that have the interpreter in them, in one recording. */
 #define WIRE_MAX_PYTHON_LAYOUTS 256
 
-/* The outermost frame that one call of the C function evaluates. */
+/*
+ * What CPython's frames have as their place (wire_runtime_frame): bytes from the first instruction on to the one that runs,
+ * or ran last; and these flags. The first: the outermost frame that one call of the C function evaluates.
+ */
 #define WIRE_PYTHON_ENTRY_FRAME (1u << 31)
 #define WIRE_PYTHON_NOT_BEGUN   (1u << 30)
-
-struct wire_python_frame {
-	wire_u64 code; /* address of the code object */
-	/* Of what it is, as the address may be another one's later; 0: the code object could not be read. */
-	wire_u32 fingerprint;
-	/* Bytes from the first instruction on to the one that runs, or ran last; and the flags above. */
-	wire_u32 instruction;
-};
-
-/* Why a walk ended. */
-enum wire_python_end {
-	WIRE_PYTHON_COMPLETE,
-	/* No state was found: there is none, the interpreter is not initialized, or there are too many threads. */
-	WIRE_PYTHON_NO_THREAD,
-	WIRE_PYTHON_DEEP, /* more frames than are kept */
-	WIRE_PYTHON_UNREADABLE,
-	NUM_WIRE_PYTHON_ENDS,
-};
-
-/* Frames, innermost first, sent before the first sample that refers to them. */
-struct wire_python_stack {
-	wire_u32 type; /* WIRE_PYTHON_STACK */
-	wire_u16 num_frames;
-	wire_u16 end;                                            /* enum wire_python_end */
-	wire_u64 hash;                                           /* of frames and end; never 0 */
-	struct wire_python_frame frames[WIRE_MAX_PYTHON_FRAMES]; /* only num_frames are sent */
-};
 
 struct wire_python_text {
 	wire_u32 length;    /* in characters, of which not all may be there */

@@ -165,7 +165,7 @@ struct unwind_process {
 	/* Of one that runs CPython: */
 	wire_u64 python_runtime; /* address of its _PyRuntime */
 	wire_u32 python_layout;  /* number in the map of layouts, and one more; 0: it does not */
-	wire_u32 padding;
+	wire_u32 v8_layout;      /* the same of V8 */
 };
 
 #endif

@@ -26,11 +26,12 @@ enum wire_record_type {
 	WIRE_STACK = 2,
 	WIRE_RAW_SAMPLE = 3,
 	WIRE_STACK_AREA = 4,
-	WIRE_SCHEDULE = 5,     /* wire/schedule.h */
-	WIRE_WAKEUP = 6,       /* nothing but its type: it is sent to wake user space */
-	WIRE_KWORKS = 7,       /* wire/schedule.h */
-	WIRE_PYTHON_STACK = 8, /* wire/python.h */
-	WIRE_PYTHON_CODE = 9,
+	WIRE_SCHEDULE = 5,      /* wire/schedule.h */
+	WIRE_WAKEUP = 6,        /* nothing but its type: it is sent to wake user space */
+	WIRE_KWORKS = 7,        /* wire/schedule.h */
+	WIRE_RUNTIME_STACK = 8, /* wire/runtime.h */
+	WIRE_PYTHON_CODE = 9,   /* wire/python.h */
+	WIRE_V8_FUNCTION = 10,  /* wire/v8.h */
 };
 
 enum wire_sample_flag {
@@ -90,7 +91,7 @@ struct wire_sample {
 		/* Of memory that may be live: the number of its slot and one more; else 0. */
 		wire_u64 block;
 	};
-	wire_u64 python_stack; /* hash of a wire_python_stack sent before; 0: none was taken */
+	wire_u64 runtime_stack; /* hash of a wire_runtime_stack sent before; 0: none was taken */
 	/* Off-CPU: how long until it was woken, and from then until time_ns; both 0: it is new. */
 	wire_u64 wait_ns;
 	wire_u64 queue_ns;

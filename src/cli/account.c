@@ -323,25 +323,28 @@ static void print_events(const struct account *account, struct text *ret)
 /* What became of interpreters' frames. */
 static void print_runtimes(const struct recorder_account *ticks, struct text *ret)
 {
+	/* As OpenTelemetry calls them, in profile.frame.type. */
+	static const char *const names[NUM_RUNTIME_KINDS] = {
+		[RUNTIME_PYTHON] = "cpython",
+		[RUNTIME_V8] = "v8js",
+	};
 	const char *comma = "";
 
 	text_append_string(ret, "  \"runtimes\": [");
-	for (int minor = 0; minor <= PYTHON_MINOR_MAX; minor++) {
-		const struct python_counts *counts = &ticks->python[minor];
+	for (size_t i = 0; i < ticks->num_runtimes; i++) {
+		const struct runtime_counts *counts = &ticks->runtimes[i];
 
-		if (!counts->samples)
-			continue;
-		text_printf(ret,
-			    "%s\n    {\"name\": \"cpython\", \"version\": \"3.%d\", "
-			    "\"processes\": %" PRIu64 ", \"samples\": %" PRIu64,
-			    comma, minor, counts->processes, counts->samples);
-		for (enum python_fit fit = PYTHON_FITS; fit < NUM_PYTHON_FITS; fit++)
-			text_printf(ret, ", \"%s\": %" PRIu64, python_fit_get_name(fit),
+		text_printf(ret, "%s\n    {\"name\": \"%s\", \"version\": \"%u.%u\", ", comma,
+			    names[counts->kind], counts->major, counts->minor);
+		text_printf(ret, "\"processes\": %" PRIu64 ", \"samples\": %" PRIu64,
+			    counts->processes, counts->samples);
+		for (enum runtime_fit fit = RUNTIME_FITS; fit < NUM_RUNTIME_FITS; fit++)
+			text_printf(ret, ", \"%s\": %" PRIu64, runtime_fit_get_name(fit),
 				    counts->fits[fit]);
 		text_append_char(ret, '}');
 		comma = ",";
 	}
-	text_printf(ret, "],\n  \"lost_code_objects\": %" PRIu64 ",\n", ticks->lost_python_codes);
+	text_printf(ret, "],\n  \"lost_code_objects\": %" PRIu64 ",\n", ticks->lost_runtime_codes);
 }
 
 static void print_reasons(const struct account *account, struct text *ret)

@@ -42,52 +42,74 @@ static void spin_until(uint64_t end_ns)
 /* Processes that are named in a line. */
 #define MAX_NAMED 5
 
-/* Whether one is in this list: of this version, known or not. */
-static bool is_listed(const struct python_process *process, uint32_t minor, bool is_known)
+/* Whether two processes stand in one line: of one version, known or not. */
+static bool are_alike(const struct runtime_process *a, const struct runtime_process *b)
 {
-	return process->minor == minor && process->is_known == is_known;
+	return a->kind == b->kind && a->major == b->major && a->minor == b->minor &&
+	       a->is_known == b->is_known;
 }
 
-static void report_python(const struct python_process *processes, size_t count, uint32_t minor,
-			  bool is_known)
+/* The processes that are like this one, which is the first of them. */
+static void report_version(const struct runtime_process *first, size_t count)
 {
-	struct finding finding = {.name = "interpreters", .is_ok = is_known};
+	struct finding finding = {.name = "interpreters", .is_ok = first->is_known};
 	_cleanup_(text_release) struct text text = {0};
+	char version[32] = "";
 	size_t num_listed = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (!is_listed(&processes[i], minor, is_known))
+		if (!are_alike(first, &first[i]))
 			continue;
 		if (num_listed++ >= MAX_NAMED)
 			continue;
-		text_printf(&text, "%s%u ", num_listed > 1 ? ", " : "", processes[i].pid);
-		table_append_name(&text, processes[i].comm, strlen(processes[i].comm),
-				  sizeof(processes[i].comm));
+		text_printf(&text, "%s%u ", num_listed > 1 ? ", " : "", first[i].pid);
+		table_append_name(&text, first[i].comm, strlen(first[i].comm),
+				  sizeof(first[i].comm));
 	}
-	if (!num_listed || text.failed)
+	if (text.failed)
 		return;
-	snprintf(finding.detail, sizeof(finding.detail), "Python 3.%u in %zu process%s: %s%s%s",
-		 minor, num_listed, num_listed > 1 ? "es" : "", text.data,
-		 num_listed > MAX_NAMED ? ", …" : "",
-		 is_known ? "" : "; nothing is known of this build");
-	if (!is_known)
+	if (first->major || first->minor)
+		snprintf(version, sizeof(version), " %u.%u", first->major, first->minor);
+	snprintf(finding.detail, sizeof(finding.detail), "%s%s in %zu process%s: %s%s%s",
+		 runtime_kind_get_name(first->kind), version, num_listed,
+		 num_listed > 1 ? "es" : "", text.data, num_listed > MAX_NAMED ? ", …" : "",
+		 first->is_known ? "" : "; nothing is known of this build");
+	if (!first->is_known)
 		snprintf(finding.fix, sizeof(finding.fix),
 			 "their stacks are those of the interpreter");
 	print_finding(&finding);
 }
 
+/* Unknown ones last. */
+static int compare_versions(const void *a, const void *b)
+{
+	const struct runtime_process *x = a;
+	const struct runtime_process *y = b;
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (x->major != y->major)
+		return x->major < y->major ? -1 : 1;
+	if (x->minor != y->minor)
+		return x->minor < y->minor ? -1 : 1;
+	if (x->is_known != y->is_known)
+		return x->is_known ? -1 : 1;
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
 /* The interpreters whose frames a recording would have, and those of which it would not. */
 static void report_interpreters(const struct recorder *recorder)
 {
-	_cleanup_free_ struct python_process *processes = NULL;
+	_cleanup_free_ struct runtime_process *processes = NULL;
 	size_t count;
 
-	if (recorder_list_python(recorder, &processes, &count))
+	if (recorder_list_runtimes(recorder, &processes, &count))
 		return;
-	for (uint32_t minor = 0; minor <= PYTHON_MINOR_MAX; minor++) {
-		report_python(processes, count, minor, true);
-		report_python(processes, count, minor, false);
-	}
+	if (count)
+		qsort(processes, count, sizeof(*processes), compare_versions);
+	for (size_t i = 0; i < count; i++)
+		if (!i || !are_alike(&processes[i - 1], &processes[i]))
+			report_version(&processes[i], count - i);
 }
 
 /*
@@ -230,7 +252,7 @@ const struct command command_doctor = {
 	.summary = "check what can be recorded on this machine, and what is missing",
 	.usage = "Usage: stackwide doctor",
 	.help = "Prints a line for each requirement: ok, or what is missing, the consequence, and the\n"
-		"command that fixes it; and one for each version of Python that runs, with its\n"
+		"command that fixes it; and one for each version of Python and of V8 that runs, with its\n"
 		"processes. The last line is a real recording of half a second: if that is ok, nothing\n"
 		"above it prevents recording.\n\n"
 		"Exit status: 0 recording works, 1 it failed, 4 it is not permitted or not supported.\n",

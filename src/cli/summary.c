@@ -134,24 +134,24 @@ static void append_stacks(struct text *text, const struct summary *summary,
 		runtime_advice_append_frame_pointers(text, table, INDENT);
 }
 
-static const char *explain_python_fit(enum python_fit fit)
+static const char *explain_runtime_fit(enum runtime_fit fit)
 {
 	switch (fit) {
-	case PYTHON_FITS_NOT:
+	case RUNTIME_FITS_NOT:
 		return "are shown as native code: they had other calls of the interpreter";
-	case PYTHON_NO_THREAD:
+	case RUNTIME_NO_THREAD:
 		return "are shown as native code: the thread's state was not found";
-	case PYTHON_UNREADABLE:
+	case RUNTIME_UNREADABLE:
 		return "are shown as native code: its memory could not be read";
-	case PYTHON_EARLY:
+	case RUNTIME_EARLY:
 		return "came before the interpreter was known";
-	case PYTHON_OUTSIDE:
+	case RUNTIME_OUTSIDE:
 		return "run none of its functions: it begins or ends, or the thread is not its";
-	case PYTHON_UNKNOWN:
+	case RUNTIME_UNKNOWN:
 		return "are shown as native code: nothing is known of this version or build";
-	case PYTHON_NONE:
-	case PYTHON_FITS:
-	case NUM_PYTHON_FITS:
+	case RUNTIME_NONE:
+	case RUNTIME_FITS:
+	case NUM_RUNTIME_FITS:
 		break;
 	}
 	return "";
@@ -159,22 +159,24 @@ static const char *explain_python_fit(enum python_fit fit)
 
 static void append_runtimes(struct text *text, const struct recorder_account *ticks)
 {
-	for (int minor = 0; minor <= PYTHON_MINOR_MAX; minor++) {
-		const struct python_counts *counts = &ticks->python[minor];
-		char what[64];
+	for (size_t i = 0; i < ticks->num_runtimes; i++) {
+		const struct runtime_counts *counts = &ticks->runtimes[i];
+		const char *name = runtime_kind_get_name(counts->kind);
+		char version[32] = "";
+		char what[80];
 
-		if (!counts->samples)
-			continue;
-		text_append_string(text, "  Python       ");
-		snprintf(what, sizeof(what), "with frames of Python 3.%d", minor);
-		append_part(text, counts->fits[PYTHON_FITS],
-			    counts->samples - counts->fits[PYTHON_OUTSIDE], what);
+		if (counts->major || counts->minor)
+			snprintf(version, sizeof(version), " %u.%u", counts->major, counts->minor);
+		text_printf(text, "  %-12s ", name);
+		snprintf(what, sizeof(what), "with frames of %s%s", name, version);
+		append_part(text, counts->fits[RUNTIME_FITS],
+			    counts->samples - counts->fits[RUNTIME_OUTSIDE], what);
 		text_append_char(text, '\n');
-		for (enum python_fit fit = PYTHON_FITS_NOT; fit < NUM_PYTHON_FITS; fit++)
-			append_reason(text, counts->fits[fit], explain_python_fit(fit));
+		for (enum runtime_fit fit = RUNTIME_FITS_NOT; fit < NUM_RUNTIME_FITS; fit++)
+			append_reason(text, counts->fits[fit], explain_runtime_fit(fit));
 	}
-	append_reason(text, ticks->lost_python_codes,
-		      "functions of Python have no name: there were more than are kept");
+	append_reason(text, ticks->lost_runtime_codes,
+		      "functions have no name: there were more than are kept");
 }
 
 static const char *explain_unnamed(enum unnamed_reason reason)

@@ -126,7 +126,7 @@ static int set_up_maps(struct counted_program *program)
 	err = bpf_map__set_max_entries(bpf->maps.sent_stacks, (uint32_t)num_cpus);
 	if (err)
 		return err;
-	err = bpf_map__set_max_entries(bpf->maps.sent_python, (uint32_t)num_cpus);
+	err = bpf_map__set_max_entries(bpf->maps.sent_runtime, (uint32_t)num_cpus);
 	return err ? err : bpf_map__set_max_entries(bpf->maps.raw_samples, (uint32_t)num_cpus);
 }
 
@@ -221,7 +221,7 @@ static int open_object(void *context, struct bpf_object_skeleton **ret)
 	bpf->rodata->take_kernel_stacks =
 		!sampling->no_kernel_stacks && program->kind != EVENT_SYSTEM_CALL;
 	bpf->rodata->walks_by_table = sampling->walks_by_table;
-	bpf->rodata->takes_python = sampling->takes_python;
+	bpf->rodata->takes_runtime_frames = sampling->takes_runtime_frames;
 	sampling_program_get_namespace(program->sampling, &bpf->rodata->pid_namespace_dev,
 				       &bpf->rodata->pid_namespace_inode);
 	return set_up_maps(program);

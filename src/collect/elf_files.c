@@ -26,6 +26,7 @@ struct facts {
 	int err; /* of reading it */
 	struct objfile_layout layout;
 	struct python_build *python; /* NULL: it is none */
+	struct v8_build *v8;         /* likewise */
 };
 
 struct proof {
@@ -69,6 +70,7 @@ void elf_files_free(struct elf_files *files)
 	array_for_each (&files->facts, facts) {
 		array_release(&facts->layout.segments);
 		free(facts->python);
+		free(facts->v8);
 	}
 	array_release(&files->facts);
 	proof_table_release(&files->proofs);
@@ -99,16 +101,25 @@ static int set_layout(struct facts *facts, const struct elf_identity *identity)
 	return 0;
 }
 
-static int set_python(struct facts *facts, const struct elf_identity *identity)
+/* Few files have interpreters in them. */
+static int set_runtimes(struct facts *facts, const struct elf_identity *identity)
 {
 	free(facts->python);
+	free(facts->v8);
 	facts->python = NULL;
-	if (!identity->has_python)
-		return 0;
-	facts->python = malloc(sizeof(*facts->python));
-	if (!facts->python)
-		return -ENOMEM;
-	*facts->python = identity->python;
+	facts->v8 = NULL;
+	if (identity->has_python) {
+		facts->python = malloc(sizeof(*facts->python));
+		if (!facts->python)
+			return -ENOMEM;
+		*facts->python = identity->python;
+	}
+	if (identity->has_v8) {
+		facts->v8 = malloc(sizeof(*facts->v8));
+		if (!facts->v8)
+			return -ENOMEM;
+		*facts->v8 = identity->v8;
+	}
 	return 0;
 }
 
@@ -128,7 +139,7 @@ int elf_files_read_build_id(void *context, int fd, uint8_t *build_id, uint8_t *s
 	if (!facts->err)
 		facts->err = set_layout(facts, &identity);
 	if (!facts->err)
-		facts->err = set_python(facts, &identity);
+		facts->err = set_runtimes(facts, &identity);
 	if (facts->err)
 		return facts->err;
 	if (!identity.build_id_size)
@@ -156,6 +167,14 @@ const struct python_build *elf_files_get_python(const struct elf_files *files,
 	if (mapped->fd < 0 || files->facts.length <= (size_t)mapped->fd)
 		return NULL;
 	return files->facts.items[mapped->fd].python;
+}
+
+const struct v8_build *elf_files_get_v8(const struct elf_files *files,
+					const struct mapped_file *mapped)
+{
+	if (mapped->fd < 0 || files->facts.length <= (size_t)mapped->fd)
+		return NULL;
+	return files->facts.items[mapped->fd].v8;
 }
 
 static bool is_budget_left(const struct elf_files *files)

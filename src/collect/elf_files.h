@@ -11,6 +11,7 @@
 #include "collect/elf_worker.h"
 #include "process/file_table.h"
 #include "runtime/python.h"
+#include "runtime/v8.h"
 
 struct elf_files;
 
@@ -36,6 +37,10 @@ _must_check_ int elf_files_get_layout(const struct elf_files *files,
 /* The CPython in it, known or not; NULL: none, as far as is known. Borrowed until the next build ID is read. */
 const struct python_build *elf_files_get_python(const struct elf_files *files,
 						const struct mapped_file *mapped);
+
+/* The same of V8. */
+const struct v8_build *elf_files_get_v8(const struct elf_files *files,
+					const struct mapped_file *mapped);
 
 /* As objfile_prove_call(), also where nobody can read the file: then nothing is proven. */
 _must_check_ int elf_files_prove_call(struct elf_files *files, uint32_t number,

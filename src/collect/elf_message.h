@@ -13,6 +13,7 @@
 #include "objfile/objfile.h"
 #include "objfile/usdt.h"
 #include "runtime/python.h"
+#include "runtime/v8.h"
 
 /* Of one file: programs have two to six loaded segments; no more of a hostile one are looked at. */
 #define ELF_MAX_SEGMENTS 64
@@ -65,6 +66,8 @@ struct elf_identity {
 	uint32_t num_segments;
 	uint32_t has_python;
 	struct python_build python;
+	uint32_t has_v8;
+	struct v8_build v8;
 	struct {
 		uint64_t file_offset;
 		uint64_t file_size;

@@ -94,6 +94,7 @@ static int identify(int fd, struct elf_identity *ret)
 	memcpy(ret->build_id, build_id, build_id_size);
 	ret->build_id_size = build_id_size;
 	ret->has_python = !python_find(objfile, &ret->python);
+	ret->has_v8 = !v8_find(objfile, &ret->v8);
 	array_for_each (&objfile_get_layout(objfile)->segments, segment) {
 		if (ret->num_segments == ELF_MAX_SEGMENTS)
 			break;

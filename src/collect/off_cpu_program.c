@@ -142,7 +142,7 @@ static int size_maps(struct off_cpu_program *program)
 	err = bpf_map__set_max_entries(program->bpf->maps.sent_stacks, (uint32_t)num_cpus);
 	if (err)
 		return err;
-	err = bpf_map__set_max_entries(program->bpf->maps.sent_python, (uint32_t)num_cpus);
+	err = bpf_map__set_max_entries(program->bpf->maps.sent_runtime, (uint32_t)num_cpus);
 	if (err)
 		return err;
 	err = bpf_map__set_max_entries(program->bpf->maps.raw_samples, (uint32_t)num_cpus);
@@ -173,7 +173,7 @@ static int open_program(void *context, struct bpf_object_skeleton **ret)
 	bpf->rodata->take_user_stacks = !opts->no_user_stacks;
 	bpf->rodata->take_kernel_stacks = !opts->no_kernel_stacks;
 	bpf->rodata->walks_by_table = opts->walks_by_table;
-	bpf->rodata->takes_python = opts->takes_python;
+	bpf->rodata->takes_runtime_frames = opts->takes_runtime_frames;
 	sampling_program_get_namespace(program->sampling, &bpf->rodata->pid_namespace_dev,
 				       &bpf->rodata->pid_namespace_inode);
 	choose_programs(program);

@@ -23,7 +23,7 @@ struct off_cpu_program_opts {
 	bool no_kernel_stacks;
 	bool no_user_stacks;
 	bool walks_by_table; /* as in struct sampling_program_opts, like the next two */
-	bool takes_python;
+	bool takes_runtime_frames;
 	bool is_filtered;
 	bool starts_on_exec;   /* of the only process of the filter */
 	int cgroup_fd;         /* only its threads; borrowed. -1: none */

@@ -54,6 +54,7 @@ struct published_code {
 	struct unwind_placement placement;
 	uint32_t flags;         /* of its mappings */
 	uint32_t python_layout; /* as struct unwind_process has it; 0: not published */
+	uint32_t v8_layout;     /* likewise */
 };
 
 /* By process id. */
@@ -76,7 +77,7 @@ struct publisher {
 			       */
 	uint64_t num_taken;   /* answers of the builder */
 	uid_t worker_user;
-	bool finds_python;
+	bool finds_runtimes;
 	struct unwind_table_counts statistics;
 };
 
@@ -130,7 +131,7 @@ int publisher_new(const struct unwind_maps *maps, const struct file_table *files
 		return -ENOMEM;
 	publisher->no_cfi_flag = opts->no_fp_steps ? 0 : UNWIND_MAPPING_HAS_NO_CFI;
 	publisher->worker_user = opts->worker_user;
-	publisher->finds_python = opts->runtime_frames != RUNTIME_FRAMES_NATIVE;
+	publisher->finds_runtimes = opts->runtime_frames != RUNTIME_FRAMES_NATIVE;
 	publisher->files = files;
 	publisher->elf_files = elf_files;
 	publisher->processes = processes;
@@ -296,21 +297,18 @@ static void note_slots(struct publisher *publisher, const struct process *proces
 }
 
 /*
- * The interpreter that a mapped file has in it. What there is no room for is shown as native code, and said by its
+ * The interpreters that a mapped file has in it. What there is no room for is shown as native code, and said by its
  * samples.
  */
 static void describe_python(struct publisher *publisher, const struct mapping *mapping,
-			    struct unwind_address_space *space)
+			    const struct python_build *build, struct unwind_address_space *space)
 {
 	const struct objfile_mapping mapped = {mapping->start, mapping->end, mapping->file_offset};
-	const struct python_build *build = elf_files_get_python(
-		publisher->elf_files, file_table_get(publisher->files, mapping->file));
 	struct published_code *code = &publisher->codes.items[mapping->file];
 	const struct objfile_layout *layout = get_layout(publisher, mapping->file);
 	uint64_t bias;
 
-	if (!build || build->support != PYTHON_KNOWN || !layout ||
-	    objfile_layout_get_bias(layout, &mapped, &bias))
+	if (!layout || objfile_layout_get_bias(layout, &mapped, &bias))
 		return;
 	if (!code->python_layout &&
 	    unwind_store_add_python(publisher->store, &build->layout, &code->python_layout))
@@ -319,15 +317,38 @@ static void describe_python(struct publisher *publisher, const struct mapping *m
 	space->python_layout = code->python_layout;
 }
 
-static void find_python(struct publisher *publisher, const struct process *process,
-			struct unwind_address_space *space)
+static void describe_v8(struct publisher *publisher, const struct mapping *mapping,
+			const struct v8_build *build, struct unwind_address_space *space)
+{
+	struct published_code *code = &publisher->codes.items[mapping->file];
+
+	if (!code->v8_layout &&
+	    unwind_store_add_v8(publisher->store, &build->layout, &code->v8_layout))
+		return;
+	space->v8_layout = code->v8_layout;
+}
+
+static void find_runtimes(struct publisher *publisher, const struct process *process,
+			  struct unwind_address_space *space)
 {
 	size_t count;
 	const struct mapping *mappings = process_get_mappings(process, &count);
 
-	for (size_t i = 0; i < count && !space->python_layout; i++)
-		if (mappings[i].file != FILE_NONE)
-			describe_python(publisher, &mappings[i], space);
+	for (size_t i = 0; i < count; i++) {
+		const struct mapped_file *file;
+		const struct python_build *python;
+		const struct v8_build *v8;
+
+		if (mappings[i].file == FILE_NONE)
+			continue;
+		file = file_table_get(publisher->files, mappings[i].file);
+		python = elf_files_get_python(publisher->elf_files, file);
+		v8 = elf_files_get_v8(publisher->elf_files, file);
+		if (python && python->support == PYTHON_KNOWN && !space->python_layout)
+			describe_python(publisher, &mappings[i], python, space);
+		if (v8 && v8->support == V8_KNOWN && !space->v8_layout)
+			describe_v8(publisher, &mappings[i], v8, space);
+	}
 }
 
 static int publish(struct publisher *publisher, uint32_t id)
@@ -363,8 +384,8 @@ static int publish(struct publisher *publisher, uint32_t id)
 		.mappings = publisher->scratch.items,
 		.num_mappings = (uint32_t)count,
 	};
-	if (publisher->finds_python)
-		find_python(publisher, process, &space);
+	if (publisher->finds_runtimes)
+		find_runtimes(publisher, process, &space);
 	err = unwind_store_publish(publisher->store, &space, now_ns, range);
 	if (err == -ENOMEM)
 		return err;

@@ -21,8 +21,8 @@
 #include "collect/event_queue.h"
 #include "collect/live_descendants.h"
 #include "collect/publisher.h"
-#include "collect/python_stacks.h"
 #include "collect/raw_samples.h"
+#include "collect/runtime_stacks.h"
 #include "collect/sample_ingest.h"
 #include "collect/sampler.h"
 #include "collect/scheduling.h"
@@ -58,7 +58,7 @@ struct recorder {
 	struct sampler *sampler;
 	struct sample_ingest *ingest;
 	struct fp_step_check *fp_step_check;
-	struct python_stacks *python;    /* NULL: native frames alone are wanted */
+	struct runtime_stacks *runtimes; /* NULL: native frames alone are wanted */
 	struct call_check *call_check;   /* NULL: calls are not checked */
 	struct publisher *publisher;     /* NULL: user stacks are not walked by table */
 	struct raw_samples *raw_samples; /* likewise */
@@ -155,15 +155,11 @@ static int on_record(const void *data, size_t size, void *context)
 		return add_sample(recorder, RECORD_SAMPLE, data, sizeof(struct wire_sample));
 	if (size >= sizeof(struct wire_sample) && *type == WIRE_RAW_SAMPLE)
 		return add_sample(recorder, RECORD_RAW_SAMPLE, data, size);
-	if (recorder->python && size >= sizeof(*type) && *type == WIRE_PYTHON_STACK)
-		return python_stacks_add_stack(recorder->python, data, size);
-	if (recorder->python && size >= sizeof(*type) && *type == WIRE_PYTHON_CODE)
-		return python_stacks_add_code(recorder->python, data, size);
 	if (size >= sizeof(struct wire_stack_area) && *type == WIRE_STACK_AREA)
 		return event_queue_add(recorder->queue,
 				       ((const struct wire_stack_area *)data)->time_ns,
 				       RECORD_STACK_AREA, data, sizeof(struct wire_stack_area));
-	return 0;
+	return recorder->runtimes ? runtime_stacks_add(recorder->runtimes, data, size) : 0;
 }
 
 static int handle_area(struct recorder *recorder, const void *record)
@@ -321,12 +317,12 @@ static int make_parts(struct recorder *recorder, struct error *error)
 	sample_ingest_set_fp_step_check(recorder->ingest, recorder->fp_step_check);
 	if (recorder->opts.user_stacks == USER_STACKS_TABLE &&
 	    recorder->opts.tables.runtime_frames != RUNTIME_FRAMES_NATIVE) {
-		recorder->python =
-			python_stacks_new(recorder->profile, recorder->files, recorder->elf_files,
-					  recorder->opts.tables.runtime_frames);
-		if (!recorder->python)
+		recorder->runtimes =
+			runtime_stacks_new(recorder->profile, recorder->files, recorder->elf_files,
+					   recorder->opts.tables.runtime_frames);
+		if (!recorder->runtimes)
 			return -ENOMEM;
-		sample_ingest_set_python(recorder->ingest, recorder->python);
+		sample_ingest_set_runtimes(recorder->ingest, recorder->runtimes);
 	}
 	/* A trace log is kept only for traces. */
 	if (recorder->opts.makes_trace) {
@@ -356,7 +352,7 @@ static int load_sampler(struct recorder *recorder, struct error *error)
 		.no_kernel_stacks = recorder->opts.no_kernel_stacks,
 		.no_user_stacks = recorder->opts.user_stacks == USER_STACKS_NONE,
 		.walks_by_table = recorder->opts.user_stacks == USER_STACKS_TABLE,
-		.takes_python = recorder->python,
+		.takes_runtime_frames = recorder->runtimes,
 		.cgroup_fd = recorder->cgroup_fd,
 		.is_filtered = target_is_of_threads(&recorder->opts.target),
 		.starts_on_exec = recorder->opts.target.starts_on_exec,
@@ -608,7 +604,7 @@ void recorder_free(struct recorder *recorder)
 	side_band_free(recorder->side_band);
 	sample_ingest_free(recorder->ingest);
 	fp_step_check_free(recorder->fp_step_check);
-	python_stacks_free(recorder->python);
+	runtime_stacks_free(recorder->runtimes);
 	call_check_free(recorder->call_check);
 	trace_log_free(recorder->trace_log);
 	thread_times_free(recorder->thread_times);
@@ -1052,10 +1048,14 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 		account.off_cpu = count_off_cpu(recorder);
 	if (recorder->call_check)
 		account.calls = call_check_get_counts(recorder->call_check);
-	if (recorder->python) {
-		memcpy(account.python, python_stacks_get_counts(recorder->python),
-		       sizeof(account.python));
-		account.lost_python_codes = python_stacks_get_lost_codes(recorder->python);
+	if (recorder->runtimes) {
+		const struct runtime_counts *runtimes =
+			runtime_stacks_get_counts(recorder->runtimes, &account.num_runtimes);
+
+		if (account.num_runtimes)
+			memcpy(account.runtimes, runtimes,
+			       account.num_runtimes * sizeof(*runtimes));
+		account.lost_runtime_codes = runtime_stacks_get_lost_codes(recorder->runtimes);
 	}
 	return account;
 }
@@ -1160,27 +1160,30 @@ const char *recorder_get_event_name(const struct recorder *recorder)
 	return sampler_get_event_name(recorder->sampler);
 }
 
-int recorder_list_python(const struct recorder *recorder, struct python_process **ret,
-			 size_t *ret_count)
+int recorder_list_runtimes(const struct recorder *recorder, struct runtime_process **ret,
+			   size_t *ret_count)
 {
-	ARRAY(struct python_process) found = {0};
+	ARRAY(struct runtime_process) found = {0};
+	uint32_t count = recorder->runtimes ? process_table_get_count(recorder->processes) : 0;
 
-	for (uint32_t id = 0; recorder->python && id < process_table_get_count(recorder->processes);
-	     id++) {
+	for (uint32_t id = 0; id < count; id++) {
 		const struct process *process = process_table_get(recorder->processes, id);
-		struct python_version version =
-			python_stacks_get_version(recorder->python, process);
-		struct python_process *added;
+		struct runtime_version version =
+			runtime_stacks_get_version(recorder->runtimes, process);
+		struct runtime_process *added;
 
-		if (!version.minor || process->is_exited || process->end_ns)
+		if (!version.is_there || process->is_exited || process->end_ns)
 			continue;
 		added = array_add(&found);
 		if (!added) {
 			array_release(&found);
 			return -ENOMEM;
 		}
-		*added = (struct python_process){
-			.pid = process->pid, .minor = version.minor, .is_known = version.is_known};
+		*added = (struct runtime_process){.pid = process->pid,
+						  .kind = version.kind,
+						  .major = version.major,
+						  .minor = version.minor,
+						  .is_known = version.is_known};
 		snprintf(added->comm, sizeof(added->comm), "%s", process->comm);
 	}
 	*ret = found.items;

@@ -39,7 +39,7 @@
 #include "base/intern.h"
 #include "collect/fp_step_check.h"
 #include "collect/known_stacks.h"
-#include "collect/python_stacks.h"
+#include "collect/runtime_stacks.h"
 #include "collect/syscall_names.h"
 #include "collect/wakers.h"
 #include "timeline/timeline.h"
@@ -48,12 +48,12 @@
 struct raw_stack {
 	const struct known_stack *known;
 	uint32_t num_pcs;
-	uint32_t num_inner;  /* innermost levels that are left out */
-	uint32_t left_out;   /* a level that is no frame; 0: all are */
-	bool is_32_bit;      /* the kernel took all its steps by frame pointer */
-	bool is_whole;       /* the walk came to the outermost frame */
-	uint64_t python;     /* hash of the interpreter's frames in it; 0: there are none */
-	uint64_t generation; /* the sample's, where there are some */
+	uint32_t num_inner;      /* innermost levels that are left out */
+	uint32_t left_out;       /* a level that is no frame; 0: all are */
+	bool is_32_bit;          /* the kernel took all its steps by frame pointer */
+	bool is_whole;           /* the walk came to the outermost frame */
+	uint64_t runtime_frames; /* hash of the interpreter's frames in it; 0: there are none */
+	uint64_t generation;     /* the sample's, where there are some */
 };
 
 /* What speaks for and against a user stack that was walked to its outermost frame. */
@@ -65,7 +65,7 @@ struct stack_evidence {
 	uint8_t proof;
 	bool has_generated_code : 1;
 	bool goes_by_fp_through_it : 1; /* a step out of generated code was taken by frame pointer */
-	uint8_t python_fit : 3;         /* enum python_fit */
+	uint8_t runtime_fit : 3;        /* enum runtime_fit */
 };
 
 /*
@@ -73,7 +73,7 @@ struct stack_evidence {
  * process; for a kernel stack, on top of one user stack.
  */
 struct resolved_stack {
-	uint32_t known;   /* its number; with HAS_PYTHON, of the pair */
+	uint32_t known;   /* its number; with HAS_RUNTIME, of the pair */
 	uint32_t owner;   /* user: process id; kernel: 0 */
 	uint32_t outer;   /* kernel: stack it is called from; user: none or a truncation */
 	uint32_t version; /* user: of the mappings; kernel: KERNEL_STACK */
@@ -85,17 +85,17 @@ struct resolved_stack {
 };
 _Static_assert(sizeof(struct resolved_stack) == 32, "there are many stacks");
 #define KERNEL_STACK UINT32_MAX
-#define HAS_PYTHON   (1u << 31)
+#define HAS_RUNTIME  (1u << 31)
 
 /* A native stack and the frames of an interpreter in it. */
-struct python_pair {
-	uint64_t python;
+struct runtime_pair {
+	uint64_t frames;
 	uint32_t known;
 	bool is_whole;
 };
 
 INTERN_TABLE(resolved_stack_table, struct resolved_stack, known, owner, outer, version);
-INTERN_TABLE(python_pair_table, struct python_pair, python, known, is_whole);
+INTERN_TABLE(runtime_pair_table, struct runtime_pair, frames, known, is_whole);
 INTERN_TABLE(user_stack_table, struct user_stack_count, stack);
 INTERN_TABLE(weighed_stack_table, struct stack_count, stack);
 
@@ -151,9 +151,9 @@ struct sample_ingest {
 	struct known_stacks stacks;
 	uint64_t pcs[WIRE_MAX_FRAMES]; /* of the one that is being resolved, innermost first */
 	struct resolved_stack_table resolved_stacks;
-	struct python_stacks *python; /* NULL: native frames alone are wanted */
-	struct python_pair_table python_pairs;
-	struct python_level levels[PYTHON_MAX_LEVELS]; /* of the stack that is being resolved */
+	struct runtime_stacks *runtimes; /* NULL: native frames alone are wanted */
+	struct runtime_pair_table runtime_pairs;
+	struct runtime_level levels[RUNTIME_MAX_LEVELS]; /* of the stack that is being resolved */
 	struct user_stack_table user_stacks;
 	/* Of ticks that weigh otherwise than 1: the profile does not say how many they are. */
 	struct weighed_stack_table weighed_stacks;
@@ -217,9 +217,9 @@ void sample_ingest_set_call_check(struct sample_ingest *ingest, struct call_chec
 	ingest->call_check = check;
 }
 
-void sample_ingest_set_python(struct sample_ingest *ingest, struct python_stacks *python)
+void sample_ingest_set_runtimes(struct sample_ingest *ingest, struct runtime_stacks *runtimes)
 {
-	ingest->python = python;
+	ingest->runtimes = runtimes;
 }
 
 void sample_ingest_set_trace_log(struct sample_ingest *ingest, struct trace_log *log)
@@ -317,7 +317,7 @@ void sample_ingest_free(struct sample_ingest *ingest)
 	array_release(&ingest->events);
 	known_stacks_release(&ingest->stacks);
 	resolved_stack_table_release(&ingest->resolved_stacks);
-	python_pair_table_release(&ingest->python_pairs);
+	runtime_pair_table_release(&ingest->runtime_pairs);
 	user_stack_table_release(&ingest->user_stacks);
 	weighed_stack_table_release(&ingest->weighed_stacks);
 	wakers_release(&ingest->off_cpu.wakers);
@@ -397,9 +397,9 @@ int sample_ingest_finish(struct sample_ingest *ingest)
 		return err;
 	known_stacks_release(&ingest->stacks);
 	resolved_stack_table_release(&ingest->resolved_stacks);
-	python_pair_table_release(&ingest->python_pairs);
-	if (ingest->python)
-		python_stacks_forget(ingest->python);
+	runtime_pair_table_release(&ingest->runtime_pairs);
+	if (ingest->runtimes)
+		runtime_stacks_forget(ingest->runtimes);
 	err = sync_processes(ingest);
 	if (err)
 		return err;
@@ -623,26 +623,26 @@ static int resolve(struct sample_ingest *ingest, const struct raw_stack *raw,
 }
 
 /* The same with the frames of the interpreter in it. */
-static int resolve_with_python(struct sample_ingest *ingest, const struct raw_stack *raw,
-			       const struct process *process, uint64_t time_ns,
-			       struct resolved_stack *resolved)
+static int resolve_with_runtime(struct sample_ingest *ingest, const struct raw_stack *raw,
+				const struct process *process, uint64_t time_ns,
+				struct resolved_stack *resolved)
 {
-	const struct python_sample source = {.process = process,
-					     .generation = raw->generation,
-					     .frames = raw->python,
-					     .is_whole = raw->is_whole};
-	enum python_fit fit;
+	const struct runtime_sample source = {.process = process,
+					      .generation = raw->generation,
+					      .frames = raw->runtime_frames,
+					      .is_whole = raw->is_whole};
+	enum runtime_fit fit;
 	uint32_t num_levels;
-	int err = python_stacks_splice(ingest->python, &source, ingest->pcs, raw->num_pcs,
-				       ingest->levels, &num_levels, &fit);
+	int err = runtime_stacks_splice(ingest->runtimes, &source, ingest->pcs, raw->num_pcs,
+					ingest->levels, &num_levels, &fit);
 
 	if (err)
 		return err;
-	resolved->evidence.python_fit = fit;
+	resolved->evidence.runtime_fit = fit;
 	for (uint32_t i = num_levels; i-- > 0;) {
-		const struct python_level *level = &ingest->levels[i];
+		const struct runtime_level *level = &ingest->levels[i];
 
-		if (level->pc == PYTHON_LEVEL_FRAME)
+		if (level->pc == RUNTIME_LEVEL_FRAME)
 			err = profile_add_stack(ingest->profile, resolved->stack, level->location,
 						&resolved->stack);
 		else
@@ -656,15 +656,15 @@ static int resolve_with_python(struct sample_ingest *ingest, const struct raw_st
 /* What identifies a stack among those that are resolved. */
 static int find_number(struct sample_ingest *ingest, const struct raw_stack *raw, uint32_t *ret)
 {
-	struct python_pair pair = {.python = raw->python, .is_whole = raw->is_whole};
+	struct runtime_pair pair = {.frames = raw->runtime_frames, .is_whole = raw->is_whole};
 	int err;
 
 	*ret = known_stacks_get_number(&ingest->stacks, raw->known);
-	if (!raw->python)
+	if (!raw->runtime_frames)
 		return 0;
 	pair.known = *ret;
-	err = python_pair_table_intern(&ingest->python_pairs, &pair, ret);
-	*ret |= HAS_PYTHON;
+	err = runtime_pair_table_intern(&ingest->runtime_pairs, &pair, ret);
+	*ret |= HAS_RUNTIME;
 	return err;
 }
 
@@ -707,8 +707,8 @@ static int resolve_once(struct sample_ingest *ingest, const struct raw_stack *ra
 		if (err)
 			return err;
 	}
-	err = truncated.python
-		      ? resolve_with_python(ingest, &truncated, process, time_ns, &resolved)
+	err = truncated.runtime_frames
+		      ? resolve_with_runtime(ingest, &truncated, process, time_ns, &resolved)
 		      : resolve(ingest, &truncated, process, time_ns, &resolved);
 	if (err)
 		return err;
@@ -807,12 +807,12 @@ static bool has_frame_above_user_stack(struct sample_ingest *ingest,
 	return !is_waker(sample) && get_event(ingest, sample)->has_calls && sample->call;
 }
 
-/* fit: PYTHON_NONE: the interpreter's frames did not come. */
-static void count_python(struct sample_ingest *ingest, const struct wire_sample *sample,
-			 const struct process *process, enum python_fit fit)
+/* fit: RUNTIME_NONE: the interpreter's frames did not come. */
+static void count_runtime(struct sample_ingest *ingest, const struct wire_sample *sample,
+			  const struct process *process, enum runtime_fit fit)
 {
-	if (ingest->python && !is_waker(sample))
-		python_stacks_count(ingest->python, process, fit);
+	if (ingest->runtimes && !is_waker(sample))
+		runtime_stacks_count(ingest->runtimes, process, fit);
 }
 
 /*
@@ -832,10 +832,11 @@ static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sa
 
 	if (known)
 		raw = get_raw_stack(known);
-	if (known && ingest->python) {
-		raw.python = sample->python_stack;
-		if (!raw.python && python_stacks_get_version(ingest->python, process).is_known)
-			raw.python = PYTHON_NO_FRAMES;
+	if (known && ingest->runtimes) {
+		raw.runtime_frames = sample->runtime_stack;
+		if (!raw.runtime_frames &&
+		    runtime_stacks_get_version(ingest->runtimes, process).is_known)
+			raw.runtime_frames = RUNTIME_NO_FRAMES;
 		raw.generation = sample->generation;
 	}
 	if (known && sample->walk_end == WALK_COMPLETE) {
@@ -845,8 +846,8 @@ static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sa
 			return err;
 		sample->walk_end = find_disbelief(ingest, process, &evidence);
 		raw.is_whole = sample->walk_end == WALK_COMPLETE;
-		if (raw.is_whole && evidence.python_fit == PYTHON_FITS &&
-		    python_stacks_is_deep(ingest->python, raw.python))
+		if (raw.is_whole && evidence.runtime_fit == RUNTIME_FITS &&
+		    runtime_stacks_is_deep(ingest->runtimes, raw.runtime_frames))
 			sample->walk_end = WALK_TOO_DEEP;
 	}
 	counts->walks[sample->walk_end < NUM_WALK_ENDS ? sample->walk_end : 0]++;
@@ -854,7 +855,7 @@ static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sa
 	if (!*ret_is_truncated) {
 		counts->unproven += evidence.proof == CALL_UNPROVEN;
 		*stack = whole;
-		count_python(ingest, sample, process, evidence.python_fit);
+		count_runtime(ingest, sample, process, evidence.runtime_fit);
 		return 0;
 	}
 	/* Alone, it would be a function that ran. */
@@ -864,14 +865,14 @@ static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sa
 			return err;
 	}
 	if (!known) {
-		count_python(ingest, sample, process, PYTHON_NONE);
+		count_runtime(ingest, sample, process, RUNTIME_NONE);
 		return 0;
 	}
 	raw.is_32_bit = sample->walk_end == WALK_32_BIT;
 	err = resolve_once(ingest, &raw, process, sample->time_ns, stack, &evidence);
 	if (err)
 		return err;
-	count_python(ingest, sample, process, evidence.python_fit);
+	count_runtime(ingest, sample, process, evidence.runtime_fit);
 	return 0;
 }
 

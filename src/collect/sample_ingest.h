@@ -63,8 +63,8 @@ void sample_ingest_set_fp_step_check(struct sample_ingest *ingest, struct fp_ste
 /* From now on, check that every return address follows a call. Borrowed. */
 void sample_ingest_set_call_check(struct sample_ingest *ingest, struct call_check *check);
 
-/* From now on, put frames of CPython into stacks. Borrowed. */
-void sample_ingest_set_python(struct sample_ingest *ingest, struct python_stacks *python);
+/* From now on, put frames of interpreters into stacks. Borrowed. */
+void sample_ingest_set_runtimes(struct sample_ingest *ingest, struct runtime_stacks *runtimes);
 
 /* From now on, keep each sample with its time, too. Borrowed. */
 void sample_ingest_set_trace_log(struct sample_ingest *ingest, struct trace_log *log);

@@ -57,7 +57,7 @@ static int load_off_cpu(struct sampler *sampler, struct error *error)
 		.no_kernel_stacks = sampler->opts.no_kernel_stacks,
 		.no_user_stacks = sampler->opts.no_user_stacks,
 		.walks_by_table = sampler->opts.walks_by_table,
-		.takes_python = sampler->opts.takes_python,
+		.takes_runtime_frames = sampler->opts.takes_runtime_frames,
 		.is_filtered = sampler->opts.is_filtered,
 		.starts_on_exec = sampler->opts.starts_on_exec,
 		.cgroup_fd = sampler->opts.cgroup_fd,
@@ -111,7 +111,7 @@ static int load(struct sampler *sampler, struct error *error)
 		.no_kernel_stacks = sampler->opts.no_kernel_stacks,
 		.no_user_stacks = sampler->opts.no_user_stacks,
 		.walks_by_table = sampler->opts.walks_by_table,
-		.takes_python = sampler->opts.takes_python,
+		.takes_runtime_frames = sampler->opts.takes_runtime_frames,
 		.is_filtered = sampler->opts.is_filtered,
 		.leaves_children_out = sampler->opts.leaves_children_out,
 		.takes_areas = sampler->opts.takes_areas,
@@ -587,6 +587,7 @@ struct unwind_maps sampler_get_unwind_maps(const struct sampler *sampler)
 		.shards_fd = sampling_program_get_map(sampler->program, "unwind_shards"),
 		.processes_fd = sampling_program_get_map(sampler->program, "unwind_processes"),
 		.python_layouts_fd = sampling_program_get_map(sampler->program, "python_layouts"),
+		.v8_layouts_fd = sampling_program_get_map(sampler->program, "v8_layouts"),
 	};
 }
 

@@ -42,14 +42,14 @@ struct sampler_opts {
 		count; /* of them that a tick stands for; 0: as many as come at the frequency. Not of time */
 	bool no_kernel_stacks;
 	bool no_user_stacks;
-	bool walks_by_table;      /* user stacks; else the kernel follows frame pointers */
-	bool takes_python;        /* with it, the frames of CPython, too */
-	int cgroup_fd;            /* only its threads; borrowed. -1: none */
-	bool is_filtered;         /* only threads of sampler_add_target() and their descendants */
-	bool leaves_children_out; /* of the descendants, only threads */
-	bool starts_on_exec;      /* these threads only from their next exec on */
-	bool takes_areas;         /* also report the memory areas (VMAs) of user stacks */
-	bool tracks_running;      /* ticks prove what CPUs run, for the scheduling program */
+	bool walks_by_table;       /* user stacks; else the kernel follows frame pointers */
+	bool takes_runtime_frames; /* with it, those of interpreters, too */
+	int cgroup_fd;             /* only its threads; borrowed. -1: none */
+	bool is_filtered;          /* only threads of sampler_add_target() and their descendants */
+	bool leaves_children_out;  /* of the descendants, only threads */
+	bool starts_on_exec;       /* these threads only from their next exec on */
+	bool takes_areas;          /* also report the memory areas (VMAs) of user stacks */
+	bool tracks_running;       /* ticks prove what CPUs run, for the scheduling program */
 	struct sampler_off_cpu off_cpu;
 	size_t ring_bytes; /* of each ring; 0: 8 MiB. Rounded up to what the kernel accepts */
 	/* Given every record of the rings, in ring order; returns 0 or negative errno. */

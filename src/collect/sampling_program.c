@@ -77,7 +77,7 @@ static int open_typed(struct sampling_program *program)
 	bpf->rodata->take_user_stacks = !opts->no_user_stacks;
 	bpf->rodata->take_kernel_stacks = !opts->no_kernel_stacks;
 	bpf->rodata->walks_by_table = opts->walks_by_table;
-	bpf->rodata->takes_python = opts->takes_python;
+	bpf->rodata->takes_runtime_frames = opts->takes_runtime_frames;
 	bpf->rodata->tracks_running = opts->tracks_running;
 	bpf->rodata->event_number = opts->event;
 	bpf->rodata->is_filtered = opts->is_filtered;
@@ -195,7 +195,7 @@ static int open_object(void *context, struct bpf_object_skeleton **ret)
 	err = set_max_entries(program, "sent_stacks", num_cpus);
 	if (err)
 		return err;
-	err = set_max_entries(program, "sent_python", num_cpus);
+	err = set_max_entries(program, "sent_runtime", num_cpus);
 	if (err)
 		return err;
 	err = set_max_entries(program, "raw_samples", num_cpus);
@@ -356,7 +356,7 @@ int sampling_program_share_maps(const struct sampling_program *program,
 {
 	static const char *const names[] = {"target_tids",     "rings",         "unwind_pages",
 					    "unwind_mappings", "unwind_shards", "unwind_processes",
-					    "python_layouts"};
+					    "python_layouts",  "v8_layouts"};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
 		struct bpf_map *map = bpf_object__find_map_by_name(object, names[i]);

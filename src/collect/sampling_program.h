@@ -23,10 +23,10 @@ struct sampling_program;
 struct sampling_program_opts {
 	bool no_kernel_stacks;
 	bool no_user_stacks;
-	bool walks_by_table;      /* user stacks; else the kernel follows frame pointers */
-	bool takes_python;        /* with it, the frames of CPython, too */
-	bool is_filtered;         /* only threads of the map target_tids, and their descendants */
-	bool leaves_children_out; /* of the descendants, only threads */
+	bool walks_by_table;       /* user stacks; else the kernel follows frame pointers */
+	bool takes_runtime_frames; /* with it, those of interpreters, too */
+	bool is_filtered;          /* only threads of the map target_tids, and their descendants */
+	bool leaves_children_out;  /* of the descendants, only threads */
 	bool takes_areas;    /* also the VMAs of user stacks, where the kernel has bpf_find_vma() */
 	bool tracks_running; /* every tick notes what runs in the map running_threads */
 	uint32_t event;      /* which one its ticks are of, as their samples say */

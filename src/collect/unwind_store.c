@@ -36,6 +36,7 @@ struct unwind_store {
 	uint32_t num_mappings; /* ever used */
 	uint64_t num_rows;
 	uint32_t num_python_layouts;
+	uint32_t num_v8_layouts;
 	ARRAY(struct retired) retired;                     /* oldest first */
 	ARRAY(struct unwind_range) free_runs[MAX_RUN + 1]; /* by length */
 };
@@ -330,6 +331,7 @@ int unwind_store_publish(struct unwind_store *store, const struct unwind_address
 	entry.num_mappings = space->num_mappings;
 	entry.python_runtime = space->python_runtime;
 	entry.python_layout = space->python_layout;
+	entry.v8_layout = space->v8_layout;
 	if (bpf_map_update_elem(store->maps.processes_fd, &key, &entry, BPF_ANY))
 		err = -errno;
 	if (retire(store, now_ns, range))
@@ -352,6 +354,19 @@ int unwind_store_add_python(struct unwind_store *store, const struct wire_python
 	if (bpf_map_update_elem(store->maps.python_layouts_fd, &number, layout, BPF_ANY))
 		return -errno;
 	*ret = ++store->num_python_layouts;
+	return 0;
+}
+
+int unwind_store_add_v8(struct unwind_store *store, const struct wire_v8_layout *layout,
+			uint32_t *ret)
+{
+	uint32_t number = store->num_v8_layouts;
+
+	if (number == WIRE_MAX_V8_LAYOUTS)
+		return -ENOSPC;
+	if (bpf_map_update_elem(store->maps.v8_layouts_fd, &number, layout, BPF_ANY))
+		return -errno;
+	*ret = ++store->num_v8_layouts;
 	return 0;
 }
 

@@ -20,6 +20,7 @@
 #include "unwind/unwind_table.h"
 #include "wire/python.h"
 #include "wire/unwind.h"
+#include "wire/v8.h"
 
 struct unwind_store;
 
@@ -30,6 +31,7 @@ struct unwind_maps {
 	int shards_fd;
 	int processes_fd;
 	int python_layouts_fd;
+	int v8_layouts_fd;
 };
 
 /* Where a file's table is in the maps. */
@@ -72,6 +74,7 @@ struct unwind_address_space {
 	/* Of one that runs CPython: as struct unwind_process has them. */
 	uint64_t python_runtime;
 	uint32_t python_layout;
+	uint32_t v8_layout; /* likewise, of one that runs V8 */
 };
 
 /*
@@ -83,10 +86,13 @@ _must_check_ int unwind_store_publish(struct unwind_store *store,
 				      const struct unwind_address_space *space, uint64_t now_ns,
 				      struct unwind_range *range);
 /*
- * Publish offsets of a build of CPython. Returns 0 with their number and one more, -ENOSPC or another negative errno.
+ * Publish offsets of a build of CPython, or of V8. Both return 0 with their number and one more, -ENOSPC or another negative
+ * errno.
  */
 _must_check_ int unwind_store_add_python(struct unwind_store *store,
 					 const struct wire_python_layout *layout, uint32_t *ret);
+_must_check_ int unwind_store_add_v8(struct unwind_store *store,
+				     const struct wire_v8_layout *layout, uint32_t *ret);
 /* Remove a process's entry and retire its range. */
 void unwind_store_remove(struct unwind_store *store, pid_t pid, uint64_t now_ns,
 			 struct unwind_range *range);

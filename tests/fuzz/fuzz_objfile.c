@@ -12,6 +12,7 @@
 #include "objfile/objfile.h"
 #include "objfile/usdt.h"
 #include "runtime/python.h"
+#include "runtime/v8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -62,7 +63,7 @@ static void search(struct objfile *objfile)
 }
 
 /* An interpreter is known with all that its walk asks for, or said to be none that is. */
-static void find_interpreter(struct objfile *objfile)
+static void find_python(struct objfile *objfile)
 {
 	struct python_build build;
 
@@ -78,6 +79,25 @@ static void find_interpreter(struct objfile *objfile)
 	require(build.layout.frame_bytes % 8 == 0 && build.layout.code_bytes % 8 == 0);
 	require(build.layout.frame_bytes <= WIRE_PYTHON_OBJECT_BYTES &&
 		build.layout.code_bytes <= WIRE_PYTHON_OBJECT_BYTES);
+}
+
+static void find_v8(struct objfile *objfile)
+{
+	struct v8_build build;
+	const struct wire_v8_layout *layout = &build.layout;
+
+	if (v8_find(objfile, &build))
+		return;
+	require((build.support == V8_KNOWN) == (layout->major != 0));
+	if (build.support != V8_KNOWN)
+		return;
+	require(layout->major == build.major && layout->minor == build.minor);
+	require(layout->shared_bytes % 8 == 0 && layout->shared_bytes <= WIRE_V8_OBJECT_BYTES);
+	require(layout->shared_name <= layout->shared_bytes - 8 &&
+		layout->shared_script <= layout->shared_bytes - 8 &&
+		layout->shared_literal <= layout->shared_bytes - 4);
+	require(layout->scope_num_locals < layout->scope_locals &&
+		layout->scope_locals <= WIRE_V8_OBJECT_BYTES);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -96,7 +116,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			if (objfile_get_elf_address(objfile, offset, &elf_address) == 0)
 				look_up(objfile, elf_address);
 		search(objfile);
-		find_interpreter(objfile);
+		find_python(objfile);
+		find_v8(objfile);
 		objfile_unref(objfile);
 	} else {
 		require(error.message[0] != '\0');

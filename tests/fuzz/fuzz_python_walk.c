@@ -33,7 +33,7 @@ struct scene {
 	uint64_t *words; /* on the heap, so that no word more can be read */
 	size_t num_words;
 	/* On the heap and no longer than the walk may write. */
-	struct wire_python_frame *frames;
+	struct wire_runtime_frame *frames;
 	struct wire_python_code *code;
 };
 
@@ -118,7 +118,7 @@ static void walk_all(struct scene *scene, uint64_t thread_state)
 	unsigned int num_steps = 0;
 
 	if (python_walk_begin(walk, &scene->layout, MEMORY, THREAD_POINTER, thread_state)) {
-		require(walk->num_frames == 0 && walk->end != WIRE_PYTHON_COMPLETE);
+		require(walk->num_frames == 0 && walk->end != WIRE_RUNTIME_COMPLETE);
 		return;
 	}
 	for (bool is_ended = false; !is_ended;) {
@@ -127,23 +127,23 @@ static void walk_all(struct scene *scene, uint64_t thread_state)
 		require(++num_steps <= PYTHON_MAX_STEPS);
 		is_ended = python_walk_step(walk, scene->frames);
 		require(walk->num_frames == num_frames || walk->num_frames == num_frames + 1);
-		require(walk->num_frames <= WIRE_MAX_PYTHON_FRAMES);
+		require(walk->num_frames <= WIRE_MAX_RUNTIME_FRAMES);
 	}
-	require(walk->end < NUM_WIRE_PYTHON_ENDS);
-	require((walk->end == WIRE_PYTHON_NO_THREAD) <= (walk->num_frames == 0));
+	require(walk->end < NUM_WIRE_RUNTIME_ENDS);
+	require((walk->end == WIRE_RUNTIME_NO_THREAD) <= (walk->num_frames == 0));
 }
 
 static void check_frames(const struct scene *scene)
 {
-	const uint8_t *end = (const uint8_t *)&scene->frames[WIRE_MAX_PYTHON_FRAMES];
+	const uint8_t *end = (const uint8_t *)&scene->frames[WIRE_MAX_RUNTIME_FRAMES];
 
 	for (uint32_t i = 0; i < scene->walk.num_frames; i++) {
-		uint32_t instruction = scene->frames[i].instruction & ~WIRE_PYTHON_ENTRY_FRAME;
+		uint32_t instruction = scene->frames[i].position & ~WIRE_PYTHON_ENTRY_FRAME;
 
 		require(!(scene->frames[i].code & scene->layout.code_tag_bits));
 		require(instruction <= WIRE_PYTHON_NOT_BEGUN);
 		if (scene->layout.runs == WIRE_PYTHON_RUN_EACH)
-			require(scene->frames[i].instruction & WIRE_PYTHON_ENTRY_FRAME);
+			require(scene->frames[i].position & WIRE_PYTHON_ENTRY_FRAME);
 	}
 	for (const uint8_t *byte = (const uint8_t *)&scene->frames[scene->walk.num_frames];
 	     byte < end; byte++)
@@ -159,7 +159,7 @@ static void check_text(const struct wire_python_text *text, const wire_u8 *bytes
 		require(bytes[i] == 0);
 }
 
-static void check_code(struct scene *scene, const struct wire_python_frame *frame)
+static void check_code(struct scene *scene, const struct wire_runtime_frame *frame)
 {
 	struct wire_python_code *code = scene->code;
 	int err = python_read_code(&scene->walk, frame->code, code);
@@ -179,13 +179,13 @@ static void check_code(struct scene *scene, const struct wire_python_frame *fram
 /* What is remembered leads to the same frames. */
 static void check_remembered(struct scene *scene)
 {
-	struct wire_python_frame *before = scene->frames;
+	struct wire_runtime_frame *before = scene->frames;
 	uint32_t num_frames = scene->walk.num_frames;
 	uint32_t end = scene->walk.end;
 
 	if (scene->walk.has_others || !num_frames)
 		return;
-	scene->frames = allocate(WIRE_MAX_PYTHON_FRAMES * sizeof(*scene->frames));
+	scene->frames = allocate(WIRE_MAX_RUNTIME_FRAMES * sizeof(*scene->frames));
 	walk_all(scene, scene->walk.thread_state);
 	require(scene->walk.num_frames == num_frames && scene->walk.end == end);
 	require(!memcmp(scene->frames, before, num_frames * sizeof(*before)));
@@ -200,7 +200,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!take_layout(&input, &scene.layout))
 		return 0;
 	take_words(&input, &scene);
-	scene.frames = allocate(WIRE_MAX_PYTHON_FRAMES * sizeof(*scene.frames));
+	scene.frames = allocate(WIRE_MAX_RUNTIME_FRAMES * sizeof(*scene.frames));
 	scene.code = allocate(sizeof(*scene.code));
 	walk_all(&scene, 0);
 	check_frames(&scene);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/attributes.h"
 #include "base/bytes.h"
 
 #define WALK_INLINE static inline
@@ -139,6 +140,10 @@ static inline int walk_find_mapping(struct walk *walk, wire_u64 pc)
 		return 1;
 	}
 	return 0;
+}
+
+static inline void walk_note_frame_pointer(struct walk *walk _unused_, wire_u64 fp _unused_)
+{
 }
 
 static inline const struct unwind_rule *walk_find_rule(struct walk *walk, wire_u64 elf_address)

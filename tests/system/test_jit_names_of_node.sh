@@ -21,12 +21,13 @@ JS
 # Node leaves a log, too, where it runs.
 start "${in_own_tmp[@]}" node --perf-basic-prof hot.js
 wait_until runs_program "$PID" node
-record -F 499 -d 100 -p "$PID" -o "$TMPDIR/out.folded"
+# Without the names that V8 itself has, in whose place no code would be.
+record -F 499 -d 100 -p "$PID" --runtime-frames native -o "$TMPDIR/out.folded"
 expect_between "samples in hotInJavaScript" \
     "$(folded_match "$TMPDIR/out.folded" ';[^;]*hotInJavaScript[^;]*_\[j\]')" 30 3000
 ! grep -q 'names its code' "$TMPDIR/record.err" || fail "advice for code that has names"
 start "${in_own_tmp[@]}" node hot.js
 wait_until runs_program "$PID" node
-record -F 499 -d 100 -p "$PID" -o "$TMPDIR/nameless.folded"
+record -F 499 -d 100 -p "$PID" --runtime-frames native -o "$TMPDIR/nameless.folded"
 grep -qF 'Node.js names its code with --perf-basic-prof' "$TMPDIR/record.err" ||
     fail "no advice for code without names"

@@ -10,8 +10,8 @@
 
 #include "base/intern.h"
 #include "base/text.h"
-#include "base/utf8.h"
 #include "profile/string_table.h"
+#include "runtime/characters.h"
 #include "runtime/python/lines.h"
 
 INTERN_TABLE(python_code_table, struct python_code, pid, generation, address, fingerprint);
@@ -59,17 +59,6 @@ static bool is_text(const struct wire_python_text *text, size_t max_bytes)
 	return !text->num_bytes || text->kind == 1 || text->kind == 2 || text->kind == 4;
 }
 
-/* Those of C0 and DEL become blanks, as in all names of frames (profile_add_frame_name()). */
-static void append_character(struct text *text, uint32_t code_point)
-{
-	if (code_point < 0x20 || code_point == 0x7f)
-		code_point = ' ';
-	if (code_point > 0x10ffff || (code_point >= 0xd800 && code_point < 0xe000))
-		code_point = UTF8_REPLACEMENT_CODE_POINT;
-	utf8_append_code_point(text, code_point);
-}
-
-/* Strings of one byte a character are Latin-1, and the others Unicode: a surrogate never is half of a pair. */
 static void append_string(struct text *text, const struct wire_python_text *string,
 			  const uint8_t *bytes)
 {
@@ -77,12 +66,7 @@ static void append_string(struct text *text, const struct wire_python_text *stri
 
 	if (num_characters > string->length)
 		num_characters = string->length;
-	for (size_t i = 0; i < num_characters; i++) {
-		uint32_t code_point = 0;
-
-		memcpy(&code_point, bytes + i * string->kind, string->kind);
-		append_character(text, code_point);
-	}
+	characters_append_unicode(text, bytes, num_characters, string->kind);
 	if (num_characters && num_characters < string->length)
 		text_append_string(text, "…");
 }

@@ -3,11 +3,12 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/text.h"
+#include "runtime/file_data.h"
 #include "runtime/python/layouts.h"
 
+#define RUNTIME_NAME   "_PyRuntime"          /* with its end */
 #define OFFSETS_COOKIE 0x7970677562656478ull /* "xdebugpy" */
 /* PyTypeObject.tp_basicsize: behind the head of an object of variable size and the type's name. */
 #define TYPE_BASIC_SIZE 32
@@ -28,7 +29,7 @@ enum marker {
 };
 
 static const char *const marker_names[NUM_MARKERS] = {
-	[MARKER_RUNTIME] = "_PyRuntime",
+	[MARKER_RUNTIME] = RUNTIME_NAME,
 	[MARKER_EVAL] = "_PyEval_EvalFrameDefault",
 	[MARKER_CODE_TYPE] = "PyCode_Type",
 	[MARKER_VERSION] = "Py_Version",
@@ -109,56 +110,6 @@ static void search_elf(struct objfile *objfile, Elf *elf, struct marker_set *mar
 	}
 }
 
-/*
- * Whether a file's own symbols may have the interpreter's: their names are looked through as they lie there, as each file
- * that is mapped is asked. What programs export for their libraries is dynamic; the others count where there is nothing else.
- */
-static bool may_have_runtime(Elf *elf)
-{
-	static const char name[] = "_PyRuntime"; /* with its end */
-	bool is_dynamic = false;
-	bool is_there = false;
-
-	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn && !is_dynamic;
-	     scn = elf_nextscn(elf, scn)) {
-		const Elf_Data *names;
-		GElf_Shdr header;
-
-		if (!gelf_getshdr(scn, &header) ||
-		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
-			continue;
-		is_dynamic = header.sh_type == SHT_DYNSYM;
-		names = elf_getdata(elf_getscn(elf, header.sh_link), NULL);
-		is_there = names && names->d_buf &&
-			   memmem(names->d_buf, names->d_size, name, sizeof(name));
-	}
-	return is_there;
-}
-
-/* Bytes of a loaded segment as the file has them: of what is zeroed when it is loaded there are none. */
-static int read_data(const struct objfile *objfile, uint64_t elf_address, void *ret, size_t size)
-{
-	array_for_each (&objfile_get_layout(objfile)->segments, segment) {
-		uint64_t skipped = elf_address - segment->elf_address;
-
-		if (elf_address < segment->elf_address || skipped > segment->file_size ||
-		    size > segment->file_size - skipped)
-			continue;
-		return pread(objfile_get_fd(objfile), ret, size,
-			     (off_t)(segment->file_offset + skipped)) == (ssize_t)size
-			       ? 0
-			       : -ENOENT;
-	}
-	return -ENOENT;
-}
-
-static bool is_64_bit_little_endian(const struct objfile *objfile)
-{
-	const char *ident = elf_getident(objfile_get_elf(objfile), NULL);
-
-	return ident && ident[EI_CLASS] == ELFCLASS64 && ident[EI_DATA] == ELFDATA2LSB;
-}
-
 static unsigned int find_minor_by_functions(const struct marker_set *markers)
 {
 	if (markers->is_there[MARKER_3_10])
@@ -176,7 +127,8 @@ static enum python_support read_offsets(const struct objfile *objfile, struct py
 	int err;
 
 	/* Those of older versions are shorter; what follows them belongs to _PyRuntime as well. */
-	if (read_data(objfile, build->runtime, words, sizeof(words)) || words[0] != OFFSETS_COOKIE)
+	if (file_data_read(objfile, build->runtime, words, sizeof(words)) ||
+	    words[0] != OFFSETS_COOKIE)
 		return PYTHON_UNKNOWN_BUILD;
 	if (words[2])
 		return PYTHON_FREE_THREADED;
@@ -199,8 +151,8 @@ static enum python_support look_up_layout(const struct objfile *objfile,
 	if (python_layout_get(build->minor, &layout, &expected_bytes))
 		return PYTHON_UNKNOWN_VERSION;
 	if (!markers->is_there[MARKER_CODE_TYPE] ||
-	    read_data(objfile, markers->address[MARKER_CODE_TYPE] + TYPE_BASIC_SIZE, &bytes,
-		      sizeof(bytes)) ||
+	    file_data_read(objfile, markers->address[MARKER_CODE_TYPE] + TYPE_BASIC_SIZE, &bytes,
+			   sizeof(bytes)) ||
 	    bytes != expected_bytes)
 		return PYTHON_UNKNOWN_BUILD;
 	build->layout = layout;
@@ -215,7 +167,7 @@ int python_find(struct objfile *objfile, struct python_build *ret)
 	uint64_t version = 0;
 	size_t num_elfs;
 
-	if (!may_have_runtime(objfile_get_elf(objfile)))
+	if (!file_has_symbol_name(objfile_get_elf(objfile), RUNTIME_NAME, sizeof(RUNTIME_NAME)))
 		return -ENOENT;
 	search_elf(objfile, objfile_get_elf(objfile), &markers, &found);
 	if (!markers.is_there[MARKER_RUNTIME] || !markers.is_there[MARKER_EVAL])
@@ -229,9 +181,10 @@ int python_find(struct objfile *objfile, struct python_build *ret)
 	found.runtime = markers.address[MARKER_RUNTIME];
 	found.support = PYTHON_UNKNOWN_BUILD;
 	found.minor = find_minor_by_functions(&markers);
-	if (is_64_bit_little_endian(objfile)) {
+	if (file_is_64_bit_little_endian(objfile)) {
 		if (markers.is_there[MARKER_VERSION] &&
-		    !read_data(objfile, markers.address[MARKER_VERSION], &version, sizeof(version)))
+		    !file_data_read(objfile, markers.address[MARKER_VERSION], &version,
+				    sizeof(version)))
 			found.minor = version >> 16 & 0xff;
 		found.support = found.minor >= PYTHON_FIRST_WITH_OFFSETS
 					? read_offsets(objfile, &found)

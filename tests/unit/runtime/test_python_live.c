@@ -54,7 +54,7 @@ struct truth_thread {
 
 struct live_python {
 	struct python_walk walk; /* first: what the walk hands to python_read() */
-	struct wire_python_frame frames[WIRE_MAX_PYTHON_FRAMES];
+	struct wire_runtime_frame frames[WIRE_MAX_RUNTIME_FRAMES];
 	struct wire_python_code code;
 	pid_t pid;
 	int stdin_fd;
@@ -299,31 +299,30 @@ static void check_all(const struct scenario *scenario)
 		fail_msg("no interpreter: install python3, or set STACKWIDE_TEST_PYTHONS");
 }
 
-static void check_frame(const struct live_python *live, const struct wire_python_frame *frame,
+static void check_frame(const struct live_python *live, const struct wire_runtime_frame *frame,
 			const struct truth_frame *truth)
 {
-	uint32_t instruction =
-		frame->instruction & ~(WIRE_PYTHON_ENTRY_FRAME | WIRE_PYTHON_NOT_BEGUN);
+	uint32_t instruction = frame->position & ~(WIRE_PYTHON_ENTRY_FRAME | WIRE_PYTHON_NOT_BEGUN);
 
 	assert_int_equal(frame->code, truth->code);
-	assert_false(frame->instruction & WIRE_PYTHON_NOT_BEGUN);
+	assert_false(frame->position & WIRE_PYTHON_NOT_BEGUN);
 	if (truth->instruction >= 0)
 		assert_int_equal(instruction, truth->instruction);
 	if (truth->run == 'c' || live->build.minor <= 10)
-		assert_true(frame->instruction & WIRE_PYTHON_ENTRY_FRAME);
+		assert_true(frame->position & WIRE_PYTHON_ENTRY_FRAME);
 	else if (truth->run == 'p')
-		assert_false(frame->instruction & WIRE_PYTHON_ENTRY_FRAME);
+		assert_false(frame->position & WIRE_PYTHON_ENTRY_FRAME);
 }
 
 static void check_frames(struct live_python *live, const struct truth_thread *truth)
 {
 	walk_thread(live, truth->thread_pointer, 0);
-	assert_int_equal(live->walk.end, WIRE_PYTHON_COMPLETE);
+	assert_int_equal(live->walk.end, WIRE_RUNTIME_COMPLETE);
 	assert_int_equal(live->walk.num_frames, truth->frames.length);
 	for (size_t i = 0; i < truth->frames.length; i++)
 		check_frame(live, &live->frames[i], &truth->frames.items[i]);
 	/* The outermost is always called from C. */
-	assert_true(live->frames[truth->frames.length - 1].instruction & WIRE_PYTHON_ENTRY_FRAME);
+	assert_true(live->frames[truth->frames.length - 1].position & WIRE_PYTHON_ENTRY_FRAME);
 }
 
 static void every_frame_of_every_thread_is_found(void **state)
@@ -403,7 +402,7 @@ static void check_remembered(struct live_python *live, const struct truth_thread
 
 	/* It is another thread's, or is not there any more. */
 	walk_thread(live, truth->thread_pointer + 8, found);
-	assert_int_equal(live->walk.end, WIRE_PYTHON_NO_THREAD);
+	assert_int_equal(live->walk.end, WIRE_RUNTIME_NO_THREAD);
 	assert_int_equal(live->walk.thread_state, 0);
 	walk_thread(live, truth->thread_pointer, 8);
 	assert_int_equal(live->walk.thread_state, found);
@@ -420,11 +419,11 @@ static void a_state_is_remembered_while_it_is_the_threads(void **state)
 
 static void check_deep(struct live_python *live, const struct truth_thread *truth)
 {
-	assert_true(truth->frames.length > WIRE_MAX_PYTHON_FRAMES);
+	assert_true(truth->frames.length > WIRE_MAX_RUNTIME_FRAMES);
 	walk_thread(live, truth->thread_pointer, 0);
-	assert_int_equal(live->walk.end, WIRE_PYTHON_DEEP);
-	assert_int_equal(live->walk.num_frames, WIRE_MAX_PYTHON_FRAMES);
-	for (size_t i = 0; i < WIRE_MAX_PYTHON_FRAMES; i++)
+	assert_int_equal(live->walk.end, WIRE_RUNTIME_DEEP);
+	assert_int_equal(live->walk.num_frames, WIRE_MAX_RUNTIME_FRAMES);
+	for (size_t i = 0; i < WIRE_MAX_RUNTIME_FRAMES; i++)
 		check_frame(live, &live->frames[i], &truth->frames.items[i]);
 }
 

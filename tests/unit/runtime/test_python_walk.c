@@ -30,7 +30,7 @@
 
 struct fake_process {
 	struct python_walk walk; /* first: what the walk hands to python_read() */
-	struct wire_python_frame frames[WIRE_MAX_PYTHON_FRAMES];
+	struct wire_runtime_frame frames[WIRE_MAX_RUNTIME_FRAMES];
 	struct wire_python_code code;
 	struct wire_python_layout layout;
 	uint8_t memory[MEMORY_BYTES];
@@ -140,11 +140,11 @@ static void a_frame_has_its_code_and_instruction(void **state)
 		struct fake_process *process = fake_process_new(expected[i].minor);
 
 		walk(process, 0);
-		assert_int_equal(process->walk.end, WIRE_PYTHON_COMPLETE);
+		assert_int_equal(process->walk.end, WIRE_RUNTIME_COMPLETE);
 		assert_int_equal(process->walk.num_frames, 1);
 		assert_int_equal(process->walk.thread_state, THREAD);
 		assert_int_equal(process->frames[0].code, CODE);
-		assert_int_equal(process->frames[0].instruction & ~WIRE_PYTHON_ENTRY_FRAME,
+		assert_int_equal(process->frames[0].position & ~WIRE_PYTHON_ENTRY_FRAME,
 				 expected[i].instruction);
 		free(process);
 	}
@@ -165,7 +165,7 @@ static void a_frame_that_has_not_begun_says_so(void **state)
 		put_frame(process, FRAME, 0, inputs[i].instruction, 0);
 		walk(process, 0);
 		assert_int_equal(process->walk.num_frames, 1);
-		assert_int_equal(process->frames[0].instruction & ~WIRE_PYTHON_ENTRY_FRAME,
+		assert_int_equal(process->frames[0].position & ~WIRE_PYTHON_ENTRY_FRAME,
 				 WIRE_PYTHON_NOT_BEGUN);
 		free(process);
 	}
@@ -183,10 +183,10 @@ static void a_run_begins_with_the_frame_that_the_c_function_called(void **state)
 		put_frame(process, FRAME + 0x100 * i,
 			  i + 1 < ARRAY_LENGTH(owners) ? FRAME + 0x100 * (i + 1) : 0, 6, owners[i]);
 	walk(process, 0);
-	assert_int_equal(process->walk.end, WIRE_PYTHON_COMPLETE);
+	assert_int_equal(process->walk.end, WIRE_RUNTIME_COMPLETE);
 	assert_int_equal(process->walk.num_frames, ARRAY_LENGTH(expected));
 	for (size_t i = 0; i < ARRAY_LENGTH(expected); i++)
-		assert_int_equal(!!(process->frames[i].instruction & WIRE_PYTHON_ENTRY_FRAME),
+		assert_int_equal(!!(process->frames[i].position & WIRE_PYTHON_ENTRY_FRAME),
 				 expected[i]);
 	free(process);
 }
@@ -200,7 +200,7 @@ static void tags_are_no_part_of_an_address(void **state)
 	put_word(process, FRAME + process->layout.frame_code, CODE | 1);
 	walk(process, 0);
 	assert_int_equal(process->frames[0].code, CODE);
-	assert_int_equal(process->frames[0].instruction, 6);
+	assert_int_equal(process->frames[0].position, 6);
 	free(process);
 }
 
@@ -213,7 +213,7 @@ static void a_code_object_that_cannot_be_read_has_no_cookie(void **state)
 	assert_int_not_equal(process->frames[0].fingerprint, 0);
 	put_word(process, FRAME + process->layout.frame_code, NOWHERE);
 	walk(process, 0);
-	assert_int_equal(process->walk.end, WIRE_PYTHON_COMPLETE);
+	assert_int_equal(process->walk.end, WIRE_RUNTIME_COMPLETE);
 	assert_int_equal(process->frames[0].code, NOWHERE);
 	assert_int_equal(process->frames[0].fingerprint, 0);
 	assert_int_not_equal(python_read_code(&process->walk, NOWHERE, &process->code), 0);
@@ -259,7 +259,7 @@ static void the_interpreters_own_frame_is_hidden(void **state)
 	assert_int_equal(process->walk.num_frames, 1);
 	put(process, CODE + process->layout.code_first_line, 0, 4);
 	walk(process, 0);
-	assert_int_equal(process->walk.end, WIRE_PYTHON_COMPLETE);
+	assert_int_equal(process->walk.end, WIRE_RUNTIME_COMPLETE);
 	assert_int_equal(process->walk.num_frames, 0);
 	free(process);
 }
@@ -271,21 +271,21 @@ static void what_cannot_be_read_ends_the_walk(void **state)
 	(void)state;
 	put_frame(process, FRAME, NOWHERE, 6, 0);
 	walk(process, 0);
-	assert_int_equal(process->walk.end, WIRE_PYTHON_UNREADABLE);
+	assert_int_equal(process->walk.end, WIRE_RUNTIME_UNREADABLE);
 	assert_int_equal(process->walk.num_frames, 1);
 
 	put_word(process, CFRAME + process->layout.cframe_frame, NOWHERE);
 	walk(process, 0);
-	assert_int_equal(process->walk.end, WIRE_PYTHON_UNREADABLE);
+	assert_int_equal(process->walk.end, WIRE_RUNTIME_UNREADABLE);
 	put_word(process, THREAD + process->layout.thread_frame, NOWHERE);
 	walk(process, 0);
-	assert_int_equal(process->walk.end, WIRE_PYTHON_UNREADABLE);
+	assert_int_equal(process->walk.end, WIRE_RUNTIME_UNREADABLE);
 	put_word(process, INTERPRETER + process->layout.interpreter_threads, NOWHERE);
 	walk(process, 0);
-	assert_int_equal(process->walk.end, WIRE_PYTHON_UNREADABLE);
+	assert_int_equal(process->walk.end, WIRE_RUNTIME_UNREADABLE);
 	put_word(process, RUNTIME + process->layout.interpreters, NOWHERE);
 	walk(process, 0);
-	assert_int_equal(process->walk.end, WIRE_PYTHON_UNREADABLE);
+	assert_int_equal(process->walk.end, WIRE_RUNTIME_UNREADABLE);
 	assert_int_equal(process->walk.num_frames, 0);
 	free(process);
 }
@@ -297,7 +297,7 @@ static void before_its_initialization_no_thread_is_there(void **state)
 	(void)state;
 	put_word(process, RUNTIME + process->layout.interpreters, 0);
 	walk(process, 0);
-	assert_int_equal(process->walk.end, WIRE_PYTHON_NO_THREAD);
+	assert_int_equal(process->walk.end, WIRE_RUNTIME_NO_THREAD);
 	free(process);
 }
 
@@ -308,7 +308,7 @@ static void a_thread_between_two_calls_has_no_frames(void **state)
 	(void)state;
 	put_word(process, CFRAME + process->layout.cframe_frame, 0);
 	walk(process, 0);
-	assert_int_equal(process->walk.end, WIRE_PYTHON_COMPLETE);
+	assert_int_equal(process->walk.end, WIRE_RUNTIME_COMPLETE);
 	assert_int_equal(process->walk.num_frames, 0);
 	assert_int_equal(process->walk.thread_state, THREAD);
 	free(process);
@@ -341,10 +341,10 @@ static void frames_of_two_interpreters_are_the_newer_ones_first(void **state)
 	put_word(process, OTHER_THREAD + layout->thread_frame, frame);
 	put_frame(process, frame, 0, 8, 0);
 	walk(process, THREAD); /* what is remembered is not all */
-	assert_int_equal(process->walk.end, WIRE_PYTHON_COMPLETE);
+	assert_int_equal(process->walk.end, WIRE_RUNTIME_COMPLETE);
 	assert_int_equal(process->walk.num_frames, 2);
-	assert_int_equal(process->frames[0].instruction, 8 | WIRE_PYTHON_ENTRY_FRAME);
-	assert_int_equal(process->frames[1].instruction, 6 | WIRE_PYTHON_ENTRY_FRAME);
+	assert_int_equal(process->frames[0].position, 8 | WIRE_PYTHON_ENTRY_FRAME);
+	assert_int_equal(process->frames[1].position, 6 | WIRE_PYTHON_ENTRY_FRAME);
 	free(process);
 }
 
@@ -355,12 +355,12 @@ static void a_circle_of_frames_is_deep(void **state)
 	(void)state;
 	put_frame(process, FRAME, FRAME, 6, 0);
 	walk(process, 0);
-	assert_int_equal(process->walk.end, WIRE_PYTHON_DEEP);
-	assert_int_equal(process->walk.num_frames, WIRE_MAX_PYTHON_FRAMES);
+	assert_int_equal(process->walk.end, WIRE_RUNTIME_DEEP);
+	assert_int_equal(process->walk.num_frames, WIRE_MAX_RUNTIME_FRAMES);
 
 	put_frame(process, FRAME, FRAME, 6, 3); /* of which none is one of Python */
 	walk(process, 0);
-	assert_int_equal(process->walk.end, WIRE_PYTHON_DEEP);
+	assert_int_equal(process->walk.end, WIRE_RUNTIME_DEEP);
 	assert_int_equal(process->walk.num_frames, 0);
 	free(process);
 }
@@ -379,17 +379,17 @@ static void as_many_frames_as_are_kept_are_all(void **state)
 	struct fake_process *process = fake_process_new(12);
 
 	(void)state;
-	put_many_frames(process, WIRE_MAX_PYTHON_FRAMES);
+	put_many_frames(process, WIRE_MAX_RUNTIME_FRAMES);
 	walk(process, 0);
-	assert_int_equal(process->walk.end, WIRE_PYTHON_COMPLETE);
-	assert_int_equal(process->walk.num_frames, WIRE_MAX_PYTHON_FRAMES);
-	assert_int_equal(process->frames[WIRE_MAX_PYTHON_FRAMES - 1].instruction,
+	assert_int_equal(process->walk.end, WIRE_RUNTIME_COMPLETE);
+	assert_int_equal(process->walk.num_frames, WIRE_MAX_RUNTIME_FRAMES);
+	assert_int_equal(process->frames[WIRE_MAX_RUNTIME_FRAMES - 1].position,
 			 6 | WIRE_PYTHON_ENTRY_FRAME);
 
-	put_many_frames(process, WIRE_MAX_PYTHON_FRAMES + 1);
+	put_many_frames(process, WIRE_MAX_RUNTIME_FRAMES + 1);
 	walk(process, 0);
-	assert_int_equal(process->walk.end, WIRE_PYTHON_DEEP);
-	assert_int_equal(process->walk.num_frames, WIRE_MAX_PYTHON_FRAMES);
+	assert_int_equal(process->walk.end, WIRE_RUNTIME_DEEP);
+	assert_int_equal(process->walk.num_frames, WIRE_MAX_RUNTIME_FRAMES);
 	free(process);
 }
 
@@ -402,23 +402,23 @@ static void circles_of_threads_and_interpreters_have_an_end(void **state)
 	put_word(process, THREAD + layout->thread_id, POINTER + 8);
 	put_word(process, THREAD + layout->thread_next, THREAD);
 	walk(process, 0);
-	assert_int_equal(process->walk.end, WIRE_PYTHON_NO_THREAD);
+	assert_int_equal(process->walk.end, WIRE_RUNTIME_NO_THREAD);
 
 	put_word(process, THREAD + layout->thread_next, 0);
 	put_word(process, INTERPRETER + layout->interpreter_next, INTERPRETER);
 	walk(process, 0);
-	assert_int_equal(process->walk.end, WIRE_PYTHON_NO_THREAD);
+	assert_int_equal(process->walk.end, WIRE_RUNTIME_NO_THREAD);
 
 	/* The frames are found again and again, until there are too many. */
 	put_word(process, THREAD + layout->thread_id, POINTER);
 	walk(process, 0);
-	assert_int_equal(process->walk.end, WIRE_PYTHON_DEEP);
-	assert_int_equal(process->walk.num_frames, WIRE_MAX_PYTHON_FRAMES);
+	assert_int_equal(process->walk.end, WIRE_RUNTIME_DEEP);
+	assert_int_equal(process->walk.num_frames, WIRE_MAX_RUNTIME_FRAMES);
 
 	/* Without frames the search ends before it has seen all. */
 	put_word(process, CFRAME + layout->cframe_frame, 0);
 	walk(process, 0);
-	assert_int_equal(process->walk.end, WIRE_PYTHON_UNREADABLE);
+	assert_int_equal(process->walk.end, WIRE_RUNTIME_UNREADABLE);
 	free(process);
 }
 

@@ -81,6 +81,10 @@ static inline int walk_find_mapping(struct walk *walk, wire_u64 pc)
 	return 0;
 }
 
+static inline void walk_note_frame_pointer(struct walk *walk _unused_, wire_u64 fp _unused_)
+{
+}
+
 static inline const struct unwind_rule *walk_find_rule(struct walk *walk, wire_u64 elf_address)
 {
 	const struct scene *scene = (const struct scene *)walk;

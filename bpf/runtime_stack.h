@@ -1,0 +1,125 @@
+/*
+ * The frames of an interpreter that the running thread is in, as they are sent: when this CPU has not sent the same ones
+ * lately, as native stacks are.
+ */
+#ifndef BPF_RUNTIME_STACK_H
+#define BPF_RUNTIME_STACK_H
+
+#include "maps.h"
+#include "output.h"
+#include "user_walk.h"
+#include "wire/runtime.h"
+
+/* Set by user space before loading. */
+const volatile bool takes_runtime_frames = false;
+
+struct sent_hashes {
+	__u64 hashes[WIRE_STACK_CACHE_SLOTS];
+};
+
+/* Of stacks, and of what says which function a frame is of. Key: CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct sent_hashes);
+} sent_runtime SEC(".maps");
+
+/* The stack that is taken. */
+PER_CPU(struct wire_runtime_stack, runtime_stacks);
+
+/* Where this CPU notes that it has sent what has the hash; NULL never. */
+static __always_inline __u64 *find_sent(__u64 hash)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct sent_hashes *sent = bpf_map_lookup_elem(&sent_runtime, &cpu);
+
+	return sent ? &sent->hashes[hash >> 40 & (WIRE_STACK_CACHE_SLOTS - 1)] : NULL;
+}
+
+/* Of something in the process of the scratch sample; never 0. */
+static __always_inline __u64 hash_for_process(__u64 address, __u32 fingerprint,
+					      const struct scratch *scratch)
+{
+	__u64 hash = (address ^ (__u64)scratch->sample.pid << 44) * 0x9e3779b97f4a7c15ull;
+
+	return (hash ^ hash >> 29 ^ fingerprint ^ scratch->sample.generation << 32) *
+		       0x9e3779b97f4a7c15ull |
+	       1;
+}
+
+/* Of what says which function a frame is of. */
+static __always_inline __u64 hash_runtime_code(const struct wire_runtime_frame *frame,
+					       const struct scratch *scratch)
+{
+	return hash_for_process(frame->code, frame->fingerprint, scratch);
+}
+
+__attribute__((noinline)) __u64 hash_runtime_stack(void)
+{
+	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
+	__u64 hash;
+
+	if (!stack)
+		return 0;
+	hash = stack->end | (__u64)stack->runtime << 8;
+	for (__u32 i = 0; i < WIRE_MAX_RUNTIME_FRAMES; i++) {
+		const struct wire_runtime_frame *frame = &stack->frames[i];
+
+		if (i >= stack->num_frames)
+			break;
+		hash = (hash ^ frame->code) * 0x9e3779b97f4a7c15ull;
+		hash = (hash ^ hash >> 29 ^ (__u64)frame->position << 32 ^ frame->fingerprint) *
+		       0x9e3779b97f4a7c15ull;
+		hash ^= hash >> 29;
+	}
+	return hash | 1;
+}
+
+/*
+ * Whether this CPU has lately sent the frames with this hash, and what says which functions they are of, for the process of
+ * the scratch sample: one that was forked has the same ones, of its own.
+ */
+static __always_inline bool was_runtime_stack_sent(__u64 hash, const struct scratch *scratch)
+{
+	__u64 key = hash_for_process(hash, 0, scratch);
+	__u64 *slot = find_sent(key);
+
+	return slot && *slot == key;
+}
+
+/* The frames have this hash. Send them if this CPU has not lately. Gives the hash, or 0 when the ring had no room. */
+__attribute__((noinline)) __u64 send_runtime_stack(__u64 hash)
+{
+	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
+	struct scratch *scratch = get_scratch();
+	void *ring = get_ring();
+	__u64 num_frames;
+	__u64 *slot;
+	__u64 key;
+
+	if (!stack || !scratch || !ring)
+		return 0;
+	key = hash_for_process(hash, 0, scratch);
+	slot = find_sent(key);
+	if (slot)
+		*slot = key;
+	slot = find_sent(hash);
+	if (!slot)
+		return 0;
+	if (*slot == hash)
+		return hash;
+	num_frames = stack->num_frames;
+	barrier_var(num_frames); /* the verifier must see the limit */
+	if (num_frames > WIRE_MAX_RUNTIME_FRAMES)
+		num_frames = WIRE_MAX_RUNTIME_FRAMES;
+	stack->type = WIRE_RUNTIME_STACK;
+	stack->hash = hash;
+	if (send(ring, stack,
+		 sizeof(*stack) - sizeof(stack->frames) + num_frames * sizeof(stack->frames[0])))
+		return 0;
+	*slot = hash;
+	return hash;
+}
+
+#endif

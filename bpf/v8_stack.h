@@ -1,0 +1,193 @@
+/*
+ * The functions of JavaScript that the running thread is in: those levels of its native stack of which V8's frame says which
+ * one it is. The thread stands still meanwhile, so that no object is moved.
+ */
+#ifndef BPF_V8_STACK_H
+#define BPF_V8_STACK_H
+
+#include "maps.h"
+#include "output.h"
+#include "runtime_stack.h"
+#include "user_walk.h"
+#include "wire/v8.h"
+
+#define V8_INLINE static __always_inline
+#include "runtime/v8_walk.h"
+
+/* By their number: struct unwind_process has it, plus 1. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, WIRE_MAX_V8_LAYOUTS);
+	__type(key, __u32);
+	__type(value, struct wire_v8_layout);
+} v8_layouts SEC(".maps");
+
+struct v8_scratch {
+	struct v8_walk walk;
+	struct wire_v8_function function;
+};
+PER_CPU(struct v8_scratch, v8_scratches);
+
+static __always_inline int v8_read(struct v8_walk *walk, void *ret, __u32 bytes, __u64 address)
+{
+	return bpf_probe_read_user(ret, bytes, (void *)address);
+}
+
+/* Gives 0, or -1 without a layout. Not static: see user_walk.h. */
+__attribute__((noinline)) int begin_v8_walk(void)
+{
+	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
+	struct scratch *scratch = get_scratch();
+	struct wire_v8_layout *layout;
+	__u32 number;
+
+	if (!v8 || !scratch)
+		return -1;
+	number = scratch->v8_layout - 1;
+	layout = bpf_map_lookup_elem(&v8_layouts, &number);
+	if (!layout)
+		return -1;
+	v8_walk_begin(&v8->walk, layout);
+	return 0;
+}
+
+/*
+ * The walk has come to code that was generated so lately that its mapping is not known: user space walks such a stack once
+ * more, by its copy. Here only frame pointers are wanted, which V8's code has. Gives 0, or another number at the end.
+ */
+__attribute__((noinline)) int skip_unknown_code(int number)
+{
+	struct scratch *scratch = get_scratch();
+
+	if (number < 0 || !scratch)
+		return 1;
+	scratch->walk.end = WALK_UNFINISHED;
+	return walk_step_fp(&scratch->walk, scratch->stack.pcs);
+}
+
+/* Walk on from there. What has been sent of the native stack stays what it is. */
+static __always_inline void walk_on(struct scratch *scratch)
+{
+	for (int i = 0; i < WIRE_MAX_FRAMES; i++) {
+		if (scratch->walk.end == WALK_NO_MAPPING && skip_unknown_code(i))
+			break;
+		if (walk_one_step(i) && scratch->walk.end != WALK_NO_MAPPING)
+			break;
+	}
+}
+
+/*
+ * Look at a level of the native stack that was stepped over by its frame pointer: V8 has no call-frame information for what
+ * it compiles. In the innermost one, what a frame consists of may not have been pushed yet.
+ */
+__attribute__((noinline)) int look_for_v8_frame(int level)
+{
+	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
+	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
+	struct scratch *scratch = get_scratch();
+	__u64 fp;
+
+	if (!v8 || !stack || !scratch || level < 0)
+		return -1;
+	level &= WIRE_MAX_FRAMES - 1;
+	if (!(scratch->stack.pcs[level] & WIRE_PC_FP_STEP))
+		return 0;
+	fp = scratch->frame_pointers[level];
+	if (!level && fp - V8_FRAME_FUNCTION < scratch->registers.sp)
+		return 0;
+	v8_walk_take_frame(&v8->walk, fp, level, stack->frames);
+	return 0;
+}
+
+__attribute__((noinline)) int step_v8_name(int number)
+{
+	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
+
+	if (number < 0 || !v8)
+		return 1;
+	return v8_step_name(&v8->walk, &v8->function);
+}
+
+__attribute__((noinline)) int begin_v8_function(int number)
+{
+	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
+	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
+
+	if (number < 0 || !v8 || !stack)
+		return -1;
+	return v8_read_function(&v8->walk,
+				stack->frames[number & (WIRE_MAX_RUNTIME_FRAMES - 1)].code,
+				&v8->function);
+}
+
+/* Send a frame's function if this CPU has not lately. Gives 0, or -1 when the ring had no room. */
+__attribute__((noinline)) int send_v8_function(int number)
+{
+	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
+	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
+	struct scratch *scratch = get_scratch();
+	void *ring = get_ring();
+	__u64 hash;
+	__u64 *slot;
+
+	if (!v8 || !stack || !scratch || !ring || number < 0)
+		return -1;
+	hash = hash_runtime_code(&stack->frames[number & (WIRE_MAX_RUNTIME_FRAMES - 1)], scratch);
+	slot = find_sent(hash);
+	if (!slot || *slot == hash)
+		return slot ? 0 : -1;
+	if (begin_v8_function(number))
+		return 0;
+	for (int i = 0; i < V8_MAX_NAME_STEPS; i++)
+		if (step_v8_name(i))
+			break;
+	v8->function.has_more |= v8->walk.num_pending > 0;
+	v8->function.type = WIRE_V8_FUNCTION;
+	v8->function.pid = scratch->sample.pid;
+	v8->function.generation = scratch->sample.generation;
+	if (send(ring, &v8->function, sizeof(v8->function)))
+		return -1;
+	*slot = hash;
+	return 0;
+}
+
+/* Collect the functions of JavaScript in the scratch stack, and send them. Gives their hash, or 0 when they were not sent. */
+__attribute__((noinline)) __u64 take_v8_stack(void)
+{
+	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
+	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
+	struct scratch *scratch = get_scratch();
+	int num_levels;
+	__u32 num_frames;
+	__u64 hash;
+
+	if (!v8 || !stack || !scratch || begin_v8_walk())
+		return 0;
+	if (scratch->walk.end == WALK_NO_MAPPING)
+		walk_on(scratch);
+	num_levels = scratch->walk.num_frames;
+	for (int i = 0; i < WIRE_MAX_FRAMES; i++) {
+		if (i >= num_levels)
+			break;
+		if (look_for_v8_frame(i))
+			break;
+	}
+	num_frames = v8->walk.num_frames;
+	stack->runtime = WIRE_RUNTIME_V8;
+	stack->num_frames = num_frames;
+	stack->end = v8->walk.end;
+	if (stack->end == WIRE_RUNTIME_COMPLETE && scratch->walk.end != WALK_COMPLETE)
+		stack->end = WIRE_RUNTIME_PARTIAL;
+	hash = hash_runtime_stack();
+	if (was_runtime_stack_sent(hash, scratch))
+		return hash;
+	for (__u32 i = 0; i < WIRE_MAX_RUNTIME_FRAMES; i++) {
+		if (i >= num_frames)
+			break;
+		if (send_v8_function(i))
+			return 0;
+	}
+	return send_runtime_stack(hash);
+}
+
+#endif

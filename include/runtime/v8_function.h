@@ -1,0 +1,64 @@
+/*
+ * V8's functions: what the sampling program has read of them (wire/v8.h), as names of functions and files.
+ *
+ * All that is read are bytes of a foreign process, which may be anything.
+ *
+ * Not thread-safe.
+ */
+#ifndef RUNTIME_V8_FUNCTION_H
+#define RUNTIME_V8_FUNCTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "wire/v8.h"
+
+/* What a recording keeps: so many functions, and so many bytes of their names. */
+#define V8_FUNCTIONS_MAX      (1u << 20)
+#define V8_FUNCTIONS_TEXT_MAX (64u << 20)
+
+struct v8_function {
+	/* These four say which one it is. */
+	uint64_t generation; /* of the process, as in wire_sample */
+	uint64_t address;
+	uint32_t pid;
+	uint32_t fingerprint;
+	/*
+	 * UTF-8 without control characters, borrowed until v8_functions_free(); with an ellipsis at its end where more of
+	 * it was not sent. Empty: it has none.
+	 */
+	const char *name;
+	const char *
+		file; /* a path, a URL such as file:///…, or node:… of what is built into the program */
+	bool is_builtin;      /* V8's own: it is of no script, and has machine code with a symbol */
+	bool is_name_missing; /* it could not be read */
+};
+
+struct v8_functions;
+
+struct v8_functions *v8_functions_new(void); /* NULL when out of memory */
+void v8_functions_free(struct v8_functions *functions);
+static inline void v8_functions_freep(struct v8_functions **functions)
+{
+	v8_functions_free(*functions);
+}
+
+/*
+ * Add what was sent of a function. One that is known keeps what is known of it, and gets what was not read before.
+ *
+ * record  a whole one, aligned; its content need not be what the program sends
+ *
+ * Returns 0, -EINVAL (lengths are not those of the record's places), -ENOSPC (it would be more than is kept), or
+ * -ENOMEM. After an error nothing is added; whoever calls it counts that.
+ */
+_must_check_ int v8_functions_add(struct v8_functions *functions,
+				  const struct wire_v8_function *record);
+
+/* NULL: it was not added. Borrowed until the next one is. */
+const struct v8_function *v8_functions_find(const struct v8_functions *functions, uint32_t pid,
+					    uint64_t generation, uint64_t address,
+					    uint32_t fingerprint);
+
+#endif

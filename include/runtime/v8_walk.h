@@ -1,0 +1,432 @@
+/*
+ * V8's frames: from the frame pointer of a call to the function that it runs, and what a function says of itself.
+ *
+ * The same code is compiled into the BPF program and into tests. The includer defines V8_INLINE (how the functions here are
+ * declared) before, and after it v8_read(). Memory is 64-bit, little endian, and pointers are not compressed.
+ *
+ *	v8_walk_begin(walk, layout);
+ *	for each level of the native stack with a frame pointer, from the innermost on
+ *		v8_walk_take_frame(walk, fp, level, frames);
+ *	walk->num_frames, walk->end
+ *
+ * All that a function of JavaScript does, interpreted or compiled by whichever compiler, has its context and the closure
+ * below its frame pointer; V8's other frames have a small integer there, and those of others what they like: what a closure
+ * is said to be has to be that. Objects may be moved while the program runs, so that their addresses are good for as long as
+ * the thread stands still; what tells functions apart is a fingerprint.
+ *
+ * Nothing here has a loop, so that the verifier checks it once; functions that are verified alone take no pointers to a
+ * stack, which is why all that is read lies in the struct.
+ */
+#ifndef RUNTIME_V8_WALK_H
+#define RUNTIME_V8_WALK_H
+
+#include "wire/runtime.h"
+#include "wire/v8.h"
+
+/* Strings that are looked at for a name that was put together: no more than this many are put off meanwhile. */
+#define V8_MAX_PENDING    8
+#define V8_MAX_NAME_STEPS 16
+
+#define V8_OBJECT_WORDS 16 /* a power of two, and more than WIRE_V8_OBJECT_BYTES */
+
+/* The number of functions that no script has. */
+#define V8_NO_LITERAL 0xffffffff
+
+/* Below the frame pointer: the closure, and the context or what says that it is a frame of another kind. */
+#define V8_FRAME_FUNCTION 16
+
+struct v8_walk {
+	struct wire_v8_layout layout;
+	wire_u64 shared_map; /* the one that all SharedFunctionInfos have; 0: not seen yet */
+	wire_u32 num_frames;
+	wire_u32 end;                    /* enum wire_runtime_end */
+	wire_u64 words[V8_OBJECT_WORDS]; /* the object that was read last */
+	wire_u64 string[4];              /* the begin of a string */
+	wire_u64 pending
+		[V8_MAX_PENDING]; /* of a name: strings that come behind it, the next one last */
+	wire_u32 num_pending;
+	wire_u32 type; /* of the object that was asked for last */
+};
+_Static_assert(WIRE_V8_OBJECT_BYTES < V8_OBJECT_WORDS * 8, "an object has its place");
+
+/* Bytes of the process's memory. Returns 0, or another number when not all can be read: none are written then, or only 0. */
+V8_INLINE int v8_read(struct v8_walk *walk, void *ret, wire_u32 bytes, wire_u64 address);
+
+/* Pointers to objects have the lowest bit set; the one above it is set where they do not keep them alive. */
+V8_INLINE int v8_is_object(wire_u64 word)
+{
+	return (word & 3) == 1;
+}
+
+/* Where an object lies that a word points to. */
+V8_INLINE wire_u64 v8_get_address(wire_u64 word)
+{
+	return word - 1;
+}
+
+V8_INLINE int v8_read_word(struct v8_walk *walk, wire_u64 address, wire_u64 *ret)
+{
+	return v8_read(walk, ret, sizeof(*ret), address);
+}
+
+/* The first bytes of an object, of which v8_get_word() gives fields then. */
+V8_INLINE int v8_read_object(struct v8_walk *walk, wire_u64 object, wire_u32 bytes)
+{
+	return v8_read(walk, walk->words, bytes & (V8_OBJECT_WORDS * 8 - 1),
+		       v8_get_address(object));
+}
+
+/* The field at an offset, and what follows it in its word. */
+V8_INLINE wire_u64 v8_get_word(const struct v8_walk *walk, wire_u32 offset)
+{
+	return walk->words[offset >> 3 & (V8_OBJECT_WORDS - 1)] >> ((offset & 4) * 8);
+}
+
+#define V8_NO_TYPE 0xffffffff
+
+/* Put the type of an object with this map into walk->type. Returns 0, or another number when it cannot be read. */
+V8_INLINE int v8_read_type(struct v8_walk *walk, wire_u64 map)
+{
+	wire_u64 word = 0;
+
+	walk->type = V8_NO_TYPE;
+	if (!v8_is_object(map) ||
+	    v8_read(walk, &word, 2, v8_get_address(map) + walk->layout.map_type))
+		return -1;
+	walk->type = (wire_u32)word;
+	return 0;
+}
+
+V8_INLINE int v8_read_type_of(struct v8_walk *walk, wire_u64 object)
+{
+	wire_u64 map = 0;
+
+	walk->type = V8_NO_TYPE;
+	if (!v8_is_object(object) || v8_read_word(walk, v8_get_address(object), &map))
+		return -1;
+	return v8_read_type(walk, map);
+}
+
+V8_INLINE void v8_walk_begin(struct v8_walk *walk, const struct wire_v8_layout *layout)
+{
+	walk->layout = *layout;
+	walk->shared_map = 0;
+	walk->num_frames = walk->num_pending = 0;
+	walk->end = WIRE_RUNTIME_COMPLETE;
+}
+
+/* A hash of what tells functions apart, of the SharedFunctionInfo that was read last; never 0. */
+V8_INLINE wire_u32 v8_get_fingerprint(const struct v8_walk *walk)
+{
+	wire_u64 hash = v8_get_word(walk, walk->layout.shared_name);
+
+	hash = (hash ^ v8_get_word(walk, walk->layout.shared_script) << 20) * 0x9e3779b97f4a7c15ull;
+	hash = (hash ^ hash >> 32 ^ (v8_get_word(walk, walk->layout.shared_literal) & 0xffffffff)) *
+	       0x9e3779b97f4a7c15ull;
+	return (wire_u32)(hash >> 32) | 1;
+}
+
+/* Whether what was read last is a SharedFunctionInfo. Returns 1, 0, or -1 when that cannot be read. */
+V8_INLINE int v8_is_shared(struct v8_walk *walk)
+{
+	wire_u64 map = walk->words[0];
+
+	if (walk->shared_map)
+		return map == walk->shared_map;
+	if (v8_read_type(walk, map))
+		return -1;
+	if (walk->type != walk->layout.shared_type)
+		return 0;
+	walk->shared_map = map;
+	return 1;
+}
+
+/* The function that a closure is of, read as an object. Returns 1, 0 when it is no closure, or -1 when it cannot be read. */
+V8_INLINE int v8_read_shared_of(struct v8_walk *walk, wire_u64 function, wire_u64 *ret)
+{
+	if (v8_read_word(walk, v8_get_address(function) + walk->layout.function_shared, ret))
+		return -1;
+	if (!v8_is_object(*ret))
+		return 0;
+	if (v8_read_object(walk, *ret, walk->layout.shared_bytes))
+		return -1;
+	return v8_is_shared(walk);
+}
+
+/*
+ * Add the function of a frame to frames (WIRE_MAX_RUNTIME_FRAMES long), if it is one of JavaScript. Where that cannot be
+ * read, walk->end says so.
+ *
+ * level  of the native stack, from 0 for the innermost
+ */
+V8_INLINE void v8_walk_take_frame(struct v8_walk *walk, wire_u64 fp, wire_u32 level,
+				  struct wire_runtime_frame *frames)
+{
+	wire_u32 number = walk->num_frames & (WIRE_MAX_RUNTIME_FRAMES - 1);
+	wire_u64 shared = 0;
+	int found;
+
+	if (v8_read(walk, walk->words, 16, fp - V8_FRAME_FUNCTION) ||
+	    !v8_is_object(walk->words[0]) || !v8_is_object(walk->words[1]))
+		return;
+	found = v8_read_shared_of(walk, walk->words[0], &shared);
+	if (found < 0)
+		walk->end = WIRE_RUNTIME_UNREADABLE;
+	if (found <= 0)
+		return;
+	if (walk->num_frames >= WIRE_MAX_RUNTIME_FRAMES) {
+		walk->end = WIRE_RUNTIME_DEEP;
+		return;
+	}
+	frames[number].code = shared;
+	frames[number].fingerprint = v8_get_fingerprint(walk);
+	frames[number].position = level;
+	walk->num_frames++;
+}
+
+/* The limit is a power of two, so that a verifier sees that no more is read. */
+V8_INLINE int v8_read_up_to(struct v8_walk *walk, void *ret, wire_u64 bytes, wire_u32 limit,
+			    wire_u64 address)
+{
+	if (bytes < limit)
+		return v8_read(walk, ret, (wire_u32)bytes & (limit - 1), address);
+	return v8_read(walk, ret, limit, address);
+}
+
+enum v8_string {
+	V8_STRING_SEQUENTIAL = 0,
+	V8_STRING_CONS = 1, /* two others, one behind the other */
+	V8_STRING_EXTERNAL = 2,
+	V8_STRING_THIN = 5, /* another one in its place */
+	V8_STRING_REPRESENTATION = 7,
+	V8_STRING_ONE_BYTE = 8,
+	V8_STRING_UNCACHED = 16, /* of an external one: it does not say where its characters are */
+};
+
+/* Read the begin of a string into walk->string, and its type. Returns 0, or another number: it is none, or unreadable. */
+V8_INLINE int v8_read_string(struct v8_walk *walk, wire_u64 string)
+{
+	walk->type = V8_NO_TYPE;
+	if (!v8_is_object(string) ||
+	    v8_read(walk, walk->string, sizeof(walk->string), v8_get_address(string)) ||
+	    v8_read_type(walk, walk->string[0]))
+		return -1;
+	return walk->type < walk->layout.first_type_after_strings ? 0 : -1;
+}
+
+V8_INLINE wire_u64 v8_get_string_word(const struct v8_walk *walk, wire_u32 offset)
+{
+	return walk->string[offset >> 3 & 3] >> ((offset & 4) * 8);
+}
+
+/* The characters of the string that v8_read_string() has read. Returns 0, or another number: it has none itself. */
+V8_INLINE int v8_copy_characters(struct v8_walk *walk, wire_u64 string, struct wire_v8_text *ret,
+				 wire_u8 *ret_text, wire_u32 limit)
+{
+	wire_u32 representation = walk->type & V8_STRING_REPRESENTATION;
+	wire_u32 length = (wire_u32)v8_get_string_word(walk, walk->layout.string_length);
+	wire_u32 is_wide = !(walk->type & V8_STRING_ONE_BYTE);
+	wire_u64 bytes = (wire_u64)length << is_wide;
+	wire_u64 characters = v8_get_address(string) + walk->layout.string_characters;
+
+	if (representation == V8_STRING_EXTERNAL && (walk->type & V8_STRING_UNCACHED))
+		return -1;
+	if (representation == V8_STRING_EXTERNAL)
+		characters = v8_get_string_word(walk, walk->layout.external_characters);
+	else if (representation != V8_STRING_SEQUENTIAL)
+		return -1;
+	if (v8_read_up_to(walk, ret_text, bytes, limit, characters))
+		return -1;
+	ret->length = length;
+	ret->num_bytes = (wire_u16)(bytes < limit ? bytes : limit);
+	ret->is_wide = (wire_u16)is_wide;
+	return 0;
+}
+
+/* What comes from here on is lost: no part may be taken that lies behind one that is missing. */
+V8_INLINE int v8_lose_rest(struct v8_walk *walk, struct wire_v8_function *ret)
+{
+	walk->num_pending = 0;
+	ret->has_more = 1;
+	return 1;
+}
+
+/* Two strings, the second one behind the first. Without room for both, what lies behind the first one is lost. */
+V8_INLINE void v8_put_off(struct v8_walk *walk, wire_u64 first, wire_u64 second,
+			  struct wire_v8_function *ret)
+{
+	if (walk->num_pending > V8_MAX_PENDING - 2) {
+		v8_lose_rest(walk, ret);
+	} else {
+		walk->pending[walk->num_pending & (V8_MAX_PENDING - 1)] = second;
+		walk->num_pending++;
+	}
+	walk->pending[walk->num_pending & (V8_MAX_PENDING - 1)] = first;
+	walk->num_pending++;
+}
+
+/*
+ * Take the next string of a name. Returns 0 to go on, 1 at the end; after V8_MAX_NAME_STEPS there may be more.
+ */
+V8_INLINE int v8_step_name(struct v8_walk *walk, struct wire_v8_function *ret)
+{
+	wire_u32 part = ret->num_parts & (WIRE_V8_NAME_PARTS - 1);
+	wire_u32 representation;
+	wire_u64 string;
+
+	if (!walk->num_pending)
+		return 1;
+	if (ret->num_parts >= WIRE_V8_NAME_PARTS)
+		return v8_lose_rest(walk, ret);
+	walk->num_pending--;
+	string = walk->pending[walk->num_pending & (V8_MAX_PENDING - 1)];
+	if (v8_read_string(walk, string))
+		return v8_lose_rest(walk, ret);
+	representation = walk->type & V8_STRING_REPRESENTATION;
+	if (representation == V8_STRING_CONS) {
+		v8_put_off(walk, v8_get_string_word(walk, walk->layout.cons_first),
+			   v8_get_string_word(walk, walk->layout.cons_second), ret);
+		return 0;
+	}
+	if (representation == V8_STRING_THIN) {
+		walk->pending[walk->num_pending & (V8_MAX_PENDING - 1)] =
+			v8_get_string_word(walk, walk->layout.thin_actual);
+		walk->num_pending++;
+		return 0;
+	}
+	if (!(wire_u32)v8_get_string_word(walk, walk->layout.string_length))
+		return 0;
+	if (v8_copy_characters(walk, string, &ret->name[part], ret->name_text[part],
+			       WIRE_V8_PART_BYTES))
+		return v8_lose_rest(walk, ret);
+	ret->num_parts++;
+	return 0;
+}
+
+/*
+ * Whether a word points to a string that is not empty, which is then what v8_step_name() begins with. What points nowhere
+ * may be one.
+ */
+V8_INLINE int v8_take_name(struct v8_walk *walk, wire_u64 word, struct wire_v8_function *ret)
+{
+	if (v8_read_string(walk, word)) {
+		if (v8_is_object(word) && walk->type == V8_NO_TYPE)
+			ret->has_more = 1;
+		return 0;
+	}
+	if (!(wire_u32)v8_get_string_word(walk, walk->layout.string_length))
+		return 0;
+	walk->pending[0] = word;
+	walk->num_pending = 1;
+	return 1;
+}
+
+/* Flags of a ScopeInfo that say what lies between its local variables and the name. */
+#define V8_SCOPE_RECEIVER(flags)  ((flags) >> 7 & 3) /* 1 or 2: it has a place */
+#define V8_SCOPE_HAS_CLASS(flags) ((flags) >> 10 & 1)
+
+/*
+ * The name in a ScopeInfo: that of the function, with the place of the variable that holds it, or where that is empty the
+ * one that V8 has inferred, two words further. In the scope of a module they lie one word further.
+ */
+V8_INLINE void v8_find_scope_name(struct v8_walk *walk, wire_u64 scope,
+				  struct wire_v8_function *ret)
+{
+	wire_u64 flags;
+	wire_u64 num_locals;
+	wire_u64 offset;
+
+	if (v8_read_object(walk, scope, walk->layout.scope_locals)) {
+		ret->has_more = 1;
+		return;
+	}
+	flags = v8_get_word(walk, walk->layout.scope_flags) >>
+		(walk->layout.scope_flags_shift & 63);
+	num_locals = v8_get_word(walk, walk->layout.scope_num_locals) >> 32;
+	offset = walk->layout.scope_locals + 8 * (num_locals < walk->layout.scope_max_inline_locals
+							  ? 2 * num_locals
+							  : num_locals + 1);
+	if (walk->layout.scope_has_receiver &&
+	    (V8_SCOPE_RECEIVER(flags) == 1 || V8_SCOPE_RECEIVER(flags) == 2))
+		offset += 8;
+	if (V8_SCOPE_HAS_CLASS(flags))
+		offset += 8;
+	if (v8_read(walk, walk->words, 4 * 8, v8_get_address(scope) + offset)) {
+		ret->has_more = 1;
+		return;
+	}
+	if (v8_take_name(walk, walk->words[0], ret) || v8_take_name(walk, walk->words[1], ret) ||
+	    v8_take_name(walk, walk->words[2], ret))
+		return;
+	v8_take_name(walk, walk->words[3], ret);
+}
+
+/* Of the word that has a function's name, or the ScopeInfo with it. V8's mark of one without is a small integer. */
+V8_INLINE void v8_find_name(struct v8_walk *walk, wire_u64 word, struct wire_v8_function *ret)
+{
+	if (!v8_is_object(word))
+		return;
+	if (v8_read_type_of(walk, word))
+		ret->has_more = 1;
+	else if (walk->type == walk->layout.scope_type)
+		v8_find_scope_name(walk, word, ret);
+	else
+		v8_take_name(walk, word, ret);
+}
+
+/* A multiple of 8 bytes. Compilers for BPF refuse a memset() of so many, and so must not take this for one. */
+V8_INLINE void v8_clear(wire_u8 *bytes, wire_u32 num_bytes)
+{
+	typedef wire_u64 __attribute__((may_alias)) word;
+
+	for (wire_u32 i = 0; i < num_bytes / 8; i++) {
+		((word *)bytes)[i] = 0;
+		__asm__ volatile("" ::: "memory");
+	}
+}
+
+/*
+ * Begin with what a function says of itself: all of ret but type, pid, generation and its name, which V8_MAX_NAME_STEPS of
+ * v8_step_name() find then.
+ *
+ * Returns 0, or another number when it cannot be read.
+ */
+V8_INLINE int v8_read_function(struct v8_walk *walk, wire_u64 shared, struct wire_v8_function *ret)
+{
+	wire_u64 name;
+	wire_u64 script;
+	wire_u64 file = 0;
+	wire_u32 literal;
+
+	v8_clear((wire_u8 *)ret->name, sizeof(ret->name) + sizeof(ret->file));
+	v8_clear(ret->name_text[0], sizeof(ret->name_text));
+	v8_clear(ret->file_text, sizeof(ret->file_text));
+	ret->shared = shared;
+	ret->num_parts = ret->has_more = ret->is_builtin = ret->padding = 0;
+	walk->num_pending = 0;
+	if (v8_read_object(walk, shared, walk->layout.shared_bytes))
+		return -1;
+	ret->fingerprint = v8_get_fingerprint(walk);
+	name = v8_get_word(walk, walk->layout.shared_name);
+	script = v8_get_word(walk, walk->layout.shared_script);
+	literal = (wire_u32)v8_get_word(walk, walk->layout.shared_literal);
+	v8_find_name(walk, name, ret);
+	if (v8_read_type_of(walk, script))
+		return 0;
+	/* A debugger puts something of its own into the script's place. */
+	ret->is_builtin = walk->type != walk->layout.script_type && literal == V8_NO_LITERAL;
+	if (walk->type != walk->layout.script_type ||
+	    v8_read_word(walk, v8_get_address(script) + walk->layout.script_name, &file) ||
+	    v8_read_string(walk, file))
+		return 0;
+	/* Of a path that is put together and not flat, there is no file. */
+	if ((walk->type & V8_STRING_REPRESENTATION) == V8_STRING_THIN) {
+		file = v8_get_string_word(walk, walk->layout.thin_actual);
+		if (v8_read_string(walk, file))
+			return 0;
+	}
+	v8_copy_characters(walk, file, &ret->file, ret->file_text, WIRE_V8_FILE_BYTES);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * Frames of interpreters (runtime/), which the sampling program takes beside a native stack and user space puts into it.
+ *
+ * Included by both sides, as wire.h is.
+ */
+#ifndef WIRE_RUNTIME_H
+#define WIRE_RUNTIME_H
+
+#include "wire/types.h"
+
+/* Frames of a stack that are kept; of deeper ones the outer ones are left out. A power of two. */
+#define WIRE_MAX_RUNTIME_FRAMES 512
+
+enum wire_runtime {
+	WIRE_RUNTIME_PYTHON, /* wire/python.h */
+	WIRE_RUNTIME_V8,     /* wire/v8.h */
+	NUM_WIRE_RUNTIMES,
+};
+
+struct wire_runtime_frame {
+	wire_u64 code; /* address of what says which function it is: a code object, or the like */
+	/* Of what that is, as the address may be another one's later; 0: it could not be read. */
+	wire_u32 fingerprint;
+	/* CPython: the instruction, and flags (wire/python.h). V8: the level of the native stack, from 0 for the innermost. */
+	wire_u32 position;
+};
+
+/* Why there are no more frames. */
+enum wire_runtime_end {
+	WIRE_RUNTIME_COMPLETE,
+	/* No state was found: there is none, the interpreter is not initialized, or there are too many threads. */
+	WIRE_RUNTIME_NO_THREAD,
+	WIRE_RUNTIME_DEEP,    /* more frames than are kept */
+	WIRE_RUNTIME_PARTIAL, /* V8: outer levels of the native stack were not come to */
+	WIRE_RUNTIME_UNREADABLE,
+	NUM_WIRE_RUNTIME_ENDS,
+};
+
+/* Frames, innermost first, sent before the first sample that refers to them. */
+struct wire_runtime_stack {
+	wire_u32 type; /* WIRE_RUNTIME_STACK */
+	wire_u16 num_frames;
+	wire_u8 end;                                               /* enum wire_runtime_end */
+	wire_u8 runtime;                                           /* enum wire_runtime */
+	wire_u64 hash;                                             /* of all the rest; never 0 */
+	struct wire_runtime_frame frames[WIRE_MAX_RUNTIME_FRAMES]; /* only num_frames are sent */
+};
+
+#endif

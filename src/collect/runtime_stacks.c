@@ -1,0 +1,309 @@
+#include "collect/runtime_stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/intern.h"
+#include "base/log.h"
+#include "collect/python_stacks.h"
+#include "collect/v8_stacks.h"
+
+const char *runtime_kind_get_name(enum runtime_kind kind)
+{
+	static const char *const names[NUM_RUNTIME_KINDS] = {
+		[RUNTIME_PYTHON] = "Python",
+		[RUNTIME_V8] = "V8",
+	};
+
+	return names[kind];
+}
+
+const char *runtime_fit_get_name(enum runtime_fit fit)
+{
+	static const char *const names[NUM_RUNTIME_FITS] = {
+		[RUNTIME_NONE] = "none",
+		[RUNTIME_FITS] = "fits",
+		[RUNTIME_FITS_NOT] = "fits_not",
+		[RUNTIME_NO_THREAD] = "no_thread",
+		[RUNTIME_UNREADABLE] = "unreadable",
+		[RUNTIME_EARLY] = "early",
+		[RUNTIME_UNKNOWN] = "unknown_build",
+		[RUNTIME_OUTSIDE] = "outside",
+	};
+
+	return names[fit];
+}
+
+struct known_frames {
+	uint64_t hash;
+	uint32_t first; /* in the array of frames */
+	uint16_t num_frames;
+	uint8_t end;     /* enum wire_runtime_end */
+	uint8_t runtime; /* enum wire_runtime */
+};
+INTERN_TABLE(known_frames_table, struct known_frames, hash);
+
+/* The interpreter that a process has mapped, while its mappings are these. */
+struct mapped_runtime {
+	uint32_t process;
+	uint32_t mappings_version;
+	struct runtime_version version;
+};
+INTERN_TABLE(mapped_runtime_table, struct mapped_runtime, process, mappings_version);
+
+struct runtime_stacks {
+	const struct file_table *files;
+	const struct elf_files *elf_files;
+	struct known_frames_table known;
+	ARRAY(struct wire_runtime_frame) frames;
+	struct python_stacks *python;
+	struct v8_stacks *v8;
+	struct mapped_runtime_table images;
+	ARRAY(struct runtime_counts) counts;
+	ARRAY(bool) is_counted; /* by process: it is among these */
+	uint64_t num_lost_codes;
+};
+
+struct runtime_stacks *runtime_stacks_new(struct profile *profile, const struct file_table *files,
+					  const struct elf_files *elf_files,
+					  enum runtime_frames frames)
+{
+	struct runtime_stacks *stacks = calloc(1, sizeof(*stacks));
+
+	if (!stacks)
+		return NULL;
+	stacks->files = files;
+	stacks->elf_files = elf_files;
+	stacks->python = python_stacks_new(profile, files, elf_files, frames);
+	stacks->v8 = v8_stacks_new(profile, frames);
+	if (!stacks->python || !stacks->v8) {
+		runtime_stacks_free(stacks);
+		return NULL;
+	}
+	return stacks;
+}
+
+void runtime_stacks_forget(struct runtime_stacks *stacks)
+{
+	python_stacks_free(stacks->python);
+	stacks->python = NULL;
+	v8_stacks_free(stacks->v8);
+	stacks->v8 = NULL;
+	known_frames_table_release(&stacks->known);
+	array_release(&stacks->frames);
+}
+
+void runtime_stacks_free(struct runtime_stacks *stacks)
+{
+	if (!stacks)
+		return;
+	runtime_stacks_forget(stacks);
+	mapped_runtime_table_release(&stacks->images);
+	array_release(&stacks->counts);
+	array_release(&stacks->is_counted);
+	free(stacks);
+}
+
+static int add_frames(struct runtime_stacks *stacks, const struct wire_runtime_stack *record,
+		      size_t size)
+{
+	size_t header = offsetof(struct wire_runtime_stack, frames);
+	struct known_frames known = {.first = (uint32_t)stacks->frames.length};
+	uint32_t item;
+
+	if (size < header || record->num_frames > WIRE_MAX_RUNTIME_FRAMES ||
+	    record->num_frames > (size - header) / sizeof(record->frames[0]))
+		return 0;
+	known.hash = record->hash;
+	if (known_frames_table_find(&stacks->known, &known) != HASH_INDEX_NONE)
+		return 0;
+	known.num_frames = record->num_frames;
+	known.end = record->end;
+	known.runtime = record->runtime;
+	if (array_reserve(&stacks->frames, stacks->frames.length + record->num_frames))
+		return -ENOMEM;
+	memcpy(stacks->frames.items + stacks->frames.length, record->frames,
+	       record->num_frames * sizeof(record->frames[0]));
+	stacks->frames.length += record->num_frames;
+	return known_frames_table_add(&stacks->known, &known, &item);
+}
+
+int runtime_stacks_add(struct runtime_stacks *stacks, const void *data, size_t size)
+{
+	const wire_u32 *type = data;
+	int err = 0;
+
+	if (size >= sizeof(*type) && *type == WIRE_RUNTIME_STACK)
+		return add_frames(stacks, data, size);
+	if (size >= sizeof(struct wire_python_code) && *type == WIRE_PYTHON_CODE)
+		err = python_stacks_add_code(stacks->python, data);
+	else if (size >= sizeof(struct wire_v8_function) && *type == WIRE_V8_FUNCTION)
+		err = v8_stacks_add_function(stacks->v8, data);
+	if (!err || err == -ENOMEM)
+		return err;
+	/* What is not kept has no name. */
+	stacks->num_lost_codes++;
+	return 0;
+}
+
+uint64_t runtime_stacks_get_lost_codes(const struct runtime_stacks *stacks)
+{
+	return stacks->num_lost_codes;
+}
+
+/* What a mapped file has in it. A process of several interpreters is one of the first that is asked for here. */
+static struct runtime_version find_version(const struct runtime_stacks *stacks,
+					   const struct mapping *mapping)
+{
+	const struct mapped_file *file;
+	const struct python_build *python;
+	const struct v8_build *v8;
+
+	if (mapping->file == FILE_NONE)
+		return (struct runtime_version){0};
+	file = file_table_get(stacks->files, mapping->file);
+	python = elf_files_get_python(stacks->elf_files, file);
+	if (python)
+		return (struct runtime_version){.is_there = true,
+						.is_known = python->support == PYTHON_KNOWN,
+						.kind = RUNTIME_PYTHON,
+						.major = 3,
+						.minor = (uint16_t)python->minor};
+	v8 = elf_files_get_v8(stacks->elf_files, file);
+	if (v8)
+		return (struct runtime_version){.is_there = true,
+						.is_known = v8->support == V8_KNOWN,
+						.kind = RUNTIME_V8,
+						.major = (uint16_t)v8->major,
+						.minor = (uint16_t)v8->minor};
+	return (struct runtime_version){0};
+}
+
+struct runtime_version runtime_stacks_get_version(struct runtime_stacks *stacks,
+						  const struct process *process)
+{
+	struct mapped_runtime image = {.process = process->id,
+				       .mappings_version = process->mappings_version};
+	uint32_t item = mapped_runtime_table_find(&stacks->images, &image);
+	const struct mapping *mappings;
+	size_t count;
+
+	if (item != HASH_INDEX_NONE)
+		return stacks->images.items[item].version;
+	mappings = process_get_mappings(process, &count);
+	/* As the sampling program has it, CPython comes first. */
+	for (size_t i = 0; i < count; i++) {
+		struct runtime_version version = find_version(stacks, &mappings[i]);
+
+		if (version.is_there &&
+		    (!image.version.is_there || version.kind < image.version.kind))
+			image.version = version;
+	}
+	if (mapped_runtime_table_add(&stacks->images, &image, &item))
+		log_debug("out of memory: it will be looked for again");
+	return image.version;
+}
+
+/* Whether a process is counted for the first time. What there is no memory for is not counted. */
+static bool is_new(struct runtime_stacks *stacks, const struct process *process)
+{
+	while (stacks->is_counted.length <= process->id)
+		if (!array_add(&stacks->is_counted))
+			return false;
+	if (stacks->is_counted.items[process->id])
+		return false;
+	stacks->is_counted.items[process->id] = true;
+	return true;
+}
+
+/* The counts of a version; those that are one too many have none of their own, and are of version 0.0. */
+static struct runtime_counts *find_counts(struct runtime_stacks *stacks,
+					  const struct runtime_version *version)
+{
+	struct runtime_counts wanted = {
+		.kind = version->kind, .major = version->major, .minor = version->minor};
+	struct runtime_counts *added;
+
+	if (stacks->counts.length >= RECORDER_MAX_RUNTIMES - NUM_RUNTIME_KINDS)
+		wanted.major = wanted.minor = 0;
+	array_for_each (&stacks->counts, counts)
+		if (counts->kind == version->kind && counts->major == version->major &&
+		    counts->minor == version->minor)
+			return counts;
+	array_for_each (&stacks->counts, counts)
+		if (counts->kind == wanted.kind && counts->major == wanted.major &&
+		    counts->minor == wanted.minor)
+			return counts;
+	added = array_add(&stacks->counts);
+	if (added)
+		*added = wanted;
+	return added;
+}
+
+void runtime_stacks_count(struct runtime_stacks *stacks, const struct process *process,
+			  enum runtime_fit fit)
+{
+	struct runtime_version version = runtime_stacks_get_version(stacks, process);
+	struct runtime_counts *counts;
+
+	if (!version.is_there)
+		return;
+	if (!version.is_known)
+		fit = RUNTIME_UNKNOWN;
+	else if (fit == RUNTIME_NONE)
+		fit = RUNTIME_EARLY;
+	counts = find_counts(stacks, &version);
+	if (!counts)
+		return;
+	counts->processes += is_new(stacks, process);
+	counts->samples++;
+	counts->fits[fit]++;
+}
+
+const struct runtime_counts *runtime_stacks_get_counts(const struct runtime_stacks *stacks,
+						       size_t *ret_count)
+{
+	*ret_count = stacks->counts.length;
+	return stacks->counts.items;
+}
+
+static const struct known_frames *find_known(const struct runtime_stacks *stacks, uint64_t hash)
+{
+	uint32_t item =
+		known_frames_table_find(&stacks->known, &(struct known_frames){.hash = hash});
+
+	return item == HASH_INDEX_NONE ? NULL : &stacks->known.items[item];
+}
+
+bool runtime_stacks_is_deep(const struct runtime_stacks *stacks, uint64_t hash)
+{
+	const struct known_frames *known = find_known(stacks, hash);
+
+	return known && known->end == WIRE_RUNTIME_DEEP;
+}
+
+int runtime_stacks_splice(struct runtime_stacks *stacks, const struct runtime_sample *source,
+			  const uint64_t *pcs, uint32_t num_pcs, struct runtime_level *ret,
+			  uint32_t *ret_num, enum runtime_fit *ret_fit)
+{
+	const struct known_frames *known = find_known(stacks, source->frames);
+	struct runtime_frame_list frames = {0};
+	struct runtime_version version = {0};
+
+	if (known)
+		frames = (struct runtime_frame_list){
+			.items = stacks->frames.items + known->first,
+			.length = known->num_frames,
+			.end = known->end,
+			.have_come = true,
+		};
+	else
+		version = runtime_stacks_get_version(stacks, source->process);
+	if (known ? known->runtime == WIRE_RUNTIME_V8 : version.kind == RUNTIME_V8)
+		return v8_stacks_splice(stacks->v8, source, &frames, num_pcs, ret, ret_num,
+					ret_fit);
+	return python_stacks_splice(stacks->python, source, &frames, pcs, num_pcs, ret, ret_num,
+				    ret_fit);
+}

@@ -1,0 +1,35 @@
+/*
+ * Functions of JavaScript in the stacks of processes that run V8. The sampling program says of each level of the native stack
+ * which function it is of, where V8's frame tells that: the function comes in the place of the interpreter's own code, or of
+ * what was generated. What V8 has built in stays what its symbols say.
+ *
+ * What compilers inline into a function has no frame, and is not told apart from it.
+ *
+ * Not thread-safe.
+ */
+#ifndef COLLECT_V8_STACKS_H
+#define COLLECT_V8_STACKS_H
+
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "collect/runtime_stacks.h"
+#include "wire/v8.h"
+
+struct v8_stacks;
+
+/* As runtime_stacks_new(). */
+struct v8_stacks *v8_stacks_new(struct profile *profile, enum runtime_frames frames);
+void v8_stacks_free(struct v8_stacks *stacks);
+
+/* As v8_functions_add(). */
+_must_check_ int v8_stacks_add_function(struct v8_stacks *stacks,
+					const struct wire_v8_function *record);
+
+/* As runtime_stacks_splice(). */
+_must_check_ int v8_stacks_splice(struct v8_stacks *stacks, const struct runtime_sample *source,
+				  const struct runtime_frame_list *frames, uint32_t num_pcs,
+				  struct runtime_level *ret, uint32_t *ret_num,
+				  enum runtime_fit *ret_fit);
+
+#endif

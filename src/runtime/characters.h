@@ -1,0 +1,23 @@
+/* Characters of foreign strings, as they lie in a process's memory, as UTF-8. */
+#ifndef RUNTIME_CHARACTERS_H
+#define RUNTIME_CHARACTERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+
+/*
+ * Those of C0 and DEL become blanks, as in all names of frames (profile_add_frame_name()), and what is no character the
+ * replacement character.
+ */
+void characters_append(struct text *text, uint32_t code_point);
+
+/* Strings of one byte a character are Latin-1, and the others Unicode: a surrogate never is half of a pair. */
+void characters_append_unicode(struct text *text, const uint8_t *bytes, size_t num_characters,
+			       size_t bytes_of_character);
+
+/* UTF-16, of the byte order here. */
+void characters_append_utf16(struct text *text, const uint8_t *bytes, size_t num_units);
+
+#endif

@@ -1,0 +1,313 @@
+/* V8 in the symbols of a file: the numbers that it exports for debuggers, and its version. */
+#include "runtime/v8.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "runtime/file_data.h"
+
+#define PREFIX     "v8dbg_"
+#define FIRST_FACT "v8dbg_class_JSFunction__shared__SharedFunctionInfo" /* with its end */
+
+/* What is asked for, by the begin of the symbol's name: what follows is a type, which versions write differently. */
+enum fact {
+	FACT_MAJOR,
+	FACT_MINOR,
+	FACT_FUNCTION_SHARED,
+	FACT_SHARED_NAME,
+	FACT_SHARED_SCRIPT,
+	FACT_SHARED_FLAGS,
+	FACT_SHARED_TYPE,
+	FACT_SCOPE_TYPE,
+	FACT_SCOPE_NUM_LOCALS,
+	FACT_SCOPE_LOCALS,
+	FACT_SCRIPT_TYPE,
+	FACT_SCRIPT_NAME,
+	FACT_MAP_TYPE,
+	FACT_STRING_LENGTH,
+	FACT_ONE_BYTE_CHARACTERS,
+	FACT_TWO_BYTE_CHARACTERS,
+	FACT_CONS_FIRST,
+	FACT_CONS_SECOND,
+	FACT_THIN_ACTUAL,
+	FACT_EXTERNAL_RESOURCE,
+	FACT_NO_STRING_MASK,
+	/* What v8_walk.h takes for granted. */
+	FACT_REPRESENTATION_MASK,
+	FACT_ENCODING_MASK,
+	FACT_ONE_BYTE,
+	FACT_SEQUENTIAL,
+	FACT_CONS,
+	FACT_EXTERNAL,
+	FACT_THIN,
+	FACT_OBJECT_TAG,
+	FACT_OBJECT_TAG_MASK,
+	FACT_SMALL_INTEGER_SHIFT,
+	FACT_FRAME_FUNCTION,
+	FACT_FRAME_CONTEXT,
+	NUM_FACTS,
+};
+
+static const char *const fact_names[NUM_FACTS] = {
+	[FACT_MAJOR] = "_ZN2v88internal7Version6major_E",
+	[FACT_MINOR] = "_ZN2v88internal7Version6minor_E",
+	[FACT_FUNCTION_SHARED] = PREFIX "class_JSFunction__shared__",
+	[FACT_SHARED_NAME] = PREFIX "class_SharedFunctionInfo__name_or_scope_info__",
+	[FACT_SHARED_SCRIPT] = PREFIX "class_SharedFunctionInfo__script_",
+	[FACT_SHARED_FLAGS] = PREFIX "class_SharedFunctionInfo__flags__",
+	[FACT_SHARED_TYPE] = PREFIX "type_SharedFunctionInfo__",
+	[FACT_SCOPE_TYPE] = PREFIX "type_ScopeInfo__",
+	[FACT_SCOPE_NUM_LOCALS] = PREFIX "scopeinfo_idx_ncontextlocals",
+	[FACT_SCOPE_LOCALS] = PREFIX "scopeinfo_idx_first_vars",
+	[FACT_SCRIPT_TYPE] = PREFIX "type_Script__",
+	[FACT_SCRIPT_NAME] = PREFIX "class_Script__name__",
+	[FACT_MAP_TYPE] = PREFIX "class_Map__instance_type__",
+	[FACT_STRING_LENGTH] = PREFIX "class_String__length__",
+	[FACT_ONE_BYTE_CHARACTERS] = PREFIX "class_SeqOneByteString__chars__",
+	[FACT_TWO_BYTE_CHARACTERS] = PREFIX "class_SeqTwoByteString__chars__",
+	[FACT_CONS_FIRST] = PREFIX "class_ConsString__first__",
+	[FACT_CONS_SECOND] = PREFIX "class_ConsString__second__",
+	[FACT_THIN_ACTUAL] = PREFIX "class_ThinString__actual__",
+	[FACT_EXTERNAL_RESOURCE] = PREFIX "class_ExternalString__resource__",
+	[FACT_NO_STRING_MASK] = PREFIX "IsNotStringMask",
+	[FACT_REPRESENTATION_MASK] = PREFIX "StringRepresentationMask",
+	[FACT_ENCODING_MASK] = PREFIX "StringEncodingMask",
+	[FACT_ONE_BYTE] = PREFIX "OneByteStringTag",
+	[FACT_SEQUENTIAL] = PREFIX "SeqStringTag",
+	[FACT_CONS] = PREFIX "ConsStringTag",
+	[FACT_EXTERNAL] = PREFIX "ExternalStringTag",
+	[FACT_THIN] = PREFIX "ThinStringTag",
+	[FACT_OBJECT_TAG] = PREFIX "HeapObjectTag",
+	[FACT_OBJECT_TAG_MASK] = PREFIX "HeapObjectTagMask",
+	[FACT_SMALL_INTEGER_SHIFT] = PREFIX "SmiShiftSize",
+	[FACT_FRAME_FUNCTION] = PREFIX "off_fp_function",
+	[FACT_FRAME_CONTEXT] = PREFIX "off_fp_context",
+};
+
+/* The numbers that v8_walk.h takes for granted. */
+static const struct {
+	enum fact fact;
+	int32_t value;
+} expectations[] = {
+	{FACT_REPRESENTATION_MASK, 7},
+	{FACT_ENCODING_MASK, 8},
+	{FACT_ONE_BYTE, 8},
+	{FACT_SEQUENTIAL, 0},
+	{FACT_CONS, 1},
+	{FACT_EXTERNAL, 2},
+	{FACT_THIN, 5},
+	{FACT_OBJECT_TAG, 1},
+	{FACT_OBJECT_TAG_MASK, 3},
+	{FACT_SMALL_INTEGER_SHIFT, 31},
+	{FACT_FRAME_FUNCTION, -16},
+	{FACT_FRAME_CONTEXT, -8},
+};
+
+/*
+ * What the numbers do not say, by version: whether the receiver may have a word behind a scope's local variables, how many
+ * of these have their names there, and whether a scope's flags are a small integer. The first version of each row counts.
+ */
+struct version_row {
+	unsigned int major;
+	unsigned int minor;
+	uint16_t max_inline_locals;
+	bool has_receiver;
+	bool has_plain_flags;
+};
+
+static const struct version_row version_rows[] = {
+	{9, 4, UINT16_MAX, true, false}, /* Node.js 16, 17 */
+	{10, 0, 75, false, false},       /* 18 to 22 */
+	{12, 9, 75, false, true},        /* 23 to 25 */
+};
+#define LAST_MAJOR 14
+#define LAST_MINOR 1
+
+struct fact_set {
+	bool is_there[NUM_FACTS];
+	int32_t value[NUM_FACTS];
+};
+
+/* Names that end where the table's does, and those behind which a type follows. */
+static bool is_name(const char *name, enum fact fact)
+{
+	const char *wanted = fact_names[fact];
+	size_t length = strlen(wanted);
+
+	return string_equals(name, wanted) ||
+	       (wanted[length - 1] == '_' && string_starts_with(name, wanted));
+}
+
+static void take_symbol(const struct objfile *objfile, const char *name, uint64_t address,
+			struct fact_set *facts)
+{
+	for (unsigned int i = 0; i < NUM_FACTS; i++) {
+		if (facts->is_there[i] || !is_name(name, i))
+			continue;
+		facts->is_there[i] = !file_data_read(objfile, address, &facts->value[i],
+						     sizeof(facts->value[i])) ||
+				     file_data_is_zeroed(objfile, address, sizeof(facts->value[i]));
+		return;
+	}
+}
+
+static void search_elf(const struct objfile *objfile, struct fact_set *facts)
+{
+	Elf *elf = objfile_get_elf(objfile);
+
+	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
+		Elf_Data *data;
+		GElf_Shdr header;
+		GElf_Sym symbol;
+
+		if (!gelf_getshdr(scn, &header) ||
+		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
+			continue;
+		data = elf_getdata(scn, NULL);
+		for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
+			const char *name = elf_strptr(elf, header.sh_link, symbol.st_name);
+
+			/* There are a hundred thousand others. */
+			if (name && symbol.st_shndx != SHN_UNDEF && symbol.st_shndx != SHN_ABS &&
+			    (string_starts_with(name, PREFIX) ||
+			     string_starts_with(name, "_ZN2v88internal7Version")))
+				take_symbol(objfile, name, symbol.st_value, facts);
+		}
+	}
+}
+
+static const struct version_row *find_row(const struct v8_build *build)
+{
+	const struct version_row *found = NULL;
+
+	if (build->major > LAST_MAJOR || (build->major == LAST_MAJOR && build->minor > LAST_MINOR))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_LENGTH(version_rows); i++)
+		if (build->major > version_rows[i].major ||
+		    (build->major == version_rows[i].major &&
+		     build->minor >= version_rows[i].minor))
+			found = &version_rows[i];
+	return found;
+}
+
+static bool are_as_expected(const struct fact_set *facts)
+{
+	for (unsigned int i = 0; i < NUM_FACTS; i++)
+		if (!facts->is_there[i])
+			return false;
+	for (size_t i = 0; i < ARRAY_LENGTH(expectations); i++)
+		if (facts->value[expectations[i].fact] != expectations[i].value)
+			return false;
+	return facts->value[FACT_ONE_BYTE_CHARACTERS] == facts->value[FACT_TWO_BYTE_CHARACTERS];
+}
+
+/* An offset of something that ends within what is read of objects, at a multiple of its size. */
+static bool is_offset(int32_t offset, int32_t bytes)
+{
+	return offset >= 0 && offset % bytes == 0 && offset <= WIRE_V8_OBJECT_BYTES - bytes;
+}
+
+static bool are_in_bounds(const int32_t *value)
+{
+	static const enum fact words[] = {
+		FACT_FUNCTION_SHARED, FACT_SHARED_NAME, FACT_SHARED_SCRIPT,
+		FACT_SHARED_FLAGS,    FACT_SCRIPT_NAME,
+	};
+	/* Of strings the first four words are read. */
+	static const enum fact string_words[] = {
+		FACT_ONE_BYTE_CHARACTERS,
+		FACT_CONS_FIRST,
+		FACT_CONS_SECOND,
+		FACT_THIN_ACTUAL,
+	};
+	static const enum fact types[] = {FACT_SHARED_TYPE, FACT_SCOPE_TYPE, FACT_SCRIPT_TYPE};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(words); i++)
+		if (!is_offset(value[words[i]], 8))
+			return false;
+	for (size_t i = 0; i < ARRAY_LENGTH(string_words); i++)
+		if (!is_offset(value[string_words[i]], 8) || value[string_words[i]] > 24)
+			return false;
+	for (size_t i = 0; i < ARRAY_LENGTH(types); i++)
+		if (value[types[i]] <= 0 || value[types[i]] > UINT16_MAX)
+			return false;
+	return is_offset(value[FACT_MAP_TYPE], 2) && is_offset(value[FACT_STRING_LENGTH], 4) &&
+	       value[FACT_STRING_LENGTH] < 32 && value[FACT_EXTERNAL_RESOURCE] == 16 &&
+	       value[FACT_NO_STRING_MASK] < 0 && value[FACT_NO_STRING_MASK] >= -INT16_MAX &&
+	       value[FACT_SCOPE_NUM_LOCALS] >= 1 && value[FACT_SCOPE_NUM_LOCALS] < 8 &&
+	       value[FACT_SCOPE_LOCALS] > value[FACT_SCOPE_NUM_LOCALS] &&
+	       value[FACT_SCOPE_LOCALS] < 10;
+}
+
+static uint8_t round_up(int32_t bytes)
+{
+	return (uint8_t)((bytes + 7) & ~7);
+}
+
+static enum v8_support describe(const struct fact_set *facts, struct v8_build *build)
+{
+	const struct version_row *row = find_row(build);
+	const int32_t *value = facts->value;
+
+	if (!row)
+		return V8_UNKNOWN_VERSION;
+	if (!are_as_expected(facts) || !are_in_bounds(value))
+		return V8_UNKNOWN_BUILD;
+	build->layout = (struct wire_v8_layout){
+		.major = (uint16_t)build->major,
+		.minor = (uint16_t)build->minor,
+		.first_type_after_strings = (uint16_t)-value[FACT_NO_STRING_MASK],
+		.shared_type = (uint16_t)value[FACT_SHARED_TYPE],
+		.scope_type = (uint16_t)value[FACT_SCOPE_TYPE],
+		.script_type = (uint16_t)value[FACT_SCRIPT_TYPE],
+		.map_type = (uint8_t)value[FACT_MAP_TYPE],
+		.function_shared = (uint8_t)value[FACT_FUNCTION_SHARED],
+		.shared_name = (uint8_t)value[FACT_SHARED_NAME],
+		.shared_script = (uint8_t)value[FACT_SHARED_SCRIPT],
+		.shared_literal = (uint8_t)(value[FACT_SHARED_FLAGS] + 4),
+		/* The flags are the last thing that is read of it. */
+		.shared_bytes = round_up(value[FACT_SHARED_FLAGS] + 8),
+		.script_name = (uint8_t)value[FACT_SCRIPT_NAME],
+		.scope_flags = 8,
+		.scope_flags_shift = row->has_plain_flags ? 0 : 32,
+		.scope_num_locals = (uint8_t)(8 + 8 * value[FACT_SCOPE_NUM_LOCALS]),
+		.scope_locals = (uint8_t)(8 + 8 * value[FACT_SCOPE_LOCALS]),
+		.scope_has_receiver = row->has_receiver,
+		.scope_max_inline_locals = row->max_inline_locals,
+		.string_length = (uint8_t)value[FACT_STRING_LENGTH],
+		.string_characters = (uint8_t)value[FACT_ONE_BYTE_CHARACTERS],
+		.cons_first = (uint8_t)value[FACT_CONS_FIRST],
+		.cons_second = (uint8_t)value[FACT_CONS_SECOND],
+		.thin_actual = (uint8_t)value[FACT_THIN_ACTUAL],
+		.external_characters = (uint8_t)(value[FACT_EXTERNAL_RESOURCE] + 8),
+	};
+	return build->layout.shared_bytes <= WIRE_V8_OBJECT_BYTES &&
+			       value[FACT_SHARED_NAME] < value[FACT_SHARED_FLAGS] &&
+			       value[FACT_SHARED_SCRIPT] < value[FACT_SHARED_FLAGS]
+		       ? V8_KNOWN
+		       : V8_UNKNOWN_BUILD;
+}
+
+int v8_find(struct objfile *objfile, struct v8_build *ret)
+{
+	struct fact_set facts = {0};
+	struct v8_build found = {.support = V8_UNKNOWN_BUILD};
+
+	if (!file_has_symbol_name(objfile_get_elf(objfile), FIRST_FACT, sizeof(FIRST_FACT)))
+		return -ENOENT;
+	if (file_is_64_bit_little_endian(objfile)) {
+		search_elf(objfile, &facts);
+		if (facts.is_there[FACT_MAJOR] && facts.value[FACT_MAJOR] > 0 &&
+		    facts.value[FACT_MAJOR] <= UINT8_MAX && facts.value[FACT_MINOR] >= 0 &&
+		    facts.value[FACT_MINOR] <= UINT8_MAX) {
+			found.major = (unsigned int)facts.value[FACT_MAJOR];
+			found.minor = (unsigned int)facts.value[FACT_MINOR];
+			found.support = describe(&facts, &found);
+		}
+	}
+	if (found.support != V8_KNOWN)
+		found.layout = (struct wire_v8_layout){0};
+	*ret = found;
+	return 0;
+}

@@ -1,0 +1,345 @@
+/*
+ * The walk of V8's frames in memory that is all somebody else's choice, and what functions there say of themselves. The input is
+ * in order: a byte's layout; of the last one, its numbers, a byte each; and the words of the memory. What is missing is zero.
+ * The memory begins with pairs of words, each of which is what a level of the stack has below its frame pointer.
+ *
+ * A word is a byte, which says what kind it is, and its value: 16 bits of an object in the memory or of any address there; in
+ * its upper half, where small integers, types of maps and lengths of strings are, 16 or 32 bits; 64 bits of anything; of zeros
+ * a byte says how many.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "runtime/v8_function.h"
+
+#define V8_INLINE static inline
+#include "runtime/v8_walk.h"
+
+#define MEMORY        0x2a0000000000ull
+#define MAX_WORDS     0x2000
+#define MAX_LEVELS    64 /* of the stack */
+#define MAX_FUNCTIONS 8  /* that are read */
+#define UNTOUCHED     0x55
+
+enum word_kind { OBJECT, ADDRESS, NUMBER, LENGTH, ANY, ZEROS, NUM_WORD_KINDS };
+
+struct scene {
+	struct v8_walk walk; /* first: what the walk hands to v8_read() */
+	struct wire_v8_layout layout;
+	uint64_t *words; /* on the heap, so that no word more can be read */
+	size_t num_words;
+	/* On the heap and no longer than the walk may write. */
+	struct wire_runtime_frame *frames;
+	struct wire_v8_function *function;
+	struct v8_functions *functions;
+};
+
+/* Of Node.js 16, 20 and 24. */
+static const struct wire_v8_layout layouts[] = {
+	{.major = 9,
+	 .minor = 4,
+	 .first_type_after_strings = 64,
+	 .shared_type = 179,
+	 .scope_type = 178,
+	 .script_type = 112,
+	 .map_type = 12,
+	 .function_shared = 24,
+	 .shared_name = 16,
+	 .shared_script = 32,
+	 .shared_literal = 52,
+	 .shared_bytes = 56,
+	 .script_name = 16,
+	 .scope_flags = 8,
+	 .scope_flags_shift = 32,
+	 .scope_num_locals = 24,
+	 .scope_locals = 32,
+	 .scope_has_receiver = 1,
+	 .scope_max_inline_locals = UINT16_MAX,
+	 .string_length = 12,
+	 .string_characters = 16,
+	 .cons_first = 16,
+	 .cons_second = 24,
+	 .thin_actual = 16,
+	 .external_characters = 24},
+	{.major = 11,
+	 .minor = 3,
+	 .first_type_after_strings = 128,
+	 .shared_type = 262,
+	 .scope_type = 261,
+	 .script_type = 167,
+	 .map_type = 12,
+	 .function_shared = 24,
+	 .shared_name = 16,
+	 .shared_script = 32,
+	 .shared_literal = 52,
+	 .shared_bytes = 56,
+	 .script_name = 16,
+	 .scope_flags = 8,
+	 .scope_flags_shift = 32,
+	 .scope_num_locals = 24,
+	 .scope_locals = 32,
+	 .scope_max_inline_locals = 75,
+	 .string_length = 12,
+	 .string_characters = 16,
+	 .cons_first = 16,
+	 .cons_second = 24,
+	 .thin_actual = 16,
+	 .external_characters = 24},
+	{.major = 13,
+	 .minor = 6,
+	 .first_type_after_strings = 128,
+	 .shared_type = 282,
+	 .scope_type = 280,
+	 .script_type = 167,
+	 .map_type = 12,
+	 .function_shared = 32,
+	 .shared_name = 24,
+	 .shared_script = 40,
+	 .shared_literal = 60,
+	 .shared_bytes = 64,
+	 .script_name = 16,
+	 .scope_flags = 8,
+	 .scope_flags_shift = 0,
+	 .scope_num_locals = 24,
+	 .scope_locals = 48,
+	 .scope_max_inline_locals = 75,
+	 .string_length = 12,
+	 .string_characters = 16,
+	 .cons_first = 16,
+	 .cons_second = 24,
+	 .thin_actual = 16,
+	 .external_characters = 24},
+};
+#define NUM_LAYOUTS (sizeof(layouts) / sizeof(layouts[0]))
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool condition)
+{
+	if (!condition)
+		abort();
+}
+
+static inline int v8_read(struct v8_walk *walk, void *ret, wire_u32 bytes, wire_u64 address)
+{
+	const struct scene *scene = (const struct scene *)walk;
+	uint64_t num_bytes = scene->num_words * sizeof(*scene->words);
+
+	memset(ret, 0, bytes); /* as a failed read does in the kernel */
+	if (address < MEMORY || bytes > num_bytes || address - MEMORY > num_bytes - bytes)
+		return -1;
+	memcpy(ret, (const char *)scene->words + (address - MEMORY), bytes);
+	return 0;
+}
+
+static void *allocate(size_t size)
+{
+	void *allocated = malloc(size);
+
+	require(allocated != NULL);
+	memset(allocated, UNTOUCHED, size);
+	return allocated;
+}
+
+/* A word in so many first ones of an object. */
+static uint8_t take_offset(struct bytes *input, unsigned int num_words)
+{
+	return (uint8_t)(8 * (bytes_u8(input) % num_words));
+}
+
+/* Whatever v8_find() lets through. */
+static void take_any_layout(struct bytes *input, struct wire_v8_layout *ret)
+{
+	unsigned int last_word;
+
+	*ret = layouts[1];
+	ret->function_shared = take_offset(input, 12);
+	last_word = 1 + bytes_u8(input) % 11;
+	ret->shared_name = take_offset(input, last_word);
+	ret->shared_script = take_offset(input, last_word);
+	ret->shared_literal = (uint8_t)(8 * last_word + 4);
+	ret->shared_bytes = (uint8_t)(8 * last_word + 8);
+	ret->script_name = take_offset(input, 12);
+	ret->map_type = (uint8_t)(2 * (bytes_u8(input) % 48));
+	ret->scope_num_locals = (uint8_t)(16 + take_offset(input, 7));
+	ret->scope_locals = (uint8_t)(ret->scope_num_locals + 8);
+	ret->scope_flags_shift = bytes_u8(input) % 2 ? 32 : 0;
+	ret->string_length = (uint8_t)(4 * (bytes_u8(input) % 8));
+	ret->string_characters = take_offset(input, 4);
+	ret->cons_first = take_offset(input, 4);
+	ret->cons_second = take_offset(input, 4);
+	ret->thin_actual = take_offset(input, 4);
+}
+
+static void take_layout(struct bytes *input, struct wire_v8_layout *ret)
+{
+	unsigned int number = bytes_u8(input) % (NUM_LAYOUTS + 1);
+
+	if (number == NUM_LAYOUTS)
+		take_any_layout(input, ret);
+	else
+		*ret = layouts[number];
+}
+
+static void take_words(struct bytes *input, struct scene *scene)
+{
+	uint64_t *words = calloc(MAX_WORDS, sizeof(*words));
+	size_t num_words = 0;
+
+	require(words != NULL);
+	while (bytes_left(input) && num_words < MAX_WORDS) {
+		switch ((enum word_kind)(bytes_u8(input) % NUM_WORD_KINDS)) {
+		case OBJECT:
+			words[num_words++] = MEMORY + (bytes_u16(input) & ~7u) + 1;
+			break;
+		case ADDRESS:
+			words[num_words++] = MEMORY + bytes_u16(input);
+			break;
+		case NUMBER:
+			words[num_words++] = (uint64_t)bytes_u16(input) << 32;
+			break;
+		case LENGTH:
+			words[num_words++] = (uint64_t)bytes_u32(input) << 32;
+			break;
+		case ANY:
+			words[num_words++] = bytes_u64(input);
+			break;
+		case ZEROS:
+			num_words += bytes_u8(input);
+			break;
+		case NUM_WORD_KINDS:
+			break;
+		}
+	}
+	scene->num_words = num_words < MAX_WORDS ? num_words : MAX_WORDS;
+	scene->words = realloc(words, scene->num_words * sizeof(*words) + 1);
+	require(scene->words != NULL);
+}
+
+static uint64_t get_frame_pointer(uint32_t level)
+{
+	return MEMORY + 16 * (level + 1ull);
+}
+
+static void walk_all(struct scene *scene)
+{
+	struct v8_walk *walk = &scene->walk;
+
+	v8_walk_begin(walk, &scene->layout);
+	for (uint32_t level = 0; level < MAX_LEVELS; level++) {
+		uint32_t num_frames = walk->num_frames;
+
+		v8_walk_take_frame(walk, get_frame_pointer(level), level, scene->frames);
+		require(walk->num_frames == num_frames || walk->num_frames == num_frames + 1);
+		require(walk->end == WIRE_RUNTIME_COMPLETE || walk->end == WIRE_RUNTIME_UNREADABLE);
+	}
+}
+
+static void check_frames(const struct scene *scene)
+{
+	const uint8_t *end = (const uint8_t *)&scene->frames[WIRE_MAX_RUNTIME_FRAMES];
+
+	for (uint32_t i = 0; i < scene->walk.num_frames; i++) {
+		const struct wire_runtime_frame *frame = &scene->frames[i];
+
+		require((frame->code & 3) == 1);
+		require(frame->fingerprint != 0);
+		require(frame->position < MAX_LEVELS);
+		require(i == 0 || frame->position > frame[-1].position);
+	}
+	for (const uint8_t *byte = (const uint8_t *)&scene->frames[scene->walk.num_frames];
+	     byte < end; byte++)
+		require(*byte == UNTOUCHED);
+}
+
+static void check_text(const struct wire_v8_text *text, const wire_u8 *bytes, uint32_t limit)
+{
+	require(text->is_wide <= 1);
+	require(text->num_bytes <= limit);
+	require(text->num_bytes == ((uint64_t)text->length << text->is_wide) ||
+		(text->num_bytes == limit && text->length > limit >> text->is_wide));
+	for (uint32_t i = text->num_bytes; i < limit; i++)
+		require(bytes[i] == 0);
+}
+
+static void check_record(const struct wire_v8_function *function)
+{
+	require(function->num_parts <= WIRE_V8_NAME_PARTS);
+	require(function->has_more <= 1 && function->is_builtin <= 1 && function->padding == 0);
+	for (uint32_t i = 0; i < WIRE_V8_NAME_PARTS; i++) {
+		check_text(&function->name[i], function->name_text[i], WIRE_V8_PART_BYTES);
+		require((function->name[i].length != 0) == (i < function->num_parts));
+	}
+	check_text(&function->file, function->file_text, WIRE_V8_FILE_BYTES);
+	require(!function->is_builtin || !function->file.length);
+}
+
+/* What is read of a function is what user space takes. */
+static void check_function(struct scene *scene, const struct wire_runtime_frame *frame)
+{
+	struct wire_v8_function *function = scene->function;
+	const struct v8_function *added;
+
+	memset(function, UNTOUCHED, sizeof(*function));
+	require(!v8_read_function(&scene->walk, frame->code, function));
+	require(function->shared == frame->code && function->fingerprint == frame->fingerprint);
+	for (int i = 0; i < V8_MAX_NAME_STEPS; i++) {
+		if (v8_step_name(&scene->walk, function))
+			break;
+		require(scene->walk.num_pending <= V8_MAX_PENDING);
+	}
+	function->has_more |= scene->walk.num_pending > 0;
+	check_record(function);
+	function->pid = 1;
+	function->generation = 0;
+	require(!v8_functions_add(scene->functions, function));
+	added = v8_functions_find(scene->functions, 1, 0, frame->code, frame->fingerprint);
+	require(added != NULL);
+	require(added->is_name_missing <= (added->name[0] == '\0'));
+	require((added->name[0] == '\0') == (function->num_parts == 0));
+}
+
+/* The same one on all levels: of more than are kept the outer ones are left out. */
+static void check_many(struct scene *scene)
+{
+	uint32_t level = scene->frames[0].position;
+	struct wire_runtime_frame first = scene->frames[0];
+
+	v8_walk_begin(&scene->walk, &scene->layout);
+	for (uint32_t i = 0; i <= WIRE_MAX_RUNTIME_FRAMES; i++) {
+		require(scene->walk.end == WIRE_RUNTIME_COMPLETE);
+		v8_walk_take_frame(&scene->walk, get_frame_pointer(level), i, scene->frames);
+	}
+	require(scene->walk.end == WIRE_RUNTIME_DEEP);
+	require(scene->walk.num_frames == WIRE_MAX_RUNTIME_FRAMES);
+	for (uint32_t i = 0; i < WIRE_MAX_RUNTIME_FRAMES; i++)
+		require(scene->frames[i].position == i && scene->frames[i].code == first.code &&
+			scene->frames[i].fingerprint == first.fingerprint);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct bytes input = bytes_of(data, size);
+	struct scene scene = {0};
+
+	take_layout(&input, &scene.layout);
+	take_words(&input, &scene);
+	scene.frames = allocate(WIRE_MAX_RUNTIME_FRAMES * sizeof(*scene.frames));
+	scene.function = allocate(sizeof(*scene.function));
+	scene.functions = v8_functions_new();
+	require(scene.functions != NULL);
+	walk_all(&scene);
+	check_frames(&scene);
+	for (uint32_t i = 0; i < scene.walk.num_frames && i < MAX_FUNCTIONS; i++)
+		check_function(&scene, &scene.frames[i]);
+	if (scene.walk.num_frames)
+		check_many(&scene);
+	v8_functions_free(scene.functions);
+	free(scene.words);
+	free(scene.frames);
+	free(scene.function);
+	return 0;
+}

@@ -1,0 +1,55 @@
+#!/bin/bash
+# Functions of JavaScript are in the stacks of the processes that run V8: those that called each other, as the program itself
+# says, whoever compiled them; from the first samples on, and with each version that is here.
+# runs: beside others
+source "$(dirname "$0")/lib.sh"
+need_recording
+nodes=(/usr/bin/node /usr/local/bin/node)
+IFS=: read -ra more_nodes <<<"${STACKWIDE_TEST_NODES:-}"
+nodes+=("${more_nodes[@]}")
+
+# expect_chains NAME exact|inlined NODE OPTION…: of all stacks that end in a function of the program, the functions are those that
+# it says; where functions are inlined into others, some of these.
+expect_chains() {
+    local name=$1 kind=$2 node=$3
+    shift 3
+    record -F 999 -o "$TMPDIR/$name.folded" --stats "$TMPDIR/$name.json" -- "$node" "$@" "$(dirname "$0")/../workloads/v8_chains.js" 1.5 >"$TMPDIR/chains"
+    expect_account_adds_up "$TMPDIR/$name.json"
+    "$node" "$(dirname "$0")/v8_chains.js" "$kind" "$TMPDIR/$name.folded" "$TMPDIR/$name.json" "$TMPDIR/chains" ||
+        fail "$name: $(cat "$TMPDIR/record.err")"
+}
+
+# Those of the options that this version has, in $options.
+# take_options NODE OPTION…
+take_options() {
+    local node=$1 option
+    options=()
+    for option in "${@:2}"; do
+        ! "$node" "$option" -e 0 >/dev/null 2>&1 || options+=("$option")
+    done
+}
+
+num_nodes=0
+for node in "${nodes[@]}"; do
+    [[ -x $node ]] || continue
+    version=$("$node" -p 'process.versions.node.split(".")[0]') || continue
+    ((version >= 16)) || continue
+    num_nodes=$((num_nodes + 1)) last_node=$node
+    # What compiles a function: nobody, the baseline compiler at once, and those that optimize.
+    take_options "$node" --no-opt --no-maglev --no-sparkplug
+    expect_chains "interpreted$num_nodes" exact "$node" "${options[@]}"
+    take_options "$node" --no-opt --no-maglev --always-sparkplug
+    expect_chains "baseline$num_nodes" exact "$node" "${options[@]}"
+    take_options "$node" --no-turbo-inlining --no-maglev-inlining
+    expect_chains "optimized$num_nodes" exact "$node" "${options[@]}"
+    expect_chains "inlined$num_nodes" inlined "$node"
+done
+((num_nodes)) || skip "needs node (package nodejs), which is not installed"
+
+# Whose frames a recording would have.
+start "$last_node" -e 'require("fs").writeFileSync(process.argv[1], ""); setTimeout(() => {}, 100000)' "$TMPDIR/runs"
+wait_until test -e "$TMPDIR/runs"
+version=$("$last_node" -p 'process.versions.v8.split(".").slice(0, 2).join(".")')
+"$STACKWIDE" doctor >"$TMPDIR/doctor" || true
+grep -q "^ok  *interpreters  *V8 ${version//./\\.} in [0-9]* process.*[0-9] node" "$TMPDIR/doctor" ||
+    fail "the doctor does not see V8 $version: $(cat "$TMPDIR/doctor")"

@@ -1,0 +1,48 @@
+// Compares the stacks of tests/workloads/v8_chains.js with what it says of them. Prints how many samples of each chain are right and
+// wrong, and exits with 1 where one is wrong, too few are right, or not 99.5 % of the samples have V8's frames.
+//
+// usage: node v8_chains.js exact|inlined FOLDED STATS CHAINS
+//
+//   exact    each stack is one of the chains, and all chains are there
+//   inlined  of a stack, some functions may be missing: they are inlined into others
+'use strict';
+const fs = require('fs');
+const [kind, folded, stats, chains] = process.argv.slice(2);
+const readLines = (path) => fs.readFileSync(path, 'utf8').split('\n').filter((line) => line);
+const sum = (map) => [...map.values()].reduce((a, b) => a + b, 0);
+
+const expected = new Map(readLines(chains).map((line) => [line.split(':').at(-1), line.split(':')]));
+const functions = new Set([...expected.values()].flat());
+functions.delete('(anonymous)'); // others have that name as well
+
+function isPart(part, whole) {
+	let at = 0;
+	for (const name of whole) if (part[at] === name) at++;
+	return at === part.length;
+}
+
+function isRight(names) {
+	if (kind === 'exact') return String(expected.get(names.at(-1))) === String(names);
+	return [...expected.values()].some((chain) => isPart(names, chain));
+}
+
+const right = new Map();
+const wrong = new Map();
+for (const line of readLines(folded)) {
+	const [, stack, count] = line.match(/^(.*) (\d+)$/);
+	const frames = stack.split(';').slice(1);
+	const end = frames.indexOf('use_time');
+	if (end < 0 || frames.includes('say_chain') || frames.includes('[truncated]')) continue;
+	const begin = frames.findIndex((frame) => functions.has(frame));
+	const names = begin < 0 ? [] : frames.slice(begin, end).filter((frame) => functions.has(frame) || frame === '(anonymous)');
+	const map = isRight(names) ? right : wrong;
+	map.set(String(names), (map.get(String(names)) || 0) + Number(count));
+}
+
+const { runtimes } = JSON.parse(fs.readFileSync(stats, 'utf8'));
+const [runtime] = runtimes;
+const fits = runtime.fits / (runtime.samples - runtime.early - runtime.outside);
+const missing = [...expected.values()].filter((chain) => !right.has(String(chain))).map(String);
+console.log(JSON.stringify({ version: runtime.version, right: sum(right), wrong: sum(wrong), fits, of: runtime, missing, ...Object.fromEntries(wrong) }));
+const isVersion = runtimes.length === 1 && runtime.name === 'v8js' && process.versions.v8.startsWith(runtime.version + '.');
+process.exit(wrong.size || sum(right) < 500 || (kind === 'exact' && missing.length) || !(fits >= 0.995) || !isVersion ? 1 : 0);

@@ -1,0 +1,194 @@
+/* Functions of JavaScript in the place of the levels of a native stack. */
+#include "collect/v8_stacks.h"
+
+#include <string.h>
+
+#include "unit.h"
+
+#define PID        7
+#define GENERATION 3
+
+struct scene {
+	struct profile *profile;
+	struct v8_stacks *stacks;
+	struct process process;
+	struct runtime_sample source;
+	struct runtime_level levels[RUNTIME_MAX_LEVELS];
+	uint32_t num_levels;
+	enum runtime_fit fit;
+};
+
+static struct scene *scene_new(enum runtime_frames shown)
+{
+	struct scene *scene = calloc(1, sizeof(*scene));
+
+	assert_non_null(scene);
+	scene->profile = profile_new();
+	assert_non_null(scene->profile);
+	scene->stacks = v8_stacks_new(scene->profile, shown);
+	assert_non_null(scene->stacks);
+	scene->process.pid = PID;
+	scene->source = (struct runtime_sample){
+		.process = &scene->process, .generation = GENERATION, .is_whole = true};
+	return scene;
+}
+
+static void scene_free(struct scene *scene)
+{
+	v8_stacks_free(scene->stacks);
+	profile_free(scene->profile);
+	free(scene);
+}
+
+static void put_text(struct wire_v8_text *ret, wire_u8 *bytes, const char *text)
+{
+	ret->length = ret->num_bytes = (wire_u16)strlen(text);
+	memcpy(bytes, text, strlen(text));
+}
+
+static void add_function(struct scene *scene, uint64_t shared, const char *name, const char *file,
+			 bool is_builtin)
+{
+	struct wire_v8_function record = {
+		.type = WIRE_V8_FUNCTION,
+		.pid = PID,
+		.generation = GENERATION,
+		.shared = shared,
+		.fingerprint = 1,
+		.is_builtin = is_builtin,
+		.num_parts = *name != '\0',
+	};
+
+	put_text(&record.name[0], record.name_text[0], name);
+	put_text(&record.file, record.file_text, file);
+	assert_int_equal(v8_stacks_add_function(scene->stacks, &record), 0);
+}
+
+static void splice(struct scene *scene, const struct wire_runtime_frame *frames, uint32_t length,
+		   enum wire_runtime_end end, uint32_t num_pcs)
+{
+	const struct runtime_frame_list list = {
+		.items = frames, .length = length, .end = (uint8_t)end, .have_come = true};
+
+	assert_int_equal(v8_stacks_splice(scene->stacks, &scene->source, &list, num_pcs,
+					  scene->levels, &scene->num_levels, &scene->fit),
+			 0);
+}
+
+static const struct frame *get_frame(const struct scene *scene, uint32_t level)
+{
+	const struct location *location;
+
+	assert_int_equal(scene->levels[level].pc, RUNTIME_LEVEL_FRAME);
+	location = profile_get_location(scene->profile, scene->levels[level].location);
+	return profile_get_frame(scene->profile, location->first_frame);
+}
+
+static void expect_frame(const struct scene *scene, uint32_t level, const char *name,
+			 const char *module, const char *file)
+{
+	const struct frame *frame = get_frame(scene, level);
+
+	assert_int_equal(frame->kind, FRAME_JAVASCRIPT);
+	assert_string_equal(profile_get_string(scene->profile, frame->name), name);
+	assert_string_equal(profile_get_string(scene->profile, frame->module), module);
+	assert_string_equal(profile_get_string(scene->profile, frame->file), file);
+}
+
+static void functions_come_in_the_place_of_their_levels(void **state _unused_)
+{
+	struct scene *scene = scene_new(RUNTIME_FRAMES_MANAGED);
+	const struct wire_runtime_frame frames[] = {{0x101, 1, 1}, {0x201, 1, 2}, {0x301, 1, 4}};
+
+	add_function(scene, 0x101, "inner", "/srv/app/inner.js", false);
+	add_function(scene, 0x201, "", "file:///srv/app/outer.mjs", false);
+	add_function(scene, 0x301, "load", "node:internal/modules/cjs/loader", false);
+	splice(scene, frames, 3, WIRE_RUNTIME_COMPLETE, 6);
+	assert_int_equal(scene->fit, RUNTIME_FITS);
+	assert_int_equal(scene->num_levels, 6);
+	assert_int_equal(scene->levels[0].pc, 0);
+	expect_frame(scene, 1, "inner", "inner.js", "/srv/app/inner.js");
+	expect_frame(scene, 2, "(anonymous)", "outer.mjs", "/srv/app/outer.mjs");
+	assert_int_equal(scene->levels[3].pc, 3);
+	expect_frame(scene, 4, "load", "node:internal/modules/cjs/loader",
+		     "node:internal/modules/cjs/loader");
+	assert_int_equal(scene->levels[5].pc, 5);
+	scene_free(scene);
+}
+
+static void what_runs_them_is_beneath_them_where_all_is_asked_for(void **state _unused_)
+{
+	struct scene *scene = scene_new(RUNTIME_FRAMES_ALL);
+	const struct wire_runtime_frame frames[] = {{0x101, 1, 0}};
+
+	add_function(scene, 0x101, "f", "f.js", false);
+	splice(scene, frames, 1, WIRE_RUNTIME_COMPLETE, 2);
+	assert_int_equal(scene->num_levels, 3);
+	assert_int_equal(scene->levels[0].pc, 0);
+	expect_frame(scene, 1, "f", "f.js", "f.js");
+	assert_int_equal(scene->levels[2].pc, 1);
+	scene_free(scene);
+}
+
+static void what_is_built_in_or_not_known_stays_native(void **state _unused_)
+{
+	struct scene *scene = scene_new(RUNTIME_FRAMES_MANAGED);
+	const struct wire_runtime_frame frames[] = {{0x101, 1, 0}, {0x201, 1, 1}, {0x301, 2, 2}};
+
+	add_function(scene, 0x101, "forEach", "", true);
+	add_function(scene, 0x301, "of another fingerprint", "x.js", false);
+	splice(scene, frames, 3, WIRE_RUNTIME_COMPLETE, 3);
+	assert_int_equal(scene->fit, RUNTIME_FITS);
+	assert_int_equal(scene->num_levels, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(scene->levels[i].pc, i);
+	scene_free(scene);
+}
+
+static void it_is_said_what_became_of_them(void **state _unused_)
+{
+	static const struct runtime_frame_list nothing;
+	struct scene *scene = scene_new(RUNTIME_FRAMES_MANAGED);
+	const struct wire_runtime_frame frames[] = {{0x101, 1, 0}};
+
+	splice(scene, NULL, 0, WIRE_RUNTIME_COMPLETE, 2);
+	assert_int_equal(scene->fit, RUNTIME_OUTSIDE);
+	splice(scene, frames, 1, WIRE_RUNTIME_UNREADABLE, 2);
+	assert_int_equal(scene->fit, RUNTIME_UNREADABLE);
+	assert_int_equal(v8_stacks_splice(scene->stacks, &scene->source, &nothing, 2, scene->levels,
+					  &scene->num_levels, &scene->fit),
+			 0);
+	assert_int_equal(scene->fit, RUNTIME_EARLY);
+	assert_int_equal(scene->num_levels, 2);
+	scene_free(scene);
+}
+
+static void levels_that_are_none_are_left_out(void **state _unused_)
+{
+	struct scene *scene = scene_new(RUNTIME_FRAMES_ALL);
+	struct wire_runtime_frame frames[WIRE_MAX_RUNTIME_FRAMES];
+
+	add_function(scene, 0x101, "f", "f.js", false);
+	for (uint32_t i = 0; i < WIRE_MAX_RUNTIME_FRAMES; i++)
+		frames[i] = (struct wire_runtime_frame){0x101, 1, i % 2 ? UINT32_MAX - i : i / 2};
+	splice(scene, frames, WIRE_MAX_RUNTIME_FRAMES, WIRE_RUNTIME_COMPLETE, WIRE_MAX_FRAMES);
+	assert_in_range(scene->num_levels, WIRE_MAX_FRAMES, RUNTIME_MAX_LEVELS);
+	for (uint32_t i = 0; i < WIRE_MAX_RUNTIME_FRAMES; i++)
+		frames[i].position = 5;
+	splice(scene, frames, WIRE_MAX_RUNTIME_FRAMES, WIRE_RUNTIME_COMPLETE, WIRE_MAX_FRAMES);
+	assert_int_equal(scene->num_levels, WIRE_MAX_FRAMES + 1);
+	scene_free(scene);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(functions_come_in_the_place_of_their_levels),
+		cmocka_unit_test(what_runs_them_is_beneath_them_where_all_is_asked_for),
+		cmocka_unit_test(what_is_built_in_or_not_known_stays_native),
+		cmocka_unit_test(it_is_said_what_became_of_them),
+		cmocka_unit_test(levels_that_are_none_are_left_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

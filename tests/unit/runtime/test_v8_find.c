@@ -1,0 +1,619 @@
+#include "runtime/v8.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+/* clang-format off */
+#include "unit.h"
+#include "objfile/elf_writer.h"
+/* clang-format on */
+
+#define TEXT_ADDRESS 0x10000
+#define DATA_ADDRESS 0x20000
+#define DATA_BYTES   0x400
+/* What is behind the data, and in no file: it is zeroed when the file is loaded. */
+#define ZEROED       (DATA_ADDRESS + DATA_BYTES)
+#define ZEROED_BYTES 0x100
+
+#define FIRST_NAME "v8dbg_class_JSFunction__shared__SharedFunctionInfo"
+#define MAJOR      "_ZN2v88internal7Version6major_E"
+#define MINOR      "_ZN2v88internal7Version6minor_E"
+/* Of which the value is not that of all versions. */
+#define FLAGS       "v8dbg_class_SharedFunctionInfo__flags__int"
+#define SHARED_TYPE "v8dbg_type_SharedFunctionInfo__SHARED_FUNCTION_INFO_TYPE"
+#define SCOPE_TYPE  "v8dbg_type_ScopeInfo__SCOPE_INFO_TYPE"
+#define SCRIPT_TYPE "v8dbg_type_Script__SCRIPT_TYPE"
+#define FIRST_LOCAL "v8dbg_scopeinfo_idx_first_vars"
+#define STRING_MASK "v8dbg_IsNotStringMask"
+
+/* A number that a build says. */
+struct fact {
+	const char *name;
+	int32_t value;
+};
+
+/* What all versions say alike. */
+static const struct fact common_facts[] = {
+	{"v8dbg_class_Map__instance_type__uint16_t", 12},
+	{"v8dbg_class_Script__name__Object", 16},
+	{"v8dbg_class_String__length__int32_t", 12},
+	{"v8dbg_class_SeqOneByteString__chars__char", 16},
+	{"v8dbg_class_SeqTwoByteString__chars__char", 16},
+	{"v8dbg_class_ConsString__first__String", 16},
+	{"v8dbg_class_ConsString__second__String", 24},
+	{"v8dbg_class_ThinString__actual__String", 16},
+	{"v8dbg_class_ExternalString__resource__Object", 16},
+	{"v8dbg_StringRepresentationMask", 7},
+	{"v8dbg_StringEncodingMask", 8},
+	{"v8dbg_OneByteStringTag", 8},
+	{"v8dbg_SeqStringTag", 0},
+	{"v8dbg_ConsStringTag", 1},
+	{"v8dbg_ExternalStringTag", 2},
+	{"v8dbg_ThinStringTag", 5},
+	{"v8dbg_HeapObjectTag", 1},
+	{"v8dbg_HeapObjectTagMask", 3},
+	{"v8dbg_SmiShiftSize", 31},
+	{"v8dbg_off_fp_function", -16},
+	{"v8dbg_off_fp_context", -8},
+	{"v8dbg_scopeinfo_idx_ncontextlocals", 2},
+};
+
+/* What Node.js 16 to 25 say differently: numbers, and the types in names. */
+struct version {
+	int32_t major;
+	int32_t minor;
+	int32_t string_mask;
+	int32_t function_shared;
+	int32_t shared_name;
+	int32_t shared_script;
+	int32_t shared_flags;
+	int32_t shared_type;
+	int32_t scope_type;
+	int32_t script_type;
+	int32_t scope_locals; /* the number of a word */
+	const char *name_name;
+	const char *script_name;
+	/* What they do not say. */
+	bool has_receiver;
+	bool has_plain_flags;
+	uint16_t max_inline_locals;
+};
+
+#define SHARED  "v8dbg_class_SharedFunctionInfo__"
+#define OLDER   SHARED "name_or_scope_info__Object", SHARED "script_or_debug_info__HeapObject"
+#define BETWEEN SHARED "name_or_scope_info__Tagged_Object_", SHARED "script__Tagged_HeapObject_"
+#define NEWER \
+	SHARED "name_or_scope_info__Tagged_NameOrScopeInfoT_", SHARED "script__Tagged_HeapObject_"
+
+static const struct version versions[] = {
+	{9, 4, -64, 24, 16, 32, 48, 179, 178, 112, 3, OLDER, true, false, UINT16_MAX},
+	{9, 6, -64, 24, 16, 32, 48, 178, 177, 111, 3, OLDER, true, false, UINT16_MAX},
+	{10, 2, -128, 24, 16, 32, 48, 257, 256, 170, 3, OLDER, false, false, 75},
+	{10, 8, -128, 24, 16, 32, 48, 254, 253, 168, 3, OLDER, false, false, 75},
+	{11, 3, -128, 24, 16, 32, 48, 262, 261, 167, 3, OLDER, false, false, 75},
+	{11, 8, -128, 32, 16, 32, 48, 264, 263, 167, 3, BETWEEN, false, false, 75},
+	{12, 4, -128, 32, 16, 32, 48, 274, 272, 167, 3, BETWEEN, false, false, 75},
+	{12, 9, -128, 32, 24, 40, 56, 281, 279, 167, 5, NEWER, false, true, 75},
+	{13, 6, -128, 32, 24, 40, 56, 282, 280, 167, 5, NEWER, false, true, 75},
+	{14, 1, -128, 32, 24, 40, 56, 286, 284, 165, 5, NEWER, false, true, 75},
+};
+#define V8_11_3 (&versions[4])
+
+/* A file that may have V8 in it. */
+struct fake_file {
+	struct text symbols;
+	struct text names;
+	uint32_t symbols_type; /* SHT_SYMTAB or SHT_DYNSYM */
+	size_t num_facts;
+	struct fact facts[64]; /* at DATA_ADDRESS, in their order */
+};
+
+static void add_symbol(struct fake_file *file, const char *name, uint64_t address, uint64_t size,
+		       uint16_t section)
+{
+	Elf64_Sym symbol = {
+		.st_name = (uint32_t)file->names.length,
+		.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT),
+		.st_shndx = section,
+		.st_value = address,
+		.st_size = size,
+	};
+
+	text_append(&file->symbols, &symbol, sizeof(symbol));
+	text_append(&file->names, name, strlen(name) + 1);
+}
+
+static void add_fact(struct fake_file *file, struct fact fact)
+{
+	assert_true(file->num_facts < ARRAY_LENGTH(file->facts));
+	add_symbol(file, fact.name, DATA_ADDRESS + file->num_facts * sizeof(int32_t),
+		   sizeof(int32_t), 2);
+	file->facts[file->num_facts++] = fact;
+}
+
+static struct fake_file *empty_file_new(void)
+{
+	static const Elf64_Sym null_symbol;
+	struct fake_file *file = calloc(1, sizeof(*file));
+
+	assert_non_null(file);
+	file->symbols_type = SHT_SYMTAB;
+	text_append(&file->symbols, &null_symbol, sizeof(null_symbol));
+	text_append_char(&file->names, '\0');
+	return file;
+}
+
+/* What a version says, but that one number (`other`, unless it is NULL) is another one, or is missing where value is NULL. */
+static struct fake_file *changed_file_new(const struct version *version, const char *other,
+					  const int32_t *value)
+{
+	const struct fact facts[] = {
+		{MAJOR, version->major},
+		{MINOR, version->minor},
+		{FIRST_NAME, version->function_shared},
+		{version->name_name, version->shared_name},
+		{version->script_name, version->shared_script},
+		{FLAGS, version->shared_flags},
+		{SHARED_TYPE, version->shared_type},
+		{SCOPE_TYPE, version->scope_type},
+		{SCRIPT_TYPE, version->script_type},
+		{FIRST_LOCAL, version->scope_locals},
+		{STRING_MASK, version->string_mask},
+	};
+	struct fake_file *file = empty_file_new();
+
+	for (size_t i = 0; i < ARRAY_LENGTH(facts) + ARRAY_LENGTH(common_facts); i++) {
+		struct fact fact =
+			i < ARRAY_LENGTH(facts) ? facts[i] : common_facts[i - ARRAY_LENGTH(facts)];
+
+		if (other && !strcmp(fact.name, other)) {
+			if (!value)
+				continue;
+			fact.value = *value;
+		}
+		add_fact(file, fact);
+	}
+	return file;
+}
+
+/* What 11.3 says, of another version. */
+static struct fake_file *fake_file_new(int32_t major, int32_t minor)
+{
+	struct version version = *V8_11_3;
+
+	version.major = major;
+	version.minor = minor;
+	return changed_file_new(&version, NULL, NULL);
+}
+
+/* The segment of the data goes on behind what is in the file. */
+static void add_zeroed(struct text *bytes)
+{
+	Elf64_Ehdr header;
+	Elf64_Phdr segment;
+
+	memcpy(&header, bytes->data, sizeof(header));
+	memcpy(&segment, bytes->data + header.e_phoff + sizeof(segment), sizeof(segment));
+	assert_int_equal(segment.p_vaddr, DATA_ADDRESS);
+	segment.p_memsz += ZEROED_BYTES;
+	memcpy(bytes->data + header.e_phoff + sizeof(segment), &segment, sizeof(segment));
+}
+
+static struct text write_file(const struct fake_file *file)
+{
+	struct elf_writer writer = {0};
+	uint8_t text[0x100] = {0};
+	uint8_t data[DATA_BYTES] = {0};
+	struct text bytes;
+	uint16_t strings;
+
+	for (size_t i = 0; i < file->num_facts; i++)
+		memcpy(data + i * sizeof(int32_t), &file->facts[i].value, sizeof(int32_t));
+	elf_writer_add(&writer, (struct elf_section){.name = ".text",
+						     .type = SHT_PROGBITS,
+						     .flags = SHF_ALLOC | SHF_EXECINSTR,
+						     .address = TEXT_ADDRESS,
+						     .data = text,
+						     .size = sizeof(text)});
+	elf_writer_add(&writer, (struct elf_section){.name = ".data",
+						     .type = SHT_PROGBITS,
+						     .flags = SHF_ALLOC | SHF_WRITE,
+						     .address = DATA_ADDRESS,
+						     .data = data,
+						     .size = sizeof(data)});
+	strings = elf_writer_add(&writer, (struct elf_section){.name = ".strings",
+							       .type = SHT_STRTAB,
+							       .data = file->names.data,
+							       .size = file->names.length});
+	elf_writer_add(&writer, (struct elf_section){.name = ".symbols",
+						     .type = file->symbols_type,
+						     .data = file->symbols.data,
+						     .size = file->symbols.length,
+						     .link = strings,
+						     .entry_size = sizeof(Elf64_Sym)});
+	bytes = elf_writer_write(&writer);
+	add_zeroed(&bytes);
+	return bytes;
+}
+
+/* Returns what v8_find() does; the file is released. */
+static int find(struct fake_file *file, struct v8_build *ret)
+{
+	struct text bytes = write_file(file);
+	struct objfile *objfile;
+	int err;
+	int fd = open_bytes(bytes.data, bytes.length);
+
+	text_release(&bytes);
+	assert_int_equal(objfile_open(fd, "file", NULL, &objfile, NULL), 0);
+	close(fd);
+	memset(ret, 0xff, sizeof(*ret));
+	err = v8_find(objfile, ret);
+	objfile_unref(objfile);
+	text_release(&file->symbols);
+	text_release(&file->names);
+	free(file);
+	return err;
+}
+
+static void check_unknown(struct fake_file *file, enum v8_support support, unsigned int major,
+			  unsigned int minor)
+{
+	static const struct wire_v8_layout nothing;
+	struct v8_build build;
+
+	assert_int_equal(find(file, &build), 0);
+	assert_int_equal(build.support, support);
+	assert_int_equal(build.major, major);
+	assert_int_equal(build.minor, minor);
+	assert_memory_equal(&build.layout, &nothing, sizeof(nothing));
+}
+
+static void check_changed(const char *name, int32_t value, enum v8_support support)
+{
+	struct v8_build build;
+
+	assert_int_equal(find(changed_file_new(V8_11_3, name, &value), &build), 0);
+	assert_int_equal(build.support, support);
+	assert_int_equal(build.layout.major, support == V8_KNOWN ? 11 : 0);
+	assert_int_equal(build.layout.shared_type == 0, support != V8_KNOWN);
+}
+
+static void a_file_without_its_numbers_has_no_v8(void **state)
+{
+	struct fake_file *file = empty_file_new();
+	struct v8_build build;
+
+	(void)state;
+	assert_int_equal(find(file, &build), -ENOENT);
+	file = empty_file_new();
+	add_fact(file, (struct fact){"main", 0});
+	add_fact(file, (struct fact){MAJOR, 11});
+	add_fact(file, (struct fact){FIRST_NAME "Code", 24});
+	add_fact(file, (struct fact){"v8dbg_SmiShiftSize", 31});
+	assert_int_equal(find(file, &build), -ENOENT);
+	file = changed_file_new(V8_11_3, FIRST_NAME, NULL);
+	assert_int_equal(find(file, &build), -ENOENT);
+}
+
+static void check_version(const struct version *version, const struct v8_build *build)
+{
+	const struct wire_v8_layout *layout = &build->layout;
+
+	assert_int_equal(build->support, V8_KNOWN);
+	assert_int_equal(build->major, version->major);
+	assert_int_equal(build->minor, version->minor);
+	assert_int_equal(layout->major, version->major);
+	assert_int_equal(layout->minor, version->minor);
+	assert_int_equal(layout->first_type_after_strings, -version->string_mask);
+	assert_int_equal(layout->shared_type, version->shared_type);
+	assert_int_equal(layout->scope_type, version->scope_type);
+	assert_int_equal(layout->script_type, version->script_type);
+	assert_int_equal(layout->map_type, 12);
+	assert_int_equal(layout->function_shared, version->function_shared);
+	assert_int_equal(layout->shared_name, version->shared_name);
+	assert_int_equal(layout->shared_script, version->shared_script);
+	assert_int_equal(layout->shared_literal, version->shared_flags + 4);
+	assert_int_equal(layout->shared_bytes, version->shared_flags + 8);
+	assert_int_equal(layout->script_name, 16);
+	assert_int_equal(layout->scope_flags, 8);
+	assert_int_equal(layout->scope_flags_shift, version->has_plain_flags ? 0 : 32);
+	assert_int_equal(layout->scope_num_locals, 24);
+	assert_int_equal(layout->scope_locals, version->scope_locals * 8 + 8);
+	assert_int_equal(layout->scope_has_receiver, version->has_receiver);
+	assert_int_equal(layout->scope_max_inline_locals, version->max_inline_locals);
+	assert_int_equal(layout->string_length, 12);
+	assert_int_equal(layout->string_characters, 16);
+	assert_int_equal(layout->cons_first, 16);
+	assert_int_equal(layout->cons_second, 24);
+	assert_int_equal(layout->thin_actual, 16);
+	assert_int_equal(layout->external_characters, 24);
+}
+
+static void a_version_has_the_layout_that_it_says(void **state)
+{
+	struct v8_build build;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(versions); i++) {
+		assert_int_equal(find(changed_file_new(&versions[i], NULL, NULL), &build), 0);
+		check_version(&versions[i], &build);
+	}
+}
+
+static void one_between_two_versions_is_as_the_older_one(void **state)
+{
+	static const struct {
+		int32_t major;
+		int32_t minor;
+		bool has_receiver;
+		bool has_plain_flags;
+	} inputs[] = {
+		{9, 5, true, false},   {9, 9, true, false},   {10, 0, false, false},
+		{12, 8, false, false}, {12, 10, false, true}, {13, 0, false, true},
+		{14, 0, false, true},
+	};
+	struct v8_build build;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(inputs); i++) {
+		assert_int_equal(find(fake_file_new(inputs[i].major, inputs[i].minor), &build), 0);
+		assert_int_equal(build.support, V8_KNOWN);
+		assert_int_equal(build.layout.major, inputs[i].major);
+		assert_int_equal(build.layout.minor, inputs[i].minor);
+		assert_int_equal(build.layout.scope_has_receiver, inputs[i].has_receiver);
+		assert_int_equal(build.layout.scope_max_inline_locals,
+				 inputs[i].has_receiver ? UINT16_MAX : 75);
+		assert_int_equal(build.layout.scope_flags_shift,
+				 inputs[i].has_plain_flags ? 0 : 32);
+	}
+}
+
+static void of_other_versions_nothing_is_guessed(void **state)
+{
+	static const int32_t numbers[][2] = {{1, 0},  {8, 4},  {9, 3},    {14, 2},
+					     {14, 9}, {15, 0}, {255, 255}};
+	struct version version = *V8_11_3;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(numbers); i++)
+		check_unknown(fake_file_new(numbers[i][0], numbers[i][1]), V8_UNKNOWN_VERSION,
+			      (unsigned int)numbers[i][0], (unsigned int)numbers[i][1]);
+	/* Of these not even what they do say. */
+	version.major = 15;
+	version.minor = 0;
+	check_unknown(changed_file_new(&version, "v8dbg_SmiShiftSize", NULL), V8_UNKNOWN_VERSION,
+		      15, 0);
+}
+
+static void a_version_that_no_build_has_is_none(void **state)
+{
+	static const int32_t numbers[][2] = {{0, 4},    {-1, 4},         {256, 0},       {11, -1},
+					     {11, 256}, {INT32_MIN, 11}, {11, INT32_MAX}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(numbers); i++)
+		check_unknown(fake_file_new(numbers[i][0], numbers[i][1]), V8_UNKNOWN_BUILD, 0, 0);
+	check_unknown(changed_file_new(V8_11_3, MAJOR, NULL), V8_UNKNOWN_BUILD, 0, 0);
+}
+
+static void a_build_with_compressed_pointers_is_not_known(void **state)
+{
+	static const int32_t shift = 0;
+
+	(void)state;
+	check_unknown(changed_file_new(V8_11_3, "v8dbg_SmiShiftSize", &shift), V8_UNKNOWN_BUILD, 11,
+		      3);
+}
+
+static void a_build_that_does_not_say_all_is_not_known(void **state)
+{
+	const char *const names[] = {
+		V8_11_3->name_name, V8_11_3->script_name, FLAGS,       SHARED_TYPE,
+		SCOPE_TYPE,         SCRIPT_TYPE,          FIRST_LOCAL, STRING_MASK,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
+		check_unknown(changed_file_new(V8_11_3, names[i], NULL), V8_UNKNOWN_BUILD, 11, 3);
+	for (size_t i = 0; i < ARRAY_LENGTH(common_facts); i++)
+		check_unknown(changed_file_new(V8_11_3, common_facts[i].name, NULL),
+			      V8_UNKNOWN_BUILD, 11, 3);
+}
+
+/* A program may be linked against a library that has them. */
+static void numbers_of_another_file_are_not_there(void **state)
+{
+	struct fake_file *file = empty_file_new();
+
+	(void)state;
+	add_symbol(file, FIRST_NAME, 0, 0, SHN_UNDEF);
+	add_symbol(file, MAJOR, 0, 0, SHN_UNDEF);
+	add_symbol(file, MINOR, 0, 0, SHN_UNDEF);
+	check_unknown(file, V8_UNKNOWN_BUILD, 0, 0);
+
+	file = changed_file_new(V8_11_3, "v8dbg_SeqStringTag", NULL);
+	add_symbol(file, "v8dbg_SeqStringTag", DATA_ADDRESS + DATA_BYTES - 4, 4, SHN_ABS);
+	check_unknown(file, V8_UNKNOWN_BUILD, 11, 3);
+	file = changed_file_new(V8_11_3, "v8dbg_SeqStringTag", NULL);
+	add_symbol(file, "v8dbg_SeqStringTag", 0x7000000, 4, 2); /* in no segment */
+	check_unknown(file, V8_UNKNOWN_BUILD, 11, 3);
+	file = changed_file_new(V8_11_3, "v8dbg_SeqStringTag", NULL);
+	add_symbol(file, "v8dbg_SeqStringTag", ZEROED + ZEROED_BYTES - 2, 4, 2); /* half */
+	check_unknown(file, V8_UNKNOWN_BUILD, 11, 3);
+}
+
+/* Compilers put variables of the value 0 where a file takes no room. */
+static void a_number_that_is_zero_need_not_be_in_the_file(void **state)
+{
+	static const char *const names[] = {"v8dbg_SeqStringTag", MINOR};
+	struct version version = *V8_11_3;
+	struct v8_build build;
+
+	(void)state;
+	version.minor = 0;
+	for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+		struct fake_file *file = changed_file_new(&version, names[i], NULL);
+
+		add_symbol(file, names[i], ZEROED + 8, 4, 2);
+		assert_int_equal(find(file, &build), 0);
+		check_version(&version, &build);
+	}
+}
+
+/* As a stripped library has them. */
+static void the_symbols_may_be_dynamic(void **state)
+{
+	struct v8_build build;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(versions); i++) {
+		struct fake_file *file = changed_file_new(&versions[i], NULL, NULL);
+
+		file->symbols_type = SHT_DYNSYM;
+		assert_int_equal(find(file, &build), 0);
+		check_version(&versions[i], &build);
+	}
+}
+
+static void other_symbols_change_nothing(void **state)
+{
+	static const struct fact others[] = {
+		{"v8dbg_class_JSFunction__shared", 0},
+		{"v8dbg_SmiShiftSizeOfOthers", 0},
+		{"v8dbg_SmiShift", 0},
+		{"v8dbg_off_fp_context_or_frame_type", 0},
+		{"v8dbg_class_Map__instance_descriptors_offset", 0},
+		{"v8dbg_type_ScopeInfoOther__X", 0},
+		{"v8dbg_class_SharedFunctionInfo__flags2__int", 0},
+		{"x_v8dbg_SmiShiftSize", 0},
+		{MAJOR ".local", 0},
+	};
+	struct fake_file *file = changed_file_new(V8_11_3, NULL, NULL);
+	struct text symbols = file->symbols;
+	struct v8_build build;
+
+	(void)state;
+	file->symbols = (struct text){0};
+	text_append(&file->symbols, symbols.data, sizeof(Elf64_Sym));
+	for (size_t i = 0; i < ARRAY_LENGTH(others); i++)
+		add_fact(file, others[i]);
+	text_append(&file->symbols, symbols.data + sizeof(Elf64_Sym),
+		    symbols.length - sizeof(Elf64_Sym));
+	text_release(&symbols);
+	assert_int_equal(find(file, &build), 0);
+	check_version(V8_11_3, &build);
+}
+
+/* What the code that reads them takes for granted. */
+static void other_tags_are_not_known(void **state)
+{
+	static const char *const names[] = {
+		"v8dbg_StringRepresentationMask",
+		"v8dbg_StringEncodingMask",
+		"v8dbg_OneByteStringTag",
+		"v8dbg_SeqStringTag",
+		"v8dbg_ConsStringTag",
+		"v8dbg_ExternalStringTag",
+		"v8dbg_ThinStringTag",
+		"v8dbg_HeapObjectTag",
+		"v8dbg_HeapObjectTagMask",
+		"v8dbg_SmiShiftSize",
+		"v8dbg_off_fp_function",
+		"v8dbg_off_fp_context",
+		"v8dbg_class_SeqOneByteString__chars__char",
+		"v8dbg_class_SeqTwoByteString__chars__char",
+		"v8dbg_class_ExternalString__resource__Object",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
+		check_changed(names[i], 24, V8_UNKNOWN_BUILD);
+}
+
+static void an_offset_lies_in_what_is_read(void **state)
+{
+	static const struct {
+		const char *name;
+		int32_t last;  /* that is in bounds */
+		int32_t size;  /* of which it is a multiple */
+		int32_t first; /* that is in bounds */
+	} offsets[] = {
+		{FIRST_NAME, WIRE_V8_OBJECT_BYTES - 8, 8, 0},
+		{SHARED "name_or_scope_info__Object", 40, 8, 0},
+		{SHARED "script_or_debug_info__HeapObject", 40, 8, 0},
+		{FLAGS, WIRE_V8_OBJECT_BYTES - 8, 8, 40},
+		{"v8dbg_class_Script__name__Object", WIRE_V8_OBJECT_BYTES - 8, 8, 0},
+		{"v8dbg_class_Map__instance_type__uint16_t", WIRE_V8_OBJECT_BYTES - 2, 2, 0},
+		{"v8dbg_class_String__length__int32_t", 28, 4, 0},
+		{"v8dbg_class_ConsString__first__String", 24, 8, 0},
+		{"v8dbg_class_ConsString__second__String", 24, 8, 0},
+		{"v8dbg_class_ThinString__actual__String", 24, 8, 0},
+		{FIRST_LOCAL, 9, 1, 3},
+		{"v8dbg_scopeinfo_idx_ncontextlocals", 2, 1, 1},
+	};
+	static const int32_t never[] = {-1,      -8,    -256,      256,       264,
+					1 << 16, 65544, INT32_MIN, INT32_MAX, INT32_MAX - 7};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(offsets); i++) {
+		const char *name = offsets[i].name;
+
+		check_changed(name, offsets[i].first, V8_KNOWN);
+		check_changed(name, offsets[i].last, V8_KNOWN);
+		check_changed(name, offsets[i].last + offsets[i].size, V8_UNKNOWN_BUILD);
+		check_changed(name, offsets[i].first - offsets[i].size, V8_UNKNOWN_BUILD);
+		if (offsets[i].size > 1)
+			check_changed(name, offsets[i].last - 1, V8_UNKNOWN_BUILD);
+		for (size_t j = 0; j < ARRAY_LENGTH(never); j++)
+			check_changed(name, never[j], V8_UNKNOWN_BUILD);
+	}
+}
+
+static void types_have_sixteen_bits(void **state)
+{
+	static const char *const names[] = {
+		SHARED_TYPE,
+		SCOPE_TYPE,
+		SCRIPT_TYPE,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
+		check_changed(names[i], UINT16_MAX, V8_KNOWN);
+		check_changed(names[i], UINT16_MAX + 1, V8_UNKNOWN_BUILD);
+		check_changed(names[i], 0, V8_UNKNOWN_BUILD);
+		check_changed(names[i], -1, V8_UNKNOWN_BUILD);
+	}
+	check_changed(STRING_MASK, -INT16_MAX, V8_KNOWN);
+	check_changed(STRING_MASK, INT16_MIN, V8_UNKNOWN_BUILD);
+	check_changed(STRING_MASK, INT32_MIN, V8_UNKNOWN_BUILD);
+	check_changed(STRING_MASK, 0, V8_UNKNOWN_BUILD);
+	check_changed(STRING_MASK, 128, V8_UNKNOWN_BUILD);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_without_its_numbers_has_no_v8),
+		cmocka_unit_test(a_version_has_the_layout_that_it_says),
+		cmocka_unit_test(one_between_two_versions_is_as_the_older_one),
+		cmocka_unit_test(of_other_versions_nothing_is_guessed),
+		cmocka_unit_test(a_version_that_no_build_has_is_none),
+		cmocka_unit_test(a_build_with_compressed_pointers_is_not_known),
+		cmocka_unit_test(a_build_that_does_not_say_all_is_not_known),
+		cmocka_unit_test(numbers_of_another_file_are_not_there),
+		cmocka_unit_test(a_number_that_is_zero_need_not_be_in_the_file),
+		cmocka_unit_test(the_symbols_may_be_dynamic),
+		cmocka_unit_test(other_symbols_change_nothing),
+		cmocka_unit_test(other_tags_are_not_known),
+		cmocka_unit_test(an_offset_lies_in_what_is_read),
+		cmocka_unit_test(types_have_sixteen_bits),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
