@@ -6,6 +6,7 @@
 #define INFO(name, word, mark, category, color, number) \
 	[FRAME_##name] = {word, mark, category, color, number},
 const struct frame_kind_info frame_kinds[NUM_FRAME_KINDS] = {FRAME_KINDS(INFO)};
+#undef INFO
 
 enum frame_kind frame_kind_find_perfetto(uint64_t number)
 {
@@ -14,7 +15,6 @@ enum frame_kind frame_kind_find_perfetto(uint64_t number)
 			return kind;
 	return FRAME_USER;
 }
-#undef INFO
 
 uint8_t frame_kind_get_mark(uint8_t kind, bool is_inlined)
 {
@@ -29,6 +29,9 @@ const char *frame_mark_get_text(uint8_t mark)
 
 bool frame_mark_strip(const char *name, size_t *length, uint8_t *ret_mark)
 {
+	/* All of them end so, and most names do not: each frame of folded text is asked. */
+	if (!*length || name[*length - 1] != ']')
+		return false;
 	for (uint8_t mark = 0; mark < NUM_FRAME_MARKS; mark++) {
 		const char *text = frame_mark_get_text(mark);
 		size_t size = strlen(text);

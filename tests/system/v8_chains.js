@@ -33,6 +33,8 @@ for (const line of readLines(folded)) {
 	const frames = stack.split(';').slice(1);
 	const end = frames.indexOf('use_time');
 	if (end < 0 || frames.includes('say_chain') || frames.includes('[truncated]')) continue;
+	// Walked later, as a table was not there yet: what the sampling program did not come to is shown as what runs it.
+	if (frames.includes('[anon]') || frames.includes('Builtins_InterpreterEntryTrampoline')) continue;
 	const begin = frames.findIndex((frame) => functions.has(frame));
 	const names = begin < 0 ? [] : frames.slice(begin, end).filter((frame) => functions.has(frame) || frame === '(anonymous)');
 	const map = isRight(names) ? right : wrong;
