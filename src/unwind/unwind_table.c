@@ -36,8 +36,6 @@
 #include "unwind/x86_64/swapcontext.h"
 
 #define PAGE_BYTES (1u << UNWIND_PAGE_SHIFT)
-/* Between functions lies padding: compilers align to 16 or 32 bytes, to 64 at most. */
-#define PADDING_MAX_BYTES 64
 /* The length of start-up code at an entry point, generously. */
 #define ENTRY_BYTES 64
 /* In frame_function.cie: the function is the entry point, without call-frame information. */
@@ -480,14 +478,34 @@ static int add_function_rows(struct unwind_table_builder *builder, struct frame_
 	return num_unsupported ? note_unsupported(builder, function, num_unsupported) : 0;
 }
 
+/*
+ * Whether what lies between two functions keeps the rule before it: no code, or, behind a function that comes from the code
+ * itself, a part of it that nothing was seen to lead to.
+ */
+static bool keeps_rule(struct unwind_table_builder *builder, const struct frame_function *before,
+		       uint64_t end)
+{
+	uint8_t code[PADDING_MAX_BYTES];
+	uint64_t start = get_end(before);
+	uint64_t size = end - start;
+
+	if (end <= start || size <= PADDING_UNREAD_BYTES)
+		return true;
+	if (before->cie == FRAME_CIE_OF_CODE)
+		return size <= PADDING_MAX_BYTES;
+	return size <= sizeof(code) && !objfile_read_code(builder->objfile, start, code, size) &&
+	       code_is_padding(code, size);
+}
+
 static int add_functions(struct unwind_table_builder *builder)
 {
 	struct unwind_statistics *statistics = &builder->table->statistics;
+	const struct frame_function *before = NULL;
 	uint64_t last_end = 0; /* of the function before */
 	int err;
 
 	array_for_each (&builder->reader.functions, function) {
-		if (function->start - last_end > PADDING_MAX_BYTES && last_end) {
+		if (before && !keeps_rule(builder, before, function->start)) {
 			err = add_row(builder, last_end, RULE_NONE);
 			if (err)
 				return err;
@@ -501,6 +519,7 @@ static int add_functions(struct unwind_table_builder *builder)
 		}
 		if (err)
 			return err;
+		before = function;
 		last_end = get_end(function);
 	}
 	return last_end ? add_row(builder, last_end, RULE_NONE) : 0;

@@ -20,8 +20,6 @@
 #define MAX_ROUNDS 6
 /* Of the entry point, up to its first call. */
 #define ENTRY_BYTES 64
-/* Gaps up to this are taken for padding, as unwind_table.c does. */
-#define PADDING_MAX_BYTES 64
 /* The rest of the code is searched for what leads to gaps of so many bytes, if it is not larger. */
 #define REFERENCED_MIN_BYTES 4096
 #define REFERENCES_MAX_BYTES (4u << 20)
@@ -46,8 +44,7 @@ void code_frames_release(struct code_frames *frames)
 	code_stretches_release(&frames->stretches);
 }
 
-/* Nothing but what linkers and compilers fill up with. */
-static bool is_padding(const uint8_t *code, size_t size)
+bool code_is_padding(const uint8_t *code, size_t size)
 {
 	struct instruction instruction;
 
@@ -89,7 +86,7 @@ static int add_gap(struct gap_search *search, const GElf_Shdr *section, uint64_t
 	Elf_Data *code;
 	int err;
 
-	if (start >= end || size <= PADDING_MAX_BYTES)
+	if (start >= end || size <= PADDING_UNREAD_BYTES)
 		return 0;
 	/* Sections of hostile files may overlap as often as they like. */
 	if (size > CODE_RULES_MAX_BYTES - search->num_bytes)
@@ -97,7 +94,7 @@ static int add_gap(struct gap_search *search, const GElf_Shdr *section, uint64_t
 	code = elf_getdata_rawchunk(search->elf,
 				    (int64_t)(section->sh_offset + (start - section->sh_addr)),
 				    size, ELF_T_BYTE);
-	if (!code || !code->d_buf || is_padding(code->d_buf, size))
+	if (!code || !code->d_buf || code_is_padding(code->d_buf, size))
 		return 0;
 	search->num_bytes += size;
 	err = range_map_add(&search->gaps, start, end, (uint32_t)search->rules.length);

@@ -6,6 +6,8 @@
 #define UNWIND_CODE_FRAMES_H
 
 #include <libelf.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/attributes.h"
@@ -22,6 +24,14 @@ struct code_frames {
 };
 
 void code_frames_release(struct code_frames *frames);
+
+/* Between functions lies padding: compilers align to 16 or 32 bytes, to 64 at most. */
+#define PADDING_MAX_BYTES 64
+/* So little cannot hold much, and is not looked at: there is such a gap behind nearly every function. */
+#define PADDING_UNREAD_BYTES 15
+
+/* Nothing but what linkers and compilers fill up with. */
+bool code_is_padding(const uint8_t *code, size_t size);
 
 /*
  * Add the code between the reader's functions, where it is understood, to these.

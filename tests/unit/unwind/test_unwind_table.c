@@ -154,6 +154,37 @@ static void padding_up_to_64_bytes_keeps_the_rule_before_it(void **state)
 	assert_int_equal(find_row(fixture->table, TEXT + 0x20 + 64 + 65), 3);
 }
 
+/* Such code may be V8's, which keeps registers for its garbage collector: 33 bytes of assembly. Nothing leads to it here. */
+static void short_code_between_two_functions_is_no_padding(void **state)
+{
+	static const uint8_t code[] = {
+		0x55,                         /* push %rbp */
+		0x48, 0x89, 0xe5,             /* mov %rsp,%rbp */
+		0x53, 0x41, 0x54, 0x41, 0x55, /* push %rbx, %r12, %r13 */
+		0x41, 0xff, 0xd0,             /* call *%r8 */
+		0x48, 0x83, 0xc4, 0x18,       /* add $0x18,%rsp */
+		0x5d, 0xc3,                   /* pop %rbp; ret */
+	};
+	struct fixture *fixture = *state;
+	uint8_t *text = calloc(1, TEXT_SIZE);
+
+	assert_non_null(text);
+	memcpy(text + 6, code, sizeof(code));
+	memset(text + 0x40, 0x90, 0x20); /* nop */
+	fixture->file.text = text;
+	add(fixture, TEXT, 6, CODE(ROW(1)));
+	add(fixture, TEXT + 0x30, 0x10, CODE(ROW(2)));
+	add(fixture, TEXT + 0x60, 0x10, CODE(ROW(3)));
+	build(fixture);
+	assert_int_equal(find_row(fixture->table, TEXT + 5), 1);
+	assert_int_equal(find_row(fixture->table, TEXT + 6), NO_RULE);
+	assert_int_equal(find_row(fixture->table, TEXT + 6 + 11), NO_RULE);
+	assert_int_equal(find_row(fixture->table, TEXT + 0x30), 2);
+	assert_int_equal(find_row(fixture->table, TEXT + 0x4f), 2);
+	assert_int_equal(find_row(fixture->table, TEXT + 0x60), 3);
+	free(text);
+}
+
 static void equal_neighbours_are_one_row(void **state)
 {
 	struct fixture *fixture = *state;
@@ -569,6 +600,7 @@ int main(void)
 		TEST(a_function_across_pages_has_a_row_at_the_start_of_each),
 		TEST(a_page_between_functions_has_no_rows),
 		TEST(padding_up_to_64_bytes_keeps_the_rule_before_it),
+		TEST(short_code_between_two_functions_is_no_padding),
 		TEST(equal_neighbours_are_one_row),
 		TEST(functions_may_come_in_any_order),
 		TEST(a_later_start_ends_the_function_before),
