@@ -83,7 +83,7 @@ __attribute__((noinline)) int step_python_walk(int number)
 	return python_walk_step(&python->walk, stack->frames);
 }
 
-/* Send a frame's code object if this CPU has not lately. Gives 0, or -1 when the ring had no room. */
+/* Send a frame's code object if this CPU has not lately. Gives enum code_sending. */
 __attribute__((noinline)) int send_python_code(int number)
 {
 	struct python_scratch *python = get_per_cpu(&python_scratches);
@@ -95,23 +95,23 @@ __attribute__((noinline)) int send_python_code(int number)
 	__u64 *slot;
 
 	if (!python || !stack || !scratch || !ring || number < 0)
-		return -1;
+		return CODE_LOST;
 	frame = &stack->frames[number & (WIRE_MAX_RUNTIME_FRAMES - 1)];
 	if (!frame->fingerprint)
-		return 0;
+		return CODE_UNREAD;
 	hash = hash_runtime_code(frame, scratch);
 	slot = find_sent(hash);
 	if (!slot || *slot == hash)
-		return slot ? 0 : -1;
+		return slot ? CODE_SENT : CODE_LOST;
 	if (python_read_code(&python->walk, frame->code, &python->code))
-		return 0;
+		return CODE_UNREAD;
 	python->code.type = WIRE_PYTHON_CODE;
 	python->code.pid = scratch->sample.pid;
 	python->code.generation = scratch->sample.generation;
 	if (send(ring, &python->code, sizeof(python->code)))
-		return -1;
+		return CODE_LOST;
 	*slot = hash;
-	return 0;
+	return CODE_SENT;
 }
 
 /* Collect the frames of the thread of the scratch sample, and send them. Gives their hash, or 0 when they were not sent. */
@@ -120,9 +120,7 @@ __attribute__((noinline)) __u64 take_python_stack(void)
 	struct python_scratch *python = get_per_cpu(&python_scratches);
 	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
 	struct scratch *scratch = get_scratch();
-	__u32 num_frames;
 	__u64 state;
-	__u64 hash;
 	__u32 tid;
 
 	if (!python || !stack || !scratch)
@@ -132,24 +130,14 @@ __attribute__((noinline)) __u64 take_python_stack(void)
 		for (int i = 0; i < PYTHON_MAX_STEPS; i++)
 			if (step_python_walk(i))
 				break;
-	num_frames = python->walk.num_frames;
 	stack->runtime = WIRE_RUNTIME_PYTHON;
-	stack->num_frames = num_frames;
+	stack->num_frames = python->walk.num_frames;
 	stack->end = python->walk.end;
 	state = python->walk.thread_state;
 	tid = scratch->sample.tid;
 	if (state)
 		bpf_map_update_elem(&python_threads, &tid, &state, BPF_ANY);
-	hash = hash_runtime_stack();
-	if (was_runtime_stack_sent(hash, scratch))
-		return hash;
-	for (__u32 i = 0; i < WIRE_MAX_RUNTIME_FRAMES; i++) {
-		if (i >= num_frames)
-			break;
-		if (send_python_code(i))
-			return 0;
-	}
-	return send_runtime_stack(hash);
+	return send_runtime_frames(stack, scratch, send_python_code);
 }
 
 #endif

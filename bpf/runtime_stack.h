@@ -76,39 +76,18 @@ __attribute__((noinline)) __u64 hash_runtime_stack(void)
 	return hash | 1;
 }
 
-/*
- * Whether this CPU has lately sent the frames with this hash, and what says which functions they are of, for the process of
- * the scratch sample: one that was forked has the same ones, of its own.
- */
-static __always_inline bool was_runtime_stack_sent(__u64 hash, const struct scratch *scratch)
-{
-	__u64 key = hash_for_process(hash, 0, scratch);
-	__u64 *slot = find_sent(key);
-
-	return slot && *slot == key;
-}
-
-/* The frames have this hash. Send them if this CPU has not lately. Gives the hash, or 0 when the ring had no room. */
-__attribute__((noinline)) __u64 send_runtime_stack(__u64 hash)
+/* The frames have this hash. Send them if this CPU has not lately. Gives 0, or -1 when the ring had no room. */
+__attribute__((noinline)) int send_runtime_stack(__u64 hash)
 {
 	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
-	struct scratch *scratch = get_scratch();
 	void *ring = get_ring();
+	__u64 *slot = find_sent(hash);
 	__u64 num_frames;
-	__u64 *slot;
-	__u64 key;
 
-	if (!stack || !scratch || !ring)
-		return 0;
-	key = hash_for_process(hash, 0, scratch);
-	slot = find_sent(key);
-	if (slot)
-		*slot = key;
-	slot = find_sent(hash);
-	if (!slot)
-		return 0;
+	if (!stack || !ring || !slot)
+		return -1;
 	if (*slot == hash)
-		return hash;
+		return 0;
 	num_frames = stack->num_frames;
 	barrier_var(num_frames); /* the verifier must see the limit */
 	if (num_frames > WIRE_MAX_RUNTIME_FRAMES)
@@ -117,8 +96,54 @@ __attribute__((noinline)) __u64 send_runtime_stack(__u64 hash)
 	stack->hash = hash;
 	if (send(ring, stack,
 		 sizeof(*stack) - sizeof(stack->frames) + num_frames * sizeof(stack->frames[0])))
-		return 0;
+		return -1;
 	*slot = hash;
+	return 0;
+}
+
+/* What became of sending what says which function a frame is of. */
+enum code_sending {
+	CODE_LOST = -1, /* the ring had no room */
+	CODE_SENT,      /* now, or lately */
+	CODE_UNREAD,    /* it may be read another time */
+};
+
+/*
+ * Send the frames of the stack that was taken, and what they are of. Where all of that was sent lately for the process of
+ * the scratch sample, nothing is looked at again: one that was forked has the same ones, of its own. Gives the hash, or 0
+ * when they were not sent.
+ *
+ * send_code  of the frame with this number: gives enum code_sending
+ */
+static __always_inline __u64 send_runtime_frames(struct wire_runtime_stack *stack,
+						 const struct scratch *scratch,
+						 int (*send_code)(int number))
+{
+	__u64 hash = hash_runtime_stack();
+	__u64 key = hash_for_process(hash, 0, scratch);
+	__u64 *slot = find_sent(key);
+	__u32 num_frames = stack->num_frames;
+	bool is_all = true;
+
+	if (!slot)
+		return 0;
+	if (*slot == key)
+		return hash;
+	for (__u32 i = 0; i < WIRE_MAX_RUNTIME_FRAMES; i++) {
+		int sending;
+
+		if (i >= num_frames)
+			break;
+		sending = send_code(i);
+		if (sending == CODE_LOST)
+			return 0;
+		if (sending == CODE_UNREAD)
+			is_all = false;
+	}
+	if (send_runtime_stack(hash))
+		return 0;
+	if (is_all)
+		*slot = key;
 	return hash;
 }
 

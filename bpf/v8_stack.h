@@ -120,7 +120,7 @@ __attribute__((noinline)) int begin_v8_function(int number)
 				&v8->function);
 }
 
-/* Send a frame's function if this CPU has not lately. Gives 0, or -1 when the ring had no room. */
+/* Send a frame's function if this CPU has not lately. Gives enum code_sending. */
 __attribute__((noinline)) int send_v8_function(int number)
 {
 	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
@@ -131,13 +131,13 @@ __attribute__((noinline)) int send_v8_function(int number)
 	__u64 *slot;
 
 	if (!v8 || !stack || !scratch || !ring || number < 0)
-		return -1;
+		return CODE_LOST;
 	hash = hash_runtime_code(&stack->frames[number & (WIRE_MAX_RUNTIME_FRAMES - 1)], scratch);
 	slot = find_sent(hash);
 	if (!slot || *slot == hash)
-		return slot ? 0 : -1;
+		return slot ? CODE_SENT : CODE_LOST;
 	if (begin_v8_function(number))
-		return 0;
+		return CODE_UNREAD;
 	for (int i = 0; i < V8_MAX_NAME_STEPS; i++)
 		if (step_v8_name(i))
 			break;
@@ -146,9 +146,9 @@ __attribute__((noinline)) int send_v8_function(int number)
 	v8->function.pid = scratch->sample.pid;
 	v8->function.generation = scratch->sample.generation;
 	if (send(ring, &v8->function, sizeof(v8->function)))
-		return -1;
+		return CODE_LOST;
 	*slot = hash;
-	return 0;
+	return CODE_SENT;
 }
 
 /* Collect the functions of JavaScript in the scratch stack, and send them. Gives their hash, or 0 when they were not sent. */
@@ -158,8 +158,6 @@ __attribute__((noinline)) __u64 take_v8_stack(void)
 	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
 	struct scratch *scratch = get_scratch();
 	int num_levels;
-	__u32 num_frames;
-	__u64 hash;
 
 	if (!v8 || !stack || !scratch || begin_v8_walk())
 		return 0;
@@ -172,22 +170,12 @@ __attribute__((noinline)) __u64 take_v8_stack(void)
 		if (look_for_v8_frame(i))
 			break;
 	}
-	num_frames = v8->walk.num_frames;
 	stack->runtime = WIRE_RUNTIME_V8;
-	stack->num_frames = num_frames;
+	stack->num_frames = v8->walk.num_frames;
 	stack->end = v8->walk.end;
 	if (stack->end == WIRE_RUNTIME_COMPLETE && scratch->walk.end != WALK_COMPLETE)
 		stack->end = WIRE_RUNTIME_PARTIAL;
-	hash = hash_runtime_stack();
-	if (was_runtime_stack_sent(hash, scratch))
-		return hash;
-	for (__u32 i = 0; i < WIRE_MAX_RUNTIME_FRAMES; i++) {
-		if (i >= num_frames)
-			break;
-		if (send_v8_function(i))
-			return 0;
-	}
-	return send_runtime_stack(hash);
+	return send_runtime_frames(stack, scratch, send_v8_function);
 }
 
 #endif
