@@ -15,6 +15,8 @@
 #include "base/bytes.h"
 #include "runtime/v8_function.h"
 
+#include "v8_layouts.h"
+
 #define V8_INLINE static inline
 #include "runtime/v8_walk.h"
 
@@ -36,84 +38,6 @@ struct scene {
 	struct wire_v8_function *function;
 	struct v8_functions *functions;
 };
-
-/* Of Node.js 16, 20 and 24. */
-static const struct wire_v8_layout layouts[] = {
-	{.major = 9,
-	 .minor = 4,
-	 .first_type_after_strings = 64,
-	 .shared_type = 179,
-	 .scope_type = 178,
-	 .script_type = 112,
-	 .map_type = 12,
-	 .function_shared = 24,
-	 .shared_name = 16,
-	 .shared_script = 32,
-	 .shared_literal = 52,
-	 .shared_bytes = 56,
-	 .script_name = 16,
-	 .scope_flags = 8,
-	 .scope_flags_shift = 32,
-	 .scope_num_locals = 24,
-	 .scope_locals = 32,
-	 .scope_has_receiver = 1,
-	 .scope_max_inline_locals = UINT16_MAX,
-	 .string_length = 12,
-	 .string_characters = 16,
-	 .cons_first = 16,
-	 .cons_second = 24,
-	 .thin_actual = 16,
-	 .external_characters = 24},
-	{.major = 11,
-	 .minor = 3,
-	 .first_type_after_strings = 128,
-	 .shared_type = 262,
-	 .scope_type = 261,
-	 .script_type = 167,
-	 .map_type = 12,
-	 .function_shared = 24,
-	 .shared_name = 16,
-	 .shared_script = 32,
-	 .shared_literal = 52,
-	 .shared_bytes = 56,
-	 .script_name = 16,
-	 .scope_flags = 8,
-	 .scope_flags_shift = 32,
-	 .scope_num_locals = 24,
-	 .scope_locals = 32,
-	 .scope_max_inline_locals = 75,
-	 .string_length = 12,
-	 .string_characters = 16,
-	 .cons_first = 16,
-	 .cons_second = 24,
-	 .thin_actual = 16,
-	 .external_characters = 24},
-	{.major = 13,
-	 .minor = 6,
-	 .first_type_after_strings = 128,
-	 .shared_type = 282,
-	 .scope_type = 280,
-	 .script_type = 167,
-	 .map_type = 12,
-	 .function_shared = 32,
-	 .shared_name = 24,
-	 .shared_script = 40,
-	 .shared_literal = 60,
-	 .shared_bytes = 64,
-	 .script_name = 16,
-	 .scope_flags = 8,
-	 .scope_flags_shift = 0,
-	 .scope_num_locals = 24,
-	 .scope_locals = 48,
-	 .scope_max_inline_locals = 75,
-	 .string_length = 12,
-	 .string_characters = 16,
-	 .cons_first = 16,
-	 .cons_second = 24,
-	 .thin_actual = 16,
-	 .external_characters = 24},
-};
-#define NUM_LAYOUTS (sizeof(layouts) / sizeof(layouts[0]))
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -155,7 +79,7 @@ static void take_any_layout(struct bytes *input, struct wire_v8_layout *ret)
 {
 	unsigned int last_word;
 
-	*ret = layouts[1];
+	*ret = v8_layouts[1];
 	ret->function_shared = take_offset(input, 12);
 	last_word = 1 + bytes_u8(input) % 11;
 	ret->shared_name = take_offset(input, last_word);
@@ -176,12 +100,12 @@ static void take_any_layout(struct bytes *input, struct wire_v8_layout *ret)
 
 static void take_layout(struct bytes *input, struct wire_v8_layout *ret)
 {
-	unsigned int number = bytes_u8(input) % (NUM_LAYOUTS + 1);
+	unsigned int number = bytes_u8(input) % (NUM_V8_LAYOUTS + 1);
 
-	if (number == NUM_LAYOUTS)
+	if (number == NUM_V8_LAYOUTS)
 		take_any_layout(input, ret);
 	else
-		*ret = layouts[number];
+		*ret = v8_layouts[number];
 }
 
 static void take_words(struct bytes *input, struct scene *scene)

@@ -9,6 +9,7 @@
 #include "base/text.h"
 
 /* clang-format off */
+#include "v8_layouts.h"
 #include "unit.h"
 /* clang-format on */
 
@@ -36,85 +37,6 @@
 /* Flags of a ScopeInfo. */
 #define RECEIVER(place) ((uint64_t)(place) << 7)
 #define HAS_CLASS       (1ull << 10)
-
-/* Of Node.js 16, 20 and 24, as v8_find() gives them. */
-enum version { V8_9_4, V8_11_3, V8_13_6, NUM_VERSIONS };
-
-static const struct wire_v8_layout layouts[NUM_VERSIONS] = {
-	[V8_9_4] = {.major = 9,
-		    .minor = 4,
-		    .first_type_after_strings = 64,
-		    .shared_type = 179,
-		    .scope_type = 178,
-		    .script_type = 112,
-		    .map_type = 12,
-		    .function_shared = 24,
-		    .shared_name = 16,
-		    .shared_script = 32,
-		    .shared_literal = 52,
-		    .shared_bytes = 56,
-		    .script_name = 16,
-		    .scope_flags = 8,
-		    .scope_flags_shift = 32,
-		    .scope_num_locals = 24,
-		    .scope_locals = 32,
-		    .scope_has_receiver = 1,
-		    .scope_max_inline_locals = UINT16_MAX,
-		    .string_length = 12,
-		    .string_characters = 16,
-		    .cons_first = 16,
-		    .cons_second = 24,
-		    .thin_actual = 16,
-		    .external_characters = 24},
-	[V8_11_3] = {.major = 11,
-		     .minor = 3,
-		     .first_type_after_strings = 128,
-		     .shared_type = 262,
-		     .scope_type = 261,
-		     .script_type = 167,
-		     .map_type = 12,
-		     .function_shared = 24,
-		     .shared_name = 16,
-		     .shared_script = 32,
-		     .shared_literal = 52,
-		     .shared_bytes = 56,
-		     .script_name = 16,
-		     .scope_flags = 8,
-		     .scope_flags_shift = 32,
-		     .scope_num_locals = 24,
-		     .scope_locals = 32,
-		     .scope_max_inline_locals = 75,
-		     .string_length = 12,
-		     .string_characters = 16,
-		     .cons_first = 16,
-		     .cons_second = 24,
-		     .thin_actual = 16,
-		     .external_characters = 24},
-	[V8_13_6] = {.major = 13,
-		     .minor = 6,
-		     .first_type_after_strings = 128,
-		     .shared_type = 282,
-		     .scope_type = 280,
-		     .script_type = 167,
-		     .map_type = 12,
-		     .function_shared = 32,
-		     .shared_name = 24,
-		     .shared_script = 40,
-		     .shared_literal = 60,
-		     .shared_bytes = 64,
-		     .script_name = 16,
-		     .scope_flags = 8,
-		     .scope_flags_shift = 0,
-		     .scope_num_locals = 24,
-		     .scope_locals = 48,
-		     .scope_max_inline_locals = 75,
-		     .string_length = 12,
-		     .string_characters = 16,
-		     .cons_first = 16,
-		     .cons_second = 24,
-		     .thin_actual = 16,
-		     .external_characters = 24},
-};
 
 struct fake_process {
 	struct v8_walk walk; /* first: what the walk hands to v8_read() */
@@ -331,13 +253,13 @@ static void put_frame(struct fake_process *process, uint64_t fp, uint64_t functi
 }
 
 /* A function sit() in f.js, number 7 of it, and a frame that runs it. */
-static struct fake_process *fake_process_new(enum version version)
+static struct fake_process *fake_process_new(enum v8_layout_version version)
 {
 	struct fake_process *process = calloc(1, sizeof(*process));
 	struct scope scope = {0};
 
 	assert_non_null(process);
-	process->layout = layouts[version];
+	process->layout = v8_layouts[version];
 	process->num_used = FIRST_OBJECT;
 	process->undefined = add_object(process, process->layout.first_type_after_strings + 3, 48);
 	process->empty = add_text(process, "");
@@ -420,7 +342,7 @@ static void check_scope(struct fake_process *process, const struct scope *scope,
 static void a_frame_of_javascript_has_its_function_and_level(void **state)
 {
 	(void)state;
-	for (int version = 0; version < NUM_VERSIONS; version++) {
+	for (int version = 0; version < NUM_V8_LAYOUTS; version++) {
 		struct fake_process *process = fake_process_new(version);
 
 		take(process, FRAME, 3);
@@ -477,7 +399,7 @@ static void a_frame_of_another_kind_has_no_function(void **state)
 				  UINT64_MAX, NOWHERE - 1};
 
 	(void)state;
-	for (int version = 0; version < NUM_VERSIONS; version++) {
+	for (int version = 0; version < NUM_V8_LAYOUTS; version++) {
 		struct fake_process *process = fake_process_new(version);
 
 		for (size_t i = 0; i < ARRAY_LENGTH(kinds); i++) {
@@ -505,7 +427,7 @@ static void a_frame_of_native_code_has_none(void **state)
 static void an_object_that_is_no_closure_has_none(void **state)
 {
 	(void)state;
-	for (int version = 0; version < NUM_VERSIONS; version++) {
+	for (int version = 0; version < NUM_V8_LAYOUTS; version++) {
 		struct fake_process *process = fake_process_new(version);
 		uint64_t object = add_object(process, 500, 128);
 		const uint64_t words[] = {
@@ -532,7 +454,7 @@ static void an_object_that_is_no_closure_has_none(void **state)
 static void what_cannot_be_read_says_so(void **state)
 {
 	(void)state;
-	for (int version = 0; version < NUM_VERSIONS; version++) {
+	for (int version = 0; version < NUM_V8_LAYOUTS; version++) {
 		struct fake_process *process = fake_process_new(version);
 		uint64_t at_the_end = MEMORY + MEMORY_BYTES - 16 + 1; /* not all of it is there */
 		uint64_t broken = add_shared(process, process->empty, process->script, 7);
@@ -597,7 +519,7 @@ static void of_more_frames_than_are_kept_the_outer_ones_are_left_out(void **stat
 static void another_function_has_another_fingerprint(void **state)
 {
 	(void)state;
-	for (int version = 0; version < NUM_VERSIONS; version++) {
+	for (int version = 0; version < NUM_V8_LAYOUTS; version++) {
 		struct fake_process *process = fake_process_new(version);
 		const struct wire_v8_layout *layout = &process->layout;
 		const uint64_t fields[] = {layout->shared_name, layout->shared_script,
@@ -624,7 +546,7 @@ static void another_function_has_another_fingerprint(void **state)
 static void the_same_function_has_the_same_fingerprint(void **state)
 {
 	(void)state;
-	for (int version = 0; version < NUM_VERSIONS; version++) {
+	for (int version = 0; version < NUM_V8_LAYOUTS; version++) {
 		struct fake_process *process = fake_process_new(version);
 		const struct wire_v8_layout *layout = &process->layout;
 		struct wire_runtime_frame before = take_only(process);
@@ -646,7 +568,7 @@ static void the_same_function_has_the_same_fingerprint(void **state)
 static void a_function_says_its_name_and_file(void **state)
 {
 	(void)state;
-	for (int version = 0; version < NUM_VERSIONS; version++) {
+	for (int version = 0; version < NUM_V8_LAYOUTS; version++) {
 		struct fake_process *process = fake_process_new(version);
 		const struct wire_v8_function *function = &process->function;
 
@@ -708,7 +630,7 @@ static void the_name_lies_behind_the_local_variables(void **state)
 	static const uint32_t numbers[] = {0, 1, 3, 74, 75, 76, 100};
 
 	(void)state;
-	for (int version = 0; version < NUM_VERSIONS; version++) {
+	for (int version = 0; version < NUM_V8_LAYOUTS; version++) {
 		struct fake_process *process = fake_process_new(version);
 		struct scope scope = {.name = add_text(process, "right"),
 				      .inferred = add_text(process, "inferred")};
@@ -724,7 +646,7 @@ static void the_name_lies_behind_the_local_variables(void **state)
 static void a_receiver_may_have_a_word_before_the_name(void **state)
 {
 	static const struct {
-		enum version version;
+		enum v8_layout_version version;
 		unsigned int place; /* none, on the stack, in the context, not used */
 		unsigned int num_words;
 	} inputs[] = {
@@ -756,7 +678,7 @@ static void a_receiver_may_have_a_word_before_the_name(void **state)
 static void other_flags_move_nothing(void **state)
 {
 	(void)state;
-	for (int version = 0; version < NUM_VERSIONS; version++) {
+	for (int version = 0; version < NUM_V8_LAYOUTS; version++) {
 		struct fake_process *process = fake_process_new(version);
 		struct scope scope = {.name = add_text(process, "right"),
 				      .inferred = process->empty,
@@ -777,7 +699,7 @@ static void in_a_module_the_name_lies_a_word_further(void **state)
 	static const uint32_t numbers[] = {0, 3, 100};
 
 	(void)state;
-	for (int version = V8_11_3; version < NUM_VERSIONS; version++) {
+	for (int version = V8_11_3; version < NUM_V8_LAYOUTS; version++) {
 		struct fake_process *process = fake_process_new(version);
 		uint64_t right = add_text(process, "right");
 		struct scope scope = {.inferred = add_text(process, "inferred"), .is_module = true};
@@ -796,7 +718,7 @@ static void in_a_module_the_name_lies_a_word_further(void **state)
 static void without_a_name_the_inferred_one_is_taken(void **state)
 {
 	(void)state;
-	for (int version = 0; version < NUM_VERSIONS; version++) {
+	for (int version = 0; version < NUM_V8_LAYOUTS; version++) {
 		struct fake_process *process = fake_process_new(version);
 		struct scope scope = {.name = process->empty,
 				      .inferred = add_text(process, "exports.run"),
@@ -814,7 +736,7 @@ static void without_a_name_the_inferred_one_is_taken(void **state)
 static void a_function_may_have_no_name(void **state)
 {
 	(void)state;
-	for (int version = 0; version < NUM_VERSIONS; version++) {
+	for (int version = 0; version < NUM_V8_LAYOUTS; version++) {
 		struct fake_process *process = fake_process_new(version);
 		struct scope scope = {.name = process->empty, .inferred = process->empty};
 		uint64_t object = add_scope(process, &scope);
@@ -847,7 +769,7 @@ static void before_it_is_compiled_the_name_lies_in_the_function(void **state)
 static void a_name_that_cannot_be_read_says_so(void **state)
 {
 	(void)state;
-	for (int version = 0; version < NUM_VERSIONS; version++) {
+	for (int version = 0; version < NUM_V8_LAYOUTS; version++) {
 		struct fake_process *process = fake_process_new(version);
 		uint64_t cut = MEMORY + MEMORY_BYTES - 40 + 1;
 
@@ -900,7 +822,7 @@ static void a_name_in_a_scope_that_cannot_be_read_says_so(void **state)
 static void parts_of_a_name_are_in_their_order(void **state)
 {
 	(void)state;
-	for (int version = 0; version < NUM_VERSIONS; version++) {
+	for (int version = 0; version < NUM_V8_LAYOUTS; version++) {
 		struct fake_process *process = fake_process_new(version);
 		uint64_t parts[4] = {add_text(process, "Module"), add_text(process, "."),
 				     add_text(process, "_extensions"), add_text(process, "..js")};
@@ -1077,7 +999,7 @@ static void a_sliced_string_is_not_read(void **state)
 static void what_is_no_string_is_no_name(void **state)
 {
 	(void)state;
-	for (int version = 0; version < NUM_VERSIONS; version++) {
+	for (int version = 0; version < NUM_V8_LAYOUTS; version++) {
 		struct fake_process *process = fake_process_new(version);
 		uint16_t first_type = process->layout.first_type_after_strings;
 		uint64_t last = add_string(process, (first_type - 1) & ~7, "last", 4);
@@ -1214,7 +1136,7 @@ static void a_script_may_have_no_name(void **state)
 static void a_function_of_v8_itself_is_in_no_script(void **state)
 {
 	(void)state;
-	for (int version = 0; version < NUM_VERSIONS; version++) {
+	for (int version = 0; version < NUM_V8_LAYOUTS; version++) {
 		struct fake_process *process = fake_process_new(version);
 		uint64_t builtin = add_shared(process, add_text(process, "forEach"),
 					      process->undefined, V8_NO_LITERAL);
