@@ -18,6 +18,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -37,12 +38,15 @@
 /* So many file systems are remembered. */
 #define MAX_DEVICES 1024
 
-enum request_kind { FIND, LOOK, OPEN, READ };
+enum request_kind { FIND, LOOK, OPEN, READ, READ_MEMORY };
 
 struct opener_request {
 	uint32_t kind;
 	int32_t flags;
 	uint64_t limit_bytes;
+	uint64_t address; /* of READ_MEMORY, as pid */
+	int32_t pid;
+	uint32_t padding;
 	char path[PATH_MAX]; /* as much of it as the message has, without NUL */
 };
 
@@ -160,6 +164,34 @@ static int read_content(const char *path, uint64_t limit_bytes)
 	return err ? err : memory;
 }
 
+static int copy_memory(pid_t pid, uint64_t address, void *ret, size_t size)
+{
+	struct iovec here = {ret, size};
+	struct iovec there = {(void *)(uintptr_t)address, size};
+	ssize_t got = process_vm_readv(pid, &here, 1, &there, 1, 0);
+
+	if (got < 0)
+		return -errno;
+	return (size_t)got == size ? 0 : -EFAULT;
+}
+
+static int read_memory(pid_t pid, uint64_t address, uint64_t size)
+{
+	static char bytes[SLOW_OPENER_MAX_MEMORY_BYTES];
+	int memory;
+	int err = size <= sizeof(bytes) ? copy_memory(pid, address, bytes, size) : -EINVAL;
+
+	if (err)
+		return err;
+	memory = memfd_create("memory", MFD_CLOEXEC);
+	if (memory < 0)
+		return -errno;
+	err = file_write_fd(memory, bytes, size);
+	if (err)
+		close(memory);
+	return err ? err : memory;
+}
+
 /* ---- in the process ---- */
 
 /* Fills the answer. Returns the descriptor that comes along, or -1. */
@@ -179,6 +211,9 @@ static int do_request(const struct opener_request *request, int fd, struct opene
 		break;
 	case READ:
 		found = read_content(request->path, request->limit_bytes);
+		break;
+	case READ_MEMORY:
+		found = read_memory(request->pid, request->address, request->limit_bytes);
 		break;
 	}
 	answer->err = found < 0 ? found : 0;
@@ -292,7 +327,9 @@ static int ask(struct slow_opener *opener, const struct opener_request *head, co
 	if (err == -ETIMEDOUT || err == -EPIPE || err == -ECONNRESET) {
 		(void)worker_stop(&opener->worker, &usage);
 		opener->num_failures++;
-		log_debug("a file system does not answer%s%s", path[0] ? ": " : "", path);
+		log_debug("%s does not answer%s%s",
+			  head->kind == READ_MEMORY ? "the memory of a process" : "a file system",
+			  path[0] ? ": " : "", path);
 		return -ETIMEDOUT;
 	}
 	return err;
@@ -362,4 +399,24 @@ int slow_opener_read(struct slow_opener *opener, const char *path, size_t limit_
 	if (lseek(fd, 0, SEEK_SET) < 0)
 		return -errno;
 	return file_read_fd(fd, limit_bytes, ret);
+}
+
+int slow_opener_read_memory(struct slow_opener *opener, pid_t pid, uint64_t address, void *ret,
+			    size_t size)
+{
+	const struct opener_request head = {
+		.kind = READ_MEMORY, .limit_bytes = size, .address = address, .pid = pid};
+	_cleanup_close_ int fd = -1;
+	struct reply reply;
+	int err;
+
+	if (size > SLOW_OPENER_MAX_MEMORY_BYTES)
+		return -EINVAL;
+	if (!opener)
+		return copy_memory(pid, address, ret, size);
+	err = ask(opener, &head, "", -1, &reply);
+	if (err)
+		return err;
+	fd = reply.fd;
+	return file_read_range(fd, ret, size, 0);
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/attributes.h"
@@ -46,6 +47,18 @@ bool slow_opener_may_hang(struct slow_opener *opener, int handle, dev_t device);
  * negative errno.
  */
 _must_check_ int slow_opener_open(struct slow_opener *opener, int handle);
+
+/* At once. */
+#define SLOW_OPENER_MAX_MEMORY_BYTES (64u << 10)
+
+/*
+ * Read the memory of a process, which may be of a file of such a file system, or one that the process fills when it likes
+ * (userfaultfd).
+ *
+ * Returns 0; -EFAULT: not all of it is mapped; -EINVAL: it is too much; -ESRCH, -EPERM, -ETIMEDOUT or another negative errno.
+ */
+_must_check_ int slow_opener_read_memory(struct slow_opener *opener, pid_t pid, uint64_t address,
+					 void *ret, size_t size);
 
 /* Read a file of /proc, as file_read_at() does, or -ETIMEDOUT. */
 _must_check_ int slow_opener_read(struct slow_opener *opener, const char *path, size_t limit_bytes,
