@@ -17,7 +17,7 @@
 
 /* The colours of frames, as flamegraph.pl's --color. A name has the same colour in every graph. */
 enum svg_palette {
-	SVG_PALETTE_AUTO, /* as java where frames are of several kinds (kernel, inlined, JIT, Python, JavaScript); else hot */
+	SVG_PALETTE_AUTO, /* as java where frames are of several kinds (kernel, inlined, JIT, Python, JavaScript, Java); else hot */
 	SVG_PALETTE_HOT,
 	SVG_PALETTE_MEM,
 	SVG_PALETTE_IO,

@@ -15,12 +15,13 @@
  * from 0 in this order, are written into files: a new kind comes last. Perfetto has fewer; of several with one number the
  * first is what that means in traces of others.
  */
-#define FRAME_KINDS(KIND)                                     \
-	KIND(USER, "user", "", "User", "yellow", 1)           \
-	KIND(KERNEL, "kernel", "_[k]", "Kernel", "orange", 2) \
-	KIND(JIT, "JIT", "_[j]", "JIT", "green", 4)           \
-	KIND(PYTHON, "Python", "", "Python", "blue", 3)       \
-	KIND(JAVASCRIPT, "JavaScript", "", "JavaScript", "yellow", 4)
+#define FRAME_KINDS(KIND)                                             \
+	KIND(USER, "user", "", "User", "yellow", 1)                   \
+	KIND(KERNEL, "kernel", "_[k]", "Kernel", "orange", 2)         \
+	KIND(JIT, "JIT", "_[j]", "JIT", "green", 4)                   \
+	KIND(PYTHON, "Python", "", "Python", "blue", 3)               \
+	KIND(JAVASCRIPT, "JavaScript", "", "JavaScript", "yellow", 4) \
+	KIND(JAVA, "Java", "", "Java", "purple", 4)
 
 #define FRAME_KIND_NUMBER(name, ...) FRAME_##name,
 enum frame_kind { FRAME_KINDS(FRAME_KIND_NUMBER) NUM_FRAME_KINDS };

@@ -39,6 +39,8 @@ static inline uint32_t builder_add_location(struct profile *profile, char *name)
 		frame.kind = FRAME_PYTHON;
 	else if (builder_strip(name, "_[js]"))
 		frame.kind = FRAME_JAVASCRIPT;
+	else if (builder_strip(name, "_[java]"))
+		frame.kind = FRAME_JAVA;
 	else
 		frame.is_inlined = builder_strip(name, "_[i]");
 	assert_int_equal(profile_add_string(profile, name, &frame.name), 0);

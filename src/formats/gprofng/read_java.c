@@ -130,7 +130,7 @@ int gprofng_java_find(struct gprofng_java *java, struct profile *profile, uint64
 		      uint32_t *ret)
 {
 	const struct gprofng_method *method = find_method(java, id);
-	struct frame frame = {0};
+	struct frame frame = {.kind = FRAME_JAVA};
 	int err;
 
 	text_truncate(&java->text, 0);

@@ -6,8 +6,8 @@
  *
  *  - A function's `name` is its full name, its `system_name` the one of folded text.
  *  - The mapping's file name marks kernel code, "[kernel]" or "[kernel:MODULE]", code of JITs,
- *    "[jit]" or "[jit:MODULE]", Python, "[cpython]" or "[cpython:MODULE]", and
- *    JavaScript, "[v8js]" or "[v8js:MODULE]".
+ *    "[jit]" or "[jit:MODULE]", Python, "[cpython]" or "[cpython:MODULE]",
+ *    JavaScript, "[v8js]" or "[v8js:MODULE]", and Java, "[jvm]" or "[jvm:MODULE]".
  *  - Comments: "stackwide VERSION", the numbers of struct sampling, as "complete_stacks=12", and
  *    the account of the recording (struct tally), as "account.lost.ring_sample=3". Those of several
  *    recordings are added up; the number of CPUs is then left out. Of how many samples the values
@@ -39,6 +39,8 @@
 #define PPROF_PYTHON_MODULE    "[cpython:"
 #define PPROF_V8JS             "[v8js]"
 #define PPROF_V8JS_MODULE      "[v8js:"
+#define PPROF_JVM              "[jvm]"
+#define PPROF_JVM_MODULE       "[jvm:"
 #define PPROF_COMPLETE_STACKS  "complete_stacks="
 #define PPROF_TRUNCATED_STACKS "truncated_stacks="
 #define PPROF_LOST_SAMPLES     "lost_samples="

@@ -70,7 +70,8 @@ static int add_string(struct pprof_reader *reader, struct bytes string, uint32_t
 static struct bytes find_module_name(const struct pprof_source_mapping *mapping)
 {
 	static const char *const prefixes[] = {PPROF_KERNEL_MODULE, PPROF_JIT_MODULE,
-					       PPROF_PYTHON_MODULE, PPROF_V8JS_MODULE};
+					       PPROF_PYTHON_MODULE, PPROF_V8JS_MODULE,
+					       PPROF_JVM_MODULE};
 	struct bytes name = mapping->filename;
 
 	for (size_t i = 0; i < ARRAY_LENGTH(prefixes); i++) {
@@ -103,6 +104,8 @@ static enum frame_kind find_kind(struct bytes filename, uint64_t start)
 		return FRAME_PYTHON;
 	if (starts_with(filename, PPROF_V8JS) || starts_with(filename, PPROF_V8JS_MODULE))
 		return FRAME_JAVASCRIPT;
+	if (starts_with(filename, PPROF_JVM) || starts_with(filename, PPROF_JVM_MODULE))
+		return FRAME_JAVA;
 	return FRAME_USER;
 }
 
@@ -280,7 +283,8 @@ static bool has_file_address(const struct pprof_code *code)
 
 	return code->has_mapping && mapping->filename.size && mapping->kind != FRAME_JIT &&
 	       mapping->kind != FRAME_PYTHON && mapping->kind != FRAME_JAVASCRIPT &&
-	       code->address >= mapping->start && code->address < mapping->limit;
+	       mapping->kind != FRAME_JAVA && code->address >= mapping->start &&
+	       code->address < mapping->limit;
 }
 
 /*

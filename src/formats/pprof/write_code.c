@@ -54,6 +54,8 @@ static void describe_mapping(const struct profile *profile, const struct locatio
 		append_special(name, PPROF_PYTHON, PPROF_PYTHON_MODULE, frame_module);
 	} else if (frame && frame->kind == FRAME_JAVASCRIPT) {
 		append_special(name, PPROF_V8JS, PPROF_V8JS_MODULE, frame_module);
+	} else if (frame && frame->kind == FRAME_JAVA) {
+		append_special(name, PPROF_JVM, PPROF_JVM_MODULE, frame_module);
 	} else if (location_is_in_module(location) &&
 		   location->owner < profile_count_modules(profile)) {
 		const struct module *module = profile_get_module(profile, location->owner);
@@ -68,7 +70,7 @@ static void describe_mapping(const struct profile *profile, const struct locatio
 
 /*
  * *ret is the mapping's id, or 0: code without a file's name has none. Files are distinguished by name
- * and build ID, not by our module: the kernel, JIT code, Python and JavaScript have none.
+ * and build ID, not by our module: the kernel, JIT code, Python, JavaScript and Java have none.
  */
 static int add_mapping(struct pprof_writer *writer, const struct text *name,
 		       const struct text *build_id, uint32_t *ret)

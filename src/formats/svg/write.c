@@ -190,6 +190,9 @@ static struct svg_color get_color(const struct painter *painter, const struct sv
 			return svg_get_frame_color(SVG_PALETTE_BLUE, label, length);
 		if (kind == FRAME_JAVASCRIPT)
 			return svg_get_frame_color(SVG_PALETTE_GREEN, label, length);
+		/* Inlined calls have a mark. */
+		if (kind == FRAME_JAVA && svg_measure_name(label, length) == length)
+			return svg_get_frame_color(SVG_PALETTE_GREEN, label, length);
 	}
 	return svg_get_frame_color(painter->opts.palette, label, length);
 }

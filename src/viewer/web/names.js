@@ -5,7 +5,8 @@ export const NODE_INLINED = 8;
 export const NODE_THREAD = 16;
 const KIND_MASK = 7;
 // As frame_kind.h has them, with a hue each.
-const KINDS = [{ word: 'user', hue: 95 }, { word: 'kernel', hue: 45 }, { word: 'JIT', hue: 145 }, { word: 'Python', hue: 250 }, { word: 'JavaScript', hue: 200 }];
+const KINDS = [{ word: 'user', hue: 95 }, { word: 'kernel', hue: 45 }, { word: 'JIT', hue: 145 }, { word: 'Python', hue: 250 }, { word: 'JavaScript', hue: 200 },
+	{ word: 'Java', hue: 310 }];
 const KERNEL = KINDS[1];
 
 /** @param {number} flags */

@@ -316,6 +316,8 @@ static void put_classes(struct text *text)
 static void java_is_shown_as_its_user_sees_it(void **state _unused_)
 {
 	struct gprofng_writer writer = make_clock("1");
+	struct imported imported = {0};
+	const struct call_tree_opts tree = {0};
 	struct text tar;
 
 	text_append_string(&writer.log,
@@ -325,7 +327,18 @@ static void java_is_shown_as_its_user_sees_it(void **state _unused_)
 	gprofng_put_clock(&writer.data, 7, 1, 10, 1);
 	gprofng_put_clock(&writer.data, 8, 2, 10, 2);
 	tar = finish(&writer);
-	assert_tar(&tar, "cpu", "a<\xc3\xa4;org.App.main 20000000\nwork;<JVM-System> 10000000\n");
+	read_tar(&imported, &tar);
+	assert_string_equal(imported.warnings.data, "");
+	assert_written(&format_folded, imported.profile, tree,
+		       "a<\xc3\xa4;org.App.main 20000000\nwork;<JVM-System> 10000000\n");
+	for (uint32_t i = 0; i < profile_count_frames(imported.profile); i++) {
+		const struct frame *frame = profile_get_frame(imported.profile, i);
+		const char *name = profile_get_string(imported.profile, frame->name);
+
+		assert_int_equal(frame->kind,
+				 string_equals(name, "org.App.main") ? FRAME_JAVA : FRAME_USER);
+	}
+	imported_release(&imported);
 }
 
 static void processes_that_were_forked_are_merged(void **state _unused_)

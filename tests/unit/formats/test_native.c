@@ -190,6 +190,44 @@ static void a_frame_keeps_module_file_and_line(void **state _unused_)
 	profile_free(again);
 }
 
+static void every_kind_comes_back_inlined_or_not(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	uint32_t thread = builder_add_thread(profile, 7, 8, "t");
+	struct profile *again;
+	struct text svg;
+	uint32_t stack = STACK_EMPTY;
+	uint32_t metric;
+
+	for (uint8_t i = 0; i < 2 * NUM_FRAME_KINDS; i++) {
+		struct frame frame = {.kind = i / 2, .is_inlined = i % 2};
+		uint32_t location;
+
+		assert_int_equal(profile_add_string(profile, "f", &frame.name), 0);
+		frame.full_name = frame.name;
+		assert_int_equal(profile_add_frame_location(profile, &frame, &location), 0);
+		assert_int_equal(profile_add_stack(profile, stack, location, &stack), 0);
+	}
+	assert_int_equal(profile_add_metric(profile, "samples", "count", &metric), 0);
+	assert_int_equal(profile_add_sample(profile, thread, stack, metric, 1), 0);
+	svg = write_svg(profile);
+	again = read_svg(&svg);
+	stack = profile_get_sample(again, 0)->stack;
+	for (uint8_t i = 2 * NUM_FRAME_KINDS; i-- > 0;) {
+		const struct location *location =
+			profile_get_location(again, profile_get_stack_location(again, stack));
+		const struct frame *frame = profile_get_frame(again, location->first_frame);
+
+		assert_int_equal(frame->kind, i / 2);
+		assert_int_equal(frame->is_inlined, i % 2);
+		stack = profile_get_stack_parent(again, stack);
+	}
+	assert_int_equal(stack, STACK_EMPTY);
+	text_release(&svg);
+	profile_free(profile);
+	profile_free(again);
+}
+
 /* As a recorder makes them: by address, several frames in one. */
 static void addresses_with_inlined_calls_become_levels(void **state _unused_)
 {
@@ -518,6 +556,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_written_is_read_back),
 		cmocka_unit_test(a_frame_keeps_module_file_and_line),
+		cmocka_unit_test(every_kind_comes_back_inlined_or_not),
 		cmocka_unit_test(addresses_with_inlined_calls_become_levels),
 		cmocka_unit_test(frames_too_narrow_to_draw_are_read_back),
 		cmocka_unit_test(a_deep_stack_is_read_back),

@@ -253,7 +253,7 @@ static void samples_have_their_weight_and_their_stack_outermost_first(void **sta
 	uint32_t stack;
 
 	builder_add_sample(profile, builder_add_thread(profile, 5, 6, "t"),
-			   "main;work_[py];run_[js];sys_[k]", 1);
+			   "main;work_[py];run_[js];apply_[java];compiled_[j];sys_[k]", 1);
 	stack = profile_get_sample(profile, 0)->stack;
 	tracked_init(&tracked);
 	add_sample(tracked.timeline, 100, tracked_add_thread(&tracked, 6), stack);
@@ -266,18 +266,25 @@ static void samples_have_their_weight_and_their_stack_outermost_first(void **sta
 	assert_int_equal(packet->perf_sample->timebase_count, 10101);
 	assert_int_equal(packet->perf_sample->cpu, 3);
 	assert_int_equal(packet->perf_sample->cpu_mode, 1);
-	assert_int_equal(data->n_frames, 4);
-	assert_int_equal(data->callstacks[0]->n_frame_ids, 4);
+	assert_int_equal(data->n_frames, 6);
+	assert_int_equal(data->callstacks[0]->n_frame_ids, 6);
 	assert_int_equal(packet->perf_sample->callstack_iid, data->callstacks[0]->iid);
-	assert_int_equal(data->callstacks[0]->frame_ids[0], data->frames[0]->iid);
-	assert_memory_equal(data->function_names[0]->str.data, "main", 4);
-	/* By name: main, run, sys, work. Perfetto has no kind for JavaScript: it is that of generated code, and says more. */
+	/*
+	 * By name: apply, compiled, main, run, sys, work. Perfetto has no kind for Java and JavaScript: it is that of
+	 * generated code, and says more.
+	 */
+	assert_int_equal(data->callstacks[0]->frame_ids[0], data->frames[2]->iid);
+	assert_memory_equal(data->function_names[2]->str.data, "main", 4);
+	assert_int_equal(data->frames[0]->kind, 4);
+	assert_int_equal(data->frames[0]->own_kind, FRAME_JAVA);
 	assert_int_equal(data->frames[1]->kind, 4);
-	assert_int_equal(data->frames[1]->own_kind, FRAME_JAVASCRIPT);
-	assert_int_equal(data->frames[2]->kind, 2);
-	assert_int_equal(data->frames[3]->kind, 3);
-	assert_false(data->frames[2]->has_own_kind || data->frames[3]->has_own_kind);
-	assert_false(data->frames[0]->has_kind);
+	assert_false(data->frames[1]->has_own_kind);
+	assert_false(data->frames[2]->has_kind);
+	assert_int_equal(data->frames[3]->kind, 4);
+	assert_int_equal(data->frames[3]->own_kind, FRAME_JAVASCRIPT);
+	assert_int_equal(data->frames[4]->kind, 2);
+	assert_int_equal(data->frames[5]->kind, 3);
+	assert_false(data->frames[4]->has_own_kind || data->frames[5]->has_own_kind);
 	assert_false(find_packet(trace, SAMPLES, 2)->perf_sample->has_callstack_iid);
 	perfetto__trace__free_unpacked(trace, NULL);
 	tracked_release(&tracked);

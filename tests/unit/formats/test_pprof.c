@@ -270,6 +270,8 @@ static void languages_come_back_with_their_kinds_and_modules(void **state _unuse
 		{FRAME_PYTHON, ""},
 		{FRAME_JAVASCRIPT, "/srv/app/server.js"},
 		{FRAME_JAVASCRIPT, ""},
+		{FRAME_JAVA, "HashMap.java"},
+		{FRAME_JAVA, ""},
 	};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {

@@ -60,6 +60,10 @@ static uint32_t add_random_location(struct profile *profile, uint32_t *seed, uns
 	case 4:
 		frame.kind = kept & KEPT_LANGUAGES ? FRAME_JAVASCRIPT : FRAME_USER;
 		break;
+	case 5:
+		frame.is_inlined = next_random(seed) % 2;
+		frame.kind = kept & KEPT_LANGUAGES ? FRAME_JAVA : FRAME_USER;
+		break;
 	}
 	assert_int_equal(profile_add_frame_location(profile, &frame, &location), 0);
 	return location;

@@ -394,6 +394,36 @@ static void python_has_a_colour_of_its_own(void **state _unused_)
 	}
 }
 
+/* As flamegraph.pl has it: methods green, inlined ones aqua, whatever their names are. */
+static void methods_of_java_are_green_and_inlined_ones_aqua(void **state _unused_)
+{
+	struct profile *profile = make_profile("main;work_[java] 1\n");
+	struct frame inlined = {.kind = FRAME_JAVA, .is_inlined = true};
+	const struct sample *sample = profile_get_sample(profile, 0);
+	struct format_opts opts = {0};
+	unsigned int red, green, blue;
+	uint32_t location;
+	uint32_t stack;
+	struct text svg;
+	_cleanup_free_ char *method = NULL;
+	_cleanup_free_ char *inlined_method = NULL;
+
+	assert_int_equal(profile_add_string(profile, "small", &inlined.name), 0);
+	inlined.full_name = inlined.name;
+	assert_int_equal(profile_add_frame_location(profile, &inlined, &location), 0);
+	assert_int_equal(profile_add_stack(profile, sample->stack, location, &stack), 0);
+	assert_int_equal(profile_add_sample(profile, sample->thread, stack, sample->metric, 1), 0);
+	svg = svg_builder_write(&format_svg, profile, &opts);
+	method = find_fill(&svg, "<title>work (");
+	inlined_method = find_fill(&svg, "<title>small");
+	assert_int_equal(sscanf(method, "fill=\"rgb(%u,%u,%u)", &red, &green, &blue), 3);
+	assert_true(green > red && red == blue);
+	assert_int_equal(sscanf(inlined_method, "fill=\"rgb(%u,%u,%u)", &red, &green, &blue), 3);
+	assert_true(green == blue && green > red);
+	text_release(&svg);
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -418,6 +448,7 @@ int main(void)
 		cmocka_unit_test(at_largest_width_what_has_vanished_has_room),
 		cmocka_unit_test(a_name_has_the_same_colour_everywhere),
 		cmocka_unit_test(annotated_frames_get_the_colours_of_their_kinds),
+		cmocka_unit_test(methods_of_java_are_green_and_inlined_ones_aqua),
 		cmocka_unit_test(python_has_a_colour_of_its_own),
 	};
 
