@@ -458,6 +458,8 @@ WALK_INLINE int walk_step(struct walk *walk, wire_u64 *pcs)
 	walk->num_frames++;
 	if ((pc < walk->mapping.start || pc >= walk->mapping.end) && !walk_find_mapping(walk, pc))
 		return walk_stop(walk, WALK_NO_MAPPING);
+	if (walk->mapping.flags & UNWIND_MAPPING_HAS_HOTSPOT)
+		return walk_stop(walk, WALK_AT_HOTSPOT_CODE);
 	if (walk->mapping.flags & UNWIND_MAPPING_HAS_TABLE)
 		rule = walk_find_rule(walk, pc - walk->mapping.bias);
 	else if ((walk->mapping.flags & UNWIND_MAPPING_HAS_TRAMPOLINES) &&

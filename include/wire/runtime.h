@@ -12,8 +12,9 @@
 #define WIRE_MAX_RUNTIME_FRAMES 512
 
 enum wire_runtime {
-	WIRE_RUNTIME_PYTHON, /* wire/python.h */
-	WIRE_RUNTIME_V8,     /* wire/v8.h */
+	WIRE_RUNTIME_PYTHON,  /* wire/python.h */
+	WIRE_RUNTIME_V8,      /* wire/v8.h */
+	WIRE_RUNTIME_HOTSPOT, /* wire/hotspot.h */
 	NUM_WIRE_RUNTIMES,
 };
 
@@ -21,7 +22,8 @@ struct wire_runtime_frame {
 	wire_u64 code; /* address of what says which function it is: a code object, or the like */
 	/* Of what that is, as the address may be another one's later; 0: it could not be read. */
 	wire_u32 fingerprint;
-	/* CPython: the instruction, and flags (wire/python.h). V8: the level of the native stack, from 0 for the innermost. */
+	/* CPython: the instruction, and flags (wire/python.h). V8: the level of the native stack, from 0 for the innermost.
+	   HotSpot: that, and the bytecode that runs (wire/hotspot.h). */
 	wire_u32 position;
 };
 

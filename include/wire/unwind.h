@@ -135,6 +135,8 @@ enum walk_end {
 	WALK_32_BIT,   /* the thread runs 32-bit code: the kernel has followed its frame pointers */
 	NUM_WALK_ENDS,
 };
+/* It goes on, in code of HotSpot's, by runtime/hotspot_walk.h: no end, and never sent. */
+#define WALK_AT_HOTSPOT_CODE ((enum walk_end)(NUM_WALK_ENDS + 1))
 
 enum unwind_mapping_flag {
 	UNWIND_MAPPING_HAS_TABLE = 1 << 0, /* first_page and what it leads to can be used */
@@ -142,6 +144,7 @@ enum unwind_mapping_flag {
 	   followed. With HAS_TABLE: only where the table has no rule. */
 	UNWIND_MAPPING_HAS_NO_CFI = 1 << 1,
 	UNWIND_MAPPING_HAS_TRAMPOLINES = 1 << 2, /* CPython's may be in it, see walk.h; no table */
+	UNWIND_MAPPING_HAS_HOTSPOT = 1 << 3,     /* its code may be in it; no table */
 };
 
 /* One executable mapping of a process, as the walk wants it. */
@@ -166,6 +169,9 @@ struct unwind_process {
 	wire_u64 python_runtime; /* address of its _PyRuntime */
 	wire_u32 python_layout;  /* number in the map of layouts, and one more; 0: it does not */
 	wire_u32 v8_layout;      /* the same of V8 */
+	wire_u64 hotspot_bias;   /* of HotSpot: address in the process minus ELF address */
+	wire_u32 hotspot_layout; /* the same of HotSpot */
+	wire_u32 padding;
 };
 
 #endif

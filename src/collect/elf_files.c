@@ -27,6 +27,7 @@ struct facts {
 	struct objfile_layout layout;
 	struct python_build *python; /* NULL: it is none */
 	struct v8_build *v8;         /* likewise */
+	struct hotspot_build *hotspot;
 };
 
 struct proof {
@@ -71,6 +72,7 @@ void elf_files_free(struct elf_files *files)
 		array_release(&facts->layout.segments);
 		free(facts->python);
 		free(facts->v8);
+		free(facts->hotspot);
 	}
 	array_release(&files->facts);
 	proof_table_release(&files->proofs);
@@ -106,8 +108,10 @@ static int set_runtimes(struct facts *facts, const struct elf_identity *identity
 {
 	free(facts->python);
 	free(facts->v8);
+	free(facts->hotspot);
 	facts->python = NULL;
 	facts->v8 = NULL;
+	facts->hotspot = NULL;
 	if (identity->has_python) {
 		facts->python = malloc(sizeof(*facts->python));
 		if (!facts->python)
@@ -119,6 +123,12 @@ static int set_runtimes(struct facts *facts, const struct elf_identity *identity
 		if (!facts->v8)
 			return -ENOMEM;
 		*facts->v8 = identity->v8;
+	}
+	if (identity->has_hotspot) {
+		facts->hotspot = malloc(sizeof(*facts->hotspot));
+		if (!facts->hotspot)
+			return -ENOMEM;
+		*facts->hotspot = identity->hotspot;
 	}
 	return 0;
 }
@@ -175,6 +185,14 @@ const struct v8_build *elf_files_get_v8(const struct elf_files *files,
 	if (mapped->fd < 0 || files->facts.length <= (size_t)mapped->fd)
 		return NULL;
 	return files->facts.items[mapped->fd].v8;
+}
+
+const struct hotspot_build *elf_files_get_hotspot(const struct elf_files *files,
+						  const struct mapped_file *mapped)
+{
+	if (mapped->fd < 0 || files->facts.length <= (size_t)mapped->fd)
+		return NULL;
+	return files->facts.items[mapped->fd].hotspot;
 }
 
 static bool is_budget_left(const struct elf_files *files)

@@ -10,6 +10,7 @@
 #include "base/attributes.h"
 #include "collect/elf_worker.h"
 #include "process/file_table.h"
+#include "runtime/hotspot.h"
 #include "runtime/python.h"
 #include "runtime/v8.h"
 
@@ -41,6 +42,10 @@ const struct python_build *elf_files_get_python(const struct elf_files *files,
 /* The same of V8. */
 const struct v8_build *elf_files_get_v8(const struct elf_files *files,
 					const struct mapped_file *mapped);
+
+/* Where the HotSpot in it describes itself; NULL and borrowed likewise. */
+const struct hotspot_build *elf_files_get_hotspot(const struct elf_files *files,
+						  const struct mapped_file *mapped);
 
 /* As objfile_prove_call(), also where nobody can read the file: then nothing is proven. */
 _must_check_ int elf_files_prove_call(struct elf_files *files, uint32_t number,

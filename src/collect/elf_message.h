@@ -12,6 +12,7 @@
 #include "objfile/allocator.h"
 #include "objfile/objfile.h"
 #include "objfile/usdt.h"
+#include "runtime/hotspot.h"
 #include "runtime/python.h"
 #include "runtime/v8.h"
 
@@ -68,6 +69,8 @@ struct elf_identity {
 	struct python_build python;
 	uint32_t has_v8;
 	struct v8_build v8;
+	uint32_t has_hotspot;
+	struct hotspot_build hotspot;
 	struct {
 		uint64_t file_offset;
 		uint64_t file_size;

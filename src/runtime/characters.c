@@ -1,5 +1,6 @@
 #include "runtime/characters.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -41,4 +42,60 @@ void characters_append_utf16(struct text *text, const uint8_t *bytes, size_t num
 		}
 		characters_append(text, unit);
 	}
+}
+
+/* The surrogate that modified UTF-8 begins with, which UTF-8 has not; 0: another character. */
+static uint32_t get_surrogate(const uint8_t *bytes, size_t num_bytes)
+{
+	if (num_bytes < 3 || bytes[0] != 0xed || bytes[1] < 0xa0 || bytes[1] > 0xbf ||
+	    (bytes[2] & 0xc0) != 0x80)
+		return 0;
+	return 0xd000u | (bytes[1] & 0x3fu) << 6 | (bytes[2] & 0x3fu);
+}
+
+static bool is_high_surrogate(uint32_t unit)
+{
+	return (unit & 0xfc00) == 0xd800;
+}
+
+void characters_append_modified_utf8(struct text *text, const uint8_t *bytes, size_t num_bytes)
+{
+	for (size_t i = 0; i < num_bytes;) {
+		size_t left = num_bytes - i;
+		uint32_t unit = get_surrogate(bytes + i, left);
+		uint32_t low = unit ? get_surrogate(bytes + i + 3, left - 3) : 0;
+		uint32_t code_point;
+
+		if (is_high_surrogate(unit) && low && !is_high_surrogate(low)) {
+			characters_append(text, 0x10000u + ((unit & 0x3ff) << 10) + (low & 0x3ff));
+			i += 6;
+		} else if (unit) {
+			characters_append(text, unit);
+			i += 3;
+		} else if (left >= 2 && bytes[i] == 0xc0 && bytes[i + 1] == 0x80) {
+			characters_append(text, 0);
+			i += 2;
+		} else {
+			i += utf8_decode((const char *)bytes + i, left, &code_point);
+			characters_append(text, code_point);
+		}
+	}
+}
+
+size_t characters_trim_modified_utf8(const uint8_t *bytes, size_t num_bytes)
+{
+	size_t last = num_bytes;
+
+	/* Of a character of three bytes, two may be there. */
+	for (size_t i = 1; i <= 2 && i <= num_bytes; i++) {
+		uint8_t byte = bytes[num_bytes - i];
+
+		if (byte >= (i == 1 ? 0xc0 : 0xe0)) {
+			last = num_bytes - i;
+			break;
+		}
+	}
+	if (last >= 3 && is_high_surrogate(get_surrogate(bytes + last - 3, 3)))
+		last -= 3;
+	return last;
 }

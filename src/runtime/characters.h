@@ -20,4 +20,13 @@ void characters_append_unicode(struct text *text, const uint8_t *bytes, size_t n
 /* UTF-16, of the byte order here. */
 void characters_append_utf16(struct text *text, const uint8_t *bytes, size_t num_units);
 
+/*
+ * Modified UTF-8, as Java's class files have it: NUL is written in two bytes, and what is beyond U+FFFF as two surrogates of three
+ * bytes each. The replacement character stands for each byte that is part of no character, and for half a pair.
+ */
+void characters_append_modified_utf8(struct text *text, const uint8_t *bytes, size_t num_bytes);
+
+/* How many of the first bytes of a longer string are whole characters: the last one may go on behind them. */
+size_t characters_trim_modified_utf8(const uint8_t *bytes, size_t num_bytes);
+
 #endif

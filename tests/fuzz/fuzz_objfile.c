@@ -11,6 +11,7 @@
 #include "objfile/function_search.h"
 #include "objfile/objfile.h"
 #include "objfile/usdt.h"
+#include "runtime/hotspot.h"
 #include "runtime/python.h"
 #include "runtime/v8.h"
 
@@ -100,6 +101,14 @@ static void find_v8(struct objfile *objfile)
 		layout->scope_locals <= WIRE_V8_OBJECT_BYTES);
 }
 
+static void find_hotspot(struct objfile *objfile)
+{
+	struct hotspot_build build;
+
+	if (!hotspot_find(objfile, &build))
+		require(build.structs && build.types && build.int_constants);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
@@ -118,6 +127,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		search(objfile);
 		find_python(objfile);
 		find_v8(objfile);
+		find_hotspot(objfile);
 		objfile_unref(objfile);
 	} else {
 		require(error.message[0] != '\0');

@@ -1,0 +1,95 @@
+/*
+ * HotSpot (OpenJDK's virtual machine) in a file, and in a process that runs it: by which offsets the code cache, frames and
+ * methods are read in its memory.
+ *
+ * Each build describes itself in tables that it keeps for debuggers (gHotSpotVMStructs and the like). The file says where they
+ * are; their numbers are only there when its constructors have run, and so are read from the memory of the first process
+ * that has it mapped.
+ *
+ * Not thread-safe, as the objfile.
+ */
+#ifndef RUNTIME_HOTSPOT_H
+#define RUNTIME_HOTSPOT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "objfile/objfile.h"
+#include "wire/hotspot.h"
+
+/* The ELF addresses of the variables that hold the tables' addresses. */
+struct hotspot_build {
+	uint64_t structs;
+	uint64_t types;
+	uint64_t int_constants;
+};
+
+/* Find HotSpot in a file, by its own symbols. Returns 0 or -ENOENT: the file holds none that can be read. */
+_must_check_ int hotspot_find(struct objfile *objfile, struct hotspot_build *ret);
+
+/*
+ * Where the scopes of compiled code are, which say what was inlined into it and which bytecode runs: PcDescs, sorted by their
+ * offset in the code, each with a place in the scopes' data, which refers to methods by their number (from 1 on) in
+ * an array of addresses. The first PcDesc lies before the code (-1), the last one behind it: they say nothing. Native methods'
+ * have none.
+ *
+ * Offsets in an nmethod, but for those of a PcDesc. WIRE_HOTSPOT_NONE: a version does not have it.
+ */
+struct hotspot_scopes_layout {
+	uint16_t pc_desc_bytes; /* 0: it is not known where they are, and nothing else is here */
+	uint16_t pc_desc_pc;    /* 32 bits, signed: from the code's begin */
+	uint16_t pc_desc_scope; /* 32 bits, signed: in the scopes' data; 0: there is none */
+	/* The address of a part of its own for PcDescs and scopes; NONE (JDK 11 to 22): they lie in the blob. */
+	uint16_t immutable_data;
+	uint16_t
+		scopes_pcs; /* 32 bits: from there, or from the blob's begin, to the first PcDesc */
+	uint16_t scopes_pcs_end; /* likewise, to what is behind the last one */
+	uint16_t
+		scopes_data; /* likewise, to the scopes' data; but without immutable_data its address */
+	/* The address of a part of its own for addresses of methods, behind relocation_bytes; NONE (JDK 11 to 24): in the blob. */
+	uint16_t mutable_data;
+	uint16_t
+		relocation_bytes; /* 32 bits; only with mutable_data, and the next two only without */
+	uint16_t
+		metadata; /* metadata_size bytes: to the array, from the blob's begin; or with blob_data from there */
+	uint16_t blob_data;     /* JDK 23 and 24; 32 bits: from the blob's begin to its data */
+	uint16_t metadata_size; /* 2 or 4 */
+};
+
+enum hotspot_support {
+	HOTSPOT_KNOWN,
+	HOTSPOT_UNKNOWN_VERSION, /* before JDK 11 or after 25 */
+	HOTSPOT_UNKNOWN_BUILD,   /* without what is needed, or with what cannot be */
+};
+
+struct hotspot_layout {
+	enum hotspot_support support;
+	unsigned int major;                  /* of the JDK's version; 0: not known */
+	struct wire_hotspot_layout wire;     /* of HOTSPOT_KNOWN; else all 0 */
+	struct hotspot_scopes_layout scopes; /* likewise */
+};
+
+/* The memory of a process. */
+struct hotspot_memory {
+	/*
+	 * Read bytes at an address, at most 64 KiB. Returns 0, or negative errno when not all can be read; what ret holds then is of
+	 * no use.
+	 */
+	int (*read)(void *context, uint64_t address, void *ret, size_t size);
+	void *context;
+};
+
+/*
+ * Read how a build describes itself.
+ *
+ * bias  address in the process minus ELF address
+ *
+ * Returns 0, also for a build that is not known; -EAGAIN: it does not run yet (its file is not relocated, its constructors
+ * have not run, or it has no interpreter), and in a process that never starts it will not; -ENOMEM; or what read() returned.
+ */
+_must_check_ int hotspot_read_layout(const struct hotspot_build *build, uint64_t bias,
+				     const struct hotspot_memory *memory,
+				     struct hotspot_layout *ret);
+
+#endif

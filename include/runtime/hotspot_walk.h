@@ -1,0 +1,761 @@
+/*
+ * HotSpot's code: from a frame in it to the caller's, and which method it runs; and what a method says of itself.
+ *
+ * The same code is compiled into the BPF program and into tests. The includer defines HOTSPOT_INLINE (how the functions
+ * here are declared) before, has unwind/walk.h, and after this one hotspot_read(). Memory is 64-bit, little endian.
+ *
+ *	if (!hotspot_find_code(hotspot, bias))                  once for a process: hotspot->code
+ *		…
+ *	hotspot_begin(hotspot);                                 for each stack
+ *	hotspot_step(hotspot, walk, frames)                     where the walk has come to HotSpot's code
+ *
+ * Compiled code has no call-frame information and no frame pointer, but the blob that it lies in says how large its frames
+ * are; before they are set up and after they are gone, which only matters in the innermost one, its instructions say how
+ * far. The interpreter has frame pointers, and says where its caller's frame ends, as compiled callers have theirs extended
+ * by what calls it. What is not certain ends the walk: in the innermost frame a caller has to be where a call leads from.
+ *
+ * All that is read lies in the struct, as functions that are verified alone take no pointers to a stack.
+ */
+#ifndef RUNTIME_HOTSPOT_WALK_H
+#define RUNTIME_HOTSPOT_WALK_H
+
+#include "unwind/walk.h"
+#include "wire/hotspot.h"
+#include "wire/runtime.h"
+
+/* Entries of the table of segments that are looked at for a block's begin: of one of 2 MiB. */
+#define HOTSPOT_MAX_HOPS 64
+
+#define HOTSPOT_OBJECT_WORDS \
+	64 /* a power of two, and more than WIRE_HOTSPOT_OBJECT_BYTES and the word before a blob */
+
+/* No frame is larger, nor does a stack pointer lie farther from what belongs to its frame. */
+#define HOTSPOT_MAX_FRAME_BYTES (1u << 20)
+
+/* Of a frame of the interpreter: words from its frame pointer. */
+#define HOTSPOT_FRAME_SENDER_SP (-1)
+#define HOTSPOT_FRAME_METHOD    (-3)
+#define HOTSPOT_FRAME_BYTECODE  (-8)
+
+/* Where a process has HotSpot's code. */
+struct hotspot_code {
+	wire_u64 generation; /* of the process; the includer's */
+	wire_u64 heap_starts[WIRE_HOTSPOT_MAX_HEAPS];
+	wire_u64 heap_ends[WIRE_HOTSPOT_MAX_HEAPS];
+	wire_u64 heap_segments[WIRE_HOTSPOT_MAX_HEAPS];
+	wire_u64 interpreter_start;
+	wire_u64 interpreter_end;
+	wire_u64 call_stub_return;
+	wire_u32 num_heaps;
+	wire_u32 segment_shift;
+};
+
+struct hotspot_walk {
+	struct wire_hotspot_layout layout;
+	struct hotspot_code code;
+	wire_u64 bytecode_register; /* r13 of the innermost frame */
+	wire_u64 blob;              /* that was found last */
+	wire_u64 blob_code;
+	wire_u64 blob_end;
+	wire_u64 cfa; /* of the step that is tried */
+	wire_u64 caller_pc;
+	wire_u64 caller_fp;
+	wire_u32 num_frames;
+	wire_u32 is_deep; /* there were more */
+	wire_u64 words
+		[HOTSPOT_OBJECT_WORDS]; /* what was read last: an object, or a blob and the word before it */
+};
+_Static_assert(WIRE_HOTSPOT_OBJECT_BYTES + 8 < HOTSPOT_OBJECT_WORDS * 8, "an object has its place");
+
+/* Bytes of the process's memory. Returns 0, or another number when not all can be read: none are written then, or only 0. */
+HOTSPOT_INLINE int hotspot_read(struct hotspot_walk *hotspot, void *ret, wire_u32 bytes,
+				wire_u64 address);
+
+HOTSPOT_INLINE int hotspot_read_word(struct hotspot_walk *hotspot, wire_u64 address, wire_u64 *ret)
+{
+	return hotspot_read(hotspot, ret, sizeof(*ret), address);
+}
+
+HOTSPOT_INLINE int hotspot_read_object(struct hotspot_walk *hotspot, wire_u64 address,
+				       wire_u32 bytes)
+{
+	return hotspot_read(hotspot, hotspot->words, bytes & (HOTSPOT_OBJECT_WORDS * 8 - 1),
+			    address);
+}
+
+/* The field at an offset of what was read last, and what follows it in its word. */
+HOTSPOT_INLINE wire_u64 hotspot_get_field(const struct hotspot_walk *hotspot, wire_u32 offset)
+{
+	return hotspot->words[offset >> 3 & (HOTSPOT_OBJECT_WORDS - 1)] >> ((offset & 7) * 8);
+}
+
+/* The same of the blob that was read last. */
+HOTSPOT_INLINE wire_u64 hotspot_get_blob_field(const struct hotspot_walk *hotspot, wire_u32 offset)
+{
+	return hotspot_get_field(hotspot, 8 + offset);
+}
+
+/* Where a code heap lies. Returns 0, or another number when that cannot be read. */
+HOTSPOT_INLINE int hotspot_find_heap(struct hotspot_walk *hotspot, wire_u32 number, wire_u64 heap)
+{
+	const struct wire_hotspot_layout *layout = &hotspot->layout;
+	struct hotspot_code *code = &hotspot->code;
+	wire_u64 shift = 0;
+
+	if (hotspot_read_word(hotspot, heap + layout->heap_start, &code->heap_starts[number]) ||
+	    hotspot_read_word(hotspot, heap + layout->heap_end, &code->heap_ends[number]) ||
+	    hotspot_read_word(hotspot, heap + layout->heap_segments,
+			      &code->heap_segments[number]) ||
+	    hotspot_read(hotspot, &shift, 4, heap + layout->heap_segment_shift))
+		return -1;
+	code->segment_shift = shift & 31;
+	return 0;
+}
+
+/*
+ * Find the process's code: all of hotspot->code but the generation, by the layout.
+ *
+ * bias  address in the process minus ELF address
+ *
+ * Returns 0, or another number: it has none yet, or cannot be read.
+ */
+HOTSPOT_INLINE int hotspot_find_code(struct hotspot_walk *hotspot, wire_u64 bias)
+{
+	const struct wire_hotspot_layout *layout = &hotspot->layout;
+	struct hotspot_code *code = &hotspot->code;
+	wire_u64 array = 0;
+	wire_u64 items = 0;
+	wire_u64 length = 0;
+	wire_u64 queue = 0;
+	wire_u64 bytes = 0;
+
+	code->num_heaps = 0;
+	if (hotspot_read_word(hotspot, bias + layout->heaps, &array) || !array ||
+	    hotspot_read(hotspot, &length, 4, array + layout->array_length) || !length ||
+	    length > WIRE_HOTSPOT_MAX_HEAPS ||
+	    hotspot_read_word(hotspot, array + layout->array_items, &items))
+		return -1;
+	for (wire_u32 i = 0; i < WIRE_HOTSPOT_MAX_HEAPS; i++) {
+		wire_u64 heap = 0;
+
+		code->heap_starts[i] = code->heap_ends[i] = code->heap_segments[i] = 0;
+		if (i >= length)
+			continue;
+		if (hotspot_read_word(hotspot, items + 8 * i, &heap) ||
+		    hotspot_find_heap(hotspot, i, heap))
+			return -1;
+	}
+	/* The interpreter is made after the heaps, and what is called through the call stub after that. */
+	if (hotspot_read_word(hotspot, bias + layout->interpreter, &queue) || !queue ||
+	    hotspot_read_word(hotspot, queue + layout->queue_start, &code->interpreter_start) ||
+	    hotspot_read(hotspot, &bytes, 4, queue + layout->queue_bytes) ||
+	    hotspot_read_word(hotspot, bias + layout->call_stub_return, &code->call_stub_return) ||
+	    !code->call_stub_return)
+		return -1;
+	code->interpreter_end = code->interpreter_start + bytes;
+	code->num_heaps = (wire_u32)length;
+	return 0;
+}
+
+HOTSPOT_INLINE void hotspot_begin(struct hotspot_walk *hotspot, wire_u64 bytecode_register)
+{
+	hotspot->bytecode_register = bytecode_register;
+	hotspot->num_frames = hotspot->is_deep = 0;
+}
+
+HOTSPOT_INLINE int hotspot_is_interpreter(const struct hotspot_walk *hotspot, wire_u64 pc)
+{
+	return pc >= hotspot->code.interpreter_start && pc < hotspot->code.interpreter_end;
+}
+
+/* The number of the heap that holds pc, or WIRE_HOTSPOT_MAX_HEAPS. */
+HOTSPOT_INLINE wire_u32 hotspot_get_heap(const struct hotspot_walk *hotspot, wire_u64 pc)
+{
+	for (wire_u32 i = 0; i < WIRE_HOTSPOT_MAX_HEAPS; i++)
+		if (pc >= hotspot->code.heap_starts[i] && pc < hotspot->code.heap_ends[i])
+			return i;
+	return WIRE_HOTSPOT_MAX_HEAPS;
+}
+
+/* Whether the blob that was read last is the code of a method. */
+HOTSPOT_INLINE int hotspot_is_nmethod(const struct hotspot_walk *hotspot)
+{
+	wire_u64 bytes = hotspot_get_blob_field(hotspot, hotspot->layout.blob_header_bytes);
+
+	bytes &= hotspot->layout.blob_header_bytes_size == 2 ? 0xffff : 0xffffffff;
+	return bytes == hotspot->layout.nmethod_header_bytes;
+}
+
+/* Where the code of the blob that was read last lies. */
+HOTSPOT_INLINE void hotspot_find_blob_code(struct hotspot_walk *hotspot)
+{
+	const struct wire_hotspot_layout *layout = &hotspot->layout;
+	wire_u64 start = hotspot_get_blob_field(hotspot, layout->blob_code);
+	wire_u64 end = hotspot_get_blob_field(hotspot, layout->blob_code_end);
+
+	if (layout->blob_code_is_offset) {
+		start = hotspot->blob + (start & 0xffffffff);
+		end = hotspot->blob + (end & 0xffffffff);
+	}
+	hotspot->blob_code = start;
+	hotspot->blob_end = end;
+}
+
+/*
+ * Find the blob that holds pc, and read it. Returns 0, or another number: there is none, or it cannot be read.
+ */
+HOTSPOT_INLINE int hotspot_find_blob(struct hotspot_walk *hotspot, wire_u64 pc)
+{
+	const struct wire_hotspot_layout *layout = &hotspot->layout;
+	wire_u32 heap = hotspot_get_heap(hotspot, pc);
+	wire_u32 shift = hotspot->code.segment_shift & 31;
+	wire_u64 segments;
+	wire_u64 segment;
+	wire_u64 start;
+	wire_u64 hop = 0;
+
+	if (heap >= WIRE_HOTSPOT_MAX_HEAPS)
+		return -1;
+	start = hotspot->code.heap_starts[heap];
+	segments = hotspot->code.heap_segments[heap];
+	segment = (pc - start) >> shift;
+	for (int i = 0; i < HOTSPOT_MAX_HOPS; i++) {
+		if (hotspot_read(hotspot, &hop, 1, segments + segment))
+			return -1;
+		if (!hop)
+			break;
+		if (hop == 0xff || hop > segment)
+			return -1;
+		segment -= hop;
+	}
+	if (hop)
+		return -1;
+	hotspot->blob = start + (segment << shift) + layout->block_bytes;
+	if (hotspot_read_object(hotspot, hotspot->blob - 8, 8 + layout->blob_bytes) ||
+	    !(hotspot_get_field(hotspot, 8 - layout->block_bytes + layout->block_used) & 0xff))
+		return -1;
+	hotspot_find_blob_code(hotspot);
+	return pc >= hotspot->blob && pc < hotspot->blob_end ? 0 : -1;
+}
+
+HOTSPOT_INLINE wire_u32 hotspot_hash(wire_u64 first, wire_u64 second)
+{
+	wire_u64 hash = (first ^ second << 29 ^ second >> 35) * 0x9e3779b97f4a7c15ull;
+
+	return (wire_u32)(hash >> 32) | 1;
+}
+
+/* Add a frame of Java to those of the stack; the level that the walk is at is the last one. */
+HOTSPOT_INLINE void hotspot_add_frame(struct hotspot_walk *hotspot, const struct walk *walk,
+				      wire_u64 code, wire_u32 fingerprint, wire_u32 position,
+				      struct wire_runtime_frame *frames)
+{
+	wire_u32 number = hotspot->num_frames & (WIRE_MAX_RUNTIME_FRAMES - 1);
+
+	if (hotspot->num_frames >= WIRE_MAX_RUNTIME_FRAMES) {
+		hotspot->is_deep = 1;
+		return;
+	}
+	frames[number].code = code;
+	frames[number].fingerprint = fingerprint;
+	frames[number].position =
+		position | ((walk->num_frames - 1) & ((1u << WIRE_HOTSPOT_LEVEL_BITS) - 1));
+	hotspot->num_frames++;
+}
+
+/* Go to the caller: its pc and the end of this frame are in hotspot. What rbp is then, the includer has noted. */
+HOTSPOT_INLINE int hotspot_go_on(struct hotspot_walk *hotspot, struct walk *walk)
+{
+	walk->registers.pc = hotspot->caller_pc;
+	walk->registers.sp = hotspot->cfa;
+	walk->is_exact = 0;
+	walk->is_innermost = 0;
+	walk->is_bx_lost = 1;
+	walk->is_scratch_lost = 1;
+	walk->end = WALK_UNFINISHED;
+	return 0;
+}
+
+/*
+ * Whether something is what a callee returns to: behind a call, or in the interpreter, which jumps to what it calls and
+ * has put on the stack where that returns to.
+ */
+HOTSPOT_INLINE int hotspot_is_return_address(const struct hotspot_walk *hotspot, struct walk *walk,
+					     wire_u64 pc)
+{
+	return walk_is_user_pc(pc) &&
+	       (hotspot_is_interpreter(hotspot, pc) || walk_follows_call(walk, pc));
+}
+
+/* Whether a return address lies at this offset from the stack pointer; then the frame ends behind it. */
+HOTSPOT_INLINE int hotspot_try_return(struct hotspot_walk *hotspot, struct walk *walk,
+				      wire_u64 offset)
+{
+	hotspot->cfa = walk->registers.sp + offset + 8;
+	return !walk_read(walk, hotspot->cfa - 8, &hotspot->caller_pc) &&
+	       hotspot_is_return_address(hotspot, walk, hotspot->caller_pc);
+}
+
+/* What the code of a frame has done with the stack when it is interrupted at an instruction. */
+enum hotspot_frame_state {
+	HOTSPOT_FRAME_NONE,   /* the return address is on top */
+	HOTSPOT_FRAME_PUSHED, /* rbp is, and below it the return address */
+	HOTSPOT_FRAME_SET_UP, /* all of it, but rbp is not saved yet */
+	HOTSPOT_FRAME_COMPLETE,
+};
+
+/*
+ * By the instruction at pc and the one before. How frames are set up and removed:
+ *
+ *	89 84 24 …        mov %eax,-0x14000(%rsp)     (or something else, which leaves the stack alone)
+ *	55                push %rbp
+ *	48 8b ec          mov %rsp,%rbp               where frame pointers are wanted, and in calls of native methods
+ *	48 83 ec …, 81    sub $…,%rsp
+ *	48 89 6c 24 …, ac mov %rbp,…(%rsp)            where there was no push
+ *	41 81 7f …, bf    cmpl $…,…(%r15)             a barrier, the jump behind it, and what makes it hot
+ *
+ *	48 83 c4 …, 81    add $…,%rsp
+ *	5d                pop %rbp
+ *	49 3b a7 …        cmp …(%r15),%rsp            asked at the return whether to stop (from JDK 16 on), and the jump
+ *	4d 8b 97 …        mov …(%r15),%r10            the same before, and then
+ *	41 85 02          test %eax,(%r10)
+ *	c3                ret
+ */
+HOTSPOT_INLINE int hotspot_is_return_poll(wire_u64 code, wire_u64 before)
+{
+	if ((code & 0xffffff) == 0xa73b49)
+		return 1;
+	if ((code & 0xffff) == 0x870f && (before >> 8 & 0xffffff) == 0xa73b49)
+		return 1;
+	if ((code & 0xffffffff) == 0xc3028541)
+		return 1;
+	return (code & 0xffff) == 0x0585 && (code >> 48 & 0xff) == 0xc3; /* JDK 8: test …(%rip) */
+}
+
+HOTSPOT_INLINE int hotspot_is_removed(wire_u64 code, wire_u64 before)
+{
+	wire_u32 first = code & 0xff;
+
+	return first == 0xc3 || first == 0xc2 || hotspot_is_return_poll(code, before);
+}
+
+HOTSPOT_INLINE int hotspot_is_subtract(wire_u64 code)
+{
+	return (code & 0xffffff) == 0xec8348 || (code & 0xffffff) == 0xec8148;
+}
+
+HOTSPOT_INLINE int hotspot_is_barrier(wire_u64 code, wire_u64 before)
+{
+	if ((code & 0xffffff) == 0x7f8141 || (code & 0xffffff) == 0xbf8141)
+		return 1;
+	/* The jump behind the short one, whose offset and number have 5 bytes. */
+	return (before & 0xffffff) == 0x7f8141 || (code & 0xff) == 0x90;
+}
+
+HOTSPOT_INLINE int hotspot_is_move_of_sp(wire_u64 code)
+{
+	return (code & 0xffffff) == 0xec8b48 || (code & 0xffffff) == 0xe58948;
+}
+
+HOTSPOT_INLINE enum hotspot_frame_state hotspot_get_prologue_state(wire_u64 code, wire_u64 before)
+{
+	if (hotspot_is_subtract(code) || hotspot_is_move_of_sp(code))
+		return before >> 56 == 0x55 || hotspot_is_move_of_sp(before >> 40)
+			       ? HOTSPOT_FRAME_PUSHED
+			       : HOTSPOT_FRAME_NONE;
+	if ((code & 0xffffffff) == 0x246c8948 || (code & 0xffffffff) == 0x24ac8948)
+		return HOTSPOT_FRAME_SET_UP;
+	return hotspot_is_barrier(code, before) ? HOTSPOT_FRAME_COMPLETE : HOTSPOT_FRAME_NONE;
+}
+
+/* Of the blob that was read last, at the innermost pc. Returns 0, or another number when its code cannot be read. */
+HOTSPOT_INLINE int hotspot_find_state(struct hotspot_walk *hotspot, struct walk *walk,
+				      enum hotspot_frame_state *ret)
+{
+	wire_u64 pc = walk->registers.pc;
+	wire_u64 complete =
+		hotspot_get_blob_field(hotspot, hotspot->layout.blob_frame_complete) & 0xffffffff;
+	wire_u64 before = 0;
+	wire_u64 code = 0;
+
+	if (hotspot->layout.blob_frame_complete_size == 2)
+		complete &= 0xffff;
+	if (hotspot_read(hotspot, &code, sizeof(code), pc) ||
+	    hotspot_read(hotspot, &before, sizeof(before), pc - 8))
+		return -1;
+	*ret = HOTSPOT_FRAME_COMPLETE;
+	if (hotspot_is_removed(code, before))
+		*ret = HOTSPOT_FRAME_NONE;
+	else if ((code & 0xff) == 0x5d)
+		*ret = HOTSPOT_FRAME_PUSHED;
+	else if ((code & 0xffffff) == 0x978b4d && (code >> 56) == 0x41) /* the old poll */
+		*ret = HOTSPOT_FRAME_NONE;
+	else if (pc - hotspot->blob_code < complete)
+		*ret = hotspot_get_prologue_state(code, before);
+	return 0;
+}
+
+/* Note where the caller's rbp is: at an address, or where it was. */
+HOTSPOT_INLINE void hotspot_save_fp(struct walk *walk, wire_u64 address)
+{
+	walk->fp_address = address;
+	walk->is_fp_lost = 0;
+}
+
+/*
+ * A frame of the size that its blob says, which is one. In the innermost one, that is asked of its instructions; a frame that is set up
+ * has its return address at its end whatever happens.
+ */
+HOTSPOT_INLINE int hotspot_step_sized(struct hotspot_walk *hotspot, struct walk *walk)
+{
+	wire_u64 bytes =
+		(hotspot_get_blob_field(hotspot, hotspot->layout.blob_frame_words) & 0xffffffff) *
+		8;
+	enum hotspot_frame_state state = HOTSPOT_FRAME_COMPLETE;
+
+	if (walk->is_exact && hotspot_find_state(hotspot, walk, &state))
+		return walk_stop(walk, WALK_READ_FAILED);
+	if (state == HOTSPOT_FRAME_NONE)
+		bytes = 8;
+	else if (state == HOTSPOT_FRAME_PUSHED)
+		bytes = 16;
+	if (!walk->is_exact) {
+		hotspot->cfa = walk->registers.sp + bytes;
+		if (walk_read(walk, hotspot->cfa - 8, &hotspot->caller_pc))
+			return walk_stop(walk, WALK_READ_FAILED);
+		if (!walk_is_user_pc(hotspot->caller_pc))
+			return walk_stop(walk, WALK_NO_RETURN_ADDRESS);
+	} else if (!hotspot_try_return(hotspot, walk, bytes - 8)) {
+		return walk_stop(walk, WALK_JIT_CODE);
+	}
+	if (state == HOTSPOT_FRAME_COMPLETE || state == HOTSPOT_FRAME_PUSHED)
+		hotspot_save_fp(walk, hotspot->cfa - 16);
+	return hotspot_go_on(hotspot, walk);
+}
+
+/* Read the words of a frame with a frame pointer: where it leads to. Returns 0, or another number when it does not. */
+HOTSPOT_INLINE int hotspot_read_frame(struct hotspot_walk *hotspot, struct walk *walk)
+{
+	if (walk_restore_fp(walk) || walk->registers.fp < walk->registers.sp ||
+	    walk->registers.fp - walk->registers.sp > HOTSPOT_MAX_FRAME_BYTES ||
+	    (walk->registers.fp & 7) || walk_read(walk, walk->registers.fp, &hotspot->caller_fp) ||
+	    walk_read(walk, walk->registers.fp + 8, &hotspot->caller_pc) ||
+	    !walk_is_user_pc(hotspot->caller_pc))
+		return -1;
+	hotspot->cfa = walk->registers.fp + 16;
+	return 0;
+}
+
+HOTSPOT_INLINE int hotspot_step_by_fp(struct hotspot_walk *hotspot, struct walk *walk)
+{
+	walk->registers.fp = hotspot->caller_fp;
+	return hotspot_go_on(hotspot, walk);
+}
+
+/* Whether the call before a return address leads to the blob that was read last; what does not say where it leads may. */
+HOTSPOT_INLINE int hotspot_may_call_blob(const struct hotspot_walk *hotspot, struct walk *walk,
+					 wire_u64 pc)
+{
+	wire_u64 code = 0;
+	wire_u64 target;
+
+	if (walk_read(walk, pc - 8, &code) || (code >> 24 & 0xff) != 0xe8)
+		return 1;
+	target = pc + (wire_u64)(long long)(int)(code >> 32);
+	return target >= hotspot->blob && target < hotspot->blob_end;
+}
+
+/*
+ * Stubs and adapters say nothing of their frames. Those with a frame have a frame pointer; and those that call something
+ * have one.
+ */
+HOTSPOT_INLINE int hotspot_step_stub(struct hotspot_walk *hotspot, struct walk *walk)
+{
+	enum hotspot_frame_state state = HOTSPOT_FRAME_COMPLETE;
+	wire_u64 before = 0;
+	wire_u64 code = 0;
+
+	if (!walk->is_exact) {
+		if (hotspot_read_frame(hotspot, walk))
+			return walk_stop(walk, WALK_JIT_CODE);
+		return hotspot_step_by_fp(hotspot, walk);
+	}
+	if (hotspot_read(hotspot, &code, sizeof(code), walk->registers.pc) ||
+	    hotspot_read(hotspot, &before, sizeof(before), walk->registers.pc - 8))
+		return walk_stop(walk, WALK_READ_FAILED);
+	if (hotspot_is_removed(code, before) || (code & 0xff) == 0x55)
+		state = HOTSPOT_FRAME_NONE;
+	else if ((code & 0xff) == 0x5d || before >> 56 == 0x55)
+		state = HOTSPOT_FRAME_PUSHED;
+	if (state == HOTSPOT_FRAME_COMPLETE && !hotspot_read_frame(hotspot, walk) &&
+	    hotspot_is_return_address(hotspot, walk, hotspot->caller_pc) &&
+	    hotspot_may_call_blob(hotspot, walk, hotspot->caller_pc))
+		return hotspot_step_by_fp(hotspot, walk);
+	if (!hotspot_try_return(hotspot, walk, state == HOTSPOT_FRAME_PUSHED ? 8 : 0) ||
+	    !hotspot_may_call_blob(hotspot, walk, hotspot->caller_pc))
+		return walk_stop(walk, WALK_JIT_CODE);
+	if (state == HOTSPOT_FRAME_PUSHED)
+		hotspot_save_fp(walk, hotspot->cfa - 16);
+	return hotspot_go_on(hotspot, walk);
+}
+
+/* The bytecode's index in a method, of which the ConstMethod is known; WIRE_HOTSPOT_NO_BYTECODE: it is not of it. */
+HOTSPOT_INLINE wire_u32 hotspot_get_bytecode(struct hotspot_walk *hotspot, wire_u64 constants,
+					     wire_u64 bytecode)
+{
+	wire_u64 index = bytecode - constants - hotspot->layout.const_bytes;
+	wire_u64 bytes = 0;
+
+	if (hotspot_read(hotspot, &bytes, 2, constants + hotspot->layout.const_code_bytes) ||
+	    index >= bytes)
+		return WIRE_HOTSPOT_NO_BYTECODE;
+	return (wire_u32)index;
+}
+
+/* Go to the caller of what has no frame yet, or none any more. */
+HOTSPOT_INLINE int hotspot_leave_interpreter(struct hotspot_walk *hotspot, struct walk *walk,
+					     struct wire_runtime_frame *frames)
+{
+	hotspot_add_frame(hotspot, walk, hotspot->code.interpreter_start, 1,
+			  WIRE_HOTSPOT_INTERPRETED | WIRE_HOTSPOT_STUB, frames);
+	return hotspot_go_on(hotspot, walk);
+}
+
+/*
+ * The frame of the interpreter that the frame pointer leads to. In the innermost one, r13 is the bytecode that runs; else
+ * it may not be its own frame: it is when neither something is called, of which r13 is the caller's stack pointer then,
+ * nor something has returned, which has the return address on top.
+ */
+HOTSPOT_INLINE int hotspot_step_interpreter(struct hotspot_walk *hotspot, struct walk *walk,
+					    struct wire_runtime_frame *frames)
+{
+	wire_u64 fp;
+	wire_u64 method = 0;
+	wire_u64 constants = 0;
+	wire_u64 bytecode = 0;
+	wire_u32 index = WIRE_HOTSPOT_NO_BYTECODE;
+	int is_frame = !hotspot_read_frame(hotspot, walk);
+
+	fp = walk->registers.fp;
+	is_frame = is_frame && !walk_read(walk, fp + 8 * HOTSPOT_FRAME_METHOD, &method) &&
+		   !walk_read(walk, fp + 8 * HOTSPOT_FRAME_BYTECODE, &bytecode) &&
+		   !walk_read(walk, fp + 8 * HOTSPOT_FRAME_SENDER_SP, &hotspot->cfa) &&
+		   !hotspot_read_word(hotspot, method + hotspot->layout.method_const, &constants);
+	if (is_frame && walk->is_innermost)
+		index = hotspot_get_bytecode(hotspot, constants, hotspot->bytecode_register);
+	if (walk->is_innermost && index == WIRE_HOTSPOT_NO_BYTECODE) {
+		wire_u64 sender = hotspot->bytecode_register;
+		wire_u64 cfa = hotspot->cfa;
+		wire_u64 pc = hotspot->caller_pc;
+
+		if (sender > walk->registers.sp &&
+		    sender - walk->registers.sp <= HOTSPOT_MAX_FRAME_BYTES && !(sender & 7)) {
+			if (!hotspot_try_return(hotspot, walk, 0) &&
+			    !hotspot_try_return(hotspot, walk, 8) &&
+			    !hotspot_try_return(hotspot, walk, sender - walk->registers.sp - 8))
+				return walk_stop(walk, WALK_JIT_CODE);
+			hotspot->cfa = sender;
+			return hotspot_leave_interpreter(hotspot, walk, frames);
+		}
+		if (hotspot_try_return(hotspot, walk, 0)) {
+			if (walk->registers.bx >= hotspot->cfa &&
+			    walk->registers.bx - hotspot->cfa <= HOTSPOT_MAX_FRAME_BYTES)
+				hotspot->cfa = walk->registers.bx;
+			return hotspot_leave_interpreter(hotspot, walk, frames);
+		}
+		hotspot->cfa = cfa;
+		hotspot->caller_pc = pc;
+	}
+	/* What method handles call may have lost an argument on the way. */
+	if (!is_frame || hotspot->cfa <= fp || hotspot->cfa - fp > HOTSPOT_MAX_FRAME_BYTES)
+		return walk_stop(walk, WALK_JIT_CODE);
+	if (index == WIRE_HOTSPOT_NO_BYTECODE)
+		index = hotspot_get_bytecode(hotspot, constants, bytecode);
+	/* A native method has none. */
+	if (index == WIRE_HOTSPOT_NO_BYTECODE && walk->is_innermost)
+		return walk_stop(walk, WALK_JIT_CODE);
+	hotspot_add_frame(hotspot, walk, method, hotspot_hash(method, constants),
+			  WIRE_HOTSPOT_INTERPRETED | index << WIRE_HOTSPOT_LEVEL_BITS, frames);
+	return hotspot_step_by_fp(hotspot, walk);
+}
+
+/* Add what the blob that was read last is: code of a method, or a stub. */
+HOTSPOT_INLINE void hotspot_add_blob(struct hotspot_walk *hotspot, const struct walk *walk,
+				     struct wire_runtime_frame *frames)
+{
+	const struct wire_hotspot_layout *layout = &hotspot->layout;
+	wire_u64 method = hotspot_get_blob_field(hotspot, layout->nmethod_method);
+	wire_u64 id = hotspot_get_blob_field(hotspot, layout->nmethod_compile_id) & 0xffffffff;
+	wire_u64 name = hotspot_get_blob_field(hotspot, layout->blob_name);
+
+	if (walk->registers.pc == hotspot->code.call_stub_return)
+		hotspot_add_frame(hotspot, walk, 0, 1, WIRE_HOTSPOT_CALL_STUB, frames);
+	else if (!hotspot_is_nmethod(hotspot))
+		hotspot_add_frame(hotspot, walk, hotspot->blob, hotspot_hash(name, hotspot->blob),
+				  WIRE_HOTSPOT_STUB, frames);
+	else if (method)
+		hotspot_add_frame(hotspot, walk, hotspot->blob, hotspot_hash(method, id), 0,
+				  frames);
+}
+
+/* Whether the blob that was read last says how large its frames are; what only jumps has none, as that of method handles. */
+HOTSPOT_INLINE int hotspot_has_frame_size(const struct hotspot_walk *hotspot)
+{
+	wire_u32 words =
+		(wire_u32)hotspot_get_blob_field(hotspot, hotspot->layout.blob_frame_words);
+
+	return words >= 2 && words <= HOTSPOT_MAX_FRAME_BYTES / 8;
+}
+
+/*
+ * The walk has come to HotSpot's code, and has added the present frame to its levels. Go to its caller, and add the method
+ * to frames (WIRE_MAX_RUNTIME_FRAMES long). Returns 0 to go on, 1 at the end, which walk->end explains.
+ */
+HOTSPOT_INLINE int hotspot_step(struct hotspot_walk *hotspot, struct walk *walk,
+				struct wire_runtime_frame *frames)
+{
+	wire_u64 pc = walk->registers.pc - !walk->is_exact;
+
+	if (hotspot_is_interpreter(hotspot, pc))
+		return hotspot_step_interpreter(hotspot, walk, frames);
+	if (hotspot_find_blob(hotspot, pc))
+		return walk_stop(walk, WALK_JIT_CODE);
+	hotspot_add_blob(hotspot, walk, frames);
+	if (hotspot_has_frame_size(hotspot) && walk->registers.pc != hotspot->code.call_stub_return)
+		return hotspot_step_sized(hotspot, walk);
+	return hotspot_step_stub(hotspot, walk);
+}
+
+/* The limit is a power of two, so that a verifier sees that no more is read. */
+HOTSPOT_INLINE int hotspot_read_up_to(struct hotspot_walk *hotspot, void *ret, wire_u64 bytes,
+				      wire_u32 limit, wire_u64 address)
+{
+	if (bytes < limit)
+		return hotspot_read(hotspot, ret, (wire_u32)bytes & (limit - 1), address);
+	return hotspot_read(hotspot, ret, limit, address);
+}
+
+/* The text of a symbol, up to the limit; nothing where it cannot be read. */
+HOTSPOT_INLINE void hotspot_read_symbol(struct hotspot_walk *hotspot, wire_u64 symbol,
+					struct wire_hotspot_text *ret, wire_u8 *ret_text,
+					wire_u32 limit)
+{
+	wire_u64 length = 0;
+
+	if (!symbol || hotspot_read(hotspot, &length, 2, symbol + hotspot->layout.symbol_length) ||
+	    hotspot_read_up_to(hotspot, ret_text, length, limit,
+			       symbol + hotspot->layout.symbol_text))
+		return;
+	ret->length = (wire_u16)length;
+	ret->num_bytes = (wire_u16)(length < limit ? length : limit);
+}
+
+/* A multiple of 8 bytes. Compilers for BPF refuse a memset() of so many, and so must not take this for one. */
+HOTSPOT_INLINE void hotspot_clear(wire_u8 *bytes, wire_u32 num_bytes)
+{
+	typedef wire_u64 __attribute__((may_alias)) word;
+
+	for (wire_u32 i = 0; i < num_bytes / 8; i++) {
+		((word *)bytes)[i] = 0;
+		__asm__ volatile("" ::: "memory");
+	}
+}
+
+/* The table of lines behind the bytecodes: its length is not known before it is read, and the end of memory may be near. */
+HOTSPOT_INLINE void hotspot_read_lines(struct hotspot_walk *hotspot, wire_u64 address,
+				       struct wire_hotspot_method *ret)
+{
+	ret->num_line_bytes = WIRE_HOTSPOT_LINE_BYTES;
+	if (!hotspot_read(hotspot, ret->lines, WIRE_HOTSPOT_LINE_BYTES, address))
+		return;
+	ret->num_line_bytes = 64;
+	if (hotspot_read(hotspot, ret->lines, 64, address))
+		ret->num_line_bytes = 0;
+}
+
+/* All of it but type, pid, generation, code, fingerprint and compile_id. */
+HOTSPOT_INLINE void hotspot_clear_method(const struct hotspot_walk *hotspot,
+					 struct wire_hotspot_method *ret)
+{
+	hotspot_clear(ret->class_text, sizeof(ret->class_text));
+	hotspot_clear(ret->name_text, sizeof(ret->name_text));
+	hotspot_clear(ret->file_text, sizeof(ret->file_text));
+	hotspot_clear(ret->lines, sizeof(ret->lines));
+	ret->class_name.length = ret->class_name.num_bytes = 0;
+	ret->name.length = ret->name.num_bytes = 0;
+	ret->file.length = ret->file.num_bytes = 0;
+	ret->method = 0;
+	ret->num_line_bytes = ret->code_bytes = 0;
+	ret->major = hotspot->layout.major;
+	ret->padding[0] = ret->padding[1] = ret->padding[2] = 0;
+}
+
+/* More of a stub's name is left out. */
+#define HOTSPOT_STUB_NAME_BYTES 64
+
+/* The name of a stub: of ret the same as hotspot_read_method(). Returns 0, or another number when it cannot be read. */
+HOTSPOT_INLINE int hotspot_read_stub(struct hotspot_walk *hotspot, wire_u64 blob,
+				     struct wire_hotspot_method *ret)
+{
+	wire_u64 name = 0;
+	wire_u32 length = 0;
+
+	hotspot_clear_method(hotspot, ret);
+	if (hotspot_read_word(hotspot, blob + hotspot->layout.blob_name, &name) ||
+	    hotspot_read(hotspot, ret->name_text, HOTSPOT_STUB_NAME_BYTES, name))
+		return -1;
+	while (length < HOTSPOT_STUB_NAME_BYTES && ret->name_text[length])
+		length++;
+	ret->name.length = ret->name.num_bytes = (wire_u16)length;
+	for (; length < HOTSPOT_STUB_NAME_BYTES; length++) {
+		ret->name_text[length] = 0;
+		__asm__ volatile("" ::: "memory"); /* as in hotspot_clear() */
+	}
+	return 0;
+}
+
+/*
+ * What a method says of itself: all of ret but type, pid, generation, code, fingerprint and compile_id. Names are only
+ * taken as far as they can be read. Returns 0, or another number when the method cannot be read.
+ */
+HOTSPOT_INLINE int hotspot_read_method(struct hotspot_walk *hotspot, wire_u64 method,
+				       struct wire_hotspot_method *ret)
+{
+	const struct wire_hotspot_layout *layout = &hotspot->layout;
+	wire_u64 constants = 0;
+	wire_u64 class = 0;
+	wire_u64 pool;
+	wire_u64 name;
+	wire_u64 file = 0;
+	wire_u64 symbol = 0;
+	wire_u32 has_lines;
+
+	hotspot_clear_method(hotspot, ret);
+	ret->method = method;
+	if (hotspot_read_word(hotspot, method + layout->method_const, &constants) ||
+	    hotspot_read_object(hotspot, constants, layout->const_bytes))
+		return -1;
+	pool = hotspot_get_field(hotspot, layout->const_pool);
+	name = hotspot_get_field(hotspot, layout->const_name) & 0xffff;
+	has_lines = hotspot_get_field(hotspot, layout->const_flags) & layout->const_has_lines;
+	ret->code_bytes = (wire_u16)hotspot_get_field(hotspot, layout->const_code_bytes);
+	if (has_lines)
+		hotspot_read_lines(hotspot, constants + layout->const_bytes + ret->code_bytes, ret);
+	if (hotspot_read_word(hotspot, pool + layout->pool_bytes + 8 * name, &symbol))
+		return -1;
+	hotspot_read_symbol(hotspot, symbol, &ret->name, ret->name_text, WIRE_HOTSPOT_NAME_BYTES);
+	if (!hotspot_read_word(hotspot, pool + layout->pool_class, &class) &&
+	    !hotspot_read_word(hotspot, class + layout->class_name, &symbol))
+		hotspot_read_symbol(hotspot, symbol, &ret->class_name, ret->class_text,
+				    WIRE_HOTSPOT_CLASS_BYTES);
+	if (!hotspot_read(hotspot, &file, 2,
+			  layout->pool_file == WIRE_HOTSPOT_NONE ? class + layout->class_file
+								 : pool + layout->pool_file) &&
+	    file &&
+	    !hotspot_read_word(hotspot, pool + layout->pool_bytes + 8 * (file & 0xffff), &symbol))
+		hotspot_read_symbol(hotspot, symbol, &ret->file, ret->file_text,
+				    WIRE_HOTSPOT_FILE_BYTES);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,130 @@
+/*
+ * What the sampling program reads of HotSpot's code cache, frames and methods, and by which offsets: each build says them
+ * in tables that it keeps for debuggers (runtime/hotspot.h).
+ *
+ * Included by both sides, as wire.h is.
+ */
+#ifndef WIRE_HOTSPOT_H
+#define WIRE_HOTSPOT_H
+
+#include "wire/types.h"
+
+/* Of a method: more of the names of its class, of itself and of its source file is left out, and of its table of lines. */
+#define WIRE_HOTSPOT_CLASS_BYTES 256
+#define WIRE_HOTSPOT_NAME_BYTES  128
+#define WIRE_HOTSPOT_FILE_BYTES  128
+#define WIRE_HOTSPOT_LINE_BYTES  512
+/* What is read of code blobs and methods lies in their first bytes. */
+#define WIRE_HOTSPOT_OBJECT_BYTES 496
+/* What a version does not have. */
+#define WIRE_HOTSPOT_NONE 0xffff
+
+/* Files that have HotSpot in them, in one recording. */
+#define WIRE_MAX_HOTSPOT_LAYOUTS 64
+/* Parts of the code cache: JDK 9 and newer have three, or one. */
+#define WIRE_HOTSPOT_MAX_HEAPS 3
+
+/* Offsets in bytes, but for what says otherwise. */
+struct wire_hotspot_layout {
+	/* Variables, by their ELF address. */
+	wire_u64 heaps;            /* the address of a growable array of pointers to code heaps */
+	wire_u64 interpreter;      /* the address of the interpreter's queue of code */
+	wire_u64 call_stub_return; /* where what is called by the VM returns to */
+	wire_u16 major;            /* of the JDK's version */
+	/* Of a growable array. */
+	wire_u16 array_length; /* 32 bits */
+	wire_u16 array_items;  /* their address */
+	/* Of a code heap. */
+	wire_u16 heap_start; /* the address of its memory */
+	wire_u16 heap_end;   /* the first one behind what is reserved for it */
+	wire_u16
+		heap_segments; /* the address of a table of bytes, one for each segment: how many segments before it, at least,
+				   its block begins; 0: here; 0xff: in none */
+	wire_u16 heap_segment_shift; /* 32 bits: the logarithm of a segment's size */
+	/* Of a queue of code. */
+	wire_u16 queue_start; /* the address of its memory */
+	wire_u16 queue_bytes; /* 32 bits: how much that is */
+	/* Of a block of a code heap: it begins with this many bytes, and then a code blob follows. */
+	wire_u16 block_bytes;
+	wire_u16 block_used; /* a byte; 0: it is free */
+	/* Of a code blob. */
+	wire_u16
+		blob_bytes; /* that hold all that is read of blobs, of nmethods as well: a multiple of 8 */
+	wire_u16 blob_name;             /* the address of a string, of those that are no nmethods */
+	wire_u16 blob_size;             /* 32 bits: of all of it */
+	wire_u16 blob_header_bytes;     /* how long it says its own header is: it tells nmethods */
+	wire_u8 blob_header_bytes_size; /* of that: 2 or 4 bytes */
+	wire_u8 blob_frame_complete_size; /* likewise of the next */
+	wire_u16 blob_frame_complete; /* signed: bytes of code after which its frame is set up */
+	wire_u16 blob_frame_words; /* 32 bits, signed: words of a frame; with its return address */
+	wire_u16 blob_code;     /* the address of its code; or with blob_code_is_offset 32 bits */
+	wire_u16 blob_code_end; /* likewise; or with that, the offset of the data behind it */
+	wire_u8 blob_code_is_offset; /* from the blob's begin */
+	wire_u8 padding;
+	/* Of an nmethod: code of a compiled method, or that calls a native one. */
+	wire_u16 nmethod_header_bytes; /* what such a blob says of its header */
+	wire_u16 nmethod_method;       /* the method */
+	wire_u16 nmethod_compile_id;   /* 32 bits: no two have the same one */
+	/* Of a method, and of what it has in common with those of redefined classes. */
+	wire_u16 method_const;
+	wire_u16 const_bytes; /* of a ConstMethod: its instructions follow, and then its lines */
+	wire_u16 const_pool;  /* the constant pool */
+	wire_u16 const_code_bytes; /* 16 bits: of its instructions */
+	wire_u16 const_flags;      /* 32 bits; of which perhaps 16 are something else's */
+	wire_u16 const_has_lines;  /* of these, the one that says that there are lines */
+	wire_u16 const_name;       /* 16 bits: number in the pool */
+	/* Of a constant pool. */
+	wire_u16 pool_bytes; /* its entries, of a word each, follow */
+	wire_u16 pool_class; /* whose methods have it */
+	wire_u16
+		pool_file; /* 16 bits: number in the pool of the name of the source file; 0: none. WIRE_HOTSPOT_NONE: see class_file */
+	/* Of a class, and of a symbol. */
+	wire_u16 class_file; /* where the pool does not say it: likewise, also of the pool */
+	wire_u16 class_name;
+	wire_u16 symbol_length; /* 16 bits, in bytes */
+	wire_u16 symbol_text;   /* modified UTF-8 */
+	wire_u16 reserved[2];
+};
+
+/*
+ * What frames have as their position (wire_runtime_frame), besides the level of the native stack in the low bits; `code` is
+ * the method or the blob.
+ */
+#define WIRE_HOTSPOT_LEVEL_BITS 10
+#define WIRE_HOTSPOT_INTERPRETED \
+	(1u << 31) /* of a method: the index of the bytecode that runs is above the level */
+#define WIRE_HOTSPOT_STUB \
+	(1u << 30) /* no method: a blob of the JVM's own; with the other: the interpreter */
+#define WIRE_HOTSPOT_CALL_STUB   (1u << 29) /* by which the JVM calls what is above it; `code` is 0 */
+#define WIRE_HOTSPOT_NO_BYTECODE 0xffff
+
+struct wire_hotspot_text {
+	wire_u16 length;    /* in bytes, of which not all may be there */
+	wire_u16 num_bytes; /* that are there */
+};
+
+/* A method, compiled code of one, or a stub, which has but a name: sent before the first stack that has it. */
+struct wire_hotspot_method {
+	wire_u32 type; /* WIRE_HOTSPOT_METHOD */
+	wire_u32 pid;
+	wire_u64 generation;
+	wire_u64 code; /* as in the frame */
+	wire_u32 fingerprint;
+	wire_u32 compile_id; /* of compiled code */
+	wire_u64 method;     /* address of the Method */
+	wire_u16 code_bytes; /* of its bytecode */
+	wire_u16
+		num_line_bytes; /* that are there: of the compressed table of lines, which its end ends */
+	wire_u16 major;         /* of the JDK's version: of how the table is compressed */
+	wire_u16 padding[3];
+	struct wire_hotspot_text class_name;
+	struct wire_hotspot_text name;
+	struct wire_hotspot_text file;
+	/* Each at a place of its own; what is not there is 0. */
+	wire_u8 class_text[WIRE_HOTSPOT_CLASS_BYTES];
+	wire_u8 name_text[WIRE_HOTSPOT_NAME_BYTES];
+	wire_u8 file_text[WIRE_HOTSPOT_FILE_BYTES];
+	wire_u8 lines[WIRE_HOTSPOT_LINE_BYTES];
+};
+
+#endif

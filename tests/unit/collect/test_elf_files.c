@@ -1,0 +1,69 @@
+#include "collect/elf_files.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "hotspot_file.h"
+
+/* Returns what elf_files_read_build_id() does. */
+static int ask(struct elf_files *files, int fd)
+{
+	uint8_t build_id[BUILD_ID_SIZE_MAX];
+	uint8_t size;
+
+	return elf_files_read_build_id(files, fd, build_id, &size);
+}
+
+static void a_file_says_where_its_hotspot_describes_itself(void **state)
+{
+	struct elf_files *files;
+	struct mapped_file mapped = {.fd = hotspot_file_open(&hotspot_file_whole)};
+	const struct mapped_file unknown = {.fd = -1};
+	const struct hotspot_build *build;
+
+	(void)state;
+	assert_int_equal(elf_files_new(geteuid(), &files), 0);
+	assert_null(elf_files_get_hotspot(files, &mapped));
+	assert_int_equal(ask(files, mapped.fd), -ENODATA);
+	build = elf_files_get_hotspot(files, &mapped);
+	assert_non_null(build);
+	assert_int_equal(build->structs, 0x20020);
+	assert_int_equal(build->types, 0x20018);
+	assert_int_equal(build->int_constants, 0x20010);
+	assert_null(elf_files_get_v8(files, &mapped));
+	assert_null(elf_files_get_python(files, &mapped));
+	assert_null(elf_files_get_hotspot(files, &unknown));
+	close(mapped.fd);
+	elf_files_free(files);
+}
+
+static void another_file_with_its_descriptor_has_none(void **state)
+{
+	struct elf_files *files;
+	struct hotspot_file other = hotspot_file_whole;
+	struct mapped_file mapped = {.fd = hotspot_file_open(&hotspot_file_whole)};
+	int fd;
+
+	(void)state;
+	other.symbols[2].name = "main";
+	fd = hotspot_file_open(&other);
+	assert_int_equal(elf_files_new(geteuid(), &files), 0);
+	assert_int_equal(ask(files, mapped.fd), -ENODATA);
+	assert_non_null(elf_files_get_hotspot(files, &mapped));
+	assert_int_equal(dup2(fd, mapped.fd), mapped.fd);
+	assert_int_equal(ask(files, mapped.fd), -ENODATA);
+	assert_null(elf_files_get_hotspot(files, &mapped));
+	close(fd);
+	close(mapped.fd);
+	elf_files_free(files);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_says_where_its_hotspot_describes_itself),
+		cmocka_unit_test(another_file_with_its_descriptor_has_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
