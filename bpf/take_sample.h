@@ -6,6 +6,7 @@
 #ifndef BPF_TAKE_SAMPLE_H
 #define BPF_TAKE_SAMPLE_H
 
+#include "hotspot_stack.h"
 #include "maps.h"
 #include "output.h"
 #include "python_stack.h"
@@ -69,7 +70,8 @@ static __always_inline void describe_task(struct scratch *scratch, __u64 pid_tgi
 	struct wire_sample *sample = &scratch->sample;
 
 	begin_sample(sample, pid_tgid, in_user_mode);
-	scratch->python_layout = scratch->v8_layout = 0;
+	scratch->python_layout = scratch->v8_layout = scratch->hotspot_layout = 0;
+	scratch->hotspot_state = HOTSPOT_NOT_BEGUN;
 	if (bpf_core_field_exists(task->self_exec_id))
 		sample->generation = TASK_FIELD(task, self_exec_id);
 	if (bpf_core_field_exists(task->in_execve) && is_in_execve(task))
@@ -114,6 +116,8 @@ static __always_inline enum send_result take_stacks(void *ctx, struct scratch *s
 				sample->runtime_stack = take_python_stack();
 			else if (scratch->v8_layout)
 				sample->runtime_stack = take_v8_stack();
+			else if (scratch->hotspot_state == HOTSPOT_BEGUN)
+				sample->runtime_stack = take_hotspot_stack();
 		}
 	}
 	return SEND_DONE;

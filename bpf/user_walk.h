@@ -87,9 +87,12 @@ struct scratch {
 	__u64 frame_pointers
 		[WIRE_MAX_FRAMES]; /* of the levels of the stack that were stepped over by it */
 	__u64 trampoline; /* where functions return to whose return is probed; or NO_TRAMPOLINE */
-	__u64 python_runtime; /* of the process, as struct unwind_process has these three */
+	__u64 python_runtime; /* of the process, as struct unwind_process has these five */
 	__u32 python_layout;
 	__u32 v8_layout;
+	__u64 hotspot_bias;
+	__u32 hotspot_layout;
+	__u32 hotspot_state; /* enum hotspot_state */
 	__u32 num_untouched; /* pages in a row: here, the verifier does not tell its values apart */
 };
 
@@ -226,6 +229,12 @@ __attribute__((noinline)) int walk_one_step(int number)
 	return walk_step(&scratch->walk, scratch->stack.pcs);
 }
 
+/*
+ * The walk has ended: go on from HotSpot's code, if that is where. Gives 0, or another number at the end. Defined in
+ * hotspot_stack.h.
+ */
+int step_hotspot(int number);
+
 /* Whether a signal handler is running on the stack that the thread has set for handlers. */
 static __always_inline bool is_on_signal_stack(struct task_struct *task, __u64 sp)
 {
@@ -265,11 +274,13 @@ __attribute__((noinline)) int walk_user_stack(void)
 		scratch->python_runtime = process->python_runtime;
 		scratch->python_layout = process->python_layout;
 		scratch->v8_layout = process->v8_layout;
+		scratch->hotspot_bias = process->hotspot_bias;
+		scratch->hotspot_layout = process->hotspot_layout;
 	} else {
 		process = 0;
 	}
 	for (int i = 0; i < WIRE_MAX_FRAMES + 1; i++)
-		if (walk_one_step(i))
+		if (walk_one_step(i) && step_hotspot(i))
 			break;
 	scratch->sample.walk_end =
 		!process && walk->end == WALK_NO_MAPPING ? WALK_NO_PROCESS : walk->end;

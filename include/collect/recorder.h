@@ -241,13 +241,19 @@ struct event_counts {
 
 /* Interpreters whose frames are put into stacks. */
 enum runtime_kind {
-	RUNTIME_PYTHON, /* CPython */
-	RUNTIME_V8,     /* that of Node.js, for one */
+	RUNTIME_PYTHON,  /* CPython */
+	RUNTIME_V8,      /* that of Node.js, for one */
+	RUNTIME_HOTSPOT, /* the virtual machine of Java */
 	NUM_RUNTIME_KINDS,
 };
 
-/* "Python", "V8". A literal. */
+/* "Python", "V8", "Java". A literal. */
 const char *runtime_kind_get_name(enum runtime_kind kind);
+
+/* "3.11"; of Java, whose versions are one number, "17". */
+#define RUNTIME_VERSION_BYTES 12
+void runtime_format_version(enum runtime_kind kind, uint16_t major, uint16_t minor,
+			    char ret[static RUNTIME_VERSION_BYTES]);
 
 /* What became of the interpreter's frames of a sample of a process that runs one. */
 enum runtime_fit {
@@ -268,8 +274,8 @@ const char *runtime_fit_get_name(enum runtime_fit fit);
 /* Of one version of an interpreter. */
 struct runtime_counts {
 	enum runtime_kind kind;
-	uint16_t major; /* with minor 0: not known, or one of those that were one too many */
-	uint16_t minor;
+	uint16_t major; /* with minor 0, both: not known, or one of those that were one too many */
+	uint16_t minor; /* of Java 0 */
 	uint64_t processes; /* that have samples */
 	uint64_t samples;
 	uint64_t fits[NUM_RUNTIME_FITS]; /* of them, by what became of their frames */
@@ -416,10 +422,10 @@ const char *recorder_get_event_name(const struct recorder *recorder);
 struct runtime_process {
 	uint32_t pid;
 	enum runtime_kind kind;
-	uint16_t major; /* with minor 0: not known */
-	uint16_t minor;
-	bool is_known; /* else its frames are shown as native code */
-	char comm[16]; /* NUL-terminated */
+	uint16_t major; /* with minor 0, both: not known */
+	uint16_t minor; /* of Java 0 */
+	bool is_known;  /* else its frames are shown as native code */
+	char comm[16];  /* NUL-terminated */
 };
 
 /* Those that live. ret: the caller frees. Returns 0 or -ENOMEM. */

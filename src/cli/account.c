@@ -327,15 +327,18 @@ static void print_runtimes(const struct recorder_account *ticks, struct text *re
 	static const char *const names[NUM_RUNTIME_KINDS] = {
 		[RUNTIME_PYTHON] = "cpython",
 		[RUNTIME_V8] = "v8js",
+		[RUNTIME_HOTSPOT] = "jvm",
 	};
 	const char *comma = "";
 
 	text_append_string(ret, "  \"runtimes\": [");
 	for (size_t i = 0; i < ticks->num_runtimes; i++) {
 		const struct runtime_counts *counts = &ticks->runtimes[i];
+		char version[RUNTIME_VERSION_BYTES];
 
-		text_printf(ret, "%s\n    {\"name\": \"%s\", \"version\": \"%u.%u\", ", comma,
-			    names[counts->kind], counts->major, counts->minor);
+		runtime_format_version(counts->kind, counts->major, counts->minor, version);
+		text_printf(ret, "%s\n    {\"name\": \"%s\", \"version\": \"%s\", ", comma,
+			    names[counts->kind], version);
 		text_printf(ret, "\"processes\": %" PRIu64 ", \"samples\": %" PRIu64,
 			    counts->processes, counts->samples);
 		for (enum runtime_fit fit = RUNTIME_FITS; fit < NUM_RUNTIME_FITS; fit++)

@@ -54,7 +54,8 @@ static void report_version(const struct runtime_process *first, size_t count)
 {
 	struct finding finding = {.name = "interpreters", .is_ok = first->is_known};
 	_cleanup_(text_release) struct text text = {0};
-	char version[32] = "";
+	bool has_version = first->major || first->minor;
+	char version[RUNTIME_VERSION_BYTES];
 	size_t num_listed = 0;
 
 	for (size_t i = 0; i < count; i++) {
@@ -68,11 +69,11 @@ static void report_version(const struct runtime_process *first, size_t count)
 	}
 	if (text.failed)
 		return;
-	if (first->major || first->minor)
-		snprintf(version, sizeof(version), " %u.%u", first->major, first->minor);
-	snprintf(finding.detail, sizeof(finding.detail), "%s%s in %zu process%s: %s%s%s",
-		 runtime_kind_get_name(first->kind), version, num_listed,
-		 num_listed > 1 ? "es" : "", text.data, num_listed > MAX_NAMED ? ", …" : "",
+	runtime_format_version(first->kind, first->major, first->minor, version);
+	snprintf(finding.detail, sizeof(finding.detail), "%s%s%s in %zu process%s: %s%s%s",
+		 runtime_kind_get_name(first->kind), has_version ? " " : "",
+		 has_version ? version : "", num_listed, num_listed > 1 ? "es" : "", text.data,
+		 num_listed > MAX_NAMED ? ", …" : "",
 		 first->is_known ? "" : "; nothing is known of this build");
 	if (!first->is_known)
 		snprintf(finding.fix, sizeof(finding.fix),
@@ -252,7 +253,7 @@ const struct command command_doctor = {
 	.summary = "check what can be recorded on this machine, and what is missing",
 	.usage = "Usage: stackwide doctor",
 	.help = "Prints a line for each requirement: ok, or what is missing, the consequence, and the\n"
-		"command that fixes it; and one for each version of Python and of V8 that runs, with its\n"
+		"command that fixes it; and one for each version of Python, V8 and Java that runs, with its\n"
 		"processes. The last line is a real recording of half a second: if that is ok, nothing\n"
 		"above it prevents recording.\n\n"
 		"Exit status: 0 recording works, 1 it failed, 4 it is not permitted or not supported.\n",

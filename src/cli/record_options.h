@@ -74,7 +74,7 @@ enum record_option {
 	 "auto (by unwind table, and by frame pointer in code\n"                            \
 	 "that can have none; the default), table, fp or none"},                            \
 		{OPTION_RUNTIME_FRAMES, 0, "runtime-frames", "managed|all|native",          \
-		 "of Python and JavaScript: the frames of their programs\n"                 \
+		 "of Python, JavaScript, Java: the frames of their programs\n"              \
 		 "(managed, the default), the interpreters' own as well,\nor these alone"}, \
 		{OPTION_KERNEL_STACKS, 0, "kernel-stacks", "on|off",                        \
 		 "whether to take kernel stacks (on)"},                                     \

@@ -15,6 +15,8 @@ struct runtime {
 	const char *name;
 	const char *frame_pointers; /* NULL: its code has them always */
 	const char *names[2];       /* lines; NULL: no more */
+	/* Where builds of this kind are known, stacks are whole and functions have names without options. NUM_RUNTIME_KINDS: never. */
+	enum runtime_kind kind;
 };
 
 /*
@@ -26,10 +28,15 @@ static const struct runtime runtimes[] = {
 	 "Java",
 	 "-XX:+PreserveFramePointer",
 	 {"-XX:+UnlockDiagnosticVMOptions",
-	  "-XX:+DumpPerfMapAtExit, or after 'jcmd PID Compiler.perfmap'"}},
-	{"node", "Node.js", NULL, {"--perf-basic-prof", NULL}},
-	{"libnode.so", "Node.js", NULL, {"--perf-basic-prof", NULL}},
-	{"libcoreclr.so", ".NET", NULL, {"DOTNET_PerfMapEnabled=1 in its environment", NULL}},
+	  "-XX:+DumpPerfMapAtExit, or after 'jcmd PID Compiler.perfmap'"},
+	 RUNTIME_HOTSPOT},
+	{"node", "Node.js", NULL, {"--perf-basic-prof", NULL}, NUM_RUNTIME_KINDS},
+	{"libnode.so", "Node.js", NULL, {"--perf-basic-prof", NULL}, NUM_RUNTIME_KINDS},
+	{"libcoreclr.so",
+	 ".NET",
+	 NULL,
+	 {"DOTNET_PerfMapEnabled=1 in its environment", NULL},
+	 NUM_RUNTIME_KINDS},
 };
 
 /* libnode.so.108 is libnode.so, and node_exporter is not node. */
@@ -47,11 +54,34 @@ static bool is_shown(const struct runtime *runtime, const struct flat_table *tab
 	return false;
 }
 
+/* Whether the recording has processes of its kind, and knew all of them: not one of a version or build without its frames. */
+static bool is_known(const struct runtime *runtime, const struct recorder_account *ticks)
+{
+	bool is_there = false;
+
+	for (size_t i = 0; i < ticks->num_runtimes; i++) {
+		const struct runtime_counts *counts = &ticks->runtimes[i];
+
+		if (counts->kind != runtime->kind)
+			continue;
+		if (counts->fits[RUNTIME_UNKNOWN])
+			return false;
+		is_there = true;
+	}
+	return is_there;
+}
+
+static bool needs_options(const struct runtime *runtime, const struct flat_table *table,
+			  const struct recorder_account *ticks)
+{
+	return is_shown(runtime, table) && !is_known(runtime, ticks);
+}
+
 void runtime_advice_append_frame_pointers(struct text *text, const struct flat_table *table,
-					  const char *indent)
+					  const struct recorder_account *ticks, const char *indent)
 {
 	for (size_t i = 0; i < ARRAY_LENGTH(runtimes); i++)
-		if (runtimes[i].frame_pointers && is_shown(&runtimes[i], table))
+		if (runtimes[i].frame_pointers && needs_options(&runtimes[i], table, ticks))
 			text_printf(text, "%s%s keeps them with %s\n", indent, runtimes[i].name,
 				    runtimes[i].frame_pointers);
 }
@@ -69,14 +99,14 @@ static bool has_unsymbolized_code(const struct flat_table *table)
 }
 
 void runtime_advice_append_names(struct text *text, const struct flat_table *table,
-				 const char *indent)
+				 const struct recorder_account *ticks, const char *indent)
 {
 	if (!has_unsymbolized_code(table))
 		return;
 	for (size_t i = 0; i < ARRAY_LENGTH(runtimes); i++) {
 		const struct runtime *runtime = &runtimes[i];
 
-		if (!is_shown(runtime, table))
+		if (!needs_options(runtime, table, ticks))
 			continue;
 		text_printf(text, "%s%s names its code with %s\n", indent, runtime->name,
 			    runtime->names[0]);

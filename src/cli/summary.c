@@ -131,7 +131,7 @@ static void append_stacks(struct text *text, const struct summary *summary,
 			lack_frame_pointers += count;
 	}
 	if (lack_frame_pointers && lack_frame_pointers >= sum / 100)
-		runtime_advice_append_frame_pointers(text, table, INDENT);
+		runtime_advice_append_frame_pointers(text, table, &account->ticks, INDENT);
 }
 
 static const char *explain_runtime_fit(enum runtime_fit fit)
@@ -162,13 +162,14 @@ static void append_runtimes(struct text *text, const struct recorder_account *ti
 	for (size_t i = 0; i < ticks->num_runtimes; i++) {
 		const struct runtime_counts *counts = &ticks->runtimes[i];
 		const char *name = runtime_kind_get_name(counts->kind);
-		char version[32] = "";
+		bool has_version = counts->major || counts->minor;
+		char version[RUNTIME_VERSION_BYTES];
 		char what[80];
 
-		if (counts->major || counts->minor)
-			snprintf(version, sizeof(version), " %u.%u", counts->major, counts->minor);
+		runtime_format_version(counts->kind, counts->major, counts->minor, version);
 		text_printf(text, "  %-12s ", name);
-		snprintf(what, sizeof(what), "with frames of %s%s", name, version);
+		snprintf(what, sizeof(what), "with frames of %s%s%s", name, has_version ? " " : "",
+			 has_version ? version : "");
 		append_part(text, counts->fits[RUNTIME_FITS],
 			    counts->samples - counts->fits[RUNTIME_OUTSIDE], what);
 		text_append_char(text, '\n');
@@ -229,7 +230,7 @@ static void append_frames(struct text *text, const struct summary *summary,
 	for (size_t i = UNNAMED_NOT + 1; i < NUM_UNNAMED_REASONS; i++)
 		append_reason(text, account->unnamed_frames[i],
 			      explain_unnamed((enum unnamed_reason)i));
-	runtime_advice_append_names(text, table, INDENT);
+	runtime_advice_append_names(text, table, &account->ticks, INDENT);
 	append_unread(text, &summary->unread_debug_info);
 	if (summary->is_kernel_restricted)
 		text_append_string(text, INDENT "kernel functions have no names: /proc/kallsyms is "

@@ -55,23 +55,27 @@ struct published_code {
 	uint32_t flags;         /* of its mappings */
 	uint32_t python_layout; /* as struct unwind_process has it; 0: not published */
 	uint32_t v8_layout;     /* likewise */
+	uint32_t hotspot_layout;
 };
 
 /* By process id. */
 struct published {
 	struct unwind_range range;
+	bool waits_for_hotspot; /* it is among those that do */
 };
 
 struct publisher {
 	const struct file_table *files;
 	const struct elf_files *elf_files;
+	struct hotspot_files *hotspots;
 	struct process_table *processes;
 	struct unwind_store *store;
 	struct table_cache *cache; /* NULL: none */
 	struct table_builder *builder;
 	ARRAY(struct published_code) codes; /* by file */
 	ARRAY(struct published) published;  /* by process id */
-	ARRAY(uint32_t) slot_files;         /* by mapping record: file, or FILE_NONE */
+	ARRAY(uint32_t) waiting;    /* processes by id: their HotSpot says nothing of itself yet */
+	ARRAY(uint32_t) slot_files; /* by mapping record: file, or FILE_NONE */
 	ARRAY(struct unwind_mapping) scratch;
 	uint32_t no_cfi_flag; /* of mappings without call-frame information; 0: they are not walked
 			       */
@@ -121,8 +125,9 @@ static void publisher_freep(struct publisher **publisher)
 }
 
 int publisher_new(const struct unwind_maps *maps, const struct file_table *files,
-		  const struct elf_files *elf_files, struct process_table *processes,
-		  const struct unwind_table_opts *opts, struct publisher **ret)
+		  const struct elf_files *elf_files, struct hotspot_files *hotspots,
+		  struct process_table *processes, const struct unwind_table_opts *opts,
+		  struct publisher **ret)
 {
 	_cleanup_(publisher_freep) struct publisher *publisher = calloc(1, sizeof(*publisher));
 	int err;
@@ -134,6 +139,7 @@ int publisher_new(const struct unwind_maps *maps, const struct file_table *files
 	publisher->finds_runtimes = opts->runtime_frames != RUNTIME_FRAMES_NATIVE;
 	publisher->files = files;
 	publisher->elf_files = elf_files;
+	publisher->hotspots = hotspots;
 	publisher->processes = processes;
 	err = unwind_store_new(maps, &publisher->store);
 	if (err)
@@ -160,6 +166,7 @@ void publisher_free(struct publisher *publisher)
 	unwind_store_free(publisher->store);
 	array_release(&publisher->codes);
 	array_release(&publisher->published);
+	array_release(&publisher->waiting);
 	array_release(&publisher->slot_files);
 	array_release(&publisher->scratch);
 	free(publisher);
@@ -328,6 +335,52 @@ static void describe_v8(struct publisher *publisher, const struct mapping *mappi
 	space->v8_layout = code->v8_layout;
 }
 
+/* It may say something when nothing is mapped any more that would have it published. */
+static void wait_for_hotspot(struct publisher *publisher, const struct process *process)
+{
+	struct published *published = &publisher->published.items[process->id];
+	uint32_t *added;
+
+	if (published->waits_for_hotspot)
+		return;
+	added = array_add(&publisher->waiting);
+	if (!added)
+		return;
+	*added = process->id;
+	published->waits_for_hotspot = true;
+}
+
+/*
+ * HotSpot's code is walked by what it says of itself, whatever is shown of it: mappings without a file may have it in them.
+ */
+static void find_hotspot(struct publisher *publisher, const struct process *process,
+			 struct unwind_address_space *space)
+{
+	size_t count;
+	const struct mapping *mappings = process_get_mappings(process, &count);
+
+	for (size_t i = 0; i < count && !space->hotspot_layout; i++) {
+		const struct hotspot_layout *layout;
+		struct published_code *code;
+		enum hotspot_presence presence = hotspot_files_read(
+			publisher->hotspots, process, &mappings[i], &layout, &space->hotspot_bias);
+
+		if (presence == HOTSPOT_UNREAD)
+			wait_for_hotspot(publisher, process);
+		if (presence != HOTSPOT_READ || layout->support != HOTSPOT_KNOWN)
+			continue;
+		code = &publisher->codes.items[mappings[i].file];
+		if (!code->hotspot_layout &&
+		    unwind_store_add_hotspot(publisher->store, &layout->wire,
+					     &code->hotspot_layout))
+			continue;
+		space->hotspot_layout = code->hotspot_layout;
+	}
+	for (size_t i = 0; i < count && space->hotspot_layout; i++)
+		if (mappings[i].file == FILE_NONE)
+			publisher->scratch.items[i].flags |= UNWIND_MAPPING_HAS_HOTSPOT;
+}
+
 static void find_runtimes(struct publisher *publisher, const struct process *process,
 			  struct unwind_address_space *space)
 {
@@ -384,6 +437,7 @@ static int publish(struct publisher *publisher, uint32_t id)
 		.mappings = publisher->scratch.items,
 		.num_mappings = (uint32_t)count,
 	};
+	find_hotspot(publisher, process, &space);
 	if (publisher->finds_runtimes)
 		find_runtimes(publisher, process, &space);
 	err = unwind_store_publish(publisher->store, &space, now_ns, range);
@@ -435,17 +489,62 @@ static void take_table(struct publisher *publisher, uint32_t file, struct unwind
 	unwind_table_free(table);
 }
 
+static bool has_unread_hotspot(struct publisher *publisher, const struct process *process)
+{
+	size_t count;
+	const struct mapping *mappings = process_get_mappings(process, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct hotspot_layout *layout;
+		uint64_t bias;
+
+		if (hotspot_files_read(publisher->hotspots, process, &mappings[i], &layout,
+				       &bias) == HOTSPOT_UNREAD)
+			return true;
+	}
+	return false;
+}
+
+/* Publish those again whose HotSpot has said something since. */
+static int ask_waiting(struct publisher *publisher)
+{
+	size_t num_asked = publisher->waiting.length;
+
+	/* What still waits moves to the front, where all have been asked. */
+	publisher->waiting.length = 0;
+	for (size_t i = 0; i < num_asked; i++) {
+		uint32_t id = publisher->waiting.items[i];
+		const struct process *process = process_table_get(publisher->processes, id);
+		int err;
+
+		publisher->published.items[id].waits_for_hotspot = false;
+		if (process->is_exited || process->end_ns) /* or it runs something else by now */
+			continue;
+		if (has_unread_hotspot(publisher, process)) {
+			wait_for_hotspot(publisher, process);
+			continue;
+		}
+		err = publish(publisher, id);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 int publisher_update(struct publisher *publisher)
 {
 	struct unwind_table *table;
 	uint32_t id;
+	int err;
 
 	while (process_table_take_changed(publisher->processes, &id)) {
-		int err = publish(publisher, id);
-
+		err = publish(publisher, id);
 		if (err)
 			return err;
 	}
+	err = ask_waiting(publisher);
+	if (err)
+		return err;
 	while (table_builder_take(publisher->builder, &id, &table))
 		take_table(publisher, id, table);
 	return 0;

@@ -52,6 +52,7 @@ struct recorder {
 	struct profile *profile;
 	struct elf_files *elf_files;
 	struct file_table *files;
+	struct hotspot_files *hotspots;
 	struct process_table *processes;
 	struct event_queue *queue;
 	struct side_band *side_band;
@@ -283,6 +284,9 @@ static int make_parts(struct recorder *recorder, struct error *error)
 	err = file_table_start_opener(recorder->files);
 	if (err)
 		return err;
+	recorder->hotspots = hotspot_files_new(recorder->files, recorder->elf_files);
+	if (!recorder->hotspots)
+		return -ENOMEM;
 	recorder->queue = event_queue_new();
 	recorder->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (recorder->epoll_fd < 0)
@@ -317,9 +321,9 @@ static int make_parts(struct recorder *recorder, struct error *error)
 	sample_ingest_set_fp_step_check(recorder->ingest, recorder->fp_step_check);
 	if (recorder->opts.user_stacks == USER_STACKS_TABLE &&
 	    recorder->opts.tables.runtime_frames != RUNTIME_FRAMES_NATIVE) {
-		recorder->runtimes =
-			runtime_stacks_new(recorder->profile, recorder->files, recorder->elf_files,
-					   recorder->opts.tables.runtime_frames);
+		recorder->runtimes = runtime_stacks_new(recorder->profile, recorder->files,
+							recorder->elf_files, recorder->hotspots,
+							recorder->opts.tables.runtime_frames);
 		if (!recorder->runtimes)
 			return -ENOMEM;
 		sample_ingest_set_runtimes(recorder->ingest, recorder->runtimes);
@@ -380,8 +384,8 @@ static int start_publishing(struct recorder *recorder)
 
 	if (recorder->opts.user_stacks != USER_STACKS_TABLE)
 		return 0;
-	err = publisher_new(&maps, recorder->files, recorder->elf_files, recorder->processes,
-			    &recorder->opts.tables, &recorder->publisher);
+	err = publisher_new(&maps, recorder->files, recorder->elf_files, recorder->hotspots,
+			    recorder->processes, &recorder->opts.tables, &recorder->publisher);
 	if (err)
 		return err;
 	recorder->raw_samples =
@@ -611,6 +615,7 @@ void recorder_free(struct recorder *recorder)
 	event_queue_free(recorder->queue);
 	process_table_free(recorder->processes);
 	file_table_free(recorder->files);
+	hotspot_files_free(recorder->hotspots);
 	elf_files_free(recorder->elf_files);
 	profile_free(recorder->profile);
 	if (recorder->epoll_fd >= 0)

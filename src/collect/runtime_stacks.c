@@ -1,12 +1,14 @@
 #include "collect/runtime_stacks.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/intern.h"
 #include "base/log.h"
+#include "collect/hotspot_stacks.h"
 #include "collect/python_stacks.h"
 #include "collect/v8_stacks.h"
 
@@ -15,9 +17,19 @@ const char *runtime_kind_get_name(enum runtime_kind kind)
 	static const char *const names[NUM_RUNTIME_KINDS] = {
 		[RUNTIME_PYTHON] = "Python",
 		[RUNTIME_V8] = "V8",
+		[RUNTIME_HOTSPOT] = "Java",
 	};
 
 	return names[kind];
+}
+
+void runtime_format_version(enum runtime_kind kind, uint16_t major, uint16_t minor,
+			    char ret[static RUNTIME_VERSION_BYTES])
+{
+	if (kind == RUNTIME_HOTSPOT)
+		snprintf(ret, RUNTIME_VERSION_BYTES, "%u", major);
+	else
+		snprintf(ret, RUNTIME_VERSION_BYTES, "%u.%u", major, minor);
 }
 
 const char *runtime_fit_get_name(enum runtime_fit fit)
@@ -56,10 +68,12 @@ INTERN_TABLE(mapped_runtime_table, struct mapped_runtime, process, mappings_vers
 struct runtime_stacks {
 	const struct file_table *files;
 	const struct elf_files *elf_files;
+	struct hotspot_files *hotspots;
 	struct known_frames_table known;
 	ARRAY(struct wire_runtime_frame) frames;
 	struct python_stacks *python;
 	struct v8_stacks *v8;
+	struct hotspot_stacks *hotspot;
 	struct mapped_runtime_table images;
 	ARRAY(struct runtime_counts) counts;
 	ARRAY(bool) is_counted; /* by process: it is among these */
@@ -68,6 +82,7 @@ struct runtime_stacks {
 
 struct runtime_stacks *runtime_stacks_new(struct profile *profile, const struct file_table *files,
 					  const struct elf_files *elf_files,
+					  struct hotspot_files *hotspots,
 					  enum runtime_frames frames)
 {
 	struct runtime_stacks *stacks = calloc(1, sizeof(*stacks));
@@ -76,9 +91,11 @@ struct runtime_stacks *runtime_stacks_new(struct profile *profile, const struct 
 		return NULL;
 	stacks->files = files;
 	stacks->elf_files = elf_files;
+	stacks->hotspots = hotspots;
 	stacks->python = python_stacks_new(profile, files, elf_files, frames);
 	stacks->v8 = v8_stacks_new(profile, frames);
-	if (!stacks->python || !stacks->v8) {
+	stacks->hotspot = hotspot_stacks_new(profile, hotspots, frames);
+	if (!stacks->python || !stacks->v8 || !stacks->hotspot) {
 		runtime_stacks_free(stacks);
 		return NULL;
 	}
@@ -91,6 +108,10 @@ void runtime_stacks_forget(struct runtime_stacks *stacks)
 	stacks->python = NULL;
 	v8_stacks_free(stacks->v8);
 	stacks->v8 = NULL;
+	if (stacks->hotspot)
+		stacks->num_lost_codes += hotspot_stacks_get_dropped(stacks->hotspot);
+	hotspot_stacks_free(stacks->hotspot);
+	stacks->hotspot = NULL;
 	known_frames_table_release(&stacks->known);
 	array_release(&stacks->frames);
 }
@@ -141,6 +162,8 @@ int runtime_stacks_add(struct runtime_stacks *stacks, const void *data, size_t s
 		err = python_stacks_add_code(stacks->python, data);
 	else if (size >= sizeof(struct wire_v8_function) && *type == WIRE_V8_FUNCTION)
 		err = v8_stacks_add_function(stacks->v8, data);
+	else if (size >= sizeof(struct wire_hotspot_method) && *type == WIRE_HOTSPOT_METHOD)
+		err = hotspot_stacks_add_method(stacks->hotspot, data);
 	if (!err || err == -ENOMEM)
 		return err;
 	/* What is not kept has no name. */
@@ -150,19 +173,36 @@ int runtime_stacks_add(struct runtime_stacks *stacks, const void *data, size_t s
 
 uint64_t runtime_stacks_get_lost_codes(const struct runtime_stacks *stacks)
 {
-	return stacks->num_lost_codes;
+	return stacks->num_lost_codes +
+	       (stacks->hotspot ? hotspot_stacks_get_dropped(stacks->hotspot) : 0);
 }
 
 /* What a mapped file has in it. A process of several interpreters is one of the first that is asked for here. */
 static struct runtime_version find_version(const struct runtime_stacks *stacks,
+					   const struct process *process,
 					   const struct mapping *mapping)
 {
+	const struct hotspot_layout *hotspot;
+	uint64_t bias;
 	const struct mapped_file *file;
 	const struct python_build *python;
 	const struct v8_build *v8;
 
 	if (mapping->file == FILE_NONE)
 		return (struct runtime_version){0};
+	switch (hotspot_files_read(stacks->hotspots, process, mapping, &hotspot, &bias)) {
+	case HOTSPOT_READ:
+		return (struct runtime_version){.is_there = true,
+						.is_known = hotspot->support == HOTSPOT_KNOWN,
+						.kind = RUNTIME_HOTSPOT,
+						.major = (uint16_t)hotspot->major};
+	case HOTSPOT_UNREADABLE:
+		return (struct runtime_version){.is_there = true, .kind = RUNTIME_HOTSPOT};
+	case HOTSPOT_UNREAD:
+		return (struct runtime_version){.kind = RUNTIME_HOTSPOT};
+	case HOTSPOT_ABSENT:
+		break;
+	}
 	file = file_table_get(stacks->files, mapping->file);
 	python = elf_files_get_python(stacks->elf_files, file);
 	if (python)
@@ -188,6 +228,7 @@ struct runtime_version runtime_stacks_get_version(struct runtime_stacks *stacks,
 				       .mappings_version = process->mappings_version};
 	uint32_t item = mapped_runtime_table_find(&stacks->images, &image);
 	const struct mapping *mappings;
+	bool may_come = false; /* it says nothing of itself yet */
 	size_t count;
 
 	if (item != HASH_INDEX_NONE)
@@ -195,12 +236,15 @@ struct runtime_version runtime_stacks_get_version(struct runtime_stacks *stacks,
 	mappings = process_get_mappings(process, &count);
 	/* As the sampling program has it, CPython comes first. */
 	for (size_t i = 0; i < count; i++) {
-		struct runtime_version version = find_version(stacks, &mappings[i]);
+		struct runtime_version version = find_version(stacks, process, &mappings[i]);
 
+		may_come |= !version.is_there && version.kind == RUNTIME_HOTSPOT;
 		if (version.is_there &&
 		    (!image.version.is_there || version.kind < image.version.kind))
 			image.version = version;
 	}
+	if (may_come)
+		return image.version;
 	if (mapped_runtime_table_add(&stacks->images, &image, &item))
 		log_debug("out of memory: it will be looked for again");
 	return image.version;
@@ -304,6 +348,9 @@ int runtime_stacks_splice(struct runtime_stacks *stacks, const struct runtime_sa
 	if (known ? known->runtime == WIRE_RUNTIME_V8 : version.kind == RUNTIME_V8)
 		return v8_stacks_splice(stacks->v8, source, &frames, num_pcs, ret, ret_num,
 					ret_fit);
+	if (known ? known->runtime == WIRE_RUNTIME_HOTSPOT : version.kind == RUNTIME_HOTSPOT)
+		return hotspot_stacks_splice(stacks->hotspot, source, &frames, pcs, num_pcs, ret,
+					     ret_num, ret_fit);
 	return python_stacks_splice(stacks->python, source, &frames, pcs, num_pcs, ret, ret_num,
 				    ret_fit);
 }

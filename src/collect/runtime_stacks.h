@@ -1,6 +1,6 @@
 /*
  * Frames of interpreters in the stacks of the processes that run them: what the sampling program has sent of them, how they
- * are put into the native stack (python_stacks.h, v8_stacks.h), and for how many samples that could be done.
+ * are put into the native stack (python_stacks.h, v8_stacks.h, hotspot_stacks.h), and for how many samples that could be done.
  *
  * Not thread-safe.
  */
@@ -13,6 +13,7 @@
 
 #include "base/attributes.h"
 #include "collect/elf_files.h"
+#include "collect/hotspot_files.h"
 #include "collect/recorder.h"
 #include "process/file_table.h"
 #include "process/process_table.h"
@@ -25,6 +26,7 @@ struct runtime_stacks;
 /* All are borrowed. frames: not RUNTIME_FRAMES_NATIVE. Returns NULL when out of memory. */
 struct runtime_stacks *runtime_stacks_new(struct profile *profile, const struct file_table *files,
 					  const struct elf_files *elf_files,
+					  struct hotspot_files *hotspots,
 					  enum runtime_frames frames);
 void runtime_stacks_free(struct runtime_stacks *stacks);
 

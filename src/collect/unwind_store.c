@@ -37,6 +37,7 @@ struct unwind_store {
 	uint64_t num_rows;
 	uint32_t num_python_layouts;
 	uint32_t num_v8_layouts;
+	uint32_t num_hotspot_layouts;
 	ARRAY(struct retired) retired;                     /* oldest first */
 	ARRAY(struct unwind_range) free_runs[MAX_RUN + 1]; /* by length */
 };
@@ -332,6 +333,8 @@ int unwind_store_publish(struct unwind_store *store, const struct unwind_address
 	entry.python_runtime = space->python_runtime;
 	entry.python_layout = space->python_layout;
 	entry.v8_layout = space->v8_layout;
+	entry.hotspot_bias = space->hotspot_bias;
+	entry.hotspot_layout = space->hotspot_layout;
 	if (bpf_map_update_elem(store->maps.processes_fd, &key, &entry, BPF_ANY))
 		err = -errno;
 	if (retire(store, now_ns, range))
@@ -344,30 +347,36 @@ err:
 	return err;
 }
 
+/* Put what offsets a build has into the map of its kind. num: that there are. Gives its number and one more. */
+static int add_layout(int map_fd, const void *layout, uint32_t limit, uint32_t *num, uint32_t *ret)
+{
+	if (*num == limit)
+		return -ENOSPC;
+	if (bpf_map_update_elem(map_fd, num, layout, BPF_ANY))
+		return -errno;
+	*ret = ++*num;
+	return 0;
+}
+
 int unwind_store_add_python(struct unwind_store *store, const struct wire_python_layout *layout,
 			    uint32_t *ret)
 {
-	uint32_t number = store->num_python_layouts;
-
-	if (number == WIRE_MAX_PYTHON_LAYOUTS)
-		return -ENOSPC;
-	if (bpf_map_update_elem(store->maps.python_layouts_fd, &number, layout, BPF_ANY))
-		return -errno;
-	*ret = ++store->num_python_layouts;
-	return 0;
+	return add_layout(store->maps.python_layouts_fd, layout, WIRE_MAX_PYTHON_LAYOUTS,
+			  &store->num_python_layouts, ret);
 }
 
 int unwind_store_add_v8(struct unwind_store *store, const struct wire_v8_layout *layout,
 			uint32_t *ret)
 {
-	uint32_t number = store->num_v8_layouts;
+	return add_layout(store->maps.v8_layouts_fd, layout, WIRE_MAX_V8_LAYOUTS,
+			  &store->num_v8_layouts, ret);
+}
 
-	if (number == WIRE_MAX_V8_LAYOUTS)
-		return -ENOSPC;
-	if (bpf_map_update_elem(store->maps.v8_layouts_fd, &number, layout, BPF_ANY))
-		return -errno;
-	*ret = ++store->num_v8_layouts;
-	return 0;
+int unwind_store_add_hotspot(struct unwind_store *store, const struct wire_hotspot_layout *layout,
+			     uint32_t *ret)
+{
+	return add_layout(store->maps.hotspot_layouts_fd, layout, WIRE_MAX_HOTSPOT_LAYOUTS,
+			  &store->num_hotspot_layouts, ret);
 }
 
 void unwind_store_remove(struct unwind_store *store, pid_t pid, uint64_t now_ns,

@@ -26,17 +26,24 @@ for line in open(sys.argv[3]):
 functions = {name for chains in expected.values() for names in chains for name in names}
 right = collections.Counter()
 wrong = collections.Counter()
+num_unknown = 0
 for line in open(sys.argv[1]):
     stack, _, count = line.rpartition(" ")
     frames = stack.split(";")[1:]
     if "use_time" not in frames or "[truncated]" in stack:
         continue
+    # A code object that could not be read in that moment, as the kernel was just moving its page.
+    if "[unknown]" in frames:
+        num_unknown += int(count)
+        continue
     # What is called on the way to it: imports and the like have chains of their own.
     names = [name for name in frames[:frames.index("use_time")] if name in functions]
     counts = right if names in expected[names[-1]] else wrong
     counts[":".join(names)[:150]] += int(count)
-print(f"{sum(right.values())} right in {len(right)} chains of {sum(map(len, expected.values()))}, wrong: {wrong}")
+print(f"{sum(right.values())} right in {len(right)} chains of {sum(map(len, expected.values()))}, wrong: {wrong}, "
+      f"{num_unknown} with what could not be read")
 assert not wrong and len(right) == sum(map(len, expected.values())) and sum(right.values()) > 500
+assert num_unknown <= 0.005 * sum(right.values())
 assert runtime["version"] == "%d.%d" % sys.version_info[:2]
 assert runtime["fits"] >= 0.995 * (runtime["samples"] - runtime["early"] - runtime["outside"])
 PYTHON

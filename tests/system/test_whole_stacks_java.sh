@@ -1,7 +1,6 @@
 #!/bin/bash
-# Java's compiled code keeps no frame pointers unless it is told to: a stack through it may lack frames
-# although it ends at the thread's start, and is not counted as complete then. With frame pointers,
-# stacks are whole.
+# Java's compiled code keeps no frame pointers unless it is told to: stacks through it are whole all the same, by what HotSpot
+# says of its frames. Methods have their names, or as native code those of a perf-map.
 # runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
@@ -40,38 +39,35 @@ public class Deep {
 JAVA
 "${in_own_tmp[@]}" javac Deep.java || fail "javac failed"
 
+# run_java FRAMES JAVA_OPTION…: record it with --runtime-frames FRAMES.
 run_java() {
-    record -F 499 --stats "$TMPDIR/stats.json" -o "$TMPDIR/out.folded" -- "${in_own_tmp[@]}" \
+    local frames=$1
+    shift
+    record -F 499 --runtime-frames "$frames" --stats "$TMPDIR/stats.json" -o "$TMPDIR/out.folded" -- "${in_own_tmp[@]}" \
         java "-XX:CompileCommand=dontinline,Deep.*" "$@" Deep >"$TMPDIR/java.out" || fail "java failed"
-    complete=$(stats_get "$TMPDIR/stats.json" user_stacks.complete)
-    num_jit=$(folded_match "$TMPDIR/out.folded" '_\[j\]')
-    total=$(folded_total "$TMPDIR/out.folded")
+    expect_account_adds_up "$TMPDIR/stats.json"
+    expect_between "share of complete stacks in %" \
+        "$(awk -v part="$(stats_get "$TMPDIR/stats.json" user_stacks.complete)" -v whole="$(folded_total "$TMPDIR/out.folded")" \
+            'BEGIN { print 100 * part / whole }')" 98 100
 }
 
-expect_believed() {
-    local count
-    count=$(stats_get "$TMPDIR/stats.json" user_stacks.truncated.jit_code)
-    ((count == 0)) || fail "$count stacks by frame pointers are not believed"
+# expect_chain SUFFIX FIRST SECOND THIRD LEAF: of the stacks with the leaf, those that have the others below it.
+expect_chain() {
+    local names
+    printf -v names '%s;' "$@"
+    expect_between "samples of the leaf" "$(folded_count "$TMPDIR/out.folded" "${*: -1}" "")" 300 100000
+    expect_between "share of whole stacks of the leaf in %" "$(folded_share "$TMPDIR/out.folded" "${names%;}" "${*: -1}")" 99 100
 }
 
-run_java
-((num_jit > 500)) || fail "only $num_jit samples in compiled code"
-# No stack through generated code counts: what is complete are the others.
-((complete <= total - num_jit)) ||
-    fail "$complete stacks count as complete, of $total with $num_jit in compiled code"
+for option in -XX:-PreserveFramePointer -XX:+PreserveFramePointer; do
+    run_java managed "$option"
+    expect_chain Deep.main Deep.run Deep.first Deep.second Deep.third Deep.leaf
+    ! grep -F -e PreserveFramePointer -e DumpPerfMapAtExit "$TMPDIR/record.err" || fail "there is advice, and nothing to be gained by it"
+    run_java native "$option"
+    expect_chain "int Deep.first(int)_[j]" "int Deep.second(int)_[j]" "int Deep.third(int)_[j]" "int Deep.leaf(int)_[j]"
+done
+
+# Only where frame pointers are all that is gone by there is advice to have them.
+record -F 499 --user-stacks fp -o "$TMPDIR/out.folded" -- "${in_own_tmp[@]}" java "-XX:CompileCommand=dontinline,Deep.*" Deep >"$TMPDIR/java.out"
 grep -qF 'Java keeps them with -XX:+PreserveFramePointer' "$TMPDIR/record.err" ||
     fail "no advice for compiled code without frame pointers"
-
-run_java -XX:+PreserveFramePointer
-((num_jit > 500)) || fail "only $num_jit samples in compiled code with frame pointers"
-expect_believed
-expect_between "share of complete stacks with frame pointers" \
-    "$(awk -v part="$complete" -v whole="$total" 'BEGIN { print 100 * part / whole }')" 95 100
-expect_between "share of whole stacks of leaf" \
-    "$(folded_share "$TMPDIR/out.folded" "int Deep.first(int)_[j];int Deep.second(int)_[j];int Deep.third(int)_[j];int Deep.leaf(int)_[j]" \
-        "int Deep.leaf(int)_[j]")" 95 100
-
-# In the environment it is as good.
-export JAVA_TOOL_OPTIONS=-XX:+PreserveFramePointer
-run_java
-expect_believed

@@ -77,6 +77,26 @@ static void the_total_of_frames_is_the_named_and_the_unnamed(_unused_ void **sta
 			      "\"not_reached\": 2000}}");
 }
 
+static void every_version_of_an_interpreter_has_its_counts(_unused_ void **state)
+{
+	struct account account = {
+		.ticks = {.runtimes = {{.kind = RUNTIME_V8, .major = 11, .minor = 3, .samples = 7},
+				       {.kind = RUNTIME_HOTSPOT,
+					.major = 17,
+					.processes = 2,
+					.samples = 30,
+					.fits = {[RUNTIME_FITS] = 29, [RUNTIME_OUTSIDE] = 1}}},
+			  .num_runtimes = 2}};
+
+	assert_json(
+		&account,
+		"\"name\": \"v8js\", \"version\": \"11.3\", \"processes\": 0, \"samples\": 7, ");
+	assert_json(&account,
+		    "{\"name\": \"jvm\", \"version\": \"17\", \"processes\": 2, \"samples\": 30, "
+		    "\"fits\": 29, \"fits_not\": 0, \"no_thread\": 0, \"unreadable\": 0, "
+		    "\"early\": 0, \"unknown_build\": 0, \"outside\": 1}]");
+}
+
 static void what_the_kernel_could_not_report_is_there(_unused_ void **state)
 {
 	struct account account = make_account();
@@ -243,6 +263,7 @@ int main(void)
 		cmocka_unit_test(every_lost_sample_is_in_the_sum),
 		cmocka_unit_test(every_truncation_is_in_the_sum_and_has_a_name),
 		cmocka_unit_test(the_total_of_frames_is_the_named_and_the_unnamed),
+		cmocka_unit_test(every_version_of_an_interpreter_has_its_counts),
 		cmocka_unit_test(what_the_kernel_could_not_report_is_there),
 		cmocka_unit_test(every_hit_of_an_event_has_an_account),
 		cmocka_unit_test(waits_have_an_account_of_their_own),

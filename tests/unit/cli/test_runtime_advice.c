@@ -13,30 +13,63 @@
 		.total = weight                                                            \
 	}
 
-static void assert_advice(struct flat_row *rows, size_t num_rows, const char *frame_pointers,
-			  const char *names)
+static void assert_advice_with(const struct recorder_account *ticks, struct flat_row *rows,
+			       size_t num_rows, const char *frame_pointers, const char *names)
 {
 	struct flat_table table = {.rows = rows, .num_rows = num_rows, .sum = 1000};
 	struct text text = {0};
 
 	text_append_string(&text, "");
-	runtime_advice_append_frame_pointers(&text, &table, "> ");
+	runtime_advice_append_frame_pointers(&text, &table, ticks, "> ");
 	assert_string_equal(text.data, frame_pointers);
 	text_truncate(&text, 0);
 	text_append_string(&text, "");
-	runtime_advice_append_names(&text, &table, "> ");
+	runtime_advice_append_names(&text, &table, ticks, "> ");
 	assert_string_equal(text.data, names);
 	text_release(&text);
 }
+
+/* No process has an interpreter, or none was looked for. */
+static void assert_advice(struct flat_row *rows, size_t num_rows, const char *frame_pointers,
+			  const char *names)
+{
+	static const struct recorder_account nothing;
+
+	assert_advice_with(&nothing, rows, num_rows, frame_pointers, names);
+}
+
+#define JAVA_FRAME_POINTERS "> Java keeps them with -XX:+PreserveFramePointer\n"
+#define JAVA_NAMES                                                    \
+	"> Java names its code with -XX:+UnlockDiagnosticVMOptions\n" \
+	"> -XX:+DumpPerfMapAtExit, or after 'jcmd PID Compiler.perfmap'\n"
+
+#define NODE_NAMES "> Node.js names its code with --perf-basic-prof\n"
 
 static void java_has_options_for_both(_unused_ void **state)
 {
 	struct flat_row rows[] = {ROW("[anon]", "", 10), ROW("JavaMain", "libjvm.so", 1)};
 
-	assert_advice(rows, ARRAY_LENGTH(rows),
-		      "> Java keeps them with -XX:+PreserveFramePointer\n",
-		      "> Java names its code with -XX:+UnlockDiagnosticVMOptions\n"
-		      "> -XX:+DumpPerfMapAtExit, or after 'jcmd PID Compiler.perfmap'\n");
+	assert_advice(rows, ARRAY_LENGTH(rows), JAVA_FRAME_POINTERS, JAVA_NAMES);
+}
+
+static void java_that_is_known_needs_none(_unused_ void **state)
+{
+	struct flat_row rows[] = {ROW("[anon]", "", 900), ROW("JavaMain", "libjvm.so", 1),
+				  ROW("node::Start", "node", 1)};
+	struct recorder_account ticks = {
+		.runtimes = {{.kind = RUNTIME_HOTSPOT, .major = 17, .samples = 9},
+			     {.kind = RUNTIME_V8, .major = 9, .minor = 1, .samples = 9}},
+		.num_runtimes = 2};
+
+	ticks.runtimes[0].fits[RUNTIME_EARLY] = 9;
+	ticks.runtimes[1].fits[RUNTIME_UNKNOWN] = 9;
+	assert_advice_with(&ticks, rows, ARRAY_LENGTH(rows), "", NODE_NAMES);
+	/* Of other versions there are some that are not known. */
+	ticks.num_runtimes = 3;
+	ticks.runtimes[2] = (struct runtime_counts){.kind = RUNTIME_HOTSPOT, .major = 8};
+	ticks.runtimes[2].fits[RUNTIME_UNKNOWN] = 1;
+	assert_advice_with(&ticks, rows, ARRAY_LENGTH(rows), JAVA_FRAME_POINTERS,
+			   JAVA_NAMES NODE_NAMES);
 }
 
 static void others_have_one_for_names(_unused_ void **state)
@@ -45,7 +78,7 @@ static void others_have_one_for_names(_unused_ void **state)
 				  ROW("x", "libcoreclr.so", 1)};
 
 	assert_advice(rows, ARRAY_LENGTH(rows), "",
-		      "> Node.js names its code with --perf-basic-prof\n"
+		      NODE_NAMES
 		      "> .NET names its code with DOTNET_PerfMapEnabled=1 in its environment\n");
 }
 
@@ -70,6 +103,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(java_has_options_for_both),
+		cmocka_unit_test(java_that_is_known_needs_none),
 		cmocka_unit_test(others_have_one_for_names),
 		cmocka_unit_test(nothing_is_said_where_little_has_no_name),
 		cmocka_unit_test(programs_with_similar_names_are_no_runtimes),

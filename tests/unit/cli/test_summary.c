@@ -306,6 +306,32 @@ static void threads_that_slept_throughout_are_counted_and_one_row(_unused_ void 
 	release(&scene);
 }
 
+static void interpreters_have_their_versions_as_far_as_these_are_known(_unused_ void **state)
+{
+	struct scene scene = make_scene();
+	struct runtime_counts runtimes[] = {
+		{.kind = RUNTIME_PYTHON, .major = 3, .minor = 11, .samples = 50},
+		{.kind = RUNTIME_HOTSPOT, .major = 17, .samples = 400},
+		{.kind = RUNTIME_HOTSPOT, .samples = 8},
+	};
+
+	runtimes[0].fits[RUNTIME_FITS] = 50;
+	runtimes[1].fits[RUNTIME_FITS] = 300;
+	runtimes[1].fits[RUNTIME_EARLY] = 100;
+	runtimes[2].fits[RUNTIME_UNKNOWN] = 8;
+	memcpy(scene.account.ticks.runtimes, runtimes, sizeof(runtimes));
+	scene.account.ticks.num_runtimes = ARRAY_LENGTH(runtimes);
+	append(&scene, summary_append);
+	assert_says(&scene, "\n  Python       50 with frames of Python 3.11 (100.0%)\n");
+	assert_says(
+		&scene,
+		"\n  Java         300 with frames of Java 17 (75.0%)\n"
+		"               100 came before the interpreter was known\n"
+		"  Java         0 with frames of Java (0.0%)\n"
+		"               8 are shown as native code: nothing is known of this version or build\n");
+	release(&scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -321,6 +347,7 @@ int main(void)
 		cmocka_unit_test(
 			user_stacks_of_wakers_that_are_left_out_are_reported_with_the_cure),
 		cmocka_unit_test(threads_that_slept_throughout_are_counted_and_one_row),
+		cmocka_unit_test(interpreters_have_their_versions_as_far_as_these_are_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

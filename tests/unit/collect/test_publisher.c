@@ -1,6 +1,6 @@
 /*
  * Mappings on their way to the sampling program. Its maps are memory that the test can look into; the
- * one by pid, which has no memory of its own, is libbpf's two calls, written again here.
+ * one by pid, which has no memory of its own, is libbpf's two calls, written again here. So is what is known of HotSpot.
  */
 #include "collect/publisher.h"
 
@@ -14,16 +14,23 @@
 #include "process/process_fixture.h"
 #include "unit.h"
 
-#define PROCESSES_FD 1000 /* no descriptor of ours */
+#define PROCESSES_FD 1000 /* no descriptors of ours */
+#define LAYOUTS_FD   1001
 #define NUM_PIDS     64
+#define BIAS         0x7f0000000000ull
 
 static struct unwind_process published[NUM_PIDS]; /* by pid, where there is one */
 static bool is_published[NUM_PIDS];
+static unsigned int num_layouts; /* of HotSpot, that were published */
 
 int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags _unused_)
 {
 	uint32_t pid = *(const uint32_t *)key;
 
+	if (fd == LAYOUTS_FD) {
+		num_layouts++;
+		return 0;
+	}
 	assert_int_equal(fd, PROCESSES_FD);
 	assert_true(pid < NUM_PIDS);
 	memcpy(&published[pid], value, sizeof(published[pid]));
@@ -41,9 +48,38 @@ int bpf_map_delete_elem(int fd, const void *key)
 	return 0;
 }
 
+/* All files have a HotSpot, of which this is known. */
+static enum hotspot_presence presence;
+
+struct hotspot_files *hotspot_files_new(const struct file_table *files _unused_,
+					const struct elf_files *elf_files _unused_)
+{
+	return malloc(1);
+}
+
+void hotspot_files_free(struct hotspot_files *hotspots)
+{
+	free(hotspots);
+}
+
+enum hotspot_presence hotspot_files_read(struct hotspot_files *hotspots _unused_,
+					 const struct process *process _unused_,
+					 const struct mapping *mapping,
+					 const struct hotspot_layout **ret, uint64_t *ret_bias)
+{
+	static const struct hotspot_layout layout = {.support = HOTSPOT_KNOWN, .major = 17};
+
+	if (mapping->file == FILE_NONE)
+		return HOTSPOT_ABSENT;
+	*ret = &layout;
+	*ret_bias = BIAS;
+	return presence;
+}
+
 struct scene {
 	struct fixture *fixture;
 	struct elf_files *elf_files;
+	struct hotspot_files *hotspots;
 	struct unwind_maps maps;
 	struct publisher *publisher;
 };
@@ -66,15 +102,21 @@ static int set_up_scene(void **state)
 	assert_int_equal(set_up(&fixture), 0);
 	scene->fixture = fixture;
 	memset(is_published, 0, sizeof(is_published));
+	num_layouts = 0;
+	presence = HOTSPOT_ABSENT;
 	scene->maps = (struct unwind_maps){
 		.pages_fd = make_map(sizeof(struct unwind_page) * UNWIND_MAX_PAGES),
 		.mappings_fd = make_map(sizeof(struct unwind_mapping) * UNWIND_MAX_MAPPINGS),
 		.shards_fd = -1, /* no file has a table */
 		.processes_fd = PROCESSES_FD,
+		.hotspot_layouts_fd = LAYOUTS_FD,
 	};
 	assert_int_equal(elf_files_new(0, &scene->elf_files), 0);
+	scene->hotspots = hotspot_files_new(scene->fixture->files, scene->elf_files);
+	assert_non_null(scene->hotspots);
 	assert_int_equal(publisher_new(&scene->maps, scene->fixture->files, scene->elf_files,
-				       scene->fixture->table, &opts, &scene->publisher),
+				       scene->hotspots, scene->fixture->table, &opts,
+				       &scene->publisher),
 			 0);
 	*state = scene;
 	return 0;
@@ -86,6 +128,7 @@ static int tear_down_scene(void **state)
 	void *fixture = scene->fixture;
 
 	publisher_free(scene->publisher);
+	hotspot_files_free(scene->hotspots);
 	elf_files_free(scene->elf_files);
 	close(scene->maps.pages_fd);
 	close(scene->maps.mappings_fd);
@@ -134,6 +177,55 @@ static void a_process_whose_mappings_find_no_room_is_counted(void **state)
 	assert_int_equal(count_dropped(scene), 1);
 }
 
+/* Java with its code, and nothing that is mapped later. */
+static void add_java(struct scene *scene, pid_t pid)
+{
+	add_mapped(scene, pid, 1);
+	on_mmap(scene->fixture, 102, pid, 0x50000, 0x60000, "/lib/libjvm.so");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_true(is_published[pid]);
+	assert_int_equal(published[pid].hotspot_layout, 0);
+}
+
+static void hotspot_is_published_when_it_says_something(void **state)
+{
+	struct scene *scene = *state;
+
+	presence = HOTSPOT_UNREAD;
+	add_java(scene, PID);
+	add_java(scene, CHILD);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(published[PID].hotspot_layout, 0);
+	presence = HOTSPOT_READ;
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(published[PID].hotspot_layout, 1);
+	assert_int_equal(published[CHILD].hotspot_layout, 1);
+	assert_true(published[PID].hotspot_bias == BIAS);
+	assert_int_equal(num_layouts, 1);
+	/* Once. */
+	is_published[PID] = false;
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_false(is_published[PID]);
+}
+
+static void processes_that_end_are_not_waited_for(void **state)
+{
+	struct scene *scene = *state;
+
+	presence = HOTSPOT_UNREAD;
+	add_java(scene, PID);
+	add_java(scene, CHILD);
+	on_exit_of(scene->fixture, 110, PID);
+	on_exec(scene->fixture, 110, CHILD, "true");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	presence = HOTSPOT_READ;
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_false(is_published[PID]);
+	assert_int_equal(published[CHILD].hotspot_layout, 0);
+	assert_int_equal(num_layouts, 0);
+}
+
 #define SCENE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up_scene, tear_down_scene)
 
 int main(void)
@@ -141,6 +233,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		SCENE_TEST(mappings_are_published_by_pid),
 		SCENE_TEST(a_process_whose_mappings_find_no_room_is_counted),
+		SCENE_TEST(hotspot_is_published_when_it_says_something),
+		SCENE_TEST(processes_that_end_are_not_waited_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

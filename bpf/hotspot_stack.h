@@ -1,0 +1,202 @@
+/*
+ * HotSpot's code in the stack of the running thread: the walk goes through it by what the virtual machine says of it, and
+ * the methods that it runs are collected on the way. The thread stands still meanwhile, so that all is as it left it.
+ */
+#ifndef BPF_HOTSPOT_STACK_H
+#define BPF_HOTSPOT_STACK_H
+
+#include "maps.h"
+#include "output.h"
+#include "runtime_stack.h"
+#include "user_walk.h"
+#include "wire/hotspot.h"
+
+#define HOTSPOT_INLINE static __always_inline
+#include "runtime/hotspot_walk.h"
+
+/* By their number: struct unwind_process has it, plus 1. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, WIRE_MAX_HOTSPOT_LAYOUTS);
+	__type(key, __u32);
+	__type(value, struct wire_hotspot_layout);
+} hotspot_layouts SEC(".maps");
+
+/* Where processes have their code, by pid: it is looked for once. */
+#define MAX_HOTSPOT_CODES 1024
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, MAX_HOTSPOT_CODES);
+	__type(key, __u32);
+	__type(value, struct hotspot_code);
+} hotspot_codes SEC(".maps");
+
+/* Of a walk. */
+enum hotspot_state {
+	HOTSPOT_NOT_BEGUN,
+	HOTSPOT_BEGUN,
+	HOTSPOT_NOT_FOUND, /* it has no code yet, or that cannot be read */
+};
+
+struct hotspot_scratch {
+	struct hotspot_walk walk;
+	struct wire_hotspot_method method;
+};
+PER_CPU(struct hotspot_scratch, hotspot_scratches);
+
+static __always_inline int hotspot_read(struct hotspot_walk *walk, void *ret, __u32 bytes,
+					__u64 address)
+{
+	return bpf_probe_read_user(ret, bytes, (void *)address);
+}
+
+/* Gives 0, or another number when the process's code is not found. Not static: see user_walk.h. */
+__attribute__((noinline)) int begin_hotspot_walk(void)
+{
+	struct hotspot_scratch *hotspot = get_per_cpu(&hotspot_scratches);
+	struct scratch *scratch = get_scratch();
+	struct wire_hotspot_layout *layout;
+	struct hotspot_code *code;
+	__u32 number;
+	__u32 pid;
+
+	if (!hotspot || !scratch)
+		return -1;
+	number = scratch->hotspot_layout - 1;
+	pid = scratch->sample.pid;
+	layout = bpf_map_lookup_elem(&hotspot_layouts, &number);
+	if (!layout)
+		return -1;
+	hotspot->walk.layout = *layout;
+	hotspot_begin(&hotspot->walk, scratch->registers.r13);
+	code = bpf_map_lookup_elem(&hotspot_codes, &pid);
+	if (code && code->generation == scratch->sample.generation) {
+		hotspot->walk.code = *code;
+		return 0;
+	}
+	if (hotspot_find_code(&hotspot->walk, scratch->hotspot_bias))
+		return -1;
+	hotspot->walk.code.generation = scratch->sample.generation;
+	bpf_map_update_elem(&hotspot_codes, &pid, &hotspot->walk.code, BPF_ANY);
+	return 0;
+}
+
+/* Whether pc is in HotSpot's code, which may have got a mapping that user space does not know yet. */
+static __always_inline bool is_at_hotspot_code(const struct hotspot_scratch *hotspot,
+					       const struct walk *walk)
+{
+	if (walk->end == WALK_AT_HOTSPOT_CODE)
+		return true;
+	return walk->end == WALK_NO_MAPPING &&
+	       hotspot_get_heap(&hotspot->walk, walk->registers.pc - !walk->is_exact) <
+		       WIRE_HOTSPOT_MAX_HEAPS;
+}
+
+__attribute__((noinline)) int step_hotspot(int number)
+{
+	struct hotspot_scratch *hotspot = get_per_cpu(&hotspot_scratches);
+	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
+	struct scratch *scratch = get_scratch();
+
+	if (number < 0 || !hotspot || !stack || !scratch || !scratch->hotspot_layout)
+		return 1;
+	if (scratch->walk.end != WALK_AT_HOTSPOT_CODE && scratch->walk.end != WALK_NO_MAPPING)
+		return 1;
+	if (scratch->hotspot_state == HOTSPOT_NOT_BEGUN)
+		scratch->hotspot_state = begin_hotspot_walk() ? HOTSPOT_NOT_FOUND : HOTSPOT_BEGUN;
+	if (scratch->hotspot_state == HOTSPOT_BEGUN && is_at_hotspot_code(hotspot, &scratch->walk))
+		return hotspot_step(&hotspot->walk, &scratch->walk, stack->frames);
+	if (scratch->walk.end == WALK_AT_HOTSPOT_CODE)
+		scratch->walk.end = WALK_JIT_CODE;
+	return 1;
+}
+
+/* What runs in a frame: its method is read, or its name. Gives 0, or another number. */
+__attribute__((noinline)) int read_hotspot_method(int number)
+{
+	struct hotspot_scratch *hotspot = get_per_cpu(&hotspot_scratches);
+	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
+	struct wire_runtime_frame *frame;
+	__u64 method;
+	__u64 id = 0;
+
+	if (!hotspot || !stack || number < 0)
+		return -1;
+	frame = &stack->frames[number & (WIRE_MAX_RUNTIME_FRAMES - 1)];
+	method = frame->code;
+	hotspot->method.code = frame->code;
+	hotspot->method.fingerprint = frame->fingerprint;
+	hotspot->method.compile_id = 0;
+	if (frame->position & WIRE_HOTSPOT_STUB)
+		return hotspot_read_stub(&hotspot->walk, frame->code, &hotspot->method);
+	if (!(frame->position & WIRE_HOTSPOT_INTERPRETED) &&
+	    (hotspot_read_word(&hotspot->walk, frame->code + hotspot->walk.layout.nmethod_method,
+			       &method) ||
+	     hotspot_read(&hotspot->walk, &id, 4,
+			  frame->code + hotspot->walk.layout.nmethod_compile_id)))
+		return -1;
+	hotspot->method.compile_id = id;
+	return hotspot_read_method(&hotspot->walk, method, &hotspot->method);
+}
+
+/* Whether user space knows what a frame is called. */
+static __always_inline bool has_own_name(const struct wire_runtime_frame *frame)
+{
+	const __u32 interpreter = WIRE_HOTSPOT_INTERPRETED | WIRE_HOTSPOT_STUB;
+
+	return (frame->position & WIRE_HOTSPOT_CALL_STUB) ||
+	       (frame->position & interpreter) == interpreter;
+}
+
+/* Send the method of a frame if this CPU has not lately. Gives enum code_sending. */
+__attribute__((noinline)) int send_hotspot_method(int number)
+{
+	struct hotspot_scratch *hotspot = get_per_cpu(&hotspot_scratches);
+	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
+	struct scratch *scratch = get_scratch();
+	void *ring = get_ring();
+	struct wire_runtime_frame *frame;
+	__u64 hash;
+	__u64 *slot;
+
+	if (!hotspot || !stack || !scratch || !ring || number < 0)
+		return CODE_LOST;
+	frame = &stack->frames[number & (WIRE_MAX_RUNTIME_FRAMES - 1)];
+	if (has_own_name(frame))
+		return CODE_SENT;
+	hash = hash_runtime_code(frame, scratch);
+	slot = find_sent(hash);
+	if (!slot || *slot == hash)
+		return slot ? CODE_SENT : CODE_LOST;
+	if (read_hotspot_method(number))
+		return CODE_UNREAD;
+	hotspot->method.type = WIRE_HOTSPOT_METHOD;
+	hotspot->method.pid = scratch->sample.pid;
+	hotspot->method.generation = scratch->sample.generation;
+	if (send(ring, &hotspot->method, sizeof(hotspot->method)))
+		return CODE_LOST;
+	*slot = hash;
+	return CODE_SENT;
+}
+
+/* Send the methods that the walk has come by. Gives their hash, or 0 when they were not sent. */
+__attribute__((noinline)) __u64 take_hotspot_stack(void)
+{
+	struct hotspot_scratch *hotspot = get_per_cpu(&hotspot_scratches);
+	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
+	struct scratch *scratch = get_scratch();
+
+	if (!hotspot || !stack || !scratch)
+		return 0;
+	stack->runtime = WIRE_RUNTIME_HOTSPOT;
+	stack->num_frames = hotspot->walk.num_frames;
+	stack->end = WIRE_RUNTIME_COMPLETE;
+	if (hotspot->walk.is_deep)
+		stack->end = WIRE_RUNTIME_DEEP;
+	else if (scratch->walk.end != WALK_COMPLETE)
+		stack->end = WIRE_RUNTIME_PARTIAL;
+	return send_runtime_frames(stack, scratch, send_hotspot_method);
+}
+
+#endif

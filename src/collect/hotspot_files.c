@@ -1,0 +1,153 @@
+#include "collect/hotspot_files.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+/*
+ * A process is asked for as long as it may take to start: one that touches a large heap first needs minutes. The longer that is, the
+ * more seldom it is asked: so many times are 20 minutes. What never answers is not asked for ever, and is in nobody else's way.
+ */
+#define MAX_ATTEMPTS 90
+#define MIN_PAUSE_NS (10 * NS_PER_MS)
+#define PAUSE_PART   8 /* of the time since it was asked first */
+
+struct read_layout {
+	struct hotspot_layout layout;
+	bool is_read;
+};
+
+struct asked_process {
+	uint64_t first_ns; /* 0: not yet */
+	uint64_t next_ns;  /* not before */
+	unsigned int num_attempts;
+};
+
+struct hotspot_files {
+	const struct file_table *files;
+	const struct elf_files *elf_files;
+	ARRAY(struct read_layout) layouts; /* by file */
+	ARRAY(struct asked_process) asked; /* by process id */
+};
+
+struct hotspot_files *hotspot_files_new(const struct file_table *files,
+					const struct elf_files *elf_files)
+{
+	struct hotspot_files *hotspots = calloc(1, sizeof(*hotspots));
+
+	if (!hotspots)
+		return NULL;
+	hotspots->files = files;
+	hotspots->elf_files = elf_files;
+	return hotspots;
+}
+
+void hotspot_files_free(struct hotspot_files *hotspots)
+{
+	if (!hotspots)
+		return;
+	array_release(&hotspots->layouts);
+	array_release(&hotspots->asked);
+	free(hotspots);
+}
+
+static const struct hotspot_build *get_build(const struct hotspot_files *hotspots, uint32_t file)
+{
+	return file == FILE_NONE ? NULL
+				 : elf_files_get_hotspot(hotspots->elf_files,
+							 file_table_get(hotspots->files, file));
+}
+
+static int find_bias(const struct hotspot_files *hotspots, const struct mapping *mapping,
+		     uint64_t *ret)
+{
+	const struct objfile_mapping mapped = {mapping->start, mapping->end, mapping->file_offset};
+	const struct objfile_layout *layout;
+	int err = elf_files_get_layout(hotspots->elf_files,
+				       file_table_get(hotspots->files, mapping->file), &layout);
+
+	return err ? err : objfile_layout_get_bias(layout, &mapped, ret);
+}
+
+struct process_memory hotspot_files_get_memory(const struct hotspot_files *hotspots,
+					       const struct process *process)
+{
+	return (struct process_memory){.opener = file_table_get_opener(hotspots->files),
+				       .pid = (pid_t)process->pid};
+}
+
+/* Whether it is time to ask a process, which it is then. */
+static bool take_attempt(struct asked_process *asked)
+{
+	uint64_t now_ns = clock_now_ns();
+	uint64_t pause_ns;
+
+	if (asked->num_attempts >= MAX_ATTEMPTS || now_ns < asked->next_ns)
+		return false;
+	if (!asked->first_ns)
+		asked->first_ns = now_ns;
+	pause_ns = (now_ns - asked->first_ns) / PAUSE_PART;
+	asked->next_ns = now_ns + (pause_ns > MIN_PAUSE_NS ? pause_ns : MIN_PAUSE_NS);
+	asked->num_attempts++;
+	return true;
+}
+
+static void read_layout(struct hotspot_files *hotspots, const struct process *process,
+			uint32_t file, uint64_t bias)
+{
+	struct process_memory memory = hotspot_files_get_memory(hotspots, process);
+	struct hotspot_memory source = {.read = process_memory_read, .context = &memory};
+	struct read_layout *read = &hotspots->layouts.items[file];
+	int err;
+
+	if (read->is_read || !take_attempt(&hotspots->asked.items[process->id]))
+		return;
+	err = hotspot_read_layout(get_build(hotspots, file), bias, &source, &read->layout);
+	if (err)
+		log_debug("the layout of HotSpot cannot be read in process %u: %d", process->pid,
+			  err);
+	else
+		read->is_read = true;
+}
+
+enum hotspot_presence hotspot_files_read(struct hotspot_files *hotspots,
+					 const struct process *process,
+					 const struct mapping *mapping,
+					 const struct hotspot_layout **ret, uint64_t *ret_bias)
+{
+	if (!get_build(hotspots, mapping->file) || find_bias(hotspots, mapping, ret_bias))
+		return HOTSPOT_ABSENT;
+	while (hotspots->layouts.length <= mapping->file)
+		if (!array_add(&hotspots->layouts))
+			return HOTSPOT_UNREAD;
+	while (hotspots->asked.length <= process->id)
+		if (!array_add(&hotspots->asked))
+			return HOTSPOT_UNREAD;
+	read_layout(hotspots, process, mapping->file, *ret_bias);
+	if (!hotspots->layouts.items[mapping->file].is_read)
+		return hotspots->asked.items[process->id].num_attempts < MAX_ATTEMPTS
+			       ? HOTSPOT_UNREAD
+			       : HOTSPOT_UNREADABLE;
+	*ret = &hotspots->layouts.items[mapping->file].layout;
+	return HOTSPOT_READ;
+}
+
+const struct hotspot_layout *hotspot_files_find_layout(struct hotspot_files *hotspots,
+						       const struct process *process)
+{
+	size_t count;
+	const struct mapping *mappings = process_get_mappings(process, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct hotspot_layout *layout;
+		uint64_t bias;
+
+		if (hotspot_files_read(hotspots, process, &mappings[i], &layout, &bias) ==
+			    HOTSPOT_READ &&
+		    layout->support == HOTSPOT_KNOWN)
+			return layout;
+	}
+	return NULL;
+}

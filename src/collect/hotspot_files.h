@@ -1,0 +1,51 @@
+/*
+ * How builds of HotSpot lie in memory, by the file that they are in. A file does not say it: it is read in the memory of the
+ * first process that has it mapped and has run its constructors.
+ *
+ * Not thread-safe.
+ */
+#ifndef COLLECT_HOTSPOT_FILES_H
+#define COLLECT_HOTSPOT_FILES_H
+
+#include <stdint.h>
+
+#include "collect/elf_files.h"
+#include "process/file_table.h"
+#include "process/process_memory.h"
+#include "process/process_table.h"
+#include "runtime/hotspot.h"
+
+struct hotspot_files;
+
+/* Both are borrowed. Returns NULL when out of memory. */
+struct hotspot_files *hotspot_files_new(const struct file_table *files,
+					const struct elf_files *elf_files);
+void hotspot_files_free(struct hotspot_files *hotspots);
+
+enum hotspot_presence {
+	HOTSPOT_ABSENT,
+	HOTSPOT_UNREAD,     /* it is there, but no memory has said anything yet: ask again */
+	HOTSPOT_UNREADABLE, /* this process never did, and no other one */
+	HOTSPOT_READ,
+};
+
+/*
+ * What a process's mapping has of HotSpot. It is read where that has not been done, at intervals that grow: it may be asked at any time.
+ *
+ * ret       where that is HOTSPOT_READ; borrowed until another one is read
+ * ret_bias  likewise: address in the process minus ELF address
+ */
+enum hotspot_presence hotspot_files_read(struct hotspot_files *hotspots,
+					 const struct process *process,
+					 const struct mapping *mapping,
+					 const struct hotspot_layout **ret, uint64_t *ret_bias);
+
+/* The layout of the HotSpot that a process runs, if it is known; else NULL. Borrowed until another one is read. */
+const struct hotspot_layout *hotspot_files_find_layout(struct hotspot_files *hotspots,
+						       const struct process *process);
+
+/* The memory of a process, which may lie in a file of a file system that does not answer. */
+struct process_memory hotspot_files_get_memory(const struct hotspot_files *hotspots,
+					       const struct process *process);
+
+#endif

@@ -1,0 +1,303 @@
+/* Methods of Java in the place of the levels of a native stack. */
+#include "collect/hotspot_stacks.h"
+
+#include <string.h>
+
+#include "process/process_image.h"
+#include "unit.h"
+
+#define PID           7
+#define GENERATION    3
+#define BLOB          0x7f0000001000ull
+#define METHOD        0x7f0000200000ull
+#define INTERPRETED   0x7f0000200100ull
+#define NUM_BYTECODES 20
+
+struct scene {
+	struct profile *profile;
+	struct hotspot_files *hotspots;
+	struct hotspot_stacks *stacks;
+	struct process_image image;
+	struct runtime_sample source;
+	uint64_t pcs[WIRE_MAX_FRAMES];
+	struct runtime_level levels[RUNTIME_MAX_LEVELS];
+	uint32_t num_levels;
+	enum runtime_fit fit;
+};
+
+static struct scene *scene_new(enum runtime_frames shown)
+{
+	struct scene *scene = calloc(1, sizeof(*scene));
+
+	assert_non_null(scene);
+	scene->profile = profile_new();
+	assert_non_null(scene->profile);
+	scene->hotspots = hotspot_files_new(NULL, NULL); /* it has no mappings */
+	assert_non_null(scene->hotspots);
+	scene->stacks = hotspot_stacks_new(scene->profile, scene->hotspots, shown);
+	assert_non_null(scene->stacks);
+	scene->image.process.pid = PID;
+	scene->source = (struct runtime_sample){
+		.process = &scene->image.process, .generation = GENERATION, .is_whole = true};
+	return scene;
+}
+
+static void scene_free(struct scene *scene)
+{
+	hotspot_stacks_free(scene->stacks);
+	hotspot_files_free(scene->hotspots);
+	profile_free(scene->profile);
+	free(scene);
+}
+
+static void put_text(struct wire_hotspot_text *ret, wire_u8 *bytes, const char *text)
+{
+	ret->length = ret->num_bytes = (wire_u16)strlen(text);
+	memcpy(bytes, text, strlen(text));
+}
+
+/* Its bytecodes before the fifth are of line 7, the others of line 9. */
+static void add_method(struct scene *scene, uint64_t code, const char *class_name, const char *name,
+		       const char *file)
+{
+	static const wire_u8 lines[] = {0 << 3 | 7, 5 << 3 | 2, 0};
+	struct wire_hotspot_method record = {
+		.type = WIRE_HOTSPOT_METHOD,
+		.pid = PID,
+		.generation = GENERATION,
+		.code = code,
+		.fingerprint = 1,
+		.method = METHOD,
+		.code_bytes = NUM_BYTECODES,
+		.num_line_bytes = sizeof(lines),
+		.major = 17,
+	};
+
+	put_text(&record.class_name, record.class_text, class_name);
+	put_text(&record.name, record.name_text, name);
+	put_text(&record.file, record.file_text, file);
+	memcpy(record.lines, lines, sizeof(lines));
+	assert_int_equal(hotspot_stacks_add_method(scene->stacks, &record), 0);
+}
+
+static struct wire_runtime_frame compiled(uint32_t level)
+{
+	return (struct wire_runtime_frame){BLOB, 1, level};
+}
+
+static struct wire_runtime_frame interpreted(uint32_t level, uint32_t bytecode)
+{
+	return (struct wire_runtime_frame){INTERPRETED, 1,
+					   WIRE_HOTSPOT_INTERPRETED |
+						   bytecode << WIRE_HOTSPOT_LEVEL_BITS | level};
+}
+
+static void add_methods(struct scene *scene)
+{
+	add_method(scene, BLOB, "java/util/Map", "put", "Map.java");
+	add_method(scene, INTERPRETED, "Main", "run", "Main.java");
+}
+
+static void splice(struct scene *scene, const struct wire_runtime_frame *frames, uint32_t length,
+		   enum wire_runtime_end end, uint32_t num_pcs)
+{
+	const struct runtime_frame_list list = {
+		.items = frames, .length = length, .end = (uint8_t)end, .have_come = true};
+
+	assert_int_equal(hotspot_stacks_splice(scene->stacks, &scene->source, &list, scene->pcs,
+					       num_pcs, scene->levels, &scene->num_levels,
+					       &scene->fit),
+			 0);
+}
+
+static void expect_native(const struct scene *scene, uint32_t level, uint32_t pc)
+{
+	assert_true(level < scene->num_levels);
+	assert_int_equal(scene->levels[level].pc, pc);
+}
+
+static void expect_frame(const struct scene *scene, uint32_t level, const char *name,
+			 const char *file, uint32_t line)
+{
+	const struct location *location;
+	const struct frame *frame;
+
+	assert_true(level < scene->num_levels);
+	assert_int_equal(scene->levels[level].pc, RUNTIME_LEVEL_FRAME);
+	location = profile_get_location(scene->profile, scene->levels[level].location);
+	frame = profile_get_frame(scene->profile, location->first_frame);
+	assert_int_equal(frame->kind, FRAME_JAVA);
+	assert_string_equal(profile_get_string(scene->profile, frame->name), name);
+	assert_string_equal(profile_get_string(scene->profile, frame->module), file);
+	assert_string_equal(profile_get_string(scene->profile, frame->file), file);
+	assert_int_equal(frame->line, line);
+}
+
+static void methods_come_in_the_place_of_their_levels(void **state _unused_)
+{
+	struct scene *scene = scene_new(RUNTIME_FRAMES_MANAGED);
+	const struct wire_runtime_frame frames[] = {compiled(1), interpreted(2, 0),
+						    interpreted(4, 6)};
+
+	add_methods(scene);
+	splice(scene, frames, 3, WIRE_RUNTIME_COMPLETE, 6);
+	assert_int_equal(scene->fit, RUNTIME_FITS);
+	assert_int_equal(scene->num_levels, 6);
+	expect_native(scene, 0, 0);
+	expect_frame(scene, 1, "java.util.Map.put", "Map.java", 0);
+	expect_frame(scene, 2, "Main.run", "Main.java", 7);
+	expect_native(scene, 3, 3);
+	expect_frame(scene, 4, "Main.run", "Main.java", 9);
+	expect_native(scene, 5, 5);
+	scene_free(scene);
+}
+
+static void what_runs_them_is_beneath_them_where_all_is_asked_for(void **state _unused_)
+{
+	struct scene *scene = scene_new(RUNTIME_FRAMES_ALL);
+	const struct wire_runtime_frame frames[] = {compiled(0), interpreted(2, 4)};
+
+	add_methods(scene);
+	splice(scene, frames, 2, WIRE_RUNTIME_COMPLETE, 3);
+	assert_int_equal(scene->num_levels, 5);
+	expect_native(scene, 0, 0);
+	expect_frame(scene, 1, "java.util.Map.put", "Map.java", 0);
+	expect_native(scene, 2, 1);
+	expect_native(scene, 3, 2);
+	expect_frame(scene, 4, "Main.run", "Main.java", 7);
+	scene_free(scene);
+}
+
+static void native_methods_have_no_line(void **state _unused_)
+{
+	struct scene *scene = scene_new(RUNTIME_FRAMES_MANAGED);
+	const struct wire_runtime_frame frames[] = {interpreted(0, WIRE_HOTSPOT_NO_BYTECODE)};
+
+	add_method(scene, INTERPRETED, "java/lang/Thread", "sleep0", "");
+	splice(scene, frames, 1, WIRE_RUNTIME_COMPLETE, 1);
+	expect_frame(scene, 0, "java.lang.Thread.sleep0", "", 0);
+	scene_free(scene);
+}
+
+static void what_is_not_known_stays_native(void **state _unused_)
+{
+	struct scene *scene = scene_new(RUNTIME_FRAMES_MANAGED);
+	struct wire_runtime_frame frames[] = {compiled(0), compiled(1), interpreted(2, 0)};
+
+	add_methods(scene);
+	frames[0].fingerprint = 2;
+	frames[1].code = METHOD;
+	scene->source.generation = GENERATION + 1;
+	splice(scene, frames, 3, WIRE_RUNTIME_COMPLETE, 3);
+	assert_int_equal(scene->num_levels, 3);
+	for (uint32_t i = 0; i < 3; i++)
+		expect_native(scene, i, i);
+	scene->source.generation = GENERATION;
+	splice(scene, frames, 3, WIRE_RUNTIME_COMPLETE, 3);
+	expect_native(scene, 0, 0);
+	expect_native(scene, 1, 1);
+	expect_frame(scene, 2, "Main.run", "Main.java", 7);
+	scene_free(scene);
+}
+
+static void a_method_whose_names_were_not_read_is_there(void **state _unused_)
+{
+	struct scene *scene = scene_new(RUNTIME_FRAMES_MANAGED);
+	const struct wire_runtime_frame frames[] = {compiled(0)};
+
+	add_method(scene, BLOB, "", "", "");
+	splice(scene, frames, 1, WIRE_RUNTIME_COMPLETE, 1);
+	expect_frame(scene, 0, "[unknown]", "", 0);
+	scene_free(scene);
+}
+
+static void it_is_said_what_became_of_them(void **state _unused_)
+{
+	static const struct runtime_frame_list nothing;
+	static const struct {
+		bool have_come;
+		bool is_whole;
+		uint32_t length;
+		enum wire_runtime_end end;
+		enum runtime_fit fit;
+	} cases[] = {
+		{true, true, 1, WIRE_RUNTIME_COMPLETE, RUNTIME_FITS},
+		{true, true, 1, WIRE_RUNTIME_DEEP, RUNTIME_FITS},
+		/* The VM's own threads run no Java. */
+		{true, true, 0, WIRE_RUNTIME_COMPLETE, RUNTIME_OUTSIDE},
+		{false, true, 0, WIRE_RUNTIME_COMPLETE, RUNTIME_OUTSIDE},
+		{false, false, 0, WIRE_RUNTIME_COMPLETE, RUNTIME_EARLY},
+		/* A stack that has been walked again since has levels of which nothing was asked. */
+		{true, true, 1, WIRE_RUNTIME_PARTIAL, RUNTIME_EARLY},
+		{true, true, 0, WIRE_RUNTIME_PARTIAL, RUNTIME_EARLY},
+		/* What was come to of one that ends early is right. */
+		{true, false, 1, WIRE_RUNTIME_PARTIAL, RUNTIME_FITS},
+	};
+	struct scene *scene = scene_new(RUNTIME_FRAMES_MANAGED);
+	const struct wire_runtime_frame frames[] = {compiled(0)};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		scene->source.is_whole = cases[i].is_whole;
+		if (cases[i].have_come)
+			splice(scene, frames, cases[i].length, cases[i].end, 2);
+		else
+			assert_int_equal(hotspot_stacks_splice(scene->stacks, &scene->source,
+							       &nothing, scene->pcs, 2,
+							       scene->levels, &scene->num_levels,
+							       &scene->fit),
+					 0);
+		assert_int_equal(scene->fit, cases[i].fit);
+		assert_int_equal(scene->num_levels, 2);
+		expect_native(scene, 0, 0);
+		expect_native(scene, 1, 1);
+	}
+	scene_free(scene);
+}
+
+/* Levels that are none, not in their order, and the same one again and again. */
+static void hostile_positions_are_left_out(void **state _unused_)
+{
+	struct scene *scene = scene_new(RUNTIME_FRAMES_ALL);
+	struct wire_runtime_frame frames[WIRE_MAX_RUNTIME_FRAMES];
+
+	add_methods(scene);
+	frames[0] = compiled(3);
+	frames[1] = interpreted(1, 0);
+	frames[2] = compiled(4);
+	frames[3] = compiled(9);
+	splice(scene, frames, 4, WIRE_RUNTIME_COMPLETE, 6);
+	assert_int_equal(scene->num_levels, 8);
+	expect_native(scene, 3, 3);
+	expect_frame(scene, 4, "java.util.Map.put", "Map.java", 0);
+	expect_native(scene, 5, 4);
+	expect_frame(scene, 6, "java.util.Map.put", "Map.java", 0);
+	expect_native(scene, 7, 5);
+	for (uint32_t i = 0; i < WIRE_MAX_RUNTIME_FRAMES; i++)
+		frames[i] = i % 2 ? interpreted(i / 2, UINT16_MAX - i) : compiled(UINT32_MAX - i);
+	splice(scene, frames, WIRE_MAX_RUNTIME_FRAMES, WIRE_RUNTIME_COMPLETE, WIRE_MAX_FRAMES);
+	assert_in_range(scene->num_levels, WIRE_MAX_FRAMES, RUNTIME_MAX_LEVELS);
+	for (uint32_t i = 0; i < WIRE_MAX_RUNTIME_FRAMES; i++)
+		frames[i] = compiled(5);
+	splice(scene, frames, WIRE_MAX_RUNTIME_FRAMES, WIRE_RUNTIME_COMPLETE, WIRE_MAX_FRAMES);
+	assert_int_equal(scene->num_levels, WIRE_MAX_FRAMES + 1);
+	for (uint32_t i = 0; i < WIRE_MAX_RUNTIME_FRAMES; i++)
+		frames[i] = compiled(i);
+	splice(scene, frames, WIRE_MAX_RUNTIME_FRAMES, WIRE_RUNTIME_COMPLETE, WIRE_MAX_FRAMES);
+	assert_int_equal(scene->num_levels, RUNTIME_MAX_LEVELS);
+	scene_free(scene);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(methods_come_in_the_place_of_their_levels),
+		cmocka_unit_test(what_runs_them_is_beneath_them_where_all_is_asked_for),
+		cmocka_unit_test(native_methods_have_no_line),
+		cmocka_unit_test(what_is_not_known_stays_native),
+		cmocka_unit_test(a_method_whose_names_were_not_read_is_there),
+		cmocka_unit_test(it_is_said_what_became_of_them),
+		cmocka_unit_test(hostile_positions_are_left_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
