@@ -233,7 +233,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	take_stack(&input, &scene);
 	require(walk_all(&scene, pcs) > 0);
 	require(scene.walk.num_frames > 0 && scene.walk.num_frames <= WIRE_MAX_FRAMES);
-	require(scene.walk.end > WALK_UNFINISHED && scene.walk.end < NUM_WALK_ENDS);
+	/* Whoever includes the walk goes on from there. */
+	require((scene.walk.end > WALK_UNFINISHED && scene.walk.end < NUM_WALK_ENDS) ||
+		scene.walk.end == WALK_AT_HOTSPOT_CODE);
 	require(scene.walk.end != WALK_TOO_DEEP || scene.walk.num_frames == WIRE_MAX_FRAMES);
 	require(scene.walk.num_fp_steps < scene.walk.num_frames);
 	for (uint32_t i = scene.walk.num_frames; i < WIRE_MAX_FRAMES; i++)
