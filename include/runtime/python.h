@@ -36,6 +36,7 @@ struct python_build {
 	enum python_support support;
 	unsigned int minor; /* of version 3 */
 	uint64_t runtime;   /* ELF address of _PyRuntime */
+	uint64_t runtime_bytes;
 	unsigned int num_eval_parts;
 	struct python_eval_part eval_parts[PYTHON_MAX_EVAL_PARTS]; /* the function's begin first */
 	struct wire_python_layout layout;                          /* of PYTHON_KNOWN; else all 0 */

@@ -62,6 +62,8 @@ struct mapped_runtime {
 	uint32_t process;
 	uint32_t mappings_version;
 	struct runtime_version version;
+	uint64_t gil_start; /* of the memory that CPython's lock lies in */
+	uint64_t gil_end;
 };
 INTERN_TABLE(mapped_runtime_table, struct mapped_runtime, process, mappings_version);
 
@@ -221,8 +223,26 @@ static struct runtime_version find_version(const struct runtime_stacks *stacks,
 	return (struct runtime_version){0};
 }
 
-struct runtime_version runtime_stacks_get_version(struct runtime_stacks *stacks,
-						  const struct process *process)
+/* Where the lock of the CPython in a mapping lies, if that is known and has one. */
+static void find_gil(const struct runtime_stacks *stacks, const struct mapping *mapping,
+		     struct mapped_runtime *image)
+{
+	const struct objfile_mapping mapped = {mapping->start, mapping->end, mapping->file_offset};
+	const struct mapped_file *file = file_table_get(stacks->files, mapping->file);
+	const struct python_build *python = elf_files_get_python(stacks->elf_files, file);
+	const struct objfile_layout *layout;
+	uint64_t bias;
+
+	if (!python || python->support != PYTHON_KNOWN ||
+	    elf_files_get_layout(stacks->elf_files, file, &layout) ||
+	    objfile_layout_get_bias(layout, &mapped, &bias))
+		return;
+	image->gil_start = python->runtime + bias;
+	image->gil_end = image->gil_start + python->runtime_bytes;
+}
+
+static struct mapped_runtime find_image(struct runtime_stacks *stacks,
+					const struct process *process)
 {
 	struct mapped_runtime image = {.process = process->id,
 				       .mappings_version = process->mappings_version};
@@ -232,7 +252,7 @@ struct runtime_version runtime_stacks_get_version(struct runtime_stacks *stacks,
 	size_t count;
 
 	if (item != HASH_INDEX_NONE)
-		return stacks->images.items[item].version;
+		return stacks->images.items[item];
 	mappings = process_get_mappings(process, &count);
 	/* As the sampling program has it, CPython comes first. */
 	for (size_t i = 0; i < count; i++) {
@@ -242,12 +262,28 @@ struct runtime_version runtime_stacks_get_version(struct runtime_stacks *stacks,
 		if (version.is_there &&
 		    (!image.version.is_there || version.kind < image.version.kind))
 			image.version = version;
+		if (version.is_known && version.kind == RUNTIME_PYTHON && !image.gil_start)
+			find_gil(stacks, &mappings[i], &image);
 	}
 	if (may_come)
-		return image.version;
+		return image;
 	if (mapped_runtime_table_add(&stacks->images, &image, &item))
 		log_debug("out of memory: it will be looked for again");
-	return image.version;
+	return image;
+}
+
+struct runtime_version runtime_stacks_get_version(struct runtime_stacks *stacks,
+						  const struct process *process)
+{
+	return find_image(stacks, process).version;
+}
+
+bool runtime_stacks_is_gil(struct runtime_stacks *stacks, const struct process *process,
+			   uint64_t futex)
+{
+	struct mapped_runtime image = find_image(stacks, process);
+
+	return futex >= image.gil_start && futex < image.gil_end;
 }
 
 /* Whether a process is counted for the first time. What there is no memory for is not counted. */

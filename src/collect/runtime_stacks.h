@@ -91,6 +91,14 @@ struct runtime_version {
 struct runtime_version runtime_stacks_get_version(struct runtime_stacks *stacks,
 						  const struct process *process);
 
+/*
+ * Whether a futex that a thread of a process waits for is the global interpreter lock of CPython: that of the main
+ * interpreter lies in _PyRuntime, its mutex and its condition variables, and of what else does nothing is a futex.
+ * Locks of subinterpreters that have their own lie elsewhere.
+ */
+bool runtime_stacks_is_gil(struct runtime_stacks *stacks, const struct process *process,
+			   uint64_t futex);
+
 /* A sample of a process, whether that runs an interpreter or not. fit: RUNTIME_NONE: its frames did not come. */
 void runtime_stacks_count(struct runtime_stacks *stacks, const struct process *process,
 			  enum runtime_fit fit);

@@ -87,6 +87,9 @@ _Static_assert(sizeof(struct resolved_stack) == 32, "there are many stacks");
 #define KERNEL_STACK UINT32_MAX
 #define HAS_RUNTIME  (1u << 31)
 
+/* The innermost frame but one of waits for the global interpreter lock of CPython. */
+#define GIL_FRAME_NAME "[GIL]"
+
 /* A native stack and the frames of an interpreter in it. */
 struct runtime_pair {
 	uint64_t frames;
@@ -1234,16 +1237,34 @@ static int keep_wait(struct sample_ingest *ingest, const struct resolved_sample 
 	return 0;
 }
 
-static int add_waits(struct sample_ingest *ingest, const struct resolved_sample *resolved)
+/* What a wait is for, where that is known and has a name: a frame before the one of its kind. */
+static int add_purpose(struct sample_ingest *ingest, const struct process *process,
+		       enum wait_kind kind, struct resolved_sample *wait)
+{
+	uint64_t futex = wait->sample->futex;
+
+	/* One that no signal may wake waits for something else that futex(2) needs, as memory. */
+	if (kind != WAIT_BLOCKED || !futex || !ingest->runtimes ||
+	    !runtime_stacks_is_gil(ingest->runtimes, process, futex))
+		return 0;
+	return add_named_frame(ingest, GIL_FRAME_NAME, &wait->stack);
+}
+
+static int add_waits(struct sample_ingest *ingest, const struct process *process,
+		     const struct resolved_sample *resolved)
 {
 	const struct wire_sample *sample = resolved->sample;
 	enum wait_kind kind = get_wait_kind(sample);
+	struct resolved_sample wait = *resolved;
 	struct waker waker = {0};
-	int err = add_wait(ingest, resolved, kind, sample->num_periods);
+	int err = add_purpose(ingest, process, kind, &wait);
 
 	if (err)
 		return err;
-	err = add_woken(ingest, resolved, kind, &waker);
+	err = add_wait(ingest, &wait, kind, sample->num_periods);
+	if (err)
+		return err;
+	err = add_woken(ingest, &wait, kind, &waker);
 	if (err)
 		return err;
 	err = keep_wait(ingest, resolved, kind, &waker);
@@ -1308,7 +1329,8 @@ static int add_to_process(struct sample_ingest *ingest, struct wire_sample *samp
 			return err;
 	}
 	get_counts(ingest, sample)->samples++;
-	return is_off_cpu(sample) ? add_waits(ingest, &resolved) : add_tick(ingest, &resolved);
+	return is_off_cpu(sample) ? add_waits(ingest, process, &resolved)
+				  : add_tick(ingest, &resolved);
 }
 
 /* The waker's part of its stacks. process: NULL where it has no user stack. */

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced after lib.sh and own_tmp.sh by tests of Python's own support for profilers.
+# Sourced after lib.sh by tests of Python; by those of its own support for profilers after own_tmp.sh as well.
 
 # The first interpreter that has -X perf (3.12 or newer). It leaves a perf-map of its own.
 find_python() {
@@ -15,4 +15,16 @@ sys.exit(not sys.is_stack_trampoline_active())' >/dev/null 2>&1; then
         fi
     done
     return 1
+}
+
+# The interpreters that there are, from 3.8 on: version and path, a line each.
+list_pythons() {
+    local pythons=(/usr/bin/python3 /usr/local/bin/python3.*[0-9]) more_pythons python version
+    [[ ! -x ${PYENV_ROOT:-$HOME/.pyenv}/bin/pyenv ]] || pythons+=("${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.*/bin/python3)
+    IFS=: read -ra more_pythons <<<"${STACKWIDE_TEST_PYTHONS:-}"
+    for python in "${pythons[@]}" ${more_pythons[@]+"${more_pythons[@]}"}; do
+        [[ -x $python ]] || continue
+        version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])') || continue
+        [[ $version = 3.[0-7] ]] || echo "$version $python"
+    done
 }

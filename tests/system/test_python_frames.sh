@@ -3,11 +3,8 @@
 # itself says, whatever the interpreter did in between; from the first samples on, and on each version that is here.
 # runs: beside others
 source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/python.sh"
 need_recording
-pythons=(/usr/bin/python3 /usr/local/bin/python3.*[0-9])
-[[ ! -x ${PYENV_ROOT:-$HOME/.pyenv}/bin/pyenv ]] || pythons+=("${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.*/bin/python3)
-IFS=: read -ra more_pythons <<<"${STACKWIDE_TEST_PYTHONS:-}"
-pythons+=("${more_pythons[@]}")
 
 # expect_chains NAME PYTHON OPTION…: of all stacks that end in a function of the program, the functions of Python are those that it says.
 expect_chains() {
@@ -50,10 +47,7 @@ PYTHON
 }
 
 num_pythons=0
-for python in "${pythons[@]}"; do
-    [[ -x $python ]] || continue
-    version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])') || continue
-    [[ $version != 3.[0-7] ]] || continue
+while read -r version python; do
     num_pythons=$((num_pythons + 1)) last_python=$python last_version=$version
     expect_chains "python$version" "$python"
     # Each function has a piece of generated code of its own then: in its place is the function, but where it has not begun
@@ -63,7 +57,7 @@ for python in "${pythons[@]}"; do
         expect_between "samples with pieces of generated code" "$(folded_match "$TMPDIR/perf$version.folded" 'py::')" 0 \
             $(($(folded_total "$TMPDIR/perf$version.folded") / 50))
     fi
-done
+done < <(list_pythons)
 ((num_pythons)) || skip "needs python3 (package python3), which is not installed"
 
 # Whose frames a recording would have.

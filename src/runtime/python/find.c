@@ -75,6 +75,8 @@ static void take_symbol(struct objfile *objfile, const char *name, const GElf_Sy
 			return;
 		markers->is_there[i] = true;
 		markers->address[i] = symbol->st_value;
+		if (i == MARKER_RUNTIME)
+			build->runtime_bytes = symbol->st_size;
 		if (i == MARKER_EVAL)
 			build->eval_parts[0] = (struct python_eval_part){
 				.start = symbol->st_value,

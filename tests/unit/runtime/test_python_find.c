@@ -149,6 +149,7 @@ static void older_versions_are_known_by_their_functions(void **state)
 		assert_int_equal(build.support, minor == 7 ? PYTHON_UNKNOWN_VERSION : PYTHON_KNOWN);
 		assert_int_equal(build.layout.minor, minor == 7 ? 0 : minor);
 		assert_int_equal(build.runtime, RUNTIME);
+		assert_int_equal(build.runtime_bytes, 0x600);
 	}
 }
 
