@@ -23,6 +23,7 @@
 #include "process/file_table.h"
 #include "process/process_table.h"
 #include "profile/profile.h"
+#include "runtime/named.h"
 #include "timeline/timeline.h"
 #include "wire/unwind.h"
 
@@ -239,15 +240,19 @@ struct event_counts {
 	uint64_t rest; /* of hits that a program counts: came after the last sample of each CPU */
 };
 
-/* Interpreters whose frames are put into stacks. */
+/* Interpreters whose frames are put into stacks, and runtimes that are known by name alone. */
 enum runtime_kind {
 	RUNTIME_PYTHON,  /* CPython */
 	RUNTIME_V8,      /* that of Node.js, for one */
 	RUNTIME_HOTSPOT, /* the virtual machine of Java */
-	NUM_RUNTIME_KINDS,
+	RUNTIME_NAMED,   /* and following ones: those of runtime/named.h, by their numbers */
+	NUM_RUNTIME_KINDS = RUNTIME_NAMED + NUM_NAMED_RUNTIMES,
 };
 
-/* "Python", "V8", "Java". A literal. */
+/* NULL: its frames are put into stacks. Borrowed, valid always. */
+const struct named_runtime *runtime_kind_get_named(enum runtime_kind kind);
+
+/* "Python", "V8", "Java", ".NET". A literal. */
 const char *runtime_kind_get_name(enum runtime_kind kind);
 
 /* "3.11"; of Java, whose versions are one number, "17". */

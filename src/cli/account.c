@@ -324,7 +324,7 @@ static void print_events(const struct account *account, struct text *ret)
 static void print_runtimes(const struct recorder_account *ticks, struct text *ret)
 {
 	/* As OpenTelemetry calls them, in profile.frame.type. */
-	static const char *const names[NUM_RUNTIME_KINDS] = {
+	static const char *const names[RUNTIME_NAMED] = {
 		[RUNTIME_PYTHON] = "cpython",
 		[RUNTIME_V8] = "v8js",
 		[RUNTIME_HOTSPOT] = "jvm",
@@ -334,11 +334,12 @@ static void print_runtimes(const struct recorder_account *ticks, struct text *re
 	text_append_string(ret, "  \"runtimes\": [");
 	for (size_t i = 0; i < ticks->num_runtimes; i++) {
 		const struct runtime_counts *counts = &ticks->runtimes[i];
+		const struct named_runtime *named = runtime_kind_get_named(counts->kind);
 		char version[RUNTIME_VERSION_BYTES];
 
 		runtime_format_version(counts->kind, counts->major, counts->minor, version);
 		text_printf(ret, "%s\n    {\"name\": \"%s\", \"version\": \"%s\", ", comma,
-			    names[counts->kind], version);
+			    named ? named->account_name : names[counts->kind], version);
 		text_printf(ret, "\"processes\": %" PRIu64 ", \"samples\": %" PRIu64,
 			    counts->processes, counts->samples);
 		for (enum runtime_fit fit = RUNTIME_FITS; fit < NUM_RUNTIME_FITS; fit++)

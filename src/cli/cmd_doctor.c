@@ -53,6 +53,7 @@ static bool are_alike(const struct runtime_process *a, const struct runtime_proc
 static void report_version(const struct runtime_process *first, size_t count)
 {
 	struct finding finding = {.name = "interpreters", .is_ok = first->is_known};
+	const struct named_runtime *named = runtime_kind_get_named(first->kind);
 	_cleanup_(text_release) struct text text = {0};
 	bool has_version = first->major || first->minor;
 	char version[RUNTIME_VERSION_BYTES];
@@ -74,8 +75,13 @@ static void report_version(const struct runtime_process *first, size_t count)
 		 runtime_kind_get_name(first->kind), has_version ? " " : "",
 		 has_version ? version : "", num_listed, num_listed > 1 ? "es" : "", text.data,
 		 num_listed > MAX_NAMED ? ", …" : "",
-		 first->is_known ? "" : "; nothing is known of this build");
-	if (!first->is_known)
+		 first->is_known ? ""
+		 : named         ? "; its frames are not known"
+				 : "; nothing is known of this build");
+	if (named)
+		snprintf(finding.fix, sizeof(finding.fix), "its code has names with %s",
+			 named->advice);
+	else if (!first->is_known)
 		snprintf(finding.fix, sizeof(finding.fix),
 			 "their stacks are those of the interpreter");
 	print_finding(&finding);
@@ -253,9 +259,9 @@ const struct command command_doctor = {
 	.summary = "check what can be recorded on this machine, and what is missing",
 	.usage = "Usage: stackwide doctor",
 	.help = "Prints a line for each requirement: ok, or what is missing, the consequence, and the\n"
-		"command that fixes it; and one for each version of Python, V8 and Java that runs, with its\n"
-		"processes. The last line is a real recording of half a second: if that is ok, nothing\n"
-		"above it prevents recording.\n\n"
+		"command that fixes it; and one for each version of Python, V8 and Java that runs, and for\n"
+		".NET, BEAM and LuaJIT, with its processes. The last line is a real recording of half a\n"
+		"second: if that is ok, nothing above it prevents recording.\n\n"
 		"Exit status: 0 recording works, 1 it failed, 4 it is not permitted or not supported.\n",
 	.options = doctor_options,
 	.run = run_doctor,

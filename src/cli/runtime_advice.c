@@ -5,8 +5,9 @@
 
 #include "base/attributes.h"
 
-/* The name of code in memory that no file backs and no perf-map names. */
+/* The names of code that no perf-map names: in memory that no file backs, and in such that is mapped twice. */
 #define ANONYMOUS_CODE "[anon]"
+#define MEMFD_CODE     "[memfd:"
 /* No advice for less than this share of the weight: 1 / MIN_SHARE. */
 #define MIN_SHARE 100
 
@@ -32,11 +33,6 @@ static const struct runtime runtimes[] = {
 	 RUNTIME_HOTSPOT},
 	{"node", "Node.js", NULL, {"--perf-basic-prof", NULL}, NUM_RUNTIME_KINDS},
 	{"libnode.so", "Node.js", NULL, {"--perf-basic-prof", NULL}, NUM_RUNTIME_KINDS},
-	{"libcoreclr.so",
-	 ".NET",
-	 NULL,
-	 {"DOTNET_PerfMapEnabled=1 in its environment", NULL},
-	 NUM_RUNTIME_KINDS},
 };
 
 /* libnode.so.108 is libnode.so, and node_exporter is not node. */
@@ -86,14 +82,23 @@ void runtime_advice_append_frame_pointers(struct text *text, const struct flat_t
 				    runtimes[i].frame_pointers);
 }
 
+static bool is_generated(const struct flat_row *row)
+{
+	size_t length = row->function_length;
+
+	if (length == strlen(ANONYMOUS_CODE))
+		return !memcmp(row->function, ANONYMOUS_CODE, length);
+	return length > strlen(MEMFD_CODE) &&
+	       !memcmp(row->function, MEMFD_CODE, strlen(MEMFD_CODE));
+}
+
 static bool has_unsymbolized_code(const struct flat_table *table)
 {
 	for (size_t i = 0; i < table->num_rows; i++) {
 		const struct flat_row *row = &table->rows[i];
 
-		if (row->function_length == strlen(ANONYMOUS_CODE) &&
-		    memcmp(row->function, ANONYMOUS_CODE, row->function_length) == 0)
-			return row->total >= table->sum / MIN_SHARE;
+		if (is_generated(row) && row->total >= table->sum / MIN_SHARE)
+			return true;
 	}
 	return false;
 }
@@ -112,5 +117,12 @@ void runtime_advice_append_names(struct text *text, const struct flat_table *tab
 			    runtime->names[0]);
 		if (runtime->names[1])
 			text_printf(text, "%s%s\n", indent, runtime->names[1]);
+	}
+	for (size_t i = 0; i < ticks->num_runtimes; i++) {
+		const struct named_runtime *named = runtime_kind_get_named(ticks->runtimes[i].kind);
+
+		if (named)
+			text_printf(text, "%s%s names its code with %s\n", indent, named->name,
+				    named->advice);
 	}
 }

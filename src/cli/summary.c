@@ -168,6 +168,12 @@ static void append_runtimes(struct text *text, const struct recorder_account *ti
 
 		runtime_format_version(counts->kind, counts->major, counts->minor, version);
 		text_printf(text, "  %-12s ", name);
+		if (runtime_kind_get_named(counts->kind)) {
+			table_append_count(text, counts->samples, 0);
+			text_printf(text, " are shown as native code: frames of %s are not known\n",
+				    name);
+			continue;
+		}
 		snprintf(what, sizeof(what), "with frames of %s%s%s", name, has_version ? " " : "",
 			 has_version ? version : "");
 		append_part(text, counts->fits[RUNTIME_FITS],

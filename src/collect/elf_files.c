@@ -28,6 +28,8 @@ struct facts {
 	struct python_build *python; /* NULL: it is none */
 	struct v8_build *v8;         /* likewise */
 	struct hotspot_build *hotspot;
+	bool has_named_runtime;
+	uint32_t named_runtime; /* its number */
 };
 
 struct proof {
@@ -112,6 +114,8 @@ static int set_runtimes(struct facts *facts, const struct elf_identity *identity
 	facts->python = NULL;
 	facts->v8 = NULL;
 	facts->hotspot = NULL;
+	facts->has_named_runtime = identity->has_named_runtime;
+	facts->named_runtime = identity->named_runtime;
 	if (identity->has_python) {
 		facts->python = malloc(sizeof(*facts->python));
 		if (!facts->python)
@@ -193,6 +197,20 @@ const struct hotspot_build *elf_files_get_hotspot(const struct elf_files *files,
 	if (mapped->fd < 0 || files->facts.length <= (size_t)mapped->fd)
 		return NULL;
 	return files->facts.items[mapped->fd].hotspot;
+}
+
+int elf_files_find_named_runtime(const struct elf_files *files, const struct mapped_file *mapped,
+				 uint32_t *ret_number)
+{
+	const struct facts *facts;
+
+	if (mapped->fd < 0 || files->facts.length <= (size_t)mapped->fd)
+		return -ENOENT;
+	facts = &files->facts.items[mapped->fd];
+	if (!facts->has_named_runtime)
+		return -ENOENT;
+	*ret_number = facts->named_runtime;
+	return 0;
 }
 
 static bool is_budget_left(const struct elf_files *files)

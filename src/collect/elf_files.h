@@ -47,6 +47,11 @@ const struct v8_build *elf_files_get_v8(const struct elf_files *files,
 const struct hotspot_build *elf_files_get_hotspot(const struct elf_files *files,
 						  const struct mapped_file *mapped);
 
+/* As named_runtime_find(), of what is known of the file. */
+_must_check_ int elf_files_find_named_runtime(const struct elf_files *files,
+					      const struct mapped_file *mapped,
+					      uint32_t *ret_number);
+
 /* As objfile_prove_call(), also where nobody can read the file: then nothing is proven. */
 _must_check_ int elf_files_prove_call(struct elf_files *files, uint32_t number,
 				      const struct mapped_file *mapped, uint64_t return_address,

@@ -13,6 +13,7 @@
 #include "objfile/objfile.h"
 #include "objfile/usdt.h"
 #include "runtime/hotspot.h"
+#include "runtime/named.h"
 #include "runtime/python.h"
 #include "runtime/v8.h"
 
@@ -71,6 +72,8 @@ struct elf_identity {
 	struct v8_build v8;
 	uint32_t has_hotspot;
 	struct hotspot_build hotspot;
+	uint32_t has_named_runtime;
+	uint32_t named_runtime; /* its number (runtime/named.h) */
 	struct {
 		uint64_t file_offset;
 		uint64_t file_size;

@@ -12,15 +12,21 @@
 #include "collect/python_stacks.h"
 #include "collect/v8_stacks.h"
 
+const struct named_runtime *runtime_kind_get_named(enum runtime_kind kind)
+{
+	return kind < RUNTIME_NAMED ? NULL : named_runtime_get(kind - RUNTIME_NAMED);
+}
+
 const char *runtime_kind_get_name(enum runtime_kind kind)
 {
-	static const char *const names[NUM_RUNTIME_KINDS] = {
+	static const char *const names[RUNTIME_NAMED] = {
 		[RUNTIME_PYTHON] = "Python",
 		[RUNTIME_V8] = "V8",
 		[RUNTIME_HOTSPOT] = "Java",
 	};
+	const struct named_runtime *named = runtime_kind_get_named(kind);
 
-	return names[kind];
+	return named ? named->name : names[kind];
 }
 
 void runtime_format_version(enum runtime_kind kind, uint16_t major, uint16_t minor,
@@ -189,6 +195,7 @@ static struct runtime_version find_version(const struct runtime_stacks *stacks,
 	const struct mapped_file *file;
 	const struct python_build *python;
 	const struct v8_build *v8;
+	uint32_t named;
 
 	if (mapping->file == FILE_NONE)
 		return (struct runtime_version){0};
@@ -220,6 +227,8 @@ static struct runtime_version find_version(const struct runtime_stacks *stacks,
 						.kind = RUNTIME_V8,
 						.major = (uint16_t)v8->major,
 						.minor = (uint16_t)v8->minor};
+	if (!elf_files_find_named_runtime(stacks->elf_files, file, &named))
+		return (struct runtime_version){.is_there = true, .kind = RUNTIME_NAMED + named};
 	return (struct runtime_version){0};
 }
 

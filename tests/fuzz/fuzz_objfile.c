@@ -12,6 +12,7 @@
 #include "objfile/objfile.h"
 #include "objfile/usdt.h"
 #include "runtime/hotspot.h"
+#include "runtime/named.h"
 #include "runtime/python.h"
 #include "runtime/v8.h"
 
@@ -109,6 +110,14 @@ static void find_hotspot(struct objfile *objfile)
 		require(build.structs && build.types && build.int_constants);
 }
 
+static void find_named_runtime(struct objfile *objfile)
+{
+	uint32_t number;
+
+	if (!named_runtime_find(objfile, &number))
+		require(number < NUM_NAMED_RUNTIMES);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
@@ -128,6 +137,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		find_python(objfile);
 		find_v8(objfile);
 		find_hotspot(objfile);
+		find_named_runtime(objfile);
 		objfile_unref(objfile);
 	} else {
 		require(error.message[0] != '\0');

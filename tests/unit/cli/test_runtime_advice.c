@@ -74,12 +74,27 @@ static void java_that_is_known_needs_none(_unused_ void **state)
 
 static void others_have_one_for_names(_unused_ void **state)
 {
-	struct flat_row rows[] = {ROW("[anon]", "", 900), ROW("node::Start", "libnode.so.108", 1),
-				  ROW("x", "libcoreclr.so", 1)};
+	struct flat_row rows[] = {ROW("[anon]", "", 900), ROW("node::Start", "libnode.so.108", 1)};
 
-	assert_advice(rows, ARRAY_LENGTH(rows), "",
-		      NODE_NAMES
-		      "> .NET names its code with DOTNET_PerfMapEnabled=1 in its environment\n");
+	assert_advice(rows, ARRAY_LENGTH(rows), "", NODE_NAMES);
+}
+
+/* Whose code may lie in memory that is mapped twice. */
+static void runtimes_that_are_known_by_name_have_one_as_well(_unused_ void **state)
+{
+	struct flat_row rows[] = {ROW("main", "x", 1), ROW("[memfd:vmem]", "[anon]", 900)};
+	struct flat_row named[] = {ROW("[memfd:vmem", "x", 9), ROW("lists:sort/1", "[jit]", 900)};
+	struct recorder_account ticks = {.num_runtimes = NUM_NAMED_RUNTIMES};
+
+	for (unsigned int i = 0; i < NUM_NAMED_RUNTIMES; i++)
+		ticks.runtimes[i] =
+			(struct runtime_counts){.kind = RUNTIME_NAMED + i, .samples = 9};
+	assert_advice_with(
+		&ticks, rows, ARRAY_LENGTH(rows), "",
+		"> .NET names its code with DOTNET_PerfMapEnabled=1 in its environment\n"
+		"> BEAM names its code with +JPperf true (erl), from OTP 24 on\n"
+		"> LuaJIT names its code with XCFLAGS=-DLUAJIT_USE_PERFTOOLS when it is built\n");
+	assert_advice_with(&ticks, named, ARRAY_LENGTH(named), "", "");
 }
 
 static void nothing_is_said_where_little_has_no_name(_unused_ void **state)
@@ -105,6 +120,7 @@ int main(void)
 		cmocka_unit_test(java_has_options_for_both),
 		cmocka_unit_test(java_that_is_known_needs_none),
 		cmocka_unit_test(others_have_one_for_names),
+		cmocka_unit_test(runtimes_that_are_known_by_name_have_one_as_well),
 		cmocka_unit_test(nothing_is_said_where_little_has_no_name),
 		cmocka_unit_test(programs_with_similar_names_are_no_runtimes),
 	};

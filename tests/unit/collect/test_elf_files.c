@@ -58,10 +58,36 @@ static void another_file_with_its_descriptor_has_none(void **state)
 	elf_files_free(files);
 }
 
+static void a_file_has_a_runtime_that_is_known_by_name(void **state)
+{
+	static const struct hotspot_file file = {
+		.symbols = {{"erl_start", 0x20010, 1}, {"enif_make_atom", 0x20018, 1}}};
+	struct elf_files *files;
+	struct mapped_file mapped = {.fd = hotspot_file_open(&file)};
+	const struct mapped_file unknown = {.fd = -1};
+	int fd = hotspot_file_open(&hotspot_file_whole);
+	uint32_t number;
+
+	(void)state;
+	assert_int_equal(elf_files_new(geteuid(), &files), 0);
+	assert_int_equal(elf_files_find_named_runtime(files, &mapped, &number), -ENOENT);
+	assert_int_equal(ask(files, mapped.fd), -ENODATA);
+	assert_int_equal(elf_files_find_named_runtime(files, &unknown, &number), -ENOENT);
+	assert_int_equal(elf_files_find_named_runtime(files, &mapped, &number), 0);
+	assert_string_equal(named_runtime_get(number)->name, "BEAM");
+	assert_int_equal(dup2(fd, mapped.fd), mapped.fd);
+	assert_int_equal(ask(files, mapped.fd), -ENODATA);
+	assert_int_equal(elf_files_find_named_runtime(files, &mapped, &number), -ENOENT);
+	close(fd);
+	close(mapped.fd);
+	elf_files_free(files);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_says_where_its_hotspot_describes_itself),
+		cmocka_unit_test(a_file_has_a_runtime_that_is_known_by_name),
 		cmocka_unit_test(another_file_with_its_descriptor_has_none),
 	};
 

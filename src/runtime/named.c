@@ -1,0 +1,71 @@
+#include "runtime/named.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "runtime/file_data.h"
+
+/*
+ * Both symbols of .NET are there from 3.0 on, and in programs that have the runtime in them from 6 on: debuggers and profilers
+ * ask for them. BEAM's are its entry point and what it offers to libraries in C, LuaJIT's part of its interface.
+ */
+static const struct named_runtime runtimes[NUM_NAMED_RUNTIMES] = {
+	{".NET",
+	 "dotnet",
+	 {"g_dacTable", "MetaDataGetDispenser"},
+	 "DOTNET_PerfMapEnabled=1 in its environment"},
+	{"BEAM", "beam", {"erl_start", "enif_make_atom"}, "+JPperf true (erl), from OTP 24 on"},
+	{"LuaJIT",
+	 "luajit",
+	 {"luaJIT_setmode", "lua_newstate"},
+	 "XCFLAGS=-DLUAJIT_USE_PERFTOOLS when it is built"},
+};
+
+const struct named_runtime *named_runtime_get(uint32_t number)
+{
+	return &runtimes[number];
+}
+
+/* What loads or calls a runtime has the name as well, and not the symbol. */
+static bool defines(Elf *elf, const char *wanted)
+{
+	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
+		Elf_Data *data;
+		GElf_Shdr header;
+		GElf_Sym symbol;
+
+		if (!gelf_getshdr(scn, &header) ||
+		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
+			continue;
+		data = elf_getdata(scn, NULL);
+		for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
+			const char *name = elf_strptr(elf, header.sh_link, symbol.st_name);
+
+			if (name && symbol.st_shndx != SHN_UNDEF && symbol.st_shndx != SHN_ABS &&
+			    string_equals(name, wanted))
+				return true;
+		}
+	}
+	return false;
+}
+
+static bool has_symbol(Elf *elf, const char *name)
+{
+	return file_has_symbol_name(elf, name, strlen(name) + 1) && defines(elf, name);
+}
+
+int named_runtime_find(struct objfile *objfile, uint32_t *ret_number)
+{
+	Elf *elf = objfile_get_elf(objfile);
+
+	for (uint32_t i = 0; i < NUM_NAMED_RUNTIMES; i++) {
+		if (!has_symbol(elf, runtimes[i].symbols[0]) ||
+		    !has_symbol(elf, runtimes[i].symbols[1]))
+			continue;
+		*ret_number = i;
+		return 0;
+	}
+	return -ENOENT;
+}

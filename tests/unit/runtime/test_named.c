@@ -1,0 +1,79 @@
+/*
+ * Runtimes that are known by name alone, in files that are written here.
+ */
+#include "runtime/named.h"
+
+#include <errno.h>
+
+#include "hotspot_file.h"
+
+/* Returns what named_runtime_find() does. */
+static int find(const struct hotspot_file *file, uint32_t *ret)
+{
+	int fd = hotspot_file_open(file);
+	struct objfile *objfile;
+	int err;
+
+	assert_int_equal(objfile_open(fd, "file", NULL, &objfile, NULL), 0);
+	close(fd);
+	err = named_runtime_find(objfile, ret);
+	objfile_unref(objfile);
+	return err;
+}
+
+static void check(const char *first, const char *second, const char *name)
+{
+	struct hotspot_file file = {
+		.symbols = {{"malloc", 0, SHN_UNDEF}, {second, 0x20010, 1}, {first, 0x20018, 1}}};
+	uint32_t number = NUM_NAMED_RUNTIMES;
+
+	assert_int_equal(find(&file, &number), 0);
+	assert_string_equal(named_runtime_get(number)->name, name);
+}
+
+static void a_runtime_is_known_by_two_symbols(_unused_ void **state)
+{
+	check("g_dacTable", "MetaDataGetDispenser", ".NET");
+	check("erl_start", "enif_make_atom", "BEAM");
+	check("luaJIT_setmode", "lua_newstate", "LuaJIT");
+}
+
+static void a_program_without_dynamic_symbols_has_others(_unused_ void **state)
+{
+	struct hotspot_file file = {
+		.symbols = {{"luaJIT_setmode", 0x20010, 1}, {"lua_newstate", 0x20018, 1}},
+		.symbols_type = SHT_SYMTAB};
+	uint32_t number;
+
+	assert_int_equal(find(&file, &number), 0);
+	assert_string_equal(named_runtime_get(number)->name, "LuaJIT");
+}
+
+/* Lua itself, a library for BEAM, and a server that calls LuaJIT in a library. */
+static void what_only_has_to_do_with_a_runtime_is_none(_unused_ void **state)
+{
+	static const struct hotspot_file files[] = {
+		{.symbols = {{"lua_newstate", 0x20010, 1}}},
+		{.symbols = {{"enif_make_atom", 0, SHN_UNDEF}, {"nif_init", 0x20010, 1}}},
+		{.symbols = {{"luaJIT_setmode", 0, SHN_UNDEF}, {"lua_newstate", 0, SHN_UNDEF}}},
+		{.symbols = {{"luaJIT_setmode", 0x20010, 1}, {"lua_newstate", 0, SHN_UNDEF}}},
+		{.symbols = {{"g_dacTable2", 0x20010, 1}, {"MetaDataGetDispenser", 0x20018, 1}}},
+		{.symbols = {{"erl_start", 0x20010, 1}, {"luaJIT_setmode", 0x20018, 1}}},
+		{.symbols = {{NULL, 0, 0}}},
+	};
+	uint32_t number;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(files); i++)
+		assert_int_equal(find(&files[i], &number), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_runtime_is_known_by_two_symbols),
+		cmocka_unit_test(a_program_without_dynamic_symbols_has_others),
+		cmocka_unit_test(what_only_has_to_do_with_a_runtime_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
