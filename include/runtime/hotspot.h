@@ -3,8 +3,8 @@
  * methods are read in its memory.
  *
  * Each build describes itself in tables that it keeps for debuggers (gHotSpotVMStructs and the like). The file says where they
- * are; their numbers are only there when its constructors have run, and so are read from the memory of the first process
- * that has it mapped.
+ * are; their numbers are only there when its constructors have run, and so are read from the memory of each process that
+ * has it mapped.
  *
  * Not thread-safe, as the objfile.
  */

@@ -19,7 +19,7 @@
 /* What a version does not have. */
 #define WIRE_HOTSPOT_NONE 0xffff
 
-/* Files that have HotSpot in them, in one recording. */
+/* Builds of HotSpot, in one recording. */
 #define WIRE_MAX_HOTSPOT_LAYOUTS 64
 /* Parts of the code cache: JDK 9 and newer have three, or one. */
 #define WIRE_HOTSPOT_MAX_HEAPS 3

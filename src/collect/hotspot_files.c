@@ -1,5 +1,6 @@
 #include "collect/hotspot_files.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/array.h"
@@ -14,21 +15,17 @@
 #define MIN_PAUSE_NS (10 * NS_PER_MS)
 #define PAUSE_PART   8 /* of the time since it was asked first */
 
-struct read_layout {
-	struct hotspot_layout layout;
-	bool is_read;
-};
-
 struct asked_process {
 	uint64_t first_ns; /* 0: not yet */
 	uint64_t next_ns;  /* not before */
 	unsigned int num_attempts;
+	uint32_t file;                 /* that the layout is of */
+	struct hotspot_layout *layout; /* NULL: it has said nothing yet */
 };
 
 struct hotspot_files {
 	const struct file_table *files;
 	const struct elf_files *elf_files;
-	ARRAY(struct read_layout) layouts; /* by file */
 	ARRAY(struct asked_process) asked; /* by process id */
 };
 
@@ -48,7 +45,8 @@ void hotspot_files_free(struct hotspot_files *hotspots)
 {
 	if (!hotspots)
 		return;
-	array_release(&hotspots->layouts);
+	array_for_each (&hotspots->asked, asked)
+		free(asked->layout);
 	array_release(&hotspots->asked);
 	free(hotspots);
 }
@@ -94,22 +92,28 @@ static bool take_attempt(struct asked_process *asked)
 	return true;
 }
 
+/* The pid of a process that has ended may be another one's by now, and that of an image before an exec is. */
 static void read_layout(struct hotspot_files *hotspots, const struct process *process,
 			uint32_t file, uint64_t bias)
 {
 	struct process_memory memory = hotspot_files_get_memory(hotspots, process);
 	struct hotspot_memory source = {.read = process_memory_read, .context = &memory};
-	struct read_layout *read = &hotspots->layouts.items[file];
-	int err;
+	struct asked_process *asked = &hotspots->asked.items[process->id];
+	_cleanup_free_ struct hotspot_layout *layout = NULL;
+	int err = -ENOMEM;
 
-	if (read->is_read || !take_attempt(&hotspots->asked.items[process->id]))
+	if (asked->layout || process->is_exited || process->end_ns || !take_attempt(asked))
 		return;
-	err = hotspot_read_layout(get_build(hotspots, file), bias, &source, &read->layout);
-	if (err)
+	layout = malloc(sizeof(*layout));
+	if (layout)
+		err = hotspot_read_layout(get_build(hotspots, file), bias, &source, layout);
+	if (err) {
 		log_debug("the layout of HotSpot cannot be read in process %u: %d", process->pid,
 			  err);
-	else
-		read->is_read = true;
+		return;
+	}
+	asked->file = file;
+	asked->layout = return_ptr(layout);
 }
 
 enum hotspot_presence hotspot_files_read(struct hotspot_files *hotspots,
@@ -117,20 +121,20 @@ enum hotspot_presence hotspot_files_read(struct hotspot_files *hotspots,
 					 const struct mapping *mapping,
 					 const struct hotspot_layout **ret, uint64_t *ret_bias)
 {
+	const struct asked_process *asked;
+
 	if (!get_build(hotspots, mapping->file) || find_bias(hotspots, mapping, ret_bias))
 		return HOTSPOT_ABSENT;
-	while (hotspots->layouts.length <= mapping->file)
-		if (!array_add(&hotspots->layouts))
-			return HOTSPOT_UNREAD;
 	while (hotspots->asked.length <= process->id)
 		if (!array_add(&hotspots->asked))
 			return HOTSPOT_UNREAD;
 	read_layout(hotspots, process, mapping->file, *ret_bias);
-	if (!hotspots->layouts.items[mapping->file].is_read)
-		return hotspots->asked.items[process->id].num_attempts < MAX_ATTEMPTS
-			       ? HOTSPOT_UNREAD
-			       : HOTSPOT_UNREADABLE;
-	*ret = &hotspots->layouts.items[mapping->file].layout;
+	asked = &hotspots->asked.items[process->id];
+	if (!asked->layout)
+		return asked->num_attempts < MAX_ATTEMPTS ? HOTSPOT_UNREAD : HOTSPOT_UNREADABLE;
+	if (asked->file != mapping->file)
+		return HOTSPOT_ABSENT;
+	*ret = asked->layout;
 	return HOTSPOT_READ;
 }
 

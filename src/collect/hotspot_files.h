@@ -1,6 +1,7 @@
 /*
- * How builds of HotSpot lie in memory, by the file that they are in. A file does not say it: it is read in the memory of the
- * first process that has it mapped and has run its constructors.
+ * How HotSpot lies in the memory of processes. Its file does not say it: it is read in the memory of each process that has it
+ * mapped, when it has run its constructors. What one process says is never taken for what another one has: anybody may map
+ * the file, and write there what they like.
  *
  * Not thread-safe.
  */
@@ -24,15 +25,16 @@ void hotspot_files_free(struct hotspot_files *hotspots);
 
 enum hotspot_presence {
 	HOTSPOT_ABSENT,
-	HOTSPOT_UNREAD,     /* it is there, but no memory has said anything yet: ask again */
-	HOTSPOT_UNREADABLE, /* this process never did, and no other one */
+	HOTSPOT_UNREAD,     /* it is there, but the process has not said anything yet: ask again */
+	HOTSPOT_UNREADABLE, /* it never did */
 	HOTSPOT_READ,
 };
 
 /*
  * What a process's mapping has of HotSpot. It is read where that has not been done, at intervals that grow: it may be asked at any time.
+ * Of several files with one, a process runs the first that says something: the others are absent.
  *
- * ret       where that is HOTSPOT_READ; borrowed until another one is read
+ * ret       where that is HOTSPOT_READ; borrowed until hotspot_files_free()
  * ret_bias  likewise: address in the process minus ELF address
  */
 enum hotspot_presence hotspot_files_read(struct hotspot_files *hotspots,
@@ -40,7 +42,7 @@ enum hotspot_presence hotspot_files_read(struct hotspot_files *hotspots,
 					 const struct mapping *mapping,
 					 const struct hotspot_layout **ret, uint64_t *ret_bias);
 
-/* The layout of the HotSpot that a process runs, if it is known; else NULL. Borrowed until another one is read. */
+/* The layout of the HotSpot that a process runs, if it is known; else NULL. Borrowed until hotspot_files_free(). */
 const struct hotspot_layout *hotspot_files_find_layout(struct hotspot_files *hotspots,
 						       const struct process *process);
 

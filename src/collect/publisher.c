@@ -55,13 +55,13 @@ struct published_code {
 	uint32_t flags;         /* of its mappings */
 	uint32_t python_layout; /* as struct unwind_process has it; 0: not published */
 	uint32_t v8_layout;     /* likewise */
-	uint32_t hotspot_layout;
 };
 
 /* By process id. */
 struct published {
 	struct unwind_range range;
 	bool waits_for_hotspot; /* it is among those that do */
+	bool lacks_hotspot;     /* there was no room for what it says; it is counted */
 };
 
 struct publisher {
@@ -350,6 +350,20 @@ static void wait_for_hotspot(struct publisher *publisher, const struct process *
 	published->waits_for_hotspot = true;
 }
 
+/* Processes that say each something else of their HotSpot may take all the room: then the stacks of later ones end at its code. */
+static void publish_hotspot(struct publisher *publisher, const struct process *process,
+			    const struct hotspot_layout *layout, struct unwind_address_space *space)
+{
+	struct published *published = &publisher->published.items[process->id];
+
+	if (!unwind_store_add_hotspot(publisher->store, &layout->wire, &space->hotspot_layout) ||
+	    published->lacks_hotspot)
+		return;
+	published->lacks_hotspot = true;
+	publisher->statistics.num_dropped++;
+	log_debug("there is no room for the layout of HotSpot in process %u", process->pid);
+}
+
 /*
  * HotSpot's code is walked by what it says of itself, whatever is shown of it: mappings without a file may have it in them.
  */
@@ -361,20 +375,13 @@ static void find_hotspot(struct publisher *publisher, const struct process *proc
 
 	for (size_t i = 0; i < count && !space->hotspot_layout; i++) {
 		const struct hotspot_layout *layout;
-		struct published_code *code;
 		enum hotspot_presence presence = hotspot_files_read(
 			publisher->hotspots, process, &mappings[i], &layout, &space->hotspot_bias);
 
 		if (presence == HOTSPOT_UNREAD)
 			wait_for_hotspot(publisher, process);
-		if (presence != HOTSPOT_READ || layout->support != HOTSPOT_KNOWN)
-			continue;
-		code = &publisher->codes.items[mappings[i].file];
-		if (!code->hotspot_layout &&
-		    unwind_store_add_hotspot(publisher->store, &layout->wire,
-					     &code->hotspot_layout))
-			continue;
-		space->hotspot_layout = code->hotspot_layout;
+		if (presence == HOTSPOT_READ && layout->support == HOTSPOT_KNOWN)
+			publish_hotspot(publisher, process, layout, space);
 	}
 	for (size_t i = 0; i < count && space->hotspot_layout; i++)
 		if (mappings[i].file == FILE_NONE)

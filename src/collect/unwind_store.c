@@ -38,8 +38,9 @@ struct unwind_store {
 	uint32_t num_python_layouts;
 	uint32_t num_v8_layouts;
 	uint32_t num_hotspot_layouts;
-	ARRAY(struct retired) retired;                     /* oldest first */
-	ARRAY(struct unwind_range) free_runs[MAX_RUN + 1]; /* by length */
+	struct wire_hotspot_layout hotspot_layouts[WIRE_MAX_HOTSPOT_LAYOUTS]; /* as in their map */
+	ARRAY(struct retired) retired;                                        /* oldest first */
+	ARRAY(struct unwind_range) free_runs[MAX_RUN + 1];                    /* by length */
 };
 
 static void *map_memory(int fd, size_t size)
@@ -375,8 +376,19 @@ int unwind_store_add_v8(struct unwind_store *store, const struct wire_v8_layout 
 int unwind_store_add_hotspot(struct unwind_store *store, const struct wire_hotspot_layout *layout,
 			     uint32_t *ret)
 {
-	return add_layout(store->maps.hotspot_layouts_fd, layout, WIRE_MAX_HOTSPOT_LAYOUTS,
-			  &store->num_hotspot_layouts, ret);
+	int err;
+
+	for (uint32_t i = 0; i < store->num_hotspot_layouts; i++)
+		if (!memcmp(&store->hotspot_layouts[i], layout, sizeof(*layout))) {
+			*ret = i + 1;
+			return 0;
+		}
+	err = add_layout(store->maps.hotspot_layouts_fd, layout, WIRE_MAX_HOTSPOT_LAYOUTS,
+			 &store->num_hotspot_layouts, ret);
+	if (err)
+		return err;
+	store->hotspot_layouts[*ret - 1] = *layout;
+	return 0;
 }
 
 void unwind_store_remove(struct unwind_store *store, pid_t pid, uint64_t now_ns,

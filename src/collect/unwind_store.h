@@ -90,8 +90,8 @@ _must_check_ int unwind_store_publish(struct unwind_store *store,
 				      const struct unwind_address_space *space, uint64_t now_ns,
 				      struct unwind_range *range);
 /*
- * Publish offsets of a build of CPython, of V8, or of HotSpot. All return 0 with their number and one more, -ENOSPC or another negative
- * errno.
+ * Publish offsets of a build of CPython, of V8, or of HotSpot, whose processes say each their own: those that are published
+ * keep their number. All return 0 with their number and one more, -ENOSPC or another negative errno.
  */
 _must_check_ int unwind_store_add_python(struct unwind_store *store,
 					 const struct wire_python_layout *layout, uint32_t *ret);

@@ -1,5 +1,5 @@
 /*
- * How builds of HotSpot come to be known. What is in files and in the memory of processes is said by the test, which has the
+ * How the HotSpots of processes come to be known. What is in files and in the memory of processes is said by the test, which has the
  * functions that are asked for it, and the clock.
  */
 #include "collect/hotspot_files.h"
@@ -11,9 +11,10 @@
 #include "base/clock.h"
 #include "unit.h"
 
-#define NUM_FILES   3
+#define NUM_FILES   4
 #define HOTSPOT     1 /* the file that has one */
 #define NO_FILE     2 /* whose content nobody can read */
+#define OTHER       3 /* has another one */
 #define PID         7
 #define NUM_PIDS    4
 #define START       0x7f0000400000ull
@@ -32,6 +33,7 @@ static const struct objfile_layout segments = {
 /* What the memory says next, and how often it was asked. */
 static int error;
 static unsigned int num_reads;
+static unsigned int major;
 static uint64_t now_ns;
 
 int clock_gettime(clockid_t clock _unused_, struct timespec *ret)
@@ -83,7 +85,7 @@ int hotspot_read_layout(const struct hotspot_build *asked, uint64_t bias,
 	assert_non_null(memory->read);
 	if (error)
 		return error;
-	*ret = (struct hotspot_layout){.support = HOTSPOT_KNOWN, .major = 17};
+	*ret = (struct hotspot_layout){.support = HOTSPOT_KNOWN, .major = major};
 	return 0;
 }
 
@@ -93,6 +95,7 @@ static int set_up(void **state)
 	assert_non_null(*state);
 	error = 0;
 	num_reads = 0;
+	major = 17;
 	now_ns = NS_PER_SECOND;
 	return 0;
 }
@@ -150,12 +153,59 @@ static void memory_is_asked_until_it_says_something_and_not_again(void **state)
 	assert_int_equal(layout->support, HOTSPOT_KNOWN);
 	assert_int_equal(layout->major, 17);
 	assert_int_equal(num_reads, 3);
-	/* Of another process, too. */
 	now_ns += NS_PER_SECOND;
 	error = -EFAULT;
-	assert_int_equal(ask_of(*state, 1, HOTSPOT, &layout), HOTSPOT_READ);
+	assert_int_equal(ask(*state, HOTSPOT, &layout), HOTSPOT_READ);
 	assert_int_equal(layout->major, 17);
 	assert_int_equal(num_reads, 3);
+}
+
+/* The first that has the file mapped may be anybody. */
+static void each_process_says_its_own(void **state)
+{
+	const struct hotspot_layout *first = NULL;
+	const struct hotspot_layout *second = NULL;
+
+	assert_int_equal(ask_of(*state, 0, HOTSPOT, &first), HOTSPOT_READ);
+	error = -EAGAIN;
+	assert_int_equal(ask_of(*state, 1, HOTSPOT, &second), HOTSPOT_UNREAD);
+	assert_null(second);
+	now_ns += NS_PER_SECOND;
+	error = 0;
+	major = 21;
+	assert_int_equal(ask_of(*state, 1, HOTSPOT, &second), HOTSPOT_READ);
+	assert_int_equal(second->major, 21);
+	assert_int_equal(first->major, 17);
+	assert_int_equal(ask_of(*state, 0, HOTSPOT, &second), HOTSPOT_READ);
+	assert_ptr_equal(second, first);
+}
+
+static void a_process_runs_the_one_that_says_something(void **state)
+{
+	const struct hotspot_layout *layout = NULL;
+
+	assert_int_equal(ask(*state, HOTSPOT, &layout), HOTSPOT_READ);
+	now_ns += NS_PER_SECOND;
+	assert_int_equal(ask(*state, OTHER, &layout), HOTSPOT_ABSENT);
+	assert_int_equal(num_reads, 1);
+	assert_int_equal(ask(*state, HOTSPOT, &layout), HOTSPOT_READ);
+}
+
+/* Its pid may be that of another one. */
+static void what_has_ended_is_not_read(void **state)
+{
+	const struct process exited = {.id = 0, .pid = PID, .is_exited = true};
+	const struct process image = {.id = 1, .pid = PID, .end_ns = now_ns};
+	const struct mapping mapping = {
+		.start = START, .end = START + 0x2000, .file_offset = 0x1000, .file = HOTSPOT};
+	const struct hotspot_layout *layout;
+	uint64_t bias;
+
+	assert_int_equal(hotspot_files_read(*state, &exited, &mapping, &layout, &bias),
+			 HOTSPOT_UNREAD);
+	assert_int_equal(hotspot_files_read(*state, &image, &mapping, &layout, &bias),
+			 HOTSPOT_UNREAD);
+	assert_int_equal(num_reads, 0);
 }
 
 /* Each sample of a process may ask. */
@@ -205,8 +255,6 @@ static void what_is_given_up_is_in_nobody_elses_way(void **state)
 	error = 0;
 	assert_int_equal(ask_of(*state, 0, HOTSPOT, &layout), HOTSPOT_UNREADABLE);
 	assert_int_equal(ask_of(*state, NUM_PIDS, HOTSPOT, &layout), HOTSPOT_READ);
-	/* What is known of the file is known of all. */
-	assert_int_equal(ask_of(*state, 0, HOTSPOT, &layout), HOTSPOT_READ);
 }
 
 int main(void)
@@ -215,6 +263,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(other_files_are_not_asked_for, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			memory_is_asked_until_it_says_something_and_not_again, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(each_process_says_its_own, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_process_runs_the_one_that_says_something, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(what_has_ended_is_not_read, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(nothing_is_read_between_two_attempts, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_start_may_take_minutes_and_is_seldom_asked_for,

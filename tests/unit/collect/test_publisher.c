@@ -16,7 +16,8 @@
 
 #define PROCESSES_FD 1000 /* no descriptors of ours */
 #define LAYOUTS_FD   1001
-#define NUM_PIDS     64
+#define NUM_PIDS     (WIRE_MAX_HOTSPOT_LAYOUTS + 32)
+#define FIRST_PID    20 /* of many */
 #define BIAS         0x7f0000000000ull
 
 static struct unwind_process published[NUM_PIDS]; /* by pid, where there is one */
@@ -50,6 +51,7 @@ int bpf_map_delete_elem(int fd, const void *key)
 
 /* All files have a HotSpot, of which this is known. */
 static enum hotspot_presence presence;
+static bool is_of_each; /* no two processes say the same */
 
 struct hotspot_files *hotspot_files_new(const struct file_table *files _unused_,
 					const struct elf_files *elf_files _unused_)
@@ -63,15 +65,18 @@ void hotspot_files_free(struct hotspot_files *hotspots)
 }
 
 enum hotspot_presence hotspot_files_read(struct hotspot_files *hotspots _unused_,
-					 const struct process *process _unused_,
+					 const struct process *process,
 					 const struct mapping *mapping,
 					 const struct hotspot_layout **ret, uint64_t *ret_bias)
 {
-	static const struct hotspot_layout layout = {.support = HOTSPOT_KNOWN, .major = 17};
+	static struct hotspot_layout layouts[NUM_PIDS];
+	struct hotspot_layout *layout = &layouts[process->pid];
 
 	if (mapping->file == FILE_NONE)
 		return HOTSPOT_ABSENT;
-	*ret = &layout;
+	*layout = (struct hotspot_layout){.support = HOTSPOT_KNOWN, .major = 17};
+	layout->wire.heaps = is_of_each ? process->pid : 1;
+	*ret = layout;
 	*ret_bias = BIAS;
 	return presence;
 }
@@ -104,6 +109,7 @@ static int set_up_scene(void **state)
 	memset(is_published, 0, sizeof(is_published));
 	num_layouts = 0;
 	presence = HOTSPOT_ABSENT;
+	is_of_each = false;
 	scene->maps = (struct unwind_maps){
 		.pages_fd = make_map(sizeof(struct unwind_page) * UNWIND_MAX_PAGES),
 		.mappings_fd = make_map(sizeof(struct unwind_mapping) * UNWIND_MAX_MAPPINGS),
@@ -209,6 +215,43 @@ static void hotspot_is_published_when_it_says_something(void **state)
 	assert_false(is_published[PID]);
 }
 
+static void what_processes_say_of_hotspot_is_published_apart(void **state)
+{
+	struct scene *scene = *state;
+
+	presence = HOTSPOT_UNREAD;
+	add_java(scene, PID);
+	add_java(scene, CHILD);
+	presence = HOTSPOT_READ;
+	is_of_each = true;
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(num_layouts, 2);
+	assert_int_equal(published[PID].hotspot_layout + published[CHILD].hotspot_layout, 1 + 2);
+}
+
+/* Whoever takes the room may do so on purpose: those that have theirs keep it. */
+static void processes_whose_hotspot_finds_no_room_are_counted(void **state)
+{
+	struct scene *scene = *state;
+	pid_t last = FIRST_PID + WIRE_MAX_HOTSPOT_LAYOUTS;
+
+	is_of_each = true;
+	presence = HOTSPOT_UNREAD;
+	for (pid_t pid = FIRST_PID; pid <= last; pid++)
+		add_java(scene, pid);
+	presence = HOTSPOT_READ;
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(num_layouts, WIRE_MAX_HOTSPOT_LAYOUTS);
+	assert_int_equal(published[last - 1].hotspot_layout, WIRE_MAX_HOTSPOT_LAYOUTS);
+	assert_int_equal(published[last].hotspot_layout, 0);
+	assert_int_equal(count_dropped(scene), 1);
+	/* However often it changes. */
+	on_mmap(scene->fixture, 103, last, 0x80000, 0x90000, "//anon");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(published[last].num_mappings, 3);
+	assert_int_equal(count_dropped(scene), 1);
+}
+
 static void processes_that_end_are_not_waited_for(void **state)
 {
 	struct scene *scene = *state;
@@ -234,6 +277,8 @@ int main(void)
 		SCENE_TEST(mappings_are_published_by_pid),
 		SCENE_TEST(a_process_whose_mappings_find_no_room_is_counted),
 		SCENE_TEST(hotspot_is_published_when_it_says_something),
+		SCENE_TEST(what_processes_say_of_hotspot_is_published_apart),
+		SCENE_TEST(processes_whose_hotspot_finds_no_room_are_counted),
 		SCENE_TEST(processes_that_end_are_not_waited_for),
 	};
 
