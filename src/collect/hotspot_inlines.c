@@ -22,14 +22,14 @@ struct compiled_code {
 INTERN_TABLE(compiled_code_table, struct compiled_code, pid, generation, blob, fingerprint);
 
 struct hotspot_inlines {
-	struct hotspot_files *hotspots;
+	struct hotspot_layouts *hotspots;
 	struct hotspot_methods *methods;
 	struct compiled_code_table codes;
 	size_t scopes_size; /* bytes */
 	uint64_t num_dropped;
 };
 
-struct hotspot_inlines *hotspot_inlines_new(struct hotspot_files *hotspots,
+struct hotspot_inlines *hotspot_inlines_new(struct hotspot_layouts *hotspots,
 					    struct hotspot_methods *methods)
 {
 	struct hotspot_inlines *inlines = calloc(1, sizeof(*inlines));
@@ -60,9 +60,9 @@ struct readable {
 static bool find_readable(const struct hotspot_inlines *inlines, const struct process *process,
 			  struct readable *ret)
 {
-	ret->layout = hotspot_files_find_layout(inlines->hotspots, process);
+	ret->layout = hotspot_layouts_find(inlines->hotspots, process);
 	if (ret->layout)
-		ret->memory = hotspot_files_get_memory(inlines->hotspots, process);
+		ret->memory = hotspot_layouts_get_memory(inlines->hotspots, process);
 	return ret->layout;
 }
 

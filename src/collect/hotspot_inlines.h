@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
-#include "collect/hotspot_files.h"
+#include "collect/hotspot_layouts.h"
 #include "process/process_table.h"
 #include "runtime/hotspot_method.h"
 #include "runtime/hotspot_scopes.h"
@@ -19,7 +19,7 @@
 struct hotspot_inlines;
 
 /* Both are borrowed; what is read of methods is added to these. Returns NULL when out of memory. */
-struct hotspot_inlines *hotspot_inlines_new(struct hotspot_files *hotspots,
+struct hotspot_inlines *hotspot_inlines_new(struct hotspot_layouts *hotspots,
 					    struct hotspot_methods *methods);
 void hotspot_inlines_free(struct hotspot_inlines *inlines);
 

@@ -16,7 +16,7 @@ struct hotspot_stacks {
 	struct hotspot_inlines *inlines;
 };
 
-struct hotspot_stacks *hotspot_stacks_new(struct profile *profile, struct hotspot_files *hotspots,
+struct hotspot_stacks *hotspot_stacks_new(struct profile *profile, struct hotspot_layouts *hotspots,
 					  enum runtime_frames shown)
 {
 	struct hotspot_stacks *stacks = calloc(1, sizeof(*stacks));

@@ -11,14 +11,14 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
-#include "collect/hotspot_files.h"
+#include "collect/hotspot_layouts.h"
 #include "collect/runtime_stacks.h"
 #include "wire/hotspot.h"
 
 struct hotspot_stacks;
 
 /* As runtime_stacks_new(). */
-struct hotspot_stacks *hotspot_stacks_new(struct profile *profile, struct hotspot_files *hotspots,
+struct hotspot_stacks *hotspot_stacks_new(struct profile *profile, struct hotspot_layouts *hotspots,
 					  enum runtime_frames frames);
 void hotspot_stacks_free(struct hotspot_stacks *stacks);
 

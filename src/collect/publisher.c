@@ -67,7 +67,7 @@ struct published {
 struct publisher {
 	const struct file_table *files;
 	const struct elf_files *elf_files;
-	struct hotspot_files *hotspots;
+	struct hotspot_layouts *hotspots;
 	struct process_table *processes;
 	struct unwind_store *store;
 	struct table_cache *cache; /* NULL: none */
@@ -125,7 +125,7 @@ static void publisher_freep(struct publisher **publisher)
 }
 
 int publisher_new(const struct unwind_maps *maps, const struct file_table *files,
-		  const struct elf_files *elf_files, struct hotspot_files *hotspots,
+		  const struct elf_files *elf_files, struct hotspot_layouts *hotspots,
 		  struct process_table *processes, const struct unwind_table_opts *opts,
 		  struct publisher **ret)
 {
@@ -375,7 +375,7 @@ static void find_hotspot(struct publisher *publisher, const struct process *proc
 
 	for (size_t i = 0; i < count && !space->hotspot_layout; i++) {
 		const struct hotspot_layout *layout;
-		enum hotspot_presence presence = hotspot_files_read(
+		enum hotspot_presence presence = hotspot_layouts_read(
 			publisher->hotspots, process, &mappings[i], &layout, &space->hotspot_bias);
 
 		if (presence == HOTSPOT_UNREAD)
@@ -505,8 +505,8 @@ static bool has_unread_hotspot(struct publisher *publisher, const struct process
 		const struct hotspot_layout *layout;
 		uint64_t bias;
 
-		if (hotspot_files_read(publisher->hotspots, process, &mappings[i], &layout,
-				       &bias) == HOTSPOT_UNREAD)
+		if (hotspot_layouts_read(publisher->hotspots, process, &mappings[i], &layout,
+					 &bias) == HOTSPOT_UNREAD)
 			return true;
 	}
 	return false;

@@ -12,7 +12,7 @@
 
 #include "base/attributes.h"
 #include "collect/elf_files.h"
-#include "collect/hotspot_files.h"
+#include "collect/hotspot_layouts.h"
 #include "collect/recorder.h"
 #include "collect/unwind_store.h"
 #include "process/file_table.h"
@@ -24,7 +24,7 @@ struct publisher;
 
 /* All but maps and opts are borrowed. Returns 0 or negative errno. */
 _must_check_ int publisher_new(const struct unwind_maps *maps, const struct file_table *files,
-			       const struct elf_files *elf_files, struct hotspot_files *hotspots,
+			       const struct elf_files *elf_files, struct hotspot_layouts *hotspots,
 			       struct process_table *processes,
 			       const struct unwind_table_opts *opts, struct publisher **ret);
 void publisher_free(struct publisher *publisher);

@@ -52,7 +52,7 @@ struct recorder {
 	struct profile *profile;
 	struct elf_files *elf_files;
 	struct file_table *files;
-	struct hotspot_files *hotspots;
+	struct hotspot_layouts *hotspots;
 	struct process_table *processes;
 	struct event_queue *queue;
 	struct side_band *side_band;
@@ -284,7 +284,7 @@ static int make_parts(struct recorder *recorder, struct error *error)
 	err = file_table_start_opener(recorder->files);
 	if (err)
 		return err;
-	recorder->hotspots = hotspot_files_new(recorder->files, recorder->elf_files);
+	recorder->hotspots = hotspot_layouts_new(recorder->files, recorder->elf_files);
 	if (!recorder->hotspots)
 		return -ENOMEM;
 	recorder->queue = event_queue_new();
@@ -615,7 +615,7 @@ void recorder_free(struct recorder *recorder)
 	event_queue_free(recorder->queue);
 	process_table_free(recorder->processes);
 	file_table_free(recorder->files);
-	hotspot_files_free(recorder->hotspots);
+	hotspot_layouts_free(recorder->hotspots);
 	elf_files_free(recorder->elf_files);
 	profile_free(recorder->profile);
 	if (recorder->epoll_fd >= 0)

@@ -76,7 +76,7 @@ INTERN_TABLE(mapped_runtime_table, struct mapped_runtime, process, mappings_vers
 struct runtime_stacks {
 	const struct file_table *files;
 	const struct elf_files *elf_files;
-	struct hotspot_files *hotspots;
+	struct hotspot_layouts *hotspots;
 	struct known_frames_table known;
 	ARRAY(struct wire_runtime_frame) frames;
 	struct python_stacks *python;
@@ -90,7 +90,7 @@ struct runtime_stacks {
 
 struct runtime_stacks *runtime_stacks_new(struct profile *profile, const struct file_table *files,
 					  const struct elf_files *elf_files,
-					  struct hotspot_files *hotspots,
+					  struct hotspot_layouts *hotspots,
 					  enum runtime_frames frames)
 {
 	struct runtime_stacks *stacks = calloc(1, sizeof(*stacks));
@@ -199,7 +199,7 @@ static struct runtime_version find_version(const struct runtime_stacks *stacks,
 
 	if (mapping->file == FILE_NONE)
 		return (struct runtime_version){0};
-	switch (hotspot_files_read(stacks->hotspots, process, mapping, &hotspot, &bias)) {
+	switch (hotspot_layouts_read(stacks->hotspots, process, mapping, &hotspot, &bias)) {
 	case HOTSPOT_READ:
 		return (struct runtime_version){.is_there = true,
 						.is_known = hotspot->support == HOTSPOT_KNOWN,

@@ -13,7 +13,7 @@
 
 #include "base/attributes.h"
 #include "collect/elf_files.h"
-#include "collect/hotspot_files.h"
+#include "collect/hotspot_layouts.h"
 #include "collect/recorder.h"
 #include "process/file_table.h"
 #include "process/process_table.h"
@@ -26,7 +26,7 @@ struct runtime_stacks;
 /* All are borrowed. frames: not RUNTIME_FRAMES_NATIVE. Returns NULL when out of memory. */
 struct runtime_stacks *runtime_stacks_new(struct profile *profile, const struct file_table *files,
 					  const struct elf_files *elf_files,
-					  struct hotspot_files *hotspots,
+					  struct hotspot_layouts *hotspots,
 					  enum runtime_frames frames);
 void runtime_stacks_free(struct runtime_stacks *stacks);
 

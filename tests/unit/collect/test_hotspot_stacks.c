@@ -15,7 +15,7 @@
 
 struct scene {
 	struct profile *profile;
-	struct hotspot_files *hotspots;
+	struct hotspot_layouts *hotspots;
 	struct hotspot_stacks *stacks;
 	struct process_image image;
 	struct runtime_sample source;
@@ -32,7 +32,7 @@ static struct scene *scene_new(enum runtime_frames shown)
 	assert_non_null(scene);
 	scene->profile = profile_new();
 	assert_non_null(scene->profile);
-	scene->hotspots = hotspot_files_new(NULL, NULL); /* it has no mappings */
+	scene->hotspots = hotspot_layouts_new(NULL, NULL); /* it has no mappings */
 	assert_non_null(scene->hotspots);
 	scene->stacks = hotspot_stacks_new(scene->profile, scene->hotspots, shown);
 	assert_non_null(scene->stacks);
@@ -45,7 +45,7 @@ static struct scene *scene_new(enum runtime_frames shown)
 static void scene_free(struct scene *scene)
 {
 	hotspot_stacks_free(scene->stacks);
-	hotspot_files_free(scene->hotspots);
+	hotspot_layouts_free(scene->hotspots);
 	profile_free(scene->profile);
 	free(scene);
 }

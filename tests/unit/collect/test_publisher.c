@@ -53,21 +53,21 @@ int bpf_map_delete_elem(int fd, const void *key)
 static enum hotspot_presence presence;
 static bool is_of_each; /* no two processes say the same */
 
-struct hotspot_files *hotspot_files_new(const struct file_table *files _unused_,
-					const struct elf_files *elf_files _unused_)
+struct hotspot_layouts *hotspot_layouts_new(const struct file_table *files _unused_,
+					    const struct elf_files *elf_files _unused_)
 {
 	return malloc(1);
 }
 
-void hotspot_files_free(struct hotspot_files *hotspots)
+void hotspot_layouts_free(struct hotspot_layouts *hotspots)
 {
 	free(hotspots);
 }
 
-enum hotspot_presence hotspot_files_read(struct hotspot_files *hotspots _unused_,
-					 const struct process *process,
-					 const struct mapping *mapping,
-					 const struct hotspot_layout **ret, uint64_t *ret_bias)
+enum hotspot_presence hotspot_layouts_read(struct hotspot_layouts *hotspots _unused_,
+					   const struct process *process,
+					   const struct mapping *mapping,
+					   const struct hotspot_layout **ret, uint64_t *ret_bias)
 {
 	static struct hotspot_layout layouts[NUM_PIDS];
 	struct hotspot_layout *layout = &layouts[process->pid];
@@ -84,7 +84,7 @@ enum hotspot_presence hotspot_files_read(struct hotspot_files *hotspots _unused_
 struct scene {
 	struct fixture *fixture;
 	struct elf_files *elf_files;
-	struct hotspot_files *hotspots;
+	struct hotspot_layouts *hotspots;
 	struct unwind_maps maps;
 	struct publisher *publisher;
 };
@@ -118,7 +118,7 @@ static int set_up_scene(void **state)
 		.hotspot_layouts_fd = LAYOUTS_FD,
 	};
 	assert_int_equal(elf_files_new(0, &scene->elf_files), 0);
-	scene->hotspots = hotspot_files_new(scene->fixture->files, scene->elf_files);
+	scene->hotspots = hotspot_layouts_new(scene->fixture->files, scene->elf_files);
 	assert_non_null(scene->hotspots);
 	assert_int_equal(publisher_new(&scene->maps, scene->fixture->files, scene->elf_files,
 				       scene->hotspots, scene->fixture->table, &opts,
@@ -134,7 +134,7 @@ static int tear_down_scene(void **state)
 	void *fixture = scene->fixture;
 
 	publisher_free(scene->publisher);
-	hotspot_files_free(scene->hotspots);
+	hotspot_layouts_free(scene->hotspots);
 	elf_files_free(scene->elf_files);
 	close(scene->maps.pages_fd);
 	close(scene->maps.mappings_fd);

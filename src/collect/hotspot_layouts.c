@@ -1,4 +1,4 @@
-#include "collect/hotspot_files.h"
+#include "collect/hotspot_layouts.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,56 +23,56 @@ struct asked_process {
 	struct hotspot_layout *layout; /* NULL: it has said nothing yet */
 };
 
-struct hotspot_files {
+struct hotspot_layouts {
 	const struct file_table *files;
 	const struct elf_files *elf_files;
 	ARRAY(struct asked_process) asked; /* by process id */
 };
 
-struct hotspot_files *hotspot_files_new(const struct file_table *files,
-					const struct elf_files *elf_files)
+struct hotspot_layouts *hotspot_layouts_new(const struct file_table *files,
+					    const struct elf_files *elf_files)
 {
-	struct hotspot_files *hotspots = calloc(1, sizeof(*hotspots));
+	struct hotspot_layouts *layouts = calloc(1, sizeof(*layouts));
 
-	if (!hotspots)
+	if (!layouts)
 		return NULL;
-	hotspots->files = files;
-	hotspots->elf_files = elf_files;
-	return hotspots;
+	layouts->files = files;
+	layouts->elf_files = elf_files;
+	return layouts;
 }
 
-void hotspot_files_free(struct hotspot_files *hotspots)
+void hotspot_layouts_free(struct hotspot_layouts *layouts)
 {
-	if (!hotspots)
+	if (!layouts)
 		return;
-	array_for_each (&hotspots->asked, asked)
+	array_for_each (&layouts->asked, asked)
 		free(asked->layout);
-	array_release(&hotspots->asked);
-	free(hotspots);
+	array_release(&layouts->asked);
+	free(layouts);
 }
 
-static const struct hotspot_build *get_build(const struct hotspot_files *hotspots, uint32_t file)
+static const struct hotspot_build *get_build(const struct hotspot_layouts *layouts, uint32_t file)
 {
 	return file == FILE_NONE ? NULL
-				 : elf_files_get_hotspot(hotspots->elf_files,
-							 file_table_get(hotspots->files, file));
+				 : elf_files_get_hotspot(layouts->elf_files,
+							 file_table_get(layouts->files, file));
 }
 
-static int find_bias(const struct hotspot_files *hotspots, const struct mapping *mapping,
+static int find_bias(const struct hotspot_layouts *layouts, const struct mapping *mapping,
 		     uint64_t *ret)
 {
 	const struct objfile_mapping mapped = {mapping->start, mapping->end, mapping->file_offset};
 	const struct objfile_layout *layout;
-	int err = elf_files_get_layout(hotspots->elf_files,
-				       file_table_get(hotspots->files, mapping->file), &layout);
+	int err = elf_files_get_layout(layouts->elf_files,
+				       file_table_get(layouts->files, mapping->file), &layout);
 
 	return err ? err : objfile_layout_get_bias(layout, &mapped, ret);
 }
 
-struct process_memory hotspot_files_get_memory(const struct hotspot_files *hotspots,
-					       const struct process *process)
+struct process_memory hotspot_layouts_get_memory(const struct hotspot_layouts *layouts,
+						 const struct process *process)
 {
-	return (struct process_memory){.opener = file_table_get_opener(hotspots->files),
+	return (struct process_memory){.opener = file_table_get_opener(layouts->files),
 				       .pid = (pid_t)process->pid};
 }
 
@@ -93,12 +93,12 @@ static bool take_attempt(struct asked_process *asked)
 }
 
 /* The pid of a process that has ended may be another one's by now, and that of an image before an exec is. */
-static void read_layout(struct hotspot_files *hotspots, const struct process *process,
+static void read_layout(struct hotspot_layouts *layouts, const struct process *process,
 			uint32_t file, uint64_t bias)
 {
-	struct process_memory memory = hotspot_files_get_memory(hotspots, process);
+	struct process_memory memory = hotspot_layouts_get_memory(layouts, process);
 	struct hotspot_memory source = {.read = process_memory_read, .context = &memory};
-	struct asked_process *asked = &hotspots->asked.items[process->id];
+	struct asked_process *asked = &layouts->asked.items[process->id];
 	_cleanup_free_ struct hotspot_layout *layout = NULL;
 	int err = -ENOMEM;
 
@@ -106,7 +106,7 @@ static void read_layout(struct hotspot_files *hotspots, const struct process *pr
 		return;
 	layout = malloc(sizeof(*layout));
 	if (layout)
-		err = hotspot_read_layout(get_build(hotspots, file), bias, &source, layout);
+		err = hotspot_read_layout(get_build(layouts, file), bias, &source, layout);
 	if (err) {
 		log_debug("the layout of HotSpot cannot be read in process %u: %d", process->pid,
 			  err);
@@ -116,20 +116,20 @@ static void read_layout(struct hotspot_files *hotspots, const struct process *pr
 	asked->layout = return_ptr(layout);
 }
 
-enum hotspot_presence hotspot_files_read(struct hotspot_files *hotspots,
-					 const struct process *process,
-					 const struct mapping *mapping,
-					 const struct hotspot_layout **ret, uint64_t *ret_bias)
+enum hotspot_presence hotspot_layouts_read(struct hotspot_layouts *layouts,
+					   const struct process *process,
+					   const struct mapping *mapping,
+					   const struct hotspot_layout **ret, uint64_t *ret_bias)
 {
 	const struct asked_process *asked;
 
-	if (!get_build(hotspots, mapping->file) || find_bias(hotspots, mapping, ret_bias))
+	if (!get_build(layouts, mapping->file) || find_bias(layouts, mapping, ret_bias))
 		return HOTSPOT_ABSENT;
-	while (hotspots->asked.length <= process->id)
-		if (!array_add(&hotspots->asked))
+	while (layouts->asked.length <= process->id)
+		if (!array_add(&layouts->asked))
 			return HOTSPOT_UNREAD;
-	read_layout(hotspots, process, mapping->file, *ret_bias);
-	asked = &hotspots->asked.items[process->id];
+	read_layout(layouts, process, mapping->file, *ret_bias);
+	asked = &layouts->asked.items[process->id];
 	if (!asked->layout)
 		return asked->num_attempts < MAX_ATTEMPTS ? HOTSPOT_UNREAD : HOTSPOT_UNREADABLE;
 	if (asked->file != mapping->file)
@@ -138,8 +138,8 @@ enum hotspot_presence hotspot_files_read(struct hotspot_files *hotspots,
 	return HOTSPOT_READ;
 }
 
-const struct hotspot_layout *hotspot_files_find_layout(struct hotspot_files *hotspots,
-						       const struct process *process)
+const struct hotspot_layout *hotspot_layouts_find(struct hotspot_layouts *layouts,
+						  const struct process *process)
 {
 	size_t count;
 	const struct mapping *mappings = process_get_mappings(process, &count);
@@ -148,7 +148,7 @@ const struct hotspot_layout *hotspot_files_find_layout(struct hotspot_files *hot
 		const struct hotspot_layout *layout;
 		uint64_t bias;
 
-		if (hotspot_files_read(hotspots, process, &mappings[i], &layout, &bias) ==
+		if (hotspot_layouts_read(layouts, process, &mappings[i], &layout, &bias) ==
 			    HOTSPOT_READ &&
 		    layout->support == HOTSPOT_KNOWN)
 			return layout;

@@ -2,7 +2,7 @@
  * How the HotSpots of processes come to be known. What is in files and in the memory of processes is said by the test, which has the
  * functions that are asked for it, and the clock.
  */
-#include "collect/hotspot_files.h"
+#include "collect/hotspot_layouts.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -91,7 +91,7 @@ int hotspot_read_layout(const struct hotspot_build *asked, uint64_t bias,
 
 static int set_up(void **state)
 {
-	*state = hotspot_files_new(NULL, NULL);
+	*state = hotspot_layouts_new(NULL, NULL);
 	assert_non_null(*state);
 	error = 0;
 	num_reads = 0;
@@ -102,11 +102,11 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	hotspot_files_free(*state);
+	hotspot_layouts_free(*state);
 	return 0;
 }
 
-static enum hotspot_presence ask_of(struct hotspot_files *hotspots, uint32_t process_id,
+static enum hotspot_presence ask_of(struct hotspot_layouts *hotspots, uint32_t process_id,
 				    uint32_t file, const struct hotspot_layout **ret)
 {
 	const struct process process = {.id = process_id, .pid = PID};
@@ -114,14 +114,14 @@ static enum hotspot_presence ask_of(struct hotspot_files *hotspots, uint32_t pro
 		.start = START, .end = START + 0x2000, .file_offset = 0x1000, .file = file};
 	uint64_t bias = 0;
 	enum hotspot_presence presence =
-		hotspot_files_read(hotspots, &process, &mapping, ret, &bias);
+		hotspot_layouts_read(hotspots, &process, &mapping, ret, &bias);
 
 	if (presence == HOTSPOT_READ)
 		assert_true(bias == START - ELF_ADDRESS);
 	return presence;
 }
 
-static enum hotspot_presence ask(struct hotspot_files *hotspots, uint32_t file,
+static enum hotspot_presence ask(struct hotspot_layouts *hotspots, uint32_t file,
 				 const struct hotspot_layout **ret)
 {
 	return ask_of(hotspots, 0, file, ret);
@@ -201,9 +201,9 @@ static void what_has_ended_is_not_read(void **state)
 	const struct hotspot_layout *layout;
 	uint64_t bias;
 
-	assert_int_equal(hotspot_files_read(*state, &exited, &mapping, &layout, &bias),
+	assert_int_equal(hotspot_layouts_read(*state, &exited, &mapping, &layout, &bias),
 			 HOTSPOT_UNREAD);
-	assert_int_equal(hotspot_files_read(*state, &image, &mapping, &layout, &bias),
+	assert_int_equal(hotspot_layouts_read(*state, &image, &mapping, &layout, &bias),
 			 HOTSPOT_UNREAD);
 	assert_int_equal(num_reads, 0);
 }
@@ -225,7 +225,7 @@ static void nothing_is_read_between_two_attempts(void **state)
 }
 
 /* With a clock that goes on for a millisecond at a time, which is when something asks. */
-static uint64_t ask_until_it_is_given_up(struct hotspot_files *hotspots, uint32_t process_id)
+static uint64_t ask_until_it_is_given_up(struct hotspot_layouts *hotspots, uint32_t process_id)
 {
 	const struct hotspot_layout *layout;
 	uint64_t begin_ns = now_ns;
