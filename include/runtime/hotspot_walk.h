@@ -40,6 +40,7 @@
 /* Where a process has HotSpot's code. */
 struct hotspot_code {
 	wire_u64 generation; /* of the process; the includer's */
+	wire_u64 bias;       /* where HotSpot's file lies; likewise */
 	wire_u64 heap_starts[WIRE_HOTSPOT_MAX_HEAPS];
 	wire_u64 heap_ends[WIRE_HOTSPOT_MAX_HEAPS];
 	wire_u64 heap_segments[WIRE_HOTSPOT_MAX_HEAPS];
@@ -113,7 +114,7 @@ HOTSPOT_INLINE int hotspot_find_heap(struct hotspot_walk *hotspot, wire_u32 numb
 }
 
 /*
- * Find the process's code: all of hotspot->code but the generation, by the layout.
+ * Find the process's code: all of hotspot->code but what is the includer's, by the layout.
  *
  * bias  address in the process minus ELF address
  *
