@@ -14,11 +14,15 @@
 #define MAX_ATTEMPTS 90
 #define MIN_PAUSE_NS (10 * NS_PER_MS)
 #define PAUSE_PART   8 /* of the time since it was asked first */
+/* That are asked for each time: it may have others mapped besides the one that it runs. */
+#define MAX_FILES 4
 
 struct asked_process {
 	uint64_t first_ns; /* 0: not yet */
 	uint64_t next_ns;  /* not before */
 	unsigned int num_attempts;
+	unsigned int num_files;        /* of the last attempt */
+	uint32_t files[MAX_FILES];     /* likewise */
 	uint32_t file;                 /* that the layout is of */
 	struct hotspot_layout *layout; /* NULL: it has said nothing yet */
 };
@@ -76,19 +80,34 @@ struct process_memory hotspot_layouts_get_memory(const struct hotspot_layouts *l
 				       .pid = (pid_t)process->pid};
 }
 
-/* Whether it is time to ask a process, which it is then. */
-static bool take_attempt(struct asked_process *asked)
+static void begin_attempt(struct asked_process *asked, uint64_t now_ns)
 {
-	uint64_t now_ns = clock_now_ns();
 	uint64_t pause_ns;
 
-	if (asked->num_attempts >= MAX_ATTEMPTS || now_ns < asked->next_ns)
-		return false;
 	if (!asked->first_ns)
 		asked->first_ns = now_ns;
 	pause_ns = (now_ns - asked->first_ns) / PAUSE_PART;
 	asked->next_ns = now_ns + (pause_ns > MIN_PAUSE_NS ? pause_ns : MIN_PAUSE_NS);
 	asked->num_attempts++;
+	asked->num_files = 0;
+}
+
+/* Whether it is time to ask a process for a file, which it is then. */
+static bool take_attempt(struct asked_process *asked, uint32_t file)
+{
+	uint64_t now_ns = clock_now_ns();
+
+	if (now_ns >= asked->next_ns) {
+		if (asked->num_attempts >= MAX_ATTEMPTS)
+			return false;
+		begin_attempt(asked, now_ns);
+	}
+	for (unsigned int i = 0; i < asked->num_files; i++)
+		if (asked->files[i] == file)
+			return false;
+	if (asked->num_files == MAX_FILES)
+		return false;
+	asked->files[asked->num_files++] = file;
 	return true;
 }
 
@@ -102,7 +121,7 @@ static void read_layout(struct hotspot_layouts *layouts, const struct process *p
 	_cleanup_free_ struct hotspot_layout *layout = NULL;
 	int err = -ENOMEM;
 
-	if (asked->layout || process->is_exited || process->end_ns || !take_attempt(asked))
+	if (asked->layout || process->is_exited || process->end_ns || !take_attempt(asked, file))
 		return;
 	layout = malloc(sizeof(*layout));
 	if (layout)

@@ -496,8 +496,10 @@ static void take_table(struct publisher *publisher, uint32_t file, struct unwind
 	unwind_table_free(table);
 }
 
+/* Whether a process is still to say how its HotSpot lies. Of several files with one, all are asked for. */
 static bool has_unread_hotspot(struct publisher *publisher, const struct process *process)
 {
+	bool is_unread = false;
 	size_t count;
 	const struct mapping *mappings = process_get_mappings(process, &count);
 
@@ -505,11 +507,14 @@ static bool has_unread_hotspot(struct publisher *publisher, const struct process
 		const struct hotspot_layout *layout;
 		uint64_t bias;
 
-		if (hotspot_layouts_read(publisher->hotspots, process, &mappings[i], &layout,
-					 &bias) == HOTSPOT_UNREAD)
-			return true;
+		enum hotspot_presence presence = hotspot_layouts_read(publisher->hotspots, process,
+								      &mappings[i], &layout, &bias);
+
+		if (presence == HOTSPOT_READ)
+			return false;
+		is_unread |= presence == HOTSPOT_UNREAD;
 	}
-	return false;
+	return is_unread;
 }
 
 /* Publish those again whose HotSpot has said something since. */

@@ -191,6 +191,20 @@ static void a_process_runs_the_one_that_says_something(void **state)
 	assert_int_equal(ask(*state, HOTSPOT, &layout), HOTSPOT_READ);
 }
 
+/* As the other one never begins. */
+static void files_are_not_in_each_others_way(void **state)
+{
+	const struct hotspot_layout *layout = NULL;
+
+	error = -EAGAIN;
+	assert_int_equal(ask(*state, HOTSPOT, &layout), HOTSPOT_UNREAD);
+	assert_int_equal(ask(*state, HOTSPOT, &layout), HOTSPOT_UNREAD);
+	assert_int_equal(num_reads, 1);
+	error = 0;
+	assert_int_equal(ask(*state, OTHER, &layout), HOTSPOT_READ);
+	assert_int_equal(num_reads, 2);
+}
+
 /* Its pid may be that of another one. */
 static void what_has_ended_is_not_read(void **state)
 {
@@ -265,6 +279,8 @@ int main(void)
 			memory_is_asked_until_it_says_something_and_not_again, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(each_process_says_its_own, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_process_runs_the_one_that_says_something, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(files_are_not_in_each_others_way, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(what_has_ended_is_not_read, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(nothing_is_read_between_two_attempts, set_up,

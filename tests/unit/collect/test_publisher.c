@@ -52,6 +52,8 @@ int bpf_map_delete_elem(int fd, const void *key)
 /* All files have a HotSpot, of which this is known. */
 static enum hotspot_presence presence;
 static bool is_of_each; /* no two processes say the same */
+static uint32_t
+	silent_files; /* of the first ones none says anything, whatever is known of others */
 
 struct hotspot_layouts *hotspot_layouts_new(const struct file_table *files _unused_,
 					    const struct elf_files *elf_files _unused_)
@@ -74,6 +76,8 @@ enum hotspot_presence hotspot_layouts_read(struct hotspot_layouts *hotspots _unu
 
 	if (mapping->file == FILE_NONE)
 		return HOTSPOT_ABSENT;
+	if (mapping->file < silent_files)
+		return HOTSPOT_UNREAD;
 	*layout = (struct hotspot_layout){.support = HOTSPOT_KNOWN, .major = 17};
 	layout->wire.heaps = is_of_each ? process->pid : 1;
 	*ret = layout;
@@ -110,6 +114,7 @@ static int set_up_scene(void **state)
 	num_layouts = 0;
 	presence = HOTSPOT_ABSENT;
 	is_of_each = false;
+	silent_files = 0;
 	scene->maps = (struct unwind_maps){
 		.pages_fd = make_map(sizeof(struct unwind_page) * UNWIND_MAX_PAGES),
 		.mappings_fd = make_map(sizeof(struct unwind_mapping) * UNWIND_MAX_MAPPINGS),
@@ -215,6 +220,22 @@ static void hotspot_is_published_when_it_says_something(void **state)
 	assert_false(is_published[PID]);
 }
 
+static void files_that_say_nothing_are_in_nobodys_way(void **state)
+{
+	struct scene *scene = *state;
+
+	presence = HOTSPOT_UNREAD;
+	silent_files = 1;
+	add_mapped(scene, PID, 1);
+	on_mmap(scene->fixture, 102, PID, 0x30000, 0x40000, "/lib/silent.so");
+	on_mmap(scene->fixture, 102, PID, 0x50000, 0x60000, "/lib/libjvm.so");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(published[PID].hotspot_layout, 0);
+	presence = HOTSPOT_READ;
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(published[PID].hotspot_layout, 1);
+}
+
 static void what_processes_say_of_hotspot_is_published_apart(void **state)
 {
 	struct scene *scene = *state;
@@ -277,6 +298,7 @@ int main(void)
 		SCENE_TEST(mappings_are_published_by_pid),
 		SCENE_TEST(a_process_whose_mappings_find_no_room_is_counted),
 		SCENE_TEST(hotspot_is_published_when_it_says_something),
+		SCENE_TEST(files_that_say_nothing_are_in_nobodys_way),
 		SCENE_TEST(what_processes_say_of_hotspot_is_published_apart),
 		SCENE_TEST(processes_whose_hotspot_finds_no_room_are_counted),
 		SCENE_TEST(processes_that_end_are_not_waited_for),
