@@ -9,6 +9,7 @@
 #ifndef RUNTIME_HOTSPOT_SCOPES_H
 #define RUNTIME_HOTSPOT_SCOPES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,10 +19,11 @@
 
 /* Levels at one place: the JVM inlines 15, and method handles up to 100. */
 #define HOTSPOT_SCOPES_MAX_DEPTH 128
-/* Of what is read of one piece of code: PcDescs, bytes of scopes, and methods. */
-#define HOTSPOT_SCOPES_MAX_PC_DESCS (1u << 16)
-#define HOTSPOT_SCOPES_MAX_BYTES    (4u << 20)
-#define HOTSPOT_SCOPES_MAX_METHODS  (1u << 16)
+/* Of what is read of one piece of code: PcDescs, bytes of scopes, methods, and instructions, of which others are not looked at. */
+#define HOTSPOT_SCOPES_MAX_PC_DESCS   (1u << 16)
+#define HOTSPOT_SCOPES_MAX_BYTES      (4u << 20)
+#define HOTSPOT_SCOPES_MAX_METHODS    (1u << 16)
+#define HOTSPOT_SCOPES_MAX_CODE_BYTES (1u << 20)
 
 struct hotspot_scope {
 	uint64_t method;   /* address of the Method */
@@ -31,8 +33,6 @@ struct hotspot_scope {
 struct hotspot_scope_chain {
 	struct hotspot_scope scopes[HOTSPOT_SCOPES_MAX_DEPTH]; /* innermost first */
 	size_t num_scopes;
-	/* How many of the outermost ones are sure where the pc is no call's: see hotspot_scopes_find(). */
-	size_t num_sure;
 };
 
 struct hotspot_scopes;
@@ -63,19 +63,20 @@ size_t hotspot_scopes_get_size(const struct hotspot_scopes *scopes);
 /*
  * The methods that are at a place: that which was compiled, and those that were inlined there.
  *
- * pc   an address in the code. For every frame but the innermost one pass the return address minus 1
- * ret  of a call exactly what calls
+ * pc       an address in the code
+ * is_call  it is where a call returns to; else the instruction there is about to run, as in the innermost frame of a sample
+ * ret      of a call exactly what calls
  *
- * The JVM describes calls and other places where it may stop, and no other. Elsewhere, as where the innermost frame of a sample
- * mostly is, the next place behind it is taken, as by the JVM's own profilers: a description is of the code before it.
- * Mostly, but not always, that is in the same method; what lies between two places may be of either, or of another one
- * that has none. So only those levels are sure that both have: ret->num_sure.
+ * The JVM describes calls and other places where it may stop, and no other. What is there elsewhere is said by the place that the
+ * machine code comes to next: in memory, the next one may be of a method that has not begun or that this way does not lead to.
+ * Where the way cannot be followed there is what the places before and behind it have in common: the innermost of these methods
+ * has the bytecode of the one behind.
  *
  * Returns 0, -ENOENT (nothing is described there: native methods, handlers at the code's end), or -EBADMSG.
  *
  * Sources: src/hotspot/share/code/nmethod.cpp (find_pc_desc), debugInfoRec.cpp and scopeDesc.cpp; prims/forte.cpp.
  */
-_must_check_ int hotspot_scopes_find(const struct hotspot_scopes *scopes, uint64_t pc,
+_must_check_ int hotspot_scopes_find(const struct hotspot_scopes *scopes, uint64_t pc, bool is_call,
 				     struct hotspot_scope_chain *ret);
 
 /*

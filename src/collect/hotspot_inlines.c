@@ -93,7 +93,7 @@ static struct hotspot_scopes *read_scopes(struct hotspot_inlines *inlines,
 }
 
 int hotspot_inlines_find(struct hotspot_inlines *inlines, const struct process *process,
-			 const struct hotspot_method *code, uint64_t pc,
+			 const struct hotspot_method *code, uint64_t pc, bool is_call,
 			 struct hotspot_scope_chain *ret)
 {
 	struct compiled_code compiled = {.generation = code->generation,
@@ -114,7 +114,7 @@ int hotspot_inlines_find(struct hotspot_inlines *inlines, const struct process *
 		}
 	}
 	if (!inlines->codes.items[item].scopes ||
-	    hotspot_scopes_find(inlines->codes.items[item].scopes, pc, ret)) {
+	    hotspot_scopes_find(inlines->codes.items[item].scopes, pc, is_call, ret)) {
 		ret->num_scopes = 0;
 		return 0;
 	}

@@ -27,14 +27,14 @@ void hotspot_inlines_free(struct hotspot_inlines *inlines);
  * The methods that are at a place of compiled code.
  *
  * code     as it was sent
- * pc       of the call, or of the instruction that runs: see hotspot_scopes_find()
+ * pc       where a call returns to, or the instruction that runs: see hotspot_scopes_find()
  * ret      innermost first; the last one is what was compiled. None where it is not known
  *
  * Returns 0 or -ENOMEM.
  */
 _must_check_ int hotspot_inlines_find(struct hotspot_inlines *inlines,
 				      const struct process *process,
-				      const struct hotspot_method *code, uint64_t pc,
+				      const struct hotspot_method *code, uint64_t pc, bool is_call,
 				      struct hotspot_scope_chain *ret);
 
 /* A method of these, inlined into the code; NULL: its name cannot be read. Borrowed until another one is added. */

@@ -119,7 +119,7 @@ static int put_compiled(struct splice *splice, const struct wire_runtime_frame *
 		!(frame->position & ((1u << WIRE_HOTSPOT_LEVEL_BITS) - 1)) || (pc & WIRE_PC_EXACT);
 	uint32_t bytecode = WIRE_HOTSPOT_NO_BYTECODE;
 	struct hotspot_scope_chain chain;
-	int err = hotspot_inlines_find(inlines, process, code, (pc & ~WIRE_PC_MARKS) - !is_exact,
+	int err = hotspot_inlines_find(inlines, process, code, pc & ~WIRE_PC_MARKS, !is_exact,
 				       &chain);
 
 	if (err)

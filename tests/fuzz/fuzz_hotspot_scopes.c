@@ -77,16 +77,15 @@ static void check_method(const struct hotspot_layout *layout, const struct hotsp
 
 static void check_place(const struct hotspot_layout *layout, const struct hotspot_memory *memory,
 			struct hotspot_methods *methods, const struct hotspot_scopes *scopes,
-			uint64_t pc)
+			uint64_t pc, bool is_call)
 {
 	struct hotspot_scope_chain chain;
-	int err = hotspot_scopes_find(scopes, pc, &chain);
+	int err = hotspot_scopes_find(scopes, pc, is_call, &chain);
 
 	require(!err || err == -ENOENT || err == -EBADMSG);
 	if (err)
 		return;
 	require(chain.num_scopes > 0 && chain.num_scopes <= HOTSPOT_SCOPES_MAX_DEPTH);
-	require(chain.num_sure <= chain.num_scopes);
 	for (size_t i = 0; i < chain.num_scopes; i++)
 		require(chain.scopes[i].bytecode <= WIRE_HOTSPOT_NO_BYTECODE);
 	check_method(layout, memory, methods, &chain.scopes[0]);
@@ -112,8 +111,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	require((err != 0) == (scopes == NULL));
 	require(err != -ESTALE && err != -ENOTSUP);
 	require(fuzzed.num_reads < 256);
-	for (uint64_t pc = CODE; scopes && pc < CODE + 128; pc++)
-		check_place(layout, &memory, methods, scopes, pc);
+	for (uint64_t pc = CODE; scopes && pc < CODE + 128; pc++) {
+		check_place(layout, &memory, methods, scopes, pc, false);
+		check_place(layout, &memory, methods, scopes, pc, true);
+	}
 	check_method(layout, &memory, methods, &(struct hotspot_scope){.method = BASE + 0x8000});
 	hotspot_scopes_free(scopes);
 	hotspot_methods_free(methods);

@@ -6,15 +6,12 @@ usage: java_chains.py exact|inlined FOLDED STATS CHAINS MAJOR
   inlined  of a stack, some methods may be missing: they are inlined into others
   MAJOR    of the JVM's version
 
-Prints how many samples of each chain are right and wrong. Fails where one is wrong, too few are right, or not 99.5 % of the
-samples have frames of Java.
+Prints a line of JSON, with how many samples are right and wrong, and then the chains that are wrong or missing. Fails where one is
+wrong or missing, too few are right, or not 99.5 % of the samples have frames of Java.
 
 Between the methods of a chain there may be what the JVM hides, as lambda forms, and behind the last one what this calls: only names
 that the program writes are compared, up to the last one that begins with "leaf". A stack that never comes to one, or of which a
 part is missing, says nothing.
-
-Of the place where a sample was taken the JVM does not say what is inlined there, but of one behind it: what is shown there may not
-have begun. Without it such a stack is the begin of a chain.
 """
 import collections
 import json
@@ -40,11 +37,10 @@ def is_right(names):
 
 right = collections.Counter()
 wrong = collections.Counter()
-num_partial = num_unsure = 0
+num_partial = 0
 for line in open(folded, encoding="utf-8"):
     stack, _, count = line.rpartition(" ")
-    shown = stack.split(";")[1:]
-    frames = [re.sub(r"_\[[a-z]\]$", "", frame) for frame in shown]
+    frames = [re.sub(r"_\[[a-z]\]$", "", frame) for frame in stack.split(";")[1:]]
     last = max((i for i, frame in enumerate(frames) if frame in leaves), default=-1)
     if last < 0:
         continue
@@ -52,25 +48,18 @@ for line in open(folded, encoding="utf-8"):
         num_partial += int(count)
         continue
     names = tuple(frame for frame in frames[:last + 1] if frame in names_of_chains)
-    num_sure = max(i for i, frame in enumerate(shown) if not frame.endswith("_[i]")) + 1
-    if is_right(names):
-        right[names] += int(count)
-    elif num_sure <= last:
-        num_unsure += int(count)
-    else:
-        wrong[names] += int(count)
+    (right if is_right(names) else wrong)[names] += int(count)
 
 runtime, = json.load(open(stats))["runtimes"]
 missing = chains - set(right) if kind == "exact" else {}
-print(runtime)
-print(f"{sum(right.values())} right in {len(right)} chains of {len(chains)}, "
-      f"{num_partial} not whole, {num_unsure} not begun")
+print(json.dumps({"of": runtime, "right": sum(right.values()), "wrong": sum(wrong.values()), "partial": num_partial}))
+print(f"{len(right)} chains of {len(chains)}")
 for names, count in wrong.most_common(20):
     print(f"wrong: {count} {':'.join(names)}")
 for names in sorted(missing):
     print(f"missing: {':'.join(names)}")
 assert len(chains) >= 50, "the program has written too few chains"
 assert not wrong and not missing and sum(right.values()) > 500
-assert num_partial <= 0.01 * sum(right.values()) and num_unsure <= 0.01 * sum(right.values())
+assert num_partial <= 0.01 * sum(right.values())
 assert runtime["name"] == "jvm" and runtime["version"].split(".")[0] == major
 assert runtime["fits"] >= 0.995 * (runtime["samples"] - runtime["early"] - runtime["outside"])

@@ -17,6 +17,7 @@ static const struct hotspot_layout hotspot_test_layouts[HOTSPOT_TEST_LAYOUTS] = 
 			{
 				.major = 17,
 				.blob_code = 48,
+				.blob_code_end = 56,
 				.nmethod_method = 104,
 				.nmethod_compile_id = 320,
 				.method_const = 8,
@@ -57,6 +58,7 @@ static const struct hotspot_layout hotspot_test_layouts[HOTSPOT_TEST_LAYOUTS] = 
 			{
 				.major = 23,
 				.blob_code = 24,
+				.blob_code_end = 32,
 				.blob_code_is_offset = 1,
 				.nmethod_method = 80,
 				.nmethod_compile_id = 184,
@@ -98,6 +100,7 @@ static const struct hotspot_layout hotspot_test_layouts[HOTSPOT_TEST_LAYOUTS] = 
 			{
 				.major = 25,
 				.blob_code = 28,
+				.blob_code_end = 32,
 				.blob_code_is_offset = 1,
 				.nmethod_method = 72,
 				.nmethod_compile_id = 176,

@@ -19,16 +19,12 @@
 
 #include "base/array.h"
 #include "base/bytes.h"
+#include "runtime/hotspot/code_path.h"
 #include "runtime/hotspot/memory.h"
 #include "runtime/hotspot/unsigned5.h"
 
 /* What is read of a scope: three numbers. */
 #define SCOPE_BYTES (3 * UNSIGNED5_MAX_BYTES)
-
-struct pc_desc {
-	int32_t pc;    /* from the code's begin */
-	int32_t scope; /* 0: none */
-};
 
 struct hotspot_scopes {
 	uint64_t code;
@@ -39,6 +35,8 @@ struct hotspot_scopes {
 	size_t num_bytes;
 	uint64_t *methods; /* their addresses; from the first one on, which has the number 1 */
 	size_t num_methods;
+	uint8_t *instructions; /* the code's, or as much of it as is read */
+	size_t num_instruction_bytes;
 };
 
 /* As it is written. */
@@ -55,13 +53,15 @@ void hotspot_scopes_free(struct hotspot_scopes *scopes)
 	free(scopes->pc_descs);
 	free(scopes->bytes);
 	free(scopes->methods);
+	free(scopes->instructions);
 	free(scopes);
 }
 
 size_t hotspot_scopes_get_size(const struct hotspot_scopes *scopes)
 {
 	return sizeof(*scopes) + scopes->num_pc_descs * sizeof(*scopes->pc_descs) +
-	       scopes->num_bytes + scopes->num_methods * sizeof(*scopes->methods);
+	       scopes->num_bytes + scopes->num_methods * sizeof(*scopes->methods) +
+	       scopes->num_instruction_bytes;
 }
 
 static int decode(const struct hotspot_scopes *scopes, size_t offset, struct scope_desc *ret)
@@ -82,6 +82,7 @@ static int decode(const struct hotspot_scopes *scopes, size_t offset, struct sco
 /* The parts of an nmethod, as far as the layout says them. */
 struct scope_parts {
 	uint64_t code;
+	uint64_t code_end;
 	uint64_t pc_descs;
 	uint64_t pc_descs_end;
 	uint64_t scopes;
@@ -89,15 +90,20 @@ struct scope_parts {
 };
 
 static int find_code(const struct hotspot_layout *layout, const struct hotspot_memory *memory,
-		     uint64_t blob, uint64_t *ret)
+		     uint64_t blob, struct scope_parts *ret)
 {
-	uint64_t code;
-	int err = hotspot_read_number(memory, blob + layout->wire.blob_code,
-				      layout->wire.blob_code_is_offset ? 4 : 8, &code);
+	const uint64_t base = layout->wire.blob_code_is_offset ? blob : 0;
+	const size_t size = layout->wire.blob_code_is_offset ? 4 : 8;
+	uint64_t code, end;
+	int err = hotspot_read_number(memory, blob + layout->wire.blob_code, size, &code);
 
 	if (err)
 		return err;
-	*ret = layout->wire.blob_code_is_offset ? blob + code : code;
+	err = hotspot_read_number(memory, blob + layout->wire.blob_code_end, size, &end);
+	if (err)
+		return err;
+	ret->code = base + code;
+	ret->code_end = base + end;
 	return 0;
 }
 
@@ -251,6 +257,24 @@ static int read_methods(const struct hotspot_memory *memory, const struct scope_
 	return hotspot_read_some(memory, parts->methods, scopes->methods, size, size, &num_read);
 }
 
+/* Where nothing is described they are of no use. */
+static int read_instructions(const struct hotspot_memory *memory, const struct scope_parts *parts,
+			     struct hotspot_scopes *scopes)
+{
+	uint64_t size = parts->code_end - parts->code;
+
+	if (parts->code_end < parts->code)
+		return -EBADMSG;
+	if (!size || !scopes->num_methods)
+		return 0;
+	size = size < HOTSPOT_SCOPES_MAX_CODE_BYTES ? size : HOTSPOT_SCOPES_MAX_CODE_BYTES;
+	scopes->instructions = malloc(size);
+	if (!scopes->instructions)
+		return -ENOMEM;
+	return hotspot_read_some(memory, parts->code, scopes->instructions, size, size,
+				 &scopes->num_instruction_bytes);
+}
+
 /* Places of code are used again: it is the one that is meant as long as it has its number. */
 static int check_compile_id(const struct hotspot_layout *layout,
 			    const struct hotspot_memory *memory, uint64_t blob, uint32_t compile_id)
@@ -267,7 +291,7 @@ static int read_parts(const struct hotspot_layout *layout, const struct hotspot_
 		      uint64_t blob, struct hotspot_scopes *scopes)
 {
 	struct scope_parts parts;
-	int err = find_code(layout, memory, blob, &parts.code);
+	int err = find_code(layout, memory, blob, &parts);
 
 	if (err)
 		return err;
@@ -284,7 +308,10 @@ static int read_parts(const struct hotspot_layout *layout, const struct hotspot_
 	err = read_scopes(memory, &parts, scopes);
 	if (err)
 		return err;
-	return read_methods(memory, &parts, scopes);
+	err = read_methods(memory, &parts, scopes);
+	if (err)
+		return err;
+	return read_instructions(memory, &parts, scopes);
 }
 
 int hotspot_scopes_read(const struct hotspot_layout *layout, const struct hotspot_memory *memory,
@@ -359,34 +386,90 @@ static size_t count_common(const struct hotspot_scope_chain *a, const struct hot
 	return num_common;
 }
 
-int hotspot_scopes_find(const struct hotspot_scopes *scopes, uint64_t pc,
-			struct hotspot_scope_chain *ret)
+static void keep_outermost(struct hotspot_scope_chain *chain, size_t num_scopes)
 {
-	struct hotspot_scope_chain before;
-	uint64_t offset = pc - scopes->code;
-	size_t low = 0;
-	size_t high = scopes->num_pc_descs;
+	memmove(chain->scopes, &chain->scopes[chain->num_scopes - num_scopes],
+		num_scopes * sizeof(*chain->scopes));
+	chain->num_scopes = num_scopes;
+}
+
+/* Of the levels at the end of a way, those that are also there where its branches lead to. */
+static int count_common_of_branches(const struct hotspot_scopes *scopes,
+				    const struct described_code *code, const struct code_path *path,
+				    const struct hotspot_scope_chain *chain, size_t *ret)
+{
+	size_t num_common = chain->num_scopes;
+
+	for (size_t i = 0; i < path->num_branches && num_common; i++) {
+		struct hotspot_scope_chain other;
+		struct code_path branch;
+		size_t num_of_both;
+		int err;
+
+		if (code_path_find(code, path->branches[i], &branch)) {
+			num_common = 0;
+			break;
+		}
+		err = decode_chain(scopes, branch.end->scope, &other);
+		if (err)
+			return err;
+		num_of_both = count_common(chain, &other);
+		num_common = num_of_both < num_common ? num_of_both : num_common;
+	}
+	*ret = num_common;
+	return 0;
+}
+
+/* The methods at an instruction: those of the place that it leads to, as far as they have begun there. */
+static int find_at_instruction(const struct hotspot_scopes *scopes,
+			       const struct described_code *code, int32_t offset,
+			       struct hotspot_scope_chain *ret)
+{
+	size_t behind = described_code_find_behind(code, offset);
+	struct hotspot_scope_chain before = {0};
+	struct code_path path;
+	bool is_known = !code_path_find(code, offset, &path);
+	size_t num_sure;
+	size_t num_common = 0;
 	int err;
 
-	if (pc < scopes->code || offset >= INT32_MAX)
+	if (!is_known && behind == code->num_pc_descs)
 		return -ENOENT;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (scopes->pc_descs[middle].pc <= (int32_t)offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == scopes->num_pc_descs || scopes->pc_descs[low].scope <= 0)
-		return -ENOENT;
-	err = decode_chain(scopes, scopes->pc_descs[low].scope, ret);
+	err = decode_chain(scopes, is_known ? path.end->scope : code->pc_descs[behind].scope, ret);
 	if (err)
 		return err;
-	err = decode_chain(scopes, low ? scopes->pc_descs[low - 1].scope : 0, &before);
+	err = decode_chain(scopes, behind ? code->pc_descs[behind - 1].scope : 0, &before);
 	if (err)
 		return err;
-	/* Before the first one is what was compiled, and nothing else yet that would be known. */
-	ret->num_sure = before.num_scopes ? count_common(ret, &before) : 1;
+	/* What is before it as well is there, too; the outermost one is everywhere. */
+	num_sure = before.num_scopes ? count_common(ret, &before) : ret->num_scopes > 0;
+	if (is_known && num_sure < ret->num_scopes)
+		err = count_common_of_branches(scopes, code, &path, ret, &num_common);
+	if (err)
+		return err;
+	num_sure = num_sure > num_common ? num_sure : num_common;
+	if (!num_sure)
+		return -ENOENT;
+	keep_outermost(ret, num_sure);
 	return 0;
+}
+
+int hotspot_scopes_find(const struct hotspot_scopes *scopes, uint64_t pc, bool is_call,
+			struct hotspot_scope_chain *ret)
+{
+	const struct described_code code = {.bytes = scopes->instructions,
+					    .num_bytes = scopes->num_instruction_bytes,
+					    .pc_descs = scopes->pc_descs,
+					    .num_pc_descs = scopes->num_pc_descs};
+	const struct pc_desc *desc;
+	int32_t offset;
+
+	if (pc < scopes->code || pc - scopes->code >= INT32_MAX)
+		return -ENOENT;
+	offset = (int32_t)(pc - scopes->code);
+	desc = is_call ? described_code_find_at(&code, offset) : NULL;
+	if (desc)
+		return decode_chain(scopes, desc->scope, ret);
+	/* From a call that is not described execution goes on behind it. */
+	return find_at_instruction(scopes, &code, offset, ret);
 }

@@ -263,7 +263,7 @@ static void check_places(struct live_java *live, uint64_t blob, uint64_t method,
 			&scopes),
 		0);
 	for (uint64_t pc = code; pc < code_end; pc += 5) {
-		int err = hotspot_scopes_find(scopes, pc, &chain);
+		int err = hotspot_scopes_find(scopes, pc, false, &chain);
 
 		if (err == -ENOENT)
 			continue;

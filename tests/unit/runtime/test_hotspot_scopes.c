@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/attributes.h"
 #include "base/text.h"
 #include "hotspot_layouts.h"
@@ -21,6 +22,7 @@
 #define SIZE       (64u << 10)
 #define BLOB       (BASE + 0x1000)
 #define CODE       (BLOB + 0x200)
+#define CODE_END   (BLOB + 0x7e0)
 #define METADATA   (BLOB + 0x800)
 #define IMMUTABLE  (BASE + 0x3000) /* of the blob itself, where there is no such part */
 #define PC_DESCS   (IMMUTABLE + 0x40)
@@ -39,7 +41,9 @@ struct scene {
 	struct hotspot_layout layout;
 	struct hotspot_memory memory;
 	uint8_t bytes[SIZE];
-	size_t size; /* what is mapped of it */
+	size_t size;   /* what is mapped of it */
+	bool goes_on;  /* behind it as well */
+	size_t behind; /* bytes that were read there */
 	unsigned int num_reads;
 	unsigned int fails_at;   /* the read that does; 0: none */
 	unsigned int changes_at; /* from this read on there is other code; 0: none */
@@ -63,6 +67,11 @@ static int read_scene(void *context, uint64_t address, void *ret, size_t size)
 		return -EIO;
 	if (scene->num_reads == scene->changes_at)
 		put(scene, BLOB + scene->layout.wire.nmethod_compile_id, COMPILE_ID + 1, 4);
+	if (scene->goes_on && address - BASE + size > scene->size) {
+		memset(ret, 0x90, size);
+		scene->behind += size;
+		return 0;
+	}
 	if (address < BASE || address - BASE > scene->size || size > scene->size - (address - BASE))
 		return -EFAULT;
 	memcpy(ret, scene->bytes + (address - BASE), size);
@@ -83,6 +92,9 @@ static void put_parts(struct scene *scene)
 
 	put(scene, BLOB + scene->layout.wire.blob_code,
 	    scene->layout.wire.blob_code_is_offset ? CODE - BLOB : CODE,
+	    scene->layout.wire.blob_code_is_offset ? 4 : 8);
+	put(scene, BLOB + scene->layout.wire.blob_code_end,
+	    scene->layout.wire.blob_code_is_offset ? CODE_END - BLOB : CODE_END,
 	    scene->layout.wire.blob_code_is_offset ? 4 : 8);
 	put(scene, BLOB + scene->layout.wire.nmethod_compile_id, COMPILE_ID, 4);
 	if (is_apart)
@@ -132,6 +144,16 @@ static uint32_t add_scope(struct scene *scene, uint32_t sender, uint32_t number,
 	return offset;
 }
 
+/* In place of as many instructions that do nothing. */
+static void add_code(struct scene *scene, uint64_t offset, size_t size, const void *code)
+{
+	memcpy(scene->bytes + (CODE - BASE) + offset, code, size);
+}
+
+#define CODE_AT(scene, offset, ...)                                     \
+	add_code(scene, offset, sizeof((const uint8_t[]){__VA_ARGS__}), \
+		 (const uint8_t[]){__VA_ARGS__})
+
 /* Before the first scope is something, as 0 says that there is none. */
 static void clear(struct scene *scene, size_t number)
 {
@@ -141,6 +163,7 @@ static void clear(struct scene *scene, size_t number)
 	scene->size = SIZE;
 	scene->scopes.major = scene->layout.major;
 	unsigned5_put(&scene->scopes, 0);
+	memset(scene->bytes + (CODE - BASE), 0x90, CODE_END - CODE);
 	for (uint32_t i = 1; i <= 300; i++)
 		put(scene, METADATA + 8 * (i - 1), method(i), 8);
 }
@@ -176,21 +199,26 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static int find_at(struct scene *scene, uint64_t pc)
+static int find(struct scene *scene, uint64_t pc, bool is_call)
 {
 	_cleanup_(hotspot_scopes_freep) struct hotspot_scopes *scopes = NULL;
 	int err = hotspot_scopes_read(&scene->layout, &scene->memory, BLOB, COMPILE_ID, &scopes);
 
 	assert_true((err != 0) == (scopes == NULL));
-	return err ? err : hotspot_scopes_find(scopes, pc, &scene->chain);
+	return err ? err : hotspot_scopes_find(scopes, pc, is_call, &scene->chain);
+}
+
+static int find_at(struct scene *scene, uint64_t pc)
+{
+	return find(scene, pc, false);
 }
 
 /* scopes: methods and their bytecodes, innermost first, up to a method 0. */
-static void expect(struct scene *scene, uint64_t offset, size_t num_sure, const uint32_t *scopes)
+static void expect(struct scene *scene, uint64_t offset, bool is_call, const uint32_t *scopes)
 {
 	size_t num_scopes = 0;
 
-	assert_int_equal(find_at(scene, CODE + offset), 0);
+	assert_int_equal(find(scene, CODE + offset, is_call), 0);
 	for (; scopes[2 * num_scopes]; num_scopes++) {
 		assert_true(num_scopes < scene->chain.num_scopes);
 		assert_int_equal(scene->chain.scopes[num_scopes].method,
@@ -199,64 +227,202 @@ static void expect(struct scene *scene, uint64_t offset, size_t num_sure, const 
 				 scopes[2 * num_scopes + 1]);
 	}
 	assert_int_equal(scene->chain.num_scopes, num_scopes);
-	assert_int_equal(scene->chain.num_sure, num_sure);
 }
 
-#define EXPECT(scene, offset, num_sure, ...) \
-	expect(scene, offset, num_sure, (const uint32_t[]){__VA_ARGS__, 0})
+#define EXPECT(scene, offset, ...) expect(scene, offset, false, (const uint32_t[]){__VA_ARGS__, 0})
+#define EXPECT_CALL(scene, offset, ...) \
+	expect(scene, offset, true, (const uint32_t[]){__VA_ARGS__, 0})
 
-/* Return addresses less 1, as their descriptions are where these lead to. */
+/* What is at the places that build() describes. */
+#define AT_12 1, 3
+#define AT_40 2, 300, 1, 5
+#define AT_60 200, 0, 2, 7, 1, 5
+#define AT_70 3, 65534, 1, 9
+
 static void a_call_has_exactly_what_calls(void **state)
 {
 	struct scene *scene = *state;
 
 	for (size_t i = 0; i < HOTSPOT_TEST_LAYOUTS; i++) {
 		build(scene, i);
-		EXPECT(scene, 11, 1, 1, 3);
-		EXPECT(scene, 39, 1, 2, 300, 1, 5);
-		EXPECT(scene, 59, 2, 200, 0, 2, 7, 1, 5);
-		EXPECT(scene, 69, 1, 3, 65534, 1, 9);
+		EXPECT_CALL(scene, 12, AT_12);
+		EXPECT_CALL(scene, 40, AT_40);
+		EXPECT_CALL(scene, 60, AT_60);
+		EXPECT_CALL(scene, 70, AT_70);
 	}
 }
 
-/* What is described is the code before it. */
-static void elsewhere_the_next_place_is_taken(void **state)
+/* The JVM does not stop in it, and it returns. */
+static void a_call_that_is_not_described_is_as_what_is_behind_it(void **state)
 {
 	struct scene *scene = *state;
 
-	EXPECT(scene, 0, 1, 1, 3);
-	EXPECT(scene, 12, 1, 2, 300, 1, 5);
-	EXPECT(scene, 20, 1, 2, 300, 1, 5);
-	EXPECT(scene, 40, 2, 200, 0, 2, 7, 1, 5);
-	EXPECT(scene, 60, 1, 3, 65534, 1, 9);
+	CODE_AT(scene, 55, 0xeb, 65 - 57);
+	EXPECT_CALL(scene, 50, AT_70);
 }
 
-static void levels_are_sure_where_both_places_have_them(void **state)
+static void an_instruction_has_what_comes_next(void **state)
+{
+	struct scene *scene = *state;
+
+	for (size_t i = 0; i < HOTSPOT_TEST_LAYOUTS; i++) {
+		build(scene, i);
+		/* It is described itself, as where it may fault. */
+		EXPECT(scene, 12, AT_12);
+		EXPECT(scene, 0, AT_12);
+		EXPECT(scene, 41, AT_60);
+		EXPECT(scene, 61, AT_70);
+		/* A call of 5 bytes. */
+		CODE_AT(scene, 35, 0xe8);
+		EXPECT(scene, 13, AT_40);
+		EXPECT(scene, 35, AT_40);
+	}
+}
+
+static void what_is_behind_a_call_is_not_what_calls(void **state)
+{
+	struct scene *scene = *state;
+
+	CODE_AT(scene, 55, 0xe8, 0, 0, 0, 0);
+	EXPECT(scene, 55, AT_60);
+	EXPECT(scene, 60, AT_70);
+	EXPECT_CALL(scene, 60, AT_60);
+	/* Also where a jump leads there. */
+	CODE_AT(scene, 45, 0xeb, 60 - 47);
+	EXPECT(scene, 42, AT_70);
+	/* This is no call, though it has its first byte. */
+	CODE_AT(scene, 51, 0xb8, 0, 0, 0, 0xe8, 0x0f, 0x1f, 0x40, 0);
+	EXPECT(scene, 60, AT_60);
+	EXPECT(scene, 42, AT_60);
+}
+
+static void a_jump_leads_past_what_lies_behind_it(void **state)
+{
+	struct scene *scene = *state;
+
+	CODE_AT(scene, 5, 0xeb, 65 - 7);
+	EXPECT(scene, 0, AT_70);
+	CODE_AT(scene, 5, 0xe9, 65 - 10, 0, 0, 0);
+	EXPECT(scene, 5, AT_70);
+	/* And back. */
+	CODE_AT(scene, 72, 0xeb, (uint8_t)(41 - 74));
+	EXPECT(scene, 71, AT_60);
+}
+
+static void a_loop_has_what_is_behind_its_head(void **state)
+{
+	struct scene *scene = *state;
+
+	CODE_AT(scene, 45, 0x7c, (uint8_t)(20 - 47));
+	EXPECT(scene, 41, AT_40);
+	CODE_AT(scene, 45, 0x0f, 0x8c, (uint8_t)(20 - 51), 0xff, 0xff, 0xff);
+	EXPECT(scene, 45, AT_40);
+	/* One in which nothing is described. */
+	CODE_AT(scene, 45, 0x7c, (uint8_t)(43 - 47), 0x90, 0x90, 0x90, 0x90);
+	EXPECT(scene, 44, AT_60);
+}
+
+/* They may be of methods that one way comes to and the other does not. */
+static void what_only_one_way_of_a_branch_leads_to_has_not_begun(void **state)
+{
+	struct scene *scene = *state;
+
+	/* To the call of what is inlined into the same method there. */
+	CODE_AT(scene, 20, 0x75, 50 - 22);
+	EXPECT(scene, 14, AT_40);
+	CODE_AT(scene, 20, 0x75, 65 - 22);
+	EXPECT(scene, 14, 1, 5);
+	EXPECT(scene, 23, AT_40);
+	/* It has begun before. */
+	CODE_AT(scene, 45, 0x75, 65 - 47);
+	EXPECT(scene, 42, 2, 7, 1, 5);
+	/* A way that is lost. */
+	CODE_AT(scene, 20, 0x75, 100 - 22);
+	EXPECT(scene, 14, 1, 5);
+	for (uint64_t i = 0; i < 10; i++)
+		CODE_AT(scene, 20 + 2 * i, 0x75, (uint8_t)(50 - 22 - 2 * i));
+	EXPECT(scene, 14, AT_40);
+}
+
+static void of_many_branches_none_is_followed(void **state)
 {
 	struct scene *scene = *state;
 	uint32_t outer;
 
-	clear(scene, 2);
+	clear(scene, 0);
 	outer = add_scope(scene, 0, 1, 5);
-	add_pc_desc(scene, 10, add_scope(scene, outer, 2, 1));
-	add_pc_desc(scene, 20, add_scope(scene, outer, 2, 8));
-	add_pc_desc(scene, 30, add_scope(scene, outer, 3, 8));
-	/* Inlined again, at another bytecode. */
-	add_pc_desc(scene, 40, add_scope(scene, add_scope(scene, 0, 1, 6), 3, 8));
-	add_pc_desc(scene, 50, add_scope(scene, 0, 4, 8));
+	add_pc_desc(scene, 100, add_scope(scene, outer, 2, 1));
+	add_pc_desc(scene, 110, add_scope(scene, outer, 2, 8));
 	put_parts(scene);
-	EXPECT(scene, 9, 1, 2, 1, 1, 5);
-	EXPECT(scene, 15, 2, 2, 8, 1, 5);
-	EXPECT(scene, 25, 1, 3, 8, 1, 5);
-	EXPECT(scene, 35, 1, 3, 8, 1, 6);
-	EXPECT(scene, 45, 0, 4, 8);
+	for (uint64_t i = 0; i < 33; i++)
+		CODE_AT(scene, 2 * i, 0x75, (uint8_t)(105 - 2 - 2 * i));
+	EXPECT(scene, 2, 2, 1, 1, 5);
+	EXPECT(scene, 0, 1, 5);
+}
+
+static void where_the_way_is_lost_both_neighbours_must_have_it(void **state)
+{
+	static const uint8_t ends[][4] = {
+		{0xc3},       /* ret */
+		{0xff, 0xe0}, /* jmp *%rax */
+		{0xf4},       /* hlt */
+		{0x06},       /* none */
+		{0xeb, 0x80}, /* out of the code */
+		{0xeb, 0xfe}, /* to itself */
+	};
+	struct scene *scene = *state;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(ends); i++) {
+		uint32_t outer;
+
+		clear(scene, 2);
+		outer = add_scope(scene, 0, 1, 5);
+		add_pc_desc(scene, 10, add_scope(scene, outer, 2, 1));
+		add_pc_desc(scene, 20, add_scope(scene, outer, 2, 8));
+		add_pc_desc(scene, 30, add_scope(scene, outer, 3, 8));
+		/* Inlined again, at another bytecode. */
+		add_pc_desc(scene, 40, add_scope(scene, add_scope(scene, 0, 1, 6), 3, 8));
+		add_pc_desc(scene, 50, add_scope(scene, 0, 4, 8));
+		put_parts(scene);
+		for (uint64_t offset = 5; offset < 50; offset += 10)
+			add_code(scene, offset, sizeof(ends[i]), ends[i]);
+		EXPECT(scene, 4, 1, 5);
+		EXPECT(scene, 15, 2, 8, 1, 5);
+		EXPECT(scene, 25, 1, 5);
+		EXPECT(scene, 34, 1, 6);
+		assert_int_equal(find_at(scene, CODE + 45), -ENOENT);
+	}
+}
+
+static void of_long_code_the_begin_is_looked_at(void **state)
+{
+	struct scene *scene = *state;
+
+	put(scene, BLOB + scene->layout.wire.blob_code_end,
+	    CODE + 2 * HOTSPOT_SCOPES_MAX_CODE_BYTES, 8);
+	assert_int_equal(find_at(scene, CODE), -EFAULT);
+	scene->goes_on = true;
+	EXPECT(scene, 0, AT_12);
+	assert_int_equal(scene->behind, HOTSPOT_SCOPES_MAX_CODE_BYTES);
+}
+
+static void code_does_not_end_before_it_begins(void **state)
+{
+	struct scene *scene = *state;
+
+	put(scene, BLOB + scene->layout.wire.blob_code_end, CODE - 1, 8);
+	assert_int_equal(find_at(scene, CODE), -EBADMSG);
+	put(scene, BLOB + scene->layout.wire.blob_code_end, CODE, 8);
+	EXPECT(scene, 0, 1, 3);
+	EXPECT(scene, 41, 2, 7, 1, 5);
+	EXPECT_CALL(scene, 60, AT_60);
 }
 
 static void where_nothing_is_described_there_is_nothing(void **state)
 {
 	struct scene *scene = *state;
 
-	assert_int_equal(find_at(scene, CODE + 70), -ENOENT);
+	assert_int_equal(find_at(scene, CODE + 71), -ENOENT);
 	assert_int_equal(find_at(scene, CODE + 100000), -ENOENT);
 	assert_int_equal(find_at(scene, CODE + INT32_MAX), -ENOENT);
 	assert_int_equal(find_at(scene, CODE - 1), -ENOENT);
@@ -322,7 +488,7 @@ static void each_read_may_fail(void **state)
 		build(scene, i);
 		assert_int_equal(find_at(scene, CODE), 0);
 		num_reads = scene->num_reads;
-		assert_in_range(num_reads, 8, 16);
+		assert_in_range(num_reads, 10, 18);
 		for (unsigned int j = 1; j <= num_reads; j++) {
 			build(scene, i);
 			scene->fails_at = j;
@@ -342,7 +508,7 @@ static void no_more_is_needed_than_there_is(void **state)
 	add_pc_desc(scene, 12, add_scope(scene, 0, 1, 3));
 	put_parts(scene);
 	scene->size = base + 0x1000 - BASE;
-	EXPECT(scene, 5, 1, 1, 3);
+	EXPECT(scene, 5, 1, 3);
 	scene->size--;
 	assert_int_equal(find_at(scene, CODE + 5), -EFAULT);
 }
@@ -432,8 +598,8 @@ static void a_bytecode_may_be_none(void **state)
 	add_pc_desc(scene, 12, add_scope(scene, 0, 1, 65535));
 	add_pc_desc(scene, 13, add_scope(scene, 0, 1, (uint32_t)-2));
 	put_parts(scene);
-	EXPECT(scene, 11, 1, 1, WIRE_HOTSPOT_NO_BYTECODE);
-	EXPECT(scene, 12, 1, 1, WIRE_HOTSPOT_NO_BYTECODE);
+	EXPECT(scene, 11, 1, WIRE_HOTSPOT_NO_BYTECODE);
+	EXPECT(scene, 13, 1, WIRE_HOTSPOT_NO_BYTECODE);
 }
 
 /* It is for whoever keeps many of them. */
@@ -661,9 +827,25 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_call_has_exactly_what_calls, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(elsewhere_the_next_place_is_taken, set_up,
+		cmocka_unit_test_setup_teardown(
+			a_call_that_is_not_described_is_as_what_is_behind_it, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_instruction_has_what_comes_next, set_up,
 						tear_down),
-		cmocka_unit_test_setup_teardown(levels_are_sure_where_both_places_have_them, set_up,
+		cmocka_unit_test_setup_teardown(what_is_behind_a_call_is_not_what_calls, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_jump_leads_past_what_lies_behind_it, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_loop_has_what_is_behind_its_head, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(
+			what_only_one_way_of_a_branch_leads_to_has_not_begun, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(of_many_branches_none_is_followed, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(where_the_way_is_lost_both_neighbours_must_have_it,
+						set_up, tear_down),
+		cmocka_unit_test_setup_teardown(of_long_code_the_begin_is_looked_at, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(code_does_not_end_before_it_begins, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(where_nothing_is_described_there_is_nothing, set_up,
 						tear_down),
