@@ -11,17 +11,20 @@
 #include <stdint.h>
 
 /*
- * KIND(name, word, mark, Firefox's category, its colour there, number in Perfetto traces). The numbers of the kinds,
+ * KIND(name, word, mark, Firefox's category, its colour there, number in Perfetto traces, type). The numbers of the kinds,
  * from 0 in this order, are written into files: a new kind comes last. Perfetto has fewer; of several with one number the
  * first is what that means in traces of others.
  */
-#define FRAME_KINDS(KIND)                                             \
-	KIND(USER, "user", "", "User", "yellow", 1)                   \
-	KIND(KERNEL, "kernel", "_[k]", "Kernel", "orange", 2)         \
-	KIND(JIT, "JIT", "_[j]", "JIT", "green", 4)                   \
-	KIND(PYTHON, "Python", "", "Python", "blue", 3)               \
-	KIND(JAVASCRIPT, "JavaScript", "", "JavaScript", "yellow", 4) \
-	KIND(JAVA, "Java", "", "Java", "purple", 4)
+#define FRAME_KINDS(KIND)                                                     \
+	KIND(USER, "user", "", "User", "yellow", 1, "")                       \
+	KIND(KERNEL, "kernel", "_[k]", "Kernel", "orange", 2, "kernel")       \
+	KIND(JIT, "JIT", "_[j]", "JIT", "green", 4, "jit")                    \
+	KIND(PYTHON, "Python", "", "Python", "blue", 3, "cpython")            \
+	KIND(JAVASCRIPT, "JavaScript", "", "JavaScript", "yellow", 4, "v8js") \
+	KIND(JAVA, "Java", "", "Java", "purple", 4, "jvm")                    \
+	KIND(PHP, "PHP", "", "PHP", "magenta", 3, "php")                      \
+	KIND(RUBY, "Ruby", "", "Ruby", "red", 3, "ruby")                      \
+	KIND(PERL, "Perl", "", "Perl", "lightblue", 3, "perl")
 
 #define FRAME_KIND_NUMBER(name, ...) FRAME_##name,
 enum frame_kind { FRAME_KINDS(FRAME_KIND_NUMBER) NUM_FRAME_KINDS };
@@ -33,6 +36,9 @@ struct frame_kind_info {
 	const char *category; /* of the Firefox Profiler */
 	const char *color;    /* that the category has */
 	uint32_t perfetto_number;
+	/* As OpenTelemetry calls it (profile.frame.type), where that has a word; empty: in files of its own. pprof has it in
+	   the place of a file's name, "[TYPE]" or "[TYPE:MODULE]". */
+	const char *type;
 };
 
 /* By enum frame_kind. */
@@ -41,17 +47,22 @@ extern const struct frame_kind_info frame_kinds[NUM_FRAME_KINDS];
 /* The first kind with this number in Perfetto traces; FRAME_USER where there is none. */
 enum frame_kind frame_kind_find_perfetto(uint64_t number);
 
-/* One mark only, as FlameGraph has it: that of the kind, or that the call was inlined. */
-#define FRAME_MARK_INLINED NUM_FRAME_KINDS
-#define NUM_FRAME_MARKS    (NUM_FRAME_KINDS + 1)
+/* One mark only, as FlameGraph has it: that of the kind, or that the call was inlined. The first kinds are those with a mark. */
+enum frame_mark {
+	FRAME_MARK_NONE = FRAME_USER,
+	FRAME_MARK_KERNEL = FRAME_KERNEL,
+	FRAME_MARK_JIT = FRAME_JIT,
+	FRAME_MARK_INLINED,
+	NUM_FRAME_MARKS,
+};
 
-/* The number of the mark, enum frame_kind or FRAME_MARK_INLINED. The kernel's functions have the kernel's, even inlined. */
+/* enum frame_mark. The kernel's functions have the kernel's, even inlined. */
 uint8_t frame_kind_get_mark(uint8_t kind, bool is_inlined);
 
-/* "_[k]" and the like; empty for a kind without a mark. */
+/* "_[k]" and the like; empty for FRAME_MARK_NONE. */
 const char *frame_mark_get_text(uint8_t mark);
 
-/* Whether a name ends with a mark: *length is the new length, *ret_mark its number. */
+/* Whether a name ends with a mark: *length is the new length, *ret_mark which, enum frame_mark. */
 bool frame_mark_strip(const char *name, size_t *length, uint8_t *ret_mark);
 
 #endif

@@ -3,8 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
-#define INFO(name, word, mark, category, color, number) \
-	[FRAME_##name] = {word, mark, category, color, number},
+#define INFO(name, word, mark, category, color, number, type) \
+	[FRAME_##name] = {word, mark, category, color, number, type},
 const struct frame_kind_info frame_kinds[NUM_FRAME_KINDS] = {FRAME_KINDS(INFO)};
 #undef INFO
 
@@ -18,7 +18,9 @@ enum frame_kind frame_kind_find_perfetto(uint64_t number)
 
 uint8_t frame_kind_get_mark(uint8_t kind, bool is_inlined)
 {
-	return is_inlined && kind != FRAME_KERNEL ? FRAME_MARK_INLINED : kind;
+	if (is_inlined && kind != FRAME_KERNEL)
+		return FRAME_MARK_INLINED;
+	return kind < FRAME_MARK_INLINED ? kind : FRAME_MARK_NONE;
 }
 
 const char *frame_mark_get_text(uint8_t mark)

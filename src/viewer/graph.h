@@ -25,15 +25,15 @@
 #define GRAPH_ROOT  0u
 #define SYMBOL_NONE UINT32_MAX
 
-/* Bits of graph->flags. The low three are the frame's enum frame_kind. The page knows them, too (names.js). */
+/* Bits of graph->flags. The low four are the frame's enum frame_kind. The page knows them, too (names.js). */
 enum node_flag {
-	NODE_KIND_MASK = 7,
-	NODE_INLINED = 8,
-	NODE_THREAD = 16,         /* stands for the thread of the stacks above it */
-	NODE_REPEATS = 32,        /* its function is on the path to it already */
-	NODE_REPEATS_MODULE = 64, /* its module is */
+	NODE_KIND_MASK = 15,
+	NODE_INLINED = 16,
+	NODE_THREAD = 32,          /* stands for the thread of the stacks above it */
+	NODE_REPEATS = 64,         /* its function is on the path to it already */
+	NODE_REPEATS_MODULE = 128, /* its module is */
 };
-_Static_assert(NUM_FRAME_KINDS <= NODE_KIND_MASK + 1, "a kind has three bits");
+_Static_assert(NUM_FRAME_KINDS <= NODE_KIND_MASK + 1, "a kind has four bits");
 
 struct graph_function {
 	uint32_t name;   /* string of the profile */

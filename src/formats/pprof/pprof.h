@@ -5,9 +5,8 @@
  * know and the format has no field for goes to places that other tools ignore or just print:
  *
  *  - A function's `name` is its full name, its `system_name` the one of folded text.
- *  - The mapping's file name marks kernel code, "[kernel]" or "[kernel:MODULE]", code of JITs,
- *    "[jit]" or "[jit:MODULE]", Python, "[cpython]" or "[cpython:MODULE]",
- *    JavaScript, "[v8js]" or "[v8js:MODULE]", and Java, "[jvm]" or "[jvm:MODULE]".
+ *  - The mapping's file name marks what is not code of a file, by its type (profile/frame_kind.h): the kernel's is
+ *    "[kernel]" or "[kernel:MODULE]", that of JITs "[jit]" or "[jit:MODULE]", Python's "[cpython]" or "[cpython:MODULE]".
  *  - Comments: "stackwide VERSION", the numbers of struct sampling, as "complete_stacks=12", and
  *    the account of the recording (struct tally), as "account.lost.ring_sample=3". Those of several
  *    recordings are added up; the number of CPUs is then left out. Of how many samples the values
@@ -30,17 +29,7 @@
 #include "formats/format.h"
 
 #define PPROF_COMMENT       "stackwide "
-#define PPROF_KERNEL        "[kernel]"
-#define PPROF_KERNEL_MODULE "[kernel:"
-#define PPROF_JIT           "[jit]"
-#define PPROF_JIT_MODULE    "[jit:"
-/* As OpenTelemetry calls it, in profile.frame.type. */
-#define PPROF_PYTHON           "[cpython]"
-#define PPROF_PYTHON_MODULE    "[cpython:"
-#define PPROF_V8JS             "[v8js]"
-#define PPROF_V8JS_MODULE      "[v8js:"
-#define PPROF_JVM              "[jvm]"
-#define PPROF_JVM_MODULE       "[jvm:"
+#define PPROF_KERNEL "[kernel]"
 #define PPROF_COMPLETE_STACKS  "complete_stacks="
 #define PPROF_TRUNCATED_STACKS "truncated_stacks="
 #define PPROF_LOST_SAMPLES     "lost_samples="

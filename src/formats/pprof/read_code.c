@@ -66,20 +66,29 @@ static int add_string(struct pprof_reader *reader, struct bytes string, uint32_t
 				string.size ? (const char *)string.data : "", string.size, ret);
 }
 
+/* The kind whose type a name in brackets begins with, and then one of these characters; FRAME_USER where there is none. */
+static enum frame_kind find_type(struct bytes name, const char *next)
+{
+	for (enum frame_kind kind = 0; kind < NUM_FRAME_KINDS; kind++) {
+		size_t length = strlen(frame_kinds[kind].type);
+
+		if (length && name.size > length + 1 && name.data[0] == '[' &&
+		    !memcmp(name.data + 1, frame_kinds[kind].type, length) &&
+		    strchr(next, name.data[length + 1]))
+			return kind;
+	}
+	return FRAME_USER;
+}
+
 /* Of "[kernel:nf_tables]" nf_tables, of a path its last part; what else is in brackets stays. */
 static struct bytes find_module_name(const struct pprof_source_mapping *mapping)
 {
-	static const char *const prefixes[] = {PPROF_KERNEL_MODULE, PPROF_JIT_MODULE,
-					       PPROF_PYTHON_MODULE, PPROF_V8JS_MODULE,
-					       PPROF_JVM_MODULE};
 	struct bytes name = mapping->filename;
+	enum frame_kind kind = find_type(name, ":");
 
-	for (size_t i = 0; i < ARRAY_LENGTH(prefixes); i++) {
-		const char *prefix = prefixes[i];
-
-		if (starts_with(name, prefix) && name.data[name.size - 1] == ']')
-			return slice_bytes(name, strlen(prefix), name.size - 1);
-	}
+	if (kind != FRAME_USER && name.data[name.size - 1] == ']')
+		return slice_bytes(name, strlen("[") + strlen(frame_kinds[kind].type) + strlen(":"),
+				   name.size - 1);
 	if (starts_with(name, "[kernel")) /* perf says [kernel.kallsyms] or [kernel.vmlinux] */
 		return bytes_of(PPROF_KERNEL, strlen(PPROF_KERNEL));
 	if (name.size && name.data[0] == '[')
@@ -98,15 +107,7 @@ static enum frame_kind find_kind(struct bytes filename, uint64_t start)
 	/* perf's kernel modules: "[nf_tables]", in the upper half of the addresses. */
 	if (start >> 63 && starts_with(filename, "[") && !starts_with(filename, "[vsyscall]"))
 		return FRAME_KERNEL;
-	if (starts_with(filename, PPROF_JIT) || starts_with(filename, PPROF_JIT_MODULE))
-		return FRAME_JIT;
-	if (starts_with(filename, PPROF_PYTHON) || starts_with(filename, PPROF_PYTHON_MODULE))
-		return FRAME_PYTHON;
-	if (starts_with(filename, PPROF_V8JS) || starts_with(filename, PPROF_V8JS_MODULE))
-		return FRAME_JAVASCRIPT;
-	if (starts_with(filename, PPROF_JVM) || starts_with(filename, PPROF_JVM_MODULE))
-		return FRAME_JAVA;
-	return FRAME_USER;
+	return find_type(filename, ":]");
 }
 
 static int read_mapping(struct pprof_reader *reader, uint64_t id, size_t offset,
@@ -281,10 +282,9 @@ static bool has_file_address(const struct pprof_code *code)
 {
 	const struct pprof_source_mapping *mapping = &code->mapping;
 
-	return code->has_mapping && mapping->filename.size && mapping->kind != FRAME_JIT &&
-	       mapping->kind != FRAME_PYTHON && mapping->kind != FRAME_JAVASCRIPT &&
-	       mapping->kind != FRAME_JAVA && code->address >= mapping->start &&
-	       code->address < mapping->limit;
+	return code->has_mapping && mapping->filename.size &&
+	       (mapping->kind == FRAME_USER || mapping->kind == FRAME_KERNEL) &&
+	       code->address >= mapping->start && code->address < mapping->limit;
 }
 
 /*

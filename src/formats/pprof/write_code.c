@@ -19,13 +19,15 @@
 #define PAGE_BYTES 4096u
 
 /* "[kernel]" alone, or with the module that the frame names: see pprof.h. */
-static void append_special(struct text *text, const char *whole, const char *prefix,
-			   const char *module)
+static void append_type(struct text *text, const char *type, const char *module)
 {
-	if (string_equals(module, whole))
-		text_append_string(text, whole);
+	size_t length = strlen(type);
+
+	if (module[0] == '[' && !strncmp(module + 1, type, length) &&
+	    string_equals(module + 1 + length, "]"))
+		text_append_string(text, module);
 	else
-		text_printf(text, "%s%s]", prefix, module);
+		text_printf(text, "[%s:%s]", type, module);
 }
 
 /*
@@ -46,16 +48,8 @@ static void describe_mapping(const struct profile *profile, const struct locatio
 					  location->first_frame + location->num_frames - 1);
 		frame_module = profile_get_string(profile, frame->module);
 	}
-	if (frame && frame->kind == FRAME_KERNEL) {
-		append_special(name, PPROF_KERNEL, PPROF_KERNEL_MODULE, frame_module);
-	} else if (frame && frame->kind == FRAME_JIT) {
-		append_special(name, PPROF_JIT, PPROF_JIT_MODULE, frame_module);
-	} else if (frame && frame->kind == FRAME_PYTHON) {
-		append_special(name, PPROF_PYTHON, PPROF_PYTHON_MODULE, frame_module);
-	} else if (frame && frame->kind == FRAME_JAVASCRIPT) {
-		append_special(name, PPROF_V8JS, PPROF_V8JS_MODULE, frame_module);
-	} else if (frame && frame->kind == FRAME_JAVA) {
-		append_special(name, PPROF_JVM, PPROF_JVM_MODULE, frame_module);
+	if (frame && frame->kind != FRAME_USER) {
+		append_type(name, frame_kinds[frame->kind].type, frame_module);
 	} else if (location_is_in_module(location) &&
 		   location->owner < profile_count_modules(profile)) {
 		const struct module *module = profile_get_module(profile, location->owner);
@@ -70,7 +64,7 @@ static void describe_mapping(const struct profile *profile, const struct locatio
 
 /*
  * *ret is the mapping's id, or 0: code without a file's name has none. Files are distinguished by name
- * and build ID, not by our module: the kernel, JIT code, Python, JavaScript and Java have none.
+ * and build ID, not by our module: what has a type (profile/frame_kind.h) has none.
  */
 static int add_mapping(struct pprof_writer *writer, const struct text *name,
 		       const struct text *build_id, uint32_t *ret)

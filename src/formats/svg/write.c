@@ -186,7 +186,8 @@ static struct svg_color get_color(const struct painter *painter, const struct sv
 	if (painter->opts.palette == SVG_PALETTE_JAVA) {
 		uint8_t kind = call_tree_get_kind(painter->tree, frame->node);
 
-		if (kind == FRAME_PYTHON)
+		if (kind == FRAME_PYTHON || kind == FRAME_PHP || kind == FRAME_RUBY ||
+		    kind == FRAME_PERL)
 			return svg_get_frame_color(SVG_PALETTE_BLUE, label, length);
 		if (kind == FRAME_JAVASCRIPT)
 			return svg_get_frame_color(SVG_PALETTE_GREEN, label, length);

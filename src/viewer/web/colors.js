@@ -6,7 +6,7 @@ import { NODE_INLINED, NODE_THREAD, getKind, isKernel } from './names.js';
 export const COLOR_MODES = [
 	{ id: 'name', label: 'By name' },
 	{ id: 'module', label: 'By module' },
-	{ id: 'kind', label: 'By kind (kernel, user, inlined, JIT, Python, JavaScript, Java)' },
+	{ id: 'kind', label: 'By kind (kernel, user, inlined, JIT, Python and other languages)' },
 	{ id: 'self', label: 'By own share' },
 	{ id: 'safe', label: 'By name, safe for colour-blind eyes' },
 	{ id: 'change', label: 'By change (comparison)' },

@@ -1,12 +1,12 @@
 // The names of a graph, decoded when they are asked for.
 
 // As graph.h has them.
-export const NODE_INLINED = 8;
-export const NODE_THREAD = 16;
-const KIND_MASK = 7;
+export const NODE_INLINED = 16;
+export const NODE_THREAD = 32;
+const KIND_MASK = 15;
 // As frame_kind.h has them, with a hue each.
-const KINDS = [{ word: 'user', hue: 95 }, { word: 'kernel', hue: 45 }, { word: 'JIT', hue: 145 }, { word: 'Python', hue: 250 }, { word: 'JavaScript', hue: 200 },
-	{ word: 'Java', hue: 310 }];
+const KINDS = [{ word: 'user', hue: 95 }, { word: 'kernel', hue: 45 }, { word: 'JIT', hue: 145 }, { word: 'Python', hue: 250 }, { word: 'JavaScript', hue: 170 },
+	{ word: 'Java', hue: 310 }, { word: 'PHP', hue: 285 }, { word: 'Ruby', hue: 15 }, { word: 'Perl', hue: 225 }];
 const KERNEL = KINDS[1];
 
 /** @param {number} flags */

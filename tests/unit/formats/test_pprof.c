@@ -272,6 +272,9 @@ static void languages_come_back_with_their_kinds_and_modules(void **state _unuse
 		{FRAME_JAVASCRIPT, ""},
 		{FRAME_JAVA, "HashMap.java"},
 		{FRAME_JAVA, ""},
+		{FRAME_PHP, "/srv/www/index.php"},
+		{FRAME_RUBY, "app.rb"},
+		{FRAME_PERL, "Carp.pm"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
