@@ -10,6 +10,7 @@
 #include "maps.h"
 #include "output.h"
 #include "python_stack.h"
+#include "script_stack.h"
 #include "task.h"
 #include "user_walk.h"
 #include "v8_stack.h"
@@ -70,7 +71,8 @@ static __always_inline void describe_task(struct scratch *scratch, __u64 pid_tgi
 	struct wire_sample *sample = &scratch->sample;
 
 	begin_sample(sample, pid_tgid, in_user_mode);
-	scratch->python_layout = scratch->v8_layout = scratch->hotspot_layout = 0;
+	scratch->python_layout = scratch->v8_layout = 0;
+	scratch->hotspot_layout = scratch->script_layout = 0;
 	scratch->hotspot_state = HOTSPOT_NOT_BEGUN;
 	if (bpf_core_field_exists(task->self_exec_id))
 		sample->generation = TASK_FIELD(task, self_exec_id);
@@ -116,6 +118,8 @@ static __always_inline enum send_result take_stacks(void *ctx, struct scratch *s
 				sample->runtime_stack = take_python_stack();
 			else if (scratch->v8_layout)
 				sample->runtime_stack = take_v8_stack();
+			else if (scratch->script_layout)
+				sample->runtime_stack = take_script_stack();
 			else if (scratch->hotspot_state == HOTSPOT_BEGUN)
 				sample->runtime_stack = take_hotspot_stack();
 		}

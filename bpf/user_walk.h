@@ -87,11 +87,13 @@ struct scratch {
 	__u64 frame_pointers
 		[WIRE_MAX_FRAMES]; /* of the levels of the stack that were stepped over by it */
 	__u64 trampoline; /* where functions return to whose return is probed; or NO_TRAMPOLINE */
-	__u64 python_runtime; /* of the process, as struct unwind_process has these five */
+	__u64 python_runtime; /* of the process, as struct unwind_process has these seven */
 	__u32 python_layout;
 	__u32 v8_layout;
 	__u64 hotspot_bias;
 	__u32 hotspot_layout;
+	__u32 script_layout;
+	__u64 script_state;
 	__u32 hotspot_state; /* enum hotspot_state */
 	__u32 num_untouched; /* pages in a row: here, the verifier does not tell its values apart */
 };
@@ -276,6 +278,8 @@ __attribute__((noinline)) int walk_user_stack(void)
 		scratch->v8_layout = process->v8_layout;
 		scratch->hotspot_bias = process->hotspot_bias;
 		scratch->hotspot_layout = process->hotspot_layout;
+		scratch->script_layout = process->script_layout;
+		scratch->script_state = process->script_state;
 	} else {
 		process = 0;
 	}

@@ -14,10 +14,8 @@
 
 #include "base/attributes.h"
 #include "objfile/objfile.h"
+#include "runtime/evaluation.h"
 #include "wire/python.h"
-
-/* The function that evaluates frames, and what compilers put elsewhere of it. */
-#define PYTHON_MAX_EVAL_PARTS 4
 
 enum python_support {
 	PYTHON_KNOWN,
@@ -26,20 +24,14 @@ enum python_support {
 	PYTHON_UNKNOWN_BUILD, /* its objects have other sizes, or it is not of 64 bits, little endian */
 };
 
-/* ELF addresses; the end is the first one after it. */
-struct python_eval_part {
-	uint64_t start;
-	uint64_t end;
-};
-
 struct python_build {
 	enum python_support support;
 	unsigned int minor; /* of version 3 */
 	uint64_t runtime;   /* ELF address of _PyRuntime */
 	uint64_t runtime_bytes;
 	unsigned int num_eval_parts;
-	struct python_eval_part eval_parts[PYTHON_MAX_EVAL_PARTS]; /* the function's begin first */
-	struct wire_python_layout layout;                          /* of PYTHON_KNOWN; else all 0 */
+	struct evaluation_part eval_parts[EVALUATION_MAX_PARTS]; /* the function's begin first */
+	struct wire_python_layout layout;                        /* of PYTHON_KNOWN; else all 0 */
 };
 
 /*

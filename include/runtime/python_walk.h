@@ -230,15 +230,15 @@ PYTHON_INLINE int python_walk_take_frame(struct python_walk *walk,
 	       ~(wire_u64)walk->layout.code_tag_bits;
 	instruction = python_get_instruction(walk, code);
 	if (walk->layout.runs == WIRE_PYTHON_RUN_EACH) {
-		instruction |= WIRE_PYTHON_ENTRY_FRAME;
+		instruction |= WIRE_RUNTIME_ENTRY_FRAME;
 	} else if (walk->layout.runs == WIRE_PYTHON_RUN_ENTRY) {
 		if (python_get_field(walk, walk->layout.frame_run) & 0xff)
-			instruction |= WIRE_PYTHON_ENTRY_FRAME;
+			instruction |= WIRE_RUNTIME_ENTRY_FRAME;
 	} else if ((python_get_field(walk, walk->layout.frame_run) & 0xff) >=
 		   walk->layout.run_owner) {
 		if (walk->num_frames)
 			frames[(walk->num_frames - 1) & (WIRE_MAX_RUNTIME_FRAMES - 1)].position |=
-				WIRE_PYTHON_ENTRY_FRAME;
+				WIRE_RUNTIME_ENTRY_FRAME;
 		return 0;
 	}
 	if (walk->num_frames >= WIRE_MAX_RUNTIME_FRAMES)

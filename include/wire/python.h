@@ -80,10 +80,9 @@ struct wire_python_layout {
 
 /*
  * What CPython's frames have as their place (wire_runtime_frame): bytes from the first instruction on to the one that runs,
- * or ran last; and these flags. The first: the outermost frame that one call of the C function evaluates.
+ * or ran last; WIRE_RUNTIME_ENTRY_FRAME, and this flag.
  */
-#define WIRE_PYTHON_ENTRY_FRAME (1u << 31)
-#define WIRE_PYTHON_NOT_BEGUN   (1u << 30)
+#define WIRE_PYTHON_NOT_BEGUN (1u << 30)
 
 struct wire_python_text {
 	wire_u32 length;    /* in characters, of which not all may be there */

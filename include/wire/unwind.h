@@ -171,7 +171,8 @@ struct unwind_process {
 	wire_u32 v8_layout;      /* the same of V8 */
 	wire_u64 hotspot_bias;   /* of HotSpot: address in the process minus ELF address */
 	wire_u32 hotspot_layout; /* the same of HotSpot */
-	wire_u32 padding;
+	wire_u32 script_layout;  /* the same of PHP */
+	wire_u64 script_state;   /* of that: address of its executor_globals */
 };
 
 #endif

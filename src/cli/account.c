@@ -328,6 +328,7 @@ static void print_runtimes(const struct recorder_account *ticks, struct text *re
 		[RUNTIME_PYTHON] = "cpython",
 		[RUNTIME_V8] = "v8js",
 		[RUNTIME_HOTSPOT] = "jvm",
+		[RUNTIME_PHP] = "php",
 	};
 	const char *comma = "";
 

@@ -30,6 +30,7 @@ struct facts {
 	struct hotspot_build *hotspot;
 	bool has_named_runtime;
 	uint32_t named_runtime; /* its number */
+	struct script_build *script;
 };
 
 struct proof {
@@ -75,6 +76,7 @@ void elf_files_free(struct elf_files *files)
 		free(facts->python);
 		free(facts->v8);
 		free(facts->hotspot);
+		free(facts->script);
 	}
 	array_release(&files->facts);
 	proof_table_release(&files->proofs);
@@ -111,11 +113,13 @@ static int set_runtimes(struct facts *facts, const struct elf_identity *identity
 	free(facts->python);
 	free(facts->v8);
 	free(facts->hotspot);
+	free(facts->script);
 	facts->python = NULL;
 	facts->v8 = NULL;
 	facts->hotspot = NULL;
 	facts->has_named_runtime = identity->has_named_runtime;
 	facts->named_runtime = identity->named_runtime;
+	facts->script = NULL;
 	if (identity->has_python) {
 		facts->python = malloc(sizeof(*facts->python));
 		if (!facts->python)
@@ -133,6 +137,12 @@ static int set_runtimes(struct facts *facts, const struct elf_identity *identity
 		if (!facts->hotspot)
 			return -ENOMEM;
 		*facts->hotspot = identity->hotspot;
+	}
+	if (identity->has_script) {
+		facts->script = malloc(sizeof(*facts->script));
+		if (!facts->script)
+			return -ENOMEM;
+		*facts->script = identity->script;
 	}
 	return 0;
 }
@@ -211,6 +221,14 @@ int elf_files_find_named_runtime(const struct elf_files *files, const struct map
 		return -ENOENT;
 	*ret_number = facts->named_runtime;
 	return 0;
+}
+
+const struct script_build *elf_files_get_script(const struct elf_files *files,
+						const struct mapped_file *mapped)
+{
+	if (mapped->fd < 0 || files->facts.length <= (size_t)mapped->fd)
+		return NULL;
+	return files->facts.items[mapped->fd].script;
 }
 
 static bool is_budget_left(const struct elf_files *files)

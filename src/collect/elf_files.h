@@ -12,6 +12,7 @@
 #include "process/file_table.h"
 #include "runtime/hotspot.h"
 #include "runtime/python.h"
+#include "runtime/script.h"
 #include "runtime/v8.h"
 
 struct elf_files;
@@ -46,6 +47,9 @@ const struct v8_build *elf_files_get_v8(const struct elf_files *files,
 /* Where the HotSpot in it describes itself; NULL and borrowed likewise. */
 const struct hotspot_build *elf_files_get_hotspot(const struct elf_files *files,
 						  const struct mapped_file *mapped);
+/* The same of PHP. */
+const struct script_build *elf_files_get_script(const struct elf_files *files,
+						const struct mapped_file *mapped);
 
 /* As named_runtime_find(), of what is known of the file. */
 _must_check_ int elf_files_find_named_runtime(const struct elf_files *files,

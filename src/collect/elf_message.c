@@ -69,7 +69,8 @@ bool elf_answer_is_valid(struct elf_answer *answer, size_t size, enum elf_reques
 	    (size < offsetof(struct elf_answer, identity.segments) ||
 	     answer->identity.num_segments > ELF_MAX_SEGMENTS ||
 	     answer->identity.build_id_size > BUILD_ID_SIZE_MAX ||
-	     answer->identity.python.num_eval_parts > PYTHON_MAX_EVAL_PARTS ||
+	     answer->identity.python.num_eval_parts > EVALUATION_MAX_PARTS ||
+	     answer->identity.script.num_eval_parts > EVALUATION_MAX_PARTS ||
 	     answer->identity.named_runtime >= NUM_NAMED_RUNTIMES))
 		return false;
 	if (!answer->err && kind == ELF_FIND_PROBE &&

@@ -15,6 +15,7 @@
 #include "runtime/hotspot.h"
 #include "runtime/named.h"
 #include "runtime/python.h"
+#include "runtime/script.h"
 #include "runtime/v8.h"
 
 /* Of one file: programs have two to six loaded segments; no more of a hostile one are looked at. */
@@ -74,6 +75,8 @@ struct elf_identity {
 	struct hotspot_build hotspot;
 	uint32_t has_named_runtime;
 	uint32_t named_runtime; /* its number (runtime/named.h) */
+	uint32_t has_script;
+	struct script_build script;
 	struct {
 		uint64_t file_offset;
 		uint64_t file_size;

@@ -97,6 +97,7 @@ static int identify(int fd, struct elf_identity *ret)
 	ret->has_v8 = !v8_find(objfile, &ret->v8);
 	ret->has_hotspot = !hotspot_find(objfile, &ret->hotspot);
 	ret->has_named_runtime = !named_runtime_find(objfile, &ret->named_runtime);
+	ret->has_script = !script_find(objfile, &ret->script);
 	array_for_each (&objfile_get_layout(objfile)->segments, segment) {
 		if (ret->num_segments == ELF_MAX_SEGMENTS)
 			break;

@@ -55,6 +55,7 @@ struct published_code {
 	uint32_t flags;         /* of its mappings */
 	uint32_t python_layout; /* as struct unwind_process has it; 0: not published */
 	uint32_t v8_layout;     /* likewise */
+	uint32_t script_layout;
 };
 
 /* By process id. */
@@ -335,6 +336,23 @@ static void describe_v8(struct publisher *publisher, const struct mapping *mappi
 	space->v8_layout = code->v8_layout;
 }
 
+static void describe_script(struct publisher *publisher, const struct mapping *mapping,
+			    const struct script_build *build, struct unwind_address_space *space)
+{
+	const struct objfile_mapping mapped = {mapping->start, mapping->end, mapping->file_offset};
+	struct published_code *code = &publisher->codes.items[mapping->file];
+	const struct objfile_layout *layout = get_layout(publisher, mapping->file);
+	uint64_t bias;
+
+	if (!layout || objfile_layout_get_bias(layout, &mapped, &bias))
+		return;
+	if (!code->script_layout &&
+	    unwind_store_add_script(publisher->store, &build->layout, &code->script_layout))
+		return;
+	space->script_state = build->state + bias;
+	space->script_layout = code->script_layout;
+}
+
 /* It may say something when nothing is mapped any more that would have it published. */
 static void wait_for_hotspot(struct publisher *publisher, const struct process *process)
 {
@@ -398,16 +416,20 @@ static void find_runtimes(struct publisher *publisher, const struct process *pro
 		const struct mapped_file *file;
 		const struct python_build *python;
 		const struct v8_build *v8;
+		const struct script_build *script;
 
 		if (mappings[i].file == FILE_NONE)
 			continue;
 		file = file_table_get(publisher->files, mappings[i].file);
 		python = elf_files_get_python(publisher->elf_files, file);
 		v8 = elf_files_get_v8(publisher->elf_files, file);
+		script = elf_files_get_script(publisher->elf_files, file);
 		if (python && python->support == PYTHON_KNOWN && !space->python_layout)
 			describe_python(publisher, &mappings[i], python, space);
 		if (v8 && v8->support == V8_KNOWN && !space->v8_layout)
 			describe_v8(publisher, &mappings[i], v8, space);
+		if (script && script->support == SCRIPT_KNOWN && !space->script_layout)
+			describe_script(publisher, &mappings[i], script, space);
 	}
 }
 

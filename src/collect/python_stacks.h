@@ -1,8 +1,5 @@
 /*
- * Frames of CPython, and where they belong in the stacks of the processes that run it. The interpreter's frames are
- * collected beside the native stack; each call of the C function that evaluates them is a level of that stack, in whose
- * place the frames come that it has evaluated. That works where there are as many such levels as the interpreter says
- * that there were calls: else nothing is put together.
+ * Frames of CPython, and where they belong in the stacks of the processes that run it (evaluated_stacks.h).
  *
  * Not thread-safe.
  */

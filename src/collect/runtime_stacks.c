@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "collect/hotspot_stacks.h"
 #include "collect/python_stacks.h"
+#include "collect/script_stacks.h"
 #include "collect/v8_stacks.h"
 
 const struct named_runtime *runtime_kind_get_named(enum runtime_kind kind)
@@ -23,6 +24,7 @@ const char *runtime_kind_get_name(enum runtime_kind kind)
 		[RUNTIME_PYTHON] = "Python",
 		[RUNTIME_V8] = "V8",
 		[RUNTIME_HOTSPOT] = "Java",
+		[RUNTIME_PHP] = "PHP",
 	};
 	const struct named_runtime *named = runtime_kind_get_named(kind);
 
@@ -82,6 +84,7 @@ struct runtime_stacks {
 	struct python_stacks *python;
 	struct v8_stacks *v8;
 	struct hotspot_stacks *hotspot;
+	struct script_stacks *script;
 	struct mapped_runtime_table images;
 	ARRAY(struct runtime_counts) counts;
 	ARRAY(bool) is_counted; /* by process: it is among these */
@@ -103,7 +106,8 @@ struct runtime_stacks *runtime_stacks_new(struct profile *profile, const struct 
 	stacks->python = python_stacks_new(profile, files, elf_files, frames);
 	stacks->v8 = v8_stacks_new(profile, frames);
 	stacks->hotspot = hotspot_stacks_new(profile, hotspots, frames);
-	if (!stacks->python || !stacks->v8 || !stacks->hotspot) {
+	stacks->script = script_stacks_new(profile, files, elf_files, frames);
+	if (!stacks->python || !stacks->v8 || !stacks->hotspot || !stacks->script) {
 		runtime_stacks_free(stacks);
 		return NULL;
 	}
@@ -120,6 +124,8 @@ void runtime_stacks_forget(struct runtime_stacks *stacks)
 		stacks->num_lost_codes += hotspot_stacks_get_dropped(stacks->hotspot);
 	hotspot_stacks_free(stacks->hotspot);
 	stacks->hotspot = NULL;
+	script_stacks_free(stacks->script);
+	stacks->script = NULL;
 	known_frames_table_release(&stacks->known);
 	array_release(&stacks->frames);
 }
@@ -172,6 +178,8 @@ int runtime_stacks_add(struct runtime_stacks *stacks, const void *data, size_t s
 		err = v8_stacks_add_function(stacks->v8, data);
 	else if (size >= sizeof(struct wire_hotspot_method) && *type == WIRE_HOTSPOT_METHOD)
 		err = hotspot_stacks_add_method(stacks->hotspot, data);
+	else if (size >= sizeof(struct wire_script_function) && *type == WIRE_SCRIPT_FUNCTION)
+		err = script_stacks_add_function(stacks->script, data);
 	if (!err || err == -ENOMEM)
 		return err;
 	/* What is not kept has no name. */
@@ -196,6 +204,7 @@ static struct runtime_version find_version(const struct runtime_stacks *stacks,
 	const struct python_build *python;
 	const struct v8_build *v8;
 	uint32_t named;
+	const struct script_build *script;
 
 	if (mapping->file == FILE_NONE)
 		return (struct runtime_version){0};
@@ -229,6 +238,13 @@ static struct runtime_version find_version(const struct runtime_stacks *stacks,
 						.minor = (uint16_t)v8->minor};
 	if (!elf_files_find_named_runtime(stacks->elf_files, file, &named))
 		return (struct runtime_version){.is_there = true, .kind = RUNTIME_NAMED + named};
+	script = elf_files_get_script(stacks->elf_files, file);
+	if (script)
+		return (struct runtime_version){.is_there = true,
+						.is_known = script->support == SCRIPT_KNOWN,
+						.kind = RUNTIME_PHP,
+						.major = (uint16_t)script->major,
+						.minor = (uint16_t)script->minor};
 	return (struct runtime_version){0};
 }
 
@@ -396,6 +412,9 @@ int runtime_stacks_splice(struct runtime_stacks *stacks, const struct runtime_sa
 	if (known ? known->runtime == WIRE_RUNTIME_HOTSPOT : version.kind == RUNTIME_HOTSPOT)
 		return hotspot_stacks_splice(stacks->hotspot, source, &frames, pcs, num_pcs, ret,
 					     ret_num, ret_fit);
+	if (known ? known->runtime == WIRE_RUNTIME_PHP : version.kind == RUNTIME_PHP)
+		return script_stacks_splice(stacks->script, source, &frames, pcs, num_pcs, ret,
+					    ret_num, ret_fit);
 	return python_stacks_splice(stacks->python, source, &frames, pcs, num_pcs, ret, ret_num,
 				    ret_fit);
 }

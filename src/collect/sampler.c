@@ -589,6 +589,7 @@ struct unwind_maps sampler_get_unwind_maps(const struct sampler *sampler)
 		.python_layouts_fd = sampling_program_get_map(sampler->program, "python_layouts"),
 		.v8_layouts_fd = sampling_program_get_map(sampler->program, "v8_layouts"),
 		.hotspot_layouts_fd = sampling_program_get_map(sampler->program, "hotspot_layouts"),
+		.script_layouts_fd = sampling_program_get_map(sampler->program, "script_layouts"),
 	};
 }
 

@@ -37,6 +37,7 @@ struct unwind_store {
 	uint64_t num_rows;
 	uint32_t num_python_layouts;
 	uint32_t num_v8_layouts;
+	uint32_t num_script_layouts;
 	uint32_t num_hotspot_layouts;
 	struct wire_hotspot_layout hotspot_layouts[WIRE_MAX_HOTSPOT_LAYOUTS]; /* as in their map */
 	ARRAY(struct retired) retired;                                        /* oldest first */
@@ -336,6 +337,8 @@ int unwind_store_publish(struct unwind_store *store, const struct unwind_address
 	entry.v8_layout = space->v8_layout;
 	entry.hotspot_bias = space->hotspot_bias;
 	entry.hotspot_layout = space->hotspot_layout;
+	entry.script_state = space->script_state;
+	entry.script_layout = space->script_layout;
 	if (bpf_map_update_elem(store->maps.processes_fd, &key, &entry, BPF_ANY))
 		err = -errno;
 	if (retire(store, now_ns, range))
@@ -449,4 +452,11 @@ uint64_t unwind_store_get_row_count(const struct unwind_store *store)
 uint64_t unwind_store_get_size(const struct unwind_store *store)
 {
 	return shard_pool_get_size(store->shard_pool);
+}
+
+int unwind_store_add_script(struct unwind_store *store, const struct wire_script_layout *layout,
+			    uint32_t *ret)
+{
+	return add_layout(store->maps.script_layouts_fd, layout, WIRE_MAX_SCRIPT_LAYOUTS,
+			  &store->num_script_layouts, ret);
 }

@@ -20,6 +20,7 @@
 #include "unwind/unwind_table.h"
 #include "wire/hotspot.h"
 #include "wire/python.h"
+#include "wire/script.h"
 #include "wire/unwind.h"
 #include "wire/v8.h"
 
@@ -34,6 +35,7 @@ struct unwind_maps {
 	int python_layouts_fd;
 	int v8_layouts_fd;
 	int hotspot_layouts_fd;
+	int script_layouts_fd;
 };
 
 /* Where a file's table is in the maps. */
@@ -79,6 +81,8 @@ struct unwind_address_space {
 	uint32_t v8_layout; /* likewise, of one that runs V8 */
 	uint64_t hotspot_bias;
 	uint32_t hotspot_layout; /* likewise, of one that runs HotSpot */
+	uint64_t script_state;
+	uint32_t script_layout; /* likewise, of one that runs PHP */
 };
 
 /*
@@ -90,7 +94,7 @@ _must_check_ int unwind_store_publish(struct unwind_store *store,
 				      const struct unwind_address_space *space, uint64_t now_ns,
 				      struct unwind_range *range);
 /*
- * Publish offsets of a build of CPython, of V8, or of HotSpot, whose processes say each their own: those that are published
+ * Publish offsets of a build of CPython, of V8, of PHP, or of HotSpot, whose processes say each their own: those that are published
  * keep their number. All return 0 with their number and one more, -ENOSPC or another negative errno.
  */
 _must_check_ int unwind_store_add_python(struct unwind_store *store,
@@ -99,6 +103,8 @@ _must_check_ int unwind_store_add_v8(struct unwind_store *store,
 				     const struct wire_v8_layout *layout, uint32_t *ret);
 _must_check_ int unwind_store_add_hotspot(struct unwind_store *store,
 					  const struct wire_hotspot_layout *layout, uint32_t *ret);
+_must_check_ int unwind_store_add_script(struct unwind_store *store,
+					 const struct wire_script_layout *layout, uint32_t *ret);
 /* Remove a process's entry and retire its range. */
 void unwind_store_remove(struct unwind_store *store, pid_t pid, uint64_t now_ns,
 			 struct unwind_range *range);

@@ -25,6 +25,16 @@ void characters_append_unicode(struct text *text, const uint8_t *bytes, size_t n
 	}
 }
 
+void characters_append_utf8(struct text *text, const uint8_t *bytes, size_t num_bytes)
+{
+	for (size_t i = 0; i < num_bytes;) {
+		uint32_t code_point;
+
+		i += utf8_decode((const char *)bytes + i, num_bytes - i, &code_point);
+		characters_append(text, code_point);
+	}
+}
+
 void characters_append_utf16(struct text *text, const uint8_t *bytes, size_t num_units)
 {
 	for (size_t i = 0; i < num_units; i++) {

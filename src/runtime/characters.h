@@ -17,6 +17,9 @@ void characters_append(struct text *text, uint32_t code_point);
 void characters_append_unicode(struct text *text, const uint8_t *bytes, size_t num_characters,
 			       size_t bytes_of_character);
 
+/* UTF-8: each byte that is part of no character becomes the replacement character. */
+void characters_append_utf8(struct text *text, const uint8_t *bytes, size_t num_bytes);
+
 /* UTF-16, of the byte order here. */
 void characters_append_utf16(struct text *text, const uint8_t *bytes, size_t num_units);
 

@@ -14,6 +14,7 @@
 #include "runtime/hotspot.h"
 #include "runtime/named.h"
 #include "runtime/python.h"
+#include "runtime/script.h"
 #include "runtime/v8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -71,7 +72,7 @@ static void find_python(struct objfile *objfile)
 
 	if (python_find(objfile, &build))
 		return;
-	require(build.num_eval_parts > 0 && build.num_eval_parts <= PYTHON_MAX_EVAL_PARTS);
+	require(build.num_eval_parts > 0 && build.num_eval_parts <= EVALUATION_MAX_PARTS);
 	for (unsigned int i = 0; i < build.num_eval_parts; i++)
 		require(build.eval_parts[i].start <= build.eval_parts[i].end);
 	require((build.support == PYTHON_KNOWN) == (build.layout.minor != 0));
@@ -100,6 +101,19 @@ static void find_v8(struct objfile *objfile)
 		layout->shared_literal <= layout->shared_bytes - 4);
 	require(layout->scope_num_locals < layout->scope_locals &&
 		layout->scope_locals <= WIRE_V8_OBJECT_BYTES);
+}
+
+static void find_script(struct objfile *objfile)
+{
+	struct script_build build;
+
+	if (script_find(objfile, &build))
+		return;
+	require(build.support < NUM_SCRIPT_SUPPORTS && build.runtime < NUM_WIRE_RUNTIMES);
+	require(build.num_eval_parts <= EVALUATION_MAX_PARTS);
+	for (unsigned int i = 0; i < build.num_eval_parts; i++)
+		require(build.eval_parts[i].start <= build.eval_parts[i].end);
+	require((build.support == SCRIPT_KNOWN) == (build.layout.php.function_bytes != 0));
 }
 
 static void find_hotspot(struct objfile *objfile)
@@ -138,6 +152,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		find_v8(objfile);
 		find_hotspot(objfile);
 		find_named_runtime(objfile);
+		find_script(objfile);
 		objfile_unref(objfile);
 	} else {
 		require(error.message[0] != '\0');

@@ -138,12 +138,12 @@ static void check_frames(const struct scene *scene)
 	const uint8_t *end = (const uint8_t *)&scene->frames[WIRE_MAX_RUNTIME_FRAMES];
 
 	for (uint32_t i = 0; i < scene->walk.num_frames; i++) {
-		uint32_t instruction = scene->frames[i].position & ~WIRE_PYTHON_ENTRY_FRAME;
+		uint32_t instruction = scene->frames[i].position & ~WIRE_RUNTIME_ENTRY_FRAME;
 
 		require(!(scene->frames[i].code & scene->layout.code_tag_bits));
 		require(instruction <= WIRE_PYTHON_NOT_BEGUN);
 		if (scene->layout.runs == WIRE_PYTHON_RUN_EACH)
-			require(scene->frames[i].position & WIRE_PYTHON_ENTRY_FRAME);
+			require(scene->frames[i].position & WIRE_RUNTIME_ENTRY_FRAME);
 	}
 	for (const uint8_t *byte = (const uint8_t *)&scene->frames[scene->walk.num_frames];
 	     byte < end; byte++)

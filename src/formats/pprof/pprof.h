@@ -28,8 +28,8 @@
 #include "base/attributes.h"
 #include "formats/format.h"
 
-#define PPROF_COMMENT       "stackwide "
-#define PPROF_KERNEL "[kernel]"
+#define PPROF_COMMENT          "stackwide "
+#define PPROF_KERNEL           "[kernel]"
 #define PPROF_COMPLETE_STACKS  "complete_stacks="
 #define PPROF_TRUNCATED_STACKS "truncated_stacks="
 #define PPROF_LOST_SAMPLES     "lost_samples="

@@ -182,5 +182,5 @@ uint32_t python_code_get_line(const struct python_code *code, uint32_t instructi
 
 	if (instruction & WIRE_PYTHON_NOT_BEGUN)
 		return code->first_line;
-	return python_line_table_find(&table, instruction & ~WIRE_PYTHON_ENTRY_FRAME);
+	return python_line_table_find(&table, instruction & ~WIRE_RUNTIME_ENTRY_FRAME);
 }

@@ -52,10 +52,10 @@ static void add_cold_part(uint64_t start, uint64_t bytes, struct python_build *b
 	for (unsigned int i = 0; i < build->num_eval_parts; i++)
 		if (build->eval_parts[i].start == start)
 			return;
-	if (!bytes || build->num_eval_parts == PYTHON_MAX_EVAL_PARTS)
+	if (!bytes || build->num_eval_parts == EVALUATION_MAX_PARTS)
 		return;
 	build->eval_parts[build->num_eval_parts++] =
-		(struct python_eval_part){.start = start, .end = start + bytes};
+		(struct evaluation_part){.start = start, .end = start + bytes};
 }
 
 static void take_symbol(struct objfile *objfile, const char *name, const GElf_Sym *symbol,
@@ -78,7 +78,7 @@ static void take_symbol(struct objfile *objfile, const char *name, const GElf_Sy
 		if (i == MARKER_RUNTIME)
 			build->runtime_bytes = symbol->st_size;
 		if (i == MARKER_EVAL)
-			build->eval_parts[0] = (struct python_eval_part){
+			build->eval_parts[0] = (struct evaluation_part){
 				.start = symbol->st_value,
 				.end = symbol->st_value + symbol->st_size,
 			};

@@ -186,11 +186,11 @@ static void cold_parts_belong_to_the_evaluation(void **state)
 	assert_int_equal(build.eval_parts[2].end, TEXT_ADDRESS + 0x430);
 
 	file = fake_file_new();
-	for (uint64_t i = 0; i < 2 * PYTHON_MAX_EVAL_PARTS; i++)
+	for (uint64_t i = 0; i < 2 * EVALUATION_MAX_PARTS; i++)
 		add_symbol(file, "_PyEval_EvalFrameDefault.cold", TEXT_ADDRESS + 0x300 + 8 * i, 8,
 			   1);
 	assert_int_equal(find(file, &build), 0);
-	assert_int_equal(build.num_eval_parts, PYTHON_MAX_EVAL_PARTS);
+	assert_int_equal(build.num_eval_parts, EVALUATION_MAX_PARTS);
 }
 
 static void what_is_not_known_is_said(void **state)

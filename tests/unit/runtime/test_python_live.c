@@ -302,16 +302,17 @@ static void check_all(const struct scenario *scenario)
 static void check_frame(const struct live_python *live, const struct wire_runtime_frame *frame,
 			const struct truth_frame *truth)
 {
-	uint32_t instruction = frame->position & ~(WIRE_PYTHON_ENTRY_FRAME | WIRE_PYTHON_NOT_BEGUN);
+	uint32_t instruction =
+		frame->position & ~(WIRE_RUNTIME_ENTRY_FRAME | WIRE_PYTHON_NOT_BEGUN);
 
 	assert_int_equal(frame->code, truth->code);
 	assert_false(frame->position & WIRE_PYTHON_NOT_BEGUN);
 	if (truth->instruction >= 0)
 		assert_int_equal(instruction, truth->instruction);
 	if (truth->run == 'c' || live->build.minor <= 10)
-		assert_true(frame->position & WIRE_PYTHON_ENTRY_FRAME);
+		assert_true(frame->position & WIRE_RUNTIME_ENTRY_FRAME);
 	else if (truth->run == 'p')
-		assert_false(frame->position & WIRE_PYTHON_ENTRY_FRAME);
+		assert_false(frame->position & WIRE_RUNTIME_ENTRY_FRAME);
 }
 
 static void check_frames(struct live_python *live, const struct truth_thread *truth)
@@ -322,7 +323,7 @@ static void check_frames(struct live_python *live, const struct truth_thread *tr
 	for (size_t i = 0; i < truth->frames.length; i++)
 		check_frame(live, &live->frames[i], &truth->frames.items[i]);
 	/* The outermost is always called from C. */
-	assert_true(live->frames[truth->frames.length - 1].position & WIRE_PYTHON_ENTRY_FRAME);
+	assert_true(live->frames[truth->frames.length - 1].position & WIRE_RUNTIME_ENTRY_FRAME);
 }
 
 static void every_frame_of_every_thread_is_found(void **state)

@@ -144,7 +144,7 @@ static void a_frame_has_its_code_and_instruction(void **state)
 		assert_int_equal(process->walk.num_frames, 1);
 		assert_int_equal(process->walk.thread_state, THREAD);
 		assert_int_equal(process->frames[0].code, CODE);
-		assert_int_equal(process->frames[0].position & ~WIRE_PYTHON_ENTRY_FRAME,
+		assert_int_equal(process->frames[0].position & ~WIRE_RUNTIME_ENTRY_FRAME,
 				 expected[i].instruction);
 		free(process);
 	}
@@ -165,7 +165,7 @@ static void a_frame_that_has_not_begun_says_so(void **state)
 		put_frame(process, FRAME, 0, inputs[i].instruction, 0);
 		walk(process, 0);
 		assert_int_equal(process->walk.num_frames, 1);
-		assert_int_equal(process->frames[0].position & ~WIRE_PYTHON_ENTRY_FRAME,
+		assert_int_equal(process->frames[0].position & ~WIRE_RUNTIME_ENTRY_FRAME,
 				 WIRE_PYTHON_NOT_BEGUN);
 		free(process);
 	}
@@ -186,7 +186,7 @@ static void a_run_begins_with_the_frame_that_the_c_function_called(void **state)
 	assert_int_equal(process->walk.end, WIRE_RUNTIME_COMPLETE);
 	assert_int_equal(process->walk.num_frames, ARRAY_LENGTH(expected));
 	for (size_t i = 0; i < ARRAY_LENGTH(expected); i++)
-		assert_int_equal(!!(process->frames[i].position & WIRE_PYTHON_ENTRY_FRAME),
+		assert_int_equal(!!(process->frames[i].position & WIRE_RUNTIME_ENTRY_FRAME),
 				 expected[i]);
 	free(process);
 }
@@ -343,8 +343,8 @@ static void frames_of_two_interpreters_are_the_newer_ones_first(void **state)
 	walk(process, THREAD); /* what is remembered is not all */
 	assert_int_equal(process->walk.end, WIRE_RUNTIME_COMPLETE);
 	assert_int_equal(process->walk.num_frames, 2);
-	assert_int_equal(process->frames[0].position, 8 | WIRE_PYTHON_ENTRY_FRAME);
-	assert_int_equal(process->frames[1].position, 6 | WIRE_PYTHON_ENTRY_FRAME);
+	assert_int_equal(process->frames[0].position, 8 | WIRE_RUNTIME_ENTRY_FRAME);
+	assert_int_equal(process->frames[1].position, 6 | WIRE_RUNTIME_ENTRY_FRAME);
 	free(process);
 }
 
@@ -384,7 +384,7 @@ static void as_many_frames_as_are_kept_are_all(void **state)
 	assert_int_equal(process->walk.end, WIRE_RUNTIME_COMPLETE);
 	assert_int_equal(process->walk.num_frames, WIRE_MAX_RUNTIME_FRAMES);
 	assert_int_equal(process->frames[WIRE_MAX_RUNTIME_FRAMES - 1].position,
-			 6 | WIRE_PYTHON_ENTRY_FRAME);
+			 6 | WIRE_RUNTIME_ENTRY_FRAME);
 
 	put_many_frames(process, WIRE_MAX_RUNTIME_FRAMES + 1);
 	walk(process, 0);

@@ -1,0 +1,19 @@
+/*
+ * The C function of an interpreter that evaluates frames, in the file that has it: where frames belong in a native stack is
+ * known by its calls.
+ */
+#ifndef RUNTIME_EVALUATION_H
+#define RUNTIME_EVALUATION_H
+
+#include <stdint.h>
+
+/* The function, and what compilers put elsewhere of it. */
+#define EVALUATION_MAX_PARTS 4
+
+/* ELF addresses; the end is the first one after it. */
+struct evaluation_part {
+	uint64_t start;
+	uint64_t end;
+};
+
+#endif

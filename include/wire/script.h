@@ -1,0 +1,81 @@
+/*
+ * What the sampling program reads of the frames and functions of interpreters that say in each frame which line runs, and by
+ * which offsets (runtime/script.h).
+ *
+ * Included by both sides, as wire.h is.
+ */
+#ifndef WIRE_SCRIPT_H
+#define WIRE_SCRIPT_H
+
+#include "wire/runtime.h"
+#include "wire/types.h"
+
+/* Of a function: more of the names of its class, of itself and of its file is left out. */
+#define WIRE_SCRIPT_CLASS_BYTES 128
+#define WIRE_SCRIPT_NAME_BYTES  128
+#define WIRE_SCRIPT_FILE_BYTES  512
+
+/* Files that have such an interpreter in them, in one recording. */
+#define WIRE_MAX_SCRIPT_LAYOUTS 256
+
+/* PHP: offsets in bytes. What is the same in all its versions stands in runtime/php_walk.h. */
+struct wire_php_layout {
+	wire_u16 current; /* of executor_globals: the innermost frame */
+	/* Of a function that is no built-in one. */
+	wire_u16 function_num_instructions; /* 32 bits */
+	wire_u16 function_instructions;     /* the first one */
+	wire_u16 function_file;  /* a string; the lines of its begin and its end follow */
+	wire_u16 function_bytes; /* that hold all of these: a multiple of 8 */
+	/* Of a generator. */
+	wire_u16 generator_frame;
+	wire_u16 generator_parent; /* that it yields from; 0: it does not */
+};
+
+struct wire_script_layout {
+	wire_u8 runtime; /* enum wire_runtime */
+	wire_u8 padding;
+	struct wire_php_layout php;
+};
+
+/*
+ * What frames have as their position (wire_runtime_frame): the line that runs, 0: none, or it is larger; and besides
+ * WIRE_RUNTIME_ENTRY_FRAME these flags. The first: the frames further out ran on another native stack, from where this one was
+ * switched to. The second: a generator that waits for the one that it yields from; of such in a row, the outermost comes first.
+ */
+#define WIRE_SCRIPT_STACK_BEGIN (1u << 30)
+#define WIRE_SCRIPT_DELEGATES   (1u << 29)
+#define WIRE_SCRIPT_MAX_LINE    (WIRE_SCRIPT_DELEGATES - 1)
+
+/* What kind of code a function is. */
+enum wire_script_code {
+	WIRE_SCRIPT_CODE_FUNCTION,
+	WIRE_SCRIPT_CODE_FILE, /* all of a file that is in no function */
+	WIRE_SCRIPT_CODE_EVAL, /* of a text that was evaluated */
+	NUM_WIRE_SCRIPT_CODES,
+};
+
+struct wire_script_text {
+	wire_u32 length;    /* in bytes, of which not all may be there */
+	wire_u32 num_bytes; /* that are there */
+};
+
+/* A function, sent before the first stack that has it. */
+struct wire_script_function {
+	wire_u32 type; /* WIRE_SCRIPT_FUNCTION */
+	wire_u32 pid;
+	wire_u64 generation;
+	wire_u64 code; /* its address, as in the frame */
+	wire_u32 fingerprint;
+	wire_u8 runtime;   /* enum wire_runtime */
+	wire_u8 code_kind; /* enum wire_script_code */
+	wire_u16 padding;
+	struct wire_script_text class_name;
+	struct wire_script_text name;
+	struct wire_script_text file;
+	/* Each at a place of its own; what is not there is 0. */
+	wire_u8 class_text[WIRE_SCRIPT_CLASS_BYTES];
+	wire_u8 name_text[WIRE_SCRIPT_NAME_BYTES];
+	wire_u8 file_text[WIRE_SCRIPT_FILE_BYTES];
+};
+
+#endif

@@ -1,0 +1,220 @@
+#include "collect/evaluated_stacks.h"
+
+/* What a level of the native stack is. */
+enum native_level {
+	LEVEL_OTHER,
+	LEVEL_INTERPRETER, /* a function of the file that has the interpreter in it */
+	LEVEL_EVALUATION,  /* a call of the one that evaluates frames */
+};
+
+/*
+ * calls_evaluation  the level that it has called is such one: with -X perf, each function of Python has a piece of generated
+ *                   code that does this, and bears its name
+ */
+static enum native_level find_kind(const struct evaluated_runtime *runtime,
+				   const struct process *process, uint64_t pc,
+				   bool calls_evaluation)
+{
+	const struct mapping *mapping = process_find_mapping(process, pc);
+	const struct evaluation_part *parts;
+	const struct objfile_layout *layout;
+	const struct mapped_file *file;
+	struct objfile_mapping mapped;
+	unsigned int num_parts;
+	uint64_t bias;
+
+	if (!mapping)
+		return LEVEL_OTHER;
+	if (mapping->file == FILE_NONE)
+		return calls_evaluation ? LEVEL_INTERPRETER : LEVEL_OTHER;
+	file = file_table_get(runtime->files, mapping->file);
+	parts = runtime->find_parts(runtime->context, file, &num_parts);
+	if (!parts)
+		return LEVEL_OTHER;
+	mapped = (struct objfile_mapping){mapping->start, mapping->end, mapping->file_offset};
+	if (elf_files_get_layout(runtime->elf_files, file, &layout) ||
+	    objfile_layout_get_bias(layout, &mapped, &bias))
+		return LEVEL_OTHER;
+	for (unsigned int i = 0; i < num_parts; i++)
+		if (pc - bias >= parts[i].start && pc - bias < parts[i].end)
+			return LEVEL_EVALUATION;
+	return LEVEL_INTERPRETER;
+}
+
+/* The levels of a native stack, and which of them are calls that evaluate frames. */
+struct native_levels {
+	enum native_level kinds[WIRE_MAX_FRAMES];
+	uint32_t num_levels;
+	uint32_t num_evaluations;
+	uint32_t num_idle; /* of these, the innermost ones that evaluate nothing now */
+};
+
+static void find_kinds(const struct evaluated_runtime *runtime, const struct process *process,
+		       const uint64_t *pcs, uint32_t num_pcs, struct native_levels *ret)
+{
+	ret->num_levels = num_pcs;
+	ret->num_evaluations = ret->num_idle = 0;
+	for (uint32_t i = 0; i < num_pcs; i++) {
+		bool is_exact = !i || (pcs[i] & WIRE_PC_EXACT);
+		bool calls_evaluation = i && ret->kinds[i - 1] == LEVEL_EVALUATION;
+
+		ret->kinds[i] = find_kind(runtime, process, (pcs[i] & ~WIRE_PC_MARKS) - !is_exact,
+					  calls_evaluation);
+		ret->num_evaluations += ret->kinds[i] == LEVEL_EVALUATION;
+	}
+}
+
+static uint32_t count_runs(const struct wire_runtime_frame *frames, uint32_t num_frames)
+{
+	uint32_t num_runs = 0;
+
+	for (uint32_t i = 0; i < num_frames; i++)
+		num_runs += (frames[i].position & WIRE_RUNTIME_ENTRY_FRAME) != 0;
+	return num_runs;
+}
+
+static uint32_t put_native(uint32_t num_pcs, struct runtime_level *ret)
+{
+	for (uint32_t i = 0; i < num_pcs; i++)
+		ret[i] = (struct runtime_level){.pc = i};
+	return num_pcs;
+}
+
+/* How many of the frames ran on the native stack. */
+static uint32_t count_own(const struct evaluated_runtime *runtime,
+			  const struct runtime_frame_list *frames)
+{
+	for (uint32_t i = 0; i < frames->length; i++)
+		if (frames->items[i].position & runtime->stack_begin_flag)
+			return i + 1;
+	return frames->length;
+}
+
+/* The frames that one call has evaluated, from *frame on; and after the last ones that ran on the stack, all others. */
+static int put_run(const struct evaluated_runtime *runtime, const struct runtime_sample *source,
+		   const struct runtime_frame_list *frames, uint32_t *frame,
+		   struct runtime_level *ret, uint32_t *num)
+{
+	uint32_t num_own = count_own(runtime, frames);
+
+	while (*frame < frames->length) {
+		uint32_t number = (*frame)++;
+		struct runtime_level level = {.pc = RUNTIME_LEVEL_FRAME};
+		int err =
+			runtime->locate(runtime->context, source, frames, number, &level.location);
+
+		if (err)
+			return err;
+		ret[(*num)++] = level;
+		if (number + 1 < num_own &&
+		    (frames->items[number].position & WIRE_RUNTIME_ENTRY_FRAME))
+			return 0;
+	}
+	return 0;
+}
+
+/*
+ * Of the interpreter's own functions those are kept that the innermost frame has called: they are what it does. What
+ * lies between frames, and what has called the outermost one, is how the interpreter goes about it.
+ */
+static bool is_left_out(const struct evaluated_runtime *runtime, enum native_level kind,
+			bool has_frames)
+{
+	return runtime->shown == RUNTIME_FRAMES_MANAGED && has_frames && kind != LEVEL_OTHER;
+}
+
+static int put_together(const struct evaluated_runtime *runtime,
+			const struct runtime_sample *source,
+			const struct runtime_frame_list *frames, const struct native_levels *native,
+			struct runtime_level *ret, uint32_t *ret_num)
+{
+	uint32_t num_evaluations = 0;
+	uint32_t frame = 0;
+
+	*ret_num = 0;
+	for (uint32_t i = 0; i < native->num_levels; i++) {
+		if (native->kinds[i] == LEVEL_EVALUATION && num_evaluations++ >= native->num_idle) {
+			int err = put_run(runtime, source, frames, &frame, ret, ret_num);
+
+			if (err)
+				return err;
+			/* What called the outermost one that is kept is not known. */
+			if (frames->end == WIRE_RUNTIME_DEEP && frame == frames->length)
+				return 0;
+		}
+		if (!is_left_out(runtime, native->kinds[i], frame > 0))
+			ret[(*ret_num)++] = (struct runtime_level){.pc = i};
+	}
+	return 0;
+}
+
+/*
+ * Whether the innermost call that evaluates frames has not begun with its first one, or is done with it: nothing but the
+ * interpreter's own code runs then.
+ */
+static bool is_between_frames(const struct native_levels *native)
+{
+	uint32_t level = 0;
+
+	while (native->kinds[level] == LEVEL_INTERPRETER)
+		level++;
+	return native->kinds[level] == LEVEL_EVALUATION;
+}
+
+/* Outer ends that are not known on either side need not fit. */
+static bool fits(const struct runtime_frame_list *frames, uint32_t num_runs,
+		 uint32_t num_evaluations, bool is_whole)
+{
+	if (num_runs == num_evaluations)
+		return true;
+	if (num_runs < num_evaluations)
+		return frames->end == WIRE_RUNTIME_DEEP;
+	return !is_whole;
+}
+
+static enum runtime_fit find_end(const struct runtime_frame_list *frames)
+{
+	switch ((enum wire_runtime_end)frames->end) {
+	case WIRE_RUNTIME_COMPLETE:
+	case WIRE_RUNTIME_DEEP:
+		return RUNTIME_FITS;
+	case WIRE_RUNTIME_NO_THREAD:
+		return RUNTIME_NO_THREAD;
+	case WIRE_RUNTIME_PARTIAL:
+	case WIRE_RUNTIME_UNREADABLE:
+	case NUM_WIRE_RUNTIME_ENDS:
+		break;
+	}
+	return RUNTIME_UNREADABLE;
+}
+
+int evaluated_stacks_splice(const struct evaluated_runtime *runtime,
+			    const struct runtime_sample *source,
+			    const struct runtime_frame_list *frames, const uint64_t *pcs,
+			    uint32_t num_pcs, struct runtime_level *ret, uint32_t *ret_num,
+			    enum runtime_fit *ret_fit)
+{
+	struct native_levels native;
+	uint32_t num_runs;
+
+	*ret_num = put_native(num_pcs, ret);
+	find_kinds(runtime, source->process, pcs, num_pcs, &native);
+	/* The interpreter begins or ends: it has no state of the thread yet, or none any more. Or the frames are not its own. */
+	if (source->is_whole && !native.num_evaluations &&
+	    (!frames->length || runtime->has_one_thread)) {
+		*ret_fit = RUNTIME_OUTSIDE;
+		return 0;
+	}
+	*ret_fit = frames->have_come ? find_end(frames) : RUNTIME_EARLY;
+	if (*ret_fit != RUNTIME_FITS)
+		return 0;
+	num_runs = count_runs(frames->items, count_own(runtime, frames));
+	if (num_runs + 1 == native.num_evaluations && frames->end == WIRE_RUNTIME_COMPLETE &&
+	    is_between_frames(&native))
+		native.num_idle = 1;
+	if (!fits(frames, num_runs, native.num_evaluations - native.num_idle, source->is_whole)) {
+		*ret_fit = RUNTIME_FITS_NOT;
+		return 0;
+	}
+	return put_together(runtime, source, frames, &native, ret, ret_num);
+}

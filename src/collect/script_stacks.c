@@ -1,0 +1,173 @@
+#include "collect/script_stacks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "collect/evaluated_stacks.h"
+#include "runtime/script.h"
+#include "runtime/script_function.h"
+
+/* All of a file that is in no function: of the first one, which begins the program, and of one that it includes. */
+#define MAIN_NAME      "{main}"
+#define INCLUDE_PREFIX "include "
+#define EVAL_NAME      "eval"
+
+struct script_stacks {
+	struct profile *profile;
+	const struct file_table *files;
+	const struct elf_files *elf_files;
+	enum runtime_frames shown;
+	struct script_functions *functions;
+	struct text name; /* that is being made */
+};
+
+struct script_stacks *script_stacks_new(struct profile *profile, const struct file_table *files,
+					const struct elf_files *elf_files,
+					enum runtime_frames shown)
+{
+	struct script_stacks *stacks = calloc(1, sizeof(*stacks));
+
+	if (!stacks)
+		return NULL;
+	stacks->profile = profile;
+	stacks->files = files;
+	stacks->elf_files = elf_files;
+	stacks->shown = shown;
+	stacks->functions = script_functions_new();
+	if (!stacks->functions) {
+		free(stacks);
+		return NULL;
+	}
+	return stacks;
+}
+
+void script_stacks_free(struct script_stacks *stacks)
+{
+	if (!stacks)
+		return;
+	script_functions_free(stacks->functions);
+	text_release(&stacks->name);
+	free(stacks);
+}
+
+int script_stacks_add_function(struct script_stacks *stacks,
+			       const struct wire_script_function *record)
+{
+	return script_functions_add(stacks->functions, record);
+}
+
+static const struct evaluation_part *find_parts(const void *context, const struct mapped_file *file,
+						unsigned int *ret_num)
+{
+	const struct script_stacks *stacks = context;
+	const struct script_build *build = elf_files_get_script(stacks->elf_files, file);
+
+	if (!build || build->support != SCRIPT_KNOWN)
+		return NULL;
+	*ret_num = build->num_eval_parts;
+	return build->eval_parts;
+}
+
+static const char *get_base_name(const char *path)
+{
+	const char *base = strrchr(path, '/');
+
+	return base ? base + 1 : path;
+}
+
+/* function: NULL: it was not sent. */
+static int make_name(struct script_stacks *stacks, const struct script_function *function,
+		     bool is_outermost, const char **ret)
+{
+	text_truncate(&stacks->name, 0);
+	if (function && *function->name)
+		text_append_string(&stacks->name, function->name);
+	else if (!function || function->code_kind == WIRE_SCRIPT_CODE_FUNCTION)
+		text_append_string(&stacks->name, "[unknown]");
+	else if (function->code_kind == WIRE_SCRIPT_CODE_EVAL)
+		text_append_string(&stacks->name, EVAL_NAME);
+	else if (is_outermost)
+		text_append_string(&stacks->name, MAIN_NAME);
+	else
+		text_printf(&stacks->name, INCLUDE_PREFIX "%s", get_base_name(function->file));
+	*ret = stacks->name.data;
+	return stacks->name.failed ? -ENOMEM : 0;
+}
+
+/* The frame's location: its name, its file as its module and its source, and the line that ran. */
+static int locate(void *context, const struct runtime_sample *source,
+		  const struct runtime_frame_list *frames, uint32_t number, uint32_t *ret)
+{
+	struct script_stacks *stacks = context;
+	const struct wire_runtime_frame *wire = &frames->items[number];
+	const struct script_function *function =
+		script_functions_find(stacks->functions, source->process->pid, source->generation,
+				      wire->code, wire->fingerprint);
+	bool is_outermost = number + 1 == frames->length && frames->end == WIRE_RUNTIME_COMPLETE;
+	struct frame frame = {.kind = FRAME_PHP, .line = wire->position & WIRE_SCRIPT_MAX_LINE};
+	const char *file = function ? function->file : "";
+	const char *name;
+	int err = make_name(stacks, function, is_outermost, &name);
+
+	if (err)
+		return err;
+	err = profile_add_frame_name(stacks->profile, name, strlen(name), &frame.name);
+	if (err)
+		return err;
+	err = profile_add_string(stacks->profile, name, &frame.full_name);
+	if (err)
+		return err;
+	err = profile_add_string(stacks->profile, get_base_name(file), &frame.module);
+	if (err)
+		return err;
+	err = profile_add_string(stacks->profile, file, &frame.file);
+	if (err)
+		return err;
+	return profile_add_frame_location(stacks->profile, &frame, ret);
+}
+
+/* Generators that wait for each other, which came with the outermost first, are put the other way round. */
+static void turn_generators(struct wire_runtime_frame *frames, uint32_t num_frames)
+{
+	for (uint32_t first = 0; first < num_frames; first++) {
+		uint32_t end = first;
+
+		while (end < num_frames && (frames[end].position & WIRE_SCRIPT_DELEGATES))
+			end++;
+		for (uint32_t i = first, j = end; i + 1 < j; i++) {
+			struct wire_runtime_frame frame = frames[i];
+
+			frames[i] = frames[--j];
+			frames[j] = frame;
+		}
+		first = end;
+	}
+}
+
+int script_stacks_splice(struct script_stacks *stacks, const struct runtime_sample *source,
+			 const struct runtime_frame_list *frames, const uint64_t *pcs,
+			 uint32_t num_pcs, struct runtime_level *ret, uint32_t *ret_num,
+			 enum runtime_fit *ret_fit)
+{
+	const struct evaluated_runtime runtime = {
+		.files = stacks->files,
+		.elf_files = stacks->elf_files,
+		.shown = stacks->shown,
+		.has_one_thread = true,
+		.stack_begin_flag = WIRE_SCRIPT_STACK_BEGIN,
+		.context = stacks,
+		.find_parts = find_parts,
+		.locate = locate,
+	};
+
+	struct wire_runtime_frame turned[WIRE_MAX_RUNTIME_FRAMES];
+	struct runtime_frame_list list = *frames;
+
+	memcpy(turned, frames->items, frames->length * sizeof(turned[0]));
+	turn_generators(turned, frames->length);
+	list.items = turned;
+	return evaluated_stacks_splice(&runtime, source, &list, pcs, num_pcs, ret, ret_num,
+				       ret_fit);
+}
