@@ -86,7 +86,7 @@ struct hotspot_memory {
  * bias  address in the process minus ELF address
  *
  * Returns 0, also for a build that is not known; -EAGAIN: it does not run yet (its file is not relocated, its constructors
- * have not run, or it has no interpreter), and in a process that never starts it will not; -ENOMEM; or what read() returned.
+ * have not run, or it has no code heaps), and in a process that never starts it will not; -ENOMEM; or what read() returned.
  */
 _must_check_ int hotspot_read_layout(const struct hotspot_build *build, uint64_t bias,
 				     const struct hotspot_memory *memory,

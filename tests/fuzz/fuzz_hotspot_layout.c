@@ -12,7 +12,7 @@
 #include "runtime/hotspot.h"
 
 #define MAX_READS \
-	2000 /* in fewer are all windows, three tables and their ends, tried three times */
+	4000 /* in fewer are all windows, three tables and their ends, tried three times, and all of it twice */
 #define MAX_ENTRIES      8192
 #define MAX_MEMORY_BYTES (1u << 20)
 
@@ -25,7 +25,7 @@ enum change_kind {
 	CONSTANT_VALUE,
 	MANY_FIELDS,
 	VM_VERSION,
-	INTERPRETER,
+	NUM_HEAPS,
 	/* Of the memory, from here on. */
 	BYTE,
 	WORD,
@@ -128,8 +128,8 @@ static void change_tables(struct hotspot_tables_fake *fake, const struct change 
 	case VM_VERSION:
 		fake->version = (int16_t)change->value;
 		break;
-	case INTERPRETER:
-		fake->interpreter = change->value;
+	case NUM_HEAPS:
+		fake->num_heaps = (uint32_t)change->value;
 		break;
 	case BYTE:
 	case WORD:
@@ -171,7 +171,7 @@ static void change_memory(struct scene *scene, const struct change *change)
 	case CONSTANT_VALUE:
 	case MANY_FIELDS:
 	case VM_VERSION:
-	case INTERPRETER:
+	case NUM_HEAPS:
 	case NUM_CHANGE_KINDS:
 		break;
 	}

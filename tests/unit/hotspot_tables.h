@@ -24,6 +24,8 @@
 #define HOTSPOT_INTERPRETER 0x108
 #define HOTSPOT_HEAPS       0x110
 #define HOTSPOT_CALL_STUB   0x118
+#define HOTSPOT_HEAP_ARRAY  0x200 /* all of it is the number of heaps, wherever that is looked for */
+#define HOTSPOT_HEAP_BYTES  512
 
 static const struct hotspot_build hotspot_tables_build = {HOTSPOT_STRUCTS, HOTSPOT_TYPES,
 							  HOTSPOT_CONSTANTS};
@@ -143,7 +145,7 @@ struct hotspot_tables_fake {
 	ARRAY(struct hotspot_number) types;
 	ARRAY(struct hotspot_number) constants;
 	int32_t version;
-	uint64_t interpreter; /* its address; 0: it has not begun */
+	uint32_t num_heaps;   /* 0: it has not begun */
 	uint64_t names_begin; /* in the page that they begin in */
 };
 
@@ -167,7 +169,7 @@ static inline struct hotspot_tables_fake *hotspot_tables_fake_new(int major)
 	HOTSPOT_TAKE(&fake->types, hotspot_types, major)
 	HOTSPOT_TAKE(&fake->constants, hotspot_constants, major)
 	fake->version = major == 8 ? 25 : major;
-	fake->interpreter = HOTSPOT_BIAS + 0x5000;
+	fake->num_heaps = 3;
 	return fake;
 }
 
@@ -232,7 +234,10 @@ static inline void hotspot_tables_write(const struct hotspot_tables_fake *fake, 
 	hotspot_tables_put_word(ret, HOTSPOT_TYPES, HOTSPOT_BIAS + types);
 	hotspot_tables_put_word(ret, HOTSPOT_CONSTANTS, HOTSPOT_BIAS + constants);
 	hotspot_tables_put(ret, HOTSPOT_VERSION, &fake->version, sizeof(fake->version));
-	hotspot_tables_put_word(ret, HOTSPOT_INTERPRETER, fake->interpreter);
+	hotspot_tables_put_word(ret, HOTSPOT_HEAPS, HOTSPOT_BIAS + HOTSPOT_HEAP_ARRAY);
+	for (uint64_t i = 0; i < HOTSPOT_HEAP_BYTES; i += sizeof(fake->num_heaps))
+		hotspot_tables_put(ret, HOTSPOT_HEAP_ARRAY + i, &fake->num_heaps,
+				   sizeof(fake->num_heaps));
 	for (size_t i = 0; i < fake->fields.length; i++) {
 		const struct hotspot_field *field = &fake->fields.items[i];
 		const uint64_t words[] = {

@@ -800,16 +800,24 @@ static int read_major(const struct hotspot_tables *tables, const struct hotspot_
 	return 0;
 }
 
-/* When it begins to run, all of its constructors have run, and all that is asked for is there. */
+/* When it has made its code heaps, all of its constructors have run. The interpreter comes long after these. */
 static int check_begun(const struct hotspot_tables *tables, const struct hotspot_facts *facts)
 {
-	uint64_t interpreter;
-	int err = tables->memory->read(tables->memory->context, facts->values[INTERPRETER].value,
-				       &interpreter, sizeof(interpreter));
+	uint32_t num_heaps;
+	uint64_t array;
+	int err = tables->memory->read(tables->memory->context, facts->values[HEAPS].value, &array,
+				       sizeof(array));
 
 	if (err)
 		return err;
-	return interpreter ? 0 : -EAGAIN;
+	if (!array)
+		return -EAGAIN;
+	err = tables->memory->read(tables->memory->context,
+				   array + facts->values[ARRAY_LENGTH_FIELD].value, &num_heaps,
+				   sizeof(num_heaps));
+	if (err)
+		return err;
+	return num_heaps ? 0 : -EAGAIN;
 }
 
 static int describe(const struct hotspot_tables *tables, struct hotspot_layout *ret)
@@ -842,8 +850,8 @@ static int describe(const struct hotspot_tables *tables, struct hotspot_layout *
 	return 0;
 }
 
-int hotspot_read_layout(const struct hotspot_build *build, uint64_t bias,
-			const struct hotspot_memory *memory, struct hotspot_layout *ret)
+static int read_layout(const struct hotspot_build *build, uint64_t bias,
+		       const struct hotspot_memory *memory, struct hotspot_layout *ret)
 {
 	_cleanup_(hotspot_tables_release) struct hotspot_tables tables = {0};
 	struct hotspot_layout layout = {.support = HOTSPOT_UNKNOWN_BUILD};
@@ -859,6 +867,21 @@ int hotspot_read_layout(const struct hotspot_build *build, uint64_t bias,
 	if (err)
 		return err;
 	err = describe(&tables, &layout);
+	if (err)
+		return err;
+	*ret = layout;
+	return 0;
+}
+
+int hotspot_read_layout(const struct hotspot_build *build, uint64_t bias,
+			const struct hotspot_memory *memory, struct hotspot_layout *ret)
+{
+	struct hotspot_layout layout;
+	int err = read_layout(build, bias, memory, &layout);
+
+	/* It may have begun while it was read: what was read before that may not have been all there. */
+	if (!err && layout.support == HOTSPOT_KNOWN)
+		err = read_layout(build, bias, memory, &layout);
 	if (err)
 		return err;
 	*ret = layout;

@@ -14,6 +14,8 @@
 /* A process whose memory is that of the tables. */
 struct fake_process {
 	struct text bytes;
+	struct text
+		later; /* what it is when the heaps have been looked for, if that is something else */
 	unsigned int num_reads;
 	unsigned int fails_from; /* the number of a read; 0: none does */
 	int err;
@@ -31,6 +33,11 @@ static int read_fake(void *context, uint64_t address, void *ret, size_t size)
 	    address - HOTSPOT_BIAS > process->bytes.length - size)
 		return -EFAULT;
 	memcpy(ret, process->bytes.data + (address - HOTSPOT_BIAS), size);
+	if (process->later.length && address == HOTSPOT_BIAS + HOTSPOT_HEAPS) {
+		text_release(&process->bytes);
+		process->bytes = process->later;
+		process->later = (struct text){0};
+	}
 	return 0;
 }
 
@@ -612,9 +619,9 @@ static void before_it_runs_it_is_to_be_tried_again(void **state)
 		if (!field->is_static)
 			field->offset = 0;
 	assert_int_equal(find(fake, &layout), -EAGAIN);
-	/* It has no interpreter. */
+	/* It has no code heaps. */
 	fake = hotspot_tables_fake_new(17);
-	fake->interpreter = 0;
+	fake->num_heaps = 0;
 	assert_int_equal(find(fake, &layout), -EAGAIN);
 	/* Nothing is relocated: the linker has left 0 there, or the ELF address. */
 	for (size_t i = 0; i < ARRAY_LENGTH(variables); i++) {
@@ -629,6 +636,42 @@ static void before_it_runs_it_is_to_be_tried_again(void **state)
 			text_release(&process.bytes);
 		}
 	}
+}
+
+/* Also where its constructors make what the heaps are listed in. */
+static void without_a_list_of_heaps_it_is_to_be_tried_again(void **state)
+{
+	struct hotspot_tables_fake *fake = hotspot_tables_fake_new(17);
+	struct fake_process process = {0};
+	struct hotspot_layout layout;
+
+	(void)state;
+	hotspot_tables_write(fake, &process.bytes);
+	hotspot_tables_fake_free(fake);
+	hotspot_tables_put_word(&process.bytes, HOTSPOT_HEAPS, 0);
+	assert_int_equal(read_layout(&process, &layout), -EAGAIN);
+	hotspot_tables_put_word(&process.bytes, HOTSPOT_HEAPS, 0x8);
+	assert_int_equal(read_layout(&process, &layout), -EFAULT);
+	text_release(&process.bytes);
+}
+
+/* The first reading sees one offset as it was before a constructor, and the heaps that are made after that. */
+static void what_was_read_before_it_had_begun_is_read_again(void **state)
+{
+	struct hotspot_tables_fake *fake = hotspot_tables_fake_new(17);
+	struct fake_process process = {0};
+	struct hotspot_layout layout;
+
+	(void)state;
+	get_field(fake, "Klass", "_name")->offset = 0;
+	hotspot_tables_write(fake, &process.bytes);
+	hotspot_tables_fake_free(fake);
+	fake = hotspot_tables_fake_new(17);
+	hotspot_tables_write(fake, &process.later);
+	hotspot_tables_fake_free(fake);
+	assert_int_equal(read_layout(&process, &layout), 0);
+	assert_int_equal(layout.wire.class_name, 24);
+	text_release(&process.bytes);
 }
 
 static void names_that_are_not_relocated_are_to_be_tried_again(void **state)
@@ -651,7 +694,7 @@ static void a_version_that_is_not_known_is_not_waited_for(void **state)
 
 	(void)state;
 	fake->version = 26;
-	fake->interpreter = 0;
+	fake->num_heaps = 0;
 	check_unknown(fake, HOTSPOT_UNKNOWN_VERSION, 26);
 }
 
@@ -873,6 +916,8 @@ int main(void)
 		cmocka_unit_test(a_build_that_mixes_versions_has_no_scopes),
 		cmocka_unit_test(without_one_of_their_fields_there_are_no_scopes),
 		cmocka_unit_test(before_it_runs_it_is_to_be_tried_again),
+		cmocka_unit_test(without_a_list_of_heaps_it_is_to_be_tried_again),
+		cmocka_unit_test(what_was_read_before_it_had_begun_is_read_again),
 		cmocka_unit_test(names_that_are_not_relocated_are_to_be_tried_again),
 		cmocka_unit_test(a_version_that_is_not_known_is_not_waited_for),
 		cmocka_unit_test(what_cannot_be_read_is_an_error),

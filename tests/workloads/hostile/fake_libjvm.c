@@ -1,5 +1,5 @@
 /*
- * Has a libjvm.so mapped, as anybody may, and lets it say what is not so: that it runs, and that names lie elsewhere than they do in
+ * Has a libjvm.so mapped, as anybody may, and lets it say what is not so: that it has code, and that names lie elsewhere than they do in
  * a JVM. Then it uses CPU time.
  *
  * usage: fake_libjvm FILE SECONDS
@@ -20,6 +20,9 @@ struct field {
 	void *address;
 };
 
+/* As a growable array, it has so many items wherever that is looked for. */
+static uint32_t heaps[] = {3, 3, 3, 3, 3, 3, 3, 3};
+
 int main(int argc, char **argv)
 {
 	void *library = dlopen(argc > 1 ? argv[1] : "libjvm.so", RTLD_NOW | RTLD_LOCAL);
@@ -30,10 +33,10 @@ int main(int argc, char **argv)
 	for (struct field *field = *fields; field->type; field++)
 		if (!strcmp(field->type, "Symbol") && !strncmp(field->name, "_body", 5))
 			field->offset += 3;
-	/* Last: it is asked when it has begun. */
+	/* Last: it is asked when it has some. */
 	for (struct field *field = *fields; field->type; field++)
-		if (!strcmp(field->type, "AbstractInterpreter") && !strcmp(field->name, "_code"))
-			__atomic_store_n((void **)field->address, field, __ATOMIC_RELEASE);
+		if (!strcmp(field->type, "CodeCache") && !strcmp(field->name, "_heaps"))
+			__atomic_store_n((void **)field->address, heaps, __ATOMIC_RELEASE);
 	spin_cpu_ns(read_duration_ns(argc, argv, 2, 1));
 	return 0;
 }
