@@ -157,30 +157,13 @@ __attribute__((noinline)) int send_hotspot_method(int number)
 {
 	struct hotspot_scratch *hotspot = get_per_cpu(&hotspot_scratches);
 	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
-	struct scratch *scratch = get_scratch();
-	void *ring = get_ring();
-	struct wire_runtime_frame *frame;
-	__u64 hash;
-	__u64 *slot;
 
-	if (!hotspot || !stack || !scratch || !ring || number < 0)
+	if (!hotspot || !stack || number < 0)
 		return CODE_LOST;
-	frame = &stack->frames[number & (WIRE_MAX_RUNTIME_FRAMES - 1)];
-	if (has_own_name(frame))
+	if (has_own_name(&stack->frames[number & (WIRE_MAX_RUNTIME_FRAMES - 1)]))
 		return CODE_SENT;
-	hash = hash_runtime_code(frame, scratch);
-	slot = find_sent(hash);
-	if (!slot || *slot == hash)
-		return slot ? CODE_SENT : CODE_LOST;
-	if (read_hotspot_method(number))
-		return CODE_UNREAD;
-	hotspot->method.type = WIRE_HOTSPOT_METHOD;
-	hotspot->method.pid = scratch->sample.pid;
-	hotspot->method.generation = scratch->sample.generation;
-	if (send(ring, &hotspot->method, sizeof(hotspot->method)))
-		return CODE_LOST;
-	*slot = hash;
-	return CODE_SENT;
+	return send_runtime_code(number, &hotspot->method, sizeof(hotspot->method),
+				 WIRE_HOTSPOT_METHOD, read_hotspot_method);
 }
 
 /* Send the methods that the walk has come by. Gives their hash, or 0 when they were not sent. */

@@ -83,35 +83,30 @@ __attribute__((noinline)) int step_python_walk(int number)
 	return python_walk_step(&python->walk, stack->frames);
 }
 
-/* Send a frame's code object if this CPU has not lately. Gives enum code_sending. */
-__attribute__((noinline)) int send_python_code(int number)
+/* Read the code object of the frame with this number. Gives 0, or another number. Not static: see user_walk.h. */
+__attribute__((noinline)) int read_python_frame_code(int number)
 {
 	struct python_scratch *python = get_per_cpu(&python_scratches);
 	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
-	struct scratch *scratch = get_scratch();
-	void *ring = get_ring();
 	struct wire_runtime_frame *frame;
-	__u64 hash;
-	__u64 *slot;
 
-	if (!python || !stack || !scratch || !ring || number < 0)
-		return CODE_LOST;
+	if (!python || !stack || number < 0)
+		return -1;
 	frame = &stack->frames[number & (WIRE_MAX_RUNTIME_FRAMES - 1)];
 	if (!frame->fingerprint)
-		return CODE_UNREAD;
-	hash = hash_runtime_code(frame, scratch);
-	slot = find_sent(hash);
-	if (!slot || *slot == hash)
-		return slot ? CODE_SENT : CODE_LOST;
-	if (python_read_code(&python->walk, frame->code, &python->code))
-		return CODE_UNREAD;
-	python->code.type = WIRE_PYTHON_CODE;
-	python->code.pid = scratch->sample.pid;
-	python->code.generation = scratch->sample.generation;
-	if (send(ring, &python->code, sizeof(python->code)))
+		return -1;
+	return python_read_code(&python->walk, frame->code, &python->code);
+}
+
+/* Gives enum code_sending. */
+__attribute__((noinline)) int send_python_code(int number)
+{
+	struct python_scratch *python = get_per_cpu(&python_scratches);
+
+	if (!python)
 		return CODE_LOST;
-	*slot = hash;
-	return CODE_SENT;
+	return send_runtime_code(number, &python->code, sizeof(python->code), WIRE_PYTHON_CODE,
+				 read_python_frame_code);
 }
 
 /* Collect the frames of the thread of the scratch sample, and send them. Gives their hash, or 0 when they were not sent. */

@@ -109,6 +109,39 @@ enum code_sending {
 };
 
 /*
+ * Send what the frame with a number is of, if this CPU has not lately. Gives enum code_sending.
+ *
+ * record     where read_code() puts it; it begins as struct wire_runtime_code
+ * read_code  gives 0, or another number when it cannot be read
+ */
+static __always_inline int send_runtime_code(int number, void *record, __u64 size, __u32 type,
+					     int (*read_code)(int number))
+{
+	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
+	struct scratch *scratch = get_scratch();
+	struct wire_runtime_code *code = record;
+	void *ring = get_ring();
+	__u64 hash;
+	__u64 *slot;
+
+	if (!stack || !scratch || !ring || number < 0)
+		return CODE_LOST;
+	hash = hash_runtime_code(&stack->frames[number & (WIRE_MAX_RUNTIME_FRAMES - 1)], scratch);
+	slot = find_sent(hash);
+	if (!slot || *slot == hash)
+		return slot ? CODE_SENT : CODE_LOST;
+	if (read_code(number))
+		return CODE_UNREAD;
+	code->type = type;
+	code->pid = scratch->sample.pid;
+	code->generation = scratch->sample.generation;
+	if (send(ring, record, size))
+		return CODE_LOST;
+	*slot = hash;
+	return CODE_SENT;
+}
+
+/*
  * Send the frames of the stack that was taken, and what they are of. Where all of that was sent lately for the process of
  * the scratch sample, nothing is looked at again: one that was forked has the same ones, of its own. Gives the hash, or 0
  * when they were not sent.

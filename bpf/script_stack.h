@@ -63,33 +63,28 @@ __attribute__((noinline)) int step_script_walk(int number)
 	return php_walk_step(&script->php, stack->frames);
 }
 
-/* Send a frame's function if this CPU has not lately. Gives enum code_sending. */
-__attribute__((noinline)) int send_script_function(int number)
+/* Read the function of the frame with this number. Gives 0, or another number. Not static: see user_walk.h. */
+__attribute__((noinline)) int read_script_function(int number)
 {
 	struct script_scratch *script = get_per_cpu(&script_scratches);
 	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
-	struct scratch *scratch = get_scratch();
-	void *ring = get_ring();
-	struct wire_runtime_frame *frame;
-	__u64 hash;
-	__u64 *slot;
 
-	if (!script || !stack || !scratch || !ring || number < 0)
+	if (!script || !stack || number < 0)
+		return -1;
+	return php_read_function_names(&script->php,
+				       stack->frames[number & (WIRE_MAX_RUNTIME_FRAMES - 1)].code,
+				       &script->function);
+}
+
+/* Gives enum code_sending. */
+__attribute__((noinline)) int send_script_function(int number)
+{
+	struct script_scratch *script = get_per_cpu(&script_scratches);
+
+	if (!script)
 		return CODE_LOST;
-	frame = &stack->frames[number & (WIRE_MAX_RUNTIME_FRAMES - 1)];
-	hash = hash_runtime_code(frame, scratch);
-	slot = find_sent(hash);
-	if (!slot || *slot == hash)
-		return slot ? CODE_SENT : CODE_LOST;
-	if (php_read_function_names(&script->php, frame->code, &script->function))
-		return CODE_UNREAD;
-	script->function.type = WIRE_SCRIPT_FUNCTION;
-	script->function.pid = scratch->sample.pid;
-	script->function.generation = scratch->sample.generation;
-	if (send(ring, &script->function, sizeof(script->function)))
-		return CODE_LOST;
-	*slot = hash;
-	return CODE_SENT;
+	return send_runtime_code(number, &script->function, sizeof(script->function),
+				 WIRE_SCRIPT_FUNCTION, read_script_function);
 }
 
 /* Collect the frames of the thread of the scratch sample, and send them. Gives their hash, or 0 when they were not sent. */

@@ -120,35 +120,29 @@ __attribute__((noinline)) int begin_v8_function(int number)
 				&v8->function);
 }
 
-/* Send a frame's function if this CPU has not lately. Gives enum code_sending. */
-__attribute__((noinline)) int send_v8_function(int number)
+/* Read the function of the frame with this number. Gives 0, or another number. */
+static __always_inline int read_v8_frame_function(int number)
 {
 	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
-	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
-	struct scratch *scratch = get_scratch();
-	void *ring = get_ring();
-	__u64 hash;
-	__u64 *slot;
 
-	if (!v8 || !stack || !scratch || !ring || number < 0)
-		return CODE_LOST;
-	hash = hash_runtime_code(&stack->frames[number & (WIRE_MAX_RUNTIME_FRAMES - 1)], scratch);
-	slot = find_sent(hash);
-	if (!slot || *slot == hash)
-		return slot ? CODE_SENT : CODE_LOST;
-	if (begin_v8_function(number))
-		return CODE_UNREAD;
+	if (!v8 || begin_v8_function(number))
+		return -1;
 	for (int i = 0; i < V8_MAX_NAME_STEPS; i++)
 		if (step_v8_name(i))
 			break;
 	v8->function.has_more |= v8->walk.num_pending > 0;
-	v8->function.type = WIRE_V8_FUNCTION;
-	v8->function.pid = scratch->sample.pid;
-	v8->function.generation = scratch->sample.generation;
-	if (send(ring, &v8->function, sizeof(v8->function)))
+	return 0;
+}
+
+/* Gives enum code_sending. */
+__attribute__((noinline)) int send_v8_function(int number)
+{
+	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
+
+	if (!v8)
 		return CODE_LOST;
-	*slot = hash;
-	return CODE_SENT;
+	return send_runtime_code(number, &v8->function, sizeof(v8->function), WIRE_V8_FUNCTION,
+				 read_v8_frame_function);
 }
 
 /* Collect the functions of JavaScript in the scratch stack, and send them. Gives their hash, or 0 when they were not sent. */

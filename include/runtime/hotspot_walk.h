@@ -20,6 +20,7 @@
 #define RUNTIME_HOTSPOT_WALK_H
 
 #include "unwind/walk.h"
+#include "wire/clear.h"
 #include "wire/hotspot.h"
 #include "wire/runtime.h"
 
@@ -651,17 +652,6 @@ HOTSPOT_INLINE void hotspot_read_symbol(struct hotspot_walk *hotspot, wire_u64 s
 	ret->num_bytes = (wire_u16)(length < limit ? length : limit);
 }
 
-/* A multiple of 8 bytes. Compilers for BPF refuse a memset() of so many, and so must not take this for one. */
-HOTSPOT_INLINE void hotspot_clear(wire_u8 *bytes, wire_u32 num_bytes)
-{
-	typedef wire_u64 __attribute__((may_alias)) word;
-
-	for (wire_u32 i = 0; i < num_bytes / 8; i++) {
-		((word *)bytes)[i] = 0;
-		__asm__ volatile("" ::: "memory");
-	}
-}
-
 /* The table of lines behind the bytecodes: its length is not known before it is read, and the end of memory may be near. */
 HOTSPOT_INLINE void hotspot_read_lines(struct hotspot_walk *hotspot, wire_u64 address,
 				       struct wire_hotspot_method *ret)
@@ -678,10 +668,10 @@ HOTSPOT_INLINE void hotspot_read_lines(struct hotspot_walk *hotspot, wire_u64 ad
 HOTSPOT_INLINE void hotspot_clear_method(const struct hotspot_walk *hotspot,
 					 struct wire_hotspot_method *ret)
 {
-	hotspot_clear(ret->class_text, sizeof(ret->class_text));
-	hotspot_clear(ret->name_text, sizeof(ret->name_text));
-	hotspot_clear(ret->file_text, sizeof(ret->file_text));
-	hotspot_clear(ret->lines, sizeof(ret->lines));
+	wire_clear(ret->class_text, sizeof(ret->class_text));
+	wire_clear(ret->name_text, sizeof(ret->name_text));
+	wire_clear(ret->file_text, sizeof(ret->file_text));
+	wire_clear(ret->lines, sizeof(ret->lines));
 	ret->class_name.length = ret->class_name.num_bytes = 0;
 	ret->name.length = ret->name.num_bytes = 0;
 	ret->file.length = ret->file.num_bytes = 0;
@@ -710,7 +700,7 @@ HOTSPOT_INLINE int hotspot_read_stub(struct hotspot_walk *hotspot, wire_u64 blob
 	ret->name.length = ret->name.num_bytes = (wire_u16)length;
 	for (; length < HOTSPOT_STUB_NAME_BYTES; length++) {
 		ret->name_text[length] = 0;
-		__asm__ volatile("" ::: "memory"); /* as in hotspot_clear() */
+		__asm__ volatile("" ::: "memory"); /* as in wire_clear() */
 	}
 	return 0;
 }

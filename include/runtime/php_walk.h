@@ -32,6 +32,7 @@
 #ifndef RUNTIME_PHP_WALK_H
 #define RUNTIME_PHP_WALK_H
 
+#include "wire/clear.h"
 #include "wire/script.h"
 
 /* There are frames without a function. */
@@ -297,17 +298,6 @@ PHP_INLINE void php_read_text(struct php_walk *walk, wire_u64 string, struct wir
 	ret->num_bytes = length < limit ? (wire_u32)length : limit;
 }
 
-/* A multiple of 8 bytes. Compilers for BPF refuse a memset() of so many, and so must not take this for one. */
-PHP_INLINE void php_clear(wire_u8 *bytes, wire_u32 num_bytes)
-{
-	typedef wire_u64 __attribute__((may_alias)) word;
-
-	for (wire_u32 i = 0; i < num_bytes / 8; i++) {
-		((word *)bytes)[i] = 0;
-		__asm__ volatile("" ::: "memory");
-	}
-}
-
 /*
  * What a function says of itself: all of ret but type, pid and generation. Names are only taken as far as they can be read.
  *
@@ -323,9 +313,9 @@ PHP_INLINE int php_read_function_names(struct php_walk *walk, wire_u64 function,
 	wire_u64 class;
 	wire_u64 name;
 
-	php_clear(ret->class_text, sizeof(ret->class_text));
-	php_clear(ret->name_text, sizeof(ret->name_text));
-	php_clear(ret->file_text, sizeof(ret->file_text));
+	wire_clear(ret->class_text, sizeof(ret->class_text));
+	wire_clear(ret->name_text, sizeof(ret->name_text));
+	wire_clear(ret->file_text, sizeof(ret->file_text));
 	ret->runtime = WIRE_RUNTIME_PHP;
 	ret->padding = 0;
 	ret->code = function;

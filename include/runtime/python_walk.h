@@ -20,6 +20,7 @@
 #ifndef RUNTIME_PYTHON_WALK_H
 #define RUNTIME_PYTHON_WALK_H
 
+#include "wire/clear.h"
 #include "wire/python.h"
 
 /* Interpreters and threads that are looked at. */
@@ -312,17 +313,6 @@ PYTHON_INLINE void python_read_text(struct python_walk *walk, wire_u64 address,
 	ret->is_ascii = (wire_u8)is_ascii;
 }
 
-/* A multiple of 8 bytes. Compilers for BPF refuse a memset() of so many, and so must not take this for one. */
-PYTHON_INLINE void python_clear(wire_u8 *bytes, wire_u32 num_bytes)
-{
-	typedef wire_u64 __attribute__((may_alias)) word;
-
-	for (wire_u32 i = 0; i < num_bytes / 8; i++) {
-		((word *)bytes)[i] = 0;
-		__asm__ volatile("" ::: "memory");
-	}
-}
-
 /*
  * What a code object says of itself: all of ret but type, pid and generation. Names are only taken as far as they can be
  * read.
@@ -339,9 +329,9 @@ PYTHON_INLINE int python_read_code(struct python_walk *walk, wire_u64 code,
 	wire_u64 lines;
 	wire_u64 bytes = 0;
 
-	python_clear(ret->name_text, sizeof(ret->name_text));
-	python_clear(ret->file_text, sizeof(ret->file_text));
-	python_clear(ret->lines, sizeof(ret->lines));
+	wire_clear(ret->name_text, sizeof(ret->name_text));
+	wire_clear(ret->file_text, sizeof(ret->file_text));
+	wire_clear(ret->lines, sizeof(ret->lines));
 	ret->code = code;
 	ret->fingerprint = ret->first_line = ret->line_bytes = 0;
 	ret->num_line_bytes = 0;

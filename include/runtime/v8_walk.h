@@ -20,6 +20,7 @@
 #ifndef RUNTIME_V8_WALK_H
 #define RUNTIME_V8_WALK_H
 
+#include "wire/clear.h"
 #include "wire/runtime.h"
 #include "wire/v8.h"
 
@@ -374,17 +375,6 @@ V8_INLINE void v8_find_name(struct v8_walk *walk, wire_u64 word, struct wire_v8_
 		v8_take_name(walk, word, ret);
 }
 
-/* A multiple of 8 bytes. Compilers for BPF refuse a memset() of so many, and so must not take this for one. */
-V8_INLINE void v8_clear(wire_u8 *bytes, wire_u32 num_bytes)
-{
-	typedef wire_u64 __attribute__((may_alias)) word;
-
-	for (wire_u32 i = 0; i < num_bytes / 8; i++) {
-		((word *)bytes)[i] = 0;
-		__asm__ volatile("" ::: "memory");
-	}
-}
-
 /*
  * Begin with what a function says of itself: all of ret but type, pid, generation and its name, which V8_MAX_NAME_STEPS of
  * v8_step_name() find then.
@@ -398,9 +388,9 @@ V8_INLINE int v8_read_function(struct v8_walk *walk, wire_u64 shared, struct wir
 	wire_u64 file = 0;
 	wire_u32 literal;
 
-	v8_clear((wire_u8 *)ret->name, sizeof(ret->name) + sizeof(ret->file));
-	v8_clear(ret->name_text[0], sizeof(ret->name_text));
-	v8_clear(ret->file_text, sizeof(ret->file_text));
+	wire_clear(ret->name, sizeof(ret->name) + sizeof(ret->file));
+	wire_clear(ret->name_text[0], sizeof(ret->name_text));
+	wire_clear(ret->file_text, sizeof(ret->file_text));
 	ret->shared = shared;
 	ret->num_parts = ret->has_more = ret->is_builtin = ret->padding = 0;
 	walk->num_pending = 0;

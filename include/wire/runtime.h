@@ -34,6 +34,13 @@ struct wire_runtime_frame {
  */
 #define WIRE_RUNTIME_ENTRY_FRAME (1u << 31)
 
+/* What says which function frames are of: each interpreter's own record begins so. It is sent before the first stack that has it. */
+struct wire_runtime_code {
+	wire_u32 type; /* WIRE_PYTHON_CODE and the like */
+	wire_u32 pid;
+	wire_u64 generation;
+};
+
 /* Why there are no more frames. */
 enum wire_runtime_end {
 	WIRE_RUNTIME_COMPLETE,
