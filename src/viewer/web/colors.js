@@ -1,12 +1,12 @@
 // Colours of frames. By name they depend on nothing but the name: the same function has the same
 // colour in every run, file and view.
 
-import { NODE_INLINED, NODE_THREAD, getKind, isKernel } from './names.js';
+import { NODE_INLINED, NODE_THREAD, getKindHue, isKernel } from './names.js';
 
 export const COLOR_MODES = [
 	{ id: 'name', label: 'By name' },
 	{ id: 'module', label: 'By module' },
-	{ id: 'kind', label: 'By kind (kernel, user, inlined, JIT, Python and other languages)' },
+	{ id: 'kind', label: 'By kind of code' },
 	{ id: 'self', label: 'By own share' },
 	{ id: 'safe', label: 'By name, safe for colour-blind eyes' },
 	{ id: 'change', label: 'By change (comparison)' },
@@ -99,9 +99,9 @@ const INLINED_HUE = 195;
 const THREAD_HUE = 270;
 
 /** @param {number} flags */
-function getKindHue(flags) {
+function getHue(flags) {
 	if (flags & NODE_THREAD) return THREAD_HUE;
-	return flags & NODE_INLINED && !isKernel(flags) ? INLINED_HUE : getKind(flags).hue;
+	return flags & NODE_INLINED && !isKernel(flags) ? INLINED_HUE : getKindHue(flags);
 }
 
 /** Okabe and Ito's palette, ordered so that neighbours differ in lightness too. */
@@ -139,7 +139,7 @@ function colorByModule(frame, isDark) {
 /** @param {Frame} frame @param {boolean} isDark @returns {Rgb} */
 function colorByKind(frame, isDark) {
 	const chroma = frame.flags & NODE_THREAD ? 0.03 : 0.11;
-	return fromOklch(getBase(isDark) - 0.05 + 0.08 * hashText(frame.name), chroma, getKindHue(frame.flags));
+	return fromOklch(getBase(isDark) - 0.05 + 0.08 * hashText(frame.name), chroma, getHue(frame.flags));
 }
 
 /** @param {Frame} frame @param {boolean} isDark @returns {Rgb} */

@@ -2,7 +2,7 @@
 
 import { find, make } from './dom.js';
 import { Minimap } from './minimap.js';
-import { Boxes, NODE_INLINED, NODE_THREAD, getKind } from './names.js';
+import { Boxes, NODE_INLINED, NODE_THREAD, getKindWord } from './names.js';
 import { shorten } from './bounds.js';
 import { Painter, ROW_HEIGHT } from './painter.js';
 import { pending } from './pending.js';
@@ -459,7 +459,7 @@ export class FlameView {
 		const { inclusive, sum, baselineSum, isComparison } = model.numbers;
 		const symbol = boxes.symbol(box);
 		const flags = boxes.flags(box);
-		const kind = flags & NODE_THREAD ? 'thread' : `${getKind(flags).word}${flags & NODE_INLINED ? ', inlined' : ''}`;
+		const kind = flags & NODE_THREAD ? 'thread' : `${getKindWord(flags)}${flags & NODE_INLINED ? ', inlined' : ''}`;
 		const module = symbol === ALL ? '' : names.getModule(boxes.function(box));
 		const rows = [
 			make('div', { class: 'tip-name' }, symbol === ALL ? 'all' : shorten(names.getName(symbol))),

@@ -4,15 +4,16 @@
 export const NODE_INLINED = 16;
 export const NODE_THREAD = 32;
 const KIND_MASK = 15;
-// As frame_kind.h has them, with a hue each.
-const KINDS = [{ word: 'user', hue: 95 }, { word: 'kernel', hue: 45 }, { word: 'JIT', hue: 145 }, { word: 'Python', hue: 250 }, { word: 'JavaScript', hue: 170 },
-	{ word: 'Java', hue: 310 }, { word: 'PHP', hue: 285 }, { word: 'Ruby', hue: 15 }, { word: 'Perl', hue: 225 }];
-const KERNEL = KINDS[1];
+// As frame_kind.h has them.
+const KIND_WORDS = ['user', 'kernel', 'JIT', 'Python', 'JavaScript', 'Java', 'PHP', 'Ruby', 'Perl'];
+const KIND_HUES = [95, 45, 145, 250, 170, 310, 285, 15, 225];
 
 /** @param {number} flags */
-export const getKind = (flags) => KINDS[flags & KIND_MASK];
+export const getKindWord = (flags) => KIND_WORDS[flags & KIND_MASK];
+/** @param {number} flags */
+export const getKindHue = (flags) => KIND_HUES[flags & KIND_MASK];
 /** Those of the kernel are its, inlined or not. @param {number} flags */
-export const isKernel = (flags) => getKind(flags) === KERNEL;
+export const isKernel = (flags) => (flags & KIND_MASK) === 1;
 // A level of a fragment is a number, as the core takes it: a symbol, or this and a function.
 const LEVEL_FUNCTION = 2 ** 31;
 
