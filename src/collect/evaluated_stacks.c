@@ -199,10 +199,14 @@ int evaluated_stacks_splice(const struct evaluated_runtime *runtime,
 
 	*ret_num = put_native(num_pcs, ret);
 	find_kinds(runtime, source->process, pcs, num_pcs, &native);
-	/* The interpreter begins or ends: it has no state of the thread yet, or none any more. Or the frames are not its own. */
-	if (source->is_whole && !native.num_evaluations &&
-	    (!frames->length || runtime->has_one_thread)) {
+	/* The interpreter begins or ends: it has no state of the thread yet, or none any more. */
+	if (source->is_whole && !native.num_evaluations && !frames->length) {
 		*ret_fit = RUNTIME_OUTSIDE;
+		return 0;
+	}
+	/* The frames are those of another thread, or it evaluates none now. */
+	if (runtime->has_one_thread && !native.num_evaluations) {
+		*ret_fit = source->is_whole ? RUNTIME_OUTSIDE : RUNTIME_FITS_NOT;
 		return 0;
 	}
 	*ret_fit = frames->have_come ? find_end(frames) : RUNTIME_EARLY;
