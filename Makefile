@@ -56,7 +56,7 @@ $(O)/tests/workloads/nofp_%: WORKLOAD_FRAMES = -fomit-frame-pointer
 $(O)/tests/workloads/nofp_drap: WORKLOAD_FRAMES = -fomit-frame-pointer -O3
 $(O)/tests/workloads/nofp_untouched $(O)/tests/workloads/nofp_huge: WORKLOAD_FRAMES = -fomit-frame-pointer -fno-stack-clash-protection
 $(O)/tests/workloads/hostile/endless_debug_info: WORKLOAD_FRAMES = -fno-omit-frame-pointer -g0
-$(O)/tests/workloads/hostile/fake_python $(O)/tests/workloads/hostile/fake_php $(O)/tests/workloads/hostile/fake_hotspot: WORKLOAD_FRAMES = -fno-omit-frame-pointer -rdynamic
+$(O)/tests/workloads/hostile/fake_python $(O)/tests/workloads/hostile/fake_php $(O)/tests/workloads/hostile/fake_v8 $(O)/tests/workloads/hostile/fake_hotspot: WORKLOAD_FRAMES = -fno-omit-frame-pointer -rdynamic
 $(O)/tests/workloads/nofp_undescribed: WORKLOAD_FRAMES = -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables -g0
 WORKLOAD_FLAGS = -O2 -g $(WORKLOAD_FRAMES) -D_GNU_SOURCE \
 	-fno-optimize-sibling-calls $(if $(findstring clang,$(CC)),,-fno-ipa-icf) -MD -MP -MF $@.d
