@@ -3,8 +3,8 @@
 usage: script_chains.py SPEEDSCOPE STATS CHAINS RUNTIME LEAF
 
 A chain is the functions from the outermost to the innermost one, that which has called LEAF, with semicolons between them; each
-has " @LINE" behind its name, unless it is one that has no lines. Chains of a stack begin where those of the program do. Says what
-is wrong or missing and exits with 1.
+has " @LINE" behind its name, unless it is one that has no lines. Chains of a stack begin where those of the program do. Prints a
+line of JSON with what became of them, and then what is wrong or missing; of that it exits with 1.
 """
 import collections
 import json
@@ -12,7 +12,6 @@ import sys
 
 speedscope, stats, chains, name, leaf = sys.argv[1:]
 runtime, = (runtime for runtime in json.load(open(stats))["runtimes"] if runtime["name"] == name)
-print(runtime)
 expected = {line.rstrip("\n") for line in open(chains)}
 begins = {chain.split(";")[0].split(" @")[0] for chain in expected}
 data = json.load(open(speedscope))
@@ -35,7 +34,8 @@ for profile in data["profiles"]:
                          for frame in sample[begin:names.index(leaf)])
         (right if chain in expected else wrong)[chain] += weight
 missing = expected - set(right)
-print(f"{sum(right.values())} right in {len(right)} chains of {len(expected)}, {num_unknown} with what could not be read")
+print(json.dumps({"of": runtime, "right": sum(right.values()), "wrong": sum(wrong.values()), "chains": len(right),
+                  "expected_chains": len(expected), "unknown": num_unknown}))
 for chain, count in wrong.most_common(10):
     print(f"wrong, {count}: {chain[:400]}")
 for chain in sorted(missing):
