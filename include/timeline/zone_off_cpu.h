@@ -4,8 +4,8 @@
  *
  * What counts is the thread that is on the zone's region at the time, by the occupancies: of a zone
  * on a fiber, those that went on with the fiber, and not what they did elsewhere while it waited for
- * one. A thread runs when it begins or ends a zone; where the schedule says otherwise it has lost
- * that it came back, and that interval is left out.
+ * one. A thread runs when it begins a zone and when it is sampled; where the schedule says otherwise
+ * it has lost that the thread came back, and the interval ends there.
  */
 #ifndef TIMELINE_ZONE_OFF_CPU_H
 #define TIMELINE_ZONE_OFF_CPU_H

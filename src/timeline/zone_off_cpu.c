@@ -1,9 +1,9 @@
 /*
  * Each region has a sum: the time that whoever was on it was off the CPU. A zone's share is what
  * the sum grows by from its begin to its end, so that one number a zone is enough, however many
- * switches there are. Three streams are merged for that: the schedule and the occupancies, by which
- * threads come to regions and leave them, each read once from where it is kept, and an array of the
- * zones' begins and ends, sorted.
+ * switches there are. Four streams are merged for that: the schedule, the samples, and the
+ * occupancies, by which threads come to regions and leave them, each read once from where it is kept,
+ * and an array of the zones' begins and ends, sorted.
  *
  * Threads are known by their tids here, as the schedule knows no more. A tid that was given twice is
  * two threads of the timeline, one after the other, which is no matter.
@@ -28,6 +28,7 @@ enum cpu_state { CPU_UNKNOWN, CPU_ON, CPU_OFF };
 struct tid_state {
 	uint64_t tid;
 	uint64_t off_since_ns; /* not CPU_ON */
+	uint64_t sampled_ns;   /* first since then; 0: never */
 	uint64_t entered_ns;   /* its region */
 	uint32_t region;       /* TIMELINE_NONE */
 	uint8_t state;         /* enum cpu_state */
@@ -47,6 +48,9 @@ struct zone_off_cpu {
 	struct occupancy_walk occupancies;
 	struct occupancy_step step; /* the next one */
 	bool has_step;
+	uint64_t sample_position;
+	struct timeline_sample sample; /* the next one */
+	bool has_sample;
 	struct off_cpu_region *regions;
 	uint64_t *sums; /* by zone: of its region when it began, then its share */
 	struct tid_states tids;
@@ -103,9 +107,20 @@ static int read_step(struct zone_off_cpu *off)
 	return got < 0 ? got : 0;
 }
 
+static int read_sample(struct zone_off_cpu *off)
+{
+	int got = timeline_next_sample(off->timeline, &off->sample_position, &off->sample);
+
+	off->has_sample = got > 0;
+	return got < 0 ? got : 0;
+}
+
 /* ---- threads ------------------------------------------------------------------------------ */
 
-/* What of a present wait fell on the region that the thread is on. */
+/*
+ * What of a present wait fell on the region that the thread is on. Of one whose end the schedule has
+ * lost, a sample says that it was over by then.
+ */
 static uint64_t get_wait(const struct zone_off_cpu *off, const struct tid_state *thread,
 			 uint64_t time_ns)
 {
@@ -113,6 +128,8 @@ static uint64_t get_wait(const struct zone_off_cpu *off, const struct tid_state 
 
 	if (thread->entered_ns > since_ns)
 		since_ns = thread->entered_ns;
+	if (thread->sampled_ns && time_ns > thread->sampled_ns)
+		time_ns = thread->sampled_ns;
 	if (off->end_ns && time_ns > off->end_ns)
 		time_ns = off->end_ns; /* nobody has seen what came after */
 	return time_ns > since_ns ? time_ns - since_ns : 0;
@@ -125,26 +142,54 @@ static void settle(struct zone_off_cpu *off, struct tid_state *thread, uint64_t 
 		off->regions[thread->region].off_ns += get_wait(off, thread, time_ns);
 }
 
-static void switch_out(struct zone_off_cpu *off, uint64_t tid, uint64_t time_ns)
+/* NULL: it has been on no region with zones. */
+static struct tid_state *find_thread(const struct zone_off_cpu *off, uint64_t tid)
 {
 	uint32_t item = tid_states_find(&off->tids, &(struct tid_state){.tid = tid});
 
-	if (item == HASH_INDEX_NONE)
+	return item == HASH_INDEX_NONE ? NULL : &off->tids.items[item];
+}
+
+static void switch_out(struct zone_off_cpu *off, uint64_t tid, uint64_t time_ns)
+{
+	struct tid_state *thread = find_thread(off, tid);
+
+	if (!thread)
 		return;
-	off->tids.items[item].state = CPU_OFF;
-	off->tids.items[item].off_since_ns = time_ns;
+	if (thread->state == CPU_OFF)
+		settle(off, thread, time_ns);
+	thread->state = CPU_OFF;
+	thread->off_since_ns = time_ns;
+	thread->sampled_ns = 0;
 }
 
 /* A thread that was not seen before was off from the begin of the schedule on. */
 static void switch_in(struct zone_off_cpu *off, uint64_t tid, uint64_t time_ns)
 {
-	uint32_t item = tid_states_find(&off->tids, &(struct tid_state){.tid = tid});
+	struct tid_state *thread = find_thread(off, tid);
 
-	if (item == HASH_INDEX_NONE)
+	if (!thread)
 		return;
-	if (off->tids.items[item].state != CPU_ON)
-		settle(off, &off->tids.items[item], time_ns);
-	off->tids.items[item].state = CPU_ON;
+	/* It was off until now. A sample since then was taken in the kernel's code of the switch. */
+	thread->sampled_ns = 0;
+	if (thread->state != CPU_ON)
+		settle(off, thread, time_ns);
+	thread->state = CPU_ON;
+}
+
+static void note_sample(const struct zone_off_cpu *off)
+{
+	const struct timeline_sample *sample = &off->sample;
+	struct tid_state *thread =
+		find_thread(off, timeline_get_thread(off->timeline, sample->thread)->tid);
+
+	if (!thread)
+		return;
+	if (thread->state == CPU_UNKNOWN)
+		thread->state = CPU_ON;
+	else if (thread->state == CPU_OFF && !thread->sampled_ns &&
+		 sample->time_ns > thread->off_since_ns)
+		thread->sampled_ns = sample->time_ns;
 }
 
 static void leave(struct zone_off_cpu *off, const struct occupancy *occupancy)
@@ -200,8 +245,13 @@ static void begin_zone(struct zone_off_cpu *off, uint32_t id)
 	const struct zone *zone = timeline_get_zone(off->timeline, id);
 	struct off_cpu_region *region = &off->regions[zone->region];
 
-	if (region->tid_state != TIMELINE_NONE)
-		off->tids.items[region->tid_state].state = CPU_ON;
+	if (region->tid_state != TIMELINE_NONE) {
+		struct tid_state *thread = &off->tids.items[region->tid_state];
+
+		if (thread->state == CPU_OFF)
+			settle(off, thread, zone->begin_ns);
+		thread->state = CPU_ON;
+	}
 	off->sums[id] = get_sum(off, region, zone->begin_ns);
 }
 
@@ -212,11 +262,29 @@ static void end_zone(struct zone_off_cpu *off, uint32_t id)
 	off->sums[id] = get_sum(off, &off->regions[zone->region], zone->end_ns) - off->sums[id];
 }
 
+static uint64_t min(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
 static uint64_t get_step_ns(const struct zone_off_cpu *off)
 {
 	const struct occupancy *occupancy = &off->step.of.occupancy;
 
 	return off->step.is_end ? occupancy->end_ns : occupancy->begin_ns;
+}
+
+static uint64_t get_zone_event_ns(const struct zone_off_cpu *off)
+{
+	bool has_event = off->next_zone_event < off->zone_events.length;
+
+	return has_event ? off->zone_events.items[off->next_zone_event].time_ns : UINT64_MAX;
+}
+
+static int apply_sample(struct zone_off_cpu *off)
+{
+	note_sample(off);
+	return read_sample(off);
 }
 
 static int apply_step(struct zone_off_cpu *off)
@@ -241,24 +309,27 @@ static void apply_zone_event(struct zone_off_cpu *off)
 		begin_zone(off, event->zone);
 }
 
-/* All that happened before a time, or all. At one moment, threads come and go before zones begin. */
-static int apply_until(struct zone_off_cpu *off, bool is_all, uint64_t time_ns)
+/*
+ * All that happened before a time. At one moment, samples were taken before threads come and go, and
+ * that is before zones begin.
+ */
+static int apply_until(struct zone_off_cpu *off, uint64_t time_ns)
 {
 	for (;;) {
-		bool has_zone = off->next_zone_event < off->zone_events.length;
-		uint64_t zone_ns =
-			has_zone ? off->zone_events.items[off->next_zone_event].time_ns : 0;
+		uint64_t sample_ns = off->has_sample ? off->sample.time_ns : UINT64_MAX;
+		uint64_t step_ns = off->has_step ? get_step_ns(off) : UINT64_MAX;
+		uint64_t zone_ns = get_zone_event_ns(off);
+		uint64_t next_ns = min(sample_ns, min(step_ns, zone_ns));
 		int err = 0;
 
-		if (off->has_step && (!has_zone || get_step_ns(off) <= zone_ns)) {
-			if (!is_all && get_step_ns(off) >= time_ns)
-				return 0;
-			err = apply_step(off);
-		} else if (has_zone && (is_all || zone_ns < time_ns)) {
-			apply_zone_event(off);
-		} else {
+		if (next_ns >= time_ns)
 			return 0;
-		}
+		if (next_ns == sample_ns)
+			err = apply_sample(off);
+		else if (next_ns == step_ns)
+			err = apply_step(off);
+		else
+			apply_zone_event(off);
 		if (err)
 			return err;
 	}
@@ -277,7 +348,7 @@ static int merge(struct zone_off_cpu *off, const struct timeline_source *schedul
 		time_ns = event.is_wakeup ? event.wakeup.time_ns : event.on_cpu.time_ns;
 		if (!off->begin_ns)
 			off->begin_ns = time_ns;
-		err = apply_until(off, false, time_ns);
+		err = apply_until(off, time_ns);
 		if (err)
 			return err;
 		if (event.is_wakeup)
@@ -288,7 +359,7 @@ static int merge(struct zone_off_cpu *off, const struct timeline_source *schedul
 	if (got < 0)
 		return got;
 	off->end_ns = time_ns;
-	return apply_until(off, true, 0);
+	return apply_until(off, UINT64_MAX);
 }
 
 static int add_parameters(const struct zone_off_cpu *off)
@@ -335,6 +406,9 @@ int zone_off_cpu_add(struct timeline *timeline)
 	if (err)
 		return err;
 	err = read_step(&off);
+	if (err)
+		return err;
+	err = read_sample(&off);
 	if (err)
 		return err;
 	err = merge(&off, schedule);

@@ -161,8 +161,91 @@ static void a_thread_that_begins_a_zone_runs_whatever_was_lost(void **state _unu
 	tracked_end(&tracked, 8000, 200);
 	tracked_finish(&tracked, 200);
 	add_steps(&tracked, steps, ARRAY_LENGTH(steps));
-	assert_int_equal(off_cpu_ns(&tracked, 0), 10);
+	assert_int_equal(off_cpu_ns(&tracked, 0), 30 + 10);
 	assert_int_equal(off_cpu_ns(&tracked, 1), 10);
+	tracked_release(&tracked);
+}
+
+static void what_is_around_a_wait_whose_end_was_lost_has_it_too(void **state _unused_)
+{
+	static const struct step steps[] = {
+		{120, 100, OFF}, {230, 100, OFF}, {270, 100, ON}, {310, 100, OFF}, {900, 101, OFF}};
+	struct tracked tracked;
+
+	set_up(&tracked);
+	tracked_begin(&tracked, 8000, 0, 100);
+	tracked_begin(&tracked, 7000, 0, 110);
+	tracked_end(&tracked, 7000, 190);
+	tracked_begin(&tracked, 7000, 0, 200);
+	tracked_end(&tracked, 7000, 280);
+	tracked_begin(&tracked, 7000, 0, 300);
+	tracked_end(&tracked, 7000, 390);
+	tracked_end(&tracked, 8000, 400);
+	tracked_finish(&tracked, 400);
+	add_steps(&tracked, steps, ARRAY_LENGTH(steps));
+	assert_int_equal(off_cpu_ns(&tracked, 1), 70);
+	assert_int_equal(off_cpu_ns(&tracked, 2), 40);
+	assert_int_equal(off_cpu_ns(&tracked, 3), 80);
+	assert_int_equal(off_cpu_ns(&tracked, 0), 80 + 40 + 90);
+	tracked_release(&tracked);
+}
+
+static void add_sample(struct tracked *tracked, uint32_t thread, uint64_t time_ns)
+{
+	struct timeline_sample sample = {.time_ns = time_ns, .thread = thread, .weight = 1};
+
+	assert_int_equal(timeline_add_sample(tracked->timeline, &sample, NULL), 0);
+}
+
+static void a_thread_that_is_sampled_runs_whatever_was_lost(void **state _unused_)
+{
+	/* Nobody has seen that the first thread came back, twice; it is sampled then. */
+	static const struct step steps[] = {
+		{120, 100, OFF}, {300, 100, OFF}, {340, 100, ON}, {350, 100, OFF}, {900, 101, OFF}};
+	struct tracked tracked;
+
+	set_up(&tracked);
+	tracked_begin(&tracked, 8000, 0, 100);
+	tracked_end(&tracked, 8000, 500);
+	tracked_finish(&tracked, 500);
+	add_sample(&tracked, 0, 110);
+	add_sample(&tracked, 0, 130);
+	add_sample(&tracked, 0, 140);
+	add_sample(&tracked, 1, 355);
+	add_sample(&tracked, 0, 360);
+	add_steps(&tracked, steps, ARRAY_LENGTH(steps));
+	assert_int_equal(off_cpu_ns(&tracked, 0), 10 + 40 + 10);
+	tracked_release(&tracked);
+}
+
+/* That is what a sample of hardware sees that is taken while the kernel switches. */
+static void a_sample_after_a_switch_does_not_end_a_wait_whose_end_is_known(void **state _unused_)
+{
+	static const struct step steps[] = {{120, 100, OFF}, {300, 100, ON}, {900, 101, OFF}};
+	struct tracked tracked;
+
+	set_up(&tracked);
+	tracked_begin(&tracked, 8000, 0, 100);
+	tracked_end(&tracked, 8000, 500);
+	tracked_finish(&tracked, 500);
+	add_sample(&tracked, 0, 121);
+	add_steps(&tracked, steps, ARRAY_LENGTH(steps));
+	assert_int_equal(off_cpu_ns(&tracked, 0), 180);
+	tracked_release(&tracked);
+}
+
+static void a_thread_that_was_sampled_before_its_first_switch_ran_then(void **state _unused_)
+{
+	static const struct step steps[] = {{90, 101, OFF}, {300, 100, ON}, {900, 101, OFF}};
+	struct tracked tracked;
+
+	set_up(&tracked);
+	tracked_begin(&tracked, 8000, 0, 10);
+	tracked_end(&tracked, 8000, 500);
+	tracked_finish(&tracked, 500);
+	add_sample(&tracked, 0, 200);
+	add_steps(&tracked, steps, ARRAY_LENGTH(steps));
+	assert_int_equal(off_cpu_ns(&tracked, 0), 0);
 	tracked_release(&tracked);
 }
 
@@ -207,6 +290,10 @@ int main(void)
 		cmocka_unit_test(what_a_thread_did_elsewhere_is_not_in_the_zone_that_waited_for_it),
 		cmocka_unit_test(a_zone_that_began_before_the_schedule_has_what_is_known),
 		cmocka_unit_test(a_thread_that_begins_a_zone_runs_whatever_was_lost),
+		cmocka_unit_test(what_is_around_a_wait_whose_end_was_lost_has_it_too),
+		cmocka_unit_test(a_thread_that_is_sampled_runs_whatever_was_lost),
+		cmocka_unit_test(a_sample_after_a_switch_does_not_end_a_wait_whose_end_is_known),
+		cmocka_unit_test(a_thread_that_was_sampled_before_its_first_switch_ran_then),
 		cmocka_unit_test(a_zone_that_was_left_open_has_the_wait_that_it_ends_in),
 		cmocka_unit_test(without_a_schedule_or_zones_there_is_nothing_to_add),
 	};
