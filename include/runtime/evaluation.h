@@ -14,6 +14,8 @@
 struct evaluation_part {
 	uint64_t start;
 	uint64_t end;
+	/* Not that function, but the one that it has call by call do its work: no more than a part of what it does. */
+	uint32_t is_inner;
 };
 
 #endif

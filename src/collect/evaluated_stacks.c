@@ -5,15 +5,17 @@ enum native_level {
 	LEVEL_OTHER,
 	LEVEL_INTERPRETER, /* a function of the file that has the interpreter in it */
 	LEVEL_EVALUATION,  /* a call of the one that evaluates frames */
+	LEVEL_INNER,       /* a call by that, of the function which is the rest of it */
 };
 
 /*
  * calls_evaluation  the level that it has called is such one: with -X perf, each function of Python has a piece of generated
  *                   code that does this, and bears its name
+ * ret_is_unwritten  if this is the innermost level, then so may be the innermost frame
  */
 static enum native_level find_kind(const struct evaluated_runtime *runtime,
 				   const struct process *process, uint64_t pc,
-				   bool calls_evaluation)
+				   bool calls_evaluation, bool *ret_is_unwritten)
 {
 	const struct mapping *mapping = process_find_mapping(process, pc);
 	const struct evaluation_part *parts;
@@ -23,6 +25,7 @@ static enum native_level find_kind(const struct evaluated_runtime *runtime,
 	unsigned int num_parts;
 	uint64_t bias;
 
+	*ret_is_unwritten = false;
 	if (!mapping)
 		return LEVEL_OTHER;
 	if (mapping->file == FILE_NONE)
@@ -35,9 +38,11 @@ static enum native_level find_kind(const struct evaluated_runtime *runtime,
 	if (elf_files_get_layout(runtime->elf_files, file, &layout) ||
 	    objfile_layout_get_bias(layout, &mapped, &bias))
 		return LEVEL_OTHER;
+	*ret_is_unwritten =
+		runtime->is_unwritten && runtime->is_unwritten(runtime->context, file, pc - bias);
 	for (unsigned int i = 0; i < num_parts; i++)
 		if (pc - bias >= parts[i].start && pc - bias < parts[i].end)
-			return LEVEL_EVALUATION;
+			return parts[i].is_inner ? LEVEL_INNER : LEVEL_EVALUATION;
 	return LEVEL_INTERPRETER;
 }
 
@@ -47,6 +52,7 @@ struct native_levels {
 	uint32_t num_levels;
 	uint32_t num_evaluations;
 	uint32_t num_idle; /* of these, the innermost ones that evaluate nothing now */
+	bool is_unwritten; /* the innermost frame may be */
 };
 
 static void find_kinds(const struct evaluated_runtime *runtime, const struct process *process,
@@ -54,12 +60,16 @@ static void find_kinds(const struct evaluated_runtime *runtime, const struct pro
 {
 	ret->num_levels = num_pcs;
 	ret->num_evaluations = ret->num_idle = 0;
+	ret->is_unwritten = false;
 	for (uint32_t i = 0; i < num_pcs; i++) {
 		bool is_exact = !i || (pcs[i] & WIRE_PC_EXACT);
 		bool calls_evaluation = i && ret->kinds[i - 1] == LEVEL_EVALUATION;
+		bool is_unwritten;
 
 		ret->kinds[i] = find_kind(runtime, process, (pcs[i] & ~WIRE_PC_MARKS) - !is_exact,
-					  calls_evaluation);
+					  calls_evaluation, &is_unwritten);
+		if (!i)
+			ret->is_unwritten = is_unwritten;
 		ret->num_evaluations += ret->kinds[i] == LEVEL_EVALUATION;
 	}
 }
@@ -120,7 +130,8 @@ static int put_run(const struct evaluated_runtime *runtime, const struct runtime
 static bool is_left_out(const struct evaluated_runtime *runtime, enum native_level kind,
 			bool has_frames)
 {
-	return runtime->shown == RUNTIME_FRAMES_MANAGED && has_frames && kind != LEVEL_OTHER;
+	return runtime->shown == RUNTIME_FRAMES_MANAGED &&
+	       (kind == LEVEL_INNER || (has_frames && kind != LEVEL_OTHER));
 }
 
 static int put_together(const struct evaluated_runtime *runtime,
@@ -156,9 +167,30 @@ static bool is_between_frames(const struct native_levels *native)
 {
 	uint32_t level = 0;
 
-	while (native->kinds[level] == LEVEL_INTERPRETER)
+	while (level < native->num_levels &&
+	       (native->kinds[level] == LEVEL_INTERPRETER || native->kinds[level] == LEVEL_INNER))
 		level++;
-	return native->kinds[level] == LEVEL_EVALUATION;
+	return level < native->num_levels && native->kinds[level] == LEVEL_EVALUATION;
+}
+
+/*
+ * Leave out an innermost frame that has not begun: it is not written yet, or it is to be evaluated by a call that has not
+ * begun, so that there is one call less than the interpreter says.
+ */
+static void skip_unbegun(const struct evaluated_runtime *runtime,
+			 const struct native_levels *native, struct runtime_frame_list *frames)
+{
+	uint32_t num_runs = count_runs(frames->items, count_own(runtime, frames));
+
+	if (!frames->length)
+		return;
+	if (!native->is_unwritten &&
+	    (!runtime->has_frame_before_call || num_runs != native->num_evaluations + 1 ||
+	     frames->end != WIRE_RUNTIME_COMPLETE ||
+	     !(frames->items[0].position & WIRE_RUNTIME_ENTRY_FRAME) || !is_between_frames(native)))
+		return;
+	frames->items++;
+	frames->length--;
 }
 
 /* Outer ends that are not known on either side need not fit. */
@@ -194,6 +226,7 @@ int evaluated_stacks_splice(const struct evaluated_runtime *runtime,
 			    uint32_t num_pcs, struct runtime_level *ret, uint32_t *ret_num,
 			    enum runtime_fit *ret_fit)
 {
+	struct runtime_frame_list begun = *frames;
 	struct native_levels native;
 	uint32_t num_runs;
 
@@ -212,13 +245,15 @@ int evaluated_stacks_splice(const struct evaluated_runtime *runtime,
 	*ret_fit = frames->have_come ? find_end(frames) : RUNTIME_EARLY;
 	if (*ret_fit != RUNTIME_FITS)
 		return 0;
-	num_runs = count_runs(frames->items, count_own(runtime, frames));
-	if (num_runs + 1 == native.num_evaluations && frames->end == WIRE_RUNTIME_COMPLETE &&
+	if (source->is_whole)
+		skip_unbegun(runtime, &native, &begun);
+	num_runs = count_runs(begun.items, count_own(runtime, &begun));
+	if (num_runs + 1 == native.num_evaluations && begun.end == WIRE_RUNTIME_COMPLETE &&
 	    is_between_frames(&native))
 		native.num_idle = 1;
-	if (!fits(frames, num_runs, native.num_evaluations - native.num_idle, source->is_whole)) {
+	if (!fits(&begun, num_runs, native.num_evaluations - native.num_idle, source->is_whole)) {
 		*ret_fit = RUNTIME_FITS_NOT;
 		return 0;
 	}
-	return put_together(runtime, source, frames, &native, ret, ret_num);
+	return put_together(runtime, source, &begun, &native, ret, ret_num);
 }

@@ -22,6 +22,8 @@ struct evaluated_runtime {
 	enum runtime_frames shown;
 	/* A process has one list of frames, whichever thread asks: those that evaluate none are not the interpreter's. */
 	bool has_one_thread;
+	/* A frame is there before the call that evaluates it. */
+	bool has_frame_before_call;
 	/* In the position of a frame: those further out ran on another native stack; 0: there are none. */
 	uint32_t stack_begin_flag;
 	void *context; /* of the two functions */
@@ -29,6 +31,12 @@ struct evaluated_runtime {
 	const struct evaluation_part *(*find_parts)(const void *context,
 						    const struct mapped_file *file,
 						    unsigned int *ret_num);
+	/*
+	 * Whether the innermost frame, as the interpreter says at an ELF address of the file, may not be written yet; NULL:
+	 * it says so only then.
+	 */
+	bool (*is_unwritten)(const void *context, const struct mapped_file *file,
+			     uint64_t elf_address);
 	/* Where a frame is in the profile, by its number among these. Returns 0 or -ENOMEM. */
 	int (*locate)(void *context, const struct runtime_sample *source,
 		      const struct runtime_frame_list *frames, uint32_t number, uint32_t *ret);

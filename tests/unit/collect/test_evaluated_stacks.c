@@ -1,0 +1,264 @@
+/* Frames of an interpreter in the place of the calls that evaluate them. */
+#include "collect/evaluated_stacks.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* clang-format off */
+#include "unit.h"
+#include "objfile/elf_writer.h"
+/* clang-format on */
+
+#define PID          7
+#define TEXT_ADDRESS 0x10000
+#define TEXT_BYTES   0x1000
+#define START        0x7f0000000000ull
+
+/* Native levels, by their pcs. */
+#define OTHER       0x1000
+#define INTERPRETER (START + 0x10)
+#define EVALUATION  (START + 0x110)
+#define INNER       (START + 0x210)
+#define PUSH        (START + 0x310)
+
+#define NATIVE(number)    \
+	{                 \
+		number, 0 \
+	}
+#define FRAME(number)                       \
+	{                                   \
+		RUNTIME_LEVEL_FRAME, number \
+	}
+#define ENTRY WIRE_RUNTIME_ENTRY_FRAME
+
+struct scene {
+	struct file_table *files;
+	struct elf_files *elf_files;
+	struct process_table *processes;
+	struct evaluated_runtime runtime;
+	struct runtime_sample source;
+	struct runtime_level levels[RUNTIME_MAX_LEVELS];
+	uint32_t num_levels;
+	enum runtime_fit fit;
+};
+
+static const struct evaluation_part *find_parts(const void *context, const struct mapped_file *file,
+						unsigned int *ret_num)
+{
+	static const struct evaluation_part parts[] = {
+		{TEXT_ADDRESS + 0x100, TEXT_ADDRESS + 0x200, false},
+		{TEXT_ADDRESS + 0x200, TEXT_ADDRESS + 0x300, true},
+	};
+
+	(void)context;
+	(void)file;
+	*ret_num = ARRAY_LENGTH(parts);
+	return parts;
+}
+
+static bool is_unwritten(const void *context, const struct mapped_file *file, uint64_t elf_address)
+{
+	(void)context;
+	(void)file;
+	return elf_address == TEXT_ADDRESS + 0x310;
+}
+
+/* A frame's location is its code. */
+static int locate(void *context, const struct runtime_sample *source,
+		  const struct runtime_frame_list *frames, uint32_t number, uint32_t *ret)
+{
+	(void)context;
+	(void)source;
+	*ret = (uint32_t)frames->items[number].code;
+	return 0;
+}
+
+static void map_file(struct scene *scene)
+{
+	static const uint8_t text[TEXT_BYTES];
+	const struct file_identity identity = {.path = "/usr/lib/libinterpreter.so"};
+	struct elf_writer writer = {0};
+	struct mapping mapping = {.start = START, .end = START + TEXT_BYTES};
+	uint8_t build_id[FILE_BUILD_ID_MAX_BYTES];
+	uint8_t build_id_size;
+	struct text bytes;
+	int fd;
+
+	elf_writer_add(&writer, (struct elf_section){.name = ".text",
+						     .type = SHT_PROGBITS,
+						     .flags = SHF_ALLOC | SHF_EXECINSTR,
+						     .address = TEXT_ADDRESS,
+						     .data = text,
+						     .size = sizeof(text)});
+	bytes = elf_writer_write(&writer);
+	mapping.file_offset = writer.offsets[0];
+	fd = open_bytes(bytes.data, bytes.length);
+	text_release(&bytes);
+	assert_int_equal(file_table_add_sought(scene->files, &identity), 0);
+	file_table_set_found(scene->files, 0, fd, false);
+	(void)elf_files_read_build_id(scene->elf_files, fd, build_id,
+				      &build_id_size); /* it has none */
+	assert_int_equal(process_table_on_fork(scene->processes, 1, PID, 1), 0);
+	assert_int_equal(process_table_on_comm(scene->processes, 2, PID, "x", true), 0);
+	assert_int_equal(process_table_on_mmap(scene->processes, 3, PID, &mapping, &identity), 0);
+}
+
+static struct scene *scene_new(void)
+{
+	struct scene *scene = calloc(1, sizeof(*scene));
+	struct process *process;
+	bool is_in_exec;
+
+	assert_non_null(scene);
+	scene->files = file_table_new("/nonexistent", NULL);
+	assert_non_null(scene->files);
+	scene->processes = process_table_new("/nonexistent", scene->files);
+	assert_non_null(scene->processes);
+	assert_int_equal(elf_files_new(geteuid(), &scene->elf_files), 0);
+	map_file(scene);
+	assert_int_equal(process_table_find(scene->processes, 4, PID, GENERATION_UNKNOWN, false,
+					    &process, &is_in_exec),
+			 0);
+	scene->source = (struct runtime_sample){.process = process, .is_whole = true};
+	scene->runtime = (struct evaluated_runtime){
+		.files = scene->files,
+		.elf_files = scene->elf_files,
+		.shown = RUNTIME_FRAMES_MANAGED,
+		.has_one_thread = true,
+		.has_frame_before_call = true,
+		.find_parts = find_parts,
+		.is_unwritten = is_unwritten,
+		.locate = locate,
+	};
+	return scene;
+}
+
+static void scene_free(struct scene *scene)
+{
+	elf_files_free(scene->elf_files);
+	process_table_free(scene->processes);
+	file_table_free(scene->files);
+	free(scene);
+}
+
+static void splice(struct scene *scene, const struct wire_runtime_frame *frames, uint32_t length,
+		   const uint64_t *pcs, uint32_t num_pcs)
+{
+	const struct runtime_frame_list list = {
+		.items = frames, .length = length, .end = WIRE_RUNTIME_COMPLETE, .have_come = true};
+
+	assert_int_equal(evaluated_stacks_splice(&scene->runtime, &scene->source, &list, pcs,
+						 num_pcs, scene->levels, &scene->num_levels,
+						 &scene->fit),
+			 0);
+}
+
+static void expect_levels(const struct scene *scene, const struct runtime_level *levels,
+			  uint32_t num_levels)
+{
+	assert_int_equal(scene->fit, RUNTIME_FITS);
+	assert_int_equal(scene->num_levels, num_levels);
+	for (uint32_t i = 0; i < num_levels; i++) {
+		assert_int_equal(scene->levels[i].pc, levels[i].pc);
+		if (levels[i].pc == RUNTIME_LEVEL_FRAME)
+			assert_int_equal(scene->levels[i].location, levels[i].location);
+	}
+}
+
+static void frames_come_in_the_place_of_the_calls_that_evaluate_them(void **state _unused_)
+{
+	static const uint64_t pcs[] = {OTHER, INTERPRETER, INNER,      EVALUATION,  INTERPRETER,
+				       OTHER, INNER,       EVALUATION, INTERPRETER, OTHER};
+	static const struct wire_runtime_frame frames[] = {
+		{1, 1, 0}, {2, 1, ENTRY}, {3, 1, 0}, {4, 1, ENTRY}};
+	static const struct runtime_level levels[] = {NATIVE(0), NATIVE(1), FRAME(1), FRAME(2),
+						      NATIVE(5), FRAME(3),  FRAME(4), NATIVE(9)};
+	struct scene *scene = scene_new();
+
+	splice(scene, frames, ARRAY_LENGTH(frames), pcs, ARRAY_LENGTH(pcs));
+	expect_levels(scene, levels, ARRAY_LENGTH(levels));
+	scene_free(scene);
+}
+
+static void what_evaluates_the_innermost_frame_is_left_out(void **state _unused_)
+{
+	static const uint64_t pcs[] = {INNER, EVALUATION, OTHER};
+	static const struct wire_runtime_frame frames[] = {{1, 1, ENTRY}};
+	static const struct runtime_level levels[] = {FRAME(1), NATIVE(2)};
+	struct scene *scene = scene_new();
+
+	splice(scene, frames, ARRAY_LENGTH(frames), pcs, ARRAY_LENGTH(pcs));
+	expect_levels(scene, levels, ARRAY_LENGTH(levels));
+	scene_free(scene);
+}
+
+static void a_frame_whose_call_has_not_begun_is_left_out(void **state _unused_)
+{
+	static const uint64_t pcs[] = {INTERPRETER, INNER, EVALUATION, OTHER};
+	static const struct wire_runtime_frame frames[] = {{1, 1, ENTRY}, {2, 1, 0}, {3, 1, ENTRY}};
+	static const struct runtime_level levels[] = {NATIVE(0), FRAME(2), FRAME(3), NATIVE(3)};
+	struct scene *scene = scene_new();
+
+	splice(scene, frames, ARRAY_LENGTH(frames), pcs, ARRAY_LENGTH(pcs));
+	expect_levels(scene, levels, ARRAY_LENGTH(levels));
+	/* Not where something else is called, nor where frames do not come first. */
+	splice(scene, frames, ARRAY_LENGTH(frames), (const uint64_t[]){OTHER, INNER, EVALUATION},
+	       3);
+	assert_int_equal(scene->fit, RUNTIME_FITS_NOT);
+	scene->runtime.has_frame_before_call = false;
+	splice(scene, frames, ARRAY_LENGTH(frames), pcs, ARRAY_LENGTH(pcs));
+	assert_int_equal(scene->fit, RUNTIME_FITS_NOT);
+	scene_free(scene);
+}
+
+static void several_frames_without_a_call_do_not_fit(void **state _unused_)
+{
+	static const uint64_t pcs[] = {INTERPRETER, INNER, EVALUATION, OTHER};
+	static const struct wire_runtime_frame frames[] = {
+		{1, 1, 0}, {2, 1, ENTRY}, {3, 1, 0}, {4, 1, ENTRY}};
+	struct scene *scene = scene_new();
+
+	splice(scene, frames, ARRAY_LENGTH(frames), pcs, ARRAY_LENGTH(pcs));
+	assert_int_equal(scene->fit, RUNTIME_FITS_NOT);
+	splice(scene, frames + 3, 1, pcs, 1);
+	assert_int_equal(scene->fit, RUNTIME_OUTSIDE);
+	scene_free(scene);
+}
+
+static void a_frame_that_is_being_written_is_left_out(void **state _unused_)
+{
+	static const uint64_t pcs[] = {PUSH, INNER, EVALUATION, OTHER};
+	static const struct wire_runtime_frame frames[] = {{1, 1, 0}, {2, 1, 0}, {3, 1, ENTRY}};
+	static const struct runtime_level levels[] = {NATIVE(0), FRAME(2), FRAME(3), NATIVE(3)};
+	struct scene *scene = scene_new();
+
+	splice(scene, frames, ARRAY_LENGTH(frames), pcs, ARRAY_LENGTH(pcs));
+	expect_levels(scene, levels, ARRAY_LENGTH(levels));
+	scene_free(scene);
+}
+
+static void a_call_that_is_done_has_no_frame_any_more(void **state _unused_)
+{
+	static const uint64_t pcs[] = {INNER, EVALUATION, INTERPRETER, INNER, EVALUATION, OTHER};
+	static const struct wire_runtime_frame frames[] = {{1, 1, ENTRY}};
+	static const struct runtime_level levels[] = {NATIVE(1), NATIVE(2), FRAME(1), NATIVE(5)};
+	struct scene *scene = scene_new();
+
+	splice(scene, frames, ARRAY_LENGTH(frames), pcs, ARRAY_LENGTH(pcs));
+	expect_levels(scene, levels, ARRAY_LENGTH(levels));
+	scene_free(scene);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(frames_come_in_the_place_of_the_calls_that_evaluate_them),
+		cmocka_unit_test(what_evaluates_the_innermost_frame_is_left_out),
+		cmocka_unit_test(a_frame_whose_call_has_not_begun_is_left_out),
+		cmocka_unit_test(several_frames_without_a_call_do_not_fit),
+		cmocka_unit_test(a_frame_that_is_being_written_is_left_out),
+		cmocka_unit_test(a_call_that_is_done_has_no_frame_any_more),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
