@@ -1,5 +1,5 @@
 /*
- * The frames of PHP that the running thread is in: collected beside its native stack, as those of Python are
+ * The frames of PHP or Ruby that the running thread is in: collected beside its native stack, as those of Python are
  * (python_stack.h).
  */
 #ifndef BPF_SCRIPT_STACK_H
@@ -13,6 +13,12 @@
 
 #define PHP_INLINE static __always_inline
 #include "runtime/php_walk.h"
+#define RUBY_INLINE static __always_inline
+#include "runtime/ruby_walk.h"
+
+#define SCRIPT_MAX_STEPS (2 * WIRE_MAX_RUNTIME_FRAMES)
+_Static_assert(PHP_MAX_STEPS <= SCRIPT_MAX_STEPS && RUBY_MAX_STEPS <= SCRIPT_MAX_STEPS,
+	       "the walks end");
 
 /* By their number: struct unwind_process has it, plus 1. */
 struct {
@@ -24,11 +30,18 @@ struct {
 
 struct script_scratch {
 	struct php_walk php;
+	struct ruby_walk ruby;
+	__u32 runtime; /* enum wire_runtime: whose walk it is */
 	struct wire_script_function function;
 };
 PER_CPU(struct script_scratch, script_scratches);
 
 static __always_inline int php_read(struct php_walk *walk, void *ret, __u32 bytes, __u64 address)
+{
+	return bpf_probe_read_user(ret, bytes, (void *)address);
+}
+
+static __always_inline int ruby_read(struct ruby_walk *walk, void *ret, __u32 bytes, __u64 address)
 {
 	return bpf_probe_read_user(ret, bytes, (void *)address);
 }
@@ -43,12 +56,19 @@ __attribute__((noinline)) int begin_script_walk(void)
 
 	if (!script || !scratch)
 		return 1;
-	script->php.end = WIRE_RUNTIME_UNREADABLE;
-	script->php.num_frames = 0;
+	script->php.end = script->ruby.end = WIRE_RUNTIME_UNREADABLE;
+	script->php.num_frames = script->ruby.num_frames = 0;
+	script->runtime = WIRE_RUNTIME_PHP;
 	number = scratch->script_layout - 1;
 	layout = bpf_map_lookup_elem(&script_layouts, &number);
 	if (!layout)
 		return 1;
+	script->runtime = layout->runtime;
+	if (layout->runtime == WIRE_RUNTIME_RUBY)
+		return ruby_walk_begin(&script->ruby, &layout->ruby, scratch->script_state,
+				       TASK_THREAD_POINTER(get_current_task()),
+				       scratch->registers.sp, scratch->registers.r15,
+				       scratch->registers.r14);
 	return php_walk_begin(&script->php, &layout->php, scratch->script_state,
 			      scratch->registers.r14, scratch->registers.r15);
 }
@@ -60,7 +80,19 @@ __attribute__((noinline)) int step_script_walk(int number)
 
 	if (number < 0 || !script || !stack)
 		return 1;
+	if (script->runtime == WIRE_RUNTIME_RUBY)
+		return ruby_walk_step(&script->ruby, stack->frames);
 	return php_walk_step(&script->php, stack->frames);
+}
+
+/* What the code of a frame says of itself, into the scratch function. Gives 0, or another number when it cannot be read. */
+__attribute__((noinline)) int read_ruby_function(__u64 code)
+{
+	struct script_scratch *script = get_per_cpu(&script_scratches);
+
+	if (!script)
+		return -1;
+	return ruby_read_function(&script->ruby, code, &script->function);
 }
 
 /* Read the function of the frame with this number. Gives 0, or another number. Not static: see user_walk.h. */
@@ -68,12 +100,14 @@ __attribute__((noinline)) int read_script_function(int number)
 {
 	struct script_scratch *script = get_per_cpu(&script_scratches);
 	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
+	__u64 code;
 
 	if (!script || !stack || number < 0)
 		return -1;
-	return php_read_function_names(&script->php,
-				       stack->frames[number & (WIRE_MAX_RUNTIME_FRAMES - 1)].code,
-				       &script->function);
+	code = stack->frames[number & (WIRE_MAX_RUNTIME_FRAMES - 1)].code;
+	if (script->runtime == WIRE_RUNTIME_RUBY)
+		return read_ruby_function(code);
+	return php_read_function_names(&script->php, code, &script->function);
 }
 
 /* Gives enum code_sending. */
@@ -97,12 +131,12 @@ __attribute__((noinline)) __u64 take_script_stack(void)
 	if (!script || !stack || !scratch)
 		return 0;
 	if (!begin_script_walk())
-		for (int i = 0; i < PHP_MAX_STEPS; i++)
+		for (int i = 0; i < SCRIPT_MAX_STEPS; i++)
 			if (step_script_walk(i))
 				break;
-	stack->runtime = WIRE_RUNTIME_PHP;
-	stack->num_frames = script->php.num_frames;
-	stack->end = script->php.end;
+	stack->runtime = script->runtime;
+	stack->num_frames = script->php.num_frames + script->ruby.num_frames;
+	stack->end = script->runtime == WIRE_RUNTIME_RUBY ? script->ruby.end : script->php.end;
 	return send_runtime_frames(stack, scratch, send_script_function);
 }
 

@@ -24,15 +24,25 @@ enum script_support {
 	NUM_SCRIPT_SUPPORTS,
 };
 
+/* Code that pushes a frame, where the interpreter has it as its innermost one, though it may not be written yet. */
+struct script_push {
+	uint64_t start; /* ELF addresses; the end is the first one after it */
+	uint64_t end;
+};
+#define SCRIPT_MAX_PUSHES 96
+
 struct script_build {
 	enum script_support support;
-	enum wire_runtime runtime; /* PHP */
+	enum wire_runtime runtime; /* PHP, or Ruby */
 	unsigned int major;
 	unsigned int minor;
-	uint64_t state; /* ELF address of what leads to the frames: executor_globals */
+	uint64_t
+		state; /* ELF address of what leads to the frames: PHP's executor_globals, for one */
 	unsigned int num_eval_parts;
 	struct evaluation_part eval_parts[EVALUATION_MAX_PARTS]; /* the function's begin first */
-	struct wire_script_layout layout;                        /* of SCRIPT_KNOWN; else all 0 */
+	unsigned int num_pushes;
+	struct script_push pushes[SCRIPT_MAX_PUSHES]; /* of Ruby */
+	struct wire_script_layout layout;             /* of SCRIPT_KNOWN; else all 0 */
 };
 
 /*

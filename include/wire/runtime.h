@@ -16,6 +16,7 @@ enum wire_runtime {
 	WIRE_RUNTIME_V8,      /* wire/v8.h */
 	WIRE_RUNTIME_HOTSPOT, /* wire/hotspot.h */
 	WIRE_RUNTIME_PHP,     /* wire/script.h */
+	WIRE_RUNTIME_RUBY,    /* likewise */
 	NUM_WIRE_RUNTIMES,
 };
 
@@ -24,12 +25,12 @@ struct wire_runtime_frame {
 	/* Of what that is, as the address may be another one's later; 0: it could not be read. */
 	wire_u32 fingerprint;
 	/* CPython: the instruction, and flags (wire/python.h). V8: the level of the native stack, from 0 for the innermost.
-	   HotSpot: that, and the bytecode that runs (wire/hotspot.h). PHP: the line (wire/script.h). */
+	   HotSpot: that, and the bytecode that runs (wire/hotspot.h). PHP, Ruby: the line (wire/script.h). */
 	wire_u32 position;
 };
 
 /*
- * In a position, of CPython and PHP: it is the outermost frame that one call of the C function evaluates which evaluates
+ * In a position, of CPython, PHP and Ruby: it is the outermost frame that one call of the C function evaluates which evaluates
  * frames.
  */
 #define WIRE_RUNTIME_ENTRY_FRAME (1u << 31)

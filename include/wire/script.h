@@ -31,10 +31,31 @@ struct wire_php_layout {
 	wire_u16 generator_parent; /* that it yields from; 0: it does not */
 };
 
+/* Ruby: likewise (runtime/ruby_walk.h). */
+struct wire_ruby_layout {
+	wire_u64 symbols; /* from its state on to its global_symbols, modulo 2^64 */
+	/*
+	 * Its state is what __tls_get_addr() is given for the context that a thread runs; else it is the pointer to the one
+	 * context that runs.
+	 */
+	wire_u8 is_thread_local;
+	wire_u8 frame_bytes;
+	wire_u8 line_bytes;  /* of an entry of a table of lines */
+	wire_u8 string_text; /* of a string that has its text in it */
+	/* Of a context. */
+	wire_u16 context_thread;
+	wire_u16 context_native; /* its native stack */
+	wire_u16 context_bytes;  /* that hold these: a multiple of 8 */
+	wire_u16 thread_context; /* of a thread: the context that it runs */
+	wire_u16 body_lines;     /* of the body of code */
+	wire_u16 padding;
+};
+
 struct wire_script_layout {
 	wire_u8 runtime; /* enum wire_runtime */
 	wire_u8 padding;
 	struct wire_php_layout php;
+	struct wire_ruby_layout ruby;
 };
 
 /*

@@ -71,6 +71,7 @@ bool elf_answer_is_valid(struct elf_answer *answer, size_t size, enum elf_reques
 	     answer->identity.build_id_size > BUILD_ID_SIZE_MAX ||
 	     answer->identity.python.num_eval_parts > EVALUATION_MAX_PARTS ||
 	     answer->identity.script.num_eval_parts > EVALUATION_MAX_PARTS ||
+	     answer->identity.script.num_pushes > SCRIPT_MAX_PUSHES ||
 	     answer->identity.named_runtime >= NUM_NAMED_RUNTIMES))
 		return false;
 	if (!answer->err && kind == ELF_FIND_PROBE &&

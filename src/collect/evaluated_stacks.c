@@ -237,7 +237,7 @@ int evaluated_stacks_splice(const struct evaluated_runtime *runtime,
 		*ret_fit = RUNTIME_OUTSIDE;
 		return 0;
 	}
-	/* The frames are those of another thread, or it evaluates none now. */
+	/* The frames are those of another thread, or it evaluates none now; or the native stack ends before, as in compiled code. */
 	if (runtime->has_one_thread && !native.num_evaluations) {
 		*ret_fit = source->is_whole ? RUNTIME_OUTSIDE : RUNTIME_FITS_NOT;
 		return 0;

@@ -21,10 +21,8 @@ const struct named_runtime *runtime_kind_get_named(enum runtime_kind kind)
 const char *runtime_kind_get_name(enum runtime_kind kind)
 {
 	static const char *const names[RUNTIME_NAMED] = {
-		[RUNTIME_PYTHON] = "Python",
-		[RUNTIME_V8] = "V8",
-		[RUNTIME_HOTSPOT] = "Java",
-		[RUNTIME_PHP] = "PHP",
+		[RUNTIME_PYTHON] = "Python", [RUNTIME_V8] = "V8",     [RUNTIME_HOTSPOT] = "Java",
+		[RUNTIME_PHP] = "PHP",       [RUNTIME_RUBY] = "Ruby",
 	};
 	const struct named_runtime *named = runtime_kind_get_named(kind);
 
@@ -240,11 +238,12 @@ static struct runtime_version find_version(const struct runtime_stacks *stacks,
 		return (struct runtime_version){.is_there = true, .kind = RUNTIME_NAMED + named};
 	script = elf_files_get_script(stacks->elf_files, file);
 	if (script)
-		return (struct runtime_version){.is_there = true,
-						.is_known = script->support == SCRIPT_KNOWN,
-						.kind = RUNTIME_PHP,
-						.major = (uint16_t)script->major,
-						.minor = (uint16_t)script->minor};
+		return (struct runtime_version){
+			.is_there = true,
+			.is_known = script->support == SCRIPT_KNOWN,
+			.kind = script->runtime == WIRE_RUNTIME_RUBY ? RUNTIME_RUBY : RUNTIME_PHP,
+			.major = (uint16_t)script->major,
+			.minor = (uint16_t)script->minor};
 	return (struct runtime_version){0};
 }
 
@@ -413,8 +412,11 @@ int runtime_stacks_splice(struct runtime_stacks *stacks, const struct runtime_sa
 		return hotspot_stacks_splice(stacks->hotspot, source, &frames, pcs, num_pcs, ret,
 					     ret_num, ret_fit);
 	if (known ? known->runtime == WIRE_RUNTIME_PHP : version.kind == RUNTIME_PHP)
-		return script_stacks_splice(stacks->script, source, &frames, pcs, num_pcs, ret,
-					    ret_num, ret_fit);
+		return script_stacks_splice(stacks->script, WIRE_RUNTIME_PHP, source, &frames, pcs,
+					    num_pcs, ret, ret_num, ret_fit);
+	if (known ? known->runtime == WIRE_RUNTIME_RUBY : version.kind == RUNTIME_RUBY)
+		return script_stacks_splice(stacks->script, WIRE_RUNTIME_RUBY, source, &frames, pcs,
+					    num_pcs, ret, ret_num, ret_fit);
 	return python_stacks_splice(stacks->python, source, &frames, pcs, num_pcs, ret, ret_num,
 				    ret_fit);
 }

@@ -20,7 +20,8 @@ struct script_stacks {
 	const struct elf_files *elf_files;
 	enum runtime_frames shown;
 	struct script_functions *functions;
-	struct text name; /* that is being made */
+	struct text name;     /* that is being made */
+	enum frame_kind kind; /* of the frames that are being put in */
 };
 
 struct script_stacks *script_stacks_new(struct profile *profile, const struct file_table *files,
@@ -70,6 +71,17 @@ static const struct evaluation_part *find_parts(const void *context, const struc
 	return build->eval_parts;
 }
 
+static bool is_unwritten(const void *context, const struct mapped_file *file, uint64_t elf_address)
+{
+	const struct script_stacks *stacks = context;
+	const struct script_build *build = elf_files_get_script(stacks->elf_files, file);
+
+	for (unsigned int i = 0; build && i < build->num_pushes; i++)
+		if (elf_address >= build->pushes[i].start && elf_address < build->pushes[i].end)
+			return true;
+	return false;
+}
+
 static const char *get_base_name(const char *path)
 {
 	const char *base = strrchr(path, '/');
@@ -106,7 +118,7 @@ static int locate(void *context, const struct runtime_sample *source,
 		script_functions_find(stacks->functions, source->process->pid, source->generation,
 				      wire->code, wire->fingerprint);
 	bool is_outermost = number + 1 == frames->length && frames->end == WIRE_RUNTIME_COMPLETE;
-	struct frame frame = {.kind = FRAME_PHP, .line = wire->position & WIRE_SCRIPT_MAX_LINE};
+	struct frame frame = {.kind = stacks->kind, .line = wire->position & WIRE_SCRIPT_MAX_LINE};
 	const char *file = function ? function->file : "";
 	const char *name;
 	int err = make_name(stacks, function, is_outermost, &name);
@@ -146,7 +158,23 @@ static void turn_generators(struct wire_runtime_frame *frames, uint32_t num_fram
 	}
 }
 
-int script_stacks_splice(struct script_stacks *stacks, const struct runtime_sample *source,
+/*
+ * What Ruby calls in C without a frame in Ruby around it, as a thread that runs a method in C, is outside of the outermost call
+ * of the function that evaluates frames: it comes with these.
+ */
+static void take_outermost_methods(struct wire_runtime_frame *frames, uint32_t num_frames)
+{
+	for (uint32_t i = num_frames; i > 0; i--) {
+		if (!(frames[i - 1].position & WIRE_RUNTIME_ENTRY_FRAME))
+			continue;
+		frames[i - 1].position &= ~WIRE_RUNTIME_ENTRY_FRAME;
+		frames[num_frames - 1].position |= WIRE_RUNTIME_ENTRY_FRAME;
+		return;
+	}
+}
+
+int script_stacks_splice(struct script_stacks *stacks, enum wire_runtime which,
+			 const struct runtime_sample *source,
 			 const struct runtime_frame_list *frames, const uint64_t *pcs,
 			 uint32_t num_pcs, struct runtime_level *ret, uint32_t *ret_num,
 			 enum runtime_fit *ret_fit)
@@ -156,9 +184,11 @@ int script_stacks_splice(struct script_stacks *stacks, const struct runtime_samp
 		.elf_files = stacks->elf_files,
 		.shown = stacks->shown,
 		.has_one_thread = true,
+		.has_frame_before_call = which == WIRE_RUNTIME_RUBY,
 		.stack_begin_flag = WIRE_SCRIPT_STACK_BEGIN,
 		.context = stacks,
 		.find_parts = find_parts,
+		.is_unwritten = is_unwritten,
 		.locate = locate,
 	};
 
@@ -166,7 +196,11 @@ int script_stacks_splice(struct script_stacks *stacks, const struct runtime_samp
 	struct runtime_frame_list list = *frames;
 
 	memcpy(turned, frames->items, frames->length * sizeof(turned[0]));
-	turn_generators(turned, frames->length);
+	if (which == WIRE_RUNTIME_RUBY && frames->end == WIRE_RUNTIME_COMPLETE)
+		take_outermost_methods(turned, frames->length);
+	else if (which == WIRE_RUNTIME_PHP)
+		turn_generators(turned, frames->length);
+	stacks->kind = which == WIRE_RUNTIME_RUBY ? FRAME_RUBY : FRAME_PHP;
 	list.items = turned;
 	return evaluated_stacks_splice(&runtime, source, &list, pcs, num_pcs, ret, ret_num,
 				       ret_fit);

@@ -26,7 +26,7 @@ _must_check_ int script_stacks_add_function(struct script_stacks *stacks,
 					    const struct wire_script_function *record);
 
 /* As runtime_stacks_splice(). */
-_must_check_ int script_stacks_splice(struct script_stacks *stacks,
+_must_check_ int script_stacks_splice(struct script_stacks *stacks, enum wire_runtime which,
 				      const struct runtime_sample *source,
 				      const struct runtime_frame_list *frames, const uint64_t *pcs,
 				      uint32_t num_pcs, struct runtime_level *ret,

@@ -3,11 +3,13 @@
 #include <errno.h>
 
 #include "runtime/php/find.h"
+#include "runtime/ruby/find.h"
 
 int script_find(struct objfile *objfile, struct script_build *ret)
 {
 	static int (*const finders[])(struct objfile * objfile, struct script_build * ret) = {
 		php_find,
+		ruby_find,
 	};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(finders); i++)

@@ -113,7 +113,11 @@ static void find_script(struct objfile *objfile)
 	require(build.num_eval_parts <= EVALUATION_MAX_PARTS);
 	for (unsigned int i = 0; i < build.num_eval_parts; i++)
 		require(build.eval_parts[i].start <= build.eval_parts[i].end);
-	require((build.support == SCRIPT_KNOWN) == (build.layout.php.function_bytes != 0));
+	require(build.num_pushes <= SCRIPT_MAX_PUSHES);
+	for (unsigned int i = 0; i < build.num_pushes; i++)
+		require(build.pushes[i].start < build.pushes[i].end);
+	require((build.support == SCRIPT_KNOWN) ==
+		(build.layout.php.function_bytes != 0 || build.layout.ruby.frame_bytes != 0));
 }
 
 static void find_hotspot(struct objfile *objfile)

@@ -1,0 +1,454 @@
+/*
+ * Ruby in the symbols of a file, and what it has no symbols for in its code.
+ *
+ * Where a thread has its context is what each function asks that needs it: one that does nothing else is exported. Of the names
+ * of symbols one function gives the number, and lies at their begin. Neither vm_exec() nor vm_exec_core() is exported by all
+ * versions; but there is one small function that asks vm_exec_core() for the addresses of its instructions, and does that by a
+ * jump, as its last deed; and who calls vm_exec_core() besides is vm_exec().
+ *
+ * Compilers may have a context point to a frame before they write the frame, and did before 3.0: in between, the innermost frame
+ * may be what was there before. The code that does so is found by the addresses of new frames.
+ */
+#include "runtime/ruby/find.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/text.h"
+#include "objfile/instruction.h"
+#include "runtime/file_data.h"
+
+#define VERSION_NAME "ruby_version" /* with its end */
+/* Before 3.0: the one context that runs. */
+#define CONTEXT_NAME "ruby_current_execution_context_ptr"
+/* It gives the current error of a thread. */
+#define ERROR_NAME "rb_errinfo"
+/* It gives the first word of global_symbols. */
+#define SYMBOLS_NAME "rb_sym_immortal_count"
+
+#define MAX_CODE_BYTES    64 /* of such a function */
+#define MIN_CORE_BYTES    0x2000
+#define MAX_VERSION_BYTES 16
+/* From the address of a new frame on until that runs. */
+#define MAX_PUSH_INSTRUCTIONS 64
+#define CONTEXT_FRAME         16 /* of a context: the innermost frame */
+
+/* Source: vm_core.h, iseq.h and include/ruby/internal/core/ of each version, and processes that ran it. */
+static const struct known_version {
+	unsigned int major;
+	unsigned int minor;
+	struct wire_ruby_layout layout;
+} known_versions[] = {
+	{2,
+	 7,
+	 {.frame_bytes = 56,
+	  .line_bytes = 8,
+	  .string_text = 16,
+	  .context_thread = 0x38,
+	  .context_native = 0x98,
+	  .context_bytes = 0xb0,
+	  .thread_context = 0x20,
+	  .body_lines = 120}},
+	{3,
+	 1,
+	 {.is_thread_local = true,
+	  .frame_bytes = 64,
+	  .line_bytes = 12,
+	  .string_text = 16,
+	  .context_thread = 0x30,
+	  .context_native = 0x90,
+	  .context_bytes = 0xa8,
+	  .thread_context = 0x28,
+	  .body_lines = 120}},
+	{3,
+	 3,
+	 {.is_thread_local = true,
+	  .frame_bytes = 56,
+	  .line_bytes = 12,
+	  .string_text = 24,
+	  .context_thread = 0x30,
+	  .context_native = 0x98,
+	  .context_bytes = 0xb0,
+	  .thread_context = 0x30,
+	  .body_lines = 112}},
+};
+
+/* Symbols that it takes; 0: it is not there. */
+struct ruby_markers {
+	uint64_t version;
+	uint64_t context;
+	uint64_t error;
+	uint64_t symbols;
+};
+
+static void take_symbol(const char *name, uint64_t value, struct ruby_markers *markers)
+{
+	if (string_equals(name, VERSION_NAME))
+		markers->version = value;
+	else if (string_equals(name, CONTEXT_NAME))
+		markers->context = value;
+	else if (string_equals(name, ERROR_NAME))
+		markers->error = value;
+	else if (string_equals(name, SYMBOLS_NAME))
+		markers->symbols = value;
+}
+
+static void search_symbols(Elf *elf, struct ruby_markers *markers)
+{
+	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
+		Elf_Data *data;
+		GElf_Shdr header;
+		GElf_Sym symbol;
+
+		if (!gelf_getshdr(scn, &header) ||
+		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
+			continue;
+		data = elf_getdata(scn, NULL);
+		for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
+			const char *name;
+
+			if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS)
+				continue;
+			name = elf_strptr(elf, header.sh_link, symbol.st_name);
+			if (name && name[0] == 'r')
+				take_symbol(name, symbol.st_value, markers);
+		}
+	}
+}
+
+/* "3.1.2". Leaves 0 of what is none. */
+static void find_version(const struct objfile *objfile, uint64_t address,
+			 struct script_build *build)
+{
+	char text[MAX_VERSION_BYTES] = {0};
+	const char *digits = text;
+	unsigned int numbers[2] = {0};
+
+	if (file_data_read(objfile, address, text, 4))
+		return;
+	for (size_t i = 0; i < ARRAY_LENGTH(numbers); i++) {
+		if (digits[0] < '0' || digits[0] > '9' || digits[1] != '.')
+			return;
+		numbers[i] = (unsigned int)(digits[0] - '0');
+		digits += 2;
+	}
+	build->major = numbers[0];
+	build->minor = numbers[1];
+}
+
+static int32_t get_int(const uint8_t *bytes)
+{
+	int32_t number;
+
+	memcpy(&number, bytes, sizeof(number));
+	return number;
+}
+
+/*
+ * What a function hands to __tls_get_addr(): the bytes of that are the same wherever a linker may put something better
+ * in their place.
+ *
+ * Source: ELF Handling For Thread-Local Storage, section 4.4.6.
+ */
+static int find_thread_local(const struct objfile *objfile, uint64_t function, uint64_t *ret)
+{
+	static const uint8_t argument[] = {0x66, 0x48, 0x8d, 0x3d};
+	static const uint8_t call[] = {0x66, 0x66, 0x48, 0xe8};
+	uint8_t code[MAX_CODE_BYTES];
+
+	if (file_data_read(objfile, function, code, sizeof(code)))
+		return -ENOENT;
+	for (size_t i = 0; i + 16 <= sizeof(code); i++) {
+		if (memcmp(code + i, argument, sizeof(argument)) != 0 ||
+		    memcmp(code + i + 8, call, sizeof(call)) != 0)
+			continue;
+		*ret = function + i + 8 + (uint64_t)(int64_t)get_int(code + i + 4);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* Whether an indirect branch may go there (endbr64): then it is so many bytes long. */
+static size_t skip_branch_mark(const uint8_t *code)
+{
+	static const uint8_t mark[] = {0xf3, 0x0f, 0x1e, 0xfa};
+
+	return memcmp(code, mark, sizeof(mark)) == 0 ? sizeof(mark) : 0;
+}
+
+/* The address of the variable that a function gives, and does nothing besides. */
+static int find_variable(const struct objfile *objfile, uint64_t function, uint64_t *ret)
+{
+	static const uint8_t load[] = {0x8b, 0x05}; /* mov …(%rip),%eax */
+	uint8_t code[12] = {0};
+	size_t at;
+
+	if (file_data_read(objfile, function, code, sizeof(code) - 1))
+		return -ENOENT;
+	at = skip_branch_mark(code);
+	if (memcmp(code + at, load, sizeof(load)) != 0 || code[at + 6] != 0xc3)
+		return -ENOENT;
+	*ret = function + at + 6 + (uint64_t)(int64_t)get_int(code + at + 2);
+	return 0;
+}
+
+/* Code of a file. */
+struct code_section {
+	const uint8_t *bytes;
+	size_t size;
+	uint64_t address;
+};
+
+/* The next section of code. Returns false when there are no more. */
+static bool get_next_code(Elf *elf, Elf_Scn **scn, struct code_section *ret)
+{
+	while ((*scn = elf_nextscn(elf, *scn))) {
+		Elf_Data *data;
+		GElf_Shdr header;
+
+		if (!gelf_getshdr(*scn, &header) || header.sh_type != SHT_PROGBITS ||
+		    !(header.sh_flags & SHF_EXECINSTR))
+			continue;
+		data = elf_getdata(*scn, NULL);
+		if (!data || !data->d_buf)
+			continue;
+		*ret = (struct code_section){data->d_buf, data->d_size, header.sh_addr};
+		return true;
+	}
+	return false;
+}
+
+/* Where a jump or call leads whose distance is these bytes of a section. */
+static uint64_t get_target(const struct code_section *code, size_t distance)
+{
+	return code->address + distance + 4 + (uint64_t)(int64_t)get_int(code->bytes + distance);
+}
+
+/* Whether a function begins a few bytes before, at most, and ends at the end. */
+static bool is_small_function(struct frame_info *frames, uint64_t address, uint64_t end)
+{
+	struct code_bounds bounds;
+
+	return !frame_info_find_bounds(frames, address, &bounds) && bounds.end == end &&
+	       address - bounds.start <= 8;
+}
+
+/* The jump to vm_exec_core() that is all of a function: of so large a function there is no other such one. */
+static int find_core(struct objfile *objfile, struct frame_info *frames, struct code_bounds *ret)
+{
+	static const uint8_t jump[] = {0x31, 0xff, 0xe9}; /* xor %edi,%edi; jmp … */
+	struct code_bounds found = {0};
+	struct code_section code;
+	Elf_Scn *scn = NULL;
+
+	while (get_next_code(objfile_get_elf(objfile), &scn, &code)) {
+		const uint8_t *at = code.bytes;
+		const uint8_t *end = code.bytes + code.size;
+
+		while (end - at >= 7 &&
+		       (at = memmem(at, (size_t)(end - at) - 4, jump, sizeof(jump)))) {
+			size_t offset = (size_t)(at++ - code.bytes);
+			uint64_t target = get_target(&code, offset + sizeof(jump));
+			struct code_bounds bounds;
+
+			if (!is_small_function(frames, code.address + offset,
+					       code.address + offset + 7) ||
+			    frame_info_find_bounds(frames, target, &bounds) ||
+			    bounds.start != target || bounds.end - target < MIN_CORE_BYTES)
+				continue;
+			if (found.start && found.start != target)
+				return -ENOENT;
+			found = bounds;
+		}
+	}
+	*ret = found;
+	return found.start ? 0 : -ENOENT;
+}
+
+/* A function that evaluates frames. Returns 0, or -ENOENT when there are too many. */
+static int add_evaluation(const struct code_bounds *bounds, struct script_build *build)
+{
+	for (unsigned int i = 0; i < build->num_eval_parts; i++)
+		if (build->eval_parts[i].start == bounds->start)
+			return 0;
+	if (build->num_eval_parts == EVALUATION_MAX_PARTS - 1)
+		return -ENOENT;
+	build->eval_parts[build->num_eval_parts++] =
+		(struct evaluation_part){.start = bounds->start, .end = bounds->end};
+	return 0;
+}
+
+/* Who calls vm_exec_core(), and that itself. */
+static int find_evaluation(struct objfile *objfile, struct script_build *build)
+{
+	struct code_section code;
+	struct frame_info *frames;
+	struct code_bounds core;
+	Elf_Scn *scn = NULL;
+
+	if (objfile_get_frame_info(objfile, &frames) || find_core(objfile, frames, &core))
+		return -ENOENT;
+	scn = NULL;
+	while (get_next_code(objfile_get_elf(objfile), &scn, &code)) {
+		for (size_t i = 0; i + 5 <= code.size; i++) {
+			struct code_bounds bounds;
+
+			if (code.bytes[i] != 0xe8 || get_target(&code, i + 1) != core.start ||
+			    frame_info_find_bounds(frames, code.address + i, &bounds))
+				continue;
+			if (add_evaluation(&bounds, build))
+				return -ENOENT;
+		}
+	}
+	if (!build->num_eval_parts)
+		return -ENOENT;
+	build->eval_parts[build->num_eval_parts++] =
+		(struct evaluation_part){.start = core.start, .end = core.end, .is_inner = true};
+	return 0;
+}
+
+/* What lea and mov have as their operands: a register, and one in memory, without an index. */
+struct operands {
+	unsigned int reg;
+	int32_t displacement;
+};
+
+/* Returns false for what has no operand in memory of that form. */
+static bool get_operands(const struct instruction *instruction, struct operands *ret)
+{
+	unsigned int mod = instruction->modrm >> 6;
+	bool has_sib = (instruction->modrm & 7) == 4;
+
+	if (!mod || mod == 3 || (has_sib && (instruction->sib & 0x38) != 0x20))
+		return false;
+	ret->reg = (instruction->modrm >> 3 & 7u) | (instruction->rex & 4u) << 1;
+	ret->displacement = instruction->displacement;
+	return true;
+}
+
+/* Where a function goes on somewhere else, or may: but for branches, whose other ways are not looked at. */
+static bool is_end(const struct instruction *instruction)
+{
+	return instruction->kind != INSTRUCTION_PLAIN && instruction->kind != INSTRUCTION_PADDING &&
+	       instruction->kind != INSTRUCTION_BRANCH;
+}
+
+static bool is_store_to_context(const struct instruction *instruction, unsigned int reg)
+{
+	struct operands operands;
+
+	return instruction->map == INSTRUCTION_MAP_ONE_BYTE && instruction->opcode == 0x89 &&
+	       get_operands(instruction, &operands) && operands.reg == reg &&
+	       operands.displacement == CONTEXT_FRAME;
+}
+
+/*
+ * From behind the store of a frame's address in the context until the function goes on somewhere else: before that it does
+ * not run what the frame is of.
+ *
+ * reg  has the address
+ *
+ * Returns whether there is such a store.
+ */
+static bool find_push(const struct code_section *code, size_t at, unsigned int reg,
+		      struct script_push *ret)
+{
+	struct instruction instruction;
+
+	*ret = (struct script_push){0};
+	for (unsigned int i = 0; i < MAX_PUSH_INSTRUCTIONS; i++) {
+		if (!instruction_decode(code->bytes + at, code->size - at, &instruction))
+			break;
+		at += instruction.length;
+		if (ret->start)
+			ret->end = code->address + at;
+		else if (is_store_to_context(&instruction, reg))
+			ret->start = code->address + at;
+		if (is_end(&instruction))
+			break;
+	}
+	return ret->end != 0;
+}
+
+/* Returns 0, or -ENOENT when there is none, or there are too many. */
+static int find_pushes(struct objfile *objfile, struct script_build *build)
+{
+	int32_t frame_bytes = build->layout.ruby.frame_bytes;
+	struct code_section code;
+	Elf_Scn *scn = NULL;
+
+	while (get_next_code(objfile_get_elf(objfile), &scn, &code)) {
+		for (size_t i = 0; i + 2 <= code.size; i++) {
+			struct instruction made;
+			struct operands operands;
+			struct script_push push;
+
+			/* lea -FRAME_BYTES(…),… */
+			if ((code.bytes[i] & 0xf8) != 0x48 || code.bytes[i + 1] != 0x8d ||
+			    !instruction_decode(code.bytes + i, code.size - i, &made) ||
+			    !get_operands(&made, &operands) ||
+			    operands.displacement != -frame_bytes ||
+			    !find_push(&code, i + made.length, operands.reg, &push))
+				continue;
+			if (build->num_pushes == SCRIPT_MAX_PUSHES)
+				return -ENOENT;
+			build->pushes[build->num_pushes++] = push;
+		}
+	}
+	return build->num_pushes ? 0 : -ENOENT;
+}
+
+static const struct known_version *look_up_version(const struct script_build *build)
+{
+	for (size_t i = 0; i < ARRAY_LENGTH(known_versions); i++)
+		if (known_versions[i].major == build->major &&
+		    known_versions[i].minor == build->minor)
+			return &known_versions[i];
+	return NULL;
+}
+
+static enum script_support find_layout(struct objfile *objfile, const struct ruby_markers *markers,
+				       struct script_build *build)
+{
+	const struct known_version *known = look_up_version(build);
+	uint64_t symbols;
+
+	if (!known)
+		return SCRIPT_UNKNOWN_VERSION;
+	build->state = markers->context;
+	if (known->layout.is_thread_local &&
+	    find_thread_local(objfile, markers->error, &build->state))
+		return SCRIPT_UNKNOWN_BUILD;
+	if (!build->state || find_variable(objfile, markers->symbols, &symbols) ||
+	    find_evaluation(objfile, build))
+		return SCRIPT_UNKNOWN_BUILD;
+	build->layout.runtime = WIRE_RUNTIME_RUBY;
+	build->layout.ruby = known->layout;
+	build->layout.ruby.symbols = symbols - build->state;
+	return find_pushes(objfile, build) ? SCRIPT_UNKNOWN_BUILD : SCRIPT_KNOWN;
+}
+
+int ruby_find(struct objfile *objfile, struct script_build *ret)
+{
+	struct script_build found = {.runtime = WIRE_RUNTIME_RUBY, .support = SCRIPT_UNKNOWN_BUILD};
+	struct ruby_markers markers = {0};
+	Elf *elf = objfile_get_elf(objfile);
+
+	if (!file_has_symbol_name(elf, VERSION_NAME, sizeof(VERSION_NAME)))
+		return -ENOENT;
+	search_symbols(elf, &markers);
+	if (!markers.version || !markers.error)
+		return -ENOENT;
+	find_version(objfile, markers.version, &found);
+	if (file_is_64_bit_little_endian(objfile))
+		found.support = find_layout(objfile, &markers, &found);
+	if (found.support != SCRIPT_KNOWN)
+		found = (struct script_build){.runtime = WIRE_RUNTIME_RUBY,
+					      .support = found.support,
+					      .major = found.major,
+					      .minor = found.minor};
+	*ret = found;
+	return 0;
+}
