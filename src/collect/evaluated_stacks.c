@@ -251,7 +251,9 @@ int evaluated_stacks_splice(const struct evaluated_runtime *runtime,
 	if (num_runs + 1 == native.num_evaluations && begun.end == WIRE_RUNTIME_COMPLETE &&
 	    is_between_frames(&native))
 		native.num_idle = 1;
-	if (!fits(&begun, num_runs, native.num_evaluations - native.num_idle, source->is_whole)) {
+	/* Where the native stack ends before any such call, as in code that was compiled at run time, none is put in. */
+	if (!fits(&begun, num_runs, native.num_evaluations - native.num_idle, source->is_whole) ||
+	    (runtime->has_one_thread && num_runs && !native.num_evaluations)) {
 		*ret_fit = RUNTIME_FITS_NOT;
 		return 0;
 	}

@@ -225,6 +225,19 @@ static void several_frames_without_a_call_do_not_fit(void **state _unused_)
 	scene_free(scene);
 }
 
+static void a_stack_that_ends_before_any_call_does_not_fit(void **state _unused_)
+{
+	static const uint64_t pcs[] = {INTERPRETER, OTHER};
+	static const struct wire_runtime_frame frames[] = {{1, 1, 0}, {2, 1, ENTRY}};
+	struct scene *scene = scene_new();
+
+	scene->source.is_whole = false;
+	splice(scene, frames, ARRAY_LENGTH(frames), pcs, ARRAY_LENGTH(pcs));
+	assert_int_equal(scene->fit, RUNTIME_FITS_NOT);
+	assert_int_equal(scene->num_levels, 2);
+	scene_free(scene);
+}
+
 static void a_frame_that_is_being_written_is_left_out(void **state _unused_)
 {
 	static const uint64_t pcs[] = {PUSH, INNER, EVALUATION, OTHER};
@@ -256,6 +269,7 @@ int main(void)
 		cmocka_unit_test(what_evaluates_the_innermost_frame_is_left_out),
 		cmocka_unit_test(a_frame_whose_call_has_not_begun_is_left_out),
 		cmocka_unit_test(several_frames_without_a_call_do_not_fit),
+		cmocka_unit_test(a_stack_that_ends_before_any_call_does_not_fit),
 		cmocka_unit_test(a_frame_that_is_being_written_is_left_out),
 		cmocka_unit_test(a_call_that_is_done_has_no_frame_any_more),
 	};
