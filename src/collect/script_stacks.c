@@ -108,15 +108,33 @@ static int make_name(struct script_stacks *stacks, const struct script_function 
 	return stacks->name.failed ? -ENOMEM : 0;
 }
 
+/*
+ * What is known of the function of a frame; NULL: it was not sent. Memory that a process has from its parent, and has not looked at,
+ * cannot be read in it: what it has there is what the parent had.
+ */
+static const struct script_function *find_function(const struct script_stacks *stacks,
+						   const struct runtime_sample *source,
+						   const struct wire_runtime_frame *wire)
+{
+	const struct script_function *function =
+		script_functions_find(stacks->functions, source->process->pid, source->generation,
+				      wire->code, wire->fingerprint);
+	const struct script_function *of_parent;
+
+	if (function && *function->name)
+		return function;
+	of_parent = script_functions_find(stacks->functions, source->process->parent_pid,
+					  source->generation, wire->code, wire->fingerprint);
+	return of_parent ? of_parent : function;
+}
+
 /* The frame's location: its name, its file as its module and its source, and the line that ran. */
 static int locate(void *context, const struct runtime_sample *source,
 		  const struct runtime_frame_list *frames, uint32_t number, uint32_t *ret)
 {
 	struct script_stacks *stacks = context;
 	const struct wire_runtime_frame *wire = &frames->items[number];
-	const struct script_function *function =
-		script_functions_find(stacks->functions, source->process->pid, source->generation,
-				      wire->code, wire->fingerprint);
+	const struct script_function *function = find_function(stacks, source, wire);
 	bool is_outermost = number + 1 == frames->length && frames->end == WIRE_RUNTIME_COMPLETE;
 	struct frame frame = {.kind = stacks->kind, .line = wire->position & WIRE_SCRIPT_MAX_LINE};
 	const char *file = function ? function->file : "";

@@ -335,3 +335,11 @@ $orders = [Order.new(2), Order.new(1), Order.new(3)]
 run(ARGV[0].to_f)
 File.delete($loaded)
 puts $chains.keys.sort
+$stdout.flush
+# What it has from its parent it need not have looked at.
+child = fork do
+  $chains.clear
+  300.times { use_time('child') }
+  puts $chains.keys
+end
+Process.wait(child)
