@@ -19,7 +19,7 @@
 enum script_support {
 	SCRIPT_KNOWN,
 	SCRIPT_UNKNOWN_VERSION,
-	/* It has a state for each thread (PHP's ZTS), or is not of 64 bits, little endian. */
+	/* It has a state for each thread (PHP's ZTS), its code is not as is known (Ruby), or it is not of 64 bits, little endian. */
 	SCRIPT_UNKNOWN_BUILD,
 	NUM_SCRIPT_SUPPORTS,
 };

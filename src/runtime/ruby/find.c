@@ -380,14 +380,17 @@ static int find_pushes(struct objfile *objfile, struct script_build *build)
 	Elf_Scn *scn = NULL;
 
 	while (get_next_code(objfile_get_elf(objfile), &scn, &code)) {
-		for (size_t i = 0; i + 2 <= code.size; i++) {
+		for (size_t i = 0; i + 5 <= code.size; i++) {
+			const uint8_t *bytes = code.bytes + i;
 			struct instruction made;
 			struct operands operands;
 			struct script_push push;
 
 			/* lea -FRAME_BYTES(…),… */
-			if ((code.bytes[i] & 0xf8) != 0x48 || code.bytes[i + 1] != 0x8d ||
-			    !instruction_decode(code.bytes + i, code.size - i, &made) ||
+			if ((bytes[0] & 0xf8) != 0x48 || bytes[1] != 0x8d ||
+			    (bytes[3] != (uint8_t)-frame_bytes &&
+			     bytes[4] != (uint8_t)-frame_bytes) ||
+			    !instruction_decode(bytes, code.size - i, &made) ||
 			    !get_operands(&made, &operands) ||
 			    operands.displacement != -frame_bytes ||
 			    !find_push(&code, i + made.length, operands.reg, &push))
