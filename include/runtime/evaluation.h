@@ -16,6 +16,8 @@ struct evaluation_part {
 	uint64_t end;
 	/* Not that function, but the one that it has call by call do its work: no more than a part of what it does. */
 	uint32_t is_inner;
+	/* It is of another function: that calls the one that evaluates, to go on with the frames of the call that has called it. */
+	uint32_t goes_on;
 };
 
 #endif

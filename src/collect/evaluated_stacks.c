@@ -6,6 +6,7 @@ enum native_level {
 	LEVEL_INTERPRETER, /* a function of the file that has the interpreter in it */
 	LEVEL_EVALUATION,  /* a call of the one that evaluates frames */
 	LEVEL_INNER,       /* a call by that, of the function which is the rest of it */
+	LEVEL_GOING_ON,    /* of the interpreter: has the evaluation go on by another such call */
 };
 
 /*
@@ -42,7 +43,9 @@ static enum native_level find_kind(const struct evaluated_runtime *runtime,
 		runtime->is_unwritten && runtime->is_unwritten(runtime->context, file, pc - bias);
 	for (unsigned int i = 0; i < num_parts; i++)
 		if (pc - bias >= parts[i].start && pc - bias < parts[i].end)
-			return parts[i].is_inner ? LEVEL_INNER : LEVEL_EVALUATION;
+			return parts[i].is_inner ? LEVEL_INNER
+			       : parts[i].goes_on ? LEVEL_GOING_ON
+						  : LEVEL_EVALUATION;
 	return LEVEL_INTERPRETER;
 }
 
@@ -54,6 +57,27 @@ struct native_levels {
 	uint32_t num_idle; /* of these, the innermost ones that evaluate nothing now */
 	bool is_unwritten; /* the innermost frame may be */
 };
+
+/* Of two calls, of which the inner one goes on with the frames of the outer one, the inner one is counted. */
+static void join_calls(struct native_levels *native)
+{
+	bool goes_on = false;
+
+	for (uint32_t i = 0; i < native->num_levels; i++) {
+		enum native_level *kind = &native->kinds[i];
+
+		if (*kind == LEVEL_GOING_ON) {
+			goes_on = i && native->kinds[i - 1] == LEVEL_EVALUATION;
+			*kind = LEVEL_INTERPRETER;
+		} else if (*kind == LEVEL_EVALUATION && goes_on) {
+			*kind = LEVEL_INTERPRETER;
+			native->num_evaluations--;
+			goes_on = false;
+		} else if (*kind != LEVEL_INTERPRETER) {
+			goes_on = false;
+		}
+	}
+}
 
 static void find_kinds(const struct evaluated_runtime *runtime, const struct process *process,
 		       const uint64_t *pcs, uint32_t num_pcs, struct native_levels *ret)
@@ -72,6 +96,7 @@ static void find_kinds(const struct evaluated_runtime *runtime, const struct pro
 			ret->is_unwritten = is_unwritten;
 		ret->num_evaluations += ret->kinds[i] == LEVEL_EVALUATION;
 	}
+	join_calls(ret);
 }
 
 static uint32_t count_runs(const struct wire_runtime_frame *frames, uint32_t num_frames)
@@ -110,12 +135,15 @@ static int put_run(const struct evaluated_runtime *runtime, const struct runtime
 	while (*frame < frames->length) {
 		uint32_t number = (*frame)++;
 		struct runtime_level level = {.pc = RUNTIME_LEVEL_FRAME};
-		int err =
-			runtime->locate(runtime->context, source, frames, number, &level.location);
 
-		if (err)
-			return err;
-		ret[(*num)++] = level;
+		if (!(frames->items[number].position & runtime->no_frame_flag)) {
+			int err = runtime->locate(runtime->context, source, frames, number,
+						  &level.location);
+
+			if (err)
+				return err;
+			ret[(*num)++] = level;
+		}
 		if (number + 1 < num_own &&
 		    (frames->items[number].position & WIRE_RUNTIME_ENTRY_FRAME))
 			return 0;
@@ -193,6 +221,15 @@ static void skip_unbegun(const struct evaluated_runtime *runtime,
 	frames->length--;
 }
 
+/* The innermost frame is one that the function that evaluates is called for again and again, as it is not now. */
+static bool waits(const struct evaluated_runtime *runtime, const struct runtime_frame_list *frames)
+{
+	const uint32_t flags = runtime->may_wait_flag | WIRE_RUNTIME_ENTRY_FRAME;
+
+	return runtime->may_wait_flag && frames->length &&
+	       (frames->items[0].position & flags) == flags;
+}
+
 /* Outer ends that are not known on either side need not fit. */
 static bool fits(const struct runtime_frame_list *frames, uint32_t num_runs,
 		 uint32_t num_evaluations, bool is_whole)
@@ -248,12 +285,15 @@ int evaluated_stacks_splice(const struct evaluated_runtime *runtime,
 	if (source->is_whole)
 		skip_unbegun(runtime, &native, &begun);
 	num_runs = count_runs(begun.items, count_own(runtime, &begun));
-	if (num_runs + 1 == native.num_evaluations && begun.end == WIRE_RUNTIME_COMPLETE &&
-	    is_between_frames(&native))
+	while (num_runs > native.num_evaluations && source->is_whole && waits(runtime, &begun)) {
+		begun.items++;
+		begun.length--;
+		num_runs--;
+	}
+	if (!runtime->tells_idle_calls && num_runs + 1 == native.num_evaluations &&
+	    begun.end == WIRE_RUNTIME_COMPLETE && is_between_frames(&native))
 		native.num_idle = 1;
-	/* Where the native stack ends before any such call, as in code that was compiled at run time, none is put in. */
-	if (!fits(&begun, num_runs, native.num_evaluations - native.num_idle, source->is_whole) ||
-	    (runtime->has_one_thread && num_runs && !native.num_evaluations)) {
+	if (!fits(&begun, num_runs, native.num_evaluations - native.num_idle, source->is_whole)) {
 		*ret_fit = RUNTIME_FITS_NOT;
 		return 0;
 	}

@@ -26,6 +26,12 @@ struct evaluated_runtime {
 	bool has_frame_before_call;
 	/* In the position of a frame: those further out ran on another native stack; 0: there are none. */
 	uint32_t stack_begin_flag;
+	/* It is no frame, but has WIRE_RUNTIME_ENTRY_FRAME of a call that has evaluated none of its own; 0: likewise. */
+	uint32_t no_frame_flag;
+	/* The function that evaluates frames is called for it again and again, and may not be running; 0: likewise. */
+	uint32_t may_wait_flag;
+	/* Where a call evaluates no frame, yet or any more, the frames say so themselves. */
+	bool tells_idle_calls;
 	void *context; /* of the two functions */
 	/* The parts of the function that evaluates frames; NULL: the file has none that is known. */
 	const struct evaluation_part *(*find_parts)(const void *context,
