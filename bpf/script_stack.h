@@ -1,5 +1,5 @@
 /*
- * The frames of PHP or Ruby that the running thread is in: collected beside its native stack, as those of Python are
+ * The frames of PHP, Ruby or Perl that the running thread is in: collected beside its native stack, as those of Python are
  * (python_stack.h).
  */
 #ifndef BPF_SCRIPT_STACK_H
@@ -15,10 +15,8 @@
 #include "runtime/php_walk.h"
 #define RUBY_INLINE static __always_inline
 #include "runtime/ruby_walk.h"
-
-#define SCRIPT_MAX_STEPS (2 * WIRE_MAX_RUNTIME_FRAMES)
-_Static_assert(PHP_MAX_STEPS <= SCRIPT_MAX_STEPS && RUBY_MAX_STEPS <= SCRIPT_MAX_STEPS,
-	       "the walks end");
+#define PERL_INLINE static __always_inline
+#include "runtime/perl_walk.h"
 
 /* By their number: struct unwind_process has it, plus 1. */
 struct {
@@ -28,10 +26,15 @@ struct {
 	__type(value, struct wire_script_layout);
 } script_layouts SEC(".maps");
 
+/* That of any of them, which ends earlier by itself. */
+#define SCRIPT_MAX_STEPS (PERL_MAX_STEPS > PHP_MAX_STEPS ? PERL_MAX_STEPS : PHP_MAX_STEPS)
+
 struct script_scratch {
+	__u32 runtime; /* enum wire_runtime: which walk it is */
+	__u32 padding;
 	struct php_walk php;
 	struct ruby_walk ruby;
-	__u32 runtime; /* enum wire_runtime: whose walk it is */
+	struct perl_walk perl;
 	struct wire_script_function function;
 };
 PER_CPU(struct script_scratch, script_scratches);
@@ -46,19 +49,32 @@ static __always_inline int ruby_read(struct ruby_walk *walk, void *ret, __u32 by
 	return bpf_probe_read_user(ret, bytes, (void *)address);
 }
 
+static __always_inline int perl_read(struct perl_walk *walk, void *ret, __u32 bytes, __u64 address)
+{
+	return bpf_probe_read_user(ret, bytes, (void *)address);
+}
+
+static __always_inline int perl_read_string(struct perl_walk *walk, void *ret, __u32 size,
+					    __u64 address)
+{
+	/* The zero is counted. */
+	return bpf_probe_read_user_str(ret, size, (void *)address) - 1;
+}
+
 /* Gives 0, or another number when there is nothing to walk. Not static: see user_walk.h. */
 __attribute__((noinline)) int begin_script_walk(void)
 {
 	struct script_scratch *script = get_per_cpu(&script_scratches);
+	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
 	struct scratch *scratch = get_scratch();
 	struct wire_script_layout *layout;
 	__u32 number;
 
-	if (!script || !scratch)
+	if (!script || !stack || !scratch)
 		return 1;
-	script->php.end = script->ruby.end = WIRE_RUNTIME_UNREADABLE;
-	script->php.num_frames = script->ruby.num_frames = 0;
 	script->runtime = WIRE_RUNTIME_PHP;
+	script->php.end = script->ruby.end = script->perl.end = WIRE_RUNTIME_UNREADABLE;
+	script->php.num_frames = script->ruby.num_frames = script->perl.num_frames = 0;
 	number = scratch->script_layout - 1;
 	layout = bpf_map_lookup_elem(&script_layouts, &number);
 	if (!layout)
@@ -69,6 +85,10 @@ __attribute__((noinline)) int begin_script_walk(void)
 				       TASK_THREAD_POINTER(get_current_task()),
 				       scratch->registers.sp, scratch->registers.r15,
 				       scratch->registers.r14);
+	if (layout->runtime == WIRE_RUNTIME_PERL)
+		return perl_walk_begin(&script->perl, &layout->perl, scratch->script_state,
+				       TASK_THREAD_POINTER(get_current_task()),
+				       scratch->registers.sp, stack->frames);
 	return php_walk_begin(&script->php, &layout->php, scratch->script_state,
 			      scratch->registers.r14, scratch->registers.r15);
 }
@@ -82,6 +102,8 @@ __attribute__((noinline)) int step_script_walk(int number)
 		return 1;
 	if (script->runtime == WIRE_RUNTIME_RUBY)
 		return ruby_walk_step(&script->ruby, stack->frames);
+	if (script->runtime == WIRE_RUNTIME_PERL)
+		return perl_walk_step(&script->perl, stack->frames);
 	return php_walk_step(&script->php, stack->frames);
 }
 
@@ -100,23 +122,29 @@ __attribute__((noinline)) int read_script_function(int number)
 {
 	struct script_scratch *script = get_per_cpu(&script_scratches);
 	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
-	__u64 code;
+	struct wire_runtime_frame *frame;
 
 	if (!script || !stack || number < 0)
 		return -1;
-	code = stack->frames[number & (WIRE_MAX_RUNTIME_FRAMES - 1)].code;
+	frame = &stack->frames[number & (WIRE_MAX_RUNTIME_FRAMES - 1)];
 	if (script->runtime == WIRE_RUNTIME_RUBY)
-		return read_ruby_function(code);
-	return php_read_function_names(&script->php, code, &script->function);
+		return read_ruby_function(frame->code);
+	if (script->runtime != WIRE_RUNTIME_PERL)
+		return php_read_function_names(&script->php, frame->code, &script->function);
+	perl_read_function_names(&script->perl, number, frame, &script->function);
+	return 0;
 }
 
 /* Gives enum code_sending. */
 __attribute__((noinline)) int send_script_function(int number)
 {
 	struct script_scratch *script = get_per_cpu(&script_scratches);
+	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
 
-	if (!script)
+	if (!script || !stack || number < 0)
 		return CODE_LOST;
+	if (stack->frames[number & (WIRE_MAX_RUNTIME_FRAMES - 1)].position & WIRE_SCRIPT_NO_FRAME)
+		return CODE_SENT;
 	return send_runtime_code(number, &script->function, sizeof(script->function),
 				 WIRE_SCRIPT_FUNCTION, read_script_function);
 }
@@ -135,8 +163,15 @@ __attribute__((noinline)) __u64 take_script_stack(void)
 			if (step_script_walk(i))
 				break;
 	stack->runtime = script->runtime;
-	stack->num_frames = script->php.num_frames + script->ruby.num_frames;
-	stack->end = script->runtime == WIRE_RUNTIME_RUBY ? script->ruby.end : script->php.end;
+	stack->num_frames = script->php.num_frames;
+	stack->end = script->php.end;
+	if (script->runtime == WIRE_RUNTIME_RUBY) {
+		stack->num_frames = script->ruby.num_frames;
+		stack->end = script->ruby.end;
+	} else if (script->runtime == WIRE_RUNTIME_PERL) {
+		stack->num_frames = script->perl.num_frames;
+		stack->end = script->perl.end;
+	}
 	return send_runtime_frames(stack, scratch, send_script_function);
 }
 

@@ -247,6 +247,7 @@ enum runtime_kind {
 	RUNTIME_HOTSPOT, /* the virtual machine of Java */
 	RUNTIME_PHP,
 	RUNTIME_RUBY,
+	RUNTIME_PERL,
 	RUNTIME_NAMED, /* and following ones: those of runtime/named.h, by their numbers */
 	NUM_RUNTIME_KINDS = RUNTIME_NAMED + NUM_NAMED_RUNTIMES,
 };
@@ -254,7 +255,7 @@ enum runtime_kind {
 /* NULL: its frames are put into stacks. Borrowed, valid always. */
 const struct named_runtime *runtime_kind_get_named(enum runtime_kind kind);
 
-/* "Python", "V8", "Java", "PHP", "Ruby", ".NET". A literal. */
+/* "Python", "V8", "Java", "PHP", "Ruby", "Perl", ".NET". A literal. */
 const char *runtime_kind_get_name(enum runtime_kind kind);
 
 /* "3.11"; of Java, whose versions are one number, "17". */

@@ -19,7 +19,10 @@
 enum script_support {
 	SCRIPT_KNOWN,
 	SCRIPT_UNKNOWN_VERSION,
-	/* It has a state for each thread (PHP's ZTS), its code is not as is known (Ruby), or it is not of 64 bits, little endian. */
+	/*
+	 * It has a state for each thread (PHP's ZTS), or none for threads (Perl), or was built with other options than those
+	 * that are known, or its code is not as is known (Ruby), or it is not of 64 bits, little endian.
+	 */
 	SCRIPT_UNKNOWN_BUILD,
 	NUM_SCRIPT_SUPPORTS,
 };
@@ -33,11 +36,11 @@ struct script_push {
 
 struct script_build {
 	enum script_support support;
-	enum wire_runtime runtime; /* PHP, or Ruby */
+	enum wire_runtime runtime; /* PHP, Ruby or Perl */
 	unsigned int major;
 	unsigned int minor;
 	uint64_t
-		state; /* ELF address of what leads to the frames: PHP's executor_globals, for one */
+		state; /* ELF address of what leads to the frames: executor_globals, PL_curinterp */
 	unsigned int num_eval_parts;
 	struct evaluation_part eval_parts[EVALUATION_MAX_PARTS]; /* the function's begin first */
 	unsigned int num_pushes;

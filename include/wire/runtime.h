@@ -17,6 +17,7 @@ enum wire_runtime {
 	WIRE_RUNTIME_HOTSPOT, /* wire/hotspot.h */
 	WIRE_RUNTIME_PHP,     /* wire/script.h */
 	WIRE_RUNTIME_RUBY,    /* likewise */
+	WIRE_RUNTIME_PERL,    /* likewise */
 	NUM_WIRE_RUNTIMES,
 };
 
@@ -25,12 +26,12 @@ struct wire_runtime_frame {
 	/* Of what that is, as the address may be another one's later; 0: it could not be read. */
 	wire_u32 fingerprint;
 	/* CPython: the instruction, and flags (wire/python.h). V8: the level of the native stack, from 0 for the innermost.
-	   HotSpot: that, and the bytecode that runs (wire/hotspot.h). PHP, Ruby: the line (wire/script.h). */
+	   HotSpot: that, and the bytecode that runs (wire/hotspot.h). PHP, Ruby, Perl: the line (wire/script.h). */
 	wire_u32 position;
 };
 
 /*
- * In a position, of CPython, PHP and Ruby: it is the outermost frame that one call of the C function evaluates which evaluates
+ * In a position, of CPython, PHP, Ruby and Perl: it is the outermost frame that one call of the C function evaluates which evaluates
  * frames.
  */
 #define WIRE_RUNTIME_ENTRY_FRAME (1u << 31)

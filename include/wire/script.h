@@ -51,21 +51,36 @@ struct wire_ruby_layout {
 	wire_u16 padding;
 };
 
+/* Perl: likewise (runtime/perl_walk.h). */
+struct wire_perl_layout {
+	wire_u64 key; /* from PL_curinterp to PL_thr_key, modulo 2^64 */
+	/* Of an interpreter. */
+	wire_u16 statement;  /* that runs */
+	wire_u16 stack;      /* of contexts: the one that is used */
+	wire_u16 phase;      /* 32 bits */
+	wire_u16 hash_names; /* of the body of a hash; 0: they are behind its buckets */
+};
+
 struct wire_script_layout {
 	wire_u8 runtime; /* enum wire_runtime */
 	wire_u8 padding;
 	struct wire_php_layout php;
 	struct wire_ruby_layout ruby;
+	struct wire_perl_layout perl;
 };
 
 /*
  * What frames have as their position (wire_runtime_frame): the line that runs, 0: none, or it is larger; and besides
  * WIRE_RUNTIME_ENTRY_FRAME these flags. The first: the frames further out ran on another native stack, from where this one was
  * switched to. The second: a generator that waits for the one that it yields from; of such in a row, the outermost comes first.
+ * The third: it is no frame, and tells only of a call of the C function that evaluates frames, which has none of its own. The
+ * fourth: the C function may not be running for it, as it is called again and again.
  */
 #define WIRE_SCRIPT_STACK_BEGIN (1u << 30)
 #define WIRE_SCRIPT_DELEGATES   (1u << 29)
-#define WIRE_SCRIPT_MAX_LINE    (WIRE_SCRIPT_DELEGATES - 1)
+#define WIRE_SCRIPT_NO_FRAME    (1u << 28)
+#define WIRE_SCRIPT_MAY_WAIT    (1u << 27)
+#define WIRE_SCRIPT_MAX_LINE    (WIRE_SCRIPT_MAY_WAIT - 1)
 
 /* What kind of code a function is. */
 enum wire_script_code {

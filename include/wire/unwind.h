@@ -171,7 +171,7 @@ struct unwind_process {
 	wire_u32 v8_layout;      /* the same of V8 */
 	wire_u64 hotspot_bias;   /* of HotSpot: address in the process minus ELF address */
 	wire_u32 hotspot_layout; /* the same of HotSpot */
-	wire_u32 script_layout;  /* the same of PHP or Ruby */
+	wire_u32 script_layout;  /* the same of PHP, Ruby or Perl */
 	wire_u64 script_state;   /* of that: address of what leads to its frames */
 };
 

@@ -326,7 +326,7 @@ static void print_runtimes(const struct recorder_account *ticks, struct text *re
 	/* As OpenTelemetry calls them, in profile.frame.type. */
 	static const char *const names[RUNTIME_NAMED] = {
 		[RUNTIME_PYTHON] = "cpython", [RUNTIME_V8] = "v8js",   [RUNTIME_HOTSPOT] = "jvm",
-		[RUNTIME_PHP] = "php",        [RUNTIME_RUBY] = "ruby",
+		[RUNTIME_PHP] = "php",        [RUNTIME_RUBY] = "ruby", [RUNTIME_PERL] = "perl",
 	};
 	const char *comma = "";
 

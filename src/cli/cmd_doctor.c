@@ -259,8 +259,8 @@ const struct command command_doctor = {
 	.summary = "check what can be recorded on this machine, and what is missing",
 	.usage = "Usage: stackwide doctor",
 	.help = "Prints a line for each requirement: ok, or what is missing, the consequence, and the\n"
-		"command that fixes it; and one for each version of Python, V8, Java, PHP and Ruby that\n"
-		"runs, and for .NET, BEAM and LuaJIT, with its processes. The last line is a real\n"
+		"command that fixes it; and one for each version of Python, V8, Java, PHP, Ruby and Perl\n"
+		"that runs, and for .NET, BEAM and LuaJIT, with its processes. The last line is a real\n"
 		"recording of half a second: if that is ok, nothing above it prevents recording.\n\n"
 		"Exit status: 0 recording works, 1 it failed, 4 it is not permitted or not supported.\n",
 	.options = doctor_options,

@@ -69,26 +69,27 @@ enum record_option {
 	{                                                                                                  \
 		OPTION_FREQUENCY, 'F', "frequency", "HZ", "samples per second and CPU (99)"                \
 	}
-#define RECORD_SAMPLING_SPECS                                                                        \
-	{OPTION_USER_STACKS, 0, "user-stacks", "auto|table|fp|none",                                 \
-	 "auto (by unwind table, and by frame pointer in code\n"                                     \
-	 "that can have none; the default), table, fp or none"},                                     \
-		{OPTION_RUNTIME_FRAMES, 0, "runtime-frames", "managed|all|native",                   \
-		 "of Python, JavaScript, Java, PHP: the frames of their\n"                           \
-		 "programs (managed, the default), the interpreters'\nown as well, or these alone"}, \
-		{OPTION_KERNEL_STACKS, 0, "kernel-stacks", "on|off",                                 \
-		 "whether to take kernel stacks (on)"},                                              \
-		{OPTION_NO_CACHE, 0, "no-cache", NULL,                                               \
-		 "build all unwind tables anew, and keep none in\n/var/cache/stackwide"},            \
-		{OPTION_NO_INLINE, 0, "no-inline", NULL,                                             \
-		 "do not show inlined calls: debug information is not\nread"},                       \
-		{OPTION_NAMING_LIMIT, 0, "naming-limit", "TIME",                                     \
-		 "time for the names at the end (60s): what has none by\n"                           \
-		 "then is given as file and offset"},                                                \
-	{                                                                                            \
-		OPTION_NAMING_USER, 0, "naming-user", "USER",                                        \
-			"whom the processes become that read programs and\n"                         \
-			"write the files (nobody), if root records"                                  \
+#define RECORD_SAMPLING_SPECS                                                             \
+	{OPTION_USER_STACKS, 0, "user-stacks", "auto|table|fp|none",                      \
+	 "auto (by unwind table, and by frame pointer in code\n"                          \
+	 "that can have none; the default), table, fp or none"},                          \
+		{OPTION_RUNTIME_FRAMES, 0, "runtime-frames", "managed|all|native",        \
+		 "of Python, JavaScript, Java, PHP, Ruby, Perl: the frames\n"             \
+		 "of their programs (managed, the default), the\n"                        \
+		 "interpreters' own as well, or these alone"},                            \
+		{OPTION_KERNEL_STACKS, 0, "kernel-stacks", "on|off",                      \
+		 "whether to take kernel stacks (on)"},                                   \
+		{OPTION_NO_CACHE, 0, "no-cache", NULL,                                    \
+		 "build all unwind tables anew, and keep none in\n/var/cache/stackwide"}, \
+		{OPTION_NO_INLINE, 0, "no-inline", NULL,                                  \
+		 "do not show inlined calls: debug information is not\nread"},            \
+		{OPTION_NAMING_LIMIT, 0, "naming-limit", "TIME",                          \
+		 "time for the names at the end (60s): what has none by\n"                \
+		 "then is given as file and offset"},                                     \
+	{                                                                                 \
+		OPTION_NAMING_USER, 0, "naming-user", "USER",                             \
+			"whom the processes become that read programs and\n"              \
+			"write the files (nobody), if root records"                       \
 	}
 
 #define RECORD_EVENT_SPECS                                                       \

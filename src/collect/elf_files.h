@@ -47,7 +47,7 @@ const struct v8_build *elf_files_get_v8(const struct elf_files *files,
 /* Where the HotSpot in it describes itself; NULL and borrowed likewise. */
 const struct hotspot_build *elf_files_get_hotspot(const struct elf_files *files,
 						  const struct mapped_file *mapped);
-/* The same of PHP. */
+/* The same of PHP or Perl. */
 const struct script_build *elf_files_get_script(const struct elf_files *files,
 						const struct mapped_file *mapped);
 

@@ -22,7 +22,7 @@ const char *runtime_kind_get_name(enum runtime_kind kind)
 {
 	static const char *const names[RUNTIME_NAMED] = {
 		[RUNTIME_PYTHON] = "Python", [RUNTIME_V8] = "V8",     [RUNTIME_HOTSPOT] = "Java",
-		[RUNTIME_PHP] = "PHP",       [RUNTIME_RUBY] = "Ruby",
+		[RUNTIME_PHP] = "PHP",       [RUNTIME_RUBY] = "Ruby", [RUNTIME_PERL] = "Perl",
 	};
 	const struct named_runtime *named = runtime_kind_get_named(kind);
 
@@ -191,6 +191,13 @@ uint64_t runtime_stacks_get_lost_codes(const struct runtime_stacks *stacks)
 	       (stacks->hotspot ? hotspot_stacks_get_dropped(stacks->hotspot) : 0);
 }
 
+static enum runtime_kind get_script_kind(const struct script_build *build)
+{
+	if (build->runtime == WIRE_RUNTIME_RUBY)
+		return RUNTIME_RUBY;
+	return build->runtime == WIRE_RUNTIME_PERL ? RUNTIME_PERL : RUNTIME_PHP;
+}
+
 /* What a mapped file has in it. A process of several interpreters is one of the first that is asked for here. */
 static struct runtime_version find_version(const struct runtime_stacks *stacks,
 					   const struct process *process,
@@ -238,12 +245,11 @@ static struct runtime_version find_version(const struct runtime_stacks *stacks,
 		return (struct runtime_version){.is_there = true, .kind = RUNTIME_NAMED + named};
 	script = elf_files_get_script(stacks->elf_files, file);
 	if (script)
-		return (struct runtime_version){
-			.is_there = true,
-			.is_known = script->support == SCRIPT_KNOWN,
-			.kind = script->runtime == WIRE_RUNTIME_RUBY ? RUNTIME_RUBY : RUNTIME_PHP,
-			.major = (uint16_t)script->major,
-			.minor = (uint16_t)script->minor};
+		return (struct runtime_version){.is_there = true,
+						.is_known = script->support == SCRIPT_KNOWN,
+						.kind = get_script_kind(script),
+						.major = (uint16_t)script->major,
+						.minor = (uint16_t)script->minor};
 	return (struct runtime_version){0};
 }
 
@@ -416,6 +422,9 @@ int runtime_stacks_splice(struct runtime_stacks *stacks, const struct runtime_sa
 					    num_pcs, ret, ret_num, ret_fit);
 	if (known ? known->runtime == WIRE_RUNTIME_RUBY : version.kind == RUNTIME_RUBY)
 		return script_stacks_splice(stacks->script, WIRE_RUNTIME_RUBY, source, &frames, pcs,
+					    num_pcs, ret, ret_num, ret_fit);
+	if (known ? known->runtime == WIRE_RUNTIME_PERL : version.kind == RUNTIME_PERL)
+		return script_stacks_splice(stacks->script, WIRE_RUNTIME_PERL, source, &frames, pcs,
 					    num_pcs, ret, ret_num, ret_fit);
 	return python_stacks_splice(stacks->python, source, &frames, pcs, num_pcs, ret, ret_num,
 				    ret_fit);

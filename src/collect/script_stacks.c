@@ -9,10 +9,15 @@
 #include "runtime/script.h"
 #include "runtime/script_function.h"
 
-/* All of a file that is in no function: of the first one, which begins the program, and of one that it includes. */
-#define MAIN_NAME      "{main}"
-#define INCLUDE_PREFIX "include "
-#define EVAL_NAME      "eval"
+/* All of a file that is in no function, of the first one, which begins the program. */
+#define MAIN_NAME "{main}"
+
+/* What frames of an interpreter are called that are no function's. */
+struct frame_words {
+	enum frame_kind kind;
+	const char *include_prefix; /* of a file that the program includes */
+	const char *eval_name;
+};
 
 struct script_stacks {
 	struct profile *profile;
@@ -20,8 +25,8 @@ struct script_stacks {
 	const struct elf_files *elf_files;
 	enum runtime_frames shown;
 	struct script_functions *functions;
-	struct text name;     /* that is being made */
-	enum frame_kind kind; /* of the frames that are being put in */
+	struct text name; /* that is being made */
+	const struct frame_words *words; /* of the interpreter whose stack is spliced */
 };
 
 struct script_stacks *script_stacks_new(struct profile *profile, const struct file_table *files,
@@ -99,11 +104,12 @@ static int make_name(struct script_stacks *stacks, const struct script_function 
 	else if (!function || function->code_kind == WIRE_SCRIPT_CODE_FUNCTION)
 		text_append_string(&stacks->name, "[unknown]");
 	else if (function->code_kind == WIRE_SCRIPT_CODE_EVAL)
-		text_append_string(&stacks->name, EVAL_NAME);
+		text_append_string(&stacks->name, stacks->words->eval_name);
 	else if (is_outermost)
 		text_append_string(&stacks->name, MAIN_NAME);
 	else
-		text_printf(&stacks->name, INCLUDE_PREFIX "%s", get_base_name(function->file));
+		text_printf(&stacks->name, "%s %s", stacks->words->include_prefix,
+			    get_base_name(function->file));
 	*ret = stacks->name.data;
 	return stacks->name.failed ? -ENOMEM : 0;
 }
@@ -136,7 +142,8 @@ static int locate(void *context, const struct runtime_sample *source,
 	const struct wire_runtime_frame *wire = &frames->items[number];
 	const struct script_function *function = find_function(stacks, source, wire);
 	bool is_outermost = number + 1 == frames->length && frames->end == WIRE_RUNTIME_COMPLETE;
-	struct frame frame = {.kind = stacks->kind, .line = wire->position & WIRE_SCRIPT_MAX_LINE};
+	struct frame frame = {.kind = stacks->words->kind,
+			      .line = wire->position & WIRE_SCRIPT_MAX_LINE};
 	const char *file = function ? function->file : "";
 	const char *name;
 	int err = make_name(stacks, function, is_outermost, &name);
@@ -191,19 +198,28 @@ static void take_outermost_methods(struct wire_runtime_frame *frames, uint32_t n
 	}
 }
 
+/* Perl says `require` of all three ways to run a file, and has a name for what it evaluates. */
+static const struct frame_words php_words = {FRAME_PHP, "include", "eval"};
+static const struct frame_words perl_words = {FRAME_PERL, "require", "(eval)"};
+static const struct frame_words ruby_words = {FRAME_RUBY, "require", "eval"};
+
 int script_stacks_splice(struct script_stacks *stacks, enum wire_runtime which,
 			 const struct runtime_sample *source,
 			 const struct runtime_frame_list *frames, const uint64_t *pcs,
 			 uint32_t num_pcs, struct runtime_level *ret, uint32_t *ret_num,
 			 enum runtime_fit *ret_fit)
 {
+	bool is_perl = which == WIRE_RUNTIME_PERL;
 	const struct evaluated_runtime runtime = {
 		.files = stacks->files,
 		.elf_files = stacks->elf_files,
 		.shown = stacks->shown,
-		.has_one_thread = true,
+		.has_one_thread = !is_perl,
 		.has_frame_before_call = which == WIRE_RUNTIME_RUBY,
 		.stack_begin_flag = WIRE_SCRIPT_STACK_BEGIN,
+		.no_frame_flag = WIRE_SCRIPT_NO_FRAME,
+		.may_wait_flag = WIRE_SCRIPT_MAY_WAIT,
+		.tells_idle_calls = is_perl,
 		.context = stacks,
 		.find_parts = find_parts,
 		.is_unwritten = is_unwritten,
@@ -213,12 +229,16 @@ int script_stacks_splice(struct script_stacks *stacks, enum wire_runtime which,
 	struct wire_runtime_frame turned[WIRE_MAX_RUNTIME_FRAMES];
 	struct runtime_frame_list list = *frames;
 
+	stacks->words = &php_words;
+	if (which == WIRE_RUNTIME_RUBY)
+		stacks->words = &ruby_words;
+	else if (is_perl)
+		stacks->words = &perl_words;
 	memcpy(turned, frames->items, frames->length * sizeof(turned[0]));
 	if (which == WIRE_RUNTIME_RUBY && frames->end == WIRE_RUNTIME_COMPLETE)
 		take_outermost_methods(turned, frames->length);
 	else if (which == WIRE_RUNTIME_PHP)
 		turn_generators(turned, frames->length);
-	stacks->kind = which == WIRE_RUNTIME_RUBY ? FRAME_RUBY : FRAME_PHP;
 	list.items = turned;
 	return evaluated_stacks_splice(&runtime, source, &list, pcs, num_pcs, ret, ret_num,
 				       ret_fit);

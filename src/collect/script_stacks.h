@@ -25,7 +25,7 @@ void script_stacks_free(struct script_stacks *stacks);
 _must_check_ int script_stacks_add_function(struct script_stacks *stacks,
 					    const struct wire_script_function *record);
 
-/* As runtime_stacks_splice(). */
+/* As runtime_stacks_splice(), of one of these interpreters. */
 _must_check_ int script_stacks_splice(struct script_stacks *stacks, enum wire_runtime which,
 				      const struct runtime_sample *source,
 				      const struct runtime_frame_list *frames, const uint64_t *pcs,

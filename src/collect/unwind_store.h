@@ -82,7 +82,7 @@ struct unwind_address_space {
 	uint64_t hotspot_bias;
 	uint32_t hotspot_layout; /* likewise, of one that runs HotSpot */
 	uint64_t script_state;
-	uint32_t script_layout; /* likewise, of one that runs PHP */
+	uint32_t script_layout; /* likewise, of one that runs PHP or Perl */
 };
 
 /*
@@ -94,7 +94,7 @@ _must_check_ int unwind_store_publish(struct unwind_store *store,
 				      const struct unwind_address_space *space, uint64_t now_ns,
 				      struct unwind_range *range);
 /*
- * Publish offsets of a build of CPython, of V8, of PHP, or of HotSpot, whose processes say each their own: those that are published
+ * Publish offsets of a build of CPython, of V8, of PHP, Ruby or Perl, or of HotSpot, whose processes say each their own: those that are published
  * keep their number. All return 0 with their number and one more, -ENOSPC or another negative errno.
  */
 _must_check_ int unwind_store_add_python(struct unwind_store *store,

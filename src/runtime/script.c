@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "runtime/perl/find.h"
 #include "runtime/php/find.h"
 #include "runtime/ruby/find.h"
 
@@ -10,6 +11,7 @@ int script_find(struct objfile *objfile, struct script_build *ret)
 	static int (*const finders[])(struct objfile * objfile, struct script_build * ret) = {
 		php_find,
 		ruby_find,
+		perl_find,
 	};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(finders); i++)

@@ -9,6 +9,7 @@
 
 #include "base/intern.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "profile/string_table.h"
 #include "runtime/characters.h"
 
@@ -58,9 +59,22 @@ static bool is_valid(const struct wire_script_function *record)
 	       is_text(&record->file, sizeof(record->file_text));
 }
 
-/* What was sent of a string may end within a character. */
+static bool is_utf8(const uint8_t *bytes, size_t num_bytes)
+{
+	for (size_t i = 0; i < num_bytes;) {
+		uint32_t code_point;
+		size_t size = utf8_decode((const char *)bytes + i, num_bytes - i, &code_point);
+
+		if (utf8_is_broken(code_point, size))
+			return false;
+		i += size;
+	}
+	return true;
+}
+
+/* What was sent of a string may end within a character. may_be_latin_1: where it is not UTF-8. */
 static void append_string(struct text *text, const struct wire_script_text *string,
-			  const uint8_t *bytes)
+			  const uint8_t *bytes, bool may_be_latin_1)
 {
 	size_t num_bytes = string->num_bytes;
 
@@ -70,7 +84,10 @@ static void append_string(struct text *text, const struct wire_script_text *stri
 		if (num_bytes && bytes[num_bytes - 1] >= 0xc0)
 			num_bytes--;
 	}
-	characters_append_utf8(text, bytes, num_bytes);
+	if (may_be_latin_1 && !is_utf8(bytes, num_bytes))
+		characters_append_unicode(text, bytes, num_bytes, 1);
+	else
+		characters_append_utf8(text, bytes, num_bytes);
 	if (num_bytes < string->length && string->num_bytes)
 		text_append_string(text, "…");
 }
@@ -94,16 +111,19 @@ static int intern_text(struct script_functions *functions, const char **ret)
 	return 0;
 }
 
-/* Without its own name, a function is not called by its class. */
+/* Without its own name, a function is not called by its class. Perl has names in Latin-1 where that has all of their characters. */
 static int intern_name(struct script_functions *functions,
 		       const struct wire_script_function *record, const char **ret)
 {
+	bool may_be_latin_1 = record->runtime == WIRE_RUNTIME_PERL;
+
 	text_truncate(&functions->text, 0);
 	if (record->name.num_bytes && record->class_name.num_bytes) {
-		append_string(&functions->text, &record->class_name, record->class_text);
+		append_string(&functions->text, &record->class_name, record->class_text,
+			      may_be_latin_1);
 		text_append_string(&functions->text, "::");
 	}
-	append_string(&functions->text, &record->name, record->name_text);
+	append_string(&functions->text, &record->name, record->name_text, may_be_latin_1);
 	return intern_text(functions, ret);
 }
 
@@ -111,7 +131,7 @@ static int intern_file(struct script_functions *functions,
 		       const struct wire_script_function *record, const char **ret)
 {
 	text_truncate(&functions->text, 0);
-	append_string(&functions->text, &record->file, record->file_text);
+	append_string(&functions->text, &record->file, record->file_text, false);
 	return intern_text(functions, ret);
 }
 

@@ -116,8 +116,7 @@ static void find_script(struct objfile *objfile)
 	require(build.num_pushes <= SCRIPT_MAX_PUSHES);
 	for (unsigned int i = 0; i < build.num_pushes; i++)
 		require(build.pushes[i].start < build.pushes[i].end);
-	require((build.support == SCRIPT_KNOWN) ==
-		(build.layout.php.function_bytes != 0 || build.layout.ruby.frame_bytes != 0));
+	require((build.support == SCRIPT_KNOWN) == (build.layout.runtime != 0));
 }
 
 static void find_hotspot(struct objfile *objfile)

@@ -72,6 +72,25 @@ static const struct script_function *add(struct scene *scene)
 	return function;
 }
 
+/* Perl has what it can in Latin-1. */
+static void names_of_perl_may_be_in_latin_1(void **state)
+{
+	struct scene *scene = *state;
+	const struct script_function *function;
+
+	scene->record.runtime = WIRE_RUNTIME_PERL;
+	put_name(scene, "Ma\xdf",
+		 "gr\xf6\xdf"
+		 "e");
+	function = add(scene);
+	assert_string_equal(function->name, "Maß::größe");
+	scene->record.code = 0x2000;
+	put_name(scene, "Maß", "größe");
+	assert_int_equal(script_functions_add(scene->functions, &scene->record), 0);
+	function = script_functions_find(scene->functions, 12, 3, 0x2000, 7);
+	assert_string_equal(function->name, "Maß::größe");
+}
+
 static void a_method_is_called_by_its_class(void **state)
 {
 	const struct script_function *function = add(*state);
@@ -175,6 +194,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_method_is_called_by_its_class),
+		TEST(names_of_perl_may_be_in_latin_1),
 		TEST(a_function_has_its_name_alone),
 		TEST(code_without_a_name_has_no_class_either),
 		TEST(a_name_that_is_cut_ends_in_an_ellipsis),
