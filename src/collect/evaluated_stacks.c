@@ -43,7 +43,7 @@ static enum native_level find_kind(const struct evaluated_runtime *runtime,
 		runtime->is_unwritten && runtime->is_unwritten(runtime->context, file, pc - bias);
 	for (unsigned int i = 0; i < num_parts; i++)
 		if (pc - bias >= parts[i].start && pc - bias < parts[i].end)
-			return parts[i].is_inner ? LEVEL_INNER
+			return parts[i].is_inner  ? LEVEL_INNER
 			       : parts[i].goes_on ? LEVEL_GOING_ON
 						  : LEVEL_EVALUATION;
 	return LEVEL_INTERPRETER;

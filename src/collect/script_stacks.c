@@ -25,7 +25,7 @@ struct script_stacks {
 	const struct elf_files *elf_files;
 	enum runtime_frames shown;
 	struct script_functions *functions;
-	struct text name; /* that is being made */
+	struct text name;                /* that is being made */
 	const struct frame_words *words; /* of the interpreter whose stack is spliced */
 };
 

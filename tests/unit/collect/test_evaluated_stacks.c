@@ -20,6 +20,7 @@
 #define EVALUATION  (START + 0x110)
 #define INNER       (START + 0x210)
 #define PUSH        (START + 0x310)
+#define GOING_ON    (START + 0x410)
 
 #define NATIVE(number)    \
 	{                 \
@@ -29,7 +30,9 @@
 	{                                   \
 		RUNTIME_LEVEL_FRAME, number \
 	}
-#define ENTRY WIRE_RUNTIME_ENTRY_FRAME
+#define ENTRY    WIRE_RUNTIME_ENTRY_FRAME
+#define NO_FRAME (1u << 28)
+#define MAY_WAIT (1u << 27)
 
 struct scene {
 	struct file_table *files;
@@ -46,8 +49,9 @@ static const struct evaluation_part *find_parts(const void *context, const struc
 						unsigned int *ret_num)
 {
 	static const struct evaluation_part parts[] = {
-		{TEXT_ADDRESS + 0x100, TEXT_ADDRESS + 0x200, false},
-		{TEXT_ADDRESS + 0x200, TEXT_ADDRESS + 0x300, true},
+		{.start = TEXT_ADDRESS + 0x100, .end = TEXT_ADDRESS + 0x200},
+		{.start = TEXT_ADDRESS + 0x200, .end = TEXT_ADDRESS + 0x300, .is_inner = true},
+		{.start = TEXT_ADDRESS + 0x400, .end = TEXT_ADDRESS + 0x500, .goes_on = true},
 	};
 
 	(void)context;
@@ -262,6 +266,54 @@ static void a_call_that_is_done_has_no_frame_any_more(void **state _unused_)
 	scene_free(scene);
 }
 
+static void a_call_that_goes_on_with_the_frames_of_another_is_one_with_it(void **state _unused_)
+{
+	static const uint64_t pcs[] = {EVALUATION, GOING_ON, INTERPRETER, EVALUATION, OTHER};
+	static const struct wire_runtime_frame frames[] = {{1, 1, 0}, {2, 1, ENTRY}};
+	static const struct runtime_level levels[] = {FRAME(1), FRAME(2), NATIVE(4)};
+	struct scene *scene = scene_new();
+
+	splice(scene, frames, ARRAY_LENGTH(frames), pcs, ARRAY_LENGTH(pcs));
+	expect_levels(scene, levels, ARRAY_LENGTH(levels));
+	/* Not where others are called in between. */
+	scene->runtime.tells_idle_calls = true;
+	splice(scene, frames, ARRAY_LENGTH(frames),
+	       (const uint64_t[]){EVALUATION, GOING_ON, OTHER, EVALUATION, OTHER}, 5);
+	assert_int_equal(scene->fit, RUNTIME_FITS_NOT);
+	scene_free(scene);
+}
+
+static void a_call_without_a_frame_is_in_none(void **state _unused_)
+{
+	static const uint64_t pcs[] = {EVALUATION, OTHER, EVALUATION, OTHER};
+	static const struct wire_runtime_frame frames[] = {{0, 0, ENTRY | NO_FRAME}, {2, 1, ENTRY}};
+	static const struct runtime_level levels[] = {NATIVE(1), FRAME(2), NATIVE(3)};
+	struct scene *scene = scene_new();
+
+	scene->runtime.no_frame_flag = NO_FRAME;
+	splice(scene, frames, ARRAY_LENGTH(frames), pcs, ARRAY_LENGTH(pcs));
+	expect_levels(scene, levels, ARRAY_LENGTH(levels));
+	scene_free(scene);
+}
+
+static void a_call_that_waits_need_not_be_there(void **state _unused_)
+{
+	static const uint64_t pcs[] = {OTHER, EVALUATION, OTHER};
+	static const struct wire_runtime_frame frames[] = {{0, 0, ENTRY | NO_FRAME | MAY_WAIT},
+							   {2, 1, ENTRY}};
+	static const struct runtime_level levels[] = {NATIVE(0), FRAME(2), NATIVE(2)};
+	struct scene *scene = scene_new();
+
+	scene->runtime.has_frame_before_call = false;
+	scene->runtime.no_frame_flag = NO_FRAME;
+	splice(scene, frames, ARRAY_LENGTH(frames), pcs, ARRAY_LENGTH(pcs));
+	assert_int_equal(scene->fit, RUNTIME_FITS_NOT);
+	scene->runtime.may_wait_flag = MAY_WAIT;
+	splice(scene, frames, ARRAY_LENGTH(frames), pcs, ARRAY_LENGTH(pcs));
+	expect_levels(scene, levels, ARRAY_LENGTH(levels));
+	scene_free(scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -272,6 +324,9 @@ int main(void)
 		cmocka_unit_test(a_stack_that_ends_before_any_call_does_not_fit),
 		cmocka_unit_test(a_frame_that_is_being_written_is_left_out),
 		cmocka_unit_test(a_call_that_is_done_has_no_frame_any_more),
+		cmocka_unit_test(a_call_that_goes_on_with_the_frames_of_another_is_one_with_it),
+		cmocka_unit_test(a_call_without_a_frame_is_in_none),
+		cmocka_unit_test(a_call_that_waits_need_not_be_there),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
