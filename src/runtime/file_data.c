@@ -32,6 +32,24 @@ bool file_data_is_zeroed(const struct objfile *objfile, uint64_t elf_address, si
 	return false;
 }
 
+bool file_data_get_next_code(Elf *elf, Elf_Scn **scn, struct code_section *ret)
+{
+	while ((*scn = elf_nextscn(elf, *scn))) {
+		Elf_Data *data;
+		GElf_Shdr header;
+
+		if (!gelf_getshdr(*scn, &header) || header.sh_type != SHT_PROGBITS ||
+		    !(header.sh_flags & SHF_EXECINSTR))
+			continue;
+		data = elf_getdata(*scn, NULL);
+		if (!data || !data->d_buf)
+			continue;
+		*ret = (struct code_section){data->d_buf, data->d_size, header.sh_addr};
+		return true;
+	}
+	return false;
+}
+
 bool file_is_64_bit_little_endian(const struct objfile *objfile)
 {
 	const char *ident = elf_getident(objfile_get_elf(objfile), NULL);

@@ -16,6 +16,16 @@ _must_check_ int file_data_read(const struct objfile *objfile, uint64_t elf_addr
 /* Whether these bytes of a loaded segment are no part of the file: they are 0 when it is loaded. */
 bool file_data_is_zeroed(const struct objfile *objfile, uint64_t elf_address, size_t size);
 
+/* A section of code, at its ELF address. */
+struct code_section {
+	const uint8_t *bytes; /* borrowed from the ELF */
+	uint64_t size;
+	uint64_t address;
+};
+
+/* The section of code behind one; before the first one *scn is NULL. Returns false when there are no more. */
+bool file_data_get_next_code(Elf *elf, Elf_Scn **scn, struct code_section *ret);
+
 bool file_is_64_bit_little_endian(const struct objfile *objfile);
 
 /*

@@ -164,13 +164,6 @@ static bool calls_runner(const uint8_t *code, size_t size, uint16_t runner)
 	return false;
 }
 
-/* Code of a section, at its address. */
-struct code_section {
-	const uint8_t *bytes;
-	uint64_t size;
-	uint64_t address;
-};
-
 /* The bounds of a function that begins at an address and calls the one that runs operations. */
 static bool find_caller(struct objfile *objfile, const struct code_section *code, uint64_t address,
 			uint16_t runner, struct code_bounds *ret)
@@ -239,24 +232,12 @@ static void find_docatch(struct objfile *objfile, const struct code_section *cod
 
 static void add_docatch(struct objfile *objfile, uint16_t runner, struct script_build *build)
 {
-	Elf *elf = objfile_get_elf(objfile);
+	struct code_section code;
+	Elf_Scn *scn = NULL;
 
-	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
-		struct code_section code;
-		GElf_Shdr header;
-		Elf_Data *data;
-
-		if (!gelf_getshdr(scn, &header) || header.sh_type != SHT_PROGBITS ||
-		    !(header.sh_flags & SHF_EXECINSTR))
-			continue;
-		data = elf_getdata(scn, NULL);
-		if (!data || !data->d_buf)
-			continue;
-		code = (struct code_section){data->d_buf, data->d_size, header.sh_addr};
+	while (build->num_eval_parts < 2 &&
+	       file_data_get_next_code(objfile_get_elf(objfile), &scn, &code))
 		find_docatch(objfile, &code, runner, build);
-		if (build->num_eval_parts > 1)
-			return;
-	}
 }
 
 static enum script_support find_layout(struct objfile *objfile, const struct perl_markers *markers,

@@ -194,32 +194,6 @@ static int find_variable(const struct objfile *objfile, uint64_t function, uint6
 	return 0;
 }
 
-/* Code of a file. */
-struct code_section {
-	const uint8_t *bytes;
-	size_t size;
-	uint64_t address;
-};
-
-/* The next section of code. Returns false when there are no more. */
-static bool get_next_code(Elf *elf, Elf_Scn **scn, struct code_section *ret)
-{
-	while ((*scn = elf_nextscn(elf, *scn))) {
-		Elf_Data *data;
-		GElf_Shdr header;
-
-		if (!gelf_getshdr(*scn, &header) || header.sh_type != SHT_PROGBITS ||
-		    !(header.sh_flags & SHF_EXECINSTR))
-			continue;
-		data = elf_getdata(*scn, NULL);
-		if (!data || !data->d_buf)
-			continue;
-		*ret = (struct code_section){data->d_buf, data->d_size, header.sh_addr};
-		return true;
-	}
-	return false;
-}
-
 /* Where a jump or call leads whose distance is these bytes of a section. */
 static uint64_t get_target(const struct code_section *code, size_t distance)
 {
@@ -243,7 +217,7 @@ static int find_core(struct objfile *objfile, struct frame_info *frames, struct 
 	struct code_section code;
 	Elf_Scn *scn = NULL;
 
-	while (get_next_code(objfile_get_elf(objfile), &scn, &code)) {
+	while (file_data_get_next_code(objfile_get_elf(objfile), &scn, &code)) {
 		const uint8_t *at = code.bytes;
 		const uint8_t *end = code.bytes + code.size;
 
@@ -291,7 +265,7 @@ static int find_evaluation(struct objfile *objfile, struct script_build *build)
 	if (objfile_get_frame_info(objfile, &frames) || find_core(objfile, frames, &core))
 		return -ENOENT;
 	scn = NULL;
-	while (get_next_code(objfile_get_elf(objfile), &scn, &code)) {
+	while (file_data_get_next_code(objfile_get_elf(objfile), &scn, &code)) {
 		for (size_t i = 0; i + 5 <= code.size; i++) {
 			struct code_bounds bounds;
 
@@ -379,7 +353,7 @@ static int find_pushes(struct objfile *objfile, struct script_build *build)
 	struct code_section code;
 	Elf_Scn *scn = NULL;
 
-	while (get_next_code(objfile_get_elf(objfile), &scn, &code)) {
+	while (file_data_get_next_code(objfile_get_elf(objfile), &scn, &code)) {
 		for (size_t i = 0; i + 5 <= code.size; i++) {
 			const uint8_t *bytes = code.bytes + i;
 			struct instruction made;
