@@ -523,6 +523,33 @@ HOTSPOT_INLINE int hotspot_leave_interpreter(struct hotspot_walk *hotspot, struc
 	return hotspot_go_on(hotspot, walk);
 }
 
+/* Whether the stack pointer has come to a word of the innermost frame. What lies below is of another one that was there before. */
+HOTSPOT_INLINE int hotspot_has_pushed(const struct walk *walk, int word)
+{
+	return walk->registers.fp + 8 * (wire_u64)(long long)word >= walk->registers.sp;
+}
+
+/*
+ * Whether the innermost frame, which was read, has a frame pointer already, and its method is still to come. Its caller's frame
+ * ends where r13 says until that is pushed.
+ */
+HOTSPOT_INLINE int hotspot_is_being_set_up(struct hotspot_walk *hotspot, struct walk *walk)
+{
+	wire_u64 fp = walk->registers.fp;
+	wire_u64 sender = hotspot->bytecode_register;
+
+	if (hotspot_has_pushed(walk, HOTSPOT_FRAME_METHOD) ||
+	    !hotspot_is_return_address(hotspot, walk, hotspot->caller_pc))
+		return 0;
+	if (hotspot_has_pushed(walk, HOTSPOT_FRAME_SENDER_SP) &&
+	    walk_read(walk, fp + 8 * HOTSPOT_FRAME_SENDER_SP, &sender))
+		return 0;
+	if (sender < hotspot->cfa || sender - fp > HOTSPOT_MAX_FRAME_BYTES || (sender & 7))
+		return 0;
+	hotspot->cfa = sender;
+	return 1;
+}
+
 /*
  * The frame of the interpreter that the frame pointer leads to. In the innermost one, r13 is the bytecode that runs; else
  * it may not be its own frame: it is when neither something is called, of which r13 is the caller's stack pointer then,
@@ -539,7 +566,13 @@ HOTSPOT_INLINE int hotspot_step_interpreter(struct hotspot_walk *hotspot, struct
 	int is_frame = !hotspot_read_frame(hotspot, walk);
 
 	fp = walk->registers.fp;
-	is_frame = is_frame && !walk_read(walk, fp + 8 * HOTSPOT_FRAME_METHOD, &method) &&
+	if (is_frame && walk->is_innermost && hotspot_is_being_set_up(hotspot, walk)) {
+		walk->registers.fp = hotspot->caller_fp;
+		return hotspot_leave_interpreter(hotspot, walk, frames);
+	}
+	is_frame = is_frame &&
+		   (!walk->is_innermost || hotspot_has_pushed(walk, HOTSPOT_FRAME_METHOD)) &&
+		   !walk_read(walk, fp + 8 * HOTSPOT_FRAME_METHOD, &method) &&
 		   !walk_read(walk, fp + 8 * HOTSPOT_FRAME_BYTECODE, &bytecode) &&
 		   !walk_read(walk, fp + 8 * HOTSPOT_FRAME_SENDER_SP, &hotspot->cfa) &&
 		   !hotspot_read_word(hotspot, method + hotspot->layout.method_const, &constants);
@@ -571,7 +604,8 @@ HOTSPOT_INLINE int hotspot_step_interpreter(struct hotspot_walk *hotspot, struct
 	/* What method handles call may have lost an argument on the way. */
 	if (!is_frame || hotspot->cfa <= fp || hotspot->cfa - fp > HOTSPOT_MAX_FRAME_BYTES)
 		return walk_stop(walk, WALK_JIT_CODE);
-	if (index == WIRE_HOTSPOT_NO_BYTECODE)
+	if (index == WIRE_HOTSPOT_NO_BYTECODE &&
+	    (!walk->is_innermost || hotspot_has_pushed(walk, HOTSPOT_FRAME_BYTECODE)))
 		index = hotspot_get_bytecode(hotspot, constants, bytecode);
 	/* A native method has none. */
 	if (index == WIRE_HOTSPOT_NO_BYTECODE && walk->is_innermost)

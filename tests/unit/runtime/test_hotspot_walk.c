@@ -1014,6 +1014,43 @@ static void what_has_returned_has_no_frame_any_more(void **state _unused_)
 	free(scene);
 }
 
+/* Below the stack pointer the frame is that of a method that was there before. */
+static void a_frame_that_is_being_set_up_has_no_method_yet(void **state _unused_)
+{
+	struct scene *scene = scene_of_interpreter(HOTSPOT_25);
+
+	put_frame(scene, FRAME_WORD, RETURN);
+	for (int word = HOTSPOT_FRAME_METHOD + 1; word <= 0; word++) {
+		begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), word ? FIRST : SENDER);
+		scene->walk.registers.sp = WORD(FRAME_WORD + word);
+		assert_steps(scene, RETURN, SENDER, CALLER_FP);
+		assert_no_method(scene);
+	}
+	/* Its bytecode is in the register, and later in the frame as well. */
+	for (int word = HOTSPOT_FRAME_BYTECODE; word < HOTSPOT_FRAME_METHOD; word++) {
+		begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST);
+		scene->walk.registers.sp = WORD(FRAME_WORD + word);
+		assert_steps(scene, RETURN, SENDER, CALLER_FP);
+		assert_interpreted(scene, 0, 0);
+	}
+	free(scene);
+}
+
+static void a_frame_that_is_being_set_up_has_a_caller(void **state _unused_)
+{
+	struct scene *scene = scene_of_interpreter(HOTSPOT_25);
+
+	begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST);
+	scene->walk.registers.sp = WORD(FRAME_WORD + HOTSPOT_FRAME_METHOD + 1);
+	assert_ends(scene, WALK_JIT_CODE);
+	put_frame(scene, FRAME_WORD, RETURN);
+	put_word(scene, WORD(FRAME_WORD + HOTSPOT_FRAME_SENDER_SP), WORD(FRAME_WORD));
+	begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST);
+	scene->walk.registers.sp = WORD(FRAME_WORD + HOTSPOT_FRAME_METHOD + 1);
+	assert_ends(scene, WALK_JIT_CODE);
+	free(scene);
+}
+
 static void interpreted_frames_that_cannot_be_end_the_walk(void **state _unused_)
 {
 	static const uint64_t senders[] = {WORD(FRAME_WORD), WORD(FRAME_WORD - 1), 0,
@@ -1268,6 +1305,8 @@ int main(void)
 		cmocka_unit_test(what_is_called_has_no_frame_yet),
 		cmocka_unit_test(what_is_called_has_a_caller),
 		cmocka_unit_test(what_has_returned_has_no_frame_any_more),
+		cmocka_unit_test(a_frame_that_is_being_set_up_has_no_method_yet),
+		cmocka_unit_test(a_frame_that_is_being_set_up_has_a_caller),
 		cmocka_unit_test(interpreted_frames_that_cannot_be_end_the_walk),
 		cmocka_unit_test(methods_say_what_they_are),
 		cmocka_unit_test(methods_may_have_neither_lines_nor_file),
