@@ -111,22 +111,24 @@ static int put_stub(struct splice *splice, const char *name)
 
 /* The levels of compiled code: what was inlined there, and the method itself. */
 static int put_compiled(struct splice *splice, const struct wire_runtime_frame *frame,
-			const struct hotspot_method *code, uint64_t pc, uint32_t num_left)
+			const struct hotspot_method *sent, uint64_t pc, uint32_t num_left)
 {
+	/* Methods that are added move it. */
+	const struct hotspot_method code = *sent;
 	struct hotspot_inlines *inlines = splice->stacks->inlines;
 	const struct process *process = splice->source->process;
 	bool is_exact =
 		!(frame->position & ((1u << WIRE_HOTSPOT_LEVEL_BITS) - 1)) || (pc & WIRE_PC_EXACT);
 	uint32_t bytecode = WIRE_HOTSPOT_NO_BYTECODE;
 	struct hotspot_scope_chain chain;
-	int err = hotspot_inlines_find(inlines, process, code, pc & ~WIRE_PC_MARKS, !is_exact,
+	int err = hotspot_inlines_find(inlines, process, &code, pc & ~WIRE_PC_MARKS, !is_exact,
 				       &chain);
 
 	if (err)
 		return err;
 	for (size_t i = 0; i + 1 < chain.num_scopes; i++) {
 		const struct hotspot_method *method =
-			hotspot_inlines_get_method(inlines, process, code, chain.scopes[i].method);
+			hotspot_inlines_get_method(inlines, process, &code, chain.scopes[i].method);
 
 		if (!method || splice->num_levels + 2 * num_left >= RUNTIME_MAX_LEVELS)
 			continue;
@@ -136,10 +138,7 @@ static int put_compiled(struct splice *splice, const struct wire_runtime_frame *
 	}
 	if (chain.num_scopes)
 		bytecode = chain.scopes[chain.num_scopes - 1].bytecode;
-	/* Methods that were added meanwhile have moved it. */
-	code = hotspot_methods_find(splice->stacks->methods, process->pid,
-				    splice->source->generation, frame->code, frame->fingerprint);
-	return put_method(splice, code, bytecode, false);
+	return put_method(splice, &code, bytecode, false);
 }
 
 /* What the sampling program says of a level, in the place of its pc. num_left: levels that are still to come, with this one. */
