@@ -33,6 +33,9 @@
 /* No frame is larger, nor does a stack pointer lie farther from what belongs to its frame. */
 #define HOTSPOT_MAX_FRAME_BYTES (1u << 20)
 
+/* Of the interpreter's code that something returns to: until it has its frame's bytecode in r13 again. */
+#define HOTSPOT_MAX_ENTRY_BYTES 64
+
 /* Of a frame of the interpreter: words from its frame pointer. */
 #define HOTSPOT_FRAME_SENDER_SP (-1)
 #define HOTSPOT_FRAME_METHOD    (-3)
@@ -314,7 +317,9 @@ enum hotspot_frame_state {
  *	48 8b ec          mov %rsp,%rbp               where frame pointers are wanted, and in calls of native methods
  *	48 83 ec …, 81    sub $…,%rsp
  *	48 89 6c 24 …, ac mov %rbp,…(%rsp)            where there was no push
- *	41 81 7f …, bf    cmpl $…,…(%r15)             a barrier, the jump behind it, and what makes it hot
+ *	41 81 7f …, bf    cmpl $…,…(%r15)             a barrier, after some nop, and the jump behind it
+ *	74 05             je …                        with what it jumps over
+ *	e8 …              call …
  *
  *	48 83 c4 …, 81    add $…,%rsp
  *	5d                pop %rbp
@@ -322,6 +327,12 @@ enum hotspot_frame_state {
  *	4d 8b 97 …        mov …(%r15),%r10            the same before, and then
  *	41 85 02          test %eax,(%r10)
  *	c3                ret
+ *
+ * Where the question says yes:
+ *
+ *	4c 8d 15 …        lea …(%rip),%r10
+ *	4d 89 97 …        mov %r10,…(%r15)
+ *	e9 …              jmp …
  */
 HOTSPOT_INLINE int hotspot_is_return_poll(wire_u64 code, wire_u64 before)
 {
@@ -334,10 +345,21 @@ HOTSPOT_INLINE int hotspot_is_return_poll(wire_u64 code, wire_u64 before)
 	return (code & 0xffff) == 0x0585 && (code >> 48 & 0xff) == 0xc3; /* JDK 8: test …(%rip) */
 }
 
+HOTSPOT_INLINE int hotspot_stops_at_return(wire_u64 code, wire_u64 before)
+{
+	wire_u32 three = code & 0xffffff;
+
+	return (three == 0x158d4c && code >> 56 == 0x4d) ||
+	       (three == 0x97894d && code >> 56 == 0xe9) ||
+	       ((code & 0xff) == 0xe9 && (before >> 8 & 0xffffff) == 0x97894d);
+}
+
 HOTSPOT_INLINE int hotspot_is_removed(wire_u64 code, wire_u64 before)
 {
 	wire_u32 first = code & 0xff;
 
+	if (hotspot_stops_at_return(code, before))
+		return 1;
 	return first == 0xc3 || first == 0xc2 || hotspot_is_return_poll(code, before);
 }
 
@@ -346,12 +368,38 @@ HOTSPOT_INLINE int hotspot_is_subtract(wire_u64 code)
 	return (code & 0xffffff) == 0xec8348 || (code & 0xffffff) == 0xec8148;
 }
 
+HOTSPOT_INLINE int hotspot_is_compare(wire_u64 code)
+{
+	return (code & 0xffffff) == 0x7f8141 || (code & 0xffffff) == 0xbf8141;
+}
+
+/* How long an instruction is that does nothing; 0: it does something. */
+HOTSPOT_INLINE wire_u32 hotspot_get_nop_bytes(wire_u64 code)
+{
+	if ((code & 0xff) == 0x90)
+		return 1;
+	if ((code & 0xffff) == 0x9066)
+		return 2;
+	return (code & 0xffffff) == 0x001f0f || (code & 0xffffff) == 0x906666 ? 3 : 0;
+}
+
+/* Where the frame has been made last, so that what does nothing is behind it, and not before it. */
+HOTSPOT_INLINE int hotspot_is_behind_frame(wire_u64 before)
+{
+	return (before >> 32 & 0xffffff) == 0xec8348 || (before >> 8 & 0xffffff) == 0xec8148 ||
+	       (before >> 24 & 0xffffffff) == 0x246c8948;
+}
+
+/* The barrier, with what makes its number lie where it can be changed in one go. */
 HOTSPOT_INLINE int hotspot_is_barrier(wire_u64 code, wire_u64 before)
 {
-	if ((code & 0xffffff) == 0x7f8141 || (code & 0xffffff) == 0xbf8141)
+	wire_u32 nop = hotspot_get_nop_bytes(code);
+
+	/* The jump behind the short one, whose offset and number have 5 bytes; and the call that it may go by. */
+	if (hotspot_is_compare(code) || (before & 0xffffff) == 0x7f8141 ||
+	    (code & 0xffffff) == 0xe80574 || ((code & 0xff) == 0xe8 && before >> 48 == 0x0574))
 		return 1;
-	/* The jump behind the short one, whose offset and number have 5 bytes. */
-	return (before & 0xffffff) == 0x7f8141 || (code & 0xff) == 0x90;
+	return nop && (hotspot_is_compare(code >> 8 * nop) || hotspot_is_behind_frame(before));
 }
 
 HOTSPOT_INLINE int hotspot_is_move_of_sp(wire_u64 code)
@@ -467,16 +515,64 @@ HOTSPOT_INLINE int hotspot_may_call_blob(const struct hotspot_walk *hotspot, str
 	return target >= hotspot->blob && target < hotspot->blob_end;
 }
 
+/* What goes from the interpreter to compiled code and back is called so: "I2C/C2I adapters". */
+#define HOTSPOT_ADAPTER_NAME 0x204932432f433249ull /* its first eight bytes */
+
 /*
- * Stubs and adapters say nothing of their frames. Those with a frame have a frame pointer; and those that call something
- * have one.
+ * Whether an adapter moves its return address, so that it is in a register alone. To compiled code, and from it:
+ *
+ *	48 8b 04 24       mov (%rsp),%rax
+ *	48 83 ec …        sub $…,%rsp               where it takes arguments on the stack
+ *	48 83 e4 f0       and $-16,%rsp
+ *	50                push %rax
+ *
+ *	4c 8d 6c 24 08    lea 8(%rsp),%r13          from JDK 21 on
+ *	58                pop %rax
+ *	4c 8b ec          mov %rsp,%r13             before
+ *	48 83 ec …        sub $…,%rsp               where it takes arguments
+ *	48 89 04 24       mov %rax,(%rsp)
+ */
+HOTSPOT_INLINE int hotspot_moves_return_address(wire_u64 code)
+{
+	wire_u32 three = code & 0xffffff;
+
+	return (code & 0xff) == 0x50 || three == 0xe48348 || three == 0xec8b4c ||
+	       hotspot_is_subtract(code) || (code & 0xffffffff) == 0x24048948;
+}
+
+/*
+ * An adapter has no frame. Who calls it from compiled code has its frame end where r13 says, once the adapter has made room for
+ * arguments; what is in r13 before is not known.
+ */
+HOTSPOT_INLINE int hotspot_step_adapter(struct hotspot_walk *hotspot, struct walk *walk)
+{
+	wire_u64 code = 0;
+
+	if (!walk->is_exact || hotspot_read(hotspot, &code, sizeof(code), walk->registers.pc) ||
+	    hotspot_moves_return_address(code) || !hotspot_try_return(hotspot, walk, 0))
+		return walk_stop(walk, WALK_JIT_CODE);
+	if (!hotspot_is_interpreter(hotspot, hotspot->caller_pc) &&
+	    (!walk->is_innermost || hotspot->bytecode_register != hotspot->cfa))
+		return walk_stop(walk, WALK_JIT_CODE);
+	return hotspot_go_on(hotspot, walk);
+}
+
+/*
+ * Other stubs say nothing of their frames. Those with a frame have a frame pointer; and those that call something have one.
  */
 HOTSPOT_INLINE int hotspot_step_stub(struct hotspot_walk *hotspot, struct walk *walk)
 {
 	enum hotspot_frame_state state = HOTSPOT_FRAME_COMPLETE;
 	wire_u64 before = 0;
 	wire_u64 code = 0;
+	wire_u64 name = 0;
 
+	if (!hotspot_is_nmethod(hotspot) &&
+	    hotspot_read_word(hotspot, hotspot_get_blob_field(hotspot, hotspot->layout.blob_name),
+			      &name))
+		return walk_stop(walk, WALK_READ_FAILED);
+	if (name == HOTSPOT_ADAPTER_NAME)
+		return hotspot_step_adapter(hotspot, walk);
 	if (!walk->is_exact) {
 		if (hotspot_read_frame(hotspot, walk))
 			return walk_stop(walk, WALK_JIT_CODE);
@@ -521,6 +617,38 @@ HOTSPOT_INLINE int hotspot_leave_interpreter(struct hotspot_walk *hotspot, struc
 	hotspot_add_frame(hotspot, walk, hotspot->code.interpreter_start, 1,
 			  WIRE_HOTSPOT_INTERPRETED | WIRE_HOTSPOT_STUB, frames);
 	return hotspot_go_on(hotspot, walk);
+}
+
+/*
+ * Whether the interpreter is about to jump to where it returns, or will be when it has taken the stack pointer from another register:
+ *
+ *	48 8b e3          mov %rbx,%rsp             (or 49 8b e3, e5: from r11, r13)
+ *	ff e7             jmp *%rdi                 (or another one)
+ */
+HOTSPOT_INLINE int hotspot_is_jump_to_register(wire_u64 code)
+{
+	return (code & 0xf8ff) == 0xe0ff || (code & 0xf8ffff) == 0xe0ff41;
+}
+
+HOTSPOT_INLINE int hotspot_jumps_back(wire_u64 code)
+{
+	return hotspot_is_jump_to_register(code) ||
+	       ((code & 0xf8fffe) == 0xe08b48 && hotspot_is_jump_to_register(code >> 24));
+}
+
+/* A method has come to its end, and r13 is where it returns to. Its caller's frame ends where rbx says, until that is the stack pointer. */
+HOTSPOT_INLINE int hotspot_step_return(struct hotspot_walk *hotspot, struct walk *walk,
+				       struct wire_runtime_frame *frames)
+{
+	wire_u64 bx = walk->registers.bx;
+
+	hotspot->caller_pc = hotspot->bytecode_register;
+	hotspot->cfa = walk->registers.sp;
+	if (!hotspot_is_return_address(hotspot, walk, hotspot->caller_pc))
+		return walk_stop(walk, WALK_JIT_CODE);
+	if (bx > hotspot->cfa && bx - hotspot->cfa <= HOTSPOT_MAX_FRAME_BYTES && !(bx & 7))
+		hotspot->cfa = bx;
+	return hotspot_leave_interpreter(hotspot, walk, frames);
 }
 
 /* Whether the stack pointer has come to a word of the innermost frame. What lies below is of another one that was there before. */
@@ -582,8 +710,16 @@ HOTSPOT_INLINE int hotspot_step_interpreter(struct hotspot_walk *hotspot, struct
 		wire_u64 sender = hotspot->bytecode_register;
 		wire_u64 cfa = hotspot->cfa;
 		wire_u64 pc = hotspot->caller_pc;
+		wire_u64 code = 0;
+		int is_code = hotspot_get_heap(hotspot, sender) < WIRE_HOTSPOT_MAX_HEAPS;
 
-		if (sender > walk->registers.sp &&
+		/* Where that has been come to already it is of no use any more. */
+		if (is_code && walk->registers.pc - sender >= HOTSPOT_MAX_ENTRY_BYTES)
+			return hotspot_step_return(hotspot, walk, frames);
+		if (hotspot_read(hotspot, &code, sizeof(code), walk->registers.pc) ||
+		    hotspot_jumps_back(code))
+			return walk_stop(walk, WALK_JIT_CODE);
+		if (!is_code && sender > walk->registers.sp &&
 		    sender - walk->registers.sp <= HOTSPOT_MAX_FRAME_BYTES && !(sender & 7)) {
 			if (!hotspot_try_return(hotspot, walk, 0) &&
 			    !hotspot_try_return(hotspot, walk, 8) &&

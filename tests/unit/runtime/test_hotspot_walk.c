@@ -19,32 +19,36 @@
 #include "runtime/hotspot_walk.h"
 
 /* Memory of a process: what the VM has, methods, a stack, and code. */
-#define MEMORY                0x7f0000000000ull
-#define MEMORY_BYTES          0x40000
-#define MEMORY_END            (MEMORY + MEMORY_BYTES)
-#define ARRAY                 (MEMORY + 0x200)
-#define ITEMS                 (MEMORY + 0x240)
-#define QUEUE                 (MEMORY + 0x300)
-#define HEAP(i)               (MEMORY + 0x400 + 0x200ull * (i))
-#define SEGMENTS(i)           (MEMORY + 0x1000 + 0x400ull * (i))
-#define METHOD                (MEMORY + 0x2000)
-#define OTHER_METHOD          (MEMORY + 0x2080)
-#define CONSTANTS             (MEMORY + 0x2100)
-#define POOL                  (MEMORY + 0x2400)
-#define CLASS                 (MEMORY + 0x2800)
-#define SYMBOLS               (MEMORY + 0x3000)
-#define STACK                 (MEMORY + 0x4000)
-#define STACK_WORDS           0x400
-#define CODE(i)               (MEMORY + 0x10000 + 0x10000ull * (i))
-#define CODE_BYTES            0x10000
-#define INTERPRETER           (CODE(0) + 0x8000)
-#define INTERPRETED           0x4000 /* bytes */
-#define CALL_STUB             (CODE(0) + 0xe000)
-#define SEGMENT_SHIFT         7
-#define BLOB_CODE             0x180 /* from a blob's begin to its code */
-#define WORD(n)               (STACK + 8ull * (n))
-#define RETURN                (CODE(0) + 0x4040) /* follows a call */
-#define NO_RETURN             (CODE(0) + 0x5040) /* does not */
+#define MEMORY        0x7f0000000000ull
+#define MEMORY_BYTES  0x40000
+#define MEMORY_END    (MEMORY + MEMORY_BYTES)
+#define ARRAY         (MEMORY + 0x200)
+#define ITEMS         (MEMORY + 0x240)
+#define QUEUE         (MEMORY + 0x300)
+#define HEAP(i)       (MEMORY + 0x400 + 0x200ull * (i))
+#define SEGMENTS(i)   (MEMORY + 0x1000 + 0x400ull * (i))
+#define METHOD        (MEMORY + 0x2000)
+#define OTHER_METHOD  (MEMORY + 0x2080)
+#define CONSTANTS     (MEMORY + 0x2100)
+#define POOL          (MEMORY + 0x2400)
+#define CLASS         (MEMORY + 0x2800)
+#define SYMBOLS       (MEMORY + 0x3000)
+#define STUB_NAME     (MEMORY + 0x3800)
+#define ADAPTER_NAME  (MEMORY + 0x3880)
+#define STACK         (MEMORY + 0x4000)
+#define STACK_WORDS   0x400
+#define CODE(i)       (MEMORY + 0x10000 + 0x10000ull * (i))
+#define CODE_BYTES    0x10000
+#define INTERPRETER   (CODE(0) + 0x8000)
+#define INTERPRETED   0x4000 /* bytes */
+#define CALL_STUB     (CODE(0) + 0xe000)
+#define SEGMENT_SHIFT 7
+#define BLOB_CODE     0x180 /* from a blob's begin to its code */
+#define WORD(n)       (STACK + 8ull * (n))
+#define RETURN        (CODE(0) + 0x4040) /* follows a call */
+#define NO_RETURN     (CODE(0) + 0x5040) /* does not */
+#define OLD_RETURN \
+	(CODE(0) + 0x6040) /* does, and is where something returned that was called before */
 #define CALLER_FP             0x7ffe00001110ull
 #define COMPILE_ID            77
 #define FRAME_WORDS           6
@@ -177,6 +181,9 @@ static struct scene *scene_new(enum hotspot_walk_version version)
 	for (unsigned int i = 0; i < STACK_WORDS; i++)
 		put_word(scene, WORD(i), NO_RETURN);
 	put_call(scene, RETURN, MEMORY);
+	put_call(scene, OLD_RETURN, MEMORY);
+	strcpy((char *)scene->memory + (STUB_NAME - MEMORY), "StubRoutines (1)");
+	strcpy((char *)scene->memory + (ADAPTER_NAME - MEMORY), "I2C/C2I adapters");
 	return scene;
 }
 
@@ -188,6 +195,7 @@ struct blob {
 	uint32_t frame_complete;
 	uint64_t nmethod_of; /* a method; 0: it is none */
 	bool is_free;
+	bool is_adapter;
 };
 
 /* As HotSpot writes the table: chains begin again when a byte is full. */
@@ -216,6 +224,7 @@ static uint64_t put_blob(struct scene *scene, const struct blob *blob)
 	put(scene, start + layout->blob_frame_complete, blob->frame_complete,
 	    layout->blob_frame_complete_size);
 	put(scene, start + layout->blob_frame_words, blob->frame_words, 4);
+	put_word(scene, start + layout->blob_name, blob->is_adapter ? ADAPTER_NAME : STUB_NAME);
 	if (layout->blob_code_is_offset) {
 		put(scene, start + layout->blob_code, BLOB_CODE, 4);
 		put(scene, start + layout->blob_code_end, end - start, 4);
@@ -544,6 +553,10 @@ struct interrupted {
 #define BARRIER        "55 488bec 4883ec20 41817f2001000000 740a 4889c3"
 #define FAR_JUMP       "55 4883ec20 41817f2001000000 0f8412000000 4889c3"
 #define LONG_BARRIER   "55 4883ec20 4181bf2004000001000000 7512 4889c3"
+#define CALLING        "55 4883ec20 0f1f00 41817f2001000000 7405 e800000000 4889c3"
+#define CALLING_FAR    "55 4883ec20 4181bf2004000001000000 7405 e800000000 4889c3"
+#define ENTERED        "413b4208 0f8500000000 6690 898424 00c0feff 55 4883ec20 4889c3"
+#define STOPPING       "4c8d1500000000 4d899778030000 e900000000"
 #define RETURNING      "4889c3 4883c420 5d 493ba748030000 0f8712000000 c3"
 #define RETURNING_11   "4889c3 4881c420010000 5d 4d8b9770010000 418502 c3"
 #define RETURNING_8    "4889c3 4883c420 5d 850512345678 c3"
@@ -569,6 +582,14 @@ static const struct interrupted interrupted[] = {
 	{"body behind a barrier", BARRIER, 18, 18, 5, 4},
 	{"far jump behind a barrier", FAR_JUMP, 13, 19, 5, 4},
 	{"long barrier", LONG_BARRIER, 5, 18, 5, 4},
+	{"long nop for a barrier", CALLING, 5, 23, 5, 4},
+	{"call of a barrier", CALLING, 18, 23, 5, 4},
+	{"jump behind a long barrier", CALLING_FAR, 16, 23, 5, 4},
+	{"call of a long barrier", CALLING_FAR, 18, 23, 5, 4},
+	{"nop before the frame", ENTERED, 10, 24, 0, IN_REGISTER},
+	{"return that is to stop", STOPPING, 0, 0, 0, IN_REGISTER},
+	{"noting where it is to", STOPPING, 7, 0, 0, IN_REGISTER},
+	{"jump to who stops it", STOPPING, 14, 0, 0, IN_REGISTER},
 	{"add", RETURNING, 3, 0, 5, 4},
 	{"pop", RETURNING, 7, 0, 1, 0},
 	{"poll", RETURNING, 8, 0, 0, IN_REGISTER},
@@ -862,6 +883,58 @@ static void a_call_of_something_else_has_not_called_a_stub(void **state _unused_
 	free(scene);
 }
 
+static struct scene *scene_of_adapter(const char *code, uint64_t r13)
+{
+	struct scene *scene = scene_new(HOTSPOT_25);
+
+	scene->code = put_blob(
+		scene, &(struct blob){.segment = 16, .num_segments = 16, .is_adapter = true});
+	put_code(scene, scene->code, code);
+	put_frame(scene, 9, OLD_RETURN);
+	begin_at(scene, scene->code, WORD(9), r13);
+	return scene;
+}
+
+/* The frame pointer is that of the interpreter's frame that calls, or of one farther out. */
+static void adapters_have_no_frame(void **state _unused_)
+{
+	struct scene *scene = scene_of_adapter("4c8b5b40 41ffe3", 5);
+
+	put_word(scene, WORD(0), INTERPRETER + 0x40);
+	assert_needs_what_it_reads(scene, INTERPRETER + 0x40, WORD(1));
+	assert_steps(scene, INTERPRETER + 0x40, WORD(1), WORD(9));
+	free(scene);
+	scene = scene_of_adapter("488b4b38 ffe1", WORD(1));
+	put_word(scene, WORD(0), RETURN);
+	assert_steps(scene, RETURN, WORD(1), WORD(9));
+	free(scene);
+	/* There is room for arguments now, or r13 is something else's still. */
+	scene = scene_of_adapter("488b4b38 ffe1", WORD(3));
+	put_word(scene, WORD(0), RETURN);
+	assert_ends(scene, WALK_JIT_CODE);
+	free(scene);
+	/* What it calls. */
+	scene = scene_of_adapter("90", 0);
+	begin_outside(scene, scene->code + 0x20, WORD(9));
+	assert_ends(scene, WALK_JIT_CODE);
+	free(scene);
+}
+
+static void adapters_have_their_return_address_in_a_register_at_times(void **state _unused_)
+{
+	static const char *const codes[] = {
+		"4883e4f0", "50", "4c8bec", "4883ec10", "4881ec00010000", "48890424",
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(codes); i++) {
+		struct scene *scene = scene_of_adapter(codes[i], WORD(1));
+
+		put_word(scene, WORD(0), OLD_RETURN);
+		assert_ends(scene, WALK_JIT_CODE);
+		free(scene);
+	}
+}
+
 static void the_call_stub_has_a_frame_pointer_whatever_its_blob_says(void **state _unused_)
 {
 	struct scene *scene = scene_new(HOTSPOT_25);
@@ -1048,6 +1121,46 @@ static void a_frame_that_is_being_set_up_has_a_caller(void **state _unused_)
 	begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST);
 	scene->walk.registers.sp = WORD(FRAME_WORD + HOTSPOT_FRAME_METHOD + 1);
 	assert_ends(scene, WALK_JIT_CODE);
+	free(scene);
+}
+
+static void what_has_returned_has_its_caller_in_a_register_in_the_end(void **state _unused_)
+{
+	struct scene *scene = scene_of_interpreter(HOTSPOT_17);
+
+	put_word(scene, WORD(0), OLD_RETURN);
+	begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), RETURN);
+	scene->walk.registers.bx = WORD(3);
+	assert_needs_what_it_reads(scene, RETURN, WORD(3));
+	assert_steps(scene, RETURN, WORD(3), WORD(FRAME_WORD));
+	assert_no_method(scene);
+	/* Its stack pointer is the caller's already. */
+	begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), RETURN);
+	scene->walk.registers.bx = WORD(0);
+	assert_steps(scene, RETURN, WORD(0), WORD(FRAME_WORD));
+	/* It has returned to the interpreter, which will take its own bytecode from its frame. */
+	begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), AT_BYTECODE - 8);
+	put_word(scene, WORD(0), NO_RETURN);
+	assert_steps(scene, NO_RETURN, SENDER, CALLER_FP);
+	assert_interpreted(scene, SLOT_BYTECODE, 0);
+	free(scene);
+}
+
+static void where_an_unknown_register_leads_to_is_not_known(void **state _unused_)
+{
+	static const char *const codes[] = {"ffe7",          "ffe0",        "41ffe2",
+					    "488be3 41ffe5", "498be3 ffe7", "498be5 ffe0"};
+	struct scene *scene = scene_of_interpreter(HOTSPOT_17);
+
+	put_word(scene, WORD(0), OLD_RETURN);
+	for (size_t i = 0; i < ARRAY_LENGTH(codes); i++) {
+		put_code(scene, AT_BYTECODE, codes[i]);
+		begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), 0);
+		assert_ends(scene, WALK_JIT_CODE);
+	}
+	put_code(scene, AT_BYTECODE, "498be3 4889c3");
+	begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), 0);
+	assert_steps(scene, OLD_RETURN, WORD(1), WORD(FRAME_WORD));
 	free(scene);
 }
 
@@ -1298,6 +1411,8 @@ int main(void)
 		cmocka_unit_test(stubs_that_call_have_a_frame_pointer),
 		cmocka_unit_test(stubs_may_be_interrupted_with_and_without_a_frame),
 		cmocka_unit_test(a_call_of_something_else_has_not_called_a_stub),
+		cmocka_unit_test(adapters_have_no_frame),
+		cmocka_unit_test(adapters_have_their_return_address_in_a_register_at_times),
 		cmocka_unit_test(the_call_stub_has_a_frame_pointer_whatever_its_blob_says),
 		cmocka_unit_test(the_innermost_interpreted_bytecode_is_in_a_register),
 		cmocka_unit_test(callers_have_put_their_bytecode_into_their_frame),
@@ -1305,6 +1420,8 @@ int main(void)
 		cmocka_unit_test(what_is_called_has_no_frame_yet),
 		cmocka_unit_test(what_is_called_has_a_caller),
 		cmocka_unit_test(what_has_returned_has_no_frame_any_more),
+		cmocka_unit_test(what_has_returned_has_its_caller_in_a_register_in_the_end),
+		cmocka_unit_test(where_an_unknown_register_leads_to_is_not_known),
 		cmocka_unit_test(a_frame_that_is_being_set_up_has_no_method_yet),
 		cmocka_unit_test(a_frame_that_is_being_set_up_has_a_caller),
 		cmocka_unit_test(interpreted_frames_that_cannot_be_end_the_walk),
