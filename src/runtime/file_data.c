@@ -57,6 +57,14 @@ bool file_is_64_bit_little_endian(const struct objfile *objfile)
 	return ident && ident[EI_CLASS] == ELFCLASS64 && ident[EI_DATA] == ELFDATA2LSB;
 }
 
+bool file_is_x86_64(const struct objfile *objfile)
+{
+	GElf_Ehdr header;
+
+	return file_is_64_bit_little_endian(objfile) &&
+	       gelf_getehdr(objfile_get_elf(objfile), &header) && header.e_machine == EM_X86_64;
+}
+
 bool file_has_symbol_name(Elf *elf, const char *name, size_t size)
 {
 	bool is_dynamic = false;

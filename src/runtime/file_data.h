@@ -28,6 +28,9 @@ bool file_data_get_next_code(Elf *elf, Elf_Scn **scn, struct code_section *ret);
 
 bool file_is_64_bit_little_endian(const struct objfile *objfile);
 
+/* Of 64 bits: not of x32. */
+bool file_is_x86_64(const struct objfile *objfile);
+
 /*
  * Whether the names of a file's own symbols have this one, which has its end in it: they are looked through as they lie
  * there, as each file that is mapped is asked. What programs export for their libraries is dynamic; other symbols count

@@ -10,15 +10,6 @@
 #define TYPES         "gHotSpotVMTypes"
 #define INT_CONSTANTS "gHotSpotVMIntConstants"
 
-/* What is known of frames and of code is what this machine has. */
-static bool is_for_x86_64(const struct objfile *objfile)
-{
-	GElf_Ehdr header;
-
-	return file_is_64_bit_little_endian(objfile) &&
-	       gelf_getehdr(objfile_get_elf(objfile), &header) && header.e_machine == EM_X86_64;
-}
-
 static void take_symbol(const char *name, uint64_t address, struct hotspot_build *build)
 {
 	if (string_equals(name, STRUCTS))
@@ -34,7 +25,8 @@ int hotspot_find(struct objfile *objfile, struct hotspot_build *ret)
 	Elf *elf = objfile_get_elf(objfile);
 	struct hotspot_build found = {0};
 
-	if (!file_has_symbol_name(elf, STRUCTS, sizeof(STRUCTS)) || !is_for_x86_64(objfile))
+	/* What is known of frames and of code is what this machine has. */
+	if (!file_has_symbol_name(elf, STRUCTS, sizeof(STRUCTS)) || !file_is_x86_64(objfile))
 		return -ENOENT;
 	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
 		Elf_Data *data;

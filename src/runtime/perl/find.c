@@ -244,10 +244,8 @@ static enum script_support find_layout(struct objfile *objfile, const struct per
 				       struct script_build *build)
 {
 	const struct known_version *known = find_version(build->minor);
-	GElf_Ehdr header;
 
-	if (!gelf_getehdr(objfile_get_elf(objfile), &header) || header.e_machine != EM_X86_64 ||
-	    !file_is_64_bit_little_endian(objfile))
+	if (!file_is_x86_64(objfile))
 		return SCRIPT_UNKNOWN_BUILD;
 	if (build->major != 5 || !known)
 		return SCRIPT_UNKNOWN_VERSION;
