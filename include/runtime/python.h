@@ -36,7 +36,7 @@ struct python_build {
 
 /*
  * Find CPython in a file, by its own symbols. Where these are only dynamic ones, the parts that compilers put elsewhere are
- * known by its debug file alone.
+ * known by its debug file, or by the jumps into them.
  *
  * ret  also of a build that is not known
  *

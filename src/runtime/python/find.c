@@ -2,9 +2,11 @@
 #include "runtime/python.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "objfile/instruction.h"
 #include "runtime/file_data.h"
 #include "runtime/python/layouts.h"
 
@@ -40,6 +42,8 @@ static const char *const marker_names[NUM_MARKERS] = {
 
 /* Compilers number these where a file has several of one name. */
 #define COLD_PART "_PyEval_EvalFrameDefault.cold"
+/* Of the function, more bytes than any compiler makes of it. */
+#define MAX_EVAL_BYTES (1u << 20)
 
 struct marker_set {
 	bool is_there[NUM_MARKERS];
@@ -56,6 +60,47 @@ static void add_cold_part(uint64_t start, uint64_t bytes, struct python_build *b
 		return;
 	build->eval_parts[build->num_eval_parts++] =
 		(struct evaluation_part){.start = start, .end = start + bytes};
+}
+
+/* Where a jump leads, or a branch. Returns false for other instructions, and for what does not name an address itself. */
+static bool get_jump_target(const struct instruction *instruction, uint64_t end, uint64_t *ret)
+{
+	if (!instruction->is_direct || instruction->kind == INSTRUCTION_CALL)
+		return false;
+	*ret = end + (uint64_t)(int64_t)instruction->distance;
+	return true;
+}
+
+/*
+ * A file without local symbols has none of these parts, of which one may be most of the function (GCC 16 has put all instructions
+ * of Debian's 3.14 there). Call-frame information has them as functions of their own; but whoever jumps into the middle of such
+ * one does not leave the function that it is in: others are jumped to at their begin.
+ */
+static void find_cold_parts(struct objfile *objfile, struct python_build *build)
+{
+	const struct evaluation_part eval = build->eval_parts[0];
+	size_t size = (size_t)(eval.end - eval.start);
+	_cleanup_free_ uint8_t *code = NULL;
+	struct instruction instruction;
+	struct frame_info *frames;
+
+	if (size > MAX_EVAL_BYTES || objfile_get_frame_info(objfile, &frames))
+		return;
+	code = malloc(size + 1);
+	if (!code || objfile_read_code(objfile, eval.start, code, size))
+		return;
+	for (size_t offset = 0;
+	     offset < size && instruction_decode(code + offset, size - offset, &instruction);) {
+		struct code_bounds bounds;
+		uint64_t target;
+
+		offset += instruction.length;
+		if (!get_jump_target(&instruction, eval.start + offset, &target) ||
+		    (target >= eval.start && target < eval.end) ||
+		    frame_info_find_bounds(frames, target, &bounds) || bounds.start == target)
+			continue;
+		add_cold_part(bounds.start, bounds.end - bounds.start, build);
+	}
 }
 
 static void take_symbol(struct objfile *objfile, const char *name, const GElf_Sym *symbol,
@@ -179,6 +224,8 @@ int python_find(struct objfile *objfile, struct python_build *ret)
 	for (size_t i = 0; i < num_elfs; i++)
 		if (elfs[i] != objfile_get_elf(objfile))
 			search_elf(objfile, elfs[i], &markers, &found);
+	if (file_is_x86_64(objfile))
+		find_cold_parts(objfile, &found);
 
 	found.runtime = markers.address[MARKER_RUNTIME];
 	found.support = PYTHON_UNKNOWN_BUILD;

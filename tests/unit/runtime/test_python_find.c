@@ -12,12 +12,16 @@
 #include "objfile/elf_writer.h"
 /* clang-format on */
 
-#define TEXT_ADDRESS 0x10000
-#define DATA_ADDRESS 0x20000
-#define RUNTIME      (DATA_ADDRESS + 0x100)
-#define VERSION      (DATA_ADDRESS + 0x800)
-#define CODE_TYPE    (DATA_ADDRESS + 0x900)
-#define COOKIE       0x7970677562656478ull
+#define TEXT_ADDRESS   0x10000
+#define TEXT_BYTES     0x1000
+#define DATA_ADDRESS   0x20000
+#define FRAMES_ADDRESS 0x30000
+#define RUNTIME        (DATA_ADDRESS + 0x100)
+#define VERSION        (DATA_ADDRESS + 0x800)
+#define CODE_TYPE      (DATA_ADDRESS + 0x900)
+#define COOKIE         0x7970677562656478ull
+/* Offset of the function that evaluates frames. */
+#define EVALUATION 0x100
 /* Bytes of code objects in CODE_TYPE: 3.8 to 3.10. */
 #define CODE_BYTES 176
 
@@ -25,7 +29,9 @@
 struct fake_file {
 	struct text symbols;
 	struct text names;
-	uint8_t data[0x1000]; /* at DATA_ADDRESS */
+	struct text frames;       /* call-frame information, at FRAMES_ADDRESS */
+	uint8_t text[TEXT_BYTES]; /* at TEXT_ADDRESS */
+	uint8_t data[0x1000];     /* at DATA_ADDRESS */
 };
 
 static void put(struct fake_file *file, uint64_t address, uint64_t value)
@@ -63,7 +69,7 @@ static struct fake_file *fake_file_new(void)
 	text_append(&file->symbols, &null_symbol, sizeof(null_symbol));
 	text_append_char(&file->names, '\0');
 	add_symbol(file, "_PyRuntime", RUNTIME, 0x600, 2);
-	add_symbol(file, "_PyEval_EvalFrameDefault", TEXT_ADDRESS + 0x100, 0x80, 1);
+	add_symbol(file, "_PyEval_EvalFrameDefault", TEXT_ADDRESS + EVALUATION, 0x80, 1);
 	add_symbol(file, "PyCode_Type", CODE_TYPE, 0x198, 2);
 	put(file, CODE_TYPE + 32, CODE_BYTES);
 	return file;
@@ -77,11 +83,40 @@ static void set_version(struct fake_file *file, uint64_t hex)
 	put(file, RUNTIME + 8, hex);
 }
 
+/* Call-frame information that says no more of a function than where it begins and ends: offsets into the text. */
+static void add_frames(struct fake_file *file, uint32_t start, uint32_t end)
+{
+	static const uint8_t common[] = {
+		20,   0,   0,   0, 0, 0,    0,  0, /* length; it is a common one */
+		1,    'z', 'R', 0, 1, 0x78, 16, 1, /* version, augmentation, alignments */
+		0x1b, 0,   0,   0, 0, 0,    0,  0, /* addresses are relative, of 32 bits */
+	};
+	uint32_t entry[5] = {16, 0, 0, end - start, 0};
+
+	if (!file->frames.length)
+		text_append(&file->frames, common, sizeof(common));
+	entry[1] = (uint32_t)file->frames.length + 4;
+	entry[2] = TEXT_ADDRESS + start - (FRAMES_ADDRESS + entry[1] + 4);
+	text_append(&file->frames, entry, sizeof(entry));
+}
+
+/* An instruction whose last four bytes say how far it is from its end to a target. Returns its end. */
+static uint32_t put_relative(struct fake_file *file, uint32_t at, const char *bytes,
+			     size_t num_bytes, uint32_t target)
+{
+	uint32_t end = at + (uint32_t)num_bytes + 4;
+	int32_t distance = (int32_t)(target - end);
+
+	memcpy(file->text + at, bytes, num_bytes);
+	memcpy(file->text + at + num_bytes, &distance, sizeof(distance));
+	return end;
+}
+
 /* Returns what python_find() does; the file is released. */
 static int find(struct fake_file *file, struct python_build *ret)
 {
+	static const uint32_t end_of_frames;
 	struct elf_writer writer = {0};
-	uint8_t text[0x1000] = {0};
 	struct objfile *objfile;
 	struct text bytes;
 	int err;
@@ -91,14 +126,21 @@ static int find(struct fake_file *file, struct python_build *ret)
 						     .type = SHT_PROGBITS,
 						     .flags = SHF_ALLOC | SHF_EXECINSTR,
 						     .address = TEXT_ADDRESS,
-						     .data = text,
-						     .size = sizeof(text)});
+						     .data = file->text,
+						     .size = sizeof(file->text)});
 	elf_writer_add(&writer, (struct elf_section){.name = ".data",
 						     .type = SHT_PROGBITS,
 						     .flags = SHF_ALLOC | SHF_WRITE,
 						     .address = DATA_ADDRESS,
 						     .data = file->data,
 						     .size = sizeof(file->data)});
+	text_append(&file->frames, &end_of_frames, sizeof(end_of_frames));
+	elf_writer_add(&writer, (struct elf_section){.name = ".eh_frame",
+						     .type = SHT_PROGBITS,
+						     .flags = SHF_ALLOC,
+						     .address = FRAMES_ADDRESS,
+						     .data = file->frames.data,
+						     .size = file->frames.length});
 	elf_writer_add_symbols(&writer, file->symbols.data, file->symbols.length, file->names.data,
 			       file->names.length);
 	bytes = elf_writer_write(&writer);
@@ -110,6 +152,7 @@ static int find(struct fake_file *file, struct python_build *ret)
 	objfile_unref(objfile);
 	text_release(&file->symbols);
 	text_release(&file->names);
+	text_release(&file->frames);
 	free(file);
 	return err;
 }
@@ -191,6 +234,41 @@ static void cold_parts_belong_to_the_evaluation(void **state)
 			   1);
 	assert_int_equal(find(file, &build), 0);
 	assert_int_equal(build.num_eval_parts, EVALUATION_MAX_PARTS);
+}
+
+static void parts_without_a_symbol_are_known_by_jumps_into_their_middle(void **state)
+{
+	struct fake_file *file = fake_file_new();
+	struct python_build build;
+	uint32_t at = EVALUATION;
+
+	(void)state;
+	add_frames(file, EVALUATION, EVALUATION + 0x80);
+	add_frames(file, 0x300, 0x320);
+	add_frames(file, 0x400, 0x420);
+	add_frames(file, 0x500, 0x520);
+	add_frames(file, 0x600, 0x620);
+	at = put_relative(file, at, "\x0f\x84", 2, EVALUATION + 0x40); /* je */
+	at = put_relative(file, at, "\x0f\x84", 2, 0x300);
+	at = put_relative(file, at, "\x0f\x84", 2, 0x310);
+	at = put_relative(file, at, "\xe9", 1, 0x31f);    /* jmp */
+	at = put_relative(file, at, "\xe9", 1, 0x400);    /* another function, instead of a call */
+	at = put_relative(file, at, "\xe8", 1, 0x510);    /* call */
+	at = put_relative(file, at, "\xe9", 1, 0x580);    /* of nothing that is known */
+	put_relative(file, at, "\x48\x8d\x05", 3, 0x610); /* lea …(%rip),%rax */
+	assert_int_equal(find(file, &build), 0);
+	assert_int_equal(build.num_eval_parts, 2);
+	assert_int_equal(build.eval_parts[1].start, TEXT_ADDRESS + 0x300);
+	assert_int_equal(build.eval_parts[1].end, TEXT_ADDRESS + 0x320);
+	assert_false(build.eval_parts[1].is_inner || build.eval_parts[1].goes_on);
+
+	/* Its symbol is of the same one. */
+	file = fake_file_new();
+	add_frames(file, 0x300, 0x320);
+	put_relative(file, EVALUATION, "\xe9", 1, 0x310);
+	add_symbol(file, "_PyEval_EvalFrameDefault.cold", TEXT_ADDRESS + 0x300, 0x20, 1);
+	assert_int_equal(find(file, &build), 0);
+	assert_int_equal(build.num_eval_parts, 2);
 }
 
 static void what_is_not_known_is_said(void **state)
@@ -356,6 +434,7 @@ int main(void)
 		cmocka_unit_test(older_versions_are_known_by_their_functions),
 		cmocka_unit_test(a_build_of_other_sizes_is_not_known),
 		cmocka_unit_test(cold_parts_belong_to_the_evaluation),
+		cmocka_unit_test(parts_without_a_symbol_are_known_by_jumps_into_their_middle),
 		cmocka_unit_test(what_is_not_known_is_said),
 		cmocka_unit_test(a_table_of_offsets_is_the_layout),
 		cmocka_unit_test(offsets_that_no_build_has_are_refused),
