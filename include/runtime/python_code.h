@@ -9,7 +9,7 @@
  *   3.8, 3.9    f_lasti
  *   3.10        f_lasti, of two bytes each
  *   3.11, 3.12  prev_instr less the first instruction: of a call its last cache entry
- *   3.13, 3.14  instr_ptr less the first instruction: it stays at the call while that lasts, as what it returns to is
+ *   from 3.13   instr_ptr less the first instruction: it stays at the call while that lasts, as what it returns to is
  *               return_offset further
  *
  * Where that is before the first instruction the frame has not begun (WIRE_PYTHON_NOT_BEGUN).

@@ -21,7 +21,7 @@
 #define MAX_WORDS      0x2000
 #define THREAD_POINTER 0x7fff12340000ull
 #define FIRST_VERSION  8
-#define NUM_VERSIONS   7
+#define NUM_VERSIONS   8
 #define UNTOUCHED      0x55
 #define MAX_CODES      4 /* that are read */
 

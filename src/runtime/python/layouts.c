@@ -106,7 +106,7 @@ static const struct known_layout {
 /*
  * Of which word of struct _Py_DebugOffsets each offset is: the table of each minor version is another one.
  *
- * Source: Include/internal/pycore_runtime.h of 3.13, pycore_debug_offsets.h of 3.14.
+ * Source: Include/internal/pycore_runtime.h of 3.13, pycore_debug_offsets.h of 3.14 and 3.15.
  */
 static const struct offset_table {
 	unsigned char minor;
@@ -182,6 +182,31 @@ static const struct offset_table {
 	 .ascii_text = 80,
 	 .run_owner =
 		 3, /* FRAME_OWNED_BY_INTERPRETER; all above it are no frames of Python, either */
+	 .code_tag_bits = 3},
+	{.minor = 15,
+	 .num_words = 111,
+	 .interpreters = 5,
+	 .interpreter_next = 8,
+	 .interpreter_threads = 9,
+	 .thread_next = 24,
+	 .thread_frame = 26,
+	 .thread_id = 30,
+	 .frame_previous = 40,
+	 .frame_code = 41,
+	 .frame_instruction = 42,
+	 .frame_owner = 44,
+	 .code_file = 48,
+	 .code_name = 50,
+	 .code_lines = 51,
+	 .code_first_line = 52,
+	 .code_instructions = 56,
+	 .bytes_length = 87,
+	 .bytes_content = 88,
+	 .text_state = 90,
+	 .text_length = 91,
+	 .ascii_text = 92,
+	 .run_owner =
+		 3, /* FRAME_OWNED_BY_INTERPRETER; also of a frame that each thread begins with */
 	 .code_tag_bits = 3},
 };
 

@@ -16,7 +16,7 @@
 /* The first of the versions that describe themselves. */
 #define PYTHON_FIRST_WITH_OFFSETS 13
 /* Words of the longest table of offsets that is read. */
-#define PYTHON_MAX_OFFSET_WORDS 95
+#define PYTHON_MAX_OFFSET_WORDS 111
 
 /*
  * The layout of a version without a table of offsets.

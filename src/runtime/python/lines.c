@@ -130,6 +130,7 @@ uint32_t python_line_table_find(const struct python_line_table *table, uint32_t 
 	case 12:
 	case 13:
 	case 14:
+	case 15:
 		return find_in_locations(table, instruction);
 	default:
 		return 0;

@@ -280,7 +280,7 @@ static void what_is_not_known_is_said(void **state)
 		unsigned int minor;
 		enum python_support support;
 	} inputs[] = {
-		{0x030f00f0, 0, COOKIE, 15, PYTHON_UNKNOWN_VERSION},
+		{0x031000f0, 0, COOKIE, 16, PYTHON_UNKNOWN_VERSION},
 		{0x030d00f0, 1, COOKIE, 13, PYTHON_FREE_THREADED},
 		{0x030f00f0, 1, COOKIE, 15, PYTHON_FREE_THREADED},
 		{0x030e00a7, 0, COOKIE, 14, PYTHON_UNKNOWN_VERSION}, /* an alpha */
@@ -315,18 +315,20 @@ struct offset_words {
 	unsigned int state, length, ascii;
 };
 
-/* Counted in the headers of 3.13.0 and of 3.14.0, whose table has 95 words. */
+/* Counted in the headers of 3.13.0, of 3.14.0, whose table has 95 words, and of 3.15.2, whose one has 111. */
 static const struct offset_words offset_words[] = {
 	{13, 0x030d00f0, 5,  8,  9,  21, 23, 24, 29, 30, 31,
 	 33, 35,         37, 38, 39, 43, 65, 66, 68, 69, 70},
 	{14, 0x030e00f0, 5,  8,  9,  24, 26, 27, 32, 33, 34,
 	 36, 40,         42, 43, 44, 48, 75, 76, 78, 79, 80},
+	{15, 0x030f00f0, 5,  8,  9,  24, 26, 30, 40, 41, 42,
+	 44, 48,         50, 51, 52, 56, 87, 88, 90, 91, 92},
 };
 
 /* With offsets as a version might have them, each another one. */
 static void fill_table(const struct offset_words *table, uint64_t *words)
 {
-	words[table->head] = 864;
+	words[table->head] = 896;
 	words[table->next] = 7264;
 	words[table->threads] = 7344;
 	words[table->thread_next] = 8;
@@ -369,7 +371,7 @@ static void a_table_of_offsets_is_the_layout(void **state)
 		assert_int_equal(layout->run_owner, 3);
 		assert_int_equal(layout->instruction, WIRE_PYTHON_POINTER);
 		assert_int_equal(layout->code_tag_bits, offset_words[i].minor == 13 ? 0 : 3);
-		assert_int_equal(layout->interpreters, 864);
+		assert_int_equal(layout->interpreters, 896);
 		assert_int_equal(layout->interpreter_next, 7264);
 		assert_int_equal(layout->interpreter_threads, 7344);
 		assert_int_equal(layout->thread_next, 8);
