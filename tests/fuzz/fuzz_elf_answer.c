@@ -1,7 +1,8 @@
 /*
- * What a process that reads ELF files answers, as if a file had taken it over. The first byte says what
- * was asked for; the others are the answer, or, for FIRST_TABLE, an unwind table: its counts, rules,
- * pages and rows. What is valid is then used.
+ * What a process that reads ELF files answers, as if a file had taken it over. The first byte says what was asked for; its highest bit,
+ * that something else is answered. Of ELF_BUILD_TABLE there follows an unwind table: its counts, rules, pages and rows. Of all others an
+ * answer: a byte of its error, which is negated; how many bytes it is too long, with a sign; 16 bits of how many segments, points or
+ * functions it says that it has; and the begin of its content: what follows is zero. What is valid is then used.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,7 +13,8 @@
 #include "collect/elf_message.h"
 #include "unwind/unwind_table.h"
 
-#define FIRST_TABLE 3
+#define LAST_KIND    ELF_FIND_ALLOCATOR
+#define IS_OTHER_BIT 0x80 /* of the first byte */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -22,33 +24,91 @@ static void require(bool condition)
 		abort();
 }
 
-static void use_answer(enum elf_request_kind kind, const uint8_t *data, size_t size)
+/* An answer of any content, and how long it is said to be. Returns false when it is longer than any. */
+static bool take_answer(struct bytes *input, uint32_t kind, struct elf_answer *ret,
+			size_t *ret_size)
+{
+	int8_t more;
+	uint16_t count;
+	size_t size;
+
+	memset(ret, 0, sizeof(*ret));
+	ret->kind = kind;
+	ret->err = -(int8_t)bytes_u8(input);
+	more = (int8_t)bytes_u8(input);
+	count = bytes_u16(input);
+	size = bytes_left(input);
+	if (size > sizeof(*ret) - offsetof(struct elf_answer, message))
+		return false;
+	if (size)
+		memcpy(ret->message, bytes_take(input, size), size);
+	if (kind == ELF_IDENTIFY)
+		ret->identity.num_segments = count;
+	else if (kind == ELF_FIND_PROBE)
+		ret->probe.num_points = count;
+	else if (kind == ELF_FIND_ALLOCATOR)
+		ret->allocator.num_functions = count;
+	*ret_size = elf_answer_get_size(ret) + (size_t)more;
+	return *ret_size <= sizeof(*ret);
+}
+
+static void require_register(uint64_t number)
+{
+	require(number <= ARGUMENT_MAX_REGISTER || number == ARGUMENT_NO_REGISTER);
+}
+
+static void require_argument(const struct probe_argument *argument)
+{
+	require(argument->base <= ARGUMENT_MAX_REGISTER);
+	require_register(argument->index);
+}
+
+static void require_function(const struct allocator_function *function)
+{
+	require_argument(&function->point.argument);
+	require_register(function->free_register);
+	require_register(function->pointer_register);
+	require_register(function->jump_register);
+}
+
+static void use_identity(const struct elf_identity *identity)
+{
+	require(identity->build_id_size <= BUILD_ID_SIZE_MAX);
+	require(identity->num_segments <= ELF_MAX_SEGMENTS);
+	require(identity->python.num_eval_parts <= EVALUATION_MAX_PARTS);
+	require(identity->script.num_eval_parts <= EVALUATION_MAX_PARTS);
+	require(identity->script.num_pushes <= SCRIPT_MAX_PUSHES);
+	require(identity->named_runtime < NUM_NAMED_RUNTIMES);
+}
+
+static void use_answer(enum elf_request_kind kind, bool is_other, struct bytes input)
 {
 	struct elf_answer answer;
+	size_t size;
 
-	if (size > sizeof(answer))
+	if (!take_answer(&input, kind + is_other, &answer, &size) ||
+	    !elf_answer_is_valid(&answer, size, kind))
 		return;
-	memcpy(&answer, data, size);
-	if (!elf_answer_is_valid(&answer, size, kind))
-		return;
+	require(size == elf_answer_get_size(&answer));
 	if (answer.err) {
 		require(answer.err < 0 && strlen(answer.message) < sizeof(answer.message));
 		return;
 	}
-	if (kind == ELF_IDENTIFY) {
-		require(answer.identity.build_id_size <= BUILD_ID_SIZE_MAX);
-		require(answer.identity.num_segments <= ELF_MAX_SEGMENTS);
-		require(size ==
-			offsetof(struct elf_answer, identity.segments) +
-				answer.identity.num_segments * sizeof(*answer.identity.segments));
-	}
+	if (kind == ELF_IDENTIFY)
+		use_identity(&answer.identity);
 	if (kind == ELF_PROVE_CALL)
 		require(answer.proof <= CALL_DISPROVEN);
-	if (kind == ELF_FIND_PROBE)
-		require(answer.probe.num_points > 0 &&
-			answer.probe.num_points <= PROBE_MAX_POINTS &&
-			answer.probe.points[answer.probe.num_points - 1].argument.base <=
-				ARGUMENT_MAX_REGISTER);
+	if (kind == ELF_FIND_PROBE) {
+		require(answer.probe.num_points > 0 && answer.probe.num_points <= PROBE_MAX_POINTS);
+		for (uint32_t i = 0; i < answer.probe.num_points; i++)
+			require_argument(&answer.probe.points[i].argument);
+	}
+	if (kind == ELF_FIND_ALLOCATOR) {
+		require(answer.allocator.num_functions > 0 &&
+			answer.allocator.num_functions <= ALLOCATOR_MAX_FUNCTIONS);
+		for (uint32_t i = 0; i < answer.allocator.num_functions; i++)
+			require_function(&answer.allocator.functions[i]);
+	}
 	if (kind == ELF_FIND_LIBRARY)
 		require(strlen(answer.library) < sizeof(answer.library));
 }
@@ -63,10 +123,9 @@ static void *copy(struct bytes *bytes, size_t num_items, size_t item_size)
 	return items;
 }
 
-static void use_table(const uint8_t *data, size_t size)
+static void use_table(struct bytes bytes)
 {
 	struct unwind_table *table = calloc(1, sizeof(*table));
-	struct bytes bytes = bytes_of(data, size);
 	struct unwind_rule rule;
 
 	require(table != NULL);
@@ -91,11 +150,13 @@ static void use_table(const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	if (!size)
-		return 0;
-	if (data[0] >= FIRST_TABLE && data[0] != ELF_FIND_PROBE && data[0] != ELF_FIND_LIBRARY)
-		use_table(data + 1, size - 1);
-	else
-		use_answer((enum elf_request_kind)data[0], data + 1, size - 1);
+	struct bytes input = bytes_of(data, size);
+	uint8_t first = bytes_u8(&input);
+	uint8_t kind = first & (IS_OTHER_BIT - 1);
+
+	if (kind == ELF_BUILD_TABLE)
+		use_table(input);
+	else if (kind <= LAST_KIND)
+		use_answer((enum elf_request_kind)kind, first & IS_OTHER_BIT, input);
 	return 0;
 }
