@@ -11,7 +11,7 @@ OTHER_SECONDS = 0.3
 
 def waits_for_the_gil():
     for _ in range(ROUNDS):
-        has_begun.set()
+        has_begun.release()
         time.sleep(0.02)
 
 
@@ -32,13 +32,13 @@ def compute():
 sys.setswitchinterval(1000)
 lock = threading.Lock()
 lock.acquire()
-has_begun = threading.Event()
+# It counts: on a busy machine a round may begin before main has seen to the one before.
+has_begun = threading.Semaphore(0)
 thread = threading.Thread(target=waits_for_the_gil)
 thread.start()
 for _ in range(ROUNDS):
     # It lets go of the lock when it sleeps, and wants it again while it is had here.
-    has_begun.wait()
-    has_begun.clear()
+    has_begun.acquire()
     compute()
 thread.join()
 for function in waits_for_a_lock, sleeps:
