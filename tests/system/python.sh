@@ -17,14 +17,16 @@ sys.exit(not sys.is_stack_trampoline_active())' >/dev/null 2>&1; then
     return 1
 }
 
-# The interpreters that there are, from 3.8 on: version and path, a line each.
+# The interpreters that there are, from 3.8 on: version and command, a line each. STACKWIDE_TEST_PYTHONS has more, with colons between
+# them; a command may be of several words, as `chroot /srv/debian python3.14`.
 list_pythons() {
     local pythons=(/usr/bin/python3 /usr/local/bin/python3.*[0-9]) more_pythons python version
     [[ ! -x ${PYENV_ROOT:-$HOME/.pyenv}/bin/pyenv ]] || pythons+=("${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.*/bin/python3)
     IFS=: read -ra more_pythons <<<"${STACKWIDE_TEST_PYTHONS:-}"
     for python in "${pythons[@]}" ${more_pythons[@]+"${more_pythons[@]}"}; do
-        [[ -x $python ]] || continue
-        version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])') || continue
+        # shellcheck disable=SC2086 # it may be several words
+        version=$($python -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || continue
         [[ $version = 3.[0-7] ]] || echo "$version $python"
     done
+    return 0
 }

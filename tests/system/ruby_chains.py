@@ -4,7 +4,8 @@ usage: ruby_chains.py SPEEDSCOPE STATS CHAINS VERSION
 
 Each stack that has use_time in it is one of the chains up to there, with their lines; all chains are there that take time. What is in C
 has a line in the chain, that of its caller, and none in the stack. Between the frames of Ruby there may be functions of C libraries: they
-have names that the program does not have. Fails where one is wrong, too few are right, or not 99.5 % of the samples have frames.
+have names that the program does not have. Prints a line of JSON with what became of them, and then what is wrong. Fails where one is wrong,
+too few are right, or not 99.5 % of the samples have frames.
 """
 import collections
 import json
@@ -60,8 +61,8 @@ for part in profile["profiles"]:
         counts[";".join(f"{name} @{line}" for name, line in shown)] += weight
 total = sum(right.values())
 runtime, = [runtime for runtime in json.load(open(stats_path))["runtimes"] if runtime["name"] == "ruby"]
-print(runtime)
-print(f"{total} right in {len(right)} chains of {sum(map(len, chains.values()))}, {sum(wrong.values())} wrong, {num_unknown} with what could not be read")
+print(json.dumps({"of": runtime, "right": total, "wrong": sum(wrong.values()), "chains": len(right),
+                  "expected_chains": sum(map(len, chains.values())), "unknown": num_unknown}))
 for chain, weight in wrong.most_common(10):
     print(f"wrong: {weight} …{chain[-300:]}")
 assert not wrong and total > 500

@@ -7,11 +7,11 @@ source "$(dirname "$0")/python.sh"
 need_recording
 [[ $(uname -m) = x86_64 ]] || skip "futexes are known on x86-64 only"
 
-# expect_gil NAME PYTHON OPTION…
+# expect_gil NAME COMMAND…: it reads the program from its input, as it may have another root.
 expect_gil() {
-    local file=$TMPDIR/$1.folded python=$2 held waited other least function
-    shift 2
-    record --off-cpu --period 1ms --stats "$TMPDIR/stats.json" -o "$file" "$@" -- "$python" "$(dirname "$0")/../workloads/python_gil.py" >"$TMPDIR/held"
+    local file=$TMPDIR/$1.folded held waited other least function
+    shift
+    record --off-cpu --period 1ms --stats "$TMPDIR/stats.json" -o "$file" -- "$@" - <"$program" >"$TMPDIR/held"
     expect_off_cpu_adds_up "$TMPDIR/stats.json"
     read -r held least <"$TMPDIR/held"
     waited=$(folded_match "$file" ';waits_for_the_gil;.*futex.*;\[GIL\];\[blocked\] ')
@@ -33,19 +33,21 @@ expect_gil() {
     done
 }
 
+program=$(dirname "$0")/../workloads/python_gil.py
 num_pythons=0
 while read -r version python; do
-    [[ $version = 3.[89] || $version = 3.1[0-3] ]] || continue
-    num_pythons=$((num_pythons + 1)) last_python=$python
-    expect_gil "python$version" "$python"
+    [[ $version = 3.[89] || $version = 3.1[0-5] ]] || continue
+    num_pythons=$((num_pythons + 1))
+    read -ra command <<<"$python"
+    expect_gil "python$version" "${command[@]}"
 done < <(list_pythons)
-((num_pythons)) || skip "needs python3 3.8 to 3.13 (package python3), which is not installed"
+((num_pythons)) || skip "needs python3 3.8 to 3.15 (package python3), which is not installed"
 
 # The frame is where the futex's own is, too, and waits for futexes alone have it.
-record --locks --min-block 1us --period 1ms -o "$TMPDIR/locks.offwake.folded" -- "$last_python" "$(dirname "$0")/../workloads/python_gil.py" >"$TMPDIR/held"
+record --locks --min-block 1us --period 1ms -o "$TMPDIR/locks.offwake.folded" -- "${command[@]}" - <"$program" >"$TMPDIR/held"
 grep -q ';waits_for_the_gil;.*;\[GIL\];\[blocked\];\[futex 0x[0-9a-f]*\];--;' "$TMPDIR/locks.offwake.folded" ||
     fail "no lock and futex in: $(head "$TMPDIR/locks.offwake.folded")"
 
 # Who wants to see the interpreter sees its functions.
-record --off-cpu --runtime-frames native -o "$TMPDIR/native.folded" -- "$last_python" "$(dirname "$0")/../workloads/python_gil.py" >"$TMPDIR/held"
+record --off-cpu --runtime-frames native -o "$TMPDIR/native.folded" -- "${command[@]}" - <"$program" >"$TMPDIR/held"
 expect_no_frame "$TMPDIR/native.folded" "[GIL]"
