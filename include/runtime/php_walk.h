@@ -39,7 +39,7 @@
 #define PHP_MAX_STEPS (2 * WIRE_MAX_RUNTIME_FRAMES)
 
 /*
- * Offsets that are the same from 7.4 to 8.4.
+ * Offsets that are the same from 7.4 to 8.5.
  *
  * Source: Zend/zend_compile.h (_zend_execute_data, _zend_op, _zend_op_array), zend_types.h (_zend_string), zend.h
  * (_zend_class_entry) of each.

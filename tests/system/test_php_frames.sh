@@ -12,7 +12,7 @@ num_phps=0
 for php in "${phps[@]}"; do
     [[ -x $php ]] || continue
     version=$("$php" -r 'echo PHP_ZTS ? "" : PHP_MAJOR_VERSION . "." . PHP_MINOR_VERSION;')
-    [[ $version = 7.4 || $version = 8.[0-4] ]] || continue
+    [[ $version = 7.4 || $version = 8.[0-5] ]] || continue
     num_phps=$((num_phps + 1)) last_php=$php last_version=$version
     record -F 999 -o "$TMPDIR/$version.speedscope.json" -o "$TMPDIR/$version.folded" --stats "$TMPDIR/$version.json" -- \
         "$php" "$(dirname "$0")/../workloads/php_chains.php" 1.5 >"$TMPDIR/chains"

@@ -24,19 +24,22 @@ static const struct known_version {
 	unsigned int minor;
 	struct wire_php_layout layout;
 } known_versions[] = {
-#define VERSION(version_major, version_minor, num_instructions, instructions, file, generator) \
-	{                                                                                      \
-		version_major, version_minor,                                                  \
-		{                                                                              \
-			.current = 488, .function_num_instructions = (num_instructions),       \
-			.function_instructions = (instructions), .function_file = (file),      \
-			.function_bytes = (file) + 16, .generator_frame = (generator),         \
-			.generator_parent = (generator) + 96                                   \
-		}                                                                              \
+#define VERSION(version_major, version_minor, current_frame, num_instructions, instructions, file, \
+		generator)                                                                         \
+	{                                                                                          \
+		version_major, version_minor,                                                      \
+		{                                                                                  \
+			.current = (current_frame),                                                \
+			.function_num_instructions = (num_instructions),                           \
+			.function_instructions = (instructions), .function_file = (file),          \
+			.function_bytes = (file) + 16, .generator_frame = (generator),             \
+			.generator_parent = (generator) + 96                                       \
+		}                                                                                  \
 	}
-	VERSION(7, 4, 60, 64, 136, 64), VERSION(8, 0, 68, 72, 144, 56),
-	VERSION(8, 1, 68, 72, 144, 56), VERSION(8, 2, 80, 88, 152, 56),
-	VERSION(8, 3, 76, 80, 144, 56), VERSION(8, 4, 96, 104, 168, 56),
+	VERSION(7, 4, 488, 60, 64, 136, 64),  VERSION(8, 0, 488, 68, 72, 144, 56),
+	VERSION(8, 1, 488, 68, 72, 144, 56),  VERSION(8, 2, 488, 80, 88, 152, 56),
+	VERSION(8, 3, 488, 76, 80, 144, 56),  VERSION(8, 4, 488, 96, 104, 168, 56),
+	VERSION(8, 5, 512, 96, 104, 168, 56),
 #undef VERSION
 };
 

@@ -108,10 +108,13 @@ static void a_version_that_is_known_says_where_its_frames_are(void **state _unus
 		const char *text;
 		unsigned int major;
 		unsigned int minor;
+		unsigned int current;
 		unsigned int file;
 	} versions[] = {
-		{"7.4.33", 7, 4, 136}, {"8.0.30", 8, 0, 144}, {"8.1.2-1ubuntu2", 8, 1, 144},
-		{"8.2.36", 8, 2, 152}, {"8.3.0", 8, 3, 144},  {"8.4.27", 8, 4, 168},
+		{"7.4.33", 7, 4, 488, 136},         {"8.0.30", 8, 0, 488, 144},
+		{"8.1.2-1ubuntu2", 8, 1, 488, 144}, {"8.2.36", 8, 2, 488, 152},
+		{"8.3.0", 8, 3, 488, 144},          {"8.4.27", 8, 4, 488, 168},
+		{"8.5.7", 8, 5, 512, 168},
 	};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(versions); i++) {
@@ -131,6 +134,7 @@ static void a_version_that_is_known_says_where_its_frames_are(void **state _unus
 		assert_int_equal(build.eval_parts[0].start, EVALUATION);
 		assert_int_equal(build.eval_parts[0].end, EVALUATION + EVALUATION_BYTES);
 		assert_int_equal(build.layout.runtime, WIRE_RUNTIME_PHP);
+		assert_int_equal(build.layout.php.current, versions[i].current);
 		assert_int_equal(build.layout.php.function_file, versions[i].file);
 	}
 }
