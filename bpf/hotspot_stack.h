@@ -69,20 +69,19 @@ __attribute__((noinline)) int begin_hotspot_walk(void)
 	if (!layout)
 		return -1;
 	hotspot->walk.layout = *layout;
-	hotspot_begin(&hotspot->walk, scratch->registers.r13);
 	code = bpf_map_lookup_elem(&hotspot_codes, &pid);
 	/* A process that got both a pid and its number of execs from one before it has its code elsewhere. */
 	if (code && code->generation == scratch->sample.generation &&
 	    code->bias == scratch->hotspot_bias) {
 		hotspot->walk.code = *code;
-		return 0;
+		return hotspot_begin(&hotspot->walk, scratch->registers.r13);
 	}
 	if (hotspot_find_code(&hotspot->walk, scratch->hotspot_bias))
 		return -1;
 	hotspot->walk.code.generation = scratch->sample.generation;
 	hotspot->walk.code.bias = scratch->hotspot_bias;
 	bpf_map_update_elem(&hotspot_codes, &pid, &hotspot->walk.code, BPF_ANY);
-	return 0;
+	return hotspot_begin(&hotspot->walk, scratch->registers.r13);
 }
 
 /* Whether pc is in HotSpot's code, which may have got a mapping that user space does not know yet. */

@@ -6,7 +6,8 @@
  *
  *	if (!hotspot_find_code(hotspot, bias))                  once for a process: hotspot->code
  *		…
- *	hotspot_begin(hotspot);                                 for each stack
+ *	if (!hotspot_begin(hotspot, r13))                       for each stack
+ *		…
  *	hotspot_step(hotspot, walk, frames)                     where the walk has come to HotSpot's code
  *
  * Compiled code has no call-frame information and no frame pointer, but the blob that it lies in says how large its frames
@@ -49,7 +50,7 @@ struct hotspot_code {
 	wire_u64 heap_ends[WIRE_HOTSPOT_MAX_HEAPS];
 	wire_u64 heap_segments[WIRE_HOTSPOT_MAX_HEAPS];
 	wire_u64 interpreter_start;
-	wire_u64 interpreter_end;
+	wire_u64 interpreter_bytes; /* the address of how many they are */
 	wire_u64 call_stub_return;
 	wire_u32 num_heaps;
 	wire_u32 segment_shift;
@@ -59,7 +60,8 @@ struct hotspot_walk {
 	struct wire_hotspot_layout layout;
 	struct hotspot_code code;
 	wire_u64 bytecode_register; /* r13 of the innermost frame */
-	wire_u64 blob;              /* that was found last */
+	wire_u64 interpreter_end;
+	wire_u64 blob; /* that was found last */
 	wire_u64 blob_code;
 	wire_u64 blob_end;
 	wire_u64 cfa; /* of the step that is tried */
@@ -132,7 +134,6 @@ HOTSPOT_INLINE int hotspot_find_code(struct hotspot_walk *hotspot, wire_u64 bias
 	wire_u64 items = 0;
 	wire_u64 length = 0;
 	wire_u64 queue = 0;
-	wire_u64 bytes = 0;
 
 	code->num_heaps = 0;
 	if (hotspot_read_word(hotspot, bias + layout->heaps, &array) || !array ||
@@ -153,24 +154,36 @@ HOTSPOT_INLINE int hotspot_find_code(struct hotspot_walk *hotspot, wire_u64 bias
 	/* The interpreter is made after the heaps, and what is called through the call stub after that. */
 	if (hotspot_read_word(hotspot, bias + layout->interpreter, &queue) || !queue ||
 	    hotspot_read_word(hotspot, queue + layout->queue_start, &code->interpreter_start) ||
-	    hotspot_read(hotspot, &bytes, 4, queue + layout->queue_bytes) ||
 	    hotspot_read_word(hotspot, bias + layout->call_stub_return, &code->call_stub_return) ||
 	    !code->call_stub_return)
 		return -1;
-	code->interpreter_end = code->interpreter_start + bytes;
+	code->interpreter_bytes = queue + layout->queue_bytes;
 	code->num_heaps = (wire_u32)length;
 	return 0;
 }
 
-HOTSPOT_INLINE void hotspot_begin(struct hotspot_walk *hotspot, wire_u64 bytecode_register)
+/*
+ * Begin with a stack, by hotspot->code. Where the interpreter ends is asked each time: it has more memory while it is made, and what it
+ * does not need of that is other code afterwards.
+ *
+ * Returns 0, or another number: that cannot be read.
+ */
+HOTSPOT_INLINE int hotspot_begin(struct hotspot_walk *hotspot, wire_u64 bytecode_register)
 {
+	const struct hotspot_code *code = &hotspot->code;
+	wire_u64 bytes = 0;
+
 	hotspot->bytecode_register = bytecode_register;
 	hotspot->num_frames = hotspot->is_deep = 0;
+	if (hotspot_read(hotspot, &bytes, 4, code->interpreter_bytes))
+		return -1;
+	hotspot->interpreter_end = code->interpreter_start + bytes;
+	return 0;
 }
 
 HOTSPOT_INLINE int hotspot_is_interpreter(const struct hotspot_walk *hotspot, wire_u64 pc)
 {
-	return pc >= hotspot->code.interpreter_start && pc < hotspot->code.interpreter_end;
+	return pc >= hotspot->code.interpreter_start && pc < hotspot->interpreter_end;
 }
 
 /* The number of the heap that holds pc, or WIRE_HOTSPOT_MAX_HEAPS. */

@@ -223,17 +223,19 @@ static void take_words(struct bytes *input, struct scene *scene)
 }
 
 /* As a VM has it: one heap, whose later part is the interpreter. */
-static void put_code(struct hotspot_code *code)
+static void put_code(struct hotspot_walk *hotspot)
 {
+	struct hotspot_code *code = &hotspot->code;
+
 	memset(code, 0, sizeof(*code));
 	code->heap_starts[0] = MEMORY + HEAP;
 	code->heap_ends[0] = MEMORY + HEAP_END;
 	code->heap_segments[0] = MEMORY + SEGMENTS;
 	code->interpreter_start = MEMORY + INTERPRETER;
-	code->interpreter_end = MEMORY + 2 * INTERPRETER;
 	code->call_stub_return = MEMORY + HEAP + 0x440;
 	code->num_heaps = 1;
 	code->segment_shift = SEGMENT_SHIFT;
+	hotspot->interpreter_end = MEMORY + 2 * INTERPRETER;
 }
 
 static void check_code(const struct hotspot_code *code)
@@ -367,9 +369,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	scene->methods = hotspot_methods_new();
 	require(scene->methods != NULL);
 	walk_begin(&scene->walk, &registers);
-	hotspot_begin(scene->hotspot, r13);
-	if (hotspot_find_code(scene->hotspot, MEMORY) || is_vm)
-		put_code(&scene->hotspot->code);
+	if (hotspot_find_code(scene->hotspot, MEMORY) || hotspot_begin(scene->hotspot, r13) ||
+	    is_vm) {
+		(void)hotspot_begin(scene->hotspot, r13); /* what is not in the code */
+		put_code(scene->hotspot);
+	}
 	check_code(&scene->hotspot->code);
 	walk_all(scene);
 	check_frames(scene);

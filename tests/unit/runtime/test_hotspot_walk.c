@@ -263,7 +263,7 @@ static void begin_at(struct scene *scene, uint64_t pc, uint64_t fp, uint64_t r13
 	walk_begin(&scene->walk, &registers);
 	scene->walk.num_frames = 1;
 	scene->walk.end = WALK_AT_HOTSPOT_CODE;
-	hotspot_begin(&scene->hotspot, r13);
+	assert_int_equal(hotspot_begin(&scene->hotspot, r13), 0);
 	scene->num_reads = 0;
 }
 
@@ -360,7 +360,6 @@ static void code_is_found_in_three_heaps_or_one(void **state _unused_)
 		}
 		assert_int_equal(code->segment_shift, SEGMENT_SHIFT);
 		assert_true(code->interpreter_start == INTERPRETER);
-		assert_true(code->interpreter_end == INTERPRETER + INTERPRETED);
 		assert_true(code->call_stub_return == CALL_STUB);
 
 		/* One heap: nothing is left of the others. */
@@ -371,6 +370,32 @@ static void code_is_found_in_three_heaps_or_one(void **state _unused_)
 		assert_int_equal(hotspot_get_heap(&scene->hotspot, CODE(0) + 1), 0);
 		assert_int_equal(hotspot_get_heap(&scene->hotspot, CODE(1)),
 				 WIRE_HOTSPOT_MAX_HEAPS);
+		free(scene);
+	}
+}
+
+/* What it is made in is larger, and has other code in its rest afterwards. */
+static void the_interpreter_ends_where_it_does_now(void **state _unused_)
+{
+	for_each_version(version)
+	{
+		struct scene *scene = scene_new(version);
+		uint64_t code = put_blob(scene, &(struct blob){.segment = 320,
+							       .num_segments = 16,
+							       .frame_words = FRAME_WORDS});
+
+		assert_in_range(code, INTERPRETER, INTERPRETER + INTERPRETED);
+		begin_at(scene, code + 0x40, CALLER_FP, 0);
+		assert_true(scene->hotspot.interpreter_end == INTERPRETER + INTERPRETED);
+		put(scene, QUEUE + scene->hotspot.layout.queue_bytes, 0x1000, 4);
+		put_word(scene, WORD(FRAME_WORDS - 2), CALLER_FP);
+		put_word(scene, WORD(FRAME_WORDS - 1), RETURN);
+		begin_at(scene, code + 0x40, CALLER_FP, 0);
+		assert_true(scene->hotspot.interpreter_end == INTERPRETER + 0x1000);
+		assert_steps(scene, RETURN, WORD(FRAME_WORDS), CALLER_FP);
+
+		scene->num_reads = scene->failing_read = 0;
+		assert_int_not_equal(hotspot_begin(&scene->hotspot, 0), 0);
 		free(scene);
 	}
 }
@@ -1393,6 +1418,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(code_is_found_in_three_heaps_or_one),
+		cmocka_unit_test(the_interpreter_ends_where_it_does_now),
 		cmocka_unit_test(code_is_not_there_before_all_of_it_is),
 		cmocka_unit_test(code_is_not_found_where_any_of_it_cannot_be_read),
 		cmocka_unit_test(blobs_are_found_from_all_their_segments),
