@@ -40,14 +40,14 @@ struct hotspot_scopes_layout {
 	uint16_t pc_desc_bytes; /* 0: it is not known where they are, and nothing else is here */
 	uint16_t pc_desc_pc;    /* 32 bits, signed: from the code's begin */
 	uint16_t pc_desc_scope; /* 32 bits, signed: in the scopes' data; 0: there is none */
-	/* The address of a part of its own for PcDescs and scopes; NONE (JDK 11 to 22): they lie in the blob. */
+	/* The address of a part of its own for PcDescs and scopes; NONE (up to JDK 22): they lie in the blob. */
 	uint16_t immutable_data;
 	uint16_t
 		scopes_pcs; /* 32 bits: from there, or from the blob's begin, to the first PcDesc */
-	uint16_t scopes_pcs_end; /* likewise, to what is behind the last one */
-	uint16_t
-		scopes_data; /* likewise, to the scopes' data; but without immutable_data its address */
-	/* The address of a part of its own for addresses of methods, behind relocation_bytes; NONE (JDK 11 to 24): in the blob. */
+	uint16_t scopes_pcs_end;   /* likewise, to what is behind the last one */
+	uint16_t scopes_data;      /* likewise, to the scopes' data; or its address */
+	uint16_t scopes_data_size; /* 4; or of an address (JDK 11 to 22) 8 */
+	/* The address of a part of its own for addresses of methods, behind relocation_bytes; NONE (up to JDK 24): in the blob. */
 	uint16_t mutable_data;
 	uint16_t
 		relocation_bytes; /* 32 bits; only with mutable_data, and the next two only without */
@@ -59,7 +59,7 @@ struct hotspot_scopes_layout {
 
 enum hotspot_support {
 	HOTSPOT_KNOWN,
-	HOTSPOT_UNKNOWN_VERSION, /* before JDK 11 or after 25 */
+	HOTSPOT_UNKNOWN_VERSION, /* before JDK 8, 9, 10, or after 25 */
 	HOTSPOT_UNKNOWN_BUILD,   /* without what is needed, or with what cannot be */
 };
 

@@ -40,7 +40,6 @@
 /* Of a frame of the interpreter: words from its frame pointer. */
 #define HOTSPOT_FRAME_SENDER_SP (-1)
 #define HOTSPOT_FRAME_METHOD    (-3)
-#define HOTSPOT_FRAME_BYTECODE  (-8)
 
 /* Where a process has HotSpot's code. */
 struct hotspot_code {
@@ -68,7 +67,9 @@ struct hotspot_walk {
 	wire_u64 caller_pc;
 	wire_u64 caller_fp;
 	wire_u32 num_frames;
-	wire_u32 is_deep; /* there were more */
+	wire_u32 is_deep;    /* there were more */
+	wire_u32 last_level; /* of the walk, at which it was in HotSpot's code */
+	wire_u32 padding;
 	wire_u64 words
 		[HOTSPOT_OBJECT_WORDS]; /* what was read last: an object, or a blob and the word before it */
 };
@@ -119,6 +120,25 @@ HOTSPOT_INLINE int hotspot_find_heap(struct hotspot_walk *hotspot, wire_u32 numb
 	return 0;
 }
 
+/* Where the addresses of the code heaps are, and how many. Returns 0, or another number. */
+HOTSPOT_INLINE int hotspot_find_heaps(struct hotspot_walk *hotspot, wire_u64 variable,
+				      wire_u64 *ret_items, wire_u64 *ret_length)
+{
+	const struct wire_hotspot_layout *layout = &hotspot->layout;
+	wire_u64 array = 0;
+
+	*ret_items = variable;
+	*ret_length = 1;
+	if (layout->array_length == WIRE_HOTSPOT_NONE)
+		return 0;
+	*ret_length = 0;
+	if (hotspot_read_word(hotspot, variable, &array) || !array ||
+	    hotspot_read(hotspot, ret_length, 4, array + layout->array_length) || !*ret_length ||
+	    *ret_length > WIRE_HOTSPOT_MAX_HEAPS)
+		return -1;
+	return hotspot_read_word(hotspot, array + layout->array_items, ret_items);
+}
+
 /*
  * Find the process's code: all of hotspot->code but what is the includer's, by the layout.
  *
@@ -130,16 +150,12 @@ HOTSPOT_INLINE int hotspot_find_code(struct hotspot_walk *hotspot, wire_u64 bias
 {
 	const struct wire_hotspot_layout *layout = &hotspot->layout;
 	struct hotspot_code *code = &hotspot->code;
-	wire_u64 array = 0;
 	wire_u64 items = 0;
 	wire_u64 length = 0;
 	wire_u64 queue = 0;
 
 	code->num_heaps = 0;
-	if (hotspot_read_word(hotspot, bias + layout->heaps, &array) || !array ||
-	    hotspot_read(hotspot, &length, 4, array + layout->array_length) || !length ||
-	    length > WIRE_HOTSPOT_MAX_HEAPS ||
-	    hotspot_read_word(hotspot, array + layout->array_items, &items))
+	if (hotspot_find_heaps(hotspot, bias + layout->heaps, &items, &length))
 		return -1;
 	for (wire_u32 i = 0; i < WIRE_HOTSPOT_MAX_HEAPS; i++) {
 		wire_u64 heap = 0;
@@ -175,6 +191,7 @@ HOTSPOT_INLINE int hotspot_begin(struct hotspot_walk *hotspot, wire_u64 bytecode
 
 	hotspot->bytecode_register = bytecode_register;
 	hotspot->num_frames = hotspot->is_deep = 0;
+	hotspot->last_level = 0;
 	if (hotspot_read(hotspot, &bytes, 4, code->interpreter_bytes))
 		return -1;
 	hotspot->interpreter_end = code->interpreter_start + bytes;
@@ -284,6 +301,7 @@ HOTSPOT_INLINE void hotspot_add_frame(struct hotspot_walk *hotspot, const struct
 /* Go to the caller: its pc and the end of this frame are in hotspot. What rbp is then, the includer has noted. */
 HOTSPOT_INLINE int hotspot_go_on(struct hotspot_walk *hotspot, struct walk *walk)
 {
+	hotspot->last_level = walk->num_frames;
 	walk->registers.pc = hotspot->caller_pc;
 	walk->registers.sp = hotspot->cfa;
 	walk->is_exact = 0;
@@ -431,18 +449,22 @@ HOTSPOT_INLINE enum hotspot_frame_state hotspot_get_prologue_state(wire_u64 code
 	return hotspot_is_barrier(code, before) ? HOTSPOT_FRAME_COMPLETE : HOTSPOT_FRAME_NONE;
 }
 
+/* How many bytes of code of the blob that was read last set up its frame. */
+HOTSPOT_INLINE wire_u64 hotspot_get_frame_complete(const struct hotspot_walk *hotspot)
+{
+	wire_u64 bytes = hotspot_get_blob_field(hotspot, hotspot->layout.blob_frame_complete);
+
+	return bytes & (hotspot->layout.blob_frame_complete_size == 2 ? 0xffff : 0xffffffff);
+}
+
 /* Of the blob that was read last, at the innermost pc. Returns 0, or another number when its code cannot be read. */
 HOTSPOT_INLINE int hotspot_find_state(struct hotspot_walk *hotspot, struct walk *walk,
 				      enum hotspot_frame_state *ret)
 {
 	wire_u64 pc = walk->registers.pc;
-	wire_u64 complete =
-		hotspot_get_blob_field(hotspot, hotspot->layout.blob_frame_complete) & 0xffffffff;
 	wire_u64 before = 0;
 	wire_u64 code = 0;
 
-	if (hotspot->layout.blob_frame_complete_size == 2)
-		complete &= 0xffff;
 	if (hotspot_read(hotspot, &code, sizeof(code), pc) ||
 	    hotspot_read(hotspot, &before, sizeof(before), pc - 8))
 		return -1;
@@ -453,7 +475,7 @@ HOTSPOT_INLINE int hotspot_find_state(struct hotspot_walk *hotspot, struct walk 
 		*ret = HOTSPOT_FRAME_PUSHED;
 	else if ((code & 0xffffff) == 0x978b4d && (code >> 56) == 0x41) /* the old poll */
 		*ret = HOTSPOT_FRAME_NONE;
-	else if (pc - hotspot->blob_code < complete)
+	else if (pc - hotspot->blob_code < hotspot_get_frame_complete(hotspot))
 		*ret = hotspot_get_prologue_state(code, before);
 	return 0;
 }
@@ -463,6 +485,42 @@ HOTSPOT_INLINE void hotspot_save_fp(struct walk *walk, wire_u64 address)
 {
 	walk->fp_address = address;
 	walk->is_fp_lost = 0;
+}
+
+/*
+ * Whether what a call before the caller's pc leads to may be the blob that was read last, which is a method's: it is not when it leads to
+ * another method's, but for stubs of the caller's own. It is read then.
+ */
+HOTSPOT_INLINE int hotspot_may_be_called(struct hotspot_walk *hotspot, struct walk *walk)
+{
+	wire_u64 pc = hotspot->caller_pc;
+	wire_u64 code = 0;
+	wire_u64 target;
+
+	if (hotspot_get_heap(hotspot, pc) >= WIRE_HOTSPOT_MAX_HEAPS)
+		return 0;
+	if (hotspot_is_interpreter(hotspot, pc) || walk_read(walk, pc - 8, &code) ||
+	    (code >> 24 & 0xff) != 0xe8)
+		return 1;
+	target = pc + (wire_u64)(long long)(int)(code >> 32);
+	if ((target >= hotspot->blob && target < hotspot->blob_end) ||
+	    hotspot_find_blob(hotspot, target) || !hotspot_is_nmethod(hotspot))
+		return 1;
+	return pc >= hotspot->blob && pc < hotspot->blob_end &&
+	       target - hotspot->blob_code >= hotspot_get_frame_complete(hotspot);
+}
+
+/*
+ * In JDK 8, code of methods moves the stack pointer where it calculates powers, logarithms and the like, and where it calls C functions for
+ * these: its frames are larger then, nobody says by how much. What lies where its return address would be is looked at more closely, in the
+ * frames where that may be.
+ */
+HOTSPOT_INLINE int hotspot_is_frame_certain(struct hotspot_walk *hotspot, struct walk *walk)
+{
+	if (hotspot->layout.major != 8 || !hotspot_is_nmethod(hotspot) ||
+	    (!walk->is_exact && hotspot->last_level && hotspot->last_level + 1 == walk->num_frames))
+		return 1;
+	return hotspot_may_be_called(hotspot, walk);
 }
 
 /*
@@ -491,6 +549,8 @@ HOTSPOT_INLINE int hotspot_step_sized(struct hotspot_walk *hotspot, struct walk 
 	} else if (!hotspot_try_return(hotspot, walk, bytes - 8)) {
 		return walk_stop(walk, WALK_JIT_CODE);
 	}
+	if (!hotspot_is_frame_certain(hotspot, walk))
+		return walk_stop(walk, WALK_JIT_CODE);
 	if (state == HOTSPOT_FRAME_COMPLETE || state == HOTSPOT_FRAME_PUSHED)
 		hotspot_save_fp(walk, hotspot->cfa - 16);
 	return hotspot_go_on(hotspot, walk);
@@ -714,7 +774,7 @@ HOTSPOT_INLINE int hotspot_step_interpreter(struct hotspot_walk *hotspot, struct
 	is_frame = is_frame &&
 		   (!walk->is_innermost || hotspot_has_pushed(walk, HOTSPOT_FRAME_METHOD)) &&
 		   !walk_read(walk, fp + 8 * HOTSPOT_FRAME_METHOD, &method) &&
-		   !walk_read(walk, fp + 8 * HOTSPOT_FRAME_BYTECODE, &bytecode) &&
+		   !walk_read(walk, fp - 8 * hotspot->layout.frame_bytecode, &bytecode) &&
 		   !walk_read(walk, fp + 8 * HOTSPOT_FRAME_SENDER_SP, &hotspot->cfa) &&
 		   !hotspot_read_word(hotspot, method + hotspot->layout.method_const, &constants);
 	if (is_frame && walk->is_innermost)
@@ -754,7 +814,8 @@ HOTSPOT_INLINE int hotspot_step_interpreter(struct hotspot_walk *hotspot, struct
 	if (!is_frame || hotspot->cfa <= fp || hotspot->cfa - fp > HOTSPOT_MAX_FRAME_BYTES)
 		return walk_stop(walk, WALK_JIT_CODE);
 	if (index == WIRE_HOTSPOT_NO_BYTECODE &&
-	    (!walk->is_innermost || hotspot_has_pushed(walk, HOTSPOT_FRAME_BYTECODE)))
+	    (!walk->is_innermost ||
+	     hotspot_has_pushed(walk, -(int)hotspot->layout.frame_bytecode)))
 		index = hotspot_get_bytecode(hotspot, constants, bytecode);
 	/* A native method has none. */
 	if (index == WIRE_HOTSPOT_NO_BYTECODE && walk->is_innermost)

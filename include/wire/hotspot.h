@@ -21,18 +21,19 @@
 
 /* Builds of HotSpot, in one recording. */
 #define WIRE_MAX_HOTSPOT_LAYOUTS 64
-/* Parts of the code cache: JDK 9 and newer have three, or one. */
+/* Parts of the code cache: JDK 8 has one, newer ones have three, or one. */
 #define WIRE_HOTSPOT_MAX_HEAPS 3
 
 /* Offsets in bytes, but for what says otherwise. */
 struct wire_hotspot_layout {
 	/* Variables, by their ELF address. */
-	wire_u64 heaps;            /* the address of a growable array of pointers to code heaps */
+	wire_u64
+		heaps; /* the address of a growable array of pointers to code heaps; or with array_length NONE that of the only heap */
 	wire_u64 interpreter;      /* the address of the interpreter's queue of code */
 	wire_u64 call_stub_return; /* where what is called by the VM returns to */
 	wire_u16 major;            /* of the JDK's version */
 	/* Of a growable array. */
-	wire_u16 array_length; /* 32 bits */
+	wire_u16 array_length; /* 32 bits; NONE (JDK 8): there is no array */
 	wire_u16 array_items;  /* their address */
 	/* Of a code heap. */
 	wire_u16 heap_start; /* the address of its memory */
@@ -83,7 +84,9 @@ struct wire_hotspot_layout {
 	wire_u16 class_name;
 	wire_u16 symbol_length; /* 16 bits, in bytes */
 	wire_u16 symbol_text;   /* modified UTF-8 */
-	wire_u16 reserved[2];
+	/* Of a frame of the interpreter: words before its frame pointer, to the address of the bytecode that runs. */
+	wire_u16 frame_bytecode;
+	wire_u16 reserved[1];
 };
 
 /*

@@ -187,8 +187,11 @@ static void check_wire(const struct wire_hotspot_layout *layout)
 	const unsigned int limit = WIRE_HOTSPOT_OBJECT_BYTES;
 	unsigned int code_bytes = layout->blob_code_is_offset ? 4 : 8;
 
-	require_offset(layout->array_length, 4, limit);
-	require_offset(layout->array_items, 8, limit);
+	/* JDK 8 has one heap, and no array of them. */
+	if (layout->array_length != WIRE_HOTSPOT_NONE) {
+		require_offset(layout->array_length, 4, limit);
+		require_offset(layout->array_items, 8, limit);
+	}
 	require_offset(layout->heap_start, 8, limit);
 	require_offset(layout->heap_end, 8, limit);
 	require_offset(layout->heap_segments, 8, limit);
@@ -250,11 +253,12 @@ static void check_scopes(const struct hotspot_scopes_layout *scopes)
 	if (scopes->immutable_data == WIRE_HOTSPOT_NONE) {
 		require(scopes->mutable_data == WIRE_HOTSPOT_NONE);
 		require(scopes->blob_data == WIRE_HOTSPOT_NONE);
-		require_offset(scopes->scopes_data, 8, limit);
 	} else {
 		require_offset(scopes->immutable_data, 8, limit);
-		require_offset(scopes->scopes_data, 4, limit);
+		require(scopes->scopes_data_size == 4);
 	}
+	require(scopes->scopes_data_size == 4 || scopes->scopes_data_size == 8);
+	require_offset(scopes->scopes_data, scopes->scopes_data_size, limit);
 	if (scopes->mutable_data == WIRE_HOTSPOT_NONE) {
 		require(scopes->metadata_size == 2 || scopes->metadata_size == 4);
 		require_offset(scopes->metadata, scopes->metadata_size, limit);
@@ -269,14 +273,14 @@ static void check_layout(const struct hotspot_layout *layout)
 	static const struct hotspot_layout nothing;
 
 	if (layout->support == HOTSPOT_KNOWN) {
-		require(layout->major >= 11 && layout->major <= 25);
+		require(layout->major == 8 || (layout->major >= 11 && layout->major <= 25));
 		require(layout->wire.major == layout->major);
 		check_wire(&layout->wire);
 		check_scopes(&layout->scopes);
 		return;
 	}
-	require(layout->support != HOTSPOT_UNKNOWN_VERSION || layout->major < 11 ||
-		layout->major > 25);
+	require(layout->support != HOTSPOT_UNKNOWN_VERSION ||
+		(layout->major < 11 && layout->major != 8) || layout->major > 25);
 	require(!memcmp(&layout->wire, &nothing.wire, sizeof(nothing.wire)));
 	require(!memcmp(&layout->scopes, &nothing.scopes, sizeof(nothing.scopes)));
 }

@@ -9,33 +9,40 @@ javas=(/usr/lib/jvm/*/bin/java "$(command -v java || true)")
 IFS=: read -ra more_javas <<<"${STACKWIDE_TEST_JAVAS:-}"
 javas+=(${more_javas[@]+"${more_javas[@]}"})
 
-# The first compiler will do for all.
-classes=$TMPDIR
+# What JDK 8 runs, and what newer ones do. A compiler that does for both will do for all; that of JDK 8 knows no --release.
+classes=$TMPDIR/classes
+old_classes=$TMPDIR/old_classes
 compile() {
-    local java javac
+    local java javac source
+    source=$(dirname "$0")/../workloads/JavaChains.java
     for java in "${javas[@]}"; do
         javac=$(dirname "$(realpath "$java")")/javac
+        [[ -x $javac ]] || javac=$(dirname "$java")/javac
         [[ -x $javac ]] || continue
-        "$javac" --release 11 -encoding UTF-8 -d "$classes" "$(dirname "$0")/../workloads/JavaChains.java" ||
-            fail "$javac failed"
-        return
+        "$javac" --release 11 -encoding UTF-8 -d "$classes" "$source" 2>"$TMPDIR/javac.err" || rm -rf "$classes"
+        "$javac" --release 8 -Xlint:-options -encoding UTF-8 -d "$old_classes" "$source" 2>"$TMPDIR/javac.err" ||
+            "$javac" -encoding UTF-8 -d "$old_classes" "$source" 2>"$TMPDIR/javac.err" ||
+            fail "$javac failed: $(cat "$TMPDIR/javac.err")"
+        [[ -d $classes ]] && return
     done
-    skip "needs javac (package ${PACKAGE_OF[javac]}), which is not installed"
+    [[ -d $old_classes ]] || skip "needs javac (package ${PACKAGE_OF[javac]}), which is not installed"
+    classes=$old_classes
 }
 
-# expect_chains NAME JAVA MAJOR OPTION…: of all stacks that end in a leaf of the program, the methods are those that it says.
+# expect_chains NAME JAVA MAJOR exact|some OPTION…: of all stacks that end in a leaf of the program, the methods are those that it says.
 expect_chains() {
-    local name=$1 java=$2 major=$3
-    shift 3
+    local name=$1 java=$2 major=$3 kind=$4 path=$classes
+    shift 4
+    ((major >= 11)) || path=$old_classes
     record -F 999 -o "$TMPDIR/$name.folded" --stats "$TMPDIR/$name.json" -- \
-        "$java" -Xmx128m "$@" -cp "$classes" JavaChains 2 >"$TMPDIR/chains"
+        "$java" -Xmx128m "$@" -cp "$path" JavaChains 2 >"$TMPDIR/chains"
     expect_account_adds_up "$TMPDIR/$name.json"
-    python3 -S "$(dirname "$0")/java_chains.py" exact "$TMPDIR/$name.folded" "$TMPDIR/$name.json" "$TMPDIR/chains" "$major" ||
+    python3 -S "$(dirname "$0")/java_chains.py" "$kind" "$TMPDIR/$name.folded" "$TMPDIR/$name.json" "$TMPDIR/chains" "$major" ||
         fail "$name: $(cat "$TMPDIR/record.err")"
 }
 
 compile
-num_javas=0
+num_javas=0 last_java=
 declare -A seen
 for java in "${javas[@]}"; do
     [[ -x $java ]] || continue
@@ -45,19 +52,24 @@ for java in "${javas[@]}"; do
     # Others than HotSpot are made from OpenJDK as well.
     settings=$("$java" -XshowSettings:properties -version 2>&1) || continue
     [[ $settings =~ java\.vm\.name\ =\ [^$'\n']*(HotSpot|OpenJDK) ]] || continue
-    [[ $settings =~ java\.specification\.version\ =\ ([0-9]+)$'\n' ]] || continue
-    major=${BASH_REMATCH[1]}
-    ((major >= 11)) || continue
-    num_javas=$((num_javas + 1)) last_java=$java last_major=$major
+    [[ $settings =~ java\.specification\.version\ =\ (1\.)?([0-9]+)$'\n' ]] || continue
+    major=${BASH_REMATCH[2]}
+    ((major == 8 || major >= 11)) || continue
+    num_javas=$((num_javas + 1))
+    ((major < 11)) || last_java=$java last_major=$major
+    # In loops of the second compiler JDK 8 does not say what was inlined.
+    optimized=exact
+    ((major >= 11)) || optimized=some
     # What runs a method: the interpreter, either compiler, and all of them, which methods go through one after the other.
-    expect_chains "interpreted$num_javas" "$java" "$major" -Xint
-    expect_chains "c1_$num_javas" "$java" "$major" -XX:TieredStopAtLevel=1
-    expect_chains "c2_$num_javas" "$java" "$major" -XX:-TieredCompilation -XX:CompileThreshold=500
-    expect_chains "default$num_javas" "$java" "$major"
+    expect_chains "interpreted$num_javas" "$java" "$major" exact -Xint
+    expect_chains "c1_$num_javas" "$java" "$major" exact -XX:TieredStopAtLevel=1
+    expect_chains "c2_$num_javas" "$java" "$major" "$optimized" -XX:-TieredCompilation -XX:CompileThreshold=500
+    expect_chains "default$num_javas" "$java" "$major" "$optimized"
 done
-((num_javas)) || skip "needs java (package ${PACKAGE_OF[java]}) of 11 or newer, which is not installed"
+((num_javas)) || skip "needs java (package ${PACKAGE_OF[java]}) of 8, 11 or newer, which is not installed"
 
-# Whose frames a recording would have.
+# Whose frames a recording would have; JDK 8 runs no source files.
+[[ -n $last_java ]] || exit 0
 cat >"$TMPDIR/Waits.java" <<'JAVA'
 public class Waits {
     public static void main(String[] arguments) throws Exception {

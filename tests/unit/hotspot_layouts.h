@@ -1,13 +1,13 @@
 /*
- * Where HotSpots of three versions have what is read of methods and of the scopes of compiled code: JDK 17 has all in the blob, JDK 23
- * the scopes apart, and JDK 25 also the methods that these refer to.
+ * Where HotSpots of four versions have what is read of methods and of the scopes of compiled code: JDK 17 has all in the blob, JDK 23
+ * the scopes apart, and JDK 25 also the methods that these refer to. JDK 8 has all in the blob as well, and all by its offset.
  */
 #ifndef HOTSPOT_LAYOUTS_H
 #define HOTSPOT_LAYOUTS_H
 
 #include "runtime/hotspot.h"
 
-#define HOTSPOT_TEST_LAYOUTS 3
+#define HOTSPOT_TEST_LAYOUTS 4
 
 static const struct hotspot_layout hotspot_test_layouts[HOTSPOT_TEST_LAYOUTS] = {
 	{
@@ -44,6 +44,7 @@ static const struct hotspot_layout hotspot_test_layouts[HOTSPOT_TEST_LAYOUTS] = 
 				.scopes_pcs = 252,
 				.scopes_pcs_end = 256,
 				.scopes_data = 128,
+				.scopes_data_size = 8,
 				.mutable_data = WIRE_HOTSPOT_NONE,
 				.relocation_bytes = WIRE_HOTSPOT_NONE,
 				.metadata = 248,
@@ -86,6 +87,7 @@ static const struct hotspot_layout hotspot_test_layouts[HOTSPOT_TEST_LAYOUTS] = 
 				.scopes_pcs = 164,
 				.scopes_pcs_end = 168,
 				.scopes_data = 168,
+				.scopes_data_size = 4,
 				.mutable_data = WIRE_HOTSPOT_NONE,
 				.relocation_bytes = WIRE_HOTSPOT_NONE,
 				.metadata = 172,
@@ -128,10 +130,54 @@ static const struct hotspot_layout hotspot_test_layouts[HOTSPOT_TEST_LAYOUTS] = 
 				.scopes_pcs = 160,
 				.scopes_pcs_end = 164,
 				.scopes_data = 164,
+				.scopes_data_size = 4,
 				.mutable_data = 56,
 				.relocation_bytes = 24,
 				.metadata = WIRE_HOTSPOT_NONE,
 				.blob_data = WIRE_HOTSPOT_NONE,
+			},
+	},
+	{
+		.support = HOTSPOT_KNOWN,
+		.major = 8,
+		.wire =
+			{
+				.major = 8,
+				.blob_code = 32,
+				.blob_code_end = 40,
+				.blob_code_is_offset = 1,
+				.nmethod_method = 64,
+				.nmethod_compile_id = 204,
+				.method_const = 8,
+				.const_bytes = 48,
+				.const_pool = 8,
+				.const_code_bytes = 32,
+				.const_flags = 28,
+				.const_has_lines = 1,
+				.const_name = 34,
+				.pool_bytes = 80,
+				.pool_class = 24,
+				.pool_file = WIRE_HOTSPOT_NONE,
+				.class_file = 258,
+				.class_name = 16,
+				.symbol_length = 0,
+				.symbol_text = 8,
+			},
+		.scopes =
+			{
+				.pc_desc_bytes = 16,
+				.pc_desc_pc = 0,
+				.pc_desc_scope = 4,
+				.immutable_data = WIRE_HOTSPOT_NONE,
+				.scopes_pcs = 180,
+				.scopes_pcs_end = 184,
+				.scopes_data = 176,
+				.scopes_data_size = 4,
+				.mutable_data = WIRE_HOTSPOT_NONE,
+				.relocation_bytes = WIRE_HOTSPOT_NONE,
+				.metadata = 172,
+				.blob_data = WIRE_HOTSPOT_NONE,
+				.metadata_size = 4,
 			},
 	},
 };

@@ -54,7 +54,8 @@ static const struct hotspot_field hotspot_fields[] = {
 	{8, 25, "StubRoutines", "_call_stub_return_address", "address", true, HOTSPOT_CALL_STUB},
 	{8, 25, "Abstract_VM_Version", "_vm_major_version", "int", true, HOTSPOT_VERSION},
 	{15, 25, "GrowableArrayBase", "_len", "int", false, 0},
-	{8, 14, "GenericGrowableArray", "_len", "int", false, 8},
+	{8, 10, "GenericGrowableArray", "_len", "int", false, 0},
+	{11, 14, "GenericGrowableArray", "_len", "int", false, 8},
 	{8, 14, "GrowableArray<int>", "_data", "int*", false, 24},
 	{15, 25, "GrowableArray<int>", "_data", "int*", false, 8},
 	{8, 24, "CodeHeap", "_memory", "VirtualSpace", false, 8},
@@ -77,8 +78,9 @@ static const struct hotspot_field hotspot_fields[] = {
 	{8, 22, "CodeBlob", "_frame_complete_offset", "int", false, 20},
 	{8, 22, "CodeBlob", "_data_offset", "int", false, 24},
 	{8, 22, "CodeBlob", "_frame_size", "int", false, 28},
-	{8, 22, "CodeBlob", "_code_begin", "address", false, 32},
-	{8, 22, "CodeBlob", "_code_end", "address", false, 40},
+	{8, 8, "CodeBlob", "_code_offset", "int", false, 32},
+	{11, 22, "CodeBlob", "_code_begin", "address", false, 32},
+	{11, 22, "CodeBlob", "_code_end", "address", false, 40},
 	{23, 25, "CodeBlob", "_size", "int", false, 24},
 	{23, 25, "CodeBlob", "_relocation_size", "int", false, 28},
 	{23, 25, "CodeBlob", "_code_offset", "int", false, 36},
@@ -135,8 +137,9 @@ static const struct hotspot_number hotspot_constants[] = {
 	{8, 20, "ConstMethod::_has_linenumber_table", 1},
 	{21, 25, "ConstMethodFlags::_misc_has_linenumber_table", 1},
 	{8, 25, "frame::pc_return_offset", 0},
-	{8, 25, "frame::interpreter_frame_sender_sp_offset", -1},
-	{8, 25, "frame::interpreter_frame_last_sp_offset", -2},
+	{8, 8, "frame::entry_frame_call_wrapper_offset", -6},
+	{11, 25, "frame::interpreter_frame_sender_sp_offset", -1},
+	{11, 25, "frame::interpreter_frame_last_sp_offset", -2},
 };
 
 /* What one build says, and a test may change. */

@@ -22,18 +22,17 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.IntSupplier;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
 import java.util.zip.CRC32;
 import java.util.zip.Deflater;
 
 /**
  * Methods that call each other in the ways that Java has, and say in which: a line for each way, the methods from the outermost to the
- * innermost one, joined by ':', as StackWalker sees them. It leaves out what the JVM hides: lambda forms, classes of lambdas,
- * and how reflection calls. The innermost one begins with "leaf"; what it calls is in no line.
+ * innermost one, joined by ':', as exceptions see them. They leave out what the JVM hides, lambda forms and classes of lambdas; how
+ * reflection calls is left out here. The innermost one begins with "leaf"; what it calls is in no line.
  *
  * usage: java JavaChains SECONDS      of CPU time of the main thread, and some more of others and until methods are compiled
  *
- * Runs on JDK 11 and newer. It is to be compiled with -encoding UTF-8.
+ * Runs on JDK 8 and newer. It is to be compiled with -encoding UTF-8.
  */
 public class JavaChains {
 	// Few while methods are called often so that they are compiled, and then as many as a sample will fall into.
@@ -52,11 +51,18 @@ public class JavaChains {
 		return threads.getCurrentThreadCpuTime();
 	}
 
+	static boolean isOfReflection(String className) {
+		return className.startsWith("java.lang.reflect.") || className.startsWith("jdk.internal.reflect.")
+			|| className.startsWith("sun.reflect.");
+	}
+
 	static void tell() {
-		List<String> names = StackWalker.getInstance().walk(frames -> frames
-			.dropWhile(frame -> !frame.getMethodName().startsWith("leaf"))
-			.map(frame -> frame.getClassName() + "." + frame.getMethodName())
-			.collect(Collectors.toList()));
+		List<String> names = new ArrayList<>();
+		boolean isOfLeaf = false;
+		for (StackTraceElement frame : new Throwable().getStackTrace()) {
+			isOfLeaf |= frame.getMethodName().startsWith("leaf");
+			if (isOfLeaf && !isOfReflection(frame.getClassName())) names.add(frame.getClassName() + "." + frame.getMethodName());
+		}
 		Collections.reverse(names);
 		String chain = String.join(":", names);
 		if (told.add(chain)) {
@@ -107,8 +113,8 @@ public class JavaChains {
 	}
 	interface Named {
 		int leafInterface();
-		default int callDefault() { return callPrivate() + 1; }
-		private int callPrivate() { return leafInterface() + 1; }
+		default int callDefault() { return callOther() + 1; }
+		default int callOther() { return leafInterface() + 1; }
 		static int leafStaticOfInterface() { return useTime(6); }
 	}
 	static class First implements Named {
@@ -272,7 +278,7 @@ public class JavaChains {
 	static int leafOfStream(int x) { return useTime(36); }
 	static int leafForEach(int x) { return useTime(37); }
 	static boolean leafRemoveIf(int x) { return useTime(38) == 1; }
-	static String leafOfPattern() { return useTime(39) == 1 ? "" : "y"; }
+	static int leafOfPattern() { return useTime(39); }
 	static final Pattern pattern = Pattern.compile("x");
 	static int chainSort() {
 		Integer[] numbers = { 2, 1 };
@@ -286,11 +292,11 @@ public class JavaChains {
 	}
 	static int chainMap() { return new HashMap<String, Integer>().computeIfAbsent("a", JavaChains::leafOfMap); }
 	static int chainStream() {
-		return List.of(1, 2).stream().map(x -> leafOfStream(x)).filter(x -> x != 1).mapToInt(x -> x).sum();
+		return Arrays.asList(1, 2).stream().map(x -> leafOfStream(x)).filter(x -> x != 1).mapToInt(x -> x).sum();
 	}
-	static void chainForEach() { new ArrayList<>(List.of(1)).forEach(JavaChains::leafForEach); }
-	static void chainRemoveIf() { new ArrayList<>(List.of(1)).removeIf(JavaChains::leafRemoveIf); }
-	static String chainPattern() { return pattern.matcher("x").replaceAll(match -> leafOfPattern()); }
+	static void chainForEach() { new ArrayList<>(Arrays.asList(1)).forEach(JavaChains::leafForEach); }
+	static void chainRemoveIf() { new ArrayList<>(Arrays.asList(1)).removeIf(JavaChains::leafRemoveIf); }
+	static int chainPattern() { return pattern.splitAsStream("axb").mapToInt(part -> leafOfPattern()).sum(); }
 	static Object chainOptional() { return Optional.of(1).map(x -> leafOfOptional()); }
 	static int leafOfOptional() { return useTime(40); }
 

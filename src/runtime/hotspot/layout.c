@@ -28,10 +28,18 @@
 /* Mappings begin and end at one. */
 #define PAGE_BYTES 4096
 
+/* And 8; what comes between is no version that is kept. */
 #define FIRST_KNOWN 11
 #define LAST_KNOWN  25
 /* The version of HotSpot before it was that of the JDK. */
 #define HOTSPOT_OF_JDK_8 25
+
+/* Of the interpreter's frames: words from the frame pointer. */
+#define FRAME_SENDER_SP_WORDS (-1)
+#define FRAME_LAST_SP_WORDS   (-2)
+/* Since JDK 9 there is a word more before it, of the method's class. */
+#define FRAME_BYTECODE_WORDS      8
+#define FRAME_BYTECODE_WORDS_OF_8 7
 
 struct struct_entry {
 	uint64_t type_name;
@@ -584,6 +592,26 @@ static bool has_code(const struct hotspot_facts *facts)
 	       (has(facts, BLOB_CODE_OFFSET) && has(facts, BLOB_DATA_OFFSET));
 }
 
+/* Either a list of code heaps, or the only one. */
+static bool has_heaps(const struct hotspot_facts *facts)
+{
+	if (has(facts, ONLY_HEAP))
+		return !has(facts, HEAPS);
+	return has(facts, HEAPS) && has(facts, ARRAY_LENGTH_FIELD) && has(facts, ARRAY_ITEMS);
+}
+
+/* Where the walk finds the method, the bytecode and the caller of an interpreted frame is said by these two alone; JDK 8 says neither. */
+static bool has_known_frames(const struct hotspot_facts *facts)
+{
+	bool is_said = has(facts, FRAME_SENDER_SP) || has(facts, FRAME_LAST_SP);
+
+	if (has(facts, ONLY_HEAP) && !is_said)
+		return true;
+	return has(facts, FRAME_SENDER_SP) && has(facts, FRAME_LAST_SP) &&
+	       (int64_t)facts->values[FRAME_SENDER_SP].value == FRAME_SENDER_SP_WORDS &&
+	       (int64_t)facts->values[FRAME_LAST_SP].value == FRAME_LAST_SP_WORDS;
+}
+
 static bool is_size(uint64_t size, uint64_t limit)
 {
 	return size && size % 8 == 0 && size <= limit;
@@ -592,41 +620,16 @@ static bool is_size(uint64_t size, uint64_t limit)
 static bool are_facts_as_expected(const struct hotspot_facts *facts)
 {
 	static const enum hotspot_fact required[] = {
-		HEAPS,
-		INTERPRETER,
-		CALL_STUB_RETURN,
-		ARRAY_LENGTH_FIELD,
-		ARRAY_ITEMS,
-		HEAP_MEMORY,
-		HEAP_SEGMENTS,
-		HEAP_SEGMENT_SHIFT,
-		SPACE_START,
-		SPACE_END,
-		QUEUE_START,
-		QUEUE_BYTES,
-		BLOCK_HEADER,
-		HEADER_USED,
-		BLOB_SIZE,
-		BLOB_HEADER_BYTES,
-		BLOB_FRAME_COMPLETE,
-		BLOB_FRAME_WORDS,
-		NMETHOD_METHOD,
-		NMETHOD_COMPILE_ID,
-		METHOD_CONST,
-		CONST_POOL,
-		CONST_CODE_BYTES,
-		CONST_FLAGS,
-		CONST_NAME,
-		POOL_CLASS,
-		CLASS_NAME,
-		SYMBOL_LENGTH,
-		SYMBOL_TEXT,
-		BLOCK,
-		NMETHOD,
-		CONST_METHOD,
-		POOL,
-		FRAME_SENDER_SP,
-		FRAME_LAST_SP,
+		INTERPRETER,       CALL_STUB_RETURN,    HEAP_MEMORY,
+		HEAP_SEGMENTS,     HEAP_SEGMENT_SHIFT,  SPACE_START,
+		SPACE_END,         QUEUE_START,         QUEUE_BYTES,
+		BLOCK_HEADER,      HEADER_USED,         BLOB_SIZE,
+		BLOB_HEADER_BYTES, BLOB_FRAME_COMPLETE, BLOB_FRAME_WORDS,
+		NMETHOD_METHOD,    NMETHOD_COMPILE_ID,  METHOD_CONST,
+		CONST_POOL,        CONST_CODE_BYTES,    CONST_FLAGS,
+		CONST_NAME,        POOL_CLASS,          CLASS_NAME,
+		SYMBOL_LENGTH,     SYMBOL_TEXT,         BLOCK,
+		NMETHOD,           CONST_METHOD,        POOL,
 		HAS_LINES,
 	};
 	const struct hotspot_fact_value *values = facts->values;
@@ -634,9 +637,7 @@ static bool are_facts_as_expected(const struct hotspot_facts *facts)
 	for (size_t i = 0; i < ARRAY_LENGTH(required); i++)
 		if (!has(facts, required[i]))
 			return false;
-	/* Where the walk finds the method, the bytecode and the caller of an interpreted frame is said by these two alone. */
-	return (int64_t)values[FRAME_SENDER_SP].value == -1 &&
-	       (int64_t)values[FRAME_LAST_SP].value == -2 && has_code(facts) &&
+	return has_heaps(facts) && has_known_frames(facts) && has_code(facts) &&
 	       (has(facts, POOL_FILE) || has(facts, CLASS_FILE)) &&
 	       is_offset(values[HEAP_MEMORY].value + values[SPACE_START].value, 8) &&
 	       is_offset(values[HEAP_MEMORY].value + values[SPACE_END].value, 8) &&
@@ -679,14 +680,15 @@ static void describe_objects(const struct hotspot_facts *facts, unsigned int maj
 {
 	const struct hotspot_fact_value *values = facts->values;
 	bool is_code_offset = !has(facts, BLOB_CODE) || !has(facts, BLOB_CODE_END);
+	bool has_array = has(facts, HEAPS);
 
 	*ret = (struct wire_hotspot_layout){
-		.heaps = values[HEAPS].value - bias,
+		.heaps = values[has_array ? HEAPS : ONLY_HEAP].value - bias,
 		.interpreter = values[INTERPRETER].value - bias,
 		.call_stub_return = values[CALL_STUB_RETURN].value - bias,
 		.major = (uint16_t)major,
-		.array_length = get(facts, ARRAY_LENGTH_FIELD),
-		.array_items = get(facts, ARRAY_ITEMS),
+		.array_length = has_array ? get(facts, ARRAY_LENGTH_FIELD) : WIRE_HOTSPOT_NONE,
+		.array_items = has_array ? get(facts, ARRAY_ITEMS) : WIRE_HOTSPOT_NONE,
 		.heap_start = (uint16_t)(values[HEAP_MEMORY].value + values[SPACE_START].value),
 		.heap_end = (uint16_t)(values[HEAP_MEMORY].value + values[SPACE_END].value),
 		.heap_segments =
@@ -726,20 +728,24 @@ static void describe_objects(const struct hotspot_facts *facts, unsigned int maj
 		.symbol_length = (uint16_t)(values[SYMBOL_LENGTH].value +
 					    (values[SYMBOL_LENGTH].bytes == 4 ? 2 : 0)),
 		.symbol_text = get(facts, SYMBOL_TEXT),
+		.frame_bytecode =
+			has(facts, ONLY_HEAP) ? FRAME_BYTECODE_WORDS_OF_8 : FRAME_BYTECODE_WORDS,
 	};
 }
 
-/* In JDK 11 to 22 all is in the blob; then the scopes are apart, and since JDK 25 the methods, too. */
+/* Up to JDK 22 all is in the blob, and from JDK 11 on has the scopes' address; then the scopes are apart, and since JDK 25 the methods, too. */
 static void describe_scopes(const struct hotspot_facts *facts, struct hotspot_scopes_layout *ret)
 {
 	const struct hotspot_fact_value *values = facts->values;
 	bool is_apart = has(facts, IMMUTABLE_DATA);
+	bool is_offset_said = is_apart || has(facts, ONLY_HEAP);
 	struct hotspot_scopes_layout scopes = {
 		.pc_desc_bytes = get(facts, PC_DESC),
 		.pc_desc_pc = get(facts, PC_DESC_PC),
 		.pc_desc_scope = get(facts, PC_DESC_SCOPE),
 		.scopes_pcs = get(facts, SCOPES_PCS),
-		.scopes_data = get(facts, is_apart ? SCOPES_DATA_OFFSET : SCOPES_DATA),
+		.scopes_data = get(facts, is_offset_said ? SCOPES_DATA_OFFSET : SCOPES_DATA),
+		.scopes_data_size = is_offset_said ? 4 : 8,
 		.scopes_pcs_end = get(facts, is_apart ? SCOPES_DATA_OFFSET : DEPENDENCIES),
 		.immutable_data = is_apart ? get(facts, IMMUTABLE_DATA) : WIRE_HOTSPOT_NONE,
 		.mutable_data = WIRE_HOTSPOT_NONE,
@@ -756,9 +762,10 @@ static void describe_scopes(const struct hotspot_facts *facts, struct hotspot_sc
 	    values[PC_DESC_SCOPE].value + 4 > values[PC_DESC].value)
 		return;
 	/* Builds that have both have taken something over from a newer version: it is not known what they do. */
-	if (has(facts, SCOPES_DATA) == is_apart)
+	if (has(facts, SCOPES_DATA) == is_offset_said || (is_apart && has(facts, ONLY_HEAP)))
 		return;
-	if (is_apart ? !has(facts, SCOPES_DATA_OFFSET) : !has(facts, DEPENDENCIES))
+	if ((is_offset_said && !has(facts, SCOPES_DATA_OFFSET)) ||
+	    (!is_apart && !has(facts, DEPENDENCIES)))
 		return;
 	if (has(facts, MUTABLE_DATA)) {
 		if (!is_apart || !has(facts, RELOCATION_BYTES))
@@ -800,24 +807,48 @@ static int read_major(const struct hotspot_tables *tables, const struct hotspot_
 	return 0;
 }
 
-/* When it has made its code heaps, all of its constructors have run. The interpreter comes long after these. */
-static int check_begun(const struct hotspot_tables *tables, const struct hotspot_facts *facts)
+/* JDK 8 makes the only heap with its constructors, and gives it memory later. */
+static int check_only_heap(const struct hotspot_tables *tables, const struct hotspot_facts *facts,
+			   uint64_t heap)
 {
-	uint32_t num_heaps;
-	uint64_t array;
-	int err = tables->memory->read(tables->memory->context, facts->values[HEAPS].value, &array,
-				       sizeof(array));
+	uint64_t start;
+	int err = tables->memory->read(tables->memory->context,
+				       heap + facts->values[HEAP_MEMORY].value +
+					       facts->values[SPACE_START].value,
+				       &start, sizeof(start));
 
 	if (err)
 		return err;
-	if (!array)
+	return start ? 0 : -EAGAIN;
+}
+
+/* When it has made its code heaps, all of its constructors have run. The interpreter comes long after these. */
+static int check_begun(const struct hotspot_tables *tables, const struct hotspot_facts *facts)
+{
+	bool has_array = has(facts, HEAPS);
+	uint32_t num_heaps;
+	uint64_t made;
+	int err = tables->memory->read(tables->memory->context,
+				       facts->values[has_array ? HEAPS : ONLY_HEAP].value, &made,
+				       sizeof(made));
+
+	if (err)
+		return err;
+	if (!made)
 		return -EAGAIN;
+	if (!has_array)
+		return check_only_heap(tables, facts, made);
 	err = tables->memory->read(tables->memory->context,
-				   array + facts->values[ARRAY_LENGTH_FIELD].value, &num_heaps,
+				   made + facts->values[ARRAY_LENGTH_FIELD].value, &num_heaps,
 				   sizeof(num_heaps));
 	if (err)
 		return err;
 	return num_heaps ? 0 : -EAGAIN;
+}
+
+static bool is_known_version(unsigned int major)
+{
+	return major == 8 || (major >= FIRST_KNOWN && major <= LAST_KNOWN);
 }
 
 static int describe(const struct hotspot_tables *tables, struct hotspot_layout *ret)
@@ -832,7 +863,7 @@ static int describe(const struct hotspot_tables *tables, struct hotspot_layout *
 	if (err)
 		return err;
 	ret->support = HOTSPOT_UNKNOWN_VERSION;
-	if (ret->major && (ret->major < FIRST_KNOWN || ret->major > LAST_KNOWN))
+	if (ret->major && !is_known_version(ret->major))
 		return 0;
 	ret->support = HOTSPOT_UNKNOWN_BUILD;
 	if (!ret->major || !are_facts_as_expected(&facts))

@@ -125,12 +125,13 @@ static int find_scopes(const struct hotspot_scopes_layout *layout,
 	err = hotspot_read_number(memory, blob + layout->scopes_pcs_end, 4, &end);
 	if (err)
 		return err;
-	err = hotspot_read_number(memory, blob + layout->scopes_data, is_in_blob ? 8 : 4, &scopes);
+	err = hotspot_read_number(memory, blob + layout->scopes_data, layout->scopes_data_size,
+				  &scopes);
 	if (err)
 		return err;
 	ret->pc_descs = base + begin;
 	ret->pc_descs_end = base + end;
-	ret->scopes = is_in_blob ? scopes : base + scopes;
+	ret->scopes = layout->scopes_data_size == 8 ? scopes : base + scopes;
 	return 0;
 }
 

@@ -126,6 +126,7 @@ static void jdk_17_has_the_layout_that_it_says(void **state)
 		.class_name = 24,
 		.symbol_length = 4,
 		.symbol_text = 6,
+		.frame_bytecode = 8,
 	};
 	static const struct hotspot_scopes_layout expected_scopes = {
 		.pc_desc_bytes = 16,
@@ -135,6 +136,7 @@ static void jdk_17_has_the_layout_that_it_says(void **state)
 		.scopes_pcs = 268,
 		.scopes_pcs_end = 272,
 		.scopes_data = 120,
+		.scopes_data_size = 8,
 		.mutable_data = WIRE_HOTSPOT_NONE,
 		.relocation_bytes = WIRE_HOTSPOT_NONE,
 		.metadata = 260,
@@ -193,6 +195,7 @@ static void jdk_25_has_the_layout_that_it_says(void **state)
 		.class_name = 24,
 		.symbol_length = 4,
 		.symbol_text = 6,
+		.frame_bytecode = 8,
 	};
 	static const struct hotspot_scopes_layout expected_scopes = {
 		.pc_desc_bytes = 16,
@@ -202,6 +205,7 @@ static void jdk_25_has_the_layout_that_it_says(void **state)
 		.scopes_pcs = 196,
 		.scopes_pcs_end = 200,
 		.scopes_data = 200,
+		.scopes_data_size = 4,
 		.mutable_data = 16,
 		.relocation_bytes = 28,
 		.metadata = WIRE_HOTSPOT_NONE,
@@ -211,6 +215,76 @@ static void jdk_25_has_the_layout_that_it_says(void **state)
 
 	(void)state;
 	check_known(25, &layout);
+	assert_memory_equal(&layout.wire, &expected, sizeof(expected));
+	assert_memory_equal(&layout.scopes, &expected_scopes, sizeof(expected_scopes));
+}
+
+/* It has one heap, says no frame of the interpreter, and all parts of compiled code by their offsets. */
+static void jdk_8_has_the_layout_that_it_says(void **state)
+{
+	static const struct wire_hotspot_layout expected = {
+		.heaps = HOTSPOT_HEAPS,
+		.interpreter = HOTSPOT_INTERPRETER,
+		.call_stub_return = HOTSPOT_CALL_STUB,
+		.major = 8,
+		.array_length = WIRE_HOTSPOT_NONE,
+		.array_items = WIRE_HOTSPOT_NONE,
+		.heap_start = 8,
+		.heap_end = 16,
+		.heap_segments = 120,
+		.heap_segment_shift = 256,
+		.queue_start = 8,
+		.queue_bytes = 20,
+		.block_bytes = 16,
+		.block_used = 8,
+		.blob_bytes = 312,
+		.blob_size = 12,
+		.blob_header_bytes = 16,
+		.blob_header_bytes_size = 4,
+		.blob_frame_complete_size = 4,
+		.blob_frame_complete = 20,
+		.blob_frame_words = 28,
+		.blob_code = 32,
+		.blob_code_end = 24,
+		.blob_code_is_offset = 1,
+		.nmethod_header_bytes = 352,
+		.nmethod_method = 112,
+		.nmethod_compile_id = 304,
+		.method_const = 8,
+		.const_bytes = 48,
+		.const_pool = 8,
+		.const_code_bytes = 32,
+		.const_flags = 28,
+		.const_has_lines = 1,
+		.const_name = 34,
+		.pool_bytes = 72,
+		.pool_class = 24,
+		.pool_file = WIRE_HOTSPOT_NONE,
+		.class_file = 284,
+		.class_name = 24,
+		.symbol_length = 0,
+		.symbol_text = 6,
+		.frame_bytecode = 7,
+	};
+	static const struct hotspot_scopes_layout expected_scopes = {
+		.pc_desc_bytes = 16,
+		.pc_desc_pc = 0,
+		.pc_desc_scope = 4,
+		.immutable_data = WIRE_HOTSPOT_NONE,
+		.scopes_pcs = 268,
+		.scopes_pcs_end = 272,
+		.scopes_data = 264,
+		.scopes_data_size = 4,
+		.mutable_data = WIRE_HOTSPOT_NONE,
+		.relocation_bytes = WIRE_HOTSPOT_NONE,
+		.metadata = 260,
+		.blob_data = WIRE_HOTSPOT_NONE,
+		.metadata_size = 4,
+	};
+	struct hotspot_layout layout;
+
+	(void)state;
+	check_known(8, &layout);
 	assert_memory_equal(&layout.wire, &expected, sizeof(expected));
 	assert_memory_equal(&layout.scopes, &expected_scopes, sizeof(expected_scopes));
 }
@@ -266,19 +340,41 @@ static void of_other_versions_nothing_is_guessed(void **state)
 	}
 }
 
+static void add_field(struct hotspot_tables_fake *fake, const char *type, const char *name,
+		      const char *field_type, uint64_t offset)
+{
+	struct hotspot_field *added = array_add(&fake->fields);
+
+	assert_non_null(added);
+	*added = (struct hotspot_field){
+		.type = type, .name = name, .field_type = field_type, .offset = offset};
+}
+
 static void hotspot_25_is_that_of_jdk_8_where_it_has_one_heap(void **state)
 {
 	struct hotspot_tables_fake *fake = hotspot_tables_fake_new(8);
 	struct hotspot_layout layout;
 
 	(void)state;
-	check_unknown(fake, HOTSPOT_UNKNOWN_VERSION, 8);
-	fake = hotspot_tables_fake_new(8);
 	fake->version = 0;
 	assert_int_equal(find(fake, &layout), -EAGAIN);
 	fake = hotspot_tables_fake_new(8);
 	fake->version = 24;
 	check_unknown(fake, HOTSPOT_UNKNOWN_BUILD, 0);
+	/* Its constructors have made the heap, and it has no memory yet. */
+	fake = hotspot_tables_fake_new(8);
+	fake->num_heaps = 0;
+	assert_int_equal(find(fake, &layout), -EAGAIN);
+	/* One that has both has taken something over from a newer version. */
+	fake = hotspot_tables_fake_new(8);
+	add_field(fake, "CodeCache", "_heaps", "GrowableArray<CodeHeap*>*", HOTSPOT_HEAPS);
+	fake->fields.items[fake->fields.length - 1].is_static = true;
+	check_unknown(fake, HOTSPOT_UNKNOWN_BUILD, 8);
+	/* What it says of frames has to be what is known. */
+	fake = hotspot_tables_fake_new(8);
+	fake->constants.items[fake->constants.length - 1] = (struct hotspot_number){
+		.name = "frame::interpreter_frame_sender_sp_offset", .value = -3};
+	check_unknown(fake, HOTSPOT_UNKNOWN_BUILD, 8);
 }
 
 static bool is_one_of(const char *name, const char *const *names, size_t num_names)
@@ -290,7 +386,7 @@ static bool is_one_of(const char *name, const char *const *names, size_t num_nam
 }
 
 /* Without which names are known all the same: those of scopes, one of two spellings, and what nobody asks for. */
-static bool is_optional(const struct hotspot_field *field)
+static bool is_optional(const struct hotspot_field *field, int major)
 {
 	static const char *const names[] = {
 		"_body",
@@ -313,15 +409,19 @@ static bool is_optional(const struct hotspot_field *field)
 		return false;
 	if (string_equals(field->type, "HeapBlock::Header"))
 		return string_equals(field->name, "_length");
-	/* Of older ones it is the addresses that count. */
+	/* JDK 8 has a single heap. */
+	if (string_ends_with(field->type, "GrowableArray") ||
+	    string_equals(field->type, "GrowableArray<int>"))
+		return major == 8;
+	/* Between them it is the addresses that count. */
 	if (string_equals(field->name, "_data_offset"))
-		return field->last < 23;
+		return major > 8 && major < 23;
 	return is_one_of(field->name, names, ARRAY_LENGTH(names));
 }
 
 static void without_what_is_needed_a_build_is_unknown(void **state)
 {
-	static const int majors[] = {11, 12, 17, 21, 23, 25};
+	static const int majors[] = {8, 11, 12, 17, 21, 23, 25};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(majors); i++) {
@@ -333,14 +433,18 @@ static void without_what_is_needed_a_build_is_unknown(void **state)
 			struct hotspot_layout layout;
 
 			array_remove(&fake->fields, j);
-			if (is_optional(field)) {
+			if (is_optional(field, majors[i])) {
 				assert_int_equal(find(fake, &layout), 0);
 				assert_int_equal(layout.support, HOTSPOT_KNOWN);
 			} else {
-				check_unknown(fake, HOTSPOT_UNKNOWN_BUILD,
-					      string_equals(field->name, "_vm_major_version")
-						      ? 0
-						      : (unsigned int)majors[i]);
+				unsigned int major = (unsigned int)majors[i];
+
+				if (string_equals(field->name, "_vm_major_version"))
+					major = 0;
+				/* Without it, 25 is the JDK's version. */
+				else if (string_equals(field->name, "_heap"))
+					major = 25;
+				check_unknown(fake, HOTSPOT_UNKNOWN_BUILD, major);
 			}
 		}
 		hotspot_tables_fake_free(whole);
@@ -402,7 +506,7 @@ static void offsets_that_cannot_be_make_a_build_unknown(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < whole->fields.length; i++) {
-		if (whole->fields.items[i].is_static || is_optional(&whole->fields.items[i]))
+		if (whole->fields.items[i].is_static || is_optional(&whole->fields.items[i], 17))
 			continue;
 		for (size_t j = 0; j < ARRAY_LENGTH(offsets); j++) {
 			struct hotspot_tables_fake *fake = hotspot_tables_fake_new(17);
@@ -477,7 +581,7 @@ static void fields_that_are_static_are_no_others(void **state)
 		struct hotspot_tables_fake *fake = hotspot_tables_fake_new(17);
 		struct hotspot_field *field = &fake->fields.items[i];
 
-		if (is_optional(field)) {
+		if (is_optional(field, 17)) {
 			hotspot_tables_fake_free(fake);
 			continue;
 		}
@@ -550,16 +654,6 @@ static void check_without_scopes(struct hotspot_tables_fake *fake)
 	assert_memory_equal(&layout.scopes, &nothing, sizeof(nothing));
 }
 
-static void add_field(struct hotspot_tables_fake *fake, const char *type, const char *name,
-		      const char *field_type, uint64_t offset)
-{
-	struct hotspot_field *added = array_add(&fake->fields);
-
-	assert_non_null(added);
-	*added = (struct hotspot_field){
-		.type = type, .name = name, .field_type = field_type, .offset = offset};
-}
-
 static void a_build_that_mixes_versions_has_no_scopes(void **state)
 {
 	struct hotspot_tables_fake *fake = hotspot_tables_fake_new(17);
@@ -574,6 +668,12 @@ static void a_build_that_mixes_versions_has_no_scopes(void **state)
 	fake = hotspot_tables_fake_new(25);
 	add_field(fake, "CompiledMethod", "_scopes_data_begin", "address", 120);
 	check_without_scopes(fake);
+	fake = hotspot_tables_fake_new(8);
+	add_field(fake, "CompiledMethod", "_scopes_data_begin", "address", 120);
+	check_without_scopes(fake);
+	fake = hotspot_tables_fake_new(8);
+	add_field(fake, "nmethod", "_immutable_data", "address", 280);
+	check_without_scopes(fake);
 }
 
 static void without_one_of_their_fields_there_are_no_scopes(void **state)
@@ -583,6 +683,8 @@ static void without_one_of_their_fields_there_are_no_scopes(void **state)
 		const char *type;
 		const char *name;
 	} inputs[] = {
+		{8, "nmethod", "_scopes_data_offset"},
+		{8, "nmethod", "_dependencies_offset"},
 		{17, "CompiledMethod", "_scopes_data_begin"},
 		{17, "nmethod", "_scopes_pcs_offset"},
 		{17, "nmethod", "_dependencies_offset"},
@@ -900,6 +1002,7 @@ static void names_that_lie_far_apart_are_bounded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(jdk_8_has_the_layout_that_it_says),
 		cmocka_unit_test(jdk_17_has_the_layout_that_it_says),
 		cmocka_unit_test(jdk_25_has_the_layout_that_it_says),
 		cmocka_unit_test(what_versions_have_renamed_or_moved_is_found),

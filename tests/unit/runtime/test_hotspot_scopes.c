@@ -108,7 +108,9 @@ static void put_parts(struct scene *scene)
 		put(scene, BLOB + layout->scopes_data, PC_DESCS - base + 16 * scene->num_pc_descs,
 		    4);
 	else
-		put(scene, BLOB + layout->scopes_data, SCOPES, 8);
+		put(scene, BLOB + layout->scopes_data,
+		    layout->scopes_data_size == 8 ? SCOPES : SCOPES - BLOB,
+		    layout->scopes_data_size);
 	if (layout->mutable_data != WIRE_HOTSPOT_NONE) {
 		put(scene, BLOB + layout->mutable_data, METADATA - 0x30, 8);
 		put(scene, BLOB + layout->relocation_bytes, 0x30, 4);

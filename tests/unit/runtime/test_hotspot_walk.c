@@ -47,15 +47,16 @@
 #define WORD(n)       (STACK + 8ull * (n))
 #define RETURN        (CODE(0) + 0x4040) /* follows a call */
 #define NO_RETURN     (CODE(0) + 0x5040) /* does not */
-#define OLD_RETURN \
-	(CODE(0) + 0x6040) /* does, and is where something returned that was called before */
-#define CALLER_FP             0x7ffe00001110ull
-#define COMPILE_ID            77
-#define FRAME_WORDS           6
-#define NUM_BYTECODES         40
-#define FREE_SEGMENT          0xff
-#define NO_READ_FAILS         UINT64_MAX
-#define IN_REGISTER           (-1)
+#define OLD_RETURN    (CODE(0) + 0x6040) /* does as well; what returned there was called before */
+#define CALLER_FP     0x7ffe00001110ull
+#define COMPILE_ID    77
+#define FRAME_WORDS   6
+#define NUM_BYTECODES 40
+#define FREE_SEGMENT  0xff
+#define NO_READ_FAILS UINT64_MAX
+#define IN_REGISTER   (-1)
+#define OTHER_CODE(version) \
+	(CODE(0) + (48ull << SEGMENT_SHIFT) + hotspot_walk_layouts[version].block_bytes + BLOB_CODE)
 #define LEVEL_OF(word)        ((word) & ((1u << WIRE_HOTSPOT_LEVEL_BITS) - 1))
 #define BYTECODE_OF(position) (((position) & ~WIRE_HOTSPOT_INTERPRETED) >> WIRE_HOTSPOT_LEVEL_BITS)
 
@@ -150,11 +151,14 @@ static void put_vm(struct scene *scene, uint32_t num_heaps)
 {
 	const struct wire_hotspot_layout *layout = &scene->hotspot.layout;
 
-	put_word(scene, MEMORY + layout->heaps, ARRAY);
+	put_word(scene, MEMORY + layout->heaps,
+		 layout->array_length == WIRE_HOTSPOT_NONE ? HEAP(0) : ARRAY);
 	put_word(scene, MEMORY + layout->interpreter, QUEUE);
 	put_word(scene, MEMORY + layout->call_stub_return, CALL_STUB);
-	put(scene, ARRAY + layout->array_length, num_heaps, 4);
-	put_word(scene, ARRAY + layout->array_items, ITEMS);
+	if (layout->array_length != WIRE_HOTSPOT_NONE) {
+		put(scene, ARRAY + layout->array_length, num_heaps, 4);
+		put_word(scene, ARRAY + layout->array_items, ITEMS);
+	}
 	for (uint32_t i = 0; i < WIRE_HOTSPOT_MAX_HEAPS; i++) {
 		put_word(scene, ITEMS + 8 * i, HEAP(i));
 		put_word(scene, HEAP(i) + layout->heap_start, CODE(i));
@@ -351,9 +355,10 @@ static void code_is_found_in_three_heaps_or_one(void **state _unused_)
 	{
 		struct scene *scene = scene_new(version);
 		const struct hotspot_code *code = &scene->hotspot.code;
+		uint32_t num_heaps = version == HOTSPOT_8 ? 1 : 3;
 
-		assert_int_equal(code->num_heaps, 3);
-		for (uint32_t i = 0; i < 3; i++) {
+		assert_int_equal(code->num_heaps, num_heaps);
+		for (uint32_t i = 0; i < num_heaps; i++) {
 			assert_true(code->heap_starts[i] == CODE(i));
 			assert_true(code->heap_ends[i] == CODE(i) + CODE_BYTES);
 			assert_true(code->heap_segments[i] == SEGMENTS(i));
@@ -363,7 +368,8 @@ static void code_is_found_in_three_heaps_or_one(void **state _unused_)
 		assert_true(code->call_stub_return == CALL_STUB);
 
 		/* One heap: nothing is left of the others. */
-		put(scene, ARRAY + scene->hotspot.layout.array_length, 1, 4);
+		if (version != HOTSPOT_8)
+			put(scene, ARRAY + scene->hotspot.layout.array_length, 1, 4);
 		assert_int_equal(hotspot_find_code(&scene->hotspot, MEMORY), 0);
 		assert_int_equal(code->num_heaps, 1);
 		assert_true(!code->heap_starts[1] && !code->heap_ends[1] && !code->heap_ends[2]);
@@ -463,7 +469,7 @@ static void blobs_are_found_from_all_their_segments(void **state _unused_)
 		struct scene *scene = scene_new(version);
 		uint64_t block_bytes = scene->hotspot.layout.block_bytes;
 
-		for (uint32_t heap = 0; heap < WIRE_HOTSPOT_MAX_HEAPS; heap++) {
+		for (uint32_t heap = 0; heap < scene->hotspot.code.num_heaps; heap++) {
 			uint64_t blob = CODE(heap) + (9ull << SEGMENT_SHIFT) + block_bytes;
 
 			put_blob(scene, &(struct blob){.heap = heap,
@@ -668,6 +674,70 @@ static void compiled_code_may_be_interrupted_anywhere(void **state _unused_)
 			free(scene);
 		}
 	}
+}
+
+/* In JDK 8, which moves the stack pointer in the midst of methods: there may be what was there before. */
+static void assert_called_by(const struct interrupted *at, uint64_t return_address, uint64_t target,
+			     bool may_be)
+{
+	for_each_version(version)
+	{
+		struct scene *scene = scene_of_interrupted(version, at, return_address);
+		uint64_t other = put_blob(scene, &(struct blob){.segment = 48,
+								.num_segments = 16,
+								.frame_words = FRAME_WORDS,
+								.frame_complete = 16,
+								.nmethod_of = OTHER_METHOD});
+		bool is_exact;
+
+		assert_true(other == OTHER_CODE(version));
+		put_blob(scene, &(struct blob){.segment = 80, .num_segments = 16});
+		put_call(scene, return_address, target);
+		/* The same where it has called a C function. */
+		for (is_exact = true;; is_exact = false) {
+			begin_at(scene, scene->code + at->pc, 3, 0);
+			scene->walk.is_exact = is_exact;
+			if (version != HOTSPOT_8 || may_be)
+				assert_steps(scene, return_address, WORD(at->return_word + 1),
+					     CALLER_FP);
+			else
+				assert_ends(scene, WALK_JIT_CODE);
+			if (!is_exact)
+				break;
+		}
+		/* Where it has called Java's code the stack pointer is where it has to be. */
+		begin_outside(scene, scene->code + at->pc, 3);
+		scene->hotspot.last_level = scene->walk.num_frames - 1;
+		assert_steps(scene, return_address, WORD(at->return_word + 1), CALLER_FP);
+		free(scene);
+	}
+}
+
+static void what_calls_another_method_is_no_caller_in_jdk_8(void **state _unused_)
+{
+	const struct interrupted at = {"body", PUSHING, 13, 13, 5, 4};
+	const uint64_t code = CODE(0) + (16ull << SEGMENT_SHIFT) + BLOB_CODE + 16;
+	const uint64_t other = OTHER_CODE(HOTSPOT_8);
+
+	assert_called_by(&at, RETURN, code, true);
+	assert_called_by(&at, RETURN, other, false);
+	assert_called_by(&at, RETURN, other + 0x40, false);
+	/* A stub, as of calls that do not know their class. */
+	assert_called_by(&at, RETURN, CODE(0) + (85ull << SEGMENT_SHIFT), true);
+	/* A stub of the caller's own; but what calls itself has not called another one. */
+	assert_called_by(&at, other + 0x80, other + 0x100, true);
+	assert_called_by(&at, other + 0x80, other + 8, false);
+}
+
+static void in_jdk_8_a_method_is_called_by_javas_code(void **state _unused_)
+{
+	struct scene *scene = scene_new(HOTSPOT_8);
+
+	scene->code = put_method_code(scene, FRAME_WORDS, 0);
+	put_word(scene, WORD(FRAME_WORDS - 1), CODE(1) + 0x40);
+	begin_outside(scene, scene->code + 0x20, 3);
+	assert_ends(scene, WALK_JIT_CODE);
+	free(scene);
 }
 
 static void where_calls_return_to_the_interpreter_no_call_is(void **state _unused_)
@@ -993,7 +1063,8 @@ static struct scene *scene_of_interpreter(enum hotspot_walk_version version)
 	put_frame(scene, FRAME_WORD, NO_RETURN);
 	put_word(scene, WORD(FRAME_WORD + HOTSPOT_FRAME_SENDER_SP), SENDER);
 	put_word(scene, WORD(FRAME_WORD + HOTSPOT_FRAME_METHOD), METHOD);
-	put_word(scene, WORD(FRAME_WORD + HOTSPOT_FRAME_BYTECODE), FIRST + SLOT_BYTECODE);
+	put_word(scene, WORD(FRAME_WORD) - 8 * scene->hotspot.layout.frame_bytecode,
+		 FIRST + SLOT_BYTECODE);
 	return scene;
 }
 
@@ -1049,7 +1120,7 @@ static void native_methods_have_no_bytecode(void **state _unused_)
 	struct scene *scene = scene_of_interpreter(HOTSPOT_17);
 
 	put(scene, CONSTANTS + scene->hotspot.layout.const_code_bytes, 0, 2);
-	put_word(scene, WORD(FRAME_WORD + HOTSPOT_FRAME_BYTECODE), 0);
+	put_word(scene, WORD(FRAME_WORD) - 8 * scene->hotspot.layout.frame_bytecode, 0);
 	begin_outside(scene, AT_BYTECODE, WORD(FRAME_WORD));
 	assert_steps(scene, NO_RETURN, SENDER, CALLER_FP);
 	assert_interpreted(scene, WIRE_HOTSPOT_NO_BYTECODE, 3);
@@ -1125,7 +1196,7 @@ static void a_frame_that_is_being_set_up_has_no_method_yet(void **state _unused_
 		assert_no_method(scene);
 	}
 	/* Its bytecode is in the register, and later in the frame as well. */
-	for (int word = HOTSPOT_FRAME_BYTECODE; word < HOTSPOT_FRAME_METHOD; word++) {
+	for (int word = -(int)scene->hotspot.layout.frame_bytecode; word < HOTSPOT_FRAME_METHOD; word++) {
 		begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST);
 		scene->walk.registers.sp = WORD(FRAME_WORD + word);
 		assert_steps(scene, RETURN, SENDER, CALLER_FP);
@@ -1427,6 +1498,8 @@ int main(void)
 		cmocka_unit_test(chains_longer_than_any_that_is_written_end),
 		cmocka_unit_test(free_blocks_and_other_memory_hold_no_blob),
 		cmocka_unit_test(compiled_code_may_be_interrupted_anywhere),
+		cmocka_unit_test(what_calls_another_method_is_no_caller_in_jdk_8),
+		cmocka_unit_test(in_jdk_8_a_method_is_called_by_javas_code),
 		cmocka_unit_test(where_calls_return_to_the_interpreter_no_call_is),
 		cmocka_unit_test(callers_are_complete_and_nothing_is_asked_of_them),
 		cmocka_unit_test(no_frame_has_a_size_that_cannot_be),
