@@ -69,7 +69,7 @@ struct hotspot_walk {
 	wire_u32 num_frames;
 	wire_u32 is_deep;    /* there were more */
 	wire_u32 last_level; /* of the walk, at which it was in HotSpot's code */
-	wire_u32 padding;
+	wire_u32 stub_level; /* likewise, in a stub with a frame */
 	wire_u64 words
 		[HOTSPOT_OBJECT_WORDS]; /* what was read last: an object, or a blob and the word before it */
 };
@@ -191,7 +191,7 @@ HOTSPOT_INLINE int hotspot_begin(struct hotspot_walk *hotspot, wire_u64 bytecode
 
 	hotspot->bytecode_register = bytecode_register;
 	hotspot->num_frames = hotspot->is_deep = 0;
-	hotspot->last_level = 0;
+	hotspot->last_level = hotspot->stub_level = 0;
 	if (hotspot_read(hotspot, &bytes, 4, code->interpreter_bytes))
 		return -1;
 	hotspot->interpreter_end = code->interpreter_start + bytes;
@@ -534,6 +534,8 @@ HOTSPOT_INLINE int hotspot_step_sized(struct hotspot_walk *hotspot, struct walk 
 		8;
 	enum hotspot_frame_state state = HOTSPOT_FRAME_COMPLETE;
 
+	if (!hotspot_is_nmethod(hotspot))
+		hotspot->stub_level = walk->num_frames;
 	if (walk->is_exact && hotspot_find_state(hotspot, walk, &state))
 		return walk_stop(walk, WALK_READ_FAILED);
 	if (state == HOTSPOT_FRAME_NONE)
@@ -751,10 +753,21 @@ HOTSPOT_INLINE int hotspot_is_being_set_up(struct hotspot_walk *hotspot, struct 
 	return 1;
 }
 
+/* Whether a method has no bytecode, which native ones have not. */
+HOTSPOT_INLINE int hotspot_is_native(struct hotspot_walk *hotspot, wire_u64 constants)
+{
+	wire_u64 bytes = 0;
+
+	return !hotspot_read(hotspot, &bytes, 2, constants + hotspot->layout.const_code_bytes) &&
+	       !bytes;
+}
+
 /*
  * The frame of the interpreter that the frame pointer leads to. In the innermost one, r13 is the bytecode that runs; else
  * it may not be its own frame: it is when neither something is called, of which r13 is the caller's stack pointer then,
  * nor something has returned, which has the return address on top.
+ *
+ * A stub that it has called may be the one that puts interpreted frames in the place of a compiled one: they need not be filled yet.
  */
 HOTSPOT_INLINE int hotspot_step_interpreter(struct hotspot_walk *hotspot, struct walk *walk,
 					    struct wire_runtime_frame *frames)
@@ -766,6 +779,8 @@ HOTSPOT_INLINE int hotspot_step_interpreter(struct hotspot_walk *hotspot, struct
 	wire_u32 index = WIRE_HOTSPOT_NO_BYTECODE;
 	int is_frame = !hotspot_read_frame(hotspot, walk);
 
+	if (hotspot->stub_level && hotspot->stub_level + 1 == walk->num_frames)
+		return walk_stop(walk, WALK_JIT_CODE);
 	fp = walk->registers.fp;
 	if (is_frame && walk->is_innermost && hotspot_is_being_set_up(hotspot, walk)) {
 		walk->registers.fp = hotspot->caller_fp;
@@ -814,11 +829,10 @@ HOTSPOT_INLINE int hotspot_step_interpreter(struct hotspot_walk *hotspot, struct
 	if (!is_frame || hotspot->cfa <= fp || hotspot->cfa - fp > HOTSPOT_MAX_FRAME_BYTES)
 		return walk_stop(walk, WALK_JIT_CODE);
 	if (index == WIRE_HOTSPOT_NO_BYTECODE &&
-	    (!walk->is_innermost ||
-	     hotspot_has_pushed(walk, -(int)hotspot->layout.frame_bytecode)))
+	    (!walk->is_innermost || hotspot_has_pushed(walk, -(int)hotspot->layout.frame_bytecode)))
 		index = hotspot_get_bytecode(hotspot, constants, bytecode);
-	/* A native method has none. */
-	if (index == WIRE_HOTSPOT_NO_BYTECODE && walk->is_innermost)
+	if (index == WIRE_HOTSPOT_NO_BYTECODE &&
+	    (walk->is_innermost || !hotspot_is_native(hotspot, constants)))
 		return walk_stop(walk, WALK_JIT_CODE);
 	hotspot_add_frame(hotspot, walk, method, hotspot_hash(method, constants),
 			  WIRE_HOTSPOT_INTERPRETED | index << WIRE_HOTSPOT_LEVEL_BITS, frames);

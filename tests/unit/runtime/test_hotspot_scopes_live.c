@@ -89,15 +89,18 @@ static bool read_codes(struct live_java *live, struct printed_codes *ret)
 	while (!is_standing && getline(&line, &size, live->output) >= 0) {
 		struct printed_place *place;
 		struct printed_scope scope;
+		const char *title;
 		uint64_t number;
 
-		is_standing = string_starts_with(line, "standing");
-		if (string_starts_with(line, "Compiled method (")) {
+		/* JDK 11 ends a line before it goes on only where it disassembles. */
+		is_standing = strstr(line, "standing");
+		title = strstr(line, "Compiled method (");
+		if (title) {
 			code = array_add(&ret->codes);
 			assert_non_null(code);
 			*code = (struct printed_code){0};
 			assert_int_equal(
-				sscanf(line, "Compiled method (%*[^)]) %*d %u", &code->compile_id),
+				sscanf(title, "Compiled method (%*[^)]) %*d %u", &code->compile_id),
 				1);
 			continue;
 		}

@@ -1048,7 +1048,8 @@ static void the_call_stub_has_a_frame_pointer_whatever_its_blob_says(void **stat
 
 #define FRAME_WORD    20
 #define SENDER        WORD(25)
-#define FIRST         (CONSTANTS + scene->hotspot.layout.const_bytes)
+#define FIRST         FIRST_OF(scene->hotspot.layout.const_bytes)
+#define FIRST_OF(n)   (CONSTANTS + (n))
 #define AT_BYTECODE   (INTERPRETER + 0x100)
 #define SLOT_BYTECODE 5
 
@@ -1196,7 +1197,8 @@ static void a_frame_that_is_being_set_up_has_no_method_yet(void **state _unused_
 		assert_no_method(scene);
 	}
 	/* Its bytecode is in the register, and later in the frame as well. */
-	for (int word = -(int)scene->hotspot.layout.frame_bytecode; word < HOTSPOT_FRAME_METHOD; word++) {
+	for (int word = -(int)scene->hotspot.layout.frame_bytecode; word < HOTSPOT_FRAME_METHOD;
+	     word++) {
 		begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST);
 		scene->walk.registers.sp = WORD(FRAME_WORD + word);
 		assert_steps(scene, RETURN, SENDER, CALLER_FP);
@@ -1282,6 +1284,69 @@ static void interpreted_frames_that_cannot_be_end_the_walk(void **state _unused_
 	assert_ends(scene, WALK_JIT_CODE);
 	assert_int_equal(scene->hotspot.num_frames, 0);
 	free(scene);
+}
+
+/* What is not on the stack yet is what was there before: a frame of something else, which was whole. */
+static void frames_that_are_not_pushed_say_nothing(void **state _unused_)
+{
+	for_each_version(version)
+	{
+		struct scene *scene = scene_of_interpreter(version);
+		unsigned int pushed = FRAME_WORD - scene->hotspot.layout.frame_bytecode;
+
+		begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST + NUM_BYTECODES);
+		scene->walk.registers.sp = WORD(pushed);
+		assert_steps(scene, NO_RETURN, SENDER, CALLER_FP);
+		for (unsigned int word = pushed + 1; word < FRAME_WORD; word++) {
+			begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST + NUM_BYTECODES);
+			scene->walk.registers.sp = WORD(word);
+			assert_ends(scene, WALK_JIT_CODE);
+			assert_int_equal(scene->hotspot.num_frames, 0);
+		}
+		free(scene);
+	}
+}
+
+static void callers_that_are_not_native_have_a_bytecode(void **state _unused_)
+{
+	static const uint64_t bytecodes[] = {0, FIRST_OF(48) - 1, FIRST_OF(48) + NUM_BYTECODES};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(bytecodes); i++) {
+		struct scene *scene = scene_of_interpreter(HOTSPOT_17);
+
+		put_word(scene, WORD(FRAME_WORD) - 8 * scene->hotspot.layout.frame_bytecode,
+			 bytecodes[i]);
+		begin_outside(scene, AT_BYTECODE, WORD(FRAME_WORD));
+		assert_ends(scene, WALK_JIT_CODE);
+		assert_int_equal(scene->hotspot.num_frames, 0);
+		free(scene);
+	}
+}
+
+/* As when a compiled frame is taken apart into interpreted ones, which are filled one after the other. */
+static void interpreted_frames_behind_a_stub_may_not_be_filled(void **state _unused_)
+{
+	for_each_version(version)
+	{
+		struct scene *scene = scene_of_interpreter(version);
+
+		scene->code = put_stub(scene, FRAME_WORDS);
+		put_frame(scene, FRAME_WORDS - 2, AT_BYTECODE);
+		put_word(scene, WORD(FRAME_WORDS - 2), WORD(FRAME_WORD));
+		begin_outside(scene, scene->code + 0x20, 3);
+		assert_steps(scene, AT_BYTECODE, WORD(FRAME_WORDS), WORD(FRAME_WORD));
+		scene->walk.num_frames++;
+		assert_ends(scene, WALK_JIT_CODE);
+		assert_int_equal(scene->hotspot.num_frames, 1);
+
+		/* Behind a method's code they are what has called it. */
+		scene->code = put_method_code(scene, FRAME_WORDS, 0);
+		begin_outside(scene, scene->code + 0x20, 3);
+		assert_steps(scene, AT_BYTECODE, WORD(FRAME_WORDS), WORD(FRAME_WORD));
+		scene->walk.num_frames++;
+		assert_steps(scene, NO_RETURN, SENDER, CALLER_FP);
+		free(scene);
+	}
 }
 
 /*
@@ -1524,6 +1589,9 @@ int main(void)
 		cmocka_unit_test(a_frame_that_is_being_set_up_has_no_method_yet),
 		cmocka_unit_test(a_frame_that_is_being_set_up_has_a_caller),
 		cmocka_unit_test(interpreted_frames_that_cannot_be_end_the_walk),
+		cmocka_unit_test(frames_that_are_not_pushed_say_nothing),
+		cmocka_unit_test(callers_that_are_not_native_have_a_bytecode),
+		cmocka_unit_test(interpreted_frames_behind_a_stub_may_not_be_filled),
 		cmocka_unit_test(methods_say_what_they_are),
 		cmocka_unit_test(methods_may_have_neither_lines_nor_file),
 		cmocka_unit_test(of_long_names_the_begin_is_taken),
