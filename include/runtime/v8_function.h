@@ -32,7 +32,10 @@ struct v8_function {
 	const char *name;
 	const char *
 		file; /* a path, a URL such as file:///…, or node:… of what is built into the program */
-	bool is_builtin;      /* V8's own: it is of no script, and has machine code with a symbol */
+	uint32_t position; /* of its first character in its source; WIRE_V8_NO_POSITION */
+	uint32_t source;   /* among v8_sources; V8_NO_SOURCE */
+	int32_t first_line; /* what the script says is the number of its source's first line, from 0 */
+	bool is_builtin;    /* V8's own: it is of no script, and has machine code with a symbol */
 	bool is_name_missing; /* it could not be read */
 };
 
@@ -49,12 +52,13 @@ static inline void v8_functions_freep(struct v8_functions **functions)
  * Add what was sent of a function. One that is known keeps what is known of it, and gets what was not read before.
  *
  * record  a whole one, aligned; its content need not be what the program sends
+ * source  that of v8_sources_add()
  *
  * Returns 0, -EINVAL (lengths are not those of the record's places), -ENOSPC (it would be more than is kept), or
  * -ENOMEM. After an error nothing is added; whoever calls it counts that.
  */
 _must_check_ int v8_functions_add(struct v8_functions *functions,
-				  const struct wire_v8_function *record);
+				  const struct wire_v8_function *record, uint32_t source);
 
 /* NULL: it was not added. Borrowed until the next one is. */
 const struct v8_function *v8_functions_find(const struct v8_functions *functions, uint32_t pid,

@@ -198,6 +198,8 @@ enum v8_string {
 	V8_STRING_SEQUENTIAL = 0,
 	V8_STRING_CONS = 1, /* two others, one behind the other */
 	V8_STRING_EXTERNAL = 2,
+	V8_STRING_SLICED =
+		3, /* a part of another one: that, and from where on, lie where those two do */
 	V8_STRING_THIN = 5, /* another one in its place */
 	V8_STRING_REPRESENTATION = 7,
 	V8_STRING_ONE_BYTE = 8,
@@ -323,8 +325,36 @@ V8_INLINE int v8_take_name(struct v8_walk *walk, wire_u64 word, struct wire_v8_f
 }
 
 /* Flags of a ScopeInfo that say what lies between its local variables and the name. */
-#define V8_SCOPE_RECEIVER(flags)  ((flags) >> 7 & 3) /* 1 or 2: it has a place */
-#define V8_SCOPE_HAS_CLASS(flags) ((flags) >> 10 & 1)
+#define V8_SCOPE_RECEIVER(flags)     ((flags) >> 7 & 3) /* 1 or 2: it has a place */
+#define V8_SCOPE_HAS_CLASS(flags)    ((flags) >> 10 & 1)
+#define V8_SCOPE_VARIABLE(flags)     ((flags) >> 12 & 3) /* not 0: the function's name is there */
+#define V8_SCOPE_HAS_INFERRED(flags) ((flags) >> 14 & 1)
+
+/* Where a function begins and ends, as small integers; one that is none says nothing. */
+V8_INLINE int v8_is_position(wire_u64 begin, wire_u64 end)
+{
+	return !(wire_u32)begin && !(wire_u32)end && begin <= end && !(end >> 63);
+}
+
+/*
+ * In a ScopeInfo that has these behind the name, of which the first word is at an offset: name and variable of the function
+ * are two words, the inferred name is one, and flags say which of them are there. In the scope of a module they lie one word
+ * further; that begins where its source does.
+ */
+V8_INLINE void v8_find_position(struct v8_walk *walk, wire_u64 scope, wire_u64 offset,
+				wire_u64 flags, struct wire_v8_function *ret)
+{
+	if (V8_SCOPE_VARIABLE(flags))
+		offset += 16;
+	if (V8_SCOPE_HAS_INFERRED(flags))
+		offset += 8;
+	if (v8_read(walk, walk->words, 3 * 8, v8_get_address(scope) + offset))
+		return;
+	if (v8_is_position(walk->words[0], walk->words[1]))
+		ret->position = (wire_u32)(walk->words[0] >> 32);
+	else if (!walk->words[1] && v8_is_position(walk->words[1], walk->words[2]))
+		ret->position = 0;
+}
 
 /*
  * The name in a ScopeInfo: that of the function, with the place of the variable that holds it, or where that is empty the
@@ -352,6 +382,14 @@ V8_INLINE void v8_find_scope_name(struct v8_walk *walk, wire_u64 scope,
 		offset += 8;
 	if (V8_SCOPE_HAS_CLASS(flags))
 		offset += 8;
+	if (walk->layout.scope_position) {
+		wire_u64 begin = v8_get_word(walk, walk->layout.scope_position);
+
+		if (v8_is_position(begin, v8_get_word(walk, walk->layout.scope_position + 8)))
+			ret->position = (wire_u32)(begin >> 32);
+	} else {
+		v8_find_position(walk, scope, offset, flags, ret);
+	}
 	if (v8_read(walk, walk->words, 4 * 8, v8_get_address(scope) + offset)) {
 		ret->has_more = 1;
 		return;
@@ -375,9 +413,89 @@ V8_INLINE void v8_find_name(struct v8_walk *walk, wire_u64 word, struct wire_v8_
 		v8_take_name(walk, word, ret);
 }
 
+/* Of a script: put its source, its name and the number of its first line into walk->words. Returns 0, or another number. */
+V8_INLINE int v8_read_script(struct v8_walk *walk, wire_u64 script)
+{
+	return v8_read(walk, walk->words, 3 * 8,
+		       v8_get_address(script) + walk->layout.script_name - 8);
+}
+
+/* Take the string that another one stands for, with the number of characters that are left out before. Returns 0 or -1. */
+V8_INLINE int v8_unwrap_string(struct v8_walk *walk, wire_u64 *string, wire_u64 *skipped)
+{
+	wire_u32 representation = walk->type & V8_STRING_REPRESENTATION;
+	wire_u32 length = (wire_u32)v8_get_string_word(walk, walk->layout.string_length);
+
+	if (representation == V8_STRING_THIN)
+		*string = v8_get_string_word(walk, walk->layout.thin_actual);
+	else if (representation == V8_STRING_CONS || representation == V8_STRING_SLICED)
+		*string = v8_get_string_word(walk, walk->layout.cons_first);
+	else
+		return 0;
+	if (representation == V8_STRING_SLICED)
+		*skipped += v8_get_string_word(walk, walk->layout.cons_second) >> 32;
+	if (v8_read_string(walk, *string))
+		return -1;
+	/* One that was put together is all in its first part, once it is flat. */
+	return representation == V8_STRING_CONS &&
+			       (wire_u32)v8_get_string_word(walk, walk->layout.string_length) !=
+				       length
+		       ? -1
+		       : 0;
+}
+
+/* Where a script's source lies, but for the hash of it. Where that is not known, ret stays as it is. */
+V8_INLINE void v8_find_source(struct v8_walk *walk, wire_u64 string, struct wire_v8_source *ret)
+{
+	wire_u64 skipped = 0; /* characters */
+	wire_u32 representation;
+	wire_u32 length;
+
+	if (v8_read_string(walk, string))
+		return;
+	ret->length = (wire_u32)v8_get_string_word(walk, walk->layout.string_length);
+	if (v8_unwrap_string(walk, &string, &skipped) || v8_unwrap_string(walk, &string, &skipped))
+		return;
+	representation = walk->type & V8_STRING_REPRESENTATION;
+	length = (wire_u32)v8_get_string_word(walk, walk->layout.string_length);
+	ret->is_wide = !(walk->type & V8_STRING_ONE_BYTE);
+	if (skipped + ret->length > length || (wire_u64)ret->length << ret->is_wide < 8)
+		return;
+	if (representation == V8_STRING_EXTERNAL && !(walk->type & V8_STRING_UNCACHED)) {
+		ret->pointer_offset = walk->layout.external_characters;
+		ret->characters = v8_get_string_word(walk, walk->layout.external_characters);
+	} else if (representation == V8_STRING_SEQUENTIAL) {
+		ret->characters = v8_get_address(string) + walk->layout.string_characters;
+	} else {
+		return;
+	}
+	ret->characters += skipped << ret->is_wide;
+	ret->string_length = length;
+	ret->length_offset = walk->layout.string_length;
+	ret->map = walk->string[0];
+	ret->string = v8_get_address(string);
+}
+
+/* Take the next word of a source into its hash: for each number from 0 to WIRE_V8_SOURCE_WORDS - 1. Returns 0, or 1: there is none. */
+V8_INLINE int v8_step_source(struct v8_walk *walk, wire_u32 number, struct wire_v8_source *ret)
+{
+	wire_u64 word = 0;
+
+	if (!ret->string)
+		return 1;
+	if (v8_read_word(walk,
+			 ret->characters + wire_v8_get_source_offset(
+						   (wire_u64)ret->length << ret->is_wide, number),
+			 &word))
+		return 0;
+	ret->words |= 1u << (number & 31);
+	ret->hash = wire_v8_hash_source(ret->hash, word);
+	return 0;
+}
+
 /*
- * Begin with what a function says of itself: all of ret but type, pid, generation and its name, which V8_MAX_NAME_STEPS of
- * v8_step_name() find then.
+ * Begin with what a function says of itself: all of ret but type, pid, generation, its name, which V8_MAX_NAME_STEPS of
+ * v8_step_name() find then, and the hash of its source, of which v8_step_source() takes a word each.
  *
  * Returns 0, or another number when it cannot be read.
  */
@@ -385,14 +503,20 @@ V8_INLINE int v8_read_function(struct v8_walk *walk, wire_u64 shared, struct wir
 {
 	wire_u64 name;
 	wire_u64 script;
-	wire_u64 file = 0;
+	wire_u64 file;
 	wire_u32 literal;
 
-	wire_clear(ret->name, sizeof(ret->name) + sizeof(ret->file));
+	wire_clear(&ret->source, sizeof(ret->source) + sizeof(ret->name) + sizeof(ret->file));
 	wire_clear(ret->name_text[0], sizeof(ret->name_text));
 	wire_clear(ret->file_text, sizeof(ret->file_text));
 	ret->shared = shared;
 	ret->num_parts = ret->has_more = ret->is_builtin = ret->padding = 0;
+	ret->position = WIRE_V8_NO_POSITION;
+	ret->first_line = 0;
+	ret->script = 0;
+	ret->layout = walk->layout;
+	for (int i = 0; i < (int)sizeof(ret->more_padding); i++)
+		ret->more_padding[i] = 0;
 	walk->num_pending = 0;
 	if (v8_read_object(walk, shared, walk->layout.shared_bytes))
 		return -1;
@@ -405,9 +529,13 @@ V8_INLINE int v8_read_function(struct v8_walk *walk, wire_u64 shared, struct wir
 		return 0;
 	/* A debugger puts something of its own into the script's place. */
 	ret->is_builtin = walk->type != walk->layout.script_type && literal == V8_NO_LITERAL;
-	if (walk->type != walk->layout.script_type ||
-	    v8_read_word(walk, v8_get_address(script) + walk->layout.script_name, &file) ||
-	    v8_read_string(walk, file))
+	if (walk->type != walk->layout.script_type || v8_read_script(walk, script))
+		return 0;
+	ret->script = script;
+	file = walk->words[1];
+	ret->first_line = (wire_u32)(walk->words[2] >> 32);
+	v8_find_source(walk, walk->words[0], &ret->source);
+	if (v8_read_string(walk, file))
 		return 0;
 	/* Of a path that is put together and not flat, there is no file. */
 	if ((walk->type & V8_STRING_REPRESENTATION) == V8_STRING_THIN) {

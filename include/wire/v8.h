@@ -13,6 +13,8 @@
 #define WIRE_V8_NAME_PARTS 4
 #define WIRE_V8_PART_BYTES 128
 #define WIRE_V8_FILE_BYTES 512
+/* Of a source: so many words of its characters, evenly spread from the first one to the last one. */
+#define WIRE_V8_SOURCE_WORDS 17
 /* What is read of objects lies in their first bytes. */
 #define WIRE_V8_OBJECT_BYTES 96
 
@@ -37,12 +39,13 @@ struct wire_v8_layout {
 	wire_u8 shared_literal; /* 32 bits: the function's number in its script, and flags below */
 	wire_u8 shared_bytes;   /* that hold all of these: a multiple of 8 */
 	/* Of a script. */
-	wire_u8 script_name;
+	wire_u8 script_name; /* its source is the word before, the number of its first line that behind */
 	/* Of a ScopeInfo. */
 	wire_u8 scope_flags;
 	wire_u8 scope_flags_shift; /* they are a small integer, or a plain one: 32 or 0 */
 	wire_u8 scope_num_locals;
-	wire_u8 scope_locals; /* what follows depends on the flags and on how many these are */
+	wire_u8 scope_locals;   /* what follows depends on the flags and on how many these are */
+	wire_u8 scope_position; /* where the function begins and ends; 0: that is behind the name */
 	wire_u8 scope_has_receiver;       /* a word for the receiver may follow them */
 	wire_u16 scope_max_inline_locals; /* of more, the names are elsewhere */
 	/* Of strings. */
@@ -54,12 +57,50 @@ struct wire_v8_layout {
 	wire_u8 external_characters; /* their address */
 };
 
+_Static_assert(sizeof(struct wire_v8_layout) == 34, "it is followed by padding");
+
 /* Characters of a string, or of a part of it. */
 struct wire_v8_text {
 	wire_u32 length;    /* in characters, of which not all may be there */
 	wire_u16 num_bytes; /* that are there */
 	wire_u16 is_wide;   /* two bytes each, else one: Latin-1 */
 };
+
+/*
+ * Where the source of a script lies, and by what it is known again: strings are moved, and what comes to their place may be
+ * anything.
+ */
+struct wire_v8_source {
+	wire_u64 string;     /* address of the string that has the characters; 0: not known */
+	wire_u64 map;        /* the first word there */
+	wire_u64 characters; /* address of the source's first one, which need not be the string's */
+	wire_u64 hash;       /* of words at wire_v8_get_source_offset() */
+	wire_u32 words;      /* those in the hash, a bit each: the others could not be read */
+	wire_u32 length;     /* in characters */
+	wire_u32 string_length; /* likewise, of the string */
+	wire_u8 is_wide;        /* two bytes a character, else one */
+	wire_u8 length_offset;  /* in the string */
+	wire_u8 pointer_offset; /* there: the address of its characters; 0: they are in it */
+	wire_u8 padding;
+};
+
+/* Of a source of so many bytes, 8 at least: where a word begins, from 0 to WIRE_V8_SOURCE_WORDS - 1. */
+static inline __attribute__((always_inline)) wire_u64 wire_v8_get_source_offset(wire_u64 num_bytes,
+										wire_u32 number)
+{
+	return (num_bytes - 8) * number / (WIRE_V8_SOURCE_WORDS - 1);
+}
+
+/* Of the words before and this one. */
+static inline __attribute__((always_inline)) wire_u64 wire_v8_hash_source(wire_u64 hash,
+									  wire_u64 word)
+{
+	hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
+	return hash ^ hash >> 29;
+}
+
+/* The function begins at a place that is not known. */
+#define WIRE_V8_NO_POSITION 0xffffffff
 
 /* A function, sent before the first stack that has it. */
 struct wire_v8_function {
@@ -72,6 +113,13 @@ struct wire_v8_function {
 	wire_u8 num_parts;  /* of the name */
 	wire_u8 has_more;   /* there are more parts, or one could not be read */
 	wire_u8 padding;
+	wire_u32 position;   /* of its first character in the source; WIRE_V8_NO_POSITION */
+	wire_u32 first_line; /* the number of the source's first line, from 0; signed */
+	/* So that the source can be found again, when it was moved. */
+	wire_u64 script;              /* the object; 0: it is of none */
+	struct wire_v8_layout layout; /* by which it was read */
+	wire_u8 more_padding[6];
+	struct wire_v8_source source;
 	struct wire_v8_text name[WIRE_V8_NAME_PARTS];
 	struct wire_v8_text file;
 	/* Each at a place of its own; what is not there is 0. */

@@ -102,7 +102,7 @@ struct runtime_stacks *runtime_stacks_new(struct profile *profile, const struct 
 	stacks->elf_files = elf_files;
 	stacks->hotspots = hotspots;
 	stacks->python = python_stacks_new(profile, files, elf_files, frames);
-	stacks->v8 = v8_stacks_new(profile, frames);
+	stacks->v8 = v8_stacks_new(profile, file_table_get_opener(files), frames);
 	stacks->hotspot = hotspot_stacks_new(profile, hotspots, frames);
 	stacks->script = script_stacks_new(profile, files, elf_files, frames);
 	if (!stacks->python || !stacks->v8 || !stacks->hotspot || !stacks->script) {

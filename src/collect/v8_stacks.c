@@ -1,31 +1,39 @@
 #include "collect/v8_stacks.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "process/process_memory.h"
 #include "runtime/v8_function.h"
+#include "runtime/v8_source.h"
 
 /* What a script of a module has before its path. */
 #define FILE_URL "file://"
 
 struct v8_stacks {
 	struct profile *profile;
+	struct slow_opener *opener;
 	enum runtime_frames shown;
 	struct v8_functions *functions;
+	struct v8_sources *sources;
 };
 
-struct v8_stacks *v8_stacks_new(struct profile *profile, enum runtime_frames shown)
+struct v8_stacks *v8_stacks_new(struct profile *profile, struct slow_opener *opener,
+				enum runtime_frames shown)
 {
 	struct v8_stacks *stacks = calloc(1, sizeof(*stacks));
 
 	if (!stacks)
 		return NULL;
 	stacks->profile = profile;
+	stacks->opener = opener;
 	stacks->shown = shown;
 	stacks->functions = v8_functions_new();
-	if (!stacks->functions) {
-		free(stacks);
+	stacks->sources = v8_sources_new();
+	if (!stacks->functions || !stacks->sources) {
+		v8_stacks_free(stacks);
 		return NULL;
 	}
 	return stacks;
@@ -36,12 +44,37 @@ void v8_stacks_free(struct v8_stacks *stacks)
 	if (!stacks)
 		return;
 	v8_functions_free(stacks->functions);
+	v8_sources_free(stacks->sources);
 	free(stacks);
 }
 
 int v8_stacks_add_function(struct v8_stacks *stacks, const struct wire_v8_function *record)
 {
-	return v8_functions_add(stacks->functions, record);
+	struct process_memory process = {.opener = stacks->opener, .pid = (pid_t)record->pid};
+	const struct v8_memory memory = {.read = process_memory_read, .context = &process};
+	uint32_t source;
+	int err = v8_sources_add(stacks->sources, record, &memory, &source);
+
+	/* A function whose source is one too many has no line, but for that it is what it is. */
+	if (err && err != -ENOSPC)
+		return err;
+	return v8_functions_add(stacks->functions, record, source);
+}
+
+/* The line that a function begins in; 0: it is not known. */
+static uint32_t find_line(const struct v8_stacks *stacks, const struct v8_function *function)
+{
+	int64_t line;
+
+	if (function->position == WIRE_V8_NO_POSITION)
+		return 0;
+	/* What begins with its source is in the first line of that, whatever this is. */
+	line = function->position
+		       ? v8_sources_get_line(stacks->sources, function->source, function->position)
+		       : 1;
+	if (!line || line + function->first_line <= 0)
+		return 0;
+	return (uint32_t)(line + function->first_line);
 }
 
 static const char *get_name(const struct v8_function *function)
@@ -51,7 +84,7 @@ static const char *get_name(const struct v8_function *function)
 	return function->is_name_missing ? "[unknown]" : "(anonymous)";
 }
 
-/* The location of a function: its name, and its file as its module and its source. */
+/* The location of a function: its name, its file as its module and its source, and the line that it begins in. */
 static int locate(struct v8_stacks *stacks, const struct v8_function *function, uint32_t *ret)
 {
 	struct frame frame = {.kind = FRAME_JAVASCRIPT};
@@ -77,6 +110,9 @@ static int locate(struct v8_stacks *stacks, const struct v8_function *function, 
 	err = profile_add_string(stacks->profile, file, &frame.file);
 	if (err)
 		return err;
+	/* A line is one of a file. */
+	if (*file)
+		frame.line = find_line(stacks, function);
 	return profile_add_frame_location(stacks->profile, &frame, ret);
 }
 

@@ -3,7 +3,8 @@
  * which function it is of, where V8's frame tells that: the function comes in the place of the interpreter's own code, or of
  * what was generated. What V8 has built in stays what its symbols say.
  *
- * What compilers inline into a function has no frame, and is not told apart from it.
+ * What compilers inline into a function has no frame, and is not told apart from it. The line of a frame is the one that its
+ * function begins in: V8 has no tables of lines but for functions that an exception has come through.
  *
  * Not thread-safe.
  */
@@ -16,13 +17,15 @@
 #include "collect/runtime_stacks.h"
 #include "wire/v8.h"
 
+struct slow_opener;
 struct v8_stacks;
 
-/* As runtime_stacks_new(). */
-struct v8_stacks *v8_stacks_new(struct profile *profile, enum runtime_frames frames);
+/* As runtime_stacks_new(). opener: of what reads the memory of processes, as process_memory.h has it. */
+struct v8_stacks *v8_stacks_new(struct profile *profile, struct slow_opener *opener,
+				enum runtime_frames frames);
 void v8_stacks_free(struct v8_stacks *stacks);
 
-/* As v8_functions_add(). */
+/* As v8_functions_add(). The source of its script is read now, as V8 may move it. */
 _must_check_ int v8_stacks_add_function(struct v8_stacks *stacks,
 					const struct wire_v8_function *record);
 

@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/utf8.h"
 #include "runtime/v8_function.h"
+#include "runtime/v8_source.h"
 
 #define MAX_RECORDS 16
 /* One byte becomes two in UTF-8, or two three; an ellipsis has three. */
@@ -135,7 +136,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		int err;
 
 		take_record(&input, &record);
-		err = v8_functions_add(functions, &record);
+		err = v8_functions_add(functions, &record, V8_NO_SOURCE);
 		require(err == (can_be(&record) ? 0 : -EINVAL));
 		function = v8_functions_find(functions, record.pid, 0, 0, 0);
 		require((function != NULL) == (!err || known[record.pid].is_there));
@@ -143,7 +144,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			continue;
 		compare(&known[record.pid], function);
 		if (!err)
-			require(!v8_functions_add(functions, &record));
+			require(!v8_functions_add(functions, &record, V8_NO_SOURCE));
 	}
 	v8_functions_free(functions);
 	return 0;

@@ -14,6 +14,7 @@
 
 #include "base/bytes.h"
 #include "runtime/v8_function.h"
+#include "runtime/v8_source.h"
 
 #include "v8_layouts.h"
 
@@ -37,6 +38,7 @@ struct scene {
 	struct wire_runtime_frame *frames;
 	struct wire_v8_function *function;
 	struct v8_functions *functions;
+	struct v8_sources *sources;
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -59,6 +61,15 @@ static inline int v8_read(struct v8_walk *walk, void *ret, wire_u32 bytes, wire_
 	return 0;
 }
 
+/* What user space reads later is the same memory. */
+static int read_memory(void *context, uint64_t address, void *ret, size_t size)
+{
+	struct scene *scene = context;
+
+	require(size > 0 && size <= 64 << 10);
+	return v8_read(&scene->walk, ret, (wire_u32)size, address);
+}
+
 static void *allocate(size_t size)
 {
 	void *allocated = malloc(size);
@@ -78,6 +89,7 @@ static uint8_t take_offset(struct bytes *input, unsigned int num_words)
 static void take_any_layout(struct bytes *input, struct wire_v8_layout *ret)
 {
 	unsigned int last_word;
+	unsigned int flags;
 
 	*ret = v8_layouts[1];
 	ret->function_shared = take_offset(input, 12);
@@ -86,11 +98,13 @@ static void take_any_layout(struct bytes *input, struct wire_v8_layout *ret)
 	ret->shared_script = take_offset(input, last_word);
 	ret->shared_literal = (uint8_t)(8 * last_word + 4);
 	ret->shared_bytes = (uint8_t)(8 * last_word + 8);
-	ret->script_name = take_offset(input, 12);
+	ret->script_name = (uint8_t)(16 + take_offset(input, 9));
 	ret->map_type = (uint8_t)(2 * (bytes_u8(input) % 48));
 	ret->scope_num_locals = (uint8_t)(16 + take_offset(input, 7));
-	ret->scope_locals = (uint8_t)(ret->scope_num_locals + 8);
-	ret->scope_flags_shift = bytes_u8(input) % 2 ? 32 : 0;
+	flags = bytes_u8(input);
+	ret->scope_flags_shift = flags & 1 ? 32 : 0;
+	ret->scope_position = flags & 2 ? (uint8_t)(ret->scope_num_locals + 8) : 0;
+	ret->scope_locals = (uint8_t)(ret->scope_num_locals + (flags & 2 ? 24 : 8));
 	ret->string_length = (uint8_t)(4 * (bytes_u8(input) % 8));
 	ret->string_characters = take_offset(input, 4);
 	ret->cons_first = take_offset(input, 4);
@@ -199,6 +213,31 @@ static void check_record(const struct wire_v8_function *function)
 	}
 	check_text(&function->file, function->file_text, WIRE_V8_FILE_BYTES);
 	require(!function->is_builtin || !function->file.length);
+	require(!function->script || !function->is_builtin);
+}
+
+/* What is read again is what was read: a source is known where a word of it is, or where it lies outside. */
+static void check_source(struct scene *scene)
+{
+	const struct wire_v8_source *source = &scene->function->source;
+	const struct v8_memory memory = {read_memory, scene};
+	uint64_t num_bytes = (uint64_t)source->length << source->is_wide;
+	uint32_t number;
+	uint32_t line;
+
+	require(source->words < 1u << WIRE_V8_SOURCE_WORDS && source->padding == 0);
+	require(source->string || (!source->words && !source->hash));
+	require(!v8_sources_add(scene->sources, scene->function, &memory, &number));
+	require((number == V8_NO_SOURCE) ==
+		(!source->string || scene->function->position == WIRE_V8_NO_POSITION));
+	line = v8_sources_get_line(scene->sources, number, scene->function->position);
+	require(line <= scene->function->position + 1ull);
+	/* All of it is in the memory. */
+	if (number != V8_NO_SOURCE && source->characters >= MEMORY &&
+	    num_bytes <= scene->num_words * sizeof(*scene->words) &&
+	    source->characters - MEMORY <= scene->num_words * sizeof(*scene->words) - num_bytes &&
+	    source->string - MEMORY <= scene->num_words * sizeof(*scene->words) - 32)
+		require((line != 0) == (scene->function->position <= source->length));
 }
 
 /* What is read of a function is what user space takes. */
@@ -216,10 +255,14 @@ static void check_function(struct scene *scene, const struct wire_runtime_frame 
 		require(scene->walk.num_pending <= V8_MAX_PENDING);
 	}
 	function->has_more |= scene->walk.num_pending > 0;
-	check_record(function);
+	for (uint32_t i = 0; i < WIRE_V8_SOURCE_WORDS; i++)
+		if (v8_step_source(&scene->walk, i, &function->source))
+			break;
 	function->pid = 1;
 	function->generation = 0;
-	require(!v8_functions_add(scene->functions, function));
+	check_record(function);
+	check_source(scene);
+	require(!v8_functions_add(scene->functions, function, V8_NO_SOURCE));
 	added = v8_functions_find(scene->functions, 1, 0, frame->code, frame->fingerprint);
 	require(added != NULL);
 	require(added->is_name_missing <= (added->name[0] == '\0'));
@@ -254,7 +297,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	scene.frames = allocate(WIRE_MAX_RUNTIME_FRAMES * sizeof(*scene.frames));
 	scene.function = allocate(sizeof(*scene.function));
 	scene.functions = v8_functions_new();
-	require(scene.functions != NULL);
+	scene.sources = v8_sources_new();
+	require(scene.functions && scene.sources);
 	walk_all(&scene);
 	check_frames(&scene);
 	for (uint32_t i = 0; i < scene.walk.num_frames && i < MAX_FUNCTIONS; i++)
@@ -262,6 +306,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (scene.walk.num_frames)
 		check_many(&scene);
 	v8_functions_free(scene.functions);
+	v8_sources_free(scene.sources);
 	free(scene.words);
 	free(scene.frames);
 	free(scene.function);

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Functions of JavaScript are in the stacks of the processes that run V8: those that called each other, as the program itself
-# says, whoever compiled them; from the first samples on, and with each version that is here.
+# says, whoever compiled them; from the first samples on, and with each version that is here. Their lines are those in which they begin,
+# as V8's own profiles have them.
 # runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
@@ -13,10 +14,17 @@ nodes+=("${more_nodes[@]}")
 expect_chains() {
     local name=$1 kind=$2 node=$3
     shift 3
-    record -F 999 -o "$TMPDIR/$name.folded" --stats "$TMPDIR/$name.json" -- "$node" "$@" "$(dirname "$0")/../workloads/v8_chains.js" 1.5 >"$TMPDIR/chains"
+    record -F 999 -o "$TMPDIR/$name.folded" -o "$TMPDIR/$name.speedscope.json" --stats "$TMPDIR/$name.json" -- \
+        "$node" "$@" "$(dirname "$0")/../workloads/v8_chains.js" 1.5 >"$TMPDIR/chains"
     expect_account_adds_up "$TMPDIR/$name.json"
     "$node" "$(dirname "$0")/v8_chains.js" "$kind" "$TMPDIR/$name.folded" "$TMPDIR/$name.json" "$TMPDIR/chains" ||
         fail "$name: $(cat "$TMPDIR/record.err")"
+    expect_lines 20 "$node" "$name" "$TMPDIR/profiles"/*.cpuprofile
+}
+
+# expect_lines LEAST NODE NAME [PROFILE…]: lines of functions in a recording are those of the profiles, and those that names say
+expect_lines() {
+    "$2" "$(dirname "$0")/v8_lines.js" "$1" "$TMPDIR/$3.speedscope.json" "${@:4}" || fail "$3: lines are others"
 }
 
 # Those of the options that this version has, in $options.
@@ -35,6 +43,11 @@ for node in "${nodes[@]}"; do
     version=$("$node" -p 'process.versions.node.split(".")[0]') || continue
     ((version >= 16)) || continue
     num_nodes=$((num_nodes + 1)) last_node=$node
+    # What the lines are does not depend on who compiles.
+    rm -rf "$TMPDIR/profiles"
+    "$node" --cpu-prof --cpu-prof-dir "$TMPDIR/profiles" --cpu-prof-interval 200 "$(dirname "$0")/../workloads/v8_chains.js" 1 >/dev/null
+    record -F 999 -o "$TMPDIR/sources$num_nodes.speedscope.json" -- "$node" "$(dirname "$0")/../workloads/v8_sources.js" 2
+    expect_lines 10 "$node" "sources$num_nodes"
     # What compiles a function: nobody, the baseline compiler at once, and those that optimize.
     take_options "$node" --no-opt --no-maglev --no-sparkplug
     expect_chains "interpreted$num_nodes" exact "$node" "${options[@]}"

@@ -76,6 +76,7 @@ static const struct wire_v8_layout v8_layouts[NUM_V8_LAYOUTS] = {
 		     .scope_flags_shift = 0,
 		     .scope_num_locals = 24,
 		     .scope_locals = 48,
+		     .scope_position = 32,
 		     .scope_max_inline_locals = 75,
 		     .string_length = 12,
 		     .string_characters = 16,

@@ -106,7 +106,8 @@ static const struct {
 
 /*
  * What the numbers do not say, by version: whether the receiver may have a word behind a scope's local variables, how many
- * of these have their names there, and whether a scope's flags are a small integer. The first version of each row counts.
+ * of these have their names there, whether a scope's flags are a small integer, and where it says from where to where the
+ * function goes. The first version of each row counts.
  */
 struct version_row {
 	unsigned int major;
@@ -114,12 +115,13 @@ struct version_row {
 	uint16_t max_inline_locals;
 	bool has_receiver;
 	bool has_plain_flags;
+	uint8_t scope_position; /* the number of the word where the function begins; 0: behind the name */
 };
 
 static const struct version_row version_rows[] = {
-	{9, 4, UINT16_MAX, true, false}, /* Node.js 16, 17 */
-	{10, 0, 75, false, false},       /* 18 to 22 */
-	{12, 9, 75, false, true},        /* 23 to 25 */
+	{9, 4, UINT16_MAX, true, false, 0}, /* Node.js 16, 17 */
+	{10, 0, 75, false, false, 0},       /* 18 to 22 */
+	{12, 9, 75, false, true, 3},        /* 23 to 25 */
 };
 #define LAST_MAJOR 14
 #define LAST_MINOR 1
@@ -232,6 +234,9 @@ static bool are_in_bounds(const int32_t *value)
 	for (size_t i = 0; i < ARRAY_LENGTH(types); i++)
 		if (value[types[i]] <= 0 || value[types[i]] > UINT16_MAX)
 			return false;
+	/* The words before a script's name and behind it are read, too. */
+	if (value[FACT_SCRIPT_NAME] < 16 || !is_offset(value[FACT_SCRIPT_NAME] + 8, 8))
+		return false;
 	return is_offset(value[FACT_MAP_TYPE], 2) && is_offset(value[FACT_STRING_LENGTH], 4) &&
 	       value[FACT_STRING_LENGTH] < 32 && value[FACT_EXTERNAL_RESOURCE] == 16 &&
 	       value[FACT_NO_STRING_MASK] < 0 && value[FACT_NO_STRING_MASK] >= -INT16_MAX &&
@@ -273,6 +278,7 @@ static enum v8_support describe(const struct fact_set *facts, struct v8_build *b
 		.scope_flags_shift = row->has_plain_flags ? 0 : 32,
 		.scope_num_locals = (uint8_t)(8 + 8 * value[FACT_SCOPE_NUM_LOCALS]),
 		.scope_locals = (uint8_t)(8 + 8 * value[FACT_SCOPE_LOCALS]),
+		.scope_position = row->scope_position ? (uint8_t)(8 + 8 * row->scope_position) : 0,
 		.scope_has_receiver = row->has_receiver,
 		.scope_max_inline_locals = row->max_inline_locals,
 		.string_length = (uint8_t)value[FACT_STRING_LENGTH],
@@ -284,7 +290,9 @@ static enum v8_support describe(const struct fact_set *facts, struct v8_build *b
 	};
 	return build->layout.shared_bytes <= WIRE_V8_OBJECT_BYTES &&
 			       value[FACT_SHARED_NAME] < value[FACT_SHARED_FLAGS] &&
-			       value[FACT_SHARED_SCRIPT] < value[FACT_SHARED_FLAGS]
+			       value[FACT_SHARED_SCRIPT] < value[FACT_SHARED_FLAGS] &&
+			       (!row->scope_position ||
+				value[FACT_SCOPE_LOCALS] >= row->scope_position + 2)
 		       ? V8_KNOWN
 		       : V8_UNKNOWN_BUILD;
 }

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "profile/string_table.h"
 #include "runtime/characters.h"
+#include "runtime/v8_source.h"
 
 INTERN_TABLE(v8_function_table, struct v8_function, pid, generation, address, fingerprint);
 
@@ -120,13 +121,17 @@ static int intern_file(struct v8_functions *functions, const struct wire_v8_func
 	return intern_text(functions, ret);
 }
 
-int v8_functions_add(struct v8_functions *functions, const struct wire_v8_function *record)
+int v8_functions_add(struct v8_functions *functions, const struct wire_v8_function *record,
+		     uint32_t source)
 {
 	struct v8_function function = {
 		.generation = record->generation,
 		.address = record->shared,
 		.pid = record->pid,
 		.fingerprint = record->fingerprint,
+		.position = record->position,
+		.source = source,
+		.first_line = (int32_t)record->first_line,
 		.is_builtin = record->is_builtin,
 		.is_name_missing = !record->num_parts && record->has_more,
 	};
@@ -137,6 +142,12 @@ int v8_functions_add(struct v8_functions *functions, const struct wire_v8_functi
 
 	if (!is_valid(record))
 		return -EINVAL;
+	if (known && known->position == WIRE_V8_NO_POSITION)
+		known->position = function.position;
+	if (known && known->source == V8_NO_SOURCE) {
+		known->source = source;
+		known->first_line = function.first_line;
+	}
 	if (known && !known->is_name_missing && (known->file[0] || known->is_builtin))
 		return 0;
 	if (functions->table.length >= V8_FUNCTIONS_MAX ||

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A program that claims to be V8, and whose functions have names that go in circles, lie nowhere or are endless, is recorded like any
-# other: what can be read is shown, and nothing hangs.
+# A program that claims to be V8, and whose functions have names or sources that go in circles, lie nowhere, are endless or change all
+# the time, is recorded like any other: what can be read is shown, and nothing hangs.
 # runs: beside others
 . "$(dirname "$0")/../lib.sh"
 need_recording
@@ -18,6 +18,12 @@ expect_of() {
     ((matching >= total * 9 / 10)) || fail "of $1 $matching of $total: $(cat "$TMPDIR/$1.folded" "$TMPDIR/record.err")"
 }
 expect_of honest ';main;evil '
+record -F 499 -o "$TMPDIR/lines.speedscope.json" -- "$WORKLOADS/hostile/fake_v8" honest 1
+grep -q '"name":"evil","file":"evil.js","line":4[,}]' "$TMPDIR/lines.speedscope.json" ||
+    fail "no line: $(grep -o '[^{]*"evil"[^}]*' "$TMPDIR/lines.speedscope.json")"
+for kind in endless slices unmapped changing; do
+    expect_of "$kind" ';main;evil '
+done
 expect_of circle ';main;\[unknown\] '
 expect_of thin ';main;\[unknown\] '
 expect_of long ';main;e{32,}… '

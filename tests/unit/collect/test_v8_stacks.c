@@ -2,6 +2,7 @@
 #include "collect/v8_stacks.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "unit.h"
 
@@ -25,7 +26,7 @@ static struct scene *scene_new(enum runtime_frames shown)
 	assert_non_null(scene);
 	scene->profile = profile_new();
 	assert_non_null(scene->profile);
-	scene->stacks = v8_stacks_new(scene->profile, shown);
+	scene->stacks = v8_stacks_new(scene->profile, NULL, shown);
 	assert_non_null(scene->stacks);
 	scene->process.pid = PID;
 	scene->source = (struct runtime_sample){
@@ -46,8 +47,8 @@ static void put_text(struct wire_v8_text *ret, wire_u8 *bytes, const char *text)
 	memcpy(bytes, text, strlen(text));
 }
 
-static void add_function(struct scene *scene, uint64_t shared, const char *name, const char *file,
-			 bool is_builtin)
+static struct wire_v8_function describe(uint64_t shared, const char *name, const char *file,
+					bool is_builtin)
 {
 	struct wire_v8_function record = {
 		.type = WIRE_V8_FUNCTION,
@@ -56,11 +57,20 @@ static void add_function(struct scene *scene, uint64_t shared, const char *name,
 		.shared = shared,
 		.fingerprint = 1,
 		.is_builtin = is_builtin,
+		.position = WIRE_V8_NO_POSITION,
 		.num_parts = *name != '\0',
 	};
 
 	put_text(&record.name[0], record.name_text[0], name);
 	put_text(&record.file, record.file_text, file);
+	return record;
+}
+
+static void add_function(struct scene *scene, uint64_t shared, const char *name, const char *file,
+			 bool is_builtin)
+{
+	struct wire_v8_function record = describe(shared, name, file, is_builtin);
+
 	assert_int_equal(v8_stacks_add_function(scene->stacks, &record), 0);
 }
 
@@ -113,6 +123,89 @@ static void functions_come_in_the_place_of_their_levels(void **state _unused_)
 	expect_frame(scene, 4, "load", "node:internal/modules/cjs/loader",
 		     "node:internal/modules/cjs/loader");
 	assert_int_equal(scene->levels[5].pc, 5);
+	scene_free(scene);
+}
+
+/* A string of V8 in this process, as its memory can be read. */
+struct source {
+	uint64_t map;
+	uint32_t hash;
+	uint32_t length;
+	char characters[32];
+};
+
+static const struct source source = {0x2a0000000101, 3, 32, "\nfunction f() {}\nfunction g() {}"};
+
+static void check_line(struct scene *scene, struct wire_v8_function *record, uint32_t line)
+{
+	const struct wire_runtime_frame frames[] = {{record->shared, 1, 0}};
+
+	assert_int_equal(v8_stacks_add_function(scene->stacks, record), 0);
+	splice(scene, frames, 1, WIRE_RUNTIME_COMPLETE, 1);
+	assert_int_equal(get_frame(scene, 0)->line, line);
+	record->shared += 16;
+}
+
+static void a_function_has_the_line_that_it_begins_in(void **state _unused_)
+{
+	struct scene *scene = scene_new(RUNTIME_FRAMES_MANAGED);
+	struct wire_v8_function record = describe(0x101, "g", "/srv/g.js", false);
+
+	scene->process.pid = getpid();
+	record.pid = (uint32_t)getpid();
+	record.source = (struct wire_v8_source){
+		.string = (uint64_t)(uintptr_t)&source,
+		.map = source.map,
+		.characters = (uint64_t)(uintptr_t)source.characters,
+		.length = source.length,
+		.string_length = source.length,
+		.length_offset = 12,
+	};
+	for (uint32_t i = 0; i < WIRE_V8_SOURCE_WORDS; i++) {
+		uint64_t word;
+
+		memcpy(&word, source.characters + wire_v8_get_source_offset(source.length, i),
+		       sizeof(word));
+		record.source.words |= 1u << i;
+		record.source.hash = wire_v8_hash_source(record.source.hash, word);
+	}
+	record.position = 1;
+	check_line(scene, &record, 2);
+	record.position = 18;
+	check_line(scene, &record, 3);
+	/* A script that is a part of another file says so. */
+	record.first_line = 40;
+	check_line(scene, &record, 43);
+	record.first_line = (uint32_t)-3;
+	check_line(scene, &record, 0);
+	record.first_line = 0;
+	record.position = WIRE_V8_NO_POSITION;
+	check_line(scene, &record, 0);
+	scene_free(scene);
+}
+
+static void what_begins_with_its_source_is_in_the_first_line(void **state _unused_)
+{
+	struct scene *scene = scene_new(RUNTIME_FRAMES_MANAGED);
+	struct wire_v8_function record = describe(0x101, "", "/srv/g.js", false);
+	struct wire_v8_function evaluated = describe(0x501, "", "", false);
+
+	record.position = evaluated.position = 0;
+	check_line(scene, &record, 1);
+	record.first_line = 5;
+	check_line(scene, &record, 6);
+	/* Without a file there is no line. */
+	check_line(scene, &evaluated, 0);
+	scene_free(scene);
+}
+
+static void without_its_source_a_function_has_no_line(void **state _unused_)
+{
+	struct scene *scene = scene_new(RUNTIME_FRAMES_MANAGED);
+	struct wire_v8_function record = describe(0x101, "g", "/srv/g.js", false);
+
+	record.position = 18;
+	check_line(scene, &record, 0);
 	scene_free(scene);
 }
 
@@ -184,6 +277,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_come_in_the_place_of_their_levels),
+		cmocka_unit_test(a_function_has_the_line_that_it_begins_in),
+		cmocka_unit_test(what_begins_with_its_source_is_in_the_first_line),
+		cmocka_unit_test(without_its_source_a_function_has_no_line),
 		cmocka_unit_test(what_runs_them_is_beneath_them_where_all_is_asked_for),
 		cmocka_unit_test(what_is_built_in_or_not_known_stays_native),
 		cmocka_unit_test(it_is_said_what_became_of_them),

@@ -102,6 +102,7 @@ static const struct version versions[] = {
 	{14, 1, -128, 32, 24, 40, 56, 286, 284, 165, 5, NEWER, false, true, 75},
 };
 #define V8_11_3 (&versions[4])
+#define V8_12_9 (&versions[7])
 
 /* A file that may have V8 in it. */
 struct fake_file {
@@ -324,6 +325,7 @@ static void check_version(const struct version *version, const struct v8_build *
 	assert_int_equal(layout->scope_flags_shift, version->has_plain_flags ? 0 : 32);
 	assert_int_equal(layout->scope_num_locals, 24);
 	assert_int_equal(layout->scope_locals, version->scope_locals * 8 + 8);
+	assert_int_equal(layout->scope_position, version->has_plain_flags ? 32 : 0);
 	assert_int_equal(layout->scope_has_receiver, version->has_receiver);
 	assert_int_equal(layout->scope_max_inline_locals, version->max_inline_locals);
 	assert_int_equal(layout->string_length, 12);
@@ -361,7 +363,11 @@ static void one_between_two_versions_is_as_the_older_one(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(inputs); i++) {
-		assert_int_equal(find(fake_file_new(inputs[i].major, inputs[i].minor), &build), 0);
+		struct version version = inputs[i].has_plain_flags ? *V8_12_9 : *V8_11_3;
+
+		version.major = inputs[i].major;
+		version.minor = inputs[i].minor;
+		assert_int_equal(find(changed_file_new(&version, NULL, NULL), &build), 0);
 		assert_int_equal(build.support, V8_KNOWN);
 		assert_int_equal(build.layout.major, inputs[i].major);
 		assert_int_equal(build.layout.minor, inputs[i].minor);
@@ -370,6 +376,7 @@ static void one_between_two_versions_is_as_the_older_one(void **state)
 				 inputs[i].has_receiver ? UINT16_MAX : 75);
 		assert_int_equal(build.layout.scope_flags_shift,
 				 inputs[i].has_plain_flags ? 0 : 32);
+		assert_int_equal(build.layout.scope_position, inputs[i].has_plain_flags ? 32 : 0);
 	}
 }
 
@@ -408,6 +415,16 @@ static void a_build_with_compressed_pointers_is_not_known(void **state)
 	(void)state;
 	check_unknown(changed_file_new(V8_11_3, "v8dbg_SmiShiftSize", &shift), V8_UNKNOWN_BUILD, 11,
 		      3);
+}
+
+/* From 12.9 on it is said before the local variables from where to where a function goes. */
+static void a_build_without_room_for_what_it_has_is_not_known(void **state)
+{
+	static const int32_t first_local = 4;
+
+	(void)state;
+	check_unknown(changed_file_new(V8_12_9, FIRST_LOCAL, &first_local), V8_UNKNOWN_BUILD, 12,
+		      9);
 }
 
 static void a_build_that_does_not_say_all_is_not_known(void **state)
@@ -547,7 +564,8 @@ static void an_offset_lies_in_what_is_read(void **state)
 		{SHARED "name_or_scope_info__Object", 40, 8, 0},
 		{SHARED "script_or_debug_info__HeapObject", 40, 8, 0},
 		{FLAGS, WIRE_V8_OBJECT_BYTES - 8, 8, 40},
-		{"v8dbg_class_Script__name__Object", WIRE_V8_OBJECT_BYTES - 8, 8, 0},
+		/* Between the source and the number of the first line. */
+		{"v8dbg_class_Script__name__Object", WIRE_V8_OBJECT_BYTES - 16, 8, 16},
 		{"v8dbg_class_Map__instance_type__uint16_t", WIRE_V8_OBJECT_BYTES - 2, 2, 0},
 		{"v8dbg_class_String__length__int32_t", 28, 4, 0},
 		{"v8dbg_class_ConsString__first__String", 24, 8, 0},
@@ -605,6 +623,7 @@ int main(void)
 		cmocka_unit_test(of_other_versions_nothing_is_guessed),
 		cmocka_unit_test(a_version_that_no_build_has_is_none),
 		cmocka_unit_test(a_build_with_compressed_pointers_is_not_known),
+		cmocka_unit_test(a_build_without_room_for_what_it_has_is_not_known),
 		cmocka_unit_test(a_build_that_does_not_say_all_is_not_known),
 		cmocka_unit_test(numbers_of_another_file_are_not_there),
 		cmocka_unit_test(a_number_that_is_zero_need_not_be_in_the_file),

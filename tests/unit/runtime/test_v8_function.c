@@ -11,6 +11,7 @@
 
 #include "base/attributes.h"
 #include "base/text.h"
+#include "runtime/v8_source.h"
 
 /* clang-format off */
 #include "unit.h"
@@ -108,7 +109,7 @@ static const struct v8_function *add(const struct scene *scene)
 {
 	const struct v8_function *function;
 
-	assert_int_equal(v8_functions_add(scene->functions, &scene->record), 0);
+	assert_int_equal(v8_functions_add(scene->functions, &scene->record, V8_NO_SOURCE), 0);
 	function = find(scene);
 	assert_non_null(function);
 	return function;
@@ -144,6 +145,36 @@ static void a_function_of_v8_itself_has_no_file(void **state)
 	assert_true(add(scene)->is_builtin);
 	assert_string_equal(find(scene)->name, "parse");
 	assert_string_equal(find(scene)->file, "");
+}
+
+static void a_function_says_where_it_begins(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->record.position = 700;
+	scene->record.first_line = (uint32_t)-2;
+	assert_int_equal(add(scene)->position, 700);
+	assert_int_equal(find(scene)->first_line, -2);
+	assert_int_equal(find(scene)->source, V8_NO_SOURCE);
+}
+
+static void what_says_where_it_begins_may_come_later(void **state)
+{
+	struct scene *scene = *state;
+
+	scene->record.position = WIRE_V8_NO_POSITION;
+	(void)add(scene);
+	scene->record.position = 700;
+	scene->record.first_line = 5;
+	assert_int_equal(v8_functions_add(scene->functions, &scene->record, 3), 0);
+	assert_int_equal(find(scene)->position, 700);
+	assert_int_equal(find(scene)->source, 3);
+	assert_int_equal(find(scene)->first_line, 5);
+	/* What is known stays. */
+	scene->record.position = WIRE_V8_NO_POSITION;
+	(void)add(scene);
+	assert_int_equal(find(scene)->position, 700);
+	assert_int_equal(find(scene)->source, 3);
 }
 
 /* Addresses are used again: by another process, by another program of it, and for another function. */
@@ -427,13 +458,13 @@ static void a_record_that_cannot_be_is_refused(void **state)
 			record->name[1].length = 2;
 			break;
 		}
-		assert_int_equal(v8_functions_add(scene->functions, record), -EINVAL);
+		assert_int_equal(v8_functions_add(scene->functions, record, V8_NO_SOURCE), -EINVAL);
 		assert_null(find(scene));
 	}
 	scene->record = good;
 	(void)add(scene);
 	scene->record.num_parts = UINT8_MAX; /* of one that is known neither */
-	assert_int_equal(v8_functions_add(scene->functions, &scene->record), -EINVAL);
+	assert_int_equal(v8_functions_add(scene->functions, &scene->record, V8_NO_SOURCE), -EINVAL);
 	assert_string_equal(find(scene)->name, "parse.second");
 }
 
@@ -511,7 +542,7 @@ static void the_number_of_functions_is_bounded(void **state)
 	uint32_t num_functions = 0;
 	int err;
 
-	while (!(err = v8_functions_add(scene->functions, &scene->record))) {
+	while (!(err = v8_functions_add(scene->functions, &scene->record, V8_NO_SOURCE))) {
 		num_functions++;
 		scene->record.shared += 16;
 		assert_true(num_functions <= V8_FUNCTIONS_MAX);
@@ -536,7 +567,7 @@ static void what_is_known_needs_no_more_room(void **state)
 	builtin = scene->record;
 	(void)add(scene);
 	scene->record = script;
-	while (!v8_functions_add(scene->functions, &scene->record))
+	while (!v8_functions_add(scene->functions, &scene->record, V8_NO_SOURCE))
 		scene->record.shared += 16;
 	scene->record = builtin;
 	assert_true(add(scene)->is_builtin);
@@ -557,7 +588,7 @@ static void the_bytes_of_names_are_bounded(void **state)
 		scene->record.num_parts = 0;
 		for (size_t i = 0; i < WIRE_V8_NAME_PARTS; i++)
 			add_part(scene, 0, name, sizeof(name));
-		err = v8_functions_add(scene->functions, &scene->record);
+		err = v8_functions_add(scene->functions, &scene->record, V8_NO_SOURCE);
 		if (err)
 			break;
 		num_functions++;
@@ -578,6 +609,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_function_is_found_with_all_that_was_sent, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_function_of_v8_itself_has_no_file, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_function_says_where_it_begins, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_says_where_it_begins_may_come_later, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(no_other_one_is_taken_for_it, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(two_processes_have_each_their_own, set_up,

@@ -37,6 +37,8 @@
 /* Flags of a ScopeInfo. */
 #define RECEIVER(place) ((uint64_t)(place) << 7)
 #define HAS_CLASS       (1ull << 10)
+#define VARIABLE(place) ((uint64_t)(place) << 12)
+#define HAS_INFERRED    (1ull << 14)
 
 struct fake_process {
 	struct v8_walk walk; /* first: what the walk hands to v8_read() */
@@ -212,6 +214,41 @@ static uint64_t add_scope(struct fake_process *process, const struct scope *scop
 	return object;
 }
 
+/*
+ * One that has only what its flags say behind the local variables: the name with the place of its variable, the inferred name, and
+ * from where to where the function goes, where that does not come before them.
+ */
+static uint64_t add_positioned_scope(struct fake_process *process, const struct scope *scope,
+				     uint64_t begin, uint64_t end)
+{
+	const struct wire_v8_layout *layout = &process->layout;
+	uint64_t object = add_object(process, layout->scope_type,
+				     layout->scope_locals + 16ul * scope->num_locals + 64);
+	uint64_t offset = layout->scope_locals + 8 * (scope->is_module + scope->num_words);
+
+	set(process, object, layout->scope_flags,
+	    layout->scope_flags_shift ? scope->flags << 32 : scope->flags);
+	set(process, object, layout->scope_num_locals, small_integer(scope->num_locals));
+	offset += scope->num_locals < layout->scope_max_inline_locals ? 16ul * scope->num_locals
+								      : 8ul + 8 * scope->num_locals;
+	if (scope->flags & VARIABLE(3)) {
+		set(process, object, offset, scope->name);
+		set(process, object, offset + 8, small_integer(4));
+		offset += 16;
+	}
+	if (scope->flags & HAS_INFERRED) {
+		set(process, object, offset, scope->inferred);
+		offset += 8;
+	}
+	if (layout->scope_position)
+		offset = layout->scope_position;
+	set(process, object, offset, begin);
+	set(process, object, offset + 8, end);
+	if (!layout->scope_position)
+		set(process, object, offset + 16, process->undefined); /* the scope around it */
+	return object;
+}
+
 static void set_number(struct fake_process *process, uint64_t shared, uint32_t number)
 {
 	put(process, shared - 1 + process->layout.shared_literal, &number, sizeof(number));
@@ -315,6 +352,9 @@ static void read_function(struct fake_process *process, uint64_t shared)
 		assert_in_range(process->walk.num_pending, 0, V8_MAX_PENDING);
 	}
 	process->function.has_more |= process->walk.num_pending > 0;
+	for (uint32_t i = 0; i < WIRE_V8_SOURCE_WORDS; i++)
+		if (v8_step_source(&process->walk, i, &process->function.source))
+			break;
 	join_parts(process);
 }
 
@@ -996,6 +1036,248 @@ static void a_sliced_string_is_not_read(void **state)
 	free(process);
 }
 
+static void check_position(struct fake_process *process, uint64_t scope, uint32_t expected)
+{
+	set(process, process->shared, process->layout.shared_name, scope);
+	read_function(process, process->shared);
+	assert_int_equal(process->function.position, expected);
+}
+
+static void a_function_says_where_it_begins(void **state)
+{
+	static const uint32_t numbers[] = {0, 3, 100};
+
+	(void)state;
+	for (int version = 0; version < NUM_V8_LAYOUTS; version++) {
+		struct fake_process *process = fake_process_new(version);
+		struct scope scope = {.name = add_text(process, "right"),
+				      .inferred = add_text(process, "inferred")};
+
+		for (uint64_t place = 0; place < 4; place++) {
+			for (size_t i = 0; i < ARRAY_LENGTH(numbers); i++) {
+				scope.num_locals = numbers[i];
+				scope.flags = VARIABLE(place);
+				check_position(process,
+					       add_positioned_scope(process, &scope,
+								    small_integer(70),
+								    small_integer(90)),
+					       70);
+				scope.flags |= HAS_INFERRED | HAS_CLASS;
+				scope.num_words = 1;
+				check_position(process,
+					       add_positioned_scope(process, &scope,
+								    small_integer(70),
+								    small_integer(70)),
+					       70);
+				assert_string_equal(process->name, place ? "right" : "inferred");
+				scope.num_words = 0;
+			}
+		}
+		free(process);
+	}
+}
+
+static void what_is_no_place_is_none(void **state)
+{
+	static const struct {
+		uint64_t begin;
+		uint64_t end;
+	} places[] = {
+		{7ull << 32, 6ull << 32}, {7ull << 32 | 1, 9ull << 32}, {7, 9},
+		{7ull << 32, 9},          {UINT64_MAX, UINT64_MAX},     {0, 1ull << 63},
+	};
+
+	(void)state;
+	for (int version = 0; version < NUM_V8_LAYOUTS; version++) {
+		struct fake_process *process = fake_process_new(version);
+		struct scope scope = {.flags = VARIABLE(1), .name = add_text(process, "right")};
+
+		for (size_t i = 0; i < ARRAY_LENGTH(places); i++) {
+			check_position(process,
+				       add_positioned_scope(process, &scope, places[i].begin,
+							    places[i].end),
+				       WIRE_V8_NO_POSITION);
+			assert_string_equal(process->name, "right");
+		}
+		/* It has not been compiled. */
+		check_position(process, scope.name, WIRE_V8_NO_POSITION);
+		free(process);
+	}
+}
+
+/* There all lies a word further; what begins with its source is no other function. */
+static void a_module_begins_with_its_source(void **state)
+{
+	(void)state;
+	for (int version = 0; version < NUM_V8_LAYOUTS; version++) {
+		struct fake_process *process = fake_process_new(version);
+		struct scope scope = {.is_module = true,
+				      .num_locals = 2,
+				      .flags = HAS_INFERRED,
+				      .inferred = process->empty};
+
+		check_position(process, add_positioned_scope(process, &scope, 0, small_integer(90)),
+			       0);
+		if (!process->layout.scope_position)
+			check_position(process,
+				       add_positioned_scope(process, &scope, small_integer(7),
+							    small_integer(90)),
+				       WIRE_V8_NO_POSITION);
+		free(process);
+	}
+}
+
+static const char source_text[] = "'use strict';\nfunction stand() {}\nfunction sit() {}\n";
+#define SOURCE_BYTES (sizeof(source_text) - 1)
+
+static const struct wire_v8_source *read_source(struct fake_process *process, uint64_t source)
+{
+	set(process, process->script, process->layout.script_name - 8ul, source);
+	read_function(process, process->shared);
+	assert_string_equal(process->name, "sit");
+	assert_memory_equal(process->function.file_text, "/f.js\0", 6);
+	return &process->function.source;
+}
+
+/* All words are those of the text. */
+static void check_hash(const struct wire_v8_source *source, const char *text, uint64_t num_bytes)
+{
+	uint64_t hash = 0;
+
+	for (uint32_t i = 0; i < WIRE_V8_SOURCE_WORDS; i++) {
+		uint64_t word;
+
+		assert_in_range(wire_v8_get_source_offset(num_bytes, i), 0, num_bytes - 8);
+		memcpy(&word, text + wire_v8_get_source_offset(num_bytes, i), sizeof(word));
+		hash = wire_v8_hash_source(hash, word);
+	}
+	assert_int_equal(wire_v8_get_source_offset(num_bytes, WIRE_V8_SOURCE_WORDS - 1),
+			 num_bytes - 8);
+	assert_int_equal(source->words, (1u << WIRE_V8_SOURCE_WORDS) - 1);
+	assert_int_equal(source->hash, hash);
+}
+
+static void a_script_says_where_its_source_is(void **state)
+{
+	(void)state;
+	for (int version = 0; version < NUM_V8_LAYOUTS; version++) {
+		struct fake_process *process = fake_process_new(version);
+		uint64_t text = add_text(process, source_text);
+		const struct wire_v8_source *source = read_source(process, text);
+
+		set(process, process->script, process->layout.script_name + 8ul, small_integer(5));
+		read_function(process, process->shared);
+		assert_int_equal(process->function.first_line, 5);
+		assert_int_equal(process->function.script, process->script);
+		assert_memory_equal(&process->function.layout, &process->layout,
+				    sizeof(process->layout));
+		assert_int_equal(source->string, text - 1);
+		assert_int_equal(source->map, get_map(process, ONE_BYTE));
+		assert_int_equal(source->characters, text - 1 + 16);
+		assert_int_equal(source->length, SOURCE_BYTES);
+		assert_int_equal(source->string_length, SOURCE_BYTES);
+		assert_int_equal(source->is_wide, 0);
+		assert_int_equal(source->length_offset, process->layout.string_length);
+		assert_int_equal(source->pointer_offset, 0);
+		assert_int_equal(source->padding, 0);
+		check_hash(source, source_text, SOURCE_BYTES);
+		free(process);
+	}
+}
+
+static void a_source_may_be_of_any_kind_of_string(void **state)
+{
+	static const uint16_t wide[] = {'"', 0x444, '"', ';', '\n', 'f'};
+	struct fake_process *process = fake_process_new(V8_11_3);
+	uint64_t place = MEMORY + 0x800;
+	uint64_t text = add_text(process, source_text);
+	uint64_t external = add_indirect(process, EXTERNAL | ONE_BYTE, SOURCE_BYTES, 0, place);
+	uint64_t flat = add_indirect(process, CONS | ONE_BYTE, SOURCE_BYTES, text, process->empty);
+	uint64_t part = add_indirect(process, SLICED | ONE_BYTE, 20, text, small_integer(14));
+	const struct wire_v8_source *source = read_source(process, flat);
+
+	(void)state;
+	assert_int_equal(source->string, text - 1);
+	check_hash(source, source_text, SOURCE_BYTES);
+
+	read_source(process, add_indirect(process, THIN | ONE_BYTE, SOURCE_BYTES, flat, 0));
+	assert_int_equal(source->string, text - 1);
+	check_hash(source, source_text, SOURCE_BYTES);
+
+	put(process, place, source_text, SOURCE_BYTES);
+	read_source(process, external);
+	assert_int_equal(source->string, external - 1);
+	assert_int_equal(source->characters, place);
+	assert_int_equal(source->pointer_offset, process->layout.external_characters);
+	check_hash(source, source_text, SOURCE_BYTES);
+
+	read_source(process, part);
+	assert_int_equal(source->string, text - 1);
+	assert_int_equal(source->characters, text - 1 + 16 + 14);
+	assert_int_equal(source->length, 20);
+	assert_int_equal(source->string_length, SOURCE_BYTES);
+	check_hash(source, source_text + 14, 20);
+
+	read_source(process, add_string(process, TWO_BYTE, wide, ARRAY_LENGTH(wide)));
+	assert_int_equal(source->length, ARRAY_LENGTH(wide));
+	assert_int_equal(source->is_wide, 1);
+	check_hash(source, (const char *)wide, sizeof(wide));
+	free(process);
+}
+
+static void what_is_no_source_is_none(void **state)
+{
+	struct fake_process *process = fake_process_new(V8_11_3);
+	uint64_t text = add_text(process, source_text);
+	uint64_t circle = add_indirect(process, THIN | ONE_BYTE, 9, 0, 0);
+	const uint64_t sources[] = {
+		0,
+		NOWHERE,
+		process->undefined,
+		small_integer(5),
+		process->empty,
+		add_text(process, "too few"),
+		circle,
+		/* It is put together, and not flat. */
+		add_indirect(process, CONS | ONE_BYTE, SOURCE_BYTES + 4, text, text),
+		/* A part that is none, */
+		add_indirect(process, SLICED | ONE_BYTE, 20, text, small_integer(SOURCE_BYTES)),
+		add_indirect(process, SLICED | ONE_BYTE, 20, text, small_integer(UINT32_MAX)),
+		/* and one that does not say where its characters are. */
+		add_indirect(process, EXTERNAL | ONE_BYTE | IS_UNCACHED, 40, 0, text),
+	};
+
+	(void)state;
+	set(process, circle, 16, circle);
+	for (size_t i = 0; i < ARRAY_LENGTH(sources); i++) {
+		const struct wire_v8_source *source = read_source(process, sources[i]);
+
+		assert_int_equal(source->string, 0);
+		assert_int_equal(source->words, 0);
+		assert_int_equal(source->hash, 0);
+	}
+	free(process);
+}
+
+/* Their pages may not be in memory. */
+static void words_that_cannot_be_read_are_left_out(void **state)
+{
+	struct fake_process *process = fake_process_new(V8_11_3);
+	uint64_t end = MEMORY + MEMORY_BYTES;
+	uint64_t external = add_indirect(process, EXTERNAL | ONE_BYTE, 64, 0, end - 32);
+	const struct wire_v8_source *source = read_source(process, external);
+	uint64_t zero_hash = 0;
+
+	(void)state;
+	for (int i = 0; i < 8; i++)
+		zero_hash = wire_v8_hash_source(zero_hash, 0);
+	assert_int_equal(source->string, external - 1);
+	/* 64 bytes have them at multiples of 3.5 bytes: eight begin at 24 or before. */
+	assert_int_equal(source->words, 0xff);
+	assert_int_equal(source->hash, zero_hash);
+	free(process);
+}
+
 static void what_is_no_string_is_no_name(void **state)
 {
 	(void)state;
@@ -1223,6 +1505,13 @@ int main(void)
 		cmocka_unit_test(an_external_string_without_an_address_has_no_characters),
 		cmocka_unit_test(characters_may_be_of_two_bytes),
 		cmocka_unit_test(a_sliced_string_is_not_read),
+		cmocka_unit_test(a_function_says_where_it_begins),
+		cmocka_unit_test(what_is_no_place_is_none),
+		cmocka_unit_test(a_module_begins_with_its_source),
+		cmocka_unit_test(a_script_says_where_its_source_is),
+		cmocka_unit_test(a_source_may_be_of_any_kind_of_string),
+		cmocka_unit_test(what_is_no_source_is_none),
+		cmocka_unit_test(words_that_cannot_be_read_are_left_out),
 		cmocka_unit_test(what_is_no_string_is_no_name),
 		cmocka_unit_test(circles_of_strings_have_an_end),
 		cmocka_unit_test(lengths_are_bounded),
