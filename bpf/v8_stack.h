@@ -108,6 +108,15 @@ __attribute__((noinline)) int step_v8_name(int number)
 	return v8_step_name(&v8->walk, &v8->function);
 }
 
+__attribute__((noinline)) int step_v8_line(int number)
+{
+	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
+
+	if (number < 0 || !v8)
+		return 1;
+	return v8_step_line(&v8->walk, number, &v8->function);
+}
+
 __attribute__((noinline)) int step_v8_source(int number)
 {
 	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
@@ -140,12 +149,16 @@ static __always_inline int read_v8_frame_function(int number)
 		if (step_v8_name(i))
 			break;
 	v8->function.has_more |= v8->walk.num_pending > 0;
+	for (int i = 0; i < V8_MAX_PIECES; i++)
+		if (step_v8_line(i))
+			break;
+	if (v8->function.line || !v8->function.source.string)
+		return 0;
 	for (int i = 0; i < WIRE_V8_SOURCE_WORDS; i++)
 		if (step_v8_source(i))
 			break;
 	/* User space reads it, before it is moved or its process has gone. */
-	if (v8->function.source.string)
-		wake_user_space();
+	wake_user_space();
 	return 0;
 }
 

@@ -32,6 +32,8 @@ struct v8_function {
 	const char *name;
 	const char *
 		file; /* a path, a URL such as file:///…, or node:… of what is built into the program */
+	uint32_t
+		line; /* of its source, from 1; 0: that is to be asked for the line of the position */
 	uint32_t position; /* of its first character in its source; WIRE_V8_NO_POSITION */
 	uint32_t source;   /* among v8_sources; V8_NO_SOURCE */
 	int32_t first_line; /* what the script says is the number of its source's first line, from 0 */

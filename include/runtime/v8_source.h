@@ -1,6 +1,6 @@
 /*
- * Sources of V8's scripts: the lines of their characters, which are read in the memory of the process when the sampling program has
- * first said where a source lies.
+ * Sources of V8's scripts, of functions whose lines the sampling program has not counted: the lines of their characters, which are read
+ * in the memory of the process when it has first said where a source lies.
  *
  * By then V8 may have moved the string, or the memory may be another one's: what is read counts where it is the same string, before
  * and after, and has the words at those places that the sampling program has seen.
@@ -48,7 +48,7 @@ static inline void v8_sources_freep(struct v8_sources **sources)
  * Read the source of a function's script, if that has not been done.
  *
  * record  of which the content need not be what the program sends
- * ret     the number of the source; V8_NO_SOURCE: the function does not say where it is
+ * ret     the number of the source; V8_NO_SOURCE: the function does not say where it is, or what its line is
  *
  * Returns 0, also where it could not be read: another function of it may say where it is now; -EINVAL (nothing lies so),
  * -ENOSPC (it would be one more than is kept) or -ENOMEM.

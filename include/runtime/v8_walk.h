@@ -14,7 +14,7 @@
  * is said to be has to be that. Objects may be moved while the program runs, so that their addresses are good for as long as
  * the thread stands still; what tells functions apart is a fingerprint.
  *
- * Nothing here has a loop, so that the verifier checks it once; functions that are verified alone take no pointers to a
+ * Nothing here has a loop but v8_step_line(), so that the verifier checks it once; functions that are verified alone take no pointers to a
  * stack, which is why all that is read lies in the struct.
  */
 #ifndef RUNTIME_V8_WALK_H
@@ -27,6 +27,14 @@
 /* Strings that are looked at for a name that was put together: no more than this many are put off meanwhile. */
 #define V8_MAX_PENDING    8
 #define V8_MAX_NAME_STEPS 16
+
+/*
+ * Lines are counted in so many first pieces of a source, and in so many for the functions of one stack: a piece takes less than half a
+ * microsecond.
+ */
+#define V8_PIECE_BYTES    512 /* a power of two */
+#define V8_MAX_PIECES     128
+#define V8_MAX_ALL_PIECES 512
 
 #define V8_OBJECT_WORDS 16 /* a power of two, and more than WIRE_V8_OBJECT_BYTES */
 
@@ -47,6 +55,11 @@ struct v8_walk {
 		[V8_MAX_PENDING]; /* of a name: strings that come behind it, the next one last */
 	wire_u32 num_pending;
 	wire_u32 type; /* of the object that was asked for last */
+	/* Of lines that are counted. */
+	wire_u64 last_return; /* the highest bit of a character: that before is a carriage return */
+	wire_u32 num_ends;
+	wire_u32 num_pieces; /* of all functions */
+	wire_u64 piece[V8_PIECE_BYTES / 8];
 };
 _Static_assert(WIRE_V8_OBJECT_BYTES < V8_OBJECT_WORDS * 8, "an object has its place");
 
@@ -112,7 +125,7 @@ V8_INLINE void v8_walk_begin(struct v8_walk *walk, const struct wire_v8_layout *
 {
 	walk->layout = *layout;
 	walk->shared_map = 0;
-	walk->num_frames = walk->num_pending = 0;
+	walk->num_frames = walk->num_pending = walk->num_pieces = 0;
 	walk->end = WIRE_RUNTIME_COMPLETE;
 }
 
@@ -476,6 +489,80 @@ V8_INLINE void v8_find_source(struct v8_walk *walk, wire_u64 string, struct wire
 	ret->string = v8_get_address(string);
 }
 
+/* The characters of a word, of one byte each or of two. */
+struct v8_characters {
+	wire_u64 ones;  /* the lowest bit of each */
+	wire_u64 highs; /* the highest one */
+	wire_u32 bits;  /* of a character */
+};
+
+/* The highest bit of each character of a word that is this one. */
+V8_INLINE wire_u64 v8_find_character(const struct v8_characters *characters, wire_u64 word,
+				     wire_u64 character)
+{
+	word ^= character * characters->ones;
+	return ~(((word & ~characters->highs) + ~characters->highs) | word) & characters->highs;
+}
+
+/*
+ * Add the ends of lines in a word. Of a carriage return and the line feed behind it, the latter ends it. Without a branch, as of two in
+ * a loop a verifier has to look at more and more.
+ */
+V8_INLINE void v8_count_ends(struct v8_walk *walk, const struct v8_characters *characters,
+			     wire_u64 word)
+{
+	wire_u64 feeds = v8_find_character(characters, word, '\n');
+	wire_u64 returns = v8_find_character(characters, word, '\r');
+	/* U+2028 and U+2029; of one byte there are none. */
+	wire_u64 separators = v8_find_character(characters, word & ~characters->ones, 0x2028) *
+			      (characters->bits >> 4);
+	wire_u64 pairs = feeds & (returns << characters->bits | walk->last_return);
+	wire_u64 ends = (feeds | returns | separators) & ~pairs;
+
+	walk->num_ends += (wire_u32)((ends >> (characters->bits - 1)) * characters->ones >>
+				     (64 - characters->bits));
+	walk->last_return = returns >> (64 - characters->bits);
+}
+
+/*
+ * Count the lines before a function in the next piece of its source, for each number from 0 on. Returns 0 to go on, 1 at the end.
+ */
+V8_INLINE int v8_step_line(struct v8_walk *walk, wire_u32 number, struct wire_v8_function *ret)
+{
+	wire_u64 is_wide = ret->source.is_wide & 1;
+	wire_u64 ones = 0x0001000100010001ull | (0x0100010001000100ull & (is_wide - 1));
+	wire_u32 bits = 8u << is_wide;
+	const struct v8_characters characters = {
+		.ones = ones, .highs = ones << (bits - 1), .bits = bits};
+	wire_u64 begin = (wire_u64)number * V8_PIECE_BYTES;
+	wire_u64 end = (wire_u64)ret->position << is_wide;
+	wire_u64 bytes = end - begin;
+
+	if (ret->position == WIRE_V8_NO_POSITION || ret->position > ret->source.length)
+		return 1;
+	if (end <= begin) {
+		ret->line = walk->num_ends + 1;
+		return 1;
+	}
+	if (!ret->source.string || end > V8_MAX_PIECES * V8_PIECE_BYTES ||
+	    walk->num_pieces >= V8_MAX_ALL_PIECES)
+		return 1;
+	walk->num_pieces++;
+	/* What lies behind the last byte in its word is none. */
+	walk->piece[bytes >> 3 & (V8_PIECE_BYTES / 8 - 1)] = 0;
+	if (v8_read_up_to(walk, walk->piece, bytes, V8_PIECE_BYTES, ret->source.characters + begin))
+		return 1;
+	for (wire_u32 i = 0; i < V8_PIECE_BYTES / 8; i++) {
+		if (8ull * i >= bytes)
+			break;
+		v8_count_ends(walk, &characters, walk->piece[i]);
+	}
+	if (bytes > V8_PIECE_BYTES)
+		return 0;
+	ret->line = walk->num_ends + 1;
+	return 1;
+}
+
 /* Take the next word of a source into its hash: for each number from 0 to WIRE_V8_SOURCE_WORDS - 1. Returns 0, or 1: there is none. */
 V8_INLINE int v8_step_source(struct v8_walk *walk, wire_u32 number, struct wire_v8_source *ret)
 {
@@ -495,7 +582,8 @@ V8_INLINE int v8_step_source(struct v8_walk *walk, wire_u32 number, struct wire_
 
 /*
  * Begin with what a function says of itself: all of ret but type, pid, generation, its name, which V8_MAX_NAME_STEPS of
- * v8_step_name() find then, and the hash of its source, of which v8_step_source() takes a word each.
+ * v8_step_name() find then, its line, for which V8_MAX_PIECES of v8_step_line() do, and without one the hash of its source, of
+ * which v8_step_source() takes a word each.
  *
  * Returns 0, or another number when it cannot be read.
  */
@@ -514,9 +602,11 @@ V8_INLINE int v8_read_function(struct v8_walk *walk, wire_u64 shared, struct wir
 	ret->position = WIRE_V8_NO_POSITION;
 	ret->first_line = 0;
 	ret->script = 0;
+	ret->line = ret->more_padding = 0;
 	ret->layout = walk->layout;
-	for (int i = 0; i < (int)sizeof(ret->more_padding); i++)
-		ret->more_padding[i] = 0;
+	for (int i = 0; i < (int)sizeof(ret->layout_padding); i++)
+		ret->layout_padding[i] = 0;
+	walk->last_return = walk->num_ends = 0;
 	walk->num_pending = 0;
 	if (v8_read_object(walk, shared, walk->layout.shared_bytes))
 		return -1;

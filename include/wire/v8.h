@@ -115,10 +115,16 @@ struct wire_v8_function {
 	wire_u8 padding;
 	wire_u32 position;   /* of its first character in the source; WIRE_V8_NO_POSITION */
 	wire_u32 first_line; /* the number of the source's first line, from 0; signed */
+	/*
+	 * The line of that character, from 1 for the source's first one. 0: it is not known, as it was too much to count, or could
+	 * not be read: where the source lies is said then.
+	 */
+	wire_u32 line;
+	wire_u32 more_padding;
 	/* So that the source can be found again, when it was moved. */
 	wire_u64 script;              /* the object; 0: it is of none */
 	struct wire_v8_layout layout; /* by which it was read */
-	wire_u8 more_padding[6];
+	wire_u8 layout_padding[6];
 	struct wire_v8_source source;
 	struct wire_v8_text name[WIRE_V8_NAME_PARTS];
 	struct wire_v8_text file;

@@ -64,14 +64,10 @@ int v8_stacks_add_function(struct v8_stacks *stacks, const struct wire_v8_functi
 /* The line that a function begins in; 0: it is not known. */
 static uint32_t find_line(const struct v8_stacks *stacks, const struct v8_function *function)
 {
-	int64_t line;
+	int64_t line = function->line;
 
-	if (function->position == WIRE_V8_NO_POSITION)
-		return 0;
-	/* What begins with its source is in the first line of that, whatever this is. */
-	line = function->position
-		       ? v8_sources_get_line(stacks->sources, function->source, function->position)
-		       : 1;
+	if (!line)
+		line = v8_sources_get_line(stacks->sources, function->source, function->position);
 	if (!line || line + function->first_line <= 0)
 		return 0;
 	return (uint32_t)(line + function->first_line);

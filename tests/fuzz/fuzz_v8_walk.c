@@ -216,15 +216,21 @@ static void check_record(const struct wire_v8_function *function)
 	require(!function->script || !function->is_builtin);
 }
 
-/* What is read again is what was read: a source is known where a word of it is, or where it lies outside. */
+/*
+ * What is read again is what was read: a source is known where a word of it is, or where it lies outside. Its lines are those that were
+ * counted.
+ */
 static void check_source(struct scene *scene)
 {
 	const struct wire_v8_source *source = &scene->function->source;
 	const struct v8_memory memory = {read_memory, scene};
 	uint64_t num_bytes = (uint64_t)source->length << source->is_wide;
+	uint32_t counted = scene->function->line;
 	uint32_t number;
 	uint32_t line;
 
+	require(!counted || scene->function->position <= source->length);
+	scene->function->line = 0;
 	require(source->words < 1u << WIRE_V8_SOURCE_WORDS && source->padding == 0);
 	require(source->string || (!source->words && !source->hash));
 	require(!v8_sources_add(scene->sources, scene->function, &memory, &number));
@@ -238,6 +244,9 @@ static void check_source(struct scene *scene)
 	    source->characters - MEMORY <= scene->num_words * sizeof(*scene->words) - num_bytes &&
 	    source->string - MEMORY <= scene->num_words * sizeof(*scene->words) - 32)
 		require((line != 0) == (scene->function->position <= source->length));
+	/* Between two characters that end a line together no function begins. */
+	require(!line || !counted || line == counted || line + 1 == counted);
+	scene->function->line = counted;
 }
 
 /* What is read of a function is what user space takes. */
@@ -255,6 +264,9 @@ static void check_function(struct scene *scene, const struct wire_runtime_frame 
 		require(scene->walk.num_pending <= V8_MAX_PENDING);
 	}
 	function->has_more |= scene->walk.num_pending > 0;
+	for (uint32_t i = 0; i < V8_MAX_PIECES; i++)
+		if (v8_step_line(&scene->walk, i, function))
+			break;
 	for (uint32_t i = 0; i < WIRE_V8_SOURCE_WORDS; i++)
 		if (v8_step_source(&scene->walk, i, &function->source))
 			break;

@@ -20,19 +20,20 @@ function make_text(kind, lines, end, begin = '') {
 	return begin + filler + end + body;
 }
 
-const texts = {
-	plain: make_text('plain', 7, '\n'),
-	windows: make_text('windows', 8, '\r\n'),
-	macintosh: make_text('macintosh', 9, '\r'),
-	separators: make_text('separators', 10, '\u2028'),
-	wide: make_text('wide', 11, '\n', '/* доступ */'),
-	latin: make_text('latin', 12, '\n', '/* Übung */'),
-	sliced: ('x'.repeat(99) + make_text('sliced', 13, '\n')).slice(99),
-	joined: make_text('joined', 14, '\n') + ' '.repeat(seconds),
+// Near to the begin of their sources, and behind more than is looked through while a sample is taken.
+const make_texts = (far) => ({
+	plain: make_text('plain', far + 7, '\n'),
+	windows: make_text('windows', far + 8, '\r\n'),
+	macintosh: make_text('macintosh', far + 9, '\r'),
+	separators: make_text('separators', far + 10, '\u2028'),
+	wide: make_text('wide', far + 11, '\n', '/* доступ */'),
+	latin: make_text('latin', far + 12, '\n', '/* Übung */'),
+	sliced: ('x'.repeat(99) + make_text('sliced', far + 13, '\n')).slice(99),
+	joined: make_text('joined', far + 14, '\n') + ' '.repeat(seconds),
 	// Outside of the heap, as all that is so long.
-	outside: Buffer.from(make_text('outside', 150000, '\n')).toString('latin1'),
-	offset: make_text('offset', 16, '\n').replace('line_17_', 'line_117_'),
-};
+	outside: Buffer.from(make_text('outside', far + 150000, '\n')).toString('latin1'),
+	offset: make_text('offset', far + 16, '\n').replace(/line_(\d+)/, (_, line) => `line_${Number(line) + 100}`),
+});
 
 function waste(x) {
 	const objects = [];
@@ -42,7 +43,8 @@ function waste(x) {
 
 // A path that is put together is no path yet, for V8.
 const make_path = (kind) => Buffer.from(`/made/${kind}.js`).toString();
-const functions = Object.entries(texts).map(([kind, text]) =>
+const texts = [...Object.entries(make_texts(0)), ...Object.entries(make_texts(7000))];
+const functions = texts.map(([kind, text]) =>
 	vm.runInThisContext(text, { filename: make_path(kind), lineOffset: kind === 'offset' ? 100 : 0 })
 );
 while (process.cpuUsage().user < 1e6 * seconds) for (const run of functions) run(waste);

@@ -121,6 +121,18 @@ static int intern_file(struct v8_functions *functions, const struct wire_v8_func
 	return intern_text(functions, ret);
 }
 
+/* Where it begins, as far as that is not known yet. */
+static void add_place(struct v8_function *known, const struct v8_function *function)
+{
+	if (known->position == WIRE_V8_NO_POSITION)
+		known->position = function->position;
+	if (!known->line && (function->line || known->source == V8_NO_SOURCE)) {
+		known->line = function->line;
+		known->source = function->source;
+		known->first_line = function->first_line;
+	}
+}
+
 int v8_functions_add(struct v8_functions *functions, const struct wire_v8_function *record,
 		     uint32_t source)
 {
@@ -129,6 +141,7 @@ int v8_functions_add(struct v8_functions *functions, const struct wire_v8_functi
 		.address = record->shared,
 		.pid = record->pid,
 		.fingerprint = record->fingerprint,
+		.line = record->line,
 		.position = record->position,
 		.source = source,
 		.first_line = (int32_t)record->first_line,
@@ -142,12 +155,8 @@ int v8_functions_add(struct v8_functions *functions, const struct wire_v8_functi
 
 	if (!is_valid(record))
 		return -EINVAL;
-	if (known && known->position == WIRE_V8_NO_POSITION)
-		known->position = function.position;
-	if (known && known->source == V8_NO_SOURCE) {
-		known->source = source;
-		known->first_line = function.first_line;
-	}
+	if (known)
+		add_place(known, &function);
 	if (known && !known->is_name_missing && (known->file[0] || known->is_builtin))
 		return 0;
 	if (functions->table.length >= V8_FUNCTIONS_MAX ||

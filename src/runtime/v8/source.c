@@ -273,7 +273,7 @@ int v8_sources_add(struct v8_sources *sources, const struct wire_v8_function *re
 	int err;
 
 	*ret = V8_NO_SOURCE;
-	if (!said->string || record->position == WIRE_V8_NO_POSITION)
+	if (record->line || !said->string || record->position == WIRE_V8_NO_POSITION)
 		return 0;
 	if (!is_valid(said))
 		return -EINVAL;

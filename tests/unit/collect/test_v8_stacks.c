@@ -184,16 +184,17 @@ static void a_function_has_the_line_that_it_begins_in(void **state _unused_)
 	scene_free(scene);
 }
 
-static void what_begins_with_its_source_is_in_the_first_line(void **state _unused_)
+static void a_line_that_was_counted_is_taken(void **state _unused_)
 {
 	struct scene *scene = scene_new(RUNTIME_FRAMES_MANAGED);
 	struct wire_v8_function record = describe(0x101, "", "/srv/g.js", false);
 	struct wire_v8_function evaluated = describe(0x501, "", "", false);
 
-	record.position = evaluated.position = 0;
-	check_line(scene, &record, 1);
+	record.position = evaluated.position = 90;
+	record.line = evaluated.line = 7;
+	check_line(scene, &record, 7);
 	record.first_line = 5;
-	check_line(scene, &record, 6);
+	check_line(scene, &record, 12);
 	/* Without a file there is no line. */
 	check_line(scene, &evaluated, 0);
 	scene_free(scene);
@@ -278,7 +279,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_come_in_the_place_of_their_levels),
 		cmocka_unit_test(a_function_has_the_line_that_it_begins_in),
-		cmocka_unit_test(what_begins_with_its_source_is_in_the_first_line),
+		cmocka_unit_test(a_line_that_was_counted_is_taken),
 		cmocka_unit_test(without_its_source_a_function_has_no_line),
 		cmocka_unit_test(what_runs_them_is_beneath_them_where_all_is_asked_for),
 		cmocka_unit_test(what_is_built_in_or_not_known_stays_native),

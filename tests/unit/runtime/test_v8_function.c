@@ -152,8 +152,10 @@ static void a_function_says_where_it_begins(void **state)
 	struct scene *scene = *state;
 
 	scene->record.position = 700;
+	scene->record.line = 31;
 	scene->record.first_line = (uint32_t)-2;
 	assert_int_equal(add(scene)->position, 700);
+	assert_int_equal(find(scene)->line, 31);
 	assert_int_equal(find(scene)->first_line, -2);
 	assert_int_equal(find(scene)->source, V8_NO_SOURCE);
 }
@@ -175,6 +177,13 @@ static void what_says_where_it_begins_may_come_later(void **state)
 	(void)add(scene);
 	assert_int_equal(find(scene)->position, 700);
 	assert_int_equal(find(scene)->source, 3);
+	/* As does a line that was counted, which needs no source. */
+	scene->record.line = 41;
+	(void)add(scene);
+	assert_int_equal(find(scene)->line, 41);
+	scene->record.line = 0;
+	assert_int_equal(v8_functions_add(scene->functions, &scene->record, 4), 0);
+	assert_int_equal(find(scene)->line, 41);
 }
 
 /* Addresses are used again: by another process, by another program of it, and for another function. */

@@ -259,6 +259,10 @@ static void what_says_no_place_has_no_source(void **state)
 	scene->record.position = WIRE_V8_NO_POSITION;
 	assert_int_equal(add(scene), V8_NO_SOURCE);
 	assert_int_equal(v8_sources_get_line(scene->sources, V8_NO_SOURCE, 0), 0);
+	/* One that says its line needs none. */
+	scene->record.position = 8;
+	scene->record.line = 3;
+	assert_int_equal(add(scene), V8_NO_SOURCE);
 }
 
 /* Whatever is there by now: where the string was, where it is said to be, and meanwhile. */

@@ -352,6 +352,9 @@ static void read_function(struct fake_process *process, uint64_t shared)
 		assert_in_range(process->walk.num_pending, 0, V8_MAX_PENDING);
 	}
 	process->function.has_more |= process->walk.num_pending > 0;
+	for (uint32_t i = 0; i < V8_MAX_PIECES; i++)
+		if (v8_step_line(&process->walk, i, &process->function))
+			break;
 	for (uint32_t i = 0; i < WIRE_V8_SOURCE_WORDS; i++)
 		if (v8_step_source(&process->walk, i, &process->function.source))
 			break;
@@ -1259,6 +1262,145 @@ static void what_is_no_source_is_none(void **state)
 	free(process);
 }
 
+static uint16_t get_unit(const void *characters, bool is_wide, uint32_t number)
+{
+	return is_wide ? ((const uint16_t *)characters)[number]
+		       : ((const uint8_t *)characters)[number];
+}
+
+/* As V8 says it, in so many words. */
+static uint32_t count_lines(const void *characters, bool is_wide, uint32_t position)
+{
+	uint32_t line = 1;
+
+	for (uint32_t i = 0; i < position; i++) {
+		uint16_t unit = get_unit(characters, is_wide, i);
+
+		if (unit == '\n' || unit == 0x2028 || unit == 0x2029)
+			line++;
+		else if (unit == '\r' && get_unit(characters, is_wide, i + 1) != '\n')
+			line++;
+	}
+	return line;
+}
+
+/* Lines of all positions, but of those between two characters that end a line together. */
+static void check_lines(struct fake_process *process, const void *characters, bool is_wide,
+			uint32_t length, uint32_t step)
+{
+	uint64_t string = add_string(process, is_wide ? TWO_BYTE : ONE_BYTE, characters, length);
+	struct scope scope = {.flags = VARIABLE(1), .name = add_text(process, "sit")};
+	uint64_t named = add_positioned_scope(process, &scope, 0, small_integer(length));
+	uint64_t offset = process->layout.scope_position ? process->layout.scope_position
+							 : process->layout.scope_locals + 16ul;
+
+	set(process, process->script, process->layout.script_name - 8ul, string);
+	set(process, process->shared, process->layout.shared_name, named);
+	for (uint32_t position = 0; position < length; position += step) {
+		if (get_unit(characters, is_wide, position) == '\n')
+			continue;
+		set(process, named, offset, small_integer(position));
+		v8_walk_begin(&process->walk, &process->layout);
+		read_function(process, process->shared);
+		assert_int_equal(process->function.position, position);
+		assert_int_equal(process->function.line,
+				 count_lines(characters, is_wide, position));
+	}
+}
+
+static void a_function_has_the_line_that_it_begins_in(void **state)
+{
+	/* What ends lines, and what a bit or a byte of it is in. */
+	static const uint16_t units[] = {'\n',   '\r',   0x2028, 0x2029, 'x',    0x0b,   0x0c,
+					 0x8a,   0x8d,   0x0a0d, 0x0d0a, 0x200a, 0x2800, 0x2827,
+					 0x202a, 0x0028, 0,      0xffff, 0xa0a,  0x8d0d};
+	static uint16_t wide[3000];
+	static uint8_t narrow[3000];
+
+	(void)state;
+	for (int version = 0; version < NUM_V8_LAYOUTS; version++) {
+		struct fake_process *process = fake_process_new(version);
+		uint32_t random = 12345;
+
+		for (size_t i = 0; i < ARRAY_LENGTH(wide); i++) {
+			random = random * 1103515245 + 12345;
+			wide[i] = units[(random >> 16) % ARRAY_LENGTH(units)];
+			narrow[i] = (uint8_t)wide[i];
+		}
+		/* Two that end a line together, at the border of two pieces. */
+		memcpy(narrow + V8_PIECE_BYTES - 1, "\r\nx", 3);
+		wide[V8_PIECE_BYTES / 2 - 1] = '\r';
+		wide[V8_PIECE_BYTES / 2] = '\n';
+		wide[V8_PIECE_BYTES / 2 + 1] = 'x';
+		check_lines(process, narrow, false, ARRAY_LENGTH(narrow), 1);
+		check_lines(process, wide, true, ARRAY_LENGTH(wide), 1);
+		free(process);
+	}
+}
+
+static void lines_are_counted_up_to_a_limit(void **state)
+{
+	static char text[V8_MAX_PIECES * V8_PIECE_BYTES + 16];
+	struct fake_process *process = fake_process_new(V8_11_3);
+	struct scope scope = {.flags = VARIABLE(1), .name = add_text(process, "sit")};
+	uint64_t named = add_positioned_scope(process, &scope, 0, small_integer(sizeof(text)));
+	uint64_t offset = process->layout.scope_locals + 16ul;
+	uint32_t num_counted = 0;
+
+	(void)state;
+	memset(text, '\n', sizeof(text));
+	set(process, process->script, process->layout.script_name - 8ul,
+	    add_string(process, ONE_BYTE, text, sizeof(text)));
+	set(process, process->shared, process->layout.shared_name, named);
+	set(process, named, offset, small_integer(sizeof(text) - 16));
+	read_function(process, process->shared);
+	assert_int_equal(process->function.line, sizeof(text) - 15);
+	set(process, named, offset, small_integer(sizeof(text) - 15));
+	read_function(process, process->shared);
+	assert_int_equal(process->function.line, 0);
+	assert_int_equal(process->function.source.words, (1u << WIRE_V8_SOURCE_WORDS) - 1);
+	/* And so many of one stack. */
+	v8_walk_begin(&process->walk, &process->layout);
+	set(process, named, offset, small_integer(V8_PIECE_BYTES));
+	do {
+		num_counted++;
+		read_function(process, process->shared);
+	} while (process->function.line == V8_PIECE_BYTES + 1);
+	assert_int_equal(process->function.line, 0);
+	assert_int_equal(num_counted, V8_MAX_ALL_PIECES + 1);
+	/* What begins with its source has nothing to count. */
+	set(process, named, offset, 0);
+	read_function(process, process->shared);
+	assert_int_equal(process->function.line, 1);
+	free(process);
+}
+
+static void without_its_source_a_function_has_no_line(void **state)
+{
+	struct fake_process *process = fake_process_new(V8_11_3);
+	struct scope scope = {.flags = VARIABLE(1), .name = add_text(process, "sit")};
+	uint64_t text = add_text(process, source_text);
+	uint64_t end = MEMORY + MEMORY_BYTES;
+
+	(void)state;
+	set(process, process->shared, process->layout.shared_name,
+	    add_positioned_scope(process, &scope, small_integer(14), small_integer(20)));
+	assert_non_null(read_source(process, text));
+	assert_int_equal(process->function.line, 2);
+	/* It is shorter, */
+	set_length(process, text, 13);
+	read_function(process, process->shared);
+	assert_int_equal(process->function.line, 0);
+	/* not there, */
+	read_source(process, process->undefined);
+	assert_int_equal(process->function.line, 0);
+	/* or cannot be read. */
+	read_source(process, add_indirect(process, EXTERNAL | ONE_BYTE, 64, 0, end - 8));
+	assert_int_equal(process->function.line, 0);
+	assert_int_equal(process->function.source.words, 1);
+	free(process);
+}
+
 /* Their pages may not be in memory. */
 static void words_that_cannot_be_read_are_left_out(void **state)
 {
@@ -1511,6 +1653,9 @@ int main(void)
 		cmocka_unit_test(a_script_says_where_its_source_is),
 		cmocka_unit_test(a_source_may_be_of_any_kind_of_string),
 		cmocka_unit_test(what_is_no_source_is_none),
+		cmocka_unit_test(a_function_has_the_line_that_it_begins_in),
+		cmocka_unit_test(lines_are_counted_up_to_a_limit),
+		cmocka_unit_test(without_its_source_a_function_has_no_line),
 		cmocka_unit_test(words_that_cannot_be_read_are_left_out),
 		cmocka_unit_test(what_is_no_string_is_no_name),
 		cmocka_unit_test(circles_of_strings_have_an_end),
