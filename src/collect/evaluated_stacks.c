@@ -230,7 +230,10 @@ static bool waits(const struct evaluated_runtime *runtime, const struct runtime_
 	       (frames->items[0].position & flags) == flags;
 }
 
-/* Outer ends that are not known on either side need not fit. */
+/*
+ * Outer ends that are not known on either side need not fit. But where the stack ends before any call that evaluates, as in compiled
+ * code, no frame has a place.
+ */
 static bool fits(const struct runtime_frame_list *frames, uint32_t num_runs,
 		 uint32_t num_evaluations, bool is_whole)
 {
@@ -238,7 +241,7 @@ static bool fits(const struct runtime_frame_list *frames, uint32_t num_runs,
 		return true;
 	if (num_runs < num_evaluations)
 		return frames->end == WIRE_RUNTIME_DEEP;
-	return !is_whole;
+	return !is_whole && num_evaluations;
 }
 
 static enum runtime_fit find_end(const struct runtime_frame_list *frames)

@@ -233,13 +233,16 @@ static void a_stack_that_ends_before_any_call_does_not_fit(void **state _unused_
 {
 	static const uint64_t pcs[] = {INTERPRETER, OTHER};
 	static const struct wire_runtime_frame frames[] = {{1, 1, 0}, {2, 1, ENTRY}};
-	struct scene *scene = scene_new();
+	for (int has_one_thread = 0; has_one_thread <= 1; has_one_thread++) {
+		struct scene *scene = scene_new();
 
-	scene->source.is_whole = false;
-	splice(scene, frames, ARRAY_LENGTH(frames), pcs, ARRAY_LENGTH(pcs));
-	assert_int_equal(scene->fit, RUNTIME_FITS_NOT);
-	assert_int_equal(scene->num_levels, 2);
-	scene_free(scene);
+		scene->source.is_whole = false;
+		scene->runtime.has_one_thread = has_one_thread;
+		splice(scene, frames, ARRAY_LENGTH(frames), pcs, ARRAY_LENGTH(pcs));
+		assert_int_equal(scene->fit, RUNTIME_FITS_NOT);
+		assert_int_equal(scene->num_levels, 2);
+		scene_free(scene);
+	}
 }
 
 static void a_frame_that_is_being_written_is_left_out(void **state _unused_)
