@@ -44,6 +44,8 @@ static const char *const marker_names[NUM_MARKERS] = {
 #define COLD_PART "_PyEval_EvalFrameDefault.cold"
 /* Of the function, more bytes than any compiler makes of it. */
 #define MAX_EVAL_BYTES (1u << 20)
+/* That may be parts of it, one after the other. */
+#define MAX_LOOKED_INTO 64
 
 struct marker_set {
 	bool is_there[NUM_MARKERS];
@@ -62,44 +64,90 @@ static void add_cold_part(uint64_t start, uint64_t bytes, struct python_build *b
 		(struct evaluation_part){.start = start, .end = start + bytes};
 }
 
-/* Where a jump leads, or a branch. Returns false for other instructions, and for what does not name an address itself. */
-static bool get_jump_target(const struct instruction *instruction, uint64_t end, uint64_t *ret)
+/* Code that is looked through. */
+struct code_part {
+	uint8_t *bytes;
+	size_t size;
+	size_t offset;  /* of the next instruction */
+	uint64_t start; /* ELF address */
+};
+
+static void code_part_release(struct code_part *part)
 {
-	if (!instruction->is_direct || instruction->kind == INSTRUCTION_CALL)
+	free(part->bytes);
+}
+
+/* Returns false where it is too long or not there. It is to be released in any case. */
+static bool read_code(const struct objfile *objfile, uint64_t start, uint64_t end,
+		      struct code_part *ret)
+{
+	*ret = (struct code_part){.start = start, .size = (size_t)(end - start)};
+	if (end - start > MAX_EVAL_BYTES)
 		return false;
-	*ret = end + (uint64_t)(int64_t)instruction->distance;
-	return true;
+	ret->bytes = malloc(ret->size + 1);
+	return ret->bytes && !objfile_read_code(objfile, start, ret->bytes, ret->size);
+}
+
+/* Where the next jump or branch leads that names an address itself. Returns false at the end, and at what is no instruction. */
+static bool find_next_jump(struct code_part *part, uint64_t *ret)
+{
+	struct instruction instruction;
+
+	while (part->offset < part->size &&
+	       instruction_decode(part->bytes + part->offset, part->size - part->offset,
+				  &instruction)) {
+		part->offset += instruction.length;
+		if (!instruction.is_direct || instruction.kind == INSTRUCTION_CALL)
+			continue;
+		*ret = part->start + part->offset + (uint64_t)(int64_t)instruction.distance;
+		return true;
+	}
+	return false;
+}
+
+static bool jumps_into(const struct objfile *objfile, const struct code_bounds *bounds,
+		       const struct evaluation_part *eval)
+{
+	_cleanup_(code_part_release) struct code_part part;
+	uint64_t target;
+
+	if (!read_code(objfile, bounds->start, bounds->end, &part))
+		return false;
+	while (find_next_jump(&part, &target))
+		if (target > eval->start && target < eval->end)
+			return true;
+	return false;
 }
 
 /*
  * A file without local symbols has none of these parts, of which one may be most of the function (GCC 16 has put all instructions
- * of Debian's 3.14 there). Call-frame information has them as functions of their own; but whoever jumps into the middle of such
- * one does not leave the function that it is in: others are jumped to at their begin.
+ * of Debian's 3.14 there). Call-frame information has them as functions of their own; but the function jumps into the middle of such
+ * one, and that jumps back: other functions are jumped to at their begin, and of a linkage table, whose entries are described as one,
+ * none jumps back. Where a part is not found, stacks in it are not put together.
  */
 static void find_cold_parts(struct objfile *objfile, struct python_build *build)
 {
 	const struct evaluation_part eval = build->eval_parts[0];
-	size_t size = (size_t)(eval.end - eval.start);
-	_cleanup_free_ uint8_t *code = NULL;
-	struct instruction instruction;
+	_cleanup_(code_part_release) struct code_part part;
+	uint64_t other = 0; /* the begin of the one that was looked into last */
+	unsigned int num_looked_into = 0;
 	struct frame_info *frames;
+	uint64_t target;
 
-	if (size > MAX_EVAL_BYTES || objfile_get_frame_info(objfile, &frames))
+	if (!read_code(objfile, eval.start, eval.end, &part) ||
+	    objfile_get_frame_info(objfile, &frames))
 		return;
-	code = malloc(size + 1);
-	if (!code || objfile_read_code(objfile, eval.start, code, size))
-		return;
-	for (size_t offset = 0;
-	     offset < size && instruction_decode(code + offset, size - offset, &instruction);) {
+	while (num_looked_into < MAX_LOOKED_INTO && find_next_jump(&part, &target)) {
 		struct code_bounds bounds;
-		uint64_t target;
 
-		offset += instruction.length;
-		if (!get_jump_target(&instruction, eval.start + offset, &target) ||
-		    (target >= eval.start && target < eval.end) ||
-		    frame_info_find_bounds(frames, target, &bounds) || bounds.start == target)
+		if ((target >= eval.start && target < eval.end) ||
+		    frame_info_find_bounds(frames, target, &bounds) || bounds.start == target ||
+		    bounds.start == other)
 			continue;
-		add_cold_part(bounds.start, bounds.end - bounds.start, build);
+		other = bounds.start;
+		num_looked_into++;
+		if (jumps_into(objfile, &bounds, &eval))
+			add_cold_part(bounds.start, bounds.end - bounds.start, build);
 	}
 }
 

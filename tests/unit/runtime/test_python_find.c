@@ -236,7 +236,7 @@ static void cold_parts_belong_to_the_evaluation(void **state)
 	assert_int_equal(build.num_eval_parts, EVALUATION_MAX_PARTS);
 }
 
-static void parts_without_a_symbol_are_known_by_jumps_into_their_middle(void **state)
+static void parts_without_a_symbol_are_known_by_jumps_into_their_middle_and_back(void **state)
 {
 	struct fake_file *file = fake_file_new();
 	struct python_build build;
@@ -248,6 +248,11 @@ static void parts_without_a_symbol_are_known_by_jumps_into_their_middle(void **s
 	add_frames(file, 0x400, 0x420);
 	add_frames(file, 0x500, 0x520);
 	add_frames(file, 0x600, 0x620);
+	add_frames(file, 0x700, 0x740);
+	put_relative(file, 0x302, "\xe9", 1, EVALUATION + 0x20);
+	put_relative(file, 0x512, "\xe9", 1, EVALUATION + 0x20);
+	put_relative(file, 0x602, "\xe9", 1, EVALUATION + 0x20);
+	put_relative(file, 0x72a, "\xe9", 1, 0x700);
 	at = put_relative(file, at, "\x0f\x84", 2, EVALUATION + 0x40); /* je */
 	at = put_relative(file, at, "\x0f\x84", 2, 0x300);
 	at = put_relative(file, at, "\x0f\x84", 2, 0x310);
@@ -255,6 +260,7 @@ static void parts_without_a_symbol_are_known_by_jumps_into_their_middle(void **s
 	at = put_relative(file, at, "\xe9", 1, 0x400);    /* another function, instead of a call */
 	at = put_relative(file, at, "\xe8", 1, 0x510);    /* call */
 	at = put_relative(file, at, "\xe9", 1, 0x580);    /* of nothing that is known */
+	at = put_relative(file, at, "\xe9", 1, 0x710);    /* an entry of a linkage table */
 	put_relative(file, at, "\x48\x8d\x05", 3, 0x610); /* lea …(%rip),%rax */
 	assert_int_equal(find(file, &build), 0);
 	assert_int_equal(build.num_eval_parts, 2);
@@ -266,6 +272,7 @@ static void parts_without_a_symbol_are_known_by_jumps_into_their_middle(void **s
 	file = fake_file_new();
 	add_frames(file, 0x300, 0x320);
 	put_relative(file, EVALUATION, "\xe9", 1, 0x310);
+	put_relative(file, 0x310, "\xe9", 1, EVALUATION + 5);
 	add_symbol(file, "_PyEval_EvalFrameDefault.cold", TEXT_ADDRESS + 0x300, 0x20, 1);
 	assert_int_equal(find(file, &build), 0);
 	assert_int_equal(build.num_eval_parts, 2);
@@ -436,7 +443,8 @@ int main(void)
 		cmocka_unit_test(older_versions_are_known_by_their_functions),
 		cmocka_unit_test(a_build_of_other_sizes_is_not_known),
 		cmocka_unit_test(cold_parts_belong_to_the_evaluation),
-		cmocka_unit_test(parts_without_a_symbol_are_known_by_jumps_into_their_middle),
+		cmocka_unit_test(
+			parts_without_a_symbol_are_known_by_jumps_into_their_middle_and_back),
 		cmocka_unit_test(what_is_not_known_is_said),
 		cmocka_unit_test(a_table_of_offsets_is_the_layout),
 		cmocka_unit_test(offsets_that_no_build_has_are_refused),
