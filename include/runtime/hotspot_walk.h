@@ -67,9 +67,10 @@ struct hotspot_walk {
 	wire_u64 caller_pc;
 	wire_u64 caller_fp;
 	wire_u32 num_frames;
-	wire_u32 is_deep;    /* there were more */
-	wire_u32 last_level; /* of the walk, at which it was in HotSpot's code */
-	wire_u32 stub_level; /* likewise, in a stub with a frame */
+	wire_u32 is_deep;        /* there were more */
+	wire_u32 last_level;     /* of the walk, at which it was in HotSpot's code */
+	wire_u32 any_stub_level; /* likewise, in a stub */
+	wire_u32 stub_level;     /* likewise, in a stub whose blob says how large its frame is */
 	wire_u64 words
 		[HOTSPOT_OBJECT_WORDS]; /* what was read last: an object, or a blob and the word before it */
 };
@@ -191,7 +192,7 @@ HOTSPOT_INLINE int hotspot_begin(struct hotspot_walk *hotspot, wire_u64 bytecode
 
 	hotspot->bytecode_register = bytecode_register;
 	hotspot->num_frames = hotspot->is_deep = 0;
-	hotspot->last_level = hotspot->stub_level = 0;
+	hotspot->last_level = hotspot->stub_level = hotspot->any_stub_level = 0;
 	if (hotspot_read(hotspot, &bytes, 4, code->interpreter_bytes))
 		return -1;
 	hotspot->interpreter_end = code->interpreter_start + bytes;
@@ -487,12 +488,22 @@ HOTSPOT_INLINE void hotspot_save_fp(struct walk *walk, wire_u64 address)
 	walk->is_fp_lost = 0;
 }
 
+/* Whether the blob that was read last says how large its frames are; what only jumps has none, as that of method handles. */
+HOTSPOT_INLINE int hotspot_has_frame_size(const struct hotspot_walk *hotspot)
+{
+	wire_u32 words =
+		(wire_u32)hotspot_get_blob_field(hotspot, hotspot->layout.blob_frame_words);
+
+	return words >= 2 && words <= HOTSPOT_MAX_FRAME_BYTES / 8;
+}
+
 /*
  * Whether what a call before the caller's pc leads to may be the blob that was read last, which is a method's: it is not when it leads to
- * another method's, but for stubs of the caller's own. It is read then.
+ * another method's, but for stubs of the caller's own. It is read then. The same method may have been compiled again meanwhile.
  */
 HOTSPOT_INLINE int hotspot_may_be_called(struct hotspot_walk *hotspot, struct walk *walk)
 {
+	wire_u64 method = hotspot_get_blob_field(hotspot, hotspot->layout.nmethod_method);
 	wire_u64 pc = hotspot->caller_pc;
 	wire_u64 code = 0;
 	wire_u64 target;
@@ -504,23 +515,26 @@ HOTSPOT_INLINE int hotspot_may_be_called(struct hotspot_walk *hotspot, struct wa
 		return 1;
 	target = pc + (wire_u64)(long long)(int)(code >> 32);
 	if ((target >= hotspot->blob && target < hotspot->blob_end) ||
-	    hotspot_find_blob(hotspot, target) || !hotspot_is_nmethod(hotspot))
+	    hotspot_find_blob(hotspot, target) || !hotspot_is_nmethod(hotspot) ||
+	    !hotspot_has_frame_size(hotspot) ||
+	    hotspot_get_blob_field(hotspot, hotspot->layout.nmethod_method) == method)
 		return 1;
 	return pc >= hotspot->blob && pc < hotspot->blob_end &&
 	       target - hotspot->blob_code >= hotspot_get_frame_complete(hotspot);
 }
 
 /*
- * In JDK 8, code of methods moves the stack pointer where it calculates powers, logarithms and the like, and where it calls C functions for
- * these: its frames are larger then, nobody says by how much. What lies where its return address would be is looked at more closely, in the
- * frames where that may be.
+ * Code of methods moves the stack pointer at times, and nobody says by how much: where the first compiler asks whether a class is another
+ * one's, and copies arrays; in JDK 8 also where it calculates powers, logarithms and the like, and where it calls C functions. What lies
+ * where its return address would be is looked at more closely where that may be: not where it has called a method.
  */
 HOTSPOT_INLINE int hotspot_is_frame_certain(struct hotspot_walk *hotspot, struct walk *walk)
 {
-	if (hotspot->layout.major != 8 || !hotspot_is_nmethod(hotspot) ||
-	    (!walk->is_exact && hotspot->last_level && hotspot->last_level + 1 == walk->num_frames))
-		return 1;
-	return hotspot_may_be_called(hotspot, walk);
+	wire_u32 callee = walk->num_frames - 1;
+	int calls_method = !walk->is_exact && hotspot->last_level &&
+			   hotspot->last_level == callee && hotspot->any_stub_level != callee;
+
+	return calls_method || !hotspot_is_nmethod(hotspot) || hotspot_may_be_called(hotspot, walk);
 }
 
 /*
@@ -535,7 +549,7 @@ HOTSPOT_INLINE int hotspot_step_sized(struct hotspot_walk *hotspot, struct walk 
 	enum hotspot_frame_state state = HOTSPOT_FRAME_COMPLETE;
 
 	if (!hotspot_is_nmethod(hotspot))
-		hotspot->stub_level = walk->num_frames;
+		hotspot->stub_level = hotspot->any_stub_level = walk->num_frames;
 	if (walk->is_exact && hotspot_find_state(hotspot, walk, &state))
 		return walk_stop(walk, WALK_READ_FAILED);
 	if (state == HOTSPOT_FRAME_NONE)
@@ -648,6 +662,8 @@ HOTSPOT_INLINE int hotspot_step_stub(struct hotspot_walk *hotspot, struct walk *
 		return walk_stop(walk, WALK_READ_FAILED);
 	if (name == HOTSPOT_ADAPTER_NAME)
 		return hotspot_step_adapter(hotspot, walk);
+	if (!hotspot_is_nmethod(hotspot))
+		hotspot->any_stub_level = walk->num_frames;
 	if (!walk->is_exact) {
 		if (hotspot_read_frame(hotspot, walk))
 			return walk_stop(walk, WALK_JIT_CODE);
@@ -856,15 +872,6 @@ HOTSPOT_INLINE void hotspot_add_blob(struct hotspot_walk *hotspot, const struct 
 	else if (method)
 		hotspot_add_frame(hotspot, walk, hotspot->blob, hotspot_hash(method, id), 0,
 				  frames);
-}
-
-/* Whether the blob that was read last says how large its frames are; what only jumps has none, as that of method handles. */
-HOTSPOT_INLINE int hotspot_has_frame_size(const struct hotspot_walk *hotspot)
-{
-	wire_u32 words =
-		(wire_u32)hotspot_get_blob_field(hotspot, hotspot->layout.blob_frame_words);
-
-	return words >= 2 && words <= HOTSPOT_MAX_FRAME_BYTES / 8;
 }
 
 /*

@@ -276,6 +276,8 @@ public class JavaChains {
 	static int leafOfTree(String a, String b) { return useTime(34) == 1 ? 1 : a.compareTo(b); }
 	static int leafOfMap(String key) { return useTime(35); }
 	static int leafOfStream(int x) { return useTime(36); }
+	static boolean leafOfFilter(int x) { return useTime(57) != 1; }
+	static int leafOfNumbers(int x) { return useTime(58); }
 	static int leafForEach(int x) { return useTime(37); }
 	static boolean leafRemoveIf(int x) { return useTime(38) == 1; }
 	static int leafOfPattern() { return useTime(39); }
@@ -292,7 +294,7 @@ public class JavaChains {
 	}
 	static int chainMap() { return new HashMap<String, Integer>().computeIfAbsent("a", JavaChains::leafOfMap); }
 	static int chainStream() {
-		return Arrays.asList(1, 2).stream().map(x -> leafOfStream(x)).filter(x -> x != 1).mapToInt(x -> x).sum();
+		return Arrays.asList(1, 2).stream().map(x -> leafOfStream(x)).filter(x -> leafOfFilter(x)).mapToInt(x -> leafOfNumbers(x)).sum();
 	}
 	static void chainForEach() { new ArrayList<>(Arrays.asList(1)).forEach(JavaChains::leafForEach); }
 	static void chainRemoveIf() { new ArrayList<>(Arrays.asList(1)).removeIf(JavaChains::leafRemoveIf); }

@@ -33,9 +33,9 @@ expect_of frames "${whole}evil\.evil;burn[; ]"
 expect_of blob "${whole}evil\.evil;burn[; ]"
 expect_of symbols "${whole}x{255}x?…\.x{127}x?…;burn[; ]"
 expect_of circle "${whole}me\.me;burn[; ]"
-expect_of offsets ';main;run;\[anon\];burn[; ]' unknown_build
-expect_of names ';main;run;\[anon\];burn[; ]' unknown_build 0
-expect_of endless ';main;run;\[anon\];burn[; ]' unknown_build 0
+expect_of offsets ';main;run;\[anon\];\[anon\];burn[; ]' unknown_build
+expect_of names ';main;run;\[anon\];\[anon\];burn[; ]' unknown_build 0
+expect_of endless ';main;run;\[anon\];\[anon\];burn[; ]' unknown_build 0
 
 java=$(command -v java) && command -v javac >/dev/null || exit 0
 library=$(dirname "$(realpath "$java")")/../lib/server/libjvm.so

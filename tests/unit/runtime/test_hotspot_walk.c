@@ -676,68 +676,73 @@ static void compiled_code_may_be_interrupted_anywhere(void **state _unused_)
 	}
 }
 
-/* In JDK 8, which moves the stack pointer in the midst of methods: there may be what was there before. */
-static void assert_called_by(const struct interrupted *at, uint64_t return_address, uint64_t target,
-			     bool may_be)
+/* The stack pointer is moved in the midst of methods: there may be what was there before. */
+static void assert_called_by(enum hotspot_walk_version version, uint64_t return_address,
+			     uint64_t target, uint64_t method_of_target, bool may_be)
+{
+	const struct interrupted at = {"body", PUSHING, 13, 13, 5, 4};
+	struct scene *scene = scene_of_interrupted(version, &at, return_address);
+	uint64_t other = put_blob(scene, &(struct blob){.segment = 48,
+							.num_segments = 16,
+							.frame_words = FRAME_WORDS,
+							.frame_complete = 16,
+							.nmethod_of = method_of_target});
+
+	assert_true(other == OTHER_CODE(version));
+	put_blob(scene, &(struct blob){.segment = 80, .num_segments = 16});
+	put_call(scene, return_address, target);
+	/* The same where it has called a C function, or a stub. */
+	for (int called = 0; called < 3; called++) {
+		begin_at(scene, scene->code + at.pc, 3, 0);
+		scene->walk.is_exact = !called;
+		if (called == 2)
+			scene->hotspot.last_level = scene->hotspot.any_stub_level =
+				scene->walk.num_frames - 1;
+		if (may_be)
+			assert_steps(scene, return_address, WORD(at.return_word + 1), CALLER_FP);
+		else
+			assert_ends(scene, WALK_JIT_CODE);
+	}
+	/* Where it has called Java's code the stack pointer is where it has to be. */
+	begin_outside(scene, scene->code + at.pc, 3);
+	scene->hotspot.last_level = scene->walk.num_frames - 1;
+	assert_steps(scene, return_address, WORD(at.return_word + 1), CALLER_FP);
+	free(scene);
+}
+
+static void what_calls_another_method_is_no_caller(void **state _unused_)
 {
 	for_each_version(version)
 	{
-		struct scene *scene = scene_of_interrupted(version, at, return_address);
-		uint64_t other = put_blob(scene, &(struct blob){.segment = 48,
-								.num_segments = 16,
-								.frame_words = FRAME_WORDS,
-								.frame_complete = 16,
-								.nmethod_of = OTHER_METHOD});
-		bool is_exact;
+		const uint64_t code = CODE(0) + (16ull << SEGMENT_SHIFT) + BLOB_CODE + 16;
+		const uint64_t other = OTHER_CODE(version);
 
-		assert_true(other == OTHER_CODE(version));
-		put_blob(scene, &(struct blob){.segment = 80, .num_segments = 16});
-		put_call(scene, return_address, target);
-		/* The same where it has called a C function. */
-		for (is_exact = true;; is_exact = false) {
-			begin_at(scene, scene->code + at->pc, 3, 0);
-			scene->walk.is_exact = is_exact;
-			if (version != HOTSPOT_8 || may_be)
-				assert_steps(scene, return_address, WORD(at->return_word + 1),
-					     CALLER_FP);
-			else
-				assert_ends(scene, WALK_JIT_CODE);
-			if (!is_exact)
-				break;
-		}
-		/* Where it has called Java's code the stack pointer is where it has to be. */
-		begin_outside(scene, scene->code + at->pc, 3);
-		scene->hotspot.last_level = scene->walk.num_frames - 1;
-		assert_steps(scene, return_address, WORD(at->return_word + 1), CALLER_FP);
-		free(scene);
+		assert_called_by(version, RETURN, code, OTHER_METHOD, true);
+		assert_called_by(version, RETURN, other, OTHER_METHOD, false);
+		assert_called_by(version, RETURN, other + 0x40, OTHER_METHOD, false);
+		/* Code of the same method that is newer than what runs. */
+		assert_called_by(version, RETURN, other, METHOD, true);
+		/* A stub, as of calls that do not know their class. */
+		assert_called_by(version, RETURN, CODE(0) + (85ull << SEGMENT_SHIFT), OTHER_METHOD,
+				 true);
+		/* A stub of the caller's own; but what calls itself has not called another one. */
+		assert_called_by(version, other + 0x80, other + 0x100, OTHER_METHOD, true);
+		assert_called_by(version, other + 0x80, other + 8, OTHER_METHOD, false);
 	}
 }
 
-static void what_calls_another_method_is_no_caller_in_jdk_8(void **state _unused_)
+static void a_method_is_called_by_javas_code(void **state _unused_)
 {
-	const struct interrupted at = {"body", PUSHING, 13, 13, 5, 4};
-	const uint64_t code = CODE(0) + (16ull << SEGMENT_SHIFT) + BLOB_CODE + 16;
-	const uint64_t other = OTHER_CODE(HOTSPOT_8);
+	for_each_version(version)
+	{
+		struct scene *scene = scene_new(version);
 
-	assert_called_by(&at, RETURN, code, true);
-	assert_called_by(&at, RETURN, other, false);
-	assert_called_by(&at, RETURN, other + 0x40, false);
-	/* A stub, as of calls that do not know their class. */
-	assert_called_by(&at, RETURN, CODE(0) + (85ull << SEGMENT_SHIFT), true);
-	/* A stub of the caller's own; but what calls itself has not called another one. */
-	assert_called_by(&at, other + 0x80, other + 0x100, true);
-	assert_called_by(&at, other + 0x80, other + 8, false);
-}
-
-static void in_jdk_8_a_method_is_called_by_javas_code(void **state _unused_)
-{
-	struct scene *scene = scene_new(HOTSPOT_8);
-
-	scene->code = put_method_code(scene, FRAME_WORDS, 0);
-	put_word(scene, WORD(FRAME_WORDS - 1), CODE(1) + 0x40);
-	begin_outside(scene, scene->code + 0x20, 3);
-	assert_ends(scene, WALK_JIT_CODE);
-	free(scene);
+		scene->code = put_method_code(scene, FRAME_WORDS, 0);
+		put_word(scene, WORD(FRAME_WORDS - 1), SYMBOLS);
+		begin_outside(scene, scene->code + 0x20, 3);
+		assert_ends(scene, WALK_JIT_CODE);
+		free(scene);
+	}
 }
 
 static void where_calls_return_to_the_interpreter_no_call_is(void **state _unused_)
@@ -1563,8 +1568,8 @@ int main(void)
 		cmocka_unit_test(chains_longer_than_any_that_is_written_end),
 		cmocka_unit_test(free_blocks_and_other_memory_hold_no_blob),
 		cmocka_unit_test(compiled_code_may_be_interrupted_anywhere),
-		cmocka_unit_test(what_calls_another_method_is_no_caller_in_jdk_8),
-		cmocka_unit_test(in_jdk_8_a_method_is_called_by_javas_code),
+		cmocka_unit_test(what_calls_another_method_is_no_caller),
+		cmocka_unit_test(a_method_is_called_by_javas_code),
 		cmocka_unit_test(where_calls_return_to_the_interpreter_no_call_is),
 		cmocka_unit_test(callers_are_complete_and_nothing_is_asked_of_them),
 		cmocka_unit_test(no_frame_has_a_size_that_cannot_be),

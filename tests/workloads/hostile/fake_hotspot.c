@@ -27,6 +27,7 @@
 #define SEGMENT_SHIFT 7
 #define BLOB          16  /* where it is in the heap: behind the block's header */
 #define CODE          512 /* likewise */
+#define STUB          2048
 #define NMETHOD_BYTES 352
 #define MAX_ENTRIES   8192 /* more of them are read of no table */
 
@@ -64,10 +65,11 @@ static uint64_t pool[32];
 static uint64_t class[16];
 static uint64_t name[PAGE_BYTES / 8];
 static uint8_t segments[PAGE_BYTES];
+static const char blob_name[64] = "StubRoutines";
 
 static uint64_t *heaps = heap_array;
 static uint64_t *interpreter = queue;
-static uint64_t call_stub_return = 1;
+static uint64_t call_stub_return;
 static int32_t version = 17;
 
 static struct field fields[MAX_ENTRIES + 1] = {
@@ -92,6 +94,7 @@ static struct field fields[MAX_ENTRIES + 1] = {
 	{"CodeBlob", "_frame_size", "int", 0, 28, NULL},
 	{"CodeBlob", "_code_begin", "address", 0, 32, NULL},
 	{"CodeBlob", "_code_end", "address", 0, 40, NULL},
+	{"CodeBlob", "_name", "const char*", 0, 48, NULL},
 	{"CompiledMethod", "_method", "Method*", 0, 112, NULL},
 	{"nmethod", "_compile_id", "int", 0, 304, NULL},
 	{"Method", "_constMethod", "ConstMethod*", 0, 8, NULL},
@@ -147,31 +150,41 @@ static void make_method(void)
 	memcpy((char *)name + 6, "evil", 4);
 }
 
-/* A code heap of one page with one nmethod. Returns its code. */
+static void make_blob(char *block, uint32_t header_bytes, const char *code, size_t num_bytes)
+{
+	put(block, 8, 1, 1); /* the block is used */
+	put(block, BLOB + 16, header_bytes, 4);
+	put(block, BLOB + 28, 2, 4); /* words of its frame */
+	put(block, BLOB + 32, get_address(block + CODE), 8);
+	put(block, BLOB + 40, get_address(block + CODE + num_bytes), 8);
+	put(block, BLOB + 48, get_address(blob_name), 8);
+	memcpy(block + CODE, code, num_bytes);
+}
+
+/* A code heap of one page with one nmethod, and in its second half the stub by which that is called. Returns the nmethod's code. */
 static char *make_heap(void)
 {
 	/* push %rbp; mov %rsp,%rbp; call *%rdi; pop %rbp; ret */
 	static const char code[] = "\x55\x48\x89\xe5\xff\xd7\x5d\xc3";
+	/* The same with call *%rdx. */
+	static const char stub[] = "\x55\x48\x89\xe5\xff\xd2\x5d\xc3";
 	char *memory = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (memory == MAP_FAILED)
 		return NULL;
 	for (size_t i = 0; i < sizeof(segments); i++)
-		segments[i] = i < 0xff ? (uint8_t)i : 0xff;
+		segments[i] = i % (STUB >> SEGMENT_SHIFT);
 	heap_array[1] = get_address(heap_list);
 	put(heap, 8, get_address(memory), 8);
 	put(heap, 16, get_address(memory + PAGE_BYTES), 8);
 	put(heap, 120, get_address(segments), 8);
 	put(heap, 256, SEGMENT_SHIFT, 4);
-	put(memory, 8, 1, 1); /* the block is used */
-	put(memory, BLOB + 16, NMETHOD_BYTES, 4);
-	put(memory, BLOB + 28, 2, 4); /* words of its frame */
-	put(memory, BLOB + 32, get_address(memory + CODE), 8);
-	put(memory, BLOB + 40, get_address(memory + CODE + sizeof(code)), 8);
+	make_blob(memory, NMETHOD_BYTES, code, sizeof(code));
 	put(memory, BLOB + 112, get_address(method), 8);
 	put(memory, BLOB + 304, 1, 4);
-	memcpy(memory + CODE, code, sizeof(code));
+	make_blob(memory + STUB, 64, stub, sizeof(stub));
+	call_stub_return = get_address(memory + STUB + CODE + 6);
 	return memory + CODE;
 }
 
@@ -251,7 +264,9 @@ __attribute__((noinline)) void burn(void *code, uint64_t cpu_ns)
 
 __attribute__((noinline)) static void run(char *code, uint64_t cpu_ns)
 {
-	((void (*)(void (*)(void *, uint64_t), uint64_t))(void *)code)(burn, cpu_ns);
+	char *stub = code + STUB;
+
+	((void (*)(void (*)(void *, uint64_t), uint64_t, char *))(void *)stub)(burn, cpu_ns, code);
 	__asm__ volatile("" ::: "memory");
 }
 
