@@ -11,8 +11,8 @@ Prints a line of JSON, with how many samples are right and wrong, and then the c
 wrong or missing, too few are right, or not 99.5 % of the samples have frames of Java.
 
 Between the methods of a chain there may be what the JVM hides, as lambda forms, and behind the last one what this calls: only names
-that the program writes are compared, up to the last one that begins with "leaf". A stack that never comes to one, or of which a
-part is missing, says nothing.
+that the program writes are compared, up to the last one that begins with "leaf". A stack of main's that never comes to one is the
+begin of a chain, but for methods that call themselves, and while calls are linked; one of which a part is missing says nothing.
 
 Where JDK 8 calculates powers, logarithms and the like, its compiled code moves the stack pointer, and nothing says by how much: stacks
 that end there are counted apart.
@@ -26,6 +26,12 @@ kind, folded, stats, chains_path, major = sys.argv[1:]
 chains = {tuple(line.rstrip("\n").split(":")) for line in open(chains_path, encoding="utf-8")}
 names_of_chains = {name for chain in chains for name in chain}
 leaves = {chain[-1] for chain in chains}
+begins = {chain[:length] for chain in chains for length in range(len(chain) + 1)}
+MAIN = "JavaChains.main"
+# Goes deeper than where it calls a leaf.
+RECURSIVE = "JavaChains.fail"
+# Links calls of lambdas, methods and the like when they are first come to, and runs much of the JDK for that.
+LINKING = ("java.lang.invoke.", "java.lang.reflect.", "jdk.internal.", "sun.")
 
 
 def is_part(part, whole):
@@ -39,12 +45,17 @@ def is_right(names):
     return any(is_part(names, chain) for chain in chains if chain[-1] == names[-1])
 
 
+def is_part_of_none(names, frames):
+    return (kind == "exact" and MAIN in frames and RECURSIVE not in frames and names not in begins
+            and not any(frame.startswith(LINKING) for frame in frames))
+
+
 # Compiled code is described at some of its instructions only: between two that are, those of a method and of what is inlined into it are
 # one with the other. There the innermost levels, which are inlined, may be of a method that has not begun.
 def is_right_but_for_inlined(names, marks):
     while names and marks[-1]:
         names, marks = names[:-1], marks[:-1]
-        if any(names == chain[:len(names)] for chain in chains):
+        if names in begins:
             return True
     return False
 
@@ -59,7 +70,7 @@ for line in open(folded, encoding="utf-8"):
     marked = stack.split(";")[1:]
     frames = [re.sub(r"_\[[a-z]\]$", "", frame) for frame in marked]
     last = max((i for i, frame in enumerate(frames) if frame in leaves), default=-1)
-    if last < 0:
+    if "[truncated]" in frames and last < 0:
         continue
     if "[truncated]" in frames:
         if major == "8" and frames[last] == "JavaChains.leafMath":
@@ -67,11 +78,14 @@ for line in open(folded, encoding="utf-8"):
         else:
             num_partial += int(count)
         continue
-    places = [i for i in range(last + 1) if frames[i] in names_of_chains]
+    end = last + 1 if last >= 0 else len(frames)
+    places = [i for i in range(end) if frames[i] in names_of_chains]
     names = tuple(frames[i] for i in places)
-    if is_right(names):
+    if last < 0 and not is_part_of_none(names, frames):
+        continue
+    if last >= 0 and is_right(names):
         right[names] += int(count)
-    elif (all(frame.endswith("_[i]") for frame in marked[last + 1:])
+    elif (all(frame.endswith("_[i]") for frame in marked[end:])
           and is_right_but_for_inlined(names, [marked[i].endswith("_[i]") for i in places])):
         not_begun[names] += int(count)
     else:
