@@ -115,6 +115,7 @@ __attribute__((noinline)) __u64 take_python_stack(void)
 	struct python_scratch *python = get_per_cpu(&python_scratches);
 	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
 	struct scratch *scratch = get_scratch();
+	const __u64 *known;
 	__u64 state;
 	__u32 tid;
 
@@ -130,7 +131,8 @@ __attribute__((noinline)) __u64 take_python_stack(void)
 	stack->end = python->walk.end;
 	state = python->walk.thread_state;
 	tid = scratch->sample.tid;
-	if (state)
+	known = bpf_map_lookup_elem(&python_threads, &tid);
+	if (state && (!known || *known != state))
 		bpf_map_update_elem(&python_threads, &tid, &state, BPF_ANY);
 	return send_runtime_frames(stack, scratch, send_python_code);
 }
