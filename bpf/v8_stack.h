@@ -166,9 +166,13 @@ static __always_inline int read_v8_frame_function(int number)
 __attribute__((noinline)) int send_v8_function(int number)
 {
 	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
+	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
 
-	if (!v8)
+	if (!v8 || !stack || number < 0)
 		return CODE_LOST;
+	/* Which function of WebAssembly it is user space finds out. */
+	if (stack->frames[number & (WIRE_MAX_RUNTIME_FRAMES - 1)].fingerprint == WIRE_V8_WASM)
+		return CODE_SENT;
 	return send_runtime_code(number, &v8->function, sizeof(v8->function), WIRE_V8_FUNCTION,
 				 read_v8_frame_function);
 }

@@ -169,7 +169,7 @@ V8_INLINE int v8_read_shared_of(struct v8_walk *walk, wire_u64 function, wire_u6
 
 /*
  * Add the function of a frame to frames (WIRE_MAX_RUNTIME_FRAMES long), if it is one of JavaScript. Where that cannot be
- * read, walk->end says so.
+ * read, walk->end says so. Of one of WebAssembly the instance is added, which has no fingerprint.
  *
  * level  of the native stack, from 0 for the innermost
  */
@@ -177,23 +177,31 @@ V8_INLINE void v8_walk_take_frame(struct v8_walk *walk, wire_u64 fp, wire_u32 le
 				  struct wire_runtime_frame *frames)
 {
 	wire_u32 number = walk->num_frames & (WIRE_MAX_RUNTIME_FRAMES - 1);
-	wire_u64 shared = 0;
+	wire_u32 fingerprint;
+	wire_u64 shared;
 	int found;
 
-	if (v8_read(walk, walk->words, 16, fp - V8_FRAME_FUNCTION) ||
-	    !v8_is_object(walk->words[0]) || !v8_is_object(walk->words[1]))
+	if (v8_read(walk, walk->words, 16, fp - V8_FRAME_FUNCTION) || !v8_is_object(walk->words[0]))
 		return;
-	found = v8_read_shared_of(walk, walk->words[0], &shared);
-	if (found < 0)
-		walk->end = WIRE_RUNTIME_UNREADABLE;
-	if (found <= 0)
-		return;
+	shared = walk->words[0];
+	if (walk->layout.wasm_marker && walk->words[1] == walk->layout.wasm_marker) {
+		fingerprint = WIRE_V8_WASM;
+	} else {
+		if (!v8_is_object(walk->words[1]))
+			return;
+		found = v8_read_shared_of(walk, shared, &shared);
+		if (found < 0)
+			walk->end = WIRE_RUNTIME_UNREADABLE;
+		if (found <= 0)
+			return;
+		fingerprint = v8_get_fingerprint(walk);
+	}
 	if (walk->num_frames >= WIRE_MAX_RUNTIME_FRAMES) {
 		walk->end = WIRE_RUNTIME_DEEP;
 		return;
 	}
 	frames[number].code = shared;
-	frames[number].fingerprint = v8_get_fingerprint(walk);
+	frames[number].fingerprint = fingerprint;
 	frames[number].position = level;
 	walk->num_frames++;
 }

@@ -21,6 +21,9 @@
 /* Files that have V8 in them, in one recording. */
 #define WIRE_MAX_V8_LAYOUTS 64
 
+/* The fingerprint of a frame of WebAssembly, of which the instance is known; those of functions are odd. */
+#define WIRE_V8_WASM 0
+
 /* Offsets in bytes from an object's begin, and types, as an object's map has them. */
 struct wire_v8_layout {
 	wire_u16 major; /* of V8's version */
@@ -55,9 +58,12 @@ struct wire_v8_layout {
 	wire_u8 cons_second;
 	wire_u8 thin_actual;
 	wire_u8 external_characters; /* their address */
+	/* Of a frame of WebAssembly: what lies behind its frame pointer, in the place of the context; 0: not known. */
+	wire_u8 wasm_marker;
+	wire_u8 padding;
 };
 
-_Static_assert(sizeof(struct wire_v8_layout) == 34, "it is followed by padding");
+_Static_assert(sizeof(struct wire_v8_layout) == 36, "it is followed by padding");
 
 /* Characters of a string, or of a part of it. */
 struct wire_v8_text {
@@ -124,7 +130,7 @@ struct wire_v8_function {
 	/* So that the source can be found again, when it was moved. */
 	wire_u64 script;              /* the object; 0: it is of none */
 	struct wire_v8_layout layout; /* by which it was read */
-	wire_u8 layout_padding[6];
+	wire_u8 layout_padding[4];
 	struct wire_v8_source source;
 	struct wire_v8_text name[WIRE_V8_NAME_PARTS];
 	struct wire_v8_text file;

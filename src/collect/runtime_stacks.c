@@ -70,6 +70,7 @@ struct mapped_runtime {
 	struct runtime_version version;
 	uint64_t gil_start; /* of the memory that CPython's lock lies in */
 	uint64_t gil_end;
+	struct v8_wasm_layout wasm; /* of V8 */
 };
 INTERN_TABLE(mapped_runtime_table, struct mapped_runtime, process, mappings_version);
 
@@ -271,6 +272,16 @@ static void find_gil(const struct runtime_stacks *stacks, const struct mapping *
 	image->gil_end = image->gil_start + python->runtime_bytes;
 }
 
+static void find_wasm(const struct runtime_stacks *stacks, const struct mapping *mapping,
+		      struct mapped_runtime *image)
+{
+	const struct v8_build *v8 =
+		elf_files_get_v8(stacks->elf_files, file_table_get(stacks->files, mapping->file));
+
+	if (v8)
+		image->wasm = v8->wasm;
+}
+
 static struct mapped_runtime find_image(struct runtime_stacks *stacks,
 					const struct process *process)
 {
@@ -294,6 +305,8 @@ static struct mapped_runtime find_image(struct runtime_stacks *stacks,
 			image.version = version;
 		if (version.is_known && version.kind == RUNTIME_PYTHON && !image.gil_start)
 			find_gil(stacks, &mappings[i], &image);
+		if (version.is_known && version.kind == RUNTIME_V8 && !image.wasm.is_known)
+			find_wasm(stacks, &mappings[i], &image);
 	}
 	if (may_come)
 		return image;
@@ -411,9 +424,12 @@ int runtime_stacks_splice(struct runtime_stacks *stacks, const struct runtime_sa
 		};
 	else
 		version = runtime_stacks_get_version(stacks, source->process);
-	if (known ? known->runtime == WIRE_RUNTIME_V8 : version.kind == RUNTIME_V8)
-		return v8_stacks_splice(stacks->v8, source, &frames, num_pcs, ret, ret_num,
-					ret_fit);
+	if (known ? known->runtime == WIRE_RUNTIME_V8 : version.kind == RUNTIME_V8) {
+		struct mapped_runtime image = find_image(stacks, source->process);
+
+		return v8_stacks_splice(stacks->v8, source, &image.wasm, &frames, pcs, num_pcs, ret,
+					ret_num, ret_fit);
+	}
 	if (known ? known->runtime == WIRE_RUNTIME_HOTSPOT : version.kind == RUNTIME_HOTSPOT)
 		return hotspot_stacks_splice(stacks->hotspot, source, &frames, pcs, num_pcs, ret,
 					     ret_num, ret_fit);

@@ -1,6 +1,8 @@
 #include "collect/v8_stacks.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +10,21 @@
 #include "process/process_memory.h"
 #include "runtime/v8_function.h"
 #include "runtime/v8_source.h"
+#include "runtime/v8_wasm.h"
+#include "wire/wire.h"
 
 /* What a script of a module has before its path. */
 #define FILE_URL "file://"
+
+/* A level of a stack that is of WebAssembly. */
+struct v8_level {
+	const struct process *process;
+	const struct v8_wasm_layout *layout;
+	uint64_t generation;
+	uint64_t instance;
+	uint64_t pc; /* in the function */
+	bool is_innermost;
+};
 
 struct v8_stacks {
 	struct profile *profile;
@@ -18,6 +32,7 @@ struct v8_stacks {
 	enum runtime_frames shown;
 	struct v8_functions *functions;
 	struct v8_sources *sources;
+	struct v8_wasm_modules *modules;
 };
 
 struct v8_stacks *v8_stacks_new(struct profile *profile, struct slow_opener *opener,
@@ -32,7 +47,8 @@ struct v8_stacks *v8_stacks_new(struct profile *profile, struct slow_opener *ope
 	stacks->shown = shown;
 	stacks->functions = v8_functions_new();
 	stacks->sources = v8_sources_new();
-	if (!stacks->functions || !stacks->sources) {
+	stacks->modules = v8_wasm_modules_new();
+	if (!stacks->functions || !stacks->sources || !stacks->modules) {
 		v8_stacks_free(stacks);
 		return NULL;
 	}
@@ -45,6 +61,7 @@ void v8_stacks_free(struct v8_stacks *stacks)
 		return;
 	v8_functions_free(stacks->functions);
 	v8_sources_free(stacks->sources);
+	v8_wasm_modules_free(stacks->modules);
 	free(stacks);
 }
 
@@ -112,6 +129,45 @@ static int locate(struct v8_stacks *stacks, const struct v8_function *function, 
 	return profile_add_frame_location(stacks->profile, &frame, ret);
 }
 
+/* Bytes of the name of a function of WebAssembly that has none: "wasm-function[4294967295]". */
+#define WASM_NAME_BYTES 32
+
+/* The location of the function of WebAssembly that a level is of. Returns 0, -ENOENT (it is not known) or -ENOMEM. */
+static int locate_wasm(struct v8_stacks *stacks, const struct v8_level *level, uint32_t *ret)
+{
+	struct process_memory process = {.opener = stacks->opener, .pid = level->process->pid};
+	const struct v8_memory memory = {.read = process_memory_read, .context = &process};
+	const struct v8_wasm_place place = {
+		.pid = (uint32_t)level->process->pid,
+		.generation = level->generation,
+		.instance = level->instance,
+		.pc = level->pc,
+		.is_innermost = level->is_innermost,
+	};
+	struct frame frame = {.kind = FRAME_JAVASCRIPT};
+	const struct wasm_module *module;
+	char number[WASM_NAME_BYTES];
+	const char *name;
+	uint32_t function;
+	int err = v8_wasm_find(stacks->modules, level->layout, &memory, &place, &module, &function);
+
+	if (err)
+		return err;
+	name = wasm_module_get_name(module, function);
+	if (!name) {
+		snprintf(number, sizeof(number), "wasm-function[%" PRIu32 "]", function);
+		name = number;
+	}
+	err = profile_add_frame_name(stacks->profile, name, strlen(name), &frame.name);
+	if (err)
+		return err;
+	err = profile_add_string(stacks->profile, name, &frame.full_name);
+	if (err)
+		return err;
+	err = profile_add_string(stacks->profile, "wasm", &frame.module);
+	return err ? err : profile_add_frame_location(stacks->profile, &frame, ret);
+}
+
 /* A whole stack whose outer levels the sampling program did not come to was walked later. */
 static enum runtime_fit find_fit(const struct runtime_sample *source,
 				 const struct runtime_frame_list *frames)
@@ -123,37 +179,63 @@ static enum runtime_fit find_fit(const struct runtime_sample *source,
 	return frames->length ? RUNTIME_FITS : RUNTIME_OUTSIDE;
 }
 
+/* A level of JavaScript. Returns 0, -ENOENT (its function is not known, or V8's own) or -ENOMEM. */
+static int locate_function(struct v8_stacks *stacks, const struct runtime_sample *source,
+			   const struct wire_runtime_frame *frame, uint32_t *ret)
+{
+	const struct v8_function *function =
+		v8_functions_find(stacks->functions, source->process->pid, source->generation,
+				  frame->code, frame->fingerprint);
+
+	if (!function || function->is_builtin)
+		return -ENOENT;
+	return locate(stacks, function, ret);
+}
+
+static int locate_level(struct v8_stacks *stacks, const struct runtime_sample *source,
+			const struct v8_wasm_layout *wasm, const struct wire_runtime_frame *frame,
+			uint64_t pc, uint32_t *ret)
+{
+	const struct v8_level level = {
+		.process = source->process,
+		.layout = wasm,
+		.generation = source->generation,
+		.instance = frame->code,
+		.pc = (pc & ~WIRE_PC_MARKS) - !(pc & WIRE_PC_EXACT),
+		.is_innermost = pc & WIRE_PC_EXACT,
+	};
+
+	if (frame->fingerprint == WIRE_V8_WASM)
+		return locate_wasm(stacks, &level, ret);
+	return locate_function(stacks, source, frame, ret);
+}
+
 int v8_stacks_splice(struct v8_stacks *stacks, const struct runtime_sample *source,
-		     const struct runtime_frame_list *frames, uint32_t num_pcs,
-		     struct runtime_level *ret, uint32_t *ret_num, enum runtime_fit *ret_fit)
+		     const struct v8_wasm_layout *wasm, const struct runtime_frame_list *frames,
+		     const uint64_t *pcs, uint32_t num_pcs, struct runtime_level *ret,
+		     uint32_t *ret_num, enum runtime_fit *ret_fit)
 {
 	uint32_t next = 0;
 
 	*ret_num = 0;
 	*ret_fit = find_fit(source, frames);
 	for (uint32_t i = 0; i < num_pcs; i++) {
-		const struct v8_function *function = NULL;
 		struct runtime_level level = {.pc = RUNTIME_LEVEL_FRAME};
-		int err;
+		int err = -ENOENT;
 
 		/* They come in the order of the levels; what a hostile one says of others is left out. */
 		while (next < frames->length && frames->items[next].position < i)
 			next++;
 		if (next < frames->length && frames->items[next].position == i)
-			function = v8_functions_find(stacks->functions, source->process->pid,
-						     source->generation, frames->items[next].code,
-						     frames->items[next].fingerprint);
-		if (!function || function->is_builtin) {
-			ret[(*ret_num)++] = (struct runtime_level){.pc = i};
-			continue;
-		}
-		err = locate(stacks, function, &level.location);
-		if (err)
+			err = locate_level(stacks, source, wasm, &frames->items[next], pcs[i],
+					   &level.location);
+		if (err && err != -ENOENT)
 			return err;
 		/* The machine code that runs it is what it calls. */
-		if (stacks->shown == RUNTIME_FRAMES_ALL)
+		if (err || stacks->shown == RUNTIME_FRAMES_ALL)
 			ret[(*ret_num)++] = (struct runtime_level){.pc = i};
-		ret[(*ret_num)++] = level;
+		if (!err)
+			ret[(*ret_num)++] = level;
 	}
 	return 0;
 }

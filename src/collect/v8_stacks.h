@@ -1,7 +1,7 @@
 /*
  * Functions of JavaScript in the stacks of processes that run V8. The sampling program says of each level of the native stack
  * which function it is of, where V8's frame tells that: the function comes in the place of the interpreter's own code, or of
- * what was generated. What V8 has built in stays what its symbols say.
+ * what was generated. What V8 has built in stays what its symbols say. Functions of WebAssembly have the names that their module has.
  *
  * What compilers inline into a function has no frame, and is not told apart from it. The line of a frame is the one that its
  * function begins in: V8 has no tables of lines but for functions that an exception has come through.
@@ -15,6 +15,7 @@
 
 #include "base/attributes.h"
 #include "collect/runtime_stacks.h"
+#include "runtime/v8_wasm.h"
 #include "wire/v8.h"
 
 struct slow_opener;
@@ -29,10 +30,11 @@ void v8_stacks_free(struct v8_stacks *stacks);
 _must_check_ int v8_stacks_add_function(struct v8_stacks *stacks,
 					const struct wire_v8_function *record);
 
-/* As runtime_stacks_splice(). */
+/* As runtime_stacks_splice(). wasm: of the process's build */
 _must_check_ int v8_stacks_splice(struct v8_stacks *stacks, const struct runtime_sample *source,
-				  const struct runtime_frame_list *frames, uint32_t num_pcs,
-				  struct runtime_level *ret, uint32_t *ret_num,
+				  const struct v8_wasm_layout *wasm,
+				  const struct runtime_frame_list *frames, const uint64_t *pcs,
+				  uint32_t num_pcs, struct runtime_level *ret, uint32_t *ret_num,
 				  enum runtime_fit *ret_fit);
 
 #endif

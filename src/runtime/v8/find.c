@@ -46,6 +46,13 @@ enum fact {
 	FACT_SMALL_INTEGER_SHIFT,
 	FACT_FRAME_FUNCTION,
 	FACT_FRAME_CONTEXT,
+	NUM_NEEDED_FACTS,
+	/* Of WebAssembly. */
+	FACT_WASM_FRAME = NUM_NEEDED_FACTS,
+	FACT_WASM_MODULE_TYPE,
+	FACT_WASM_INSTANCE_TYPE,
+	FACT_FOREIGN_TYPE,
+	FACT_SCRIPT_NATIVE_MODULE,
 	NUM_FACTS,
 };
 
@@ -83,6 +90,11 @@ static const char *const fact_names[NUM_FACTS] = {
 	[FACT_SMALL_INTEGER_SHIFT] = PREFIX "SmiShiftSize",
 	[FACT_FRAME_FUNCTION] = PREFIX "off_fp_function",
 	[FACT_FRAME_CONTEXT] = PREFIX "off_fp_context",
+	[FACT_WASM_FRAME] = PREFIX "frametype_WasmFrame",
+	[FACT_WASM_MODULE_TYPE] = PREFIX "type_WasmModuleObject__",
+	[FACT_WASM_INSTANCE_TYPE] = PREFIX "type_WasmInstanceObject__",
+	[FACT_FOREIGN_TYPE] = PREFIX "type_Foreign__",
+	[FACT_SCRIPT_NATIVE_MODULE] = PREFIX "class_Script__wasm_managed_native_module__",
 };
 
 /* The numbers that v8_walk.h takes for granted. */
@@ -195,7 +207,7 @@ static const struct version_row *find_row(const struct v8_build *build)
 
 static bool are_as_expected(const struct fact_set *facts)
 {
-	for (unsigned int i = 0; i < NUM_FACTS; i++)
+	for (unsigned int i = 0; i < NUM_NEEDED_FACTS; i++)
 		if (!facts->is_there[i])
 			return false;
 	for (size_t i = 0; i < ARRAY_LENGTH(expectations); i++)
@@ -248,6 +260,38 @@ static bool are_in_bounds(const int32_t *value)
 static uint8_t round_up(int32_t bytes)
 {
 	return (uint8_t)((bytes + 7) & ~7);
+}
+
+static bool is_type(int32_t type)
+{
+	return type > 0 && type <= UINT16_MAX;
+}
+
+/* Not all builds have WebAssembly; and not all say which type what they do not need has. */
+static void describe_wasm(const struct fact_set *facts, struct v8_build *build)
+{
+	const int32_t *value = facts->value;
+
+	if (!facts->is_there[FACT_WASM_FRAME] || !facts->is_there[FACT_SCRIPT_NATIVE_MODULE] ||
+	    !facts->is_there[FACT_WASM_MODULE_TYPE] || value[FACT_WASM_FRAME] <= 0 ||
+	    value[FACT_WASM_FRAME] > INT8_MAX / 2 || !is_type(value[FACT_WASM_MODULE_TYPE]) ||
+	    !is_offset(value[FACT_SCRIPT_NATIVE_MODULE], 8))
+		return;
+	build->wasm = (struct v8_wasm_layout){
+		.is_known = true,
+		/* A small integer of 31 bits. */
+		.marker = (uint8_t)(value[FACT_WASM_FRAME] << 1),
+		.script_type = build->layout.script_type,
+		.module_type = (uint16_t)value[FACT_WASM_MODULE_TYPE],
+		.instance_type = is_type(value[FACT_WASM_INSTANCE_TYPE])
+					 ? (uint16_t)value[FACT_WASM_INSTANCE_TYPE]
+					 : 0,
+		.foreign_type =
+			is_type(value[FACT_FOREIGN_TYPE]) ? (uint16_t)value[FACT_FOREIGN_TYPE] : 0,
+		.map_type = build->layout.map_type,
+		.script_native_module = (uint8_t)value[FACT_SCRIPT_NATIVE_MODULE],
+	};
+	build->layout.wasm_marker = build->wasm.marker;
 }
 
 static enum v8_support describe(const struct fact_set *facts, struct v8_build *build)
@@ -312,6 +356,8 @@ int v8_find(struct objfile *objfile, struct v8_build *ret)
 			found.major = (unsigned int)facts.value[FACT_MAJOR];
 			found.minor = (unsigned int)facts.value[FACT_MINOR];
 			found.support = describe(&facts, &found);
+			if (found.support == V8_KNOWN)
+				describe_wasm(&facts, &found);
 		}
 	}
 	if (found.support != V8_KNOWN)
