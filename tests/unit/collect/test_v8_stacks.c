@@ -74,15 +74,25 @@ static void add_function(struct scene *scene, uint64_t shared, const char *name,
 	assert_int_equal(v8_stacks_add_function(scene->stacks, &record), 0);
 }
 
+static void splice_list(struct scene *scene, const struct runtime_frame_list *list,
+			uint32_t num_pcs)
+{
+	static const struct v8_wasm_layout wasm;
+	static const uint64_t pcs[RUNTIME_MAX_LEVELS];
+
+	assert_in_range(num_pcs, 0, RUNTIME_MAX_LEVELS);
+	assert_int_equal(v8_stacks_splice(scene->stacks, &scene->source, &wasm, list, pcs, num_pcs,
+					  scene->levels, &scene->num_levels, &scene->fit),
+			 0);
+}
+
 static void splice(struct scene *scene, const struct wire_runtime_frame *frames, uint32_t length,
 		   enum wire_runtime_end end, uint32_t num_pcs)
 {
 	const struct runtime_frame_list list = {
 		.items = frames, .length = length, .end = (uint8_t)end, .have_come = true};
 
-	assert_int_equal(v8_stacks_splice(scene->stacks, &scene->source, &list, num_pcs,
-					  scene->levels, &scene->num_levels, &scene->fit),
-			 0);
+	splice_list(scene, &list, num_pcs);
 }
 
 static const struct frame *get_frame(const struct scene *scene, uint32_t level)
@@ -249,11 +259,22 @@ static void it_is_said_what_became_of_them(void **state _unused_)
 	assert_int_equal(scene->fit, RUNTIME_OUTSIDE);
 	splice(scene, frames, 1, WIRE_RUNTIME_UNREADABLE, 2);
 	assert_int_equal(scene->fit, RUNTIME_UNREADABLE);
-	assert_int_equal(v8_stacks_splice(scene->stacks, &scene->source, &nothing, 2, scene->levels,
-					  &scene->num_levels, &scene->fit),
-			 0);
+	splice_list(scene, &nothing, 2);
 	assert_int_equal(scene->fit, RUNTIME_EARLY);
 	assert_int_equal(scene->num_levels, 2);
+	scene_free(scene);
+}
+
+static void a_function_of_webassembly_that_is_not_known_stays_code(void **state _unused_)
+{
+	struct scene *scene = scene_new(RUNTIME_FRAMES_MANAGED);
+	const struct wire_runtime_frame frames[] = {{0x101, WIRE_V8_WASM, 0}};
+
+	splice(scene, frames, 1, WIRE_RUNTIME_COMPLETE, 2);
+	assert_int_equal(scene->fit, RUNTIME_FITS);
+	assert_int_equal(scene->num_levels, 2);
+	assert_int_equal(scene->levels[0].pc, 0);
+	assert_int_equal(scene->levels[1].pc, 1);
 	scene_free(scene);
 }
 
@@ -284,6 +305,7 @@ int main(void)
 		cmocka_unit_test(what_runs_them_is_beneath_them_where_all_is_asked_for),
 		cmocka_unit_test(what_is_built_in_or_not_known_stays_native),
 		cmocka_unit_test(it_is_said_what_became_of_them),
+		cmocka_unit_test(a_function_of_webassembly_that_is_not_known_stays_code),
 		cmocka_unit_test(levels_that_are_none_are_left_out),
 	};
 

@@ -862,6 +862,36 @@ static void a_name_in_a_scope_that_cannot_be_read_says_so(void **state)
 }
 
 /* As Node.js has it for Module._extensions..js: of four parts, put together from the right. */
+static void a_frame_of_webassembly_has_its_instance(void **state _unused_)
+{
+	const uint64_t marker = 8;
+
+	for (enum v8_layout_version version = 0; version < NUM_V8_LAYOUTS; version++) {
+		struct fake_process *process = fake_process_new(version);
+		struct wire_runtime_frame frame;
+
+		/* What is not said is none. */
+		put_frame(process, FRAME, process->closure, marker);
+		v8_walk_begin(&process->walk, &process->layout);
+		take(process, FRAME, 0);
+		assert_int_equal(process->walk.num_frames, 0);
+		process->layout.wasm_marker = (uint8_t)marker;
+		frame = take_only(process);
+		assert_int_equal(frame.code, process->closure);
+		assert_int_equal(frame.fingerprint, WIRE_V8_WASM);
+		assert_int_equal(frame.position, 0);
+		/* Other frames with a small integer, and what has no object for an instance. */
+		put_frame(process, FRAME, process->closure, marker + 2);
+		v8_walk_begin(&process->walk, &process->layout);
+		take(process, FRAME, 0);
+		put_frame(process, FRAME, process->closure - 1, marker);
+		take(process, FRAME, 0);
+		assert_int_equal(process->walk.num_frames, 0);
+		assert_int_equal(process->walk.end, WIRE_RUNTIME_COMPLETE);
+		free(process);
+	}
+}
+
 static void parts_of_a_name_are_in_their_order(void **state)
 {
 	(void)state;
@@ -1637,6 +1667,7 @@ int main(void)
 		cmocka_unit_test(a_name_that_cannot_be_read_says_so),
 		cmocka_unit_test(a_scope_that_cannot_be_read_says_so),
 		cmocka_unit_test(a_name_in_a_scope_that_cannot_be_read_says_so),
+		cmocka_unit_test(a_frame_of_webassembly_has_its_instance),
 		cmocka_unit_test(parts_of_a_name_are_in_their_order),
 		cmocka_unit_test(a_part_that_is_empty_is_none),
 		cmocka_unit_test(of_more_parts_than_are_kept_the_first_ones_are),
