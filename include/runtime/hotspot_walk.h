@@ -497,6 +497,16 @@ HOTSPOT_INLINE int hotspot_has_frame_size(const struct hotspot_walk *hotspot)
 	return words >= 2 && words <= HOTSPOT_MAX_FRAME_BYTES / 8;
 }
 
+/* Where the direct call before a return address leads to; 0: the call is not direct, or cannot be read. */
+HOTSPOT_INLINE wire_u64 hotspot_get_call_target(struct walk *walk, wire_u64 pc)
+{
+	wire_u64 code = 0;
+
+	if (walk_read(walk, pc - 8, &code) || (code >> 24 & 0xff) != 0xe8)
+		return 0;
+	return pc + (wire_u64)(long long)(int)(code >> 32);
+}
+
 /*
  * Whether what a call before the caller's pc leads to may be the blob that was read last, which is a method's: it is not when it leads to
  * another method's, but for stubs of the caller's own. It is read then. The same method may have been compiled again meanwhile.
@@ -505,15 +515,15 @@ HOTSPOT_INLINE int hotspot_may_be_called(struct hotspot_walk *hotspot, struct wa
 {
 	wire_u64 method = hotspot_get_blob_field(hotspot, hotspot->layout.nmethod_method);
 	wire_u64 pc = hotspot->caller_pc;
-	wire_u64 code = 0;
 	wire_u64 target;
 
 	if (hotspot_get_heap(hotspot, pc) >= WIRE_HOTSPOT_MAX_HEAPS)
 		return 0;
-	if (hotspot_is_interpreter(hotspot, pc) || walk_read(walk, pc - 8, &code) ||
-	    (code >> 24 & 0xff) != 0xe8)
+	if (hotspot_is_interpreter(hotspot, pc))
 		return 1;
-	target = pc + (wire_u64)(long long)(int)(code >> 32);
+	target = hotspot_get_call_target(walk, pc);
+	if (!target)
+		return 1;
 	if ((target >= hotspot->blob && target < hotspot->blob_end) ||
 	    hotspot_find_blob(hotspot, target) || !hotspot_is_nmethod(hotspot) ||
 	    !hotspot_has_frame_size(hotspot) ||
@@ -595,13 +605,9 @@ HOTSPOT_INLINE int hotspot_step_by_fp(struct hotspot_walk *hotspot, struct walk 
 HOTSPOT_INLINE int hotspot_may_call_blob(const struct hotspot_walk *hotspot, struct walk *walk,
 					 wire_u64 pc)
 {
-	wire_u64 code = 0;
-	wire_u64 target;
+	wire_u64 target = hotspot_get_call_target(walk, pc);
 
-	if (walk_read(walk, pc - 8, &code) || (code >> 24 & 0xff) != 0xe8)
-		return 1;
-	target = pc + (wire_u64)(long long)(int)(code >> 32);
-	return target >= hotspot->blob && target < hotspot->blob_end;
+	return !target || (target >= hotspot->blob && target < hotspot->blob_end);
 }
 
 /* What goes from the interpreter to compiled code and back is called so: "I2C/C2I adapters". */
