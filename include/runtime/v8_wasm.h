@@ -30,11 +30,12 @@ struct v8_wasm_layout {
 	uint8_t script_native_module;
 };
 
-/* What a recording keeps: modules, and bytes of their names and tables. */
-#define V8_WASM_MODULES_MAX 1024
-#define V8_WASM_BYTES_MAX   (256u << 20)
-/* So often it is tried in one process to find a module that was not found. */
-#define V8_WASM_FAILURES_MAX 64
+/* What a recording keeps: modules, and bytes of their names and of what is known of their code. Those not asked for longest go first. */
+#define V8_WASM_MODULES_MAX   1024
+#define V8_WASM_BYTES_MAX     (256u << 20)
+#define V8_WASM_PROCESSES_MAX (1u << 16)
+/* So many bytes are read in one process to find modules, and functions in their jump tables. */
+#define V8_WASM_READ_MAX (4ull << 30)
 
 struct v8_wasm_modules;
 
@@ -48,18 +49,18 @@ struct v8_wasm_place {
 	uint64_t instance;   /* as the frame has it */
 	uint64_t pc;         /* of an instruction that is in the function */
 	bool is_innermost;   /* it is about to run, and the frame may not be there */
+	bool calls_entry;    /* what it has called is at its first instruction */
 };
 
-/*
- * The function that a frame is of.
- *
- * ret_module    that it is of; borrowed
- * ret_function  its number
- *
- * Returns 0, -ENOENT (it is not known) or -ENOMEM.
- */
+struct v8_wasm_function {
+	const struct wasm_module *module; /* valid until the next one is asked for */
+	uint32_t number;
+	bool has_frame; /* else the frame is its caller's */
+};
+
+/* The function that a frame is of. Returns 0, -ENOENT (it is not known) or -ENOMEM. */
 _must_check_ int v8_wasm_find(struct v8_wasm_modules *modules, const struct v8_wasm_layout *layout,
 			      const struct v8_memory *memory, const struct v8_wasm_place *place,
-			      const struct wasm_module **ret_module, uint32_t *ret_function);
+			      struct v8_wasm_function *ret);
 
 #endif

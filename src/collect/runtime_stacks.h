@@ -38,11 +38,13 @@ _must_check_ int runtime_stacks_add(struct runtime_stacks *stacks, const void *d
 
 /* A level of a stack. */
 struct runtime_level {
-	uint32_t pc;       /* its number in the native stack; or RUNTIME_LEVEL_FRAME */
+	uint32_t pc;       /* its number in the native stack; or one of these */
 	uint32_t location; /* in the profile, of an interpreter's frame */
 };
 #define RUNTIME_LEVEL_FRAME UINT32_MAX
-#define RUNTIME_MAX_LEVELS  (WIRE_MAX_FRAMES + WIRE_MAX_RUNTIME_FRAMES)
+#define RUNTIME_LEVEL_SKIPPED \
+	(UINT32_MAX - 1) /* a caller is missing here: what is outside of it does not count */
+#define RUNTIME_MAX_LEVELS (WIRE_MAX_FRAMES + WIRE_MAX_RUNTIME_FRAMES)
 
 /* No stack's hash: these are odd. */
 #define RUNTIME_NO_FRAMES 2

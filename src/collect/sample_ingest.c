@@ -645,6 +645,11 @@ static int resolve_with_runtime(struct sample_ingest *ingest, const struct raw_s
 	for (uint32_t i = num_levels; i-- > 0;) {
 		const struct runtime_level *level = &ingest->levels[i];
 
+		if (level->pc == RUNTIME_LEVEL_SKIPPED) {
+			resolved->stack = resolved->outer;
+			resolved->evidence.proof = CALL_DISPROVEN;
+			continue;
+		}
 		if (level->pc == RUNTIME_LEVEL_FRAME)
 			err = profile_add_stack(ingest->profile, resolved->stack, level->location,
 						&resolved->stack);

@@ -24,6 +24,7 @@ struct v8_level {
 	uint64_t instance;
 	uint64_t pc; /* in the function */
 	bool is_innermost;
+	bool calls_entry;
 };
 
 struct v8_stacks {
@@ -132,8 +133,12 @@ static int locate(struct v8_stacks *stacks, const struct v8_function *function, 
 /* Bytes of the name of a function of WebAssembly that has none: "wasm-function[4294967295]". */
 #define WASM_NAME_BYTES 32
 
-/* The location of the function of WebAssembly that a level is of. Returns 0, -ENOENT (it is not known) or -ENOMEM. */
-static int locate_wasm(struct v8_stacks *stacks, const struct v8_level *level, uint32_t *ret)
+/*
+ * The location of the function of WebAssembly that a level is of, and whether it has a frame yet. Returns 0, -ENOENT (it is not known)
+ * or -ENOMEM.
+ */
+static int locate_wasm(struct v8_stacks *stacks, const struct v8_level *level, uint32_t *ret,
+		       bool *ret_has_frame)
 {
 	struct process_memory process = {.opener = stacks->opener, .pid = level->process->pid};
 	const struct v8_memory memory = {.read = process_memory_read, .context = &process};
@@ -143,19 +148,20 @@ static int locate_wasm(struct v8_stacks *stacks, const struct v8_level *level, u
 		.instance = level->instance,
 		.pc = level->pc,
 		.is_innermost = level->is_innermost,
+		.calls_entry = level->calls_entry,
 	};
 	struct frame frame = {.kind = FRAME_JAVASCRIPT};
-	const struct wasm_module *module;
+	struct v8_wasm_function function;
 	char number[WASM_NAME_BYTES];
 	const char *name;
-	uint32_t function;
-	int err = v8_wasm_find(stacks->modules, level->layout, &memory, &place, &module, &function);
+	int err = v8_wasm_find(stacks->modules, level->layout, &memory, &place, &function);
 
 	if (err)
 		return err;
-	name = wasm_module_get_name(module, function);
+	*ret_has_frame = function.has_frame;
+	name = wasm_module_get_name(function.module, function.number);
 	if (!name) {
-		snprintf(number, sizeof(number), "wasm-function[%" PRIu32 "]", function);
+		snprintf(number, sizeof(number), "wasm-function[%" PRIu32 "]", function.number);
 		name = number;
 	}
 	err = profile_add_frame_name(stacks->profile, name, strlen(name), &frame.name);
@@ -192,21 +198,24 @@ static int locate_function(struct v8_stacks *stacks, const struct runtime_sample
 	return locate(stacks, function, ret);
 }
 
+/* Of level i; ret_has_frame stays what it is for one of JavaScript. Returns as locate_function(). */
 static int locate_level(struct v8_stacks *stacks, const struct runtime_sample *source,
 			const struct v8_wasm_layout *wasm, const struct wire_runtime_frame *frame,
-			uint64_t pc, uint32_t *ret)
+			const uint64_t *pcs, uint32_t i, uint32_t *ret, bool *ret_has_frame)
 {
+	bool is_exact = !i || (pcs[i] & WIRE_PC_EXACT);
 	const struct v8_level level = {
 		.process = source->process,
 		.layout = wasm,
 		.generation = source->generation,
 		.instance = frame->code,
-		.pc = (pc & ~WIRE_PC_MARKS) - !(pc & WIRE_PC_EXACT),
-		.is_innermost = pc & WIRE_PC_EXACT,
+		.pc = (pcs[i] & ~WIRE_PC_MARKS) - !is_exact,
+		.is_innermost = is_exact,
+		.calls_entry = i == 1 && (pcs[0] & WIRE_PC_ENTRY_STEP),
 	};
 
 	if (frame->fingerprint == WIRE_V8_WASM)
-		return locate_wasm(stacks, &level, ret);
+		return locate_wasm(stacks, &level, ret, ret_has_frame);
 	return locate_function(stacks, source, frame, ret);
 }
 
@@ -221,14 +230,15 @@ int v8_stacks_splice(struct v8_stacks *stacks, const struct runtime_sample *sour
 	*ret_fit = find_fit(source, frames);
 	for (uint32_t i = 0; i < num_pcs; i++) {
 		struct runtime_level level = {.pc = RUNTIME_LEVEL_FRAME};
+		bool has_frame = true;
 		int err = -ENOENT;
 
 		/* They come in the order of the levels; what a hostile one says of others is left out. */
 		while (next < frames->length && frames->items[next].position < i)
 			next++;
 		if (next < frames->length && frames->items[next].position == i)
-			err = locate_level(stacks, source, wasm, &frames->items[next], pcs[i],
-					   &level.location);
+			err = locate_level(stacks, source, wasm, &frames->items[next], pcs, i,
+					   &level.location, &has_frame);
 		if (err && err != -ENOENT)
 			return err;
 		/* The machine code that runs it is what it calls. */
@@ -236,6 +246,11 @@ int v8_stacks_splice(struct v8_stacks *stacks, const struct runtime_sample *sour
 			ret[(*ret_num)++] = (struct runtime_level){.pc = i};
 		if (!err)
 			ret[(*ret_num)++] = level;
+		/* The frame pointer was its caller's, and has led to the caller's caller. */
+		if (!has_frame) {
+			ret[(*ret_num)++] = (struct runtime_level){.pc = RUNTIME_LEVEL_SKIPPED};
+			break;
+		}
 	}
 	return 0;
 }

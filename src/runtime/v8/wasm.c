@@ -31,6 +31,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/hash.h"
+#include "base/intern.h"
 
 /* Words that are looked at: of an instance, of other objects, of what owns V8's module, and of that. */
 #define INSTANCE_WORDS 64
@@ -40,43 +42,63 @@
 
 #define MODULE_BYTES_MAX (1ull << 30) /* as V8 has it */
 
-#define LINE_BYTES     64
-#define JUMP           0xe9
-#define JUMP_BYTES     5
-#define BEGIN_BYTES    7
-#define CODE_ALIGNMENT 32
-#define READ_BYTES     4096
+#define LINE_BYTES  64
+#define JUMP        0xe9
+#define JUMP_BYTES  5
+#define BEGIN_BYTES 7
+/* What it calls before it has a frame ends there, at most. */
+#define FRAME_CALL_BYTES 11
+#define CODE_ALIGNMENT   32
+#define READ_BYTES       4096
 /* How far a function's begin is looked for. */
 #define FUNCTION_BYTES_MAX (1u << 20)
 
-/* A function of a module, by where its code begins. */
-struct function_code {
+/* What a read costs besides its bytes, as if it had so many more. */
+#define READ_COST 256
+
+/* So many functions of a jump table are looked at to find one that is compiled. */
+#define COMPILED_LOOKED_AT 4096
+
+#define NO_SLOT UINT32_MAX
+
+/* Where code begins, and the slot that led to it when that was last looked for. */
+struct known_code {
 	uint64_t start;
-	uint32_t slot;
+	uint32_t slot; /* NO_SLOT: none did */
 };
+INTERN_TABLE(code_table, struct known_code, start);
 
 struct known_module {
 	uint64_t generation;
 	uint64_t jump_table;
+	uint64_t last_used; /* how many answers there were before */
 	uint32_t pid;
 	uint32_t slot_bytes;
 	struct wasm_module *module;
-	ARRAY(struct function_code) codes; /* by start; as they were when the table was read */
+	struct code_table codes;
 };
+
+/* A process in which something was looked for. */
+struct searched_process {
+	uint64_t generation;
+	uint64_t num_bytes; /* that were read for it */
+	uint32_t pid;
+	uint32_t padding;
+};
+INTERN_TABLE(process_table, struct searched_process, pid, generation);
 
 struct v8_wasm_modules {
 	ARRAY(struct known_module) items;
-	size_t num_bytes;
-	/* Of the process that was last asked for. */
-	uint64_t generation;
-	uint32_t pid;
-	uint32_t num_failures;
+	struct process_table processes;
+	size_t num_bytes; /* of names and codes of all modules */
+	uint64_t num_answers;
 };
 
 /* What is looked at. */
 struct search {
 	const struct v8_wasm_layout *layout;
 	const struct v8_memory *memory;
+	uint64_t num_bytes; /* that were read, with what reading costs */
 };
 
 struct v8_wasm_modules *v8_wasm_modules_new(void)
@@ -84,26 +106,31 @@ struct v8_wasm_modules *v8_wasm_modules_new(void)
 	return calloc(1, sizeof(struct v8_wasm_modules));
 }
 
+static void known_module_release(struct known_module *known)
+{
+	wasm_module_free(known->module);
+	code_table_release(&known->codes);
+}
+
 void v8_wasm_modules_free(struct v8_wasm_modules *modules)
 {
 	if (!modules)
 		return;
-	array_for_each (&modules->items, known) {
-		wasm_module_free(known->module);
-		array_release(&known->codes);
-	}
+	array_for_each (&modules->items, known)
+		known_module_release(known);
 	array_release(&modules->items);
+	process_table_release(&modules->processes);
 	free(modules);
 }
 
-static bool read_bytes(const struct search *search, uint64_t address, void *ret, size_t size)
+static bool read_bytes(struct search *search, uint64_t address, void *ret, size_t size)
 {
+	search->num_bytes += size + READ_COST;
 	return !search->memory->read(search->memory->context, address, ret, size);
 }
 
 /* As many words as can be read, which lie on one page where not all can. */
-static size_t read_words(const struct search *search, uint64_t address, uint64_t *ret,
-			 size_t wanted)
+static size_t read_words(struct search *search, uint64_t address, uint64_t *ret, size_t wanted)
 {
 	for (; wanted; wanted /= 2)
 		if (read_bytes(search, address, ret, wanted * sizeof(*ret)))
@@ -117,7 +144,7 @@ static bool is_object(uint64_t word)
 }
 
 /* The type of an object; 0: it is none, or cannot be read. */
-static uint16_t get_type(const struct search *search, uint64_t word)
+static uint16_t get_type(struct search *search, uint64_t word)
 {
 	uint16_t type = 0;
 	uint64_t map;
@@ -130,8 +157,7 @@ static uint16_t get_type(const struct search *search, uint64_t word)
 }
 
 /* The first object of a type that an object refers to; 0: none. */
-static uint64_t find_object(const struct search *search, uint64_t object, size_t num_words,
-			    uint16_t type)
+static uint64_t find_object(struct search *search, uint64_t object, size_t num_words, uint16_t type)
 {
 	uint64_t words[INSTANCE_WORDS];
 	size_t num_read = read_words(search, object - 1, words, num_words);
@@ -143,7 +169,7 @@ static uint64_t find_object(const struct search *search, uint64_t object, size_t
 	return 0;
 }
 
-static uint64_t find_script(const struct search *search, uint64_t instance)
+static uint64_t find_script(struct search *search, uint64_t instance)
 {
 	const struct v8_wasm_layout *layout = search->layout;
 	uint64_t module = find_object(search, instance, INSTANCE_WORDS, layout->module_type);
@@ -158,12 +184,12 @@ static uint64_t find_script(const struct search *search, uint64_t instance)
 
 /* Where the bytes of a module lie. */
 struct module_bytes {
-	const struct search *search;
+	struct search *search;
 	uint64_t address;
 	uint64_t size;
 };
 
-static bool is_module(const struct search *search, const uint64_t place[2])
+static bool is_module(struct search *search, const uint64_t place[2])
 {
 	uint64_t begin;
 
@@ -172,7 +198,7 @@ static bool is_module(const struct search *search, const uint64_t place[2])
 }
 
 /* Whether it is somewhere in V8's module, which lies there. */
-static bool find_in_module(const struct search *search, uint64_t address, struct module_bytes *ret)
+static bool find_in_module(struct search *search, uint64_t address, struct module_bytes *ret)
 {
 	uint64_t words[MODULE_WORDS];
 	size_t num_words = read_words(search, address, words, MODULE_WORDS);
@@ -193,8 +219,7 @@ static bool find_in_module(const struct search *search, uint64_t address, struct
 	return false;
 }
 
-static bool find_module_bytes(const struct search *search, uint64_t instance,
-			      struct module_bytes *ret)
+static bool find_module_bytes(struct search *search, uint64_t instance, struct module_bytes *ret)
 {
 	uint64_t script = find_script(search, instance);
 	uint64_t owner[OWNER_WORDS];
@@ -245,46 +270,8 @@ static uint64_t get_target(const uint8_t *bytes, uint64_t address)
 	return address + JUMP_BYTES + (uint64_t)(int64_t)distance;
 }
 
-static int compare_codes(const void *a, const void *b)
-{
-	const struct function_code *in_a = a;
-	const struct function_code *in_b = b;
-
-	if (in_a->start != in_b->start)
-		return in_a->start < in_b->start ? -1 : 1;
-	return in_a->slot < in_b->slot ? -1 : in_a->slot > in_b->slot;
-}
-
-/* Read the table anew. Returns 0, -EBADMSG (it is none, or cannot be read) or -ENOMEM. */
-static int read_jump_table(const struct search *search, struct known_module *known)
-{
-	uint32_t num_slots = wasm_module_get_num_functions(known->module);
-	uint64_t size =
-		num_slots ? get_slot_offset(num_slots - 1, known->slot_bytes) + JUMP_BYTES : 0;
-	_cleanup_free_ uint8_t *table = malloc(size + 1);
-
-	if (!table || array_reserve(&known->codes, num_slots))
-		return -ENOMEM;
-	for (uint64_t done = 0; done < size; done += READ_BYTES)
-		if (!read_bytes(search, known->jump_table + done, table + done,
-				size - done < READ_BYTES ? size - done : READ_BYTES))
-			return -EBADMSG;
-	known->codes.length = 0;
-	for (uint32_t slot = 0; slot < num_slots; slot++) {
-		uint64_t offset = get_slot_offset(slot, known->slot_bytes);
-		uint64_t target = get_target(table + offset, known->jump_table + offset);
-
-		if (!target)
-			return -EBADMSG;
-		*array_add(&known->codes) = (struct function_code){.start = target, .slot = slot};
-	}
-	if (num_slots)
-		qsort(known->codes.items, num_slots, sizeof(*known->codes.items), compare_codes);
-	return 0;
-}
-
 /* Whether the code of a function begins there. */
-static bool is_begin(const struct search *search, const uint8_t *bytes)
+static bool is_begin(struct search *search, const uint8_t *bytes)
 {
 	const uint8_t frame[] = {0x55, 0x48, 0x89, 0xe5, 0x6a, search->layout->marker};
 	static const uint8_t first[] = {0x45, 0x31, 0xe4, 0xe8};
@@ -295,7 +282,7 @@ static bool is_begin(const struct search *search, const uint8_t *bytes)
 }
 
 /* Where the code begins that an instruction is in; 0: that is not known. */
-static uint64_t find_start(const struct search *search, uint64_t pc)
+static uint64_t find_start(struct search *search, uint64_t pc)
 {
 	/* It may reach behind the instruction. */
 	uint8_t bytes[READ_BYTES + BEGIN_BYTES];
@@ -325,8 +312,7 @@ static uint64_t find_start(const struct search *search, uint64_t pc)
  *     5d                pop %rbp
  *     c2 …, c3          ret
  */
-static bool has_no_frame(const struct search *search, const struct v8_wasm_place *place,
-			 uint64_t start)
+static bool has_no_frame(struct search *search, const struct v8_wasm_place *place, uint64_t start)
 {
 	uint8_t code;
 
@@ -336,27 +322,8 @@ static bool has_no_frame(const struct search *search, const struct v8_wasm_place
 	       code == 0xc2 || code == 0xc3;
 }
 
-/* The slot that leads to code now; num_slots: none does, as far as is known. */
-static uint32_t find_slot(const struct search *search, const struct known_module *known,
-			  uint64_t start)
-{
-	size_t number = array_count_front(&known->codes, code, code->start < start);
-
-	for (; number < known->codes.length && known->codes.items[number].start == start;
-	     number++) {
-		uint32_t slot = known->codes.items[number].slot;
-		uint64_t address = known->jump_table + get_slot_offset(slot, known->slot_bytes);
-		uint8_t bytes[JUMP_BYTES];
-
-		if (read_bytes(search, address, bytes, sizeof(bytes)) &&
-		    get_target(bytes, address) == start)
-			return slot;
-	}
-	return (uint32_t)known->codes.length;
-}
-
 /* Two of V8's versions have slots of different sizes: that is said by where the second one is. */
-static uint32_t find_slot_bytes(const struct search *search, uint64_t table)
+static uint32_t find_slot_bytes(struct search *search, uint64_t table)
 {
 	uint8_t bytes[LINE_BYTES];
 
@@ -380,53 +347,146 @@ static struct known_module *find_known(struct v8_wasm_modules *modules,
 	return NULL;
 }
 
-static size_t get_size(const struct known_module *known)
+static uint64_t get_slot_address(const struct known_module *known, uint32_t slot)
 {
-	return wasm_module_get_size(known->module) +
-	       known->codes.capacity * sizeof(*known->codes.items);
+	return known->jump_table + get_slot_offset(slot, known->slot_bytes);
+}
+
+/* Where a slot leads to now; 0: it cannot be read, or is none. */
+static uint64_t read_slot(struct search *search, const struct known_module *known, uint32_t slot)
+{
+	uint64_t address = get_slot_address(known, slot);
+	uint8_t bytes[JUMP_BYTES];
+
+	return read_bytes(search, address, bytes, sizeof(bytes)) ? get_target(bytes, address) : 0;
+}
+
+/* The slots of a line, or as many of them as the table has. */
+static uint32_t count_slots(const struct known_module *known, uint32_t first)
+{
+	uint32_t slots_of_line = LINE_BYTES / known->slot_bytes;
+	uint32_t num_left = wasm_module_get_num_functions(known->module) - first;
+
+	return num_left < slots_of_line ? num_left : slots_of_line;
+}
+
+/*
+ * Go through the table for the slot that leads to code; NO_SLOT: none does. Returns 0, or -EBADMSG: it is no jump table, or cannot be
+ * read.
+ */
+static int scan_jump_table(struct search *search, const struct known_module *known, uint64_t start,
+			   uint32_t *ret)
+{
+	uint32_t num_slots = wasm_module_get_num_functions(known->module);
+	uint8_t table[READ_BYTES];
+
+	*ret = NO_SLOT;
+	for (uint32_t first = 0; first < num_slots;) {
+		uint64_t address = get_slot_address(known, first);
+		size_t size = READ_BYTES - address % READ_BYTES;
+
+		if (!read_bytes(search, address, table, size))
+			return -EBADMSG;
+		for (size_t line = 0; line < size && first < num_slots; line += LINE_BYTES) {
+			uint32_t num_here = count_slots(known, first);
+
+			for (uint32_t i = 0; i < num_here; i++) {
+				size_t offset = line + (size_t)i * known->slot_bytes;
+				uint64_t target = get_target(table + offset, address + offset);
+
+				if (!target)
+					return -EBADMSG;
+				if (target == start)
+					*ret = first + i;
+			}
+			first += num_here;
+		}
+	}
+	return 0;
 }
 
 /* Whether some slot leads to a function's code; the others may lead to what compiles them first. */
-static bool has_code(const struct search *search, const struct known_module *known)
+static bool has_code(struct search *search, const struct known_module *known)
 {
+	uint32_t num_slots = wasm_module_get_num_functions(known->module);
 	uint8_t bytes[BEGIN_BYTES];
 
-	array_for_each (&known->codes, code)
-		if (read_bytes(search, code->start, bytes, sizeof(bytes)) &&
+	for (uint32_t slot = 0; slot < num_slots && slot < COMPILED_LOOKED_AT; slot++) {
+		uint64_t target = read_slot(search, known, slot);
+
+		if (target && read_bytes(search, target, bytes, sizeof(bytes)) &&
 		    is_begin(search, bytes))
 			return true;
+	}
 	return false;
 }
 
-/* The word of an instance that is the address of the module's jump table. Returns 0, -ENOENT or -ENOMEM. */
-static int find_jump_table(const struct search *search, const uint64_t *words, size_t num_words,
-			   struct known_module *known)
+/* The word of an instance that is the address of the module's jump table. */
+static bool find_jump_table(struct search *search, const uint64_t *words, size_t num_words,
+			    uint64_t start, struct known_module *known)
 {
 	for (size_t i = 1; i < num_words; i++) {
-		int err;
+		uint32_t slot;
 
 		if (!words[i] || words[i] % LINE_BYTES)
 			continue;
 		known->jump_table = words[i];
 		known->slot_bytes = find_slot_bytes(search, words[i]);
-		err = known->slot_bytes ? read_jump_table(search, known) : -EBADMSG;
-		if (err == -ENOMEM)
-			return err;
-		if (!err && has_code(search, known))
-			return 0;
+		if (known->slot_bytes && !scan_jump_table(search, known, start, &slot) &&
+		    (slot != NO_SLOT || has_code(search, known)))
+			return true;
 	}
-	return -ENOENT;
+	return false;
+}
+
+static size_t get_size(const struct known_module *known)
+{
+	return wasm_module_get_size(known->module) +
+	       known->codes.length * sizeof(*known->codes.items);
+}
+
+/* Forget the module that was not asked for longest. */
+static void drop_oldest(struct v8_wasm_modules *modules)
+{
+	struct known_module *oldest = modules->items.items;
+
+	array_for_each (&modules->items, known)
+		if (known->last_used < oldest->last_used)
+			oldest = known;
+	modules->num_bytes -= get_size(oldest);
+	known_module_release(oldest);
+	*oldest = modules->items.items[--modules->items.length];
+}
+
+/* Keep a module, if need be in the place of others. Returns 0, -ENOENT (it is too large for that) or -ENOMEM. */
+static int keep(struct v8_wasm_modules *modules, const struct known_module *known,
+		struct known_module **ret)
+{
+	size_t size = get_size(known);
+	struct known_module *added;
+
+	if (size > V8_WASM_BYTES_MAX)
+		return -ENOENT;
+	while (modules->items.length >= V8_WASM_MODULES_MAX ||
+	       modules->num_bytes + size > V8_WASM_BYTES_MAX)
+		drop_oldest(modules);
+	added = array_add(&modules->items);
+	if (!added)
+		return -ENOMEM;
+	*added = *known;
+	modules->num_bytes += size;
+	*ret = added;
+	return 0;
 }
 
 /* Find a module that is not known yet, and keep it. Returns 0, -ENOENT or -ENOMEM. */
-static int add_module(struct v8_wasm_modules *modules, const struct search *search,
+static int add_module(struct v8_wasm_modules *modules, struct search *search,
 		      const struct v8_wasm_place *place, const uint64_t *words, size_t num_words,
-		      struct known_module **ret)
+		      uint64_t start, struct known_module **ret)
 {
 	struct known_module known = {.generation = place->generation, .pid = place->pid};
 	struct module_bytes bytes;
 	struct wasm_source source = {.read = read_module_bytes, .context = &bytes};
-	struct known_module *added = NULL;
 	int err;
 
 	if (!find_module_bytes(search, place->instance, &bytes))
@@ -435,82 +495,121 @@ static int add_module(struct v8_wasm_modules *modules, const struct search *sear
 	err = wasm_module_read(&source, &known.module);
 	if (err)
 		return err == -ENOMEM ? err : -ENOENT;
-	err = find_jump_table(search, words, num_words, &known);
-	if (!err && modules->num_bytes + get_size(&known) > V8_WASM_BYTES_MAX)
-		err = -ENOENT;
-	if (!err) {
-		added = array_add(&modules->items);
-		err = added ? 0 : -ENOMEM;
-	}
-	if (err) {
-		wasm_module_free(known.module);
-		array_release(&known.codes);
-		return err;
-	}
-	modules->num_bytes += get_size(&known);
-	*added = known;
-	*ret = added;
+	err = find_jump_table(search, words, num_words, start, &known) ? keep(modules, &known, ret)
+								       : -ENOENT;
+	if (err)
+		known_module_release(&known);
+	return err;
+}
+
+/* Go through the table for code, and keep what was found. Returns 0, -ENOENT or -ENOMEM. */
+static int find_slot(struct v8_wasm_modules *modules, struct search *search,
+		     struct known_module *known, uint64_t start, uint32_t *ret)
+{
+	struct known_code code = {.start = start};
+	size_t num_before = known->codes.length;
+	uint32_t number;
+
+	/* What there is no room for is not known: it would be looked for again and again. */
+	if (modules->num_bytes + sizeof(code) > V8_WASM_BYTES_MAX ||
+	    scan_jump_table(search, known, start, ret))
+		return -ENOENT;
+	if (code_table_intern(&known->codes, &code, &number))
+		return -ENOMEM;
+	modules->num_bytes += (known->codes.length - num_before) * sizeof(code);
+	known->codes.items[number].slot = *ret;
+	return *ret == NO_SLOT ? -ENOENT : 0;
+}
+
+/*
+ * The slot that leads to code, as it was found before. Functions are compiled again as they are run often, so that it may lead elsewhere
+ * now; to code that no slot led to none will lead, as only what is run first is replaced.
+ *
+ * Returns 0, -ENOENT (none does) or -EAGAIN (it is to be looked for).
+ */
+static int find_known_slot(struct search *search, const struct known_module *known, uint64_t start,
+			   uint32_t *ret)
+{
+	uint32_t number = code_table_find(&known->codes, &(struct known_code){.start = start});
+
+	if (number == HASH_INDEX_NONE)
+		return -EAGAIN;
+	*ret = known->codes.items[number].slot;
+	if (*ret == NO_SLOT)
+		return -ENOENT;
+	return read_slot(search, known, *ret) == start ? 0 : -EAGAIN;
+}
+
+/* What was read in a process. Returns 0 or -ENOMEM. */
+static int find_process(struct v8_wasm_modules *modules, const struct v8_wasm_place *place,
+			struct searched_process **ret)
+{
+	const struct searched_process process = {.pid = place->pid,
+						 .generation = place->generation};
+	uint32_t number;
+
+	/* Of those that were before nothing is asked any more, most likely. */
+	if (modules->processes.length >= V8_WASM_PROCESSES_MAX &&
+	    process_table_find(&modules->processes, &process) == HASH_INDEX_NONE)
+		process_table_release(&modules->processes);
+	if (process_table_intern(&modules->processes, &process, &number))
+		return -ENOMEM;
+	*ret = &modules->processes.items[number];
 	return 0;
 }
 
-/* Whether it is still tried to find what was not found in the process. */
-static bool may_search(struct v8_wasm_modules *modules, const struct v8_wasm_place *place)
+/*
+ * Look for the slot that leads to code, and for the module if that is not known (known: NULL), as far as the process has not had enough
+ * of it. Returns 0, -ENOENT or -ENOMEM.
+ */
+static int search_slot(struct v8_wasm_modules *modules, struct search *search,
+		       const struct v8_wasm_place *place, const uint64_t *words, size_t num_words,
+		       uint64_t start, struct known_module **known, uint32_t *ret)
 {
-	if (modules->pid != place->pid || modules->generation != place->generation) {
-		modules->pid = place->pid;
-		modules->generation = place->generation;
-		modules->num_failures = 0;
-	}
-	return modules->num_failures < V8_WASM_FAILURES_MAX;
-}
-
-/* Functions are compiled again as they are run often: where none is known, the table is read anew. */
-static int find_function(const struct search *search, struct known_module *known, uint64_t start,
-			 uint32_t *ret)
-{
-	uint32_t slot = find_slot(search, known, start);
+	struct searched_process *process;
 	int err;
 
-	if (slot == known->codes.length) {
-		err = read_jump_table(search, known);
-		if (err)
-			return err == -ENOMEM ? err : -ENOENT;
-		slot = find_slot(search, known, start);
-	}
-	if (slot == known->codes.length)
+	if (find_process(modules, place, &process))
+		return -ENOMEM;
+	if (process->num_bytes > V8_WASM_READ_MAX)
 		return -ENOENT;
-	*ret = wasm_module_get_num_imports(known->module) + slot;
-	return 0;
+	search->num_bytes = 0;
+	err = *known ? 0 : add_module(modules, search, place, words, num_words, start, known);
+	if (!err)
+		err = find_slot(modules, search, *known, start, ret);
+	process->num_bytes += search->num_bytes;
+	return err;
 }
 
 int v8_wasm_find(struct v8_wasm_modules *modules, const struct v8_wasm_layout *layout,
 		 const struct v8_memory *memory, const struct v8_wasm_place *place,
-		 const struct wasm_module **ret_module, uint32_t *ret_function)
+		 struct v8_wasm_function *ret)
 {
-	const struct search search = {.layout = layout, .memory = memory};
+	struct search search = {.layout = layout, .memory = memory};
 	uint64_t words[INSTANCE_WORDS];
 	struct known_module *known;
 	size_t num_words;
 	uint64_t start;
-	int err = 0;
+	uint32_t slot;
+	int err;
 
-	if (!layout->is_known || !is_object(place->instance) || !may_search(modules, place))
+	if (!layout->is_known || !is_object(place->instance))
+		return -ENOENT;
+	start = find_start(&search, place->pc);
+	if (!start || has_no_frame(&search, place, start))
 		return -ENOENT;
 	num_words = read_words(&search, place->instance - 1, words, INSTANCE_WORDS);
-	start = num_words ? find_start(&search, place->pc) : 0;
-	if (start && has_no_frame(&search, place, start))
-		return -ENOENT;
-	known = start ? find_known(modules, place, words, num_words) : NULL;
-	if (start && !known)
-		err = modules->items.length < V8_WASM_MODULES_MAX
-			      ? add_module(modules, &search, place, words, num_words, &known)
-			      : -ENOENT;
-	if (!err)
-		err = known ? find_function(&search, known, start, ret_function) : -ENOENT;
-	if (err) {
-		modules->num_failures += err == -ENOENT && !known;
+	known = find_known(modules, place, words, num_words);
+	err = known ? find_known_slot(&search, known, start, &slot) : -EAGAIN;
+	if (err == -EAGAIN)
+		err = search_slot(modules, &search, place, words, num_words, start, &known, &slot);
+	if (err)
 		return err;
-	}
-	*ret_module = known->module;
+	known->last_used = modules->num_answers++;
+	*ret = (struct v8_wasm_function){
+		.module = known->module,
+		.number = wasm_module_get_num_imports(known->module) + slot,
+		.has_frame = !place->calls_entry || place->pc - start >= FRAME_CALL_BYTES,
+	};
 	return 0;
 }

@@ -40,16 +40,16 @@ enum external_kind {
 #define HEADER_BYTES 6
 #define READ_BYTES   (64u << 10)
 
-struct function_name {
+struct wasm_name {
 	uint32_t function;
 	size_t text; /* offset in the texts */
 };
 
 struct wasm_module {
 	uint32_t num_imports;
-	uint32_t num_functions;            /* besides these */
-	ARRAY(struct function_name) names; /* by function */
-	struct text texts;                 /* each ends with NUL */
+	uint32_t num_functions;        /* besides these */
+	ARRAY(struct wasm_name) names; /* by function */
+	struct text texts;             /* each ends with NUL */
 };
 
 void wasm_module_free(struct wasm_module *module)
@@ -156,15 +156,14 @@ static int read_imports(struct wasm_module *module, struct bytes bytes)
 static int add_name(struct wasm_module *module, uint64_t function, const uint8_t *string,
 		    size_t length)
 {
-	struct function_name *name;
+	struct wasm_name *name;
 
 	if (!length || function > UINT32_MAX)
 		return 0;
 	name = array_add(&module->names);
 	if (!name)
 		return -ENOMEM;
-	*name = (struct function_name){.function = (uint32_t)function,
-				       .text = module->texts.length};
+	*name = (struct wasm_name){.function = (uint32_t)function, .text = module->texts.length};
 	characters_append_utf8(&module->texts, string, length);
 	text_append_char(&module->texts, '\0');
 	return module->texts.failed ? -ENOMEM : 0;
@@ -335,8 +334,8 @@ static int read_sections(struct wasm_module *module, const struct wasm_source *s
 
 static int compare_names(const void *a, const void *b)
 {
-	const struct function_name *in_a = a;
-	const struct function_name *in_b = b;
+	const struct wasm_name *in_a = a;
+	const struct wasm_name *in_b = b;
 
 	if (in_a->function != in_b->function)
 		return in_a->function < in_b->function ? -1 : 1;

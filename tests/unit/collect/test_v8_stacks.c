@@ -74,6 +74,15 @@ static void add_function(struct scene *scene, uint64_t shared, const char *name,
 	assert_int_equal(v8_stacks_add_function(scene->stacks, &record), 0);
 }
 
+static void splice_wasm(struct scene *scene, const struct v8_wasm_layout *wasm,
+			const struct runtime_frame_list *list, const uint64_t *pcs,
+			uint32_t num_pcs)
+{
+	assert_int_equal(v8_stacks_splice(scene->stacks, &scene->source, wasm, list, pcs, num_pcs,
+					  scene->levels, &scene->num_levels, &scene->fit),
+			 0);
+}
+
 static void splice_list(struct scene *scene, const struct runtime_frame_list *list,
 			uint32_t num_pcs)
 {
@@ -81,9 +90,7 @@ static void splice_list(struct scene *scene, const struct runtime_frame_list *li
 	static const uint64_t pcs[RUNTIME_MAX_LEVELS];
 
 	assert_in_range(num_pcs, 0, RUNTIME_MAX_LEVELS);
-	assert_int_equal(v8_stacks_splice(scene->stacks, &scene->source, &wasm, list, pcs, num_pcs,
-					  scene->levels, &scene->num_levels, &scene->fit),
-			 0);
+	splice_wasm(scene, &wasm, list, pcs, num_pcs);
 }
 
 static void splice(struct scene *scene, const struct wire_runtime_frame *frames, uint32_t length,
@@ -278,6 +285,101 @@ static void a_function_of_webassembly_that_is_not_known_stays_code(void **state 
 	scene_free(scene);
 }
 
+/* Where things of WebAssembly lie in this process, by words. */
+enum heap_word {
+	MAP_OF_MODULE = 8,
+	MAP_OF_SCRIPT = 16,
+	INSTANCE = 32,
+	MODULE = 96,
+	SCRIPT = 128,
+	FOREIGN = 160,
+	OWNER = 176,
+	SHARED = 192,
+	NATIVE = 200,
+	HEAP_WORDS = 1024,
+};
+#define MODULE_TYPE 300
+#define SCRIPT_TYPE 167
+#define MARKER      0x10
+
+static uint64_t heap[HEAP_WORDS] __attribute__((aligned(64)));
+static uint8_t table[64] __attribute__((aligned(64)));
+static uint8_t code[2][64] __attribute__((aligned(64)));
+
+static uint64_t get_address(enum heap_word word)
+{
+	return (uintptr_t)&heap[word];
+}
+
+static uint64_t get_object(enum heap_word word)
+{
+	return get_address(word) + 1;
+}
+
+/* Two functions, of which the second one has a name. */
+static void fill_heap(void)
+{
+	static const char bytes[] = "\0asm\1\0\0\0\3\3\2\0\0\0\15\4name\1\6\1\1\3two";
+
+	heap[MAP_OF_MODULE] = heap[MAP_OF_SCRIPT] = get_object(MAP_OF_MODULE);
+	heap[MAP_OF_MODULE + 1] = (uint64_t)MODULE_TYPE << 32;
+	heap[MAP_OF_SCRIPT + 1] = (uint64_t)SCRIPT_TYPE << 32;
+	heap[INSTANCE + 4] = (uintptr_t)table;
+	heap[INSTANCE + 5] = get_object(MODULE);
+	heap[MODULE] = get_object(MAP_OF_MODULE);
+	heap[MODULE + 3] = get_object(SCRIPT);
+	heap[SCRIPT] = get_object(MAP_OF_SCRIPT);
+	heap[SCRIPT + 8] = get_object(FOREIGN);
+	heap[FOREIGN + 1] = get_address(OWNER);
+	heap[OWNER + 1] = get_address(SHARED);
+	heap[SHARED] = get_address(NATIVE);
+	heap[NATIVE + 2] = (uintptr_t)bytes;
+	heap[NATIVE + 3] = sizeof(bytes) - 1;
+	for (uint32_t slot = 0; slot < 2; slot++) {
+		static const uint8_t begin[] = {0x41, 0xbc, 0, 0, 0, 0, 0xe8};
+		int32_t distance = (int32_t)(code[slot] - (table + (size_t)slot * 8 + 5));
+
+		memcpy(code[slot], begin, sizeof(begin));
+		table[slot * 8] = 0xe9;
+		memcpy(table + (size_t)slot * 8 + 1, &distance, sizeof(distance));
+	}
+}
+
+/* By its first compiler, which makes the frame in a function of its own. */
+static void functions_of_webassembly_are_found_in_their_module(void **state _unused_)
+{
+	static const struct v8_wasm_layout layout = {
+		.is_known = true,
+		.marker = MARKER,
+		.script_type = SCRIPT_TYPE,
+		.module_type = MODULE_TYPE,
+		.map_type = 12,
+		.script_native_module = 64,
+	};
+	const struct wire_runtime_frame frames[] = {{get_object(INSTANCE), WIRE_V8_WASM, 1},
+						    {get_object(INSTANCE), WIRE_V8_WASM, 2}};
+	const struct runtime_frame_list list = {.items = frames, .length = 2, .have_come = true};
+	uint64_t pcs[] = {0x1000 | WIRE_PC_EXACT, (uintptr_t)code[1] + 11, (uintptr_t)code[0] + 40,
+			  0x2000};
+	struct scene *scene = scene_new(RUNTIME_FRAMES_MANAGED);
+
+	fill_heap();
+	scene->process.pid = getpid();
+	splice_wasm(scene, &layout, &list, pcs, 4);
+	assert_int_equal(scene->num_levels, 4);
+	assert_int_equal(scene->levels[0].pc, 0);
+	expect_frame(scene, 1, "two", "wasm", "");
+	expect_frame(scene, 2, "wasm-function[0]", "wasm", "");
+	assert_int_equal(scene->levels[3].pc, 3);
+	/* What makes the frame has not begun: who has called `two` is not known, but by whom that was called. */
+	pcs[0] |= WIRE_PC_ENTRY_STEP;
+	splice_wasm(scene, &layout, &list, pcs, 4);
+	assert_int_equal(scene->num_levels, 3);
+	expect_frame(scene, 1, "two", "wasm", "");
+	assert_int_equal(scene->levels[2].pc, RUNTIME_LEVEL_SKIPPED);
+	scene_free(scene);
+}
+
 static void levels_that_are_none_are_left_out(void **state _unused_)
 {
 	struct scene *scene = scene_new(RUNTIME_FRAMES_ALL);
@@ -306,6 +408,7 @@ int main(void)
 		cmocka_unit_test(what_is_built_in_or_not_known_stays_native),
 		cmocka_unit_test(it_is_said_what_became_of_them),
 		cmocka_unit_test(a_function_of_webassembly_that_is_not_known_stays_code),
+		cmocka_unit_test(functions_of_webassembly_are_found_in_their_module),
 		cmocka_unit_test(levels_that_are_none_are_left_out),
 	};
 
