@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/attributes.h"
 #include "base/text.h"
 
 /* clang-format off */
@@ -110,7 +111,7 @@ struct fake_file {
 	struct text names;
 	uint32_t symbols_type; /* SHT_SYMTAB or SHT_DYNSYM */
 	size_t num_facts;
-	struct fact facts[64]; /* at DATA_ADDRESS, in their order */
+	struct fact facts[80]; /* at DATA_ADDRESS, in their order */
 };
 
 static void add_symbol(struct fake_file *file, const char *name, uint64_t address, uint64_t size,
@@ -344,6 +345,85 @@ static void a_version_has_the_layout_that_it_says(void **state)
 	for (size_t i = 0; i < ARRAY_LENGTH(versions); i++) {
 		assert_int_equal(find(changed_file_new(&versions[i], NULL, NULL), &build), 0);
 		check_version(&versions[i], &build);
+	}
+}
+
+/* What the versions say of WebAssembly, of which the older ones do not name all types. */
+#define WASM_FRAME    "v8dbg_frametype_WasmFrame"
+#define WASM_MODULE   "v8dbg_type_WasmModuleObject__WASM_MODULE_OBJECT_TYPE"
+#define WASM_INSTANCE "v8dbg_type_WasmInstanceObject__WASM_INSTANCE_OBJECT_TYPE"
+#define FOREIGN       "v8dbg_type_Foreign__FOREIGN_TYPE"
+#define OLDER_NATIVE  "v8dbg_class_Script__wasm_managed_native_module__Object"
+#define NEWER_NATIVE  "v8dbg_class_Script__wasm_managed_native_module__Tagged_Object_"
+
+static void functions_of_webassembly_have_what_their_build_says(void **state _unused_)
+{
+	static const struct fact facts[] = {{WASM_FRAME, 4},
+					    {WASM_MODULE, 300},
+					    {WASM_INSTANCE, 301},
+					    {FOREIGN, 204},
+					    {NEWER_NATIVE, 80}};
+	struct fake_file *file = changed_file_new(&versions[8], NULL, NULL);
+	struct v8_build build;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(facts); i++)
+		add_fact(file, facts[i]);
+	assert_int_equal(find(file, &build), 0);
+	check_version(&versions[8], &build);
+	assert_true(build.wasm.is_known);
+	assert_int_equal(build.wasm.marker, 8);
+	assert_int_equal(build.layout.wasm_marker, 8);
+	assert_int_equal(build.wasm.script_type, 167);
+	assert_int_equal(build.wasm.module_type, 300);
+	assert_int_equal(build.wasm.instance_type, 301);
+	assert_int_equal(build.wasm.foreign_type, 204);
+	assert_int_equal(build.wasm.map_type, 12);
+	assert_int_equal(build.wasm.script_native_module, 80);
+}
+
+static void older_builds_do_not_say_all_of_webassembly(void **state _unused_)
+{
+	struct fake_file *file = changed_file_new(V8_11_3, NULL, NULL);
+	struct v8_build build;
+
+	add_fact(file, (struct fact){WASM_FRAME, 5});
+	add_fact(file, (struct fact){WASM_MODULE, 300});
+	add_fact(file, (struct fact){OLDER_NATIVE, 80});
+	assert_int_equal(find(file, &build), 0);
+	assert_true(build.wasm.is_known);
+	assert_int_equal(build.wasm.marker, 10);
+	assert_int_equal(build.wasm.instance_type, 0);
+	assert_int_equal(build.wasm.foreign_type, 0);
+}
+
+/* The other functions are known all the same. */
+static void numbers_of_webassembly_that_are_none_leave_it_unknown(void **state _unused_)
+{
+	static const struct fact inputs[][3] = {
+		{{WASM_FRAME, 5}, {WASM_MODULE, 300}, {"v8dbg_other", 1}},
+		{{WASM_FRAME, 5}, {OLDER_NATIVE, 80}, {"v8dbg_other", 1}},
+		{{WASM_MODULE, 300}, {OLDER_NATIVE, 80}, {"v8dbg_other", 1}},
+		{{WASM_FRAME, 0}, {WASM_MODULE, 300}, {OLDER_NATIVE, 80}},
+		{{WASM_FRAME, 64}, {WASM_MODULE, 300}, {OLDER_NATIVE, 80}},
+		{{WASM_FRAME, -1}, {WASM_MODULE, 300}, {OLDER_NATIVE, 80}},
+		{{WASM_FRAME, 5}, {WASM_MODULE, 0}, {OLDER_NATIVE, 80}},
+		{{WASM_FRAME, 5}, {WASM_MODULE, 65536}, {OLDER_NATIVE, 80}},
+		{{WASM_FRAME, 5}, {WASM_MODULE, 300}, {OLDER_NATIVE, 4}},
+		{{WASM_FRAME, 5}, {WASM_MODULE, 300}, {OLDER_NATIVE, -8}},
+		{{WASM_FRAME, 5}, {WASM_MODULE, 300}, {OLDER_NATIVE, INT32_MAX}},
+	};
+	struct v8_build build;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(inputs); i++) {
+		struct fake_file *file = changed_file_new(V8_11_3, NULL, NULL);
+
+		for (size_t j = 0; j < ARRAY_LENGTH(inputs[i]); j++)
+			add_fact(file, inputs[i][j]);
+		assert_int_equal(find(file, &build), 0);
+		check_version(V8_11_3, &build);
+		assert_false(build.wasm.is_known);
+		assert_int_equal(build.wasm.marker, 0);
+		assert_int_equal(build.layout.wasm_marker, 0);
 	}
 }
 
@@ -619,6 +699,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_without_its_numbers_has_no_v8),
 		cmocka_unit_test(a_version_has_the_layout_that_it_says),
+		cmocka_unit_test(functions_of_webassembly_have_what_their_build_says),
+		cmocka_unit_test(older_builds_do_not_say_all_of_webassembly),
+		cmocka_unit_test(numbers_of_webassembly_that_are_none_leave_it_unknown),
 		cmocka_unit_test(one_between_two_versions_is_as_the_older_one),
 		cmocka_unit_test(of_other_versions_nothing_is_guessed),
 		cmocka_unit_test(a_version_that_no_build_has_is_none),
