@@ -57,6 +57,7 @@ struct sleeper_stack {
 	__u64 far_sp;
 	__u32 num_bytes;
 	__u32 num_far_bytes;
+	__u64 seen; /* nothing */
 	__u8 bytes[STACK_PAGES * WIRE_RAW_PAGE_BYTES];
 };
 _Static_assert(sizeof(struct sleeper_stack) == sizeof(struct wire_raw_sample) -
@@ -341,7 +342,7 @@ static __always_inline __u64 fill_user_stack(struct sleeper *sleeper, struct tas
 	if (!copies_stack || !walks_by_table)
 		return sizeof(raw->sample);
 	get_registers(&sleeper->registers, &raw->registers);
-	raw->far_sp = raw->num_far_bytes = 0;
+	raw->far_sp = raw->num_far_bytes = raw->seen = 0;
 	raw->num_bytes = copy_stack(raw, task);
 	if (!raw->num_bytes)
 		return sizeof(raw->sample);

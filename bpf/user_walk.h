@@ -17,7 +17,10 @@
 #include "registers.h"
 #include "task.h"
 
-#define WALK_INLINE static __always_inline
+int look_at_frame(void);
+
+#define WALK_INLINE              static __always_inline
+#define WALK_LOOK_AT_FRAME(walk) look_at_frame()
 #include "unwind/walk.h"
 
 #define WINDOW_WORDS 128
@@ -221,6 +224,16 @@ static __always_inline struct wire_stack *get_scratch_stack(void)
 	return scratch ? &scratch->stack : NULL;
 }
 
+/* Not static: see above. */
+__attribute__((noinline)) int look_at_frame(void)
+{
+	struct scratch *scratch = get_scratch();
+
+	if (scratch)
+		walk_look_at_frame(&scratch->walk);
+	return 0;
+}
+
 /* One step. Not static: see above. */
 __attribute__((noinline)) int walk_one_step(int number)
 {
@@ -286,6 +299,8 @@ __attribute__((noinline)) int walk_user_stack(void)
 	for (int i = 0; i < WIRE_MAX_FRAMES + 1; i++)
 		if (walk_one_step(i) && step_hotspot(i))
 			break;
+	if (walk->end == WALK_NO_MAPPING)
+		look_at_frame();
 	scratch->sample.walk_end =
 		!process && walk->end == WALK_NO_MAPPING ? WALK_NO_PROCESS : walk->end;
 	if (walk->end == WALK_COMPLETE)
@@ -493,6 +508,9 @@ __attribute__((noinline)) int fill_raw_sample(__u32 max_pages)
 	get_registers(&scratch->registers, &raw->registers);
 	sp = raw->registers.sp;
 	raw->far_sp = raw->num_far_bytes = 0;
+	raw->entry_bytes = scratch->walk.entry_bytes;
+	raw->frameless_bytes = scratch->walk.frameless_bytes;
+	raw->begins = scratch->walk.begins;
 	if (is_on_signal_stack(task, sp))
 		raw->far_sp = find_interrupted_sp(sp, TASK_FIELD(task, sas_ss_sp),
 						  TASK_FIELD(task, sas_ss_size));

@@ -62,7 +62,8 @@ __attribute__((noinline)) int skip_unknown_code(int number)
 	if (number < 0 || !scratch)
 		return 1;
 	scratch->walk.end = WALK_UNFINISHED;
-	return walk_step_fp(&scratch->walk, scratch->stack.pcs);
+	return walk_step_frameless(&scratch->walk) &&
+	       walk_step_fp(&scratch->walk, scratch->stack.pcs);
 }
 
 /* Walk on from there. What has been sent of the native stack stays what it is. */
@@ -76,26 +77,71 @@ static __always_inline void walk_on(struct scratch *scratch)
 	}
 }
 
+/* Not static: see user_walk.h. */
+__attribute__((noinline)) int find_innermost_v8_frame(void)
+{
+	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
+	struct scratch *scratch = get_scratch();
+	struct wire_registers registers;
+	struct v8_innermost frame = {0};
+
+	if (!v8 || !scratch)
+		return 0;
+	get_registers(&scratch->registers, &registers);
+	frame.prologue = scratch->walk.prologue;
+	frame.is_own = !scratch->walk.frameless_bytes;
+	return v8_walk_find_innermost(&v8->walk, &registers, &frame);
+}
+
+/* Of the function that has called what makes its frame, and is in a register still. */
+__attribute__((noinline)) int find_beginning_v8_frame(void)
+{
+	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
+	struct scratch *scratch = get_scratch();
+	struct wire_registers registers;
+	bool is_wasm;
+
+	if (!v8 || !scratch)
+		return 0;
+	get_registers(&scratch->registers, &registers);
+	is_wasm = scratch->walk.begins == WALK_BEGINS_WASM;
+	v8->walk.words[0] = is_wasm ? registers.si : registers.di;
+	v8->walk.words[1] = is_wasm ? v8->walk.layout.wasm_marker : registers.di;
+	return 1;
+}
+
+__attribute__((noinline)) int find_v8_frame(int level)
+{
+	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
+	struct scratch *scratch = get_scratch();
+	bool is_by_fp;
+
+	if (!v8 || !scratch || level < 0)
+		return 0;
+	level &= WIRE_MAX_FRAMES - 1;
+	is_by_fp = scratch->stack.pcs[level] & WIRE_PC_FP_STEP;
+	if (!level)
+		return (is_by_fp || scratch->walk.frameless_bytes) && find_innermost_v8_frame();
+	if (is_by_fp)
+		return v8_walk_read_frame(&v8->walk, scratch->frame_pointers[level]);
+	return level == 1 && scratch->walk.begins && find_beginning_v8_frame();
+}
+
 /*
- * Look at a level of the native stack that was stepped over by its frame pointer: V8 has no call-frame information for what
- * it compiles. In the innermost one, what a frame consists of may not have been pushed yet.
+ * Look at a level of the native stack that was stepped over by its frame pointer, or at an inner one that has none by its code: V8 has
+ * no call-frame information for what it compiles.
  */
 __attribute__((noinline)) int look_for_v8_frame(int level)
 {
 	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
 	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
-	struct scratch *scratch = get_scratch();
-	__u64 fp;
 
-	if (!v8 || !stack || !scratch || level < 0)
+	if (!v8 || !stack || level < 0)
 		return -1;
 	level &= WIRE_MAX_FRAMES - 1;
-	if (!(scratch->stack.pcs[level] & WIRE_PC_FP_STEP))
-		return 0;
-	fp = scratch->frame_pointers[level];
-	if (!level && fp - V8_FRAME_FUNCTION < scratch->registers.sp)
-		return 0;
-	v8_walk_take_frame(&v8->walk, fp, level, stack->frames);
+	if (find_v8_frame(level))
+		v8_walk_take_function(&v8->walk, v8->walk.words[0], v8->walk.words[1], level,
+				      stack->frames);
 	return 0;
 }
 

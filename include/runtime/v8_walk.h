@@ -6,7 +6,8 @@
  *
  *	v8_walk_begin(walk, layout);
  *	for each level of the native stack with a frame pointer, from the innermost on
- *		v8_walk_take_frame(walk, fp, level, frames);
+ *		if (v8_walk_read_frame(walk, fp))      of the innermost one: v8_walk_find_innermost()
+ *			v8_walk_take_function(walk, walk->words[0], walk->words[1], level, frames);
  *	walk->num_frames, walk->end
  *
  * All that a function of JavaScript does, interpreted or compiled by whichever compiler, has its context and the closure
@@ -21,6 +22,7 @@
 #define RUNTIME_V8_WALK_H
 
 #include "wire/clear.h"
+#include "wire/registers.h"
 #include "wire/runtime.h"
 #include "wire/v8.h"
 
@@ -43,6 +45,13 @@
 
 /* Below the frame pointer: the closure, and the context or what says that it is a frame of another kind. */
 #define V8_FRAME_FUNCTION 16
+
+/* What is known of the innermost function's frame. */
+struct v8_innermost {
+	wire_u64
+		prologue; /* of one without a frame: where it pushes the frame pointer; 0: it is at its end */
+	wire_u32 is_own; /* the frame pointer is its own */
+};
 
 struct v8_walk {
 	struct wire_v8_layout layout;
@@ -168,28 +177,28 @@ V8_INLINE int v8_read_shared_of(struct v8_walk *walk, wire_u64 function, wire_u6
 }
 
 /*
- * Add the function of a frame to frames (WIRE_MAX_RUNTIME_FRAMES long), if it is one of JavaScript. Where that cannot be
+ * Add the function to frames (WIRE_MAX_RUNTIME_FRAMES long) that a frame is of, if it is one of JavaScript. Where that cannot be
  * read, walk->end says so. Of one of WebAssembly the instance is added, which has no fingerprint.
  *
- * level  of the native stack, from 0 for the innermost
+ * function  the closure or the instance, as the frame has it
+ * context   likewise, or what says that it is a frame of another kind
+ * level     of the native stack, from 0 for the innermost
  */
-V8_INLINE void v8_walk_take_frame(struct v8_walk *walk, wire_u64 fp, wire_u32 level,
-				  struct wire_runtime_frame *frames)
+V8_INLINE void v8_walk_take_function(struct v8_walk *walk, wire_u64 function, wire_u64 context,
+				     wire_u32 level, struct wire_runtime_frame *frames)
 {
 	wire_u32 number = walk->num_frames & (WIRE_MAX_RUNTIME_FRAMES - 1);
 	wire_u32 fingerprint;
-	wire_u64 shared;
 	int found;
 
-	if (v8_read(walk, walk->words, 16, fp - V8_FRAME_FUNCTION) || !v8_is_object(walk->words[0]))
+	if (!v8_is_object(function))
 		return;
-	shared = walk->words[0];
-	if (walk->layout.wasm_marker && walk->words[1] == walk->layout.wasm_marker) {
+	if (walk->layout.wasm_marker && context == walk->layout.wasm_marker) {
 		fingerprint = WIRE_V8_WASM;
 	} else {
-		if (!v8_is_object(walk->words[1]))
+		if (!v8_is_object(context))
 			return;
-		found = v8_read_shared_of(walk, shared, &shared);
+		found = v8_read_shared_of(walk, function, &function);
 		if (found < 0)
 			walk->end = WIRE_RUNTIME_UNREADABLE;
 		if (found <= 0)
@@ -200,10 +209,60 @@ V8_INLINE void v8_walk_take_frame(struct v8_walk *walk, wire_u64 fp, wire_u32 le
 		walk->end = WIRE_RUNTIME_DEEP;
 		return;
 	}
-	frames[number].code = shared;
+	frames[number].code = function;
 	frames[number].fingerprint = fingerprint;
 	frames[number].position = level;
 	walk->num_frames++;
+}
+
+/* Of a frame with a frame pointer. Returns 1, with the closure and the context in walk->words, or 0: they cannot be read. */
+V8_INLINE int v8_walk_read_frame(struct v8_walk *walk, wire_u64 fp)
+{
+	return !v8_read(walk, walk->words, 16, fp - V8_FRAME_FUNCTION);
+}
+
+/*
+ * The same of the innermost level, whose function's frame may not be complete. It is made and left by
+ *
+ *	55, 48 89 e5        push %rbp; mov %rsp,%rbp      or 48 8b ec
+ *	56, 57              push %rsi; push %rdi          the context, the closure
+ *	...
+ *	5d, c3              pop %rbp; ret                 or c2: what is popped lies below the stack pointer still
+ *
+ * and that of WebAssembly has 6a MARKER and then the instance, which is in rsi.
+ *
+ * registers  of the level
+ * frame      what is known of it
+ *
+ * Returns 1 or 0: it is not known. walk->words are what v8_walk_take_function() wants then.
+ */
+V8_INLINE int v8_walk_find_innermost(struct v8_walk *walk, const struct wire_registers *registers,
+				     const struct v8_innermost *frame)
+{
+	wire_u64 next = frame->is_own ? registers->pc : frame->prologue + 4;
+	wire_u64 word;
+
+	if (frame->is_own && registers->fp - V8_FRAME_FUNCTION >= registers->sp)
+		return v8_walk_read_frame(walk, registers->fp);
+	if (!frame->is_own && !frame->prologue)
+		return !v8_read_word(walk, registers->sp - 8, &word) && word == registers->fp &&
+		       v8_walk_read_frame(walk, registers->sp - 8);
+	walk->words[0] = walk->words[1] = registers->di;
+	/* It calls what makes the frame. */
+	if (!frame->is_own && !v8_read_word(walk, frame->prologue - 10, &word) &&
+	    (word & 0xffff) == 0xbc49)
+		return 1;
+	/* What comes behind the frame pointer, or is next. */
+	if (v8_read_word(walk, next, &word))
+		return 0;
+	if (frame->is_own && registers->fp == registers->sp + 8)
+		word = word << 8 | 0x56; /* that was pushed */
+	if ((word & 0xffff) == 0x5756)
+		return 1;
+	walk->words[0] = registers->si;
+	walk->words[1] = walk->layout.wasm_marker;
+	return walk->layout.wasm_marker && (word & 0xff) == 0x6a &&
+	       (word >> 8 & 0xff) == walk->layout.wasm_marker;
 }
 
 /* The limit is a power of two, so that a verifier sees that no more is read. */

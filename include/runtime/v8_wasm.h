@@ -48,7 +48,7 @@ struct v8_wasm_place {
 	uint64_t generation; /* as in wire_sample */
 	uint64_t instance;   /* as the frame has it */
 	uint64_t pc;         /* of an instruction that is in the function */
-	bool is_innermost;   /* it is about to run, and the frame may not be there */
+	bool is_innermost;   /* it is about to run, and was stepped over by the frame pointer */
 	bool calls_entry;    /* what it has called is at its first instruction */
 };
 

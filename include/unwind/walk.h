@@ -43,8 +43,17 @@ struct walk {
 	wire_u8 is_fp_lost; /* rbp is not known any more */
 	wire_u8 is_bx_lost;
 	wire_u8 is_scratch_lost; /* the present frame's scratch registers are unknown */
+	wire_u8 entry_bytes; /* walk_step_entry(); 0: not looked at, or that is not how it was left */
+	wire_u8 frameless_bytes; /* walk_find_frameless(); 0: not looked at, or it has a frame */
+	wire_u8 begins;          /* enum walk_begins, of what has called the innermost function */
 	wire_u32 num_fp_steps;   /* taken by frame pointer */
+	wire_u64 prologue;       /* walk_find_frameless() */
 };
+
+/* The includer may have a function that calls walk_look_at_frame(), so that a verifier looks at it once. */
+#ifndef WALK_LOOK_AT_FRAME
+#define WALK_LOOK_AT_FRAME(walk) walk_look_at_frame(walk)
+#endif
 
 /* 8 bytes of the thread's memory. Returns 0, or -1 when they cannot be read. */
 WALK_INLINE int walk_read(struct walk *walk, wire_u64 address, wire_u64 *ret);
@@ -66,6 +75,9 @@ WALK_INLINE void walk_begin(struct walk *walk, const struct wire_registers *regi
 	walk->end = WALK_UNFINISHED;
 	walk->is_exact = walk->is_innermost = 1;
 	walk->is_fp_lost = walk->is_bx_lost = walk->is_scratch_lost = 0;
+	walk->entry_bytes = walk->frameless_bytes = 0;
+	walk->begins = WALK_BEGINS_NOTHING;
+	walk->prologue = 0;
 }
 
 WALK_INLINE int walk_stop(struct walk *walk, enum walk_end end)
@@ -149,9 +161,16 @@ WALK_INLINE int walk_follows_call(struct walk *walk, wire_u64 pc)
 	       (code >> 32 & 0xffff) == 0x54ff || (code >> 8 & 0xffff) == 0x94ff;
 }
 
+/* Whether these are `push %rbp` and then `mov %rsp,%rbp`, in one of its two encodings. */
+WALK_INLINE int walk_pushes_fp(wire_u64 code)
+{
+	code &= 0xffffffff;
+	return code == 0xe5894855 || code == 0xec8b4855;
+}
+
 /*
- * Whether `push %rbp` has been executed, and next is `mov %rsp,%rbp` in one of its two encodings. That
- * rbp is on top of the stack would not do: earlier calls leave such words behind.
+ * Whether `push %rbp` has been executed, and next is `mov %rsp,%rbp`. That rbp is on top of the stack
+ * would not do: earlier calls leave such words behind.
  */
 WALK_INLINE int walk_has_pushed_fp(struct walk *walk)
 {
@@ -159,8 +178,7 @@ WALK_INLINE int walk_has_pushed_fp(struct walk *walk)
 
 	if (walk_read(walk, walk->registers.pc - 1, &code))
 		return 0;
-	code &= 0xffffffff;
-	return code == 0xe5894855 || code == 0xec8b4855;
+	return walk_pushes_fp(code);
 }
 
 /*
@@ -172,23 +190,193 @@ WALK_INLINE int walk_has_pushed_fp(struct walk *walk)
  */
 WALK_INLINE int walk_step_entry(struct walk *walk, wire_u64 *pcs)
 {
-	wire_u64 sp = walk->registers.sp;
+	wire_u8 bytes = walk->entry_bytes;
 	wire_u64 caller_pc;
 
-	if (!walk->is_innermost || walk_read(walk, sp, &caller_pc))
+	if (!walk->is_innermost)
 		return 1;
-	if (walk_has_pushed_fp(walk)) {
-		sp += 8;
-		if (walk_read(walk, sp, &caller_pc))
-			return 1;
-	}
-	if (!walk_is_user_pc(caller_pc) || !walk_follows_call(walk, caller_pc))
+	if (!bytes)
+		bytes = walk_has_pushed_fp(walk) ? 16 : 8;
+	if (walk_read(walk, walk->registers.sp + bytes - 8, &caller_pc) ||
+	    !walk_is_user_pc(caller_pc) ||
+	    (!walk->entry_bytes && !walk_follows_call(walk, caller_pc)))
 		return 1;
+	walk->entry_bytes = bytes;
 	walk->registers.pc = caller_pc;
-	walk->registers.sp = sp + 8;
+	walk->registers.sp += bytes;
 	walk->is_exact = 0;
 	walk->is_innermost = 0;
 	pcs[0] |= WIRE_PC_ENTRY_STEP;
+	return 0;
+}
+
+/*
+ * Where a function pushes rbp that is about to run, and has no frame yet; 0: it is none. V8's optimized code looks before whether it is
+ * still valid:
+ *
+ *	48 8b 59 …         mov …(%rcx),%rbx
+ *	f6 43 … …          testb $…,…(%rbx)
+ *	0f 85 … … … …      jne …               or 74 …, je to what follows
+ *	55                 push %rbp
+ *	48 89 e5           mov %rsp,%rbp       or 48 8b ec
+ */
+WALK_INLINE wire_u64 walk_find_prologue(struct walk *walk, wire_u64 pc)
+{
+	wire_u64 code;
+
+	if (walk_read(walk, pc, &code))
+		return 0;
+	if (walk_pushes_fp(code))
+		return pc;
+	if ((code & 0xffff00ffffff) == 0x43f600598b48)
+		pc += 8;
+	else if ((code & 0xffff) == 0x43f6)
+		pc += 4;
+	if (walk_read(walk, pc, &code))
+		return 0;
+	if ((code & 0xffff) == 0x850f)
+		pc += 6;
+	else if ((code & 0xff) == 0x74)
+		pc += 2 + (code >> 8 & 0x1f);
+	else
+		return 0;
+	return !walk_read(walk, pc, &code) && walk_pushes_fp(code) ? pc : 0;
+}
+
+/*
+ * What V8's first compilers make has its frame made by another function, which is called first:
+ *
+ *	49 bc … (8)        movabs $…,%r12      of JavaScript
+ *	e8 …               call …
+ *
+ *	41 bc …            mov $…,%r12d        of WebAssembly, where it begins: at a multiple of 32; or 45 31 e4, xor %r12d,%r12d
+ *	e8 …               call …
+ *
+ * Whether it is such a call that is at an address.
+ */
+WALK_INLINE enum walk_begins walk_find_frame_call(struct walk *walk, wire_u64 call)
+{
+	wire_u64 code;
+
+	if (walk_read(walk, call - 3, &code))
+		return WALK_BEGINS_NOTHING;
+	if (!((call - 3) & 31) && (code & 0xffffffff) == 0xe8e43145)
+		return WALK_BEGINS_WASM;
+	if ((code >> 24 & 0xff) != 0xe8 || walk_read(walk, call - 10, &code))
+		return WALK_BEGINS_NOTHING;
+	if ((code & 0xffff) == 0xbc49)
+		return WALK_BEGINS_JAVASCRIPT;
+	if (((call - 6) & 31) || walk_read(walk, call - 6, &code))
+		return WALK_BEGINS_NOTHING;
+	return (code & 0xffff) == 0xbc41 ? WALK_BEGINS_WASM : WALK_BEGINS_NOTHING;
+}
+
+/* Where a function that is about to run calls what makes its frame; 0: it is none. That of JavaScript begins with bb, mov $…,%ebx. */
+WALK_INLINE wire_u64 walk_find_next_frame_call(struct walk *walk, wire_u64 pc)
+{
+	wire_u64 call = pc;
+	wire_u64 code;
+
+	if (walk_read(walk, pc, &code))
+		return 0;
+	if ((code & 0xffff00000000ff) == 0xbc4900000000bb)
+		call += 15;
+	else if ((code & 0xffff) == 0xbc49)
+		call += 10;
+	else if ((code & 0xffff) == 0xbc41)
+		call += 6;
+	else if ((code & 0xffffff) == 0xe43145)
+		call += 3;
+	return walk_find_frame_call(walk, call) ? call : 0;
+}
+
+/*
+ * Whether a function is about to return, and has no frame any more. V8's pops as many arguments as there are, if these are more than the
+ * function has:
+ *
+ *	48 83 f9 …         cmp $…,%rcx
+ *	7f 03              jg 1f
+ *	c2 … …             ret $…              or c3, f3 c3
+ *	41 5a           1: pop %r10
+ *	48 8d 24 cc        lea (%rsp,%rcx,8),%rsp      or 48 8d 64 cc 08, lea 8(%rsp,%rcx,8),%rsp
+ */
+WALK_INLINE int walk_returns(wire_u64 code)
+{
+	return (code & 0xff) == 0xc3 || (code & 0xff) == 0xc2 || (code & 0xffff) == 0xc3f3 ||
+	       (code & 0xffffff00ffffff) == 0xc2037f00f98348 || (code & 0xffffff) == 0xc2037f ||
+	       (code & 0xffffffffffff) == 0xcc248d485a41 ||
+	       (code & 0xffffffffffff) == 0xcc648d485a41;
+}
+
+/*
+ * Whether the innermost function, of code without call-frame information, has no frame: it is at its begin or at its end.
+ * Then walk->frameless_bytes is how far its caller's frame lies above the stack pointer, and walk->prologue where it pushes rbp, or calls what
+ * does; 0: it is at its end.
+ */
+WALK_INLINE void walk_find_frameless(struct walk *walk)
+{
+	wire_u64 pc = walk->registers.pc;
+	wire_u64 prologue = 0;
+	wire_u64 caller_pc;
+	wire_u64 code;
+	wire_u8 bytes = 8;
+
+	if (walk_has_pushed_fp(walk)) {
+		prologue = pc - 1;
+		bytes = 16;
+	} else if (walk_read(walk, pc, &code)) {
+		return;
+	} else if (!walk_returns(code)) {
+		prologue = walk_find_prologue(walk, pc);
+		if (!prologue)
+			prologue = walk_find_next_frame_call(walk, pc);
+		if (!prologue)
+			return;
+	}
+	if (walk_read(walk, walk->registers.sp + bytes - 8, &caller_pc) ||
+	    !walk_follows_call(walk, caller_pc))
+		return;
+	walk->frameless_bytes = bytes;
+	walk->prologue = prologue;
+}
+
+/* The innermost one has no frame. This may be the function that has called it to have a frame made. */
+WALK_INLINE void walk_find_begins(struct walk *walk)
+{
+	wire_u64 caller_pc;
+
+	if (!walk->begins && !walk_read(walk, walk->registers.sp, &caller_pc) &&
+	    walk_follows_call(walk, caller_pc))
+		walk->begins = walk_find_frame_call(walk, walk->registers.pc - 5);
+}
+
+/* Look whether the present function, of code without call-frame information, has a frame, if that can be known. */
+WALK_INLINE void walk_look_at_frame(struct walk *walk)
+{
+	if (walk->is_innermost && !walk->frameless_bytes)
+		walk_find_frameless(walk);
+	else if (walk->num_frames == 2 && walk->entry_bytes)
+		walk_find_begins(walk);
+}
+
+/* The frame pointer is its caller's where it has none, and would lead past that. Returns 0, or 1 when it is not so. */
+WALK_INLINE int walk_step_frameless(struct walk *walk)
+{
+	wire_u64 caller_pc;
+	wire_u64 bytes;
+
+	WALK_LOOK_AT_FRAME(walk);
+	if (walk->is_innermost)
+		bytes = walk->frameless_bytes;
+	else
+		bytes = walk->num_frames == 2 && walk->begins ? 8 : 0;
+	if (!bytes || walk_read(walk, walk->registers.sp + bytes - 8, &caller_pc) ||
+	    !walk_is_user_pc(caller_pc))
+		return 1;
+	walk->registers.pc = caller_pc;
+	walk->registers.sp += bytes;
+	walk->is_exact = 0;
+	walk->is_innermost = 0;
 	return 0;
 }
 
@@ -472,7 +660,7 @@ WALK_INLINE int walk_step(struct walk *walk, wire_u64 *pcs)
 	if ((walk->mapping.flags & UNWIND_MAPPING_HAS_TABLE) && !walk_step_entry(walk, pcs))
 		return 0;
 	if (walk->mapping.flags & UNWIND_MAPPING_HAS_NO_CFI)
-		return walk_step_fp(walk, pcs);
+		return walk_step_frameless(walk) ? walk_step_fp(walk, pcs) : 0;
 	return walk_stop(walk, WALK_NO_RULE);
 }
 

@@ -138,10 +138,15 @@ struct wire_raw_sample {
 	wire_u64 far_sp;        /* where the second part begins */
 	wire_u32 num_bytes;     /* of the stack, from registers.sp up */
 	wire_u32 num_far_bytes; /* of the second part, from far_sp up; 0: there is none */
+	/* What was seen in code, which is no part of this: as in struct walk. */
+	wire_u8 entry_bytes;
+	wire_u8 frameless_bytes;
+	wire_u8 begins;
+	wire_u8 padding[5];
 	wire_u8 bytes[WIRE_RAW_STACK_BYTES]; /* one behind the other; only these are sent */
 };
 _Static_assert(sizeof(struct wire_raw_sample) ==
-		       128 + sizeof(struct wire_registers) + 16 + WIRE_RAW_STACK_BYTES,
+		       128 + sizeof(struct wire_registers) + 24 + WIRE_RAW_STACK_BYTES,
 	       "struct wire_raw_sample is part of the wire format");
 
 enum wire_stack_kind {

@@ -210,8 +210,9 @@ static int locate_level(struct v8_stacks *stacks, const struct runtime_sample *s
 		.generation = source->generation,
 		.instance = frame->code,
 		.pc = (pcs[i] & ~WIRE_PC_MARKS) - !is_exact,
-		.is_innermost = is_exact,
-		.calls_entry = i == 1 && (pcs[0] & WIRE_PC_ENTRY_STEP),
+		.is_innermost = is_exact && (pcs[i] & WIRE_PC_FP_STEP),
+		.calls_entry =
+			i == 1 && (pcs[0] & WIRE_PC_ENTRY_STEP) && (pcs[1] & WIRE_PC_FP_STEP),
 	};
 
 	if (frame->fingerprint == WIRE_V8_WASM)

@@ -85,6 +85,9 @@ enum walk_end replay_walk(const struct replay_stack *stack, const struct replay_
 	struct replay replay = {.stack = stack, .source = source};
 
 	walk_begin(&replay.walk, &stack->registers);
+	replay.walk.entry_bytes = stack->entry_bytes;
+	replay.walk.frameless_bytes = stack->frameless_bytes;
+	replay.walk.begins = stack->begins;
 	while (!walk_step(&replay.walk, pcs))
 		;
 	*ret_num_frames = replay.walk.num_frames;

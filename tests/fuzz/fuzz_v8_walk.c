@@ -25,6 +25,7 @@
 #define MAX_WORDS     0x2000
 #define MAX_LEVELS    64 /* of the stack */
 #define MAX_FUNCTIONS 8  /* that are read */
+#define MAX_INNERMOST 64 /* levels that are tried */
 #define UNTOUCHED     0x55
 #define WASM_MARKER   16 /* what frames of WebAssembly have */
 
@@ -164,6 +165,14 @@ static uint64_t get_frame_pointer(uint32_t level)
 	return MEMORY + 16 * (level + 1ull);
 }
 
+static void take_frame(struct scene *scene, uint64_t fp, uint32_t level)
+{
+	struct v8_walk *walk = &scene->walk;
+
+	if (v8_walk_read_frame(walk, fp))
+		v8_walk_take_function(walk, walk->words[0], walk->words[1], level, scene->frames);
+}
+
 static void walk_all(struct scene *scene)
 {
 	struct v8_walk *walk = &scene->walk;
@@ -172,7 +181,7 @@ static void walk_all(struct scene *scene)
 	for (uint32_t level = 0; level < MAX_LEVELS; level++) {
 		uint32_t num_frames = walk->num_frames;
 
-		v8_walk_take_frame(walk, get_frame_pointer(level), level, scene->frames);
+		take_frame(scene, get_frame_pointer(level), level);
 		require(walk->num_frames == num_frames || walk->num_frames == num_frames + 1);
 		require(walk->end == WIRE_RUNTIME_COMPLETE || walk->end == WIRE_RUNTIME_UNREADABLE);
 	}
@@ -252,6 +261,33 @@ static void check_source(struct scene *scene)
 	scene->function->line = counted;
 }
 
+/* All registers are words of the memory, in which the code is as well. */
+static void check_innermost(struct scene *scene)
+{
+	struct v8_walk *walk = &scene->walk;
+
+	for (size_t i = 0; i + 5 < scene->num_words && i < MAX_INNERMOST; i++) {
+		const struct wire_registers registers = {
+			.pc = scene->words[i],
+			.sp = scene->words[i + 1],
+			.fp = scene->words[i + 2],
+			.di = scene->words[i + 3],
+			.si = scene->words[i + 4],
+		};
+		const struct v8_innermost frame = {.prologue = i & 1 ? scene->words[i + 5] : 0,
+						   .is_own = i & 2};
+
+		v8_walk_begin(walk, &scene->layout);
+		if (v8_walk_find_innermost(walk, &registers, &frame))
+			v8_walk_take_function(walk, walk->words[0], walk->words[1], 0,
+					      scene->frames);
+		require(walk->num_frames <= 1);
+		require(walk->end == WIRE_RUNTIME_COMPLETE || walk->end == WIRE_RUNTIME_UNREADABLE);
+		require(!walk->num_frames ||
+			((scene->frames[0].code & 3) == 1 && !scene->frames[0].position));
+	}
+}
+
 /* What is read of a function is what user space takes. */
 static void check_function(struct scene *scene, const struct wire_runtime_frame *frame)
 {
@@ -293,7 +329,7 @@ static void check_many(struct scene *scene)
 	v8_walk_begin(&scene->walk, &scene->layout);
 	for (uint32_t i = 0; i <= WIRE_MAX_RUNTIME_FRAMES; i++) {
 		require(scene->walk.end == WIRE_RUNTIME_COMPLETE);
-		v8_walk_take_frame(&scene->walk, get_frame_pointer(level), i, scene->frames);
+		take_frame(scene, get_frame_pointer(level), i);
 	}
 	require(scene->walk.end == WIRE_RUNTIME_DEEP);
 	require(scene->walk.num_frames == WIRE_MAX_RUNTIME_FRAMES);
@@ -321,6 +357,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			check_function(&scene, &scene.frames[i]);
 	if (scene.walk.num_frames)
 		check_many(&scene);
+	check_innermost(&scene);
 	v8_functions_free(scene.functions);
 	v8_sources_free(scene.sources);
 	free(scene.words);

@@ -154,7 +154,7 @@ static void ask(struct scene *scene, struct v8_wasm_modules *modules,
 	require(found.number >= wasm_module_get_num_imports(found.module));
 	require(found.number - wasm_module_get_num_imports(found.module) <
 		wasm_module_get_num_functions(found.module));
-	require(found.has_frame || question->place.calls_entry);
+	require(found.has_frame || question->place.calls_entry || question->place.is_innermost);
 	(void)wasm_module_get_name(found.module, found.number);
 }
 

@@ -42,13 +42,15 @@
 
 #define MODULE_BYTES_MAX (1ull << 30) /* as V8 has it */
 
-#define LINE_BYTES  64
-#define JUMP        0xe9
-#define JUMP_BYTES  5
-#define BEGIN_BYTES 7
-/* What it calls before it has a frame ends there, at most. */
+#define LINE_BYTES     64
+#define JUMP           0xe9
+#define JUMP_BYTES     5
+#define BEGIN_BYTES    7
+#define CODE_ALIGNMENT 32
+/* It has its frame pointer behind these, or behind what it calls before it has one. */
+#define PUSH_FP          0x55
+#define PUSH_FP_BYTES    4
 #define FRAME_CALL_BYTES 11
-#define CODE_ALIGNMENT   32
 #define READ_BYTES       4096
 /* How far a function's begin is looked for. */
 #define FUNCTION_BYTES_MAX (1u << 20)
@@ -306,7 +308,7 @@ static uint64_t find_start(struct search *search, uint64_t pc)
 }
 
 /*
- * Whether the frame of an innermost instruction is not there: it is not made yet, or gone again. The frame pointer is the caller's then.
+ * Whether the frame pointer is still the caller's, or is it again:
  *
  *     8b e5             mov %rbp,%rsp
  *     5d                pop %rbp
@@ -316,10 +318,14 @@ static bool has_no_frame(struct search *search, const struct v8_wasm_place *plac
 {
 	uint8_t code;
 
+	if (place->calls_entry)
+		return place->pc - start < FRAME_CALL_BYTES;
 	if (!place->is_innermost)
 		return false;
-	return place->pc - start < BEGIN_BYTES || !read_bytes(search, place->pc, &code, 1) ||
-	       code == 0xc2 || code == 0xc3;
+	if (!read_bytes(search, start, &code, 1) ||
+	    place->pc - start < (code == PUSH_FP ? PUSH_FP_BYTES : FRAME_CALL_BYTES))
+		return true;
+	return !read_bytes(search, place->pc, &code, 1) || code == 0xc2 || code == 0xc3;
 }
 
 /* Two of V8's versions have slots of different sizes: that is said by where the second one is. */
@@ -359,6 +365,14 @@ static uint64_t read_slot(struct search *search, const struct known_module *know
 	uint8_t bytes[JUMP_BYTES];
 
 	return read_bytes(search, address, bytes, sizeof(bytes)) ? get_target(bytes, address) : 0;
+}
+
+/* What runs there is on its way to a function, and which code is before it says nothing. */
+static bool is_in_table(const struct known_module *known, uint64_t pc)
+{
+	uint32_t num_slots = wasm_module_get_num_functions(known->module);
+
+	return pc >= known->jump_table && pc < get_slot_address(known, num_slots);
 }
 
 /* The slots of a line, or as many of them as the table has. */
@@ -596,10 +610,12 @@ int v8_wasm_find(struct v8_wasm_modules *modules, const struct v8_wasm_layout *l
 	if (!layout->is_known || !is_object(place->instance))
 		return -ENOENT;
 	start = find_start(&search, place->pc);
-	if (!start || has_no_frame(&search, place, start))
+	if (!start)
 		return -ENOENT;
 	num_words = read_words(&search, place->instance - 1, words, INSTANCE_WORDS);
 	known = find_known(modules, place, words, num_words);
+	if (known && is_in_table(known, place->pc))
+		return -ENOENT;
 	err = known ? find_known_slot(&search, known, start, &slot) : -EAGAIN;
 	if (err == -EAGAIN)
 		err = search_slot(modules, &search, place, words, num_words, start, &known, &slot);
@@ -609,7 +625,7 @@ int v8_wasm_find(struct v8_wasm_modules *modules, const struct v8_wasm_layout *l
 	*ret = (struct v8_wasm_function){
 		.module = known->module,
 		.number = wasm_module_get_num_imports(known->module) + slot,
-		.has_frame = !place->calls_entry || place->pc - start >= FRAME_CALL_BYTES,
+		.has_frame = !has_no_frame(&search, place, start),
 	};
 	return 0;
 }

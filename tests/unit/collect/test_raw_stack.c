@@ -24,6 +24,9 @@ static struct wire_raw_sample *make_record(void)
 	record->num_bytes = HANDLER_WORDS * 8;
 	record->far_sp = STACK;
 	record->num_far_bytes = STACK_WORDS * 8;
+	record->entry_bytes = 8;
+	record->frameless_bytes = 16;
+	record->begins = 1;
 	return record;
 }
 
@@ -33,6 +36,9 @@ static void a_replay_gets_both_stacks(void **state _unused_)
 	struct replay_stack stack = raw_stack_for_replay(record);
 
 	assert_int_equal(stack.registers.pc, HANDLER);
+	assert_int_equal(stack.entry_bytes, 8);
+	assert_int_equal(stack.frameless_bytes, 16);
+	assert_int_equal(stack.begins, 1);
 	assert_int_equal(stack.stack.address, HANDLER_STACK);
 	assert_int_equal(stack.stack.size, HANDLER_WORDS * 8);
 	assert_ptr_equal(stack.stack.bytes, record->bytes);

@@ -371,8 +371,12 @@ static void functions_of_webassembly_are_found_in_their_module(void **state _unu
 	expect_frame(scene, 1, "two", "wasm", "");
 	expect_frame(scene, 2, "wasm-function[0]", "wasm", "");
 	assert_int_equal(scene->levels[3].pc, 3);
-	/* What makes the frame has not begun: who has called `two` is not known, but by whom that was called. */
+	/* What makes the frame has not begun, but the walk knows. */
 	pcs[0] |= WIRE_PC_ENTRY_STEP;
+	splice_wasm(scene, &layout, &list, pcs, 4);
+	assert_int_equal(scene->num_levels, 4);
+	/* It does not: who has called `two` is not known, but by whom that was called. */
+	pcs[1] |= WIRE_PC_FP_STEP;
 	splice_wasm(scene, &layout, &list, pcs, 4);
 	assert_int_equal(scene->num_levels, 3);
 	expect_frame(scene, 1, "two", "wasm", "");

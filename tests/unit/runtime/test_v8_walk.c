@@ -313,7 +313,10 @@ static struct fake_process *fake_process_new(enum v8_layout_version version)
 
 static void take(struct fake_process *process, uint64_t fp, uint32_t level)
 {
-	v8_walk_take_frame(&process->walk, fp, level, process->frames);
+	struct v8_walk *walk = &process->walk;
+
+	if (v8_walk_read_frame(walk, fp))
+		v8_walk_take_function(walk, walk->words[0], walk->words[1], level, process->frames);
 }
 
 /* Returns the only frame there is. */
@@ -858,6 +861,140 @@ static void a_name_in_a_scope_that_cannot_be_read_says_so(void **state)
 	(void)state;
 	set(process, object, process->layout.scope_locals + 24ul, small_integer(17));
 	check_name(process, object, "", true);
+	free(process);
+}
+
+#define WASM_MARKER 8
+#define CODE        (MEMORY + 0x180) /* of the innermost function */
+
+/* What is found of the innermost level, whose code is this. */
+static void take_innermost(struct fake_process *process, const struct wire_registers *registers,
+			   const struct v8_innermost *frame, const void *code, size_t size)
+{
+	memset(process->memory + (CODE - MEMORY), 0, 16);
+	memcpy(process->memory + (CODE - MEMORY), code, size);
+	process->layout.wasm_marker = WASM_MARKER;
+	v8_walk_begin(&process->walk, &process->layout);
+	if (v8_walk_find_innermost(&process->walk, registers, frame))
+		v8_walk_take_function(&process->walk, process->walk.words[0],
+				      process->walk.words[1], 0, process->frames);
+	assert_int_equal(process->walk.end, WIRE_RUNTIME_COMPLETE);
+}
+
+static void expect_innermost(const struct fake_process *process, uint64_t code, bool is_wasm)
+{
+	assert_int_equal(process->walk.num_frames, 1);
+	assert_int_equal(process->frames[0].code, code);
+	assert_int_equal(process->frames[0].fingerprint == WIRE_V8_WASM, is_wasm);
+	assert_int_equal(process->frames[0].position, 0);
+}
+
+static void the_innermost_frame_is_its_own_where_all_of_it_was_pushed(void **state _unused_)
+{
+	const struct v8_innermost own = {.is_own = 1};
+
+	for (enum v8_layout_version version = 0; version < NUM_V8_LAYOUTS; version++) {
+		struct fake_process *process = fake_process_new(version);
+		struct wire_registers registers = {.pc = CODE, .sp = FRAME - 16, .fp = FRAME};
+
+		take_innermost(process, &registers, &own, "", 0);
+		expect_innermost(process, process->shared, false);
+		registers.sp = FRAME - 8;
+		take_innermost(process, &registers, &own, "", 0);
+		assert_int_equal(process->walk.num_frames, 0);
+		free(process);
+	}
+}
+
+/* A function says which one it is in a register, and pushes that. */
+static void a_function_that_begins_is_in_its_register(void **state _unused_)
+{
+	for (enum v8_layout_version version = 0; version < NUM_V8_LAYOUTS; version++) {
+		struct fake_process *process = fake_process_new(version);
+		struct wire_registers registers = {.pc = CODE, .sp = FRAME, .fp = FRAME};
+		struct v8_innermost frame = {.prologue = CODE};
+
+		put_frame(process, FRAME, process->context, process->context);
+		registers.di = process->closure;
+		take_innermost(process, &registers, &frame, "\x55\x48\x89\xe5\x56\x57", 6);
+		expect_innermost(process, process->shared, false);
+		/* Elsewhere, and such as pushes something else. */
+		frame.prologue = CODE + 2;
+		take_innermost(process, &registers, &frame, "\x90\x90\x55\x48\x8b\xec\x56\x57", 8);
+		expect_innermost(process, process->shared, false);
+		take_innermost(process, &registers, &frame, "\x90\x90\x55\x48\x8b\xec\x57\x56", 8);
+		assert_int_equal(process->walk.num_frames, 0);
+		/* The frame pointer is its own already; and one word was pushed. */
+		frame = (struct v8_innermost){.is_own = 1};
+		take_innermost(process, &registers, &frame, "\x56\x57", 2);
+		expect_innermost(process, process->shared, false);
+		take_innermost(process, &registers, &frame, "\x57\x50", 2);
+		assert_int_equal(process->walk.num_frames, 0);
+		registers.sp = FRAME - 8;
+		take_innermost(process, &registers, &frame, "\x57\x50", 2);
+		expect_innermost(process, process->shared, false);
+		/* What is no function is none. */
+		registers.di = process->context;
+		take_innermost(process, &registers, &frame, "\x57\x50", 2);
+		assert_int_equal(process->walk.num_frames, 0);
+		registers.di = process->closure - 1;
+		take_innermost(process, &registers, &frame, "\x57\x50", 2);
+		assert_int_equal(process->walk.num_frames, 0);
+		free(process);
+	}
+}
+
+static void one_of_webassembly_that_begins_has_its_instance_there(void **state _unused_)
+{
+	struct fake_process *process = fake_process_new(V8_13_6);
+	struct wire_registers registers = {.pc = CODE, .sp = FRAME, .fp = FRAME};
+	struct v8_innermost frame = {.prologue = CODE};
+
+	put_frame(process, FRAME, process->context, process->context);
+	registers.si = process->context;
+	registers.di = process->closure; /* of who has called it */
+	take_innermost(process, &registers, &frame, "\x55\x48\x89\xe5\x6a\x08", 6);
+	expect_innermost(process, process->context, true);
+	take_innermost(process, &registers, &frame, "\x55\x48\x89\xe5\x6a\x0a", 6);
+	assert_int_equal(process->walk.num_frames, 0);
+	frame = (struct v8_innermost){.is_own = 1};
+	take_innermost(process, &registers, &frame, "\x6a\x08", 2);
+	expect_innermost(process, process->context, true);
+	free(process);
+}
+
+/* What was popped lies below the stack pointer still. */
+static void a_function_that_returns_is_in_the_frame_that_it_had(void **state _unused_)
+{
+	const struct v8_innermost none = {0};
+
+	for (enum v8_layout_version version = 0; version < NUM_V8_LAYOUTS; version++) {
+		struct fake_process *process = fake_process_new(version);
+		struct wire_registers registers = {.pc = CODE, .sp = FRAME + 8, .fp = OTHER_FRAME};
+
+		put_word(process, FRAME, OTHER_FRAME);
+		take_innermost(process, &registers, &none, "\xc3", 1);
+		expect_innermost(process, process->shared, false);
+		/* It was another one's. */
+		registers.fp = OTHER_FRAME + 8;
+		take_innermost(process, &registers, &none, "\xc3", 1);
+		assert_int_equal(process->walk.num_frames, 0);
+		free(process);
+	}
+}
+
+static void an_innermost_level_that_cannot_be_read_is_none(void **state _unused_)
+{
+	static const struct v8_innermost frames[] = {
+		{.is_own = 1}, {.prologue = NOWHERE}, {.prologue = 0}};
+	struct fake_process *process = fake_process_new(V8_13_6);
+	const struct wire_registers registers = {
+		.pc = NOWHERE, .sp = NOWHERE, .fp = NOWHERE, .di = process->closure};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(frames); i++) {
+		take_innermost(process, &registers, &frames[i], "", 0);
+		assert_int_equal(process->walk.num_frames, 0);
+	}
 	free(process);
 }
 
@@ -1668,6 +1805,11 @@ int main(void)
 		cmocka_unit_test(a_scope_that_cannot_be_read_says_so),
 		cmocka_unit_test(a_name_in_a_scope_that_cannot_be_read_says_so),
 		cmocka_unit_test(a_frame_of_webassembly_has_its_instance),
+		cmocka_unit_test(the_innermost_frame_is_its_own_where_all_of_it_was_pushed),
+		cmocka_unit_test(a_function_that_begins_is_in_its_register),
+		cmocka_unit_test(one_of_webassembly_that_begins_has_its_instance_there),
+		cmocka_unit_test(a_function_that_returns_is_in_the_frame_that_it_had),
+		cmocka_unit_test(an_innermost_level_that_cannot_be_read_is_none),
 		cmocka_unit_test(parts_of_a_name_are_in_their_order),
 		cmocka_unit_test(a_part_that_is_empty_is_none),
 		cmocka_unit_test(of_more_parts_than_are_kept_the_first_ones_are),

@@ -329,9 +329,10 @@ static void a_table_none_of_whose_functions_is_compiled_is_none(void **state _un
 	scene_free(scene);
 }
 
-/* The frame pointer is the caller's there, and so is the instance. */
-static void an_instruction_that_has_no_frame_is_of_none(void **state _unused_)
+/* The frame pointer is the caller's there, and so is the instance, which is that of the same module mostly. */
+static void an_innermost_instruction_may_have_no_frame(void **state _unused_)
 {
+	static const uint64_t without[] = {0, 1, 0x50, 0x60};
 	const uint64_t start = get_code(1, 0);
 	struct scene *scene = scene_new();
 
@@ -340,11 +341,14 @@ static void an_instruction_that_has_no_frame_is_of_none(void **state _unused_)
 	expect_function(scene, start + 4, 1);
 	expect_function(scene, start + 0x50, 1);
 	scene->place.is_innermost = true;
-	expect_unknown(scene, start);
-	expect_unknown(scene, start + 4);
-	expect_unknown(scene, start + 0x50);
-	expect_unknown(scene, start + 0x60);
+	for (size_t i = 0; i < ARRAY_LENGTH(without); i++) {
+		expect_function(scene, start + without[i], 1);
+		assert_false(scene->found.has_frame);
+	}
+	expect_function(scene, start + 4, 1);
+	assert_true(scene->found.has_frame);
 	expect_function(scene, start + 0x51, 1);
+	assert_true(scene->found.has_frame);
 	scene_free(scene);
 }
 
@@ -356,6 +360,20 @@ static void first_compilers_begin_code_with_the_functions_number(void **state _u
 	put(scene, get_code(0, 0), "\x45\x31\xe4\xe8", 4);
 	expect_function(scene, get_code(1, 0) + 0x100, 1);
 	expect_function(scene, get_code(0, 0) + 0x100, 0);
+	scene_free(scene);
+}
+
+static void a_slot_of_the_table_is_of_none(void **state _unused_)
+{
+	struct scene *scene = scene_new();
+
+	/* As if code were before it. */
+	put_code(scene, TABLE - 64);
+	expect_function(scene, get_code(1, 0) + 1, 1);
+	put_jump(scene, TABLE + 8, TABLE - 64);
+	expect_function(scene, TABLE - 60, 1);
+	expect_unknown(scene, TABLE);
+	expect_unknown(scene, TABLE + 16);
 	scene_free(scene);
 }
 
@@ -496,9 +514,10 @@ int main(void)
 		cmocka_unit_test(code_of_another_function_in_its_place_is_that_ones),
 		cmocka_unit_test(a_module_whose_first_sample_was_replaced_is_known_all_the_same),
 		cmocka_unit_test(a_table_none_of_whose_functions_is_compiled_is_none),
-		cmocka_unit_test(an_instruction_that_has_no_frame_is_of_none),
+		cmocka_unit_test(an_innermost_instruction_may_have_no_frame),
 		cmocka_unit_test(first_compilers_begin_code_with_the_functions_number),
 		cmocka_unit_test(a_function_may_have_no_frame_yet),
+		cmocka_unit_test(a_slot_of_the_table_is_of_none),
 		cmocka_unit_test(what_cannot_be_read_leads_nowhere),
 		cmocka_unit_test(what_leads_in_circles_ends),
 		cmocka_unit_test(each_process_has_its_own_modules),

@@ -13,6 +13,7 @@
 #define TRAMPOLINE    0x402000ull
 #define INTERRUPTED   0x403000ull
 #define OUTERMOST     0x404000ull
+#define GENERATED     0x500000ull
 
 enum { HANDLER_WORDS = 32, STACK_WORDS = 8 };
 /* In a ucontext, which lies above the return address into the trampoline. */
@@ -23,15 +24,31 @@ struct scene {
 	uint64_t words[STACK_WORDS];
 	struct replay_stack stack;
 	int cfa_offset; /* of all functions but the trampoline and the outermost */
+	bool has_no_table;
+	bool has_no_rule; /* for the handler */
 	uint64_t pcs[WIRE_MAX_FRAMES];
 	uint32_t num_frames;
 	uint64_t outermost_sp;
 };
 
-static bool find_code(void *context _unused_, uint64_t pc, struct replay_code *ret)
+static bool find_code(void *context, uint64_t pc, struct replay_code *ret)
 {
+	const struct scene *scene = context;
+
 	ret->mapping = (struct unwind_mapping){
 		.start = HANDLER, .end = OUTERMOST + 0x1000, .flags = UNWIND_MAPPING_HAS_TABLE};
+	if (scene->has_no_table) {
+		ret->mapping.end = OUTERMOST;
+		ret->mapping.flags = UNWIND_MAPPING_HAS_NO_CFI;
+	}
+	if (pc >= GENERATED)
+		ret->mapping = (struct unwind_mapping){.start = GENERATED,
+						       .end = GENERATED + 0x1000,
+						       .flags = UNWIND_MAPPING_HAS_NO_CFI};
+	else if (scene->has_no_table && pc >= OUTERMOST)
+		ret->mapping = (struct unwind_mapping){.start = OUTERMOST,
+						       .end = OUTERMOST + 0x1000,
+						       .flags = UNWIND_MAPPING_HAS_TABLE};
 	return pc >= ret->mapping.start && pc < ret->mapping.end;
 }
 
@@ -40,7 +57,9 @@ static bool find_rule(void *context, const struct replay_code *code _unused_, ui
 {
 	const struct scene *scene = context;
 
-	if (elf_address >= OUTERMOST)
+	if (scene->has_no_rule && elf_address >> 12 == HANDLER >> 12)
+		*ret = (struct unwind_rule){.cfa_op = UNWIND_CFA_NONE};
+	else if (elf_address >= OUTERMOST)
 		*ret = (struct unwind_rule){.cfa_op = UNWIND_CFA_STOP};
 	else if (elf_address >> 12 == TRAMPOLINE >> 12)
 		*ret = (struct unwind_rule){.cfa_op = UNWIND_CFA_SIGNAL};
@@ -149,12 +168,59 @@ static void a_pc_where_nothing_is_mapped_ends_the_walk(void **state _unused_)
 	assert_true(scene.outermost_sp == 0);
 }
 
+/* Its code cannot be read, but it has been seen whose the frame pointer is. */
+static void a_function_without_frame_is_left_by_the_stack_pointer(void **state _unused_)
+{
+	struct scene scene;
+
+	init_scene(&scene);
+	scene.has_no_table = true;
+	scene.stack.registers =
+		(struct wire_registers){.pc = HANDLER, .sp = STACK, .fp = STACK + 32};
+	scene.words[1] = INTERRUPTED + 1;
+	scene.words[5] = OUTERMOST + 1;
+	assert_int_equal(replay(&scene), WALK_COMPLETE);
+	assert_int_equal(scene.num_frames, 2);
+	assert_true(scene.pcs[0] == (HANDLER | WIRE_PC_EXACT | WIRE_PC_FP_STEP));
+	assert_true(scene.pcs[1] == OUTERMOST + 1);
+	scene.stack.frameless_bytes = 16;
+	assert_int_equal(replay(&scene), WALK_COMPLETE);
+	assert_int_equal(scene.num_frames, 3);
+	assert_true(scene.pcs[0] == (HANDLER | WIRE_PC_EXACT));
+	assert_true(scene.pcs[1] == ((INTERRUPTED + 1) | WIRE_PC_FP_STEP));
+	assert_true(scene.pcs[2] == OUTERMOST + 1);
+}
+
+/* It has been seen in code that was generated that the innermost function was just entered, and its caller as well. */
+static void what_was_just_entered_is_left_by_the_stack_pointer(void **state _unused_)
+{
+	struct scene scene;
+
+	init_scene(&scene);
+	scene.has_no_rule = true;
+	scene.stack.registers = (struct wire_registers){.pc = HANDLER, .sp = STACK};
+	scene.words[0] = GENERATED + 1;
+	scene.words[1] = OUTERMOST + 1;
+	assert_int_equal(replay(&scene), WALK_NO_RULE);
+	scene.stack.entry_bytes = 8;
+	assert_int_equal(replay(&scene), WALK_FP_CHAIN);
+	assert_int_equal(scene.num_frames, 2);
+	scene.stack.begins = WALK_BEGINS_JAVASCRIPT;
+	assert_int_equal(replay(&scene), WALK_COMPLETE);
+	assert_int_equal(scene.num_frames, 3);
+	assert_true(scene.pcs[0] == (HANDLER | WIRE_PC_EXACT | WIRE_PC_ENTRY_STEP));
+	assert_true(scene.pcs[1] == GENERATED + 1);
+	assert_true(scene.pcs[2] == OUTERMOST + 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_walk_leaves_the_handlers_stack_for_the_interrupted_one),
 		cmocka_unit_test(words_are_read_up_to_the_end_of_each_stack),
 		cmocka_unit_test(nothing_is_read_outside_the_stacks),
+		cmocka_unit_test(a_function_without_frame_is_left_by_the_stack_pointer),
+		cmocka_unit_test(what_was_just_entered_is_left_by_the_stack_pointer),
 		cmocka_unit_test(a_stack_of_less_than_a_word_holds_none),
 		cmocka_unit_test(a_pc_where_nothing_is_mapped_ends_the_walk),
 	};

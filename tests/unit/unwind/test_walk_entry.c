@@ -166,12 +166,221 @@ static void a_function_without_entry_is_left_by_the_frame_pointer(_unused_ void 
 	assert_int_equal(scene.walk.num_fp_steps, 1);
 }
 
-static void code_without_table_is_not_taken_for_an_entry(_unused_ void **state)
+static void code_that_cannot_be_read_is_not_taken_for_an_entry(_unused_ void **state)
 {
 	struct scene scene = scene_of_entry();
 
 	scene.walk.registers.pc = JIT + 4;
 	assert_ends_in_jit(&scene, WALK_FP_CHAIN);
+}
+
+/*
+ * INNER is in code without a table, and the instructions around its pc are these. Its caller's address is so many words above the stack
+ * pointer; the frame pointer is the caller's.
+ */
+#define FRAMELESS (START_OF(INNER) + 0x40)
+
+static struct scene scene_without_table(const uint8_t *code, size_t size, size_t pc, size_t word)
+{
+	struct scene scene = scene_of_entry();
+
+	scene.mappings[0].start = START_OF(CALLER);
+	scene.mappings[1].start = START_OF(INNER);
+	scene.mappings[1].end = START_OF(CALLER);
+	memcpy(scene.code + (FRAMELESS - CODE) - pc, code, size);
+	scene.walk.registers.pc = FRAMELESS;
+	scene.walk.registers.fp = WORD(6);
+	scene.stack[0] = WORD(6);
+	scene.stack[word] = RETURN_INTO(CALLER);
+	scene.rules[CALLER] = RULE(UNWIND_CFA_FP, 16);
+	scene.stack[7] = RETURN_INTO(OUTER);
+	return scene;
+}
+
+static void assert_has_no_frame(struct scene *scene, uint32_t bytes, uint64_t prologue)
+{
+	ASSERT_WALK(scene, WALK_COMPLETE, EXACT(FRAMELESS), RETURN_INTO(CALLER),
+		    RETURN_INTO(OUTER));
+	assert_int_equal(scene->walk.num_fp_steps, 0);
+	assert_int_equal(scene->walk.frameless_bytes, bytes);
+	assert_int_equal(scene->walk.prologue, prologue);
+}
+
+static void assert_has_frame(struct scene *scene)
+{
+	ASSERT_WALK(scene, WALK_COMPLETE, FP_STEP(EXACT(FRAMELESS)), RETURN_INTO(OUTER));
+	assert_int_equal(scene->walk.frameless_bytes, 0);
+}
+
+static void before_it_pushes_the_frame_pointer_a_function_has_no_frame(_unused_ void **state)
+{
+	static const uint8_t prologues[][4] = {{0x55, 0x48, 0x89, 0xe5}, {0x55, 0x48, 0x8b, 0xec}};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(prologues); i++) {
+		struct scene scene = scene_without_table(prologues[i], 4, 0, 0);
+
+		assert_has_no_frame(&scene, 8, FRAMELESS);
+		scene = scene_without_table(prologues[i], 4, 1, 1);
+		assert_has_no_frame(&scene, 16, FRAMELESS - 1);
+		/* All of it is there. */
+		scene = scene_without_table(prologues[i], 4, 4, 1);
+		assert_has_frame(&scene);
+	}
+}
+
+/* As V8 compiles it, in three versions: whether the code is still valid is looked at before. */
+static void a_check_may_come_before_that(_unused_ void **state)
+{
+	static const struct {
+		uint8_t code[32];
+		size_t size;
+		size_t prologue;
+	} checks[] = {
+		{"\x48\x8b\x59\xf8\xf6\x43\x35\x01\x0f\x85\1\2\3\4\x55\x48\x89\xe5", 18, 14},
+		{"\x48\x8b\x59\xa0\xf6\x43\x0f\x01\x74\x05\xe9\1\2\3\4\x55\x48\x89\xe5", 19, 15},
+		{"\x48\x8b\x59\xc0\xf6\x43\x0f\x01\x74\x0d\x49\xba\1\2\3\4\5\6\7\0\x41\xff\xe2"
+		 "\x55\x48\x89\xe5",
+		 27, 23},
+	};
+	static const size_t instructions[] = {0, 4, 8};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(checks); i++) {
+		for (size_t j = 0; j < ARRAY_LENGTH(instructions); j++) {
+			size_t pc = instructions[j];
+			struct scene scene =
+				scene_without_table(checks[i].code, checks[i].size, pc, 0);
+
+			assert_has_no_frame(&scene, 8, FRAMELESS - pc + checks[i].prologue);
+			/* What follows is something else. */
+			scene = scene_without_table(checks[i].code, checks[i].prologue, pc, 0);
+			assert_has_frame(&scene);
+		}
+	}
+}
+
+/* By V8's first compilers. */
+static void what_makes_the_frame_may_be_called_before(_unused_ void **state)
+{
+	static const uint8_t javascript[] = "\xbb\x08\0\0\0\x49\xbc\1\2\3\4\5\6\7\x08\xe8\1\2\3\4";
+	static const uint8_t wasm[] = "\x41\xbc\1\0\0\0\xe8\1\2\3\4";
+	static const uint8_t first_wasm[] = "\x45\x31\xe4\xe8\1\2\3\4";
+	static const struct {
+		const uint8_t *code;
+		size_t size;
+		size_t call;
+		size_t instructions[3];
+		size_t num_instructions;
+	} inputs[] = {
+		{javascript, sizeof(javascript), 15, {0, 5, 15}, 3},
+		{wasm, sizeof(wasm), 6, {0, 6}, 2},
+		{first_wasm, sizeof(first_wasm), 3, {0, 3}, 2},
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(inputs); i++) {
+		for (size_t j = 0; j < inputs[i].num_instructions; j++) {
+			size_t pc = inputs[i].instructions[j];
+			struct scene scene =
+				scene_without_table(inputs[i].code, inputs[i].size, 0, 0);
+
+			scene.walk.registers.pc = FRAMELESS + pc;
+			ASSERT_WALK(&scene, WALK_COMPLETE, EXACT(FRAMELESS + pc),
+				    RETURN_INTO(CALLER), RETURN_INTO(OUTER));
+			assert_int_equal(scene.walk.prologue, FRAMELESS + inputs[i].call);
+			if (inputs[i].code == javascript)
+				continue;
+			/* Such instructions elsewhere are nothing: functions begin at a multiple of 32. */
+			scene = scene_without_table(inputs[i].code, inputs[i].size, 8, 0);
+			scene.walk.registers.pc = FRAMELESS - 8 + pc;
+			ASSERT_WALK(&scene, WALK_COMPLETE, FP_STEP(EXACT(FRAMELESS - 8 + pc)),
+				    RETURN_INTO(OUTER));
+		}
+	}
+}
+
+/* INNER has not made a frame for CALLER, whose code has no table, nor for itself. */
+static struct scene scene_of_frame_call(void)
+{
+	static const uint8_t call[] = "\x49\xbc\1\2\3\4\5\6\7\x08\xe8\1\2\3\4";
+	struct scene scene = scene_of_entry();
+
+	scene.mappings[0].end = START_OF(CALLER);
+	scene.mappings[1].start = START_OF(CALLER);
+	scene.mappings[1].end = START_OF(CALLER + 1);
+	put_call(&scene, call, sizeof(call) - 1);
+	scene.code[RETURN_INTO(CALLER + 1) - 5 - CODE] = 0xe8;
+	scene.stack[0] = RETURN_INTO(CALLER);
+	scene.stack[1] = RETURN_INTO(CALLER + 1);
+	scene.walk.registers.fp = WORD(3);
+	scene.stack[4] = RETURN_INTO(CALLER + 2);
+	return scene;
+}
+
+static void a_function_whose_frame_is_about_to_be_made_has_none(_unused_ void **state)
+{
+	struct scene scene = scene_of_frame_call();
+
+	ASSERT_WALK(&scene, WALK_NO_MAPPING, ENTRY_STEP(EXACT(START_OF(INNER) + 4)),
+		    RETURN_INTO(CALLER), RETURN_INTO(CALLER + 1));
+	assert_int_equal(scene.walk.begins, WALK_BEGINS_JAVASCRIPT);
+	assert_int_equal(scene.walk.entry_bytes, 8);
+	/* Another call. */
+	scene = scene_of_frame_call();
+	scene.code[RETURN_INTO(CALLER) - 14 - CODE] = 0xbb;
+	ASSERT_WALK(&scene, WALK_NO_MAPPING, ENTRY_STEP(EXACT(START_OF(INNER) + 4)),
+		    FP_STEP(RETURN_INTO(CALLER)), RETURN_INTO(CALLER + 2));
+	assert_int_equal(scene.walk.begins, WALK_BEGINS_NOTHING);
+	/* No return address. */
+	scene = scene_of_frame_call();
+	scene.code[RETURN_INTO(CALLER + 1) - 5 - CODE] = 0;
+	ASSERT_WALK(&scene, WALK_NO_MAPPING, ENTRY_STEP(EXACT(START_OF(INNER) + 4)),
+		    FP_STEP(RETURN_INTO(CALLER)), RETURN_INTO(CALLER + 2));
+}
+
+static void before_it_returns_a_function_has_no_frame(_unused_ void **state)
+{
+	/* V8's pops the arguments, of which there may be more than it has. */
+	static const uint8_t leave[] = {0x48, 0x83, 0xf9, 0x02, 0x7f, 0x03, 0xc2, 0x10, 0x00,
+					0x41, 0x5a, 0x48, 0x8d, 0x24, 0xcc, 0x41, 0x52, 0xc3};
+	static const size_t instructions[] = {0, 4, 6, 9, 17};
+	static const uint8_t returns[][2] = {{0xc3}, {0xc2, 0x10}, {0xf3, 0xc3}};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(returns); i++) {
+		struct scene scene = scene_without_table(returns[i], 2, 0, 0);
+
+		assert_has_no_frame(&scene, 8, 0);
+	}
+	for (size_t i = 0; i < ARRAY_LENGTH(instructions); i++) {
+		struct scene scene = scene_without_table(leave, sizeof(leave), instructions[i], 0);
+
+		assert_has_no_frame(&scene, 8, 0);
+	}
+}
+
+static void without_a_return_address_it_has_one(_unused_ void **state)
+{
+	static const uint8_t code[] = {0xc3};
+	struct scene scene = scene_without_table(code, 1, 0, 0);
+
+	memset(scene.code + (START_OF(CALLER) - CODE), 0, FUNCTION_SIZE);
+	assert_has_frame(&scene);
+	scene = scene_without_table(code, 1, 0, 0);
+	scene.stack[0] = UNREADABLE;
+	assert_has_frame(&scene);
+}
+
+/* It is known of the innermost function alone. */
+static void a_caller_has_a_frame(_unused_ void **state)
+{
+	static const uint8_t code[] = {0xc3};
+	struct scene scene = scene_of_two(RULE(UNWIND_CFA_SP, 8), RULE(UNWIND_CFA_NONE, 0));
+
+	scene.mappings[0].flags |= UNWIND_MAPPING_HAS_NO_CFI;
+	memcpy(scene.code + (RETURN_INTO(CALLER) - CODE), code, 1);
+	scene.walk.registers.fp = WORD(3);
+	scene.stack[1] = RETURN_INTO(CALLER);
+	scene.stack[4] = RETURN_INTO(OUTER);
+	ASSERT_WALK(&scene, WALK_COMPLETE, EXACT(START_OF(INNER) + 4), FP_STEP(RETURN_INTO(CALLER)),
+		    RETURN_INTO(OUTER));
 }
 
 int main(void)
@@ -189,7 +398,14 @@ int main(void)
 		cmocka_unit_test(
 			the_entry_comes_before_the_frame_pointer_which_is_still_the_callers),
 		cmocka_unit_test(a_function_without_entry_is_left_by_the_frame_pointer),
-		cmocka_unit_test(code_without_table_is_not_taken_for_an_entry),
+		cmocka_unit_test(code_that_cannot_be_read_is_not_taken_for_an_entry),
+		cmocka_unit_test(before_it_pushes_the_frame_pointer_a_function_has_no_frame),
+		cmocka_unit_test(a_check_may_come_before_that),
+		cmocka_unit_test(what_makes_the_frame_may_be_called_before),
+		cmocka_unit_test(a_function_whose_frame_is_about_to_be_made_has_none),
+		cmocka_unit_test(before_it_returns_a_function_has_no_frame),
+		cmocka_unit_test(without_a_return_address_it_has_one),
+		cmocka_unit_test(a_caller_has_a_frame),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
