@@ -249,9 +249,9 @@ V8_INLINE int v8_walk_find_innermost(struct v8_walk *walk, const struct wire_reg
 		       v8_walk_read_frame(walk, registers->sp - 8);
 	walk->words[0] = walk->words[1] = registers->di;
 	/* It calls what makes the frame. */
-	if (!frame->is_own && !v8_read_word(walk, frame->prologue - 10, &word) &&
-	    (word & 0xffff) == 0xbc49)
-		return 1;
+	if (!frame->is_own && !v8_read_word(walk, frame->prologue, &word) && (word & 0xff) == 0xe8)
+		return !v8_read_word(walk, frame->prologue - 10, &word) &&
+		       (word & 0xffff) == 0xbc49;
 	/* What comes behind the frame pointer, or is next. */
 	if (v8_read_word(walk, next, &word))
 		return 0;

@@ -960,6 +960,14 @@ static void one_of_webassembly_that_begins_has_its_instance_there(void **state _
 	frame = (struct v8_innermost){.is_own = 1};
 	take_innermost(process, &registers, &frame, "\x6a\x08", 2);
 	expect_innermost(process, process->context, true);
+	/* What lies before it, of another function, does not make it one of JavaScript. */
+	frame = (struct v8_innermost){.prologue = CODE + 10};
+	take_innermost(process, &registers, &frame,
+		       "\x49\xbc\0\0\0\0\0\0\0\0\x55\x48\x89\xe5\x6a\x08", 16);
+	expect_innermost(process, process->context, true);
+	/* A call of what makes the frame. */
+	take_innermost(process, &registers, &frame, "\x49\xbc\0\0\0\0\0\0\0\0\xe8\1\2\3\4", 15);
+	expect_innermost(process, process->shared, false);
 	free(process);
 }
 
