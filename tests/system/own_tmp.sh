@@ -9,3 +9,11 @@ own_tmp=$TMPDIR/own_tmp
 mkdir "$own_tmp"
 # shellcheck disable=SC2016 # the inner shell is to expand it
 in_own_tmp=(unshare -m sh -c 'mount --bind "$0" /tmp && cd /tmp && exec "$@"' "$own_tmp")
+
+# A program that lies in the real /tmp is there under the same path, which is that of the file for who looks from outside, too.
+# show_in_own_tmp PROGRAM
+show_in_own_tmp() {
+    [[ $1 = /tmp/* ]] || return 0
+    mkdir -p "$own_tmp$(dirname "${1#/tmp}")"
+    cp --link "$1" "$own_tmp${1#/tmp}" 2>/dev/null || cp "$1" "$own_tmp${1#/tmp}"
+}

@@ -4,10 +4,9 @@
 # as V8's own profiles have them.
 # runs: beside others
 source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/node.sh"
 need_recording
-nodes=(/usr/bin/node /usr/local/bin/node)
-IFS=: read -ra more_nodes <<<"${STACKWIDE_TEST_NODES:-}"
-nodes+=("${more_nodes[@]}")
+find_nodes 16
 
 # expect_chains NAME exact|inlined NODE OPTION…: of all stacks that end in a function of the program, the functions are those that
 # it says; where functions are inlined into others, some of these.
@@ -39,9 +38,6 @@ take_options() {
 
 num_nodes=0
 for node in "${nodes[@]}"; do
-    [[ -x $node ]] || continue
-    version=$("$node" -p 'process.versions.node.split(".")[0]') || continue
-    ((version >= 16)) || continue
     num_nodes=$((num_nodes + 1)) last_node=$node
     # What the lines are does not depend on who compiles.
     rm -rf "$TMPDIR/profiles"
@@ -58,7 +54,6 @@ for node in "${nodes[@]}"; do
     expect_chains "optimized$num_nodes" exact "$node" "${options[@]}"
     expect_chains "inlined$num_nodes" inlined "$node"
 done
-((num_nodes)) || skip "needs node (package nodejs), which is not installed"
 
 # Whose frames a recording would have.
 start "$last_node" -e 'require("fs").writeFileSync(process.argv[1], ""); setTimeout(() => {}, 100000)' "$TMPDIR/runs"

@@ -3,10 +3,9 @@
 # each version of Node.js that is here.
 # runs: beside others
 source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/node.sh"
 need_recording
-nodes=(/usr/bin/node /usr/local/bin/node)
-IFS=: read -ra more_nodes <<<"${STACKWIDE_TEST_NODES:-}"
-nodes+=("${more_nodes[@]}")
+find_nodes 16
 
 # expect_chains NAME exact|inlined names|exports NODE [OPTION…]
 expect_chains() {
@@ -18,18 +17,10 @@ expect_chains() {
 }
 
 num_nodes=0
-declare -A seen
 for node in "${nodes[@]}"; do
-    [[ -x $node ]] || continue
-    node=$(realpath "$node")
-    [[ -z ${seen[$node]:-} ]] || continue
-    seen[$node]=1
-    version=$("$node" -p 'process.versions.node.split(".")[0]') || continue
-    ((version >= 16)) || continue
     num_nodes=$((num_nodes + 1))
     # Only V8's first compiler for WebAssembly; both, of which the second one inlines functions in newer versions.
     expect_chains "names$num_nodes" exact names "$node" --liftoff-only
     expect_chains "exports$num_nodes" exact exports "$node" --liftoff-only
     expect_chains "both$num_nodes" inlined names "$node"
 done
-((num_nodes)) || skip "needs node (package ${PACKAGE_OF[node]}) of version 16 or newer, which is not installed"
