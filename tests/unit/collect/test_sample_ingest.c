@@ -5,7 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/attributes.h"
 #include "base/clock.h"
+#include "collect/runtime_stacks.h"
 #include "process/fake_proc.h"
 #include "test_folder.h"
 #include "timeline/timeline.h"
@@ -391,6 +393,78 @@ static void a_step_by_frame_pointer_that_no_call_proves_is_counted(void **state)
 	assert_int_equal(get_level(fixture, &stack)->address, 0x510);
 	assert_int_equal(get_level(fixture, &stack)->address, 0x51f);
 	assert_int_equal(stack, STACK_EMPTY);
+}
+
+/* What the interpreter of the test says of every stack; these functions are in the place of those of the recording. */
+struct fake_interpreter {
+	struct runtime_level levels[4];
+	uint32_t num_levels;
+};
+
+int runtime_stacks_splice(struct runtime_stacks *stacks,
+			  const struct runtime_sample *source _unused_,
+			  const uint64_t *pcs _unused_, uint32_t num_pcs _unused_,
+			  struct runtime_level *ret, uint32_t *ret_num, enum runtime_fit *ret_fit)
+{
+	const struct fake_interpreter *fake = (const void *)stacks;
+
+	memcpy(ret, fake->levels, fake->num_levels * sizeof(fake->levels[0]));
+	*ret_num = fake->num_levels;
+	*ret_fit = RUNTIME_FITS;
+	return 0;
+}
+
+struct runtime_version runtime_stacks_get_version(struct runtime_stacks *stacks _unused_,
+						  const struct process *process _unused_)
+{
+	return (struct runtime_version){.is_there = true, .is_known = true, .kind = RUNTIME_V8};
+}
+
+void runtime_stacks_count(struct runtime_stacks *stacks _unused_,
+			  const struct process *process _unused_, enum runtime_fit fit)
+{
+	assert_int_equal(fit, RUNTIME_FITS);
+}
+
+bool runtime_stacks_is_deep(const struct runtime_stacks *stacks _unused_, uint64_t hash _unused_)
+{
+	return false;
+}
+
+bool runtime_stacks_is_gil(struct runtime_stacks *stacks _unused_,
+			   const struct process *process _unused_, uint64_t futex _unused_)
+{
+	return false;
+}
+
+void runtime_stacks_forget(struct runtime_stacks *stacks _unused_)
+{
+}
+
+/* Whoever is outside of a caller that is missing is not its callee's caller. */
+static void a_stack_ends_where_the_interpreter_knows_that_a_caller_is_missing(void **state)
+{
+	struct fixture *fixture = *state;
+	struct fake_interpreter fake = {
+		.levels = {{.pc = 0}, {.pc = 1}, {.pc = RUNTIME_LEVEL_SKIPPED}, {.pc = 2}},
+		.num_levels = 4,
+	};
+	uint32_t stack;
+
+	sample_ingest_set_runtimes(fixture->ingest, (struct runtime_stacks *)&fake);
+	add_stack(fixture, 7, (const uint64_t[]){0x1010, 0x1020, 0x1030}, 3);
+	add_walk(fixture, 10, 7, 0, 0, WALK_COMPLETE);
+	/* Also from the cache. */
+	add_walk(fixture, 10, 7, 0, 0, WALK_COMPLETE);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_SKIPPED_FRAME], 2);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_COMPLETE], 0);
+	assert_int_equal(profile_count_samples(fixture->profile), 1);
+	stack = profile_get_sample(fixture->profile, 0)->stack;
+	assert_int_equal(get_level(fixture, &stack)->address, 0x510);
+	assert_int_equal(get_level(fixture, &stack)->address, 0x51f);
+	assert_true(profile_is_truncated_frame(
+		fixture->profile, profile_get_stack_location(fixture->profile, stack)));
+	assert_int_equal(profile_get_stack_parent(fixture->profile, stack), STACK_EMPTY);
 }
 
 /* Registers and memory may be of two programs, of which neither has the stack pointer on a stack of the other. */
@@ -1254,6 +1328,7 @@ int main(void)
 		table_test(a_step_by_frame_pointer_to_where_nothing_is_mapped_is_none),
 		table_test(a_32_bit_stack_ends_where_no_call_proves_its_caller),
 		table_test(a_step_by_frame_pointer_that_no_call_proves_is_counted),
+		table_test(a_stack_ends_where_the_interpreter_knows_that_a_caller_is_missing),
 		wait_test(a_wait_ends_in_a_frame_that_says_what_it_is_and_lacks_the_scheduler),
 		wait_test(a_wait_with_time_in_a_run_queue_is_two_stacks),
 		wait_test(the_times_of_a_wait_are_kept_with_its_stack),
