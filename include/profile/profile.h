@@ -184,6 +184,16 @@ _must_check_ int profile_add_string(struct profile *profile, const char *string,
  */
 _must_check_ int profile_add_frame_name(struct profile *profile, const char *name, size_t length,
 					uint32_t *ret);
+/*
+ * What a frame is called and where it is from: its name is as profile_add_frame_name() makes it.
+ *
+ * name, full_name, module   what struct frame has of them; copied, and no longer needed
+ * ret                       the other members stay as they are
+ *
+ * Returns 0 or -ENOMEM; then some of the three may be set.
+ */
+_must_check_ int profile_name_frame(struct profile *profile, const char *name,
+				    const char *full_name, const char *module, struct frame *ret);
 /* The id of an equal string; STRING_NONE when the profile has none. */
 uint32_t profile_find_string(const struct profile *profile, const char *string, size_t length);
 const char *profile_get_string(const struct profile *profile, uint32_t id);

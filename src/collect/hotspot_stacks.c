@@ -1,7 +1,6 @@
 #include "collect/hotspot_stacks.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "collect/hotspot_inlines.h"
 #include "runtime/hotspot_method.h"
@@ -72,14 +71,8 @@ static int put_frame(struct splice *splice, struct frame *frame, const char *nam
 {
 	struct profile *profile = splice->stacks->profile;
 	struct runtime_level level = {.pc = RUNTIME_LEVEL_FRAME};
-	int err = profile_add_frame_name(profile, name, strlen(name), &frame->name);
+	int err = profile_name_frame(profile, name, name, module, frame);
 
-	if (err)
-		return err;
-	err = profile_add_string(profile, name, &frame->full_name);
-	if (err)
-		return err;
-	err = profile_add_string(profile, module, &frame->module);
 	if (err)
 		return err;
 	if (frame->kind == FRAME_JAVA)

@@ -73,14 +73,8 @@ static int locate(void *context, const struct runtime_sample *source,
 	const char *name = code && *code->name ? code->name : "[unknown]";
 	const char *file = code ? code->file : "";
 	const char *base = strrchr(file, '/');
-	int err = profile_add_frame_name(stacks->profile, name, strlen(name), &frame.name);
+	int err = profile_name_frame(stacks->profile, name, name, base ? base + 1 : file, &frame);
 
-	if (err)
-		return err;
-	err = profile_add_string(stacks->profile, name, &frame.full_name);
-	if (err)
-		return err;
-	err = profile_add_string(stacks->profile, base ? base + 1 : file, &frame.module);
 	if (err)
 		return err;
 	err = profile_add_string(stacks->profile, file, &frame.file);

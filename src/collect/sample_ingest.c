@@ -534,17 +534,9 @@ static int check_fp_steps(struct sample_ingest *ingest, const struct process *pr
 static int locate_replaced(struct sample_ingest *ingest, const char *name, uint32_t *ret)
 {
 	struct frame frame = {.kind = FRAME_JIT};
-	int err = profile_add_frame_name(ingest->profile, name, strlen(name), &frame.name);
+	int err = profile_name_frame(ingest->profile, name, name, JIT_MODULE, &frame);
 
-	if (err)
-		return err;
-	err = profile_add_string(ingest->profile, name, &frame.full_name);
-	if (err)
-		return err;
-	err = profile_add_string(ingest->profile, JIT_MODULE, &frame.module);
-	if (err)
-		return err;
-	return profile_add_frame_location(ingest->profile, &frame, ret);
+	return err ? err : profile_add_frame_location(ingest->profile, &frame, ret);
 }
 
 /* The location of a pc in memory that no file backs. */

@@ -150,13 +150,7 @@ static int locate(void *context, const struct runtime_sample *source,
 
 	if (err)
 		return err;
-	err = profile_add_frame_name(stacks->profile, name, strlen(name), &frame.name);
-	if (err)
-		return err;
-	err = profile_add_string(stacks->profile, name, &frame.full_name);
-	if (err)
-		return err;
-	err = profile_add_string(stacks->profile, get_base_name(file), &frame.module);
+	err = profile_name_frame(stacks->profile, name, name, get_base_name(file), &frame);
 	if (err)
 		return err;
 	err = profile_add_string(stacks->profile, file, &frame.file);

@@ -105,20 +105,15 @@ static int locate(struct v8_stacks *stacks, const struct v8_function *function, 
 	const char *name = get_name(function);
 	const char *file = function->file;
 	const char *base;
-	int err = profile_add_frame_name(stacks->profile, name, strlen(name), &frame.name);
+	int err;
 
-	if (err)
-		return err;
-	err = profile_add_string(stacks->profile, name, &frame.full_name);
-	if (err)
-		return err;
 	if (string_starts_with(file, FILE_URL "/"))
 		file += strlen(FILE_URL);
 	base = strrchr(file, '/');
 	/* Those that are built into the program are known by their whole name: node:internal/timers. */
 	if (string_starts_with(file, "node:"))
 		base = NULL;
-	err = profile_add_string(stacks->profile, base ? base + 1 : file, &frame.module);
+	err = profile_name_frame(stacks->profile, name, name, base ? base + 1 : file, &frame);
 	if (err)
 		return err;
 	err = profile_add_string(stacks->profile, file, &frame.file);
@@ -164,13 +159,7 @@ static int locate_wasm(struct v8_stacks *stacks, const struct v8_level *level, u
 		snprintf(number, sizeof(number), "wasm-function[%" PRIu32 "]", function.number);
 		name = number;
 	}
-	err = profile_add_frame_name(stacks->profile, name, strlen(name), &frame.name);
-	if (err)
-		return err;
-	err = profile_add_string(stacks->profile, name, &frame.full_name);
-	if (err)
-		return err;
-	err = profile_add_string(stacks->profile, "wasm", &frame.module);
+	err = profile_name_frame(stacks->profile, name, name, "wasm", &frame);
 	return err ? err : profile_add_frame_location(stacks->profile, &frame, ret);
 }
 

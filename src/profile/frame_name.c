@@ -1,5 +1,6 @@
 /* Names of frames as folded text can hold them, and why a frame has none. */
 #include <errno.h>
+#include <string.h>
 
 #include "base/text.h"
 #include "profile/profile.h"
@@ -51,4 +52,17 @@ int profile_add_frame_name(struct profile *profile, const char *name, size_t len
 			text.data[i] = ' ';
 	}
 	return string_table_add(profile_get_strings(profile), text.data, length, ret);
+}
+
+int profile_name_frame(struct profile *profile, const char *name, const char *full_name,
+		       const char *module, struct frame *ret)
+{
+	int err = profile_add_frame_name(profile, name, strlen(name), &ret->name);
+
+	if (err)
+		return err;
+	err = profile_add_string(profile, full_name, &ret->full_name);
+	if (err)
+		return err;
+	return profile_add_string(profile, module, &ret->module);
 }

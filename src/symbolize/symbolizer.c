@@ -151,16 +151,9 @@ struct naming {
 static int add_frame(struct naming *naming, const char *name, const char *full_name)
 {
 	struct frame *frame = &naming->frames[naming->num_frames++];
-	int err;
 
 	*frame = (struct frame){.kind = (uint8_t)naming->kind};
-	err = profile_add_frame_name(naming->profile, name, strlen(name), &frame->name);
-	if (err)
-		return err;
-	err = profile_add_string(naming->profile, full_name, &frame->full_name);
-	if (err)
-		return err;
-	return profile_add_string(naming->profile, naming->module, &frame->module);
+	return profile_name_frame(naming->profile, name, full_name, naming->module, frame);
 }
 
 static int add_symbol_frame(struct naming *naming, const char *symbol)

@@ -263,6 +263,22 @@ static void names_of_frames_fit_folded_text(void **state _unused_)
 	profile_free(profile);
 }
 
+static void naming_a_frame_leaves_the_rest_of_it(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	struct frame frame = {.file = 5, .line = 7, .kind = FRAME_JAVA, .is_inlined = true};
+
+	assert_int_equal(profile_name_frame(profile, "a;b", "a;b()", "c.so", &frame), 0);
+	assert_string_equal(profile_get_string(profile, frame.name), "a:b");
+	assert_string_equal(profile_get_string(profile, frame.full_name), "a;b()");
+	assert_string_equal(profile_get_string(profile, frame.module), "c.so");
+	assert_int_equal(frame.file, 5);
+	assert_int_equal(frame.line, 7);
+	assert_int_equal(frame.kind, FRAME_JAVA);
+	assert_true(frame.is_inlined);
+	profile_free(profile);
+}
+
 static void metrics_of_equal_name_and_unit_are_one(void **state _unused_)
 {
 	struct profile *profile = profile_new();
@@ -360,6 +376,7 @@ int main(void)
 		cmocka_unit_test(frames_are_copied_into_their_location),
 		cmocka_unit_test(a_renamed_thread_is_a_new_one),
 		cmocka_unit_test(names_of_frames_fit_folded_text),
+		cmocka_unit_test(naming_a_frame_leaves_the_rest_of_it),
 		cmocka_unit_test(metrics_of_equal_name_and_unit_are_one),
 		cmocka_unit_test(the_wall_metric_is_that_of_a_recording_of_waits),
 		cmocka_unit_test(equal_frames_without_address_are_one_location),
