@@ -60,7 +60,7 @@
 #define LEVEL_OF(word)        ((word) & ((1u << WIRE_HOTSPOT_LEVEL_BITS) - 1))
 #define BYTECODE_OF(position) (((position) & ~WIRE_HOTSPOT_INTERPRETED) >> WIRE_HOTSPOT_LEVEL_BITS)
 
-struct scene {
+struct fake_process {
 	struct walk walk; /* first: what the walk hands to its callbacks */
 	struct hotspot_walk hotspot;
 	struct wire_runtime_frame frames[WIRE_MAX_RUNTIME_FRAMES];
@@ -71,22 +71,21 @@ struct scene {
 	uint8_t memory[MEMORY_BYTES];
 };
 
-static int read_memory(struct scene *scene, void *ret, uint64_t size, uint64_t address)
+#include "fake_memory.h"
+
+static int read_scene(struct fake_process *scene, void *ret, uint64_t size, uint64_t address)
 {
 	memset(ret, 0, size); /* as the kernel does where it fails */
 	if (scene->num_reads++ == scene->failing_read)
 		return -1;
-	if (address < MEMORY || size > MEMORY_BYTES || address - MEMORY > MEMORY_BYTES - size)
-		return -1;
-	memcpy(ret, scene->memory + (address - MEMORY), size);
-	return 0;
+	return read_memory(scene, ret, size, address);
 }
 
 static inline int walk_read(struct walk *walk, wire_u64 address, wire_u64 *ret)
 {
 	wire_u64 word;
 
-	if (read_memory((struct scene *)walk, &word, sizeof(word), address))
+	if (read_scene((struct fake_process *)walk, &word, sizeof(word), address))
 		return -1;
 	*ret = word;
 	return 0;
@@ -95,8 +94,9 @@ static inline int walk_read(struct walk *walk, wire_u64 address, wire_u64 *ret)
 static inline int hotspot_read(struct hotspot_walk *hotspot, void *ret, wire_u32 bytes,
 			       wire_u64 address)
 {
-	return read_memory((struct scene *)((char *)hotspot - offsetof(struct scene, hotspot)), ret,
-			   bytes, address);
+	return read_scene(
+		(struct fake_process *)((char *)hotspot - offsetof(struct fake_process, hotspot)),
+		ret, bytes, address);
 }
 
 /* It is only asked for HotSpot's own code here. */
@@ -119,35 +119,24 @@ static inline const struct unwind_rule *walk_find_rule(struct walk *walk _unused
  * What is in the memory.
  */
 
-static void put(struct scene *scene, uint64_t address, uint64_t value, size_t size)
-{
-	assert_in_range(address, MEMORY, MEMORY_END - size);
-	memcpy(scene->memory + (address - MEMORY), &value, size);
-}
-
-static void put_word(struct scene *scene, uint64_t address, uint64_t value)
-{
-	put(scene, address, value, 8);
-}
-
 /* In hexadecimal. */
-static void put_code(struct scene *scene, uint64_t address, const char *code)
+static void put_code(struct fake_process *scene, uint64_t address, const char *code)
 {
 	unsigned int byte;
 	int length;
 
 	for (; sscanf(code, "%2x%n", &byte, &length) == 1; code += length)
-		put(scene, address++, byte, 1);
+		put_number(scene, address++, byte, 1);
 }
 
 /* In front of a return address. */
-static void put_call(struct scene *scene, uint64_t return_address, uint64_t target)
+static void put_call(struct fake_process *scene, uint64_t return_address, uint64_t target)
 {
-	put(scene, return_address - 5, 0xe8, 1);
-	put(scene, return_address - 4, target - return_address, 4);
+	put_number(scene, return_address - 5, 0xe8, 1);
+	put_number(scene, return_address - 4, target - return_address, 4);
 }
 
-static void put_vm(struct scene *scene, uint32_t num_heaps)
+static void put_vm(struct fake_process *scene, uint32_t num_heaps)
 {
 	const struct wire_hotspot_layout *layout = &scene->hotspot.layout;
 
@@ -156,7 +145,7 @@ static void put_vm(struct scene *scene, uint32_t num_heaps)
 	put_word(scene, MEMORY + layout->interpreter, QUEUE);
 	put_word(scene, MEMORY + layout->call_stub_return, CALL_STUB);
 	if (layout->array_length != WIRE_HOTSPOT_NONE) {
-		put(scene, ARRAY + layout->array_length, num_heaps, 4);
+		put_number(scene, ARRAY + layout->array_length, num_heaps, 4);
 		put_word(scene, ARRAY + layout->array_items, ITEMS);
 	}
 	for (uint32_t i = 0; i < WIRE_HOTSPOT_MAX_HEAPS; i++) {
@@ -164,18 +153,18 @@ static void put_vm(struct scene *scene, uint32_t num_heaps)
 		put_word(scene, HEAP(i) + layout->heap_start, CODE(i));
 		put_word(scene, HEAP(i) + layout->heap_end, CODE(i) + CODE_BYTES);
 		put_word(scene, HEAP(i) + layout->heap_segments, SEGMENTS(i));
-		put(scene, HEAP(i) + layout->heap_segment_shift, SEGMENT_SHIFT, 4);
+		put_number(scene, HEAP(i) + layout->heap_segment_shift, SEGMENT_SHIFT, 4);
 	}
 	put_word(scene, QUEUE + layout->queue_start, INTERPRETER);
-	put(scene, QUEUE + layout->queue_bytes, INTERPRETED, 4);
+	put_number(scene, QUEUE + layout->queue_bytes, INTERPRETED, 4);
 	memset(scene->memory + (SEGMENTS(0) - MEMORY), FREE_SEGMENT,
 	       SEGMENTS(WIRE_HOTSPOT_MAX_HEAPS) - SEGMENTS(0));
 }
 
 /* All but the stack is there, which has no return address in it but what is none. */
-static struct scene *scene_new(enum hotspot_walk_version version)
+static struct fake_process *scene_new(enum hotspot_walk_version version)
 {
-	struct scene *scene = calloc(1, sizeof(*scene));
+	struct fake_process *scene = calloc(1, sizeof(*scene));
 
 	assert_non_null(scene);
 	scene->failing_read = NO_READ_FAILS;
@@ -203,18 +192,18 @@ struct blob {
 };
 
 /* As HotSpot writes the table: chains begin again when a byte is full. */
-static void put_segments(struct scene *scene, uint32_t heap, uint32_t first, uint32_t count)
+static void put_segments(struct fake_process *scene, uint32_t heap, uint32_t first, uint32_t count)
 {
 	uint8_t hop = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		put(scene, SEGMENTS(heap) + first + i, hop, 1);
+		put_number(scene, SEGMENTS(heap) + first + i, hop, 1);
 		hop = hop + 1 == FREE_SEGMENT ? 1 : (uint8_t)(hop + 1);
 	}
 }
 
 /* Returns where its code begins. */
-static uint64_t put_blob(struct scene *scene, const struct blob *blob)
+static uint64_t put_blob(struct fake_process *scene, const struct blob *blob)
 {
 	const struct wire_hotspot_layout *layout = &scene->hotspot.layout;
 	uint64_t block = CODE(blob->heap) + ((uint64_t)blob->segment << SEGMENT_SHIFT);
@@ -222,28 +211,29 @@ static uint64_t put_blob(struct scene *scene, const struct blob *blob)
 	uint64_t end = block + ((uint64_t)blob->num_segments << SEGMENT_SHIFT) - 64;
 
 	put_segments(scene, blob->heap, blob->segment, blob->num_segments);
-	put(scene, block + layout->block_used, !blob->is_free, 1);
-	put(scene, start + layout->blob_header_bytes,
-	    blob->nmethod_of ? layout->nmethod_header_bytes : 96, layout->blob_header_bytes_size);
-	put(scene, start + layout->blob_frame_complete, blob->frame_complete,
-	    layout->blob_frame_complete_size);
-	put(scene, start + layout->blob_frame_words, blob->frame_words, 4);
+	put_number(scene, block + layout->block_used, !blob->is_free, 1);
+	put_number(scene, start + layout->blob_header_bytes,
+		   blob->nmethod_of ? layout->nmethod_header_bytes : 96,
+		   layout->blob_header_bytes_size);
+	put_number(scene, start + layout->blob_frame_complete, blob->frame_complete,
+		   layout->blob_frame_complete_size);
+	put_number(scene, start + layout->blob_frame_words, blob->frame_words, 4);
 	put_word(scene, start + layout->blob_name, blob->is_adapter ? ADAPTER_NAME : STUB_NAME);
 	if (layout->blob_code_is_offset) {
-		put(scene, start + layout->blob_code, BLOB_CODE, 4);
-		put(scene, start + layout->blob_code_end, end - start, 4);
+		put_number(scene, start + layout->blob_code, BLOB_CODE, 4);
+		put_number(scene, start + layout->blob_code_end, end - start, 4);
 	} else {
 		put_word(scene, start + layout->blob_code, start + BLOB_CODE);
 		put_word(scene, start + layout->blob_code_end, end);
 	}
 	if (blob->nmethod_of) {
 		put_word(scene, start + layout->nmethod_method, blob->nmethod_of);
-		put(scene, start + layout->nmethod_compile_id, COMPILE_ID, 4);
+		put_number(scene, start + layout->nmethod_compile_id, COMPILE_ID, 4);
 	}
 	return start + BLOB_CODE;
 }
 
-static uint64_t put_method_code(struct scene *scene, uint32_t frame_words, uint32_t complete)
+static uint64_t put_method_code(struct fake_process *scene, uint32_t frame_words, uint32_t complete)
 {
 	return put_blob(scene, &(struct blob){.segment = 16,
 					      .num_segments = 16,
@@ -252,7 +242,7 @@ static uint64_t put_method_code(struct scene *scene, uint32_t frame_words, uint3
 					      .nmethod_of = METHOD});
 }
 
-static uint64_t put_stub(struct scene *scene, uint32_t frame_words)
+static uint64_t put_stub(struct fake_process *scene, uint32_t frame_words)
 {
 	return put_blob(
 		scene,
@@ -260,7 +250,7 @@ static uint64_t put_stub(struct scene *scene, uint32_t frame_words)
 }
 
 /* The thread is there, with its stack pointer at the stack's first word. */
-static void begin_at(struct scene *scene, uint64_t pc, uint64_t fp, uint64_t r13)
+static void begin_at(struct fake_process *scene, uint64_t pc, uint64_t fp, uint64_t r13)
 {
 	const struct wire_registers registers = {.pc = pc, .sp = STACK, .fp = fp};
 
@@ -272,19 +262,19 @@ static void begin_at(struct scene *scene, uint64_t pc, uint64_t fp, uint64_t r13
 }
 
 /* The same as the caller of something. */
-static void begin_outside(struct scene *scene, uint64_t pc, uint64_t fp)
+static void begin_outside(struct fake_process *scene, uint64_t pc, uint64_t fp)
 {
 	begin_at(scene, pc, fp, 0);
 	scene->walk.is_exact = scene->walk.is_innermost = 0;
 	scene->walk.num_frames = 4;
 }
 
-static int step(struct scene *scene)
+static int step(struct fake_process *scene)
 {
 	return hotspot_step(&scene->hotspot, &scene->walk, scene->frames);
 }
 
-static void assert_at_caller(struct scene *scene, uint64_t pc, uint64_t sp, uint64_t fp)
+static void assert_at_caller(struct fake_process *scene, uint64_t pc, uint64_t sp, uint64_t fp)
 {
 	assert_true(scene->walk.registers.pc == pc);
 	assert_true(scene->walk.registers.sp == sp);
@@ -295,29 +285,29 @@ static void assert_at_caller(struct scene *scene, uint64_t pc, uint64_t sp, uint
 	assert_int_equal(scene->walk.end, WALK_UNFINISHED);
 }
 
-static void assert_steps(struct scene *scene, uint64_t pc, uint64_t sp, uint64_t fp)
+static void assert_steps(struct fake_process *scene, uint64_t pc, uint64_t sp, uint64_t fp)
 {
 	assert_int_equal(step(scene), 0);
 	assert_at_caller(scene, pc, sp, fp);
 }
 
-static void assert_ends(struct scene *scene, enum walk_end end)
+static void assert_ends(struct fake_process *scene, enum walk_end end)
 {
 	assert_int_equal(step(scene), 1);
 	assert_int_equal(scene->walk.end, end);
 }
 
 /* The last frame that was added. */
-static struct wire_runtime_frame get_frame(const struct scene *scene)
+static struct wire_runtime_frame get_frame(const struct fake_process *scene)
 {
 	assert_in_range(scene->hotspot.num_frames, 1, WIRE_MAX_RUNTIME_FRAMES);
 	return scene->frames[scene->hotspot.num_frames - 1];
 }
 
 /* Whatever cannot be read, of a step that begins as it does now: the walk ends, or comes to where it comes when all can. */
-static void assert_needs_what_it_reads(const struct scene *begun, uint64_t pc, uint64_t sp)
+static void assert_needs_what_it_reads(const struct fake_process *begun, uint64_t pc, uint64_t sp)
 {
-	struct scene *scene = malloc(sizeof(*scene));
+	struct fake_process *scene = malloc(sizeof(*scene));
 	uint64_t num_reads;
 	uint64_t num_ended = 0;
 
@@ -353,7 +343,7 @@ static void code_is_found_in_three_heaps_or_one(void **state _unused_)
 {
 	for_each_version(version)
 	{
-		struct scene *scene = scene_new(version);
+		struct fake_process *scene = scene_new(version);
 		const struct hotspot_code *code = &scene->hotspot.code;
 		uint32_t num_heaps = version == HOTSPOT_8 ? 1 : 3;
 
@@ -369,7 +359,7 @@ static void code_is_found_in_three_heaps_or_one(void **state _unused_)
 
 		/* One heap: nothing is left of the others. */
 		if (version != HOTSPOT_8)
-			put(scene, ARRAY + scene->hotspot.layout.array_length, 1, 4);
+			put_number(scene, ARRAY + scene->hotspot.layout.array_length, 1, 4);
 		assert_int_equal(hotspot_find_code(&scene->hotspot, MEMORY), 0);
 		assert_int_equal(code->num_heaps, 1);
 		assert_true(!code->heap_starts[1] && !code->heap_ends[1] && !code->heap_ends[2]);
@@ -385,7 +375,7 @@ static void the_interpreter_ends_where_it_does_now(void **state _unused_)
 {
 	for_each_version(version)
 	{
-		struct scene *scene = scene_new(version);
+		struct fake_process *scene = scene_new(version);
 		uint64_t code = put_blob(scene, &(struct blob){.segment = 320,
 							       .num_segments = 16,
 							       .frame_words = FRAME_WORDS});
@@ -393,7 +383,7 @@ static void the_interpreter_ends_where_it_does_now(void **state _unused_)
 		assert_in_range(code, INTERPRETER, INTERPRETER + INTERPRETED);
 		begin_at(scene, code + 0x40, CALLER_FP, 0);
 		assert_true(scene->hotspot.interpreter_end == INTERPRETER + INTERPRETED);
-		put(scene, QUEUE + scene->hotspot.layout.queue_bytes, 0x1000, 4);
+		put_number(scene, QUEUE + scene->hotspot.layout.queue_bytes, 0x1000, 4);
 		put_word(scene, WORD(FRAME_WORDS - 2), CALLER_FP);
 		put_word(scene, WORD(FRAME_WORDS - 1), RETURN);
 		begin_at(scene, code + 0x40, CALLER_FP, 0);
@@ -409,7 +399,7 @@ static void the_interpreter_ends_where_it_does_now(void **state _unused_)
 static void code_is_not_there_before_all_of_it_is(void **state _unused_)
 {
 	static const uint32_t lengths[] = {0, WIRE_HOTSPOT_MAX_HEAPS + 1, UINT32_MAX};
-	struct scene *scene = scene_new(HOTSPOT_17);
+	struct fake_process *scene = scene_new(HOTSPOT_17);
 	const struct wire_hotspot_layout *layout = &scene->hotspot.layout;
 	const uint64_t variables[] = {layout->heaps, layout->interpreter, layout->call_stub_return};
 
@@ -432,7 +422,7 @@ static void code_is_not_there_before_all_of_it_is(void **state _unused_)
 
 static void code_is_not_found_where_any_of_it_cannot_be_read(void **state _unused_)
 {
-	struct scene *scene = scene_new(HOTSPOT_25);
+	struct fake_process *scene = scene_new(HOTSPOT_25);
 	uint64_t num_reads;
 
 	scene->num_reads = 0;
@@ -451,13 +441,13 @@ static void code_is_not_found_where_any_of_it_cannot_be_read(void **state _unuse
  * Blobs and their segments.
  */
 
-static void assert_blob(struct scene *scene, uint64_t pc, uint64_t blob)
+static void assert_blob(struct fake_process *scene, uint64_t pc, uint64_t blob)
 {
 	assert_int_equal(hotspot_find_blob(&scene->hotspot, pc), 0);
 	assert_true(scene->hotspot.blob == blob);
 }
 
-static void assert_no_blob(struct scene *scene, uint64_t pc)
+static void assert_no_blob(struct fake_process *scene, uint64_t pc)
 {
 	assert_int_not_equal(hotspot_find_blob(&scene->hotspot, pc), 0);
 }
@@ -466,7 +456,7 @@ static void blobs_are_found_from_all_their_segments(void **state _unused_)
 {
 	for_each_version(version)
 	{
-		struct scene *scene = scene_new(version);
+		struct fake_process *scene = scene_new(version);
 		uint64_t block_bytes = scene->hotspot.layout.block_bytes;
 
 		for (uint32_t heap = 0; heap < scene->hotspot.code.num_heaps; heap++) {
@@ -491,7 +481,7 @@ static void blobs_are_found_from_all_their_segments(void **state _unused_)
 
 static void chains_of_hops_may_be_longer_than_a_byte_says(void **state _unused_)
 {
-	struct scene *scene = scene_new(HOTSPOT_17);
+	struct fake_process *scene = scene_new(HOTSPOT_17);
 	uint64_t blob = CODE(1) + (2ull << SEGMENT_SHIFT) + 16;
 
 	put_blob(scene, &(struct blob){.heap = 1, .segment = 2, .num_segments = 509});
@@ -504,34 +494,34 @@ static void chains_of_hops_may_be_longer_than_a_byte_says(void **state _unused_)
 
 static void chains_that_lead_nowhere_end(void **state _unused_)
 {
-	struct scene *scene = scene_new(HOTSPOT_17);
+	struct fake_process *scene = scene_new(HOTSPOT_17);
 	uint64_t blob = CODE(1) + (2ull << SEGMENT_SHIFT) + 16;
 	uint64_t pc = CODE(1) + (257ull << SEGMENT_SHIFT);
 
 	put_blob(scene, &(struct blob){.heap = 1, .segment = 2, .num_segments = 500});
 	assert_blob(scene, pc, blob);
 	/* Not so many segments before it. */
-	put(scene, SEGMENTS(1) + 257, FREE_SEGMENT, 1);
+	put_number(scene, SEGMENTS(1) + 257, FREE_SEGMENT, 1);
 	assert_no_blob(scene, pc);
-	put(scene, SEGMENTS(1) + 257, 3, 1); /* to a free one */
-	put(scene, SEGMENTS(1) + 254, FREE_SEGMENT, 1);
+	put_number(scene, SEGMENTS(1) + 257, 3, 1); /* to a free one */
+	put_number(scene, SEGMENTS(1) + 254, FREE_SEGMENT, 1);
 	assert_no_blob(scene, pc);
 	/* Beyond the begin, where another heap's blob is. */
 	put_blob(scene, &(struct blob){.segment = 511, .num_segments = 40});
-	put(scene, SEGMENTS(1) - 1, 0, 1);
-	put(scene, SEGMENTS(1) + 20, 21, 1);
+	put_number(scene, SEGMENTS(1) - 1, 0, 1);
+	put_number(scene, SEGMENTS(1) + 20, 21, 1);
 	assert_no_blob(scene, CODE(1) + (20ull << SEGMENT_SHIFT));
 	free(scene);
 }
 
 static void chains_longer_than_any_that_is_written_end(void **state _unused_)
 {
-	struct scene *scene = scene_new(HOTSPOT_17);
+	struct fake_process *scene = scene_new(HOTSPOT_17);
 	uint64_t blob = CODE(0) + 16;
 
 	put_blob(scene, &(struct blob){.num_segments = 200});
 	for (uint32_t i = 1; i < 200; i++)
-		put(scene, SEGMENTS(0) + i, 1, 1);
+		put_number(scene, SEGMENTS(0) + i, 1, 1);
 	scene->num_reads = 0;
 	assert_blob(scene, CODE(0) + ((HOTSPOT_MAX_HOPS - 1ull) << SEGMENT_SHIFT), blob);
 	assert_no_blob(scene, CODE(0) + ((HOTSPOT_MAX_HOPS + 0ull) << SEGMENT_SHIFT));
@@ -542,7 +532,7 @@ static void chains_longer_than_any_that_is_written_end(void **state _unused_)
 
 static void free_blocks_and_other_memory_hold_no_blob(void **state _unused_)
 {
-	struct scene *scene = scene_new(HOTSPOT_25);
+	struct fake_process *scene = scene_new(HOTSPOT_25);
 	struct blob blob = {.segment = 16, .num_segments = 16};
 	uint64_t code = put_blob(scene, &blob);
 
@@ -636,10 +626,11 @@ static const struct interrupted interrupted[] = {
 	{"what a poll loads, too", LOADING, 3, 0, 5, 4},
 };
 
-static struct scene *scene_of_interrupted(enum hotspot_walk_version version,
-					  const struct interrupted *at, uint64_t return_address)
+static struct fake_process *scene_of_interrupted(enum hotspot_walk_version version,
+						 const struct interrupted *at,
+						 uint64_t return_address)
 {
-	struct scene *scene = scene_new(version);
+	struct fake_process *scene = scene_new(version);
 
 	scene->code = put_method_code(scene, FRAME_WORDS, at->frame_complete);
 	put_code(scene, scene->code, at->code);
@@ -657,7 +648,7 @@ static void compiled_code_may_be_interrupted_anywhere(void **state _unused_)
 		for (size_t i = 0; i < ARRAY_LENGTH(interrupted); i++) {
 			const struct interrupted *at = &interrupted[i];
 			uint64_t sp = WORD(at->return_word + 1);
-			struct scene *scene = scene_of_interrupted(version, at, RETURN);
+			struct fake_process *scene = scene_of_interrupted(version, at, RETURN);
 
 			print_message("%u: %s\n", hotspot_walk_layouts[version].major, at->what);
 			assert_needs_what_it_reads(scene, RETURN, sp);
@@ -681,7 +672,7 @@ static void assert_called_by(enum hotspot_walk_version version, uint64_t return_
 			     uint64_t target, uint64_t method_of_target, bool may_be)
 {
 	const struct interrupted at = {"body", PUSHING, 13, 13, 5, 4};
-	struct scene *scene = scene_of_interrupted(version, &at, return_address);
+	struct fake_process *scene = scene_of_interrupted(version, &at, return_address);
 	uint64_t other = put_blob(scene, &(struct blob){.segment = 48,
 							.num_segments = 16,
 							.frame_words = FRAME_WORDS,
@@ -735,7 +726,7 @@ static void a_method_is_called_by_javas_code(void **state _unused_)
 {
 	for_each_version(version)
 	{
-		struct scene *scene = scene_new(version);
+		struct fake_process *scene = scene_new(version);
 
 		scene->code = put_method_code(scene, FRAME_WORDS, 0);
 		put_word(scene, WORD(FRAME_WORDS - 1), SYMBOLS);
@@ -748,7 +739,7 @@ static void a_method_is_called_by_javas_code(void **state _unused_)
 static void where_calls_return_to_the_interpreter_no_call_is(void **state _unused_)
 {
 	const struct interrupted at = {"body", PUSHING, 13, 13, 5, 4};
-	struct scene *scene = scene_of_interrupted(HOTSPOT_17, &at, INTERPRETER + 0x200);
+	struct fake_process *scene = scene_of_interrupted(HOTSPOT_17, &at, INTERPRETER + 0x200);
 
 	assert_steps(scene, INTERPRETER + 0x200, WORD(6), CALLER_FP);
 	free(scene);
@@ -758,7 +749,7 @@ static void callers_are_complete_and_nothing_is_asked_of_them(void **state _unus
 {
 	for_each_version(version)
 	{
-		struct scene *scene = scene_new(version);
+		struct fake_process *scene = scene_new(version);
 
 		/* As it would be before it is set up. */
 		scene->code = put_method_code(scene, FRAME_WORDS, 64);
@@ -787,7 +778,7 @@ static void no_frame_has_a_size_that_cannot_be(void **state _unused_)
 	for_each_version(version)
 	{
 		for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++) {
-			struct scene *scene = scene_new(version);
+			struct fake_process *scene = scene_new(version);
 
 			scene->code = put_method_code(scene, sizes[i], 0);
 			put_word(scene, WORD(0), RETURN);
@@ -802,7 +793,7 @@ static void no_frame_has_a_size_that_cannot_be(void **state _unused_)
 
 static void a_frame_that_goes_beyond_the_stack_ends_the_walk(void **state _unused_)
 {
-	struct scene *scene = scene_new(HOTSPOT_25);
+	struct fake_process *scene = scene_new(HOTSPOT_25);
 
 	scene->code = put_method_code(scene, HOTSPOT_MAX_FRAME_BYTES / 8, 0);
 	begin_outside(scene, scene->code + 0x20, CALLER_FP);
@@ -812,12 +803,13 @@ static void a_frame_that_goes_beyond_the_stack_ends_the_walk(void **state _unuse
 	free(scene);
 }
 
-static uint32_t get_fingerprint(struct scene *scene, const struct blob *blob, uint32_t compile_id)
+static uint32_t get_fingerprint(struct fake_process *scene, const struct blob *blob,
+				uint32_t compile_id)
 {
 	const struct wire_hotspot_layout *layout = &scene->hotspot.layout;
 
 	scene->code = put_blob(scene, blob);
-	put(scene, scene->code - BLOB_CODE + layout->nmethod_compile_id, compile_id, 4);
+	put_number(scene, scene->code - BLOB_CODE + layout->nmethod_compile_id, compile_id, 4);
 	begin_outside(scene, scene->code + 0x20, CALLER_FP);
 	assert_int_equal(step(scene), 0);
 	return get_frame(scene).fingerprint;
@@ -825,7 +817,7 @@ static uint32_t get_fingerprint(struct scene *scene, const struct blob *blob, ui
 
 static void fingerprints_are_of_the_method_and_its_compilation(void **state _unused_)
 {
-	struct scene *scene = scene_new(HOTSPOT_17);
+	struct fake_process *scene = scene_new(HOTSPOT_17);
 	struct blob blob = {.segment = 16,
 			    .num_segments = 16,
 			    .frame_words = FRAME_WORDS,
@@ -842,7 +834,7 @@ static void fingerprints_are_of_the_method_and_its_compilation(void **state _unu
 
 static void of_more_methods_than_are_kept_the_outer_ones_are_left_out(void **state _unused_)
 {
-	struct scene *scene = scene_new(HOTSPOT_17);
+	struct fake_process *scene = scene_new(HOTSPOT_17);
 
 	scene->code = put_method_code(scene, 2, 0);
 	begin_outside(scene, scene->code + 0x20, CALLER_FP);
@@ -863,7 +855,7 @@ static void of_more_methods_than_are_kept_the_outer_ones_are_left_out(void **sta
  * Stubs and adapters.
  */
 
-static void put_frame(struct scene *scene, unsigned int word, uint64_t return_address)
+static void put_frame(struct fake_process *scene, unsigned int word, uint64_t return_address)
 {
 	put_word(scene, WORD(word), CALLER_FP);
 	put_word(scene, WORD(word + 1), return_address);
@@ -871,7 +863,7 @@ static void put_frame(struct scene *scene, unsigned int word, uint64_t return_ad
 
 static void stubs_of_a_known_size_are_like_methods_without_one(void **state _unused_)
 {
-	struct scene *scene = scene_new(HOTSPOT_17);
+	struct fake_process *scene = scene_new(HOTSPOT_17);
 
 	scene->code = put_stub(scene, FRAME_WORDS);
 	put_frame(scene, 4, RETURN);
@@ -890,7 +882,7 @@ static void stubs_that_call_have_a_frame_pointer(void **state _unused_)
 	static const uint32_t sizes[] = {0, UINT32_MAX, 0x80000000u};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++) {
-		struct scene *scene = scene_new(HOTSPOT_25);
+		struct fake_process *scene = scene_new(HOTSPOT_25);
 
 		scene->code = put_stub(scene, sizes[i]);
 		put_frame(scene, 7, NO_RETURN);
@@ -912,9 +904,9 @@ static void stubs_that_call_have_a_frame_pointer(void **state _unused_)
 }
 
 /* rbp of what is called, with no frame of its own, is the frame pointer of an outer one. */
-static struct scene *scene_of_stub(const char *code, unsigned int pc, uint64_t fp)
+static struct fake_process *scene_of_stub(const char *code, unsigned int pc, uint64_t fp)
 {
-	struct scene *scene = scene_new(HOTSPOT_17);
+	struct fake_process *scene = scene_new(HOTSPOT_17);
 
 	scene->code = put_stub(scene, 0);
 	put_code(scene, scene->code, code);
@@ -936,7 +928,7 @@ static void stubs_may_be_interrupted_with_and_without_a_frame(void **state _unus
 		{7, 1, 0},           /* pop */
 		{8, 0, IN_REGISTER}, /* ret */
 	};
-	struct scene *scene;
+	struct fake_process *scene;
 
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
 		uint64_t sp = WORD(cases[i].return_word + 1);
@@ -971,7 +963,7 @@ static void stubs_may_be_interrupted_with_and_without_a_frame(void **state _unus
 
 static void a_call_of_something_else_has_not_called_a_stub(void **state _unused_)
 {
-	struct scene *scene = scene_of_stub("4889c3 4889c3 c3", 3, CALLER_FP);
+	struct fake_process *scene = scene_of_stub("4889c3 4889c3 c3", 3, CALLER_FP);
 
 	put_word(scene, WORD(0), RETURN);
 	put_call(scene, RETURN, scene->code - 0x2000);
@@ -983,9 +975,9 @@ static void a_call_of_something_else_has_not_called_a_stub(void **state _unused_
 	free(scene);
 }
 
-static struct scene *scene_of_adapter(const char *code, uint64_t r13)
+static struct fake_process *scene_of_adapter(const char *code, uint64_t r13)
 {
-	struct scene *scene = scene_new(HOTSPOT_25);
+	struct fake_process *scene = scene_new(HOTSPOT_25);
 
 	scene->code = put_blob(
 		scene, &(struct blob){.segment = 16, .num_segments = 16, .is_adapter = true});
@@ -998,7 +990,7 @@ static struct scene *scene_of_adapter(const char *code, uint64_t r13)
 /* The frame pointer is that of the interpreter's frame that calls, or of one farther out. */
 static void adapters_have_no_frame(void **state _unused_)
 {
-	struct scene *scene = scene_of_adapter("4c8b5b40 41ffe3", 5);
+	struct fake_process *scene = scene_of_adapter("4c8b5b40 41ffe3", 5);
 
 	put_word(scene, WORD(0), INTERPRETER + 0x40);
 	assert_needs_what_it_reads(scene, INTERPRETER + 0x40, WORD(1));
@@ -1027,7 +1019,7 @@ static void adapters_have_their_return_address_in_a_register_at_times(void **sta
 	};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(codes); i++) {
-		struct scene *scene = scene_of_adapter(codes[i], WORD(1));
+		struct fake_process *scene = scene_of_adapter(codes[i], WORD(1));
 
 		put_word(scene, WORD(0), OLD_RETURN);
 		assert_ends(scene, WALK_JIT_CODE);
@@ -1037,7 +1029,7 @@ static void adapters_have_their_return_address_in_a_register_at_times(void **sta
 
 static void the_call_stub_has_a_frame_pointer_whatever_its_blob_says(void **state _unused_)
 {
-	struct scene *scene = scene_new(HOTSPOT_25);
+	struct fake_process *scene = scene_new(HOTSPOT_25);
 
 	scene->code = put_stub(scene, FRAME_WORDS);
 	scene->hotspot.code.call_stub_return = scene->code + 0x20;
@@ -1059,13 +1051,13 @@ static void the_call_stub_has_a_frame_pointer_whatever_its_blob_says(void **stat
 #define SLOT_BYTECODE 5
 
 /* A frame that has put away where it is when it last called something. */
-static struct scene *scene_of_interpreter(enum hotspot_walk_version version)
+static struct fake_process *scene_of_interpreter(enum hotspot_walk_version version)
 {
-	struct scene *scene = scene_new(version);
+	struct fake_process *scene = scene_new(version);
 	const struct wire_hotspot_layout *layout = &scene->hotspot.layout;
 
 	put_word(scene, METHOD + layout->method_const, CONSTANTS);
-	put(scene, CONSTANTS + layout->const_code_bytes, NUM_BYTECODES, 2);
+	put_number(scene, CONSTANTS + layout->const_code_bytes, NUM_BYTECODES, 2);
 	put_frame(scene, FRAME_WORD, NO_RETURN);
 	put_word(scene, WORD(FRAME_WORD + HOTSPOT_FRAME_SENDER_SP), SENDER);
 	put_word(scene, WORD(FRAME_WORD + HOTSPOT_FRAME_METHOD), METHOD);
@@ -1074,7 +1066,7 @@ static struct scene *scene_of_interpreter(enum hotspot_walk_version version)
 	return scene;
 }
 
-static void assert_interpreted(const struct scene *scene, uint32_t bytecode, uint32_t level)
+static void assert_interpreted(const struct fake_process *scene, uint32_t bytecode, uint32_t level)
 {
 	struct wire_runtime_frame frame = get_frame(scene);
 
@@ -1090,7 +1082,7 @@ static void the_innermost_interpreted_bytecode_is_in_a_register(void **state _un
 {
 	for_each_version(version)
 	{
-		struct scene *scene = scene_of_interpreter(version);
+		struct fake_process *scene = scene_of_interpreter(version);
 
 		begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST + NUM_BYTECODES - 1);
 		assert_needs_what_it_reads(scene, NO_RETURN, SENDER);
@@ -1111,7 +1103,7 @@ static void callers_have_put_their_bytecode_into_their_frame(void **state _unuse
 {
 	for_each_version(version)
 	{
-		struct scene *scene = scene_of_interpreter(version);
+		struct fake_process *scene = scene_of_interpreter(version);
 
 		begin_outside(scene, AT_BYTECODE, WORD(FRAME_WORD));
 		assert_needs_what_it_reads(scene, NO_RETURN, SENDER);
@@ -1123,9 +1115,9 @@ static void callers_have_put_their_bytecode_into_their_frame(void **state _unuse
 
 static void native_methods_have_no_bytecode(void **state _unused_)
 {
-	struct scene *scene = scene_of_interpreter(HOTSPOT_17);
+	struct fake_process *scene = scene_of_interpreter(HOTSPOT_17);
 
-	put(scene, CONSTANTS + scene->hotspot.layout.const_code_bytes, 0, 2);
+	put_number(scene, CONSTANTS + scene->hotspot.layout.const_code_bytes, 0, 2);
 	put_word(scene, WORD(FRAME_WORD) - 8 * scene->hotspot.layout.frame_bytecode, 0);
 	begin_outside(scene, AT_BYTECODE, WORD(FRAME_WORD));
 	assert_steps(scene, NO_RETURN, SENDER, CALLER_FP);
@@ -1138,7 +1130,7 @@ static void native_methods_have_no_bytecode(void **state _unused_)
 }
 
 /* The level is the interpreter's own code, and no method. */
-static void assert_no_method(const struct scene *scene)
+static void assert_no_method(const struct fake_process *scene)
 {
 	assert_int_equal(scene->hotspot.num_frames, 1);
 	assert_int_equal(scene->frames[0].position, WIRE_HOTSPOT_INTERPRETED | WIRE_HOTSPOT_STUB);
@@ -1150,7 +1142,7 @@ static void what_is_called_has_no_frame_yet(void **state _unused_)
 	static const unsigned int words[] = {0, 1, 4};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(words); i++) {
-		struct scene *scene = scene_of_interpreter(HOTSPOT_25);
+		struct fake_process *scene = scene_of_interpreter(HOTSPOT_25);
 
 		put_word(scene, WORD(words[i]), RETURN);
 		begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), WORD(5));
@@ -1162,7 +1154,7 @@ static void what_is_called_has_no_frame_yet(void **state _unused_)
 
 static void what_is_called_has_a_caller(void **state _unused_)
 {
-	struct scene *scene = scene_of_interpreter(HOTSPOT_25);
+	struct fake_process *scene = scene_of_interpreter(HOTSPOT_25);
 
 	put_word(scene, WORD(3), RETURN); /* not where it has to be */
 	begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), WORD(5));
@@ -1173,7 +1165,7 @@ static void what_is_called_has_a_caller(void **state _unused_)
 
 static void what_has_returned_has_no_frame_any_more(void **state _unused_)
 {
-	struct scene *scene = scene_of_interpreter(HOTSPOT_17);
+	struct fake_process *scene = scene_of_interpreter(HOTSPOT_17);
 
 	put_word(scene, WORD(0), RETURN);
 	begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST + NUM_BYTECODES);
@@ -1192,7 +1184,7 @@ static void what_has_returned_has_no_frame_any_more(void **state _unused_)
 /* Below the stack pointer the frame is that of a method that was there before. */
 static void a_frame_that_is_being_set_up_has_no_method_yet(void **state _unused_)
 {
-	struct scene *scene = scene_of_interpreter(HOTSPOT_25);
+	struct fake_process *scene = scene_of_interpreter(HOTSPOT_25);
 
 	put_frame(scene, FRAME_WORD, RETURN);
 	for (int word = HOTSPOT_FRAME_METHOD + 1; word <= 0; word++) {
@@ -1214,7 +1206,7 @@ static void a_frame_that_is_being_set_up_has_no_method_yet(void **state _unused_
 
 static void a_frame_that_is_being_set_up_has_a_caller(void **state _unused_)
 {
-	struct scene *scene = scene_of_interpreter(HOTSPOT_25);
+	struct fake_process *scene = scene_of_interpreter(HOTSPOT_25);
 
 	begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST);
 	scene->walk.registers.sp = WORD(FRAME_WORD + HOTSPOT_FRAME_METHOD + 1);
@@ -1229,7 +1221,7 @@ static void a_frame_that_is_being_set_up_has_a_caller(void **state _unused_)
 
 static void what_has_returned_has_its_caller_in_a_register_in_the_end(void **state _unused_)
 {
-	struct scene *scene = scene_of_interpreter(HOTSPOT_17);
+	struct fake_process *scene = scene_of_interpreter(HOTSPOT_17);
 
 	put_word(scene, WORD(0), OLD_RETURN);
 	begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), RETURN);
@@ -1253,7 +1245,7 @@ static void where_an_unknown_register_leads_to_is_not_known(void **state _unused
 {
 	static const char *const codes[] = {"ffe7",          "ffe0",        "41ffe2",
 					    "488be3 41ffe5", "498be3 ffe7", "498be5 ffe0"};
-	struct scene *scene = scene_of_interpreter(HOTSPOT_17);
+	struct fake_process *scene = scene_of_interpreter(HOTSPOT_17);
 
 	put_word(scene, WORD(0), OLD_RETURN);
 	for (size_t i = 0; i < ARRAY_LENGTH(codes); i++) {
@@ -1272,7 +1264,7 @@ static void interpreted_frames_that_cannot_be_end_the_walk(void **state _unused_
 	static const uint64_t senders[] = {WORD(FRAME_WORD), WORD(FRAME_WORD - 1), 0,
 					   WORD(FRAME_WORD) + HOTSPOT_MAX_FRAME_BYTES + 8,
 					   UINT64_MAX};
-	struct scene *scene = scene_of_interpreter(HOTSPOT_17);
+	struct fake_process *scene = scene_of_interpreter(HOTSPOT_17);
 
 	for (size_t i = 0; i < ARRAY_LENGTH(senders); i++) {
 		put_word(scene, WORD(FRAME_WORD + HOTSPOT_FRAME_SENDER_SP), senders[i]);
@@ -1296,7 +1288,7 @@ static void frames_that_are_not_pushed_say_nothing(void **state _unused_)
 {
 	for_each_version(version)
 	{
-		struct scene *scene = scene_of_interpreter(version);
+		struct fake_process *scene = scene_of_interpreter(version);
 		unsigned int pushed = FRAME_WORD - scene->hotspot.layout.frame_bytecode;
 
 		begin_at(scene, AT_BYTECODE, WORD(FRAME_WORD), FIRST + NUM_BYTECODES);
@@ -1317,7 +1309,7 @@ static void callers_that_are_not_native_have_a_bytecode(void **state _unused_)
 	static const uint64_t bytecodes[] = {0, FIRST_OF(48) - 1, FIRST_OF(48) + NUM_BYTECODES};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(bytecodes); i++) {
-		struct scene *scene = scene_of_interpreter(HOTSPOT_17);
+		struct fake_process *scene = scene_of_interpreter(HOTSPOT_17);
 
 		put_word(scene, WORD(FRAME_WORD) - 8 * scene->hotspot.layout.frame_bytecode,
 			 bytecodes[i]);
@@ -1333,7 +1325,7 @@ static void interpreted_frames_behind_a_stub_may_not_be_filled(void **state _unu
 {
 	for_each_version(version)
 	{
-		struct scene *scene = scene_of_interpreter(version);
+		struct fake_process *scene = scene_of_interpreter(version);
 
 		scene->code = put_stub(scene, FRAME_WORDS);
 		put_frame(scene, FRAME_WORDS - 2, AT_BYTECODE);
@@ -1362,45 +1354,46 @@ static void interpreted_frames_behind_a_stub_may_not_be_filled(void **state _unu
 #define FILE_NUMBER 4
 #define SYMBOL(i)   (SYMBOLS + 0x200ull * (i))
 
-static void put_symbol(struct scene *scene, uint64_t symbol, const char *text, uint16_t length)
+static void put_symbol(struct fake_process *scene, uint64_t symbol, const char *text,
+		       uint16_t length)
 {
 	const struct wire_hotspot_layout *layout = &scene->hotspot.layout;
 
-	put(scene, symbol + layout->symbol_length, length, 2);
+	put_number(scene, symbol + layout->symbol_length, length, 2);
 	for (uint16_t i = 0; i < length; i++)
-		put(scene, symbol + layout->symbol_text + i, (uint8_t)text[i], 1);
+		put_number(scene, symbol + layout->symbol_text + i, (uint8_t)text[i], 1);
 }
 
-/* A method put() of java/util/Map in Map.java; its lines are the bytes 1, 2, 3 and so on. */
-static struct scene *scene_of_method(enum hotspot_walk_version version, uint64_t constants)
+/* A method put_number() of java/util/Map in Map.java; its lines are the bytes 1, 2, 3 and so on. */
+static struct fake_process *scene_of_method(enum hotspot_walk_version version, uint64_t constants)
 {
-	struct scene *scene = scene_new(version);
+	struct fake_process *scene = scene_new(version);
 	const struct wire_hotspot_layout *layout = &scene->hotspot.layout;
 	uint64_t lines = constants + layout->const_bytes + NUM_BYTECODES;
 
 	put_word(scene, METHOD + layout->method_const, constants);
 	put_word(scene, constants + layout->const_pool, POOL);
-	put(scene, constants + layout->const_code_bytes, NUM_BYTECODES, 2);
-	put(scene, constants + layout->const_flags, layout->const_has_lines, 2);
-	put(scene, constants + layout->const_name, NAME_NUMBER, 2);
+	put_number(scene, constants + layout->const_code_bytes, NUM_BYTECODES, 2);
+	put_number(scene, constants + layout->const_flags, layout->const_has_lines, 2);
+	put_number(scene, constants + layout->const_name, NAME_NUMBER, 2);
 	put_word(scene, POOL + layout->pool_class, CLASS);
 	put_word(scene, POOL + layout->pool_bytes + 8 * NAME_NUMBER, SYMBOL(0));
 	put_word(scene, POOL + layout->pool_bytes + 8 * FILE_NUMBER, SYMBOL(1));
 	put_word(scene, CLASS + layout->class_name, SYMBOL(2));
 	if (layout->pool_file == WIRE_HOTSPOT_NONE)
-		put(scene, CLASS + layout->class_file, FILE_NUMBER, 2);
+		put_number(scene, CLASS + layout->class_file, FILE_NUMBER, 2);
 	else
-		put(scene, POOL + layout->pool_file, FILE_NUMBER, 2);
+		put_number(scene, POOL + layout->pool_file, FILE_NUMBER, 2);
 	put_symbol(scene, SYMBOL(0), "put", 3);
 	put_symbol(scene, SYMBOL(1), "Map.java", 8);
 	put_symbol(scene, SYMBOL(2), "java/util/Map", 13);
 	for (uint64_t i = 0; i < WIRE_HOTSPOT_LINE_BYTES && lines + i < MEMORY_END; i++)
-		put(scene, lines + i, i + 1, 1);
+		put_number(scene, lines + i, i + 1, 1);
 	return scene;
 }
 
 /* What was in the record before is gone. */
-static int read_method(struct scene *scene)
+static int read_method(struct fake_process *scene)
 {
 	memset(&scene->method, 0x55, sizeof(scene->method));
 	return hotspot_read_method(&scene->hotspot, METHOD, &scene->method);
@@ -1417,7 +1410,7 @@ static void assert_text(const struct wire_hotspot_text *text, const wire_u8 *byt
 		assert_int_equal(bytes[i], 0);
 }
 
-static void assert_names(const struct scene *scene, const char *class, const char *name,
+static void assert_names(const struct fake_process *scene, const char *class, const char *name,
 			 const char *file)
 {
 	const struct wire_hotspot_method *method = &scene->method;
@@ -1427,7 +1420,7 @@ static void assert_names(const struct scene *scene, const char *class, const cha
 	assert_text(&method->file, method->file_text, WIRE_HOTSPOT_FILE_BYTES, file);
 }
 
-static void assert_lines(const struct scene *scene, uint32_t num_bytes)
+static void assert_lines(const struct fake_process *scene, uint32_t num_bytes)
 {
 	assert_int_equal(scene->method.num_line_bytes, num_bytes);
 	for (uint32_t i = 0; i < WIRE_HOTSPOT_LINE_BYTES; i++)
@@ -1438,7 +1431,7 @@ static void methods_say_what_they_are(void **state _unused_)
 {
 	for_each_version(version)
 	{
-		struct scene *scene = scene_of_method(version, CONSTANTS);
+		struct fake_process *scene = scene_of_method(version, CONSTANTS);
 
 		assert_int_equal(read_method(scene), 0);
 		assert_names(scene, "java/util/Map", "put", "Map.java");
@@ -1459,15 +1452,16 @@ static void methods_may_have_neither_lines_nor_file(void **state _unused_)
 {
 	for_each_version(version)
 	{
-		struct scene *scene = scene_of_method(version, CONSTANTS);
+		struct fake_process *scene = scene_of_method(version, CONSTANTS);
 		const struct wire_hotspot_layout *layout = &scene->hotspot.layout;
 
 		/* Of the flags, all the others. */
-		put(scene, CONSTANTS + layout->const_flags, 0xffff & ~layout->const_has_lines, 2);
+		put_number(scene, CONSTANTS + layout->const_flags,
+			   0xffff & ~layout->const_has_lines, 2);
 		if (layout->pool_file == WIRE_HOTSPOT_NONE)
-			put(scene, CLASS + layout->class_file, 0, 2);
+			put_number(scene, CLASS + layout->class_file, 0, 2);
 		else
-			put(scene, POOL + layout->pool_file, 0, 2);
+			put_number(scene, POOL + layout->pool_file, 0, 2);
 		assert_int_equal(read_method(scene), 0);
 		assert_names(scene, "java/util/Map", "put", "");
 		assert_int_equal(scene->method.file.length, 0);
@@ -1478,7 +1472,7 @@ static void methods_may_have_neither_lines_nor_file(void **state _unused_)
 
 static void of_long_names_the_begin_is_taken(void **state _unused_)
 {
-	struct scene *scene = scene_of_method(HOTSPOT_17, CONSTANTS);
+	struct fake_process *scene = scene_of_method(HOTSPOT_17, CONSTANTS);
 	char text[WIRE_HOTSPOT_CLASS_BYTES + 1];
 	char name[WIRE_HOTSPOT_NAME_BYTES + 1] = {0};
 
@@ -1512,7 +1506,7 @@ static void lines_may_end_where_memory_does(void **state _unused_)
 	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
 		uint64_t constants = MEMORY_END - cases[i].bytes_behind - NUM_BYTECODES -
 				     hotspot_walk_layouts[HOTSPOT_25].const_bytes;
-		struct scene *scene = scene_of_method(HOTSPOT_25, constants);
+		struct fake_process *scene = scene_of_method(HOTSPOT_25, constants);
 
 		assert_int_equal(read_method(scene), 0);
 		assert_names(scene, "java/util/Map", "put", "Map.java");
@@ -1523,7 +1517,7 @@ static void lines_may_end_where_memory_does(void **state _unused_)
 
 static void what_cannot_be_read_of_a_method_is_left_out(void **state _unused_)
 {
-	struct scene *scene = scene_of_method(HOTSPOT_11, CONSTANTS);
+	struct fake_process *scene = scene_of_method(HOTSPOT_11, CONSTANTS);
 	uint64_t num_reads;
 	unsigned int num_failed = 0;
 

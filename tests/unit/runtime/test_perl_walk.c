@@ -47,14 +47,11 @@ struct fake_process {
 	uint8_t memory[MEMORY_BYTES];
 };
 
+#include "fake_memory.h"
+
 static int perl_read(struct perl_walk *walk, void *ret, wire_u32 bytes, wire_u64 address)
 {
-	const struct fake_process *process = (const struct fake_process *)walk;
-
-	if (address < MEMORY || address - MEMORY > MEMORY_BYTES - bytes)
-		return -1;
-	memcpy(ret, process->memory + (address - MEMORY), bytes);
-	return 0;
+	return read_memory((const struct fake_process *)walk, ret, bytes, address);
 }
 
 static int perl_read_string(struct perl_walk *walk, void *ret, wire_u32 size, wire_u64 address)
@@ -71,17 +68,6 @@ static int perl_read_string(struct perl_walk *walk, void *ret, wire_u32 size, wi
 	return (int)size - 1;
 }
 
-static void put(struct fake_process *process, uint64_t address, uint64_t value, size_t bytes)
-{
-	assert_in_range(address, MEMORY, MEMORY + MEMORY_BYTES - bytes);
-	memcpy(process->memory + (address - MEMORY), &value, bytes);
-}
-
-static void put_word(struct fake_process *process, uint64_t address, uint64_t value)
-{
-	put(process, address, value, sizeof(value));
-}
-
 static void put_text(struct fake_process *process, uint64_t address, const char *text)
 {
 	memcpy(process->memory + (address - MEMORY), text, strlen(text) + 1);
@@ -92,8 +78,8 @@ static uint64_t put_name(struct fake_process *process, unsigned int number, cons
 {
 	uint64_t name = NAMES + number * 0x100;
 
-	put(process, name + PERL_NAME_HASH, strlen(text) * 7919 + number, 4);
-	put(process, name + PERL_NAME_LENGTH, strlen(text), 4);
+	put_number(process, name + PERL_NAME_HASH, strlen(text) * 7919 + number, 4);
+	put_number(process, name + PERL_NAME_LENGTH, strlen(text), 4);
 	put_text(process, name + PERL_NAME_TEXT, text);
 	return name;
 }
@@ -104,7 +90,7 @@ static uint64_t put_statement(struct fake_process *process, unsigned int line, u
 	uint64_t statement = STATEMENTS + line * 0x40;
 
 	put_word(process, statement + PERL_OPERATION_FUNCTION, RUNS_STATEMENT);
-	put(process, statement + PERL_STATEMENT_LINE, line, 4);
+	put_number(process, statement + PERL_STATEMENT_LINE, line, 4);
 	put_word(process, statement + PERL_STATEMENT_FILE, TEXTS + file * 0x100);
 	return statement;
 }
@@ -133,7 +119,7 @@ static uint64_t put_code(struct fake_process *process, unsigned int number, unsi
 	put_word(process, code + PERL_VALUE_BODY, code + 0x40);
 	put_word(process, code + 0x40 + PERL_CODE_GLOB, glob);
 	put_word(process, code + 0x40 + PERL_CODE_FIRST, get_statement(line));
-	put(process, code + 0x40 + PERL_CODE_DEPTH, 1, 4);
+	put_number(process, code + 0x40 + PERL_CODE_DEPTH, 1, 4);
 	put_word(process, glob + PERL_VALUE_BODY, glob + 0x40);
 	put_word(process, glob + 0x40 + PERL_GLOB_NAME, NAMES + number * 0x100);
 	put_word(process, glob + 0x40 + PERL_GLOB_PACKAGE, PACKAGE);
@@ -149,10 +135,10 @@ static uint64_t enter(struct fake_process *process, unsigned int stack, unsigned
 	unsigned int number = process->num_contexts[stack]++;
 	uint64_t context = (stack ? CONTEXTS_2 : CONTEXTS) + number * PERL_CONTEXT_BYTES;
 
-	put(process, context + PERL_CONTEXT_TYPE, type, 1);
+	put_number(process, context + PERL_CONTEXT_TYPE, type, 1);
 	put_word(process, context + PERL_CONTEXT_STATEMENT, get_statement(line));
 	put_word(process, context + PERL_CONTEXT_RETURN, RETURNS);
-	put(process, STACKS + stack * 0x100 + PERL_STACK_INDEX, number, 4);
+	put_number(process, STACKS + stack * 0x100 + PERL_STACK_INDEX, number, 4);
 	return context;
 }
 
@@ -198,7 +184,7 @@ static void put_thread(struct fake_process *process)
 	put_word(process, THREAD + PERL_THREAD_DATA + 3 * 16, 1);
 	put_word(process, THREAD + PERL_THREAD_DATA + 3 * 16 + 8, INTERPRETER);
 	put_word(process, STATE, INTERPRETER);
-	put(process, KEY, 3, 4);
+	put_number(process, KEY, 3, 4);
 }
 
 static int set_up(void **state)
@@ -219,7 +205,7 @@ static int set_up(void **state)
 	put_name(process, 1, "sum");
 	put_name(process, 2, "Order");
 	put_word(process, PACKAGE + PERL_VALUE_BODY, PACKAGE + 0x40);
-	put(process, PACKAGE + PERL_VALUE_FLAGS, PERL_HASH_HAS_NAME, 4);
+	put_number(process, PACKAGE + PERL_VALUE_FLAGS, PERL_HASH_HAS_NAME, 4);
 	put_word(process, PACKAGE + 0x40 + 32 + PERL_NAMES_NAME, NAMES + 2 * 0x100);
 	for (unsigned int line = 1; line < 20; line++)
 		put_statement(process, line, 0);
@@ -229,11 +215,12 @@ static int set_up(void **state)
 		put_word(process, STACKS + i * 0x100 + PERL_STACK_CONTEXTS,
 			 i ? CONTEXTS_2 : CONTEXTS);
 		put_word(process, STACKS + i * 0x100 + PERL_STACK_PREVIOUS, i ? STACKS : 0);
-		put(process, STACKS + i * 0x100 + PERL_STACK_INDEX, UINT32_MAX, 4);
-		put(process, STACKS + i * 0x100 + PERL_STACK_TYPE, i ? 3 : PERL_STACK_MAIN, 4);
+		put_number(process, STACKS + i * 0x100 + PERL_STACK_INDEX, UINT32_MAX, 4);
+		put_number(process, STACKS + i * 0x100 + PERL_STACK_TYPE, i ? 3 : PERL_STACK_MAIN,
+			   4);
 	}
 	use_stack(process, 0);
-	put(process, INTERPRETER + process->layout.phase, PERL_PHASE_RUN, 4);
+	put_number(process, INTERPRETER + process->layout.phase, PERL_PHASE_RUN, 4);
 	run_line(process, 10);
 	run_operation(process, MEMORY + 0x3f00, RUNS_OTHERS);
 	return 0;
@@ -324,7 +311,7 @@ static void what_is_called_many_times_in_a_row_may_not_run(void **state)
 	struct fake_process *process = *state;
 	uint64_t context = enter_sub(process, 1, 1, 7);
 
-	put(process, context + PERL_CONTEXT_TYPE, PERL_SUB | PERL_SUB_MULTICALL, 1);
+	put_number(process, context + PERL_CONTEXT_TYPE, PERL_SUB | PERL_SUB_MULTICALL, 1);
 	use_stack(process, 1);
 	EXPECT(process, {get_code(1), 10 | REPEATED}, {TEXTS, 7 | CALLED});
 }
@@ -349,16 +336,16 @@ static void neither_has_code_in_a_regular_expression(void **state)
 	struct fake_process *process = *state;
 	uint64_t context = enter_sub(process, 1, 0, 7);
 
-	put(process, context + PERL_CONTEXT_TYPE,
-	    PERL_SUB | PERL_SUB_MULTICALL | PERL_SUB_REGEXP | PERL_SUB_FAKE, 1);
+	put_number(process, context + PERL_CONTEXT_TYPE,
+		   PERL_SUB | PERL_SUB_MULTICALL | PERL_SUB_REGEXP | PERL_SUB_FAKE, 1);
 	use_stack(process, 1);
 	EXPECT(process, {0, NO_FRAME | WIRE_SCRIPT_MAY_WAIT}, {TEXTS, 10 | CALLED});
 	enter_from_c(process, 1, 1, 8);
 	EXPECT(process, {get_code(1), 10}, {0, NO_FRAME | WIRE_SCRIPT_MAY_WAIT},
 	       {TEXTS, 8 | CALLED});
 	/* A regular expression that is quoted has a subroutine. */
-	put(process, context + PERL_CONTEXT_TYPE, PERL_SUB | PERL_SUB_MULTICALL | PERL_SUB_REGEXP,
-	    1);
+	put_number(process, context + PERL_CONTEXT_TYPE,
+		   PERL_SUB | PERL_SUB_MULTICALL | PERL_SUB_REGEXP, 1);
 	EXPECT(process, {get_code(1), 10}, {get_code(0), 8 | REPEATED}, {TEXTS, 7 | CALLED});
 }
 
@@ -440,7 +427,7 @@ static void after_the_last_operation_a_call_may_be_over(void **state)
 	put_word(process, INTERPRETER + PERL_INTERPRETER_OPERATION, 0);
 	EXPECT(process, {0, NO_FRAME | WIRE_SCRIPT_MAY_WAIT}, {TEXTS, 10 | CALLED});
 	/* The program does not run. */
-	put(process, INTERPRETER + process->layout.phase, 1, 4);
+	put_number(process, INTERPRETER + process->layout.phase, 1, 4);
 	walk(process);
 	assert_int_equal(process->walk.end, WIRE_RUNTIME_COMPLETE);
 	assert_int_equal(process->walk.num_frames, 0);
@@ -480,7 +467,7 @@ static void one_that_has_called_itself_may_be_at_that_line(void **state)
 {
 	struct fake_process *process = *state;
 
-	put(process, get_code(1) + 0x40 + PERL_CODE_DEPTH, 2, 4);
+	put_number(process, get_code(1) + 0x40 + PERL_CODE_DEPTH, 2, 4);
 	enter_sub(process, 0, 1, 5);
 	enter_sub(process, 0, 1, 10);
 	EXPECT(process, {get_code(1), 10}, {get_code(1), 10}, {TEXTS, 5 | CALLED});
@@ -520,9 +507,9 @@ static void a_program_that_does_not_run_has_called_nothing(void **state)
 	put_word(process, context + PERL_CONTEXT_RETURN, 0);
 	enter_from_c(process, 1, 1, 8);
 	use_stack(process, 1);
-	put(process, INTERPRETER + process->layout.phase, 1, 4);
+	put_number(process, INTERPRETER + process->layout.phase, 1, 4);
 	EXPECT(process, {get_code(1), 10}, {TEXTS, 8}, {TEXTS, 7 | CALLED});
-	put(process, INTERPRETER + process->layout.phase, PERL_PHASE_END, 4);
+	put_number(process, INTERPRETER + process->layout.phase, PERL_PHASE_END, 4);
 	EXPECT(process, {get_code(1), 10}, {TEXTS, 8}, {CONTEXTS, 0 | CALLED});
 	use_stack(process, 0);
 	walk(process);
@@ -580,7 +567,7 @@ static void what_cannot_be_read_ends_the_walk(void **state)
 	put_word(process, STACKS + PERL_STACK_CONTEXTS, BIT_BUCKET);
 	walk(process);
 	assert_int_equal(process->walk.end, WIRE_RUNTIME_UNREADABLE);
-	put(process, STACKS + PERL_STACK_INDEX, 1u << 30, 4);
+	put_number(process, STACKS + PERL_STACK_INDEX, 1u << 30, 4);
 	walk(process);
 	assert_int_equal(process->walk.end, WIRE_RUNTIME_UNREADABLE);
 	put_word(process, THREAD + PERL_THREAD_DATA + 3 * 16 + 8, BIT_BUCKET);
@@ -595,7 +582,7 @@ static void a_statement_that_cannot_be_read_has_no_line(void **state)
 
 	put_word(process, get_statement(10) + PERL_STATEMENT_FILE, BIT_BUCKET);
 	EXPECT(process, {CONTEXTS, 10 | CALLED});
-	put(process, get_statement(10) + PERL_STATEMENT_LINE, UINT32_MAX, 4);
+	put_number(process, get_statement(10) + PERL_STATEMENT_LINE, UINT32_MAX, 4);
 	EXPECT(process, {CONTEXTS, 0 | CALLED});
 	put_word(process, INTERPRETER + process->layout.statement, BIT_BUCKET);
 	EXPECT(process, {CONTEXTS, 0 | CALLED});
@@ -607,12 +594,12 @@ static void outer_frames_of_a_deep_stack_are_left_out(void **state)
 	const unsigned int num_contexts = WIRE_MAX_RUNTIME_FRAMES + 10;
 
 	for (unsigned int i = 0; i < num_contexts; i++) {
-		put(process, MANY + i * PERL_CONTEXT_BYTES + PERL_CONTEXT_TYPE, PERL_SUB, 1);
+		put_number(process, MANY + i * PERL_CONTEXT_BYTES + PERL_CONTEXT_TYPE, PERL_SUB, 1);
 		put_word(process, MANY + i * PERL_CONTEXT_BYTES + PERL_CONTEXT_RETURN, RETURNS);
 		put_word(process, MANY + i * PERL_CONTEXT_BYTES + PERL_CONTEXT_CODE, get_code(0));
 	}
 	put_word(process, STACKS + PERL_STACK_CONTEXTS, MANY);
-	put(process, STACKS + PERL_STACK_INDEX, num_contexts - 1, 4);
+	put_number(process, STACKS + PERL_STACK_INDEX, num_contexts - 1, 4);
 	walk(process);
 	assert_int_equal(process->walk.end, WIRE_RUNTIME_DEEP);
 	assert_int_equal(process->walk.num_frames, WIRE_MAX_RUNTIME_FRAMES);
@@ -644,7 +631,7 @@ static void subroutines_at_one_address_are_told_apart(void **state)
 	enter_sub(process, 0, 0, 5);
 	fingerprints[0] = get_fingerprint(process);
 	put_name(process, 0, "other");
-	put(process, NAMES + PERL_NAME_HASH, 1, 4);
+	put_number(process, NAMES + PERL_NAME_HASH, 1, 4);
 	fingerprints[1] = get_fingerprint(process);
 	put_word(process, get_glob(0) + 0x40 + PERL_GLOB_NAME, NAMES + 0x100);
 	fingerprints[2] = get_fingerprint(process);
@@ -704,12 +691,12 @@ static void one_without_a_glob_has_its_name_itself(void **state)
 	enter_sub(process, 0, 0, 5);
 	put_word(process, body + PERL_CODE_GLOB, NAMES + 0x100);
 	put_word(process, body + PERL_CODE_PACKAGE, PACKAGE);
-	put(process, body + PERL_CODE_FLAGS, PERL_CODE_HAS_NAME, 4);
+	put_number(process, body + PERL_CODE_FLAGS, PERL_CODE_HAS_NAME, 4);
 	function = read_names(process);
 	assert_text(&function->class_name, function->class_text, "Order");
 	assert_text(&function->name, function->name_text, "sum");
 	/* `my sub` is in no package. */
-	put(process, body + PERL_CODE_FLAGS, PERL_CODE_HAS_NAME | PERL_CODE_LEXICAL, 4);
+	put_number(process, body + PERL_CODE_FLAGS, PERL_CODE_HAS_NAME | PERL_CODE_LEXICAL, 4);
 	function = read_names(process);
 	assert_int_equal(function->class_name.num_bytes, 0);
 	assert_text(&function->name, function->name_text, "sum");
@@ -736,11 +723,11 @@ static void a_package_may_have_several_names(void **state)
 
 	enter_sub(process, 0, 0, 5);
 	put_word(process, PACKAGE + 0x40 + 32 + PERL_NAMES_NAME, PACKAGE + 0x200);
-	put(process, PACKAGE + 0x40 + 32 + PERL_NAMES_COUNT, UINT32_MAX, 4);
+	put_number(process, PACKAGE + 0x40 + 32 + PERL_NAMES_COUNT, UINT32_MAX, 4);
 	put_word(process, PACKAGE + 0x200, NAMES + 2 * 0x100);
 	function = read_names(process);
 	assert_text(&function->class_name, function->class_text, "Order");
-	put(process, PACKAGE + PERL_VALUE_FLAGS, 0, 4);
+	put_number(process, PACKAGE + PERL_VALUE_FLAGS, 0, 4);
 	function = read_names(process);
 	assert_int_equal(function->class_name.num_bytes, 0);
 }
@@ -782,7 +769,7 @@ static void of_long_names_the_begin_is_read(void **state)
 	memset(file, 'f', sizeof(file));
 	file[sizeof(file) - 1] = '\0';
 	put_text(process, TEXTS, file);
-	put(process, NAMES + PERL_NAME_LENGTH, WIRE_SCRIPT_NAME_BYTES + 1, 4);
+	put_number(process, NAMES + PERL_NAME_LENGTH, WIRE_SCRIPT_NAME_BYTES + 1, 4);
 	enter_sub(process, 0, 0, 5);
 	function = read_names(process);
 	assert_int_equal(function->name.length, WIRE_SCRIPT_NAME_BYTES + 1);

@@ -45,25 +45,11 @@ struct fake_process {
 	uint8_t memory[MEMORY_BYTES];
 };
 
+#include "fake_memory.h"
+
 static int php_read(struct php_walk *walk, void *ret, wire_u32 bytes, wire_u64 address)
 {
-	const struct fake_process *process = (const struct fake_process *)walk;
-
-	if (address < MEMORY || address - MEMORY > MEMORY_BYTES - bytes)
-		return -1;
-	memcpy(ret, process->memory + (address - MEMORY), bytes);
-	return 0;
-}
-
-static void put(struct fake_process *process, uint64_t address, uint64_t value, size_t bytes)
-{
-	assert_in_range(address, MEMORY, MEMORY + MEMORY_BYTES - bytes);
-	memcpy(process->memory + (address - MEMORY), &value, bytes);
-}
-
-static void put_word(struct fake_process *process, uint64_t address, uint64_t value)
-{
-	put(process, address, value, sizeof(value));
+	return read_memory((const struct fake_process *)walk, ret, bytes, address);
 }
 
 /* At the instruction with this number. */
@@ -78,7 +64,7 @@ static void put_frame(struct fake_process *process, uint64_t frame, uint64_t fun
 
 static void call_from_c(struct fake_process *process, uint64_t frame)
 {
-	put(process, frame + PHP_FRAME_INFO, PHP_CALL_TOP | 8, 4);
+	put_number(process, frame + PHP_FRAME_INFO, PHP_CALL_TOP | 8, 4);
 }
 
 static void put_string(struct fake_process *process, uint64_t string, const char *text)
@@ -92,9 +78,9 @@ static void put_function(struct fake_process *process, uint64_t function, uint64
 {
 	const struct wire_php_layout *layout = &process->layout;
 
-	put(process, function + PHP_FUNCTION_TYPE, 2, 1);
+	put_number(process, function + PHP_FUNCTION_TYPE, 2, 1);
 	put_word(process, function + PHP_FUNCTION_NAME, name);
-	put(process, function + layout->function_num_instructions, NUM_CODES, 4);
+	put_number(process, function + layout->function_num_instructions, NUM_CODES, 4);
 	put_word(process, function + layout->function_instructions, CODE);
 	put_word(process, function + layout->function_file, FILE_NAME);
 }
@@ -103,7 +89,8 @@ static void put_function(struct fake_process *process, uint64_t function, uint64
 static void put_instructions(struct fake_process *process)
 {
 	for (unsigned int i = 0; i < NUM_CODES; i++)
-		put(process, CODE + i * PHP_INSTRUCTION_BYTES + PHP_INSTRUCTION_LINE, 10 + i, 4);
+		put_number(process, CODE + i * PHP_INSTRUCTION_BYTES + PHP_INSTRUCTION_LINE, 10 + i,
+			   4);
 }
 
 static int set_up(void **state)
@@ -167,7 +154,7 @@ static void frames_come_innermost_first_and_say_which_one_c_has_called(void **st
 {
 	struct fake_process *process = *state;
 
-	put(process, BUILT_IN + PHP_FUNCTION_TYPE, PHP_INTERNAL_FUNCTION, 1);
+	put_number(process, BUILT_IN + PHP_FUNCTION_TYPE, PHP_INTERNAL_FUNCTION, 1);
 	put_word(process, BUILT_IN + PHP_FUNCTION_NAME, NAME);
 	put_frame(process, FRAME, OTHER, 0, CALLER);
 	call_from_c(process, FRAME);
@@ -317,7 +304,7 @@ static void frames_of_who_has_resumed_a_fiber_are_on_another_stack(void **state)
 {
 	struct fake_process *process = *state;
 
-	put(process, FIBER + PHP_FUNCTION_TYPE, PHP_INTERNAL_FUNCTION, 1);
+	put_number(process, FIBER + PHP_FUNCTION_TYPE, PHP_INTERNAL_FUNCTION, 1);
 	put_frame(process, FRAME, FUNCTION, 0, CALLER);
 	call_from_c(process, FRAME);
 	put_frame(process, CALLER, FIBER, 0, OUTER);
@@ -391,7 +378,7 @@ static void functions_at_one_address_are_told_apart(void **state)
 	fingerprints[2] = get_fingerprint(process);
 	put_word(process, FUNCTION + PHP_FUNCTION_CLASS, CLASS);
 	fingerprints[3] = get_fingerprint(process);
-	put(process, FUNCTION + process->layout.function_file + 8, 12, 4);
+	put_number(process, FUNCTION + process->layout.function_file + 8, 12, 4);
 	fingerprints[4] = get_fingerprint(process);
 	put_word(process, FUNCTION + process->layout.function_file, CLASS_NAME);
 	fingerprints[5] = get_fingerprint(process);
@@ -429,7 +416,7 @@ static void what_is_built_in_has_no_file(void **state)
 {
 	struct fake_process *process = *state;
 
-	put(process, FUNCTION + PHP_FUNCTION_TYPE, PHP_INTERNAL_FUNCTION, 1);
+	put_number(process, FUNCTION + PHP_FUNCTION_TYPE, PHP_INTERNAL_FUNCTION, 1);
 	walk(process);
 	assert_int_equal(php_read_function_names(&process->walk, FUNCTION, &process->function), 0);
 	assert_int_equal(process->function.fingerprint, process->frames[0].fingerprint);
@@ -445,7 +432,7 @@ static void code_of_a_file_and_of_a_text_have_no_names(void **state)
 	walk(process);
 	assert_int_equal(php_read_function_names(&process->walk, FUNCTION, &process->function), 0);
 	assert_int_equal(process->function.code_kind, WIRE_SCRIPT_CODE_FILE);
-	put(process, FUNCTION + PHP_FUNCTION_TYPE, PHP_EVAL_CODE, 1);
+	put_number(process, FUNCTION + PHP_FUNCTION_TYPE, PHP_EVAL_CODE, 1);
 	assert_int_equal(php_read_function_names(&process->walk, FUNCTION, &process->function), 0);
 	assert_int_equal(process->function.code_kind, WIRE_SCRIPT_CODE_EVAL);
 	assert_int_equal(process->function.name.num_bytes, 0);

@@ -37,25 +37,11 @@ struct fake_process {
 	unsigned int num_steps;
 };
 
+#include "fake_memory.h"
+
 static int python_read(struct python_walk *walk, void *ret, wire_u32 bytes, wire_u64 address)
 {
-	const struct fake_process *process = (const struct fake_process *)walk;
-
-	if (address < MEMORY || address - MEMORY > MEMORY_BYTES - bytes)
-		return -1;
-	memcpy(ret, process->memory + (address - MEMORY), bytes);
-	return 0;
-}
-
-static void put(struct fake_process *process, uint64_t address, uint64_t value, size_t bytes)
-{
-	assert_in_range(address, MEMORY, MEMORY + MEMORY_BYTES - bytes);
-	memcpy(process->memory + (address - MEMORY), &value, bytes);
-}
-
-static void put_word(struct fake_process *process, uint64_t address, uint64_t value)
-{
-	put(process, address, value, sizeof(value));
+	return read_memory((const struct fake_process *)walk, ret, bytes, address);
 }
 
 /* A frame that runs the code object at CODE; owner is what the version's byte of it is. */
@@ -71,7 +57,7 @@ static void put_frame(struct fake_process *process, uint64_t frame, uint64_t pre
 					? CODE + layout->code_instructions
 					: 0));
 	if (layout->frame_run != WIRE_PYTHON_NONE)
-		put(process, frame + layout->frame_run, owner, 1);
+		put_number(process, frame + layout->frame_run, owner, 1);
 }
 
 static void put_text(struct fake_process *process, uint64_t text, uint64_t length, uint32_t kind,
@@ -80,11 +66,11 @@ static void put_text(struct fake_process *process, uint64_t text, uint64_t lengt
 	const struct wire_python_layout *layout = &process->layout;
 
 	put_word(process, text + layout->text_length, length);
-	put(process, text + layout->text_state,
-	    kind << layout->text_kind_shift |
-		    (uint32_t)is_compact << (layout->text_ascii_shift - 1) |
-		    (uint32_t)is_ascii << layout->text_ascii_shift,
-	    4);
+	put_number(process, text + layout->text_state,
+		   kind << layout->text_kind_shift |
+			   (uint32_t)is_compact << (layout->text_ascii_shift - 1) |
+			   (uint32_t)is_ascii << layout->text_ascii_shift,
+		   4);
 }
 
 /* One interpreter, one thread, one frame. */
@@ -107,7 +93,7 @@ static struct fake_process *fake_process_new(unsigned int minor)
 		put_word(process, CFRAME + layout->cframe_frame, FRAME);
 	}
 	put_frame(process, FRAME, 0, 6, 0);
-	put(process, CODE + layout->code_first_line, 7, 4);
+	put_number(process, CODE + layout->code_first_line, 7, 4);
 	put_word(process, CODE + layout->code_name, NAME);
 	put_word(process, CODE + layout->code_file, FILE_NAME);
 	put_word(process, CODE + layout->code_lines, LINES);
@@ -257,7 +243,7 @@ static void the_interpreters_own_frame_is_hidden(void **state)
 	put_word(process, CODE + process->layout.code_file, NAME);
 	walk(process, 0); /* a file may be called as a function is */
 	assert_int_equal(process->walk.num_frames, 1);
-	put(process, CODE + process->layout.code_first_line, 0, 4);
+	put_number(process, CODE + process->layout.code_first_line, 0, 4);
 	walk(process, 0);
 	assert_int_equal(process->walk.end, WIRE_RUNTIME_COMPLETE);
 	assert_int_equal(process->walk.num_frames, 0);

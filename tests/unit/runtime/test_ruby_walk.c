@@ -68,25 +68,11 @@ struct fake_process {
 	uint8_t memory[MEMORY_BYTES];
 };
 
+#include "fake_memory.h"
+
 static int ruby_read(struct ruby_walk *walk, void *ret, wire_u32 bytes, wire_u64 address)
 {
-	const struct fake_process *process = (const struct fake_process *)walk;
-
-	if (address < MEMORY || address - MEMORY > MEMORY_BYTES - bytes)
-		return -1;
-	memcpy(ret, process->memory + (address - MEMORY), bytes);
-	return 0;
-}
-
-static void put(struct fake_process *process, uint64_t address, uint64_t value, size_t bytes)
-{
-	assert_in_range(address, MEMORY, MEMORY + MEMORY_BYTES - bytes);
-	memcpy(process->memory + (address - MEMORY), &value, bytes);
-}
-
-static void put_word(struct fake_process *process, uint64_t address, uint64_t value)
-{
-	put(process, address, value, sizeof(value));
+	return read_memory((const struct fake_process *)walk, ret, bytes, address);
 }
 
 static void put_text(struct fake_process *process, uint64_t address, const char *text)
@@ -146,12 +132,12 @@ static void put_code(struct fake_process *process, uint64_t code, uint64_t body,
 	uint64_t lines = body + process->layout.body_lines;
 
 	put_word(process, code + RUBY_CODE_BODY, body);
-	put(process, body + RUBY_BODY_SIZE, NUM_WORDS, 4);
+	put_number(process, body + RUBY_BODY_SIZE, NUM_WORDS, 4);
 	put_word(process, body + RUBY_BODY_INSTRUCTIONS, INSTRUCTIONS);
 	put_word(process, body + RUBY_BODY_PATH, PATH);
 	put_word(process, body + RUBY_BODY_LABEL, label);
 	put_word(process, lines + RUBY_LINES_ENTRIES, LINES);
-	put(process, lines + RUBY_LINES_NUM, 1, 4);
+	put_number(process, lines + RUBY_LINES_NUM, 1, 4);
 }
 
 /*
@@ -162,10 +148,10 @@ static void put_lines(struct fake_process *process, const unsigned int *words, s
 	uint64_t direct[RUBY_INDEX_DIRECT / 9] = {0};
 	unsigned int rank = 0;
 
-	put(process, BODY + process->layout.body_lines + RUBY_LINES_NUM, num_words, 4);
+	put_number(process, BODY + process->layout.body_lines + RUBY_LINES_NUM, num_words, 4);
 	put_word(process, BODY + process->layout.body_lines + RUBY_LINES_INDEX, INDEX);
 	for (size_t i = 0; i < num_words; i++)
-		put(process, LINES + i * process->layout.line_bytes, 100 + i, 4);
+		put_number(process, LINES + i * process->layout.line_bytes, 100 + i, 4);
 	for (unsigned int word = 0; word < RUBY_INDEX_DIRECT; word++) {
 		rank += rank < num_words && words[rank] == word;
 		direct[word / 9] |= (uint64_t)rank << (word % 9 * 7);
@@ -180,7 +166,7 @@ static void put_lines(struct fake_process *process, const unsigned int *words, s
 		unsigned int begin = rank;
 		uint64_t small_ranks = 0;
 
-		put(process, block, rank, 4);
+		put_number(process, block, rank, 4);
 		for (unsigned int small = 0; small < RUBY_INDEX_BLOCK_BITS / 64; small++) {
 			uint64_t bits = 0;
 
@@ -259,7 +245,7 @@ static void fill(struct fake_process *process)
 	put_string(process, C_NAME, "each");
 	put_code(process, CODE, BODY, LABEL);
 	put_code(process, OTHER_CODE, OTHER_BODY, LABEL);
-	put(process, LINES, 100, 4);
+	put_number(process, LINES, 100, 4);
 	add_frame(process, 0, 0, RUBY_KIND_DUMMY | RUBY_FLAG_FINISH);
 }
 
@@ -397,14 +383,14 @@ static void lines_that_are_not_there_are_not_known(void **state)
 	put_word(process, INDEX, 0x7f7f7f7f7f7f7f7full);
 	walk(process);
 	assert_int_equal(process->frames[0].position, 0);
-	put(process, lines + RUBY_LINES_NUM, 0, 4);
+	put_number(process, lines + RUBY_LINES_NUM, 0, 4);
 	walk(process);
 	assert_int_equal(process->frames[0].position, 0);
-	put(process, lines + RUBY_LINES_NUM, 1, 4);
-	put(process, LINES, WIRE_SCRIPT_MAX_LINE + 1, 4);
+	put_number(process, lines + RUBY_LINES_NUM, 1, 4);
+	put_number(process, LINES, WIRE_SCRIPT_MAX_LINE + 1, 4);
 	walk(process);
 	assert_int_equal(process->frames[0].position, 0);
-	put(process, LINES, WIRE_SCRIPT_MAX_LINE, 4);
+	put_number(process, LINES, WIRE_SCRIPT_MAX_LINE, 4);
 	walk(process);
 	assert_int_equal(process->frames[0].position, WIRE_SCRIPT_MAX_LINE);
 	put_word(process, frame + RUBY_FRAME_INSTRUCTION, INSTRUCTIONS + 8 * (NUM_WORDS + 1));

@@ -29,7 +29,7 @@
 /* The text of most: lines of 0, 5, 3 and 4 characters, and the last one without an end. */
 #define TEXT "\nfunc \nsit\nrun_ \nend"
 
-struct scene {
+struct fake_process {
 	uint8_t memory[MEMORY_BYTES];
 	struct v8_sources *sources;
 	struct v8_memory reader;
@@ -41,32 +41,20 @@ struct scene {
 	uint64_t change;
 };
 
-static void put(struct scene *scene, uint64_t address, const void *bytes, size_t size)
-{
-	assert_in_range(address, MEMORY, MEMORY + MEMORY_BYTES - size);
-	memcpy(scene->memory + (address - MEMORY), bytes, size);
-}
+#include "fake_memory.h"
 
-static void put_word(struct scene *scene, uint64_t address, uint64_t word)
+static int read_scene(void *context, uint64_t address, void *ret, size_t size)
 {
-	put(scene, address, &word, sizeof(word));
-}
-
-static int read_memory(void *context, uint64_t address, void *ret, size_t size)
-{
-	struct scene *scene = context;
+	struct fake_process *scene = context;
 
 	assert_in_range(size, 1, 64 << 10);
 	if (scene->change_after && scene->num_reads++ == scene->change_after)
 		put_word(scene, scene->changed, scene->change);
-	if (address < MEMORY || address - MEMORY > MEMORY_BYTES - size)
-		return -EFAULT;
-	memcpy(ret, scene->memory + (address - MEMORY), size);
-	return 0;
+	return read_memory(scene, ret, size, address);
 }
 
 /* As the sampling program would. */
-static void take_hash(struct scene *scene)
+static void take_hash(struct fake_process *scene)
 {
 	struct wire_v8_source *source = &scene->record.source;
 	uint64_t num_bytes = (uint64_t)source->length << source->is_wide;
@@ -77,15 +65,15 @@ static void take_hash(struct scene *scene)
 		uint64_t word;
 
 		assert_int_equal(
-			read_memory(scene,
-				    source->characters + wire_v8_get_source_offset(num_bytes, i),
-				    &word, sizeof(word)),
+			read_scene(scene,
+				   source->characters + wire_v8_get_source_offset(num_bytes, i),
+				   &word, sizeof(word)),
 			0);
 		source->hash = wire_v8_hash_source(source->hash, word);
 	}
 }
 
-static void put_string(struct scene *scene, uint64_t string, const void *characters,
+static void put_string(struct fake_process *scene, uint64_t string, const void *characters,
 		       uint32_t length, bool is_wide)
 {
 	put_word(scene, string, STRING_MAP + 1);
@@ -94,7 +82,8 @@ static void put_string(struct scene *scene, uint64_t string, const void *charact
 	put_word(scene, STRING_MAP + 12, is_wide ? TYPE_TWO : TYPE_ONE);
 }
 
-static void put_source(struct scene *scene, const void *characters, uint32_t length, bool is_wide)
+static void put_source(struct fake_process *scene, const void *characters, uint32_t length,
+		       bool is_wide)
 {
 	put_string(scene, STRING, characters, length, is_wide);
 	scene->record.source = (struct wire_v8_source){
@@ -109,13 +98,13 @@ static void put_source(struct scene *scene, const void *characters, uint32_t len
 	take_hash(scene);
 }
 
-static void put_text(struct scene *scene, const char *text)
+static void put_text(struct fake_process *scene, const char *text)
 {
 	put_source(scene, text, (uint32_t)strlen(text), false);
 }
 
 /* The same characters outside of the heap. */
-static void move_outside(struct scene *scene)
+static void move_outside(struct fake_process *scene)
 {
 	struct wire_v8_source *source = &scene->record.source;
 
@@ -128,12 +117,12 @@ static void move_outside(struct scene *scene)
 
 static int set_up(void **state)
 {
-	struct scene *scene = calloc(1, sizeof(*scene));
+	struct fake_process *scene = calloc(1, sizeof(*scene));
 
 	assert_non_null(scene);
 	scene->sources = v8_sources_new();
 	assert_non_null(scene->sources);
-	scene->reader = (struct v8_memory){read_memory, scene};
+	scene->reader = (struct v8_memory){read_scene, scene};
 	scene->record = (struct wire_v8_function){.pid = 12,
 						  .generation = 3,
 						  .position = 8,
@@ -149,14 +138,14 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	struct scene *scene = *state;
+	struct fake_process *scene = *state;
 
 	v8_sources_free(scene->sources);
 	free(scene);
 	return 0;
 }
 
-static uint32_t add(struct scene *scene)
+static uint32_t add(struct fake_process *scene)
 {
 	uint32_t source = 77;
 
@@ -165,7 +154,7 @@ static uint32_t add(struct scene *scene)
 	return source;
 }
 
-static uint32_t get_line(struct scene *scene, uint32_t position)
+static uint32_t get_line(struct fake_process *scene, uint32_t position)
 {
 	return v8_sources_get_line(scene->sources, add(scene), position);
 }
@@ -174,7 +163,7 @@ static void characters_have_the_lines_that_they_are_in(void **state)
 {
 	static const uint32_t lines[] = {1, 2, 2, 2, 2, 2, 2, 3, 3, 3, 3,
 					 4, 4, 4, 4, 4, 4, 5, 5, 5, 5};
-	struct scene *scene = *state;
+	struct fake_process *scene = *state;
 
 	for (uint32_t i = 0; i < ARRAY_LENGTH(lines); i++)
 		assert_int_equal(get_line(scene, i), lines[i]);
@@ -188,7 +177,7 @@ static void lines_end_as_those_of_javascript(void **state)
 	static const uint16_t wide[] = {'a', 0x2028, 'b', 0x2029, '\r', '\n', 'c', '\n', 0x0a0d};
 	static const uint32_t wide_lines[] = {1, 1, 2, 2, 3, 3, 4, 4, 5};
 	static const uint32_t lines[] = {1, 1, 1, 2, 2, 3, 3, 4, 5, 5, 5};
-	struct scene *scene = *state;
+	struct fake_process *scene = *state;
 
 	put_text(scene, "a\r\nb\r\r\n\n\x85\x28\r");
 	for (uint32_t i = 0; i < ARRAY_LENGTH(lines); i++)
@@ -202,7 +191,7 @@ static void lines_end_as_those_of_javascript(void **state)
 static void a_long_source_is_read_as_a_whole(void **state)
 {
 	static char text[200000];
-	struct scene *scene = *state;
+	struct fake_process *scene = *state;
 
 	for (size_t i = 0; i < sizeof(text); i++)
 		text[i] = i % 64 == 63 ? '\n' : i % 64 == 62 ? '\r' : 'x';
@@ -213,7 +202,7 @@ static void a_long_source_is_read_as_a_whole(void **state)
 
 static void each_source_is_read_once(void **state)
 {
-	struct scene *scene = *state;
+	struct fake_process *scene = *state;
 	uint32_t first = add(scene);
 
 	memset(scene->memory, 0, MEMORY_BYTES);
@@ -223,7 +212,7 @@ static void each_source_is_read_once(void **state)
 
 static void no_other_one_is_taken_for_it(void **state)
 {
-	struct scene *scene = *state;
+	struct fake_process *scene = *state;
 	const struct wire_v8_function record = scene->record;
 
 	(void)add(scene);
@@ -251,7 +240,7 @@ static void no_other_one_is_taken_for_it(void **state)
 
 static void what_says_no_place_has_no_source(void **state)
 {
-	struct scene *scene = *state;
+	struct fake_process *scene = *state;
 
 	scene->record.source.string = 0;
 	assert_int_equal(add(scene), V8_NO_SOURCE);
@@ -268,7 +257,7 @@ static void what_says_no_place_has_no_source(void **state)
 /* Whatever is there by now: where the string was, where it is said to be, and meanwhile. */
 static void what_was_moved_is_found_again(void **state)
 {
-	struct scene *scene = *state;
+	struct fake_process *scene = *state;
 
 	put_word(scene, STRING, OTHER_STRING); /* as V8 leaves it */
 	assert_int_equal(get_line(scene, 8), 0);
@@ -279,7 +268,7 @@ static void what_was_moved_is_found_again(void **state)
 
 static void what_is_found_again_has_to_be_the_same(void **state)
 {
-	struct scene *scene = *state;
+	struct fake_process *scene = *state;
 
 	put_word(scene, STRING, 0);
 	put_word(scene, SCRIPT + 8, OTHER_STRING + 1);
@@ -295,7 +284,7 @@ static void what_is_found_again_has_to_be_the_same(void **state)
 
 static void what_changes_while_it_is_read_is_not_known(void **state)
 {
-	struct scene *scene = *state;
+	struct fake_process *scene = *state;
 
 	/* The head, the text, the head. */
 	for (unsigned int num_reads = 1; num_reads <= 2; num_reads++) {
@@ -313,7 +302,7 @@ static void what_changes_while_it_is_read_is_not_known(void **state)
 
 static void other_characters_are_not_its_own(void **state)
 {
-	struct scene *scene = *state;
+	struct fake_process *scene = *state;
 
 	put_word(scene, SCRIPT + 8, 0);
 	put(scene, STRING + 16, "x", 1);
@@ -327,7 +316,7 @@ static void other_characters_are_not_its_own(void **state)
 
 static void what_lies_outside_is_known_by_its_string(void **state)
 {
-	struct scene *scene = *state;
+	struct fake_process *scene = *state;
 
 	move_outside(scene);
 	/* Of a file's pages none need be in memory. */
@@ -341,7 +330,7 @@ static void what_lies_outside_is_known_by_its_string(void **state)
 
 static void without_words_what_lies_inside_is_not_known(void **state)
 {
-	struct scene *scene = *state;
+	struct fake_process *scene = *state;
 
 	scene->record.source.hash = scene->record.source.words = 0;
 	assert_int_equal(get_line(scene, 8), 0);
@@ -349,7 +338,7 @@ static void without_words_what_lies_inside_is_not_known(void **state)
 
 static void a_source_may_be_a_part_of_a_string(void **state)
 {
-	struct scene *scene = *state;
+	struct fake_process *scene = *state;
 	struct wire_v8_source *source = &scene->record.source;
 
 	source->characters += 7;
@@ -361,7 +350,7 @@ static void a_source_may_be_a_part_of_a_string(void **state)
 
 static void what_is_not_there_is_asked_for_some_times(void **state)
 {
-	struct scene *scene = *state;
+	struct fake_process *scene = *state;
 
 	put_word(scene, STRING, 0);
 	put_word(scene, SCRIPT, 0);
@@ -373,7 +362,7 @@ static void what_is_not_there_is_asked_for_some_times(void **state)
 
 static void what_nothing_lies_like_is_refused(void **state)
 {
-	struct scene *scene = *state;
+	struct fake_process *scene = *state;
 	struct wire_v8_source *source = &scene->record.source;
 	const struct wire_v8_source good = *source;
 	uint32_t ret;
@@ -409,7 +398,7 @@ static void what_nothing_lies_like_is_refused(void **state)
 /* A program may say that it has any, as large as numbers go. */
 static void what_is_read_is_bounded(void **state)
 {
-	struct scene *scene = *state;
+	struct fake_process *scene = *state;
 	struct wire_v8_source *source = &scene->record.source;
 
 	source->length = source->string_length = UINT32_MAX;
@@ -431,7 +420,7 @@ static void what_is_read_is_bounded(void **state)
 
 static void the_number_of_sources_is_bounded(void **state)
 {
-	struct scene *scene = *state;
+	struct fake_process *scene = *state;
 	uint32_t num_sources = 0;
 	uint32_t ret;
 	int err;
@@ -450,7 +439,7 @@ static void the_number_of_sources_is_bounded(void **state)
 
 static void the_number_of_sources_of_a_process_is_bounded(void **state)
 {
-	struct scene *scene = *state;
+	struct fake_process *scene = *state;
 	uint32_t ret;
 
 	for (uint32_t i = 0; i < V8_SOURCES_OF_PROCESS_MAX; i++, scene->record.script += 8)
@@ -464,7 +453,7 @@ static void the_number_of_sources_of_a_process_is_bounded(void **state)
 /* A process that says where nothing is is not asked for ever, and others are. */
 static void failures_of_a_process_are_bounded(void **state)
 {
-	struct scene *scene = *state;
+	struct fake_process *scene = *state;
 
 	scene->record.source.hash++;
 	for (uint32_t i = 0; i < V8_SOURCES_FAILURES_MAX; i++, scene->record.script += 8)

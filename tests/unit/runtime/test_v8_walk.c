@@ -63,25 +63,11 @@ struct fake_process {
 	uint64_t context;
 };
 
+#include "fake_memory.h"
+
 static int v8_read(struct v8_walk *walk, void *ret, wire_u32 bytes, wire_u64 address)
 {
-	const struct fake_process *process = (const struct fake_process *)walk;
-
-	if (bytes > MEMORY_BYTES || address < MEMORY || address - MEMORY > MEMORY_BYTES - bytes)
-		return -1;
-	memcpy(ret, process->memory + (address - MEMORY), bytes);
-	return 0;
-}
-
-static void put(struct fake_process *process, uint64_t address, const void *bytes, size_t size)
-{
-	assert_in_range(address, MEMORY, MEMORY + MEMORY_BYTES - size);
-	memcpy(process->memory + (address - MEMORY), bytes, size);
-}
-
-static void put_word(struct fake_process *process, uint64_t address, uint64_t value)
-{
-	put(process, address, &value, sizeof(value));
+	return read_memory((const struct fake_process *)walk, ret, bytes, address);
 }
 
 /* A field of an object. */

@@ -48,7 +48,7 @@ static const char module_bytes[] = "\0asm\1\0\0\0"
 				   "\3\4\3\0\0\0"
 				   "\0\22\4name\1\13\2\3\3one\4\3two";
 
-struct scene {
+struct fake_process {
 	uint8_t memory[MEMORY_BYTES];
 	struct v8_wasm_modules *modules;
 	struct v8_wasm_layout layout;
@@ -59,31 +59,19 @@ struct scene {
 	struct v8_wasm_function found;
 };
 
-static void put(struct scene *scene, uint64_t address, const void *bytes, size_t size)
-{
-	assert_in_range(address, MEMORY, MEMORY + MEMORY_BYTES - size);
-	memcpy(scene->memory + (address - MEMORY), bytes, size);
-}
+#include "fake_memory.h"
 
-static void put_word(struct scene *scene, uint64_t address, uint64_t word)
+static int read_scene(void *context, uint64_t address, void *ret, size_t size)
 {
-	put(scene, address, &word, sizeof(word));
-}
-
-static int read_memory(void *context, uint64_t address, void *ret, size_t size)
-{
-	struct scene *scene = context;
+	struct fake_process *scene = context;
 
 	assert_in_range(size, 1, 64 << 10);
 	scene->num_reads++;
 	scene->num_bytes += size;
-	if (address < MEMORY || address - MEMORY > MEMORY_BYTES - size)
-		return -EFAULT;
-	memcpy(ret, scene->memory + (address - MEMORY), size);
-	return 0;
+	return read_memory(scene, ret, size, address);
 }
 
-static void put_object(struct scene *scene, uint64_t object, uint16_t type)
+static void put_object(struct fake_process *scene, uint64_t object, uint16_t type)
 {
 	uint64_t map = MAPS + 16ull * (type - SCRIPT_TYPE);
 
@@ -97,14 +85,14 @@ static uint64_t get_code(uint32_t slot, unsigned int times)
 	return CODE + 0x4000ull * slot + 0x400ull * times;
 }
 
-static void put_code(struct scene *scene, uint64_t start)
+static void put_code(struct fake_process *scene, uint64_t start)
 {
 	static const uint8_t begin[] = {0x55, 0x48, 0x89, 0xe5, 0x6a, MARKER};
 
 	put(scene, start, begin, sizeof(begin));
 }
 
-static void put_jump(struct scene *scene, uint64_t address, uint64_t target)
+static void put_jump(struct fake_process *scene, uint64_t address, uint64_t target)
 {
 	int32_t distance = (int32_t)(target - address - 5);
 
@@ -112,14 +100,14 @@ static void put_jump(struct scene *scene, uint64_t address, uint64_t target)
 	put(scene, address + 1, &distance, sizeof(distance));
 }
 
-static struct scene *scene_new(void)
+static struct fake_process *scene_new(void)
 {
-	struct scene *scene = calloc(1, sizeof(*scene));
+	struct fake_process *scene = calloc(1, sizeof(*scene));
 
 	assert_non_null(scene);
 	scene->modules = v8_wasm_modules_new();
 	assert_non_null(scene->modules);
-	scene->reader = (struct v8_memory){read_memory, scene};
+	scene->reader = (struct v8_memory){read_scene, scene};
 	scene->layout = (struct v8_wasm_layout){
 		.is_known = true,
 		.marker = MARKER,
@@ -151,13 +139,13 @@ static struct scene *scene_new(void)
 	return scene;
 }
 
-static void scene_free(struct scene *scene)
+static void scene_free(struct fake_process *scene)
 {
 	v8_wasm_modules_free(scene->modules);
 	free(scene);
 }
 
-static int find(struct scene *scene)
+static int find(struct fake_process *scene)
 {
 	scene->num_reads = 0;
 	scene->num_bytes = 0;
@@ -165,7 +153,7 @@ static int find(struct scene *scene)
 			    &scene->found);
 }
 
-static void expect_function(struct scene *scene, uint64_t pc, uint32_t slot)
+static void expect_function(struct fake_process *scene, uint64_t pc, uint32_t slot)
 {
 	static const char *const names[NUM_FUNCTIONS] = {NULL, "one", "two"};
 	const char *name;
@@ -180,7 +168,7 @@ static void expect_function(struct scene *scene, uint64_t pc, uint32_t slot)
 		assert_null(name);
 }
 
-static void expect_unknown(struct scene *scene, uint64_t pc)
+static void expect_unknown(struct fake_process *scene, uint64_t pc)
 {
 	scene->place.pc = pc;
 	assert_int_equal(find(scene), -ENOENT);
@@ -188,7 +176,7 @@ static void expect_unknown(struct scene *scene, uint64_t pc)
 
 static void a_function_is_that_whose_slot_leads_to_its_code(void **state _unused_)
 {
-	struct scene *scene = scene_new();
+	struct fake_process *scene = scene_new();
 
 	for (uint32_t slot = 0; slot < NUM_FUNCTIONS; slot++) {
 		expect_function(scene, get_code(slot, 0) + 1, slot);
@@ -203,7 +191,7 @@ static void a_function_is_that_whose_slot_leads_to_its_code(void **state _unused
 
 static void of_a_build_that_does_not_say_how_none_is_known(void **state _unused_)
 {
-	struct scene *scene = scene_new();
+	struct fake_process *scene = scene_new();
 
 	scene->layout.is_known = false;
 	expect_unknown(scene, get_code(1, 0) + 1);
@@ -213,7 +201,7 @@ static void of_a_build_that_does_not_say_how_none_is_known(void **state _unused_
 
 static void newer_instances_have_theirs_behind_another_one(void **state _unused_)
 {
-	struct scene *scene = scene_new();
+	struct fake_process *scene = scene_new();
 
 	put_word(scene, INSTANCE + 80, TRUSTED + 1);
 	put_object(scene, TRUSTED, INSTANCE_TYPE);
@@ -226,7 +214,7 @@ static void newer_instances_have_theirs_behind_another_one(void **state _unused_
 
 static void what_a_script_has_must_be_foreign_where_that_is_said(void **state _unused_)
 {
-	struct scene *scene = scene_new();
+	struct fake_process *scene = scene_new();
 
 	scene->layout.foreign_type = OTHER_TYPE;
 	expect_unknown(scene, get_code(1, 0) + 1);
@@ -238,7 +226,7 @@ static void what_a_script_has_must_be_foreign_where_that_is_said(void **state _u
 static void the_bytes_may_lie_behind_a_pointer(void **state _unused_)
 {
 	const uint64_t pair = MEMORY + 0x6f00;
-	struct scene *scene = scene_new();
+	struct fake_process *scene = scene_new();
 
 	put_word(scene, pair, BYTES);
 	put_word(scene, pair + 8, sizeof(module_bytes) - 1);
@@ -250,7 +238,7 @@ static void the_bytes_may_lie_behind_a_pointer(void **state _unused_)
 
 static void slots_without_padding_are_known_as_such(void **state _unused_)
 {
-	struct scene *scene = scene_new();
+	struct fake_process *scene = scene_new();
 
 	for (uint32_t slot = 0; slot < NUM_FUNCTIONS; slot++)
 		put_jump(scene, TABLE + 5ull * slot, get_code(slot, 0));
@@ -263,7 +251,7 @@ static void slots_without_padding_are_known_as_such(void **state _unused_)
 static void a_slot_lies_in_one_line(void **state _unused_)
 {
 	const uint32_t num_functions = 1000;
-	struct scene *scene = scene_new();
+	struct fake_process *scene = scene_new();
 
 	/* A module of so many functions, without names. */
 	put(scene, BYTES + 8, "\3\xea\7\xe8\7", 5);
@@ -282,7 +270,7 @@ static void a_slot_lies_in_one_line(void **state _unused_)
 
 static void code_that_was_replaced_is_of_none(void **state _unused_)
 {
-	struct scene *scene = scene_new();
+	struct fake_process *scene = scene_new();
 
 	expect_function(scene, get_code(1, 0) + 1, 1);
 	put_code(scene, get_code(1, 1));
@@ -297,7 +285,7 @@ static void code_that_was_replaced_is_of_none(void **state _unused_)
 
 static void code_of_another_function_in_its_place_is_that_ones(void **state _unused_)
 {
-	struct scene *scene = scene_new();
+	struct fake_process *scene = scene_new();
 
 	expect_function(scene, get_code(1, 0) + 1, 1);
 	put_jump(scene, TABLE + 8, LAZY);
@@ -308,7 +296,7 @@ static void code_of_another_function_in_its_place_is_that_ones(void **state _unu
 
 static void a_module_whose_first_sample_was_replaced_is_known_all_the_same(void **state _unused_)
 {
-	struct scene *scene = scene_new();
+	struct fake_process *scene = scene_new();
 
 	put_code(scene, get_code(1, 1));
 	expect_unknown(scene, get_code(1, 1) + 1);
@@ -318,7 +306,7 @@ static void a_module_whose_first_sample_was_replaced_is_known_all_the_same(void 
 
 static void a_table_none_of_whose_functions_is_compiled_is_none(void **state _unused_)
 {
-	struct scene *scene = scene_new();
+	struct fake_process *scene = scene_new();
 
 	put_code(scene, get_code(1, 1));
 	for (uint32_t slot = 0; slot < NUM_FUNCTIONS; slot++)
@@ -334,7 +322,7 @@ static void an_innermost_instruction_may_have_no_frame(void **state _unused_)
 {
 	static const uint64_t without[] = {0, 1, 0x50, 0x60};
 	const uint64_t start = get_code(1, 0);
-	struct scene *scene = scene_new();
+	struct fake_process *scene = scene_new();
 
 	put(scene, start + 0x50, "\xc3", 1);
 	put(scene, start + 0x60, "\xc2\x10", 2);
@@ -354,7 +342,7 @@ static void an_innermost_instruction_may_have_no_frame(void **state _unused_)
 
 static void first_compilers_begin_code_with_the_functions_number(void **state _unused_)
 {
-	struct scene *scene = scene_new();
+	struct fake_process *scene = scene_new();
 
 	put(scene, get_code(1, 0), "\x41\xbc\1\0\0\0\xe8", 7);
 	put(scene, get_code(0, 0), "\x45\x31\xe4\xe8", 4);
@@ -365,7 +353,7 @@ static void first_compilers_begin_code_with_the_functions_number(void **state _u
 
 static void a_slot_of_the_table_is_of_none(void **state _unused_)
 {
-	struct scene *scene = scene_new();
+	struct fake_process *scene = scene_new();
 
 	/* As if code were before it. */
 	put_code(scene, TABLE - 64);
@@ -380,7 +368,7 @@ static void a_slot_of_the_table_is_of_none(void **state _unused_)
 /* What makes it has been called, and has not begun to. */
 static void a_function_may_have_no_frame_yet(void **state _unused_)
 {
-	struct scene *scene = scene_new();
+	struct fake_process *scene = scene_new();
 
 	put(scene, get_code(1, 0), "\x41\xbc\1\0\0\0\xe8", 7);
 	expect_function(scene, get_code(1, 0) + 10, 1);
@@ -402,7 +390,7 @@ static void what_cannot_be_read_leads_nowhere(void **state _unused_)
 	};
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		struct scene *scene = scene_new();
+		struct fake_process *scene = scene_new();
 
 		put_word(scene, places[i], 0);
 		expect_unknown(scene, get_code(1, 0) + 1);
@@ -418,7 +406,7 @@ static void what_leads_in_circles_ends(void **state _unused_)
 	static const uint16_t types[] = {SCRIPT_TYPE, MODULE_TYPE, INSTANCE_TYPE, FOREIGN_TYPE};
 
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-		struct scene *scene = scene_new();
+		struct fake_process *scene = scene_new();
 
 		scene->layout.instance_type = INSTANCE_TYPE;
 		put_object(scene, INSTANCE, types[i]);
@@ -437,7 +425,7 @@ static void what_leads_in_circles_ends(void **state _unused_)
 /* Two processes may have the same addresses, and so may one that has begun anew. */
 static void each_process_has_its_own_modules(void **state _unused_)
 {
-	struct scene *scene = scene_new();
+	struct fake_process *scene = scene_new();
 
 	expect_function(scene, get_code(1, 0) + 1, 1);
 	put(scene, BYTES + 8, "\2\5\1\0\1a\0", 7);
@@ -457,7 +445,7 @@ static void each_process_has_its_own_modules(void **state _unused_)
 
 static void of_more_modules_than_are_kept_the_oldest_are_found_again(void **state _unused_)
 {
-	struct scene *scene = scene_new();
+	struct fake_process *scene = scene_new();
 
 	for (uint32_t i = 0; i <= V8_WASM_MODULES_MAX; i++) {
 		scene->place.generation = i;
@@ -477,7 +465,7 @@ static void of_more_modules_than_are_kept_the_oldest_are_found_again(void **stat
 static void a_process_in_which_nothing_is_found_is_left_in_peace(void **state _unused_)
 {
 	const uint32_t num_functions = 30000;
-	struct scene *scene = scene_new();
+	struct fake_process *scene = scene_new();
 	uint64_t num_bytes = 0;
 
 	put(scene, BYTES + 8, "\3\xb3\xea\1\xb0\xea\1", 7);
