@@ -1,8 +1,10 @@
 /* Methods of Java in the place of the levels of a native stack. */
 #include "collect/hotspot_stacks.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "collect/hotspot_inlines.h"
 #include "process/process_image.h"
 #include "unit.h"
 
@@ -12,6 +14,77 @@
 #define METHOD        0x7f0000200000ull
 #define INTERPRETED   0x7f0000200100ull
 #define NUM_BYTECODES 20
+
+#define NUM_INLINED 100
+
+/* Into code: what the functions below, which are in the place of those that read its memory, say of it. */
+static uint32_t num_inlined;
+
+/* It is the methods of the stacks. */
+struct hotspot_inlines *hotspot_inlines_new(struct hotspot_layouts *hotspots _unused_,
+					    struct hotspot_methods *methods)
+{
+	return (struct hotspot_inlines *)methods;
+}
+
+void hotspot_inlines_free(struct hotspot_inlines *inlines _unused_)
+{
+}
+
+uint64_t hotspot_inlines_get_dropped(const struct hotspot_inlines *inlines _unused_)
+{
+	return 0;
+}
+
+static uint64_t get_inlined(uint32_t number)
+{
+	return METHOD + 0x1000ull * (number + 1);
+}
+
+int hotspot_inlines_find(struct hotspot_inlines *inlines _unused_,
+			 const struct process *process _unused_, const struct hotspot_method *code,
+			 uint64_t pc _unused_, bool is_call _unused_,
+			 struct hotspot_scope_chain *ret)
+{
+	assert_int_equal(code->code, BLOB);
+	ret->num_scopes = num_inlined ? num_inlined + 1 : 0;
+	for (uint32_t i = 0; i < num_inlined; i++)
+		ret->scopes[i] = (struct hotspot_scope){.method = get_inlined(i), .bytecode = 0};
+	ret->scopes[num_inlined] = (struct hotspot_scope){.method = METHOD, .bytecode = 6};
+	return 0;
+}
+
+static void put_text(struct wire_hotspot_text *ret, wire_u8 *bytes, const char *text)
+{
+	ret->length = ret->num_bytes = (wire_u16)strlen(text);
+	memcpy(bytes, text, strlen(text));
+}
+
+/* It has not been seen before: it is added. */
+const struct hotspot_method *hotspot_inlines_get_method(struct hotspot_inlines *inlines,
+							const struct process *process _unused_,
+							const struct hotspot_method *code,
+							uint64_t method)
+{
+	struct hotspot_methods *methods = (struct hotspot_methods *)inlines;
+	struct wire_hotspot_method record = {
+		.type = WIRE_HOTSPOT_METHOD,
+		.pid = code->pid,
+		.generation = code->generation,
+		.code = method,
+		.method = method,
+		.major = 17,
+	};
+	char name[16];
+
+	assert_int_equal(code->code, BLOB);
+	snprintf(name, sizeof(name), "m%u", (unsigned int)((method - METHOD) / 0x1000 - 1));
+	put_text(&record.class_name, record.class_text, "Main");
+	put_text(&record.name, record.name_text, name);
+	put_text(&record.file, record.file_text, "Main.java");
+	assert_int_equal(hotspot_methods_add(methods, &record), 0);
+	return hotspot_methods_find(methods, record.pid, record.generation, method, 0);
+}
 
 struct scene {
 	struct profile *profile;
@@ -30,6 +103,7 @@ static struct scene *scene_new(enum runtime_frames shown)
 	struct scene *scene = calloc(1, sizeof(*scene));
 
 	assert_non_null(scene);
+	num_inlined = 0;
 	scene->profile = profile_new();
 	assert_non_null(scene->profile);
 	scene->hotspots = hotspot_layouts_new(NULL, NULL); /* it has no mappings */
@@ -48,12 +122,6 @@ static void scene_free(struct scene *scene)
 	hotspot_layouts_free(scene->hotspots);
 	profile_free(scene->profile);
 	free(scene);
-}
-
-static void put_text(struct wire_hotspot_text *ret, wire_u8 *bytes, const char *text)
-{
-	ret->length = ret->num_bytes = (wire_u16)strlen(text);
-	memcpy(bytes, text, strlen(text));
 }
 
 /* Its bytecodes before the fifth are of line 7, the others of line 9. */
@@ -149,6 +217,26 @@ static void methods_come_in_the_place_of_their_levels(void **state _unused_)
 	expect_native(scene, 3, 3);
 	expect_frame(scene, 4, "Main.run", "Main.java", 9);
 	expect_native(scene, 5, 5);
+	scene_free(scene);
+}
+
+/* Adding them moves all that are known, of which the code they are in is one. */
+static void methods_that_are_inlined_are_added_and_their_code_stays(void **state _unused_)
+{
+	struct scene *scene = scene_new(RUNTIME_FRAMES_MANAGED);
+	const struct wire_runtime_frame frames[] = {compiled(0)};
+
+	add_methods(scene);
+	num_inlined = NUM_INLINED;
+	splice(scene, frames, 1, WIRE_RUNTIME_COMPLETE, 1);
+	assert_int_equal(scene->num_levels, NUM_INLINED + 1);
+	for (uint32_t i = 0; i < NUM_INLINED; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "Main.m%u", i);
+		expect_frame(scene, i, name, "Main.java", 0);
+	}
+	expect_frame(scene, NUM_INLINED, "java.util.Map.put", "Map.java", 9);
 	scene_free(scene);
 }
 
@@ -291,6 +379,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(methods_come_in_the_place_of_their_levels),
+		cmocka_unit_test(methods_that_are_inlined_are_added_and_their_code_stays),
 		cmocka_unit_test(what_runs_them_is_beneath_them_where_all_is_asked_for),
 		cmocka_unit_test(native_methods_have_no_line),
 		cmocka_unit_test(what_is_not_known_stays_native),
