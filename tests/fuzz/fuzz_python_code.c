@@ -12,19 +12,16 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/utf8.h"
+#include "require.h"
 #include "runtime/python/lines.h"
 #include "runtime/python_code.h"
 
 #define MAX_RECORDS 16
+/* A byte becomes two in UTF-8, or three with a second one; an ellipsis has three. */
+#define MAX_NAME (2 * WIRE_PYTHON_NAME_BYTES + 3)
+#define MAX_FILE (2 * WIRE_PYTHON_FILE_BYTES + 3)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void take(struct bytes *input, uint8_t *place, size_t size, size_t max_size)
 {
@@ -58,22 +55,6 @@ static void take_record(struct bytes *input, struct wire_python_code *ret)
 	take(input, ret->name_text, ret->name.num_bytes, sizeof(ret->name_text));
 	take(input, ret->file_text, ret->file.num_bytes, sizeof(ret->file_text));
 	take(input, ret->lines, ret->num_line_bytes, sizeof(ret->lines));
-}
-
-/* A byte becomes two in UTF-8, or three with a second one; an ellipsis has three. */
-static void require_clean(const char *name, size_t max_bytes)
-{
-	size_t length = strlen(name);
-	uint32_t code_point;
-
-	require(length <= 2 * max_bytes + 3);
-	for (size_t i = 0; i < length;) {
-		size_t size = utf8_decode(name + i, length - i, &code_point);
-
-		require(!utf8_is_broken(code_point, size));
-		require(code_point >= 0x20 && code_point != 0x7f);
-		i += size;
-	}
 }
 
 /* The bytes are on the heap, so that none behind them can be read. */
@@ -131,8 +112,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		require(err || code);
 		if (!code)
 			continue;
-		require_clean(code->name, WIRE_PYTHON_NAME_BYTES);
-		require_clean(code->file, WIRE_PYTHON_FILE_BYTES);
+		require_clean(code->name, MAX_NAME);
+		require_clean(code->file, MAX_FILE);
 		require(code->first_line <= INT32_MAX);
 		(void)python_code_get_line(code, 100);
 		if (!err)

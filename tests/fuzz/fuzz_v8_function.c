@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/utf8.h"
+#include "require.h"
 #include "runtime/v8_function.h"
 #include "runtime/v8_source.h"
 
@@ -30,12 +30,6 @@ struct known {
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void take(struct bytes *input, uint8_t *place, size_t size, size_t max_size)
 {
@@ -68,21 +62,6 @@ static void take_record(struct bytes *input, struct wire_v8_function *ret)
 	for (size_t i = 0; i < WIRE_V8_NAME_PARTS; i++)
 		take(input, ret->name_text[i], ret->name[i].num_bytes, sizeof(ret->name_text[i]));
 	take(input, ret->file_text, ret->file.num_bytes, sizeof(ret->file_text));
-}
-
-static void require_clean(const char *name, size_t max_length)
-{
-	size_t length = strlen(name);
-	uint32_t code_point;
-
-	require(length <= max_length);
-	for (size_t i = 0; i < length;) {
-		size_t size = utf8_decode(name + i, length - i, &code_point);
-
-		require(!utf8_is_broken(code_point, size));
-		require(code_point >= 0x20 && code_point != 0x7f);
-		i += size;
-	}
 }
 
 static bool is_text(const struct wire_v8_text *text, size_t max_bytes)

@@ -10,18 +10,12 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/utf8.h"
+#include "require.h"
 #include "runtime/wasm_module.h"
 
 #define MAX_FUNCTIONS 4096 /* that are asked for */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static int read_module(void *context, uint64_t offset, void *ret, size_t size)
 {
@@ -32,20 +26,6 @@ static int read_module(void *context, uint64_t offset, void *ret, size_t size)
 		return -1;
 	memcpy(ret, module->data + offset, size);
 	return 0;
-}
-
-static void require_clean(const char *name)
-{
-	size_t length = strlen(name);
-	uint32_t code_point;
-
-	for (size_t i = 0; i < length;) {
-		size_t size = utf8_decode(name + i, length - i, &code_point);
-
-		require(!utf8_is_broken(code_point, size));
-		require(code_point >= 0x20 && code_point != 0x7f);
-		i += size;
-	}
 }
 
 static void check(const struct wasm_module *module, size_t size)
@@ -59,7 +39,7 @@ static void check(const struct wasm_module *module, size_t size)
 
 		if (!name)
 			continue;
-		require_clean(name);
+		require_clean(name, SIZE_MAX);
 		total += strlen(name);
 	}
 	/* A byte that is none of UTF-8 becomes three. */

@@ -13,14 +13,9 @@
 
 #include "formats/format.h"
 #include "formats/native.h"
+#include "require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static inline void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static inline void fuzz_warn(void *context _unused_, const char *line)
 {
