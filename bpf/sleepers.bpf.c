@@ -57,7 +57,7 @@ struct sleeper_stack {
 	__u64 far_sp;
 	__u32 num_bytes;
 	__u32 num_far_bytes;
-	__u64 seen; /* nothing */
+	__u64 seen; /* entry_bytes to padding: 0, as no code is looked at here */
 	__u8 bytes[STACK_PAGES * WIRE_RAW_PAGE_BYTES];
 };
 _Static_assert(sizeof(struct sleeper_stack) == sizeof(struct wire_raw_sample) -
