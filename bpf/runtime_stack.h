@@ -156,7 +156,8 @@ static __always_inline __u64 send_runtime_frames(struct wire_runtime_stack *stac
 	__u64 key = hash_for_process(hash, 0, scratch);
 	__u64 *slot = find_sent(key);
 	__u32 num_frames = stack->num_frames;
-	bool is_all = true;
+	/* Without a branch, which would be another way to the next round. */
+	int unread = 0;
 
 	if (!slot)
 		return 0;
@@ -170,12 +171,11 @@ static __always_inline __u64 send_runtime_frames(struct wire_runtime_stack *stac
 		sending = send_code(i);
 		if (sending == CODE_LOST)
 			return 0;
-		if (sending == CODE_UNREAD)
-			is_all = false;
+		unread |= sending;
 	}
 	if (send_runtime_stack(hash))
 		return 0;
-	if (is_all)
+	if (!unread)
 		*slot = key;
 	return hash;
 }

@@ -234,7 +234,7 @@ __attribute__((noinline)) int look_at_frame(void)
 	return 0;
 }
 
-/* One step. Not static: see above. */
+/* One step by the tables. Not static: see above. */
 __attribute__((noinline)) int walk_one_step(int number)
 {
 	struct scratch *scratch = get_scratch();
@@ -249,6 +249,15 @@ __attribute__((noinline)) int walk_one_step(int number)
  * hotspot_stack.h.
  */
 int step_hotspot(int number);
+
+/*
+ * One step, whatever it takes: loops call nothing else, as each call in one is another way to its next round. It has nothing on the stack
+ * itself, of which there is little where calls are deep.
+ */
+__attribute__((noinline)) int walk_any_step(int number)
+{
+	return walk_one_step(number) && step_hotspot(number);
+}
 
 /* Whether a signal handler is running on the stack that the thread has set for handlers. */
 static __always_inline bool is_on_signal_stack(struct task_struct *task, __u64 sp)
@@ -297,7 +306,7 @@ __attribute__((noinline)) int walk_user_stack(void)
 		process = 0;
 	}
 	for (int i = 0; i < WIRE_MAX_FRAMES + 1; i++)
-		if (walk_one_step(i) && step_hotspot(i))
+		if (walk_any_step(i))
 			break;
 	if (walk->end == WALK_NO_MAPPING)
 		look_at_frame();

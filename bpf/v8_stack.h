@@ -55,26 +55,23 @@ __attribute__((noinline)) int begin_v8_walk(void)
  * The walk has come to code that was generated so lately that its mapping is not known: user space walks such a stack once
  * more, by its copy. Here only frame pointers are wanted, which V8's code has. Gives 0, or another number at the end.
  */
-__attribute__((noinline)) int skip_unknown_code(int number)
+static __always_inline int skip_unknown_code(struct scratch *scratch)
 {
-	struct scratch *scratch = get_scratch();
-
-	if (number < 0 || !scratch)
-		return 1;
 	scratch->walk.end = WALK_UNFINISHED;
 	return walk_step_frameless(&scratch->walk) &&
 	       walk_step_fp(&scratch->walk, scratch->stack.pcs);
 }
 
-/* Walk on from there. What has been sent of the native stack stays what it is. */
-static __always_inline void walk_on(struct scratch *scratch)
+/* A step from there. What has been sent of the native stack stays what it is. Not static: see walk_any_step(). */
+__attribute__((noinline)) int walk_on(int number)
 {
-	for (int i = 0; i < WIRE_MAX_FRAMES; i++) {
-		if (scratch->walk.end == WALK_NO_MAPPING && skip_unknown_code(i))
-			break;
-		if (walk_one_step(i) && scratch->walk.end != WALK_NO_MAPPING)
-			break;
-	}
+	struct scratch *scratch = get_scratch();
+
+	if (number < 0 || !scratch)
+		return 1;
+	if (scratch->walk.end == WALK_NO_MAPPING && skip_unknown_code(scratch))
+		return 1;
+	return walk_one_step(number) && scratch->walk.end != WALK_NO_MAPPING;
 }
 
 /* Not static: see user_walk.h. */
@@ -234,7 +231,9 @@ __attribute__((noinline)) __u64 take_v8_stack(void)
 	if (!v8 || !stack || !scratch || begin_v8_walk())
 		return 0;
 	if (scratch->walk.end == WALK_NO_MAPPING)
-		walk_on(scratch);
+		for (int i = 0; i < WIRE_MAX_FRAMES; i++)
+			if (walk_on(i))
+				break;
 	num_levels = scratch->walk.num_frames;
 	for (int i = 0; i < WIRE_MAX_FRAMES; i++) {
 		if (i >= num_levels)
