@@ -249,7 +249,8 @@ V8_INLINE int v8_walk_find_innermost(struct v8_walk *walk, const struct wire_reg
 		       v8_walk_read_frame(walk, registers->sp - 8);
 	walk->words[0] = walk->words[1] = registers->di;
 	/* It calls what makes the frame. */
-	if (!frame->is_own && !v8_read_word(walk, frame->prologue, &word) && (word & 0xff) == 0xe8)
+	if (!frame->is_own && !v8_read_word(walk, frame->prologue, &word) &&
+	    ((word & 0xff) == 0xe8 || (word & 0xffffff) == 0x95ff41))
 		return !v8_read_word(walk, frame->prologue - 10, &word) &&
 		       (word & 0xffff) == 0xbc49;
 	/* What comes behind the frame pointer, or is next. */

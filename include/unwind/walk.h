@@ -247,7 +247,7 @@ WALK_INLINE wire_u64 walk_find_prologue(struct walk *walk, wire_u64 pc)
  * What V8's first compilers make has its frame made by another function, which is called first:
  *
  *	49 bc … (8)        movabs $…,%r12      of JavaScript
- *	e8 …               call …
+ *	e8 …               call …              or 41 ff 95 …, call *…(%r13): in Node.js 16 and 17
  *
  *	41 bc …            mov $…,%r12d        of WebAssembly, where it begins: at a multiple of 32; or 45 31 e4, xor %r12d,%r12d
  *	e8 …               call …
@@ -256,17 +256,19 @@ WALK_INLINE wire_u64 walk_find_prologue(struct walk *walk, wire_u64 pc)
  */
 WALK_INLINE enum walk_begins walk_find_frame_call(struct walk *walk, wire_u64 call)
 {
+	int is_indirect;
 	wire_u64 code;
 
 	if (walk_read(walk, call - 3, &code))
 		return WALK_BEGINS_NOTHING;
 	if (!((call - 3) & 31) && (code & 0xffffffff) == 0xe8e43145)
 		return WALK_BEGINS_WASM;
-	if ((code >> 24 & 0xff) != 0xe8 || walk_read(walk, call - 10, &code))
+	is_indirect = (code >> 24 & 0xffffff) == 0x95ff41;
+	if ((!is_indirect && (code >> 24 & 0xff) != 0xe8) || walk_read(walk, call - 10, &code))
 		return WALK_BEGINS_NOTHING;
 	if ((code & 0xffff) == 0xbc49)
 		return WALK_BEGINS_JAVASCRIPT;
-	if (((call - 6) & 31) || walk_read(walk, call - 6, &code))
+	if (is_indirect || ((call - 6) & 31) || walk_read(walk, call - 6, &code))
 		return WALK_BEGINS_NOTHING;
 	return (code & 0xffff) == 0xbc41 ? WALK_BEGINS_WASM : WALK_BEGINS_NOTHING;
 }
@@ -343,11 +345,14 @@ WALK_INLINE void walk_find_frameless(struct walk *walk)
 /* The innermost one has no frame. This may be the function that has called it to have a frame made. */
 WALK_INLINE void walk_find_begins(struct walk *walk)
 {
+	wire_u64 pc = walk->registers.pc;
 	wire_u64 caller_pc;
+	wire_u64 code;
 
-	if (!walk->begins && !walk_read(walk, walk->registers.sp, &caller_pc) &&
-	    walk_follows_call(walk, caller_pc))
-		walk->begins = walk_find_frame_call(walk, walk->registers.pc - 5);
+	if (walk->begins || walk_read(walk, walk->registers.sp, &caller_pc) ||
+	    !walk_follows_call(walk, caller_pc) || walk_read(walk, pc - 7, &code))
+		return;
+	walk->begins = walk_find_frame_call(walk, pc - ((code & 0xffffff) == 0x95ff41 ? 7 : 5));
 }
 
 /* Look whether the present function, of code without call-frame information, has a frame, if that can be known. */

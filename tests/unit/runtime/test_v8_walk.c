@@ -857,7 +857,7 @@ static void a_name_in_a_scope_that_cannot_be_read_says_so(void **state)
 static void take_innermost(struct fake_process *process, const struct wire_registers *registers,
 			   const struct v8_innermost *frame, const void *code, size_t size)
 {
-	memset(process->memory + (CODE - MEMORY), 0, 16);
+	memset(process->memory + (CODE - MEMORY), 0, 32);
 	memcpy(process->memory + (CODE - MEMORY), code, size);
 	process->layout.wasm_marker = WASM_MARKER;
 	v8_walk_begin(&process->walk, &process->layout);
@@ -953,6 +953,9 @@ static void one_of_webassembly_that_begins_has_its_instance_there(void **state _
 	expect_innermost(process, process->context, true);
 	/* A call of what makes the frame. */
 	take_innermost(process, &registers, &frame, "\x49\xbc\0\0\0\0\0\0\0\0\xe8\1\2\3\4", 15);
+	expect_innermost(process, process->shared, false);
+	take_innermost(process, &registers, &frame, "\x49\xbc\0\0\0\0\0\0\0\0\x41\xff\x95\1\2\3\4",
+		       17);
 	expect_innermost(process, process->shared, false);
 	free(process);
 }
