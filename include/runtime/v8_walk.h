@@ -21,6 +21,7 @@
 #ifndef RUNTIME_V8_WALK_H
 #define RUNTIME_V8_WALK_H
 
+#include "unwind/v8_code.h"
 #include "wire/clear.h"
 #include "wire/registers.h"
 #include "wire/runtime.h"
@@ -222,14 +223,8 @@ V8_INLINE int v8_walk_read_frame(struct v8_walk *walk, wire_u64 fp)
 }
 
 /*
- * The same of the innermost level, whose function's frame may not be complete. It is made and left by
- *
- *	55, 48 89 e5        push %rbp; mov %rsp,%rbp      or 48 8b ec
- *	56, 57              push %rsi; push %rdi          the context, the closure
- *	...
- *	5d, c3              pop %rbp; ret                 or c2: what is popped lies below the stack pointer still
- *
- * and that of WebAssembly has 6a MARKER and then the instance, which is in rsi.
+ * The same of the innermost level, whose function's frame may not be complete: unwind/v8_code.h. What it has popped lies below the
+ * stack pointer still. The closure of one that begins is in rdi, the instance of one of WebAssembly in rsi.
  *
  * registers  of the level
  * frame      what is known of it
@@ -239,7 +234,7 @@ V8_INLINE int v8_walk_read_frame(struct v8_walk *walk, wire_u64 fp)
 V8_INLINE int v8_walk_find_innermost(struct v8_walk *walk, const struct wire_registers *registers,
 				     const struct v8_innermost *frame)
 {
-	wire_u64 next = frame->is_own ? registers->pc : frame->prologue + 4;
+	wire_u64 next = frame->is_own ? registers->pc : frame->prologue + V8_CODE_PUSH_FP_BYTES;
 	wire_u64 word;
 
 	if (frame->is_own && registers->fp - V8_FRAME_FUNCTION >= registers->sp)
@@ -248,22 +243,21 @@ V8_INLINE int v8_walk_find_innermost(struct v8_walk *walk, const struct wire_reg
 		return !v8_read_word(walk, registers->sp - 8, &word) && word == registers->fp &&
 		       v8_walk_read_frame(walk, registers->sp - 8);
 	walk->words[0] = walk->words[1] = registers->di;
-	/* It calls what makes the frame. */
+	/* It calls what sets up the frame. */
 	if (!frame->is_own && !v8_read_word(walk, frame->prologue, &word) &&
-	    ((word & 0xff) == 0xe8 || (word & 0xffffff) == 0x95ff41))
-		return !v8_read_word(walk, frame->prologue - 10, &word) &&
-		       (word & 0xffff) == 0xbc49;
+	    v8_code_is_frame_call(word))
+		return !v8_read_word(walk, frame->prologue - V8_CODE_MOVABS_BYTES, &word) &&
+		       v8_code_is_before_frame_call(word);
 	/* What comes behind the frame pointer, or is next. */
 	if (v8_read_word(walk, next, &word))
 		return 0;
 	if (frame->is_own && registers->fp == registers->sp + 8)
 		word = word << 8 | 0x56; /* that was pushed */
-	if ((word & 0xffff) == 0x5756)
+	if (v8_code_pushes_closure(word))
 		return 1;
 	walk->words[0] = registers->si;
 	walk->words[1] = walk->layout.wasm_marker;
-	return walk->layout.wasm_marker && (word & 0xff) == 0x6a &&
-	       (word >> 8 & 0xff) == walk->layout.wasm_marker;
+	return walk->layout.wasm_marker && v8_code_pushes_marker(word, walk->layout.wasm_marker);
 }
 
 /* The limit is a power of two, so that a verifier sees that no more is read. */

@@ -12,6 +12,7 @@
 #ifndef UNWIND_WALK_H
 #define UNWIND_WALK_H
 
+#include "unwind/v8_code.h"
 #include "wire/registers.h"
 #include "wire/unwind.h"
 
@@ -161,13 +162,6 @@ WALK_INLINE int walk_follows_call(struct walk *walk, wire_u64 pc)
 	       (code >> 32 & 0xffff) == 0x54ff || (code >> 8 & 0xffff) == 0x94ff;
 }
 
-/* Whether these are `push %rbp` and then `mov %rsp,%rbp`, in one of its two encodings. */
-WALK_INLINE int walk_pushes_fp(wire_u64 code)
-{
-	code &= 0xffffffff;
-	return code == 0xe5894855 || code == 0xec8b4855;
-}
-
 /*
  * Whether `push %rbp` has been executed, and next is `mov %rsp,%rbp`. That rbp is on top of the stack
  * would not do: earlier calls leave such words behind.
@@ -178,7 +172,7 @@ WALK_INLINE int walk_has_pushed_fp(struct walk *walk)
 
 	if (walk_read(walk, walk->registers.pc - 1, &code))
 		return 0;
-	return walk_pushes_fp(code);
+	return v8_code_pushes_fp(code);
 }
 
 /*
@@ -210,104 +204,56 @@ WALK_INLINE int walk_step_entry(struct walk *walk, wire_u64 *pcs)
 	return 0;
 }
 
-/*
- * Where a function pushes rbp that is about to run, and has no frame yet; 0: it is none. V8's optimized code looks before whether it is
- * still valid:
- *
- *	48 8b 59 …         mov …(%rcx),%rbx
- *	f6 43 … …          testb $…,…(%rbx)
- *	0f 85 … … … …      jne …               or 74 …, je to what follows
- *	55                 push %rbp
- *	48 89 e5           mov %rsp,%rbp       or 48 8b ec
- */
+/* Where a function pushes rbp that is about to run, and has no frame yet; 0: it is none. V8's may look before whether it is valid. */
 WALK_INLINE wire_u64 walk_find_prologue(struct walk *walk, wire_u64 pc)
 {
+	wire_u32 branch_bytes;
 	wire_u64 code;
 
 	if (walk_read(walk, pc, &code))
 		return 0;
-	if (walk_pushes_fp(code))
+	if (v8_code_pushes_fp(code))
 		return pc;
-	if ((code & 0xffff00ffffff) == 0x43f600598b48)
-		pc += 8;
-	else if ((code & 0xffff) == 0x43f6)
-		pc += 4;
+	pc += v8_code_get_check_bytes(code);
 	if (walk_read(walk, pc, &code))
 		return 0;
-	if ((code & 0xffff) == 0x850f)
-		pc += 6;
-	else if ((code & 0xff) == 0x74)
-		pc += 2 + (code >> 8 & 0x1f);
-	else
+	branch_bytes = v8_code_get_branch_bytes(code);
+	if (!branch_bytes || walk_read(walk, pc + branch_bytes, &code))
 		return 0;
-	return !walk_read(walk, pc, &code) && walk_pushes_fp(code) ? pc : 0;
+	return v8_code_pushes_fp(code) ? pc + branch_bytes : 0;
 }
 
-/*
- * What V8's first compilers make has its frame made by another function, which is called first:
- *
- *	49 bc … (8)        movabs $…,%r12      of JavaScript
- *	e8 …               call …              or 41 ff 95 …, call *…(%r13): in Node.js 16 and 17
- *
- *	41 bc …            mov $…,%r12d        of WebAssembly, where it begins: at a multiple of 32; or 45 31 e4, xor %r12d,%r12d
- *	e8 …               call …
- *
- * Whether it is such a call that is at an address.
- */
+/* Whether the call at an address is that of what sets up the frame of one of V8's functions, by what comes before it. */
 WALK_INLINE enum walk_begins walk_find_frame_call(struct walk *walk, wire_u64 call)
 {
-	int is_indirect;
+	const wire_u64 alignment_mask = V8_CODE_WASM_ALIGNMENT - 1;
+	wire_u64 wasm_mov = call - V8_CODE_WASM_MOV_BYTES;
+	wire_u64 wasm_xor = call - V8_CODE_WASM_XOR_BYTES;
 	wire_u64 code;
 
-	if (walk_read(walk, call - 3, &code))
+	if (walk_read(walk, wasm_xor, &code))
 		return WALK_BEGINS_NOTHING;
-	if (!((call - 3) & 31) && (code & 0xffffffff) == 0xe8e43145)
+	if (!(wasm_xor & alignment_mask) && v8_code_is_wasm_xor(code))
 		return WALK_BEGINS_WASM;
-	is_indirect = (code >> 24 & 0xffffff) == 0x95ff41;
-	if ((!is_indirect && (code >> 24 & 0xff) != 0xe8) || walk_read(walk, call - 10, &code))
+	if (!v8_code_is_frame_call(code >> 8 * V8_CODE_WASM_XOR_BYTES) ||
+	    walk_read(walk, call - V8_CODE_MOVABS_BYTES, &code))
 		return WALK_BEGINS_NOTHING;
-	if ((code & 0xffff) == 0xbc49)
+	if (v8_code_is_before_frame_call(code))
 		return WALK_BEGINS_JAVASCRIPT;
-	if (is_indirect || ((call - 6) & 31) || walk_read(walk, call - 6, &code))
+	if ((wasm_mov & alignment_mask) || walk_read(walk, wasm_mov, &code))
 		return WALK_BEGINS_NOTHING;
-	return (code & 0xffff) == 0xbc41 ? WALK_BEGINS_WASM : WALK_BEGINS_NOTHING;
+	return v8_code_is_wasm_mov(code) ? WALK_BEGINS_WASM : WALK_BEGINS_NOTHING;
 }
 
-/* Where a function that is about to run calls what makes its frame; 0: it is none. That of JavaScript begins with bb, mov $…,%ebx. */
+/* Where a function that is about to run calls what sets up its frame; 0: it is none. */
 WALK_INLINE wire_u64 walk_find_next_frame_call(struct walk *walk, wire_u64 pc)
 {
-	wire_u64 call = pc;
 	wire_u64 code;
 
 	if (walk_read(walk, pc, &code))
 		return 0;
-	if ((code & 0xffff00000000ff) == 0xbc4900000000bb)
-		call += 15;
-	else if ((code & 0xffff) == 0xbc49)
-		call += 10;
-	else if ((code & 0xffff) == 0xbc41)
-		call += 6;
-	else if ((code & 0xffffff) == 0xe43145)
-		call += 3;
-	return walk_find_frame_call(walk, call) ? call : 0;
-}
-
-/*
- * Whether a function is about to return, and has no frame any more. V8's pops as many arguments as there are, if these are more than the
- * function has:
- *
- *	48 83 f9 …         cmp $…,%rcx
- *	7f 03              jg 1f
- *	c2 … …             ret $…              or c3, f3 c3
- *	41 5a           1: pop %r10
- *	48 8d 24 cc        lea (%rsp,%rcx,8),%rsp      or 48 8d 64 cc 08, lea 8(%rsp,%rcx,8),%rsp
- */
-WALK_INLINE int walk_returns(wire_u64 code)
-{
-	return (code & 0xff) == 0xc3 || (code & 0xff) == 0xc2 || (code & 0xffff) == 0xc3f3 ||
-	       (code & 0xffffff00ffffff) == 0xc2037f00f98348 || (code & 0xffffff) == 0xc2037f ||
-	       (code & 0xffffffffffff) == 0xcc248d485a41 ||
-	       (code & 0xffffffffffff) == 0xcc648d485a41;
+	pc += v8_code_get_bytes_to_frame_call(code);
+	return walk_find_frame_call(walk, pc) ? pc : 0;
 }
 
 /*
@@ -328,7 +274,7 @@ WALK_INLINE void walk_find_frameless(struct walk *walk)
 		bytes = 16;
 	} else if (walk_read(walk, pc, &code)) {
 		return;
-	} else if (!walk_returns(code)) {
+	} else if (!v8_code_returns(code)) {
 		prologue = walk_find_prologue(walk, pc);
 		if (!prologue)
 			prologue = walk_find_next_frame_call(walk, pc);
@@ -352,7 +298,7 @@ WALK_INLINE void walk_find_begins(struct walk *walk)
 	if (walk->begins || walk_read(walk, walk->registers.sp, &caller_pc) ||
 	    !walk_follows_call(walk, caller_pc) || walk_read(walk, pc - 7, &code))
 		return;
-	walk->begins = walk_find_frame_call(walk, pc - ((code & 0xffffff) == 0x95ff41 ? 7 : 5));
+	walk->begins = walk_find_frame_call(walk, pc - v8_code_get_frame_call_bytes(code));
 }
 
 /* Look whether the present function, of code without call-frame information, has a frame, if that can be known. */

@@ -11,18 +11,8 @@
  *
  *     e9 …              jmp to its code, or to what compiles it
  *
- * and the code of each function begins, at a multiple of 32, with
- *
- *     55                push %rbp
- *     48 89 e5          mov %rsp,%rbp
- *     6a …              push $MARKER
- *
- *     41 bc …           mov $NUMBER,%r12d       from V8 12.9 on, in what the first compiler has made; it calls what makes the frame
- *     e8 …              call …
- *     45 31 e4          xor %r12d,%r12d         the same of the first function
- *     e8 …              call …
- *
- * so that the begin of the code that a frame is in is the last of these before. Code that was replaced since has no slot any more.
+ * and the code of each function begins with what sets up its frame (unwind/v8_code.h), so that the begin of the code that a frame is in
+ * is the last of these before. Code that was replaced since has no slot any more.
  */
 #include "runtime/v8_wasm.h"
 
@@ -33,6 +23,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/intern.h"
+#include "unwind/v8_code.h"
 
 /* Words that are looked at: of an instance, of other objects, of what owns V8's module, and of that. */
 #define INSTANCE_WORDS 64
@@ -42,15 +33,12 @@
 
 #define MODULE_BYTES_MAX (1ull << 30) /* as V8 has it */
 
-#define LINE_BYTES     64
-#define JUMP           0xe9
-#define JUMP_BYTES     5
-#define BEGIN_BYTES    7
-#define CODE_ALIGNMENT 32
-/* It has its frame pointer behind these, or behind what it calls before it has one. */
-#define PUSH_FP          0x55
-#define PUSH_FP_BYTES    4
-#define FRAME_CALL_BYTES 11
+#define LINE_BYTES  64
+#define JUMP        0xe9
+#define JUMP_BYTES  5
+#define BEGIN_BYTES 8 /* that are looked at */
+/* It has its frame pointer behind these, or V8_CODE_PUSH_FP_BYTES. */
+#define FRAME_CALL_BYTES (V8_CODE_WASM_MOV_BYTES + 5)
 #define READ_BYTES       4096
 /* How far a function's begin is looked for. */
 #define FUNCTION_BYTES_MAX (1u << 20)
@@ -275,12 +263,12 @@ static uint64_t get_target(const uint8_t *bytes, uint64_t address)
 /* Whether the code of a function begins there. */
 static bool is_begin(struct search *search, const uint8_t *bytes)
 {
-	const uint8_t frame[] = {0x55, 0x48, 0x89, 0xe5, 0x6a, search->layout->marker};
-	static const uint8_t first[] = {0x45, 0x31, 0xe4, 0xe8};
+	uint64_t code;
 
-	return memcmp(bytes, frame, sizeof(frame)) == 0 ||
-	       (bytes[0] == 0x41 && bytes[1] == 0xbc && bytes[6] == 0xe8) ||
-	       memcmp(bytes, first, sizeof(first)) == 0;
+	memcpy(&code, bytes, sizeof(code));
+	return (v8_code_pushes_fp(code) &&
+		v8_code_pushes_marker(code >> 8 * V8_CODE_PUSH_FP_BYTES, search->layout->marker)) ||
+	       v8_code_is_wasm_mov(code) || v8_code_is_wasm_xor(code);
 }
 
 /* Where the code begins that an instruction is in; 0: that is not known. */
@@ -288,7 +276,7 @@ static uint64_t find_start(struct search *search, uint64_t pc)
 {
 	/* It may reach behind the instruction. */
 	uint8_t bytes[READ_BYTES + BEGIN_BYTES];
-	uint64_t last = pc & ~(uint64_t)(CODE_ALIGNMENT - 1); /* where one may begin */
+	uint64_t last = pc & ~(uint64_t)(V8_CODE_WASM_ALIGNMENT - 1); /* where one may begin */
 	uint64_t end = last + BEGIN_BYTES;
 
 	while (last - end + BEGIN_BYTES < FUNCTION_BYTES_MAX) {
@@ -296,36 +284,32 @@ static uint64_t find_start(struct search *search, uint64_t pc)
 
 		if (!start || !read_bytes(search, start, bytes, end - start))
 			return 0;
-		for (uint64_t i = end - start - BEGIN_BYTES;; i -= CODE_ALIGNMENT) {
+		for (uint64_t i = end - start - BEGIN_BYTES;; i -= V8_CODE_WASM_ALIGNMENT) {
 			if (is_begin(search, bytes + i))
 				return start + i;
 			if (!i)
 				break;
 		}
-		end = start - CODE_ALIGNMENT + BEGIN_BYTES;
+		end = start - V8_CODE_WASM_ALIGNMENT + BEGIN_BYTES;
 	}
 	return 0;
 }
 
-/*
- * Whether the frame pointer is still the caller's, or is it again:
- *
- *     8b e5             mov %rbp,%rsp
- *     5d                pop %rbp
- *     c2 …, c3          ret
- */
+/* Whether the frame pointer is still the caller's, or is it again: it is popped last. */
 static bool has_no_frame(struct search *search, const struct v8_wasm_place *place, uint64_t start)
 {
-	uint8_t code;
+	uint64_t code = 0;
 
 	if (place->calls_entry)
 		return place->pc - start < FRAME_CALL_BYTES;
 	if (!place->is_innermost)
 		return false;
-	if (!read_bytes(search, start, &code, 1) ||
-	    place->pc - start < (code == PUSH_FP ? PUSH_FP_BYTES : FRAME_CALL_BYTES))
+	if (!read_bytes(search, start, &code, V8_CODE_PUSH_FP_BYTES) ||
+	    place->pc - start <
+		    (v8_code_pushes_fp(code) ? V8_CODE_PUSH_FP_BYTES : FRAME_CALL_BYTES))
 		return true;
-	return !read_bytes(search, place->pc, &code, 1) || code == 0xc2 || code == 0xc3;
+	code = 0;
+	return !read_bytes(search, place->pc, &code, 1) || v8_code_returns(code);
 }
 
 /* Two of V8's versions have slots of different sizes: that is said by where the second one is. */
