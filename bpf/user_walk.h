@@ -518,8 +518,8 @@ __attribute__((noinline)) int fill_raw_sample(__u32 max_pages)
 	sp = raw->registers.sp;
 	raw->far_sp = raw->num_far_bytes = 0;
 	raw->entry_bytes = scratch->walk.entry_bytes;
-	raw->frameless_bytes = scratch->walk.frameless_bytes;
-	raw->begins = scratch->walk.begins;
+	raw->cfa_offset = scratch->walk.cfa_offset;
+	raw->frame_setup = scratch->walk.frame_setup;
 	if (is_on_signal_stack(task, sp))
 		raw->far_sp = find_interrupted_sp(sp, TASK_FIELD(task, sas_ss_sp),
 						  TASK_FIELD(task, sas_ss_size));

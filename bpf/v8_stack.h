@@ -58,7 +58,7 @@ __attribute__((noinline)) int begin_v8_walk(void)
 static __always_inline int skip_unknown_code(struct scratch *scratch)
 {
 	scratch->walk.end = WALK_UNFINISHED;
-	return walk_step_frameless(&scratch->walk) &&
+	return walk_step_without_frame(&scratch->walk) &&
 	       walk_step_fp(&scratch->walk, scratch->stack.pcs);
 }
 
@@ -86,12 +86,12 @@ __attribute__((noinline)) int find_innermost_v8_frame(void)
 		return 0;
 	get_registers(&scratch->registers, &registers);
 	frame.prologue = scratch->walk.prologue;
-	frame.is_own = !scratch->walk.frameless_bytes;
+	frame.is_own = !scratch->walk.cfa_offset;
 	return v8_walk_find_innermost(&v8->walk, &registers, &frame);
 }
 
-/* Of the function that has called what makes its frame, and is in a register still. */
-__attribute__((noinline)) int find_beginning_v8_frame(void)
+/* Of the function that has called what sets up its frame, and is in a register still. */
+__attribute__((noinline)) int find_v8_frame_in_setup(void)
 {
 	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
 	struct scratch *scratch = get_scratch();
@@ -101,7 +101,7 @@ __attribute__((noinline)) int find_beginning_v8_frame(void)
 	if (!v8 || !scratch)
 		return 0;
 	get_registers(&scratch->registers, &registers);
-	is_wasm = scratch->walk.begins == WALK_BEGINS_WASM;
+	is_wasm = scratch->walk.frame_setup == WALK_FRAME_SETUP_WASM;
 	v8->walk.words[0] = is_wasm ? registers.si : registers.di;
 	v8->walk.words[1] = is_wasm ? v8->walk.layout.wasm_marker : registers.di;
 	return 1;
@@ -118,10 +118,10 @@ __attribute__((noinline)) int find_v8_frame(int level)
 	level &= WIRE_MAX_FRAMES - 1;
 	is_by_fp = scratch->stack.pcs[level] & WIRE_PC_FP_STEP;
 	if (!level)
-		return (is_by_fp || scratch->walk.frameless_bytes) && find_innermost_v8_frame();
+		return (is_by_fp || scratch->walk.cfa_offset) && find_innermost_v8_frame();
 	if (is_by_fp)
 		return v8_walk_read_frame(&v8->walk, scratch->frame_pointers[level]);
-	return level == 1 && scratch->walk.begins && find_beginning_v8_frame();
+	return level == 1 && scratch->walk.frame_setup && find_v8_frame_in_setup();
 }
 
 /*

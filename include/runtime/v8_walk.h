@@ -49,8 +49,8 @@
 
 /* What is known of the innermost function's frame. */
 struct v8_innermost {
-	wire_u64
-		prologue; /* of one without a frame: where it pushes the frame pointer; 0: it is at its end */
+	/* Of one without a frame: where it pushes the frame pointer, or calls what does; 0: it is in its epilogue. */
+	wire_u64 prologue;
 	wire_u32 is_own; /* the frame pointer is its own */
 };
 

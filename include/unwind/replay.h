@@ -26,8 +26,8 @@ struct replay_stack {
 	struct wire_registers registers;
 	/* What was seen in code that cannot be read any more, as in struct walk; else 0. */
 	uint8_t entry_bytes;
-	uint8_t frameless_bytes;
-	uint8_t begins;
+	uint8_t cfa_offset;
+	uint8_t frame_setup;
 	struct replay_memory stack;
 	struct replay_memory far; /* what a signal handler on a stack of its own has interrupted, or
 				     the end of a deep stack; else empty */

@@ -45,10 +45,11 @@ struct walk {
 	wire_u8 is_bx_lost;
 	wire_u8 is_scratch_lost; /* the present frame's scratch registers are unknown */
 	wire_u8 entry_bytes; /* walk_step_entry(); 0: not looked at, or that is not how it was left */
-	wire_u8 frameless_bytes; /* walk_find_frameless(); 0: not looked at, or it has a frame */
-	wire_u8 begins;          /* enum walk_begins, of what has called the innermost function */
-	wire_u32 num_fp_steps;   /* taken by frame pointer */
-	wire_u64 prologue;       /* walk_find_frameless() */
+	/* Of the innermost function, in its prologue or epilogue: from sp; 0: not looked at, or its frame is set up. */
+	wire_u8 cfa_offset;
+	wire_u8 frame_setup; /* enum walk_frame_setup, of what has called the innermost function */
+	wire_u32 num_fp_steps; /* taken by frame pointer */
+	wire_u64 prologue;     /* walk_find_cfa_offset() */
 };
 
 /* The includer may have a function that calls walk_look_at_frame(), so that a verifier looks at it once. */
@@ -76,8 +77,8 @@ WALK_INLINE void walk_begin(struct walk *walk, const struct wire_registers *regi
 	walk->end = WALK_UNFINISHED;
 	walk->is_exact = walk->is_innermost = 1;
 	walk->is_fp_lost = walk->is_bx_lost = walk->is_scratch_lost = 0;
-	walk->entry_bytes = walk->frameless_bytes = 0;
-	walk->begins = WALK_BEGINS_NOTHING;
+	walk->entry_bytes = walk->cfa_offset = 0;
+	walk->frame_setup = WALK_FRAME_SETUP_NONE;
 	walk->prologue = 0;
 }
 
@@ -204,7 +205,7 @@ WALK_INLINE int walk_step_entry(struct walk *walk, wire_u64 *pcs)
 	return 0;
 }
 
-/* Where a function pushes rbp that is about to run, and has no frame yet; 0: it is none. V8's may look before whether it is valid. */
+/* Where a function pushes rbp that is in its prologue, and has no frame yet; 0: it is none. V8's may look before whether it is valid. */
 WALK_INLINE wire_u64 walk_find_prologue(struct walk *walk, wire_u64 pc)
 {
 	wire_u32 branch_bytes;
@@ -224,7 +225,7 @@ WALK_INLINE wire_u64 walk_find_prologue(struct walk *walk, wire_u64 pc)
 }
 
 /* Whether the call at an address is that of what sets up the frame of one of V8's functions, by what comes before it. */
-WALK_INLINE enum walk_begins walk_find_frame_call(struct walk *walk, wire_u64 call)
+WALK_INLINE enum walk_frame_setup walk_find_frame_call(struct walk *walk, wire_u64 call)
 {
 	const wire_u64 alignment_mask = V8_CODE_WASM_ALIGNMENT - 1;
 	wire_u64 wasm_mov = call - V8_CODE_WASM_MOV_BYTES;
@@ -232,20 +233,20 @@ WALK_INLINE enum walk_begins walk_find_frame_call(struct walk *walk, wire_u64 ca
 	wire_u64 code;
 
 	if (walk_read(walk, wasm_xor, &code))
-		return WALK_BEGINS_NOTHING;
+		return WALK_FRAME_SETUP_NONE;
 	if (!(wasm_xor & alignment_mask) && v8_code_is_wasm_xor(code))
-		return WALK_BEGINS_WASM;
+		return WALK_FRAME_SETUP_WASM;
 	if (!v8_code_is_frame_call(code >> 8 * V8_CODE_WASM_XOR_BYTES) ||
 	    walk_read(walk, call - V8_CODE_MOVABS_BYTES, &code))
-		return WALK_BEGINS_NOTHING;
+		return WALK_FRAME_SETUP_NONE;
 	if (v8_code_is_before_frame_call(code))
-		return WALK_BEGINS_JAVASCRIPT;
+		return WALK_FRAME_SETUP_JAVASCRIPT;
 	if ((wasm_mov & alignment_mask) || walk_read(walk, wasm_mov, &code))
-		return WALK_BEGINS_NOTHING;
-	return v8_code_is_wasm_mov(code) ? WALK_BEGINS_WASM : WALK_BEGINS_NOTHING;
+		return WALK_FRAME_SETUP_NONE;
+	return v8_code_is_wasm_mov(code) ? WALK_FRAME_SETUP_WASM : WALK_FRAME_SETUP_NONE;
 }
 
-/* Where a function that is about to run calls what sets up its frame; 0: it is none. */
+/* Where a function that is in its prologue calls what sets up its frame; 0: it is none. */
 WALK_INLINE wire_u64 walk_find_next_frame_call(struct walk *walk, wire_u64 pc)
 {
 	wire_u64 code;
@@ -257,11 +258,11 @@ WALK_INLINE wire_u64 walk_find_next_frame_call(struct walk *walk, wire_u64 pc)
 }
 
 /*
- * Whether the innermost function, of code without call-frame information, has no frame: it is at its begin or at its end.
- * Then walk->frameless_bytes is how far its caller's frame lies above the stack pointer, and walk->prologue where it pushes rbp, or calls what
- * does; 0: it is at its end.
+ * Whether the innermost function, of code without call-frame information, is in its prologue or epilogue, and so has no frame.
+ * Then walk->cfa_offset says where its caller's frame lies, and walk->prologue where it pushes rbp, or calls what sets up its
+ * frame; 0: it is in its epilogue.
  */
-WALK_INLINE void walk_find_frameless(struct walk *walk)
+WALK_INLINE void walk_find_cfa_offset(struct walk *walk)
 {
 	wire_u64 pc = walk->registers.pc;
 	wire_u64 prologue = 0;
@@ -284,43 +285,43 @@ WALK_INLINE void walk_find_frameless(struct walk *walk)
 	if (walk_read(walk, walk->registers.sp + bytes - 8, &caller_pc) ||
 	    !walk_follows_call(walk, caller_pc))
 		return;
-	walk->frameless_bytes = bytes;
+	walk->cfa_offset = bytes;
 	walk->prologue = prologue;
 }
 
-/* The innermost one has no frame. This may be the function that has called it to have a frame made. */
-WALK_INLINE void walk_find_begins(struct walk *walk)
+/* The innermost one has no frame. This may be the function that has called it to have its frame set up. */
+WALK_INLINE void walk_find_frame_setup(struct walk *walk)
 {
 	wire_u64 pc = walk->registers.pc;
 	wire_u64 caller_pc;
 	wire_u64 code;
 
-	if (walk->begins || walk_read(walk, walk->registers.sp, &caller_pc) ||
+	if (walk->frame_setup || walk_read(walk, walk->registers.sp, &caller_pc) ||
 	    !walk_follows_call(walk, caller_pc) || walk_read(walk, pc - 7, &code))
 		return;
-	walk->begins = walk_find_frame_call(walk, pc - v8_code_get_frame_call_bytes(code));
+	walk->frame_setup = walk_find_frame_call(walk, pc - v8_code_get_frame_call_bytes(code));
 }
 
 /* Look whether the present function, of code without call-frame information, has a frame, if that can be known. */
 WALK_INLINE void walk_look_at_frame(struct walk *walk)
 {
-	if (walk->is_innermost && !walk->frameless_bytes)
-		walk_find_frameless(walk);
+	if (walk->is_innermost && !walk->cfa_offset)
+		walk_find_cfa_offset(walk);
 	else if (walk->num_frames == 2 && walk->entry_bytes)
-		walk_find_begins(walk);
+		walk_find_frame_setup(walk);
 }
 
 /* The frame pointer is its caller's where it has none, and would lead past that. Returns 0, or 1 when it is not so. */
-WALK_INLINE int walk_step_frameless(struct walk *walk)
+WALK_INLINE int walk_step_without_frame(struct walk *walk)
 {
 	wire_u64 caller_pc;
 	wire_u64 bytes;
 
 	WALK_LOOK_AT_FRAME(walk);
 	if (walk->is_innermost)
-		bytes = walk->frameless_bytes;
+		bytes = walk->cfa_offset;
 	else
-		bytes = walk->num_frames == 2 && walk->begins ? 8 : 0;
+		bytes = walk->num_frames == 2 && walk->frame_setup ? 8 : 0;
 	if (!bytes || walk_read(walk, walk->registers.sp + bytes - 8, &caller_pc) ||
 	    !walk_is_user_pc(caller_pc))
 		return 1;
@@ -611,7 +612,7 @@ WALK_INLINE int walk_step(struct walk *walk, wire_u64 *pcs)
 	if ((walk->mapping.flags & UNWIND_MAPPING_HAS_TABLE) && !walk_step_entry(walk, pcs))
 		return 0;
 	if (walk->mapping.flags & UNWIND_MAPPING_HAS_NO_CFI)
-		return walk_step_frameless(walk) ? walk_step_fp(walk, pcs) : 0;
+		return walk_step_without_frame(walk) ? walk_step_fp(walk, pcs) : 0;
 	return walk_stop(walk, WALK_NO_RULE);
 }
 

@@ -135,8 +135,9 @@ enum walk_end {
 	WALK_32_BIT,   /* the thread runs 32-bit code: the kernel has followed its frame pointers */
 	NUM_WALK_ENDS,
 };
-/* Of which language a function is that has called what makes its frame. */
-enum walk_begins { WALK_BEGINS_NOTHING, WALK_BEGINS_JAVASCRIPT, WALK_BEGINS_WASM };
+
+/* Of which language a function is that has called what sets up its frame. */
+enum walk_frame_setup { WALK_FRAME_SETUP_NONE, WALK_FRAME_SETUP_JAVASCRIPT, WALK_FRAME_SETUP_WASM };
 
 /* It goes on, in code of HotSpot's, by runtime/hotspot_walk.h: no end, and never sent. */
 #define WALK_AT_HOTSPOT_CODE ((enum walk_end)(NUM_WALK_ENDS + 1))

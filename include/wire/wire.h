@@ -140,8 +140,8 @@ struct wire_raw_sample {
 	wire_u32 num_far_bytes; /* of the second part, from far_sp up; 0: there is none */
 	/* What was seen in code, which is no part of this: as in struct walk. */
 	wire_u8 entry_bytes;
-	wire_u8 frameless_bytes;
-	wire_u8 begins;
+	wire_u8 cfa_offset;
+	wire_u8 frame_setup;
 	wire_u8 padding[5];
 	wire_u8 bytes[WIRE_RAW_STACK_BYTES]; /* one behind the other; only these are sent */
 };

@@ -19,8 +19,8 @@ struct replay_stack raw_stack_for_replay(const struct wire_raw_sample *record)
 	return (struct replay_stack){
 		.registers = record->registers,
 		.entry_bytes = record->entry_bytes,
-		.frameless_bytes = record->frameless_bytes,
-		.begins = record->begins,
+		.cfa_offset = record->cfa_offset,
+		.frame_setup = record->frame_setup,
 		.stack = {record->registers.sp, record->bytes, record->num_bytes},
 		.far = {record->far_sp, record->bytes + record->num_bytes, record->num_far_bytes},
 	};

@@ -86,8 +86,8 @@ enum walk_end replay_walk(const struct replay_stack *stack, const struct replay_
 
 	walk_begin(&replay.walk, &stack->registers);
 	replay.walk.entry_bytes = stack->entry_bytes;
-	replay.walk.frameless_bytes = stack->frameless_bytes;
-	replay.walk.begins = stack->begins;
+	replay.walk.cfa_offset = stack->cfa_offset;
+	replay.walk.frame_setup = stack->frame_setup;
 	while (!walk_step(&replay.walk, pcs))
 		;
 	*ret_num_frames = replay.walk.num_frames;

@@ -25,8 +25,8 @@ static struct wire_raw_sample *make_record(void)
 	record->far_sp = STACK;
 	record->num_far_bytes = STACK_WORDS * 8;
 	record->entry_bytes = 8;
-	record->frameless_bytes = 16;
-	record->begins = 1;
+	record->cfa_offset = 16;
+	record->frame_setup = 1;
 	return record;
 }
 
@@ -37,8 +37,8 @@ static void a_replay_gets_both_stacks(void **state _unused_)
 
 	assert_int_equal(stack.registers.pc, HANDLER);
 	assert_int_equal(stack.entry_bytes, 8);
-	assert_int_equal(stack.frameless_bytes, 16);
-	assert_int_equal(stack.begins, 1);
+	assert_int_equal(stack.cfa_offset, 16);
+	assert_int_equal(stack.frame_setup, 1);
 	assert_int_equal(stack.stack.address, HANDLER_STACK);
 	assert_int_equal(stack.stack.size, HANDLER_WORDS * 8);
 	assert_ptr_equal(stack.stack.bytes, record->bytes);

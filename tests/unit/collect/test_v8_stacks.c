@@ -345,7 +345,7 @@ static void fill_heap(void)
 	}
 }
 
-/* By its first compiler, which makes the frame in a function of its own. */
+/* By its first compiler, which sets up the frame in a function of its own. */
 static void functions_of_webassembly_are_found_in_their_module(void **state _unused_)
 {
 	static const struct v8_wasm_layout layout = {
@@ -371,7 +371,7 @@ static void functions_of_webassembly_are_found_in_their_module(void **state _unu
 	expect_frame(scene, 1, "two", "wasm", "");
 	expect_frame(scene, 2, "wasm-function[0]", "wasm", "");
 	assert_int_equal(scene->levels[3].pc, 3);
-	/* What makes the frame has not begun, but the walk knows. */
+	/* What sets up the frame has not begun, but the walk knows. */
 	pcs[0] |= WIRE_PC_ENTRY_STEP;
 	splice_wasm(scene, &layout, &list, pcs, 4);
 	assert_int_equal(scene->num_levels, 4);

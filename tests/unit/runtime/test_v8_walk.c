@@ -951,7 +951,7 @@ static void one_of_webassembly_that_begins_has_its_instance_there(void **state _
 	take_innermost(process, &registers, &frame,
 		       "\x49\xbc\0\0\0\0\0\0\0\0\x55\x48\x89\xe5\x6a\x08", 16);
 	expect_innermost(process, process->context, true);
-	/* A call of what makes the frame. */
+	/* A call of what sets up the frame. */
 	take_innermost(process, &registers, &frame, "\x49\xbc\0\0\0\0\0\0\0\0\xe8\1\2\3\4", 15);
 	expect_innermost(process, process->shared, false);
 	take_innermost(process, &registers, &frame, "\x49\xbc\0\0\0\0\0\0\0\0\x41\xff\x95\1\2\3\4",

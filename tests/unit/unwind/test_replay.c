@@ -183,7 +183,7 @@ static void a_function_without_frame_is_left_by_the_stack_pointer(void **state _
 	assert_int_equal(scene.num_frames, 2);
 	assert_true(scene.pcs[0] == (HANDLER | WIRE_PC_EXACT | WIRE_PC_FP_STEP));
 	assert_true(scene.pcs[1] == OUTERMOST + 1);
-	scene.stack.frameless_bytes = 16;
+	scene.stack.cfa_offset = 16;
 	assert_int_equal(replay(&scene), WALK_COMPLETE);
 	assert_int_equal(scene.num_frames, 3);
 	assert_true(scene.pcs[0] == (HANDLER | WIRE_PC_EXACT));
@@ -205,7 +205,7 @@ static void what_was_just_entered_is_left_by_the_stack_pointer(void **state _unu
 	scene.stack.entry_bytes = 8;
 	assert_int_equal(replay(&scene), WALK_FP_CHAIN);
 	assert_int_equal(scene.num_frames, 2);
-	scene.stack.begins = WALK_BEGINS_JAVASCRIPT;
+	scene.stack.frame_setup = WALK_FRAME_SETUP_JAVASCRIPT;
 	assert_int_equal(replay(&scene), WALK_COMPLETE);
 	assert_int_equal(scene.num_frames, 3);
 	assert_true(scene.pcs[0] == (HANDLER | WIRE_PC_EXACT | WIRE_PC_ENTRY_STEP));

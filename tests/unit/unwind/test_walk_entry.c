@@ -178,7 +178,7 @@ static void code_that_cannot_be_read_is_not_taken_for_an_entry(_unused_ void **s
  * INNER is in code without a table, and the instructions around its pc are these. Its caller's address is so many words above the stack
  * pointer; the frame pointer is the caller's.
  */
-#define FRAMELESS (START_OF(INNER) + 0x40)
+#define NO_CFI_CODE (START_OF(INNER) + 0x40)
 
 static struct scene scene_without_table(const uint8_t *code, size_t size, size_t pc, size_t word)
 {
@@ -187,8 +187,8 @@ static struct scene scene_without_table(const uint8_t *code, size_t size, size_t
 	scene.mappings[0].start = START_OF(CALLER);
 	scene.mappings[1].start = START_OF(INNER);
 	scene.mappings[1].end = START_OF(CALLER);
-	memcpy(scene.code + (FRAMELESS - CODE) - pc, code, size);
-	scene.walk.registers.pc = FRAMELESS;
+	memcpy(scene.code + (NO_CFI_CODE - CODE) - pc, code, size);
+	scene.walk.registers.pc = NO_CFI_CODE;
 	scene.walk.registers.fp = WORD(6);
 	scene.stack[0] = WORD(6);
 	scene.stack[word] = RETURN_INTO(CALLER);
@@ -199,17 +199,17 @@ static struct scene scene_without_table(const uint8_t *code, size_t size, size_t
 
 static void assert_has_no_frame(struct scene *scene, uint32_t bytes, uint64_t prologue)
 {
-	ASSERT_WALK(scene, WALK_COMPLETE, EXACT(FRAMELESS), RETURN_INTO(CALLER),
+	ASSERT_WALK(scene, WALK_COMPLETE, EXACT(NO_CFI_CODE), RETURN_INTO(CALLER),
 		    RETURN_INTO(OUTER));
 	assert_int_equal(scene->walk.num_fp_steps, 0);
-	assert_int_equal(scene->walk.frameless_bytes, bytes);
+	assert_int_equal(scene->walk.cfa_offset, bytes);
 	assert_int_equal(scene->walk.prologue, prologue);
 }
 
 static void assert_has_frame(struct scene *scene)
 {
-	ASSERT_WALK(scene, WALK_COMPLETE, FP_STEP(EXACT(FRAMELESS)), RETURN_INTO(OUTER));
-	assert_int_equal(scene->walk.frameless_bytes, 0);
+	ASSERT_WALK(scene, WALK_COMPLETE, FP_STEP(EXACT(NO_CFI_CODE)), RETURN_INTO(OUTER));
+	assert_int_equal(scene->walk.cfa_offset, 0);
 }
 
 static void before_it_pushes_the_frame_pointer_a_function_has_no_frame(_unused_ void **state)
@@ -219,9 +219,9 @@ static void before_it_pushes_the_frame_pointer_a_function_has_no_frame(_unused_ 
 	for (size_t i = 0; i < ARRAY_LENGTH(prologues); i++) {
 		struct scene scene = scene_without_table(prologues[i], 4, 0, 0);
 
-		assert_has_no_frame(&scene, 8, FRAMELESS);
+		assert_has_no_frame(&scene, 8, NO_CFI_CODE);
 		scene = scene_without_table(prologues[i], 4, 1, 1);
-		assert_has_no_frame(&scene, 16, FRAMELESS - 1);
+		assert_has_no_frame(&scene, 16, NO_CFI_CODE - 1);
 		/* All of it is there. */
 		scene = scene_without_table(prologues[i], 4, 4, 1);
 		assert_has_frame(&scene);
@@ -250,7 +250,7 @@ static void a_check_may_come_before_that(_unused_ void **state)
 			struct scene scene =
 				scene_without_table(checks[i].code, checks[i].size, pc, 0);
 
-			assert_has_no_frame(&scene, 8, FRAMELESS - pc + checks[i].prologue);
+			assert_has_no_frame(&scene, 8, NO_CFI_CODE - pc + checks[i].prologue);
 			/* What follows is something else. */
 			scene = scene_without_table(checks[i].code, checks[i].prologue, pc, 0);
 			assert_has_frame(&scene);
@@ -259,7 +259,7 @@ static void a_check_may_come_before_that(_unused_ void **state)
 }
 
 /* By V8's first compilers. */
-static void what_makes_the_frame_may_be_called_before(_unused_ void **state)
+static void what_sets_up_the_frame_may_be_called_before(_unused_ void **state)
 {
 	static const uint8_t javascript[] = "\xbb\x08\0\0\0\x49\xbc\1\2\3\4\5\6\7\x08\xe8\1\2\3\4";
 	static const uint8_t old_javascript[] =
@@ -285,16 +285,16 @@ static void what_makes_the_frame_may_be_called_before(_unused_ void **state)
 			struct scene scene =
 				scene_without_table(inputs[i].code, inputs[i].size, 0, 0);
 
-			scene.walk.registers.pc = FRAMELESS + pc;
-			ASSERT_WALK(&scene, WALK_COMPLETE, EXACT(FRAMELESS + pc),
+			scene.walk.registers.pc = NO_CFI_CODE + pc;
+			ASSERT_WALK(&scene, WALK_COMPLETE, EXACT(NO_CFI_CODE + pc),
 				    RETURN_INTO(CALLER), RETURN_INTO(OUTER));
-			assert_int_equal(scene.walk.prologue, FRAMELESS + inputs[i].call);
+			assert_int_equal(scene.walk.prologue, NO_CFI_CODE + inputs[i].call);
 			if (inputs[i].call == 15) /* of JavaScript */
 				continue;
 			/* Such instructions elsewhere are nothing: functions begin at a multiple of 32. */
 			scene = scene_without_table(inputs[i].code, inputs[i].size, 8, 0);
-			scene.walk.registers.pc = FRAMELESS - 8 + pc;
-			ASSERT_WALK(&scene, WALK_COMPLETE, FP_STEP(EXACT(FRAMELESS - 8 + pc)),
+			scene.walk.registers.pc = NO_CFI_CODE - 8 + pc;
+			ASSERT_WALK(&scene, WALK_COMPLETE, FP_STEP(EXACT(NO_CFI_CODE - 8 + pc)),
 				    RETURN_INTO(OUTER));
 		}
 	}
@@ -336,14 +336,14 @@ static void a_function_whose_frame_is_about_to_be_made_has_none(_unused_ void **
 		scene = scene_of_frame_call(calls[i].code, calls[i].size);
 		ASSERT_WALK(&scene, WALK_NO_MAPPING, ENTRY_STEP(EXACT(START_OF(INNER) + 4)),
 			    RETURN_INTO(CALLER), RETURN_INTO(CALLER + 1));
-		assert_int_equal(scene.walk.begins, WALK_BEGINS_JAVASCRIPT);
+		assert_int_equal(scene.walk.frame_setup, WALK_FRAME_SETUP_JAVASCRIPT);
 		assert_int_equal(scene.walk.entry_bytes, 8);
 		/* Another call. */
 		scene = scene_of_frame_call(calls[i].code, calls[i].size);
 		scene.code[RETURN_INTO(CALLER) - calls[i].size + 1 - CODE] = 0xbb;
 		ASSERT_WALK(&scene, WALK_NO_MAPPING, ENTRY_STEP(EXACT(START_OF(INNER) + 4)),
 			    FP_STEP(RETURN_INTO(CALLER)), RETURN_INTO(CALLER + 2));
-		assert_int_equal(scene.walk.begins, WALK_BEGINS_NOTHING);
+		assert_int_equal(scene.walk.frame_setup, WALK_FRAME_SETUP_NONE);
 	}
 	/* No return address. */
 	scene = scene_of_frame_call(frame_call, sizeof(frame_call) - 1);
@@ -417,7 +417,7 @@ int main(void)
 		cmocka_unit_test(code_that_cannot_be_read_is_not_taken_for_an_entry),
 		cmocka_unit_test(before_it_pushes_the_frame_pointer_a_function_has_no_frame),
 		cmocka_unit_test(a_check_may_come_before_that),
-		cmocka_unit_test(what_makes_the_frame_may_be_called_before),
+		cmocka_unit_test(what_sets_up_the_frame_may_be_called_before),
 		cmocka_unit_test(a_function_whose_frame_is_about_to_be_made_has_none),
 		cmocka_unit_test(before_it_returns_a_function_has_no_frame),
 		cmocka_unit_test(without_a_return_address_it_has_one),
