@@ -37,8 +37,12 @@ struct {
 	__type(value, __u64);
 } python_threads SEC(".maps");
 
+/* That are taken in one function: fewer calls of it, of which the verifier looks at each. */
+#define PYTHON_STEPS_AT_ONCE 4
+
 struct python_scratch {
 	struct python_walk walk;
+	__u64 known_thread; /* where an earlier walk found it; 0: none */
 	struct wire_python_code code;
 };
 PER_CPU(struct python_scratch, python_scratches);
@@ -67,12 +71,14 @@ __attribute__((noinline)) int begin_python_walk(void)
 	tid = scratch->sample.tid;
 	layout = bpf_map_lookup_elem(&python_layouts, &number);
 	state = bpf_map_lookup_elem(&python_threads, &tid);
+	python->known_thread = state ? *state : 0;
 	if (!layout)
 		return 1;
 	return python_walk_begin(&python->walk, layout, scratch->python_runtime,
-				 TASK_THREAD_POINTER(get_current_task()), state ? *state : 0);
+				 TASK_THREAD_POINTER(get_current_task()), python->known_thread);
 }
 
+/* Gives 0 to go on, 1 at the end. */
 __attribute__((noinline)) int step_python_walk(int number)
 {
 	struct python_scratch *python = get_per_cpu(&python_scratches);
@@ -80,7 +86,10 @@ __attribute__((noinline)) int step_python_walk(int number)
 
 	if (number < 0 || !python || !stack)
 		return 1;
-	return python_walk_step(&python->walk, stack->frames);
+	for (int i = 0; i < PYTHON_STEPS_AT_ONCE; i++)
+		if (python_walk_step(&python->walk, stack->frames))
+			return 1;
+	return 0;
 }
 
 /* Read the code object of the frame with this number. Gives 0, or another number. Not static: see user_walk.h. */
@@ -115,7 +124,6 @@ __attribute__((noinline)) __u64 take_python_stack(void)
 	struct python_scratch *python = get_per_cpu(&python_scratches);
 	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
 	struct scratch *scratch = get_scratch();
-	const __u64 *known;
 	__u64 state;
 	__u32 tid;
 
@@ -123,7 +131,7 @@ __attribute__((noinline)) __u64 take_python_stack(void)
 		return 0;
 	python->walk.num_frames = 0;
 	if (!begin_python_walk())
-		for (int i = 0; i < PYTHON_MAX_STEPS; i++)
+		for (int i = 0; i < PYTHON_MAX_STEPS; i += PYTHON_STEPS_AT_ONCE)
 			if (step_python_walk(i))
 				break;
 	stack->runtime = WIRE_RUNTIME_PYTHON;
@@ -131,8 +139,7 @@ __attribute__((noinline)) __u64 take_python_stack(void)
 	stack->end = python->walk.end;
 	state = python->walk.thread_state;
 	tid = scratch->sample.tid;
-	known = bpf_map_lookup_elem(&python_threads, &tid);
-	if (state && (!known || *known != state))
+	if (state && python->known_thread != state)
 		bpf_map_update_elem(&python_threads, &tid, &state, BPF_ANY);
 	return send_runtime_frames(stack, scratch, send_python_code);
 }

@@ -68,9 +68,10 @@ __attribute__((noinline)) __u64 hash_runtime_stack(void)
 
 		if (i >= stack->num_frames)
 			break;
-		hash = (hash ^ frame->code) * 0x9e3779b97f4a7c15ull;
-		hash = (hash ^ hash >> 29 ^ (__u64)frame->position << 32 ^ frame->fingerprint) *
-		       0x9e3779b97f4a7c15ull;
+		/* Two of the three products wait for no other frame's. */
+		hash ^= frame->code * 0xc2b2ae3d27d4eb4full ^
+			((__u64)frame->position << 32 ^ frame->fingerprint) * 0xd6e8feb86659fd93ull;
+		hash *= 0x9e3779b97f4a7c15ull;
 		hash ^= hash >> 29;
 	}
 	return hash | 1;

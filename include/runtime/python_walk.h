@@ -33,6 +33,13 @@
 
 #define PYTHON_OBJECT_WORDS 32 /* a power of two, and more than WIRE_PYTHON_OBJECT_BYTES */
 
+/*
+ * From 3.11 on a thread's frames lie side by side, those of callers below: they are read together, as a read costs more than what it
+ * copies. A power of two.
+ */
+#define PYTHON_WINDOW_WORDS 128
+#define PYTHON_PAGE_BYTES   4096
+
 struct python_walk {
 	struct wire_python_layout layout;
 	wire_u64 thread_pointer;
@@ -43,13 +50,18 @@ struct python_walk {
 	wire_u32 num_looks;
 	wire_u32 num_frame_steps;
 	wire_u32 num_frames;
-	wire_u32 end;                        /* enum wire_runtime_end */
-	wire_u32 has_others;                 /* there are several interpreters */
+	wire_u32 end;          /* enum wire_runtime_end */
+	wire_u32 has_others;   /* there are several interpreters */
+	wire_u32 window_bytes; /* that were read; 0: none */
+	wire_u32 frame_word;   /* of the window, where the frame begins that was read last */
+	wire_u64 window_start; /* its address */
+	wire_u64 window[PYTHON_WINDOW_WORDS];
 	wire_u64 words[PYTHON_OBJECT_WORDS]; /* the object that was read last */
 };
 _Static_assert(__builtin_offsetof(struct wire_python_code, name_text) % 8 == 0,
 	       "its texts are words");
 _Static_assert(WIRE_PYTHON_OBJECT_BYTES < PYTHON_OBJECT_WORDS * 8, "an object has its place");
+_Static_assert(PYTHON_OBJECT_WORDS < PYTHON_WINDOW_WORDS, "a frame has its place");
 _Static_assert(!(WIRE_MAX_RUNTIME_FRAMES & (WIRE_MAX_RUNTIME_FRAMES - 1)),
 	       "less one, it is a mask");
 
@@ -68,16 +80,98 @@ PYTHON_INLINE int python_read_word(struct python_walk *walk, wire_u64 address, w
 	return python_read(walk, ret, sizeof(*ret), address);
 }
 
-/* The first bytes of an object, of which python_get_field() gives fields then. */
+/* Bytes of an object, of which python_get_word() gives words then. */
 PYTHON_INLINE int python_read_object(struct python_walk *walk, wire_u64 address, wire_u32 bytes)
 {
 	return python_read(walk, walk->words, bytes & (PYTHON_OBJECT_WORDS * 8 - 1), address);
 }
 
-/* The field at an offset, and what follows it in its word: fields lie at multiples of their size. */
-PYTHON_INLINE wire_u64 python_get_field(const struct python_walk *walk, wire_u32 offset)
+/* The word that has the field at an offset of what was read last. */
+PYTHON_INLINE wire_u64 python_get_word(const struct python_walk *walk, wire_u32 offset)
 {
-	return walk->words[offset >> 3 & (PYTHON_OBJECT_WORDS - 1)] >> ((offset & 7) * 8);
+	return walk->words[offset >> 3 & (PYTHON_OBJECT_WORDS - 1)];
+}
+
+/* The field at an offset, and what follows it in its word: fields lie at multiples of their size. */
+PYTHON_INLINE wire_u64 python_get_part(wire_u64 word, wire_u32 offset)
+{
+	return word >> ((offset & 7) * 8);
+}
+
+/* What says of a code object which one it is. */
+PYTHON_INLINE int python_read_code_object(struct python_walk *walk, wire_u64 code)
+{
+	return python_read_object(walk, code + walk->layout.code_begin, walk->layout.code_bytes);
+}
+
+/* A word of the code object that was read last. */
+PYTHON_INLINE wire_u64 python_get_code_word(const struct python_walk *walk, wire_u32 offset)
+{
+	return python_get_word(walk, offset - walk->layout.code_begin);
+}
+
+PYTHON_INLINE wire_u32 python_get_first_line(const struct python_walk *walk)
+{
+	return (wire_u32)python_get_part(python_get_code_word(walk, walk->layout.code_first_line),
+					 walk->layout.code_first_line);
+}
+
+/* Read as much of the process's memory into the window as lies from an address on, less than its size. */
+PYTHON_INLINE int python_read_window(struct python_walk *walk, wire_u64 start, wire_u32 bytes)
+{
+	walk->window_bytes = 0;
+	if (python_read(walk, walk->window, bytes & (PYTHON_WINDOW_WORDS * 8 - 1), start))
+		return -1;
+	walk->window_start = start;
+	walk->window_bytes = bytes;
+	return 0;
+}
+
+/*
+ * Where to begin to read a frame, so that callers' are read with it. What lies in the same page can be read; what lies below may belong
+ * to nothing.
+ */
+PYTHON_INLINE wire_u64 python_get_window_start(const struct python_walk *walk, wire_u32 bytes)
+{
+	wire_u64 start = walk->frame + bytes - (PYTHON_WINDOW_WORDS - 1) * 8;
+	wire_u64 page = walk->frame & ~(wire_u64)(PYTHON_PAGE_BYTES - 1);
+
+	if (walk->layout.runs == WIRE_PYTHON_RUN_EACH ||
+	    walk->frame & 7) /* each lies by itself, or it is none */
+		return walk->frame;
+	return start < page || start > walk->frame ? page : start;
+}
+
+/* Read the frame, of which python_get_frame_word() gives words then. */
+PYTHON_INLINE int python_read_frame(struct python_walk *walk)
+{
+	wire_u32 bytes = walk->layout.frame_bytes & (PYTHON_OBJECT_WORDS * 8 - 1);
+	wire_u64 distance = walk->frame - walk->window_start;
+	wire_u64 start;
+
+	if (distance & 7 || distance + bytes > walk->window_bytes ||
+	    distance > walk->window_bytes) {
+		start = python_get_window_start(walk, bytes);
+		distance = walk->frame - start;
+		if (python_read_window(walk, start, (wire_u32)distance + bytes))
+			return -1;
+	}
+	walk->frame_word = (wire_u32)distance >> 3;
+	return 0;
+}
+
+/* The word that has the field at an offset of the frame that was read last. */
+PYTHON_INLINE wire_u64 python_get_frame_word(const struct python_walk *walk, wire_u32 offset)
+{
+	return walk->window[(walk->frame_word + (offset >> 3)) & (PYTHON_WINDOW_WORDS - 1)];
+}
+
+/* The byte that says of a frame how it is run. */
+PYTHON_INLINE wire_u32 python_get_run(const struct python_walk *walk)
+{
+	return python_get_part(python_get_frame_word(walk, walk->layout.frame_run),
+			       walk->layout.frame_run) &
+	       0xff;
 }
 
 /* The innermost frame of a thread's state; 0: it runs none. Returns 0, or another number when it cannot be read. */
@@ -89,6 +183,28 @@ PYTHON_INLINE int python_read_innermost(struct python_walk *walk, wire_u64 threa
 	if (walk->layout.cframe_frame == WIRE_PYTHON_NONE || !*ret)
 		return 0;
 	return python_read_word(walk, *ret + walk->layout.cframe_frame, ret);
+}
+
+/*
+ * The innermost frame of the thread that an earlier walk has found, with one read. Returns 0, or another number: it is not this thread's
+ * any more, runs none, or cannot be read.
+ */
+PYTHON_INLINE int python_read_known(struct python_walk *walk, wire_u64 thread_state, wire_u64 *ret)
+{
+	wire_u32 id = walk->layout.thread_id;
+	wire_u32 frame = walk->layout.thread_frame;
+	wire_u32 first = id < frame ? id : frame;
+	wire_u32 bytes = (id < frame ? frame : id) + 8 - first;
+
+	if (bytes > WIRE_PYTHON_OBJECT_BYTES ||
+	    python_read_object(walk, thread_state + first, bytes) ||
+	    python_get_word(walk, id - first) != walk->thread_pointer)
+		return -1;
+	*ret = python_get_word(walk, frame - first);
+	if (*ret && walk->layout.cframe_frame != WIRE_PYTHON_NONE &&
+	    python_read_word(walk, *ret + walk->layout.cframe_frame, ret))
+		return -1;
+	return *ret ? 0 : -1;
 }
 
 /*
@@ -106,12 +222,12 @@ PYTHON_INLINE int python_walk_begin(struct python_walk *walk,
 {
 	wire_u64 other = 0;
 	wire_u64 frame = 0;
-	wire_u64 id = 0;
 
 	walk->layout = *layout;
 	walk->thread_pointer = thread_pointer;
 	walk->frame = walk->thread_state = 0;
 	walk->num_looks = walk->num_frame_steps = walk->num_frames = 0;
+	walk->window_bytes = 0;
 	walk->end = WIRE_RUNTIME_UNREADABLE;
 
 	if (python_read_word(walk, runtime + layout->interpreters, &walk->interpreter))
@@ -121,9 +237,7 @@ PYTHON_INLINE int python_walk_begin(struct python_walk *walk,
 	if (python_read_word(walk, walk->interpreter + layout->interpreter_next, &other))
 		return 1;
 	walk->has_others = other != 0;
-	if (thread_state && !other &&
-	    !python_read_word(walk, thread_state + layout->thread_id, &id) &&
-	    id == thread_pointer && !python_read_innermost(walk, thread_state, &frame) && frame) {
+	if (thread_state && !other && !python_read_known(walk, thread_state, &frame)) {
 		walk->frame = frame;
 		walk->thread_state = thread_state;
 		return 0;
@@ -176,7 +290,9 @@ PYTHON_INLINE int python_walk_look(struct python_walk *walk)
 /* What a frame says about its instruction, with the flag of one that has not begun. */
 PYTHON_INLINE wire_u32 python_get_instruction(const struct python_walk *walk, wire_u64 code)
 {
-	wire_u64 instruction = python_get_field(walk, walk->layout.frame_instruction);
+	wire_u64 instruction =
+		python_get_part(python_get_frame_word(walk, walk->layout.frame_instruction),
+				walk->layout.frame_instruction);
 
 	if (walk->layout.instruction == WIRE_PYTHON_POINTER)
 		instruction -= code + walk->layout.code_instructions;
@@ -193,13 +309,15 @@ PYTHON_INLINE wire_u32 python_get_instruction(const struct python_walk *walk, wi
 /* A hash of what tells code objects apart, of the one that was read last; never 0. */
 PYTHON_INLINE wire_u32 python_get_fingerprint(const struct python_walk *walk)
 {
-	wire_u64 hash = python_get_field(walk, walk->layout.code_first_line) & 0xffffffff;
+	wire_u64 name = python_get_code_word(walk, walk->layout.code_name);
+	wire_u64 file = python_get_code_word(walk, walk->layout.code_file);
+	wire_u64 lines = python_get_code_word(walk, walk->layout.code_lines);
+	wire_u64 hash =
+		(name ^ (wire_u64)python_get_first_line(walk) << 40) * 0x9e3779b97f4a7c15ull;
 
-	hash = (hash ^ python_get_field(walk, walk->layout.code_name)) * 0x9e3779b97f4a7c15ull;
-	hash = (hash ^ hash >> 32 ^ python_get_field(walk, walk->layout.code_file)) *
-	       0x9e3779b97f4a7c15ull;
-	hash = (hash ^ hash >> 32 ^ python_get_field(walk, walk->layout.code_lines)) *
-	       0x9e3779b97f4a7c15ull;
+	/* Odd constants without a pattern: the products do not wait for each other. */
+	hash ^= file * 0xc2b2ae3d27d4eb4full ^ lines * 0xd6e8feb86659fd93ull;
+	hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15ull;
 	return (wire_u32)(hash >> 32) | 1;
 }
 
@@ -209,9 +327,9 @@ PYTHON_INLINE wire_u32 python_get_fingerprint(const struct python_walk *walk)
  */
 PYTHON_INLINE int python_is_hidden(const struct python_walk *walk)
 {
-	return !(python_get_field(walk, walk->layout.code_first_line) & 0xffffffff) &&
-	       python_get_field(walk, walk->layout.code_name) ==
-		       python_get_field(walk, walk->layout.code_file);
+	return !python_get_first_line(walk) &&
+	       python_get_code_word(walk, walk->layout.code_name) ==
+		       python_get_code_word(walk, walk->layout.code_file);
 }
 
 PYTHON_INLINE int python_walk_take_frame(struct python_walk *walk,
@@ -224,19 +342,18 @@ PYTHON_INLINE int python_walk_take_frame(struct python_walk *walk,
 
 	if (walk->num_frame_steps++ >= PYTHON_MAX_FRAME_STEPS)
 		return python_walk_stop(walk, WIRE_RUNTIME_DEEP);
-	if (python_read_object(walk, walk->frame, walk->layout.frame_bytes))
+	if (python_read_frame(walk))
 		return python_walk_stop(walk, WIRE_RUNTIME_UNREADABLE);
-	walk->frame = python_get_field(walk, walk->layout.frame_previous);
-	code = python_get_field(walk, walk->layout.frame_code) &
+	walk->frame = python_get_frame_word(walk, walk->layout.frame_previous);
+	code = python_get_frame_word(walk, walk->layout.frame_code) &
 	       ~(wire_u64)walk->layout.code_tag_bits;
 	instruction = python_get_instruction(walk, code);
 	if (walk->layout.runs == WIRE_PYTHON_RUN_EACH) {
 		instruction |= WIRE_RUNTIME_ENTRY_FRAME;
 	} else if (walk->layout.runs == WIRE_PYTHON_RUN_ENTRY) {
-		if (python_get_field(walk, walk->layout.frame_run) & 0xff)
+		if (python_get_run(walk))
 			instruction |= WIRE_RUNTIME_ENTRY_FRAME;
-	} else if ((python_get_field(walk, walk->layout.frame_run) & 0xff) >=
-		   walk->layout.run_owner) {
+	} else if (python_get_run(walk) >= walk->layout.run_owner) {
 		if (walk->num_frames)
 			frames[(walk->num_frames - 1) & (WIRE_MAX_RUNTIME_FRAMES - 1)].position |=
 				WIRE_RUNTIME_ENTRY_FRAME;
@@ -244,7 +361,7 @@ PYTHON_INLINE int python_walk_take_frame(struct python_walk *walk,
 	}
 	if (walk->num_frames >= WIRE_MAX_RUNTIME_FRAMES)
 		return python_walk_stop(walk, WIRE_RUNTIME_DEEP);
-	if (!python_read_object(walk, code, walk->layout.code_bytes)) {
+	if (!python_read_code_object(walk, code)) {
 		if (python_is_hidden(walk))
 			return 0;
 		fingerprint = python_get_fingerprint(walk);
@@ -336,13 +453,13 @@ PYTHON_INLINE int python_read_code(struct python_walk *walk, wire_u64 code,
 	ret->fingerprint = ret->first_line = ret->line_bytes = 0;
 	ret->num_line_bytes = 0;
 	ret->minor = walk->layout.minor;
-	if (python_read_object(walk, code, walk->layout.code_bytes))
+	if (python_read_code_object(walk, code))
 		return -1;
 	ret->fingerprint = python_get_fingerprint(walk);
-	ret->first_line = (wire_u32)python_get_field(walk, walk->layout.code_first_line);
-	name = python_get_field(walk, walk->layout.code_name);
-	file = python_get_field(walk, walk->layout.code_file);
-	lines = python_get_field(walk, walk->layout.code_lines);
+	ret->first_line = python_get_first_line(walk);
+	name = python_get_code_word(walk, walk->layout.code_name);
+	file = python_get_code_word(walk, walk->layout.code_file);
+	lines = python_get_code_word(walk, walk->layout.code_lines);
 	python_read_text(walk, name, &ret->name, ret->name_text, WIRE_PYTHON_NAME_BYTES);
 	python_read_text(walk, file, &ret->file, ret->file_text, WIRE_PYTHON_FILE_BYTES);
 	if (!lines || python_read_word(walk, lines + walk->layout.bytes_length, &bytes))

@@ -63,7 +63,8 @@ struct wire_python_layout {
 	wire_u16 code_file;
 	wire_u16 code_lines;        /* a bytes object */
 	wire_u16 code_instructions; /* WIRE_PYTHON_POINTER: the first one; else WIRE_PYTHON_NONE */
-	wire_u16 code_bytes;        /* that hold the others: a multiple of 8 */
+	wire_u16 code_begin;        /* of the bytes that hold the others; both are multiples of 8 */
+	wire_u16 code_bytes;
 	/* Of strings and bytes. */
 	wire_u16 text_length;    /* in characters */
 	wire_u16 text_state;     /* 32 bits */

@@ -80,8 +80,9 @@ static void find_python(struct objfile *objfile)
 		return;
 	require(build.layout.minor == build.minor);
 	require(build.layout.frame_bytes % 8 == 0 && build.layout.code_bytes % 8 == 0);
+	require(build.layout.code_begin % 8 == 0);
 	require(build.layout.frame_bytes <= WIRE_PYTHON_OBJECT_BYTES &&
-		build.layout.code_bytes <= WIRE_PYTHON_OBJECT_BYTES);
+		build.layout.code_begin + build.layout.code_bytes <= WIRE_PYTHON_OBJECT_BYTES);
 }
 
 static void find_v8(struct objfile *objfile)

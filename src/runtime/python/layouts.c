@@ -45,7 +45,8 @@ static const struct known_layout {
 			.code_file = 104,                      \
 			.code_lines = 120,                     \
 			.code_instructions = WIRE_PYTHON_NONE, \
-			.code_bytes = 128,                     \
+			.code_begin = 40,                      \
+			.code_bytes = 88,                      \
 			TEXT(48, 72)                           \
 		}                                              \
 	}
@@ -74,7 +75,8 @@ static const struct known_layout {
 		    .code_file = 112,
 		    .code_lines = 136,
 		    .code_instructions = 184,
-		    .code_bytes = 144,
+		    .code_begin = 72,
+		    .code_bytes = 72,
 		    TEXT(48, 72)}},
 	{.code_object_bytes = 192,
 	 .layout = {.minor = 12,
@@ -98,7 +100,8 @@ static const struct known_layout {
 		    .code_file = 112,
 		    .code_lines = 136,
 		    .code_instructions = 192,
-		    .code_bytes = 144,
+		    .code_begin = 64,
+		    .code_bytes = 80,
 		    TEXT(40, 56)}},
 #undef TEXT
 };
@@ -240,6 +243,16 @@ static uint64_t round_up_to_words(uint64_t bytes)
 	return (bytes + 7) / 8 * 8;
 }
 
+static uint64_t round_down_to_words(uint64_t bytes)
+{
+	return bytes / 8 * 8;
+}
+
+static uint64_t find_begin(uint64_t begin, uint64_t offset)
+{
+	return round_down_to_words(offset < begin ? offset : begin);
+}
+
 static uint64_t find_end(uint64_t end, uint64_t offset, unsigned int bytes)
 {
 	return round_up_to_words(offset + bytes > end ? offset + bytes : end);
@@ -256,6 +269,7 @@ int python_layout_read(unsigned int minor, const uint64_t *words, size_t num_wor
 		.text_kind_shift = KIND_SHIFT,
 		.text_ascii_shift = ASCII_SHIFT,
 	};
+	uint64_t begin = WIRE_PYTHON_OBJECT_BYTES;
 	uint64_t end = 0;
 
 	for (size_t i = 0; i < ARRAY_LENGTH(offset_tables); i++)
@@ -311,7 +325,12 @@ int python_layout_read(unsigned int minor, const uint64_t *words, size_t num_wor
 	end = find_end(0, found.code_file, 8);
 	end = find_end(end, found.code_name, 8);
 	end = find_end(end, found.code_lines, 8);
-	found.code_bytes = (wire_u16)find_end(end, found.code_first_line, 4);
+	end = find_end(end, found.code_first_line, 4);
+	begin = find_begin(begin, found.code_file);
+	begin = find_begin(begin, found.code_name);
+	begin = find_begin(begin, found.code_lines);
+	found.code_begin = (wire_u16)find_begin(begin, found.code_first_line);
+	found.code_bytes = (wire_u16)(end - found.code_begin);
 	*ret = found;
 	return 0;
 }

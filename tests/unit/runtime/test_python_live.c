@@ -67,7 +67,7 @@ struct live_python {
 static int python_read(struct python_walk *walk, void *ret, wire_u32 bytes, wire_u64 address)
 {
 	const struct live_python *live = (const struct live_python *)walk;
-	uint8_t read[WIRE_PYTHON_LINE_BYTES];
+	uint8_t read[PYTHON_WINDOW_WORDS * 8];
 
 	assert_true(bytes <= sizeof(read));
 	if (pread(live->memory_fd, read, bytes, (off_t)address) != (ssize_t)bytes)

@@ -34,6 +34,8 @@ struct fake_process {
 	struct wire_python_code code;
 	struct wire_python_layout layout;
 	uint8_t memory[MEMORY_BYTES];
+	uint64_t hole; /* the page that cannot be read; 0: none */
+	unsigned int num_reads;
 	unsigned int num_steps;
 };
 
@@ -41,7 +43,12 @@ struct fake_process {
 
 static int python_read(struct python_walk *walk, void *ret, wire_u32 bytes, wire_u64 address)
 {
-	return read_memory((const struct fake_process *)walk, ret, bytes, address);
+	struct fake_process *process = (struct fake_process *)walk;
+
+	process->num_reads++;
+	if (address < process->hole + PYTHON_PAGE_BYTES && address + bytes > process->hole)
+		return -1;
+	return read_memory(process, ret, bytes, address);
 }
 
 /* A frame that runs the code object at CODE; owner is what the version's byte of it is. */
@@ -360,6 +367,35 @@ static void put_many_frames(struct fake_process *process, size_t num_frames)
 	put_frame(process, MANY_FRAMES + FRAME_SPACE * num_frames, 0, 6, 3);
 }
 
+/* Innermost first, each below the last one, as callers lie; the last one begins where the pages do that can be read. */
+static void callers_are_read_with_a_frame(void **state)
+{
+	static const unsigned int minors[] = {11, 12};
+	const size_t num_frames = 20;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(minors); i++) {
+		struct fake_process *process = fake_process_new(minors[i]);
+
+		process->hole = MANY_FRAMES - PYTHON_PAGE_BYTES;
+		put_word(process, CFRAME + process->layout.cframe_frame,
+			 MANY_FRAMES + FRAME_SPACE * (num_frames - 1));
+		for (size_t j = 0; j < num_frames; j++)
+			put_frame(process, MANY_FRAMES + FRAME_SPACE * j,
+				  j ? MANY_FRAMES + FRAME_SPACE * (j - 1) : 0, 2 * j, 0);
+		walk(process, 0);
+		assert_int_equal(process->walk.end, WIRE_RUNTIME_COMPLETE);
+		assert_int_equal(process->walk.num_frames, num_frames);
+		for (size_t j = 0; j < num_frames; j++) {
+			assert_int_equal(process->frames[j].code, CODE);
+			assert_int_equal(process->frames[j].position, 2 * (num_frames - 1 - j));
+		}
+		/* Each code object, and what leads to the frames. */
+		assert_true(process->num_reads < num_frames + num_frames / 2);
+		free(process);
+	}
+}
+
 static void as_many_frames_as_are_kept_are_all(void **state)
 {
 	struct fake_process *process = fake_process_new(12);
@@ -496,6 +532,7 @@ int main(void)
 		cmocka_unit_test(a_remembered_state_without_frames_is_looked_for_again),
 		cmocka_unit_test(frames_of_two_interpreters_are_the_newer_ones_first),
 		cmocka_unit_test(a_circle_of_frames_is_deep),
+		cmocka_unit_test(callers_are_read_with_a_frame),
 		cmocka_unit_test(as_many_frames_as_are_kept_are_all),
 		cmocka_unit_test(circles_of_threads_and_interpreters_have_an_end),
 		cmocka_unit_test(lengths_are_bounded),
