@@ -10,8 +10,10 @@ import collections
 import json
 import sys
 
+from runtime_account import read_runtime
+
 speedscope, stats, chains, name, leaf = sys.argv[1:]
-runtime, = (runtime for runtime in json.load(open(stats))["runtimes"] if runtime["name"] == name)
+runtime, least_fits = read_runtime(stats, name)
 expected = {line.rstrip("\n") for line in open(chains)}
 begins = {chain.split(";")[0].split(" @")[0] for chain in expected}
 data = json.load(open(speedscope))
@@ -43,5 +45,5 @@ for chain in sorted(missing):
 total = sum(right.values())
 if wrong or missing or not total or num_unknown > 0.005 * total:
     sys.exit(1)
-if runtime["fits"] < 0.995 * (runtime["samples"] - runtime["early"] - runtime["outside"]):
+if runtime["fits"] < least_fits:
     sys.exit("fewer than 99.5 % of its samples fit")
