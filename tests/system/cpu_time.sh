@@ -14,12 +14,13 @@ cpu_ms() {
 
 has_used() { (($(cpu_ms "${@:2}") >= $1)); }
 
-# Wait until it has used MS more, however long that takes: the runner has a time limit.
+# Wait until it has used MS more, however long that takes: the runner has a time limit. It must not end before that.
 # wait_for_cpu_time MS PID [TID]
 wait_for_cpu_time() {
     local goal
     goal=$(($(cpu_ms "${@:2}") + $1))
     until has_used "$goal" "${@:2}"; do
+        [[ -e /proc/$2 ]] || fail "process $2 ended before it had used $1 ms more of CPU time"
         sleep 0.05
     done
 }

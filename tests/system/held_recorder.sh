@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 # record_held NAME SECONDS MS OPTION…: the workload NAME runs for SECONDS, and the recorder goes on once it has
-# used MS milliseconds of CPU time. Leaves $program, $TMPDIR/NAME.folded and NAME.json when it has stopped.
+# used MS milliseconds of CPU time in all; it must not end by itself. Leaves $program, $TMPDIR/NAME.folded and NAME.json when it has stopped.
 record_held() {
     local name=$1 seconds=$2 ms=$3
     shift 3
@@ -15,6 +15,8 @@ record_held() {
     kill -STOP "$RECORDER"
     echo >"$TMPDIR/begin"
     wait_until runs_program "$program" "$name"
-    wait_for_cpu_time "$ms" "$program"
+    until has_used "$ms" "$program"; do
+        sleep 0.05
+    done
     kill -CONT "$RECORDER"
 }

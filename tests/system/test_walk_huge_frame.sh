@@ -9,7 +9,6 @@ source "$(dirname "$0")/whole_stacks.sh"
 need_recording
 
 record_held nofp_huge 1 900 -F 199 --buffer-size 256M
-wait "$program" || true
 stop_recording
 
 expect_account_adds_up "$TMPDIR/nofp_huge.json"

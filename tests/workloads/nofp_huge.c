@@ -1,8 +1,9 @@
 /*
- * A frame of 600 KB that is hardly touched, as compilers have it, on the first thread and on another one:
- * nofp_huge [SECONDS].
+ * A frame of 600 KB that is hardly touched, as compilers have it, on the first thread and on another one. Then it waits
+ * for a signal: nofp_huge [SECONDS].
  */
 #include <pthread.h>
+#include <unistd.h>
 
 #include "spin.h"
 
@@ -41,5 +42,6 @@ int main(int argc, char **argv)
 	if (pthread_create(&thread, NULL, run_huge, &cpu_ns))
 		return 1;
 	pthread_join(thread, NULL);
+	pause();
 	return 0;
 }
