@@ -42,7 +42,8 @@ struct {
 
 struct python_scratch {
 	struct python_walk walk;
-	__u64 known_thread; /* where an earlier walk found it; 0: none */
+	__u64 known_thread; /* where an earlier walk found the state of the thread; 0: none */
+	__u32 known_tid;    /* whose: the thread that ran Python last here */
 	struct wire_python_code code;
 };
 PER_CPU(struct python_scratch, python_scratches);
@@ -53,29 +54,48 @@ static __always_inline int python_read(struct python_walk *walk, void *ret, __u3
 	return bpf_probe_read_user(ret, bytes, (void *)address);
 }
 
+/* That of another process with the same tid is found not to be this thread's. */
+static __always_inline void find_known_thread(struct python_scratch *python, __u32 tid)
+{
+	const __u64 *state;
+
+	if (python->known_tid == tid && python->known_thread)
+		return;
+	state = bpf_map_lookup_elem(&python_threads, &tid);
+	python->known_thread = state ? *state : 0;
+	python->known_tid = tid;
+}
+
 /* Not static: see user_walk.h. */
 __attribute__((noinline)) int begin_python_walk(void)
 {
 	struct python_scratch *python = get_per_cpu(&python_scratches);
 	struct scratch *scratch = get_scratch();
 	struct wire_python_layout *layout;
-	__u64 *state;
 	__u32 number;
-	__u32 tid;
 
 	if (!python || !scratch)
 		return 1;
 	python->walk.end = WIRE_RUNTIME_UNREADABLE;
 	python->walk.thread_state = 0;
+	find_known_thread(python, scratch->sample.tid);
 	number = scratch->python_layout - 1;
-	tid = scratch->sample.tid;
 	layout = bpf_map_lookup_elem(&python_layouts, &number);
-	state = bpf_map_lookup_elem(&python_threads, &tid);
-	python->known_thread = state ? *state : 0;
 	if (!layout)
 		return 1;
 	return python_walk_begin(&python->walk, layout, scratch->python_runtime,
 				 TASK_THREAD_POINTER(get_current_task()), python->known_thread);
+}
+
+/* Remember where the walk found the state of the thread. */
+static __always_inline void note_known_thread(struct python_scratch *python, __u32 tid)
+{
+	__u64 state = python->walk.thread_state;
+
+	if (!state || state == python->known_thread)
+		return;
+	python->known_thread = state;
+	bpf_map_update_elem(&python_threads, &tid, &state, BPF_ANY);
 }
 
 /* Gives 0 to go on, 1 at the end. */
@@ -124,8 +144,6 @@ __attribute__((noinline)) __u64 take_python_stack(void)
 	struct python_scratch *python = get_per_cpu(&python_scratches);
 	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
 	struct scratch *scratch = get_scratch();
-	__u64 state;
-	__u32 tid;
 
 	if (!python || !stack || !scratch)
 		return 0;
@@ -137,10 +155,7 @@ __attribute__((noinline)) __u64 take_python_stack(void)
 	stack->runtime = WIRE_RUNTIME_PYTHON;
 	stack->num_frames = python->walk.num_frames;
 	stack->end = python->walk.end;
-	state = python->walk.thread_state;
-	tid = scratch->sample.tid;
-	if (state && python->known_thread != state)
-		bpf_map_update_elem(&python_threads, &tid, &state, BPF_ANY);
+	note_known_thread(python, scratch->sample.tid);
 	return send_runtime_frames(stack, scratch, send_python_code);
 }
 

@@ -230,11 +230,14 @@ PYTHON_INLINE int python_walk_begin(struct python_walk *walk,
 	walk->window_bytes = 0;
 	walk->end = WIRE_RUNTIME_UNREADABLE;
 
-	if (python_read_word(walk, runtime + layout->interpreters, &walk->interpreter))
+	/* The newest interpreter, and behind it the main one, which is the oldest: if they are the same, it is the only one. */
+	if (python_read_object(walk, runtime + layout->interpreters, 16))
 		return 1;
+	walk->interpreter = walk->words[0];
 	if (!walk->interpreter) /* it is not initialized yet, or not any more */
 		return python_walk_stop(walk, WIRE_RUNTIME_NO_THREAD);
-	if (python_read_word(walk, walk->interpreter + layout->interpreter_next, &other))
+	if (walk->words[1] != walk->interpreter &&
+	    python_read_word(walk, walk->interpreter + layout->interpreter_next, &other))
 		return 1;
 	walk->has_others = other != 0;
 	if (thread_state && !other && !python_read_known(walk, thread_state, &frame)) {

@@ -74,7 +74,7 @@ struct wire_python_layout {
 	wire_u16 other_text;
 	wire_u16 bytes_length;
 	wire_u16 bytes_content;
-};
+} __attribute__((aligned(8))); /* it is copied in words */
 
 /* Files that have the interpreter in them, in one recording. */
 #define WIRE_MAX_PYTHON_LAYOUTS 256

@@ -91,6 +91,7 @@ static struct fake_process *fake_process_new(unsigned int minor)
 	assert_int_equal(python_layout_get(minor, &process->layout, &code_bytes), 0);
 	layout = &process->layout;
 	put_word(process, RUNTIME + layout->interpreters, INTERPRETER);
+	put_word(process, RUNTIME + layout->interpreters + 8, INTERPRETER); /* the main one */
 	put_word(process, INTERPRETER + layout->interpreter_threads, THREAD);
 	put_word(process, THREAD + layout->thread_id, POINTER);
 	if (layout->cframe_frame == WIRE_PYTHON_NONE) {
@@ -427,6 +428,7 @@ static void circles_of_threads_and_interpreters_have_an_end(void **state)
 	assert_int_equal(process->walk.end, WIRE_RUNTIME_NO_THREAD);
 
 	put_word(process, THREAD + layout->thread_next, 0);
+	put_word(process, RUNTIME + layout->interpreters + 8, OTHER);
 	put_word(process, INTERPRETER + layout->interpreter_next, INTERPRETER);
 	walk(process, 0);
 	assert_int_equal(process->walk.end, WIRE_RUNTIME_NO_THREAD);
