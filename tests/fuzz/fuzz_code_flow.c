@@ -3,20 +3,14 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 
 #include "objfile/code_flow.h"
 #include "objfile/instruction.h"
+#include "require.h"
 
 #define ADDRESS 0x1008
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

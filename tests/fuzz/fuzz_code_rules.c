@@ -4,8 +4,8 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 
+#include "require.h"
 #include "unwind/x86_64/code_rules.h"
 
 #define ADDRESS      0x1008
@@ -14,12 +14,6 @@
 #define MAX_DISTANCE 256
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void check_rows(const struct code_stretches *stretches, const struct code_stretch *stretch)
 {

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "require.h"
 #include "symbolize/naming.h"
 
 #define PATH_BYTES 256
@@ -24,12 +25,6 @@ static char folder[PATH_BYTES]; /* made once, and left to the runner's temporary
 static struct file_table *files;
 static struct debug_broker broker;
 static char root[PATH_BYTES + 8];
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void write_file(const char *name, const char *content)
 {

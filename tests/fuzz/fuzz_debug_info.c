@@ -3,20 +3,14 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "objfile/objfile.h"
+#include "require.h"
 #include "symbolize/inlines.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void look_up(struct inlines *inlines, uint64_t elf_address)
 {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "objfile/demangle.h"
+#include "require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 const char *__lsan_default_suppressions(void);
@@ -15,12 +16,6 @@ const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
 	return "leak:print_ident\n";
-}
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -11,18 +11,13 @@
 
 #include "base/bytes.h"
 #include "collect/elf_message.h"
+#include "require.h"
 #include "unwind/unwind_table.h"
 
 #define LAST_KIND    ELF_FIND_ALLOCATOR
 #define IS_OTHER_BIT 0x80 /* of the first byte */
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 /* An answer of any content, and how long it is said to be. Returns false when it is longer than any. */
 static bool take_answer(struct bytes *input, uint32_t kind, struct elf_answer *ret,

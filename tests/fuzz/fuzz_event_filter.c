@@ -4,6 +4,7 @@
  * same.
  */
 #include "filter_evaluation.h"
+#include "require.h"
 
 #include "collect/event_filter.h"
 
@@ -25,12 +26,6 @@ static const char usual_format[] =
 	"\tfield:__rel_loc char[] tail;\toffset:36;\tsize:4;\tsigned:0;\n"
 	"\tfield:const char * where;\toffset:40;\tsize:8;\tsigned:0;\n"
 	"\tfield:u8 e[16];\toffset:48;\tsize:16;\tsigned:0;\n";
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 /* NULL where it is refused, which has a reason. */
 static struct event_filter *compile(const char *expression, const struct event_format *format)

@@ -4,20 +4,14 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 
+#include "require.h"
 #include "unwind/frame_program.h"
 
 #define START 0x1000
 #define END   0x9000
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void require_rows(const struct frame_rows *rows, uint64_t start, uint64_t end)
 {

@@ -12,6 +12,7 @@
 #include "archive/archive.h"
 #include "base/file.h"
 #include "cli/history_row.h"
+#include "require.h"
 
 #define KIND "fuzz"
 
@@ -19,12 +20,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static char folder[256];
 static struct archive *archive;
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void remove_folder(void)
 {

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "hotspot_tables.h"
+#include "require.h"
 #include "runtime/hotspot.h"
 
 #define MAX_READS \
@@ -49,12 +50,6 @@ struct scene {
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static int read_scene(void *context, uint64_t address, void *ret, size_t size)
 {

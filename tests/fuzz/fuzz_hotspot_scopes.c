@@ -8,11 +8,11 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
 #include "hotspot_layouts.h"
+#include "require.h"
 #include "runtime/hotspot_method.h"
 #include "runtime/hotspot_scopes.h"
 
@@ -27,12 +27,6 @@ struct fuzzed_memory {
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static int read_fuzzed(void *context, uint64_t address, void *ret, size_t size)
 {

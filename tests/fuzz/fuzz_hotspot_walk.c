@@ -14,6 +14,7 @@
 
 #include "base/attributes.h"
 #include "base/bytes.h"
+#include "require.h"
 #include "runtime/hotspot_method.h"
 
 #include "hotspot_walk_layouts.h"
@@ -55,12 +56,6 @@ struct scene {
 static struct scene *current;
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static int read_memory(struct scene *scene, void *ret, uint64_t bytes, uint64_t address)
 {

@@ -1,20 +1,14 @@
 /* Unpacking as zlib unpacks: the same bytes, or both find damage. */
 #include "formats/inflate.h"
+#include "require.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 
 #include <zlib.h>
 
 #define LIMIT (1u << 20)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 /* Negative when it is damaged or longer than the room. */
 static long decompress_by_zlib(const uint8_t *data, size_t size, uint8_t *room)

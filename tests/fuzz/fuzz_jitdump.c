@@ -4,21 +4,15 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "process/jit_code.h"
 #include "process/jitdump.h"
+#include "require.h"
 
 #define PID 7
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void require_same(const struct jitdump *a, const struct jitdump *b, uint64_t pc)
 {

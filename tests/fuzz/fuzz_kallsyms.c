@@ -7,15 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "require.h"
 #include "symbolize/kernel_symbols.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void look_up(const struct kernel_symbols *symbols, uint64_t address)
 {

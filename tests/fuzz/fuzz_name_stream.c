@@ -5,19 +5,13 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 
+#include "require.h"
 #include "symbolize/naming.h"
 
 #define NUM_LOCATIONS 6
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static struct profile *make_profile(void)
 {

@@ -3,7 +3,6 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,6 +10,7 @@
 #include "objfile/function_search.h"
 #include "objfile/objfile.h"
 #include "objfile/usdt.h"
+#include "require.h"
 #include "runtime/hotspot.h"
 #include "runtime/named.h"
 #include "runtime/python.h"
@@ -18,12 +18,6 @@
 #include "runtime/v8.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void look_up(struct objfile *objfile, uint64_t elf_address)
 {

@@ -3,19 +3,13 @@
  */
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "process/jit_code.h"
 #include "process/perf_map.h"
+#include "require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void require_same(const struct perf_map *a, const struct perf_map *b, uint64_t pc)
 {

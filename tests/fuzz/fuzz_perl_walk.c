@@ -13,6 +13,7 @@
 
 #include "base/attributes.h"
 #include "base/bytes.h"
+#include "require.h"
 
 #define PERL_INLINE static inline
 #include "runtime/perl_walk.h"
@@ -43,12 +44,6 @@ struct scene {
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static inline int perl_read(struct perl_walk *walk, void *ret, wire_u32 bytes, wire_u64 address)
 {

@@ -13,6 +13,7 @@
 
 #include "base/attributes.h"
 #include "base/bytes.h"
+#include "require.h"
 
 #define PHP_INLINE static inline
 #include "runtime/php_walk.h"
@@ -36,12 +37,6 @@ struct scene {
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static inline int php_read(struct php_walk *walk, void *ret, wire_u32 bytes, wire_u64 address)
 {

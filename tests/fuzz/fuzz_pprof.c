@@ -4,23 +4,17 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <zlib.h>
 
 #include "formats/pprof/pprof.h"
+#include "require.h"
 
 /* Names may be short and stacks of them long. */
 #define MAX_TEXT_BYTES (1u << 24)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static int append(void *context, const void *data, size_t size)
 {

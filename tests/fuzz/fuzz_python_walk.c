@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "require.h"
 #include "runtime/python/layouts.h"
 
 #define PYTHON_INLINE static inline
@@ -38,12 +39,6 @@ struct scene {
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static inline int python_read(struct python_walk *walk, void *ret, wire_u32 bytes, wire_u64 address)
 {

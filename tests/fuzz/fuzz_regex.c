@@ -9,14 +9,9 @@
 
 #include "analysis/regex.h"
 #include "base/text.h"
+#include "require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 /* NULL where it is refused, which has a reason. */
 static struct regex *compile(const char *pattern, uint32_t max_states)

@@ -13,6 +13,7 @@
 
 #include "base/attributes.h"
 #include "base/bytes.h"
+#include "require.h"
 
 #define RUBY_INLINE static inline
 #include "runtime/ruby_walk.h"
@@ -39,12 +40,6 @@ struct scene {
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static inline int ruby_read(struct ruby_walk *walk, void *ret, wire_u32 bytes, wire_u64 address)
 {

@@ -5,12 +5,12 @@
 #include <elf.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/text.h"
+#include "require.h"
 #include "unwind/unwind_table.h"
 
 #define CODE_START 0x1000
@@ -20,12 +20,6 @@
 enum kind { WHOLE_FILE, EH_FRAME, DEBUG_FRAME, GO_TABLE, NUM_KINDS };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static const char names[] = "\0.eh_frame\0.debug_frame\0.gopclntab\0.names";
 static const uint32_t name_places[NUM_KINDS] = {

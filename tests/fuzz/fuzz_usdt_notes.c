@@ -6,10 +6,10 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "objfile/usdt.h"
+#include "require.h"
 
 /* That are looked for; the last may not be there. */
 #define NUM_ARGUMENTS 6
@@ -20,12 +20,6 @@ struct input {
 	const uint8_t *data;
 	size_t size;
 };
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static void require_inside(const struct input *input, const char *text)
 {

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "require.h"
 #include "runtime/v8_function.h"
 #include "runtime/v8_source.h"
 
@@ -44,12 +45,6 @@ struct scene {
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static inline int v8_read(struct v8_walk *walk, void *ret, wire_u32 bytes, wire_u64 address)
 {

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "require.h"
 #include "runtime/v8_wasm.h"
 
 #define MEMORY        0x2a0000000000ull
@@ -36,12 +37,6 @@ struct scene {
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static int read_memory(void *context, uint64_t address, void *ret, size_t size)
 {

@@ -13,6 +13,7 @@
 
 #include "base/attributes.h"
 #include "base/bytes.h"
+#include "require.h"
 
 #define WALK_INLINE static inline
 #include "unwind/walk.h"
@@ -41,12 +42,6 @@ struct scene {
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void require(bool condition)
-{
-	if (!condition)
-		abort();
-}
 
 static uint64_t take_address(struct bytes *input)
 {
