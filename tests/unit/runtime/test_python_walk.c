@@ -321,6 +321,28 @@ static void a_remembered_state_without_frames_is_looked_for_again(void **state)
 	free(process);
 }
 
+/* Of no version is the thread's id so far from its frame that they are not read together. */
+static void a_remembered_state_whose_fields_lie_apart_is_looked_for_again(void **state)
+{
+	struct fake_process *process = fake_process_new(12);
+	struct wire_python_layout *layout = &process->layout;
+
+	(void)state;
+	layout->thread_id = (wire_u16)(layout->thread_frame + WIRE_PYTHON_OBJECT_BYTES);
+	put_word(process, THREAD + layout->thread_id, POINTER);
+	walk(process, THREAD);
+	assert_int_equal(process->walk.end, WIRE_RUNTIME_COMPLETE);
+	assert_int_equal(process->walk.num_frames, 1);
+	assert_int_equal(process->walk.num_looks, 1);
+
+	layout->thread_id = (wire_u16)(layout->thread_frame + WIRE_PYTHON_OBJECT_BYTES - 8);
+	put_word(process, THREAD + layout->thread_id, POINTER);
+	walk(process, THREAD);
+	assert_int_equal(process->walk.num_frames, 1);
+	assert_int_equal(process->walk.num_looks, 0);
+	free(process);
+}
+
 static void frames_of_two_interpreters_are_the_newer_ones_first(void **state)
 {
 	struct fake_process *process = fake_process_new(9);
@@ -532,6 +554,7 @@ int main(void)
 		cmocka_unit_test(before_its_initialization_no_thread_is_there),
 		cmocka_unit_test(a_thread_between_two_calls_has_no_frames),
 		cmocka_unit_test(a_remembered_state_without_frames_is_looked_for_again),
+		cmocka_unit_test(a_remembered_state_whose_fields_lie_apart_is_looked_for_again),
 		cmocka_unit_test(frames_of_two_interpreters_are_the_newer_ones_first),
 		cmocka_unit_test(a_circle_of_frames_is_deep),
 		cmocka_unit_test(callers_are_read_with_a_frame),
