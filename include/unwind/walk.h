@@ -479,6 +479,10 @@ WALK_INLINE int walk_find_cfa(struct walk *walk, const struct unwind_rule *rule,
 		if (!walk->is_innermost)
 			return walk_stop(walk, WALK_UNSUPPORTED);
 		*cfa = walk->registers.cx + offset;
+	} else if (op == UNWIND_CFA_CLONE) {
+		if (walk->is_innermost && !walk->registers.ax)
+			return walk_stop(walk, WALK_COMPLETE);
+		*cfa = walk->registers.sp + offset;
 	} else if (op == UNWIND_CFA_GOROUTINE) {
 		return walk_find_goroutine(walk, rule, walk->registers.sp + offset, cfa);
 	} else { /* in memory at the stack pointer */

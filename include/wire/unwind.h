@@ -50,6 +50,8 @@ enum unwind_cfa_op {
 	UNWIND_CFA_GOROUTINE,  /* on the stack of the goroutine whose description is at sp +
 				  cfa_offset; the 8 bytes below that say how far from the stack's
 				  end; rbp is saved there or nowhere, see walk.h */
+	UNWIND_CFA_CLONE, /* sp + cfa_offset, behind the system call of clone(); with 0 in rax it is the
+				  new thread there, and outermost */
 	/* From here on there is none to be computed. */
 	UNWIND_CFA_SIGNAL,  /* a signal frame: all registers are in the ucontext at sp. With
 			       cfa_offset 1 it begins at the next byte: the kernel has put its

@@ -9,7 +9,8 @@
  *
  * Functions come from .eh_frame, .debug_frame and Go's pclntab; where they overlap, the first of
  * these wins. Some code is described wrongly or not at all, and is recognized by its instructions
- * instead: glibc's swapcontext and __start_context, where Boost's contexts begin, Go's stack switches.
+ * instead: glibc's swapcontext, __start_context and where clone() comes back, where Boost's contexts begin, Go's
+ * stack switches.
  * The entry point of a program is outermost.
  *
  * Limits: x86-64, 64-bit files. A function too far from the first one gets no page; a state that
@@ -30,6 +31,7 @@
 #include "unwind/frame_sort.h"
 #include "unwind/go_frames.h"
 #include "unwind/rule_dictionary.h"
+#include "unwind/x86_64/clone_return.h"
 #include "unwind/x86_64/code_frames.h"
 #include "unwind/x86_64/context_start.h"
 #include "unwind/x86_64/go_runtime.h"
@@ -346,6 +348,25 @@ static int add_uncalled_rows(struct unwind_table_builder *builder,
 	return add_special_row(builder, function->start, cfa_op, 0);
 }
 
+/*
+ * Behind the system call of clone(), where who has made a thread still has the return address on top of its stack. What follows is
+ * the new thread's, and outermost.
+ */
+static int add_clone_return(struct unwind_table_builder *builder,
+			    const struct frame_function *function, uint64_t last_end)
+{
+	const struct unwind_rule behind_call = {.cfa_op = UNWIND_CFA_CLONE, .cfa_offset = 8};
+	const struct frame_row *first = builder->function_rows.rows.items;
+	uint16_t rule;
+	int err;
+
+	if (!builder->function_rows.rows.length || first->rule.cfa_op != UNWIND_CFA_STOP ||
+	    !clone_return_is_at(builder->objfile, last_end, function->start))
+		return 0;
+	err = rule_dictionary_add(&builder->dictionary, &behind_call, &rule);
+	return err ? err : add_row(builder, last_end, rule);
+}
+
 /* In a function's rows: from start up to end another rule holds. */
 static int override_rows(struct frame_rows *rows, const struct frame_function *function,
 			 uint64_t start, uint64_t end, const struct unwind_rule *rule)
@@ -461,6 +482,11 @@ static int add_function_rows(struct unwind_table_builder *builder, struct frame_
 		if (context_start_is_at(builder->objfile, function->start, function->size))
 			return add_uncalled_rows(builder, function, last_end, UNWIND_CFA_STOP);
 		err = mend_swapcontext(builder, function);
+		if (err)
+			return err;
+	}
+	if (builder->code.may_have_c_library) {
+		err = add_clone_return(builder, function, last_end);
 		if (err)
 			return err;
 	}

@@ -4,6 +4,8 @@
  * no use is skipped to get to what follows it; parts that are not known here come after all that
  * is read.
  */
+#include <string.h>
+
 #include "formats/perf/data.h"
 #include "formats/perf/read_data_bits.h"
 
@@ -61,10 +63,12 @@ static bool skip_branches(struct bytes *body, uint64_t type)
 	       (!(type & PERF_BRANCH_COUNTERS) || skip_items(body, count, 8));
 }
 
+/* Those that were not recorded have a value that is no address, and no result of a system call. */
 static void read_registers(struct bytes *body, uint64_t mask, struct wire_registers *ret)
 {
-	uint64_t values[NUM_REGISTERS] = {0};
+	uint64_t values[NUM_REGISTERS];
 
+	memset(values, 0xff, sizeof(values));
 	for (size_t i = 0; i < NUM_REGISTERS; i++)
 		if (mask >> i & 1)
 			values[i] = bytes_u64(body);

@@ -192,6 +192,7 @@ static uint64_t apply_cfa(const struct comparison *comparison, const struct unwi
 	case UNWIND_CFA_SIGNAL:
 		return read_memory(registers[REGISTER_SP] + 160);
 	case UNWIND_CFA_GOROUTINE: /* libdw knows nothing of them */
+	case UNWIND_CFA_CLONE:
 	case UNWIND_CFA_NONE:
 	case UNWIND_CFA_STOP:
 	case UNWIND_CFA_UNSUPPORTED:

@@ -101,6 +101,29 @@ static void the_child_of_clone_begins_in_an_outermost_frame(void **state)
 	assert_int_not_equal(find(libc, "clone", 0).cfa_op, UNWIND_CFA_STOP);
 }
 
+/* syscall; test %rax,%rax; jl …; je 1 byte on; ret: only rax says whether it is a new thread or who has made it. */
+static void behind_the_call_of_clone_it_depends_on_its_result(void **state)
+{
+	static const uint8_t syscall_test_rax[] = {0x0f, 0x05, 0x48, 0x85, 0xc0};
+	static const uint8_t je_ret[] = {0x74, 0x01, 0xc3};
+	const struct libc *libc = *state;
+	const uint8_t *code = dlsym(libc->handle, "clone");
+	const uint8_t *call = memmem(code, 64, syscall_test_rax, sizeof(syscall_test_rax));
+	const uint8_t *ret = call ? memmem(call, 16, je_ret, sizeof(je_ret)) : NULL;
+
+	if (!ret)
+		skip(); /* another libc */
+	for (const uint8_t *byte = call; byte < ret + sizeof(je_ret); byte++) {
+		struct unwind_rule rule = find(libc, "clone", (uint64_t)(byte - code));
+
+		assert_int_equal(rule.cfa_op, UNWIND_CFA_CLONE);
+		assert_int_equal(rule.cfa_offset, 8);
+	}
+	assert_int_equal(find(libc, "clone", (uint64_t)(call - code) - 1).cfa_op, UNWIND_CFA_SP);
+	assert_int_equal(find(libc, "clone", (uint64_t)(ret - code) + sizeof(je_ret)).cfa_op,
+			 UNWIND_CFA_STOP);
+}
+
 /* Between `mov 0xa0(%rdx),%rsp` and the push, all is in the ucontext. */
 static void swapcontext_is_on_no_stack_for_a_while(void **state)
 {
@@ -123,6 +146,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(vfork_keeps_its_return_address_in_rdi, open_libc,
 						close_libc),
 		cmocka_unit_test_setup_teardown(the_child_of_clone_begins_in_an_outermost_frame,
+						open_libc, close_libc),
+		cmocka_unit_test_setup_teardown(behind_the_call_of_clone_it_depends_on_its_result,
 						open_libc, close_libc),
 		cmocka_unit_test_setup_teardown(swapcontext_is_on_no_stack_for_a_while, open_libc,
 						close_libc),

@@ -4,6 +4,8 @@
  */
 #include "walk_scene.h"
 
+#include <errno.h>
+
 /* In longjmp, which goes to CALLER; that finds its own frame by a register. */
 static struct scene scene_of_longjmp(uint8_t caller_op)
 {
@@ -91,6 +93,40 @@ static void a_context_that_cannot_be_read_ends_the_walk(_unused_ void **state)
 	assert_ends_in_inner(&scene, WALK_READ_FAILED);
 }
 
+/* Behind the system call of clone(), with this result of it. */
+static struct scene scene_of_clone(uint64_t result)
+{
+	struct scene scene = scene_of_two(RULE(UNWIND_CFA_CLONE, 8), RULE(UNWIND_CFA_SP, 8));
+
+	scene.walk.registers.ax = result;
+	scene.stack[1] = RETURN_INTO(OUTER);
+	return scene;
+}
+
+static void a_new_thread_begins_behind_the_call_of_clone(_unused_ void **state)
+{
+	struct scene scene = scene_of_clone(0);
+
+	assert_ends_in_inner(&scene, WALK_COMPLETE);
+}
+
+static void who_has_made_a_thread_has_a_caller(_unused_ void **state)
+{
+	struct scene during_call = scene_of_clone((uint64_t)-ENOSYS);
+	struct scene after_call = scene_of_clone(4711);
+
+	assert_passes_caller(&during_call);
+	assert_passes_caller(&after_call);
+}
+
+static void an_outer_frame_behind_the_call_of_clone_is_not_known_to_be_new(_unused_ void **state)
+{
+	struct scene scene = scene_of_two(RULE(UNWIND_CFA_SP, 8), RULE(UNWIND_CFA_CLONE, 8));
+
+	scene.stack[1] = RETURN_INTO(OUTER);
+	assert_passes_caller(&scene);
+}
+
 /* A landing pad of OUTER, which is no address that a call returns to. */
 #define LANDING_PAD (START_OF(OUTER) + 0x80)
 
@@ -147,6 +183,9 @@ int main(void)
 		cmocka_unit_test(setcontext_leads_to_where_getcontext_was_called),
 		cmocka_unit_test(setcontext_may_lead_to_the_first_byte_of_a_function),
 		cmocka_unit_test(a_context_that_cannot_be_read_ends_the_walk),
+		cmocka_unit_test(a_new_thread_begins_behind_the_call_of_clone),
+		cmocka_unit_test(who_has_made_a_thread_has_a_caller),
+		cmocka_unit_test(an_outer_frame_behind_the_call_of_clone_is_not_known_to_be_new),
 		cmocka_unit_test(the_frame_of_a_landing_pad_may_lie_at_rcx),
 		cmocka_unit_test(the_address_of_a_landing_pad_may_be_in_rcx),
 		cmocka_unit_test(a_landing_pad_may_be_the_first_byte_of_a_cold_part),
