@@ -12,7 +12,7 @@
 
 #include "objfile/objfile.h"
 
-/* 10 bytes in glibc 2.31 to 2.42, four more where the jump to its end of errors is a far one. */
+/* 10 bytes in glibc 2.31 to 2.43, four more where the jump to its end of errors is a far one. */
 #define CLONE_RETURN_MIN_BYTES 10
 #define CLONE_RETURN_MAX_BYTES 14
 
