@@ -22,14 +22,19 @@ record --off-cpu --wakers --period 1ms --buffer-size 64M -o "$file" -o "$TMPDIR/
     -o "$TMPDIR/blocked.folded" --stats "$TMPDIR/stats.json" -- "$WORKLOADS/nofp_waits" 2 >"$TMPDIR/truth"
 expect_off_cpu_adds_up "$TMPDIR/stats.json"
 
-# expect_waker WAIT WAKER: both are expressions; of what is blocked in WAIT, nearly all was ended by WAKER.
+# expect_waker WAIT WAKER: both are expressions; of what is blocked in WAIT, nearly all was ended by WAKER. Whose stack does
+# not lead so far is left out: a waker's has no copy to be walked later, and at the begin of a program its tables are not there.
 expect_waker() {
-    local all known
-    all=$(folded_match "$file" ";$1;.*;\[(blocked|uninterruptible)\];--;")
-    known=$(folded_match "$file" ";$1;.*;\[(blocked|uninterruptible)\];--;(.*;)?$2 [0-9]+\$")
-    ((all > 0)) || fail "nothing is blocked in $1"
-    echo "$1: $((100 * known / all)) % of $all us ended by $2"
-    expect_between "blocked in $1 and ended by $2, in percent" $((100 * known / all)) 95 100
+    local waits=$TMPDIR/some.offwake.folded all known cut
+    grep -E -- ";$1;.*;\[(blocked|uninterruptible)\];--;" "$file" >"$waits" || fail "nothing is blocked in $1"
+    all=$(folded_total "$waits")
+    known=$(folded_match "$waits" "--;(.*;)?$2 [0-9]+\$")
+    grep -Ev -- "--;(.*;)?$2 [0-9]+\$" "$waits" >"$TMPDIR/others.folded" || true
+    cut=$(folded_match "$TMPDIR/others.folded" '--;.*;\[truncated\];')
+    echo "$1: $known of $all us ended by $2, $cut us by a stack that is truncated"
+    ((cut < all / 2)) || fail "$cut of $all us that are blocked in $1 were ended by a stack that is truncated"
+    ((100 * known >= 95 * (all - cut))) ||
+        fail "blocked in $1 for $all us, ended by $2 for $known us: $(head -n 5 "$TMPDIR/others.folded")"
 }
 thread='.*nofp_waits'
 expect_waker wait_condition "wake_others;$thread"
