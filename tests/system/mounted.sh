@@ -15,12 +15,13 @@ expect_mounted() {
         turns+="${turns:+, }($high, $begin, $end, $tid)"
         lowest[$high]=$low
     done <"$1"
-    # The outermost frame is a little below the end, the innermost one below what it has called a local.
+    # The outermost frame is a little below the end, the innermost one below what it has called a local; there it may be
+    # interrupted in what it calls, which a busy machine does more often.
     for stack in "${!lowest[@]}"; do
         low=${lowest[$stack]}
         depths+="${depths:+, }($stack, $((stack - low)))"
         for top in $(printf '%s\n' $(((stack + 4095) & ~4095)) $(((stack - 512 + 4095) & ~4095)) | sort -u); do
-            for bottom in $(printf '%s\n' $((low & ~4095)) $(((low - 1024) & ~4095)) | sort -u); do
+            for bottom in $((low & ~4095)) $(((low - 4096) & ~4095)); do
                 names+="${names:+, }($stack, '$(printf 'stack 0x%x, %d KiB' "$bottom" $(((top - bottom) >> 10)))')"
             done
         done
