@@ -20,7 +20,8 @@ struct named_runtime {
 	const char *account_name; /* as OpenTelemetry calls it, where it does */
 	/* That its file exports, for debuggers or for what it loads; other files have no two of these. */
 	const char *symbols[2];
-	const char *advice; /* what makes it write a perf-map */
+	const char *older_symbol; /* that older versions have in place of the first one, or NULL */
+	const char *advice;       /* what makes it write a perf-map */
 };
 
 /* number: below NUM_NAMED_RUNTIMES. Borrowed, valid always. */

@@ -8,18 +8,25 @@
 #include "runtime/file_data.h"
 
 /*
- * Both symbols of .NET are there from 3.0 on, and in programs that have the runtime in them from 6 on: debuggers and profilers
- * ask for them. BEAM's are its entry point and what it offers to libraries in C, LuaJIT's part of its interface.
+ * Debuggers and profilers ask for both symbols of .NET, in programs that have the runtime in them, too; .NET Core 3.1 does not export
+ * the first one, and has what starts it. BEAM's are its entry point and what it offers to libraries in C, LuaJIT's part of its
+ * interface.
  */
 static const struct named_runtime runtimes[NUM_NAMED_RUNTIMES] = {
 	{".NET",
 	 "dotnet",
 	 {"g_dacTable", "MetaDataGetDispenser"},
+	 "coreclr_initialize",
 	 "DOTNET_PerfMapEnabled=1 in its environment"},
-	{"BEAM", "beam", {"erl_start", "enif_make_atom"}, "+JPperf true (erl), from OTP 24 on"},
+	{"BEAM",
+	 "beam",
+	 {"erl_start", "enif_make_atom"},
+	 NULL,
+	 "+JPperf true (erl), from OTP 24 on"},
 	{"LuaJIT",
 	 "luajit",
 	 {"luaJIT_setmode", "lua_newstate"},
+	 NULL,
 	 "XCFLAGS=-DLUAJIT_USE_PERFTOOLS when it is built"},
 };
 
@@ -56,13 +63,20 @@ static bool has_symbol(Elf *elf, const char *name)
 	return file_has_symbol_name(elf, name, strlen(name) + 1) && defines(elf, name);
 }
 
+static bool is_in(Elf *elf, const struct named_runtime *runtime)
+{
+	if (!has_symbol(elf, runtime->symbols[1]))
+		return false;
+	return has_symbol(elf, runtime->symbols[0]) ||
+	       (runtime->older_symbol && has_symbol(elf, runtime->older_symbol));
+}
+
 int named_runtime_find(struct objfile *objfile, uint32_t *ret_number)
 {
 	Elf *elf = objfile_get_elf(objfile);
 
 	for (uint32_t i = 0; i < NUM_NAMED_RUNTIMES; i++) {
-		if (!has_symbol(elf, runtimes[i].symbols[0]) ||
-		    !has_symbol(elf, runtimes[i].symbols[1]))
+		if (!is_in(elf, &runtimes[i]))
 			continue;
 		*ret_number = i;
 		return 0;

@@ -34,6 +34,7 @@ static void check(const char *first, const char *second, const char *name)
 static void a_runtime_is_known_by_two_symbols(_unused_ void **state)
 {
 	check("g_dacTable", "MetaDataGetDispenser", ".NET");
+	check("coreclr_initialize", "MetaDataGetDispenser", ".NET"); /* Core 3.1 */
 	check("erl_start", "enif_make_atom", "BEAM");
 	check("luaJIT_setmode", "lua_newstate", "LuaJIT");
 }
@@ -58,6 +59,8 @@ static void what_only_has_to_do_with_a_runtime_is_none(_unused_ void **state)
 		{.symbols = {{"luaJIT_setmode", 0, SHN_UNDEF}, {"lua_newstate", 0, SHN_UNDEF}}},
 		{.symbols = {{"luaJIT_setmode", 0x20010, 1}, {"lua_newstate", 0, SHN_UNDEF}}},
 		{.symbols = {{"g_dacTable2", 0x20010, 1}, {"MetaDataGetDispenser", 0x20018, 1}}},
+		{.symbols = {{"coreclr_initialize", 0x20010, 1},
+			     {"GetCLRRuntimeHost", 0x20018, 1}}},
 		{.symbols = {{"erl_start", 0x20010, 1}, {"luaJIT_setmode", 0x20018, 1}}},
 		{.symbols = {{NULL, 0, 0}}},
 	};
