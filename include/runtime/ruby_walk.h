@@ -157,13 +157,12 @@ RUBY_INLINE wire_u64 ruby_get_field(const struct ruby_walk *walk, wire_u32 offse
 }
 
 /*
- * Where the thread has what lies in its thread-local storage at walk->state: the number of a module, and an offset, as
- * __tls_get_addr() is given them. Returns 0, or another number when the thread has it not.
+ * Where the thread has what __tls_get_addr() is given the number of a module and an offset for; these lie at walk->state.
+ * Returns 0, or another number when the thread has it not.
  *
  * Source: glibc, sysdeps/x86_64/nptl/tls.h and elf/dl-tls.c (dtv).
  */
-RUBY_INLINE int ruby_find_thread_local(struct ruby_walk *walk, wire_u64 thread_pointer,
-				       wire_u64 *ret)
+RUBY_INLINE int ruby_find_by_index(struct ruby_walk *walk, wire_u64 thread_pointer, wire_u64 *ret)
 {
 	wire_u64 index[2];
 	wire_u64 vector;
@@ -179,10 +178,27 @@ RUBY_INLINE int ruby_find_thread_local(struct ruby_walk *walk, wire_u64 thread_p
 	return 0;
 }
 
+/* Where the pointer to the thread's context is. Returns 0, or another number when the thread has none. */
+RUBY_INLINE int ruby_find_context(struct ruby_walk *walk, wire_u64 thread_pointer, wire_u64 *ret)
+{
+	wire_u64 offset = walk->layout.context_offset;
+
+	if (walk->layout.context == WIRE_RUBY_CONTEXT_BY_INDEX)
+		return ruby_find_by_index(walk, thread_pointer, ret);
+	*ret = walk->state;
+	if (walk->layout.context == WIRE_RUBY_CONTEXT_OF_ALL)
+		return 0;
+	if (walk->layout.context == WIRE_RUBY_CONTEXT_BY_OFFSET &&
+	    ruby_read_word(walk, walk->state, &offset))
+		return -1;
+	*ret = thread_pointer + offset;
+	return 0;
+}
+
 /*
  * Begin, with a copy of the layout.
  *
- * state  in the process: of the context that runs, or of what says where a thread has its own (wire_ruby_layout)
+ * state  in the process, as enum wire_ruby_context has it
  *
  * Returns 0 to go on, or 1 at the end, which walk->end explains.
  */
@@ -199,7 +215,7 @@ RUBY_INLINE int ruby_walk_begin(struct ruby_walk *walk, const struct wire_ruby_l
 	walk->frame_register = frame_register;
 	walk->instruction_register = instruction_register;
 	walk->num_steps = walk->num_frames = 0;
-	if (layout->is_thread_local && ruby_find_thread_local(walk, thread_pointer, &state))
+	if (ruby_find_context(walk, thread_pointer, &state))
 		return ruby_walk_stop(walk, WIRE_RUNTIME_NO_THREAD);
 	if (ruby_read_word(walk, state, &context))
 		return ruby_walk_stop(walk, WIRE_RUNTIME_UNREADABLE);

@@ -31,14 +31,19 @@ struct wire_php_layout {
 	wire_u16 generator_parent; /* that it yields from; 0: it does not */
 };
 
+/* Where Ruby has the pointer to the context that a thread runs. */
+enum wire_ruby_context {
+	WIRE_RUBY_CONTEXT_OF_ALL,    /* at its state: the one that runs (before 3.0) */
+	WIRE_RUBY_CONTEXT_BY_INDEX,  /* its state is what __tls_get_addr() is given for it */
+	WIRE_RUBY_CONTEXT_BY_OFFSET, /* at its state: how far it is from the thread pointer */
+	WIRE_RUBY_CONTEXT_IN_CODE,   /* so far from the thread pointer as context_offset says */
+};
+
 /* Ruby: likewise (runtime/ruby_walk.h). */
 struct wire_ruby_layout {
-	wire_u64 symbols; /* from its state on to its global_symbols, modulo 2^64 */
-	/*
-	 * Its state is what __tls_get_addr() is given for the context that a thread runs; else it is the pointer to the one
-	 * context that runs.
-	 */
-	wire_u8 is_thread_local;
+	wire_u64 symbols;        /* from its state on to its global_symbols, modulo 2^64 */
+	wire_u64 context_offset; /* modulo 2^64 */
+	wire_u8 context;         /* enum wire_ruby_context */
 	wire_u8 frame_bytes;
 	wire_u8 line_bytes;  /* of an entry of a table of lines */
 	wire_u8 string_text; /* of a string that has its text in it */

@@ -66,9 +66,11 @@ static void *allocate(size_t size)
 static struct wire_ruby_layout take_layout(struct bytes *input)
 {
 	static const struct wire_ruby_layout layouts[] = {
-		{0x40, false, 56, 8, 16, 0x38, 0x98, 0xb0, 0x20, 120, 0},
-		{0x40, true, 64, 12, 16, 0x30, 0x90, 0xa8, 0x28, 120, 0},
-		{0x40, true, 56, 12, 24, 0x30, 0x98, 0xb0, 0x30, 112, 0},
+		{0x40, 0, WIRE_RUBY_CONTEXT_OF_ALL, 56, 8, 16, 0x38, 0x98, 0xb0, 0x20, 120, 0},
+		{0x40, 0, WIRE_RUBY_CONTEXT_BY_INDEX, 64, 12, 16, 0x30, 0x90, 0xa8, 0x28, 120, 0},
+		{0x40, 0, WIRE_RUBY_CONTEXT_BY_INDEX, 56, 12, 24, 0x30, 0x98, 0xb0, 0x30, 112, 0},
+		{0x40, 0, WIRE_RUBY_CONTEXT_BY_OFFSET, 64, 12, 24, 0x30, 0x98, 0xb0, 0x30, 112, 0},
+		{0x40, 0x20, WIRE_RUBY_CONTEXT_IN_CODE, 56, 12, 24, 0x30, 0x98, 0xb0, 0x30, 112, 0},
 	};
 
 	return layouts[bytes_u8(input) % ARRAY_LENGTH(layouts)];

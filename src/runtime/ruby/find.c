@@ -28,9 +28,10 @@
 /* It gives the first word of global_symbols. */
 #define SYMBOLS_NAME "rb_sym_immortal_count"
 
-#define MAX_CODE_BYTES    64 /* of such a function */
-#define MIN_CORE_BYTES    0x2000
-#define MAX_VERSION_BYTES 16
+#define MAX_CODE_BYTES     64 /* of such a function */
+#define THREAD_LOCAL_BYTES 16 /* of the longest way to read a variable of a thread */
+#define MIN_CORE_BYTES     0x2000
+#define MAX_VERSION_BYTES  16
 /* From the address of a new frame on until that runs. */
 #define MAX_PUSH_INSTRUCTIONS 64
 #define CONTEXT_FRAME         16 /* of a context: the innermost frame */
@@ -39,10 +40,12 @@
 static const struct known_version {
 	unsigned int major;
 	unsigned int minor;
+	bool is_thread_local; /* each thread has its own context */
 	struct wire_ruby_layout layout;
 } known_versions[] = {
 	{2,
 	 7,
+	 false,
 	 {.frame_bytes = 56,
 	  .line_bytes = 8,
 	  .string_text = 16,
@@ -53,8 +56,8 @@ static const struct known_version {
 	  .body_lines = 120}},
 	{3,
 	 1,
-	 {.is_thread_local = true,
-	  .frame_bytes = 64,
+	 true,
+	 {.frame_bytes = 64,
 	  .line_bytes = 12,
 	  .string_text = 16,
 	  .context_thread = 0x30,
@@ -63,9 +66,20 @@ static const struct known_version {
 	  .thread_context = 0x28,
 	  .body_lines = 120}},
 	{3,
+	 2,
+	 true,
+	 {.frame_bytes = 64,
+	  .line_bytes = 12,
+	  .string_text = 24,
+	  .context_thread = 0x30,
+	  .context_native = 0x98,
+	  .context_bytes = 0xb0,
+	  .thread_context = 0x30,
+	  .body_lines = 112}},
+	{3,
 	 3,
-	 {.is_thread_local = true,
-	  .frame_bytes = 56,
+	 true,
+	 {.frame_bytes = 56,
 	  .line_bytes = 12,
 	  .string_text = 24,
 	  .context_thread = 0x30,
@@ -146,27 +160,64 @@ static int32_t get_int(const uint8_t *bytes)
 	return number;
 }
 
-/*
- * What a function hands to __tls_get_addr(): the bytes of that are the same wherever a linker may put something better
- * in their place.
- *
- * Source: ELF Handling For Thread-Local Storage, section 4.4.6.
- */
-static int find_thread_local(const struct objfile *objfile, uint64_t function, uint64_t *ret)
+static bool bytes_are_at(const uint8_t *code, const void *bytes, size_t size)
 {
-	static const uint8_t argument[] = {0x66, 0x48, 0x8d, 0x3d};
+	return memcmp(code, bytes, size) == 0;
+}
+
+/*
+ * How code that is at an address reads a variable of a thread: of a library what it hands to __tls_get_addr(), of a program an
+ * offset from the thread pointer, which it has in itself or its linker at a place of its own. The bytes of each are the same
+ * wherever a linker may put something better in their place.
+ *
+ * Source: ELF Handling For Thread-Local Storage, sections 4.4.6 and 4.4.7.
+ */
+static int get_thread_local(const uint8_t *code, uint64_t address, struct script_build *build)
+{
+	static const uint8_t argument[] = {0x66, 0x48, 0x8d, 0x3d}; /* lea …(%rip),%rdi */
 	static const uint8_t call[] = {0x66, 0x66, 0x48, 0xe8};
+	static const uint8_t place[] = {0x48, 0x8b, 0x05};              /* mov …(%rip),%rax */
+	static const uint8_t constant[] = {0x48, 0xc7, 0xc0};           /* mov $…,%rax */
+	static const uint8_t load[] = {0x64, 0x48, 0x8b, 0x00};         /* mov %fs:(%rax),%rax */
+	static const uint8_t direct[] = {0x64, 0x48, 0x8b, 0x04, 0x25}; /* mov %fs:…,%rax */
+	struct wire_ruby_layout *layout = &build->layout.ruby;
+	int32_t offset = 0;
+
+	if (bytes_are_at(code, argument, sizeof(argument)) &&
+	    bytes_are_at(code + 8, call, sizeof(call))) {
+		layout->context = WIRE_RUBY_CONTEXT_BY_INDEX;
+		build->state = address + 8 + (uint64_t)(int64_t)get_int(code + 4);
+		return 0;
+	}
+	if (bytes_are_at(code, place, sizeof(place)) &&
+	    bytes_are_at(code + 7, load, sizeof(load))) {
+		layout->context = WIRE_RUBY_CONTEXT_BY_OFFSET;
+		build->state = address + 7 + (uint64_t)(int64_t)get_int(code + 3);
+		return 0;
+	}
+	if (bytes_are_at(code, constant, sizeof(constant)) &&
+	    bytes_are_at(code + 7, load, sizeof(load)))
+		offset = get_int(code + 3);
+	else if (bytes_are_at(code, direct, sizeof(direct)))
+		offset = get_int(code + 5);
+	if (offset >= 0) /* above the thread pointer is what belongs to the C library */
+		return -ENOENT;
+	layout->context = WIRE_RUBY_CONTEXT_IN_CODE;
+	layout->context_offset = (uint64_t)(int64_t)offset;
+	return 0;
+}
+
+/* Where a function reads a variable of its thread. Takes that into the layout, and the state that it is found by. */
+static int find_thread_local(const struct objfile *objfile, uint64_t function,
+			     struct script_build *build)
+{
 	uint8_t code[MAX_CODE_BYTES];
 
 	if (file_data_read(objfile, function, code, sizeof(code)))
 		return -ENOENT;
-	for (size_t i = 0; i + 16 <= sizeof(code); i++) {
-		if (memcmp(code + i, argument, sizeof(argument)) != 0 ||
-		    memcmp(code + i + 8, call, sizeof(call)) != 0)
-			continue;
-		*ret = function + i + 8 + (uint64_t)(int64_t)get_int(code + i + 4);
-		return 0;
-	}
+	for (size_t i = 0; i + THREAD_LOCAL_BYTES <= sizeof(code); i++)
+		if (!get_thread_local(code + i, function + i, build))
+			return 0;
 	return -ENOENT;
 }
 
@@ -377,6 +428,13 @@ static int find_pushes(struct objfile *objfile, struct script_build *build)
 	return build->num_pushes ? 0 : -ENOENT;
 }
 
+static int find_context_of_all(const struct ruby_markers *markers, struct script_build *build)
+{
+	build->layout.ruby.context = WIRE_RUBY_CONTEXT_OF_ALL;
+	build->state = markers->context;
+	return build->state ? 0 : -ENOENT;
+}
+
 static const struct known_version *look_up_version(const struct script_build *build)
 {
 	for (size_t i = 0; i < ARRAY_LENGTH(known_versions); i++)
@@ -394,16 +452,17 @@ static enum script_support find_layout(struct objfile *objfile, const struct rub
 
 	if (!known)
 		return SCRIPT_UNKNOWN_VERSION;
-	build->state = markers->context;
-	if (known->layout.is_thread_local &&
-	    find_thread_local(objfile, markers->error, &build->state))
-		return SCRIPT_UNKNOWN_BUILD;
-	if (!build->state || find_variable(objfile, markers->symbols, &symbols) ||
-	    find_evaluation(objfile, build))
+	if (find_variable(objfile, markers->symbols, &symbols))
 		return SCRIPT_UNKNOWN_BUILD;
 	build->layout.runtime = WIRE_RUNTIME_RUBY;
 	build->layout.ruby = known->layout;
+	build->state = symbols;
+	if (known->is_thread_local ? find_thread_local(objfile, markers->error, build)
+				   : find_context_of_all(markers, build))
+		return SCRIPT_UNKNOWN_BUILD;
 	build->layout.ruby.symbols = symbols - build->state;
+	if (find_evaluation(objfile, build))
+		return SCRIPT_UNKNOWN_BUILD;
 	return find_pushes(objfile, build) ? SCRIPT_UNKNOWN_BUILD : SCRIPT_KNOWN;
 }
 

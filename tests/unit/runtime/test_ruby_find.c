@@ -154,7 +154,9 @@ static struct fake_file *whole_file(const char *version)
 	put_table_getter(file, TABLE_GETTER, CORE);
 	put_evaluation(file, EVALUATION, CORE);
 	add_function(file, CORE, CORE + CORE_BYTES);
-	put_push(file, string_starts_with(version, "3.1") ? 64 : 56);
+	put_push(file, string_starts_with(version, "3.1") || string_starts_with(version, "3.2")
+			       ? 64
+			       : 56);
 	return file;
 }
 
@@ -236,6 +238,7 @@ static void a_version_that_is_known_says_where_its_frames_are(void **state _unus
 	} versions[] = {
 		{"2.7.4", 2, 7, 56, CONTEXT},
 		{"3.1.2", 3, 1, 64, THREAD_INDEX},
+		{"3.2.2", 3, 2, 64, THREAD_INDEX},
 		{"3.3.8", 3, 3, 56, THREAD_INDEX},
 	};
 
@@ -305,12 +308,58 @@ static void expect_unknown_build(struct fake_file *file)
 	assert_memory_equal(&build.layout, &none, sizeof(none));
 }
 
-/* As one that is linked into a program is. */
+static void a_program_has_a_threads_context_at_an_offset(void **state _unused_)
+{
+	static const struct {
+		const char *code;
+		size_t num_bytes;
+		enum wire_ruby_context context;
+		uint64_t offset;
+	} ways[] = {
+		/* mov $-8,%rax; mov %fs:(%rax),%rax */
+		{"\x48\xc7\xc0\xf8\xff\xff\xff\x64\x48\x8b\x00", 11, WIRE_RUBY_CONTEXT_IN_CODE,
+		 -8ull},
+		/* mov %fs:-16,%rax */
+		{"\x64\x48\x8b\x04\x25\xf0\xff\xff\xff", 9, WIRE_RUBY_CONTEXT_IN_CODE, -16ull},
+		/* mov 0x100(%rip),%rax; mov %fs:(%rax),%rax */
+		{"\x48\x8b\x05\x00\x01\x00\x00\x64\x48\x8b\x00", 11, WIRE_RUBY_CONTEXT_BY_OFFSET,
+		 0},
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(ways); i++) {
+		struct fake_file *file = whole_file("3.3.8");
+		bool has_place = ways[i].context == WIRE_RUBY_CONTEXT_BY_OFFSET;
+		uint64_t place = has_place ? TEXT_ADDRESS + ERROR_GETTER + 4 + 7 + 0x100 : SYMBOLS;
+		struct script_build build;
+
+		memset(file->text + ERROR_GETTER + 4, 0x90, 0x40);
+		memcpy(file->text + ERROR_GETTER + 4, ways[i].code, ways[i].num_bytes);
+		assert_int_equal(find(file, &build), 0);
+		assert_int_equal(build.support, SCRIPT_KNOWN);
+		assert_int_equal(build.layout.ruby.context, ways[i].context);
+		assert_int_equal(build.layout.ruby.context_offset, ways[i].offset);
+		assert_int_equal(build.state, place);
+		assert_int_equal(build.layout.ruby.symbols, SYMBOLS - place);
+	}
+}
+
 static void a_thread_that_has_its_context_elsewhere_is_not_known(void **state _unused_)
 {
 	struct fake_file *file = whole_file("3.3.8");
 
 	memset(file->text + ERROR_GETTER, 0x90, 0x40);
+	expect_unknown_build(file);
+
+	/* A place whose value is used for something else. */
+	file = whole_file("3.3.8");
+	memset(file->text + ERROR_GETTER, 0x90, 0x40);
+	memcpy(file->text + ERROR_GETTER, "\x48\x8b\x05\x00\x01\x00\x00\x48\x8b\x00", 10);
+	expect_unknown_build(file);
+
+	/* The canary of a function behind it. */
+	file = whole_file("3.3.8");
+	memset(file->text + ERROR_GETTER, 0x90, 0x40);
+	memcpy(file->text + ERROR_GETTER + 0x20, "\x64\x48\x8b\x04\x25\x28\x00\x00\x00", 9);
 	expect_unknown_build(file);
 }
 
@@ -439,6 +488,7 @@ int main(void)
 		cmocka_unit_test(a_version_that_is_known_says_where_its_frames_are),
 		cmocka_unit_test(other_versions_are_said_and_not_guessed),
 		cmocka_unit_test(what_is_no_version_is_not_known),
+		cmocka_unit_test(a_program_has_a_threads_context_at_an_offset),
 		cmocka_unit_test(a_thread_that_has_its_context_elsewhere_is_not_known),
 		cmocka_unit_test(names_of_symbols_that_are_not_found_are_not_known),
 		cmocka_unit_test(a_function_may_begin_without_a_mark),

@@ -189,8 +189,14 @@ static void put_lines(struct fake_process *process, const unsigned int *words, s
 static void put_context(struct fake_process *process)
 {
 	const struct wire_ruby_layout *layout = &process->layout;
+	static const uint64_t states[] = {
+		[WIRE_RUBY_CONTEXT_OF_ALL] = CONTEXT,
+		[WIRE_RUBY_CONTEXT_BY_INDEX] = MODULE,
+		[WIRE_RUBY_CONTEXT_BY_OFFSET] = BLOCK + OFFSET - THREAD_POINTER,
+		[WIRE_RUBY_CONTEXT_IN_CODE] = NOWHERE,
+	};
 
-	put_word(process, STATE, layout->is_thread_local ? MODULE : CONTEXT);
+	put_word(process, STATE, states[layout->context]);
 	put_word(process, STATE + 8, OFFSET);
 	put_word(process, THREAD_POINTER + 8, VECTOR);
 	put_word(process, VECTOR - 16, MODULE);
@@ -224,7 +230,7 @@ static void begin(struct fake_process *process)
 	process->sp = SP;
 	process->layout = (struct wire_ruby_layout){
 		.symbols = SYMBOLS - STATE,
-		.is_thread_local = true,
+		.context = WIRE_RUBY_CONTEXT_BY_INDEX,
 		.frame_bytes = 56,
 		.line_bytes = 12,
 		.string_text = 24,
@@ -296,7 +302,7 @@ static void before_3_0_there_is_one_context(void **state)
 	struct fake_process *process = *state;
 
 	begin(process);
-	process->layout.is_thread_local = false;
+	process->layout.context = WIRE_RUBY_CONTEXT_OF_ALL;
 	process->layout.string_text = RUBY_SHORT_TEXT;
 	process->layout.line_bytes = 8;
 	fill(process);
@@ -307,6 +313,28 @@ static void before_3_0_there_is_one_context(void **state)
 	assert_int_equal(ruby_read_function(&process->walk, CODE, &process->function), 0);
 	assert_int_equal(process->function.name.length, 5);
 	assert_memory_equal(process->function.name_text, "total", 6);
+}
+
+static void a_program_has_a_threads_context_at_an_offset(void **state)
+{
+	static const enum wire_ruby_context contexts[] = {WIRE_RUBY_CONTEXT_BY_OFFSET,
+							  WIRE_RUBY_CONTEXT_IN_CODE};
+	struct fake_process *process = *state;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(contexts); i++) {
+		begin(process);
+		process->layout.context = (uint8_t)contexts[i];
+		if (contexts[i] == WIRE_RUBY_CONTEXT_IN_CODE)
+			process->layout.context_offset = BLOCK + OFFSET - THREAD_POINTER;
+		fill(process);
+		add_code(process, CODE, 2, RUBY_FLAG_FINISH);
+		/* The number of a module is not looked for. */
+		put_word(process, THREAD_POINTER + 8, NOWHERE);
+		walk(process);
+		assert_int_equal(process->walk.end, WIRE_RUNTIME_COMPLETE);
+		assert_int_equal(process->walk.num_frames, 1);
+		assert_int_equal(process->frames[0].code, CODE);
+	}
 }
 
 static void frames_come_innermost_first_and_say_which_one_c_has_called(void **state)
@@ -711,6 +739,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_frame_has_its_code_and_line),
 		TEST(before_3_0_there_is_one_context),
+		TEST(a_program_has_a_threads_context_at_an_offset),
 		TEST(frames_come_innermost_first_and_say_which_one_c_has_called),
 		TEST(what_ruby_does_not_show_is_left_out),
 		TEST(lines_are_found_by_each_word),
