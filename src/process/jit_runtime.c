@@ -13,10 +13,13 @@
 #define JAVA_OPTION_ON    "-XX:+PreserveFramePointer"
 #define JAVA_OPTION_OFF   "-XX:-PreserveFramePointer"
 
-/* V8 and .NET always keep them; Java is asked for its options. */
+/*
+ * V8 and .NET always keep them; Java is asked for its options. A program may have .NET in it: from 7 on what that compiles
+ * is mapped from memory of this name.
+ */
 static const char *const keepers[] = {
-	"node",     "nodejs",   "libnode.so", "libv8.so", "chrome",
-	"chromium", "electron", "deno",       "d8",       "libcoreclr.so",
+	"node", "nodejs", "libnode.so",    "libv8.so",           "chrome", "chromium", "electron",
+	"deno", "d8",     "libcoreclr.so", "memfd:doublemapper",
 };
 #define JAVA "libjvm.so"
 

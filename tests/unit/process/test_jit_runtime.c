@@ -58,9 +58,10 @@ static bool java_keeps(void **state, const char *command, size_t command_size,
 
 static void v8_and_dotnet_keep_them(_unused_ void **state)
 {
-	static const char *const paths[] = {"/no/node", "/no/libnode.so.108", "/no/libcoreclr.so"};
+	static const char *const paths[] = {"/no/node", "/no/libnode.so.108", "/no/libcoreclr.so",
+					    "/no/memfd:doublemapper"};
 
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < ARRAY_LENGTH(paths); i++) {
 		void *fixture;
 
 		assert_int_equal(set_up(&fixture), 0);
