@@ -8,6 +8,7 @@
 # shellcheck shell=bash
 set -u
 tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+. "$tests/../npm.sh"
 : "${STACKWIDE:=$tests/../../build/stackwide}"
 modules=$(dirname "$STACKWIDE")/web
 
@@ -32,7 +33,7 @@ fetch_modules() {
         flock 9 || exit
         cmp -s "$tests/package-lock.json" "$modules/fetched" && exit
         cp "$tests/package.json" "$tests/package-lock.json" "$modules" &&
-            npm ci --prefix "$modules" --no-audit --no-fund --ignore-scripts >&2 &&
+            fetch_by_npm ci --prefix "$modules" --no-audit --no-fund --ignore-scripts >&2 &&
             cp "$tests/package-lock.json" "$modules/fetched"
     ) 9>"$modules/lock"
 }
