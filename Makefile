@@ -8,6 +8,8 @@
 
 VERSION := 0.1.0
 O       ?= build
+# Generated files that do not depend on CC: BPF skeletons, messages, the page. A second build can share those of the first.
+G       ?= $(O)
 PREFIX  ?= /usr/local
 SYSCONFDIR ?= /etc
 ZSHDIR  ?= $(PREFIX)/share/zsh/site-functions
@@ -28,7 +30,7 @@ WARNINGS  := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 INSTRUMENT := $(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all) $(if $(COVERAGE),--coverage)
 CFLAGS  ?= -O2 -g
 ALL_CFLAGS = -std=gnu17 $(CFLAGS) $(WARNINGS) -fno-omit-frame-pointer -D_GNU_SOURCE -MD -MP \
-	-DSTACKWIDE_VERSION='"$(VERSION)"' -Iinclude -Isrc -I$(O)/include -isystem $(O)/bpf -isystem $(O)/proto $(INSTRUMENT) \
+	-DSTACKWIDE_VERSION='"$(VERSION)"' -Iinclude -Isrc -I$(G)/include -isystem $(G)/bpf -isystem $(G)/proto $(INSTRUMENT) \
 	$(shell $(PKGCONF) --cflags $(LIBRARIES)) $(EXTRA)
 LDLIBS  = $(shell $(PKGCONF) --libs $(LIBRARIES)) -liberty -lpthread -lm
 BPF_CFLAGS = -std=gnu17 -O2 -g -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Wno-unused-parameter \
@@ -37,16 +39,17 @@ BPF_CFLAGS = -std=gnu17 -O2 -g -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Wextra
 SOURCES    := $(sort $(filter-out src/viewer/wasm/% src/formats/without_libraries/%,$(wildcard src/*/*.c src/*/*/*.c)))
 OBJECTS    := $(SOURCES:%.c=$(O)/%.o)
 LIBRARY    := $(O)/libstackwide.a
-SKELETONS  := $(patsubst %.bpf.c,$(O)/%.skel.h,$(wildcard bpf/*.bpf.c))
+SKELETONS  := $(patsubst %.bpf.c,$(G)/%.skel.h,$(wildcard bpf/*.bpf.c))
 # Messages of foreign formats, generated from src/formats/NAME/NAME.proto.
-PROTOS     := $(patsubst %.proto,$(O)/proto/%.pb-c,$(notdir $(wildcard src/formats/*/*.proto)))
+PROTOS     := $(patsubst %.proto,$(G)/proto/%.pb-c,$(notdir $(wildcard src/formats/*/*.proto)))
 # Files that a source includes as one C string: svg/style.css as svg_style_css.
-EMBEDDED   := $(patsubst src/%,$(O)/include/%.h,$(wildcard src/formats/*/*.js src/formats/*/*.css))
+EMBEDDED   := $(patsubst src/%,$(G)/include/%.h,$(wildcard src/formats/*/*.js src/formats/*/*.css))
 GENERATED  := $(SKELETONS) $(PROTOS:=.h) $(EMBEDDED)
 UNIT_TESTS := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*/test_*.c))
-# Fuzz targets, in the build folder of a clang with SAN=fuzzer-no-link,address,undefined.
+# Fuzz targets, in the build folder of a clang with SAN=fuzzer-no-link,address,undefined. The linker lists the
+# objects of each in NAME.linked, from which tests/fuzz/run learns which targets a change concerns.
 FUZZERS    := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_BUILD  = O=$(O)/fuzz CC=$(CLANG) SAN=fuzzer-no-link,address,undefined
+FUZZ_BUILD  = O=$(O)/fuzz G=$(G) CC=$(CLANG) SAN=fuzzer-no-link,address,undefined
 # The programs that system tests record: never sanitized; with frame pointers, but for nofp_*.
 WORKLOADS  := $(patsubst %,$(O)/%,$(basename $(filter-out %/plugin_a.c %/plugin_b.c %/elf_calls.c %/compat.c, \
 	$(wildcard tests/workloads/*.c tests/workloads/*.cc tests/workloads/hostile/*.c))) \
@@ -68,19 +71,19 @@ PROGRAMS   := $(foreach p,$(patsubst %.c,$(O)/%,$(wildcard tests/programs/*.c)),
 WASI_INCLUDE ?= $(firstword $(wildcard /usr/include/wasm32-wasi /usr/share/wasi-sysroot/include))
 WASM_LD     := $(shell command -v wasm-ld || command -v wasm-ld-14)
 WASM_RUNTIME := $(wildcard $(shell $(CLANG) --target=wasm32-wasi -print-libgcc-file-name 2>/dev/null))
-VIEWER      := $(if $(WASI_INCLUDE),$(if $(WASM_LD),$(if $(WASM_RUNTIME),$(O)/viewer.html)))
+VIEWER      := $(if $(WASI_INCLUDE),$(if $(WASM_LD),$(if $(WASM_RUNTIME),$(G)/viewer.html)))
 WASM_LACKS  := src/viewer/page.c $(addprefix src/formats/,gzip_sink.c perf/read_data_compressed.c \
 	perfetto/read_compressed.c perfetto/write%.c pprof/write%.c)
 WASM_BASE   := array error hash heap json script_name table_format text utf8
 WASM_SOURCES := $(sort $(filter-out $(WASM_LACKS),$(patsubst %,src/base/%.c,$(WASM_BASE)) \
 	$(wildcard $(patsubst %,src/%/*.c,profile timeline analysis formats formats/* viewer viewer/wasm))))
 
-WASM_OBJECTS := $(WASM_SOURCES:%.c=$(O)/wasm/%.o)
+WASM_OBJECTS := $(WASM_SOURCES:%.c=$(G)/wasm/%.o)
 # Most readers are many and short of work, as the core's entry points are: they are made small, so that the page is.
 WASM_SMALL  := src/viewer/wasm/core.c $(filter-out src/formats/folded/% src/formats/native/%,$(filter src/formats/%,$(WASM_SOURCES)))
 WASM_CFLAGS  = --target=wasm32-wasi -msimd128 -mbulk-memory -flto -O2 -std=gnu17 -MD -MP \
 	-nostdlibinc -isystem $(WASI_INCLUDE) -include src/viewer/wasm/missing.h -D_GNU_SOURCE -DSTACKWIDE_VERSION='"$(VERSION)"' \
-	-Iinclude -Isrc -I$(O)/include $(filter-out -Wduplicated-cond -Wlogical-op,$(WARNINGS))
+	-Iinclude -Isrc -I$(G)/include $(filter-out -Wduplicated-cond -Wlogical-op,$(WARNINGS))
 WASM_LDFLAGS := --target=wasm32-wasi -mexec-model=reactor -flto -O2 -Wl,--strip-all -Wl,-z,stack-size=1048576
 C_FILES     = $(shell git ls-files -co --exclude-standard '*.c' '*.h' '*.cc')
 
@@ -90,54 +93,54 @@ $(O)/stackwide: $(O)/src/cli/main.o $(LIBRARY)
 	$(call say,LINK,$@)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
-$(LIBRARY): $(filter-out $(O)/src/cli/main.o,$(OBJECTS)) $(PROTOS:=.o)
+$(LIBRARY): $(filter-out $(O)/src/cli/main.o,$(OBJECTS)) $(PROTOS:$(G)/%=$(O)/%.o)
 	$(call say,AR,$@)
-	$(Q)rm -f $@ && ar rcs $@ $^
+	$(Q)rm -f $@ && ar rcsT $@ $^
 
-$(WASM_SMALL:%.c=$(O)/wasm/%.o): private WASM_SIZE := -Oz
-$(O)/wasm/%.o: %.c | $(EMBEDDED)
+$(WASM_SMALL:%.c=$(G)/wasm/%.o): private WASM_SIZE := -Oz
+$(G)/wasm/%.o: %.c | $(EMBEDDED)
 	$(call say,WASM,$<)
 	$(Q)mkdir -p $(@D) && $(CLANG) $(WASM_CFLAGS) $(WASM_SIZE) -c -o $@ $<
 
-$(O)/viewer.wasm: $(WASM_OBJECTS)
+$(G)/viewer.wasm: $(WASM_OBJECTS)
 	$(call say,WASM,$@)
 	$(Q)$(CLANG) $(WASM_LDFLAGS) -o $@ $^
 
-$(O)/viewer.html: $(O)/viewer.wasm $(wildcard src/viewer/web/*) scripts/bundle-viewer
+$(G)/viewer.html: $(G)/viewer.wasm $(wildcard src/viewer/web/*) scripts/bundle-viewer
 	$(call say,PAGE,$@)
 	$(Q)scripts/bundle-viewer $< src/viewer/web >$@
 
 # The page as the program holds it; empty where it could not be made.
-$(O)/viewer.page: $(VIEWER)
+$(G)/viewer.page: $(VIEWER)
 	$(Q)mkdir -p $(@D) && cat $^ /dev/null >$@
 	$(if $(VIEWER),,@echo '  no wasm-ld, wasi-libc or compiler runtime: the program gets no viewer; scripts/install-deps brings them')
 
-$(O)/src/viewer/page.o: $(O)/viewer.page
-$(O)/src/viewer/page.o: private EXTRA = -DVIEWER_PAGE='"$(abspath $(O))/viewer.page"'
+$(O)/src/viewer/page.o: $(G)/viewer.page
+$(O)/src/viewer/page.o: private EXTRA = -DVIEWER_PAGE='"$(abspath $(G))/viewer.page"'
 
 $(O)/src/%.o: src/%.c | $(GENERATED)
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -c -o $@ $<
 
 .SECONDEXPANSION:
-$(O)/proto/%.pb-c.c $(O)/proto/%.pb-c.h: src/formats/$$*/$$*.proto
+$(G)/proto/%.pb-c.c $(G)/proto/%.pb-c.h: src/formats/$$*/$$*.proto
 	$(call say,PROTO,$<)
-	$(Q)mkdir -p $(@D) && $(PROTOC) --c_out=$(O)/proto --proto_path=$(<D) $<
+	$(Q)mkdir -p $(@D) && $(PROTOC) --c_out=$(G)/proto --proto_path=$(<D) $<
 
-$(O)/proto/%.pb-c.o: $(O)/proto/%.pb-c.c
+$(O)/proto/%.pb-c.o: $(G)/proto/%.pb-c.c
 	$(call say,CC,$<)
-	$(Q)$(CC) $(filter-out -W%,$(ALL_CFLAGS)) -c -o $@ $<
+	$(Q)mkdir -p $(@D) && $(CC) $(filter-out -W%,$(ALL_CFLAGS)) -c -o $@ $<
 
-$(O)/include/%.h: src/%
+$(G)/include/%.h: src/%
 	$(call say,EMBED,$<)
 	$(Q)mkdir -p $(@D) && { echo 'static const char $(notdir $(*D))_$(subst .,_,$(*F))[] =' && \
 		sed 's/\\/\\\\/g; s/"/\\"/g; s/^/"/; s/$$/\\n"/' $< && echo ';'; } > $@
 
-$(O)/bpf/%.bpf.o: bpf/%.bpf.c
+$(G)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call say,BPF,$<)
 	$(Q)mkdir -p $(@D) && $(CLANG) $(BPF_CFLAGS) -c -o $@ $<
 
-$(O)/bpf/%.skel.h: $(O)/bpf/%.bpf.o
+$(G)/bpf/%.skel.h: $(G)/bpf/%.bpf.o
 	$(call say,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp && mv $@.tmp $@
 
@@ -147,7 +150,7 @@ $(O)/tests/unit/%: tests/unit/%.c $(LIBRARY)
 
 $(O)/tests/fuzz/%: tests/fuzz/%.c $(LIBRARY)
 	$(call say,FUZZ,$<)
-	$(Q)mkdir -p $(@D) && $(CC) $(filter-out -W%,$(ALL_CFLAGS)) -Itests/unit -fsanitize=fuzzer -o $@ $< $(LIBRARY) $(LDLIBS)
+	$(Q)mkdir -p $(@D) && $(CC) $(filter-out -W%,$(ALL_CFLAGS)) -Itests/unit -fsanitize=fuzzer -Wl,--trace -o $@ $< $(LIBRARY) $(LDLIBS) >$@.linked
 
 $(O)/tests/workloads/%: tests/workloads/%.c
 	$(call say,WORKLOAD,$<)
