@@ -100,6 +100,10 @@ has_begun() {
 # fewer NUMBER: how often a load is to run; not as often in guests, where all takes some ten times as long
 fewer() { echo $(($1 / ${LOAD_DIVISOR:-1})); }
 
+# Whether a test leaves out the parts for which another part of it stands: in the gate's guest, where a recording takes ten
+# times as long. `tests/kernels/run --all` leaves out none.
+is_brief() { [[ -n ${TEST_BRIEF:-} ]]; }
+
 # Like grep -q, but reads all: what writes into a pipe that ends early is killed, and has failed.
 has_line() { grep "$@" >/dev/null; }
 

@@ -9,8 +9,8 @@ need_recording
 load=$WORKLOADS/nofp_probes
 function=$load:handle_request
 calls='main;call_often;inlined_request'
-num_calls=$(fewer 1000003)
-some_calls=$(fewer 100000)
+num_calls=$(fewer 300003)
+some_calls=$(fewer 50000)
 
 # expect_events STATS PROGRAM…: that python accepts `events`, by name without what is before the function's name
 expect_events() {
@@ -36,27 +36,31 @@ expect_events "$TMPDIR/each.json" "uprobe:$function fired $some_calls" "uprobe:$
 lost=$(stats_get "$TMPDIR/each.json" lost) # the reader may be stopped for longer than a ring lasts
 [[ $(folded_total "$TMPDIR/each.folded") = $((some_calls - lost)) ]] ||
     fail "$(folded_total "$TMPDIR/each.folded") calls of $some_calls, $lost lost"
-record -e "uprobe:$function" -c 1000 -o "$TMPDIR/some.folded" --stats "$TMPDIR/some.json" -- "$load" "$num_calls"
-expect_account_adds_up "$TMPDIR/some.json"
-expect_events "$TMPDIR/some.json" "uprobe:$function fired $num_calls" "uprobe:$function filtered 0"
-python3 -S - "$TMPDIR/some.json" "$num_calls" <<'PYTHON' || fail "calls are left out: $(cat "$TMPDIR/some.json")"
+if ! is_brief; then
+    record -e "uprobe:$function" -c 1000 -o "$TMPDIR/some.folded" --stats "$TMPDIR/some.json" -- "$load" "$num_calls"
+    expect_account_adds_up "$TMPDIR/some.json"
+    expect_events "$TMPDIR/some.json" "uprobe:$function fired $num_calls" "uprobe:$function filtered 0"
+    python3 -S - "$TMPDIR/some.json" "$num_calls" <<'PYTHON' || fail "calls are left out: $(cat "$TMPDIR/some.json")"
 import json, sys
 event, = json.load(open(sys.argv[1]))["events"]
 sys.exit(event["weight"] + event["rest"] + 1000 * sum(event["lost"].values()) != int(sys.argv[2]) or event["weight"] != 1000 * event["samples"])
 PYTHON
+fi
 
-# Whole stacks: the function's first instruction is the innermost frame.
-record -e "uprobe:$function" -c 10 -o "$TMPDIR/stacks.folded" --stats "$TMPDIR/stacks.json" -- "$load" "$some_calls"
-elsewhere=$(grep -Ev ";$calls(_\[i\])?;handle_request [0-9]+\$|;\[truncated\];" "$TMPDIR/stacks.folded" || true)
-[[ -z $elsewhere ]] || fail "calls elsewhere: $elsewhere"
-(($(folded_match "$TMPDIR/stacks.folded" ';main;.*;handle_request [0-9]+$') > 0)) || fail "no stack is whole"
+if ! is_brief; then
+    # Whole stacks: the function's first instruction is the innermost frame.
+    record -e "uprobe:$function" -c 10 -o "$TMPDIR/stacks.folded" --stats "$TMPDIR/stacks.json" -- "$load" "$some_calls"
+    elsewhere=$(grep -Ev ";$calls(_\[i\])?;handle_request [0-9]+\$|;\[truncated\];" "$TMPDIR/stacks.folded" || true)
+    [[ -z $elsewhere ]] || fail "calls elsewhere: $elsewhere"
+    (($(folded_match "$TMPDIR/stacks.folded" ';main;.*;handle_request [0-9]+$') > 0)) || fail "no stack is whole"
 
-# Of more threads than there are CPUs, which meet in the program where the kernel preempts it: none is lost where it can be
-# kept from that.
-record -v -e "uprobe:$function" -c 1000 -o "$TMPDIR/threads.folded" --stats "$TMPDIR/threads.json" -- "$load" "$((some_calls / 10))" 12
-expect_account_adds_up "$TMPDIR/threads.json"
-expect_events "$TMPDIR/threads.json" "uprobe:$function fired $((some_calls / 10 * 12))"
-grep -q "keep its CPU" "$TMPDIR/record.err" || [[ $(stats_get "$TMPDIR/threads.json" lost.preempted) = 0 ]] || fail "hits are lost: $(cat "$TMPDIR/threads.json")"
+    # Of more threads than there are CPUs, which meet in the program where the kernel preempts it: none is lost where it can be
+    # kept from that.
+    record -v -e "uprobe:$function" -c 1000 -o "$TMPDIR/threads.folded" --stats "$TMPDIR/threads.json" -- "$load" "$((some_calls / 10))" 12
+    expect_account_adds_up "$TMPDIR/threads.json"
+    expect_events "$TMPDIR/threads.json" "uprobe:$function fired $((some_calls / 10 * 12))"
+    grep -q "keep its CPU" "$TMPDIR/record.err" || [[ $(stats_get "$TMPDIR/threads.json" lost.preempted) = 0 ]] || fail "hits are lost: $(cat "$TMPDIR/threads.json")"
+fi
 
 # With arguments and results; with the places of a note, whose argument is not everywhere in the same register. Of 0 to
 # 99 bytes the first is nothing, and of 99 the result is less.
@@ -91,19 +95,23 @@ expect_sum "uretprobe:$function{retval}" $((some_calls / 100 * 3 * 4851)) count
 record -e "uretprobe:$function,usdt:$load:workload:request" -c 10 -o "$TMPDIR/returns.folded" --metric "uretprobe:$function" --stats "$TMPDIR/returns.json" -- "$load" "$some_calls"
 elsewhere=$(grep -Ev ";main;call_often(;inlined_request(_\[i\])?)? [0-9]+\$|;\[truncated\];" "$TMPDIR/returns.folded" || true)
 [[ -z $elsewhere ]] || fail "returns elsewhere: $elsewhere"
-record -e "uretprobe:$function,usdt:$load:workload:request" -c 10 -o "$TMPDIR/inside.folded" --metric "usdt:$load:workload:request" -- "$load" "$some_calls"
-elsewhere=$(grep -Ev ";$calls(_\[i\])?;handle_request [0-9]+\$|;\[truncated\];" "$TMPDIR/inside.folded" || true)
-[[ -z $elsewhere ]] || fail "elsewhere, while returns are watched: $elsewhere"
-(($(folded_match "$TMPDIR/inside.folded" ';main;.*;handle_request [0-9]+$') > 0)) || fail "no stack is whole while returns are watched"
+if ! is_brief; then
+    record -e "uretprobe:$function,usdt:$load:workload:request" -c 10 -o "$TMPDIR/inside.folded" --metric "usdt:$load:workload:request" -- "$load" "$some_calls"
+    elsewhere=$(grep -Ev ";$calls(_\[i\])?;handle_request [0-9]+\$|;\[truncated\];" "$TMPDIR/inside.folded" || true)
+    [[ -z $elsewhere ]] || fail "elsewhere, while returns are watched: $elsewhere"
+    (($(folded_match "$TMPDIR/inside.folded" ';main;.*;handle_request [0-9]+$') > 0)) || fail "no stack is whole while returns are watched"
+fi
 
-# Time, too, of a program that is being probed: its instructions are carried out elsewhere then, and its returns lead
-# elsewhere. Its first stacks may come before their tables.
-record -e "cpu-clock,uretprobe:$function" -F 499 -c 100000 -o "$TMPDIR/time.folded" --stats "$TMPDIR/time.json" -- "$load" "$((some_calls * 2))"
-expect_account_adds_up "$TMPDIR/time.json"
-num_samples=$(stats_get "$TMPDIR/time.json" samples)
-lost_ways=$(stats_get "$TMPDIR/time.json" user_stacks.truncated.frame_pointer user_stacks.truncated.no_mapping | awk '{ sum += $1 } END { print sum }')
-echo "$lost_ways of $num_samples stacks end at the probe"
-((lost_ways * 10 <= num_samples)) || fail "$lost_ways of $num_samples stacks end at the probe"
+if ! is_brief; then
+    # Time, too, of a program that is being probed: its instructions are carried out elsewhere then, and its returns lead
+    # elsewhere. Its first stacks may come before their tables.
+    record -e "cpu-clock,uretprobe:$function" -F 499 -c 100000 -o "$TMPDIR/time.folded" --stats "$TMPDIR/time.json" -- "$load" "$((some_calls * 4))"
+    expect_account_adds_up "$TMPDIR/time.json"
+    num_samples=$(stats_get "$TMPDIR/time.json" samples)
+    lost_ways=$(stats_get "$TMPDIR/time.json" user_stacks.truncated.frame_pointer user_stacks.truncated.no_mapping | awk '{ sum += $1 } END { print sum }')
+    echo "$lost_ways of $num_samples stacks end at the probe"
+    ((lost_ways * 10 <= num_samples)) || fail "$lost_ways of $num_samples stacks end at the probe"
+fi
 
 # An instruction further on, by its offset; and inside of an instruction there is none.
 second=$(objdump -d --no-show-raw-insn "$load" 2>/dev/null | awk '/<handle_request>:$/ { start = $1; getline; getline; sub(":", "", $1); print $1, start }' || true)
@@ -116,48 +124,50 @@ else
     echo "objdump is not to be had here: no offset is known"
 fi
 
-# Only the target's hits, or everybody's; a library by its name.
-mkfifo "$TMPDIR/mine" "$TMPDIR/others"
-exec 3<>"$TMPDIR/mine" 4<>"$TMPDIR/others"
-# shellcheck disable=SC2016 # the inner shell's
-waiting='read -r _ <"$1" && exec "$2" 3000'
-start bash -c "$waiting" - "$TMPDIR/mine" "$load" 3>&- 4>&-
-mine=$PID
-start bash -c "$waiting" - "$TMPDIR/others" "$load" 3>&- 4>&-
-others=$PID
-start_recording -p "$mine" -e "uprobe:$function" -c 1 -o "$TMPDIR/mine.folded" --stats "$TMPDIR/mine.json" 3>&- 4>&-
-echo >&4
-wait "$others"
-echo >&3
-wait "$mine"
-wait "$RECORDER" || fail "record ended with status $?"
-expect_events "$TMPDIR/mine.json" "uprobe:$function samples 3000" "uprobe:$function filtered 3000"
-record -a -e "uprobe:$function" -c 1 -o "$TMPDIR/all.folded" --stats "$TMPDIR/all.json" -- bash -c '"$1" 2000; "$1" 1000 & "$1" 1000; wait' - "$load"
-expect_events "$TMPDIR/all.json" "uprobe:$function samples 4000"
-record -e uprobe:libc:syscall -c 1 -o "$TMPDIR/library.folded" --stats "$TMPDIR/library.json" -- "$WORKLOADS/nofp_calls" 1234
-expect_events "$TMPDIR/library.json" "uprobe:libc:syscall samples 1234"
-# The library that the target has mapped, wherever it has it from.
-mkdir "$TMPDIR/lib"
-cp "$(awk '/libc\.so\.6$/ { print $NF; exit }' /proc/self/maps)" "$TMPDIR/lib/libc.so.6"
-mkfifo "$TMPDIR/calls"
-exec 3<>"$TMPDIR/calls"
-# shellcheck disable=SC2016 # the inner shell's
-LD_LIBRARY_PATH=$TMPDIR/lib start bash -c 'read -r _ <"$1" && exec "$2" 2345' - "$TMPDIR/calls" "$WORKLOADS/nofp_calls" 3>&-
-caller=$PID
-wait_until grep -q "$TMPDIR/lib/libc.so.6" "/proc/$caller/maps"
-start_recording -p "$caller" -e uprobe:libc:syscall -c 1 -o "$TMPDIR/own.folded" --stats "$TMPDIR/own.json" 3>&-
-echo >&3
-exec 3>&-
-wait "$caller"
-wait "$RECORDER" || fail "record ended with status $?"
-expect_events "$TMPDIR/own.json" "uprobe:libc:syscall samples 2345"
+if ! is_brief; then
+    # Only the target's hits, or everybody's; a library by its name.
+    mkfifo "$TMPDIR/mine" "$TMPDIR/others"
+    exec 3<>"$TMPDIR/mine" 4<>"$TMPDIR/others"
+    # shellcheck disable=SC2016 # the inner shell's
+    waiting='read -r _ <"$1" && exec "$2" 3000'
+    start bash -c "$waiting" - "$TMPDIR/mine" "$load" 3>&- 4>&-
+    mine=$PID
+    start bash -c "$waiting" - "$TMPDIR/others" "$load" 3>&- 4>&-
+    others=$PID
+    start_recording -p "$mine" -e "uprobe:$function" -c 1 -o "$TMPDIR/mine.folded" --stats "$TMPDIR/mine.json" 3>&- 4>&-
+    echo >&4
+    wait "$others"
+    echo >&3
+    wait "$mine"
+    wait "$RECORDER" || fail "record ended with status $?"
+    expect_events "$TMPDIR/mine.json" "uprobe:$function samples 3000" "uprobe:$function filtered 3000"
+    record -a -e "uprobe:$function" -c 1 -o "$TMPDIR/all.folded" --stats "$TMPDIR/all.json" -- bash -c '"$1" 2000; "$1" 1000 & "$1" 1000; wait' - "$load"
+    expect_events "$TMPDIR/all.json" "uprobe:$function samples 4000"
+    record -e uprobe:libc:syscall -c 1 -o "$TMPDIR/library.folded" --stats "$TMPDIR/library.json" -- "$WORKLOADS/nofp_calls" 1234
+    expect_events "$TMPDIR/library.json" "uprobe:libc:syscall samples 1234"
+    # The library that the target has mapped, wherever it has it from.
+    mkdir "$TMPDIR/lib"
+    cp "$(awk '/libc\.so\.6$/ { print $NF; exit }' /proc/self/maps)" "$TMPDIR/lib/libc.so.6"
+    mkfifo "$TMPDIR/calls"
+    exec 3<>"$TMPDIR/calls"
+    # shellcheck disable=SC2016 # the inner shell's
+    LD_LIBRARY_PATH=$TMPDIR/lib start bash -c 'read -r _ <"$1" && exec "$2" 2345' - "$TMPDIR/calls" "$WORKLOADS/nofp_calls" 3>&-
+    caller=$PID
+    wait_until grep -q "$TMPDIR/lib/libc.so.6" "/proc/$caller/maps"
+    start_recording -p "$caller" -e uprobe:libc:syscall -c 1 -o "$TMPDIR/own.folded" --stats "$TMPDIR/own.json" 3>&-
+    echo >&3
+    exec 3>&-
+    wait "$caller"
+    wait "$RECORDER" || fail "record ended with status $?"
+    expect_events "$TMPDIR/own.json" "uprobe:libc:syscall samples 2345"
 
-# A program that is gone while it is watched.
-cp "$load" "$TMPDIR/gone"
-# shellcheck disable=SC2016 # the inner shell's
-record -e "uprobe:$TMPDIR/gone:handle_request" -c 1 -o "$TMPDIR/gone.folded" --stats "$TMPDIR/gone.json" -- \
-    bash -c 'exec 5<"$1"; rm "$1"; /proc/self/fd/5 4321' - "$TMPDIR/gone"
-expect_events "$TMPDIR/gone.json" "uprobe:$TMPDIR/gone:handle_request samples 4321"
+    # A program that is gone while it is watched.
+    cp "$load" "$TMPDIR/gone"
+    # shellcheck disable=SC2016 # the inner shell's
+    record -e "uprobe:$TMPDIR/gone:handle_request" -c 1 -o "$TMPDIR/gone.folded" --stats "$TMPDIR/gone.json" -- \
+        bash -c 'exec 5<"$1"; rm "$1"; /proc/self/fd/5 4321' - "$TMPDIR/gone"
+    expect_events "$TMPDIR/gone.json" "uprobe:$TMPDIR/gone:handle_request samples 4321"
+fi
 
 # Who watches is counted, and no more when the recorder has ended, also when it was killed.
 mkfifo "$TMPDIR/ask" "$TMPDIR/told"
