@@ -17,9 +17,25 @@ sys.exit(not sys.is_stack_trampoline_active())' >/dev/null 2>&1; then
     return 1
 }
 
+# Of lines that start with a version all; with TEST_VERSIONS=few, as in the gate, the first one, that of the oldest version
+# and that of the newest.
+few() {
+    [[ ${TEST_VERSIONS:-} = few ]] || { cat && return; }
+    awk '{ line[NR] = $0; split($1, part, "."); version[NR] = part[1] * 1000 + part[2] }
+        END {
+            oldest = newest = 1
+            for (i = 2; i <= NR; i++) {
+                if (version[i] < version[oldest]) oldest = i
+                if (version[i] > version[newest]) newest = i
+            }
+            for (i = 1; i <= NR; i++) if (i == 1 || i == oldest || i == newest) print line[i]
+        }'
+}
+
 # The interpreters that there are, from 3.8 on: version and command, a line each. STACKWIDE_TEST_PYTHONS has more, with colons between
 # them; a command may be of several words, as `chroot /srv/debian python3.14`.
-list_pythons() {
+list_pythons() { list_all_pythons | few; }
+list_all_pythons() {
     local pythons=(/usr/bin/python3 /usr/local/bin/python3.*[0-9]) more_pythons python version
     [[ ! -x ${PYENV_ROOT:-$HOME/.pyenv}/bin/pyenv ]] || pythons+=("${PYENV_ROOT:-$HOME/.pyenv}"/versions/3.*/bin/python3)
     IFS=: read -ra more_pythons <<<"${STACKWIDE_TEST_PYTHONS:-}"

@@ -8,9 +8,9 @@ cp "$WORKLOADS/burn" "$TMPDIR/burn_accounted"
 start "$TMPDIR/burn_accounted" 60
 program=$PID
 start "$WORKLOADS/spawn" 60 "$WORKLOADS/short_lived" >/dev/null
-record -F 999 -d 3 -o "$TMPDIR/all.folded" --stats "$TMPDIR/all.json"
+record -F 999 -d 1 -o "$TMPDIR/all.folded" --stats "$TMPDIR/all.json"
 record -F 999 -d 1 -p "$program" -o "$TMPDIR/one.folded" --stats "$TMPDIR/one.json"
-record -F 999 -o "$TMPDIR/command.folded" --stats "$TMPDIR/command.json" -- "$WORKLOADS/burn" 1
+record -F 999 -o "$TMPDIR/command.folded" --stats "$TMPDIR/command.json" -- "$WORKLOADS/burn" 0.5
 stop_background
 
 names=(samples frequency_hz lost version duration_ns cpus idle filtered user_stacks.complete

@@ -12,10 +12,10 @@ capture_program() {
     start "$WORKLOADS/tuned" 600 "$1"
     local pid=$PID capture
     for _ in 1 2 3; do
-        start "$STACKWIDE" capture --dir "$archive" -p "$pid" -d 1h -F 999 --min-free 0
+        start "$STACKWIDE" capture --dir "$archive" -p "$pid" -d 1h -F 1998 --min-free 0
         capture=$PID
         wait_until is_sampling "$capture"
-        wait_for_cpu_time 1000 "$pid"
+        wait_for_cpu_time 500 "$pid"
         kill -TERM "$capture"
         wait "$capture" || fail "a capture failed"
     done

@@ -11,17 +11,17 @@ for _ in $(seq "$(nproc)"); do
     programs+=("$PID")
 done
 
-# expect_nothing_lost OPTION…: until each program has used 2 s of CPU time.
+# expect_nothing_lost OPTION…: until each program has used 1 s of CPU time.
 expect_nothing_lost() {
     local program
     start_recording -F 999 --stats "$TMPDIR/stats.json" -o "$TMPDIR/out.folded" "$@"
     for program in "${programs[@]}"; do
-        wait_for_cpu_time 2000 "$program"
+        wait_for_cpu_time 1000 "$program"
     done
     stop_recording
     expect_account_adds_up "$TMPDIR/stats.json"
     [[ $(stats_get "$TMPDIR/stats.json" lost) = 0 ]] || fail "lost samples: $(cat "$TMPDIR/stats.json")"
-    expect_frame "$TMPDIR/out.folded" level_65 1000
+    expect_frame "$TMPDIR/out.folded" level_65 500
 }
 
 # Whoever reads the rings need not be quick for that: samples of the stack that all have are small, and half

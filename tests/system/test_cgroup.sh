@@ -26,9 +26,9 @@ deep=$PID
 echo "$PID" >"$group/below/cgroup.procs"
 
 for path in "$group" "${group#"$mount_point"/}" "${group#"$mount_point"}"; do
-    start_recording -F 499 --cgroup "$path" -o "$TMPDIR/out.folded"
-    wait_for_cpu_time 300 "$burn"
-    wait_for_cpu_time 300 "$deep"
+    start_recording -F 999 --cgroup "$path" -o "$TMPDIR/out.folded"
+    wait_for_cpu_time 150 "$burn"
+    wait_for_cpu_time 150 "$deep"
     stop_recording
     expect_frame "$TMPDIR/out.folded" burn_60 30
     expect_frame "$TMPDIR/out.folded" level_65 30
@@ -39,7 +39,7 @@ expect_status 1 "$STACKWIDE" record -d 1 --cgroup "$group/missing" -o "$TMPDIR/n
 grep -q "missing" "$TMPDIR/err" || fail "does not name the cgroup: $(cat "$TMPDIR/err")"
 
 # A path is one of the cgroup tree, also where the root has a folder of that name.
-record_cpu_time 300 "$burn" -F 499 --cgroup / -o "$TMPDIR/root.folded"
+record_cpu_time 150 "$burn" -F 999 --cgroup / -o "$TMPDIR/root.folded"
 expect_frame "$TMPDIR/root.folded" burn_60
 expect_status 1 "$STACKWIDE" record -d 1 --cgroup /usr -o "$TMPDIR/none.folded"
 grep -q "cannot open cgroup '$mount_point/usr'" "$TMPDIR/err" || fail "said: $(cat "$TMPDIR/err")"

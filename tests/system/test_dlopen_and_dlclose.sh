@@ -6,11 +6,11 @@ need_recording
 
 # They lie beside the program.
 cp "$WORKLOADS/dlopens" "$WORKLOADS"/plugin_{a,b}.so "$TMPDIR/"
-record -F 999 -o "$TMPDIR/command.folded" -- "$TMPDIR/dlopens" 3
+record -F 2997 -o "$TMPDIR/command.folded" -- "$TMPDIR/dlopens" 1
 
 mv "$TMPDIR/dlopens" "$TMPDIR/dlopens_in_all"
-start_recording -F 999 -o "$TMPDIR/all.folded"
-"$TMPDIR/dlopens_in_all" 3
+start_recording -F 2997 -o "$TMPDIR/all.folded"
+"$TMPDIR/dlopens_in_all" 1
 stop_recording
 
 for file in command all; do

@@ -4,8 +4,8 @@
 source "$(dirname "$0")/lib.sh"
 need_recording
 
-for run in {1..20}; do
-    record -F 4999 -o "$TMPDIR/$run.folded" -- "$WORKLOADS/short_lived"
+for run in {1..8}; do
+    record -F 9999 -o "$TMPDIR/$run.folded" -- "$WORKLOADS/short_lived"
 done
 cat "$TMPDIR"/*.folded >"$TMPDIR/all.folded"
 expect_frame "$TMPDIR/all.folded" short_lived_burn 30

@@ -22,13 +22,13 @@ watch_memory() {
 
 started=$SECONDS
 start "$STACKWIDE" record -F 499 --flush 1s -o "$TMPDIR/load.folded" --stats "$TMPDIR/load.json" -- \
-    bash "$TMPDIR/load.sh" "$TMPDIR/load.6.json" 2>"$TMPDIR/record.err"
+    bash "$TMPDIR/load.sh" "$TMPDIR/load.4.json" 2>"$TMPDIR/record.err"
 RECORDER=$PID
 watch_memory "$RECORDER" >"$TMPDIR/memory" &
 end_recording
 
 count=$(find "$TMPDIR" -name 'load.*.folded' | wc -l)
-expect_between "number of files" "$count" 6 $((SECONDS - started + 1))
+expect_between "number of files" "$count" 4 $((SECONDS - started + 1))
 [[ ! -e $TMPDIR/load.folded ]] || fail "there is a file without number"
 sum=0 perl=0
 for ((i = 1; i <= count; i++)); do
@@ -44,7 +44,7 @@ duration_ns=0
 for ((i = 1; i <= count; i++)); do
     duration_ns=$((duration_ns + $(stats_get "$TMPDIR/load.$i.json" duration_ns)))
 done
-expect_between "seconds that the files cover" $((duration_ns / 1000000000)) 6 $((SECONDS - started))
+expect_between "seconds that the files cover" $((duration_ns / 1000000000)) 4 $((SECONDS - started))
 echo "$count files, $sum samples; memory in KB: $(tr '\n' ' ' <"$TMPDIR/memory")"
 # A sanitizer keeps what was freed.
 awk '{ kb[NR] = $1 }

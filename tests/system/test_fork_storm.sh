@@ -6,7 +6,7 @@ source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording
 
-seconds=${STORM_SECONDS:-5}
+seconds=${STORM_SECONDS:-3}
 for _ in $(seq "$(nproc)"); do
     start "$WORKLOADS/spawn" $((seconds + 60)) "$WORKLOADS/short_lived" >/dev/null
     start "$WORKLOADS/spawn" $((seconds + 60)) /bin/true >/dev/null

@@ -6,9 +6,9 @@ source "$(dirname "$0")/lib.sh"
 need_recording
 
 cp "$WORKLOADS/forks" "$TMPDIR/forks_alone"
-record -F 1999 --root pid -o "$TMPDIR/command.folded" -- "$TMPDIR/forks_alone" 2
-start_recording -F 1999 --root pid -o "$TMPDIR/all.folded"
-"$TMPDIR/forks_alone" 2
+record -F 3999 --root pid -o "$TMPDIR/command.folded" -- "$TMPDIR/forks_alone" 1
+start_recording -F 3999 --root pid -o "$TMPDIR/all.folded"
+"$TMPDIR/forks_alone" 1
 stop_recording
 
 for recording in command all; do

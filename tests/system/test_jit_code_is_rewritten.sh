@@ -13,7 +13,7 @@ status=0
 ((status == 0)) || fail "the workload ended with status $status"
 
 for kind in map dump foreign-dump; do
-    record -F 499 -o "$TMPDIR/$kind.folded" -- "${in_own_tmp[@]}" ./rewrites 2 "$kind" >"$TMPDIR/used"
+    record -F 999 -o "$TMPDIR/$kind.folded" -- "${in_own_tmp[@]}" ./rewrites 1 "$kind" >"$TMPDIR/used"
     truth=$(awk '{ printf "%.2f\n", 100 * $1 / ($1 + $2) }' "$TMPDIR/used")
     expect_near "$kind: share of gen_even" \
         "$(folded_share "$TMPDIR/$kind.folded" "gen_even_[j]" "run_code")" "$truth" 10
@@ -23,6 +23,6 @@ for kind in map dump foreign-dump; do
 done
 
 # Somebody else's would name things as they like.
-record -F 499 -o "$TMPDIR/foreign.folded" -- "${in_own_tmp[@]}" ./rewrites 1 dump 65534 >"$TMPDIR/used"
+record -F 999 -o "$TMPDIR/foreign.folded" -- "${in_own_tmp[@]}" ./rewrites 0.5 dump 65534 >"$TMPDIR/used"
 ! grep -F 'gen_' "$TMPDIR/foreign.folded" || fail "took a jitdump that belongs to another user"
 expect_frame "$TMPDIR/foreign.folded" "run_code;[anon]" 30

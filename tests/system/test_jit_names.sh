@@ -15,25 +15,25 @@ status=0
 
 expect_names() {
     for name in first second; do
-        expect_share "$TMPDIR/out.folded" "main;run_code;jit_${name}_[j]" "main;run_code" 50 998
+        expect_share "$TMPDIR/out.folded" "main;run_code;jit_${name}_[j]" "main;run_code" 50 999
     done
 }
 
-record -F 499 -o "$TMPDIR/out.folded" -- "${in_own_tmp[@]}" ./jit 2
+record -F 999 -o "$TMPDIR/out.folded" -- "${in_own_tmp[@]}" ./jit 1
 expect_names "a command"
 
 # The code ran before it was named; its stacks are the same ones afterwards.
-record -F 499 -o "$TMPDIR/out.folded" -- "${in_own_tmp[@]}" ./jit 2 0.4
+record -F 999 -o "$TMPDIR/out.folded" -- "${in_own_tmp[@]}" ./jit 1 0.4
 expect_names "a late map"
 
 # Somebody else's map would name things as they like; root's own is trusted.
-record -F 499 -o "$TMPDIR/out.folded" -- "${in_own_tmp[@]}" ./jit 2 0 65534
+record -F 999 -o "$TMPDIR/out.folded" -- "${in_own_tmp[@]}" ./jit 1 0 65534
 ! grep -F 'jit_first' "$TMPDIR/out.folded" || fail "took a map that belongs to another user"
 expect_frame "$TMPDIR/out.folded" "run_code;[anon]" 30
 
 unshare -p -f true 2>/dev/null || skip "the rest needs pid namespaces, which are not permitted here"
-start_recording -F 499 -o "$TMPDIR/out.folded"
-unshare -p -f "${in_own_tmp[@]}" ./jit_contained 2 || fail "the workload failed"
+start_recording -F 999 -o "$TMPDIR/out.folded"
+unshare -p -f "${in_own_tmp[@]}" ./jit_contained 1 || fail "the workload failed"
 stop_recording
 grep '^jit_contained;' "$TMPDIR/out.folded" >"$TMPDIR/contained.folded"
 mv "$TMPDIR/contained.folded" "$TMPDIR/out.folded"

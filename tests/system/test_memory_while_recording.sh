@@ -28,7 +28,10 @@ if (($(cat "$TMPDIR/mapped") < 160)); then
 fi
 start "$WORKLOADS/deep" 60
 
-record -d 10 -p "$mapper,$PID" --no-cache -o "$TMPDIR/out.folded" --stats "$TMPDIR/stats.json"
+start_recording -p "$mapper,$PID" --no-cache -o "$TMPDIR/out.folded" --stats "$TMPDIR/stats.json"
+has_all_tables() { (($(grep -c 'the unwind table of .* is ready' "$TMPDIR/record.err") >= 160)); }
+wait_until has_all_tables
+stop_recording
 objfiles=$(stats_get "$TMPDIR/stats.json" unwind_tables.objfiles)
 ((objfiles >= 160)) || fail "only $objfiles tables"
 megabytes=$(($(stats_get "$TMPDIR/stats.json" profiler.recording_rss_bytes) >> 20))

@@ -9,16 +9,16 @@ start "$WORKLOADS/threads" 60 3
 program=$PID
 wait_until has_thread "$program" worker-c
 
-# record_threads FILE LETTER…: until each has used half a second
+# record_threads FILE LETTER…: until each has used a quarter of a second
 record_threads() {
     local file=$1 letter tid tids=()
     shift
     for letter in "$@"; do
         tids+=("$(find_thread "$program" "worker-$letter")")
     done
-    start_recording -F 499 -t "$(IFS=, && echo "${tids[*]}")" -o "$file"
+    start_recording -F 999 -t "$(IFS=, && echo "${tids[*]}")" -o "$file"
     for tid in "${tids[@]}"; do
-        wait_for_cpu_time 500 "$program" "$tid"
+        wait_for_cpu_time 250 "$program" "$tid"
     done
     stop_recording
 }

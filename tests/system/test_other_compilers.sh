@@ -15,7 +15,7 @@ expect_inlined() {
         echo "$name: cannot be compiled here, left out"
         return
     }
-    record -F 499 -o "$TMPDIR/$name.folded" -- "$TMPDIR/$name" 0.7
+    record -F 999 -o "$TMPDIR/$name.folded" -- "$TMPDIR/$name" 0.35
     expect_frame "$TMPDIR/$name.folded" main 30
     expect_between "share of the chain in $name" \
         "$(folded_share "$TMPDIR/$name.folded" 'main;outer;middle_i_[i];inner_i_[i]' main)" 90 100

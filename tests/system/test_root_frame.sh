@@ -14,7 +14,7 @@ first_frames() { sed -E 's/ [0-9]+$//' "$TMPDIR/out.folded" | cut -d';' -f1 | so
 expect_roots() {
     local expected=$1
     shift
-    record_cpu_time 500 "$program" -F 199 -p "$program" "$@" -o "$TMPDIR/out.folded"
+    record_cpu_time 250 "$program" -F 399 -p "$program" "$@" -o "$TMPDIR/out.folded"
     [[ $(first_frames) = "$expected " ]] || fail "$*: '$(first_frames)', expected '$expected '"
 }
 
@@ -22,6 +22,6 @@ expect_roots "worker-a worker-b"
 expect_roots "worker-a worker-b" --root comm
 expect_roots "worker-a-$program worker-b-$program" --root pid
 expect_roots "worker-a-$program/$(find_thread "$program" worker-a) worker-b-$program/$(find_thread "$program" worker-b)" --root tid
-record_cpu_time 1000 "$program" -F 199 -p "$program" --root none -o "$TMPDIR/out.folded"
+record_cpu_time 500 "$program" -F 399 -p "$program" --root none -o "$TMPDIR/out.folded"
 ! grep -q '^worker' "$TMPDIR/out.folded" || fail "--root none has root frames: $(first_frames)"
 expect_frame "$TMPDIR/out.folded" work_a 20

@@ -50,7 +50,7 @@ done
 start ./other_user 60
 running=$PID
 wait_until runs_program "$running" other_user
-record_cpu_time 500 "$running" -F 999 -p "$running" -o running.folded
+record_cpu_time 250 "$running" -F 999 -p "$running" -o running.folded
 expect_whole running.folded other_user
 kill -KILL "$running"
 

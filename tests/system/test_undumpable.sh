@@ -43,7 +43,7 @@ start "${as_nobody[@]}" ./undumpable 0.1 60
 running=$PID
 wait_until runs_program "$running" undumpable
 wait_until test -O "/proc/$running/maps" # root owns what is in its folder now
-record_cpu_time 500 "$running" -F 999 -p "$running" -o running.folded
+record_cpu_time 250 "$running" -F 999 -p "$running" -o running.folded
 expect_frame running.folded "main;while_undumpable" 50
 expect_near "share of main" "$(folded_share running.folded main)" 97 3
 kill -KILL "$running"

@@ -5,9 +5,9 @@ source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording
 
-expect_whole_load bash 98.5 99.5 999 bash -c '
+expect_whole_load bash 98.5 99.5 1999 bash -c '
 depth() { (($1 == 0)) || depth $(($1 - 1)); }
-end=$((SECONDS + 4))
+end=$((SECONDS + 2))
 while ((SECONDS < end)); do
     for ((i = 0; i < 200; i++)); do
         text="$text $((i * 7919 % 1000))"

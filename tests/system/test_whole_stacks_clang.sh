@@ -13,6 +13,6 @@ cat >"$TMPDIR/load.cc" <<'CPP'
 std::map<std::string, std::regex> table;
 bool run(const std::string &text) { return std::regex_match(text, table[text]); }
 CPP
-expect_whole_load clang 98.5 99.5 999 bash -c \
-    'end=$((SECONDS + 4)); while ((SECONDS < end)); do clang++ -O2 -c -o /dev/null "$1"; done' - \
+expect_whole_load clang 98.5 99.5 1999 bash -c \
+    'end=$((SECONDS + 2)); while ((SECONDS < end)); do clang++ -O2 -c -o /dev/null "$1"; done' - \
     "$TMPDIR/load.cc"

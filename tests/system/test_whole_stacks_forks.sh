@@ -6,8 +6,8 @@ source "$(dirname "$0")/whole_stacks.sh"
 need_recording
 need_command perl
 
-expect_whole_load forks 98.5 99.5 999 perl -e '
-my $end = time + 4;
+expect_whole_load forks 98.5 99.5 1999 perl -e '
+my $end = time + 2;
 while (time < $end) {
     my $child = fork;
     if (!$child) {

@@ -23,6 +23,6 @@ int filter_$number(const int *values, int count)
 }
 C
 done >"$TMPDIR/load.c"
-expect_whole_load gcc 98.8 99.8 999 bash -c \
-    'end=$((SECONDS + 4)); while ((SECONDS < end)); do gcc -O2 -c -o /dev/null "$1"; done' - \
+expect_whole_load gcc 98.8 99.8 1999 bash -c \
+    'end=$((SECONDS + 2)); while ((SECONDS < end)); do gcc -O2 -c -o /dev/null "$1"; done' - \
     "$TMPDIR/load.c"

@@ -58,7 +58,7 @@ func main() {
 	signal.Notify(signals, syscall.SIGUSR1)
 	var wait sync.WaitGroup
 	wait.Add(1)
-	sell(3*time.Second/2, &wait)
+	sell(3*time.Second/4, &wait)
 }
 GO
 # build NAME OPTION…
@@ -71,7 +71,7 @@ build() {
 
 # expect_whole_program NAME
 expect_whole_program() {
-    record -F 999 --no-inline -o "$TMPDIR/$1.folded" --stats "$TMPDIR/$1.json" -- "$TMPDIR/$1"
+    record -F 1999 --no-inline -o "$TMPDIR/$1.folded" --stats "$TMPDIR/$1.json" -- "$TMPDIR/$1"
     expect_account_adds_up "$TMPDIR/$1.json"
     expect_whole "$TMPDIR/$1.folded" "$TMPDIR/$1.json" "$1" 97 99.5
     expect_frame "$TMPDIR/$1.folded" "main.price;main.price;main.price;main.price;main.price" 100
@@ -122,7 +122,7 @@ func goWork(n C.int) C.uint64_t {
 
 func main() {
 	var usage syscall.Rusage
-	for usage.Utime.Sec < 3 {
+	for usage.Utime.Sec < 1 {
 		C.c_calls_go(1000000)
 		syscall.Getrusage(syscall.RUSAGE_SELF, &usage)
 	}
@@ -131,7 +131,7 @@ GO
 (cd "$TMPDIR/shop" && HOME=$TMPDIR GOCACHE=$TMPDIR/cache GO111MODULE=off GOFLAGS= CGO_ENABLED=1 \
     go build -ldflags=-s -o "$TMPDIR/cgo" main.go) >"$TMPDIR/go.out" 2>&1 ||
     fail "go does not build with C: $(tail -n 3 "$TMPDIR/go.out")"
-record -F 999 --no-inline -o "$TMPDIR/cgo.folded" --stats "$TMPDIR/cgo.json" -- "$TMPDIR/cgo"
+record -F 1999 --no-inline -o "$TMPDIR/cgo.folded" --stats "$TMPDIR/cgo.json" -- "$TMPDIR/cgo"
 expect_whole "$TMPDIR/cgo.folded" "$TMPDIR/cgo.json" cgo 97 99
 start='^cgo;runtime\.goexit;runtime\.main;main\.main;main\._Cfunc_c_calls_go;runtime\.cgocall;runtime\.'
 expect_every_stack "$TMPDIR/cgo.folded" ';main\.goWork[; ]' "${start}cgocallback;"

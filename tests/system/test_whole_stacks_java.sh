@@ -29,11 +29,11 @@ public class Deep {
         while (cpuTime() < endNs) for (int i = 0; i < 1000; i++) sink += first(i);
     }
     public static void main(String[] args) throws Exception {
-        run(2e9);
+        run(1e9);
         // What it writes at its exit is gone with its /tmp before it can be read.
         ManagementFactory.getPlatformMBeanServer().invoke(
             new ObjectName("com.sun.management:type=DiagnosticCommand"), "compilerPerfmap", null, null);
-        run(3e9);
+        run(1.5e9);
     }
 }
 JAVA
@@ -43,7 +43,7 @@ JAVA
 run_java() {
     local frames=$1
     shift
-    record -F 499 --runtime-frames "$frames" --stats "$TMPDIR/stats.json" -o "$TMPDIR/out.folded" -- "${in_own_tmp[@]}" \
+    record -F 999 --runtime-frames "$frames" --stats "$TMPDIR/stats.json" -o "$TMPDIR/out.folded" -- "${in_own_tmp[@]}" \
         java "-XX:CompileCommand=dontinline,Deep.*" "$@" Deep >"$TMPDIR/java.out" || fail "java failed"
     expect_account_adds_up "$TMPDIR/stats.json"
     expect_between "share of complete stacks in %" \

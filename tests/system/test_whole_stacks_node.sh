@@ -11,7 +11,7 @@ cat >"$TMPDIR/load.js" <<'JS'
 function fibonacci(n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
 const data = [];
 for (let i = 0; i < 500; i++) data.push({ name: "item " + i, values: [i, i * 2, i * 3] });
-const end = Date.now() + 3500;
+const end = Date.now() + 1750;
 while (Date.now() < end) {
     fibonacci(20);
     const text = JSON.stringify(data);
@@ -24,4 +24,4 @@ gate=98.8
 # With the sanitizers, the symbols of node take so long to read that code which is mapped meanwhile is
 # told to the sampling program too late.
 ! grep -q __asan_init "$STACKWIDE" || gate=90
-expect_whole_load node "$gate" 99.8 999 node "$TMPDIR/load.js"
+expect_whole_load node "$gate" 99.8 1999 node "$TMPDIR/load.js"

@@ -6,9 +6,9 @@ source "$(dirname "$0")/whole_stacks.sh"
 need_recording
 need_command perl
 
-expect_whole_load perl 98.8 99.8 999 perl -e '
+expect_whole_load perl 98.8 99.8 1999 perl -e '
 sub depth { my ($n) = @_; return $n ? 1 + depth($n - 1) : 0; }
-my $end = time + 4;
+my $end = time + 2;
 while (time < $end) {
     my %count;
     my $text = join(",", sort map { $_ * 7919 % 1000 } 1 .. 500);

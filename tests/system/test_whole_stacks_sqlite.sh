@@ -6,8 +6,8 @@ source "$(dirname "$0")/whole_stacks.sh"
 need_recording
 need_command sqlite3
 
-expect_whole_load sqlite 98.8 99.8 999 bash -c \
-    'end=$((SECONDS + 4)); while ((SECONDS < end)); do sqlite3 :memory: "$1"; done' - '
+expect_whole_load sqlite 98.8 99.8 1999 bash -c \
+    'end=$((SECONDS + 2)); while ((SECONDS < end)); do sqlite3 :memory: "$1"; done' - '
 CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, weight REAL);
 WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 200000)
 INSERT INTO item SELECT n, printf("name %d", n * 7919 % 200003), n * 1.5 FROM number;

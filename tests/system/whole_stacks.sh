@@ -62,15 +62,15 @@ expect_whole() {
 
 # Run a load twice at the same time, from its start to its end, and see that its stacks are whole.
 # No table is taken from the cache: the first run on a machine is the hardest.
-# expect_whole_load NAME GATE GOAL HZ COMMAND…: the command is to end after 4 s or so. Where the machine
-# is busy with other things, it is run again until it has used 2 s of CPU time.
+# expect_whole_load NAME GATE GOAL HZ COMMAND…: the command is to end after 2 s or so. On a machine that is
+# busy with other things it runs again until it has used 1 s of CPU time.
 expect_whole_load() {
     local name=$1 gate=$2 goal=$3 frequency=$4 samples
     shift 4
     cat >"$TMPDIR/load_twice.sh" <<'END'
 repeat() {
     local i used_ms=0 file=$TMPDIR/times.$BASHPID
-    for ((i = 0; i < 50 && used_ms < 2000; i++)); do
+    for ((i = 0; i < 50 && used_ms < 1000; i++)); do
         "$@" >/dev/null 2>&1
         times >"$file"
         used_ms=$(awk 'NR == 2 {
