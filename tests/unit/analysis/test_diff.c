@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/diff_parts.h"
 #include "profile_builder.h"
 
 #define NUM_STACKS 80
@@ -266,6 +267,33 @@ static void add_runs(struct runs_pair *runs, bool is_after, const double *shares
 		add_to_source(&runs->pair, source, metric, "main;hot", hot);
 		add_to_source(&runs->pair, source, metric, "main;cold", weight - hot);
 	}
+}
+
+/* A filter by time leaves 10 of the 40 of each sample. */
+static void parts_of_samples_are_parts_of_runs(void **state _unused_)
+{
+	static const double shares[] = {10, 20};
+	struct runs_pair runs;
+	struct diff_side_opts *side = &runs.pair.opts.before;
+	struct diff_parts parts;
+	uint64_t kept[4];
+	uint64_t values[4];
+
+	make_runs_pair(&runs, 2, 0);
+	add_runs(&runs, false, shares, 2, 400);
+	assert_int_equal(profile_count_samples(runs.pair.profile), 4);
+	for (uint32_t i = 0; i < 4; i++)
+		kept[i] = profile_get_sample(runs.pair.profile, i)->value / 4;
+	side->values = kept;
+	assert_int_equal(diff_parts_init(&parts, runs.pair.profile, side), 0);
+	assert_int_equal(parts.num_parts, 2);
+	for (size_t part = 0; part < 2; part++) {
+		diff_parts_get_values(&parts, part, values);
+		for (uint32_t i = 0; i < 4; i++)
+			assert_int_equal(values[i], i / 2 == part ? kept[i] : 0);
+	}
+	diff_parts_release(&parts);
+	profile_free(runs.pair.profile);
 }
 
 /* 5 % before, 6 % after; standard errors of 0.6 each, and t of 1.25, where the samples are sure of it. */
@@ -550,6 +578,7 @@ int main(void)
 		cmocka_unit_test(code_made_at_run_time_is_the_same_under_every_pid),
 		cmocka_unit_test(a_side_beyond_64_bits_is_an_error),
 		cmocka_unit_test(runs_that_differ_as_much_as_the_sides_show_no_change),
+		cmocka_unit_test(parts_of_samples_are_parts_of_runs),
 		cmocka_unit_test(runs_that_agree_show_a_change),
 		cmocka_unit_test(runs_that_are_alike_show_no_more_than_their_samples),
 		cmocka_unit_test(a_single_run_varies_as_those_of_the_other_side),

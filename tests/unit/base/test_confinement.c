@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -229,6 +230,69 @@ static void memory_is_bounded(void **state _unused_)
 	assert_int_equal(WEXITSTATUS(wait_status), PASSED_STATUS);
 }
 
+/* The calls that a recorder never makes again; with arguments that the kernel refuses for another reason. */
+static const long calls_of_others[] = {
+	SYS_process_vm_writev,
+	SYS_init_module,
+	SYS_finit_module,
+	SYS_delete_module,
+	SYS_kexec_load,
+	SYS_kexec_file_load,
+	SYS_reboot,
+	SYS_execve,
+	SYS_execveat,
+	SYS_mount,
+	SYS_umount2,
+	SYS_move_mount,
+	SYS_fsopen,
+	SYS_open_tree,
+	SYS_pivot_root,
+	SYS_chroot,
+	SYS_unshare,
+	SYS_setns,
+	SYS_swapon,
+	SYS_swapoff,
+	SYS_settimeofday,
+	SYS_clock_settime,
+	SYS_adjtimex,
+	SYS_clock_adjtime,
+	SYS_sethostname,
+	SYS_setdomainname,
+	SYS_socket,
+	SYS_connect,
+	SYS_bind,
+	SYS_listen,
+	SYS_accept,
+	SYS_accept4,
+	SYS_open_by_handle_at,
+	SYS_acct,
+	SYS_quotactl,
+	SYS_add_key,
+	SYS_request_key,
+	SYS_keyctl,
+	SYS_userfaultfd,
+	SYS_mknodat,
+};
+
+static void a_recorder_only_samples(void **state _unused_)
+{
+	pid_t child = fork();
+	int wait_status;
+
+	assert_true(child >= 0);
+	if (!child) {
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || confinement_refuse_all_but_sampling())
+			_exit(ARRAY_LENGTH(calls_of_others));
+		for (size_t i = 0; i < ARRAY_LENGTH(calls_of_others); i++)
+			if (!is_refused(syscall(calls_of_others[i], -1L, -1L, -1L, -1L, -1L, -1L)))
+				_exit((int)(100 + i));
+		_exit(PASSED_STATUS);
+	}
+	assert_int_equal(waitpid(child, &wait_status, 0), child);
+	assert_true(WIFEXITED(wait_status));
+	assert_int_equal(WEXITSTATUS(wait_status), PASSED_STATUS);
+}
+
 static bool is_open(int fd)
 {
 	return fcntl(fd, F_GETFD) >= 0;
@@ -267,6 +331,7 @@ int main(void)
 		cmocka_unit_test(capabilities_and_roots_user_are_gone),
 		cmocka_unit_test(abort_ends_it),
 		cmocka_unit_test(memory_is_bounded),
+		cmocka_unit_test(a_recorder_only_samples),
 		cmocka_unit_test(other_descriptors_are_closed),
 	};
 

@@ -240,6 +240,23 @@ static void methods_that_are_inlined_are_added_and_their_code_stays(void **state
 	scene_free(scene);
 }
 
+/* A stack of as many levels as there can be, each with a hundred inlined methods: some of these are left out. */
+static void inlined_methods_leave_room_for_all_levels(void **state _unused_)
+{
+	static struct wire_runtime_frame frames[WIRE_MAX_RUNTIME_FRAMES];
+	struct scene *scene = scene_new(RUNTIME_FRAMES_MANAGED);
+
+	add_methods(scene);
+	num_inlined = NUM_INLINED;
+	for (uint32_t i = 0; i < WIRE_MAX_RUNTIME_FRAMES; i++)
+		frames[i] = compiled(i);
+	splice(scene, frames, WIRE_MAX_RUNTIME_FRAMES, WIRE_RUNTIME_COMPLETE, WIRE_MAX_FRAMES);
+	assert_in_range(scene->num_levels, WIRE_MAX_RUNTIME_FRAMES + NUM_INLINED,
+			RUNTIME_MAX_LEVELS);
+	expect_frame(scene, scene->num_levels - 1, "java.util.Map.put", "Map.java", 9);
+	scene_free(scene);
+}
+
 static void what_runs_them_is_beneath_them_where_all_is_asked_for(void **state _unused_)
 {
 	struct scene *scene = scene_new(RUNTIME_FRAMES_ALL);
@@ -380,6 +397,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(methods_come_in_the_place_of_their_levels),
 		cmocka_unit_test(methods_that_are_inlined_are_added_and_their_code_stays),
+		cmocka_unit_test(inlined_methods_leave_room_for_all_levels),
 		cmocka_unit_test(what_runs_them_is_beneath_them_where_all_is_asked_for),
 		cmocka_unit_test(native_methods_have_no_line),
 		cmocka_unit_test(what_is_not_known_stays_native),

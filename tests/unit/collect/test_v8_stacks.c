@@ -224,6 +224,9 @@ static void without_its_source_a_function_has_no_line(void **state _unused_)
 
 	record.position = 18;
 	check_line(scene, &record, 0);
+	/* The line at which its script starts in a page says nothing about it. */
+	record.first_line = 40;
+	check_line(scene, &record, 0);
 	scene_free(scene);
 }
 

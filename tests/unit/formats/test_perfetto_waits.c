@@ -288,6 +288,11 @@ static void waits_come_back_as_they_were_and_are_no_samples(void **state)
 						.end_ns = 3600,
 						.weight = 1600,
 						.state = OFF_CPU_PREEMPTED});
+	/* It starts in the run queue when the preempted wait ends: a wait of its own. */
+	add_sampled_wait(
+		fixture, "main;burn",
+		(struct timeline_wait){
+			.begin_ns = 3600, .queued_ns = 3600, .end_ns = 3700, .queue_weight = 100});
 	/* Woken before it had left its CPU: all of it is in the run queue. */
 	add_sampled_wait(fixture, "main;read;pipe_read_[k]",
 			 (struct timeline_wait){.begin_ns = 4000,
@@ -321,7 +326,7 @@ static void waits_come_back_as_they_were_and_are_no_samples(void **state)
 	assert_string_equal(second.warnings.data, "");
 	/* Two waits are of one thread and stack. */
 	assert_int_equal(profile_count_samples(second.profile), 4);
-	assert_int_equal(timeline_count_sample(second.timeline), 5);
+	assert_int_equal(timeline_count_sample(second.timeline), 6);
 	assert_int_equal(timeline_count_zone(second.timeline), 0);
 	text_release(&actual);
 	text_release(&expected);

@@ -327,6 +327,36 @@ static void each_side_is_as_sure_as_its_own_metric(void **state)
 	session_free(session);
 }
 
+/* A fifth of 600 and none of 12 may be chance. A fifth of 12 and none of 600 would not be. */
+static void metrics_are_as_sure_as_their_own_numbers_of_samples(void **state)
+{
+	struct session *session = session_new();
+	struct session_query query = {
+		.filters = "", .order = FLAME_BY_NAME, .metric = 1, .baseline_metric = 0};
+	struct error error = {0};
+	struct text text = {0};
+	uint32_t source;
+
+	(void)state;
+	append_event(&text, "cycles", "a", 120);
+	append_event(&text, "cycles", "b", 480);
+	append_event(&text, "instructions", "b", 12);
+	assert_int_equal(session_import(session,
+					&(struct session_input){"both", text.data, text.length,
+								"perf-script"},
+					&source, &error),
+			 0);
+	assert_int_equal(session_prepare(session, TREE_ROOT_COMM), 0);
+	assert_int_equal(session_query(session, &query, &error), 0);
+	assert_int_equal(get_change(session, "a"), 0);
+	query.metric = 0;
+	query.baseline_metric = 1;
+	assert_int_equal(session_query(session, &query, &error), 0);
+	assert_int_equal(get_change(session, "a"), 0);
+	text_release(&text);
+	session_free(session);
+}
+
 /* ---- answers -------------------------------------------------------------------------------- */
 
 static void overview_names_files_and_metrics(void **state)
@@ -381,6 +411,7 @@ int main(void)
 		cmocka_unit_test(only_what_chance_does_not_explain_has_changed),
 		cmocka_unit_test(time_is_as_sure_as_the_samples_behind_it),
 		cmocka_unit_test(each_side_is_as_sure_as_its_own_metric),
+		cmocka_unit_test(metrics_are_as_sure_as_their_own_numbers_of_samples),
 		cmocka_unit_test(overview_names_files_and_metrics),
 		cmocka_unit_test(overview_shows_sleepers_of_files_that_are_shown),
 	};
