@@ -158,8 +158,9 @@ static int add_frames(struct runtime_stacks *stacks, const struct wire_runtime_s
 	known.runtime = record->runtime;
 	if (array_reserve(&stacks->frames, stacks->frames.length + record->num_frames))
 		return -ENOMEM;
-	memcpy(stacks->frames.items + stacks->frames.length, record->frames,
-	       record->num_frames * sizeof(record->frames[0]));
+	if (record->num_frames)
+		memcpy(stacks->frames.items + stacks->frames.length, record->frames,
+		       record->num_frames * sizeof(record->frames[0]));
 	stacks->frames.length += record->num_frames;
 	return known_frames_table_add(&stacks->known, &known, &item);
 }
