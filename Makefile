@@ -144,9 +144,10 @@ $(G)/bpf/%.skel.h: $(G)/bpf/%.bpf.o
 	$(call say,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp && mv $@.tmp $@
 
+# Compiled quickly: what they test is optimized.
 $(O)/tests/unit/%: tests/unit/%.c $(LIBRARY)
 	$(call say,TEST,$<)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -Itests/unit -o $@ $< $(LIBRARY) $(LDLIBS) -lcmocka
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -O0 -Itests/unit -o $@ $< $(LIBRARY) $(LDLIBS) -lcmocka
 
 $(O)/tests/fuzz/%: tests/fuzz/%.c $(LIBRARY)
 	$(call say,FUZZ,$<)
@@ -231,7 +232,7 @@ format-check:
 lint: format-check  ## rooms, formatting, static analysis
 	$(Q)scripts/check-rooms
 	$(Q)scripts/check-web || test $$? = 77
-	$(Q)cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr -Iinclude -Isrc \
+	$(Q)cppcheck -j$(shell nproc) --quiet --std=c11 --error-exitcode=1 --inline-suppr -Iinclude -Isrc \
 		--enable=warning,portability --suppress=missingInclude --suppress=memleak \
 		'-D__typeof__(x)=void *' '-DLIBBPF_OPTS(t,n,...)=struct t n' src
 
