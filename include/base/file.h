@@ -62,6 +62,15 @@ _must_check_ int file_write_fd(int fd, const void *data, size_t size);
 _must_check_ int file_write_at(int fd, const void *data, size_t size, uint64_t offset);
 _must_check_ int file_read_range(int fd, void *data, size_t size, uint64_t offset);
 
+/* Whether it is root, we, or, with sudo, the one who has called it. */
+bool file_user_is_ours(uid_t user);
+
+/*
+ * A handle (O_PATH) of the folder at a path, by no link but of such a user. Returns the descriptor, which the caller closes;
+ * -EPERM: a link on the way belongs to another user; or another negative errno.
+ */
+_must_check_ int file_open_folder(const char *path);
+
 /* For large temporary files: $TMPDIR, else /var/tmp, since /tmp is often in memory (tmpfs). */
 const char *file_get_temporary_folder(void);
 

@@ -2,10 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -69,10 +71,7 @@ static int copy_descriptor(struct output_file *file, int fd)
 /* Whether we may replace it or write to it: it is ours, or of the user who has called us by sudo. */
 static bool is_ours(const struct stat *status)
 {
-	const char *caller = geteuid() ? NULL : getenv("SUDO_UID");
-
-	return status->st_uid == geteuid() ||
-	       (caller && status->st_uid == (uid_t)read_number(caller));
+	return status->st_uid == geteuid() || (status->st_uid && file_user_is_ours(status->st_uid));
 }
 
 /* Another one may have taken its place since it was looked at. */
@@ -92,8 +91,8 @@ static int open_device(struct output_file *file, const struct stat *status)
 	int flags;
 
 	for (;;) {
-		file->fd =
-			open(file->path, O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
+		file->fd = openat(file->folder_fd, file->name,
+				  O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY);
 		if (file->fd >= 0)
 			break;
 		if (errno != ENXIO || !S_ISFIFO(status->st_mode) || clock_now_ns() > deadline_ns)
@@ -101,12 +100,30 @@ static int open_device(struct output_file *file, const struct stat *status)
 		usleep(PAUSE_US);
 	}
 	flags = fcntl(file->fd, F_GETFL);
+	/* It is written directly. */
+	cleanup_closep(&file->folder_fd);
+	file->folder_fd = -1;
 	if (flags < 0 || fcntl(file->fd, F_SETFL, flags & ~O_NONBLOCK))
 		return -errno;
 	return check_same(file, status);
 }
 
 static int open_temporary(struct output_file *file, mode_t mode)
+/* One that nobody foresees: others may have put something at any name that they know. */
+static int choose_temporary(struct output_file *file)
+{
+	char *chosen;
+	uint64_t number;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return -EAGAIN;
+	if (asprintf(&chosen, ".%s.%016" PRIx64 ".tmp", file->name, number) < 0)
+		return -ENOMEM;
+	free(file->temporary);
+	file->temporary = chosen;
+	return 0;
+}
+
 {
 	file->fd = openat(file->folder_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
 	if (file->fd >= 0)
@@ -123,9 +140,16 @@ static int open_temporary(struct output_file *file, mode_t mode)
 	return file->fd < 0 ? -errno : 0;
 }
 
-/* The pid in the name keeps two programs apart that write the same file at a time. */
 static int open_replacement(struct output_file *file, mode_t mode)
 {
+{
+	int err = choose_temporary(file);
+
+	return err ? err : open_temporary(file, mode);
+}
+
+/* Sets the name in it, too. */
+static int open_folder(struct output_file *file)
 	_cleanup_free_ char *folder = NULL;
 
 	file->name = path_basename(file->path);
@@ -134,14 +158,8 @@ static int open_replacement(struct output_file *file, mode_t mode)
 	folder = strndup(file->path, (size_t)(file->name - file->path));
 	if (!folder)
 		return -ENOMEM;
-	if (asprintf(&file->temporary, ".%s.%d.tmp", file->name, getpid()) < 0) {
-		file->temporary = NULL;
-		return -ENOMEM;
-	}
-	file->folder_fd = open(*folder ? folder : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (file->folder_fd < 0)
-		return -errno;
-	return open_temporary(file, mode);
+	file->folder_fd = file_open_folder(*folder ? folder : ".");
+	return file->folder_fd < 0 ? file->folder_fd : 0;
 }
 
 /*
@@ -153,9 +171,18 @@ static int open_for(struct output_file *file, mode_t mode, struct error *error)
 	int descriptor = get_descriptor(file->path);
 	struct stat status;
 
+	int err;
 	if (descriptor >= 0)
 		return copy_descriptor(file, descriptor);
-	if (lstat(file->path, &status) || S_ISLNK(status.st_mode))
+	err = open_folder(file);
+	if (err == -EPERM)
+		return error_set(error, err,
+				 "cannot write '%s': a link in its path belongs to another user",
+				 file->path);
+	if (err)
+		return err;
+	if (fstatat(file->folder_fd, file->name, &status, AT_SYMLINK_NOFOLLOW) ||
+	    S_ISLNK(status.st_mode))
 		return open_replacement(file, mode);
 	if (S_ISDIR(status.st_mode))
 		return -EISDIR;
@@ -231,7 +258,6 @@ static int make_visible(struct output_file *file)
 		if (errno != EEXIST)
 			return -errno;
 		/* linkat() replaces nothing; renameat() does. */
-		unlinkat(file->folder_fd, file->temporary, 0);
 		if (linkat(AT_FDCWD, descriptor, file->folder_fd, file->temporary,
 			   AT_SYMLINK_FOLLOW))
 			return -errno;

@@ -16,6 +16,7 @@ struct stop_request {
 	sigset_t signals;
 	sigset_t mask_before;
 	struct sigaction pipe_before;
+	struct sigaction size_before;
 	pthread_t thread;
 	int event_fd;
 	atomic_int first_signal;
@@ -76,8 +77,9 @@ struct stop_request *stop_request_new(const struct outputs *outputs)
 		if (!sigaction(stop_signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
 			sigaddset(&stop_request->signals, stop_signals[i]);
 	}
-	/* A closed pipe shall be a failed write with a message, not the end of the program. */
+	/* A closed pipe, and the limit of files' sizes, shall be a failed write with a message, not the end. */
 	sigaction(SIGPIPE, &ignore, &stop_request->pipe_before);
+	sigaction(SIGXFSZ, &ignore, &stop_request->size_before);
 	pthread_sigmask(SIG_BLOCK, &stop_request->signals, &stop_request->mask_before);
 	stop_request->event_fd = eventfd(0, EFD_CLOEXEC);
 	if (stop_request->event_fd < 0 ||
@@ -119,5 +121,6 @@ int stop_request_get_signal(const struct stop_request *stop_request)
 void stop_request_undo_in_child(const struct stop_request *stop_request)
 {
 	sigaction(SIGPIPE, &stop_request->pipe_before, NULL);
+	sigaction(SIGXFSZ, &stop_request->size_before, NULL);
 	pthread_sigmask(SIG_SETMASK, &stop_request->mask_before, NULL);
 }

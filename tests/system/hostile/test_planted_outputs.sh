@@ -48,6 +48,23 @@ refuse file.folded "what is there belongs to another user (uid 65534)"
 refuse pipe.folded "what is there belongs to another user (uid 65534)"
 [[ $(cat file.folded) = theirs ]] || fail "another user's file was overwritten"
 
+# A link in the folder part of the path; root's own link leads where it says.
+mkdir ../rootdir ../linked
+echo precious >../rootdir/x.folded
+as_attacker mkdir home
+as_attacker ln -s ../../rootdir home/lnk
+refuse home/lnk/x.folded "a link in its path belongs to another user"
+[[ $(cat ../rootdir/x.folded) = precious ]] || fail "root's file was replaced through a link in the folder's path"
+ln -s linked ../own_link
+record -F 99 -o ../own_link/x.folded -- "$WORKLOADS/burn" 0.1
+[[ -s ../linked/x.folded ]] || fail "root's own link is not followed"
+
+# A limit of files' sizes is said, and is not the end of a process without a word.
+status=$( (ulimit -f 0 && "$STACKWIDE" record -F 99 -o limited.folded -- "$WORKLOADS/burn" 0.1) 2>&1 | cat >"$TMPDIR/err"
+    echo "${PIPESTATUS[0]}")
+((status == 1)) || fail "status $status with a limit of files' sizes"
+has_line "File too large" "$TMPDIR/err" || fail "said: $(cat "$TMPDIR/err")"
+
 # The mode of one's own file does not outlive it; what tells of all users is for root alone.
 touch own.folded whole.folded
 chmod 6777 own.folded whole.folded

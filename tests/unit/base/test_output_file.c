@@ -129,6 +129,58 @@ static void a_link_is_replaced_and_its_target_left_alone(void **state _unused_)
 	assert_int_equal(access("nowhere", F_OK), -1);
 }
 
+/* Whoever foresees the temporary name could put a folder there. */
+static void each_temporary_name_is_another(void **state _unused_)
+{
+	struct output_file *file;
+	char path[64];
+
+	for (int i = 0; i < 3; i++) {
+		put("x.folded", "old");
+		snprintf(path, sizeof(path), ".x.folded.%d.tmp", getpid());
+		(void)mkdir(path, 0777);
+		assert_int_equal(output_file_open("x.folded", OUTPUT_MODE, &file, NULL), 0);
+		assert_int_equal(output_file_write(file, "new", 3), 0);
+		assert_int_equal(output_file_commit(file, NULL), 0);
+		output_file_free(file);
+		assert_content("x.folded", "new");
+	}
+	assert_int_equal(count_entries(), 2);
+}
+
+static void links_of_other_users_are_not_followed_to_the_folder(void **state _unused_)
+{
+	struct output_file *file;
+	struct error error;
+
+	if (geteuid()) {
+		print_message("skipped: only root can give files away\n");
+		skip();
+	}
+	assert_int_equal(mkdir("folder", 0777), 0);
+	assert_int_equal(mkdir("folder/below", 0777), 0);
+	put("folder/below/x", "old");
+	assert_int_equal(symlink("folder/below", "link"), 0);
+	assert_int_equal(symlink("link", "chain"), 0);
+	write_new("link/x", OUTPUT_MODE);
+	put("folder/below/x", "old");
+	write_new("./chain/../below/x", OUTPUT_MODE);
+	put("folder/below/x", "old");
+	assert_int_equal(lchown("link", 20001, 20001), 0);
+	assert_int_equal(output_file_open("link/x", OUTPUT_MODE, &file, &error), -EPERM);
+	assert_non_null(strstr(error.message, "'link/x': a link in its path"));
+	assert_int_equal(output_file_open("chain/x", OUTPUT_MODE, &file, &error), -EPERM);
+	assert_int_equal(output_file_open("chain/below/x", OUTPUT_MODE, &file, &error), -EPERM);
+	assert_content("folder/below/x", "old");
+	/* Nor is there an end to links in a circle. */
+	assert_int_equal(symlink("second", "first"), 0);
+	assert_int_equal(symlink("first", "second"), 0);
+	assert_int_equal(output_file_open("first/x", OUTPUT_MODE, &file, &error), -ELOOP);
+	assert_int_equal(output_file_open("none/x", OUTPUT_MODE, &file, &error), -ENOENT);
+	assert_int_equal(output_file_open("folder/below/x/y", OUTPUT_MODE, &file, &error),
+			 -ENOTDIR);
+}
+
 static void a_folder_that_is_replaced_meanwhile_is_still_the_one(void **state _unused_)
 {
 	struct output_file *file;
@@ -240,6 +292,8 @@ int main(void)
 		folder_test(giving_up_keeps_the_old_file_and_nothing_else),
 		folder_test(a_commit_replaces_the_old_file_and_not_its_mode),
 		folder_test(a_link_is_replaced_and_its_target_left_alone),
+		folder_test(each_temporary_name_is_another),
+		folder_test(links_of_other_users_are_not_followed_to_the_folder),
 		folder_test(a_folder_that_is_replaced_meanwhile_is_still_the_one),
 		folder_test(what_belongs_to_others_is_refused),
 		folder_test(a_pipe_that_nobody_reads_is_not_waited_for_without_end),
