@@ -21,6 +21,7 @@
 #include "base/error.h"
 
 struct archive;
+struct fd_list;
 struct archive_file;
 
 struct archive_capture {
@@ -92,6 +93,8 @@ void archive_file_free(struct archive_file *file);
 const char *archive_file_get_name(const struct archive_file *file);
 /* Start over, whoever has written to it. Returns 0 or negative errno. */
 _must_check_ int archive_file_rewind(struct archive_file *file);
+/* The descriptor that writing needs (base/confinement.h). */
+void archive_file_add_fds(const struct archive_file *file, struct fd_list *fds);
 uint64_t archive_file_get_size(const struct archive_file *file);
 /* What was committed, as a list has it; the name is borrowed. Returns 0 or negative errno. */
 _must_check_ int archive_file_describe(const struct archive_file *file,

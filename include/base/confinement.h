@@ -13,6 +13,7 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include "base/array.h"
 #include "base/attributes.h"
 
 /* What confines a process. Not every kernel and container has all. */
@@ -86,8 +87,21 @@ void confinement_lower_priority(void);
  */
 void confinement_die_with(pid_t parent);
 
-/* Close all descriptors but these, which are in ascending order. */
-void confinement_close_others(const int *fds, size_t num_fds);
+/* The descriptors that a process of ours needs, in any order. Starts zeroed. */
+struct fd_list {
+	ARRAY(int) fds;
+	bool failed; /* out of memory: not all are in it */
+};
+
+/* fd  -1 is left out */
+void fd_list_add(struct fd_list *list, int fd);
+void fd_list_release(struct fd_list *list);
+
+/*
+ * Close all descriptors but these: every child calls it before it does anything else. Returns 0, or
+ * -ENOMEM when the list failed; nothing is closed then.
+ */
+_must_check_ int confinement_close_others(struct fd_list *kept);
 
 /*
  * A process that works for this one: it is sent requests, with descriptors, and answers each (worker.c).
@@ -103,7 +117,8 @@ struct worker {
 
 /*
  * Start it, with standard error and the socket open and nothing else. It ends when run() returns; that
- * confines it, as it is to be. Returns 0 or negative errno.
+ * confines it, as it is to be. Messages to it carry the sender's pid (worker_receive_from()). Returns 0 or
+ * negative errno.
  */
 _must_check_ int worker_start(struct worker *worker, void (*run)(int socket, void *context),
 			      void *context);
@@ -127,3 +142,7 @@ _must_check_ int worker_send(int socket, const struct iovec *parts, size_t num_p
 _must_check_ ssize_t worker_receive(int socket, void *data, size_t size, int *fds);
 
 #endif
+/* ret_sender  the pid of the process that sent it, by the kernel's word; 0: unknown */
+_must_check_ ssize_t worker_receive_from(int socket, void *data, size_t size, int *fds,
+					 pid_t *ret_sender);
+

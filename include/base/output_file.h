@@ -23,6 +23,7 @@
 #define OUTPUT_MODE         0666
 #define OUTPUT_MODE_PRIVATE 0600
 
+struct fd_list;
 struct output_file;
 
 /*
@@ -37,6 +38,9 @@ _must_check_ int output_file_open(const char *path, mode_t mode, struct output_f
 
 /* Returns 0 or negative errno (-ENOSPC, -EPIPE, …). */
 _must_check_ int output_file_write(struct output_file *file, const void *data, size_t size);
+
+/* Whether it is no pipe or device, which are written directly. */
+bool output_file_can_rewind(const struct output_file *file);
 
 /*
  * Start over, whoever has written to it so far. Returns 0, or negative errno; -ESPIPE for what is
@@ -55,6 +59,9 @@ void output_file_free(struct output_file *file);
  * end. Async-signal-safe; another thread may be writing.
  */
 void output_file_abandon(const struct output_file *file);
+
+/* The descriptor that writing and rewinding need (base/confinement.h). */
+void output_file_add_fds(const struct output_file *file, struct fd_list *fds);
 
 uint64_t output_file_get_size(const struct output_file *file); /* bytes written so far */
 const char *output_file_get_path(const struct output_file *file);

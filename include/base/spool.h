@@ -14,6 +14,7 @@
 #include "base/attributes.h"
 #include "base/error.h"
 
+struct fd_list;
 struct spool;
 
 struct spool_counts {
@@ -33,6 +34,9 @@ _must_check_ int spool_new(const char *folder, size_t item_bytes,
 			   int (*compare)(const void *, const void *), struct spool **ret,
 			   struct error *error);
 void spool_free(struct spool *spool);
+
+/* The descriptor that reading and writing need (base/confinement.h). */
+void spool_add_fds(const struct spool *spool, struct fd_list *fds);
 
 /* Add a copy of an item, before any is read. One that cannot be written is counted as lost. */
 void spool_add(struct spool *spool, const void *item);

@@ -336,6 +336,7 @@ static inline bool recorder_account_is_balanced(const struct recorder_account *a
 struct recorder;
 
 enum user_stacks { USER_STACKS_NONE, USER_STACKS_FP, USER_STACKS_TABLE };
+struct fd_list;
 
 /* What is shown of the stacks of interpreters. */
 enum runtime_frames {
@@ -395,6 +396,12 @@ static inline void recorder_freep(struct recorder **recorder)
 void recorder_start(struct recorder *recorder);
 
 /*
+/*
+ * The descriptors that another process needs to read what was recorded, after recorder_stop(): those of
+ * temporary files, and no others.
+ */
+void recorder_add_fds(const struct recorder *recorder, struct fd_list *fds);
+
  * `next` has started and `last` is about to be stopped: both sample for a moment. From now on each
  * tick belongs to one of them, and counts as filtered in the other.
  */

@@ -21,6 +21,7 @@
 #include <time.h>
 
 #include "archive/archive_folder.h"
+#include "base/confinement.h"
 #include "base/file.h"
 #include "base/text.h"
 
@@ -355,6 +356,11 @@ const char *archive_file_get_name(const struct archive_file *file)
 int archive_file_rewind(struct archive_file *file)
 {
 	return lseek(file->fd, 0, SEEK_SET) < 0 || ftruncate(file->fd, 0) ? -errno : 0;
+}
+
+void archive_file_add_fds(const struct archive_file *file, struct fd_list *fds)
+{
+	fd_list_add(fds, file->fd);
 }
 
 uint64_t archive_file_get_size(const struct archive_file *file)

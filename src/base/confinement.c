@@ -1,5 +1,6 @@
 #include "base/confinement.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -9,6 +10,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -343,7 +346,38 @@ void confinement_die_with(pid_t parent)
 
 /* ---- descriptors ---- */
 
-/* Linux before 5.9 has no close_range(2). */
+void fd_list_add(struct fd_list *list, int fd)
+{
+	int *added = fd < 0 ? NULL : array_add(&list->fds);
+
+	if (added)
+		*added = fd;
+	else if (fd >= 0)
+		list->failed = true;
+}
+
+void fd_list_release(struct fd_list *list)
+{
+	array_release(&list->fds);
+}
+
+/* The number of an open descriptor in this range, or -1. */
+static int find_open(DIR *folder, unsigned int first, unsigned int last)
+{
+	const struct dirent *entry;
+
+	while ((entry = readdir(folder))) {
+		char *end;
+		unsigned long fd = strtoul(entry->d_name, &end, 10);
+
+		if (end != entry->d_name && !*end && fd >= first && fd <= last &&
+		    (int)fd != dirfd(folder))
+			return (int)fd;
+	}
+	return -1;
+}
+
+/* Linux before 5.9 has no close_range(2), and some containers refuse it. */
 static void close_range_of(unsigned int first, unsigned int last)
 {
 	struct rlimit limit;
@@ -352,22 +386,42 @@ static void close_range_of(unsigned int first, unsigned int last)
 		return;
 	if (getrlimit(RLIMIT_NOFILE, &limit))
 		return;
-	for (unsigned int fd = first; fd <= last && fd < limit.rlim_cur; fd++)
-		close((int)fd);
+	for (unsigned int number = first; number <= last && number < limit.rlim_cur; number++)
+		close((int)number);
 }
 
-void confinement_close_others(const int *fds, size_t num_fds)
+static int compare_fds(const void *left, const void *right)
+{
+	int a = *(const int *)left;
+	int b = *(const int *)right;
+
+	return (a > b) - (a < b);
+}
+
+int confinement_close_others(struct fd_list *kept)
 {
 	unsigned int next = 0;
 
-	for (size_t i = 0; i < num_fds; i++) {
-		unsigned int fd = (unsigned int)fds[i];
-
-		if (fds[i] < 0 || fd < next)
+	if (kept->failed)
+		return -ENOMEM;
+	if (kept->fds.length)
+		qsort(kept->fds.items, kept->fds.length, sizeof(*kept->fds.items), compare_fds);
+	array_for_each (&kept->fds, fd) {
+		if ((unsigned int)*fd < next)
 			continue;
-		if (fd > next)
-			close_range_of(next, fd - 1);
-		next = fd + 1;
+		if ((unsigned int)*fd > next)
+			close_range_of(next, (unsigned int)*fd - 1);
+		next = (unsigned int)*fd + 1;
 	}
 	close_range_of(next, UINT_MAX);
 }
+	DIR *folder;
+	int fd;
+	folder = opendir("/proc/self/fd");
+	if (folder) {
+		while ((fd = find_open(folder, first, last)) >= 0)
+			close(fd);
+		closedir(folder);
+		return;
+	}
+	return 0;

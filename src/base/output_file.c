@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/confinement.h"
 #include "base/file.h"
 #include "base/text.h"
 
@@ -99,16 +100,15 @@ static int open_device(struct output_file *file, const struct stat *status)
 			return -errno;
 		usleep(PAUSE_US);
 	}
-	flags = fcntl(file->fd, F_GETFL);
 	/* It is written directly. */
 	cleanup_closep(&file->folder_fd);
 	file->folder_fd = -1;
+	flags = fcntl(file->fd, F_GETFL);
 	if (flags < 0 || fcntl(file->fd, F_SETFL, flags & ~O_NONBLOCK))
 		return -errno;
 	return check_same(file, status);
 }
 
-static int open_temporary(struct output_file *file, mode_t mode)
 /* One that nobody foresees: others may have put something at any name that they know. */
 static int choose_temporary(struct output_file *file)
 {
@@ -124,6 +124,7 @@ static int choose_temporary(struct output_file *file)
 	return 0;
 }
 
+static int open_temporary(struct output_file *file, mode_t mode)
 {
 	file->fd = openat(file->folder_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
 	if (file->fd >= 0)
@@ -142,7 +143,6 @@ static int choose_temporary(struct output_file *file)
 
 static int open_replacement(struct output_file *file, mode_t mode)
 {
-{
 	int err = choose_temporary(file);
 
 	return err ? err : open_temporary(file, mode);
@@ -150,6 +150,7 @@ static int open_replacement(struct output_file *file, mode_t mode)
 
 /* Sets the name in it, too. */
 static int open_folder(struct output_file *file)
+{
 	_cleanup_free_ char *folder = NULL;
 
 	file->name = path_basename(file->path);
@@ -170,8 +171,8 @@ static int open_for(struct output_file *file, mode_t mode, struct error *error)
 {
 	int descriptor = get_descriptor(file->path);
 	struct stat status;
-
 	int err;
+
 	if (descriptor >= 0)
 		return copy_descriptor(file, descriptor);
 	err = open_folder(file);
@@ -232,9 +233,14 @@ int output_file_write(struct output_file *file, const void *data, size_t size)
 	return 0;
 }
 
+bool output_file_can_rewind(const struct output_file *file)
+{
+	return file->folder_fd >= 0;
+}
+
 int output_file_rewind(struct output_file *file)
 {
-	if (file->folder_fd < 0)
+	if (!output_file_can_rewind(file))
 		return -ESPIPE;
 	if (lseek(file->fd, 0, SEEK_SET) < 0 || ftruncate(file->fd, 0))
 		return -errno;
@@ -299,6 +305,11 @@ void output_file_free(struct output_file *file)
 	free(file->path);
 	free(file->temporary);
 	free(file);
+}
+
+void output_file_add_fds(const struct output_file *file, struct fd_list *fds)
+{
+	fd_list_add(fds, file->fd);
 }
 
 uint64_t output_file_get_size(const struct output_file *file)

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/confinement.h"
 #include "base/file.h"
 #include "base/heap.h"
 
@@ -83,6 +84,11 @@ void spool_free(struct spool *spool)
 	if (spool->fd >= 0)
 		close(spool->fd);
 	free(spool);
+}
+
+void spool_add_fds(const struct spool *spool, struct fd_list *fds)
+{
+	fd_list_add(fds, spool->fd);
 }
 
 /* ---- writing ------------------------------------------------------------------------------ */

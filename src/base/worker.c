@@ -16,7 +16,7 @@
 
 union fds_message {
 	struct cmsghdr header;
-	char bytes[CMSG_SPACE(WORKER_MAX_FDS * sizeof(int))];
+	char bytes[CMSG_SPACE(WORKER_MAX_FDS * sizeof(int)) + CMSG_SPACE(sizeof(struct ucred))];
 };
 
 int worker_start(struct worker *worker, void (*run)(int socket, void *context), void *context)
@@ -27,14 +27,17 @@ int worker_start(struct worker *worker, void (*run)(int socket, void *context), 
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
 		return -errno;
+	(void)setsockopt(fds[1], SOL_SOCKET, SO_PASSCRED, &(int){1}, sizeof(int));
 	parent = getpid();
 	pid = fork();
 	if (!pid) {
-		const int inherited[] = {STDERR_FILENO, fds[1]};
+		struct fd_list kept = {0};
 
 		confinement_die_with(parent);
-		confinement_close_others(inherited, ARRAY_LENGTH(inherited));
-		run(fds[1], context);
+		fd_list_add(&kept, STDERR_FILENO);
+		fd_list_add(&kept, fds[1]);
+		if (!confinement_close_others(&kept))
+			run(fds[1], context);
 		_exit(0);
 	}
 	close(fds[1]);
@@ -85,16 +88,23 @@ int worker_send(int socket, const struct iovec *parts, size_t num_parts, const i
 	return sendmsg(socket, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-static void take_fds(struct msghdr *message, int *fds)
+static void take_rights(struct msghdr *message, int *fds, pid_t *ret_sender)
 {
-	const struct cmsghdr *header = CMSG_FIRSTHDR(message);
+	struct cmsghdr *header = CMSG_FIRSTHDR(message);
 
 	memset(fds, 0xff, WORKER_MAX_FDS * sizeof(*fds)); /* -1 */
-	if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
-		memcpy(fds, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
+	*ret_sender = 0;
+	for (; header; header = CMSG_NXTHDR(message, header)) {
+		if (header->cmsg_level != SOL_SOCKET)
+			continue;
+		if (header->cmsg_type == SCM_RIGHTS)
+			memcpy(fds, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
+		if (header->cmsg_type == SCM_CREDENTIALS)
+			*ret_sender = ((const struct ucred *)(const void *)CMSG_DATA(header))->pid;
+	}
 }
 
-ssize_t worker_receive(int socket, void *data, size_t size, int *fds)
+ssize_t worker_receive_from(int socket, void *data, size_t size, int *fds, pid_t *ret_sender)
 {
 	struct iovec part = {data, size};
 	union fds_message rights;
@@ -109,6 +119,13 @@ ssize_t worker_receive(int socket, void *data, size_t size, int *fds)
 	} while (got < 0 && errno == EINTR);
 	if (got < 0)
 		return -errno;
-	take_fds(&message, fds);
+	take_rights(&message, fds, ret_sender);
 	return got;
+}
+
+ssize_t worker_receive(int socket, void *data, size_t size, int *fds)
+{
+	pid_t sender;
+
+	return worker_receive_from(socket, data, size, fds, &sender);
 }

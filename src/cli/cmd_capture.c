@@ -278,6 +278,13 @@ static int rewind_file(void *context)
 	return archive_file_rewind(capture->file);
 }
 
+static void add_fds(const void *context, struct fd_list *fds)
+{
+	const struct capture_command *capture = context;
+
+	archive_file_add_fds(capture->file, fds);
+}
+
 /* A capture goes by the time when sampling began, not by that of writing. */
 static int open_file(struct capture_command *capture)
 {
@@ -296,7 +303,7 @@ static int open_file(struct capture_command *capture)
 /* Name, write and keep what was recorded. */
 static int keep(struct capture_command *capture)
 {
-	const struct recording_keeper keeper = {write_profile, commit_profile, rewind_file,
+	const struct recording_keeper keeper = {write_profile, commit_profile, rewind_file, add_fds,
 						capture};
 	int stop_fd = stop_request_get_signal(capture->stop_request)
 			      ? -1

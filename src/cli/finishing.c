@@ -264,6 +264,25 @@ static int write_all(struct recording *recording, uid_t user, int stream, int co
 	int status;
 
 	recorded_trace_open_zones(recording);
+/* Of all that the recorder has open, the opener's socket above all, nothing else is for the writer. */
+static int keep_fds(const struct recording *recording, int stream, int control)
+{
+	struct fd_list kept = {0};
+
+	fd_list_add(&kept, STDERR_FILENO);
+	fd_list_add(&kept, stream);
+	fd_list_add(&kept, control);
+	recorder_add_fds(recording->recorder, &kept);
+	zones_inputs_add_fds(&recording->zones, &kept);
+	if (recording->keeper)
+		recording->keeper->add_fds(recording->keeper->context, &kept);
+	else
+		outputs_add_fds(recording->outputs, &kept);
+	if (recording->stats_file)
+		output_file_add_fds(recording->stats_file, &kept);
+	return confinement_close_others(&kept);
+}
+
 	if (!(confinement_enter(&confinement) & CONFINED_CAPABILITIES))
 		return EXIT_FAILED;
 	if (take_names(recording, stream, &names) || count(recording, &names)) {
@@ -278,6 +297,10 @@ static int write_all(struct recording *recording, uid_t user, int stream, int co
 	names_release(&names);
 	return status ? status : trace_status;
 }
+	if (keep_fds(recording, stream, control)) {
+		log_error("out of memory");
+		return EXIT_FAILED;
+	}
 
 /* ---- ours ---- */
 
@@ -298,8 +321,6 @@ static int start_writer(struct finishing *finishing, uid_t user, pid_t *ret)
 		int status;
 
 		confinement_die_with(parent);
-		close(finishing->stream[0]);
-		close(finishing->control[0]);
 		status = write_all(finishing->recording, user, finishing->stream[1],
 				   finishing->control[1]);
 		fflush(NULL);

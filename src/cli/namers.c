@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -140,32 +141,19 @@ static void send_progress(uint32_t num_done, uint32_t num_total, void *context)
 	(void)!name_writer_add_progress(namer->writer, num_done, num_total);
 }
 
-static int compare_fds(const void *left, const void *right)
-{
-	int a = *(const int *)left;
-	int b = *(const int *)right;
-
-	return (a > b) - (a < b);
-}
-
-/* Close all but the files of the recording, standard error and two more. */
+/* Close all but the files of the recording, standard error and the sockets. */
 static int keep_files(const struct namers *namers, int first, int second)
 {
 	const struct file_table *files = recorder_get_code(namers->recorder).files;
 	uint32_t num_files = file_table_get_count(files);
-	_cleanup_free_ int *fds = calloc((size_t)num_files + 3, sizeof(*fds));
-	size_t num_fds = 0;
+	struct fd_list kept = {0};
 
-	if (!fds)
-		return -ENOMEM;
-	fds[num_fds++] = STDERR_FILENO;
-	fds[num_fds++] = first;
-	fds[num_fds++] = second;
+	fd_list_add(&kept, STDERR_FILENO);
+	fd_list_add(&kept, first);
+	fd_list_add(&kept, second);
 	for (uint32_t i = 0; i < num_files; i++)
-		fds[num_fds++] = file_table_get(files, i)->fd;
-	qsort(fds, num_fds, sizeof(*fds), compare_fds);
-	confinement_close_others(fds, num_fds);
-	return 0;
+		fd_list_add(&kept, file_table_get(files, i)->fd);
+	return confinement_close_others(&kept);
 }
 
 static bool has_unnamed_kernel_code(struct namer *namer)
@@ -276,8 +264,10 @@ static void run_broker(const struct namers *namers)
 	struct debug_broker broker = {.debug_root = DEBUG_ROOT,
 				      .files = recorder_get_code(namers->recorder).files};
 
-	if (!keep_files(namers, namers->questions[1], -1))
-		debug_broker_serve(&broker, namers->questions[1]);
+	if (keep_files(namers, namers->questions[1], -1))
+		return;
+	(void)prctl(PR_SET_NAME, "stackwide-debug", 0, 0, 0);
+	debug_broker_serve(&broker, namers->questions[1]);
 }
 
 /* ---- in the parent ---- */

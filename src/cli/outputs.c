@@ -220,6 +220,21 @@ int outputs_fill(struct outputs *outputs, const struct profile *profile,
 	return 0;
 }
 
+void outputs_add_fds(const struct outputs *outputs, struct fd_list *fds)
+{
+	for (size_t i = 0; i < outputs->length; i++)
+		if (outputs->items[i].file)
+			output_file_add_fds(outputs->items[i].file, fds);
+}
+
+bool outputs_can_rewind(const struct outputs *outputs)
+{
+	for (size_t i = 0; i < outputs->length; i++)
+		if (outputs->items[i].file && !output_file_can_rewind(outputs->items[i].file))
+			return false;
+	return true;
+}
+
 int outputs_rewind(struct outputs *outputs)
 {
 	for (size_t i = 0; i < outputs->length; i++) {

@@ -14,6 +14,8 @@
 #include "base/output_file.h"
 #include "formats/format.h"
 
+struct fd_list;
+
 /* As the user asked for it. */
 struct output_request {
 	const char *path;   /* NULL: a name is made up */
@@ -66,6 +68,10 @@ void outputs_close(struct outputs *outputs);
  */
 _must_check_ int outputs_fill(struct outputs *outputs, const struct profile *profile,
 			      const struct format_opts *opts, struct error *error);
+/* The descriptors that filling them needs (base/confinement.h). */
+void outputs_add_fds(const struct outputs *outputs, struct fd_list *fds);
+/* Whether none is a pipe or a device. */
+bool outputs_can_rewind(const struct outputs *outputs);
 /* Start over, whoever has written to them. Returns 0, or negative errno where that cannot be. */
 _must_check_ int outputs_rewind(struct outputs *outputs);
 /* Make all appear. Returns 0 or negative errno with error. */

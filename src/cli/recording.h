@@ -28,6 +28,8 @@ struct recording_keeper {
 	int (*commit)(void *context);
 	/* In ours, after the process has died: start over. Returns 0 or negative errno. */
 	int (*rewind)(void *context);
+	/* The descriptors that write() needs. */
+	void (*add_fds)(const void *context, struct fd_list *fds);
 	void *context;
 };
 

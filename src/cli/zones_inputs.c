@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/confinement.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -341,3 +342,9 @@ void zones_inputs_release(struct zones_inputs *inputs)
 	array_release(&inputs->collectors);
 	*inputs = (struct zones_inputs){0};
 }
+void zones_inputs_add_fds(const struct zones_inputs *inputs, struct fd_list *fds)
+{
+	array_for_each (&inputs->opened, input)
+		fd_list_add(fds, input->fd);
+}
+

@@ -27,6 +27,7 @@ struct zones_input {
 	uint64_t bytes_before; /* of it when the recording began */
 };
 
+struct fd_list;
 struct zones_collector;
 
 struct zones_inputs {
@@ -51,6 +52,9 @@ void zones_inputs_collect(struct zones_inputs *inputs, char *const *paths, size_
 
 /* Open what there is to be read by now; "-" is standard input. What cannot be opened is reported. */
 void zones_inputs_open(struct zones_inputs *inputs, char *const *paths, size_t num_paths);
+
+/* The descriptors of what was opened (base/confinement.h). */
+void zones_inputs_add_fds(const struct zones_inputs *inputs, struct fd_list *fds);
 
 void zones_inputs_release(struct zones_inputs *inputs);
 

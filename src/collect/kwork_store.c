@@ -70,6 +70,11 @@ void kwork_store_free(struct kwork_store *store)
 	free(store);
 }
 
+void kwork_store_add_fds(const struct kwork_store *store, struct fd_list *fds)
+{
+	spool_add_fds(store->spool, fds);
+}
+
 static int add_irq(struct kwork_store *store, const struct wire_kwork *slot,
 		   struct timeline_kwork *kwork)
 {

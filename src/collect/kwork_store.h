@@ -26,6 +26,9 @@ struct kwork_store;
 _must_check_ int kwork_store_new(const char *folder, struct kwork_store **ret, struct error *error);
 void kwork_store_free(struct kwork_store *store);
 
+/* The descriptors that reading it needs. */
+void kwork_store_add_fds(const struct kwork_store *store, struct fd_list *fds);
+
 /*
  * Keep a batch; malformed records are ignored. What cannot be written is
  * counted as lost. Returns 0 or -ENOMEM.

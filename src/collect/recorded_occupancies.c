@@ -183,6 +183,12 @@ void recorded_occupancies_give(struct recorded_occupancies *occupancies, struct 
 	timeline_set_occupancies(timeline, &source);
 }
 
+void recorded_occupancies_add_fds(const struct recorded_occupancies *occupancies,
+				  struct fd_list *fds)
+{
+	spool_add_fds(occupancies->spool, fds);
+}
+
 struct spool_counts recorded_occupancies_get_counts(const struct recorded_occupancies *occupancies)
 {
 	return spool_get_counts(occupancies->spool);

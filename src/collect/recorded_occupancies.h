@@ -14,6 +14,7 @@
 #include "base/spool.h"
 #include "timeline/timeline.h"
 
+struct fd_list;
 struct recorded_occupancies;
 
 /* One that has ended. */
@@ -56,6 +57,10 @@ void recorded_occupancies_give(struct recorded_occupancies *occupancies, struct 
 _must_check_ int recorded_occupancies_complete(struct recorded_occupancies *occupancies);
 
 /* Correct once they are complete. */
+/* The descriptors that reading and writing need. */
+void recorded_occupancies_add_fds(const struct recorded_occupancies *occupancies,
+				  struct fd_list *fds);
+
 struct spool_counts recorded_occupancies_get_counts(const struct recorded_occupancies *occupancies);
 
 #endif

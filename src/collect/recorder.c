@@ -1137,6 +1137,16 @@ int recorder_build_trace(const struct recorder *recorder, struct timeline *timel
 struct trace_losses recorder_get_trace_losses(const struct recorder *recorder)
 {
 	struct trace_log *log = recorder->trace_log;
+void recorder_add_fds(const struct recorder *recorder, struct fd_list *fds)
+{
+	if (recorder->trace_log)
+		trace_log_add_fds(recorder->trace_log, fds);
+	if (recorder->scheduling) {
+		schedule_store_add_fds(scheduling_get_store(recorder->scheduling), fds);
+		kwork_store_add_fds(scheduling_get_kworks(recorder->scheduling), fds);
+	}
+}
+
 	struct spool_counts samples = spool_get_counts(trace_log_get_samples(log));
 	struct spool_counts others[] = {
 		spool_get_counts(trace_log_get_fills(log)),

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/confinement.h"
 #include "base/file.h"
 #include "base/heap.h"
 #include "base/intern.h"
@@ -95,6 +96,11 @@ void schedule_store_free(struct schedule_store *store)
 	if (store->fd >= 0)
 		close(store->fd);
 	free(store);
+}
+
+void schedule_store_add_fds(const struct schedule_store *store, struct fd_list *fds)
+{
+	fd_list_add(fds, store->fd);
 }
 
 void schedule_store_set_begin(struct schedule_store *store, uint64_t begin_ns)

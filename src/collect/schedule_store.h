@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "timeline/timeline.h"
 
+struct fd_list;
 struct schedule_store;
 
 /* A thread that was scheduled or woken. */
@@ -41,6 +42,9 @@ struct schedule_store_counts {
 _must_check_ int schedule_store_new(const char *folder, struct schedule_store **ret,
 				    struct error *error);
 void schedule_store_free(struct schedule_store *store);
+
+/* The descriptor that reading needs (base/confinement.h). */
+void schedule_store_add_fds(const struct schedule_store *store, struct fd_list *fds);
 
 /* Threads that run when the first events of their CPU come have run since this time. */
 void schedule_store_set_begin(struct schedule_store *store, uint64_t begin_ns);

@@ -122,6 +122,18 @@ void trace_log_free(struct trace_log *log)
 	free(log);
 }
 
+void trace_log_add_fds(const struct trace_log *log, struct fd_list *fds)
+{
+	const struct spool *spools[] = {
+		log->samples, log->threads,      log->fills,       log->renames,
+		log->waits,   log->thread_waits, log->task_events,
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(spools); i++)
+		spool_add_fds(spools[i], fds);
+	recorded_occupancies_add_fds(log->occupancies, fds);
+}
+
 /* ---- where stacks are --------------------------------------------------------------------- */
 
 static bool read_area(const struct wire_stack_area *record, struct stack_area *ret)

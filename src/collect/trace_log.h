@@ -17,6 +17,7 @@
 #include "collect/recorded_occupancies.h"
 #include "wire/wire.h"
 
+struct fd_list;
 struct trace_log;
 
 /* One sample; thread, stack and metric are ids of the recording's profile. */
@@ -78,6 +79,10 @@ struct stack_area {
  */
 _must_check_ int trace_log_new(const char *folder, struct trace_log **ret, struct error *error);
 void trace_log_free(struct trace_log *log);
+
+/* The descriptors that reading and building a trace need (base/confinement.h). */
+void trace_log_add_fds(const struct trace_log *log, struct fd_list *fds);
+
 static inline void trace_log_freep(struct trace_log **log)
 {
 	trace_log_free(*log);

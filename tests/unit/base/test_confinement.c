@@ -308,9 +308,14 @@ static void other_descriptors_are_closed(void **state _unused_)
 		int first = dup(STDERR_FILENO);
 		int second = dup(STDERR_FILENO);
 		int third = fcntl(STDERR_FILENO, F_DUPFD, 100);
-		const int kept[] = {-1, STDERR_FILENO, second, second};
+		struct fd_list kept = {0};
 
-		confinement_close_others(kept, ARRAY_LENGTH(kept));
+		fd_list_add(&kept, second);
+		fd_list_add(&kept, -1);
+		fd_list_add(&kept, STDERR_FILENO);
+		fd_list_add(&kept, second);
+		if (confinement_close_others(&kept))
+			_exit(FAILED_STATUS);
 		_exit(is_open(STDERR_FILENO) && is_open(second) && !is_open(first) &&
 				      !is_open(third) && !is_open(STDIN_FILENO)
 			      ? PASSED_STATUS
