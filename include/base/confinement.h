@@ -31,8 +31,20 @@ struct confinement {
 	uint64_t file_bytes;   /* of files that it writes; 0: no limit */
 };
 
-/* The user whom nothing belongs to ("nobody"), which NFS and user namespaces also show for others. */
+/*
+ * The user whom nothing belongs to ("nobody"), which NFS and user namespaces also show for others; daemons may run
+ * as such, too, and may signal whatever does.
+ */
 #define CONFINEMENT_DEFAULT_USER 65534
+
+/*
+ * A user whom no process and no entry of /etc/passwd has, of the numbers that are kept for such (61184 to 65519), or
+ * the user "stackwide" where there is one: nobody else may stop or end what runs as such. Where none is free, or we are not root:
+ * CONFINEMENT_DEFAULT_USER.
+ *
+ * Source: systemd's list of users and groups (DynamicUser=).
+ */
+uid_t confinement_choose_user(void);
 
 /*
  * Confine the calling process, which has one thread, until its end. It is killed when its parent's
@@ -141,8 +153,8 @@ _must_check_ int worker_send(int socket, const struct iovec *parts, size_t num_p
  */
 _must_check_ ssize_t worker_receive(int socket, void *data, size_t size, int *fds);
 
-#endif
 /* ret_sender  the pid of the process that sent it, by the kernel's word; 0: unknown */
 _must_check_ ssize_t worker_receive_from(int socket, void *data, size_t size, int *fds,
 					 pid_t *ret_sender);
 
+#endif

@@ -6,14 +6,16 @@
 #include <grp.h>
 #include <limits.h>
 #include <linux/capability.h>
+#include <pwd.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -25,6 +27,11 @@
 
 #define STATM_MAX_BYTES 4096
 #define URGENT_NICENESS (-10)
+
+#define OWN_USER_NAME   "stackwide"
+#define FIRST_FREE_USER 61184u
+#define LAST_FREE_USER  65519u
+#define MAX_TRIES       32
 
 /* ---- memory and time ---- */
 
@@ -69,14 +76,72 @@ static void set_limits(const struct confinement *confinement)
 
 /* ---- user and capabilities ---- */
 
-/* In a container, root may lack the right to become another. */
+/* In the file alone: no other process is asked, and no code of plugins is loaded. */
+static bool find_in_passwd(bool (*is_wanted)(const struct passwd *entry, const void *context),
+			   const void *context, uid_t *ret)
+{
+	FILE *file = fopen("/etc/passwd", "re");
+	const struct passwd *entry;
+	bool is_found = false;
+
+	if (!file)
+		return false;
+	while (!is_found && (entry = fgetpwent(file))) {
+		is_found = is_wanted(entry, context);
+		*ret = entry->pw_uid;
+	}
+	fclose(file);
+	return is_found;
+}
+
+static bool has_name(const struct passwd *entry, const void *name)
+{
+	return string_equals(entry->pw_name, name) && entry->pw_uid != 0;
+}
+
+static bool has_uid(const struct passwd *entry, const void *uid)
+{
+	return entry->pw_uid == *(const uid_t *)uid;
+}
+
+static bool is_in_use(uid_t uid)
+{
+	uid_t found;
+
+	errno = 0;
+	if (getpriority(PRIO_USER, uid) != -1 || errno != ESRCH)
+		return true;
+	return find_in_passwd(has_uid, &uid, &found);
+}
+
+uid_t confinement_choose_user(void)
+{
+	uid_t user;
+
+	if (geteuid() != 0)
+		return CONFINEMENT_DEFAULT_USER;
+	if (find_in_passwd(has_name, OWN_USER_NAME, &user))
+		return user;
+	for (int i = 0; i < MAX_TRIES; i++) {
+		uint32_t number;
+
+		if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+			break;
+		user = FIRST_FREE_USER + number % (LAST_FREE_USER - FIRST_FREE_USER + 1);
+		if (!is_in_use(user))
+			return user;
+	}
+	return CONFINEMENT_DEFAULT_USER;
+}
+
+/* In a container, root may lack the right to become another, and users may be unknown. */
 static bool change_user(uid_t user)
 {
 	if (geteuid() != 0)
 		return true;
 	if (setgroups(0, NULL) || setresgid(user, user, user) || setresuid(user, user, user)) {
 		log_debug("cannot become user %u: %s", user, strerror(errno));
-		return false;
+		return user != CONFINEMENT_DEFAULT_USER && change_user(CONFINEMENT_DEFAULT_USER);
 	}
 	return true;
 }
@@ -381,9 +446,18 @@ static int find_open(DIR *folder, unsigned int first, unsigned int last)
 static void close_range_of(unsigned int first, unsigned int last)
 {
 	struct rlimit limit;
+	DIR *folder;
+	int fd;
 
 	if (first > last || !syscall(SYS_close_range, first, last, 0))
 		return;
+	folder = opendir("/proc/self/fd");
+	if (folder) {
+		while ((fd = find_open(folder, first, last)) >= 0)
+			close(fd);
+		closedir(folder);
+		return;
+	}
 	if (getrlimit(RLIMIT_NOFILE, &limit))
 		return;
 	for (unsigned int number = first; number <= last && number < limit.rlim_cur; number++)
@@ -414,14 +488,5 @@ int confinement_close_others(struct fd_list *kept)
 		next = (unsigned int)*fd + 1;
 	}
 	close_range_of(next, UINT_MAX);
-}
-	DIR *folder;
-	int fd;
-	folder = opendir("/proc/self/fd");
-	if (folder) {
-		while ((fd = find_open(folder, first, last)) >= 0)
-			close(fd);
-		closedir(folder);
-		return;
-	}
 	return 0;
+}

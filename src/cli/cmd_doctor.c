@@ -130,7 +130,7 @@ static int try_recording(struct recorder_account *ret, const char **ret_event_na
 		.target = {.kind = TARGET_SYSTEM},
 		.frequency_hz = TEST_FREQUENCY_HZ,
 		.user_stacks = USER_STACKS_TABLE,
-		.tables = {.worker_user = CONFINEMENT_DEFAULT_USER},
+		.tables = {.worker_user = confinement_choose_user()},
 	};
 	_cleanup_(recorder_freep) struct recorder *recorder = NULL;
 	int err = recorder_new(&opts, &recorder, error);
@@ -210,7 +210,7 @@ static struct kernel_answers ask_kernel(void)
 /* A process that tries it. What holds is its exit status. */
 static unsigned int try_confinement(void)
 {
-	struct confinement confinement = {.user = CONFINEMENT_DEFAULT_USER};
+	struct confinement confinement = {.user = confinement_choose_user()};
 	int wait_status = 0;
 	pid_t pid;
 

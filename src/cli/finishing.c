@@ -16,11 +16,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/confinement.h"
 #include "base/log.h"
@@ -37,6 +39,13 @@
 #define WRITER_MEMORY_BYTES (16ull << 30)
 /* Where the kernel has no pidfds, and for limits of time. */
 #define TEND_MS 50
+/*
+ * A writer that does nothing for so long is given up: on a file system that hangs, or of a process that was made to
+ * stop. Where it waits for who reads a pipe, only the user ends it; once the user wants the end, it has less time.
+ */
+#define WRITER_IDLE_NS         (60 * NS_PER_SECOND)
+#define STOPPED_WRITER_IDLE_NS (2 * NS_PER_SECOND)
+#define REAP_MS                2000
 
 /* What the writer says. */
 enum finish_report { OUTPUTS_FILLED = 1, STATS_FILLED };
@@ -54,8 +63,13 @@ struct finishing {
 	int stream[2];  /* [0] the namers write, [1] the writer reads */
 	int control[2]; /* [0] ours, [1] the writer's */
 	struct namers *namers;
-	bool is_filled;       /* the writer has filled the outputs */
-	bool was_writer_lost; /* it was killed, or died */
+	pid_t writer;
+	uint64_t writer_cpu_ns;    /* its CPU time, when that was last seen to grow */
+	uint64_t writer_worked_ns; /* and when that was */
+	uint64_t writer_killed_ns; /* 0: it was not */
+	bool is_stopped;           /* by the user, since the recording has ended */
+	bool is_filled;            /* the writer has filled the outputs */
+	bool was_writer_lost;      /* it was killed, or died */
 };
 
 /* ---- in the writer ---- */
@@ -250,20 +264,6 @@ static int sum_up(struct recording *recording, const struct names *names,
 	return status;
 }
 
-/*
- * A trace that lacks a part is written all the same; its status is returned when all else went
- * well.
- */
-static int write_all(struct recording *recording, uid_t user, int stream, int control)
-{
-	struct confinement confinement = {
-		.name = "stackwide-write", .user = user, .memory_bytes = WRITER_MEMORY_BYTES};
-	struct commitment commitment;
-	struct names names = {0};
-	int trace_status = EXIT_DONE;
-	int status;
-
-	recorded_trace_open_zones(recording);
 /* Of all that the recorder has open, the opener's socket above all, nothing else is for the writer. */
 static int keep_fds(const struct recording *recording, int stream, int control)
 {
@@ -283,6 +283,24 @@ static int keep_fds(const struct recording *recording, int stream, int control)
 	return confinement_close_others(&kept);
 }
 
+/*
+ * A trace that lacks a part is written all the same; its status is returned when all else went
+ * well.
+ */
+static int write_all(struct recording *recording, uid_t user, int stream, int control)
+{
+	struct confinement confinement = {
+		.name = "stackwide-write", .user = user, .memory_bytes = WRITER_MEMORY_BYTES};
+	struct commitment commitment;
+	struct names names = {0};
+	int trace_status = EXIT_DONE;
+	int status;
+
+	recorded_trace_open_zones(recording);
+	if (keep_fds(recording, stream, control)) {
+		log_error("out of memory");
+		return EXIT_FAILED;
+	}
 	if (!(confinement_enter(&confinement) & CONFINED_CAPABILITIES))
 		return EXIT_FAILED;
 	if (take_names(recording, stream, &names) || count(recording, &names)) {
@@ -297,15 +315,11 @@ static int keep_fds(const struct recording *recording, int stream, int control)
 	names_release(&names);
 	return status ? status : trace_status;
 }
-	if (keep_fds(recording, stream, control)) {
-		log_error("out of memory");
-		return EXIT_FAILED;
-	}
 
 /* ---- ours ---- */
 
 /* The writer has no other end than its own: where one of the others dies, it sees the end. */
-static int start_writer(struct finishing *finishing, uid_t user, pid_t *ret)
+static int start_writer(struct finishing *finishing, uid_t user)
 {
 	pid_t parent = getpid();
 	pid_t writer;
@@ -329,7 +343,10 @@ static int start_writer(struct finishing *finishing, uid_t user, pid_t *ret)
 	close(finishing->stream[1]);
 	close(finishing->control[1]);
 	finishing->stream[1] = finishing->control[1] = -1;
-	*ret = writer;
+	finishing->writer = writer;
+	finishing->writer_cpu_ns = 0;
+	finishing->writer_worked_ns = clock_now_ns();
+	finishing->writer_killed_ns = 0;
 	return 0;
 }
 
@@ -416,27 +433,73 @@ static int take_report(struct finishing *finishing, bool *ret_is_over)
 	return EXIT_DONE;
 }
 
+/* Whether all is written to files, which can be started over. */
+static bool can_rewind(const struct recording *recording)
+{
+	if (recording->stats_file && !output_file_can_rewind(recording->stats_file))
+		return false;
+	return recording->keeper || outputs_can_rewind(recording->outputs);
+}
+
+/* Whether the writer has done nothing for too long. Its wait for names is no fault of its own. */
+static bool is_writer_idle(struct finishing *finishing, bool is_naming)
+{
+	uint64_t now_ns = clock_now_ns();
+	uint64_t cpu_ns = child_read_cpu_ns(finishing->writer);
+
+	if (cpu_ns > finishing->writer_cpu_ns || is_naming) {
+		finishing->writer_cpu_ns = cpu_ns;
+		finishing->writer_worked_ns = now_ns;
+	}
+	if (finishing->is_stopped)
+		return now_ns - finishing->writer_worked_ns > STOPPED_WRITER_IDLE_NS;
+	return now_ns - finishing->writer_worked_ns > WRITER_IDLE_NS && !finishing->is_filled &&
+	       can_rewind(finishing->recording);
+}
+
+/* Who has stopped it (SIGSTOP) was not asked to. */
+static void tend_writer(struct finishing *finishing, bool is_naming)
+{
+	child_continue(finishing->writer);
+	if (!is_writer_idle(finishing, is_naming))
+		return;
+	kill(finishing->writer, SIGKILL);
+	if (!finishing->writer_killed_ns)
+		finishing->writer_killed_ns = clock_now_ns();
+}
+
+/* Where a file system hangs it cannot be killed, and never says that it is over. */
+static bool is_writer_left_behind(const struct finishing *finishing)
+{
+	return finishing->writer_killed_ns &&
+	       clock_now_ns() - finishing->writer_killed_ns > REAP_MS * NS_PER_MS;
+}
+
 /* Until the writer has no more to say. Returns an exit status. */
 static int supervise(struct finishing *finishing, int stop_fd)
 {
 	int status = EXIT_DONE;
 	bool is_over = false;
 
-	while (!is_over) {
+	while (!is_over && !is_writer_left_behind(finishing)) {
 		bool is_naming = finishing->namers && namers_tend(finishing->namers);
 		/* poll() leaves out what is negative. */
 		struct pollfd fds[3] = {
 			{.fd = finishing->control[0], .events = POLLIN},
 			{.fd = is_naming ? namers_get_fd(finishing->namers) : -1, .events = POLLIN},
-			{.fd = is_naming ? stop_fd : -1, .events = POLLIN},
+			{.fd = finishing->is_stopped ? -1 : stop_fd, .events = POLLIN},
 		};
 
 		if (!is_naming)
 			end_stream(finishing);
-		if (poll(fds, ARRAY_LENGTH(fds), is_naming ? TEND_MS : -1) <= 0)
+		tend_writer(finishing, is_naming);
+		if (poll(fds, ARRAY_LENGTH(fds), TEND_MS) <= 0)
 			continue;
-		if (fds[2].revents)
-			namers_stop(finishing->namers);
+		if (fds[2].revents) {
+			finishing->is_stopped = true;
+			if (is_naming)
+				namers_stop(finishing->namers);
+		}
 		if (fds[0].revents)
 			status |= take_report(finishing, &is_over);
 	}
@@ -444,12 +507,16 @@ static int supervise(struct finishing *finishing, int stop_fd)
 }
 
 /* Returns its exit status. */
-static int reap_writer(struct finishing *finishing, pid_t writer)
+static int reap_writer(struct finishing *finishing)
 {
 	int wait_status = 0;
 
-	while (waitpid(writer, &wait_status, 0) < 0 && errno == EINTR)
-		;
+	/* It has nothing more to say, and may not keep us waiting; nor may a file system. */
+	if (!child_reap(finishing->writer, REAP_MS, &wait_status)) {
+		kill(finishing->writer, SIGKILL);
+		if (!child_reap(finishing->writer, REAP_MS, &wait_status))
+			wait_status = SIGKILL;
+	}
 	if (WIFEXITED(wait_status))
 		return WEXITSTATUS(wait_status);
 	finishing->was_writer_lost = true;
@@ -472,10 +539,9 @@ static void release(struct finishing *finishing)
 /* Name and write by a writer of this user. Returns an exit status. */
 static int write_by(struct finishing *finishing, uid_t user, bool has_namers, int stop_fd)
 {
-	pid_t writer = 0;
 	int writer_status;
 	int status;
-	int err = start_writer(finishing, user, &writer);
+	int err = start_writer(finishing, user);
 
 	if (err) {
 		release(finishing);
@@ -486,7 +552,7 @@ static int write_by(struct finishing *finishing, uid_t user, bool has_namers, in
 		start_namers(finishing);
 	status = supervise(finishing, stop_fd);
 	end_stream(finishing);
-	writer_status = reap_writer(finishing, writer);
+	writer_status = reap_writer(finishing);
 	release(finishing);
 	return status ? status : writer_status;
 }

@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "base/array.h"
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/confinement.h"
 #include "base/log.h"
@@ -462,12 +463,8 @@ static bool is_late(struct namers *namers, uint64_t now_ns)
 {
 	struct watch *watch = &namers->watch;
 	uint32_t file = namers->state->file;
-	struct timespec cpu;
-	uint64_t cpu_ns = 0;
-	clockid_t clock;
+	uint64_t cpu_ns = child_read_cpu_ns(namers->pid);
 
-	if (!clock_getcpuclockid(namers->pid, &clock) && !clock_gettime(clock, &cpu))
-		cpu_ns = (uint64_t)cpu.tv_sec * NS_PER_SECOND + (uint64_t)cpu.tv_nsec;
 	if (file != watch->file)
 		*watch = (struct watch){file, cpu_ns, cpu_ns, now_ns};
 	if (cpu_ns > watch->worked_cpu_ns) {
@@ -489,6 +486,7 @@ bool namers_tend(struct namers *namers)
 		replace(namers, wait_status);
 		return namers->pid != 0;
 	}
+	child_continue(namers->pid);
 	namers->is_over |= now_ns >= namers->end_ns;
 	namers->was_late = is_late(namers, now_ns);
 	if (namers->is_over || namers->was_late) {

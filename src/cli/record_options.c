@@ -415,7 +415,7 @@ void record_options_init(struct record_options *options)
 		.frequency_hz = DEFAULT_FREQUENCY_HZ,
 		.user_stacks = USER_STACKS_TABLE,
 		.naming_limit_ns = DEFAULT_NAMING_LIMIT_NS,
-		.naming_user = CONFINEMENT_DEFAULT_USER,
+		.naming_user = confinement_choose_user(),
 	};
 }
 

@@ -89,7 +89,7 @@ enum record_option {
 	{                                                                                 \
 		OPTION_NAMING_USER, 0, "naming-user", "USER",                             \
 			"whom the processes become that read programs and\n"              \
-			"write the files (nobody), if root records"                       \
+			"write the files (one of its own), if root records"               \
 	}
 
 #define RECORD_EVENT_SPECS                                                       \

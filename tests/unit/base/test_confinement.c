@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -293,6 +295,35 @@ static void a_recorder_only_samples(void **state _unused_)
 	assert_int_equal(WEXITSTATUS(wait_status), PASSED_STATUS);
 }
 
+static void the_user_of_children_is_nobody_elses(void **state _unused_)
+{
+	uid_t user = confinement_choose_user();
+	int status;
+	pid_t child;
+
+	if (geteuid()) {
+		assert_int_equal(user, CONFINEMENT_DEFAULT_USER);
+		return;
+	}
+	assert_null(getpwuid(user));
+	assert_in_range(user, 61184, 65519);
+	/* No process has it, but one that becomes it. */
+	errno = 0;
+	assert_int_equal(getpriority(PRIO_USER, user), -1);
+	assert_int_equal(errno, ESRCH);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		struct confinement confinement = {.user = user};
+
+		_exit(confinement_enter(&confinement) & CONFINED_USER && getuid() == user
+			      ? PASSED_STATUS
+			      : FAILED_STATUS);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
 static bool is_open(int fd)
 {
 	return fcntl(fd, F_GETFD) >= 0;
@@ -337,6 +368,7 @@ int main(void)
 		cmocka_unit_test(abort_ends_it),
 		cmocka_unit_test(memory_is_bounded),
 		cmocka_unit_test(a_recorder_only_samples),
+		cmocka_unit_test(the_user_of_children_is_nobody_elses),
 		cmocka_unit_test(other_descriptors_are_closed),
 	};
 
