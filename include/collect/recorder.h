@@ -22,6 +22,7 @@
 #include "collect/target.h"
 #include "process/file_table.h"
 #include "process/process_table.h"
+#include "process/slow_opener.h"
 #include "profile/profile.h"
 #include "runtime/named.h"
 #include "timeline/timeline.h"
@@ -315,6 +316,8 @@ struct recorder_account {
 	uint32_t num_cpus;       /* online at the start */
 	struct process_table_stats processes;
 	uint64_t unopened_files; /* mapped files that were not opened, as too many were open */
+	struct slow_opener_counts
+		opener; /* reads of processes and their files that were given up */
 	struct unwind_table_counts tables;   /* all 0 without tables */
 	struct scheduling_counts scheduling; /* all 0 unless it is recorded */
 	struct off_cpu_counts off_cpu;       /* likewise */
@@ -333,10 +336,10 @@ static inline bool recorder_account_is_balanced(const struct recorder_account *a
 					 account->lost_skipped + account->lost_block;
 }
 
+struct fd_list;
 struct recorder;
 
 enum user_stacks { USER_STACKS_NONE, USER_STACKS_FP, USER_STACKS_TABLE };
-struct fd_list;
 
 /* What is shown of the stacks of interpreters. */
 enum runtime_frames {
@@ -393,15 +396,15 @@ static inline void recorder_freep(struct recorder **recorder)
 	recorder_free(*recorder);
 }
 
-void recorder_start(struct recorder *recorder);
-
-/*
 /*
  * The descriptors that another process needs to read what was recorded, after recorder_stop(): those of
  * temporary files, and no others.
  */
 void recorder_add_fds(const struct recorder *recorder, struct fd_list *fds);
 
+void recorder_start(struct recorder *recorder);
+
+/*
  * `next` has started and `last` is about to be stopped: both sample for a moment. From now on each
  * tick belongs to one of them, and counts as filtered in the other.
  */

@@ -15,6 +15,8 @@
 #include "base/attributes.h"
 #include "base/error.h"
 
+struct slow_opener;
+
 struct proc_mapping {
 	uint64_t start;
 	uint64_t end; /* first byte after it */
@@ -48,11 +50,12 @@ _must_check_ int proc_maps_for_each(const char *text, size_t size,
 #define PROC_MAPS_MAX_BYTES (256u << 20)
 
 /*
- * The same of a process below proc_root ("/proc").
+ * The same of a process below proc_root ("/proc"), by way of the opener: who has locked its memory map
+ * keeps readers waiting.
  *
- * Returns 0, what visit() returned, -ENOENT (it is gone) or another negative errno.
+ * Returns 0, what visit() returned, -ENOENT (it is gone), -ETIMEDOUT or another negative errno.
  */
-_must_check_ int proc_maps_read(const char *proc_root, pid_t pid,
+_must_check_ int proc_maps_read(struct slow_opener *opener, const char *proc_root, pid_t pid,
 				int (*visit)(const struct proc_mapping *mapping, void *context),
 				void *context);
 

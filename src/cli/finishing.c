@@ -593,6 +593,15 @@ static void warn_of_unopened_files(uint64_t num_files)
 			    num_files);
 }
 
+static void warn_of_late_reads(const struct slow_opener_counts *opener)
+{
+	if (opener->num_late)
+		log_warning("%" PRIu64 " reads of processes and their files took too long and were "
+			    "given up, %" PRIu64 " more of the same processes and users were not "
+			    "tried; their code may have no names",
+			    opener->num_late, opener->num_refused);
+}
+
 int recording_finish(struct recording *recording, int stop_fd)
 {
 	struct finishing finishing = {
@@ -618,6 +627,7 @@ int recording_finish(struct recording *recording, int stop_fd)
 	}
 	warn_of_truncated_names(&recording->account.ticks.processes);
 	warn_of_unopened_files(recording->account.ticks.unopened_files);
+	warn_of_late_reads(&recording->account.ticks.opener);
 	if (!recording->account.ticks.samples && !recording->account.ticks.off_cpu.samples &&
 	    !recording->is_silent)
 		target_hints_explain_no_samples(recording->options,

@@ -519,6 +519,8 @@ int record_options_find_events(struct record_options *options)
 	if (err) {
 		log_error("%s", error.message[0] ? error.message : strerror(-err));
 		return err == -ENOTSUP || err == -EACCES ? EXIT_NOT_PERMITTED : EXIT_USAGE;
+		if (err == -EBUSY)
+			return EXIT_FAILED;
 	}
 	if (!options->events.events.length)
 		return 0;

@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "collect/target_threads.h"
+#include "process/foreign_file.h"
 #include "process/proc_maps.h"
 
 void mapped_files_release(struct mapped_files *files)
@@ -64,26 +65,31 @@ int mapped_files_add(struct mapped_files *files, int fd, const char *path)
 
 /*
  * By the mapping, which also leads to what was deleted; where that is not permitted, by its path in the process's root,
- * where a file that was deleted may have been replaced by another one.
+ * where a file that was deleted may have been replaced by another one. What may not answer is left out: the kernel would
+ * ask it, too.
  */
-static int open_mapped(const char *proc_root, pid_t pid, const struct proc_mapping *mapping)
+static int open_mapped(const struct mapped_files *files, pid_t pid,
+		       const struct proc_mapping *mapping)
 {
-	_cleanup_close_ int root_fd = -1;
-	_cleanup_close_ int handle = -1;
+	const char *proc_root = get_proc_root(files);
+	struct foreign_file found;
 	char name[PATH_MAX];
 	int fd;
+	int err;
 
 	snprintf(name, sizeof(name), "%s/%d/map_files/%" PRIx64 "-%" PRIx64, proc_root, pid,
 		 mapping->start, mapping->end);
-	fd = file_open_regular(AT_FDCWD, name, 0, NULL);
-	if (fd >= 0 || mapping->is_deleted)
-		return fd;
-	snprintf(name, sizeof(name), "%s/%d/root", proc_root, pid);
-	root_fd = open(name, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (root_fd < 0)
-		return -errno;
-	handle = file_find_in_root(root_fd, mapping->path, O_NOFOLLOW);
-	return handle < 0 ? handle : file_open_found(handle);
+	err = foreign_file_follow(files->opener, pid, name, &found);
+	if (err && err != -ETIMEDOUT && !mapping->is_deleted) {
+		snprintf(name, sizeof(name), "%s/%d/root", proc_root, pid);
+		err = foreign_file_find(files->opener, pid, name, mapping->path, O_NOFOLLOW,
+					&found);
+	}
+	if (err)
+		return err;
+	fd = files->opener && found.may_hang ? -EREMOTE : file_open_found(found.handle);
+	close(found.handle);
+	return fd;
 }
 
 struct process_search {
@@ -99,7 +105,7 @@ static int look_at_mapping(const struct proc_mapping *mapping, void *context)
 
 	if (!mapping->is_executable || mapping->path[0] != '/')
 		return 0;
-	fd = open_mapped(get_proc_root(search->files), search->pid, mapping);
+	fd = open_mapped(search->files, search->pid, mapping);
 	if (fd < 0) {
 		search->files->num_unreadable++;
 		return 0;
@@ -112,8 +118,10 @@ static int look_at_mapping(const struct proc_mapping *mapping, void *context)
 static int look_at_process(struct mapped_files *files, pid_t pid)
 {
 	struct process_search search = {.files = files, .pid = pid};
-	int err = proc_maps_read(get_proc_root(files), pid, look_at_mapping, &search);
+	int err =
+		proc_maps_read(files->opener, get_proc_root(files), pid, look_at_mapping, &search);
 
+	files->num_unreadable += err == -ETIMEDOUT;
 	return err == -ENOMEM ? err : search.err;
 }
 

@@ -13,6 +13,8 @@
 #include "base/attributes.h"
 #include "collect/target.h"
 
+struct slow_opener;
+
 /* A machine with many containers has some thousand; no more of a hostile one are looked at. */
 #define MAX_MAPPED_FILES 16384
 
@@ -27,6 +29,8 @@ struct mapped_files {
 	uint32_t num_unreadable;
 	uint32_t num_left_out; /* beyond MAX_MAPPED_FILES */
 	const char *proc_root; /* NULL: /proc. Borrowed */
+	struct slow_opener
+		*opener; /* what may hang is asked of it; NULL: it is waited for. Borrowed */
 	/* Borrowed. Gets each file that is new, open, and closes it when it wants no more of it. 0 or negative errno */
 	int (*handle)(int fd, const char *path, void *context);
 	void *context;

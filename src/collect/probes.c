@@ -20,10 +20,13 @@
  */
 #include "collect/events.h"
 
+#include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,7 +41,9 @@
 #include "collect/ld_cache.h"
 #include "collect/mapped_files.h"
 #include "collect/probe.h"
+#include "process/foreign_file.h"
 #include "process/proc_maps.h"
+#include "process/slow_opener.h"
 
 #define LIBRARY_CACHE "/etc/ld.so.cache"
 /* Files with an allocator: two descriptors are needed for each, and without links for each of their functions. */
@@ -51,18 +56,23 @@
 struct probe_locator {
 	const struct event_paths *paths;
 	const struct probe_search *search;
-	struct elf_worker *worker; /* NULL: nothing was read yet */
-	int root_fd;               /* of the target; -1: there is none, or it cannot be had */
+	struct elf_worker *worker;  /* NULL: nothing was read yet */
+	struct slow_opener *opener; /* looks at the files of processes */
 };
 
 /* ---- what the kernel is asked for --------------------------------------------------------- */
 
+static void clean_text(char *text)
+{
+	for (char *at = text; at && *at; at++)
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			*at = '?';
+}
+
 /* What is in the error may come from a file that somebody else has written. */
 static void clean(struct error *error)
 {
-	for (char *at = error ? error->message : NULL; at && *at; at++)
-		if ((unsigned char)*at < ' ' || *at == 0x7f)
-			*at = '?';
+	clean_text(error ? error->message : NULL);
 }
 
 static int add_site(const struct probe_locator *locator, struct event *event,
@@ -124,16 +134,23 @@ static int start_worker(struct probe_locator *locator)
 /* As the target sees it, else as we do. Returns a descriptor or negative errno. */
 static int open_seen(const struct probe_locator *locator, const char *path)
 {
-	_cleanup_close_ int handle = locator->root_fd < 0 || path[0] != '/'
-					     ? -ENOENT
-					     : file_find_in_root(locator->root_fd, path, 0);
-	struct stat status;
+	pid_t target = locator->search->target;
+	struct foreign_file found;
+	char root[64];
+	int err;
+	int fd;
 
-	if (handle < 0)
+	if (!target || path[0] != '/')
 		return file_open_regular(AT_FDCWD, path, 0, NULL);
-	if (fstat(handle, &status))
-		return -errno;
-	return S_ISREG(status.st_mode) ? file_open_found(handle) : -ENOTSUP;
+	snprintf(root, sizeof(root), "/proc/%d/root", target);
+	err = foreign_file_find(locator->opener, target, root, path, 0, &found);
+	if (err == -ETIMEDOUT || err == -ENOTSUP)
+		return err;
+	if (err)
+		return file_open_regular(AT_FDCWD, path, 0, NULL);
+	fd = file_open_found(found.handle);
+	close(found.handle);
+	return fd;
 }
 
 struct mapped_library {
@@ -160,11 +177,12 @@ static int look_at_mapping(const struct proc_mapping *mapping, void *context)
 }
 
 /* That a process has mapped: whatever its linker was configured for, and where there is no cache. */
-static bool find_mapped_library(pid_t pid, const char *name, char ret[PATH_MAX])
+static bool find_mapped_library(struct slow_opener *opener, pid_t pid, const char *name,
+				char ret[PATH_MAX])
 {
 	struct mapped_library library = {.name = name};
 
-	if (proc_maps_read("/proc", pid, look_at_mapping, &library) || !library.match)
+	if (proc_maps_read(opener, "/proc", pid, look_at_mapping, &library) || !library.match)
 		return false;
 	memcpy(ret, library.path, sizeof(library.path));
 	return true;
@@ -180,10 +198,11 @@ static int find_library(struct probe_locator *locator, const char *name, char re
 
 	if (err)
 		return err;
-	if (locator->search->target && find_mapped_library(locator->search->target, name, ret))
+	if (locator->search->target &&
+	    find_mapped_library(locator->opener, locator->search->target, name, ret))
 		return 0;
 	/* Without a cache there are no libraries but those that somebody has found. */
-	if (fd < 0 && find_mapped_library(getpid(), name, ret))
+	if (fd < 0 && find_mapped_library(NULL, getpid(), name, ret))
 		return 0;
 	if (fd < 0)
 		return error_set(error, -EINVAL,
@@ -488,14 +507,9 @@ static int locate_allocators(struct probe_locator *locator, struct event *event,
 								     .context = &search};
 	int err = start_worker(locator);
 
-	if (err)
-		return err;
-	if (locator->search->allocating) {
-		err = mapped_files_find(&files, locator->search->allocating);
-		if (err)
-			return err;
-	}
-	if (locator->search->command) {
+	if (!err && target)
+		err = mapped_files_find(&files, target);
+	if (!err && locator->search->command)
 		err = look_at_command(&files, locator->search->command);
 		if (err)
 			return err;
@@ -673,17 +687,70 @@ static int locate(struct probe_locator *locator, struct event_list *events, stru
 int probes_locate(const struct event_paths *paths, const struct probe_search *search,
 		  struct event_list *events, struct error *error)
 {
-	struct probe_locator locator = {.paths = paths, .search = search, .root_fd = -1};
-	char root[64];
-	int err;
+	struct probe_locator locator = {.paths = paths, .search = search};
+	bool needs_opener = has_probes_of_programs(events);
+	int err = needs_opener ? slow_opener_new(&locator.opener) : 0;
 
-	if (search->target) {
-		snprintf(root, sizeof(root), "/proc/%d/root", search->target);
-		locator.root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	}
+	if (err)
+		return err;
 	err = locate(&locator, events, error);
-	if (locator.root_fd >= 0)
-		close(locator.root_fd);
+	if (!err && needs_opener)
+		err = check_answers(locator.opener, error);
+	slow_opener_free(locator.opener);
 	elf_worker_free(locator.worker);
 	return err;
 }
+/* ---- processes that would not let a probe be attached --------------------------------------- */
+
+/*
+ * Who attaches a probe waits, and cannot be killed, for the memory map of every process that has mapped the file; and
+ * whatever forks meanwhile waits, too (Linux kernel/events/uprobes.c, register_for_each_vma(), dup_mmap_sem). A process
+ * that does not answer the opener has locked its map, for all we know for ever. Looking up a range in map_files takes
+ * that lock and reads nothing.
+ */
+static int check_answer(struct slow_opener *opener, pid_t pid, struct error *error)
+{
+	struct target_state state;
+	char link[64];
+	int handle;
+
+	if (target_read_state(pid, &state) || state.has_ended || state.is_kernel_thread)
+		return 0;
+	snprintf(link, sizeof(link), "/proc/%d/map_files/0-1000", pid);
+	handle = slow_opener_follow(opener, pid, link);
+	if (handle >= 0)
+		close(handle);
+	if (handle != -ETIMEDOUT)
+		return 0;
+	clean_text(state.comm);
+	return error_set(
+		error, -EBUSY,
+		"process %d (%s) keeps its memory map locked: a probe of programs would wait for it, and so "
+		"would whatever forks; end the process, or record without such probes",
+		pid, state.comm);
+}
+
+static int check_answers(struct slow_opener *opener, struct error *error)
+{
+	DIR *folder = opendir("/proc");
+	const struct dirent *entry;
+	int err = 0;
+
+	if (!folder)
+		return 0;
+	while (!err && (entry = readdir(folder)))
+		if (isdigit((unsigned char)entry->d_name[0]))
+			err = check_answer(opener, (pid_t)strtol(entry->d_name, NULL, 10), error);
+	closedir(folder);
+	return err;
+}
+
+static bool has_probes_of_programs(const struct event_list *events)
+{
+	array_for_each (&events->events, event)
+		if (event->probe &&
+		    (event->probe->kind == PROBE_ALLOCATOR || probe_is_of_user_mode(event->probe)))
+			return true;
+	return false;
+}
+

@@ -867,6 +867,8 @@ int recorder_stop(struct recorder *recorder, struct error *error)
 	if (err)
 		return explain_end(err, error);
 	recorder->observed_ns = sum_observed_ns(recorder);
+	/* Whoever reads from now on is no recorder. */
+	slow_opener_end(file_table_get_opener(recorder->files));
 	return 0;
 }
 
@@ -1038,6 +1040,7 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 		.unproven = counts.unproven,
 		.processes = process_table_get_stats(recorder->processes),
 		.unopened_files = file_table_get_unopened_count(recorder->files),
+		.opener = slow_opener_get_counts(file_table_get_opener(recorder->files)),
 	};
 	count_ticks(recorder, &account);
 	if (sampler_read_unfollowed(recorder->sampler, &account.unfollowed))
@@ -1134,9 +1137,6 @@ int recorder_build_trace(const struct recorder *recorder, struct timeline *timel
 	return trace_log_complete(recorder->trace_log);
 }
 
-struct trace_losses recorder_get_trace_losses(const struct recorder *recorder)
-{
-	struct trace_log *log = recorder->trace_log;
 void recorder_add_fds(const struct recorder *recorder, struct fd_list *fds)
 {
 	if (recorder->trace_log)
@@ -1147,6 +1147,9 @@ void recorder_add_fds(const struct recorder *recorder, struct fd_list *fds)
 	}
 }
 
+struct trace_losses recorder_get_trace_losses(const struct recorder *recorder)
+{
+	struct trace_log *log = recorder->trace_log;
 	struct spool_counts samples = spool_get_counts(trace_log_get_samples(log));
 	struct spool_counts others[] = {
 		spool_get_counts(trace_log_get_fills(log)),

@@ -55,6 +55,8 @@ int code_owner_read(const char *proc_root, pid_t pid, struct code_owner *ret)
 	/* Without a line "Uid:", only root's file is trusted. */
 	if (uids && number_in_line(uids, 1) > 0)
 		owner.uid = (uid_t)number_in_line(uids, 1);
+	if (uids && number_in_line(uids, 0) > 0)
+		owner.real_uid = (uid_t)number_in_line(uids, 0);
 	if (pids && number_in_line(pids, UINT32_MAX - 1) > 0)
 		owner.inner_pid = (pid_t)number_in_line(pids, UINT32_MAX - 1);
 	*ret = owner;

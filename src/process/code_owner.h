@@ -11,7 +11,8 @@
 #include "base/error.h"
 
 struct code_owner {
-	uid_t uid;
+	uid_t uid;       /* the effective one */
+	uid_t real_uid;  /* of the user who has started it */
 	pid_t inner_pid; /* as the process itself sees it */
 };
 

@@ -33,7 +33,7 @@ static bool is_match(const struct opened_file *opened, const struct file_identit
 }
 
 /* Returns 0 if what was found is the mapped file, else negative errno. */
-static int try_found(const struct file_opener *opener, const struct foreign_file *found,
+static int try_found(const struct file_opener *opener, pid_t pid, const struct foreign_file *found,
 		     const struct file_identity *identity, bool is_map_files,
 		     struct opened_file *ret)
 {
@@ -49,7 +49,7 @@ static int try_found(const struct file_opener *opener, const struct foreign_file
 		return 0;
 	}
 	opened.known = FILE_NONE;
-	opened.fd = foreign_file_open(opener->slow_opener, found);
+	opened.fd = foreign_file_open(opener->slow_opener, pid, found);
 	if (opened.fd < 0)
 		return opened.fd;
 	if (!opener->reader.read || opener->reader.read(opener->reader.context, opened.fd,
@@ -87,13 +87,24 @@ static int find_at(const struct file_opener *opener, enum search_root root,
 	if (root_path.failed)
 		return -ENOMEM;
 	return root == MAP_FILES
-		       ? foreign_file_follow(opener->slow_opener, root_path.data, ret)
-		       : foreign_file_find(opener->slow_opener, root_path.data, path, 0, ret);
+		       ? foreign_file_follow(opener->slow_opener, range->pid, root_path.data, ret)
+		       : foreign_file_find(opener->slow_opener, range->pid, root_path.data, path, 0,
+					   ret);
+}
+
+/* Of a process that is gone the opener need not be asked. */
+static bool is_there(const struct file_opener *opener, pid_t pid)
+{
+	_cleanup_(text_release) struct text path = {0};
+
+	text_printf(&path, "%s/%d", opener->proc_root, pid);
+	return path.failed || faccessat(AT_FDCWD, path.data, F_OK, 0) == 0;
 }
 
 int file_opener_open(const struct file_opener *opener, const struct mapped_range *range,
 		     const struct file_identity *identity, struct opened_file *ret)
 {
+	bool is_gone = !is_there(opener, range->pid);
 	bool another_was_found = false;
 	enum search_root end_root = opener->own_view_only ? PARENT_ROOT : NUM_SEARCH_ROOTS;
 
@@ -103,11 +114,14 @@ int file_opener_open(const struct file_opener *opener, const struct mapped_range
 
 		if (root == PARENT_ROOT && !range->parent_pid)
 			continue;
+		if (is_gone && (root == MAP_FILES || root == OWN_ROOT))
+			continue;
 		err = find_at(opener, root, range, identity->path, &found);
 		if (err == -ENOMEM)
 			return err;
 		if (!err) {
-			err = try_found(opener, &found, identity, root == MAP_FILES, ret);
+			err = try_found(opener, range->pid, &found, identity, root == MAP_FILES,
+					ret);
 			close(found.handle);
 		}
 		if (!err)

@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "base/text.h"
 
 #ifndef RESOLVE_CACHED
 #define RESOLVE_CACHED 0x20
@@ -35,15 +36,17 @@ static bool is_apart(uint32_t dev_major, uint32_t dev_minor)
 	return false;
 }
 
-static bool may_hang(struct slow_opener *opener, int handle, uint32_t dev_major, uint32_t dev_minor)
+static bool may_hang(struct slow_opener *opener, pid_t pid, int handle, uint32_t dev_major,
+		     uint32_t dev_minor)
 {
 	if (is_apart(dev_major, dev_minor))
 		return true;
-	return !dev_major && slow_opener_may_hang(opener, handle, makedev(dev_major, dev_minor));
+	return !dev_major &&
+	       slow_opener_may_hang(opener, pid, handle, makedev(dev_major, dev_minor));
 }
 
 /* What the kernel knows of it, without asking its file system. Takes ownership of the handle. */
-static int inspect(struct slow_opener *opener, int handle, struct foreign_file *ret)
+static int inspect(struct slow_opener *opener, pid_t pid, int handle, struct foreign_file *ret)
 {
 	_cleanup_close_ int owned = handle;
 	struct statx status;
@@ -56,7 +59,8 @@ static int inspect(struct slow_opener *opener, int handle, struct foreign_file *
 		return -ENOTSUP;
 	*ret = (struct foreign_file){
 		.handle = handle,
-		.may_hang = may_hang(opener, handle, status.stx_dev_major, status.stx_dev_minor),
+		.may_hang =
+			may_hang(opener, pid, handle, status.stx_dev_major, status.stx_dev_minor),
 		.dev_major = status.stx_dev_major,
 		.dev_minor = status.stx_dev_minor,
 		.inode = status.stx_ino,
@@ -65,16 +69,18 @@ static int inspect(struct slow_opener *opener, int handle, struct foreign_file *
 	return 0;
 }
 
-int foreign_file_follow(struct slow_opener *opener, const char *link, struct foreign_file *ret)
+int foreign_file_follow(struct slow_opener *opener, pid_t pid, const char *link,
+			struct foreign_file *ret)
 {
-	int handle = open(link, O_PATH | O_CLOEXEC);
+	int handle = slow_opener_follow(opener, pid, link);
 
-	return handle < 0 ? -errno : inspect(opener, handle, ret);
+	return handle < 0 ? handle : inspect(opener, pid, handle, ret);
 }
 
-/* By what the kernel has in memory. Returns the handle or negative errno. */
-static int find_cached(int root_fd, const char *path, int flags)
+/* Below our own root, by what the kernel has in memory. Returns the handle or negative errno. */
+static int find_cached(const char *path, int flags)
 {
+	_cleanup_close_ int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct open_how how = {.flags = (uint64_t)(O_PATH | O_CLOEXEC | flags),
 			       .resolve = RESOLVE_IN_ROOT | RESOLVE_CACHED};
 	int handle = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
@@ -82,23 +88,19 @@ static int find_cached(int root_fd, const char *path, int flags)
 	return handle < 0 ? -errno : handle;
 }
 
-int foreign_file_find(struct slow_opener *opener, const char *root, const char *path, int flags,
-		      struct foreign_file *ret)
+int foreign_file_find(struct slow_opener *opener, pid_t pid, const char *root, const char *path,
+		      int flags, struct foreign_file *ret)
 {
-	_cleanup_close_ int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	int handle;
+	int handle = string_equals(root, "/") ? find_cached(path, flags) : -EAGAIN;
 
-	if (root_fd < 0)
-		return -errno;
-	handle = find_cached(root_fd, path, flags);
 	/* Not in memory, or the kernel does not say so (before 5.12; in some containers). */
 	if (handle == -EAGAIN || handle == -EINVAL || handle == -ENOSYS || handle == -EPERM)
-		handle = slow_opener_find(opener, root_fd, path, flags);
-	return handle < 0 ? handle : inspect(opener, handle, ret);
+		handle = slow_opener_find(opener, pid, root, path, flags);
+	return handle < 0 ? handle : inspect(opener, pid, handle, ret);
 }
 
-int foreign_file_open(struct slow_opener *opener, const struct foreign_file *file)
+int foreign_file_open(struct slow_opener *opener, pid_t pid, const struct foreign_file *file)
 {
-	return file->may_hang ? slow_opener_open(opener, file->handle)
+	return file->may_hang ? slow_opener_open(opener, pid, file->handle)
 			      : file_open_found(file->handle);
 }

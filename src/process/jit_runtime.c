@@ -7,7 +7,7 @@
 
 #include "base/array.h"
 #include "base/text.h"
-#include "process/slow_opener.h"
+#include "process/proc_file.h"
 
 #define OPTIONS_MAX_BYTES (4u << 20)
 #define JAVA_OPTION_ON    "-XX:+PreserveFramePointer"
@@ -104,10 +104,7 @@ static void take_command(const struct text *command, bool *is_on)
 static int read_memory(struct slow_opener *opener, const char *proc_root, pid_t pid,
 		       const char *name, struct text *ret)
 {
-	_cleanup_(text_release) struct text path = {0};
-
-	text_printf(&path, "%s/%d/%s", proc_root, pid, name);
-	return path.failed ? -ENOMEM : slow_opener_read(opener, path.data, OPTIONS_MAX_BYTES, ret);
+	return proc_file_read_slow(opener, proc_root, pid, name, OPTIONS_MAX_BYTES, ret);
 }
 
 /* In the order in which HotSpot takes them. What cannot be read has none. */

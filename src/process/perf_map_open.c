@@ -14,10 +14,10 @@
 #include "process/perf_map.h"
 
 /* One that grows cannot be copied: where its file system may not answer, it is not read. */
-static int open_local(struct slow_opener *opener, const char *root, const char *path)
+static int open_local(struct slow_opener *opener, pid_t pid, const char *root, const char *path)
 {
 	struct foreign_file file;
-	int err = foreign_file_find(opener, root, path, O_NOFOLLOW, &file);
+	int err = foreign_file_find(opener, pid, root, path, O_NOFOLLOW, &file);
 	int fd;
 
 	if (err)
@@ -28,11 +28,11 @@ static int open_local(struct slow_opener *opener, const char *root, const char *
 }
 
 /* root   what the path begins in; "": our own */
-static int open_owned(struct slow_opener *opener, const char *root, const char *path,
+static int open_owned(struct slow_opener *opener, pid_t pid, const char *root, const char *path,
 		      const struct code_owner *owner, int *ret, struct error *error)
 {
 	_cleanup_(text_release) struct text whole = {0};
-	_cleanup_close_ int fd = open_local(opener, *root ? root : "/", path);
+	_cleanup_close_ int fd = open_local(opener, pid, *root ? root : "/", path);
 	int err;
 
 	text_printf(&whole, "%s%s", root, path);
@@ -69,9 +69,9 @@ int perf_map_open(struct slow_opener *opener, const char *proc_root, pid_t pid, 
 	text_printf(&outer, "/tmp/perf-%d.map", pid);
 	if (root.failed || inner.failed || outer.failed)
 		return error_set(error, -ENOMEM, "out of memory");
-	err = open_owned(opener, root.data, inner.data, &owner, ret, error);
+	err = open_owned(opener, pid, root.data, inner.data, &owner, ret, error);
 	/* We may lack the right to look into its root, but /tmp may be the same folder. */
 	if (err == -ENOENT || err == -EACCES)
-		err = open_owned(opener, "", outer.data, &owner, ret, error);
+		err = open_owned(opener, pid, "", outer.data, &owner, ret, error);
 	return err;
 }

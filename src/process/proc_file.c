@@ -1,12 +1,11 @@
 #include "process/proc_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 
-#include "base/file.h"
+#include "process/slow_opener.h"
 
-int proc_file_read(const char *proc_root, pid_t pid, const char *name, size_t limit_bytes,
-		   struct text *ret)
+static int read_file(struct slow_opener *opener, const char *proc_root, pid_t pid, const char *name,
+		     size_t limit_bytes, struct text *ret)
 {
 	_cleanup_(text_release) struct text path = {0};
 	int err;
@@ -14,7 +13,19 @@ int proc_file_read(const char *proc_root, pid_t pid, const char *name, size_t li
 	text_printf(&path, "%s/%d/%s", proc_root, pid, name);
 	if (path.failed)
 		return -ENOMEM;
-	err = file_read_at(AT_FDCWD, path.data, limit_bytes, ret);
+	err = slow_opener_read(opener, pid, path.data, limit_bytes, ret);
 	/* A process that ends between open and read. */
 	return err == -ESRCH ? -ENOENT : err;
+}
+
+int proc_file_read(const char *proc_root, pid_t pid, const char *name, size_t limit_bytes,
+		   struct text *ret)
+{
+	return read_file(NULL, proc_root, pid, name, limit_bytes, ret);
+}
+
+int proc_file_read_slow(struct slow_opener *opener, const char *proc_root, pid_t pid,
+			const char *name, size_t limit_bytes, struct text *ret)
+{
+	return read_file(opener, proc_root, pid, name, limit_bytes, ret);
 }

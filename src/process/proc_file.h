@@ -8,8 +8,10 @@
 #include "base/attributes.h"
 #include "base/text.h"
 
+struct slow_opener;
+
 /*
- * Read the file /proc/PID/NAME, at most limit_bytes.
+ * Read the file /proc/PID/NAME, at most limit_bytes: one that takes no lock of the process's memory.
  *
  * ret   appended to; the caller releases it
  *
@@ -17,5 +19,9 @@
  */
 _must_check_ int proc_file_read(const char *proc_root, pid_t pid, const char *name,
 				size_t limit_bytes, struct text *ret);
+
+/* The same by way of the opener, for files that reading may wait for (slow_opener.h). */
+_must_check_ int proc_file_read_slow(struct slow_opener *opener, const char *proc_root, pid_t pid,
+				     const char *name, size_t limit_bytes, struct text *ret);
 
 #endif

@@ -163,11 +163,11 @@ int proc_maps_for_each(const char *text, size_t size,
 	return 0;
 }
 
-int proc_maps_read(const char *proc_root, pid_t pid,
+int proc_maps_read(struct slow_opener *opener, const char *proc_root, pid_t pid,
 		   int (*visit)(const struct proc_mapping *mapping, void *context), void *context)
 {
 	_cleanup_(text_release) struct text maps = {0};
-	int err = proc_file_read(proc_root, pid, "maps", PROC_MAPS_MAX_BYTES, &maps);
+	int err = proc_file_read_slow(opener, proc_root, pid, "maps", PROC_MAPS_MAX_BYTES, &maps);
 
 	return err ? err : proc_maps_for_each(maps.data, maps.length, visit, context, NULL);
 }

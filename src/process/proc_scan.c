@@ -22,6 +22,7 @@
 
 /* Fields of /proc/PID/stat, counted from the one after the comm, which is the third. */
 #define STAT_PARENT_PID  1
+#define STAT_FLAGS       6
 #define STAT_NUM_THREADS 17
 #define STAT_START_TIME  19
 
@@ -60,6 +61,9 @@ static uint64_t ticks_to_ns(uint64_t ticks)
 	return __builtin_mul_overflow(ticks, ns_per_tick, &time_ns) ? 0 : time_ns;
 }
 
+/* In the flags. Source: Linux include/linux/sched.h. */
+#define PF_KTHREAD 0x00200000
+
 /* The comm stands in parentheses and may hold any: only the last one ends it. */
 static void read_stat_fields(const char *text, struct proc_entry *entry)
 {
@@ -76,6 +80,8 @@ static void read_stat_fields(const char *text, struct proc_entry *entry)
 		else if (field == STAT_NUM_THREADS)
 			/* The first thread has ended, and others go on. */
 			entry->is_zombie &= strtoul(at, NULL, 10) <= 1;
+		else if (field == STAT_FLAGS)
+			entry->is_kernel_thread = strtoul(at, NULL, 10) & PF_KTHREAD;
 		else if (field == STAT_PARENT_PID)
 			entry->parent_pid = (uint32_t)strtoul(at, NULL, 10);
 		else if (field == STAT_START_TIME)
@@ -145,14 +151,10 @@ int proc_details_read(const char *proc_root, pid_t pid, struct slow_opener *open
 		      struct proc_details *ret)
 {
 	_cleanup_(text_release) struct text status = {0};
-	_cleanup_(text_release) struct text path = {0};
 	_cleanup_(proc_details_release) struct proc_details details = {0};
-	int err;
+	int err = proc_file_read_slow(opener, proc_root, pid, "cmdline", CMDLINE_MAX_BYTES,
+				      &details.command_line);
 
-	text_printf(&path, "%s/%d/cmdline", proc_root, pid);
-	if (path.failed)
-		return -ENOMEM;
-	err = slow_opener_read(opener, path.data, CMDLINE_MAX_BYTES, &details.command_line);
 	if (err == -ENOMEM)
 		return err;
 	err = proc_file_read(proc_root, pid, "status", SMALL_FILE_MAX_BYTES, &status);
@@ -235,7 +237,8 @@ static pid_t pid_of_name(const char *name)
  * text     gets the maps of the first thread that has some; stays empty where none has
  * ret_tid  that thread
  */
-static int read_maps_of_threads(const char *proc_root, pid_t pid, struct text *text, pid_t *ret_tid)
+static int read_maps_of_threads(struct slow_opener *opener, const char *proc_root, pid_t pid,
+				struct text *text, pid_t *ret_tid)
 {
 	_cleanup_(text_release) struct text path = {0};
 	const struct dirent *entry;
@@ -251,7 +254,8 @@ static int read_maps_of_threads(const char *proc_root, pid_t pid, struct text *t
 
 		if (!tid || tid == pid)
 			continue;
-		err = proc_file_read(proc_root, tid, "maps", PROC_MAPS_MAX_BYTES, text);
+		err = proc_file_read_slow(opener, proc_root, tid, "maps", PROC_MAPS_MAX_BYTES,
+					  text);
 		if (err == -ENOENT) /* it ended */
 			err = 0;
 		*ret_tid = tid;
@@ -271,11 +275,12 @@ int proc_mappings_read(const char *proc_root, pid_t pid, pid_t parent_pid, struc
 		.files = files,
 		.list = list,
 	};
+	struct slow_opener *opener = file_table_get_opener(files);
 	struct error error = {0};
-	int err = proc_file_read(proc_root, pid, "maps", PROC_MAPS_MAX_BYTES, &text);
+	int err = proc_file_read_slow(opener, proc_root, pid, "maps", PROC_MAPS_MAX_BYTES, &text);
 
 	if (!err && !text.length)
-		err = read_maps_of_threads(proc_root, pid, &text, &reader.pid);
+		err = read_maps_of_threads(opener, proc_root, pid, &text, &reader.pid);
 	if (err)
 		return err;
 	err = proc_maps_for_each(text.data, text.length, add_mapping, &reader, &error);

@@ -23,6 +23,7 @@ struct proc_entry {
 	uint32_t parent_pid; /* 0 when unknown */
 	uint64_t start_ns;   /* when the process began, rounded down to 10 ms; 0 when unknown */
 	bool is_zombie;
+	bool is_kernel_thread; /* it has no memory of its own */
 };
 
 /*
@@ -61,10 +62,11 @@ _must_check_ int proc_details_read(const char *proc_root, pid_t pid, struct slow
 void proc_details_release(struct proc_details *details);
 
 /*
- * Add the executable mappings of /proc/PID/maps to list, and their files to files.
+ * Add the executable mappings of /proc/PID/maps to list, and their files to files. They are read by way of
+ * the opener of files.
  *
- * Returns 0, -EINVAL (a malformed line: list holds what came before it), -ENOMEM or -errno of
- * reading.
+ * Returns 0, -EINVAL (a malformed line: list holds what came before it), -ENOMEM, -ETIMEDOUT
+ * or -errno of reading.
  */
 _must_check_ int proc_mappings_read(const char *proc_root, pid_t pid, pid_t parent_pid,
 				    struct file_table *files, struct mapping_list *list);

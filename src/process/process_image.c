@@ -276,8 +276,10 @@ int process_image_refresh(struct process_image *image, const char *proc_root,
 {
 	struct process *process = &image->process;
 	_cleanup_(mapping_list_release) struct mapping_list scanned = {0};
-	int err = proc_mappings_read(proc_root, (pid_t)process->pid, (pid_t)entry->parent_pid,
-				     files, &scanned);
+	int err = entry->is_kernel_thread
+			  ? 0
+			  : proc_mappings_read(proc_root, (pid_t)process->pid,
+					       (pid_t)entry->parent_pid, files, &scanned);
 
 	if (err == -ENOMEM)
 		return err;

@@ -1,7 +1,12 @@
 /*
- * The process has the rights of the recorder, as it opens for it, and does nothing but that. Where it
- * cannot even be killed it is left to itself, until the file system answers; after some of these nothing
- * slow is opened any more.
+ * The process has the rights of the recorder, as it opens for it, and does nothing but that. It serves
+ * the recorder alone: nobody else has the socket, and the kernel says of each request who has sent it.
+ *
+ * A process that does not answer in time is killed and replaced. Where it cannot even be killed it is
+ * left to itself, until the file system answers. Time-outs are counted by the user of the process that
+ * the request is for, since whoever makes requests hang does so on purpose: after some, nothing more is
+ * asked for that user's processes. Many users may belong to one (subuid(5)): the more time-outs there
+ * were in all, the shorter is the next one.
  */
 #include "process/slow_opener.h"
 
@@ -23,41 +28,62 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/confinement.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "process/code_owner.h"
 
 #define LIMIT_MS      1000
 #define COPY_LIMIT_MS 3000
-#define MAX_FAILURES  5
+/* Time-outs of one user; of root, who has no reason to. */
+#define MAX_FAILURES      5
+#define MAX_ROOT_FAILURES 20
+/* The limit is halved after so many time-outs of all users, until it is MIN_LIMIT_MS. */
+#define FAILURES_TO_HALVE 10
+#define MIN_LIMIT_MS      60
+/* Processes that cannot be killed: each is a process of ours that stays. */
+#define MAX_LEFT_BEHIND 64
+/* A process that did not answer so often is not asked for so long; of so many processes. */
+#define MAX_SILENCES 2
+#define SILENT_NS    (30 * NS_PER_SECOND)
+#define MAX_SILENT   256
+#define MAX_USERS    4096
 /* Of all copies, on the disk; where no temporary file can be made, of one, in memory. */
 #define MAX_COPIED_BYTES (1ull << 30)
 #define MAX_MEMORY_BYTES (64ull << 20)
 #define COPY_BYTES       (64u << 10) /* at once */
+/* What is longer comes in a file in memory. */
+#define MAX_INLINE_BYTES SLOW_OPENER_MAX_MEMORY_BYTES
 
 /* So many file systems are remembered. */
 #define MAX_DEVICES 1024
 
-enum request_kind { FIND, LOOK, OPEN, READ, READ_MEMORY };
+enum request_kind { FOLLOW, FIND, LOOK, OPEN, READ, READ_MEMORY };
 
-struct opener_request {
+struct opener_head {
 	uint32_t kind;
 	int32_t flags;
 	uint64_t limit_bytes;
-	uint64_t address; /* of READ_MEMORY, as pid */
+	uint64_t address; /* of READ_MEMORY */
 	int32_t pid;
-	uint32_t padding;
-	char path[PATH_MAX]; /* as much of it as the message has, without NUL */
+	uint32_t root_bytes; /* the root in front of the path, with its NUL */
 };
 
-#define REQUEST_HEAD_BYTES offsetof(struct opener_request, path)
+struct opener_request {
+	struct opener_head head;
+	char path[2 * PATH_MAX]; /* as much of it as the message has, without the last NUL */
+};
 
-/* Without an error, a descriptor comes along, but when it was only to look. */
+/* Without an error, a descriptor comes along, but where only a word or inline bytes are asked for. */
 struct opener_answer {
 	int32_t err;
 	bool may_hang;
-	uint64_t copied_bytes; /* 0: it is no copy */
+	uint64_t copied_bytes;        /* 0: it is no copy */
+	char bytes[MAX_INLINE_BYTES]; /* as many as the message has */
 };
+
+#define ANSWER_HEAD_BYTES offsetof(struct opener_answer, bytes)
 
 /* A file system that was looked at. */
 struct looked_at {
@@ -65,11 +91,29 @@ struct looked_at {
 	bool may_hang;
 };
 
+struct opener_user {
+	uid_t uid;
+	unsigned int num_failures;
+};
+
+/* A process that did not answer. */
+struct silent_process {
+	pid_t pid;
+	unsigned int num_failures;
+	uint64_t until_ns;
+};
+
 struct slow_opener {
 	struct worker worker;
 	ARRAY(struct looked_at) devices;
-	unsigned int num_failures;
+	ARRAY(struct opener_user) users; /* that had time-outs */
+	ARRAY(struct silent_process) silent;
+	unsigned int num_failures; /* of all users */
+	unsigned int num_left_behind;
+	bool has_ended;
 	uint64_t copied_bytes;
+	struct slow_opener_counts counts;
+	struct opener_answer answer; /* the last one */
 };
 
 /* ---- doing it ---- */
@@ -147,21 +191,18 @@ static int open_content(int handle, uint64_t limit_bytes, uint64_t *ret_bytes)
 	return opened;
 }
 
-static int read_content(const char *path, uint64_t limit_bytes)
+static int find(const char *root, const char *path, int flags)
 {
-	_cleanup_(text_release) struct text text = {0};
-	int err = file_read_at(AT_FDCWD, path, limit_bytes, &text);
-	int memory;
+	_cleanup_close_ int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	if (err)
-		return err;
-	memory = memfd_create("content", MFD_CLOEXEC);
-	if (memory < 0)
-		return -errno;
-	err = file_write_fd(memory, text.data, text.length);
-	if (err)
-		close(memory);
-	return err ? err : memory;
+	return root_fd < 0 ? -errno : file_find_in_root(root_fd, path, flags);
+}
+
+static int follow(const char *link)
+{
+	int fd = open(link, O_PATH | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
 }
 
 static int copy_memory(pid_t pid, uint64_t address, void *ret, size_t size)
@@ -175,83 +216,132 @@ static int copy_memory(pid_t pid, uint64_t address, void *ret, size_t size)
 	return (size_t)got == size ? 0 : -EFAULT;
 }
 
-static int read_memory(pid_t pid, uint64_t address, uint64_t size)
+/* ---- in the process ---- */
+
+/* An answer, and what comes with it. */
+struct reply {
+	struct opener_answer *answer;
+	size_t num_bytes; /* inline */
+	int fd;           /* -1: none */
+};
+
+/* The text goes inline, or to a file in memory. Returns 0, its descriptor or negative errno. */
+static int read_content(const char *path, uint64_t limit_bytes, struct reply *reply)
 {
-	static char bytes[SLOW_OPENER_MAX_MEMORY_BYTES];
-	int memory;
-	int err = size <= sizeof(bytes) ? copy_memory(pid, address, bytes, size) : -EINVAL;
+	_cleanup_(text_release) struct text text = {0};
+	int err = file_read_at(AT_FDCWD, path, limit_bytes, &text);
 
 	if (err)
 		return err;
-	memory = memfd_create("memory", MFD_CLOEXEC);
-	if (memory < 0)
-		return -errno;
-	err = file_write_fd(memory, bytes, size);
-	if (err)
-		close(memory);
-	return err ? err : memory;
+	if (text.length <= sizeof(reply->answer->bytes)) {
+		if (text.length)
+			memcpy(reply->answer->bytes, text.data, text.length);
+		reply->num_bytes = text.length;
+		return 0;
+	}
+	reply->fd = memfd_create("content", MFD_CLOEXEC);
+	return reply->fd < 0 ? -errno : file_write_fd(reply->fd, text.data, text.length);
 }
 
-/* ---- in the process ---- */
-
-/* Fills the answer. Returns the descriptor that comes along, or -1. */
-static int do_request(const struct opener_request *request, int fd, struct opener_answer *answer)
+static int read_memory(const struct opener_head *request, struct reply *reply)
 {
-	int found = -EINVAL;
+	int err = request->limit_bytes <= sizeof(reply->answer->bytes)
+			  ? copy_memory(request->pid, request->address, reply->answer->bytes,
+					request->limit_bytes)
+			  : -EINVAL;
 
-	switch (request->kind) {
+	if (!err)
+		reply->num_bytes = request->limit_bytes;
+	return err;
+}
+
+static int take_fd(struct reply *reply, int found)
+{
+	if (found < 0)
+		return found;
+	reply->fd = found;
+	return 0;
+}
+
+/* Fills the reply. */
+static void do_request(const struct opener_request *request, int fd, struct reply *reply)
+{
+	const struct opener_head *head = &request->head;
+	struct opener_answer *answer = reply->answer;
+	const char *path = request->path + head->root_bytes;
+
+	answer->err = -EINVAL;
+	if (head->root_bytes >= sizeof(request->path) ||
+	    (head->root_bytes && request->path[head->root_bytes - 1]))
+		return;
+	switch ((enum request_kind)head->kind) {
+	case FOLLOW:
+		answer->err = take_fd(reply, follow(path));
+		break;
 	case FIND:
-		found = file_find_in_root(fd, request->path, request->flags);
+		answer->err = take_fd(reply, find(request->path, path, head->flags));
 		break;
 	case LOOK:
 		answer->err = inspect(fd, &answer->may_hang);
-		return -1;
+		break;
 	case OPEN:
-		found = open_content(fd, request->limit_bytes, &answer->copied_bytes);
+		answer->err =
+			take_fd(reply, open_content(fd, head->limit_bytes, &answer->copied_bytes));
 		break;
 	case READ:
-		found = read_content(request->path, request->limit_bytes);
+		answer->err = read_content(path, head->limit_bytes, reply);
 		break;
 	case READ_MEMORY:
-		found = read_memory(request->pid, request->address, request->limit_bytes);
+		answer->err = read_memory(head, reply);
 		break;
 	}
-	answer->err = found < 0 ? found : 0;
-	return found < 0 ? -1 : found;
+	if (answer->err)
+		reply->num_bytes = 0;
+	if (answer->err)
+		cleanup_closep(&reply->fd);
 }
 
-static void serve(int socket)
+/* client  who alone is served */
+static void serve(int socket, pid_t client)
 {
 	static struct opener_request request;
+	static struct opener_answer answer;
 	int fds[WORKER_MAX_FDS];
+	pid_t sender;
 	ssize_t got;
 
-	while ((got = worker_receive(socket, &request, sizeof(request) - 1, fds)) >=
-	       (ssize_t)REQUEST_HEAD_BYTES) {
-		struct opener_answer answer = {0};
-		const struct iovec part = {&answer, sizeof(answer)};
-		int fd;
+	while ((got = worker_receive_from(socket, &request, sizeof(request) - 1, fds, &sender)) >=
+	       (ssize_t)sizeof(struct opener_head)) {
+		struct reply reply = {.answer = &answer, .fd = -1};
+		struct iovec part = {&answer, ANSWER_HEAD_BYTES};
 		int err;
 
 		((char *)&request)[got] = '\0';
-		fd = do_request(&request, fds[0], &answer);
+		memset(&answer, 0, ANSWER_HEAD_BYTES);
+		if (sender == client)
+			do_request(&request, fds[0], &reply);
+		else
+			answer.err = -EPERM;
 		for (size_t i = 0; i < WORKER_MAX_FDS; i++)
 			cleanup_closep(&fds[i]);
-		err = worker_send(socket, &part, 1, &fd, fd >= 0);
-		cleanup_closep(&fd);
+		part.iov_len += reply.num_bytes;
+		err = worker_send(socket, &part, 1, &reply.fd, reply.fd >= 0);
+		cleanup_closep(&reply.fd);
 		if (err)
 			return;
 	}
 }
 
+/* As urgent as the recorder, which waits for it. */
 static void run(int socket, void *context _unused_)
 {
+	pid_t client = getppid();
+
 	(void)prctl(PR_SET_NAME, "stackwide-open", 0, 0, 0);
-	confinement_lower_priority();
 	(void)!confinement_keep_sampling_rights(false);
 	(void)!confinement_refuse_all_but_sampling();
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	serve(socket);
+	confinement_die_with(client);
+	serve(socket, client);
 }
 
 /* ---- asking ---- */
@@ -284,118 +374,285 @@ void slow_opener_free(struct slow_opener *opener)
 	free(opener);
 }
 
-struct reply {
-	struct opener_answer answer;
-	int fd; /* -1: none */
-};
-
-static int receive(struct slow_opener *opener, int limit_ms, struct reply *ret)
+void slow_opener_end(struct slow_opener *opener)
 {
-	struct pollfd readable = {.fd = opener->worker.fd, .events = POLLIN};
-	int fds[WORKER_MAX_FDS];
+	struct rusage usage;
 
-	if (poll(&readable, 1, limit_ms) <= 0)
-		return -ETIMEDOUT;
-	if (worker_receive(opener->worker.fd, &ret->answer, sizeof(ret->answer), fds) !=
-	    sizeof(ret->answer))
-		return -EPIPE;
-	opener->copied_bytes += ret->answer.copied_bytes;
-	ret->fd = fds[0];
-	return ret->answer.err;
+	if (!opener)
+		return;
+	opener->has_ended = true;
+	(void)worker_stop(&opener->worker, &usage);
 }
 
-static int ask(struct slow_opener *opener, const struct opener_request *head, const char *path,
-	       int fd, struct reply *ret)
+struct slow_opener_counts slow_opener_get_counts(const struct slow_opener *opener)
 {
+	return opener ? opener->counts : (struct slow_opener_counts){0};
+}
+
+/* ---- whom it is for ---- */
+
+/* By the one who has started it: a program with another's rights does what its caller wants. */
+static uid_t get_user(pid_t pid)
+{
+	struct code_owner owner;
+
+	return !pid                                    ? 0
+	       : code_owner_read("/proc", pid, &owner) ? FILE_OWNER_UNKNOWN
+						       : owner.real_uid;
+}
+
+static struct opener_user *find_user(struct slow_opener *opener, uid_t uid)
+{
+	array_for_each (&opener->users, user)
+		if (user->uid == uid)
+			return user;
+	return NULL;
+}
+
+/* NULL: it has answered so far. */
+static struct silent_process *find_silent(struct slow_opener *opener, pid_t pid)
+{
+	uint64_t now_ns = clock_now_ns();
+	size_t num_left = 0;
+
+	array_for_each (&opener->silent, process)
+		if (process->until_ns > now_ns)
+			opener->silent.items[num_left++] = *process;
+	opener->silent.length = num_left;
+	array_for_each (&opener->silent, process)
+		if (process->pid == pid)
+			return process;
+	return NULL;
+}
+
+static bool is_silent(struct slow_opener *opener, pid_t pid)
+{
+	const struct silent_process *process = find_silent(opener, pid);
+
+	return process && process->num_failures >= MAX_SILENCES;
+}
+
+static void note_silence(struct slow_opener *opener, pid_t pid)
+{
+	struct silent_process *process = find_silent(opener, pid);
+
+	if (!process && opener->silent.length == MAX_SILENT)
+		array_remove(&opener->silent, 0);
+	if (!process)
+		process = array_add(&opener->silent);
+	if (!process)
+		return;
+	process->pid = pid;
+	process->num_failures++;
+	process->until_ns = clock_now_ns() + SILENT_NS;
+}
+
+/* Users that are one too many are taken for one that has none left. */
+static bool is_allowed(struct slow_opener *opener, pid_t pid)
+{
+	const struct opener_user *user;
+	uid_t uid;
+
+	if (!opener->num_failures)
+		return true;
+	if (opener->num_left_behind >= MAX_LEFT_BEHIND || (pid && is_silent(opener, pid)))
+		return false;
+	uid = get_user(pid);
+	user = find_user(opener, uid);
+	if (!user)
+		return opener->users.length < MAX_USERS || !uid;
+	return user->num_failures < (uid ? MAX_FAILURES : MAX_ROOT_FAILURES);
+}
+
+static void note_failure(struct slow_opener *opener, pid_t pid)
+{
+	uid_t uid = get_user(pid);
+	struct opener_user *user = find_user(opener, uid);
+
+	opener->counts.num_late++;
+	opener->num_failures++;
+	if (!user && opener->users.length < MAX_USERS)
+		user = array_add(&opener->users);
+	if (user) {
+		user->uid = uid;
+		user->num_failures++;
+	}
+	if (pid)
+		note_silence(opener, pid);
+}
+
+static int get_limit_ms(const struct slow_opener *opener, uint32_t kind)
+{
+	unsigned int num_halvings = opener->num_failures / FAILURES_TO_HALVE;
+	int limit_ms = (kind == OPEN ? COPY_LIMIT_MS : LIMIT_MS) >>
+		       (num_halvings < 16 ? num_halvings : 16);
+
+	return limit_ms < MIN_LIMIT_MS ? MIN_LIMIT_MS : limit_ms;
+}
+
+/* ---- asking ---- */
+
+/* Fills opener->answer. ret_fd is -1 where no descriptor came along. */
+static int receive(struct slow_opener *opener, int limit_ms, size_t *ret_bytes, int *ret_fd)
+{
+	struct pollfd readable = {.fd = opener->worker.fd, .events = POLLIN};
+	uint64_t end_ns = clock_now_ns() + (uint64_t)limit_ms * NS_PER_MS;
+	int fds[WORKER_MAX_FDS];
+	ssize_t got;
+	int ready;
+
+	/* A signal is no answer, and must not end the wait. */
+	while ((ready = poll(&readable, 1, limit_ms)) < 0 && errno == EINTR) {
+		uint64_t now_ns = clock_now_ns();
+
+		limit_ms = now_ns < end_ns ? (int)((end_ns - now_ns) / NS_PER_MS) + 1 : 0;
+	}
+	if (ready <= 0)
+		return -ETIMEDOUT;
+	got = worker_receive(opener->worker.fd, &opener->answer, sizeof(opener->answer), fds);
+	if (got < (ssize_t)ANSWER_HEAD_BYTES)
+		return -EPIPE;
+	opener->copied_bytes += opener->answer.copied_bytes;
+	*ret_bytes = (size_t)got - ANSWER_HEAD_BYTES;
+	*ret_fd = fds[0];
+	return 0;
+}
+
+static void replace(struct slow_opener *opener, const struct opener_head *head, const char *path)
+{
+	struct rusage usage;
+
+	if (!worker_stop(&opener->worker, &usage))
+		opener->num_left_behind++;
+	note_failure(opener, head->pid);
+	log_debug("%s of process %d does not answer%s%s",
+		  head->kind == READ_MEMORY ? "the memory" : "a file", head->pid,
+		  path[0] ? ": " : "", path);
+}
+
+/*
+ * root  NULL: none
+ * fd    goes along with the request; -1: none
+ *
+ * Returns 0 with what came in opener->answer, or negative errno.
+ */
+static int ask(struct slow_opener *opener, const struct opener_head *wanted, const char *root,
+	       const char *path, int fd, size_t *ret_bytes, int *ret_fd)
+{
+	struct opener_head head = *wanted;
 	const struct iovec parts[] = {
-		{(void *)(uintptr_t)head, REQUEST_HEAD_BYTES},
+		{&head, sizeof(head)},
+		{(void *)(uintptr_t)root, root ? strlen(root) + 1 : 0},
 		{(void *)(uintptr_t)path, strlen(path)},
 	};
-	struct rusage usage;
 	int err;
 
-	if (opener->num_failures >= MAX_FAILURES)
-		return -ETIMEDOUT;
-	if (strlen(path) >= PATH_MAX)
+	head.root_bytes = (uint32_t)parts[1].iov_len;
+	*ret_bytes = 0;
+	*ret_fd = -1;
+	if (opener->has_ended)
+		return -ESHUTDOWN;
+	if (parts[1].iov_len >= PATH_MAX || parts[2].iov_len >= PATH_MAX)
 		return -ENAMETOOLONG;
+	if (!is_allowed(opener, head.pid)) {
+		opener->counts.num_refused++;
+		return -ETIMEDOUT;
+	}
 	err = opener->worker.fd < 0 ? worker_start(&opener->worker, run, NULL) : 0;
 	if (err)
 		return err;
 	err = worker_send(opener->worker.fd, parts, ARRAY_LENGTH(parts), &fd, fd >= 0);
 	if (!err)
-		err = receive(opener, head->kind == OPEN ? COPY_LIMIT_MS : LIMIT_MS, ret);
+		err = receive(opener, get_limit_ms(opener, head.kind), ret_bytes, ret_fd);
 	if (err == -ETIMEDOUT || err == -EPIPE || err == -ECONNRESET) {
-		(void)worker_stop(&opener->worker, &usage);
-		opener->num_failures++;
-		log_debug("%s does not answer%s%s",
-			  head->kind == READ_MEMORY ? "the memory of a process" : "a file system",
-			  path[0] ? ": " : "", path);
+		replace(opener, &head, path);
 		return -ETIMEDOUT;
 	}
-	return err;
+	return err ? err : opener->answer.err;
 }
 
-int slow_opener_find(struct slow_opener *opener, int root_fd, const char *path, int flags)
+/* Returns the descriptor that came, or negative errno. */
+static int ask_for_fd(struct slow_opener *opener, const struct opener_head *head, const char *root,
+		      const char *path, int fd)
 {
-	const struct opener_request head = {.kind = FIND, .flags = flags};
-	struct reply reply;
-	int err;
+	size_t num_bytes;
+	int got;
+	int err = ask(opener, head, root, path, fd, &num_bytes, &got);
 
-	if (!opener)
-		return file_find_in_root(root_fd, path, flags);
-	err = ask(opener, &head, path, root_fd, &reply);
-	return err ? err : reply.fd;
+	if (err)
+		return err;
+	return got < 0 ? -EPROTO : got;
 }
 
-/* One that does not answer now may not answer later. */
-bool slow_opener_may_hang(struct slow_opener *opener, int handle, dev_t device)
+int slow_opener_follow(struct slow_opener *opener, pid_t pid, const char *link)
 {
-	const struct opener_request head = {.kind = LOOK};
+	const struct opener_head head = {.kind = FOLLOW, .pid = pid};
+
+	return opener ? ask_for_fd(opener, &head, NULL, link, -1) : follow(link);
+}
+
+int slow_opener_find(struct slow_opener *opener, pid_t pid, const char *root, const char *path,
+		     int flags)
+{
+	const struct opener_head head = {.kind = FIND, .flags = flags, .pid = pid};
+
+	return opener ? ask_for_fd(opener, &head, root, path, -1) : find(root, path, flags);
+}
+
+/* One that does not answer now may not answer later; one that was not asked may. */
+bool slow_opener_may_hang(struct slow_opener *opener, pid_t pid, int handle, dev_t device)
+{
+	const struct opener_head head = {.kind = LOOK, .pid = pid};
 	struct looked_at *added;
-	struct reply reply;
+	uint64_t num_refused;
+	size_t num_bytes;
 	bool may_hang;
+	int fd;
 
 	if (!opener)
 		return false;
 	array_for_each (&opener->devices, known)
 		if (known->device == device)
 			return known->may_hang;
-	may_hang = ask(opener, &head, "", handle, &reply) || reply.answer.may_hang;
+	num_refused = opener->counts.num_refused;
+	may_hang = ask(opener, &head, NULL, "", handle, &num_bytes, &fd) || opener->answer.may_hang;
+	if (opener->counts.num_refused > num_refused || opener->has_ended)
+		return true;
 	added = opener->devices.length < MAX_DEVICES ? array_add(&opener->devices) : NULL;
 	if (added)
 		*added = (struct looked_at){device, may_hang};
 	return may_hang;
 }
 
-int slow_opener_open(struct slow_opener *opener, int handle)
+int slow_opener_open(struct slow_opener *opener, pid_t pid, int handle)
 {
-	struct opener_request head = {.kind = OPEN};
-	struct reply reply;
-	int err;
+	struct opener_head head = {.kind = OPEN, .pid = pid};
 
 	if (!opener)
 		return file_open_found(handle);
 	if (opener->copied_bytes >= MAX_COPIED_BYTES)
 		return -EFBIG;
 	head.limit_bytes = MAX_COPIED_BYTES - opener->copied_bytes;
-	err = ask(opener, &head, "", handle, &reply);
-	return err ? err : reply.fd;
+	return ask_for_fd(opener, &head, NULL, "", handle);
 }
 
-int slow_opener_read(struct slow_opener *opener, const char *path, size_t limit_bytes,
+int slow_opener_read(struct slow_opener *opener, pid_t pid, const char *path, size_t limit_bytes,
 		     struct text *ret)
 {
-	const struct opener_request head = {.kind = READ, .limit_bytes = limit_bytes};
+	const struct opener_head head = {.kind = READ, .limit_bytes = limit_bytes, .pid = pid};
 	_cleanup_close_ int fd = -1;
-	struct reply reply;
+	size_t num_bytes;
 	int err;
 
 	if (!opener)
 		return file_read_at(AT_FDCWD, path, limit_bytes, ret);
-	err = ask(opener, &head, path, -1, &reply);
+	err = ask(opener, &head, NULL, path, -1, &num_bytes, &fd);
 	if (err)
 		return err;
-	fd = reply.fd;
+	if (fd < 0) {
+		text_append(ret, opener->answer.bytes, num_bytes);
+		return ret->failed ? -ENOMEM : 0;
+	}
 	if (lseek(fd, 0, SEEK_SET) < 0)
 		return -errno;
 	return file_read_fd(fd, limit_bytes, ret);
@@ -404,19 +661,21 @@ int slow_opener_read(struct slow_opener *opener, const char *path, size_t limit_
 int slow_opener_read_memory(struct slow_opener *opener, pid_t pid, uint64_t address, void *ret,
 			    size_t size)
 {
-	const struct opener_request head = {
+	const struct opener_head head = {
 		.kind = READ_MEMORY, .limit_bytes = size, .address = address, .pid = pid};
 	_cleanup_close_ int fd = -1;
-	struct reply reply;
+	size_t num_bytes;
 	int err;
 
 	if (size > SLOW_OPENER_MAX_MEMORY_BYTES)
 		return -EINVAL;
 	if (!opener)
 		return copy_memory(pid, address, ret, size);
-	err = ask(opener, &head, "", -1, &reply);
+	err = ask(opener, &head, NULL, "", -1, &num_bytes, &fd);
 	if (err)
 		return err;
-	fd = reply.fd;
-	return file_read_range(fd, ret, size, 0);
+	if (num_bytes != size)
+		return -EPROTO;
+	memcpy(ret, opener->answer.bytes, size);
+	return 0;
 }

@@ -138,6 +138,25 @@ accepts
 put src/formats/perfetto/read_events.h '#include "formats/perfetto/read_zones.h"'
 refuses src/formats/perfetto/read_events.h:1 'stage events may not know stage zones'
 
+# Files of other processes that reading may wait for.
+put src/profile/a.c 'snprintf(path, sizeof(path), "/proc/%d/status", pid);' 'proc_file_read(root, pid, "stat", 1, &text);' \
+    'open("/proc/self/maps", 0);'
+accepts
+for name in maps map_files/1-2 cmdline environ exe root mem cwd fd/3; do
+    put src/profile/a.c '' "snprintf(path, sizeof(path), \"/proc/%d/$name\", pid);"
+    refuses src/profile/a.c:2 'only process/slow_opener.h'
+done
+put src/profile/a.c 'text_printf(&path, "%s/%u/maps", root, pid);'
+refuses src/profile/a.c:1 'only process/slow_opener.h'
+put src/profile/a.c 'err = proc_file_read(root, pid, "cmdline", 1, &text);'
+refuses src/profile/a.c:1 'only proc_file_read_slow()'
+put src/profile/a.c 'err = slow_opener_follow(NULL, pid, path);'
+refuses src/profile/a.c:1 'without an opener it is waited for'
+put src/profile/a.c 'err = proc_maps_read(NULL, "/proc", pid, visit, NULL);'
+refuses src/profile/a.c:1 'without an opener it is waited for'
+put src/collect/probes.c '' 'snprintf(root, sizeof(root), "/proc/%d/root", pid);' 'fd = open(root, O_PATH);'
+refuses src/collect/probes.c:3 'by process/slow_opener.h alone'
+
 need_command git
 put Makefile ''
 put notes.txt ''

@@ -6,10 +6,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -55,11 +57,11 @@ static void expect_content(struct slow_opener *opener, const char *root, const c
 	struct stat status;
 	int fd;
 
-	assert_int_equal(foreign_file_find(opener, root, path, 0, &file), 0);
+	assert_int_equal(foreign_file_find(opener, getpid(), root, path, 0, &file), 0);
 	assert_false(file.may_hang);
 	assert_int_equal(fstat(file.handle, &status), 0);
 	assert_true(file.inode == status.st_ino);
-	fd = foreign_file_open(opener, &file);
+	fd = foreign_file_open(opener, getpid(), &file);
 	assert_true(fd >= 0);
 	assert_int_equal(read(fd, content, sizeof(content)), 8);
 	assert_string_equal(content, "content\n");
@@ -88,60 +90,191 @@ static void what_is_no_regular_file_is_not_opened(void **state)
 	const struct fixture *fixture = *state;
 	struct foreign_file file;
 
-	assert_int_equal(foreign_file_find(fixture->opener, fixture->root, "/fifo", 0, &file),
-			 -ENOTSUP);
-	assert_int_equal(foreign_file_find(fixture->opener, fixture->root, "/usr", 0, &file),
-			 -ENOTSUP);
 	assert_int_equal(
-		foreign_file_find(fixture->opener, fixture->root, "/link", O_NOFOLLOW, &file),
-		-ELOOP);
-	assert_int_equal(foreign_file_find(fixture->opener, fixture->root, "/none", 0, &file),
-			 -ENOENT);
+		foreign_file_find(fixture->opener, getpid(), fixture->root, "/fifo", 0, &file),
+		-ENOTSUP);
+	assert_int_equal(
+		foreign_file_find(fixture->opener, getpid(), fixture->root, "/usr", 0, &file),
+		-ENOTSUP);
+	assert_int_equal(foreign_file_find(fixture->opener, getpid(), fixture->root, "/link",
+					   O_NOFOLLOW, &file),
+			 -ELOOP);
+	assert_int_equal(
+		foreign_file_find(fixture->opener, getpid(), fixture->root, "/none", 0, &file),
+		-ENOENT);
 }
 
 /* What the kernel has not in memory, or does not say, is asked for in the process. */
 static void the_process_finds_and_opens(void **state)
 {
 	const struct fixture *fixture = *state;
-	int root = open(fixture->root, O_PATH | O_CLOEXEC);
-	int handle = slow_opener_find(fixture->opener, root, "/link", 0);
+	const char *root = fixture->root;
+	int handle = slow_opener_find(fixture->opener, 0, root, "/link", 0);
 	char content[16] = "";
 	int fd;
 
 	assert_true(handle >= 0);
-	assert_int_equal(slow_opener_find(fixture->opener, root, "/none", 0), -ENOENT);
-	fd = slow_opener_open(fixture->opener, handle);
+	assert_int_equal(slow_opener_find(fixture->opener, 0, root, "/none", 0), -ENOENT);
+	fd = slow_opener_open(fixture->opener, 0, handle);
 	assert_true(fd >= 0);
 	assert_int_equal(read(fd, content, sizeof(content)), 8);
 	assert_string_equal(content, "content\n");
 	close(fd);
 	close(handle);
-	close(root);
 }
+
+/* A process of another user's, which does nothing. */
+static pid_t start_process_of(uid_t uid)
+{
+	int ends[2];
+	pid_t child;
+	char byte = 0;
+
+	assert_int_equal(pipe(ends), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		if (setresgid(uid, uid, uid) || setresuid(uid, uid, uid) ||
+		    write(ends[1], &byte, 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	/* Until it is that user's. */
+	close(ends[1]);
+	assert_int_equal(read(ends[0], &byte, 1), 1);
+	close(ends[0]);
+	return child;
+}
+
+static void end_process(pid_t child)
+{
+	int status;
+
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, &status, 0), child);
+}
+
+/* Returns how long it took. */
+static uint64_t read_as(struct slow_opener *opener, pid_t pid, const char *path, int expected)
+{
+	_cleanup_(text_release) struct text text = {0};
+	uint64_t begin_ns = clock_now_ns();
+
+	assert_int_equal(slow_opener_read(opener, pid, path, 4096, &text), expected);
+	assert_true((text.length > 0) == !expected);
+	return clock_now_ns() - begin_ns;
+}
+
+#define IS_WAITED_FOR(ns) ((ns) > 900 * NS_PER_MS)
 
 static void what_does_not_answer_is_given_up(void **state)
 {
 	const struct fixture *fixture = *state;
-	_cleanup_(text_release) struct text text = {0};
+	struct slow_opener *opener = fixture->opener;
+	struct slow_opener_counts counts;
 	char path[TEST_PATH_BYTES + 16];
-	uint64_t begin_ns;
 
-	assert_int_equal(slow_opener_read(fixture->opener, "/proc/self/cmdline", 4096, &text), 0);
-	assert_true(text.length > 0);
 	snprintf(path, sizeof(path), "%s/fifo", fixture->root);
-	for (int i = 0; i < 5; i++) {
-		begin_ns = clock_now_ns();
-		assert_int_equal(slow_opener_read(fixture->opener, path, 4096, &text), -ETIMEDOUT);
-		assert_true(clock_now_ns() - begin_ns > 900 * NS_PER_MS);
-		/* The next process does. */
-		text.length = 0;
-		assert_int_equal(
-			slow_opener_read(fixture->opener, "/proc/self/cmdline", 4096, &text),
-			i < 4 ? 0 : -ETIMEDOUT);
+	read_as(opener, getpid(), "/proc/self/cmdline", 0);
+	assert_true(IS_WAITED_FOR(read_as(opener, getpid(), path, -ETIMEDOUT)));
+	/* What else it has may be read. */
+	read_as(opener, getpid(), "/proc/self/cmdline", 0);
+	assert_true(IS_WAITED_FOR(read_as(opener, getpid(), path, -ETIMEDOUT)));
+	/* Nothing more of that process. The next opener answers for others. */
+	assert_false(IS_WAITED_FOR(read_as(opener, getpid(), path, -ETIMEDOUT)));
+	assert_false(IS_WAITED_FOR(read_as(opener, getpid(), "/proc/self/cmdline", -ETIMEDOUT)));
+	read_as(opener, 0, "/proc/self/cmdline", 0);
+	counts = slow_opener_get_counts(opener);
+	assert_int_equal(counts.num_late, 2);
+	assert_int_equal(counts.num_refused, 2);
+}
+
+/* One user's processes cost the others nothing. */
+static void a_user_whose_processes_do_not_answer_is_given_up(void **state)
+{
+	const struct fixture *fixture = *state;
+	struct slow_opener *opener = fixture->opener;
+	char path[TEST_PATH_BYTES + 16];
+	pid_t children[6];
+	pid_t other;
+
+	if (geteuid()) {
+		print_message("skipped: only root can become other users\n");
+		skip();
 	}
-	begin_ns = clock_now_ns();
-	assert_int_equal(slow_opener_read(fixture->opener, path, 4096, &text), -ETIMEDOUT);
-	assert_true(clock_now_ns() - begin_ns < 900 * NS_PER_MS);
+	snprintf(path, sizeof(path), "%s/fifo", fixture->root);
+	other = start_process_of(20002);
+	for (size_t i = 0; i < ARRAY_LENGTH(children); i++) {
+		children[i] = start_process_of(20001);
+		assert_true(IS_WAITED_FOR(read_as(opener, children[i], path, -ETIMEDOUT)) ==
+			    (i < 5));
+		read_as(opener, other, "/proc/self/cmdline", 0);
+	}
+	assert_int_equal(slow_opener_get_counts(opener).num_late, 5);
+	assert_int_equal(slow_opener_get_counts(opener).num_refused, 1);
+	read_as(opener, 1, "/proc/self/cmdline", 0);
+	assert_true(IS_WAITED_FOR(read_as(opener, other, path, -ETIMEDOUT)));
+	for (size_t i = 0; i < ARRAY_LENGTH(children); i++)
+		end_process(children[i]);
+	end_process(other);
+}
+
+/* Who has got hold of the socket, but is not the process that started the opener. */
+static void another_process_is_not_served(void **state)
+{
+	const struct fixture *fixture = *state;
+	pid_t child = fork();
+	int status;
+
+	assert_true(child >= 0);
+	if (!child) {
+		struct text text = {0};
+		int err = slow_opener_read(fixture->opener, 0, "/proc/self/cmdline", 4096, &text);
+
+		_exit(err == -EPERM && !text.length ? 0 : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	read_as(fixture->opener, 0, "/proc/self/cmdline", 0);
+}
+
+static void nothing_is_served_after_the_end(void **state)
+{
+	const struct fixture *fixture = *state;
+
+	slow_opener_end(fixture->opener);
+	read_as(fixture->opener, 0, "/proc/self/cmdline", -ESHUTDOWN);
+	slow_opener_end(fixture->opener);
+	slow_opener_end(NULL);
+}
+
+static void long_and_short_files_are_read_whole(void **state)
+{
+	static const size_t sizes[] = {0, 1, 65535, 65536, 65537, 300000};
+	const struct fixture *fixture = *state;
+	char path[TEST_PATH_BYTES + 16];
+
+	snprintf(path, sizeof(path), "%s/sized", fixture->root);
+	for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++) {
+		_cleanup_(text_release) struct text text = {0};
+		FILE *file = fopen(path, "w");
+
+		assert_non_null(file);
+		for (size_t byte = 0; byte < sizes[i]; byte++)
+			putc((int)('a' + byte % 23), file);
+		fclose(file);
+		text_append_string(&text, "before");
+		assert_int_equal(slow_opener_read(fixture->opener, 0, path, 300000, &text), 0);
+		assert_int_equal(text.length, sizes[i] + 6);
+		assert_memory_equal(text.data, "before", 6);
+		for (size_t byte = 0; byte < sizes[i]; byte++)
+			assert_int_equal(text.data[6 + byte], 'a' + byte % 23);
+		if (sizes[i])
+			assert_int_equal(
+				slow_opener_read(fixture->opener, 0, path, sizes[i] - 1, &text),
+				-EFBIG);
+	}
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -154,6 +287,10 @@ int main(void)
 		TEST(what_is_no_regular_file_is_not_opened),
 		TEST(the_process_finds_and_opens),
 		TEST(what_does_not_answer_is_given_up),
+		TEST(a_user_whose_processes_do_not_answer_is_given_up),
+		TEST(another_process_is_not_served),
+		TEST(nothing_is_served_after_the_end),
+		TEST(long_and_short_files_are_read_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

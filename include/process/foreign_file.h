@@ -21,10 +21,14 @@ struct foreign_file {
 	uint64_t inode;
 };
 
-/* Returns 0; -ENOTSUP for no regular file, -ELOOP for a link, -ETIMEDOUT, or another negative errno. */
+/*
+ * pid  the process on whose behalf a file is looked at (slow_opener.h)
+ *
+ * Returns 0; -ENOTSUP for no regular file, -ELOOP for a link, -ETIMEDOUT, or another negative errno.
+ */
 
 /* By a link of the kernel's to a file itself, such as /proc/PID/map_files/…. */
-_must_check_ int foreign_file_follow(struct slow_opener *opener, const char *link,
+_must_check_ int foreign_file_follow(struct slow_opener *opener, pid_t pid, const char *link,
 				     struct foreign_file *ret);
 
 /*
@@ -33,10 +37,11 @@ _must_check_ int foreign_file_follow(struct slow_opener *opener, const char *lin
  * root   folder that the path begins in, such as "/proc/PID/root" or "/"
  * flags  0, or O_NOFOLLOW: the last part of the path may not be a link
  */
-_must_check_ int foreign_file_find(struct slow_opener *opener, const char *root, const char *path,
-				   int flags, struct foreign_file *ret);
+_must_check_ int foreign_file_find(struct slow_opener *opener, pid_t pid, const char *root,
+				   const char *path, int flags, struct foreign_file *ret);
 
 /* Open it for reading. Returns the descriptor, which the caller closes, or negative errno. */
-_must_check_ int foreign_file_open(struct slow_opener *opener, const struct foreign_file *file);
+_must_check_ int foreign_file_open(struct slow_opener *opener, pid_t pid,
+				   const struct foreign_file *file);
 
 #endif

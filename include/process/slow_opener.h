@@ -1,0 +1,100 @@
+/*
+ * Opens and reads what may take for ever, in a process that is given up then: a file system of a user's
+ * (FUSE) answers when it likes, the memory of a process may lie in a file of one, and a process can keep
+ * its memory map locked for as long as it likes. Reading /proc/PID/maps, map_files, cmdline, exe, environ
+ * or mem waits for that lock, and a path below /proc/PID/root leads anywhere: nothing but the opener may
+ * touch these files of another process. Files that need neither, and are read directly: stat, status,
+ * comm, wchan, task, ns.
+ *
+ * Each request is on behalf of a process. A process that did not answer twice is not asked again for a while,
+ * and the processes of a user not at all after several time-outs (root's after more): so one user costs
+ * the others little time, and never their files.
+ *
+ * Not thread-safe. NULL in place of an opener means to do it here, and to wait.
+ */
+#ifndef PROCESS_SLOW_OPENER_H
+#define PROCESS_SLOW_OPENER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/attributes.h"
+#include "base/text.h"
+
+struct slow_opener;
+
+/* Returns 0 or negative errno. */
+_must_check_ int slow_opener_new(struct slow_opener **ret);
+void slow_opener_free(struct slow_opener *opener);
+
+/* End its process: from now on every request is refused with -ESHUTDOWN. NULL is fine. */
+void slow_opener_end(struct slow_opener *opener);
+
+struct slow_opener_counts {
+	uint64_t num_late; /* requests that were given up */
+	uint64_t
+		num_refused; /* requests that were not made, after such ones of the same process or user */
+};
+
+/* NULL is fine. */
+struct slow_opener_counts slow_opener_get_counts(const struct slow_opener *opener);
+
+/*
+ * In all requests:
+ *
+ * pid  the process on whose behalf it is; 0: none
+ *
+ * Returns -ETIMEDOUT when it was given up, or refused.
+ */
+
+/*
+ * A handle (O_PATH) of the file that a link of the kernel's leads to, such as /proc/PID/map_files/….
+ * Returns the descriptor, which the caller closes, or negative errno.
+ */
+_must_check_ int slow_opener_follow(struct slow_opener *opener, pid_t pid, const char *link);
+
+/*
+ * A handle (O_PATH) of the file at the path, as it is below a root.
+ *
+ * root   folder that the path begins in, such as "/proc/PID/root"
+ * flags  0 or O_NOFOLLOW
+ *
+ * Returns the descriptor, which the caller closes, or negative errno.
+ */
+_must_check_ int slow_opener_find(struct slow_opener *opener, pid_t pid, const char *root,
+				  const char *path, int flags);
+
+/*
+ * Whether a file system that is on no disk of this machine may not answer: one in user space, or an
+ * overlay that a user mounted, as it may lie over such a one. Once known it is not asked again.
+ *
+ * handle  of a file in it
+ * device  its number
+ */
+bool slow_opener_may_hang(struct slow_opener *opener, pid_t pid, int handle, dev_t device);
+
+/*
+ * The content of a file. Of a file system that may not answer it is a copy: closing such a file may take for
+ * ever, too. Returns the descriptor, which the caller closes; -EFBIG or another negative errno.
+ */
+_must_check_ int slow_opener_open(struct slow_opener *opener, pid_t pid, int handle);
+
+/* At once. */
+#define SLOW_OPENER_MAX_MEMORY_BYTES (64u << 10)
+
+/*
+ * Read the memory of a process, which may be of a file of such a file system, or one that the process fills when it likes
+ * (userfaultfd).
+ *
+ * Returns 0; -EFAULT: not all of it is mapped; -EINVAL: it is too much; -ESRCH, -EPERM or another negative errno.
+ */
+_must_check_ int slow_opener_read_memory(struct slow_opener *opener, pid_t pid, uint64_t address,
+					 void *ret, size_t size);
+
+/* Read a file of /proc, as file_read_at() does. */
+_must_check_ int slow_opener_read(struct slow_opener *opener, pid_t pid, const char *path,
+				  size_t limit_bytes, struct text *ret);
+
+#endif
