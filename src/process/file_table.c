@@ -35,6 +35,11 @@
 #define RESERVED_FDS   256 /* for all other files and events of the program */
 #define OPEN_FILES_MIN 64
 #define FOUR_GIB       (1ull << 32)
+/* Of all files' paths, and what else is kept of each: somebody may map and delete files without end. */
+#define MAX_KEPT_BYTES (96u << 20)
+#define FILE_BYTES     256
+/* Stands for all that there is no room for. */
+#define OVERFLOW_PATH "[too many files]"
 
 /* Where a file was found, too, that is one with another. */
 struct file_alias {
@@ -44,10 +49,11 @@ struct file_alias {
 	uint32_t file;
 };
 
-/* Files that were opened as a user's processes mapped them. */
+/* Files that a user's processes mapped. */
 struct user_files {
 	uid_t user;
 	size_t num_open;
+	size_t kept_bytes;
 };
 INTERN_TABLE(user_files_table, struct user_files, user);
 
@@ -64,6 +70,9 @@ struct file_table {
 	size_t max_open;
 	size_t num_open;
 	uint64_t num_unopened;
+	size_t kept_bytes;
+	bool has_overflow_file;
+	uint32_t overflow_file;
 };
 
 /*
@@ -84,6 +93,36 @@ static bool is_full(const struct file_table *table)
 	return table->num_open >= table->max_open;
 }
 
+/* The user of a process; those that are gone already have one. NULL: root, who has no limits, or out of memory. */
+static struct user_files *find_user(struct file_table *table, pid_t pid)
+{
+	struct code_owner process;
+	struct user_files wanted;
+	uint32_t number;
+
+	if (code_owner_read(table->proc_root, pid, &process))
+		process.uid = FILE_OWNER_UNKNOWN;
+	wanted = (struct user_files){.user = process.uid};
+	if (process.uid == 0 || user_files_table_intern(&table->users, &wanted, &number))
+		return NULL;
+	return &table->users.items[number];
+}
+
+/* Likewise of the memory for what is known of a file. Returns whether there is room; then it is taken. */
+static bool take_room(struct file_table *table, pid_t pid, const char *path)
+{
+	size_t bytes = strlen(path) + FILE_BYTES;
+	struct user_files *user =
+		table->kept_bytes < MAX_KEPT_BYTES / 4 ? NULL : find_user(table, pid);
+
+	if (user && user->kept_bytes + bytes > MAX_KEPT_BYTES - table->kept_bytes)
+		return false;
+	if (user)
+		user->kept_bytes += bytes;
+	table->kept_bytes += table->kept_bytes < MAX_KEPT_BYTES ? bytes : 0;
+	return true;
+}
+
 /*
  * A user may have as many as are left, so that there are always some for the next one. Whose a file is
  * says nothing: anybody can map the system's.
@@ -92,23 +131,16 @@ static bool is_full(const struct file_table *table)
  */
 static bool is_share_used_up(struct file_table *table, pid_t pid)
 {
-	struct code_owner process;
-	struct user_files wanted;
 	struct user_files *user;
-	uint32_t number;
 
 	if (is_full(table))
 		return true;
 	/* Until then everybody may. */
 	if (table->num_open < table->max_open / 4)
 		return false;
-	/* Those that are gone already have one share. */
-	if (code_owner_read(table->proc_root, pid, &process))
-		process.uid = FILE_OWNER_UNKNOWN;
-	wanted = (struct user_files){process.uid, 0};
-	if (process.uid == 0 || user_files_table_intern(&table->users, &wanted, &number))
+	user = find_user(table, pid);
+	if (!user)
 		return false;
-	user = &table->users.items[number];
 	if (user->num_open >= table->max_open - table->num_open)
 		return true;
 	user->num_open++;
@@ -387,8 +419,21 @@ static uint32_t find_trusted(const struct file_table *table, const struct file_i
 	return file == FILE_NONE ? find_by_build_id(table, identity, geteuid()) : file;
 }
 
+static int get_overflow_file(struct file_table *table, uint32_t *ret)
+{
+	int err = table->has_overflow_file ? 0
+					   : add_file(table, OVERFLOW_PATH, &table->overflow_file);
+
+	if (err)
+		return err;
+	table->has_overflow_file = true;
+	table->num_unopened++;
+	*ret = table->overflow_file;
+	return 0;
+}
+
 /* The mapping's file cannot be opened; nothing is known of it but what the kernel says. */
-static int add_unopened(struct file_table *table, const struct file_identity *identity,
+static int add_unopened(struct file_table *table, pid_t pid, const struct file_identity *identity,
 			bool is_limited, bool another_was_found, uint32_t *ret)
 {
 	uint32_t number = find_trusted(table, identity);
@@ -400,6 +445,8 @@ static int add_unopened(struct file_table *table, const struct file_identity *id
 	}
 	number = find_unopened(table, identity);
 	if (number == FILE_NONE) {
+		if (!take_room(table, pid, identity->path))
+			return get_overflow_file(table, ret);
 		err = add_file(table, identity->path, &number);
 		if (err)
 			return err;
@@ -435,10 +482,12 @@ static int add_opened(struct file_table *table, pid_t pid, const struct file_ide
 	if (*ret != FILE_NONE)
 		return file_owner_is_trusted(owner) ? add_alias(table, &full, *ret) : 0;
 	if (is_share_used_up(table, pid))
-		return add_unopened(table, identity, true, false, ret);
+		return add_unopened(table, pid, identity, true, false, ret);
 	if (file_owner_is_trusted(owner))
 		*ret = find_unopened(table, identity);
 	if (*ret == FILE_NONE) {
+		if (!take_room(table, pid, identity->path))
+			return get_overflow_file(table, ret);
 		err = add_file(table, identity->path, ret);
 		if (err)
 			return err;
@@ -465,7 +514,7 @@ static int add_vdso(struct file_table *table, uint64_t end, uint32_t *ret)
 		return 0;
 	}
 	if (!is_ours || file_opener_open_vdso(&opened.fd))
-		return add_unopened(table, &identity, false, false, ret);
+		return add_unopened(table, 0, &identity, false, false, ret);
 	if (table->reader.read && table->reader.read(table->reader.context, opened.fd,
 						     opened.build_id, &opened.build_id_size))
 		opened.build_id_size = 0;
@@ -546,7 +595,7 @@ static int add_file_at_path(struct file_table *table, const struct mapped_range 
 		*ret = FILE_NONE;
 		return 0;
 	}
-	return add_unopened(table, identity, false, opened.another_was_found, ret);
+	return add_unopened(table, range->pid, identity, false, opened.another_was_found, ret);
 }
 
 int file_table_add(struct file_table *table, const struct mapped_range *range,

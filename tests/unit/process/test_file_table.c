@@ -603,6 +603,46 @@ static void a_user_gets_no_more_open_files_than_are_left(void **state)
 	assert_int_equal(file_table_get_unopened_count(fixture->files), 30 + 10 + 3 + 10 + 3);
 }
 
+/* The process has mapped so many files with long paths, which are gone. Returns how many of them have a number of their own. */
+static uint32_t keep_many(struct fixture *fixture, pid_t pid, const char *uids, uint32_t count)
+{
+	uint32_t before = file_table_get_count(fixture->files);
+	char path[4000];
+
+	snprintf(path, sizeof(path), "%d/status", pid);
+	fake_proc_write(&fixture->proc, path, uids);
+	memset(path, 'd', sizeof(path));
+	path[sizeof(path) - 1] = '\0';
+	for (uint32_t i = 0; i < count; i++) {
+		snprintf(path, 32, "/%d/%u/", pid, i);
+		path[strlen(path)] = 'd';
+		add(fixture, pid, 0, identity_of(path, NULL, 1000 + i));
+	}
+	return file_table_get_count(fixture->files) - before;
+}
+
+/* Files that are mapped once and deleted, without end. */
+static void what_is_known_of_files_is_bounded_by_user(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t kept = keep_many(fixture, 8, "Uid:\t1000\t1000\t1000\t1000\n", 30000);
+
+	/* Of 96 MiB a quarter, and half of the rest. */
+	assert_in_range(kept * 4256ull, 58u << 20, 62u << 20);
+	assert_int_equal(file_table_get_unopened_count(fixture->files), 30000 - kept + 1);
+	assert_int_equal(keep_many(fixture, 9, "Uid:\t1000\t1000\t1000\t1000\n", 10), 0);
+	assert_string_equal(
+		file_table_get(fixture->files, add(fixture, 9, 0, identity_of("/short", NULL, 0)))
+			->path,
+		"[too many files]");
+	/* Others have their names, and root always. */
+	assert_int_equal(keep_many(fixture, 10, "Uid:\t1001\t1001\t1001\t1001\n", 1000), 1000);
+	assert_int_equal(keep_many(fixture, 11, "Uid:\t0\t0\t0\t0\n", 1000), 1000);
+	/* What was there before is known again. */
+	assert_int_equal(add(fixture, 9, 0, identity_of("/short", NULL, 0)),
+			 add(fixture, 8, 0, identity_of("/other", NULL, 0)));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 static void a_file_that_is_sought_has_its_place_before_it_is_found(void **state)
@@ -661,6 +701,7 @@ int main(void)
 		TEST(the_vdso_of_a_32_bit_process_is_another_one),
 		TEST(no_more_files_are_opened_than_the_limit_allows),
 		TEST(a_user_gets_no_more_open_files_than_are_left),
+		TEST(what_is_known_of_files_is_bounded_by_user),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
