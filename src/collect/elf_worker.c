@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/confinement.h"
 #include "base/file.h"
@@ -34,6 +35,10 @@
 #define STATM_MAX_BYTES 4096
 /* Files of a user that have ended a process, or taken too long: after these no more are read. */
 #define MAX_FAILURES 3
+/* What the recorder waits for, of all files of a user. */
+#define SHORT_BUDGET_NS (10 * NS_PER_SECOND)
+/* Those that took long without using a CPU, which may be another's fault: a busy machine. */
+#define MAX_SLACK 12
 /* Those that a process keeps open. */
 #define MAX_OPEN_FILES 16
 
@@ -48,9 +53,12 @@ struct worker_process {
 	uint64_t forked_rss_bytes; /* ours, when it was forked */
 };
 
+/* Of an owner's files. */
 struct failures {
 	uid_t owner;
 	unsigned int count;
+	unsigned int num_slack;
+	uint64_t short_ns; /* spent on requests that are not to take long */
 };
 
 struct elf_worker {
@@ -489,11 +497,8 @@ struct elf_worker_cost elf_worker_get_cost(const struct elf_worker *worker)
 
 	for (size_t i = 0; i < NUM_PROCESSES; i++) {
 		pid_t pid = atomic_load(&worker->processes[i].worker.pid);
-		struct timespec cpu;
-		clockid_t clock;
 
-		if (pid && !clock_getcpuclockid(pid, &clock) && !clock_gettime(clock, &cpu))
-			cost.cpu_ns += (uint64_t)cpu.tv_sec * NS_PER_SECOND + (uint64_t)cpu.tv_nsec;
+		cost.cpu_ns += pid ? child_read_cpu_ns(pid) : 0;
 	}
 	return cost;
 }
@@ -508,17 +513,48 @@ static struct failures *find_failures(const struct elf_worker *worker, uid_t own
 	return NULL;
 }
 
-static void count_failure(struct elf_worker *worker, uid_t owner)
+/* NULL when out of memory. */
+static struct failures *use_failures(struct elf_worker *worker, uid_t owner)
 {
 	struct failures *failures = find_failures(worker, owner);
 
-	if (!failures) {
-		failures = array_add(&worker->failures);
-		if (!failures)
-			return;
+	if (failures)
+		return failures;
+	failures = array_add(&worker->failures);
+	if (failures)
 		failures->owner = owner;
-	}
-	failures->count++;
+	return failures;
+}
+
+/* What takes long enough to matter. */
+static void count_short_time(struct elf_worker *worker, uid_t owner, uint64_t spent_ns)
+{
+	struct failures *failures =
+		spent_ns > NS_PER_SECOND / 10 ? use_failures(worker, owner) : NULL;
+
+	if (failures)
+		failures->short_ns += spent_ns;
+}
+
+/* is_slack  the process has hardly run */
+static void count_failure(struct elf_worker *worker, uid_t owner, bool is_slack)
+{
+	struct failures *failures = use_failures(worker, owner);
+
+	if (!failures)
+		return;
+	if (is_slack)
+		failures->num_slack++;
+	else
+		failures->count++;
+}
+
+static bool are_given_up(const struct elf_worker *worker, uid_t owner)
+{
+	const struct failures *failures = find_failures(worker, owner);
+
+	return failures && (failures->count >= MAX_FAILURES || failures->num_slack >= MAX_SLACK ||
+			    failures->short_ns >= SHORT_BUDGET_NS);
 }
 
 /* What goes behind the head of a request. */
@@ -548,12 +584,18 @@ static int send_request(const struct worker_process *process, const struct elf_r
 	return err ? -ECHILD : 0;
 }
 
-static int await_answer(const struct elf_worker *worker, const struct worker_process *process,
-			enum elf_request_kind kind, struct elf_answer *ret)
+static uint64_t get_limit_ns(enum elf_request_kind kind)
 {
 	bool takes_long =
 		kind == ELF_BUILD_TABLE || kind == ELF_HASH_TABLE || kind == ELF_FIND_PROBE;
-	uint64_t end_ns = clock_now_ns() + (takes_long ? BUILD_LIMIT_NS : LIMIT_NS);
+
+	return takes_long ? BUILD_LIMIT_NS : LIMIT_NS;
+}
+
+static int await_answer(const struct elf_worker *worker, const struct worker_process *process,
+			enum elf_request_kind kind, uint64_t limit_ns, struct elf_answer *ret)
+{
+	uint64_t end_ns = clock_now_ns() + limit_ns;
 
 	do {
 		struct pollfd readable = {.fd = process->worker.fd, .events = POLLIN};
@@ -571,11 +613,11 @@ static int await_answer(const struct elf_worker *worker, const struct worker_pro
 
 static int exchange(const struct elf_worker *worker, const struct worker_process *process,
 		    const struct elf_request *head, const struct elf_source_file *file,
-		    int second_fd, struct elf_answer *ret)
+		    int second_fd, uint64_t limit_ns, struct elf_answer *ret)
 {
 	int err = send_request(process, head, file, second_fd);
 
-	return err ? err : await_answer(worker, process, head->kind, ret);
+	return err ? err : await_answer(worker, process, head->kind, limit_ns, ret);
 }
 
 static const char *explain(int err)
@@ -584,34 +626,54 @@ static const char *explain(int err)
 				 : "has ended the process that was reading it";
 }
 
-/* second_fd   -1: only the file itself goes along */
-static int ask(struct elf_worker *worker, const struct elf_request *head,
-	       const struct elf_source_file *file, int second_fd, struct elf_answer *ret,
-	       struct error *error)
+/*
+ * second_fd   -1: only the file itself goes along
+ * limit_ns    0: that of the request's kind. Less than that is a first try, whose end is no fault of the file's
+ */
+static int ask_within(struct elf_worker *worker, const struct elf_request *head,
+		      const struct elf_source_file *file, int second_fd, uint64_t limit_ns,
+		      struct elf_answer *ret, struct error *error)
 {
+	uint64_t full_limit_ns = get_limit_ns(head->kind);
+	uint64_t begin_cpu_ns;
+	uint64_t begin_ns;
+	uint64_t used_cpu_ns;
 	struct worker_process *process =
 		&worker->processes[file_owner_is_trusted(file->owner) ? TRUSTED : OTHERS];
-	const struct failures *failures = find_failures(worker, file->owner);
 	int err;
 
+	if (!limit_ns)
+		limit_ns = full_limit_ns;
 	if (atomic_load(&worker->is_cancelled))
 		return -ECANCELED;
-	if (failures && failures->count >= MAX_FAILURES)
+	if (are_given_up(worker, file->owner))
 		return error_set(error, -ETIMEDOUT, "%s: files of its owner take too long to read",
 				 file->path);
 	err = process->worker.fd < 0 ? start(worker, process) : 0;
 	if (err)
 		return error_set(error, err, "%s: %s", file->path, strerror(-err));
-	err = exchange(worker, process, head, file, second_fd, ret);
+	begin_cpu_ns = child_read_cpu_ns(process->worker.pid);
+	begin_ns = clock_now_ns();
+	err = exchange(worker, process, head, file, second_fd, limit_ns, ret);
+	if (process == &worker->processes[OTHERS] && full_limit_ns == LIMIT_NS)
+		count_short_time(worker, file->owner, clock_now_ns() - begin_ns);
 	if (!err)
 		return ret->err ? error_set(error, ret->err, "%s", ret->message) : 0;
+	used_cpu_ns = child_read_cpu_ns(process->worker.pid) - begin_cpu_ns;
 	stop(worker, process);
-	if (err == -ECANCELED)
+	if (err == -ECANCELED || (err == -ETIMEDOUT && limit_ns < full_limit_ns))
 		return err;
 	if (process == &worker->processes[OTHERS])
-		count_failure(worker, file->owner);
+		count_failure(worker, file->owner, err == -ETIMEDOUT && used_cpu_ns < limit_ns / 2);
 	log_debug("%s %s", file->path, explain(err));
 	return error_set(error, err, "%s: it %s", file->path, explain(err));
+}
+
+static int ask(struct elf_worker *worker, const struct elf_request *head,
+	       const struct elf_source_file *file, int second_fd, struct elf_answer *ret,
+	       struct error *error)
+{
+	return ask_within(worker, head, file, second_fd, 0, ret, error);
 }
 
 int elf_worker_identify(struct elf_worker *worker, const struct elf_source_file *file,
@@ -671,7 +733,7 @@ static int read_table(int fd, const char *path, struct unwind_table **ret, struc
 }
 
 int elf_worker_build_table(struct elf_worker *worker, const struct elf_source_file *file,
-			   struct unwind_table **ret, struct error *error)
+			   uint64_t limit_ns, struct unwind_table **ret, struct error *error)
 {
 	struct elf_request head = {.kind = ELF_BUILD_TABLE, .file = file->number};
 	_cleanup_close_ int table_fd = memfd_create("unwind table", MFD_CLOEXEC);
@@ -680,7 +742,7 @@ int elf_worker_build_table(struct elf_worker *worker, const struct elf_source_fi
 
 	if (table_fd < 0)
 		return error_set(error, -errno, "%s: %s", file->path, strerror(errno));
-	err = ask(worker, &head, file, table_fd, &answer, error);
+	err = ask_within(worker, &head, file, table_fd, limit_ns, &answer, error);
 	return err ? err : read_table(table_fd, file->path, ret, error);
 }
 

@@ -58,9 +58,13 @@ _must_check_ int elf_worker_prove_call(struct elf_worker *worker,
 _must_check_ int elf_worker_hash_table(struct elf_worker *worker,
 				       const struct elf_source_file *file, uint64_t *ret);
 
-/* As unwind_table_new(), with the reason in error; the caller frees the table. */
+/*
+ * As unwind_table_new(), with the reason in error; the caller frees the table.
+ *
+ * limit_ns  for a first try: -ETIMEDOUT then does not count against the file's owner. 0: the usual limit
+ */
 _must_check_ int elf_worker_build_table(struct elf_worker *worker,
-					const struct elf_source_file *file,
+					const struct elf_source_file *file, uint64_t limit_ns,
 					struct unwind_table **ret, struct error *error);
 
 /*

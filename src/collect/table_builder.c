@@ -14,10 +14,19 @@
 #include "base/hash.h"
 #include "base/log.h"
 
+/*
+ * The time that one user's files may take of all: a file that is not trusted is given up after the first
+ * of these limits, and tried again when nothing else waits, by one thread at a time. Among files that others own,
+ * those of the user who has used the least come first, in steps.
+ */
+#define FIRST_LIMIT_NS (2 * NS_PER_SECOND)
+#define SHARE_STEP_NS  NS_PER_SECOND
+
 struct job {
 	uint32_t file;
 	uint32_t num_requests;
-	int fd; /* borrowed */
+	bool is_slow; /* it was given up once */
+	int fd;       /* borrowed */
 	uid_t owner;
 	char *path;
 	uint8_t build_id[FILE_BUILD_ID_MAX_BYTES];
@@ -28,6 +37,12 @@ struct job {
 struct cache_key {
 	uint8_t bytes[FILE_BUILD_ID_MAX_BYTES];
 	uint8_t size; /* 0: it is not kept */
+};
+
+/* Files that are not trusted. */
+struct table_owner {
+	uid_t uid;
+	uint64_t spent_ns; /* on their files */
 };
 
 struct result {
@@ -50,8 +65,10 @@ struct table_builder {
 	pthread_cond_t has_result;
 	ARRAY(struct job) jobs; /* waiting */
 	ARRAY(struct result) results;
+	ARRAY(struct table_owner) owners;
 	unsigned int num_running;
-	uint64_t wall_ns; /* from when jobs were taken until they were done, summed */
+	bool is_slow_running; /* one that was given up once */
+	uint64_t wall_ns;     /* from when jobs were taken until they were done, summed */
 	bool is_closing;
 	int event_fd;
 	struct builder_thread *threads;
@@ -70,15 +87,20 @@ static struct elf_source_file describe_file(const struct job *job)
 		.fd = job->fd, .owner = job->owner, .number = job->file, .path = job->path};
 }
 
-static struct unwind_table *build_table(const struct builder_thread *thread, const struct job *job)
+/* is_late  it is to be tried again */
+static struct unwind_table *build_table(const struct builder_thread *thread, const struct job *job,
+					bool *ret_is_late)
 {
 	struct unwind_table *table;
 	struct error error = {0};
 	const struct elf_source_file file = describe_file(job);
-	int err = elf_worker_build_table(thread->worker, &file, &table, &error);
+	bool is_first = !job->is_slow && !file_owner_is_trusted(job->owner);
+	int err = elf_worker_build_table(thread->worker, &file, is_first ? FIRST_LIMIT_NS : 0,
+					 &table, &error);
 
 	if (!err)
 		return table;
+	*ret_is_late = is_first && err == -ETIMEDOUT;
 	log_debug("%s has no unwind table: %s", job->path,
 		  error.message[0] ? error.message : strerror(-err));
 	return NULL;
@@ -123,7 +145,8 @@ static void find_key(const struct builder_thread *thread, const struct job *job,
 	ret->size = job->build_id_size;
 }
 
-static struct unwind_table *get_table(const struct builder_thread *thread, const struct job *job)
+static struct unwind_table *get_table(const struct builder_thread *thread, const struct job *job,
+				      bool *ret_is_late)
 {
 	struct table_cache *cache = thread->builder->opts.cache;
 	struct unwind_table *table;
@@ -132,27 +155,82 @@ static struct unwind_table *get_table(const struct builder_thread *thread, const
 
 	find_key(thread, job, &key);
 	if (!key.size)
-		return build_table(thread, job);
+		return build_table(thread, job, ret_is_late);
 	if (!table_cache_load(cache, key.bytes, key.size, &table, &error))
 		return table;
-	table = build_table(thread, job);
+	table = build_table(thread, job, ret_is_late);
 	if (table && table_cache_store(cache, key.bytes, key.size, table, &error))
 		log_debug("%s: its unwind table is not cached: %s", job->path, error.message);
 	return table;
 }
 
-/* The job with the most requests. The lock is held. */
-static struct job take_job(struct table_builder *builder)
+static uint64_t get_share(const struct table_builder *builder, uid_t uid)
+{
+	if (file_owner_is_trusted(uid))
+		return 0;
+	array_for_each (&builder->owners, owner)
+		if (owner->uid == uid)
+			return owner->spent_ns / SHARE_STEP_NS;
+	return 0;
+}
+
+static void add_spent(struct table_builder *builder, uid_t uid, uint64_t spent_ns)
+{
+	struct table_owner *added;
+
+	if (file_owner_is_trusted(uid))
+		return;
+	array_for_each (&builder->owners, owner)
+		if (owner->uid == uid) {
+			owner->spent_ns += spent_ns;
+			return;
+		}
+	added = array_add(&builder->owners);
+	if (added)
+		*added = (struct table_owner){uid, spent_ns};
+}
+
+static bool is_before(const struct table_builder *builder, const struct job *job,
+		      const struct job *other)
+{
+	uint64_t share = get_share(builder, job->owner);
+	uint64_t other_share = get_share(builder, other->owner);
+
+	if (job->is_slow != other->is_slow)
+		return !job->is_slow;
+	if (share != other_share)
+		return share < other_share;
+	return job->num_requests > other->num_requests;
+}
+
+/* Whether there is a job that may be taken; the one that comes first. The lock is held. */
+static bool take_job(struct table_builder *builder, struct job *ret)
 {
 	size_t best = 0;
-	struct job job;
 
+	if (!builder->jobs.length)
+		return false;
 	for (size_t i = 1; i < builder->jobs.length; i++)
-		if (builder->jobs.items[i].num_requests > builder->jobs.items[best].num_requests)
+		if (is_before(builder, &builder->jobs.items[i], &builder->jobs.items[best]))
 			best = i;
-	job = builder->jobs.items[best];
+	*ret = builder->jobs.items[best];
+	if (ret->is_slow && builder->is_slow_running)
+		return false;
+	builder->is_slow_running |= ret->is_slow;
 	array_remove(&builder->jobs, best);
-	return job;
+	return true;
+}
+
+/* Takes the job. Returns whether it waits again. */
+static bool put_back(struct table_builder *builder, struct job *job)
+{
+	struct job *added = array_add(&builder->jobs);
+
+	if (!added)
+		return false;
+	*added = *job;
+	added->is_slow = true;
+	return true;
 }
 
 static void add_result(struct table_builder *builder, uint32_t file, struct unwind_table *table)
@@ -178,24 +256,33 @@ static void *run_thread(void *context)
 	pthread_mutex_lock(&builder->lock);
 	while (!builder->is_closing) {
 		struct unwind_table *table;
+		bool is_late = false;
+		uint64_t spent_ns;
 		uint64_t start_ns;
 		struct job job;
 
-		if (!builder->jobs.length) {
+		if (!take_job(builder, &job)) {
 			pthread_cond_wait(&builder->has_job, &builder->lock);
 			continue;
 		}
-		job = take_job(builder);
 		builder->num_running++;
 		pthread_mutex_unlock(&builder->lock);
 		start_ns = clock_now_ns();
-		table = get_table(thread, &job);
+		table = get_table(thread, &job, &is_late);
 		if (table && builder->opts.on_table)
 			builder->opts.on_table(table, builder->opts.context);
-		release_job(&job);
+		spent_ns = clock_now_ns() - start_ns;
 		pthread_mutex_lock(&builder->lock);
 		builder->num_running--;
-		builder->wall_ns += clock_now_ns() - start_ns;
+		builder->wall_ns += spent_ns;
+		add_spent(builder, job.owner, spent_ns);
+		if (job.is_slow)
+			builder->is_slow_running = false;
+		/* Another thread may wait for this one's end, or for the job. */
+		pthread_cond_broadcast(&builder->has_job);
+		if (is_late && put_back(builder, &job))
+			continue;
+		release_job(&job);
 		add_result(builder, job.file, table);
 	}
 	pthread_mutex_unlock(&builder->lock);
@@ -293,6 +380,7 @@ void table_builder_free(struct table_builder *builder)
 		unwind_table_free(result->table);
 	array_release(&builder->jobs);
 	array_release(&builder->results);
+	array_release(&builder->owners);
 	if (builder->event_fd >= 0)
 		close(builder->event_fd);
 	pthread_cond_destroy(&builder->has_result);

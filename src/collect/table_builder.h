@@ -1,7 +1,8 @@
 /*
  * Builds unwind tables, the file with the most requests first, so that neither sampling nor the reading
  * of process events waits for them: by threads, each of which has a process without rights that reads
- * the files (elf_worker.h).
+ * the files (elf_worker.h). Files of other users than root and us come behind those of users that have
+ * taken less time, and one that takes long is built when nothing else waits.
  *
  * Functions are called from one thread, the owner's.
  */

@@ -106,7 +106,7 @@ static void a_table_is_what_we_would_have_built(void **state _unused_)
 	struct error error = {0};
 
 	assert_int_equal(unwind_table_new(objfile, &expected, &error), 0);
-	assert_int_equal(elf_worker_build_table(worker, &file, &table, &error), 0);
+	assert_int_equal(elf_worker_build_table(worker, &file, 0, &table, &error), 0);
 	assert_int_equal(table->num_rows, expected->num_rows);
 	assert_int_equal(table->num_rules, expected->num_rules);
 	assert_int_equal(table->num_pages, expected->num_pages);
@@ -184,7 +184,7 @@ static void what_is_no_elf_file_is_reported(void **state _unused_)
 	struct error error = {0};
 
 	assert_int_equal(elf_worker_identify(worker, &file, &identity), -ENOEXEC);
-	assert_int_equal(elf_worker_build_table(worker, &file, &table, &error), -ENOEXEC);
+	assert_int_equal(elf_worker_build_table(worker, &file, 0, &table, &error), -ENOEXEC);
 	assert_string_equal(error.message, "/script: at byte 0: expected an ELF header");
 	close(file.fd);
 	elf_worker_free(worker);
@@ -256,7 +256,7 @@ static void a_cancelled_one_builds_nothing(void **state _unused_)
 	struct unwind_table *table;
 
 	elf_worker_cancel(worker);
-	assert_int_equal(elf_worker_build_table(worker, &file, &table, NULL), -ECANCELED);
+	assert_int_equal(elf_worker_build_table(worker, &file, 0, &table, NULL), -ECANCELED);
 	close(file.fd);
 	elf_worker_free(worker);
 }

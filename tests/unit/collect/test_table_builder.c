@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -274,6 +275,55 @@ static void the_file_that_is_wanted_most_comes_first(_unused_ void **state)
 	table_builder_free(builder);
 }
 
+/* The process that was started last; 0: the kernel does not tell. */
+static pid_t find_last_child(void)
+{
+	_cleanup_(text_release) struct text text = {0};
+	char path[64];
+	const char *last;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	if (file_read_at(AT_FDCWD, path, 65536, &text) || !text.length)
+		return 0;
+	text_truncate(&text, text.length - 1);
+	last = strrchr(text.data, ' ');
+	return (pid_t)strtol(last ? last + 1 : text.data, NULL, 10);
+}
+
+static void add_of(struct table_builder *builder, uint32_t file, uid_t owner)
+{
+	struct mapped_file mapped = mapped_of(open_small_program());
+
+	mapped.owner = owner;
+	assert_int_equal(table_builder_add(builder, file, &mapped), 0);
+}
+
+/* The process that reads files of users does not answer: as with a file that takes long. */
+static void a_file_that_takes_long_waits_for_the_others(_unused_ void **state)
+{
+	static const uint32_t expected[] = {2, 3, 1};
+	struct table_builder *builder = start(1);
+	pid_t reader = find_last_child();
+
+	if (!reader) {
+		table_builder_free(builder);
+		print_message("skipped: this kernel does not list children\n");
+		skip();
+	}
+	kill(reader, SIGSTOP);
+	add_of(builder, 1, 20001);
+	add_of(builder, 2, 20002);
+	add_of(builder, 3, 20002);
+	for (size_t i = 0; i < ARRAY_LENGTH(expected); i++) {
+		struct unwind_table *table;
+
+		assert_int_equal(take_next(builder, &table), expected[i]);
+		assert_non_null(table);
+		unwind_table_free(table);
+	}
+	table_builder_free(builder);
+}
+
 static void what_waits_when_the_builder_is_freed_is_let_go(_unused_ void **state)
 {
 	struct table_builder *builder = start_with_held_worker();
@@ -446,6 +496,7 @@ int main(void)
 		cmocka_unit_test(what_is_finished_is_waited_for_until_it_is_taken),
 		cmocka_unit_test(the_descriptor_is_readable_while_something_is_finished),
 		cmocka_unit_test(the_file_that_is_wanted_most_comes_first),
+		cmocka_unit_test(a_file_that_takes_long_waits_for_the_others),
 		cmocka_unit_test(what_waits_when_the_builder_is_freed_is_let_go),
 		cmocka_unit_test(tables_that_nobody_took_are_freed),
 		cmocka_unit_test(a_table_is_kept_only_when_no_ordinary_user_can_write_its_file),
