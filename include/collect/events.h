@@ -81,8 +81,10 @@ struct event {
 	uint64_t begin_config;
 	struct event_requests requests; /* to block devices */
 	struct probe *probe;            /* NULL: it is none */
-	char *unit;                     /* NULL: it is counted */
-	struct event_filter *filter;    /* of a tracepoint; NULL: every hit counts */
+	uint32_t
+		num_left_out; /* of `alloc`: files with an allocator, of users that have too many of them */
+	char *unit;           /* NULL: it is counted */
+	struct event_filter *filter; /* of a tracepoint; NULL: every hit counts */
 	bool leaves_user_out;
 	bool leaves_kernel_out;
 	bool leaves_hypervisor_out;

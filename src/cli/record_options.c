@@ -1,6 +1,7 @@
 #include "cli/record_options.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <pwd.h>
 #include <string.h>
@@ -518,12 +519,18 @@ int record_options_find_events(struct record_options *options)
 
 	if (err) {
 		log_error("%s", error.message[0] ? error.message : strerror(-err));
-		return err == -ENOTSUP || err == -EACCES ? EXIT_NOT_PERMITTED : EXIT_USAGE;
 		if (err == -EBUSY)
 			return EXIT_FAILED;
+		return err == -ENOTSUP || err == -EACCES ? EXIT_NOT_PERMITTED : EXIT_USAGE;
 	}
 	if (!options->events.events.length)
 		return 0;
+	array_for_each (&options->events.events, event)
+		if (event->num_left_out)
+			log_warning("%s: %" PRIu32
+				    " files with an allocator of their own are left out, as there "
+				    "are too many of their owners'",
+				    event->name, event->num_left_out);
 	twin = find_twin(options);
 	if (twin) {
 		log_error(

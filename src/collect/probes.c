@@ -323,10 +323,18 @@ static int locate_in_file(struct probe_locator *locator, struct event *event, st
 
 /* ---- allocators --------------------------------------------------------------------------- */
 
+/* Of files that are not trusted. */
+struct allocator_owner {
+	uid_t uid;
+	size_t num_allocators;
+};
+
 struct allocator_search {
 	struct probe_locator *locator;
 	struct event *event;
 	struct error *error;
+	bool is_shared; /* by the programs of several users: none may take all the room */
+	ARRAY(struct allocator_owner) owners;
 };
 
 static uint8_t get_wire_register(uint64_t number)
@@ -400,30 +408,68 @@ static int add_allocator(const struct allocator_search *search, const struct all
 	return 0;
 }
 
+/*
+ * Whether there is room for one more allocator of this owner. Where the whole machine is recorded, a user gets no more
+ * than is left for others. Returns 1 or 0, or -ENOMEM.
+ */
+static int take_room(struct allocator_search *search, uid_t owner)
+{
+	size_t num_taken = search->event->probe->fds.length;
+	struct allocator_owner *found = NULL;
+
+	if (num_taken == MAX_ALLOCATORS)
+		return 0;
+	if (!search->is_shared || file_owner_is_trusted(owner))
+		return 1;
+	array_for_each (&search->owners, known)
+		if (known->uid == owner)
+			found = known;
+	if (!found) {
+		found = array_add(&search->owners);
+		if (!found)
+			return -ENOMEM;
+		found->uid = owner;
+	}
+	if (found->num_allocators >= MAX_ALLOCATORS - num_taken)
+		return 0;
+	found->num_allocators++;
+	return 1;
+}
+
+static int leave_out(const struct allocator_search *search)
+{
+	if (search->is_shared) {
+		search->event->num_left_out++;
+		return 0;
+	}
+	return error_set(search->error, -EINVAL,
+			 "%s: more than %d files have an allocator of their own; record some "
+			 "processes (-p) of those that use them",
+			 search->event->name, MAX_ALLOCATORS);
+}
+
 /* A file that is no allocator, or that cannot be read, has no part in it. */
 static int look_into_file(int fd, const char *path, void *context)
 {
-	const struct allocator_search *search = context;
+	struct allocator_search *search = context;
 	struct probe *probe = search->event->probe;
 	struct elf_source_file file = {.fd = fd, .owner = file_owner_get(fd), .path = path};
 	struct allocator found = {0};
+	int has_room;
 	int err = elf_worker_find_allocator(search->locator->worker, &file, &found);
 
 	if (err) {
 		close(fd);
 		return err == -ENOMEM ? err : 0;
 	}
-	if (probe->fds.length == MAX_ALLOCATORS) {
-		close(fd);
-		err = error_set(
-			search->error, -EINVAL,
-			"%s: more than %d files have an allocator of their own; record some "
-			"processes (-p) of those that use them",
-			search->event->name, MAX_ALLOCATORS);
-	} else {
+	has_room = take_room(search, file.owner);
+	if (has_room > 0) {
 		err = keep_file(probe, fd);
 		if (!err)
 			err = add_allocator(search, &found);
+	} else {
+		close(fd);
+		err = has_room < 0 ? has_room : leave_out(search);
 	}
 	allocator_release(&found);
 	return err;
@@ -502,19 +548,25 @@ static int look_at_command(struct mapped_files *files, char *const *words)
 static int locate_allocators(struct probe_locator *locator, struct event *event,
 			     struct error *error)
 {
-	struct allocator_search search = {.locator = locator, .event = event, .error = error};
-	_cleanup_(mapped_files_release) struct mapped_files files = {.handle = look_into_file,
-								     .context = &search};
+	const struct target *target = locator->search->allocating;
+	struct allocator_search search = {
+		.locator = locator,
+		.event = event,
+		.error = error,
+		.is_shared =
+			target && (target->kind == TARGET_SYSTEM || target->kind == TARGET_CGROUP),
+	};
+	_cleanup_(mapped_files_release) struct mapped_files files = {
+		.opener = locator->opener, .handle = look_into_file, .context = &search};
 	int err = start_worker(locator);
 
 	if (!err && target)
 		err = mapped_files_find(&files, target);
 	if (!err && locator->search->command)
 		err = look_at_command(&files, locator->search->command);
-		if (err)
-			return err;
-	}
-	err = look_at_libraries(&files);
+	if (!err)
+		err = look_at_libraries(&files);
+	array_release(&search.owners);
 	clean(error);
 	if (files.num_unreadable || files.num_left_out)
 		log_debug(
@@ -684,22 +736,6 @@ static int locate(struct probe_locator *locator, struct event_list *events, stru
 	return 0;
 }
 
-int probes_locate(const struct event_paths *paths, const struct probe_search *search,
-		  struct event_list *events, struct error *error)
-{
-	struct probe_locator locator = {.paths = paths, .search = search};
-	bool needs_opener = has_probes_of_programs(events);
-	int err = needs_opener ? slow_opener_new(&locator.opener) : 0;
-
-	if (err)
-		return err;
-	err = locate(&locator, events, error);
-	if (!err && needs_opener)
-		err = check_answers(locator.opener, error);
-	slow_opener_free(locator.opener);
-	elf_worker_free(locator.worker);
-	return err;
-}
 /* ---- processes that would not let a probe be attached --------------------------------------- */
 
 /*
@@ -754,3 +790,19 @@ static bool has_probes_of_programs(const struct event_list *events)
 	return false;
 }
 
+int probes_locate(const struct event_paths *paths, const struct probe_search *search,
+		  struct event_list *events, struct error *error)
+{
+	struct probe_locator locator = {.paths = paths, .search = search};
+	bool needs_opener = has_probes_of_programs(events);
+	int err = needs_opener ? slow_opener_new(&locator.opener) : 0;
+
+	if (err)
+		return err;
+	err = locate(&locator, events, error);
+	if (!err && needs_opener)
+		err = check_answers(locator.opener, error);
+	slow_opener_free(locator.opener);
+	elf_worker_free(locator.worker);
+	return err;
+}
