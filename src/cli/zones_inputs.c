@@ -16,6 +16,9 @@
 #include "base/text.h"
 #include "cli/zones_collector.h"
 
+/* Of a file that another user may make as large as they like. */
+#define MAX_FOREIGN_BYTES (4ull << 30)
+
 /* ---- files beside the user's -------------------------------------------------------------- */
 
 /* The paths of the files FILE.PID, sorted, as a folder's order is any. */
@@ -246,17 +249,68 @@ static int add_opened(struct zones_inputs *inputs, const char *path, int fd,
 	return -ENOMEM;
 }
 
+/*
+ * By no link of another user's, who would choose what we read with our rights; of another user a regular file alone, as
+ * a pipe or a device may have no end. Returns a descriptor or negative errno.
+ */
+static int open_path_safely(const char *path)
+{
+	_cleanup_free_ char *folder = strndup(path, (size_t)(path_basename(path) - path));
+	_cleanup_close_ int folder_fd = folder ? file_open_folder(*folder ? folder : ".") : -ENOMEM;
+	_cleanup_close_ int handle = -1;
+	struct stat status;
+
+	if (folder_fd < 0)
+		return folder_fd;
+	handle = openat(folder_fd, path_basename(path), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (handle < 0 || fstat(handle, &status))
+		return -errno;
+	if (S_ISLNK(status.st_mode)) {
+		int fd;
+
+		if (!file_user_is_ours(status.st_uid))
+			return -EPERM;
+		/* Its target is looked at once more, as what it leads to may be another user's. */
+		fd = openat(folder_fd, path_basename(path), O_PATH | O_CLOEXEC);
+		if (fd < 0)
+			return -errno;
+		close(handle);
+		handle = fd;
+		if (fstat(handle, &status))
+			return -errno;
+	}
+	if (!file_user_is_ours(status.st_uid)) {
+		if (!S_ISREG(status.st_mode))
+			return -EPERM;
+		if ((uint64_t)status.st_size > MAX_FOREIGN_BYTES)
+			return -EFBIG;
+	}
+	return file_open_found(handle);
+}
+
+static int open_input(const char *path)
+{
+	int fd;
+
+	if (!string_equals(path, "-"))
+		return open_path_safely(path);
+	fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	return fd < 0 ? -errno : fd;
+}
+
 /* That there is none is left for the caller to report: there may be files beside it. */
 static int open_named(struct zones_inputs *inputs, const char *path)
 {
 	struct stat status = {0};
-	int fd = string_equals(path, "-") ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-					  : open(path, O_RDONLY | O_CLOEXEC);
-	int err = fd < 0 || fstat(fd, &status) ? -errno : 0;
+	int fd = open_input(path);
+	int err = fd < 0 ? fd : fstat(fd, &status) ? -errno : 0;
 
 	if (!err)
 		return add_opened(inputs, path, fd, &status);
-	if (err != -ENOENT)
+	if (err == -EPERM)
+		log_error("cannot open '%s': it is no regular file, or a link, of another user's",
+			  path);
+	else if (err != -ENOENT)
 		log_error("cannot open '%s': %s", path, strerror(-err));
 	if (fd >= 0)
 		close(fd);
@@ -322,6 +376,12 @@ void zones_inputs_open(struct zones_inputs *inputs, char *const *paths, size_t n
 		inputs->is_incomplete = open_path(inputs, paths[i]) != 0;
 }
 
+void zones_inputs_add_fds(const struct zones_inputs *inputs, struct fd_list *fds)
+{
+	array_for_each (&inputs->opened, input)
+		fd_list_add(fds, input->fd);
+}
+
 static void release(struct zones_input *input)
 {
 	free(input->path);
@@ -342,9 +402,3 @@ void zones_inputs_release(struct zones_inputs *inputs)
 	array_release(&inputs->collectors);
 	*inputs = (struct zones_inputs){0};
 }
-void zones_inputs_add_fds(const struct zones_inputs *inputs, struct fd_list *fds)
-{
-	array_for_each (&inputs->opened, input)
-		fd_list_add(fds, input->fd);
-}
-

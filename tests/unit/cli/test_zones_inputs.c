@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/attributes.h"
@@ -149,6 +150,74 @@ static void the_file_itself_may_be_missing_beside_those_of_children(void **state
 	zones_inputs_release(&inputs);
 }
 
+static bool is_opened(void)
+{
+	struct zones_inputs inputs = {0};
+	size_t count;
+
+	zones_inputs_open(&inputs, paths, 1);
+	count = inputs.opened.length;
+	assert_true(inputs.is_incomplete == !count);
+	zones_inputs_release(&inputs);
+	return count;
+}
+
+static void give_away(const char *suffix)
+{
+	assert_int_equal(lchown(path_of(suffix), 20001, 20001), 0);
+}
+
+/* What another user has put there decides neither what we read nor for how long. */
+static void of_other_users_regular_files_alone_are_opened(void **state _unused_)
+{
+	char real[sizeof(zones_path)];
+
+	if (geteuid()) {
+		print_message("skipped: only root can give files away\n");
+		skip();
+	}
+	append("", "theirs");
+	give_away("");
+	assert_true(is_opened());
+	assert_int_equal(truncate(zones_path, 5ll << 30), 0);
+	assert_false(is_opened());
+	assert_int_equal(unlink(zones_path), 0);
+	append(".ours", "ours");
+	/* A link of ours leads where it says, theirs nowhere. */
+	snprintf(real, sizeof(real), "%s", path_of(".ours"));
+	assert_int_equal(symlink(real, zones_path), 0);
+	assert_true(is_opened());
+	give_away("");
+	assert_false(is_opened());
+	assert_int_equal(unlink(zones_path), 0);
+	/* A pipe that nobody writes. */
+	assert_int_equal(mkfifo(zones_path, 0666), 0);
+	give_away("");
+	assert_false(is_opened());
+	assert_int_equal(unlink(zones_path), 0);
+	assert_int_equal(mknod(zones_path, S_IFCHR | 0666, makedev(1, 5)), 0);
+	give_away("");
+	assert_false(is_opened());
+}
+
+static void links_of_other_users_to_the_folder_are_not_followed(void **state _unused_)
+{
+	char link[sizeof(folder) + 8];
+
+	if (geteuid()) {
+		print_message("skipped: only root can give files away\n");
+		skip();
+	}
+	append("", "ours");
+	snprintf(link, sizeof(link), "%s.link", folder);
+	assert_int_equal(symlink(folder, link), 0);
+	snprintf(zones_path, sizeof(zones_path), "%s/game.zones", link);
+	assert_true(is_opened());
+	assert_int_equal(lchown(link, 20001, 20001), 0);
+	assert_false(is_opened());
+	assert_int_equal(unlink(link), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,6 +230,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			the_file_itself_may_be_missing_beside_those_of_children, make_folder,
 			remove_folder),
+		cmocka_unit_test_setup_teardown(of_other_users_regular_files_alone_are_opened,
+						make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(links_of_other_users_to_the_folder_are_not_followed,
+						make_folder, remove_folder),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
