@@ -533,9 +533,25 @@ WALK_INLINE int walk_save_registers(struct walk *walk, const struct unwind_rule 
 	return 0;
 }
 
+/* At a return instruction: its address is on top of the stack. */
+WALK_INLINE int walk_step_return(struct walk *walk)
+{
+	if (walk_read(walk, walk->registers.sp, &walk->registers.pc))
+		return walk_stop(walk, WALK_READ_FAILED);
+	walk->registers.sp += 8;
+	walk->is_exact = 0;
+	walk->is_innermost = 0;
+	return walk_is_user_pc(walk->registers.pc) ? 0 : walk_stop(walk, WALK_NO_RETURN_ADDRESS);
+}
+
 /* Rules without a CFA: the outermost frame, contexts in memory, no information. */
 WALK_INLINE int walk_step_special(struct walk *walk, const struct unwind_rule *rule, wire_u64 *pcs)
 {
+	if (rule->cfa_op == UNWIND_CFA_UNSUPPORTED)
+		return walk_stop(walk, WALK_UNSUPPORTED);
+	/* Another function's last byte: only a return starts there. */
+	if (rule->cfa_offset && walk->is_exact)
+		return walk_step_return(walk);
 	if (rule->cfa_offset) /* walk->registers.pc is where it begins, and follows no call */
 		pcs[(walk->num_frames - 1) & (WIRE_MAX_FRAMES - 1)] |= WIRE_PC_EXACT;
 	if (rule->cfa_op == UNWIND_CFA_STOP)

@@ -55,7 +55,7 @@ enum unwind_cfa_op {
 	/* From here on there is none to be computed. */
 	UNWIND_CFA_SIGNAL,  /* a signal frame: all registers are in the ucontext at sp. With
 			       cfa_offset 1 it begins at the next byte: the kernel has put its
-			       address on the stack */
+			       address on the stack. What starts at this one is a return */
 	UNWIND_CFA_JUMP,    /* longjmp has loaded pc, sp and rbp into rdx, r8 and r9, and rbx is at
 			       rdi; innermost frame only */
 	UNWIND_CFA_CONTEXT, /* setcontext loads all registers from the ucontext at rdx; innermost

@@ -10,7 +10,7 @@
  * Functions come from .eh_frame, .debug_frame and Go's pclntab; where they overlap, the first of
  * these wins. Some code is described wrongly or not at all, and is recognized by its instructions
  * instead: glibc's swapcontext, __start_context and where clone() comes back, where Boost's contexts begin, Go's
- * stack switches.
+ * stack switches, and what signal handlers return to.
  * The entry point of a program is outermost.
  *
  * Limits: x86-64, 64-bit files. A function too far from the first one gets no page; a state that
@@ -35,6 +35,7 @@
 #include "unwind/x86_64/code_frames.h"
 #include "unwind/x86_64/context_start.h"
 #include "unwind/x86_64/go_runtime.h"
+#include "unwind/x86_64/signal_return.h"
 #include "unwind/x86_64/swapcontext.h"
 
 #define PAGE_BYTES (1u << UNWIND_PAGE_SHIFT)
@@ -42,6 +43,11 @@
 #define ENTRY_BYTES 64
 /* In frame_function.cie: the function is the entry point, without call-frame information. */
 #define CIE_OF_ENTRY UINT32_MAX
+/* Likewise: signal handlers return to it, and nothing describes it. */
+#define CIE_OF_SIGNAL_RETURN (UINT32_MAX - 3)
+/* Larger sections of code are searched for it between functions only. */
+#define SIGNAL_RETURN_MAX_BYTES            (1u << 20)
+#define SIGNAL_RETURN_OF_LIBRARY_MAX_BYTES (16u << 20) /* with a C library in it */
 
 struct unwind_table_builder {
 	const struct objfile *objfile; /* borrowed */
@@ -50,6 +56,7 @@ struct unwind_table_builder {
 	struct go_runtime go;
 	struct go_frames go_frames;
 	struct code_frames code_frames;
+	struct signal_returns signal_returns;
 	ARRAY(struct frame_state) initial; /* of the reader's common parts */
 	struct frame_rows function_rows;
 	struct rule_dictionary dictionary;
@@ -65,6 +72,7 @@ static void table_builder_release(struct unwind_table_builder *builder)
 	code_ranges_release(&builder->code);
 	frame_reader_release(&builder->reader);
 	code_frames_release(&builder->code_frames);
+	signal_returns_release(&builder->signal_returns);
 	array_release(&builder->initial);
 	frame_rows_release(&builder->function_rows);
 	rule_dictionary_release(&builder->dictionary);
@@ -181,6 +189,8 @@ static void clip_to_code(struct unwind_table_builder *builder)
 static unsigned int get_rank(const struct unwind_table_builder *builder,
 			     const struct frame_function *function)
 {
+	if (function->cie == CIE_OF_SIGNAL_RETURN)
+		return FRAME_READER_SECTIONS_MAX + 2;
 	if (function->cie == CIE_OF_ENTRY)
 		return FRAME_READER_SECTIONS_MAX + 1;
 	if (function->cie == FRAME_CIE_OF_GO)
@@ -208,6 +218,57 @@ static void trim_functions(struct unwind_table_builder *builder)
 		*last = *function;
 	}
 	builder->reader.functions.length = length;
+}
+
+/* Whether one of the described functions holds it. Of an entry point nothing says where it ends: there it does. */
+static bool is_in_function(struct unwind_table_builder *builder, size_t num_described,
+			   const struct signal_return *found)
+{
+	struct frame_function *functions = builder->reader.functions.items;
+	size_t next =
+		count_front(functions, num_described, function, function->start <= found->start);
+	struct frame_function *before = next ? &functions[next - 1] : NULL;
+
+	if (!before || get_end(before) <= found->start)
+		return false;
+	if (before->cie != CIE_OF_ENTRY || before->start == found->start)
+		return true;
+	before->size = (uint32_t)(found->start - before->start);
+	return false;
+}
+
+/* Those between functions become functions; those inside of one are put into its rows. */
+static int add_signal_returns(struct unwind_table_builder *builder, Elf *elf)
+{
+	size_t num_described = builder->reader.functions.length;
+	int err = signal_returns_find(elf, &builder->reader,
+				      builder->code.may_have_c_library
+					      ? SIGNAL_RETURN_OF_LIBRARY_MAX_BYTES
+					      : SIGNAL_RETURN_MAX_BYTES,
+				      &builder->signal_returns);
+
+	if (err)
+		return err;
+	array_for_each (&builder->signal_returns.items, found) {
+		struct frame_function *function;
+
+		if (is_in_function(builder, num_described, found))
+			continue;
+		function = array_add(&builder->reader.functions);
+		if (!function)
+			return -ENOMEM;
+		function->start = found->start;
+		/* Within the system call a thread is at the byte behind it. */
+		function->size = found->size + 1;
+		function->cie = CIE_OF_SIGNAL_RETURN;
+	}
+	if (builder->reader.functions.length == num_described)
+		return 0;
+	clip_to_code(builder);
+	err = frame_sort(builder->reader.functions.items, builder->reader.functions.length);
+	if (!err)
+		trim_functions(builder);
+	return err;
 }
 
 /* What nothing describes, from the code itself. */
@@ -335,17 +396,23 @@ static bool has_no_frame(const struct unwind_table_builder *builder)
 }
 
 /* What follows no call is looked up at the byte before, which must be nobody else's. */
+static int add_row_of_byte_before(struct unwind_table_builder *builder,
+				  const struct frame_function *function, uint64_t last_end,
+				  uint8_t cfa_op)
+{
+	/* The table starts with the page of the first function. */
+	bool is_free = last_end ? function->start > last_end : function->start % PAGE_BYTES != 0;
+
+	return is_free ? add_special_row(builder, function->start - 1, cfa_op, 1) : 0;
+}
+
 static int add_uncalled_rows(struct unwind_table_builder *builder,
 			     const struct frame_function *function, uint64_t last_end,
 			     uint8_t cfa_op)
 {
-	if (last_end && function->start > last_end) {
-		int err = add_special_row(builder, function->start - 1, cfa_op, 1);
+	int err = add_row_of_byte_before(builder, function, last_end, cfa_op);
 
-		if (err)
-			return err;
-	}
-	return add_special_row(builder, function->start, cfa_op, 0);
+	return err ? err : add_special_row(builder, function->start, cfa_op, 0);
 }
 
 /*
@@ -406,6 +473,37 @@ static int mend_swapcontext(struct unwind_table_builder *builder,
 	return override_rows(&builder->function_rows, function, start, end, &in_context);
 }
 
+/* Signal handlers return to code inside of the function, or directly behind it. */
+static int mend_signal_returns(struct unwind_table_builder *builder,
+			       const struct frame_function *function)
+{
+	const struct unwind_rule at_byte_before = {.cfa_op = UNWIND_CFA_SIGNAL, .cfa_offset = 1};
+	const struct unwind_rule in_return = {.cfa_op = UNWIND_CFA_SIGNAL};
+	size_t next = array_count_front(&builder->signal_returns.items, item,
+					item->start < function->start);
+
+	for (; next < builder->signal_returns.items.length; next++) {
+		const struct signal_return *found = &builder->signal_returns.items.items[next];
+		uint64_t end = found->start + found->size + 1; /* as below */
+		int err = 0;
+
+		if (end > get_end(function))
+			end = get_end(function);
+		if (found->start > get_end(function))
+			break;
+		if (found->start > function->start &&
+		    !signal_return_follows_call(builder->objfile, found->start))
+			err = override_rows(&builder->function_rows, function, found->start - 1,
+					    found->start, &at_byte_before);
+		if (!err && found->start < end)
+			err = override_rows(&builder->function_rows, function, found->start, end,
+					    &in_return);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 /* What is not said of Go's runtime while it is on another stack than it was called on. */
 static int mend_go_switch(struct unwind_table_builder *builder,
 			  const struct frame_function *function, enum go_role role)
@@ -437,6 +535,16 @@ static int mend_go_switch(struct unwind_table_builder *builder,
 				       &in_goroutine.cfa_offset))
 		return err;
 	return override_rows(&builder->function_rows, function, start, end, &in_goroutine);
+}
+
+static bool starts_with_signal_return(const struct unwind_table_builder *builder,
+				      const struct frame_function *function)
+{
+	size_t next = array_count_front(&builder->signal_returns.items, item,
+					item->start < function->start);
+
+	return next < builder->signal_returns.items.length &&
+	       builder->signal_returns.items.items[next].start == function->start;
 }
 
 /* Replace the rows by the function's. */
@@ -490,6 +598,14 @@ static int add_function_rows(struct unwind_table_builder *builder, struct frame_
 		if (err)
 			return err;
 	}
+	err = mend_signal_returns(builder, function);
+	if (err)
+		return err;
+	if (starts_with_signal_return(builder, function)) {
+		err = add_row_of_byte_before(builder, function, last_end, UNWIND_CFA_SIGNAL);
+		if (err)
+			return err;
+	}
 	array_for_each (&builder->function_rows.rows, row) {
 		uint16_t rule;
 
@@ -515,6 +631,9 @@ static bool keeps_rule(struct unwind_table_builder *builder, const struct frame_
 	uint64_t start = get_end(before);
 	uint64_t size = end - start;
 
+	/* The last byte may be that before another one. */
+	if (before->cie == CIE_OF_SIGNAL_RETURN)
+		return size <= 1;
 	if (end <= start || size <= PADDING_UNREAD_BYTES)
 		return true;
 	if (before->cie == FRAME_CIE_OF_CODE)
@@ -538,6 +657,8 @@ static int add_functions(struct unwind_table_builder *builder)
 		}
 		if (function->cie == CIE_OF_ENTRY) {
 			err = add_special_row(builder, function->start, UNWIND_CFA_STOP, 0);
+		} else if (function->cie == CIE_OF_SIGNAL_RETURN) {
+			err = add_uncalled_rows(builder, function, last_end, UNWIND_CFA_SIGNAL);
 		} else {
 			err = add_function_rows(builder, function, last_end);
 			statistics->num_functions += function->cie != FRAME_CIE_OF_CODE;
@@ -605,6 +726,9 @@ static int build(struct unwind_table_builder *builder, Elf *elf)
 	if (err)
 		return err;
 	trim_functions(builder);
+	err = add_signal_returns(builder, elf);
+	if (err)
+		return err;
 	err = add_code(builder, elf);
 	if (err)
 		return err;

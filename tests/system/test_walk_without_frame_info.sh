@@ -10,13 +10,25 @@ expect_between "share of the whole chain" \
     "$(folded_share "$TMPDIR/undescribed.folded" "main;outer;roomy;innermost" innermost)" 99 100
 expect_frame "$TMPDIR/undescribed.folded" innermost 200
 
-# All of musl is such code.
+# All of musl is such code, also what its signal handlers return to.
 command -v musl-gcc >/dev/null || skip "no musl-gcc (musl-tools): programs of musl are not recorded"
 cat >"$TMPDIR/musl.c" <<'END'
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
+
+static volatile int num_signals;
+
+static void on_timer(int number)
+{
+	clock_t end = clock() + CLOCKS_PER_SEC / 500;
+
+	while (clock() < end)
+		num_signals += number;
+}
 
 static int compare(const void *a, const void *b)
 {
@@ -30,7 +42,10 @@ int main(void)
 	static int numbers[2000];
 	static char text[4096];
 	volatile double sum = 0;
+	struct itimerval timer = {{0, 10000}, {0, 10000}};
 
+	signal(SIGALRM, on_timer);
+	setitimer(ITIMER_REAL, &timer, NULL);
 	while (clock() < CLOCKS_PER_SEC) {
 		for (int i = 0; i < 2000; i++)
 			numbers[i] = rand();
@@ -41,6 +56,8 @@ int main(void)
 			memcpy(text + 2048, text, 2048);
 		}
 	}
+	timer = (struct itimerval){0}; /* exit() has no main */
+	setitimer(ITIMER_REAL, &timer, NULL);
 	return 0;
 }
 END
@@ -54,6 +71,7 @@ for kind in dynamic static stripped; do
     samples=$(stats_get "$TMPDIR/$kind.json" samples)
     expect_between "share of complete stacks, $kind" $((100 * complete / samples)) 97 100
     [[ $kind != stripped ]] || continue # it has no main
+    expect_frame "$TMPDIR/$kind.folded" on_timer 30
     # None is called complete that lacks a frame, but those from before main was called.
     lacking=$(awk '!/;\[truncated\];|;main[; ]|_\[k\] [0-9]+$/ { lacking += $NF } END { print lacking + 0 }' \
         "$TMPDIR/$kind.folded")

@@ -224,6 +224,25 @@ static void a_signal_frame_may_begin_at_the_next_byte(_unused_ void **state)
 		    EXACT(START_OF(OUTER)));
 }
 
+/* The function that lies before it may end without padding. */
+static void what_starts_at_the_byte_before_a_signal_frame_is_a_return(_unused_ void **state)
+{
+	struct scene scene = scene_of_two(RULE(UNWIND_CFA_SIGNAL, 1), RULE(UNWIND_CFA_SP, 8));
+
+	scene.stack[0] = RETURN_INTO(CALLER);
+	scene.stack[1] = RETURN_INTO(OUTER);
+	ASSERT_WALK(&scene, WALK_COMPLETE, EXACT(START_OF(INNER) + 4), RETURN_INTO(CALLER),
+		    RETURN_INTO(OUTER));
+}
+
+static void a_return_to_no_code_ends_the_walk(_unused_ void **state)
+{
+	struct scene scene = scene_of(RULE(UNWIND_CFA_STOP, 1));
+
+	scene.stack[0] = 7;
+	assert_ends_in_inner(&scene, WALK_NO_RETURN_ADDRESS);
+}
+
 static void what_a_signal_interrupted_may_lie_on_another_stack_below(_unused_ void **state)
 {
 	struct scene scene = scene_of_signal(RULE(UNWIND_CFA_SP, 8));
@@ -423,6 +442,8 @@ int main(void)
 		cmocka_unit_test(an_entry_of_the_plt_has_pushed_a_word_in_its_second_half),
 		cmocka_unit_test(a_signal_frame_gives_the_registers_of_what_it_interrupted),
 		cmocka_unit_test(a_signal_frame_may_begin_at_the_next_byte),
+		cmocka_unit_test(what_starts_at_the_byte_before_a_signal_frame_is_a_return),
+		cmocka_unit_test(a_return_to_no_code_ends_the_walk),
 		cmocka_unit_test(what_a_signal_interrupted_may_lie_on_another_stack_below),
 		cmocka_unit_test(what_a_signal_interrupted_is_not_the_innermost),
 		cmocka_unit_test(a_signal_frame_that_cannot_be_read_ends_the_walk),

@@ -1,0 +1,53 @@
+/*
+ * The code that signal handlers return to (sa_restorer), which no call-frame information marks as such: musl's, other C
+ * libraries', and that of programs without one. It is recognized by its instructions:
+ *
+ *	endbr64            if built for CET
+ *	mov $15,%eax       or %rax: rt_sigreturn
+ *	syscall
+ *
+ * The kernel takes the ucontext from the stack pointer there, so any code of this form has it.
+ */
+#ifndef UNWIND_SIGNAL_RETURN_H
+#define UNWIND_SIGNAL_RETURN_H
+
+#include <libelf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/attributes.h"
+#include "objfile/objfile.h"
+#include "unwind/frame_reader.h"
+
+struct signal_return {
+	uint64_t start; /* ELF address */
+	uint32_t size;  /* in bytes */
+};
+
+/* Sorted by start; all zero is empty. */
+struct signal_returns {
+	ARRAY(struct signal_return) items;
+};
+
+void signal_returns_release(struct signal_returns *returns);
+
+/* The first one in the code at the offset or behind it. Returns false if there is none. */
+bool signal_return_find(const uint8_t *code, size_t size, size_t offset, size_t *ret_start,
+			size_t *ret_size);
+
+/*
+ * Find those of a file: in sections of code that are not larger than max_bytes, and in what the reader's functions, which are
+ * sorted, leave of the others. Returns 0 or -ENOMEM; what cannot be read is left out.
+ */
+_must_check_ int signal_returns_find(Elf *elf, const struct frame_reader *reader,
+				     uint64_t max_bytes, struct signal_returns *ret);
+
+/*
+ * Whether a call may end at the ELF address, which returns to it then: it does not return, or the code before is not to be read. Of
+ * other instructions only a return is executed at the byte before.
+ */
+bool signal_return_follows_call(const struct objfile *objfile, uint64_t elf_address);
+
+#endif
