@@ -565,6 +565,20 @@ WALK_INLINE int walk_step_special(struct walk *walk, const struct unwind_rule *r
 	return walk_stop(walk, WALK_UNSUPPORTED);
 }
 
+/*
+ * Whether nobody has called the function that has this word in the place of its return address: Ruby's fibers and other
+ * coroutines start on a stack that is prepared with 0 there, or with a pattern of 32 bits (0xdeaddeaddeaddead). All steps up to
+ * it must be by rules. Amid its instructions only a rule by the stack pointer is trusted: GCC leaves others in force after `leave`.
+ */
+WALK_INLINE int walk_is_outermost_word(const struct walk *walk, const struct unwind_rule *rule,
+				       wire_u64 word, wire_u64 cfa)
+{
+	if (walk->num_fp_steps || walk->entry_bytes || rule->ra_op != UNWIND_RA_AT_CFA ||
+	    (walk->is_exact && rule->cfa_op != UNWIND_CFA_SP) || (cfa & 15))
+		return 0;
+	return !word || (word >> 32 == (word & 0xffffffff) && word != ~0ull);
+}
+
 WALK_INLINE int walk_step_rule(struct walk *walk, const struct unwind_rule *rule, wire_u64 *pcs)
 {
 	wire_u64 caller_pc;
@@ -595,11 +609,15 @@ WALK_INLINE int walk_step_rule(struct walk *walk, const struct unwind_rule *rule
 		return 1;
 	walk->registers.pc = caller_pc;
 	walk->registers.sp = cfa;
+	if (!walk_is_user_pc(caller_pc))
+		return walk_stop(walk, walk_is_outermost_word(walk, rule, caller_pc, cfa)
+					       ? WALK_COMPLETE
+					       : WALK_NO_RETURN_ADDRESS);
 	walk->is_exact = 0;
 	if (rule->cfa_op == UNWIND_CFA_CX || rule->ra_op == UNWIND_RA_IN_CX)
 		walk->is_exact = !walk_follows_call(walk, caller_pc); /* it is a landing pad */
 	walk->is_innermost = 0;
-	return walk_is_user_pc(caller_pc) ? 0 : walk_stop(walk, WALK_NO_RETURN_ADDRESS);
+	return 0;
 }
 
 /*

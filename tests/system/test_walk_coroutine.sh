@@ -1,5 +1,6 @@
 #!/bin/bash
-# Stacks of coroutines end at the frame that makecontext() has put there, whatever thread runs them.
+# Stacks of coroutines end at the frame that makecontext() has put there, whatever thread runs them; or, of those
+# that a program prepares itself, at their function.
 # runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
@@ -21,6 +22,15 @@ for name in run_ping run_pong; do
 done
 expect_frame "$folded" "run_ping;burn_down;burn_down;burn_down;burn_down" 30
 expect_frame "$folded" "run_pong;burn_down;burn_down;burn_down;burn_down;burn_down;burn_down" 30
+
+if [[ $(uname -m) = x86_64 ]]; then
+    whole=$(folded_match "$folded" '^nofp_coroutine;run_bare;burn_down;burn_down;burn_down')
+    others=$(folded_match "$folded" ';run_bare[; ]')
+    others=$((others - $(folded_match "$folded" '^nofp_coroutine;run_bare[; ]')))
+    echo "$whole samples begin at run_bare, $others elsewhere"
+    ((whole >= 50)) || fail "only $whole samples on bare stacks, expected at least 50"
+    ((others == 0)) || fail "$others samples of bare coroutines do not begin at run_bare"
+fi
 
 # One beginning for all, and it is the start of a function.
 name=$(grep -oE "$beginning;run_p" "$folded" | cut -d';' -f2 | sort -u)

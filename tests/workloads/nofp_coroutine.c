@@ -1,6 +1,8 @@
 /*
  * Coroutines on stacks of makecontext(): two of a pair switch to each other, and two threads take
- * turns in running four pairs: nofp_coroutine [SECONDS].
+ * turns in running four pairs. After each pair a thread runs a coroutine of its own, which has no C library
+ * below it: its stack is prepared with the address of its function and 0 for a return address:
+ * nofp_coroutine [SECONDS].
  */
 #include <pthread.h>
 #include <ucontext.h>
@@ -50,6 +52,68 @@ static void run_pong(int number)
 	}
 }
 
+/* Saves what a function has to keep, and goes on where the other stack was left. */
+#if defined(__x86_64__)
+void switch_stack(void **left, void *entered);
+__asm__(".text\n"
+	".type switch_stack,@function\n"
+	"switch_stack:\n"
+	"push %rbp\n"
+	"push %rbx\n"
+	"push %r12\n"
+	"push %r13\n"
+	"push %r14\n"
+	"push %r15\n"
+	"mov %rsp,(%rdi)\n"
+	"mov %rsi,%rsp\n"
+	"pop %r15\n"
+	"pop %r14\n"
+	"pop %r13\n"
+	"pop %r12\n"
+	"pop %rbx\n"
+	"pop %rbp\n"
+	"ret\n"
+	".size switch_stack,.-switch_stack\n");
+#define NUM_SAVED 6
+
+struct bare_coroutine {
+	void *sp;
+	void *thread_sp;
+	void *stack[STACK_BYTES / sizeof(void *)] __attribute__((aligned(16)));
+};
+
+static __thread struct bare_coroutine bare;
+
+static void run_bare(void)
+{
+	for (;;) {
+		burn_down(2);
+		switch_stack(&bare.sp, bare.thread_sp);
+	}
+}
+
+static void make_bare(void)
+{
+	void **top = (void **)((char *)bare.stack + sizeof(bare.stack));
+
+	top[-2] = (void *)run_bare;
+	bare.sp = top - 2 - NUM_SAVED;
+}
+
+static void enter_bare(void)
+{
+	switch_stack(&bare.thread_sp, bare.sp);
+}
+#else
+static void make_bare(void)
+{
+}
+
+static void enter_bare(void)
+{
+}
+#endif
+
 static void make(ucontext_t *context, char *stack, void (*run)(int), int number)
 {
 	getcontext(context);
@@ -61,6 +125,7 @@ static void make(ucontext_t *context, char *stack, void (*run)(int), int number)
 
 static void *run_pairs(void *first)
 {
+	make_bare();
 	for (int number = *(int *)first; read_cpu_ns() < end_ns; number++) {
 		struct pair *pair = &pairs[number % NUM_PAIRS];
 
@@ -68,6 +133,7 @@ static void *run_pairs(void *first)
 			continue;
 		swapcontext(&pair->thread, &pair->ping);
 		pthread_mutex_unlock(&pair->is_running);
+		enter_bare();
 	}
 	return NULL;
 }
