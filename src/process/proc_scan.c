@@ -14,6 +14,7 @@
 #include "base/script_name.h"
 #include "process/proc_file.h"
 #include "process/proc_maps.h"
+#include "process/replaced_text.h"
 #include "process/slow_opener.h"
 
 #define SMALL_FILE_MAX_BYTES (64u << 10)
@@ -184,7 +185,104 @@ struct mappings_reader {
 	pid_t parent_pid;
 	struct file_table *files;
 	struct mapping_list *list;
+	/* Of what ends where the next line may start: */
+	struct proc_mapping file_line; /* the last line of a file */
+	struct mapping memory; /* code that no file backs; its file is not known to be there */
+	uint64_t reached;      /* the end of the last line */
+	bool has_file_line;
+	bool has_memory;
+	uint32_t num_looks; /* replaced_text.h */
 };
+
+static int add_file_of(struct mappings_reader *reader, const struct proc_mapping *line,
+		       uint32_t *ret)
+{
+	const struct file_identity identity = {
+		.path = line->path,
+		.dev_major = line->dev_major,
+		.dev_minor = line->dev_minor,
+		.inode = line->inode,
+	};
+	const struct mapped_range range = {
+		.pid = reader->pid,
+		.parent_pid = reader->parent_pid,
+		.start = line->start,
+		.end = line->end,
+	};
+
+	return file_table_add(reader->files, &range, &identity, ret);
+}
+
+/* Whether memory is a copy of a file's text: of one that a line beside it shows, code or not. Returns 0 or -ENOMEM. */
+static int compare_memory(struct mappings_reader *reader, const struct proc_mapping *line,
+			  struct mapping *memory, bool *ret_is_copy)
+{
+	struct mapping beside = {
+		.start = line->start, .end = line->end, .file_offset = line->file_offset};
+	int err;
+
+	*ret_is_copy = false;
+	if (reader->num_looks >= REPLACED_TEXT_MAX_LOOKS)
+		return 0;
+	err = add_file_of(reader, line, &beside.file);
+	if (!err && beside.file != FILE_NONE)
+		*ret_is_copy = replaced_text_find(reader->files, reader->pid, &beside, memory,
+						  &reader->num_looks);
+	return err;
+}
+
+/* The line may say what is in the memory before it. */
+static int look_back(struct mappings_reader *reader, const struct proc_mapping *line)
+{
+	bool is_changed;
+	bool is_copy;
+	int err;
+
+	if (line->start != reader->reached)
+		reader->has_file_line = reader->has_memory = false;
+	reader->reached = line->end;
+	if (!line->inode || !reader->has_memory)
+		return 0;
+	reader->has_memory = false;
+	err = compare_memory(reader, line, &reader->memory, &is_copy);
+	if (err || !is_copy)
+		return err;
+	return mapping_list_add(reader->list, &reader->memory, &is_changed);
+}
+
+static void note_file_line(struct mappings_reader *reader, const struct proc_mapping *line)
+{
+	struct proc_mapping *noted = &reader->file_line;
+
+	if (!line->inode)
+		return;
+	/* Of the path no more than there is of it: there may be many lines. */
+	memcpy(noted, line, offsetof(struct proc_mapping, path));
+	memcpy(noted->path, line->path, strlen(line->path) + 1);
+	reader->has_file_line = true;
+}
+
+static int add_code(struct mappings_reader *reader, const struct proc_mapping *line)
+{
+	struct mapping new = {.start = line->start, .end = line->end};
+	bool is_changed;
+	bool is_copy = false;
+	int err = add_file_of(reader, line, &new.file);
+
+	if (err)
+		return err;
+	if (new.file != FILE_NONE) {
+		new.file_offset = line->file_offset;
+	} else {
+		if (reader->has_file_line)
+			err = compare_memory(reader, &reader->file_line, &new, &is_copy);
+		if (err)
+			return err;
+		reader->has_memory = !is_copy;
+		reader->memory = new;
+	}
+	return mapping_list_add(reader->list, &new, &is_changed);
+}
 
 /*
  * Data is not code: mappings that cannot be executed are left out, and with them most of the files.
@@ -192,30 +290,13 @@ struct mappings_reader {
 static int add_mapping(const struct proc_mapping *mapping, void *context)
 {
 	struct mappings_reader *reader = context;
-	struct file_identity identity = {
-		.path = mapping->path,
-		.dev_major = mapping->dev_major,
-		.dev_minor = mapping->dev_minor,
-		.inode = mapping->inode,
-	};
-	struct mapping new = {.start = mapping->start, .end = mapping->end};
-	const struct mapped_range range = {
-		.pid = reader->pid,
-		.parent_pid = reader->parent_pid,
-		.start = mapping->start,
-		.end = mapping->end,
-	};
-	bool is_changed;
-	int err;
+	int err = look_back(reader, mapping);
 
-	if (!mapping->is_executable)
-		return 0;
-	err = file_table_add(reader->files, &range, &identity, &new.file);
-	if (err)
-		return err;
-	if (new.file != FILE_NONE)
-		new.file_offset = mapping->file_offset;
-	return mapping_list_add(reader->list, &new, &is_changed);
+	if (!err && mapping->is_executable)
+		err = add_code(reader, mapping);
+	if (!err)
+		note_file_line(reader, mapping);
+	return err;
 }
 
 /* Returns the pid that a folder's name says, or 0. */

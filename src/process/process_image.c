@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "process/replaced_text.h"
 
 struct process_image *process_image_new(uint32_t id, pid_t pid, uint64_t start_ns)
 {
@@ -46,6 +47,7 @@ void process_image_forget_code(struct process_image *image)
 	mapping_list_release(&code->mappings);
 	mapping_list_release(&code->latest);
 	mapping_list_release(&code->moved);
+	mapping_list_release(&code->replaced);
 	free(code);
 	image->code = NULL;
 }
@@ -201,6 +203,71 @@ int process_image_map(struct process_image *image, uint64_t time_ns, const struc
 	code->latest_ns = time_ns;
 	err = mapping_list_add(&code->latest, mapping, &is_changed);
 	return err ? err : add_mapping(image, mapping);
+}
+
+/* The part of a mapping of a file that lies in the memory; false: none does. */
+static bool intersect(const struct mapping *mapping, const struct mapping *memory,
+		      struct mapping *ret)
+{
+	if (mapping->file == FILE_NONE || mapping->end <= memory->start ||
+	    mapping->start >= memory->end)
+		return false;
+	*ret = *mapping;
+	if (ret->start < memory->start) {
+		ret->file_offset += memory->start - ret->start;
+		ret->start = memory->start;
+	}
+	if (ret->end > memory->end)
+		ret->end = memory->end;
+	return true;
+}
+
+/* What the memory is about to cover; what other memory has covered before is noted already. */
+static int note_replaced(struct image_code *code, const struct mapping *memory)
+{
+	array_for_each (&code->mappings.sorted, mapping) {
+		struct mapping part;
+		bool is_changed;
+		int err;
+
+		if (!intersect(mapping, memory, &part))
+			continue;
+		err = mapping_list_add(&code->replaced, &part, &is_changed);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int process_image_map_memory(struct process_image *image, uint64_t time_ns,
+			     const struct mapping *mapping, const struct file_table *files)
+{
+	struct image_code *code = process_image_use_code(image);
+	struct mapping_list copies = {0};
+	bool is_covered = false;
+	int err = code ? note_replaced(code, mapping) : -ENOMEM;
+
+	if (err)
+		return err;
+	array_for_each (&code->replaced.sorted, replaced) {
+		struct mapping part;
+		bool is_changed;
+
+		if (!intersect(replaced, mapping, &part) ||
+		    !replaced_text_is_copy(files, (pid_t)image->process.pid, &part,
+					   &code->num_looks))
+			continue;
+		err = mapping_list_add(&copies, &part, &is_changed);
+		if (err)
+			break;
+		is_covered |= part.start == mapping->start && part.end == mapping->end;
+	}
+	if (!err && !is_covered)
+		err = process_image_map(image, time_ns, mapping);
+	for (size_t i = 0; i < copies.sorted.length && !err; i++)
+		err = process_image_map(image, time_ns, &copies.sorted.items[i]);
+	mapping_list_release(&copies);
+	return err;
 }
 
 int process_image_take_latest(struct process_image *image, const struct process_image *previous,

@@ -26,6 +26,9 @@ struct image_code {
 	uint64_t moved_ns;         /* 0: there are none */
 	uint64_t next_move_ns;     /* when to look for moved mappings again */
 	uint64_t move_pause_ns;    /* between the last look and the next */
+	/* What was mapped of files where anonymous memory is now. */
+	struct mapping_list replaced;
+	uint32_t num_looks; /* replaced_text.h */
 };
 
 /*
@@ -73,6 +76,14 @@ _must_check_ int process_image_inherit(struct process_image *image, struct proce
 /* Apply a mapping event of time_ns. Returns 0 or -ENOMEM. */
 _must_check_ int process_image_map(struct process_image *image, uint64_t time_ns,
 				   const struct mapping *mapping);
+
+/*
+ * The same of anonymous memory: where it is in the place of a file's text, and has its bytes, the file stays mapped. Memory of a
+ * process that has ended has no bytes.
+ */
+_must_check_ int process_image_map_memory(struct process_image *image, uint64_t time_ns,
+					  const struct mapping *mapping,
+					  const struct file_table *files);
 
 /*
  * Move mappings of time_ns, the time of an exec, from the image before the exec to the new one. The

@@ -577,7 +577,11 @@ int process_table_on_mmap(struct process_table *table, uint64_t time_ns, pid_t p
 	image->process.is_exited = false;
 	image->process.end_ns = 0;
 	err = note_change(table, image);
-	return err ? err : process_image_map(image, time_ns, &added);
+	if (err)
+		return err;
+	return added.file == FILE_NONE
+		       ? process_image_map_memory(image, time_ns, &added, table->files)
+		       : process_image_map(image, time_ns, &added);
 }
 
 /* The first one of all is remembered by name. */
