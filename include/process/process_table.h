@@ -219,7 +219,7 @@ const struct mapping *process_find_mapping(const struct process *process, uint64
  * Code that processes generate is named by their perf-map and their jitdump.
  *
  * process_table_follow_code()  find these files of a process while it can still be asked for them,
- *                              and read them. Called when code in memory that no file backs is
+ *                              and read them. Called when code in memory that no ELF file backs is
  *                              seen; call it as often as you like: what is missing is looked for
  *                              again after 100 ms (of time_ns), at the process's exit, and at the
  *                              end

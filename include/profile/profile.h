@@ -41,7 +41,7 @@ enum location_space {
 	/* owner: 0, or the source, where each may have a kernel of its own; address: kernel virtual
 	   address */
 	LOCATION_KERNEL,
-	LOCATION_PROCESS, /* owner: process; address: pc in memory that no file backs (JIT) */
+	LOCATION_PROCESS, /* owner: process; address: pc in memory that no ELF file backs (JIT) */
 };
 
 /* Why a frame has neither a function name nor a stable `objfile+0xoffset` name. */

@@ -88,7 +88,7 @@ _must_check_ int symbolizer_read_kernel(struct symbolizer *symbolizer);
  *	objfile+0x1a40        offset: ELF address at which .eh_frame says the function starts
  *	[objfile]             UNNAMED_NO_SYMBOL, UNNAMED_NO_FILE or UNNAMED_BUILD_ID_DIFFERS
  *	[anon]                code in memory that no file backs and that its process does not name:
- *	                      UNNAMED_NO_SYMBOL
+ *	                      UNNAMED_NO_SYMBOL. In a file that is no ELF it is [file]
  *	[unknown]             UNNAMED_NO_MAPPING
  *	module+0x10, [kernel] kernel addresses that kallsyms does not name (these are named, and
  *	                      UNNAMED_NO_SYMBOL, in this order)

@@ -539,7 +539,7 @@ static int locate_replaced(struct sample_ingest *ingest, const char *name, uint3
 	return err ? err : profile_add_frame_location(ingest->profile, &frame, ret);
 }
 
-/* The location of a pc in memory that no file backs. */
+/* The location of a pc in memory that no ELF file backs. */
 static int locate_generated(struct sample_ingest *ingest, const struct process *process,
 			    uint64_t time_ns, uint64_t pc, uint32_t *ret)
 {
@@ -566,10 +566,10 @@ static int locate(struct sample_ingest *ingest, const struct process *process, u
 	resolved->has_unmapped |= !mapping;
 	resolved->evidence.has_generated_code |= is_generated;
 	resolved->evidence.goes_by_fp_through_it |= is_generated && is_fp_step;
-	if (mapping && mapping->file != FILE_NONE)
-		return profile_add_location(ingest->profile, LOCATION_FILE, mapping->file,
-					    pc - mapping->start + mapping->file_offset, ret);
-	return locate_generated(ingest, process, time_ns, pc, ret);
+	if (is_generated)
+		return locate_generated(ingest, process, time_ns, pc, ret);
+	return profile_add_location(ingest->profile, LOCATION_FILE, mapping->file,
+				    pc - mapping->start + mapping->file_offset, ret);
 }
 
 /* Add a level of a raw stack on top of resolved->stack. A pc that is a return address lies, minus 1, in the call. */

@@ -352,6 +352,7 @@ static int name_in_process(struct naming *naming, const struct location *locatio
 {
 	struct symbolizer *symbolizer = naming->symbolizer;
 	const struct process *process = NULL;
+	const struct mapping *mapping;
 	const char *name = NULL;
 
 	if (location->owner < process_table_get_count(symbolizer->processes)) {
@@ -363,8 +364,15 @@ static int name_in_process(struct naming *naming, const struct location *locatio
 		naming->module = JIT_MODULE;
 		return add_frame(naming, name, name);
 	}
-	if (process && process_find_mapping(process, location->address)) {
-		naming->module = "[anon]";
+	mapping = process ? process_find_mapping(process, location->address) : NULL;
+	if (mapping) {
+		bool is_in_file = mapping->file < file_table_get_count(symbolizer->files);
+
+		/* It is no ELF file: a JIT compiler's memory that has a name. */
+		naming->module =
+			is_in_file ? path_basename(
+					     file_table_get(symbolizer->files, mapping->file)->path)
+				   : "[anon]";
 		return add_unnamed_frame(naming, UNNAMED_NO_SYMBOL);
 	}
 	naming->module = "[unknown]";

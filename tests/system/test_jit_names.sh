@@ -1,6 +1,6 @@
 #!/bin/bash
-# Code made in memory is named from the process's perf-map, marked _[j]: also when the map comes late, grows,
-# lies in the /tmp and bears the pid of a container; not when it belongs to somebody else.
+# Code made in memory is named from the process's perf-map, marked _[j]: also when the memory is a memfd that is
+# mapped twice; when the map comes late, grows, lies in the /tmp and bears the pid of a container; not when it belongs to somebody else.
 # runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
@@ -30,6 +30,7 @@ expect_names "a late map"
 record -F 999 -o "$TMPDIR/out.folded" -- "${in_own_tmp[@]}" ./jit 1 0 65534
 ! grep -F 'jit_first' "$TMPDIR/out.folded" || fail "took a map that belongs to another user"
 expect_frame "$TMPDIR/out.folded" "run_code;[anon]" 30
+expect_frame "$TMPDIR/out.folded" "run_code;[memfd:doublemapper]" 30
 
 unshare -p -f true 2>/dev/null || skip "the rest needs pid namespaces, which are not permitted here"
 start_recording -F 999 -o "$TMPDIR/out.folded"

@@ -183,6 +183,30 @@ static void a_pc_outside_every_mapping_stays_with_its_process(void **state)
 	assert_int_equal(level->address, 0x9000);
 }
 
+/* A JIT compiler's memory that has a name. */
+static void a_pc_in_a_file_that_is_not_elf_stays_with_its_process(void **state)
+{
+	struct fixture *fixture = *state;
+	struct mapping mapping = {.start = 0x5000, .end = 0x6000, .file = FILE_NONE};
+	char path[] = "/tmp/stackwide-test-XXXXXX";
+	struct file_identity identity = {.path = path};
+	int fd = mkstemp(path);
+	uint32_t stack;
+	const struct location *level;
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "not ELF", 7), 7);
+	assert_int_equal(process_table_on_mmap(fixture->processes, 4, PID, &mapping, &identity), 0);
+	unlink(path);
+	close(fd);
+	add_stack(fixture, 7, (const uint64_t[]){0x5010}, 1);
+	add_sample(fixture, 10, 7, 0, 0);
+	stack = profile_get_sample(fixture->profile, 0)->stack;
+	level = get_level(fixture, &stack);
+	assert_int_equal(level->space, LOCATION_PROCESS);
+	assert_int_equal(level->address, 0x5010);
+}
+
 static void a_sample_whose_stack_never_came_is_counted_as_lost(void **state)
 {
 	struct fixture *fixture = *state;
@@ -1300,6 +1324,7 @@ int main(void)
 		fixture_test(kernel_levels_lie_inside_the_user_stack),
 		fixture_test(the_same_pcs_are_resolved_anew_after_the_mappings_changed),
 		fixture_test(a_pc_outside_every_mapping_stays_with_its_process),
+		fixture_test(a_pc_in_a_file_that_is_not_elf_stays_with_its_process),
 		fixture_test(generated_code_has_the_name_of_its_time),
 		fixture_test(every_event_is_a_metric_and_its_samples_say_what_they_weigh),
 		fixture_test(without_events_a_sample_weighs_one),

@@ -380,6 +380,37 @@ static void code_without_file_is_named_by_the_perf_map(void **state)
 	assert_frame(scene, unmapped, "[unknown]", "[unknown]", UNNAMED_NO_MAPPING);
 }
 
+/* As .NET does: the memory has a name. */
+static void code_in_a_file_that_is_not_elf_is_named_by_the_perf_map(void **state)
+{
+	struct scene *scene = *state;
+	const struct process *process = add_process(scene);
+	struct mapping mapping = {.start = 0x30000, .end = 0x40000, .file = FILE_NONE};
+	struct file_identity identity = {0};
+	char path[TEST_PATH_BYTES + 128];
+	uint32_t compiled;
+	uint32_t unnamed;
+	char status[64];
+
+	scene_write(scene, "memfd:jitted", "not ELF at all");
+	snprintf(path, sizeof(path), "%s/memfd:jitted", scene->folder);
+	identity.path = path;
+	assert_int_equal(process_table_on_mmap(scene->processes, 4, PID, &mapping, &identity), 0);
+	snprintf(status, sizeof(status), "Uid:\t%u\t%u\t%u\t%u\n", getuid(), geteuid(), geteuid(),
+		 geteuid());
+	scene_make_folder(scene, "77");
+	scene_write(scene, "77/status", status);
+	scene_make_folder(scene, "77/root");
+	scene_make_folder(scene, "77/root/tmp");
+	scene_write(scene, "77/root/tmp/perf-77.map", "30000 100 compiled\n");
+	assert_int_equal(process_table_follow_code(scene->processes, 5, process->id), 0);
+	compiled = add_location(scene, LOCATION_PROCESS, process->id, 0x30080);
+	unnamed = add_location(scene, LOCATION_PROCESS, process->id, 0x30100);
+	name_all(scene);
+	assert_frame(scene, compiled, "compiled", "[jit]", UNNAMED_NOT);
+	assert_frame(scene, unnamed, "[memfd:jitted]", "memfd:jitted", UNNAMED_NO_SYMBOL);
+}
+
 static bool is_outermost(struct scene *scene, uint32_t file, uint64_t elf_address)
 {
 	uint32_t id = add_location(scene, LOCATION_ELF, file, elf_address);
@@ -441,6 +472,7 @@ int main(void)
 		TEST(kernel_addresses_are_named_by_kallsyms_and_events),
 		TEST(a_restricted_kernel_is_noticed),
 		TEST(code_without_file_is_named_by_the_perf_map),
+		TEST(code_in_a_file_that_is_not_elf_is_named_by_the_perf_map),
 		TEST(undescribed_code_at_the_entry_point_is_outermost),
 		TEST(owners_that_do_not_exist_are_unknown),
 		TEST(locations_that_have_frames_keep_them),
