@@ -56,6 +56,7 @@ struct native_levels {
 	uint32_t num_evaluations;
 	uint32_t num_idle; /* of these, the innermost ones that evaluate nothing now */
 	bool is_unwritten; /* the innermost frame may be */
+	bool is_coroutine; /* the outermost level has started it */
 };
 
 /* Of two calls, of which the inner one goes on with the frames of the outer one, the inner one is counted. */
@@ -84,7 +85,7 @@ static void find_kinds(const struct evaluated_runtime *runtime, const struct pro
 {
 	ret->num_levels = num_pcs;
 	ret->num_evaluations = ret->num_idle = 0;
-	ret->is_unwritten = false;
+	ret->is_unwritten = ret->is_coroutine = false;
 	for (uint32_t i = 0; i < num_pcs; i++) {
 		bool is_exact = !i || (pcs[i] & WIRE_PC_EXACT);
 		bool calls_evaluation = i && ret->kinds[i - 1] == LEVEL_EVALUATION;
@@ -184,6 +185,8 @@ static int put_together(const struct evaluated_runtime *runtime,
 		if (!is_left_out(runtime, native->kinds[i], frame > 0))
 			ret[(*ret_num)++] = (struct runtime_level){.pc = i};
 	}
+	if (native->is_coroutine)
+		ret[(*ret_num)++] = (struct runtime_level){.pc = RUNTIME_LEVEL_OUTERMOST};
 	return 0;
 }
 
@@ -219,6 +222,45 @@ static void skip_unbegun(const struct evaluated_runtime *runtime,
 		return;
 	frames->items++;
 	frames->length--;
+}
+
+/* Whether a level is of a file that switches between coroutines. */
+static bool is_switch(const struct evaluated_runtime *runtime, const struct process *process,
+		      const uint64_t *pcs, const struct native_levels *native, uint32_t level)
+{
+	bool is_exact = !level || (pcs[level] & WIRE_PC_EXACT);
+	const struct mapping *mapping;
+
+	if (native->kinds[level] != LEVEL_OTHER)
+		return false;
+	mapping = process_find_mapping(process, (pcs[level] & ~WIRE_PC_MARKS) - !is_exact);
+	return mapping && mapping->file != FILE_NONE &&
+	       runtime->switches_coroutines(file_table_get(runtime->files, mapping->file));
+}
+
+/*
+ * A coroutine runs on top of what has started it, but that may have returned since: its stack starts where the file that switches
+ * has called it. There the calls are counted that its frames, num_runs of them with a call of their own, were evaluated by. What
+ * is further out is left out then.
+ */
+static void end_at_switch(const struct evaluated_runtime *runtime, const struct process *process,
+			  const uint64_t *pcs, uint32_t num_runs, struct native_levels *native)
+{
+	bool may_be_idle = !runtime->tells_idle_calls && is_between_frames(native);
+	uint32_t num_evaluations = 0;
+
+	for (uint32_t i = 0; i < native->num_levels; i++) {
+		num_evaluations += native->kinds[i] == LEVEL_EVALUATION;
+		if (num_evaluations > num_runs + may_be_idle)
+			return;
+		if (num_evaluations < num_runs || !num_evaluations ||
+		    !is_switch(runtime, process, pcs, native, i))
+			continue;
+		native->num_levels = i + 1;
+		native->num_evaluations = num_evaluations;
+		native->is_coroutine = true;
+		return;
+	}
 }
 
 /* The innermost frame is one that the function that evaluates is called for again and again, as it is not now. */
@@ -293,6 +335,9 @@ int evaluated_stacks_splice(const struct evaluated_runtime *runtime,
 		begun.length--;
 		num_runs--;
 	}
+	if (runtime->switches_coroutines && begun.end == WIRE_RUNTIME_COMPLETE &&
+	    num_runs < native.num_evaluations + !source->is_whole)
+		end_at_switch(runtime, source->process, pcs, num_runs, &native);
 	if (!runtime->tells_idle_calls && num_runs + 1 == native.num_evaluations &&
 	    begun.end == WIRE_RUNTIME_COMPLETE && is_between_frames(&native))
 		native.num_idle = 1;

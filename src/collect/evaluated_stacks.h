@@ -32,7 +32,12 @@ struct evaluated_runtime {
 	uint32_t may_wait_flag;
 	/* Where a call evaluates no frame, yet or any more, the frames say so themselves. */
 	bool tells_idle_calls;
-	void *context; /* of the two functions */
+	/*
+	 * Whether a file switches between coroutines that take turns on one native stack, each with a list of frames of its own; NULL:
+	 * none does.
+	 */
+	bool (*switches_coroutines)(const struct mapped_file *file);
+	void *context; /* of the other functions */
 	/* The parts of the function that evaluates frames; NULL: the file has none that is known. */
 	const struct evaluation_part *(*find_parts)(const void *context,
 						    const struct mapped_file *file,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "collect/evaluated_stacks.h"
 #include "runtime/python.h"
 #include "runtime/python_code.h"
@@ -85,6 +86,14 @@ static int locate(void *context, const struct runtime_sample *source,
 	return profile_add_frame_location(stacks->profile, &frame, ret);
 }
 
+/* greenlet's module, which gevent, eventlet and SQLAlchemy use: _greenlet.cpython-311-x86_64-linux-gnu.so, without `_` before 1.0. */
+static bool switches_coroutines(const struct mapped_file *file)
+{
+	const char *name = path_basename(file->path);
+
+	return string_starts_with(name, "_greenlet.") || string_starts_with(name, "greenlet.");
+}
+
 int python_stacks_splice(struct python_stacks *stacks, const struct runtime_sample *source,
 			 const struct runtime_frame_list *frames, const uint64_t *pcs,
 			 uint32_t num_pcs, struct runtime_level *ret, uint32_t *ret_num,
@@ -94,6 +103,7 @@ int python_stacks_splice(struct python_stacks *stacks, const struct runtime_samp
 		.files = stacks->files,
 		.elf_files = stacks->elf_files,
 		.shown = stacks->shown,
+		.switches_coroutines = switches_coroutines,
 		.context = stacks,
 		.find_parts = find_parts,
 		.locate = locate,

@@ -44,6 +44,8 @@ struct runtime_level {
 #define RUNTIME_LEVEL_FRAME UINT32_MAX
 #define RUNTIME_LEVEL_SKIPPED \
 	(UINT32_MAX - 1) /* a caller is missing here: what is outside of it does not count */
+#define RUNTIME_LEVEL_OUTERMOST \
+	(UINT32_MAX - 2) /* the last one: the stack starts here, whatever the native one does */
 #define RUNTIME_MAX_LEVELS (WIRE_MAX_FRAMES + WIRE_MAX_RUNTIME_FRAMES)
 
 /* No stack's hash: these are odd. */

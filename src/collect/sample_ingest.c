@@ -66,6 +66,7 @@ struct stack_evidence {
 	bool has_generated_code : 1;
 	bool goes_by_fp_through_it : 1; /* a step out of generated code was taken by frame pointer */
 	uint8_t runtime_fit : 3;        /* enum runtime_fit */
+	bool is_coroutine : 1; /* the interpreter knows that the stack starts where it does */
 };
 
 /*
@@ -642,6 +643,10 @@ static int resolve_with_runtime(struct sample_ingest *ingest, const struct raw_s
 			resolved->evidence.proof = CALL_DISPROVEN;
 			continue;
 		}
+		if (level->pc == RUNTIME_LEVEL_OUTERMOST) {
+			resolved->evidence.is_coroutine = true;
+			continue;
+		}
 		if (level->pc == RUNTIME_LEVEL_FRAME)
 			err = profile_add_stack(ingest->profile, resolved->stack, level->location,
 						&resolved->stack);
@@ -839,7 +844,16 @@ static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sa
 			raw.runtime_frames = RUNTIME_NO_FRAMES;
 		raw.generation = sample->generation;
 	}
-	if (known && sample->walk_end == WALK_COMPLETE) {
+	if (known && sample->walk_end != WALK_COMPLETE && raw.runtime_frames &&
+	    raw.runtime_frames != RUNTIME_NO_FRAMES) {
+		err = resolve_once(ingest, &raw, process, sample->time_ns, &whole, &evidence);
+		if (err)
+			return err;
+		if (evidence.is_coroutine)
+			sample->walk_end = find_disbelief(ingest, process, &evidence);
+		else
+			whole = *stack;
+	} else if (known && sample->walk_end == WALK_COMPLETE) {
 		raw.is_whole = true;
 		err = resolve_once(ingest, &raw, process, sample->time_ns, &whole, &evidence);
 		if (err)

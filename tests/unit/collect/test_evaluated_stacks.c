@@ -317,6 +317,120 @@ static void a_call_that_waits_need_not_be_there(void **state _unused_)
 	scene_free(scene);
 }
 
+/* ---- Coroutines on one stack ---------------------------------------------------------------- */
+
+/* The second file that is mapped. */
+#define SWITCH_START (START + 0x100000)
+#define SWITCH       (SWITCH_START + 0x10)
+
+static bool is_switching_file(const struct mapped_file *file)
+{
+	return strcmp(file->path, "/usr/lib/switches.so") == 0;
+}
+
+static struct scene *scene_of_coroutines(void)
+{
+	struct scene *scene = scene_new();
+	const struct file_identity identity = {.path = "/usr/lib/switches.so"};
+	struct mapping mapping = {
+		.start = SWITCH_START, .end = SWITCH_START + 0x1000, .file = FILE_NONE};
+
+	assert_int_equal(process_table_on_mmap(scene->processes, 5, PID, &mapping, &identity), 0);
+	scene->runtime.has_one_thread = false;
+	scene->runtime.has_frame_before_call = false;
+	scene->runtime.switches_coroutines = is_switching_file;
+	return scene;
+}
+
+static void a_coroutine_starts_where_it_was_switched_to(void **state _unused_)
+{
+	static const uint64_t pcs[] = {OTHER,  EVALUATION,  INTERPRETER, EVALUATION,  SWITCH,
+				       SWITCH, INTERPRETER, EVALUATION,  INTERPRETER, OTHER};
+	static const struct wire_runtime_frame frames[] = {{1, 1, ENTRY}, {2, 1, 0}, {3, 1, ENTRY}};
+	static const struct runtime_level levels[] = {NATIVE(0), FRAME(1),
+						      FRAME(2),  FRAME(3),
+						      NATIVE(4), NATIVE(RUNTIME_LEVEL_OUTERMOST)};
+	struct scene *scene = scene_of_coroutines();
+
+	for (int is_whole = 0; is_whole <= 1; is_whole++) {
+		scene->source.is_whole = is_whole;
+		splice(scene, frames, ARRAY_LENGTH(frames), pcs, ARRAY_LENGTH(pcs));
+		expect_levels(scene, levels, ARRAY_LENGTH(levels));
+	}
+	scene->runtime.switches_coroutines = NULL;
+	splice(scene, frames, ARRAY_LENGTH(frames), pcs, ARRAY_LENGTH(pcs));
+	assert_int_equal(scene->fit, RUNTIME_FITS_NOT);
+	scene_free(scene);
+}
+
+/* What is left of who has started it leads nowhere. */
+static void a_stack_that_ends_behind_the_switch_starts_there(void **state _unused_)
+{
+	static const uint64_t pcs[] = {OTHER, EVALUATION, SWITCH, OTHER};
+	static const struct wire_runtime_frame frames[] = {{1, 1, ENTRY}};
+	static const struct runtime_level levels[] = {NATIVE(0), FRAME(1), NATIVE(2),
+						      NATIVE(RUNTIME_LEVEL_OUTERMOST)};
+	static const struct runtime_level all_levels[] = {NATIVE(0), FRAME(1), NATIVE(2),
+							  NATIVE(3)};
+	struct scene *scene = scene_of_coroutines();
+
+	scene->source.is_whole = false;
+	splice(scene, frames, ARRAY_LENGTH(frames), pcs, ARRAY_LENGTH(pcs));
+	expect_levels(scene, levels, ARRAY_LENGTH(levels));
+	/* A module that calls Python where it has not started anything. */
+	scene->source.is_whole = true;
+	splice(scene, frames, ARRAY_LENGTH(frames), pcs, ARRAY_LENGTH(pcs));
+	expect_levels(scene, all_levels, ARRAY_LENGTH(all_levels));
+	scene_free(scene);
+}
+
+/* It has started another one, which has ended; or it is about to switch. */
+static void a_switch_inside_of_a_coroutine_is_no_start(void **state _unused_)
+{
+	static const uint64_t pcs[] = {SWITCH, EVALUATION, SWITCH,     EVALUATION,
+				       SWITCH, EVALUATION, INTERPRETER};
+	static const struct wire_runtime_frame frames[] = {{1, 1, ENTRY}, {2, 1, ENTRY}};
+	static const struct runtime_level levels[] = {NATIVE(0), FRAME(1),
+						      NATIVE(2), FRAME(2),
+						      NATIVE(4), NATIVE(RUNTIME_LEVEL_OUTERMOST)};
+	struct scene *scene = scene_of_coroutines();
+
+	splice(scene, frames, ARRAY_LENGTH(frames), pcs, ARRAY_LENGTH(pcs));
+	expect_levels(scene, levels, ARRAY_LENGTH(levels));
+	scene_free(scene);
+}
+
+static void what_runs_on_no_coroutine_has_all_calls(void **state _unused_)
+{
+	static const uint64_t pcs[] = {SWITCH, EVALUATION, OTHER, EVALUATION, OTHER};
+	static const struct wire_runtime_frame frames[] = {{1, 1, ENTRY}, {2, 1, ENTRY}};
+	static const struct runtime_level levels[] = {NATIVE(0), FRAME(1), NATIVE(2), FRAME(2),
+						      NATIVE(4)};
+	struct scene *scene = scene_of_coroutines();
+
+	splice(scene, frames, ARRAY_LENGTH(frames), pcs, ARRAY_LENGTH(pcs));
+	expect_levels(scene, levels, ARRAY_LENGTH(levels));
+	/* Nor does anything fit where calls are missing. */
+	splice(scene, frames, 1, pcs, ARRAY_LENGTH(pcs));
+	assert_int_equal(scene->fit, RUNTIME_FITS_NOT);
+	scene_free(scene);
+}
+
+static void the_innermost_call_of_a_coroutine_may_be_done(void **state _unused_)
+{
+	static const uint64_t pcs[] = {INTERPRETER, EVALUATION, INTERPRETER, EVALUATION,
+				       SWITCH,      EVALUATION, OTHER};
+	static const struct wire_runtime_frame frames[] = {{2, 1, ENTRY}};
+	static const struct runtime_level levels[] = {NATIVE(0), NATIVE(1),
+						      NATIVE(2), FRAME(2),
+						      NATIVE(4), NATIVE(RUNTIME_LEVEL_OUTERMOST)};
+	struct scene *scene = scene_of_coroutines();
+
+	splice(scene, frames, ARRAY_LENGTH(frames), pcs, ARRAY_LENGTH(pcs));
+	expect_levels(scene, levels, ARRAY_LENGTH(levels));
+	scene_free(scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -330,6 +444,11 @@ int main(void)
 		cmocka_unit_test(a_call_that_goes_on_with_the_frames_of_another_is_one_with_it),
 		cmocka_unit_test(a_call_without_a_frame_is_in_none),
 		cmocka_unit_test(a_call_that_waits_need_not_be_there),
+		cmocka_unit_test(a_coroutine_starts_where_it_was_switched_to),
+		cmocka_unit_test(a_stack_that_ends_behind_the_switch_starts_there),
+		cmocka_unit_test(a_switch_inside_of_a_coroutine_is_no_start),
+		cmocka_unit_test(what_runs_on_no_coroutine_has_all_calls),
+		cmocka_unit_test(the_innermost_call_of_a_coroutine_may_be_done),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
