@@ -26,8 +26,10 @@ enum python_support {
 
 struct python_build {
 	enum python_support support;
-	unsigned int minor; /* of version 3 */
-	uint64_t runtime;   /* ELF address of _PyRuntime */
+	unsigned int major;
+	unsigned int minor;
+	uint64_t
+		runtime; /* ELF address of _PyRuntime; before version 3.7 it is 0, and so is all that follows */
 	uint64_t runtime_bytes;
 	unsigned int num_eval_parts;
 	struct evaluation_part eval_parts[EVALUATION_MAX_PARTS]; /* the function's begin first */

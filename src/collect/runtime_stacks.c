@@ -234,7 +234,7 @@ static struct runtime_version find_version(const struct runtime_stacks *stacks,
 		return (struct runtime_version){.is_there = true,
 						.is_known = python->support == PYTHON_KNOWN,
 						.kind = RUNTIME_PYTHON,
-						.major = 3,
+						.major = (uint16_t)python->major,
 						.minor = (uint16_t)python->minor};
 	v8 = elf_files_get_v8(stacks->elf_files, file);
 	if (v8)

@@ -84,6 +84,23 @@ PYTHON
     wait_until test -e "$TMPDIR/runs.$name"
 done
 
+# Neither is a version of Python that has no _PyRuntime yet.
+make_runtime python2 PyCode_Type
+printf '%s\n' 'int PyCode_Type = 1; void PyEval_EvalFrameEx(void) { } void PyString_FromString(void) { } void PyCapsule_New(void) { }' \
+    'void touch_library(void); void touch_library(void) { }' >libpython2.c
+gcc -shared -fPIC -o libpython2.so libpython2.c
+record -F 499 -o x.folded --stats x.json -- ./python2 0
+expect_account_adds_up x.json
+python3 -S - <<'PYTHON' || fail "$(cat x.json)"
+import json
+runtime, = json.load(open("x.json"))["runtimes"]
+print(runtime)
+assert (runtime["name"], runtime["version"]) == ("cpython", "2.7")
+assert runtime["samples"] == runtime["unknown_build"] > 0
+PYTHON
+grep -A1 '^  Python ' record.err | grep -q 'frames of Python 2.7' || fail "no Python 2.7: $(cat record.err)"
+grep -q 'are shown as native code: nothing is known of this version or build' record.err || fail "$(cat record.err)"
+
 # Lua is not compiled while it runs.
 record -F 499 -o x.folded --stats x.json -- ./lua 0
 grep -q '"runtimes": \[\]' x.json || fail "lua has a runtime: $(cat x.json)"

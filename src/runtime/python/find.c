@@ -11,6 +11,7 @@
 #include "runtime/python/layouts.h"
 
 #define RUNTIME_NAME   "_PyRuntime"          /* with its end */
+#define OLD_EVAL_NAME  "PyEval_EvalFrameEx"  /* likewise */
 #define OFFSETS_COOKIE 0x7970677562656478ull /* "xdebugpy" */
 /* PyTypeObject.tp_basicsize: behind the head of an object of variable size and the type's name. */
 #define TYPE_BASIC_SIZE 32
@@ -27,6 +28,14 @@ enum marker {
 	MARKER_3_8,
 	MARKER_3_9,
 	MARKER_3_10,
+	/* Of versions before 3.7, which have no _PyRuntime: */
+	MARKER_OLD_EVAL,
+	MARKER_2, /* no version 3 has it */
+	MARKER_2_7,
+	MARKER_3_2,
+	MARKER_3_3,
+	MARKER_3_4,
+	MARKER_3_5,
 	NUM_MARKERS,
 };
 
@@ -38,6 +47,13 @@ static const char *const marker_names[NUM_MARKERS] = {
 	[MARKER_3_8] = "PyCode_NewWithPosOnlyArgs",
 	[MARKER_3_9] = "PyFrame_GetBack",
 	[MARKER_3_10] = "Py_Is",
+	[MARKER_OLD_EVAL] = OLD_EVAL_NAME,
+	[MARKER_2] = "PyString_FromString",
+	[MARKER_2_7] = "PyCapsule_New",
+	[MARKER_3_2] = "PyErr_NewExceptionWithDoc",
+	[MARKER_3_3] = "PyUnicode_AsUTF8",
+	[MARKER_3_4] = "PyType_GetSlot",
+	[MARKER_3_5] = "PyCoro_New",
 };
 
 /* Compilers number these where a file has several of one name. */
@@ -164,7 +180,8 @@ static void take_symbol(struct objfile *objfile, const char *name, const GElf_Sy
 	for (unsigned int i = 0; i < NUM_MARKERS; i++) {
 		if (markers->is_there[i] || !string_equals(name, marker_names[i]))
 			continue;
-		if (i == MARKER_EVAL && !objfile_is_code(objfile, symbol->st_value))
+		if ((i == MARKER_EVAL || i == MARKER_OLD_EVAL) &&
+		    !objfile_is_code(objfile, symbol->st_value))
 			return;
 		markers->is_there[i] = true;
 		markers->address[i] = symbol->st_value;
@@ -216,6 +233,41 @@ static unsigned int find_minor_by_functions(const struct marker_set *markers)
 	return 7; /* the first to have _PyRuntime */
 }
 
+/* Of those before 3.7. */
+static unsigned int find_old_minor(const struct marker_set *markers, unsigned int major)
+{
+	static const enum marker newest[] = {MARKER_EVAL, MARKER_3_5, MARKER_3_4, MARKER_3_3,
+					     MARKER_3_2};
+	const unsigned int first = 6; /* which has the first of these */
+
+	if (major == 2)
+		return markers->is_there[MARKER_2_7] ? 7 : 6;
+	for (unsigned int i = 0; i < ARRAY_LENGTH(newest); i++)
+		if (markers->is_there[newest[i]])
+			return first - i;
+	return first - ARRAY_LENGTH(newest);
+}
+
+/* A version before 3.7: that it is there, and which one it is, is all that is known. */
+static int find_old(struct objfile *objfile, struct python_build *ret)
+{
+	struct python_build found = {.support = PYTHON_UNKNOWN_VERSION, .major = 3};
+	struct marker_set markers = {0};
+
+	if (!file_has_symbol_name(objfile_get_elf(objfile), OLD_EVAL_NAME, sizeof(OLD_EVAL_NAME)))
+		return -ENOENT;
+	search_elf(objfile, objfile_get_elf(objfile), &markers, &found);
+	if (!markers.is_there[MARKER_OLD_EVAL] || !markers.is_there[MARKER_CODE_TYPE] ||
+	    markers.is_there[MARKER_RUNTIME])
+		return -ENOENT;
+	if (markers.is_there[MARKER_2])
+		found.major = 2;
+	found.minor = find_old_minor(&markers, found.major);
+	*ret = (struct python_build){
+		.support = found.support, .major = found.major, .minor = found.minor};
+	return 0;
+}
+
 static enum python_support read_offsets(const struct objfile *objfile, struct python_build *build)
 {
 	uint64_t words[PYTHON_MAX_OFFSET_WORDS] = {0};
@@ -256,14 +308,14 @@ static enum python_support look_up_layout(const struct objfile *objfile,
 
 int python_find(struct objfile *objfile, struct python_build *ret)
 {
-	struct python_build found = {.num_eval_parts = 1};
+	struct python_build found = {.major = 3, .num_eval_parts = 1};
 	struct marker_set markers = {0};
 	Elf *elfs[OBJFILE_MAX_SYMBOL_FILES];
 	uint64_t version = 0;
 	size_t num_elfs;
 
 	if (!file_has_symbol_name(objfile_get_elf(objfile), RUNTIME_NAME, sizeof(RUNTIME_NAME)))
-		return -ENOENT;
+		return find_old(objfile, ret);
 	search_elf(objfile, objfile_get_elf(objfile), &markers, &found);
 	if (!markers.is_there[MARKER_RUNTIME] || !markers.is_there[MARKER_EVAL])
 		return -ENOENT;

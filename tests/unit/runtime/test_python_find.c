@@ -437,6 +437,52 @@ static void offsets_that_no_build_has_are_refused(void **state)
 	assert_int_equal(python_layout_read(13, words, ARRAY_LENGTH(words), &layout), -EINVAL);
 }
 
+/* ---- Versions before 3.7 -------------------------------------------------------------------- */
+
+/* With these functions besides the one that evaluates frames, and PyCode_Type. Returns major * 100 + minor; 0: it is none. */
+static unsigned int find_old_version(const char *const *functions, size_t num_functions)
+{
+	static const Elf64_Sym null_symbol;
+	struct fake_file *file = calloc(1, sizeof(*file));
+	struct python_build build;
+
+	assert_non_null(file);
+	text_append(&file->symbols, &null_symbol, sizeof(null_symbol));
+	text_append_char(&file->names, '\0');
+	add_symbol(file, "PyCode_Type", CODE_TYPE, 0x188, 2);
+	for (size_t i = 0; i < num_functions; i++)
+		add_function(file, functions[i]);
+	if (find(file, &build))
+		return 0;
+	assert_int_equal(build.support, PYTHON_UNKNOWN_VERSION);
+	assert_int_equal(build.runtime, 0);
+	assert_int_equal(build.num_eval_parts, 0);
+	return build.major * 100 + build.minor;
+}
+#define OLD_VERSION(...)                                     \
+	find_old_version((const char *const[]){__VA_ARGS__}, \
+			 sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
+#define OLD_EVAL "PyEval_EvalFrameEx"
+
+static void a_version_without_the_runtime_is_there_and_not_known(void **state _unused_)
+{
+	assert_int_equal(OLD_VERSION(OLD_EVAL, "PyString_FromString", "PyCapsule_New"), 207);
+	assert_int_equal(OLD_VERSION(OLD_EVAL, "PyString_FromString"), 206);
+	assert_int_equal(OLD_VERSION(OLD_EVAL, "PyCapsule_New"), 301);
+	assert_int_equal(OLD_VERSION(OLD_EVAL, "PyErr_NewExceptionWithDoc"), 302);
+	assert_int_equal(OLD_VERSION(OLD_EVAL, "PyErr_NewExceptionWithDoc", "PyUnicode_AsUTF8"),
+			 303);
+	assert_int_equal(OLD_VERSION(OLD_EVAL, "PyUnicode_AsUTF8", "PyType_GetSlot"), 304);
+	assert_int_equal(OLD_VERSION(OLD_EVAL, "PyType_GetSlot", "PyCoro_New"), 305);
+	assert_int_equal(OLD_VERSION(OLD_EVAL, "PyCoro_New", "_PyEval_EvalFrameDefault"), 306);
+}
+
+static void what_only_calls_an_old_version_is_none(void **state _unused_)
+{
+	assert_int_equal(OLD_VERSION("PyEval_EvalFrame", "PyCapsule_New"), 0);
+	assert_int_equal(OLD_VERSION("__pyx_PyEval_EvalFrameEx"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -449,6 +495,8 @@ int main(void)
 		cmocka_unit_test(what_is_not_known_is_said),
 		cmocka_unit_test(a_table_of_offsets_is_the_layout),
 		cmocka_unit_test(offsets_that_no_build_has_are_refused),
+		cmocka_unit_test(a_version_without_the_runtime_is_there_and_not_known),
+		cmocka_unit_test(what_only_calls_an_old_version_is_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
