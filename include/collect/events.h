@@ -116,10 +116,16 @@ void event_list_release(struct event_list *list);
 /* Where the kernel describes its events. */
 struct event_paths {
 	const char *devices; /* of PMUs: "/sys/bus/event_source/devices" */
-	const char *tracing; /* of tracepoints: "/sys/kernel/tracing"; NULL: it is not mounted */
+	const char *tracing; /* of tracepoints: "/sys/kernel/tracing"; NULL: there is none */
+	int tracing_mount; /* of one that nobody else sees; -1: it is mounted by somebody, or there is none */
+	char tracing_mount_path[32];
 };
-/* Of this machine. */
-struct event_paths event_paths_find(void);
+/*
+ * Of this machine. Where tracefs is not mounted, it is mounted until event_paths_release(), in no folder, so that nobody else sees it;
+ * that takes CAP_SYS_ADMIN.
+ */
+void event_paths_find(struct event_paths *ret);
+void event_paths_release(struct event_paths *paths);
 
 /*
  * Add the events of a list with commas, as an argument of -e has it.

@@ -40,7 +40,7 @@ static int handle(int id _unused_, const char *value _unused_, void *context _un
 
 static int run_events(int argc, char **argv)
 {
-	struct event_paths paths = event_paths_find();
+	struct event_paths paths;
 	struct events_output output = {0};
 	int first_operand;
 	int parsed = options_parse(events_options, argc, argv, handle, NULL, &first_operand);
@@ -54,10 +54,12 @@ static int run_events(int argc, char **argv)
 		return EXIT_USAGE;
 	}
 	pattern = argv[first_operand];
+	event_paths_find(&paths);
 	err = events_list(&paths, pattern, print_event, &output);
-	if (err == -EACCES) {
+	if (err == -EACCES)
 		log_warning("tracepoints are not listed: only root may read %s", paths.tracing);
-	} else if (err) {
+	event_paths_release(&paths);
+	if (err && err != -EACCES) {
 		log_error("the events cannot be listed: %s", strerror(-err));
 		return EXIT_FAILED;
 	}

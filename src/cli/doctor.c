@@ -388,6 +388,8 @@ static bool check_tracefs(const struct doctor *doctor, struct finding *ret)
 	if (exists(doctor, "sys/kernel/tracing/events") ||
 	    exists(doctor, "sys/kernel/debug/tracing/events"))
 		return is_fine(ret, "mounted; not needed for stacks");
+	if (has_capability(doctor, CAP_SYS_ADMIN))
+		return is_fine(ret, "not mounted; a recording mounts it for itself");
 	return is_missing(ret, "sudo mount -t tracefs tracefs /sys/kernel/tracing",
 			  "not mounted, or not readable; not needed for stacks");
 }

@@ -448,23 +448,23 @@ int record_options_parse(struct record_options *options, int argc, char **argv)
 	return err ? err : record_options_check(options);
 }
 
-static int find_events(struct record_options *options, struct error *error)
+static int find_events_in(struct record_options *options, const struct event_paths *paths,
+			  struct error *error)
 {
 	struct probe_search search = {.worker_user = options->naming_user};
 	struct target target = record_options_get_target(options);
-	struct event_paths paths = event_paths_find();
 
 	for (size_t i = 0; i < options->event_lists.length; i++) {
 		size_t first = options->events.events.length;
-		int err = events_parse(&paths, options->event_lists.items[i], &options->events,
-				       error);
+		int err =
+			events_parse(paths, options->event_lists.items[i], &options->events, error);
 
 		if (err)
 			return err;
 		array_for_each (&options->filters, filter) {
 			if (filter->event_list != i)
 				continue;
-			err = events_filter(&paths, filter->expression, first, &options->events,
+			err = events_filter(paths, filter->expression, first, &options->events,
 					    error);
 			if (err)
 				return err;
@@ -479,7 +479,18 @@ static int find_events(struct record_options *options, struct error *error)
 	if (target.kind != TARGET_SYSTEM || options->wants_system || !options->command)
 		search.allocating = &target;
 	search.command = options->command;
-	return probes_locate(&paths, &search, &options->events, error);
+	return probes_locate(paths, &search, &options->events, error);
+}
+
+static int find_events(struct record_options *options, struct error *error)
+{
+	struct event_paths paths;
+	int err;
+
+	event_paths_find(&paths);
+	err = find_events_in(options, &paths, error);
+	event_paths_release(&paths);
+	return err;
 }
 
 /* The metric of an event that is asked for twice would weigh twice as much. */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/near_names.h"
 #include "base/text.h"
@@ -17,6 +18,7 @@
 #include "collect/event_names.h"
 #include "collect/event_tracepoints.h"
 #include "collect/name_list.h"
+#include "collect/private_mount.h"
 #include "collect/probe.h"
 
 /* Of a word that is compared with names, and of those of caches. */
@@ -85,20 +87,36 @@ void event_list_release(struct event_list *list)
 	array_release(&list->events);
 }
 
-struct event_paths event_paths_find(void)
+void event_paths_find(struct event_paths *ret)
 {
 	static const char *const mounts[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
-	struct event_paths paths = {.devices = "/sys/bus/event_source/devices"};
 
-	for (size_t i = 0; i < ARRAY_LENGTH(mounts) && !paths.tracing; i++) {
+	*ret = (struct event_paths){.devices = "/sys/bus/event_source/devices",
+				    .tracing_mount = -1};
+	for (size_t i = 0; i < ARRAY_LENGTH(mounts) && !ret->tracing; i++) {
 		char path[64];
 
 		snprintf(path, sizeof(path), "%s/events", mounts[i]);
 		/* What may not be looked into is there as well: that it may not, is said later. */
 		if (!access(path, F_OK) || errno == EACCES)
-			paths.tracing = mounts[i];
+			ret->tracing = mounts[i];
 	}
-	return paths;
+	if (ret->tracing)
+		return;
+	ret->tracing_mount = private_mount_open("tracefs");
+	if (ret->tracing_mount < 0)
+		return;
+	snprintf(ret->tracing_mount_path, sizeof(ret->tracing_mount_path), "/proc/self/fd/%d",
+		 ret->tracing_mount);
+	ret->tracing = ret->tracing_mount_path;
+}
+
+void event_paths_release(struct event_paths *paths)
+{
+	if (paths->tracing_mount >= 0)
+		close(paths->tracing_mount);
+	paths->tracing_mount = -1;
+	paths->tracing = NULL;
 }
 
 static int compare_with(const char *name, void *context)

@@ -188,6 +188,21 @@ else
     echo "tracefs is not mounted: no tracepoints"
 fi
 
+# Where tracefs is mounted nowhere, a recording has a mount of its own; nobody else sees it, nor does it stay.
+if [[ -n $has_tracefs ]] && unshare -m true 2>/dev/null; then
+    # shellcheck disable=SC2016 # for the other shell
+    without_tracefs=(unshare -m bash -c 'mount -t tmpfs none /sys/kernel/tracing || exit
+[[ ! -d /sys/kernel/debug ]] || mount -t tmpfs none /sys/kernel/debug || exit
+exec "$@"' -)
+    exec 8<"$STACKWIDE"
+    "${without_tracefs[@]}" /proc/self/fd/8 events sched:sched_process_exec >"$TMPDIR/bare" ||
+        fail "no tracepoints without tracefs: $(cat "$TMPDIR/bare")"
+    "${without_tracefs[@]}" /proc/self/fd/8 record -q -e sched:sched_process_exec -c 1 -o "$TMPDIR/bare.folded" --stats "$TMPDIR/bare.json" -- \
+        bash -c '/bin/true; cat /proc/mounts' >"$TMPDIR/mounts" || fail "no recording without tracefs"
+    (($(stats_get "$TMPDIR/bare.json" samples) >= 2)) || fail "the execs are missing: $(cat "$TMPDIR/bare.json")"
+    ! grep -w tracefs "$TMPDIR/mounts" | grep -v ' /sys/kernel/tracing \| /sys/kernel/debug/tracing ' || fail "the command sees a mount of the recorder's"
+fi
+
 # Only of the kernel, or only of the program.
 record -e page-faults:u -c 1 -o "$TMPDIR/user.folded" -- "$WORKLOADS/nofp_faults" 1000 >/dev/null
 expect_place "$TMPDIR/user.folded" "$faults"

@@ -1,0 +1,43 @@
+/* File systems of the kernel's that are mounted in no folder. */
+#include "collect/private_mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+static void its_files_are_seen_through_the_descriptor_alone(void **state _unused_)
+{
+	int fd = private_mount_open("proc");
+	struct stat status;
+	char path[64];
+
+	if (fd == -EPERM)
+		skip(); /* without root */
+	assert_true(fd >= 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/self/status", fd);
+	assert_int_equal(stat(path, &status), 0);
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	close(fd);
+	assert_int_not_equal(stat(path, &status), 0);
+}
+
+static void what_the_kernel_does_not_have_is_not_mounted(void **state _unused_)
+{
+	int fd = private_mount_open("no such file system");
+
+	assert_true(fd == -ENODEV || fd == -EPERM);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(its_files_are_seen_through_the_descriptor_alone),
+		cmocka_unit_test(what_the_kernel_does_not_have_is_not_mounted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
