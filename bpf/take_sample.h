@@ -55,6 +55,7 @@ __attribute__((noinline)) int send_sample(void)
 		return send(ring, &scratch->sample, sizeof(scratch->sample));
 	if (size > sizeof(*raw))
 		size = sizeof(*raw);
+	note_raw_bytes(size);
 	raw->sample = scratch->sample;
 	raw->sample.type = WIRE_RAW_SAMPLE;
 	/* Perhaps something was mapped that user space has not read yet. */

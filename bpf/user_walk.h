@@ -326,8 +326,9 @@ struct {
 } raw_samples SEC(".maps");
 
 struct raw_budget {
-	__u64 start_ns; /* of the present tenth of a second */
-	__u64 num_sent;
+	__u64 start_ns; /* of the present second */
+	__u64 num_samples;
+	__u64 num_bytes;
 };
 PER_CPU(struct raw_budget, raw_budget);
 
@@ -344,11 +345,20 @@ static __always_inline bool may_send_raw(__u64 now_ns)
 
 	if (!budget)
 		return false;
-	if (now_ns - budget->start_ns > 100000000) {
+	if (now_ns - budget->start_ns > 1000000000) {
 		budget->start_ns = now_ns;
-		budget->num_sent = 0;
+		budget->num_samples = budget->num_bytes = 0;
 	}
-	return budget->num_sent++ < WIRE_RAW_SAMPLES_PER_100_MS;
+	return budget->num_samples++ < WIRE_RAW_SAMPLES_PER_SECOND &&
+	       budget->num_bytes < WIRE_RAW_BYTES_PER_SECOND;
+}
+
+static __always_inline void note_raw_bytes(__u64 num_bytes)
+{
+	struct raw_budget *budget = get_per_cpu(&raw_budget);
+
+	if (budget)
+		budget->num_bytes += num_bytes;
 }
 
 static __always_inline struct wire_raw_sample *get_raw_sample(void)
@@ -426,6 +436,8 @@ __attribute__((noinline)) int copy_stack(__u64 at, __u64 sp, __u64 limit, __u32 
 		num_bytes += size;
 		num_read = num_bytes;
 	}
+	if (num_read > limit - sp)
+		num_read = limit - sp;
 	if (scratch->trampoline != NO_TRAMPOLINE)
 		restore_returns(at, sp, num_read);
 	return num_read;
@@ -486,6 +498,9 @@ static __always_inline __u64 find_stack_end(struct task_struct *task, __u64 sp)
 	return start_stack - sp < MAX_STACK_BYTES ? start_stack : 0;
 }
 
+/* Above what is found as its end, as a thread starts there with nothing below. */
+#define STACK_END_MARGIN 256
+
 /* Where the last pages of a stack begin that is deeper than so many; 0 where it is not. */
 static __always_inline __u64 find_far_part(struct task_struct *task, __u64 sp, __u32 max_pages,
 					   __u32 num_end_pages)
@@ -533,6 +548,12 @@ __attribute__((noinline)) int fill_raw_sample(__u32 max_pages)
 			max_far_pages = num_end_pages - 1; /* and the one that it begins with */
 			max_pages -= num_end_pages;
 			limit = raw->far_sp;
+		} else {
+			__u64 end = find_stack_end(task, sp);
+
+			/* What lies above is the program's environment, or the thread's own data. */
+			if (end)
+				limit = end + STACK_END_MARGIN;
 		}
 	}
 	num_bytes = copy_stack(0, sp, limit, max_pages, MAX_UNTOUCHED_PAGES);

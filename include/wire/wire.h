@@ -123,8 +123,12 @@ _Static_assert(sizeof(struct wire_stack) == 16 + 8 * WIRE_MAX_FRAMES,
 #define WIRE_RAW_FEW_PAGES   8
 #define WIRE_RAW_PAGE_BYTES  4096
 #define WIRE_RAW_STACK_BYTES ((WIRE_RAW_PAGES + 1) * WIRE_RAW_PAGE_BYTES)
-/* Raw samples that one CPU may send in a tenth of a second; beyond that the part walked is sent. */
-#define WIRE_RAW_SAMPLES_PER_100_MS 400
+/*
+ * What one CPU may send of raw samples in a second; beyond that the part walked is sent. A program that starts has thousands of page
+ * faults in some milliseconds, and a kilobyte of stack.
+ */
+#define WIRE_RAW_SAMPLES_PER_SECOND 8192
+#define WIRE_RAW_BYTES_PER_SECOND   (64u << 20)
 
 /*
  * A sample with the stack itself instead of a walk, where a table was missing: user space walks it
