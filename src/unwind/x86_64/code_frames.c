@@ -23,9 +23,25 @@
 /* The rest of the code is searched for what leads to gaps of so many bytes, if it is not larger. */
 #define REFERENCED_MIN_BYTES 4096
 #define REFERENCES_MAX_BYTES (4u << 20)
+/*
+ * More code than CODE_RULES_MAX_BYTES is followed in pieces of this size, each by itself, and no more than so much of it: x265 has
+ * 12 MiB of assembly. Only its functions' alignment says where they start.
+ */
+#define PIECE_BYTES      (256u << 10)
+#define PIECES_MAX_BYTES (16u << 20)
+#define PIECE_ALIGNMENT  16
+
+/* Code that no function covers, and that is followed in pieces. */
+struct large_gap {
+	uint64_t start; /* ELF address */
+	uint64_t size;
+	uint64_t file_offset;
+};
 
 struct gap_search {
 	Elf *elf;
+	ARRAY(struct large_gap) large;
+	uint64_t large_bytes;  /* of all these */
 	struct range_map gaps; /* by ELF address; value: index in `rules` */
 	uint64_t num_bytes;    /* of code, in all */
 	ARRAY(struct code_rules *) rules;
@@ -36,6 +52,7 @@ static void gap_search_release(struct gap_search *search)
 	array_for_each (&search->rules, rules)
 		code_rules_free(*rules);
 	array_release(&search->rules);
+	array_release(&search->large);
 	range_map_release(&search->gaps);
 }
 
@@ -78,6 +95,21 @@ static int add_fcontext_ends(struct code_rules *rules, const uint8_t *code, size
 	return 0;
 }
 
+static int add_large_gap(struct gap_search *search, const struct large_gap *gap)
+{
+	struct large_gap *added;
+
+	/* Sections of hostile files may overlap as often as they like. */
+	if (gap->size > PIECES_MAX_BYTES - search->large_bytes)
+		return 0;
+	search->large_bytes += gap->size;
+	added = array_add(&search->large);
+	if (!added)
+		return -ENOMEM;
+	*added = *gap;
+	return 0;
+}
+
 static int add_gap(struct gap_search *search, const GElf_Shdr *section, uint64_t start,
 		   uint64_t end)
 {
@@ -88,9 +120,11 @@ static int add_gap(struct gap_search *search, const GElf_Shdr *section, uint64_t
 
 	if (start >= end || size <= PADDING_UNREAD_BYTES)
 		return 0;
-	/* Sections of hostile files may overlap as often as they like. */
 	if (size > CODE_RULES_MAX_BYTES - search->num_bytes)
-		return 0;
+		return add_large_gap(
+			search,
+			&(struct large_gap){start, size,
+					    section->sh_offset + (start - section->sh_addr)});
 	code = elf_getdata_rawchunk(search->elf,
 				    (int64_t)(section->sh_offset + (start - section->sh_addr)),
 				    size, ELF_T_BYTE);
@@ -357,12 +391,59 @@ static int add_functions(struct frame_reader *reader, const struct code_frames *
 	return 0;
 }
 
+/* Where a piece may end, so that no function is in two: behind the return or the padding before an aligned address. */
+static size_t measure_piece(const uint8_t *code, size_t size, uint64_t address)
+{
+	if (size <= PIECE_BYTES)
+		return size;
+	for (size_t end = PIECE_BYTES; end > PIECE_BYTES / 2; end--) {
+		uint8_t last = code[end - 1];
+
+		if ((address + end) % PIECE_ALIGNMENT == 0 &&
+		    (last == 0xc3 || last == 0x90 || last == 0xcc || last == 0))
+			return end;
+	}
+	return PIECE_BYTES;
+}
+
+static int follow_piece(const uint8_t *code, size_t size, uint64_t address, struct code_frames *ret)
+{
+	struct code_rules *rules = code_rules_new(code, size, address);
+	int err = rules ? code_rules_follow(rules) : -ENOMEM;
+
+	if (!err)
+		err = code_rules_get(rules, &ret->stretches);
+	code_rules_free(rules);
+	return err;
+}
+
+static int follow_large_gaps(struct gap_search *search, struct code_frames *ret)
+{
+	array_for_each (&search->large, gap) {
+		Elf_Data *code = elf_getdata_rawchunk(search->elf, (int64_t)gap->file_offset,
+						      gap->size, ELF_T_BYTE);
+		size_t size;
+
+		for (size_t offset = 0; code && code->d_buf && offset < code->d_size;
+		     offset += size) {
+			const uint8_t *piece = (const uint8_t *)code->d_buf + offset;
+			int err;
+
+			size = measure_piece(piece, code->d_size - offset, gap->start + offset);
+			err = follow_piece(piece, size, gap->start + offset, ret);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
 int code_frames_add(Elf *elf, struct frame_reader *reader, struct code_frames *ret)
 {
 	_cleanup_(gap_search_release) struct gap_search search = {.elf = elf};
 	int err = add_gaps(&search, reader);
 
-	if (err || !search.rules.length)
+	if (err || (!search.rules.length && !search.large.length))
 		return err;
 	err = add_starts(&search);
 	if (err)
@@ -375,7 +456,8 @@ int code_frames_add(Elf *elf, struct frame_reader *reader, struct code_frames *r
 		if (err)
 			return err;
 	}
-	return add_functions(reader, ret);
+	err = follow_large_gaps(&search, ret);
+	return err ? err : add_functions(reader, ret);
 }
 
 int code_frames_run(const struct code_frames *frames, const struct frame_function *function,
