@@ -232,6 +232,7 @@ struct event_counts {
 	uint64_t lost_preempted; /* of a probe: see bpf/counted.bpf.c */
 	uint64_t lost_skipped;   /* the kernel did not run the program, as one ran on the CPU */
 	uint64_t lost_block;     /* of what may be live: so much was at a time */
+	bool is_estimated;       /* the samples are points of a Poisson process over the weight */
 	bool is_live; /* of the samples, only those are in the profile whose memory was not freed: */
 	uint64_t live;
 	uint64_t oldest_ns; /* of these */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -57,6 +58,30 @@ static void append_gaps(struct text *text, const struct event_counts *event)
 			    (double)times->enabled_ns / (double)times->running_ns);
 }
 
+/* Half of the interval that holds the true sum 19 times of 20: that of so many points of a Poisson process, twice its deviation. */
+static void append_error(struct text *text, const struct event_counts *event)
+{
+	uint64_t num_points = event->is_live ? event->live : event->samples;
+
+	if (event->is_estimated && num_points)
+		text_printf(text, " (± %.2g %%)", 200 / sqrt((double)num_points));
+}
+
+/* Hits after the last sample of each CPU, where they matter: less than a period of each. */
+static void append_rest(struct text *text, const struct event_counts *event)
+{
+	if (!event->rest || event->rest < event->weight / 100)
+		return;
+	text_append_string(text, INDENT);
+	if (string_equals(event->unit, "nanoseconds"))
+		text_printf(text, "%.3f s", (double)event->rest / 1e9);
+	else
+		table_append_count(text, event->rest, 0);
+	text_append_string(text,
+			   " more came after the last sample and are in no stack: a smaller -c "
+			   "leaves less\n");
+}
+
 /* Of memory: what was freed is no part of the profile. */
 static void append_live(struct text *text, const struct event_counts *event)
 {
@@ -83,7 +108,9 @@ static void append_events(struct text *text, const struct account *account)
 			text_printf(text, "%.3f s", (double)event->scaled_weight / 1e9);
 		else
 			table_append_count(text, event->scaled_weight, 0);
+		append_error(text, event);
 		text_append_char(text, '\n');
+		append_rest(text, event);
 		append_live(text, event);
 		append_gaps(text, event);
 	}
@@ -121,8 +148,10 @@ static void append_stacks(struct text *text, const struct summary *summary,
 	append_part(text, whole, sum, "complete");
 	text_append_char(text, '\n');
 	append_reason(text, account->ticks.in_exec, "of these are in an exec, whole in the kernel");
-	append_reason(text, account->ticks.unproven,
-		      "of these by frame pointer, unproven: calls are indirect or cannot be read");
+	append_reason(
+		text, account->ticks.unproven,
+		"of these may lack a caller: a step by frame pointer, and no direct call before\n" INDENT
+		"the return address to confirm it");
 	for (size_t i = 0; i < NUM_TRUNCATIONS; i++) {
 		uint64_t count = account->truncated_user_stacks[i];
 
@@ -138,7 +167,7 @@ static const char *explain_runtime_fit(enum runtime_fit fit)
 {
 	switch (fit) {
 	case RUNTIME_FITS_NOT:
-		return "are shown as native code: they had other calls of the interpreter";
+		return "are shown as native code: its calls did not match the native stack";
 	case RUNTIME_NO_THREAD:
 		return "are shown as native code: the thread's state was not found";
 	case RUNTIME_UNREADABLE:
@@ -146,7 +175,7 @@ static const char *explain_runtime_fit(enum runtime_fit fit)
 	case RUNTIME_EARLY:
 		return "came before the interpreter was known";
 	case RUNTIME_OUTSIDE:
-		return "run none of its functions: it begins or ends, or the thread is not its";
+		return "ran none of its functions (startup, exit or native thread)";
 	case RUNTIME_UNKNOWN:
 		return "are shown as native code: nothing is known of this version or build";
 	case RUNTIME_NONE:

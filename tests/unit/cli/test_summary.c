@@ -110,6 +110,53 @@ static void of_memory_it_is_reported_how_much_is_live_and_how_old(_unused_ void 
 	release(&scene);
 }
 
+/* What is reported of an event beside its sum. */
+static void assert_event(struct event_counts counts, const char *expected)
+{
+	struct scene scene = make_scene();
+
+	counts.name = "alloc";
+	if (!counts.unit)
+		counts.unit = "bytes";
+	scene.account.events = &counts;
+	scene.account.num_events = 1;
+	append(&scene, summary_append);
+	assert_says(&scene, expected);
+	release(&scene);
+}
+
+static void an_estimated_sum_has_its_error(_unused_ void **state)
+{
+	assert_event((struct event_counts){.is_estimated = true,
+					   .samples = 1600,
+					   .weight = 5000,
+					   .scaled_weight = 5000},
+		     "1,600 samples of alloc stand for 5,000 (± 5 %)\n");
+	assert_event((struct event_counts){.is_estimated = true,
+					   .is_live = true,
+					   .live = 400,
+					   .samples = 1600,
+					   .scaled_weight = 5000},
+		     "stand for 5,000 (± 10 %)\n");
+	assert_event((struct event_counts){.is_estimated = true}, "stand for 0\n");
+	assert_event((struct event_counts){.samples = 9, .scaled_weight = 7}, "stand for 7\n");
+}
+
+static void hits_after_the_last_sample_are_reported_where_they_matter(_unused_ void **state)
+{
+	assert_event(
+		(struct event_counts){.weight = 1000, .scaled_weight = 1000, .rest = 10},
+		"stand for 1,000\n               10 more came after the last sample and are in "
+		"no stack");
+	assert_event((struct event_counts){.unit = "nanoseconds",
+					   .weight = 1000000000,
+					   .scaled_weight = 1000000000,
+					   .rest = 500000000},
+		     "stand for 1.000 s\n               0.500 s more came after the last sample");
+	assert_event((struct event_counts){.weight = 1000, .scaled_weight = 1000, .rest = 9},
+		     "stand for 1,000\n  lost");
+}
+
 static void nothing_lost_is_reported_too(_unused_ void **state)
 {
 	struct scene scene = make_scene();
@@ -340,6 +387,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_loss_is_reported_with_its_reason),
 		cmocka_unit_test(of_memory_it_is_reported_how_much_is_live_and_how_old),
+		cmocka_unit_test(an_estimated_sum_has_its_error),
+		cmocka_unit_test(hits_after_the_last_sample_are_reported_where_they_matter),
 		cmocka_unit_test(nothing_lost_is_reported_too),
 		cmocka_unit_test(the_short_summary_has_the_sum),
 		cmocka_unit_test(waits_are_reported_with_their_kinds_and_how_much_was_sampled),
