@@ -37,6 +37,14 @@ _must_check_ int region_map_declare(struct region_map *map, uint64_t begin, uint
 				    uint32_t name, uint32_t *ret);
 
 /*
+ * The same with exact bounds, and with the kind REGION_DECLARED or REGION_PARTIAL.
+ *
+ * region  its process is ignored
+ */
+_must_check_ int region_map_declare_exact(struct region_map *map, const struct stack_region *region,
+					  uint32_t *ret);
+
+/*
  * Take in a region of the timeline, of the same process, declared or implicit. Returns 0, -ENOMEM,
  * or -EEXIST when it is declared and overlaps another such region.
  */

@@ -55,6 +55,7 @@ struct timeline_thread {
 enum region_kind {
 	REGION_DECLARED, /* the program or the kernel reported its bounds */
 	REGION_IMPLICIT, /* guessed from a pointer; see timeline/region_map.h */
+	REGION_PARTIAL, /* the end is known; the begin is the lowest address that is known to belong to it */
 };
 
 /* [begin, end); the stack grows from end down. */

@@ -138,20 +138,26 @@ static int make_name(struct region_map *map, uint64_t pointer, uint32_t *ret)
 int region_map_declare(struct region_map *map, uint64_t begin, uint64_t end, uint32_t name,
 		       uint32_t *ret)
 {
-	struct stack_region region = {.begin = begin,
-				      .end = round_up(end),
-				      .process = map->process,
-				      .name = name,
-				      .kind = REGION_DECLARED};
-	const struct region_map_entry *other = find_overlapping(map, begin, region.end);
+	struct stack_region region = {
+		.begin = begin, .end = round_up(end), .name = name, .kind = REGION_DECLARED};
+
+	return region_map_declare_exact(map, &region, ret);
+}
+
+int region_map_declare_exact(struct region_map *map, const struct stack_region *region,
+			     uint32_t *ret)
+{
+	struct stack_region added = *region;
+	const struct region_map_entry *other = find_overlapping(map, added.begin, added.end);
 
 	if (other) {
 		*ret = other->region;
 		return -EEXIST;
 	}
-	if (name == STRING_EMPTY && make_name(map, region.end, &region.name))
+	added.process = map->process;
+	if (added.name == STRING_EMPTY && make_name(map, added.end, &added.name))
 		return -ENOMEM;
-	return add_region(map, &map->declared, &region, ret);
+	return add_region(map, &map->declared, &added, ret);
 }
 
 int region_map_adopt(struct region_map *map, uint32_t id)

@@ -9,7 +9,7 @@ int perfetto_regions_use(struct perfetto_slices *slices, struct perfetto_track *
 		.begin = track->region_begin,
 		.end = track->region_end,
 		.name = track->name,
-		.kind = track->is_guessed ? REGION_IMPLICIT : REGION_DECLARED,
+		.kind = track->region_kind,
 	};
 	int err;
 

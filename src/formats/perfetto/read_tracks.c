@@ -19,6 +19,7 @@
 #define NUM_STACKS_NAME   "Number of stacks"
 #define SIZE_STACKS_NAME  "Known stacks total size"
 #define GUESSED           "guessed"
+#define AT_LEAST          "at least"
 
 /* ---- descriptors -------------------------------------------------------------------------- */
 
@@ -63,7 +64,10 @@ static void read_bounds(struct bytes text, struct perfetto_track *track)
 		at += hex_read((const char *)text.data + at, text.size - at, &bounds[i]);
 	}
 	if (bounds[1] && bounds[0] <= bounds[1] && at < text.size && text.data[at] == ')') {
-		track->is_guessed = memmem(text.data, text.size, GUESSED, strlen(GUESSED)) != NULL;
+		if (memmem(text.data, text.size, GUESSED, strlen(GUESSED)))
+			track->region_kind = REGION_IMPLICIT;
+		else if (memmem(text.data, text.size, AT_LEAST, strlen(AT_LEAST)))
+			track->region_kind = REGION_PARTIAL;
 		track->region_begin = bounds[0];
 		track->region_end = bounds[1];
 	}
@@ -144,7 +148,7 @@ int perfetto_track_table_read(struct perfetto_track_table *tracks, struct bytes 
 	if (!known->region_end) {
 		known->region_begin = track.region_begin;
 		known->region_end = track.region_end;
-		known->is_guessed = track.is_guessed;
+		known->region_kind = track.region_kind;
 	}
 	if (known->process == PERFETTO_NONE)
 		known->process = track.process;

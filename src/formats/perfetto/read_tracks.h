@@ -43,9 +43,9 @@ struct perfetto_track {
 	bool is_counter;
 	bool is_incremental;
 	bool is_unsorted;
-	bool is_guessed; /* the bounds of a region */
-	bool is_queued;  /* of waits: the last slice was one of a run queue */
-	uint8_t role;    /* enum perfetto_role */
+	bool is_queued;      /* of waits: the last slice was one of a run queue */
+	uint8_t region_kind; /* enum region_kind, of a region's bounds */
+	uint8_t role;        /* enum perfetto_role */
 };
 INTERN_TABLE(perfetto_tracks_by_uuid, struct perfetto_track, uuid);
 

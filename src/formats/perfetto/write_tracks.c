@@ -795,7 +795,10 @@ static char *describe_bounds(struct perfetto_tracks *tracks, const struct stack_
 {
 	text_truncate(&tracks->description, 0);
 	text_printf(&tracks->description, "[0x%" PRIx64 ", 0x%" PRIx64 ")%s", region->begin,
-		    region->end, region->kind == REGION_IMPLICIT ? ", guessed from pointers" : "");
+		    region->end,
+		    region->kind == REGION_IMPLICIT  ? ", guessed from pointers"
+		    : region->kind == REGION_PARTIAL ? ", at least"
+						     : "");
 	return tracks->description.data;
 }
 

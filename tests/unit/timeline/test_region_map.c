@@ -70,6 +70,28 @@ static void the_end_of_a_declared_region_is_rounded_up(void **state _unused_)
 	tracked_release(&tracked);
 }
 
+static void exact_bounds_are_kept_and_may_share_a_page(void **state _unused_)
+{
+	struct stack_region wanted = {.begin = 0x2000, .end = 0x2800, .kind = REGION_PARTIAL};
+	struct tracked tracked;
+	uint32_t lower;
+	uint32_t upper;
+
+	tracked_init(&tracked);
+	assert_int_equal(region_map_declare_exact(tracked.regions, &wanted, &lower), 0);
+	assert_int_equal(timeline_get_region(tracked.timeline, lower)->end, 0x2800);
+	assert_int_equal(timeline_get_region(tracked.timeline, lower)->kind, REGION_PARTIAL);
+	wanted.begin = 0x2800;
+	wanted.end = 0x3000;
+	assert_int_equal(region_map_declare_exact(tracked.regions, &wanted, &upper), 0);
+	assert_int_equal(find(&tracked, 0x27f8), lower);
+	assert_int_equal(find(&tracked, 0x2800), upper);
+	wanted.begin = 0x27ff;
+	assert_int_equal(region_map_declare_exact(tracked.regions, &wanted, &upper), -EEXIST);
+	assert_int_equal(upper, lower);
+	tracked_release(&tracked);
+}
+
 static void declared_regions_must_not_overlap(void **state _unused_)
 {
 	static const uint64_t bounds[][2] = {
@@ -210,6 +232,7 @@ int main(void)
 		cmocka_unit_test(a_pointer_to_the_end_is_one_to_an_empty_stack),
 		cmocka_unit_test(where_two_regions_touch_the_pointer_is_in_the_upper_one),
 		cmocka_unit_test(the_end_of_a_declared_region_is_rounded_up),
+		cmocka_unit_test(exact_bounds_are_kept_and_may_share_a_page),
 		cmocka_unit_test(declared_regions_must_not_overlap),
 		cmocka_unit_test(a_removed_region_makes_room_for_another),
 		cmocka_unit_test(
