@@ -16,7 +16,8 @@ struct known_area {
 	__u64 mm; /* address of the kernel's structure, which tells programs apart */
 	__u64 begin;
 	__u64 end;
-	__u64 tid;
+	__u32 tid;
+	__u32 kind; /* enum wire_stack_kind */
 };
 
 struct known_areas {
@@ -61,6 +62,47 @@ static long describe_area(struct task_struct *task, struct vm_area_struct *vma,
 	return 0;
 }
 
+/* The begin of runtime.g of Go, the same since Go 1.4. */
+struct goroutine {
+	__u64 low, high;
+	__u64 guard; /* above low; or one of a few numbers that no address reaches */
+	__u64 system_guard;
+};
+#define MAX_GOROUTINE_BYTES (1ull << 30) /* Go's own limit */
+#define NO_GUARD            (~0ull)
+#define MIN_POISONED_GUARD  (~0ull - 0xfff)
+
+/* Whether there is a description of a goroutine at an address, and of the stack that is in use. */
+static __always_inline bool read_goroutine(__u64 address, __u64 user_sp, struct goroutine *ret)
+{
+	if (!address || bpf_probe_read_user(ret, sizeof(*ret), (void *)address))
+		return false;
+	if (user_sp <= ret->low || user_sp > ret->high ||
+	    ret->high - ret->low > MAX_GOROUTINE_BYTES)
+		return false;
+	if (ret->system_guard != NO_GUARD && ret->system_guard != ret->guard)
+		return false;
+	return ret->guard >= MIN_POISONED_GUARD ||
+	       (ret->guard > ret->low && ret->guard < ret->high);
+}
+
+/*
+ * The goroutine that the thread runs, as Go's code has it in a register (since Go 1.17), and as its assembly and the code
+ * that it calls have it in the word below the thread pointer.
+ */
+static __always_inline bool find_goroutine(struct task_struct *task,
+					   const struct user_registers *registers,
+					   struct goroutine *ret)
+{
+	__u64 address = 0;
+
+	if (read_goroutine(registers->r14, registers->sp, ret))
+		return true;
+	return !bpf_probe_read_user(&address, sizeof(address),
+				    (void *)(TASK_THREAD_POINTER(task) - sizeof(address))) &&
+	       read_goroutine(address, registers->sp, ret);
+}
+
 static __always_inline bool is_known_area(const struct known_area *known, __u64 mm,
 					  const struct wire_sample *sample)
 {
@@ -68,14 +110,48 @@ static __always_inline bool is_known_area(const struct known_area *known, __u64 
 	       sample->user_sp <= known->end;
 }
 
-static __always_inline void send_stack_area(const struct wire_sample *sample)
+/*
+ * Where the stack is that user_sp is in. Returns 0, or less when that cannot be known: the memory is being changed, and the
+ * next sample will have it.
+ */
+static __always_inline long find_area(struct task_struct *task, const struct scratch *scratch,
+				      struct wire_stack_area *area)
 {
+	struct goroutine goroutine;
+	bool is_of_go;
+
+	if (is_on_signal_stack(task, area->user_sp)) {
+		area->kind = WIRE_STACK_SIGNAL;
+		area->begin = task->sas_ss_sp;
+		area->end = area->begin + task->sas_ss_size;
+		return 0;
+	}
+	is_of_go = find_goroutine(task, &scratch->registers, &goroutine);
+	/* What Go knows of stacks that others have made is an estimate. */
+	if (!is_of_go || goroutine.system_guard != NO_GUARD) {
+		if (bpf_find_vma(task, area->user_sp, describe_area, area, 0))
+			return -1;
+		if (area->kind != WIRE_STACK_OTHER)
+			return 0;
+	}
+	if (is_of_go) {
+		area->kind = WIRE_STACK_GOROUTINE;
+		area->begin = goroutine.low;
+		area->end = goroutine.high;
+	}
+	return 0;
+}
+
+static __always_inline void send_stack_area(const struct scratch *scratch)
+{
+	const struct wire_sample *sample = &scratch->sample;
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	void *ring = get_ring();
 	struct known_areas *cache = get_per_cpu(&known_areas);
 	bool is_in_handler = is_on_signal_stack(task, sample->user_sp);
 	__u64 mm = (__u64)task->mm;
 	struct known_area *known;
+	bool is_known;
 	struct wire_stack_area area = {
 		.type = WIRE_STACK_AREA,
 		.pid = sample->pid,
@@ -89,19 +165,20 @@ static __always_inline void send_stack_area(const struct wire_sample *sample)
 	if (!sample->user_sp || !cache || !ring || (sample->flags & WIRE_SAMPLE_IN_EXEC))
 		return;
 	known = &cache->areas[(sample->tid * 2 + is_in_handler) & (KNOWN_AREAS - 1)];
-	if (is_known_area(known, mm, sample))
+	is_known = is_known_area(known, mm, sample);
+	/* Go may have made other stacks of the memory. */
+	if ((is_known && known->kind != WIRE_STACK_GOROUTINE) || find_area(task, scratch, &area))
 		return;
-	if (is_in_handler) {
-		area.kind = WIRE_STACK_SIGNAL;
-		area.begin = task->sas_ss_sp;
-		area.end = area.begin + task->sas_ss_size;
-	} else if (bpf_find_vma(task, sample->user_sp, describe_area, &area, 0)) {
-		return; /* the memory is being changed: the next sample will have it */
-	}
+	if (is_known && known->kind == area.kind && known->begin == area.begin &&
+	    known->end == area.end)
+		return;
 	if (area.kind && send(ring, &area, sizeof(area)))
 		return;
-	*known = (struct known_area){
-		.mm = mm, .begin = area.begin, .end = area.end, .tid = sample->tid};
+	*known = (struct known_area){.mm = mm,
+				     .begin = area.begin,
+				     .end = area.end,
+				     .tid = sample->tid,
+				     .kind = area.kind};
 }
 
 #endif

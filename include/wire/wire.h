@@ -155,10 +155,11 @@ _Static_assert(sizeof(struct wire_raw_sample) ==
 
 enum wire_stack_kind {
 	WIRE_STACK_NONE,
-	WIRE_STACK_MAIN,   /* the stack that the program began on */
-	WIRE_STACK_THREAD, /* the thread's own: what belongs to the thread lies above it */
-	WIRE_STACK_SIGNAL, /* that the thread has set for its signal handlers */
-	WIRE_STACK_OTHER,  /* some mapping */
+	WIRE_STACK_MAIN,      /* the stack that the program began on */
+	WIRE_STACK_THREAD,    /* the thread's own: what belongs to the thread lies above it */
+	WIRE_STACK_SIGNAL,    /* that the thread has set for its signal handlers */
+	WIRE_STACK_OTHER,     /* some mapping */
+	WIRE_STACK_GOROUTINE, /* a goroutine's, or that of Go's scheduler (g0) */
 };
 
 /*
@@ -172,7 +173,7 @@ struct wire_stack_area {
 	wire_u32 kind;           /* enum wire_stack_kind */
 	wire_u64 time_ns;        /* CLOCK_BOOTTIME */
 	wire_u64 generation;     /* as in wire_sample */
-	wire_u64 begin;          /* of the whole mapping; exact for signal stacks */
+	wire_u64 begin;          /* of the whole mapping; exact for signals and goroutines */
 	wire_u64 end;            /* first byte after it */
 	wire_u64 user_sp;        /* that was in it */
 	wire_u64 thread_pointer; /* WIRE_STACK_THREAD: the stack is below it; else 0 */

@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "collect/stack_bounds.h"
 #include "timeline/region_map.h"
 
 /*
@@ -99,8 +100,8 @@ static bool has_tops(const struct stack_area *area, const struct stack_tops *top
 }
 
 /*
- * A mapping with stacks in it that are known by their tops goes by these; of a thread's, what lies
- * below its own stack does.
+ * Stacks in a mapping that are known by their tops are found by these (stack_bounds.h); so is what is
+ * below a thread's own stack.
  */
 static int copy_areas(struct stack_regions *regions, const struct trace_log *log,
 		      const struct stack_tops *tops)
@@ -112,6 +113,8 @@ static int copy_areas(struct stack_regions *regions, const struct trace_log *log
 		struct stack_area area = areas[i];
 		uint64_t last_end;
 
+		if (area.kind == STACK_OTHER && area.end - area.begin > MAX_OTHER_BYTES)
+			continue;
 		if ((area.kind == STACK_THREAD || area.kind == STACK_OTHER) &&
 		    has_tops(&area, tops, &last_end)) {
 			if (area.kind == STACK_OTHER)
@@ -148,25 +151,24 @@ static bool is_reported(const struct stack_regions *regions, size_t num_areas,
 	return false;
 }
 
-static int add_tops(struct stack_regions *regions, const struct stack_tops *tops)
+static int add_tops(struct stack_regions *regions, const struct trace_log *log,
+		    const struct stack_tops *tops)
 {
 	size_t num_areas = regions->areas.length;
+	size_t num_logged;
+	const struct stack_area *logged = trace_log_get_areas(log, &num_logged);
+	_cleanup_(stack_bounds_freep) struct stack_bounds *bounds =
+		stack_bounds_new(logged, num_logged, tops);
 	_cleanup_free_ struct stack_area *added = calloc(tops->length + 1, sizeof(*added));
 	size_t num_added = 0;
 
-	if (!added)
+	if (!bounds || !added)
 		return -ENOMEM;
 	for (size_t i = 0; i < tops->length; i++) {
 		const struct stack_top *top = &tops->items[i];
 
 		if (top->begin < top->end && !is_reported(regions, num_areas, top))
-			added[num_added++] = (struct stack_area){
-				.first_ns = top->first_ns,
-				.begin = top->begin,
-				.end = top->end,
-				.process = top->process,
-				.kind = STACK_OTHER,
-			};
+			added[num_added++] = stack_bounds_get(bounds, i);
 	}
 	for (size_t i = 0; i < num_added; i++)
 		if (!add_area(regions, &added[i]))
@@ -197,7 +199,7 @@ static int find_areas(struct stack_regions *regions, const struct trace_log *log
 	if (err)
 		return err;
 	sort_areas(regions);
-	err = add_tops(regions, tops);
+	err = add_tops(regions, log, tops);
 	if (err)
 		return err;
 	sort_areas(regions);
@@ -284,6 +286,11 @@ static int make_way(struct stack_regions *regions, struct region_map *map, struc
 
 	if (!known)
 		return 1; /* the program knows better */
+	/* Go uses memory of stacks for other stacks, and for those of signal handlers. */
+	if (area->kind == STACK_GOROUTINE || known->kind == STACK_GOROUTINE) {
+		region_map_remove(map, other);
+		return 0;
+	}
 	if (area->kind == STACK_SIGNAL || (known->kind == STACK_SIGNAL && !area->tid))
 		return 1;
 	if (known->mapping_begin == mapping_begin &&
@@ -314,8 +321,8 @@ static int name_area(struct stack_regions *regions, const struct stack_area *are
 
 	if (area->kind == STACK_MAIN)
 		return timeline_add_string(regions->timeline, "[stack]", ret);
-	snprintf(name, sizeof(name), "stack 0x%" PRIx64 ", %" PRIu64 " KiB", area->begin,
-		 (area->end - area->begin) >> 10);
+	snprintf(name, sizeof(name), "stack 0x%" PRIx64 ", %s%" PRIu64 " KiB", area->begin,
+		 area->is_lower_bound ? "at least " : "", (area->end - area->begin) >> 10);
 	return timeline_add_string(regions->timeline, name, ret);
 }
 
@@ -327,15 +334,20 @@ static int declare(struct stack_regions *regions, struct region_map *map,
 	uint32_t name;
 	int err;
 
-	if (area.kind == STACK_OTHER && area.end - area.begin > MAX_OTHER_BYTES)
-		return 0;
 	if (area.kind == STACK_THREAD && area.end - area.begin > MAX_THREAD_BYTES)
 		area.begin = area.end - MAX_THREAD_BYTES;
 	do {
 		err = name_area(regions, &area, &name);
 		if (err)
 			return err;
-		err = region_map_declare(map, area.begin, area.end, name, &region);
+		err = region_map_declare_exact(
+			map,
+			&(struct stack_region){.begin = area.begin,
+					       .end = area.end,
+					       .name = name,
+					       .kind = area.is_lower_bound ? REGION_PARTIAL
+									   : REGION_DECLARED},
+			&region);
 		if (err != -EEXIST)
 			break;
 		err = make_way(regions, map, &area, source->begin, region);

@@ -11,10 +11,7 @@
 /* No stack is so large: the outermost frame is that of another one, which a handler interrupted. */
 #define MAX_STACK_BYTES (64ull << 20)
 
-/*
- * More tops than this are goroutines, whose stacks are many and small: what is on the others goes by
- * the memory that it lies in.
- */
+/* What is on other stacks goes by the memory that it is in. */
 #define MAX_TOPS (1u << 16)
 
 static int compare_tops(const void *a, const void *b)
@@ -38,6 +35,44 @@ static size_t find_place(const struct stack_tops *tops, uint32_t process, uint64
 void stack_tops_release(struct stack_tops *tops)
 {
 	array_release(tops);
+	array_release(&tops->known);
+}
+
+/* The first known memory that ends at or above an address, in the order of processes. */
+static size_t find_known(const struct stack_tops *tops, uint32_t process, uint64_t address)
+{
+	return array_count_front(&tops->known, memory,
+				 memory->process < process ||
+					 (memory->process == process && memory->end < address));
+}
+
+int stack_tops_ignore(struct stack_tops *tops, uint32_t process, uint64_t begin, uint64_t end)
+{
+	size_t place = find_known(tops, process, begin);
+	struct known_stacks_memory *memory;
+
+	/* Join it with what it touches. */
+	while (place < tops->known.length) {
+		memory = &tops->known.items[place];
+		if (memory->process != process || memory->begin > end)
+			break;
+		begin = memory->begin < begin ? memory->begin : begin;
+		end = memory->end > end ? memory->end : end;
+		array_remove(&tops->known, place);
+	}
+	memory = array_insert(&tops->known, place);
+	if (!memory)
+		return -ENOMEM;
+	*memory = (struct known_stacks_memory){.begin = begin, .end = end, .process = process};
+	return 0;
+}
+
+static bool is_ignored(const struct stack_tops *tops, uint32_t process, uint64_t address)
+{
+	size_t place = find_known(tops, process, address + 1);
+
+	return place < tops->known.length && tops->known.items[place].process == process &&
+	       tops->known.items[place].begin <= address;
 }
 
 static uint64_t get_end(uint64_t outermost_sp)
@@ -52,7 +87,7 @@ int stack_tops_add(struct stack_tops *tops, uint32_t process, uint64_t outermost
 	struct stack_top *added;
 
 	if (!top.end || (tops->last.process == process && tops->last.end == top.end) ||
-	    tops->length >= MAX_TOPS)
+	    tops->length >= MAX_TOPS || is_ignored(tops, process, outermost_sp))
 		return 0;
 	tops->last = top;
 	place = find_place(tops, process, top.end);

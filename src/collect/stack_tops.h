@@ -21,16 +21,31 @@ struct stack_top {
 	uint32_t process;  /* id of the process table */
 };
 
+/* Memory of stacks whose bounds are known: they need no tops. */
+struct known_stacks_memory {
+	uint64_t begin;
+	uint64_t end;
+	uint32_t process;
+};
+
 /* Zeroed at first. */
 struct stack_tops {
 	struct stack_top *items; /* by process and end */
 	size_t length;
 	size_t capacity;
 	struct stack_top last; /* that was added: most samples have the same */
+	struct {
+		struct known_stacks_memory *items; /* by process and address; disjoint */
+		size_t length;
+		size_t capacity;
+	} known;
 };
 
 void stack_tops_release(struct stack_tops *tops);
 
+/* Ignore outermost frames in [begin, end) of a process. Returns 0 or -ENOMEM. */
+_must_check_ int stack_tops_ignore(struct stack_tops *tops, uint32_t process, uint64_t begin,
+				   uint64_t end);
 /* A process has such an outermost frame, or a stack with that last byte. Returns 0 or -ENOMEM. */
 _must_check_ int stack_tops_add(struct stack_tops *tops, uint32_t process, uint64_t outermost_sp);
 /*

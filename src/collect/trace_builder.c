@@ -477,19 +477,21 @@ static int finish_occupancies(struct trace_builder *builder)
 
 /*
  * A sample in a signal handler with a stack of its own is of two stacks: the outermost frame is that of the
- * one which the signal has interrupted.
+ * one which the signal has interrupted. The bounds of goroutines' stacks are known.
  */
-static int add_signal_stacks(const struct trace_log *log, struct stack_tops *tops)
+static int add_known_stacks(const struct trace_log *log, struct stack_tops *tops)
 {
 	size_t count;
 	const struct stack_area *areas = trace_log_get_areas(log, &count);
 
 	for (size_t i = 0; i < count; i++) {
-		int err;
+		int err = 0;
 
-		if (areas[i].kind != STACK_SIGNAL)
-			continue;
-		err = stack_tops_add(tops, areas[i].process, areas[i].end - 1);
+		if (areas[i].kind == STACK_SIGNAL)
+			err = stack_tops_add(tops, areas[i].process, areas[i].end - 1);
+		else if (areas[i].kind == STACK_GOROUTINE)
+			err = stack_tops_ignore(tops, areas[i].process, areas[i].begin,
+						areas[i].end);
 		if (err)
 			return err;
 	}
@@ -503,7 +505,7 @@ static int add_signal_stacks(const struct trace_log *log, struct stack_tops *top
 static int find_stack_tops(const struct trace_source *source, struct stack_tops *tops)
 {
 	struct spool *spool = trace_log_get_samples(source->log);
-	int failure = add_signal_stacks(source->log, tops);
+	int failure = add_known_stacks(source->log, tops);
 
 	if (failure)
 		return failure;

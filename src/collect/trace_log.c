@@ -11,7 +11,10 @@
 
 #define PAGE_BYTES 4096u
 
-/* Stacks grow down, and the kernel merges mappings there: only the end identifies one. */
+/*
+ * Stacks grow down, and the kernel merges mappings there: only the end identifies one. Goroutines' are added whenever
+ * they have replaced others.
+ */
 INTERN_TABLE(area_table, struct stack_area, process, tid, end, kind);
 
 struct trace_log {
@@ -25,6 +28,7 @@ struct trace_log {
 	struct recorded_occupancies *occupancies;
 	uint64_t num_lost_renames;
 	struct area_table areas;
+	ARRAY(struct stack_area) goroutine_areas; /* the present ones, by process and end */
 };
 
 static int compare_samples(const void *a, const void *b)
@@ -119,6 +123,7 @@ void trace_log_free(struct trace_log *log)
 	spool_free(log->task_events);
 	recorded_occupancies_free(log->occupancies);
 	area_table_release(&log->areas);
+	array_release(&log->goroutine_areas);
 	free(log);
 }
 
@@ -164,11 +169,45 @@ static bool read_area(const struct wire_stack_area *record, struct stack_area *r
 		ret->kind = STACK_SIGNAL;
 		ret->tid = record->tid;
 		break;
+	case WIRE_STACK_GOROUTINE:
+		ret->kind = STACK_GOROUTINE;
+		break;
 	case WIRE_STACK_OTHER:
 		ret->kind = STACK_OTHER;
 		break;
 	}
 	return ret->begin < ret->end;
+}
+
+/* Whether the area ends at or below an address of the same process, or is of an earlier process. */
+static bool is_below(const struct stack_area *area, uint32_t process, uint64_t address)
+{
+	return area->process < process || (area->process == process && area->end <= address);
+}
+
+/*
+ * Replace the present areas that share memory with this one. Returns 1, or 0 if the same area is present
+ * already, or -ENOMEM.
+ */
+static int replace_goroutine_areas(struct trace_log *log, const struct stack_area *area)
+{
+	size_t place = array_count_front(&log->goroutine_areas, item,
+					 is_below(item, area->process, area->begin));
+	struct stack_area *present;
+
+	while (place < log->goroutine_areas.length) {
+		present = &log->goroutine_areas.items[place];
+		if (present->process != area->process || present->begin >= area->end)
+			break;
+		if (present->begin == area->begin && present->end == area->end)
+			return 0;
+		array_remove(&log->goroutine_areas, place);
+	}
+	present = array_insert(&log->goroutine_areas, place);
+	if (!present)
+		return -ENOMEM;
+	*present = *area;
+	return 1;
 }
 
 int trace_log_add_area(struct trace_log *log, uint32_t process,
@@ -181,6 +220,10 @@ int trace_log_add_area(struct trace_log *log, uint32_t process,
 	if (!read_area(record, &area))
 		return 0;
 	area.process = process;
+	if (area.kind == STACK_GOROUTINE) {
+		err = replace_goroutine_areas(log, &area);
+		return err > 0 ? area_table_add(&log->areas, &area, &item) : err;
+	}
 	err = area_table_intern(&log->areas, &area, &item);
 	if (err)
 		return err;

@@ -60,16 +60,24 @@ struct thread_rename {
 	char comm[16]; /* NUL-terminated */
 };
 
-enum stack_kind { STACK_MAIN, STACK_THREAD, STACK_SIGNAL, STACK_OTHER };
+enum stack_kind {
+	STACK_MAIN,
+	STACK_THREAD,
+	STACK_SIGNAL,
+	STACK_GOROUTINE, /* or of Go's scheduler: its bounds are exact */
+	STACK_OTHER,
+};
 
 /* Memory that a stack was seen in. */
 struct stack_area {
-	uint64_t first_ns; /* when it was first seen */
-	uint64_t begin;    /* of its mapping, or of the signal stack; the lowest seen */
+	uint64_t
+		first_ns; /* when it was first seen; a goroutine's may be there again after others */
+	uint64_t begin;   /* of its mapping, or of the signal stack; the lowest seen */
 	uint64_t end;
 	uint32_t process; /* id of the process table */
 	uint32_t tid;     /* of the owner; 0: unknown */
 	enum stack_kind kind;
+	bool is_lower_bound; /* the stack is larger: only this part of it is known */
 };
 
 /*

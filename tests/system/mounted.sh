@@ -2,29 +2,27 @@
 # For tests of stacks that programs mount by themselves, after lib.sh and perfetto.sh: what a trace with
 # scheduling says of them against what the program says.
 
-# The region of each stack ends within a page of it and has its thread on it for 99 % of the time that the
+# The region of each stack has the bounds of it and its thread on it for 99 % of the time that the
 # thread ran while the stack was mounted: a thread that waits for a CPU is not sampled, so that who comes to a
 # stack and must wait is seen there late. The fill is that of the stack within a page (and what the innermost
-# function used). A line of the program a turn: "BEGIN END HIGH LOW TID"; three turns of 300 ms for each stack.
+# function used). A line of the program a turn: "BEGIN END HIGH LOW TID BOTTOM"; three turns of 300 ms for each stack.
 # expect_mounted FILE
 expect_mounted() {
-    local begin end high low tid top bottom stack
+    local begin end high low tid bottom stack
     local turns="" names="" depths=""
-    declare -A lowest=()
-    while read -r begin end high low tid; do
+    declare -A lowest=() bottoms=()
+    while read -r begin end high low tid bottom; do
         turns+="${turns:+, }($high, $begin, $end, $tid)"
         lowest[$high]=$low
+        bottoms[$high]=$bottom
     done <"$1"
-    # The outermost frame is a little below the end, the innermost one below what it has called a local; there it may be
-    # interrupted in what it calls, which a busy machine does more often.
     for stack in "${!lowest[@]}"; do
-        low=${lowest[$stack]}
-        depths+="${depths:+, }($stack, $((stack - low)))"
-        for top in $(printf '%s\n' $(((stack + 4095) & ~4095)) $(((stack - 512 + 4095) & ~4095)) | sort -u); do
-            for bottom in $((low & ~4095)) $(((low - 4096) & ~4095)); do
-                names+="${names:+, }($stack, '$(printf 'stack 0x%x, %d KiB' "$bottom" $(((top - bottom) >> 10)))')"
-            done
-        done
+        depths+="${depths:+, }($stack, $((stack - lowest[$stack])))"
+        # Of stacks that do not begin with a page: the outermost frame is a little below the end.
+        bottom=$((bottoms[$stack] & ~4095))
+        names+="${names:+, }($stack, '$(printf 'stack 0x%x, %d KiB' "${bottoms[$stack]}" $(((stack - bottoms[$stack]) >> 10)))')"
+        ((bottom == bottoms[$stack])) ||
+            names+=", ($stack, '$(printf 'stack 0x%x, %d KiB' "$bottom" $((((stack - 512 + 4095) & ~4095) - bottom >> 10)))')"
     done
     TRUTH="with turns(stack, b, e, tid) as (values $turns), names(stack, name) as (values $names),
         depths(stack, bytes) as (values $depths)"

@@ -29,7 +29,11 @@ type turn struct {
 	begin, end int64
 	high, low  uintptr
 	tid        int
+	bottom     uintptr
 }
+
+// The address of the goroutine's description, which begins with the bounds of its stack.
+func getg() uintptr
 
 func now() int64 {
 	const clockBoottime = 7
@@ -67,18 +71,17 @@ func descend(level int, milliseconds time.Duration) uintptr {
 }
 
 func run(number int, turns [goroutines]chan int, done chan turn) {
-	const pageBytes = 4096
 	level := 4 + 6*number
 	// From now on the stack is large enough, and stays where it is.
 	descend(level+1, 0)
-	var here int
-	high := (uintptr(unsafe.Pointer(&here)) + pageBytes - 1) &^ (pageBytes - 1)
+	g := getg()
+	stack := *(**[2]uintptr)(unsafe.Pointer(&g))
 	for round := range turns[number] {
 		// On one thread, until its turn is over.
 		runtime.LockOSThread()
 		begin := now()
 		low := descend(level, 300)
-		done <- turn{begin, now(), high, low, syscall.Gettid()}
+		done <- turn{begin, now(), stack[1], low, syscall.Gettid(), stack[0]}
 		runtime.UnlockOSThread()
 		next := (number + 1) % goroutines
 		if next == 0 {
@@ -103,12 +106,20 @@ func main() {
 	turns[0] <- 0
 	for i := 0; i < goroutines*rounds; i++ {
 		turn := <-done
-		fmt.Println(turn.begin, turn.end, turn.high, turn.low, turn.tid)
+		fmt.Println(turn.begin, turn.end, turn.high, turn.low, turn.tid, turn.bottom)
 	}
 }
 GO
+cat >"$TMPDIR/mounted/getg_amd64.s" <<'ASM'
+#include "textflag.h"
+
+TEXT ·getg(SB), NOSPLIT, $0-8
+	MOVQ (TLS), AX
+	MOVQ AX, ret+0(FP)
+	RET
+ASM
 (cd "$TMPDIR/mounted" && HOME=$TMPDIR GOCACHE=$TMPDIR/cache GO111MODULE=off GOFLAGS='' CGO_ENABLED=0 \
-    go build -o "$TMPDIR/goroutines" main.go) >"$TMPDIR/go.out" 2>&1 ||
+    go build -o "$TMPDIR/goroutines" .) >"$TMPDIR/go.out" 2>&1 ||
     skip "go cannot build here: $(tail -n 1 "$TMPDIR/go.out")"
 record -F 1997 --sched -o "$TMPDIR/x.pftrace" -- "$TMPDIR/goroutines" >"$TMPDIR/turns"
 expect_mounted "$TMPDIR/turns"

@@ -2,15 +2,16 @@
  * Fibers that two threads run by turns, each on a stack of its own, and the truth about these on
  * standard output, a line a turn:
  *
- *	BEGIN END HIGH LOW TID
+ *	BEGIN END HIGH LOW TID BOTTOM
  *
  * from when to when the stack was mounted (CLOCK_BOOTTIME), where it ends, how far down it was in
- * use, and on which thread.
+ * use, on which thread, and where it begins.
  *
  * usage: nofp_mounted [TURNS [MILLISECONDS]]     of each fiber; CPU time of a turn
  *
- * The stacks are of makecontext(), in one mapping. Built with -DWITH_BOOST they are those that
- * Boost.Context's fixedsize_stack gives.
+ * The stacks are of makecontext(): three of several sizes with mappings of their own, between guard
+ * pages, and four in one mapping. Built with -DWITH_BOOST they are those that Boost.Context's
+ * protected_fixedsize_stack gives, and fixedsize_stack.
  */
 #include <cinttypes>
 #include <cstdio>
@@ -24,6 +25,7 @@
 #ifdef WITH_BOOST
 #include <boost/context/fiber.hpp>
 #include <boost/context/fixedsize_stack.hpp>
+#include <boost/context/protected_fixedsize_stack.hpp>
 #else
 #include <ucontext.h>
 #endif
@@ -35,6 +37,8 @@ namespace
 
 /* Odd, so that each comes to the other thread the next time. */
 constexpr int num_fibers = 7;
+constexpr int num_apart = 3;
+constexpr size_t page_bytes = 4096;
 uint64_t turn_ns = 150 * NS_PER_MS;
 
 struct fiber;
@@ -44,26 +48,38 @@ void work(fiber &self);
 
 namespace ctx = boost::context;
 
-/* Remembers where the stack ends. */
+/* Remembers where the stack is. */
 struct watched_stack {
+	uintptr_t *bottom;
 	uintptr_t *high;
+	bool is_apart;
 
 	ctx::stack_context allocate()
 	{
-		ctx::stack_context context = ctx::fixedsize_stack().allocate();
+		ctx::stack_context context =
+			is_apart ? ctx::protected_fixedsize_stack(256 << 10).allocate()
+				 : ctx::fixedsize_stack().allocate();
+		uintptr_t end = reinterpret_cast<uintptr_t>(context.sp);
 
-		*high = reinterpret_cast<uintptr_t>(context.sp);
+		*bottom = end - context.size;
+		if (is_apart)
+			*bottom += page_bytes; /* the guard */
+		*high = end;
 		return context;
 	}
 
 	void deallocate(ctx::stack_context &context)
 	{
-		ctx::fixedsize_stack().deallocate(context);
+		if (is_apart)
+			ctx::protected_fixedsize_stack().deallocate(context);
+		else
+			ctx::fixedsize_stack().deallocate(context);
 	}
 };
 
 struct fiber {
 	ctx::fiber context;
+	uintptr_t bottom;
 	uintptr_t high;
 	uintptr_t low;
 	int number;
@@ -71,7 +87,8 @@ struct fiber {
 
 	void start()
 	{
-		context = ctx::fiber(std::allocator_arg, watched_stack{&high},
+		context = ctx::fiber(std::allocator_arg,
+				     watched_stack{&bottom, &high, number < num_apart},
 				     [this](ctx::fiber &&thread) {
 					     for (;;) {
 						     work(*this);
@@ -91,9 +108,21 @@ struct fiber {
 
 constexpr size_t stack_bytes = 64 << 10;
 
+/* Between guard pages. */
+char *map_stack(size_t bytes)
+{
+	char *stack = static_cast<char *>(mmap(nullptr, bytes + 2 * page_bytes, PROT_NONE,
+					       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) +
+		      page_bytes;
+
+	mprotect(stack, bytes, PROT_READ | PROT_WRITE);
+	return stack;
+}
+
 struct fiber {
 	ucontext_t context;
 	ucontext_t *thread;
+	uintptr_t bottom;
 	uintptr_t high;
 	uintptr_t low;
 	int number;
@@ -113,15 +142,18 @@ struct fiber {
 
 	void start()
 	{
-		static char *stacks = static_cast<char *>(mmap(nullptr, num_fibers * stack_bytes,
-							       PROT_READ | PROT_WRITE,
-							       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+		static char *together = map_stack((num_fibers - num_apart) * stack_bytes);
+		bool is_apart = number < num_apart;
+		size_t bytes = is_apart ? (number + 2) * stack_bytes : stack_bytes;
+		char *stack =
+			is_apart ? map_stack(bytes) : together + (number - num_apart) * stack_bytes;
 		uintptr_t self = reinterpret_cast<uintptr_t>(this);
 
 		getcontext(&context);
-		context.uc_stack.ss_sp = stacks + number * stack_bytes;
-		context.uc_stack.ss_size = stack_bytes;
-		high = reinterpret_cast<uintptr_t>(context.uc_stack.ss_sp) + stack_bytes;
+		context.uc_stack.ss_sp = stack;
+		context.uc_stack.ss_size = bytes;
+		bottom = reinterpret_cast<uintptr_t>(stack);
+		high = bottom + bytes;
 		makecontext(&context, reinterpret_cast<void (*)()>(run), 2,
 			    static_cast<unsigned int>(self), static_cast<unsigned int>(self >> 32));
 	}
@@ -143,6 +175,7 @@ struct turn {
 	uintptr_t high;
 	uintptr_t low;
 	int tid;
+	uintptr_t bottom;
 };
 
 std::mutex lock;
@@ -215,6 +248,7 @@ void run_thread()
 		turn.high = next->high;
 		turn.low = next->low;
 		turn.tid = gettid();
+		turn.bottom = next->bottom;
 		give_back(next, turn);
 	}
 }
@@ -234,11 +268,13 @@ int main(int argc, char **argv)
 		fibers[i].start();
 		ready.push_back(&fibers[i]);
 	}
+	/* The thread's stack is not to be joined with the last one. */
+	mmap(nullptr, page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	std::thread other(run_thread);
 	run_thread();
 	other.join();
 	for (const turn &turn : turns)
-		printf("%" PRIu64 " %" PRIu64 " %" PRIuPTR " %" PRIuPTR " %d\n", turn.begin_ns,
-		       turn.end_ns, turn.high, turn.low, turn.tid);
+		printf("%" PRIu64 " %" PRIu64 " %" PRIuPTR " %" PRIuPTR " %d %" PRIuPTR "\n",
+		       turn.begin_ns, turn.end_ns, turn.high, turn.low, turn.tid, turn.bottom);
 	return fflush(stdout);
 }

@@ -275,13 +275,199 @@ static void fibers_that_share_a_mapping_are_told_apart_by_their_outermost_frames
 	add_sample(fixture, 40, 101, "worker", 0x17800); /* its walk ended early */
 	build(fixture);
 	assert_int_equal(timeline_count_region(fixture->timeline), 2);
-	assert_int_equal(region_of(fixture, 0)->begin, 0x12000);
+	assert_int_equal(region_of(fixture, 0)->begin, 0x10000);
 	assert_int_equal(region_of(fixture, 0)->end, 0x14000);
-	assert_int_equal(region_of(fixture, 1)->begin, 0x16000);
+	assert_int_equal(region_of(fixture, 1)->begin, 0x14000);
 	assert_int_equal(region_of(fixture, 1)->end, 0x18000);
 	assert_int_equal(count_occupancies(fixture), 4);
 	for (uint32_t i = 0; i < 4; i++)
 		assert_int_equal(get_occupancy(fixture, i).region, i % 2);
+}
+
+static void expect_stack(struct fixture *fixture, uint32_t sample, uint64_t begin, uint64_t end,
+			 enum region_kind kind, const char *name)
+{
+	const struct stack_region *region = region_of(fixture, sample);
+
+	assert_string_equal(timeline_get_string(fixture->timeline, region->name), name);
+	assert_int_equal(region->begin, begin);
+	assert_int_equal(region->end, end);
+	assert_int_equal(region->kind, kind);
+}
+
+static void a_fiber_with_a_mapping_of_its_own_is_as_large_as_that(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_area(fixture, 10, WIRE_STACK_OTHER, 0, 0x100000, 0x120000, 0);
+	add_whole_sample(fixture, 10, 101, 0x11f000, 0x11ffc0);
+	/* The kernel has joined it with other memory above. */
+	add_area(fixture, 20, WIRE_STACK_OTHER, 0, 0x200000, 0x246000, 0);
+	add_whole_sample(fixture, 20, 101, 0x23f000, 0x23ffc0);
+	/* Larger than mappings that hold several stacks. */
+	add_area(fixture, 30, WIRE_STACK_OTHER, 0, 0x10001000, 0x12001000, 0);
+	add_whole_sample(fixture, 30, 101, 0x11ff0000, 0x12000f80);
+	build(fixture);
+	expect_stack(fixture, 0, 0x100000, 0x120000, REGION_DECLARED, "stack 0x100000, 128 KiB");
+	expect_stack(fixture, 1, 0x200000, 0x240000, REGION_DECLARED, "stack 0x200000, 256 KiB");
+	expect_stack(fixture, 2, 0x10001000, 0x12001000, REGION_DECLARED,
+		     "stack 0x10001000, 32768 KiB");
+}
+
+static void a_mapping_with_room_for_another_stack_does_not_tell_the_size_of_one(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_area(fixture, 10, WIRE_STACK_OTHER, 0, 0x100000, 0x200000, 0);
+	add_whole_sample(fixture, 10, 101, 0x13f000, 0x13ffc0);
+	/* One of malloc()'s arenas. */
+	add_area(fixture, 20, WIRE_STACK_OTHER, 0, 0x8000000, 0x8030000, 0);
+	add_whole_sample(fixture, 20, 101, 0x802f000, 0x802ffc0);
+	build(fixture);
+	expect_stack(fixture, 0, 0x13f000, 0x140000, REGION_PARTIAL,
+		     "stack 0x13f000, at least 4 KiB");
+	expect_stack(fixture, 1, 0x802f000, 0x8030000, REGION_PARTIAL,
+		     "stack 0x802f000, at least 4 KiB");
+}
+
+/* Stacks of 64 KiB, of which the second and the last two have never run. */
+static void evenly_spaced_stacks_have_the_size_of_their_distance(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_area(fixture, 5, WIRE_STACK_OTHER, 0, 0x100000, 0x160000, 0);
+	add_whole_sample(fixture, 10, 101, 0x10f000, 0x10ffc0);
+	add_whole_sample(fixture, 20, 101, 0x12e000, 0x12ffc0);
+	add_whole_sample(fixture, 30, 101, 0x13f000, 0x13ffc0);
+	build(fixture);
+	expect_stack(fixture, 0, 0x100000, 0x110000, REGION_DECLARED, "stack 0x100000, 64 KiB");
+	expect_stack(fixture, 1, 0x120000, 0x130000, REGION_PARTIAL,
+		     "stack 0x120000, at least 64 KiB");
+	expect_stack(fixture, 2, 0x130000, 0x140000, REGION_DECLARED, "stack 0x130000, 64 KiB");
+}
+
+static void other_memory_below_is_not_the_lowest_stacks(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_area(fixture, 5, WIRE_STACK_OTHER, 0, 0x100000, 0x135000, 0);
+	add_whole_sample(fixture, 10, 101, 0x114000, 0x114fc0);
+	add_whole_sample(fixture, 20, 101, 0x123000, 0x124fc0);
+	add_whole_sample(fixture, 30, 101, 0x134000, 0x134fc0);
+	build(fixture);
+	expect_stack(fixture, 0, 0x105000, 0x115000, REGION_PARTIAL,
+		     "stack 0x105000, at least 64 KiB");
+	expect_stack(fixture, 1, 0x115000, 0x125000, REGION_DECLARED, "stack 0x115000, 64 KiB");
+	expect_stack(fixture, 2, 0x125000, 0x135000, REGION_DECLARED, "stack 0x125000, 64 KiB");
+}
+
+static void stacks_of_several_sizes_may_fill_a_mapping(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_area(fixture, 5, WIRE_STACK_OTHER, 0, 0x100000, 0x170000, 0);
+	add_whole_sample(fixture, 10, 101, 0x10f000, 0x10ffc0);
+	add_whole_sample(fixture, 20, 101, 0x12e000, 0x12ffc0);
+	add_whole_sample(fixture, 30, 101, 0x16f000, 0x16ffc0);
+	build(fixture);
+	expect_stack(fixture, 0, 0x100000, 0x110000, REGION_DECLARED, "stack 0x100000, 64 KiB");
+	expect_stack(fixture, 1, 0x110000, 0x130000, REGION_DECLARED, "stack 0x110000, 128 KiB");
+	expect_stack(fixture, 2, 0x130000, 0x170000, REGION_DECLARED, "stack 0x130000, 256 KiB");
+}
+
+/* Of sixteen stacks three have run: what is between them is not one stack each. */
+static void unevenly_spaced_stacks_are_known_as_far_as_they_were_used(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_area(fixture, 5, WIRE_STACK_OTHER, 0, 0x100000, 0x200000, 0);
+	add_whole_sample(fixture, 10, 101, 0x12f000, 0x12ffc0);
+	add_whole_sample(fixture, 20, 101, 0x17e000, 0x17ffc0);
+	add_whole_sample(fixture, 30, 101, 0x1ff000, 0x1fffc0);
+	build(fixture);
+	expect_stack(fixture, 0, 0x12f000, 0x130000, REGION_PARTIAL,
+		     "stack 0x12f000, at least 4 KiB");
+	expect_stack(fixture, 1, 0x17e000, 0x180000, REGION_PARTIAL,
+		     "stack 0x17e000, at least 8 KiB");
+	expect_stack(fixture, 2, 0x1ff000, 0x200000, REGION_PARTIAL,
+		     "stack 0x1ff000, at least 4 KiB");
+}
+
+/* Two of them share a page. */
+static void a_goroutines_stack_has_the_bounds_that_go_says(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_area(fixture, 10, WIRE_STACK_GOROUTINE, 101, 0x10000, 0x10800, 0);
+	add_whole_sample(fixture, 10, 101, 0x10700, 0x107d0);
+	add_area(fixture, 20, WIRE_STACK_GOROUTINE, 102, 0x10800, 0x11000, 0);
+	add_whole_sample(fixture, 20, 102, 0x10f00, 0x10fd0);
+	add_area(fixture, 30, WIRE_STACK_GOROUTINE, 101, 0x20000, 0x30000, 0);
+	add_whole_sample(fixture, 30, 101, 0x2f000, 0x2ffd0);
+	add_sample(fixture, 40, 102, "worker", 0x10f10);
+	build(fixture);
+	assert_int_equal(timeline_count_region(fixture->timeline), 3);
+	expect_stack(fixture, 0, 0x10000, 0x10800, REGION_DECLARED, "stack 0x10000, 2 KiB");
+	expect_stack(fixture, 1, 0x10800, 0x11000, REGION_DECLARED, "stack 0x10800, 2 KiB");
+	expect_stack(fixture, 2, 0x20000, 0x30000, REGION_DECLARED, "stack 0x20000, 64 KiB");
+	assert_ptr_equal(region_of(fixture, 3), region_of(fixture, 1));
+}
+
+/* Its mapping was reported, too, when the goroutine could not be read. */
+static void a_goroutines_stack_is_cut_out_of_its_mapping(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_area(fixture, 10, WIRE_STACK_OTHER, 0, 0x10000, 0x80000, 0);
+	add_whole_sample(fixture, 10, 101, 0x2f000, 0x2ffd0);
+	add_area(fixture, 20, WIRE_STACK_GOROUTINE, 101, 0x28000, 0x30000, 0);
+	add_whole_sample(fixture, 20, 101, 0x2f000, 0x2ffd0);
+	build(fixture);
+	expect_stack(fixture, 1, 0x28000, 0x30000, REGION_DECLARED, "stack 0x28000, 32 KiB");
+}
+
+/* Go frees stacks and makes others of the memory, of any size. */
+static void a_goroutines_stack_may_be_where_others_were_and_will_be(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_area(fixture, 10, WIRE_STACK_GOROUTINE, 101, 0x10000, 0x14000, 0);
+	add_whole_sample(fixture, 10, 101, 0x13000, 0x13fd0);
+	add_area(fixture, 20, WIRE_STACK_GOROUTINE, 102, 0x12000, 0x14000, 0);
+	add_whole_sample(fixture, 20, 102, 0x13000, 0x13fd0);
+	add_area(fixture, 30, WIRE_STACK_GOROUTINE, 101, 0x10000, 0x12000, 0);
+	add_whole_sample(fixture, 30, 101, 0x11000, 0x11fd0);
+	add_area(fixture, 40, WIRE_STACK_GOROUTINE, 102, 0x12000, 0x14000, 0);
+	add_whole_sample(fixture, 40, 102, 0x13000, 0x13fd0);
+	add_area(fixture, 50, WIRE_STACK_GOROUTINE, 101, 0x10000, 0x14000, 0);
+	add_whole_sample(fixture, 50, 101, 0x11000, 0x13fd0);
+	/* Of one that ended; then a thread has its signal handlers there. */
+	add_area(fixture, 60, WIRE_STACK_SIGNAL, 103, 0x10000, 0x14000, 0);
+	add_sample(fixture, 60, 103, "worker", 0x13000);
+	build(fixture);
+	expect_stack(fixture, 0, 0x10000, 0x14000, REGION_DECLARED, "stack 0x10000, 16 KiB");
+	expect_stack(fixture, 1, 0x12000, 0x14000, REGION_DECLARED, "stack 0x12000, 8 KiB");
+	expect_stack(fixture, 2, 0x10000, 0x12000, REGION_DECLARED, "stack 0x10000, 8 KiB");
+	assert_ptr_equal(region_of(fixture, 3), region_of(fixture, 1));
+	expect_stack(fixture, 4, 0x10000, 0x14000, REGION_DECLARED, "stack 0x10000, 16 KiB");
+	assert_ptr_not_equal(region_of(fixture, 4), region_of(fixture, 0));
+	expect_stack(fixture, 5, 0x10000, 0x14000, REGION_DECLARED, "signals of worker");
+}
+
+/* The mapping may hold other data below. */
+static void of_a_very_large_thread_stack_the_top_is_kept(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t begin = 0x10000;
+	uint64_t end = begin + (65 << 20);
+
+	add_area(fixture, 10, WIRE_STACK_THREAD, 101, begin, end, end - 0x100);
+	add_sample(fixture, 10, 101, "worker", end - 0x2000);
+	add_sample(fixture, 20, 101, "worker", end - (64 << 20));
+	build(fixture);
+	assert_int_equal(timeline_count_region(fixture->timeline), 1);
+	expect_stack(fixture, 0, end - (64 << 20), end, REGION_DECLARED, "worker");
+	assert_ptr_equal(region_of(fixture, 1), region_of(fixture, 0));
 }
 
 /* In memory too large for a stack, or where no mapping is reported: a heap. */
@@ -312,7 +498,7 @@ static void a_fiber_below_a_threads_stack_is_another_region(void **state)
 	assert_string_equal(region_name(fixture, 0), "worker");
 	assert_int_equal(region_of(fixture, 0)->begin, 0x14000);
 	assert_int_equal(region_of(fixture, 0)->end, 0x40000);
-	assert_string_equal(region_name(fixture, 1), "stack 0x13000, 4 KiB");
+	expect_stack(fixture, 1, 0x10000, 0x14000, REGION_DECLARED, "stack 0x10000, 16 KiB");
 }
 
 /* The outermost frame is that of the stack which the signal has interrupted. */
@@ -342,7 +528,7 @@ static void a_fiber_does_not_reach_down_to_the_stack_of_a_signal_handler(void **
 	add_whole_sample(fixture, 30, 101, 0x4a000, 0x4bfc0);
 	build(fixture);
 	assert_int_equal(timeline_count_region(fixture->timeline), 2);
-	assert_string_equal(region_name(fixture, 0), "stack 0x4a000, 8 KiB");
+	assert_string_equal(region_name(fixture, 0), "stack 0x4a000, at least 8 KiB");
 	assert_string_equal(region_name(fixture, 1), "signals of worker");
 	assert_ptr_equal(region_of(fixture, 2), region_of(fixture, 0));
 }
@@ -351,10 +537,10 @@ static void a_signal_stack_is_named_after_its_thread(void **state)
 {
 	struct fixture *fixture = *state;
 
-	add_area(fixture, 10, WIRE_STACK_SIGNAL, 101, 0x10000, 0x12000, 0);
+	add_area(fixture, 10, WIRE_STACK_SIGNAL, 101, 0x10010, 0x12010, 0);
 	add_sample(fixture, 10, 101, "worker", 0x11000);
 	build(fixture);
-	assert_string_equal(region_name(fixture, 0), "signals of worker");
+	expect_stack(fixture, 0, 0x10010, 0x12010, REGION_DECLARED, "signals of worker");
 }
 
 static void the_main_stack_has_the_lowest_begin_that_was_seen(void **state)
@@ -992,6 +1178,16 @@ int main(void)
 		TEST(a_mapping_too_large_for_one_stack_goes_by_the_implicit_rule),
 		TEST(a_signal_stack_is_named_after_its_thread),
 		TEST(fibers_that_share_a_mapping_are_told_apart_by_their_outermost_frames),
+		TEST(a_fiber_with_a_mapping_of_its_own_is_as_large_as_that),
+		TEST(a_mapping_with_room_for_another_stack_does_not_tell_the_size_of_one),
+		TEST(evenly_spaced_stacks_have_the_size_of_their_distance),
+		TEST(other_memory_below_is_not_the_lowest_stacks),
+		TEST(stacks_of_several_sizes_may_fill_a_mapping),
+		TEST(unevenly_spaced_stacks_are_known_as_far_as_they_were_used),
+		TEST(a_goroutines_stack_has_the_bounds_that_go_says),
+		TEST(a_goroutines_stack_is_cut_out_of_its_mapping),
+		TEST(a_goroutines_stack_may_be_where_others_were_and_will_be),
+		TEST(of_a_very_large_thread_stack_the_top_is_kept),
 		TEST(fibers_in_a_heap_are_known_by_their_outermost_frames),
 		TEST(a_fiber_below_a_threads_stack_is_another_region),
 		TEST(a_signal_handlers_stack_stays_apart_from_the_one_it_interrupted),
