@@ -228,9 +228,12 @@ static __always_inline __u64 add_weight(struct wire_period_state *state, __u64 w
 	return sum;
 }
 
-/* slot  of what may be live */
+/*
+ * slot     of what may be live
+ * request  its kind; 0: it is none
+ */
 static __always_inline void take_sample(void *ctx, struct wire_counters *counter, __u64 pid_tgid,
-					__u64 weight, bool in_user_mode, __u32 slot)
+					__u64 weight, bool in_user_mode, __u32 slot, __u32 request)
 {
 	struct scratch *scratch = get_scratch();
 
@@ -243,6 +246,8 @@ static __always_inline void take_sample(void *ctx, struct wire_counters *counter
 		scratch->sample.block = slot + 1;
 		expect_return(ctx, find_pointer(ctx), slot, scratch->sample.time_ns);
 	}
+	if (request_kinds)
+		scratch->sample.request = request;
 	if (has_calls && !(scratch->sample.flags & WIRE_SAMPLE_NO_USER_MEMORY))
 		scratch->sample.call = get_call(&scratch->registers);
 	count_sent(send_stacks(ctx, scratch, take_kernel_stacks && !in_user_mode, EVENT_SEED),
@@ -293,6 +298,7 @@ static __always_inline int handle_hit(void *ctx, void *record, bool has_filter, 
 {
 	struct wire_counters *counter = get_per_cpu(&counters);
 	struct wire_period_state *state = get_per_cpu(&period_states);
+	__u32 request = 0;
 	__u64 pid_tgid;
 	__u64 weight;
 	__u64 sum;
@@ -304,6 +310,13 @@ static __always_inline int handle_hit(void *ctx, void *record, bool has_filter, 
 	if (has_filter && !passes_filter(record)) {
 		counter->unmatched++;
 		return 0;
+	}
+	if (record && request_kinds) {
+		request = read_kind(record);
+		if (!(request_kinds >> request & 1)) {
+			counter->unmatched++;
+			return 0;
+		}
 	}
 	weight = is_of_probe   ? weigh_probe(ctx, bpf_map_lookup_elem(&arguments, &point), point)
 		 : weighs_time ? take_time()
@@ -319,7 +332,7 @@ static __always_inline int handle_hit(void *ctx, void *record, bool has_filter, 
 	}
 	sum = add_weight(state, weight);
 	if (sum)
-		take_sample(ctx, counter, pid_tgid, sum, in_user_mode, 0);
+		take_sample(ctx, counter, pid_tgid, sum, in_user_mode, 0, request);
 	else
 		counter->below_period++;
 	return 0;
@@ -359,7 +372,7 @@ static __always_inline void handle_allocation(struct user_registers *ctx, __u32 
 	else if (is_live && !take_slot(&slot))
 		counter->lost_block++;
 	else
-		take_sample(ctx, counter, pid_tgid, points, true, slot);
+		take_sample(ctx, counter, pid_tgid, points, true, slot, 0);
 }
 
 /*
@@ -502,6 +515,7 @@ static __always_inline void keep_request(void *ctx, struct wire_counters *counte
 	describe_task(scratch, pid_tgid, false);
 	scratch->sample.event = event_number;
 	scratch->sample.weight = num_requests;
+	scratch->sample.request = read_kind(ctx);
 	scratch->sample.wait_ns = bpf_ktime_get_ns();
 	if (take_stacks(ctx, scratch, take_kernel_stacks, EVENT_SEED) == SEND_LOST_STACK) {
 		counter->lost_ring_stack++;
@@ -569,6 +583,9 @@ int on_request_end(__u64 *arguments)
 	time_ns = bpf_ktime_get_ns() - sample.wait_ns;
 	sample.weight *= time_ns ? time_ns : 1;
 	sample.wait_ns = 0;
+	/* Without data it looks as those of zones do. */
+	if (is_of_driver(get_operation((struct request *)arguments[0])))
+		sample.request = WIRE_REQUEST_OTHER;
 	sample.time_ns = bpf_ktime_get_boot_ns();
 	if (send(ring, &sample, sizeof(sample)))
 		__sync_fetch_and_add(&counter->lost_ring_sample, 1);

@@ -10,11 +10,17 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 /* clang-format on */
+#include "wire/request.h"
 #include "wire/wire.h"
 
-/* Set by user space before loading: where the records of a request's begin have them. */
+/* Set by user space before loading: hits are requests of these kinds, a bit each; 0: they are no requests. */
+const volatile __u32 request_kinds = 0;
+/* Where the records of a request's begin have them. */
 const volatile __u32 begin_device_offset = 0;
 const volatile __u32 begin_sector_offset = 0;
+const volatile __u32 begin_letters_offset = 0;
+const volatile __u32 begin_bytes_offset = 0;
+const volatile __u32 begin_num_sectors_offset = 0;
 
 /* Commands of drivers, REQ_OP_SCSI_IN to REQ_OP_DRV_OUT, have no place on the device. */
 #define REQ_OP_MASK       0xff
@@ -34,6 +40,19 @@ struct {
 	__type(value, struct wire_sample);
 } requests SEC(".maps");
 
+static __always_inline enum wire_request_kind read_kind(void *record)
+{
+	char letters[4] = {0};
+	__u32 num_bytes = 0;
+	__u32 num_sectors = 0;
+
+	(void)bpf_probe_read_kernel(letters, sizeof(letters), record + begin_letters_offset);
+	(void)bpf_probe_read_kernel(&num_bytes, sizeof(num_bytes), record + begin_bytes_offset);
+	(void)bpf_probe_read_kernel(&num_sectors, sizeof(num_sectors),
+				    record + begin_num_sectors_offset);
+	return wire_request_kind(letters, num_bytes, num_sectors);
+}
+
 static __always_inline bool read_key(void *record, struct wire_request_key *ret)
 {
 	*ret = (struct wire_request_key){0};
@@ -43,11 +62,20 @@ static __always_inline bool read_key(void *record, struct wire_request_key *ret)
 				      record + begin_sector_offset);
 }
 
+static __always_inline bool is_of_driver(__u32 operation)
+{
+	return operation >= FIRST_PASSTHROUGH && operation <= LAST_PASSTHROUGH;
+}
+
+static __always_inline __u32 get_operation(struct request *request)
+{
+	return BPF_CORE_READ(request, cmd_flags) & REQ_OP_MASK;
+}
+
 /* What the kernel has put into that record. */
 static __always_inline struct wire_request_key get_key(struct request *request)
 {
 	struct request___with_disk *older = (void *)request;
-	__u32 operation = BPF_CORE_READ(request, cmd_flags) & REQ_OP_MASK;
 	struct wire_request_key key = {.sector = BPF_CORE_READ(request, __sector)};
 	struct gendisk *disk;
 
@@ -58,8 +86,7 @@ static __always_inline struct wire_request_key get_key(struct request *request)
 	if (disk)
 		key.device = BPF_CORE_READ(disk, major) << DEVICE_MINOR_BITS |
 			     BPF_CORE_READ(disk, first_minor);
-	if (key.sector == SECTOR_UNKNOWN ||
-	    (operation >= FIRST_PASSTHROUGH && operation <= LAST_PASSTHROUGH))
+	if (key.sector == SECTOR_UNKNOWN || is_of_driver(get_operation(request)))
 		key.sector = 0;
 	return key;
 }

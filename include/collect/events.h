@@ -9,7 +9,8 @@
  *	…{bytes:By}           of its records, the sum of a field, and what that is counted in
  *	page-faults{4096:By}  of what the kernel counts, as much for each, and what that is counted in
  *	syscalls              each system call; syscall-time: how long they take
- *	block-io              bytes of requests to block devices; block-io-time: how long these take
+ *	block-io              bytes that block devices read and write; block-discard: that they discard;
+ *	                      block-io-time: how long their requests take, of all kinds
  *	alloc                 bytes that programs allocate, by whichever allocator they have
  *	alloc-live            those of them that were not freed by the end
  *	uprobe:libc:malloc    a point in a program, a library or the kernel that somebody names (probes.h)
@@ -49,13 +50,18 @@ const char *event_kind_get_name(enum event_kind kind);
 
 struct probe;
 
-/* Requests to block devices whose time is weighed. */
+/* Requests to block devices. */
 struct event_requests {
+	uint32_t kinds; /* bits, by enum wire_request_kind; 0: the event is no requests */
 	const char *
 		end; /* the raw tracepoint where they end, a literal; NULL: their time is not weighed */
 	/* Where the records of their begin say which one it is. */
 	uint16_t device_offset;
 	uint16_t sector_offset;
+	/* And what it does. */
+	uint16_t letters_offset;
+	uint16_t bytes_offset;
+	uint16_t num_sectors_offset;
 };
 
 /* An event that was asked for. */

@@ -92,6 +92,8 @@ struct wire_sample {
 		wire_u64 call;
 		/* Of memory that may be live: the number of its slot and one more; else 0. */
 		wire_u64 block;
+		/* Of a request to a block device: enum wire_request_kind; else 0. */
+		wire_u64 request;
 	};
 	wire_u64 runtime_stack; /* hash of a wire_runtime_stack sent before; 0: none was taken */
 	/* Off-CPU: how long until it was woken, and from then until time_ns; both 0: it is new. */
@@ -200,9 +202,10 @@ enum wire_target {
  */
 struct wire_counters {
 	wire_u64 fired;
-	wire_u64 idle;      /* the CPU ran nothing */
-	wire_u64 filtered;  /* the thread was no target */
-	wire_u64 unmatched; /* of a tracepoint: its filter does not match */
+	wire_u64 idle;     /* the CPU ran nothing */
+	wire_u64 filtered; /* the thread was no target */
+	wire_u64
+		unmatched; /* of a tracepoint: its filter does not match; of a request: another kind is asked for */
 	wire_u64
 		weightless; /* of a tracepoint: its field said nothing above 0, or no amount; of an allocator: not from outside */
 	wire_u64 unseen_begin;     /* of what weighs its time: it is not known when it had begun */

@@ -240,7 +240,7 @@ int record_options_handle(struct record_options *options, int id, const char *va
 	case OPTION_SYSCALLS:
 		return add_events(options, "syscalls,syscall-time");
 	case OPTION_IO:
-		return add_events(options, "block-io,block-io-time");
+		return add_events(options, "block-io,block-io-time,block-discard");
 	case OPTION_ALLOC:
 		return add_events(options, "alloc");
 	case OPTION_LIVE:

@@ -114,7 +114,7 @@ enum record_option {
 		 "-e syscalls,syscall-time"},                                    \
 		{OPTION_IO, 0, "io", NULL,                                       \
 		 "who reads from disks and writes, how much and for\n"           \
-		 "how long: -e block-io,block-io-time"},                         \
+		 "how long: -e block-io,block-io-time,block-discard"},           \
 		{OPTION_ALLOC, 0, "alloc", NULL,                                 \
 		 "who allocates how many bytes: -e alloc (a sample for\n"        \
 		 "512 KiB in the mean; -c 1: each)"},                            \

@@ -182,6 +182,19 @@ static uint64_t get_period(const struct counted_program *program)
 	return program->opts.count ? program->opts.count : mean;
 }
 
+static void set_requests(const struct counted_program *program)
+{
+	const struct event_requests *requests = &program->opts.event->requests;
+	struct counted_bpf *bpf = program->bpf;
+
+	bpf->rodata->request_kinds = requests->kinds;
+	bpf->rodata->begin_device_offset = requests->device_offset;
+	bpf->rodata->begin_sector_offset = requests->sector_offset;
+	bpf->rodata->begin_letters_offset = requests->letters_offset;
+	bpf->rodata->begin_bytes_offset = requests->bytes_offset;
+	bpf->rodata->begin_num_sectors_offset = requests->num_sectors_offset;
+}
+
 static int open_object(void *context, struct bpf_object_skeleton **ret)
 {
 	struct counted_program *program = context;
@@ -206,8 +219,7 @@ static int open_object(void *context, struct bpf_object_skeleton **ret)
 	bpf->rodata->weight_bytes = program->opts.event->field_bytes;
 	bpf->rodata->is_weight_signed = program->opts.event->is_field_signed;
 	bpf->rodata->weighs_time = program->opts.event->begin_config;
-	bpf->rodata->begin_device_offset = program->opts.event->requests.device_offset;
-	bpf->rodata->begin_sector_offset = program->opts.event->requests.sector_offset;
+	set_requests(program);
 	bpf->rodata->has_calls = program->kind == EVENT_SYSTEM_CALL;
 	if (program->opts.event->hit_weight)
 		bpf->rodata->hit_weight = program->opts.event->hit_weight;

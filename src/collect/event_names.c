@@ -58,8 +58,10 @@ const struct event_name event_names[] = {
 	{"syscalls", NULL, SYSTEM_CALL, "calls of the kernel, by their names: [syscall read]"},
 	{"syscall-time", NULL, SYSTEM_CALL, "how long they take, with what they wait"},
 	{"block-io", NULL, BLOCK_IO,
-	 "bytes that are read from disks and written, where that is asked for"},
-	{"block-io-time", NULL, BLOCK_IO, "how long these take, by those that are sampled"},
+	 "bytes that disks read and write, where that is asked for: [block read]"},
+	{"block-io-time", NULL, BLOCK_IO,
+	 "how long requests to disks take, of all kinds: [block flush]"},
+	{"block-discard", NULL, BLOCK_IO, "bytes that disks are told to forget (TRIM)"},
 	{"alloc", NULL, PROBE, "bytes that programs allocate: malloc and its like, operator new"},
 	{"alloc-live", NULL, PROBE, "those of them that are not freed by the end, by their age"},
 };

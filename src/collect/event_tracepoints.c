@@ -228,6 +228,31 @@ int event_tracepoint_find_field(const char *tracing, const char *name, const cha
 	return error_set(error, -ENOTSUP, "%s has no number '%s' on this kernel", name, field);
 }
 
+static int read_format(const char *tracing, const char *name, struct text *text,
+		       struct event_format *ret)
+{
+	int err = read_description(tracing, name, "format", text);
+
+	return err ? err : event_format_parse(text->length ? text->data : "", ret);
+}
+
+int event_tracepoint_find_offset(const char *tracing, const char *name, const char *field,
+				 uint16_t *ret, struct error *error)
+{
+	_cleanup_(text_release) struct text text = {0};
+	_cleanup_(event_format_release) struct event_format format = {0};
+	int err = read_format(tracing, name, &text, &format);
+	const struct event_field *found;
+
+	if (err == -ENOMEM)
+		return err;
+	found = err ? NULL : event_format_find(&format, field, strlen(field));
+	if (!found || found->offset < NUM_OVERWRITTEN_BYTES)
+		return error_set(error, -ENOTSUP, "%s has no '%s' on this kernel", name, field);
+	*ret = found->offset;
+	return 0;
+}
+
 int event_tracepoints_add(const char *tracing, const struct tracepoint_words *words,
 			  struct event_list *ret, struct error *error)
 {
@@ -250,14 +275,6 @@ int event_tracepoints_add(const char *tracing, const struct tracepoint_words *wo
 	if (err == -EACCES || err == -EPERM)
 		return refuse_without_rights(tracing, pattern, error);
 	return err;
-}
-
-static int read_format(const char *tracing, const char *name, struct text *text,
-		       struct event_format *ret)
-{
-	int err = read_description(tracing, name, "format", text);
-
-	return err ? err : event_format_parse(text->length ? text->data : "", ret);
 }
 
 int event_tracepoint_filter(const char *tracing, const char *expression, struct event *event,

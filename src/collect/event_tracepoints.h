@@ -40,6 +40,11 @@ _must_check_ int event_tracepoint_find_field(const char *tracing, const char *na
 					     const char *field, struct event *ret,
 					     struct error *error);
 
+/* Where the records of a tracepoint have any field. Returns as event_tracepoint_find_field(). */
+_must_check_ int event_tracepoint_find_offset(const char *tracing, const char *name,
+					      const char *field, uint16_t *ret,
+					      struct error *error);
+
 /*
  * Let a tracepoint be only those hits that an expression matches, and earlier ones match.
  *

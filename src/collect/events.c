@@ -20,6 +20,7 @@
 #include "collect/name_list.h"
 #include "collect/private_mount.h"
 #include "collect/probe.h"
+#include "wire/request.h"
 
 /* Of a word that is compared with names, and of those of caches. */
 #define MAX_WORD 64
@@ -329,45 +330,73 @@ static const struct request_tracepoints {
 	{"block:block_rq_issue", "block_rq_complete"},
 };
 
+#define KIND(name) (1u << WIRE_REQUEST_##name)
+#define ALL_KINDS \
+	(KIND(READ) | KIND(WRITE) | KIND(DISCARD) | KIND(FLUSH) | KIND(ZONE) | KIND(OTHER))
+
+/* Bytes are those that are read and written, as the kernel's statistics of a disk count them. */
+static const struct request_word {
+	const char *word;
+	uint32_t kinds;
+	bool weighs_time;
+} request_words[] = {
+	{"block-io", KIND(READ) | KIND(WRITE), false},
+	{"block-discard", KIND(DISCARD), false},
+	{"block-io-time", ALL_KINDS, true},
+};
+
 static int describe_requests(const char *tracing, const struct request_tracepoints *tracepoints,
-			     bool weighs_time, struct event *ret, struct error *error)
+			     const struct request_word *word, struct event *ret,
+			     struct error *error)
 {
-	struct event field = {0};
-	int err = event_tracepoint_find(tracing, tracepoints->begin, &ret->config, error);
+	const char *begin = tracepoints->begin;
+	struct event_requests *requests = &ret->requests;
+	const struct {
+		const char *field;
+		uint16_t *ret;
+	} offsets[] = {
+		{"dev", &requests->device_offset},
+		{"sector", &requests->sector_offset},
+		{"rwbs", &requests->letters_offset},
+		{"bytes", &requests->bytes_offset},
+		{"nr_sector", &requests->num_sectors_offset},
+	};
+	int err = event_tracepoint_find(tracing, begin, &ret->config, error);
 
 	if (err)
 		return err;
-	if (!weighs_time) {
-		ret->kind = EVENT_TRACEPOINT;
-		ret->tracepoint = tracepoints->begin;
-		return event_tracepoint_find_field(tracing, tracepoints->begin, "bytes", ret,
+	requests->kinds = word->kinds;
+	for (size_t i = 0; i < ARRAY_LENGTH(offsets); i++) {
+		err = event_tracepoint_find_offset(tracing, begin, offsets[i].field, offsets[i].ret,
 						   error);
+		if (err)
+			return err;
 	}
-	ret->requests.end = tracepoints->end;
-	err = event_tracepoint_find_field(tracing, tracepoints->begin, "dev", &field, error);
-	if (err)
-		return err;
-	ret->requests.device_offset = field.field_offset;
-	err = event_tracepoint_find_field(tracing, tracepoints->begin, "sector", &field, error);
-	if (err)
-		return err;
-	ret->requests.sector_offset = field.field_offset;
-	return 0;
+	if (word->weighs_time) {
+		requests->end = tracepoints->end;
+		return 0;
+	}
+	ret->kind = EVENT_TRACEPOINT;
+	ret->tracepoint = begin;
+	return event_tracepoint_find_field(tracing, begin, "bytes", ret, error);
 }
 
-static int add_block_io(const struct event_paths *paths, const char *word, struct event_list *ret,
+static int add_block_io(const struct event_paths *paths, const char *name, struct event_list *ret,
 			struct error *error)
 {
-	bool weighs_time = string_equals(word, "block-io-time");
+	const struct request_word *word = request_words;
 	struct event event;
 	int err = -ENOTSUP;
 
+	while (!string_equals(word->word, name))
+		word++;
 	for (size_t i = 0; err == -ENOTSUP && i < ARRAY_LENGTH(request_tracepoints); i++) {
 		event = (struct event){.kind = EVENT_BLOCK_IO, .type = PERF_TYPE_TRACEPOINT};
-		err = describe_requests(paths->tracing, &request_tracepoints[i], weighs_time,
-					&event, error);
+		err = describe_requests(paths->tracing, &request_tracepoints[i], word, &event,
+					error);
 	}
-	return err ? err : add_event(&event, word, weighs_time ? "nanoseconds" : "bytes", ret);
+	return err ? err
+		   : add_event(&event, name, word->weighs_time ? "nanoseconds" : "bytes", ret);
 }
 
 /* Calls are counted where they end, and their time is measured from where they begin. */

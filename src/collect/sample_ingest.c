@@ -43,6 +43,7 @@
 #include "collect/syscall_names.h"
 #include "collect/wakers.h"
 #include "timeline/timeline.h"
+#include "wire/request.h"
 
 /* A known stack, while it is resolved. */
 struct raw_stack {
@@ -132,10 +133,11 @@ struct sampled_block {
 /* What ticks are of. */
 struct ticking_event {
 	uint32_t metric;
-	bool is_weighed; /* samples say how much they weigh; else 1 */
-	bool is_clock;   /* each stands for the time of a tick */
-	bool has_calls;  /* they are of system calls, which become frames */
-	bool is_live;    /* they are of memory that may be live */
+	bool is_weighed;   /* samples say how much they weigh; else 1 */
+	bool is_clock;     /* each stands for the time of a tick */
+	bool has_calls;    /* they are of system calls, which become frames */
+	bool has_requests; /* they are of requests to block devices, whose kinds become frames */
+	bool is_live;      /* they are of memory that may be live */
 	struct sample_ingest_event counts;
 	ARRAY(struct sampled_block) blocks; /* by slot */
 };
@@ -203,6 +205,7 @@ int sample_ingest_set_events(struct sample_ingest *ingest, const struct event *e
 			return err;
 		event->is_weighed = true;
 		event->has_calls = events[i].kind == EVENT_SYSTEM_CALL;
+		event->has_requests = events[i].requests.kinds;
 		event->is_live = events[i].is_live;
 		/* CPU time is added up once. */
 		event->is_clock = !has_clock && event_shows_cpu_time(&events[i]);
@@ -809,7 +812,10 @@ static bool has_frame_above_user_stack(struct sample_ingest *ingest,
 {
 	if (sample->kernel_stack || is_off_cpu(sample)) /* that of the wait */
 		return true;
-	return !is_waker(sample) && get_event(ingest, sample)->has_calls && sample->call;
+	if (is_waker(sample))
+		return false;
+	return get_event(ingest, sample)->has_requests ||
+	       (get_event(ingest, sample)->has_calls && sample->call);
 }
 
 /* fit: RUNTIME_NONE: the interpreter's frames did not come. */
@@ -1008,6 +1014,19 @@ static int add_call_frame(struct sample_ingest *ingest, uint64_t call, uint32_t 
 	return add_named_frame(ingest, frame, stack);
 }
 
+static int add_request_frame(struct sample_ingest *ingest, uint64_t kind, uint32_t *stack)
+{
+	static const char *const names[WIRE_NUM_REQUEST_KINDS] = {
+		[WIRE_REQUEST_READ] = "[block read]",   [WIRE_REQUEST_WRITE] = "[block write]",
+		[WIRE_REQUEST_FLUSH] = "[block flush]", [WIRE_REQUEST_DISCARD] = "[block discard]",
+		[WIRE_REQUEST_ZONE] = "[block zone]",   [WIRE_REQUEST_OTHER] = "[block command]",
+	};
+
+	return kind < WIRE_NUM_REQUEST_KINDS && names[kind]
+		       ? add_named_frame(ingest, names[kind], stack)
+		       : 0;
+}
+
 /* In place of an older one of its slot. Samples whose stacks were walked later come late. */
 static int keep_block(struct ticking_event *event, const struct resolved_sample *resolved)
 {
@@ -1092,6 +1111,11 @@ static int add_tick(struct sample_ingest *ingest, const struct resolved_sample *
 		return keep_block(event, resolved);
 	if (event->has_calls) {
 		err = add_call_frame(ingest, resolved->sample->call, &tick.stack);
+		if (err)
+			return err;
+	}
+	if (event->has_requests) {
+		err = add_request_frame(ingest, resolved->sample->request, &tick.stack);
 		if (err)
 			return err;
 	}

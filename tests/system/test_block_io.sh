@@ -1,5 +1,5 @@
 #!/bin/bash
-# --io: bytes of requests to block devices, at the stacks that made them, and how long they took.
+# --io: bytes of requests to block devices, at the stacks that made them, and how long they took; each kind apart.
 # runs: in turn
 source "$(dirname "$0")/lib.sh"
 need_recording
@@ -22,22 +22,54 @@ done
 record --io -c 1 --metric block-io -o "$TMPDIR/io.folded" -o "$TMPDIR/io.pb.gz" --stats "$TMPDIR/io.json" -- \
     dd if="$file" of=/dev/null bs=65536 iflag=direct 2>/dev/null
 expect_account_adds_up "$TMPDIR/io.json"
-bytes=$(folded_match "$TMPDIR/io.folded" '^dd;.*;read;.* [0-9]+$')
+bytes=$(folded_match "$TMPDIR/io.folded" '^dd;.*;read;.*;\[block read\] [0-9]+$')
 echo "$bytes bytes of requests at dd's read, which reads $((8 << 20))"
 ((bytes == 8 << 20)) || fail "not as many as are read"
 python3 -S - "$TMPDIR/io.json" <<'PYTHON' || fail "the account: $(cat "$TMPDIR/io.json")"
 import json, sys
 stats = json.load(open(sys.argv[1]))
-bytes_, time = stats["events"]
+bytes_, time, discarded = stats["events"]
 for event in stats["events"]:
     print(event)
     assert event["fired"] == sum(event[name] for name in ("idle", "filtered", "unmatched", "weightless", "unseen_begin", "unfinished", "below_period", "samples")) + sum(event["lost"].values())
 assert bytes_["unit"] == "bytes" and time["unit"] == "nanoseconds"
 assert bytes_["unfinished"] == 0
+assert discarded["name"] == "block-discard" and discarded["unit"] == "bytes" and discarded["weight"] == 0
 # One request, or more, for each read; each takes its time, and dd waits for them one after the other.
 assert time["samples"] >= 128 and time["unfinished"] == 0
 assert 128 * 1000 <= time["weight"] <= stats["duration_ns"] * stats["cpus"] * 8
 PYTHON
+# What a device of our own was asked for: the kernel counts the same.
+loop=
+if truncate -s 32M "$TMPDIR/image" && loop=$(losetup -f --show "$TMPDIR/image" 2>/dev/null); then
+    trap 'losetup -d "$loop"; rm -f "$folder/stackwide-io"; stop_background' EXIT
+fi
+if [[ -n $loop ]] && blkdiscard "$loop" 2>/dev/null; then
+    cp "/sys/block/${loop#/dev/}/stat" "$TMPDIR/before"
+    # shellcheck disable=SC2016 # the inner shell is to expand it
+    record --io -c 1 --metric block-io -o "$TMPDIR/kinds.folded" -o "$TMPDIR/kinds.pb.gz" --stats "$TMPDIR/kinds.json" -- \
+        sh -c 'dd if=/dev/zero of="$1" bs=65536 count=48 oflag=direct conv=fsync && dd if="$1" of=/dev/null bs=65536 count=32 iflag=direct &&
+            blkdiscard -z -o 8M -l 1M "$1" && blkdiscard -o 16M -l 8M "$1"' - "$loop" 2>/dev/null
+    cp "/sys/block/${loop#/dev/}/stat" "$TMPDIR/after"
+    python3 -S - "$TMPDIR/before" "$TMPDIR/after" "$TMPDIR/kinds.json" <<'PYTHON' || fail "the kinds: $(cat "$TMPDIR/kinds.json" "$TMPDIR/before" "$TMPDIR/after")"
+import json, sys
+before, after = (list(map(int, open(name).read().split())) for name in sys.argv[1:3])
+# Sectors that were read, written and discarded (Documentation/block/stat.rst).
+read, written, discarded = ((after[i] - before[i]) * 512 for i in (2, 6, 13))
+transferred, time, forgotten = json.load(open(sys.argv[3]))["events"]
+print(read, written, discarded, transferred["weight"], forgotten["weight"])
+assert read >= 32 * 65536 and written >= 48 * 65536 and discarded == 8 << 20
+assert transferred["weight"] == read + written
+assert forgotten["weight"] == discarded
+assert transferred["unmatched"] >= 1 and forgotten["unmatched"] >= 80 and time["unmatched"] == 0
+PYTHON
+    for kind in read write; do
+        (($(folded_match "$TMPDIR/kinds.folded" ";\\[block $kind\\] [0-9]+\$"))) || fail "there is no [block $kind]"
+    done
+    for kind in read write discard flush; do
+        "$STACKWIDE" report "$TMPDIR/kinds.pb.gz" --metric block-io-time | grep -qF "[block $kind]" || fail "the time of [block $kind] is missing"
+    done
+fi
 # Ends come in interrupts, also while a map is changed on that CPU; the kernel then runs no programs of tracepoints.
 changers=()
 for ((i = 0; i < $(nproc); i++)); do

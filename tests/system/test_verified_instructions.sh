@@ -17,7 +17,7 @@ if "$STACKWIDE" events sched:sched_process_exec >/dev/null 2>&1; then
     record -v -a -e sched:sched_process_exec --filter 'filename ~ "*/true" || pid > 1 && comm != "x"' -d 200ms -o "$TMPDIR/exec.folded"
     cat "$TMPDIR/record.err" >>"$TMPDIR/said"
     # What takes time: calls and requests, of which a kernel may have no tracepoints.
-    for event in syscall-time block-io-time; do
+    for event in syscall-time block-io-time block-io; do
         "$STACKWIDE" events "$event" >/dev/null 2>&1 || continue
         record -v -a -e "$event" -d 200ms -o "$TMPDIR/time.folded"
         cat "$TMPDIR/record.err" >>"$TMPDIR/said"

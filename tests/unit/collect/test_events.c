@@ -9,6 +9,8 @@
 
 #include "base/attributes.h"
 #include "test_folder.h"
+#include "unit.h"
+#include "wire/request.h"
 
 /* A machine whose CPU counts by `cpu`. */
 struct fixture {
@@ -64,7 +66,9 @@ static int set_up(void **state)
 		   "name: block_rq_issue\nID: 1017\nformat:\n"
 		   "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
 		   "\n"
+		   "\tfield:dev_t dev;\toffset:8;\tsize:4;\tsigned:0;\n"
 		   "\tfield:sector_t sector;\toffset:16;\tsize:8;\tsigned:0;\n"
+		   "\tfield:unsigned int nr_sector;\toffset:24;\tsize:4;\tsigned:0;\n"
 		   "\tfield:unsigned int nr_bytes;\toffset:20;\tsize:4;\tsigned:0;\n"
 		   "\tfield:int bytes;\toffset:28;\tsize:4;\tsigned:1;\n"
 		   "\tfield:char rwbs[8];\toffset:34;\tsize:8;\tsigned:0;\n"
@@ -284,6 +288,31 @@ static void system_calls_are_two_tracepoints(void **state)
 	assert_false(event_is_clock(event));
 }
 
+static void requests_to_block_devices_are_of_kinds(void **state)
+{
+	const struct event *event = parse_one(*state, "block-io");
+
+	assert_string_equal(event->name, "block-io");
+	assert_string_equal(event_get_unit(event), "bytes");
+	assert_string_equal(event->tracepoint, "block:block_rq_issue");
+	assert_int_equal(event->field_offset, 28);
+	assert_int_equal(event->requests.kinds, 1 << WIRE_REQUEST_READ | 1 << WIRE_REQUEST_WRITE);
+	assert_int_equal(event->requests.device_offset, 8);
+	assert_int_equal(event->requests.sector_offset, 16);
+	assert_int_equal(event->requests.num_sectors_offset, 24);
+	assert_int_equal(event->requests.bytes_offset, 28);
+	assert_int_equal(event->requests.letters_offset, 34);
+	assert_null(event->requests.end);
+	event = parse_one(*state, "block-discard");
+	assert_string_equal(event_get_unit(event), "bytes");
+	assert_int_equal(event->requests.kinds, 1 << WIRE_REQUEST_DISCARD);
+	event = parse_one(*state, "block-io-time");
+	assert_string_equal(event_get_unit(event), "nanoseconds");
+	assert_string_equal(event->requests.end, "block_rq_complete");
+	for (int kind = WIRE_REQUEST_READ; kind < WIRE_NUM_REQUEST_KINDS; kind++)
+		assert_true(event->requests.kinds >> kind & 1);
+}
+
 static void without_tracefs_the_cure_is_said(void **state)
 {
 	struct fixture *fixture = *state;
@@ -474,6 +503,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(system_calls_are_two_tracepoints, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(without_tracefs_the_cure_is_said, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(requests_to_block_devices_are_of_kinds, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(lists_have_commas, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_wrong_is_said, set_up, tear_down),
