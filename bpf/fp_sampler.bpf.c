@@ -7,6 +7,7 @@
 #include "kernel.h"
 #include <bpf/bpf_helpers.h>
 /* clang-format on */
+#define WITHOUT_TYPES
 #include "maps.h"
 #include "output.h"
 #include "target_filter.h"

@@ -101,8 +101,17 @@ struct thread_info {
 	__u64 preempt_count; /* the count is its lower half */
 } __attribute__((preserve_access_index));
 
+struct ns_common {
+	unsigned int inum;
+} __attribute__((preserve_access_index));
+
+struct pid_namespace {
+	struct ns_common ns;
+} __attribute__((preserve_access_index));
+
 struct upid {
 	int nr; /* always the first */
+	struct pid_namespace *ns;
 } __attribute__((preserve_access_index));
 
 struct pid {

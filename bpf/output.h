@@ -9,14 +9,11 @@
 #define BPF_OUTPUT_H
 
 #include "maps.h"
+#include "pid_namespace.h"
 
 /* Set by user space before loading. */
 const volatile bool take_user_stacks = true;
 const volatile bool take_kernel_stacks = true;
-
-/* The pid namespace that we count processes in; inode 0: the first one. */
-const volatile __u64 pid_namespace_dev = 0;
-const volatile __u64 pid_namespace_inode = 0;
 
 struct stack_cache {
 	__u64 hashes[WIRE_STACK_CACHE_SLOTS];
@@ -29,22 +26,6 @@ PER_CPU(struct wire_counters, counters);
  * NULL cannot be.
  */
 static __always_inline struct wire_stack *get_scratch_stack(void);
-
-/*
- * The running thread, pid in the upper half, as our pid namespace counts. 0 when the namespace does
- * not show it.
- */
-static __always_inline __u64 get_visible_pid_tgid(__u64 pid_tgid)
-{
-	struct bpf_pidns_info in_namespace;
-
-	if (!pid_namespace_inode)
-		return pid_tgid;
-	if (bpf_get_ns_current_pid_tgid(pid_namespace_dev, pid_namespace_inode, &in_namespace,
-					sizeof(in_namespace)))
-		return 0;
-	return (__u64)in_namespace.tgid << 32 | in_namespace.pid;
-}
 
 /* Key: CPU. */
 struct {

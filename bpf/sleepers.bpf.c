@@ -95,14 +95,7 @@ static __always_inline struct wire_stack *get_scratch_stack(void)
 /* Its number in the reader's pid namespace, which has it: others are not met. */
 static __always_inline __u32 get_visible_number(struct pid *pid)
 {
-	struct task_struct *reader = get_current_task();
-	void *numbers = &pid->numbers[0];
-	__u32 number = 0;
-
-	(void)bpf_probe_read_kernel(&number, sizeof(number),
-				    numbers + BPF_CORE_READ(reader, thread_pid, level) *
-						      bpf_core_type_size(struct upid));
-	return number;
+	return get_number(pid, BPF_CORE_READ(get_current_task(), thread_pid, level));
 }
 
 static __always_inline bool is_under_cgroup(struct task_struct *task)

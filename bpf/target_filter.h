@@ -110,6 +110,8 @@ static __always_inline __u64 begin_tick(struct wire_counters *counter)
 	if (is_target && pid_tgid)
 		return pid_tgid;
 	counter->filtered++;
+	if (is_target)
+		counter->outside++;
 	return 0;
 }
 

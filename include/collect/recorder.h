@@ -219,6 +219,7 @@ struct event_counts {
 	uint64_t fired;
 	uint64_t idle;
 	uint64_t filtered;
+	uint64_t outside;   /* of those filtered */
 	uint64_t unmatched; /* of a tracepoint: hits of the target that its filter did not match */
 	/* Of a tracepoint: its field said nothing above 0, or no amount. Of an allocator also: a call from within it. */
 	uint64_t weightless;
@@ -297,6 +298,7 @@ struct recorder_account {
 	uint64_t fired;
 	uint64_t idle;
 	uint64_t filtered;
+	uint64_t outside; /* of those filtered: our pid namespace does not show whose they are */
 	uint64_t samples;
 	uint64_t lost_ring_sample;
 	uint64_t lost_ring_stack;

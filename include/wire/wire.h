@@ -216,8 +216,9 @@ struct wire_counters {
 	wire_u64 lost_ring_stack;  /* no room in the ring for its stack */
 	wire_u64 lost_block;       /* no room for memory that may be live */
 	wire_u64 unfollowed;       /* not of a run: new threads that could not be remembered */
+	wire_u64 outside; /* of those filtered: targets that our pid namespace does not show */
 };
-_Static_assert(sizeof(struct wire_counters) == 104,
+_Static_assert(sizeof(struct wire_counters) == 112,
 	       "struct wire_counters is part of the wire format");
 
 /* Of an event whose hits a program counts, per CPU: its sampling period, and what has come of it since the last sample. */

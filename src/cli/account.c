@@ -233,6 +233,7 @@ int account_keep(const struct account *account, struct profile *profile)
 		{"fired", ticks->fired},
 		{"idle", ticks->idle},
 		{"filtered", ticks->filtered},
+		{"outside", ticks->outside},
 		{"samples", ticks->samples},
 		{"lost.ring_sample", ticks->lost_ring_sample},
 		{"lost.ring_stack", ticks->lost_ring_stack},
@@ -469,8 +470,10 @@ void account_print_json(const struct account *account, struct text *ret)
 		    ticks->duration_ns, ticks->num_cpus, account->frequency_hz);
 	text_printf(ret,
 		    "  \"fired\": %" PRIu64 ",\n  \"idle\": %" PRIu64 ",\n  \"filtered\": %" PRIu64
-		    ",\n  \"samples\": %" PRIu64 ",\n  \"unfollowed_threads\": %" PRIu64 ",\n",
-		    ticks->fired, ticks->idle, ticks->filtered, ticks->samples, ticks->unfollowed);
+		    ",\n  \"outside\": %" PRIu64 ",\n  \"samples\": %" PRIu64
+		    ",\n  \"unfollowed_threads\": %" PRIu64 ",\n",
+		    ticks->fired, ticks->idle, ticks->filtered, ticks->outside, ticks->samples,
+		    ticks->unfollowed);
 	print_events(account, ret);
 	print_reasons(account, ret);
 	text_printf(ret,

@@ -294,6 +294,9 @@ static void append_lost(struct text *text, const struct account *account)
 		      "hits that the kernel skipped, as a program ran on their CPU already");
 	append_reason(text, account->ticks.lost_block,
 		      "of memory, as so much of it was live at a time: a larger -c loses less");
+	append_reason(
+		text, account->ticks.outside,
+		"not recorded: of processes outside this pid namespace, which it does not show");
 	append_reason(text, account->ticks.unfollowed,
 		      "new threads, beyond the number that is followed, were not sampled");
 	append_reason(text, account->ticks.lost_side_band,

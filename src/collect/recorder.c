@@ -971,6 +971,7 @@ static struct event_counts count_event(const struct recorder *recorder, size_t n
 		.fired = seen.fired + preempted + skipped,
 		.idle = seen.idle,
 		.filtered = seen.filtered + recorder->num_of_others.items[number],
+		.outside = seen.outside,
 		.unmatched = seen.unmatched,
 		.weightless = seen.weightless,
 		.unseen_begin = seen.unseen_begin,
@@ -1015,6 +1016,7 @@ static void count_ticks(const struct recorder *recorder, struct recorder_account
 				  counts.unseen_begin - counts.unfinished - counts.below_period;
 		account->idle += counts.idle;
 		account->filtered += counts.filtered;
+		account->outside += counts.outside;
 		account->samples += counts.samples;
 		account->lost_ring_sample += counts.lost_ring_sample;
 		account->lost_ring_stack += counts.lost_ring_stack;
