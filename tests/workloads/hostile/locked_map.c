@@ -1,6 +1,6 @@
 /*
  * A process that keeps its memory map locked: locked_map FOLDER UID. A FUSE file system is mounted on FOLDER, as
- * fusermount does it for a user, with one file, "file", whose reads are never answered. A child of user UID reads the
+ * fusermount does it for a user, with one file, "file", whose reads are never answered. A process of user UID reads the
  * file by the page cache, and another one maps it where the kernel must wait for that read, with its map locked for
  * writing. Whoever reads /proc/PID/cmdline or map_files of it then waits, too. The pid of that child is printed when
  * it is about to. All ends with this process, which is the server.
@@ -129,33 +129,35 @@ static void become(uid_t user)
 		_exit(77);
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-	close(device);
 }
 
-static void read_for_ever(const char *path, uid_t user)
-{
-	char byte;
-	int fd;
-
-	/* That user may not come to the path. */
-	fd = open(path, O_RDONLY);
-	become(user);
-	_exit(fd < 0 || read(fd, &byte, 1) < 0);
-}
-
+/*
+ * Both files are open before one is read: to open a file drops its pages, which waits for a page that is being read. Nobody
+ * but the server holds the device then, so that all ends with it.
+ */
 static void lock_map(const char *path, uid_t user)
 {
 	pthread_t thread;
-	int fd;
+	int read_fd, mapped_fd;
+	char byte;
 
-	fd = open(path, O_RDONLY | O_DIRECT);
+	close(device);
+	/* That user may not come to the path. */
+	read_fd = open(path, O_RDONLY);
+	mapped_fd = open(path, O_RDONLY | O_DIRECT);
+	if (read_fd < 0 || mapped_fd < 0)
+		_exit(1);
+	if (!fork()) {
+		become(user);
+		_exit(read(read_fd, &byte, 1) < 0);
+	}
 	become(user);
-	if (fd < 0 || pthread_create(&thread, NULL, spin, NULL))
+	if (pthread_create(&thread, NULL, spin, NULL))
 		_exit(1);
 	usleep(PAUSE_US); /* the other one is reading by then */
 	printf("%d\n", getpid());
 	fflush(stdout);
-	mmap(NULL, PAGE_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	mmap(NULL, PAGE_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, mapped_fd, 0);
 	_exit(0);
 }
 
@@ -176,8 +178,6 @@ int main(int argc, char **argv)
 	if (mount("locked_map", argv[1], "fuse", MS_NODEV | MS_NOSUID, options))
 		return 77;
 	snprintf(path, sizeof(path), "%s/file", argv[1]);
-	if (!fork())
-		read_for_ever(path, user);
 	if (!fork())
 		lock_map(path, user);
 	return serve();
