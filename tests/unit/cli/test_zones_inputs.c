@@ -170,7 +170,7 @@ static void give_away(const char *suffix)
 /* What another user has put there decides neither what we read nor for how long. */
 static void of_other_users_regular_files_alone_are_opened(void **state _unused_)
 {
-	char real[sizeof(zones_path)];
+	char real[sizeof(zones_path) + 32];
 
 	if (geteuid()) {
 		print_message("skipped: only root can give files away\n");

@@ -603,21 +603,28 @@ static void a_user_gets_no_more_open_files_than_are_left(void **state)
 	assert_int_equal(file_table_get_unopened_count(fixture->files), 30 + 10 + 3 + 10 + 3);
 }
 
-/* The process has mapped so many files with long paths, which are gone. Returns how many of them have a number of their own. */
+/* A file with a path of 4,000 bytes, which is gone: its number */
+static uint32_t add_long(struct fixture *fixture, pid_t pid, uint32_t number)
+{
+	char path[4000];
+
+	memset(path, 'd', sizeof(path));
+	path[sizeof(path) - 1] = '\0';
+	snprintf(path, 32, "/%d/%u/", pid, number);
+	path[strlen(path)] = 'd';
+	return add(fixture, pid, 0, identity_of(path, NULL, 1000 + number));
+}
+
+/* The process has mapped so many of these. Returns how many of them have a number of their own. */
 static uint32_t keep_many(struct fixture *fixture, pid_t pid, const char *uids, uint32_t count)
 {
 	uint32_t before = file_table_get_count(fixture->files);
-	char path[4000];
+	char path[32];
 
 	snprintf(path, sizeof(path), "%d/status", pid);
 	fake_proc_write(&fixture->proc, path, uids);
-	memset(path, 'd', sizeof(path));
-	path[sizeof(path) - 1] = '\0';
-	for (uint32_t i = 0; i < count; i++) {
-		snprintf(path, 32, "/%d/%u/", pid, i);
-		path[strlen(path)] = 'd';
-		add(fixture, pid, 0, identity_of(path, NULL, 1000 + i));
-	}
+	for (uint32_t i = 0; i < count; i++)
+		(void)add_long(fixture, pid, i);
 	return file_table_get_count(fixture->files) - before;
 }
 
@@ -631,16 +638,13 @@ static void what_is_known_of_files_is_bounded_by_user(void **state)
 	assert_in_range(kept * 4256ull, 58u << 20, 62u << 20);
 	assert_int_equal(file_table_get_unopened_count(fixture->files), 30000 - kept + 1);
 	assert_int_equal(keep_many(fixture, 9, "Uid:\t1000\t1000\t1000\t1000\n", 10), 0);
-	assert_string_equal(
-		file_table_get(fixture->files, add(fixture, 9, 0, identity_of("/short", NULL, 0)))
-			->path,
-		"[too many files]");
+	assert_string_equal(file_table_get(fixture->files, add_long(fixture, 9, 20))->path,
+			    "[too many files]");
 	/* Others have their names, and root always. */
 	assert_int_equal(keep_many(fixture, 10, "Uid:\t1001\t1001\t1001\t1001\n", 1000), 1000);
 	assert_int_equal(keep_many(fixture, 11, "Uid:\t0\t0\t0\t0\n", 1000), 1000);
 	/* What was there before is known again. */
-	assert_int_equal(add(fixture, 9, 0, identity_of("/short", NULL, 0)),
-			 add(fixture, 8, 0, identity_of("/other", NULL, 0)));
+	assert_int_equal(add_long(fixture, 9, 20), add_long(fixture, 8, 40000));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
