@@ -13,6 +13,7 @@
 
 #include "base/file.h"
 #include "collect/target_threads.h"
+#include "process/code_owner.h"
 #include "process/foreign_file.h"
 #include "process/proc_maps.h"
 
@@ -63,10 +64,18 @@ int mapped_files_add(struct mapped_files *files, int fd, const char *path)
 	return err;
 }
 
+/* Whether a file system that may not answer is none of another user's making: the kernel would wait for it, too. */
+static bool may_be_waited_for(const struct mapped_files *files, pid_t pid)
+{
+	struct code_owner owner;
+
+	return !files->opener || (!code_owner_read(get_proc_root(files), pid, &owner) &&
+				  owner.uid == 0 && owner.real_uid == 0);
+}
+
 /*
  * By the mapping, which also leads to what was deleted; where that is not permitted, by its path in the process's root,
- * where a file that was deleted may have been replaced by another one. What may not answer is left out: the kernel would
- * ask it, too.
+ * where a file that was deleted may have been replaced by another one.
  */
 static int open_mapped(const struct mapped_files *files, pid_t pid,
 		       const struct proc_mapping *mapping)
@@ -87,7 +96,8 @@ static int open_mapped(const struct mapped_files *files, pid_t pid,
 	}
 	if (err)
 		return err;
-	fd = files->opener && found.may_hang ? -EREMOTE : file_open_found(found.handle);
+	fd = !found.may_hang || may_be_waited_for(files, pid) ? file_open_found(found.handle)
+							      : -EREMOTE;
 	close(found.handle);
 	return fd;
 }

@@ -19,7 +19,12 @@ sleep 0.5
 find_namer "$RECORDER" || fail "the namer has ended"
 status=$(cat "/proc/$NAMER/status")
 echo "$status" | grep -E '^(Uid|Groups|Cap|NoNewPrivs|Seccomp)'
-for wanted in 'Uid:	65534	65534	65534	65534' 'CapPrm:	0000000000000000' 'NoNewPrivs:	1' 'Seccomp:	2'; do
+# A user that no other process has.
+user=$(awk '$1 == "Uid:" && $2 == $3 && $3 == $4 && $4 == $5 { print $2 }' <<<"$status")
+expect_between "user of the namer" "${user:-0}" 61184 65519
+[[ $(find /proc -maxdepth 1 -name '[0-9]*' -uid "$user" -exec cat {}/comm \; 2>/dev/null | grep -cv '^stackwide') = 0 ]] ||
+    fail "others are of user $user"
+for wanted in 'CapPrm:	0000000000000000' 'NoNewPrivs:	1' 'Seccomp:	2'; do
     has_line -F "$wanted" <<<"$status" || fail "the namer's status lacks $wanted"
 done
 find "/proc/$NAMER/fd" -printf '%l\n' | has_line -E 'perf_event|anon_inode:bpf|x\.folded' &&
