@@ -1,11 +1,12 @@
 #include "process/proc_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 
-#include "process/slow_opener.h"
+#include "base/file.h"
 
-static int read_file(struct slow_opener *opener, const char *proc_root, pid_t pid, const char *name,
-		     size_t limit_bytes, struct text *ret)
+int proc_file_read(const char *proc_root, pid_t pid, const char *name, size_t limit_bytes,
+		   struct text *ret)
 {
 	_cleanup_(text_release) struct text path = {0};
 	int err;
@@ -13,19 +14,7 @@ static int read_file(struct slow_opener *opener, const char *proc_root, pid_t pi
 	text_printf(&path, "%s/%d/%s", proc_root, pid, name);
 	if (path.failed)
 		return -ENOMEM;
-	err = slow_opener_read(opener, pid, path.data, limit_bytes, ret);
+	err = file_read_at(AT_FDCWD, path.data, limit_bytes, ret);
 	/* A process that ends between open and read. */
 	return err == -ESRCH ? -ENOENT : err;
-}
-
-int proc_file_read(const char *proc_root, pid_t pid, const char *name, size_t limit_bytes,
-		   struct text *ret)
-{
-	return read_file(NULL, proc_root, pid, name, limit_bytes, ret);
-}
-
-int proc_file_read_slow(struct slow_opener *opener, const char *proc_root, pid_t pid,
-			const char *name, size_t limit_bytes, struct text *ret)
-{
-	return read_file(opener, proc_root, pid, name, limit_bytes, ret);
 }

@@ -20,7 +20,7 @@ struct slow_opener;
 _must_check_ int proc_file_read(const char *proc_root, pid_t pid, const char *name,
 				size_t limit_bytes, struct text *ret);
 
-/* The same by way of the opener, for files that reading may wait for (slow_opener.h). */
+/* The same by way of the opener, for files that reading may wait for (slow_opener.h); in slow_proc_file.c. */
 _must_check_ int proc_file_read_slow(struct slow_opener *opener, const char *proc_root, pid_t pid,
 				     const char *name, size_t limit_bytes, struct text *ret);
 
