@@ -107,10 +107,12 @@ void stack_tops_assign(struct stack_tops *tops, uint32_t process, uint64_t time_
 {
 	uint64_t end = get_end(outermost_sp);
 	size_t place = find_place(tops, process, user_sp);
-	struct stack_top *top = &tops->items[place];
+	struct stack_top *top;
 
-	if (place == tops->length || top->process != process || top->end != end ||
-	    end - user_sp > MAX_STACK_BYTES)
+	if (place == tops->length)
+		return;
+	top = &tops->items[place];
+	if (top->process != process || top->end != end || end - user_sp > MAX_STACK_BYTES)
 		return;
 	if (user_sp < top->begin)
 		top->begin = user_sp & ~(uint64_t)(PAGE_BYTES - 1);

@@ -371,6 +371,8 @@ void slow_opener_free(struct slow_opener *opener)
 		return;
 	(void)worker_stop(&opener->worker, &usage);
 	array_release(&opener->devices);
+	array_release(&opener->users);
+	array_release(&opener->silent);
 	free(opener);
 }
 

@@ -1,3 +1,4 @@
+/* proc_file_read_slow(): apart from proc_file.c, which the opener itself reads by. */
 #include <errno.h>
 
 #include "process/proc_file.h"
