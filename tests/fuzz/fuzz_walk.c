@@ -155,7 +155,12 @@ static inline const struct unwind_rule *walk_find_rule(struct walk *walk, wire_u
 	if (!best)
 		return NULL;
 	rule = &scene->rules[best->rule];
-	scene->last_op = rule->cfa_op;
+	/* At the byte before such a frame only a return starts: an ordinary step. */
+	scene->last_op = rule->cfa_op >= UNWIND_CFA_SIGNAL &&
+					 rule->cfa_op != UNWIND_CFA_UNSUPPORTED &&
+					 rule->cfa_offset && walk->is_exact
+				 ? UNWIND_CFA_SP
+				 : rule->cfa_op;
 	scene->is_landing_pad = rule->cfa_op == UNWIND_CFA_CX || rule->ra_op == UNWIND_RA_IN_CX;
 	return rule;
 }
