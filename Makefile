@@ -80,7 +80,7 @@ WASM_SOURCES := $(sort $(filter-out $(WASM_LACKS),$(patsubst %,src/base/%.c,$(WA
 
 WASM_OBJECTS := $(WASM_SOURCES:%.c=$(G)/wasm/%.o)
 # Most readers are many and short of work, as the core's entry points are: they are made small, so that the page is.
-WASM_SMALL  := src/viewer/wasm/core.c $(filter-out src/formats/folded/% src/formats/native/%,$(filter src/formats/%,$(WASM_SOURCES)))
+WASM_SMALL  := src/viewer/wasm/core.c $(filter src/timeline/%,$(WASM_SOURCES)) $(filter-out src/formats/folded/% src/formats/native/%,$(filter src/formats/%,$(WASM_SOURCES)))
 WASM_CFLAGS  = --target=wasm32-wasi -msimd128 -mbulk-memory -flto -O2 -std=gnu17 -MD -MP \
 	-nostdlibinc -isystem $(WASI_INCLUDE) -include src/viewer/wasm/missing.h -D_GNU_SOURCE -DSTACKWIDE_VERSION='"$(VERSION)"' \
 	-Iinclude -Isrc -I$(G)/include $(filter-out -Wduplicated-cond -Wlogical-op,$(WARNINGS))
