@@ -46,8 +46,11 @@ if truncate -s 32M "$TMPDIR/image" && loop=$(losetup -f --show "$TMPDIR/image" 2
 fi
 if [[ -n $loop ]] && blkdiscard "$loop" 2>/dev/null; then
     cp "/sys/block/${loop#/dev/}/stat" "$TMPDIR/before"
+    IFS=: read -r major minor <"/sys/block/${loop#/dev/}/dev"
+    # Programs that are not in memory are read from another device.
+    device="dev == $((major << 20 | minor))"
     # shellcheck disable=SC2016 # the inner shell is to expand it
-    record --io -c 1 --metric block-io -o "$TMPDIR/kinds.folded" -o "$TMPDIR/kinds.pb.gz" --stats "$TMPDIR/kinds.json" -- \
+    record -e block-io --filter "$device" -e block-io-time -e block-discard --filter "$device" -c 1 --metric block-io -o "$TMPDIR/kinds.folded" -o "$TMPDIR/kinds.pb.gz" --stats "$TMPDIR/kinds.json" -- \
         sh -c 'dd if=/dev/zero of="$1" bs=65536 count=48 oflag=direct conv=fsync && dd if="$1" of=/dev/null bs=65536 count=32 iflag=direct &&
             blkdiscard -z -o 8M -l 1M "$1" && blkdiscard -o 16M -l 8M "$1"' - "$loop" 2>/dev/null
     cp "/sys/block/${loop#/dev/}/stat" "$TMPDIR/after"
