@@ -37,18 +37,15 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-	(void)argv;
 	static int numbers[2000];
 	static char text[4096];
 	volatile double sum = 0;
 	struct itimerval timer = {{0, 10000}, {0, 10000}};
 
-	if (argc > 1) {
-		signal(SIGALRM, on_timer);
-		setitimer(ITIMER_REAL, &timer, NULL);
-	}
+	signal(SIGALRM, on_timer);
+	setitimer(ITIMER_REAL, &timer, NULL);
 	while (clock() < CLOCKS_PER_SEC) {
 		for (int i = 0; i < 2000; i++)
 			numbers[i] = rand();
@@ -65,17 +62,16 @@ int main(int argc, char **argv)
 }
 END
 for kind in dynamic static stripped; do
-    options=() arguments=()
-    # What handlers return to in a static program is not known yet.
-    [[ $kind = dynamic ]] && arguments=(handlers) || options=(-static)
+    options=()
+    [[ $kind = dynamic ]] || options=(-static)
     [[ $kind = stripped ]] && options+=(-s)
     musl-gcc -O2 "${options[@]}" -o "$TMPDIR/$kind" "$TMPDIR/musl.c" || fail "musl-gcc failed"
-    record -F 499 -o "$TMPDIR/$kind.folded" --stats "$TMPDIR/$kind.json" -- "$TMPDIR/$kind" "${arguments[@]}"
+    record -F 499 -o "$TMPDIR/$kind.folded" --stats "$TMPDIR/$kind.json" -- "$TMPDIR/$kind"
     complete=$(stats_get "$TMPDIR/$kind.json" user_stacks.complete)
     samples=$(stats_get "$TMPDIR/$kind.json" samples)
     expect_between "share of complete stacks, $kind" $((100 * complete / samples)) 97 100
     [[ $kind != stripped ]] || continue # it has no main
-    [[ $kind != dynamic ]] || expect_frame "$TMPDIR/$kind.folded" on_timer 30
+    expect_frame "$TMPDIR/$kind.folded" on_timer 30
     # None is called complete that lacks a frame, but those from before main was called.
     lacking=$(awk '!/;\[truncated\];|;main[; ]|_\[k\] [0-9]+$/ { lacking += $NF } END { print lacking + 0 }' \
         "$TMPDIR/$kind.folded")

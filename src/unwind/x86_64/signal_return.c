@@ -168,14 +168,33 @@ int signal_returns_find(Elf *elf, const struct frame_reader *reader, uint64_t ma
 	return 0;
 }
 
+/* Whether it is an indirect call (FF /2) of exactly this size: the ModRM byte determines it. */
+static bool is_indirect_call(const uint8_t *code, size_t size)
+{
+	uint8_t mode = code[1] >> 6;
+	uint8_t base = code[1] & 7;
+	bool has_sib = base == 4 && mode != 3;
+	size_t needed = 2 + has_sib;
+
+	if (code[0] != 0xff || (code[1] & 0x38) != 0x10)
+		return false;
+	if (has_sib && size > 2)
+		base = code[2] & 7;
+	if (mode == 1)
+		needed += 1;
+	else if (mode == 2 || (mode == 0 && base == 5))
+		needed += 4;
+	return needed == size;
+}
+
 bool signal_return_follows_call(const struct objfile *objfile, uint64_t elf_address)
 {
 	uint8_t code[7]; /* of the longest of them */
 
 	if (objfile_read_code(objfile, elf_address - sizeof(code), code, sizeof(code)))
 		return true; /* who knows */
-	return code[2] == 0xe8 || (code[5] == 0xff && (code[6] & 0x38) == 0x10) ||
-	       (code[4] == 0xff && (code[5] & 0x38) == 0x10) ||
-	       (code[1] == 0xff && (code[2] & 0x38) == 0x10) ||
-	       (code[3] == 0xff && code[4] == 0x54) || (code[0] == 0xff && code[1] == 0x94);
+	for (size_t size = 2; size <= sizeof(code); size++)
+		if (is_indirect_call(code + sizeof(code) - size, size))
+			return true;
+	return code[2] == 0xe8;
 }

@@ -185,6 +185,49 @@ static void it_may_follow_padding_that_code_seems_to_lead_to(_unused_ void **sta
 	end_scene(&scene);
 }
 
+/* The end of its displacement and the padding look like the begin of another call: ff 90. */
+static void it_may_follow_padding_behind_a_call_backwards(_unused_ void **state)
+{
+	static const uint8_t code[] = {0xe8, 0xc8, 0xe0, 0xff, 0xff, 0x90};
+	struct scene scene = start_scene();
+	uint64_t start = BEFORE + 0x80;
+
+	put_code(&scene, start - sizeof(code), code, sizeof(code));
+	put_code(&scene, start, mov_rax, sizeof(mov_rax));
+	build(&scene);
+	assert_signal_frame(&scene, start, sizeof(mov_rax));
+	end_scene(&scene);
+}
+
+static void indirect_calls_keep_their_rule_as_well(_unused_ void **state)
+{
+	static const struct {
+		uint8_t size;
+		uint8_t code[7];
+	} calls[] = {
+		{2, {0xff, 0xd0}},                      /* *%rax */
+		{2, {0xff, 0x10}},                      /* *(%rax) */
+		{3, {0xff, 0x50, 0x90}},                /* *-0x70(%rax) */
+		{3, {0xff, 0x14, 0x90}},                /* *(%rax,%rdx,4) */
+		{4, {0xff, 0x54, 0x90, 0x08}},          /* *8(%rax,%rdx,4) */
+		{6, {0xff, 0x15, 0, 0, 0, 0x90}},       /* *(%rip) */
+		{6, {0xff, 0x90, 0, 0, 0, 0x90}},       /* *(%rax) */
+		{7, {0xff, 0x14, 0x25, 0, 0, 0, 0x90}}, /* at an address */
+		{7, {0xff, 0x94, 0x90, 0, 0, 0, 0x90}}, /* *(%rax,%rdx,4) */
+	};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		struct scene scene = start_scene();
+		uint64_t start = BEFORE + 0x80;
+
+		put_code(&scene, start - calls[i].size, calls[i].code, calls[i].size);
+		put_code(&scene, start, mov_rax, sizeof(mov_rax));
+		build(&scene);
+		assert_rule(&scene, start - 1, UNWIND_CFA_SP, 24);
+		end_scene(&scene);
+	}
+}
+
 static void a_call_at_the_end_of_the_function_before_keeps_its_rule(_unused_ void **state)
 {
 	static const uint8_t call[] = {0xe8, 0, 0, 0, 0};
@@ -275,6 +318,8 @@ int main(void)
 		cmocka_unit_test(two_may_be_a_byte_apart_or_adjacent),
 		cmocka_unit_test(it_may_follow_a_function_directly),
 		cmocka_unit_test(it_may_follow_padding_that_code_seems_to_lead_to),
+		cmocka_unit_test(it_may_follow_padding_behind_a_call_backwards),
+		cmocka_unit_test(indirect_calls_keep_their_rule_as_well),
 		cmocka_unit_test(a_call_at_the_end_of_the_function_before_keeps_its_rule),
 		cmocka_unit_test(a_function_that_is_not_marked_may_be_it),
 		cmocka_unit_test(it_may_lie_inside_of_a_function),
