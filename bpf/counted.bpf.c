@@ -230,7 +230,7 @@ static __always_inline __u64 add_weight(struct wire_period_state *state, __u64 w
 
 /*
  * slot     of what may be live
- * request  its kind; 0: it is none
+ * request  kind of the request; 0: not a request
  */
 static __always_inline void take_sample(void *ctx, struct wire_counters *counter, __u64 pid_tgid,
 					__u64 weight, bool in_user_mode, __u32 slot, __u32 request)

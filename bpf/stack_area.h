@@ -72,7 +72,7 @@ struct goroutine {
 #define NO_GUARD            (~0ull)
 #define MIN_POISONED_GUARD  (~0ull - 0xfff)
 
-/* Whether there is a description of a goroutine at an address, and of the stack that is in use. */
+/* Whether an address holds the description of the goroutine that uses this stack. */
 static __always_inline bool read_goroutine(__u64 address, __u64 user_sp, struct goroutine *ret)
 {
 	if (!address || bpf_probe_read_user(ret, sizeof(*ret), (void *)address))

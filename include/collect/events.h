@@ -122,8 +122,8 @@ void event_list_release(struct event_list *list);
 /* Where the kernel describes its events. */
 struct event_paths {
 	const char *devices; /* of PMUs: "/sys/bus/event_source/devices" */
-	const char *tracing; /* of tracepoints: "/sys/kernel/tracing"; NULL: there is none */
-	int tracing_mount; /* of one that nobody else sees; -1: it is mounted by somebody, or there is none */
+	const char *tracing; /* directory of tracefs, "/sys/kernel/tracing"; NULL: no tracefs */
+	int tracing_mount; /* descriptor of our private mount; -1: tracefs is mounted already, or missing */
 	char tracing_mount_path[32];
 };
 /*

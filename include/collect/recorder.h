@@ -298,7 +298,7 @@ struct recorder_account {
 	uint64_t fired;
 	uint64_t idle;
 	uint64_t filtered;
-	uint64_t outside; /* of those filtered: our pid namespace does not show whose they are */
+	uint64_t outside; /* filtered ticks of threads outside our PID namespace */
 	uint64_t samples;
 	uint64_t lost_ring_sample;
 	uint64_t lost_ring_stack;

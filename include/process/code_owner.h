@@ -12,7 +12,7 @@
 
 struct code_owner {
 	uid_t uid;       /* the effective one */
-	uid_t real_uid;  /* of the user who has started it */
+	uid_t real_uid;  /* of the user who started it */
 	pid_t inner_pid; /* as the process itself sees it */
 };
 

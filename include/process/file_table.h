@@ -73,7 +73,7 @@ struct file_table *file_table_new(const char *proc_root, const struct file_build
 void file_table_free(struct file_table *table);
 
 /*
- * From now on, what may not answer is asked for by another process, and given up after a second (slow_opener.h).
+ * From now on another process opens files that may not answer, with a deadline of a second (slow_opener.h).
  * Returns 0 or negative errno.
  */
 _must_check_ int file_table_start_opener(struct file_table *table);

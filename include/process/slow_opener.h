@@ -44,7 +44,7 @@ struct slow_opener_counts slow_opener_get_counts(const struct slow_opener *opene
 /*
  * In all requests:
  *
- * pid  the process on whose behalf it is; 0: none
+ * pid  process on whose behalf we ask; 0: no process
  *
  * Returns -ETIMEDOUT when it was given up, or refused.
  */

@@ -13,7 +13,7 @@ enum wire_request_kind {
 	WIRE_REQUEST_UNKNOWN,
 	WIRE_REQUEST_READ,
 	WIRE_REQUEST_WRITE,
-	WIRE_REQUEST_DISCARD, /* tells the device that the data is of no use any more (TRIM) */
+	WIRE_REQUEST_DISCARD, /* TRIM: the device may forget the data */
 	WIRE_REQUEST_FLUSH,   /* of the device's cache */
 	WIRE_REQUEST_ZONE,    /* opens, closes or resets a zone of the device */
 	WIRE_REQUEST_OTHER,   /* a command of its driver */

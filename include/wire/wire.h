@@ -159,7 +159,7 @@ enum wire_stack_kind {
 	WIRE_STACK_NONE,
 	WIRE_STACK_MAIN,      /* the stack that the program began on */
 	WIRE_STACK_THREAD,    /* the thread's own: what belongs to the thread lies above it */
-	WIRE_STACK_SIGNAL,    /* that the thread has set for its signal handlers */
+	WIRE_STACK_SIGNAL,    /* set by the thread for its signal handlers (sigaltstack) */
 	WIRE_STACK_OTHER,     /* some mapping */
 	WIRE_STACK_GOROUTINE, /* a goroutine's, or that of Go's scheduler (g0) */
 };

@@ -39,7 +39,7 @@ static int open_without_links(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Put what a link holds in front of what is left. Returns 0 or negative errno. */
+/* Put the target of a link in front of the rest of the path. Returns 0 or negative errno. */
 static int prepend_link(int link_fd, struct text *left)
 {
 	_cleanup_(text_release) struct text whole = {0};
@@ -75,7 +75,7 @@ static void replace_fd(int *fd, int by)
 	*fd = by;
 }
 
-/* The first part of what is left, which is then without it. Empty: there is none. */
+/* Take the first component of the rest of the path. Empty: no component left. */
 static void take_part(struct text *left, struct text *part)
 {
 	size_t start = strspn(left->data, "/");

@@ -264,7 +264,7 @@ static int sum_up(struct recording *recording, const struct names *names,
 	return status;
 }
 
-/* Of all that the recorder has open, the opener's socket above all, nothing else is for the writer. */
+/* The writer needs no other descriptor of the recorder, least of all the opener's socket. */
 static int keep_fds(const struct recording *recording, int stream, int control)
 {
 	struct fd_list kept = {0};
@@ -468,7 +468,7 @@ static void tend_writer(struct finishing *finishing, bool is_naming)
 		finishing->writer_killed_ns = clock_now_ns();
 }
 
-/* Where a file system hangs it cannot be killed, and never says that it is over. */
+/* If a file system hangs, it cannot be killed and never reports its end. */
 static bool is_writer_left_behind(const struct finishing *finishing)
 {
 	return finishing->writer_killed_ns &&

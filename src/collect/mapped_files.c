@@ -64,7 +64,7 @@ int mapped_files_add(struct mapped_files *files, int fd, const char *path)
 	return err;
 }
 
-/* Whether a file system that may not answer is none of another user's making: the kernel would wait for it, too. */
+/* Whether to open a file that may not answer: only for root's own processes, as the kernel would wait for it, too. */
 static bool may_be_waited_for(const struct mapped_files *files, pid_t pid)
 {
 	struct code_owner owner;

@@ -69,7 +69,7 @@ static void clean_text(char *text)
 			*at = '?';
 }
 
-/* What is in the error may come from a file that somebody else has written. */
+/* The text of the error may come from another user's file. */
 static void clean(struct error *error)
 {
 	clean_text(error ? error->message : NULL);
@@ -323,7 +323,7 @@ static int locate_in_file(struct probe_locator *locator, struct event *event, st
 
 /* ---- allocators --------------------------------------------------------------------------- */
 
-/* Of files that are not trusted. */
+/* Untrusted files. */
 struct allocator_owner {
 	uid_t uid;
 	size_t num_allocators;
@@ -545,6 +545,21 @@ static int look_at_command(struct mapped_files *files, char *const *words)
 	return 0;
 }
 
+/* The files of the target's processes, of the command, and the C library of this machine. */
+static int look_at_all(struct probe_locator *locator, struct mapped_files *files)
+{
+	const struct target *target = locator->search->allocating;
+	int err = start_worker(locator);
+
+	if (err)
+		return err;
+	err = target ? mapped_files_find(files, target) : 0;
+	if (err)
+		return err;
+	err = locator->search->command ? look_at_command(files, locator->search->command) : 0;
+	return err ? err : look_at_libraries(files);
+}
+
 static int locate_allocators(struct probe_locator *locator, struct event *event,
 			     struct error *error)
 {
@@ -558,14 +573,8 @@ static int locate_allocators(struct probe_locator *locator, struct event *event,
 	};
 	_cleanup_(mapped_files_release) struct mapped_files files = {
 		.opener = locator->opener, .handle = look_into_file, .context = &search};
-	int err = start_worker(locator);
+	int err = look_at_all(locator, &files);
 
-	if (!err && target)
-		err = mapped_files_find(&files, target);
-	if (!err && locator->search->command)
-		err = look_at_command(&files, locator->search->command);
-	if (!err)
-		err = look_at_libraries(&files);
 	array_release(&search.owners);
 	clean(error);
 	if (files.num_unreadable || files.num_left_out)

@@ -11,7 +11,7 @@
 /* No stack is so large: the outermost frame is that of another one, which a handler interrupted. */
 #define MAX_STACK_BYTES (64ull << 20)
 
-/* What is on other stacks goes by the memory that it is in. */
+/* Other stacks have the bounds of their memory. */
 #define MAX_TOPS (1u << 16)
 
 static int compare_tops(const void *a, const void *b)

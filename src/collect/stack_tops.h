@@ -21,7 +21,7 @@ struct stack_top {
 	uint32_t process;  /* id of the process table */
 };
 
-/* Memory of stacks whose bounds are known: they need no tops. */
+/* Memory of stacks with known bounds: they need no tops. */
 struct known_stacks_memory {
 	uint64_t begin;
 	uint64_t end;

@@ -77,7 +77,7 @@ struct stack_area {
 	uint32_t process; /* id of the process table */
 	uint32_t tid;     /* of the owner; 0: unknown */
 	enum stack_kind kind;
-	bool is_lower_bound; /* the stack is larger: only this part of it is known */
+	bool is_lower_bound; /* the stack is larger than this known part */
 };
 
 /*

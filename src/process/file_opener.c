@@ -92,7 +92,7 @@ static int find_at(const struct file_opener *opener, enum search_root root,
 					   ret);
 }
 
-/* Of a process that is gone the opener need not be asked. */
+/* A process that has ended needs no question to the opener. */
 static bool is_there(const struct file_opener *opener, pid_t pid)
 {
 	_cleanup_(text_release) struct text path = {0};

@@ -35,10 +35,10 @@
 #define RESERVED_FDS   256 /* for all other files and events of the program */
 #define OPEN_FILES_MIN 64
 #define FOUR_GIB       (1ull << 32)
-/* Of all files' paths, and what else is kept of each: somebody may map and delete files without end. */
+/* Memory for paths and records of all files, bytes: a program can map and delete files without end. */
 #define MAX_KEPT_BYTES (96u << 20)
 #define FILE_BYTES     256
-/* Stands for all that there is no room for. */
+/* Path of all files beyond that. */
 #define OVERFLOW_PATH "[too many files]"
 
 /* Where a file was found, too, that is one with another. */
@@ -108,7 +108,7 @@ static struct user_files *find_user(struct file_table *table, pid_t pid)
 	return &table->users.items[number];
 }
 
-/* Likewise of the memory for what is known of a file. Returns whether there is room; then it is taken. */
+/* Reserve memory for the record of a file. Returns whether the user had room left. */
 static bool take_room(struct file_table *table, pid_t pid, const char *path)
 {
 	size_t bytes = strlen(path) + FILE_BYTES;

@@ -225,10 +225,12 @@ static int compare_memory(struct mappings_reader *reader, const struct proc_mapp
 	if (reader->num_looks >= REPLACED_TEXT_MAX_LOOKS)
 		return 0;
 	err = add_file_of(reader, line, &beside.file);
-	if (!err && beside.file != FILE_NONE)
+	if (err)
+		return err;
+	if (beside.file != FILE_NONE)
 		*ret_is_copy = replaced_text_find(reader->files, reader->pid, &beside, memory,
 						  &reader->num_looks);
-	return err;
+	return 0;
 }
 
 /* The line may say what is in the memory before it. */
@@ -292,11 +294,15 @@ static int add_mapping(const struct proc_mapping *mapping, void *context)
 	struct mappings_reader *reader = context;
 	int err = look_back(reader, mapping);
 
-	if (!err && mapping->is_executable)
+	if (err)
+		return err;
+	if (mapping->is_executable) {
 		err = add_code(reader, mapping);
-	if (!err)
-		note_file_line(reader, mapping);
-	return err;
+		if (err)
+			return err;
+	}
+	note_file_line(reader, mapping);
+	return 0;
 }
 
 /* Returns the pid that a folder's name says, or 0. */

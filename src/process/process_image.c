@@ -205,7 +205,7 @@ int process_image_map(struct process_image *image, uint64_t time_ns, const struc
 	return err ? err : add_mapping(image, mapping);
 }
 
-/* The part of a mapping of a file that lies in the memory; false: none does. */
+/* The part of a file mapping that overlaps the memory; false: no overlap. */
 static bool intersect(const struct mapping *mapping, const struct mapping *memory,
 		      struct mapping *ret)
 {
@@ -222,7 +222,7 @@ static bool intersect(const struct mapping *mapping, const struct mapping *memor
 	return true;
 }
 
-/* What the memory is about to cover; what other memory has covered before is noted already. */
+/* Note the file mappings that this memory is about to cover. */
 static int note_replaced(struct image_code *code, const struct mapping *memory)
 {
 	array_for_each (&code->mappings.sorted, mapping) {

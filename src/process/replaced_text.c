@@ -6,7 +6,7 @@
 #include "process/process_memory.h"
 
 #define PAGE_BYTES 4096
-/* Of a large copy so many pages are compared: 256 KiB. */
+/* Pages compared in a large copy: 256 KiB. */
 #define MAX_PAGES 64
 /* Pages by which offsets of segments that are side by side may differ: each segment of lld's files adds one. */
 #define MAX_SHIFT 4
@@ -18,7 +18,7 @@ static bool read_page(const struct file_table *files, pid_t pid, uint64_t addres
 	return !process_memory_read(&memory, address, ret, PAGE_BYTES);
 }
 
-/* What follows the end of a file in its last page is 0 in memory. */
+/* Memory after the end of the file is zero in its last page. */
 static bool is_page_of_file(const struct mapped_file *file, uint64_t offset, const uint8_t *page)
 {
 	uint8_t bytes[PAGE_BYTES] = {0};
@@ -27,7 +27,7 @@ static bool is_page_of_file(const struct mapped_file *file, uint64_t offset, con
 	       memcmp(bytes, page, sizeof(bytes)) == 0;
 }
 
-/* A page of one byte is found everywhere. */
+/* A page that repeats one byte proves nothing. */
 static bool is_of_one_byte(const uint8_t *page)
 {
 	return memcmp(page, page + 1, PAGE_BYTES - 1) == 0;

@@ -14,7 +14,7 @@
 #include "process/file_table.h"
 #include "process/process_table.h"
 
-/* Comparisons of one process are limited to so many: each asks another process for memory. */
+/* Limit of comparisons for a process: each is a question to the opener. */
 #define REPLACED_TEXT_MAX_LOOKS 64
 
 /*

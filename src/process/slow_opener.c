@@ -44,7 +44,7 @@
 #define MIN_LIMIT_MS      60
 /* Processes that cannot be killed: each is a process of ours that stays. */
 #define MAX_LEFT_BEHIND 64
-/* A process that did not answer so often is not asked for so long; of so many processes. */
+/* After so many time-outs a process is not asked for so long; so many processes are remembered. */
 #define MAX_SILENCES 2
 #define SILENT_NS    (30 * NS_PER_SECOND)
 #define MAX_SILENT   256
@@ -250,9 +250,10 @@ static int read_memory(const struct opener_head *request, struct reply *reply)
 					request->limit_bytes)
 			  : -EINVAL;
 
-	if (!err)
-		reply->num_bytes = request->limit_bytes;
-	return err;
+	if (err)
+		return err;
+	reply->num_bytes = request->limit_bytes;
+	return 0;
 }
 
 static int take_fd(struct reply *reply, int found)
@@ -301,7 +302,7 @@ static void do_request(const struct opener_request *request, int fd, struct repl
 		cleanup_closep(&reply->fd);
 }
 
-/* client  who alone is served */
+/* client  the only process that is served */
 static void serve(int socket, pid_t client)
 {
 	static struct opener_request request;
@@ -449,7 +450,7 @@ static void note_silence(struct slow_opener *opener, pid_t pid)
 	process->until_ns = clock_now_ns() + SILENT_NS;
 }
 
-/* Users that are one too many are taken for one that has none left. */
+/* Users beyond the limit count as having no time-outs left. */
 static bool is_allowed(struct slow_opener *opener, pid_t pid)
 {
 	const struct opener_user *user;

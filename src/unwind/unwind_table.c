@@ -45,7 +45,7 @@
 #define CIE_OF_ENTRY UINT32_MAX
 /* Likewise: signal handlers return to it, and nothing describes it. */
 #define CIE_OF_SIGNAL_RETURN (UINT32_MAX - 3)
-/* Larger sections of code are searched for it between functions only. */
+/* Larger sections are searched only between functions. */
 #define SIGNAL_RETURN_MAX_BYTES            (1u << 20)
 #define SIGNAL_RETURN_OF_LIBRARY_MAX_BYTES (16u << 20) /* with a C library in it */
 
@@ -237,7 +237,7 @@ static bool is_in_function(struct unwind_table_builder *builder, size_t num_desc
 	return false;
 }
 
-/* Those between functions become functions; those inside of one are put into its rows. */
+/* Between functions they become functions; inside a function they replace its rows. */
 static int add_signal_returns(struct unwind_table_builder *builder, Elf *elf)
 {
 	size_t num_described = builder->reader.functions.length;

@@ -248,7 +248,7 @@ static unsigned int find_old_minor(const struct marker_set *markers, unsigned in
 	return first - ARRAY_LENGTH(newest);
 }
 
-/* A version before 3.7: that it is there, and which one it is, is all that is known. */
+/* Python before 3.7: only the version is known. */
 static int find_old(struct objfile *objfile, struct python_build *ret)
 {
 	struct python_build found = {.support = PYTHON_UNKNOWN_VERSION, .major = 3};

@@ -411,8 +411,7 @@ static int follow_piece(const uint8_t *code, size_t size, uint64_t address, stru
 	struct code_rules *rules = code_rules_new(code, size, address);
 	int err = rules ? code_rules_follow(rules) : -ENOMEM;
 
-	if (!err)
-		err = code_rules_get(rules, &ret->stretches);
+	err = err ? err : code_rules_get(rules, &ret->stretches);
 	code_rules_free(rules);
 	return err;
 }

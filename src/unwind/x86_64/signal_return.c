@@ -34,7 +34,7 @@ static bool ends_with(const uint8_t *code, size_t offset, const uint8_t *bytes, 
 	return offset >= size && memcmp(code + offset - size, bytes, size) == 0;
 }
 
-/* Bytes of the mov before its operand; 0: it is none. A REX prefix makes it one of another register. */
+/* Bytes of the mov before its operand; 0: not a mov to rax. A REX prefix selects another register. */
 static size_t measure_mov(const uint8_t *code, size_t operand)
 {
 	if (ends_with(code, operand, mov_rax, sizeof(mov_rax)))

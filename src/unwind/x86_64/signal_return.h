@@ -33,7 +33,7 @@ struct signal_returns {
 
 void signal_returns_release(struct signal_returns *returns);
 
-/* The first one in the code at the offset or behind it. Returns false if there is none. */
+/* Find the first one at or after the offset. Returns false if the code has no more. */
 bool signal_return_find(const uint8_t *code, size_t size, size_t offset, size_t *ret_start,
 			size_t *ret_size);
 
@@ -45,8 +45,8 @@ _must_check_ int signal_returns_find(Elf *elf, const struct frame_reader *reader
 				     uint64_t max_bytes, struct signal_returns *ret);
 
 /*
- * Whether a call may end at the ELF address, which returns to it then: it does not return, or the code before is not to be read. Of
- * other instructions only a return is executed at the byte before.
+ * Whether a call may end at the ELF address, or the code before it cannot be read. Only a return is executed at the byte
+ * before, if no call ends there.
  */
 bool signal_return_follows_call(const struct objfile *objfile, uint64_t elf_address);
 
