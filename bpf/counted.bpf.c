@@ -31,6 +31,7 @@
 #include "live.h"
 #include "maps.h"
 #include "output.h"
+#include "own_time.h"
 #include "probe_argument.h"
 #include "request.h"
 #include "take_sample.h"
@@ -452,6 +453,7 @@ static __always_inline void handle_point(struct user_registers *ctx, struct wire
 SEC("kprobe")
 int on_probe(struct user_registers *ctx)
 {
+	COUNT_OWN_TIME;
 	struct wire_running *mine;
 
 	keep_cpu();
@@ -471,6 +473,8 @@ int on_probe(struct user_registers *ctx)
 SEC("kprobe")
 int on_return(struct user_registers *ctx)
 {
+	COUNT_OWN_TIME;
+
 	keep_cpu();
 	handle_return(ctx);
 	let_cpu_go();
@@ -481,12 +485,16 @@ int on_return(struct user_registers *ctx)
 SEC("tracepoint")
 int on_tracepoint(void *ctx)
 {
+	COUNT_OWN_TIME;
+
 	return handle_hit(ctx, ctx, false, false, 0);
 }
 
 SEC("tracepoint")
 int on_filtered_tracepoint(void *ctx)
 {
+	COUNT_OWN_TIME;
+
 	return handle_hit(ctx, ctx, true, false, 0);
 }
 
@@ -494,6 +502,7 @@ int on_filtered_tracepoint(void *ctx)
 SEC("tracepoint")
 int on_begin(void *ctx)
 {
+	COUNT_OWN_TIME;
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 	__u64 now_ns = bpf_ktime_get_ns();
 
@@ -535,6 +544,7 @@ static __always_inline void keep_request(void *ctx, struct wire_counters *counte
 SEC("tracepoint")
 int on_request(void *ctx)
 {
+	COUNT_OWN_TIME;
 	struct wire_counters *counter = get_per_cpu(&counters);
 	struct wire_period_state *state = get_per_cpu(&period_states);
 	__u64 num_requests;
@@ -564,6 +574,7 @@ PER_CPU(struct wire_counters, end_counters);
 SEC("raw_tp")
 int on_request_end(__u64 *arguments)
 {
+	COUNT_OWN_TIME;
 	struct wire_counters *counter = get_per_cpu(&end_counters);
 	struct wire_request_key key;
 	struct wire_sample *pending;
@@ -597,5 +608,7 @@ int on_request_end(__u64 *arguments)
 SEC("perf_event")
 int on_software_event(struct bpf_perf_event_data *ctx)
 {
+	COUNT_OWN_TIME;
+
 	return handle_hit(ctx, NULL, false, REGISTERS_IN_USER_MODE(ctx->regs), 0);
 }

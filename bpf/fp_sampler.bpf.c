@@ -10,6 +10,8 @@
 #define WITHOUT_TYPES
 #include "maps.h"
 #include "output.h"
+#define RUNS_FOR_EACH_TIMED 8
+#include "own_time.h"
 #include "target_filter.h"
 #include "wire/unwind.h"
 
@@ -47,6 +49,8 @@ static __always_inline __u32 read_tid(const void *record, __u32 offset)
 SEC("tracepoint/sched/sched_process_fork")
 int on_fork(void *record)
 {
+	COUNT_OWN_TIME;
+
 	/* The record does not say whether it is a thread: user space drops a child's samples. */
 	follow_fork((__u32)bpf_get_current_pid_tgid(), read_tid(record, fork_child_pid_offset), 0,
 		    false);
@@ -56,6 +60,8 @@ int on_fork(void *record)
 SEC("tracepoint/sched/sched_process_exec")
 int on_exec(void *record)
 {
+	COUNT_OWN_TIME;
+
 	follow_exec(read_tid(record, exec_old_pid_offset), read_tid(record, exec_pid_offset), 0);
 	return 0;
 }
@@ -63,6 +69,8 @@ int on_exec(void *record)
 SEC("tracepoint/sched/sched_process_exit")
 int on_exit(void *record)
 {
+	COUNT_OWN_TIME;
+
 	follow_exit((__u32)bpf_get_current_pid_tgid(), 0);
 	return 0;
 }
@@ -70,6 +78,8 @@ int on_exit(void *record)
 SEC("tracepoint/sched/sched_process_free")
 int on_free(void *record)
 {
+	COUNT_OWN_TIME;
+
 	follow_free(read_tid(record, free_pid_offset), 0);
 	return 0;
 }
@@ -77,6 +87,7 @@ int on_free(void *record)
 SEC("perf_event")
 int on_tick(struct bpf_perf_event_data *ctx)
 {
+	COUNT_OWN_TIME;
 	struct wire_counters *counter = get_per_cpu(&counters);
 	struct scratch *scratch = get_per_cpu(&scratches);
 	bool in_user_mode = REGISTERS_IN_USER_MODE(ctx->regs);

@@ -36,6 +36,7 @@
 #include "departure.h"
 #include "maps.h"
 #include "output.h"
+#include "own_time.h"
 #include "take_sample.h"
 #include "task.h"
 #include "wait_target.h"
@@ -159,6 +160,8 @@ static __always_inline int depart(void *ctx, bool is_preempted, struct task_stru
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_depart, bool is_preempted, struct task_struct *previous, struct task_struct *next)
 {
+	COUNT_OWN_TIME;
+
 	return depart(ctx, is_preempted, previous, get_state(previous));
 }
 
@@ -166,6 +169,8 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(on_depart_state_last, bool is_preempted, struct task_struct *previous,
 	     struct task_struct *next, unsigned int state)
 {
+	COUNT_OWN_TIME;
+
 	return depart(ctx, is_preempted, previous, state);
 }
 
@@ -173,6 +178,8 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(on_depart_state_second, bool is_preempted, unsigned int state,
 	     struct task_struct *previous, struct task_struct *next)
 {
+	COUNT_OWN_TIME;
+
 	return depart(ctx, is_preempted, previous, state);
 }
 
@@ -183,6 +190,7 @@ int BPF_PROG(on_depart_state_second, bool is_preempted, unsigned int state,
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_started, struct task_struct *task)
 {
+	COUNT_OWN_TIME;
 	struct wire_off_cpu_state *cpu = get_per_cpu(&states);
 	struct departure *departure;
 
@@ -209,6 +217,7 @@ int BPF_PROG(on_started, struct task_struct *task)
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_command, struct task_struct *task)
 {
+	COUNT_OWN_TIME;
 	struct wire_off_cpu_state *cpu = get_per_cpu(&states);
 
 	if (!is_recording || has_command_begun || !cpu ||
@@ -227,6 +236,7 @@ int BPF_PROG(on_command, struct task_struct *task)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
+	COUNT_OWN_TIME;
 	struct wire_off_cpu_state *cpu = get_per_cpu(&states);
 	struct departure *departure;
 	__u64 now_ns;
@@ -250,6 +260,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_woken, struct task_struct *task)
 {
+	COUNT_OWN_TIME;
 	struct departure *departure = is_recording ? find_departure(task) : NULL;
 
 	if (departure && departure->left_ns && !departure->woken_ns)
@@ -289,6 +300,8 @@ static __always_inline int resume(void *ctx)
 SEC("tp_btf/sched_exit_tp")
 int BPF_PROG(on_resume, bool is_switch)
 {
+	COUNT_OWN_TIME;
+
 	return is_switch ? resume(ctx) : 0;
 }
 
@@ -296,11 +309,15 @@ int BPF_PROG(on_resume, bool is_switch)
 SEC("fentry/finish_task_switch")
 int BPF_PROG(on_resume_entry, struct task_struct *previous)
 {
+	COUNT_OWN_TIME;
+
 	return resume(ctx);
 }
 
 SEC("kprobe/finish_task_switch")
 int on_resume_probe(void *ctx)
 {
+	COUNT_OWN_TIME;
+
 	return resume(ctx);
 }

@@ -10,6 +10,8 @@
 /* clang-format on */
 #include "maps.h"
 #include "output.h"
+#define RUNS_FOR_EACH_TIMED 8
+#include "own_time.h"
 #include "running.h"
 #include "stack_area.h"
 #include "take_sample.h"
@@ -64,6 +66,8 @@ static __always_inline __u32 get_start(const struct task_struct *task)
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
+	COUNT_OWN_TIME;
+
 	follow_fork(parent->pid, child->pid, get_start(child), parent->tgid != child->tgid);
 	publish_fork(parent->tgid, child->tgid);
 	return 0;
@@ -72,6 +76,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task, int old_tid)
 {
+	COUNT_OWN_TIME;
 	__u32 pid = task->tgid;
 
 	follow_exec(old_tid, task->pid, get_start(task));
@@ -83,6 +88,7 @@ int BPF_PROG(on_exec, struct task_struct *task, int old_tid)
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {
+	COUNT_OWN_TIME;
 	__u32 pid = task->tgid;
 
 	follow_exit(task->pid, get_start(task));
@@ -94,6 +100,8 @@ int BPF_PROG(on_exit, struct task_struct *task)
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(on_free, struct task_struct *task)
 {
+	COUNT_OWN_TIME;
+
 	follow_free(task->pid, get_start(task));
 	return 0;
 }
@@ -118,6 +126,8 @@ static __always_inline int handle_tick(struct bpf_perf_event_data *ctx, bool tak
 SEC("perf_event")
 int on_tick(struct bpf_perf_event_data *ctx)
 {
+	COUNT_OWN_TIME;
+
 	return handle_tick(ctx, false);
 }
 
@@ -125,5 +135,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 SEC("perf_event")
 int on_tick_with_areas(struct bpf_perf_event_data *ctx)
 {
+	COUNT_OWN_TIME;
+
 	return handle_tick(ctx, true);
 }

@@ -22,6 +22,7 @@
 /* clang-format on */
 #include "wire/schedule.h"
 #include "maps.h"
+#include "own_time.h"
 #include "running.h"
 #include "task.h"
 
@@ -311,6 +312,7 @@ static __always_inline __u32 get_state(struct task_struct *task)
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool is_preempted, struct task_struct *previous, struct task_struct *next)
 {
+	COUNT_OWN_TIME;
 	add_switch(is_preempted, previous, next, get_state(previous));
 	return 0;
 }
@@ -319,6 +321,7 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch_state_last, bool is_preempted, struct task_struct *previous,
 	     struct task_struct *next, unsigned int state)
 {
+	COUNT_OWN_TIME;
 	add_switch(is_preempted, previous, next, state);
 	return 0;
 }
@@ -327,6 +330,7 @@ SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch_state_second, bool is_preempted, unsigned int state,
 	     struct task_struct *previous, struct task_struct *next)
 {
+	COUNT_OWN_TIME;
 	add_switch(is_preempted, previous, next, state);
 	return 0;
 }
@@ -412,6 +416,7 @@ static __always_inline void add_wakeup(struct task_struct *waker, struct task_st
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_wakeup, struct task_struct *task)
 {
+	COUNT_OWN_TIME;
 	struct task_struct *waker = get_current_task();
 
 	add_wakeup(waker, task, get_preempt_count(waker) & IN_INTERRUPT);
@@ -425,6 +430,7 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_wakeup_without_count, struct task_struct *task)
 {
+	COUNT_OWN_TIME;
 	struct task_struct *waker = get_current_task();
 
 	add_wakeup(waker, task, get_tid(waker) == 0);
@@ -533,6 +539,8 @@ static __always_inline __u64 take_begin(struct wire_kwork_cpu *cpu, __u32 number
 SEC("tp_btf/irq_handler_entry")
 int BPF_PROG(on_irq, int irq, struct irqaction *action)
 {
+	COUNT_OWN_TIME;
+
 	note_kwork(WIRE_KWORK_IRQ, irq);
 	return 0;
 }
@@ -540,6 +548,7 @@ int BPF_PROG(on_irq, int irq, struct irqaction *action)
 SEC("tp_btf/irq_handler_exit")
 int BPF_PROG(on_irq_end, int irq, struct irqaction *action, int ret)
 {
+	COUNT_OWN_TIME;
 	struct wire_kwork_cpu *cpu = get_kwork(WIRE_KWORK_IRQ);
 	struct wire_kwork *kwork;
 
@@ -557,6 +566,8 @@ int BPF_PROG(on_irq_end, int irq, struct irqaction *action, int ret)
 SEC("tp_btf/softirq_entry")
 int BPF_PROG(on_softirq, unsigned int vector)
 {
+	COUNT_OWN_TIME;
+
 	note_kwork(WIRE_KWORK_SOFTIRQ, vector);
 	return 0;
 }
@@ -564,6 +575,7 @@ int BPF_PROG(on_softirq, unsigned int vector)
 SEC("tp_btf/softirq_exit")
 int BPF_PROG(on_softirq_end, unsigned int vector)
 {
+	COUNT_OWN_TIME;
 	struct wire_kwork_cpu *cpu = get_kwork(WIRE_KWORK_SOFTIRQ);
 
 	if (cpu && begin_kwork(cpu, WIRE_KWORK_SOFTIRQ, take_begin(cpu, vector), vector))
@@ -575,6 +587,7 @@ int BPF_PROG(on_softirq_end, unsigned int vector)
 SEC("tp_btf/workqueue_execute_start")
 int BPF_PROG(on_work, struct work_struct *item)
 {
+	COUNT_OWN_TIME;
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 	struct work work = {
 		.begin_ns = bpf_ktime_get_boot_ns(),
@@ -589,6 +602,7 @@ int BPF_PROG(on_work, struct work_struct *item)
 SEC("tp_btf/workqueue_execute_end")
 int BPF_PROG(on_work_end)
 {
+	COUNT_OWN_TIME;
 	struct wire_kwork_cpu *cpu = get_kwork(WIRE_KWORK_WORKQUEUE);
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 	struct work *noted = bpf_map_lookup_elem(&workers, &tid);

@@ -20,6 +20,7 @@
 #include "departure.h"
 #include "maps.h"
 #include "output.h"
+#include "own_time.h"
 #include "take_sample.h"
 #include "task.h"
 #include "wait_target.h"
@@ -118,6 +119,7 @@ static __always_inline __u64 take_waker(void *ctx)
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_woken_by, struct task_struct *task)
 {
+	COUNT_OWN_TIME;
 	struct departure *departure = is_recording ? find_departure(task) : NULL;
 	__u64 waited_ns;
 	__u64 now_ns;

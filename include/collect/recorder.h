@@ -293,6 +293,15 @@ struct runtime_counts {
 };
 #define RECORDER_MAX_RUNTIMES 32
 
+/* What our BPF programs took, in the time of others. */
+struct program_time {
+	uint64_t ns;
+	uint64_t num_runs;
+	uint64_t
+		sampled_ns; /* the same by runs that were timed, if the kernel's statistics say more */
+	bool is_sampled;    /* ns, too, is an estimate, if only of some programs */
+};
+
 /* Of every tick: fired = idle + filtered + samples + what was lost. */
 struct recorder_account {
 	uint64_t fired;
@@ -325,6 +334,7 @@ struct recorder_account {
 	struct scheduling_counts scheduling; /* all 0 unless it is recorded */
 	struct off_cpu_counts off_cpu;       /* likewise */
 	struct call_check_counts calls;      /* all 0 unless calls are checked */
+	struct program_time program_time;    /* after recorder_stop() */
 	struct runtime_counts runtimes[RECORDER_MAX_RUNTIMES];
 	size_t num_runtimes;
 	uint64_t lost_runtime_codes; /* functions that were not kept: their frames have no name */

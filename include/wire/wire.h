@@ -221,6 +221,19 @@ struct wire_counters {
 _Static_assert(sizeof(struct wire_counters) == 112,
 	       "struct wire_counters is part of the wire format");
 
+/*
+ * What runs of programs take, per CPU. User space sums up: num_runs - runs_left have been, of which each has taken
+ * timed_ns / num_timed on average.
+ */
+struct wire_own_time {
+	wire_u64 num_runs;  /* with those that are left */
+	wire_u64 runs_left; /* until one is timed, with it */
+	wire_u64 num_timed;
+	wire_u64 timed_ns;
+};
+_Static_assert(sizeof(struct wire_own_time) == 32,
+	       "struct wire_own_time is part of the wire format");
+
 /* Of an event whose hits a program counts, per CPU: its sampling period, and what has come of it since the last sample. */
 struct wire_period_state {
 	wire_u64 period;

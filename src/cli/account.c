@@ -504,10 +504,13 @@ void account_print_json(const struct account *account, struct text *ret)
 		    ticks->opener.num_late, ticks->opener.num_refused);
 	text_printf(ret,
 		    "  \"profiler\": {\"cpu_ns\": %" PRIu64 ", \"total_cpu_ns\": %" PRIu64
+		    ", \"bpf_ns\": %" PRIu64 ", \"bpf_runs\": %" PRIu64 ", \"bpf_sampled\": %s"
 		    ", \"max_rss_bytes\": %" PRIu64 ", \"recording_rss_bytes\": %" PRIu64
 		    ", \"startup_ns\": %" PRIu64 ", \"output_ns\": %" PRIu64 "}\n}\n",
-		    account->recording_cpu_ns, account->total_cpu_ns, account->max_rss_bytes,
-		    account->recording_rss_bytes, account->startup_ns, account->output_ns);
+		    account->recording_cpu_ns, account->total_cpu_ns, ticks->program_time.ns,
+		    ticks->program_time.num_runs, ticks->program_time.is_sampled ? "true" : "false",
+		    account->max_rss_bytes, account->recording_rss_bytes, account->startup_ns,
+		    account->output_ns);
 }
 
 uint64_t account_read_cpu_ns(void)

@@ -439,12 +439,18 @@ static void append_scheduling(struct text *text, const struct scheduling_counts 
 
 static void append_cost(struct text *text, const struct account *account)
 {
+	const struct program_time *programs = &account->ticks.program_time;
+	uint64_t recording_ns = account->recording_cpu_ns + programs->ns;
+
 	text_printf(text,
 		    "  our cost     %.2f s CPU (%.2f%% of one CPU) and %" PRIu64
-		    " MB while recording;\n" INDENT "%.2f s and %" PRIu64 " MB with the naming\n",
-		    (double)account->recording_cpu_ns / 1e9,
-		    percent(account->recording_cpu_ns, account->ticks.duration_ns),
-		    account->recording_rss_bytes >> 20, (double)account->total_cpu_ns / 1e9,
+		    " MB while recording;\n" INDENT
+		    "%.2f s of it in BPF programs, in the time of others%s;\n" INDENT
+		    "%.2f s and %" PRIu64 " MB with the naming\n",
+		    (double)recording_ns / 1e9, percent(recording_ns, account->ticks.duration_ns),
+		    account->recording_rss_bytes >> 20, (double)programs->ns / 1e9,
+		    programs->is_sampled ? " (by a part of their runs)" : "",
+		    (double)(account->total_cpu_ns + programs->ns) / 1e9,
 		    account->max_rss_bytes >> 20);
 }
 

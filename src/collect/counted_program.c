@@ -17,6 +17,7 @@
 #include "collect/bpf_rings.h"
 #include "collect/event_filter.h"
 #include "collect/kernel_features.h"
+#include "collect/own_times.h"
 #include "collect/permission_probe.h"
 #include "collect/probe.h"
 #include "collect/uprobe_link.h"
@@ -822,4 +823,9 @@ int counted_program_read_rest(const struct counted_program *program, uint64_t *r
 		       ? 0
 		       : sum.weight;
 	return err;
+}
+
+int counted_program_read_time(const struct counted_program *program, struct own_times *times)
+{
+	return own_times_add(times, program->bpf->obj);
 }

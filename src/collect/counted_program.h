@@ -15,6 +15,7 @@
 #include "collect/sampling_program.h"
 #include "wire/wire.h"
 
+struct own_times;
 struct counted_program;
 
 struct counted_program_opts {
@@ -73,5 +74,9 @@ _must_check_ int counted_program_for_each_block(const struct counted_program *pr
 /* Summed over CPUs. Returns 0 or negative errno. */
 _must_check_ int counted_program_read_counters(const struct counted_program *program,
 					       struct wire_counters *ret);
+
+/* Add what its programs have taken. Returns 0 or -ENOMEM. */
+_must_check_ int counted_program_read_time(const struct counted_program *program,
+					   struct own_times *times);
 
 #endif

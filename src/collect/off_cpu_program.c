@@ -14,6 +14,7 @@
 #include "collect/bpf_log.h"
 #include "collect/bpf_rings.h"
 #include "collect/kernel_features.h"
+#include "collect/own_times.h"
 #include "collect/permission_probe.h"
 #include "collect/schedule_tap.h"
 #include "collect/sleepers_program.h"
@@ -412,4 +413,11 @@ int off_cpu_program_read_waker_counters(const struct off_cpu_program *program,
 {
 	*ret = (struct wire_waker_counters){0};
 	return program->wakers ? wakers_program_read_counters(program->wakers, ret) : 0;
+}
+
+int off_cpu_program_read_time(const struct off_cpu_program *program, struct own_times *times)
+{
+	int err = own_times_add(times, program->bpf->obj);
+
+	return err || !program->wakers ? err : wakers_program_read_time(program->wakers, times);
 }

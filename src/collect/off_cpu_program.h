@@ -16,6 +16,7 @@
 #include "wire/off_cpu.h"
 
 struct off_cpu_program;
+struct own_times;
 
 struct off_cpu_program_opts {
 	uint64_t period_ns;    /* of off-CPU time of a thread; above 0 */
@@ -74,5 +75,9 @@ bool off_cpu_program_knows_lives(const struct off_cpu_program *program);
 /* Of wakers; all 0 where they are not taken. Returns 0 or negative errno. */
 _must_check_ int off_cpu_program_read_waker_counters(const struct off_cpu_program *program,
 						     struct wire_waker_counters *ret);
+
+/* Add what its programs have taken, and the wakers'. Returns 0 or -ENOMEM. */
+_must_check_ int off_cpu_program_read_time(const struct off_cpu_program *program,
+					   struct own_times *times);
 
 #endif

@@ -9,6 +9,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/resource.h>
@@ -20,6 +21,7 @@
 #include "collect/call_check.h"
 #include "collect/event_queue.h"
 #include "collect/live_descendants.h"
+#include "collect/own_times.h"
 #include "collect/publisher.h"
 #include "collect/raw_samples.h"
 #include "collect/runtime_stacks.h"
@@ -57,6 +59,8 @@ struct recorder {
 	struct event_queue *queue;
 	struct side_band *side_band;
 	struct sampler *sampler;
+	struct own_times times_at_start; /* of our BPF programs */
+	struct program_time program_time;
 	struct sample_ingest *ingest;
 	struct fp_step_check *fp_step_check;
 	struct runtime_stacks *runtimes; /* NULL: native frames alone are wanted */
@@ -601,6 +605,7 @@ void recorder_free(struct recorder *recorder)
 {
 	if (!recorder)
 		return;
+	own_times_release(&recorder->times_at_start);
 	scheduling_free(recorder->scheduling);
 	raw_samples_free(recorder->raw_samples);
 	publisher_free(recorder->publisher);
@@ -629,8 +634,31 @@ void recorder_free(struct recorder *recorder)
 	free(recorder);
 }
 
+static int read_own_times(const struct recorder *recorder, struct own_times *ret)
+{
+	int err = sampler_read_time(recorder->sampler, ret);
+
+	return err ? err : scheduling_read_time(recorder->scheduling, ret);
+}
+
+static void read_program_time(struct recorder *recorder)
+{
+	struct own_times now = {0};
+
+	if (!read_own_times(recorder, &now))
+		recorder->program_time = own_times_subtract(&recorder->times_at_start, &now);
+	own_times_release(&now);
+	log_debug("BPF programs: %" PRIu64 " runs, %.6f s by %s, %.6f s by those timed",
+		  recorder->program_time.num_runs, (double)recorder->program_time.ns / 1e9,
+		  recorder->program_time.is_sampled ? "runs timed" : "the kernel's statistics",
+		  (double)recorder->program_time.sampled_ns / 1e9);
+}
+
 void recorder_start(struct recorder *recorder)
 {
+	/* Without, what they took before counts, too. */
+	if (read_own_times(recorder, &recorder->times_at_start))
+		own_times_release(&recorder->times_at_start);
 	recorder->start_ns = clock_now_ns();
 	recorder->next_hotplug_ns = recorder->start_ns + HOTPLUG_INTERVAL_NS;
 	recorder->is_running = true;
@@ -861,6 +889,7 @@ int recorder_stop(struct recorder *recorder, struct error *error)
 	recorder->stop_ns = clock_now_ns();
 	recorder->is_running = false;
 	err = finish(recorder);
+	read_program_time(recorder);
 	if (err)
 		return explain_end(err, error);
 	err = scale_events(recorder);
@@ -1040,6 +1069,7 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 		.duration_ns = end_ns - recorder->start_ns,
 		.observed_ns = recorder->observed_ns,
 		.num_cpus = recorder->num_cpus,
+		.program_time = recorder->program_time,
 		.recovered = counts.recovered,
 		.unproven = counts.unproven,
 		.processes = process_table_get_stats(recorder->processes),

@@ -597,3 +597,18 @@ const char *sampler_get_event_name(const struct sampler *sampler)
 {
 	return sampler->uses_cycles ? "cycles" : "cpu-clock";
 }
+
+int sampler_read_time(const struct sampler *sampler, struct own_times *times)
+{
+	int err = sampling_program_read_time(sampler->program, times);
+
+	for (size_t i = 0; !err && i < sampler->event_programs.length; i++) {
+		const struct event_program *event = &sampler->event_programs.items[i];
+
+		if (event->ticks)
+			err = sampling_program_read_time(event->ticks, times);
+		else if (event->counted)
+			err = counted_program_read_time(event->counted, times);
+	}
+	return err || !sampler->off_cpu ? err : off_cpu_program_read_time(sampler->off_cpu, times);
+}

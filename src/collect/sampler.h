@@ -19,6 +19,7 @@
 #include "wire/off_cpu.h"
 #include "wire/wire.h"
 
+struct own_times;
 struct sampler;
 
 /* Of a recording that samples off-CPU time, too. */
@@ -162,5 +163,8 @@ struct unwind_maps sampler_get_unwind_maps(const struct sampler *sampler);
 
 /* What ticks where no events were asked for: "cycles" or "cpu-clock". */
 const char *sampler_get_event_name(const struct sampler *sampler);
+
+/* Add what all its programs have taken. Returns 0 or -ENOMEM. */
+_must_check_ int sampler_read_time(const struct sampler *sampler, struct own_times *times);
 
 #endif

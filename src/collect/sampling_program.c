@@ -16,6 +16,7 @@
 #include "collect/bpf_log.h"
 #include "collect/bpf_rings.h"
 #include "collect/kernel_features.h"
+#include "collect/own_times.h"
 #include "collect/permission_probe.h"
 #include "wire/wire.h"
 #include <fp_sampler.skel.h>
@@ -397,4 +398,9 @@ void sampling_program_get_namespace(const struct sampling_program *program, vola
 				  : program->untyped->rodata->pid_namespace_dev;
 	*ret_inode = program->typed ? program->typed->rodata->pid_namespace_inode
 				    : program->untyped->rodata->pid_namespace_inode;
+}
+
+int sampling_program_read_time(const struct sampling_program *program, struct own_times *times)
+{
+	return own_times_add(times, program->object);
 }

@@ -18,6 +18,7 @@
 #include "base/error.h"
 
 struct bpf_object;
+struct own_times;
 struct sampling_program;
 
 struct sampling_program_opts {
@@ -81,5 +82,9 @@ bool sampling_program_is_in_namespace(const struct sampling_program *program);
 /* That namespace, for other programs; inode 0: the initial one. */
 void sampling_program_get_namespace(const struct sampling_program *program, volatile __u64 *ret_dev,
 				    volatile __u64 *ret_inode);
+
+/* Add what its programs have taken. Returns 0 or -ENOMEM. */
+_must_check_ int sampling_program_read_time(const struct sampling_program *program,
+					    struct own_times *times);
 
 #endif

@@ -13,6 +13,7 @@
 #include "collect/bpf_log.h"
 #include "collect/bpf_rings.h"
 #include "collect/kernel_features.h"
+#include "collect/own_times.h"
 #include <schedule.skel.h>
 
 #define DEFAULT_RING_BYTES (4u << 20)
@@ -457,4 +458,9 @@ int schedule_tap_read_counters(const struct schedule_tap *tap, struct wire_sched
 struct wire_kwork_counters schedule_tap_get_kwork_counters(const struct schedule_tap *tap)
 {
 	return tap->kworks;
+}
+
+int schedule_tap_read_time(const struct schedule_tap *tap, struct own_times *times)
+{
+	return own_times_add(times, tap->bpf->obj);
 }

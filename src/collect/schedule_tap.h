@@ -16,6 +16,7 @@
 #include "wire/schedule.h"
 
 struct btf;
+struct own_times;
 struct schedule_tap;
 
 struct schedule_tap_opts {
@@ -64,5 +65,8 @@ enum switch_arguments {
 
 /* By the kernel's types. Exposed for tests. */
 enum switch_arguments schedule_tap_probe_switch(const struct btf *btf);
+
+/* Add what its programs have taken. Returns 0 or -ENOMEM. */
+_must_check_ int schedule_tap_read_time(const struct schedule_tap *tap, struct own_times *times);
 
 #endif

@@ -144,3 +144,8 @@ struct kwork_store *scheduling_get_kworks(const struct scheduling *scheduling)
 {
 	return scheduling->kworks;
 }
+
+int scheduling_read_time(const struct scheduling *scheduling, struct own_times *times)
+{
+	return scheduling ? schedule_tap_read_time(scheduling->tap, times) : 0;
+}

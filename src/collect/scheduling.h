@@ -17,6 +17,7 @@
 #include "collect/recorder.h"
 #include "collect/schedule_store.h"
 
+struct own_times;
 struct scheduling;
 
 struct scheduling_opts {
@@ -48,5 +49,8 @@ struct scheduling_counts scheduling_get_counts(const struct scheduling *scheduli
 /* Borrowed until scheduling_free(). */
 struct schedule_store *scheduling_get_store(const struct scheduling *scheduling);
 struct kwork_store *scheduling_get_kworks(const struct scheduling *scheduling);
+
+/* Add what its programs have taken. Returns 0 or -ENOMEM. NULL is fine. */
+_must_check_ int scheduling_read_time(const struct scheduling *scheduling, struct own_times *times);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "collect/bpf_log.h"
 #include "collect/bpf_rings.h"
+#include "collect/own_times.h"
 #include <wakers.skel.h>
 
 struct wakers_program {
@@ -134,4 +135,9 @@ int wakers_program_read_counters(const struct wakers_program *program,
 				 struct wire_waker_counters *ret)
 {
 	return bpf_counters_read(bpf_map__fd(program->bpf->maps.waker_counters), ret, sizeof(*ret));
+}
+
+int wakers_program_read_time(const struct wakers_program *program, struct own_times *times)
+{
+	return own_times_add(times, program->bpf->obj);
 }

@@ -15,6 +15,7 @@
 #include "collect/sampling_program.h"
 #include "wire/off_cpu.h"
 
+struct own_times;
 struct wakers_program;
 
 struct wakers_program_opts {
@@ -40,5 +41,9 @@ void wakers_program_stop(struct wakers_program *program);
 /* The counters, summed over CPUs. Returns 0 or negative errno. */
 _must_check_ int wakers_program_read_counters(const struct wakers_program *program,
 					      struct wire_waker_counters *ret);
+
+/* Add what its programs have taken. Returns 0 or -ENOMEM. */
+_must_check_ int wakers_program_read_time(const struct wakers_program *program,
+					  struct own_times *times);
 
 #endif

@@ -17,7 +17,7 @@ names=(samples frequency_hz lost version duration_ns cpus idle filtered user_sta
     user_stacks.in_exec user_stacks.truncated user_stacks.recovered user_stacks.unproven frames.total
     frames.named frames.sizeless frames.unnamed unwind_tables.objfiles unwind_tables.rows unwind_tables.bytes
     unwind_tables.build_ns unwind_tables.build_wall_ns profiler.cpu_ns profiler.max_rss_bytes
-    profiler.startup_ns profiler.output_ns)
+    profiler.startup_ns profiler.output_ns profiler.bpf_ns profiler.bpf_runs outside)
 for run in all one command; do
     expect_account_adds_up "$TMPDIR/$run.json"
     stats_get "$TMPDIR/$run.json" "${names[@]}" >"$TMPDIR/values" || fail "$run: a name is missing"

@@ -1,0 +1,57 @@
+/*
+ * What our own programs take of the CPUs they run on: some of their runs, chosen at random, are timed, and all are
+ * counted. Where the kernel keeps statistics of programs, user space goes by these instead.
+ */
+#ifndef BPF_OWN_TIME_H
+#define BPF_OWN_TIME_H
+
+#include "maps.h"
+
+/* One of so many runs is timed, on average. A power of two; the including program may have another one. */
+#ifndef RUNS_FOR_EACH_TIMED
+#define RUNS_FOR_EACH_TIMED 64
+#endif
+
+/* No run takes so long; its thread was preempted, or the CPU was taken away from the virtual machine. */
+#define MAX_RUN_NS 1000000ull
+
+PER_CPU(struct wire_own_time, own_times);
+
+/*
+ * Gives when a run that is timed has begun; 0: it is not timed. As with the kernel's statistics, the time has one reading
+ * of the clock in it, about what the kernel does around a program.
+ */
+static __always_inline __u64 begin_own_run(void)
+{
+	struct wire_own_time *own = get_per_cpu(&own_times);
+
+	if (!own)
+		return 0; /* cannot be */
+	/* Others may count on this CPU, too, so that it may have come below 0. */
+	if (own->runs_left - 1 >= 2 * RUNS_FOR_EACH_TIMED) {
+		own->runs_left = 1 + (bpf_get_prandom_u32() & (2 * RUNS_FOR_EACH_TIMED - 1));
+		own->num_runs += own->runs_left;
+	}
+	return --own->runs_left ? 0 : bpf_ktime_get_ns();
+}
+
+static __always_inline void end_own_run(const __u64 *begun_ns)
+{
+	struct wire_own_time *own;
+	__u64 run_ns;
+
+	if (!*begun_ns)
+		return;
+	run_ns = bpf_ktime_get_ns() - *begun_ns;
+	own = get_per_cpu(&own_times);
+	if (!own || run_ns > MAX_RUN_NS)
+		return;
+	own->num_timed++;
+	own->timed_ns += run_ns;
+}
+
+/* At the head of a program's function: from there to its end. */
+#define COUNT_OWN_TIME \
+	__u64 own_run_begun_ns __attribute__((unused, cleanup(end_own_run))) = begin_own_run()
+
+#endif
