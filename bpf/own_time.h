@@ -18,10 +18,10 @@
 PER_CPU(struct wire_own_time, own_times);
 
 /*
- * Gives when a run that is timed has begun; 0: it is not timed. As with the kernel's statistics, the time has one reading
- * of the clock in it, about what the kernel does around a program.
+ * Note when a run that is timed has begun: in the map, as the walk needs all of the stack that programs have. As with the
+ * kernel's statistics, the time has one reading of the clock in it, about what the kernel does around a program.
  */
-static __always_inline __u64 begin_own_run(void)
+static __always_inline char begin_own_run(void)
 {
 	struct wire_own_time *own = get_per_cpu(&own_times);
 
@@ -32,26 +32,27 @@ static __always_inline __u64 begin_own_run(void)
 		own->runs_left = 1 + (bpf_get_prandom_u32() & (2 * RUNS_FOR_EACH_TIMED - 1));
 		own->num_runs += own->runs_left;
 	}
-	return --own->runs_left ? 0 : bpf_ktime_get_ns();
+	if (!--own->runs_left)
+		own->begun_ns = bpf_ktime_get_ns();
+	return 0;
 }
 
-static __always_inline void end_own_run(const __u64 *begun_ns)
+static __always_inline void end_own_run(const char *unused)
 {
-	struct wire_own_time *own;
+	struct wire_own_time *own = get_per_cpu(&own_times);
 	__u64 run_ns;
 
-	if (!*begun_ns)
+	if (!own || !own->begun_ns)
 		return;
-	run_ns = bpf_ktime_get_ns() - *begun_ns;
-	own = get_per_cpu(&own_times);
-	if (!own || run_ns > MAX_RUN_NS)
+	run_ns = bpf_ktime_get_ns() - own->begun_ns;
+	own->begun_ns = 0;
+	if (run_ns > MAX_RUN_NS)
 		return;
 	own->num_timed++;
 	own->timed_ns += run_ns;
 }
 
 /* At the head of a program's function: from there to its end. */
-#define COUNT_OWN_TIME \
-	__u64 own_run_begun_ns __attribute__((unused, cleanup(end_own_run))) = begin_own_run()
+#define COUNT_OWN_TIME char own_run __attribute__((unused, cleanup(end_own_run))) = begin_own_run()
 
 #endif

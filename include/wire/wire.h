@@ -230,8 +230,9 @@ struct wire_own_time {
 	wire_u64 runs_left; /* until one is timed, with it */
 	wire_u64 num_timed;
 	wire_u64 timed_ns;
+	wire_u64 begun_ns; /* of the run that is timed now; 0: none is */
 };
-_Static_assert(sizeof(struct wire_own_time) == 32,
+_Static_assert(sizeof(struct wire_own_time) == 40,
 	       "struct wire_own_time is part of the wire format");
 
 /* Of an event whose hits a program counts, per CPU: its sampling period, and what has come of it since the last sample. */
