@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/stack_limit.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/format_help.h"
@@ -92,7 +93,12 @@ int main(int argc, char **argv)
 {
 	const char *first = argc > 1 ? argv[1] : NULL;
 	const struct command *command;
+	struct error error;
 
+	if (stack_limit_raise(&error)) {
+		log_error("%s", error.message);
+		return EXIT_FAILED;
+	}
 	if (!first) {
 		print_commands(stderr);
 		return EXIT_USAGE;

@@ -22,6 +22,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/stack_limit.h"
 #include "base/text.h"
 
 /*
@@ -59,6 +60,7 @@ static void run_child(int gate_fd, int error_fd, char *const *argv,
 	int failure;
 
 	stop_request_undo_in_child(stop_request);
+	stack_limit_restore();
 	drop_given_capabilities();
 	if (read(gate_fd, &go, 1) != 1)
 		_exit(1); /* the parent gave up */

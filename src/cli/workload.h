@@ -39,7 +39,7 @@ void workload_user_release(struct workload_user *user);
  * argv  ends with NULL
  * user  NULL: ours
  *
- * The signals of the child are as they were before the stop request; capabilities that were given to
+ * The signals of the child are as they were before the stop request, its limit of the stack as it was given to us; capabilities that were given to
  * us alone (ambient, inheritable) are not the child's. Returns 0 or -errno.
  */
 _must_check_ int workload_start(struct workload *workload, char *const *argv,
