@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/child_messages.h"
 #include "base/clock.h"
 #include "base/confinement.h"
 #include "base/log.h"
@@ -34,6 +35,7 @@ int worker_start(struct worker *worker, void (*run)(int socket, void *context), 
 		struct fd_list kept = {0};
 
 		confinement_die_with(parent);
+		child_messages_redirect();
 		fd_list_add(&kept, STDERR_FILENO);
 		fd_list_add(&kept, fds[1]);
 		if (!confinement_close_others(&kept))
@@ -63,8 +65,10 @@ bool worker_stop(struct worker *worker, struct rusage *ret_usage)
 	worker->fd = -1;
 	kill(pid, SIGKILL);
 	for (int i = 0; i < REAP_MS; i++) {
-		if (wait4(pid, &wait_status, WNOHANG, ret_usage) == pid)
+		if (wait4(pid, &wait_status, WNOHANG, ret_usage) == pid) {
+			child_messages_print();
 			return true;
+		}
 		nanosleep(&pause, NULL);
 	}
 	log_debug("process %d does not end", pid);

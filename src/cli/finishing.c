@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 
 #include "base/child.h"
+#include "base/child_messages.h"
 #include "base/clock.h"
 #include "base/confinement.h"
 #include "base/log.h"
@@ -225,6 +226,7 @@ static int sum_up(struct recording *recording, const struct names *names,
 		.unread_debug_info = {names->unread_path, names->is_unread_split},
 		.has_user_stacks = recording->options->user_stacks != USER_STACKS_NONE,
 		.metric = get_shown_metric(recording),
+		.num_columns = recording->num_columns,
 	};
 	int status;
 
@@ -327,6 +329,8 @@ static int start_writer(struct finishing *finishing, uid_t user)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, finishing->stream) ||
 	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, finishing->control))
 		return -errno;
+	/* Its standard error is no terminal. */
+	finishing->recording->num_columns = summary_get_columns();
 	fflush(NULL); /* else both would print what waits */
 	writer = fork();
 	if (writer < 0)
@@ -335,6 +339,7 @@ static int start_writer(struct finishing *finishing, uid_t user)
 		int status;
 
 		confinement_die_with(parent);
+		child_messages_redirect();
 		status = write_all(finishing->recording, user, finishing->stream[1],
 				   finishing->control[1]);
 		fflush(NULL);

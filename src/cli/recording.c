@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include "base/child_messages.h"
 #include "base/clock.h"
 #include "base/confinement.h"
 #include "base/file.h"
@@ -134,6 +135,8 @@ int recording_set_up(struct recording *recording, const struct target *target)
 
 	recording->output_mode = get_output_mode(target);
 	raise_file_limit();
+	if (child_messages_begin())
+		log_debug("processes without rights print their messages themselves");
 	return_large_blocks();
 	confinement_raise_priority();
 	err = recorder_new(&opts, &recording->recorder, &error);

@@ -51,6 +51,7 @@ struct recording {
 	ARRAY(struct clock_snapshot) later_clocks; /* when they had jumped */
 	struct zones_inputs zones;
 	uint64_t stop_ns;
+	size_t num_columns; /* of the summary */
 };
 
 /* Load, open, read /proc. */

@@ -18,6 +18,8 @@
 #define INDENT          "               "
 /* Columns of a row of the top list that are not the name. */
 #define ROW_COLUMNS 12
+/* Less is none, in hundredths of a second. */
+#define SHOWN_NS 5000000
 
 static double percent(uint64_t part, uint64_t whole)
 {
@@ -444,17 +446,19 @@ static void append_cost(struct text *text, const struct account *account)
 
 	text_printf(text,
 		    "  our cost     %.2f s CPU (%.2f%% of one CPU) and %" PRIu64
-		    " MB while recording;\n" INDENT
-		    "%.2f s of it in BPF programs, in the time of others%s;\n" INDENT
-		    "%.2f s and %" PRIu64 " MB with the naming\n",
+		    " MB while recording;\n",
 		    (double)recording_ns / 1e9, percent(recording_ns, account->ticks.duration_ns),
-		    account->recording_rss_bytes >> 20, (double)programs->ns / 1e9,
-		    programs->is_sampled ? " (by a part of their runs)" : "",
+		    account->recording_rss_bytes >> 20);
+	if (programs->ns >= SHOWN_NS)
+		text_printf(text, INDENT "%.2f s of it in BPF programs, while others ran%s;\n",
+			    (double)programs->ns / 1e9,
+			    programs->is_sampled ? " (estimated: some runs are timed)" : "");
+	text_printf(text, INDENT "%.2f s and %" PRIu64 " MB with the naming\n",
 		    (double)(account->total_cpu_ns + programs->ns) / 1e9,
 		    account->max_rss_bytes >> 20);
 }
 
-static size_t get_columns(void)
+size_t summary_get_columns(void)
 {
 	struct winsize window;
 
@@ -478,9 +482,9 @@ static void append_name(struct text *text, const struct flat_row *row, size_t co
 }
 
 static void append_top(struct text *text, const struct flat_table *table, const char *title,
-		       bool by_total)
+		       bool by_total, size_t num_columns)
 {
-	size_t columns = get_columns() - ROW_COLUMNS;
+	size_t columns = num_columns - ROW_COLUMNS;
 
 	text_printf(text, "\n  %s\n", title);
 	for (size_t i = 0; i < table->num_rows && i < NUM_TOP; i++) {
@@ -566,9 +570,9 @@ static int append_tops(struct text *text, const struct summary *summary,
 	append_title(&title, summary);
 	if (title.failed)
 		return -ENOMEM;
-	append_top(text, &table, title.data, false);
+	append_top(text, &table, title.data, false, summary->num_columns);
 	flat_table_sort_by_total(&table);
-	append_top(text, &table, "by total (with what it calls)", true);
+	append_top(text, &table, "by total (with what it calls)", true, summary->num_columns);
 	return 0;
 }
 

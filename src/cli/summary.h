@@ -22,8 +22,12 @@ struct summary {
 	bool is_kernel_restricted; /* kallsyms showed no addresses */
 	struct unread_debug_info unread_debug_info;
 	bool has_user_stacks;
-	uint32_t metric; /* of the top functions */
+	uint32_t metric;    /* of the top functions */
+	size_t num_columns; /* summary_get_columns() */
 };
+
+/* Those of the terminal that standard error is, or a usual number. At least 40. */
+size_t summary_get_columns(void);
 
 /* Append it. Returns 0 or -ENOMEM. */
 _must_check_ int summary_append(const struct summary *summary, struct text *ret);

@@ -23,8 +23,9 @@ recorder = subprocess.Popen([program, 'record', '-a', '-F', '199', '--sched', '-
 def kind_of(pid, fd):
     """What a descriptor is, in a word; and a file that is written by its folder."""
     target = os.readlink(f'/proc/{pid}/fd/{fd}')
+    # Nobody but the recorder writes to the terminal.
     if fd == '2':
-        return 'stderr'
+        return 'messages' if target.startswith('pipe:') else 'terminal'
     if not target.startswith('/'):
         return target.split('[')[0] if target.startswith('socket:') else target.split(':')[-1].strip('[]')
     flags = int([line for line in open(f'/proc/{pid}/fdinfo/{fd}') if line.startswith('flags')][0].split()[1], 8)
@@ -94,11 +95,11 @@ if [[ $user != "$(id -u stackwide 2>/dev/null)" ]] && ((user < 61184 || user > 6
     fail "the writer is of user ${user:-none}"
 fi
 getent passwd "$user" | grep -v '^stackwide:' && fail "user $user is somebody's"
-has stackwide-open 0 socket:=1 stderr=1
-has stackwide-elf "$user" socket:=1 stderr=1
-has stackwide-name "$user" code=N socket:=2 stderr=1
-has stackwide-debug 0 code=N socket:=1 stderr=1
-has stackwide-write "$user" output=3 socket:=2 spool=10 stderr=1
+has stackwide-open 0 messages=1 socket:=1
+has stackwide-elf "$user" messages=1 socket:=1
+has stackwide-name "$user" code=N messages=1 socket:=2
+has stackwide-debug 0 code=N messages=1 socket:=1
+has stackwide-write "$user" messages=1 output=3 socket:=2 spool=10
 [[ $(cut -d' ' -f1 "$TMPDIR/list" | sort -u | wc -l) = 5 ]] || fail "there are processes of other names"
 expect_account_adds_up "$TMPDIR/out/s.json"
 [[ -s $TMPDIR/out/a.folded && -s $TMPDIR/out/b.pftrace ]] || fail "files are missing"

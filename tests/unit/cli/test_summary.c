@@ -45,6 +45,7 @@ static void append(struct scene *scene,
 		.profile = scene->profile,
 		.outputs = &scene->outputs,
 		.event_name = "cycles",
+		.num_columns = 100,
 	};
 
 	assert_int_equal(append_to(&summary, &scene->text), 0);

@@ -1,0 +1,100 @@
+/* Messages of children: what is printed of them, and when. */
+#include "base/child_messages.h"
+
+#include "unit.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/child.h"
+
+/* Standard error of this process while a child runs. */
+struct scene {
+	int before;
+	FILE *file;
+	char printed[65536];
+};
+
+static void begin(struct scene *scene)
+{
+	scene->file = tmpfile();
+	assert_non_null(scene->file);
+	scene->before = dup(STDERR_FILENO);
+	assert_true(dup2(fileno(scene->file), STDERR_FILENO) >= 0);
+}
+
+static void end(struct scene *scene)
+{
+	size_t got;
+
+	assert_true(dup2(scene->before, STDERR_FILENO) >= 0);
+	close(scene->before);
+	rewind(scene->file);
+	got = fread(scene->printed, 1, sizeof(scene->printed) - 1, scene->file);
+	scene->printed[got] = '\0';
+	fclose(scene->file);
+}
+
+/* A child writes data; what has been printed of it when it has been reaped. */
+static const char *print(struct scene *scene, const char *data, size_t length)
+{
+	int wait_status;
+	pid_t child;
+
+	assert_int_equal(child_messages_begin(), 0);
+	begin(scene);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		child_messages_redirect();
+		_exit(write(STDERR_FILENO, data, length) == (ssize_t)length ? 0 : 1);
+	}
+	assert_true(child_reap(child, 5000, &wait_status));
+	end(scene);
+	assert_int_equal(wait_status, 0);
+	return scene->printed;
+}
+
+static void nothing_of_a_child_acts_on_a_terminal(void **state _unused_)
+{
+	static const char message[] = "a\033]0;title\007b\r\xc2\x9b"
+				      "c\n\xff second\n";
+	static struct scene scene;
+
+	assert_string_equal(print(&scene, message, strlen(message)), "a ]0;title b  c\n? second\n");
+}
+
+static void a_line_without_end_has_one_when_the_child_ends(void **state _unused_)
+{
+	static struct scene scene;
+
+	assert_string_equal(print(&scene, "begun", 5), "begun\n");
+	assert_string_equal(print(&scene, "another\n", 8), "another\n");
+	assert_string_equal(print(&scene, "", 0), "");
+}
+
+static void a_line_may_be_longer_than_what_is_kept_of_it(void **state _unused_)
+{
+	static struct scene scene;
+	static char line[40000];
+	const char *printed;
+
+	memset(line, 'x', sizeof(line) - 1);
+	line[sizeof(line) - 1] = '\n';
+	printed = print(&scene, line, sizeof(line));
+	assert_int_equal(strlen(printed), sizeof(line));
+	assert_memory_equal(printed, line, sizeof(line));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nothing_of_a_child_acts_on_a_terminal),
+		cmocka_unit_test(a_line_without_end_has_one_when_the_child_ends),
+		cmocka_unit_test(a_line_may_be_longer_than_what_is_kept_of_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
