@@ -4,12 +4,16 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "base/attributes.h"
 
 /* Its CPU time so far; 0: it is gone. */
 uint64_t child_read_cpu_ns(pid_t child);
+
+/* What one that has ended has used, as wait4() says. */
+uint64_t child_get_cpu_ns(const struct rusage *usage);
 
 /* Let it go on if somebody has stopped it (SIGSTOP). Its end is left to be waited for. */
 void child_continue(pid_t child);

@@ -41,6 +41,9 @@ struct slow_opener_counts {
 /* NULL is fine. */
 struct slow_opener_counts slow_opener_get_counts(const struct slow_opener *opener);
 
+/* CPU time of its processes until now. NULL is fine. */
+uint64_t slow_opener_read_cpu_ns(const struct slow_opener *opener);
+
 /*
  * In all requests:
  *

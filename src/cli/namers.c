@@ -16,6 +16,7 @@
 
 #include "base/array.h"
 #include "base/child.h"
+#include "base/child_messages.h"
 #include "base/clock.h"
 #include "base/confinement.h"
 #include "base/log.h"
@@ -286,6 +287,7 @@ static int start_broker(struct namers *namers)
 	}
 	if (!namers->broker) {
 		confinement_die_with(parent);
+		child_messages_redirect();
 		run_broker(namers);
 		_exit(0);
 	}
@@ -313,6 +315,7 @@ static int start_namer(struct namers *namers)
 	}
 	if (!namers->pid) {
 		confinement_die_with(parent);
+		child_messages_redirect();
 		_exit(run_namer(namers) ? EXIT_FAILURE : EXIT_SUCCESS);
 	}
 	namers->pid_fd = (int)syscall(SYS_pidfd_open, namers->pid, 0);
@@ -377,11 +380,8 @@ int namers_get_fd(const struct namers *namers)
 static void add_cost(struct namers *namers, const struct rusage *usage)
 {
 	uint64_t rss_bytes = (uint64_t)usage->ru_maxrss << 10;
-	uint64_t cpu_us =
-		((uint64_t)usage->ru_utime.tv_sec + (uint64_t)usage->ru_stime.tv_sec) * 1000000 +
-		(uint64_t)usage->ru_utime.tv_usec + (uint64_t)usage->ru_stime.tv_usec;
 
-	namers->cost.cpu_ns += cpu_us * 1000;
+	namers->cost.cpu_ns += child_get_cpu_ns(usage);
 	if (rss_bytes > namers->cost.max_rss_bytes)
 		namers->cost.max_rss_bytes = rss_bytes;
 }
@@ -395,8 +395,10 @@ static bool reap(struct namers *namers, pid_t pid, int *ret_wait_status)
 	do {
 		ended = wait4(pid, ret_wait_status, WNOHANG, &usage);
 	} while (ended < 0 && errno == EINTR);
-	if (ended == pid)
+	if (ended == pid) {
 		add_cost(namers, &usage);
+		child_messages_print();
+	}
 	return ended != 0;
 }
 

@@ -423,11 +423,6 @@ static int start(struct elf_worker *worker, struct worker_process *process)
 			    process == &worker->processes[TRUSTED] ? run : run_for_others, worker);
 }
 
-static uint64_t get_time_ns(const struct timeval *time)
-{
-	return (uint64_t)time->tv_sec * NS_PER_SECOND + (uint64_t)time->tv_usec * 1000;
-}
-
 static void note_end(struct elf_worker *worker, const struct worker_process *process,
 		     const struct rusage *usage)
 {
@@ -435,8 +430,7 @@ static void note_end(struct elf_worker *worker, const struct worker_process *pro
 	uint64_t own_bytes =
 		rss_bytes > process->forked_rss_bytes ? rss_bytes - process->forked_rss_bytes : 0;
 
-	atomic_fetch_add(&worker->ended_cpu_ns,
-			 get_time_ns(&usage->ru_utime) + get_time_ns(&usage->ru_stime));
+	atomic_fetch_add(&worker->ended_cpu_ns, child_get_cpu_ns(usage));
 	if (own_bytes > atomic_load(&worker->max_rss_bytes))
 		atomic_store(&worker->max_rss_bytes, own_bytes);
 }

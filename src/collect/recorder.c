@@ -1082,7 +1082,9 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 	memcpy(account.walks, counts.walks, sizeof(account.walks));
 	if (recorder->publisher)
 		account.tables = publisher_get_statistics(recorder->publisher);
-	account.tables.worker_cpu_ns += elf_files_get_cost(recorder->elf_files).cpu_ns;
+	account.tables.worker_cpu_ns +=
+		elf_files_get_cost(recorder->elf_files).cpu_ns +
+		slow_opener_read_cpu_ns(file_table_get_opener(recorder->files));
 	account.tables.worker_rss_bytes += elf_files_get_cost(recorder->elf_files).max_rss_bytes;
 	if (recorder->scheduling)
 		account.scheduling = scheduling_get_counts(recorder->scheduling);

@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/child.h"
 #include "base/clock.h"
 #include "base/confinement.h"
 #include "base/file.h"
@@ -105,6 +106,7 @@ struct silent_process {
 
 struct slow_opener {
 	struct worker worker;
+	uint64_t ended_cpu_ns; /* of processes that have ended */
 	ARRAY(struct looked_at) devices;
 	ARRAY(struct opener_user) users; /* that had time-outs */
 	ARRAY(struct silent_process) silent;
@@ -364,13 +366,22 @@ int slow_opener_new(struct slow_opener **ret)
 	return 0;
 }
 
-void slow_opener_free(struct slow_opener *opener)
+/* Whether it has ended. */
+static bool stop(struct slow_opener *opener)
 {
 	struct rusage usage;
 
+	if (!worker_stop(&opener->worker, &usage))
+		return false;
+	opener->ended_cpu_ns += child_get_cpu_ns(&usage);
+	return true;
+}
+
+void slow_opener_free(struct slow_opener *opener)
+{
 	if (!opener)
 		return;
-	(void)worker_stop(&opener->worker, &usage);
+	(void)stop(opener);
 	array_release(&opener->devices);
 	array_release(&opener->users);
 	array_release(&opener->silent);
@@ -379,12 +390,18 @@ void slow_opener_free(struct slow_opener *opener)
 
 void slow_opener_end(struct slow_opener *opener)
 {
-	struct rusage usage;
-
 	if (!opener)
 		return;
 	opener->has_ended = true;
-	(void)worker_stop(&opener->worker, &usage);
+	(void)stop(opener);
+}
+
+uint64_t slow_opener_read_cpu_ns(const struct slow_opener *opener)
+{
+	if (!opener)
+		return 0;
+	return opener->ended_cpu_ns +
+	       (opener->worker.pid ? child_read_cpu_ns(opener->worker.pid) : 0);
 }
 
 struct slow_opener_counts slow_opener_get_counts(const struct slow_opener *opener)
@@ -523,9 +540,7 @@ static int receive(struct slow_opener *opener, int limit_ms, size_t *ret_bytes, 
 
 static void replace(struct slow_opener *opener, const struct opener_head *head, const char *path)
 {
-	struct rusage usage;
-
-	if (!worker_stop(&opener->worker, &usage))
+	if (!stop(opener))
 		opener->num_left_behind++;
 	note_failure(opener, head->pid);
 	log_debug("%s of process %d does not answer%s%s",
