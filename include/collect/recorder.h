@@ -85,7 +85,7 @@ struct unwind_table_counts {
 	uint64_t build_ns;         /* CPU time, summed over the worker threads */
 	uint64_t build_wall_ns;    /* the same by the clock: with waiting, and what comes before and
 				      after a table is made */
-	uint64_t worker_cpu_ns;    /* of the processes that make them, until now */
+	uint64_t worker_cpu_ns;    /* of processes that make them, read or open files, until now */
 	uint64_t worker_rss_bytes; /* their largest memory, beyond ours; after recorder_stop() */
 	uint64_t num_dropped;      /* tables and processes that did not fit into the BPF maps */
 };
@@ -291,7 +291,7 @@ struct runtime_counts {
 	uint64_t samples;
 	uint64_t fits[NUM_RUNTIME_FITS]; /* of them, by what became of their frames */
 };
-#define RECORDER_MAX_RUNTIMES 32
+#define RECORDER_MAX_RUNTIMES 48
 
 /* What our BPF programs took, in the time of others. */
 struct program_time {

@@ -1,18 +1,19 @@
 /*
- * Runtimes of which nothing but the name is known: what they compile while they run is native code here, which has names
- * only where they write them to a perf-map.
+ * Runtimes of which nothing but the name is known: their stacks are those of their C code, and what they compile while they
+ * run has names only where they write them to a perf-map.
  *
  * Not thread-safe, as the objfile.
  */
 #ifndef RUNTIME_NAMED_H
 #define RUNTIME_NAMED_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/attributes.h"
 #include "objfile/objfile.h"
 
-#define NUM_NAMED_RUNTIMES 3
+#define NUM_NAMED_RUNTIMES 11
 
 /* All are literals. */
 struct named_runtime {
@@ -21,7 +22,10 @@ struct named_runtime {
 	/* That its file exports, for debuggers or for what it loads; other files have no two of these. */
 	const char *symbols[2];
 	const char *older_symbol; /* that older versions have in place of the first one, or NULL */
-	const char *advice;       /* what makes it write a perf-map */
+	const char *
+		advice; /* what makes it write a perf-map; NULL: nothing does, or it compiles nothing */
+	/* Programs load it that mostly do other things: only where a frame is in its file, a sample is of it. */
+	bool is_library;
 };
 
 /* number: below NUM_NAMED_RUNTIMES. Borrowed, valid always. */

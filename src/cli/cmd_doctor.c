@@ -78,7 +78,7 @@ static void report_version(const struct runtime_process *first, size_t count)
 		 first->is_known ? ""
 		 : named         ? "; its frames are not known"
 				 : "; nothing is known of this build");
-	if (named)
+	if (named && named->advice)
 		snprintf(finding.fix, sizeof(finding.fix), "its code has names with %s",
 			 named->advice);
 	else if (!first->is_known)

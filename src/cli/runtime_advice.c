@@ -121,7 +121,7 @@ void runtime_advice_append_names(struct text *text, const struct flat_table *tab
 	for (size_t i = 0; i < ticks->num_runtimes; i++) {
 		const struct named_runtime *named = runtime_kind_get_named(ticks->runtimes[i].kind);
 
-		if (named)
+		if (named && named->advice)
 			text_printf(text, "%s%s names its code with %s\n", indent, named->name,
 				    named->advice);
 	}

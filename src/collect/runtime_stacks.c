@@ -68,6 +68,7 @@ struct mapped_runtime {
 	uint32_t process;
 	uint32_t mappings_version;
 	struct runtime_version version;
+	uint32_t file;      /* it is in */
 	uint64_t gil_start; /* of the memory that CPython's lock lies in */
 	uint64_t gil_end;
 	struct v8_wasm_layout wasm; /* of V8 */
@@ -302,8 +303,10 @@ static struct mapped_runtime find_image(struct runtime_stacks *stacks,
 
 		may_come |= !version.is_there && version.kind == RUNTIME_HOTSPOT;
 		if (version.is_there &&
-		    (!image.version.is_there || version.kind < image.version.kind))
+		    (!image.version.is_there || version.kind < image.version.kind)) {
 			image.version = version;
+			image.file = mappings[i].file;
+		}
 		if (version.is_known && version.kind == RUNTIME_PYTHON && !image.gil_start)
 			find_gil(stacks, &mappings[i], &image);
 		if (version.is_known && version.kind == RUNTIME_V8 && !image.wasm.is_known)
@@ -366,13 +369,39 @@ static struct runtime_counts *find_counts(struct runtime_stacks *stacks,
 	return added;
 }
 
-void runtime_stacks_count(struct runtime_stacks *stacks, const struct process *process,
-			  enum runtime_fit fit)
+/* Whether a stack has a frame in the interpreter's own file. */
+static bool runs_in_file(const struct mapped_runtime *image, const struct process *process,
+			 const uint64_t *pcs, uint32_t num_pcs)
+{
+	for (uint32_t i = 0; i < num_pcs; i++) {
+		const struct mapping *mapping = process_find_mapping(process, pcs[i]);
+
+		if (mapping && mapping->file == image->file)
+			return true;
+	}
+	return false;
+}
+
+bool runtime_stacks_counts_by_file(struct runtime_stacks *stacks, const struct process *process)
 {
 	struct runtime_version version = runtime_stacks_get_version(stacks, process);
+	const struct named_runtime *named =
+		version.is_there ? runtime_kind_get_named(version.kind) : NULL;
+
+	return named && named->is_library;
+}
+
+void runtime_stacks_count(struct runtime_stacks *stacks, const struct process *process,
+			  enum runtime_fit fit, const uint64_t *pcs, uint32_t num_pcs)
+{
+	struct mapped_runtime image = find_image(stacks, process);
+	struct runtime_version version = image.version;
+	const struct named_runtime *named =
+		version.is_there ? runtime_kind_get_named(version.kind) : NULL;
 	struct runtime_counts *counts;
 
-	if (!version.is_there)
+	if (!version.is_there ||
+	    (named && named->is_library && !runs_in_file(&image, process, pcs, num_pcs)))
 		return;
 	if (!version.is_known)
 		fit = RUNTIME_UNKNOWN;

@@ -103,9 +103,15 @@ struct runtime_version runtime_stacks_get_version(struct runtime_stacks *stacks,
 bool runtime_stacks_is_gil(struct runtime_stacks *stacks, const struct process *process,
 			   uint64_t futex);
 
-/* A sample of a process, whether that runs an interpreter or not. fit: RUNTIME_NONE: its frames did not come. */
+/* Whether a sample of a process counts for what it runs only where a frame is in that one's file. */
+bool runtime_stacks_counts_by_file(struct runtime_stacks *stacks, const struct process *process);
+
+/*
+ * A sample of a process, whether that runs an interpreter or not. fit: RUNTIME_NONE: its frames did not come. pcs: its
+ * stack, where that is asked for (runtime_stacks_counts_by_file()).
+ */
 void runtime_stacks_count(struct runtime_stacks *stacks, const struct process *process,
-			  enum runtime_fit fit);
+			  enum runtime_fit fit, const uint64_t *pcs, uint32_t num_pcs);
 /* Borrowed until the next one is counted. */
 const struct runtime_counts *runtime_stacks_get_counts(const struct runtime_stacks *stacks,
 						       size_t *ret_count);

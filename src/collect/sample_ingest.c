@@ -818,12 +818,19 @@ static bool has_frame_above_user_stack(struct sample_ingest *ingest,
 	       (get_event(ingest, sample)->has_calls && sample->call);
 }
 
-/* fit: RUNTIME_NONE: the interpreter's frames did not come. */
+/* known: the stack, or NULL. fit: RUNTIME_NONE: the interpreter's frames did not come. */
 static void count_runtime(struct sample_ingest *ingest, const struct wire_sample *sample,
-			  const struct process *process, enum runtime_fit fit)
+			  const struct known_stack *known, const struct process *process,
+			  enum runtime_fit fit)
 {
-	if (ingest->runtimes && !is_waker(sample))
-		runtime_stacks_count(ingest->runtimes, process, fit);
+	bool reads_pcs;
+
+	if (!ingest->runtimes || is_waker(sample))
+		return;
+	reads_pcs = known && runtime_stacks_counts_by_file(ingest->runtimes, process);
+	runtime_stacks_count(ingest->runtimes, process, fit,
+			     reads_pcs ? read_pcs(ingest, known) : NULL,
+			     reads_pcs ? known->num_pcs : 0);
 }
 
 /*
@@ -875,7 +882,7 @@ static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sa
 	if (!*ret_is_truncated) {
 		counts->unproven += evidence.proof == CALL_UNPROVEN;
 		*stack = whole;
-		count_runtime(ingest, sample, process, evidence.runtime_fit);
+		count_runtime(ingest, sample, known, process, evidence.runtime_fit);
 		return 0;
 	}
 	/* Alone, it would be a function that ran. */
@@ -885,14 +892,14 @@ static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sa
 			return err;
 	}
 	if (!known) {
-		count_runtime(ingest, sample, process, RUNTIME_NONE);
+		count_runtime(ingest, sample, known, process, RUNTIME_NONE);
 		return 0;
 	}
 	raw.is_32_bit = sample->walk_end == WALK_32_BIT;
 	err = resolve_once(ingest, &raw, process, sample->time_ns, stack, &evidence);
 	if (err)
 		return err;
-	count_runtime(ingest, sample, process, evidence.runtime_fit);
+	count_runtime(ingest, sample, known, process, evidence.runtime_fit);
 	return 0;
 }
 

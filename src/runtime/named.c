@@ -8,26 +8,55 @@
 #include "runtime/file_data.h"
 
 /*
- * Debuggers and profilers ask for both symbols of .NET, in programs that have the runtime in them, too; .NET Core 3.1 does not export
- * the first one, and has what starts it. BEAM's are its entry point and what it offers to libraries in C, LuaJIT's part of its
- * interface.
+ * Debuggers and profilers ask for both symbols of .NET, in programs that have the runtime in them, too; .NET Core 3.1 does
+ * not export the first one, and has what starts it. BEAM's are its entry point and what it offers to libraries in C, those of
+ * the others part of their interface for programs that load them. LuaJIT has Lua's as well, and comes first.
  */
 static const struct named_runtime runtimes[NUM_NAMED_RUNTIMES] = {
-	{".NET",
-	 "dotnet",
-	 {"g_dacTable", "MetaDataGetDispenser"},
-	 "coreclr_initialize",
-	 "DOTNET_PerfMapEnabled=1 in its environment"},
-	{"BEAM",
-	 "beam",
-	 {"erl_start", "enif_make_atom"},
-	 NULL,
-	 "+JPperf true (erl), from OTP 24 on"},
-	{"LuaJIT",
-	 "luajit",
-	 {"luaJIT_setmode", "lua_newstate"},
-	 NULL,
-	 "XCFLAGS=-DLUAJIT_USE_PERFTOOLS when it is built"},
+	{.name = ".NET",
+	 .account_name = "dotnet",
+	 .symbols = {"g_dacTable", "MetaDataGetDispenser"},
+	 .older_symbol = "coreclr_initialize",
+	 .advice = "DOTNET_PerfMapEnabled=1 in its environment"},
+	{.name = "BEAM",
+	 .account_name = "beam",
+	 .symbols = {"erl_start", "enif_make_atom"},
+	 .advice = "+JPperf true (erl), from OTP 24 on"},
+	{.name = "LuaJIT",
+	 .account_name = "luajit",
+	 .symbols = {"luaJIT_setmode", "lua_newstate"},
+	 .advice = "XCFLAGS=-DLUAJIT_USE_PERFTOOLS when it is built"},
+	{.name = "Lua",
+	 .account_name = "lua",
+	 .symbols = {"lua_rawgeti", "lua_newstate"},
+	 .is_library = true},
+	{.name = "PyPy",
+	 .account_name = "pypy",
+	 .symbols = {"rpython_startup_code", "pypy_execute_source"}},
+	{.name = "Mono",
+	 .account_name = "mono",
+	 .symbols = {"mono_jit_init_version", "mono_runtime_invoke"},
+	 .advice = "--jitmap (mono)"},
+	{.name = "R",
+	 .account_name = "r",
+	 .symbols = {"Rf_initEmbeddedR", "Rf_eval"},
+	 .is_library = true},
+	{.name = "Guile",
+	 .account_name = "guile",
+	 .symbols = {"scm_boot_guile", "scm_c_eval_string"},
+	 .is_library = true},
+	{.name = "Tcl",
+	 .account_name = "tcl",
+	 .symbols = {"Tcl_CreateInterp", "Tcl_EvalObjEx"},
+	 .is_library = true},
+	{.name = "JavaScriptCore",
+	 .account_name = "jsc",
+	 .symbols = {"JSContextGroupCreate", "JSEvaluateScript"},
+	 .is_library = true},
+	{.name = "SpiderMonkey",
+	 .account_name = "spidermonkey",
+	 .symbols = {"_Z11JS_ShutDownv", "_Z17JS_DestroyContextP9JSContext"},
+	 .is_library = true},
 };
 
 const struct named_runtime *named_runtime_get(uint32_t number)

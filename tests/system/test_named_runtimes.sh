@@ -60,7 +60,7 @@ make_runtime() {
 make_runtime dotnet g_dacTable MetaDataGetDispenser
 make_runtime beam erl_start enif_make_atom
 make_runtime luajit luaJIT_setmode lua_newstate
-make_runtime lua lua_newstate lua_pcall
+make_runtime lua lua_newstate lua_rawgeti
 declare -A names=([dotnet]=.NET [beam]=BEAM [luajit]=LuaJIT)
 declare -A advice=([dotnet]=DOTNET_PerfMapEnabled=1 [beam]='+JPperf true' [luajit]=-DLUAJIT_USE_PERFTOOLS)
 
@@ -84,7 +84,7 @@ PYTHON
     wait_until test -e "$TMPDIR/runs.$name"
 done
 
-# Neither is a version of Python that has no _PyRuntime yet.
+# Nor is anything known of a version of Python that has no _PyRuntime yet.
 make_runtime python2 PyCode_Type
 printf '%s\n' 'int PyCode_Type = 1; void PyEval_EvalFrameEx(void) { } void PyString_FromString(void) { } void PyCapsule_New(void) { }' \
     'void touch_library(void); void touch_library(void) { }' >libpython2.c
@@ -101,9 +101,23 @@ PYTHON
 grep -A1 '^  Python ' record.err | grep -q 'frames of Python 2.7' || fail "no Python 2.7: $(cat record.err)"
 grep -q 'are shown as native code: nothing is known of this version or build' record.err || fail "$(cat record.err)"
 
-# Lua is not compiled while it runs.
+# Programs that do other things load Lua: only what has one of its frames is of it, and it is not compiled while it runs.
 record -F 499 -o x.folded --stats x.json -- ./lua 0
-grep -q '"runtimes": \[\]' x.json || fail "lua has a runtime: $(cat x.json)"
+grep -q '"runtimes": \[\]' x.json || fail "Lua, which is loaded, runs: $(cat x.json)"
+printf '%s\n' '#include <time.h>' 'int lua_newstate = 1, lua_rawgeti = 1;' \
+    'void touch_library(void);' 'void touch_library(void) { while (clock() < CLOCKS_PER_SEC / 4) ; }' >liblua.c
+gcc -shared -fPIC -o liblua.so liblua.c
+record -F 499 -o x.folded --stats x.json -- ./lua 0
+expect_account_adds_up x.json
+python3 -S - <<'PYTHON' || fail "$(cat x.json)"
+import json
+stats = json.load(open("x.json"))
+runtime, = stats["runtimes"]
+print(runtime, stats["samples"])
+assert runtime["name"] == "lua" and runtime["processes"] == 1
+assert stats["samples"] / 4 < runtime["samples"] == runtime["unknown_build"] < stats["samples"] * 3 / 4
+PYTHON
+grep -q '^  Lua .* are shown as native code: frames of Lua are not known' record.err || fail "no Lua: $(cat record.err)"
 ! grep -F 'names its code' record.err || fail "advice for lua"
 
 "$STACKWIDE" doctor >doctor || true

@@ -445,9 +445,18 @@ struct runtime_version runtime_stacks_get_version(struct runtime_stacks *stacks 
 }
 
 void runtime_stacks_count(struct runtime_stacks *stacks _unused_,
-			  const struct process *process _unused_, enum runtime_fit fit)
+			  const struct process *process _unused_, enum runtime_fit fit,
+			  const uint64_t *pcs, uint32_t num_pcs)
 {
 	assert_int_equal(fit, RUNTIME_FITS);
+	assert_null(pcs);
+	assert_int_equal(num_pcs, 0);
+}
+
+bool runtime_stacks_counts_by_file(struct runtime_stacks *stacks _unused_,
+				   const struct process *process _unused_)
+{
+	return false;
 }
 
 bool runtime_stacks_is_deep(const struct runtime_stacks *stacks _unused_, uint64_t hash _unused_)

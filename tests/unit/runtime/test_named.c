@@ -37,6 +37,25 @@ static void a_runtime_is_known_by_two_symbols(_unused_ void **state)
 	check("coreclr_initialize", "MetaDataGetDispenser", ".NET"); /* Core 3.1 */
 	check("erl_start", "enif_make_atom", "BEAM");
 	check("luaJIT_setmode", "lua_newstate", "LuaJIT");
+	check("lua_rawgeti", "lua_newstate", "Lua");
+	check("rpython_startup_code", "pypy_execute_source", "PyPy");
+	check("mono_jit_init_version", "mono_runtime_invoke", "Mono");
+	check("Rf_initEmbeddedR", "Rf_eval", "R");
+	check("scm_boot_guile", "scm_c_eval_string", "Guile");
+	check("Tcl_CreateInterp", "Tcl_EvalObjEx", "Tcl");
+	check("JSContextGroupCreate", "JSEvaluateScript", "JavaScriptCore");
+	check("_Z11JS_ShutDownv", "_Z17JS_DestroyContextP9JSContext", "SpiderMonkey");
+}
+
+static void lua_is_none_where_it_is_compiled(_unused_ void **state)
+{
+	struct hotspot_file file = {.symbols = {{"lua_newstate", 0x20010, 1},
+						{"lua_rawgeti", 0x20018, 1},
+						{"luaJIT_setmode", 0x20020, 1}}};
+	uint32_t number;
+
+	assert_int_equal(find(&file, &number), 0);
+	assert_string_equal(named_runtime_get(number)->name, "LuaJIT");
 }
 
 static void a_program_without_dynamic_symbols_has_others(_unused_ void **state)
@@ -50,7 +69,7 @@ static void a_program_without_dynamic_symbols_has_others(_unused_ void **state)
 	assert_string_equal(named_runtime_get(number)->name, "LuaJIT");
 }
 
-/* Lua itself, a library for BEAM, and a server that calls LuaJIT in a library. */
+/* A part of Lua, a library for BEAM, and a server that calls LuaJIT in a library. */
 static void what_only_has_to_do_with_a_runtime_is_none(_unused_ void **state)
 {
 	static const struct hotspot_file files[] = {
@@ -74,6 +93,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_runtime_is_known_by_two_symbols),
+		cmocka_unit_test(lua_is_none_where_it_is_compiled),
 		cmocka_unit_test(a_program_without_dynamic_symbols_has_others),
 		cmocka_unit_test(what_only_has_to_do_with_a_runtime_is_none),
 	};
