@@ -83,9 +83,11 @@ async function runTests(tests, options = {}, forbidden = ["error", "warning"]) {
 
 		while (waiting.length) {
 			const [name, test] = waiting.shift();
+			const begun = Date.now();
 			const error = await runTest(page, test, forbidden);
+			const seconds = ((Date.now() - begun) / 1000).toFixed(1);
 
-			console.log(error ? "FAIL " + name + "\n" + error.stack : "ok   " + name);
+			console.log(error ? "FAIL " + name + "\n" + error.stack : `ok   ${name} (${seconds} s)`);
 			if (error) {
 				failed++;
 				await page.context().close();
