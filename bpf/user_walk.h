@@ -140,6 +140,18 @@ static __always_inline int walk_read(struct walk *walk, __u64 address, __u64 *re
 	return 0;
 }
 
+/*
+ * All ones where a <= b, else 0; both below 1 << 63. Not a branch: what a search looks at no CPU foresees, and the verifier
+ * would follow each way of it through the rest.
+ */
+static __always_inline __u64 mask_if_not_above(__u64 a, __u64 b)
+{
+	__u64 difference = a - b - 1;
+
+	barrier_var(difference);
+	return (__u64)((__s64)difference >> 63);
+}
+
 static __always_inline int walk_find_mapping(struct walk *walk, __u64 pc)
 {
 	__u32 zero = 0;
@@ -156,8 +168,9 @@ static __always_inline int walk_find_mapping(struct walk *walk, __u64 pc)
 
 		if (length <= 1)
 			break;
-		if (all->mappings[(low + half) & (UNWIND_MAX_MAPPINGS - 1)].start <= pc)
-			low += half;
+		low += half & (__u32)mask_if_not_above(
+				      all->mappings[(low + half) & (UNWIND_MAX_MAPPINGS - 1)].start,
+				      pc);
 		length -= half;
 	}
 	mapping = &all->mappings[low & (UNWIND_MAX_MAPPINGS - 1)];
@@ -197,8 +210,9 @@ static __always_inline const struct unwind_rule *walk_find_rule(struct walk *wal
 
 		if (length <= 1)
 			break;
-		if (shard->rows[(low + half) & (UNWIND_SHARD_ROWS - 1)].pc_low <= key)
-			low += half;
+		low += half & (__u32)mask_if_not_above(
+				      shard->rows[(low + half) & (UNWIND_SHARD_ROWS - 1)].pc_low,
+				      key);
 		length -= half;
 	}
 	return &shard->rules[shard->rows[low & (UNWIND_SHARD_ROWS - 1)].rule &
