@@ -165,6 +165,12 @@ __attribute__((noinline)) int send_hotspot_method(int number)
 				 WIRE_HOTSPOT_METHOD, read_hotspot_method);
 }
 
+/* Not static: see user_walk.h. */
+__attribute__((noinline)) int send_hotspot_methods(int first)
+{
+	return send_some_codes(first, send_hotspot_method);
+}
+
 /* Send the methods that the walk has come by. Gives their hash, or 0 when they were not sent. */
 __attribute__((noinline)) __u64 take_hotspot_stack(void)
 {
@@ -181,7 +187,7 @@ __attribute__((noinline)) __u64 take_hotspot_stack(void)
 		stack->end = WIRE_RUNTIME_DEEP;
 	else if (scratch->walk.end != WALK_COMPLETE)
 		stack->end = WIRE_RUNTIME_PARTIAL;
-	return send_runtime_frames(stack, scratch, send_hotspot_method);
+	return send_runtime_frames(stack, scratch, send_hotspot_methods, STEPS_AT_ONCE);
 }
 
 #endif

@@ -138,6 +138,12 @@ __attribute__((noinline)) int send_python_code(int number)
 				 read_python_frame_code);
 }
 
+/* Not static: see user_walk.h. */
+__attribute__((noinline)) int send_python_codes(int first)
+{
+	return send_some_codes(first, send_python_code);
+}
+
 /* Collect the frames of the thread of the scratch sample, and send them. Gives their hash, or 0 when they were not sent. */
 __attribute__((noinline)) __u64 take_python_stack(void)
 {
@@ -156,7 +162,7 @@ __attribute__((noinline)) __u64 take_python_stack(void)
 	stack->num_frames = python->walk.num_frames;
 	stack->end = python->walk.end;
 	note_known_thread(python, scratch->sample.tid);
-	return send_runtime_frames(stack, scratch, send_python_code);
+	return send_runtime_frames(stack, scratch, send_python_codes, STEPS_AT_ONCE);
 }
 
 #endif

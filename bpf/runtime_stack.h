@@ -143,33 +143,59 @@ static __always_inline int send_runtime_code(int number, void *record, __u64 siz
 }
 
 /*
+ * Send what the frames of the stack are of, from this number on, STEPS_AT_ONCE of them at most. Gives enum code_sending.
+ *
+ * send_code  of the frame with this number: gives enum code_sending
+ */
+static __always_inline int send_some_codes(int first, int (*send_code)(int number))
+{
+	const struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
+	/* Without a branch, which would be another way to the next round. */
+	int unread = CODE_SENT;
+
+	if (!stack || first < 0)
+		return CODE_LOST;
+	for (int i = 0; i < STEPS_AT_ONCE; i++) {
+		int sending;
+
+		if ((__u32)(first + i) >= stack->num_frames)
+			break;
+		sending = send_code(first + i);
+		if (sending == CODE_LOST)
+			return CODE_LOST;
+		unread |= sending;
+	}
+	return unread;
+}
+
+/*
  * Send the frames of the stack that was taken, and what they are of. Where all of that was sent lately for the process of
  * the scratch sample, nothing is looked at again: one that was forked has the same ones, of its own. Gives the hash, or 0
  * when they were not sent.
  *
- * send_code  of the frame with this number: gives enum code_sending
+ * send_codes  send_some_codes() of the interpreter, or of one frame
+ * at_once     STEPS_AT_ONCE, or 1
  */
 static __always_inline __u64 send_runtime_frames(struct wire_runtime_stack *stack,
 						 const struct scratch *scratch,
-						 int (*send_code)(int number))
+						 int (*send_codes)(int first), __u32 at_once)
 {
 	__u64 hash = hash_runtime_stack();
 	__u64 key = hash_for_process(hash, 0, scratch);
 	__u64 *slot = find_sent(key);
 	__u32 num_frames = stack->num_frames;
-	/* Without a branch, which would be another way to the next round. */
-	int unread = 0;
+	int unread = CODE_SENT;
 
 	if (!slot)
 		return 0;
 	if (*slot == key)
 		return hash;
-	for (__u32 i = 0; i < WIRE_MAX_RUNTIME_FRAMES; i++) {
+	for (__u32 i = 0; i < WIRE_MAX_RUNTIME_FRAMES; i += at_once) {
 		int sending;
 
 		if (i >= num_frames)
 			break;
-		sending = send_code(i);
+		sending = send_codes(i);
 		if (sending == CODE_LOST)
 			return 0;
 		unread |= sending;

@@ -107,6 +107,15 @@ __attribute__((noinline)) int step_script_walk(int number)
 	return php_walk_step(&script->php, stack->frames);
 }
 
+/* Gives 0 to go on, 1 at the end. Not static: see user_walk.h. */
+__attribute__((noinline)) int take_some_script_steps(int number)
+{
+	for (int i = 0; i < STEPS_AT_ONCE; i++)
+		if (step_script_walk(number))
+			return 1;
+	return 0;
+}
+
 /* What the code of a frame says of itself, into the scratch function. Gives 0, or another number when it cannot be read. */
 __attribute__((noinline)) int read_ruby_function(__u64 code)
 {
@@ -159,8 +168,8 @@ __attribute__((noinline)) __u64 take_script_stack(void)
 	if (!script || !stack || !scratch)
 		return 0;
 	if (!begin_script_walk())
-		for (int i = 0; i < SCRIPT_MAX_STEPS; i++)
-			if (step_script_walk(i))
+		for (int i = 0; i < SCRIPT_MAX_STEPS; i += STEPS_AT_ONCE)
+			if (take_some_script_steps(i))
 				break;
 	stack->runtime = script->runtime;
 	stack->num_frames = script->php.num_frames;
@@ -172,7 +181,8 @@ __attribute__((noinline)) __u64 take_script_stack(void)
 		stack->num_frames = script->perl.num_frames;
 		stack->end = script->perl.end;
 	}
-	return send_runtime_frames(stack, scratch, send_script_function);
+	/* Calls are as deep here as the stack lets them be. */
+	return send_runtime_frames(stack, scratch, send_script_function, 1);
 }
 
 #endif

@@ -168,9 +168,9 @@ static __always_inline int walk_find_mapping(struct walk *walk, __u64 pc)
 
 		if (length <= 1)
 			break;
-		low += half & (__u32)mask_if_not_above(
-				      all->mappings[(low + half) & (UNWIND_MAX_MAPPINGS - 1)].start,
-				      pc);
+		low += half &
+		       (__u32)mask_if_not_above(
+			       all->mappings[(low + half) & (UNWIND_MAX_MAPPINGS - 1)].start, pc);
 		length -= half;
 	}
 	mapping = &all->mappings[low & (UNWIND_MAX_MAPPINGS - 1)];
@@ -210,9 +210,9 @@ static __always_inline const struct unwind_rule *walk_find_rule(struct walk *wal
 
 		if (length <= 1)
 			break;
-		low += half & (__u32)mask_if_not_above(
-				      shard->rows[(low + half) & (UNWIND_SHARD_ROWS - 1)].pc_low,
-				      key);
+		low += half &
+		       (__u32)mask_if_not_above(
+			       shard->rows[(low + half) & (UNWIND_SHARD_ROWS - 1)].pc_low, key);
 		length -= half;
 	}
 	return &shard->rules[shard->rows[low & (UNWIND_SHARD_ROWS - 1)].rule &
@@ -265,12 +265,21 @@ __attribute__((noinline)) int walk_one_step(int number)
 int step_hotspot(int number);
 
 /*
- * One step, whatever it takes: loops call nothing else, as each call in one is another way to its next round. It has nothing on the stack
- * itself, of which there is little where calls are deep.
+ * The verifier goes through each round of a loop: such a loop calls a function that takes so many steps, which it goes
+ * through once.
  */
-__attribute__((noinline)) int walk_any_step(int number)
+#define STEPS_AT_ONCE 8
+
+/*
+ * Some steps, whatever they take: loops call nothing else, as each call in one is another way to its next round. Gives 0
+ * to go on, 1 at the end. It has nothing on the stack itself, of which there is little where calls are deep.
+ */
+__attribute__((noinline)) int walk_some_steps(int number)
 {
-	return walk_one_step(number) && step_hotspot(number);
+	for (int i = 0; i < STEPS_AT_ONCE; i++)
+		if (walk_one_step(number) && step_hotspot(number))
+			return 1;
+	return 0;
 }
 
 /* Whether a signal handler is running on the stack that the thread has set for handlers. */
@@ -319,8 +328,8 @@ __attribute__((noinline)) int walk_user_stack(void)
 	} else {
 		process = 0;
 	}
-	for (int i = 0; i < WIRE_MAX_FRAMES + 1; i++)
-		if (walk_any_step(i))
+	for (int i = 0; i < WIRE_MAX_FRAMES + 1; i += STEPS_AT_ONCE)
+		if (walk_some_steps(i))
 			break;
 	if (walk->end == WALK_NO_MAPPING)
 		look_at_frame();

@@ -62,16 +62,23 @@ static __always_inline int skip_unknown_code(struct scratch *scratch)
 	       walk_step_fp(&scratch->walk, scratch->stack.pcs);
 }
 
-/* A step from there. What has been sent of the native stack stays what it is. Not static: see walk_any_step(). */
+/*
+ * Some steps from there. What has been sent of the native stack stays what it is. Gives 0 to go on, 1 at the end. Not
+ * static: see walk_some_steps().
+ */
 __attribute__((noinline)) int walk_on(int number)
 {
 	struct scratch *scratch = get_scratch();
 
 	if (number < 0 || !scratch)
 		return 1;
-	if (scratch->walk.end == WALK_NO_MAPPING && skip_unknown_code(scratch))
-		return 1;
-	return walk_one_step(number) && scratch->walk.end != WALK_NO_MAPPING;
+	for (int i = 0; i < STEPS_AT_ONCE; i++) {
+		if (scratch->walk.end == WALK_NO_MAPPING && skip_unknown_code(scratch))
+			return 1;
+		if (walk_one_step(number) && scratch->walk.end != WALK_NO_MAPPING)
+			return 1;
+	}
+	return 0;
 }
 
 /* Not static: see user_walk.h. */
@@ -139,6 +146,22 @@ __attribute__((noinline)) int look_for_v8_frame(int level)
 	if (find_v8_frame(level))
 		v8_walk_take_function(&v8->walk, v8->walk.words[0], v8->walk.words[1], level,
 				      stack->frames);
+	return 0;
+}
+
+/* At STEPS_AT_ONCE levels from this one on, if they are there. Gives 0 to go on, 1 at the end. */
+__attribute__((noinline)) int look_for_some_v8_frames(int first)
+{
+	const struct scratch *scratch = get_scratch();
+
+	if (!scratch || first < 0)
+		return 1;
+	for (int i = 0; i < STEPS_AT_ONCE; i++) {
+		if ((__u32)(first + i) >= scratch->walk.num_frames)
+			return 1;
+		if (look_for_v8_frame(first + i))
+			return 1;
+	}
 	return 0;
 }
 
@@ -220,33 +243,34 @@ __attribute__((noinline)) int send_v8_function(int number)
 				 read_v8_frame_function);
 }
 
+/* Not static: see user_walk.h. */
+__attribute__((noinline)) int send_v8_functions(int first)
+{
+	return send_some_codes(first, send_v8_function);
+}
+
 /* Collect the functions of JavaScript in the scratch stack, and send them. Gives their hash, or 0 when they were not sent. */
 __attribute__((noinline)) __u64 take_v8_stack(void)
 {
 	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
 	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
 	struct scratch *scratch = get_scratch();
-	int num_levels;
 
 	if (!v8 || !stack || !scratch || begin_v8_walk())
 		return 0;
 	if (scratch->walk.end == WALK_NO_MAPPING)
-		for (int i = 0; i < WIRE_MAX_FRAMES; i++)
+		for (int i = 0; i < WIRE_MAX_FRAMES; i += STEPS_AT_ONCE)
 			if (walk_on(i))
 				break;
-	num_levels = scratch->walk.num_frames;
-	for (int i = 0; i < WIRE_MAX_FRAMES; i++) {
-		if (i >= num_levels)
+	for (int i = 0; i < WIRE_MAX_FRAMES; i += STEPS_AT_ONCE)
+		if (look_for_some_v8_frames(i))
 			break;
-		if (look_for_v8_frame(i))
-			break;
-	}
 	stack->runtime = WIRE_RUNTIME_V8;
 	stack->num_frames = v8->walk.num_frames;
 	stack->end = v8->walk.end;
 	if (stack->end == WIRE_RUNTIME_COMPLETE && scratch->walk.end != WALK_COMPLETE)
 		stack->end = WIRE_RUNTIME_PARTIAL;
-	return send_runtime_frames(stack, scratch, send_v8_function);
+	return send_runtime_frames(stack, scratch, send_v8_functions, STEPS_AT_ONCE);
 }
 
 #endif
