@@ -20,6 +20,7 @@ static int set_up(void **state _unused_)
 	FAKE_PER_CPU(running);
 	FAKE_PER_CPU(scratches);
 	FAKE_PER_CPU(filter_scratches);
+	FAKE_ARRAY(event_filter, 2);
 	FAKE_ARRAY(sent_stacks, 1);
 	FAKE_ARRAY(arguments, 2);
 	FAKE_ARRAY(own_code, 2);
@@ -172,6 +173,66 @@ static void the_period_adapts_to_the_rate(void **state _unused_)
 	expect_balance(0);
 }
 
+/* What is left of a hit may reach the next distance, which is half a period here. */
+static void a_sample_covers_all_distances_of_a_hit(void **state _unused_)
+{
+	struct wire_period_state *period = get_per_cpu(&period_states);
+	uint64_t record = 0;
+
+	fixed_period = 0;
+	hit_weight = 8 + 2 * 8 + 5;
+	period->period = period->next = 8;
+	on_tracepoint(&record);
+	assert_int_equal(get_sample()->weight, 8 + 2 * 8 + 4);
+	assert_int_equal(period->weight, 1);
+	assert_int_equal(period->next, 4);
+	fake_kernel.random = 8;
+	hit_weight = 4 - 1 + 4;
+	on_tracepoint(&record);
+	assert_int_equal(get_sample()->weight, 4);
+	assert_int_equal(period->weight, 4);
+	assert_int_equal(period->next, 8); /* 8 - 4 + (8 << 32 | 8) % 9 */
+}
+
+/* The record of the hit is the field. */
+static void hits_that_do_not_match_the_filter_are_counted(void **state _unused_)
+{
+	static struct wire_filter_part parts[2];
+	const struct wire_counters *counter = get_counters();
+	uint32_t number[] = {7, 0};
+
+	for (uint32_t i = 0; i < 2; i++)
+		parts[i].predicate.when_false = WIRE_FILTER_FAILS;
+	parts[0].predicate.when_true = 1;
+	parts[0].predicate.kind = WIRE_PREDICATE_NUMBER;
+	parts[0].predicate.size = 4;
+	parts[0].predicate.value = 7;
+	parts[0].predicate.holds_for = WIRE_IS_EQUAL;
+	parts[1].predicate.when_true = WIRE_FILTER_PASSES;
+	parts[1].predicate.kind = WIRE_PREDICATE_COMM;
+	parts[1].predicate.holds_for = WIRE_IS_EQUAL;
+	parts[1].pattern.length = 2;
+	parts[1].pattern.accepts['t'] = 1 << 1;
+	parts[1].pattern.accepts['h'] = 1 << 2;
+	for (uint32_t i = 0; i < 2; i++)
+		assert_int_equal(fake_map_update(fake_map_find(&event_filter), &i, &parts[i]), 0);
+	fake_kernel.comm = "th";
+	on_filtered_tracepoint(number);
+	assert_int_equal(counter->sent, 1);
+	fake_kernel.comm = "thr";
+	on_filtered_tracepoint(number);
+	fake_kernel.comm = "t";
+	on_filtered_tracepoint(number);
+	fake_kernel.comm = "th";
+	number[0] = 8;
+	on_filtered_tracepoint(number);
+	assert_int_equal(counter->unmatched, 3);
+	assert_int_equal(counter->sent, 1);
+	on_tracepoint(number);
+	assert_int_equal(counter->sent, 2);
+	expect_balance(0);
+}
+
 static void a_full_ring_counts_lost_hits(void **state _unused_)
 {
 	const struct wire_counters *counter = get_counters();
@@ -243,6 +304,59 @@ static void a_hit_weighs_the_time_since_its_start(void **state _unused_)
 	on_begin(&record);
 	assert_int_equal(fake_map_find(&begins)->num_entries, 0);
 	expect_balance(0);
+}
+
+static unsigned int num_disabled;
+static unsigned int num_enabled;
+
+void bpf_preempt_disable(void)
+{
+	num_disabled++;
+}
+
+void bpf_preempt_enable(void)
+{
+	num_enabled++;
+}
+
+static void a_probe_keeps_its_cpu_until_its_end(void **state _unused_)
+{
+	struct user_registers none = {0};
+
+	num_disabled = num_enabled = 0;
+	on_probe(&none);
+	assert_int_equal(num_disabled + num_enabled, 0);
+	keeps_cpu = true;
+	on_probe(&none);
+	on_return(&none);
+	assert_int_equal(num_disabled, 2);
+	assert_int_equal(num_enabled, 2);
+	keeps_cpu = false;
+}
+
+static void a_hit_at_the_end_of_a_system_call_has_its_number(void **state _unused_)
+{
+	static struct mm_struct memory;
+	struct user_registers registers = {.orig_ax = 202, .cs = USER_CODE};
+	uint64_t record = 0;
+
+	task.mm = &memory;
+	fake_kernel.registers = &registers;
+	on_tracepoint(&record);
+	assert_int_equal(get_sample()->call, 0);
+	has_calls = true;
+	on_tracepoint(&record);
+	assert_int_equal(get_sample()->call, 203);
+	registers.cs = USER_CODE_OF_32_BITS;
+	on_tracepoint(&record);
+	assert_true(get_sample()->call == (203 | WIRE_CALL_32_BIT));
+	registers.orig_ax = (unsigned long)-1; /* none */
+	on_tracepoint(&record);
+	assert_int_equal(get_sample()->call, 0);
+	task.mm = NULL;
+	registers.orig_ax = 202;
+	on_tracepoint(&record);
+	assert_int_equal(get_sample()->call, 0);
 }
 
 /* Record of a tracepoint where a request starts. */
@@ -709,10 +823,14 @@ int main(void)
 		TEST(a_sample_stands_for_the_period),
 		TEST(a_field_can_be_the_weight_of_a_hit),
 		TEST(the_period_adapts_to_the_rate),
+		TEST(a_sample_covers_all_distances_of_a_hit),
+		TEST(hits_that_do_not_match_the_filter_are_counted),
 		TEST(a_full_ring_counts_lost_hits),
 		TEST(hits_outside_the_target_are_filtered),
 		TEST(hits_of_the_idle_thread_count_for_the_whole_machine),
 		TEST(a_hit_weighs_the_time_since_its_start),
+		TEST(a_probe_keeps_its_cpu_until_its_end),
+		TEST(a_hit_at_the_end_of_a_system_call_has_its_number),
 		TEST(a_request_weighs_its_time),
 		TEST(a_sample_stands_for_requests),
 		TEST(lost_requests_are_counted),

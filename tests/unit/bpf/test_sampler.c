@@ -110,6 +110,53 @@ static void a_tick_is_a_sample_with_its_stacks(void **state _unused_)
 	event_number = 0;
 }
 
+static void a_sample_has_the_state_of_its_task(void **state _unused_)
+{
+	const struct wire_sample *sample;
+
+	task.self_exec_id = 9;
+	on_tick(&tick);
+	sample = fake_record_last(WIRE_SAMPLE);
+	assert_int_equal(sample->generation, 9);
+	assert_true(sample->flags & WIRE_SAMPLE_NO_USER_MEMORY);
+	assert_int_equal(sample->flags & WIRE_SAMPLE_IN_EXEC, 0);
+	assert_string_equal(sample->comm, "thread");
+	task.mm = &memory;
+	task.in_execve = 1;
+	tick.regs.sp = SP;
+	on_tick(&tick);
+	sample = fake_record_last(WIRE_SAMPLE);
+	assert_int_equal(sample->flags & WIRE_SAMPLE_NO_USER_MEMORY, 0);
+	assert_true(sample->flags & WIRE_SAMPLE_IN_EXEC);
+	assert_int_equal(sample->user_sp, SP);
+	/* The memory of an image in exec may be either's. */
+	on_tick_with_areas(&tick);
+	assert_int_equal(fake_record_count(WIRE_STACK_AREA), 0);
+	task.flags = PF_KTHREAD;
+	on_tick(&tick);
+	sample = fake_record_last(WIRE_SAMPLE);
+	assert_true(sample->flags & WIRE_SAMPLE_NO_USER_MEMORY);
+}
+
+/* Tables are for 64-bit code. */
+static void the_kernel_follows_frame_pointers_of_32_bit_code(void **state _unused_)
+{
+	const struct wire_sample *sample;
+
+	task.mm = &memory;
+	walks_by_table = true;
+	tick.regs.cs = USER_CODE_OF_32_BITS;
+	on_tick(&tick);
+	sample = fake_record_last(WIRE_SAMPLE);
+	assert_int_equal(sample->walk_end, WALK_32_BIT);
+	assert_true(sample->user_stack != 0);
+	walks_by_table = false;
+	tick.regs.cs = USER_CODE;
+	on_tick(&tick);
+	sample = fake_record_last(WIRE_SAMPLE);
+	assert_int_equal(sample->walk_end, WALK_FP_CHAIN);
+}
+
 static void a_full_ring_counts_lost_ticks(void **state _unused_)
 {
 	const struct wire_counters *counter = get_counters();
@@ -428,6 +475,40 @@ static void a_goroutine_has_the_bounds_of_its_descriptor(void **state _unused_)
 	expect_area(3, WIRE_STACK_MAIN, SP - 0x1000, SP + 0x1000);
 }
 
+/* Other memory may look like a descriptor by chance. */
+static void a_goroutine_needs_a_valid_descriptor(void **state _unused_)
+{
+	static const struct {
+		uint64_t low, high, guard, system_guard;
+		bool is_valid;
+	} cases[] = {
+		{SP - 0x400, SP + 0x400, SP - 0x300, NO_GUARD, true},
+		{SP - 0x400, SP, SP - 0x300, NO_GUARD, true},
+		{SP - 0x400, SP - 1, SP - 0x300, NO_GUARD, false},
+		{SP, SP + 0x400, SP + 0x10, NO_GUARD, false},
+		{SP - 1, SP + 0x400, SP, NO_GUARD, true},
+		{SP - 0x400, SP + 0x400, SP - 0x400, NO_GUARD, false},
+		{SP - 0x400, SP + 0x400, SP + 0x400, NO_GUARD, false},
+		{SP - 0x400, SP + 0x400, MIN_POISONED_GUARD, NO_GUARD, true},
+		{SP - 0x400, SP + 0x400, MIN_POISONED_GUARD - 1, NO_GUARD, false},
+		{SP - 0x400, SP + 0x400, SP - 0x300, SP - 0x300, true},
+		{SP - 0x400, SP + 0x400, SP - 0x300, SP - 0x200, false},
+		{SP - 0x400, SP - 0x400 + MAX_GOROUTINE_BYTES, SP - 0x300, NO_GUARD, true},
+		{SP - 0x400, SP - 0x3ff + MAX_GOROUTINE_BYTES, SP - 0x300, NO_GUARD, false},
+	};
+	struct goroutine routine = {0};
+	struct goroutine found;
+
+	fake_memory_add(0x5000, &routine, sizeof(routine));
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		routine = (struct goroutine){cases[i].low, cases[i].high, cases[i].guard,
+					     cases[i].system_guard};
+		assert_int_equal(read_goroutine(0x5000, SP, &found), cases[i].is_valid);
+	}
+	assert_false(read_goroutine(0, SP, &found));
+	assert_false(read_goroutine(0x6000, SP, &found));
+}
+
 static void raw_stacks_have_a_budget(void **state _unused_)
 {
 	struct raw_budget *budget = get_per_cpu(&raw_budget);
@@ -507,6 +588,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_tick_is_a_sample_with_its_stacks),
+		TEST(a_sample_has_the_state_of_its_task),
+		TEST(the_kernel_follows_frame_pointers_of_32_bit_code),
 		TEST(a_full_ring_counts_lost_ticks),
 		TEST(filtered_and_idle_ticks_are_counted),
 		TEST(ticks_outside_the_pid_namespace_are_counted),
@@ -522,6 +605,7 @@ int main(void)
 		TEST(a_thread_pointer_above_the_stack_marks_a_thread),
 		TEST(the_heap_is_no_stack),
 		TEST(a_goroutine_has_the_bounds_of_its_descriptor),
+		TEST(a_goroutine_needs_a_valid_descriptor),
 		TEST(raw_stacks_have_a_budget),
 		TEST(the_stack_of_an_unpublished_process_is_copied),
 		TEST(a_tick_updates_the_running_thread),
