@@ -491,6 +491,9 @@ static void a_command_of_the_driver_is_recognized_at_its_end(void **state _unuse
 	end_request(99, FIRST_PASSTHROUGH, 5);
 	assert_int_equal(get_sample()->request, WIRE_REQUEST_OTHER);
 	begin_request(&record);
+	end_request(99, LAST_PASSTHROUGH, 5);
+	assert_int_equal(get_sample()->request, WIRE_REQUEST_OTHER);
+	begin_request(&record);
 	end_request(SECTOR_UNKNOWN, LAST_PASSTHROUGH + 1, 5);
 	assert_int_equal(get_sample()->request, WIRE_REQUEST_ZONE);
 	expect_balance(0);

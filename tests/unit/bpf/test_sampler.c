@@ -335,6 +335,43 @@ static void the_end_of_a_target_wakes_user_space(void **state _unused_)
 	assert_true(is_in_filter(7));
 }
 
+/* Its number in the namespace is gone before the thread is. */
+static void an_exiting_thread_stays_in_the_filter_by_its_own_number(void **state _unused_)
+{
+	struct pid_namespace namespaces[] = {{.ns.inum = 1}, {.ns.inum = 42}};
+	struct numbers numbers = {.level = 1,
+				  .numbers = {{7, &namespaces[0]}, {107, &namespaces[1]}}};
+
+	task.thread_pid = (struct pid *)&numbers;
+	task.group_leader = &task;
+	is_filtered = true;
+	pid_namespace_inode = 42;
+	on_exit(NULL, &task);
+	assert_false(is_in_filter(7));
+	add_key(WIRE_NAMED_IN_NAMESPACE | 107, WIRE_TARGET);
+	on_exit(NULL, &task);
+	assert_true(is_in_filter(7));
+	assert_false(is_in_filter(WIRE_NAMED_IN_NAMESPACE | 107));
+	assert_int_equal(fake_map_find(&target_tids)->num_entries, 1);
+}
+
+/* The scratch area still has the outer frames of a stack before. */
+static void a_stack_is_known_by_its_frames_alone(void **state _unused_)
+{
+	task.mm = &memory;
+	for (uint64_t num = 1; num <= 3; num++) {
+		fake_kernel.user_stack[num - 1] = 0x400000 + num;
+		fake_kernel.num_user_frames = num;
+		on_tick(&tick);
+	}
+	assert_int_equal(fake_record_count(WIRE_STACK), 3);
+	for (uint64_t num = 1; num <= 3; num++) {
+		fake_kernel.num_user_frames = num;
+		on_tick(&tick);
+	}
+	assert_int_equal(fake_record_count(WIRE_STACK), 3);
+}
+
 static bool is_published(uint32_t pid)
 {
 	return fake_map_lookup(fake_map_find(&unwind_processes), &pid);
@@ -598,6 +635,8 @@ int main(void)
 		TEST(a_freed_thread_leaves_the_filter),
 		TEST(an_exec_takes_the_tid_of_the_first_thread),
 		TEST(the_end_of_a_target_wakes_user_space),
+		TEST(an_exiting_thread_stays_in_the_filter_by_its_own_number),
+		TEST(a_stack_is_known_by_its_frames_alone),
 		TEST(published_processes_follow_fork_exec_and_exit),
 		TEST(a_stack_area_is_sent_once),
 		TEST(a_full_ring_leaves_the_area_to_the_next_tick),

@@ -30,6 +30,7 @@ static int set_up(void **state _unused_)
 	FAKE_RINGS(rings);
 	idle = (struct task_struct){.comm = "swapper", .prio = 120};
 	first = (struct task_struct){.pid = 7, .tgid = 6, .comm = "first", .prio = 121};
+	memcpy(first.comm + 8, "thread", 7); /* behind a NUL */
 	second = (struct task_struct){.pid = 8, .tgid = 8, .comm = "second", .prio = -1};
 	is_filtered = false;
 	__preempt_count = 0;
@@ -103,6 +104,10 @@ static void a_switch_has_the_next_thread_and_the_state_of_the_last(void **state 
 	assert_int_equal(event.priority, WIRE_SCHEDULE_DEADLINE);
 	assert_int_equal(count_events(WIRE_SCHEDULE_NAME, &event), 2);
 	assert_int_equal(event.time_ns, 8);
+	assert_string_equal(get_batch()->slots[0].event.kind == WIRE_SCHEDULE_NAME
+				    ? get_batch()->slots[1].name
+				    : "",
+			    "first");
 	assert_int_equal(get_counters()->switches, 2);
 	assert_int_equal(get_counters()->unseen, 0);
 	second.nvcsw++;
@@ -132,6 +137,54 @@ static void a_full_batch_is_sent(void **state _unused_)
 	assert_int_equal(get_batch()->number, 1);
 	assert_int_equal(get_counters()->switches, sent->num_switches + get_batch()->num_switches);
 	assert_int_equal(get_counters()->lost_ring_switches, 0);
+}
+
+/* The batch begins with its name: the reader has nothing of the batches before. */
+static void a_batch_begins_with_the_running_thread(void **state _unused_)
+{
+	struct wire_schedule_cpu *cpu = get_per_cpu(&cpus);
+
+	switch_threads(&idle, &first, 0);
+	cpu->batch.num_slots = FULL_SLOTS + 1;
+	cpu->name_generation++; /* its names are told again */
+	wake(&first, &second);
+	assert_int_equal(fake_record_count(WIRE_SCHEDULE), 1);
+	assert_int_equal(cpu->batch.tid, 7);
+	assert_int_equal(cpu->batch.slots[0].event.kind, WIRE_SCHEDULE_NAME);
+	assert_int_equal(cpu->batch.slots[0].event.tid, 7);
+	assert_memory_equal(cpu->batch.slots[1].name, first.comm, sizeof(first.comm));
+}
+
+/* Two names, a switch that was not seen, and a switch. */
+static void a_run_has_room_for_all_that_it_emits(void **state _unused_)
+{
+	struct wire_schedule_cpu *cpu = get_per_cpu(&cpus);
+	struct wire_schedule_event event;
+	struct task_struct third = {.pid = 9, .tgid = 9, .comm = "third"};
+
+	switch_threads(&idle, &first, 0);
+	memset(cpu->batch.slots, 0, sizeof(cpu->batch.slots));
+	cpu->batch.num_slots = FULL_SLOTS;
+	switch_threads(&second, &third, 1);
+	assert_int_equal(fake_kernel.num_records, 0);
+	assert_int_equal(count_events(WIRE_SCHEDULE_UNSEEN, &event), 1);
+	assert_int_equal(count_events(WIRE_SCHEDULE_SWITCH, &event), 1);
+	assert_int_equal(event.tid, 9);
+	assert_true(cpu->batch.num_slots <= WIRE_SCHEDULE_SLOTS);
+	assert_int_equal(get_counters()->switches, 2);
+	switch_threads(&third, &idle, 1);
+	assert_int_equal(fake_kernel.num_records, 1);
+}
+
+/* The CPU was idle by the events. */
+static void an_unseen_switch_from_idle_is_reported(void **state _unused_)
+{
+	switch_threads(&first, &idle, 1);
+	switch_threads(&second, &idle, 1);
+	assert_int_equal(get_counters()->unseen, 1);
+	is_filtered = true;
+	switch_threads(&first, &idle, 1);
+	assert_int_equal(get_counters()->unseen, 1);
 }
 
 static void a_full_ring_counts_the_events_of_a_batch(void **state _unused_)
@@ -369,6 +422,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_switch_has_the_next_thread_and_the_state_of_the_last),
 		TEST(a_full_batch_is_sent),
+		TEST(a_batch_begins_with_the_running_thread),
+		TEST(a_run_has_room_for_all_that_it_emits),
+		TEST(an_unseen_switch_from_idle_is_reported),
 		TEST(a_full_ring_counts_the_events_of_a_batch),
 		TEST(a_wakeup_has_its_cpu_and_its_context),
 		TEST(a_nested_wakeup_is_counted),
