@@ -144,6 +144,8 @@ $(G)/bpf/%.skel.h: $(G)/bpf/%.bpf.o
 	$(call say,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp && mv $@.tmp $@
 
+# BPF programs as functions of a test (tests/unit/bpf/fake_kernel.h), with the warnings of BPF_CFLAGS.
+$(O)/tests/unit/bpf/%: private WARNINGS = -Wall -Wextra -Wno-unused-parameter -Wno-unused-function $(if $(WERROR),-Werror) -Ibpf
 # Compiled quickly: what they test is optimized.
 $(O)/tests/unit/%: tests/unit/%.c $(LIBRARY)
 	$(call say,TEST,$<)

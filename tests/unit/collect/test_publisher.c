@@ -11,8 +11,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "process/process_fixture.h"
 #include "unit.h"
+#include "unwind/table_fixture.h"
 
 #define PROCESSES_FD 1000 /* no descriptors of ours */
 #define LAYOUTS_FD   1001
@@ -46,6 +48,28 @@ int bpf_map_delete_elem(int fd, const void *key)
 	assert_int_equal(fd, PROCESSES_FD);
 	assert_true(pid < NUM_PIDS);
 	is_published[pid] = false;
+	return 0;
+}
+
+/* Shards for table rows. Builder threads call this, too. */
+static bool has_shards;
+
+int bpf_map_create(enum bpf_map_type type _unused_, const char *name _unused_,
+		   __u32 key_size _unused_, __u32 value_size, __u32 max_entries _unused_,
+		   const struct bpf_map_create_opts *opts _unused_)
+{
+	int fd;
+
+	errno = ENOSPC;
+	if (!has_shards)
+		return -errno;
+	fd = memfd_create("shard", MFD_CLOEXEC);
+	return fd >= 0 && !ftruncate(fd, value_size) ? fd : -errno;
+}
+
+int bpf_map_update_batch(int fd _unused_, const void *keys _unused_, const void *values _unused_,
+			 __u32 *count _unused_, const struct bpf_map_batch_opts *opts _unused_)
+{
 	return 0;
 }
 
@@ -115,6 +139,7 @@ static int set_up_scene(void **state)
 	presence = HOTSPOT_ABSENT;
 	is_of_each = false;
 	silent_files = 0;
+	has_shards = false;
 	scene->maps = (struct unwind_maps){
 		.pages_fd = make_map(sizeof(struct unwind_page) * UNWIND_MAX_PAGES),
 		.mappings_fd = make_map(sizeof(struct unwind_mapping) * UNWIND_MAX_MAPPINGS),
@@ -186,6 +211,70 @@ static void a_process_whose_mappings_find_no_room_is_counted(void **state)
 	assert_true(is_published[PID]);
 	assert_false(is_published[CHILD]);
 	assert_int_equal(count_dropped(scene), 1);
+}
+
+/* Map a file with call-frame information. */
+static void map_program(struct scene *scene, pid_t pid)
+{
+	_cleanup_(text_release) struct text path =
+		fake_proc_path(&scene->fixture->proc, "8/root/lib/program");
+	struct table_file file = table_file_of_text();
+	struct text bytes;
+	uint8_t build_id[FILE_BUILD_ID_MAX_BYTES];
+	uint8_t size;
+	int fd = open(path.data, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+	frame_writer_add_cie(&file.eh_frame, &usual_cie);
+	frame_writer_add_function(&file.eh_frame, TEXT, 0x100, NO_CODE);
+	bytes = table_file_write(&file);
+	assert_true(fd >= 0);
+	assert_int_equal(file_write_fd(fd, bytes.data, bytes.length), 0);
+	close(fd);
+	text_release(&bytes);
+	table_file_release(&file);
+	on_mmap(scene->fixture, 101, pid, TEXT, TEXT + TEXT_SIZE, "/lib/program");
+	/* The recorder's file table does this for each open file. */
+	assert_int_equal(elf_files_read_build_id(scene->elf_files,
+						 file_table_get(scene->fixture->files, 0)->fd,
+						 build_id, &size),
+			 -ENODATA);
+}
+
+/* Wait for the first table. */
+static struct unwind_table_counts take_tables(struct scene *scene)
+{
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	while (!publisher_get_taken_count(scene->publisher))
+		assert_true(publisher_wait(scene->publisher, clock_now_ns() + 60 * NS_PER_SECOND));
+	return publisher_get_statistics(scene->publisher);
+}
+
+static void a_stored_table_is_counted(void **state)
+{
+	struct scene *scene = *state;
+	struct unwind_table_counts counts;
+
+	has_shards = true;
+	on_fork(scene->fixture, 100, PID, 1);
+	map_program(scene, PID);
+	counts = take_tables(scene);
+	assert_int_equal(counts.num_objfiles, 1);
+	assert_int_equal(counts.num_dropped, 0);
+	assert_true(counts.num_rows > 0);
+	assert_true(counts.frame_info_bytes > 0);
+}
+
+static void a_table_without_room_is_counted_as_dropped(void **state)
+{
+	struct scene *scene = *state;
+	struct unwind_table_counts counts;
+
+	on_fork(scene->fixture, 100, PID, 1);
+	map_program(scene, PID);
+	counts = take_tables(scene);
+	assert_int_equal(counts.num_objfiles, 0);
+	assert_int_equal(counts.num_dropped, 1);
+	assert_int_equal(counts.num_rows, 0);
 }
 
 /* Java with its code, and nothing that is mapped later. */
@@ -297,6 +386,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		SCENE_TEST(mappings_are_published_by_pid),
 		SCENE_TEST(a_process_whose_mappings_find_no_room_is_counted),
+		SCENE_TEST(a_stored_table_is_counted),
+		SCENE_TEST(a_table_without_room_is_counted_as_dropped),
 		SCENE_TEST(hotspot_is_published_when_it_says_something),
 		SCENE_TEST(files_that_say_nothing_are_in_nobodys_way),
 		SCENE_TEST(what_processes_say_of_hotspot_is_published_apart),

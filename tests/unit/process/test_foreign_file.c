@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -277,6 +278,34 @@ static void long_and_short_files_are_read_whole(void **state)
 	}
 }
 
+/* The limit of descriptors is a third of the files. */
+static void an_opener_keeps_no_descriptor(void **state)
+{
+	const struct fixture *fixture = *state;
+	struct slow_opener *opener;
+	struct rlimit limit;
+	struct rlimit few;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	few = (struct rlimit){.rlim_cur = 32, .rlim_max = limit.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	assert_int_equal(slow_opener_new(&opener), 0);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	for (int i = 0; i < 100; i++) {
+		int handle = slow_opener_find(opener, 0, fixture->root, "/link", 0);
+		int fd = slow_opener_open(opener, 0, handle);
+
+		assert_true(handle >= 0);
+		assert_true(fd >= 0);
+		assert_false(slow_opener_may_hang(opener, 0, handle, (dev_t)i));
+		assert_int_equal(slow_opener_find(opener, 0, fixture->root, "/none", 0), -ENOENT);
+		close(handle);
+		close(fd);
+	}
+	assert_int_equal(slow_opener_get_counts(opener).num_late, 0);
+	slow_opener_free(opener);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -291,6 +320,7 @@ int main(void)
 		TEST(another_process_is_not_served),
 		TEST(nothing_is_served_after_the_end),
 		TEST(long_and_short_files_are_read_whole),
+		TEST(an_opener_keeps_no_descriptor),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

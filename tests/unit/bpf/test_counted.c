@@ -1,0 +1,856 @@
+/* The program of events: weight of a hit, period, requests, probes, allocators, counters. */
+#include "bpf/fake_kernel.h"
+
+/* clang-format off */
+#define const
+#include "counted.bpf.c"
+#undef const
+/* clang-format on */
+
+#define SP 0x7ffc00001000
+
+static struct task_struct task;
+
+static int set_up(void **state _unused_)
+{
+	fake_kernel_reset();
+	FAKE_PER_CPU(counters);
+	FAKE_PER_CPU(end_counters);
+	FAKE_PER_CPU(period_states);
+	FAKE_PER_CPU(running);
+	FAKE_PER_CPU(scratches);
+	FAKE_PER_CPU(filter_scratches);
+	FAKE_ARRAY(event_filter, 2);
+	FAKE_ARRAY(sent_stacks, 1);
+	FAKE_ARRAY(arguments, 2);
+	FAKE_ARRAY(own_code, 2);
+	FAKE_HASH(last_calls, 2);
+	FAKE_HASH(begins, 2);
+	FAKE_HASH(requests, 2);
+	FAKE_HASH(returning, 2);
+	FAKE_HASH(blocks, 2);
+	FAKE_STACK(free_slots, uint32_t, 2);
+	FAKE_HASH(target_tids, 2);
+	FAKE_RINGS(rings);
+	task = (struct task_struct){.pid = 7, .tgid = 6};
+	fake_kernel.task = &task;
+	fake_kernel.pid_tgid = 6ull << 32 | 7;
+	fake_kernel.kernel_stack[0] = 0xffffffff81000000;
+	fake_kernel.num_kernel_frames = 1;
+	fake_kernel.now_ns = 1000;
+	is_recording = true;
+	fixed_period = samples_per_window = hit_weight = 1;
+	weight_bytes = weight_offset = 0;
+	is_weight_signed = weighs_time = has_calls = false;
+	is_filtered = is_of_cgroup = false;
+	is_of_probe = is_probe_of_user_mode = points_differ = is_of_allocator = is_live = false;
+	request_kinds = 0;
+	take_user_stacks = false;
+	take_kernel_stacks = true;
+	return 0;
+}
+
+static int tear_down(void **state _unused_)
+{
+	fake_kernel_release();
+	return 0;
+}
+
+static struct wire_counters *get_counters(void)
+{
+	return get_per_cpu(&counters);
+}
+
+/* Each hit is in exactly one counter or pending. */
+static void expect_balance(uint64_t num_pending)
+{
+	const struct wire_counters *counter = get_counters();
+	const struct wire_counters *ends = get_per_cpu(&end_counters);
+
+	assert_int_equal(counter->fired, counter->idle + counter->filtered + counter->unmatched +
+						 counter->weightless + counter->unseen_begin +
+						 counter->unfinished + counter->below_period +
+						 counter->sent + counter->lost_ring_sample +
+						 counter->lost_ring_stack + counter->lost_block +
+						 ends->sent + ends->lost_ring_sample + num_pending);
+}
+
+static const struct wire_sample *get_sample(void)
+{
+	return fake_record_last(WIRE_SAMPLE);
+}
+
+static void a_sample_stands_for_the_period(void **state _unused_)
+{
+	const struct wire_counters *counter = get_counters();
+	uint64_t record = 0;
+
+	fixed_period = 3;
+	for (int i = 0; i < 8; i++)
+		on_tracepoint(&record);
+	assert_int_equal(counter->fired, 8);
+	assert_int_equal(counter->sent, 2);
+	assert_int_equal(counter->below_period, 6);
+	assert_int_equal(get_sample()->weight, 3);
+	assert_int_equal(((const struct wire_period_state *)get_per_cpu(&period_states))->weight,
+			 2);
+	expect_balance(0);
+}
+
+static void a_field_can_be_the_weight_of_a_hit(void **state _unused_)
+{
+	const struct wire_counters *counter = get_counters();
+	struct {
+		uint64_t head;
+		int32_t weight;
+		uint32_t next;
+	} record = {1, 250, 0xffffffff};
+
+	fixed_period = 100;
+	weight_offset = 8;
+	weight_bytes = 4;
+	on_tracepoint(&record);
+	assert_int_equal(get_sample()->weight, 200);
+	record.weight = 0;
+	on_tracepoint(&record);
+	assert_int_equal(counter->weightless, 1);
+	is_weight_signed = true;
+	record.weight = -1;
+	on_tracepoint(&record);
+	assert_int_equal(counter->weightless, 2);
+	record.weight = 50; /* plus the rest of the first hit */
+	on_tracepoint(&record);
+	assert_int_equal(counter->sent, 2);
+	assert_int_equal(get_sample()->weight, 100);
+	weight_bytes = 8;
+	is_weight_signed = false;
+	on_tracepoint(&record); /* larger than any amount */
+	assert_int_equal(counter->weightless, 3);
+	expect_balance(0);
+}
+
+static void the_period_adapts_to_the_rate(void **state _unused_)
+{
+	struct wire_period_state *period = get_per_cpu(&period_states);
+	uint64_t record = 0;
+	uint64_t sum = 0;
+	uint64_t num = 0;
+
+	fixed_period = 0;
+	samples_per_window = 2;
+	for (int i = 0; i < 200; i++) {
+		on_tracepoint(&record);
+		fake_kernel.random++;
+	}
+	assert_true(period->period >= 16);
+	assert_int_equal(period->period & (period->period - 1), 0);
+	for (uint64_t i = 0; i < fake_kernel.num_records; i++) {
+		if (fake_record_type(i) != WIRE_SAMPLE)
+			continue;
+		sum += ((const struct wire_sample *)fake_kernel.records[i].bytes)->weight;
+		num++;
+	}
+	assert_int_equal(sum + period->weight, 200);
+	assert_int_equal(num, get_counters()->sent);
+	/* At a low rate each sample halves the period. */
+	for (int i = 0; i < 10; i++) {
+		fake_kernel.now_ns += 9 * WINDOW_NS;
+		period->weight = period->next;
+		on_tracepoint(&record);
+	}
+	assert_int_equal(period->period, 1);
+	/* After a long silence one hit is enough. */
+	period->period = period->next = 1000;
+	fake_kernel.now_ns += MAX_SILENCE_NS - 1;
+	period->sample_ns = fake_kernel.now_ns - MAX_SILENCE_NS + 1;
+	period->weight = 0;
+	on_tracepoint(&record);
+	assert_int_equal(period->weight, 1);
+	fake_kernel.now_ns++;
+	on_tracepoint(&record);
+	assert_int_equal(period->weight, 0);
+	assert_int_equal(get_sample()->weight, 2);
+	expect_balance(0);
+}
+
+/* What is left of a hit may reach the next distance, which is half a period here. */
+static void a_sample_covers_all_distances_of_a_hit(void **state _unused_)
+{
+	struct wire_period_state *period = get_per_cpu(&period_states);
+	uint64_t record = 0;
+
+	fixed_period = 0;
+	hit_weight = 8 + 2 * 8 + 5;
+	period->period = period->next = 8;
+	on_tracepoint(&record);
+	assert_int_equal(get_sample()->weight, 8 + 2 * 8 + 4);
+	assert_int_equal(period->weight, 1);
+	assert_int_equal(period->next, 4);
+	fake_kernel.random = 8;
+	hit_weight = 4 - 1 + 4;
+	on_tracepoint(&record);
+	assert_int_equal(get_sample()->weight, 4);
+	assert_int_equal(period->weight, 4);
+	assert_int_equal(period->next, 8); /* 8 - 4 + (8 << 32 | 8) % 9 */
+}
+
+/* The record of the hit is the field. */
+static void hits_that_do_not_match_the_filter_are_counted(void **state _unused_)
+{
+	static struct wire_filter_part parts[2];
+	const struct wire_counters *counter = get_counters();
+	uint32_t number[] = {7, 0};
+
+	for (uint32_t i = 0; i < 2; i++)
+		parts[i].predicate.when_false = WIRE_FILTER_FAILS;
+	parts[0].predicate.when_true = 1;
+	parts[0].predicate.kind = WIRE_PREDICATE_NUMBER;
+	parts[0].predicate.size = 4;
+	parts[0].predicate.value = 7;
+	parts[0].predicate.holds_for = WIRE_IS_EQUAL;
+	parts[1].predicate.when_true = WIRE_FILTER_PASSES;
+	parts[1].predicate.kind = WIRE_PREDICATE_COMM;
+	parts[1].predicate.holds_for = WIRE_IS_EQUAL;
+	parts[1].pattern.length = 2;
+	parts[1].pattern.accepts['t'] = 1 << 1;
+	parts[1].pattern.accepts['h'] = 1 << 2;
+	for (uint32_t i = 0; i < 2; i++)
+		assert_int_equal(fake_map_update(fake_map_find(&event_filter), &i, &parts[i]), 0);
+	fake_kernel.comm = "th";
+	on_filtered_tracepoint(number);
+	assert_int_equal(counter->sent, 1);
+	fake_kernel.comm = "thr";
+	on_filtered_tracepoint(number);
+	fake_kernel.comm = "t";
+	on_filtered_tracepoint(number);
+	fake_kernel.comm = "th";
+	number[0] = 8;
+	on_filtered_tracepoint(number);
+	assert_int_equal(counter->unmatched, 3);
+	assert_int_equal(counter->sent, 1);
+	on_tracepoint(number);
+	assert_int_equal(counter->sent, 2);
+	expect_balance(0);
+}
+
+static void a_full_ring_counts_lost_hits(void **state _unused_)
+{
+	const struct wire_counters *counter = get_counters();
+	uint64_t record = 0;
+
+	fake_kernel.ring_room = 0;
+	on_tracepoint(&record);
+	assert_int_equal(counter->lost_ring_stack, 1);
+	fake_kernel.ring_room = 1;
+	on_tracepoint(&record);
+	assert_int_equal(counter->lost_ring_sample, 1);
+	expect_balance(0);
+}
+
+static void hits_outside_the_target_are_filtered(void **state _unused_)
+{
+	const struct wire_counters *counter = get_counters();
+	uint64_t record = 0;
+
+	is_of_cgroup = true;
+	on_tracepoint(&record);
+	assert_int_equal(counter->filtered, 1);
+	is_of_cgroup = false;
+	is_filtered = true;
+	on_tracepoint(&record);
+	assert_int_equal(counter->filtered, 2);
+	is_recording = false;
+	on_tracepoint(&record);
+	assert_int_equal(counter->fired, 2);
+	expect_balance(0);
+}
+
+static void hits_of_the_idle_thread_count_for_the_whole_machine(void **state _unused_)
+{
+	const struct wire_counters *counter = get_counters();
+	uint64_t record = 0;
+
+	fake_kernel.pid_tgid = 0;
+	on_tracepoint(&record);
+	assert_int_equal(counter->sent, 1);
+	is_filtered = true;
+	on_tracepoint(&record);
+	assert_int_equal(counter->idle + counter->filtered, 1);
+	expect_balance(0);
+}
+
+static void a_hit_weighs_the_time_since_its_start(void **state _unused_)
+{
+	const struct wire_counters *counter = get_counters();
+	uint64_t record = 0;
+
+	weighs_time = true;
+	on_tracepoint(&record);
+	assert_int_equal(counter->unseen_begin, 1);
+	on_begin(&record);
+	fake_kernel.now_ns += 400;
+	on_tracepoint(&record);
+	assert_int_equal(get_sample()->weight, 400);
+	on_tracepoint(&record); /* the call ended before */
+	assert_int_equal(counter->unseen_begin, 2);
+	on_begin(&record);
+	on_tracepoint(&record); /* 1 ns at least */
+	assert_int_equal(get_sample()->weight, 1);
+	fake_kernel.pid_tgid = 0;
+	on_begin(&record);
+	assert_int_equal(fake_map_find(&begins)->num_entries, 0);
+	fake_kernel.pid_tgid = 6ull << 32 | 7;
+	is_filtered = true;
+	on_begin(&record);
+	assert_int_equal(fake_map_find(&begins)->num_entries, 0);
+	expect_balance(0);
+}
+
+static unsigned int num_disabled;
+static unsigned int num_enabled;
+
+void bpf_preempt_disable(void)
+{
+	num_disabled++;
+}
+
+void bpf_preempt_enable(void)
+{
+	num_enabled++;
+}
+
+static void a_probe_keeps_its_cpu_until_its_end(void **state _unused_)
+{
+	struct user_registers none = {0};
+
+	num_disabled = num_enabled = 0;
+	on_probe(&none);
+	assert_int_equal(num_disabled + num_enabled, 0);
+	keeps_cpu = true;
+	on_probe(&none);
+	on_return(&none);
+	assert_int_equal(num_disabled, 2);
+	assert_int_equal(num_enabled, 2);
+	keeps_cpu = false;
+}
+
+static void a_hit_at_the_end_of_a_system_call_has_its_number(void **state _unused_)
+{
+	static struct mm_struct memory;
+	struct user_registers registers = {.orig_ax = 202, .cs = USER_CODE};
+	uint64_t record = 0;
+
+	task.mm = &memory;
+	fake_kernel.registers = &registers;
+	on_tracepoint(&record);
+	assert_int_equal(get_sample()->call, 0);
+	has_calls = true;
+	on_tracepoint(&record);
+	assert_int_equal(get_sample()->call, 203);
+	registers.cs = USER_CODE_OF_32_BITS;
+	on_tracepoint(&record);
+	assert_true(get_sample()->call == (203 | WIRE_CALL_32_BIT));
+	registers.orig_ax = (unsigned long)-1; /* none */
+	on_tracepoint(&record);
+	assert_int_equal(get_sample()->call, 0);
+	task.mm = NULL;
+	registers.orig_ax = 202;
+	on_tracepoint(&record);
+	assert_int_equal(get_sample()->call, 0);
+}
+
+/* Record of a tracepoint where a request starts. */
+struct begin {
+	uint64_t sector;
+	uint32_t device;
+	uint32_t num_sectors;
+	uint32_t num_bytes;
+	char letters[4];
+};
+
+static void use_requests(uint32_t kinds)
+{
+	request_kinds = kinds;
+	begin_sector_offset = offsetof(struct begin, sector);
+	begin_device_offset = offsetof(struct begin, device);
+	begin_num_sectors_offset = offsetof(struct begin, num_sectors);
+	begin_bytes_offset = offsetof(struct begin, num_bytes);
+	begin_letters_offset = offsetof(struct begin, letters);
+}
+
+static const struct begin a_read = {10, 8 << 20 | 1, 8, 4096, "RA"};
+
+static void end_request(uint64_t sector, uint32_t flags, uint64_t after_ns)
+{
+	struct gendisk disk = {.major = 8, .first_minor = 1};
+	struct request_queue queue = {.disk = &disk};
+	struct request request = {.q = &queue, .cmd_flags = flags, .__sector = sector};
+	unsigned long long handed[] = {(uintptr_t)&request};
+
+	fake_kernel.now_ns += after_ns;
+	on_request_end(handed);
+}
+
+static void begin_request(const struct begin *record)
+{
+	on_request((void *)(uintptr_t)record);
+}
+
+static void a_request_weighs_its_time(void **state _unused_)
+{
+	const struct wire_counters *counter = get_counters();
+	const struct wire_counters *ends = get_per_cpu(&end_counters);
+
+	use_requests(1u << WIRE_REQUEST_READ);
+	begin_request(&a_read);
+	assert_int_equal(fake_record_count(WIRE_SAMPLE), 0);
+	expect_balance(1);
+	end_request(11, 0, 100); /* another sector */
+	assert_int_equal(ends->sent, 0);
+	end_request(10, 0, 200);
+	assert_int_equal(ends->sent, 1);
+	assert_int_equal(get_sample()->weight, 300);
+	assert_int_equal(get_sample()->request, WIRE_REQUEST_READ);
+	assert_int_equal(get_sample()->wait_ns, 0);
+	assert_int_equal(get_sample()->time_ns, 1300);
+	end_request(10, 0, 200);
+	assert_int_equal(ends->sent, 1);
+	assert_int_equal(counter->fired, 1);
+	expect_balance(0);
+}
+
+static void a_sample_stands_for_requests(void **state _unused_)
+{
+	use_requests(1u << WIRE_REQUEST_READ);
+	fixed_period = 2;
+	begin_request(&a_read);
+	assert_int_equal(get_counters()->below_period, 1);
+	begin_request(&a_read);
+	end_request(10, 0, 300);
+	assert_int_equal(get_sample()->weight, 600);
+	expect_balance(0);
+}
+
+static void lost_requests_are_counted(void **state _unused_)
+{
+	const struct wire_counters *counter = get_counters();
+	const struct wire_counters *ends = get_per_cpu(&end_counters);
+	struct begin record = a_read;
+
+	use_requests(1u << WIRE_REQUEST_READ);
+	fake_kernel.ring_room = 0; /* for the stack */
+	begin_request(&record);
+	assert_int_equal(counter->lost_ring_stack, 1);
+	fake_kernel.ring_room = FAKE_ALL_FIT;
+	for (record.sector = 1; record.sector <= 3; record.sector++)
+		begin_request(&record);
+	assert_int_equal(counter->lost_ring_sample, 1); /* two are pending */
+	expect_balance(2);
+	fake_kernel.ring_room = 0;
+	end_request(1, 0, 5);
+	assert_int_equal(ends->lost_ring_sample, 1);
+	fake_kernel.ring_room = FAKE_ALL_FIT;
+	end_request(2, 0, 5);
+	assert_int_equal(ends->sent, 1);
+	expect_balance(0);
+}
+
+/* The kernel merged it with another request. */
+static void a_request_without_end_is_counted(void **state _unused_)
+{
+	use_requests(1u << WIRE_REQUEST_READ);
+	begin_request(&a_read);
+	begin_request(&a_read);
+	assert_int_equal(get_counters()->unfinished, 1);
+	expect_balance(1);
+	end_request(10, 0, 5);
+	expect_balance(0);
+}
+
+static void requests_of_other_kinds_do_not_match(void **state _unused_)
+{
+	struct begin record = a_read;
+
+	use_requests(1u << WIRE_REQUEST_WRITE);
+	on_tracepoint(&record);
+	assert_int_equal(get_counters()->unmatched, 1);
+	record.letters[0] = 'W';
+	on_tracepoint(&record);
+	assert_int_equal(get_counters()->sent, 1);
+	assert_int_equal(get_sample()->request, WIRE_REQUEST_WRITE);
+	expect_balance(0);
+}
+
+/* At its start the command looks like an operation on zones. */
+static void a_command_of_the_driver_is_recognized_at_its_end(void **state _unused_)
+{
+	struct begin record = {0, 8 << 20 | 1, 0, 0, "N"};
+
+	use_requests(1u << WIRE_REQUEST_ZONE | 1u << WIRE_REQUEST_OTHER);
+	begin_request(&record);
+	end_request(99, FIRST_PASSTHROUGH, 5);
+	assert_int_equal(get_sample()->request, WIRE_REQUEST_OTHER);
+	begin_request(&record);
+	end_request(99, LAST_PASSTHROUGH, 5);
+	assert_int_equal(get_sample()->request, WIRE_REQUEST_OTHER);
+	begin_request(&record);
+	end_request(SECTOR_UNKNOWN, LAST_PASSTHROUGH + 1, 5);
+	assert_int_equal(get_sample()->request, WIRE_REQUEST_ZONE);
+	expect_balance(0);
+}
+
+/* ---- probes ---- */
+
+static void set_argument(uint32_t point, struct wire_argument argument)
+{
+	assert_int_equal(fake_map_update(fake_map_find(&arguments), &point, &argument), 0);
+}
+
+static void a_probe_weighs_its_argument(void **state _unused_)
+{
+	static uint64_t words[] = {0, 0xffffffff00000123};
+	struct user_registers registers = {.di = 20, .si = 30, .sp = SP, .dx = 1};
+	const struct wire_counters *counter = get_counters();
+
+	is_of_probe = is_probe_of_user_mode = true;
+	set_argument(0, (struct wire_argument){
+				.source = WIRE_ARGUMENT_REGISTER, .bytes = 8, .base = WORD_OF(di)});
+	on_probe(&registers);
+	assert_int_equal(get_sample()->weight, 20);
+	set_argument(0, (struct wire_argument){.source = WIRE_ARGUMENT_PRODUCT,
+					       .bytes = 8,
+					       .base = WORD_OF(di),
+					       .index = WORD_OF(si)});
+	on_probe(&registers);
+	assert_int_equal(get_sample()->weight, 600);
+	registers.si = 1ull << 48; /* overflow */
+	on_probe(&registers);
+	assert_int_equal(counter->weightless, 1);
+	fake_memory_add(SP, words, sizeof(words));
+	set_argument(0, (struct wire_argument){.source = WIRE_ARGUMENT_MEMORY,
+					       .bytes = 4,
+					       .base = WORD_OF(sp),
+					       .index = WORD_OF(dx),
+					       .scale = 4,
+					       .displacement = 4});
+	on_probe(&registers);
+	assert_int_equal(get_sample()->weight, 0x123);
+	registers.sp = 0x10; /* unreadable */
+	on_probe(&registers);
+	assert_int_equal(counter->weightless, 2);
+	registers.di = 0xff;
+	set_argument(0, (struct wire_argument){.source = WIRE_ARGUMENT_REGISTER,
+					       .bytes = 1,
+					       .is_signed = 1,
+					       .base = WORD_OF(di)});
+	on_probe(&registers);
+	assert_int_equal(counter->weightless, 3);
+	registers.di = 0x17f;
+	on_probe(&registers);
+	assert_int_equal(get_sample()->weight, 0x7f);
+	expect_balance(0);
+}
+
+/* A preempted run of the program still uses the scratch area. */
+static void a_hit_inside_another_hit_is_counted(void **state _unused_)
+{
+	struct wire_running *mine = get_per_cpu(&running);
+	struct user_registers registers = {0};
+
+	mine->num_running = 1;
+	on_probe(&registers);
+	assert_int_equal(mine->lost, 1);
+	assert_int_equal(mine->num_running, 1);
+	assert_int_equal(get_counters()->fired, 0);
+	mine->num_running = 0;
+	on_probe(&registers);
+	on_probe(&registers);
+	assert_int_equal(mine->lost, 1);
+	assert_int_equal(mine->num_running, 0);
+	assert_int_equal(get_counters()->fired, 2);
+	is_recording = false;
+	mine->num_running = 1;
+	on_probe(&registers);
+	assert_int_equal(mine->lost, 1);
+	assert_int_equal(mine->num_running, 1);
+}
+
+/* ---- allocators ---- */
+
+#define CALLER 0x500000 /* outside the allocator */
+#define MALLOC 0x700000
+static uint64_t stack_words[4];
+static struct user_registers call;
+
+static void use_allocator(void)
+{
+	struct wire_own_code own = {.offsets = {(uint64_t)-0x100},
+				    .bytes = {0x400},
+				    .jump_register = WIRE_NO_REGISTER,
+				    .pointer_register = WIRE_NO_REGISTER};
+
+	is_of_probe = is_probe_of_user_mode = is_of_allocator = points_differ = true;
+	fixed_period = 1000;
+	for (uint32_t point = 0; point < 2; point++) {
+		set_argument(point, (struct wire_argument){.source = WIRE_ARGUMENT_REGISTER,
+							   .bytes = 8,
+							   .base = WORD_OF(di),
+							   .frees = WIRE_NO_REGISTER});
+		assert_int_equal(fake_map_update(fake_map_find(&own_code), &point, &own), 0);
+	}
+	stack_words[0] = CALLER;
+	fake_memory_add(SP, stack_words, sizeof(stack_words));
+	call = (struct user_registers){.ip = MALLOC, .sp = SP, .di = 5000, .cs = USER_CODE};
+}
+
+/* Each call is a call of its own (is_hit_again()). */
+static void allocate(uint64_t bytes)
+{
+	struct wire_running *mine = get_per_cpu(&running);
+
+	mine->pc = 0;
+	call.di = bytes;
+	on_probe(&call);
+}
+
+static void an_allocation_of_the_mean_or_more_is_a_sample(void **state _unused_)
+{
+	const struct wire_counters *counter = get_counters();
+
+	use_allocator();
+	fake_kernel.random = 1580030168; /* 1/e: each distance equals the mean */
+	allocate(1000);
+	assert_int_equal(get_sample()->weight, 1000);
+	allocate(5000);
+	assert_int_equal(get_sample()->weight, 5000);
+	allocate(0);
+	assert_int_equal(counter->weightless, 1);
+	for (int i = 0; i < 3000; i++)
+		allocate(10);
+	assert_int_equal(counter->fired, 3003);
+	assert_int_equal(counter->sent, 2 + 29);
+	assert_int_equal(counter->below_period, 3000 - 29);
+	assert_int_equal(get_sample()->weight, 1000);
+	expect_balance(0);
+}
+
+static void calls_inside_the_allocator_have_no_weight(void **state _unused_)
+{
+	const struct wire_counters *counter = get_counters();
+
+	use_allocator();
+	stack_words[0] = MALLOC - 0x100;
+	allocate(5000);
+	stack_words[0] = MALLOC + 0x2ff;
+	allocate(5000);
+	assert_int_equal(counter->weightless, 2);
+	stack_words[0] = MALLOC + 0x300;
+	allocate(5000);
+	stack_words[0] = MALLOC - 0x101;
+	allocate(5000);
+	assert_int_equal(counter->sent, 2);
+	expect_balance(0);
+}
+
+/* A file known under two inodes is probed twice. */
+static void one_call_hit_at_two_points_counts_once(void **state _unused_)
+{
+	use_allocator();
+	on_probe(&call);
+	fake_kernel.cookie = 1;
+	on_probe(&call);
+	assert_int_equal(get_counters()->fired, 1);
+	call.sp += 8;
+	on_probe(&call);
+	assert_int_equal(get_counters()->fired, 2);
+	/* The same point again is another call. */
+	on_probe(&call);
+	assert_int_equal(get_counters()->fired, 3);
+}
+
+static void a_tail_call_counts_once(void **state _unused_)
+{
+	struct wire_own_code own = {.jump_register = WORD_OF(si),
+				    .jump_limit = 16,
+				    .pointer_register = WIRE_NO_REGISTER};
+	uint32_t first = 0;
+
+	use_allocator();
+	assert_int_equal(fake_map_update(fake_map_find(&own_code), &first, &own), 0);
+	set_argument(0, (struct wire_argument){.source = WIRE_ARGUMENT_REGISTER,
+					       .bytes = 8,
+					       .base = WORD_OF(di),
+					       .may_jump = 1,
+					       .frees = WIRE_NO_REGISTER});
+	call.si = 16;
+	on_probe(&call);
+	call.ip = MALLOC + 0x1000;
+	fake_kernel.cookie = 1;
+	on_probe(&call);
+	assert_int_equal(get_counters()->sent, 1);
+	assert_int_equal(get_counters()->weightless, 1);
+	/* Beyond the limit of the register there is no jump. */
+	fake_map_find(&last_calls)->num_entries = 0;
+	call.si = 17;
+	call.ip = MALLOC;
+	fake_kernel.cookie = 0;
+	on_probe(&call);
+	call.ip = MALLOC + 0x1000;
+	fake_kernel.cookie = 1;
+	on_probe(&call);
+	assert_int_equal(get_counters()->sent, 3);
+	expect_balance(0);
+}
+
+static void use_live(void)
+{
+	uint32_t slots[] = {1, 0};
+
+	use_allocator();
+	is_live = true;
+	for (size_t i = 0; i < ARRAY_LENGTH(slots); i++)
+		assert_int_equal(bpf_map_push_elem(&free_slots, &slots[i], 0), 0);
+}
+
+static uint64_t count_free(void)
+{
+	return fake_map_find(&free_slots)->num_entries;
+}
+
+static void return_from(uint64_t address)
+{
+	struct user_registers registers = {.sp = SP + 8, .ax = address};
+
+	on_return(&registers);
+}
+
+static void free_block(uint64_t address)
+{
+	set_argument(1, (struct wire_argument){.source = WIRE_ARGUMENT_NONE, .frees = WORD_OF(di)});
+	fake_kernel.cookie = 1;
+	call.di = address;
+	on_probe(&call);
+	fake_kernel.cookie = 0;
+}
+
+static void a_freed_block_returns_its_slot(void **state _unused_)
+{
+	struct user_registers inner = {.sp = SP, .ax = 0x9000};
+
+	use_live();
+	allocate(5000);
+	assert_int_equal(get_sample()->block, 1); /* slot 0 */
+	assert_int_equal(count_free(), 1);
+	on_return(&inner); /* a function called by the allocator */
+	assert_int_equal(fake_map_find(&blocks)->num_entries, 0);
+	return_from(0x9000);
+	assert_int_equal(fake_map_find(&blocks)->num_entries, 1);
+	free_block(0x9008);
+	free_block(0);
+	assert_int_equal(count_free(), 1);
+	free_block(0x9000);
+	assert_int_equal(count_free(), 2);
+	assert_int_equal(fake_map_find(&blocks)->num_entries, 0);
+	free_block(0x9000);
+	assert_int_equal(count_free(), 2);
+	assert_int_equal(get_counters()->fired, 1);
+	return_from(0x9000); /* the call returned before */
+	assert_int_equal(fake_map_find(&blocks)->num_entries, 0);
+}
+
+static void blocks_without_a_slot_are_counted(void **state _unused_)
+{
+	use_live();
+	allocate(5000);
+	return_from(0x9000);
+	allocate(5000);
+	return_from(0xa000);
+	assert_int_equal(count_free(), 0);
+	allocate(5000);
+	assert_int_equal(get_counters()->lost_block, 1);
+	assert_int_equal(get_counters()->sent, 2);
+	free_block(0xa000);
+	allocate(5000);
+	assert_int_equal(get_sample()->block, 2); /* slot 1 */
+	assert_int_equal(get_counters()->sent, 3);
+	expect_balance(0);
+}
+
+static void calls_without_a_block_return_their_slot(void **state _unused_)
+{
+	use_live();
+	allocate(5000);
+	return_from(0); /* out of memory */
+	assert_int_equal(count_free(), 2);
+	/* longjmp() left the first call. */
+	allocate(5000);
+	allocate(5000);
+	assert_int_equal(count_free(), 1);
+	return_from(0x9000);
+	/* The address of a block freed unseen comes again. */
+	allocate(5000);
+	return_from(0x9000);
+	assert_int_equal(count_free(), 1);
+	assert_int_equal(fake_map_find(&blocks)->num_entries, 1);
+}
+
+static void an_argument_can_say_where_the_address_goes(void **state _unused_)
+{
+	struct wire_own_code own = {.jump_register = WIRE_NO_REGISTER,
+				    .pointer_register = WORD_OF(si)};
+	static uint64_t place = 0x9000;
+	uint32_t point = 0;
+	struct wire_block_key key = {.address = 0x9000, .pid = 6};
+
+	use_live();
+	fake_memory_add(0x4000, &place, sizeof(place));
+	assert_int_equal(fake_map_update(fake_map_find(&own_code), &point, &own), 0);
+	call.si = 0x4000;
+	allocate(5000);
+	return_from(12); /* ENOMEM */
+	assert_int_equal(count_free(), 2);
+	allocate(5000);
+	return_from(0);
+	assert_non_null(fake_map_lookup(fake_map_find(&blocks), &key));
+	call.si = 0x5000; /* unreadable */
+	allocate(5000);
+	return_from(0);
+	assert_int_equal(count_free(), 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_sample_stands_for_the_period),
+		TEST(a_field_can_be_the_weight_of_a_hit),
+		TEST(the_period_adapts_to_the_rate),
+		TEST(a_sample_covers_all_distances_of_a_hit),
+		TEST(hits_that_do_not_match_the_filter_are_counted),
+		TEST(a_full_ring_counts_lost_hits),
+		TEST(hits_outside_the_target_are_filtered),
+		TEST(hits_of_the_idle_thread_count_for_the_whole_machine),
+		TEST(a_hit_weighs_the_time_since_its_start),
+		TEST(a_probe_keeps_its_cpu_until_its_end),
+		TEST(a_hit_at_the_end_of_a_system_call_has_its_number),
+		TEST(a_request_weighs_its_time),
+		TEST(a_sample_stands_for_requests),
+		TEST(lost_requests_are_counted),
+		TEST(a_request_without_end_is_counted),
+		TEST(requests_of_other_kinds_do_not_match),
+		TEST(a_command_of_the_driver_is_recognized_at_its_end),
+		TEST(a_probe_weighs_its_argument),
+		TEST(a_hit_inside_another_hit_is_counted),
+		TEST(an_allocation_of_the_mean_or_more_is_a_sample),
+		TEST(calls_inside_the_allocator_have_no_weight),
+		TEST(one_call_hit_at_two_points_counts_once),
+		TEST(a_tail_call_counts_once),
+		TEST(a_freed_block_returns_its_slot),
+		TEST(blocks_without_a_slot_are_counted),
+		TEST(calls_without_a_block_return_their_slot),
+		TEST(an_argument_can_say_where_the_address_goes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

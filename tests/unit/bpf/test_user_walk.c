@@ -1,0 +1,405 @@
+/* The walk of user stacks in the kernel: search in its maps, reads of memory, copies of stacks. */
+#include "bpf/fake_kernel.h"
+
+/* clang-format off */
+#define const
+#include "hotspot_stack.h"
+#include "user_walk.h"
+#undef const
+/* clang-format on */
+
+#define SP            0x7f0000000100
+#define STACK         0x7f0000000000 /* a page */
+#define TEXT          0x400000
+#define FIRST_MAPPING 5
+#define FIRST_PAGE    7
+#define BASE_PAGE     3
+#define TRAMPOLINE    0x7fffffffe000
+
+static struct task_struct task;
+static struct mm_struct memory;
+static struct xol_area probed;
+static struct uprobe_task probes;
+static struct scratch *scratch;
+static struct unwind_mapping *mappings;
+static struct unwind_page *pages;
+static struct unwind_shard *shards[2];
+static struct user_registers registers;
+
+static int set_up(void **state _unused_)
+{
+	uint32_t zero = 0;
+
+	fake_kernel_reset();
+	FAKE_PER_CPU(scratches);
+	FAKE_PER_CPU(hotspot_scratches);
+	FAKE_PER_CPU(runtime_stacks);
+	FAKE_PER_CPU(raw_budget);
+	FAKE_ARRAY(raw_samples, 1);
+	FAKE_ARRAY(unwind_pages, 1);
+	FAKE_ARRAY(unwind_mappings, 1);
+	FAKE_HASH(unwind_processes, 2);
+	/* The value of a map of maps is a map. */
+	fake_map_make(&unwind_shards, sizeof(uint32_t), 8, ARRAY_LENGTH(shards), 1, 0);
+	for (uint32_t i = 0; i < ARRAY_LENGTH(shards); i++) {
+		void *inner = bpf_map_lookup_elem(&unwind_shards, &i);
+
+		fake_map_make(inner, sizeof(uint32_t), sizeof(struct unwind_shard), 1, 1, 0);
+		shards[i] = bpf_map_lookup_elem(inner, &zero);
+	}
+	mappings =
+		((struct unwind_mappings *)bpf_map_lookup_elem(&unwind_mappings, &zero))->mappings;
+	pages = ((struct unwind_pages *)bpf_map_lookup_elem(&unwind_pages, &zero))->pages;
+	scratch = get_scratch();
+	scratch->window_start = WINDOW_NONE;
+	scratch->trampoline = NO_TRAMPOLINE;
+	probed = (struct xol_area){0};
+	probes = (struct uprobe_task){0};
+	memory = (struct mm_struct){.uprobes_state = {&probed}};
+	task = (struct task_struct){.pid = 7, .tgid = 6, .mm = &memory, .utask = &probes};
+	fake_kernel.task = &task;
+	return 0;
+}
+
+static int tear_down(void **state _unused_)
+{
+	fake_kernel_release();
+	return 0;
+}
+
+/* Number of the mapping that holds pc, from 1; 0: none. */
+static uint32_t find_mapping(uint32_t num_mappings, uint64_t pc)
+{
+	struct walk *walk = &scratch->walk;
+
+	walk->first_mapping = FIRST_MAPPING;
+	walk->num_mappings = num_mappings;
+	return walk_find_mapping(walk, pc) ? walk->mapping.flags : 0;
+}
+
+static void each_mapping_is_found(void **state _unused_)
+{
+	for (uint32_t num = 0; num < 20; num++) {
+		memset(mappings, 0, 64 * sizeof(*mappings));
+		for (uint32_t i = 0; i < num; i++)
+			mappings[FIRST_MAPPING + i] =
+				(struct unwind_mapping){.start = TEXT + 0x2000 * (uint64_t)i,
+							.end = TEXT + 0x2000 * (uint64_t)i + 0x1000,
+							.flags = i + 1};
+		/* Another process's. */
+		mappings[FIRST_MAPPING + num] =
+			(struct unwind_mapping){.start = TEXT, .end = TEXT + 0x100000, .flags = 99};
+		assert_int_equal(find_mapping(num, TEXT - 1), 0);
+		for (uint32_t i = 0; i < num; i++) {
+			uint64_t start = TEXT + 0x2000 * (uint64_t)i;
+
+			assert_int_equal(find_mapping(num, start), i + 1);
+			assert_int_equal(find_mapping(num, start + 0xfff), i + 1);
+			assert_int_equal(find_mapping(num, start + 0x1000), 0);
+			assert_int_equal(find_mapping(num, start + 0x1fff), 0);
+		}
+	}
+}
+
+/* The rule's number; 0: none. */
+static int find_rule(uint64_t elf_address)
+{
+	const struct unwind_rule *rule = walk_find_rule(&scratch->walk, elf_address);
+
+	return rule ? rule->cfa_offset : 0;
+}
+
+/* One page with so many rows, a rule for each 16 bytes. */
+static void make_rows(uint32_t shard, uint32_t first_row, uint32_t num_rows)
+{
+	pages[FIRST_PAGE] = (struct unwind_page){.first_row = shard * UNWIND_SHARD_ROWS + first_row,
+						 .num_rows = num_rows};
+	for (uint32_t i = 0; i < num_rows; i++) {
+		shards[shard]->rows[first_row + i] = (struct unwind_row){
+			.pc_low = (uint16_t)(16 * i), .rule = (uint16_t)(i + 1)};
+		shards[shard]->rules[i + 1].cfa_offset = (int)i + 1;
+	}
+	scratch->walk.mapping = (struct unwind_mapping){
+		.first_page = FIRST_PAGE, .num_pages = 1, .base_page = BASE_PAGE};
+}
+
+static void each_row_is_found(void **state _unused_)
+{
+	const uint64_t base = (uint64_t)BASE_PAGE << UNWIND_PAGE_SHIFT;
+
+	for (uint32_t num = 1; num < 40; num++) {
+		make_rows(num % 2, 100 * num, num);
+		for (uint32_t i = 0; i < num; i++) {
+			assert_int_equal(find_rule(base + 16 * (uint64_t)i), i + 1);
+			assert_int_equal(find_rule(base + 16 * (uint64_t)i + 15), i + 1);
+		}
+		assert_int_equal(find_rule(base + 0xffff), num);
+		assert_int_equal(find_rule(base - 1), 0);
+		assert_int_equal(find_rule(base + 0x10000), 0);
+	}
+	make_rows(0, 0, 0);
+	assert_int_equal(find_rule(base), 0);
+	/* A page can be full. */
+	make_rows(1, 0, 1);
+	pages[FIRST_PAGE].num_rows = UNWIND_SHARD_ROWS;
+	for (uint32_t i = 0; i < UNWIND_SHARD_ROWS; i++)
+		shards[1]->rows[i] =
+			(struct unwind_row){.pc_low = (uint16_t)i,
+					    .rule = (uint16_t)(i % (UNWIND_SHARD_RULES - 1) + 1)};
+	for (uint32_t i = 1; i < UNWIND_SHARD_RULES; i++)
+		shards[1]->rules[i].cfa_offset = (int)i;
+	for (uint32_t i = 0; i < UNWIND_SHARD_ROWS; i += 13)
+		assert_int_equal(find_rule(base + i), i % (UNWIND_SHARD_RULES - 1) + 1);
+}
+
+static uint64_t stack[WIRE_RAW_PAGE_BYTES / 8];
+
+/* A program of one mapping, whose functions have a frame of two words; the outermost one has none. */
+static void make_program(void)
+{
+	struct unwind_process process = {
+		.first_mapping = FIRST_MAPPING, .num_mappings = 1, .generation = 3};
+	uint32_t pid = 6;
+
+	mappings[FIRST_MAPPING] = (struct unwind_mapping){.start = TEXT,
+							  .end = TEXT + 0x1000,
+							  .bias = TEXT,
+							  .first_page = FIRST_PAGE,
+							  .num_pages = 1,
+							  .flags = UNWIND_MAPPING_HAS_TABLE};
+	pages[FIRST_PAGE] = (struct unwind_page){.first_row = 0, .num_rows = 2};
+	shards[0]->rows[0] = (struct unwind_row){.pc_low = 0, .rule = 1};
+	shards[0]->rows[1] = (struct unwind_row){.pc_low = 0x800, .rule = 2};
+	shards[0]->rules[1] = (struct unwind_rule){.cfa_op = UNWIND_CFA_SP, .cfa_offset = 16};
+	shards[0]->rules[2] = (struct unwind_rule){.cfa_op = UNWIND_CFA_STOP};
+	assert_int_equal(fake_map_update(fake_map_find(&unwind_processes), &pid, &process), 0);
+	scratch->sample.pid = 6;
+	scratch->sample.generation = 3;
+	registers = (struct user_registers){.ip = TEXT + 0x100, .sp = SP, .cs = USER_CODE};
+	scratch->registers = registers;
+	memset(stack, 0, sizeof(stack));
+	fake_memory_add(STACK, stack, sizeof(stack));
+	stack[(SP - STACK) / 8 + 1] = TEXT + 0x210;
+	stack[(SP - STACK) / 8 + 3] = TEXT + 0x900;
+}
+
+static void a_stack_is_walked_to_its_outermost_frame(void **state _unused_)
+{
+	make_program();
+	assert_int_equal(walk_user_stack(), 3);
+	assert_int_equal(scratch->sample.walk_end, WALK_COMPLETE);
+	assert_true(scratch->stack.pcs[0] == ((TEXT + 0x100) | WIRE_PC_EXACT));
+	assert_int_equal(scratch->stack.pcs[1], TEXT + 0x210);
+	assert_int_equal(scratch->stack.pcs[2], TEXT + 0x900);
+	assert_int_equal(scratch->sample.outermost_sp, SP + 32);
+}
+
+static void the_mappings_belong_to_one_program(void **state _unused_)
+{
+	uint32_t pid = 6;
+	struct unwind_process *process;
+
+	make_program();
+	scratch->sample.generation = 4; /* after an exec */
+	assert_int_equal(walk_user_stack(), 1);
+	assert_int_equal(scratch->sample.walk_end, WALK_NO_PROCESS);
+	process = bpf_map_lookup_elem(&unwind_processes, &pid);
+	process->generation = WIRE_GENERATION_UNKNOWN;
+	assert_int_equal(walk_user_stack(), 3);
+	scratch->registers.ip = TEXT + 0x1000;
+	assert_int_equal(walk_user_stack(), 1);
+	assert_int_equal(scratch->sample.walk_end, WALK_NO_MAPPING);
+}
+
+static void a_walk_has_a_limit_of_frames(void **state _unused_)
+{
+	static uint64_t deep[2 * WIRE_MAX_FRAMES + 64];
+
+	make_program();
+	for (size_t i = 1; i < ARRAY_LENGTH(deep); i += 2)
+		deep[i] = TEXT + 0x210;
+	fake_memory_add(0x10000, deep, sizeof(deep));
+	scratch->registers.sp = 0x10000;
+	assert_int_equal(walk_user_stack(), WIRE_MAX_FRAMES);
+	assert_int_equal(scratch->sample.walk_end, WALK_TOO_DEEP);
+	/* Just as many frames fit. */
+	deep[2 * WIRE_MAX_FRAMES - 3] = TEXT + 0x900;
+	assert_int_equal(walk_user_stack(), WIRE_MAX_FRAMES);
+	assert_int_equal(scratch->sample.walk_end, WALK_COMPLETE);
+}
+
+/* The window of a kilobyte crosses the end. */
+static void words_at_the_end_of_memory_are_read(void **state _unused_)
+{
+	__u64 word;
+
+	make_program();
+	for (size_t i = 0; i < ARRAY_LENGTH(stack); i++)
+		stack[i] = i + 1;
+	for (size_t i = 0; i < ARRAY_LENGTH(stack); i++) {
+		assert_int_equal(walk_read(&scratch->walk, STACK + 8 * i, &word), 0);
+		assert_int_equal(word, i + 1);
+	}
+	for (size_t i = ARRAY_LENGTH(stack); i > 0; i--) {
+		assert_int_equal(walk_read(&scratch->walk, STACK + 8 * (i - 1), &word), 0);
+		assert_int_equal(word, i);
+	}
+	assert_int_equal(walk_read(&scratch->walk, STACK + 4, &word), 0);
+	assert_true(word == 2ull << 32);
+	assert_int_equal(walk_read(&scratch->walk, STACK + sizeof(stack), &word), -1);
+	assert_int_equal(walk_read(&scratch->walk, STACK - 8, &word), -1);
+}
+
+/* uprobes replace return addresses and instructions. */
+static void probed_returns_are_put_back(void **state _unused_)
+{
+	struct return_instance outer = {.stack = SP + 24, .orig_ret_vaddr = TEXT + 0x900};
+	struct return_instance inner = {
+		.stack = SP + 8, .orig_ret_vaddr = TEXT + 0x210, .next = &outer};
+
+	make_program();
+	probed.vaddr = TRAMPOLINE;
+	probes.return_instances = &inner;
+	stack[(SP - STACK) / 8 + 1] = stack[(SP - STACK) / 8 + 3] = TRAMPOLINE;
+	assert_int_equal(walk_user_stack(), 3);
+	assert_int_equal(scratch->stack.pcs[1], TEXT + 0x210);
+	assert_int_equal(scratch->stack.pcs[2], TEXT + 0x900);
+	assert_int_equal(scratch->sample.walk_end, WALK_COMPLETE);
+	/* A trampoline that the kernel does not know of stays. */
+	inner.next = NULL;
+	assert_int_equal(walk_user_stack(), 3);
+	assert_int_equal(scratch->stack.pcs[2], TRAMPOLINE);
+}
+
+static void a_replaced_instruction_is_where_it_was(void **state _unused_)
+{
+	static const uint64_t distances[] = {0, 3, MAX_INSTRUCTION, MAX_INSTRUCTION + 1};
+	struct return_instance instance = {.stack = SP - 8, .orig_ret_vaddr = TEXT + 0x210};
+
+	make_program();
+	probed.vaddr = TRAMPOLINE;
+	probes.vaddr = TEXT + 0x300;
+	probes.xol_vaddr = TRAMPOLINE + XOL_SLOT_BYTES;
+	for (size_t i = 0; i < ARRAY_LENGTH(distances); i++) {
+		registers.ip = probes.xol_vaddr + distances[i];
+		leave_probe(&registers, TRAMPOLINE);
+		assert_int_equal(registers.ip, distances[i] <= MAX_INSTRUCTION
+						       ? TEXT + 0x300 + distances[i]
+						       : probes.xol_vaddr + distances[i]);
+	}
+	/* At the trampoline itself the function has returned. */
+	probes.return_instances = &instance;
+	registers.ip = TRAMPOLINE + XOL_SLOT_BYTES - 1;
+	registers.sp = SP - 16;
+	leave_probe(&registers, TRAMPOLINE);
+	assert_int_equal(registers.ip, TEXT + 0x210);
+	assert_int_equal(registers.sp, SP);
+	registers.ip = TRAMPOLINE + XOL_AREA_BYTES;
+	leave_probe(&registers, TRAMPOLINE);
+	assert_int_equal(registers.ip, TRAMPOLINE + XOL_AREA_BYTES);
+}
+
+static uint8_t large[80 * WIRE_RAW_PAGE_BYTES];
+
+/* The stack of a thread that is so deep. */
+static struct wire_raw_sample *copy_deep(uint64_t depth_bytes)
+{
+	memset(large, 0x5a, sizeof(large));
+	fake_kernel.num_memories = 0;
+	fake_memory_add(STACK, large, sizeof(large));
+	memory.start_stack = SP + depth_bytes;
+	scratch->registers = (struct user_registers){.sp = SP, .cs = USER_CODE};
+	assert_true(fill_raw_sample(WIRE_RAW_PAGES) > 0);
+	return get_raw_sample();
+}
+
+static void both_ends_of_a_deep_stack_are_copied(void **state _unused_)
+{
+	const uint64_t most = (uint64_t)WIRE_RAW_PAGES * WIRE_RAW_PAGE_BYTES;
+	const uint32_t num_end_pages = WIRE_RAW_PAGES / 2;
+	struct wire_raw_sample *raw = copy_deep(most - 1);
+
+	assert_int_equal(raw->far_sp, 0);
+	assert_int_equal(raw->num_bytes, most - 1 + STACK_END_MARGIN);
+	assert_int_equal(raw->num_far_bytes, 0);
+	raw = copy_deep(most + 40 * WIRE_RAW_PAGE_BYTES);
+	assert_int_equal(raw->far_sp,
+			 STACK + most + (40 - num_end_pages + 1) * WIRE_RAW_PAGE_BYTES);
+	assert_int_equal(raw->num_bytes,
+			 (WIRE_RAW_PAGES - num_end_pages + 1) * WIRE_RAW_PAGE_BYTES - 0x100);
+	assert_int_equal(raw->num_far_bytes, num_end_pages * WIRE_RAW_PAGE_BYTES);
+	assert_int_equal(raw->bytes[raw->num_bytes + raw->num_far_bytes - 1], 0x5a);
+}
+
+/* Frames may have pages that were never touched. */
+static void untouched_pages_of_a_stack_are_zeros(void **state _unused_)
+{
+	static uint8_t page[WIRE_RAW_PAGE_BYTES];
+	struct wire_raw_sample *raw = get_raw_sample();
+
+	memset(page, 0x5a, sizeof(page));
+	memset(raw->bytes, 0xff, sizeof(raw->bytes));
+	fake_memory_add(STACK, page, sizeof(page));
+	fake_memory_add(STACK + 5 * sizeof(page), page, sizeof(page));
+	fake_memory_add(STACK + 11 * sizeof(page), page, sizeof(page));
+	assert_int_equal(copy_stack(0, STACK, ~0ull, WIRE_RAW_PAGES, 4), 6 * sizeof(page));
+	assert_int_equal(raw->bytes[0], 0x5a);
+	assert_int_equal(raw->bytes[sizeof(page)], 0);
+	assert_int_equal(raw->bytes[5 * sizeof(page)], 0x5a);
+	assert_int_equal(copy_stack(0, STACK, ~0ull, WIRE_RAW_PAGES, 5), 12 * sizeof(page));
+	assert_int_equal(copy_stack(0, STACK, ~0ull, 4, 5), sizeof(page));
+	assert_int_equal(copy_stack(0, STACK, STACK + 100, WIRE_RAW_PAGES, 5), 100);
+	assert_int_equal(copy_stack(0, STACK + sizeof(page), ~0ull, WIRE_RAW_PAGES, 3), 0);
+	/* At the end of the record there is no room. */
+	assert_int_equal(copy_stack(WIRE_RAW_STACK_BYTES - sizeof(page) + 1, STACK, ~0ull,
+				    WIRE_RAW_PAGES, 5),
+			 0);
+}
+
+/* A handler runs on a signal stack: the copy goes on where the signal came. */
+static void the_interrupted_stack_is_copied_as_well(void **state _unused_)
+{
+	static uint64_t signal_stack[512];
+	struct wire_raw_sample *raw;
+	const uint64_t address = 0x9000;
+	const uint64_t context = sizeof(signal_stack) - 10 * CONTEXT_ALIGNMENT;
+
+	memset(large, 0x5a, sizeof(large));
+	fake_memory_add(STACK, large, sizeof(large));
+	fake_memory_add(address, signal_stack, sizeof(signal_stack));
+	signal_stack[(context + CONTEXT_STACK) / 8] = address;
+	signal_stack[(context + CONTEXT_STACK) / 8 + 2] = sizeof(signal_stack);
+	signal_stack[(context + WALK_CONTEXT_SP) / 8] = SP;
+	task.sas_ss_sp = address;
+	task.sas_ss_size = sizeof(signal_stack);
+	scratch->registers = (struct user_registers){.sp = address + 0x80, .cs = USER_CODE};
+	assert_true(fill_raw_sample(4) > 0);
+	raw = get_raw_sample();
+	assert_int_equal(raw->far_sp, SP);
+	assert_int_equal(raw->num_bytes, sizeof(signal_stack) - 0x80);
+	assert_int_equal(raw->num_far_bytes, 5 * WIRE_RAW_PAGE_BYTES - 0x100);
+	/* Without a context the handler's stack is all. */
+	signal_stack[(context + CONTEXT_STACK) / 8 + 2]++;
+	assert_int_equal(find_interrupted_sp(address + 0x80, address, sizeof(signal_stack)), 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(each_mapping_is_found),
+		TEST(each_row_is_found),
+		TEST(a_stack_is_walked_to_its_outermost_frame),
+		TEST(the_mappings_belong_to_one_program),
+		TEST(a_walk_has_a_limit_of_frames),
+		TEST(words_at_the_end_of_memory_are_read),
+		TEST(probed_returns_are_put_back),
+		TEST(a_replaced_instruction_is_where_it_was),
+		TEST(both_ends_of_a_deep_stack_are_copied),
+		TEST(untouched_pages_of_a_stack_are_zeros),
+		TEST(the_interrupted_stack_is_copied_as_well),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,362 @@
+/*
+ * The writer may die at any point, stop or hang. The tests check when another writer replaces it, and that files are
+ * committed once. Writers are children that follow a script. The test controls the clock.
+ */
+#include "base/clock.h"
+
+#include <stdint.h>
+
+static uint64_t fake_now_ns;  /* 0: real time */
+static uint64_t fake_step_ns; /* added at each read */
+static uint64_t read_now(void)
+{
+	if (!fake_now_ns)
+		return clock_now_ns();
+	fake_now_ns += fake_step_ns;
+	return fake_now_ns;
+}
+
+#define clock_now_ns() read_now()
+#include "cli/finishing.c"
+#undef clock_now_ns
+
+#include "unit.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+/* Calls of the keeper. */
+static unsigned int num_commits;
+static unsigned int num_rewinds;
+static int rewind_error;
+
+static int commit_files(void *context _unused_)
+{
+	num_commits++;
+	return EXIT_DONE;
+}
+
+static int rewind_files(void *context _unused_)
+{
+	num_rewinds++;
+	return rewind_error;
+}
+
+static const struct recording_keeper keeper = {.commit = commit_files, .rewind = rewind_files};
+static struct recording recording;
+static struct finishing finishing;
+
+static int set_up(void **state _unused_)
+{
+	num_commits = num_rewinds = 0;
+	rewind_error = 0;
+	fake_now_ns = fake_step_ns = 0;
+	recording = (struct recording){.keeper = &keeper};
+	finishing = (struct finishing){
+		.recording = &recording, .stream = {-1, -1}, .control = {-1, -1}};
+	return 0;
+}
+
+static int tear_down(void **state _unused_)
+{
+	release(&finishing);
+	return 0;
+}
+
+/* Steps of a writer; a string is a script. */
+enum deed {
+	FILL = 'f',    /* reports OUTPUTS_FILLED */
+	STATS = 's',   /* reports STATS_FILLED */
+	ANSWER = 'a',  /* waits for the commitment */
+	STOP = 't',    /* SIGSTOP */
+	WAIT = 'w',    /* hangs */
+	DIE = 'd',     /* SIGKILL */
+	FAIL = 'x',    /* exits with an error */
+	SUCCEED = '0', /* exits */
+};
+
+static void do_deed(enum deed deed, int control)
+{
+	struct commitment answer;
+
+	switch (deed) {
+	case FILL:
+		(void)!say(control, OUTPUTS_FILLED);
+		break;
+	case STATS:
+		(void)!say(control, STATS_FILLED);
+		break;
+	case ANSWER:
+		if (recv(control, &answer, sizeof(answer), 0) != sizeof(answer))
+			_exit(9);
+		break;
+	case STOP:
+		raise(SIGSTOP);
+		break;
+	case WAIT:
+		for (;;)
+			pause();
+	case DIE:
+		raise(SIGKILL);
+		break;
+	case FAIL:
+		_exit(EXIT_FAILED);
+	case SUCCEED:
+		_exit(EXIT_DONE);
+	}
+}
+
+static void start(const char *deeds)
+{
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, finishing.control),
+			 0);
+	finishing.writer = fork();
+	assert_true(finishing.writer >= 0);
+	if (!finishing.writer) {
+		close(finishing.control[0]);
+		for (; *deeds; deeds++)
+			do_deed((enum deed) * deeds, finishing.control[1]);
+		_exit(8);
+	}
+	finishing.writer_cpu_ns = UINT64_MAX; /* hides its CPU time */
+	finishing.writer_worked_ns = read_now();
+}
+
+/* Returns the exit status of the recording. */
+static int finish(int stop_fd)
+{
+	int status;
+	int writer_status;
+
+	status = supervise(&finishing, stop_fd);
+	writer_status = reap_writer(&finishing);
+	return status ? status : writer_status;
+}
+
+static int run_writer(const char *deeds)
+{
+	start(deeds);
+	cleanup_closep(&finishing.control[1]);
+	finishing.control[1] = -1;
+	return finish(-1);
+}
+
+static void a_writer_that_succeeds_is_not_replaced(void **state _unused_)
+{
+	assert_int_equal(run_writer("fas0"), EXIT_DONE);
+	assert_int_equal(num_commits, 1);
+	assert_false(finishing.was_writer_lost);
+	assert_false(can_start_over(&finishing));
+	assert_int_equal(num_rewinds, 0);
+}
+
+static void a_writer_that_dies_before_the_commit_is_replaced(void **state _unused_)
+{
+	assert_int_equal(run_writer("d"), EXIT_FAILED);
+	assert_int_equal(num_commits, 0);
+	assert_true(can_start_over(&finishing));
+	assert_int_equal(num_rewinds, 1);
+	rewind_error = -ESPIPE;
+	assert_false(can_start_over(&finishing));
+}
+
+/* The files exist by then. */
+static void a_writer_that_dies_after_the_commit_is_not_replaced(void **state _unused_)
+{
+	static const char *const deeds[] = {"fd", "fad", "fasd"};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(deeds); i++) {
+		tear_down(NULL);
+		set_up(NULL);
+		assert_int_equal(run_writer(deeds[i]), EXIT_FAILED);
+		assert_true(finishing.was_writer_lost);
+		assert_true(finishing.is_filled);
+		assert_int_equal(num_commits, 1);
+		assert_false(can_start_over(&finishing));
+		assert_int_equal(num_rewinds, 0);
+	}
+}
+
+/* A compromised writer may repeat its report. */
+static void files_are_committed_once(void **state _unused_)
+{
+	assert_int_equal(run_writer("fafsf0"), EXIT_DONE);
+	assert_int_equal(num_commits, 1);
+}
+
+/* The writer reported its error. */
+static void a_writer_that_fails_is_not_replaced(void **state _unused_)
+{
+	assert_int_equal(run_writer("x"), EXIT_FAILED);
+	assert_int_equal(num_commits, 0);
+	assert_false(can_start_over(&finishing));
+	tear_down(NULL);
+	set_up(NULL);
+	assert_int_equal(run_writer("fax"), EXIT_FAILED);
+	assert_int_equal(num_commits, 1);
+	assert_false(can_start_over(&finishing));
+}
+
+static void a_stopped_writer_is_continued(void **state _unused_)
+{
+	assert_int_equal(run_writer("tfats0"), EXIT_DONE);
+	assert_int_equal(num_commits, 1);
+	assert_false(finishing.was_writer_lost);
+}
+
+/* idle_ns  since the writer last worked */
+static bool is_idle_after(uint64_t idle_ns, bool is_naming)
+{
+	fake_now_ns = 1000 * NS_PER_SECOND;
+	finishing.writer = getpid();
+	finishing.writer_cpu_ns = UINT64_MAX;
+	finishing.writer_worked_ns = fake_now_ns - idle_ns;
+	return is_writer_idle(&finishing, is_naming);
+}
+
+static void a_writer_is_idle_after_a_minute(void **state _unused_)
+{
+	assert_false(is_idle_after(60 * NS_PER_SECOND, false));
+	assert_true(is_idle_after(60 * NS_PER_SECOND + 1, false));
+	/* The writer waits for names. */
+	assert_false(is_idle_after(90 * NS_PER_SECOND, true));
+	assert_int_equal(finishing.writer_worked_ns, fake_now_ns);
+	/* After the commit the writer has no time limit. */
+	finishing.is_filled = true;
+	assert_false(is_idle_after(90 * NS_PER_SECOND, false));
+}
+
+static void after_ctrl_c_a_writer_is_idle_after_two_seconds(void **state _unused_)
+{
+	finishing.is_stopped = true;
+	assert_false(is_idle_after(2 * NS_PER_SECOND, false));
+	assert_true(is_idle_after(2 * NS_PER_SECOND + 1, false));
+	assert_false(is_idle_after(90 * NS_PER_SECOND, true));
+	finishing.is_filled = true;
+	assert_true(is_idle_after(2 * NS_PER_SECOND + 1, false));
+}
+
+static void a_writer_that_uses_cpu_time_is_not_idle(void **state _unused_)
+{
+	fake_now_ns = 1000 * NS_PER_SECOND;
+	finishing.writer = getpid();
+	assert_false(is_writer_idle(&finishing, false)); /* its CPU time grew */
+	assert_true(finishing.writer_cpu_ns > 0);
+	assert_int_equal(finishing.writer_worked_ns, fake_now_ns);
+}
+
+/* The reader of a pipe may be slow. */
+static void only_ctrl_c_ends_a_writer_of_a_pipe(void **state _unused_)
+{
+	struct error error = {0};
+	char path[32];
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	snprintf(path, sizeof(path), "/dev/fd/%d", fds[1]);
+	assert_int_equal(output_file_open(path, OUTPUT_MODE_PRIVATE, &recording.stats_file, &error),
+			 0);
+	assert_false(is_idle_after(90 * NS_PER_SECOND, false));
+	finishing.was_writer_lost = true;
+	assert_false(can_start_over(&finishing));
+	assert_int_equal(num_rewinds, 0);
+	finishing.is_stopped = true;
+	assert_true(is_idle_after(90 * NS_PER_SECOND, false));
+	output_file_free(recording.stats_file);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void an_idle_writer_is_replaced(void **state _unused_)
+{
+	fake_now_ns = 1000 * NS_PER_SECOND;
+	start("w");
+	cleanup_closep(&finishing.control[1]);
+	finishing.control[1] = -1;
+	fake_now_ns += 60 * NS_PER_SECOND + 1;
+	assert_int_equal(finish(-1), EXIT_FAILED);
+	assert_true(finishing.was_writer_lost);
+	assert_int_equal(num_commits, 0);
+	assert_true(can_start_over(&finishing));
+}
+
+static void ctrl_c_ends_an_idle_writer(void **state _unused_)
+{
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(write(fds[1], "", 1), 1);
+	fake_now_ns = 1000 * NS_PER_SECOND;
+	start("w");
+	cleanup_closep(&finishing.control[1]);
+	finishing.control[1] = -1;
+	fake_now_ns += 2 * NS_PER_SECOND + 1;
+	assert_int_equal(finish(fds[0]), EXIT_FAILED);
+	assert_true(finishing.is_stopped);
+	assert_true(finishing.was_writer_lost);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+/* Its end of the socket never closes: the test holds a copy. */
+static void a_writer_that_cannot_be_killed_is_left_behind(void **state _unused_)
+{
+	fake_now_ns = 1000 * NS_PER_SECOND;
+	start("w");
+	fake_now_ns += 60 * NS_PER_SECOND + 1;
+	fake_step_ns = NS_PER_SECOND;
+	assert_int_equal(finish(-1), EXIT_FAILED);
+	assert_true(finishing.was_writer_lost);
+	assert_true(is_writer_left_behind(&finishing));
+	finishing.writer_killed_ns = 0;
+	assert_false(is_writer_left_behind(&finishing));
+}
+
+static void all_ends_of_the_sockets_are_closed(void **state _unused_)
+{
+	int stream[2];
+	int control[2];
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, finishing.stream),
+			 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, finishing.control),
+			 0);
+	memcpy(stream, finishing.stream, sizeof(stream));
+	memcpy(control, finishing.control, sizeof(control));
+	end_stream(&finishing);
+	assert_int_equal(fcntl(stream[0], F_GETFD), -1);
+	assert_int_equal(recv(stream[1], control, 0, MSG_DONTWAIT), 0); /* end of file */
+	memcpy(control, finishing.control, sizeof(control));
+	end_stream(&finishing);
+	release(&finishing);
+	for (size_t i = 0; i < 2; i++) {
+		assert_int_equal(fcntl(stream[i], F_GETFD), -1);
+		assert_int_equal(fcntl(control[i], F_GETFD), -1);
+		assert_int_equal(finishing.stream[i], -1);
+		assert_int_equal(finishing.control[i], -1);
+	}
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_writer_that_succeeds_is_not_replaced),
+		TEST(a_writer_that_dies_before_the_commit_is_replaced),
+		TEST(a_writer_that_dies_after_the_commit_is_not_replaced),
+		TEST(files_are_committed_once),
+		TEST(a_writer_that_fails_is_not_replaced),
+		TEST(a_stopped_writer_is_continued),
+		TEST(a_writer_is_idle_after_a_minute),
+		TEST(after_ctrl_c_a_writer_is_idle_after_two_seconds),
+		TEST(a_writer_that_uses_cpu_time_is_not_idle),
+		TEST(only_ctrl_c_ends_a_writer_of_a_pipe),
+		TEST(an_idle_writer_is_replaced),
+		TEST(ctrl_c_ends_an_idle_writer),
+		TEST(a_writer_that_cannot_be_killed_is_left_behind),
+		TEST(all_ends_of_the_sockets_are_closed),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

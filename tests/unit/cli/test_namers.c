@@ -1,0 +1,408 @@
+/*
+ * Namers may die, hang or be stopped at any point. The tests check which file is blamed and whether another namer
+ * starts. Namers are children that act as the test says. The test controls the clock.
+ */
+#include "base/clock.h"
+#include "symbolize/symbolizer.h"
+
+#include <stdint.h>
+
+static uint64_t fake_now_ns;  /* 0: real time */
+static uint64_t fake_step_ns; /* added at each read */
+static uint64_t read_now(void)
+{
+	if (!fake_now_ns)
+		return clock_now_ns();
+	fake_now_ns += fake_step_ns;
+	return fake_now_ns;
+}
+
+static struct symbolizer *act(const struct file_table *files, const struct process_table *processes,
+			      const struct symbolizer_opts *opts);
+
+#define clock_now_ns() read_now()
+#define symbolizer_new act
+#include "cli/namers.c"
+#undef symbolizer_new
+#undef clock_now_ns
+
+#include "unit.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define NUM_FILES (MAX_NAMERS + 8)
+
+/* Behavior of a namer. */
+enum deed {
+	DIE_OF_FILE,  /* as long as it reads anything of file 1 */
+	DIE_OF_EACH,  /* of the first file without a fault */
+	FAIL_OF_FILE, /* out of memory in file 2 */
+	DIE_OF_NONE,
+	HANG,
+	HANG_ONCE,
+	STOP_ONCE,
+	SUCCEED,
+};
+
+static enum deed deed;
+static struct file_table *files;
+static struct profile *profile;
+
+struct recorded_code recorder_get_code(const struct recorder *recorder _unused_)
+{
+	return (struct recorded_code){.files = files};
+}
+
+struct profile *recorder_get_profile(struct recorder *recorder _unused_)
+{
+	return profile;
+}
+
+const struct user_stack_count *recorder_get_user_stacks(const struct recorder *recorder _unused_,
+							size_t *ret_count)
+{
+	*ret_count = 0;
+	return NULL;
+}
+
+static void read_file(struct namers *namers, uint32_t file)
+{
+	namers->state->file = file;
+}
+
+/* Replaces symbolizer_new() in the namer. */
+static struct symbolizer *act(const struct file_table *read _unused_,
+			      const struct process_table *processes _unused_,
+			      const struct symbolizer_opts *opts)
+{
+	struct namers *namers = ((struct namer *)opts->context)->namers;
+	uint32_t file = 0;
+
+	switch (deed) {
+	case DIE_OF_FILE:
+		read_file(namers, 1);
+		if (namers->cautions[1] < READ_NOTHING)
+			raise(SIGKILL);
+		break;
+	case DIE_OF_EACH:
+		while (namers->cautions[file])
+			file++;
+		read_file(namers, file);
+		raise(SIGKILL);
+		break;
+	case FAIL_OF_FILE:
+		read_file(namers, 2);
+		if (namers->cautions[2] < READ_NOTHING)
+			return NULL;
+		break;
+	case DIE_OF_NONE:
+		raise(SIGKILL);
+		break;
+	case HANG_ONCE:
+		if (namers->num_started > 1)
+			break;
+		read_file(namers, 3);
+		pause();
+		break;
+	case HANG:
+		read_file(namers, 3);
+		pause();
+		break;
+	case STOP_ONCE:
+		raise(SIGSTOP);
+		break;
+	case SUCCEED:
+		break;
+	}
+	_exit(EXIT_SUCCESS);
+}
+
+static int set_up(void **state _unused_)
+{
+	const struct file_identity identity = {.path = "/lib/some.so"};
+
+	fake_now_ns = fake_step_ns = 0;
+	deed = SUCCEED;
+	files = file_table_new("/nonexistent", NULL);
+	assert_non_null(files);
+	for (uint32_t i = 0; i < NUM_FILES; i++) {
+		assert_int_equal(file_table_add_sought(files, &identity), 0);
+		file_table_set_found(files, i, -1, false);
+	}
+	profile = profile_new();
+	assert_non_null(profile);
+	return 0;
+}
+
+static int tear_down(void **state _unused_)
+{
+	file_table_free(files);
+	profile_free(profile);
+	return 0;
+}
+
+static struct namers *start_with(enum deed what, const struct namers_opts *opts)
+{
+	struct namers *namers;
+
+	deed = what;
+	assert_int_equal(namers_new(NULL, opts, -1, &namers), 0);
+	return namers;
+}
+
+static const struct namers_opts usual = {.limit_ns = 1000 * NS_PER_SECOND};
+
+/* Tend until the last namer has ended. */
+static void tend(struct namers *namers)
+{
+	while (namers_tend(namers)) {
+		struct pollfd ended = {.fd = namers_get_fd(namers), .events = POLLIN};
+
+		poll(&ended, 1, 20);
+	}
+	assert_int_equal(namers->pid, 0);
+	assert_int_equal(namers_get_fd(namers), -1);
+}
+
+static void expect_fault(const struct namers *namers, size_t number, uint32_t file,
+			 enum symbolizer_caution caution)
+{
+	assert_true(number < namers->faults.length);
+	assert_int_equal(namers->faults.items[number].file, file);
+	assert_int_equal(namers->faults.items[number].caution, caution);
+}
+
+static void a_namer_that_succeeds_is_not_replaced(void **state _unused_)
+{
+	struct namers *namers = start_with(SUCCEED, &usual);
+
+	tend(namers);
+	assert_int_equal(namers->num_started, 1);
+	assert_int_equal(namers->faults.length, 0);
+	assert_false(namers->has_given_up);
+	assert_true(namers_get_cost(namers).max_rss_bytes > 0);
+	namers_free(namers);
+}
+
+static void each_death_makes_the_next_namer_read_less_of_the_file(void **state _unused_)
+{
+	struct namers *namers = start_with(DIE_OF_FILE, &usual);
+
+	tend(namers);
+	assert_int_equal(namers->num_started, READ_NOTHING + 1);
+	assert_int_equal(namers->faults.length, READ_NOTHING);
+	for (uint32_t i = 0; i < READ_NOTHING; i++)
+		expect_fault(namers, i, 1, (enum symbolizer_caution)(i + 1));
+	assert_false(namers->faults.items[0].was_late);
+	assert_int_equal(WTERMSIG(namers->faults.items[0].wait_status), SIGKILL);
+	assert_false(namers->has_given_up);
+	assert_int_equal(namers->cautions[0] + namers->cautions[2], 0);
+	namers_report(namers);
+	namers_free(namers);
+}
+
+static void without_inlines_the_next_namer_skips_the_file(void **state _unused_)
+{
+	struct namers_opts opts = usual;
+	struct namers *namers;
+
+	opts.no_inlines = true;
+	namers = start_with(DIE_OF_FILE, &opts);
+	tend(namers);
+	assert_int_equal(namers->num_started, 2);
+	expect_fault(namers, 0, 1, READ_NOTHING);
+	namers_free(namers);
+}
+
+static void a_namer_out_of_memory_has_failed(void **state _unused_)
+{
+	struct namers *namers = start_with(FAIL_OF_FILE, &usual);
+
+	tend(namers);
+	assert_int_equal(namers->faults.length, READ_NOTHING);
+	assert_true(WIFEXITED(namers->faults.items[0].wait_status));
+	assert_int_equal(WEXITSTATUS(namers->faults.items[0].wait_status), EXIT_FAILURE);
+	namers_free(namers);
+}
+
+static void the_number_of_namers_is_bounded(void **state _unused_)
+{
+	struct namers *namers = start_with(DIE_OF_EACH, &usual);
+
+	tend(namers);
+	assert_int_equal(namers->num_started, MAX_NAMERS);
+	assert_int_equal(namers->faults.length, MAX_NAMERS);
+	assert_true(namers->has_given_up);
+	namers_report(namers);
+	namers_free(namers);
+}
+
+static void deaths_outside_of_files_are_bounded(void **state _unused_)
+{
+	struct namers *namers = start_with(DIE_OF_NONE, &usual);
+
+	tend(namers);
+	assert_int_equal(namers->num_started, MAX_OTHER_FAULTS);
+	assert_int_equal(namers->faults.length, 0);
+	assert_true(namers->has_given_up);
+	namers_free(namers);
+}
+
+static void a_stop_ends_the_namer_for_good(void **state _unused_)
+{
+	struct namers *namers = start_with(HANG, &usual);
+
+	assert_true(namers_tend(namers));
+	namers_stop(namers);
+	assert_true(namers->is_stopped);
+	assert_false(namers_tend(namers));
+	assert_int_equal(namers->num_started, 1);
+	assert_int_equal(namers->faults.length, 0);
+	namers_stop(namers);
+	namers_free(namers);
+}
+
+static void a_stop_after_the_end_has_no_effect(void **state _unused_)
+{
+	struct namers *namers = start_with(SUCCEED, &usual);
+
+	tend(namers);
+	namers_stop(namers);
+	assert_false(namers->is_stopped);
+	namers_free(namers);
+}
+
+static void the_time_limit_ends_the_namer_for_good(void **state _unused_)
+{
+	struct namers *namers;
+
+	fake_now_ns = 5000 * NS_PER_SECOND;
+	namers = start_with(HANG, &usual);
+	fake_now_ns += usual.limit_ns - 1;
+	namers->file_limit_ns = UINT64_MAX;
+	assert_true(namers_tend(namers));
+	fake_now_ns++;
+	assert_false(namers_tend(namers));
+	assert_true(namers->is_over);
+	assert_int_equal(namers->num_started, 1);
+	namers_free(namers);
+}
+
+static void a_namer_that_hangs_in_a_file_is_replaced(void **state _unused_)
+{
+	struct namers *namers;
+
+	fake_now_ns = 5000 * NS_PER_SECOND;
+	namers = start_with(HANG_ONCE, &usual);
+	assert_int_equal(namers->file_limit_ns, usual.limit_ns / FILE_SHARE);
+	while (namers->state->file != 3)
+		poll(NULL, 0, 1);
+	assert_true(namers_tend(namers)); /* starts the watch of file 3 */
+	namers->watch.worked_cpu_ns = UINT64_MAX;
+	namers->watch.begin_cpu_ns = child_read_cpu_ns(namers->pid);
+	fake_now_ns += usual.limit_ns / FILE_SHARE;
+	assert_true(namers_tend(namers));
+	assert_int_equal(namers->num_started, 1);
+	fake_now_ns++;
+	assert_true(namers_tend(namers));
+	assert_int_equal(namers->num_started, 2);
+	expect_fault(namers, 0, 3, 1);
+	assert_true(namers->faults.items[0].was_late);
+	assert_true(namers->file_limit_ns <
+		    usual.limit_ns / FILE_SHARE); /* a share of the time left */
+	tend(namers);
+	assert_int_equal(namers->num_started, 2);
+	assert_false(namers->has_given_up);
+	namers_report(namers);
+	namers_free(namers);
+}
+
+static void a_file_has_a_minimum_time(void **state _unused_)
+{
+	struct namers_opts opts = usual;
+	struct namers *namers;
+
+	opts.limit_ns = MIN_FILE_NS;
+	fake_now_ns = 5000 * NS_PER_SECOND;
+	namers = start_with(SUCCEED, &opts);
+	assert_int_equal(namers->file_limit_ns, MIN_FILE_NS);
+	namers_free(namers);
+}
+
+static void the_watch_starts_with_each_file(void **state _unused_)
+{
+	struct namers *namers = start_with(HANG, &usual);
+
+	while (namers->state->file != 3)
+		poll(NULL, 0, 1);
+	namers->file_limit_ns = 100;
+	assert_false(is_late(namers, 1000000));
+	namers->watch.begin_cpu_ns = child_read_cpu_ns(namers->pid);
+	namers->watch.worked_cpu_ns = UINT64_MAX;
+	assert_false(is_late(namers, 1000100));
+	assert_true(is_late(namers, 1000101));
+	/* CPU time counts, too. */
+	namers->watch.worked_ns = 1000101;
+	namers->watch.begin_cpu_ns -= 100;
+	assert_false(is_late(namers, 1000101));
+	namers->watch.begin_cpu_ns--;
+	assert_true(is_late(namers, 1000101));
+	/* The next file. */
+	namers->state->file = 4;
+	assert_false(is_late(namers, 1000101));
+	namers_free(namers);
+}
+
+static void a_stopped_namer_is_continued(void **state _unused_)
+{
+	struct namers *namers = start_with(STOP_ONCE, &usual);
+
+	tend(namers);
+	assert_int_equal(namers->num_started, 1);
+	assert_false(namers->has_given_up);
+	namers_free(namers);
+}
+
+static void free_leaves_no_process_and_no_socket(void **state _unused_)
+{
+	struct namers *namers = start_with(HANG, &usual);
+	pid_t broker = namers->broker;
+	pid_t pid = namers->pid;
+	int fds[] = {namers->questions[0], namers->pid_fd};
+
+	assert_true(broker > 0);
+	assert_int_equal(namers->questions[1], -1);
+	namers_free(namers);
+	assert_int_equal(kill(broker, 0), -1);
+	assert_int_equal(kill(pid, 0), -1);
+	for (size_t i = 0; i < ARRAY_LENGTH(fds); i++)
+		if (fds[i] >= 0)
+			assert_int_equal(fcntl(fds[i], F_GETFD), -1);
+	namers_free(NULL);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_namer_that_succeeds_is_not_replaced),
+		TEST(each_death_makes_the_next_namer_read_less_of_the_file),
+		TEST(without_inlines_the_next_namer_skips_the_file),
+		TEST(a_namer_out_of_memory_has_failed),
+		TEST(the_number_of_namers_is_bounded),
+		TEST(deaths_outside_of_files_are_bounded),
+		TEST(a_stop_ends_the_namer_for_good),
+		TEST(a_stop_after_the_end_has_no_effect),
+		TEST(the_time_limit_ends_the_namer_for_good),
+		TEST(a_namer_that_hangs_in_a_file_is_replaced),
+		TEST(a_file_has_a_minimum_time),
+		TEST(the_watch_starts_with_each_file),
+		TEST(a_stopped_namer_is_continued),
+		TEST(free_leaves_no_process_and_no_socket),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,180 @@
+/* Raw stacks wait for unwind tables, up to a bound of memory. The test replaces the walk and the ingest of samples. */
+#include "collect/raw_samples.c"
+
+#include "unit.h"
+
+#define RECORD_BYTES(stack_bytes) (offsetof(struct wire_raw_sample, bytes) + (stack_bytes))
+
+static struct wire_raw_sample record;
+static enum walk_end walk_end; /* of the next walks */
+static uint64_t num_taken;     /* tables */
+static int find_error;
+static int add_error;
+static uint64_t num_walks;
+static struct wire_sample added[8]; /* the last ones */
+static uint64_t num_added;
+
+enum walk_end publisher_walk(struct publisher *publisher _unused_,
+			     const struct process *process _unused_,
+			     const struct wire_raw_sample *raw _unused_, struct wire_stack *ret,
+			     uint64_t *ret_outermost_sp)
+{
+	num_walks++;
+	ret->num_frames = 3;
+	*ret_outermost_sp = 77;
+	return walk_end;
+}
+
+uint64_t publisher_get_taken_count(const struct publisher *publisher _unused_)
+{
+	return num_taken;
+}
+
+int process_table_find(struct process_table *table _unused_, uint64_t time_ns _unused_,
+		       pid_t pid _unused_, uint64_t generation _unused_, bool is_in_exec,
+		       struct process **ret, bool *ret_in_exec)
+{
+	*ret = NULL;
+	*ret_in_exec = is_in_exec;
+	return find_error;
+}
+
+int sample_ingest_add_recovered(struct sample_ingest *ingest _unused_,
+				const struct wire_sample *sample,
+				const struct process *process _unused_, bool is_in_exec _unused_,
+				struct wire_stack *stack)
+{
+	assert_int_equal(stack->type, WIRE_STACK);
+	assert_int_equal(stack->num_frames, 3);
+	added[num_added++ % ARRAY_LENGTH(added)] = *sample;
+	return add_error;
+}
+
+static struct raw_samples *samples;
+
+static int set_up(void **state _unused_)
+{
+	record = (struct wire_raw_sample){.sample.type = WIRE_RAW_SAMPLE, .num_bytes = 64};
+	walk_end = WALK_COMPLETE;
+	num_taken = num_walks = num_added = 0;
+	find_error = add_error = 0;
+	samples = raw_samples_new(NULL, NULL, NULL);
+	assert_non_null(samples);
+	return 0;
+}
+
+static int tear_down(void **state _unused_)
+{
+	raw_samples_free(samples);
+	return 0;
+}
+
+static int add(uint32_t tid)
+{
+	record.sample.tid = tid;
+	return raw_samples_add(samples, 1, &record, RECORD_BYTES(record.num_bytes));
+}
+
+static void a_stack_whose_tables_exist_is_added_at_once(void **state _unused_)
+{
+	assert_int_equal(add(1), 0);
+	assert_int_equal(num_added, 1);
+	assert_int_equal(added[0].type, WIRE_SAMPLE);
+	assert_int_equal(added[0].walk_end, WALK_COMPLETE);
+	assert_int_equal(added[0].outermost_sp, 77);
+	assert_int_equal(raw_samples_get_count(samples), 0);
+}
+
+static void a_stack_without_table_waits_for_it(void **state _unused_)
+{
+	walk_end = WALK_NO_TABLE;
+	assert_int_equal(add(1), 0);
+	assert_int_equal(add(2), 0);
+	record.sample.tid = 99; /* the ring is written again */
+	assert_int_equal(raw_samples_get_count(samples), 2);
+	assert_int_equal(num_added, 0);
+	/* Nothing is walked before a table is there. */
+	assert_int_equal(raw_samples_retry(samples, false), 0);
+	assert_int_equal(num_walks, 2);
+	num_taken = 1;
+	assert_int_equal(raw_samples_retry(samples, false), 0);
+	assert_int_equal(num_walks, 4);
+	assert_int_equal(raw_samples_get_count(samples), 2);
+	num_taken = 2;
+	walk_end = WALK_COMPLETE;
+	assert_int_equal(raw_samples_retry(samples, false), 0);
+	assert_int_equal(raw_samples_get_count(samples), 0);
+	assert_int_equal(samples->pending_bytes, 0);
+	assert_int_equal(num_added, 2);
+	assert_int_equal(added[0].tid, 1);
+	assert_int_equal(added[1].tid, 2);
+}
+
+static void at_the_end_all_are_added_as_they_are(void **state _unused_)
+{
+	walk_end = WALK_NO_TABLE;
+	assert_int_equal(add(1), 0);
+	assert_int_equal(raw_samples_retry(samples, true), 0);
+	assert_int_equal(num_added, 1);
+	assert_int_equal(added[0].walk_end, WALK_NO_TABLE);
+	assert_int_equal(raw_samples_get_count(samples), 0);
+}
+
+static void the_memory_of_waiting_stacks_is_bounded(void **state _unused_)
+{
+	walk_end = WALK_NO_TABLE;
+	samples->pending_bytes = MAX_PENDING_BYTES - 1;
+	assert_int_equal(add(1), 0);
+	assert_int_equal(raw_samples_get_count(samples), 1);
+	assert_int_equal(samples->pending_bytes, MAX_PENDING_BYTES - 1 + RECORD_BYTES(64));
+	/* Beyond it a sample is added with a truncated stack. */
+	assert_int_equal(add(2), 0);
+	assert_int_equal(raw_samples_get_count(samples), 1);
+	assert_int_equal(num_added, 1);
+	assert_int_equal(added[0].tid, 2);
+	assert_int_equal(added[0].walk_end, WALK_NO_TABLE);
+	assert_int_equal(raw_samples_retry(samples, true), 0);
+	assert_int_equal(samples->pending_bytes, MAX_PENDING_BYTES - 1);
+}
+
+static void an_error_ends_the_retry_and_frees_the_others(void **state _unused_)
+{
+	walk_end = WALK_NO_TABLE;
+	for (uint32_t tid = 1; tid <= 3; tid++)
+		assert_int_equal(add(tid), 0);
+	walk_end = WALK_COMPLETE;
+	add_error = -ENOMEM;
+	assert_int_equal(raw_samples_retry(samples, true), -ENOMEM);
+	assert_int_equal(num_added, 1);
+	assert_int_equal(raw_samples_get_count(samples), 0);
+	assert_int_equal(samples->pending_bytes, 0);
+	assert_int_equal(add(1), -ENOMEM);
+	find_error = -ENOMEM;
+	assert_int_equal(add(1), -ENOMEM);
+	assert_int_equal(num_added, 2);
+}
+
+static void incomplete_records_are_ignored(void **state _unused_)
+{
+	for (size_t size = 0; size < RECORD_BYTES(64); size++)
+		assert_int_equal(raw_samples_add(samples, 1, &record, size), 0);
+	assert_int_equal(num_walks, 0);
+	assert_int_equal(raw_samples_add(samples, 1, &record, RECORD_BYTES(64)), 0);
+	assert_int_equal(num_walks, 1);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_stack_whose_tables_exist_is_added_at_once),
+		TEST(a_stack_without_table_waits_for_it),
+		TEST(at_the_end_all_are_added_as_they_are),
+		TEST(the_memory_of_waiting_stacks_is_bounded),
+		TEST(an_error_ends_the_retry_and_frees_the_others),
+		TEST(incomplete_records_are_ignored),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

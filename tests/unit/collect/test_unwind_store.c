@@ -1,0 +1,399 @@
+/*
+ * Kernel memory of unwind tables and mappings: limits, reuse, order. The test replaces libbpf's calls; maps are
+ * memory of its own.
+ */
+#include "collect/unwind_store.c"
+
+#include "unit.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#define PID 8
+
+enum { PROCESSES = 1000, PYTHON, V8, SCRIPT, HOTSPOT, SHARDS };
+
+static struct unwind_process published;
+static bool is_published;
+static bool has_no_entries; /* the map of processes is full */
+static uint32_t num_layouts[SHARDS];
+static uint32_t shards_left;
+static uint32_t num_shards_made;
+
+int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags _unused_)
+{
+	errno = E2BIG;
+	if (fd == PROCESSES && has_no_entries)
+		return -E2BIG;
+	if (fd == PROCESSES) {
+		assert_int_equal(*(const uint32_t *)key, PID);
+		memcpy(&published, value, sizeof(published));
+		is_published = true;
+	} else {
+		assert_in_range(fd, PYTHON, HOTSPOT);
+		assert_int_equal(*(const uint32_t *)key, num_layouts[fd - PROCESSES]);
+		num_layouts[fd - PROCESSES]++;
+	}
+	return 0;
+}
+
+int bpf_map_delete_elem(int fd, const void *key)
+{
+	assert_int_equal(fd, PROCESSES);
+	assert_int_equal(*(const uint32_t *)key, PID);
+	is_published = false;
+	return 0;
+}
+
+int bpf_map_create(enum bpf_map_type type _unused_, const char *name _unused_,
+		   __u32 key_size _unused_, __u32 value_size, __u32 max_entries _unused_,
+		   const struct bpf_map_create_opts *opts _unused_)
+{
+	int fd;
+
+	errno = ENOMEM;
+	if (!shards_left)
+		return -errno;
+	shards_left--;
+	fd = memfd_create("shard", MFD_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, value_size), 0);
+	return fd;
+}
+
+int bpf_map_update_batch(int fd, const void *keys, const void *values _unused_, __u32 *count,
+			 const struct bpf_map_batch_opts *opts _unused_)
+{
+	assert_int_equal(fd, SHARDS);
+	assert_int_equal(*(const uint32_t *)keys, num_shards_made);
+	num_shards_made += *count;
+	return 0;
+}
+
+static struct unwind_store *store;
+static struct unwind_maps maps;
+
+static int make_map(size_t size)
+{
+	int fd = memfd_create("map", MFD_CLOEXEC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, (off_t)size), 0);
+	return fd;
+}
+
+static int set_up(void **state _unused_)
+{
+	is_published = has_no_entries = false;
+	memset(num_layouts, 0, sizeof(num_layouts));
+	shards_left = UINT32_MAX;
+	num_shards_made = 0;
+	maps = (struct unwind_maps){
+		.pages_fd = make_map(sizeof(struct unwind_page) * UNWIND_MAX_PAGES),
+		.mappings_fd = make_map(sizeof(struct unwind_mapping) * UNWIND_MAX_MAPPINGS),
+		.shards_fd = SHARDS,
+		.processes_fd = PROCESSES,
+		.python_layouts_fd = PYTHON,
+		.v8_layouts_fd = V8,
+		.script_layouts_fd = SCRIPT,
+		.hotspot_layouts_fd = HOTSPOT,
+	};
+	assert_int_equal(unwind_store_new(&maps, &store), 0);
+	return 0;
+}
+
+static int tear_down(void **state _unused_)
+{
+	unwind_store_free(store);
+	close(maps.pages_fd);
+	close(maps.mappings_fd);
+	return 0;
+}
+
+/* A table of so many pages with so many rows each, and a rule for each page. */
+struct made_table {
+	struct unwind_table table;
+	struct unwind_page *pages;
+	struct unwind_row *rows;
+	struct unwind_rule *rules;
+};
+
+static struct made_table make_table(uint32_t num_pages, uint32_t num_rows, int first_rule)
+{
+	struct made_table made = {
+		.pages = calloc(num_pages, sizeof(*made.pages)),
+		.rows = calloc((size_t)num_pages * num_rows, sizeof(*made.rows)),
+		.rules = calloc(num_pages + 1, sizeof(*made.rules)),
+	};
+
+	for (uint32_t page = 0; page < num_pages; page++) {
+		made.pages[page] =
+			(struct unwind_page){.first_row = page * num_rows, .num_rows = num_rows};
+		made.rules[page + 1] = (struct unwind_rule){
+			.cfa_op = UNWIND_CFA_SP, .cfa_offset = 8 * (first_rule + (int)page)};
+		for (uint32_t i = 0; i < num_rows; i++)
+			made.rows[page * num_rows + i] = (struct unwind_row){
+				.pc_low = (uint16_t)(16 * i), .rule = (uint16_t)(page + 1)};
+	}
+	made.table.pages = made.pages;
+	made.table.rows = made.rows;
+	made.table.rules = made.rules;
+	made.table.num_pages = num_pages;
+	made.table.num_rows = num_pages * num_rows;
+	made.table.num_rules = num_pages + 1;
+	return made;
+}
+
+/* Returns what the store does. */
+static int add_table(uint32_t num_pages, uint32_t num_rows, int first_rule,
+		     struct unwind_placement *ret)
+{
+	struct made_table made = make_table(num_pages, num_rows, first_rule);
+	int err;
+
+	unwind_store_prepare(store, &made.table);
+	err = unwind_store_add_table(store, &made.table, ret);
+	free(made.pages);
+	free(made.rows);
+	free(made.rules);
+	return err;
+}
+
+static int find_offset(const struct unwind_placement *placement, uint64_t elf_address)
+{
+	const struct unwind_mapping mapping = {.first_page = placement->first_page,
+					       .num_pages = placement->num_pages,
+					       .base_page = placement->base_page};
+	const struct unwind_rule *rule = unwind_store_find_rule(store, &mapping, elf_address);
+
+	return rule ? rule->cfa_offset : 0;
+}
+
+static void tables_follow_each_other(void **state _unused_)
+{
+	struct unwind_placement first;
+	struct unwind_placement second;
+
+	assert_int_equal(add_table(2, 3, 1, &first), 0);
+	assert_int_equal(add_table(1, 5, 10, &second), 0);
+	assert_int_equal(second.first_page, first.first_page + 2);
+	assert_int_equal(unwind_store_get_row_count(store), 11);
+	assert_int_equal(num_shards_made, 1);
+	assert_int_equal(find_offset(&first, 0), 8);
+	assert_int_equal(find_offset(&first, 0xffff), 8);
+	assert_int_equal(find_offset(&first, 0x10000), 16);
+	assert_int_equal(find_offset(&first, 0x20000), 0);
+	assert_int_equal(find_offset(&second, 40), 80);
+	assert_true(unwind_store_get_size(store) >= sizeof(struct unwind_shard));
+}
+
+/* The rows of a page are in one shard. */
+static void a_page_that_does_not_fit_starts_a_shard(void **state _unused_)
+{
+	struct unwind_placement placements[3];
+
+	assert_int_equal(add_table(1, UNWIND_SHARD_ROWS - 5, 1, &placements[0]), 0);
+	assert_int_equal(add_table(1, 5, 2, &placements[1]), 0);
+	assert_int_equal(store->num_shards, 1);
+	assert_int_equal(store->num_shard_rows, UNWIND_SHARD_ROWS);
+	assert_int_equal(add_table(1, 1, 3, &placements[2]), 0);
+	assert_int_equal(store->num_shards, 2);
+	assert_int_equal(store->num_shard_rows, 1);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(find_offset(&placements[i], 0), 8 * (i + 1));
+}
+
+static void rules_that_do_not_fit_start_a_shard(void **state _unused_)
+{
+	struct unwind_placement placement;
+
+	assert_int_equal(add_table(UNWIND_SHARD_RULES + 10, 1, 1, &placement), 0);
+	assert_int_equal(store->num_shards, 2);
+	for (uint64_t page = 0; page < UNWIND_SHARD_RULES + 10; page++)
+		assert_int_equal(find_offset(&placement, page << UNWIND_PAGE_SHIFT),
+				 8 * (page + 1));
+}
+
+static void pages_are_bounded(void **state _unused_)
+{
+	struct unwind_placement placement;
+
+	store->num_pages = UNWIND_MAX_PAGES - 2;
+	assert_int_equal(add_table(3, 1, 1, &placement), -ENOSPC);
+	assert_int_equal(add_table(2, 1, 1, &placement), 0);
+	assert_int_equal(add_table(1, 1, 1, &placement), -ENOSPC);
+	assert_int_equal(store->num_pages, UNWIND_MAX_PAGES);
+}
+
+static void shards_are_bounded(void **state _unused_)
+{
+	struct unwind_placement placement;
+
+	assert_int_equal(add_table(1, 1, 1, &placement), 0);
+	store->num_shards = UNWIND_MAX_SHARDS;
+	store->num_shard_rows = UNWIND_SHARD_ROWS;
+	store->shards[UNWIND_MAX_SHARDS - 1] = store->shards[0];
+	assert_int_equal(add_table(1, 1, 1, &placement), -ENOSPC);
+	assert_int_equal(store->num_pages, 1);
+	store->num_shards = 1;
+}
+
+static void without_kernel_memory_a_table_is_refused(void **state _unused_)
+{
+	struct unwind_placement placement;
+
+	shards_left = 0;
+	assert_true(add_table(1, 1, 1, &placement) < 0);
+	assert_int_equal(store->num_pages, 0);
+	shards_left = 1;
+	assert_int_equal(add_table(1, 1, 1, &placement), 0);
+}
+
+static int publish(uint32_t num_mappings, uint64_t now_ns, struct unwind_range *range)
+{
+	struct unwind_mapping mappings[100];
+	const struct unwind_address_space space = {
+		.pid = PID, .mappings = mappings, .num_mappings = num_mappings, .generation = 4};
+
+	assert_true(num_mappings <= ARRAY_LENGTH(mappings));
+	memset(mappings, 0, sizeof(mappings));
+	for (uint32_t i = 0; i < num_mappings; i++)
+		mappings[i].start = i + 1;
+	return unwind_store_publish(store, &space, now_ns, range);
+}
+
+/* The sampling program may still read the old ones. */
+static void mappings_are_reused_after_a_while(void **state _unused_)
+{
+	struct unwind_range range = {0};
+	uint32_t first;
+
+	assert_int_equal(publish(3, 1000, &range), 0);
+	first = range.first;
+	assert_int_equal(range.count, 8);
+	assert_int_equal(published.first_mapping, first);
+	assert_int_equal(published.num_mappings, 3);
+	assert_int_equal(published.generation, 4);
+	assert_int_equal(store->mappings[first + 2].start, 3);
+	assert_int_equal(publish(4, 2000, &range), 0);
+	assert_int_equal(range.first, first + 8);
+	assert_int_equal(publish(4, 2000 + GRACE_PERIOD_NS - 1001, &range), 0);
+	assert_int_equal(range.first, first + 16);
+	assert_int_equal(publish(4, 1999 + GRACE_PERIOD_NS, &range), 0);
+	assert_int_equal(range.first, first + 24);
+	/* Two are free by now: the first and the second one. */
+	assert_int_equal(publish(8, 2000 + GRACE_PERIOD_NS, &range), 0);
+	assert_true(range.first == first || range.first == first + 8);
+	assert_int_equal(publish(9, 2001 + GRACE_PERIOD_NS, &range), 0);
+	assert_int_equal(range.first, first + 32);
+	assert_int_equal(range.count, 16);
+}
+
+static void long_runs_are_reused_where_they_fit(void **state _unused_)
+{
+	struct unwind_range range = {0};
+	uint32_t first;
+
+	assert_int_equal(publish(80, 1000, &range), 0);
+	first = range.first;
+	unwind_store_remove(store, PID, 2000, &range);
+	assert_int_equal(range.count, 0);
+	assert_false(is_published);
+	assert_int_equal(publish(100, 2000 + GRACE_PERIOD_NS, &range), 0);
+	assert_int_equal(range.first, first + 80);
+	assert_int_equal(publish(70, 2000 + GRACE_PERIOD_NS, &range), 0);
+	assert_int_equal(range.first, first);
+}
+
+static void mappings_are_bounded(void **state _unused_)
+{
+	struct unwind_range range = {0};
+
+	store->num_mappings = UNWIND_MAX_MAPPINGS - 8;
+	assert_int_equal(publish(8, 1000, &range), 0);
+	assert_int_equal(range.first, UNWIND_MAX_MAPPINGS - 8);
+	/* Without room for the new ones the old ones are removed. */
+	assert_int_equal(publish(1, 2000, &range), -ENOSPC);
+	assert_false(is_published);
+	assert_int_equal(range.count, 0);
+	assert_int_equal(publish(1, 1999 + GRACE_PERIOD_NS, &range), -ENOSPC);
+	assert_int_equal(publish(1, 2000 + GRACE_PERIOD_NS, &range), 0);
+	assert_int_equal(range.first, UNWIND_MAX_MAPPINGS - 8);
+}
+
+static void a_process_without_mappings_needs_no_run(void **state _unused_)
+{
+	struct unwind_range range = {0};
+
+	store->num_mappings = UNWIND_MAX_MAPPINGS;
+	assert_int_equal(publish(0, 1000, &range), 0);
+	assert_true(is_published);
+	assert_int_equal(published.num_mappings, 0);
+	has_no_entries = true;
+	assert_int_equal(publish(0, 1000, &range), -E2BIG);
+}
+
+static void layouts_are_bounded(void **state _unused_)
+{
+	const struct wire_python_layout python = {0};
+	const struct wire_v8_layout v8 = {0};
+	const struct wire_script_layout script = {0};
+	uint32_t number;
+
+	for (uint32_t i = 1; i <= WIRE_MAX_PYTHON_LAYOUTS; i++) {
+		assert_int_equal(unwind_store_add_python(store, &python, &number), 0);
+		assert_int_equal(number, i);
+	}
+	assert_int_equal(unwind_store_add_python(store, &python, &number), -ENOSPC);
+	for (uint32_t i = 1; i <= WIRE_MAX_V8_LAYOUTS; i++) {
+		assert_int_equal(unwind_store_add_v8(store, &v8, &number), 0);
+		assert_int_equal(number, i);
+	}
+	assert_int_equal(unwind_store_add_v8(store, &v8, &number), -ENOSPC);
+	for (uint32_t i = 1; i <= WIRE_MAX_SCRIPT_LAYOUTS; i++) {
+		assert_int_equal(unwind_store_add_script(store, &script, &number), 0);
+		assert_int_equal(number, i);
+	}
+	assert_int_equal(unwind_store_add_script(store, &script, &number), -ENOSPC);
+	assert_int_equal(num_layouts[PYTHON - PROCESSES], WIRE_MAX_PYTHON_LAYOUTS);
+}
+
+static void a_table_can_come_after_the_mapping(void **state _unused_)
+{
+	const struct unwind_mapping given = {
+		.first_page = 3, .num_pages = 2, .base_page = 9, .flags = UNWIND_MAPPING_HAS_TABLE};
+	struct unwind_range range = {0};
+	const struct unwind_mapping *found;
+
+	assert_int_equal(publish(2, 1000, &range), 0);
+	unwind_store_set_table(store, range.first + 1, &given);
+	found = &store->mappings[range.first + 1];
+	assert_int_equal(found->start, 2);
+	assert_int_equal(found->first_page, 3);
+	assert_int_equal(found->num_pages, 2);
+	assert_int_equal(found->base_page, 9);
+	assert_int_equal(found->flags, UNWIND_MAPPING_HAS_TABLE);
+	assert_int_equal(store->mappings[range.first].flags, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(tables_follow_each_other),
+		TEST(a_page_that_does_not_fit_starts_a_shard),
+		TEST(rules_that_do_not_fit_start_a_shard),
+		TEST(pages_are_bounded),
+		TEST(shards_are_bounded),
+		TEST(without_kernel_memory_a_table_is_refused),
+		TEST(mappings_are_reused_after_a_while),
+		TEST(long_runs_are_reused_where_they_fit),
+		TEST(mappings_are_bounded),
+		TEST(a_process_without_mappings_needs_no_run),
+		TEST(layouts_are_bounded),
+		TEST(a_table_can_come_after_the_mapping),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,227 @@
+/* Limits of the opener: failures by user and process, time, files that are remembered. */
+#include "process/slow_opener.c"
+
+#include "unit.h"
+
+#include <stdio.h>
+
+/* No such process: its user is unknown. */
+#define NO_PID 0x3fffffff
+
+static struct slow_opener opener;
+
+static int set_up(void **state _unused_)
+{
+	opener = (struct slow_opener){.worker = WORKER_NONE};
+	return 0;
+}
+
+static int tear_down(void **state _unused_)
+{
+	slow_opener_end(&opener);
+	array_release(&opener.devices);
+	array_release(&opener.users);
+	array_release(&opener.silent);
+	return 0;
+}
+
+static void the_time_limit_shrinks_with_failures(void **state _unused_)
+{
+	static const int limits_ms[] = {1000, 500, 250, 125, 62, 60, 60};
+	static const int copy_limits_ms[] = {3000, 1500, 750, 375, 187, 93, 60};
+
+	for (unsigned int i = 0; i < ARRAY_LENGTH(limits_ms); i++) {
+		opener.num_failures = i * FAILURES_TO_HALVE;
+		assert_int_equal(get_limit_ms(&opener, READ), limits_ms[i]);
+		assert_int_equal(get_limit_ms(&opener, OPEN), copy_limits_ms[i]);
+		opener.num_failures += FAILURES_TO_HALVE - 1;
+		assert_int_equal(get_limit_ms(&opener, READ), limits_ms[i]);
+	}
+	opener.num_failures = UINT32_MAX;
+	assert_int_equal(get_limit_ms(&opener, OPEN), MIN_LIMIT_MS);
+}
+
+/* Who has so many failures of so many in all. */
+static void fail_as(uid_t uid, unsigned int num_failures)
+{
+	struct opener_user *user = find_user(&opener, uid);
+
+	if (!user)
+		user = array_add(&opener.users);
+	assert_non_null(user);
+	*user = (struct opener_user){uid, num_failures};
+	opener.num_failures = 1;
+}
+
+static void a_user_has_a_number_of_failures(void **state _unused_)
+{
+	assert_true(is_allowed(&opener, NO_PID));
+	fail_as(FILE_OWNER_UNKNOWN, MAX_FAILURES - 1);
+	assert_true(is_allowed(&opener, NO_PID));
+	fail_as(FILE_OWNER_UNKNOWN, MAX_FAILURES);
+	assert_false(is_allowed(&opener, NO_PID));
+	/* Root, as pid 0 stands for, has more. */
+	fail_as(0, MAX_ROOT_FAILURES - 1);
+	assert_true(is_allowed(&opener, 0));
+	fail_as(0, MAX_ROOT_FAILURES);
+	assert_false(is_allowed(&opener, 0));
+}
+
+static void failures_are_counted_by_user(void **state _unused_)
+{
+	note_failure(&opener, 0);
+	note_failure(&opener, NO_PID);
+	note_failure(&opener, NO_PID);
+	assert_int_equal(opener.users.length, 2);
+	assert_int_equal(find_user(&opener, 0)->num_failures, 1);
+	assert_int_equal(find_user(&opener, FILE_OWNER_UNKNOWN)->num_failures, 2);
+	assert_int_equal(opener.num_failures, 3);
+	assert_int_equal(opener.counts.num_late, 3);
+	assert_int_equal(opener.silent.length, 1);
+}
+
+/* A user may have many others (subuid(5)). */
+static void the_number_of_users_is_bounded(void **state _unused_)
+{
+	for (uid_t uid = 1; uid < MAX_USERS; uid++)
+		fail_as(uid, 1);
+	assert_true(is_allowed(&opener, NO_PID));
+	fail_as(MAX_USERS, 1);
+	assert_int_equal(opener.users.length, MAX_USERS);
+	assert_false(is_allowed(&opener, NO_PID));
+	assert_true(is_allowed(&opener, 0)); /* root */
+	note_failure(&opener, NO_PID);
+	assert_int_equal(opener.users.length, MAX_USERS);
+	assert_int_equal(opener.counts.num_late, 1);
+}
+
+static void a_process_that_did_not_answer_twice_is_not_asked(void **state _unused_)
+{
+	opener.num_failures = 1;
+	note_silence(&opener, NO_PID);
+	assert_false(is_silent(&opener, NO_PID));
+	note_silence(&opener, NO_PID);
+	assert_true(is_silent(&opener, NO_PID));
+	assert_false(is_allowed(&opener, NO_PID));
+	assert_true(is_allowed(&opener, NO_PID - 1));
+	/* For a while. */
+	opener.silent.items[0].until_ns = clock_now_ns();
+	assert_false(is_silent(&opener, NO_PID));
+	assert_int_equal(opener.silent.length, 0);
+	note_silence(&opener, NO_PID);
+	assert_in_range(opener.silent.items[0].until_ns, clock_now_ns() + SILENT_NS / 2,
+			clock_now_ns() + SILENT_NS);
+	assert_false(is_silent(&opener, NO_PID));
+}
+
+static void the_number_of_silent_processes_is_bounded(void **state _unused_)
+{
+	for (pid_t pid = 1; pid <= MAX_SILENT; pid++) {
+		note_silence(&opener, pid);
+		note_silence(&opener, pid);
+	}
+	assert_int_equal(opener.silent.length, MAX_SILENT);
+	assert_true(is_silent(&opener, 1));
+	note_silence(&opener, MAX_SILENT + 1);
+	assert_int_equal(opener.silent.length, MAX_SILENT);
+	assert_false(is_silent(&opener, 1)); /* the oldest */
+	assert_true(is_silent(&opener, 2));
+	assert_non_null(find_silent(&opener, MAX_SILENT + 1));
+}
+
+static void processes_that_stay_are_bounded(void **state _unused_)
+{
+	opener.num_failures = 1;
+	opener.num_left_behind = MAX_LEFT_BEHIND - 1;
+	assert_true(is_allowed(&opener, 0));
+	opener.num_left_behind++;
+	assert_false(is_allowed(&opener, 0));
+	assert_int_equal(slow_opener_follow(&opener, 0, "/"), -ETIMEDOUT);
+	assert_int_equal(opener.counts.num_refused, 1);
+}
+
+static void the_number_of_file_systems_is_bounded(void **state _unused_)
+{
+	int fd = open("/dev/null", O_PATH | O_CLOEXEC);
+
+	assert_true(fd >= 0);
+	for (dev_t device = 1; device <= MAX_DEVICES + 2; device++)
+		assert_false(slow_opener_may_hang(&opener, 0, fd, device));
+	assert_int_equal(opener.devices.length, MAX_DEVICES);
+	/* One that is known is not asked for again. */
+	opener.devices.items[3].may_hang = true;
+	assert_true(slow_opener_may_hang(&opener, 0, fd, 4));
+	slow_opener_end(&opener);
+	assert_false(slow_opener_may_hang(&opener, 0, fd, 5));
+	assert_true(slow_opener_may_hang(&opener, 0, fd, MAX_DEVICES + 1)); /* nobody knows */
+	close(fd);
+}
+
+static void copies_have_a_limit_in_all(void **state _unused_)
+{
+	int handle = open("/dev/null", O_PATH | O_CLOEXEC);
+	int fd;
+
+	opener.copied_bytes = MAX_COPIED_BYTES - 1;
+	fd = slow_opener_open(&opener, 0, handle);
+	assert_true(fd >= 0 || fd == -ENOTSUP);
+	cleanup_closep(&fd);
+	opener.copied_bytes = MAX_COPIED_BYTES;
+	assert_int_equal(slow_opener_open(&opener, 0, handle), -EFBIG);
+	close(handle);
+}
+
+static void a_copy_is_no_larger_than_its_limit(void **state _unused_)
+{
+	FILE *file = tmpfile();
+	uint64_t num_bytes = 0;
+	int copied;
+
+	assert_non_null(file);
+	for (int i = 0; i < 5000; i++)
+		assert_int_equal(fputc('a' + i % 26, file), 'a' + i % 26);
+	assert_int_equal(fflush(file), 0);
+	assert_int_equal(open_copy(fileno(file), 4999, &num_bytes), -EFBIG);
+	copied = open_copy(fileno(file), 5000, &num_bytes);
+	assert_true(copied >= 0);
+	assert_int_equal(num_bytes, 5000);
+	assert_int_equal(lseek(copied, 0, SEEK_END), 5000);
+	close(copied);
+	fclose(file);
+}
+
+static void memory_is_copied_up_to_a_limit(void **state _unused_)
+{
+	static uint8_t bytes[SLOW_OPENER_MAX_MEMORY_BYTES + 1];
+	static uint8_t ret[sizeof(bytes)];
+	uint64_t address = (uintptr_t)bytes;
+
+	memset(bytes, 0x5a, sizeof(bytes));
+	assert_int_equal(
+		slow_opener_read_memory(&opener, getpid(), address, ret, sizeof(bytes) - 1), 0);
+	assert_memory_equal(ret, bytes, sizeof(bytes) - 1);
+	assert_int_equal(slow_opener_read_memory(&opener, getpid(), address, ret, sizeof(bytes)),
+			 -EINVAL);
+	assert_int_equal(slow_opener_read_memory(&opener, getpid(), 0, ret, 8), -EFAULT);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(the_time_limit_shrinks_with_failures),
+		TEST(a_user_has_a_number_of_failures),
+		TEST(failures_are_counted_by_user),
+		TEST(the_number_of_users_is_bounded),
+		TEST(a_process_that_did_not_answer_twice_is_not_asked),
+		TEST(the_number_of_silent_processes_is_bounded),
+		TEST(processes_that_stay_are_bounded),
+		TEST(the_number_of_file_systems_is_bounded),
+		TEST(copies_have_a_limit_in_all),
+		TEST(a_copy_is_no_larger_than_its_limit),
+		TEST(memory_is_copied_up_to_a_limit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
