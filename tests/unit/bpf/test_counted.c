@@ -19,6 +19,7 @@ static int set_up(void **state _unused_)
 	FAKE_PER_CPU(period_states);
 	FAKE_PER_CPU(running);
 	FAKE_PER_CPU(scratches);
+	FAKE_PER_CPU(own_times);
 	FAKE_PER_CPU(filter_scratches);
 	FAKE_ARRAY(event_filter, 2);
 	FAKE_ARRAY(sent_stacks, 1);

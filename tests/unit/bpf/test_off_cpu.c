@@ -23,6 +23,7 @@ static void make_maps(uint64_t room)
 	FAKE_TASK_STORAGE(departures_of_tasks, room);
 	FAKE_PER_CPU(states);
 	FAKE_PER_CPU(scratches);
+	FAKE_PER_CPU(own_times);
 	FAKE_PER_CPU(counters);
 	FAKE_HASH(target_tids, 4);
 	FAKE_ARRAY(sent_stacks, 1);

@@ -114,7 +114,7 @@ static void a_full_ring_leaves_the_code_to_the_next_sample(void **state _unused_
 static void a_stack_is_sent_once(void **state _unused_)
 {
 	const struct wire_runtime_stack *sent;
-	uint64_t hash = send_runtime_frames(stack, scratch, say_sending);
+	uint64_t hash = send_runtime_frames(stack, scratch, say_sending, 1);
 
 	assert_true(hash != 0);
 	assert_int_equal(num_asked, 2);
@@ -124,7 +124,7 @@ static void a_stack_is_sent_once(void **state _unused_)
 	assert_int_equal(sent->frames[1].code, 0x2000);
 	assert_int_equal(fake_kernel.records[0].size,
 			 offsetof(struct wire_runtime_stack, frames[2]));
-	assert_int_equal(send_runtime_frames(stack, scratch, say_sending), hash);
+	assert_int_equal(send_runtime_frames(stack, scratch, say_sending, 1), hash);
 	assert_int_equal(num_asked, 2);
 	assert_int_equal(fake_kernel.num_records, 1);
 }
@@ -135,15 +135,15 @@ static void a_stack_with_an_unread_code_asks_for_it_again(void **state _unused_)
 	uint64_t hash;
 
 	sending = CODE_UNREAD;
-	hash = send_runtime_frames(stack, scratch, say_sending);
+	hash = send_runtime_frames(stack, scratch, say_sending, 1);
 	assert_true(hash != 0);
 	assert_int_equal(fake_record_count(WIRE_RUNTIME_STACK), 1);
-	assert_int_equal(send_runtime_frames(stack, scratch, say_sending), hash);
+	assert_int_equal(send_runtime_frames(stack, scratch, say_sending, 1), hash);
 	assert_int_equal(num_asked, 4);
 	sending = CODE_SENT;
-	assert_int_equal(send_runtime_frames(stack, scratch, say_sending), hash);
+	assert_int_equal(send_runtime_frames(stack, scratch, say_sending, 1), hash);
 	assert_int_equal(num_asked, 6);
-	assert_int_equal(send_runtime_frames(stack, scratch, say_sending), hash);
+	assert_int_equal(send_runtime_frames(stack, scratch, say_sending, 1), hash);
 	assert_int_equal(num_asked, 6);
 	/* The stack itself was sent at first. */
 	assert_int_equal(fake_record_count(WIRE_RUNTIME_STACK), 1);
@@ -152,10 +152,10 @@ static void a_stack_with_an_unread_code_asks_for_it_again(void **state _unused_)
 static void a_stack_with_a_lost_code_is_not_sent(void **state _unused_)
 {
 	sending = CODE_LOST;
-	assert_int_equal(send_runtime_frames(stack, scratch, say_sending), 0);
+	assert_int_equal(send_runtime_frames(stack, scratch, say_sending, 1), 0);
 	assert_int_equal(fake_kernel.num_records, 0);
 	sending = CODE_SENT;
-	assert_true(send_runtime_frames(stack, scratch, say_sending) != 0);
+	assert_true(send_runtime_frames(stack, scratch, say_sending, 1) != 0);
 	assert_int_equal(num_asked, 4);
 	assert_int_equal(fake_kernel.num_records, 1);
 }
@@ -163,19 +163,19 @@ static void a_stack_with_a_lost_code_is_not_sent(void **state _unused_)
 static void a_full_ring_leaves_the_stack_to_the_next_sample(void **state _unused_)
 {
 	fake_kernel.ring_room = 0;
-	assert_int_equal(send_runtime_frames(stack, scratch, say_sending), 0);
+	assert_int_equal(send_runtime_frames(stack, scratch, say_sending, 1), 0);
 	fake_kernel.ring_room = FAKE_ALL_FIT;
-	assert_true(send_runtime_frames(stack, scratch, say_sending) != 0);
+	assert_true(send_runtime_frames(stack, scratch, say_sending, 1) != 0);
 	assert_int_equal(fake_record_count(WIRE_RUNTIME_STACK), 1);
 }
 
 /* A forked process has the same frames. */
 static void another_process_with_the_same_stack_sends_its_codes(void **state _unused_)
 {
-	uint64_t hash = send_runtime_frames(stack, scratch, say_sending);
+	uint64_t hash = send_runtime_frames(stack, scratch, say_sending, 1);
 
 	scratch->sample.pid = 51;
-	assert_int_equal(send_runtime_frames(stack, scratch, say_sending), hash);
+	assert_int_equal(send_runtime_frames(stack, scratch, say_sending, 1), hash);
 	assert_int_equal(num_asked, 4);
 	assert_int_equal(fake_record_count(WIRE_RUNTIME_STACK), 1);
 }

@@ -20,6 +20,7 @@ static int set_up(void **state _unused_)
 	fake_kernel_reset();
 	FAKE_PER_CPU(counters);
 	FAKE_PER_CPU(scratches);
+	FAKE_PER_CPU(own_times);
 	FAKE_PER_CPU(known_areas);
 	FAKE_PER_CPU(running_threads);
 	FAKE_PER_CPU(raw_budget);

@@ -21,6 +21,7 @@ static int set_up(void **state _unused_)
 {
 	fake_kernel_reset();
 	FAKE_PER_CPU(cpus);
+	FAKE_PER_CPU(own_times);
 	FAKE_PER_CPU(counters);
 	FAKE_PER_CPU(running_threads);
 	FAKE_ARRAY(names, WIRE_SCHEDULE_NAMES);

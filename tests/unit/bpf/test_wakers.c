@@ -20,6 +20,7 @@ static int set_up(void **state _unused_)
 	FAKE_PER_CPU(waker_counters);
 	FAKE_PER_CPU(takings);
 	FAKE_PER_CPU(scratches);
+	FAKE_PER_CPU(own_times);
 	FAKE_HASH(target_tids, 4);
 	FAKE_ARRAY(sent_stacks, 2);
 	FAKE_RINGS(rings);
