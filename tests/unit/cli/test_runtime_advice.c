@@ -93,7 +93,8 @@ static void runtimes_that_are_known_by_name_have_one_as_well(_unused_ void **sta
 		&ticks, rows, ARRAY_LENGTH(rows), "",
 		"> .NET names its code with DOTNET_PerfMapEnabled=1 in its environment\n"
 		"> BEAM names its code with +JPperf true (erl), from OTP 24 on\n"
-		"> LuaJIT names its code with XCFLAGS=-DLUAJIT_USE_PERFTOOLS when it is built\n");
+		"> LuaJIT names its code with XCFLAGS=-DLUAJIT_USE_PERFTOOLS when it is built\n"
+		"> Mono names its code with --jitmap (mono)\n");
 	assert_advice_with(&ticks, named, ARRAY_LENGTH(named), "", "");
 }
 
