@@ -258,7 +258,7 @@ $(WRITTEN): $(O)/generated/%: packaging/man/% $(O)/generated/formats
 $(O)/generated/stackwide-%.1: $(O)/stackwide
 	$(Q)mkdir -p $(@D) && $< generate manual $* > $@
 
-# Made each time: PREFIX may be another. Phony, as .SECONDARY makes other names mere steps.
+# Made each time: PREFIX may be another.
 $(O)/generated/capture.service: packaging/systemd/stackwide-capture.service FORCE
 $(O)/generated/cron: packaging/cron/stackwide FORCE
 $(O)/generated/capture.service $(O)/generated/cron:
@@ -303,6 +303,6 @@ help:  ## this list
 -include $(OBJECTS:.o=.d) $(WASM_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(SKELETONS:.skel.h=.bpf.d) $(FUZZERS:=.d) \
 	$(WORKLOADS:=.d) $(PROGRAMS:=.d)
 .PHONY: FORCE all unit-tests programs test-programs check check-all kernels bench fuzz fuzz-targets format-check lint format generated install uninstall dist clean help
-.SECONDARY:
+# Made on the way to others, and kept. Without names, a header that is gone would make nothing anew.
+.SECONDARY: $(SKELETONS) $(SKELETONS:.skel.h=.bpf.o) $(PROTOS:=.h) $(PROTOS:=.c) $(G)/include/formats/svg/script.js.h $(G)/include/formats/svg/style.css.h
 .DELETE_ON_ERROR:
-.SECONDARY:
