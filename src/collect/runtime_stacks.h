@@ -67,18 +67,24 @@ struct runtime_frame_list {
 	bool have_come; /* else nothing is known */
 };
 
+/* How the frames of a stack were put into it. */
+struct runtime_verdict {
+	enum runtime_fit fit;
+	bool may_lack_inlined; /* inlined functions of a level are unknown */
+};
+
 /*
  * The levels of a stack with the frames in it, innermost first.
  *
  * pcs  as struct wire_stack has them
- * ret  RUNTIME_MAX_LEVELS; those of the native stack alone where *ret_fit is not RUNTIME_FITS
+ * ret  RUNTIME_MAX_LEVELS; those of the native stack alone where ret_verdict->fit is not RUNTIME_FITS
  *
  * Returns 0 or -ENOMEM.
  */
 _must_check_ int runtime_stacks_splice(struct runtime_stacks *stacks,
 				       const struct runtime_sample *source, const uint64_t *pcs,
 				       uint32_t num_pcs, struct runtime_level *ret,
-				       uint32_t *ret_num, enum runtime_fit *ret_fit);
+				       uint32_t *ret_num, struct runtime_verdict *ret_verdict);
 
 /* Whether the outer ones of these frames are not kept. */
 bool runtime_stacks_is_deep(const struct runtime_stacks *stacks, uint64_t hash);
@@ -103,9 +109,9 @@ struct runtime_version runtime_stacks_get_version(struct runtime_stacks *stacks,
 bool runtime_stacks_is_gil(struct runtime_stacks *stacks, const struct process *process,
 			   uint64_t futex);
 
-/* A sample of a process, whether that runs an interpreter or not. fit: RUNTIME_NONE: its frames did not come. */
+/* A sample of a process, whether that runs an interpreter or not. A fit of RUNTIME_NONE: its frames did not come. */
 void runtime_stacks_count(struct runtime_stacks *stacks, const struct process *process,
-			  enum runtime_fit fit);
+			  struct runtime_verdict verdict);
 /* Borrowed until the next one is counted. */
 const struct runtime_counts *runtime_stacks_get_counts(const struct runtime_stacks *stacks,
 						       size_t *ret_count);
