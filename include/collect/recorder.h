@@ -290,6 +290,7 @@ struct runtime_counts {
 	uint64_t processes; /* that have samples */
 	uint64_t samples;
 	uint64_t fits[NUM_RUNTIME_FITS]; /* of them, by what became of their frames */
+	uint64_t may_lack_inlined;       /* among those that fit: inlined functions are unknown */
 };
 #define RECORDER_MAX_RUNTIMES 48
 

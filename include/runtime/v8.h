@@ -12,6 +12,7 @@
 
 #include "base/attributes.h"
 #include "objfile/objfile.h"
+#include "runtime/v8_inlines.h"
 #include "runtime/v8_wasm.h"
 #include "wire/v8.h"
 
@@ -27,6 +28,7 @@ struct v8_build {
 	unsigned int minor;
 	struct wire_v8_layout layout; /* of V8_KNOWN; else all 0 */
 	struct v8_wasm_layout wasm;   /* likewise */
+	struct v8_code_layout code;   /* likewise */
 };
 
 /* Find V8 in a file, by its own symbols. Returns 0, also for a build that is not known, or -ENOENT: the file holds none. */

@@ -345,7 +345,7 @@ static void print_runtimes(const struct recorder_account *ticks, struct text *re
 		for (enum runtime_fit fit = RUNTIME_FITS; fit < NUM_RUNTIME_FITS; fit++)
 			text_printf(ret, ", \"%s\": %" PRIu64, runtime_fit_get_name(fit),
 				    counts->fits[fit]);
-		text_append_char(ret, '}');
+		text_printf(ret, ", \"may_lack_inlined\": %" PRIu64 "}", counts->may_lack_inlined);
 		comma = ",";
 	}
 	text_printf(ret, "],\n  \"lost_code_objects\": %" PRIu64 ",\n", ticks->lost_runtime_codes);

@@ -212,6 +212,9 @@ static void append_runtimes(struct text *text, const struct recorder_account *ti
 		text_append_char(text, '\n');
 		for (enum runtime_fit fit = RUNTIME_FITS_NOT; fit < NUM_RUNTIME_FITS; fit++)
 			append_reason(text, counts->fits[fit], explain_runtime_fit(fit));
+		append_reason(
+			text, counts->may_lack_inlined,
+			"may lack inlined functions: the data on the code was not readable or has a gap");
 	}
 	append_reason(text, ticks->lost_runtime_codes,
 		      "functions have no name: there were more than are kept");

@@ -71,7 +71,7 @@ struct mapped_runtime {
 	uint32_t file;      /* it is in */
 	uint64_t gil_start; /* of the memory that CPython's lock lies in */
 	uint64_t gil_end;
-	struct v8_wasm_layout wasm; /* of V8 */
+	struct v8_build v8; /* without V8 all 0 */
 };
 INTERN_TABLE(mapped_runtime_table, struct mapped_runtime, process, mappings_version);
 
@@ -118,6 +118,8 @@ void runtime_stacks_forget(struct runtime_stacks *stacks)
 {
 	python_stacks_free(stacks->python);
 	stacks->python = NULL;
+	if (stacks->v8)
+		stacks->num_lost_codes += v8_stacks_get_lost(stacks->v8);
 	v8_stacks_free(stacks->v8);
 	stacks->v8 = NULL;
 	if (stacks->hotspot)
@@ -191,7 +193,8 @@ int runtime_stacks_add(struct runtime_stacks *stacks, const void *data, size_t s
 uint64_t runtime_stacks_get_lost_codes(const struct runtime_stacks *stacks)
 {
 	return stacks->num_lost_codes +
-	       (stacks->hotspot ? hotspot_stacks_get_dropped(stacks->hotspot) : 0);
+	       (stacks->hotspot ? hotspot_stacks_get_dropped(stacks->hotspot) : 0) +
+	       (stacks->v8 ? v8_stacks_get_lost(stacks->v8) : 0);
 }
 
 static enum runtime_kind get_script_kind(const struct script_build *build)
@@ -274,14 +277,14 @@ static void find_gil(const struct runtime_stacks *stacks, const struct mapping *
 	image->gil_end = image->gil_start + python->runtime_bytes;
 }
 
-static void find_wasm(const struct runtime_stacks *stacks, const struct mapping *mapping,
-		      struct mapped_runtime *image)
+static void find_v8(const struct runtime_stacks *stacks, const struct mapping *mapping,
+		    struct mapped_runtime *image)
 {
 	const struct v8_build *v8 =
 		elf_files_get_v8(stacks->elf_files, file_table_get(stacks->files, mapping->file));
 
 	if (v8)
-		image->wasm = v8->wasm;
+		image->v8 = *v8;
 }
 
 static struct mapped_runtime find_image(struct runtime_stacks *stacks,
@@ -309,8 +312,8 @@ static struct mapped_runtime find_image(struct runtime_stacks *stacks,
 		}
 		if (version.is_known && version.kind == RUNTIME_PYTHON && !image.gil_start)
 			find_gil(stacks, &mappings[i], &image);
-		if (version.is_known && version.kind == RUNTIME_V8 && !image.wasm.is_known)
-			find_wasm(stacks, &mappings[i], &image);
+		if (version.is_known && version.kind == RUNTIME_V8 && !image.v8.major)
+			find_v8(stacks, &mappings[i], &image);
 	}
 	if (may_come)
 		return image;
@@ -392,12 +395,13 @@ bool runtime_stacks_counts_by_file(struct runtime_stacks *stacks, const struct p
 }
 
 void runtime_stacks_count(struct runtime_stacks *stacks, const struct process *process,
-			  enum runtime_fit fit, const uint64_t *pcs, uint32_t num_pcs)
+			  struct runtime_verdict verdict, const uint64_t *pcs, uint32_t num_pcs)
 {
 	struct mapped_runtime image = find_image(stacks, process);
 	struct runtime_version version = image.version;
 	const struct named_runtime *named =
 		version.is_there ? runtime_kind_get_named(version.kind) : NULL;
+	enum runtime_fit fit = verdict.fit;
 	struct runtime_counts *counts;
 
 	if (!version.is_there ||
@@ -413,6 +417,7 @@ void runtime_stacks_count(struct runtime_stacks *stacks, const struct process *p
 	counts->processes += is_new(stacks, process);
 	counts->samples++;
 	counts->fits[fit]++;
+	counts->may_lack_inlined += fit == RUNTIME_FITS && verdict.may_lack_inlined;
 }
 
 const struct runtime_counts *runtime_stacks_get_counts(const struct runtime_stacks *stacks,
@@ -439,11 +444,14 @@ bool runtime_stacks_is_deep(const struct runtime_stacks *stacks, uint64_t hash)
 
 int runtime_stacks_splice(struct runtime_stacks *stacks, const struct runtime_sample *source,
 			  const uint64_t *pcs, uint32_t num_pcs, struct runtime_level *ret,
-			  uint32_t *ret_num, enum runtime_fit *ret_fit)
+			  uint32_t *ret_num, struct runtime_verdict *ret_verdict)
 {
 	const struct known_frames *known = find_known(stacks, source->frames);
 	struct runtime_frame_list frames = {0};
 	struct runtime_version version = {0};
+	enum runtime_fit *ret_fit = &ret_verdict->fit;
+
+	ret_verdict->may_lack_inlined = false;
 
 	if (known)
 		frames = (struct runtime_frame_list){
@@ -457,8 +465,8 @@ int runtime_stacks_splice(struct runtime_stacks *stacks, const struct runtime_sa
 	if (known ? known->runtime == WIRE_RUNTIME_V8 : version.kind == RUNTIME_V8) {
 		struct mapped_runtime image = find_image(stacks, source->process);
 
-		return v8_stacks_splice(stacks->v8, source, &image.wasm, &frames, pcs, num_pcs, ret,
-					ret_num, ret_fit);
+		return v8_stacks_splice(stacks->v8, source, &image.v8, &frames, pcs, num_pcs, ret,
+					ret_num, ret_verdict);
 	}
 	if (known ? known->runtime == WIRE_RUNTIME_HOTSPOT : version.kind == RUNTIME_HOTSPOT)
 		return hotspot_stacks_splice(stacks->hotspot, source, &frames, pcs, num_pcs, ret,

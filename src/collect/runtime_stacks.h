@@ -67,18 +67,24 @@ struct runtime_frame_list {
 	bool have_come; /* else nothing is known */
 };
 
+/* How the frames of a stack were put into it. */
+struct runtime_verdict {
+	enum runtime_fit fit;
+	bool may_lack_inlined; /* inlined functions of a level are unknown */
+};
+
 /*
  * The levels of a stack with the frames in it, innermost first.
  *
  * pcs  as struct wire_stack has them
- * ret  RUNTIME_MAX_LEVELS; those of the native stack alone where *ret_fit is not RUNTIME_FITS
+ * ret  RUNTIME_MAX_LEVELS; those of the native stack alone where ret_verdict->fit is not RUNTIME_FITS
  *
  * Returns 0 or -ENOMEM.
  */
 _must_check_ int runtime_stacks_splice(struct runtime_stacks *stacks,
 				       const struct runtime_sample *source, const uint64_t *pcs,
 				       uint32_t num_pcs, struct runtime_level *ret,
-				       uint32_t *ret_num, enum runtime_fit *ret_fit);
+				       uint32_t *ret_num, struct runtime_verdict *ret_verdict);
 
 /* Whether the outer ones of these frames are not kept. */
 bool runtime_stacks_is_deep(const struct runtime_stacks *stacks, uint64_t hash);
@@ -107,11 +113,11 @@ bool runtime_stacks_is_gil(struct runtime_stacks *stacks, const struct process *
 bool runtime_stacks_counts_by_file(struct runtime_stacks *stacks, const struct process *process);
 
 /*
- * A sample of a process, whether that runs an interpreter or not. fit: RUNTIME_NONE: its frames did not come. pcs: its
+ * A sample of a process, whether that runs an interpreter or not. A fit of RUNTIME_NONE: its frames did not come. pcs: its
  * stack, where that is asked for (runtime_stacks_counts_by_file()).
  */
 void runtime_stacks_count(struct runtime_stacks *stacks, const struct process *process,
-			  enum runtime_fit fit, const uint64_t *pcs, uint32_t num_pcs);
+			  struct runtime_verdict verdict, const uint64_t *pcs, uint32_t num_pcs);
 /* Borrowed until the next one is counted. */
 const struct runtime_counts *runtime_stacks_get_counts(const struct runtime_stacks *stacks,
 						       size_t *ret_count);

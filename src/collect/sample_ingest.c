@@ -67,6 +67,7 @@ struct stack_evidence {
 	bool has_generated_code : 1;
 	bool goes_by_fp_through_it : 1; /* a step out of generated code was taken by frame pointer */
 	uint8_t runtime_fit : 3;        /* enum runtime_fit */
+	bool may_lack_inlined : 1;      /* struct runtime_verdict */
 	bool is_coroutine : 1; /* the interpreter knows that the stack starts where it does */
 };
 
@@ -630,14 +631,15 @@ static int resolve_with_runtime(struct sample_ingest *ingest, const struct raw_s
 					      .generation = raw->generation,
 					      .frames = raw->runtime_frames,
 					      .is_whole = raw->is_whole};
-	enum runtime_fit fit;
+	struct runtime_verdict verdict;
 	uint32_t num_levels;
 	int err = runtime_stacks_splice(ingest->runtimes, &source, ingest->pcs, raw->num_pcs,
-					ingest->levels, &num_levels, &fit);
+					ingest->levels, &num_levels, &verdict);
 
 	if (err)
 		return err;
-	resolved->evidence.runtime_fit = fit;
+	resolved->evidence.runtime_fit = (uint8_t)(verdict.fit & 7);
+	resolved->evidence.may_lack_inlined = verdict.may_lack_inlined;
 	for (uint32_t i = num_levels; i-- > 0;) {
 		const struct runtime_level *level = &ingest->levels[i];
 
@@ -818,17 +820,19 @@ static bool has_frame_above_user_stack(struct sample_ingest *ingest,
 	       (get_event(ingest, sample)->has_calls && sample->call);
 }
 
-/* known: the stack, or NULL. fit: RUNTIME_NONE: the interpreter's frames did not come. */
+/* known: the stack, or NULL. evidence: with RUNTIME_NONE, the interpreter's frames did not come. */
 static void count_runtime(struct sample_ingest *ingest, const struct wire_sample *sample,
 			  const struct known_stack *known, const struct process *process,
-			  enum runtime_fit fit)
+			  const struct stack_evidence *evidence)
 {
+	const struct runtime_verdict verdict = {.fit = evidence->runtime_fit,
+						.may_lack_inlined = evidence->may_lack_inlined};
 	bool reads_pcs;
 
 	if (!ingest->runtimes || is_waker(sample))
 		return;
 	reads_pcs = known && runtime_stacks_counts_by_file(ingest->runtimes, process);
-	runtime_stacks_count(ingest->runtimes, process, fit,
+	runtime_stacks_count(ingest->runtimes, process, verdict,
 			     reads_pcs ? read_pcs(ingest, known) : NULL,
 			     reads_pcs ? known->num_pcs : 0);
 }
@@ -882,7 +886,7 @@ static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sa
 	if (!*ret_is_truncated) {
 		counts->unproven += evidence.proof == CALL_UNPROVEN;
 		*stack = whole;
-		count_runtime(ingest, sample, known, process, evidence.runtime_fit);
+		count_runtime(ingest, sample, known, process, &evidence);
 		return 0;
 	}
 	/* Alone, it would be a function that ran. */
@@ -892,14 +896,14 @@ static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sa
 			return err;
 	}
 	if (!known) {
-		count_runtime(ingest, sample, known, process, RUNTIME_NONE);
+		count_runtime(ingest, sample, known, process, &evidence);
 		return 0;
 	}
 	raw.is_32_bit = sample->walk_end == WALK_32_BIT;
 	err = resolve_once(ingest, &raw, process, sample->time_ns, stack, &evidence);
 	if (err)
 		return err;
-	count_runtime(ingest, sample, known, process, evidence.runtime_fit);
+	count_runtime(ingest, sample, known, process, &evidence);
 	return 0;
 }
 

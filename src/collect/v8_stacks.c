@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "process/process_memory.h"
 #include "runtime/v8_function.h"
+#include "runtime/v8_inlines.h"
 #include "runtime/v8_source.h"
 #include "runtime/v8_wasm.h"
 #include "wire/wire.h"
@@ -34,6 +35,8 @@ struct v8_stacks {
 	struct v8_functions *functions;
 	struct v8_sources *sources;
 	struct v8_wasm_modules *modules;
+	struct v8_inlines *inlines;
+	uint64_t num_lost_functions;
 };
 
 struct v8_stacks *v8_stacks_new(struct profile *profile, struct slow_opener *opener,
@@ -49,7 +52,8 @@ struct v8_stacks *v8_stacks_new(struct profile *profile, struct slow_opener *ope
 	stacks->functions = v8_functions_new();
 	stacks->sources = v8_sources_new();
 	stacks->modules = v8_wasm_modules_new();
-	if (!stacks->functions || !stacks->sources || !stacks->modules) {
+	stacks->inlines = v8_inlines_new();
+	if (!stacks->functions || !stacks->sources || !stacks->modules || !stacks->inlines) {
 		v8_stacks_free(stacks);
 		return NULL;
 	}
@@ -63,6 +67,7 @@ void v8_stacks_free(struct v8_stacks *stacks)
 	v8_functions_free(stacks->functions);
 	v8_sources_free(stacks->sources);
 	v8_wasm_modules_free(stacks->modules);
+	v8_inlines_free(stacks->inlines);
 	free(stacks);
 }
 
@@ -99,9 +104,10 @@ static const char *get_name(const struct v8_function *function)
 }
 
 /* The location of a function: its name, its file as its module and its source, and the line that it begins in. */
-static int locate(struct v8_stacks *stacks, const struct v8_function *function, uint32_t *ret)
+static int locate(struct v8_stacks *stacks, const struct v8_function *function, bool is_inlined,
+		  uint32_t *ret)
 {
-	struct frame frame = {.kind = FRAME_JAVASCRIPT};
+	struct frame frame = {.kind = FRAME_JAVASCRIPT, .is_inlined = is_inlined};
 	const char *name = get_name(function);
 	const char *file = function->file;
 	const char *base;
@@ -184,63 +190,188 @@ static int locate_function(struct v8_stacks *stacks, const struct runtime_sample
 
 	if (!function || function->is_builtin)
 		return -ENOENT;
-	return locate(stacks, function, ret);
+	return locate(stacks, function, false, ret);
+}
+
+/* The stack that is put together. */
+struct v8_splice {
+	struct v8_stacks *stacks;
+	const struct runtime_sample *source;
+	const struct v8_build *build;
+	const uint64_t *pcs;
+	struct runtime_level *levels; /* RUNTIME_MAX_LEVELS long */
+	uint32_t num_levels;
+	bool may_lack_inlined;
+};
+
+static bool is_exact(const struct v8_splice *splice, uint32_t i)
+{
+	return !i || (splice->pcs[i] & WIRE_PC_EXACT);
 }
 
 /* Of level i; ret_has_frame stays what it is for one of JavaScript. Returns as locate_function(). */
-static int locate_level(struct v8_stacks *stacks, const struct runtime_sample *source,
-			const struct v8_wasm_layout *wasm, const struct wire_runtime_frame *frame,
-			const uint64_t *pcs, uint32_t i, uint32_t *ret, bool *ret_has_frame)
+static int locate_level(const struct v8_splice *splice, const struct wire_runtime_frame *frame,
+			uint32_t i, uint32_t *ret, bool *ret_has_frame)
 {
-	bool is_exact = !i || (pcs[i] & WIRE_PC_EXACT);
+	const struct runtime_sample *source = splice->source;
+	const uint64_t *pcs = splice->pcs;
 	const struct v8_level level = {
 		.process = source->process,
-		.layout = wasm,
+		.layout = &splice->build->wasm,
 		.generation = source->generation,
 		.instance = frame->code,
-		.pc = (pcs[i] & ~WIRE_PC_MARKS) - !is_exact,
-		.is_innermost = is_exact && (pcs[i] & WIRE_PC_FP_STEP),
+		.pc = (pcs[i] & ~WIRE_PC_MARKS) - !is_exact(splice, i),
+		.is_innermost = is_exact(splice, i) && (pcs[i] & WIRE_PC_FP_STEP),
 		.calls_entry =
 			i == 1 && (pcs[0] & WIRE_PC_ENTRY_STEP) && (pcs[1] & WIRE_PC_FP_STEP),
 	};
 
 	if (frame->fingerprint == WIRE_V8_WASM)
-		return locate_wasm(stacks, &level, ret, ret_has_frame);
-	return locate_function(stacks, source, frame, ret);
+		return locate_wasm(splice->stacks, &level, ret, ret_has_frame);
+	return locate_function(splice->stacks, source, frame, ret);
+}
+
+/* Add a function that was inlined. A stack may lack it if there is no room for it. */
+static int add_inlined_function(void *context, const struct wire_v8_function *record)
+{
+	struct v8_stacks *stacks = context;
+	int err = v8_stacks_add_function(stacks, record);
+
+	if (err && err != -ENOMEM) {
+		stacks->num_lost_functions++;
+		return 0;
+	}
+	return err;
+}
+
+/* Whether the code is mapped from a file: the interpreter, or V8's own functions, which are not optimized code. */
+static bool is_in_file(const struct v8_splice *splice, uint64_t pc)
+{
+	const struct mapping *mapping = process_find_mapping(splice->source->process, pc);
+
+	return mapping && mapping->file != FILE_NONE;
+}
+
+/* Put a frame for an inlined function. V8's own functions have none. */
+static int put_inlined(struct v8_splice *splice, const struct v8_inlined_function *inlined)
+{
+	const struct runtime_sample *source = splice->source;
+	struct runtime_level level = {.pc = RUNTIME_LEVEL_FRAME};
+	const struct v8_function *function =
+		v8_functions_find(splice->stacks->functions, (uint32_t)source->process->pid,
+				  source->generation, inlined->address, inlined->fingerprint);
+	int err;
+
+	if (!function) {
+		splice->may_lack_inlined = true;
+		return 0;
+	}
+	if (function->is_builtin)
+		return 0;
+	err = locate(splice->stacks, function, true, &level.location);
+	if (err)
+		return err;
+	splice->levels[splice->num_levels++] = level;
+	return 0;
+}
+
+/* Put frames for the inlined functions of level i. num_left levels, with this one, keep their room. */
+static int put_all_inlined(struct v8_splice *splice, const struct wire_runtime_frame *frame,
+			   uint32_t i, uint32_t num_left)
+{
+	struct process_memory process = {.opener = splice->stacks->opener,
+					 .pid = splice->source->process->pid};
+	const struct v8_memory memory = {.read = process_memory_read, .context = &process};
+	const struct v8_code_source source = {
+		.code = &splice->build->code,
+		.layout = &splice->build->layout,
+		.memory = &memory,
+		.add_function = add_inlined_function,
+		.context = splice->stacks,
+	};
+	const struct v8_code_place place = {
+		.generation = splice->source->generation,
+		.pc = splice->pcs[i] & ~WIRE_PC_MARKS,
+		.function = frame->code,
+		.pid = (uint32_t)splice->source->process->pid,
+		.fingerprint = frame->fingerprint,
+		.is_call = !is_exact(splice, i),
+	};
+	struct v8_inlined_chain chain;
+	int err;
+
+	if (frame->fingerprint == WIRE_V8_WASM || is_in_file(splice, place.pc - place.is_call))
+		return 0;
+	err = v8_inlines_find(splice->stacks->inlines, &source, &place, &chain);
+	if (err == -ENOENT)
+		splice->may_lack_inlined = true;
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	for (uint32_t k = 0; k < chain.num_functions; k++) {
+		if (splice->num_levels + 2 * num_left >= RUNTIME_MAX_LEVELS) {
+			splice->may_lack_inlined = true;
+			return 0;
+		}
+		err = put_inlined(splice, &chain.functions[k]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Put level i. frame: NULL if the sampling program has sent none. Returns 0, 1 (it is the last level) or -ENOMEM. */
+static int put_level(struct v8_splice *splice, const struct wire_runtime_frame *frame, uint32_t i,
+		     uint32_t num_left)
+{
+	struct runtime_level level = {.pc = RUNTIME_LEVEL_FRAME};
+	bool has_frame = true;
+	int err = frame ? locate_level(splice, frame, i, &level.location, &has_frame) : -ENOENT;
+
+	if (err && err != -ENOENT)
+		return err;
+	/* The machine code that runs it is what it calls. */
+	if (err || splice->stacks->shown == RUNTIME_FRAMES_ALL)
+		splice->levels[splice->num_levels++] = (struct runtime_level){.pc = i};
+	if (err)
+		return 0;
+	err = put_all_inlined(splice, frame, i, num_left);
+	if (err)
+		return err;
+	splice->levels[splice->num_levels++] = level;
+	if (has_frame)
+		return 0;
+	/* The frame pointer was its caller's, and has led to the caller's caller. */
+	splice->levels[splice->num_levels++] = (struct runtime_level){.pc = RUNTIME_LEVEL_SKIPPED};
+	return 1;
 }
 
 int v8_stacks_splice(struct v8_stacks *stacks, const struct runtime_sample *source,
-		     const struct v8_wasm_layout *wasm, const struct runtime_frame_list *frames,
+		     const struct v8_build *build, const struct runtime_frame_list *frames,
 		     const uint64_t *pcs, uint32_t num_pcs, struct runtime_level *ret,
-		     uint32_t *ret_num, enum runtime_fit *ret_fit)
+		     uint32_t *ret_num, struct runtime_verdict *ret_verdict)
 {
+	struct v8_splice splice = {
+		.stacks = stacks, .source = source, .build = build, .pcs = pcs, .levels = ret};
 	uint32_t next = 0;
+	int err = 0;
 
-	*ret_num = 0;
-	*ret_fit = find_fit(source, frames);
-	for (uint32_t i = 0; i < num_pcs; i++) {
-		struct runtime_level level = {.pc = RUNTIME_LEVEL_FRAME};
-		bool has_frame = true;
-		int err = -ENOENT;
+	ret_verdict->fit = find_fit(source, frames);
+	for (uint32_t i = 0; i < num_pcs && !err; i++) {
+		const struct wire_runtime_frame *frame = NULL;
 
 		/* They come in the order of the levels; what a hostile one says of others is left out. */
 		while (next < frames->length && frames->items[next].position < i)
 			next++;
 		if (next < frames->length && frames->items[next].position == i)
-			err = locate_level(stacks, source, wasm, &frames->items[next], pcs, i,
-					   &level.location, &has_frame);
-		if (err && err != -ENOENT)
-			return err;
-		/* The machine code that runs it is what it calls. */
-		if (err || stacks->shown == RUNTIME_FRAMES_ALL)
-			ret[(*ret_num)++] = (struct runtime_level){.pc = i};
-		if (!err)
-			ret[(*ret_num)++] = level;
-		/* The frame pointer was its caller's, and has led to the caller's caller. */
-		if (!has_frame) {
-			ret[(*ret_num)++] = (struct runtime_level){.pc = RUNTIME_LEVEL_SKIPPED};
-			break;
-		}
+			frame = &frames->items[next];
+		err = put_level(&splice, frame, i, num_pcs - i);
 	}
-	return 0;
+	*ret_num = splice.num_levels;
+	ret_verdict->may_lack_inlined = splice.may_lack_inlined;
+	return err < 0 ? err : 0;
+}
+
+uint64_t v8_stacks_get_lost(const struct v8_stacks *stacks)
+{
+	return stacks->num_lost_functions;
 }

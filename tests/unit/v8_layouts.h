@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include "runtime/v8_inlines.h"
 #include "wire/v8.h"
 
 /* Of Node.js 16, 20 and 24, as v8_find() gives them. */
@@ -84,6 +85,70 @@ static const struct wire_v8_layout v8_layouts[NUM_V8_LAYOUTS] = {
 		     .cons_second = 24,
 		     .thin_actual = 16,
 		     .external_characters = 24},
+};
+
+/* Of the same, of optimized code. */
+static const struct v8_code_layout v8_code_layouts[NUM_V8_LAYOUTS] = {
+	[V8_9_4] = {.is_known = true,
+		    .translations = V8_TRANSLATIONS_PLAIN,
+		    .stream_type = 162,
+		    .stream_bytes = 96,
+		    .code_size = 40,
+		    .code_flags = 48,
+		    .code_deopt_data = 16,
+		    .code_positions = 24,
+		    .kind_turbofan = 13,
+		    .kind_maglev = 12,
+		    .num_inlined = 1,
+		    .literals = 2,
+		    .optimization_id = 5,
+		    .shared = 6,
+		    .inlinings = 7,
+		    .exits = 8,
+		    .first_deopt = 11,
+		    .exit_bytes = 7},
+	[V8_11_3] = {.is_known = true,
+		     .translations = V8_TRANSLATIONS_SHARED,
+		     .stream_type = 252,
+		     .stream_bytes = 16,
+		     .stream_code = 8,
+		     .code_start = 40,
+		     .code_size = 56,
+		     .code_flags = 48,
+		     .code_deopt_data = 16,
+		     .code_positions = 24,
+		     .kind_turbofan = 13,
+		     .kind_maglev = 12,
+		     .num_inlined = 1,
+		     .literals = 2,
+		     .optimization_id = 5,
+		     .shared = 6,
+		     .inlinings = 7,
+		     .exits = 8,
+		     .first_deopt = 11,
+		     .exit_bytes = 4},
+	[V8_13_6] = {.is_known = true,
+		     .translations = V8_TRANSLATIONS_BYTECODE,
+		     .stream_type = 192,
+		     .stream_bytes = 32,
+		     .stream_code = 8,
+		     .code_start = 40,
+		     .code_size = 56,
+		     .code_flags = 52,
+		     .code_deopt_data = 8,
+		     .code_positions = 16,
+		     .kind_turbofan = 12,
+		     .kind_maglev = 11,
+		     .safepoint_head = 16,
+		     .num_inlined = 1,
+		     .literals = 3,
+		     .optimization_id = 6,
+		     .shared = 7,
+		     .is_shared_wrapped = true,
+		     .inlinings = 8,
+		     .exits = 9,
+		     .first_deopt = 12,
+		     .exit_bytes = 4},
 };
 
 #endif

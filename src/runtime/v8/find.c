@@ -53,6 +53,14 @@ enum fact {
 	FACT_WASM_INSTANCE_TYPE,
 	FACT_FOREIGN_TYPE,
 	FACT_SCRIPT_NATIVE_MODULE,
+	/* Optimized code. */
+	FACT_CODE_TYPE,
+	FACT_STREAM_TYPE,
+	FACT_BASELINE_KIND,
+	FACT_NUM_INLINED_INDEX,
+	FACT_LITERALS_INDEX,
+	FACT_OPTIMIZATION_ID_INDEX,
+	FACT_INLININGS_INDEX,
 	NUM_FACTS,
 };
 
@@ -95,6 +103,13 @@ static const char *const fact_names[NUM_FACTS] = {
 	[FACT_WASM_INSTANCE_TYPE] = PREFIX "type_WasmInstanceObject__",
 	[FACT_FOREIGN_TYPE] = PREFIX "type_Foreign__",
 	[FACT_SCRIPT_NATIVE_MODULE] = PREFIX "class_Script__wasm_managed_native_module__",
+	[FACT_CODE_TYPE] = PREFIX "type_Code__",
+	[FACT_STREAM_TYPE] = PREFIX "type_InstructionStream__",
+	[FACT_BASELINE_KIND] = PREFIX "CodeKindBaseline",
+	[FACT_NUM_INLINED_INDEX] = PREFIX "DeoptimizationDataInlinedFunctionCountIndex",
+	[FACT_LITERALS_INDEX] = PREFIX "DeoptimizationDataLiteralArrayIndex",
+	[FACT_OPTIMIZATION_ID_INDEX] = PREFIX "DeoptimizationDataOptimizationIdIndex",
+	[FACT_INLININGS_INDEX] = PREFIX "DeoptimizationDataInliningPositionsIndex",
 };
 
 /* The numbers that v8_walk.h takes for granted. */
@@ -137,6 +152,122 @@ static const struct version_row version_rows[] = {
 };
 #define LAST_MAJOR 14
 #define LAST_MINOR 1
+
+/*
+ * The layout of optimized code, by version. Other versions are not known: the words of the arrays and their encoding change with most
+ * versions.
+ */
+struct code_row {
+	unsigned int major;
+	unsigned int minor;
+	struct v8_code_layout layout; /* but for the types */
+};
+
+static const struct code_row code_rows[] = {
+	/* Node.js 16 */
+	{9,
+	 4,
+	 {.translations = V8_TRANSLATIONS_PLAIN,
+	  .stream_bytes = 96,
+	  .code_deopt_data = 16,
+	  .code_positions = 24,
+	  .code_size = 40,
+	  .code_flags = 48,
+	  .kind_maglev = 12,
+	  .kind_turbofan = 13,
+	  .num_inlined = 1,
+	  .literals = 2,
+	  .optimization_id = 5,
+	  .shared = 6,
+	  .inlinings = 7,
+	  .exits = 8,
+	  .first_deopt = 11,
+	  .exit_bytes = 7}},
+	/* 18 */
+	{10,
+	 2,
+	 {.translations = V8_TRANSLATIONS_PLAIN,
+	  .stream_bytes = 128,
+	  .code_deopt_data = 16,
+	  .code_positions = 24,
+	  .code_size = 40,
+	  .code_flags = 48,
+	  .kind_maglev = 12,
+	  .kind_turbofan = 13,
+	  .num_inlined = 1,
+	  .literals = 2,
+	  .optimization_id = 5,
+	  .shared = 6,
+	  .inlinings = 7,
+	  .exits = 8,
+	  .first_deopt = 11,
+	  .exit_bytes = 4}},
+	/* 20 */
+	{11,
+	 3,
+	 {.translations = V8_TRANSLATIONS_SHARED,
+	  .stream_bytes = 16,
+	  .stream_code = 8,
+	  .code_deopt_data = 16,
+	  .code_positions = 24,
+	  .code_start = 40,
+	  .code_flags = 48,
+	  .code_size = 56,
+	  .kind_maglev = 12,
+	  .kind_turbofan = 13,
+	  .num_inlined = 1,
+	  .literals = 2,
+	  .optimization_id = 5,
+	  .shared = 6,
+	  .inlinings = 7,
+	  .exits = 8,
+	  .first_deopt = 11,
+	  .exit_bytes = 4}},
+	/* 22 */
+	{12,
+	 4,
+	 {.translations = V8_TRANSLATIONS_FRAMES_FIRST,
+	  .stream_bytes = 32,
+	  .stream_code = 8,
+	  .code_deopt_data = 8,
+	  .code_positions = 16,
+	  .code_start = 40,
+	  .code_flags = 48,
+	  .code_size = 52,
+	  .kind_maglev = 11,
+	  .kind_turbofan = 12,
+	  .num_inlined = 1,
+	  .literals = 2,
+	  .optimization_id = 5,
+	  .shared = 6,
+	  .inlinings = 7,
+	  .exits = 8,
+	  .first_deopt = 11,
+	  .exit_bytes = 4}},
+	/* 24 */
+	{13,
+	 6,
+	 {.translations = V8_TRANSLATIONS_BYTECODE,
+	  .stream_bytes = 32,
+	  .stream_code = 8,
+	  .code_deopt_data = 8,
+	  .code_positions = 16,
+	  .code_start = 40,
+	  .code_flags = 52,
+	  .code_size = 56,
+	  .kind_maglev = 11,
+	  .kind_turbofan = 12,
+	  .safepoint_head = 16,
+	  .num_inlined = 1,
+	  .literals = 3,
+	  .optimization_id = 6,
+	  .shared = 7,
+	  .is_shared_wrapped = true,
+	  .inlinings = 8,
+	  .exits = 9,
+	  .first_deopt = 12,
+	  .exit_bytes = 4}},
+};
 
 struct fact_set {
 	bool is_there[NUM_FACTS];
@@ -294,6 +425,33 @@ static void describe_wasm(const struct fact_set *facts, struct v8_build *build)
 	build->layout.wasm_marker = build->wasm.marker;
 }
 
+/* Whether a build exports this number, or does not export it. */
+static bool may_be(const struct fact_set *facts, enum fact fact, int32_t value)
+{
+	return !facts->is_there[fact] || facts->value[fact] == value;
+}
+
+static void describe_code(const struct fact_set *facts, struct v8_build *build)
+{
+	for (size_t i = 0; i < ARRAY_LENGTH(code_rows); i++) {
+		const struct code_row *row = &code_rows[i];
+		struct v8_code_layout layout = row->layout;
+		enum fact type = layout.stream_code ? FACT_STREAM_TYPE : FACT_CODE_TYPE;
+
+		if (row->major != build->major || row->minor != build->minor ||
+		    !facts->is_there[type] || !is_type(facts->value[type]) ||
+		    !may_be(facts, FACT_BASELINE_KIND, layout.kind_turbofan - 2) ||
+		    !may_be(facts, FACT_NUM_INLINED_INDEX, layout.num_inlined) ||
+		    !may_be(facts, FACT_LITERALS_INDEX, layout.literals) ||
+		    !may_be(facts, FACT_OPTIMIZATION_ID_INDEX, layout.optimization_id) ||
+		    !may_be(facts, FACT_INLININGS_INDEX, layout.inlinings))
+			continue;
+		layout.is_known = true;
+		layout.stream_type = (uint16_t)facts->value[type];
+		build->code = layout;
+	}
+}
+
 static enum v8_support describe(const struct fact_set *facts, struct v8_build *build)
 {
 	const struct version_row *row = find_row(build);
@@ -356,8 +514,10 @@ int v8_find(struct objfile *objfile, struct v8_build *ret)
 			found.major = (unsigned int)facts.value[FACT_MAJOR];
 			found.minor = (unsigned int)facts.value[FACT_MINOR];
 			found.support = describe(&facts, &found);
-			if (found.support == V8_KNOWN)
+			if (found.support == V8_KNOWN) {
 				describe_wasm(&facts, &found);
+				describe_code(&facts, &found);
+			}
 		}
 	}
 	if (found.support != V8_KNOWN)

@@ -12,9 +12,7 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/intern.h"
-
-#define V8_INLINE static inline
-#include "runtime/v8_walk.h"
+#include "runtime/v8/memory_walk.h"
 
 #define READ_BYTES (64u << 10)
 /* Of a string: its map, its length, and where the characters of an external one are. */
@@ -55,19 +53,6 @@ struct v8_sources {
 	uint64_t num_bytes; /* that were read */
 };
 
-struct source_walk {
-	struct v8_walk walk; /* first: what the walk hands to v8_read() */
-	const struct v8_memory *memory;
-};
-
-static inline int v8_read(struct v8_walk *walk, void *ret, wire_u32 bytes, wire_u64 address)
-{
-	const struct v8_memory *memory = ((const struct source_walk *)walk)->memory;
-
-	memset(ret, 0, bytes);
-	return memory->read(memory->context, address, ret, bytes);
-}
-
 struct v8_sources *v8_sources_new(void)
 {
 	return calloc(1, sizeof(struct v8_sources));
@@ -96,7 +81,7 @@ static bool is_valid(const struct wire_v8_source *record)
 static bool find_again(const struct wire_v8_function *record, const struct v8_memory *memory,
 		       struct wire_v8_source *ret)
 {
-	struct source_walk source = {.memory = memory};
+	struct memory_walk source = {.memory = memory};
 	struct v8_walk *walk = &source.walk;
 
 	*ret = (struct wire_v8_source){0};

@@ -85,7 +85,8 @@ static void every_version_of_an_interpreter_has_its_counts(_unused_ void **state
 					.major = 17,
 					.processes = 2,
 					.samples = 30,
-					.fits = {[RUNTIME_FITS] = 29, [RUNTIME_OUTSIDE] = 1}},
+					.fits = {[RUNTIME_FITS] = 29, [RUNTIME_OUTSIDE] = 1},
+					.may_lack_inlined = 5},
 				       {.kind = RUNTIME_NAMED + 1,
 					.samples = 3,
 					.fits = {[RUNTIME_UNKNOWN] = 3}}},
@@ -97,11 +98,12 @@ static void every_version_of_an_interpreter_has_its_counts(_unused_ void **state
 	assert_json(&account,
 		    "{\"name\": \"jvm\", \"version\": \"17\", \"processes\": 2, \"samples\": 30, "
 		    "\"fits\": 29, \"fits_not\": 0, \"no_thread\": 0, \"unreadable\": 0, "
-		    "\"early\": 0, \"unknown_build\": 0, \"outside\": 1}");
-	assert_json(&account,
-		    "{\"name\": \"beam\", \"version\": \"0.0\", \"processes\": 0, \"samples\": 3, "
-		    "\"fits\": 0, \"fits_not\": 0, \"no_thread\": 0, \"unreadable\": 0, "
-		    "\"early\": 0, \"unknown_build\": 3, \"outside\": 0}]");
+		    "\"early\": 0, \"unknown_build\": 0, \"outside\": 1, \"may_lack_inlined\": 5}");
+	assert_json(
+		&account,
+		"{\"name\": \"beam\", \"version\": \"0.0\", \"processes\": 0, \"samples\": 3, "
+		"\"fits\": 0, \"fits_not\": 0, \"no_thread\": 0, \"unreadable\": 0, "
+		"\"early\": 0, \"unknown_build\": 3, \"outside\": 0, \"may_lack_inlined\": 0}]");
 }
 
 static void what_the_kernel_could_not_report_is_there(_unused_ void **state)

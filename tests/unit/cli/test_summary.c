@@ -361,6 +361,7 @@ static void interpreters_have_their_versions_as_far_as_these_are_known(_unused_ 
 		{.kind = RUNTIME_PYTHON, .major = 3, .minor = 11, .samples = 50},
 		{.kind = RUNTIME_HOTSPOT, .major = 17, .samples = 400},
 		{.kind = RUNTIME_HOTSPOT, .samples = 8},
+		{.kind = RUNTIME_V8, .major = 11, .minor = 3, .samples = 20, .may_lack_inlined = 3},
 		{.kind = RUNTIME_NAMED, .samples = 2100},
 	};
 
@@ -368,7 +369,8 @@ static void interpreters_have_their_versions_as_far_as_these_are_known(_unused_ 
 	runtimes[1].fits[RUNTIME_FITS] = 300;
 	runtimes[1].fits[RUNTIME_EARLY] = 100;
 	runtimes[2].fits[RUNTIME_UNKNOWN] = 8;
-	runtimes[3].fits[RUNTIME_UNKNOWN] = 2100;
+	runtimes[3].fits[RUNTIME_FITS] = 20;
+	runtimes[4].fits[RUNTIME_UNKNOWN] = 2100;
 	memcpy(scene.account.ticks.runtimes, runtimes, sizeof(runtimes));
 	scene.account.ticks.num_runtimes = ARRAY_LENGTH(runtimes);
 	append(&scene, summary_append);
@@ -379,6 +381,9 @@ static void interpreters_have_their_versions_as_far_as_these_are_known(_unused_ 
 		"               100 came before the interpreter was known\n"
 		"  Java         0 with frames of Java (0.0%)\n"
 		"               8 are shown as native code: nothing is known of this version or build\n"
+		"  V8           20 with frames of V8 11.3 (100.0%)\n"
+		"               3 may lack inlined functions: the data on the code was not readable or "
+		"has a gap\n"
 		"  .NET         2,100 are shown as native code: frames of .NET are not known\n");
 	release(&scene);
 }

@@ -428,13 +428,14 @@ struct fake_interpreter {
 int runtime_stacks_splice(struct runtime_stacks *stacks,
 			  const struct runtime_sample *source _unused_,
 			  const uint64_t *pcs _unused_, uint32_t num_pcs _unused_,
-			  struct runtime_level *ret, uint32_t *ret_num, enum runtime_fit *ret_fit)
+			  struct runtime_level *ret, uint32_t *ret_num,
+			  struct runtime_verdict *ret_verdict)
 {
 	const struct fake_interpreter *fake = (const void *)stacks;
 
 	memcpy(ret, fake->levels, fake->num_levels * sizeof(fake->levels[0]));
 	*ret_num = fake->num_levels;
-	*ret_fit = RUNTIME_FITS;
+	*ret_verdict = (struct runtime_verdict){.fit = RUNTIME_FITS};
 	return 0;
 }
 
@@ -445,10 +446,10 @@ struct runtime_version runtime_stacks_get_version(struct runtime_stacks *stacks 
 }
 
 void runtime_stacks_count(struct runtime_stacks *stacks _unused_,
-			  const struct process *process _unused_, enum runtime_fit fit,
+			  const struct process *process _unused_, struct runtime_verdict verdict,
 			  const uint64_t *pcs, uint32_t num_pcs)
 {
-	assert_int_equal(fit, RUNTIME_FITS);
+	assert_int_equal(verdict.fit, RUNTIME_FITS);
 	assert_null(pcs);
 	assert_int_equal(num_pcs, 0);
 }

@@ -8,16 +8,40 @@
 
 #define PID        7
 #define GENERATION 3
+#define FILE_START 0x400000
+#define FILE_BYTES 0x1000
 
 struct scene {
 	struct profile *profile;
 	struct v8_stacks *stacks;
-	struct process process;
+	struct file_table *files;
+	struct process_table *processes;
+	struct process *process;
 	struct runtime_sample source;
 	struct runtime_level levels[RUNTIME_MAX_LEVELS];
 	uint32_t num_levels;
-	enum runtime_fit fit;
+	struct runtime_verdict verdict;
 };
+
+/* A process with a file mapped at FILE_START. */
+static void map_file(struct scene *scene)
+{
+	const struct mapping mapping = {.start = FILE_START, .end = FILE_START + FILE_BYTES};
+	const struct file_identity identity = {.path = "/usr/bin/node"};
+	bool is_in_exec;
+
+	scene->files = file_table_new("/nonexistent", NULL);
+	assert_non_null(scene->files);
+	scene->processes = process_table_new("/nonexistent", scene->files);
+	assert_non_null(scene->processes);
+	assert_int_equal(file_table_add_sought(scene->files, &identity), 0);
+	assert_int_equal(process_table_on_fork(scene->processes, 1, PID, 1), 0);
+	assert_int_equal(process_table_on_comm(scene->processes, 2, PID, "x", true), 0);
+	assert_int_equal(process_table_on_mmap(scene->processes, 3, PID, &mapping, &identity), 0);
+	assert_int_equal(process_table_find(scene->processes, 4, PID, GENERATION_UNKNOWN, false,
+					    &scene->process, &is_in_exec),
+			 0);
+}
 
 static struct scene *scene_new(enum runtime_frames shown)
 {
@@ -28,9 +52,9 @@ static struct scene *scene_new(enum runtime_frames shown)
 	assert_non_null(scene->profile);
 	scene->stacks = v8_stacks_new(scene->profile, NULL, shown);
 	assert_non_null(scene->stacks);
-	scene->process.pid = PID;
+	map_file(scene);
 	scene->source = (struct runtime_sample){
-		.process = &scene->process, .generation = GENERATION, .is_whole = true};
+		.process = scene->process, .generation = GENERATION, .is_whole = true};
 	return scene;
 }
 
@@ -38,6 +62,8 @@ static void scene_free(struct scene *scene)
 {
 	v8_stacks_free(scene->stacks);
 	profile_free(scene->profile);
+	process_table_free(scene->processes);
+	file_table_free(scene->files);
 	free(scene);
 }
 
@@ -78,8 +104,10 @@ static void splice_wasm(struct scene *scene, const struct v8_wasm_layout *wasm,
 			const struct runtime_frame_list *list, const uint64_t *pcs,
 			uint32_t num_pcs)
 {
-	assert_int_equal(v8_stacks_splice(scene->stacks, &scene->source, wasm, list, pcs, num_pcs,
-					  scene->levels, &scene->num_levels, &scene->fit),
+	const struct v8_build build = {.wasm = *wasm};
+
+	assert_int_equal(v8_stacks_splice(scene->stacks, &scene->source, &build, list, pcs, num_pcs,
+					  scene->levels, &scene->num_levels, &scene->verdict),
 			 0);
 }
 
@@ -131,7 +159,7 @@ static void functions_come_in_the_place_of_their_levels(void **state _unused_)
 	add_function(scene, 0x201, "", "file:///srv/app/outer.mjs", false);
 	add_function(scene, 0x301, "load", "node:internal/modules/cjs/loader", false);
 	splice(scene, frames, 3, WIRE_RUNTIME_COMPLETE, 6);
-	assert_int_equal(scene->fit, RUNTIME_FITS);
+	assert_int_equal(scene->verdict.fit, RUNTIME_FITS);
 	assert_int_equal(scene->num_levels, 6);
 	assert_int_equal(scene->levels[0].pc, 0);
 	expect_frame(scene, 1, "inner", "inner.js", "/srv/app/inner.js");
@@ -168,7 +196,7 @@ static void a_function_has_the_line_that_it_begins_in(void **state _unused_)
 	struct scene *scene = scene_new(RUNTIME_FRAMES_MANAGED);
 	struct wire_v8_function record = describe(0x101, "g", "/srv/g.js", false);
 
-	scene->process.pid = getpid();
+	scene->process->pid = (uint32_t)getpid();
 	record.pid = (uint32_t)getpid();
 	record.source = (struct wire_v8_source){
 		.string = (uint64_t)(uintptr_t)&source,
@@ -252,7 +280,7 @@ static void what_is_built_in_or_not_known_stays_native(void **state _unused_)
 	add_function(scene, 0x101, "forEach", "", true);
 	add_function(scene, 0x301, "of another fingerprint", "x.js", false);
 	splice(scene, frames, 3, WIRE_RUNTIME_COMPLETE, 3);
-	assert_int_equal(scene->fit, RUNTIME_FITS);
+	assert_int_equal(scene->verdict.fit, RUNTIME_FITS);
 	assert_int_equal(scene->num_levels, 3);
 	for (uint32_t i = 0; i < 3; i++)
 		assert_int_equal(scene->levels[i].pc, i);
@@ -266,11 +294,11 @@ static void it_is_said_what_became_of_them(void **state _unused_)
 	const struct wire_runtime_frame frames[] = {{0x101, 1, 0}};
 
 	splice(scene, NULL, 0, WIRE_RUNTIME_COMPLETE, 2);
-	assert_int_equal(scene->fit, RUNTIME_OUTSIDE);
+	assert_int_equal(scene->verdict.fit, RUNTIME_OUTSIDE);
 	splice(scene, frames, 1, WIRE_RUNTIME_UNREADABLE, 2);
-	assert_int_equal(scene->fit, RUNTIME_UNREADABLE);
+	assert_int_equal(scene->verdict.fit, RUNTIME_UNREADABLE);
 	splice_list(scene, &nothing, 2);
-	assert_int_equal(scene->fit, RUNTIME_EARLY);
+	assert_int_equal(scene->verdict.fit, RUNTIME_EARLY);
 	assert_int_equal(scene->num_levels, 2);
 	scene_free(scene);
 }
@@ -281,7 +309,7 @@ static void a_function_of_webassembly_that_is_not_known_stays_code(void **state 
 	const struct wire_runtime_frame frames[] = {{0x101, WIRE_V8_WASM, 0}};
 
 	splice(scene, frames, 1, WIRE_RUNTIME_COMPLETE, 2);
-	assert_int_equal(scene->fit, RUNTIME_FITS);
+	assert_int_equal(scene->verdict.fit, RUNTIME_FITS);
 	assert_int_equal(scene->num_levels, 2);
 	assert_int_equal(scene->levels[0].pc, 0);
 	assert_int_equal(scene->levels[1].pc, 1);
@@ -367,7 +395,7 @@ static void functions_of_webassembly_are_found_in_their_module(void **state _unu
 	struct scene *scene = scene_new(RUNTIME_FRAMES_MANAGED);
 
 	fill_heap();
-	scene->process.pid = getpid();
+	scene->process->pid = (uint32_t)getpid();
 	splice_wasm(scene, &layout, &list, pcs, 4);
 	assert_int_equal(scene->num_levels, 4);
 	assert_int_equal(scene->levels[0].pc, 0);
@@ -384,6 +412,27 @@ static void functions_of_webassembly_are_found_in_their_module(void **state _unu
 	assert_int_equal(scene->num_levels, 3);
 	expect_frame(scene, 1, "two", "wasm", "");
 	assert_int_equal(scene->levels[2].pc, RUNTIME_LEVEL_SKIPPED);
+	scene_free(scene);
+}
+
+/* Of code in a file nothing is inlined; of other code it may be, where the version is not known. */
+static void optimized_code_of_an_unknown_version_may_lack_functions(void **state _unused_)
+{
+	static const struct wire_runtime_frame frame = {.code = 0x101, .fingerprint = 1};
+	static const struct v8_wasm_layout wasm;
+	const struct runtime_frame_list list = {
+		.items = &frame, .length = 1, .end = WIRE_RUNTIME_COMPLETE, .have_come = true};
+	const uint64_t in_file = FILE_START + 16;
+	const uint64_t generated = FILE_START - 16;
+	struct scene *scene = scene_new(RUNTIME_FRAMES_MANAGED);
+
+	add_function(scene, 0x101, "f", "/f.js", false);
+	splice_wasm(scene, &wasm, &list, &in_file, 1);
+	assert_false(scene->verdict.may_lack_inlined);
+	splice_wasm(scene, &wasm, &list, &generated, 1);
+	assert_int_equal(scene->verdict.fit, RUNTIME_FITS);
+	assert_true(scene->verdict.may_lack_inlined);
+	assert_int_equal(scene->num_levels, 1);
 	scene_free(scene);
 }
 
@@ -416,6 +465,7 @@ int main(void)
 		cmocka_unit_test(it_is_said_what_became_of_them),
 		cmocka_unit_test(a_function_of_webassembly_that_is_not_known_stays_code),
 		cmocka_unit_test(functions_of_webassembly_are_found_in_their_module),
+		cmocka_unit_test(optimized_code_of_an_unknown_version_may_lack_functions),
 		cmocka_unit_test(levels_that_are_none_are_left_out),
 	};
 

@@ -427,6 +427,89 @@ static void numbers_of_webassembly_that_are_none_leave_it_unknown(void **state _
 	}
 }
 
+/* What a version says of its optimized code. */
+static const struct code_version {
+	int32_t major;
+	int32_t minor;
+	bool is_known;
+	uint8_t num_facts;
+	struct fact facts[6];
+} code_versions[] = {
+	{9, 4, true, 1, {{"v8dbg_type_Code__CODE_TYPE", 162}}},
+	{10, 2, true, 2, {{"v8dbg_type_Code__CODE_TYPE", 240}, {"v8dbg_CodeKindBaseline", 11}}},
+	{11,
+	 3,
+	 true,
+	 6,
+	 {{"v8dbg_type_InstructionStream__INSTRUCTION_STREAM_TYPE", 252},
+	  {"v8dbg_CodeKindBaseline", 11},
+	  {"v8dbg_DeoptimizationDataInlinedFunctionCountIndex", 1},
+	  {"v8dbg_DeoptimizationDataLiteralArrayIndex", 2},
+	  {"v8dbg_DeoptimizationDataOptimizationIdIndex", 5},
+	  {"v8dbg_DeoptimizationDataInliningPositionsIndex", 7}}},
+	{12,
+	 4,
+	 true,
+	 6,
+	 {{"v8dbg_type_InstructionStream__INSTRUCTION_STREAM_TYPE", 210},
+	  {"v8dbg_CodeKindBaseline", 10},
+	  {"v8dbg_DeoptimizationDataInlinedFunctionCountIndex", 1},
+	  {"v8dbg_DeoptimizationDataLiteralArrayIndex", 2},
+	  {"v8dbg_DeoptimizationDataOptimizationIdIndex", 5},
+	  {"v8dbg_DeoptimizationDataInliningPositionsIndex", 7}}},
+	{13,
+	 6,
+	 true,
+	 6,
+	 {{"v8dbg_type_InstructionStream__INSTRUCTION_STREAM_TYPE", 192},
+	  {"v8dbg_CodeKindBaseline", 10},
+	  {"v8dbg_DeoptimizationDataInlinedFunctionCountIndex", 1},
+	  {"v8dbg_DeoptimizationDataLiteralArrayIndex", 3},
+	  {"v8dbg_DeoptimizationDataOptimizationIdIndex", 6},
+	  {"v8dbg_DeoptimizationDataInliningPositionsIndex", 8}}},
+	/* Others have other lists, and say the same. */
+	{10, 8, false, 2, {{"v8dbg_type_Code__CODE_TYPE", 240}, {"v8dbg_CodeKindBaseline", 11}}},
+	{12,
+	 9,
+	 false,
+	 2,
+	 {{"v8dbg_type_InstructionStream__INSTRUCTION_STREAM_TYPE", 210},
+	  {"v8dbg_CodeKindBaseline", 10}}},
+};
+
+/* But that one number is changed, if changed is less than there are. */
+static bool knows_code(const struct code_version *code, uint8_t changed, int32_t value,
+		       struct v8_build *ret)
+{
+	struct fake_file *file = NULL;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(versions); i++)
+		if (versions[i].major == code->major && versions[i].minor == code->minor)
+			file = changed_file_new(&versions[i], NULL, NULL);
+	assert_non_null(file);
+	for (uint8_t i = 0; i < code->num_facts; i++)
+		add_fact(file, (struct fact){code->facts[i].name,
+					     i == changed ? value : code->facts[i].value});
+	assert_int_equal(find(file, ret), 0);
+	assert_int_equal(ret->support, V8_KNOWN);
+	return ret->code.is_known;
+}
+
+static void optimized_code_is_known_of_some_versions(void **state)
+{
+	struct v8_build build;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LENGTH(code_versions); i++) {
+		const struct code_version *code = &code_versions[i];
+
+		assert_int_equal(knows_code(code, UINT8_MAX, 0, &build), code->is_known);
+		assert_int_equal(build.code.stream_type, code->is_known ? code->facts[0].value : 0);
+		for (uint8_t k = 0; k < code->num_facts; k++)
+			assert_false(knows_code(code, k, k ? 99 : -1, &build));
+	}
+}
+
 static void one_between_two_versions_is_as_the_older_one(void **state)
 {
 	static const struct {
@@ -702,6 +785,7 @@ int main(void)
 		cmocka_unit_test(functions_of_webassembly_have_what_their_build_says),
 		cmocka_unit_test(older_builds_do_not_say_all_of_webassembly),
 		cmocka_unit_test(numbers_of_webassembly_that_are_none_leave_it_unknown),
+		cmocka_unit_test(optimized_code_is_known_of_some_versions),
 		cmocka_unit_test(one_between_two_versions_is_as_the_older_one),
 		cmocka_unit_test(of_other_versions_nothing_is_guessed),
 		cmocka_unit_test(a_version_that_no_build_has_is_none),
