@@ -26,7 +26,11 @@ static void check_rows(const struct code_stretches *stretches, const struct code
 		require(rows[i].elf_address < stretch->end);
 		require(i == 0 || rows[i].elf_address > rows[i - 1].elf_address);
 		require(rows[i].rule.cfa_op == UNWIND_CFA_SP ||
-			rows[i].rule.cfa_op == UNWIND_CFA_FP);
+			rows[i].rule.cfa_op == UNWIND_CFA_FP ||
+			rows[i].rule.cfa_op == UNWIND_CFA_BX ||
+			rows[i].rule.cfa_op == UNWIND_CFA_COPY ||
+			rows[i].rule.cfa_op == UNWIND_CFA_DEREF_SP_ADD ||
+			rows[i].rule.cfa_op == UNWIND_CFA_UNSUPPORTED);
 	}
 }
 

@@ -24,6 +24,8 @@
 #include "objfile/instruction.h"
 
 #define ALIGNMENT 16
+/* Between a copy of rsp and its alignment: bytes of pushes and the like. */
+#define MAX_UP_TO_ALIGNMENT 64
 /* A start is followed again when a call in it turns out not to return. */
 #define MAX_RETRIES              64
 #define MAX_RETRIED_INSTRUCTIONS (1u << 20)
@@ -149,11 +151,6 @@ static bool is_start(const struct code_rules *rules, size_t offset)
 	return rules->flags[offset] & CODE_STARTS;
 }
 
-static bool are_equal(const struct stack_state *a, const struct stack_state *b)
-{
-	return memcmp(a, b, sizeof(*a)) == 0;
-}
-
 static struct code_rules_owner *get_owner(struct code_rules *rules, uint32_t owner)
 {
 	return &rules->starts.items[owner - 1];
@@ -226,7 +223,7 @@ static int meet(struct code_rules *rules, uint32_t owner, const struct code_posi
 			get_owner(rules, owner)->is_wrong = true;
 		return 0;
 	}
-	if (!are_equal(&rules->states[position->offset], &position->state)) {
+	if (!stack_state_is_same(&rules->states[position->offset], &position->state)) {
 		if (position->is_behind_call)
 			return 0;
 		/* By a jump: so the call before it is likely not to return. */
@@ -272,7 +269,7 @@ static void jump_anywhere(struct code_rules *rules, uint32_t owner, const struct
 		start->is_confirmed |= start->is_known;
 		return;
 	}
-	if (start->has_jump && !are_equal(&start->jump_state, state))
+	if (start->has_jump && !stack_state_is_same(&start->jump_state, state))
 		start->has_jumps = true;
 	start->has_jump = true;
 	start->jump_state = *state;
@@ -343,11 +340,57 @@ static int reach(struct code_rules *rules, uint32_t owner, const struct code_pos
 	return 0;
 }
 
+/* and $…,%rsp */
+static bool has_alignment(const uint8_t *code, size_t size)
+{
+	for (size_t i = 0; i + 3 <= size; i++)
+		if (code[i + 2] == 0xe4 && code[i] == 0x48 && (code[i + 1] & ~2) == 0x81)
+			return true;
+	return false;
+}
+
+/* Whether rsp is aligned before execution goes elsewhere. */
+static bool is_alignment_near(const struct code_rules *rules, size_t offset)
+{
+	size_t left = rules->size - offset;
+	size_t end = offset + (left < MAX_UP_TO_ALIGNMENT ? left : MAX_UP_TO_ALIGNMENT);
+	struct instruction instruction;
+
+	/* Most code has nothing that looks like it. */
+	if (!has_alignment(rules->code + offset, end - offset))
+		return false;
+	while (offset < end) {
+		if (!instruction_decode(rules->code + offset, rules->size - offset, &instruction) ||
+		    instruction.kind != INSTRUCTION_PLAIN)
+			return false;
+		if (stack_effect_is_alignment(&instruction))
+			return true;
+		offset += instruction.length;
+	}
+	return false;
+}
+
+/* next  offset behind the instruction */
+static void apply_effect(const struct code_rules *rules, const struct instruction *instruction,
+			 size_t next, struct stack_state *state)
+{
+	uint8_t copy_register = state->copy_register;
+	int16_t copy = state->copy;
+
+	stack_effect_apply(state, instruction);
+	/* All else that copies of rsp are made for would have loops join in different states. */
+	if (state->copy && !state->aligned_sp &&
+	    (state->copy != copy || state->copy_register != copy_register) &&
+	    !is_alignment_near(rules, next))
+		stack_state_drop_copy(state);
+}
+
 /* Go on until execution does so elsewhere. */
 static int follow(struct code_rules *rules, uint32_t owner, struct code_position position)
 {
 	while (position.offset < rules->size) {
 		struct instruction instruction;
+		bool is_local = false;
 		bool is_free;
 		size_t next;
 		int err;
@@ -381,7 +424,7 @@ static int follow(struct code_rules *rules, uint32_t owner, struct code_position
 			if (takes_address(&instruction))
 				err = note_address(
 					rules, next + (size_t)(int64_t)instruction.displacement);
-			stack_effect_apply(&position.state, &instruction);
+			apply_effect(rules, &instruction, next, &position.state);
 			break;
 		case INSTRUCTION_CALL:
 			if (instruction.is_direct) {
@@ -392,15 +435,20 @@ static int follow(struct code_rules *rules, uint32_t owner, struct code_position
 				if (target < rules->size && rules->flags[target] & CODE_IS_ENDLESS)
 					return 0;
 				err = note_call(rules, owner, target);
+				if (err)
+					return err;
+				is_local = target < rules->size;
 			}
-			if (err)
-				return err;
+			/* Local functions of assembly may leave more alone than others. */
+			if (!is_local)
+				stack_effect_apply_call(&position.state);
 			position = (struct code_position){next, position.state, true};
 			if (next < rules->size && rules->flags[next] & CODE_IS_NO_RETURN)
 				return 0;
 			return add_to_worklist(rules, &position);
 		case INSTRUCTION_BRANCH:
 			position.is_behind_call = false;
+			stack_effect_apply(&position.state, &instruction);
 			err = jump(rules, owner, next + (size_t)(int64_t)instruction.distance,
 				   &position.state);
 			break;
@@ -468,7 +516,8 @@ static void forget(struct code_rules *rules, size_t num_edges)
 /* A start is known that lies in code which was followed from another one. */
 static void check_start(struct code_rules *rules, size_t offset, const struct stack_state *state)
 {
-	if (rules->owners[offset] != OWNER_INSIDE && are_equal(&rules->states[offset], state))
+	if (rules->owners[offset] != OWNER_INSIDE &&
+	    stack_state_is_same(&rules->states[offset], state))
 		return;
 	while (rules->owners[offset] == OWNER_INSIDE)
 		offset--;
