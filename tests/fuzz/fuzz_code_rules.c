@@ -74,6 +74,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* What other code is found to call comes later. */
 	require(code_rules_add_start(rules, ADDRESS + size / 2, CODE_START_KNOWN) == 0);
 	follow(rules, size);
+	/* As pieces of larger code are. */
+	code_rules_move(rules, code, size / 2, ADDRESS);
+	follow(rules, size / 2);
 	code_rules_free(rules);
 	return 0;
 }

@@ -17,6 +17,7 @@
  */
 #include "unwind/x86_64/code_rules.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,7 @@ enum code_flag {
 struct code_rules {
 	const uint8_t *code;
 	size_t size;
+	size_t capacity; /* bytes that there is room for */
 	uint64_t address;
 	struct stack_state *states; /* by offset; of instructions that have an owner */
 	uint32_t *owners;           /* index in `starts` + 1 */
@@ -108,16 +110,20 @@ struct code_rules {
 	bool must_retry;
 };
 
+static size_t limit_size(size_t size)
+{
+	return size > CODE_RULES_MAX_BYTES ? CODE_RULES_MAX_BYTES : size;
+}
+
 struct code_rules *code_rules_new(const uint8_t *code, size_t size, uint64_t address)
 {
 	struct code_rules *rules = calloc(1, sizeof(*rules));
 
 	if (!rules)
 		return NULL;
-	if (size > CODE_RULES_MAX_BYTES)
-		size = CODE_RULES_MAX_BYTES;
+	size = limit_size(size);
 	rules->code = code;
-	rules->size = size;
+	rules->size = rules->capacity = size;
 	rules->address = address;
 	rules->states = calloc(size + 1, sizeof(*rules->states));
 	rules->owners = calloc(size + 1, sizeof(*rules->owners));
@@ -126,6 +132,22 @@ struct code_rules *code_rules_new(const uint8_t *code, size_t size, uint64_t add
 		return rules;
 	code_rules_free(rules);
 	return NULL;
+}
+
+void code_rules_move(struct code_rules *rules, const uint8_t *code, size_t size, uint64_t address)
+{
+	size = limit_size(size);
+	assert(size <= rules->capacity);
+	memset(rules->owners, 0, rules->size * sizeof(*rules->owners));
+	memset(rules->flags, 0, rules->size * sizeof(*rules->flags));
+	rules->code = code;
+	rules->size = size;
+	rules->address = address;
+	rules->starts.length = rules->edges.length = rules->exits.length = 0;
+	rules->known.length = rules->guessed.length = rules->num_given = 0;
+	rules->reached.length = 0;
+	rules->num_forgotten = 0;
+	rules->is_to_follow = rules->was_followed = false;
 }
 
 void code_rules_free(struct code_rules *rules)
