@@ -20,6 +20,7 @@ main;call_stored;asm_stored;work asm_stored
 main;call_in_register;asm_in_register;turn turn
 main;call_in_r12;asm_in_r12 asm_in_r12
 main;call_in_rbx;asm_in_rbx;work asm_in_rbx
+main;call_chained;asm_chained asm_chained
 END
 
 # All of musl is such code, also what its signal handlers return to.

@@ -1,6 +1,7 @@
 /*
- * Assembly without call-frame information that aligns its stack, as that of video codecs does, in a program without
- * frame pointers: nofp_asm_aligned [SECONDS]. main calls each of the functions named call_* for an equal time.
+ * Assembly without call-frame information that aligns its stack, or goes on at an address that it has taken, as that of
+ * video codecs does, in a program without frame pointers: nofp_asm_aligned [SECONDS]. main calls each of the functions
+ * named call_* for an equal time.
  */
 #include "spin.h"
 
@@ -33,10 +34,16 @@ FUNCTION(asm_in_r12,
 FUNCTION(asm_in_rbx, "push %rbx; mov %rsp, %rbx; and $-64, %rsp; sub $64, %rsp; call work\n"
 		     "mov %rbx, %rsp; pop %rbx; ret\n");
 
+/* Its parts have one frame. */
+FUNCTION(asm_chained, "sub $24, %rsp; lea .Lend(%rip), %r8; jmp .Lpart\n"
+		      "\t.p2align 4\n.Lpart:" TURN "jmp *%r8\n"
+		      "\t.p2align 4\n.Lend: add $24, %rsp; ret\n");
+
 void asm_stored(void);
 void asm_in_register(uint64_t num_turns);
 void asm_in_r12(uint64_t num_turns);
 void asm_in_rbx(void);
+void asm_chained(uint64_t num_turns);
 
 static volatile int num_returns;
 
@@ -65,13 +72,15 @@ CALLER(call_in_rbx)
 
 CALLER_WITH_TURNS(in_register)
 CALLER_WITH_TURNS(in_r12)
+CALLER_WITH_TURNS(chained)
 
 int main(int argc, char **argv)
 {
-	work_ns = read_duration_ns(argc, argv, 1, 1) / 4;
+	work_ns = read_duration_ns(argc, argv, 1, 1) / 5;
 	call_stored();
 	call_in_register();
 	call_in_r12();
 	call_in_rbx();
+	call_chained();
 	return num_returns == 0;
 }

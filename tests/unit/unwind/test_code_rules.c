@@ -362,6 +362,104 @@ static void rsp_may_move_by_any_even_number_of_bytes(void **state)
 	assert_int_equal(find_cfa(scene, 8, UNWIND_CFA_SP), 8);
 }
 
+/* What is chained so has one frame: the first function makes it, and the last part gives it back. */
+static void addresses_that_a_function_takes_are_parts_of_it(void **state)
+{
+	struct scene *scene = *state;
+
+	/* sub $24,%rsp; lea 32(%rip),%r8; jmp 16 */
+	WRITE(scene, 0, "\x48\x83\xec\x18\x4c\x8d\x05\x15\x00\x00\x00\xeb\x03");
+	WRITE(scene, 16, "\x31\xc0\x41\xff\xe0");         /* xor %eax,%eax; jmp *%r8 */
+	WRITE(scene, 32, "\x31\xc0\x48\x83\xc4\x18\xc3"); /* xor %eax,%eax; add $24,%rsp; ret */
+	start(scene, 0, CODE_START_GUESSED);
+	follow(scene);
+	assert_int_equal(find_cfa(scene, 4, UNWIND_CFA_SP), 32);
+	assert_int_equal(find_cfa(scene, 18, UNWIND_CFA_SP), 32);
+	assert_int_equal(find_cfa(scene, 34, UNWIND_CFA_SP), 32);
+	assert_int_equal(find_cfa(scene, 38, UNWIND_CFA_SP), 8);
+}
+
+static void a_part_that_does_not_give_the_frame_back_is_none(void **state)
+{
+	struct scene *scene = *state;
+
+	WRITE(scene, 0, "\x48\x83\xec\x18\x4c\x8d\x05\x15\x00\x00\x00\xeb\x03");
+	WRITE(scene, 16, "\x31\xc0\x41\xff\xe0");
+	WRITE(scene, 32, "\x31\xc0\x48\x83\xc4\x10\xc3"); /* xor %eax,%eax; add $16,%rsp; ret */
+	start(scene, 0, CODE_START_GUESSED);
+	follow(scene);
+	assert_int_equal(scene->stretches.items.length, 0);
+}
+
+/* A guess has no other end than the targets of its table, one behind the other. */
+static void targets_of_a_table_confirm_a_guess(void **state)
+{
+	struct scene *scene = *state;
+
+	/* sub $24,%rsp; jmp *%rax; xor %eax,%eax; add $24,%rsp; ret; the same again */
+	WRITE(scene, 0,
+	      "\x48\x83\xec\x18\xff\xe0\x31\xc0\x48\x83\xc4\x18\xc3\x31\xc0\x48\x83\xc4\x18\xc3");
+	start(scene, 0, CODE_START_GUESSED);
+	follow(scene);
+	assert_int_equal(find_cfa(scene, 4, UNWIND_CFA_SP), 32);
+	assert_int_equal(find_cfa(scene, 8, UNWIND_CFA_SP), 32);
+	assert_int_equal(find_cfa(scene, 15, UNWIND_CFA_SP), 32);
+	assert_int_equal(find_cfa(scene, 19, UNWIND_CFA_SP), 8);
+}
+
+/* Likewise in the state of an entry, and then with frames of their own. */
+static void targets_of_a_table_may_begin_without_a_frame(void **state)
+{
+	struct scene *scene = *state;
+
+	/* jmp *%rax; push %rbx; pop %rbx; ret; sub $24,%rsp; add $24,%rsp; ret */
+	WRITE(scene, 0, "\xff\xe0\x53\x5b\xc3\x48\x83\xec\x18\x48\x83\xc4\x18\xc3");
+	start(scene, 0, CODE_START_GUESSED);
+	follow(scene);
+	assert_int_equal(find_cfa(scene, 3, UNWIND_CFA_SP), 16);
+	assert_int_equal(find_cfa(scene, 9, UNWIND_CFA_SP), 32);
+}
+
+static void another_function_behind_a_jump_does_not_confirm_a_guess(void **state)
+{
+	struct scene *scene = *state;
+
+	/* Amid a function with a frame: jmp *%rax; 16: push %rbx; pop %rbx; ret */
+	WRITE(scene, 0, "\x31\xc0\xff\xe0");
+	WRITE(scene, 16, "\x53\x5b\xc3");
+	start(scene, 0, CODE_START_GUESSED);
+	follow(scene);
+	assert_int_equal(find_cfa(scene, 2, UNWIND_CFA_SP), NO_RULE);
+	assert_int_equal(find_cfa(scene, 17, UNWIND_CFA_SP), 16);
+}
+
+static void a_function_behind_a_table_begins_as_any_other(void **state)
+{
+	struct scene *scene = *state;
+
+	/* sub $24,%rsp; je 8; jmp *%rax; nop; 8: add $24,%rsp; ret; 16: push %rbx; pop %rbx; ret */
+	WRITE(scene, 0, "\x48\x83\xec\x18\x74\x02\xff\xe0\x48\x83\xc4\x18\xc3");
+	WRITE(scene, 16, "\x53\x5b\xc3");
+	start(scene, 0, CODE_START_KNOWN);
+	follow(scene);
+	assert_int_equal(find_cfa(scene, 4, UNWIND_CFA_SP), 32);
+	assert_int_equal(find_cfa(scene, 17, UNWIND_CFA_SP), 16);
+}
+
+/* Bytes that look like a call of what is amid an instruction keep nobody from following it. */
+static void a_guess_amid_an_instruction_comes_last(void **state)
+{
+	struct scene *scene = *state;
+
+	/* push %rbx; mov $0x5b90c390,%eax; pop %rbx; ret */
+	WRITE(scene, 0, "\x53\xb8\x90\xc3\x90\x5b\x5b\xc3");
+	start(scene, 2, CODE_START_GUESSED); /* nop; ret */
+	start(scene, 0, CODE_START_GUESSED);
+	follow(scene);
+	assert_int_equal(find_cfa(scene, 1, UNWIND_CFA_SP), 16);
+	assert_int_equal(find_cfa(scene, 7, UNWIND_CFA_SP), 8);
+}
+
 static void rbx_may_hold_the_copy(void **state)
 {
 	struct scene *scene = *state;
@@ -509,6 +607,13 @@ int main(void)
 		TEST(a_guess_that_calls_itself_comes_to_an_end),
 		TEST(the_copy_may_be_stored_above_where_rsp_was_aligned),
 		TEST(rsp_may_move_by_any_even_number_of_bytes),
+		TEST(addresses_that_a_function_takes_are_parts_of_it),
+		TEST(a_part_that_does_not_give_the_frame_back_is_none),
+		TEST(targets_of_a_table_confirm_a_guess),
+		TEST(targets_of_a_table_may_begin_without_a_frame),
+		TEST(another_function_behind_a_jump_does_not_confirm_a_guess),
+		TEST(a_function_behind_a_table_begins_as_any_other),
+		TEST(a_guess_amid_an_instruction_comes_last),
 		TEST(an_aligned_frame_is_found_by_the_copy_that_is_stored_in_it),
 		TEST(an_aligned_frame_is_found_by_a_copy_in_a_register),
 		TEST(rbx_may_hold_the_copy),
