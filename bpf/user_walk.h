@@ -298,7 +298,6 @@ __attribute__((noinline)) int walk_user_stack(void)
 {
 	struct scratch *scratch = get_scratch();
 	struct unwind_process *process;
-	struct wire_registers registers;
 	struct walk *walk;
 	__u64 generation;
 	__u32 pid;
@@ -312,8 +311,8 @@ __attribute__((noinline)) int walk_user_stack(void)
 	scratch->window_start = WINDOW_NONE;
 	scratch->trampoline = find_trampoline(get_current_task());
 	leave_probe(&scratch->registers, scratch->trampoline);
-	get_registers(&scratch->registers, &registers);
-	walk_begin(walk, &registers);
+	get_registers(&scratch->registers, &walk->registers);
+	walk_begin(walk, &walk->registers);
 	if (process &&
 	    (process->generation == generation || process->generation == WIRE_GENERATION_UNKNOWN)) {
 		walk->first_mapping = process->first_mapping;

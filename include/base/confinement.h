@@ -58,6 +58,13 @@ uid_t confinement_choose_user(void);
 _must_check_ unsigned int confinement_enter(const struct confinement *confinement);
 
 /*
+ * Become a user for good: no capability is left, nor comes back by exec, and the user may neither trace this process nor read its
+ * memory. Returns 0 or negative errno; then the caller must not go on.
+ */
+_must_check_ int confinement_become(uid_t user, gid_t group, const gid_t *groups,
+				    size_t num_groups);
+
+/*
  * For the process that samples, and follows and opens what others run: keep the capabilities that
  * this needs, of those that there are, and no others.
  *

@@ -16,6 +16,7 @@
 struct foreign_file {
 	int handle; /* O_PATH; the caller closes it */
 	bool may_hang; /* its file system is in user space, on another machine, or may lie over such a one */
+	bool is_users; /* nobody but the process's user may read it, not even root */
 	uint32_t dev_major;
 	uint32_t dev_minor;
 	uint64_t inode;

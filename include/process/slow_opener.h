@@ -22,6 +22,7 @@
 
 #include "base/attributes.h"
 #include "base/text.h"
+#include "process/user_opener.h"
 
 struct slow_opener;
 
@@ -81,8 +82,14 @@ bool slow_opener_may_hang(struct slow_opener *opener, pid_t pid, int handle, dev
 /*
  * The content of a file. Of a file system that may not answer it is a copy: closing such a file may take for
  * ever, too. Returns the descriptor, which the caller closes; -EFBIG or another negative errno.
+ *
+ * as_user  with the rights of the process's user, for what root may not read
  */
-_must_check_ int slow_opener_open(struct slow_opener *opener, pid_t pid, int handle);
+_must_check_ int slow_opener_open(struct slow_opener *opener, pid_t pid, int handle, bool as_user);
+
+/* A file that root may not even look at, as the process's user sees it. Returns 0, -ENOTSUP for no regular file, or another negative errno. */
+_must_check_ int slow_opener_look_as_user(struct slow_opener *opener, pid_t pid, int handle,
+					  struct user_file *ret);
 
 /* At once. */
 #define SLOW_OPENER_MAX_MEMORY_BYTES (64u << 10)

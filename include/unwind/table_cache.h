@@ -35,7 +35,7 @@
 _must_check_ int table_key_hash(const struct objfile *objfile, uint64_t *ret);
 
 /* To be raised whenever a table of the same file would look different. */
-#define TABLE_CACHE_VERSION 17
+#define TABLE_CACHE_VERSION 20
 
 struct table_cache;
 

@@ -44,6 +44,7 @@ struct walk {
 	wire_u8 is_fp_lost; /* rbp is not known any more */
 	wire_u8 is_bx_lost;
 	wire_u8 is_scratch_lost; /* the present frame's scratch registers are unknown */
+	wire_u8 is_copy_lost; /* likewise of all that only the innermost frame has: something may have been pushed */
 	wire_u8 entry_bytes; /* walk_step_entry(); 0: not looked at, or that is not how it was left */
 	/* Of the innermost function, in its prologue or epilogue: from sp; 0: not looked at, or its frame is set up. */
 	wire_u8 cfa_offset;
@@ -76,7 +77,7 @@ WALK_INLINE void walk_begin(struct walk *walk, const struct wire_registers *regi
 	walk->num_frames = walk->num_fp_steps = 0;
 	walk->end = WALK_UNFINISHED;
 	walk->is_exact = walk->is_innermost = 1;
-	walk->is_fp_lost = walk->is_bx_lost = walk->is_scratch_lost = 0;
+	walk->is_fp_lost = walk->is_bx_lost = walk->is_scratch_lost = walk->is_copy_lost = 0;
 	walk->entry_bytes = walk->cfa_offset = 0;
 	walk->frame_setup = WALK_FRAME_SETUP_NONE;
 	walk->prologue = 0;
@@ -431,6 +432,19 @@ WALK_INLINE wire_u64 walk_get_scratch(const struct walk *walk, wire_u8 op)
 	return walk->registers.r11;
 }
 
+/* A copy of what the stack pointer was. Returns 0, or -1 when it is not known. */
+WALK_INLINE int walk_get_copy(const struct walk *walk, wire_u64 number, wire_u64 *ret)
+{
+	if (walk->is_scratch_lost || walk->is_copy_lost)
+		return -1;
+#define WALK_GET_REGISTER(name, NAME, saved, perf, dwarf, ...) \
+	if (number == (dwarf))                                 \
+		*ret = walk->registers.name;
+	WIRE_FOR_EACH_REGISTER(WALK_GET_REGISTER)
+#undef WALK_GET_REGISTER
+	return 0;
+}
+
 /*
  * runtime.asmcgocall has switched from a goroutine's stack to g0, to call C. It has saved the address
  * of the goroutine (struct g), whose second word is the end of its stack (stack.hi), and the
@@ -485,14 +499,20 @@ WALK_INLINE int walk_find_cfa(struct walk *walk, const struct unwind_rule *rule,
 		*cfa = walk->registers.sp + offset;
 	} else if (op == UNWIND_CFA_GOROUTINE) {
 		return walk_find_goroutine(walk, rule, walk->registers.sp + offset, cfa);
+	} else if (op == UNWIND_CFA_COPY) {
+		if (walk_get_copy(walk, UNWIND_COPY_REGISTER(offset), cfa))
+			return walk_stop(walk, WALK_UNSUPPORTED);
+		*cfa += (wire_u64)UNWIND_COPY_BYTES(offset);
+	} else if (op == UNWIND_CFA_DEREF_SP_ADD) {
+		*cfa = walk->registers.sp + (wire_u64)UNWIND_STORED_COPY_PLACE(offset);
 	} else { /* in memory at the stack pointer */
 		*cfa = walk->registers.sp + offset;
 	}
-	if (op == UNWIND_CFA_DEREF_FP || op == UNWIND_CFA_DEREF_SP || op == UNWIND_CFA_DEREF_SP_8)
+	if (op == UNWIND_CFA_DEREF_FP || op == UNWIND_CFA_DEREF_SP || op == UNWIND_CFA_DEREF_SP_ADD)
 		if (walk_read(walk, *cfa, cfa))
 			return walk_stop(walk, WALK_READ_FAILED);
-	if (op == UNWIND_CFA_DEREF_SP_8)
-		*cfa += 8;
+	if (op == UNWIND_CFA_DEREF_SP_ADD)
+		*cfa += UNWIND_STORED_COPY_BYTES(offset);
 	return 0;
 }
 
@@ -603,8 +623,11 @@ WALK_INLINE int walk_step_rule(struct walk *walk, const struct unwind_rule *rule
 		return walk_stop(walk, WALK_READ_FAILED);
 	}
 	/* Calls clobber scratch registers, so this is only plausible if the result follows a call. */
-	if (walk_is_by_scratch(rule) && !walk->is_innermost && !walk_follows_call(walk, caller_pc))
+	if ((walk_is_by_scratch(rule) || rule->cfa_op == UNWIND_CFA_COPY) && !walk->is_innermost &&
+	    !walk_follows_call(walk, caller_pc))
 		return walk_stop(walk, WALK_UNSUPPORTED);
+	if (rule->cfa_op != UNWIND_CFA_SP || rule->cfa_offset != 8)
+		walk->is_copy_lost = 1;
 	if (walk_save_registers(walk, rule, cfa))
 		return 1;
 	walk->registers.pc = caller_pc;

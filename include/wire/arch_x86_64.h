@@ -30,7 +30,11 @@
 	REGISTER(r9, R9, r9, 17, 9, 48)     \
 	REGISTER(ax, AX, ax, 0, 0, 144)     \
 	REGISTER(si, SI, si, 4, 4, 112)     \
-	REGISTER(r11, R11, r11, 19, 11, 64)
+	REGISTER(r11, R11, r11, 19, 11, 64) \
+	REGISTER(r12, R12, r12, 20, 12, 72) \
+	REGISTER(r13, R13, r13, 21, 13, 80) \
+	REGISTER(r14, R14, r14, 22, 14, 88) \
+	REGISTER(r15, R15, r15, 23, 15, 96)
 
 /* Where a call puts the return address: bytes from the CFA. */
 #define WIRE_RETURN_ADDRESS_OFFSET (-8)

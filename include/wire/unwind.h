@@ -41,17 +41,21 @@ enum unwind_cfa_op {
 	UNWIND_CFA_DI,
 	UNWIND_CFA_R9,
 	UNWIND_CFA_R11,
-	UNWIND_CFA_CX,         /* rcx + cfa_offset: a landing pad is about to be entered; innermost
+	UNWIND_CFA_CX,       /* rcx + cfa_offset: a landing pad is about to be entered; innermost
 				  frame only */
-	UNWIND_CFA_DEREF_SP,   /* 8 bytes at sp + cfa_offset */
-	UNWIND_CFA_DEREF_FP,   /* 8 bytes at frame pointer + cfa_offset: realigned frames (DRAP) */
-	UNWIND_CFA_DEREF_SP_8, /* 8 bytes at sp + cfa_offset, and 8 more: OpenSSL's assembly */
-	UNWIND_CFA_PLT,        /* sp + 8, and 8 more where (pc & 15) >= cfa_offset */
-	UNWIND_CFA_GOROUTINE,  /* on the stack of the goroutine whose description is at sp +
+	UNWIND_CFA_DEREF_SP, /* 8 bytes at sp + cfa_offset */
+	UNWIND_CFA_DEREF_FP, /* 8 bytes at frame pointer + cfa_offset: realigned frames (DRAP) */
+	UNWIND_CFA_DEREF_SP_ADD, /* 8 bytes at the stack pointer, and more, as UNWIND_STORED_COPY() has it: assembly
+				    that aligns its frame and stores what the stack pointer was */
+	UNWIND_CFA_PLT,       /* sp + 8, and 8 more where (pc & 15) >= cfa_offset */
+	UNWIND_CFA_GOROUTINE, /* on the stack of the goroutine whose description is at sp +
 				  cfa_offset; the 8 bytes below that say how far from the stack's
 				  end; rbp is saved there or nowhere, see walk.h */
 	UNWIND_CFA_CLONE, /* sp + cfa_offset, behind the system call of clone(); with 0 in rax it is the
 				  new thread there, and outermost */
+	UNWIND_CFA_COPY, /* as UNWIND_COPY() has it: a register holds what the stack pointer was before assembly has
+			     aligned it. It is known in the innermost frame, and in the caller of functions that push
+			     nothing */
 	/* From here on there is none to be computed. */
 	UNWIND_CFA_SIGNAL,  /* a signal frame: all registers are in the ucontext at sp. With
 			       cfa_offset 1 it begins at the next byte: the kernel has put its
@@ -65,6 +69,21 @@ enum unwind_cfa_op {
 			       its address was put on a new stack (makecontext) */
 	UNWIND_CFA_UNSUPPORTED, /* there is a rule, but not one of these */
 };
+
+/* cfa_offset of UNWIND_CFA_DEREF_SP_ADD: bytes from the stack pointer to the copy, and from what the copy points to up to the CFA. */
+#define UNWIND_STORED_COPY_PLACE_MIN (-(1 << 19))
+#define UNWIND_STORED_COPY_PLACE_MAX ((1 << 19) - 1)
+#define UNWIND_STORED_COPY_BYTES_MAX 2047
+#define UNWIND_STORED_COPY(place, bytes) \
+	((place)-UNWIND_STORED_COPY_PLACE_MIN + (bytes) * (1 << 20))
+#define UNWIND_STORED_COPY_PLACE(offset) \
+	((long long)((offset)&0xfffff) + UNWIND_STORED_COPY_PLACE_MIN)
+#define UNWIND_STORED_COPY_BYTES(offset) ((offset) >> 20)
+/* cfa_offset of UNWIND_CFA_COPY: the register by its number in call-frame information, and bytes from there to the CFA. */
+#define UNWIND_COPY_BYTES_MAX        ((1 << 27) - 1)
+#define UNWIND_COPY(number, bytes)   ((bytes)*16 + (number))
+#define UNWIND_COPY_REGISTER(offset) ((offset)&15)
+#define UNWIND_COPY_BYTES(offset)    ((long long)(offset) >> 4)
 
 /* Where the caller's value of a register is. */
 enum unwind_register_op {

@@ -156,6 +156,14 @@ static bool drop_capabilities(void)
 	       prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0;
 }
 
+int confinement_become(uid_t user, gid_t group, const gid_t *groups, size_t num_groups)
+{
+	if (setgroups(num_groups, groups) || setresgid(group, group, group) ||
+	    setresuid(user, user, user) || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+		return -errno;
+	return drop_capabilities() ? 0 : -EPERM;
+}
+
 /* ---- system calls ---- */
 
 /* Without conditions on their arguments. */

@@ -45,14 +45,37 @@ static bool may_hang(struct slow_opener *opener, pid_t pid, int handle, uint32_t
 	       slow_opener_may_hang(opener, pid, handle, makedev(dev_major, dev_minor));
 }
 
+/* On a user's file system that root may not read. */
+static int inspect_as_user(struct slow_opener *opener, pid_t pid, int handle,
+			   struct foreign_file *ret)
+{
+	struct user_file file;
+	int err = slow_opener_look_as_user(opener, pid, handle, &file);
+
+	if (err)
+		return err;
+	*ret = (struct foreign_file){.handle = handle,
+				     .may_hang = true,
+				     .is_users = true,
+				     .dev_major = major(file.device),
+				     .dev_minor = minor(file.device),
+				     .inode = file.inode};
+	return 0;
+}
+
 /* What the kernel knows of it, without asking its file system. Takes ownership of the handle. */
 static int inspect(struct slow_opener *opener, pid_t pid, int handle, struct foreign_file *ret)
 {
 	_cleanup_close_ int owned = handle;
 	struct statx status;
 
-	if (statx(handle, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &status))
-		return -errno;
+	int err;
+
+	if (statx(handle, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_BASIC_STATS, &status)) {
+		err = errno == EACCES ? inspect_as_user(opener, pid, handle, ret) : -errno;
+		owned = err ? owned : -1;
+		return err;
+	}
 	if (S_ISLNK(status.stx_mode))
 		return -ELOOP;
 	if (!S_ISREG(status.stx_mode))
@@ -101,6 +124,6 @@ int foreign_file_find(struct slow_opener *opener, pid_t pid, const char *root, c
 
 int foreign_file_open(struct slow_opener *opener, pid_t pid, const struct foreign_file *file)
 {
-	return file->may_hang ? slow_opener_open(opener, pid, file->handle)
+	return file->may_hang ? slow_opener_open(opener, pid, file->handle, file->is_users)
 			      : file_open_found(file->handle);
 }

@@ -34,6 +34,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "process/code_owner.h"
+#include "process/user_opener.h"
 
 #define LIMIT_MS      1000
 #define COPY_LIMIT_MS 3000
@@ -60,7 +61,7 @@
 /* So many file systems are remembered. */
 #define MAX_DEVICES 1024
 
-enum request_kind { FOLLOW, FIND, LOOK, OPEN, READ, READ_MEMORY };
+enum request_kind { FOLLOW, FIND, LOOK, OPEN, LOOK_AS_USER, OPEN_AS_USER, READ, READ_MEMORY };
 
 struct opener_head {
 	uint32_t kind;
@@ -193,6 +194,16 @@ static int open_content(int handle, uint64_t limit_bytes, uint64_t *ret_bytes)
 	return opened;
 }
 
+/* Such a file is on a file system of the user's, so it is copied. What is copied is read by its descriptor, which has no owner. */
+static int open_content_as_user(pid_t pid, int handle, uint64_t limit_bytes, uint64_t *ret_bytes)
+{
+	_cleanup_close_ int fd = -1;
+	struct user_file file;
+	int err = user_opener_open(pid, handle, &file, &fd);
+
+	return err ? err : open_copy(fd, limit_bytes, ret_bytes);
+}
+
 static int find(const char *root, const char *path, int flags)
 {
 	_cleanup_close_ int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -258,6 +269,18 @@ static int read_memory(const struct opener_head *request, struct reply *reply)
 	return 0;
 }
 
+static int look_as_user(pid_t pid, int handle, struct reply *reply)
+{
+	struct user_file file;
+	int err = user_opener_open(pid, handle, &file, NULL);
+
+	if (err)
+		return err;
+	memcpy(reply->answer->bytes, &file, sizeof(file));
+	reply->num_bytes = sizeof(file);
+	return 0;
+}
+
 static int take_fd(struct reply *reply, int found)
 {
 	if (found < 0)
@@ -290,6 +313,13 @@ static void do_request(const struct opener_request *request, int fd, struct repl
 	case OPEN:
 		answer->err =
 			take_fd(reply, open_content(fd, head->limit_bytes, &answer->copied_bytes));
+		break;
+	case LOOK_AS_USER:
+		answer->err = look_as_user(head->pid, fd, reply);
+		break;
+	case OPEN_AS_USER:
+		answer->err = take_fd(reply, open_content_as_user(head->pid, fd, head->limit_bytes,
+								  &answer->copied_bytes));
 		break;
 	case READ:
 		answer->err = read_content(path, head->limit_bytes, reply);
@@ -329,6 +359,8 @@ static void serve(int socket, pid_t client)
 			cleanup_closep(&fds[i]);
 		part.iov_len += reply.num_bytes;
 		err = worker_send(socket, &part, 1, &reply.fd, reply.fd >= 0);
+		/* Others' memory is nothing that a process of a user's should begin with. */
+		explicit_bzero(answer.bytes, reply.num_bytes);
 		cleanup_closep(&reply.fd);
 		if (err)
 			return;
@@ -504,8 +536,9 @@ static void note_failure(struct slow_opener *opener, pid_t pid)
 static int get_limit_ms(const struct slow_opener *opener, uint32_t kind)
 {
 	unsigned int num_halvings = opener->num_failures / FAILURES_TO_HALVE;
-	int limit_ms = (kind == OPEN ? COPY_LIMIT_MS : LIMIT_MS) >>
-		       (num_halvings < 16 ? num_halvings : 16);
+	bool is_copied = kind == OPEN || kind == OPEN_AS_USER;
+	int limit_ms =
+		(is_copied ? COPY_LIMIT_MS : LIMIT_MS) >> (num_halvings < 16 ? num_halvings : 16);
 
 	return limit_ms < MIN_LIMIT_MS ? MIN_LIMIT_MS : limit_ms;
 }
@@ -642,9 +675,25 @@ bool slow_opener_may_hang(struct slow_opener *opener, pid_t pid, int handle, dev
 	return may_hang;
 }
 
-int slow_opener_open(struct slow_opener *opener, pid_t pid, int handle)
+int slow_opener_look_as_user(struct slow_opener *opener, pid_t pid, int handle,
+			     struct user_file *ret)
 {
-	struct opener_head head = {.kind = OPEN, .pid = pid};
+	const struct opener_head head = {.kind = LOOK_AS_USER, .pid = pid};
+	size_t num_bytes;
+	int fd;
+	int err = opener && pid ? ask(opener, &head, NULL, "", handle, &num_bytes, &fd) : -EACCES;
+
+	if (err)
+		return err;
+	if (num_bytes != sizeof(*ret))
+		return -EPROTO;
+	memcpy(ret, opener->answer.bytes, sizeof(*ret));
+	return 0;
+}
+
+int slow_opener_open(struct slow_opener *opener, pid_t pid, int handle, bool as_user)
+{
+	struct opener_head head = {.kind = as_user ? OPEN_AS_USER : OPEN, .pid = pid};
 
 	if (!opener)
 		return file_open_found(handle);

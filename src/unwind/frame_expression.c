@@ -38,6 +38,7 @@ bool frame_expression_match_plt(struct bytes expression, int64_t *ret_boundary)
 
 uint8_t frame_expression_match_deref(struct bytes expression, int64_t *ret_offset)
 {
+	uint64_t added;
 	uint8_t base;
 
 	if (!frame_expression_read_base(&expression, &base, ret_offset) ||
@@ -45,9 +46,13 @@ uint8_t frame_expression_match_deref(struct bytes expression, int64_t *ret_offse
 		return UNWIND_CFA_UNSUPPORTED;
 	if (!bytes_left(&expression))
 		return base == DW_OP_breg6 ? UNWIND_CFA_DEREF_FP : UNWIND_CFA_DEREF_SP;
-	if (base == DW_OP_breg7 && bytes_u8(&expression) == DW_OP_plus_uconst &&
-	    leb128_read_unsigned(&expression) == 8 && !bytes_left(&expression) &&
-	    !expression.failed)
-		return UNWIND_CFA_DEREF_SP_8;
-	return UNWIND_CFA_UNSUPPORTED;
+	if (base != DW_OP_breg7 || bytes_u8(&expression) != DW_OP_plus_uconst)
+		return UNWIND_CFA_UNSUPPORTED;
+	added = leb128_read_unsigned(&expression);
+	if (bytes_left(&expression) || expression.failed || added > UNWIND_STORED_COPY_BYTES_MAX ||
+	    *ret_offset < UNWIND_STORED_COPY_PLACE_MIN ||
+	    *ret_offset > UNWIND_STORED_COPY_PLACE_MAX)
+		return UNWIND_CFA_UNSUPPORTED;
+	*ret_offset = UNWIND_STORED_COPY(*ret_offset, (int64_t)added);
+	return UNWIND_CFA_DEREF_SP_ADD;
 }

@@ -27,7 +27,7 @@ bool frame_expression_read_base(struct bytes *expression, uint8_t *ret_op, int64
 bool frame_expression_match_plt(struct bytes expression, int64_t *ret_boundary);
 
 /*
- * *(rbp + offset) or *(rsp + offset), or that plus 8. Returns an enum unwind_cfa_op,
+ * *(rbp + offset) or *(rsp + offset), or the latter plus a number. Returns an enum unwind_cfa_op,
  * UNWIND_CFA_UNSUPPORTED for all else.
  */
 uint8_t frame_expression_match_deref(struct bytes expression, int64_t *ret_offset);

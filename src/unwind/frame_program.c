@@ -180,6 +180,11 @@ static uint8_t cfa_op_of_register(uint64_t number)
 		return UNWIND_CFA_R9;
 	case REGISTER_R11:
 		return UNWIND_CFA_R11;
+	case REGISTER_R12:
+	case REGISTER_R13:
+	case REGISTER_R14:
+	case REGISTER_R15:
+		return UNWIND_CFA_COPY;
 	default:
 		return UNWIND_CFA_UNSUPPORTED;
 	}

@@ -92,6 +92,20 @@ static bool is_setcontext(const struct frame_state *state)
 	       is_saved(state->bx, FRAME_SAVED_AT_CFA, 128);
 }
 
+/* Returns false if a rule's number has no room for it. */
+static bool set_cfa_offset(const struct frame_state *state, struct unwind_rule *rule)
+{
+	int64_t limit = state->cfa_op == UNWIND_CFA_COPY ? UNWIND_COPY_BYTES_MAX : INT32_MAX;
+	int64_t bytes = state->cfa_offset;
+
+	if (bytes < -limit || bytes > limit)
+		return false;
+	rule->cfa_offset = state->cfa_op == UNWIND_CFA_COPY
+				   ? UNWIND_COPY((int)state->cfa_register, (int)bytes)
+				   : (int)bytes;
+	return true;
+}
+
 bool frame_rule_make(const struct frame_state *state, bool is_signal_frame, struct unwind_rule *ret)
 {
 	struct unwind_rule rule = {.cfa_op = state->cfa_op};
@@ -111,10 +125,8 @@ bool frame_rule_make(const struct frame_state *state, bool is_signal_frame, stru
 	/* Other signal frames do not have the ucontext where the kernel puts it. */
 	if (ret->cfa_op != UNWIND_CFA_UNSUPPORTED || is_signal_frame ||
 	    state->sp.where != FRAME_SAVED_SAME || state->cfa_op == UNWIND_CFA_UNSUPPORTED ||
-	    state->cfa_offset < INT32_MIN || state->cfa_offset > INT32_MAX ||
-	    !set_ra_rule(state, &rule))
+	    !set_cfa_offset(state, &rule) || !set_ra_rule(state, &rule))
 		return true;
-	rule.cfa_offset = (int)state->cfa_offset;
 	is_fp_known = set_register_rule(state, state->fp, &rule.fp_op, &rule.fp_offset);
 	is_bx_known = set_register_rule(state, state->bx, &rule.bx_op, &rule.bx_offset);
 	*ret = rule;

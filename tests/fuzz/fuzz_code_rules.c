@@ -26,7 +26,11 @@ static void check_rows(const struct code_stretches *stretches, const struct code
 		require(rows[i].elf_address < stretch->end);
 		require(i == 0 || rows[i].elf_address > rows[i - 1].elf_address);
 		require(rows[i].rule.cfa_op == UNWIND_CFA_SP ||
-			rows[i].rule.cfa_op == UNWIND_CFA_FP);
+			rows[i].rule.cfa_op == UNWIND_CFA_FP ||
+			rows[i].rule.cfa_op == UNWIND_CFA_BX ||
+			rows[i].rule.cfa_op == UNWIND_CFA_COPY ||
+			rows[i].rule.cfa_op == UNWIND_CFA_DEREF_SP_ADD ||
+			rows[i].rule.cfa_op == UNWIND_CFA_UNSUPPORTED);
 	}
 }
 
@@ -70,6 +74,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* What other code is found to call comes later. */
 	require(code_rules_add_start(rules, ADDRESS + size / 2, CODE_START_KNOWN) == 0);
 	follow(rules, size);
+	/* As pieces of larger code are. */
+	code_rules_move(rules, code, size / 2, ADDRESS);
+	follow(rules, size / 2);
 	code_rules_free(rules);
 	return 0;
 }

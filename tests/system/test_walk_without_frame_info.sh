@@ -10,6 +10,19 @@ expect_between "share of the whole chain" \
     "$(folded_share "$TMPDIR/undescribed.folded" "main;outer;roomy;innermost" innermost)" 99 100
 expect_frame "$TMPDIR/undescribed.folded" innermost 200
 
+# Assembly that aligns its stack, and finds it again by a copy of the stack pointer.
+record -F 499 -o "$TMPDIR/aligned.folded" -- "$WORKLOADS/nofp_asm_aligned" 1
+while read -r chain within; do
+    expect_between "share of $chain" "$(folded_share "$TMPDIR/aligned.folded" "$chain" "$within")" 99 100
+    expect_frame "$TMPDIR/aligned.folded" "$within" 40
+done <<'END'
+main;call_stored;asm_stored;work asm_stored
+main;call_in_register;asm_in_register;turn turn
+main;call_in_r12;asm_in_r12 asm_in_r12
+main;call_in_rbx;asm_in_rbx;work asm_in_rbx
+main;call_chained;asm_chained asm_chained
+END
+
 # All of musl is such code, also what its signal handlers return to.
 command -v musl-gcc >/dev/null || skip "no musl-gcc (musl-tools): programs of musl are not recorded"
 cat >"$TMPDIR/musl.c" <<'END'

@@ -406,33 +406,61 @@ static size_t measure_piece(const uint8_t *code, size_t size, uint64_t address)
 	return PIECE_BYTES;
 }
 
-static int follow_piece(const uint8_t *code, size_t size, uint64_t address, struct code_frames *ret)
+/*
+ * Where to go on behind a piece: a function that is cut by its end has no rules, and starts behind the last code that has some.
+ * Half of each piece at least is done with.
+ */
+static size_t find_next_piece(const struct code_frames *frames, size_t first_stretch,
+			      uint64_t start, size_t size, bool is_last)
 {
-	struct code_rules *rules = code_rules_new(code, size, address);
-	int err = rules ? code_rules_follow(rules) : -ENOMEM;
+	const struct code_stretch *last =
+		frames->stretches.items.length > first_stretch
+			? &frames->stretches.items.items[frames->stretches.items.length - 1]
+			: NULL;
 
-	err = err ? err : code_rules_get(rules, &ret->stretches);
-	code_rules_free(rules);
-	return err;
+	return is_last || !last || last->end - start < size / 2 ? size : last->end - start;
+}
+
+static int follow_large_gap(struct code_rules *rules, const uint8_t *code, size_t size,
+			    uint64_t address, struct code_frames *ret)
+{
+	size_t offset = 0;
+
+	while (offset < size) {
+		size_t piece = measure_piece(code + offset, size - offset, address + offset);
+		size_t first_stretch = ret->stretches.items.length;
+		int err;
+
+		code_rules_move(rules, code + offset, piece, address + offset);
+		err = code_rules_follow(rules);
+		if (!err)
+			err = code_rules_get(rules, &ret->stretches);
+		if (err)
+			return err;
+		offset += find_next_piece(ret, first_stretch, address + offset, piece,
+					  offset + piece == size);
+	}
+	return 0;
 }
 
 static int follow_large_gaps(struct gap_search *search, struct code_frames *ret)
 {
+	_cleanup_(code_rules_freep) struct code_rules *rules = NULL;
+
 	array_for_each (&search->large, gap) {
 		Elf_Data *code = elf_getdata_rawchunk(search->elf, (int64_t)gap->file_offset,
 						      gap->size, ELF_T_BYTE);
-		size_t size;
+		int err;
 
-		for (size_t offset = 0; code && code->d_buf && offset < code->d_size;
-		     offset += size) {
-			const uint8_t *piece = (const uint8_t *)code->d_buf + offset;
-			int err;
-
-			size = measure_piece(piece, code->d_size - offset, gap->start + offset);
-			err = follow_piece(piece, size, gap->start + offset, ret);
-			if (err)
-				return err;
-		}
+		if (!code || !code->d_buf)
+			continue;
+		if (!rules)
+			rules = code_rules_new(code->d_buf, PIECE_BYTES, gap->start);
+		if (!rules)
+			return -ENOMEM;
+		err = follow_large_gap(rules, code->d_buf, code->d_size, gap->start, ret);
+		if (err)
+			return err;
 	}
 	return 0;
 }

@@ -13,10 +13,12 @@
  * - Behind a call execution goes on, unless the callee does not return. That is not known, so these
  *   positions come last, and where they lead into something else it says nothing.
  * - Behind a jump through a table lie its targets, in the state of the jump: tried as starts of
- *   their own, as are all leftovers behind a function with the state of an entry.
+ *   their own, as are all leftovers behind a function with the state of an entry. Other targets of jumps through
+ *   registers are addresses that the same function takes: the parts of large functions are chained so.
  */
 #include "unwind/x86_64/code_rules.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +26,8 @@
 #include "objfile/instruction.h"
 
 #define ALIGNMENT 16
+/* Between a copy of rsp and its alignment: bytes of pushes and the like. */
+#define MAX_UP_TO_ALIGNMENT 64
 /* A start is followed again when a call in it turns out not to return. */
 #define MAX_RETRIES              64
 #define MAX_RETRIED_INSTRUCTIONS (1u << 20)
@@ -45,8 +49,13 @@
 struct code_rules_owner {
 	size_t offset;
 	struct stack_state jump_state; /* of its jumps through tables */
-	bool has_jump;                 /* through a table; all in one state */
-	bool has_jumps;                /* in different ones */
+	size_t behind_jump;            /* offset behind the last one */
+	size_t behind_exit_jump;       /* likewise of a jump that may leave the function as well */
+	size_t first_taken;            /* of its own in `taken` */
+	size_t end_taken;
+	bool has_jump;  /* through a table; all in one state */
+	bool has_jumps; /* in different ones */
+	bool has_exit_jump;
 	bool is_known;
 	bool is_address_taken; /* by code that was followed */
 	bool is_lost;          /* in some places nothing says where the CFA is */
@@ -59,6 +68,13 @@ struct code_rules_owner {
 struct code_guess {
 	size_t offset;
 	bool is_address_taken;
+};
+
+/* An address in the code that code of a start takes. */
+struct code_taken {
+	uint32_t owner;
+	size_t target;
+	struct stack_state state;
 };
 
 /* Code of one start leads into the code of another one, in the same state. */
@@ -86,25 +102,33 @@ enum code_flag {
 struct code_rules {
 	const uint8_t *code;
 	size_t size;
+	size_t capacity; /* bytes that there is room for */
 	uint64_t address;
 	struct stack_state *states; /* by offset; of instructions that have an owner */
 	uint32_t *owners;           /* index in `starts` + 1 */
 	uint8_t *flags;             /* by offset: enum code_flag */
 	ARRAY(struct code_rules_owner) starts;
 	ARRAY(struct code_edge) edges;
+	ARRAY(struct code_taken) taken;
 	ARRAY(struct code_position) worklist;
 	ARRAY(struct code_position) deferred; /* behind calls */
 	ARRAY(size_t) known;                  /* starts that are still to be followed */
 	ARRAY(struct code_guess) guessed;     /* the same; the caller's come first */
 	size_t num_given;                     /* of the caller */
 	ARRAY(struct code_exit) exits;
-	ARRAY(size_t) reached;    /* instructions, from the last start */
+	ARRAY(size_t) reached;    /* instructions, from the last starts */
 	size_t num_forgotten;     /* instructions, in this pass */
 	unsigned int num_retries; /* of the last start */
 	bool is_to_follow;        /* there are new starts */
 	bool was_followed;
 	bool must_retry;
+	bool has_new_guess; /* one that is not forgotten */
 };
+
+static size_t limit_size(size_t size)
+{
+	return size > CODE_RULES_MAX_BYTES ? CODE_RULES_MAX_BYTES : size;
+}
 
 struct code_rules *code_rules_new(const uint8_t *code, size_t size, uint64_t address)
 {
@@ -112,10 +136,9 @@ struct code_rules *code_rules_new(const uint8_t *code, size_t size, uint64_t add
 
 	if (!rules)
 		return NULL;
-	if (size > CODE_RULES_MAX_BYTES)
-		size = CODE_RULES_MAX_BYTES;
+	size = limit_size(size);
 	rules->code = code;
-	rules->size = size;
+	rules->size = rules->capacity = size;
 	rules->address = address;
 	rules->states = calloc(size + 1, sizeof(*rules->states));
 	rules->owners = calloc(size + 1, sizeof(*rules->owners));
@@ -124,6 +147,22 @@ struct code_rules *code_rules_new(const uint8_t *code, size_t size, uint64_t add
 		return rules;
 	code_rules_free(rules);
 	return NULL;
+}
+
+void code_rules_move(struct code_rules *rules, const uint8_t *code, size_t size, uint64_t address)
+{
+	size = limit_size(size);
+	assert(size <= rules->capacity);
+	memset(rules->owners, 0, rules->size * sizeof(*rules->owners));
+	memset(rules->flags, 0, rules->size * sizeof(*rules->flags));
+	rules->code = code;
+	rules->size = size;
+	rules->address = address;
+	rules->starts.length = rules->edges.length = rules->taken.length = rules->exits.length = 0;
+	rules->known.length = rules->guessed.length = rules->num_given = 0;
+	rules->reached.length = 0;
+	rules->num_forgotten = 0;
+	rules->is_to_follow = rules->was_followed = false;
 }
 
 void code_rules_free(struct code_rules *rules)
@@ -135,6 +174,7 @@ void code_rules_free(struct code_rules *rules)
 	free(rules->flags);
 	array_release(&rules->starts);
 	array_release(&rules->edges);
+	array_release(&rules->taken);
 	array_release(&rules->worklist);
 	array_release(&rules->deferred);
 	array_release(&rules->known);
@@ -147,11 +187,6 @@ void code_rules_free(struct code_rules *rules)
 static bool is_start(const struct code_rules *rules, size_t offset)
 {
 	return rules->flags[offset] & CODE_STARTS;
-}
-
-static bool are_equal(const struct stack_state *a, const struct stack_state *b)
-{
-	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
 static struct code_rules_owner *get_owner(struct code_rules *rules, uint32_t owner)
@@ -226,7 +261,7 @@ static int meet(struct code_rules *rules, uint32_t owner, const struct code_posi
 			get_owner(rules, owner)->is_wrong = true;
 		return 0;
 	}
-	if (!are_equal(&rules->states[position->offset], &position->state)) {
+	if (!stack_state_is_same(&rules->states[position->offset], &position->state)) {
 		if (position->is_behind_call)
 			return 0;
 		/* By a jump: so the call before it is likely not to return. */
@@ -263,16 +298,20 @@ static void leave_function(struct code_rules *rules, uint32_t owner,
 }
 
 /* A jump through a register or memory: to another function, or through a table of this one. */
-static void jump_anywhere(struct code_rules *rules, uint32_t owner, const struct stack_state *state)
+static void jump_anywhere(struct code_rules *rules, uint32_t owner, const struct stack_state *state,
+			  size_t behind)
 {
 	struct code_rules_owner *start = get_owner(rules, owner);
 
 	/* Of a guess it may as well be a jump through a table, in a function that has a frame. */
 	if (stack_state_is_at_exit(state)) {
 		start->is_confirmed |= start->is_known;
+		start->has_exit_jump = true;
+		start->behind_exit_jump = behind;
 		return;
 	}
-	if (start->has_jump && !are_equal(&start->jump_state, state))
+	start->behind_jump = behind;
+	if (start->has_jump && !stack_state_is_same(&start->jump_state, state))
 		start->has_jumps = true;
 	start->has_jump = true;
 	start->jump_state = *state;
@@ -291,10 +330,18 @@ static bool takes_address(const struct instruction *instruction)
 	       instruction->opcode == 0x8d && (instruction->modrm & 0xc7) == 0x05;
 }
 
-static int note_address(struct code_rules *rules, size_t target)
+static int note_address(struct code_rules *rules, uint32_t owner, size_t target,
+			const struct stack_state *state)
 {
-	return target < rules->size ? add_guessed(rules, target, true)
-				    : add_exit(rules, target, false, true);
+	struct code_taken *added;
+
+	if (target >= rules->size)
+		return add_exit(rules, target, false, true);
+	added = array_add(&rules->taken);
+	if (!added)
+		return -ENOMEM;
+	*added = (struct code_taken){owner, target, *state};
+	return add_guessed(rules, target, true);
 }
 
 /* A jump or branch to an offset that may lie outside. */
@@ -343,11 +390,57 @@ static int reach(struct code_rules *rules, uint32_t owner, const struct code_pos
 	return 0;
 }
 
+/* and $…,%rsp */
+static bool has_alignment(const uint8_t *code, size_t size)
+{
+	for (size_t i = 0; i + 3 <= size; i++)
+		if (code[i + 2] == 0xe4 && code[i] == 0x48 && (code[i + 1] & ~2) == 0x81)
+			return true;
+	return false;
+}
+
+/* Whether rsp is aligned before execution goes elsewhere. */
+static bool is_alignment_near(const struct code_rules *rules, size_t offset)
+{
+	size_t left = rules->size - offset;
+	size_t end = offset + (left < MAX_UP_TO_ALIGNMENT ? left : MAX_UP_TO_ALIGNMENT);
+	struct instruction instruction;
+
+	/* Most code has nothing that looks like it. */
+	if (!has_alignment(rules->code + offset, end - offset))
+		return false;
+	while (offset < end) {
+		if (!instruction_decode(rules->code + offset, rules->size - offset, &instruction) ||
+		    instruction.kind != INSTRUCTION_PLAIN)
+			return false;
+		if (stack_effect_is_alignment(&instruction))
+			return true;
+		offset += instruction.length;
+	}
+	return false;
+}
+
+/* next  offset behind the instruction */
+static void apply_effect(const struct code_rules *rules, const struct instruction *instruction,
+			 size_t next, struct stack_state *state)
+{
+	uint8_t copy_register = state->copy_register;
+	int16_t copy = state->copy;
+
+	stack_effect_apply(state, instruction);
+	/* All else that copies of rsp are made for would have loops join in different states. */
+	if (state->copy && !state->aligned_sp &&
+	    (state->copy != copy || state->copy_register != copy_register) &&
+	    !is_alignment_near(rules, next))
+		stack_state_drop_copy(state);
+}
+
 /* Go on until execution does so elsewhere. */
 static int follow(struct code_rules *rules, uint32_t owner, struct code_position position)
 {
 	while (position.offset < rules->size) {
 		struct instruction instruction;
+		bool is_local = false;
 		bool is_free;
 		size_t next;
 		int err;
@@ -379,9 +472,10 @@ static int follow(struct code_rules *rules, uint32_t owner, struct code_position
 		case INSTRUCTION_PLAIN:
 			position.is_behind_call = false;
 			if (takes_address(&instruction))
-				err = note_address(
-					rules, next + (size_t)(int64_t)instruction.displacement);
-			stack_effect_apply(&position.state, &instruction);
+				err = note_address(rules, owner,
+						   next + (size_t)(int64_t)instruction.displacement,
+						   &position.state);
+			apply_effect(rules, &instruction, next, &position.state);
 			break;
 		case INSTRUCTION_CALL:
 			if (instruction.is_direct) {
@@ -392,15 +486,20 @@ static int follow(struct code_rules *rules, uint32_t owner, struct code_position
 				if (target < rules->size && rules->flags[target] & CODE_IS_ENDLESS)
 					return 0;
 				err = note_call(rules, owner, target);
+				if (err)
+					return err;
+				is_local = target < rules->size;
 			}
-			if (err)
-				return err;
+			/* Local functions of assembly may leave more alone than others. */
+			if (!is_local)
+				stack_effect_apply_call(&position.state);
 			position = (struct code_position){next, position.state, true};
 			if (next < rules->size && rules->flags[next] & CODE_IS_NO_RETURN)
 				return 0;
 			return add_to_worklist(rules, &position);
 		case INSTRUCTION_BRANCH:
 			position.is_behind_call = false;
+			stack_effect_apply(&position.state, &instruction);
 			err = jump(rules, owner, next + (size_t)(int64_t)instruction.distance,
 				   &position.state);
 			break;
@@ -416,7 +515,7 @@ static int follow(struct code_rules *rules, uint32_t owner, struct code_position
 				return jump(rules, owner,
 					    next + (size_t)(int64_t)instruction.distance,
 					    &position.state);
-			jump_anywhere(rules, owner, &position.state);
+			jump_anywhere(rules, owner, &position.state, next);
 			return 0;
 		case INSTRUCTION_RETURN:
 			leave_function(rules, owner, &position.state);
@@ -449,10 +548,22 @@ static int follow_worklist(struct code_rules *rules, uint32_t owner)
 	return 0;
 }
 
-/* As if it had not been followed. */
-static void forget(struct code_rules *rules, size_t num_edges)
+/* How much is known before a start is followed. */
+struct code_mark {
+	size_t num_edges;
+	size_t num_taken;
+	size_t num_reached;
+};
+
+static struct code_mark get_mark(const struct code_rules *rules)
 {
-	for (size_t i = 0; i < rules->reached.length; i++) {
+	return (struct code_mark){rules->edges.length, rules->taken.length, rules->reached.length};
+}
+
+/* As if nothing had been followed since. */
+static void forget(struct code_rules *rules, const struct code_mark *mark)
+{
+	for (size_t i = mark->num_reached; i < rules->reached.length; i++) {
 		size_t offset = rules->reached.items[i];
 
 		rules->owners[offset] = OWNER_NONE;
@@ -460,15 +571,18 @@ static void forget(struct code_rules *rules, size_t num_edges)
 		while (++offset < rules->size && rules->owners[offset] == OWNER_INSIDE)
 			rules->owners[offset] = OWNER_NONE;
 	}
-	rules->edges.length = num_edges;
-	rules->num_forgotten += rules->reached.length;
-	rules->reached.length = rules->worklist.length = rules->deferred.length = 0;
+	rules->edges.length = mark->num_edges;
+	rules->taken.length = mark->num_taken;
+	rules->num_forgotten += rules->reached.length - mark->num_reached;
+	rules->reached.length = mark->num_reached;
+	rules->worklist.length = rules->deferred.length = 0;
 }
 
 /* A start is known that lies in code which was followed from another one. */
 static void check_start(struct code_rules *rules, size_t offset, const struct stack_state *state)
 {
-	if (rules->owners[offset] != OWNER_INSIDE && are_equal(&rules->states[offset], state))
+	if (rules->owners[offset] != OWNER_INSIDE &&
+	    stack_state_is_same(&rules->states[offset], state))
 		return;
 	while (rules->owners[offset] == OWNER_INSIDE)
 		offset--;
@@ -479,7 +593,7 @@ static int add_start(struct code_rules *rules, size_t offset, const struct stack
 		     bool is_known)
 {
 	struct code_position position = {offset, *state, false};
-	size_t num_edges = rules->edges.length;
+	struct code_mark mark = get_mark(rules);
 	struct code_rules_owner *start;
 	int err;
 
@@ -490,7 +604,6 @@ static int add_start(struct code_rules *rules, size_t offset, const struct stack
 	start = array_add(&rules->starts);
 	if (!start)
 		return -ENOMEM;
-	rules->reached.length = 0;
 	rules->num_retries = 0;
 	do {
 		rules->must_retry = false;
@@ -501,9 +614,11 @@ static int add_start(struct code_rules *rules, size_t offset, const struct stack
 		if (err)
 			return err;
 		if (rules->must_retry)
-			forget(rules, num_edges);
+			forget(rules, &mark);
 		rules->num_retries++;
 	} while (rules->must_retry);
+	start->first_taken = mark.num_taken;
+	start->end_taken = rules->taken.length;
 	return 0;
 }
 
@@ -571,15 +686,116 @@ static bool is_exhausted(const struct code_rules *rules)
 	       rules->num_forgotten / MAX_FORGOTTEN_PER_BYTE > rules->size;
 }
 
+static size_t skip_padding(const struct code_rules *rules, size_t offset)
+{
+	struct instruction instruction;
+
+	while (offset < rules->size && !rules->owners[offset]) {
+		if (!instruction_decode(rules->code + offset, rules->size - offset, &instruction) ||
+		    instruction.kind != INSTRUCTION_PADDING)
+			break;
+		offset += instruction.length;
+	}
+	return offset;
+}
+
+/* Code of a start may go on at an address in this state: where other code is known to do, they are right or wrong together. */
+static int note_target(struct code_rules *rules, uint32_t owner, size_t target,
+		       const struct stack_state *state)
+{
+	uint32_t other = rules->owners[target];
+	struct code_edge *edge;
+
+	if (other == OWNER_NONE || other == OWNER_INSIDE || other == owner ||
+	    !stack_state_is_same(&rules->states[target], state))
+		return 0;
+	edge = array_add(&rules->edges);
+	if (!edge)
+		return -ENOMEM;
+	*edge = (struct code_edge){owner, other};
+	get_owner(rules, owner)->leads_on = true;
+	return 0;
+}
+
+static int try_start(struct code_rules *rules, size_t offset, const struct stack_state *state,
+		     bool is_address_taken, bool is_target);
+
+static int try_target(struct code_rules *rules, uint32_t owner, size_t target,
+		      const struct stack_state *state)
+{
+	int err;
+
+	if (target >= rules->size)
+		return 0;
+	err = try_start(rules, target, state, false, true);
+	return err ? err : note_target(rules, owner, target, state);
+}
+
+/* What lies behind a target of a table is as likely to be another one. */
+static void inherit_jump(struct code_rules *rules, size_t target, const struct stack_state *state)
+{
+	uint32_t owner = target < rules->size ? rules->owners[target] : OWNER_NONE;
+	struct code_rules_owner *start;
+
+	if (owner == OWNER_NONE || owner == OWNER_INSIDE)
+		return;
+	start = get_owner(rules, owner);
+	if (start->offset != target || start->has_jump)
+		return;
+	start->has_jump = true;
+	start->jump_state = *state;
+}
+
+/* Likewise, where the jump was in the state of an entry. */
+static void inherit_exit_jump(struct code_rules *rules, size_t target)
+{
+	uint32_t owner = target < rules->size ? rules->owners[target] : OWNER_NONE;
+
+	if (owner != OWNER_NONE && owner != OWNER_INSIDE &&
+	    get_owner(rules, owner)->offset == target)
+		get_owner(rules, owner)->has_exit_jump = true;
+}
+
+/* Where the jumps through registers of a start may lead: behind them, and to addresses that it has taken. */
+static int try_jump_targets(struct code_rules *rules, uint32_t owner)
+{
+	const struct stack_state entry = STACK_STATE_AT_ENTRY;
+	struct code_rules_owner start = *get_owner(rules, owner);
+	int err = 0;
+
+	if (start.is_wrong)
+		return 0;
+	if (start.has_jump && !start.has_jumps) {
+		size_t behind = skip_padding(rules, start.behind_jump);
+
+		err = try_target(rules, owner, behind, &start.jump_state);
+		inherit_jump(rules, behind, &start.jump_state);
+		for (size_t i = start.first_taken; !err && i < start.end_taken; i++)
+			err = try_target(rules, owner, rules->taken.items[i].target,
+					 &start.jump_state);
+	}
+	/* What is aligned or lies behind padding may be another function, which says nothing of this one. */
+	if (!err && start.has_exit_jump && !start.is_confirmed &&
+	    (rules->address + start.behind_exit_jump) % ALIGNMENT != 0 &&
+	    skip_padding(rules, start.behind_exit_jump) == start.behind_exit_jump) {
+		err = try_target(rules, owner, start.behind_exit_jump, &entry);
+		inherit_exit_jump(rules, start.behind_exit_jump);
+	}
+	return err;
+}
+
 /*
  * Try a guess: code that comes to no end that confirms it, nor leads into other code, is as if it
  * had not been followed.
+ *
+ * is_target  of a jump of another guess: what it jumps to in turn is not tried
  */
 static int try_start(struct code_rules *rules, size_t offset, const struct stack_state *state,
-		     bool is_address_taken)
+		     bool is_address_taken, bool is_target)
 {
-	size_t num_edges = rules->edges.length;
-	struct code_rules_owner *start;
+	struct code_mark mark = get_mark(rules);
+	const struct code_rules_owner *start;
+	uint32_t owner;
 	int err;
 
 	if (rules->owners[offset] || is_exhausted(rules))
@@ -587,11 +803,25 @@ static int try_start(struct code_rules *rules, size_t offset, const struct stack
 	err = add_start(rules, offset, state, false);
 	if (err || !rules->owners[offset])
 		return err;
-	start = &rules->starts.items[rules->starts.length - 1];
-	start->is_address_taken = is_address_taken;
+	owner = (uint32_t)rules->starts.length;
+	get_owner(rules, owner)->is_address_taken = is_address_taken;
+	err = is_target ? 0 : try_jump_targets(rules, owner);
+	if (err)
+		return err;
+	start = get_owner(rules, owner);
 	if (start->is_wrong || !(start->is_confirmed || start->leads_on || is_endless(start)))
-		forget(rules, num_edges);
+		forget(rules, &mark);
+	else
+		rules->has_new_guess = true;
 	return 0;
+}
+
+/* The same of a guess that no other one led to. */
+static int try_guess(struct code_rules *rules, size_t offset, const struct stack_state *state,
+		     bool is_address_taken)
+{
+	rules->reached.length = 0;
+	return try_start(rules, offset, state, is_address_taken, false);
 }
 
 /* Where execution does not go on any more, straight from the offset. */
@@ -611,45 +841,98 @@ static size_t skip_block(const struct code_rules *rules, size_t offset)
 	return offset;
 }
 
-/* The code behind another one that has jumps through tables: one of their targets. */
-static int try_behind_jump(struct code_rules *rules, size_t offset, uint32_t owner)
+/*
+ * owner      of the last instruction before the offset, or OWNER_NONE
+ * is_behind  nothing else lies between
+ */
+static int try_rest(struct code_rules *rules, size_t offset, uint32_t owner, bool is_behind)
 {
-	struct stack_state state = get_owner(rules, owner)->jump_state;
-	int err;
+	const struct stack_state entry = STACK_STATE_AT_ENTRY;
+	struct code_rules_owner before =
+		owner ? *get_owner(rules, owner) : (struct code_rules_owner){0};
+	bool is_aligned = (rules->address + offset) % ALIGNMENT == 0;
+	bool is_behind_exit_jump = is_behind && before.has_exit_jump;
+	int err = 0;
 
-	if (get_owner(rules, owner)->has_jumps)
-		return 0;
-	err = try_start(rules, offset, &state, false);
-	if (err || !rules->owners[offset])
+	if (before.has_jump && !before.has_jumps) {
+		err = try_guess(rules, offset, &before.jump_state, false);
+		inherit_jump(rules, offset, &before.jump_state);
+	}
+	if (err || rules->owners[offset] || !(is_aligned || is_behind_exit_jump))
 		return err;
-	/* What lies behind is as likely to be a target. */
-	get_owner(rules, rules->owners[offset])->has_jump = true;
-	get_owner(rules, rules->owners[offset])->jump_state = state;
-	return 0;
+	err = try_guess(rules, offset, &entry, false);
+	if (!err && is_behind_exit_jump)
+		inherit_exit_jump(rules, offset);
+	return err;
 }
 
 static int follow_rest(struct code_rules *rules)
 {
-	const struct stack_state entry = STACK_STATE_AT_ENTRY;
 	uint32_t owner = OWNER_NONE; /* of the last instruction before the offset */
+	size_t last = SIZE_MAX;      /* offset of that instruction */
+	size_t last_tried = SIZE_MAX;
 	size_t looked_at = 0;
 	size_t offset = 0;
 
 	while ((offset = find_rest(rules, offset)) < rules->size) {
-		int err = 0;
+		int err;
 
-		for (; looked_at < offset; looked_at++)
-			if (rules->owners[looked_at] != OWNER_NONE &&
-			    rules->owners[looked_at] != OWNER_INSIDE)
-				owner = rules->owners[looked_at];
-		if (owner && get_owner(rules, owner)->has_jump)
-			err = try_behind_jump(rules, offset, owner);
-		else if ((rules->address + offset) % ALIGNMENT == 0)
-			err = try_start(rules, offset, &entry, false);
+		for (; looked_at < offset; looked_at++) {
+			if (rules->owners[looked_at] == OWNER_NONE ||
+			    rules->owners[looked_at] == OWNER_INSIDE)
+				continue;
+			owner = rules->owners[looked_at];
+			last = looked_at;
+		}
+		err = try_rest(rules, offset, owner, last != last_tried);
 		if (err)
 			return err;
+		last_tried = last;
 		if (!rules->owners[offset])
 			offset = skip_block(rules, offset);
+	}
+	return 0;
+}
+
+/* Something that is no code that was followed leads there, and functions are aligned: it comes last. */
+static bool is_unlikely(const struct code_rules *rules, size_t index)
+{
+	const struct code_guess *guess = &rules->guessed.items[index];
+
+	return index < rules->num_given && !guess->is_address_taken &&
+	       (rules->address + guess->offset) % ALIGNMENT != 0;
+}
+
+static int try_guesses(struct code_rules *rules, bool are_unlikely)
+{
+	const struct stack_state entry = STACK_STATE_AT_ENTRY;
+
+	for (size_t i = 0; i < rules->guessed.length; i++) {
+		struct code_guess guess = rules->guessed.items[i];
+		int err = 0;
+
+		if (is_unlikely(rules, i) == are_unlikely)
+			err = try_guess(rules, guess.offset, &entry, guess.is_address_taken);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* All that is known comes first, as targets are guesses. */
+static int follow_known_jumps(struct code_rules *rules)
+{
+	size_t num_known = rules->starts.length;
+
+	for (size_t i = 0; i < num_known; i++) {
+		int err;
+
+		if (!rules->starts.items[i].has_jump || rules->starts.items[i].is_confirmed)
+			continue;
+		rules->reached.length = 0;
+		err = try_jump_targets(rules, (uint32_t)(i + 1));
+		if (err)
+			return err;
 	}
 	return 0;
 }
@@ -657,22 +940,27 @@ static int follow_rest(struct code_rules *rules)
 static int follow_all(struct code_rules *rules)
 {
 	const struct stack_state entry = STACK_STATE_AT_ENTRY;
+	int err;
 
 	/* Known starts add others that they call. */
 	for (size_t i = 0; i < rules->known.length; i++) {
-		int err = add_start(rules, rules->known.items[i], &entry, true);
-
+		rules->reached.length = 0;
+		err = add_start(rules, rules->known.items[i], &entry, true);
 		if (err)
 			return err;
 	}
-	for (size_t i = 0; i < rules->guessed.length; i++) {
-		struct code_guess guess = rules->guessed.items[i];
-		int err = try_start(rules, guess.offset, &entry, guess.is_address_taken);
-
-		if (err)
-			return err;
-	}
-	return follow_rest(rules);
+	err = follow_known_jumps(rules);
+	if (err)
+		return err;
+	err = try_guesses(rules, false);
+	if (err)
+		return err;
+	err = follow_rest(rules);
+	if (err)
+		return err;
+	rules->has_new_guess = false;
+	err = try_guesses(rules, true);
+	return err || !rules->has_new_guess ? err : follow_rest(rules);
 }
 
 /* Whether a function that does not return was not known to be one, and some start is wrong. */
@@ -699,6 +987,7 @@ static void start_again(struct code_rules *rules)
 	for (size_t i = 0; i < rules->size; i++)
 		rules->flags[i] &= CODE_STARTS | CODE_IS_ENDLESS;
 	rules->starts.length = rules->edges.length = rules->exits.length = 0;
+	rules->taken.length = 0;
 	rules->guessed.length = rules->num_given;
 	for (size_t i = 0; i < rules->num_given; i++)
 		rules->flags[rules->guessed.items[i].offset] |=
@@ -727,6 +1016,20 @@ const struct code_exit *code_rules_get_exits(const struct code_rules *rules, siz
 	return rules->exits.items;
 }
 
+/* Parts of a function whose addresses it has taken, but for what might be functions themselves. */
+static int add_edges_of_taken(struct code_rules *rules)
+{
+	array_for_each (&rules->taken, taken) {
+		int err = stack_state_is_at_exit(&taken->state)
+				  ? 0
+				  : note_target(rules, taken->owner, taken->target, &taken->state);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 /* What is said of one start holds for all that lead into it. False: no end of it was seen. */
 static bool spread(struct code_rules *rules)
 {
@@ -735,6 +1038,8 @@ static bool spread(struct code_rules *rules)
 
 	array_for_each (&rules->starts, start)
 		start->is_confirmed |= is_endless(start);
+	if (add_edges_of_taken(rules))
+		return false;
 	do {
 		is_changed = false;
 		if (++num_rounds > MAX_ROUNDS)

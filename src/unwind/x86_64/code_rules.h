@@ -36,6 +36,13 @@ struct code_rules;
 /* code: size bytes, borrowed; address: ELF address of the first. NULL when out of memory. */
 struct code_rules *code_rules_new(const uint8_t *code, size_t size, uint64_t address);
 void code_rules_free(struct code_rules *rules);
+static inline void code_rules_freep(struct code_rules **rules)
+{
+	code_rules_free(*rules);
+}
+
+/* Forget all, and begin with other code, which is not larger than that of code_rules_new(). */
+void code_rules_move(struct code_rules *rules, const uint8_t *code, size_t size, uint64_t address);
 
 /* An address that a function begins at; outside of the code it is ignored. Returns 0 or -ENOMEM. */
 _must_check_ int code_rules_add_start(struct code_rules *rules, uint64_t address,

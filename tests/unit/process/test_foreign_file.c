@@ -116,7 +116,7 @@ static void the_process_finds_and_opens(void **state)
 
 	assert_true(handle >= 0);
 	assert_int_equal(slow_opener_find(fixture->opener, 0, root, "/none", 0), -ENOENT);
-	fd = slow_opener_open(fixture->opener, 0, handle);
+	fd = slow_opener_open(fixture->opener, 0, handle, false);
 	assert_true(fd >= 0);
 	assert_int_equal(read(fd, content, sizeof(content)), 8);
 	assert_string_equal(content, "content\n");

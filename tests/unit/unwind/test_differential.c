@@ -181,12 +181,17 @@ static uint64_t apply_cfa(const struct comparison *comparison, const struct unwi
 		return registers[REGISTER_DI];
 	case UNWIND_CFA_CONTEXT:
 		return registers[REGISTER_DX];
+	case UNWIND_CFA_COPY:
+		return registers[UNWIND_COPY_REGISTER(offset)] +
+		       (uint64_t)UNWIND_COPY_BYTES(offset);
 	case UNWIND_CFA_DEREF_SP:
 		return read_memory(registers[REGISTER_SP] + offset);
 	case UNWIND_CFA_DEREF_FP:
 		return read_memory(registers[REGISTER_FP] + offset);
-	case UNWIND_CFA_DEREF_SP_8:
-		return read_memory(registers[REGISTER_SP] + offset) + 8;
+	case UNWIND_CFA_DEREF_SP_ADD:
+		return read_memory(registers[REGISTER_SP] +
+				   (uint64_t)UNWIND_STORED_COPY_PLACE(offset)) +
+		       UNWIND_STORED_COPY_BYTES(offset);
 	case UNWIND_CFA_PLT:
 		return registers[REGISTER_SP] + 8 + 8 * ((registers[REGISTER_RA] & 15) >= offset);
 	case UNWIND_CFA_SIGNAL:

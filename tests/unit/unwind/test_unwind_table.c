@@ -407,7 +407,7 @@ static void unsupported_rows_are_listed_by_function(void **state)
 
 	add(fixture, TEXT, 0x10, NO_CODE);
 	add(fixture, TEXT + 0x100, 0x80,
-	    CODE(DW_CFA_def_cfa, 15, 8, DW_CFA_advance_loc | 4, DW_CFA_def_cfa, 7, 8,
+	    CODE(DW_CFA_def_cfa, 8, 8, DW_CFA_advance_loc | 4, DW_CFA_def_cfa, 7, 8,
 		 DW_CFA_advance_loc | 4, DW_CFA_def_cfa, 1, 8));
 	build(fixture);
 	assert_int_equal(find_cfa_op(fixture->table, TEXT + 0x100), UNWIND_CFA_UNSUPPORTED);

@@ -103,12 +103,92 @@ static void the_cfa_may_lie_in_memory_at_the_stack_pointer(_unused_ void **state
 
 static void the_cfa_may_lie_above_what_is_in_memory_at_the_stack_pointer(_unused_ void **state)
 {
-	struct scene scene = scene_of(RULE(UNWIND_CFA_DEREF_SP_8, 16));
+	struct scene scene = scene_of(RULE(UNWIND_CFA_DEREF_SP_ADD, UNWIND_STORED_COPY(16, 8)));
 
 	scene.stack[2] = WORD(5);
 	scene.stack[5] = RETURN_INTO(OUTER);
 	assert_reaches_outer(&scene);
 	assert_true(scene.walk.registers.sp == WORD(6));
+}
+
+/* The copy of a stack pointer is stored in a frame that was aligned after some pushes. */
+static void the_cfa_may_lie_any_distance_above_what_is_in_memory(_unused_ void **state)
+{
+	struct scene scene = scene_of(RULE(UNWIND_CFA_DEREF_SP_ADD, UNWIND_STORED_COPY(16, 24)));
+
+	scene.stack[2] = WORD(4);
+	scene.stack[6] = RETURN_INTO(OUTER);
+	assert_reaches_outer(&scene);
+	assert_true(scene.walk.registers.sp == WORD(7));
+}
+
+/* Registers that may hold a copy of the stack pointer, by their numbers in call-frame information. */
+static const struct {
+	unsigned int number;
+	size_t offset;
+} copies[] = {
+	{0, offsetof(struct wire_registers, ax)},   {2, offsetof(struct wire_registers, cx)},
+	{1, offsetof(struct wire_registers, dx)},   {4, offsetof(struct wire_registers, si)},
+	{5, offsetof(struct wire_registers, di)},   {8, offsetof(struct wire_registers, r8)},
+	{9, offsetof(struct wire_registers, r9)},   {10, offsetof(struct wire_registers, r10)},
+	{11, offsetof(struct wire_registers, r11)}, {12, offsetof(struct wire_registers, r12)},
+	{13, offsetof(struct wire_registers, r13)}, {14, offsetof(struct wire_registers, r14)},
+	{15, offsetof(struct wire_registers, r15)},
+};
+
+static void set_copy(struct scene *scene, size_t i)
+{
+	uint64_t frame = WORD(4);
+
+	memcpy((char *)&scene->walk.registers + copies[i].offset, &frame, sizeof(frame));
+	scene->stack[6] = RETURN_INTO(OUTER);
+}
+
+static void a_copy_of_the_stack_pointer_leads_to_the_caller(_unused_ void **state)
+{
+	for (size_t i = 0; i < ARRAY_LENGTH(copies); i++) {
+		struct scene scene =
+			scene_of(RULE(UNWIND_CFA_COPY, UNWIND_COPY(copies[i].number, 24)));
+
+		set_copy(&scene, i);
+		assert_reaches_outer(&scene);
+		assert_true(scene.walk.registers.sp == WORD(7));
+	}
+}
+
+static void a_copy_leads_on_where_the_callee_has_pushed_nothing(_unused_ void **state)
+{
+	for (size_t i = 0; i < ARRAY_LENGTH(copies); i++) {
+		struct unwind_rule rule = RULE(UNWIND_CFA_COPY, UNWIND_COPY(copies[i].number, 24));
+		struct scene scene = scene_of_two(RULE(UNWIND_CFA_SP, 8), rule);
+
+		set_copy(&scene, i);
+		add_call_before(&scene, RETURN_INTO(OUTER));
+		assert_passes_caller(&scene);
+	}
+}
+
+static void a_copy_that_leads_to_no_call_is_not_followed(_unused_ void **state)
+{
+	struct scene scene =
+		scene_of_two(RULE(UNWIND_CFA_SP, 8), RULE(UNWIND_CFA_COPY, UNWIND_COPY(12, 24)));
+
+	scene.walk.registers.r12 = WORD(4);
+	scene.stack[6] = RETURN_INTO(OUTER);
+	assert_ends_in_caller(&scene, WALK_UNSUPPORTED);
+}
+
+/* It may have saved the register and have a copy of its own in it. */
+static void a_copy_is_not_known_above_a_callee_with_a_frame(_unused_ void **state)
+{
+	struct scene scene = scene_of(RULE(UNWIND_CFA_SP, 16));
+
+	scene.rules[CALLER] = RULE(UNWIND_CFA_COPY, UNWIND_COPY(12, 24));
+	scene.walk.registers.r12 = WORD(4);
+	scene.stack[1] = RETURN_INTO(CALLER);
+	scene.stack[6] = RETURN_INTO(OUTER);
+	add_call_before(&scene, RETURN_INTO(OUTER));
+	assert_ends_in_caller(&scene, WALK_UNSUPPORTED);
 }
 
 /* Its stack lies below the thread's. */
@@ -162,11 +242,14 @@ static void the_cfa_may_lie_in_memory_at_the_frame_pointer(_unused_ void **state
 
 static void a_cfa_that_cannot_be_read_ends_the_walk(_unused_ void **state)
 {
-	static const uint8_t ops[] = {UNWIND_CFA_DEREF_SP, UNWIND_CFA_DEREF_SP_8,
+	static const uint8_t ops[] = {UNWIND_CFA_DEREF_SP, UNWIND_CFA_DEREF_SP_ADD,
 				      UNWIND_CFA_DEREF_FP, UNWIND_CFA_GOROUTINE};
 
 	for (size_t i = 0; i < sizeof(ops); i++) {
-		struct scene scene = scene_of(RULE(ops[i], 1 << 30));
+		/* Beyond the stack of the test, at the stack pointer's place. */
+		int offset = ops[i] == UNWIND_CFA_DEREF_SP_ADD ? UNWIND_STORED_COPY(1 << 18, 8)
+							       : 1 << 30;
+		struct scene scene = scene_of(RULE(ops[i], offset));
 
 		scene.walk.registers.fp = WORD(3);
 		assert_ends_in_inner(&scene, WALK_READ_FAILED);
@@ -433,6 +516,11 @@ int main(void)
 		cmocka_unit_test(such_a_register_that_leads_to_no_call_is_not_followed),
 		cmocka_unit_test(the_cfa_may_lie_in_memory_at_the_stack_pointer),
 		cmocka_unit_test(the_cfa_may_lie_above_what_is_in_memory_at_the_stack_pointer),
+		cmocka_unit_test(the_cfa_may_lie_any_distance_above_what_is_in_memory),
+		cmocka_unit_test(a_copy_of_the_stack_pointer_leads_to_the_caller),
+		cmocka_unit_test(a_copy_leads_on_where_the_callee_has_pushed_nothing),
+		cmocka_unit_test(a_copy_that_leads_to_no_call_is_not_followed),
+		cmocka_unit_test(a_copy_is_not_known_above_a_callee_with_a_frame),
 		cmocka_unit_test(the_stack_of_a_goroutine_goes_on_where_it_called_c),
 		cmocka_unit_test(the_stack_of_a_goroutine_may_go_on_behind_a_frame_pointer),
 		cmocka_unit_test(a_goroutine_that_cannot_be_read_ends_the_walk),
