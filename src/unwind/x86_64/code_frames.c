@@ -22,6 +22,8 @@
 #define ENTRY_BYTES 64
 /* The rest of the code is searched for what leads to gaps of so many bytes, if it is not larger. */
 #define REFERENCED_MIN_BYTES 4096
+/* Longer names have no part that a compiler has made behind this. */
+#define NAME_BYTES_MAX       4096
 #define REFERENCES_MAX_BYTES (4u << 20)
 /*
  * More code than CODE_RULES_MAX_BYTES is followed in pieces of this size, each by itself, and no more than so much of it: x265 has
@@ -205,6 +207,15 @@ static int add_start(struct gap_search *search, uint64_t address, enum code_star
 	return gap ? code_rules_add_start(search->rules.items[gap->value], address, kind) : 0;
 }
 
+/*
+ * A part of a function that GCC has put elsewhere: it begins amid the frame. A hostile name is megabytes long, for each of
+ * many symbols.
+ */
+static bool is_cold_part(const char *name)
+{
+	return memmem(name, strnlen(name, NAME_BYTES_MAX), ".cold", strlen(".cold"));
+}
+
 static int add_symbols(struct gap_search *search, Elf_Scn *scn, const GElf_Shdr *header)
 {
 	Elf_Data *data = elf_getdata(scn, NULL);
@@ -222,8 +233,7 @@ static int add_symbols(struct gap_search *search, Elf_Scn *scn, const GElf_Shdr 
 		if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
 			continue;
 		name = elf_strptr(search->elf, header->sh_link, symbol.st_name);
-		/* A part of a function that GCC has put elsewhere: it begins amid the frame. */
-		if (name && strstr(name, ".cold"))
+		if (name && is_cold_part(name))
 			continue;
 		/* Without a type it may be a label in a function. */
 		err = add_start(search, symbol.st_value,

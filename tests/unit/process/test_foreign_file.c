@@ -293,7 +293,7 @@ static void an_opener_keeps_no_descriptor(void **state)
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	for (int i = 0; i < 100; i++) {
 		int handle = slow_opener_find(opener, 0, fixture->root, "/link", 0);
-		int fd = slow_opener_open(opener, 0, handle);
+		int fd = slow_opener_open(opener, 0, handle, false);
 
 		assert_true(handle >= 0);
 		assert_true(fd >= 0);

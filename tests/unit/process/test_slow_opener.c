@@ -163,11 +163,11 @@ static void copies_have_a_limit_in_all(void **state _unused_)
 	int fd;
 
 	opener.copied_bytes = MAX_COPIED_BYTES - 1;
-	fd = slow_opener_open(&opener, 0, handle);
+	fd = slow_opener_open(&opener, 0, handle, false);
 	assert_true(fd >= 0 || fd == -ENOTSUP);
 	cleanup_closep(&fd);
 	opener.copied_bytes = MAX_COPIED_BYTES;
-	assert_int_equal(slow_opener_open(&opener, 0, handle), -EFBIG);
+	assert_int_equal(slow_opener_open(&opener, 0, handle, false), -EFBIG);
 	close(handle);
 }
 
