@@ -14,11 +14,27 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* Whether the shell's line of /proc/PID/status has these words; by the shell itself. */
+#define HAS_STATUS(key, words)                                                             \
+	"while read key words; do [ $key != " key " ] || { [ \"$(echo $words)\" = '" words \
+	"' ]; exit; }; done </proc/$$/status; exit 1"
+
 static struct stop_request *stop_request;
 static struct workload workload;
 
+static char blocked_before[32]; /* signals, as /proc/PID/status has them */
+
 static int set_up(void **state _unused_)
 {
+	FILE *status = fopen("/proc/self/status", "r");
+	char line[256];
+
+	assert_non_null(status);
+	blocked_before[0] = '\0';
+	while (fgets(line, sizeof(line), status))
+		(void)sscanf(line, "SigBlk: %31s", blocked_before);
+	fclose(status);
+	assert_int_equal(strlen(blocked_before), 16);
 	stop_request = stop_request_new(NULL);
 	assert_non_null(stop_request);
 	return 0;
@@ -121,23 +137,24 @@ static void one_that_was_killed_before_cannot_be_let_go(void **state _unused_)
 /* Its pid may be another process's by then. */
 static void one_that_has_ended_gets_no_signal(void **state _unused_)
 {
+	char byte = 0;
+	int ends[2];
+	int status;
 	pid_t other;
 
 	assert_int_equal(run(SH("exit 0"), NULL), 0);
+	assert_int_equal(pipe(ends), 0);
 	other = fork();
 	assert_true(other >= 0);
-	if (!other) {
-		usleep(50000);
-		_exit(3);
-	}
+	if (!other)
+		_exit(read(ends[0], &byte, 1) == 1 ? 3 : 4);
 	workload.pid = other;
 	workload_signal(&workload, SIGKILL);
-	{
-		int status;
-
-		assert_int_equal(waitpid(other, &status, 0), other);
-		assert_true(WIFEXITED(status));
-	}
+	assert_int_equal(write(ends[1], &byte, 1), 1);
+	assert_int_equal(waitpid(other, &status, 0), other);
+	assert_true(WIFEXITED(status));
+	close(ends[0]);
+	close(ends[1]);
 }
 
 /* Whatever is open in us without FD_CLOEXEC is so in it, too. */
@@ -153,7 +170,8 @@ static void it_inherits_neither_our_descriptors_nor_our_mask(void **state _unuse
 		 "i=$((i + 1)); done; [ $n = %u ]",
 		 num_inherited);
 	assert_int_equal(run(SH(script), NULL), 0);
-	assert_int_equal(run(SH("grep -q '^SigBlk:.0000000000000000' /proc/$$/status"), NULL), 0);
+	snprintf(script, sizeof(script), HAS_STATUS("SigBlk:", "%s"), blocked_before);
+	assert_int_equal(run(SH(script), NULL), 0);
 }
 
 static void as_another_user_it_has_that_users_ids_and_names(void **state _unused_)
@@ -161,6 +179,8 @@ static void as_another_user_it_has_that_users_ids_and_names(void **state _unused
 	const struct passwd *nobody = getpwnam("nobody");
 	struct workload_user user;
 	struct error error = {0};
+	unsigned int num_homes = 0;
+	char *groups;
 	char script[512];
 
 	if (geteuid() || !nobody) {
@@ -169,12 +189,31 @@ static void as_another_user_it_has_that_users_ids_and_names(void **state _unused
 	}
 	setenv("HOME", "/of/root", 1);
 	setenv("USERS", "kept", 1);
-	snprintf(script, sizeof(script),
-		 "[ $(id -u) = %u ] && [ $(id -g) = %u ] && [ \"$HOME\" = '%s' ] && "
-		 "[ $USER = nobody ] && [ $LOGNAME = nobody ] && [ \"$USERS\" = kept ] && "
-		 "[ \"$(id -G)\" = \"$(id -G nobody)\" ] && [ $(env | grep -c ^HOME=) = 1 ]",
-		 nobody->pw_uid, nobody->pw_gid, nobody->pw_dir);
 	assert_int_equal(workload_user_init(&user, "nobody", &error), 0);
+	for (size_t i = 0; user.environment[i]; i++)
+		num_homes += !strncmp(user.environment[i], "HOME=", 5);
+	assert_int_equal(num_homes, 1);
+	snprintf(script, sizeof(script),
+		 "[ \"$HOME\" = '%s' ] && [ $USER = nobody ] && [ $LOGNAME = nobody ] && "
+		 "[ \"$USERS\" = kept ]",
+		 nobody->pw_dir);
+	assert_int_equal(run(SH(script), &user), 0);
+	snprintf(script, sizeof(script), HAS_STATUS("Uid:", "%u %u %u %u"), nobody->pw_uid,
+		 nobody->pw_uid, nobody->pw_uid, nobody->pw_uid);
+	assert_int_equal(run(SH(script), &user), 0);
+	snprintf(script, sizeof(script), HAS_STATUS("Gid:", "%u %u %u %u"), nobody->pw_gid,
+		 nobody->pw_gid, nobody->pw_gid, nobody->pw_gid);
+	assert_int_equal(run(SH(script), &user), 0);
+	/* The groups are the user's, and none of ours. */
+	assert_true(user.num_groups >= 1);
+	script[0] = '\0';
+	for (size_t i = 0; i < user.num_groups; i++)
+		snprintf(script + strlen(script), sizeof(script) - strlen(script), "%s%u",
+			 i ? " " : "", user.groups[i]);
+	groups = strdup(script);
+	assert_non_null(groups);
+	snprintf(script, sizeof(script), HAS_STATUS("Groups:", "%s"), groups);
+	free(groups);
 	assert_int_equal(run(SH(script), &user), 0);
 	workload_user_release(&user);
 	assert_null(user.environment);
