@@ -153,7 +153,7 @@ static pid_t start_process_of(uid_t uid)
 	assert_true(child >= 0);
 	if (!child) {
 		if (setresgid(uid, uid, uid) || setresuid(uid, uid, uid) ||
-		    write(ends[1], &byte, 1) != 1)
+		    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) || write(ends[1], &byte, 1) != 1)
 			_exit(1);
 		for (;;)
 			pause();
