@@ -377,7 +377,9 @@ static bool runs_in_file(const struct mapped_runtime *image, const struct proces
 			 const uint64_t *pcs, uint32_t num_pcs)
 {
 	for (uint32_t i = 0; i < num_pcs; i++) {
-		const struct mapping *mapping = process_find_mapping(process, pcs[i]);
+		bool is_exact = !i || (pcs[i] & WIRE_PC_EXACT);
+		const struct mapping *mapping =
+			process_find_mapping(process, (pcs[i] & ~WIRE_PC_MARKS) - !is_exact);
 
 		if (mapping && mapping->file == image->file)
 			return true;

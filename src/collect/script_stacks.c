@@ -228,7 +228,8 @@ int script_stacks_splice(struct script_stacks *stacks, enum wire_runtime which,
 		stacks->words = &ruby_words;
 	else if (is_perl)
 		stacks->words = &perl_words;
-	memcpy(turned, frames->items, frames->length * sizeof(turned[0]));
+	if (frames->length)
+		memcpy(turned, frames->items, frames->length * sizeof(turned[0]));
 	if (which == WIRE_RUNTIME_RUBY && frames->end == WIRE_RUNTIME_COMPLETE)
 		take_outermost_methods(turned, frames->length);
 	else if (which == WIRE_RUNTIME_PHP)

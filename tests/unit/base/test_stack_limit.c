@@ -82,6 +82,59 @@ static void leave(void)
 	require(limit.rlim_cur == 9 << 20);
 }
 
+/* What is allowed, though it is less than usual. */
+static void raise_to_the_hard_limit(void)
+{
+	struct rlimit limit = {65536, 1 << 20};
+	struct error error;
+
+	require(!setrlimit(RLIMIT_STACK, &limit));
+	require(!stack_limit_raise(&error));
+	require(!getrlimit(RLIMIT_STACK, &limit));
+	require(limit.rlim_cur == 1 << 20 && limit.rlim_max == 1 << 20);
+	stack_limit_restore();
+	require(!getrlimit(RLIMIT_STACK, &limit));
+	require(limit.rlim_cur == 65536 && limit.rlim_max == 1 << 20);
+}
+
+static void refuse_a_byte_less(void)
+{
+	struct rlimit limit = {65536, (1 << 20) - 1};
+	struct error error;
+
+	require(!setrlimit(RLIMIT_STACK, &limit));
+	require(stack_limit_raise(&error) == -ENOMEM);
+	require(!getrlimit(RLIMIT_STACK, &limit));
+	require(limit.rlim_cur == 65536);
+	/* Nothing was raised. */
+	limit.rlim_cur = 70000;
+	require(!setrlimit(RLIMIT_STACK, &limit));
+	stack_limit_restore();
+	require(!getrlimit(RLIMIT_STACK, &limit));
+	require(limit.rlim_cur == 70000);
+}
+
+static void leave_the_usual_one(void)
+{
+	struct rlimit limit = {8 << 20, 9 << 20};
+	struct error error;
+
+	require(!setrlimit(RLIMIT_STACK, &limit));
+	require(!stack_limit_raise(&error));
+	limit.rlim_cur = 65536;
+	require(!setrlimit(RLIMIT_STACK, &limit));
+	stack_limit_restore();
+	require(!getrlimit(RLIMIT_STACK, &limit));
+	require(limit.rlim_cur == 65536);
+}
+
+static void a_hard_limit_of_a_mib_is_enough(void **state _unused_)
+{
+	run(raise_to_the_hard_limit);
+	run(refuse_a_byte_less);
+	run(leave_the_usual_one);
+}
+
 static void a_low_limit_is_raised_and_restored(void **state _unused_)
 {
 	run(raise_and_restore);
@@ -103,6 +156,7 @@ int main(void)
 		cmocka_unit_test(a_low_limit_is_raised_and_restored),
 		cmocka_unit_test(a_low_hard_limit_is_refused),
 		cmocka_unit_test(a_high_limit_stays),
+		cmocka_unit_test(a_hard_limit_of_a_mib_is_enough),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -132,10 +132,16 @@ static inline long bpf_current_task_under_cgroup(void *map _unused_, uint32_t in
 	return fake_kernel.is_under_cgroup;
 }
 
-static inline long bpf_get_ns_current_pid_tgid(uint64_t device _unused_, uint64_t inode _unused_,
-					       void *ret _unused_, uint32_t size _unused_)
+/* In the thread's own PID namespace alone. */
+static inline long bpf_get_ns_current_pid_tgid(uint64_t device, uint64_t inode,
+					       struct bpf_pidns_info *ret, uint32_t size)
 {
-	return -1;
+	if (size != sizeof(*ret) || device != fake_kernel.namespace_dev ||
+	    inode != fake_kernel.namespace_inode)
+		return -1;
+	ret->pid = (uint32_t)fake_kernel.namespace_pid_tgid;
+	ret->tgid = fake_kernel.namespace_pid_tgid >> 32;
+	return 0;
 }
 
 static inline long bpf_probe_read_kernel(void *ret, uint32_t size, const void *from)

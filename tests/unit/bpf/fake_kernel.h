@@ -71,8 +71,11 @@ static struct {
 	uint64_t boot_offset_ns; /* CLOCK_BOOTTIME minus CLOCK_MONOTONIC */
 	uint32_t cpu;
 	uint32_t random;
-	uint64_t pid_tgid; /* in the first namespace */
-	void *task;        /* struct task_struct */
+	uint64_t pid_tgid;      /* in the first namespace */
+	uint64_t namespace_dev; /* of the running thread's own PID namespace */
+	uint64_t namespace_inode;
+	uint64_t namespace_pid_tgid;
+	void *task; /* struct task_struct */
 	const char *comm;
 	const void *registers; /* struct user_registers, the same for all tasks */
 	void *vma;             /* struct vm_area_struct for all addresses; NULL: no mapping */

@@ -1,11 +1,45 @@
 /*
- * The account of a run, of counts that are all different: what is left out of a sum shows.
+ * The account of a run, of counts that are all different: what is left out of a sum shows. The recorder and what it knows of
+ * outermost functions are the test's.
  */
-#include "cli/account.h"
-
-#include <string.h>
+#define recorder_get_user_stacks  get_user_stacks_of_test
+#define recorder_get_event_stacks get_event_stacks_of_test
+#define recorder_get_profile      get_profile_of_test
+#define names_are_outermost       are_outermost_in_test
+#include "cli/account.c"
 
 #include "unit.h"
+
+static struct profile *profile;
+static struct user_stack_count user_stacks[8];
+static size_t num_user_stacks;
+static struct stack_count event_stacks[8];
+static size_t num_event_stacks;
+static uint32_t outermost; /* the location of a function that nobody calls */
+
+const struct user_stack_count *get_user_stacks_of_test(const struct recorder *recorder _unused_,
+						       size_t *ret_count)
+{
+	*ret_count = num_user_stacks;
+	return user_stacks;
+}
+
+const struct stack_count *get_event_stacks_of_test(const struct recorder *recorder _unused_,
+						   size_t *ret_count)
+{
+	*ret_count = num_event_stacks;
+	return event_stacks;
+}
+
+struct profile *get_profile_of_test(struct recorder *recorder _unused_)
+{
+	return profile;
+}
+
+bool are_outermost_in_test(const struct names *names _unused_, uint32_t location)
+{
+	return location == outermost;
+}
 
 static struct account make_account(void)
 {
@@ -245,6 +279,152 @@ static void wakers_have_user_stacks_of_their_own(_unused_ void **state)
 			      "\"depth\": 2, ");
 }
 
+static int set_up_profile(void **state _unused_)
+{
+	profile = profile_new();
+	assert_non_null(profile);
+	num_user_stacks = num_event_stacks = 0;
+	return 0;
+}
+
+static int tear_down_profile(void **state _unused_)
+{
+	profile_free(profile);
+	return 0;
+}
+
+static uint32_t add_location(uint64_t address)
+{
+	uint32_t location;
+
+	assert_int_equal(profile_add_location(profile, LOCATION_PROCESS, 0, address, &location), 0);
+	return location;
+}
+
+static uint32_t add_stack(uint32_t parent, uint32_t location)
+{
+	uint32_t stack;
+
+	assert_int_equal(profile_add_stack(profile, parent, location, &stack), 0);
+	return stack;
+}
+
+/* By frame pointers: only the function at the end of a stack tells whether it is complete. */
+static void user_stacks_are_complete_by_their_outermost_function(_unused_ void **state)
+{
+	struct account account = {0};
+	uint32_t begin = add_stack(STACK_EMPTY, outermost = add_location(0x100));
+	uint32_t middle = add_stack(STACK_EMPTY, add_location(0x200));
+
+	user_stacks[0] = (struct user_stack_count){.stack = begin, .num_samples = 1};
+	user_stacks[1] = (struct user_stack_count){.stack = add_stack(begin, add_location(0x300)),
+						   .num_samples = 20};
+	user_stacks[2] = (struct user_stack_count){
+		.stack = middle, .num_samples = 7300, .num_at_limit = 300};
+	user_stacks[3] = (struct user_stack_count){.stack = middle, .num_samples = 10000};
+	user_stacks[4] = (struct user_stack_count){.stack = STACK_EMPTY, .num_samples = 400000};
+	user_stacks[5] = (struct user_stack_count){.stack = STACK_EMPTY, .num_samples = 1000000};
+	num_user_stacks = 6;
+	account_count(&account, NULL, NULL);
+	assert_int_equal(account.complete_user_stacks, 21);
+	assert_int_equal(account.truncated_user_stacks[TRUNCATED_DEPTH], 300);
+	assert_int_equal(account.truncated_user_stacks[TRUNCATED_FRAME_POINTER], 17000);
+	assert_int_equal(account.truncated_user_stacks[TRUNCATED_NO_STACK], 1400000);
+	assert_int_equal(account_sum_truncated(&account), 1417300);
+}
+
+/* Of ticks, of waits, and of who ended these. */
+static void every_end_of_a_walk_is_counted(_unused_ void **state)
+{
+	struct account account = {0};
+	uint64_t sum = 0;
+
+	for (uint64_t end = 0; end < NUM_WALK_ENDS; end++) {
+		account.ticks.walks[end] = 1 + end;
+		account.ticks.off_cpu.walks[end] = 2 * (1 + end);
+		account.ticks.off_cpu.wakers.walks[end] = 3 * (1 + end);
+		sum += 1 + end;
+	}
+	account_count(&account, NULL, NULL);
+	assert_int_equal(account.complete_user_stacks, 1 + WALK_COMPLETE);
+	assert_int_equal(account.off_cpu.complete_user_stacks, 2 * (1 + WALK_COMPLETE));
+	assert_int_equal(account.off_cpu.complete_waker_stacks, 3 * (1 + WALK_COMPLETE));
+	for (size_t i = 0; i < NUM_TRUNCATIONS; i++) {
+		/* Each has a walk that ends for it. */
+		assert_true(account.truncated_user_stacks[i] > 0);
+		assert_int_equal(account.off_cpu.truncated_user_stacks[i],
+				 2 * account.truncated_user_stacks[i]);
+		assert_int_equal(account.off_cpu.truncated_waker_stacks[i],
+				 3 * account.truncated_user_stacks[i]);
+	}
+	assert_int_equal(account_sum_truncated(&account) + account_sum_whole(&account), sum);
+	assert_int_equal(account.truncated_user_stacks[TRUNCATED_DEPTH], 1 + WALK_TOO_DEEP);
+	assert_int_equal(account.truncated_user_stacks[TRUNCATED_READ], 1 + WALK_READ_FAILED);
+	assert_int_equal(account.truncated_user_stacks[TRUNCATED_NO_RULE], 1 + WALK_NO_RULE);
+}
+
+/* Three levels: named with two frames, by a symbol without size, and not named; [truncated] outside of them. */
+static uint32_t add_counted_stack(void)
+{
+	static const struct frame frames[2] = {{.name = STRING_EMPTY}, {.name = STRING_EMPTY}};
+	uint32_t locations[3];
+	uint32_t stack = STACK_EMPTY;
+
+	for (uint32_t i = 0; i < 3; i++)
+		locations[i] = add_location(0x100 * (i + 1));
+	assert_int_equal(profile_set_frames(profile, locations[0], frames, 2, UNNAMED_NOT), 0);
+	assert_int_equal(profile_set_frames(profile, locations[1], frames, 1, UNNAMED_NOT), 0);
+	profile_mark_sizeless(profile, locations[1]);
+	assert_int_equal(profile_set_frames(profile, locations[2], frames, 1, UNNAMED_NO_SYMBOL),
+			 0);
+	assert_int_equal(profile_add_truncated_frame(profile, stack, &stack), 0);
+	for (uint32_t i = 0; i < 3; i++)
+		stack = add_stack(stack, locations[i]);
+	return stack;
+}
+
+static void frames_are_counted_once_for_each_sample(_unused_ void **state)
+{
+	struct account account = {0};
+	uint32_t stack = add_counted_stack();
+	uint32_t samples;
+	uint32_t waits;
+	uint32_t thread;
+
+	assert_int_equal(profile_add_metric(profile, "samples", "count", &samples), 0);
+	assert_int_equal(profile_add_metric(profile, "off-cpu", "nanoseconds", &waits), 0);
+	assert_int_equal(profile_add_thread(profile, &(struct thread){0}, &thread), 0);
+	assert_int_equal(profile_add_sample(profile, thread, stack, samples, 10), 0);
+	assert_int_equal(profile_add_sample(profile, thread, stack, waits, 100000), 0);
+	account_count(&account, NULL, NULL);
+	assert_int_equal(account.named_frames, 30);
+	assert_int_equal(account.sizeless_frames, 10);
+	assert_int_equal(account.unnamed_frames[UNNAMED_NO_SYMBOL], 10);
+	assert_int_equal(account_sum_unnamed(&account), 10);
+}
+
+/* What samples of an event weigh is not their number. */
+static void frames_of_events_are_counted_by_their_samples(_unused_ void **state)
+{
+	struct event_counts event = {.name = "faults", .unit = "count"};
+	struct account account = {.events = &event, .num_events = 1};
+	uint32_t stack = add_counted_stack();
+	uint32_t samples;
+	uint32_t thread;
+
+	assert_int_equal(profile_add_metric(profile, "samples", "count", &samples), 0);
+	assert_int_equal(profile_add_thread(profile, &(struct thread){0}, &thread), 0);
+	assert_int_equal(profile_add_sample(profile, thread, stack, samples, 1000), 0);
+	event_stacks[0] = (struct stack_count){.stack = stack, .num_samples = 3};
+	event_stacks[1] = (struct stack_count){.stack = profile_get_stack_parent(profile, stack),
+					       .num_samples = 4};
+	num_event_stacks = 2;
+	account_count(&account, NULL, NULL);
+	assert_int_equal(account.named_frames, 3 * 7);
+	assert_int_equal(account.sizeless_frames, 7);
+	assert_int_equal(account.unnamed_frames[UNNAMED_NO_SYMBOL], 3);
+}
+
 /* Each of the parts is in the sum: without one it is another. */
 static void an_account_of_waits_that_lacks_one_does_not_add_up(_unused_ void **state)
 {
@@ -279,6 +459,15 @@ int main(void)
 		cmocka_unit_test(what_threads_have_lived_is_compared_with_its_parts),
 		cmocka_unit_test(wakers_have_user_stacks_of_their_own),
 		cmocka_unit_test(an_account_of_waits_that_lacks_one_does_not_add_up),
+		cmocka_unit_test_setup_teardown(
+			user_stacks_are_complete_by_their_outermost_function, set_up_profile,
+			tear_down_profile),
+		cmocka_unit_test_setup_teardown(every_end_of_a_walk_is_counted, set_up_profile,
+						tear_down_profile),
+		cmocka_unit_test_setup_teardown(frames_are_counted_once_for_each_sample,
+						set_up_profile, tear_down_profile),
+		cmocka_unit_test_setup_teardown(frames_of_events_are_counted_by_their_samples,
+						set_up_profile, tear_down_profile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

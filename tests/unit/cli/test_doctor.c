@@ -199,6 +199,27 @@ static void hidden_kernel_addresses_are_reported(void **state)
 	assert_missing(*state, "kallsyms", "sudo stackwide");
 }
 
+/* Root's recordings mount it. */
+static void tracefs_is_missing_only_without_rights_to_mount_it(void **state)
+{
+	put(*state, "proc/self/status", "Name:\tx\n" CAPS_NONE);
+	assert_missing(*state, "tracefs", "sudo mount -t tracefs");
+	put(*state, "proc/self/status", "Name:\tx\n" CAPS_OF_ROOT);
+	assert_ok(*state, "tracefs");
+	assert_non_null(strstr(look_up(*state, "tracefs").detail, "mounts it for itself"));
+	put(*state, "proc/self/status", "Name:\tx\n" CAPS_NONE);
+	put(*state, "sys/kernel/debug/tracing/events/x", "");
+	assert_ok(*state, "tracefs");
+	assert_null(strstr(look_up(*state, "tracefs").detail, "mounts it for itself"));
+}
+
+static void tracefs_is_found_where_it_is_mounted(void **state)
+{
+	put(*state, "proc/self/status", "Name:\tx\n" CAPS_NONE);
+	put(*state, "sys/kernel/tracing/events/x", "");
+	assert_ok(*state, "tracefs");
+}
+
 static void limits_are_reported(void **state)
 {
 	put(*state, "proc/self/limits",
@@ -260,6 +281,8 @@ int main(void)
 		TEST(a_paranoid_kernel_holds_back_only_the_unprivileged),
 		TEST(lockdown_matters_when_it_is_confidentiality),
 		TEST(hidden_kernel_addresses_are_reported),
+		TEST(tracefs_is_missing_only_without_rights_to_mount_it),
+		TEST(tracefs_is_found_where_it_is_mounted),
 		TEST(limits_are_reported),
 		TEST(an_interpreted_bpf_is_reported),
 		TEST(a_namespace_of_its_own_is_reported),

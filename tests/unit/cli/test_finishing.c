@@ -17,6 +17,10 @@ static uint64_t read_now(void)
 }
 
 #define clock_now_ns() read_now()
+/* Descriptors of the test in the place of those of a recorder and of zones. */
+#define recorder_add_fds     add_fds_of_recorder
+#define zones_inputs_add_fds add_fds_of_zones
+#define outputs_add_fds      add_fds_of_outputs
 #include "cli/finishing.c"
 #undef clock_now_ns
 
@@ -337,6 +341,95 @@ static void all_ends_of_the_sockets_are_closed(void **state _unused_)
 	}
 }
 
+enum holder {
+	OF_STREAM,
+	OF_CONTROL,
+	OF_RECORDER,
+	OF_ZONES,
+	OF_OUTPUTS,
+	OF_KEEPER,
+	OF_NOBODY,
+	NUM_HOLDERS,
+};
+static int held[NUM_HOLDERS];
+
+void add_fds_of_recorder(const struct recorder *recorder _unused_, struct fd_list *fds)
+{
+	fd_list_add(fds, held[OF_RECORDER]);
+}
+
+void add_fds_of_zones(const struct zones_inputs *inputs _unused_, struct fd_list *fds)
+{
+	fd_list_add(fds, held[OF_ZONES]);
+}
+
+void add_fds_of_outputs(const struct outputs *outputs _unused_, struct fd_list *fds)
+{
+	fd_list_add(fds, held[OF_OUTPUTS]);
+}
+
+static void add_fds_of_keeper(const void *context _unused_, struct fd_list *fds)
+{
+	fd_list_add(fds, held[OF_KEEPER]);
+}
+
+/* In the writer: 0, or 1 + the lowest descriptor that is open and should not be, or the other way round. */
+static int find_wrong_fd(const int *needed, size_t num_needed)
+{
+	for (int fd = 0; fd < 100; fd++) {
+		bool is_needed = fd == STDERR_FILENO;
+
+		for (size_t i = 0; i < num_needed; i++)
+			is_needed |= needed[i] == fd;
+		if ((fcntl(fd, F_GETFD) >= 0) != is_needed)
+			return 1 + fd;
+	}
+	return 0;
+}
+
+/* Neither more, nor less: with one more it might reach the recorder's opener. */
+static void a_writer_keeps_the_descriptors_that_it_needs(void **state _unused_)
+{
+	static const struct recording_keeper with_fds = {.add_fds = add_fds_of_keeper};
+	struct fd_list stats = {0};
+	struct error error = {0};
+	char path[32];
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	snprintf(path, sizeof(path), "/dev/fd/%d", fds[1]);
+	assert_int_equal(output_file_open(path, OUTPUT_MODE_PRIVATE, &recording.stats_file, &error),
+			 0);
+	output_file_add_fds(recording.stats_file, &stats);
+	assert_int_equal(stats.fds.length, 1);
+	for (int i = 0; i < NUM_HOLDERS; i++)
+		held[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	for (int has_keeper = 0; has_keeper <= 1; has_keeper++) {
+		const int needed[] = {
+			held[OF_STREAM],    held[OF_CONTROL],
+			held[OF_RECORDER],  held[OF_ZONES],
+			stats.fds.items[0], held[has_keeper ? OF_KEEPER : OF_OUTPUTS]};
+		pid_t child;
+		int status;
+
+		recording.keeper = has_keeper ? &with_fds : NULL;
+		child = fork();
+		assert_true(child >= 0);
+		if (!child)
+			_exit(keep_fds(&recording, held[OF_STREAM], held[OF_CONTROL])
+				      ? 255
+				      : find_wrong_fd(needed, ARRAY_LENGTH(needed)));
+		assert_int_equal(waitpid(child, &status, 0), child);
+		assert_int_equal(status, 0);
+	}
+	for (int i = 0; i < NUM_HOLDERS; i++)
+		close(held[i]);
+	fd_list_release(&stats);
+	output_file_free(recording.stats_file);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -356,6 +449,7 @@ int main(void)
 		TEST(ctrl_c_ends_an_idle_writer),
 		TEST(a_writer_that_cannot_be_killed_is_left_behind),
 		TEST(all_ends_of_the_sockets_are_closed),
+		TEST(a_writer_keeps_the_descriptors_that_it_needs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,9 @@
+/* Few files beside one are enough. */
 #include "cli/zones_inputs.h"
+
+#undef ZONES_INPUTS_MAX_BESIDE
+#define ZONES_INPUTS_MAX_BESIDE 16
+#include "cli/zones_inputs.c"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -55,6 +60,15 @@ static void append(const char *suffix, const char *text)
 	assert_int_equal(fclose(file), 0);
 }
 
+static unsigned int count_fds(void)
+{
+	unsigned int count = 0;
+
+	for (int fd = 0; fd < 100; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
 static void assert_opened(const struct zones_inputs *inputs, size_t number, const char *suffix,
 			  uint64_t bytes_before)
 {
@@ -67,6 +81,7 @@ static void assert_opened(const struct zones_inputs *inputs, size_t number, cons
 static void files_of_children_belong_to_it_if_they_have_grown(void **state _unused_)
 {
 	struct zones_inputs inputs = {0};
+	unsigned int num_fds = count_fds();
 
 	append("", "before");
 	append(".7", "of another run");
@@ -92,7 +107,9 @@ static void files_of_children_belong_to_it_if_they_have_grown(void **state _unus
 	assert_opened(&inputs, 2, ".99", 0);
 	assert_opened(&inputs, 3, ".1234", 0);
 	assert_opened(&inputs, 4, ".99.100", 0);
+	assert_int_equal(count_fds(), num_fds + 5);
 	zones_inputs_release(&inputs);
+	assert_int_equal(count_fds(), num_fds);
 }
 
 static void shared_memory_belongs_to_it_while_it_is_written(void **state _unused_)
@@ -218,6 +235,54 @@ static void links_of_other_users_to_the_folder_are_not_followed(void **state _un
 	assert_int_equal(unlink(link), 0);
 }
 
+static void files_beside_it_are_bounded(void **state _unused_)
+{
+	struct zones_inputs inputs = {0};
+	char suffix[16];
+
+	append("", "");
+	for (int i = 1; i <= ZONES_INPUTS_MAX_BESIDE; i++) {
+		snprintf(suffix, sizeof(suffix), ".%d", i);
+		assert_int_equal(mknod(path_of(suffix), S_IFREG | 0600, 0), 0);
+	}
+	zones_inputs_note(&inputs, paths, 1);
+	assert_int_equal(inputs.before.length, 1 + ZONES_INPUTS_MAX_BESIDE);
+	zones_inputs_release(&inputs);
+	append(".0", "");
+	append(".00", "");
+	zones_inputs_note(&inputs, paths, 1);
+	assert_int_equal(inputs.before.length, 1 + ZONES_INPUTS_MAX_BESIDE);
+	/* None has grown. */
+	zones_inputs_open(&inputs, paths, 1);
+	assert_int_equal(inputs.opened.length, 1);
+	zones_inputs_release(&inputs);
+}
+
+/* Of an earlier run, and nobody writes it. */
+static void shared_memory_that_is_not_written_is_not_collected(void **state _unused_)
+{
+	struct zones_inputs inputs = {0};
+	unsigned int num_fds = count_fds();
+	int fd;
+
+	snprintf(zones_path, sizeof(zones_path), "%s/game.ring", folder);
+	append("", "ring");
+	zones_inputs_note(&inputs, paths, 1);
+	zones_inputs_collect(&inputs, paths, 1, 2000000000ull);
+	assert_int_equal(inputs.collectors.length, 0);
+	assert_int_equal(count_fds(), num_fds);
+	fd = open(zones_path, O_RDWR);
+	assert_true(fd >= 0);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	/* It is no ring. */
+	zones_inputs_collect(&inputs, paths, 1, 4000000000ull);
+	assert_int_equal(inputs.collectors.length, 0);
+	assert_int_equal(count_fds(), num_fds + 1);
+	close(fd);
+	zones_inputs_release(&inputs);
+	assert_int_equal(count_fds(), num_fds);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -233,6 +298,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(of_other_users_regular_files_alone_are_opened,
 						make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(links_of_other_users_to_the_folder_are_not_followed,
+						make_folder, remove_folder),
+		cmocka_unit_test_setup_teardown(files_beside_it_are_bounded, make_folder,
+						remove_folder),
+		cmocka_unit_test_setup_teardown(shared_memory_that_is_not_written_is_not_collected,
 						make_folder, remove_folder),
 	};
 

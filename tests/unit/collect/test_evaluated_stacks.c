@@ -384,6 +384,22 @@ static void a_stack_that_ends_behind_the_switch_starts_there(void **state _unuse
 	scene_free(scene);
 }
 
+/* The switch is behind the last level. */
+static void levels_beyond_the_stack_are_not_looked_at(void **state _unused_)
+{
+	static const uint64_t pcs[] = {OTHER, EVALUATION, OTHER, SWITCH};
+	static const struct wire_runtime_frame frames[] = {{1, 1, ENTRY}};
+	static const struct runtime_level levels[] = {NATIVE(0), FRAME(1), NATIVE(2)};
+	struct scene *scene = scene_of_coroutines();
+
+	scene->source.is_whole = false;
+	splice(scene, frames, ARRAY_LENGTH(frames), pcs, ARRAY_LENGTH(pcs));
+	assert_int_equal(scene->num_levels, 5);
+	splice(scene, frames, ARRAY_LENGTH(frames), pcs, ARRAY_LENGTH(pcs) - 1);
+	expect_levels(scene, levels, ARRAY_LENGTH(levels));
+	scene_free(scene);
+}
+
 /* It has started another one, which has ended; or it is about to switch. */
 static void a_switch_inside_of_a_coroutine_is_no_start(void **state _unused_)
 {
@@ -446,6 +462,7 @@ int main(void)
 		cmocka_unit_test(a_call_that_waits_need_not_be_there),
 		cmocka_unit_test(a_coroutine_starts_where_it_was_switched_to),
 		cmocka_unit_test(a_stack_that_ends_behind_the_switch_starts_there),
+		cmocka_unit_test(levels_beyond_the_stack_are_not_looked_at),
 		cmocka_unit_test(a_switch_inside_of_a_coroutine_is_no_start),
 		cmocka_unit_test(what_runs_on_no_coroutine_has_all_calls),
 		cmocka_unit_test(the_innermost_call_of_a_coroutine_may_be_done),

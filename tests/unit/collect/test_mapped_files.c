@@ -15,6 +15,8 @@ struct fixture {
 	char contents[MAX_HANDED][16]; /* of the files that were handed on */
 	size_t num_handed;
 	int answer;
+	bool keeps; /* the first file stays open, under the lowest free number */
+	int kept;
 };
 
 static int take(int fd, _unused_ const char *path, void *context)
@@ -24,6 +26,9 @@ static int take(int fd, _unused_ const char *path, void *context)
 
 	assert_true(fixture->num_handed <= MAX_HANDED);
 	assert_true(read(fd, content, sizeof(fixture->contents[0]) - 1) >= 0);
+	if (fixture->keeps)
+		fixture->kept = dup(fd);
+	fixture->keeps = false;
 	close(fd);
 	return fixture->answer;
 }
@@ -115,6 +120,23 @@ static void what_has_taken_the_place_of_a_deleted_file_is_not_it(void **state)
 	assert_int_equal(fixture->files.num_unreadable, 1);
 }
 
+/* Neither is a file that was found before. */
+static void a_file_that_is_not_found_is_not_opened(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fake_proc_write(&fixture->proc, "lib", "first");
+	add_process(fixture, 10,
+		    "1000-2000 r-xp 0 1:2 3 /lib\n3000-4000 r-xp 0 1:2 4 /gone (deleted)\n");
+	fake_proc_link(&fixture->proc, "10/map_files/1000-2000", "lib");
+	fixture->keeps = true;
+	assert_int_equal(find(fixture), 0);
+	assert_int_equal(fixture->num_handed, 1);
+	assert_int_equal(fixture->files.num_unreadable, 1);
+	assert_true(fixture->kept >= 0);
+	assert_int_equal(close(fixture->kept), 0);
+}
+
 static void a_deleted_file_is_found_by_its_mapping(void **state)
 {
 	struct fixture *fixture = *state;
@@ -195,6 +217,7 @@ int main(void)
 		TEST(only_code_of_files_is_opened),
 		TEST(without_its_mapping_a_file_is_found_in_the_root_of_the_process),
 		TEST(what_has_taken_the_place_of_a_deleted_file_is_not_it),
+		TEST(a_file_that_is_not_found_is_not_opened),
 		TEST(a_deleted_file_is_found_by_its_mapping),
 		TEST(mappings_that_cannot_be_understood_are_skipped),
 		TEST(who_takes_the_files_can_stop),

@@ -74,6 +74,31 @@ static void statistics_of_a_part_of_the_time_are_not_taken(void **state _unused_
 	assert_true(time.is_sampled);
 }
 
+/* Runs that are going on at either end are in one count alone. */
+static void statistics_may_lack_one_run_in_a_hundred(void **state _unused_)
+{
+	for (uint64_t missing = 64; missing <= 65; missing++) {
+		struct own_time_reading end = at_end;
+		struct program_time time;
+
+		end.measured_ns = 500000;
+		end.num_measured = 6400 - missing;
+		time = subtract(&at_begin, &end);
+		assert_int_equal(time.is_sampled, missing > 64);
+		assert_int_equal(time.ns, missing > 64 ? 6400 * 200 : 500000);
+		assert_int_equal(time.num_runs, missing > 64 ? 6400 : 6336);
+	}
+}
+
+static void programs_that_did_not_run_took_no_time(void **state _unused_)
+{
+	struct program_time time = subtract(&at_end, &at_end);
+
+	assert_int_equal(time.num_runs, 0);
+	assert_int_equal(time.ns, 0);
+	assert_false(time.is_sampled);
+}
+
 static void several_objects_are_added_up(void **state _unused_)
 {
 	struct own_times before = {0};
@@ -99,6 +124,8 @@ int main(void)
 		cmocka_unit_test(runs_that_are_timed_stand_for_all),
 		cmocka_unit_test(the_kernels_statistics_are_preferred),
 		cmocka_unit_test(statistics_of_a_part_of_the_time_are_not_taken),
+		cmocka_unit_test(statistics_may_lack_one_run_in_a_hundred),
+		cmocka_unit_test(programs_that_did_not_run_took_no_time),
 		cmocka_unit_test(several_objects_are_added_up),
 	};
 

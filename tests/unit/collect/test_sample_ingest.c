@@ -423,16 +423,24 @@ static void a_step_by_frame_pointer_that_no_call_proves_is_counted(void **state)
 struct fake_interpreter {
 	struct runtime_level levels[4];
 	uint32_t num_levels;
+	/* What it was asked last, and how often. */
+	uint64_t frames;
+	uint64_t generation;
+	bool is_whole;
+	uint32_t num_asked;
 };
 
-int runtime_stacks_splice(struct runtime_stacks *stacks,
-			  const struct runtime_sample *source _unused_,
+int runtime_stacks_splice(struct runtime_stacks *stacks, const struct runtime_sample *source,
 			  const uint64_t *pcs _unused_, uint32_t num_pcs _unused_,
 			  struct runtime_level *ret, uint32_t *ret_num,
 			  struct runtime_verdict *ret_verdict)
 {
-	const struct fake_interpreter *fake = (const void *)stacks;
+	struct fake_interpreter *fake = (void *)stacks;
 
+	fake->frames = source->frames;
+	fake->generation = source->generation;
+	fake->is_whole = source->is_whole;
+	fake->num_asked++;
 	memcpy(ret, fake->levels, fake->num_levels * sizeof(fake->levels[0]));
 	*ret_num = fake->num_levels;
 	*ret_verdict = (struct runtime_verdict){.fit = RUNTIME_FITS};
@@ -449,7 +457,7 @@ void runtime_stacks_count(struct runtime_stacks *stacks _unused_,
 			  const struct process *process _unused_, struct runtime_verdict verdict,
 			  const uint64_t *pcs, uint32_t num_pcs)
 {
-	assert_int_equal(verdict.fit, RUNTIME_FITS);
+	assert_true(verdict.fit == RUNTIME_FITS || verdict.fit == RUNTIME_NONE);
 	assert_null(pcs);
 	assert_int_equal(num_pcs, 0);
 }
@@ -499,6 +507,93 @@ static void a_stack_ends_where_the_interpreter_knows_that_a_caller_is_missing(vo
 	assert_true(profile_is_truncated_frame(
 		fixture->profile, profile_get_stack_location(fixture->profile, stack)));
 	assert_int_equal(profile_get_stack_parent(fixture->profile, stack), STACK_EMPTY);
+}
+
+/* hash  of the frames that came; 0: none */
+static void add_runtime_walk(struct fixture *fixture, uint64_t hash, enum walk_end walk_end)
+{
+	struct wire_sample sample = {
+		.type = WIRE_SAMPLE,
+		.pid = PID,
+		.tid = PID,
+		.time_ns = 10,
+		.generation = 5,
+		.user_stack = 7,
+		.runtime_stack = hash,
+		.walk_end = walk_end,
+	};
+
+	assert_int_equal(sample_ingest_add_sample(fixture->ingest, &sample), 0);
+}
+
+static bool is_last_truncated(struct fixture *fixture)
+{
+	uint32_t stack =
+		profile_get_sample(fixture->profile, profile_count_samples(fixture->profile) - 1)
+			->stack;
+
+	while (profile_get_stack_parent(fixture->profile, stack) != STACK_EMPTY)
+		stack = profile_get_stack_parent(fixture->profile, stack);
+	return profile_is_truncated_frame(fixture->profile,
+					  profile_get_stack_location(fixture->profile, stack));
+}
+
+/* The outer end of a coroutine's stack is where it was switched to, wherever the walk went after that. */
+static void a_walk_that_ended_outside_of_a_coroutine_is_complete(void **state)
+{
+	struct fixture *fixture = *state;
+	struct fake_interpreter fake = {
+		.levels = {{.pc = 0}, {.pc = 1}, {.pc = RUNTIME_LEVEL_OUTERMOST}},
+		.num_levels = 3,
+	};
+
+	sample_ingest_set_runtimes(fixture->ingest, (struct runtime_stacks *)&fake);
+	add_stack(fixture, 7, (const uint64_t[]){0x1010, 0x1020, 0x1030}, 3);
+	add_runtime_walk(fixture, 0x101, WALK_READ_FAILED);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_COMPLETE], 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_READ_FAILED], 0);
+	assert_int_equal(fake.frames, 0x101);
+	assert_int_equal(fake.generation, 5);
+	assert_false(fake.is_whole);
+	assert_false(is_last_truncated(fixture));
+}
+
+static void without_a_coroutine_a_walk_that_ended_is_truncated(void **state)
+{
+	struct fixture *fixture = *state;
+	struct fake_interpreter fake = {
+		.levels = {{.pc = 0}, {.pc = 1}, {.pc = 2}},
+		.num_levels = 3,
+	};
+
+	sample_ingest_set_runtimes(fixture->ingest, (struct runtime_stacks *)&fake);
+	add_stack(fixture, 7, (const uint64_t[]){0x1010, 0x1020, 0x1030}, 3);
+	add_runtime_walk(fixture, 0x101, WALK_READ_FAILED);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_READ_FAILED], 1);
+	assert_true(is_last_truncated(fixture));
+	assert_false(fake.is_whole);
+}
+
+/* Without frames nothing says that it is a coroutine's. */
+static void a_stack_without_frames_is_no_coroutine(void **state)
+{
+	struct fixture *fixture = *state;
+	struct fake_interpreter fake = {
+		.levels = {{.pc = 0}, {.pc = 1}, {.pc = RUNTIME_LEVEL_OUTERMOST}},
+		.num_levels = 3,
+	};
+
+	sample_ingest_set_runtimes(fixture->ingest, (struct runtime_stacks *)&fake);
+	add_stack(fixture, 7, (const uint64_t[]){0x1010, 0x1020, 0x1030}, 3);
+	add_runtime_walk(fixture, 0, WALK_READ_FAILED);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_COMPLETE], 0);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_READ_FAILED], 1);
+	assert_int_equal(fake.num_asked, 1);
+	assert_int_equal(fake.frames, RUNTIME_NO_FRAMES);
+	assert_true(is_last_truncated(fixture));
+	add_runtime_walk(fixture, 0, WALK_COMPLETE);
+	assert_true(fake.is_whole);
+	assert_int_equal(fake.frames, RUNTIME_NO_FRAMES);
 }
 
 /* Registers and memory may be of two programs, of which neither has the stack pointer on a stack of the other. */
@@ -1364,6 +1459,9 @@ int main(void)
 		table_test(a_32_bit_stack_ends_where_no_call_proves_its_caller),
 		table_test(a_step_by_frame_pointer_that_no_call_proves_is_counted),
 		table_test(a_stack_ends_where_the_interpreter_knows_that_a_caller_is_missing),
+		table_test(a_walk_that_ended_outside_of_a_coroutine_is_complete),
+		table_test(without_a_coroutine_a_walk_that_ended_is_truncated),
+		table_test(a_stack_without_frames_is_no_coroutine),
 		wait_test(a_wait_ends_in_a_frame_that_says_what_it_is_and_lacks_the_scheduler),
 		wait_test(a_wait_with_time_in_a_run_queue_is_two_stacks),
 		wait_test(the_times_of_a_wait_are_kept_with_its_stack),

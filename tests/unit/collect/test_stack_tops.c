@@ -1,5 +1,20 @@
-/* Ends of stacks by their outermost frames. */
+/* Ends of stacks by their outermost frames. The test may take the memory away. */
+#include "base/array.h"
+
+static int is_memory_full;
+static void *insert_bytes(void *items_pointer, size_t *length, size_t *capacity, size_t index,
+			  size_t item_size)
+{
+	return is_memory_full
+		       ? NULL
+		       : array_insert_bytes(items_pointer, length, capacity, index, item_size);
+}
+
+#define array_insert_bytes(...) insert_bytes(__VA_ARGS__)
 #include "collect/stack_tops.c"
+#undef array_insert_bytes
+
+#include <errno.h>
 
 #include "unit.h"
 
@@ -143,6 +158,18 @@ static void the_number_of_stacks_is_bounded(void **state _unused_)
 	assert_int_equal(count_tops(0), 0);
 }
 
+static void without_memory_nothing_is_added(void **state _unused_)
+{
+	is_memory_full = true;
+	assert_int_equal(stack_tops_add(&tops, 1, TOP), -ENOMEM);
+	assert_int_equal(stack_tops_ignore(&tops, 1, TOP, TOP + PAGE), -ENOMEM);
+	is_memory_full = false;
+	assert_int_equal(count_tops(1), 0);
+	assert_false(is_ignored(&tops, 1, TOP));
+	add(1, TOP + PAGE);
+	assert_int_equal(count_tops(1), 1);
+}
+
 #define TEST(name) cmocka_unit_test_teardown(name, tear_down)
 
 int main(void)
@@ -155,6 +182,7 @@ int main(void)
 		TEST(a_sample_extends_its_stack),
 		TEST(a_sample_across_another_stack_extends_none),
 		TEST(the_number_of_stacks_is_bounded),
+		TEST(without_memory_nothing_is_added),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -533,6 +533,21 @@ static void a_fiber_does_not_reach_down_to_the_stack_of_a_signal_handler(void **
 	assert_ptr_equal(region_of(fixture, 2), region_of(fixture, 0));
 }
 
+/* The fiber's stack starts right above. */
+static void a_signal_handlers_stack_ends_where_the_kernel_says(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_area(fixture, 10, WIRE_STACK_OTHER, 101, 0x10000, 0x30000, 0);
+	add_whole_sample(fixture, 10, 101, 0x2a000, 0x2ffc0);
+	add_area(fixture, 20, WIRE_STACK_SIGNAL, 101, 0x18000, 0x20000, 0);
+	add_whole_sample(fixture, 20, 101, 0x1f800, 0x2ffc0);
+	build(fixture);
+	assert_int_equal(timeline_count_region(fixture->timeline), 2);
+	expect_stack(fixture, 0, 0x20000, 0x30000, REGION_DECLARED, "stack 0x20000, 64 KiB");
+	expect_stack(fixture, 1, 0x18000, 0x20000, REGION_DECLARED, "signals of worker");
+}
+
 static void a_signal_stack_is_named_after_its_thread(void **state)
 {
 	struct fixture *fixture = *state;
@@ -1176,6 +1191,7 @@ int main(void)
 		TEST(stacks_of_two_threads_in_one_mapping_are_two_regions),
 		TEST(a_stack_that_another_thread_uses_anew_is_another_region),
 		TEST(a_mapping_too_large_for_one_stack_goes_by_the_implicit_rule),
+		TEST(a_signal_handlers_stack_ends_where_the_kernel_says),
 		TEST(a_signal_stack_is_named_after_its_thread),
 		TEST(fibers_that_share_a_mapping_are_told_apart_by_their_outermost_frames),
 		TEST(a_fiber_with_a_mapping_of_its_own_is_as_large_as_that),

@@ -588,6 +588,30 @@ static void no_more_files_are_opened_than_the_limit_allows(void **state)
 	assert_int_equal(file_table_get_unopened_count(fixture->files), 6);
 }
 
+/* Of a recording that is read. */
+static void files_that_were_found_beyond_the_limit_are_closed(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct file_identity identity = {.path = "/bin/x"};
+	int last = -1;
+
+	limit_open_files(fixture);
+	for (uint32_t i = 0; i < 66; i++) {
+		last = dup(0);
+		assert_int_equal(file_table_add_sought(fixture->files, &identity), 0);
+		file_table_set_found(fixture->files, i, last, i == 65);
+	}
+	assert_true(file_table_get(fixture->files, 63)->fd >= 0);
+	assert_int_equal(file_table_get(fixture->files, 64)->fd, -1);
+	assert_int_equal(file_table_get_unopened_count(fixture->files), 2);
+	assert_true(file_table_get(fixture->files, 65)->build_id_differs);
+	assert_int_equal(fcntl(last, F_GETFD), -1);
+	/* What was not found needs no room. */
+	assert_int_equal(file_table_add_sought(fixture->files, &identity), 0);
+	file_table_set_found(fixture->files, 66, -1, false);
+	assert_int_equal(file_table_get_unopened_count(fixture->files), 2);
+}
+
 static void a_user_gets_no_more_open_files_than_are_left(void **state)
 {
 	struct fixture *fixture = *state;
@@ -704,6 +728,7 @@ int main(void)
 		TEST(the_vdso_is_one_file_for_all_processes),
 		TEST(the_vdso_of_a_32_bit_process_is_another_one),
 		TEST(no_more_files_are_opened_than_the_limit_allows),
+		TEST(files_that_were_found_beyond_the_limit_are_closed),
 		TEST(a_user_gets_no_more_open_files_than_are_left),
 		TEST(what_is_known_of_files_is_bounded_by_user),
 	};

@@ -205,6 +205,43 @@ static void memory_is_copied_up_to_a_limit(void **state _unused_)
 	assert_int_equal(slow_opener_read_memory(&opener, getpid(), 0, ret, 8), -EFAULT);
 }
 
+/* Makes the process of the opener work until its CPU time is more than so much. */
+static uint64_t use_cpu(uint64_t more_than_ns)
+{
+	static uint8_t bytes[SLOW_OPENER_MAX_MEMORY_BYTES];
+	uint64_t cpu_ns = 0;
+
+	for (int i = 0; i < 100000 && cpu_ns <= more_than_ns; i++) {
+		assert_int_equal(slow_opener_read_memory(&opener, getpid(), (uintptr_t)bytes, bytes,
+							 sizeof(bytes)),
+				 0);
+		cpu_ns = slow_opener_read_cpu_ns(&opener);
+	}
+	assert_true(cpu_ns > more_than_ns);
+	return cpu_ns;
+}
+
+/* rusage has whole microseconds of user and of system time. */
+#define ROUNDED_NS 2000
+
+static void cpu_time_of_all_its_processes_is_summed(void **state _unused_)
+{
+	uint64_t first_ns;
+	uint64_t second_ns;
+
+	assert_int_equal(slow_opener_read_cpu_ns(NULL), 0);
+	assert_int_equal(slow_opener_read_cpu_ns(&opener), 0);
+	first_ns = use_cpu(NS_PER_MS);
+	assert_true(stop(&opener));
+	assert_true(slow_opener_read_cpu_ns(&opener) + ROUNDED_NS >= first_ns);
+	first_ns = slow_opener_read_cpu_ns(&opener);
+	second_ns = use_cpu(first_ns + NS_PER_MS);
+	slow_opener_end(&opener);
+	assert_true(slow_opener_read_cpu_ns(&opener) + ROUNDED_NS >= second_ns);
+	/* One that was not reaped is not in the sum. */
+	assert_false(stop(&opener));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -221,6 +258,7 @@ int main(void)
 		TEST(copies_have_a_limit_in_all),
 		TEST(a_copy_is_no_larger_than_its_limit),
 		TEST(memory_is_copied_up_to_a_limit),
+		TEST(cpu_time_of_all_its_processes_is_summed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

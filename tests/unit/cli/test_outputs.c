@@ -1,0 +1,276 @@
+/* Files that are written: formats, names, descriptors, what is left of them. */
+#include "cli/outputs.h"
+
+#include "unit.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/confinement.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "test_folder.h"
+
+static char folder[TEST_PATH_BYTES];
+static char first_path[TEST_PATH_BYTES + 32];
+static char second_path[TEST_PATH_BYTES + 32];
+static struct outputs outputs;
+static struct error error;
+
+static int set_up(void **state _unused_)
+{
+	test_folder_make(folder);
+	snprintf(first_path, sizeof(first_path), "%s/a.folded", folder);
+	snprintf(second_path, sizeof(second_path), "%s/b.svg", folder);
+	log_set_level(LOG_LEVEL_QUIET);
+	return 0;
+}
+
+static int tear_down(void **state _unused_)
+{
+	char command[TEST_PATH_BYTES + 16];
+
+	outputs_release(&outputs);
+	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+	return system(command);
+}
+
+static unsigned int count_files(void)
+{
+	DIR *stream = opendir(folder);
+	struct dirent *entry;
+	unsigned int count = 0;
+
+	assert_non_null(stream);
+	while ((entry = readdir(stream)))
+		count += entry->d_name[0] != '.' || strlen(entry->d_name) > 2;
+	closedir(stream);
+	return count;
+}
+
+static unsigned int count_fds(void)
+{
+	unsigned int count = 0;
+
+	for (int fd = 0; fd < 100; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+static int open_both(uint32_t number)
+{
+	const struct output_request requests[] = {{.path = first_path}, {.path = second_path}};
+	int err;
+
+	outputs_release(&outputs);
+	assert_int_equal(outputs_init(&outputs, requests, 2, &error), 0);
+	err = outputs_open(&outputs, requests, number, OUTPUT_MODE, &error);
+	return err;
+}
+
+static struct profile *make_profile(void)
+{
+	struct profile *profile = profile_new();
+	uint32_t metric;
+	uint32_t process;
+	uint32_t thread;
+
+	assert_non_null(profile);
+	assert_int_equal(profile_add_process(profile, 1, STRING_EMPTY, &process), 0);
+	assert_int_equal(profile_add_metric(profile, "samples", "count", &metric), 0);
+	assert_int_equal(profile_add_thread(profile, &(struct thread){0}, &thread), 0);
+	assert_int_equal(profile_add_sample(profile, thread, STACK_EMPTY, metric, 1), 0);
+	return profile;
+}
+
+static void all_files_appear_when_they_are_written(void **state _unused_)
+{
+	unsigned int num_fds = count_fds();
+	struct profile *profile = make_profile();
+	const struct format_opts opts = {0};
+
+	assert_int_equal(open_both(0), 0);
+	assert_int_equal(outputs_fill(&outputs, profile, &opts, &error), 0);
+	assert_int_not_equal(access(first_path, F_OK), 0);
+	assert_int_equal(outputs_commit(&outputs, &error), 0);
+	assert_int_equal(access(first_path, F_OK), 0);
+	assert_int_equal(access(second_path, F_OK), 0);
+	outputs_release(&outputs);
+	assert_int_equal(count_files(), 2);
+	assert_int_equal(count_fds(), num_fds);
+	profile_free(profile);
+}
+
+static void without_a_commit_nothing_is_left(void **state _unused_)
+{
+	unsigned int num_fds = count_fds();
+
+	assert_int_equal(open_both(0), 0);
+	outputs_close(&outputs);
+	assert_int_equal(count_fds(), num_fds);
+	assert_int_equal(count_files(), 0);
+	/* The formats stay. */
+	assert_int_equal(outputs.length, 2);
+	assert_string_equal(outputs.items[0].format->name, "folded");
+	assert_null(outputs.items[0].file);
+}
+
+/* Of several, the second one. */
+static void one_that_cannot_be_opened_is_an_error(void **state _unused_)
+{
+	unsigned int num_fds = count_fds();
+
+	snprintf(second_path, sizeof(second_path), "%s/none/b.svg", folder);
+	assert_int_equal(open_both(0), -ENOENT);
+	assert_non_null(strstr(error.message, second_path));
+	outputs_release(&outputs);
+	assert_int_equal(count_fds(), num_fds);
+	assert_int_equal(count_files(), 0);
+}
+
+static void each_file_has_a_descriptor_that_its_writer_needs(void **state _unused_)
+{
+	struct fd_list fds = {0};
+
+	assert_int_equal(open_both(0), 0);
+	outputs_add_fds(&outputs, &fds);
+	assert_int_equal(fds.fds.length, 2);
+	assert_int_not_equal(fds.fds.items[0], fds.fds.items[1]);
+	outputs_close(&outputs);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(fcntl(fds.fds.items[i], F_GETFD), -1);
+	fds.fds.length = 0;
+	outputs_add_fds(&outputs, &fds); /* none is open */
+	assert_int_equal(fds.fds.length, 0);
+	fd_list_release(&fds);
+}
+
+static void files_can_start_over_and_pipes_cannot(void **state _unused_)
+{
+	struct profile *profile = make_profile();
+	const struct format_opts opts = {0};
+	struct stat status;
+	int ends[2];
+
+	assert_int_equal(open_both(0), 0);
+	assert_true(outputs_can_rewind(&outputs));
+	assert_int_equal(output_file_write(outputs.items[0].file, "rubbish", 7), 0);
+	assert_int_equal(output_file_write(outputs.items[1].file, "rubbish", 7), 0);
+	assert_int_equal(outputs_rewind(&outputs), 0);
+	assert_int_equal(outputs_write(&outputs, profile, &opts, &error), 0);
+	for (int i = 0; i < 2; i++) {
+		char start[8] = "";
+		int fd = open(i ? second_path : first_path, O_RDONLY);
+
+		assert_int_equal(fstat(fd, &status), 0);
+		assert_true(status.st_size > 0);
+		assert_true(read(fd, start, 7) > 0);
+		assert_string_not_equal(start, "rubbish");
+		close(fd);
+	}
+	outputs_release(&outputs);
+	assert_int_equal(pipe(ends), 0);
+	{
+		char path[32];
+		const struct output_request requests[] = {{.path = first_path},
+							  {.path = path, .format = "folded"}};
+
+		snprintf(path, sizeof(path), "/dev/fd/%d", ends[1]);
+		assert_int_equal(outputs_init(&outputs, requests, 2, &error), 0);
+		assert_int_equal(outputs_open(&outputs, requests, 0, OUTPUT_MODE, &error), 0);
+		assert_false(outputs_can_rewind(&outputs));
+		assert_int_equal(outputs_rewind(&outputs), -ESPIPE);
+	}
+	close(ends[0]);
+	close(ends[1]);
+	profile_free(profile);
+}
+
+static void a_number_comes_before_the_extension(void **state _unused_)
+{
+	char expected[TEST_PATH_BYTES + 32];
+	struct output_file *file;
+	char path[TEST_PATH_BYTES + 32];
+
+	assert_int_equal(open_both(2), 0);
+	snprintf(expected, sizeof(expected), "%s/a.2.folded", folder);
+	assert_string_equal(output_file_get_path(outputs.items[0].file), expected);
+	assert_int_equal(open_both(0), 0);
+	assert_string_equal(output_file_get_path(outputs.items[0].file), first_path);
+	/* Of an extension that no format has, and without one. */
+	snprintf(path, sizeof(path), "%s/a.dir", folder);
+	assert_int_equal(mkdir(path, 0700), 0);
+	strcat(path, "/x.any");
+	assert_int_equal(output_file_open_numbered(path, 3, OUTPUT_MODE, &file, &error), 0);
+	snprintf(expected, sizeof(expected), "%s/a.dir/x.3.any", folder);
+	assert_string_equal(output_file_get_path(file), expected);
+	output_file_free(file);
+	path[strlen(path) - 4] = '\0';
+	assert_int_equal(output_file_open_numbered(path, 3, OUTPUT_MODE, &file, &error), 0);
+	snprintf(expected, sizeof(expected), "%s/a.dir/x.3", folder);
+	assert_string_equal(output_file_get_path(file), expected);
+	output_file_free(file);
+}
+
+static int init_one(const char *path, const char *format)
+{
+	const struct output_request request = {.path = path, .format = format};
+
+	outputs_release(&outputs);
+	return outputs_init(&outputs, &request, 1, &error);
+}
+
+static void the_format_is_asked_for_or_that_of_the_extension(void **state _unused_)
+{
+	assert_int_equal(init_one("x.svg", NULL), 0);
+	assert_string_equal(outputs.items[0].format->name, "svg");
+	assert_int_equal(init_one("x.svg", "folded"), 0);
+	assert_string_equal(outputs.items[0].format->name, "folded");
+	assert_int_equal(init_one("-", "folded"), 0);
+	assert_int_equal(init_one("-", NULL), -EINVAL);
+	assert_non_null(strstr(error.message, "standard output needs a format"));
+	assert_int_equal(init_one("x.any", NULL), -EINVAL);
+	assert_non_null(strstr(error.message, "'x.any'"));
+	assert_int_equal(init_one("x.svg", "no format"), -EINVAL);
+	assert_non_null(strstr(error.message, "'no format'"));
+	/* One that is only read. */
+	assert_int_equal(init_one("x", "jfr"), -EINVAL);
+}
+
+static void a_metric_that_is_missing_is_told(void **state _unused_)
+{
+	struct profile *profile = make_profile();
+	const struct format_opts opts = {0};
+	struct format format = {.name = "waits", .metric = "off-cpu"};
+	struct output output = {.format = &format};
+	struct outputs one = {.items = &output, .length = 1};
+
+	assert_int_equal(outputs_fill(&one, profile, &opts, &error), -ENODATA);
+	assert_ptr_equal(outputs_find_metric(&one, "off-cpu"), &format);
+	assert_null(outputs_find_metric(&one, "samples"));
+	profile_free(profile);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(all_files_appear_when_they_are_written),
+		TEST(without_a_commit_nothing_is_left),
+		TEST(one_that_cannot_be_opened_is_an_error),
+		TEST(each_file_has_a_descriptor_that_its_writer_needs),
+		TEST(files_can_start_over_and_pipes_cannot),
+		TEST(a_number_comes_before_the_extension),
+		TEST(the_format_is_asked_for_or_that_of_the_extension),
+		TEST(a_metric_that_is_missing_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,239 @@
+/* Shards that are made ahead of need. The test replaces the kernel's maps by memory. */
+#include "collect/shard_pool.c"
+
+#include "unit.h"
+
+#include <sys/syscall.h>
+
+#define SHARDS_FD 1000
+#define PER_SHARD (UNWIND_SHARD_ROWS - END_ROWS)
+
+static uint32_t num_created;
+static uint32_t max_created; /* the next one fails */
+static bool has_batches;
+static uint32_t num_batches;
+static uint32_t num_single;
+static uint32_t max_put; /* in all */
+static uint32_t num_put;
+static struct shard_pool *pool;
+
+int bpf_map_create(enum bpf_map_type type, const char *name _unused_, __u32 key_size,
+		   __u32 value_size, __u32 max_entries, const struct bpf_map_create_opts *opts)
+{
+	int fd;
+
+	assert_int_equal(type, BPF_MAP_TYPE_ARRAY);
+	assert_int_equal(key_size, 4);
+	assert_int_equal(max_entries, 1);
+	assert_int_equal(opts->map_flags, BPF_F_MMAPABLE);
+	if (num_created == max_created)
+		return -ENOMEM;
+	num_created++;
+	fd = (int)syscall(SYS_memfd_create, "shard", 0);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, value_size), 0);
+	return fd;
+}
+
+/* Numbers come in order, each once. */
+static int put(uint32_t number)
+{
+	errno = ENOSPC;
+	if (num_put == max_put)
+		return -ENOSPC;
+	assert_int_equal(number, num_put);
+	num_put++;
+	return 0;
+}
+
+int bpf_map_update_elem(int fd, const void *key, const void *value _unused_, __u64 flags _unused_)
+{
+	assert_int_equal(fd, SHARDS_FD);
+	num_single++;
+	return put(*(const uint32_t *)key);
+}
+
+int bpf_map_update_batch(int fd, const void *keys, const void *values _unused_, __u32 *count,
+			 const struct bpf_map_batch_opts *opts _unused_)
+{
+	assert_int_equal(fd, SHARDS_FD);
+	errno = EINVAL;
+	if (!has_batches)
+		return -EINVAL;
+	num_batches++;
+	for (uint32_t i = 0; i < *count; i++)
+		if (put(((const uint32_t *)keys)[i]))
+			return -ENOSPC;
+	return 0;
+}
+
+static int find_free_fd(void)
+{
+	int fd = dup(0);
+
+	close(fd);
+	return fd;
+}
+
+static int set_up(void **state _unused_)
+{
+	num_created = num_batches = num_single = num_put = 0;
+	max_created = max_put = UINT32_MAX;
+	has_batches = true;
+	pool = shard_pool_new(SHARDS_FD);
+	assert_non_null(pool);
+	return 0;
+}
+
+static int tear_down(void **state _unused_)
+{
+	shard_pool_free(pool);
+	return 0;
+}
+
+static void a_shard_is_made_for_each_part_of_a_table(void **state _unused_)
+{
+	static const uint32_t counts[][2] = {{0, 0},
+					     {1, 1},
+					     {PER_SHARD, 1},
+					     {PER_SHARD + 1, 2},
+					     {3 * PER_SHARD, 3},
+					     {64 * PER_SHARD, 64}};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(counts); i++) {
+		int first_free = find_free_fd();
+
+		tear_down(NULL);
+		set_up(NULL);
+		shard_pool_prepare(pool, counts[i][0]);
+		assert_int_equal(num_created, counts[i][1]);
+		assert_int_equal(num_batches, counts[i][1] > 0);
+		assert_int_equal(shard_pool_get_size(pool),
+				 counts[i][1] * (sizeof(struct unwind_shard) + 4096));
+		assert_int_equal(find_free_fd(), first_free);
+	}
+}
+
+static void more_than_a_batch_is_made_in_several(void **state _unused_)
+{
+	shard_pool_prepare(pool, 65 * PER_SHARD);
+	assert_int_equal(num_created, 65);
+	assert_int_equal(num_batches, 2);
+}
+
+static void without_batches_shards_are_put_one_by_one(void **state _unused_)
+{
+	has_batches = false;
+	shard_pool_prepare(pool, 3 * PER_SHARD);
+	assert_int_equal(num_single, 3);
+	assert_int_equal(shard_pool_get_size(pool), 3 * (sizeof(struct unwind_shard) + 4096));
+}
+
+static void tables_that_are_announced_add_up(void **state _unused_)
+{
+	shard_pool_prepare(pool, PER_SHARD / 2);
+	shard_pool_prepare(pool, PER_SHARD / 2);
+	assert_int_equal(num_created, 1);
+	shard_pool_prepare(pool, PER_SHARD / 2);
+	assert_int_equal(num_created, 2);
+	/* Those that were copied need no more. */
+	shard_pool_finish(pool, PER_SHARD / 2, 0);
+	shard_pool_finish(pool, PER_SHARD / 2, 0);
+	shard_pool_prepare(pool, PER_SHARD);
+	assert_int_equal(num_created, 2);
+	shard_pool_prepare(pool, PER_SHARD);
+	assert_int_equal(num_created, 3);
+}
+
+static void rows_that_are_left_are_used_but_for_the_end(void **state _unused_)
+{
+	struct unwind_shard *shard;
+
+	shard_pool_prepare(pool, 100);
+	assert_int_equal(shard_pool_take(pool, &shard), 0);
+	shard_pool_finish(pool, 100, END_ROWS + 500);
+	shard_pool_prepare(pool, 500);
+	assert_int_equal(num_created, 1);
+	shard_pool_prepare(pool, 1);
+	assert_int_equal(num_created, 2);
+	shard_pool_finish(pool, 501, END_ROWS - 1);
+	assert_int_equal(shard_pool_take(pool, &shard), 0);
+	shard_pool_prepare(pool, 1);
+	assert_int_equal(num_created, 3);
+}
+
+static void shards_are_taken_in_order_and_made_if_none_is_ready(void **state _unused_)
+{
+	struct unwind_shard *shards[3];
+
+	shard_pool_prepare(pool, 2 * PER_SHARD);
+	for (size_t i = 0; i < ARRAY_LENGTH(shards); i++) {
+		assert_int_equal(shard_pool_take(pool, &shards[i]), 0);
+		assert_ptr_equal(shards[i], pool->shards[i]);
+		assert_int_equal(shards[i]->rows[UNWIND_SHARD_ROWS - 1].rule, 0);
+		shards[i]->rows[UNWIND_SHARD_ROWS - 1].rule = 1;
+	}
+	assert_int_equal(num_created, 3);
+}
+
+static void the_number_of_shards_is_bounded(void **state _unused_)
+{
+	struct unwind_shard *shard;
+
+	for (uint32_t i = 0; i < UNWIND_MAX_SHARDS / 64 + 1; i++)
+		shard_pool_prepare(pool, 64 * PER_SHARD);
+	assert_int_equal(num_created, UNWIND_MAX_SHARDS);
+	for (uint32_t i = 0; i < UNWIND_MAX_SHARDS; i++)
+		assert_int_equal(shard_pool_take(pool, &shard), 0);
+	assert_int_equal(shard_pool_take(pool, &shard), -ENOSPC);
+}
+
+static void what_could_be_made_is_there_before_the_error(void **state _unused_)
+{
+	int first_free = find_free_fd();
+	struct unwind_shard *shard;
+
+	max_created = 2;
+	shard_pool_prepare(pool, 3 * PER_SHARD);
+	assert_int_equal(num_put, 2);
+	assert_int_equal(shard_pool_take(pool, &shard), 0);
+	assert_int_equal(shard_pool_take(pool, &shard), 0);
+	assert_int_equal(shard_pool_take(pool, &shard), -ENOMEM);
+	assert_int_equal(find_free_fd(), first_free);
+	max_created = UINT32_MAX;
+	assert_int_equal(shard_pool_take(pool, &shard), 0);
+}
+
+static void shards_that_the_map_refuses_are_not_there(void **state _unused_)
+{
+	int first_free = find_free_fd();
+	struct unwind_shard *shard;
+
+	has_batches = false;
+	max_put = 1;
+	shard_pool_prepare(pool, 3 * PER_SHARD);
+	assert_int_equal(shard_pool_get_size(pool), sizeof(struct unwind_shard) + 4096);
+	assert_int_equal(shard_pool_take(pool, &shard), 0);
+	assert_int_equal(shard_pool_take(pool, &shard), -ENOSPC);
+	assert_int_equal(find_free_fd(), first_free);
+	shard_pool_free(NULL);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_shard_is_made_for_each_part_of_a_table),
+		TEST(more_than_a_batch_is_made_in_several),
+		TEST(without_batches_shards_are_put_one_by_one),
+		TEST(tables_that_are_announced_add_up),
+		TEST(rows_that_are_left_are_used_but_for_the_end),
+		TEST(shards_are_taken_in_order_and_made_if_none_is_ready),
+		TEST(the_number_of_shards_is_bounded),
+		TEST(what_could_be_made_is_there_before_the_error),
+		TEST(shards_that_the_map_refuses_are_not_there),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
