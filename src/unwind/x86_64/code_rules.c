@@ -731,7 +731,7 @@ static int try_target(struct code_rules *rules, uint32_t owner, size_t target,
 	return err ? err : note_target(rules, owner, target, state);
 }
 
-/* What lies behind a target of a table is as likely to be another one. */
+/* What lies behind a target of a table is as likely to be another one, unless it is known to begin a function. */
 static void inherit_jump(struct code_rules *rules, size_t target, const struct stack_state *state)
 {
 	uint32_t owner = target < rules->size ? rules->owners[target] : OWNER_NONE;
@@ -740,7 +740,7 @@ static void inherit_jump(struct code_rules *rules, size_t target, const struct s
 	if (owner == OWNER_NONE || owner == OWNER_INSIDE)
 		return;
 	start = get_owner(rules, owner);
-	if (start->offset != target || start->has_jump)
+	if (start->is_known || start->offset != target || start->has_jump)
 		return;
 	start->has_jump = true;
 	start->jump_state = *state;

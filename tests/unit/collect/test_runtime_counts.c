@@ -118,7 +118,8 @@ static uint64_t count_samples(void)
 }
 
 #define COUNT(process, ...)                                                                   \
-	runtime_stacks_count(&stacks, process, RUNTIME_NONE, (const uint64_t[]){__VA_ARGS__}, \
+	runtime_stacks_count(&stacks, process, (struct runtime_verdict){.fit = RUNTIME_NONE}, \
+			     (const uint64_t[]){__VA_ARGS__},                                 \
 			     sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
 
 /* Most programs that have it do other things. */
@@ -129,7 +130,8 @@ static void samples_of_a_library_have_a_frame_in_its_file(void **state _unused_)
 	assert_true(runtime_stacks_counts_by_file(&stacks, &process));
 	COUNT(&process, RUNTIME_END + 8, RUNTIME_END + 16, 8);
 	COUNT(&process, RUNTIME_END);
-	runtime_stacks_count(&stacks, &process, RUNTIME_NONE, NULL, 0);
+	runtime_stacks_count(&stacks, &process, (struct runtime_verdict){.fit = RUNTIME_NONE}, NULL,
+			     0);
 	assert_int_equal(stacks.counts.length, 0);
 	COUNT(&process, RUNTIME_START);
 	assert_int_equal(count_samples(), 1);
@@ -181,11 +183,16 @@ static void samples_of_other_runtimes_count_wherever_they_are(void **state _unus
 	assert_false(runtime_stacks_counts_by_file(&stacks, &named));
 	assert_false(runtime_stacks_counts_by_file(&stacks, &python));
 	assert_false(runtime_stacks_counts_by_file(&stacks, &native));
-	runtime_stacks_count(&stacks, &named, RUNTIME_NONE, NULL, 0);
-	runtime_stacks_count(&stacks, &python, RUNTIME_NONE, NULL, 0);
-	runtime_stacks_count(&stacks, &python, RUNTIME_FITS, NULL, 0);
-	runtime_stacks_count(&stacks, &ruby, RUNTIME_FITS, NULL, 0);
-	runtime_stacks_count(&stacks, &native, RUNTIME_NONE, NULL, 0);
+	runtime_stacks_count(&stacks, &named, (struct runtime_verdict){.fit = RUNTIME_NONE}, NULL,
+			     0);
+	runtime_stacks_count(&stacks, &python, (struct runtime_verdict){.fit = RUNTIME_NONE}, NULL,
+			     0);
+	runtime_stacks_count(&stacks, &python, (struct runtime_verdict){.fit = RUNTIME_FITS}, NULL,
+			     0);
+	runtime_stacks_count(&stacks, &ruby, (struct runtime_verdict){.fit = RUNTIME_FITS}, NULL,
+			     0);
+	runtime_stacks_count(&stacks, &native, (struct runtime_verdict){.fit = RUNTIME_NONE}, NULL,
+			     0);
 	assert_int_equal(stacks.counts.length, 3);
 	assert_int_equal(stacks.counts.items[0].fits[RUNTIME_UNKNOWN], 1);
 	assert_int_equal(stacks.counts.items[1].processes, 1);
