@@ -538,28 +538,22 @@ static void note_implied(struct stack_state *state, const struct instruction *in
 /* The same of opcodes behind 0F. */
 static void note_implied_0f(struct stack_state *state, const struct instruction *instruction)
 {
-	switch (instruction->opcode) {
-	case 0xa2: /* cpuid */
+	bool is_cpuid = instruction->opcode == 0xa2;
+	bool is_system = instruction->opcode == 0x01 || instruction->opcode == 0x05;
+	bool is_pair = (instruction->opcode >= 0x31 && instruction->opcode <= 0x33) ||
+		       instruction->opcode == 0xc7;
+	bool is_exchange = instruction->opcode == 0xb0 || instruction->opcode == 0xb1;
+
+	if (is_cpuid)
 		note_written(state, BX);
-		/* fallthrough */
-	case 0x01: /* xgetbv, rdtscp */
-	case 0x05: /* syscall */
+	if (is_cpuid || is_system) { /* xgetbv, rdtscp; syscall */
 		note_written(state, CX);
 		note_written(state, R11);
-		/* fallthrough */
-	case 0x31: /* rdtsc */
-	case 0x32:
-	case 0x33:
-	case 0xc7: /* cmpxchg16b */
-		note_written(state, DX);
-		/* fallthrough */
-	case 0xb0: /* cmpxchg */
-	case 0xb1:
-		note_written(state, AX);
-		break;
-	default:
-		break;
 	}
+	if (is_cpuid || is_system || is_pair) /* rdtsc and the like; cmpxchg16b */
+		note_written(state, DX);
+	if (is_cpuid || is_system || is_pair || is_exchange) /* cmpxchg */
+		note_written(state, AX);
 }
 
 /* VEX and its like: of a register's number three bits are known, and not all of its operands. */
