@@ -272,7 +272,7 @@ int step_hotspot(int number);
 
 /*
  * Some steps, whatever they take: loops call nothing else, as each call in one is another way to its next round. Gives 0
- * to go on, 1 at the end. It has nothing on the stack itself, of which there is little where calls are deep.
+ * to go on, 1 at the end. It keeps nothing on the stack, which deep calls nearly fill.
  */
 __attribute__((noinline)) int walk_some_steps(int number)
 {

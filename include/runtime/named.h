@@ -1,5 +1,5 @@
 /*
- * Runtimes of which nothing but the name is known: their stacks are those of their C code, and what they compile while they
+ * Runtimes whose name alone is known: their stacks are those of their C code, and what they compile while they
  * run has names only where they write them to a perf-map.
  *
  * Not thread-safe, as the objfile.

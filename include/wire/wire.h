@@ -222,7 +222,7 @@ _Static_assert(sizeof(struct wire_counters) == 112,
 	       "struct wire_counters is part of the wire format");
 
 /*
- * What runs of programs take, per CPU. User space sums up: num_runs - runs_left have been, of which each has taken
+ * What runs of programs take, per CPU. User space sums up: num_runs - runs_left runs have ended, and each took
  * timed_ns / num_timed on average.
  */
 struct wire_own_time {

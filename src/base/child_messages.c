@@ -101,14 +101,14 @@ int child_messages_begin(void)
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = pthread_create(&thread, NULL, run_reader, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!err) {
-		pthread_detach(thread);
-		return 0;
+	if (err) {
+		close(messages.fds[0]);
+		close(messages.fds[1]);
+		messages.fds[0] = messages.fds[1] = -1;
+		return -err;
 	}
-	close(messages.fds[0]);
-	close(messages.fds[1]);
-	messages.fds[0] = messages.fds[1] = -1;
-	return -err;
+	pthread_detach(thread);
+	return 0;
 }
 
 void child_messages_redirect(void)

@@ -18,7 +18,7 @@
 #define INDENT          "               "
 /* Columns of a row of the top list that are not the name. */
 #define ROW_COLUMNS 12
-/* Less is none, in hundredths of a second. */
+/* Less would be shown as 0.00 s. */
 #define SHOWN_NS 5000000
 
 static double percent(uint64_t part, uint64_t whole)

@@ -266,9 +266,10 @@ static int add_signal_returns(struct unwind_table_builder *builder, Elf *elf)
 		return 0;
 	clip_to_code(builder);
 	err = frame_sort(builder->reader.functions.items, builder->reader.functions.length);
-	if (!err)
-		trim_functions(builder);
-	return err;
+	if (err)
+		return err;
+	trim_functions(builder);
+	return 0;
 }
 
 /* What nothing describes, from the code itself. */

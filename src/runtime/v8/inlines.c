@@ -635,11 +635,14 @@ static int read_description(struct inlines_search *search, const struct code_fie
 		return 0;
 	}
 	err = read_inlined(search, fields, &data, own_shared, code);
-	if (!err)
-		err = read_safepoints(search, fields, code);
-	if (!err && is_unchanged(search, code, fields, words))
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	err = read_safepoints(search, fields, code);
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	if (is_unchanged(search, code, fields, words))
 		code->state = CODE_INLINED;
-	return err == -ENOENT ? 0 : err;
+	return 0;
 }
 
 /* ---- what is known ---- */

@@ -443,8 +443,9 @@ static int follow_large_gap(struct code_rules *rules, const uint8_t *code, size_
 
 		code_rules_move(rules, code + offset, piece, address + offset);
 		err = code_rules_follow(rules);
-		if (!err)
-			err = code_rules_get(rules, &ret->stretches);
+		if (err)
+			return err;
+		err = code_rules_get(rules, &ret->stretches);
 		if (err)
 			return err;
 		offset += find_next_piece(ret, first_stretch, address + offset, piece,
