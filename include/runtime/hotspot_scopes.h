@@ -33,6 +33,7 @@ struct hotspot_scope {
 struct hotspot_scope_chain {
 	struct hotspot_scope scopes[HOTSPOT_SCOPES_MAX_DEPTH]; /* innermost first */
 	size_t num_scopes;
+	bool may_lack_inlined; /* methods inlined there may be missing */
 };
 
 struct hotspot_scopes;
@@ -65,7 +66,7 @@ size_t hotspot_scopes_get_size(const struct hotspot_scopes *scopes);
  *
  * pc       an address in the code
  * is_call  it is where a call returns to; else the instruction there is about to run, as in the innermost frame of a sample
- * ret      of a call exactly what calls
+ * ret      of a call exactly what calls. Empty after an error; it may lack inlined methods unless the code is a native method
  *
  * The JVM describes calls and other places where it may stop, and no other. What is there elsewhere is said by the place that the
  * machine code comes to next: in memory, the next one may be of a method that has not begun or that this way does not lead to.

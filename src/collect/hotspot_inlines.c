@@ -101,11 +101,12 @@ int hotspot_inlines_find(struct hotspot_inlines *inlines, const struct process *
 					 .pid = code->pid,
 					 .fingerprint = code->fingerprint};
 	uint32_t item = compiled_code_table_find(&inlines->codes, &compiled);
+	const struct hotspot_scopes *scopes;
+	int err;
 
 	ret->num_scopes = 0;
+	ret->may_lack_inlined = true;
 	if (item == HASH_INDEX_NONE) {
-		int err;
-
 		compiled.scopes = read_scopes(inlines, process, code);
 		err = compiled_code_table_add(&inlines->codes, &compiled, &item);
 		if (err) {
@@ -113,11 +114,12 @@ int hotspot_inlines_find(struct hotspot_inlines *inlines, const struct process *
 			return err;
 		}
 	}
-	if (!inlines->codes.items[item].scopes ||
-	    hotspot_scopes_find(inlines->codes.items[item].scopes, pc, is_call, ret)) {
-		ret->num_scopes = 0;
+	scopes = inlines->codes.items[item].scopes;
+	if (!scopes)
 		return 0;
-	}
+	err = hotspot_scopes_find(scopes, pc, is_call, ret);
+	if (err)
+		log_debug("no methods at an address of %s: %d", code->name, err);
 	return 0;
 }
 

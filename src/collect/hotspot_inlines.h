@@ -28,7 +28,7 @@ void hotspot_inlines_free(struct hotspot_inlines *inlines);
  *
  * code     as it was sent
  * pc       where a call returns to, or the instruction that runs: see hotspot_scopes_find()
- * ret      innermost first; the last one is what was compiled. None where it is not known
+ * ret      innermost first; the last one is what was compiled. If they are unknown, it has none and may lack inlined methods
  *
  * Returns 0 or -ENOMEM.
  */

@@ -59,6 +59,7 @@ struct splice {
 	const struct runtime_sample *source;
 	struct runtime_level *levels; /* RUNTIME_MAX_LEVELS long */
 	uint32_t num_levels;
+	bool may_lack_inlined;
 };
 
 static void put_native(struct splice *splice, uint32_t pc)
@@ -123,12 +124,15 @@ static int put_compiled(struct splice *splice, const struct wire_runtime_frame *
 		const struct hotspot_method *method =
 			hotspot_inlines_get_method(inlines, process, &code, chain.scopes[i].method);
 
-		if (!method || splice->num_levels + 2 * num_left >= RUNTIME_MAX_LEVELS)
+		if (!method || splice->num_levels + 2 * num_left >= RUNTIME_MAX_LEVELS) {
+			splice->may_lack_inlined = true;
 			continue;
+		}
 		err = put_method(splice, method, chain.scopes[i].bytecode, true);
 		if (err)
 			return err;
 	}
+	splice->may_lack_inlined |= chain.may_lack_inlined;
 	if (chain.num_scopes)
 		bytecode = chain.scopes[chain.num_scopes - 1].bytecode;
 	return put_method(splice, &code, bytecode, false);
@@ -188,12 +192,12 @@ static uint32_t get_level(const struct wire_runtime_frame *frame)
 int hotspot_stacks_splice(struct hotspot_stacks *stacks, const struct runtime_sample *source,
 			  const struct runtime_frame_list *frames, const uint64_t *pcs,
 			  uint32_t num_pcs, struct runtime_level *ret, uint32_t *ret_num,
-			  enum runtime_fit *ret_fit)
+			  struct runtime_verdict *ret_verdict)
 {
 	struct splice splice = {.stacks = stacks, .source = source, .levels = ret};
 	uint32_t next = 0;
 
-	*ret_fit = find_fit(source, frames);
+	ret_verdict->fit = find_fit(source, frames);
 	for (uint32_t i = 0; i < num_pcs; i++) {
 		bool is_put = false;
 
@@ -214,5 +218,6 @@ int hotspot_stacks_splice(struct hotspot_stacks *stacks, const struct runtime_sa
 			put_native(&splice, i);
 	}
 	*ret_num = splice.num_levels;
+	ret_verdict->may_lack_inlined = splice.may_lack_inlined;
 	return 0;
 }

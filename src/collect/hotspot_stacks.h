@@ -34,6 +34,6 @@ _must_check_ int hotspot_stacks_splice(struct hotspot_stacks *stacks,
 				       const struct runtime_sample *source,
 				       const struct runtime_frame_list *frames, const uint64_t *pcs,
 				       uint32_t num_pcs, struct runtime_level *ret,
-				       uint32_t *ret_num, enum runtime_fit *ret_fit);
+				       uint32_t *ret_num, struct runtime_verdict *ret_verdict);
 
 #endif

@@ -472,7 +472,7 @@ int runtime_stacks_splice(struct runtime_stacks *stacks, const struct runtime_sa
 	}
 	if (known ? known->runtime == WIRE_RUNTIME_HOTSPOT : version.kind == RUNTIME_HOTSPOT)
 		return hotspot_stacks_splice(stacks->hotspot, source, &frames, pcs, num_pcs, ret,
-					     ret_num, ret_fit);
+					     ret_num, ret_verdict);
 	if (known ? known->runtime == WIRE_RUNTIME_PHP : version.kind == RUNTIME_PHP)
 		return script_stacks_splice(stacks->script, WIRE_RUNTIME_PHP, source, &frames, pcs,
 					    num_pcs, ret, ret_num, ret_fit);

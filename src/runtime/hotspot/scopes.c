@@ -348,6 +348,7 @@ static int decode_chain(const struct hotspot_scopes *scopes, int32_t scope,
 	size_t offset = scope > 0 ? (size_t)scope : 0;
 
 	ret->num_scopes = 0;
+	ret->may_lack_inlined = false;
 	while (offset) {
 		struct scope_desc desc;
 		int err = decode(scopes, offset, &desc);
@@ -451,12 +452,13 @@ static int find_at_instruction(const struct hotspot_scopes *scopes,
 	num_sure = num_sure > num_common ? num_sure : num_common;
 	if (!num_sure)
 		return -ENOENT;
+	ret->may_lack_inlined = num_sure < ret->num_scopes;
 	keep_outermost(ret, num_sure);
 	return 0;
 }
 
-int hotspot_scopes_find(const struct hotspot_scopes *scopes, uint64_t pc, bool is_call,
-			struct hotspot_scope_chain *ret)
+static int find_chain(const struct hotspot_scopes *scopes, uint64_t pc, bool is_call,
+		      struct hotspot_scope_chain *ret)
 {
 	const struct described_code code = {.bytes = scopes->instructions,
 					    .num_bytes = scopes->num_instruction_bytes,
@@ -473,4 +475,17 @@ int hotspot_scopes_find(const struct hotspot_scopes *scopes, uint64_t pc, bool i
 		return decode_chain(scopes, desc->scope, ret);
 	/* From a call that is not described execution goes on behind it. */
 	return find_at_instruction(scopes, &code, offset, ret);
+}
+
+int hotspot_scopes_find(const struct hotspot_scopes *scopes, uint64_t pc, bool is_call,
+			struct hotspot_scope_chain *ret)
+{
+	int err = find_chain(scopes, pc, is_call, ret);
+
+	if (err) {
+		ret->num_scopes = 0;
+		/* The code of a native method describes no method. */
+		ret->may_lack_inlined = scopes->num_methods;
+	}
+	return err;
 }

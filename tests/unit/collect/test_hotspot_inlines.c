@@ -17,6 +17,7 @@ static size_t next_size;
 static uint32_t num_read;
 static uint32_t num_freed;
 static int find_error;
+static bool may_lack_inlined;
 static uint32_t num_methods_read;
 static int method_error;
 
@@ -61,7 +62,8 @@ size_t hotspot_scopes_get_size(const struct hotspot_scopes *scopes)
 int hotspot_scopes_find(const struct hotspot_scopes *scopes _unused_, uint64_t pc, bool is_call,
 			struct hotspot_scope_chain *ret)
 {
-	ret->num_scopes = 2;
+	ret->num_scopes = find_error ? 0 : 2;
+	ret->may_lack_inlined = may_lack_inlined;
 	ret->scopes[0] = (struct hotspot_scope){.method = pc, .bytecode = is_call};
 	return find_error;
 }
@@ -83,6 +85,7 @@ static int set_up(void **state _unused_)
 {
 	is_known = true;
 	read_error = find_error = method_error = 0;
+	may_lack_inlined = false;
 	next_size = 1000;
 	num_read = num_freed = num_methods_read = 0;
 	methods = hotspot_methods_new();
@@ -98,6 +101,8 @@ static int tear_down(void **state _unused_)
 	return 0;
 }
 
+static struct hotspot_scope_chain chain;
+
 /* Returns the number of scopes of such code. */
 static size_t find_scopes(uint64_t generation, uint32_t fingerprint)
 {
@@ -107,7 +112,6 @@ static size_t find_scopes(uint64_t generation, uint32_t fingerprint)
 					    .fingerprint = fingerprint,
 					    .compile_id = 12,
 					    .name = "x"};
-	struct hotspot_scope_chain chain;
 
 	assert_int_equal(hotspot_inlines_find(inlines, &process, &code, 0x7010, true, &chain), 0);
 	if (chain.num_scopes) {
@@ -135,8 +139,10 @@ static void code_that_cannot_be_read_is_not_read_again(void **state _unused_)
 {
 	read_error = -ESTALE;
 	assert_int_equal(find_scopes(1, 3), 0);
+	assert_true(chain.may_lack_inlined);
 	read_error = 0;
 	assert_int_equal(find_scopes(1, 3), 0);
+	assert_true(chain.may_lack_inlined);
 	assert_int_equal(num_read, 1);
 	is_known = false;
 	assert_int_equal(find_scopes(1, 5), 0);
@@ -147,7 +153,12 @@ static void code_that_cannot_be_read_is_not_read_again(void **state _unused_)
 static void a_place_that_is_not_described_has_no_scopes(void **state _unused_)
 {
 	find_error = -ENOENT;
+	may_lack_inlined = true;
 	assert_int_equal(find_scopes(1, 3), 0);
+	assert_true(chain.may_lack_inlined);
+	may_lack_inlined = false;
+	assert_int_equal(find_scopes(1, 3), 0);
+	assert_false(chain.may_lack_inlined);
 	find_error = 0;
 	assert_int_equal(find_scopes(1, 3), 2);
 }

@@ -19,6 +19,8 @@
 
 /* Into code: what the functions below, which are in the place of those that read its memory, say of it. */
 static uint32_t num_inlined;
+static bool chain_may_lack_inlined;
+static uint64_t unreadable_method;
 
 /* It is the methods of the stacks. */
 struct hotspot_inlines *hotspot_inlines_new(struct hotspot_layouts *hotspots _unused_,
@@ -47,6 +49,7 @@ int hotspot_inlines_find(struct hotspot_inlines *inlines _unused_,
 			 struct hotspot_scope_chain *ret)
 {
 	assert_int_equal(code->code, BLOB);
+	ret->may_lack_inlined = chain_may_lack_inlined;
 	ret->num_scopes = num_inlined ? num_inlined + 1 : 0;
 	for (uint32_t i = 0; i < num_inlined; i++)
 		ret->scopes[i] = (struct hotspot_scope){.method = get_inlined(i), .bytecode = 0};
@@ -78,6 +81,8 @@ const struct hotspot_method *hotspot_inlines_get_method(struct hotspot_inlines *
 	char name[16];
 
 	assert_int_equal(code->code, BLOB);
+	if (method == unreadable_method)
+		return NULL;
 	snprintf(name, sizeof(name), "m%u", (unsigned int)((method - METHOD) / 0x1000 - 1));
 	put_text(&record.class_name, record.class_text, "Main");
 	put_text(&record.name, record.name_text, name);
@@ -95,7 +100,7 @@ struct scene {
 	uint64_t pcs[WIRE_MAX_FRAMES];
 	struct runtime_level levels[RUNTIME_MAX_LEVELS];
 	uint32_t num_levels;
-	enum runtime_fit fit;
+	struct runtime_verdict verdict;
 };
 
 static struct scene *scene_new(enum runtime_frames shown)
@@ -104,6 +109,8 @@ static struct scene *scene_new(enum runtime_frames shown)
 
 	assert_non_null(scene);
 	num_inlined = 0;
+	chain_may_lack_inlined = false;
+	unreadable_method = 0;
 	scene->profile = profile_new();
 	assert_non_null(scene->profile);
 	scene->hotspots = hotspot_layouts_new(NULL, NULL); /* it has no mappings */
@@ -174,7 +181,7 @@ static void splice(struct scene *scene, const struct wire_runtime_frame *frames,
 
 	assert_int_equal(hotspot_stacks_splice(scene->stacks, &scene->source, &list, scene->pcs,
 					       num_pcs, scene->levels, &scene->num_levels,
-					       &scene->fit),
+					       &scene->verdict),
 			 0);
 }
 
@@ -209,7 +216,7 @@ static void methods_come_in_the_place_of_their_levels(void **state _unused_)
 
 	add_methods(scene);
 	splice(scene, frames, 3, WIRE_RUNTIME_COMPLETE, 6);
-	assert_int_equal(scene->fit, RUNTIME_FITS);
+	assert_int_equal(scene->verdict.fit, RUNTIME_FITS);
 	assert_int_equal(scene->num_levels, 6);
 	expect_native(scene, 0, 0);
 	expect_frame(scene, 1, "java.util.Map.put", "Map.java", 0);
@@ -237,6 +244,33 @@ static void methods_that_are_inlined_are_added_and_their_code_stays(void **state
 		expect_frame(scene, i, name, "Main.java", 0);
 	}
 	expect_frame(scene, NUM_INLINED, "java.util.Map.put", "Map.java", 9);
+	assert_false(scene->verdict.may_lack_inlined);
+	scene_free(scene);
+}
+
+static void a_stack_may_lack_methods_whose_place_or_name_is_unknown(void **state _unused_)
+{
+	struct scene *scene = scene_new(RUNTIME_FRAMES_MANAGED);
+	const struct wire_runtime_frame frames[] = {compiled(0), interpreted(1, 0)};
+
+	add_methods(scene);
+	/* An interpreted method has no inlined ones. */
+	chain_may_lack_inlined = true;
+	splice(scene, frames + 1, 1, WIRE_RUNTIME_COMPLETE, 2);
+	assert_false(scene->verdict.may_lack_inlined);
+	splice(scene, frames, 2, WIRE_RUNTIME_COMPLETE, 2);
+	assert_true(scene->verdict.may_lack_inlined);
+	chain_may_lack_inlined = false;
+	num_inlined = 3;
+	unreadable_method = get_inlined(1);
+	splice(scene, frames, 2, WIRE_RUNTIME_COMPLETE, 2);
+	assert_true(scene->verdict.may_lack_inlined);
+	assert_int_equal(scene->num_levels, 4);
+	expect_frame(scene, 0, "Main.m0", "Main.java", 0);
+	expect_frame(scene, 1, "Main.m2", "Main.java", 0);
+	unreadable_method = 0;
+	splice(scene, frames, 2, WIRE_RUNTIME_COMPLETE, 2);
+	assert_false(scene->verdict.may_lack_inlined);
 	scene_free(scene);
 }
 
@@ -253,6 +287,7 @@ static void inlined_methods_leave_room_for_all_levels(void **state _unused_)
 	splice(scene, frames, WIRE_MAX_RUNTIME_FRAMES, WIRE_RUNTIME_COMPLETE, WIRE_MAX_FRAMES);
 	assert_in_range(scene->num_levels, WIRE_MAX_RUNTIME_FRAMES + NUM_INLINED,
 			RUNTIME_MAX_LEVELS);
+	assert_true(scene->verdict.may_lack_inlined);
 	expect_frame(scene, scene->num_levels - 1, "java.util.Map.put", "Map.java", 9);
 	scene_free(scene);
 }
@@ -349,9 +384,9 @@ static void it_is_said_what_became_of_them(void **state _unused_)
 			assert_int_equal(hotspot_stacks_splice(scene->stacks, &scene->source,
 							       &nothing, scene->pcs, 2,
 							       scene->levels, &scene->num_levels,
-							       &scene->fit),
+							       &scene->verdict),
 					 0);
-		assert_int_equal(scene->fit, cases[i].fit);
+		assert_int_equal(scene->verdict.fit, cases[i].fit);
 		assert_int_equal(scene->num_levels, 2);
 		expect_native(scene, 0, 0);
 		expect_native(scene, 1, 1);
@@ -397,6 +432,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(methods_come_in_the_place_of_their_levels),
 		cmocka_unit_test(methods_that_are_inlined_are_added_and_their_code_stays),
+		cmocka_unit_test(a_stack_may_lack_methods_whose_place_or_name_is_unknown),
 		cmocka_unit_test(inlined_methods_leave_room_for_all_levels),
 		cmocka_unit_test(what_runs_them_is_beneath_them_where_all_is_asked_for),
 		cmocka_unit_test(native_methods_have_no_line),

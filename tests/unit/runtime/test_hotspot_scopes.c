@@ -332,8 +332,10 @@ static void what_only_one_way_of_a_branch_leads_to_has_not_begun(void **state)
 	/* To the call of what is inlined into the same method there. */
 	CODE_AT(scene, 20, 0x75, 50 - 22);
 	EXPECT(scene, 14, AT_40);
+	assert_false(scene->chain.may_lack_inlined);
 	CODE_AT(scene, 20, 0x75, 65 - 22);
 	EXPECT(scene, 14, 1, 5);
+	assert_true(scene->chain.may_lack_inlined);
 	EXPECT(scene, 23, AT_40);
 	/* It has begun before. */
 	CODE_AT(scene, 45, 0x75, 65 - 47);
@@ -393,6 +395,8 @@ static void where_the_way_is_lost_both_neighbours_must_have_it(void **state)
 		EXPECT(scene, 25, 1, 5);
 		EXPECT(scene, 34, 1, 6);
 		assert_int_equal(find_at(scene, CODE + 45), -ENOENT);
+		assert_int_equal(scene->chain.num_scopes, 0);
+		assert_true(scene->chain.may_lack_inlined);
 	}
 }
 
@@ -435,6 +439,7 @@ static void where_nothing_is_described_there_is_nothing(void **state)
 		clear(scene, i);
 		put_parts(scene);
 		assert_int_equal(find_at(scene, CODE), -ENOENT);
+		assert_false(scene->chain.may_lack_inlined);
 		add_pc_desc(scene, -1, 0);
 		add_pc_desc(scene, INT32_MAX, 0);
 		put_parts(scene);
