@@ -288,8 +288,8 @@ static int find_allocator(int fd, struct elf_allocator_functions *ret)
 	if (err)
 		return err;
 	ret->num_functions = (uint32_t)found.functions.length;
-	memcpy(ret->functions, found.functions.items,
-	       found.functions.length * sizeof(*found.functions.items));
+	for (size_t i = 0; i < found.functions.length; i++)
+		ret->functions[i] = found.functions.items[i];
 	allocator_release(&found);
 	return 0;
 }
@@ -308,7 +308,8 @@ static int answer_probe(struct elf_request *request, const int *fds, struct elf_
 	if (err)
 		return err;
 	ret->num_points = (uint32_t)found.points.length;
-	memcpy(ret->points, found.points.items, found.points.length * sizeof(*found.points.items));
+	for (size_t i = 0; i < found.points.length; i++)
+		ret->points[i] = found.points.items[i];
 	return 0;
 }
 

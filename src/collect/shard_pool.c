@@ -200,20 +200,15 @@ static struct unwind_shard *take_ready(struct shard_pool *pool)
 
 int shard_pool_take(struct shard_pool *pool, struct unwind_shard **ret)
 {
-	struct unwind_shard *shard = take_ready(pool);
 	int err = 0;
 
-	if (shard) {
-		*ret = shard;
+	*ret = take_ready(pool);
+	if (*ret)
 		return 0;
-	}
 	pthread_mutex_lock(&pool->making);
-	shard = take_ready(pool); /* another thread may have made one meanwhile */
-	if (!shard)
+	/* Another thread may have made one meanwhile, or take the one that is made here. */
+	while (!(*ret = take_ready(pool)) && !err)
 		err = make_shards(pool, 1);
 	pthread_mutex_unlock(&pool->making);
-	if (err)
-		return err;
-	*ret = shard ? shard : take_ready(pool);
-	return 0;
+	return *ret ? 0 : err;
 }

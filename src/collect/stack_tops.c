@@ -106,7 +106,8 @@ void stack_tops_assign(struct stack_tops *tops, uint32_t process, uint64_t time_
 		       uint64_t user_sp, uint64_t outermost_sp)
 {
 	uint64_t end = get_end(outermost_sp);
-	size_t place = find_place(tops, process, user_sp);
+	/* A stack does not contain its end, which is the first byte of the one above. */
+	size_t place = find_place(tops, process, user_sp + 1);
 	struct stack_top *top;
 
 	if (place == tops->length)

@@ -1,5 +1,10 @@
-/* Shards that are made ahead of need. The test replaces the kernel's maps by memory. */
+/* Shards that are made ahead of need. The test replaces the kernel's maps by memory, and can be another thread that takes shards. */
+#include <pthread.h>
+
+static int unlock_before_others(pthread_mutex_t *mutex);
+#define pthread_mutex_unlock unlock_before_others
 #include "collect/shard_pool.c"
+#undef pthread_mutex_unlock
 
 #include "unit.h"
 
@@ -16,6 +21,18 @@ static uint32_t num_single;
 static uint32_t max_put; /* in all */
 static uint32_t num_put;
 static struct shard_pool *pool;
+static uint32_t num_others; /* threads that take a shard as soon as there is one */
+
+static int unlock_before_others(pthread_mutex_t *mutex)
+{
+	int err = pthread_mutex_unlock(mutex);
+
+	if (num_others && pool->num_taken < pool->num_made) {
+		num_others--;
+		pool->num_taken++;
+	}
+	return err;
+}
 
 int bpf_map_create(enum bpf_map_type type, const char *name _unused_, __u32 key_size,
 		   __u32 value_size, __u32 max_entries, const struct bpf_map_create_opts *opts)
@@ -176,6 +193,21 @@ static void shards_are_taken_in_order_and_made_if_none_is_ready(void **state _un
 	assert_int_equal(num_created, 3);
 }
 
+static void a_shard_that_another_thread_takes_is_made_again(void **state _unused_)
+{
+	struct unwind_shard *shard = NULL;
+
+	num_others = 2;
+	assert_int_equal(shard_pool_take(pool, &shard), 0);
+	assert_int_equal(num_others, 0);
+	assert_int_equal(num_put, 3);
+	assert_ptr_equal(shard, pool->shards[2]);
+	max_put = 4;
+	num_others = 1;
+	assert_int_equal(shard_pool_take(pool, &shard), -ENOSPC);
+	assert_null(shard);
+}
+
 static void the_number_of_shards_is_bounded(void **state _unused_)
 {
 	struct unwind_shard *shard;
@@ -230,6 +262,7 @@ int main(void)
 		TEST(tables_that_are_announced_add_up),
 		TEST(rows_that_are_left_are_used_but_for_the_end),
 		TEST(shards_are_taken_in_order_and_made_if_none_is_ready),
+		TEST(a_shard_that_another_thread_takes_is_made_again),
 		TEST(the_number_of_shards_is_bounded),
 		TEST(what_could_be_made_is_there_before_the_error),
 		TEST(shards_that_the_map_refuses_are_not_there),

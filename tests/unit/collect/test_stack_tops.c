@@ -145,6 +145,11 @@ static void a_sample_across_another_stack_extends_none(void **state _unused_)
 	assert_int_equal(get_top(1, 1)->begin, TOP + PAGE);
 	stack_tops_assign(&tops, 1, 50, TOP - PAGE, TOP);
 	assert_int_equal(get_top(1, 1)->begin, TOP - PAGE);
+	/* The lowest byte that the other stack leaves to it. */
+	stack_tops_assign(&tops, 1, 50, TOP - 2 * PAGE, TOP);
+	assert_int_equal(get_top(1, 1)->begin, TOP - 2 * PAGE);
+	stack_tops_assign(&tops, 1, 50, TOP - 2 * PAGE - 1, TOP);
+	assert_int_equal(get_top(1, 1)->begin, TOP - 2 * PAGE);
 }
 
 static void the_number_of_stacks_is_bounded(void **state _unused_)
