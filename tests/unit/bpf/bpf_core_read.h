@@ -14,7 +14,7 @@ static inline int fake_field_exists(const char *field)
 
 #define bpf_core_field_exists(field)            fake_field_exists(#field)
 #define bpf_core_type_size(type)                sizeof(type)
-#define bpf_core_enum_value_exists(type, value) 1
+#define bpf_core_enum_value_exists(type, value) (!fake_kernel.lacks_helpers)
 #define bpf_core_read(ret, size, from)          bpf_probe_read_kernel(ret, size, from)
 
 #define FAKE_READ_1(from, a)                   ((from)->a)

@@ -82,6 +82,7 @@ static struct {
 	int is_under_cgroup;
 	uint64_t cookie;          /* attach cookie of the program */
 	const char *lacked_field; /* field that this kernel lacks; NULL: none */
+	int lacks_helpers;        /* of kernels later than 5.10 */
 	uint64_t kernel_stack[FAKE_MAX_FRAMES];
 	uint64_t user_stack[FAKE_MAX_FRAMES];
 	uint64_t num_kernel_frames;
