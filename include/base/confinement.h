@@ -156,7 +156,8 @@ _must_check_ int worker_send(int socket, const struct iovec *parts, size_t num_p
  * Wait for a message. Returns its size, 0 at the end, or negative errno.
  *
  * size  of data; a longer message is truncated
- * fds   WORKER_MAX_FDS long: the descriptors that came along, which the caller closes, and -1
+ * fds   WORKER_MAX_FDS long: the descriptors that came along, which the caller closes, and -1; more
+ *       of them are closed
  */
 _must_check_ ssize_t worker_receive(int socket, void *data, size_t size, int *fds);
 

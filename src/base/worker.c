@@ -92,6 +92,22 @@ int worker_send(int socket, const struct iovec *parts, size_t num_parts, const i
 	return sendmsg(socket, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
+/* The kernel gives as many as the buffer has room for, also in the place of the sender's pid. */
+static void take_fds(const struct cmsghdr *header, int *ret)
+{
+	size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(*ret);
+
+	for (size_t i = 0; i < count; i++) {
+		int fd;
+
+		memcpy(&fd, CMSG_DATA(header) + i * sizeof(fd), sizeof(fd));
+		if (i < WORKER_MAX_FDS)
+			ret[i] = fd;
+		else
+			close(fd);
+	}
+}
+
 static void take_rights(struct msghdr *message, int *fds, pid_t *ret_sender)
 {
 	struct cmsghdr *header = CMSG_FIRSTHDR(message);
@@ -102,7 +118,7 @@ static void take_rights(struct msghdr *message, int *fds, pid_t *ret_sender)
 		if (header->cmsg_level != SOL_SOCKET)
 			continue;
 		if (header->cmsg_type == SCM_RIGHTS)
-			memcpy(fds, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
+			take_fds(header, fds);
 		if (header->cmsg_type == SCM_CREDENTIALS)
 			*ret_sender = ((const struct ucred *)(const void *)CMSG_DATA(header))->pid;
 	}

@@ -346,6 +346,7 @@ static int run_capture(int argc, char **argv)
 	int status = parsed < 0 ? EXIT_USAGE : EXIT_SHOW_HELP;
 
 	if (!parsed) {
+		recording_take_messages();
 		status = record_options_find_events(&capture.options.record);
 		if (!status)
 			status = run(&capture);

@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/doctor.h"
+#include "cli/recording.h"
 #include "collect/kernel_features.h"
 #include "collect/recorder.h"
 
@@ -247,6 +248,7 @@ static int run_doctor(int argc, char **argv)
 		log_error("unexpected '%s'; see 'stackwide help doctor'", argv[first_operand]);
 		return EXIT_USAGE;
 	}
+	recording_take_messages();
 	doctor.kernel = ask_kernel();
 	doctor.confinement = try_confinement();
 	for (size_t i = 0; doctor_check(&doctor, i, &finding); i++)

@@ -388,8 +388,10 @@ static int finish_workload(struct record_command *session)
 static int run_session(struct record_command *session)
 {
 	int workload_status;
-	int status = record_options_find_events(&session->options);
+	int status;
 
+	recording_take_messages();
+	status = record_options_find_events(&session->options);
 	if (status)
 		return status;
 	status = choose_formats(session);

@@ -100,6 +100,12 @@ void recording_give_up_rights(const struct recording *recording)
 		log_debug("system calls cannot be refused: %s", strerror(-err));
 }
 
+void recording_take_messages(void)
+{
+	if (child_messages_begin())
+		log_debug("processes without rights print their messages themselves");
+}
+
 int recording_set_up(struct recording *recording, const struct target *target)
 {
 	const struct record_options *options = recording->options;
@@ -135,8 +141,6 @@ int recording_set_up(struct recording *recording, const struct target *target)
 
 	recording->output_mode = get_output_mode(target);
 	raise_file_limit();
-	if (child_messages_begin())
-		log_debug("processes without rights print their messages themselves");
 	return_large_blocks();
 	confinement_raise_priority();
 	err = recorder_new(&opts, &recording->recorder, &error);

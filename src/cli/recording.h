@@ -54,6 +54,12 @@ struct recording {
 	size_t num_columns; /* of the summary */
 };
 
+/*
+ * Before anything of others is read: what processes without rights write to standard error is read, and
+ * printed, by us from then on.
+ */
+void recording_take_messages(void);
+
 /* Load, open, read /proc. */
 _must_check_ int recording_set_up(struct recording *recording, const struct target *target);
 /*

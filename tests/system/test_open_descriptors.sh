@@ -2,6 +2,7 @@
 # What each process of a recording has open, by what it is: its own socket, standard error, what it was given to read
 # or to write, and nothing else. Above all nobody but the recorder has a way to the opener, which has root's rights.
 # Those without rights are of a user whom nobody else has; one that was stopped is made to go on.
+# Nobody but the recorder writes to the terminal, also before a recording with probes, and in doctor.
 # runs: in turn
 . "$(dirname "$0")/lib.sh"
 need_recording
@@ -10,20 +11,15 @@ need_command python3
 mkdir "$TMPDIR/spools" "$TMPDIR/out"
 start "$WORKLOADS/burn" 600
 wait_until runs_program "$PID" burn
-TMPDIR=$TMPDIR/spools python3 - "$STACKWIDE" "$TMPDIR/out" "$TMPDIR/spools" <<'P' >"$TMPDIR/list" 2>"$TMPDIR/record.err" ||
+TMPDIR=$TMPDIR/spools python3 - "$STACKWIDE" "$TMPDIR/out" "$TMPDIR/spools" "$WORKLOADS/burn" "$PID" <<'P' >"$TMPDIR/list" 2>"$TMPDIR/record.err" ||
 import os, signal, subprocess, sys, time
 
-program, out, spools = sys.argv[1:]
-# Its standard input and output stay closed to children.
-recorder = subprocess.Popen([program, 'record', '-a', '-F', '199', '--sched', '-d', '1', '--stats', out + '/s.json',
-                             '-o', out + '/a.folded', '-o', out + '/b.pftrace'],
-                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+program, out, spools, burn, burning = sys.argv[1:]
 
 
 def kind_of(pid, fd):
     """What a descriptor is, in a word; and a file that is written by its folder."""
     target = os.readlink(f'/proc/{pid}/fd/{fd}')
-    # Nobody but the recorder writes to the terminal.
     if fd == '2':
         return 'messages' if target.startswith('pipe:') else 'terminal'
     if not target.startswith('/'):
@@ -56,25 +52,36 @@ def user_of(pid):
     return [line for line in open(f'/proc/{pid}/status') if line.startswith('Uid:')][0].split()[1]
 
 
-# Each is stopped as soon as it is what it is to be, so that none is gone before it was looked at.
-seen = {}
-while recorder.poll() is None:
-    for child in open(f'/proc/{recorder.pid}/task/{recorder.pid}/children').read().split():
-        try:
-            name = name_of(child)
-            if child in seen or not name.startswith('stackwide-'):
-                continue
-            os.kill(int(child), signal.SIGSTOP)
-            seen[child] = (name, user_of(child), list_of(child))
-            # What the recorder waits for without a limit of time it continues itself.
-            if name not in ('stackwide-write', 'stackwide-name'):
-                os.kill(int(child), signal.SIGCONT)
-        except (FileNotFoundError, ProcessLookupError):
-            pass
-    time.sleep(0.0005)
-for name, user, kinds in sorted(seen.values(), key=lambda entry: entry[0]):
-    print(name, user, *(f'{kind}={count}' for kind, count in sorted(kinds.items())))
-sys.exit(recorder.returncode)
+def watch(prefix, *arguments):
+    """Run the program, and print the descriptors of each of its processes."""
+    # Its standard input and output stay closed to children.
+    recorder = subprocess.Popen([program, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    # Each is stopped as soon as it is what it is to be, so that none is gone before it was looked at.
+    seen = {}
+    while recorder.poll() is None:
+        for child in open(f'/proc/{recorder.pid}/task/{recorder.pid}/children').read().split():
+            try:
+                name = name_of(child)
+                if child in seen or not name.startswith('stackwide-'):
+                    continue
+                os.kill(int(child), signal.SIGSTOP)
+                seen[child] = (name, user_of(child), list_of(child))
+                # What the recorder waits for without a limit of time it continues itself.
+                if name not in ('stackwide-write', 'stackwide-name'):
+                    os.kill(int(child), signal.SIGCONT)
+            except (FileNotFoundError, ProcessLookupError):
+                pass
+        time.sleep(0.0005)
+    for name, user, kinds in sorted(seen.values(), key=lambda entry: entry[0]):
+        print(prefix + name, user, *(f'{kind}={count}' for kind, count in sorted(kinds.items())))
+    if recorder.returncode:
+        sys.exit(recorder.returncode)
+
+
+watch('', 'record', '-a', '-F', '199', '--sched', '-d', '1', '--stats', out + '/s.json', '-o', out + '/a.folded',
+      '-o', out + '/b.pftrace')
+watch('probe:', 'record', '-q', '-e', f'uprobe:{burn}:burn_60', '-p', burning, '-d', '0.1', '-o', out + '/p.folded')
+watch('doctor:', 'doctor')
 P
     fail "it cannot be listed"
 cat "$TMPDIR/list"
@@ -100,6 +107,8 @@ has stackwide-elf "$user" messages=1 socket:=1
 has stackwide-name "$user" code=N messages=1 socket:=2
 has stackwide-debug 0 code=N messages=1 socket:=1
 has stackwide-write "$user" messages=1 output=3 socket:=2 spool=10
-[[ $(cut -d' ' -f1 "$TMPDIR/list" | sort -u | wc -l) = 5 ]] || fail "there are processes of other names"
+grep '^probe:\|^doctor:' "$TMPDIR/list" >"$TMPDIR/named" || fail "nothing was seen of probes and of doctor"
+! grep -v ' messages=1 ' "$TMPDIR/named" || fail "processes without rights write to the terminal"
+[[ $(grep -v '^probe:\|^doctor:' "$TMPDIR/list" | cut -d' ' -f1 | sort -u | wc -l) = 5 ]] || fail "there are processes of other names"
 expect_account_adds_up "$TMPDIR/out/s.json"
 [[ -s $TMPDIR/out/a.folded && -s $TMPDIR/out/b.pftrace ]] || fail "files are missing"

@@ -166,6 +166,59 @@ static void a_message_that_is_too_long_is_cut(void **state _unused_)
 	assert_int_equal(ask("next", NULL, 0, &answer, fds), sizeof(pid_t) + 4);
 }
 
+/* As many as there is room for in the control data of who receives, and more. */
+#define MANY_FDS 20
+
+static void send_many_fds(int socket, void *context)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(MANY_FDS * sizeof(int))];
+	} rights = {.header = {.cmsg_level = SOL_SOCKET,
+			       .cmsg_type = SCM_RIGHTS,
+			       .cmsg_len = CMSG_LEN(MANY_FDS * sizeof(int))}};
+	struct iovec part = {(char[]){'x'}, 1};
+	struct msghdr message = {.msg_iov = &part,
+				 .msg_iovlen = 1,
+				 .msg_control = &rights,
+				 .msg_controllen = sizeof(rights)};
+
+	for (size_t i = 0; i < MANY_FDS; i++)
+		memcpy(CMSG_DATA(&rights.header) + i * sizeof(int), &socket, sizeof(socket));
+	(void)!sendmsg(socket, &message, 0);
+	(void)context;
+}
+
+static size_t count_open_fds(void)
+{
+	size_t count = 0;
+
+	for (int fd = 0; fd < MAX_FDS; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+static void of_more_descriptors_than_are_wanted_the_rest_is_closed(void **state _unused_)
+{
+	struct {
+		int fds[WORKER_MAX_FDS];
+		int beyond[MANY_FDS];
+	} got;
+	size_t num_open;
+	char byte;
+
+	memset(&got, 0x55, sizeof(got));
+	assert_int_equal(worker_start(&worker, send_many_fds, NULL), 0);
+	num_open = count_open_fds();
+	expect_readable(worker.fd);
+	assert_int_equal(worker_receive(worker.fd, &byte, 1, got.fds), 1);
+	for (size_t i = 0; i < MANY_FDS; i++)
+		assert_int_equal(got.beyond[i], 0x55555555);
+	assert_int_equal(count_open_fds(), num_open + WORKER_MAX_FDS);
+	for (size_t i = 0; i < WORKER_MAX_FDS; i++)
+		close(got.fds[i]);
+}
+
 static void wait_for_ever(int socket, void *context)
 {
 	(void)socket;
@@ -284,6 +337,7 @@ int main(void)
 		TEST(it_has_its_socket_and_standard_error_alone),
 		TEST(messages_come_whole_with_their_descriptors_and_sender),
 		TEST(a_message_that_is_too_long_is_cut),
+		TEST(of_more_descriptors_than_are_wanted_the_rest_is_closed),
 		TEST(one_that_does_not_end_is_killed),
 		TEST(it_ends_with_its_parent),
 		TEST(its_messages_are_printed),
