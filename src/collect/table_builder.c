@@ -280,8 +280,11 @@ static void *run_thread(void *context)
 			builder->is_slow_running = false;
 		/* Another thread may wait for this one's end, or for the job. */
 		pthread_cond_broadcast(&builder->has_job);
-		if (is_late && put_back(builder, &job))
+		if (is_late && put_back(builder, &job)) {
+			pthread_cond_signal(
+				&builder->has_result); /* it is not waited for any more */
 			continue;
+		}
 		release_job(&job);
 		add_result(builder, job.file, table);
 	}
@@ -449,6 +452,17 @@ int table_builder_get_fd(const struct table_builder *builder)
 	return builder->event_fd;
 }
 
+/* Whether tables are coming, but for those of files that were given up once. The lock is held. */
+static bool has_prompt_jobs(const struct table_builder *builder)
+{
+	if (builder->num_running > builder->is_slow_running)
+		return true;
+	array_for_each (&builder->jobs, job)
+		if (!job->is_slow)
+			return true;
+	return false;
+}
+
 bool table_builder_wait(struct table_builder *builder, uint64_t until_ns)
 {
 	const struct timespec until = {.tv_sec = (time_t)(until_ns / NS_PER_SECOND),
@@ -457,7 +471,7 @@ bool table_builder_wait(struct table_builder *builder, uint64_t until_ns)
 	int err = 0;
 
 	pthread_mutex_lock(&builder->lock);
-	while (!builder->results.length && (builder->jobs.length || builder->num_running) && !err)
+	while (!builder->results.length && has_prompt_jobs(builder) && !err)
 		err = pthread_cond_clockwait(&builder->has_result, &builder->lock, CLOCK_MONOTONIC,
 					     &until);
 	has_result = builder->results.length > 0;
