@@ -361,6 +361,7 @@ static void start_namers(struct finishing *finishing)
 	const struct record_options *options = finishing->recording->options;
 	struct namers_opts opts = {.no_inlines = options->no_inlines,
 				   .limit_ns = options->naming_limit_ns,
+				   .has_owner_budgets = finishing->recording->is_of_many_users,
 				   .user = options->naming_user};
 	int err = namers_new(finishing->recording->recorder, &opts, finishing->stream[0],
 			     &finishing->namers);

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -19,7 +20,9 @@
 #include "base/child_messages.h"
 #include "base/clock.h"
 #include "base/confinement.h"
+#include "base/file.h"
 #include "base/log.h"
+#include "cli/owner_budgets.h"
 #include "symbolize/naming.h"
 #include "symbolize/symbolizer.h"
 
@@ -46,15 +49,18 @@ struct naming_fault {
 	uint32_t file;
 	uint8_t caution; /* enum symbolizer_caution, from then on */
 	bool was_late;
-	int wait_status; /* otherwise */
+	bool is_of_owner; /* all files of its owner have this caution */
+	uid_t owner;
+	int wait_status; /* if it was not late */
 };
 
 /* What the present namer has been seen doing. */
 struct watch {
 	uint32_t file;
-	uint64_t begin_cpu_ns;  /* its CPU time when it was first seen with the file */
-	uint64_t worked_cpu_ns; /* its CPU time, when that was last seen to grow */
-	uint64_t worked_ns;     /* and when that was */
+	uint64_t begin_cpu_ns;   /* its CPU time when it was first seen with the file */
+	uint64_t worked_cpu_ns;  /* its CPU time, when that was last seen to grow */
+	uint64_t worked_ns;      /* and when that was */
+	uint64_t charged_cpu_ns; /* its CPU time that owners of files were charged with */
 };
 
 struct namers {
@@ -65,13 +71,15 @@ struct namers {
 	pid_t broker;     /* 0: none */
 	pid_t pid;        /* of the present namer; 0: none */
 	int pid_fd;
-	bool was_late;   /* the present one has been killed for it */
-	bool is_stopped; /* by the user */
-	bool is_over;    /* the time is */
+	bool was_late;       /* the present one has been killed for it */
+	bool is_over_budget; /* and the owner of its file is over budget */
+	bool is_stopped;     /* by the user */
+	bool is_over;        /* the time is */
 	bool has_given_up;
 	uint64_t end_ns;
 	uint64_t file_limit_ns; /* of the present one */
 	struct watch watch;
+	struct owner_budgets budgets;
 	uint32_t num_started;
 	uint32_t num_other_faults;
 	ARRAY(struct naming_fault) faults;
@@ -304,7 +312,7 @@ static int start_namer(struct namers *namers)
 
 	namers->file_limit_ns =
 		left_ns / FILE_SHARE > MIN_FILE_NS ? left_ns / FILE_SHARE : MIN_FILE_NS;
-	namers->was_late = false;
+	namers->was_late = namers->is_over_budget = false;
 	namers->state->file = FILE_NONE;
 	namers->watch = (struct watch){.file = FILE_NONE, .worked_ns = now_ns};
 	namers->num_started++;
@@ -361,6 +369,7 @@ int namers_new(struct recorder *recorder, const struct namers_opts *opts, int st
 	namers->stream = stream;
 	namers->questions[0] = namers->questions[1] = namers->pid_fd = -1;
 	namers->end_ns = clock_now_ns() + opts->limit_ns;
+	namers->budgets.limit_ns = opts->limit_ns;
 	namers->num_files = file_table_get_count(recorder_get_code(recorder).files);
 	namers->num_locations = profile_count_locations(recorder_get_profile(recorder));
 	err = start(namers);
@@ -424,24 +433,62 @@ static void forget_namer(struct namers *namers)
 	namers->pid_fd = -1;
 }
 
+/* Whether the file counts for the budget of its owner. */
+static bool find_owner(const struct namers *namers, uint32_t file, uid_t *ret)
+{
+	if (!namers->opts.has_owner_budgets || file >= namers->num_files)
+		return false;
+	*ret = file_table_get(recorder_get_code(namers->recorder).files, file)->owner;
+	return !file_user_is_ours(*ret);
+}
+
+/* Charge the owner of a file. Returns whether files of that owner, or of all, are read less from now on. */
+static bool charge_owner(struct namers *namers, uint32_t file, uint64_t cpu_ns, uint32_t num_faults)
+{
+	uid_t owner;
+
+	if (!find_owner(namers, file, &owner) ||
+	    !owner_budgets_charge(&namers->budgets, owner, cpu_ns, num_faults))
+		return false;
+	for (uint32_t i = 0; i < namers->num_files; i++) {
+		uint8_t caution;
+
+		if (!find_owner(namers, i, &owner))
+			continue;
+		caution = (uint8_t)owner_budgets_get_caution(&namers->budgets, owner);
+		if (namers->cautions[i] < caution)
+			namers->cautions[i] = caution;
+	}
+	return true;
+}
+
 /* Blame the file that it was reading, if any. Whether another one may do better. */
 static bool learn(struct namers *namers, int wait_status)
 {
 	uint32_t file = namers->state->file;
+	bool is_of_owner = namers->is_over_budget;
 	struct naming_fault *fault;
 
 	if (file >= namers->num_files) {
 		namers->num_other_faults++;
 		return namers->num_other_faults < MAX_OTHER_FAULTS;
 	}
-	if (namers->cautions[file] < READ_NOTHING)
-		namers->cautions[file]++;
-	if (namers->opts.no_inlines)
-		namers->cautions[file] = READ_NOTHING;
+	if (!is_of_owner) {
+		if (namers->cautions[file] < READ_NOTHING)
+			namers->cautions[file]++;
+		if (namers->opts.no_inlines)
+			namers->cautions[file] = READ_NOTHING;
+		is_of_owner = charge_owner(namers, file, 0, 1);
+	}
 	fault = array_add(&namers->faults);
-	if (fault)
-		*fault = (struct naming_fault){file, namers->cautions[file], namers->was_late,
-					       wait_status};
+	if (fault) {
+		*fault = (struct naming_fault){.file = file,
+					       .caution = namers->cautions[file],
+					       .was_late = namers->was_late,
+					       .is_of_owner = is_of_owner,
+					       .wait_status = wait_status};
+		(void)find_owner(namers, file, &fault->owner);
+	}
 	return namers->num_started < MAX_NAMERS;
 }
 
@@ -466,15 +513,33 @@ static bool is_late(struct namers *namers, uint64_t now_ns)
 	struct watch *watch = &namers->watch;
 	uint32_t file = namers->state->file;
 	uint64_t cpu_ns = child_read_cpu_ns(namers->pid);
+	uint64_t limit_ns = namers->file_limit_ns;
+	uint64_t idle_ns;
+	uid_t owner;
 
 	if (file != watch->file)
-		*watch = (struct watch){file, cpu_ns, cpu_ns, now_ns};
+		*watch = (struct watch){file, cpu_ns, cpu_ns, now_ns, watch->charged_cpu_ns};
 	if (cpu_ns > watch->worked_cpu_ns) {
 		watch->worked_cpu_ns = cpu_ns;
 		watch->worked_ns = now_ns;
 	}
-	return cpu_ns - watch->begin_cpu_ns > namers->file_limit_ns ||
-	       now_ns - watch->worked_ns > namers->file_limit_ns;
+	if (find_owner(namers, file, &owner)) {
+		uint64_t share_ns = owner_budgets_get_file_limit(&namers->budgets, owner);
+
+		share_ns = share_ns > MIN_FILE_NS ? share_ns : MIN_FILE_NS;
+		limit_ns = limit_ns < share_ns ? limit_ns : share_ns;
+	}
+	idle_ns = now_ns - watch->worked_ns;
+	/*
+	 * The CPU time since the last look may be another file's: the parts of the owners are right over many looks. A
+	 * file that hangs costs its owner the time without any.
+	 */
+	namers->is_over_budget = charge_owner(
+		namers, file, cpu_ns - watch->charged_cpu_ns + (idle_ns > limit_ns ? idle_ns : 0),
+		0);
+	watch->charged_cpu_ns = cpu_ns;
+	return namers->is_over_budget || cpu_ns - watch->begin_cpu_ns > limit_ns ||
+	       idle_ns > limit_ns;
 }
 
 bool namers_tend(struct namers *namers)
@@ -513,14 +578,20 @@ static void report_fault(const struct namers *namers, const struct naming_fault 
 	const char *path = file_table_get(files, fault->file)->path;
 	const char *missing = fault->caution == READ_NOTHING ? "code is not named"
 							     : "debug information is not read";
+	char others[64] = "";
 
+	if (fault->is_of_owner && fault->owner == FILE_OWNER_UNKNOWN)
+		snprintf(others, sizeof(others), " and other files that several users may write");
+	else if (fault->is_of_owner)
+		snprintf(others, sizeof(others), " and other files of user %u",
+			 (unsigned int)fault->owner);
 	if (fault->was_late)
-		log_warning("'%s': its %s, as that took too long", path, missing);
+		log_warning("'%s'%s: its %s, as that took too long", path, others, missing);
 	else if (WIFSIGNALED(fault->wait_status))
-		log_warning("'%s': its %s, as a process died of it (signal %d)", path, missing,
-			    WTERMSIG(fault->wait_status));
+		log_warning("'%s'%s: its %s, as a process died of it (signal %d)", path, others,
+			    missing, WTERMSIG(fault->wait_status));
 	else
-		log_warning("'%s': its %s, as that took too much memory", path, missing);
+		log_warning("'%s'%s: its %s, as that took too much memory", path, others, missing);
 }
 
 void namers_report(const struct namers *namers)
@@ -554,6 +625,7 @@ void namers_free(struct namers *namers)
 	if (namers->pid)
 		end(namers, namers->pid);
 	forget_namer(namers);
+	owner_budgets_release(&namers->budgets);
 	cleanup_closep(&namers->questions[0]);
 	cleanup_closep(&namers->questions[1]);
 	if (namers->broker)

@@ -19,8 +19,9 @@ struct namers;
 
 struct namers_opts {
 	bool no_inlines;
-	uint64_t limit_ns; /* for all names */
-	uid_t user;        /* whom they become, if we are root */
+	uint64_t limit_ns;      /* for all names */
+	bool has_owner_budgets; /* for files of users who are not ours: file_user_is_ours() */
+	uid_t user;             /* whom they become, if we are root */
 };
 
 /*

@@ -63,11 +63,10 @@ static char *find_cache_folder(void)
 	return first && *first ? realpath(first, NULL) : NULL;
 }
 
-/* What others run is shared with whom the user chooses. */
-static mode_t get_output_mode(const struct target *target)
+/* A machine or a group may run programs of any user, not of the chosen ones alone. */
+static bool is_of_many_users(const struct target *target)
 {
-	return target->kind == TARGET_SYSTEM || target->kind == TARGET_CGROUP ? OUTPUT_MODE_PRIVATE
-									      : OUTPUT_MODE;
+	return target->kind == TARGET_SYSTEM || target->kind == TARGET_CGROUP;
 }
 
 /* Whether what is loaded and opened anew with every flush takes more than CAP_BPF and CAP_PERFMON. */
@@ -139,7 +138,9 @@ int recording_set_up(struct recording *recording, const struct target *target)
 	struct error error = {0};
 	int err;
 
-	recording->output_mode = get_output_mode(target);
+	recording->is_of_many_users = is_of_many_users(target);
+	/* What others run is shared with whom the user chooses. */
+	recording->output_mode = recording->is_of_many_users ? OUTPUT_MODE_PRIVATE : OUTPUT_MODE;
 	raise_file_limit();
 	return_large_blocks();
 	confinement_raise_priority();

@@ -40,6 +40,7 @@ struct recording {
 	uint32_t number; /* the caller's: of the files of a flush, from 1; 0: there is one */
 	bool is_silent;  /* the caller's: it sums up itself */
 	const struct recording_keeper *keeper; /* the caller's; NULL: the outputs */
+	bool is_of_many_users;                 /* the target may run programs of any user */
 	mode_t output_mode;
 	struct output_file *stats_file;
 	struct recorder *recorder;

@@ -87,8 +87,10 @@ static struct symbolizer *act(const struct file_table *read _unused_,
 			raise(SIGKILL);
 		break;
 	case DIE_OF_EACH:
-		while (namers->cautions[file])
+		while (file < NUM_FILES && namers->cautions[file])
 			file++;
+		if (file == NUM_FILES)
+			break;
 		read_file(namers, file);
 		raise(SIGKILL);
 		break;
@@ -134,6 +136,15 @@ static int set_up(void **state _unused_)
 	profile = profile_new();
 	assert_non_null(profile);
 	return 0;
+}
+
+/* Files up to last are root's. */
+static void trust_files(uint32_t last)
+{
+	for (uint32_t i = 0; i <= last; i++)
+		file_table_set_found(files, i, open("/proc/self/exe", O_RDONLY | O_CLOEXEC), false);
+	assert_true(file_user_is_ours(file_table_get(files, last)->owner));
+	assert_false(file_user_is_ours(file_table_get(files, last + 1)->owner));
 }
 
 static int tear_down(void **state _unused_)
@@ -236,6 +247,91 @@ static void the_number_of_namers_is_bounded(void **state _unused_)
 	assert_int_equal(namers->faults.length, MAX_NAMERS);
 	assert_true(namers->has_given_up);
 	namers_report(namers);
+	namers_free(namers);
+}
+
+/* One user's files do not take the namers from all others. */
+static void faults_of_an_owner_count_for_all_of_its_files(void **state _unused_)
+{
+	struct namers_opts opts = usual;
+	struct namers *namers;
+
+	opts.has_owner_budgets = true;
+	trust_files(1);
+	namers = start_with(DIE_OF_EACH, &opts);
+	tend(namers);
+	assert_false(namers->has_given_up);
+	/* Two of root's, and three of another one's. */
+	assert_int_equal(namers->num_started, 6);
+	assert_int_equal(namers->faults.length, 5);
+	for (uint32_t i = 0; i < 5; i++)
+		expect_fault(namers, i, i, READ_SYMBOLS);
+	assert_false(namers->faults.items[1].is_of_owner);
+	assert_false(namers->faults.items[3].is_of_owner);
+	assert_true(namers->faults.items[4].is_of_owner);
+	assert_int_equal(namers->faults.items[4].owner, FILE_OWNER_UNKNOWN);
+	for (uint32_t i = 0; i < NUM_FILES; i++)
+		assert_int_equal(namers->cautions[i], READ_SYMBOLS);
+	namers_report(namers);
+	namers_free(namers);
+}
+
+static void a_file_of_root_is_in_no_budget(void **state _unused_)
+{
+	struct namers_opts opts = usual;
+	struct namers *namers;
+
+	opts.has_owner_budgets = true;
+	trust_files(3);
+	namers = start_with(HANG, &opts);
+	while (namers->state->file != 3)
+		poll(NULL, 0, 1);
+	assert_false(is_late(namers, namers->watch.worked_ns));
+	namers->watch.worked_cpu_ns = UINT64_MAX;
+	namers->watch.begin_cpu_ns = child_read_cpu_ns(namers->pid);
+	assert_false(is_late(namers, namers->watch.worked_ns + namers->file_limit_ns));
+	assert_true(is_late(namers, namers->watch.worked_ns + namers->file_limit_ns + 1));
+	assert_false(namers->is_over_budget);
+	assert_int_equal(namers->budgets.owners.length, 0);
+	namers_free(namers);
+}
+
+static void the_time_of_an_owners_file_is_short_and_counts_for_the_owner(void **state _unused_)
+{
+	struct namers_opts opts = usual;
+	uint64_t limit_ns;
+	struct namers *namers;
+
+	opts.has_owner_budgets = true;
+	trust_files(1);
+	namers = start_with(HANG, &opts);
+	while (namers->state->file != 3)
+		poll(NULL, 0, 1);
+	assert_false(is_late(namers, 1000000));
+	limit_ns = owner_budgets_get_file_limit(&namers->budgets, FILE_OWNER_UNKNOWN);
+	assert_true(limit_ns < namers->file_limit_ns);
+	namers->watch.worked_cpu_ns = UINT64_MAX;
+	namers->watch.worked_ns = 1000000;
+	namers->watch.begin_cpu_ns = child_read_cpu_ns(namers->pid);
+	assert_false(is_late(namers, 1000000 + limit_ns));
+	assert_true(is_late(namers, 1000000 + limit_ns + 1));
+	assert_false(namers->is_over_budget);
+	assert_int_equal(namers->cautions[3], READ_ALL);
+	/* Another file that hangs as long. */
+	assert_true(is_late(namers, 1000000 + limit_ns + 1));
+	assert_true(namers->is_over_budget);
+	assert_int_equal(namers->cautions[1], READ_ALL);
+	for (uint32_t i = 2; i < NUM_FILES; i++)
+		assert_int_equal(namers->cautions[i], READ_SYMBOLS);
+	/* CPU time is charged once. */
+	owner_budgets_release(&namers->budgets);
+	namers->budgets = (struct owner_budgets){.limit_ns = 60 * limit_ns};
+	namers->watch.charged_cpu_ns = namers->watch.begin_cpu_ns - limit_ns;
+	namers->watch.worked_ns = 2000000;
+	assert_false(is_late(namers, 2000000));
+	assert_int_equal(namers->budgets.all.spent_ns, limit_ns);
+	assert_false(is_late(namers, 2000000));
+	assert_int_equal(namers->budgets.all.spent_ns, limit_ns);
 	namers_free(namers);
 }
 
@@ -393,6 +489,9 @@ int main(void)
 		TEST(without_inlines_the_next_namer_skips_the_file),
 		TEST(a_namer_out_of_memory_has_failed),
 		TEST(the_number_of_namers_is_bounded),
+		TEST(faults_of_an_owner_count_for_all_of_its_files),
+		TEST(a_file_of_root_is_in_no_budget),
+		TEST(the_time_of_an_owners_file_is_short_and_counts_for_the_owner),
 		TEST(deaths_outside_of_files_are_bounded),
 		TEST(a_stop_ends_the_namer_for_good),
 		TEST(a_stop_after_the_end_has_no_effect),
