@@ -524,7 +524,7 @@ static bool is_late(struct namers *namers, uint64_t now_ns)
 		watch->worked_ns = now_ns;
 	}
 	if (find_owner(namers, file, &owner)) {
-		uint64_t share_ns = owner_budgets_get_file_limit(&namers->budgets, owner);
+		uint64_t share_ns = owner_budgets_get_limit(&namers->budgets, owner);
 
 		share_ns = share_ns > MIN_FILE_NS ? share_ns : MIN_FILE_NS;
 		limit_ns = limit_ns < share_ns ? limit_ns : share_ns;

@@ -1,12 +1,10 @@
 #include "cli/owner_budgets.h"
 
-/* An owner's part of the time with debug information, 2 s of 60 s. Half as much follows for symbols alone. */
-#define OWNER_SHARE 30
+/* An owner's part of the time with debug information, 1 s of 60 s. Half as much follows for symbols alone. */
+#define OWNER_SHARE 60
 /* Budgets of all owners together, in those of one. */
-#define ALL_OWNERS 2
-/* One file may take half of its owner's budget. */
-#define FILES_PER_OWNER 2
-#define MAX_FAULTS      3
+#define ALL_OWNERS 3
+#define MAX_FAULTS 3
 
 void owner_budgets_release(struct owner_budgets *budgets)
 {
@@ -73,9 +71,9 @@ enum symbolizer_caution owner_budgets_get_caution(const struct owner_budgets *bu
 	return caution > budgets->all.caution ? caution : budgets->all.caution;
 }
 
-uint64_t owner_budgets_get_file_limit(const struct owner_budgets *budgets, uid_t owner)
+uint64_t owner_budgets_get_limit(const struct owner_budgets *budgets, uid_t owner)
 {
 	const struct owner_budget *budget = find(budgets, owner);
 
-	return get_limit(budgets, budget ? budget : &(struct owner_budget){0}) / FILES_PER_OWNER;
+	return get_limit(budgets, budget ? budget : &(struct owner_budget){0});
 }

@@ -2,7 +2,7 @@
  * Budgets of the naming for the owners of the files that it reads: one user's files cannot take the
  * time of all. An owner over budget loses debug information first, then all names.
  *
- * All owners together have a budget as well, because one user may own files under several numbers.
+ * All owners together have the budget of three, because one user may own files under several numbers.
  *
  * Not thread-safe.
  */
@@ -41,7 +41,7 @@ bool owner_budgets_charge(struct owner_budgets *budgets, uid_t owner, uint64_t c
 
 enum symbolizer_caution owner_budgets_get_caution(const struct owner_budgets *budgets, uid_t owner);
 
-/* The time that one file of the owner may take, ns. */
-uint64_t owner_budgets_get_file_limit(const struct owner_budgets *budgets, uid_t owner);
+/* The owner's CPU time until the caution rises, ns. */
+uint64_t owner_budgets_get_limit(const struct owner_budgets *budgets, uid_t owner);
 
 #endif

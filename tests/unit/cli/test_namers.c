@@ -308,16 +308,13 @@ static void the_time_of_an_owners_file_is_short_and_counts_for_the_owner(void **
 	while (namers->state->file != 3)
 		poll(NULL, 0, 1);
 	assert_false(is_late(namers, 1000000));
-	limit_ns = owner_budgets_get_file_limit(&namers->budgets, FILE_OWNER_UNKNOWN);
+	limit_ns = owner_budgets_get_limit(&namers->budgets, FILE_OWNER_UNKNOWN);
 	assert_true(limit_ns < namers->file_limit_ns);
 	namers->watch.worked_cpu_ns = UINT64_MAX;
 	namers->watch.worked_ns = 1000000;
 	namers->watch.begin_cpu_ns = child_read_cpu_ns(namers->pid);
 	assert_false(is_late(namers, 1000000 + limit_ns));
-	assert_true(is_late(namers, 1000000 + limit_ns + 1));
-	assert_false(namers->is_over_budget);
 	assert_int_equal(namers->cautions[3], READ_ALL);
-	/* Another file that hangs as long. */
 	assert_true(is_late(namers, 1000000 + limit_ns + 1));
 	assert_true(namers->is_over_budget);
 	assert_int_equal(namers->cautions[1], READ_ALL);

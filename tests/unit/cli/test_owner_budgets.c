@@ -5,7 +5,7 @@
 #include "unit.h"
 
 #define LIMIT (60 * NS_PER_SECOND)
-#define SHARE (2 * NS_PER_SECOND)
+#define SHARE NS_PER_SECOND
 
 static struct owner_budgets budgets;
 
@@ -53,19 +53,17 @@ static void faults_count_as_time(void **state _unused_)
 	assert_int_equal(owner_budgets_get_caution(&budgets, 7), READ_NOTHING);
 }
 
-static void all_owners_have_twice_as_much(void **state _unused_)
+static void all_owners_have_thrice_as_much(void **state _unused_)
 {
-	for (uid_t owner = 1; owner <= 4; owner++)
+	for (uid_t owner = 1; owner <= 6; owner++)
 		assert_false(spend(owner, SHARE / 2));
 	assert_int_equal(owner_budgets_get_caution(&budgets, 1), READ_ALL);
-	assert_true(spend(5, 1));
+	assert_true(spend(7, 1));
 	assert_int_equal(owner_budgets_get_caution(&budgets, 1), READ_SYMBOLS);
 	assert_int_equal(owner_budgets_get_caution(&budgets, 99), READ_SYMBOLS);
-	for (uid_t owner = 11; owner < 14; owner++)
+	for (uid_t owner = 11; owner < 19; owner++)
 		assert_false(owner_budgets_charge(&budgets, owner, 0, 1));
-	for (uid_t owner = 14; owner < 16; owner++)
-		assert_false(owner_budgets_charge(&budgets, owner, 0, 1));
-	assert_true(owner_budgets_charge(&budgets, 16, 0, 1));
+	assert_true(owner_budgets_charge(&budgets, 19, 0, 1));
 	assert_int_equal(owner_budgets_get_caution(&budgets, 99), READ_NOTHING);
 	assert_false(spend(17, SHARE));
 	assert_true(spend(17, 1)); /* its own */
@@ -82,12 +80,12 @@ static void an_owner_without_names_costs_no_more(void **state _unused_)
 	assert_int_equal(owner_budgets_get_caution(&budgets, 7), READ_NOTHING);
 }
 
-static void a_file_has_half_of_its_owners_budget(void **state _unused_)
+static void the_limit_is_halved_with_the_caution(void **state _unused_)
 {
-	assert_int_equal(owner_budgets_get_file_limit(&budgets, 7), SHARE / 2);
+	assert_int_equal(owner_budgets_get_limit(&budgets, 7), SHARE);
 	assert_true(spend(7, SHARE + 1));
-	assert_int_equal(owner_budgets_get_file_limit(&budgets, 7), SHARE / 4);
-	assert_int_equal(owner_budgets_get_file_limit(&budgets, 8), SHARE / 2);
+	assert_int_equal(owner_budgets_get_limit(&budgets, 7), SHARE / 2);
+	assert_int_equal(owner_budgets_get_limit(&budgets, 8), SHARE);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -97,9 +95,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(an_owner_over_budget_loses_debug_information_and_then_names),
 		TEST(faults_count_as_time),
-		TEST(all_owners_have_twice_as_much),
+		TEST(all_owners_have_thrice_as_much),
 		TEST(an_owner_without_names_costs_no_more),
-		TEST(a_file_has_half_of_its_owners_budget),
+		TEST(the_limit_is_halved_with_the_caution),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
