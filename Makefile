@@ -146,10 +146,12 @@ $(G)/bpf/%.skel.h: $(G)/bpf/%.bpf.o
 
 # BPF programs as functions of a test (tests/unit/bpf/fake_kernel.h), with the warnings of BPF_CFLAGS.
 $(O)/tests/unit/bpf/%: private WARNINGS = -Wall -Wextra -Wno-unused-parameter -Wno-unused-function $(if $(WERROR),-Werror) -Ibpf
+# Memory that a unit test does not free fails it, if gcc has its leak checker. Address sanitizers look for it themselves.
+LEAK_CHECK := $(if $(SAN)$(findstring clang,$(CC)),,$(if $(wildcard $(shell $(CC) -print-file-name=liblsan.so)),-fsanitize=leak))
 # Compiled quickly: what they test is optimized.
 $(O)/tests/unit/%: tests/unit/%.c $(LIBRARY)
 	$(call say,TEST,$<)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -O0 -Itests/unit -o $@ $< $(LIBRARY) $(LDLIBS) -lcmocka
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -O0 $(LEAK_CHECK) -Itests/unit -o $@ $< $(LIBRARY) $(LDLIBS) -lcmocka
 
 $(O)/tests/fuzz/%: tests/fuzz/%.c $(LIBRARY)
 	$(call say,FUZZ,$<)

@@ -410,6 +410,7 @@ static int attach(struct counted_program *program, const struct bpf_program *to_
 /* What the kernel says where it does not replace an instruction; not among the errnos of programs. */
 #define KERNEL_ENOTSUPP 524
 
+/* Returns negative errno, or 0 where there is nothing to say of probes alone. */
 static int explain_probe_failure(const struct counted_program *program, const struct event *event,
 				 bool was_opened, int code, struct error *error)
 {
@@ -441,17 +442,18 @@ static int explain_probe_failure(const struct counted_program *program, const st
 				: "%s: its argument is not in the same location at every probe point: this takes "
 				  "Linux 5.15",
 			event->name);
-	return code;
+	return 0;
 }
 
 static int explain_failure(const struct counted_program *program, const struct event *event,
 			   bool was_opened, int code, struct error *error)
 {
-	int err = event->probe ? explain_probe_failure(program, event, was_opened, code, error)
-			       : code;
+	int err = event->probe ? explain_probe_failure(program, event, was_opened, code, error) : 0;
 
-	if (code == -ENOMEM || err != code)
+	if (err)
 		return err;
+	if (code == -ENOMEM)
+		return code;
 	if (code == -EACCES || code == -EPERM)
 		return error_set(error, -EPERM, "not permitted to sample %s: %s", event->name,
 				 permission_probe_explain_call(SYS_perf_event_open));

@@ -1,6 +1,8 @@
 /* Messages of children: what is printed of them, and when. */
 #include "base/child_messages.h"
 
+/* The pipe of messages. */
+#define UNIT_KEPT_DESCRIPTORS 2
 #include "unit.h"
 
 #include <fcntl.h>

@@ -1,6 +1,8 @@
 /* Processes that are asked: descriptors that they have, messages, their end. */
 #include "base/confinement.h"
 
+/* The pipe of messages. */
+#define UNIT_KEPT_DESCRIPTORS 2
 #include "unit.h"
 
 #include <errno.h>

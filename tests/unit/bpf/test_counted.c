@@ -690,6 +690,11 @@ static void a_tail_call_counts_once(void **state _unused_)
 	on_probe(&call);
 	assert_int_equal(get_counters()->sent, 1);
 	assert_int_equal(get_counters()->weightless, 1);
+	/* Where it came from, nothing was jumped to: a call like the last one counts. */
+	call.ip = MALLOC;
+	fake_kernel.cookie = 0;
+	allocate(5000);
+	assert_int_equal(get_counters()->sent, 2);
 	/* Beyond the limit of the register there is no jump. */
 	fake_map_find(&last_calls)->num_entries = 0;
 	call.si = 17;
@@ -699,7 +704,7 @@ static void a_tail_call_counts_once(void **state _unused_)
 	call.ip = MALLOC + 0x1000;
 	fake_kernel.cookie = 1;
 	on_probe(&call);
-	assert_int_equal(get_counters()->sent, 3);
+	assert_int_equal(get_counters()->sent, 4);
 	expect_balance(0);
 }
 

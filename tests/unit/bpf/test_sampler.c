@@ -104,6 +104,14 @@ static void a_tick_is_a_sample_with_its_stacks(void **state _unused_)
 	assert_true(sample->kernel_stack != 0);
 	assert_true(sample->flags & WIRE_SAMPLE_IN_KERNEL);
 	assert_int_equal(fake_record_count(WIRE_STACK), 2);
+	for (uint64_t i = 0; i < fake_kernel.num_records; i++) {
+		const struct wire_stack *stack = fake_kernel.records[i].bytes;
+
+		if (stack->type != WIRE_STACK || stack->hash != sample->kernel_stack)
+			continue;
+		assert_int_equal(stack->num_frames, fake_kernel.num_kernel_frames);
+		assert_true(stack->pcs[0] == fake_kernel.kernel_stack[0]);
+	}
 	on_tick(&tick);
 	assert_int_equal(fake_record_count(WIRE_STACK), 2);
 	assert_int_equal(get_counters()->sent, 3);

@@ -187,6 +187,36 @@ static void a_waker_outside_the_pid_namespace_is_counted(void **state _unused_)
 	expect_counts(1, 0, 0, 1);
 }
 
+/* It is no more than a name, unless it is a target itself. */
+static void a_waker_outside_the_target_has_no_user_stack(void **state _unused_)
+{
+	static struct mm_struct memory;
+	static const struct user_registers registers = {.ip = 0x400000, .cs = USER_CODE};
+	uint64_t tid = 9;
+	uint32_t target = WIRE_TARGET;
+
+	waker.mm = &memory;
+	fake_kernel.registers = &registers;
+	fake_kernel.user_stack[0] = 0x400000;
+	fake_kernel.num_user_frames = 1;
+	walks_by_table = false;
+	for (unsigned int i = 0; i < 4; i++) {
+		const struct wire_sample *sample;
+
+		is_filtered = i == 1 || i == 3;
+		is_of_cgroup = i == 2;
+		if (i == 3)
+			assert_int_equal(
+				fake_map_update(fake_map_find(&target_tids), &tid, &target), 0);
+		wake_again();
+		sample = fake_record_last(WIRE_SAMPLE);
+		assert_int_equal(!(sample->flags & WIRE_SAMPLE_NO_USER_MEMORY), i == 0 || i == 3);
+		assert_int_equal(sample->user_stack != 0, i == 0 || i == 3);
+		assert_true(sample->kernel_stack != 0);
+	}
+	walks_by_table = true;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -199,6 +229,7 @@ int main(void)
 		TEST(a_full_ring_counts_lost_wakers),
 		TEST(a_nested_waker_is_counted),
 		TEST(a_waker_outside_the_pid_namespace_is_counted),
+		TEST(a_waker_outside_the_target_has_no_user_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

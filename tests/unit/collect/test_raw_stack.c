@@ -66,6 +66,15 @@ static void sizes_that_no_record_has_are_refused(void **state _unused_)
 
 	record->num_far_bytes = WIRE_RAW_STACK_BYTES;
 	assert_false(raw_stack_is_whole(record, SIZE_MAX));
+	/* Both together take all the room, or more. */
+	record->num_bytes = WIRE_RAW_STACK_BYTES - 8;
+	record->num_far_bytes = 8;
+	assert_true(raw_stack_is_whole(record, SIZE_MAX));
+	record->num_far_bytes = 9;
+	assert_false(raw_stack_is_whole(record, SIZE_MAX));
+	record->num_bytes = WIRE_RAW_STACK_BYTES;
+	record->num_far_bytes = 0;
+	assert_true(raw_stack_is_whole(record, SIZE_MAX));
 	record->num_bytes = UINT32_MAX;
 	record->num_far_bytes = 2;
 	assert_false(raw_stack_is_whole(record, SIZE_MAX));

@@ -51,6 +51,19 @@ static void the_levels_down_to_the_scheduler_are_counted(_unused_ void **state)
 	assert_int_equal(scheduler_code_count(&code, at_begin, 2), 0);
 }
 
+/* So deep is nothing that takes a stack. */
+static void the_scheduler_is_among_the_inner_levels(_unused_ void **state)
+{
+	const struct scheduler_code code = {.begin = 0x1000, .end = 0x2000};
+	uint64_t pcs[17] = {0};
+
+	pcs[15] = 0x1500;
+	assert_int_equal(scheduler_code_count(&code, pcs, 17), 16);
+	pcs[15] = 0;
+	pcs[16] = 0x1500;
+	assert_int_equal(scheduler_code_count(&code, pcs, 17), 0);
+}
+
 static void where_the_scheduler_is_not_known_nothing_is_counted(_unused_ void **state)
 {
 	const struct scheduler_code unknown = {0};
@@ -64,6 +77,7 @@ int main(void)
 		cmocka_unit_test(the_scheduler_reaches_to_the_next_symbol),
 		cmocka_unit_test(hidden_addresses_and_a_missing_symbol_give_nothing),
 		cmocka_unit_test(the_levels_down_to_the_scheduler_are_counted),
+		cmocka_unit_test(the_scheduler_is_among_the_inner_levels),
 		cmocka_unit_test(where_the_scheduler_is_not_known_nothing_is_counted),
 	};
 

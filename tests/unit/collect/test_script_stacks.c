@@ -1,5 +1,16 @@
 /* Frames of scripts: their order, their names, what a parent knew. */
+#define evaluated_stacks_splice splice_or_note
+#define elf_files_get_script    get_script_of_test
 #include "collect/script_stacks.c"
+#undef evaluated_stacks_splice
+#undef elf_files_get_script
+
+/* The real one. */
+int evaluated_stacks_splice(const struct evaluated_runtime *runtime,
+			    const struct runtime_sample *source,
+			    const struct runtime_frame_list *frames, const uint64_t *pcs,
+			    uint32_t num_pcs, struct runtime_level *ret, uint32_t *ret_num,
+			    enum runtime_fit *ret_fit);
 
 #include "unit.h"
 
@@ -12,8 +23,38 @@ static struct elf_files *elf_files;
 static struct script_stacks *stacks;
 static struct process process = {.pid = 7, .parent_pid = 6};
 
+/* What was asked for last, where the test wants to see it. */
+static bool notes_splices;
+static struct evaluated_runtime asked;
+static struct runtime_frame_list asked_list;
+static struct wire_runtime_frame asked_frames[4];
+
+int splice_or_note(const struct evaluated_runtime *runtime, const struct runtime_sample *source,
+		   const struct runtime_frame_list *frames, const uint64_t *pcs, uint32_t num_pcs,
+		   struct runtime_level *ret, uint32_t *ret_num, enum runtime_fit *ret_fit)
+{
+	if (!notes_splices)
+		return evaluated_stacks_splice(runtime, source, frames, pcs, num_pcs, ret, ret_num,
+					       ret_fit);
+	asked = *runtime;
+	asked_list = *frames;
+	memcpy(asked_frames, frames->items, frames->length * sizeof(asked_frames[0]));
+	return -EIO;
+}
+
+static struct script_build build; /* of every file */
+static bool has_script;
+
+const struct script_build *get_script_of_test(const struct elf_files *all _unused_,
+					      const struct mapped_file *mapped _unused_)
+{
+	return has_script ? &build : NULL;
+}
+
 static int set_up(void **state _unused_)
 {
+	notes_splices = has_script = false;
+	build = (struct script_build){0};
 	profile = profile_new();
 	files = file_table_new("/nonexistent", NULL);
 	assert_int_equal(elf_files_new(0, &elf_files), 0);
@@ -142,6 +183,136 @@ static void a_stack_without_frames_stays_native(void **state _unused_)
 	}
 }
 
+static void splice(enum wire_runtime which, uint8_t end)
+{
+	static const struct wire_runtime_frame frames[] = {
+		{1, 1, DELEGATES | ENTRY}, {2, 1, DELEGATES}, {3, 1, 0}, {4, 1, 0}};
+	const struct runtime_frame_list list = {
+		.items = frames, .length = 4, .end = end, .have_come = true};
+
+	notes_splices = true;
+	assert_int_equal(
+		script_stacks_splice(stacks, which, NULL, &list, NULL, 0, NULL, NULL, NULL), -EIO);
+	assert_int_equal(asked_list.length, 4);
+	assert_int_equal(asked_list.end, end);
+	assert_true(asked_list.have_come);
+	/* The sampling program's are its own. */
+	assert_int_equal(frames[0].code, 1);
+	assert_int_equal(frames[0].position, DELEGATES | ENTRY);
+}
+
+static void each_interpreter_has_its_rules(void **state _unused_)
+{
+	static const struct {
+		enum wire_runtime which;
+		const struct frame_words *words;
+	} cases[] = {{WIRE_RUNTIME_PHP, &php_words},
+		     {WIRE_RUNTIME_RUBY, &ruby_words},
+		     {WIRE_RUNTIME_PERL, &perl_words}};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		splice(cases[i].which, WIRE_RUNTIME_COMPLETE);
+		assert_ptr_equal(stacks->words, cases[i].words);
+		assert_int_equal(asked.has_one_thread, cases[i].which != WIRE_RUNTIME_PERL);
+		assert_int_equal(asked.has_frame_before_call, cases[i].which == WIRE_RUNTIME_RUBY);
+		assert_int_equal(asked.tells_idle_calls, cases[i].which == WIRE_RUNTIME_PERL);
+		assert_int_equal(asked.stack_begin_flag, WIRE_SCRIPT_STACK_BEGIN);
+		assert_int_equal(asked.no_frame_flag, WIRE_SCRIPT_NO_FRAME);
+		assert_int_equal(asked.may_wait_flag, WIRE_SCRIPT_MAY_WAIT);
+		assert_ptr_equal(asked.context, stacks);
+		assert_ptr_equal(asked.files, files);
+		assert_ptr_equal(asked.elf_files, elf_files);
+		assert_int_equal(asked.shown, RUNTIME_FRAMES_MANAGED);
+	}
+}
+
+static void only_frames_of_some_are_put_in_order(void **state _unused_)
+{
+	splice(WIRE_RUNTIME_PHP, WIRE_RUNTIME_COMPLETE);
+	assert_int_equal(asked_frames[0].code, 2);
+	assert_int_equal(asked_frames[1].code, 1);
+	splice(WIRE_RUNTIME_RUBY, WIRE_RUNTIME_COMPLETE);
+	assert_int_equal(asked_frames[0].code, 1);
+	assert_int_equal(asked_frames[0].position, DELEGATES);
+	assert_int_equal(asked_frames[3].position, ENTRY);
+	/* Whether there are methods further out is not known. */
+	splice(WIRE_RUNTIME_RUBY, WIRE_RUNTIME_DEEP);
+	assert_int_equal(asked_frames[0].position, DELEGATES | ENTRY);
+	assert_int_equal(asked_frames[3].position, 0);
+	splice(WIRE_RUNTIME_PERL, WIRE_RUNTIME_COMPLETE);
+	assert_int_equal(asked_frames[0].code, 1);
+	assert_int_equal(asked_frames[0].position, DELEGATES | ENTRY);
+	assert_int_equal(asked_frames[3].position, 0);
+}
+
+static void code_that_pushes_a_frame_is_known_by_its_addresses(void **state _unused_)
+{
+	unsigned int num = 0;
+
+	splice(WIRE_RUNTIME_RUBY, WIRE_RUNTIME_COMPLETE);
+	assert_false(asked.is_unwritten(stacks, NULL, 0x100));
+	assert_null(asked.find_parts(stacks, NULL, &num));
+	has_script = true;
+	build.support = SCRIPT_UNKNOWN_BUILD;
+	build.num_eval_parts = 2;
+	assert_null(asked.find_parts(stacks, NULL, &num));
+	build.support = SCRIPT_KNOWN;
+	assert_ptr_equal(asked.find_parts(stacks, NULL, &num), build.eval_parts);
+	assert_int_equal(num, 2);
+	assert_false(asked.is_unwritten(stacks, NULL, 0x100));
+	build.num_pushes = 2;
+	build.pushes[0] = (struct script_push){0x100, 0x110};
+	build.pushes[1] = (struct script_push){0x200, 0x210};
+	build.pushes[2] = (struct script_push){0x300, 0x310}; /* not one of them */
+	assert_true(asked.is_unwritten(stacks, NULL, 0x100));
+	assert_true(asked.is_unwritten(stacks, NULL, 0x10f));
+	assert_false(asked.is_unwritten(stacks, NULL, 0x110));
+	assert_false(asked.is_unwritten(stacks, NULL, 0xff));
+	assert_true(asked.is_unwritten(stacks, NULL, 0x200));
+	assert_true(asked.is_unwritten(stacks, NULL, 0x20f));
+	assert_false(asked.is_unwritten(stacks, NULL, 0x300));
+}
+
+/* Pages that a child has not touched cannot be read in it. */
+static void a_parent_knows_what_its_child_does_not(void **state _unused_)
+{
+	struct wire_script_function record = {.type = WIRE_SCRIPT_FUNCTION,
+					      .pid = 6,
+					      .code = 0x50,
+					      .fingerprint = 3,
+					      .name = {.length = 1, .num_bytes = 1},
+					      .name_text = "p"};
+	const struct wire_runtime_frame frame = {.code = 0x50, .fingerprint = 3};
+	const struct runtime_sample source = {.process = &process};
+	const struct script_function *found;
+
+	assert_null(find_function(stacks, &source, &frame));
+	assert_int_equal(script_stacks_add_function(stacks, &record), 0);
+	found = find_function(stacks, &source, &frame);
+	assert_non_null(found);
+	assert_string_equal(found->name, "p");
+	/* Of itself it is known without a name. */
+	record.pid = 7;
+	record.name = (struct wire_script_text){0};
+	assert_int_equal(script_stacks_add_function(stacks, &record), 0);
+	assert_string_equal(find_function(stacks, &source, &frame)->name, "p");
+	record.fingerprint = 4;
+	assert_int_equal(script_stacks_add_function(stacks, &record), 0);
+	found = find_function(stacks, &source,
+			      &(struct wire_runtime_frame){.code = 0x50, .fingerprint = 4});
+	assert_string_equal(found->name, "");
+	record.fingerprint = 5;
+	record.name = (struct wire_script_text){1, 1};
+	record.name_text[0] = 'c';
+	assert_int_equal(script_stacks_add_function(stacks, &record), 0);
+	record.pid = 6;
+	record.name_text[0] = 'p';
+	assert_int_equal(script_stacks_add_function(stacks, &record), 0);
+	found = find_function(stacks, &source,
+			      &(struct wire_runtime_frame){.code = 0x50, .fingerprint = 5});
+	assert_string_equal(found->name, "c");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -151,6 +322,10 @@ int main(void)
 		TEST(the_outermost_call_has_the_methods_outside_of_it),
 		TEST(code_without_a_function_is_named_by_its_kind),
 		TEST(a_stack_without_frames_stays_native),
+		TEST(each_interpreter_has_its_rules),
+		TEST(only_frames_of_some_are_put_in_order),
+		TEST(code_that_pushes_a_frame_is_known_by_its_addresses),
+		TEST(a_parent_knows_what_its_child_does_not),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

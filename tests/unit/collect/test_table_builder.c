@@ -43,10 +43,20 @@ static struct table_builder *start(unsigned int num_threads)
 	return builder;
 }
 
-/* The file stays open until the test ends, as the file table's do. */
+static int added_fds[64];
+static size_t num_added_fds;
+
+/* A file stays open until all tests end, as the file table's do. */
+static int keep_open(int fd)
+{
+	assert_true(num_added_fds < ARRAY_LENGTH(added_fds));
+	added_fds[num_added_fds++] = fd;
+	return fd;
+}
+
 static void add(struct table_builder *builder, uint32_t file, int fd)
 {
-	struct mapped_file mapped = mapped_of(fd);
+	struct mapped_file mapped = mapped_of(keep_open(fd));
 
 	assert_int_equal(table_builder_add(builder, file, &mapped), 0);
 }
@@ -293,7 +303,7 @@ static pid_t find_last_child(void)
 
 static void add_of(struct table_builder *builder, uint32_t file, uid_t owner)
 {
-	struct mapped_file mapped = mapped_of(open_small_program());
+	struct mapped_file mapped = mapped_of(keep_open(open_small_program()));
 
 	mapped.owner = owner;
 	assert_int_equal(table_builder_add(builder, file, &mapped), 0);
@@ -464,7 +474,6 @@ static uint64_t cover(const struct kept *kept, uint32_t function_bytes, time_t s
 	covered_bytes = table->statistics.covered_bytes;
 	unwind_table_free(table);
 	table_builder_free(builder);
-	close(fd);
 	return covered_bytes;
 }
 
@@ -517,6 +526,13 @@ static void a_table_is_shown_before_it_is_handed_over(_unused_ void **state)
 	table_builder_free(builder);
 }
 
+static int close_added(void **state _unused_)
+{
+	while (num_added_fds)
+		close(added_fds[--num_added_fds]);
+	return 0;
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -538,5 +554,5 @@ int main(void)
 		cmocka_unit_test(a_table_is_shown_before_it_is_handed_over),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, NULL, close_added);
 }

@@ -92,6 +92,7 @@ static void compare_library(uintptr_t function, struct tally *tally)
 	frame_reader_release(&reader);
 	unwind_table_free(table);
 	objfile_unref(objfile);
+	close(fd);
 }
 
 static void rules_are_those_of_eh_frame_in_all_but_one_row_of_a_thousand(void **state)
