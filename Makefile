@@ -233,9 +233,11 @@ fuzz:  ## run each fuzz target for FUZZ_SECONDS (20) on its corpus
 format-check:
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
 
-lint: format-check  ## rooms, formatting, static analysis
+lint: format-check cppcheck  ## rooms, formatting, static analysis
 	$(Q)scripts/check-rooms
 	$(Q)scripts/check-web || test $$? = 77
+
+cppcheck:
 	$(Q)cppcheck -j$(shell nproc) --quiet --std=c11 --error-exitcode=1 --inline-suppr -Iinclude -Isrc \
 		--enable=warning,portability --suppress=missingInclude --suppress=memleak \
 		'-D__typeof__(x)=void *' '-DLIBBPF_OPTS(t,n,...)=struct t n' src
@@ -304,7 +306,7 @@ help:  ## this list
 
 -include $(OBJECTS:.o=.d) $(WASM_OBJECTS:.o=.d) $(UNIT_TESTS:=.d) $(SKELETONS:.skel.h=.bpf.d) $(FUZZERS:=.d) \
 	$(WORKLOADS:=.d) $(PROGRAMS:=.d)
-.PHONY: FORCE all unit-tests programs test-programs check check-all kernels bench fuzz fuzz-targets format-check lint format generated install uninstall dist clean help
+.PHONY: FORCE all unit-tests programs test-programs check check-all kernels bench fuzz fuzz-targets format-check cppcheck lint format generated install uninstall dist clean help
 # Made on the way to others, and kept. Without names, a header that is gone would make nothing anew.
 .SECONDARY: $(SKELETONS) $(SKELETONS:.skel.h=.bpf.o) $(PROTOS:=.h) $(PROTOS:=.c) $(G)/include/formats/svg/script.js.h $(G)/include/formats/svg/style.css.h
 .DELETE_ON_ERROR:

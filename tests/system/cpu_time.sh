@@ -25,6 +25,22 @@ wait_for_cpu_time() {
     done
 }
 
+# Wait until each of several processes has used MS more.
+# wait_for_cpu_times MS PID…
+wait_for_cpu_times() {
+    local pid
+    local -A goals=()
+    for pid in "${@:2}"; do
+        goals[$pid]=$(($(cpu_ms "$pid") + $1))
+    done
+    for pid in "${@:2}"; do
+        until has_used "${goals[$pid]}" "$pid"; do
+            [[ -e /proc/$pid ]] || fail "process $pid ended before it had used $1 ms more of CPU time"
+            sleep 0.05
+        done
+    done
+}
+
 # A CPU that has nothing to do does not tick: give each something of the least weight.
 keep_cpus_busy() {
     local cpu

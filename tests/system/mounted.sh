@@ -5,7 +5,7 @@
 # The region of each stack has the bounds of it and its thread on it for 99 % of the time that the
 # thread ran while the stack was mounted: a thread that waits for a CPU is not sampled, so that who comes to a
 # stack and must wait is seen there late. The fill is that of the stack within a page (and what the innermost
-# function used). A line of the program a turn: "BEGIN END HIGH LOW TID BOTTOM"; three turns of 300 ms for each stack.
+# function used). A line of the program a turn: "BEGIN END HIGH LOW TID BOTTOM"; two turns of 300 ms for each stack.
 # expect_mounted FILE
 expect_mounted() {
     local begin end high low tid bottom stack
@@ -34,7 +34,7 @@ expect_mounted() {
         covered as (select r.stack, r.e - r.b as mounted, coalesce((
             select sum(min(m.e, r.e) - max(m.b, r.b)) from mounts m where m.stack = r.stack
                 and m.name like '% [' || r.tid || ']' and m.b < r.e and m.e > r.b), 0) as seen from ran r)
-        select count(*), sum(ran > 800e6), sum(share >= 0.99) from (
+        select count(*), sum(ran > 500e6), sum(share >= 0.99) from (
             select sum(mounted) as ran, 1.0 * sum(seen) / sum(mounted) as share from covered group by stack)" <<END
 ${#lowest[@]}|${#lowest[@]}|${#lowest[@]}
 END

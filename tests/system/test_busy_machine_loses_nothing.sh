@@ -13,11 +13,8 @@ done
 
 # expect_nothing_lost OPTION…: until each program has used 1 s of CPU time.
 expect_nothing_lost() {
-    local program
     start_recording -F 999 --stats "$TMPDIR/stats.json" -o "$TMPDIR/out.folded" "$@"
-    for program in "${programs[@]}"; do
-        wait_for_cpu_time 1000 "$program"
-    done
+    wait_for_cpu_times 1000 "${programs[@]}"
     stop_recording
     expect_account_adds_up "$TMPDIR/stats.json"
     [[ $(stats_get "$TMPDIR/stats.json" lost) = 0 ]] || fail "lost samples: $(cat "$TMPDIR/stats.json")"

@@ -27,8 +27,7 @@ echo "$PID" >"$group/below/cgroup.procs"
 
 for path in "$group" "${group#"$mount_point"/}" "${group#"$mount_point"}"; do
     start_recording -F 999 --cgroup "$path" -o "$TMPDIR/out.folded"
-    wait_for_cpu_time 150 "$burn"
-    wait_for_cpu_time 150 "$deep"
+    wait_for_cpu_times 150 "$burn" "$deep"
     stop_recording
     expect_frame "$TMPDIR/out.folded" burn_60 30
     expect_frame "$TMPDIR/out.folded" level_65 30

@@ -17,8 +17,10 @@ expect_status 0 recorded printf 'one\n two\n'
 [[ $(echo hello | recorded cat) = hello ]] || fail "input does not reach the command"
 
 # Its options are not ours, and a name is looked up in PATH.
-expect_status 0 recorded echo -d 5 --to nowhere
-[[ $(cat "$TMPDIR/out") = '-d 5 --to nowhere' ]] || fail "output is '$(cat "$TMPDIR/out")'"
+if ! is_brief; then
+    expect_status 0 recorded echo -d 5 --to nowhere
+    [[ $(cat "$TMPDIR/out") = '-d 5 --to nowhere' ]] || fail "output is '$(cat "$TMPDIR/out")'"
+fi
 
 rm -f "$TMPDIR/out.folded"
 all_missing=("$TMPDIR/missing" stackwide-no-such-command "$TMPDIR")

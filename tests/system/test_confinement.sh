@@ -1,7 +1,7 @@
 #!/bin/bash
 # The process that samples keeps the rights that sampling needs and no others; the command that it
 # runs keeps all that it would have had, but none that was given to stackwide alone.
-# runs: in turn
+# runs: beside others
 . "$(dirname "$0")/lib.sh"
 need_recording
 need_command setpriv

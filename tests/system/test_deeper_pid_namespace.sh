@@ -1,6 +1,6 @@
 #!/bin/bash
 # A recorder in a PID namespace: it sees programs of its namespace and of those below it, and counts ticks of others.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 need_command unshare

@@ -15,11 +15,9 @@ done
 rm "$TMPDIR/deleted_early"
 start_recording -F 1999 -o "$TMPDIR/all.folded"
 rm "$TMPDIR/deleted_late"
-for program in "${programs[@]}"; do
-    wait_for_cpu_time 1000 "$program"
-done
+wait_for_cpu_times 500 "${programs[@]}"
 stop_recording
 
 for name in deleted_early deleted_late; do
-    expect_share "$TMPDIR/all.folded" burn_60 "$name" 60 1999
+    expect_share "$TMPDIR/all.folded" burn_60 "$name" 60 999
 done

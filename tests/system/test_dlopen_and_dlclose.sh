@@ -1,6 +1,6 @@
 #!/bin/bash
 # Two plugins that are loaded in turn, likely at the same address, are told apart.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 

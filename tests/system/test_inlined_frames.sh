@@ -6,7 +6,7 @@ need_recording
 
 # Of what main does: before it comes the dynamic linker, on some machines for long.
 run() {
-    record -F 499 "$@" -o "$TMPDIR/out.folded" -- "$WORKLOADS/inlined" 1
+    record -F 999 "$@" -o "$TMPDIR/out.folded" -- "$WORKLOADS/inlined" 0.5
     expect_frame "$TMPDIR/out.folded" main 30
 }
 

@@ -40,8 +40,8 @@ expect_chains() {
     local name=$1 java=$2 major=$3 kind=$4 path=$classes
     shift 4
     ((major >= 11)) || path=$old_classes
-    record -F 999 -o "$TMPDIR/$name.folded" --stats "$TMPDIR/$name.json" -- \
-        "$java" -Xmx128m "${own_code[@]}" "$@" -cp "$path" JavaChains 2 >"$TMPDIR/chains"
+    record -F 1999 -o "$TMPDIR/$name.folded" --stats "$TMPDIR/$name.json" -- \
+        "$java" -Xmx128m "${own_code[@]}" "$@" -cp "$path" JavaChains 1 >"$TMPDIR/chains"
     expect_account_adds_up "$TMPDIR/$name.json"
     python3 -S "$(dirname "$0")/java_chains.py" "$kind" "$TMPDIR/$name.folded" "$TMPDIR/$name.json" "$TMPDIR/chains" "$major" ||
         fail "$name: $(cat "$TMPDIR/record.err")"

@@ -4,7 +4,7 @@
 source "$(dirname "$0")/lib.sh"
 need_recording
 
-run() { record -F 499 "$@" -o "$TMPDIR/out.folded" -- "$WORKLOADS/syscalls" 2; }
+run() { record -F 999 "$@" -o "$TMPDIR/out.folded" -- "$WORKLOADS/syscalls" 1; }
 # Share of stacks that end in a kernel frame, and have hammer_kernel further out.
 kernel_share() {
     awk '{ stack = $0; sub(/ [0-9]+$/, "", stack); all += $NF }

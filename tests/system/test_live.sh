@@ -1,7 +1,7 @@
 #!/bin/bash
 # --live: what was allocated and not freed by the end, each by who has allocated it and by its age; of a sample of it the
 # sum, within what chance allows, and the leak first.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 need_command setarch

@@ -1,7 +1,7 @@
 #!/bin/bash
 # With 160 binaries mapped, and all their tables built anew, we take no more than 40 MB. What else runs on
 # the machine has tables of its own, and is not recorded.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 need_command python3

@@ -1,7 +1,7 @@
 #!/bin/bash
 # A stripped program without call-frame information, as Chromium is one: its functions are known by
 # where they start.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 need_command clang

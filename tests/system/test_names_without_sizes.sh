@@ -1,7 +1,7 @@
 #!/bin/bash
 # A dynamic symbol without size, in a stripped library, does not give its name to the functions
 # behind it: these are known by where they start. The account says how many names came from such.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 need_command cc

@@ -16,7 +16,7 @@ outside=$PID
 
 # record_waits NAME OPTION…
 record_waits() {
-    record --off-cpu --period 1ms --buffer-size 64M -d 1 -o "$TMPDIR/$1.folded" --stats "$TMPDIR/$1.json" "${@:2}"
+    record --off-cpu --period 1ms --buffer-size 64M -d 0.5 -o "$TMPDIR/$1.folded" --stats "$TMPDIR/$1.json" "${@:2}"
     expect_account_adds_up "$TMPDIR/$1.json"
     expect_off_cpu_adds_up "$TMPDIR/$1.json"
     echo "$1: $(folded_match "$TMPDIR/$1.folded" '\[blocked\] [0-9]+$') us blocked"

@@ -11,9 +11,11 @@ usage_error() {
     expect_status 2 "$STACKWIDE" record "$@" -d 1
     grep -qF -- "$word" "$TMPDIR/err" || fail "$*: no '$word' in: $(cat "$TMPDIR/err")"
 }
-usage_error --off-cpu --wakers -o "$TMPDIR/x.folded"
-usage_error --wakers --off-cpu -o "$TMPDIR/x.offwake.folded"
-usage_error --wakers --off-cpu --metric offwake -o "$TMPDIR/x.folded"
+if ! is_brief; then
+    usage_error --off-cpu --wakers -o "$TMPDIR/x.folded"
+    usage_error --wakers --off-cpu -o "$TMPDIR/x.offwake.folded"
+    usage_error --wakers --off-cpu --metric offwake -o "$TMPDIR/x.folded"
+fi
 
 need_recording
 

@@ -17,8 +17,7 @@ expect_near "share of burn" "$(folded_share "$TMPDIR/one.folded" burn)" 100 0
 expect_share "$TMPDIR/one.folded" burn_60 burn 60 999
 
 start_recording -F 1999 -p "$first,$second" -o "$TMPDIR/two.folded"
-wait_for_cpu_time 300 "$first"
-wait_for_cpu_time 300 "$second"
+wait_for_cpu_times 300 "$first" "$second"
 stop_recording
 expect_frame "$TMPDIR/two.folded" burn_60 100
 expect_frame "$TMPDIR/two.folded" level_65 200

@@ -21,12 +21,10 @@ run_inside() {
 run_inside "$TMPDIR/mounted_early"
 start_recording -F 1999 -o "$TMPDIR/all.folded"
 run_inside "$TMPDIR/mounted_late"
-for program in "${programs[@]}"; do
-    wait_for_cpu_time 1000 "$program"
-done
+wait_for_cpu_times 500 "${programs[@]}"
 stop_recording
 
 for name in mounted_early mounted_late; do
-    expect_share "$TMPDIR/all.folded" burn_60 "$name" 60 1999
+    expect_share "$TMPDIR/all.folded" burn_60 "$name" 60 999
     expect_no_frame "$TMPDIR/all.folded" parent_burn "$name"
 done

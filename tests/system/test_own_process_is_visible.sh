@@ -7,5 +7,5 @@ need_recording
 for _ in 1 2 3; do
     start "$WORKLOADS/spawn" 60 "$WORKLOADS/short_lived" >/dev/null
 done
-record -F 9999 -d 3 -o "$TMPDIR/out.folded"
+record -F 9999 -d 1 -o "$TMPDIR/out.folded"
 expect_frame "$TMPDIR/out.folded" stackwide

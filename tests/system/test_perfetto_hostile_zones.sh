@@ -2,7 +2,7 @@
 # Zones that a trace could get wrong without a word: fibers that migrate, flows with any number, names
 # with NUL and broken UTF-8, a value of 3 MB, what is open at the end, and more zones in one another
 # than the trace processor takes. A file, and the same through a pipe, go different ways.
-# runs: in turn
+# runs: beside others
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/perfetto.sh"
 need_trace_processor

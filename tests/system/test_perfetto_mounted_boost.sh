@@ -12,6 +12,6 @@ need_command g++
 g++ -std=gnu++17 -O2 -g -DWITH_BOOST "$REPO/tests/workloads/nofp_mounted.cc" -o "$TMPDIR/mounted" -pthread \
     -lboost_context 2>"$TMPDIR/g++.out" ||
     skip "needs Boost.Context (package libboost-context-dev): $(tail -n 1 "$TMPDIR/g++.out")"
-record -F 1997 --sched -o "$TMPDIR/x.pftrace" -- "$TMPDIR/mounted" 3 300 >"$TMPDIR/turns"
+record -F 1997 --sched -o "$TMPDIR/x.pftrace" -- "$TMPDIR/mounted" 2 300 >"$TMPDIR/turns"
 expect_mounted "$TMPDIR/turns"
 check_trace "$TMPDIR/x.pftrace"

@@ -8,6 +8,6 @@
 need_recording
 need_trace_processor
 
-record -F 1997 --sched -o "$TMPDIR/x.pftrace" -- "$WORKLOADS/nofp_mounted" 3 300 >"$TMPDIR/turns"
+record -F 1997 --sched -o "$TMPDIR/x.pftrace" -- "$WORKLOADS/nofp_mounted" 2 300 >"$TMPDIR/turns"
 expect_mounted "$TMPDIR/turns"
 check_trace "$TMPDIR/x.pftrace"

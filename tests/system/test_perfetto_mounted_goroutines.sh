@@ -23,7 +23,7 @@ import (
 )
 
 const goroutines = 5
-const rounds = 3
+const rounds = 2
 
 type turn struct {
 	begin, end int64
@@ -118,7 +118,7 @@ TEXT ·getg(SB), NOSPLIT, $0-8
 	MOVQ AX, ret+0(FP)
 	RET
 ASM
-(cd "$TMPDIR/mounted" && HOME=$TMPDIR GOCACHE=$TMPDIR/cache GO111MODULE=off GOFLAGS='' CGO_ENABLED=0 \
+(cd "$TMPDIR/mounted" && HOME=$TMPDIR GOCACHE=${TEST_RUN:-$TMPDIR}/go-cache GO111MODULE=off GOFLAGS='' CGO_ENABLED=0 \
     go build -o "$TMPDIR/goroutines" .) >"$TMPDIR/go.out" 2>&1 ||
     skip "go cannot build here: $(tail -n 1 "$TMPDIR/go.out")"
 record -F 1997 --sched -o "$TMPDIR/x.pftrace" -- "$TMPDIR/goroutines" >"$TMPDIR/turns"

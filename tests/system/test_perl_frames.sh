@@ -11,7 +11,7 @@ need_command python3
 expect_chains() {
     local version=$1 name=perl$1
     shift
-    record -F 999 -o "$TMPDIR/$name.speedscope.json" --stats "$TMPDIR/$name.json" -- "$@" - 2 \
+    record -F 1999 -o "$TMPDIR/$name.speedscope.json" --stats "$TMPDIR/$name.json" -- "$@" - 1 \
         <"$(dirname "$0")/../workloads/perl_chains.pl" >"$TMPDIR/$name.chains"
     expect_account_adds_up "$TMPDIR/$name.json"
     python3 "$(dirname "$0")/perl_chains.py" "$TMPDIR/$name.speedscope.json" "$TMPDIR/$name.json" "$TMPDIR/$name.chains" "$version" ||

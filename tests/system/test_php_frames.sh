@@ -14,8 +14,8 @@ for php in "${phps[@]}"; do
     version=$("$php" -r 'echo PHP_ZTS ? "" : PHP_MAJOR_VERSION . "." . PHP_MINOR_VERSION;')
     [[ $version = 7.4 || $version = 8.[0-5] ]] || continue
     num_phps=$((num_phps + 1)) last_php=$php last_version=$version
-    record -F 999 -o "$TMPDIR/$version.speedscope.json" -o "$TMPDIR/$version.folded" --stats "$TMPDIR/$version.json" -- \
-        "$php" "$(dirname "$0")/../workloads/php_chains.php" 1.5 >"$TMPDIR/chains"
+    record -F 1999 -o "$TMPDIR/$version.speedscope.json" -o "$TMPDIR/$version.folded" --stats "$TMPDIR/$version.json" -- \
+        "$php" "$(dirname "$0")/../workloads/php_chains.php" 0.75 >"$TMPDIR/chains"
     expect_account_adds_up "$TMPDIR/$version.json"
     python3 "$(dirname "$0")/script_chains.py" "$TMPDIR/$version.speedscope.json" "$TMPDIR/$version.json" "$TMPDIR/chains" php \
         'Chains\use_time' || fail "PHP $version: $(cat "$TMPDIR/record.err")"

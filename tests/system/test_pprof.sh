@@ -1,7 +1,7 @@
 #!/bin/bash
 # A recording written as pprof and as folded text is the same one: read back, the stacks are equal,
 # whatever their first frame is; and protoc, which knows nothing of us, counts the same samples.
-# runs: in turn
+# runs: beside others
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/cpu_time.sh"
 need_recording
@@ -11,8 +11,7 @@ program=$PID
 start "$WORKLOADS/syscalls" 600
 in_kernel=$PID
 start_recording -F 499 -p "$program,$in_kernel" -o "$TMPDIR/a.pb.gz" -o "$TMPDIR/a.folded"
-wait_for_cpu_time 300 "$program"
-wait_for_cpu_time 300 "$in_kernel"
+wait_for_cpu_times 300 "$program" "$in_kernel"
 stop_recording
 for root in comm pid tid none; do
     "$STACKWIDE" convert "$TMPDIR/a.pb.gz" --root $root -o "$TMPDIR/$root.folded"

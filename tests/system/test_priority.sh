@@ -1,7 +1,7 @@
 #!/bin/bash
 # While recording, the recorder comes before what it records; the command, what reads others' files, and
 # the naming afterwards do not. Who has chosen a priority keeps it.
-# runs: in turn
+# runs: beside others
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/hostile/namers.sh"
 need_recording
@@ -32,7 +32,7 @@ kill -TERM "$RECORDER"
 end_recording
 [[ $(<"$TMPDIR/niceness") = 0 ]] || fail "the command has niceness $(<"$TMPDIR/niceness")"
 
-start nice -n 3 "$STACKWIDE" record -p $$ -d 2 -o "$TMPDIR/z.folded" 2>"$TMPDIR/record.err"
+start nice -n 3 "$STACKWIDE" record -p $$ -d 1 -o "$TMPDIR/z.folded" 2>"$TMPDIR/record.err"
 RECORDER=$PID
 wait_until is_sampling "$RECORDER"
 expect_niceness "a recorder of niceness 3" "$RECORDER" 3

@@ -11,7 +11,7 @@ need_recording
 expect_chains() {
     local name=$1 version=$2
     shift 2
-    record -F 999 -o "$TMPDIR/$name.folded" --stats "$TMPDIR/$name.json" -- "$@" - 1.5 \
+    record -F 1999 -o "$TMPDIR/$name.folded" --stats "$TMPDIR/$name.json" -- "$@" - 0.75 \
         <"$(dirname "$0")/../workloads/python_chains.py" >"$TMPDIR/chains"
     expect_account_adds_up "$TMPDIR/$name.json"
     python3 "$(dirname "$0")/python_chains.py" "$TMPDIR/$name.folded" "$TMPDIR/$name.json" "$TMPDIR/chains" "$version" ||

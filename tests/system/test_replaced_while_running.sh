@@ -17,11 +17,9 @@ done
 mv "$TMPDIR/replaced_early.new" "$TMPDIR/replaced_early"
 start_recording -F 1999 -o "$TMPDIR/all.folded"
 mv "$TMPDIR/replaced_late.new" "$TMPDIR/replaced_late"
-for program in "${programs[@]}"; do
-    wait_for_cpu_time 1000 "$program"
-done
+wait_for_cpu_times 500 "${programs[@]}"
 stop_recording
 
 for name in replaced_early replaced_late; do
-    expect_share "$TMPDIR/all.folded" burn_60 "$name" 60 1999
+    expect_share "$TMPDIR/all.folded" burn_60 "$name" 60 999
 done

@@ -11,8 +11,8 @@ need_command python3
 expect_chains() {
     local name=$1 version=$2
     shift 2
-    record -F 999 -o "$TMPDIR/$name.speedscope.json" --stats "$TMPDIR/$name.json" -- \
-        "$@" -W0 - 3 <"$(dirname "$0")/../workloads/ruby_chains.rb" >"$TMPDIR/chains"
+    record -F 1999 -o "$TMPDIR/$name.speedscope.json" --stats "$TMPDIR/$name.json" -- \
+        "$@" -W0 - 1.5 <"$(dirname "$0")/../workloads/ruby_chains.rb" >"$TMPDIR/chains"
     expect_account_adds_up "$TMPDIR/$name.json"
     python3 -S "$(dirname "$0")/ruby_chains.py" "$TMPDIR/$name.speedscope.json" "$TMPDIR/$name.json" "$TMPDIR/chains" "$version" ||
         fail "$name: $(cat "$TMPDIR/record.err")"

@@ -12,7 +12,7 @@ cp "$WORKLOADS/burn" "$TMPDIR/burn_beside"
 cp "$WORKLOADS/short_lived" "$TMPDIR/short_beside"
 cat >"$TMPDIR/load.sh" <<'END'
 "$1/burn_beside" 60 &
-for ((i = 0; i < 100; i++)); do "$1/short_beside"; done
+for ((i = 0; i < 60; i++)); do "$1/short_beside"; done
 times >"$1/times"
 kill $!
 wait
@@ -28,7 +28,7 @@ read_times() {
 
 # expect_short_lived FILE
 expect_short_lived() {
-    local runs=100 samples short_ms both_ms of_burn least
+    local runs=60 samples short_ms both_ms of_burn least
     read -r short_ms both_ms < <(read_times)
     samples=$(folded_count "$1" short_lived_burn short_beside)
     of_burn=$(folded_count "$1" burn_beside)

@@ -12,8 +12,8 @@ find_nodes 16
 expect_chains() {
     local name=$1 node=$2
     shift 2
-    record -F 999 -o "$TMPDIR/$name.folded" -o "$TMPDIR/$name.speedscope.json" --stats "$TMPDIR/$name.json" -- \
-        "$node" "$@" "$(dirname "$0")/../workloads/v8_chains.js" 1.5 >"$TMPDIR/chains"
+    record -F 1999 -o "$TMPDIR/$name.folded" -o "$TMPDIR/$name.speedscope.json" --stats "$TMPDIR/$name.json" -- \
+        "$node" "$@" "$(dirname "$0")/../workloads/v8_chains.js" 0.75 >"$TMPDIR/chains"
     expect_account_adds_up "$TMPDIR/$name.json"
     "$node" "$(dirname "$0")/v8_chains.js" "$TMPDIR/$name.folded" "$TMPDIR/$name.json" "$TMPDIR/chains" ||
         fail "$name: $(cat "$TMPDIR/record.err")"
@@ -29,8 +29,8 @@ expect_lines() {
 # summary says so.
 expect_inlined() {
     local name=$1 node=$2
-    record -F 999 -o "$TMPDIR/$name.folded" --stats "$TMPDIR/$name.json" -- \
-        "$node" "$(dirname "$0")/../workloads/v8_inlined.js" 1.5 >"$TMPDIR/chains"
+    record -F 1999 -o "$TMPDIR/$name.folded" --stats "$TMPDIR/$name.json" -- \
+        "$node" "$(dirname "$0")/../workloads/v8_inlined.js" 0.75 >"$TMPDIR/chains"
     expect_account_adds_up "$TMPDIR/$name.json"
     case $("$node" -p 'process.versions.v8.split(".").slice(0, 2).join(".")') in
     9.4 | 10.2 | 11.3 | 12.4 | 13.6)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # No BPF program costs the verifier more than half of the million instructions that it looks at, so
 # that one which looks at more of them does not refuse it.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 need_recording
 

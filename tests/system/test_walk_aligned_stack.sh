@@ -9,7 +9,7 @@ need_command readelf
 readelf --debug-dump=frames "$WORKLOADS/nofp_drap" | has_line 'DW_CFA_def_cfa_expression (DW_OP_breg6' ||
     skip "this compiler has another way to realign a stack"
 
-record_walk nofp_drap 3
+record_walk nofp_drap 1.5
 folded=$TMPDIR/nofp_drap.folded
 beginning=$(way_to_main nofp_drap)
 expect_every_stack "$folded" ';aligned_outer[; ]' "$beginning;aligned_outer"

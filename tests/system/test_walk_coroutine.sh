@@ -6,7 +6,7 @@ source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording
 
-record_walk nofp_coroutine 2
+record_walk nofp_coroutine 1
 folded=$TMPDIR/nofp_coroutine.folded
 # The beginning is a function of libc that most systems have no symbol for.
 beginning='^nofp_coroutine;(__start_context|libc[^;]*\+0x[0-9a-f]+)'

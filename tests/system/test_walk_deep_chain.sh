@@ -5,7 +5,7 @@ source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording
 
-record_walk nofp_deep 3
+record_walk nofp_deep 1.5
 folded=$TMPDIR/nofp_deep.folded
 # level_65 follows level_64 or nothing does, level_64 follows level_63, and so on; kernel frames come
 # last. Without a name are the stubs through which libraries are called, and parts of the vdso.

@@ -6,7 +6,7 @@ source "$(dirname "$0")/whole_stacks.sh"
 need_recording
 [[ -x $WORKLOADS/nofp_exceptions ]] || skip "needs a C++ compiler (package g++) when the tests are built"
 
-record_walk nofp_exceptions 3
+record_walk nofp_exceptions 1.5
 folded=$TMPDIR/nofp_exceptions.folded
 beginning=$(way_to_main nofp_exceptions)
 chain=';catch_it'

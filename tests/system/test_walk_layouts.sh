@@ -14,7 +14,7 @@ expect_layout() {
     cc -std=gnu17 -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -D_GNU_SOURCE "$@" \
         -o "$TMPDIR/$name" "$REPO/tests/workloads/nofp_deep.c"
     readelf -lW "$TMPDIR/$name" | grep ' LOAD .* E '
-    expect_deep "$name" "$TMPDIR/$name" 0.8
+    expect_deep "$name" "$TMPDIR/$name" 0.4
     expect_frame "$TMPDIR/$name.folded" "$(seq -f 'level_%02g' -s ';' 0 65)" 20
 }
 

@@ -5,7 +5,7 @@ source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording
 
-record_walk nofp_longjmp 3
+record_walk nofp_longjmp 1.5
 folded=$TMPDIR/nofp_longjmp.folded
 beginning=$(way_to_main nofp_longjmp)
 expect_every_stack "$folded" ';jump_once[; ]' "$beginning;jump_once"

@@ -6,7 +6,7 @@ source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording
 
-record_walk nofp_signal 3
+record_walk nofp_signal 1.5
 folded=$TMPDIR/nofp_signal.folded
 beginning=$(way_to_main nofp_signal)
 expect_every_stack "$folded" ';on_timer[; ]' \

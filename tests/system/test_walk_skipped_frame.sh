@@ -11,7 +11,7 @@ EACH=125
 folded=$TMPDIR/asm_frames.folded stats=$TMPDIR/asm_frames.json
 
 record -F "$FREQUENCY" --no-inline -o "$folded" -o "$TMPDIR/asm_frames.pftrace" --stats "$stats" -- \
-    "$WORKLOADS/asm_frames" 2
+    "$WORKLOADS/asm_frames" 1
 expect_account_adds_up "$stats"
 sed -n '/user stacks/,/frames/p' "$TMPDIR/record.err"
 beginning=$(way_to_main asm_frames)

@@ -10,7 +10,7 @@ need_command readelf
 
 LINKERS="bfd gold lld mold"
 OPTIONS="-z,noseparate-code -z,separate-code -z,separate-loadable-segments --rosegment --no-rosegment"
-SECONDS_EACH=0.15
+SECONDS_EACH=0.075
 SAMPLES_EACH=60 # of 150 that are due
 
 cat >"$TMPDIR/tiny.c" <<'END'

@@ -5,7 +5,7 @@ source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/whole_stacks.sh"
 need_recording
 
-record_walk nofp_vdso 3
+record_walk nofp_vdso 1.5
 folded=$TMPDIR/nofp_vdso.folded
 # main itself reads the clock once, before all others.
 expect_every_stack "$folded" ';__vdso_clock_gettime[; ]' \

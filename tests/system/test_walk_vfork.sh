@@ -9,7 +9,7 @@ need_recording
 # The whole machine: events of threads start anew in every child, and hardly ever tick in a parent
 # that waits for children most of the time.
 record -a -F "$FREQUENCY" --no-inline -o "$TMPDIR/all.folded" --stats "$TMPDIR/nofp_vfork.json" -- \
-    "$WORKLOADS/nofp_vfork" 3
+    "$WORKLOADS/nofp_vfork" 1.5
 expect_account_adds_up "$TMPDIR/nofp_vfork.json"
 folded=$TMPDIR/nofp_vfork.folded
 grep '^nofp_vfork;' "$TMPDIR/all.folded" >"$folded"

@@ -65,7 +65,7 @@ GO
 build() {
     local name=$1
     shift
-    (cd "$TMPDIR/shop" && HOME=$TMPDIR GOCACHE=$TMPDIR/cache GO111MODULE=off GOFLAGS= CGO_ENABLED=0 \
+    (cd "$TMPDIR/shop" && HOME=$TMPDIR GOCACHE=${TEST_RUN:-$TMPDIR}/go-cache GO111MODULE=off GOFLAGS= CGO_ENABLED=0 \
         go build "$@" -o "$TMPDIR/$name" main.go) >"$TMPDIR/go.out" 2>&1
 }
 
@@ -128,7 +128,7 @@ func main() {
 	}
 }
 GO
-(cd "$TMPDIR/shop" && HOME=$TMPDIR GOCACHE=$TMPDIR/cache GO111MODULE=off GOFLAGS= CGO_ENABLED=1 \
+(cd "$TMPDIR/shop" && HOME=$TMPDIR GOCACHE=${TEST_RUN:-$TMPDIR}/go-cache GO111MODULE=off GOFLAGS= CGO_ENABLED=1 \
     go build -ldflags=-s -o "$TMPDIR/cgo" main.go) >"$TMPDIR/go.out" 2>&1 ||
     fail "go does not build with C: $(tail -n 3 "$TMPDIR/go.out")"
 record -F 1999 --no-inline -o "$TMPDIR/cgo.folded" --stats "$TMPDIR/cgo.json" -- "$TMPDIR/cgo"

@@ -9,5 +9,5 @@ need_command openssl
 
 for cipher in aes-256-gcm chacha20-poly1305; do
     expect_whole_load "openssl_$cipher" 98 99.5 1999 \
-        openssl speed -seconds 2 -bytes 8192 -evp "$cipher"
+        openssl speed -seconds 1 -bytes 8192 -evp "$cipher"
 done

@@ -1,7 +1,7 @@
 #!/bin/bash
 # A kernel without type information (BTF): whole stacks are refused with the cures named, and what
 # frame pointers show is recorded, of a command with its children as well as of the machine.
-# runs: in turn
+# runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/cpu_time.sh"
 need_recording

@@ -4,7 +4,7 @@
 #
 #   TEST_FREQUENCY=9999   samples per second of the programs whose chains are known: more stacks to be false
 
-FREQUENCY=${TEST_FREQUENCY:-999}
+FREQUENCY=${TEST_FREQUENCY:-1999}
 
 # What a --stats file has of user stacks, a line each: the share in percent of those that are complete,
 # how many there are, the reasons why some were cut with their counts, and the rest in words.

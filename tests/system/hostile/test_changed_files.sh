@@ -45,5 +45,5 @@ start_victim
 start_attacked --no-cache
 for name in "${changes[@]}"; do change "$folder" "$name-late"; done
 start "${as_attacker[@]}" "$folder/map_files" 60 "$folder"/{empty,halved,overwritten}-late >"$TMPDIR/mapped"
-sleep 2
+sleep 1
 stop_unharmed

@@ -22,7 +22,7 @@ start_victim
 
 # As on a terminal.
 start_attacked -v
-sleep 2
+sleep 1
 stop_unharmed
 "$STACKWIDE" report "$TMPDIR/x.folded" >"$TMPDIR/report"
 "$STACKWIDE" record -p "$attacker" -F 499 -d 1 -o "$TMPDIR/y.folded" >"$TMPDIR/one" 2>&1

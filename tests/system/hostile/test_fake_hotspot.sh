@@ -8,7 +8,7 @@ need_recording
 
 # expect_of KIND FRAMES [FIT [VERSION]]: stacks of that kind are these, and are counted as such ones.
 expect_of() {
-    record -F 499 -o "$TMPDIR/$1.folded" --stats "$TMPDIR/$1.json" -- "$WORKLOADS/hostile/fake_hotspot" "$1" 1
+    record -F 999 -o "$TMPDIR/$1.folded" --stats "$TMPDIR/$1.json" -- "$WORKLOADS/hostile/fake_hotspot" "$1" 0.5
     expect_account_adds_up "$TMPDIR/$1.json"
     local matching counted total
     matching=$(folded_match "$TMPDIR/$1.folded" "$2")

@@ -44,9 +44,7 @@ early_true=$true
 start_recording -a -F 1999 --root pid -o "$TMPDIR/all.folded"
 run_forged "$TMPDIR/late"
 run_true "$TMPDIR/late"
-for program in "${programs[@]}"; do
-    wait_for_cpu_time 500 "$program"
-done
+wait_for_cpu_times 500 "${programs[@]}"
 stop_recording
 
 for program in "early-$early_true" "late-$true"; do

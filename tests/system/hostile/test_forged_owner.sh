@@ -36,9 +36,7 @@ for name in plain overlaid; do
 done
 
 start_recording -a -F 999 --root pid -o "$TMPDIR/all.folded"
-for program in "${programs[@]}"; do
-    wait_for_cpu_time 500 "$program"
-done
+wait_for_cpu_times 500 "${programs[@]}"
 stop_recording
 
 for program in "plain-${programs[2]}" "overlaid-${programs[3]}"; do

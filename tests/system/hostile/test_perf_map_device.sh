@@ -1,7 +1,7 @@
 #!/bin/bash
 # A user who has mounts of their own (in a user namespace) lets their process's perf-map be a device,
 # which root must not open: the opening alone may restart the machine (/dev/watchdog).
-# runs: in turn
+# runs: beside others
 . "$(dirname "$0")/../lib.sh"
 need_recording
 need_command setpriv

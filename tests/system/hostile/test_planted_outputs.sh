@@ -1,7 +1,7 @@
 #!/bin/bash
 # What another user puts where root is about to write is not written through: a link is replaced, a
 # file and a pipe of theirs are refused before the recording begins, and the mode is ours.
-# runs: in turn
+# runs: beside others
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../cpu_time.sh"
 need_recording

@@ -21,7 +21,7 @@ start "$WORKLOADS/nofp_undescribed" 60
 for options in "" "--no-cache" "--user-stacks table" "--user-stacks fp"; do
     : >"$calls"
     # shellcheck disable=SC2086 # a list of options
-    "${watched[@]}" "$STACKWIDE" record -F 999 -a -d 1 $options -o "$TMPDIR/x.folded" \
+    "${watched[@]}" "$STACKWIDE" record -F 999 -a -d 0.5 $options -o "$TMPDIR/x.folded" \
         2>"$TMPDIR/record.err" || fail "status $?: $(cat "$TMPDIR/record.err")"
     expect_frame "$TMPDIR/x.folded" level_10 50
     [[ ! -s $calls ]] || fail "record $options: $(sort "$calls" | uniq -c)"
