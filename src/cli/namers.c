@@ -19,6 +19,7 @@
 #include "base/child_messages.h"
 #include "base/clock.h"
 #include "base/confinement.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "symbolize/naming.h"
 #include "symbolize/symbolizer.h"
@@ -32,6 +33,11 @@
 /* Of deaths that have nothing to do with a file. */
 #define MAX_OTHER_FAULTS 3
 #define MAX_REPORTED     4
+/*
+ * After so many faults of one user's files, but root's, none of them is read as these were; each fault halves
+ * their time. So nobody keeps others from names by many files.
+ */
+#define MAX_OWNER_FAULTS 3
 /* How long a killed process may take to end; a file system that hangs may keep it for ever. */
 #define REAP_MS 200
 
@@ -74,6 +80,8 @@ struct namers {
 	struct watch watch;
 	uint32_t num_started;
 	uint32_t num_other_faults;
+	uint32_t
+		num_spared; /* files of which less is read for the faults of others of their user */
 	ARRAY(struct naming_fault) faults;
 	uint8_t *cautions; /* of each file */
 	uint32_t num_files;
@@ -424,6 +432,42 @@ static void forget_namer(struct namers *namers)
 	namers->pid_fd = -1;
 }
 
+static uid_t get_owner(const struct namers *namers, uint32_t file)
+{
+	return file_table_get(recorder_get_code(namers->recorder).files, file)->owner;
+}
+
+/* Faults of all files of the user who owns this one; 0 for root. */
+static unsigned int count_faults_of_owner(const struct namers *namers, uint32_t file)
+{
+	uid_t owner = get_owner(namers, file);
+	unsigned int count = 0;
+
+	if (file_owner_is_trusted(owner))
+		return 0;
+	array_for_each (&namers->faults, fault)
+		count += get_owner(namers, fault->file) == owner;
+	return count;
+}
+
+/* What several files of a user have done others of that user's may do, too. */
+static void caution_owner(struct namers *namers, uint32_t file)
+{
+	unsigned int caution = count_faults_of_owner(namers, file) / MAX_OWNER_FAULTS;
+	uid_t owner = get_owner(namers, file);
+
+	if (!caution)
+		return;
+	if (caution > READ_NOTHING || namers->opts.no_inlines)
+		caution = READ_NOTHING;
+	for (uint32_t i = 0; i < namers->num_files; i++) {
+		if (namers->cautions[i] >= caution || get_owner(namers, i) != owner)
+			continue;
+		namers->num_spared += !namers->cautions[i];
+		namers->cautions[i] = (uint8_t)caution;
+	}
+}
+
 /* Blame the file that it was reading, if any. Whether another one may do better. */
 static bool learn(struct namers *namers, int wait_status)
 {
@@ -442,6 +486,7 @@ static bool learn(struct namers *namers, int wait_status)
 	if (fault)
 		*fault = (struct naming_fault){file, namers->cautions[file], namers->was_late,
 					       wait_status};
+	caution_owner(namers, file);
 	return namers->num_started < MAX_NAMERS;
 }
 
@@ -457,6 +502,16 @@ static void replace(struct namers *namers, int wait_status)
 		namers->has_given_up = true;
 }
 
+/* The namer may say anything of the file. */
+static uint64_t get_file_limit_ns(const struct namers *namers, uint32_t file)
+{
+	unsigned int num_faults =
+		file < namers->num_files ? count_faults_of_owner(namers, file) : 0;
+	uint64_t limit_ns = namers->file_limit_ns >> num_faults;
+
+	return !num_faults || limit_ns > MIN_FILE_NS ? limit_ns : MIN_FILE_NS;
+}
+
 /*
  * Whether the namer is too long with a file: by its CPU time, as a machine with much else to do, or a
  * low priority, is no fault of the file; or, where a file system hangs, by doing nothing at all.
@@ -466,6 +521,7 @@ static bool is_late(struct namers *namers, uint64_t now_ns)
 	struct watch *watch = &namers->watch;
 	uint32_t file = namers->state->file;
 	uint64_t cpu_ns = child_read_cpu_ns(namers->pid);
+	uint64_t limit_ns = get_file_limit_ns(namers, file);
 
 	if (file != watch->file)
 		*watch = (struct watch){file, cpu_ns, cpu_ns, now_ns};
@@ -473,8 +529,7 @@ static bool is_late(struct namers *namers, uint64_t now_ns)
 		watch->worked_cpu_ns = cpu_ns;
 		watch->worked_ns = now_ns;
 	}
-	return cpu_ns - watch->begin_cpu_ns > namers->file_limit_ns ||
-	       now_ns - watch->worked_ns > namers->file_limit_ns;
+	return cpu_ns - watch->begin_cpu_ns > limit_ns || now_ns - watch->worked_ns > limit_ns;
 }
 
 bool namers_tend(struct namers *namers)
@@ -531,6 +586,8 @@ void namers_report(const struct namers *namers)
 		report_fault(namers, &namers->faults.items[i]);
 	if (count > MAX_REPORTED)
 		log_warning("and so for %zu more", count - MAX_REPORTED);
+	if (namers->num_spared)
+		log_warning("less is read of %u more files of the same users", namers->num_spared);
 	if (namers->is_over)
 		log_warning("the naming was ended after %.3g s (--naming-limit): what it had not "
 			    "reached is given as file and offset",

@@ -33,11 +33,13 @@ static struct symbolizer *act(const struct file_table *files, const struct proce
 #include <unistd.h>
 
 #define NUM_FILES (MAX_NAMERS + 8)
+#define SOMEBODY  4711
 
 /* Behavior of a namer. */
 enum deed {
 	DIE_OF_FILE,  /* as long as it reads anything of file 1 */
 	DIE_OF_EACH,  /* of the first file without a fault */
+	DIE_OF_ANY,   /* as long as it reads anything of the first one of which something is read */
 	FAIL_OF_FILE, /* out of memory in file 2 */
 	DIE_OF_NONE,
 	HANG,
@@ -92,6 +94,14 @@ static struct symbolizer *act(const struct file_table *read _unused_,
 		read_file(namers, file);
 		raise(SIGKILL);
 		break;
+	case DIE_OF_ANY:
+		while (file < NUM_FILES && namers->cautions[file] == READ_NOTHING)
+			file++;
+		if (file == NUM_FILES)
+			break;
+		read_file(namers, file);
+		raise(SIGKILL);
+		break;
 	case FAIL_OF_FILE:
 		read_file(namers, 2);
 		if (namers->cautions[2] < READ_NOTHING)
@@ -119,6 +129,11 @@ static struct symbolizer *act(const struct file_table *read _unused_,
 	_exit(EXIT_SUCCESS);
 }
 
+static void set_owner(uint32_t file, uid_t owner)
+{
+	((struct mapped_file *)(uintptr_t)file_table_get(files, file))->owner = owner;
+}
+
 static int set_up(void **state _unused_)
 {
 	const struct file_identity identity = {.path = "/lib/some.so"};
@@ -130,6 +145,7 @@ static int set_up(void **state _unused_)
 	for (uint32_t i = 0; i < NUM_FILES; i++) {
 		assert_int_equal(file_table_add_sought(files, &identity), 0);
 		file_table_set_found(files, i, -1, false);
+		set_owner(i, 0);
 	}
 	profile = profile_new();
 	assert_non_null(profile);
@@ -236,6 +252,49 @@ static void the_number_of_namers_is_bounded(void **state _unused_)
 	assert_int_equal(namers->faults.length, MAX_NAMERS);
 	assert_true(namers->has_given_up);
 	namers_report(namers);
+	namers_free(namers);
+}
+
+static void files_of_a_user_who_has_faults_are_read_less(void **state _unused_)
+{
+	struct namers *namers;
+
+	for (uint32_t i = 0; i < NUM_FILES - 1; i++)
+		set_owner(i, SOMEBODY);
+	namers = start_with(DIE_OF_ANY, &usual);
+	while (namers->faults.length < MAX_OWNER_FAULTS)
+		assert_true(namers_tend(namers));
+	/* Twice the first one, and the second one. */
+	assert_int_equal(namers->cautions[0], READ_NOTHING);
+	for (uint32_t i = 2; i < NUM_FILES - 1; i++)
+		assert_int_equal(namers->cautions[i], READ_SYMBOLS);
+	assert_int_equal(namers->cautions[NUM_FILES - 1], READ_ALL);
+	assert_int_equal(namers->num_spared, NUM_FILES - 3);
+	tend(namers);
+	/* Those of root's have no limit but their own. */
+	assert_int_equal(namers->faults.length, 2 * MAX_OWNER_FAULTS + READ_NOTHING);
+	assert_false(namers->has_given_up);
+	namers_report(namers);
+	namers_free(namers);
+}
+
+static void faults_halve_the_time_of_a_users_files(void **state _unused_)
+{
+	struct namers *namers;
+	uint64_t limit_ns;
+
+	set_owner(1, SOMEBODY);
+	set_owner(2, SOMEBODY);
+	namers = start_with(DIE_OF_FILE, &usual);
+	limit_ns = get_file_limit_ns(namers, 2);
+	tend(namers);
+	assert_int_equal(namers->faults.length, 2);
+	namers->file_limit_ns = limit_ns;
+	assert_int_equal(get_file_limit_ns(namers, 2), limit_ns / 4);
+	assert_int_equal(get_file_limit_ns(namers, 3), limit_ns);
+	assert_int_equal(get_file_limit_ns(namers, UINT32_MAX), limit_ns);
+	namers->file_limit_ns = 0;
+	assert_int_equal(get_file_limit_ns(namers, 2), MIN_FILE_NS);
 	namers_free(namers);
 }
 
@@ -393,6 +452,8 @@ int main(void)
 		TEST(without_inlines_the_next_namer_skips_the_file),
 		TEST(a_namer_out_of_memory_has_failed),
 		TEST(the_number_of_namers_is_bounded),
+		TEST(files_of_a_user_who_has_faults_are_read_less),
+		TEST(faults_halve_the_time_of_a_users_files),
 		TEST(deaths_outside_of_files_are_bounded),
 		TEST(a_stop_ends_the_namer_for_good),
 		TEST(a_stop_after_the_end_has_no_effect),
