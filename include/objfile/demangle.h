@@ -26,7 +26,8 @@ struct demangler *demangler_new(void); /* NULL when out of memory */
 void demangler_free(struct demangler *demangler);
 
 /*
- * symbol   as the linker sees it; one that is not mangled is returned without its suffix
+ * symbol   as the linker sees it; one that is not mangled is returned without its suffix, and one that is
+ *          longer than compilers make them as its start
  * ret      borrowed until demangler_free()
  *
  * Returns 0 or -ENOMEM.

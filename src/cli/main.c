@@ -6,10 +6,12 @@
  * Without arguments the help goes to standard error and the status is that of wrong usage: a script
  * that lost its arguments must not look as if it had done something.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/attributes.h"
 #include "base/log.h"
 #include "base/stack_limit.h"
 #include "base/text.h"
@@ -89,12 +91,30 @@ static int run_command(const struct command *command, int argc, char **argv)
 	return status;
 }
 
+static void do_nothing(int number _unused_)
+{
+}
+
+/*
+ * A file that gets too large (ulimit -f) is a failed write with a message, not the end. Programs that we start inherit
+ * what is ignored, but no handler.
+ */
+static void handle_large_files(void)
+{
+	const struct sigaction action = {.sa_handler = do_nothing, .sa_flags = SA_RESTART};
+	struct sigaction before;
+
+	if (!sigaction(SIGXFSZ, NULL, &before) && before.sa_handler == SIG_DFL)
+		(void)sigaction(SIGXFSZ, &action, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	const char *first = argc > 1 ? argv[1] : NULL;
 	const struct command *command;
 	struct error error;
 
+	handle_large_files();
 	if (stack_limit_raise(&error)) {
 		log_error("%s", error.message);
 		return EXIT_FAILED;

@@ -57,7 +57,7 @@ int elf_files_new(uid_t user, struct elf_files **ret)
 	if (!files)
 		return -ENOMEM;
 	files->begin_ns = clock_now_ns();
-	err = elf_worker_new(user, &files->worker);
+	err = elf_worker_new(user, true, &files->worker);
 	if (err) {
 		free(files);
 		return err;

@@ -72,6 +72,8 @@ bool elf_answer_is_valid(struct elf_answer *answer, size_t size, enum elf_reques
 	     answer->identity.python.num_eval_parts > EVALUATION_MAX_PARTS ||
 	     answer->identity.script.num_eval_parts > EVALUATION_MAX_PARTS ||
 	     answer->identity.script.num_pushes > SCRIPT_MAX_PUSHES ||
+	     (answer->identity.v8.code.is_known &&
+	      !v8_code_layout_is_valid(&answer->identity.v8.code)) ||
 	     answer->identity.named_runtime >= NUM_NAMED_RUNTIMES))
 		return false;
 	if (!answer->err && kind == ELF_FIND_PROBE &&

@@ -63,6 +63,7 @@ struct failures {
 
 struct elf_worker {
 	uid_t user;
+	bool is_awaited;
 	struct worker_process processes[NUM_PROCESSES];
 	ARRAY(struct failures) failures; /* by owner */
 	atomic_bool is_cancelled;
@@ -396,10 +397,13 @@ static void run(int socket, void *context)
 		serve(socket);
 }
 
-/* They may make it work for as long as they like. */
+/* They may make it work for as long as they like, but where their time has a limit. */
 static void run_for_others(int socket, void *context)
 {
-	confinement_lower_priority();
+	const struct elf_worker *worker = context;
+
+	if (!worker->is_awaited)
+		confinement_lower_priority();
 	run(socket, context);
 }
 
@@ -450,13 +454,14 @@ void elf_worker_stop(struct elf_worker *worker)
 		stop(worker, &worker->processes[i]);
 }
 
-int elf_worker_new(uid_t user, struct elf_worker **ret)
+int elf_worker_new(uid_t user, bool is_awaited, struct elf_worker **ret)
 {
 	struct elf_worker *worker = calloc(1, sizeof(*worker));
 
 	if (!worker)
 		return -ENOMEM;
 	worker->user = user;
+	worker->is_awaited = is_awaited;
 	for (size_t i = 0; i < NUM_PROCESSES; i++)
 		worker->processes[i].worker = WORKER_NONE;
 	for (size_t i = 0; i < NUM_PROCESSES; i++) {

@@ -33,9 +33,12 @@ struct elf_source_file {
  * Starts both processes: best before there are threads (a fork keeps what other threads have locked) and
  * while we are small (it shares our memory).
  *
- * user   whom the processes become, if we are root. Returns 0 or negative errno.
+ * user          whom the processes become, if we are root
+ * is_awaited    the recorder can do nothing else until an answer: the process for files of others has its priority, too
+ *
+ * Returns 0 or negative errno.
  */
-_must_check_ int elf_worker_new(uid_t user, struct elf_worker **ret);
+_must_check_ int elf_worker_new(uid_t user, bool is_awaited, struct elf_worker **ret);
 void elf_worker_free(struct elf_worker *worker);
 /* End its processes. */
 void elf_worker_stop(struct elf_worker *worker);

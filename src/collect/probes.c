@@ -128,7 +128,9 @@ static int add_sites(const struct probe_locator *locator, struct event *event,
 
 static int start_worker(struct probe_locator *locator)
 {
-	return locator->worker ? 0 : elf_worker_new(locator->search->worker_user, &locator->worker);
+	return locator->worker
+		       ? 0
+		       : elf_worker_new(locator->search->worker_user, false, &locator->worker);
 }
 
 /* As the target sees it, else as we do. Returns a descriptor or negative errno. */

@@ -296,7 +296,7 @@ static void *run_thread(void *context)
 static int start_workers(struct table_builder *builder)
 {
 	for (unsigned int i = 0; i < builder->opts.num_threads; i++) {
-		int err = elf_worker_new(builder->opts.user, &builder->threads[i].worker);
+		int err = elf_worker_new(builder->opts.user, false, &builder->threads[i].worker);
 
 		if (err)
 			return err;

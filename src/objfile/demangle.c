@@ -13,6 +13,9 @@
 #include "base/hash.h"
 #include "base/text.h"
 
+/* No compiler makes longer ones. Of what a file has in their place the start is enough. */
+#define MAX_SYMBOL_BYTES (64u << 10)
+
 struct cached_name {
 	char *symbol;
 	char *name;
@@ -288,7 +291,7 @@ static bool is_cached_name(const void *owner, uint32_t item, const void *key)
 	return string_equals(demangler->names.items[item].symbol, key);
 }
 
-int demangler_get(struct demangler *demangler, const char *symbol, struct demangled_name *ret)
+static int get_cached(struct demangler *demangler, const char *symbol, struct demangled_name *ret)
 {
 	uint64_t hash = hash_bytes(symbol, strlen(symbol));
 	uint32_t item = hash_index_find(&demangler->index, hash, is_cached_name, demangler, symbol);
@@ -310,4 +313,14 @@ int demangler_get(struct demangler *demangler, const char *symbol, struct demang
 	cached = &demangler->names.items[item];
 	*ret = (struct demangled_name){.name = cached->name, .full_name = cached->full_name};
 	return 0;
+}
+
+int demangler_get(struct demangler *demangler, const char *symbol, struct demangled_name *ret)
+{
+	_cleanup_free_ char *start = NULL;
+
+	if (strnlen(symbol, MAX_SYMBOL_BYTES + 1) <= MAX_SYMBOL_BYTES)
+		return get_cached(demangler, symbol, ret);
+	start = strndup(symbol, MAX_SYMBOL_BYTES);
+	return start ? get_cached(demangler, start, ret) : -ENOMEM;
 }

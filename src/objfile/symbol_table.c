@@ -234,7 +234,6 @@ static int add_elf(struct symbol_table *table, Elf *elf)
 	return add_go_table(table, &sections, elf);
 }
 
-/* The better of two names for one start comes first. */
 static int compare_candidates(const void *left, const void *right)
 {
 	const struct symbol_candidate *a = left;
@@ -244,14 +243,27 @@ static int compare_candidates(const void *left, const void *right)
 		return a->start < b->start ? -1 : 1;
 	if (a->rank != b->rank)
 		return a->rank < b->rank ? -1 : 1;
-	return symbol_names_compare(a->name, b->name);
+	return (a->end > b->end) - (a->end < b->end);
 }
 
+/* Of names for one range the best one is first. Only it is shown: the others are in no order, as comparing names takes long. */
 static void sort_candidates(struct symbol_table *table)
 {
+	struct symbol_candidate *items = table->candidates.items;
+	size_t best = 0;
+
 	if (table->candidates.length)
-		qsort(table->candidates.items, table->candidates.length,
-		      sizeof(*table->candidates.items), compare_candidates);
+		qsort(items, table->candidates.length, sizeof(*items), compare_candidates);
+	for (size_t i = 1; i < table->candidates.length; i++) {
+		struct symbol_candidate other = items[i];
+
+		if (compare_candidates(&items[best], &other)) {
+			best = i;
+		} else if (symbol_names_compare(other.name, items[best].name) < 0) {
+			items[i] = items[best];
+			items[best] = other;
+		}
+	}
 }
 
 /* The function whose implementation is chosen by code at this address; NULL: not known. */

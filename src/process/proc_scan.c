@@ -187,8 +187,9 @@ struct mappings_reader {
 	struct mapping_list *list;
 	/* Of what ends where the next line may start: */
 	struct proc_mapping file_line; /* the last line of a file */
-	struct mapping memory; /* code that no file backs; its file is not known to be there */
-	uint64_t reached;      /* the end of the last line */
+	struct mapping
+		memory; /* that may hold a copy of a file's text, which is not known to be there */
+	uint64_t reached; /* the end of the last line */
 	bool has_file_line;
 	bool has_memory;
 	uint32_t num_looks; /* replaced_text.h */
@@ -264,7 +265,8 @@ static void note_file_line(struct mappings_reader *reader, const struct proc_map
 	reader->has_file_line = true;
 }
 
-static int add_code(struct mappings_reader *reader, const struct proc_mapping *line)
+static int add_code(struct mappings_reader *reader, const struct proc_mapping *line,
+		    bool *ret_may_be_copy)
 {
 	struct mapping new = {.start = line->start, .end = line->end};
 	bool is_changed;
@@ -273,9 +275,10 @@ static int add_code(struct mappings_reader *reader, const struct proc_mapping *l
 
 	if (err)
 		return err;
-	if (new.file != FILE_NONE) {
+	if (new.file != FILE_NONE)
 		new.file_offset = line->file_offset;
-	} else {
+	*ret_may_be_copy = replaced_text_may_be_in(reader->files, new.file);
+	if (*ret_may_be_copy) {
 		if (reader->has_file_line)
 			err = compare_memory(reader, &reader->file_line, &new, &is_copy);
 		if (err)
@@ -292,16 +295,18 @@ static int add_code(struct mappings_reader *reader, const struct proc_mapping *l
 static int add_mapping(const struct proc_mapping *mapping, void *context)
 {
 	struct mappings_reader *reader = context;
+	bool may_be_copy = false;
 	int err = look_back(reader, mapping);
 
 	if (err)
 		return err;
 	if (mapping->is_executable) {
-		err = add_code(reader, mapping);
+		err = add_code(reader, mapping, &may_be_copy);
 		if (err)
 			return err;
 	}
-	note_file_line(reader, mapping);
+	if (!may_be_copy)
+		note_file_line(reader, mapping);
 	return 0;
 }
 

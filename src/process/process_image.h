@@ -26,7 +26,7 @@ struct image_code {
 	uint64_t moved_ns;         /* 0: there are none */
 	uint64_t next_move_ns;     /* when to look for moved mappings again */
 	uint64_t move_pause_ns;    /* between the last look and the next */
-	/* What was mapped of files where anonymous memory is now. */
+	/* What was mapped of files where memory that may hold copies of them is now. */
 	struct mapping_list replaced;
 	uint32_t num_looks; /* replaced_text.h */
 };
@@ -78,8 +78,8 @@ _must_check_ int process_image_map(struct process_image *image, uint64_t time_ns
 				   const struct mapping *mapping);
 
 /*
- * The same of anonymous memory: where it is in the place of a file's text, and has its bytes, the file stays mapped. Memory of a
- * process that has ended has no bytes.
+ * The same of what may hold a copy (replaced_text.h): where it is in the place of a file's text, and has its bytes, the file
+ * stays mapped. Memory of a process that has ended has no bytes.
  */
 _must_check_ int process_image_map_memory(struct process_image *image, uint64_t time_ns,
 					  const struct mapping *mapping,

@@ -23,6 +23,7 @@
 #include "process/jit_runtime.h"
 #include "process/proc_scan.h"
 #include "process/process_image.h"
+#include "process/replaced_text.h"
 
 /* How long a process is kept as it was after its end, for samples that come late. */
 #define KEPT_NS (2 * NS_PER_SECOND)
@@ -579,7 +580,7 @@ int process_table_on_mmap(struct process_table *table, uint64_t time_ns, pid_t p
 	err = note_change(table, image);
 	if (err)
 		return err;
-	return added.file == FILE_NONE
+	return replaced_text_may_be_in(table->files, added.file)
 		       ? process_image_map_memory(image, time_ns, &added, table->files)
 		       : process_image_map(image, time_ns, &added);
 }

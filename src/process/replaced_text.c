@@ -1,5 +1,6 @@
 #include "process/replaced_text.h"
 
+#include <elf.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,6 +11,18 @@
 #define MAX_PAGES 64
 /* Pages by which offsets of segments that are side by side may differ: each segment of lld's files adds one. */
 #define MAX_SHIFT 4
+
+bool replaced_text_may_be_in(const struct file_table *files, uint32_t file)
+{
+	char magic[SELFMAG];
+	int fd;
+
+	if (file == FILE_NONE)
+		return true;
+	fd = file_table_get(files, file)->fd;
+	return fd >= 0 && pread(fd, magic, sizeof(magic), 0) == sizeof(magic) &&
+	       memcmp(magic, ELFMAG, SELFMAG) != 0;
+}
 
 static bool read_page(const struct file_table *files, pid_t pid, uint64_t address, uint8_t *ret)
 {

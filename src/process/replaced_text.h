@@ -1,6 +1,6 @@
 /*
- * Text that a program has replaced by a copy of it in anonymous memory, as those do that want huge pages for their code: what
- * is there is known by the file, if the bytes are those of the file.
+ * Text that a program has replaced by a copy of it in anonymous memory, in a memfd or in a file of hugetlbfs, as those do that
+ * want huge pages for their code: what is there is known by the file, if the bytes are those of the file.
  *
  * The memory is read by way of the file table's opener. Not thread-safe.
  */
@@ -16,6 +16,9 @@
 
 /* Limit of comparisons for a process: each is a question to the opener. */
 #define REPLACED_TEXT_MAX_LOOKS 64
+
+/* Whether a mapping of this file may hold a copy: FILE_NONE, or a file that is open and no ELF file. */
+bool replaced_text_may_be_in(const struct file_table *files, uint32_t file);
 
 /*
  * Whether the memory of a process at mapping->start up to its end has the bytes of mapping->file from mapping->file_offset on: all

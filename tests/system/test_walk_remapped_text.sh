@@ -1,6 +1,6 @@
 #!/bin/bash
-# A program puts a copy of its text, in anonymous memory, in the place of that: its stacks are whole, and have their names,
-# whether it was seen to start or had done so before.
+# A program puts a copy of its text, in anonymous memory or in a memfd, in the place of that: its stacks are whole, and have
+# their names, whether it was seen to start or had done so before.
 # runs: beside others
 source "$(dirname "$0")/lib.sh"
 source "$(dirname "$0")/cpu_time.sh"
@@ -22,3 +22,8 @@ echo "seen late: $(stats_get "$TMPDIR/late.json" user_stacks.complete) whole;" \
 expect_every_stack "$TMPDIR/late.folded" ';burn_down[; ]' "$(way_to_main nofp_remap);burn_down"
 expect_frame "$TMPDIR/late.folded" "main$chain" 20
 expect_whole "$TMPDIR/late.folded" "$TMPDIR/late.json" late 97 99
+
+# In a memfd.
+record -F 999 --no-inline -o "$TMPDIR/file.folded" --stats "$TMPDIR/file.json" -- "$WORKLOADS/nofp_remap" 0.5 memfd
+expect_every_stack "$TMPDIR/file.folded" ';burn_down[; ]' "$(way_to_main nofp_remap);burn_down"
+expect_whole "$TMPDIR/file.folded" "$TMPDIR/file.json" memfd 97 99

@@ -46,7 +46,7 @@
 /* Head of an array: map and length. */
 #define ARRAY_HEAD_BYTES 16
 #define FIELDS_BYTES     96
-_Static_assert(FIELDS_BYTES <= WIRE_V8_OBJECT_BYTES, "offsets were checked");
+_Static_assert(FIELDS_BYTES <= WIRE_V8_OBJECT_BYTES, "an object has its place");
 
 /* Marks a number as known. Numbers are small integers, whose lowest bit is 0. */
 #define HAS_NUMBER 1u
@@ -298,6 +298,23 @@ struct code_fields {
 	uint64_t code;
 	uint8_t bytes[FIELDS_BYTES];
 };
+
+bool v8_code_layout_is_valid(const struct v8_code_layout *layout)
+{
+	const uint8_t offsets[] = {layout->code_start, layout->code_size, layout->code_flags,
+				   layout->code_deopt_data, layout->code_positions};
+	const unsigned int words[] = {layout->num_inlined,     layout->literals,
+				      layout->optimization_id, layout->shared,
+				      layout->inlinings,       layout->exits + 2u};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(offsets); i++)
+		if (offsets[i] > FIELDS_BYTES - sizeof(uint64_t))
+			return false;
+	for (size_t i = 0; i < ARRAY_LENGTH(words); i++)
+		if (words[i] >= layout->first_deopt)
+			return false;
+	return layout->exit_bytes && layout->translations <= V8_TRANSLATIONS_BYTECODE;
+}
 
 static uint64_t get_field(const struct code_fields *fields, size_t offset)
 {

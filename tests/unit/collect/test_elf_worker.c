@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/confinement.h"
@@ -25,7 +26,7 @@ static struct elf_worker *start(void)
 {
 	struct elf_worker *worker;
 
-	assert_int_equal(elf_worker_new(CONFINEMENT_DEFAULT_USER, &worker), 0);
+	assert_int_equal(elf_worker_new(CONFINEMENT_DEFAULT_USER, false, &worker), 0);
 	return worker;
 }
 
@@ -226,6 +227,34 @@ static void files_of_users_are_read_by_another_process(void **state _unused_)
 	elf_worker_free(worker);
 }
 
+/* The higher niceness of both processes. */
+static int get_niceness(bool is_awaited)
+{
+	struct elf_source_file file = open_own_program(SOMEBODY);
+	struct elf_identity identity;
+	struct elf_worker *worker;
+	pid_t pids[2];
+	int niceness[2];
+
+	assert_int_equal(elf_worker_new(CONFINEMENT_DEFAULT_USER, is_awaited, &worker), 0);
+	assert_int_equal(elf_worker_identify(worker, &file, &identity), 0);
+	assert_int_equal(list_children(pids), 2);
+	for (int i = 0; i < 2; i++)
+		niceness[i] = getpriority(PRIO_PROCESS, (id_t)pids[i]);
+	elf_worker_free(worker);
+	close(file.fd);
+	return niceness[0] > niceness[1] ? niceness[0] : niceness[1];
+}
+
+static void one_that_is_awaited_is_as_urgent_as_who_waits(void **state _unused_)
+{
+	if (setpriority(PRIO_PROCESS, 0, -3))
+		skip();
+	assert_int_equal(get_niceness(true), -3);
+	assert_int_equal(get_niceness(false), 0);
+	assert_int_equal(setpriority(PRIO_PROCESS, 0, 0), 0);
+}
+
 static void a_user_whose_files_end_processes_is_given_up(void **state _unused_)
 {
 	struct elf_source_file file = open_own_program(0);
@@ -367,6 +396,15 @@ static void an_answer_stays_in_its_bounds(void **state _unused_)
 	answer.identity.num_segments = ELF_MAX_SEGMENTS + 1;
 	assert_false(elf_answer_is_valid(&answer, sizeof(answer), ELF_IDENTIFY));
 
+	answer.identity.num_segments = 2;
+	answer.identity.v8.code = (struct v8_code_layout){
+		.is_known = true, .exits = 4, .first_deopt = 7, .exit_bytes = 4};
+	assert_true(elf_answer_is_valid(&answer, size, ELF_IDENTIFY));
+	answer.identity.v8.code.first_deopt = 6;
+	assert_false(elf_answer_is_valid(&answer, size, ELF_IDENTIFY));
+	answer.identity.v8.code.is_known = false;
+	assert_true(elf_answer_is_valid(&answer, size, ELF_IDENTIFY));
+
 	answer = (struct elf_answer){.kind = ELF_PROVE_CALL, .proof = CALL_DISPROVEN};
 	size = elf_answer_get_size(&answer);
 	assert_true(elf_answer_is_valid(&answer, size, ELF_PROVE_CALL));
@@ -444,6 +482,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_elf_file_is_reported),
 		cmocka_unit_test(one_that_dies_is_replaced),
 		cmocka_unit_test(files_of_users_are_read_by_another_process),
+		cmocka_unit_test(one_that_is_awaited_is_as_urgent_as_who_waits),
 		cmocka_unit_test(a_user_whose_files_end_processes_is_given_up),
 		cmocka_unit_test(a_cancelled_one_builds_nothing),
 		cmocka_unit_test(a_function_is_found_to_probe_it),

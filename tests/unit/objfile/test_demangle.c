@@ -226,6 +226,31 @@ static void the_same_name_is_demangled_once(void **state)
 	demangler_free(demangler);
 }
 
+static void of_a_symbol_without_end_the_start_is_the_name(void **state)
+{
+	struct demangler *demangler = demangler_new();
+	const size_t length = 1 << 20;
+	char *symbol = calloc(length + 1, 1);
+	struct demangled_name first;
+	struct demangled_name second;
+
+	(void)state;
+	assert_non_null(symbol);
+	memset(symbol, 'a', length);
+	assert_int_equal(demangler_get(demangler, symbol, &first), 0);
+	assert_int_equal(strlen(first.name), 64 << 10);
+	assert_int_equal(strlen(first.full_name), 64 << 10);
+	symbol[length - 1] = 'b';
+	assert_int_equal(demangler_get(demangler, symbol, &second), 0);
+	assert_ptr_equal(first.name, second.name);
+	symbol[64 << 10] = '\0';
+	symbol[0] = 'c';
+	assert_int_equal(demangler_get(demangler, symbol, &second), 0);
+	assert_string_equal(second.name, symbol);
+	free(symbol);
+	demangler_free(demangler);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +266,7 @@ int main(void)
 		cmocka_unit_test(broken_names_stay_as_they_are),
 		cmocka_unit_test(a_name_that_unfolds_without_end_is_truncated),
 		cmocka_unit_test(lifetimes_without_end_leave_the_symbol_as_it_is),
+		cmocka_unit_test(of_a_symbol_without_end_the_start_is_the_name),
 		cmocka_unit_test(the_same_name_is_demangled_once),
 	};
 

@@ -1,6 +1,7 @@
 /* Text of a file that a program has replaced by a copy in anonymous memory: this program's, with a file that it writes. */
 #include "process/replaced_text.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,9 +27,11 @@ struct scene {
 	uint32_t looks;
 };
 
-/* All pages differ. */
+/* All pages differ. It is an ELF file as far as its first bytes say. */
 static uint8_t get_byte(size_t i)
 {
+	if (i < SELFMAG)
+		return (uint8_t)ELFMAG[i];
 	return (uint8_t)(i * 7 + i / PAGE * 31 + i / 251);
 }
 
@@ -249,6 +252,48 @@ static void memory_in_the_place_of_text_is_the_file_if_it_has_its_bytes(void **s
 	assert_page(scene, process, 16, scene->file);
 }
 
+/* A file with pages of the first one, as a memfd is, or one of hugetlbfs. */
+static void write_copy(struct scene *scene, size_t first, size_t count, struct text *ret_path,
+		       uint32_t *ret_file)
+{
+	const struct mapped_range range = {.pid = getpid()};
+	struct file_identity identity = {0};
+	FILE *file;
+
+	*ret_path = fake_proc_path(&scene->proc, "copy");
+	file = fopen(ret_path->data, "we");
+	assert_non_null(file);
+	for (size_t i = first * PAGE; i < (first + count) * PAGE; i++)
+		assert_int_equal(fputc(get_byte(i), file), get_byte(i));
+	assert_int_equal(fclose(file), 0);
+	identity.path = ret_path->data;
+	assert_int_equal(file_table_add(scene->files, &range, &identity, ret_file), 0);
+	assert_true(file_table_get(scene->files, *ret_file)->fd >= 0);
+}
+
+static void a_file_in_the_place_of_text_is_the_text_if_it_has_its_bytes(void **state)
+{
+	struct scene *scene = *state;
+	const struct process *process = on_exec(scene);
+	struct text path = {0};
+	struct mapping copy = get_memory(scene, 4, 8);
+
+	on_mmap(scene, 4, get_pages(scene, 0, 20, 0));
+	write_copy(scene, 4, 8, &path, &copy.file);
+	on_mmap(scene, 5, copy);
+	for (size_t page = 3; page < 13; page++)
+		assert_page(scene, process, page, scene->file);
+	/* It has other bytes, or is a program. */
+	scene->memory[4 * PAGE + 1] ^= 1;
+	on_mmap(scene, 6, copy);
+	assert_int_equal(process_find_mapping(process, copy.start)->file, copy.file);
+	scene->memory[4 * PAGE + 1] ^= 1;
+	assert_false(replaced_text_may_be_in(scene->files, scene->file));
+	assert_true(replaced_text_may_be_in(scene->files, copy.file));
+	assert_true(replaced_text_may_be_in(scene->files, FILE_NONE));
+	text_release(&path);
+}
+
 /* The memory is mapped first, filled then, and protected; in parts, maybe. */
 static void what_the_memory_holds_later_counts(void **state)
 {
@@ -335,6 +380,30 @@ static void a_scan_finds_text_that_was_replaced_before(void **state)
 	assert_page(scene, process, 40, FILE_NONE);
 }
 
+static void a_scan_finds_text_that_was_replaced_by_a_file(void **state)
+{
+	struct scene *scene = *state;
+	const struct process *process;
+	struct text maps = {0};
+	struct text path = {0};
+	uint32_t file;
+
+	write_copy(scene, 4, 30, &path, &file);
+	add_line(scene, &maps, 0, 4, "r--p", 0, scene->path.data);
+	add_line(scene, &maps, 4, 8, "r-xs", 0, path.data);
+	add_line(scene, &maps, 12, 3, "r-xp", 8, path.data);
+	add_line(scene, &maps, 15, 2, "r-xp", 15, scene->path.data);
+	add_line(scene, &maps, 20, 5, "r-xp", 16, path.data);
+	add_line(scene, &maps, 25, 5, "r--p", 25, scene->path.data);
+	add_line(scene, &maps, 40, 5, "r-xp", 0, path.data);
+	process = scan(scene, &maps);
+	for (size_t page = 4; page < 17; page++)
+		assert_page(scene, process, page, scene->file);
+	assert_page(scene, process, 20, scene->file);
+	assert_int_equal(process_find_mapping(process, scene->address + 40 * PAGE)->file, file);
+	text_release(&path);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -348,9 +417,11 @@ int main(void)
 		TEST(the_offset_is_found_by_a_mapping_beside),
 		TEST(too_far_from_a_mapping_beside_nothing_is_found),
 		TEST(memory_in_the_place_of_text_is_the_file_if_it_has_its_bytes),
+		TEST(a_file_in_the_place_of_text_is_the_text_if_it_has_its_bytes),
 		TEST(what_the_memory_holds_later_counts),
 		TEST(memory_elsewhere_is_no_file),
 		TEST(a_scan_finds_text_that_was_replaced_before),
+		TEST(a_scan_finds_text_that_was_replaced_by_a_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -495,6 +495,39 @@ static bool knows_code(const struct code_version *code, uint8_t changed, int32_t
 	return ret->code.is_known;
 }
 
+static void a_layout_of_optimized_code_stays_in_its_bounds(void **state)
+{
+	const struct v8_code_layout valid = {.code_positions = 88,
+					     .shared = 9,
+					     .exits = 7,
+					     .first_deopt = 10,
+					     .translations = V8_TRANSLATIONS_BYTECODE,
+					     .exit_bytes = 1};
+	struct v8_code_layout layout = valid;
+
+	assert_true(v8_code_layout_is_valid(&layout));
+	layout.code_positions = 89;
+	assert_false(v8_code_layout_is_valid(&layout));
+	layout = valid;
+	layout.code_size = UINT8_MAX;
+	assert_false(v8_code_layout_is_valid(&layout));
+	layout = valid;
+	layout.shared = 10;
+	assert_false(v8_code_layout_is_valid(&layout));
+	layout = valid;
+	layout.exits = 8;
+	assert_false(v8_code_layout_is_valid(&layout));
+	layout.exits = UINT8_MAX;
+	assert_false(v8_code_layout_is_valid(&layout));
+	layout = valid;
+	layout.translations++;
+	assert_false(v8_code_layout_is_valid(&layout));
+	layout = valid;
+	layout.exit_bytes = 0;
+	assert_false(v8_code_layout_is_valid(&layout));
+	(void)state;
+}
+
 static void optimized_code_is_known_of_some_versions(void **state)
 {
 	struct v8_build build;
@@ -505,6 +538,7 @@ static void optimized_code_is_known_of_some_versions(void **state)
 
 		assert_int_equal(knows_code(code, UINT8_MAX, 0, &build), code->is_known);
 		assert_int_equal(build.code.stream_type, code->is_known ? code->facts[0].value : 0);
+		assert_int_equal(v8_code_layout_is_valid(&build.code), code->is_known);
 		for (uint8_t k = 0; k < code->num_facts; k++)
 			assert_false(knows_code(code, k, k ? 99 : -1, &build));
 	}
@@ -785,6 +819,7 @@ int main(void)
 		cmocka_unit_test(functions_of_webassembly_have_what_their_build_says),
 		cmocka_unit_test(older_builds_do_not_say_all_of_webassembly),
 		cmocka_unit_test(numbers_of_webassembly_that_are_none_leave_it_unknown),
+		cmocka_unit_test(a_layout_of_optimized_code_stays_in_its_bounds),
 		cmocka_unit_test(optimized_code_is_known_of_some_versions),
 		cmocka_unit_test(one_between_two_versions_is_as_the_older_one),
 		cmocka_unit_test(of_other_versions_nothing_is_guessed),
