@@ -21,6 +21,8 @@
  */
 #define FIRST_LIMIT_NS (2 * NS_PER_SECOND)
 #define SHARE_STEP_NS  NS_PER_SECOND
+/* Steps after which the end of a recording does not wait for a user's files. */
+#define MAX_WAITED_SHARE 2
 
 struct job {
 	uint32_t file;
@@ -66,9 +68,10 @@ struct table_builder {
 	ARRAY(struct job) jobs; /* waiting */
 	ARRAY(struct result) results;
 	ARRAY(struct table_owner) owners;
-	unsigned int num_running;
-	bool is_slow_running; /* one that was given up once */
-	uint64_t wall_ns;     /* from when jobs were taken until they were done, summed */
+	unsigned int
+		num_running_prompt; /* jobs that were prompt when they were taken: is_prompt() */
+	bool is_slow_running;       /* one that was given up once */
+	uint64_t wall_ns;           /* from when jobs were taken until they were done, summed */
 	bool is_closing;
 	int event_fd;
 	struct builder_thread *threads;
@@ -190,6 +193,12 @@ static void add_spent(struct table_builder *builder, uid_t uid, uint64_t spent_n
 		*added = (struct table_owner){uid, spent_ns};
 }
 
+/* Whether the end of a recording waits for it. */
+static bool is_prompt(const struct table_builder *builder, const struct job *job)
+{
+	return !job->is_slow && get_share(builder, job->owner) < MAX_WAITED_SHARE;
+}
+
 static bool is_before(const struct table_builder *builder, const struct job *job,
 		      const struct job *other)
 {
@@ -259,13 +268,15 @@ static void *run_thread(void *context)
 		bool is_late = false;
 		uint64_t spent_ns;
 		uint64_t start_ns;
+		bool was_prompt;
 		struct job job;
 
 		if (!take_job(builder, &job)) {
 			pthread_cond_wait(&builder->has_job, &builder->lock);
 			continue;
 		}
-		builder->num_running++;
+		was_prompt = is_prompt(builder, &job);
+		builder->num_running_prompt += was_prompt;
 		pthread_mutex_unlock(&builder->lock);
 		start_ns = clock_now_ns();
 		table = get_table(thread, &job, &is_late);
@@ -273,7 +284,7 @@ static void *run_thread(void *context)
 			builder->opts.on_table(table, builder->opts.context);
 		spent_ns = clock_now_ns() - start_ns;
 		pthread_mutex_lock(&builder->lock);
-		builder->num_running--;
+		builder->num_running_prompt -= was_prompt;
 		builder->wall_ns += spent_ns;
 		add_spent(builder, job.owner, spent_ns);
 		if (job.is_slow)
@@ -452,13 +463,13 @@ int table_builder_get_fd(const struct table_builder *builder)
 	return builder->event_fd;
 }
 
-/* Whether tables are coming, but for those of files that were given up once. The lock is held. */
+/* The lock is held. */
 static bool has_prompt_jobs(const struct table_builder *builder)
 {
-	if (builder->num_running > builder->is_slow_running)
+	if (builder->num_running_prompt)
 		return true;
 	array_for_each (&builder->jobs, job)
-		if (!job->is_slow)
+		if (is_prompt(builder, job))
 			return true;
 	return false;
 }

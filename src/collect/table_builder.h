@@ -67,7 +67,7 @@ uint64_t table_builder_get_wall_ns(struct table_builder *builder);
 
 /*
  * Wait until a table is finished, or until this moment (clock_now_ns()). Returns false if none is then, and at once
- * if the only tables left are of files that have taken too long before.
+ * if the only tables left are of files that have taken too long before, or of users whose files have.
  */
 bool table_builder_wait(struct table_builder *builder, uint64_t until_ns);
 
