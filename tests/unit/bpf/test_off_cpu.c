@@ -352,6 +352,20 @@ static void only_threads_of_the_cgroup_are_recorded(void **state _unused_)
 	expect_balance();
 }
 
+static void new_threads_of_the_cgroup_are_recorded(void **state _unused_)
+{
+	is_of_cgroup = true;
+	fake_kernel.now_ns = 2000;
+	on_started(NULL, &task);
+	assert_null(find_departure(&task));
+	fake_kernel.is_under_cgroup = -1; /* it cannot say */
+	on_started(NULL, &task);
+	assert_null(find_departure(&task));
+	fake_kernel.is_under_cgroup = 1;
+	on_started(NULL, &task);
+	assert_non_null(find_departure(&task));
+}
+
 static void short_waits_are_left_out(void **state _unused_)
 {
 	const struct wire_off_cpu_counters *counter = get_counters();
@@ -506,6 +520,7 @@ int main(void)
 		TEST(lifetime_is_cpu_time_plus_waits),
 		TEST(threads_outside_the_target_are_filtered),
 		TEST(only_threads_of_the_cgroup_are_recorded),
+		TEST(new_threads_of_the_cgroup_are_recorded),
 		TEST(short_waits_are_left_out),
 		TEST(only_waits_for_futexes_are_recorded),
 		TEST(a_sample_has_the_futex_of_its_wait),

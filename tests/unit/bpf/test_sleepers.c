@@ -352,6 +352,29 @@ static void threads_outside_the_cgroup_are_skipped(void **state _unused_)
 	expect_times(2 * (END - BEGIN), 0, 0, 0);
 }
 
+/* So deep are no cgroups. */
+static void ancestors_of_a_cgroup_are_bounded(void **state _unused_)
+{
+	static struct kernfs_node nodes[MAX_CGROUP_DEPTH + 1];
+	static struct cgroup groups[MAX_CGROUP_DEPTH + 1];
+	struct css_set set = {.dfl_cgrp = &groups[0]};
+
+	for (uint32_t i = 0; i <= MAX_CGROUP_DEPTH; i++) {
+		nodes[i].id = 100 + i;
+		groups[i] = (struct cgroup){
+			.self = {.cgroup = &groups[i],
+				 .parent = i < MAX_CGROUP_DEPTH ? &groups[i + 1].self : NULL},
+			.kn = &nodes[i]};
+	}
+	task.cgroups = &set;
+	cgroup_id = 100 + MAX_CGROUP_DEPTH;
+	visit(count_thread, &task);
+	expect_times(0, 0, 0, 0);
+	cgroup_id--;
+	visit(count_thread, &task);
+	expect_times(END - BEGIN, 0, 0, 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -374,6 +397,7 @@ int main(void)
 		TEST(the_scheduler_is_the_innermost_frame_of_a_sleeper),
 		TEST(the_stack_of_a_sleeper_is_copied),
 		TEST(threads_outside_the_cgroup_are_skipped),
+		TEST(ancestors_of_a_cgroup_are_bounded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -463,8 +463,10 @@ static void probes_are_looked_for_in_the_target(void **state _unused_)
 	EXPECT_PARSED("-e", "one", "-a", "--", "ls");
 	assert_int_equal(record_options_find_events(&options), 0);
 	assert_non_null(last_search.allocating);
-	/* Without events nothing is looked for. */
+	/* Without events there is nothing to refuse. */
 	EXPECT_PARSED("-d", "1");
+	assert_int_equal(record_options_find_events(&options), 0);
+	EXPECT_PARSED("--off-cpu", "--metric", "samples");
 	assert_int_equal(record_options_find_events(&options), 0);
 }
 

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/attributes.h"
+#include "collect/event_tracepoints.h"
 #include "test_folder.h"
 #include "unit.h"
 #include "wire/request.h"
@@ -288,6 +289,33 @@ static void system_calls_are_two_tracepoints(void **state)
 	assert_false(event_is_clock(event));
 }
 
+static void a_field_of_a_record_is_found_unless_it_is_overwritten(void **state)
+{
+	static const char name[] = "block:block_rq_issue";
+	struct fixture *fixture = *state;
+	uint16_t offset = 1;
+
+	assert_int_equal(event_tracepoint_find_offset(fixture->devices, name, "dev", &offset,
+						      &fixture->error),
+			 0);
+	assert_int_equal(offset, 8);
+	assert_int_equal(event_tracepoint_find_offset(fixture->devices, name, "where", &offset,
+						      &fixture->error),
+			 0);
+	assert_int_equal(offset, 72);
+	assert_int_equal(event_tracepoint_find_offset(fixture->devices, name, "common_type",
+						      &offset, &fixture->error),
+			 -ENOTSUP);
+	assert_non_null(strstr(fixture->error.message, "has no 'common_type' on this kernel"));
+	assert_int_equal(event_tracepoint_find_offset(fixture->devices, name, "nothing", &offset,
+						      &fixture->error),
+			 -ENOTSUP);
+	assert_int_equal(event_tracepoint_find_offset(fixture->devices, "block:none", "dev",
+						      &offset, &fixture->error),
+			 -ENOTSUP);
+	assert_int_equal(offset, 72);
+}
+
 static void requests_to_block_devices_are_of_kinds(void **state)
 {
 	const struct event *event = parse_one(*state, "block-io");
@@ -504,6 +532,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(without_tracefs_the_cure_is_said, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_field_of_a_record_is_found_unless_it_is_overwritten, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(requests_to_block_devices_are_of_kinds, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(lists_have_commas, set_up, tear_down),

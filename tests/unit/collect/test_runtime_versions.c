@@ -540,6 +540,14 @@ static void frames_that_came_say_whose_they_are(void **state _unused_)
 		for (unsigned int frame = 0; frame <= i; frame++)
 			assert_int_equal(given.items[frame].code, 1001 + 100 * i + frame);
 	}
+	/* As many as a stack has. */
+	add_stack(5001, WIRE_RUNTIME_PHP, WIRE_MAX_RUNTIME_FRAMES);
+	splice(5001);
+	assert_int_equal(given.length, WIRE_MAX_RUNTIME_FRAMES);
+	add_stack(5003, WIRE_RUNTIME_PHP, 3);
+	splice(5003);
+	assert_int_equal(given.length, 3);
+	assert_int_equal(given.items[0].code, 5003);
 	/* The same once more adds nothing. */
 	add_stack(1001, WIRE_RUNTIME_V8, 9);
 	splice(1001);

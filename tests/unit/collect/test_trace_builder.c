@@ -650,6 +650,26 @@ static void fill_is_what_lies_above_the_stack_pointer_and_ends_at_0(void **state
 	assert_int_equal(timeline_next_fill(fixture->timeline, &position, &fill), 0);
 }
 
+static void a_fill_counts_once_it_changes_by_more_than_an_eighth(void **state)
+{
+	static const uint64_t reported[][2] = {{10, 0x1000}, {30, 0x1208}, {50, 0xfc0}, {50, 0}};
+	static const uint64_t fills[] = {0x1000, 0x1200, 0x1208, 0xfc8, 0xfc0};
+	struct fixture *fixture = *state;
+	struct region_fill fill;
+	uint64_t position = 0;
+
+	add_area(fixture, 10, WIRE_STACK_MAIN, PID, 0x10000, 0x20000, 0);
+	for (size_t i = 0; i < ARRAY_LENGTH(fills); i++)
+		add_sample(fixture, 10 + 10 * i, PID, "game", 0x20000 - fills[i]);
+	build(fixture);
+	for (size_t i = 0; i < ARRAY_LENGTH(reported); i++) {
+		assert_int_equal(timeline_next_fill(fixture->timeline, &position, &fill), 1);
+		assert_int_equal(fill.time_ns, reported[i][0]);
+		assert_int_equal(fill.bytes, reported[i][1]);
+	}
+	assert_int_equal(timeline_next_fill(fixture->timeline, &position, &fill), 0);
+}
+
 /* A process with a region [0x10000, 0x20000) and on it a zone of thread 101 from 10 to 50. */
 static void add_zones(struct fixture *fixture)
 {
@@ -1214,6 +1234,7 @@ int main(void)
 		TEST(another_threads_later_stack_is_not_taken_for_it),
 		TEST(what_lies_below_the_first_threads_tls_is_no_thread_stack),
 		TEST(fill_is_what_lies_above_the_stack_pointer_and_ends_at_0),
+		TEST(a_fill_counts_once_it_changes_by_more_than_an_eighth),
 		TEST(samples_and_zones_share_process_thread_and_region),
 		TEST(a_sample_elsewhere_ends_the_occupancy_that_a_zone_began),
 		TEST(processes_come_with_their_ancestors),

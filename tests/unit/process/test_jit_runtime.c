@@ -70,6 +70,22 @@ static void v8_and_dotnet_keep_them(_unused_ void **state)
 	}
 }
 
+static void what_is_known_stays_when_the_process_is_gone(_unused_ void **state)
+{
+	struct fixture *fixture;
+	void *made;
+	uint32_t id;
+
+	assert_int_equal(set_up(&made), 0);
+	fixture = made;
+	write_options(made, "java\0" ON, sizeof("java\0" ON), "", 0);
+	assert_true(keeps(made, "/no/lib/server/libjvm.so", NULL));
+	id = find(fixture, 130, PID, NO_GEN)->id;
+	write_options(made, "", 0, "", 0);
+	assert_true(process_table_keeps_frame_pointers(fixture->table, id));
+	tear_down(&made);
+}
+
 static void an_unknown_runtime_does_not(_unused_ void **state)
 {
 	void *fixture;
@@ -140,6 +156,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(v8_and_dotnet_keep_them),
+		cmocka_unit_test(what_is_known_stays_when_the_process_is_gone),
 		cmocka_unit_test(an_unknown_runtime_does_not),
 		cmocka_unit_test(java_keeps_them_when_it_is_asked_to),
 		cmocka_unit_test(the_last_option_counts),
