@@ -147,8 +147,9 @@ static unsigned int num_readers, num_openers;
 static uid_t reader_user;
 static int reader_error;
 
-int start_reader(uid_t user, struct elf_worker **ret)
+int start_reader(uid_t user, bool is_awaited, struct elf_worker **ret)
 {
+	assert_false(is_awaited);
 	reader_user = user;
 	if (reader_error)
 		return reader_error;

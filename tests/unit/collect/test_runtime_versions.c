@@ -62,7 +62,8 @@ int splice_v8(struct v8_stacks *stacks, const struct runtime_sample *source,
 	      struct runtime_verdict *ret_verdict);
 int splice_hotspot(struct hotspot_stacks *stacks, const struct runtime_sample *source,
 		   const struct runtime_frame_list *frames, const uint64_t *pcs, uint32_t num_pcs,
-		   struct runtime_level *ret, uint32_t *ret_num, enum runtime_fit *ret_fit);
+		   struct runtime_level *ret, uint32_t *ret_num,
+		   struct runtime_verdict *ret_verdict);
 int splice_script(struct script_stacks *stacks, enum wire_runtime which,
 		  const struct runtime_sample *source, const struct runtime_frame_list *frames,
 		  const uint64_t *pcs, uint32_t num_pcs, struct runtime_level *ret,
@@ -216,9 +217,9 @@ int splice_hotspot(struct hotspot_stacks *stacks _unused_,
 		   const struct runtime_sample *source _unused_,
 		   const struct runtime_frame_list *frames, const uint64_t *pcs _unused_,
 		   uint32_t num_pcs _unused_, struct runtime_level *ret _unused_,
-		   uint32_t *ret_num _unused_, enum runtime_fit *ret_fit)
+		   uint32_t *ret_num _unused_, struct runtime_verdict *ret_verdict)
 {
-	*ret_fit = RUNTIME_FITS;
+	*ret_verdict = (struct runtime_verdict){.fit = RUNTIME_FITS};
 	return note(WIRE_RUNTIME_HOTSPOT, frames);
 }
 
