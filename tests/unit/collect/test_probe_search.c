@@ -38,7 +38,7 @@ static struct {
 	int err;
 } files[12];
 static size_t num_files;
-static const char *opened[16];
+static const char *opened[64];
 static size_t num_opened;
 
 static void put_file(const char *path, int err)

@@ -66,8 +66,8 @@ int bpf_iter_create(int link_fd)
 	return file_fds[num_files++];
 }
 
-static const struct bpf_map *reused[3];
-static int reused_fds[3];
+static const struct bpf_map *reused[16]; /* a load that fails is tried again */
+static int reused_fds[16];
 static unsigned int num_reused;
 static unsigned int fail_reuse; /* its number, from 1 on; 0: none */
 
