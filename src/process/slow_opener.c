@@ -98,6 +98,12 @@ struct opener_user {
 	unsigned int num_failures;
 };
 
+/* A user whose processes have copied files. */
+struct copying_user {
+	uid_t uid;
+	uint64_t copied_bytes;
+};
+
 /* A process that did not answer. */
 struct silent_process {
 	pid_t pid;
@@ -110,6 +116,7 @@ struct slow_opener {
 	uint64_t ended_cpu_ns; /* of processes that have ended */
 	ARRAY(struct looked_at) devices;
 	ARRAY(struct opener_user) users; /* that had time-outs */
+	ARRAY(struct copying_user) copying;
 	ARRAY(struct silent_process) silent;
 	unsigned int num_failures; /* of all users */
 	unsigned int num_left_behind;
@@ -416,6 +423,7 @@ void slow_opener_free(struct slow_opener *opener)
 	(void)stop(opener);
 	array_release(&opener->devices);
 	array_release(&opener->users);
+	array_release(&opener->copying);
 	array_release(&opener->silent);
 	free(opener);
 }
@@ -459,6 +467,37 @@ static struct opener_user *find_user(struct slow_opener *opener, uid_t uid)
 		if (user->uid == uid)
 			return user;
 	return NULL;
+}
+
+/* Users beyond the limit, and without memory, are counted together. */
+static struct copying_user *find_copying_user(struct slow_opener *opener, uid_t uid)
+{
+	struct copying_user *added;
+
+	array_for_each (&opener->copying, user)
+		if (user->uid == uid)
+			return user;
+	added = opener->copying.length < MAX_USERS ? array_add(&opener->copying) : NULL;
+	if (added)
+		*added = (struct copying_user){.uid = uid};
+	else if (opener->copying.length)
+		added = &opener->copying.items[opener->copying.length - 1];
+	return added;
+}
+
+/* Bytes that a user may still copy: no more than is left to others, but for root. */
+static uint64_t get_copy_limit(const struct slow_opener *opener, uid_t uid,
+			       const struct copying_user *user)
+{
+	uint64_t left = MAX_COPIED_BYTES - opener->copied_bytes;
+	uint64_t own = user ? user->copied_bytes : 0;
+	uint64_t share = (left + own) / 2;
+
+	if (opener->copied_bytes >= MAX_COPIED_BYTES)
+		return 0;
+	if (!uid)
+		return left;
+	return share > own ? share - own : 0;
 }
 
 /* NULL: it has answered so far. */
@@ -694,13 +733,23 @@ int slow_opener_look_as_user(struct slow_opener *opener, pid_t pid, int handle,
 int slow_opener_open(struct slow_opener *opener, pid_t pid, int handle, bool as_user)
 {
 	struct opener_head head = {.kind = as_user ? OPEN_AS_USER : OPEN, .pid = pid};
+	struct copying_user *user;
+	uint64_t copied_bytes;
+	uid_t uid;
+	int fd;
 
 	if (!opener)
 		return file_open_found(handle);
-	if (opener->copied_bytes >= MAX_COPIED_BYTES)
+	uid = get_user(pid);
+	user = find_copying_user(opener, uid);
+	head.limit_bytes = get_copy_limit(opener, uid, user);
+	if (!head.limit_bytes)
 		return -EFBIG;
-	head.limit_bytes = MAX_COPIED_BYTES - opener->copied_bytes;
-	return ask_for_fd(opener, &head, NULL, "", handle);
+	copied_bytes = opener->copied_bytes;
+	fd = ask_for_fd(opener, &head, NULL, "", handle);
+	if (user)
+		user->copied_bytes += opener->copied_bytes - copied_bytes;
+	return fd;
 }
 
 int slow_opener_read(struct slow_opener *opener, pid_t pid, const char *path, size_t limit_bytes,

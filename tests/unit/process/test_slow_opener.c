@@ -21,6 +21,7 @@ static int tear_down(void **state _unused_)
 	slow_opener_end(&opener);
 	array_release(&opener.devices);
 	array_release(&opener.users);
+	array_release(&opener.copying);
 	array_release(&opener.silent);
 	return 0;
 }
@@ -93,6 +94,48 @@ static void the_number_of_users_is_bounded(void **state _unused_)
 	note_failure(&opener, NO_PID);
 	assert_int_equal(opener.users.length, MAX_USERS);
 	assert_int_equal(opener.counts.num_late, 1);
+}
+
+static uint64_t get_limit_of(uid_t uid)
+{
+	return get_copy_limit(&opener, uid, find_copying_user(&opener, uid));
+}
+
+static void copy_as(uid_t uid, uint64_t num_bytes)
+{
+	find_copying_user(&opener, uid)->copied_bytes += num_bytes;
+	opener.copied_bytes += num_bytes;
+}
+
+static void a_user_leaves_as_much_to_copy_to_others(void **state _unused_)
+{
+	assert_int_equal(get_limit_of(1), MAX_COPIED_BYTES / 2);
+	copy_as(1, MAX_COPIED_BYTES / 2 - 1);
+	assert_int_equal(get_limit_of(1), 1);
+	copy_as(1, 1);
+	assert_int_equal(get_limit_of(1), 0);
+	assert_int_equal(get_limit_of(2), MAX_COPIED_BYTES / 4);
+	assert_int_equal(get_limit_of(0), MAX_COPIED_BYTES / 2);
+	copy_as(2, MAX_COPIED_BYTES / 4);
+	assert_int_equal(get_limit_of(2), 0);
+	assert_int_equal(get_limit_of(3), MAX_COPIED_BYTES / 8);
+	copy_as(0, MAX_COPIED_BYTES / 4 - 1);
+	assert_int_equal(get_limit_of(0), 1);
+	copy_as(0, 1);
+	assert_int_equal(get_limit_of(0), 0);
+	assert_int_equal(slow_opener_open(&opener, NO_PID, -1, false), -EFBIG);
+	/* One that was larger than its limit. */
+	opener.copied_bytes++;
+	assert_int_equal(get_limit_of(0), 0);
+}
+
+static void users_beyond_the_limit_copy_together(void **state _unused_)
+{
+	for (uid_t uid = 1; uid <= MAX_USERS; uid++)
+		copy_as(uid, 1);
+	assert_ptr_equal(find_copying_user(&opener, MAX_USERS + 1),
+			 find_copying_user(&opener, MAX_USERS));
+	assert_int_equal(opener.copying.length, MAX_USERS);
 }
 
 static void a_process_that_did_not_answer_twice_is_not_asked(void **state _unused_)
@@ -251,6 +294,8 @@ int main(void)
 		TEST(a_user_has_a_number_of_failures),
 		TEST(failures_are_counted_by_user),
 		TEST(the_number_of_users_is_bounded),
+		TEST(a_user_leaves_as_much_to_copy_to_others),
+		TEST(users_beyond_the_limit_copy_together),
 		TEST(a_process_that_did_not_answer_twice_is_not_asked),
 		TEST(the_number_of_silent_processes_is_bounded),
 		TEST(processes_that_stay_are_bounded),
