@@ -148,10 +148,13 @@ $(G)/bpf/%.skel.h: $(G)/bpf/%.bpf.o
 $(O)/tests/unit/bpf/%: private WARNINGS = -Wall -Wextra -Wno-unused-parameter -Wno-unused-function $(if $(WERROR),-Werror) -Ibpf
 # Memory that a unit test does not free fails it, if gcc has its leak checker. Address sanitizers look for it themselves.
 LEAK_CHECK := $(if $(SAN)$(findstring clang,$(CC)),,$(if $(wildcard $(shell $(CC) -print-file-name=liblsan.so)),-fsanitize=leak))
+# For a test of what happens where memory is short (tests/unit/failing_memory.h).
+FAILING_ALLOCATIONS := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=strdup,--wrap=strndup
+FAILING_MEMORY = $(if $(shell grep -l '"failing_memory.h"' $<),$(FAILING_ALLOCATIONS))
 # Compiled quickly: what they test is optimized.
 $(O)/tests/unit/%: tests/unit/%.c $(LIBRARY)
 	$(call say,TEST,$<)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -O0 $(LEAK_CHECK) -Itests/unit -o $@ $< $(LIBRARY) $(LDLIBS) -lcmocka
+	$(Q)mkdir -p $(@D) && $(CC) $(ALL_CFLAGS) -O0 $(LEAK_CHECK) $(FAILING_MEMORY) -Itests/unit -o $@ $< $(LIBRARY) $(LDLIBS) -lcmocka
 
 $(O)/tests/fuzz/%: tests/fuzz/%.c $(LIBRARY)
 	$(call say,FUZZ,$<)

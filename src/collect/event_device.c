@@ -121,8 +121,12 @@ static int put_word(const struct device *device, char *word, int depth, struct e
 	char *end = NULL;
 	uint64_t value = 1;
 	uint64_t *field;
-	int err;
+	int err = equals ? -ENOENT
+			 : read_description(device->devices, device->name, "events/", word,
+					    &description);
 
+	if (err == -ENOMEM)
+		return err;
 	if (equals) {
 		*equals = '\0';
 		errno = 0;
@@ -130,8 +134,7 @@ static int put_word(const struct device *device, char *word, int depth, struct e
 		if (errno || end == equals + 1 || *end || equals[1] == '-')
 			return error_set(error, -EINVAL, "%s/: '%s' is not a number", device->name,
 					 equals + 1);
-	} else if (!read_description(device->devices, device->name, "events/", word,
-				     &description)) {
+	} else if (!err) {
 		if (depth == MAX_DEPTH)
 			return error_set(error, -EINVAL, "%s/%s/: its description has no end",
 					 device->name, word);
@@ -180,9 +183,13 @@ int event_device_configure(const char *devices, const char *device, const char *
 	struct device found = {.devices = devices, .name = device};
 	char *end;
 	unsigned long number;
+	int err = !*device || *device == '.' || strchr(device, '/')
+			  ? -ENOENT
+			  : read_description(devices, device, "", "type", &type);
 
-	if (!*device || *device == '.' || strchr(device, '/') ||
-	    read_description(devices, device, "", "type", &type))
+	if (err == -ENOMEM)
+		return err;
+	if (err)
 		return error_set(error, -ENOTSUP,
 				 "this machine has no device '%s' that counts events; %s has those "
 				 "that it has",

@@ -9,6 +9,7 @@
 
 #include "base/attributes.h"
 #include "collect/event_tracepoints.h"
+#include "failing_memory.h"
 #include "test_folder.h"
 #include "unit.h"
 #include "wire/request.h"
@@ -289,6 +290,46 @@ static void system_calls_are_two_tracepoints(void **state)
 	assert_false(event_is_clock(event));
 }
 
+static void short_memory_is_an_error_of_each_word(void **state)
+{
+	static const char *const words[] = {
+		"cycles:u,cs,faults",
+		"L1-dcache-load-misses",
+		"cpu/mem-loads,ldlat=30,umask=6/",
+		"cs,bl*:block_rq_i??*",
+		"block:block_rq_issue{bytes}",
+		"block:block_rq_issue{sector:sectors/s}",
+		"page-faults{4096:By}",
+		"syscalls",
+		"syscall-time",
+		"block-io",
+		"block-io-time",
+		"alloc,alloc-live",
+		"uprobe:/usr/bin/x:f+4{arg1:By}",
+		"uretprobe:x:f{retval:By}",
+		"usdt:x:server:request{arg1}",
+		"kprobe:vfs_read",
+	};
+	struct fixture *fixture = *state;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(words); i++) {
+		int64_t num_before = 0;
+		int err;
+
+		for (;; num_before++) {
+			failing_memory_begin(num_before);
+			err = parse(fixture, words[i]);
+			if (!failing_memory_end())
+				break;
+			if (err != -ENOMEM)
+				fail_msg("%s: %d without allocation %lld", words[i], err,
+					 (long long)num_before);
+		}
+		assert_int_equal(err, 0);
+		assert_true(num_before > 0);
+	}
+}
+
 static void a_field_of_a_record_is_found_unless_it_is_overwritten(void **state)
 {
 	static const char name[] = "block:block_rq_issue";
@@ -534,6 +575,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_field_of_a_record_is_found_unless_it_is_overwritten, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(short_memory_is_an_error_of_each_word, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(requests_to_block_devices_are_of_kinds, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(lists_have_commas, set_up, tear_down),

@@ -1,0 +1,74 @@
+/*
+ * Allocations that fail, one in each run of what is tested: whoever ignores one of its errors, or loses what it had until
+ * then, is found. A test that includes this is linked so that its allocations and the library's come here (FAILING_MEMORY
+ * in the Makefile).
+ */
+#ifndef FAILING_MEMORY_H
+#define FAILING_MEMORY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+char *__real_strdup(const char *text);
+char *__real_strndup(const char *text, size_t length);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+char *__wrap_strdup(const char *text);
+char *__wrap_strndup(const char *text, size_t length);
+
+static int64_t failing_memory_left = -1; /* allocations until one fails; negative: none does */
+static bool failing_memory_has_failed;
+
+/* Let the allocation behind so many others fail. */
+static inline void failing_memory_begin(int64_t num_before)
+{
+	failing_memory_left = num_before;
+	failing_memory_has_failed = false;
+}
+
+/* Returns whether there have been so many. */
+static inline bool failing_memory_end(void)
+{
+	failing_memory_left = -1;
+	return failing_memory_has_failed;
+}
+
+static inline bool failing_memory_fails(void)
+{
+	if (failing_memory_left < 0 || failing_memory_left--)
+		return false;
+	failing_memory_has_failed = true;
+	return true;
+}
+
+void *__wrap_malloc(size_t size)
+{
+	return failing_memory_fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+	return failing_memory_fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *memory, size_t size)
+{
+	return failing_memory_fails() ? NULL : __real_realloc(memory, size);
+}
+
+char *__wrap_strdup(const char *text)
+{
+	return failing_memory_fails() ? NULL : __real_strdup(text);
+}
+
+char *__wrap_strndup(const char *text, size_t length)
+{
+	return failing_memory_fails() ? NULL : __real_strndup(text, length);
+}
+
+#endif
