@@ -47,12 +47,29 @@ static bool is_register_valid(uint64_t number)
 	return number <= ARGUMENT_MAX_REGISTER || number == ARGUMENT_NO_REGISTER;
 }
 
+/* A bool of any other byte must not even be read. */
+static bool is_flag_valid(const bool *flag)
+{
+	unsigned char byte;
+
+	memcpy(&byte, flag, sizeof(byte));
+	return byte <= 1;
+}
+
+static bool is_v8_valid(const struct v8_build *v8)
+{
+	return is_flag_valid(&v8->wasm.is_known) && is_flag_valid(&v8->code.is_known) &&
+	       is_flag_valid(&v8->code.is_shared_wrapped) &&
+	       (!v8->code.is_known || v8_code_layout_is_valid(&v8->code));
+}
+
 static bool are_functions_valid(const struct elf_allocator_functions *found)
 {
 	for (uint32_t i = 0; i < found->num_functions; i++) {
 		const struct allocator_function *function = &found->functions[i];
 
-		if (!is_argument_valid(&function->point.argument) ||
+		if (!is_flag_valid(&function->jumps_in_mimalloc) ||
+		    !is_argument_valid(&function->point.argument) ||
 		    !is_register_valid(function->free_register) ||
 		    !is_register_valid(function->pointer_register) ||
 		    !is_register_valid(function->jump_register))
@@ -72,8 +89,7 @@ bool elf_answer_is_valid(struct elf_answer *answer, size_t size, enum elf_reques
 	     answer->identity.python.num_eval_parts > EVALUATION_MAX_PARTS ||
 	     answer->identity.script.num_eval_parts > EVALUATION_MAX_PARTS ||
 	     answer->identity.script.num_pushes > SCRIPT_MAX_PUSHES ||
-	     (answer->identity.v8.code.is_known &&
-	      !v8_code_layout_is_valid(&answer->identity.v8.code)) ||
+	     !is_v8_valid(&answer->identity.v8) ||
 	     answer->identity.named_runtime >= NUM_NAMED_RUNTIMES))
 		return false;
 	if (!answer->err && kind == ELF_FIND_PROBE &&

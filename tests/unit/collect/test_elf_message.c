@@ -138,6 +138,28 @@ static void points_and_functions_are_bounded(void **state _unused_)
 	assert_false(is_valid());
 }
 
+/* Each is a bool, which has two values. */
+static void flags_are_zero_or_one(void **state _unused_)
+{
+	static const size_t flags[] = {
+		offsetof(struct elf_answer, identity.v8.wasm.is_known),
+		offsetof(struct elf_answer, identity.v8.code.is_shared_wrapped),
+		offsetof(struct elf_answer, identity.v8.code.is_known),
+		offsetof(struct elf_answer, allocator.functions[0].jumps_in_mimalloc),
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(flags); i++) {
+		be(i < 3 ? ELF_IDENTIFY : ELF_FIND_ALLOCATOR);
+		if (i < 3)
+			answer.identity.v8.code = (struct v8_code_layout){
+				.exits = 4, .first_deopt = 7, .exit_bytes = 4};
+		for (unsigned int value = 0; value < 256; value++) {
+			((unsigned char *)&answer)[flags[i]] = (unsigned char)value;
+			assert_int_equal(is_valid(), value <= 1);
+		}
+	}
+}
+
 static bool is_argument_taken(struct probe_argument argument)
 {
 	bool is_of_probe;
@@ -233,6 +255,7 @@ int main(void)
 		TEST(an_error_has_a_message_that_ends),
 		TEST(numbers_of_an_identity_are_bounded),
 		TEST(points_and_functions_are_bounded),
+		TEST(flags_are_zero_or_one),
 		TEST(arguments_are_what_the_program_can_read),
 		TEST(registers_of_an_allocator_are_bounded),
 		TEST(a_proof_is_one_of_three),
