@@ -1,6 +1,7 @@
 #include "collect/events.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +59,11 @@ static int set_up(void **state)
 	write_file(fixture, "cpu/format/odd", "config7:0-15\n");
 	write_file(fixture, "cpu/events/mem-loads", "event=0xcd,umask=0x1,ldlat=3\n");
 	write_file(fixture, "cpu/events/endless", "endless\n");
+	write_file(fixture, "cpu/events/at-5", "at-4\n");
+	write_file(fixture, "cpu/events/at-4", "at-3\n");
+	write_file(fixture, "cpu/events/at-3", "at-2\n");
+	write_file(fixture, "cpu/events/at-2", "at-1\n");
+	write_file(fixture, "cpu/events/at-1", "event=0x7\n");
 	/* Tracepoints beside it. */
 	make_folder(fixture, "events");
 	make_folder(fixture, "events/block");
@@ -407,6 +413,35 @@ static void lists_have_commas(void **state)
 		assert_string_equal(fixture->list.events.items[i].name, names[i]);
 }
 
+/* Its description may name another event, and so on. */
+static void an_event_is_four_descriptions_away_at_most(void **state)
+{
+	assert_int_equal(parse_one(*state, "cpu/at-4/")->config, 0x7);
+	assert_int_equal(parse_one(*state, "cpu/config=0xffffffffffffffff/")->config, UINT64_MAX);
+}
+
+/* The first descriptor is one, too. */
+static void a_mount_of_ones_own_is_closed(void **state _unused_)
+{
+	int input = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	const int fds[] = {STDIN_FILENO, open("/dev/null", O_RDONLY | O_CLOEXEC)};
+
+	if (input < 0)
+		assert_int_equal(open("/dev/null", O_RDONLY), STDIN_FILENO);
+	for (size_t i = 0; i < ARRAY_LENGTH(fds); i++) {
+		struct event_paths paths = {.tracing_mount = fds[i]};
+
+		event_paths_release(&paths);
+		assert_int_equal(paths.tracing_mount, -1);
+		assert_int_equal(fcntl(fds[i], F_GETFD), -1);
+		event_paths_release(&paths);
+	}
+	if (input >= 0) {
+		assert_int_equal(dup2(input, STDIN_FILENO), STDIN_FILENO);
+		close(input);
+	}
+}
+
 static void what_is_wrong_is_said(void **state)
 {
 	static const struct {
@@ -434,6 +469,11 @@ static void what_is_wrong_is_said(void **state)
 		{"cpu/odd=1/", -EINVAL, "knows no such word"},
 		{"cpu/../type/", -EINVAL, "knows no such word"},
 		{"cpu/endless/", -EINVAL, "has no end"},
+		{"cpu/at-5/", -EINVAL, "has no end"},
+		{"cpu/config/", -EINVAL, "knows no such word"},
+		{"cpu/event=/", -EINVAL, "'' is not a number"},
+		{"cpu/event=1x/", -EINVAL, "'1x' is not a number"},
+		{"cpu/config=0x10000000000000000/", -EINVAL, "is not a number"},
 		{"gpu/event=1/", -ENOTSUP, "no device 'gpu'"},
 		{"../event=1/", -ENOTSUP, "no device '..'"},
 		{"block:block_rq_isue", -EINVAL, "did you mean 'block:block_rq_issue'"},
@@ -580,6 +620,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(requests_to_block_devices_are_of_kinds, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(lists_have_commas, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_event_is_four_descriptions_away_at_most, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_mount_of_ones_own_is_closed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_wrong_is_said, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(long_words_are_unknown, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(filters_are_of_tracepoints, set_up, tear_down),
