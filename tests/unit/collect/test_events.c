@@ -597,6 +597,44 @@ static void what_there_is_is_listed(void **state)
 	assert_int_equal(none.num_software + none.num_others, 0);
 }
 
+#define PROBE_OFFERS                                                              \
+	"alloc alloc-live uprobe:PATH:FUNCTION[+OFFSET] uretprobe:PATH:FUNCTION " \
+	"usdt:PATH:PROVIDER:NAME kprobe:FUNCTION[+OFFSET] kretprobe:FUNCTION "
+
+struct probe_offers {
+	char names[1024];
+	bool ends; /* with the first one */
+};
+
+static int note_probe(const struct event_offer *offer, void *context)
+{
+	struct probe_offers *offers = context;
+	size_t length = strlen(offers->names);
+
+	if (offer->kind != EVENT_PROBE)
+		return 0;
+	assert_non_null(offer->purpose);
+	snprintf(offers->names + length, sizeof(offers->names) - length, "%s ", offer->name);
+	return offers->ends ? -EPIPE : 0;
+}
+
+/* Those that have names first, then each kind; whoever wants no more gets no more. */
+static void what_can_be_probed_is_listed_by_kind(void **state)
+{
+	const struct fixture *fixture = *state;
+	struct event_paths paths = {.devices = fixture->devices};
+	struct probe_offers all = {0}, first = {.ends = true}, kinds = {.ends = true};
+	const char *space;
+
+	assert_int_equal(events_list(&paths, NULL, note_probe, &all), 0);
+	assert_string_equal(all.names, PROBE_OFFERS);
+	assert_int_equal(events_list(&paths, NULL, note_probe, &first), -EPIPE);
+	space = strchr(all.names, ' ');
+	assert_non_null(space);
+	assert_int_equal(strlen(first.names), space + 1 - all.names);
+	assert_int_equal(events_list(&paths, "uprobe", note_probe, &kinds), -EPIPE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -624,6 +662,8 @@ int main(void)
 						tear_down),
 		cmocka_unit_test_setup_teardown(a_mount_of_ones_own_is_closed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_wrong_is_said, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_can_be_probed_is_listed_by_kind, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(long_words_are_unknown, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(filters_are_of_tracepoints, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_there_is_is_listed, set_up, tear_down),
