@@ -135,6 +135,7 @@ static void a_file_that_lacked_memory_can_be_read_again(void **state)
 		assert_int_equal(err, is_short ? -ENOMEM : -ENODATA);
 		assert_int_equal(ask(files, mapped.fd), -ENODATA);
 		assert_int_equal(elf_files_get_layout(files, &mapped, &layout), 0);
+		assert_int_equal(layout->segments.length, 1);
 		assert_non_null(elf_files_get_hotspot(files, &mapped));
 		elf_files_free(files);
 		if (!is_short)

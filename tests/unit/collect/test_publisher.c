@@ -414,10 +414,15 @@ static void a_process_that_says_nothing_waits_alone(void **state)
 	presence = HOTSPOT_UNREAD;
 	for (size_t i = 0; i < ARRAY_LENGTH(pids); i++)
 		add_java(scene, pids[i]);
+	/* Its last mapping has no file. */
+	on_mmap(scene->fixture, 103, FIRST_PID + 1, 0x80000, 0x90000, "//anon");
+	assert_int_equal(publisher_update(scene->publisher), 0);
 	presence = HOTSPOT_READ;
 	unread_pid = FIRST_PID + 1;
 	for (int i = 0; i < 2; i++) {
+		is_published[FIRST_PID + 1] = false;
 		assert_int_equal(publisher_update(scene->publisher), 0);
+		assert_false(is_published[FIRST_PID + 1]);
 		assert_int_equal(published[FIRST_PID].hotspot_layout, 1);
 		assert_int_equal(published[FIRST_PID + 1].hotspot_layout, 0);
 		assert_int_equal(published[FIRST_PID + 2].hotspot_layout, 1);
