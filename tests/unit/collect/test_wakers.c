@@ -57,7 +57,10 @@ static void wakers_without_memory_are_released_as_others(void **state _unused_)
 	assert_true(num_before > 2);
 }
 
-/* A wait for a futex that a thread with a stack of one frame has ended. */
+/* More than a small array has room for. */
+#define NUM_LEVELS 300
+
+/* A wait for a futex that a thread with a deep stack has ended. */
 static int put_all(struct wakers *wakers, uint32_t waker_stack, uint32_t comm, uint32_t *ret,
 		   struct waker *ret_waker)
 {
@@ -81,7 +84,7 @@ static void a_stack_that_lacked_memory_can_be_made_again(void **state _unused_)
 	do {
 		struct profile *profile = profile_new();
 		struct frame frame = {0};
-		uint32_t location, waker_stack, comm, stack;
+		uint32_t location, waker_stack, comm, stack, levels = STACK_EMPTY;
 		struct waker_code code = make_code();
 		struct wakers wakers;
 		struct waker waker;
@@ -92,8 +95,10 @@ static void a_stack_that_lacked_memory_can_be_made_again(void **state _unused_)
 		assert_int_equal(profile_add_frame_name(profile, "wake", 4, &frame.name), 0);
 		frame.full_name = frame.name;
 		assert_int_equal(profile_add_frame_location(profile, &frame, &location), 0);
-		assert_int_equal(profile_add_stack(profile, STACK_EMPTY, location, &waker_stack),
-				 0);
+		waker_stack = STACK_EMPTY;
+		for (int i = 0; i < NUM_LEVELS; i++)
+			assert_int_equal(
+				profile_add_stack(profile, waker_stack, location, &waker_stack), 0);
 		failing_memory_begin(num_before++);
 		err = put_all(&wakers, waker_stack, comm, &stack, &waker);
 		is_short = failing_memory_end();
@@ -101,7 +106,11 @@ static void a_stack_that_lacked_memory_can_be_made_again(void **state _unused_)
 		if (err)
 			assert_int_equal(put_all(&wakers, waker_stack, comm, &stack, &waker), 0);
 		assert_int_equal(waker.tid, 8);
-		assert_names(profile, stack, "ender|wake|" WAKER_SEPARATOR "|[futex 0x1234]|");
+		for (int i = 0; i < NUM_LEVELS - 1; i++)
+			levels = profile_get_stack_parent(profile, i ? levels : stack);
+		/* All but its name and the innermost level. */
+		assert_names(profile, profile_get_stack_parent(profile, levels),
+			     "wake|" WAKER_SEPARATOR "|[futex 0x1234]|");
 		wakers_release(&wakers);
 		profile_free(profile);
 	} while (is_short);
