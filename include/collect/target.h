@@ -35,7 +35,7 @@ struct target_state {
 	bool has_ended; /* a zombie, of whose threads none is left */
 };
 
-/* Returns 0, or -ESRCH when there is none. */
+/* Returns 0, -ESRCH when there is none, or -ENOMEM. */
 _must_check_ int target_read_state(pid_t id, struct target_state *ret);
 
 /* Whether the target is made of threads and descendants, and needs the BPF program's filter. */
@@ -50,11 +50,11 @@ bool target_is_of_threads(const struct target *target);
 _must_check_ int target_for_each_thread(pid_t pid, int (*visit)(pid_t tid, void *context),
 					void *context);
 
-/* The process that a thread belongs to, or -ESRCH. */
+/* The process that a thread belongs to, -ESRCH or -ENOMEM. */
 _must_check_ pid_t target_get_pid(pid_t tid);
 
 /*
- * Whether a process or thread exists and has not ended. Where only a process's first thread has, the
+ * Whether a process or thread exists and has not ended, as far as is known: short memory is no end. Where only a process's first thread has, the
  * process shows as a zombie and yet goes on.
  */
 bool target_is_alive(pid_t id);

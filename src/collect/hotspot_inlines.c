@@ -66,30 +66,32 @@ static bool find_readable(const struct hotspot_inlines *inlines, const struct pr
 	return ret->layout;
 }
 
-/* Of code that cannot be read, as its process has gone, it is not known. */
-static struct hotspot_scopes *read_scopes(struct hotspot_inlines *inlines,
-					  const struct process *process,
-					  const struct hotspot_method *code)
+/* Gives NULL for code that cannot be read, as its process has gone. Returns 0 or -ENOMEM. */
+static int read_scopes(struct hotspot_inlines *inlines, const struct process *process,
+		       const struct hotspot_method *code, struct hotspot_scopes **ret)
 {
 	struct readable readable;
 	struct hotspot_memory source = {.read = process_memory_read, .context = &readable.memory};
 	struct hotspot_scopes *scopes = NULL;
 	int err;
 
+	*ret = NULL;
 	if (!find_readable(inlines, process, &readable))
-		return NULL;
+		return 0;
 	err = hotspot_scopes_read(readable.layout, &source, code->code, code->compile_id, &scopes);
+	if (err == -ENOMEM)
+		return err;
 	if (err) {
 		log_debug("what was inlined into %s is not known: %d", code->name, err);
-		return NULL;
+		return 0;
 	}
 	if (inlines->scopes_size + hotspot_scopes_get_size(scopes) > MAX_SCOPES_BYTES) {
 		inlines->num_dropped++;
 		hotspot_scopes_free(scopes);
-		return NULL;
+		return 0;
 	}
-	inlines->scopes_size += hotspot_scopes_get_size(scopes);
-	return scopes;
+	*ret = scopes;
+	return 0;
 }
 
 int hotspot_inlines_find(struct hotspot_inlines *inlines, const struct process *process,
@@ -107,12 +109,16 @@ int hotspot_inlines_find(struct hotspot_inlines *inlines, const struct process *
 	ret->num_scopes = 0;
 	ret->may_lack_inlined = true;
 	if (item == HASH_INDEX_NONE) {
-		compiled.scopes = read_scopes(inlines, process, code);
+		err = read_scopes(inlines, process, code, &compiled.scopes);
+		if (err)
+			return err;
 		err = compiled_code_table_add(&inlines->codes, &compiled, &item);
 		if (err) {
 			hotspot_scopes_free(compiled.scopes);
 			return err;
 		}
+		if (compiled.scopes)
+			inlines->scopes_size += hotspot_scopes_get_size(compiled.scopes);
 	}
 	scopes = inlines->codes.items[item].scopes;
 	if (!scopes)

@@ -40,8 +40,10 @@ int known_stacks_add(struct known_stacks *stacks, uint64_t hash, const uint64_t 
 {
 	struct known_stack stack = {
 		.hash = hash, .first_byte = stacks->distances.length, .num_pcs = num_pcs};
+	size_t length_before = stacks->distances.length;
 	uint64_t last = 0;
 	uint32_t item;
+	int err;
 
 	if (array_reserve(&stacks->distances,
 			  stacks->distances.length + (size_t)num_pcs * MAX_NUMBER_BYTES))
@@ -54,7 +56,10 @@ int known_stacks_add(struct known_stacks *stacks, uint64_t hash, const uint64_t 
 			stacks->distances.items + stacks->distances.length, (distance << 1) ^ sign);
 		last = pcs[i];
 	}
-	return known_stack_table_add(&stacks->table, &stack, &item);
+	err = known_stack_table_add(&stacks->table, &stack, &item);
+	if (err)
+		stacks->distances.length = length_before;
+	return err;
 }
 
 void known_stacks_get_pcs(const struct known_stacks *stacks, const struct known_stack *stack,

@@ -760,8 +760,11 @@ static int check_answer(struct slow_opener *opener, pid_t pid, struct error *err
 	struct target_state state;
 	char link[64];
 	int handle;
+	int err = target_read_state(pid, &state);
 
-	if (target_read_state(pid, &state) || state.has_ended || state.is_kernel_thread)
+	if (err == -ENOMEM)
+		return err;
+	if (err || state.has_ended || state.is_kernel_thread)
 		return 0;
 	snprintf(link, sizeof(link), "/proc/%d/map_files/0-1000", pid);
 	handle = slow_opener_follow(opener, pid, link);

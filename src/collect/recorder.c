@@ -466,9 +466,12 @@ static int follow_target(struct recorder *recorder)
 
 	for (size_t i = 0; i < target->num_ids; i++) {
 		pid_t pid = target_get_pid(target->ids[i]);
-		/* Also one that is gone: following nobody would be following all. */
-		int err = side_band_follow(recorder->side_band, pid > 0 ? pid : target->ids[i]);
+		int err;
 
+		if (pid == -ENOMEM)
+			return pid;
+		/* Also one that is gone: following nobody would be following all. */
+		err = side_band_follow(recorder->side_band, pid > 0 ? pid : target->ids[i]);
 		if (err)
 			return err;
 	}
@@ -492,8 +495,8 @@ static int scan_target(struct recorder *recorder, struct error *error)
 	for (size_t i = 0; i < target->num_ids && target->kind == TARGET_THREADS; i++) {
 		pid_t pid = target_get_pid(target->ids[i]);
 
-		err = pid > 0 ? process_table_scan_pid(recorder->processes, pid) : 0;
-		if (err && err != -ENOENT)
+		err = pid > 0 ? process_table_scan_pid(recorder->processes, pid) : pid;
+		if (err && err != -ESRCH && err != -ENOENT)
 			return err;
 	}
 	array_for_each (&recorder->threads.pids, pid) {

@@ -371,13 +371,13 @@ int side_band_catch_up(struct side_band *side_band)
 
 	if (!side_band->is_behind)
 		return 0;
-	side_band->is_behind = false;
 	log_debug("%llu process events were lost so far; reading /proc again",
 		  (unsigned long long)side_band->num_lost);
 	/* A child whose fork was lost is followed from its first sample on. */
 	err = follows_all(side_band)
 		      ? process_table_scan(side_band->processes)
 		      : process_table_scan_some(side_band->processes, is_followed, side_band);
+	side_band->is_behind = err != 0;
 	side_band->next_scan_ns =
 		clock_now_ns() + SCAN_PAUSE_NS + SCAN_TIME_FACTOR * (clock_now_ns() - begin_ns);
 	return err;

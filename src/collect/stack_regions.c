@@ -336,6 +336,9 @@ static int declare(struct stack_regions *regions, struct region_map *map,
 
 	if (area.kind == STACK_THREAD && area.end - area.begin > MAX_THREAD_BYTES)
 		area.begin = area.end - MAX_THREAD_BYTES;
+	/* A region is noted once it is declared: that must not lack memory. */
+	if (array_reserve(&regions->kernel_regions, regions->kernel_regions.length + 1))
+		return -ENOMEM;
 	do {
 		err = name_area(regions, &area, &name);
 		if (err)
@@ -363,10 +366,13 @@ static int declare(struct stack_regions *regions, struct region_map *map,
 static int declare_once(struct stack_regions *regions, struct region_map *map,
 			struct known_stack_area *known)
 {
+	int err;
+
 	if (known->is_declared)
 		return 0;
-	known->is_declared = true;
-	return declare(regions, map, &known->area);
+	err = declare(regions, map, &known->area);
+	known->is_declared = !err;
+	return err;
 }
 
 /* Declare the thread's own stack that holds the pointer, if it is reported soon. */
@@ -394,18 +400,22 @@ int stack_regions_find(struct stack_regions *regions, uint32_t process, uint32_t
 	if (!own)
 		return -ENOMEM;
 	if (!own->map) {
-		own->map = region_map_new(regions->timeline, timeline_process);
-		if (!own->map)
+		_cleanup_(region_map_freep) struct region_map *map =
+			region_map_new(regions->timeline, timeline_process);
+
+		if (!map)
 			return -ENOMEM;
-		err = adopt_declared(regions, own->map);
+		err = adopt_declared(regions, map);
 		if (err)
 			return err;
+		own->map = return_ptr(map);
 	}
 	while (own->next_area < own->end_area &&
 	       regions->areas.items[own->next_area].area.first_ns <= pointer->time_ns) {
-		err = declare_once(regions, own->map, &regions->areas.items[own->next_area++]);
+		err = declare_once(regions, own->map, &regions->areas.items[own->next_area]);
 		if (err)
 			return err;
+		own->next_area++;
 	}
 	if (!region_map_is_declared(own->map, pointer->address)) {
 		err = declare_late(regions, own, pointer);

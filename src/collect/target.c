@@ -54,9 +54,13 @@ pid_t target_get_pid(pid_t tid)
 	_cleanup_(text_release) struct text status = {0};
 	char path[64];
 	const char *line;
+	int err;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	if (file_read_at(AT_FDCWD, path, 65536, &status) || !status.length)
+	err = file_read_at(AT_FDCWD, path, 65536, &status);
+	if (err == -ENOMEM)
+		return err;
+	if (err || !status.length)
 		return -ESRCH;
 	line = strstr(status.data, "\nTgid:");
 	return line ? (pid_t)strtol(line + strlen("\nTgid:"), NULL, 10) : -ESRCH;
@@ -70,10 +74,14 @@ int target_read_state(pid_t id, struct target_state *ret)
 	const char *name;
 	const char *fields;
 	char path[64];
+	int err;
 
 	*ret = (struct target_state){0};
 	snprintf(path, sizeof(path), "/proc/%d/stat", id);
-	if (file_read_at(AT_FDCWD, path, 4096, &stat) || !stat.length)
+	err = file_read_at(AT_FDCWD, path, 4096, &stat);
+	if (err == -ENOMEM)
+		return err;
+	if (err || !stat.length)
 		return -ESRCH;
 	name = strchr(stat.data, '(');
 	fields = strrchr(stat.data, ')'); /* the last one: the name may hold any character */
@@ -91,7 +99,7 @@ bool target_is_alive(pid_t id)
 {
 	struct target_state state;
 
-	return !target_read_state(id, &state) && !state.has_ended;
+	return target_read_state(id, &state) != -ESRCH && !state.has_ended;
 }
 
 /* Where cgroup2 is mounted; text is left empty when it is not. */
@@ -102,7 +110,7 @@ static void find_cgroup_mount(struct text *ret)
 
 	if (!mounts)
 		return;
-	while (!ret->length && (entry = getmntent(mounts)))
+	while (!ret->length && !ret->failed && (entry = getmntent(mounts)))
 		if (string_equals(entry->mnt_type, "cgroup2"))
 			text_append_string(ret, entry->mnt_dir);
 	endmntent(mounts);
@@ -121,6 +129,8 @@ int target_open_cgroup(const char *path, struct error *error)
 	int fd;
 
 	find_cgroup_mount(&full);
+	if (full.failed)
+		return -ENOMEM;
 	if (!full.length)
 		return error_set(error, -ENOTSUP,
 				 "no cgroup2 file system is mounted; mount one with 'mount -t "

@@ -73,6 +73,8 @@ int target_threads_list(struct target_threads *threads, const struct target *tar
 		if (!is_thread) {
 			pid_t pid = target_get_pid(id);
 
+			if (pid == -ENOMEM)
+				return pid;
 			err = add_id(&threads->pids, pid > 0 ? pid : id);
 			if (err)
 				return err;
@@ -113,9 +115,14 @@ static int read_relations(struct relations *relations)
 		pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 		struct target_state state;
 		struct relation *added;
+		int err;
 
-		if (!isdigit((unsigned char)entry->d_name[0]) || pid == getpid() ||
-		    target_read_state(pid, &state))
+		if (!isdigit((unsigned char)entry->d_name[0]) || pid == getpid())
+			continue;
+		err = target_read_state(pid, &state);
+		if (err == -ENOMEM)
+			return err;
+		if (err)
 			continue;
 		added = array_add(&relations->list);
 		if (!added)

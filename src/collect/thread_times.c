@@ -69,7 +69,8 @@ int thread_times_begin(struct thread_times *times, uint64_t time_ns, uint32_t pi
 	if (thread->lifetime.end_ns > time_ns)
 		thread->lifetime.end_ns = time_ns;
 	err = set_aside(times, thread);
-	*thread = begun;
+	if (!err)
+		*thread = begun;
 	return err;
 }
 

@@ -185,15 +185,13 @@ static bool is_below(const struct stack_area *area, uint32_t process, uint64_t a
 	return area->process < process || (area->process == process && area->end <= address);
 }
 
-/*
- * Replace the present areas that share memory with this one. Returns 1, or 0 if the same area is present
- * already, or -ENOMEM.
- */
-static int replace_goroutine_areas(struct trace_log *log, const struct stack_area *area)
+/* Add an area, which replaces the present ones that share memory with it, unless it is present. Returns 0 or -ENOMEM. */
+static int add_goroutine_area(struct trace_log *log, const struct stack_area *area)
 {
 	size_t place = array_count_front(&log->goroutine_areas, item,
 					 is_below(item, area->process, area->begin));
 	struct stack_area *present;
+	uint32_t item;
 
 	while (place < log->goroutine_areas.length) {
 		present = &log->goroutine_areas.items[place];
@@ -203,11 +201,15 @@ static int replace_goroutine_areas(struct trace_log *log, const struct stack_are
 			return 0;
 		array_remove(&log->goroutine_areas, place);
 	}
+	/* An area that lacks memory is not present: it is added when it is reported again. */
+	if (array_reserve(&log->goroutine_areas, log->goroutine_areas.length + 1) ||
+	    area_table_add(&log->areas, area, &item))
+		return -ENOMEM;
 	present = array_insert(&log->goroutine_areas, place);
 	if (!present)
 		return -ENOMEM;
 	*present = *area;
-	return 1;
+	return 0;
 }
 
 int trace_log_add_area(struct trace_log *log, uint32_t process,
@@ -220,10 +222,8 @@ int trace_log_add_area(struct trace_log *log, uint32_t process,
 	if (!read_area(record, &area))
 		return 0;
 	area.process = process;
-	if (area.kind == STACK_GOROUTINE) {
-		err = replace_goroutine_areas(log, &area);
-		return err > 0 ? area_table_add(&log->areas, &area, &item) : err;
-	}
+	if (area.kind == STACK_GOROUTINE)
+		return add_goroutine_area(log, &area);
 	err = area_table_intern(&log->areas, &area, &item);
 	if (err)
 		return err;

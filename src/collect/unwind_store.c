@@ -93,19 +93,20 @@ void unwind_store_free(struct unwind_store *store)
 
 static int add_shard(struct unwind_store *store)
 {
+	_cleanup_(rule_dictionary_release) struct rule_dictionary rules = {0};
 	struct unwind_shard *shard;
-	int err = store->num_shards == UNWIND_MAX_SHARDS
-			  ? -ENOSPC
-			  : shard_pool_take(store->shard_pool, &shard);
+	int err = store->num_shards == UNWIND_MAX_SHARDS ? -ENOSPC : rule_dictionary_init(&rules);
 
+	if (err)
+		return err;
+	err = shard_pool_take(store->shard_pool, &shard);
 	if (err)
 		return err;
 	store->shards[store->num_shards++] = shard;
 	store->num_shard_rows = 0;
 	rule_dictionary_release(&store->rules);
-	err = rule_dictionary_init(&store->rules);
-	if (err)
-		return err;
+	store->rules = rules;
+	rules = (struct rule_dictionary){0};
 	memcpy(shard->rules, store->rules.rules.items,
 	       store->rules.rules.length * sizeof(*shard->rules));
 	return 0;

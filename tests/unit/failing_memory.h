@@ -6,9 +6,13 @@
 #ifndef FAILING_MEMORY_H
 #define FAILING_MEMORY_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "base/attributes.h"
+#include "unit.h"
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -44,6 +48,27 @@ static inline bool failing_memory_fails(void)
 		return false;
 	failing_memory_has_failed = true;
 	return true;
+}
+
+/*
+ * Run a function again and again, each time with another of its allocations failing, until all succeed. It returns 0 or
+ * -ENOMEM; the latter exactly when an allocation failed.
+ */
+static inline _unused_ void failing_memory_try_all(int (*run)(void *context), void *context)
+{
+	int64_t num_before = 0;
+	int err;
+
+	for (;; num_before++) {
+		failing_memory_begin(num_before);
+		err = run(context);
+		if (!failing_memory_end())
+			break;
+		if (err != -ENOMEM)
+			fail_msg("%d without allocation %lld", err, (long long)num_before);
+	}
+	assert_int_equal(err, 0);
+	assert_true(num_before > 0);
 }
 
 void *__wrap_malloc(size_t size)

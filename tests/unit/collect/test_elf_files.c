@@ -1,8 +1,10 @@
-#include "collect/elf_files.h"
+#include "collect/elf_files.c"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <unistd.h>
 
+#include "failing_memory.h"
 #include "hotspot_file.h"
 
 /* Returns what elf_files_read_build_id() does. */
@@ -83,12 +85,74 @@ static void a_file_has_a_runtime_that_is_known_by_name(void **state)
 	elf_files_free(files);
 }
 
+/* There is room for it, whose memory nobody has written. */
+static void a_descriptor_above_all_others_has_no_facts(void **state)
+{
+	struct elf_files *files;
+	int fd = hotspot_file_open(&hotspot_file_whole);
+	struct mapped_file mapped = {.fd = fcntl(fd, F_DUPFD_CLOEXEC, 40)};
+	const struct objfile_layout *layout;
+	uint32_t number;
+
+	(void)state;
+	assert_int_equal(elf_files_new(geteuid(), &files), 0);
+	assert_int_equal(ask(files, mapped.fd), -ENODATA);
+	assert_int_equal(files->facts.length, mapped.fd + 1);
+	assert_true(files->facts.capacity > files->facts.length);
+	memset(files->facts.items + files->facts.length, 0x5a,
+	       (files->facts.capacity - files->facts.length) * sizeof(*files->facts.items));
+	assert_int_equal(elf_files_get_layout(files, &mapped, &layout), 0);
+	assert_true(layout->segments.length > 0);
+	assert_non_null(elf_files_get_hotspot(files, &mapped));
+	close(mapped.fd++);
+	assert_int_equal(elf_files_get_layout(files, &mapped, &layout), -ENOENT);
+	assert_null(elf_files_get_hotspot(files, &mapped));
+	assert_null(elf_files_get_v8(files, &mapped));
+	assert_null(elf_files_get_python(files, &mapped));
+	assert_null(elf_files_get_script(files, &mapped));
+	assert_int_equal(elf_files_find_named_runtime(files, &mapped, &number), -ENOENT);
+	elf_files_free(files);
+	close(fd);
+}
+
+/* What is known of a file that lacked memory is read again. */
+static void a_file_that_lacked_memory_can_be_read_again(void **state)
+{
+	struct elf_files *files;
+	struct mapped_file mapped = {.fd = hotspot_file_open(&hotspot_file_whole)};
+	const struct objfile_layout *layout;
+	int64_t num_before = 0;
+
+	(void)state;
+	for (;; num_before++) {
+		int err;
+		bool is_short;
+
+		assert_int_equal(elf_files_new(geteuid(), &files), 0);
+		failing_memory_begin(num_before);
+		err = ask(files, mapped.fd);
+		is_short = failing_memory_end();
+		assert_int_equal(err, is_short ? -ENOMEM : -ENODATA);
+		assert_int_equal(ask(files, mapped.fd), -ENODATA);
+		assert_int_equal(elf_files_get_layout(files, &mapped, &layout), 0);
+		assert_int_equal(layout->segments.length, 1);
+		assert_non_null(elf_files_get_hotspot(files, &mapped));
+		elf_files_free(files);
+		if (!is_short)
+			break;
+	}
+	assert_true(num_before > 2);
+	close(mapped.fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_says_where_its_hotspot_describes_itself),
 		cmocka_unit_test(a_file_has_a_runtime_that_is_known_by_name),
 		cmocka_unit_test(another_file_with_its_descriptor_has_none),
+		cmocka_unit_test(a_descriptor_above_all_others_has_no_facts),
+		cmocka_unit_test(a_file_that_lacked_memory_can_be_read_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* Frames of an interpreter in the place of the calls that evaluate them. */
 #include "collect/evaluated_stacks.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -447,9 +448,44 @@ static void the_innermost_call_of_a_coroutine_may_be_done(void **state _unused_)
 	scene_free(scene);
 }
 
+static int locate_without_memory(void *context, const struct runtime_sample *source,
+				 const struct runtime_frame_list *frames, uint32_t number,
+				 uint32_t *ret)
+{
+	const uint64_t *failing = context;
+
+	(void)source;
+	*ret = 0;
+	return frames->items[number].code == *failing ? -ENOMEM : 0;
+}
+
+/* Whichever frame lacks memory, also those outside of the last call that evaluates. */
+static void a_frame_that_lacks_memory_is_an_error(void **state _unused_)
+{
+	static const uint64_t pcs[] = {EVALUATION, OTHER, EVALUATION, OTHER};
+	static const struct wire_runtime_frame frames[] = {
+		{1, 1, 0}, {2, 1, ENTRY}, {3, 1, 0}, {4, 1, ENTRY}};
+	const struct runtime_frame_list list = {.items = frames,
+						.length = ARRAY_LENGTH(frames),
+						.end = WIRE_RUNTIME_COMPLETE,
+						.have_come = true};
+	struct scene *scene = scene_new();
+	uint64_t failing;
+
+	scene->runtime.locate = locate_without_memory;
+	scene->runtime.context = &failing;
+	for (failing = 1; failing <= 5; failing++)
+		assert_int_equal(evaluated_stacks_splice(&scene->runtime, &scene->source, &list,
+							 pcs, ARRAY_LENGTH(pcs), scene->levels,
+							 &scene->num_levels, &scene->fit),
+				 failing <= 4 ? -ENOMEM : 0);
+	scene_free(scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_frame_that_lacks_memory_is_an_error),
 		cmocka_unit_test(frames_come_in_the_place_of_the_calls_that_evaluate_them),
 		cmocka_unit_test(what_evaluates_the_innermost_frame_is_left_out),
 		cmocka_unit_test(a_frame_whose_call_has_not_begun_is_left_out),

@@ -1,6 +1,7 @@
 #include "collect/events.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +59,11 @@ static int set_up(void **state)
 	write_file(fixture, "cpu/format/odd", "config7:0-15\n");
 	write_file(fixture, "cpu/events/mem-loads", "event=0xcd,umask=0x1,ldlat=3\n");
 	write_file(fixture, "cpu/events/endless", "endless\n");
+	write_file(fixture, "cpu/events/at-5", "at-4\n");
+	write_file(fixture, "cpu/events/at-4", "at-3\n");
+	write_file(fixture, "cpu/events/at-3", "at-2\n");
+	write_file(fixture, "cpu/events/at-2", "at-1\n");
+	write_file(fixture, "cpu/events/at-1", "event=0x7\n");
 	/* Tracepoints beside it. */
 	make_folder(fixture, "events");
 	make_folder(fixture, "events/block");
@@ -407,6 +413,35 @@ static void lists_have_commas(void **state)
 		assert_string_equal(fixture->list.events.items[i].name, names[i]);
 }
 
+/* Its description may name another event, and so on. */
+static void an_event_is_four_descriptions_away_at_most(void **state)
+{
+	assert_int_equal(parse_one(*state, "cpu/at-4/")->config, 0x7);
+	assert_int_equal(parse_one(*state, "cpu/config=0xffffffffffffffff/")->config, UINT64_MAX);
+}
+
+/* The first descriptor is one, too. */
+static void a_mount_of_ones_own_is_closed(void **state _unused_)
+{
+	int input = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	const int fds[] = {STDIN_FILENO, open("/dev/null", O_RDONLY | O_CLOEXEC)};
+
+	if (input < 0)
+		assert_int_equal(open("/dev/null", O_RDONLY), STDIN_FILENO);
+	for (size_t i = 0; i < ARRAY_LENGTH(fds); i++) {
+		struct event_paths paths = {.tracing_mount = fds[i]};
+
+		event_paths_release(&paths);
+		assert_int_equal(paths.tracing_mount, -1);
+		assert_int_equal(fcntl(fds[i], F_GETFD), -1);
+		event_paths_release(&paths);
+	}
+	if (input >= 0) {
+		assert_int_equal(dup2(input, STDIN_FILENO), STDIN_FILENO);
+		close(input);
+	}
+}
+
 static void what_is_wrong_is_said(void **state)
 {
 	static const struct {
@@ -434,6 +469,11 @@ static void what_is_wrong_is_said(void **state)
 		{"cpu/odd=1/", -EINVAL, "knows no such word"},
 		{"cpu/../type/", -EINVAL, "knows no such word"},
 		{"cpu/endless/", -EINVAL, "has no end"},
+		{"cpu/at-5/", -EINVAL, "has no end"},
+		{"cpu/config/", -EINVAL, "knows no such word"},
+		{"cpu/event=/", -EINVAL, "'' is not a number"},
+		{"cpu/event=1x/", -EINVAL, "'1x' is not a number"},
+		{"cpu/config=0x10000000000000000/", -EINVAL, "is not a number"},
 		{"gpu/event=1/", -ENOTSUP, "no device 'gpu'"},
 		{"../event=1/", -ENOTSUP, "no device '..'"},
 		{"block:block_rq_isue", -EINVAL, "did you mean 'block:block_rq_issue'"},
@@ -557,6 +597,44 @@ static void what_there_is_is_listed(void **state)
 	assert_int_equal(none.num_software + none.num_others, 0);
 }
 
+#define PROBE_OFFERS                                                              \
+	"alloc alloc-live uprobe:PATH:FUNCTION[+OFFSET] uretprobe:PATH:FUNCTION " \
+	"usdt:PATH:PROVIDER:NAME kprobe:FUNCTION[+OFFSET] kretprobe:FUNCTION "
+
+struct probe_offers {
+	char names[1024];
+	bool ends; /* with the first one */
+};
+
+static int note_probe(const struct event_offer *offer, void *context)
+{
+	struct probe_offers *offers = context;
+	size_t length = strlen(offers->names);
+
+	if (offer->kind != EVENT_PROBE)
+		return 0;
+	assert_non_null(offer->purpose);
+	snprintf(offers->names + length, sizeof(offers->names) - length, "%s ", offer->name);
+	return offers->ends ? -EPIPE : 0;
+}
+
+/* Those that have names first, then each kind; whoever wants no more gets no more. */
+static void what_can_be_probed_is_listed_by_kind(void **state)
+{
+	const struct fixture *fixture = *state;
+	struct event_paths paths = {.devices = fixture->devices};
+	struct probe_offers all = {0}, first = {.ends = true}, kinds = {.ends = true};
+	const char *space;
+
+	assert_int_equal(events_list(&paths, NULL, note_probe, &all), 0);
+	assert_string_equal(all.names, PROBE_OFFERS);
+	assert_int_equal(events_list(&paths, NULL, note_probe, &first), -EPIPE);
+	space = strchr(all.names, ' ');
+	assert_non_null(space);
+	assert_int_equal(strlen(first.names), space + 1 - all.names);
+	assert_int_equal(events_list(&paths, "uprobe", note_probe, &kinds), -EPIPE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -580,7 +658,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(requests_to_block_devices_are_of_kinds, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(lists_have_commas, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_event_is_four_descriptions_away_at_most, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(a_mount_of_ones_own_is_closed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_is_wrong_is_said, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_can_be_probed_is_listed_by_kind, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(long_words_are_unknown, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(filters_are_of_tracepoints, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(what_there_is_is_listed, set_up, tear_down),

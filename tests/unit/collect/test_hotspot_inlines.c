@@ -1,6 +1,7 @@
 /* Compiled code is read once, and no more of it is kept than there is room for. The test replaces what reads memory. */
 #include "collect/hotspot_inlines.c"
 
+#include "failing_memory.h"
 #include "unit.h"
 
 #define BLOB   0x7000
@@ -43,7 +44,8 @@ int hotspot_scopes_read(const struct hotspot_layout *layout _unused_,
 	if (read_error)
 		return read_error;
 	*ret = calloc(1, sizeof(**ret));
-	assert_non_null(*ret);
+	if (!*ret)
+		return -ENOMEM;
 	(*ret)->size = next_size;
 	return 0;
 }
@@ -165,6 +167,7 @@ static void a_place_that_is_not_described_has_no_scopes(void **state _unused_)
 
 static void code_beyond_64_mib_is_dropped(void **state _unused_)
 {
+	assert_int_equal(MAX_SCOPES_BYTES, 64 << 20);
 	next_size = MAX_SCOPES_BYTES - 1000;
 	assert_int_equal(find_scopes(1, 3), 2);
 	next_size = 1001;
@@ -206,6 +209,33 @@ static void an_inlined_method_is_read_once(void **state _unused_)
 	assert_int_equal(num_methods_read, 2);
 }
 
+/* They take no room until they are kept, and are read again. */
+static void scopes_that_lacked_memory_can_be_found_again(void **state _unused_)
+{
+	const struct hotspot_method code = {.generation = 1,
+					    .code = BLOB,
+					    .pid = 7,
+					    .fingerprint = 3,
+					    .compile_id = 12,
+					    .name = "x"};
+	int64_t num_before = 0;
+
+	next_size = MAX_SCOPES_BYTES;
+	for (;; num_before++) {
+		int err;
+
+		failing_memory_begin(num_before);
+		err = hotspot_inlines_find(inlines, &process, &code, 0x7010, true, &chain);
+		assert_int_equal(err, failing_memory_end() ? -ENOMEM : 0);
+		if (!err)
+			break;
+		assert_int_equal(chain.num_scopes, 0);
+	}
+	assert_true(num_before > 1);
+	assert_int_equal(chain.num_scopes, 2);
+	assert_int_equal(hotspot_inlines_get_dropped(inlines), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -216,6 +246,7 @@ int main(void)
 		TEST(a_place_that_is_not_described_has_no_scopes),
 		TEST(code_beyond_64_mib_is_dropped),
 		TEST(an_inlined_method_is_read_once),
+		TEST(scopes_that_lacked_memory_can_be_found_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

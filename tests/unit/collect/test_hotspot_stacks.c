@@ -21,6 +21,7 @@
 static uint32_t num_inlined;
 static bool chain_may_lack_inlined;
 static uint64_t unreadable_method;
+static bool was_call; /* whether it was asked last for a return address */
 
 /* It is the methods of the stacks. */
 struct hotspot_inlines *hotspot_inlines_new(struct hotspot_layouts *hotspots _unused_,
@@ -45,9 +46,10 @@ static uint64_t get_inlined(uint32_t number)
 
 int hotspot_inlines_find(struct hotspot_inlines *inlines _unused_,
 			 const struct process *process _unused_, const struct hotspot_method *code,
-			 uint64_t pc _unused_, bool is_call _unused_,
-			 struct hotspot_scope_chain *ret)
+			 uint64_t pc, bool is_call, struct hotspot_scope_chain *ret)
 {
+	assert_int_equal(pc & WIRE_PC_MARKS, 0);
+	was_call = is_call;
 	assert_int_equal(code->code, BLOB);
 	ret->may_lack_inlined = chain_may_lack_inlined;
 	ret->num_scopes = num_inlined ? num_inlined + 1 : 0;
@@ -292,6 +294,48 @@ static void inlined_methods_leave_room_for_all_levels(void **state _unused_)
 	scene_free(scene);
 }
 
+/* It is in the last instruction of the call, unless it is where the code was interrupted. */
+static void only_a_return_address_is_behind_its_call(void **state _unused_)
+{
+	struct scene *scene = scene_new(RUNTIME_FRAMES_MANAGED);
+	const struct wire_runtime_frame innermost = compiled(0);
+	const struct wire_runtime_frame second = compiled(1);
+
+	add_methods(scene);
+	splice(scene, &innermost, 1, WIRE_RUNTIME_COMPLETE, 2);
+	assert_false(was_call);
+	splice(scene, &second, 1, WIRE_RUNTIME_COMPLETE, 2);
+	assert_true(was_call);
+	scene->pcs[1] = 0x7010 | WIRE_PC_EXACT;
+	splice(scene, &second, 1, WIRE_RUNTIME_COMPLETE, 2);
+	assert_false(was_call);
+	scene_free(scene);
+}
+
+/* Each level that is to come may need two, and one more has place for itself. */
+static void inlined_methods_are_left_out_only_where_room_is_short(void **state _unused_)
+{
+	static struct wire_runtime_frame frames[WIRE_MAX_RUNTIME_FRAMES];
+	struct scene *scene = scene_new(RUNTIME_FRAMES_MANAGED);
+	const uint32_t room = RUNTIME_MAX_LEVELS - 2 * WIRE_MAX_RUNTIME_FRAMES;
+	uint32_t num_levels = 0;
+
+	add_methods(scene);
+	for (uint32_t i = 0; i < WIRE_MAX_RUNTIME_FRAMES; i++)
+		frames[i] = compiled(i);
+	num_inlined = NUM_INLINED;
+	for (uint32_t left = WIRE_MAX_RUNTIME_FRAMES; left; left--) {
+		for (uint32_t i = 0; i < NUM_INLINED; i++)
+			num_levels += num_levels + 2 * left < RUNTIME_MAX_LEVELS;
+		num_levels++;
+	}
+	splice(scene, frames, WIRE_MAX_RUNTIME_FRAMES, WIRE_RUNTIME_COMPLETE,
+	       WIRE_MAX_RUNTIME_FRAMES);
+	assert_int_equal(scene->num_levels, num_levels);
+	assert_true(num_levels >= room);
+	scene_free(scene);
+}
+
 static void what_runs_them_is_beneath_them_where_all_is_asked_for(void **state _unused_)
 {
 	struct scene *scene = scene_new(RUNTIME_FRAMES_ALL);
@@ -434,6 +478,8 @@ int main(void)
 		cmocka_unit_test(methods_that_are_inlined_are_added_and_their_code_stays),
 		cmocka_unit_test(a_stack_may_lack_methods_whose_place_or_name_is_unknown),
 		cmocka_unit_test(inlined_methods_leave_room_for_all_levels),
+		cmocka_unit_test(only_a_return_address_is_behind_its_call),
+		cmocka_unit_test(inlined_methods_are_left_out_only_where_room_is_short),
 		cmocka_unit_test(what_runs_them_is_beneath_them_where_all_is_asked_for),
 		cmocka_unit_test(native_methods_have_no_line),
 		cmocka_unit_test(what_is_not_known_stays_native),

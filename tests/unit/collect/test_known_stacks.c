@@ -1,7 +1,9 @@
 #include "collect/known_stacks.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
+#include "failing_memory.h"
 #include "unit.h"
 #include "wire/unwind.h"
 #include "wire/wire.h"
@@ -78,12 +80,68 @@ static void a_pc_near_the_last_one_takes_three_bytes(void **state _unused_)
 	known_stacks_release(&stacks);
 }
 
+/* All pcs are far from each other: 65,535 of them take ten bytes each. */
+static void stacks_behind_16_mib_of_others_come_back(void **state _unused_)
+{
+	static uint64_t pcs[UINT16_MAX];
+	struct known_stacks stacks = {0};
+	uint64_t num_stacks = 0;
+
+	for (uint32_t i = 0; i < UINT16_MAX; i++)
+		pcs[i] = i % 2 ? i : INT64_MAX - i;
+	while (stacks.distances.length <= 1u << 24)
+		assert_int_equal(known_stacks_add(&stacks, num_stacks++, pcs, UINT16_MAX), 0);
+	assert_int_equal(known_stacks_add(&stacks, num_stacks, pcs + 7, 3), 0);
+	assert_pcs(&stacks, num_stacks, pcs + 7, 3);
+	known_stacks_release(&stacks);
+}
+
+static void a_stack_may_begin_behind_any_number_of_bytes(void **state _unused_)
+{
+	struct known_stack stack = {0};
+
+	stack.first_byte--;
+	assert_int_equal(stack.first_byte, (1ull << 48) - 1);
+	stack.num_pcs--;
+	assert_int_equal(stack.num_pcs, UINT16_MAX);
+}
+
+/* What one of them lacks memory for leaves nothing behind. */
+static void without_memory_a_stack_is_not_known(void **state _unused_)
+{
+	static const uint64_t pcs[] = {0x401000, 0x7f0000001234};
+	struct known_stacks stacks = {0};
+
+	for (uint64_t hash = 0; hash < 100; hash++) {
+		int64_t num_before = 0;
+		size_t num_bytes = stacks.distances.length;
+
+		for (;; num_before++) {
+			int err;
+
+			failing_memory_begin(num_before);
+			err = known_stacks_add(&stacks, hash, pcs, ARRAY_LENGTH(pcs));
+			assert_int_equal(err, failing_memory_end() ? -ENOMEM : 0);
+			if (!err)
+				break;
+			assert_null(known_stacks_find(&stacks, hash));
+			assert_int_equal(stacks.distances.length, num_bytes);
+		}
+		assert_true(hash || num_before > 0);
+		assert_pcs(&stacks, hash, pcs, ARRAY_LENGTH(pcs));
+	}
+	known_stacks_release(&stacks);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_stack_comes_back_as_it_was_added),
 		cmocka_unit_test(stacks_of_any_pcs_and_depth_come_back),
 		cmocka_unit_test(a_pc_near_the_last_one_takes_three_bytes),
+		cmocka_unit_test(stacks_behind_16_mib_of_others_come_back),
+		cmocka_unit_test(a_stack_may_begin_behind_any_number_of_bytes),
+		cmocka_unit_test(without_memory_a_stack_is_not_known),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

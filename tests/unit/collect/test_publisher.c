@@ -2,7 +2,9 @@
  * Mappings on their way to the sampling program. Its maps are memory that the test can look into; the
  * one by pid, which has no memory of its own, is libbpf's two calls, written again here. So is what is known of HotSpot.
  */
-#include "collect/publisher.h"
+#define elf_files_get_python get_python_of_test
+#include "collect/publisher.c"
+#undef elf_files_get_python
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -18,6 +20,7 @@
 
 #define PROCESSES_FD 1000 /* no descriptors of ours */
 #define LAYOUTS_FD   1001
+#define PYTHON_FD    1002
 #define NUM_PIDS     (WIRE_MAX_HOTSPOT_LAYOUTS + 32)
 #define FIRST_PID    20 /* of many */
 #define BIAS         0x7f0000000000ull
@@ -25,11 +28,16 @@
 static struct unwind_process published[NUM_PIDS]; /* by pid, where there is one */
 static bool is_published[NUM_PIDS];
 static unsigned int num_layouts; /* of HotSpot, that were published */
+static unsigned int num_python_layouts;
 
 int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags _unused_)
 {
 	uint32_t pid = *(const uint32_t *)key;
 
+	if (fd == PYTHON_FD) {
+		num_python_layouts++;
+		return 0;
+	}
 	if (fd == LAYOUTS_FD) {
 		num_layouts++;
 		return 0;
@@ -79,6 +87,17 @@ static bool is_of_each; /* no two processes say the same */
 static uint32_t
 	silent_files; /* of the first ones none says anything, whatever is known of others */
 
+static pid_t unread_pid; /* 0: none; of its files none says anything either */
+
+/* All files that are open have it in them. */
+static const struct python_build *python;
+
+const struct python_build *get_python_of_test(const struct elf_files *files _unused_,
+					      const struct mapped_file *mapped)
+{
+	return mapped->fd >= 0 ? python : NULL;
+}
+
 struct hotspot_layouts *hotspot_layouts_new(const struct file_table *files _unused_,
 					    const struct elf_files *elf_files _unused_)
 {
@@ -100,7 +119,7 @@ enum hotspot_presence hotspot_layouts_read(struct hotspot_layouts *hotspots _unu
 
 	if (mapping->file == FILE_NONE)
 		return HOTSPOT_ABSENT;
-	if (mapping->file < silent_files)
+	if (mapping->file < silent_files || (pid_t)process->pid == unread_pid)
 		return HOTSPOT_UNREAD;
 	*layout = (struct hotspot_layout){.support = HOTSPOT_KNOWN, .major = 17};
 	layout->wire.heaps = is_of_each ? process->pid : 1;
@@ -126,16 +145,17 @@ static int make_map(size_t size)
 	return fd;
 }
 
-static int set_up_scene(void **state)
+static int set_up_with(void **state, const struct unwind_table_opts *opts)
 {
-	struct unwind_table_opts opts = {.no_cache = true};
 	struct scene *scene = calloc(1, sizeof(*scene));
 	void *fixture;
 
 	assert_int_equal(set_up(&fixture), 0);
 	scene->fixture = fixture;
 	memset(is_published, 0, sizeof(is_published));
-	num_layouts = 0;
+	num_layouts = num_python_layouts = 0;
+	python = NULL;
+	unread_pid = 0;
 	presence = HOTSPOT_ABSENT;
 	is_of_each = false;
 	silent_files = 0;
@@ -146,16 +166,22 @@ static int set_up_scene(void **state)
 		.shards_fd = -1, /* no file has a table */
 		.processes_fd = PROCESSES_FD,
 		.hotspot_layouts_fd = LAYOUTS_FD,
+		.python_layouts_fd = PYTHON_FD,
 	};
 	assert_int_equal(elf_files_new(0, &scene->elf_files), 0);
 	scene->hotspots = hotspot_layouts_new(scene->fixture->files, scene->elf_files);
 	assert_non_null(scene->hotspots);
 	assert_int_equal(publisher_new(&scene->maps, scene->fixture->files, scene->elf_files,
-				       scene->hotspots, scene->fixture->table, &opts,
+				       scene->hotspots, scene->fixture->table, opts,
 				       &scene->publisher),
 			 0);
 	*state = scene;
 	return 0;
+}
+
+static int set_up_scene(void **state)
+{
+	return set_up_with(state, &(struct unwind_table_opts){.no_cache = true});
 }
 
 static int tear_down_scene(void **state)
@@ -379,6 +405,99 @@ static void processes_that_end_are_not_waited_for(void **state)
 	assert_int_equal(num_layouts, 0);
 }
 
+/* The others are published while it says nothing. */
+static void a_process_that_says_nothing_waits_alone(void **state)
+{
+	struct scene *scene = *state;
+	const pid_t pids[] = {FIRST_PID, FIRST_PID + 1, FIRST_PID + 2};
+
+	presence = HOTSPOT_UNREAD;
+	for (size_t i = 0; i < ARRAY_LENGTH(pids); i++)
+		add_java(scene, pids[i]);
+	/* Its last mapping has no file. */
+	on_mmap(scene->fixture, 103, FIRST_PID + 1, 0x80000, 0x90000, "//anon");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	presence = HOTSPOT_READ;
+	unread_pid = FIRST_PID + 1;
+	for (int i = 0; i < 2; i++) {
+		is_published[FIRST_PID + 1] = false;
+		assert_int_equal(publisher_update(scene->publisher), 0);
+		assert_false(is_published[FIRST_PID + 1]);
+		assert_int_equal(published[FIRST_PID].hotspot_layout, 1);
+		assert_int_equal(published[FIRST_PID + 1].hotspot_layout, 0);
+		assert_int_equal(published[FIRST_PID + 2].hotspot_layout, 1);
+	}
+	unread_pid = 0;
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(published[FIRST_PID + 1].hotspot_layout, 1);
+}
+
+/* Its state is where the file says, as far from there as the file is from its addresses. */
+static void python_is_published_once_for_each_file(void **state)
+{
+	struct scene *scene = *state;
+	const struct python_build build = {.support = PYTHON_KNOWN, .runtime = TEXT + 0x50};
+	const struct objfile_layout *layout;
+	uint64_t bias;
+
+	python = &build;
+	on_fork(scene->fixture, 100, PID, 1);
+	map_program(scene, PID);
+	assert_int_equal(elf_files_get_layout(scene->elf_files,
+					      file_table_get(scene->fixture->files, 0), &layout),
+			 0);
+	/* The mapping has the file from its first byte on. */
+	bias = TEXT + layout->segments.items[0].file_offset - layout->segments.items[0].elf_address;
+	assert_true(bias > 0);
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(published[PID].python_layout, 1);
+	assert_int_equal(published[PID].python_runtime, build.runtime + bias);
+	is_published[PID] = false;
+	on_mmap(scene->fixture, 102, PID, 0x7000000, 0x7001000, "//anon");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_true(is_published[PID]);
+	assert_int_equal(published[PID].python_layout, 1);
+	assert_int_equal(published[PID].python_runtime, build.runtime + bias);
+	assert_int_equal(num_python_layouts, 1);
+}
+
+static void assert_options(const struct unwind_table_opts *opts, bool has_python, bool goes_by_fp)
+{
+	const struct python_build build = {.support = PYTHON_KNOWN, .runtime = TEXT + 0x50};
+	struct unwind_mapping mapping;
+	struct scene *scene;
+	void *state;
+
+	assert_int_equal(set_up_with(&state, opts), 0);
+	scene = state;
+	python = &build;
+	on_fork(scene->fixture, 100, PID, 1);
+	map_program(scene, PID);
+	on_mmap(scene->fixture, 102, PID, 0x7000000, 0x7001000, "//anon");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(published[PID].num_mappings, 2);
+	assert_int_equal(pread(scene->maps.mappings_fd, &mapping, sizeof(mapping),
+			       (off_t)((published[PID].first_mapping + 1) * sizeof(mapping))),
+			 sizeof(mapping));
+	assert_int_equal(mapping.start, 0x7000000);
+	assert_int_equal((mapping.flags & UNWIND_MAPPING_HAS_NO_CFI) != 0, goes_by_fp);
+	assert_int_equal(published[PID].python_layout != 0, has_python);
+	(void)tear_down_scene(&state);
+}
+
+static void options_say_what_is_walked(void **state _unused_)
+{
+	assert_options(&(struct unwind_table_opts){.no_cache = true}, true, true);
+	assert_options(&(struct unwind_table_opts){.no_cache = true, .no_fp_steps = true}, true,
+		       false);
+	assert_options(
+		&(struct unwind_table_opts){.no_cache = true, .runtime_frames = RUNTIME_FRAMES_ALL},
+		true, true);
+	assert_options(&(struct unwind_table_opts){.no_cache = true,
+						   .runtime_frames = RUNTIME_FRAMES_NATIVE},
+		       false, true);
+}
+
 #define SCENE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up_scene, tear_down_scene)
 
 int main(void)
@@ -393,6 +512,9 @@ int main(void)
 		SCENE_TEST(what_processes_say_of_hotspot_is_published_apart),
 		SCENE_TEST(processes_whose_hotspot_finds_no_room_are_counted),
 		SCENE_TEST(processes_that_end_are_not_waited_for),
+		SCENE_TEST(a_process_that_says_nothing_waits_alone),
+		SCENE_TEST(python_is_published_once_for_each_file),
+		cmocka_unit_test(options_say_what_is_walked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

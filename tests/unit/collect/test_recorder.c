@@ -470,9 +470,20 @@ const char *sampler_get_event_name(const struct sampler *sampler _unused_)
 	return "cycles";
 }
 
-int sampler_read_time(const struct sampler *sampler _unused_, struct own_times *ret _unused_)
+static uint64_t programs_ns; /* 0: nothing is read */
+static int programs_error;   /* after that */
+
+int sampler_read_time(const struct sampler *sampler _unused_, struct own_times *ret)
 {
-	return 0;
+	struct own_time_reading *reading;
+
+	if (!programs_ns)
+		return programs_error;
+	reading = array_add(&ret->readings);
+	assert_non_null(reading);
+	reading->measured_ns = programs_ns;
+	reading->num_measured = programs_ns / 100;
+	return programs_error;
 }
 
 /* ---- records --------------------------------------------------------------------------------------------------------- */
@@ -494,6 +505,8 @@ static int set_up(void **state _unused_)
 	memset(times, 0, sizeof(times));
 	memset(events, 0, sizeof(events));
 	ingest_counts = off_cpu_ingest_counts = (struct sample_ingest_counts){0};
+	programs_ns = 0;
+	programs_error = 0;
 	recorder = calloc(1, sizeof(*recorder));
 	assert_non_null(recorder);
 	recorder->opts.frequency_hz = 100;
@@ -845,6 +858,39 @@ static void it_ends_with_its_last_process(void **state _unused_)
 	assert_true(recorder_has_ended(recorder));
 }
 
+static void it_starts_at_once(void **state _unused_)
+{
+	programs_ns = 1000;
+	recorder_start(recorder);
+	expect_story("enable,");
+	assert_true(recorder->is_running);
+	assert_true(recorder->start_ns == now_ns);
+	assert_true(recorder->next_hotplug_ns == now_ns + HOTPLUG_INTERVAL_NS);
+	/* What the programs took before is not its own. */
+	programs_ns = 4000;
+	read_program_time(recorder);
+	assert_int_equal(recorder->program_time.ns, 3000);
+	assert_int_equal(recorder->program_time.num_runs, 30);
+	assert_false(recorder->program_time.is_sampled);
+	recorder->is_running = false;
+}
+
+/* Half of a reading is none. */
+static void times_of_programs_that_cannot_be_read_are_left_out(void **state _unused_)
+{
+	programs_ns = 1000;
+	programs_error = -ENOMEM;
+	recorder_start(recorder);
+	assert_int_equal(recorder->times_at_start.readings.length, 0);
+	programs_ns = 4000;
+	read_program_time(recorder);
+	assert_int_equal(recorder->program_time.ns, 0);
+	programs_error = 0;
+	read_program_time(recorder);
+	assert_int_equal(recorder->program_time.ns, 4000);
+	recorder->is_running = false;
+}
+
 /* ---- the end ---------------------------------------------------------------------------------------------------------- */
 
 static void a_stop_reads_what_is_left(void **state _unused_)
@@ -1095,6 +1141,8 @@ int main(void)
 		TEST(a_cpu_may_be_gone),
 		TEST(cpus_come_and_go),
 		TEST(it_ends_with_its_last_process),
+		TEST(it_starts_at_once),
+		TEST(times_of_programs_that_cannot_be_read_are_left_out),
 		TEST(a_stop_reads_what_is_left),
 		TEST(events_that_took_turns_are_scaled),
 		TEST(one_recording_ends_where_the_next_begins),

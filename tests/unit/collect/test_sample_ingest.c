@@ -1,5 +1,6 @@
 #include "collect/sample_ingest.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "base/attributes.h"
 #include "base/clock.h"
 #include "collect/runtime_stacks.h"
+#include "failing_memory.h"
 #include "process/fake_proc.h"
 #include "test_folder.h"
 #include "timeline/timeline.h"
@@ -1422,6 +1424,150 @@ static void wakers_are_not_counted_among_samples(void **state)
 #define table_test(name)   cmocka_unit_test_setup_teardown(name, set_up_tables, tear_down)
 #define fixture_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+/* ---- short memory ------------------------------------------------------------------------- */
+
+static int make_ingest(void *context)
+{
+	struct fixture *fixture = context;
+	struct profile *profile = profile_new();
+	struct sample_ingest *ingest;
+
+	if (!profile)
+		return -ENOMEM;
+	ingest = sample_ingest_new(profile, fixture->files, fixture->processes, 4,
+				   USER_STACKS_TABLE);
+	sample_ingest_free(ingest);
+	profile_free(profile);
+	return ingest ? 0 : -ENOMEM;
+}
+
+static void an_ingest_without_memory_is_none(void **state)
+{
+	failing_memory_try_all(make_ingest, *state);
+}
+
+static int remember_stack(struct fixture *fixture, uint64_t hash, uint64_t pc)
+{
+	struct wire_stack stack = {
+		.type = WIRE_STACK, .num_frames = 2, .hash = hash, .pcs = {pc, pc + 0x10}};
+
+	return sample_ingest_add_stack(fixture->ingest, &stack,
+				       offsetof(struct wire_stack, pcs) + 2 * sizeof(uint64_t));
+}
+
+/*
+ * Ticks of two events, one of them of memory that is live; waits for a futex, and who ended them. Each step is done again
+ * where it lacked memory: that works, whatever was done of it.
+ */
+static int do_step(struct fixture *fixture, unsigned int step)
+{
+	static char calls_name[] = "syscalls", live_name[] = "alloc-live", unit[] = "bytes";
+	const struct event events[] = {
+		{.name = live_name, .kind = EVENT_PROBE, .unit = unit, .is_live = true},
+		{.name = calls_name, .kind = EVENT_SYSTEM_CALL, .unit = unit},
+	};
+	const struct sample_periods periods = {.tick_ns = TICK_NS, .wait_ns = PERIOD_NS};
+	const struct scheduler_code scheduler = {.begin = 0xffff1000, .end = 0xffff2000};
+	const struct waker_code code = {0};
+	const struct wire_block block = {.time_ns = 10, .slot = 3};
+	struct wire_sample sample = {
+		.type = WIRE_SAMPLE,
+		.pid = PID,
+		.tid = PID,
+		.time_ns = 10,
+		.generation = WIRE_GENERATION_UNKNOWN,
+		.user_stack = 7,
+		.kernel_stack = 8,
+		.flags = WIRE_SAMPLE_IN_KERNEL,
+		.walk_end = WALK_COMPLETE,
+		.num_periods = 1,
+		.weight = 300,
+		.comm = "worker",
+	};
+
+	switch (step) {
+	case 0:
+		return sample_ingest_set_events(fixture->ingest, events, 2);
+	case 1:
+		return sample_ingest_add_off_cpu(fixture->ingest, &periods, &scheduler);
+	case 2:
+		return sample_ingest_add_wakers(fixture->ingest, &code, true, true);
+	case 3:
+		return remember_stack(fixture, 7, 0x1010);
+	case 4:
+		return remember_stack(fixture, 8, 0xffff0010);
+	case 5:
+		sample.block = 3 + 1;
+		return sample_ingest_add_sample(fixture->ingest, &sample);
+	case 6:
+		sample.event = 1;
+		sample.call = 1 + 1;
+		return sample_ingest_add_sample(fixture->ingest, &sample);
+	case 7:
+		sample.event = 1;
+		sample.user_stack = 0;
+		sample.walk_end = WALK_NO_RULE;
+		return sample_ingest_add_sample(fixture->ingest, &sample);
+	case 8:
+		sample.flags |= WIRE_SAMPLE_WAKER;
+		sample.wakeup = 5;
+		return sample_ingest_add_sample(fixture->ingest, &sample);
+	case 9:
+		sample.flags |= WIRE_SAMPLE_BLOCKED;
+		sample.num_periods = 2;
+		sample.num_queue_periods = 1;
+		sample.wakeup = 5;
+		sample.futex = 0x1000;
+		return sample_ingest_add_sample(fixture->ingest, &sample);
+	case 10:
+		return sample_ingest_add_block(fixture->ingest, 0, &block, 100);
+	default:
+		return sample_ingest_finish(fixture->ingest);
+	}
+}
+
+#define NUM_STEPS 12
+
+/* Returns whether so many allocations were made before the end. */
+static bool record_with_failure(int64_t num_before)
+{
+	struct fixture *fixture;
+	bool has_failed = false;
+	void *state;
+
+	assert_int_equal(set_up_tables(&state), 0);
+	fixture = state;
+	failing_memory_begin(num_before);
+	for (unsigned int step = 0; step < NUM_STEPS; step++) {
+		int err = do_step(fixture, step);
+
+		if (!err && (has_failed || !failing_memory_has_failed))
+			continue;
+		if (err != -ENOMEM || has_failed)
+			fail_msg("step %u: %d without allocation %lld", step, err,
+				 (long long)num_before);
+		has_failed = true;
+		/* Who sets up ends then; what is recorded goes on. */
+		if (step < 3)
+			break;
+		assert_int_equal(do_step(fixture, step), 0);
+	}
+	assert_int_equal(failing_memory_end(), has_failed);
+	if (!has_failed)
+		assert_int_equal(sample_ingest_get_event(fixture->ingest, 0).live, 1);
+	(void)tear_down(&state);
+	return has_failed;
+}
+
+static void a_recording_in_short_memory_says_so(void **state _unused_)
+{
+	int64_t num_before = 0;
+
+	while (record_with_failure(num_before))
+		num_before++;
+	assert_true(num_before > 20);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1481,6 +1627,8 @@ int main(void)
 		waker_test(a_thousand_futexes_are_told_apart),
 		cmocka_unit_test(where_interrupts_cannot_be_distinguished_user_stacks_are_left_out),
 		waker_test(wakers_are_not_counted_among_samples),
+		fixture_test(an_ingest_without_memory_is_none),
+		cmocka_unit_test(a_recording_in_short_memory_says_so),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -313,6 +313,43 @@ static void a_parent_knows_what_its_child_does_not(void **state _unused_)
 	assert_string_equal(found->name, "c");
 }
 
+static void expect_location(const struct wire_runtime_frame *frames, uint32_t number, uint8_t end,
+			    const char *name, uint32_t line)
+{
+	const struct runtime_frame_list list = {
+		.items = frames, .length = 2, .end = end, .have_come = true};
+	const struct runtime_sample source = {.process = &process};
+	const struct frame *frame;
+	uint32_t location;
+
+	assert_int_equal(locate(stacks, &source, &list, number, &location), 0);
+	frame = profile_get_frame(profile, profile_get_location(profile, location)->first_frame);
+	assert_string_equal(profile_get_string(profile, frame->name), name);
+	assert_string_equal(profile_get_string(profile, frame->module), "lib.php");
+	assert_string_equal(profile_get_string(profile, frame->file), "/x/lib.php");
+	assert_int_equal(frame->kind, FRAME_PHP);
+	assert_int_equal(frame->line, line);
+}
+
+/* Both frames are of code of a file: the outermost one is the program, unless there may be others outside of it. */
+static void a_frame_has_its_name_its_file_and_its_line(void **state _unused_)
+{
+	struct wire_script_function record = {.type = WIRE_SCRIPT_FUNCTION,
+					      .pid = 7,
+					      .code = 0x50,
+					      .fingerprint = 3,
+					      .code_kind = WIRE_SCRIPT_CODE_FILE};
+	const struct wire_runtime_frame frames[] = {{0x50, 3, ENTRY | WIRE_SCRIPT_MAX_LINE},
+						    {0x50, 3, DELEGATES | ENTRY | 12}};
+
+	record.file = (struct wire_script_text){10, 10};
+	memcpy(record.file_text, "/x/lib.php", 10);
+	assert_int_equal(script_stacks_add_function(stacks, &record), 0);
+	expect_location(frames, 0, WIRE_RUNTIME_COMPLETE, "include lib.php", WIRE_SCRIPT_MAX_LINE);
+	expect_location(frames, 1, WIRE_RUNTIME_COMPLETE, "{main}", 12);
+	expect_location(frames, 1, WIRE_RUNTIME_DEEP, "include lib.php", 12);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -326,6 +363,7 @@ int main(void)
 		TEST(only_frames_of_some_are_put_in_order),
 		TEST(code_that_pushes_a_frame_is_known_by_its_addresses),
 		TEST(a_parent_knows_what_its_child_does_not),
+		TEST(a_frame_has_its_name_its_file_and_its_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

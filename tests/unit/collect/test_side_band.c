@@ -4,10 +4,12 @@
  */
 #include "collect/side_band.h"
 
+#include <errno.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "failing_memory.h"
 #include "process/process_fixture.h"
 #include "unit.h"
 
@@ -161,6 +163,151 @@ static void of_a_target_only_its_processes_are_read_again(void **state)
 	assert_int_equal(process_table_get(scene->fixture->table, 0)->pid, PID);
 }
 
+static int make_side_band(void *context)
+{
+	struct scene *scene = context;
+	struct side_band *made =
+		side_band_new(scene->queue, 0, scene->fixture->files, scene->fixture->table);
+
+	side_band_free(made);
+	return made ? 0 : -ENOMEM;
+}
+
+static void a_side_band_without_memory_is_none(void **state)
+{
+	failing_memory_try_all(make_side_band, *state);
+}
+
+/* Records of PERF_RECORD_FORK, PERF_RECORD_KSYMBOL and PERF_RECORD_MMAP2. */
+static int apply_one(struct scene *scene, unsigned int number)
+{
+	const struct {
+		struct perf_event_header header;
+		uint32_t pid, parent_pid, tid, parent_tid;
+		uint64_t time_ns;
+		uint32_t sample_pid, sample_tid;
+		uint64_t sample_time_ns;
+		uint32_t file, script_size;
+	} fork = {
+		.header = {.type = PERF_RECORD_FORK, .size = offsetof(__typeof__(fork), file)},
+		.pid = PID,
+		.tid = PID,
+		.parent_pid = 7,
+		.parent_tid = 7,
+		.file = FILE_NONE,
+	};
+	const struct {
+		struct perf_event_header header;
+		uint64_t start;
+		uint32_t size_bytes;
+		uint16_t type, flags;
+		char name[16];
+		uint32_t sample_pid, sample_tid;
+		uint64_t sample_time_ns;
+		uint32_t file, script_size;
+	} symbol = {
+		.header = {.type = PERF_RECORD_KSYMBOL, .size = offsetof(__typeof__(symbol), file)},
+		.start = 0xffff0000,
+		.size_bytes = 0x100,
+		.name = "bpf_prog_1",
+		.file = FILE_NONE,
+	};
+	const struct {
+		struct perf_event_header header;
+		uint32_t pid, tid;
+		uint64_t start, length, file_offset;
+		uint32_t dev_major, dev_minor;
+		uint64_t inode, inode_generation;
+		uint32_t prot, flags;
+		char path[16];
+		uint32_t sample_pid, sample_tid;
+		uint64_t sample_time_ns;
+		uint32_t file, script_size;
+	} mmap = {
+		.header = {.type = PERF_RECORD_MMAP2, .size = offsetof(__typeof__(mmap), file)},
+		.pid = PID,
+		.tid = PID,
+		.start = 0x1000,
+		.length = 0x1000,
+		.inode = 12,
+		.path = "/no/new",
+		.file = FILE_NONE,
+	};
+
+	switch (number) {
+	case 0:
+		return side_band_follow(scene->side_band, PID);
+	case 1:
+		return side_band_apply(scene->side_band, 100, &fork, sizeof(fork));
+	case 2:
+		return side_band_apply(scene->side_band, 110, &mmap, sizeof(mmap));
+	default:
+		return side_band_apply(scene->side_band, 120, &symbol, sizeof(symbol));
+	}
+}
+
+static void a_record_that_lacked_memory_can_be_applied_again(void **state _unused_)
+{
+	bool has_failed[4] = {false};
+	int64_t num_before = 0;
+	bool is_short;
+
+	do {
+		struct scene *scene;
+		const struct process *process;
+		void *made;
+		size_t count;
+
+		assert_int_equal(set_up_scene(&made), 0);
+		scene = made;
+		failing_memory_begin(num_before++);
+		for (unsigned int i = 0; i < ARRAY_LENGTH(has_failed); i++) {
+			bool had_failed = failing_memory_has_failed;
+			int err = apply_one(scene, i);
+
+			/* Whether a process is gone need not be known: all is there in the end. */
+			assert_true(!err ||
+				    (err == -ENOMEM && failing_memory_has_failed != had_failed));
+			has_failed[i] |= err != 0;
+			if (err)
+				assert_int_equal(apply_one(scene, i), 0);
+		}
+		is_short = failing_memory_end();
+		process = find(scene->fixture, 130, PID, NO_GEN);
+		assert_mapped(scene->fixture, process, 0x1000, "/no/new");
+		assert_string_equal(side_band_get_kernel_code(scene->side_band, &count)[0].name,
+				    "bpf_prog_1");
+		assert_int_equal(count, 1);
+		(void)tear_down_scene(&made);
+	} while (is_short);
+	for (unsigned int i = 0; i < ARRAY_LENGTH(has_failed); i++)
+		assert_true(has_failed[i]);
+}
+
+static void proc_is_read_again_where_that_lacked_memory(void **state)
+{
+	struct scene *scene = *state;
+	int64_t num_before = 0;
+
+	/* The first loss is made up for at once, the second one later. */
+	lose(scene, 1);
+	add_process(scene->fixture, PID, "late", "1000-2000 r-xp 0 fe:00 12 /no/new\n");
+	lose(scene, 1);
+	for (;; num_before++) {
+		int err;
+
+		failing_memory_begin(num_before);
+		err = side_band_catch_up(scene->side_band);
+		assert_int_equal(err, failing_memory_end() ? -ENOMEM : 0);
+		if (!err)
+			break;
+	}
+	assert_true(num_before > 0);
+	assert_int_equal(count_processes(scene), 1);
+	assert_mapped(scene->fixture, process_table_get(scene->fixture->table, 0), 0x1000,
+		      "/no/new");
+}
+
 #define SCENE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up_scene, tear_down_scene)
 
 int main(void)
@@ -171,6 +318,9 @@ int main(void)
 		SCENE_TEST(proc_is_read_again_after_a_loss),
 		SCENE_TEST(a_loss_soon_after_another_one_is_made_up_for_before_the_end),
 		SCENE_TEST(of_a_target_only_its_processes_are_read_again),
+		SCENE_TEST(a_side_band_without_memory_is_none),
+		cmocka_unit_test(a_record_that_lacked_memory_can_be_applied_again),
+		SCENE_TEST(proc_is_read_again_where_that_lacked_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

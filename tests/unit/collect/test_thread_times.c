@@ -1,5 +1,8 @@
 #include "collect/thread_times.h"
 
+#include <errno.h>
+
+#include "failing_memory.h"
 #include "unit.h"
 
 static int set_up_times(void **state)
@@ -66,6 +69,51 @@ static void an_end_before_another_sample_is_none(void **state)
 	assert_int_equal(thread_times_sum_ns(*state, 1000, 2000), 800);
 }
 
+/* Call again until there is memory. */
+static void begin_in_short_memory(struct thread_times *times, uint64_t time_ns, uint32_t pid,
+				  uint32_t tid)
+{
+	for (int64_t num_before = 0;; num_before++) {
+		int err;
+
+		failing_memory_begin(num_before);
+		err = thread_times_begin(times, time_ns, pid, tid);
+		assert_int_equal(err, failing_memory_end() ? -ENOMEM : 0);
+		if (!err)
+			return;
+	}
+}
+
+static void add_sample_in_short_memory(struct thread_times *times, uint32_t pid, uint32_t tid)
+{
+	for (int64_t num_before = 0;; num_before++) {
+		int err;
+
+		failing_memory_begin(num_before);
+		err = thread_times_add_sample(times, pid, tid);
+		assert_int_equal(err, failing_memory_end() ? -ENOMEM : 0);
+		if (!err)
+			return;
+	}
+}
+
+static void a_call_that_lacked_memory_can_be_made_again(void **state)
+{
+	struct thread_times *times;
+
+	failing_memory_begin(0);
+	assert_null(thread_times_new());
+	assert_true(failing_memory_end());
+	times = *state;
+	/* 40 threads, each for 100 ns, of which 20 have the tids of the others. */
+	for (uint32_t i = 0; i < 40; i++) {
+		begin_in_short_memory(times, 1000 + 10 * i, i, i % 20);
+		add_sample_in_short_memory(times, i, i % 20);
+		thread_times_end(times, 1100 + 10 * i, i, i % 20);
+	}
+	assert_int_equal(thread_times_sum_ns(times, 1000, 5000), 40 * 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -79,6 +127,8 @@ int main(void)
 						tear_down_times),
 		cmocka_unit_test_setup_teardown(an_end_before_another_sample_is_none, set_up_times,
 						tear_down_times),
+		cmocka_unit_test_setup_teardown(a_call_that_lacked_memory_can_be_made_again,
+						set_up_times, tear_down_times),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

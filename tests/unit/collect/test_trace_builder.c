@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "failing_memory.h"
 #include "test_folder.h"
 #include "unit.h"
 
@@ -1102,6 +1103,99 @@ static void occupancies_and_events_that_found_no_room_are_counted(void **state)
 
 /* ---- memory ------------------------------------------------------------------------------- */
 
+/* A trace of stacks of all kinds, of waits and of processes, as a whole. */
+static int build_in_memory(const struct fixture *fixture)
+{
+	struct trace_source source = {.log = fixture->log,
+				      .profile = fixture->profile,
+				      .processes = fixture->processes,
+				      .period_ns = PERIOD,
+				      .wait_ns = WAIT_PERIOD};
+
+	return trace_builder_build(&source, fixture->timeline);
+}
+
+static bool has_lost_items(const struct fixture *fixture)
+{
+	return spool_get_counts(trace_log_get_samples(fixture->log)).lost ||
+	       spool_get_counts(trace_log_get_fills(fixture->log)).lost ||
+	       trace_log_get_wait_counts(fixture->log).lost ||
+	       recorded_occupancies_get_counts(trace_log_get_occupancies(fixture->log)).lost ||
+	       spool_get_counts(trace_log_get_task_events(fixture->log)).lost;
+}
+
+/* Or items are lost, and counted. */
+static void a_trace_that_lacks_memory_is_an_error(void **state _unused_)
+{
+	bool is_short = true;
+	int64_t num_before = 0;
+
+	for (; is_short; num_before++) {
+		struct fixture *fixture;
+		void *made;
+		int err;
+
+		assert_int_equal(set_up(&made), 0);
+		fixture = made;
+		add_area(fixture, 5, WIRE_STACK_MAIN, PID, 0x80000, 0x90000, 0);
+		add_area(fixture, 5, WIRE_STACK_THREAD, 101, 0x10000, 0x20000, 0x1ff00);
+		add_area(fixture, 6, WIRE_STACK_SIGNAL, 101, 0x30000, 0x34000, 0);
+		add_area(fixture, 6, WIRE_STACK_OTHER, 101, 0x100000, 0x110000, 0);
+		add_area(fixture, 7, WIRE_STACK_GOROUTINE, 101, 0x200000, 0x202000, 0);
+		add_sample(fixture, 10, PID, "game", 0x88000);
+		add_sample(fixture, 11, 101, "worker", 0x18000);
+		add_sample(fixture, 12, 101, "worker", 0x33000);
+		add_whole_sample(fixture, 13, 101, 0x104000, 0x107000);
+		add_sample(fixture, 14, 101, "worker", 0x201000);
+		add_sample(fixture, 15, 101, "worker", 0x701000);
+		failing_memory_begin(num_before);
+		err = build_in_memory(fixture);
+		is_short = failing_memory_end();
+		if (err != (is_short && !has_lost_items(fixture) ? -ENOMEM : 0))
+			fail_msg("%d without allocation %lld", err, (long long)num_before);
+		if (!is_short) {
+			assert_string_equal(region_name(fixture, 0), "[stack]");
+			assert_string_equal(region_name(fixture, 1), "worker");
+		}
+		(void)tear_down(&made);
+	}
+	assert_true(num_before > 20);
+}
+
+/* A line of ancestors has 64 at most, with the first one. */
+static void a_line_of_ancestors_is_bounded(void **state)
+{
+	struct fixture *fixture = *state;
+	struct thread thread = {.tid = 300, .process = 70};
+	struct timed_sample sample = {.time_ns = 200, .num_periods = 1};
+	uint32_t ignored;
+
+	for (uint32_t i = 1; i <= 70; i++) {
+		assert_int_equal(process_table_on_fork(fixture->processes, 20 + i, PID + (pid_t)i,
+						       PID + (pid_t)i - 1),
+				 0);
+		assert_int_equal(
+			profile_add_process(fixture->profile, PID + i, STRING_EMPTY, &ignored), 0);
+	}
+	assert_int_equal(profile_add_thread(fixture->profile, &thread, &sample.thread), 0);
+	trace_log_add_sample(fixture->log, &sample);
+	build(fixture);
+	assert_int_equal(timeline_count_process(fixture->timeline), 64);
+	assert_int_equal(timeline_get_process(fixture->timeline, 63)->pid, PID + 7);
+}
+
+/* Its exit was reported at 200, and its end is the moment after. */
+static void a_sample_at_the_end_of_a_process_delays_it(void **state)
+{
+	struct fixture *fixture = *state;
+
+	add_sample(fixture, 10, PID, "game", 0);
+	add_sample(fixture, 201, PID, "game", 0);
+	assert_int_equal(process_table_on_exit(fixture->processes, 200, PID), 0);
+	build(fixture);
+	assert_int_equal(timeline_get_process(fixture->timeline, 0)->end_ns, 202);
+}
+
 #define NUM_STACKS 4
 
 static int64_t get_allocated_bytes(void)
@@ -1196,6 +1290,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 		TEST(samples_come_out_in_order_of_time_with_the_period_as_weight),
+		cmocka_unit_test(a_trace_that_lacks_memory_is_an_error),
+		TEST(a_line_of_ancestors_is_bounded),
+		TEST(a_sample_at_the_end_of_a_process_delays_it),
 		TEST(weights_of_an_event_that_took_turns_are_scaled),
 		TEST(a_wait_has_its_times_and_weights),
 		TEST(waits_of_a_thread_do_not_overlap),

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "base/attributes.h"
+#include "failing_memory.h"
 #include "test_folder.h"
 #include "timeline/timeline.h"
 #include "unit.h"
@@ -241,6 +242,54 @@ static void lost_renames_are_counted(void **state)
 	assert_int_equal(trace_log_get_lost_renames(fixture->log), 2);
 }
 
+static int make_log(void *context)
+{
+	const struct fixture *fixture = context;
+	struct trace_log *log = NULL;
+	struct error error;
+	int err = trace_log_new(fixture->folder, &log, &error);
+
+	assert_true(err ? !log : !!log);
+	trace_log_free(log);
+	return err;
+}
+
+static void a_log_without_memory_is_none(void **state)
+{
+	failing_memory_try_all(make_log, *state);
+}
+
+/* Areas, each reported again where memory was short. */
+static void an_area_that_lacked_memory_can_be_added_again(void **state)
+{
+	static const enum wire_stack_kind kinds[] = {WIRE_STACK_GOROUTINE, WIRE_STACK_OTHER};
+	struct fixture *fixture = *state;
+	bool has_failed[ARRAY_LENGTH(kinds)] = {false};
+
+	for (uint32_t i = 0; i < 40; i++) {
+		const struct wire_stack_area area = {.kind = kinds[i % 2],
+						     .pid = 5,
+						     .tid = 5,
+						     .begin = LOW + i * PAGE,
+						     .end = LOW + (i + 1) * PAGE,
+						     .time_ns = 100};
+
+		for (int64_t num_before = 0;; num_before++) {
+			int err;
+
+			failing_memory_begin(num_before);
+			err = trace_log_add_area(fixture->log, 0, &area);
+			assert_int_equal(err, failing_memory_end() ? -ENOMEM : 0);
+			assert_int_equal(count_areas(fixture), i + !err);
+			if (!err)
+				break;
+			has_failed[i % 2] = true;
+		}
+		assert_int_equal(get_area(fixture, i)->begin, area.begin);
+	}
+	assert_true(has_failed[0] && has_failed[1]);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -256,6 +305,8 @@ int main(void)
 		TEST(names_and_threads_come_back_in_the_order_of_time),
 		TEST(a_full_disk_counts_lost_items),
 		TEST(lost_renames_are_counted),
+		TEST(a_log_without_memory_is_none),
+		TEST(an_area_that_lacked_memory_can_be_added_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,6 +4,7 @@
  */
 #include "collect/unwind_store.c"
 
+#include "failing_memory.h"
 #include "unit.h"
 
 #include <fcntl.h>
@@ -376,6 +377,79 @@ static void a_table_can_come_after_the_mapping(void **state _unused_)
 	assert_int_equal(store->mappings[range.first].flags, 0);
 }
 
+static int make_store(void *context _unused_)
+{
+	struct unwind_store *made = NULL;
+	int err = unwind_store_new(&maps, &made);
+
+	unwind_store_free(made);
+	return err;
+}
+
+static void a_store_without_memory_is_none(void **state _unused_)
+{
+	failing_memory_try_all(make_store, NULL);
+}
+
+static void a_table_that_lacked_memory_can_be_added_again(void **state _unused_)
+{
+	struct made_table made = make_table(2, 3, 1);
+	struct unwind_placement placement = {0};
+	int64_t num_before = 0;
+
+	for (;; num_before++) {
+		int err;
+
+		failing_memory_begin(num_before);
+		unwind_store_prepare(store, &made.table);
+		err = unwind_store_add_table(store, &made.table, &placement);
+		if (!failing_memory_end()) {
+			assert_int_equal(err, 0);
+			break;
+		}
+		assert_int_equal(err, -ENOMEM);
+		assert_int_equal(store->num_pages, 0);
+	}
+	assert_true(num_before > 0);
+	assert_int_equal(find_offset(&placement, 0), 8);
+	assert_int_equal(find_offset(&placement, 0x10000), 16);
+	free(made.pages);
+	free(made.rows);
+	free(made.rules);
+}
+
+/* A range that cannot be put on a list of those to reuse is not reused. */
+static void mappings_that_lacked_memory_can_be_published_again(void **state _unused_)
+{
+	struct unwind_range range = {0};
+	bool has_failed = false;
+
+	for (uint32_t i = 0; i < 20; i++) {
+		uint64_t now_ns = 1000 + i * GRACE_PERIOD_NS;
+
+		for (int64_t num_before = 0;; num_before++) {
+			int err;
+			bool is_short;
+
+			failing_memory_begin(num_before);
+			err = publish(1 + i * 4, now_ns, &range);
+			is_short = failing_memory_end();
+			assert_true(!err || (err == -ENOMEM && is_short));
+			has_failed |= is_short;
+			if (!err) {
+				assert_int_equal(published.first_mapping, range.first);
+				assert_int_equal(published.num_mappings, 1 + i * 4);
+				for (uint32_t k = 0; k <= i * 4; k++)
+					assert_int_equal(store->mappings[range.first + k].start,
+							 k + 1);
+			}
+			if (!is_short)
+				break;
+		}
+	}
+	assert_true(has_failed);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -393,6 +467,9 @@ int main(void)
 		TEST(a_process_without_mappings_needs_no_run),
 		TEST(layouts_are_bounded),
 		TEST(a_table_can_come_after_the_mapping),
+		TEST(a_store_without_memory_is_none),
+		TEST(a_table_that_lacked_memory_can_be_added_again),
+		TEST(mappings_that_lacked_memory_can_be_published_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

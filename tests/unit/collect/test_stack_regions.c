@@ -1,0 +1,166 @@
+/* A thread's stack that is reported only after a sample on it; and short memory. */
+#include "collect/stack_regions.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+#include "failing_memory.h"
+#include "test_folder.h"
+#include "unit.h"
+
+#define FIRST_NS 1000
+#define TID      101
+#define BEGIN    0x10000ull
+#define END      0x20000ull
+
+/* The log of one thread with a stack in [BEGIN, END). */
+struct fixture {
+	struct trace_log *log;
+	struct timeline *timeline;
+	uint32_t process;
+};
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+	const struct wire_stack_area area = {.type = WIRE_STACK_AREA,
+					     .kind = WIRE_STACK_THREAD,
+					     .pid = 100,
+					     .tid = TID,
+					     .begin = BEGIN,
+					     .end = 0x40000,
+					     .thread_pointer = END - 0x100,
+					     .time_ns = FIRST_NS + NS_PER_SECOND};
+
+	assert_non_null(fixture);
+	assert_int_equal(trace_log_new(test_parent_folder(), &fixture->log, NULL), 0);
+	assert_int_equal(trace_log_add_area(fixture->log, 0, &area), 0);
+	fixture->timeline = timeline_new();
+	assert_int_equal(timeline_add_process(fixture->timeline,
+					      &(struct timeline_process){.pid = 100},
+					      &fixture->process),
+			 0);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	timeline_free(fixture->timeline);
+	trace_log_free(fixture->log);
+	free(fixture);
+	return 0;
+}
+
+/* Whether a pointer shows that the stack is there. */
+static bool shows_stack(const struct fixture *fixture, uint64_t time_ns, uint64_t address,
+			uint32_t tid)
+{
+	const struct stack_tops tops = {0};
+	const struct stack_pointer pointer = {.time_ns = time_ns, .address = address, .tid = tid};
+	struct stack_regions *regions = stack_regions_new(fixture->log, &tops, fixture->timeline);
+	uint32_t region;
+	size_t count;
+
+	assert_non_null(regions);
+	assert_int_equal(stack_regions_find(regions, 0, fixture->process, &pointer, &region), 0);
+	(void)stack_regions_get_all(regions, &count);
+	stack_regions_free(regions);
+	return count > 0;
+}
+
+/* Each case has a timeline of its own, as what is declared stays there. */
+static void a_stack_that_is_reported_late_holds_the_pointers_in_it(void **state _unused_)
+{
+	static const struct {
+		uint64_t time_ns;
+		uint64_t address;
+		uint32_t tid;
+		bool is_in;
+	} cases[] = {
+		{FIRST_NS, BEGIN + 8, TID, true},
+		{FIRST_NS, BEGIN, TID, false},
+		{FIRST_NS, END, TID, true},
+		{FIRST_NS, END + 8, TID, false},
+		{FIRST_NS, BEGIN + 8, TID + 1, false},
+		{FIRST_NS - 1, BEGIN + 8, TID, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		void *made;
+
+		assert_int_equal(set_up(&made), 0);
+		if (shows_stack(made, cases[i].time_ns, cases[i].address, cases[i].tid) !=
+		    cases[i].is_in)
+			fail_msg("case %zu", i);
+		(void)tear_down(&made);
+	}
+}
+
+static int make_regions(void *context)
+{
+	const struct fixture *fixture = context;
+	const struct stack_tops tops = {0};
+	struct stack_regions *regions = stack_regions_new(fixture->log, &tops, fixture->timeline);
+
+	stack_regions_free(regions);
+	return regions ? 0 : -ENOMEM;
+}
+
+static void regions_without_memory_are_none(void **state)
+{
+	failing_memory_try_all(make_regions, *state);
+}
+
+/* The pointer is found again where that lacked memory, and the stack is noted once. */
+static void a_region_that_lacked_memory_can_be_found_again(void **state _unused_)
+{
+	const struct stack_tops tops = {0};
+	const struct stack_pointer pointer = {
+		.time_ns = FIRST_NS + NS_PER_SECOND, .address = BEGIN + 8, .tid = TID};
+	int64_t num_before = 0;
+	bool is_short = true;
+
+	for (; is_short; num_before++) {
+		struct fixture *fixture;
+		struct stack_regions *regions;
+		const struct kernel_region *known;
+		uint32_t region = UINT32_MAX;
+		size_t count;
+		void *made;
+		int err;
+
+		assert_int_equal(set_up(&made), 0);
+		fixture = made;
+		regions = stack_regions_new(fixture->log, &tops, fixture->timeline);
+		failing_memory_begin(num_before);
+		err = stack_regions_find(regions, 0, fixture->process, &pointer, &region);
+		is_short = failing_memory_end();
+		assert_int_equal(err, is_short ? -ENOMEM : 0);
+		assert_int_equal(
+			stack_regions_find(regions, 0, fixture->process, &pointer, &region), 0);
+		known = stack_regions_get_all(regions, &count);
+		if (count != 1 || known[0].region != region)
+			fail_msg("%zu regions without allocation %lld", count,
+				 (long long)num_before);
+		assert_int_equal(timeline_get_region(fixture->timeline, region)->begin, BEGIN);
+		stack_regions_free(regions);
+		(void)tear_down(&made);
+	}
+	assert_true(num_before > 2);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_stack_that_is_reported_late_holds_the_pointers_in_it),
+		TEST(regions_without_memory_are_none),
+		cmocka_unit_test(a_region_that_lacked_memory_can_be_found_again),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
