@@ -6,9 +6,12 @@
 #ifndef FAILING_MEMORY_H
 #define FAILING_MEMORY_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "unit.h"
 
 void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
@@ -35,6 +38,16 @@ static inline void failing_memory_begin(int64_t num_before)
 static inline bool failing_memory_end(void)
 {
 	failing_memory_left = -1;
+	return failing_memory_has_failed;
+}
+
+/* The same of what must return -ENOMEM then, and else 0. */
+static inline bool failing_memory_end_with(int err)
+{
+	if (failing_memory_end() && err != -ENOMEM)
+		fail_msg("%d where an allocation failed", err);
+	if (!failing_memory_has_failed)
+		assert_int_equal(err, 0);
 	return failing_memory_has_failed;
 }
 
