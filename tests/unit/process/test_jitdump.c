@@ -342,17 +342,29 @@ static void headers_names_and_records_have_limits(_unused_ void **state)
 		_cleanup_(release) struct jitdump_writer writer = {.pid = PID};
 		_cleanup_(text_release) struct text wanted = {0};
 		struct jitdump *dump;
+		int fd;
 
 		text_append_string(&wanted, name);
 		if (is_longer)
 			text_append_char(&wanted, 'n');
 		jitdump_put_header(&writer, 0);
 		jitdump_put_load(&writer, 1, 0x1000, 0x10, wanted.data);
-		jitdump_put_record(&writer, 1, 63, 1); /* a move */
-		text_append(&writer.text, name, 63 - 16);
+		jitdump_put_load(&writer, 2, 0x2000, 0x10, "moved");
+		jitdump_put_move(&writer, 3, 0x2000, 0x3000, 0x10);
+		/* It lacks a byte. */
+		text_truncate(&writer.text, writer.text.length - 1);
+		writer.text.data[writer.text.length - 63 + 4] = 63;
 		dump = dump_of(&writer);
 		assert_name_at(dump, UINT64_MAX, 0x1000, is_longer ? NULL : name);
+		assert_name_at(dump, UINT64_MAX, 0x3000, NULL);
 		assert_int_equal(jitdump_get_malformed_count(dump), is_longer ? 2 : 1);
+		jitdump_free(dump);
+		/* A file is read in pieces that hold a name. */
+		dump = jitdump_new(PID);
+		fd = file_of(&writer);
+		assert_int_equal(jitdump_refresh(dump, fd, UINT64_MAX), 0);
+		assert_name_at(dump, UINT64_MAX, 0x2000, "moved");
+		close(fd);
 		jitdump_free(dump);
 	}
 }

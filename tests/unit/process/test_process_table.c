@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "failing_memory.h"
+#include "jitdump_writer.h"
 #include "process_fixture.h"
 #include "unit.h"
 
@@ -650,11 +651,29 @@ static void short_memory_is_an_error_and_what_comes_again_is_taken(void **state)
 	struct fixture *fixture = *state;
 	_cleanup_(text_release) struct text map = {0};
 	_cleanup_(text_release) struct text maps = {0};
+	_cleanup_(text_release) struct text dump_path = {0};
+	struct jitdump_writer dump = {.pid = PID};
 	bool has_failed = true;
+	unsigned long inode;
+	FILE *file;
 
 	text_printf(&map, "%u/root/tmp/perf-%u.map", PID, PID);
-	text_printf(&maps, "1000-2000 r-xp 0 fe:00 12 /no/node\n"
-			   "3000-4000 r-xp 0 00:00 0 \n");
+	jitdump_put_header(&dump, 0);
+	jitdump_put_load(&dump, 1, 0x3100, 0x10, "second");
+	text_printf(&maps, "%u/root/tmp/jit-%u.dump", PID, PID);
+	dump_path = fake_proc_path(&fixture->proc, maps.data);
+	file = fopen(dump_path.data, "we");
+	assert_non_null(file);
+	assert_int_equal(fwrite(dump.text.data, 1, dump.text.length, file), dump.text.length);
+	assert_int_equal(fclose(file), 0);
+	text_release(&dump.text);
+	inode = fake_proc_get_inode(&fixture->proc, maps.data);
+	text_truncate(&maps, 0);
+	text_printf(&maps,
+		    "1000-2000 r-xp 0 fe:00 12 /no/node\n"
+		    "3000-4000 r-xp 0 00:00 0 \n"
+		    "5000-6000 r-xp 0 fe:00 %lu /tmp/jit-%u.dump\n",
+		    inode, PID);
 	fake_proc_add(&fixture->proc, (struct fake_process){.pid = PID,
 							    .parent_pid = 7,
 							    .comm = "node",
@@ -679,6 +698,7 @@ static void short_memory_is_an_error_and_what_comes_again_is_taken(void **state)
 		assert_mapped(&fresh, process, 0x3000, "");
 		assert_string_equal(process->command_line, "node server.js");
 		assert_string_equal(process_find_code(process, 0x3000, UINT64_MAX), "first");
+		assert_string_equal(process_find_code(process, 0x3100, UINT64_MAX), "second");
 		process = find(&fresh, clock_now_ns(), CHILD, NO_GEN);
 		assert_non_null(process->previous);
 		process_table_free(fresh.table);
