@@ -5,6 +5,8 @@
 #define ZONES_INPUTS_MAX_BESIDE 16
 #include "cli/zones_inputs.c"
 
+#include <stackwide/zones.h>
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -341,6 +343,30 @@ static void shared_memory_is_asked_for_now_and_then(void **state _unused_)
 	zones_inputs_release(&inputs);
 }
 
+/* Once each, and new files when they are looked for. */
+static void shared_memory_is_collected_once(void **state _unused_)
+{
+	struct zones_inputs inputs = {0};
+	unsigned int num_fds = count_fds();
+	char command[2 * sizeof(zones_path) + 32];
+
+	snprintf(zones_path, sizeof(zones_path), "%s/game.ring", folder);
+	assert_int_equal(stackwide_zones_open(zones_path), 0);
+	zones_inputs_collect(&inputs, paths, 1, LOOK_NS);
+	assert_int_equal(inputs.collectors.length, 1);
+	snprintf(command, sizeof(command), "cp '%s' '%s.9'", zones_path, zones_path);
+	assert_int_equal(system(command), 0);
+	zones_inputs_collect(&inputs, paths, 1, LOOK_NS + COLLECT_NS);
+	assert_int_equal(inputs.collectors.length, 1);
+	zones_inputs_collect(&inputs, paths, 1, 2 * LOOK_NS);
+	assert_int_equal(inputs.collectors.length, 2);
+	zones_inputs_collect(&inputs, paths, 1, 3 * LOOK_NS);
+	assert_int_equal(inputs.collectors.length, 2);
+	zones_inputs_release(&inputs);
+	stackwide_zones_close();
+	assert_int_equal(count_fds(), num_fds);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -360,6 +386,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(files_beside_it_are_bounded, make_folder,
 						remove_folder),
 		cmocka_unit_test_setup_teardown(short_memory_loses_no_descriptor, make_folder,
+						remove_folder),
+		cmocka_unit_test_setup_teardown(shared_memory_is_collected_once, make_folder,
 						remove_folder),
 		cmocka_unit_test_setup_teardown(shared_memory_is_asked_for_now_and_then,
 						make_folder, remove_folder),
