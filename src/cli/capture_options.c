@@ -74,9 +74,11 @@ static int read_space(struct capture_options *options, const char *value)
 	_cleanup_free_ char *copy = strdup(value);
 	uint64_t number;
 
+	if (!copy)
+		return -ENOMEM;
 	options->min_free_percent = 0;
 	options->min_free_bytes = 0;
-	if (copy && string_ends_with(value, "%")) {
+	if (string_ends_with(value, "%")) {
 		copy[strlen(copy) - 1] = '\0';
 		if (!option_read_number(copy, 0, 99, &number)) {
 			options->min_free_percent = (uint32_t)number;

@@ -93,8 +93,12 @@ static int read_ids(struct record_options *options, int id, const char *value)
 
 	while (rest) {
 		const char *number = strsep(&rest, ",");
+		int err;
 
-		if (add_id(options, id, number))
+		err = add_id(options, id, number);
+		if (err == -ENOMEM)
+			return err;
+		if (err)
 			return refuse(id == OPTION_PID ? "--pid" : "--tid", value,
 				      "expected numbers joined by commas");
 	}
@@ -117,8 +121,10 @@ static int add_zones(struct record_options *options, const char *value)
 		if (!added)
 			return -ENOMEM;
 		*added = strdup(path);
-		if (!*added)
+		if (!*added) {
+			options->zones_paths.length--;
 			return -ENOMEM;
+		}
 	}
 	return copy ? 0 : -ENOMEM;
 }
@@ -530,7 +536,7 @@ int record_options_find_events(struct record_options *options)
 
 	if (err) {
 		log_error("%s", error.message[0] ? error.message : strerror(-err));
-		if (err == -EBUSY)
+		if (err == -EBUSY || err == -ENOMEM)
 			return EXIT_FAILED;
 		return err == -ENOTSUP || err == -EACCES ? EXIT_NOT_PERMITTED : EXIT_USAGE;
 	}

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
@@ -95,10 +96,10 @@ static int find_at(const struct file_opener *opener, enum search_root root,
 /* A process that has ended needs no question to the opener. */
 static bool is_there(const struct file_opener *opener, pid_t pid)
 {
-	_cleanup_(text_release) struct text path = {0};
+	char path[PATH_MAX];
+	int length = snprintf(path, sizeof(path), "%s/%d", opener->proc_root, pid);
 
-	text_printf(&path, "%s/%d", opener->proc_root, pid);
-	return path.failed || faccessat(AT_FDCWD, path.data, F_OK, 0) == 0;
+	return length >= (int)sizeof(path) || faccessat(AT_FDCWD, path, F_OK, 0) == 0;
 }
 
 int file_opener_open(const struct file_opener *opener, const struct mapped_range *range,

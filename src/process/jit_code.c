@@ -120,8 +120,12 @@ int jit_code_add(struct jit_code *code, uint64_t time_ns, uint64_t start, uint64
 		.start = start, .end = end, .time_ns = time_ns, .name = code->names.length};
 	text_append(&code->names, name, length);
 	text_append_char(&code->names, '\0');
-	if (code->names.failed)
+	if (code->names.failed) {
+		code->names.failed = false;
+		text_truncate(&code->names, entry->name);
+		code->entries.length--;
 		return -ENOMEM;
+	}
 	code->size_bytes += sizeof(*entry) + length + 1;
 	code->sizes_in_use |= 1u << size;
 	for (uint64_t at = start >> get_bits(size); at <= (end - 1) >> get_bits(size); at++) {

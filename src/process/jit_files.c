@@ -71,13 +71,17 @@ static int search_perf_map(struct jit_files *jit, struct slow_opener *opener, co
 	struct error error = {0};
 	int err = perf_map_open(opener, proc_root, pid, &jit->perf_map_fd, &error);
 
+	if (err == -ENOMEM)
+		return err;
 	if (err && err != -ENOENT)
 		log_debug("%s, skipping", error.message);
 	if (err)
 		return 0;
 	jit->perf_map = perf_map_new();
-	if (!jit->perf_map)
+	if (!jit->perf_map) {
+		close_file(&jit->perf_map_fd);
 		return -ENOMEM;
+	}
 	note_owner(jit, jit->perf_map_fd);
 	watch(watch_fd, jit->perf_map_fd);
 	return 0;
@@ -94,6 +98,8 @@ static int try_jitdump(struct jit_files *jit, const char *proc_root, pid_t pid,
 	if (file->fd < 0 || !jitdump_get_pid(file->path))
 		return 0;
 	err = jitdump_check(proc_root, pid, file->path, file->fd, &inner_pid, &error);
+	if (err == -ENOMEM)
+		return err;
 	if (err) {
 		log_debug("%s, skipping", error.message);
 		return 0;

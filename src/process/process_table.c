@@ -343,14 +343,16 @@ int process_table_set_script(struct process_table *table, uint64_t time_ns, pid_
 	return process_image_set_script(image, script);
 }
 
-/* The kernel has reported the end of its first thread, or of our listening to it. */
-static void undo_end(const struct process_table *table, struct process_image *image)
+/* The kernel has reported the end of its first thread, or of our listening to it. Returns 0 or -ENOMEM. */
+static int undo_end(const struct process_table *table, struct process_image *image)
 {
 	struct proc_entry entry;
+	int err = proc_entry_read(table->proc_root, (pid_t)image->process.pid, &entry);
 
-	if (!proc_entry_read(table->proc_root, (pid_t)image->process.pid, &entry) &&
-	    !entry.is_zombie && image->proc_start_ns && entry.start_ns == image->proc_start_ns)
+	if (!err && !entry.is_zombie && image->proc_start_ns &&
+	    entry.start_ns == image->proc_start_ns)
 		image->process.end_ns = 0;
+	return err == -ENOMEM ? err : 0;
 }
 
 int process_table_refresh_details(struct process_table *table)
@@ -362,9 +364,9 @@ int process_table_refresh_details(struct process_table *table)
 
 		if (*image != find_current(table, (pid_t)(*image)->process.pid))
 			continue;
-		if ((*image)->process.is_exited)
-			undo_end(table, *image);
-		err = read_details(table, *image);
+		err = (*image)->process.is_exited ? undo_end(table, *image) : 0;
+		if (!err)
+			err = read_details(table, *image);
 		if (err)
 			return err;
 	}
@@ -881,7 +883,6 @@ int process_table_follow_code(struct process_table *table, uint64_t time_ns, uin
 		return -ENOMEM;
 	if (time_ns < code->jit.next_search_ns)
 		return 0;
-	code->jit.next_search_ns = time_ns + JIT_SEARCH_INTERVAL_NS;
 	if (!code->jit.is_followed) {
 		listed = array_add(&table->jits);
 		if (!listed)
@@ -889,6 +890,7 @@ int process_table_follow_code(struct process_table *table, uint64_t time_ns, uin
 		*listed = id;
 		code->jit.is_followed = true;
 	}
+	code->jit.next_search_ns = time_ns + JIT_SEARCH_INTERVAL_NS;
 	if (code->jit.perf_map && code->jit.jitdump)
 		return 0;
 	return search_jit_files(table, image, &table->jit_left_bytes);

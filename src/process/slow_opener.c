@@ -696,8 +696,10 @@ bool slow_opener_may_hang(struct slow_opener *opener, pid_t pid, int handle, dev
 	struct looked_at *added;
 	uint64_t num_refused;
 	size_t num_bytes;
+	bool was_asked;
 	bool may_hang;
 	int fd;
+	int err;
 
 	if (!opener)
 		return false;
@@ -705,8 +707,11 @@ bool slow_opener_may_hang(struct slow_opener *opener, pid_t pid, int handle, dev
 		if (known->device == device)
 			return known->may_hang;
 	num_refused = opener->counts.num_refused;
-	may_hang = ask(opener, &head, NULL, "", handle, &num_bytes, &fd) || opener->answer.may_hang;
-	if (opener->counts.num_refused > num_refused || opener->has_ended)
+	err = ask(opener, &head, NULL, "", handle, &num_bytes, &fd);
+	may_hang = err || opener->answer.may_hang;
+	/* Else no process could be started. */
+	was_asked = err == -ETIMEDOUT || opener->worker.fd >= 0;
+	if (!was_asked || opener->counts.num_refused > num_refused || opener->has_ended)
 		return true;
 	added = opener->devices.length < MAX_DEVICES ? array_add(&opener->devices) : NULL;
 	if (added)

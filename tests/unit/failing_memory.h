@@ -42,6 +42,16 @@ static inline bool failing_memory_end(void)
 	return failing_memory_has_failed;
 }
 
+/* The same of what must return -ENOMEM then, and else 0. */
+static inline bool failing_memory_end_with(int err)
+{
+	if (failing_memory_end() && err != -ENOMEM)
+		fail_msg("%d where an allocation failed", err);
+	if (!failing_memory_has_failed)
+		assert_int_equal(err, 0);
+	return failing_memory_has_failed;
+}
+
 static inline bool failing_memory_fails(void)
 {
 	if (failing_memory_left < 0 || failing_memory_left--)

@@ -8,6 +8,7 @@
 #define names_are_outermost       are_outermost_in_test
 #include "cli/account.c"
 
+#include "failing_memory.h"
 #include "unit.h"
 
 static struct profile *profile;
@@ -446,6 +447,32 @@ static void an_account_of_waits_that_lacks_one_does_not_add_up(_unused_ void **s
 	}
 }
 
+/* With a count of each kind. */
+static void short_memory_keeps_no_part_of_an_account(_unused_ void **state)
+{
+	struct account account = make_account();
+	bool has_failed = true;
+
+	for (size_t i = 0; i < NUM_TRUNCATIONS; i++)
+		account.truncated_user_stacks[i] = i + 1;
+	account.ticks.off_cpu.is_recorded = true;
+	for (int64_t num_before = 0; has_failed; num_before++) {
+		struct profile *kept = profile_new();
+		struct text json = {0};
+		int err;
+
+		failing_memory_begin(num_before);
+		err = account_keep(&account, kept);
+		account_print_json(&account, &json);
+		err = err ? err : json.failed ? -ENOMEM : 0;
+		has_failed = failing_memory_end_with(err);
+		/* Said again, it is there. */
+		assert_int_equal(account_keep(&account, kept), 0);
+		text_release(&json);
+		profile_free(kept);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -459,6 +486,7 @@ int main(void)
 		cmocka_unit_test(what_threads_have_lived_is_compared_with_its_parts),
 		cmocka_unit_test(wakers_have_user_stacks_of_their_own),
 		cmocka_unit_test(an_account_of_waits_that_lacks_one_does_not_add_up),
+		cmocka_unit_test(short_memory_keeps_no_part_of_an_account),
 		cmocka_unit_test_setup_teardown(
 			user_stacks_are_complete_by_their_outermost_function, set_up_profile,
 			tear_down_profile),

@@ -1,8 +1,11 @@
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/capture_options.h"
+#include "failing_memory.h"
 #include "unit.h"
 
 static int parse(struct capture_options *options, const char *arguments)
@@ -131,12 +134,40 @@ static void mistakes_in_a_configuration_have_a_line(void **state _unused_)
 	}
 }
 
+static void short_memory_is_no_mistake_in_the_options(void **state _unused_)
+{
+	static const char config[] = "dir = y\nmin-free = 7%\nevent = cycles\npid = 1,2\n";
+	bool has_failed = true;
+	char path[] = "/tmp/capture-options-XXXXXX";
+	char arguments[128];
+	int fd = mkstemp(path);
+
+	assert_int_equal(write(fd, config, strlen(config)), strlen(config));
+	close(fd);
+	snprintf(arguments, sizeof(arguments), "--config %s --keep 2d --min-free 9%%", path);
+	for (int64_t num_before = 0; has_failed; num_before++) {
+		struct capture_options options;
+
+		failing_memory_begin(num_before);
+		has_failed = failing_memory_end_with(parse(&options, arguments));
+		if (!has_failed) {
+			assert_string_equal(options.dir, "y");
+			assert_int_equal(options.min_free_percent, 9);
+			assert_int_equal(options.record.pids.length, 2);
+			assert_int_equal(options.record.event_lists.length, 1);
+		}
+		capture_options_release(&options);
+	}
+	unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_archive_is_bounded_by_default),
 		cmocka_unit_test(limits_are_read),
 		cmocka_unit_test(what_makes_no_sense_is_refused),
+		cmocka_unit_test(short_memory_is_no_mistake_in_the_options),
 		cmocka_unit_test(a_configuration_has_the_options_by_long_name),
 		cmocka_unit_test(mistakes_in_a_configuration_have_a_line),
 	};

@@ -261,6 +261,41 @@ static void a_capture_that_is_whole_makes_others_expire(void **state _unused_)
 	assert_int_equal(num_expired, 2);
 }
 
+static void catch_message(char *ret, size_t size)
+{
+	FILE *caught = tmpfile();
+	int saved = dup(STDERR_FILENO);
+	ssize_t length;
+
+	assert_non_null(caught);
+	fflush(stderr);
+	dup2(fileno(caught), STDERR_FILENO);
+	log_set_level(LOG_LEVEL_NORMAL);
+	(void)leave_out(&capture);
+	log_set_level(LOG_LEVEL_QUIET);
+	fflush(stderr);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	length = pread(fileno(caught), ret, size - 1, 0);
+	ret[length < 0 ? 0 : length] = '\0';
+	fclose(caught);
+}
+
+static void one_that_hangs_is_told_by_its_start_if_that_is_known(void **state _unused_)
+{
+	char message[512];
+
+	setenv("TZ", "UTC", 1);
+	tzset();
+	holder.num_left_out = 7;
+	catch_message(message, sizeof(message));
+	assert_non_null(strstr(message, "running since 1970-01-12 13:46:40 (process 5)"));
+	assert_non_null(strstr(message, "as were 6 before it"));
+	holder.since_s = 0;
+	catch_message(message, sizeof(message));
+	assert_non_null(strstr(message, "running since ? (process 5)"));
+}
+
 #define TEST(name) cmocka_unit_test_setup(name, set_up)
 
 int main(void)
@@ -268,6 +303,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_turn_comes_within_the_delay),
 		TEST(the_third_capture_that_is_left_out_fails),
+		TEST(one_that_hangs_is_told_by_its_start_if_that_is_known),
 		TEST(room_is_a_share_or_a_number),
 		TEST(captures_expire_by_their_limits),
 		TEST(a_disk_that_is_too_full_is_not_written_to),

@@ -1,9 +1,28 @@
 /* What a comparison makes of its inputs before it compares: slices of captures, runs without weight, decimals, metrics. */
+#define inputs_read read_sources
 #include "cli/cmd_diff.c"
 
 #include "profile_builder.h"
 
+/* clang-format off */
+#include "failing_memory.h"
+/* clang-format on */
+
 static struct diff_command session;
+static void add_sources(uint32_t count);
+static int read_status;
+
+/* A file of as many sources as its name says. */
+int read_sources(char *const *paths, size_t num_paths, const struct input_options *inputs,
+		 struct profile *profile, struct timeline *timeline)
+{
+	assert_int_equal(num_paths, 1);
+	assert_ptr_equal(inputs, &session.inputs);
+	assert_ptr_equal(profile, session.profile);
+	assert_null(timeline);
+	add_sources((uint32_t)atoi(paths[0]));
+	return read_status;
+}
 
 static int set_up(void **state _unused_)
 {
@@ -249,6 +268,65 @@ static void names_are_those_of_the_files(void **state _unused_)
 	assert_false(is_range_without_archive(&session, 1));
 }
 
+/* Each is a run, of all its sources. */
+static void each_file_is_a_run(void **state _unused_)
+{
+	static const uint32_t counts[] = {2, 1, 0, 3};
+	uint32_t next = 1;
+
+	assert_int_equal(add_value(&session.paths[1], "2"), 0);
+	assert_int_equal(add_value(&session.paths[1], "1"), 0);
+	assert_int_equal(add_value(&session.paths[1], "0"), 0);
+	assert_int_equal(add_value(&session.paths[1], "3"), 0);
+	add_sources(1);
+	assert_int_equal(read_runs(&session, 1), EXIT_DONE);
+	assert_int_equal(session.runs[0].length, 0);
+	assert_int_equal(session.runs[1].length, ARRAY_LENGTH(counts));
+	array_for_each (&session.runs[1], run) {
+		assert_int_equal(run->first_source, next);
+		next += counts[run - session.runs[1].items];
+		assert_int_equal(run->end_source, next);
+	}
+	read_status = EXIT_FAILED;
+	assert_int_equal(read_runs(&session, 1), EXIT_FAILED);
+	read_status = 0;
+	/* Without memory for a run. */
+	session.runs[1].length = session.runs[1].capacity;
+	failing_memory_begin(0);
+	assert_int_equal(read_runs(&session, 1), EXIT_FAILED);
+	assert_true(failing_memory_end());
+	session.runs[1].length = 0;
+}
+
+/* A table needs to know them, and a page alone does not. */
+static void times_are_kept_for_the_table(void **state _unused_)
+{
+	struct output page = {0};
+	bool has_failed = true;
+
+	for (int i = 0; i < 4; i++) {
+		struct profile *profile;
+
+		session.outputs = (struct outputs){&page, i & 1};
+		session.is_json = i & 2;
+		profile = make_profile(&session);
+		assert_non_null(profile);
+		assert_int_equal(profile_get_timestamps(profile) != NULL, i != 1);
+		profile_free(profile);
+	}
+	session.is_json = true;
+	for (int64_t num_before = 0; has_failed; num_before++) {
+		struct profile *profile;
+
+		failing_memory_begin(num_before);
+		profile = make_profile(&session);
+		has_failed = failing_memory_end_with(profile ? 0 : -ENOMEM);
+		profile_free(profile);
+	}
+	session.outputs = (struct outputs){0};
+	session.is_json = false;
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -262,6 +340,8 @@ int main(void)
 		TEST(doubts_name_each_file),
 		TEST(two_sides_are_named_once),
 		TEST(names_are_those_of_the_files),
+		TEST(each_file_is_a_run),
+		TEST(times_are_kept_for_the_table),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,6 +21,9 @@ static uint64_t read_now(void)
 #define recorder_add_fds     add_fds_of_recorder
 #define zones_inputs_add_fds add_fds_of_zones
 #define outputs_add_fds      add_fds_of_outputs
+/* What a recorder has recorded. */
+#define recorder_get_profile    get_profile_of_test
+#define recorder_get_event_name get_event_name_of_test
 #include "cli/finishing.c"
 #undef clock_now_ns
 
@@ -430,6 +433,82 @@ static void a_writer_keeps_the_descriptors_that_it_needs(void **state _unused_)
 	close(fds[1]);
 }
 
+static struct profile *recorded;
+
+struct profile *get_profile_of_test(struct recorder *recorder _unused_)
+{
+	return recorded;
+}
+
+const char *get_event_name_of_test(const struct recorder *recorder _unused_)
+{
+	return "cycles";
+}
+
+/* Of a recording that prints nothing, as another process says what it has taken. */
+static int sum_up_silently(uint64_t others_cpu_ns, uint64_t others_rss_bytes)
+{
+	const struct commitment others = {.cpu_ns = others_cpu_ns,
+					  .max_rss_bytes = others_rss_bytes};
+	const struct names names = {0};
+	int control[2];
+	uint8_t report = 0;
+	int status;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, control), 0);
+	status = sum_up(&recording, &names, &others, control[1]);
+	assert_int_equal(recv(control[0], &report, sizeof(report), MSG_DONTWAIT), 1);
+	assert_int_equal(report, STATS_FILLED);
+	close(control[0]);
+	close(control[1]);
+	return status;
+}
+
+/* Whatever of it is short by one. */
+static void an_account_that_does_not_add_up_is_a_failure(void **state _unused_)
+{
+	static const struct record_options options = {0};
+	struct recorder_account *ticks = &recording.account.ticks;
+	uint64_t *const sums[] = {&ticks->fired, &ticks->off_cpu.fired, &ticks->scheduling.fired,
+				  &ticks->scheduling.kworks.fired};
+
+	recorded = profile_new();
+	recording.options = &options;
+	recording.is_silent = true;
+	log_set_level(LOG_LEVEL_QUIET);
+	ticks->fired = ticks->samples = 100;
+	ticks->off_cpu.fired = ticks->off_cpu.samples = 100;
+	assert_int_equal(sum_up_silently(0, 0), EXIT_DONE);
+	for (size_t i = 0; i < ARRAY_LENGTH(sums); i++) {
+		++*sums[i];
+		assert_int_equal(sum_up_silently(0, 0), EXIT_FAILED);
+		--*sums[i];
+	}
+	assert_int_equal(sum_up_silently(0, 0), EXIT_DONE);
+	profile_free(recorded);
+}
+
+static void what_a_run_has_taken_is_that_of_all_its_processes(void **state _unused_)
+{
+	static const struct record_options options = {0};
+	const struct account *account = &recording.account;
+	uint64_t own_ns = account_read_cpu_ns();
+
+	recorded = profile_new();
+	recording.options = &options;
+	recording.is_silent = true;
+	assert_int_equal(sum_up_silently(1000 * NS_PER_SECOND, 1ull << 50), EXIT_DONE);
+	assert_true(account->total_cpu_ns >= 1000 * NS_PER_SECOND + own_ns);
+	assert_true(account->max_rss_bytes == 1ull << 50);
+	recording.account.recording_rss_bytes = 1ull << 51;
+	assert_int_equal(sum_up_silently(0, 1ull << 50), EXIT_DONE);
+	assert_true(account->max_rss_bytes == 1ull << 51);
+	recording.account.recording_rss_bytes = 1;
+	assert_int_equal(sum_up_silently(0, 1), EXIT_DONE);
+	assert_in_range(account->max_rss_bytes, 4096, 1ull << 40); /* ours */
+	profile_free(recorded);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -450,6 +529,8 @@ int main(void)
 		TEST(a_writer_that_cannot_be_killed_is_left_behind),
 		TEST(all_ends_of_the_sockets_are_closed),
 		TEST(a_writer_keeps_the_descriptors_that_it_needs),
+		TEST(an_account_that_does_not_add_up_is_a_failure),
+		TEST(what_a_run_has_taken_is_that_of_all_its_processes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

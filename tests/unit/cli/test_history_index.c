@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "failing_memory.h"
 #include "unit.h"
 
 static unsigned int num_freed;
@@ -55,7 +56,7 @@ bool append_text(const struct history_row *row, struct text *text)
 	if (is_unwritable)
 		return false;
 	text_printf(text, "row %llu", (unsigned long long)row->samples);
-	return true;
+	return !text->failed;
 }
 
 int init_text(struct history_row *row, const char *file, int64_t time_s, const char *text)
@@ -160,6 +161,31 @@ static void one_line_is_written_at_once(void **state _unused_)
 	assert_int_equal(history_index_write((void *)1, &capture, "line"), -EROFS);
 }
 
+/* A row that finds no memory is read the next time; the others are written. */
+static void short_memory_leaves_rows_out(void **state _unused_)
+{
+	bool has_failed = true;
+
+	for (int64_t num_before = 0; has_failed; num_before++) {
+		unsigned int num_kept;
+
+		num_written = 0;
+		failing_memory_begin(num_before);
+		add_rows(3);
+		has_failed = failing_memory_end();
+		num_kept = (unsigned int)history.added.length;
+		assert_int_equal(num_kept, has_failed ? 2 : 3);
+		add_rows(1);
+		history_index_release(&history);
+		assert_int_equal(num_written, num_kept + 1);
+		assert_string_equal(last_text, "row 0");
+		assert_int_equal(history_index_init(&history, (void *)1), 0);
+	}
+	num_freed = 0;
+	new_error = -ENOMEM;
+	assert_int_equal(history_index_init(&(struct history_index){0}, (void *)1), -ENOMEM);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -171,6 +197,7 @@ int main(void)
 		TEST(a_row_without_a_text_is_read_each_time),
 		TEST(a_row_is_made_of_its_text),
 		TEST(one_line_is_written_at_once),
+		TEST(short_memory_leaves_rows_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #define probes_locate       locate_probes
 #include "cli/record_options.c"
 
+#include "failing_memory.h"
 #include "unit.h"
 
 #define MAX_ARGS 16
@@ -470,6 +471,42 @@ static void probes_are_looked_for_in_the_target(void **state _unused_)
 	assert_int_equal(record_options_find_events(&options), 0);
 }
 
+/* Whatever an option needs of it. */
+static void short_memory_is_no_mistake_in_the_options(void **state _unused_)
+{
+	bool has_failed = true;
+
+	for (int64_t num_before = 0; has_failed; num_before++) {
+		int err;
+
+		record_options_release(&options);
+		failing_memory_begin(num_before);
+		err = PARSE("-p", "1,2", "-o", "a.folded", "-o", "b.pb", "--zones", "a,b", "-e",
+			    "cycles", "--filter", "x", "--faults");
+		has_failed = failing_memory_end_with(err);
+		array_for_each (&options.zones_paths, path)
+			assert_non_null(*path);
+	}
+	assert_int_equal(options.pids.length, 2);
+	assert_int_equal(options.zones_paths.length, 2);
+	assert_int_equal(options.outputs.requests.length, 2);
+	EXPECT_PARSED("-e", "one");
+	parse_error = -ENOMEM;
+	assert_int_equal(record_options_find_events(&options), EXIT_FAILED);
+}
+
+static void times_of_waits_have_a_least_value(void **state _unused_)
+{
+	EXPECT_PARSED("--off-cpu", "--period", "10us");
+	assert_true(options.off_cpu_period_ns == 10000);
+	EXPECT_REFUSED("--off-cpu", "--period", "9us");
+	EXPECT_REFUSED("--off-cpu", "--period", "3601s");
+	EXPECT_PARSED("--off-cpu", "--min-block", "1us");
+	assert_true(options.min_block_ns == 1000);
+	EXPECT_REFUSED("--off-cpu", "--min-block", "0.9us");
+	EXPECT_REFUSED("--off-cpu", "--min-block", "3601s");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -493,6 +530,8 @@ int main(void)
 		TEST(waits_need_a_clock),
 		TEST(a_metric_is_one_of_those_that_are_recorded),
 		TEST(probes_are_looked_for_in_the_target),
+		TEST(short_memory_is_no_mistake_in_the_options),
+		TEST(times_of_waits_have_a_least_value),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

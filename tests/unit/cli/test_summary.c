@@ -3,11 +3,15 @@
  */
 #include "cli/summary.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "profile_builder.h"
 
 /* clang-format off */
+#include "failing_memory.h"
 #include "unit.h"
 /* clang-format on */
 
@@ -388,6 +392,129 @@ static void interpreters_have_their_versions_as_far_as_these_are_known(_unused_ 
 	release(&scene);
 }
 
+/* A recording that has something of each kind to say, with all that a summary has of rows and files. */
+static void short_memory_is_no_shorter_summary(_unused_ void **state)
+{
+	struct scene scene = make_scene();
+	struct event_counts event = {
+		.name = "cycles", .unit = "count", .samples = 5, .scaled_weight = 7};
+	struct output output = {.format = &format_pprof};
+	uint32_t metric;
+	uint32_t thread = builder_add_thread(scene.profile, 7, 8, "x");
+	int (*const appends[])(const struct summary *summary,
+			       struct text *ret) = {summary_append, summary_append_line};
+
+	assert_int_equal(profile_add_metric(scene.profile, "samples", "count", &metric), 0);
+	assert_int_equal(profile_add_sample(scene.profile, thread,
+					    builder_add_stack(scene.profile, "main;run"), metric,
+					    10),
+			 0);
+	assert_int_equal(output_file_open("/dev/null", 0600, &output.file, NULL), 0);
+	scene.outputs = (struct outputs){&output, 1};
+	scene.account.events = &event;
+	scene.account.num_events = 1;
+	scene.account.ticks.off_cpu.is_recorded = true;
+	for (size_t i = 0; i < ARRAY_LENGTH(appends); i++) {
+		const struct summary summary = {
+			.account = &scene.account,
+			.profile = scene.profile,
+			.outputs = &scene.outputs,
+			.event_name = "cycles",
+			.stats_path = "s.json",
+			.metric = metric,
+			.num_columns = 100,
+		};
+		bool has_failed = true;
+
+		for (int64_t num_before = 0; has_failed; num_before++) {
+			text_release(&scene.text);
+			failing_memory_begin(num_before);
+			has_failed = failing_memory_end_with(appends[i](&summary, &scene.text));
+		}
+		assert_says(&scene, "/dev/null");
+	}
+	output_file_free(output.file);
+	release(&scene);
+}
+
+/* What a program prints to stderr meanwhile. */
+static void catch_stderr(int (*print)(const struct summary *summary), const struct summary *summary,
+			 int expected, char *ret, size_t size)
+{
+	FILE *caught = tmpfile();
+	int saved = dup(STDERR_FILENO);
+	ssize_t length;
+	int err;
+
+	assert_non_null(caught);
+	fflush(stderr);
+	dup2(fileno(caught), STDERR_FILENO);
+	err = print(summary);
+	fflush(stderr);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	length = pread(fileno(caught), ret, size - 1, 0);
+	ret[length < 0 ? 0 : length] = '\0';
+	fclose(caught);
+	assert_int_equal(err, expected);
+}
+
+static int print_without_memory(const struct summary *summary)
+{
+	int err;
+
+	failing_memory_begin(0);
+	err = summary_print_line(summary);
+	(void)failing_memory_end();
+	return err;
+}
+
+/* Of user stacks where there are some; the files of one metric say of which, where there are several. */
+static void the_line_and_the_files_say_what_they_are_of(_unused_ void **state)
+{
+	struct scene scene = make_scene();
+	struct output outputs[2] = {{.format = &format_folded}, {.format = &format_pprof}};
+	struct summary summary = {
+		.account = &scene.account,
+		.profile = scene.profile,
+		.outputs = &scene.outputs,
+		.event_name = "cycles",
+		.has_user_stacks = true,
+		.num_columns = 100,
+	};
+	char printed[4096];
+	uint32_t metric;
+
+	assert_int_equal(profile_add_metric(scene.profile, "cpu", "count", &metric), 0);
+	catch_stderr(summary_print_line, &summary, 0, printed, sizeof(printed));
+	assert_string_equal(printed, "400 samples in 2.0 s, lost 100\n");
+	scene.account.complete_user_stacks = 3;
+	scene.account.truncated_user_stacks[TRUNCATED_DEPTH] = 1;
+	catch_stderr(summary_print_line, &summary, 0, printed, sizeof(printed));
+	assert_string_equal(printed, "400 samples in 2.0 s, 75.0% of the user stacks complete, "
+				     "lost 100\n");
+	summary.has_user_stacks = false;
+	catch_stderr(summary_print_line, &summary, 0, printed, sizeof(printed));
+	assert_string_equal(printed, "400 samples in 2.0 s, lost 100\n");
+	catch_stderr(print_without_memory, &summary, -ENOMEM, printed, sizeof(printed));
+	assert_string_equal(printed, "");
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(output_file_open("/dev/null", 0600, &outputs[i].file, NULL), 0);
+	scene.outputs = (struct outputs){outputs, 2};
+	catch_stderr(summary_print_line, &summary, 0, printed, sizeof(printed));
+	assert_string_equal(printed, "400 samples in 2.0 s, lost 100: /dev/null, /dev/null\n");
+	catch_stderr(summary_print, &summary, 0, printed, sizeof(printed));
+	assert_non_null(strstr(printed, "wrote /dev/null (folded, 0 bytes)\n"));
+	assert_int_equal(profile_add_metric(scene.profile, "wall", "count", &metric), 0);
+	summary.metric = metric;
+	catch_stderr(summary_print, &summary, 0, printed, sizeof(printed));
+	assert_non_null(strstr(printed, "wrote /dev/null (folded of wall, 0 bytes)\n"));
+	assert_non_null(strstr(printed, "wrote /dev/null (pprof, 0 bytes)\n"));
+	for (size_t i = 0; i < 2; i++)
+		output_file_free(outputs[i].file);
+	release(&scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -397,6 +524,8 @@ int main(void)
 		cmocka_unit_test(hits_after_the_last_sample_are_reported_where_they_matter),
 		cmocka_unit_test(nothing_lost_is_reported_too),
 		cmocka_unit_test(the_short_summary_has_the_sum),
+		cmocka_unit_test(short_memory_is_no_shorter_summary),
+		cmocka_unit_test(the_line_and_the_files_say_what_they_are_of),
 		cmocka_unit_test(waits_are_reported_with_their_kinds_and_how_much_was_sampled),
 		cmocka_unit_test(an_event_that_took_turns_says_how_often_it_was_counted),
 		cmocka_unit_test(

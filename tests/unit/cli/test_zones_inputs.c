@@ -5,6 +5,8 @@
 #define ZONES_INPUTS_MAX_BESIDE 16
 #include "cli/zones_inputs.c"
 
+#include <stackwide/zones.h>
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,7 @@
 #include "base/text.h"
 
 /* clang-format off */
+#include "failing_memory.h"
 #include "test_folder.h"
 #include "unit.h"
 /* clang-format on */
@@ -283,6 +286,87 @@ static void shared_memory_that_is_not_written_is_not_collected(void **state _unu
 	assert_int_equal(count_fds(), num_fds);
 }
 
+/* What was not noted is taken for new; what was not opened is reported. */
+static void short_memory_loses_no_descriptor(void **state _unused_)
+{
+	unsigned int num_fds = count_fds();
+	bool has_failed = true;
+
+	append("", "before");
+	append(".7", "child");
+	append(".8", "");
+	for (int64_t num_before = 0; has_failed; num_before++) {
+		struct zones_inputs inputs = {0};
+
+		failing_memory_begin(num_before);
+		zones_inputs_note(&inputs, paths, 1);
+		has_failed = failing_memory_end();
+		assert_int_equal(inputs.before.length < 3, has_failed);
+		zones_inputs_open(&inputs, paths, 1);
+		assert_false(inputs.is_incomplete);
+		array_for_each (&inputs.opened, input)
+			assert_true(input->bytes_before == 0 || input->bytes_before == 6);
+		zones_inputs_release(&inputs);
+	}
+	for (has_failed = true; has_failed;) {
+		static int64_t num_before;
+		struct zones_inputs inputs = {0};
+
+		failing_memory_begin(num_before++);
+		zones_inputs_open(&inputs, paths, 1);
+		has_failed = failing_memory_end();
+		assert_int_equal(inputs.is_incomplete, has_failed);
+		assert_int_equal(count_fds(), num_fds + inputs.opened.length);
+		if (!has_failed)
+			assert_int_equal(inputs.opened.length, 2);
+		zones_inputs_release(&inputs);
+		assert_int_equal(count_fds(), num_fds);
+	}
+}
+
+/* Who goes on asking asks ten times a second for what there is, and once a second for what is new. */
+static void shared_memory_is_asked_for_now_and_then(void **state _unused_)
+{
+	struct zones_inputs inputs = {0};
+
+	zones_inputs_collect(&inputs, paths, 1, LOOK_NS - 1);
+	assert_int_equal(inputs.looked_ns, 0);
+	assert_int_equal(inputs.collected_ns, LOOK_NS - 1);
+	zones_inputs_collect(&inputs, paths, 1, LOOK_NS - 2 + COLLECT_NS);
+	assert_int_equal(inputs.collected_ns, LOOK_NS - 1);
+	zones_inputs_collect(&inputs, paths, 1, LOOK_NS - 1 + COLLECT_NS);
+	assert_int_equal(inputs.collected_ns, LOOK_NS - 1 + COLLECT_NS);
+	assert_int_equal(inputs.looked_ns, LOOK_NS - 1 + COLLECT_NS);
+	zones_inputs_release(&inputs);
+	zones_inputs_collect(&inputs, paths, 1, LOOK_NS);
+	assert_int_equal(inputs.looked_ns, LOOK_NS);
+	zones_inputs_release(&inputs);
+}
+
+/* Once each, and new files when they are looked for. */
+static void shared_memory_is_collected_once(void **state _unused_)
+{
+	struct zones_inputs inputs = {0};
+	unsigned int num_fds = count_fds();
+	char command[2 * sizeof(zones_path) + 32];
+
+	snprintf(zones_path, sizeof(zones_path), "%s/game.ring", folder);
+	assert_int_equal(stackwide_zones_open(zones_path), 0);
+	zones_inputs_collect(&inputs, paths, 1, LOOK_NS);
+	assert_int_equal(inputs.collectors.length, 1);
+	snprintf(command, sizeof(command), "cp '%s' '%s.9'", zones_path, zones_path);
+	assert_int_equal(system(command), 0);
+	zones_inputs_collect(&inputs, paths, 1, LOOK_NS + COLLECT_NS);
+	assert_int_equal(inputs.collectors.length, 1);
+	zones_inputs_collect(&inputs, paths, 1, 2 * LOOK_NS);
+	assert_int_equal(inputs.collectors.length, 2);
+	zones_inputs_collect(&inputs, paths, 1, 3 * LOOK_NS);
+	assert_int_equal(inputs.collectors.length, 2);
+	zones_inputs_release(&inputs);
+	stackwide_zones_close();
+	assert_int_equal(count_fds(), num_fds);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +385,12 @@ int main(void)
 						make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(files_beside_it_are_bounded, make_folder,
 						remove_folder),
+		cmocka_unit_test_setup_teardown(short_memory_loses_no_descriptor, make_folder,
+						remove_folder),
+		cmocka_unit_test_setup_teardown(shared_memory_is_collected_once, make_folder,
+						remove_folder),
+		cmocka_unit_test_setup_teardown(shared_memory_is_asked_for_now_and_then,
+						make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(shared_memory_that_is_not_written_is_not_collected,
 						make_folder, remove_folder),
 	};

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "failing_memory.h"
 #include "fake_proc.h"
 #include "unit.h"
 
@@ -692,6 +693,64 @@ static void a_file_that_is_sought_has_its_place_before_it_is_found(void **state)
 	assert_true(file_table_get(fixture->files, 0)->build_id_differs);
 }
 
+static int add_short(struct fixture *fixture, const char *path, const char *build_id,
+		     uint64_t inode, uint32_t *ret)
+{
+	uint64_t start = string_equals(path, "[vdso]") ? 1ull << 40 : START;
+	struct mapped_range range = {
+		.pid = 8, .parent_pid = 7, .start = start, .end = start + END - START};
+	struct file_identity identity = identity_of(path, build_id, inode);
+
+	return file_table_add(fixture->files, &range, &identity, ret);
+}
+
+/* A file that is open and known again elsewhere, one that is gone, the vdso, one that is sought. */
+static int add_each_kind(struct fixture *fixture, uint32_t ret[static 4])
+{
+	struct file_identity sought = identity_of("/gone/program", "AAAA", 0);
+	int err = add_short(fixture, "/lib/a.so", "mine", 0, &ret[0]);
+	uint32_t again;
+
+	err = err ? err : add_short(fixture, "/lib/a.so", "mine", 0, &again);
+	if (!err)
+		assert_int_equal(again, ret[0]);
+	err = err ? err : add_short(fixture, "/lib/b.so", NULL, 0, &ret[1]);
+	err = err ? err : add_short(fixture, "/no/c.so", NULL, 99, &ret[2]);
+	err = err ? err : add_short(fixture, "[vdso]", NULL, 0, &ret[3]);
+	return err ? err : file_table_add_sought(fixture->files, &sought);
+}
+
+static void short_memory_is_no_missing_file(void **state)
+{
+	const struct fixture *fixture = *state;
+	bool has_failed = true;
+
+	fake_proc_write(&fixture->proc, "8/root/lib/a.so", "IDmine");
+	fake_proc_write(&fixture->proc, "8/root/lib/b.so", "IDelse");
+	for (int64_t num_before = 0; has_failed; num_before++) {
+		struct fixture fresh = {.proc = fixture->proc};
+		uint32_t files[4];
+		int err;
+
+		failing_memory_begin(num_before);
+		fresh.files = file_table_new(
+			fresh.proc.root, &(struct file_build_id_reader){read_test_build_id, NULL});
+		err = fresh.files ? add_each_kind(&fresh, files) : -ENOMEM;
+		has_failed = failing_memory_end_with(err);
+		if (fresh.files) {
+			assert_int_equal(add_each_kind(&fresh, files), 0);
+			assert_content(&fresh, files[0], "IDmine");
+			assert_content(&fresh, files[1], "IDelse");
+			assert_not_open(&fresh, files[2], false);
+			assert_string_equal(file_table_get(fresh.files, files[2])->path,
+					    "/no/c.so");
+			assert_string_equal(file_table_get(fresh.files, files[3])->path, "[vdso]");
+			assert_true(file_table_get(fresh.files, files[3])->fd >= 0);
+		}
+		file_table_free(fresh.files);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -706,6 +765,7 @@ int main(void)
 		TEST(a_file_refused_in_one_view_is_found_in_the_next),
 		TEST(an_inode_decides_where_no_build_id_is_known),
 		TEST(a_missing_file_is_no_failure),
+		TEST(short_memory_is_no_missing_file),
 		TEST(a_file_that_is_sought_has_its_place_before_it_is_found),
 		TEST(a_missing_file_is_looked_for_again),
 		TEST(only_regular_files_are_opened),

@@ -7,6 +7,7 @@
 
 #include "base/attributes.h"
 #include "code_names.h"
+#include "failing_memory.h"
 #include "unit.h"
 
 static void add(struct jit_code *code, uint64_t time_ns, uint64_t start, uint64_t size,
@@ -139,6 +140,40 @@ static void any_overlap_shows_the_newest_at_every_time(_unused_ void **state)
 	}
 }
 
+static void short_memory_takes_no_earlier_name(_unused_ void **state)
+{
+	enum { NUM = 40 };
+	bool has_failed = true;
+
+	failing_memory_begin(0);
+	assert_null(jit_code_new());
+	assert_true(failing_memory_end());
+	for (int64_t num_before = 0; has_failed; num_before++) {
+		struct jit_code *code = jit_code_new();
+		char name[32];
+		uint64_t i;
+		int err = 0;
+
+		failing_memory_begin(num_before);
+		for (i = 0; i < NUM && !err; i++) {
+			snprintf(name, sizeof(name), "the function with number %02d", (int)i);
+			err = jit_code_add(code, i, i * 0x3f0, i * 0x3f0 + 0x3f0, name,
+					   strlen(name));
+		}
+		has_failed = failing_memory_end_with(err);
+		for (uint64_t j = 0; j < i - has_failed; j++) {
+			snprintf(name, sizeof(name), "the function with number %02d", (int)j);
+			assert_code_name(code, UINT64_MAX, j * 0x3f0, name);
+			assert_code_name(code, UINT64_MAX, j * 0x3f0 + 0x3ef, name);
+		}
+		assert_code_name(code, UINT64_MAX, NUM * 0x3f0, NULL);
+		/* There is some again. */
+		add(code, NUM, NUM * 0x3f0, 0x3f0, "later");
+		assert_code_name(code, UINT64_MAX, NUM * 0x3f0 + 0x3ef, "later");
+		jit_code_free(code);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -148,6 +183,7 @@ int main(void)
 		cmocka_unit_test(the_last_entry_may_turn_out_to_be_later),
 		cmocka_unit_test(code_of_any_size_is_found_at_its_edges),
 		cmocka_unit_test(a_neighbour_that_is_made_again_hides_nothing),
+		cmocka_unit_test(short_memory_takes_no_earlier_name),
 		cmocka_unit_test(any_overlap_shows_the_newest_at_every_time),
 	};
 

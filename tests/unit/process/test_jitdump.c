@@ -11,6 +11,7 @@
 #include "base/attributes.h"
 #include "base/clock.h"
 #include "code_names.h"
+#include "failing_memory.h"
 #include "fake_proc.h"
 #include "jitdump_writer.h"
 #include "unit.h"
@@ -290,6 +291,100 @@ static void only_the_process_itself_may_name_its_code(_unused_ void **state)
 	assert_non_null(strstr(error.message, "belongs to user"));
 }
 
+static void short_memory_is_an_error_of_reading(_unused_ void **state)
+{
+	_cleanup_(release) struct jitdump_writer writer = {.pid = PID};
+	_cleanup_close_ int fd = -1;
+	bool has_failed = true;
+
+	fill(&writer);
+	fd = file_of(&writer);
+	for (int64_t num_before = 0; has_failed; num_before++) {
+		struct jitdump *dump;
+		int err;
+
+		failing_memory_begin(num_before);
+		dump = jitdump_new(PID);
+		err = dump ? jitdump_refresh(dump, fd, UINT64_MAX) : -ENOMEM;
+		has_failed = failing_memory_end_with(err);
+		if (!has_failed) {
+			assert_name_at(dump, UINT64_MAX, 0x1000, "second");
+			assert_name_at(dump, UINT64_MAX, 0x300f, "second");
+		}
+		jitdump_free(dump);
+	}
+}
+
+/* The longest header, the longest name, records of each kind as long as they must be, and what is longer or shorter. */
+static void headers_names_and_records_have_limits(_unused_ void **state)
+{
+	static const uint32_t headers[][2] = {{39, 0}, {40, 1}, {4096, 1}, {4097, 0}};
+	static char name[16 << 10];
+
+	for (size_t i = 0; i < ARRAY_LENGTH(headers); i++) {
+		_cleanup_(release) struct jitdump_writer writer = {.pid = PID};
+		struct jitdump *dump = jitdump_new(PID);
+		uint64_t used;
+
+		jitdump_put_header(&writer, 0);
+		memcpy(writer.text.data + 8, &headers[i][0], sizeof(uint32_t));
+		for (uint32_t j = 40; j < headers[i][0]; j++)
+			text_append_char(&writer.text, '\0');
+		jitdump_put_load(&writer, 1, 0x1000, 0x10, "a");
+		assert_int_equal(
+			jitdump_add_bytes(dump, writer.text.data, writer.text.length, &used),
+			headers[i][1] ? 0 : -EINVAL);
+		assert_name_at(dump, UINT64_MAX, 0x1000, headers[i][1] ? "a" : NULL);
+		jitdump_free(dump);
+	}
+	memset(name, 'n', sizeof(name) - 1);
+	for (int is_longer = 0; is_longer < 2; is_longer++) {
+		_cleanup_(release) struct jitdump_writer writer = {.pid = PID};
+		_cleanup_(text_release) struct text wanted = {0};
+		struct jitdump *dump;
+		int fd;
+
+		text_append_string(&wanted, name);
+		if (is_longer)
+			text_append_char(&wanted, 'n');
+		jitdump_put_header(&writer, 0);
+		jitdump_put_load(&writer, 1, 0x1000, 0x10, wanted.data);
+		jitdump_put_load(&writer, 2, 0x2000, 0x10, "moved");
+		jitdump_put_move(&writer, 3, 0x2000, 0x3000, 0x10);
+		/* It lacks a byte. */
+		text_truncate(&writer.text, writer.text.length - 1);
+		writer.text.data[writer.text.length - 63 + 4] = 63;
+		dump = dump_of(&writer);
+		assert_name_at(dump, UINT64_MAX, 0x1000, is_longer ? NULL : name);
+		assert_name_at(dump, UINT64_MAX, 0x3000, NULL);
+		assert_int_equal(jitdump_get_malformed_count(dump), is_longer ? 2 : 1);
+		jitdump_free(dump);
+		/* A file is read in pieces that hold a name. */
+		dump = jitdump_new(PID);
+		fd = file_of(&writer);
+		assert_int_equal(jitdump_refresh(dump, fd, UINT64_MAX), 0);
+		assert_name_at(dump, UINT64_MAX, 0x2000, "moved");
+		close(fd);
+		jitdump_free(dump);
+	}
+}
+
+/* Less than a header, and than the start of a record, is waited for; of what is too large nothing is believed. */
+static void code_has_a_largest_size(_unused_ void **state)
+{
+	_cleanup_(release) struct jitdump_writer writer = {.pid = PID};
+	struct jitdump *dump;
+
+	jitdump_put_header(&writer, 0);
+	jitdump_put_load(&writer, 1, 0x1000, 0x10, "a");
+	jitdump_put_move(&writer, 2, 0x1000, 0, (1ull << 62) - 1);
+	jitdump_put_move(&writer, 3, 0x1000, 0, 1ull << 62);
+	dump = dump_of(&writer);
+	assert_name_at(dump, 2, 1ull << 61, "a");
+	assert_int_equal(jitdump_get_malformed_count(dump), 1);
+	jitdump_free(dump);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +396,9 @@ int main(void)
 		cmocka_unit_test(records_that_cannot_be_are_counted),
 		cmocka_unit_test(refreshing_reads_what_was_appended),
 		cmocka_unit_test(no_record_is_from_the_future),
+		cmocka_unit_test(short_memory_is_an_error_of_reading),
+		cmocka_unit_test(headers_names_and_records_have_limits),
+		cmocka_unit_test(code_has_a_largest_size),
 		cmocka_unit_test(times_of_another_clock_are_those_of_reading),
 		cmocka_unit_test(the_name_of_the_file_has_the_pid),
 		cmocka_unit_test(only_the_process_itself_may_name_its_code),

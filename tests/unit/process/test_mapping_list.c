@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "failing_memory.h"
 #include "process/file_table.h"
 #include "unit.h"
 
@@ -213,6 +214,43 @@ static void any_order_of_mappings_shows_the_latest_at_every_address(_unused_ voi
 	}
 }
 
+/* Without memory, lists and what they share stay as they are. */
+static void short_memory_changes_no_mapping(_unused_ void **state)
+{
+	bool has_failed = true;
+
+	for (int64_t num_before = 0; has_failed; num_before++) {
+		struct mapping_list lists[2] = {0};
+		struct mapping mapping = {.start = 20, .end = 30, .file = 2};
+		bool is_changed;
+		int err;
+
+		failing_memory_begin(num_before);
+		err = mapping_list_add(&lists[0], &(struct mapping){10, 40, 0, 1}, &is_changed);
+		err = err ? err : mapping_list_share(&lists[1], &lists[0]);
+		err = err ? err : mapping_list_add(&lists[1], &mapping, &is_changed);
+		for (uint64_t i = 1; i < 40 && !err; i++) {
+			mapping.start = i * 100;
+			mapping.end = mapping.start + 10;
+			err = mapping_list_add(&lists[0], &mapping, &is_changed);
+		}
+		has_failed = failing_memory_end_with(err);
+		for (size_t i = 0; i < 2; i++) {
+			for (size_t j = 0; j < lists[i].sorted.length; j++)
+				assert_true(lists[i].sorted.items[j].start <
+					    lists[i].sorted.items[j].end);
+			if (has_failed && lists[i].sorted.length == 1)
+				assert_mapping(&lists[i], 0, 10, 40, 0, 1);
+		}
+		add(&lists[1], 5, 50, 0, 3);
+		add(&lists[0], 100, 4000, 0, 4);
+		assert_int_equal(mapping_list_find(&lists[1], 20)->file, 3);
+		assert_int_equal(mapping_list_find(&lists[0], 3990)->file, 4);
+		mapping_list_release(&lists[0]);
+		mapping_list_release(&lists[1]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +265,7 @@ int main(void)
 		cmocka_unit_test(the_end_is_outside),
 		cmocka_unit_test(shared_mappings_are_equal_until_one_list_changes),
 		cmocka_unit_test(descendants_share_mappings_until_they_change),
+		cmocka_unit_test(short_memory_changes_no_mapping),
 		cmocka_unit_test(any_order_of_mappings_shows_the_latest_at_every_address),
 	};
 

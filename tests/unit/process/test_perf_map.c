@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "code_names.h"
+#include "failing_memory.h"
 #include "fake_proc.h"
 #include "open_watch.h"
 #include "unit.h"
@@ -525,6 +526,36 @@ static void the_file_of_another_user_is_refused(_unused_ void **state)
 	fake_proc_remove(&proc);
 }
 
+/* Whoever reads goes on where the memory ended. */
+static void short_memory_is_an_error_of_reading(_unused_ void **state)
+{
+	static const char text[] = "1000 10 first\nrubbish\n2000 800 second\n";
+	bool has_failed = true;
+
+	for (int64_t num_before = 0; has_failed; num_before++) {
+		int fd = memfd_create("map", MFD_CLOEXEC);
+		struct perf_map *map;
+		int err;
+
+		assert_int_equal(write(fd, text, strlen(text)), strlen(text));
+		failing_memory_begin(num_before);
+		map = perf_map_new();
+		err = map ? perf_map_refresh(map, fd, UINT64_MAX) : -ENOMEM;
+		err = err ? err : perf_map_add_text(map, "3000 10 third", 13);
+		has_failed = failing_memory_end_with(err);
+		if (!has_failed) {
+			assert_name(map, 0x1000, "first");
+			assert_name(map, 0x27ff, "second");
+			assert_name(map, 0x3000, "third");
+			assert_int_equal(perf_map_get_malformed_count(map), 1);
+		}
+		if (has_failed && map)
+			assert_true(perf_map_get_total_bytes(map) <= strlen(text));
+		perf_map_free(map);
+		close(fd);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -544,6 +575,7 @@ int main(void)
 		cmocka_unit_test(a_file_that_shrank_is_read_anew),
 		cmocka_unit_test(a_file_of_many_pieces_is_read_whole),
 		cmocka_unit_test(an_endless_line_is_skipped),
+		cmocka_unit_test(short_memory_is_an_error_of_reading),
 		cmocka_unit_test(a_file_beyond_the_limit_is_refused_at_its_end),
 		cmocka_unit_test(more_names_than_are_kept_are_left_out),
 		cmocka_unit_test(a_file_that_grows_is_not_read_from_its_start),

@@ -449,6 +449,23 @@ static void ids_and_pointers_stay_valid(void **state)
 	}
 }
 
+/* Each look stands for itself; of maps with a bad line, what is before it counts. */
+static void moved_mappings_are_those_of_the_last_look(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process *process;
+
+	on_fork(fixture, 100, PID, 7);
+	process = find(fixture, 110, PID, NO_GEN);
+	add_process(fixture, PID, "a", "5000-6000 r-xp 0 fe:00 12 /no/a\n");
+	look_for_moved(fixture, 110, process);
+	add_process(fixture, PID, "a", "7000-8000 r-xp 0 fe:00 12 /no/a\nrubbish\n");
+	look_for_moved(fixture, clock_now_ns() + 60 * NS_PER_SECOND, process);
+	assert_ptr_equal(find(fixture, clock_now_ns(), PID, NO_GEN), process);
+	assert_mapped(fixture, process, 0x5000, NULL);
+	assert_mapped(fixture, process, 0x7000, "/no/a");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -462,6 +479,7 @@ int main(void)
 		TEST(mappings_that_were_moved_are_found_where_nothing_was_known),
 		TEST(moved_mappings_of_the_next_program_are_not_taken),
 		TEST(moved_mappings_are_looked_for_less_and_less_often),
+		TEST(moved_mappings_are_those_of_the_last_look),
 		TEST(a_perf_map_is_looked_for_ten_times_a_second_at_most),
 		TEST(a_late_perf_map_is_found_at_exit_and_at_the_end),
 		TEST(code_has_the_name_of_its_time),

@@ -1,6 +1,8 @@
 #include "process/process_table.h"
 
 #include "base/clock.h"
+#include "failing_memory.h"
+#include "jitdump_writer.h"
 #include "process_fixture.h"
 #include "unit.h"
 
@@ -600,6 +602,148 @@ static void a_process_that_proc_still_shows_has_not_ended(void **state)
 	assert_int_equal(process->end_ns, 0);
 }
 
+/* Processes that live, fork, call exec, map, are sampled, name their code, and end. */
+static int run_events(struct fixture *fixture)
+{
+	struct process_table *table = fixture->table;
+	const struct mapping library = {.start = 0x1000, .end = 0x4000, .file = FILE_NONE};
+	const struct mapping memory = {.start = 0x2000, .end = 0x3000, .file = FILE_NONE};
+	const struct file_identity file = {.path = "/no/lib.so"};
+	const struct file_identity none = {.path = "//anon"};
+	uint64_t now_ns;
+	struct process *process = NULL;
+	bool is_in_exec;
+	int err = process_table_scan(table);
+
+	now_ns = clock_now_ns();
+	err = err ? err : process_table_on_fork(table, now_ns, CHILD, PID);
+	err = err ? err : process_table_on_comm(table, now_ns + 1, CHILD, "node", true);
+	err = err ? err : process_table_on_mmap(table, now_ns + 2, CHILD, &library, &file);
+	err = err ? err : process_table_on_mmap(table, now_ns + 3, CHILD, &memory, &none);
+	err = err ? err : process_table_set_script(table, now_ns + 4, CHILD, "a.js");
+	err = err ? err
+		  : process_table_find(table, now_ns + 5, CHILD, 5, false, &process, &is_in_exec);
+	err = err ? err
+		  : process_table_find(table, now_ns + 6, CHILD, 6, false, &process, &is_in_exec);
+	err = err ? err
+		  : process_table_find(table, now_ns + 7, PID, 1, false, &process, &is_in_exec);
+	err = err ? err : process_table_look_for_moved(table, now_ns + 8, process->id);
+	now_ns = clock_now_ns();
+	err = err ? err : process_table_find(table, now_ns, PID, 1, false, &process, &is_in_exec);
+	err = err ? err : process_table_follow_code(table, now_ns, process->id);
+	err = err ? err : process_table_read_code(table, now_ns + NS_PER_SECOND);
+	err = err ? err : process_table_on_exit(table, now_ns + 1, PID);
+	err = err ? err : process_table_refresh_details(table);
+	return err ? err : process_table_finish_code(table);
+}
+
+/* What a table remembers of processes that end, and of pids that others have, may be missing without memory; here there is some. */
+static void prepare(struct fixture *fixture)
+{
+	on_fork(fixture, 100, 1000, 1001);
+	on_exit_of(fixture, 110, 1000);
+	process_table_keep_details(fixture->table);
+	process_table_keep_scripts(fixture->table);
+}
+
+static void short_memory_is_an_error_and_what_comes_again_is_taken(void **state)
+{
+	struct fixture *fixture = *state;
+	_cleanup_(text_release) struct text map = {0};
+	_cleanup_(text_release) struct text maps = {0};
+	_cleanup_(text_release) struct text dump_path = {0};
+	struct jitdump_writer dump = {.pid = PID};
+	bool has_failed = true;
+	unsigned long inode;
+	FILE *file;
+
+	text_printf(&map, "%u/root/tmp/perf-%u.map", PID, PID);
+	jitdump_put_header(&dump, 0);
+	jitdump_put_load(&dump, 1, 0x3100, 0x10, "second");
+	text_printf(&maps, "%u/root/tmp/jit-%u.dump", PID, PID);
+	dump_path = fake_proc_path(&fixture->proc, maps.data);
+	file = fopen(dump_path.data, "we");
+	assert_non_null(file);
+	assert_int_equal(fwrite(dump.text.data, 1, dump.text.length, file), dump.text.length);
+	assert_int_equal(fclose(file), 0);
+	text_release(&dump.text);
+	inode = fake_proc_get_inode(&fixture->proc, maps.data);
+	text_truncate(&maps, 0);
+	text_printf(&maps,
+		    "1000-2000 r-xp 0 fe:00 12 /no/node\n"
+		    "3000-4000 r-xp 0 00:00 0 \n"
+		    "5000-6000 r-xp 0 fe:00 %lu /tmp/jit-%u.dump\n",
+		    inode, PID);
+	fake_proc_add(&fixture->proc, (struct fake_process){.pid = PID,
+							    .parent_pid = 7,
+							    .comm = "node",
+							    .maps = maps.data,
+							    .start_ticks = OLD_PROCESS});
+	write_details(fixture, PID, "node", getuid(), "node server.js");
+	fake_proc_write(&fixture->proc, map.data, "3000 100 first\n");
+	for (int64_t num_before = 0; has_failed; num_before++) {
+		struct fixture fresh = {.proc = fixture->proc};
+		const struct process *process;
+
+		fresh.files = file_table_new(fresh.proc.root, NULL);
+		fresh.table = process_table_new(fresh.proc.root, fresh.files);
+		prepare(&fresh);
+		failing_memory_begin(num_before);
+		has_failed = failing_memory_end_with(run_events(&fresh));
+		/* It goes on. */
+		assert_int_equal(run_events(&fresh), 0);
+		process = find(&fresh, clock_now_ns(), PID, NO_GEN);
+		assert_string_equal(process->comm, "node");
+		assert_mapped(&fresh, process, 0x1000, "/no/node");
+		assert_mapped(&fresh, process, 0x3000, "");
+		assert_string_equal(process->command_line, "node server.js");
+		assert_string_equal(process_find_code(process, 0x3000, UINT64_MAX), "first");
+		assert_string_equal(process_find_code(process, 0x3100, UINT64_MAX), "second");
+		process = find(&fresh, clock_now_ns(), CHILD, NO_GEN);
+		assert_non_null(process->previous);
+		process_table_free(fresh.table);
+		file_table_free(fresh.files);
+	}
+}
+
+static void a_table_without_memory_is_none(void **state)
+{
+	struct fixture *fixture = *state;
+
+	for (int64_t num_before = 0; num_before < 2; num_before++) {
+		failing_memory_begin(num_before);
+		assert_null(process_table_new("/proc", fixture->files));
+		assert_true(failing_memory_end());
+	}
+}
+
+/* Of what has scripts, by its whole name, and where scripts are wanted. */
+static void a_script_is_read_where_it_is_wanted_and_of_no_one_else(void **state)
+{
+	struct fixture *fixture = *state;
+	_cleanup_(text_release) struct text script = {0};
+	const struct process *process;
+
+	add_process(fixture, PID, "python3", "");
+	write_words(fixture, PID, "python3", "python3 a.py");
+	process_table_read_script(fixture->table, PID, "python3", &script);
+	assert_int_equal(script.length, 0);
+	process_table_keep_scripts(fixture->table);
+	process_table_read_script(fixture->table, PID, "", &script);
+	assert_int_equal(script.length, 0);
+	process_table_read_script(fixture->table, PID, "python3", &script);
+	assert_string_equal(script.data, "a.py");
+	/* The scan is younger. */
+	scan(fixture);
+	process = find(fixture, clock_now_ns(), PID, NO_GEN);
+	assert_int_equal(process_table_set_script(fixture->table, process->as_of_ns - 1, PID, "b"),
+			 0);
+	assert_string_equal(process_get_script(process), "a.py");
+	assert_int_equal(process_table_set_script(fixture->table, process->as_of_ns, PID, "b"), 0);
+	assert_string_equal(process_get_script(process), "b");
+	assert_int_equal(process_table_set_script(fixture->table, UINT64_MAX, CHILD, "b"), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -632,9 +776,12 @@ int main(void)
 		TEST(a_fork_runs_what_its_parent_runs_until_it_calls_exec),
 		TEST(what_was_read_at_an_exec_stays_when_the_process_is_gone),
 		TEST(what_the_next_program_runs_is_not_taken),
+		TEST(a_script_is_read_where_it_is_wanted_and_of_no_one_else),
 		TEST(news_that_are_older_than_the_scan_are_ignored),
 		TEST(a_process_ends_with_its_last_thread_or_with_an_exec),
 		TEST(a_process_that_proc_still_shows_has_not_ended),
+		TEST(short_memory_is_an_error_and_what_comes_again_is_taken),
+		TEST(a_table_without_memory_is_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,9 +1,11 @@
 /* Limits of the opener: failures by user and process, time, files that are remembered. */
 #include "process/slow_opener.c"
 
+#include "failing_memory.h"
 #include "unit.h"
 
 #include <stdio.h>
+#include <sys/resource.h>
 
 /* No such process: its user is unknown. */
 #define NO_PID 0x3fffffff
@@ -188,9 +190,9 @@ static void the_number_of_file_systems_is_bounded(void **state _unused_)
 	int fd = open("/dev/null", O_PATH | O_CLOEXEC);
 
 	assert_true(fd >= 0);
-	for (dev_t device = 1; device <= MAX_DEVICES + 2; device++)
+	for (dev_t device = 1; device <= 1026; device++)
 		assert_false(slow_opener_may_hang(&opener, 0, fd, device));
-	assert_int_equal(opener.devices.length, MAX_DEVICES);
+	assert_int_equal(opener.devices.length, 1024);
 	/* One that is known is not asked for again. */
 	opener.devices.items[3].may_hang = true;
 	assert_true(slow_opener_may_hang(&opener, 0, fd, 4));
@@ -285,6 +287,137 @@ static void cpu_time_of_all_its_processes_is_summed(void **state _unused_)
 	assert_false(stop(&opener));
 }
 
+/* As the manual and SECURITY.md have them. */
+static void a_user_fails_five_times_and_root_twenty(void **state _unused_)
+{
+	for (int i = 0; i < 5; i++) {
+		assert_true(is_allowed(&opener, NO_PID));
+		note_failure(&opener, NO_PID);
+		opener.silent.length = 0;
+	}
+	assert_false(is_allowed(&opener, NO_PID));
+	for (int i = 0; i < 20; i++) {
+		assert_true(is_allowed(&opener, 0));
+		note_failure(&opener, 0);
+	}
+	assert_false(is_allowed(&opener, 0));
+	/* Ten of all halve the time. */
+	opener.num_failures = 9;
+	assert_int_equal(get_limit_ms(&opener, READ), 1000);
+	opener.num_failures = 10;
+	assert_int_equal(get_limit_ms(&opener, READ), 500);
+}
+
+static void processes_are_remembered_for_half_a_minute(void **state _unused_)
+{
+	opener.num_failures = 1;
+	opener.num_left_behind = 63;
+	assert_true(is_allowed(&opener, 0));
+	opener.num_left_behind = 64;
+	assert_false(is_allowed(&opener, 0));
+	for (pid_t pid = 1; pid <= 300; pid++)
+		note_silence(&opener, pid);
+	assert_int_equal(opener.silent.length, 256);
+	assert_null(find_silent(&opener, 44));
+	assert_non_null(find_silent(&opener, 45));
+	assert_in_range(opener.silent.items[255].until_ns, clock_now_ns() + 25 * NS_PER_SECOND,
+			clock_now_ns() + 30 * NS_PER_SECOND);
+	note_silence(&opener, 300);
+	assert_true(is_silent(&opener, 300));
+	assert_false(is_silent(&opener, 299));
+	assert_int_equal(get_limit_of(0), 1u << 30);
+	for (uid_t uid = 1; uid <= 5000; uid++)
+		copy_as(uid, 1);
+	assert_int_equal(opener.copying.length, 4096);
+	/* Root is one; whoever comes too late counts with the last one. */
+	assert_int_equal(opener.copying.items[4095].copied_bytes, 1 + 5000 - 4095);
+}
+
+/* What it should remember may be missing; that it was asked, and what came, never. */
+static void short_memory_is_counted_and_survived(void **state _unused_)
+{
+	int fd = open("/dev/null", O_PATH | O_CLOEXEC);
+	struct slow_opener *made = NULL;
+	bool has_failed = true;
+
+	failing_memory_begin(0);
+	assert_int_equal(slow_opener_new(&made), -ENOMEM);
+	assert_true(failing_memory_end());
+	assert_null(made);
+	for (int64_t num_before = 0; has_failed; num_before++) {
+		failing_memory_begin(num_before);
+		note_failure(&opener, NO_PID);
+		note_failure(&opener, NO_PID);
+		has_failed = failing_memory_end();
+		assert_int_equal(opener.counts.num_late, 2);
+		assert_int_equal(opener.num_failures, 2);
+		/* The next one is remembered. */
+		note_failure(&opener, NO_PID);
+		assert_in_range(find_user(&opener, FILE_OWNER_UNKNOWN)->num_failures,
+				has_failed ? 1 : 3, 3);
+		assert_int_equal(opener.silent.length, 1);
+		tear_down(state);
+		set_up(state);
+	}
+	failing_memory_begin(0);
+	assert_null(find_copying_user(&opener, 1));
+	assert_true(failing_memory_end());
+	copy_as(1, 5);
+	while (opener.copying.length < opener.copying.capacity)
+		copy_as((uid_t)opener.copying.length + 1, 1);
+	failing_memory_begin(0);
+	/* With the last one. */
+	assert_ptr_equal(find_copying_user(&opener, 100000),
+			 &opener.copying.items[opener.copying.length - 1]);
+	assert_true(failing_memory_end());
+	/* A file system that was not remembered is asked for again. */
+	assert_false(slow_opener_may_hang(&opener, 0, fd, 6));
+	opener.devices.length = opener.devices.capacity;
+	failing_memory_begin(0);
+	assert_false(slow_opener_may_hang(&opener, 0, fd, 7));
+	assert_true(failing_memory_end());
+	assert_int_equal(opener.devices.length, opener.devices.capacity);
+	assert_false(slow_opener_may_hang(&opener, 0, fd, 7));
+	assert_int_equal(opener.devices.items[opener.devices.length - 1].device, 7);
+	close(fd);
+}
+
+/* Nobody knows whether it hangs, until there is a process to ask. */
+static void without_a_process_nothing_is_remembered(void **state _unused_)
+{
+	int fd = open("/dev/null", O_PATH | O_CLOEXEC);
+	struct rlimit limit;
+	struct rlimit none;
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	none = limit;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_true(slow_opener_may_hang(&opener, 0, fd, 7));
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	assert_int_equal(opener.devices.length, 0);
+	assert_false(slow_opener_may_hang(&opener, 0, fd, 7));
+	close(fd);
+}
+
+/* Text that was read finds no place. */
+static void short_memory_is_an_error_of_reading(void **state _unused_)
+{
+	bool has_failed = true;
+
+	for (int64_t num_before = 0; has_failed; num_before++) {
+		_cleanup_(text_release) struct text text = {0};
+
+		assert_int_equal(slow_opener_read(&opener, 0, "/dev/null", 100, &text), 0);
+		text_release(&text);
+		failing_memory_begin(num_before);
+		has_failed = failing_memory_end_with(
+			slow_opener_read(&opener, 0, "/proc/self/status", 1 << 20, &text));
+		if (!has_failed)
+			assert_true(string_starts_with(text.data, "Name:"));
+	}
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -304,6 +437,11 @@ int main(void)
 		TEST(a_copy_is_no_larger_than_its_limit),
 		TEST(memory_is_copied_up_to_a_limit),
 		TEST(cpu_time_of_all_its_processes_is_summed),
+		TEST(a_user_fails_five_times_and_root_twenty),
+		TEST(processes_are_remembered_for_half_a_minute),
+		TEST(short_memory_is_counted_and_survived),
+		TEST(without_a_process_nothing_is_remembered),
+		TEST(short_memory_is_an_error_of_reading),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
