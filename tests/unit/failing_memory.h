@@ -64,14 +64,14 @@ static inline bool failing_memory_fails(void)
  * Run a function again and again, each time with another of its allocations failing, until all succeed. It returns 0 or
  * -ENOMEM; the latter exactly when an allocation failed.
  */
-static inline _unused_ void failing_memory_try_all(int (*run)(void *context), void *context)
+static inline _unused_ void failing_memory_try_all(int (*call)(void *context), void *context)
 {
 	int64_t num_before = 0;
 	int err;
 
 	for (;; num_before++) {
 		failing_memory_begin(num_before);
-		err = run(context);
+		err = call(context);
 		if (!failing_memory_end())
 			break;
 		if (err != -ENOMEM)
