@@ -9,6 +9,7 @@
 
 #include "analysis/flat_table.h"
 #include "analysis/sleepers.h"
+#include "base/clock.h"
 #include "base/table_format.h"
 #include "cli/runtime_advice.h"
 #include "viewer/page.h"
@@ -447,10 +448,12 @@ static void append_cost(struct text *text, const struct account *account)
 	const struct program_time *programs = &account->ticks.program_time;
 	uint64_t recording_ns = account->recording_cpu_ns + programs->ns;
 
-	text_printf(text,
-		    "  our cost     %.2f s CPU (%.2f%% of one CPU) and %" PRIu64
-		    " MB while recording;\n",
-		    (double)recording_ns / 1e9, percent(recording_ns, account->ticks.duration_ns),
+	text_printf(text, "  our cost     %.2f s CPU", (double)recording_ns / 1e9);
+	/* A shorter recording is little more than its start. */
+	if (account->ticks.duration_ns >= NS_PER_SECOND)
+		text_printf(text, " (%.2f%% of one CPU)",
+			    percent(recording_ns, account->ticks.duration_ns));
+	text_printf(text, " and %" PRIu64 " MB while recording;\n",
 		    account->recording_rss_bytes >> 20);
 	if (programs->ns >= SHOWN_NS)
 		text_printf(text, INDENT "%.2f s of it in BPF programs, while others ran%s;\n",

@@ -1017,7 +1017,7 @@ static struct event_counts count_event(const struct recorder *recorder, size_t n
 		.lost_skipped = skipped,
 		.lost_block = seen.lost_block,
 		.is_estimated = recorder->opts.num_events &&
-				recorder->opts.events[number].mean_distance != 0,
+				recorder->opts.events[number].mean_distance > 1,
 		.is_live = recorder->opts.num_events && recorder->opts.events[number].is_live,
 		.live = ingested.live,
 		.oldest_ns = ingested.oldest_ns,

@@ -172,6 +172,23 @@ static void nothing_lost_is_reported_too(_unused_ void **state)
 	release(&scene);
 }
 
+static void our_share_of_a_cpu_is_that_of_a_second_or_more(_unused_ void **state)
+{
+	struct scene scene = make_scene();
+
+	scene.account.recording_cpu_ns = 500000000;
+	scene.account.ticks.duration_ns = 1000000000;
+	append(&scene, summary_append);
+	assert_says(&scene, "our cost     0.50 s CPU (50.00% of one CPU) and ");
+	release(&scene);
+	scene = make_scene();
+	scene.account.recording_cpu_ns = 500000000;
+	scene.account.ticks.duration_ns = 999999999;
+	append(&scene, summary_append);
+	assert_says(&scene, "our cost     0.50 s CPU and ");
+	release(&scene);
+}
+
 static void the_short_summary_has_the_sum(_unused_ void **state)
 {
 	struct scene scene = make_scene();
@@ -523,6 +540,7 @@ int main(void)
 		cmocka_unit_test(an_estimated_sum_has_its_error),
 		cmocka_unit_test(hits_after_the_last_sample_are_reported_where_they_matter),
 		cmocka_unit_test(nothing_lost_is_reported_too),
+		cmocka_unit_test(our_share_of_a_cpu_is_that_of_a_second_or_more),
 		cmocka_unit_test(the_short_summary_has_the_sum),
 		cmocka_unit_test(short_memory_is_no_shorter_summary),
 		cmocka_unit_test(the_line_and_the_files_say_what_they_are_of),

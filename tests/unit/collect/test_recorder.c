@@ -999,6 +999,10 @@ static void an_event_has_all_its_counts(void **state _unused_)
 	assert_int_equal(counts.times.running_ns, 500);
 	assert_true(counts.is_estimated);
 	assert_false(counts.is_live);
+	events[1].mean_distance = 1; /* each byte: nothing is left to chance */
+	assert_false(count_event(recorder, 1).is_estimated);
+	events[1].mean_distance = 2;
+	assert_true(count_event(recorder, 1).is_estimated);
 	events[1] = (struct event){.name = name, .is_live = true};
 	times[1].running_ns = 1000;
 	counts = count_event(recorder, 1);
