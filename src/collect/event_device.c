@@ -121,12 +121,8 @@ static int put_word(const struct device *device, char *word, int depth, struct e
 	char *end = NULL;
 	uint64_t value = 1;
 	uint64_t *field;
-	int err = equals ? -ENOENT
-			 : read_description(device->devices, device->name, "events/", word,
-					    &description);
+	int err;
 
-	if (err == -ENOMEM)
-		return err;
 	if (equals) {
 		*equals = '\0';
 		errno = 0;
@@ -134,11 +130,16 @@ static int put_word(const struct device *device, char *word, int depth, struct e
 		if (errno || end == equals + 1 || *end || equals[1] == '-')
 			return error_set(error, -EINVAL, "%s/: '%s' is not a number", device->name,
 					 equals + 1);
-	} else if (!err) {
-		if (depth == MAX_DEPTH)
+	} else {
+		err = read_description(device->devices, device->name, "events/", word,
+				       &description);
+		if (err == -ENOMEM)
+			return err;
+		if (!err && depth == MAX_DEPTH)
 			return error_set(error, -EINVAL, "%s/%s/: its description has no end",
 					 device->name, word);
-		return put_words(device, description.data, depth + 1, event, error);
+		if (!err)
+			return put_words(device, description.data, depth + 1, event, error);
 	}
 	field = get_field(event, word, strlen(word));
 	if (field && equals) {

@@ -69,9 +69,10 @@ int thread_times_begin(struct thread_times *times, uint64_t time_ns, uint32_t pi
 	if (thread->lifetime.end_ns > time_ns)
 		thread->lifetime.end_ns = time_ns;
 	err = set_aside(times, thread);
-	if (!err)
-		*thread = begun;
-	return err;
+	if (err)
+		return err;
+	*thread = begun;
+	return 0;
 }
 
 void thread_times_end(struct thread_times *times, uint64_t time_ns, uint32_t pid, uint32_t tid)

@@ -349,10 +349,11 @@ static int undo_end(const struct process_table *table, struct process_image *ima
 	struct proc_entry entry;
 	int err = proc_entry_read(table->proc_root, (pid_t)image->process.pid, &entry);
 
-	if (!err && !entry.is_zombie && image->proc_start_ns &&
-	    entry.start_ns == image->proc_start_ns)
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	if (!entry.is_zombie && image->proc_start_ns && entry.start_ns == image->proc_start_ns)
 		image->process.end_ns = 0;
-	return err == -ENOMEM ? err : 0;
+	return 0;
 }
 
 int process_table_refresh_details(struct process_table *table)
@@ -365,8 +366,9 @@ int process_table_refresh_details(struct process_table *table)
 		if (*image != find_current(table, (pid_t)(*image)->process.pid))
 			continue;
 		err = (*image)->process.is_exited ? undo_end(table, *image) : 0;
-		if (!err)
-			err = read_details(table, *image);
+		if (err)
+			return err;
+		err = read_details(table, *image);
 		if (err)
 			return err;
 	}
