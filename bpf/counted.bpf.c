@@ -537,6 +537,10 @@ static __always_inline void keep_request(void *ctx, struct wire_counters *counte
 	/* One of the same point whose end was not seen, as it was merged with another one. */
 	if (!bpf_map_delete_elem(&requests, &key))
 		counter->unfinished++;
+	/* Its stack is not there any more when it ends. */
+	scratch->sample.request_ns = scratch->sample.wait_ns;
+	if (!is_recoverable(scratch->sample.walk_end) || send_raw(WIRE_RAW_REQUEST))
+		scratch->sample.request_ns = 0;
 	if (bpf_map_update_elem(&requests, &key, &scratch->sample, BPF_ANY))
 		counter->lost_ring_sample++;
 }

@@ -33,8 +33,11 @@ static __always_inline __u32 get_user_stack(void *ctx, struct scratch *scratch)
 	return get_stack(ctx, &scratch->stack, BPF_F_USER_STACK);
 }
 
-/* Send the scratch sample, with its raw stack where the walk missed a table. Returns 0 or less. */
-__attribute__((noinline)) int send_sample(void)
+/*
+ * Send the scratch sample with its raw stack, as a record of that type, where the walk missed a table. Gives 0 if it was
+ * sent.
+ */
+__attribute__((noinline)) int send_raw(__u32 type)
 {
 	struct scratch *scratch = get_scratch();
 	void *ring = get_ring();
@@ -42,26 +45,38 @@ __attribute__((noinline)) int send_sample(void)
 	__u64 full_quarters;
 	__u64 size;
 
-	if (!scratch || !ring)
+	if (!scratch || !ring || !is_recoverable(scratch->sample.walk_end))
 		return -1;
 	full_quarters = get_full_quarters(ring);
-	if (!is_recoverable(scratch->sample.walk_end) || full_quarters >= 2 ||
-	    !may_send_raw(scratch->sample.time_ns))
-		return send(ring, &scratch->sample, sizeof(scratch->sample));
+	if (full_quarters >= 2 || !may_send_raw(scratch->sample.time_ns))
+		return -1;
 	size = fill_raw_sample(full_quarters ? WIRE_RAW_FEW_PAGES : WIRE_RAW_PAGES);
 	raw = get_raw_sample();
 	barrier_var(size); /* the verifier must see the limits */
 	if (!raw || size < sizeof(*raw) - sizeof(raw->bytes))
-		return send(ring, &scratch->sample, sizeof(scratch->sample));
+		return -1;
 	if (size > sizeof(*raw))
 		size = sizeof(*raw);
 	note_raw_bytes(size);
 	raw->sample = scratch->sample;
-	raw->sample.type = WIRE_RAW_SAMPLE;
+	raw->sample.type = type;
 	/* Perhaps something was mapped that user space has not read yet. */
 	if (is_filtered)
 		return bpf_ringbuf_output(ring, raw, size, BPF_RB_FORCE_WAKEUP);
 	return send(ring, raw, size);
+}
+
+/* Send the scratch sample, with its raw stack where the walk missed a table. Gives 0 if it was sent. */
+static __always_inline int send_sample(void)
+{
+	struct scratch *scratch = get_scratch();
+	void *ring = get_ring();
+
+	if (!scratch || !ring)
+		return -1;
+	if (is_recoverable(scratch->sample.walk_end) && !send_raw(WIRE_RAW_SAMPLE))
+		return 0;
+	return send(ring, &scratch->sample, sizeof(scratch->sample));
 }
 
 /* Begin the scratch sample with what comes from the task, and read its registers. */

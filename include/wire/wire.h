@@ -34,6 +34,7 @@ enum wire_record_type {
 	WIRE_V8_FUNCTION = 10,     /* wire/v8.h */
 	WIRE_HOTSPOT_METHOD = 11,  /* wire/hotspot.h */
 	WIRE_SCRIPT_FUNCTION = 12, /* wire/script.h */
+	WIRE_RAW_REQUEST = 13,
 };
 
 enum wire_sample_flag {
@@ -98,7 +99,14 @@ struct wire_sample {
 	wire_u64 runtime_stack; /* hash of a wire_runtime_stack sent before; 0: none was taken */
 	/* Off-CPU: how long until it was woken, and from then until time_ns; both 0: it is new. */
 	wire_u64 wait_ns;
-	wire_u64 queue_ns;
+	union {
+		wire_u64 queue_ns;
+		/*
+		 * Of a request that has ended: CLOCK_MONOTONIC when it was made; 0: no WIRE_RAW_REQUEST was
+		 * sent of it.
+		 */
+		wire_u64 request_ns;
+	};
 	char comm[WIRE_COMM_SIZE]; /* of the thread, NUL-terminated */
 };
 _Static_assert(sizeof(struct wire_sample) == 128, "struct wire_sample is part of the wire format");
@@ -137,9 +145,12 @@ _Static_assert(sizeof(struct wire_stack) == 16 + 8 * WIRE_MAX_FRAMES,
  * later. sample.user_stack is 0. A second part comes along where a signal handler has a stack of its own:
  * of the stack that it has interrupted; and where a stack is too deep: half of the pages are of its end, as a
  * single frame may take half a megabyte (rustc).
+ *
+ * As a WIRE_RAW_REQUEST it is no sample, but the stack of a request to a block device that has just been made: its sample
+ * is sent when the request has ended, by the same thread's ID and with the same request_ns.
  */
 struct wire_raw_sample {
-	struct wire_sample sample; /* its type is WIRE_RAW_SAMPLE */
+	struct wire_sample sample; /* its type is WIRE_RAW_SAMPLE or WIRE_RAW_REQUEST */
 	struct wire_registers registers;
 	wire_u64 far_sp;        /* where the second part begins */
 	wire_u32 num_bytes;     /* of the stack, from registers.sp up */

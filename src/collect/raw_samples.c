@@ -8,6 +8,8 @@
 
 /* A bound on the memory of pending stacks; beyond it, a sample is added with an incomplete stack. */
 #define MAX_PENDING_BYTES (64u << 20)
+/* The same of requests whose end has not come; beyond it the oldest one's is not waited for, whose end may be lost. */
+#define MAX_REQUEST_BYTES (32u << 20)
 
 struct pending_raw_sample {
 	const struct wire_raw_sample *record; /* owned once it is pending */
@@ -21,6 +23,8 @@ struct raw_samples {
 	struct process_table *processes;
 	ARRAY(struct pending_raw_sample) pending;
 	size_t pending_bytes;
+	ARRAY(struct pending_raw_sample) requests; /* that have not ended, the oldest first */
+	size_t request_bytes;
 	uint64_t num_taken; /* by the publisher, when they were last tried */
 	struct wire_stack walked;
 };
@@ -53,6 +57,9 @@ void raw_samples_free(struct raw_samples *samples)
 	array_for_each (&samples->pending, pending)
 		release(pending);
 	array_release(&samples->pending);
+	array_for_each (&samples->requests, request)
+		release(request);
+	array_release(&samples->requests);
 	free(samples);
 }
 
@@ -80,20 +87,47 @@ static int walk_and_add(struct raw_samples *samples, const struct pending_raw_sa
 					   pending->is_in_exec, &samples->walked);
 }
 
-static int add_pending(struct raw_samples *samples, const struct pending_raw_sample *pending)
+/* Of a record that is a ring's: a copy of its own. */
+static int keep(struct pending_raw_sample *pending)
 {
 	size_t size = get_size(pending->record);
 	struct wire_raw_sample *copy = malloc(size);
-	struct pending_raw_sample *added = copy ? array_add(&samples->pending) : NULL;
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, pending->record, size);
+	pending->record = copy;
+	return 0;
+}
+
+/* Takes over the record. */
+static int add_pending(struct raw_samples *samples, struct pending_raw_sample *pending)
+{
+	struct pending_raw_sample *added = array_add(&samples->pending);
 
 	if (!added) {
-		free(copy);
+		release(pending);
 		return -ENOMEM;
 	}
-	memcpy(copy, pending->record, size);
 	*added = *pending;
-	added->record = copy;
-	samples->pending_bytes += size;
+	samples->pending_bytes += get_size(pending->record);
+	return 0;
+}
+
+/* The process of a record that is a ring's. */
+static int find_process(const struct raw_samples *samples, uint64_t time_ns,
+			const struct wire_raw_sample *record, struct pending_raw_sample *ret)
+{
+	const struct wire_sample *sample = &record->sample;
+	struct process *process;
+	int err = process_table_find(samples->processes, time_ns, (pid_t)sample->pid,
+				     sample->generation, sample->flags & WIRE_SAMPLE_IN_EXEC,
+				     &process, &ret->is_in_exec);
+
+	if (err)
+		return err;
+	ret->process = process;
+	ret->record = record;
 	return 0;
 }
 
@@ -101,20 +135,90 @@ int raw_samples_add(struct raw_samples *samples, uint64_t time_ns,
 		    const struct wire_raw_sample *record, size_t size)
 {
 	struct pending_raw_sample pending = {0};
-	struct process *process;
 	int err;
 
 	if (!raw_stack_is_whole(record, size))
 		return 0;
-	err = process_table_find(
-		samples->processes, time_ns, (pid_t)record->sample.pid, record->sample.generation,
-		record->sample.flags & WIRE_SAMPLE_IN_EXEC, &process, &pending.is_in_exec);
+	err = find_process(samples, time_ns, record, &pending);
 	if (err)
 		return err;
-	pending.process = process;
-	pending.record = record;
 	err = walk_and_add(samples, &pending, samples->pending_bytes < MAX_PENDING_BYTES);
-	return err > 0 ? add_pending(samples, &pending) : err;
+	if (err <= 0)
+		return err;
+	err = keep(&pending);
+	return err ? err : add_pending(samples, &pending);
+}
+
+/* Whoever gets it owns its record. */
+static struct pending_raw_sample take_request(struct raw_samples *samples, size_t number)
+{
+	struct pending_raw_sample *request = &samples->requests.items[number];
+	struct pending_raw_sample taken = *request;
+
+	samples->requests.length--;
+	memmove(request, request + 1, (samples->requests.length - number) * sizeof(*request));
+	samples->request_bytes -= get_size(taken.record);
+	return taken;
+}
+
+int raw_samples_add_request(struct raw_samples *samples, uint64_t time_ns,
+			    const struct wire_raw_sample *record, size_t size)
+{
+	struct pending_raw_sample request = {0};
+	struct pending_raw_sample *added;
+	int err;
+
+	if (!raw_stack_is_whole(record, size))
+		return 0;
+	err = find_process(samples, time_ns, record, &request);
+	if (err)
+		return err;
+	while (samples->requests.length && samples->request_bytes >= MAX_REQUEST_BYTES) {
+		struct pending_raw_sample oldest = take_request(samples, 0);
+
+		release(&oldest);
+	}
+	err = keep(&request);
+	if (err)
+		return err;
+	added = array_add(&samples->requests);
+	if (!added) {
+		release(&request);
+		return -ENOMEM;
+	}
+	*added = request;
+	samples->request_bytes += get_size(request.record);
+	return 0;
+}
+
+static bool is_of(const struct wire_sample *request, const struct wire_sample *sample)
+{
+	return request->request_ns == sample->request_ns && request->tid == sample->tid &&
+	       request->event == sample->event;
+}
+
+int raw_samples_end_request(struct raw_samples *samples, const struct wire_sample *sample,
+			    bool *ret_is_known)
+{
+	struct pending_raw_sample request;
+	struct wire_raw_sample *record;
+	size_t number = 0;
+	int err;
+
+	while (number < samples->requests.length &&
+	       !is_of(&samples->requests.items[number].record->sample, sample))
+		number++;
+	*ret_is_known = number < samples->requests.length;
+	if (!*ret_is_known)
+		return 0;
+	request = take_request(samples, number);
+	memcpy(&record, &request.record, sizeof(record)); /* ours, whatever the type says */
+	record->sample = *sample;
+	err = walk_and_add(samples, &request, samples->pending_bytes < MAX_PENDING_BYTES);
+	if (err > 0)
+		return add_pending(samples, &request);
+	release(&request);
+	return err;
 }
 
 int raw_samples_retry(struct raw_samples *samples, bool is_final)

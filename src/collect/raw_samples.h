@@ -32,12 +32,26 @@ _must_check_ int raw_samples_add(struct raw_samples *samples, uint64_t time_ns,
 				 const struct wire_raw_sample *record, size_t size);
 
 /*
+ * Keep the stack of a request to a block device, a WIRE_RAW_REQUEST, until it has ended. Called in order of time. Returns 0
+ * or negative errno.
+ */
+_must_check_ int raw_samples_add_request(struct raw_samples *samples, uint64_t time_ns,
+					 const struct wire_raw_sample *record, size_t size);
+
+/*
+ * A request has ended: walk its stack and add the sample, as raw_samples_add() does. *ret_is_known is false where its
+ * stack was not kept; nothing is added then. Returns 0 or negative errno.
+ */
+_must_check_ int raw_samples_end_request(struct raw_samples *samples,
+					 const struct wire_sample *sample, bool *ret_is_known);
+
+/*
  * Try the pending ones again. is_final: no further table will come, so all are added, those whose walk
  * does not reach the end with an incomplete stack.
  */
 _must_check_ int raw_samples_retry(struct raw_samples *samples, bool is_final);
 
-/* The number of samples that are pending. */
+/* The number of samples that are pending; requests that have not ended are none yet. */
 size_t raw_samples_get_count(const struct raw_samples *samples);
 
 #endif

@@ -47,7 +47,13 @@
 /* How long tables are waited for at the end, by stacks that need them. */
 #define TABLE_WAIT_NS (3 * NS_PER_SECOND)
 
-enum record_kind { RECORD_SAMPLE, RECORD_RAW_SAMPLE, RECORD_SIDE_BAND, RECORD_STACK_AREA };
+enum record_kind {
+	RECORD_SAMPLE,
+	RECORD_RAW_SAMPLE,
+	RECORD_RAW_REQUEST,
+	RECORD_SIDE_BAND,
+	RECORD_STACK_AREA,
+};
 
 struct recorder {
 	struct recorder_opts opts;
@@ -160,6 +166,10 @@ static int on_record(const void *data, size_t size, void *context)
 		return add_sample(recorder, RECORD_SAMPLE, data, sizeof(struct wire_sample));
 	if (size >= sizeof(struct wire_sample) && *type == WIRE_RAW_SAMPLE)
 		return add_sample(recorder, RECORD_RAW_SAMPLE, data, size);
+	/* Whose it is, its sample says. */
+	if (size >= sizeof(struct wire_sample) && *type == WIRE_RAW_REQUEST)
+		return event_queue_add(recorder->queue, ((const struct wire_sample *)data)->time_ns,
+				       RECORD_RAW_REQUEST, data, size);
 	if (size >= sizeof(struct wire_stack_area) && *type == WIRE_STACK_AREA)
 		return event_queue_add(recorder->queue,
 				       ((const struct wire_stack_area *)data)->time_ns,
@@ -200,6 +210,19 @@ static int read_samples_meanwhile(void *context)
 	return read_samples(recorder);
 }
 
+/* A tick or a wait that is ours, and has no raw stack of its own. */
+static int add_plain_sample(struct recorder *recorder, const struct wire_sample *sample)
+{
+	bool is_added = false;
+	int err = 0;
+
+	if (!(sample->flags & WIRE_SAMPLE_OFF_CPU) && sample->request_ns)
+		err = raw_samples_end_request(recorder->raw_samples, sample, &is_added);
+	if (err || is_added)
+		return err;
+	return sample_ingest_add_sample(recorder->ingest, sample);
+}
+
 static int handle(uint64_t time_ns, uint32_t kind, const void *record, size_t size, void *context)
 {
 	struct recorder *recorder = context;
@@ -214,6 +237,10 @@ static int handle(uint64_t time_ns, uint32_t kind, const void *record, size_t si
 	is_ours = time_ns > recorder->from_ns && time_ns <= recorder->until_ns;
 	if (kind == RECORD_STACK_AREA)
 		return is_ours ? handle_area(recorder, record) : 0;
+	if (kind == RECORD_RAW_REQUEST)
+		return is_ours ? raw_samples_add_request(recorder->raw_samples, time_ns, record,
+							 size)
+			       : 0;
 	memcpy(&sample, record, sizeof(sample)); /* a raw one begins with it, too */
 	if (!is_ours) {
 		count_of_others(recorder, &sample);
@@ -227,7 +254,7 @@ static int handle(uint64_t time_ns, uint32_t kind, const void *record, size_t si
 		return err;
 	if (kind == RECORD_RAW_SAMPLE)
 		return raw_samples_add(recorder->raw_samples, time_ns, record, size);
-	return sample_ingest_add_sample(recorder->ingest, &sample);
+	return add_plain_sample(recorder, &sample);
 }
 
 /* Of a thread that waits at the end, when all that has happened until then is known. */

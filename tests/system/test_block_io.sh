@@ -35,6 +35,10 @@ for event in stats["events"]:
 assert bytes_["unit"] == "bytes" and time["unit"] == "nanoseconds"
 assert bytes_["unfinished"] == 0
 assert discarded["name"] == "block-discard" and discarded["unit"] == "bytes" and discarded["weight"] == 0
+# The first ones are made before the tables of dd's files are there: their stacks wait for them.
+walked, early = stats["user_stacks"]["complete"], stats["user_stacks"]["recovered"]
+print(walked, "whole stacks,", early, "of them early")
+assert early >= 2 and not any(stats["user_stacks"]["truncated"].values()), stats["user_stacks"]
 # One request, or more, for each read; each takes its time, and dd waits for them one after the other.
 assert time["samples"] >= 128 and time["unfinished"] == 0
 assert 128 * 1000 <= time["weight"] <= stats["duration_ns"] * stats["cpus"] * 8

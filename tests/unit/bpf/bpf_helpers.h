@@ -67,6 +67,8 @@ static inline long bpf_ringbuf_output(void *ring _unused_, void *bytes, uint64_t
 				      uint64_t flags)
 {
 	fake_kernel.num_forced_wakeups += flags == 2;
+	if (fake_kernel.ring_bytes && size > fake_kernel.ring_bytes)
+		return -1;
 	return fake_record_add(&fake_kernel.ring_room, bytes, size);
 }
 

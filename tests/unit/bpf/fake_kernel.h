@@ -89,6 +89,7 @@ static struct {
 	uint64_t num_user_frames;
 	uint64_t ring_quarters; /* used part of the ring, in quarters */
 	int64_t ring_room;      /* records that still fit; FAKE_ALL_FIT: any number */
+	uint64_t ring_bytes;    /* of the largest record that fits; 0: any */
 	int64_t seq_room;       /* the same for the buffer of an iterator */
 	uint64_t num_forced_wakeups;
 	/* All other memory is unreadable. */

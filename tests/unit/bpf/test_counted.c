@@ -22,6 +22,12 @@ static int set_up(void **state _unused_)
 	FAKE_PER_CPU(own_times);
 	FAKE_PER_CPU(filter_scratches);
 	FAKE_ARRAY(event_filter, 2);
+	FAKE_PER_CPU(raw_budget);
+	FAKE_PER_CPU(hotspot_scratches);
+	FAKE_PER_CPU(runtime_stacks);
+	FAKE_ARRAY(unwind_mappings, 1);
+	FAKE_ARRAY(raw_samples, 1);
+	FAKE_HASH(unwind_processes, 2);
 	FAKE_ARRAY(sent_stacks, 1);
 	FAKE_ARRAY(arguments, 2);
 	FAKE_ARRAY(own_code, 2);
@@ -418,6 +424,67 @@ static void a_request_weighs_its_time(void **state _unused_)
 	assert_int_equal(ends->sent, 1);
 	assert_int_equal(counter->fired, 1);
 	expect_balance(0);
+}
+
+/* The thread that makes a request is in a process that has not been published. */
+static void use_early_stack(void)
+{
+	static uint8_t stack[0x1000];
+	static struct xol_area not_probed;
+	static struct mm_struct memory;
+	static struct user_registers registers;
+
+	memory = (struct mm_struct){.start_stack = SP + 0x800, .uprobes_state = {&not_probed}};
+	registers = (struct user_registers){.cs = USER_CODE, .sp = SP + 0x400, .ip = 0x400000};
+	task.mm = &memory;
+	fake_kernel.registers = &registers;
+	memset(stack, 0x5a, sizeof(stack));
+	fake_memory_add(SP, stack, sizeof(stack));
+	take_user_stacks = walks_by_table = true;
+	use_requests(1u << WIRE_REQUEST_READ);
+}
+
+static void an_early_request_sends_its_stack_when_it_is_made(void **state _unused_)
+{
+	const struct wire_raw_sample *raw;
+	struct begin record = a_read;
+
+	use_early_stack();
+	begin_request(&record);
+	raw = fake_record_last(WIRE_RAW_REQUEST);
+	assert_int_equal(raw->sample.tid, 7);
+	assert_int_equal(raw->sample.request_ns, 1000);
+	assert_int_equal(raw->sample.walk_end, WALK_NO_PROCESS);
+	assert_int_equal(raw->registers.sp, SP + 0x400);
+	assert_int_equal(raw->num_bytes, 0x800 + STACK_END_MARGIN - 0x400);
+	assert_int_equal(raw->bytes[raw->num_bytes - 1], 0x5a);
+	/* It is no sample. */
+	assert_int_equal(fake_record_count(WIRE_SAMPLE), 0);
+	assert_int_equal(fake_record_count(WIRE_RAW_SAMPLE), 0);
+	expect_balance(1);
+	end_request(10, 0, 200);
+	assert_int_equal(get_sample()->request_ns, 1000);
+	assert_int_equal(get_sample()->wait_ns, 0);
+	assert_int_equal(get_sample()->weight, 200);
+	/* The request is known without its stack, too. */
+	fake_kernel.ring_quarters = 2;
+	begin_request(&record);
+	assert_int_equal(fake_record_count(WIRE_RAW_REQUEST), 1);
+	end_request(10, 0, 300);
+	assert_int_equal(fake_record_count(WIRE_SAMPLE), 2);
+	assert_int_equal(get_sample()->request_ns, 0);
+	assert_int_equal(get_sample()->weight, 300);
+	expect_balance(0);
+}
+
+static void a_request_whose_stack_is_walked_sends_no_copy(void **state _unused_)
+{
+	use_early_stack();
+	walks_by_table = false; /* by frame pointers: whole or not, there is nothing to wait for */
+	begin_request(&a_read);
+	end_request(10, 0, 200);
+	assert_int_equal(fake_record_count(WIRE_RAW_REQUEST), 0);
+	assert_int_equal(get_sample()->request_ns, 0);
 }
 
 static void a_sample_stands_for_requests(void **state _unused_)
@@ -841,6 +908,8 @@ int main(void)
 		TEST(a_probe_keeps_its_cpu_until_its_end),
 		TEST(a_hit_at_the_end_of_a_system_call_has_its_number),
 		TEST(a_request_weighs_its_time),
+		TEST(an_early_request_sends_its_stack_when_it_is_made),
+		TEST(a_request_whose_stack_is_walked_sends_no_copy),
 		TEST(a_sample_stands_for_requests),
 		TEST(lost_requests_are_counted),
 		TEST(a_request_without_end_is_counted),

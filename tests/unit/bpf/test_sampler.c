@@ -604,6 +604,23 @@ static void the_stack_of_an_unpublished_process_is_copied(void **state _unused_)
 	assert_int_equal(get_counters()->sent, 3);
 }
 
+static void a_sample_whose_copy_finds_no_room_is_sent_without(void **state _unused_)
+{
+	static uint8_t stack[0x1000];
+
+	task.mm = &memory;
+	walks_by_table = true;
+	tick.regs.sp = SP + 0x400;
+	tick.regs.ip = 0x400000;
+	fake_memory_add(SP, stack, sizeof(stack));
+	fake_kernel.ring_bytes = 1024;
+	on_tick(&tick);
+	assert_int_equal(fake_record_count(WIRE_RAW_SAMPLE), 0);
+	assert_int_equal(fake_record_count(WIRE_SAMPLE), 1);
+	assert_int_equal(get_counters()->sent, 1);
+	assert_int_equal(get_counters()->lost_ring_sample, 0);
+}
+
 static void a_tick_updates_the_running_thread(void **state _unused_)
 {
 	struct wire_schedule_running *running = get_per_cpu(&running_threads);
@@ -656,6 +673,7 @@ int main(void)
 		TEST(a_goroutine_needs_a_valid_descriptor),
 		TEST(raw_stacks_have_a_budget),
 		TEST(the_stack_of_an_unpublished_process_is_copied),
+		TEST(a_sample_whose_copy_finds_no_room_is_sent_without),
 		TEST(a_tick_updates_the_running_thread),
 	};
 

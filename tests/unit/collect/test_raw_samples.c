@@ -137,6 +137,101 @@ static void the_memory_of_waiting_stacks_is_bounded(void **state _unused_)
 	assert_int_equal(samples->pending_bytes, MAX_PENDING_BYTES - 1);
 }
 
+static int begin(uint32_t tid, uint64_t request_ns)
+{
+	record.sample.type = WIRE_RAW_REQUEST;
+	record.sample.tid = tid;
+	record.sample.request_ns = request_ns;
+	return raw_samples_add_request(samples, 1, &record, RECORD_BYTES(record.num_bytes));
+}
+
+/* Whether the stack of the request was kept. */
+static bool end(uint32_t tid, uint64_t request_ns)
+{
+	const struct wire_sample sample = {.type = WIRE_SAMPLE,
+					   .tid = tid,
+					   .request_ns = request_ns,
+					   .walk_end = WALK_NO_TABLE,
+					   .weight = 100 + request_ns};
+	bool is_known;
+
+	assert_int_equal(raw_samples_end_request(samples, &sample, &is_known), 0);
+	return is_known;
+}
+
+static void the_stack_of_a_request_is_added_when_it_ends(void **state _unused_)
+{
+	assert_int_equal(begin(1, 5), 0);
+	assert_int_equal(begin(2, 5), 0);
+	assert_int_equal(begin(1, 6), 0);
+	assert_int_equal(num_walks, 0);
+	assert_int_equal(raw_samples_get_count(samples), 0); /* the stop does not wait for it */
+	assert_true(end(1, 6));
+	assert_true(end(2, 5));
+	assert_int_equal(num_added, 2);
+	assert_int_equal(added[0].tid, 1);
+	assert_int_equal(added[0].weight, 106);
+	assert_int_equal(added[0].type, WIRE_SAMPLE);
+	assert_int_equal(added[0].walk_end, WALK_COMPLETE);
+	assert_int_equal(added[1].tid, 2);
+	assert_int_equal(added[1].weight, 105);
+	/* Each ends once, and others are not theirs. */
+	assert_false(end(1, 6));
+	assert_false(end(3, 5));
+	record.sample.event = 1;
+	assert_int_equal(begin(4, 7), 0);
+	assert_false(end(4, 7));
+	assert_int_equal(num_added, 2);
+	assert_true(end(1, 5));
+	assert_int_equal(samples->requests.length, 1);
+	assert_int_equal(samples->request_bytes, RECORD_BYTES(64));
+}
+
+static void a_request_that_has_ended_waits_for_its_table(void **state _unused_)
+{
+	walk_end = WALK_NO_TABLE;
+	assert_int_equal(begin(1, 5), 0);
+	record.num_bytes = 0; /* the ring is written again */
+	assert_true(end(1, 5));
+	assert_int_equal(num_added, 0);
+	assert_int_equal(raw_samples_get_count(samples), 1);
+	assert_int_equal(samples->pending_bytes, RECORD_BYTES(64));
+	walk_end = WALK_COMPLETE;
+	num_taken++;
+	assert_int_equal(raw_samples_retry(samples, false), 0);
+	assert_int_equal(num_added, 1);
+	assert_int_equal(added[0].weight, 105);
+	/* Unless too much waits already. */
+	walk_end = WALK_NO_TABLE;
+	record.num_bytes = 64;
+	assert_int_equal(begin(1, 6), 0);
+	samples->pending_bytes = MAX_PENDING_BYTES;
+	assert_true(end(1, 6));
+	assert_int_equal(num_added, 2);
+	assert_int_equal(added[1].walk_end, WALK_NO_TABLE);
+}
+
+static void the_memory_of_requests_is_bounded(void **state _unused_)
+{
+	record.num_bytes = 64;
+	for (uint64_t ns = 1; ns <= 3; ns++)
+		assert_int_equal(begin(1, ns), 0);
+	samples->request_bytes = MAX_REQUEST_BYTES + RECORD_BYTES(64);
+	assert_int_equal(begin(1, 4), 0);
+	/* The oldest ones made room. */
+	assert_int_equal(samples->requests.length, 2);
+	assert_int_equal(samples->request_bytes, MAX_REQUEST_BYTES);
+	assert_false(end(1, 1));
+	assert_false(end(1, 2));
+	assert_true(end(1, 3));
+	assert_true(end(1, 4));
+	for (size_t size = 0; size < RECORD_BYTES(64); size++)
+		assert_int_equal(raw_samples_add_request(samples, 1, &record, size), 0);
+	assert_int_equal(samples->requests.length, 0);
+	find_error = -ENOMEM;
+	assert_int_equal(begin(1, 5), -ENOMEM);
+}
+
 static void an_error_ends_the_retry_and_frees_the_others(void **state _unused_)
 {
 	walk_end = WALK_NO_TABLE;
@@ -172,6 +267,9 @@ int main(void)
 		TEST(a_stack_without_table_waits_for_it),
 		TEST(at_the_end_all_are_added_as_they_are),
 		TEST(the_memory_of_waiting_stacks_is_bounded),
+		TEST(the_stack_of_a_request_is_added_when_it_ends),
+		TEST(a_request_that_has_ended_waits_for_its_table),
+		TEST(the_memory_of_requests_is_bounded),
 		TEST(an_error_ends_the_retry_and_frees_the_others),
 		TEST(incomplete_records_are_ignored),
 	};
