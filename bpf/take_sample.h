@@ -16,6 +16,11 @@
 #include "v8_stack.h"
 #include "wire/wire.h"
 
+/* Of a raw stack; a program that may not copy for long says so before it includes this. */
+#ifndef MAX_RAW_PAGES
+#define MAX_RAW_PAGES WIRE_RAW_PAGES
+#endif
+
 /* Walk by unwind tables; else the kernel follows frame pointers. */
 const volatile bool walks_by_table = true;
 
@@ -50,7 +55,7 @@ __attribute__((noinline)) int send_raw(__u32 type)
 	full_quarters = get_full_quarters(ring);
 	if (full_quarters >= 2 || !may_send_raw(scratch->sample.time_ns))
 		return -1;
-	size = fill_raw_sample(full_quarters ? WIRE_RAW_FEW_PAGES : WIRE_RAW_PAGES);
+	size = fill_raw_sample(full_quarters ? WIRE_RAW_FEW_PAGES : MAX_RAW_PAGES);
 	raw = get_raw_sample();
 	barrier_var(size); /* the verifier must see the limits */
 	if (!raw || size < sizeof(*raw) - sizeof(raw->bytes))

@@ -7,8 +7,7 @@
  * noted. The wait's sample carries the number, by which user space joins the two.
  *
  * It is called with the scheduler's lock of the woken thread held, and an interrupt may wake another one
- * meanwhile: what comes second goes without. Nothing is copied that takes long: a stack that lacks its table
- * is sent as far as it was walked. As the ticks' and the waits' programs may have been interrupted, too, it
+ * meanwhile: what comes second goes without. Of a stack that lacks its table few pages are copied. As the ticks' and the waits' programs may have been interrupted, too, it
  * is an object of its own.
  */
 /* clang-format off */
@@ -21,6 +20,7 @@
 #include "maps.h"
 #include "output.h"
 #include "own_time.h"
+#define MAX_RAW_PAGES WIRE_RAW_FEW_PAGES
 #include "take_sample.h"
 #include "task.h"
 #include "wait_target.h"
@@ -70,7 +70,6 @@ static __always_inline __u64 send_waker(void *ctx, struct scratch *scratch,
 					struct wire_waker_counters *counter, __u64 number)
 {
 	struct wire_sample *sample = &scratch->sample;
-	void *ring = get_ring();
 	__u64 pid_tgid;
 
 	if (!find_thread(&pid_tgid)) {
@@ -83,8 +82,7 @@ static __always_inline __u64 send_waker(void *ctx, struct scratch *scratch,
 		sample->flags |= WIRE_SAMPLE_NO_USER_MEMORY;
 	sample->wakeup = number;
 	/* Also where no kernel stacks are recorded: they show whether it was an interrupt. */
-	if (!ring || take_stacks(ctx, scratch, true, WAKER_SEED) != SEND_DONE ||
-	    send(ring, sample, sizeof(*sample))) {
+	if (take_stacks(ctx, scratch, true, WAKER_SEED) != SEND_DONE || send_sample()) {
 		counter->lost_ring++;
 		return 0;
 	}

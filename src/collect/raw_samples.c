@@ -15,6 +15,7 @@ struct pending_raw_sample {
 	const struct wire_raw_sample *record; /* owned once it is pending */
 	const struct process *process;
 	bool is_in_exec;
+	bool has_raw_stack; /* else it is a wait whose own stack is known */
 };
 
 struct raw_samples {
@@ -68,15 +69,24 @@ static size_t get_size(const struct wire_raw_sample *record)
 	return offsetof(struct wire_raw_sample, bytes) + raw_stack_get_size(record);
 }
 
-/* Walk, and add the sample. Returns 1 without adding it if a table is being built that it needs. */
+/*
+ * Walk, and add the sample. Returns 1 without adding it if a table is being built that it needs, or if it is a wait and
+ * its waker's is.
+ */
 static int walk_and_add(struct raw_samples *samples, const struct pending_raw_sample *pending,
 			bool may_wait)
 {
 	struct wire_sample sample = pending->record->sample;
 	uint64_t outermost_sp;
-	enum walk_end end = publisher_walk(samples->publisher, pending->process, pending->record,
-					   &samples->walked, &outermost_sp);
+	enum walk_end end;
 
+	if (may_wait && sample_ingest_expects_waker(samples->ingest, &sample))
+		return 1;
+	if (!pending->has_raw_stack)
+		return sample_ingest_add_recovered(samples->ingest, &sample, pending->process,
+						   pending->is_in_exec, NULL);
+	end = publisher_walk(samples->publisher, pending->process, pending->record,
+			     &samples->walked, &outermost_sp);
 	if (end == WALK_NO_TABLE && may_wait)
 		return 1;
 	sample.type = WIRE_SAMPLE;
@@ -111,14 +121,14 @@ static int add_pending(struct raw_samples *samples, struct pending_raw_sample *p
 	}
 	*added = *pending;
 	samples->pending_bytes += get_size(pending->record);
+	if (pending->record->sample.flags & WIRE_SAMPLE_WAKER)
+		sample_ingest_expect_waker(samples->ingest, pending->record->sample.wakeup);
 	return 0;
 }
 
-/* The process of a record that is a ring's. */
 static int find_process(const struct raw_samples *samples, uint64_t time_ns,
-			const struct wire_raw_sample *record, struct pending_raw_sample *ret)
+			const struct wire_sample *sample, struct pending_raw_sample *ret)
 {
-	const struct wire_sample *sample = &record->sample;
 	struct process *process;
 	int err = process_table_find(samples->processes, time_ns, (pid_t)sample->pid,
 				     sample->generation, sample->flags & WIRE_SAMPLE_IN_EXEC,
@@ -127,19 +137,18 @@ static int find_process(const struct raw_samples *samples, uint64_t time_ns,
 	if (err)
 		return err;
 	ret->process = process;
-	ret->record = record;
 	return 0;
 }
 
 int raw_samples_add(struct raw_samples *samples, uint64_t time_ns,
 		    const struct wire_raw_sample *record, size_t size)
 {
-	struct pending_raw_sample pending = {0};
+	struct pending_raw_sample pending = {.record = record, .has_raw_stack = true};
 	int err;
 
 	if (!raw_stack_is_whole(record, size))
 		return 0;
-	err = find_process(samples, time_ns, record, &pending);
+	err = find_process(samples, time_ns, &record->sample, &pending);
 	if (err)
 		return err;
 	err = walk_and_add(samples, &pending, samples->pending_bytes < MAX_PENDING_BYTES);
@@ -164,13 +173,13 @@ static struct pending_raw_sample take_request(struct raw_samples *samples, size_
 int raw_samples_add_request(struct raw_samples *samples, uint64_t time_ns,
 			    const struct wire_raw_sample *record, size_t size)
 {
-	struct pending_raw_sample request = {0};
+	struct pending_raw_sample request = {.record = record, .has_raw_stack = true};
 	struct pending_raw_sample *added;
 	int err;
 
 	if (!raw_stack_is_whole(record, size))
 		return 0;
-	err = find_process(samples, time_ns, record, &request);
+	err = find_process(samples, time_ns, &record->sample, &request);
 	if (err)
 		return err;
 	while (samples->requests.length && samples->request_bytes >= MAX_REQUEST_BYTES) {
@@ -197,8 +206,9 @@ static bool is_of(const struct wire_sample *request, const struct wire_sample *s
 	       request->event == sample->event;
 }
 
-int raw_samples_end_request(struct raw_samples *samples, const struct wire_sample *sample,
-			    bool *ret_is_known)
+/* A request has ended. */
+static int end_request(struct raw_samples *samples, const struct wire_sample *sample,
+		       bool *ret_is_taken)
 {
 	struct pending_raw_sample request;
 	struct wire_raw_sample *record;
@@ -208,8 +218,8 @@ int raw_samples_end_request(struct raw_samples *samples, const struct wire_sampl
 	while (number < samples->requests.length &&
 	       !is_of(&samples->requests.items[number].record->sample, sample))
 		number++;
-	*ret_is_known = number < samples->requests.length;
-	if (!*ret_is_known)
+	*ret_is_taken = number < samples->requests.length;
+	if (!*ret_is_taken)
 		return 0;
 	request = take_request(samples, number);
 	memcpy(&record, &request.record, sizeof(record)); /* ours, whatever the type says */
@@ -219,6 +229,34 @@ int raw_samples_end_request(struct raw_samples *samples, const struct wire_sampl
 		return add_pending(samples, &request);
 	release(&request);
 	return err;
+}
+
+/* A wait whose waker is pending. */
+static int add_wait(struct raw_samples *samples, uint64_t time_ns, const struct wire_sample *sample)
+{
+	struct pending_raw_sample wait = {0};
+	struct wire_raw_sample *record;
+	int err = find_process(samples, time_ns, sample, &wait);
+
+	if (err)
+		return err;
+	record = calloc(1, offsetof(struct wire_raw_sample, bytes));
+	if (!record)
+		return -ENOMEM;
+	memcpy(record, sample, sizeof(*sample)); /* it begins with that, and no more is there */
+	wait.record = record;
+	return add_pending(samples, &wait);
+}
+
+int raw_samples_add_plain(struct raw_samples *samples, uint64_t time_ns,
+			  const struct wire_sample *sample, bool *ret_is_taken)
+{
+	*ret_is_taken = false;
+	if (!(sample->flags & WIRE_SAMPLE_OFF_CPU))
+		return sample->request_ns ? end_request(samples, sample, ret_is_taken) : 0;
+	*ret_is_taken = samples->pending_bytes < MAX_PENDING_BYTES &&
+			sample_ingest_expects_waker(samples->ingest, sample);
+	return *ret_is_taken ? add_wait(samples, time_ns, sample) : 0;
 }
 
 int raw_samples_retry(struct raw_samples *samples, bool is_final)

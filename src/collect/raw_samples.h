@@ -1,6 +1,6 @@
 /*
  * Samples that came with a copy of their stack, because the BPF program lacked a table: walked when
- * the tables are ready.
+ * the tables are ready. What belongs to one waits with it: a wait for its waker, a request for its end.
  *
  * Not thread-safe.
  */
@@ -39,11 +39,12 @@ _must_check_ int raw_samples_add_request(struct raw_samples *samples, uint64_t t
 					 const struct wire_raw_sample *record, size_t size);
 
 /*
- * A request has ended: walk its stack and add the sample, as raw_samples_add() does. *ret_is_known is false where its
- * stack was not kept; nothing is added then. Returns 0 or negative errno.
+ * A sample without a copy of its stack: is it that of a request whose stack was kept, it is added with that; is it a wait
+ * whose waker is pending, it is added after that. *ret_is_taken is false where it is neither; then it is not added. Called
+ * in order of time. Returns 0 or negative errno.
  */
-_must_check_ int raw_samples_end_request(struct raw_samples *samples,
-					 const struct wire_sample *sample, bool *ret_is_known);
+_must_check_ int raw_samples_add_plain(struct raw_samples *samples, uint64_t time_ns,
+				       const struct wire_sample *sample, bool *ret_is_taken);
 
 /*
  * Try the pending ones again. is_final: no further table will come, so all are added, those whose walk

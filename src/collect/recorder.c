@@ -210,15 +210,15 @@ static int read_samples_meanwhile(void *context)
 	return read_samples(recorder);
 }
 
-/* A tick or a wait that is ours, and has no raw stack of its own. */
+/* A sample that is ours, without a copy of its stack. */
 static int add_plain_sample(struct recorder *recorder, const struct wire_sample *sample)
 {
-	bool is_added = false;
-	int err = 0;
+	bool is_taken = false;
+	int err = recorder->raw_samples ? raw_samples_add_plain(recorder->raw_samples,
+								sample->time_ns, sample, &is_taken)
+					: 0;
 
-	if (!(sample->flags & WIRE_SAMPLE_OFF_CPU) && sample->request_ns)
-		err = raw_samples_end_request(recorder->raw_samples, sample, &is_added);
-	if (err || is_added)
+	if (err || is_taken)
 		return err;
 	return sample_ingest_add_sample(recorder->ingest, sample);
 }
@@ -247,11 +247,11 @@ static int handle(uint64_t time_ns, uint32_t kind, const void *record, size_t si
 		return 0;
 	}
 	sample.time_ns = time_ns;
-	if (sample.flags & WIRE_SAMPLE_WAKER)
-		return sample_ingest_add_sample(recorder->ingest, &sample);
-	err = thread_times_add_sample(recorder->thread_times, sample.pid, sample.tid);
-	if (err)
-		return err;
+	if (!(sample.flags & WIRE_SAMPLE_WAKER)) {
+		err = thread_times_add_sample(recorder->thread_times, sample.pid, sample.tid);
+		if (err)
+			return err;
+	}
 	if (kind == RECORD_RAW_SAMPLE)
 		return raw_samples_add(recorder->raw_samples, time_ns, record, size);
 	return add_plain_sample(recorder, &sample);

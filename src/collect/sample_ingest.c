@@ -1413,35 +1413,29 @@ static int add_waker_stack(struct sample_ingest *ingest, struct wire_sample *sam
 	return resolve_once(ingest, &raw, NULL, sample->time_ns, &waker->stack, &ignored);
 }
 
-static int add_waker(struct sample_ingest *ingest, const struct wire_sample *sample)
+/* process: NULL where it has no user stack. sample->walk_end may be changed, see add_user_stack(). */
+static int add_waker(struct sample_ingest *ingest, struct wire_sample *sample,
+		     const struct process *process, bool is_in_exec)
 {
 	struct waker waker = {.wakeup = sample->wakeup,
 			      .pid = sample->pid,
 			      .tid = sample->tid,
 			      .stack = STACK_EMPTY};
-	struct wire_sample counted = *sample;
-	struct process *process = NULL;
-	bool is_in_exec = false;
 	int err;
 
 	if (!ingest->off_cpu.takes_wakers)
 		return 0;
 	/* Its wait will count as one whose waker is lost. */
 	if ((sample->user_stack && !find_known(ingest, sample->user_stack)) ||
-	    (sample->kernel_stack && !find_known(ingest, sample->kernel_stack)))
+	    (sample->kernel_stack && !find_known(ingest, sample->kernel_stack))) {
+		wakers_forget(&ingest->off_cpu.wakers, sample->wakeup);
 		return 0;
-	if (!(sample->flags & WIRE_SAMPLE_NO_USER_MEMORY)) {
-		err = process_table_find(ingest->processes, sample->time_ns, (pid_t)sample->pid,
-					 sample->generation, sample->flags & WIRE_SAMPLE_IN_EXEC,
-					 &process, &is_in_exec);
-		if (err)
-			return err;
 	}
 	err = profile_add_frame_name(ingest->profile, sample->comm,
 				     strnlen(sample->comm, sizeof(sample->comm)), &waker.comm);
 	if (err)
 		return err;
-	err = add_waker_stack(ingest, &counted, process, is_in_exec, &waker);
+	err = add_waker_stack(ingest, sample, process, is_in_exec, &waker);
 	if (err)
 		return err;
 	wakers_note(&ingest->off_cpu.wakers, &waker);
@@ -1455,15 +1449,31 @@ int sample_ingest_add_sample(struct sample_ingest *ingest, const struct wire_sam
 	bool is_in_exec = false;
 	int err;
 
-	if (is_waker(sample))
-		return add_waker(ingest, sample);
+	if (is_waker(sample) && (sample->flags & WIRE_SAMPLE_NO_USER_MEMORY))
+		return add_waker(ingest, &counted, NULL, false);
 	err = process_table_find(ingest->processes, sample->time_ns, (pid_t)sample->pid,
 				 sample->generation, sample->flags & WIRE_SAMPLE_IN_EXEC, &process,
 				 &is_in_exec);
 
 	if (err)
 		return err;
+	if (is_waker(sample))
+		return add_waker(ingest, &counted, process, is_in_exec);
 	return add_to_process(ingest, &counted, process, is_in_exec);
+}
+
+void sample_ingest_expect_waker(struct sample_ingest *ingest, uint64_t wakeup)
+{
+	if (ingest->off_cpu.takes_wakers)
+		wakers_note(&ingest->off_cpu.wakers,
+			    &(struct waker){.wakeup = wakeup, .is_expected = true});
+}
+
+bool sample_ingest_expects_waker(const struct sample_ingest *ingest,
+				 const struct wire_sample *sample)
+{
+	return is_off_cpu(sample) && ingest->off_cpu.takes_wakers && sample->wakeup &&
+	       wakers_expect(&ingest->off_cpu.wakers, sample->wakeup);
 }
 
 int sample_ingest_add_recovered(struct sample_ingest *ingest, const struct wire_sample *sample,
@@ -1473,16 +1483,19 @@ int sample_ingest_add_recovered(struct sample_ingest *ingest, const struct wire_
 	struct wire_sample walked = *sample;
 	int err;
 
-	/* Not the BPF program's hash function: the same stack may be there twice, which is fine. */
-	stack->hash = hash_bytes(stack->pcs, stack->num_frames * sizeof(stack->pcs[0])) | 1;
-	walked.user_stack = stack->hash;
-	err = sample_ingest_add_stack(ingest, stack, sizeof(*stack));
+	if (stack) {
+		/* Not the BPF program's hash function: the same stack may be there twice, which is fine. */
+		stack->hash = hash_bytes(stack->pcs, stack->num_frames * sizeof(stack->pcs[0])) | 1;
+		walked.user_stack = stack->hash;
+		err = sample_ingest_add_stack(ingest, stack, sizeof(*stack));
+		if (err)
+			return err;
+	}
+	err = is_waker(sample) ? add_waker(ingest, &walked, process, is_in_exec)
+			       : add_to_process(ingest, &walked, process, is_in_exec);
 	if (err)
 		return err;
-	err = add_to_process(ingest, &walked, process, is_in_exec);
-	if (err)
-		return err;
-	if (!is_in_exec && walked.walk_end == WALK_COMPLETE)
+	if (stack && !is_in_exec && walked.walk_end == WALK_COMPLETE)
 		get_counts(ingest, sample)->recovered++;
 	return 0;
 }

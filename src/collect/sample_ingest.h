@@ -121,15 +121,21 @@ _must_check_ int sample_ingest_add_sample(struct sample_ingest *ingest,
 					  const struct wire_sample *sample);
 
 /*
- * Add a sample whose stack was walked in user space.
+ * Add a sample that has waited, mostly for its stack to be walked in user space.
  *
  * process, is_in_exec   as process_table_find() gave them at the sample's time
- * stack                 filled in but for its hash; sample->walk_end says how its walk ended
+ * stack                 filled in but for its hash; sample->walk_end says how its walk ended. NULL: it is the sample's own
  */
 _must_check_ int sample_ingest_add_recovered(struct sample_ingest *ingest,
 					     const struct wire_sample *sample,
 					     const struct process *process, bool is_in_exec,
 					     struct wire_stack *stack);
+
+/* The sample of a waker, which has that number, comes later: its stack is still to be walked. */
+void sample_ingest_expect_waker(struct sample_ingest *ingest, uint64_t wakeup);
+/* Whether a sample is of a wait whose waker is expected: to be added after that. */
+bool sample_ingest_expects_waker(const struct sample_ingest *ingest,
+				 const struct wire_sample *sample);
 
 /*
  * After the last record: copy what the tables know by now of modules and processes (build IDs,

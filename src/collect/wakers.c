@@ -47,6 +47,19 @@ void wakers_note(struct wakers *wakers, const struct waker *waker)
 	*get_slot(wakers, waker->wakeup) = *waker;
 }
 
+bool wakers_expect(const struct wakers *wakers, uint64_t wakeup)
+{
+	const struct waker *slot = get_slot(wakers, wakeup);
+
+	return slot->wakeup == wakeup && slot->is_expected;
+}
+
+void wakers_forget(struct wakers *wakers, uint64_t wakeup)
+{
+	if (wakers_expect(wakers, wakeup))
+		*get_slot(wakers, wakeup) = (struct waker){0};
+}
+
 static int add_frame(struct wakers *wakers, const char *name, uint32_t *stack)
 {
 	struct frame frame = {0};
@@ -99,7 +112,7 @@ int wakers_add_to(struct wakers *wakers, uint64_t wakeup, uint32_t *stack, struc
 	if (err)
 		return err;
 	*ret = (struct waker){0};
-	if (wakeup && waker.wakeup == wakeup) {
+	if (wakeup && waker.wakeup == wakeup && !waker.is_expected) {
 		*slot = (struct waker){0};
 		*ret = waker;
 		err = add_reversed(wakers, waker.stack, stack);

@@ -24,6 +24,7 @@ struct waker {
 	uint32_t pid;
 	uint32_t tid;
 	bool is_interrupt; /* no thread, but one */
+	bool is_expected;  /* its stack lacks a table: what else there is comes with that */
 };
 
 struct futex {
@@ -51,6 +52,10 @@ _must_check_ int wakers_init(struct wakers *wakers, struct profile *profile,
 void wakers_release(struct wakers *wakers);
 
 void wakers_note(struct wakers *wakers, const struct waker *waker);
+/* Whether one was noted as expected, and is not there yet. */
+bool wakers_expect(const struct wakers *wakers, uint64_t wakeup);
+/* One that was expected will not come. */
+void wakers_forget(struct wakers *wakers, uint64_t wakeup);
 /* Put the futex that a wait was for on top of its stack. Returns 0 or -ENOMEM. */
 _must_check_ int wakers_add_futex(struct wakers *wakers, uint64_t address, uint32_t *stack);
 /*

@@ -52,8 +52,7 @@ static int set_up_maps(struct wakers_program *program)
 	err = share_notes(program);
 	if (err)
 		return err;
-	/* No stack is copied while a wakeup waits for it. */
-	err = bpf_map__set_autocreate(program->bpf->maps.raw_samples, false);
+	err = bpf_map__set_max_entries(program->bpf->maps.raw_samples, (uint32_t)num_cpus);
 	return err ? err
 		   : bpf_map__set_max_entries(program->bpf->maps.sent_stacks, (uint32_t)num_cpus);
 }

@@ -23,6 +23,12 @@ static int set_up(void **state _unused_)
 	FAKE_PER_CPU(own_times);
 	FAKE_HASH(target_tids, 4);
 	FAKE_ARRAY(sent_stacks, 2);
+	FAKE_PER_CPU(raw_budget);
+	FAKE_PER_CPU(hotspot_scratches);
+	FAKE_PER_CPU(runtime_stacks);
+	FAKE_ARRAY(raw_samples, 1);
+	FAKE_ARRAY(unwind_mappings, 1);
+	FAKE_HASH(unwind_processes, 2);
 	FAKE_RINGS(rings);
 	waker = (struct task_struct){.pid = 9, .tgid = 9};
 	task = (struct task_struct){.pid = 7, .tgid = 7};
@@ -90,6 +96,33 @@ static void a_sampled_wait_has_its_waker_sent(void **state _unused_)
 	wake(6100);
 	expect_counts(1, 0, 0, 0);
 	assert_int_equal(departure->woken_ns, 6000);
+}
+
+#define SP 0x7f0000001000
+
+/* What is copied is bounded: the woken thread's lock is held. */
+static void the_stack_of_an_early_waker_is_copied(void **state _unused_)
+{
+	static uint8_t stack[16 * WIRE_RAW_PAGE_BYTES];
+	static struct xol_area not_probed;
+	struct mm_struct memory = {.uprobes_state = {&not_probed}};
+	struct user_registers registers = {.cs = USER_CODE, .sp = SP, .ip = 0x400000};
+	const struct wire_raw_sample *raw;
+
+	waker.mm = &memory;
+	fake_kernel.registers = &registers;
+	fake_memory_add(SP, stack, sizeof(stack));
+	walks_by_table = true;
+	wake(6000);
+	walks_by_table = false;
+	waker.mm = NULL;
+	expect_counts(1, 0, 0, 0);
+	raw = fake_record_last(WIRE_RAW_SAMPLE);
+	assert_int_equal(fake_record_count(WIRE_SAMPLE), 0);
+	assert_true(raw->sample.flags & WIRE_SAMPLE_WAKER);
+	assert_int_equal(raw->sample.wakeup, departure->wakeup);
+	assert_int_equal(raw->registers.pc, 0x400000);
+	assert_in_range(raw->num_bytes, 1, (WIRE_RAW_FEW_PAGES + 1) * WIRE_RAW_PAGE_BYTES);
 }
 
 static void each_waker_has_a_number_of_its_own(void **state _unused_)
@@ -223,6 +256,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_sampled_wait_has_its_waker_sent),
+		TEST(the_stack_of_an_early_waker_is_copied),
 		TEST(each_waker_has_a_number_of_its_own),
 		TEST(a_wait_below_the_period_has_no_waker),
 		TEST(a_wait_without_sample_has_no_waker),

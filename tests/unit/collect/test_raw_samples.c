@@ -13,6 +13,7 @@ static int add_error;
 static uint64_t num_walks;
 static struct wire_sample added[8]; /* the last ones */
 static uint64_t num_added;
+static uint64_t expected_wakeup;
 
 enum walk_end publisher_walk(struct publisher *publisher _unused_,
 			     const struct process *process _unused_,
@@ -39,13 +40,27 @@ int process_table_find(struct process_table *table _unused_, uint64_t time_ns _u
 	return find_error;
 }
 
+void sample_ingest_expect_waker(struct sample_ingest *ingest _unused_, uint64_t wakeup)
+{
+	expected_wakeup = wakeup;
+}
+
+bool sample_ingest_expects_waker(const struct sample_ingest *ingest _unused_,
+				 const struct wire_sample *sample)
+{
+	return sample->flags & WIRE_SAMPLE_OFF_CPU && expected_wakeup &&
+	       sample->wakeup == expected_wakeup;
+}
+
 int sample_ingest_add_recovered(struct sample_ingest *ingest _unused_,
 				const struct wire_sample *sample,
 				const struct process *process _unused_, bool is_in_exec _unused_,
 				struct wire_stack *stack)
 {
-	assert_int_equal(stack->type, WIRE_STACK);
-	assert_int_equal(stack->num_frames, 3);
+	assert_true(!stack || stack->type == WIRE_STACK);
+	assert_true(!stack || stack->num_frames == 3);
+	if (sample->flags & WIRE_SAMPLE_WAKER)
+		expected_wakeup = 0;
 	added[num_added++ % ARRAY_LENGTH(added)] = *sample;
 	return add_error;
 }
@@ -58,6 +73,7 @@ static int set_up(void **state _unused_)
 	walk_end = WALK_COMPLETE;
 	num_taken = num_walks = num_added = 0;
 	find_error = add_error = 0;
+	expected_wakeup = 0;
 	samples = raw_samples_new(NULL, NULL, NULL);
 	assert_non_null(samples);
 	return 0;
@@ -155,7 +171,7 @@ static bool end(uint32_t tid, uint64_t request_ns)
 					   .weight = 100 + request_ns};
 	bool is_known;
 
-	assert_int_equal(raw_samples_end_request(samples, &sample, &is_known), 0);
+	assert_int_equal(raw_samples_add_plain(samples, 1, &sample, &is_known), 0);
 	return is_known;
 }
 
@@ -232,6 +248,66 @@ static void the_memory_of_requests_is_bounded(void **state _unused_)
 	assert_int_equal(begin(1, 5), -ENOMEM);
 }
 
+/* Whether it waits. */
+static bool add_wait_for(uint64_t wakeup)
+{
+	const struct wire_sample sample = {.type = WIRE_SAMPLE,
+					   .tid = 50,
+					   .flags = WIRE_SAMPLE_BLOCKED,
+					   .user_stack = 3,
+					   .wakeup = wakeup,
+					   .walk_end = WALK_COMPLETE};
+	bool is_taken;
+
+	assert_int_equal(raw_samples_add_plain(samples, 1, &sample, &is_taken), 0);
+	return is_taken;
+}
+
+static void a_wait_comes_after_its_waker(void **state _unused_)
+{
+	walk_end = WALK_NO_TABLE;
+	record.sample.flags = WIRE_SAMPLE_WAKER;
+	record.sample.wakeup = 8;
+	assert_int_equal(add(1), 0);
+	assert_int_equal(expected_wakeup, 8);
+	/* A wait without a copy, one with a copy, and those of others. */
+	assert_true(add_wait_for(8));
+	walk_end = WALK_COMPLETE;
+	record.sample.flags = WIRE_SAMPLE_BLOCKED;
+	assert_int_equal(add(2), 0);
+	assert_int_equal(num_added, 0);
+	assert_false(add_wait_for(9));
+	assert_false(add_wait_for(0));
+	assert_int_equal(raw_samples_get_count(samples), 3);
+	assert_int_equal(samples->pending_bytes, 2 * RECORD_BYTES(64) + RECORD_BYTES(0));
+	num_taken++;
+	assert_int_equal(raw_samples_retry(samples, false), 0);
+	assert_int_equal(num_added, 3);
+	assert_int_equal(added[0].tid, 1);
+	assert_int_equal(added[1].tid, 50);
+	assert_int_equal(added[1].user_stack, 3);
+	assert_int_equal(added[1].type, WIRE_SAMPLE);
+	assert_int_equal(added[2].tid, 2);
+	assert_int_equal(samples->pending_bytes, 0);
+	/* The waker is there: nothing waits for it. */
+	assert_false(add_wait_for(8));
+}
+
+static void at_the_end_a_wait_does_not_wait_for_its_waker(void **state _unused_)
+{
+	expected_wakeup = 8; /* which was lost */
+	assert_true(add_wait_for(8));
+	num_taken++;
+	assert_int_equal(raw_samples_retry(samples, false), 0);
+	assert_int_equal(raw_samples_get_count(samples), 1);
+	assert_int_equal(raw_samples_retry(samples, true), 0);
+	assert_int_equal(num_added, 1);
+	assert_int_equal(num_walks, 0);
+	/* Nor if too much waits already. */
+	samples->pending_bytes = MAX_PENDING_BYTES;
+	assert_false(add_wait_for(8));
+}
+
 static void an_error_ends_the_retry_and_frees_the_others(void **state _unused_)
 {
 	walk_end = WALK_NO_TABLE;
@@ -270,6 +346,8 @@ int main(void)
 		TEST(the_stack_of_a_request_is_added_when_it_ends),
 		TEST(a_request_that_has_ended_waits_for_its_table),
 		TEST(the_memory_of_requests_is_bounded),
+		TEST(a_wait_comes_after_its_waker),
+		TEST(at_the_end_a_wait_does_not_wait_for_its_waker),
 		TEST(an_error_ends_the_retry_and_frees_the_others),
 		TEST(incomplete_records_are_ignored),
 	};

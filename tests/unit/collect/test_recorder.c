@@ -33,7 +33,7 @@ static uint64_t read_clock(void);
 #define sample_ingest_get_waker_counts   get_waker_stacks
 #define raw_samples_add                  add_raw
 #define raw_samples_add_request          add_request
-#define raw_samples_end_request          end_request
+#define raw_samples_add_plain            add_to_kept
 #define runtime_stacks_add               add_runtime
 #define process_table_find               find_process
 #define process_table_read_code          read_code
@@ -222,15 +222,14 @@ int add_request(struct raw_samples *samples _unused_, uint64_t time_ns,
 	return tell("request %d of %zu,", (int)time_ns, size);
 }
 
-static bool is_request_known;
-static int request_error;
+static bool is_taken;
+static int taken_error;
 
-int end_request(struct raw_samples *samples _unused_, const struct wire_sample *sample,
-		bool *ret_is_known)
+int add_to_kept(struct raw_samples *samples _unused_, uint64_t time_ns,
+		const struct wire_sample *sample _unused_, bool *ret_is_taken)
 {
-	*ret_is_known = is_request_known;
-	(void)tell("end of %d,", (int)sample->request_ns);
-	return request_error;
+	*ret_is_taken = is_taken;
+	return tell("plain %d,", (int)time_ns) ? 0 : taken_error;
 }
 
 int add_runtime(struct runtime_stacks *stacks _unused_, const void *data _unused_, size_t size)
@@ -794,10 +793,11 @@ static void sleepers_are_taken_at_the_end(void **state _unused_)
 	assert_int_equal(recorder->num_waits_of_others, 1);
 }
 
-static void a_request_takes_its_stack_from_when_it_was_made(void **state _unused_)
+/* A sample without a stack of its own belongs to one that is kept, or not. */
+static void what_belongs_to_a_copy_is_added_with_it(void **state _unused_)
 {
 	static struct wire_raw_sample raw = {
-		.sample = {.type = WIRE_RAW_REQUEST, .pid = 50, .time_ns = 600, .request_ns = 9}};
+		.sample = {.type = WIRE_RAW_REQUEST, .pid = 50, .time_ns = 600}};
 	struct wire_sample sample = sample_of(50, 0);
 	char expected[64];
 
@@ -806,26 +806,28 @@ static void a_request_takes_its_stack_from_when_it_was_made(void **state _unused
 	assert_int_equal(event_queue_drain(recorder->queue, UINT64_MAX, handle, recorder), 0);
 	snprintf(expected, sizeof(expected), "request 600 of %zu,", sizeof(raw));
 	expect_story(expected);
-	sample.request_ns = 9;
-	is_request_known = true;
+	recorder->raw_samples = (void *)1;
+	is_taken = true;
 	assert_int_equal(handle(500, RECORD_SAMPLE, &sample, sizeof(sample), recorder), 0);
-	expect_story("end of 9,");
-	is_request_known = false;
+	expect_story("plain 500,");
+	is_taken = false;
 	assert_int_equal(handle(500, RECORD_SAMPLE, &sample, sizeof(sample), recorder), 0);
-	expect_story("end of 9,sample 500,");
-	request_error = -ENOMEM;
+	expect_story("plain 500,sample 500,");
+	taken_error = -ENOMEM;
 	assert_int_equal(handle(500, RECORD_SAMPLE, &sample, sizeof(sample), recorder), -ENOMEM);
-	expect_story("end of 9,");
-	request_error = 0;
-	/* Of a wait that is how long it was in the queue. */
-	sample.flags = WIRE_SAMPLE_OFF_CPU;
-	assert_int_equal(handle(500, RECORD_SAMPLE, &sample, sizeof(sample), recorder), 0);
-	expect_story("sample 500,");
-	/* Outside the recording it is nobody's, and counted when it ends. */
+	expect_story("plain 500,");
+	taken_error = 0;
+	/* A waker's copy is walked as others are. */
+	raw.sample.flags = WIRE_SAMPLE_WAKER;
+	assert_int_equal(handle(500, RECORD_RAW_SAMPLE, &raw, sizeof(raw), recorder), 0);
+	snprintf(expected, sizeof(expected), "raw 500 of %zu,", sizeof(raw));
+	expect_story(expected);
+	/* A request outside the recording is nobody's, and counted when it ends. */
 	recorder->from_ns = 600;
 	assert_int_equal(handle(600, RECORD_RAW_REQUEST, &raw, sizeof(raw), recorder), 0);
 	expect_story("");
 	assert_int_equal(count_others(), 0);
+	recorder->raw_samples = NULL;
 }
 
 /* ---- CPUs ------------------------------------------------------------------------------------------------------------ */
@@ -1194,7 +1196,7 @@ int main(void)
 		TEST(areas_are_kept_for_a_trace),
 		TEST(samples_are_read_meanwhile),
 		TEST(sleepers_are_taken_at_the_end),
-		TEST(a_request_takes_its_stack_from_when_it_was_made),
+		TEST(what_belongs_to_a_copy_is_added_with_it),
 		TEST(cpus_that_are_online_are_sampled),
 		TEST(a_cpu_may_be_gone),
 		TEST(cpus_come_and_go),

@@ -1313,6 +1313,48 @@ static void a_waker_that_is_not_known_is_said_to_be(void **state)
 	assert_int_equal(wakers.lost, 1);
 }
 
+/* Its stack is walked later, and its wait waits for it. */
+static void a_waker_may_come_late(void **state)
+{
+	struct fixture *fixture = *state;
+	struct wire_stack stack = {.type = WIRE_STACK, .num_frames = 1, .pcs = {0x1020}};
+	struct wire_sample sample = {.type = WIRE_SAMPLE,
+				     .pid = PID,
+				     .tid = WAKER_TID,
+				     .flags = WIRE_SAMPLE_WAKER,
+				     .time_ns = 10,
+				     .generation = WIRE_GENERATION_UNKNOWN,
+				     .walk_end = WALK_COMPLETE,
+				     .wakeup = 3,
+				     .comm = "waker"};
+	struct wire_sample wait = {.flags = WIRE_SAMPLE_BLOCKED, .wakeup = 3};
+	struct process *process;
+	bool is_in_exec;
+
+	assert_false(sample_ingest_expects_waker(fixture->ingest, &wait));
+	sample_ingest_expect_waker(fixture->ingest, 3);
+	assert_true(sample_ingest_expects_waker(fixture->ingest, &wait));
+	wait.flags = 0; /* no wait */
+	assert_false(sample_ingest_expects_waker(fixture->ingest, &wait));
+	assert_int_equal(process_table_find(fixture->processes, 10, PID, WIRE_GENERATION_UNKNOWN,
+					    false, &process, &is_in_exec),
+			 0);
+	assert_int_equal(
+		sample_ingest_add_recovered(fixture->ingest, &sample, process, false, &stack), 0);
+	assert_int_equal(sample_ingest_get_waker_counts(fixture->ingest).recovered, 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).samples, 0);
+	add_woken_wait(fixture, 3);
+	assert_offwake(fixture, "waker 0x520 -- [blocked] 0x510 ");
+	/* One whose kernel stack is lost is not waited for. */
+	sample_ingest_expect_waker(fixture->ingest, 4);
+	sample.wakeup = wait.wakeup = 4;
+	sample.kernel_stack = 99;
+	wait.flags = WIRE_SAMPLE_BLOCKED;
+	assert_int_equal(
+		sample_ingest_add_recovered(fixture->ingest, &sample, process, false, &stack), 0);
+	assert_false(sample_ingest_expects_waker(fixture->ingest, &wait));
+}
+
 static void who_woke_a_thread_is_kept_with_the_times_of_its_wait(void **state)
 {
 	struct fixture *fixture = *state;
@@ -1621,6 +1663,7 @@ int main(void)
 		waker_test(an_interrupt_is_no_thread),
 		waker_test(where_nothing_ran_an_interrupt_has_woken),
 		waker_test(a_waker_that_is_not_known_is_said_to_be),
+		waker_test(a_waker_may_come_late),
 		waker_test(who_woke_a_thread_is_kept_with_the_times_of_its_wait),
 		waker_test(a_wait_that_goes_on_was_ended_by_nobody),
 		waker_test(a_wait_for_a_futex_says_for_which),

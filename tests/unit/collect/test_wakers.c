@@ -117,11 +117,46 @@ static void a_stack_that_lacked_memory_can_be_made_again(void **state _unused_)
 	assert_true(num_before > 2);
 }
 
+static void a_waker_that_is_expected_is_not_known_yet(void **state _unused_)
+{
+	struct profile *profile = profile_new();
+	struct waker_code code = make_code();
+	struct waker expected = {.wakeup = 5, .is_expected = true};
+	struct waker waker = {.wakeup = 5, .stack = STACK_EMPTY, .tid = 8};
+	struct wakers wakers;
+	struct waker found;
+	uint32_t stack = STACK_EMPTY;
+
+	assert_int_equal(wakers_init(&wakers, profile, &code), 0);
+	assert_int_equal(profile_add_string(profile, "ender", &waker.comm), 0);
+	wakers_note(&wakers, &expected);
+	assert_true(wakers_expect(&wakers, 5));
+	assert_false(wakers_expect(&wakers, 6));
+	assert_int_equal(wakers_add_to(&wakers, 5, &stack, &found), 0);
+	assert_int_equal(found.wakeup, 0);
+	assert_names(profile, stack, WAKER_UNKNOWN_NAME "|" WAKER_SEPARATOR "|");
+	assert_true(wakers_expect(&wakers, 5));
+	wakers_note(&wakers, &waker);
+	assert_false(wakers_expect(&wakers, 5));
+	wakers_forget(&wakers, 5); /* it is there */
+	stack = STACK_EMPTY;
+	assert_int_equal(wakers_add_to(&wakers, 5, &stack, &found), 0);
+	assert_int_equal(found.tid, 8);
+	wakers_note(&wakers, &expected);
+	wakers_forget(&wakers, 6);
+	assert_true(wakers_expect(&wakers, 5));
+	wakers_forget(&wakers, 5);
+	assert_false(wakers_expect(&wakers, 5));
+	wakers_release(&wakers);
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(wakers_without_memory_are_released_as_others),
 		cmocka_unit_test(a_stack_that_lacked_memory_can_be_made_again),
+		cmocka_unit_test(a_waker_that_is_expected_is_not_known_yet),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -139,7 +139,8 @@ static void the_program_knows_what_is_sampled(void **state _unused_)
 	assert_int_equal(skeleton->rodata->pid_namespace_inode, 55);
 	assert_int_equal(bpf_map__max_entries(skeleton->maps.sent_stacks),
 			 libbpf_num_possible_cpus());
-	assert_false(bpf_map__autocreate(skeleton->maps.raw_samples));
+	assert_int_equal(bpf_map__max_entries(skeleton->maps.raw_samples),
+			 libbpf_num_possible_cpus());
 	for (unsigned int i = 0; i < 5; i++) {
 		opts.waits.cgroup_fd = i == 1 ? 0 : -1;
 		opts.waits.is_filtered = i == 2;
