@@ -11,7 +11,7 @@ for folder in "$TMPDIR" "$REPO" /var/tmp; do
     dd if=/dev/zero of="$folder/stackwide-io" bs=1M count=8 conv=fsync 2>/dev/null || continue
     trap 'rm -f "$folder/stackwide-io"; stop_background' EXIT
     if dd if="$folder/stackwide-io" of=/dev/null bs=4096 count=1 iflag=direct 2>/dev/null &&
-        [[ -d /sys/dev/block/$(mountpoint -d "$(df --output=target "$folder" | tail -n 1)") ]]; then
+        device=$(mountpoint -d "$(df --output=target "$folder" | tail -n 1)" 2>/dev/null) && [[ -d /sys/dev/block/$device ]]; then
         file=$folder/stackwide-io
         break
     fi
