@@ -139,13 +139,24 @@ __attribute__((noinline)) int look_for_v8_frame(int level)
 {
 	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
 	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
+	const struct scratch *scratch = get_scratch();
+	__u32 num_unproven;
+	__u32 is_by_fp;
 
-	if (!v8 || !stack || level < 0)
+	if (!v8 || !stack || !scratch || level < 0)
 		return -1;
 	level &= WIRE_MAX_FRAMES - 1;
-	if (find_v8_frame(level))
-		v8_walk_take_function(&v8->walk, v8->walk.words[0], v8->walk.words[1], level,
-				      stack->frames);
+	is_by_fp = !!(scratch->stack.pcs[level] & WIRE_PC_FP_STEP);
+	num_unproven = v8->walk.num_unproven + is_by_fp;
+	if (find_v8_frame(level)) {
+		__u64 context = v8->walk.words[1];
+		__u32 num_frames = v8->walk.num_frames;
+
+		v8_walk_take_function(&v8->walk, v8->walk.words[0], context, level, stack->frames);
+		if (v8->walk.num_frames != num_frames || v8_walk_is_marker(context))
+			num_unproven = v8->walk.num_unproven;
+	}
+	v8->walk.num_unproven = num_unproven;
 	return 0;
 }
 
@@ -270,6 +281,8 @@ __attribute__((noinline)) __u64 take_v8_stack(void)
 	stack->end = v8->walk.end;
 	if (stack->end == WIRE_RUNTIME_COMPLETE && scratch->walk.end != WALK_COMPLETE)
 		stack->end = WIRE_RUNTIME_PARTIAL;
+	if (stack->end == WIRE_RUNTIME_COMPLETE && !v8->walk.num_unproven)
+		stack->end = WIRE_RUNTIME_PROVEN;
 	return send_runtime_frames(stack, scratch, send_v8_functions, STEPS_AT_ONCE);
 }
 

@@ -46,6 +46,8 @@
 
 /* Below the frame pointer: the closure, and the context or what says that it is a frame of another kind. */
 #define V8_FRAME_FUNCTION 16
+/* The kinds are small integers, times two; 0 is none. */
+#define V8_MAX_MARKER 126
 
 /* What is known of the innermost function's frame. */
 struct v8_innermost {
@@ -58,7 +60,8 @@ struct v8_walk {
 	struct wire_v8_layout layout;
 	wire_u64 shared_map; /* the one that all SharedFunctionInfos have; 0: not seen yet */
 	wire_u32 num_frames;
-	wire_u32 end;                    /* enum wire_runtime_end */
+	wire_u32 num_unproven; /* levels with a frame pointer, but without a frame of V8's */
+	wire_u32 end;          /* enum wire_runtime_end */
 	wire_u64 words[V8_OBJECT_WORDS]; /* the object that was read last */
 	wire_u64 string[4];              /* the begin of a string */
 	wire_u64 pending
@@ -135,7 +138,7 @@ V8_INLINE void v8_walk_begin(struct v8_walk *walk, const struct wire_v8_layout *
 {
 	walk->layout = *layout;
 	walk->shared_map = 0;
-	walk->num_frames = walk->num_pending = walk->num_pieces = 0;
+	walk->num_frames = walk->num_pending = walk->num_pieces = walk->num_unproven = 0;
 	walk->end = WIRE_RUNTIME_COMPLETE;
 }
 
@@ -214,6 +217,12 @@ V8_INLINE void v8_walk_take_function(struct v8_walk *walk, wire_u64 function, wi
 	frames[number].fingerprint = fingerprint;
 	frames[number].position = level;
 	walk->num_frames++;
+}
+
+/* Whether it is a frame of V8's, but of no function of JavaScript. context as above. */
+V8_INLINE int v8_walk_is_marker(wire_u64 context)
+{
+	return context && context <= V8_MAX_MARKER && !(context & 1);
 }
 
 /* Of a frame with a frame pointer. Returns 1, with the closure and the context in walk->words, or 0: they cannot be read. */

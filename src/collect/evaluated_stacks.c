@@ -290,6 +290,7 @@ static enum runtime_fit find_end(const struct runtime_frame_list *frames)
 {
 	switch ((enum wire_runtime_end)frames->end) {
 	case WIRE_RUNTIME_COMPLETE:
+	case WIRE_RUNTIME_PROVEN:
 	case WIRE_RUNTIME_DEEP:
 		return RUNTIME_FITS;
 	case WIRE_RUNTIME_NO_THREAD:

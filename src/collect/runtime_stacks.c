@@ -453,8 +453,7 @@ int runtime_stacks_splice(struct runtime_stacks *stacks, const struct runtime_sa
 	struct runtime_version version = {0};
 	enum runtime_fit *ret_fit = &ret_verdict->fit;
 
-	ret_verdict->may_lack_inlined = false;
-
+	ret_verdict->may_lack_inlined = ret_verdict->proves_steps = false;
 	if (known)
 		frames = (struct runtime_frame_list){
 			.items = stacks->frames.items + known->first,

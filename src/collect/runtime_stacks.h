@@ -71,6 +71,7 @@ struct runtime_frame_list {
 struct runtime_verdict {
 	enum runtime_fit fit;
 	bool may_lack_inlined; /* inlined functions of a level are unknown */
+	bool proves_steps; /* the interpreter's frames lie where the walk followed frame pointers */
 };
 
 /*

@@ -640,6 +640,8 @@ static int resolve_with_runtime(struct sample_ingest *ingest, const struct raw_s
 		return err;
 	resolved->evidence.runtime_fit = (uint8_t)(verdict.fit & 7);
 	resolved->evidence.may_lack_inlined = verdict.may_lack_inlined;
+	if (verdict.proves_steps && resolved->evidence.proof == CALL_UNPROVEN)
+		resolved->evidence.proof = CALL_PROVEN;
 	for (uint32_t i = num_levels; i-- > 0;) {
 		const struct runtime_level *level = &ingest->levels[i];
 

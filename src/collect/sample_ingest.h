@@ -34,8 +34,9 @@ struct sample_ingest_counts {
 	uint64_t unknown_stack;        /* lost: the stack that they refer to never came */
 	uint64_t walks[NUM_WALK_ENDS]; /* user stacks walked by table, by how the walk ended */
 	uint64_t recovered;            /* of the complete ones, those that were walked later */
-	uint64_t unproven; /* of the complete ones: no call proves a step by frame pointer */
-	uint64_t in_exec;  /* without user stack: exec was replacing the program */
+	uint64_t
+		unproven; /* of the complete ones: neither a call nor an interpreter proves a step by frame pointer */
+	uint64_t in_exec; /* without user stack: exec was replacing the program */
 };
 
 /*

@@ -368,6 +368,7 @@ int v8_stacks_splice(struct v8_stacks *stacks, const struct runtime_sample *sour
 	}
 	*ret_num = splice.num_levels;
 	ret_verdict->may_lack_inlined = splice.may_lack_inlined;
+	ret_verdict->proves_steps = frames->have_come && frames->end == WIRE_RUNTIME_PROVEN;
 	return err < 0 ? err : 0;
 }
 

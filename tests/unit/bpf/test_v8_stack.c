@@ -212,7 +212,7 @@ static void each_level_of_javascript_is_a_frame(void **state _unused_)
 		assert_true(take_v8_stack() != 0);
 		assert_int_equal(stack->num_frames, num - 1);
 		assert_int_equal(stack->runtime, WIRE_RUNTIME_V8);
-		assert_int_equal(stack->end, WIRE_RUNTIME_COMPLETE);
+		assert_int_equal(stack->end, WIRE_RUNTIME_PROVEN);
 		for (uint32_t i = 1; i < num; i++) {
 			assert_int_equal(stack->frames[i - 1].code, SHARED + 1);
 			assert_int_equal(stack->frames[i - 1].position, i);
@@ -223,6 +223,40 @@ static void each_level_of_javascript_is_a_frame(void **state _unused_)
 	scratch->walk.end = WALK_NO_TABLE;
 	assert_true(take_v8_stack() != 0);
 	assert_int_equal(stack->end, WIRE_RUNTIME_PARTIAL);
+}
+
+/* By which V8 finds its way as well. Others that keep a frame pointer have anything there. */
+static void levels_without_a_frame_of_v8_are_not_proven(void **state _unused_)
+{
+	static const struct {
+		uint64_t context;
+		enum wire_runtime_end end;
+	} cases[] = {{2, WIRE_RUNTIME_PROVEN},    {126, WIRE_RUNTIME_PROVEN},
+		     {0, WIRE_RUNTIME_COMPLETE},  {3, WIRE_RUNTIME_COMPLETE},
+		     {7, WIRE_RUNTIME_COMPLETE},  {128, WIRE_RUNTIME_COMPLETE},
+		     {PC, WIRE_RUNTIME_COMPLETE}, {SCOPE + 1, WIRE_RUNTIME_PROVEN}};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		make_program(0, 3);
+		scratch->stack.pcs[0] = PC;
+		put_word(&process, scratch->frame_pointers[2] - 8, cases[i].context);
+		assert_true(take_v8_stack() != 0);
+		assert_int_equal(stack->end, cases[i].end);
+	}
+	/* No closure, a frame that cannot be read, and one of which that does not matter. */
+	make_program(0, 3);
+	scratch->stack.pcs[0] = PC;
+	put_word(&process, scratch->frame_pointers[2] - 16, SCOPE + 1);
+	assert_true(take_v8_stack() != 0);
+	assert_true(stack->end != WIRE_RUNTIME_PROVEN);
+	make_program(0, 3);
+	scratch->stack.pcs[0] = PC;
+	scratch->frame_pointers[2] = 0x1000;
+	assert_true(take_v8_stack() != 0);
+	assert_int_equal(stack->end, WIRE_RUNTIME_COMPLETE);
+	scratch->stack.pcs[2] &= ~WIRE_PC_FP_STEP;
+	assert_true(take_v8_stack() != 0);
+	assert_int_equal(stack->end, WIRE_RUNTIME_PROVEN);
 }
 
 static void a_function_has_its_name_and_line(void **state _unused_)
@@ -393,6 +427,7 @@ int main(void)
 		TEST(without_frame_setup_registers_hold_no_function),
 		TEST(a_walk_needs_a_layout),
 		TEST(each_level_of_javascript_is_a_frame),
+		TEST(levels_without_a_frame_of_v8_are_not_proven),
 		TEST(a_function_has_its_name_and_line),
 		TEST(a_far_function_has_the_words_of_its_source),
 		TEST(a_source_that_is_unknown_has_no_words),

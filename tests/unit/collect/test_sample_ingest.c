@@ -425,6 +425,7 @@ static void a_step_by_frame_pointer_that_no_call_proves_is_counted(void **state)
 struct fake_interpreter {
 	struct runtime_level levels[4];
 	uint32_t num_levels;
+	bool proves_steps;
 	/* What it was asked last, and how often. */
 	uint64_t frames;
 	uint64_t generation;
@@ -445,7 +446,8 @@ int runtime_stacks_splice(struct runtime_stacks *stacks, const struct runtime_sa
 	fake->num_asked++;
 	memcpy(ret, fake->levels, fake->num_levels * sizeof(fake->levels[0]));
 	*ret_num = fake->num_levels;
-	*ret_verdict = (struct runtime_verdict){.fit = RUNTIME_FITS};
+	*ret_verdict =
+		(struct runtime_verdict){.fit = RUNTIME_FITS, .proves_steps = fake->proves_steps};
 	return 0;
 }
 
@@ -483,6 +485,26 @@ bool runtime_stacks_is_gil(struct runtime_stacks *stacks _unused_,
 
 void runtime_stacks_forget(struct runtime_stacks *stacks _unused_)
 {
+}
+
+static void the_frames_of_an_interpreter_prove_steps(void **state)
+{
+	struct fixture *fixture = *state;
+	struct fake_interpreter fake = {.levels = {{.pc = 0}, {.pc = 1}}, .num_levels = 2};
+
+	sample_ingest_set_runtimes(fixture->ingest, (struct runtime_stacks *)&fake);
+	add_stack(fixture, 7, (const uint64_t[]){0x1010 | WIRE_PC_FP_STEP, 0x1020}, 2);
+	add_walk(fixture, 10, 7, 0, 0, WALK_COMPLETE);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).unproven, 1);
+	fake.proves_steps = true;
+	add_stack(fixture, 9, (const uint64_t[]){0x1018 | WIRE_PC_FP_STEP, 0x1020}, 2);
+	add_walk(fixture, 10, 9, 0, 0, WALK_COMPLETE);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).unproven, 1);
+	/* They do not make good what is known to be wrong. */
+	fake.levels[1].pc = RUNTIME_LEVEL_SKIPPED;
+	add_stack(fixture, 11, (const uint64_t[]){0x101c | WIRE_PC_FP_STEP, 0x1020}, 2);
+	add_walk(fixture, 10, 11, 0, 0, WALK_COMPLETE);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_SKIPPED_FRAME], 1);
 }
 
 /* Whoever is outside of a caller that is missing is not its callee's caller. */
@@ -1646,6 +1668,7 @@ int main(void)
 		table_test(a_step_by_frame_pointer_to_where_nothing_is_mapped_is_none),
 		table_test(a_32_bit_stack_ends_where_no_call_proves_its_caller),
 		table_test(a_step_by_frame_pointer_that_no_call_proves_is_counted),
+		table_test(the_frames_of_an_interpreter_prove_steps),
 		table_test(a_stack_ends_where_the_interpreter_knows_that_a_caller_is_missing),
 		table_test(a_walk_that_ended_outside_of_a_coroutine_is_complete),
 		table_test(without_a_coroutine_a_walk_that_ended_is_truncated),

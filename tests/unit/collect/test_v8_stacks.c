@@ -295,10 +295,16 @@ static void it_is_said_what_became_of_them(void **state _unused_)
 
 	splice(scene, NULL, 0, WIRE_RUNTIME_COMPLETE, 2);
 	assert_int_equal(scene->verdict.fit, RUNTIME_OUTSIDE);
+	assert_false(scene->verdict.proves_steps);
+	splice(scene, frames, 1, WIRE_RUNTIME_PROVEN, 2);
+	assert_int_equal(scene->verdict.fit, RUNTIME_FITS);
+	assert_true(scene->verdict.proves_steps);
 	splice(scene, frames, 1, WIRE_RUNTIME_UNREADABLE, 2);
 	assert_int_equal(scene->verdict.fit, RUNTIME_UNREADABLE);
+	assert_false(scene->verdict.proves_steps);
 	splice_list(scene, &nothing, 2);
 	assert_int_equal(scene->verdict.fit, RUNTIME_EARLY);
+	assert_false(scene->verdict.proves_steps);
 	assert_int_equal(scene->num_levels, 2);
 	scene_free(scene);
 }
