@@ -263,6 +263,19 @@ static int publish(uint32_t num_mappings, uint64_t now_ns, struct unwind_range *
 	return unwind_store_publish(store, &space, now_ns, range);
 }
 
+/* Records are a process's, wait for the end of their grace period, or are free: none is lost. */
+static void assert_all_known(const struct unwind_range *range)
+{
+	uint32_t num_known = range->count;
+
+	array_for_each (&store->retired, old)
+		num_known += old->range.count;
+	for (size_t list = 0; list <= MAX_RUN; list++)
+		array_for_each (&store->free_runs[list], run)
+			num_known += run->count;
+	assert_int_equal(num_known, store->num_mappings);
+}
+
 /* The sampling program may still read the old ones. */
 static void mappings_are_reused_after_a_while(void **state _unused_)
 {
@@ -332,6 +345,23 @@ static void a_process_without_mappings_needs_no_run(void **state _unused_)
 	assert_int_equal(published.num_mappings, 0);
 	has_no_entries = true;
 	assert_int_equal(publish(0, 1000, &range), -E2BIG);
+}
+
+/* An entry that stayed would lead to records that are reused. */
+static void a_process_without_an_entry_has_no_records(void **state _unused_)
+{
+	struct unwind_range range = {0};
+
+	assert_int_equal(publish(3, 1000, &range), 0);
+	has_no_entries = true;
+	assert_int_equal(publish(4, 2000, &range), -E2BIG);
+	assert_false(is_published);
+	assert_int_equal(range.count, 0);
+	assert_all_known(&range);
+	has_no_entries = false;
+	assert_int_equal(publish(5, 2000 + GRACE_PERIOD_NS, &range), 0);
+	assert_int_equal(store->num_mappings, 16); /* of the two, one is reused */
+	assert_all_known(&range);
 }
 
 static void layouts_are_bounded(void **state _unused_)
@@ -418,7 +448,7 @@ static void a_table_that_lacked_memory_can_be_added_again(void **state _unused_)
 	free(made.rules);
 }
 
-/* A range that cannot be put on a list of those to reuse is not reused. */
+/* Whatever fails: no record is lost by it, and none is published that is not the process's. */
 static void mappings_that_lacked_memory_can_be_published_again(void **state _unused_)
 {
 	struct unwind_range range = {0};
@@ -433,10 +463,13 @@ static void mappings_that_lacked_memory_can_be_published_again(void **state _unu
 
 			failing_memory_begin(num_before);
 			err = publish(1 + i * 4, now_ns, &range);
-			is_short = failing_memory_end();
-			assert_true(!err || (err == -ENOMEM && is_short));
+			is_short = failing_memory_end_with(err);
 			has_failed |= is_short;
-			if (!err) {
+			assert_all_known(&range);
+			if (err) {
+				assert_false(is_published);
+				assert_int_equal(range.count, 0);
+			} else {
 				assert_int_equal(published.first_mapping, range.first);
 				assert_int_equal(published.num_mappings, 1 + i * 4);
 				for (uint32_t k = 0; k <= i * 4; k++)
@@ -448,6 +481,31 @@ static void mappings_that_lacked_memory_can_be_published_again(void **state _unu
 		}
 	}
 	assert_true(has_failed);
+}
+
+/* Many processes, each of which is removed when there is no memory at all. */
+static void removing_takes_no_memory(void **state _unused_)
+{
+	struct unwind_range ranges[50] = {{0}};
+	uint32_t num_used;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(ranges); i++) {
+		assert_int_equal(publish(8, 1000, &ranges[i]), 0);
+		assert_int_equal(store->num_runs, i + 1);
+		assert_true(store->retired.capacity >= i + 1); /* room for all of them */
+	}
+	num_used = store->num_mappings;
+	for (size_t i = 0; i < ARRAY_LENGTH(ranges); i++) {
+		failing_memory_begin(0);
+		unwind_store_remove(store, PID, 2000, &ranges[i]);
+		assert_false(failing_memory_end());
+		assert_int_equal(ranges[i].count, 0);
+	}
+	assert_int_equal(store->num_runs, 0);
+	assert_all_known(&ranges[0]);
+	for (size_t i = 0; i < ARRAY_LENGTH(ranges); i++)
+		assert_int_equal(publish(8, 2000 + GRACE_PERIOD_NS, &ranges[i]), 0);
+	assert_int_equal(store->num_mappings, num_used);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -465,11 +523,13 @@ int main(void)
 		TEST(long_runs_are_reused_where_they_fit),
 		TEST(mappings_are_bounded),
 		TEST(a_process_without_mappings_needs_no_run),
+		TEST(a_process_without_an_entry_has_no_records),
 		TEST(layouts_are_bounded),
 		TEST(a_table_can_come_after_the_mapping),
 		TEST(a_store_without_memory_is_none),
 		TEST(a_table_that_lacked_memory_can_be_added_again),
 		TEST(mappings_that_lacked_memory_can_be_published_again),
+		TEST(removing_takes_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
