@@ -2,9 +2,15 @@
  * Mappings on their way to the sampling program. Its maps are memory that the test can look into; the
  * one by pid, which has no memory of its own, is libbpf's two calls, written again here. So is what is known of HotSpot.
  */
+#include "collect/table_builder.h"
+
+int builder_of_test(const struct table_builder_opts *opts, struct table_builder **ret);
+
 #define elf_files_get_python get_python_of_test
+#define table_builder_new    builder_of_test
 #include "collect/publisher.c"
 #undef elf_files_get_python
+#undef table_builder_new
 
 #include <bpf/bpf.h>
 #include <errno.h>
@@ -14,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "failing_memory.h"
 #include "process/process_fixture.h"
 #include "unit.h"
 #include "unwind/table_fixture.h"
@@ -81,6 +88,17 @@ int bpf_map_update_batch(int fd _unused_, const void *keys _unused_, const void 
 	return 0;
 }
 
+static uid_t builder_user; /* of the last builder */
+
+int builder_of_test(const struct table_builder_opts *opts, struct table_builder **ret)
+{
+	struct table_builder_opts ours = *opts;
+
+	builder_user = opts->user;
+	ours.user = 0; /* as we are */
+	return table_builder_new(&ours, ret);
+}
+
 /* All files have a HotSpot, of which this is known. */
 static enum hotspot_presence presence;
 static bool is_of_each; /* no two processes say the same */
@@ -98,10 +116,13 @@ const struct python_build *get_python_of_test(const struct elf_files *files _unu
 	return mapped->fd >= 0 ? python : NULL;
 }
 
+static struct hotspot_layouts *known_hotspots;
+
 struct hotspot_layouts *hotspot_layouts_new(const struct file_table *files _unused_,
 					    const struct elf_files *elf_files _unused_)
 {
-	return malloc(1);
+	known_hotspots = malloc(1);
+	return known_hotspots;
 }
 
 void hotspot_layouts_free(struct hotspot_layouts *hotspots)
@@ -109,7 +130,7 @@ void hotspot_layouts_free(struct hotspot_layouts *hotspots)
 	free(hotspots);
 }
 
-enum hotspot_presence hotspot_layouts_read(struct hotspot_layouts *hotspots _unused_,
+enum hotspot_presence hotspot_layouts_read(struct hotspot_layouts *hotspots,
 					   const struct process *process,
 					   const struct mapping *mapping,
 					   const struct hotspot_layout **ret, uint64_t *ret_bias)
@@ -117,6 +138,8 @@ enum hotspot_presence hotspot_layouts_read(struct hotspot_layouts *hotspots _unu
 	static struct hotspot_layout layouts[NUM_PIDS];
 	struct hotspot_layout *layout = &layouts[process->pid];
 
+	assert_non_null(hotspots);
+	assert_ptr_equal(hotspots, known_hotspots);
 	if (mapping->file == FILE_NONE)
 		return HOTSPOT_ABSENT;
 	if (mapping->file < silent_files || (pid_t)process->pid == unread_pid)
@@ -432,6 +455,44 @@ static void a_process_that_says_nothing_waits_alone(void **state)
 	assert_int_equal(published[FIRST_PID + 1].hotspot_layout, 1);
 }
 
+/* However often it changes. */
+static void a_process_that_says_nothing_waits_once(void **state)
+{
+	struct scene *scene = *state;
+
+	presence = HOTSPOT_UNREAD;
+	add_java(scene, PID);
+	for (uint64_t i = 0; i < 3; i++) {
+		on_mmap(scene->fixture, 103 + i, PID, 0x80000 + 0x10000 * i, 0x90000 + 0x10000 * i,
+			"//anon");
+		assert_int_equal(publisher_update(scene->publisher), 0);
+		assert_int_equal(scene->publisher->waiting.length, 1);
+	}
+}
+
+/* One that nobody waits for would be shown as native code to the end. */
+static void short_memory_is_an_error_where_hotspot_says_nothing_yet(void **state)
+{
+	struct scene *scene = *state;
+	bool has_failed = true;
+	int64_t num_before = 0;
+
+	presence = HOTSPOT_UNREAD;
+	for (pid_t pid = FIRST_PID; has_failed; pid++, num_before++) {
+		int err;
+
+		on_fork(scene->fixture, 100, pid, 1);
+		on_mmap(scene->fixture, 102, pid, 0x50000, 0x60000, "/lib/libjvm.so");
+		failing_memory_begin(num_before);
+		err = publisher_update(scene->publisher);
+		has_failed = failing_memory_end_with(err);
+		if (!has_failed)
+			assert_int_equal(scene->publisher->waiting.length, 1);
+		array_release(&scene->publisher->waiting);
+	}
+	assert_true(num_before > 1);
+}
+
 /* Its state is where the file says, as far from there as the file is from its addresses. */
 static void python_is_published_once_for_each_file(void **state)
 {
@@ -485,6 +546,32 @@ static void assert_options(const struct unwind_table_opts *opts, bool has_python
 	(void)tear_down_scene(&state);
 }
 
+static void maps_that_cannot_be_mapped_are_an_error(void **state)
+{
+	struct scene *scene = *state;
+	struct unwind_maps maps = scene->maps;
+	struct publisher *made = NULL;
+
+	maps.mappings_fd = -1;
+	assert_int_equal(publisher_new(&maps, scene->fixture->files, scene->elf_files,
+				       scene->hotspots, scene->fixture->table,
+				       &(struct unwind_table_opts){.no_cache = true}, &made),
+			 -EBADF);
+	assert_null(made);
+}
+
+/* Foreign files are read without root's rights. */
+static void tables_are_built_as_the_user_for_it(void **state _unused_)
+{
+	void *made;
+
+	assert_int_equal(set_up_with(&made, &(struct unwind_table_opts){.no_cache = true,
+									.worker_user = 65534}),
+			 0);
+	assert_int_equal(builder_user, 65534);
+	(void)tear_down_scene(&made);
+}
+
 static void options_say_what_is_walked(void **state _unused_)
 {
 	assert_options(&(struct unwind_table_opts){.no_cache = true}, true, true);
@@ -513,6 +600,10 @@ int main(void)
 		SCENE_TEST(processes_whose_hotspot_finds_no_room_are_counted),
 		SCENE_TEST(processes_that_end_are_not_waited_for),
 		SCENE_TEST(a_process_that_says_nothing_waits_alone),
+		SCENE_TEST(a_process_that_says_nothing_waits_once),
+		SCENE_TEST(maps_that_cannot_be_mapped_are_an_error),
+		cmocka_unit_test(tables_are_built_as_the_user_for_it),
+		SCENE_TEST(short_memory_is_an_error_where_hotspot_says_nothing_yet),
 		SCENE_TEST(python_is_published_once_for_each_file),
 		cmocka_unit_test(options_say_what_is_walked),
 	};
