@@ -1,6 +1,7 @@
 /* Which image had a pid when, what of it a timeline gets, and how often. */
 #include "collect/trace_processes.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -340,9 +341,12 @@ static int use_anew(void *context)
 	struct timeline *timeline = timeline_new();
 	struct trace_processes *processes =
 		timeline ? trace_processes_new(fixture->table, timeline) : NULL;
+	uint32_t count = process_table_get_count(fixture->table);
 	uint32_t process;
-	int err = processes ? trace_processes_use(processes, 2, &process) : -ENOMEM;
+	int err = processes ? 0 : -ENOMEM;
 
+	while (count-- && !err)
+		err = trace_processes_use(processes, count, &process);
 	trace_processes_free(processes);
 	timeline_free(timeline);
 	return err;
@@ -353,10 +357,14 @@ static void short_memory_is_an_error(void **state)
 	static char line[100000]; /* more than strings have room for so far */
 	struct fixture *fixture = *state;
 	struct process *process;
+	char comm[COMM_SIZE];
 
 	on_fork(fixture, 10, PID, 1);
-	on_exec(fixture, 20, PID, "next");
 	on_fork(fixture, 30, CHILD, PID);
+	for (uint64_t i = 0; i < 300; i++) { /* as many names */
+		snprintf(comm, sizeof(comm), "program-%07d", (int)i);
+		on_exec(fixture, 40 + i, PID, comm);
+	}
 	process = find_known(fixture, 30, CHILD);
 	memset(line, 'x', sizeof(line) - 1);
 	process->command_line = line;

@@ -62,6 +62,15 @@ static void a_process_has_two_users_and_a_pid_of_its_own(void **state _unused_)
 	assert_int_equal(owner.inner_pid, 6);
 }
 
+static void a_number_may_start_with_any_digit(void **state _unused_)
+{
+	struct code_owner owner = read_status("Uid:\t900\t9\t0\t0\nNSpid:\t8\t99\n");
+
+	assert_int_equal(owner.real_uid, 900);
+	assert_int_equal(owner.uid, 9);
+	assert_int_equal(owner.inner_pid, 99);
+}
+
 /* A program may call itself anything. */
 static void a_name_is_no_line_of_its_own(void **state _unused_)
 {
@@ -175,6 +184,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_process_has_two_users_and_a_pid_of_its_own),
+		TEST(a_number_may_start_with_any_digit),
 		TEST(a_name_is_no_line_of_its_own),
 		TEST(what_is_missing_is_roots),
 		TEST(a_line_may_be_short),

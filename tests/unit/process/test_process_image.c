@@ -240,6 +240,9 @@ static void a_command_line_lives_as_long_as_somebody_has_it(void **state _unused
 	struct process_image *child;
 	struct process_image *other;
 
+	child = fork_image();
+	assert_null(child->process.command_line); /* nobody has one yet */
+	process_image_free(child);
 	assert_int_equal(process_image_set_command_line(image, "game --fast"), 0);
 	child = fork_image();
 	other = fork_image();
@@ -540,6 +543,7 @@ static int look_for_moved(struct process_image *of)
 /* Each step with a child that has no code yet. */
 static int begin_child(struct process_image *child, struct process_image *parent)
 {
+	const struct mapping memory = make_mapping(5, 35, FILE_NONE);
 	int err = process_image_inherit(child, parent);
 
 	process_image_forget_code(child);
@@ -548,6 +552,12 @@ static int begin_child(struct process_image *child, struct process_image *parent
 	process_image_forget_code(child);
 	if (!err)
 		err = map_at(child, 7, 20, 1);
+	process_image_forget_code(child);
+	if (!err)
+		err = look_for_moved(child);
+	process_image_forget_code(child);
+	if (!err)
+		err = process_image_map_memory(child, 8, &memory, NULL);
 	process_image_forget_code(child);
 	return err ? err : process_image_refresh(child, "/proc", NULL, &entry_of_game, 900);
 }
