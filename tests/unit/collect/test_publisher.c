@@ -2,14 +2,29 @@
  * Mappings on their way to the sampling program. Its maps are memory that the test can look into; the
  * one by pid, which has no memory of its own, is libbpf's two calls, written again here. So is what is known of HotSpot.
  */
+#include "collect/elf_files.h"
 #include "collect/table_builder.h"
 
+const struct python_build *get_python_of_test(const struct elf_files *files,
+					      const struct mapped_file *mapped);
+const struct v8_build *get_v8_of_test(const struct elf_files *files,
+				      const struct mapped_file *mapped);
+const struct script_build *get_script_of_test(const struct elf_files *files,
+					      const struct mapped_file *mapped);
+int get_layout_of_test(const struct elf_files *files, const struct mapped_file *mapped,
+		       const struct objfile_layout **ret);
 int builder_of_test(const struct table_builder_opts *opts, struct table_builder **ret);
 
 #define elf_files_get_python get_python_of_test
+#define elf_files_get_v8     get_v8_of_test
+#define elf_files_get_script get_script_of_test
+#define elf_files_get_layout get_layout_of_test
 #define table_builder_new    builder_of_test
 #include "collect/publisher.c"
 #undef elf_files_get_python
+#undef elf_files_get_v8
+#undef elf_files_get_script
+#undef elf_files_get_layout
 #undef table_builder_new
 
 #include <bpf/bpf.h>
@@ -28,6 +43,8 @@ int builder_of_test(const struct table_builder_opts *opts, struct table_builder 
 #define PROCESSES_FD 1000 /* no descriptors of ours */
 #define LAYOUTS_FD   1001
 #define PYTHON_FD    1002
+#define V8_FD        1003
+#define SCRIPT_FD    1004
 #define NUM_PIDS     (WIRE_MAX_HOTSPOT_LAYOUTS + 32)
 #define FIRST_PID    20 /* of many */
 #define BIAS         0x7f0000000000ull
@@ -36,6 +53,8 @@ static struct unwind_process published[NUM_PIDS]; /* by pid, where there is one 
 static bool is_published[NUM_PIDS];
 static unsigned int num_layouts; /* of HotSpot, that were published */
 static unsigned int num_python_layouts;
+static unsigned int num_v8_layouts;
+static unsigned int num_script_layouts;
 
 int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags _unused_)
 {
@@ -43,6 +62,14 @@ int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags 
 
 	if (fd == PYTHON_FD) {
 		num_python_layouts++;
+		return 0;
+	}
+	if (fd == V8_FD) {
+		num_v8_layouts++;
+		return 0;
+	}
+	if (fd == SCRIPT_FD) {
+		num_script_layouts++;
 		return 0;
 	}
 	if (fd == LAYOUTS_FD) {
@@ -109,6 +136,27 @@ static pid_t unread_pid; /* 0: none; of its files none says anything either */
 
 /* All files that are open have it in them. */
 static const struct python_build *python;
+static const struct v8_build *v8;
+static const struct script_build *script;
+static int layout_error; /* of any file; 0: it is read */
+
+const struct v8_build *get_v8_of_test(const struct elf_files *files _unused_,
+				      const struct mapped_file *mapped)
+{
+	return mapped->fd >= 0 ? v8 : NULL;
+}
+
+const struct script_build *get_script_of_test(const struct elf_files *files _unused_,
+					      const struct mapped_file *mapped)
+{
+	return mapped->fd >= 0 ? script : NULL;
+}
+
+int get_layout_of_test(const struct elf_files *files, const struct mapped_file *mapped,
+		       const struct objfile_layout **ret)
+{
+	return layout_error ? layout_error : elf_files_get_layout(files, mapped, ret);
+}
 
 const struct python_build *get_python_of_test(const struct elf_files *files _unused_,
 					      const struct mapped_file *mapped)
@@ -176,8 +224,11 @@ static int set_up_with(void **state, const struct unwind_table_opts *opts)
 	assert_int_equal(set_up(&fixture), 0);
 	scene->fixture = fixture;
 	memset(is_published, 0, sizeof(is_published));
-	num_layouts = num_python_layouts = 0;
+	num_layouts = num_python_layouts = num_v8_layouts = num_script_layouts = 0;
 	python = NULL;
+	v8 = NULL;
+	script = NULL;
+	layout_error = 0;
 	unread_pid = 0;
 	presence = HOTSPOT_ABSENT;
 	is_of_each = false;
@@ -190,6 +241,8 @@ static int set_up_with(void **state, const struct unwind_table_opts *opts)
 		.processes_fd = PROCESSES_FD,
 		.hotspot_layouts_fd = LAYOUTS_FD,
 		.python_layouts_fd = PYTHON_FD,
+		.v8_layouts_fd = V8_FD,
+		.script_layouts_fd = SCRIPT_FD,
 	};
 	assert_int_equal(elf_files_new(0, &scene->elf_files), 0);
 	scene->hotspots = hotspot_layouts_new(scene->fixture->files, scene->elf_files);
@@ -262,17 +315,18 @@ static void a_process_whose_mappings_find_no_room_is_counted(void **state)
 	assert_int_equal(count_dropped(scene), 1);
 }
 
-/* Map a file with call-frame information. */
-static void map_program(struct scene *scene, pid_t pid)
+/* Write a file with call-frame information, below a root that both processes have. */
+static void write_program(struct scene *scene, const char *path)
 {
-	_cleanup_(text_release) struct text path =
-		fake_proc_path(&scene->fixture->proc, "8/root/lib/program");
+	char place[64];
+	_cleanup_(text_release) struct text whole = {0};
 	struct table_file file = table_file_of_text();
 	struct text bytes;
-	uint8_t build_id[FILE_BUILD_ID_MAX_BYTES];
-	uint8_t size;
-	int fd = open(path.data, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	int fd;
 
+	snprintf(place, sizeof(place), "8/root%s", path);
+	whole = fake_proc_path(&scene->fixture->proc, place);
+	fd = open(whole.data, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 	frame_writer_add_cie(&file.eh_frame, &usual_cie);
 	frame_writer_add_function(&file.eh_frame, TEXT, 0x100, NO_CODE);
 	bytes = table_file_write(&file);
@@ -281,20 +335,51 @@ static void map_program(struct scene *scene, pid_t pid)
 	close(fd);
 	text_release(&bytes);
 	table_file_release(&file);
-	on_mmap(scene->fixture, 101, pid, TEXT, TEXT + TEXT_SIZE, "/lib/program");
-	/* The recorder's file table does this for each open file. */
+}
+
+/* Map it. The recorder's file table reads the build ID of each open file. */
+static void map_file(struct scene *scene, pid_t pid, uint64_t start, const char *path,
+		     uint32_t number)
+{
+	uint8_t build_id[FILE_BUILD_ID_MAX_BYTES];
+	uint8_t size;
+
+	on_mmap(scene->fixture, 101, pid, start, start + TEXT_SIZE, path);
 	assert_int_equal(elf_files_read_build_id(scene->elf_files,
-						 file_table_get(scene->fixture->files, 0)->fd,
+						 file_table_get(scene->fixture->files, number)->fd,
 						 build_id, &size),
 			 -ENODATA);
 }
 
-/* Wait for the first table. */
+static void map_program(struct scene *scene, pid_t pid)
+{
+	write_program(scene, "/lib/program");
+	map_file(scene, pid, TEXT, "/lib/program", 0);
+}
+
+/* Of a process, its mapping by number, as the sampling program sees it. */
+static struct unwind_mapping get_mapping(const struct scene *scene, pid_t pid, uint32_t number)
+{
+	struct unwind_mapping mapping;
+
+	assert_true(number < published[pid].num_mappings);
+	assert_int_equal(pread(scene->maps.mappings_fd, &mapping, sizeof(mapping),
+			       (off_t)((published[pid].first_mapping + number) * sizeof(mapping))),
+			 sizeof(mapping));
+	return mapping;
+}
+
+/* Wait for so many tables. */
+static void take_until(struct scene *scene, uint64_t count)
+{
+	while (publisher_get_taken_count(scene->publisher) < count)
+		assert_true(publisher_wait(scene->publisher, clock_now_ns() + 60 * NS_PER_SECOND));
+}
+
 static struct unwind_table_counts take_tables(struct scene *scene)
 {
 	assert_int_equal(publisher_update(scene->publisher), 0);
-	while (!publisher_get_taken_count(scene->publisher))
-		assert_true(publisher_wait(scene->publisher, clock_now_ns() + 60 * NS_PER_SECOND));
+	take_until(scene, 1);
 	return publisher_get_statistics(scene->publisher);
 }
 
@@ -537,9 +622,7 @@ static void assert_options(const struct unwind_table_opts *opts, bool has_python
 	on_mmap(scene->fixture, 102, PID, 0x7000000, 0x7001000, "//anon");
 	assert_int_equal(publisher_update(scene->publisher), 0);
 	assert_int_equal(published[PID].num_mappings, 2);
-	assert_int_equal(pread(scene->maps.mappings_fd, &mapping, sizeof(mapping),
-			       (off_t)((published[PID].first_mapping + 1) * sizeof(mapping))),
-			 sizeof(mapping));
+	mapping = get_mapping(scene, PID, 1);
 	assert_int_equal(mapping.start, 0x7000000);
 	assert_int_equal((mapping.flags & UNWIND_MAPPING_HAS_NO_CFI) != 0, goes_by_fp);
 	assert_int_equal(published[PID].python_layout != 0, has_python);
@@ -570,6 +653,252 @@ static void tables_are_built_as_the_user_for_it(void **state _unused_)
 			 0);
 	assert_int_equal(builder_user, 65534);
 	(void)tear_down_scene(&made);
+}
+
+/* How far a mapping of the whole file is from its ELF addresses. */
+static uint64_t get_bias(struct scene *scene, uint64_t start)
+{
+	const struct objfile_layout *layout;
+
+	assert_int_equal(elf_files_get_layout(scene->elf_files,
+					      file_table_get(scene->fixture->files, 0), &layout),
+			 0);
+	return start + layout->segments.items[0].file_offset -
+	       layout->segments.items[0].elf_address;
+}
+
+static void assert_has_table(const struct scene *scene, pid_t pid, uint32_t number, uint64_t start)
+{
+	struct unwind_mapping mapping = get_mapping(scene, pid, number);
+
+	assert_int_equal(mapping.start, start);
+	assert_int_equal(mapping.flags, UNWIND_MAPPING_HAS_TABLE | UNWIND_MAPPING_HAS_NO_CFI);
+	assert_true(mapping.num_pages > 0);
+	assert_int_equal(mapping.base_page, TEXT >> UNWIND_PAGE_SHIFT);
+}
+
+static void a_table_comes_to_all_mappings_of_its_file(void **state)
+{
+	struct scene *scene = *state;
+	struct unwind_mapping mapping;
+
+	has_shards = true;
+	on_fork(scene->fixture, 100, PID, 1);
+	map_program(scene, PID);
+	on_mmap(scene->fixture, 101, PID, 0x7000000, 0x7001000, "//anon");
+	on_mmap(scene->fixture, 101, PID, 0x8000000, 0x8000000 + TEXT_SIZE, "/lib/program");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	mapping = get_mapping(scene, PID, 0);
+	assert_int_equal(mapping.start, TEXT);
+	assert_int_equal(mapping.end, TEXT + TEXT_SIZE);
+	assert_int_equal(mapping.bias, get_bias(scene, TEXT));
+	(void)take_tables(scene);
+	assert_has_table(scene, PID, 0, TEXT);
+	assert_int_equal(get_mapping(scene, PID, 1).flags, UNWIND_MAPPING_HAS_NO_CFI);
+	assert_has_table(scene, PID, 2, 0x8000000);
+	/* One that maps it later has it at once. */
+	on_fork(scene->fixture, 110, CHILD, PID);
+	on_mmap(scene->fixture, 111, CHILD, 0x9000000, 0x9000000 + TEXT_SIZE, "/lib/program");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_has_table(scene, CHILD, 3, 0x9000000);
+	assert_int_equal(get_mapping(scene, CHILD, 3).bias, get_bias(scene, 0x9000000));
+	assert_int_equal(publisher_get_taken_count(scene->publisher), 1);
+}
+
+static void a_table_without_room_leaves_its_mappings_alone(void **state)
+{
+	struct scene *scene = *state;
+
+	on_fork(scene->fixture, 100, PID, 1);
+	map_program(scene, PID);
+	(void)take_tables(scene);
+	assert_int_equal(get_mapping(scene, PID, 0).flags, 0);
+	assert_int_equal(get_mapping(scene, PID, 0).num_pages, 0);
+}
+
+static void all_tables_are_in_the_sum(void **state)
+{
+	struct scene *scene = *state;
+	struct unwind_table_counts first;
+	struct unwind_table_counts both;
+
+	has_shards = true;
+	on_fork(scene->fixture, 100, PID, 1);
+	map_program(scene, PID);
+	first = take_tables(scene);
+	write_program(scene, "/lib/other");
+	map_file(scene, PID, 0x8000000, "/lib/other", 1);
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	take_until(scene, 2);
+	both = publisher_get_statistics(scene->publisher);
+	assert_int_equal(both.num_objfiles, 2);
+	assert_int_equal(both.frame_info_bytes, 2 * first.frame_info_bytes);
+	assert_int_equal(both.num_rows, 2 * first.num_rows);
+	assert_true(first.build_ns > 0 && both.build_ns > first.build_ns);
+	assert_true(first.size_bytes > 0);
+	assert_true(first.build_wall_ns > 0);
+	/* There is nothing more to wait for. */
+	assert_false(publisher_wait(scene->publisher, clock_now_ns()));
+	assert_int_equal(publisher_get_taken_count(scene->publisher), 2);
+}
+
+/* JIT compilers map such files. */
+static void code_of_a_file_that_is_no_elf_goes_by_frame_pointer(void **state)
+{
+	struct scene *scene = *state;
+
+	layout_error = -ENOEXEC;
+	on_fork(scene->fixture, 100, PID, 1);
+	map_program(scene, PID);
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(get_mapping(scene, PID, 0).flags, UNWIND_MAPPING_HAS_NO_CFI);
+	assert_int_equal(get_mapping(scene, PID, 0).end, TEXT + TEXT_SIZE);
+	assert_int_equal(count_dropped(scene), 0);
+	assert_false(publisher_wait(scene->publisher, clock_now_ns()));
+}
+
+static void a_file_that_nobody_can_read_in_time_is_counted_once(void **state _unused_)
+{
+	static const int errors[] = {-ETIMEDOUT, -ECHILD, -EBADMSG};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(errors); i++) {
+		struct scene *scene;
+		void *made;
+
+		assert_int_equal(set_up_scene(&made), 0);
+		scene = made;
+		layout_error = errors[i];
+		on_fork(scene->fixture, 100, PID, 1);
+		map_program(scene, PID);
+		assert_int_equal(publisher_update(scene->publisher), 0);
+		assert_int_equal(count_dropped(scene), 1);
+		assert_int_equal(get_mapping(scene, PID, 0).flags, 0);
+		/* It is not asked for again. */
+		layout_error = 0;
+		on_mmap(scene->fixture, 102, PID, 0x8000000, 0x8001000, "//anon");
+		assert_int_equal(publisher_update(scene->publisher), 0);
+		assert_int_equal(count_dropped(scene), 1);
+		assert_false(publisher_wait(scene->publisher, clock_now_ns()));
+		(void)tear_down_scene(&made);
+	}
+}
+
+static void short_memory_is_an_error_of_a_file(void **state)
+{
+	struct scene *scene = *state;
+
+	layout_error = -ENOMEM;
+	on_fork(scene->fixture, 100, PID, 1);
+	map_program(scene, PID);
+	assert_int_equal(publisher_update(scene->publisher), -ENOMEM);
+	assert_int_equal(count_dropped(scene), 0);
+}
+
+/* It could not be opened when it was first mapped. */
+static void a_file_that_is_opened_later_has_its_table_then(void **state)
+{
+	struct scene *scene = *state;
+
+	has_shards = true;
+	on_fork(scene->fixture, 100, PID, 1);
+	on_mmap(scene->fixture, 101, PID, TEXT, TEXT + TEXT_SIZE, "/lib/program");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(get_mapping(scene, PID, 0).flags, 0);
+	assert_false(publisher_wait(scene->publisher, clock_now_ns()));
+	write_program(scene, "/lib/program");
+	map_file(scene, PID, 0x8000000, "/lib/program", 0);
+	(void)take_tables(scene);
+	assert_has_table(scene, PID, 0, TEXT);
+	assert_has_table(scene, PID, 1, 0x8000000);
+}
+
+static void runtimes_are_published_once_for_each_file(void **state)
+{
+	static const struct v8_build known_v8 = {.support = V8_KNOWN};
+	static const struct v8_build other_v8 = {.support = V8_KNOWN + 1};
+	static const struct script_build known_script = {.support = SCRIPT_KNOWN,
+							 .state = TEXT + 0x70};
+	static const struct script_build other_script = {.support = SCRIPT_KNOWN + 1};
+	struct scene *scene = *state;
+
+	v8 = &other_v8;
+	script = &other_script;
+	on_fork(scene->fixture, 100, PID, 1);
+	map_program(scene, PID);
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(published[PID].v8_layout + published[PID].script_layout, 0);
+	v8 = &known_v8;
+	script = &known_script;
+	on_fork(scene->fixture, 110, CHILD, PID);
+	on_mmap(scene->fixture, 111, CHILD, 0x7000000, 0x7001000, "//anon");
+	on_mmap(scene->fixture, 111, PID, 0x7000000, 0x7001000, "//anon");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	for (pid_t pid = PID; pid <= CHILD; pid++) {
+		assert_int_equal(published[pid].v8_layout, 1);
+		assert_int_equal(published[pid].script_layout, 1);
+		assert_int_equal(published[pid].script_state,
+				 known_script.state + get_bias(scene, TEXT));
+	}
+	assert_int_equal(num_v8_layouts, 1);
+	assert_int_equal(num_script_layouts, 1);
+}
+
+static uint32_t count_records(const struct scene *scene, uint32_t id)
+{
+	return scene->publisher->published.items[id].range.count;
+}
+
+/* The image before an exec is not current any more. */
+static void an_exec_takes_over_the_records(void **state)
+{
+	struct scene *scene = *state;
+
+	add_mapped(scene, PID, 3);
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(count_records(scene, 0), 8);
+	on_exec(scene->fixture, 110, PID, "next");
+	on_mmap(scene->fixture, 111, PID, 0x5000000, 0x5001000, "//anon");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(count_records(scene, 0), 0);
+	assert_int_equal(count_records(scene, 1), 8);
+	assert_int_equal(published[PID].num_mappings, 1);
+	on_exit_of(scene->fixture, 120, PID);
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(count_records(scene, 1), 0);
+}
+
+/* In the program, and called from there. */
+static uint32_t walk(struct scene *scene, uint64_t *ret_caller)
+{
+	const uint64_t code = TEXT + get_bias(scene, TEXT);
+	const uint64_t stack[] = {code + 0x20, 1};
+	struct wire_raw_sample raw = {.registers = {.pc = code + 8, .sp = 0x7ffe0000},
+				      .num_bytes = sizeof(stack)};
+	struct wire_stack walked = {0};
+	uint64_t outermost_sp;
+
+	memcpy(raw.bytes, stack, sizeof(stack));
+	(void)publisher_walk(scene->publisher, find(scene->fixture, 200, PID, NO_GEN), &raw,
+			     &walked, &outermost_sp);
+	assert_true(walked.num_frames > 0);
+	assert_int_equal(walked.pcs[0] & ~WIRE_PC_MARKS, code + 8);
+	*ret_caller = walked.num_frames > 1 ? (walked.pcs[1] & ~WIRE_PC_MARKS) - code : 0;
+	return walked.num_frames;
+}
+
+/* Its process was gone before it was published. */
+static void a_raw_stack_asks_for_its_table_and_is_walked_by_it(void **state)
+{
+	struct scene *scene = *state;
+	uint64_t caller;
+
+	has_shards = true;
+	on_fork(scene->fixture, 100, PID, 1);
+	map_program(scene, PID);
+	assert_int_equal(walk(scene, &caller), 1);
+	take_until(scene, 1);
+	assert_true(walk(scene, &caller) > 1);
+	assert_int_equal(caller, 0x20);
 }
 
 static void options_say_what_is_walked(void **state _unused_)
@@ -605,6 +934,16 @@ int main(void)
 		cmocka_unit_test(tables_are_built_as_the_user_for_it),
 		SCENE_TEST(short_memory_is_an_error_where_hotspot_says_nothing_yet),
 		SCENE_TEST(python_is_published_once_for_each_file),
+		SCENE_TEST(a_table_comes_to_all_mappings_of_its_file),
+		SCENE_TEST(a_table_without_room_leaves_its_mappings_alone),
+		SCENE_TEST(all_tables_are_in_the_sum),
+		SCENE_TEST(code_of_a_file_that_is_no_elf_goes_by_frame_pointer),
+		cmocka_unit_test(a_file_that_nobody_can_read_in_time_is_counted_once),
+		SCENE_TEST(short_memory_is_an_error_of_a_file),
+		SCENE_TEST(a_file_that_is_opened_later_has_its_table_then),
+		SCENE_TEST(runtimes_are_published_once_for_each_file),
+		SCENE_TEST(an_exec_takes_over_the_records),
+		SCENE_TEST(a_raw_stack_asks_for_its_table_and_is_walked_by_it),
 		cmocka_unit_test(options_say_what_is_walked),
 	};
 
