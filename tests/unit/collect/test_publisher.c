@@ -29,6 +29,7 @@ int builder_of_test(const struct table_builder_opts *opts, struct table_builder 
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -116,12 +117,17 @@ int bpf_map_update_batch(int fd _unused_, const void *keys _unused_, const void 
 }
 
 static uid_t builder_user; /* of the last builder */
+static int builder_error;
+static struct table_cache *builder_cache;
 
 int builder_of_test(const struct table_builder_opts *opts, struct table_builder **ret)
 {
 	struct table_builder_opts ours = *opts;
 
+	if (builder_error)
+		return builder_error;
 	builder_user = opts->user;
+	builder_cache = opts->cache;
 	ours.user = 0; /* as we are */
 	return table_builder_new(&ours, ret);
 }
@@ -274,6 +280,18 @@ static int tear_down_scene(void **state)
 	return tear_down(&fixture);
 }
 
+/* Of a process, its mapping by number, as the sampling program sees it. */
+static struct unwind_mapping get_mapping(const struct scene *scene, pid_t pid, uint32_t number)
+{
+	struct unwind_mapping mapping;
+
+	assert_true(number < published[pid].num_mappings);
+	assert_int_equal(pread(scene->maps.mappings_fd, &mapping, sizeof(mapping),
+			       (off_t)((published[pid].first_mapping + number) * sizeof(mapping))),
+			 sizeof(mapping));
+	return mapping;
+}
+
 /* A new process with so many mappings that no file backs. */
 static void add_mapped(struct scene *scene, pid_t pid, uint32_t num_mappings)
 {
@@ -315,8 +333,8 @@ static void a_process_whose_mappings_find_no_room_is_counted(void **state)
 	assert_int_equal(count_dropped(scene), 1);
 }
 
-/* Write a file with call-frame information, below a root that both processes have. */
-static void write_program(struct scene *scene, const char *path)
+/* Write a file, below a root that both processes have. */
+static void write_file(struct scene *scene, const char *path, bool has_cfi)
 {
 	char place[64];
 	_cleanup_(text_release) struct text whole = {0};
@@ -327,14 +345,21 @@ static void write_program(struct scene *scene, const char *path)
 	snprintf(place, sizeof(place), "8/root%s", path);
 	whole = fake_proc_path(&scene->fixture->proc, place);
 	fd = open(whole.data, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-	frame_writer_add_cie(&file.eh_frame, &usual_cie);
-	frame_writer_add_function(&file.eh_frame, TEXT, 0x100, NO_CODE);
+	if (has_cfi) {
+		frame_writer_add_cie(&file.eh_frame, &usual_cie);
+		frame_writer_add_function(&file.eh_frame, TEXT, 0x100, NO_CODE);
+	}
 	bytes = table_file_write(&file);
 	assert_true(fd >= 0);
 	assert_int_equal(file_write_fd(fd, bytes.data, bytes.length), 0);
 	close(fd);
 	text_release(&bytes);
 	table_file_release(&file);
+}
+
+static void write_program(struct scene *scene, const char *path)
+{
+	write_file(scene, path, true);
 }
 
 /* Map it. The recorder's file table reads the build ID of each open file. */
@@ -355,18 +380,6 @@ static void map_program(struct scene *scene, pid_t pid)
 {
 	write_program(scene, "/lib/program");
 	map_file(scene, pid, TEXT, "/lib/program", 0);
-}
-
-/* Of a process, its mapping by number, as the sampling program sees it. */
-static struct unwind_mapping get_mapping(const struct scene *scene, pid_t pid, uint32_t number)
-{
-	struct unwind_mapping mapping;
-
-	assert_true(number < published[pid].num_mappings);
-	assert_int_equal(pread(scene->maps.mappings_fd, &mapping, sizeof(mapping),
-			       (off_t)((published[pid].first_mapping + number) * sizeof(mapping))),
-			 sizeof(mapping));
-	return mapping;
 }
 
 /* Wait for so many tables. */
@@ -437,6 +450,10 @@ static void hotspot_is_published_when_it_says_something(void **state)
 	assert_int_equal(published[CHILD].hotspot_layout, 1);
 	assert_true(published[PID].hotspot_bias == BIAS);
 	assert_int_equal(num_layouts, 1);
+	/* Its code is where no file is. */
+	assert_int_equal(get_mapping(scene, PID, 0).flags,
+			 UNWIND_MAPPING_HAS_NO_CFI | UNWIND_MAPPING_HAS_HOTSPOT);
+	assert_int_equal(get_mapping(scene, PID, 1).flags & UNWIND_MAPPING_HAS_HOTSPOT, 0);
 	/* Once. */
 	is_published[PID] = false;
 	assert_int_equal(publisher_update(scene->publisher), 0);
@@ -643,6 +660,45 @@ static void maps_that_cannot_be_mapped_are_an_error(void **state)
 	assert_null(made);
 }
 
+static int make_publisher(struct scene *scene, const struct unwind_table_opts *opts)
+{
+	struct publisher *made = NULL;
+	int err = publisher_new(&scene->maps, scene->fixture->files, scene->elf_files,
+				scene->hotspots, scene->fixture->table, opts, &made);
+
+	assert_int_equal(!made, err != 0);
+	publisher_free(made);
+	return err;
+}
+
+static void without_threads_that_build_tables_there_is_none(void **state)
+{
+	builder_error = -EAGAIN;
+	assert_int_equal(make_publisher(*state, &(struct unwind_table_opts){.no_cache = true}),
+			 -EAGAIN);
+	builder_error = 0;
+	publisher_free(NULL);
+}
+
+/* Without one tables are built at every run. */
+static void a_cache_is_used_where_it_can_be_opened(void **state)
+{
+	struct scene *scene = *state;
+	_cleanup_(text_release) struct text cache = fake_proc_path(&scene->fixture->proc, "cache");
+	_cleanup_(text_release) struct text file = fake_proc_path(&scene->fixture->proc, "file");
+	struct unwind_table_opts opts = {.cache_folder = cache.data};
+
+	assert_int_equal(make_publisher(scene, &opts), 0);
+	assert_non_null(builder_cache);
+	opts.no_cache = true;
+	assert_int_equal(make_publisher(scene, &opts), 0);
+	assert_null(builder_cache);
+	fake_proc_write(&scene->fixture->proc, "file", "no directory");
+	opts = (struct unwind_table_opts){.cache_folder = file.data};
+	assert_int_equal(make_publisher(scene, &opts), 0);
+	assert_null(builder_cache);
+}
+
 /* Foreign files are read without root's rights. */
 static void tables_are_built_as_the_user_for_it(void **state _unused_)
 {
@@ -714,6 +770,48 @@ static void a_table_without_room_leaves_its_mappings_alone(void **state)
 	(void)take_tables(scene);
 	assert_int_equal(get_mapping(scene, PID, 0).flags, 0);
 	assert_int_equal(get_mapping(scene, PID, 0).num_pages, 0);
+	/* And the next one. */
+	write_program(scene, "/lib/other");
+	map_file(scene, PID, 0x8000000, "/lib/other", 1);
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	take_until(scene, 2);
+	assert_int_equal(count_dropped(scene), 2);
+}
+
+static void a_file_without_call_frame_information_goes_by_frame_pointer(void **state)
+{
+	struct scene *scene = *state;
+
+	has_shards = true;
+	on_fork(scene->fixture, 100, PID, 1);
+	write_file(scene, "/lib/program", false);
+	map_file(scene, PID, TEXT, "/lib/program", 0);
+	(void)take_tables(scene);
+	on_mmap(scene->fixture, 101, PID, 0x8000000, 0x8000000 + TEXT_SIZE, "/lib/program");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(get_mapping(scene, PID, i).flags, UNWIND_MAPPING_HAS_NO_CFI);
+		assert_int_equal(get_mapping(scene, PID, i).num_pages, 0);
+	}
+	assert_int_equal(publisher_get_statistics(scene->publisher).num_objfiles, 0);
+	assert_int_equal(count_dropped(scene), 0);
+}
+
+/* Whoever waits for events waits for tables by their descriptor. */
+static void an_update_takes_the_tables_that_are_ready(void **state)
+{
+	struct scene *scene = *state;
+	struct pollfd ready = {.fd = publisher_get_fd(scene->publisher), .events = POLLIN};
+
+	has_shards = true;
+	on_fork(scene->fixture, 100, PID, 1);
+	map_program(scene, PID);
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	if (!publisher_get_taken_count(scene->publisher))
+		assert_int_equal(poll(&ready, 1, 60000), 1);
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(publisher_get_taken_count(scene->publisher), 1);
+	assert_has_table(scene, PID, 0, TEXT);
 }
 
 static void all_tables_are_in_the_sum(void **state)
@@ -737,6 +835,14 @@ static void all_tables_are_in_the_sum(void **state)
 	assert_true(first.build_ns > 0 && both.build_ns > first.build_ns);
 	assert_true(first.size_bytes > 0);
 	assert_true(first.build_wall_ns > 0);
+	/* The second table is behind the first one. */
+	on_mmap(scene->fixture, 102, PID, 0x9000000, 0x9000000 + TEXT_SIZE, "/lib/other");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(get_mapping(scene, PID, 0).first_page, 0);
+	assert_true(get_mapping(scene, PID, 0).num_pages > 0);
+	for (uint32_t i = 1; i < 3; i++)
+		assert_int_equal(get_mapping(scene, PID, i).first_page,
+				 get_mapping(scene, PID, 0).num_pages);
 	/* There is nothing more to wait for. */
 	assert_false(publisher_wait(scene->publisher, clock_now_ns()));
 	assert_int_equal(publisher_get_taken_count(scene->publisher), 2);
@@ -931,11 +1037,15 @@ int main(void)
 		SCENE_TEST(a_process_that_says_nothing_waits_alone),
 		SCENE_TEST(a_process_that_says_nothing_waits_once),
 		SCENE_TEST(maps_that_cannot_be_mapped_are_an_error),
+		SCENE_TEST(without_threads_that_build_tables_there_is_none),
+		SCENE_TEST(a_cache_is_used_where_it_can_be_opened),
 		cmocka_unit_test(tables_are_built_as_the_user_for_it),
 		SCENE_TEST(short_memory_is_an_error_where_hotspot_says_nothing_yet),
 		SCENE_TEST(python_is_published_once_for_each_file),
 		SCENE_TEST(a_table_comes_to_all_mappings_of_its_file),
 		SCENE_TEST(a_table_without_room_leaves_its_mappings_alone),
+		SCENE_TEST(a_file_without_call_frame_information_goes_by_frame_pointer),
+		SCENE_TEST(an_update_takes_the_tables_that_are_ready),
 		SCENE_TEST(all_tables_are_in_the_sum),
 		SCENE_TEST(code_of_a_file_that_is_no_elf_goes_by_frame_pointer),
 		cmocka_unit_test(a_file_that_nobody_can_read_in_time_is_counted_once),
