@@ -19,11 +19,25 @@ static bool parse_symbol(char *line, struct kallsyms_symbol *ret)
 	return length > 0;
 }
 
+/* Of a line that is too long the rest is skipped. */
+static bool read_line(FILE *kallsyms, char *ret, int size)
+{
+	int byte = 0;
+
+	if (!fgets(ret, size, kallsyms))
+		return false;
+	if (strchr(ret, '\n'))
+		return true;
+	while (byte != EOF && byte != '\n')
+		byte = fgetc(kallsyms);
+	return true;
+}
+
 bool kallsyms_next(FILE *kallsyms, struct kallsyms_symbol *ret)
 {
 	char line[KALLSYMS_LINE_BYTES];
 
-	while (fgets(line, sizeof(line), kallsyms))
+	while (read_line(kallsyms, line, sizeof(line)))
 		if (parse_symbol(line, ret))
 			return true;
 	return false;

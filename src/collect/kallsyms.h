@@ -6,7 +6,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#define KALLSYMS_LINE_BYTES 512
+/* The longest line of Linux has some 600: a name has up to 511 (KSYM_NAME_LEN). */
+#define KALLSYMS_LINE_BYTES 1024
 
 struct kallsyms_symbol {
 	uint64_t address; /* 0: hidden from us */

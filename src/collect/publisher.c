@@ -354,18 +354,19 @@ static void describe_script(struct publisher *publisher, const struct mapping *m
 }
 
 /* It may say something when nothing is mapped any more that would have it published. */
-static void wait_for_hotspot(struct publisher *publisher, const struct process *process)
+static int wait_for_hotspot(struct publisher *publisher, const struct process *process)
 {
 	struct published *published = &publisher->published.items[process->id];
 	uint32_t *added;
 
 	if (published->waits_for_hotspot)
-		return;
+		return 0;
 	added = array_add(&publisher->waiting);
 	if (!added)
-		return;
+		return -ENOMEM;
 	*added = process->id;
 	published->waits_for_hotspot = true;
+	return 0;
 }
 
 /* Processes that say each something else of their HotSpot may take all the room: then the stacks of later ones end at its code. */
@@ -385,8 +386,8 @@ static void publish_hotspot(struct publisher *publisher, const struct process *p
 /*
  * HotSpot's code is walked by what it says of itself, whatever is shown of it: mappings without a file may have it in them.
  */
-static void find_hotspot(struct publisher *publisher, const struct process *process,
-			 struct unwind_address_space *space)
+static int find_hotspot(struct publisher *publisher, const struct process *process,
+			struct unwind_address_space *space)
 {
 	size_t count;
 	const struct mapping *mappings = process_get_mappings(process, &count);
@@ -395,15 +396,17 @@ static void find_hotspot(struct publisher *publisher, const struct process *proc
 		const struct hotspot_layout *layout;
 		enum hotspot_presence presence = hotspot_layouts_read(
 			publisher->hotspots, process, &mappings[i], &layout, &space->hotspot_bias);
+		int err = presence == HOTSPOT_UNREAD ? wait_for_hotspot(publisher, process) : 0;
 
-		if (presence == HOTSPOT_UNREAD)
-			wait_for_hotspot(publisher, process);
+		if (err)
+			return err;
 		if (presence == HOTSPOT_READ && layout->support == HOTSPOT_KNOWN)
 			publish_hotspot(publisher, process, layout, space);
 	}
 	for (size_t i = 0; i < count && space->hotspot_layout; i++)
 		if (mappings[i].file == FILE_NONE)
 			publisher->scratch.items[i].flags |= UNWIND_MAPPING_HAS_HOTSPOT;
+	return 0;
 }
 
 static void find_runtimes(struct publisher *publisher, const struct process *process,
@@ -466,7 +469,9 @@ static int publish(struct publisher *publisher, uint32_t id)
 		.mappings = publisher->scratch.items,
 		.num_mappings = (uint32_t)count,
 	};
-	find_hotspot(publisher, process, &space);
+	err = find_hotspot(publisher, process, &space);
+	if (err)
+		return err;
 	if (publisher->finds_runtimes)
 		find_runtimes(publisher, process, &space);
 	err = unwind_store_publish(publisher->store, &space, now_ns, range);
@@ -554,11 +559,8 @@ static int ask_waiting(struct publisher *publisher)
 		publisher->published.items[id].waits_for_hotspot = false;
 		if (process->is_exited || process->end_ns) /* or it runs something else by now */
 			continue;
-		if (has_unread_hotspot(publisher, process)) {
-			wait_for_hotspot(publisher, process);
-			continue;
-		}
-		err = publish(publisher, id);
+		err = has_unread_hotspot(publisher, process) ? wait_for_hotspot(publisher, process)
+							     : publish(publisher, id);
 		if (err)
 			return err;
 	}

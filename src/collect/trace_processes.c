@@ -21,6 +21,7 @@ struct trace_processes {
 	uint32_t *ids;     /* the timeline's, by image; TIMELINE_NONE: it has none yet */
 	uint32_t *earlier; /* by image: the one that had the pid before; TIMELINE_NONE */
 	uint32_t *next;    /* by image: the one that an exec began; TIMELINE_NONE */
+	bool *is_used;     /* by image: it and those after it are in the timeline */
 	struct pid_image_table pids;
 };
 
@@ -56,7 +57,9 @@ struct trace_processes *trace_processes_new(const struct process_table *table,
 	processes->ids = calloc(count + 1, sizeof(*processes->ids));
 	processes->earlier = calloc(count + 1, sizeof(*processes->earlier));
 	processes->next = calloc(count + 1, sizeof(*processes->next));
-	if (!processes->ids || !processes->earlier || !processes->next || index_images(processes)) {
+	processes->is_used = calloc(count + 1, sizeof(*processes->is_used));
+	if (!processes->ids || !processes->earlier || !processes->next || !processes->is_used ||
+	    index_images(processes)) {
 		trace_processes_free(processes);
 		return NULL;
 	}
@@ -70,6 +73,7 @@ void trace_processes_free(struct trace_processes *processes)
 	free(processes->ids);
 	free(processes->earlier);
 	free(processes->next);
+	free(processes->is_used);
 	pid_image_table_release(&processes->pids);
 	free(processes);
 }
@@ -139,12 +143,14 @@ static int add_process(struct trace_processes *processes, uint32_t image)
 /* With the images that execs began in its place, as its end is the begin of the next. */
 static int add_with_next(struct trace_processes *processes, uint32_t image)
 {
-	for (; image != TIMELINE_NONE && processes->ids[image] == TIMELINE_NONE;
+	for (; image != TIMELINE_NONE && !processes->is_used[image];
 	     image = processes->next[image]) {
-		int err = add_process(processes, image);
+		int err =
+			processes->ids[image] == TIMELINE_NONE ? add_process(processes, image) : 0;
 
 		if (err)
 			return err;
+		processes->is_used[image] = true;
 	}
 	return 0;
 }
@@ -153,9 +159,8 @@ int trace_processes_use(struct trace_processes *processes, uint32_t image, uint3
 {
 	uint32_t ancestor = image;
 
-	for (size_t i = 0; i < MAX_ANCESTORS && ancestor != TIMELINE_NONE &&
-			   processes->ids[ancestor] == TIMELINE_NONE;
-	     i++) {
+	for (size_t i = 0;
+	     i < MAX_ANCESTORS && ancestor != TIMELINE_NONE && !processes->is_used[ancestor]; i++) {
 		const struct process *known = process_table_get(processes->table, ancestor);
 		int err = add_with_next(processes, ancestor);
 

@@ -1,5 +1,6 @@
 #include "collect/unwind_store.h"
 
+#include <assert.h>
 #include <bpf/bpf.h>
 #include <errno.h>
 #include <string.h>
@@ -40,8 +41,10 @@ struct unwind_store {
 	uint32_t num_script_layouts;
 	uint32_t num_hotspot_layouts;
 	struct wire_hotspot_layout hotspot_layouts[WIRE_MAX_HOTSPOT_LAYOUTS]; /* as in their map */
-	ARRAY(struct retired) retired;                                        /* oldest first */
-	ARRAY(struct unwind_range) free_runs[MAX_RUN + 1];                    /* by length */
+	/* Oldest first, with room for all that are in use: a run can be retired whatever memory there is. */
+	ARRAY(struct retired) retired;
+	size_t num_runs;                                   /* in use */
+	ARRAY(struct unwind_range) free_runs[MAX_RUN + 1]; /* by length */
 };
 
 static void *map_memory(int fd, size_t size)
@@ -302,54 +305,78 @@ static int take_run(struct unwind_store *store, uint32_t count, struct unwind_ra
 	return 0;
 }
 
-static int retire(struct unwind_store *store, uint64_t now_ns, struct unwind_range *range)
+static void retire(struct unwind_store *store, uint64_t now_ns, struct unwind_range *range)
 {
-	struct retired *old = range->count ? array_add(&store->retired) : NULL;
-	int err = range->count && !old ? -ENOMEM : 0;
+	struct retired *old;
 
-	if (old)
-		*old = (struct retired){.range = *range, .since_ns = now_ns};
+	if (!range->count)
+		return;
+	old = array_add(&store->retired);
+	assert(old);
+	*old = (struct retired){.range = *range, .since_ns = now_ns};
+	store->num_runs--;
 	*range = (struct unwind_range){0};
-	return err;
+}
+
+/* Take a run and put the mappings into it. */
+static int fill_run(struct unwind_store *store, const struct unwind_address_space *space,
+		    struct unwind_range *ret)
+{
+	int err;
+
+	if (!space->num_mappings)
+		return 0;
+	err = array_reserve(&store->retired, store->retired.length + store->num_runs + 1)
+		      ? -ENOMEM
+		      : take_run(store, space->num_mappings, ret);
+	if (err)
+		return err;
+	store->num_runs++;
+	memcpy(store->mappings + ret->first, space->mappings,
+	       space->num_mappings * sizeof(*space->mappings));
+	return 0;
+}
+
+static int put_entry(struct unwind_store *store, const struct unwind_address_space *space,
+		     struct unwind_range run)
+{
+	const struct unwind_process entry = {
+		.generation = space->generation,
+		.first_mapping = run.first,
+		.num_mappings = space->num_mappings,
+		.python_runtime = space->python_runtime,
+		.python_layout = space->python_layout,
+		.v8_layout = space->v8_layout,
+		.hotspot_bias = space->hotspot_bias,
+		.hotspot_layout = space->hotspot_layout,
+		.script_state = space->script_state,
+		.script_layout = space->script_layout,
+	};
+	uint32_t key = (uint32_t)space->pid;
+
+	return bpf_map_update_elem(store->maps.processes_fd, &key, &entry, BPF_ANY) ? -errno : 0;
 }
 
 int unwind_store_publish(struct unwind_store *store, const struct unwind_address_space *space,
 			 uint64_t now_ns, struct unwind_range *range)
 {
 	struct unwind_range run = {0};
-	struct unwind_process entry = {.generation = space->generation};
-	uint32_t key = (uint32_t)space->pid;
 	int err = release_retired(store, now_ns);
 
-	if (err)
-		goto err;
-	if (space->num_mappings) {
-		err = take_run(store, space->num_mappings, &run);
-		if (err)
-			goto err;
-		memcpy(store->mappings + run.first, space->mappings,
-		       space->num_mappings * sizeof(*space->mappings));
-	}
+	if (!err)
+		err = fill_run(store, space, &run);
 	__atomic_thread_fence(__ATOMIC_RELEASE);
-	entry.first_mapping = run.first;
-	entry.num_mappings = space->num_mappings;
-	entry.python_runtime = space->python_runtime;
-	entry.python_layout = space->python_layout;
-	entry.v8_layout = space->v8_layout;
-	entry.hotspot_bias = space->hotspot_bias;
-	entry.hotspot_layout = space->hotspot_layout;
-	entry.script_state = space->script_state;
-	entry.script_layout = space->script_layout;
-	if (bpf_map_update_elem(store->maps.processes_fd, &key, &entry, BPF_ANY))
-		err = -errno;
-	if (retire(store, now_ns, range))
-		return -ENOMEM;
+	if (!err)
+		err = put_entry(store, space, run);
+	if (err) {
+		/* The published mappings are outdated, and the new ones are not there: have none. */
+		unwind_store_remove(store, space->pid, now_ns, range);
+		retire(store, now_ns, &run);
+		return err;
+	}
+	retire(store, now_ns, range);
 	*range = run;
-	return err;
-err:
-	/* The published mappings are outdated, and there is no room for new ones: have none. */
-	unwind_store_remove(store, space->pid, now_ns, range);
-	return err;
+	return 0;
 }
 
 /* Put what offsets a build has into the map of its kind. num: that there are. Gives its number and one more. */
@@ -402,8 +429,7 @@ void unwind_store_remove(struct unwind_store *store, pid_t pid, uint64_t now_ns,
 
 	/* The sampling program may have removed it at the process's exit. */
 	(void)bpf_map_delete_elem(store->maps.processes_fd, &key);
-	/* Out of memory: the range is never reused, which does no harm. */
-	(void)!retire(store, now_ns, range);
+	retire(store, now_ns, range);
 }
 
 void unwind_store_set_table(struct unwind_store *store, uint32_t slot,

@@ -1,4 +1,15 @@
-#include "base/output_file.h"
+#include <unistd.h>
+
+#include "base/clock.h"
+
+uint64_t now_of_test(void);
+int pause_of_test(useconds_t pause_us);
+
+#define clock_now_ns now_of_test
+#define usleep       pause_of_test
+#include "base/output_file.c"
+#undef clock_now_ns
+#undef usleep
 
 #include <dirent.h>
 #include <errno.h>
@@ -10,6 +21,24 @@
 #include "base/file.h"
 #include "test_folder.h"
 #include "unit.h"
+
+/* Time passes in pauses alone. */
+static uint64_t now_ns;
+static uint64_t reader_ns; /* when somebody opens the pipe; 0: nobody does */
+static int reader_fd = -1;
+
+uint64_t now_of_test(void)
+{
+	return now_ns;
+}
+
+int pause_of_test(useconds_t pause_us)
+{
+	now_ns += pause_us * 1000ull;
+	if (reader_ns && now_ns >= reader_ns && reader_fd < 0)
+		reader_fd = open("pipe", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	return 0;
+}
 
 /* Each test runs in an empty folder of its own. */
 static int enter_folder(void **state)
@@ -221,19 +250,23 @@ static void what_belongs_to_others_is_refused(void **state _unused_)
 static void a_pipe_that_nobody_reads_is_not_waited_for_without_end(void **state _unused_)
 {
 	struct output_file *file;
+	const uint64_t begin_ns = now_ns;
 	char text[8] = "";
-	int fd;
 
 	assert_int_equal(mkfifo("pipe", 0666), 0);
 	assert_int_equal(output_file_open("pipe", OUTPUT_MODE, &file, NULL), -ENXIO);
-	fd = open("pipe", O_RDONLY | O_NONBLOCK);
+	assert_in_range(now_ns - begin_ns, 5 * NS_PER_SECOND, 5 * NS_PER_SECOND + 10 * NS_PER_MS);
+	/* Somebody reads in the last moment. */
+	reader_ns = now_ns + 5 * NS_PER_SECOND;
 	assert_int_equal(output_file_open("pipe", OUTPUT_MODE, &file, NULL), 0);
+	assert_true(now_ns >= reader_ns);
+	assert_false(fcntl(file->fd, F_GETFL) & O_NONBLOCK); /* a slow reader is waited for */
 	assert_int_equal(output_file_write(file, "new", 3), 0);
 	assert_int_equal(output_file_commit(file, NULL), 0);
 	output_file_free(file);
-	assert_int_equal(read(fd, text, sizeof(text)), 3);
+	assert_int_equal(read(reader_fd, text, sizeof(text)), 3);
 	assert_string_equal(text, "new");
-	close(fd);
+	close(reader_fd);
 }
 
 static void an_open_descriptor_is_written_to_whatever_it_leads_to(void **state _unused_)

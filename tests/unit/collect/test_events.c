@@ -15,62 +15,61 @@
 #include "unit.h"
 #include "wire/request.h"
 
-/* A machine whose CPU counts by `cpu`. */
+/* A machine whose CPU counts by `cpu`: a directory that all tests read and none changes. */
+static char machine[TEST_PATH_BYTES];
+
 struct fixture {
-	char devices[TEST_PATH_BYTES];
+	const char *devices;
 	struct event_list list;
 	struct error error;
 };
 
-static void write_file(const struct fixture *fixture, const char *name, const char *content)
+static void write_file(const char *name, const char *content)
 {
 	char path[TEST_PATH_BYTES + 64];
 	FILE *file;
 
-	snprintf(path, sizeof(path), "%s/%s", fixture->devices, name);
+	snprintf(path, sizeof(path), "%s/%s", machine, name);
 	file = fopen(path, "w");
 	assert_non_null(file);
 	fputs(content, file);
 	fclose(file);
 }
 
-static void make_folder(const struct fixture *fixture, const char *name)
+static void make_folder(const char *name)
 {
 	char path[TEST_PATH_BYTES + 64];
 
-	snprintf(path, sizeof(path), "%s/%s", fixture->devices, name);
+	snprintf(path, sizeof(path), "%s/%s", machine, name);
 	assert_int_equal(mkdir(path, 0755), 0);
 }
 
-static int set_up(void **state)
+static int make_machine(void **state _unused_)
 {
-	struct fixture *fixture = calloc(1, sizeof(*fixture));
-
-	assert_non_null(fixture);
-	test_folder_make(fixture->devices);
-	make_folder(fixture, "cpu");
-	make_folder(fixture, "cpu/format");
-	make_folder(fixture, "cpu/events");
-	write_file(fixture, "cpu/type", "4\n");
-	write_file(fixture, "cpu/format/event", "config:0-7,32-35\n");
-	write_file(fixture, "cpu/format/umask", "config:8-15\n");
-	write_file(fixture, "cpu/format/inv", "config:23\n");
-	write_file(fixture, "cpu/format/ldlat", "config1:0-15\n");
-	write_file(fixture, "cpu/format/odd", "config7:0-15\n");
-	write_file(fixture, "cpu/events/mem-loads", "event=0xcd,umask=0x1,ldlat=3\n");
-	write_file(fixture, "cpu/events/endless", "endless\n");
-	write_file(fixture, "cpu/events/at-5", "at-4\n");
-	write_file(fixture, "cpu/events/at-4", "at-3\n");
-	write_file(fixture, "cpu/events/at-3", "at-2\n");
-	write_file(fixture, "cpu/events/at-2", "at-1\n");
-	write_file(fixture, "cpu/events/at-1", "event=0x7\n");
+	test_folder_make(machine);
+	make_folder("cpu");
+	make_folder("cpu/format");
+	make_folder("cpu/events");
+	write_file("cpu/type", "4\n");
+	write_file("cpu/format/event", "config:0-7,32-35\n");
+	write_file("cpu/format/umask", "config:8-15\n");
+	write_file("cpu/format/inv", "config:23\n");
+	write_file("cpu/format/ldlat", "config1:0-15\n");
+	write_file("cpu/format/odd", "config7:0-15\n");
+	write_file("cpu/events/mem-loads", "event=0xcd,umask=0x1,ldlat=3\n");
+	write_file("cpu/events/endless", "endless\n");
+	write_file("cpu/events/at-5", "at-4\n");
+	write_file("cpu/events/at-4", "at-3\n");
+	write_file("cpu/events/at-3", "at-2\n");
+	write_file("cpu/events/at-2", "at-1\n");
+	write_file("cpu/events/at-1", "event=0x7\n");
 	/* Tracepoints beside it. */
-	make_folder(fixture, "events");
-	make_folder(fixture, "events/block");
-	write_file(fixture, "events/block/enable", "0\n");
-	make_folder(fixture, "events/block/block_rq_issue");
-	write_file(fixture, "events/block/block_rq_issue/id", "1017\n");
-	write_file(fixture, "events/block/block_rq_issue/format",
+	make_folder("events");
+	make_folder("events/block");
+	write_file("events/block/enable", "0\n");
+	make_folder("events/block/block_rq_issue");
+	write_file("events/block/block_rq_issue/id", "1017\n");
+	write_file("events/block/block_rq_issue/format",
 		   "name: block_rq_issue\nID: 1017\nformat:\n"
 		   "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
 		   "\n"
@@ -85,26 +84,43 @@ static int set_up(void **state)
 		   "\tfield:void * where;\toffset:72;\tsize:8;\tsigned:0;\n"
 		   "\tfield:int far;\toffset:90000;\tsize:4;\tsigned:0;\n"
 		   "\nprint fmt: \"%u\", REC->bytes\n");
-	make_folder(fixture, "events/block/block_rq_insert");
-	write_file(fixture, "events/block/block_rq_insert/id", "1018\n");
-	write_file(fixture, "events/block/block_rq_insert/format", "");
-	make_folder(fixture, "events/raw_syscalls");
-	make_folder(fixture, "events/raw_syscalls/sys_enter");
-	write_file(fixture, "events/raw_syscalls/sys_enter/id", "443\n");
-	make_folder(fixture, "events/raw_syscalls/sys_exit");
-	write_file(fixture, "events/raw_syscalls/sys_exit/id", "442\n");
-	make_folder(fixture, "events/ftrace");
-	make_folder(fixture, "events/ftrace/print");
-	write_file(fixture, "events/ftrace/print/id", "5\n");
-	make_folder(fixture, "events/many");
+	make_folder("events/block/block_rq_insert");
+	write_file("events/block/block_rq_insert/id", "1018\n");
+	write_file("events/block/block_rq_insert/format", "");
+	make_folder("events/raw_syscalls");
+	make_folder("events/raw_syscalls/sys_enter");
+	write_file("events/raw_syscalls/sys_enter/id", "443\n");
+	make_folder("events/raw_syscalls/sys_exit");
+	write_file("events/raw_syscalls/sys_exit/id", "442\n");
+	make_folder("events/ftrace");
+	make_folder("events/ftrace/print");
+	write_file("events/ftrace/print/id", "5\n");
+	make_folder("events/many");
 	for (int i = 0; i < 20; i++) {
 		char name[32];
 
 		snprintf(name, sizeof(name), "events/many/event%d", i);
-		make_folder(fixture, name);
+		make_folder(name);
 		strcat(name, "/id");
-		write_file(fixture, name, "1\n");
+		write_file(name, "1\n");
 	}
+	return 0;
+}
+
+static int remove_machine(void **state _unused_)
+{
+	char command[TEST_PATH_BYTES + 16];
+
+	snprintf(command, sizeof(command), "rm -rf '%s'", machine);
+	return system(command);
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+
+	assert_non_null(fixture);
+	fixture->devices = machine;
 	*state = fixture;
 	return 0;
 }
@@ -112,11 +128,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
-	char command[TEST_PATH_BYTES + 16];
 
 	event_list_release(&fixture->list);
-	snprintf(command, sizeof(command), "rm -rf '%s'", fixture->devices);
-	assert_int_equal(system(command), 0);
 	free(fixture);
 	return 0;
 }
@@ -669,5 +682,5 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_there_is_is_listed, set_up, tear_down),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, make_machine, remove_machine);
 }

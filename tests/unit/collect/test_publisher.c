@@ -2,18 +2,41 @@
  * Mappings on their way to the sampling program. Its maps are memory that the test can look into; the
  * one by pid, which has no memory of its own, is libbpf's two calls, written again here. So is what is known of HotSpot.
  */
+#include "collect/elf_files.h"
+#include "collect/table_builder.h"
+
+const struct python_build *get_python_of_test(const struct elf_files *files,
+					      const struct mapped_file *mapped);
+const struct v8_build *get_v8_of_test(const struct elf_files *files,
+				      const struct mapped_file *mapped);
+const struct script_build *get_script_of_test(const struct elf_files *files,
+					      const struct mapped_file *mapped);
+int get_layout_of_test(const struct elf_files *files, const struct mapped_file *mapped,
+		       const struct objfile_layout **ret);
+int builder_of_test(const struct table_builder_opts *opts, struct table_builder **ret);
+
 #define elf_files_get_python get_python_of_test
+#define elf_files_get_v8     get_v8_of_test
+#define elf_files_get_script get_script_of_test
+#define elf_files_get_layout get_layout_of_test
+#define table_builder_new    builder_of_test
 #include "collect/publisher.c"
 #undef elf_files_get_python
+#undef elf_files_get_v8
+#undef elf_files_get_script
+#undef elf_files_get_layout
+#undef table_builder_new
 
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "failing_memory.h"
 #include "process/process_fixture.h"
 #include "unit.h"
 #include "unwind/table_fixture.h"
@@ -21,6 +44,8 @@
 #define PROCESSES_FD 1000 /* no descriptors of ours */
 #define LAYOUTS_FD   1001
 #define PYTHON_FD    1002
+#define V8_FD        1003
+#define SCRIPT_FD    1004
 #define NUM_PIDS     (WIRE_MAX_HOTSPOT_LAYOUTS + 32)
 #define FIRST_PID    20 /* of many */
 #define BIAS         0x7f0000000000ull
@@ -29,6 +54,8 @@ static struct unwind_process published[NUM_PIDS]; /* by pid, where there is one 
 static bool is_published[NUM_PIDS];
 static unsigned int num_layouts; /* of HotSpot, that were published */
 static unsigned int num_python_layouts;
+static unsigned int num_v8_layouts;
+static unsigned int num_script_layouts;
 
 int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags _unused_)
 {
@@ -36,6 +63,14 @@ int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags 
 
 	if (fd == PYTHON_FD) {
 		num_python_layouts++;
+		return 0;
+	}
+	if (fd == V8_FD) {
+		num_v8_layouts++;
+		return 0;
+	}
+	if (fd == SCRIPT_FD) {
+		num_script_layouts++;
 		return 0;
 	}
 	if (fd == LAYOUTS_FD) {
@@ -81,6 +116,22 @@ int bpf_map_update_batch(int fd _unused_, const void *keys _unused_, const void 
 	return 0;
 }
 
+static uid_t builder_user; /* of the last builder */
+static int builder_error;
+static struct table_cache *builder_cache;
+
+int builder_of_test(const struct table_builder_opts *opts, struct table_builder **ret)
+{
+	struct table_builder_opts ours = *opts;
+
+	if (builder_error)
+		return builder_error;
+	builder_user = opts->user;
+	builder_cache = opts->cache;
+	ours.user = 0; /* as we are */
+	return table_builder_new(&ours, ret);
+}
+
 /* All files have a HotSpot, of which this is known. */
 static enum hotspot_presence presence;
 static bool is_of_each; /* no two processes say the same */
@@ -91,6 +142,27 @@ static pid_t unread_pid; /* 0: none; of its files none says anything either */
 
 /* All files that are open have it in them. */
 static const struct python_build *python;
+static const struct v8_build *v8;
+static const struct script_build *script;
+static int layout_error; /* of any file; 0: it is read */
+
+const struct v8_build *get_v8_of_test(const struct elf_files *files _unused_,
+				      const struct mapped_file *mapped)
+{
+	return mapped->fd >= 0 ? v8 : NULL;
+}
+
+const struct script_build *get_script_of_test(const struct elf_files *files _unused_,
+					      const struct mapped_file *mapped)
+{
+	return mapped->fd >= 0 ? script : NULL;
+}
+
+int get_layout_of_test(const struct elf_files *files, const struct mapped_file *mapped,
+		       const struct objfile_layout **ret)
+{
+	return layout_error ? layout_error : elf_files_get_layout(files, mapped, ret);
+}
 
 const struct python_build *get_python_of_test(const struct elf_files *files _unused_,
 					      const struct mapped_file *mapped)
@@ -98,10 +170,13 @@ const struct python_build *get_python_of_test(const struct elf_files *files _unu
 	return mapped->fd >= 0 ? python : NULL;
 }
 
+static struct hotspot_layouts *known_hotspots;
+
 struct hotspot_layouts *hotspot_layouts_new(const struct file_table *files _unused_,
 					    const struct elf_files *elf_files _unused_)
 {
-	return malloc(1);
+	known_hotspots = malloc(1);
+	return known_hotspots;
 }
 
 void hotspot_layouts_free(struct hotspot_layouts *hotspots)
@@ -109,7 +184,7 @@ void hotspot_layouts_free(struct hotspot_layouts *hotspots)
 	free(hotspots);
 }
 
-enum hotspot_presence hotspot_layouts_read(struct hotspot_layouts *hotspots _unused_,
+enum hotspot_presence hotspot_layouts_read(struct hotspot_layouts *hotspots,
 					   const struct process *process,
 					   const struct mapping *mapping,
 					   const struct hotspot_layout **ret, uint64_t *ret_bias)
@@ -117,6 +192,8 @@ enum hotspot_presence hotspot_layouts_read(struct hotspot_layouts *hotspots _unu
 	static struct hotspot_layout layouts[NUM_PIDS];
 	struct hotspot_layout *layout = &layouts[process->pid];
 
+	assert_non_null(hotspots);
+	assert_ptr_equal(hotspots, known_hotspots);
 	if (mapping->file == FILE_NONE)
 		return HOTSPOT_ABSENT;
 	if (mapping->file < silent_files || (pid_t)process->pid == unread_pid)
@@ -153,8 +230,11 @@ static int set_up_with(void **state, const struct unwind_table_opts *opts)
 	assert_int_equal(set_up(&fixture), 0);
 	scene->fixture = fixture;
 	memset(is_published, 0, sizeof(is_published));
-	num_layouts = num_python_layouts = 0;
+	num_layouts = num_python_layouts = num_v8_layouts = num_script_layouts = 0;
 	python = NULL;
+	v8 = NULL;
+	script = NULL;
+	layout_error = 0;
 	unread_pid = 0;
 	presence = HOTSPOT_ABSENT;
 	is_of_each = false;
@@ -167,6 +247,8 @@ static int set_up_with(void **state, const struct unwind_table_opts *opts)
 		.processes_fd = PROCESSES_FD,
 		.hotspot_layouts_fd = LAYOUTS_FD,
 		.python_layouts_fd = PYTHON_FD,
+		.v8_layouts_fd = V8_FD,
+		.script_layouts_fd = SCRIPT_FD,
 	};
 	assert_int_equal(elf_files_new(0, &scene->elf_files), 0);
 	scene->hotspots = hotspot_layouts_new(scene->fixture->files, scene->elf_files);
@@ -196,6 +278,18 @@ static int tear_down_scene(void **state)
 	close(scene->maps.mappings_fd);
 	free(scene);
 	return tear_down(&fixture);
+}
+
+/* Of a process, its mapping by number, as the sampling program sees it. */
+static struct unwind_mapping get_mapping(const struct scene *scene, pid_t pid, uint32_t number)
+{
+	struct unwind_mapping mapping;
+
+	assert_true(number < published[pid].num_mappings);
+	assert_int_equal(pread(scene->maps.mappings_fd, &mapping, sizeof(mapping),
+			       (off_t)((published[pid].first_mapping + number) * sizeof(mapping))),
+			 sizeof(mapping));
+	return mapping;
 }
 
 /* A new process with so many mappings that no file backs. */
@@ -239,39 +333,66 @@ static void a_process_whose_mappings_find_no_room_is_counted(void **state)
 	assert_int_equal(count_dropped(scene), 1);
 }
 
-/* Map a file with call-frame information. */
-static void map_program(struct scene *scene, pid_t pid)
+/* Write a file, below a root that both processes have. */
+static void write_file(struct scene *scene, const char *path, bool has_cfi)
 {
-	_cleanup_(text_release) struct text path =
-		fake_proc_path(&scene->fixture->proc, "8/root/lib/program");
+	char place[64];
+	_cleanup_(text_release) struct text whole = {0};
 	struct table_file file = table_file_of_text();
 	struct text bytes;
-	uint8_t build_id[FILE_BUILD_ID_MAX_BYTES];
-	uint8_t size;
-	int fd = open(path.data, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	int fd;
 
-	frame_writer_add_cie(&file.eh_frame, &usual_cie);
-	frame_writer_add_function(&file.eh_frame, TEXT, 0x100, NO_CODE);
+	snprintf(place, sizeof(place), "8/root%s", path);
+	whole = fake_proc_path(&scene->fixture->proc, place);
+	fd = open(whole.data, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	if (has_cfi) {
+		frame_writer_add_cie(&file.eh_frame, &usual_cie);
+		frame_writer_add_function(&file.eh_frame, TEXT, 0x100, NO_CODE);
+	}
 	bytes = table_file_write(&file);
 	assert_true(fd >= 0);
 	assert_int_equal(file_write_fd(fd, bytes.data, bytes.length), 0);
 	close(fd);
 	text_release(&bytes);
 	table_file_release(&file);
-	on_mmap(scene->fixture, 101, pid, TEXT, TEXT + TEXT_SIZE, "/lib/program");
-	/* The recorder's file table does this for each open file. */
+}
+
+static void write_program(struct scene *scene, const char *path)
+{
+	write_file(scene, path, true);
+}
+
+/* Map it. The recorder's file table reads the build ID of each open file. */
+static void map_file(struct scene *scene, pid_t pid, uint64_t start, const char *path,
+		     uint32_t number)
+{
+	uint8_t build_id[FILE_BUILD_ID_MAX_BYTES];
+	uint8_t size;
+
+	on_mmap(scene->fixture, 101, pid, start, start + TEXT_SIZE, path);
 	assert_int_equal(elf_files_read_build_id(scene->elf_files,
-						 file_table_get(scene->fixture->files, 0)->fd,
+						 file_table_get(scene->fixture->files, number)->fd,
 						 build_id, &size),
 			 -ENODATA);
 }
 
-/* Wait for the first table. */
+static void map_program(struct scene *scene, pid_t pid)
+{
+	write_program(scene, "/lib/program");
+	map_file(scene, pid, TEXT, "/lib/program", 0);
+}
+
+/* Wait for so many tables. */
+static void take_until(struct scene *scene, uint64_t count)
+{
+	while (publisher_get_taken_count(scene->publisher) < count)
+		assert_true(publisher_wait(scene->publisher, clock_now_ns() + 60 * NS_PER_SECOND));
+}
+
 static struct unwind_table_counts take_tables(struct scene *scene)
 {
 	assert_int_equal(publisher_update(scene->publisher), 0);
-	while (!publisher_get_taken_count(scene->publisher))
-		assert_true(publisher_wait(scene->publisher, clock_now_ns() + 60 * NS_PER_SECOND));
+	take_until(scene, 1);
 	return publisher_get_statistics(scene->publisher);
 }
 
@@ -329,6 +450,10 @@ static void hotspot_is_published_when_it_says_something(void **state)
 	assert_int_equal(published[CHILD].hotspot_layout, 1);
 	assert_true(published[PID].hotspot_bias == BIAS);
 	assert_int_equal(num_layouts, 1);
+	/* Its code is where no file is. */
+	assert_int_equal(get_mapping(scene, PID, 0).flags,
+			 UNWIND_MAPPING_HAS_NO_CFI | UNWIND_MAPPING_HAS_HOTSPOT);
+	assert_int_equal(get_mapping(scene, PID, 1).flags & UNWIND_MAPPING_HAS_HOTSPOT, 0);
 	/* Once. */
 	is_published[PID] = false;
 	assert_int_equal(publisher_update(scene->publisher), 0);
@@ -432,6 +557,44 @@ static void a_process_that_says_nothing_waits_alone(void **state)
 	assert_int_equal(published[FIRST_PID + 1].hotspot_layout, 1);
 }
 
+/* However often it changes. */
+static void a_process_that_says_nothing_waits_once(void **state)
+{
+	struct scene *scene = *state;
+
+	presence = HOTSPOT_UNREAD;
+	add_java(scene, PID);
+	for (uint64_t i = 0; i < 3; i++) {
+		on_mmap(scene->fixture, 103 + i, PID, 0x80000 + 0x10000 * i, 0x90000 + 0x10000 * i,
+			"//anon");
+		assert_int_equal(publisher_update(scene->publisher), 0);
+		assert_int_equal(scene->publisher->waiting.length, 1);
+	}
+}
+
+/* One that nobody waits for would be shown as native code to the end. */
+static void short_memory_is_an_error_where_hotspot_says_nothing_yet(void **state)
+{
+	struct scene *scene = *state;
+	bool has_failed = true;
+	int64_t num_before = 0;
+
+	presence = HOTSPOT_UNREAD;
+	for (pid_t pid = FIRST_PID; has_failed; pid++, num_before++) {
+		int err;
+
+		on_fork(scene->fixture, 100, pid, 1);
+		on_mmap(scene->fixture, 102, pid, 0x50000, 0x60000, "/lib/libjvm.so");
+		failing_memory_begin(num_before);
+		err = publisher_update(scene->publisher);
+		has_failed = failing_memory_end_with(err);
+		if (!has_failed)
+			assert_int_equal(scene->publisher->waiting.length, 1);
+		array_release(&scene->publisher->waiting);
+	}
+	assert_true(num_before > 1);
+}
+
 /* Its state is where the file says, as far from there as the file is from its addresses. */
 static void python_is_published_once_for_each_file(void **state)
 {
@@ -476,13 +639,372 @@ static void assert_options(const struct unwind_table_opts *opts, bool has_python
 	on_mmap(scene->fixture, 102, PID, 0x7000000, 0x7001000, "//anon");
 	assert_int_equal(publisher_update(scene->publisher), 0);
 	assert_int_equal(published[PID].num_mappings, 2);
-	assert_int_equal(pread(scene->maps.mappings_fd, &mapping, sizeof(mapping),
-			       (off_t)((published[PID].first_mapping + 1) * sizeof(mapping))),
-			 sizeof(mapping));
+	mapping = get_mapping(scene, PID, 1);
 	assert_int_equal(mapping.start, 0x7000000);
 	assert_int_equal((mapping.flags & UNWIND_MAPPING_HAS_NO_CFI) != 0, goes_by_fp);
 	assert_int_equal(published[PID].python_layout != 0, has_python);
 	(void)tear_down_scene(&state);
+}
+
+static void maps_that_cannot_be_mapped_are_an_error(void **state)
+{
+	struct scene *scene = *state;
+	struct unwind_maps maps = scene->maps;
+	struct publisher *made = NULL;
+
+	maps.mappings_fd = -1;
+	assert_int_equal(publisher_new(&maps, scene->fixture->files, scene->elf_files,
+				       scene->hotspots, scene->fixture->table,
+				       &(struct unwind_table_opts){.no_cache = true}, &made),
+			 -EBADF);
+	assert_null(made);
+}
+
+static int make_publisher(struct scene *scene, const struct unwind_table_opts *opts)
+{
+	struct publisher *made = NULL;
+	int err = publisher_new(&scene->maps, scene->fixture->files, scene->elf_files,
+				scene->hotspots, scene->fixture->table, opts, &made);
+
+	assert_int_equal(!made, err != 0);
+	publisher_free(made);
+	return err;
+}
+
+static void without_threads_that_build_tables_there_is_none(void **state)
+{
+	builder_error = -EAGAIN;
+	assert_int_equal(make_publisher(*state, &(struct unwind_table_opts){.no_cache = true}),
+			 -EAGAIN);
+	builder_error = 0;
+	publisher_free(NULL);
+}
+
+/* Without one tables are built at every run. */
+static void a_cache_is_used_where_it_can_be_opened(void **state)
+{
+	struct scene *scene = *state;
+	_cleanup_(text_release) struct text cache = fake_proc_path(&scene->fixture->proc, "cache");
+	_cleanup_(text_release) struct text file = fake_proc_path(&scene->fixture->proc, "file");
+	struct unwind_table_opts opts = {.cache_folder = cache.data};
+
+	assert_int_equal(make_publisher(scene, &opts), 0);
+	assert_non_null(builder_cache);
+	opts.no_cache = true;
+	assert_int_equal(make_publisher(scene, &opts), 0);
+	assert_null(builder_cache);
+	fake_proc_write(&scene->fixture->proc, "file", "no directory");
+	opts = (struct unwind_table_opts){.cache_folder = file.data};
+	assert_int_equal(make_publisher(scene, &opts), 0);
+	assert_null(builder_cache);
+}
+
+/* Foreign files are read without root's rights. */
+static void tables_are_built_as_the_user_for_it(void **state _unused_)
+{
+	void *made;
+
+	assert_int_equal(set_up_with(&made, &(struct unwind_table_opts){.no_cache = true,
+									.worker_user = 65534}),
+			 0);
+	assert_int_equal(builder_user, 65534);
+	(void)tear_down_scene(&made);
+}
+
+/* How far a mapping of the whole file is from its ELF addresses. */
+static uint64_t get_bias(struct scene *scene, uint64_t start)
+{
+	const struct objfile_layout *layout;
+
+	assert_int_equal(elf_files_get_layout(scene->elf_files,
+					      file_table_get(scene->fixture->files, 0), &layout),
+			 0);
+	return start + layout->segments.items[0].file_offset -
+	       layout->segments.items[0].elf_address;
+}
+
+static void assert_has_table(const struct scene *scene, pid_t pid, uint32_t number, uint64_t start)
+{
+	struct unwind_mapping mapping = get_mapping(scene, pid, number);
+
+	assert_int_equal(mapping.start, start);
+	assert_int_equal(mapping.flags, UNWIND_MAPPING_HAS_TABLE | UNWIND_MAPPING_HAS_NO_CFI);
+	assert_true(mapping.num_pages > 0);
+	assert_int_equal(mapping.base_page, TEXT >> UNWIND_PAGE_SHIFT);
+}
+
+static void a_table_comes_to_all_mappings_of_its_file(void **state)
+{
+	struct scene *scene = *state;
+	struct unwind_mapping mapping;
+
+	has_shards = true;
+	on_fork(scene->fixture, 100, PID, 1);
+	map_program(scene, PID);
+	on_mmap(scene->fixture, 101, PID, 0x7000000, 0x7001000, "//anon");
+	on_mmap(scene->fixture, 101, PID, 0x8000000, 0x8000000 + TEXT_SIZE, "/lib/program");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	mapping = get_mapping(scene, PID, 0);
+	assert_int_equal(mapping.start, TEXT);
+	assert_int_equal(mapping.end, TEXT + TEXT_SIZE);
+	assert_int_equal(mapping.bias, get_bias(scene, TEXT));
+	(void)take_tables(scene);
+	assert_has_table(scene, PID, 0, TEXT);
+	assert_int_equal(get_mapping(scene, PID, 1).flags, UNWIND_MAPPING_HAS_NO_CFI);
+	assert_has_table(scene, PID, 2, 0x8000000);
+	/* One that maps it later has it at once. */
+	on_fork(scene->fixture, 110, CHILD, PID);
+	on_mmap(scene->fixture, 111, CHILD, 0x9000000, 0x9000000 + TEXT_SIZE, "/lib/program");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_has_table(scene, CHILD, 3, 0x9000000);
+	assert_int_equal(get_mapping(scene, CHILD, 3).bias, get_bias(scene, 0x9000000));
+	assert_int_equal(publisher_get_taken_count(scene->publisher), 1);
+}
+
+static void a_table_without_room_leaves_its_mappings_alone(void **state)
+{
+	struct scene *scene = *state;
+
+	on_fork(scene->fixture, 100, PID, 1);
+	map_program(scene, PID);
+	(void)take_tables(scene);
+	assert_int_equal(get_mapping(scene, PID, 0).flags, 0);
+	assert_int_equal(get_mapping(scene, PID, 0).num_pages, 0);
+	/* And the next one. */
+	write_program(scene, "/lib/other");
+	map_file(scene, PID, 0x8000000, "/lib/other", 1);
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	take_until(scene, 2);
+	assert_int_equal(count_dropped(scene), 2);
+}
+
+static void a_file_without_call_frame_information_goes_by_frame_pointer(void **state)
+{
+	struct scene *scene = *state;
+
+	has_shards = true;
+	on_fork(scene->fixture, 100, PID, 1);
+	write_file(scene, "/lib/program", false);
+	map_file(scene, PID, TEXT, "/lib/program", 0);
+	(void)take_tables(scene);
+	on_mmap(scene->fixture, 101, PID, 0x8000000, 0x8000000 + TEXT_SIZE, "/lib/program");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(get_mapping(scene, PID, i).flags, UNWIND_MAPPING_HAS_NO_CFI);
+		assert_int_equal(get_mapping(scene, PID, i).num_pages, 0);
+	}
+	assert_int_equal(publisher_get_statistics(scene->publisher).num_objfiles, 0);
+	assert_int_equal(count_dropped(scene), 0);
+}
+
+/* Whoever waits for events waits for tables by their descriptor. */
+static void an_update_takes_the_tables_that_are_ready(void **state)
+{
+	struct scene *scene = *state;
+	struct pollfd ready = {.fd = publisher_get_fd(scene->publisher), .events = POLLIN};
+
+	has_shards = true;
+	on_fork(scene->fixture, 100, PID, 1);
+	map_program(scene, PID);
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	if (!publisher_get_taken_count(scene->publisher))
+		assert_int_equal(poll(&ready, 1, 60000), 1);
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(publisher_get_taken_count(scene->publisher), 1);
+	assert_has_table(scene, PID, 0, TEXT);
+}
+
+static void all_tables_are_in_the_sum(void **state)
+{
+	struct scene *scene = *state;
+	struct unwind_table_counts first;
+	struct unwind_table_counts both;
+
+	has_shards = true;
+	on_fork(scene->fixture, 100, PID, 1);
+	map_program(scene, PID);
+	first = take_tables(scene);
+	write_program(scene, "/lib/other");
+	map_file(scene, PID, 0x8000000, "/lib/other", 1);
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	take_until(scene, 2);
+	both = publisher_get_statistics(scene->publisher);
+	assert_int_equal(both.num_objfiles, 2);
+	assert_int_equal(both.frame_info_bytes, 2 * first.frame_info_bytes);
+	assert_int_equal(both.num_rows, 2 * first.num_rows);
+	assert_true(first.build_ns > 0 && both.build_ns > first.build_ns);
+	assert_true(first.size_bytes > 0);
+	assert_true(first.build_wall_ns > 0);
+	/* The second table is behind the first one. */
+	on_mmap(scene->fixture, 102, PID, 0x9000000, 0x9000000 + TEXT_SIZE, "/lib/other");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(get_mapping(scene, PID, 0).first_page, 0);
+	assert_true(get_mapping(scene, PID, 0).num_pages > 0);
+	for (uint32_t i = 1; i < 3; i++)
+		assert_int_equal(get_mapping(scene, PID, i).first_page,
+				 get_mapping(scene, PID, 0).num_pages);
+	/* There is nothing more to wait for. */
+	assert_false(publisher_wait(scene->publisher, clock_now_ns()));
+	assert_int_equal(publisher_get_taken_count(scene->publisher), 2);
+}
+
+/* JIT compilers map such files. */
+static void code_of_a_file_that_is_no_elf_goes_by_frame_pointer(void **state)
+{
+	struct scene *scene = *state;
+
+	layout_error = -ENOEXEC;
+	on_fork(scene->fixture, 100, PID, 1);
+	map_program(scene, PID);
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(get_mapping(scene, PID, 0).flags, UNWIND_MAPPING_HAS_NO_CFI);
+	assert_int_equal(get_mapping(scene, PID, 0).end, TEXT + TEXT_SIZE);
+	assert_int_equal(count_dropped(scene), 0);
+	assert_false(publisher_wait(scene->publisher, clock_now_ns()));
+}
+
+static void a_file_that_nobody_can_read_in_time_is_counted_once(void **state _unused_)
+{
+	static const int errors[] = {-ETIMEDOUT, -ECHILD, -EBADMSG};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(errors); i++) {
+		struct scene *scene;
+		void *made;
+
+		assert_int_equal(set_up_scene(&made), 0);
+		scene = made;
+		layout_error = errors[i];
+		on_fork(scene->fixture, 100, PID, 1);
+		map_program(scene, PID);
+		assert_int_equal(publisher_update(scene->publisher), 0);
+		assert_int_equal(count_dropped(scene), 1);
+		assert_int_equal(get_mapping(scene, PID, 0).flags, 0);
+		/* It is not asked for again. */
+		layout_error = 0;
+		on_mmap(scene->fixture, 102, PID, 0x8000000, 0x8001000, "//anon");
+		assert_int_equal(publisher_update(scene->publisher), 0);
+		assert_int_equal(count_dropped(scene), 1);
+		assert_false(publisher_wait(scene->publisher, clock_now_ns()));
+		(void)tear_down_scene(&made);
+	}
+}
+
+static void short_memory_is_an_error_of_a_file(void **state)
+{
+	struct scene *scene = *state;
+
+	layout_error = -ENOMEM;
+	on_fork(scene->fixture, 100, PID, 1);
+	map_program(scene, PID);
+	assert_int_equal(publisher_update(scene->publisher), -ENOMEM);
+	assert_int_equal(count_dropped(scene), 0);
+}
+
+/* It could not be opened when it was first mapped. */
+static void a_file_that_is_opened_later_has_its_table_then(void **state)
+{
+	struct scene *scene = *state;
+
+	has_shards = true;
+	on_fork(scene->fixture, 100, PID, 1);
+	on_mmap(scene->fixture, 101, PID, TEXT, TEXT + TEXT_SIZE, "/lib/program");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(get_mapping(scene, PID, 0).flags, 0);
+	assert_false(publisher_wait(scene->publisher, clock_now_ns()));
+	write_program(scene, "/lib/program");
+	map_file(scene, PID, 0x8000000, "/lib/program", 0);
+	(void)take_tables(scene);
+	assert_has_table(scene, PID, 0, TEXT);
+	assert_has_table(scene, PID, 1, 0x8000000);
+}
+
+static void runtimes_are_published_once_for_each_file(void **state)
+{
+	static const struct v8_build known_v8 = {.support = V8_KNOWN};
+	static const struct v8_build other_v8 = {.support = V8_KNOWN + 1};
+	static const struct script_build known_script = {.support = SCRIPT_KNOWN,
+							 .state = TEXT + 0x70};
+	static const struct script_build other_script = {.support = SCRIPT_KNOWN + 1};
+	struct scene *scene = *state;
+
+	v8 = &other_v8;
+	script = &other_script;
+	on_fork(scene->fixture, 100, PID, 1);
+	map_program(scene, PID);
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(published[PID].v8_layout + published[PID].script_layout, 0);
+	v8 = &known_v8;
+	script = &known_script;
+	on_fork(scene->fixture, 110, CHILD, PID);
+	on_mmap(scene->fixture, 111, CHILD, 0x7000000, 0x7001000, "//anon");
+	on_mmap(scene->fixture, 111, PID, 0x7000000, 0x7001000, "//anon");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	for (pid_t pid = PID; pid <= CHILD; pid++) {
+		assert_int_equal(published[pid].v8_layout, 1);
+		assert_int_equal(published[pid].script_layout, 1);
+		assert_int_equal(published[pid].script_state,
+				 known_script.state + get_bias(scene, TEXT));
+	}
+	assert_int_equal(num_v8_layouts, 1);
+	assert_int_equal(num_script_layouts, 1);
+}
+
+static uint32_t count_records(const struct scene *scene, uint32_t id)
+{
+	return scene->publisher->published.items[id].range.count;
+}
+
+/* The image before an exec is not current any more. */
+static void an_exec_takes_over_the_records(void **state)
+{
+	struct scene *scene = *state;
+
+	add_mapped(scene, PID, 3);
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(count_records(scene, 0), 8);
+	on_exec(scene->fixture, 110, PID, "next");
+	on_mmap(scene->fixture, 111, PID, 0x5000000, 0x5001000, "//anon");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(count_records(scene, 0), 0);
+	assert_int_equal(count_records(scene, 1), 8);
+	assert_int_equal(published[PID].num_mappings, 1);
+	on_exit_of(scene->fixture, 120, PID);
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(count_records(scene, 1), 0);
+}
+
+/* In the program, and called from there. */
+static uint32_t walk(struct scene *scene, uint64_t *ret_caller)
+{
+	const uint64_t code = TEXT + get_bias(scene, TEXT);
+	const uint64_t stack[] = {code + 0x20, 1};
+	struct wire_raw_sample raw = {.registers = {.pc = code + 8, .sp = 0x7ffe0000},
+				      .num_bytes = sizeof(stack)};
+	struct wire_stack walked = {0};
+	uint64_t outermost_sp;
+
+	memcpy(raw.bytes, stack, sizeof(stack));
+	(void)publisher_walk(scene->publisher, find(scene->fixture, 200, PID, NO_GEN), &raw,
+			     &walked, &outermost_sp);
+	assert_true(walked.num_frames > 0);
+	assert_int_equal(walked.pcs[0] & ~WIRE_PC_MARKS, code + 8);
+	*ret_caller = walked.num_frames > 1 ? (walked.pcs[1] & ~WIRE_PC_MARKS) - code : 0;
+	return walked.num_frames;
+}
+
+/* Its process was gone before it was published. */
+static void a_raw_stack_asks_for_its_table_and_is_walked_by_it(void **state)
+{
+	struct scene *scene = *state;
+	uint64_t caller;
+
+	has_shards = true;
+	on_fork(scene->fixture, 100, PID, 1);
+	map_program(scene, PID);
+	assert_int_equal(walk(scene, &caller), 1);
+	take_until(scene, 1);
+	assert_true(walk(scene, &caller) > 1);
+	assert_int_equal(caller, 0x20);
 }
 
 static void options_say_what_is_walked(void **state _unused_)
@@ -513,7 +1035,25 @@ int main(void)
 		SCENE_TEST(processes_whose_hotspot_finds_no_room_are_counted),
 		SCENE_TEST(processes_that_end_are_not_waited_for),
 		SCENE_TEST(a_process_that_says_nothing_waits_alone),
+		SCENE_TEST(a_process_that_says_nothing_waits_once),
+		SCENE_TEST(maps_that_cannot_be_mapped_are_an_error),
+		SCENE_TEST(without_threads_that_build_tables_there_is_none),
+		SCENE_TEST(a_cache_is_used_where_it_can_be_opened),
+		cmocka_unit_test(tables_are_built_as_the_user_for_it),
+		SCENE_TEST(short_memory_is_an_error_where_hotspot_says_nothing_yet),
 		SCENE_TEST(python_is_published_once_for_each_file),
+		SCENE_TEST(a_table_comes_to_all_mappings_of_its_file),
+		SCENE_TEST(a_table_without_room_leaves_its_mappings_alone),
+		SCENE_TEST(a_file_without_call_frame_information_goes_by_frame_pointer),
+		SCENE_TEST(an_update_takes_the_tables_that_are_ready),
+		SCENE_TEST(all_tables_are_in_the_sum),
+		SCENE_TEST(code_of_a_file_that_is_no_elf_goes_by_frame_pointer),
+		cmocka_unit_test(a_file_that_nobody_can_read_in_time_is_counted_once),
+		SCENE_TEST(short_memory_is_an_error_of_a_file),
+		SCENE_TEST(a_file_that_is_opened_later_has_its_table_then),
+		SCENE_TEST(runtimes_are_published_once_for_each_file),
+		SCENE_TEST(an_exec_takes_over_the_records),
+		SCENE_TEST(a_raw_stack_asks_for_its_table_and_is_walked_by_it),
 		cmocka_unit_test(options_say_what_is_walked),
 	};
 

@@ -41,6 +41,8 @@ static uint64_t read_clock(void);
 #define process_table_finish_code        finish_code
 #define process_table_refresh_details    refresh_details
 #define process_table_get_stats          get_process_stats
+#define elf_files_new                    make_elf_files
+#define file_table_start_opener          start_opener
 #define file_table_get_opener            get_opener
 #define file_table_get_unopened_count    get_unopened
 #define slow_opener_get_counts           get_opener_counts
@@ -52,6 +54,8 @@ static uint64_t read_clock(void);
 #define profile_scale_samples            scale_samples
 #include "collect/recorder.c"
 
+#include "failing_memory.h"
+#include "test_folder.h"
 #include "unit.h"
 
 /* What happened, a word each. */
@@ -278,6 +282,20 @@ int refresh_details(struct process_table *table _unused_)
 struct process_table_stats get_process_stats(const struct process_table *table _unused_)
 {
 	return (struct process_table_stats){0};
+}
+
+static int elf_files_error, start_error;
+
+int make_elf_files(uid_t user _unused_, struct elf_files **ret)
+{
+	*ret = NULL; /* nobody reads any */
+	return elf_files_error;
+}
+
+int start_opener(struct file_table *table)
+{
+	assert_non_null(table);
+	return start_error;
 }
 
 struct slow_opener *get_opener(const struct file_table *table _unused_)
@@ -1183,6 +1201,56 @@ static void waits_have_all_their_counts(void **state _unused_)
 	assert_true(counts.wakers.is_recorded);
 }
 
+/* ---- parts that cannot be made -------------------------------------------------------------------------------------- */
+
+/* The sampler, which comes after all other parts, is not supported here. */
+static int make_all_parts(void *context)
+{
+	static char names[MAX_EVENTS][8];
+	static struct event counted[MAX_EVENTS];
+	const struct recorder_opts opts = {.frequency_hz = 100,
+					   .events = counted,
+					   .num_events = MAX_EVENTS,
+					   .target = {.kind = TARGET_SYSTEM},
+					   .user_stacks = USER_STACKS_TABLE,
+					   .temporary_folder = test_parent_folder(),
+					   .keeps_timestamps = true,
+					   .keeps_scripts = true,
+					   .makes_trace = true,
+					   .checks_calls = true};
+	struct recorder *made = NULL;
+	int err;
+
+	for (int i = 0; i < MAX_EVENTS; i++) {
+		snprintf(names[i], sizeof(names[i]), "event%d", i);
+		counted[i].name = names[i];
+	}
+	err = recorder_new(&opts, &made, context);
+	assert_null(made);
+	return err == -ENOTSUP ? 0 : err;
+}
+
+static void each_part_that_lacks_memory_is_an_error(void **state _unused_)
+{
+	failing_memory_try_all(make_all_parts, NULL);
+}
+
+/* The recorder would wait for file systems of users itself, which may never answer. */
+static void without_those_who_read_files_nothing_is_recorded(void **state _unused_)
+{
+	struct error error;
+
+	start_error = -EAGAIN;
+	assert_int_equal(make_all_parts(&error), -EAGAIN);
+	assert_string_equal(error.message,
+			    "cannot start recording: Resource temporarily unavailable");
+	start_error = 0;
+	elf_files_error = -EMFILE;
+	assert_int_equal(make_all_parts(&error), -EMFILE);
+	elf_files_error = 0;
+	assert_int_equal(make_all_parts(&error), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -1210,6 +1278,8 @@ int main(void)
 		TEST(without_events_there_are_samples),
 		TEST(the_account_sums_up_all_events),
 		TEST(waits_have_all_their_counts),
+		cmocka_unit_test(each_part_that_lacks_memory_is_an_error),
+		cmocka_unit_test(without_those_who_read_files_nothing_is_recorded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

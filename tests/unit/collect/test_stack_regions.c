@@ -99,6 +99,20 @@ static void a_stack_that_is_reported_late_holds_the_pointers_in_it(void **state 
 	}
 }
 
+/* From the moment on at which it is reported, whoever has a pointer into it. */
+static void a_stack_is_there_when_it_is_reported(void **state _unused_)
+{
+	for (int i = 0; i < 2; i++) {
+		void *made;
+
+		assert_int_equal(set_up(&made), 0);
+		assert_int_equal(shows_stack(made, FIRST_NS + NS_PER_SECOND - 1 + (uint64_t)i,
+					     BEGIN + 8, TID + 1),
+				 i);
+		(void)tear_down(&made);
+	}
+}
+
 static int make_regions(void *context)
 {
 	const struct fixture *fixture = context;
@@ -157,6 +171,7 @@ static void a_region_that_lacked_memory_can_be_found_again(void **state _unused_
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_stack_is_there_when_it_is_reported),
 		cmocka_unit_test(a_stack_that_is_reported_late_holds_the_pointers_in_it),
 		TEST(regions_without_memory_are_none),
 		cmocka_unit_test(a_region_that_lacked_memory_can_be_found_again),

@@ -188,6 +188,54 @@ static void tables_follow_each_other(void **state _unused_)
 	assert_true(unwind_store_get_size(store) >= sizeof(struct unwind_shard));
 }
 
+/* A table of a page of rows with a rule each, and of an empty one. */
+static void the_rule_of_an_address_is_that_of_the_row_before_it(void **state _unused_)
+{
+	struct unwind_page pages[] = {{.num_rows = 5}, {.first_row = 5}};
+	struct unwind_rule rules[6] = {{0}};
+	struct unwind_row rows[5];
+	const struct unwind_table table = {.pages = pages,
+					   .rows = rows,
+					   .rules = rules,
+					   .num_pages = 2,
+					   .num_rows = 5,
+					   .num_rules = 6,
+					   .first_page = 3};
+	struct unwind_placement placement;
+
+	for (uint16_t i = 0; i < 5; i++) {
+		rows[i] = (struct unwind_row){.pc_low = (uint16_t)(16 * i),
+					      .rule = (uint16_t)(i + 1)};
+		rules[i + 1] =
+			(struct unwind_rule){.cfa_op = UNWIND_CFA_SP, .cfa_offset = 1000 + 8 * i};
+	}
+	unwind_store_prepare(store, &table);
+	assert_int_equal(unwind_store_add_table(store, &table, &placement), 0);
+	assert_int_equal(placement.base_page, 3);
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(find_offset(&placement, 0x30000 + 16 * i), 1000 + 8 * i);
+		assert_int_equal(find_offset(&placement, 0x30000 + 16 * i + 15), 1000 + 8 * i);
+	}
+	assert_int_equal(find_offset(&placement, 0x3ffff), 1000 + 8 * 4);
+	assert_int_equal(find_offset(&placement, 0x2ffff), 0);
+	assert_int_equal(find_offset(&placement, 0x40000), 0); /* the empty page */
+	assert_int_equal(find_offset(&placement, 0x50000), 0);
+}
+
+static void a_row_without_a_rule_is_refused(void **state _unused_)
+{
+	struct made_table made = make_table(1, 2, 1);
+	struct unwind_placement placement;
+
+	made.rows[1].rule = (uint16_t)made.table.num_rules;
+	unwind_store_prepare(store, &made.table);
+	assert_int_equal(unwind_store_add_table(store, &made.table, &placement), -EINVAL);
+	assert_int_equal(store->num_pages, 0);
+	free(made.pages);
+	free(made.rows);
+	free(made.rules);
+}
+
 /* The rows of a page are in one shard. */
 static void a_page_that_does_not_fit_starts_a_shard(void **state _unused_)
 {
@@ -213,6 +261,8 @@ static void rules_that_do_not_fit_start_a_shard(void **state _unused_)
 	for (uint64_t page = 0; page < UNWIND_SHARD_RULES + 10; page++)
 		assert_int_equal(find_offset(&placement, page << UNWIND_PAGE_SHIFT),
 				 8 * (page + 1));
+	for (uint32_t row = 0; row < UNWIND_SHARD_RULES; row++)
+		assert_true(store->shards[0]->rows[row].rule < UNWIND_SHARD_RULES);
 }
 
 static void pages_are_bounded(void **state _unused_)
@@ -261,6 +311,19 @@ static int publish(uint32_t num_mappings, uint64_t now_ns, struct unwind_range *
 	for (uint32_t i = 0; i < num_mappings; i++)
 		mappings[i].start = i + 1;
 	return unwind_store_publish(store, &space, now_ns, range);
+}
+
+/* Records are a process's, wait for the end of their grace period, or are free: none is lost. */
+static void assert_all_known(const struct unwind_range *range)
+{
+	uint32_t num_known = range->count;
+
+	array_for_each (&store->retired, old)
+		num_known += old->range.count;
+	for (size_t list = 0; list <= MAX_RUN; list++)
+		array_for_each (&store->free_runs[list], run)
+			num_known += run->count;
+	assert_int_equal(num_known, store->num_mappings);
 }
 
 /* The sampling program may still read the old ones. */
@@ -330,8 +393,26 @@ static void a_process_without_mappings_needs_no_run(void **state _unused_)
 	assert_int_equal(publish(0, 1000, &range), 0);
 	assert_true(is_published);
 	assert_int_equal(published.num_mappings, 0);
+	assert_int_equal(store->num_runs, 0);
 	has_no_entries = true;
 	assert_int_equal(publish(0, 1000, &range), -E2BIG);
+}
+
+/* An entry that stayed would lead to records that are reused. */
+static void a_process_without_an_entry_has_no_records(void **state _unused_)
+{
+	struct unwind_range range = {0};
+
+	assert_int_equal(publish(3, 1000, &range), 0);
+	has_no_entries = true;
+	assert_int_equal(publish(4, 2000, &range), -E2BIG);
+	assert_false(is_published);
+	assert_int_equal(range.count, 0);
+	assert_all_known(&range);
+	has_no_entries = false;
+	assert_int_equal(publish(5, 2000 + GRACE_PERIOD_NS, &range), 0);
+	assert_int_equal(store->num_mappings, 16); /* of the two, one is reused */
+	assert_all_known(&range);
 }
 
 static void layouts_are_bounded(void **state _unused_)
@@ -357,6 +438,62 @@ static void layouts_are_bounded(void **state _unused_)
 	}
 	assert_int_equal(unwind_store_add_script(store, &script, &number), -ENOSPC);
 	assert_int_equal(num_layouts[PYTHON - PROCESSES], WIRE_MAX_PYTHON_LAYOUTS);
+}
+
+/* Processes say each what their HotSpot is like, and most say the same. */
+static void layouts_of_hotspot_are_published_once(void **state _unused_)
+{
+	struct wire_hotspot_layout layout = {0};
+	uint32_t number;
+
+	for (uint32_t i = 1; i <= WIRE_MAX_HOTSPOT_LAYOUTS; i++) {
+		memset(&layout, (int)i, sizeof(layout));
+		for (int k = 0; k < 2; k++) {
+			assert_int_equal(unwind_store_add_hotspot(store, &layout, &number), 0);
+			assert_int_equal(number, i);
+		}
+	}
+	assert_int_equal(num_layouts[HOTSPOT - PROCESSES], WIRE_MAX_HOTSPOT_LAYOUTS);
+	memset(&layout, 0, sizeof(layout));
+	number = 77;
+	assert_int_equal(unwind_store_add_hotspot(store, &layout, &number), -ENOSPC);
+	assert_int_equal(number, 77);
+	memset(&layout, 5, sizeof(layout));
+	assert_int_equal(unwind_store_add_hotspot(store, &layout, &number), 0);
+	assert_int_equal(number, 5);
+}
+
+static void assert_unmapped(void *memory)
+{
+	errno = 0;
+	assert_int_equal(msync(memory, (size_t)sysconf(_SC_PAGESIZE), MS_ASYNC), -1);
+	assert_int_equal(errno, ENOMEM);
+}
+
+static void kernel_memory_is_given_back(void **state _unused_)
+{
+	struct unwind_store *made;
+	void *pages;
+	void *mappings;
+
+	assert_int_equal(unwind_store_new(&maps, &made), 0);
+	pages = made->pages;
+	mappings = made->mappings;
+	unwind_store_free(made);
+	assert_unmapped(pages);
+	assert_unmapped(mappings);
+}
+
+static void maps_that_cannot_be_mapped_are_an_error(void **state _unused_)
+{
+	struct unwind_maps broken = maps;
+	struct unwind_store *made;
+
+	broken.pages_fd = -1;
+	assert_int_equal(unwind_store_new(&broken, &made), -EBADF);
+	broken = maps;
+	broken.mappings_fd = -1;
+	assert_int_equal(unwind_store_new(&broken, &made), -EBADF);
 }
 
 static void a_table_can_come_after_the_mapping(void **state _unused_)
@@ -418,7 +555,7 @@ static void a_table_that_lacked_memory_can_be_added_again(void **state _unused_)
 	free(made.rules);
 }
 
-/* A range that cannot be put on a list of those to reuse is not reused. */
+/* Whatever fails: no record is lost by it, and none is published that is not the process's. */
 static void mappings_that_lacked_memory_can_be_published_again(void **state _unused_)
 {
 	struct unwind_range range = {0};
@@ -433,10 +570,13 @@ static void mappings_that_lacked_memory_can_be_published_again(void **state _unu
 
 			failing_memory_begin(num_before);
 			err = publish(1 + i * 4, now_ns, &range);
-			is_short = failing_memory_end();
-			assert_true(!err || (err == -ENOMEM && is_short));
+			is_short = failing_memory_end_with(err);
 			has_failed |= is_short;
-			if (!err) {
+			assert_all_known(&range);
+			if (err) {
+				assert_false(is_published);
+				assert_int_equal(range.count, 0);
+			} else {
 				assert_int_equal(published.first_mapping, range.first);
 				assert_int_equal(published.num_mappings, 1 + i * 4);
 				for (uint32_t k = 0; k <= i * 4; k++)
@@ -450,12 +590,39 @@ static void mappings_that_lacked_memory_can_be_published_again(void **state _unu
 	assert_true(has_failed);
 }
 
+/* Many processes, each of which is removed when there is no memory at all. */
+static void removing_takes_no_memory(void **state _unused_)
+{
+	struct unwind_range ranges[50] = {{0}};
+	uint32_t num_used;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(ranges); i++) {
+		assert_int_equal(publish(8, 1000, &ranges[i]), 0);
+		assert_int_equal(store->num_runs, i + 1);
+		assert_true(store->retired.capacity >= i + 1); /* room for all of them */
+	}
+	num_used = store->num_mappings;
+	for (size_t i = 0; i < ARRAY_LENGTH(ranges); i++) {
+		failing_memory_begin(0);
+		unwind_store_remove(store, PID, 2000, &ranges[i]);
+		assert_false(failing_memory_end());
+		assert_int_equal(ranges[i].count, 0);
+	}
+	assert_int_equal(store->num_runs, 0);
+	assert_all_known(&ranges[0]);
+	for (size_t i = 0; i < ARRAY_LENGTH(ranges); i++)
+		assert_int_equal(publish(8, 2000 + GRACE_PERIOD_NS, &ranges[i]), 0);
+	assert_int_equal(store->num_mappings, num_used);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(tables_follow_each_other),
+		TEST(the_rule_of_an_address_is_that_of_the_row_before_it),
+		TEST(a_row_without_a_rule_is_refused),
 		TEST(a_page_that_does_not_fit_starts_a_shard),
 		TEST(rules_that_do_not_fit_start_a_shard),
 		TEST(pages_are_bounded),
@@ -465,11 +632,16 @@ int main(void)
 		TEST(long_runs_are_reused_where_they_fit),
 		TEST(mappings_are_bounded),
 		TEST(a_process_without_mappings_needs_no_run),
+		TEST(a_process_without_an_entry_has_no_records),
 		TEST(layouts_are_bounded),
+		TEST(layouts_of_hotspot_are_published_once),
+		TEST(kernel_memory_is_given_back),
+		TEST(maps_that_cannot_be_mapped_are_an_error),
 		TEST(a_table_can_come_after_the_mapping),
 		TEST(a_store_without_memory_is_none),
 		TEST(a_table_that_lacked_memory_can_be_added_again),
 		TEST(mappings_that_lacked_memory_can_be_published_again),
+		TEST(removing_takes_no_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

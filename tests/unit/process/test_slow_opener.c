@@ -1,5 +1,15 @@
 /* Limits of the opener: failures by user and process, time, files that are remembered. */
+#include "base/error.h"
+#include "base/file.h"
+
+int open_anonymous_of_test(const char *folder, struct error *error);
+int write_of_test(int fd, const void *data, size_t size);
+
+#define file_open_anonymous open_anonymous_of_test
+#define file_write_fd       write_of_test
 #include "process/slow_opener.c"
+#undef file_open_anonymous
+#undef file_write_fd
 
 #include "failing_memory.h"
 #include "unit.h"
@@ -9,6 +19,21 @@
 
 /* No such process: its user is unknown. */
 #define NO_PID 0x3fffffff
+
+static bool has_no_folder; /* for temporary files */
+static bool counts_only;   /* what is written, in place of writing it */
+static uint64_t num_counted;
+
+int open_anonymous_of_test(const char *folder, struct error *error)
+{
+	return has_no_folder ? -EACCES : file_open_anonymous(folder, error);
+}
+
+int write_of_test(int fd, const void *data, size_t size)
+{
+	num_counted += size;
+	return counts_only ? 0 : file_write_fd(fd, data, size);
+}
 
 static struct slow_opener opener;
 
@@ -235,6 +260,37 @@ static void a_copy_is_no_larger_than_its_limit(void **state _unused_)
 	fclose(file);
 }
 
+/* Where no temporary file can be made, a copy is in memory: the file of a user must not fill that. */
+static void a_copy_in_memory_has_a_limit_of_its_own(void **state _unused_)
+{
+	FILE *file = tmpfile();
+	uint64_t num_bytes = 0;
+	int copied;
+
+	assert_non_null(file);
+	has_no_folder = counts_only = true;
+	num_counted = 0;
+	assert_int_equal(ftruncate(fileno(file), 64 << 20), 0);
+	copied = open_copy(fileno(file), MAX_COPIED_BYTES, &num_bytes);
+	assert_true(copied >= 0);
+	close(copied);
+	assert_int_equal(num_bytes, 64 << 20);
+	assert_int_equal(num_counted, 64 << 20);
+	assert_int_equal(ftruncate(fileno(file), (64 << 20) + 1), 0);
+	assert_int_equal(open_copy(fileno(file), MAX_COPIED_BYTES, &num_bytes), -EFBIG);
+	assert_int_equal(num_counted, 2 * (64 << 20));
+	/* Less may be left to the user. */
+	assert_int_equal(open_copy(fileno(file), 1000, &num_bytes), -EFBIG);
+	/* On the disk there is more room. */
+	has_no_folder = false;
+	copied = open_copy(fileno(file), MAX_COPIED_BYTES, &num_bytes);
+	assert_true(copied >= 0);
+	close(copied);
+	assert_int_equal(num_bytes, (64 << 20) + 1);
+	counts_only = false;
+	fclose(file);
+}
+
 static void memory_is_copied_up_to_a_limit(void **state _unused_)
 {
 	static uint8_t bytes[SLOW_OPENER_MAX_MEMORY_BYTES + 1];
@@ -248,6 +304,28 @@ static void memory_is_copied_up_to_a_limit(void **state _unused_)
 	assert_int_equal(slow_opener_read_memory(&opener, getpid(), address, ret, sizeof(bytes)),
 			 -EINVAL);
 	assert_int_equal(slow_opener_read_memory(&opener, getpid(), 0, ret, 8), -EFAULT);
+	assert_int_equal(slow_opener_read_memory(NULL, getpid(), address, ret, sizeof(bytes)),
+			 -EINVAL);
+	assert_int_equal(slow_opener_read_memory(NULL, getpid(), address, ret, sizeof(bytes) - 1),
+			 0);
+}
+
+/* Whoever asks for more than an answer has room for would write over what is behind it. */
+static void the_process_itself_refuses_to_copy_more_memory(void **state _unused_)
+{
+	static uint8_t bytes[4 * SLOW_OPENER_MAX_MEMORY_BYTES];
+	struct opener_head head = {.kind = READ_MEMORY,
+				   .address = (uintptr_t)bytes,
+				   .limit_bytes = SLOW_OPENER_MAX_MEMORY_BYTES + 1,
+				   .pid = getpid()};
+	size_t num_bytes;
+	int fd;
+
+	assert_int_equal(ask(&opener, &head, NULL, "", -1, &num_bytes, &fd), -EINVAL);
+	assert_int_equal(num_bytes, 0);
+	head.limit_bytes--;
+	assert_int_equal(ask(&opener, &head, NULL, "", -1, &num_bytes, &fd), 0);
+	assert_int_equal(num_bytes, SLOW_OPENER_MAX_MEMORY_BYTES);
 }
 
 /* Makes the process of the opener work until its CPU time is more than so much. */
@@ -435,7 +513,9 @@ int main(void)
 		TEST(the_number_of_file_systems_is_bounded),
 		TEST(copies_have_a_limit_in_all),
 		TEST(a_copy_is_no_larger_than_its_limit),
+		TEST(a_copy_in_memory_has_a_limit_of_its_own),
 		TEST(memory_is_copied_up_to_a_limit),
+		TEST(the_process_itself_refuses_to_copy_more_memory),
 		TEST(cpu_time_of_all_its_processes_is_summed),
 		TEST(a_user_fails_five_times_and_root_twenty),
 		TEST(processes_are_remembered_for_half_a_minute),
