@@ -10,6 +10,7 @@
 #define SP 0x7ffc00001000
 
 static struct task_struct task;
+static struct task_struct other;
 
 static int set_up(void **state _unused_)
 {
@@ -527,6 +528,14 @@ static void a_probe_weighs_its_argument(void **state _unused_)
 	registers.si = 1ull << 48; /* overflow */
 	on_probe(&registers);
 	assert_int_equal(counter->weightless, 1);
+	registers.di = 1ull << 17; /* a product of 65 bits, whichever is the larger one */
+	registers.si = (1ull << 47) + 1;
+	on_probe(&registers);
+	assert_int_equal(counter->weightless, 2);
+	registers.di = registers.si;
+	registers.si = 1ull << 17;
+	on_probe(&registers);
+	assert_int_equal(counter->weightless, 3);
 	fake_memory_add(SP, words, sizeof(words));
 	set_argument(0, (struct wire_argument){.source = WIRE_ARGUMENT_MEMORY,
 					       .bytes = 4,
@@ -538,14 +547,14 @@ static void a_probe_weighs_its_argument(void **state _unused_)
 	assert_int_equal(get_sample()->weight, 0x123);
 	registers.sp = 0x10; /* unreadable */
 	on_probe(&registers);
-	assert_int_equal(counter->weightless, 2);
+	assert_int_equal(counter->weightless, 4);
 	registers.di = 0xff;
 	set_argument(0, (struct wire_argument){.source = WIRE_ARGUMENT_REGISTER,
 					       .bytes = 1,
 					       .is_signed = 1,
 					       .base = WORD_OF(di)});
 	on_probe(&registers);
-	assert_int_equal(counter->weightless, 3);
+	assert_int_equal(counter->weightless, 5);
 	registers.di = 0x17f;
 	on_probe(&registers);
 	assert_int_equal(get_sample()->weight, 0x7f);
@@ -667,6 +676,11 @@ static void one_call_hit_at_two_points_counts_once(void **state _unused_)
 	/* The same point again is another call. */
 	on_probe(&call);
 	assert_int_equal(get_counters()->fired, 3);
+	/* Another thread's stack may have the same address, as in a process after a fork. */
+	fake_kernel.task = &other;
+	fake_kernel.cookie = 0;
+	on_probe(&call);
+	assert_int_equal(get_counters()->fired, 4);
 }
 
 static void a_tail_call_counts_once(void **state _unused_)

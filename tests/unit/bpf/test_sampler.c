@@ -604,6 +604,34 @@ static void the_stack_of_an_unpublished_process_is_copied(void **state _unused_)
 	assert_int_equal(get_counters()->sent, 3);
 }
 
+static void a_ring_that_fills_wakes_user_space(void **state _unused_)
+{
+	on_tick(&tick);
+	assert_int_equal(fake_kernel.num_forced_wakeups, 0);
+	fake_kernel.ring_quarters = 1;
+	on_tick(&tick);
+	assert_int_equal(fake_kernel.num_forced_wakeups, 1);
+}
+
+/* What the sample before has found is of another process. */
+static void a_process_that_is_not_published_runs_no_interpreter(void **state _unused_)
+{
+	struct scratch *scratch = get_scratch();
+
+	scratch->python_layout = scratch->v8_layout = 1;
+	scratch->hotspot_layout = scratch->script_layout = 1;
+	scratch->hotspot_state = HOTSPOT_BEGUN;
+	task.mm = &memory;
+	walks_by_table = true;
+	on_tick(&tick);
+	walks_by_table = false;
+	assert_int_equal(scratch->python_layout, 0);
+	assert_int_equal(scratch->v8_layout, 0);
+	assert_int_equal(scratch->hotspot_layout, 0);
+	assert_int_equal(scratch->script_layout, 0);
+	assert_int_equal(scratch->hotspot_state, HOTSPOT_NOT_BEGUN);
+}
+
 static void a_tick_updates_the_running_thread(void **state _unused_)
 {
 	struct wire_schedule_running *running = get_per_cpu(&running_threads);
@@ -625,6 +653,10 @@ static void a_tick_updates_the_running_thread(void **state _unused_)
 	fake_kernel.now_ns = 700;
 	on_tick(&tick);
 	assert_int_equal(running->other_since_ns, 600);
+	task.nivcsw = 2; /* and once more, so that it came back later */
+	fake_kernel.now_ns = 800;
+	on_tick(&tick);
+	assert_int_equal(running->other_since_ns, 800);
 	tracks_running = false;
 }
 
@@ -656,6 +688,8 @@ int main(void)
 		TEST(a_goroutine_needs_a_valid_descriptor),
 		TEST(raw_stacks_have_a_budget),
 		TEST(the_stack_of_an_unpublished_process_is_copied),
+		TEST(a_ring_that_fills_wakes_user_space),
+		TEST(a_process_that_is_not_published_runs_no_interpreter),
 		TEST(a_tick_updates_the_running_thread),
 	};
 
