@@ -1,13 +1,35 @@
-#include "base/output_file.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "base/file.h"
+#include "base/clock.h"
+
+/* The pauses of one who waits for a reader take no time. */
+static uint64_t waited_ns;
+static bool replaces_pipe;
+
+static uint64_t read_clock(void)
+{
+	return clock_now_ns() + waited_ns;
+}
+
+static void pause_us(unsigned int pause)
+{
+	waited_ns += pause * 1000ull;
+	if (replaces_pipe)
+		(void)!rename("other", "pipe");
+}
+
+#define clock_now_ns read_clock
+#define usleep       pause_us
+#include "base/output_file.c"
+
 #include "test_folder.h"
 #include "unit.h"
 
@@ -236,6 +258,23 @@ static void a_pipe_that_nobody_reads_is_not_waited_for_without_end(void **state 
 	close(fd);
 }
 
+/* The other one has a reader. */
+static void a_pipe_that_replaces_another_one_is_not_written_to(void **state _unused_)
+{
+	struct output_file *file;
+	char byte;
+	int fd;
+
+	assert_int_equal(mkfifo("pipe", 0666), 0);
+	assert_int_equal(mkfifo("other", 0666), 0);
+	fd = open("other", O_RDONLY | O_NONBLOCK);
+	replaces_pipe = true;
+	assert_int_equal(output_file_open("pipe", OUTPUT_MODE, &file, NULL), -EAGAIN);
+	replaces_pipe = false;
+	assert_int_equal(read(fd, &byte, 1), 0);
+	close(fd);
+}
+
 static void an_open_descriptor_is_written_to_whatever_it_leads_to(void **state _unused_)
 {
 	struct output_file *file;
@@ -297,6 +336,7 @@ int main(void)
 		folder_test(a_folder_that_is_replaced_meanwhile_is_still_the_one),
 		folder_test(what_belongs_to_others_is_refused),
 		folder_test(a_pipe_that_nobody_reads_is_not_waited_for_without_end),
+		folder_test(a_pipe_that_replaces_another_one_is_not_written_to),
 		folder_test(an_open_descriptor_is_written_to_whatever_it_leads_to),
 		folder_test(devices_are_written_to_directly),
 		folder_test(a_missing_folder_and_a_folder_are_refused),
