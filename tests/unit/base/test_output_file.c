@@ -1,6 +1,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,6 +27,25 @@ static void pause_us(unsigned int pause)
 		(void)!rename("other", "pipe");
 }
 
+/* NFS, for one, has none. */
+static bool lacks_anonymous_files;
+
+static int open_file(int folder_fd, const char *path, int flags, ...)
+{
+	mode_t mode = 0;
+	va_list arguments;
+
+	errno = EOPNOTSUPP;
+	if ((flags & O_TMPFILE) == O_TMPFILE && lacks_anonymous_files)
+		return -1;
+	va_start(arguments, flags);
+	if (flags & (O_CREAT | O_TMPFILE))
+		mode = va_arg(arguments, mode_t);
+	va_end(arguments);
+	return openat(folder_fd, path, flags, mode);
+}
+
+#define openat       open_file
 #define clock_now_ns read_clock
 #define usleep       pause_us
 #include "base/output_file.c"
@@ -108,6 +128,26 @@ static void giving_up_keeps_the_old_file_and_nothing_else(void **state _unused_)
 	output_file_free(file);
 	assert_content("x.folded", "old");
 	assert_int_equal(count_entries(), 1);
+}
+
+static void without_anonymous_files_a_named_one_comes_first(void **state _unused_)
+{
+	struct output_file *file;
+
+	put("x.folded", "old");
+	lacks_anonymous_files = true;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(output_file_open("x.folded", OUTPUT_MODE, &file, NULL), 0);
+		assert_int_equal(output_file_write(file, "new", 3), 0);
+		assert_int_equal(count_entries(), 2);
+		assert_content("x.folded", "old");
+		if (i)
+			assert_int_equal(output_file_commit(file, NULL), 0);
+		output_file_free(file); /* once it is given up */
+		assert_int_equal(count_entries(), 1);
+	}
+	lacks_anonymous_files = false;
+	assert_content("x.folded", "new");
 }
 
 static void write_new(const char *path, mode_t mode)
@@ -329,6 +369,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		folder_test(nothing_is_visible_before_the_commit),
 		folder_test(giving_up_keeps_the_old_file_and_nothing_else),
+		folder_test(without_anonymous_files_a_named_one_comes_first),
 		folder_test(a_commit_replaces_the_old_file_and_not_its_mode),
 		folder_test(a_link_is_replaced_and_its_target_left_alone),
 		folder_test(each_temporary_name_is_another),

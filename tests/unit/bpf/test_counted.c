@@ -722,6 +722,42 @@ static void a_tail_call_counts_once(void **state _unused_)
 	expect_balance(0);
 }
 
+/* Another depth of the stack, another size, or another caller. */
+static void a_call_unlike_the_last_one_counts(void **state _unused_)
+{
+	static const struct {
+		uint64_t sp, bytes, caller;
+	} more[] = {{8, 0, 0}, {0, 8, 0}, {0, 0, 8}};
+	struct wire_own_code own = {.jump_register = WORD_OF(si),
+				    .jump_limit = 16,
+				    .pointer_register = WIRE_NO_REGISTER};
+	uint32_t first = 0;
+
+	use_allocator();
+	assert_int_equal(fake_map_update(fake_map_find(&own_code), &first, &own), 0);
+	set_argument(0, (struct wire_argument){.source = WIRE_ARGUMENT_REGISTER,
+					       .bytes = 8,
+					       .base = WORD_OF(di),
+					       .may_jump = 1,
+					       .frees = WIRE_NO_REGISTER});
+	for (size_t i = 0; i < ARRAY_LENGTH(more); i++) {
+		fake_map_find(&last_calls)->num_entries = 0;
+		stack_words[0] = stack_words[1] = CALLER;
+		call.sp = SP;
+		call.ip = MALLOC;
+		fake_kernel.cookie = 0;
+		allocate(5000);
+		stack_words[0] += more[i].caller;
+		call.sp += more[i].sp;
+		call.ip = MALLOC + 0x1000;
+		fake_kernel.cookie = 1;
+		allocate(5000 + more[i].bytes);
+		assert_int_equal(get_counters()->sent, 2 * (i + 1));
+		assert_int_equal(get_counters()->weightless, 0);
+	}
+	expect_balance(0);
+}
+
 static void use_live(void)
 {
 	uint32_t slots[] = {1, 0};
@@ -866,6 +902,7 @@ int main(void)
 		TEST(calls_inside_the_allocator_have_no_weight),
 		TEST(one_call_hit_at_two_points_counts_once),
 		TEST(a_tail_call_counts_once),
+		TEST(a_call_unlike_the_last_one_counts),
 		TEST(a_freed_block_returns_its_slot),
 		TEST(blocks_without_a_slot_are_counted),
 		TEST(calls_without_a_block_return_their_slot),

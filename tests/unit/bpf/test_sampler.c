@@ -444,6 +444,9 @@ static void a_stack_area_is_sent_once(void **state _unused_)
 	task.self_exec_id = 1;
 	((struct known_areas *)get_per_cpu(&known_areas))->areas[14].mm++;
 	expect_area(3, WIRE_STACK_MAIN, SP - 0x1000, SP + 0x2000);
+	/* Another thread has the same place in the cache. */
+	fake_kernel.pid_tgid += KNOWN_AREAS / 2;
+	expect_area(4, WIRE_STACK_MAIN, SP - 0x1000, SP + 0x2000);
 }
 
 static void a_full_ring_leaves_the_area_to_the_next_tick(void **state _unused_)

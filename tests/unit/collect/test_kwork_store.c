@@ -81,6 +81,22 @@ static void work_of_all_kinds_comes_in_order_of_its_begin(void **state _unused_)
 	kwork_store_free(store);
 }
 
+/* It may end on a CPU whose clock is behind. */
+static void work_does_not_end_before_it_begins(void **state _unused_)
+{
+	struct kwork_store *store = make_store();
+	struct wire_kworks works = make_batch(0, WIRE_KWORK_WORKQUEUE);
+	struct timeline *timeline;
+
+	add_slot(&works, 20, 19, 50);
+	add(store, &works);
+	timeline = give(store, NULL);
+	assert_int_equal(get(timeline, 0).begin_ns, 20);
+	assert_int_equal(get(timeline, 0).end_ns, 20);
+	timeline_free(timeline);
+	kwork_store_free(store);
+}
+
 static void functions_are_called_as_the_kernel_says(void **state _unused_)
 {
 	struct kwork_store *store = make_store();
@@ -137,6 +153,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(work_of_all_kinds_comes_in_order_of_its_begin),
+		cmocka_unit_test(work_does_not_end_before_it_begins),
 		cmocka_unit_test(functions_are_called_as_the_kernel_says),
 		cmocka_unit_test(a_softirq_of_a_later_kernel_is_kept),
 		cmocka_unit_test(what_cannot_be_is_ignored),
