@@ -240,30 +240,41 @@ static void a_process_whose_mappings_find_no_room_is_counted(void **state)
 }
 
 /* Map a file with call-frame information. */
-static void map_program(struct scene *scene, pid_t pid)
+static int write_program(const struct scene *scene)
 {
 	_cleanup_(text_release) struct text path =
 		fake_proc_path(&scene->fixture->proc, "8/root/lib/program");
 	struct table_file file = table_file_of_text();
 	struct text bytes;
-	uint8_t build_id[FILE_BUILD_ID_MAX_BYTES];
-	uint8_t size;
-	int fd = open(path.data, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	int fd = open(path.data, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
 
 	frame_writer_add_cie(&file.eh_frame, &usual_cie);
 	frame_writer_add_function(&file.eh_frame, TEXT, 0x100, NO_CODE);
 	bytes = table_file_write(&file);
 	assert_true(fd >= 0);
 	assert_int_equal(file_write_fd(fd, bytes.data, bytes.length), 0);
-	close(fd);
 	text_release(&bytes);
 	table_file_release(&file);
-	on_mmap(scene->fixture, 101, pid, TEXT, TEXT + TEXT_SIZE, "/lib/program");
-	/* The recorder's file table does this for each open file. */
+	return fd;
+}
+
+/* The recorder's file table does this for each open file. */
+static void read_build_id(const struct scene *scene)
+{
+	uint8_t build_id[FILE_BUILD_ID_MAX_BYTES];
+	uint8_t size;
+
 	assert_int_equal(elf_files_read_build_id(scene->elf_files,
 						 file_table_get(scene->fixture->files, 0)->fd,
 						 build_id, &size),
 			 -ENODATA);
+}
+
+static void map_program(struct scene *scene, pid_t pid)
+{
+	close(write_program(scene));
+	on_mmap(scene->fixture, 101, pid, TEXT, TEXT + TEXT_SIZE, "/lib/program");
+	read_build_id(scene);
 }
 
 /* Wait for the first table. */
@@ -288,6 +299,23 @@ static void a_stored_table_is_counted(void **state)
 	assert_int_equal(counts.num_dropped, 0);
 	assert_true(counts.num_rows > 0);
 	assert_true(counts.frame_info_bytes > 0);
+}
+
+static void a_file_that_is_opened_later_gets_its_table(void **state)
+{
+	struct scene *scene = *state;
+
+	has_shards = true;
+	on_fork(scene->fixture, 100, PID, 1);
+	on_mmap(scene->fixture, 101, PID, TEXT, TEXT + TEXT_SIZE, "/lib/program");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(scene->publisher->codes.items[0].state, CODE_UNREADABLE);
+	file_table_set_found(scene->fixture->files, 0, write_program(scene), false);
+	read_build_id(scene);
+	on_mmap(scene->fixture, 102, PID, 0x7000000, 0x7001000, "//anon");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_not_equal(scene->publisher->codes.items[0].state, CODE_UNREADABLE);
+	assert_int_equal(take_tables(scene).num_objfiles, 1);
 }
 
 static void a_table_without_room_is_counted_as_dropped(void **state)
@@ -506,6 +534,7 @@ int main(void)
 		SCENE_TEST(mappings_are_published_by_pid),
 		SCENE_TEST(a_process_whose_mappings_find_no_room_is_counted),
 		SCENE_TEST(a_stored_table_is_counted),
+		SCENE_TEST(a_file_that_is_opened_later_gets_its_table),
 		SCENE_TEST(a_table_without_room_is_counted_as_dropped),
 		SCENE_TEST(hotspot_is_published_when_it_says_something),
 		SCENE_TEST(files_that_say_nothing_are_in_nobodys_way),
