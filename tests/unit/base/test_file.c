@@ -49,6 +49,25 @@ static void the_environment_says_where_temporary_files_go(void **state _unused_)
 	free(before);
 }
 
+static void a_file_above_the_limit_leaves_the_text_as_it_was(void **state _unused_)
+{
+	_cleanup_(text_release) struct text text = {0};
+	static char bytes[100000];
+	struct error error;
+	int fd = file_open_anonymous(file_get_temporary_folder(), &error);
+
+	assert_true(fd >= 0);
+	assert_int_equal(file_write_at(fd, bytes, sizeof(bytes), 0), 0);
+	text_append_string(&text, "before");
+	assert_int_equal(file_read_fd(fd, sizeof(bytes) - 1, &text), -EFBIG);
+	assert_int_equal(text.length, 6);
+	assert_string_equal(text.data, "before");
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+	assert_int_equal(file_read_fd(fd, sizeof(bytes), &text), 0);
+	assert_int_equal(text.length, 6 + sizeof(bytes));
+	close(fd);
+}
+
 static void only_a_regular_file_is_opened(void **state _unused_)
 {
 	char folder[TEST_PATH_BYTES];
@@ -86,6 +105,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_written_at_an_offset_is_read_from_it),
 		cmocka_unit_test(less_than_the_range_is_an_error),
+		cmocka_unit_test(a_file_above_the_limit_leaves_the_text_as_it_was),
 		cmocka_unit_test(only_a_regular_file_is_opened),
 		cmocka_unit_test(the_environment_says_where_temporary_files_go),
 	};

@@ -7,9 +7,9 @@
 /* clang-format on */
 
 /* The tokens as a text: { } [ ] as they are, k:KEY s:STRING n:NUMBER t f 0, $ for the end. */
-static char *spell(const char *document)
+static char *spell_bytes(const char *document, size_t size)
 {
-	struct json json = json_of(document, strlen(document));
+	struct json json = json_of(document, size);
 	struct text text = {0};
 	enum json_token token;
 
@@ -60,6 +60,11 @@ static char *spell(const char *document)
 	return text.data;
 }
 
+static char *spell(const char *document)
+{
+	return spell_bytes(document, strlen(document));
+}
+
 static void assert_spelled(const char *document, const char *expected)
 {
 	char *spelled = spell(document);
@@ -74,6 +79,28 @@ static void every_kind_of_value_is_a_token(void **state _unused_)
 		       "\"c\":true,\"d\":false,\"e\":null}\r\n",
 		       "{k:a [n:1 n:-2.5e+3 {}[]]k:b s:x k:c tk:d fk:e 0}$");
 	assert_spelled("0", "n:0 $");
+}
+
+/* What goes on behind the end is no part of it. */
+static void a_document_ends_where_it_ends(void **state _unused_)
+{
+	static const char document[] =
+		"\xef\xbb\xbf[\"\\ud83d\\ude00\\n\", -1.50e+10, true, false, "
+		"null, {\"a\\u0041\": \"b\"}]";
+	char cut[sizeof(document)];
+
+	for (size_t size = 0; size < sizeof(document); size++) {
+		char *expected;
+		char *spelled;
+
+		memset(cut, 0, sizeof(cut));
+		memcpy(cut, document, size);
+		expected = spell_bytes(cut, size);
+		spelled = spell_bytes(document, size);
+		assert_string_equal(spelled, expected);
+		free(expected);
+		free(spelled);
+	}
 }
 
 static void escapes_are_resolved(void **state _unused_)
@@ -202,6 +229,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_kind_of_value_is_a_token),
+		cmocka_unit_test(a_document_ends_where_it_ends),
 		cmocka_unit_test(escapes_are_resolved),
 		cmocka_unit_test(what_breaks_the_grammar_is_reported_with_its_position),
 		cmocka_unit_test(a_value_can_be_skipped),

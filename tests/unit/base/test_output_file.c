@@ -1,19 +1,24 @@
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 
 uint64_t now_of_test(void);
 int pause_of_test(useconds_t pause_us);
+int open_of_test(int folder_fd, const char *path, int flags, ...);
 
+#define openat       open_of_test
 #define clock_now_ns now_of_test
 #define usleep       pause_of_test
 #include "base/output_file.c"
+#undef openat
 #undef clock_now_ns
 #undef usleep
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,6 +31,9 @@ int pause_of_test(useconds_t pause_us);
 static uint64_t now_ns;
 static uint64_t reader_ns; /* when somebody opens the pipe; 0: nobody does */
 static int reader_fd = -1;
+static bool replaces_pipe; /* in the first pause */
+/* NFS, for one, has none. */
+static bool lacks_anonymous_files;
 
 uint64_t now_of_test(void)
 {
@@ -37,7 +45,24 @@ int pause_of_test(useconds_t pause_us)
 	now_ns += pause_us * 1000ull;
 	if (reader_ns && now_ns >= reader_ns && reader_fd < 0)
 		reader_fd = open("pipe", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (replaces_pipe)
+		(void)!rename("other", "pipe");
 	return 0;
+}
+
+int open_of_test(int folder_fd, const char *path, int flags, ...)
+{
+	mode_t mode = 0;
+	va_list arguments;
+
+	errno = EOPNOTSUPP;
+	if ((flags & O_TMPFILE) == O_TMPFILE && lacks_anonymous_files)
+		return -1;
+	va_start(arguments, flags);
+	if (flags & (O_CREAT | O_TMPFILE))
+		mode = va_arg(arguments, mode_t);
+	va_end(arguments);
+	return openat(folder_fd, path, flags, mode);
 }
 
 /* Each test runs in an empty folder of its own. */
@@ -115,6 +140,26 @@ static void giving_up_keeps_the_old_file_and_nothing_else(void **state _unused_)
 	output_file_free(file);
 	assert_content("x.folded", "old");
 	assert_int_equal(count_entries(), 1);
+}
+
+static void without_anonymous_files_a_named_one_comes_first(void **state _unused_)
+{
+	struct output_file *file;
+
+	put("x.folded", "old");
+	lacks_anonymous_files = true;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(output_file_open("x.folded", OUTPUT_MODE, &file, NULL), 0);
+		assert_int_equal(output_file_write(file, "new", 3), 0);
+		assert_int_equal(count_entries(), 2);
+		assert_content("x.folded", "old");
+		if (i)
+			assert_int_equal(output_file_commit(file, NULL), 0);
+		output_file_free(file); /* once it is given up */
+		assert_int_equal(count_entries(), 1);
+	}
+	lacks_anonymous_files = false;
+	assert_content("x.folded", "new");
 }
 
 static void write_new(const char *path, mode_t mode)
@@ -269,6 +314,23 @@ static void a_pipe_that_nobody_reads_is_not_waited_for_without_end(void **state 
 	close(reader_fd);
 }
 
+/* The other one has a reader. */
+static void a_pipe_that_replaces_another_one_is_not_written_to(void **state _unused_)
+{
+	struct output_file *file;
+	char byte;
+	int fd;
+
+	assert_int_equal(mkfifo("pipe", 0666), 0);
+	assert_int_equal(mkfifo("other", 0666), 0);
+	fd = open("other", O_RDONLY | O_NONBLOCK);
+	replaces_pipe = true;
+	assert_int_equal(output_file_open("pipe", OUTPUT_MODE, &file, NULL), -EAGAIN);
+	replaces_pipe = false;
+	assert_int_equal(read(fd, &byte, 1), 0);
+	close(fd);
+}
+
 static void an_open_descriptor_is_written_to_whatever_it_leads_to(void **state _unused_)
 {
 	struct output_file *file;
@@ -323,6 +385,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		folder_test(nothing_is_visible_before_the_commit),
 		folder_test(giving_up_keeps_the_old_file_and_nothing_else),
+		folder_test(without_anonymous_files_a_named_one_comes_first),
 		folder_test(a_commit_replaces_the_old_file_and_not_its_mode),
 		folder_test(a_link_is_replaced_and_its_target_left_alone),
 		folder_test(each_temporary_name_is_another),
@@ -330,6 +393,7 @@ int main(void)
 		folder_test(a_folder_that_is_replaced_meanwhile_is_still_the_one),
 		folder_test(what_belongs_to_others_is_refused),
 		folder_test(a_pipe_that_nobody_reads_is_not_waited_for_without_end),
+		folder_test(a_pipe_that_replaces_another_one_is_not_written_to),
 		folder_test(an_open_descriptor_is_written_to_whatever_it_leads_to),
 		folder_test(devices_are_written_to_directly),
 		folder_test(a_missing_folder_and_a_folder_are_refused),

@@ -10,6 +10,7 @@
 #define SP 0x7ffc00001000
 
 static struct task_struct task;
+static struct task_struct other;
 
 static int set_up(void **state _unused_)
 {
@@ -594,6 +595,14 @@ static void a_probe_weighs_its_argument(void **state _unused_)
 	registers.si = 1ull << 48; /* overflow */
 	on_probe(&registers);
 	assert_int_equal(counter->weightless, 1);
+	registers.di = 1ull << 17; /* a product of 65 bits, whichever is the larger one */
+	registers.si = (1ull << 47) + 1;
+	on_probe(&registers);
+	assert_int_equal(counter->weightless, 2);
+	registers.di = registers.si;
+	registers.si = 1ull << 17;
+	on_probe(&registers);
+	assert_int_equal(counter->weightless, 3);
 	fake_memory_add(SP, words, sizeof(words));
 	set_argument(0, (struct wire_argument){.source = WIRE_ARGUMENT_MEMORY,
 					       .bytes = 4,
@@ -605,14 +614,14 @@ static void a_probe_weighs_its_argument(void **state _unused_)
 	assert_int_equal(get_sample()->weight, 0x123);
 	registers.sp = 0x10; /* unreadable */
 	on_probe(&registers);
-	assert_int_equal(counter->weightless, 2);
+	assert_int_equal(counter->weightless, 4);
 	registers.di = 0xff;
 	set_argument(0, (struct wire_argument){.source = WIRE_ARGUMENT_REGISTER,
 					       .bytes = 1,
 					       .is_signed = 1,
 					       .base = WORD_OF(di)});
 	on_probe(&registers);
-	assert_int_equal(counter->weightless, 3);
+	assert_int_equal(counter->weightless, 5);
 	registers.di = 0x17f;
 	on_probe(&registers);
 	assert_int_equal(get_sample()->weight, 0x7f);
@@ -734,6 +743,11 @@ static void one_call_hit_at_two_points_counts_once(void **state _unused_)
 	/* The same point again is another call. */
 	on_probe(&call);
 	assert_int_equal(get_counters()->fired, 3);
+	/* Another thread's stack may have the same address, as in a process after a fork. */
+	fake_kernel.task = &other;
+	fake_kernel.cookie = 0;
+	on_probe(&call);
+	assert_int_equal(get_counters()->fired, 4);
 }
 
 static void a_tail_call_counts_once(void **state _unused_)
@@ -772,6 +786,42 @@ static void a_tail_call_counts_once(void **state _unused_)
 	fake_kernel.cookie = 1;
 	on_probe(&call);
 	assert_int_equal(get_counters()->sent, 4);
+	expect_balance(0);
+}
+
+/* Another depth of the stack, another size, or another caller. */
+static void a_call_unlike_the_last_one_counts(void **state _unused_)
+{
+	static const struct {
+		uint64_t sp, bytes, caller;
+	} more[] = {{8, 0, 0}, {0, 8, 0}, {0, 0, 8}};
+	struct wire_own_code own = {.jump_register = WORD_OF(si),
+				    .jump_limit = 16,
+				    .pointer_register = WIRE_NO_REGISTER};
+	uint32_t first = 0;
+
+	use_allocator();
+	assert_int_equal(fake_map_update(fake_map_find(&own_code), &first, &own), 0);
+	set_argument(0, (struct wire_argument){.source = WIRE_ARGUMENT_REGISTER,
+					       .bytes = 8,
+					       .base = WORD_OF(di),
+					       .may_jump = 1,
+					       .frees = WIRE_NO_REGISTER});
+	for (size_t i = 0; i < ARRAY_LENGTH(more); i++) {
+		fake_map_find(&last_calls)->num_entries = 0;
+		stack_words[0] = stack_words[1] = CALLER;
+		call.sp = SP;
+		call.ip = MALLOC;
+		fake_kernel.cookie = 0;
+		allocate(5000);
+		stack_words[0] += more[i].caller;
+		call.sp += more[i].sp;
+		call.ip = MALLOC + 0x1000;
+		fake_kernel.cookie = 1;
+		allocate(5000 + more[i].bytes);
+		assert_int_equal(get_counters()->sent, 2 * (i + 1));
+		assert_int_equal(get_counters()->weightless, 0);
+	}
 	expect_balance(0);
 }
 
@@ -921,6 +971,7 @@ int main(void)
 		TEST(calls_inside_the_allocator_have_no_weight),
 		TEST(one_call_hit_at_two_points_counts_once),
 		TEST(a_tail_call_counts_once),
+		TEST(a_call_unlike_the_last_one_counts),
 		TEST(a_freed_block_returns_its_slot),
 		TEST(blocks_without_a_slot_are_counted),
 		TEST(calls_without_a_block_return_their_slot),

@@ -413,6 +413,34 @@ static void only_waits_for_futexes_are_recorded(void **state _unused_)
 	expect_balance();
 }
 
+/* The wakers' program leaves the number with the note. */
+static void a_wait_has_its_own_waker(void **state _unused_)
+{
+	leave(&task, 1100, SLEEPING);
+	find_departure(&task)->wakeup = 42;
+	resume_task(&task, 3100);
+	assert_int_equal(((const struct wire_sample *)fake_record_last(WIRE_SAMPLE))->wakeup, 42);
+	preempt(&task, 3200);
+	resume_task(&task, 5200);
+	assert_int_equal(fake_record_count(WIRE_SAMPLE), 2);
+	assert_int_equal(((const struct wire_sample *)fake_record_last(WIRE_SAMPLE))->wakeup, 0);
+}
+
+static void a_new_thread_waits_for_no_futex(void **state _unused_)
+{
+	const struct wire_off_cpu_counters *counter = get_counters();
+
+	only_futexes = true;
+	fake_kernel.now_ns = 2000;
+	on_started(NULL, &task);
+	resume_task(&task, 3500);
+	assert_int_equal(counter->run_queue_ns, 0);
+	assert_int_equal(counter->other_waits, 1);
+	assert_int_equal(counter->other_waits_ns, 1500);
+	assert_int_equal(counter->sent, 0);
+	expect_balance();
+}
+
 static void a_sample_has_the_futex_of_its_wait(void **state _unused_)
 {
 	static struct mm_struct memory;
@@ -523,6 +551,8 @@ int main(void)
 		TEST(new_threads_of_the_cgroup_are_recorded),
 		TEST(short_waits_are_left_out),
 		TEST(only_waits_for_futexes_are_recorded),
+		TEST(a_wait_has_its_own_waker),
+		TEST(a_new_thread_waits_for_no_futex),
 		TEST(a_sample_has_the_futex_of_its_wait),
 		TEST(a_command_is_recorded_from_its_exec_on),
 		TEST(nothing_is_counted_before_the_recording),

@@ -444,6 +444,9 @@ static void a_stack_area_is_sent_once(void **state _unused_)
 	task.self_exec_id = 1;
 	((struct known_areas *)get_per_cpu(&known_areas))->areas[14].mm++;
 	expect_area(3, WIRE_STACK_MAIN, SP - 0x1000, SP + 0x2000);
+	/* Another thread has the same place in the cache. */
+	fake_kernel.pid_tgid += KNOWN_AREAS / 2;
+	expect_area(4, WIRE_STACK_MAIN, SP - 0x1000, SP + 0x2000);
 }
 
 static void a_full_ring_leaves_the_area_to_the_next_tick(void **state _unused_)
@@ -621,6 +624,34 @@ static void a_sample_whose_copy_finds_no_room_is_sent_without(void **state _unus
 	assert_int_equal(get_counters()->lost_ring_sample, 0);
 }
 
+static void a_ring_that_fills_wakes_user_space(void **state _unused_)
+{
+	on_tick(&tick);
+	assert_int_equal(fake_kernel.num_forced_wakeups, 0);
+	fake_kernel.ring_quarters = 1;
+	on_tick(&tick);
+	assert_int_equal(fake_kernel.num_forced_wakeups, 1);
+}
+
+/* What the sample before has found is of another process. */
+static void a_process_that_is_not_published_runs_no_interpreter(void **state _unused_)
+{
+	struct scratch *scratch = get_scratch();
+
+	scratch->python_layout = scratch->v8_layout = 1;
+	scratch->hotspot_layout = scratch->script_layout = 1;
+	scratch->hotspot_state = HOTSPOT_BEGUN;
+	task.mm = &memory;
+	walks_by_table = true;
+	on_tick(&tick);
+	walks_by_table = false;
+	assert_int_equal(scratch->python_layout, 0);
+	assert_int_equal(scratch->v8_layout, 0);
+	assert_int_equal(scratch->hotspot_layout, 0);
+	assert_int_equal(scratch->script_layout, 0);
+	assert_int_equal(scratch->hotspot_state, HOTSPOT_NOT_BEGUN);
+}
+
 static void a_tick_updates_the_running_thread(void **state _unused_)
 {
 	struct wire_schedule_running *running = get_per_cpu(&running_threads);
@@ -642,6 +673,10 @@ static void a_tick_updates_the_running_thread(void **state _unused_)
 	fake_kernel.now_ns = 700;
 	on_tick(&tick);
 	assert_int_equal(running->other_since_ns, 600);
+	task.nivcsw = 2; /* and once more, so that it came back later */
+	fake_kernel.now_ns = 800;
+	on_tick(&tick);
+	assert_int_equal(running->other_since_ns, 800);
 	tracks_running = false;
 }
 
@@ -674,6 +709,8 @@ int main(void)
 		TEST(raw_stacks_have_a_budget),
 		TEST(the_stack_of_an_unpublished_process_is_copied),
 		TEST(a_sample_whose_copy_finds_no_room_is_sent_without),
+		TEST(a_ring_that_fills_wakes_user_space),
+		TEST(a_process_that_is_not_published_runs_no_interpreter),
 		TEST(a_tick_updates_the_running_thread),
 	};
 

@@ -274,6 +274,44 @@ static void a_switch_without_event_is_reported(void **state _unused_)
 	assert_int_equal(batch->slots[number + 1].unseen.runs_since_ns, 1015);
 }
 
+/* Since when the last of the unseen threads runs. */
+static uint64_t get_unseen_since(void)
+{
+	const struct wire_schedule *batch = get_batch();
+	uint64_t since_ns = 0;
+
+	for (uint32_t i = 0; i < batch->num_slots; i++) {
+		uint32_t kind = batch->slots[i].event.kind;
+
+		if (kind != WIRE_SCHEDULE_NAME && kind != WIRE_SCHEDULE_UNSEEN)
+			continue;
+		i++;
+		if (kind == WIRE_SCHEDULE_UNSEEN)
+			since_ns = batch->slots[i].unseen.runs_since_ns;
+	}
+	return since_ns;
+}
+
+/* A tick has seen another thread, or an earlier run of this one. */
+static void an_unseen_run_does_not_start_with_another_one(void **state _unused_)
+{
+	struct wire_schedule_running *running = get_per_cpu(&running_threads);
+
+	switch_threads(&idle, &first, 0);
+	running->other_tid = 9;
+	running->other_leaves = 0;
+	running->other_since_ns = 1065;
+	switch_threads(&second, &idle, 1);
+	assert_int_equal(get_unseen_since(), 1020 + 50);
+	switch_threads(&idle, &first, 0);
+	running->other_tid = 8;
+	running->other_leaves = 0; /* it has left a CPU since */
+	running->other_since_ns = 1085;
+	switch_threads(&second, &idle, 1);
+	assert_int_equal(get_unseen_since(), 1040 + 50);
+	assert_int_equal(get_counters()->unseen, 2);
+}
+
 static void only_targets_and_their_neighbours_are_reported(void **state _unused_)
 {
 	struct wire_schedule_event event;
@@ -430,6 +468,7 @@ int main(void)
 		TEST(a_wakeup_has_its_cpu_and_its_context),
 		TEST(a_nested_wakeup_is_counted),
 		TEST(a_switch_without_event_is_reported),
+		TEST(an_unseen_run_does_not_start_with_another_one),
 		TEST(only_targets_and_their_neighbours_are_reported),
 		TEST(an_interrupt_is_reported_when_it_ends),
 		TEST(a_full_ring_counts_lost_kernel_work),

@@ -308,6 +308,27 @@ static void the_scheduler_is_the_innermost_frame_of_a_sleeper(void **state _unus
 	assert_true(stack->pcs[1] == 0xffffffff81000000);
 }
 
+/* Its stack is that of something else by now. */
+static void a_thread_that_has_gone_on_has_no_stack(void **state _unused_)
+{
+	static struct mm_struct memory;
+	struct user_registers registers = {.sp = 0x7f0000000f00, .ip = 0x400000, .cs = USER_CODE};
+	const struct wire_sample *sample;
+
+	fake_kernel.kernel_stack[0] = 0xffffffff81000000;
+	fake_kernel.num_kernel_frames = 1;
+	fake_kernel.registers = &registers;
+	task.mm = &memory;
+	note(DEPARTED, 2000);
+	task.__state = 0;
+	visit(send_sleeper_with_stack, &task);
+	assert_int_equal(fake_kernel.num_records, 1);
+	sample = fake_record_last(WIRE_SAMPLE);
+	assert_int_equal(sample->wait_ns, END - 2000);
+	assert_int_equal(sample->kernel_stack, 0);
+	assert_int_equal(sample->user_sp, 0);
+}
+
 /* The copy ends at the first unreadable page. */
 static void the_stack_of_a_sleeper_is_copied(void **state _unused_)
 {
@@ -395,6 +416,7 @@ int main(void)
 		TEST(a_full_buffer_leaves_the_sleeper_to_the_next_read),
 		TEST(waits_below_the_limit_or_the_period_are_counted),
 		TEST(the_scheduler_is_the_innermost_frame_of_a_sleeper),
+		TEST(a_thread_that_has_gone_on_has_no_stack),
 		TEST(the_stack_of_a_sleeper_is_copied),
 		TEST(threads_outside_the_cgroup_are_skipped),
 		TEST(ancestors_of_a_cgroup_are_bounded),

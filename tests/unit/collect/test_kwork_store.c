@@ -1,7 +1,10 @@
 #include "collect/kwork_store.h"
 
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "test_folder.h"
 #include "unit.h"
@@ -81,6 +84,53 @@ static void work_of_all_kinds_comes_in_order_of_its_begin(void **state _unused_)
 	kwork_store_free(store);
 }
 
+/* It may end on a CPU whose clock is behind. */
+static void work_does_not_end_before_it_begins(void **state _unused_)
+{
+	struct kwork_store *store = make_store();
+	struct wire_kworks works = make_batch(0, WIRE_KWORK_WORKQUEUE);
+	struct timeline *timeline;
+
+	add_slot(&works, 20, 19, 50);
+	add(store, &works);
+	timeline = give(store, NULL);
+	assert_int_equal(get(timeline, 0).begin_ns, 20);
+	assert_int_equal(get(timeline, 0).end_ns, 20);
+	timeline_free(timeline);
+	kwork_store_free(store);
+}
+
+/* RLIMIT_FSIZE acts like a full disk. */
+static void work_that_cannot_be_written_is_not_kept(void **state _unused_)
+{
+	const struct rlimit none = {.rlim_cur = 0, .rlim_max = RLIM_INFINITY};
+	struct kwork_store *store = make_store();
+	struct wire_kworks softirqs = make_batch(0, WIRE_KWORK_SOFTIRQ);
+	struct timeline_kwork kwork;
+	struct timeline *timeline;
+	struct spool_counts counts;
+	struct rlimit before;
+	uint64_t position = 0;
+
+	add_slot(&softirqs, 10, 20, 1);
+	add_slot(&softirqs, 30, 40, 1);
+	add(store, &softirqs);
+	assert_int_equal(kwork_store_get_counts(store).kept, 2); /* not written yet */
+	timeline = give(store, NULL);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+	assert_int_equal(timeline_next_kwork(timeline, &position, &kwork), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	add(store, &softirqs);
+	counts = kwork_store_get_counts(store);
+	assert_int_equal(counts.lost, 2);
+	assert_int_equal(counts.lost_errno, EFBIG);
+	assert_int_equal(counts.kept, 2);
+	timeline_free(timeline);
+	kwork_store_free(store);
+}
+
 static void functions_are_called_as_the_kernel_says(void **state _unused_)
 {
 	struct kwork_store *store = make_store();
@@ -137,6 +187,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(work_of_all_kinds_comes_in_order_of_its_begin),
+		cmocka_unit_test(work_does_not_end_before_it_begins),
+		cmocka_unit_test(work_that_cannot_be_written_is_not_kept),
 		cmocka_unit_test(functions_are_called_as_the_kernel_says),
 		cmocka_unit_test(a_softirq_of_a_later_kernel_is_kept),
 		cmocka_unit_test(what_cannot_be_is_ignored),

@@ -362,18 +362,23 @@ static void write_program(struct scene *scene, const char *path)
 	write_file(scene, path, true);
 }
 
-/* Map it. The recorder's file table reads the build ID of each open file. */
-static void map_file(struct scene *scene, pid_t pid, uint64_t start, const char *path,
-		     uint32_t number)
+/* The recorder's file table does this for each open file. */
+static void read_build_id(struct scene *scene, uint32_t number)
 {
 	uint8_t build_id[FILE_BUILD_ID_MAX_BYTES];
 	uint8_t size;
 
-	on_mmap(scene->fixture, 101, pid, start, start + TEXT_SIZE, path);
 	assert_int_equal(elf_files_read_build_id(scene->elf_files,
 						 file_table_get(scene->fixture->files, number)->fd,
 						 build_id, &size),
 			 -ENODATA);
+}
+
+static void map_file(struct scene *scene, pid_t pid, uint64_t start, const char *path,
+		     uint32_t number)
+{
+	on_mmap(scene->fixture, 101, pid, start, start + TEXT_SIZE, path);
+	read_build_id(scene, number);
 }
 
 static void map_program(struct scene *scene, pid_t pid)
@@ -409,6 +414,27 @@ static void a_stored_table_is_counted(void **state)
 	assert_int_equal(counts.num_dropped, 0);
 	assert_true(counts.num_rows > 0);
 	assert_true(counts.frame_info_bytes > 0);
+}
+
+static void a_file_that_is_opened_later_gets_its_table(void **state)
+{
+	struct scene *scene = *state;
+	_cleanup_(text_release) struct text path =
+		fake_proc_path(&scene->fixture->proc, "8/root/lib/program");
+
+	has_shards = true;
+	on_fork(scene->fixture, 100, PID, 1);
+	on_mmap(scene->fixture, 101, PID, TEXT, TEXT + TEXT_SIZE, "/lib/program");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_equal(scene->publisher->codes.items[0].state, CODE_UNREADABLE);
+	write_program(scene, "/lib/program");
+	file_table_set_found(scene->fixture->files, 0, open(path.data, O_RDONLY | O_CLOEXEC),
+			     false);
+	read_build_id(scene, 0);
+	on_mmap(scene->fixture, 102, PID, 0x7000000, 0x7001000, "//anon");
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_int_not_equal(scene->publisher->codes.items[0].state, CODE_UNREADABLE);
+	assert_int_equal(take_tables(scene).num_objfiles, 1);
 }
 
 static void a_table_without_room_is_counted_as_dropped(void **state)
@@ -1028,6 +1054,7 @@ int main(void)
 		SCENE_TEST(mappings_are_published_by_pid),
 		SCENE_TEST(a_process_whose_mappings_find_no_room_is_counted),
 		SCENE_TEST(a_stored_table_is_counted),
+		SCENE_TEST(a_file_that_is_opened_later_gets_its_table),
 		SCENE_TEST(a_table_without_room_is_counted_as_dropped),
 		SCENE_TEST(hotspot_is_published_when_it_says_something),
 		SCENE_TEST(files_that_say_nothing_are_in_nobodys_way),

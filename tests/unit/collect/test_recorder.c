@@ -3,7 +3,9 @@
  * the test's: sampler, side band, and what takes samples in.
  */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 
@@ -35,6 +37,9 @@ static uint64_t read_clock(void);
 #define raw_samples_add_request          add_request
 #define raw_samples_add_plain            add_to_kept
 #define runtime_stacks_add               add_runtime
+#define runtime_stacks_get_version       get_version
+#define process_table_get                get_image
+#define process_table_get_count          count_images
 #define process_table_find               find_process
 #define process_table_read_code          read_code
 #define process_table_trim               trim_processes
@@ -51,6 +56,8 @@ static uint64_t read_clock(void);
 #define elf_files_get_cost               get_elf_cost
 #define elf_files_finish                 finish_elf_files
 #define trace_log_add_area               add_area
+#define trace_log_complete               complete_log
+#define trace_builder_build              build_trace
 #define profile_scale_samples            scale_samples
 #include "collect/recorder.c"
 
@@ -276,7 +283,45 @@ int finish_code(struct process_table *table _unused_)
 
 int refresh_details(struct process_table *table _unused_)
 {
-	return 0;
+	return tell("details,");
+}
+
+static struct process images[5];
+
+uint32_t count_images(const struct process_table *table _unused_)
+{
+	return ARRAY_LENGTH(images);
+}
+
+const struct process *get_image(const struct process_table *table _unused_, uint32_t id)
+{
+	return &images[id];
+}
+
+/* All but the second one run an interpreter. */
+struct runtime_version get_version(struct runtime_stacks *stacks _unused_,
+				   const struct process *image)
+{
+	return (struct runtime_version){.is_there = image != &images[1],
+					.is_known = image == &images[4],
+					.kind = RUNTIME_PYTHON,
+					.major = 3,
+					.minor = (uint16_t)(10 + (image - images))};
+}
+
+static struct trace_source built;
+static int build_error;
+
+int build_trace(const struct trace_source *source, struct timeline *timeline _unused_)
+{
+	built = *source;
+	tell("build,");
+	return build_error;
+}
+
+int complete_log(struct trace_log *log _unused_)
+{
+	return tell("complete,");
 }
 
 struct process_table_stats get_process_stats(const struct process_table *table _unused_)
@@ -346,9 +391,12 @@ static struct event_times times[3];
 static int counters_error;
 static uint64_t sleepers_until_ns;
 
-int sampler_new(const struct sampler_opts *opts _unused_, struct sampler **ret _unused_,
+static struct sampler_opts sampler_opts;
+
+int sampler_new(const struct sampler_opts *opts, struct sampler **ret _unused_,
 		struct error *error _unused_)
 {
+	sampler_opts = *opts;
 	return -ENOTSUP;
 }
 
@@ -964,6 +1012,73 @@ static void times_of_programs_that_cannot_be_read_are_left_out(void **state _unu
 	recorder->is_running = false;
 }
 
+static const struct sampler_opts *get_sampler_opts(void)
+{
+	assert_int_equal(load_sampler(recorder, NULL), -ENOTSUP);
+	return &sampler_opts;
+}
+
+/* Each wish is passed on, and nothing else is wanted then. */
+static void the_sampler_is_told_what_is_wanted(void **state _unused_)
+{
+	struct recorder_opts *opts = &recorder->opts;
+	const struct {
+		bool *wish;
+		const bool *told;
+	} wishes[] = {
+		{&opts->no_kernel_stacks, &sampler_opts.no_kernel_stacks},
+		{&opts->makes_trace, &sampler_opts.takes_areas},
+		{&opts->records_schedule, &sampler_opts.tracks_running},
+		{&opts->target.starts_on_exec, &sampler_opts.starts_on_exec},
+		{&opts->target.leaves_children_out, &sampler_opts.leaves_children_out},
+		{&opts->takes_wakers, &sampler_opts.off_cpu.takes_wakers},
+		{&opts->only_futexes, &sampler_opts.off_cpu.only_futexes},
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(wishes); i++) {
+		*wishes[i].wish = true;
+		(void)get_sampler_opts();
+		for (size_t k = 0; k < ARRAY_LENGTH(wishes); k++)
+			assert_int_equal(*wishes[k].told, i == k);
+		*wishes[i].wish = false;
+	}
+	assert_int_equal(sampler_opts.frequency_hz, 100);
+	assert_int_equal(sampler_opts.cgroup_fd, -1);
+	assert_int_equal(sampler_opts.off_cpu.scheduler_pc, 0);
+	assert_false(sampler_opts.is_filtered);
+	assert_ptr_equal(sampler_opts.on_record, on_record);
+	assert_ptr_equal(sampler_opts.context, recorder);
+	opts->user_stacks = USER_STACKS_NONE;
+	assert_true(get_sampler_opts()->no_user_stacks);
+	assert_false(sampler_opts.walks_by_table);
+	opts->user_stacks = USER_STACKS_TABLE;
+	assert_false(get_sampler_opts()->no_user_stacks);
+	assert_true(sampler_opts.walks_by_table);
+	assert_false(sampler_opts.takes_runtime_frames);
+	recorder->runtimes = (void *)1;
+	assert_true(get_sampler_opts()->takes_runtime_frames);
+	opts->target.kind = TARGET_PROCESSES;
+	assert_true(get_sampler_opts()->is_filtered);
+	opts->events = events;
+	opts->num_events = 2;
+	opts->event_count = 3;
+	opts->ring_bytes = 4096;
+	opts->off_cpu_period_ns = 5;
+	opts->off_cpu_min_block_ns = 6;
+	recorder->scheduler = (struct scheduler_code){.begin = 7, .end = 9};
+	recorder->cgroup_fd = 10;
+	(void)get_sampler_opts();
+	recorder->cgroup_fd = -1;
+	assert_ptr_equal(sampler_opts.events, events);
+	assert_int_equal(sampler_opts.num_events, 2);
+	assert_int_equal(sampler_opts.count, 3);
+	assert_int_equal(sampler_opts.ring_bytes, 4096);
+	assert_int_equal(sampler_opts.off_cpu.period_ns, 5);
+	assert_int_equal(sampler_opts.off_cpu.min_block_ns, 6);
+	assert_int_equal(sampler_opts.off_cpu.scheduler_pc, 8);
+	assert_int_equal(sampler_opts.cgroup_fd, 10);
+}
+
 /* ---- the end ---------------------------------------------------------------------------------------------------------- */
 
 static void a_stop_reads_what_is_left(void **state _unused_)
@@ -975,8 +1090,9 @@ static void a_stop_reads_what_is_left(void **state _unused_)
 	recorder->is_running = true;
 	assert_int_equal(recorder_stop(recorder, NULL), 0);
 	/* Blocks are live until the sampling ends, however long that takes. */
-	expect_story("disable,catch up,code,events,read,code,block 71 of 1 at 1000000000,finish,"
-		     "files end,opener ends,");
+	expect_story(
+		"disable,catch up,code,events,read,details,code,block 71 of 1 at 1000000000,finish,"
+		"files end,opener ends,");
 	assert_int_equal(sleepers_until_ns, 7777);
 	assert_int_equal(recorder->num_sleepers, 3);
 	assert_int_equal(recorder->end_ns, 1000000000);
@@ -1006,6 +1122,103 @@ static void one_recording_ends_where_the_next_begins(void **state _unused_)
 	assert_int_equal(next.from_ns, 1000000000);
 	assert_int_equal(recorder->from_ns, 0);
 	assert_true(next.until_ns == UINT64_MAX);
+}
+
+static void processes_that_run_an_interpreter_are_listed_while_they_live(void **state _unused_)
+{
+	struct runtime_process *found;
+	size_t count;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(images); i++)
+		images[i] = (struct process){.id = (uint32_t)i, .pid = 60 + (uint32_t)i};
+	strcpy(images[4].comm, "server");
+	images[2].is_exited = true;
+	images[3].end_ns = 5; /* an exec has replaced it */
+	assert_int_equal(recorder_list_runtimes(recorder, &found, &count), 0);
+	assert_int_equal(count, 0);
+	recorder->runtimes = (void *)1;
+	assert_int_equal(recorder_list_runtimes(recorder, &found, &count), 0);
+	assert_int_equal(count, 2);
+	assert_int_equal(found[0].pid, 60);
+	assert_false(found[0].is_known);
+	assert_int_equal(found[1].pid, 64);
+	assert_true(found[1].is_known);
+	assert_int_equal(found[1].kind, RUNTIME_PYTHON);
+	assert_int_equal(found[1].major, 3);
+	assert_int_equal(found[1].minor, 14);
+	assert_string_equal(found[1].comm, "server");
+	free(found);
+}
+
+/* ---- traces ----------------------------------------------------------------------------------------------------------- */
+
+static void a_trace_weighs_by_the_periods_of_its_recording(void **state _unused_)
+{
+	struct metric_scale *scale = array_add(&recorder->scales);
+
+	assert_non_null(scale);
+	recorder->opts.off_cpu_period_ns = 55;
+	recorder->trace_log = (void *)1;
+	assert_int_equal(recorder_build_trace(recorder, NULL), 0);
+	expect_story("build,complete,");
+	assert_ptr_equal(built.log, recorder->trace_log);
+	assert_int_equal(built.period_ns, 10000000);
+	assert_int_equal(built.wait_ns, 55);
+	assert_ptr_equal(built.scales, scale);
+	assert_int_equal(built.num_scales, 1);
+	build_error = -ENOMEM;
+	assert_int_equal(recorder_build_trace(recorder, NULL), -ENOMEM);
+	build_error = 0;
+	expect_story("build,");
+}
+
+/* RLIMIT_FSIZE acts like a full disk. */
+static void what_a_trace_lost_is_told_by_its_kind(void **state _unused_)
+{
+	const struct rlimit none = {.rlim_cur = 0, .rlim_max = RLIM_INFINITY};
+	const struct region_fill fill = {0};
+	const struct timed_wait wait = {0};
+	const struct task_event event = {0};
+	const struct timed_sample sample = {0};
+	struct trace_losses losses;
+	struct trace_log *log;
+	struct rlimit before;
+
+	assert_int_equal(trace_log_new(test_parent_folder(), &log, NULL), 0);
+	recorder->trace_log = log;
+	assert_int_equal(recorder_get_trace_losses(recorder).error, 0);
+	spool_add(trace_log_get_fills(log), &fill);
+	for (int i = 0; i < 2; i++)
+		trace_log_add_wait(log, &wait);
+	for (int i = 0; i < 3; i++)
+		spool_add(trace_log_get_task_events(log), &event);
+	for (int i = 0; i < 4; i++)
+		trace_log_add_sample(log, &sample);
+	for (int i = 0; i < 5; i++)
+		trace_log_count_lost_rename(log);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &none), 0);
+	assert_int_equal(spool_rewind(trace_log_get_fills(log)), 0);
+	losses = recorder_get_trace_losses(recorder);
+	assert_int_equal(losses.lost_fills, 1);
+	assert_int_equal(losses.lost_waits, 0);
+	assert_int_equal(losses.error, EFBIG); /* also where no sample is lost */
+	assert_int_equal(spool_rewind(trace_log_get_waits(log)), 0);
+	assert_int_equal(spool_rewind(trace_log_get_task_events(log)), 0);
+	assert_int_equal(spool_rewind(trace_log_get_samples(log)), 0);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	trace_log_add_sample(log, &sample);
+	assert_int_equal(spool_rewind(trace_log_get_samples(log)), 0);
+	losses = recorder_get_trace_losses(recorder);
+	assert_int_equal(losses.num_samples, 5);
+	assert_int_equal(losses.lost_samples, 4);
+	assert_int_equal(losses.lost_fills, 1);
+	assert_int_equal(losses.lost_waits, 2);
+	assert_int_equal(losses.lost_occupancies, 0);
+	assert_int_equal(losses.lost_task_events, 3);
+	assert_int_equal(losses.lost_renames, 5);
+	trace_log_free(log);
 }
 
 /* ---- counts ----------------------------------------------------------------------------------------------------------- */
@@ -1269,11 +1482,15 @@ int main(void)
 		TEST(a_cpu_may_be_gone),
 		TEST(cpus_come_and_go),
 		TEST(it_ends_with_its_last_process),
+		TEST(the_sampler_is_told_what_is_wanted),
 		TEST(it_starts_at_once),
 		TEST(times_of_programs_that_cannot_be_read_are_left_out),
 		TEST(a_stop_reads_what_is_left),
 		TEST(events_that_took_turns_are_scaled),
 		TEST(one_recording_ends_where_the_next_begins),
+		TEST(processes_that_run_an_interpreter_are_listed_while_they_live),
+		TEST(a_trace_weighs_by_the_periods_of_its_recording),
+		TEST(what_a_trace_lost_is_told_by_its_kind),
 		TEST(an_event_has_all_its_counts),
 		TEST(without_events_there_are_samples),
 		TEST(the_account_sums_up_all_events),

@@ -598,6 +598,24 @@ static void without_a_coroutine_a_walk_that_ended_is_truncated(void **state)
 	assert_false(fake.is_whole);
 }
 
+/* Java says what it is some time after its start: stacks from before are without its frames. */
+static void a_stack_is_resolved_again_when_it_has_frames(void **state)
+{
+	struct fixture *fixture = *state;
+	struct fake_interpreter fake = {.levels = {{.pc = 0}, {.pc = 1}}, .num_levels = 2};
+
+	add_stack(fixture, 7, (const uint64_t[]){0x1010, 0x1020, 0x1030}, 3);
+	add_walk(fixture, 10, 7, 0, 0, WALK_COMPLETE);
+	sample_ingest_set_runtimes(fixture->ingest, (struct runtime_stacks *)&fake);
+	add_runtime_walk(fixture, 0x101, WALK_COMPLETE);
+	assert_int_equal(fake.num_asked, 1);
+	assert_int_equal(fake.frames, 0x101);
+	add_runtime_walk(fixture, 0x101, WALK_COMPLETE);
+	assert_int_equal(fake.num_asked, 1);
+	add_runtime_walk(fixture, 0x103, WALK_COMPLETE);
+	assert_int_equal(fake.num_asked, 2);
+}
+
 /* Without frames nothing says that it is a coroutine's. */
 static void a_stack_without_frames_is_no_coroutine(void **state)
 {
@@ -1673,6 +1691,7 @@ int main(void)
 		table_test(a_walk_that_ended_outside_of_a_coroutine_is_complete),
 		table_test(without_a_coroutine_a_walk_that_ended_is_truncated),
 		table_test(a_stack_without_frames_is_no_coroutine),
+		table_test(a_stack_is_resolved_again_when_it_has_frames),
 		wait_test(a_wait_ends_in_a_frame_that_says_what_it_is_and_lacks_the_scheduler),
 		wait_test(a_wait_with_time_in_a_run_queue_is_two_stacks),
 		wait_test(the_times_of_a_wait_are_kept_with_its_stack),

@@ -1,7 +1,9 @@
 #include "collect/schedule_store.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 
 #include "test_folder.h"
 #include "unit.h"
@@ -170,6 +172,40 @@ static void a_missing_batch_leaves_a_gap(void **state _unused_)
 	schedule_store_free(store);
 }
 
+/* RLIMIT_FSIZE acts like a full disk. */
+static void a_batch_that_cannot_be_written_leaves_a_gap(void **state _unused_)
+{
+	struct schedule_store *store = make_store();
+	struct wire_schedule batches[] = {batch_of(0, 0, 0), batch_of(0, 1, 5), batch_of(0, 2, 7)};
+	struct schedule_store_counts counts;
+	struct rlimit before;
+	struct rlimit limit;
+	struct timeline *timeline;
+
+	batch_add(&batches[0], 100, 5, WIRE_SCHEDULE_SWITCH);
+	batch_add(&batches[1], 500, 7, WIRE_SCHEDULE_SWITCH);
+	batch_add(&batches[1], 510, 7, WIRE_SCHEDULE_WAKEUP);
+	batch_add(&batches[2], 900, 9, WIRE_SCHEDULE_SWITCH);
+	add(store, &batches[0]);
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	limit = (struct rlimit){.rlim_cur = schedule_store_get_counts(store).size_bytes,
+				.rlim_max = before.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	add(store, &batches[1]);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	add(store, &batches[2]);
+	counts = schedule_store_get_counts(store);
+	assert_int_equal(counts.switches, 2);
+	assert_int_equal(counts.lost_switches, 1);
+	assert_int_equal(counts.lost_wakeups, 1);
+	timeline = give(store);
+	/* start, 5; idle, 7, 9 */
+	assert_int_equal(count_ordered(timeline), 5);
+	timeline_free(timeline);
+	schedule_store_free(store);
+}
+
 static void what_is_no_batch_is_ignored(void **state _unused_)
 {
 	struct schedule_store *store = make_store();
@@ -203,6 +239,7 @@ int main(void)
 		cmocka_unit_test(a_thread_is_known_once_by_its_last_name),
 		cmocka_unit_test(the_last_name_is_that_of_the_last_time),
 		cmocka_unit_test(a_missing_batch_leaves_a_gap),
+		cmocka_unit_test(a_batch_that_cannot_be_written_leaves_a_gap),
 		cmocka_unit_test(what_is_no_batch_is_ignored),
 		cmocka_unit_test(a_folder_that_is_not_there_is_named),
 	};

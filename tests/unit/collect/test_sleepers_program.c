@@ -88,10 +88,17 @@ static void a_record_that_is_not_whole_has_no_size_yet(_unused_ void **state)
 
 static void what_is_no_record_has_no_size(_unused_ void **state)
 {
-	static struct wire_raw_sample raw = {.sample.type = WIRE_RAW_SAMPLE,
-					     .num_bytes = WIRE_RAW_STACK_BYTES,
-					     .num_far_bytes = 1};
-	struct wire_stack stack = {.type = WIRE_STACK, .num_frames = WIRE_MAX_FRAMES + 1};
+	/* With more bytes behind them than such a record would have. */
+	static struct {
+		struct wire_raw_sample raw;
+		uint64_t more;
+	} raw = {.raw = {.sample.type = WIRE_RAW_SAMPLE,
+			 .num_bytes = WIRE_RAW_STACK_BYTES,
+			 .num_far_bytes = 1}};
+	struct {
+		struct wire_stack stack;
+		uint64_t more;
+	} stack = {.stack = {.type = WIRE_STACK, .num_frames = WIRE_MAX_FRAMES + 1}};
 	struct wire_sample sample = {.type = 99};
 
 	assert_int_equal(sleepers_measure_record(&raw, sizeof(raw)), 0);

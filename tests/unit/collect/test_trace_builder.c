@@ -913,6 +913,8 @@ static void threads_show_what_became_of_them(void **state)
 	assert_int_equal(profile_add_thread(fixture->profile, &thread, &sample.thread), 0);
 	trace_log_add_sample(fixture->log, &sample);
 	assert_int_equal(process_table_on_exit(fixture->processes, 120, PID), 0);
+	/* When the recording started, it was there. */
+	assert_int_equal(process_table_on_fork_by(fixture->processes, 5, 201, PID, 101), 0);
 	build(fixture);
 	assert_task_event(fixture, &position, 20, TASK_FORK, 101, 200, "");
 	assert_task_event(fixture, &position, 100, TASK_EXEC, PID, 0, "next");

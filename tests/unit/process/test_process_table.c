@@ -602,6 +602,34 @@ static void a_process_that_proc_still_shows_has_not_ended(void **state)
 	assert_int_equal(process->end_ns, 0);
 }
 
+/* Nobody has asked for its exit status, or another process has its pid. */
+static void a_process_stays_ended_whatever_proc_shows_by_its_pid(void **state)
+{
+	struct fixture *fixture = *state;
+	struct fake_process shown[] = {
+		{.start_ticks = OLD_PROCESS, .state = 'Z'},
+		{.start_ticks = OLD_PROCESS + 1},
+	};
+	const struct process *process;
+	uint64_t end_ns;
+
+	process_table_keep_details(fixture->table);
+	add_process(fixture, PID, "server", "");
+	scan(fixture);
+	process = find(fixture, clock_now_ns(), PID, NO_GEN);
+	end_ns = clock_now_ns();
+	on_exit_of(fixture, end_ns, PID);
+	for (size_t i = 0; i < ARRAY_LENGTH(shown); i++) {
+		shown[i].pid = PID;
+		shown[i].parent_pid = 7;
+		shown[i].comm = "server";
+		shown[i].maps = "";
+		fake_proc_add(&fixture->proc, shown[i]);
+		assert_int_equal(process_table_refresh_details(fixture->table), 0);
+		assert_int_equal(process->end_ns, end_ns);
+	}
+}
+
 /* Processes that live, fork, call exec, map, are sampled, name their code, and end. */
 static int run_events(struct fixture *fixture)
 {
@@ -780,6 +808,7 @@ int main(void)
 		TEST(news_that_are_older_than_the_scan_are_ignored),
 		TEST(a_process_ends_with_its_last_thread_or_with_an_exec),
 		TEST(a_process_that_proc_still_shows_has_not_ended),
+		TEST(a_process_stays_ended_whatever_proc_shows_by_its_pid),
 		TEST(short_memory_is_an_error_and_what_comes_again_is_taken),
 		TEST(a_table_without_memory_is_none),
 	};
