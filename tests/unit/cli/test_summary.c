@@ -11,6 +11,7 @@
 #include "profile_builder.h"
 
 /* clang-format off */
+#include "caught_output.h"
 #include "failing_memory.h"
 #include "unit.h"
 /* clang-format on */
@@ -458,21 +459,10 @@ static void short_memory_is_no_shorter_summary(_unused_ void **state)
 static void catch_stderr(int (*print)(const struct summary *summary), const struct summary *summary,
 			 int expected, char *ret, size_t size)
 {
-	FILE *caught = tmpfile();
-	int saved = dup(STDERR_FILENO);
-	ssize_t length;
-	int err;
+	struct caught_output caught = caught_output_begin(STDERR_FILENO);
+	int err = print(summary);
 
-	assert_non_null(caught);
-	fflush(stderr);
-	dup2(fileno(caught), STDERR_FILENO);
-	err = print(summary);
-	fflush(stderr);
-	dup2(saved, STDERR_FILENO);
-	close(saved);
-	length = pread(fileno(caught), ret, size - 1, 0);
-	ret[length < 0 ? 0 : length] = '\0';
-	fclose(caught);
+	caught_output_end(&caught, ret, size);
 	assert_int_equal(err, expected);
 }
 
