@@ -134,6 +134,40 @@ static void mistakes_in_a_configuration_have_a_line(void **state _unused_)
 	}
 }
 
+/* A file, and so many events of it and filters that are left after the command line. */
+static void assert_events(const char *config, const char *arguments, const char *const *expected,
+			  size_t num_filters)
+{
+	char path[] = "/tmp/capture-options-XXXXXX";
+	struct capture_options options;
+	char all[256];
+	size_t count = 0;
+	int fd = mkstemp(path);
+
+	assert_int_equal(write(fd, config, strlen(config)), strlen(config));
+	close(fd);
+	snprintf(all, sizeof(all), "--dir d --config %s%s", path, arguments);
+	assert_int_equal(parse(&options, all), 0);
+	for (; expected[count]; count++) {
+		assert_true(count < options.record.event_lists.length);
+		assert_string_equal(options.record.event_lists.items[count], expected[count]);
+	}
+	assert_int_equal(options.record.event_lists.length, count);
+	assert_int_equal(options.record.filters.length, num_filters);
+	capture_options_release(&options);
+	unlink(path);
+}
+
+static void events_of_the_command_line_replace_those_of_the_configuration(void **state _unused_)
+{
+	static const char config[] = "event = cycles\nevent = faults\nfilter = x\n";
+
+	assert_events(config, "", (const char *const[]){"cycles", "faults", NULL}, 1);
+	assert_events(config, " -e a", (const char *const[]){"a", NULL}, 0);
+	assert_events(config, " -e a -e b -e c", (const char *const[]){"a", "b", "c", NULL}, 0);
+	assert_events("keep = 1d\n", " -e a -e b", (const char *const[]){"a", "b", NULL}, 0);
+}
+
 static void short_memory_is_no_mistake_in_the_options(void **state _unused_)
 {
 	static const char config[] = "dir = y\nmin-free = 7%\nevent = cycles\npid = 1,2\n";
@@ -167,6 +201,7 @@ int main(void)
 		cmocka_unit_test(an_archive_is_bounded_by_default),
 		cmocka_unit_test(limits_are_read),
 		cmocka_unit_test(what_makes_no_sense_is_refused),
+		cmocka_unit_test(events_of_the_command_line_replace_those_of_the_configuration),
 		cmocka_unit_test(short_memory_is_no_mistake_in_the_options),
 		cmocka_unit_test(a_configuration_has_the_options_by_long_name),
 		cmocka_unit_test(mistakes_in_a_configuration_have_a_line),

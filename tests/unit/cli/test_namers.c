@@ -403,6 +403,12 @@ static void a_namer_that_hangs_in_a_file_is_replaced(void **state _unused_)
 	assert_int_equal(namers->num_started, 2);
 	expect_fault(namers, 0, 3, 1);
 	assert_true(namers->faults.items[0].was_late);
+	/* What the first one used and how long it was idle is not the second one's. */
+	assert_int_equal(namers->watch.file, FILE_NONE);
+	assert_int_equal(namers->watch.worked_cpu_ns, 0);
+	assert_int_equal(namers->watch.charged_cpu_ns, 0);
+	assert_int_equal(namers->watch.worked_ns, fake_now_ns);
+	assert_false(namers->was_late);
 	assert_true(namers->file_limit_ns <
 		    usual.limit_ns / FILE_SHARE); /* a share of the time left */
 	tend(namers);

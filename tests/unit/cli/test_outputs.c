@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -218,6 +219,21 @@ static void a_number_comes_before_the_extension(void **state _unused_)
 	output_file_free(file);
 }
 
+/* It has no name to number; a file of its own would never be looked for. */
+static void standard_output_has_no_number(void **state _unused_)
+{
+	struct output_file *file;
+	char cwd[PATH_MAX];
+
+	assert_non_null(getcwd(cwd, sizeof(cwd)));
+	assert_int_equal(chdir(folder), 0);
+	assert_int_equal(output_file_open_numbered("-", 3, OUTPUT_MODE, &file, &error), 0);
+	assert_string_equal(output_file_get_path(file), "-");
+	output_file_free(file);
+	assert_int_equal(count_files(), 0);
+	assert_int_equal(chdir(cwd), 0);
+}
+
 static int init_one(const char *path, const char *format)
 {
 	const struct output_request request = {.path = path, .format = format};
@@ -268,6 +284,7 @@ int main(void)
 		TEST(each_file_has_a_descriptor_that_its_writer_needs),
 		TEST(files_can_start_over_and_pipes_cannot),
 		TEST(a_number_comes_before_the_extension),
+		TEST(standard_output_has_no_number),
 		TEST(the_format_is_asked_for_or_that_of_the_extension),
 		TEST(a_metric_that_is_missing_is_told),
 	};
