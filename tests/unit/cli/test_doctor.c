@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/attributes.h"
+#include "base/confinement.h"
 #include "base/text.h"
 #include "cli/doctor.h"
 #include "test_folder.h"
@@ -192,6 +193,22 @@ static void an_administrator_has_not_all_rights(void **state)
 	}
 }
 
+/* Each right that readers of programs keep is worse than the one below it. */
+static void readers_of_programs_without_rights_are_asked_for(void **state)
+{
+	struct machine *machine = *state;
+	unsigned int all = CONFINED_CAPABILITIES | CONFINED_USER | CONFINED_SYSTEM_CALLS;
+
+	machine->doctor.confinement = all;
+	assert_ok(machine, "confinement");
+	machine->doctor.confinement = all & ~CONFINED_SYSTEM_CALLS;
+	assert_missing(machine, "confinement", "CONFIG_SECCOMP_FILTER");
+	machine->doctor.confinement = all & ~CONFINED_USER;
+	assert_missing(machine, "confinement", "CAP_SETUID and CAP_SETGID");
+	machine->doctor.confinement = CONFINED_USER | CONFINED_SYSTEM_CALLS;
+	assert_missing(machine, "confinement", "no_new_privs");
+}
+
 static void a_paranoid_kernel_holds_back_only_the_unprivileged(void **state)
 {
 	put(*state, "proc/self/status", "Name:\tx\n" CAPS_NONE);
@@ -308,6 +325,7 @@ int main(void)
 		TEST(a_kernel_that_cannot_be_asked_denies_nothing),
 		TEST(locked_memory_matters_where_bpf_counts_as_such),
 		TEST(missing_capabilities_are_reported),
+		TEST(readers_of_programs_without_rights_are_asked_for),
 		TEST(an_administrator_has_not_all_rights),
 		TEST(a_paranoid_kernel_holds_back_only_the_unprivileged),
 		TEST(lockdown_matters_when_it_is_confidentiality),
