@@ -25,8 +25,16 @@ static uint64_t read_clock_of_test(clockid_t clock)
 	return clock == CLOCK_MONOTONIC ? monotonic_ns : realtime_ns;
 }
 
-#define clock_now_ns  now_of_test
-#define clock_read_ns read_clock_of_test
+static int new_error;
+static unsigned int num_hints, num_raised;
+
+void raise_priority(void);
+
+#define clock_now_ns                        now_of_test
+#define confinement_raise_priority          raise_priority
+#define recorder_new                        new_recorder
+#define target_hints_warn_of_kernel_threads hint_of_kernel_threads
+#define clock_read_ns                       read_clock_of_test
 /* cmocka has a macro of this name. */
 #define fail fail_recording
 #include "cli/recording.c"
@@ -150,11 +158,53 @@ static void what_is_not_permitted_has_a_status_of_its_own(void **state _unused_)
 	assert_int_equal(fail_recording(-ENOMEM, &error), EXIT_FAILED);
 }
 
+void raise_priority(void)
+{
+	num_raised++;
+}
+
+int new_recorder(const struct recorder_opts *opts, struct recorder **ret, struct error *error)
+{
+	assert_int_equal(opts->frequency_hz, 99);
+	assert_int_equal(opts->target.kind, TARGET_PROCESSES);
+	*ret = NULL;
+	return new_error ? error_set(error, new_error, "test") : 0;
+}
+
+void hint_of_kernel_threads(const struct record_options *options _unused_)
+{
+	num_hints++;
+}
+
+/* Not again with each flush, whose target may be gone. */
+static void kernel_threads_are_told_once(void **state _unused_)
+{
+	struct record_options options = {.frequency_hz = 99};
+	struct outputs outputs = {0};
+	struct recording recording = {.options = &options, .outputs = &outputs};
+	struct target target = {.kind = TARGET_PROCESSES};
+
+	num_hints = num_raised = 0;
+	assert_int_equal(recording_set_up(&recording, &target), 0);
+	assert_int_equal(num_hints, 1);
+	assert_int_equal(num_raised, 1);
+	assert_int_equal(recording.output_mode, OUTPUT_MODE);
+	target.may_be_gone = true;
+	assert_int_equal(recording_set_up(&recording, &target), 0);
+	assert_int_equal(num_hints, 1);
+	target.may_be_gone = false;
+	new_error = -EPERM;
+	assert_int_equal(recording_set_up(&recording, &target), EXIT_NOT_PERMITTED);
+	new_error = 0;
+	assert_int_equal(num_hints, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(rights_of_an_administrator_are_kept_for_what_is_loaded_anew),
 		cmocka_unit_test(clocks_are_noted_when_they_jump),
+		cmocka_unit_test(kernel_threads_are_told_once),
 		cmocka_unit_test(a_machine_or_a_group_is_of_many_users),
 		cmocka_unit_test(the_cache_is_the_first_directory_of_the_service),
 		cmocka_unit_test(what_is_not_permitted_has_a_status_of_its_own),
