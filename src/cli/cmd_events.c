@@ -64,7 +64,8 @@ static int run_events(int argc, char **argv)
 		return EXIT_FAILED;
 	}
 	if (!output.num_events) {
-		log_error("this machine has no event '%s'", pattern);
+		log_error(err ? "no listed event matches '%s'" : "this machine has no event '%s'",
+			  pattern);
 		return EXIT_FAILED;
 	}
 	return EXIT_DONE;

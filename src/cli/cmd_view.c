@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/output_file.h"
@@ -124,6 +125,8 @@ static int show(const struct profile *profile)
 	_cleanup_free_ char *path = make_temporary();
 	int status = path ? write_page(path, profile) : EXIT_FAILED;
 
+	if (status && path)
+		unlink(path);
 	if (status)
 		return status;
 	if (!open_browser(path))

@@ -1,5 +1,6 @@
 #include "cli/target_hints.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -65,10 +66,16 @@ static void explain_idle(pid_t id, const char *what, uint64_t duration_ns)
 {
 	_cleanup_(text_release) struct text why = {0};
 	struct target_state state;
+	int err = target_read_state(id, &state);
 
-	if (target_read_state(id, &state) || state.has_ended) {
+	if (err == -ESRCH || (!err && state.has_ended)) {
 		log_warning("there are no samples: %s %d ended without running at any tick", what,
 			    id);
+		return;
+	}
+	if (err) {
+		log_warning("there are no samples: %s %d ran at no tick of these %.1f s", what, id,
+			    (double)duration_ns / 1e9);
 		return;
 	}
 	text_append_string(&why, explain_state(&state));

@@ -72,8 +72,8 @@ struct callgrind_reader {
 	uint32_t called_file;
 	uint32_t function; /* HASH_INDEX_NONE: none yet */
 	uint32_t called;
-	bool is_call; /* the next cost line is that of a calls= line */
-	bool has_negative;
+	bool is_call;          /* the next cost line is that of a calls= line */
+	uint64_t num_negative; /* costs */
 };
 
 /* ---- slices of a line ---- */
@@ -270,7 +270,7 @@ static int add_cost(struct callgrind_reader *reader, struct slice word, uint64_t
 
 	if (word.length > 1 && word.start[0] == '-' &&
 	    parse_u64(word.start + 1, word.length - 1, &value)) {
-		reader->has_negative = true; /* memory that was freed */
+		reader->num_negative++; /* memory that was freed */
 		return 0;
 	}
 	if (!get_number(word, &value))
@@ -437,7 +437,8 @@ static void report_oddities(const struct callgrind_reader *reader)
 {
 	bool has_totals = reader->num_totals && reader->num_totals == reader->num_parts;
 
-	if (reader->has_negative)
+	reader->import->counts.skipped += reader->num_negative;
+	if (reader->num_negative)
 		import_warn(reader->import, "negative costs, skipping");
 	for (size_t i = 0; i < reader->graph.num_events; i++) {
 		const struct callgrind_event *event = &reader->events[i];

@@ -533,6 +533,7 @@ static void report_losses(struct perfetto_reader *reader)
 	if (import->is_for_trace)
 		report_unread(reader);
 	import->counts.skipped += reader->num_stateless + reader->slices.num_skipped;
+	import->counts.without_stack += reader->samples.num_stackless;
 }
 
 static void release(struct perfetto_reader *reader)

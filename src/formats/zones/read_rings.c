@@ -444,6 +444,7 @@ static void warn_of_losses(const struct zones_rings *rings)
 	if (rings->num_malformed)
 		import_warn(import, "%" PRIu64 " blocks are malformed, skipping",
 			    rings->num_malformed);
+	import->counts.skipped += rings->num_malformed;
 }
 
 static void forget(struct zones_rings *rings)

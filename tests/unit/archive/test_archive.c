@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <seccomp.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "archive_fixture.h"
 
@@ -122,6 +123,57 @@ static void one_at_a_time_has_the_lock(void **state)
 	assert_int_equal(lock_in_other_process(fixture), 0);
 }
 
+/* Who finds the lock taken learns whose it is, since when, and how many have found it so. */
+static void those_that_find_it_locked_are_counted(void **state)
+{
+	struct fixture *fixture = *state;
+	int64_t now_s = time(NULL);
+	struct archive_holder holder;
+	struct archive *other;
+
+	assert_int_equal(archive_open(fixture->path, false, &other, NULL), 0);
+	for (uint32_t i = 1; i <= 3; i++) {
+		holder = archive_count_left_out(other);
+		assert_int_equal(holder.num_left_out, i);
+		assert_int_equal(holder.pid, getpid());
+		assert_in_range(holder.since_s, now_s - 600, now_s);
+	}
+	archive_free(other);
+	/* The next one that has it begins anew. */
+	archive_free(fixture->archive);
+	assert_int_equal(archive_open(fixture->path, false, &fixture->archive, NULL), 0);
+	assert_int_equal(archive_lock(fixture->archive, NULL), 0);
+	assert_int_equal(archive_count_left_out(fixture->archive).num_left_out, 1);
+}
+
+static void a_capture_can_start_over(void **state)
+{
+	struct fixture *fixture = *state;
+	struct archive_capture described;
+	struct archive_file *file;
+	char content[8] = "";
+	int fd;
+
+	assert_int_equal(archive_file_new(fixture->archive, NOON, "web", ".folded", &file, NULL),
+			 0);
+	assert_int_equal(archive_file_write(file, "damaged", 7), 0);
+	assert_int_equal(archive_file_rewind(file), 0);
+	assert_int_equal(archive_file_get_size(file), 0);
+	assert_int_equal(archive_file_write(file, "a 1\n", 4), 0);
+	assert_int_equal(archive_file_commit(file, NULL), 0);
+	assert_int_equal(archive_file_describe(file, &described), 0);
+	assert_string_equal(described.name, "2026/11/21/120000Z-web.folded");
+	assert_int_equal(described.time_s, NOON);
+	assert_int_equal(described.length_bytes, 4);
+	fd = archive_file_reopen(file);
+	assert_true(fd >= 0);
+	assert_int_equal(read(fd, content, sizeof(content)), 4);
+	assert_string_equal(content, "a 1\n");
+	assert_int_equal(write(fd, "b", 1), -1);
+	close(fd);
+	archive_file_free(file);
+}
+
 static void the_lock_goes_with_the_one_that_had_it(void **state)
 {
 	struct fixture *fixture = *state;
@@ -227,6 +279,8 @@ int main(void)
 		TEST(captures_are_listed_by_time),
 		TEST(what_is_not_ours_is_not_listed),
 		TEST(one_at_a_time_has_the_lock),
+		TEST(those_that_find_it_locked_are_counted),
+		TEST(a_capture_can_start_over),
 		TEST(the_lock_goes_with_the_one_that_had_it),
 		TEST(the_lock_does_not_wait_for_children),
 		TEST(what_a_killed_run_left_is_removed),

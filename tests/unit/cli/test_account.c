@@ -154,6 +154,32 @@ static void what_the_kernel_could_not_report_is_there(_unused_ void **state)
 	assert_json(&account, "\"dropped\": 14}");
 }
 
+static void losses_of_scheduling_have_their_names(_unused_ void **state)
+{
+	struct account account = {
+		.ticks = {.scheduling = {.is_recorded = true,
+					 .fired = 100,
+					 .switches = 40,
+					 .wakeups = 30,
+					 .lost_ring = 1,
+					 .lost_nested = 2,
+					 .lost_storage = 3,
+					 .lost_unseen = 4,
+					 .kworks = {.fired = 70,
+						    .kept = 50,
+						    .unseen_begin = 5,
+						    .lost_ring = 6,
+						    .lost_nested = 7,
+						    .lost_storage = 8}}},
+	};
+
+	assert_json(&account, "\"sched\": {\"fired\": 100, \"switches\": 40, \"wakings\": 30, "
+			      "\"lost\": {\"ring\": 1, \"nested\": 2, \"storage\": 3, "
+			      "\"unseen\": 4}");
+	assert_json(&account, "{\"fired\": 70, \"kept\": 50, \"unseen_begin\": 5, \"lost\": "
+			      "{\"ring\": 6, \"nested\": 7, \"storage\": 8}");
+}
+
 static void every_hit_of_an_event_has_an_account(_unused_ void **state)
 {
 	struct account account = make_account();
@@ -481,6 +507,7 @@ int main(void)
 		cmocka_unit_test(the_total_of_frames_is_the_named_and_the_unnamed),
 		cmocka_unit_test(every_version_of_an_interpreter_has_its_counts),
 		cmocka_unit_test(what_the_kernel_could_not_report_is_there),
+		cmocka_unit_test(losses_of_scheduling_have_their_names),
 		cmocka_unit_test(every_hit_of_an_event_has_an_account),
 		cmocka_unit_test(waits_have_an_account_of_their_own),
 		cmocka_unit_test(what_threads_have_lived_is_compared_with_its_parts),

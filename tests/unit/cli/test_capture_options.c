@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/capture_options.h"
@@ -134,6 +135,96 @@ static void mistakes_in_a_configuration_have_a_line(void **state _unused_)
 	}
 }
 
+/* A file, and so many events of it and filters that are left after the command line. */
+static void assert_events(const char *config, const char *arguments, const char *const *expected,
+			  size_t num_filters)
+{
+	char path[] = "/tmp/capture-options-XXXXXX";
+	struct capture_options options;
+	char all[256];
+	size_t count = 0;
+	int fd = mkstemp(path);
+
+	assert_int_equal(write(fd, config, strlen(config)), strlen(config));
+	close(fd);
+	snprintf(all, sizeof(all), "--dir d --config %s%s", path, arguments);
+	assert_int_equal(parse(&options, all), 0);
+	for (; expected[count]; count++) {
+		assert_true(count < options.record.event_lists.length);
+		assert_string_equal(options.record.event_lists.items[count], expected[count]);
+	}
+	assert_int_equal(options.record.event_lists.length, count);
+	assert_int_equal(options.record.filters.length, num_filters);
+	capture_options_release(&options);
+	unlink(path);
+}
+
+static void events_of_the_command_line_replace_those_of_the_configuration(void **state _unused_)
+{
+	static const char config[] = "event = cycles\nevent = faults\nfilter = x\n";
+
+	assert_events(config, "", (const char *const[]){"cycles", "faults", NULL}, 1);
+	assert_events(config, " -e a", (const char *const[]){"a", NULL}, 0);
+	assert_events(config, " -e a -e b -e c", (const char *const[]){"a", "b", "c", NULL}, 0);
+	assert_events("keep = 1d\n", " -e a -e b", (const char *const[]){"a", "b", NULL}, 0);
+}
+
+/* Whoever can write it can have files written and removed. */
+static void a_configuration_that_others_can_write_is_refused(void **state _unused_)
+{
+	static const struct {
+		uid_t uid;
+		gid_t gid;
+		mode_t mode;
+		const char *sudo_uid;
+		bool is_refused;
+	} cases[] = {
+		{0, 0, 0644, NULL, false},      {0, 0, 0664, NULL, false},
+		{0, 0, 0646, NULL, true},       {0, 1, 0664, NULL, true},
+		{0, 1, 0644, NULL, false},      {1000, 0, 0644, NULL, true},
+		{1000, 0, 0644, "1000", false}, {1000, 0, 0644, "1001", true},
+		{1000, 0, 0646, "1000", true},  {1000, 0, 0644, "x", true},
+	};
+	struct capture_options options;
+	char path[] = "/tmp/capture-options-XXXXXX";
+	char arguments[128];
+	int fd = mkstemp(path);
+
+	if (geteuid()) {
+		close(fd);
+		unlink(path);
+		skip();
+	}
+	assert_int_equal(write(fd, "keep = 1d\n", 10), 10);
+	snprintf(arguments, sizeof(arguments), "--dir d --config %s", path);
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		int err;
+
+		assert_int_equal(fchown(fd, cases[i].uid, cases[i].gid), 0);
+		assert_int_equal(fchmod(fd, cases[i].mode), 0);
+		if (cases[i].sudo_uid)
+			setenv("SUDO_UID", cases[i].sudo_uid, 1);
+		else
+			unsetenv("SUDO_UID");
+		err = parse(&options, arguments);
+		if ((err < 0) != cases[i].is_refused)
+			fail_msg("%d of case %zu", err, i);
+		capture_options_release(&options);
+	}
+	close(fd);
+	unlink(path);
+	unsetenv("SUDO_UID");
+}
+
+static void a_delay_may_be_none(void **state _unused_)
+{
+	struct capture_options options;
+
+	assert_int_equal(parse(&options, "--dir d --random-delay 5s --random-delay 0"), 0);
+	assert_int_equal(options.random_delay_ns, 0);
+	capture_options_release(&options);
+}
+
 static void short_memory_is_no_mistake_in_the_options(void **state _unused_)
 {
 	static const char config[] = "dir = y\nmin-free = 7%\nevent = cycles\npid = 1,2\n";
@@ -166,7 +257,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_archive_is_bounded_by_default),
 		cmocka_unit_test(limits_are_read),
+		cmocka_unit_test(a_configuration_that_others_can_write_is_refused),
+		cmocka_unit_test(a_delay_may_be_none),
 		cmocka_unit_test(what_makes_no_sense_is_refused),
+		cmocka_unit_test(events_of_the_command_line_replace_those_of_the_configuration),
 		cmocka_unit_test(short_memory_is_no_mistake_in_the_options),
 		cmocka_unit_test(a_configuration_has_the_options_by_long_name),
 		cmocka_unit_test(mistakes_in_a_configuration_have_a_line),

@@ -23,7 +23,7 @@ static ssize_t get_number(void *ret, size_t size, unsigned int flags);
 #undef nanosleep
 #undef getrandom
 
-#include "unit.h"
+#include "caught_output.h"
 
 static struct timespec slept;
 static unsigned int num_sleeps, num_interrupted;
@@ -263,22 +263,12 @@ static void a_capture_that_is_whole_makes_others_expire(void **state _unused_)
 
 static void catch_message(char *ret, size_t size)
 {
-	FILE *caught = tmpfile();
-	int saved = dup(STDERR_FILENO);
-	ssize_t length;
+	struct caught_output caught = caught_output_begin(STDERR_FILENO);
 
-	assert_non_null(caught);
-	fflush(stderr);
-	dup2(fileno(caught), STDERR_FILENO);
 	log_set_level(LOG_LEVEL_NORMAL);
 	(void)leave_out(&capture);
 	log_set_level(LOG_LEVEL_QUIET);
-	fflush(stderr);
-	dup2(saved, STDERR_FILENO);
-	close(saved);
-	length = pread(fileno(caught), ret, size - 1, 0);
-	ret[length < 0 ? 0 : length] = '\0';
-	fclose(caught);
+	caught_output_end(&caught, ret, size);
 }
 
 static void one_that_hangs_is_told_by_its_start_if_that_is_known(void **state _unused_)

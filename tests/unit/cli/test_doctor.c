@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/attributes.h"
+#include "base/confinement.h"
 #include "base/text.h"
 #include "cli/doctor.h"
 #include "test_folder.h"
@@ -162,6 +163,52 @@ static void missing_capabilities_are_reported(void **state)
 	assert_missing(*state, "file access", "sudo");
 }
 
+/* CAP_SYS_ADMIN stands for CAP_BPF, CAP_PERFMON and CAP_CHECKPOINT_RESTORE, and for no other one. */
+static void an_administrator_has_not_all_rights(void **state)
+{
+	static const struct {
+		const char *status;
+		const char *missing; /* NULL: none */
+	} cases[] = {
+		{"Name:\tx\nCapEff:\t0000000000200000\n", "CAP_SYS_PTRACE, to read the mappings"},
+		{"Name:\tx\nCapEff:\t0000000000280000\n",
+		 "CAP_DAC_READ_SEARCH, to read programs that are "
+		 "private"},
+		{"Name:\tx\nCapEff:\t0000000000280004\n", NULL},
+		{"Name:\tx\nCapEff:\t0000010000080004\n", NULL},
+		{"Name:\tx\nCapEff:\t0000000000080004\n",
+		 "CAP_CHECKPOINT_RESTORE, to read programs that "
+		 "were deleted"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		struct finding finding;
+
+		put(*state, "proc/self/status", cases[i].status);
+		finding = look_up(*state, "file access");
+		assert_int_equal(finding.is_ok, !cases[i].missing);
+		if (cases[i].missing)
+			assert_non_null(strstr(finding.detail, cases[i].missing));
+		assert_int_equal(look_up(*state, "capabilities").is_ok, i < 3);
+	}
+}
+
+/* Each right that readers of programs keep is worse than the one below it. */
+static void readers_of_programs_without_rights_are_asked_for(void **state)
+{
+	struct machine *machine = *state;
+	unsigned int all = CONFINED_CAPABILITIES | CONFINED_USER | CONFINED_SYSTEM_CALLS;
+
+	machine->doctor.confinement = all;
+	assert_ok(machine, "confinement");
+	machine->doctor.confinement = all & ~CONFINED_SYSTEM_CALLS;
+	assert_missing(machine, "confinement", "CONFIG_SECCOMP_FILTER");
+	machine->doctor.confinement = all & ~CONFINED_USER;
+	assert_missing(machine, "confinement", "CAP_SETUID and CAP_SETGID");
+	machine->doctor.confinement = CONFINED_USER | CONFINED_SYSTEM_CALLS;
+	assert_missing(machine, "confinement", "no_new_privs");
+}
+
 static void a_paranoid_kernel_holds_back_only_the_unprivileged(void **state)
 {
 	put(*state, "proc/self/status", "Name:\tx\n" CAPS_NONE);
@@ -278,6 +325,8 @@ int main(void)
 		TEST(a_kernel_that_cannot_be_asked_denies_nothing),
 		TEST(locked_memory_matters_where_bpf_counts_as_such),
 		TEST(missing_capabilities_are_reported),
+		TEST(readers_of_programs_without_rights_are_asked_for),
+		TEST(an_administrator_has_not_all_rights),
 		TEST(a_paranoid_kernel_holds_back_only_the_unprivileged),
 		TEST(lockdown_matters_when_it_is_confidentiality),
 		TEST(hidden_kernel_addresses_are_reported),

@@ -26,7 +26,7 @@ static struct symbolizer *act(const struct file_table *files, const struct proce
 #undef symbolizer_new
 #undef clock_now_ns
 
-#include "unit.h"
+#include "caught_output.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -403,6 +403,12 @@ static void a_namer_that_hangs_in_a_file_is_replaced(void **state _unused_)
 	assert_int_equal(namers->num_started, 2);
 	expect_fault(namers, 0, 3, 1);
 	assert_true(namers->faults.items[0].was_late);
+	/* What the first one used and how long it was idle is not the second one's. */
+	assert_int_equal(namers->watch.file, FILE_NONE);
+	assert_int_equal(namers->watch.worked_cpu_ns, 0);
+	assert_int_equal(namers->watch.charged_cpu_ns, 0);
+	assert_int_equal(namers->watch.worked_ns, fake_now_ns);
+	assert_false(namers->was_late);
 	assert_true(namers->file_limit_ns <
 		    usual.limit_ns / FILE_SHARE); /* a share of the time left */
 	tend(namers);
@@ -458,6 +464,78 @@ static void a_stopped_namer_is_continued(void **state _unused_)
 	namers_free(namers);
 }
 
+/* What is printed of these faults, and of how the naming ended. */
+static void assert_report(const struct namers *namers, const char *expected)
+{
+	struct caught_output caught = caught_output_begin(STDERR_FILENO);
+	char message[2048];
+
+	log_set_level(LOG_LEVEL_NORMAL);
+	namers_report(namers);
+	caught_output_end(&caught, message, sizeof(message));
+	assert_string_equal(message, expected);
+}
+
+#define WARNING "stackwide: warning: "
+#define REST    ": what it had not reached is given as file and offset\n"
+
+static void what_a_file_has_done_is_told(void **state _unused_)
+{
+	struct naming_fault faults[] = {
+		{.file = 1, .caution = READ_SYMBOLS, .wait_status = SIGSEGV},
+		{.file = 2, .caution = READ_NOTHING, .wait_status = 1 << 8},
+		{.file = 3,
+		 .caution = READ_NOTHING,
+		 .was_late = true,
+		 .is_of_owner = true,
+		 .owner = 1000,
+		 .wait_status = SIGKILL},
+		{.file = 4,
+		 .caution = READ_SYMBOLS,
+		 .was_late = true,
+		 .is_of_owner = true,
+		 .owner = FILE_OWNER_UNKNOWN},
+		{.file = 5},
+		{.file = 6},
+	};
+	struct namers namers = {.opts = {.limit_ns = 1500 * NS_PER_MS}};
+
+	assert_report(&namers, "");
+	namers.faults.items = faults;
+	namers.faults.length = 4;
+	assert_report(
+		&namers, WARNING
+		"'/lib/some.so': its debug information is not read, as a process "
+		"died of it (signal 11)\n" WARNING
+		"'/lib/some.so': its code is not named, as that took too much memory\n" WARNING
+		"'/lib/some.so' and other files of user 1000: its code is not named, "
+		"as that took too long\n" WARNING
+		"'/lib/some.so' and other files that several users may write: its "
+		"debug information is not read, as that took too long\n");
+	namers.faults.items = faults + 1;
+	namers.faults.length = 5;
+	{
+		struct caught_output caught = caught_output_begin(STDERR_FILENO);
+		char message[2048];
+
+		namers_report(&namers);
+		caught_output_end(&caught, message, sizeof(message));
+		assert_non_null(strstr(message, WARNING "and so for 1 more\n"));
+	}
+}
+
+static void how_the_naming_ended_is_told(void **state _unused_)
+{
+	struct namers namers = {.opts = {.limit_ns = 1500 * NS_PER_MS}, .has_given_up = true};
+
+	assert_report(&namers, WARNING "the naming failed: what has no name is given as file and "
+				       "offset\n");
+	namers.is_stopped = true;
+	assert_report(&namers, WARNING "the naming was ended by a signal" REST);
+	namers.is_over = true;
+	assert_report(&namers, WARNING "the naming was ended after 1.5 s (--naming-limit)" REST);
+}
+
 static void free_leaves_no_process_and_no_socket(void **state _unused_)
 {
 	struct namers *namers = start_with(HANG, &usual);
@@ -497,6 +575,8 @@ int main(void)
 		TEST(a_file_has_a_minimum_time),
 		TEST(the_watch_starts_with_each_file),
 		TEST(a_stopped_namer_is_continued),
+		TEST(what_a_file_has_done_is_told),
+		TEST(how_the_naming_ended_is_told),
 		TEST(free_leaves_no_process_and_no_socket),
 	};
 

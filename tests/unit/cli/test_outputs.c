@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,9 @@
 #include "base/confinement.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "caught_output.h"
 #include "test_folder.h"
+#include "viewer/page.h"
 
 static char folder[TEST_PATH_BYTES];
 static char first_path[TEST_PATH_BYTES + 32];
@@ -218,6 +221,21 @@ static void a_number_comes_before_the_extension(void **state _unused_)
 	output_file_free(file);
 }
 
+/* It has no name to number; a file of its own would never be looked for. */
+static void standard_output_has_no_number(void **state _unused_)
+{
+	struct output_file *file;
+	char cwd[PATH_MAX];
+
+	assert_non_null(getcwd(cwd, sizeof(cwd)));
+	assert_int_equal(chdir(folder), 0);
+	assert_int_equal(output_file_open_numbered("-", 3, OUTPUT_MODE, &file, &error), 0);
+	assert_string_equal(output_file_get_path(file), "-");
+	output_file_free(file);
+	assert_int_equal(count_files(), 0);
+	assert_int_equal(chdir(cwd), 0);
+}
+
 static int init_one(const char *path, const char *format)
 {
 	const struct output_request request = {.path = path, .format = format};
@@ -241,6 +259,85 @@ static void the_format_is_asked_for_or_that_of_the_extension(void **state _unuse
 	assert_non_null(strstr(error.message, "'no format'"));
 	/* One that is only read. */
 	assert_int_equal(init_one("x", "jfr"), -EINVAL);
+}
+
+/* A page where the program has one; its name says host and time. */
+static void without_a_name_there_is_a_made_up_one(void **state _unused_)
+{
+	const struct output_request request = {0};
+	char cwd[PATH_MAX];
+	const char *path;
+
+	assert_int_equal(init_one(NULL, NULL), 0);
+	assert_string_equal(outputs.items[0].format->name, viewer_page_exists() ? "html" : "svg");
+	assert_non_null(getcwd(cwd, sizeof(cwd)));
+	assert_int_equal(chdir(folder), 0);
+	assert_int_equal(outputs_open(&outputs, &request, 0, OUTPUT_MODE, &error), 0);
+	assert_int_equal(chdir(cwd), 0);
+	path = output_file_get_path(outputs.items[0].file);
+	assert_true(string_starts_with(path, "stackwide-"));
+	assert_true(string_ends_with(path, outputs.items[0].format->extension));
+	assert_null(strchr(path, '/'));
+}
+
+static void formats_say_whether_times_and_metrics_are_shown(void **state _unused_)
+{
+	assert_int_equal(init_one("a.folded", NULL), 0);
+	assert_false(outputs_have_times(&outputs));
+	assert_false(outputs_have_timestamps(&outputs));
+	assert_false(outputs_have_all_metrics(&outputs)); /* one has to be chosen */
+	assert_int_equal(init_one("a.pb.gz", NULL), 0);
+	assert_true(outputs_have_all_metrics(&outputs));
+	assert_int_equal(init_one("a.pftrace", NULL), 0);
+	assert_true(outputs_have_times(&outputs));
+	assert_int_equal(init_one("a.html", NULL), 0);
+	assert_true(outputs_have_timestamps(&outputs));
+	assert_false(outputs_have_times(&outputs));
+}
+
+static int write_too_much(const struct profile *profile _unused_, const struct format_opts *opts,
+			  const struct sink *sink _unused_)
+{
+	assert_non_null(opts->ret_num_events);
+	*opts->ret_num_events = 20000000;
+	return -EOVERFLOW;
+}
+
+static int write_not(const struct profile *profile _unused_,
+		     const struct format_opts *opts _unused_, const struct sink *sink _unused_)
+{
+	return -ENOSPC;
+}
+
+static void what_a_format_cannot_hold_is_told(void **state _unused_)
+{
+	struct profile *profile = make_profile();
+	const struct format_opts opts = {0};
+	struct format format = {.name = "small", .write = write_too_much, .max_metrics = 1};
+	struct output output = {.format = &format};
+	struct outputs one = {.items = &output, .length = 1};
+	struct caught_output caught;
+	char message[512];
+	uint32_t metric;
+	int err;
+
+	assert_int_equal(output_file_open("/dev/null", OUTPUT_MODE, &output.file, NULL), 0);
+	assert_int_equal(outputs_fill(&one, profile, &opts, &error), -EOVERFLOW);
+	assert_string_equal(error.message,
+			    "the weights exceed in sum what the format small can hold");
+	format.write = write_not;
+	assert_int_equal(profile_add_metric(profile, "cycles", "count", &metric), 0);
+	assert_int_equal(profile_add_metric(profile, "misses", "count", &metric), 0);
+	log_set_level(LOG_LEVEL_NORMAL);
+	caught = caught_output_begin(STDERR_FILENO);
+	err = outputs_fill(&one, profile, &opts, &error);
+	caught_output_end(&caught, message, sizeof(message));
+	assert_int_equal(err, -ENOSPC);
+	assert_string_equal(error.message, "cannot write '/dev/null': No space left on device");
+	assert_string_equal(message, "stackwide: warning: the format small holds 1 metrics: cycles "
+				     "and what follows it, 2 in all, are left out\n");
+	output_file_free(output.file);
+	profile_free(profile);
 }
 
 static void a_metric_that_is_missing_is_told(void **state _unused_)
@@ -268,7 +365,11 @@ int main(void)
 		TEST(each_file_has_a_descriptor_that_its_writer_needs),
 		TEST(files_can_start_over_and_pipes_cannot),
 		TEST(a_number_comes_before_the_extension),
+		TEST(standard_output_has_no_number),
 		TEST(the_format_is_asked_for_or_that_of_the_extension),
+		TEST(without_a_name_there_is_a_made_up_one),
+		TEST(formats_say_whether_times_and_metrics_are_shown),
+		TEST(what_a_format_cannot_hold_is_told),
 		TEST(a_metric_that_is_missing_is_told),
 	};
 

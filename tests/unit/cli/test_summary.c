@@ -11,6 +11,7 @@
 #include "profile_builder.h"
 
 /* clang-format off */
+#include "caught_output.h"
 #include "failing_memory.h"
 #include "unit.h"
 /* clang-format on */
@@ -458,21 +459,10 @@ static void short_memory_is_no_shorter_summary(_unused_ void **state)
 static void catch_stderr(int (*print)(const struct summary *summary), const struct summary *summary,
 			 int expected, char *ret, size_t size)
 {
-	FILE *caught = tmpfile();
-	int saved = dup(STDERR_FILENO);
-	ssize_t length;
-	int err;
+	struct caught_output caught = caught_output_begin(STDERR_FILENO);
+	int err = print(summary);
 
-	assert_non_null(caught);
-	fflush(stderr);
-	dup2(fileno(caught), STDERR_FILENO);
-	err = print(summary);
-	fflush(stderr);
-	dup2(saved, STDERR_FILENO);
-	close(saved);
-	length = pread(fileno(caught), ret, size - 1, 0);
-	ret[length < 0 ? 0 : length] = '\0';
-	fclose(caught);
+	caught_output_end(&caught, ret, size);
 	assert_int_equal(err, expected);
 }
 
@@ -532,6 +522,133 @@ static void the_line_and_the_files_say_what_they_are_of(_unused_ void **state)
 	release(&scene);
 }
 
+static void user_stacks_are_reported_with_what_they_lack(_unused_ void **state)
+{
+	struct scene scene = make_scene();
+	struct summary summary = {.account = &scene.account,
+				  .profile = scene.profile,
+				  .outputs = &scene.outputs,
+				  .has_user_stacks = true,
+				  .event_name = "cycles",
+				  .num_columns = 100};
+
+	scene.account.complete_user_stacks = 60;
+	scene.account.ticks.in_exec = 20;
+	scene.account.ticks.unproven = 5;
+	scene.account.ticks.idle = 1234;
+	for (size_t i = 0; i < NUM_TRUNCATIONS; i++)
+		scene.account.truncated_user_stacks[i] = 1;
+	scene.account.truncated_user_stacks[TRUNCATED_DEPTH] = 20 - (NUM_TRUNCATIONS - 1);
+	assert_int_equal(summary_append(&summary, &scene.text), 0);
+	assert_says(&scene, "at 99 Hz (cycles); idle: 1,234 ticks\n");
+	assert_says(&scene, "  user stacks  80 complete (80.0%)\n"
+			    "               20 of these are in an exec, whole in the kernel\n"
+			    "               5 of these may lack a caller: ");
+	for (size_t i = 0; i < NUM_TRUNCATIONS; i++) {
+		char line[128];
+
+		snprintf(line, sizeof(line), "               %d %s\n",
+			 i == TRUNCATED_DEPTH ? 20 - (NUM_TRUNCATIONS - 1) : 1,
+			 truncation_explain((enum truncation)i));
+		assert_says(&scene, line);
+	}
+	text_truncate(&scene.text, 0);
+	summary.has_user_stacks = false;
+	assert_int_equal(summary_append(&summary, &scene.text), 0);
+	assert_null(strstr(scene.text.data, "user stacks"));
+	release(&scene);
+}
+
+static void frames_without_names_have_their_reasons(_unused_ void **state)
+{
+	struct scene scene = make_scene();
+	struct summary summary = {.account = &scene.account,
+				  .profile = scene.profile,
+				  .outputs = &scene.outputs,
+				  .event_name = "cycles",
+				  .num_columns = 100};
+
+	scene.account.named_frames = 900;
+	scene.account.sizeless_frames = 9;
+	scene.account.unnamed_frames[UNNAMED_NO_MAPPING] = 10;
+	scene.account.unnamed_frames[UNNAMED_NO_FILE] = 20;
+	scene.account.unnamed_frames[UNNAMED_BUILD_ID_DIFFERS] = 30;
+	scene.account.unnamed_frames[UNNAMED_NO_SYMBOL] = 15;
+	scene.account.unnamed_frames[UNNAMED_NOT_REACHED] = 25;
+	assert_int_equal(summary_append(&summary, &scene.text), 0);
+	assert_says(&scene, "  frames       900 named (90.0%)\n"
+			    "               10 outside every known mapping\n"
+			    "               20 in files that could not be opened\n"
+			    "               30 in files that were replaced\n"
+			    "               15 in code without symbols\n"
+			    "               25 not reached by the naming, which was ended\n");
+	assert_null(strstr(scene.text.data, "kernel functions have no names"));
+	text_truncate(&scene.text, 0);
+	/* One in a hundred is worth a line. */
+	scene.account.sizeless_frames = 10;
+	summary.is_kernel_restricted = true;
+	summary.unread_debug_info = (struct unread_debug_info){"/bin/split", true};
+	assert_int_equal(summary_append(&summary, &scene.text), 0);
+	assert_says(&scene, "               10 named by symbols without size, whose end is ");
+	assert_says(&scene, "/bin/split is in .dwo files, which are not read;\n");
+	assert_says(&scene, "kernel functions have no names: /proc/kallsyms is restricted;\n");
+	text_truncate(&scene.text, 0);
+	summary.unread_debug_info.is_split = false;
+	assert_int_equal(summary_append(&summary, &scene.text), 0);
+	assert_says(&scene, "/bin/split is in a file of dwz that is not there\n");
+	release(&scene);
+}
+
+static void losses_of_scheduling_are_reported(_unused_ void **state)
+{
+	struct scene scene = make_scene();
+
+	scene.account.ticks.scheduling = (struct scheduling_counts){
+		.switches = 1000,
+		.wakeups = 2000,
+		.lost_ring = 3,
+		.lost_nested = 4,
+		.lost_storage = 5,
+		.lost_unseen = 6,
+		.kworks = {.kept = 70, .lost_ring = 1, .lost_nested = 2, .lost_storage = 4}};
+	append(&scene, summary_append);
+	assert_null(strstr(scene.text.data, "scheduling"));
+	text_truncate(&scene.text, 0);
+	scene.account.ticks.scheduling.is_recorded = true;
+	append(&scene, summary_append);
+	assert_says(&scene, "  scheduling   1,000 switches and 2,000 wakeups\n"
+			    "               70 interrupts, softirqs and items of workqueues\n"
+			    "               7 of these lost; --stats says why\n"
+			    "               3 lost: found the ring full\n"
+			    "               4 lost: woken by an interrupt inside another event\n"
+			    "               5 lost: no room in the temporary file; ");
+	assert_says(&scene, "               6 lost: not reported by the kernel; ");
+	release(&scene);
+}
+
+static void the_time_of_programs_is_part_of_our_cost(_unused_ void **state)
+{
+	struct scene scene = make_scene();
+
+	scene.account.recording_cpu_ns = 100000000;
+	scene.account.total_cpu_ns = 500000000;
+	scene.account.ticks.program_time = (struct program_time){.ns = 4999999};
+	append(&scene, summary_append);
+	assert_null(strstr(scene.text.data, "in BPF programs"));
+	text_truncate(&scene.text, 0);
+	scene.account.ticks.program_time.ns = 300000000;
+	append(&scene, summary_append);
+	assert_says(&scene,
+		    "  our cost     0.40 s CPU (20.00% of one CPU) and 0 MB while recording;\n"
+		    "               0.30 s of it in BPF programs, while others ran;\n"
+		    "               0.80 s and ");
+	text_truncate(&scene.text, 0);
+	scene.account.ticks.program_time.is_sampled = true;
+	append(&scene, summary_append);
+	assert_says(&scene, "while others ran (estimated: some runs are timed);\n");
+	release(&scene);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -540,6 +657,10 @@ int main(void)
 		cmocka_unit_test(an_estimated_sum_has_its_error),
 		cmocka_unit_test(hits_after_the_last_sample_are_reported_where_they_matter),
 		cmocka_unit_test(nothing_lost_is_reported_too),
+		cmocka_unit_test(user_stacks_are_reported_with_what_they_lack),
+		cmocka_unit_test(frames_without_names_have_their_reasons),
+		cmocka_unit_test(losses_of_scheduling_are_reported),
+		cmocka_unit_test(the_time_of_programs_is_part_of_our_cost),
 		cmocka_unit_test(our_share_of_a_cpu_is_that_of_a_second_or_more),
 		cmocka_unit_test(the_short_summary_has_the_sum),
 		cmocka_unit_test(short_memory_is_no_shorter_summary),

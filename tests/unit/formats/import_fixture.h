@@ -55,6 +55,18 @@ static inline void imported_release(struct imported *imported)
 	text_release(&imported->warnings);
 }
 
+/* How much was skipped is counted, too, and each warning. */
+static inline void assert_counted(const struct imported *imported)
+{
+	uint64_t num_lines = 0;
+
+	for (const char *c = imported->warnings.data; *c; c++)
+		num_lines += *c == '\n';
+	assert_int_equal(imported->import.counts.warnings, num_lines);
+	assert_int_equal(imported->import.counts.skipped > 0,
+			 strstr(imported->warnings.data, "skipping") != NULL);
+}
+
 static inline int imported_append(void *context, const void *data, size_t size)
 {
 	text_append(context, data, size);
@@ -112,6 +124,7 @@ static inline void assert_warned(const struct format *format, const char *text,
 
 	assert_int_equal(imported_read(&imported, format, text, strlen(text)), 0);
 	assert_string_equal(imported.warnings.data, warnings);
+	assert_counted(&imported);
 	assert_written(&format_folded, imported.profile, (struct call_tree_opts){0}, expected);
 	imported_release(&imported);
 }

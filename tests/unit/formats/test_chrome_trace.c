@@ -101,6 +101,7 @@ static void begins_without_end_do_not_nest_without_bound(void **state _unused_)
 	assert_int_equal(imported_read(&imported, FORMAT, text.data, text.length), 0);
 	assert_non_null(strstr(imported.warnings.data,
 			       "FILE: 500 slices are inside more than 1000 others, skipping\n"));
+	assert_int_equal(imported.import.counts.skipped, 500);
 	assert_int_equal(profile_count_stacks(imported.profile), 1001);
 	text_release(&text);
 	imported_release(&imported);

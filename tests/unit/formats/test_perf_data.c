@@ -233,6 +233,26 @@ static void a_child_has_its_parents_code_until_it_execs(void **state _unused_)
 	assert_file(&writer, "", "other;[unknown] 1\nrun;run+0x410 1\n");
 }
 
+/* Nor when a thread that had the number of another one has ended. */
+static void code_stays_known_while_a_thread_lives(void **state _unused_)
+{
+	struct perf_writer writer;
+	struct perf_sample_spec spec = {8, 7, 7, 11, 1, 0, {USER, 0x1010}, {0}, {0}};
+
+	begin(&writer, USUAL, false);
+	perf_add_task(&writer, PERF_FORK, 3, 7, 9, 7);
+	perf_add_task(&writer, PERF_EXIT, 4, 7, 9, 7);
+	perf_add_task(&writer, PERF_FORK, 5, 7, 9, 7);
+	perf_add_task(&writer, PERF_EXIT, 6, 7, 9, 7);
+	perf_add_task(&writer, PERF_EXIT, 7, 7, 9, 7); /* told twice */
+	perf_add_sample(&writer, &spec);
+	/* Without any, it is forgotten. */
+	perf_add_task(&writer, PERF_EXIT, 9, 7, 7, 1);
+	spec.time_ns = 10;
+	perf_add_sample(&writer, &spec);
+	assert_file(&writer, "", "run;[unknown] 1\nrun;run+0x410 1\n");
+}
+
 static void a_new_thread_keeps_the_name_it_was_made_under(void **state _unused_)
 {
 	struct perf_writer writer;
@@ -357,6 +377,7 @@ static void copied_stacks_are_truncated_where_nobody_walks(void **state _unused_
 static void lost_records_are_reported(void **state _unused_)
 {
 	struct perf_writer writer;
+	struct imported imported = {0};
 
 	begin(&writer, USUAL, false);
 	perf_begin(&writer, PERF_LOST, 0);
@@ -365,8 +386,13 @@ static void lost_records_are_reported(void **state _unused_)
 	perf_end_at(&writer, 3, 11);
 	perf_add_sample(&writer,
 			&(struct perf_sample_spec){4, 7, 7, 11, 1, 0, {USER, 0x1010}, {0}, {0}});
-	assert_file(&writer, "FILE: 5 samples or other records were lost while recording\n",
-		    "run;run+0x410 1\n");
+	read_records(&imported, &writer);
+	assert_string_equal(imported.warnings.data,
+			    "FILE: 5 samples or other records were lost while recording\n");
+	assert_int_equal(imported.import.counts.lost_samples, 5);
+	assert_written(&format_folded, imported.profile, (struct call_tree_opts){0},
+		       "run;run+0x410 1\n");
+	imported_release(&imported);
 }
 
 static void a_truncated_file_gives_what_is_before(void **state _unused_)
@@ -436,6 +462,7 @@ int main(void)
 		cmocka_unit_test(other_folders_are_not_of_perf),
 		cmocka_unit_test(events_read_as_a_group_count_what_each_has_gone_on),
 		cmocka_unit_test(a_child_has_its_parents_code_until_it_execs),
+		cmocka_unit_test(code_stays_known_while_a_thread_lives),
 		cmocka_unit_test(a_new_thread_keeps_the_name_it_was_made_under),
 		cmocka_unit_test(a_newer_mapping_takes_the_place_of_an_older_one),
 		cmocka_unit_test(modules_have_the_build_ids_of_the_record_or_of_the_file),

@@ -38,6 +38,45 @@ static void samples_of_others_weigh_one_each(void **state _unused_)
 	assert_trace(&trace, "worker;f 2\n", "");
 }
 
+/* A sample of this stack; lost: so many records before it, and it is no sample. */
+static void put_other_sample(struct text *trace, uint64_t time, uint64_t callstack, uint64_t lost)
+{
+	struct text sample = {0};
+
+	put(&sample, 2, 5);
+	put(&sample, 3, 7);
+	put(&sample, 4, callstack);
+	if (lost)
+		put(&sample, 17, lost);
+	put_packet(trace, 3, NEEDED, time, SAMPLE, &sample);
+}
+
+/* What a trace lacks is counted, and each kind in its place. */
+static void missing_stacks_and_lost_samples_are_counted(void **state _unused_)
+{
+	struct zones_read_result result;
+	struct text trace = {0};
+
+	put_sample(&trace, 3, 5); /* before its state */
+	put_stack(&trace, 3, CLEARED, "f");
+	put_sample(&trace, 3, 10);
+	put_other_sample(&trace, 20, 99, 0);
+	put_other_sample(&trace, 25, 98, 0);
+	put_other_sample(&trace, 30, 0, 0); /* says that it has none */
+	put_other_sample(&trace, 40, 0, 1000);
+	assert_int_equal(read_trace(&trace, &result), 0);
+	assert_written(&format_folded, result.profile, (struct call_tree_opts){0},
+		       "[unknown] 3\n[unknown];f 1\n");
+	assert_string_equal(result.warnings.data,
+			    "x: 1 packets refer to what was lost before they came, skipping\n"
+			    "x: 2 samples refer to stacks that the trace does not have\n");
+	assert_int_equal(result.counts.skipped, 1);
+	assert_int_equal(result.counts.without_stack, 2);
+	assert_int_equal(result.counts.lost_samples, 1000);
+	builder_release(&result);
+	text_release(&trace);
+}
+
 static void numbers_are_of_their_sequence(void **state _unused_)
 {
 	struct text trace = {0};
@@ -545,6 +584,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_of_others_weigh_one_each),
+		cmocka_unit_test(missing_stacks_and_lost_samples_are_counted),
 		cmocka_unit_test(numbers_are_of_their_sequence),
 		cmocka_unit_test(a_cleared_state_is_forgotten),
 		cmocka_unit_test(packets_without_the_state_they_need_are_skipped),

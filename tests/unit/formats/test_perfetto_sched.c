@@ -589,6 +589,80 @@ static void events_of_others_are_sorted_over_all_cpus(void **state _unused_)
 	text_release(&described);
 }
 
+/* Fields of FtraceEvent. */
+enum {
+	SOFTIRQ_BEGIN = 24,
+	SOFTIRQ_END = 25,
+	IRQ_BEGIN = 36,
+	IRQ_END = 37,
+	WORK_END = 57,
+	WORK_BEGIN = 58
+};
+
+/* An event of the kernel's own work, as ftrace has it; name may be NULL. */
+static void put_kwork(struct text *bundle, uint32_t field, uint64_t time_ns, uint64_t number,
+		      const char *name)
+{
+	struct text event = {0};
+	struct text kwork = {0};
+
+	put(&kwork, 1, number);
+	if (name)
+		put_string(&kwork, 2, name);
+	put(&event, 1, time_ns);
+	put(&event, 2, 50); /* who ran */
+	put_message(&event, field, &kwork);
+	put_message(bundle, 2, &event);
+}
+
+/* An end without a begin is of what began before the trace, or of what was lost; a begin without an end likewise. */
+static void each_begin_of_others_has_one_end(void **state _unused_)
+{
+	static const struct timeline_kwork expected[] = {
+		{200, 210, 1, 24, 0, KWORK_IRQ},
+		{300, 330, 1, 3, 0, KWORK_SOFTIRQ},
+		{310, 320, 1, 25, 0, KWORK_IRQ},
+		{420, 450, 1, 50, 0, KWORK_WORKQUEUE},
+	};
+	struct zones_read_result result;
+	struct text trace = {0};
+	struct text bundle = {0};
+
+	put(&bundle, 1, 1);
+	put_kwork(&bundle, IRQ_END, 100, 24, NULL);
+	put_kwork(&bundle, IRQ_BEGIN, 200, 24, "virtio0");
+	put_kwork(&bundle, IRQ_END, 210, 24, NULL);
+	put_kwork(&bundle, IRQ_END, 220, 24, NULL);
+	put_kwork(&bundle, SOFTIRQ_BEGIN, 300, 3, NULL);
+	put_kwork(&bundle, IRQ_BEGIN, 310, 25, "virtio1");
+	put_kwork(&bundle, IRQ_END, 320, 25, NULL);
+	put_kwork(&bundle, SOFTIRQ_END, 330, 3, NULL);
+	put_kwork(&bundle, SOFTIRQ_END, 340, 3, NULL);
+	put_kwork(&bundle, WORK_BEGIN, 400, 1, NULL);
+	put_kwork(&bundle, WORK_BEGIN, 420, 1, NULL);
+	put_kwork(&bundle, WORK_END, 450, 1, NULL);
+	put_kwork(&bundle, WORK_END, 460, 1, NULL);
+	put_packet(&trace, 1, 0, 0, KERNEL, &bundle);
+	assert_int_equal(builder_read(&format_pftrace, trace.data, trace.length, false, &result),
+			 0);
+	assert_string_equal(result.warnings.data, "");
+	assert_int_equal(timeline_count_kwork(result.timeline), ARRAY_LENGTH(expected));
+	for (uint32_t i = 0; i < ARRAY_LENGTH(expected); i++) {
+		const struct timeline_kwork *kwork = timeline_get_kwork(result.timeline, i);
+		bool is_found = false;
+
+		for (size_t j = 0; j < ARRAY_LENGTH(expected); j++)
+			is_found |= kwork->begin_ns == expected[j].begin_ns &&
+				    kwork->end_ns == expected[j].end_ns &&
+				    kwork->cpu == expected[j].cpu &&
+				    kwork->number == expected[j].number &&
+				    kwork->kind == expected[j].kind;
+		assert_true(is_found);
+	}
+	builder_release(&result);
+	text_release(&trace);
+}
+
 static void columns_that_differ_in_length_are_skipped(void **state _unused_)
 {
 	struct text trace = {0};
@@ -653,6 +727,7 @@ int main(void)
 		cmocka_unit_test(what_became_of_threads_comes_back),
 		cmocka_unit_test(short_lived_processes_are_shown_together_and_read_apart),
 		cmocka_unit_test(events_of_others_are_sorted_over_all_cpus),
+		cmocka_unit_test(each_begin_of_others_has_one_end),
 		cmocka_unit_test(columns_that_differ_in_length_are_skipped),
 		cmocka_unit_test(what_is_not_read_is_reported_where_the_trace_is_rewritten),
 	};

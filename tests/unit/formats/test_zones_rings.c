@@ -304,6 +304,7 @@ static void a_malformed_record_ends_its_block(void **state _unused_)
 		assert_int_equal(timeline_count_zone(result.timeline), 100 - 32);
 		assert_non_null(strstr(result.warnings.data, "x: 32 zones were overwritten"));
 		assert_non_null(strstr(result.warnings.data, "x: 1 blocks are malformed"));
+		assert_int_equal(result.counts.skipped, 1);
 		builder_release(&result);
 	}
 	text_release(&bytes);
@@ -337,6 +338,7 @@ static void a_malformed_block_is_left_out(void **state _unused_)
 	read_bytes(&bytes, &result);
 	assert_int_equal(timeline_count_zone(result.timeline), 100 - 32);
 	assert_null(strstr(result.warnings.data, "malformed"));
+	assert_int_equal(result.counts.skipped, 0);
 	builder_release(&result);
 	text_release(&bytes);
 }

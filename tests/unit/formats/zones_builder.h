@@ -21,6 +21,7 @@ struct zones_read_result {
 	struct timeline *timeline;
 	struct text warnings; /* one a line */
 	struct error error;
+	struct import_counts counts;
 };
 
 static inline void builder_warn(void *context, const char *line)
@@ -51,6 +52,7 @@ static inline int builder_import(const struct format *format, const void *data, 
 	import.context = &ret->warnings;
 	err = format->read(&import);
 	ret->error = import.error;
+	ret->counts = import.counts;
 	return err;
 }
 

@@ -217,6 +217,42 @@ static void a_client_gets_descriptors(void **state)
 	assert_int_equal(waitpid(server, NULL, 0), server);
 }
 
+/* A process that asked before was ended, and its answer comes later. */
+static void an_answer_to_who_asked_before_is_passed_over(void **state)
+{
+	struct scene *scene = *state;
+	struct {
+		uint32_t number;
+		char path[PATH_BYTES];
+	} earlier = {.number = 1};
+	struct debug_client client;
+	char content[8] = "";
+	int fds[2];
+	pid_t server;
+	int fd;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, fds), 0);
+	strcpy(earlier.path, in(scene, "debug/below/file.debug"));
+	assert_true(send(fds[0], &earlier, sizeof(uint32_t) + strlen(earlier.path), 0) > 0);
+	strcpy(earlier.path, "/etc/passwd"); /* which is refused */
+	assert_true(send(fds[0], &earlier, sizeof(uint32_t) + strlen(earlier.path), 0) > 0);
+	server = fork();
+	if (!server) {
+		close(fds[0]);
+		debug_broker_serve(&scene->broker, fds[1]);
+		_exit(0);
+	}
+	close(fds[1]);
+	debug_client_init(&client, fds[0]);
+	fd = client.opener.open(client.opener.context, in(scene, "programs/program.debug"));
+	assert_true(fd >= 0);
+	assert_int_equal(read(fd, content, sizeof(content)), 5);
+	assert_string_equal(content, ELFMAG "d");
+	close(fd);
+	close(fds[0]);
+	assert_int_equal(waitpid(server, NULL, 0), server);
+}
+
 static void a_server_that_does_not_answer_is_not_asked_again(void **state _unused_)
 {
 	struct debug_client client;
@@ -245,6 +281,7 @@ int main(void)
 		TEST(a_path_that_leads_to_another_file_here_counts_nothing),
 		TEST(files_of_others_are_roots_and_for_everybody),
 		TEST(a_client_gets_descriptors),
+		TEST(an_answer_to_who_asked_before_is_passed_over),
 		TEST(a_server_that_does_not_answer_is_not_asked_again),
 	};
 

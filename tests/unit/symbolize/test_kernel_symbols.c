@@ -1,3 +1,4 @@
+#include "test_folder.h"
 #include "unit.h"
 
 #include <errno.h>
@@ -164,6 +165,46 @@ static void files_that_are_not_there_name_nothing(void **state)
 	kernel_symbols_free(symbols);
 }
 
+static void write_proc(const char *folder, const char *name, const char *content)
+{
+	char path[TEST_PATH_BYTES + 32];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	assert_true(fputs(content, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* The list of the kernel is long: it is read again when modules came or went. */
+static void lists_are_read_again_when_there_are_other_modules(void **state)
+{
+	struct kernel_symbols *symbols = kernel_symbols_new();
+	char folder[TEST_PATH_BYTES];
+	char command[TEST_PATH_BYTES + 32];
+
+	(void)state;
+	test_folder_make(folder);
+	write_proc(folder, "kallsyms", "ffffffff81000000 T first\n");
+	write_proc(folder, "modules", modules);
+	assert_int_equal(kernel_symbols_load(symbols, folder), 0);
+	assert_found(symbols, 0xffffffff81000000, "first", "[kernel]");
+	write_proc(folder, "kallsyms",
+		   "ffffffff81000000 T second\nffffffffc0500000 t late_one\t[late]\n");
+	assert_int_equal(kernel_symbols_load(symbols, folder), 0);
+	assert_found(symbols, 0xffffffff81000000, "first", "[kernel]");
+	assert_not_found(symbols, 0xffffffffc0500010);
+	write_proc(folder, "modules", "late 4096 0 - Live 0xffffffffc0500000\n");
+	assert_int_equal(kernel_symbols_load(symbols, folder), 0);
+	assert_found(symbols, 0xffffffff81000000, "second", "[kernel]");
+	assert_found(symbols, 0xffffffffc0500010, "late_one", "late");
+	assert_not_found(symbols, 0xffffffffc0000010); /* that module is gone */
+	kernel_symbols_free(symbols);
+	snprintf(command, sizeof(command), "rm -rf '%s'", folder);
+	assert_int_equal(system(command), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,6 +216,7 @@ int main(void)
 		cmocka_unit_test(zero_addresses_mean_restricted),
 		cmocka_unit_test(malformed_lines_are_skipped),
 		cmocka_unit_test(files_that_are_not_there_name_nothing),
+		cmocka_unit_test(lists_are_read_again_when_there_are_other_modules),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

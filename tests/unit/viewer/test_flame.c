@@ -294,6 +294,19 @@ static void layout_leaves_out_what_is_too_narrow_or_out_of_sight(void **state)
 	assert_int_equal(layout.boxes.length, 3);
 	assert_float_equal(layout.boxes.items[1].width_px, 2 * 90.1, 0.01);
 	assert_float_equal(layout.boxes.items[2].x_px, 2 * 0.1, 0.01);
+	/* The next layout has nothing of this one. */
+	viewport.from = 0.95;
+	viewport.to = 1;
+	assert_int_equal(
+		flame_layout_make(&layout, session_get_flame(session, FLAME_CALLEES), &viewport),
+		0);
+	assert_int_equal(layout.boxes.length, 3); /* all, b, and far */
+	assert_float_equal(layout.boxes.items[2].width_px, 99 * 2.0, 0.01);
+	viewport.to = viewport.from;
+	assert_int_equal(
+		flame_layout_make(&layout, session_get_flame(session, FLAME_CALLEES), &viewport),
+		0);
+	assert_int_equal(layout.boxes.length, 0);
 	flame_layout_release(&layout);
 	session_free(session);
 }

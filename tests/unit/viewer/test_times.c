@@ -294,19 +294,21 @@ static void only_files_with_times_say_so(void **state _unused_)
 	session_free(session);
 }
 
+/* That knows the calendar. */
+static const char page[] =
+	"<svg><metadata id=\"stackwide-profile\">\nstackwide profile 2\nn f\nm 1 1\n"
+	"c 5000000 1700000000000000000\np 7 1\nt 0 7 1 0\nf 1\ns\n0\nv 0\n1 6\nw 0*2 1990*4\n"
+	"end\n</metadata></svg>";
+
 static void packed_session_has_its_times_again(void **state _unused_)
 {
 	struct session *session = session_new();
 	struct error error = {0};
 	struct time_grid grid;
 	uint32_t source;
-	static const char text[] =
-		"<svg><metadata id=\"stackwide-profile\">\nstackwide profile 2\nn f\nm 1 1\n"
-		"c 5000000 1700000000000000000\np 7 1\nt 0 7 1 0\nf 1\ns\n0\nv 0\n1 6\nw 0*2 1990*4\n"
-		"end\n</metadata></svg>";
 
 	assert_int_equal(session_import(session,
-					&(struct session_input){"page", text, strlen(text), NULL},
+					&(struct session_input){"page", page, strlen(page), NULL},
 					&source, &error),
 			 0);
 	grid = make_grid(session, NULL, NULL, 600);
@@ -315,6 +317,35 @@ static void packed_session_has_its_times_again(void **state _unused_)
 	assert_int_equal(grid.cells[TIME_GRID_ROWS + 49], 4);
 	time_grid_release(&grid);
 	assert_int_equal(get_sum(session, "+time:0-1990"), 2);
+	session_free(session);
+}
+
+static void only_a_file_that_is_shown_alone_has_a_date(void **state _unused_)
+{
+	struct session *session = session_new();
+	struct error error = {0};
+	struct time_grid grid;
+	uint32_t first, second;
+
+	assert_int_equal(session_import(session,
+					&(struct session_input){"page", page, strlen(page), NULL},
+					&first, &error),
+			 0);
+	second = open_script(session, script);
+	grid = make_grid(session, NULL, NULL, 600);
+	assert_int_equal(grid.start_ms, 0);
+	assert_int_equal(grid.span_ms, 3501);
+	time_grid_release(&grid);
+	session_get_source(session, second)->side = SIDE_OFF;
+	grid = make_grid(session, NULL, NULL, 600);
+	assert_int_equal(grid.start_ms, 1700000000000);
+	time_grid_release(&grid);
+	/* The other one knows no calendar. */
+	session_get_source(session, first)->side = SIDE_OFF;
+	session_get_source(session, second)->side = SIDE_SHOWN;
+	grid = make_grid(session, NULL, NULL, 600);
+	assert_int_equal(grid.start_ms, 0);
+	time_grid_release(&grid);
 	session_free(session);
 }
 
@@ -335,6 +366,7 @@ int main(void)
 		cmocka_unit_test(what_is_not_shown_has_no_part_in_it),
 		cmocka_unit_test(only_files_with_times_say_so),
 		cmocka_unit_test(packed_session_has_its_times_again),
+		cmocka_unit_test(only_a_file_that_is_shown_alone_has_a_date),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
