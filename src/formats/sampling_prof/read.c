@@ -8,9 +8,13 @@
  * Self counts are always exact. Totals and callers are exact as long as no element has a second
  * caller; if one has, a warning says so.
  *
+ * The oldest writers say nothing of calls from the root: what an element's total is more than all its callers called it
+ * for, it was outermost in.
+ *
  * Direct recursion: the element is in its stack twice if all its samples had a call to itself.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -33,6 +37,7 @@ struct sampling_prof_element {
 	uint64_t total;
 	uint64_t recursions; /* samples in which it called itself */
 	uint64_t explained;  /* of the total: own samples and those of callees in the tree */
+	uint64_t called;     /* by others */
 	uint32_t stack;
 	uint32_t caller;     /* in the tree; NO_CALLER */
 	uint32_t first_call; /* of the calls it makes, when they are sorted by caller */
@@ -399,6 +404,68 @@ static int grow_tree(struct sampling_prof_reader *reader)
 	return 0;
 }
 
+/* Where the file says none. */
+static int add_root_calls(struct sampling_prof_reader *reader)
+{
+	array_for_each (&reader->calls, call) {
+		uint64_t *called = &reader->elements.items[call->to].called;
+
+		if (call->from == NO_CALLER)
+			return 0;
+		if (__builtin_add_overflow(*called, call->count, called))
+			*called = UINT64_MAX;
+	}
+	for (uint32_t id = 0; id < reader->elements.length; id++) {
+		const struct sampling_prof_element *element = &reader->elements.items[id];
+		struct call *added;
+
+		if (element->called >= element->total)
+			continue;
+		added = array_add(&reader->calls);
+		if (!added)
+			return -ENOMEM;
+		*added = (struct call){NO_CALLER, id, element->total - element->called};
+	}
+	return 0;
+}
+
+static int compare_totals(const void *left, const void *right, void *context)
+{
+	const struct sampling_prof_element *elements = context;
+	uint32_t a = *(const uint32_t *)left;
+	uint32_t b = *(const uint32_t *)right;
+
+	if (elements[a].total != elements[b].total)
+		return elements[a].total > elements[b].total ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+/* What nothing leads to from a root is one, that with the greatest total first. */
+static int add_other_roots(struct sampling_prof_reader *reader)
+{
+	uint32_t count = (uint32_t)reader->elements.length;
+	_cleanup_free_ uint32_t *ids = calloc(count + 1ull, sizeof(*ids));
+
+	if (!ids)
+		return -ENOMEM;
+	for (uint32_t id = 0; id < count; id++)
+		ids[id] = id;
+	qsort_r(ids, count, sizeof(*ids), compare_totals, reader->elements.items);
+	for (uint32_t i = 0; i < count; i++) {
+		int err;
+
+		if (reader->elements.items[ids[i]].is_in_tree)
+			continue;
+		err = add_to_tree(reader, NO_CALLER, ids[i]);
+		if (err)
+			return err;
+		err = grow_tree(reader);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 /*
  * Calls are sorted by caller, so that those of one element are neighbours from first_call on.
  * NO_CALLER is the greatest number: calls from the root are at the end.
@@ -406,8 +473,10 @@ static int grow_tree(struct sampling_prof_reader *reader)
 static int build_tree(struct sampling_prof_reader *reader)
 {
 	size_t first_root;
-	int err;
+	int err = add_root_calls(reader);
 
+	if (err)
+		return err;
 	if (reader->calls.length)
 		qsort(reader->calls.items, reader->calls.length, sizeof(struct call),
 		      compare_calls);
@@ -426,18 +495,7 @@ static int build_tree(struct sampling_prof_reader *reader)
 	err = grow_tree(reader);
 	if (err)
 		return err;
-	/* What nothing leads to from a root is one. */
-	for (uint32_t id = 0; id < reader->elements.length; id++) {
-		if (reader->elements.items[id].is_in_tree)
-			continue;
-		err = add_to_tree(reader, NO_CALLER, id);
-		if (err)
-			return err;
-		err = grow_tree(reader);
-		if (err)
-			return err;
-	}
-	return 0;
+	return add_other_roots(reader);
 }
 
 /*

@@ -1,6 +1,9 @@
 #include "import_fixture.h"
 
 #define FORMAT (&format_sampling_prof)
+#define SEVERAL_FIT                                                                 \
+	"FILE: the file has no stacks, and its calls fit several: self counts are " \
+	"exact, totals and callers may not be\n"
 
 static const struct call_tree_opts samples = {0};
 
@@ -188,16 +191,29 @@ static void with_several_callers_the_most_frequent_one_is_taken(void **state _un
 		      "1\n\n:0:main,0\n:0:a,1\n:0:b,2\n:0:f,3\n\n"
 		      "0,0,9\n1,0,4\n2,0,5\n3,9,9\n\n"
 		      "-1,0,9\n0,1,4\n0,2,5\n1,3,4\n2,3,5\n",
-		      "FILE: the file has no stacks, and its calls fit several: self counts are "
-		      "exact, totals and callers may not be\n",
-		      "main;b;f 9\n");
+		      SEVERAL_FIT, "main;b;f 9\n");
+}
+
+/* As the first writer of the format has it: who was outermost, the totals say. */
+static void without_calls_from_the_root_totals_say_who_is_outermost(void **state _unused_)
+{
+	assert_stacks(FORMAT,
+		      "10000\n\n./a.rb:5:fib,1\n./a.rb:9:main,2\n\n1,60,60\n2,40,100\n\n2,1,60\n",
+		      0, "./a.rb:9:main 40\n./a.rb:9:main;./a.rb:5:fib 60\n");
+	/* Calls of itself say nothing of that. */
+	assert_stacks(FORMAT, "1\n\n:0:f,1\n:0:m,2\n\n1,6,6\n2,4,10\n\n2,1,6\n2,2,10\n", 0,
+		      "m;m 4\nm;m;f 6\n");
+	/* Two, and one of them is called as well. */
+	assert_warned(FORMAT, "1\n\n:0:f,1\n:0:m,2\n\n1,7,7\n2,4,8\n\n2,1,4\n", SEVERAL_FIT,
+		      "m 4\nm;f 7\n");
+	/* In a circle the one with the greatest total. */
+	assert_warned(FORMAT, "1\n\n:0:f,1\n:0:m,2\n\n1,2,5\n2,4,6\n\n2,1,6\n1,2,6\n", SEVERAL_FIT,
+		      "m 4\nm;f 2\n");
 }
 
 static void a_circle_of_calls_ends(void **state _unused_)
 {
-	assert_warned(FORMAT, "1\n\n:0:a,0\n:0:b,1\n\n0,1,3\n1,2,3\n\n0,1,3\n1,0,3\n",
-		      "FILE: the file has no stacks, and its calls fit several: self counts are "
-		      "exact, totals and callers may not be\n",
+	assert_warned(FORMAT, "1\n\n:0:a,0\n:0:b,1\n\n0,1,3\n1,2,3\n\n0,1,3\n1,0,3\n", SEVERAL_FIT,
 		      "a 1\na;b 2\n");
 }
 
@@ -271,6 +287,7 @@ int main(void)
 		cmocka_unit_test(what_is_written_is_read_again),
 		cmocka_unit_test(files_and_lines_of_elements_are_kept),
 		cmocka_unit_test(with_several_callers_the_most_frequent_one_is_taken),
+		cmocka_unit_test(without_calls_from_the_root_totals_say_who_is_outermost),
 		cmocka_unit_test(a_circle_of_calls_ends),
 		cmocka_unit_test(malformed_lines_are_skipped),
 		cmocka_unit_test(a_file_without_all_its_tables_is_refused),
