@@ -62,6 +62,7 @@ struct format {
 	const char *
 		producers; /* for the help: what wrote the files that it was tried with; NULL: only we */
 	bool has_times;        /* written files hold a timeline */
+	bool has_times_alone;  /* and nothing else */
 	bool has_timestamps;   /* written files hold the times of the samples */
 	bool has_all_metrics;  /* written files hold every metric, not a chosen one */
 	bool has_threads;      /* written files hold threads with their ids, not as frames */

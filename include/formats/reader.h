@@ -84,9 +84,12 @@ _must_check_ int reader_find_module(struct hash_index *modules, struct profile *
 bool reader_has_frames(const struct profile *profile, const struct location *location,
 		       const struct frame *frames, size_t num_frames);
 
+/* The module of the kernel's own functions. */
+#define KERNEL_MODULE "[kernel]"
+
 /*
  * Strip a FlameGraph annotation, _[k] _[i] _[j], from the end of a name: *length is the new length.
- * Sets the frame's kind or is_inlined; a kernel frame without module gets the module [kernel].
+ * Sets the frame's kind or is_inlined; a kernel frame without module gets KERNEL_MODULE.
  */
 _must_check_ int reader_strip_annotation(struct profile *profile, const char *name, size_t *length,
 					 struct frame *frame);

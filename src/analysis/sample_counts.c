@@ -16,6 +16,8 @@
  */
 #define TAILLESS_MIN_STACKS 10
 #define TAILLESS_WEIGHT     1000
+#define SIZE_ALIGNMENT      8
+#define MAX_ALIGNED_SIZE    1000
 
 struct input {
 	const struct profile *profile;
@@ -71,6 +73,17 @@ static uint64_t find_period(const struct input *input)
 			       (double)num_stacks * log2((double)divisor) >= PERIOD_MIN_BITS
 		       ? divisor
 		       : 1;
+}
+
+/*
+ * Sizes of memory are multiples of powers of two, or of what it is aligned to, whichever sizes they are: no period, which
+ * would be as good as a sample each.
+ */
+static bool is_of_sizes(uint64_t divisor)
+{
+	bool is_power_of_two = !(divisor & (divisor - 1));
+
+	return divisor % SIZE_ALIGNMENT == 0 && (is_power_of_two || divisor < MAX_ALIGNED_SIZE);
 }
 
 /* How often the period is in the weights. */
@@ -152,6 +165,10 @@ int sample_counts_find(const struct profile *profile, uint32_t metric, uint32_t 
 		return 0;
 	}
 	period = find_period(&input);
+	if (is_of_sizes(period)) {
+		ret->is_doubtful = true;
+		return 0;
+	}
 	if (period > 1) {
 		count_periods(&input, period, ret);
 		return 0;

@@ -161,3 +161,24 @@ const char *path_basename(const char *path)
 
 	return slash ? slash + 1 : path;
 }
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* A scheme has two characters or more: with one it is a drive. */
+bool path_has_scheme(const char *path, size_t length)
+{
+	size_t end = 0;
+
+	while (end < length && (is_letter(path[end]) || (path[end] >= '0' && path[end] <= '9') ||
+				path[end] == '+' || path[end] == '-' || path[end] == '.'))
+		end++;
+	return end > 1 && end < length && path[end] == ':' && is_letter(path[0]);
+}
+
+const char *path_get_module(const char *path)
+{
+	return path_has_scheme(path, strlen(path)) ? path : path_basename(path);
+}

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "cli/format_list.h"
 #include "cli/trace_hint.h"
+#include "timeline/timeline.h"
 #include "viewer/page.h"
 
 /* The format of a file without -o, which gets a generated name. */
@@ -188,6 +189,12 @@ static void warn_of_metrics(const struct format *format, const struct profile *p
 			count - format->max_metrics);
 }
 
+/* What is declared and never used is there, too. */
+static bool has_times(const struct timeline *timeline)
+{
+	return timeline && (!timeline_is_empty(timeline) || timeline_count_process(timeline));
+}
+
 int outputs_fill(struct outputs *outputs, const struct profile *profile,
 		 const struct format_opts *opts, struct error *error)
 {
@@ -206,6 +213,12 @@ int outputs_fill(struct outputs *outputs, const struct profile *profile,
 					 "the format %s holds the metric %s, which the input does "
 					 "not have; record --off-cpu --wakers makes it",
 					 output->format->name, output->format->metric);
+		if (output->format->has_times_alone && !has_times(opts->timeline))
+			return error_set(
+				error, -ENODATA,
+				"the format %s holds what programs say they did when, and the "
+				"input has no such zones; see stackwide-zones(3)",
+				output->format->name);
 		counting.ret_num_events = &num_events;
 		err = output->format->write(profile, &counting, &sink);
 		if (err == -EOVERFLOW)

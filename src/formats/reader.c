@@ -6,8 +6,6 @@
 
 #include "formats/json_table.h"
 
-#define KERNEL_MODULE "[kernel]"
-
 int reader_skip_line(struct import *import, uint64_t line, const char *reason)
 {
 	if (import->is_strict)

@@ -30,7 +30,7 @@ static int print_name(const struct import *import, const struct location *locati
 	switch ((enum location_space)location->space) {
 	case LOCATION_FILE:
 	case LOCATION_ELF:
-		module = path_basename(profile_get_string(
+		module = path_get_module(profile_get_string(
 			profile, profile_get_module(profile, location->owner)->path));
 		text_printf(name, "%s+0x%" PRIx64, module, location->address);
 		return profile_add_string(profile, module, &frame->module);

@@ -16,6 +16,14 @@ enum frame_kind frame_kind_find_perfetto(uint64_t number)
 	return FRAME_USER;
 }
 
+enum frame_kind frame_kind_find_type(const char *type, enum frame_kind other)
+{
+	for (enum frame_kind kind = 0; kind < NUM_FRAME_KINDS; kind++)
+		if (*type && strcmp(type, frame_kinds[kind].type) == 0)
+			return kind;
+	return other;
+}
+
 uint8_t frame_kind_get_mark(uint8_t kind, bool is_inlined)
 {
 	if (is_inlined && kind != FRAME_KERNEL)

@@ -268,7 +268,7 @@ static int set_name(struct profile *profile, uint32_t id, const char *name)
 
 	if (err)
 		return err;
-	err = profile_add_string(profile, path_basename(profile_get_string(profile, path)),
+	err = profile_add_string(profile, path_get_module(profile_get_string(profile, path)),
 				 &frame.module);
 	if (err)
 		return err;

@@ -16,6 +16,7 @@
 #include "formats/chrome/cpu_nodes.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "formats/json_table.h"
@@ -322,65 +323,72 @@ bool chrome_cpu_nodes_find_stack(const struct chrome_cpu_nodes *nodes, uint64_t 
 
 /* ---- samples ---- */
 
-/* Time goes on: the node that was hit last gets it, for it was running until now. */
-static int pass_time(struct chrome_cpu_nodes *nodes, size_t offset, uint64_t time_us)
+/* A sample that is skipped takes its time with it: nobody knows whose it is. */
+int chrome_cpu_nodes_add_hit(struct chrome_cpu_nodes *nodes, const uint64_t *id, uint64_t time_us,
+			     size_t offset)
 {
-	uint64_t *sum;
+	struct chrome_cpu_hit *hit = array_add(&nodes->hits);
 
-	if (!nodes->last)
-		return 0;
-	if (nodes->hits.length)
-		nodes->hits.items[nodes->hits.length - 1].duration_us += time_us;
-	sum = &nodes->nodes.items[nodes->last - 1].time_us;
-	if (__builtin_add_overflow(*sum, time_us, sum))
-		return import_fail_byte(nodes->import, offset, "the times exceed 64 bits");
-	return 0;
-}
-
-static int add_hit(struct chrome_cpu_nodes *nodes, const struct json *json, enum json_token token)
-{
-	struct chrome_cpu_hit *hit;
-	uint64_t id;
-	uint32_t node;
-
-	/* A sample that is skipped takes its time with it: nobody knows whose it is. */
-	nodes->last = 0;
-	if (!json_is_number(json, token) || !json_get_u64(json, &id))
-		return reader_skip_byte(nodes->import, json->offset,
-					"a sample that is no node's id");
-	node = find_node(nodes, id);
-	if (node == NO_NODE)
-		return reader_skip_byte(nodes->import, json->offset,
-					"a sample of a node that does not exist");
-	nodes->nodes.items[node].samples++;
-	nodes->last = 1 + (uint64_t)node;
-	nodes->import->counts.records++;
-	if (!profile_get_timestamps(nodes->import->profile))
-		return 0;
-	hit = array_add(&nodes->hits);
 	if (!hit)
 		return -ENOMEM;
-	*hit = (struct chrome_cpu_hit){.node = node, .time_us = nodes->start_us + nodes->passed_us};
+	*hit = (struct chrome_cpu_hit){.time_us = time_us,
+				       .node = id ? find_node(nodes, *id) : NO_NODE,
+				       .order = (uint32_t)(nodes->hits.length - 1)};
+	nodes->has_samples = true;
+	if (!id)
+		return reader_skip_byte(nodes->import, offset, "a sample that is no node's id");
+	if (hit->node == NO_NODE)
+		return reader_skip_byte(nodes->import, offset,
+					"a sample of a node that does not exist");
+	nodes->nodes.items[hit->node].samples++;
+	nodes->import->counts.records++;
 	return 0;
 }
 
-/* A clock that went back gives a delta below 0: no time has passed then. */
-static int read_delta(struct chrome_cpu_nodes *nodes, struct json *deltas, bool *has_delta,
-		      uint64_t *ret)
+/* A number, perhaps below 0. */
+static bool get_delta(struct json *deltas, enum json_token token, int64_t *ret)
+{
+	uint64_t forward;
+	double number;
+
+	if (reader_get_weight(deltas, token, &forward, NULL) && forward <= INT64_MAX) {
+		*ret = (int64_t)forward;
+		return true;
+	}
+	number = json_is_number(deltas, token) ? json_get_double(deltas) : 0;
+	*ret = number > -9e18 ? (int64_t)number : INT64_MIN;
+	return number < 0;
+}
+
+static int read_delta(struct chrome_cpu_nodes *nodes, struct json *deltas, bool *has_delta)
 {
 	enum json_token token = json_next(deltas);
+	int64_t delta = 0;
 	bool is_good;
 
-	*ret = 0;
 	*has_delta = token != JSON_ARRAY_END && token != JSON_FAILED;
 	if (!*has_delta)
 		return 0;
-	is_good = reader_get_weight(deltas, token, ret, NULL) ||
-		  (json_is_number(deltas, token) && deltas->text[0] == '-');
+	is_good = get_delta(deltas, token, &delta);
 	json_skip(deltas, token);
-	return is_good ? 0
-		       : reader_skip_byte(nodes->import, deltas->offset,
-					  "a time that is no number");
+	if (!is_good)
+		return reader_skip_byte(nodes->import, deltas->offset, "a time that is no number");
+	if (__builtin_add_overflow(nodes->passed_us, delta, &nodes->passed_us))
+		nodes->passed_us = delta < 0 ? INT64_MIN : INT64_MAX;
+	return 0;
+}
+
+/* What would be before all time is at its begin. */
+static uint64_t get_now(const struct chrome_cpu_nodes *nodes)
+{
+	uint64_t back_us = nodes->passed_us < 0 ? -(uint64_t)nodes->passed_us : 0;
+	uint64_t now_us;
+
+	if (back_us)
+		return nodes->start_us > back_us ? nodes->start_us - back_us : 0;
+	return __builtin_add_overflow(nodes->start_us, (uint64_t)nodes->passed_us, &now_us)
+		       ? UINT64_MAX
+		       : now_us;
 }
 
 /*
@@ -397,22 +405,65 @@ static int read_hits(struct chrome_cpu_nodes *nodes, struct json *samples, struc
 		return 0;
 	nodes->has_samples = true;
 	while ((token = json_next(samples)) != JSON_ARRAY_END) {
-		uint64_t delta = 0;
+		uint64_t id;
+		bool has_id;
 
 		if (token == JSON_FAILED)
 			return reader_fail_json(nodes->import, samples, 0);
-		err = has_delta ? read_delta(nodes, deltas, &has_delta, &delta) : 0;
+		err = has_delta ? read_delta(nodes, deltas, &has_delta) : 0;
 		if (err)
 			return err;
+		has_id = json_is_number(samples, token) && json_get_u64(samples, &id);
 		json_skip(samples, token);
-		err = pass_time(nodes, samples->offset, delta);
+		err = chrome_cpu_nodes_add_hit(nodes, has_id ? &id : NULL, get_now(nodes),
+					       samples->offset);
 		if (err)
 			return err;
-		if (__builtin_add_overflow(nodes->passed_us, delta, &nodes->passed_us))
-			nodes->passed_us = UINT64_MAX;
-		err = add_hit(nodes, samples, token);
-		if (err)
-			return err;
+	}
+	return 0;
+}
+
+static int compare_hits(const void *left, const void *right)
+{
+	const struct chrome_cpu_hit *a = left;
+	const struct chrome_cpu_hit *b = right;
+
+	if (a->time_us != b->time_us)
+		return a->time_us < b->time_us ? -1 : 1;
+	return (a->order > b->order) - (a->order < b->order);
+}
+
+/* Of the last one, where another one lasted so long: the profile may have ended hours after it. */
+static uint64_t find_last_duration(const struct chrome_cpu_nodes *nodes, uint64_t longest_us)
+{
+	size_t count = nodes->hits.length;
+	uint64_t last_us = nodes->hits.items[count - 1].time_us;
+	uint64_t left_us = nodes->end_us > last_us ? nodes->end_us - last_us : 0;
+
+	return count > 1 && left_us > longest_us ? longest_us : left_us;
+}
+
+static int pass_time(struct chrome_cpu_nodes *nodes)
+{
+	size_t count = nodes->hits.length;
+	uint64_t longest_us = 0;
+
+	if (!count)
+		return 0;
+	qsort(nodes->hits.items, count, sizeof(nodes->hits.items[0]), compare_hits);
+	for (size_t i = 0; i < count; i++) {
+		struct chrome_cpu_hit *hit = &nodes->hits.items[i];
+		uint64_t *sum;
+
+		hit->duration_us = i + 1 < count ? hit[1].time_us - hit->time_us
+						 : find_last_duration(nodes, longest_us);
+		if (hit->duration_us > longest_us)
+			longest_us = hit->duration_us;
+		if (hit->node == NO_NODE)
+			continue;
+		sum = &nodes->nodes.items[hit->node].time_us;
+		if (__builtin_add_overflow(*sum, hit->duration_us, sum))
+			return import_fail_byte(nodes->import, 0, "the times exceed 64 bits");
 	}
 	return 0;
 }
@@ -468,10 +519,15 @@ static int add_timestamps(struct chrome_cpu_nodes *nodes, uint32_t thread, uint3
 	struct profile *profile = nodes->import->profile;
 	int err;
 
+	if (!profile_get_timestamps(profile))
+		return 0;
 	for (size_t i = 0; i < nodes->hits.length; i++) {
 		const struct chrome_cpu_hit *hit = &nodes->hits.items[i];
-		const struct chrome_cpu_node *node = &nodes->nodes.items[hit->node];
+		const struct chrome_cpu_node *node;
 
+		if (hit->node == NO_NODE)
+			continue;
+		node = &nodes->nodes.items[hit->node];
 		if (hit->time_us > UINT64_MAX / 1000 || node->time_us > UINT64_MAX / 1000)
 			continue;
 		err = profile_add_timestamp(profile, thread, node->stack, metric, 1,
@@ -489,7 +545,6 @@ static int add_timestamps(struct chrome_cpu_nodes *nodes, uint32_t thread, uint3
 int chrome_cpu_nodes_finish(struct chrome_cpu_nodes *nodes, uint32_t thread)
 {
 	struct profile *profile = nodes->import->profile;
-	uint64_t passed_us = nodes->start_us + nodes->passed_us;
 	uint32_t metric;
 	uint32_t time_metric = 0;
 	int err = profile_add_metric(profile, "samples", "count", &metric);
@@ -501,12 +556,9 @@ int chrome_cpu_nodes_finish(struct chrome_cpu_nodes *nodes, uint32_t thread)
 		if (err)
 			return err;
 	}
-	/* The last node runs until the end of the profile, where that is known. */
-	if (nodes->end_us > passed_us) {
-		err = pass_time(nodes, 0, nodes->end_us - passed_us);
-		if (err)
-			return err;
-	}
+	err = pass_time(nodes);
+	if (err)
+		return err;
 	err = chrome_cpu_nodes_build_stacks(nodes);
 	if (err)
 		return err;

@@ -3,8 +3,8 @@
  * function, and a list of samples, each the number of a node and the microseconds since the sample
  * before. In a trace both come in chunks.
  *
- * Two metrics: how many samples, and the time, which is that up to the next sample. The root is no
- * frame; (program), (idle) and (garbage collector) are.
+ * Two metrics: how many samples, and the time, which is that up to the next sample. V8 does not write samples in order of
+ * time: the microseconds may be below 0. The last one lasts until the end, but no longer than any other one did. The root is no frame; (program), (idle) and (garbage collector) are.
  */
 #ifndef FORMATS_CHROME_CPU_NODES_H
 #define FORMATS_CHROME_CPU_NODES_H
@@ -39,11 +39,11 @@ struct chrome_cpu_child {
 	uint32_t parent;
 };
 
-/* A sample, where the profile keeps timestamps. */
 struct chrome_cpu_hit {
-	uint64_t time_us; /* since what start_us counts from */
-	uint64_t duration_us;
-	uint32_t node;
+	uint64_t time_us;     /* since what start_us counts from */
+	uint64_t duration_us; /* up to the next one */
+	uint32_t node;        /* UINT32_MAX: of none that is known */
+	uint32_t order;       /* in the file; samples may be in another than that of time */
 };
 
 /* Zeroed at first, but for `import`. */
@@ -61,8 +61,7 @@ struct chrome_cpu_nodes {
 	ARRAY(uint32_t) path;
 	ARRAY(struct chrome_cpu_hit) hits;
 	struct hash_index index; /* by id */
-	uint64_t passed_us;      /* since the start */
-	uint64_t last;           /* 1 + the node whose time is running; 0: none */
+	int64_t passed_us;       /* since the start; a clock may have gone back */
 	struct text name;
 	struct text url;
 };
@@ -104,6 +103,10 @@ bool chrome_cpu_nodes_find_stack(const struct chrome_cpu_nodes *nodes, uint64_t 
  * position. */
 _must_check_ int chrome_cpu_nodes_read_samples(struct chrome_cpu_nodes *nodes,
 					       const struct chrome_cpu_sample_lists *lists);
+
+/* A sample at a time, whose node's id is *id; NULL: that is none. Returns as above. */
+_must_check_ int chrome_cpu_nodes_add_hit(struct chrome_cpu_nodes *nodes, const uint64_t *id,
+					  uint64_t time_us, size_t offset);
 
 /* When all is read: put it into the profile. Returns 0, -ENOMEM, or -EBADMSG: an overflow. */
 _must_check_ int chrome_cpu_nodes_finish(struct chrome_cpu_nodes *nodes, uint32_t thread);

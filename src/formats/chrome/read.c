@@ -5,6 +5,7 @@
  *	B, E, X     a slice of a thread: begun, ended, or with its duration
  *	b, e, S, F  one of an operation, which its id and category identify
  *	i, I, R, n  an instant
+ *	s, t, f     a flow, which joins slices
  *	C           values of counters
  *	P, I        `Profile`, `ProfileChunk`, `CpuProfile`: V8's CPU profile; see cpu_nodes.h
  *	P           other samples, with their stack
@@ -158,6 +159,11 @@ static int read_member(struct chrome_reader *reader, struct json *json)
 		chrome_take_id(json, &event->id);
 	} else if (json_is(json, "id2")) {
 		take_scoped_id(json, event);
+	} else if (json_is(json, "bp")) {
+		enum json_token token = json_next(json);
+
+		event->is_in_slice = token == JSON_STRING && json_is(json, "e");
+		json_skip(json, token);
 	} else if (json_is(json, "sf")) {
 		chrome_take_id(json, &event->frame);
 	} else if (json_is(json, "stack")) {
@@ -203,6 +209,13 @@ static int handle_event(struct chrome_reader *reader)
 	case 'i':
 	case 'R':
 		return chrome_slices_add(&reader->slices, event, CHROME_INSTANT, false);
+	case 's':
+	case 't':
+		return chrome_slices_add_flow(&reader->slices, event, CHROME_FLOW);
+	case 'f':
+		return chrome_slices_add_flow(&reader->slices, event,
+					      event->is_in_slice ? CHROME_FLOW_END
+								 : CHROME_FLOW_END_NEXT);
 	case 'C':
 		return reader->timeline ? chrome_timeline_add_counters(reader->timeline, event) : 0;
 	case 'M':

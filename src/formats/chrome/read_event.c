@@ -21,6 +21,7 @@ void chrome_event_begin(struct chrome_event *event, size_t offset)
 	event->has_ts = false;
 	event->has_bad_dur = false;
 	event->has_global_id = false;
+	event->is_in_slice = false;
 	text_truncate(&event->name, 0);
 	text_append_string(&event->name, "");
 	text_truncate(&event->category, 0);

@@ -28,6 +28,7 @@ struct chrome_event {
 	bool has_ts;
 	bool has_bad_dur;   /* there is one, and it is no number from 0 */
 	bool has_global_id; /* that is not one of the process */
+	bool is_in_slice;   /* of a flow's end: it is of the slice around it, not the next one */
 	struct text name;   /* is text, be it empty */
 	struct text category;
 	struct text id;

@@ -6,14 +6,17 @@
  *	{"head": {"callFrame": {…}, "selfSize": 0, "children": [{"callFrame": {…}, …}]}}
  *
  * Nodes are read without recursion, as begins and ends, with a stack of the levels that are open: a
- * file must not be able to exhaust the C stack. A node's location is made when its children begin,
- * because the texts of its function are kept in one place for all; its weight at its end. Ids are
- * made here, so that the nodes can go to cpu_nodes.c. The root is no frame, as there.
+ * file must not be able to exhaust the C stack. Members come in any order: a node's location is made at its end, after its
+ * children. Ids are made here, so that the nodes can go to cpu_nodes.c. The root is no frame, as there.
+ *
+ * CPU profiles have lists of samples and of their times besides, by the ids of the file.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "formats/chrome/cpu_nodes.h"
+#include "formats/chrome/read_event.h"
 #include "formats/format.h"
 #include "formats/reader.h"
 
@@ -24,14 +27,14 @@
 
 /* A node that is not over. */
 struct chrome_heap_level {
-	uint64_t id; /* from 1; ours */
+	uint64_t id;      /* from 1; ours */
+	uint64_t file_id; /* 0: none */
 	uint64_t bytes;
 	uint64_t hits;
 	uint64_t line; /* from 1; 0: unknown */
 	size_t offset;
-	uint32_t location;
-	bool has_location;
-	bool is_root;
+	uint32_t name; /* strings of the profile; empty: unknown */
+	uint32_t url;
 	bool is_truncated; /* too deep: it counts as the one around it */
 };
 
@@ -42,10 +45,19 @@ struct chrome_heap_weight {
 	size_t offset;
 };
 
+/* Which of our nodes has an id of the file. */
+struct chrome_heap_id {
+	uint64_t file_id;
+	uint64_t node;
+};
+
 struct chrome_heap_reader {
 	struct chrome_cpu_nodes nodes;
 	ARRAY(struct chrome_heap_level) levels; /* outermost first */
 	ARRAY(struct chrome_heap_weight) weights;
+	ARRAY(struct chrome_heap_id) ids;
+	size_t samples; /* where the lists stand in the input; 0: nowhere */
+	size_t times;
 	uint64_t num_nodes;
 	uint64_t num_truncated;
 	bool has_head;
@@ -66,55 +78,70 @@ static int begin_node(struct chrome_heap_reader *reader, const struct json *json
 	*level = (struct chrome_heap_level){.id = ++reader->num_nodes, .offset = json->offset};
 	if (reader->levels.length > MAX_LEVELS) {
 		level->id = level[-1].id;
-		level->is_truncated = level->has_location = true;
+		level->is_truncated = true;
 		reader->num_truncated++;
 	}
-	text_truncate(&reader->nodes.name, 0);
-	text_truncate(&reader->nodes.url, 0);
 	return 0;
 }
 
-/*
- * The members of a function are all known when its children begin or when it ends, whichever is
- * first: V8 writes them before the children.
- */
-static int settle_function(struct chrome_heap_reader *reader)
+/* The texts of `nodes` are those of its function. */
+static int take_function(struct chrome_heap_reader *reader)
 {
+	struct profile *profile = reader->nodes.import->profile;
 	struct chrome_heap_level *level = get_last(reader);
-	const struct text *name = &reader->nodes.name;
+	int err = chrome_add_string(profile, &reader->nodes.name, &level->name);
 
-	if (level->has_location)
-		return 0;
-	level->has_location = true;
-	level->is_root = reader->levels.length == 1 && name->length == strlen(ROOT) &&
-			 !memcmp(name->data, ROOT, name->length);
-	return chrome_cpu_nodes_add_location(&reader->nodes, level->line, &level->location);
+	return err ? err : chrome_add_string(profile, &reader->nodes.url, &level->url);
+}
+
+static int add_node(struct chrome_heap_reader *reader, const struct chrome_heap_level *level)
+{
+	const struct profile *profile = reader->nodes.import->profile;
+	/* The root is not added, so that its children are no one's. */
+	const uint64_t *parent = reader->levels.length ? &get_last(reader)->id : NULL;
+	uint32_t location;
+	int err;
+
+	text_truncate(&reader->nodes.name, 0);
+	text_truncate(&reader->nodes.url, 0);
+	text_append(&reader->nodes.name, profile_get_string(profile, level->name),
+		    profile_get_string_length(profile, level->name));
+	text_append(&reader->nodes.url, profile_get_string(profile, level->url),
+		    profile_get_string_length(profile, level->url));
+	err = chrome_cpu_nodes_add_location(&reader->nodes, level->line, &location);
+	return err ? err
+		   : chrome_cpu_nodes_add(&reader->nodes, level->id, parent, location,
+					  level->offset);
 }
 
 static int end_node(struct chrome_heap_reader *reader)
 {
-	int err = settle_function(reader);
+	const struct profile *profile = reader->nodes.import->profile;
 	struct chrome_heap_level level = *get_last(reader);
-	const struct chrome_heap_level *parent =
-		reader->levels.length > 1 ? get_last(reader) - 1 : NULL;
+	bool is_root = reader->levels.length == 1 &&
+		       string_equals(profile_get_string(profile, level.name), ROOT);
 	struct chrome_heap_weight *added;
 
-	if (err)
-		return err;
 	reader->levels.length--;
-	if (!level.is_root && !level.is_truncated) {
-		err = chrome_cpu_nodes_add(&reader->nodes, level.id,
-					   parent && !parent->is_root ? &parent->id : NULL,
-					   level.location, level.offset);
+	if (!is_root && !level.is_truncated) {
+		int err = add_node(reader, &level);
+
 		if (err)
 			return err;
+	}
+	if (level.file_id) {
+		struct chrome_heap_id *id = array_add(&reader->ids);
+
+		if (!id)
+			return -ENOMEM;
+		*id = (struct chrome_heap_id){level.file_id, is_root ? 0 : level.id};
 	}
 	if (!level.bytes && !level.hits)
 		return 0;
 	added = array_add(&reader->weights);
 	if (!added)
 		return -ENOMEM;
-	*added = (struct chrome_heap_weight){level.is_root ? 0 : level.id, level.bytes, level.hits,
+	*added = (struct chrome_heap_weight){is_root ? 0 : level.id, level.bytes, level.hits,
 					     level.offset};
 	return 0;
 }
@@ -131,6 +158,15 @@ static int read_weight(struct chrome_heap_reader *reader, struct json *json, uin
 					  "a node whose weight is no number");
 }
 
+static int take_string(struct chrome_heap_reader *reader, struct json *json, uint32_t *ret)
+{
+	struct text *text = &reader->nodes.name;
+
+	text_truncate(text, 0);
+	json_take_string(json, text);
+	return chrome_add_string(reader->nodes.import->profile, text, ret);
+}
+
 static int read_member(struct chrome_heap_reader *reader, struct json *json)
 {
 	struct chrome_heap_level *level = get_last(reader);
@@ -145,15 +181,21 @@ static int read_member(struct chrome_heap_reader *reader, struct json *json)
 	}
 	reader->has_own_keys |= json_is(json, "callFrame") || json_is(json, "functionName");
 	if (json_is(json, "children"))
-		return settle_function(reader); /* they are the next tokens */
-	if (json_is(json, "callFrame"))
+		return 0; /* they are the next tokens */
+	if (json_is(json, "callFrame")) {
+		text_truncate(&reader->nodes.name, 0);
+		text_truncate(&reader->nodes.url, 0);
 		level->line = chrome_cpu_nodes_read_call_frame(&reader->nodes, json);
-	else if (json_is(json, "functionName"))
-		json_take_string(json, &reader->nodes.name);
-	else if (json_is(json, "url"))
-		json_take_string(json, &reader->nodes.url);
-	else if (json_is(json, "lineNumber"))
+		return take_function(reader);
+	}
+	if (json_is(json, "functionName"))
+		return take_string(reader, json, &level->name);
+	if (json_is(json, "url"))
+		return take_string(reader, json, &level->url);
+	if (json_is(json, "lineNumber"))
 		level->line = json_take_u64(json);
+	else if (json_is(json, "id"))
+		level->file_id = json_take_u64(json);
 	else
 		json_skip_value(json);
 	return 0;
@@ -181,6 +223,16 @@ static int read_head(struct chrome_heap_reader *reader, struct json *json)
 	return 0;
 }
 
+/* As microseconds, which samples have; 0: none, or beyond all time. */
+static uint64_t take_seconds(struct json *json)
+{
+	enum json_token token = json_next(json);
+	double seconds = json_is_number(json, token) ? json_get_double(json) : 0;
+
+	json_skip(json, token);
+	return seconds > 0 && seconds < 1e12 ? (uint64_t)(seconds * 1e6) : 0;
+}
+
 static int read_members(struct chrome_heap_reader *reader, struct json *json)
 {
 	struct import *import = reader->nodes.import;
@@ -191,6 +243,18 @@ static int read_members(struct chrome_heap_reader *reader, struct json *json)
 	while ((token = json_next(json)) == JSON_KEY) {
 		int err;
 
+		if (json_is(json, "samples")) {
+			json_take_position(json, 0, &reader->samples);
+			continue;
+		}
+		if (json_is(json, "timestamps")) {
+			json_take_position(json, 0, &reader->times);
+			continue;
+		}
+		if (json_is(json, "endTime")) {
+			reader->nodes.end_us = take_seconds(json);
+			continue;
+		}
 		if (!json_is(json, "head") || reader->has_head) {
 			json_skip_value(json);
 			continue;
@@ -257,11 +321,65 @@ static int add_weights(struct chrome_heap_reader *reader)
 	return 0;
 }
 
+static int compare_ids(const void *left, const void *right)
+{
+	const struct chrome_heap_id *a = left;
+	const struct chrome_heap_id *b = right;
+
+	return (a->file_id > b->file_id) - (a->file_id < b->file_id);
+}
+
+/* Both lists are read side by side. Where there are fewer times, the rest of the samples has none. */
+static int read_samples(struct chrome_heap_reader *reader)
+{
+	const struct import *import = reader->nodes.import;
+	_cleanup_(json_release) struct json samples =
+		json_at(import->data, import->size, reader->samples);
+	_cleanup_(json_release) struct json times =
+		json_at(import->data, import->size, reader->times);
+	enum json_token token;
+	uint64_t time_us = 0;
+
+	if (reader->ids.length)
+		qsort(reader->ids.items, reader->ids.length, sizeof(struct chrome_heap_id),
+		      compare_ids);
+	if (json_next(&samples) != JSON_ARRAY || json_next(&times) != JSON_ARRAY)
+		return 0;
+	while ((token = json_next(&samples)) != JSON_ARRAY_END && token != JSON_FAILED) {
+		struct chrome_heap_id wanted = {0};
+		const struct chrome_heap_id *id = NULL;
+		enum json_token time = json_next(&times);
+		int err;
+
+		if (json_is_number(&samples, token) && json_get_u64(&samples, &wanted.file_id) &&
+		    reader->ids.length)
+			id = bsearch(&wanted, reader->ids.items, reader->ids.length, sizeof(wanted),
+				     compare_ids);
+		if (json_is_number(&times, time))
+			(void)json_get_u64(&times, &time_us);
+		err = chrome_cpu_nodes_add_hit(&reader->nodes, id ? &id->node : NULL, time_us,
+					       samples.offset);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* A CPU profile whose samples have times. */
+static int add_samples(struct chrome_heap_reader *reader)
+{
+	uint32_t thread;
+	int err = reader_add_anonymous_thread(reader->nodes.import, &thread);
+
+	return err ? err : chrome_cpu_nodes_finish(&reader->nodes, thread);
+}
+
 static void release_reader(struct chrome_heap_reader *reader)
 {
 	chrome_cpu_nodes_release(&reader->nodes);
 	array_release(&reader->levels);
 	array_release(&reader->weights);
+	array_release(&reader->ids);
 }
 
 static int read_heapprofile(struct import *import)
@@ -272,7 +390,10 @@ static int read_heapprofile(struct import *import)
 
 	if (err)
 		return err;
-	err = add_weights(&reader);
+	err = reader.samples && reader.times ? read_samples(&reader) : 0;
+	if (err)
+		return err;
+	err = reader.nodes.has_samples ? add_samples(&reader) : add_weights(&reader);
 	if (err)
 		return err;
 	if (reader.num_truncated)

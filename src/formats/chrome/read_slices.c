@@ -25,7 +25,8 @@
 #include "timeline/timeline.h"
 
 #define MAX_TRACKS  (1u << 29)
-#define MAX_DEPTH   1000  /* begins without ends would nest without bound */
+#define MAX_DEPTH   1000 /* begins without ends would nest without bound */
+#define NO_LOCATION UINT32_MAX
 #define ROUNDING_NS 1000u /* times are microseconds, often whole ones */
 
 /* A hostile trace must not have more of them than its size allows. */
@@ -45,6 +46,8 @@ struct chrome_finisher {
 	struct open_slices begun;          /* those of the track whose end is not known yet */
 	struct open_slices open;           /* those of the track that nest, all with an end */
 	ARRAY(struct chrome_level) levels; /* as many as are open */
+	ARRAY(uint64_t) next_flows;        /* of the next slice of the track */
+	uint64_t num_lost_flows;
 };
 
 void chrome_slices_init(struct chrome_slices *slices, struct import *import,
@@ -56,6 +59,7 @@ void chrome_slices_init(struct chrome_slices *slices, struct import *import,
 void chrome_slices_release(struct chrome_slices *slices)
 {
 	array_release(&slices->items);
+	array_release(&slices->flows);
 }
 
 static int find_location(struct profile *profile, const struct text *name, uint32_t *ret)
@@ -69,17 +73,14 @@ static int find_location(struct profile *profile, const struct text *name, uint3
 	return profile_add_frame_location(profile, &frame, ret);
 }
 
-int chrome_slices_add(struct chrome_slices *slices, const struct chrome_event *event,
-		      enum chrome_slice_kind kind, bool is_async)
+/* *ret is NULL where there are too many. */
+static int add_slice(struct chrome_slices *slices, const struct chrome_event *event,
+		     enum chrome_slice_kind kind, bool is_async, struct chrome_slice **ret)
 {
-	struct chrome_slice slice = {.start_ns = event->ts_ns, .offset = event->offset};
-	struct chrome_slice *added;
 	uint32_t track;
-	int err;
+	int err = chrome_tracks_find(slices->tracks, event, is_async, &track);
 
-	if (!event->has_ts)
-		return reader_skip_byte(slices->import, event->offset, "a slice without its time");
-	err = chrome_tracks_find(slices->tracks, event, is_async, &track);
+	*ret = NULL;
 	if (err)
 		return err;
 	if (track >= MAX_TRACKS ||
@@ -87,19 +88,60 @@ int chrome_slices_add(struct chrome_slices *slices, const struct chrome_event *e
 		slices->has_too_many = true;
 		return 0;
 	}
-	if (kind != CHROME_END) {
-		err = find_location(slices->import->profile, &event->name, &slice.location);
-		if (err)
-			return err;
-	}
-	added = array_add(&slices->items);
-	if (!added)
+	*ret = array_add(&slices->items);
+	if (!*ret)
 		return -ENOMEM;
-	if (__builtin_add_overflow(slice.start_ns, event->dur_ns, &slice.end_ns))
-		slice.end_ns = UINT64_MAX;
-	slice.track = track & (MAX_TRACKS - 1);
-	slice.kind = (unsigned int)kind & 7;
-	*added = slice;
+	**ret = (struct chrome_slice){.start_ns = event->ts_ns,
+				      .end_ns = event->ts_ns,
+				      .offset = event->offset,
+				      .location = NO_LOCATION,
+				      .track = track & (MAX_TRACKS - 1),
+				      .kind = (unsigned int)kind & 7};
+	return 0;
+}
+
+int chrome_slices_add(struct chrome_slices *slices, const struct chrome_event *event,
+		      enum chrome_slice_kind kind, bool is_async)
+{
+	struct chrome_slice *slice;
+	int err;
+
+	if (!event->has_ts)
+		return reader_skip_byte(slices->import, event->offset, "a slice without its time");
+	err = add_slice(slices, event, kind, is_async, &slice);
+	if (err || !slice)
+		return err;
+	if (__builtin_add_overflow(slice->start_ns, event->dur_ns, &slice->end_ns))
+		slice->end_ns = UINT64_MAX;
+	/* An end may go without a name: it is that of the innermost slice then. */
+	return kind == CHROME_END && !event->name.length
+		       ? 0
+		       : find_location(slices->import->profile, &event->name, &slice->location);
+}
+
+static uint64_t hash_text(uint64_t hash, const struct text *text)
+{
+	return hash_mix(hash, hash_bytes(text->length ? text->data : "", text->length));
+}
+
+/* Flows of different names or categories may have one id. */
+int chrome_slices_add_flow(struct chrome_slices *slices, const struct chrome_event *event,
+			   enum chrome_slice_kind kind)
+{
+	struct chrome_slice *slice;
+	uint64_t *flow;
+	int err;
+
+	if (!event->has_ts)
+		return reader_skip_byte(slices->import, event->offset, "a flow without its time");
+	err = add_slice(slices, event, kind, false, &slice);
+	if (err || !slice)
+		return err;
+	flow = array_add(&slices->flows);
+	if (!flow)
+		return -ENOMEM;
+	*flow = hash_text(hash_text(hash_text(0, &event->id), &event->category), &event->name);
+	slice->location = (uint32_t)(slices->flows.length - 1);
 	return 0;
 }
 
@@ -154,12 +196,28 @@ static void close_slices(struct chrome_finisher *finisher, uint64_t end_ns)
 		set_end(&finisher->slices->items.items[begun], end_ns);
 }
 
+/* Which of those that have begun an end is of: its number, from 1 for the outermost; 0: of none. */
+static size_t find_begun(const struct chrome_finisher *finisher, uint32_t location)
+{
+	const struct open_slices *begun = &finisher->begun;
+	const struct chrome_slice *slices = finisher->slices->items.items;
+	size_t depth = begun->items.length;
+
+	if (location == NO_LOCATION)
+		return depth;
+	for (size_t i = depth; i > 0 && depth - i < MAX_DEPTH; i--)
+		if (slices[begun->items.items[i - 1].item].location == location)
+			return i;
+	return 0;
+}
+
 static int match_slice(struct chrome_finisher *finisher, uint32_t index)
 {
 	struct chrome_slice *slices = finisher->slices->items.items;
 	struct chrome_slice *slice = &slices[index];
 	struct open_slice *opened;
 	uint32_t begun;
+	size_t level;
 
 	if (slice->kind == CHROME_BEGIN)
 		return open_slices_begin(&finisher->begun, &(struct open_slice){.item = index},
@@ -167,8 +225,15 @@ static int match_slice(struct chrome_finisher *finisher, uint32_t index)
 	if (slice->kind != CHROME_END)
 		return 0;
 	slice->kind = CHROME_NOTHING;
-	if (open_slices_end(&finisher->begun, &begun))
-		set_end(&slices[begun], slice->start_ns);
+	level = find_begun(finisher, slice->location);
+	if (!level)
+		finisher->begun.num_strays++;
+	/* What is in it ends with it. */
+	for (size_t i = finisher->begun.items.length; level && i >= level; i--) {
+		if (open_slices_end(&finisher->begun, &begun))
+			set_end(&slices[begun], slice->start_ns);
+		finisher->begun.num_unterminated += i > level;
+	}
 	return 0;
 }
 
@@ -254,6 +319,42 @@ static int leave_slices(struct chrome_finisher *finisher, uint32_t track, uint64
 	return 0;
 }
 
+/* The innermost slice is one of the flow's. */
+static int join_flow(struct chrome_finisher *finisher, uint64_t flow, bool is_last)
+{
+	const struct zone_attribute attribute = {
+		.kind = is_last ? ATTRIBUTE_TERMINATING_FLOW : ATTRIBUTE_FLOW,
+		.type = VALUE_U64,
+		.value.u64 = flow,
+	};
+	size_t depth = finisher->open.items.length;
+
+	if (!depth) {
+		finisher->num_lost_flows++;
+		return 0;
+	}
+	return chrome_timeline_add_attribute(
+		finisher->slices->timeline, finisher->open.items.items[depth - 1].item, &attribute);
+}
+
+static int add_next_flows(struct chrome_finisher *finisher)
+{
+	array_for_each (&finisher->next_flows, flow) {
+		int err = join_flow(finisher, *flow, true);
+
+		if (err)
+			return err;
+	}
+	finisher->next_flows.length = 0;
+	return 0;
+}
+
+static void lose_next_flows(struct chrome_finisher *finisher)
+{
+	finisher->num_lost_flows += finisher->next_flows.length;
+	finisher->next_flows.length = 0;
+}
+
 /*
  * The parent's own time shrinks by the child's; truncated to its end before, the child can take no
  * more than there is.
@@ -277,7 +378,23 @@ static int enter_slice(struct chrome_finisher *finisher, const struct chrome_sli
 		level[-1].self_ns -= inner.self_ns;
 	if (!finisher->slices->timeline)
 		return 0;
-	return chrome_timeline_add(finisher->slices->timeline, slice, &finisher->open);
+	err = chrome_timeline_add(finisher->slices->timeline, slice, &finisher->open);
+	return err ? err : add_next_flows(finisher);
+}
+
+/* Whoever is at its end when a flow is there is in it still. */
+static int add_flow(struct chrome_finisher *finisher, const struct chrome_slice *event)
+{
+	uint64_t flow = finisher->slices->flows.items[event->location];
+	uint64_t *added;
+
+	if (event->kind != CHROME_FLOW_END_NEXT)
+		return join_flow(finisher, flow, event->kind == CHROME_FLOW_END);
+	added = array_add(&finisher->next_flows);
+	if (!added)
+		return -ENOMEM;
+	*added = flow;
+	return 0;
 }
 
 static int nest_slices(struct chrome_finisher *finisher)
@@ -293,11 +410,24 @@ static int nest_slices(struct chrome_finisher *finisher)
 	for (size_t i = 0; i < all->items.length; i++) {
 		const struct chrome_slice *slice = &slices[i];
 		bool is_other = i && slice->track != slices[i - 1].track;
+		bool is_flow = slice->kind >= CHROME_FLOW;
 
-		err = leave_slices(finisher, track, is_other ? UINT64_MAX : slice->start_ns);
+		if (is_other) {
+			err = leave_slices(finisher, track, UINT64_MAX);
+			if (err)
+				return err;
+			lose_next_flows(finisher);
+		}
+		track = slice->track;
+		err = leave_slices(finisher, track, slice->start_ns - (is_flow && slice->start_ns));
 		if (err)
 			return err;
-		track = slice->track;
+		if (is_flow) {
+			err = all->timeline ? add_flow(finisher, slice) : 0;
+			if (err)
+				return err;
+			continue;
+		}
 		if (slice->kind == CHROME_NOTHING ||
 		    (slice->kind == CHROME_INSTANT && !all->timeline))
 			continue;
@@ -305,6 +435,7 @@ static int nest_slices(struct chrome_finisher *finisher)
 		if (err)
 			return err;
 	}
+	lose_next_flows(finisher);
 	return leave_slices(finisher, track, UINT64_MAX);
 }
 
@@ -313,6 +444,9 @@ static void report_losses(const struct chrome_finisher *finisher)
 	struct import *import = finisher->slices->import;
 
 	import->counts.skipped += finisher->begun.num_strays + finisher->open.num_too_deep;
+	if (finisher->num_lost_flows)
+		import_warn(import, "%llu flow events are in no slice, skipping",
+			    (unsigned long long)finisher->num_lost_flows);
 	if (finisher->begun.num_strays)
 		import_warn(import, "%llu ends of slices that did not begin, skipping",
 			    (unsigned long long)finisher->begun.num_strays);
@@ -333,6 +467,7 @@ static void release_finisher(struct chrome_finisher *finisher)
 	open_slices_release(&finisher->begun);
 	open_slices_release(&finisher->open);
 	array_release(&finisher->levels);
+	array_release(&finisher->next_flows);
 }
 
 int chrome_slices_finish(struct chrome_slices *slices)

@@ -20,6 +20,10 @@ enum chrome_slice_kind {
 	CHROME_WHOLE,
 	CHROME_INSTANT,
 	CHROME_NOTHING, /* an end that was joined with its begin */
+	/* No slices, but what joins some; `location` is the number of the flow. */
+	CHROME_FLOW,          /* of the slice that is innermost then */
+	CHROME_FLOW_END,      /* likewise, and the last one */
+	CHROME_FLOW_END_NEXT, /* of the next one that begins, and the last one */
 };
 
 /* There are many: 32 bytes. */
@@ -37,7 +41,8 @@ struct chrome_slices {
 	struct chrome_tracks *tracks;
 	struct chrome_timeline *timeline; /* NULL: nobody asks for one */
 	ARRAY(struct chrome_slice) items;
-	bool has_too_many; /* some were left out */
+	ARRAY(uint64_t) flows; /* what identifies each */
+	bool has_too_many;     /* some were left out */
 };
 
 void chrome_slices_init(struct chrome_slices *slices, struct import *import,
@@ -47,6 +52,10 @@ void chrome_slices_release(struct chrome_slices *slices);
 /* 0 or -ENOMEM, or -EBADMSG of a strict import. */
 _must_check_ int chrome_slices_add(struct chrome_slices *slices, const struct chrome_event *event,
 				   enum chrome_slice_kind kind, bool is_async);
+/* The same of a flow, which a timeline has alone. kind  CHROME_FLOW or one of those behind it */
+_must_check_ int chrome_slices_add_flow(struct chrome_slices *slices,
+					const struct chrome_event *event,
+					enum chrome_slice_kind kind);
 /* Into the profile, and into the timeline if there is one. 0, -ENOMEM or -EBADMSG. */
 _must_check_ int chrome_slices_finish(struct chrome_slices *slices);
 

@@ -306,6 +306,12 @@ static int add_attributes(struct chrome_timeline *timeline, size_t offset, uint3
 	return 0;
 }
 
+int chrome_timeline_add_attribute(struct chrome_timeline *timeline, uint32_t zone,
+				  const struct zone_attribute *attribute)
+{
+	return timeline_add_attribute(timeline->timeline, zone, attribute);
+}
+
 int chrome_timeline_add(struct chrome_timeline *timeline, const struct chrome_slice *slice,
 			struct open_slices *open)
 {

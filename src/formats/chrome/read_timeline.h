@@ -12,6 +12,7 @@
 struct chrome_slice;
 struct chrome_timeline;
 struct open_slices;
+struct zone_attribute;
 
 /* Both are borrowed. NULL when out of memory. */
 struct chrome_timeline *chrome_timeline_new(struct import *import, struct chrome_tracks *tracks);
@@ -19,6 +20,9 @@ void chrome_timeline_free(struct chrome_timeline *timeline);
 /* Add the slice that is innermost in open, and begins no earlier than those of its track before it. */
 _must_check_ int chrome_timeline_add(struct chrome_timeline *timeline,
 				     const struct chrome_slice *slice, struct open_slices *open);
+/* Add one more attribute to a zone, an item of those open slices. */
+_must_check_ int chrome_timeline_add_attribute(struct chrome_timeline *timeline, uint32_t zone,
+					       const struct zone_attribute *attribute);
 /* The values of a counter's event. */
 _must_check_ int chrome_timeline_add_counters(struct chrome_timeline *timeline,
 					      const struct chrome_event *event);

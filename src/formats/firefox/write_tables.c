@@ -83,7 +83,7 @@ static int find_modules(struct firefox_writer *writer)
 	for (uint32_t id = 0; id < profile_count_modules(writer->original); id++) {
 		const struct module *module = profile_get_module(writer->original, id);
 		const char *name =
-			path_basename(profile_get_string(writer->original, module->path));
+			path_get_module(profile_get_string(writer->original, module->path));
 		uint32_t found = string_table_find(writer->modules, name, strlen(name));
 
 		if (found != STRING_NONE && writer->module_of[found] == UINT32_MAX)

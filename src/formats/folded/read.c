@@ -44,7 +44,7 @@
 
 #define ADVANCE_BYTES (1u << 20)
 /* Lines, blank ones aside, of which most must look like folded text for a file to be detected. */
-#define DETECT_LINES 32
+#define DETECT_LINES 16384
 
 /* Lines by which it is seen whether a file is sorted at all. */
 #define SORTED_LINES 1024
@@ -622,8 +622,8 @@ int offwake_read(struct import *import)
 }
 
 /*
- * Most lines must be stacks, not all: a program may have said something before them. Where there are
- * as many others, what comes last decides.
+ * Most lines must be stacks, not all: a program may have said something before them. Where there are as many others, what
+ * comes last decides. Text of other tools has numbers at the ends of lines, too; but stacks without any caller nobody has.
  */
 enum detection folded_detect(const uint8_t *data, size_t size)
 {
@@ -631,6 +631,7 @@ enum detection folded_detect(const uint8_t *data, size_t size)
 	size_t start = get_start(data, size);
 	size_t num_lines = 0;
 	size_t num_stacks = 0;
+	bool has_caller = false;
 	bool is_stack = false;
 
 	if (size > start && austin_detect(data + start, size - start))
@@ -644,8 +645,10 @@ enum detection folded_detect(const uint8_t *data, size_t size)
 		if (err == -ENODATA)
 			continue;
 		is_stack = !err;
+		has_caller |= is_stack && memchr(line.stack, ';', line.length);
 		num_stacks += is_stack;
 		num_lines++;
 	}
-	return 2 * num_stacks + is_stack > num_lines ? DETECTED_MAYBE : DETECTED_BY_NAME;
+	return has_caller && 2 * num_stacks + is_stack > num_lines ? DETECTED_MAYBE
+								   : DETECTED_BY_NAME;
 }

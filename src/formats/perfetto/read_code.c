@@ -22,7 +22,6 @@
 
 /* Of a path; more are of no use. */
 #define MAX_PATH_PARTS 64
-#define KERNEL_MODULE  "[kernel]"
 
 /* ---- mappings and frames ------------------------------------------------------------------ */
 
@@ -116,7 +115,7 @@ static int find_module(struct perfetto_code *code, const struct perfetto_interne
 		frame->kind = FRAME_KERNEL;
 		path = KERNEL_MODULE;
 	}
-	return profile_add_string(profile, path_basename(path), &frame->module);
+	return profile_add_string(profile, path_get_module(path), &frame->module);
 }
 
 /* Our own names as they were, unless they would break a line. */

@@ -166,7 +166,7 @@ static int add_weighted(struct perfetto_samples *samples, uint32_t metric, uint6
 					"the weights of a stack exceed 64 bits");
 	if (err)
 		return err;
-	err = profile_add_timestamp(import->profile, thread, sample->stack, metric, sample->weight,
+	err = profile_add_timestamp(import->profile, thread, sample->stack, metric, weight,
 				    sample->time_ns);
 	if (err)
 		return err;

@@ -59,7 +59,15 @@ struct samples {
 	uint64_t values[PPROF_MAX_SAMPLE_TYPES];
 	size_t num_values;
 	uint64_t num_negative; /* samples that no profile of ours can hold */
+	/* Labels that say something else than whose a sample is. */
+	uint64_t num_others;
+	struct text others; /* the keys of the first of them */
+	uint32_t num_keys;
 };
+
+/* Keys that are named. */
+#define MAX_NAMED_KEYS  4
+#define MAX_NAMED_BYTES 40
 
 static bool is_word(struct bytes string, const char *const *words)
 {
@@ -67,6 +75,44 @@ static bool is_word(struct bytes string, const char *const *words)
 		if (string.size == strlen(*words) && !memcmp(string.data, *words, string.size))
 			return true;
 	return false;
+}
+
+/* Whether a key is in a list with commas between them. */
+static bool is_named(const struct text *names, struct bytes key)
+{
+	const char *next = names->data;
+
+	while (next && *next) {
+		size_t length = strcspn(next, ",");
+
+		if (length == key.size && !memcmp(next, key.data, length))
+			return true;
+		next += length + strspn(next + length, ", ");
+	}
+	return false;
+}
+
+static void count_other(struct samples *samples, struct bytes key)
+{
+	samples->num_others++;
+	if (samples->num_keys == MAX_NAMED_KEYS || !key.size || key.size > MAX_NAMED_BYTES ||
+	    is_named(&samples->others, key))
+		return;
+	samples->num_keys++;
+	text_append_string(&samples->others, samples->others.length ? ", " : "");
+	text_append(&samples->others, (const char *)key.data, key.size);
+}
+
+static void warn_of_others(struct samples *samples)
+{
+	if (samples->num_others)
+		import_warn(
+			samples->reader->import,
+			"%llu labels of samples (%s) are left out: nothing that is written keeps "
+			"them",
+			(unsigned long long)samples->num_others,
+			samples->others.failed || !samples->others.data ? ""
+									: samples->others.data);
 }
 
 static int read_label(struct samples *samples, struct bytes label, size_t offset,
@@ -78,6 +124,8 @@ static int read_label(struct samples *samples, struct bytes label, size_t offset
 	static const char *const threads[] = {"thread", "thread name", "thread_name", NULL};
 	static const char *const processes[] = {"process", NULL};
 	static const char *const scripts[] = {"script", NULL};
+	/* Ours, of waits: names of frames say it, too. */
+	static const char *const said[] = {"state", "waker", NULL};
 	uint64_t values[LABEL_NUMBER + 1] = {0};
 	struct protobuf_field field;
 	struct bytes key;
@@ -102,6 +150,8 @@ static int read_label(struct samples *samples, struct bytes label, size_t offset
 		owner->process = values[LABEL_STRING];
 	else if (is_word(key, scripts))
 		owner->script = values[LABEL_STRING];
+	else if (!samples->reader->is_ours || !is_word(key, said))
+		count_other(samples, key);
 	return 0;
 }
 
@@ -338,6 +388,7 @@ static int read_samples(struct samples *samples)
 	if (samples->num_negative)
 		import_warn(import, "%llu samples have negative values, skipping",
 			    (unsigned long long)samples->num_negative);
+	warn_of_others(samples);
 	return 0;
 }
 
@@ -345,6 +396,7 @@ static void release_samples(struct samples *samples)
 {
 	process_keys_release(&samples->processes);
 	array_release(&samples->location_ids);
+	text_release(&samples->others);
 }
 
 static void release_reader(struct pprof_reader *reader)

@@ -80,7 +80,7 @@ static enum frame_kind find_type(struct bytes name, const char *next)
 	return FRAME_USER;
 }
 
-/* Of "[kernel:nf_tables]" nf_tables, of a path its last part; what else is in brackets stays. */
+/* Of "[kernel:nf_tables]" nf_tables, of a path its last part; what else is in brackets, or has a scheme, stays. */
 static struct bytes find_module_name(const struct pprof_source_mapping *mapping)
 {
 	struct bytes name = mapping->filename;
@@ -91,7 +91,8 @@ static struct bytes find_module_name(const struct pprof_source_mapping *mapping)
 				   name.size - 1);
 	if (starts_with(name, "[kernel")) /* perf says [kernel.kallsyms] or [kernel.vmlinux] */
 		return bytes_of(PPROF_KERNEL, strlen(PPROF_KERNEL));
-	if (name.size && name.data[0] == '[')
+	if ((name.size && name.data[0] == '[') ||
+	    path_has_scheme((const char *)name.data, name.size))
 		return name;
 	for (size_t i = name.size; i > 0; i--)
 		if (name.data[i - 1] == '/')

@@ -1,63 +1,17 @@
 /*
- * SamplingProf's tables (write.c shows them) hold no stacks, only counts of elements and of calls
- * between them. Stacks are rebuilt: every element gets one, the path to it in a spanning tree of
- * the call graph, and its self count goes there. The tree grows from the root, always by the most
- * frequent call that leads to an element not in it yet (Prim's algorithm for a maximum spanning
- * tree, with a heap of the calls that lead out of the tree).
+ * Reading SamplingProf's tables: elements, how often each was innermost and in a stack at all, and how often which called
+ * which, each once for a sample. Self counts are always exact; what else is, the warning says.
  *
- * Self counts are always exact. Totals and callers are exact as long as no element has a second
- * caller; if one has, a warning says so.
- *
- * Direct recursion: the element is in its stack twice if all its samples had a call to itself.
+ * The oldest writers say nothing of calls from the root: what an element's total is more than all its callers called it
+ * for, it was outermost in.
  */
+#include "formats/sampling_prof/read.h"
+
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "base/intern.h"
-#include "formats/reader.h"
-#include "formats/slice.h"
-
 #define NS_PER_MS 1000000u
-#define NO_CALLER UINT32_MAX
-#define NOT_FOUND UINT32_MAX
-
-enum prof_table { TABLE_RUNTIME, TABLE_ELEMENTS, TABLE_COUNTS, TABLE_CALLS, NUM_TABLES };
-
-struct sampling_prof_element {
-	uint64_t id;
-	uint32_t location;
-	bool has_counts;
-	bool is_in_tree;
-	uint64_t self;
-	uint64_t total;
-	uint64_t recursions; /* samples in which it called itself */
-	uint64_t explained;  /* of the total: own samples and those of callees in the tree */
-	uint32_t stack;
-	uint32_t caller;     /* in the tree; NO_CALLER */
-	uint32_t first_call; /* of the calls it makes, when they are sorted by caller */
-};
-INTERN_TABLE(sampling_prof_element_table, struct sampling_prof_element, id);
-
-/* A call between two different elements. */
-struct call {
-	uint32_t from; /* NO_CALLER: outermost */
-	uint32_t to;
-	uint64_t count;
-};
-
-struct sampling_prof_reader {
-	struct import *import;
-	struct lines lines;
-	enum prof_table table;
-	uint32_t metric;
-	uint32_t thread;
-	uint64_t runtime_ms;
-	struct sampling_prof_element_table elements;
-	ARRAY(struct call) calls;
-	ARRAY(uint32_t) heap;  /* calls that leave the tree, the most frequent first */
-	ARRAY(uint32_t) order; /* elements as they came into the tree */
-};
 
 /* Milliseconds, perhaps with decimals, which are dropped. */
 static bool parse_runtime(struct slice line, uint64_t *ret)
@@ -286,7 +240,7 @@ static int read_tables(struct sampling_prof_reader *reader)
 	return err;
 }
 
-/* ---- the tree ---- */
+/* ---- calls ---- */
 
 static int compare_calls(const void *left, const void *right)
 {
@@ -298,103 +252,27 @@ static int compare_calls(const void *left, const void *right)
 	return (a->to > b->to) - (a->to < b->to);
 }
 
-/*
- * Of equal counts the call of smaller number, so that the same file gives the same tree wherever it
- * is read.
- */
-static bool is_before(const struct sampling_prof_reader *reader, uint32_t a, uint32_t b)
+/* Where the file says none. */
+static int add_root_calls(struct sampling_prof_reader *reader)
 {
-	const struct call *calls = reader->calls.items;
+	array_for_each (&reader->calls, call) {
+		uint64_t *called = &reader->elements.items[call->to].called;
 
-	return calls[a].count != calls[b].count ? calls[a].count > calls[b].count : a < b;
-}
-
-static int heap_add(struct sampling_prof_reader *reader, uint32_t call)
-{
-	size_t i = reader->heap.length;
-	uint32_t *items;
-
-	if (!array_add(&reader->heap))
-		return -ENOMEM;
-	items = reader->heap.items;
-	for (; i && is_before(reader, call, items[(i - 1) / 2]); i = (i - 1) / 2)
-		items[i] = items[(i - 1) / 2];
-	items[i] = call;
-	return 0;
-}
-
-static uint32_t heap_take(struct sampling_prof_reader *reader)
-{
-	uint32_t *items = reader->heap.items;
-	uint32_t first = items[0];
-	uint32_t last = items[--reader->heap.length];
-	size_t length = reader->heap.length;
-	size_t i = 0;
-
-	for (;;) {
-		size_t child = 2 * i + 1;
-
-		if (child + 1 < length && is_before(reader, items[child + 1], items[child]))
-			child++;
-		if (child >= length || !is_before(reader, items[child], last))
-			break;
-		items[i] = items[child];
-		i = child;
+		if (call->from == NO_CALLER)
+			return 0;
+		if (__builtin_add_overflow(*called, call->count, called))
+			*called = UINT64_MAX;
 	}
-	if (length)
-		items[i] = last;
-	return first;
-}
+	for (uint32_t id = 0; id < reader->elements.length; id++) {
+		const struct sampling_prof_element *element = &reader->elements.items[id];
+		struct call *added;
 
-static int add_calls_of(struct sampling_prof_reader *reader, uint32_t from, size_t first)
-{
-	int err;
-
-	for (size_t i = first; i < reader->calls.length && reader->calls.items[i].from == from;
-	     i++) {
-		err = heap_add(reader, (uint32_t)i);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-static int add_to_tree(struct sampling_prof_reader *reader, uint32_t caller, uint32_t id)
-{
-	struct sampling_prof_element *element = &reader->elements.items[id];
-	struct profile *profile = reader->import->profile;
-	uint32_t parent = caller == NO_CALLER ? STACK_EMPTY : reader->elements.items[caller].stack;
-	uint32_t *ordered = array_add(&reader->order);
-	int err;
-
-	if (!ordered)
-		return -ENOMEM;
-	*ordered = id;
-	element->is_in_tree = true;
-	element->caller = caller;
-	err = profile_add_stack(profile, parent, element->location, &element->stack);
-	if (err)
-		return err;
-	if (element->recursions && element->recursions == element->total)
-		err = profile_add_stack(profile, element->stack, element->location,
-					&element->stack);
-	if (err)
-		return err;
-	return add_calls_of(reader, id, element->first_call);
-}
-
-static int grow_tree(struct sampling_prof_reader *reader)
-{
-	int err;
-
-	while (reader->heap.length) {
-		struct call call = reader->calls.items[heap_take(reader)];
-
-		if (!reader->elements.items[call.to].is_in_tree) {
-			err = add_to_tree(reader, call.from, call.to);
-			if (err)
-				return err;
-		}
+		if (element->called >= element->total)
+			continue;
+		added = array_add(&reader->calls);
+		if (!added)
+			return -ENOMEM;
+		*added = (struct call){NO_CALLER, id, element->total - element->called};
 	}
 	return 0;
 }
@@ -403,92 +281,57 @@ static int grow_tree(struct sampling_prof_reader *reader)
  * Calls are sorted by caller, so that those of one element are neighbours from first_call on.
  * NO_CALLER is the greatest number: calls from the root are at the end.
  */
-static int build_tree(struct sampling_prof_reader *reader)
+static int sort_calls(struct sampling_prof_reader *reader)
 {
-	size_t first_root;
-	int err;
+	int err = add_root_calls(reader);
 
+	if (err)
+		return err;
 	if (reader->calls.length)
 		qsort(reader->calls.items, reader->calls.length, sizeof(struct call),
 		      compare_calls);
+	reader->first_root = (uint32_t)reader->calls.length;
 	array_for_each (&reader->elements, element)
 		element->first_call = (uint32_t)reader->calls.length;
-	for (size_t i = reader->calls.length; i-- > 0;)
-		if (reader->calls.items[i].from != NO_CALLER)
-			reader->elements.items[reader->calls.items[i].from].first_call =
-				(uint32_t)i;
-	for (first_root = 0; first_root < reader->calls.length; first_root++)
-		if (reader->calls.items[first_root].from == NO_CALLER)
-			break;
-	err = add_calls_of(reader, NO_CALLER, first_root);
-	if (err)
-		return err;
-	err = grow_tree(reader);
-	if (err)
-		return err;
-	/* What nothing leads to from a root is one. */
-	for (uint32_t id = 0; id < reader->elements.length; id++) {
-		if (reader->elements.items[id].is_in_tree)
-			continue;
-		err = add_to_tree(reader, NO_CALLER, id);
-		if (err)
-			return err;
-		err = grow_tree(reader);
-		if (err)
-			return err;
+	for (uint32_t i = (uint32_t)reader->calls.length; i-- > 0;) {
+		uint32_t from = reader->calls.items[i].from;
+
+		*(from == NO_CALLER ? &reader->first_root
+				    : &reader->elements.items[from].first_call) = i;
 	}
 	return 0;
 }
 
-/*
- * Whether the stacks give the totals, from the leaves up, and the calls that the file says. From
- * the last element that came into the tree to the first, which is from the leaves up: a callee is
- * always later than its caller.
- */
-static bool is_exact(struct sampling_prof_reader *reader)
-{
-	bool exact = true;
-
-	for (size_t i = reader->order.length; i-- > 0;) {
-		struct sampling_prof_element *element =
-			&reader->elements.items[reader->order.items[i]];
-		struct sampling_prof_element *caller = NULL;
-
-		if (element->caller != NO_CALLER)
-			caller = &reader->elements.items[element->caller];
-		if (__builtin_add_overflow(element->explained, element->self,
-					   &element->explained) ||
-		    element->explained != element->total ||
-		    (element->recursions && element->recursions != element->total) ||
-		    (caller &&
-		     __builtin_add_overflow(caller->explained, element->total, &caller->explained)))
-			exact = false;
-	}
-	array_for_each (&reader->calls, call)
-		if (call->count && reader->elements.items[call->to].caller != call->from)
-			exact = false;
-	return exact;
-}
-
-static int add_samples(struct sampling_prof_reader *reader)
+static void add_duration(struct sampling_prof_reader *reader)
 {
 	struct sampling sampling = {0};
-	int err;
 
-	for (size_t i = 0; i < reader->elements.length; i++) {
-		const struct sampling_prof_element *element = &reader->elements.items[i];
-
-		if (!element->self)
-			continue;
-		err = reader_add_sample(reader->import, 0, reader->thread, element->stack,
-					reader->metric, element->self);
-		if (err)
-			return err;
-	}
 	if (__builtin_mul_overflow(reader->runtime_ms, NS_PER_MS, &sampling.duration_ns))
 		sampling.duration_ns = UINT64_MAX;
 	profile_add_sampling(reader->import->profile, &sampling);
-	return 0;
+}
+
+/* A tree leaves no choice where it is exact; where it is not, several stacks fit, or none. */
+static int add_stacks(struct sampling_prof_reader *reader)
+{
+	bool is_exact;
+	bool is_done = false;
+	int err = sampling_prof_grow_tree(reader, &is_exact);
+
+	if (err)
+		return err;
+	if (!is_exact) {
+		err = sampling_prof_add_paths(reader, &is_done);
+		if (err)
+			return err;
+		import_warn(
+			reader->import,
+			is_done ? "the file has no stacks, and its calls fit several: counts and "
+				  "calls are exact, whole stacks may not be"
+				: "the file has no stacks, and its calls fit several: self "
+				  "counts are exact, totals and callers may not be");
+	}
+	return is_done ? 0 : sampling_prof_add_tree(reader);
 }
 
 static int read_profile(struct sampling_prof_reader *reader)
@@ -501,18 +344,19 @@ static int read_profile(struct sampling_prof_reader *reader)
 	err = profile_add_metric(import->profile, "samples", "count", &reader->metric);
 	if (err)
 		return err;
-	if (is_empty_profile(reader->lines, &reader->runtime_ms))
-		return add_samples(reader);
-	err = read_tables(reader);
-	if (err)
-		return err;
-	err = build_tree(reader);
-	if (err)
-		return err;
-	if (!is_exact(reader))
-		import_warn(import, "the file has no stacks, and its calls fit several: self "
-				    "counts are exact, totals and callers may not be");
-	return add_samples(reader);
+	if (!is_empty_profile(reader->lines, &reader->runtime_ms)) {
+		err = read_tables(reader);
+		if (err)
+			return err;
+		err = sort_calls(reader);
+		if (err)
+			return err;
+		err = add_stacks(reader);
+		if (err)
+			return err;
+	}
+	add_duration(reader);
+	return 0;
 }
 
 int sampling_prof_read(struct import *import)

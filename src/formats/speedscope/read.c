@@ -78,7 +78,10 @@ static int read_frame(void *context, struct json *json)
 	struct profile *profile = reader->import->profile;
 	_cleanup_(text_release) struct text name = {0};
 	_cleanup_(text_release) struct text file = {0};
+	_cleanup_(text_release) struct text module = {0};
+	_cleanup_(text_release) struct text kind = {0};
 	struct frame frame = {0};
+	bool has_module = false;
 	uint64_t line = 0;
 	uint32_t *location = array_add(&reader->locations);
 	enum json_token token;
@@ -92,12 +95,17 @@ static int read_frame(void *context, struct json *json)
 			json_take_string(json, &name);
 		else if (json_is(json, "file"))
 			json_take_string(json, &file);
+		else if (json_is(json, "module")) { /* ours, as is the kind */
+			json_take_string(json, &module);
+			has_module = true;
+		} else if (json_is(json, "kind"))
+			json_take_string(json, &kind);
 		else if (json_is(json, "line"))
 			line = json_take_u64(json);
 		else
 			json_skip_value(json);
 	}
-	if (name.failed || file.failed)
+	if (name.failed || file.failed || module.failed || kind.failed)
 		return -ENOMEM;
 	length = name.length;
 	err = reader_strip_annotation(profile, name.data ? name.data : "", &length, &frame);
@@ -112,6 +120,14 @@ static int read_frame(void *context, struct json *json)
 		if (err)
 			return err;
 	}
+	if (has_module) {
+		err = string_table_add(profile_get_strings(profile), module.data ? module.data : "",
+				       module.length, &frame.module);
+		if (err)
+			return err;
+	}
+	if (kind.length)
+		frame.kind = (uint8_t)frame_kind_find_type(kind.data, frame.kind);
 	frame.full_name = frame.name;
 	frame.line = line <= UINT32_MAX ? (uint32_t)line : 0;
 	return profile_add_frame_location(profile, &frame, location);

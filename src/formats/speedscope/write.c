@@ -6,7 +6,7 @@
  * what is in memory is the table, never the samples. Speedscope does not mind the order.
  *
  * Speedscope has units but no names of metrics, and names but no ids of threads; both stand in an
- * object `stackwide` of each profile, which it skips.
+ * object `stackwide` of each profile, which it skips. So it does with a frame's `module` and `kind`.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -46,6 +46,22 @@ static const char *get_annotation(const struct speedscope_writer *writer, const 
 	return writer->opts->tree.no_annotations ? "" : frame_get_annotation(frame);
 }
 
+/* What the name's annotation does not say. */
+static void append_ours(const struct speedscope_writer *writer, struct text *object,
+			const struct frame *frame)
+{
+	const char *module = profile_get_string(writer->profile, frame->module);
+
+	if (frame->kind != FRAME_USER &&
+	    (!*get_annotation(writer, frame) ||
+	     frame_kind_get_mark(frame->kind, frame->is_inlined) != frame->kind))
+		text_printf(object, ",\"kind\":\"%s\"", frame_kinds[frame->kind].type);
+	if (string_equals(module, frame->kind == FRAME_KERNEL ? KERNEL_MODULE : ""))
+		return;
+	text_append_string(object, ",\"module\":");
+	append_string(writer, object, frame->module);
+}
+
 /* Frames that look the same are one, whatever their addresses were. */
 static int add_frame(struct speedscope_writer *writer, const struct frame *frame, uint32_t *ret)
 {
@@ -63,6 +79,7 @@ static int add_frame(struct speedscope_writer *writer, const struct frame *frame
 	}
 	if (frame->line)
 		text_printf(&object, ",\"line\":%u", frame->line);
+	append_ours(writer, &object, frame);
 	text_append_char(&object, '}');
 	if (name.failed || object.failed)
 		return -ENOMEM;

@@ -460,6 +460,7 @@ const struct format format_zones = {
 	.name = "zones",
 	.extension = ".zones",
 	.summary = "what programs say they did when: stacks, zones, counters",
+	.has_times_alone = true,
 	.write = write_zones,
 	.detect = zones_detect,
 	.read = zones_read,

@@ -79,6 +79,39 @@ static void multiples_of_a_period_are_so_many_samples(void **state _unused_)
 	profile_free(profile);
 }
 
+static uint64_t divisor;
+
+static uint64_t weigh_multiples(uint32_t n)
+{
+	return (n + 1) * divisor;
+}
+
+/* Of memory, whose sizes have a divisor, too. */
+static void sizes_are_no_periods(void **state _unused_)
+{
+	static const uint64_t sizes[] = {8, 16, 24, 512, 984, 4096, 1 << 20};
+	static const uint64_t periods[] = {7, 100, 250, 1000, 10000, 1000003, 10000000, 10101010};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(sizes); i++) {
+		struct profile *profile;
+
+		divisor = sizes[i];
+		profile = make_profile(weigh_multiples);
+		assert_true(find(profile, 0, NULL).is_doubtful);
+		assert_int_equal(find(profile, 0, NULL).period, 1);
+		profile_free(profile);
+	}
+	for (size_t i = 0; i < ARRAY_LENGTH(periods); i++) {
+		struct profile *profile;
+
+		divisor = periods[i];
+		profile = make_profile(weigh_multiples);
+		assert_false(find(profile, 0, NULL).is_doubtful);
+		assert_int_equal(find(profile, 0, NULL).period, periods[i]);
+		profile_free(profile);
+	}
+}
+
 static uint64_t weigh_varying_periods(uint32_t n)
 {
 	return 1000003 + (uint64_t)n * n * 7919;
@@ -147,6 +180,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_are_as_many_as_they_weigh),
 		cmocka_unit_test(multiples_of_a_period_are_so_many_samples),
+		cmocka_unit_test(sizes_are_no_periods),
 		cmocka_unit_test(weights_without_small_ones_are_no_counts),
 		cmocka_unit_test(time_is_as_many_samples_as_its_input_counts),
 		cmocka_unit_test(waits_are_not_as_many_samples_as_there_were_ticks),

@@ -110,6 +110,34 @@ static void prefixes_suffixes_and_base_names(void **state _unused_)
 	assert_string_equal(path_basename("name"), "name");
 }
 
+static void modules_are_base_names_of_paths_alone(void **state _unused_)
+{
+	static const struct {
+		const char *path;
+		const char *module;
+	} cases[] = {
+		{"/usr/lib/libc.so.6", "libc.so.6"},
+		{"node:internal/timers", "node:internal/timers"},
+		{"https://host/a.js", "https://host/a.js"},
+		{"chrome-extension://id/b.js", "chrome-extension://id/b.js"},
+		{"C:/programs/a.exe", "a.exe"},
+		{"/a:b/c", "c"},
+		{"a/b:c", "b:c"},
+		{"1a:b/c", "c"},
+		{":a/b", "b"},
+		{"ab", "ab"},
+		{"[kernel]", "[kernel]"},
+		{"", ""},
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++)
+		assert_string_equal(path_get_module(cases[i].path), cases[i].module);
+	assert_true(path_has_scheme("ab:c", 3));
+	assert_false(path_has_scheme("ab:c", 2));
+	assert_false(path_has_scheme("a\0:c", 4));
+	assert_false(path_has_scheme(NULL, 0));
+}
+
 static void hexadecimal_digits_are_read_up_to_the_first_other(void **state _unused_)
 {
 	uint64_t value = 1;
@@ -142,6 +170,7 @@ int main(void)
 		cmocka_unit_test(printing_grows_a_text_where_there_is_no_room),
 		cmocka_unit_test(an_impossible_size_fails_for_good),
 		cmocka_unit_test(prefixes_suffixes_and_base_names),
+		cmocka_unit_test(modules_are_base_names_of_paths_alone),
 		cmocka_unit_test(hexadecimal_digits_are_read_up_to_the_first_other),
 		cmocka_unit_test(no_hexadecimal_number_leaves_the_value_alone),
 	};

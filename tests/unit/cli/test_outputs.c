@@ -18,6 +18,7 @@
 #include "base/text.h"
 #include "caught_output.h"
 #include "test_folder.h"
+#include "timeline/timeline.h"
 #include "viewer/page.h"
 
 static char folder[TEST_PATH_BYTES];
@@ -354,6 +355,27 @@ static void a_metric_that_is_missing_is_told(void **state _unused_)
 	profile_free(profile);
 }
 
+/* What was declared and never used can be written. */
+static void zones_of_what_has_none_are_refused(void **state _unused_)
+{
+	struct profile *profile = make_profile();
+	struct timeline *timeline = timeline_new();
+	const struct format_opts opts = {.timeline = timeline};
+	struct output output = {.format = &format_zones};
+	struct outputs one = {.items = &output, .length = 1};
+
+	assert_int_equal(outputs_fill(&one, profile, &(struct format_opts){0}, &error), -ENODATA);
+	assert_int_equal(outputs_fill(&one, profile, &opts, &error), -ENODATA);
+	assert_non_null(strstr(error.message, "no such zones"));
+	assert_int_equal(timeline_add_process(timeline, &(struct timeline_process){.pid = 5}, NULL),
+			 0);
+	assert_int_equal(output_file_open(first_path, OUTPUT_MODE, &output.file, &error), 0);
+	assert_int_equal(outputs_fill(&one, profile, &opts, &error), 0);
+	outputs_close(&one);
+	timeline_free(timeline);
+	profile_free(profile);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -371,6 +393,7 @@ int main(void)
 		TEST(formats_say_whether_times_and_metrics_are_shown),
 		TEST(what_a_format_cannot_hold_is_told),
 		TEST(a_metric_that_is_missing_is_told),
+		TEST(zones_of_what_has_none_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

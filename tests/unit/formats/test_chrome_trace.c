@@ -80,6 +80,26 @@ static void ends_without_begin_are_reported(void **state _unused_)
 		      "FILE: 1 ends of slices that did not begin, skipping\n", "thread 1;b 2000\n");
 }
 
+/* As Perfetto and speedscope read it: the innermost slice of that name, with what is in it; of no name the innermost one. */
+static void an_end_is_of_the_slice_that_it_names(void **state _unused_)
+{
+	assert_warned(FORMAT,
+		      "[" AT("B", "a", "1") "}," AT("B", "b", "2") "}," AT("E", "c", "3") "}," AT(
+			      "E", "b", "5") "}," AT("E", "a", "6") "}]",
+		      "FILE: 1 ends of slices that did not begin, skipping\n",
+		      "thread 1;a 2000\nthread 1;a;b 3000\n");
+	assert_warned(FORMAT,
+		      "[" AT("B", "a", "1") "}," AT("B", "b", "2") "}," AT("B", "c", "3") "}," AT(
+			      "E", "b", "5") "}," AT("E", "a", "6") "}]",
+		      "FILE: 1 unterminated slices, ended with their track\n",
+		      "thread 1;a 2000\nthread 1;a;b 1000\nthread 1;a;b;c 2000\n");
+	assert_stacks(FORMAT,
+		      "[" AT("B", "a", "1") "}," AT("B", "a", "2") "}," AT(
+			      "E", "a", "3") "},"
+					     "{\"ph\":\"E\",\"pid\":1,\"tid\":1,\"ts\":5}]",
+		      0, "thread 1;a 3000\nthread 1;a;a 1000\n");
+}
+
 static void what_outlasts_the_slice_around_it_is_truncated(void **state _unused_)
 {
 	assert_warned(FORMAT, "[" AT("X", "a", "1") ",\"dur\":4}," AT("X", "b", "3") ",\"dur\":9}]",
@@ -208,7 +228,7 @@ static const char chunks[] =
 static void chunks_of_a_cpu_profile_are_one(void **state _unused_)
 {
 	assert_stacks(FORMAT, chunks, 0, "Main 1\nMain;f 2\nMain;f;g 1\n");
-	assert_stacks(FORMAT, chunks, 1, "Main 5000\nMain;f 70000\nMain;f;g 15000\n");
+	assert_stacks(FORMAT, chunks, 1, "Main 5000\nMain;f 40000\nMain;f;g 15000\n");
 }
 
 static void samples_have_stack_frames(void **state _unused_)
@@ -293,13 +313,20 @@ static void the_content_decides_the_format(void **state _unused_)
 
 /* ---- timeline ---- */
 
-static struct timeline *read_timeline(struct imported *imported, const char *text)
+static struct timeline *read_events(struct imported *imported, const char *text)
 {
 	struct timeline *timeline = timeline_new();
 
 	assert_non_null(timeline);
 	imported->import.timeline = timeline;
 	assert_int_equal(imported_read(imported, FORMAT, text, strlen(text)), 0);
+	return timeline;
+}
+
+static struct timeline *read_timeline(struct imported *imported, const char *text)
+{
+	struct timeline *timeline = read_events(imported, text);
+
 	assert_string_equal(imported->warnings.data, "");
 	return timeline;
 }
@@ -423,6 +450,66 @@ static void a_duration_that_is_none_is_not_0(void **state _unused_)
 		      "thread 7;g 3000\n");
 }
 
+static void expect_flow(const struct timeline *timeline, uint32_t zone, const char *name,
+			unsigned int kind, uint64_t flow)
+{
+	const struct zone_attribute *attribute = timeline_next_attribute(timeline, zone, NULL);
+
+	assert_string_equal(timeline_get_string(timeline, timeline_get_zone(timeline, zone)->name),
+			    name);
+	assert_non_null(attribute);
+	assert_int_equal(attribute->kind, kind);
+	assert_true(attribute->value.u64 == flow);
+	assert_null(timeline_next_attribute(timeline, zone, attribute));
+}
+
+#define FLOW(ph, id, tid, ts)                                                                  \
+	"{\"ph\":\"" ph "\",\"id\":" id ",\"name\":\"n\",\"cat\":\"c\",\"pid\":1,\"tid\":" tid \
+	",\"ts\":" ts
+#define SLICE(name, tid, ts) \
+	"{\"ph\":\"X\",\"name\":\"" name "\",\"pid\":1,\"tid\":" tid ",\"ts\":" ts ",\"dur\":5}"
+
+/* An end is of the next slice of its thread, or with bp of the one around it; what is in none is told. */
+static void flows_join_slices(void **state _unused_)
+{
+	struct imported imported = {0};
+	struct timeline *timeline = read_events(
+		&imported,
+		"[" SLICE("a", "1", "1") "," FLOW("s", "7", "1", "2") "}," FLOW("f", "7", "2", "8") "}," SLICE("b", "2", "9") "," SLICE(
+			"c", "3",
+			"1") "," FLOW("t", "7", "3",
+				      "6") "}," FLOW("s", "8", "4",
+						     "1") "}," SLICE("d", "4",
+								     "1") "," FLOW("f", "8", "5",
+										   "4") ",\"bp\":"
+											"\"e\"}," SLICE("e", "5", "1") "," FLOW(
+												"f",
+												"8",
+												"5",
+												"9") "}," FLOW("t",
+													       "8",
+													       "6",
+													       "9") "}]");
+	uint64_t first = timeline_next_attribute(timeline, 0, NULL)->value.u64;
+	uint64_t second = timeline_next_attribute(timeline, 3, NULL)->value.u64;
+
+	assert_int_equal(timeline_count_zone(timeline), 5);
+	assert_true(first != second);
+	expect_flow(timeline, 0, "a", ATTRIBUTE_FLOW, first);
+	expect_flow(timeline, 1, "b", ATTRIBUTE_TERMINATING_FLOW, first);
+	/* It ends there and then. */
+	expect_flow(timeline, 2, "c", ATTRIBUTE_FLOW, first);
+	expect_flow(timeline, 3, "d", ATTRIBUTE_FLOW, second);
+	expect_flow(timeline, 4, "e", ATTRIBUTE_TERMINATING_FLOW, second);
+	assert_string_equal(imported.warnings.data,
+			    "FILE: 2 flow events are in no slice, skipping\n");
+	timeline_free(timeline);
+	imported_release(&imported);
+	/* A profile has none, and misses none. */
+	assert_stacks(FORMAT, "[" SLICE("a", "1", "1") "," FLOW("s", "7", "2", "2") "}]", 0,
+		      "thread 1;a 5000\n");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -435,6 +522,7 @@ int main(void)
 		cmocka_unit_test(an_event_that_is_truncated_is_reported),
 		cmocka_unit_test(slices_without_end_last_until_their_threads),
 		cmocka_unit_test(ends_without_begin_are_reported),
+		cmocka_unit_test(an_end_is_of_the_slice_that_it_names),
 		cmocka_unit_test(what_outlasts_the_slice_around_it_is_truncated),
 		cmocka_unit_test(begins_without_end_do_not_nest_without_bound),
 		cmocka_unit_test(threads_and_processes_have_names),
@@ -456,6 +544,7 @@ int main(void)
 		cmocka_unit_test(weights_may_be_strings),
 		cmocka_unit_test(what_is_no_weight_is_not_0),
 		cmocka_unit_test(a_duration_that_is_none_is_not_0),
+		cmocka_unit_test(flows_join_slices),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -570,10 +570,17 @@ static void the_extension_distinguishes_the_two_kinds(void **state _unused_)
 {
 	assert_ptr_equal(detect("x.folded", "thread 12 5\n"), &format_folded);
 	assert_ptr_equal(detect("x.diff.folded", "thread 12 5\n"), &format_diff_folded);
-	assert_ptr_equal(detect("standard input", "thread 12 5\n"), &format_folded);
+	assert_ptr_equal(detect("x.folded.gz", "thread 12 5\n"), &format_folded);
+	assert_ptr_equal(detect("standard input", "thread 12 5\nmain;f 5\n"), &format_folded);
 	assert_ptr_equal(detect("x.folded", "no count"), &format_folded);
 	assert_ptr_equal(detect("x.folded", ""), &format_folded);
 	assert_null(detect("standard input", "no count"));
+	/* Text that ends in numbers here and there. */
+	assert_null(detect("standard input", "thread 12 5\nmain 5\n"));
+	assert_null(detect("x.txt", "Chapter 1\nText about 2020\nand more 30\n"));
+	assert_null(detect("x.txt", "a;b 1\nc;\nd\n"));
+	assert_ptr_equal(detect("x.txt", "said before\na;b 1\n"), &format_folded);
+	assert_ptr_equal(detect("x.txt", "1\na;b 1\nb 2\n"), &format_folded);
 	assert_ptr_equal(detect("standard input", "# austin: 3.7.0\n# mode: wall\n\nP1;T1;f 2\n"),
 			 &format_folded);
 	assert_ptr_equal(detect("x", "# mode: wall\n# interval: 9\nP1;T1;f 2\n"), &format_folded);

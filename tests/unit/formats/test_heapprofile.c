@@ -48,6 +48,33 @@ static void old_cpu_profiles_count_hits(void **state _unused_)
 		      0, "f 5\n");
 }
 
+/* As `jq -S` sorts them; the samples of an old CPU profile have times, in an order of their own. */
+static void members_come_in_any_order(void **state _unused_)
+{
+	static const char text[] =
+		"{\"endTime\":1,\"head\":{\"children\":[{\"children\":[{\"children\":[],\"functionName\":"
+		"\"g\",\"hitCount\":2,\"id\":30,\"lineNumber\":2,\"url\":\"b.js\"}],"
+		"\"functionName\":\"f\",\"hitCount\":1,\"id\":20,\"lineNumber\":1,\"url\":\"a.js\"}],"
+		"\"functionName\":\"(root)\",\"hitCount\":0,\"id\":10},"
+		"\"samples\":[30,20,30,40],\"startTime\":0,\"timestamps\":[2000,0,1500]}";
+	struct imported imported = {0};
+	const struct frame *frame;
+
+	assert_int_equal(imported_read(&imported, FORMAT, text, strlen(text)), 0);
+	assert_string_equal(imported.warnings.data,
+			    "FILE: at byte 267: a sample that is no node's id, skipping this and "
+			    "others like it\n");
+	assert_written(&format_folded, imported.profile, (struct call_tree_opts){0},
+		       "f 1\nf;g 2\n");
+	assert_string_equal(format_get_metric_name(imported.profile, 1), "time");
+	/* From 0 to 1.5 ms f, then nobody, from 2 on g, as long as f before. */
+	assert_written(&format_folded, imported.profile, (struct call_tree_opts){.metric = 1},
+		       "f 1500000\nf;g 1500000\n");
+	frame = profile_get_frame(imported.profile, 0);
+	assert_string_equal(profile_get_string(imported.profile, frame->file), "b.js");
+	imported_release(&imported);
+}
+
 static void what_lies_too_deep_weighs_above(void **state _unused_)
 {
 	struct imported imported = {0};
@@ -112,6 +139,7 @@ int main(void)
 		cmocka_unit_test(memory_weighs_at_what_allocated_it),
 		cmocka_unit_test(weights_may_come_behind_the_children),
 		cmocka_unit_test(old_cpu_profiles_count_hits),
+		cmocka_unit_test(members_come_in_any_order),
 		cmocka_unit_test(what_lies_too_deep_weighs_above),
 		cmocka_unit_test(what_is_none_is_refused),
 		cmocka_unit_test(the_content_decides_the_format),

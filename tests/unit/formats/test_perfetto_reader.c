@@ -123,7 +123,7 @@ static void a_reused_tid_has_its_name_of_the_time(void **state _unused_)
 	assert_trace(&trace, "first;f 1\nsecond;f 2\n", "");
 }
 
-/* In the trace a sample weighs its period; in a profile it is one sample. */
+/* In the trace a sample weighs its period; in a profile it is one sample, also where its time is kept. */
 static void a_recording_counts_samples_and_knows_their_period(void **state _unused_)
 {
 	struct text trace = {0};
@@ -144,6 +144,10 @@ static void a_recording_counts_samples_and_knows_their_period(void **state _unus
 	assert_int_equal(read_trace(&trace, &result), 0);
 	assert_written(&format_folded, result.profile, (struct call_tree_opts){0},
 		       "[unknown];f 2\n");
+	assert_int_equal(timestamps_count(profile_get_timestamps(result.profile)), 2);
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(timestamps_get(profile_get_timestamps(result.profile), i)->weight,
+				 1);
 	assert_int_equal(profile_get_sampling(result.profile)->period_ns, 1000);
 	assert_int_equal(profile_get_sampling(result.profile)->duration_ns, 20);
 	assert_int_equal(timeline_get_sample(result.timeline, 1)->weight, 1000);

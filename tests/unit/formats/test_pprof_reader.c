@@ -254,6 +254,58 @@ static void samples_without_labels_have_no_root_frame(void **state _unused_)
 	profile_free(profile);
 }
 
+static void keep_warning(void *context, const char *line)
+{
+	text_append_string(context, line);
+}
+
+/* Whoever wrote them finds out that they are lost, by their names; of ours nothing is. */
+static void labels_that_are_not_kept_are_told(void **state _unused_)
+{
+	static const struct {
+		const char *key;
+		const char *comment;
+		const char *warning;
+	} cases[] = {
+		{"pid", "", ""},
+		{"user", "",
+		 "2 labels of samples (user) are left out: nothing that is written keeps them"},
+		{"", "", "2 labels of samples () are left out: nothing that is written keeps them"},
+		{"state", "",
+		 "2 labels of samples (state) are left out: nothing that is written keeps them"},
+		{"state", PPROF_COMMENT "1.0", ""},
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		Pprof__Label label = PPROF__LABEL__INIT;
+		Pprof__Label *labels[] = {&label};
+		struct text warnings = {0};
+		struct import import = {.warn = keep_warning, .context = &warnings};
+		int64_t comment = COMMENT;
+		struct profile *profile;
+		struct scene scene;
+
+		scene_init(&scene);
+		strcpy(scene.strings[KEY], cases[i].key);
+		strcpy(scene.strings[COMMENT], cases[i].comment);
+		scene.profile.n_comment = 1;
+		scene.profile.comment = &comment;
+		label.key = KEY;
+		label.num = 7;
+		scene.sample.n_label = 1;
+		scene.sample.label = labels;
+		scene.profile.n_sample = 2;
+		text_append_string(&warnings, "");
+		assert_int_equal(fixture_read_message(&scene.profile, &profile, &import), 0);
+		assert_non_null(strstr(warnings.data, cases[i].warning));
+		assert_true(*cases[i].warning || !warnings.length);
+		strcpy(scene.strings[KEY], "pid");
+		strcpy(scene.strings[COMMENT], "made by hand");
+		text_release(&warnings);
+		profile_free(profile);
+	}
+}
+
 static void negative_values_are_skipped_and_counted(void **state _unused_)
 {
 	struct import import = {0};
@@ -418,6 +470,7 @@ int main(void)
 		cmocka_unit_test(one_address_with_two_names_is_two_locations),
 		cmocka_unit_test(samples_of_one_stack_are_summed),
 		cmocka_unit_test(samples_without_labels_have_no_root_frame),
+		cmocka_unit_test(labels_that_are_not_kept_are_told),
 		cmocka_unit_test(negative_values_are_skipped_and_counted),
 		cmocka_unit_test(a_sum_beyond_64_bits_is_an_error),
 		cmocka_unit_test(what_is_named_must_be_there),

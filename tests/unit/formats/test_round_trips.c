@@ -5,10 +5,17 @@
 #include <stdio.h>
 
 #include "import_fixture.h"
+#include "pprof_fixture.h"
 
 #define NUM_PROFILES 100
 
-enum kept { KEPT_MODULES = 1, KEPT_LANGUAGES = 2 };
+/* What not every format keeps. */
+enum kept {
+	KEPT_PROCESSES = 1, /* also without a pid */
+	KEPT_INLINED = 2,   /* also into a function of another module or kind */
+	KEPT_ZEROS = 4,     /* samples that weigh nothing, with their metric */
+	KEPT_ALL = 7,
+};
 
 static uint32_t next_random(uint32_t *seed)
 {
@@ -32,6 +39,18 @@ static uint32_t add_random_string(struct profile *profile, uint32_t *seed, const
 	return id;
 }
 
+/* A file's base name, or what has a scheme, and may have slashes then. */
+static uint32_t add_random_module(struct profile *profile, uint32_t *seed)
+{
+	bool has_scheme = next_random(seed) % 4 == 0;
+	uint32_t id = add_random_string(profile, seed, has_scheme ? "node:internal/" : "lib");
+
+	if (has_scheme || !strchr(profile_get_string(profile, id), '/'))
+		return id;
+	assert_int_equal(profile_add_string(profile, "libc.so.6", &id), 0);
+	return id;
+}
+
 static uint32_t add_random_location(struct profile *profile, uint32_t *seed, unsigned int kept)
 {
 	struct frame frame = {.name = add_random_string(profile, seed, "f")};
@@ -42,8 +61,8 @@ static uint32_t add_random_location(struct profile *profile, uint32_t *seed, uns
 		frame.file = add_random_string(profile, seed, "/src/");
 		frame.line = next_random(seed) % 3;
 	}
-	if (next_random(seed) % 2 && kept & KEPT_MODULES)
-		frame.module = add_random_string(profile, seed, "lib");
+	if (next_random(seed) % 2)
+		frame.module = add_random_module(profile, seed);
 	switch (next_random(seed) % 8) {
 	case 0:
 		frame.kind = FRAME_KERNEL;
@@ -55,16 +74,17 @@ static uint32_t add_random_location(struct profile *profile, uint32_t *seed, uns
 		frame.is_inlined = true;
 		break;
 	case 3:
-		frame.kind = kept & KEPT_LANGUAGES ? FRAME_PYTHON : FRAME_USER;
+		frame.kind = FRAME_PYTHON;
 		break;
 	case 4:
-		frame.kind = kept & KEPT_LANGUAGES ? FRAME_JAVASCRIPT : FRAME_USER;
+		frame.kind = FRAME_JAVASCRIPT;
 		break;
 	case 5:
 		frame.is_inlined = next_random(seed) % 2;
-		frame.kind = kept & KEPT_LANGUAGES ? FRAME_JAVA : FRAME_USER;
+		frame.kind = FRAME_JAVA;
 		break;
 	}
+	frame.is_inlined &= (kept & KEPT_INLINED) != 0;
 	assert_int_equal(profile_add_frame_location(profile, &frame, &location), 0);
 	return location;
 }
@@ -95,6 +115,8 @@ static void add_random_sample(struct profile *profile, uint32_t *seed, const uin
 				 0);
 	if (next_random(seed) % 10 == 0)
 		weight = (1ull << 52) + next_random(seed);
+	if (!(kept & KEPT_ZEROS))
+		weight++;
 	assert_int_equal(
 		profile_add_sample(profile, threads[next_random(seed) % 4], stack, metric, weight),
 		0);
@@ -109,6 +131,7 @@ static struct profile *make_profile(uint32_t seed, unsigned int kept)
 						 {"alloc", "count"}};
 	struct profile *profile = profile_new();
 	uint32_t num_samples = next_random(&seed) % 60 + 1;
+	uint32_t first_pid = kept & KEPT_PROCESSES ? 0 : 1000;
 	uint32_t threads[4];
 	uint32_t id;
 	uint32_t source;
@@ -116,7 +139,7 @@ static struct profile *make_profile(uint32_t seed, unsigned int kept)
 	assert_non_null(profile);
 	assert_int_equal(profile_add_source(profile, STRING_EMPTY, &source), 0);
 	for (uint32_t i = 0; i < 3; i++)
-		assert_int_equal(profile_add_process(profile, i * 1000,
+		assert_int_equal(profile_add_process(profile, first_pid + i * 1000,
 						     add_random_string(profile, &seed, "p"), &id),
 				 0);
 	for (size_t i = 0; i < 4; i++)
@@ -130,20 +153,22 @@ static struct profile *make_profile(uint32_t seed, unsigned int kept)
 
 /* ---- a profile as text ---- */
 
-static void append_stack(struct text *text, const struct profile *profile, uint32_t stack,
-			 unsigned int kept)
+static void append_stack(struct text *text, const struct profile *profile, uint32_t stack)
 {
 	for (; stack != STACK_EMPTY; stack = profile_get_stack_parent(profile, stack)) {
 		const struct location *location =
 			profile_get_location(profile, profile_get_stack_location(profile, stack));
-		const struct frame *frame = profile_get_frame(profile, location->first_frame);
 
-		assert_int_equal(location->num_frames, 1);
-		text_printf(text, " <- %s (%s:%u, %d%d)", profile_get_string(profile, frame->name),
-			    profile_get_string(profile, frame->file), frame->line, frame->kind,
-			    frame->is_inlined);
-		if (kept & KEPT_MODULES)
-			text_printf(text, " in %s", profile_get_string(profile, frame->module));
+		for (uint32_t i = 0; i < location->num_frames; i++) {
+			const struct frame *frame =
+				profile_get_frame(profile, location->first_frame + i);
+
+			text_printf(text, " <- %s (%s:%u, %d%d) in %s",
+				    profile_get_string(profile, frame->name),
+				    profile_get_string(profile, frame->file), frame->line,
+				    frame->kind, frame->is_inlined,
+				    profile_get_string(profile, frame->module));
+		}
 	}
 }
 
@@ -153,7 +178,7 @@ static int compare_lines(const void *left, const void *right)
 }
 
 /* Sorted lines, one for each sample. */
-static void describe(struct text *text, const struct profile *profile, unsigned int kept)
+static void describe(struct text *text, const struct profile *profile)
 {
 	uint32_t count = profile_count_samples(profile);
 	struct text *lines = calloc(count + 1, sizeof(*lines));
@@ -172,7 +197,7 @@ static void describe(struct text *text, const struct profile *profile, unsigned 
 			    format_get_metric_name(profile, sample->metric),
 			    format_get_metric_unit(profile, sample->metric),
 			    (unsigned long long)sample->value);
-		append_stack(&lines[i], profile, sample->stack, kept);
+		append_stack(&lines[i], profile, sample->stack);
 		sorted[i] = lines[i].data;
 	}
 	qsort(sorted, count, sizeof(*sorted), compare_lines);
@@ -198,10 +223,12 @@ static void assert_identity(const struct format *format, uint32_t seed, unsigned
 	struct imported imported = {0};
 
 	assert_int_equal(format->write(profile, &opts, &sink), 0);
+	if (format == &format_pprof)
+		written = fixture_gunzip(written);
 	assert_int_equal(imported_read(&imported, format, written.data, written.length), 0);
 	assert_string_equal(imported.warnings.data, "");
-	describe(&expected, profile, kept);
-	describe(&got, imported.profile, kept);
+	describe(&expected, profile);
+	describe(&got, imported.profile);
 	if (!string_equals(got.data, expected.data))
 		fprintf(stderr, "seed %u: got\n%s\nexpected\n%s\n%s\n", seed, got.data,
 			expected.data, written.data);
@@ -216,20 +243,41 @@ static void assert_identity(const struct format *format, uint32_t seed, unsigned
 static void the_firefox_profiler_s_format_keeps_all(void **state _unused_)
 {
 	for (uint32_t seed = 1; seed <= NUM_PROFILES; seed++)
-		assert_identity(&format_firefox, seed, KEPT_MODULES | KEPT_LANGUAGES);
+		assert_identity(&format_firefox, seed, KEPT_ALL);
 }
 
-static void speedscope_s_format_keeps_all_but_modules_and_languages(void **state _unused_)
+static void speedscope_s_format_keeps_all(void **state _unused_)
 {
 	for (uint32_t seed = 1; seed <= NUM_PROFILES; seed++)
-		assert_identity(&format_speedscope, seed, 0);
+		assert_identity(&format_speedscope, seed, KEPT_ALL);
+}
+
+static void an_svg_keeps_all(void **state _unused_)
+{
+	for (uint32_t seed = 1; seed <= NUM_PROFILES; seed++)
+		assert_identity(&format_svg, seed, KEPT_ALL);
+}
+
+static void pprof_s_format_keeps_all(void **state _unused_)
+{
+	for (uint32_t seed = 1; seed <= NUM_PROFILES; seed++)
+		assert_identity(&format_pprof, seed, KEPT_PROCESSES);
+}
+
+static void a_trace_keeps_all(void **state _unused_)
+{
+	for (uint32_t seed = 1; seed <= NUM_PROFILES; seed++)
+		assert_identity(&format_pftrace, seed, KEPT_ALL & ~KEPT_PROCESSES);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_firefox_profiler_s_format_keeps_all),
-		cmocka_unit_test(speedscope_s_format_keeps_all_but_modules_and_languages),
+		cmocka_unit_test(speedscope_s_format_keeps_all),
+		cmocka_unit_test(an_svg_keeps_all),
+		cmocka_unit_test(pprof_s_format_keeps_all),
+		cmocka_unit_test(a_trace_keeps_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

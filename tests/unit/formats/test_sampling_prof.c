@@ -1,6 +1,14 @@
+#include <stdlib.h>
+
 #include "import_fixture.h"
 
 #define FORMAT (&format_sampling_prof)
+#define CALLS_ARE_EXACT                                                                  \
+	"FILE: the file has no stacks, and its calls fit several: counts and calls are " \
+	"exact, whole stacks may not be\n"
+#define SEVERAL_FIT                                                                 \
+	"FILE: the file has no stacks, and its calls fit several: self counts are " \
+	"exact, totals and callers may not be\n"
 
 static const struct call_tree_opts samples = {0};
 
@@ -182,22 +190,133 @@ static void files_and_lines_of_elements_are_kept(void **state _unused_)
 	imported_release(&imported);
 }
 
-static void with_several_callers_the_most_frequent_one_is_taken(void **state _unused_)
+static void with_several_callers_each_has_its_part(void **state _unused_)
 {
 	assert_warned(FORMAT,
 		      "1\n\n:0:main,0\n:0:a,1\n:0:b,2\n:0:f,3\n\n"
 		      "0,0,9\n1,0,4\n2,0,5\n3,9,9\n\n"
 		      "-1,0,9\n0,1,4\n0,2,5\n1,3,4\n2,3,5\n",
-		      "FILE: the file has no stacks, and its calls fit several: self counts are "
-		      "exact, totals and callers may not be\n",
-		      "main;b;f 9\n");
+		      CALLS_ARE_EXACT, "main;a;f 4\nmain;b;f 5\n");
+	/* What f calls is divided as f itself is; and again without a row of the root. */
+	assert_warned(FORMAT,
+		      "1\n\n:0:main,0\n:0:a,1\n:0:b,2\n:0:f,3\n:0:g,4\n\n"
+		      "0,1,10\n1,0,4\n2,0,5\n3,3,9\n4,6,6\n\n"
+		      "0,1,4\n0,2,5\n1,3,4\n2,3,5\n3,4,6\n",
+		      CALLS_ARE_EXACT,
+		      "main 1\nmain;a;f 1\nmain;a;f;g 3\nmain;b;f 2\nmain;b;f;g 3\n");
+	/* They do not fit together: the most frequent caller is taken. */
+	assert_warned(FORMAT,
+		      "1\n\n:0:main,0\n:0:a,1\n:0:b,2\n:0:f,3\n\n"
+		      "0,0,9\n1,0,4\n2,0,5\n3,9,9\n\n"
+		      "-1,0,9\n0,1,4\n0,2,5\n1,3,3\n2,3,5\n",
+		      SEVERAL_FIT, "main;b;f 9\n");
+}
+
+/* Of each f<number>: how often it is innermost, and in a stack at all. */
+static void assert_counts(const struct profile *profile, const uint64_t *self,
+			  const uint64_t *total, int count)
+{
+	uint64_t innermost[64] = {0};
+	uint64_t in_all[64] = {0};
+
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+		bool is_innermost = true;
+
+		for (uint32_t stack = sample->stack; stack != STACK_EMPTY;
+		     stack = profile_get_stack_parent(profile, stack)) {
+			const struct location *location = profile_get_location(
+				profile, profile_get_stack_location(profile, stack));
+			const char *name = profile_get_string(
+				profile, profile_get_frame(profile, location->first_frame)->name);
+			int number = atoi(name + 1);
+
+			assert_in_range(number, 0, count - 1);
+			innermost[number] += is_innermost ? sample->value : 0;
+			in_all[number] += sample->value;
+			is_innermost = false;
+		}
+	}
+	for (int i = 0; i < count; i++) {
+		assert_int_equal(innermost[i], self[i]);
+		assert_int_equal(in_all[i], total[i]);
+	}
+}
+
+/* Self counts, totals and calls are those of the file, whatever the calls are: a graph in layers, by chance. */
+static void what_is_divided_is_written_as_it_was(void **state _unused_)
+{
+	enum { NUM_LAYERS = 5, WIDTH = 4, NUM = NUM_LAYERS * WIDTH };
+	uint32_t seed = 1;
+
+	for (int round = 0; round < 50; round++) {
+		uint64_t come[NUM] = {0};
+		uint64_t self[NUM] = {0};
+		struct text file = {0};
+		struct text calls = {0};
+		struct imported imported = {0};
+
+		text_append_string(&file, "1\n\n");
+		for (int id = 0; id < NUM; id++)
+			text_printf(&file, ":0:f%d,%d\n", id, id);
+		for (int id = 0; id < NUM; id++) {
+			uint64_t left;
+
+			seed = seed * 1664525 + 1013904223;
+			if (id < WIDTH) {
+				come[id] = seed >> 20;
+				text_printf(&calls, "-1,%d,%llu\n", id,
+					    (unsigned long long)come[id]);
+			}
+			left = come[id];
+			for (int to = (id / WIDTH + 1) * WIDTH;
+			     to < (id / WIDTH + 2) * WIDTH && to < NUM; to++) {
+				uint64_t part = left / (2 + (seed >> (to % 7 + 8)) % 3);
+
+				if (!part)
+					continue;
+				text_printf(&calls, "%d,%d,%llu\n", id, to,
+					    (unsigned long long)part);
+				come[to] += part;
+				left -= part;
+			}
+			self[id] = left;
+		}
+		text_append_char(&file, '\n');
+		for (int id = 0; id < NUM; id++)
+			text_printf(&file, "%d,%llu,%llu\n", id, (unsigned long long)self[id],
+				    (unsigned long long)come[id]);
+		text_append_char(&file, '\n');
+		text_append(&file, calls.data, calls.length);
+		assert_int_equal(imported_read(&imported, FORMAT, file.data, file.length), 0);
+		assert_string_equal(imported.warnings.data, CALLS_ARE_EXACT);
+		assert_counts(imported.profile, self, come, NUM);
+		text_release(&file);
+		text_release(&calls);
+		imported_release(&imported);
+	}
+}
+
+/* As the first writer of the format has it: who was outermost, the totals say. */
+static void without_calls_from_the_root_totals_say_who_is_outermost(void **state _unused_)
+{
+	assert_stacks(FORMAT,
+		      "10000\n\n./a.rb:5:fib,1\n./a.rb:9:main,2\n\n1,60,60\n2,40,100\n\n2,1,60\n",
+		      0, "./a.rb:9:main 40\n./a.rb:9:main;./a.rb:5:fib 60\n");
+	/* Calls of itself say nothing of that. */
+	assert_stacks(FORMAT, "1\n\n:0:f,1\n:0:m,2\n\n1,6,6\n2,4,10\n\n2,1,6\n2,2,10\n", 0,
+		      "m;m 4\nm;m;f 6\n");
+	/* Two, and one of them is called as well. */
+	assert_warned(FORMAT, "1\n\n:0:f,1\n:0:m,2\n\n1,7,7\n2,4,8\n\n2,1,4\n", CALLS_ARE_EXACT,
+		      "f 3\nm 4\nm;f 4\n");
+	/* In a circle the one with the greatest total. */
+	assert_warned(FORMAT, "1\n\n:0:f,1\n:0:m,2\n\n1,2,5\n2,4,6\n\n2,1,6\n1,2,6\n", SEVERAL_FIT,
+		      "m 4\nm;f 2\n");
 }
 
 static void a_circle_of_calls_ends(void **state _unused_)
 {
-	assert_warned(FORMAT, "1\n\n:0:a,0\n:0:b,1\n\n0,1,3\n1,2,3\n\n0,1,3\n1,0,3\n",
-		      "FILE: the file has no stacks, and its calls fit several: self counts are "
-		      "exact, totals and callers may not be\n",
+	assert_warned(FORMAT, "1\n\n:0:a,0\n:0:b,1\n\n0,1,3\n1,2,3\n\n0,1,3\n1,0,3\n", SEVERAL_FIT,
 		      "a 1\na;b 2\n");
 }
 
@@ -270,7 +389,9 @@ int main(void)
 		cmocka_unit_test(stacks_are_rebuilt_where_calls_leave_no_choice),
 		cmocka_unit_test(what_is_written_is_read_again),
 		cmocka_unit_test(files_and_lines_of_elements_are_kept),
-		cmocka_unit_test(with_several_callers_the_most_frequent_one_is_taken),
+		cmocka_unit_test(with_several_callers_each_has_its_part),
+		cmocka_unit_test(what_is_divided_is_written_as_it_was),
+		cmocka_unit_test(without_calls_from_the_root_totals_say_who_is_outermost),
 		cmocka_unit_test(a_circle_of_calls_ends),
 		cmocka_unit_test(malformed_lines_are_skipped),
 		cmocka_unit_test(a_file_without_all_its_tables_is_refused),

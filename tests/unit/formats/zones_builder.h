@@ -45,6 +45,7 @@ static inline int builder_import(const struct format *format, const void *data, 
 	import.size = size;
 	*ret = (struct zones_read_result){.profile = profile_new(), .timeline = timeline_new()};
 	assert_true(ret->profile && ret->timeline);
+	assert_int_equal(profile_keep_timestamps(ret->profile), 0);
 	text_append_string(&ret->warnings, "");
 	import.profile = ret->profile;
 	import.timeline = ret->timeline;

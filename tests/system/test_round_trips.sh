@@ -1,0 +1,23 @@
+#!/bin/bash
+# A recording with interpreters, inlined functions, a thread with two names, an exec, waits and events is the same in each format
+# that keeps all, and after a conversion from any of them to any other.
+# runs: beside others
+source "$(dirname "$0")/lib.sh"
+source "$(dirname "$0")/node.sh"
+need_recording
+find_nodes 16
+export NODE=${nodes[0]}
+cd "$TMPDIR"
+outputs=()
+for extension in html pb.gz svg speedscope.json firefox.json pftrace; do
+    outputs+=(-o "recorded.$extension")
+done
+record -F 499 --off-cpu --period 1ms -e cpu-clock,page-faults "${outputs[@]}" -- python3 -S "$(dirname "$0")/../workloads/two_names.py"
+python3 -S "$(dirname "$0")/round_trips.py" "$STACKWIDE" recorded.* || fail "what is read is not what was written"
+# The clock alone: what a trace has as periods is samples on a page, and so are their times.
+record -F 499 -o clock.pftrace -- python3 -S -c 'sum(i * i for i in range(300000))'
+"$STACKWIDE" convert clock.pftrace -o clock.html
+"$STACKWIDE" convert clock.html -o again.pftrace
+for file in clock.html again.pftrace; do
+    diff <("$STACKWIDE" report clock.pftrace --json) <("$STACKWIDE" report "$file" --json) || fail "$file differs"
+done
