@@ -279,6 +279,18 @@ static int report_unknown_format(const struct reading *reading)
 	return EXIT_BAD_INPUT;
 }
 
+/* What is no more than likely is said. */
+static void warn_of_comparison(const struct reading *reading, const struct format *format,
+			       const struct input_options *options)
+{
+	if (format == &format_diff_folded && !options->format &&
+	    format_find_path(reading->name) != format)
+		log_warning(
+			"%s: every line ends in two numbers: taken for a comparison; --from folded "
+			"takes them for stacks that end in one",
+			reading->name);
+}
+
 static int read_open_file(struct reading *reading, const struct input_options *options,
 			  struct profile *profile, struct timeline *timeline,
 			  struct import_counts *ret_counts)
@@ -291,6 +303,7 @@ static int read_open_file(struct reading *reading, const struct input_options *o
 	format = choose_format(reading, options);
 	if (!format)
 		return report_unknown_format(reading);
+	warn_of_comparison(reading, format, options);
 	return read_bytes(reading, format, options, profile, timeline, ret_counts);
 }
 

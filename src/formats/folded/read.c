@@ -652,3 +652,30 @@ enum detection folded_detect(const uint8_t *data, size_t size)
 	return has_caller && 2 * num_stacks + is_stack > num_lines ? DETECTED_MAYBE
 								   : DETECTED_BY_NAME;
 }
+
+/*
+ * What difffolded.pl prints. Every line of those that are looked at has two counts: a stack may end in a number, but not all
+ * of them do.
+ */
+enum detection diff_folded_detect(const uint8_t *data, size_t size)
+{
+	struct folded_line line;
+	size_t start = get_start(data, size);
+	size_t num_lines = 0;
+	bool has_caller = false;
+
+	while (start < size && num_lines < DETECT_LINES) {
+		const uint8_t *newline = memchr(data + start, '\n', size - start);
+		size_t end = newline ? (size_t)(newline - data) : size;
+		int err = folded_line_parse(data + start, end - start, 2, &line);
+
+		start = end + 1;
+		if (err == -ENODATA)
+			continue;
+		if (err)
+			return DETECTED_BY_NAME;
+		has_caller |= memchr(line.stack, ';', line.length) != NULL;
+		num_lines++;
+	}
+	return has_caller ? DETECTED_MAYBE : DETECTED_BY_NAME;
+}

@@ -242,7 +242,7 @@ const struct format format_diff_folded = {
 	.extension = ".diff.folded",
 	.summary = "the same with two numbers, before and after",
 	.write = write_diff_folded,
-	.detect = detect_by_name,
+	.detect = diff_folded_detect,
 	.read = diff_folded_read,
 };
 

@@ -12,6 +12,7 @@
 
 /* As struct format has them: one count a line, in the metric samples. */
 enum detection folded_detect(const uint8_t *data, size_t size);
+enum detection diff_folded_detect(const uint8_t *data, size_t size);
 _must_check_ int folded_read(struct import *import);
 
 /* Two counts a line, in the metrics METRIC_BEFORE and METRIC_AFTER. */

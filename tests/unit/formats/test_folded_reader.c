@@ -575,6 +575,12 @@ static void the_extension_distinguishes_the_two_kinds(void **state _unused_)
 	assert_ptr_equal(detect("x.folded", "no count"), &format_folded);
 	assert_ptr_equal(detect("x.folded", ""), &format_folded);
 	assert_null(detect("standard input", "no count"));
+	/* As difffolded.pl prints it; but for a name that says otherwise, or one line with one count. */
+	assert_ptr_equal(detect("standard input", "main;a 5 6\nmain;b 7 8\n"), &format_diff_folded);
+	assert_ptr_equal(detect("x.txt", "\nmain;a 5.5 6\nb 7 8"), &format_diff_folded);
+	assert_ptr_equal(detect("x.folded", "main;a 5 6\nmain;b 7 8\n"), &format_folded);
+	assert_ptr_equal(detect("x.txt", "main;a 5 6\nmain;b 7\n"), &format_folded);
+	assert_null(detect("x.txt", "a 5 6\nb 7 8\n"));
 	/* Text that ends in numbers here and there. */
 	assert_null(detect("standard input", "thread 12 5\nmain 5\n"));
 	assert_null(detect("x.txt", "Chapter 1\nText about 2020\nand more 30\n"));
