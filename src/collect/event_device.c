@@ -112,6 +112,16 @@ static int put_described_bits(const struct device *device, const char *word, uin
 static int put_words(const struct device *device, const char *words, int depth, struct event *event,
 		     struct error *error);
 
+/* An event of the device, which its description puts into words, perhaps names of other events. */
+static int put_event(const struct device *device, const char *name, const char *words, int depth,
+		     struct event *event, struct error *error)
+{
+	if (depth == MAX_DEPTH)
+		return error_set(error, -EINVAL, "%s/%s/: its description has no end", device->name,
+				 name);
+	return put_words(device, words, depth + 1, event, error);
+}
+
 /* "umask=0x3"; without a value it is 1, or the name of an event. */
 static int put_word(const struct device *device, char *word, int depth, struct event *event,
 		    struct error *error)
@@ -133,13 +143,10 @@ static int put_word(const struct device *device, char *word, int depth, struct e
 	} else {
 		err = read_description(device->devices, device->name, "events/", word,
 				       &description);
+		if (!err)
+			return put_event(device, word, description.data, depth, event, error);
 		if (err == -ENOMEM)
 			return err;
-		if (!err && depth == MAX_DEPTH)
-			return error_set(error, -EINVAL, "%s/%s/: its description has no end",
-					 device->name, word);
-		if (!err)
-			return put_words(device, description.data, depth + 1, event, error);
 	}
 	field = get_field(event, word, strlen(word));
 	if (field && equals) {

@@ -357,17 +357,27 @@ static int put_entry(struct unwind_store *store, const struct unwind_address_spa
 	return bpf_map_update_elem(store->maps.processes_fd, &key, &entry, BPF_ANY) ? -errno : 0;
 }
 
+/* *ret is taken even where the entry finds no room. */
+static int publish_run(struct unwind_store *store, const struct unwind_address_space *space,
+		       uint64_t now_ns, struct unwind_range *ret)
+{
+	int err = release_retired(store, now_ns);
+
+	if (err)
+		return err;
+	err = fill_run(store, space, ret);
+	if (err)
+		return err;
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	return put_entry(store, space, *ret);
+}
+
 int unwind_store_publish(struct unwind_store *store, const struct unwind_address_space *space,
 			 uint64_t now_ns, struct unwind_range *range)
 {
 	struct unwind_range run = {0};
-	int err = release_retired(store, now_ns);
+	int err = publish_run(store, space, now_ns, &run);
 
-	if (!err)
-		err = fill_run(store, space, &run);
-	__atomic_thread_fence(__ATOMIC_RELEASE);
-	if (!err)
-		err = put_entry(store, space, run);
 	if (err) {
 		/* The published mappings are outdated, and the new ones are not there: have none. */
 		unwind_store_remove(store, space->pid, now_ns, range);

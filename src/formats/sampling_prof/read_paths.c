@@ -1,8 +1,10 @@
 /*
- * Stacks from counts: an element that several call has a stack for each way to it. Callers come before callees; what has come to
- * an element on each way goes on to its callees and to itself, each way's part as all are divided, rounded so that both
- * the ways' sums and the callees' stay what they are. So totals and calls are those of the file; who called the caller
- * is not known, and is what is most likely.
+ * Stacks from counts: an element with several callers has a stack for each path to it.
+ *
+ * Callers are handled before callees. The samples that reach an element on one path are divided among its callees and the
+ * element itself, in the proportion that the file has for the whole element. Parts are rounded so that the sums of each
+ * path and of each callee stay exact: totals and calls are those of the file. Which caller of a caller a sample had, the file
+ * does not say; the proportion is the likely answer.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -88,9 +90,9 @@ static int add_way(struct paths *paths, uint32_t id, uint32_t parent, uint64_t w
 	*added = (struct way){.weight = weight, .next = paths->first_ways[id]};
 	paths->first_ways[id] = (uint32_t)(paths->ways.length - 1);
 	err = profile_add_stack(profile, parent, element->location, &added->stack);
-	if (!err && element->recursions)
-		err = profile_add_stack(profile, added->stack, element->location, &added->stack);
-	return err;
+	if (err || !element->recursions)
+		return err;
+	return profile_add_stack(profile, added->stack, element->location, &added->stack);
 }
 
 static int add_sample(struct paths *paths, uint32_t stack, uint64_t weight)

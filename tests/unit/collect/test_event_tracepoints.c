@@ -333,17 +333,18 @@ static int add_anew(void *context _unused_)
 	struct event event;
 	int err = add_words("sched:waking", NULL, NULL);
 
-	if (!err)
-		err = add_words("sched:sw*", "sum", unit);
-	if (!err)
-		err = event_tracepoint_find(tracing.root, "sched:switch", &id, &error);
-	if (!err)
-		err = event_tracepoint_find_field(tracing.root, "sched:switch", "sum", &event,
-						  &error);
-	if (!err)
-		err = event_tracepoint_find_offset(tracing.root, "sched:switch", "sum", &offset,
-						   &error);
-	return err;
+	if (err)
+		return err;
+	err = add_words("sched:sw*", "sum", unit);
+	if (err)
+		return err;
+	err = event_tracepoint_find(tracing.root, "sched:switch", &id, &error);
+	if (err)
+		return err;
+	err = event_tracepoint_find_field(tracing.root, "sched:switch", "sum", &event, &error);
+	if (err)
+		return err;
+	return event_tracepoint_find_offset(tracing.root, "sched:switch", "sum", &offset, &error);
 }
 
 static void short_memory_is_an_error(void **state _unused_)

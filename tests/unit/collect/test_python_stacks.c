@@ -276,23 +276,35 @@ static void what_is_asked_for_is_handed_on(void **state _unused_)
 	assert_int_equal(ask(look_at_all), -ECANCELED);
 }
 
+/* Until there is no room for one more. */
+static int ask_for_many(void)
+{
+	char path[WIRE_PYTHON_FILE_BYTES];
+
+	for (uint32_t i = 0; i < 60; i++) {
+		int err;
+
+		snprintf(path, sizeof(path), "/%0200d/%0200d.py", i, i);
+		frames[1].fingerprint = i;
+		err = add_code_of(i, "Parser.parse", path);
+		if (err)
+			return err;
+		err = ask(locate_second);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 static int use_anew(void *context _unused_)
 {
 	struct python_stacks *used = stacks;
 	struct profile *kept = profile;
-	char path[WIRE_PYTHON_FILE_BYTES];
 	int err;
 
 	profile = profile_new();
 	stacks = profile ? python_stacks_new(profile, NULL, NULL, RUNTIME_FRAMES_ALL) : NULL;
-	err = stacks ? 0 : -ENOMEM;
-	for (uint32_t i = 0; i < 60 && !err; i++) { /* until there is no room for one more */
-		snprintf(path, sizeof(path), "/%0200d/%0200d.py", i, i);
-		frames[1].fingerprint = i;
-		err = add_code_of(i, "Parser.parse", path);
-		if (!err)
-			err = ask(locate_second);
-	}
+	err = stacks ? ask_for_many() : -ENOMEM;
 	python_stacks_free(stacks);
 	profile_free(profile);
 	profile = kept;

@@ -315,7 +315,7 @@ static void a_copy_may_be_a_part_of_the_memory(void **state _unused_)
 	assert_int_equal(image->code->latest.sorted.items[0].file_offset, 12);
 }
 
-/* Two files side by side, one of which the memory has a copy of. */
+/* Two files side by side; the memory has a copy of one. */
 static void only_what_the_memory_covers_is_compared(void **state _unused_)
 {
 	map(1, 10, 20, 1);
@@ -527,8 +527,9 @@ static int map_all(struct process_image *of)
 	const struct mapping memory = make_mapping(5, 35, FILE_NONE);
 	int err = map_at(of, 5, 10, 1);
 
-	if (!err)
-		err = map_at(of, 5, 20, 2);
+	if (err)
+		return err;
+	err = map_at(of, 5, 20, 2);
 	return err ? err : process_image_map_memory(of, 6, &memory, NULL);
 }
 
@@ -546,34 +547,47 @@ static int begin_child(struct process_image *child, struct process_image *parent
 	const struct mapping memory = make_mapping(5, 35, FILE_NONE);
 	int err = process_image_inherit(child, parent);
 
+	if (err)
+		return err;
 	process_image_forget_code(child);
-	if (!err)
-		err = process_image_take_latest(child, parent, 6);
+	err = process_image_take_latest(child, parent, 6);
+	if (err)
+		return err;
 	process_image_forget_code(child);
-	if (!err)
-		err = map_at(child, 7, 20, 1);
+	err = map_at(child, 7, 20, 1);
+	if (err)
+		return err;
 	process_image_forget_code(child);
-	if (!err)
-		err = look_for_moved(child);
+	err = look_for_moved(child);
+	if (err)
+		return err;
 	process_image_forget_code(child);
-	if (!err)
-		err = process_image_map_memory(child, 8, &memory, NULL);
+	err = process_image_map_memory(child, 8, &memory, NULL);
+	if (err)
+		return err;
 	process_image_forget_code(child);
-	return err ? err : process_image_refresh(child, "/proc", NULL, &entry_of_game, 900);
+	return process_image_refresh(child, "/proc", NULL, &entry_of_game, 900);
+}
+
+static int live_with_child(struct process_image *made, struct process_image *child)
+{
+	int err = set_words(made);
+
+	if (err)
+		return err;
+	err = map_all(made);
+	if (err)
+		return err;
+	err = look_for_moved(made);
+	return err ? err : begin_child(child, made);
 }
 
 static int live(void *context _unused_)
 {
 	struct process_image *made = process_image_new(1, PID, 1);
 	struct process_image *child = process_image_new(2, PID, 6);
-	int err = made && child ? set_words(made) : -ENOMEM;
+	int err = made && child ? live_with_child(made, child) : -ENOMEM;
 
-	if (!err)
-		err = map_all(made);
-	if (!err)
-		err = look_for_moved(made);
-	if (!err)
-		err = begin_child(child, made);
 	process_image_free(child);
 	process_image_free(made);
 	return err;
