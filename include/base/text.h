@@ -74,9 +74,9 @@ size_t hex_read(const char *text, size_t length, uint64_t *ret);
 
 /* The part after the last '/'; the whole string when there is none. */
 const char *path_basename(const char *path);
-/* Whether it is none, but has a scheme: `node:internal/timers`, `https://host/a.js`. */
+/* Whether it begins with a scheme, as `node:internal/timers` and `https://host/a.js` do; then it is no path. */
 bool path_has_scheme(const char *path, size_t length);
-/* The name of the module that a path or what has a scheme stands for: the former's last part, the latter as a whole. */
+/* The name of a module: the last part of a path; the whole text where it begins with a scheme. */
 const char *path_get_module(const char *path);
 
 #endif

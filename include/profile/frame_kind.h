@@ -47,7 +47,7 @@ extern const struct frame_kind_info frame_kinds[NUM_FRAME_KINDS];
 /* The first kind with this number in Perfetto traces; FRAME_USER where there is none. */
 enum frame_kind frame_kind_find_perfetto(uint64_t number);
 
-/* The kind of that type, or the other one where there is none. */
+/* The kind with that type; `other` if no kind has it. */
 enum frame_kind frame_kind_find_type(const char *type, enum frame_kind other);
 
 /* One mark only, as FlameGraph has it: that of the kind, or that the call was inlined. The first kinds are those with a mark. */

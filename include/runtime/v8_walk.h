@@ -46,7 +46,7 @@
 
 /* Below the frame pointer: the closure, and the context or what says that it is a frame of another kind. */
 #define V8_FRAME_FUNCTION 16
-/* The kinds are small integers, times two; 0 is none. */
+/* A marker is the number of a frame type, times two; type 0 does not exist. */
 #define V8_MAX_MARKER 126
 
 /* What is known of the innermost function's frame. */

@@ -51,7 +51,7 @@ enum wire_runtime_end {
 	WIRE_RUNTIME_DEEP,    /* more frames than are kept */
 	WIRE_RUNTIME_PARTIAL, /* V8: outer levels of the native stack were not come to */
 	WIRE_RUNTIME_UNREADABLE,
-	/* V8: complete, and each level that was left by its frame pointer has a frame of V8's, by which V8 finds its way, too. */
+	/* V8: complete, and each level from which the walk followed the frame pointer has a frame of V8, as V8's own stack walk needs it. */
 	WIRE_RUNTIME_PROVEN,
 	NUM_WIRE_RUNTIME_ENDS,
 };

@@ -104,7 +104,7 @@ bool chrome_cpu_nodes_find_stack(const struct chrome_cpu_nodes *nodes, uint64_t 
 _must_check_ int chrome_cpu_nodes_read_samples(struct chrome_cpu_nodes *nodes,
 					       const struct chrome_cpu_sample_lists *lists);
 
-/* A sample at a time, whose node's id is *id; NULL: that is none. Returns as above. */
+/* Add a sample at a time. id  of its node; NULL: the file has no number there. Returns as above. */
 _must_check_ int chrome_cpu_nodes_add_hit(struct chrome_cpu_nodes *nodes, const uint64_t *id,
 					  uint64_t time_us, size_t offset);
 

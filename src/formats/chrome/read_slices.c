@@ -319,7 +319,7 @@ static int leave_slices(struct chrome_finisher *finisher, uint32_t track, uint64
 	return 0;
 }
 
-/* The innermost slice is one of the flow's. */
+/* The innermost slice belongs to the flow. */
 static int join_flow(struct chrome_finisher *finisher, uint64_t flow, bool is_last)
 {
 	const struct zone_attribute attribute = {

@@ -80,7 +80,7 @@ static enum frame_kind find_type(struct bytes name, const char *next)
 	return FRAME_USER;
 }
 
-/* Of "[kernel:nf_tables]" nf_tables, of a path its last part; what else is in brackets, or has a scheme, stays. */
+/* nf_tables of "[kernel:nf_tables]", and the last part of a path; other names in brackets and with a scheme stay. */
 static struct bytes find_module_name(const struct pprof_source_mapping *mapping)
 {
 	struct bytes name = mapping->filename;

@@ -1,6 +1,6 @@
 /*
  * Reading SamplingProf's tables: elements, how often each was innermost and in a stack at all, and how often which called
- * which, each once for a sample. Self counts are always exact; what else is, the warning says.
+ * which, each once for a sample. Self counts are always exact; a warning says when totals or calls are not.
  *
  * The oldest writers say nothing of calls from the root: what an element's total is more than all its callers called it
  * for, it was outermost in.

@@ -124,7 +124,7 @@ static int compare_totals(const void *left, const void *right, void *context)
 	return (a > b) - (a < b);
 }
 
-/* What nothing leads to from a root is one, that with the greatest total first. */
+/* An element that no path from a root reaches becomes a root; the one with the greatest total first. */
 static int add_other_roots(struct sampling_prof_reader *reader)
 {
 	uint32_t count = (uint32_t)reader->elements.length;

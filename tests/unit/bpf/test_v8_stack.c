@@ -243,7 +243,7 @@ static void levels_without_a_frame_of_v8_are_not_proven(void **state _unused_)
 		assert_true(take_v8_stack() != 0);
 		assert_int_equal(stack->end, cases[i].end);
 	}
-	/* No closure, a frame that cannot be read, and one of which that does not matter. */
+	/* No closure; a frame that cannot be read; and the same frame when the walk did not use its frame pointer. */
 	make_program(0, 3);
 	scratch->stack.pcs[0] = PC;
 	put_word(&process, scratch->frame_pointers[2] - 16, SCOPE + 1);

@@ -137,7 +137,8 @@ static void a_terminal_gets_the_load_over_time(void **state)
 	add(fixture, NOON, "web;main 3\n");
 	columns = 80;
 	assert_int_equal(run("--dir", fixture->path, NULL), EXIT_DONE);
-	assert_int_equal(count(printed, "load over this time:"), 0); /* of one there is none */
+	assert_int_equal(count(printed, "load over this time:"),
+			 0); /* one capture makes no chart */
 	add(fixture, NOON + 60, "web;main 3\n");
 	assert_int_equal(run("--dir", fixture->path, NULL), EXIT_DONE);
 	assert_int_equal(count(printed, "load over this time:\n"), 1);

@@ -96,7 +96,7 @@ static void a_browser_is_started_with_the_page(void **state _unused_)
 	setenv("BROWSER", "true", 1);
 	assert_int_equal(run(NULL, NULL), EXIT_DONE);
 	assert_string_equal(message, "");
-	/* One that is not there is none. */
+	/* A missing one does not count. */
 	setenv("BROWSER", "/no/browser", 1);
 	setenv("PATH", "/usr/bin:/bin", 1);
 	assert_int_equal(run(NULL, NULL), EXIT_DONE);

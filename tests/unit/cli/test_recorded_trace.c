@@ -208,7 +208,7 @@ static void the_machine_is_told_and_what_was_sampled(void **state _unused_)
 	assert_string_equal(get_string(timeline, system->kernel_version), "#1");
 	assert_string_equal(get_string(timeline, system->machine), "x86_64");
 	timeline_free(timeline);
-	/* Events say themselves what they are. */
+	/* Each event says its own type. */
 	recording.account.num_events = 1;
 	has_uname = false;
 	num_read = 0;

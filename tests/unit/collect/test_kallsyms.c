@@ -1,4 +1,4 @@
-/* Lines of /proc/kallsyms, and what is none. */
+/* Lines of /proc/kallsyms, good and malformed. */
 #include "collect/kallsyms.h"
 
 #include <string.h>

@@ -123,7 +123,7 @@ static void a_reused_tid_has_its_name_of_the_time(void **state _unused_)
 	assert_trace(&trace, "first;f 1\nsecond;f 2\n", "");
 }
 
-/* In the trace a sample weighs its period; in a profile it is one sample, also where its time is kept. */
+/* In a trace a sample weighs its period. In a profile it counts 1, and so does its time. */
 static void a_recording_counts_samples_and_knows_their_period(void **state _unused_)
 {
 	struct text trace = {0};

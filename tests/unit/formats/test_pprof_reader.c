@@ -259,7 +259,7 @@ static void keep_warning(void *context, const char *line)
 	text_append_string(context, line);
 }
 
-/* Whoever wrote them finds out that they are lost, by their names; of ours nothing is. */
+/* The warning names the keys of lost labels. Our own labels repeat names of frames: nothing is lost. */
 static void labels_that_are_not_kept_are_told(void **state _unused_)
 {
 	static const struct {

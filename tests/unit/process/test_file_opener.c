@@ -187,7 +187,7 @@ static void set_build_id(struct fixture *fixture, const char *build_id)
 	memcpy(fixture->identity.build_id, build_id, strlen(build_id));
 }
 
-/* The story of the search is this one. */
+/* The search did these steps. */
 static void open_file(struct fixture *fixture, const char *expected)
 {
 	story[0] = '\0';
