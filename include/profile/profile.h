@@ -309,6 +309,16 @@ void profile_set_metric_samples(struct profile *profile, uint32_t metric, uint64
 void profile_set_sample_value(struct profile *profile, uint32_t sample, uint64_t value);
 
 /*
+ * Remove samples, which changes the ids of those after them, and the weight of timestamps that is more
+ * than their sample's: the last ones of a sample lose it.
+ *
+ * is_removed  by sample
+ *
+ * Returns 0, or -ENOMEM with nothing changed.
+ */
+_must_check_ int profile_remove_samples(struct profile *profile, const uint8_t *is_removed);
+
+/*
  * Give a location its frames, innermost first, at least one; they are copied.
  */
 _must_check_ int profile_set_frames(struct profile *profile, uint32_t location,

@@ -38,6 +38,10 @@ size_t timestamps_count(const struct timestamps *timestamps);
 /* Borrowed until the next is added, or they are sorted. */
 const struct timestamp *timestamps_get(const struct timestamps *timestamps, size_t id);
 void timestamps_set_weight(struct timestamps *timestamps, size_t id, uint64_t weight);
+/* Another timestamp instead. The order must stay: no sort follows. */
+void timestamps_set(struct timestamps *timestamps, size_t id, const struct timestamp *timestamp);
+/* Keep the first `count`. */
+void timestamps_truncate(struct timestamps *timestamps, size_t count);
 
 /* How fine the times are; 1 ms at first. */
 uint64_t timestamps_get_resolution_ns(const struct timestamps *timestamps);

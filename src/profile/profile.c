@@ -551,6 +551,62 @@ void profile_set_sample_value(struct profile *profile, uint32_t sample, uint64_t
 	profile->samples.items[sample].value = value;
 }
 
+/* Timestamps get the new ids of their samples, and no more weight than these have in all. */
+static void limit_timestamps(struct profile *profile, const uint32_t *ids, uint64_t *left)
+{
+	size_t num_timestamps = timestamps_count(profile->timestamps);
+	size_t num_kept = 0;
+
+	for (size_t i = 0; i < num_timestamps; i++) {
+		struct timestamp timestamp = *timestamps_get(profile->timestamps, i);
+		uint64_t *limit = &left[timestamp.sample];
+
+		if (timestamp.weight > *limit)
+			timestamp.weight = *limit;
+		*limit -= timestamp.weight;
+		timestamp.sample = ids[timestamp.sample];
+		if (timestamp.weight)
+			timestamps_set(profile->timestamps, num_kept++, &timestamp);
+	}
+	timestamps_truncate(profile->timestamps, num_kept);
+}
+
+/* Move the samples that are kept together, and note by id which they become. */
+static void move_samples(struct profile *profile, const uint8_t *is_removed, uint32_t *ids)
+{
+	struct sample *samples = profile->samples.items;
+	uint32_t num_kept = 0;
+
+	for (size_t i = 0; i < profile->samples.length; i++) {
+		ids[i] = num_kept;
+		if (!is_removed[i])
+			samples[num_kept++] = samples[i];
+	}
+	profile->samples.length = num_kept;
+	profile->last_sample = 0;
+	for (uint32_t i = 1; i < num_kept; i++)
+		if (compare_samples(&samples[i], &samples[profile->last_sample]) >= 0)
+			profile->last_sample = i;
+	hash_index_release(&profile->sample_index);
+	profile->num_indexed_samples = 0;
+}
+
+int profile_remove_samples(struct profile *profile, const uint8_t *is_removed)
+{
+	size_t num_samples = profile->samples.length;
+	_cleanup_free_ uint32_t *ids = calloc(num_samples + 1, sizeof(*ids));
+	_cleanup_free_ uint64_t *left = calloc(num_samples + 1, sizeof(*left));
+
+	if (!ids || !left)
+		return -ENOMEM;
+	for (size_t i = 0; i < num_samples; i++)
+		left[i] = is_removed[i] ? 0 : profile->samples.items[i].value;
+	move_samples(profile, is_removed, ids);
+	if (profile->timestamps)
+		limit_timestamps(profile, ids, left);
+	return 0;
+}
+
 void profile_trim(struct profile *profile)
 {
 	stack_table_trim(profile->stacks);

@@ -153,6 +153,16 @@ void timestamps_set_weight(struct timestamps *timestamps, size_t id, uint64_t we
 	timestamps->items.items[id].weight = weight;
 }
 
+void timestamps_set(struct timestamps *timestamps, size_t id, const struct timestamp *timestamp)
+{
+	timestamps->items.items[id] = *timestamp;
+}
+
+void timestamps_truncate(struct timestamps *timestamps, size_t count)
+{
+	timestamps->items.length = count;
+}
+
 uint64_t timestamps_get_resolution_ns(const struct timestamps *timestamps)
 {
 	return timestamps->resolution_ns;

@@ -360,6 +360,51 @@ static void recordings_of_different_periods_have_none(void **state _unused_)
 	profile_free(profile);
 }
 
+/* Those that are left are found, and so are their times, which weigh no more than they do. */
+static void removed_samples_are_gone_with_their_times(void **state _unused_)
+{
+	static const uint8_t is_removed[] = {0, 1, 0};
+	struct profile *profile = profile_new();
+	const struct timestamps *timestamps;
+	struct thread thread = {0};
+	uint32_t metric;
+	uint32_t id;
+
+	assert_int_equal(profile_keep_timestamps(profile), 0);
+	assert_int_equal(profile_add_metric(profile, "samples", "count", &metric), 0);
+	assert_int_equal(profile_add_process(profile, 1, STRING_EMPTY, &thread.process), 0);
+	assert_int_equal(profile_add_thread(profile, &thread, &id), 0);
+	/* Not in the order of stacks, so that they are indexed. */
+	for (uint32_t stack = 3; stack > 0; stack--) {
+		for (uint64_t time = 1; time <= 2; time++) {
+			assert_int_equal(profile_add_sample(profile, id, stack, metric, 5), 0);
+			assert_int_equal(profile_add_timestamp(profile, id, stack, metric, 5,
+							       time * 1000000),
+					 0);
+		}
+	}
+	profile_set_sample_value(profile, 2, 7);
+	assert_int_equal(profile_remove_samples(profile, is_removed), 0);
+	assert_int_equal(profile_count_samples(profile), 2);
+	assert_int_equal(profile_get_sample(profile, 0)->stack, 3);
+	assert_int_equal(profile_get_sample(profile, 1)->stack, 1);
+	timestamps = profile_get_timestamps(profile);
+	assert_int_equal(timestamps_count(timestamps), 4);
+	for (size_t i = 0; i < 4; i++) {
+		static const uint64_t weights[] = {5, 5, 5, 2};
+
+		assert_int_equal(timestamps_get(timestamps, i)->sample, i / 2);
+		assert_int_equal(timestamps_get(timestamps, i)->weight, weights[i]);
+	}
+	for (uint32_t stack = 1; stack <= 3; stack++)
+		assert_int_equal(profile_add_sample(profile, id, stack, metric, 1), 0);
+	assert_int_equal(profile_count_samples(profile), 3);
+	assert_int_equal(profile_get_sample(profile, 0)->value, 11);
+	assert_int_equal(profile_get_sample(profile, 1)->value, 8);
+	assert_int_equal(profile_get_sample(profile, 2)->value, 1);
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -382,6 +427,7 @@ int main(void)
 		cmocka_unit_test(equal_frames_without_address_are_one_location),
 		cmocka_unit_test(recordings_are_summed_up),
 		cmocka_unit_test(recordings_of_different_periods_have_none),
+		cmocka_unit_test(removed_samples_are_gone_with_their_times),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
