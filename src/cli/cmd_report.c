@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "cli/report.h"
+#include "cli/unused_inputs.h"
 
 enum report_option {
 	OPTION_TOP = 1,
@@ -237,15 +238,21 @@ static int choose_metric(struct report_command *session)
 
 	if (report->question == REPORT_WAKERS || report->question == REPORT_CHAIN) {
 		report->metric = profile_find_metric(session->profile, METRIC_OFFWAKE);
-		if (report->metric != METRIC_NONE)
+		if (report->metric != METRIC_NONE) {
+			unused_inputs_warn(session->profile, report->metric, METRIC_NONE, "shown");
 			return EXIT_DONE;
+		}
 		log_error("the input does not say who ended waits (the metric " METRIC_OFFWAKE
 			  "); record --off-cpu --wakers makes one that does");
 		return EXIT_USAGE;
 	}
 	status = inputs_choose_metric(session->profile, &session->inputs, &chosen);
+	if (status)
+		return status;
 	report->metric = chosen.metric;
-	return status;
+	unused_inputs_warn(session->profile, chosen.metric,
+			   chosen.has_baseline ? chosen.baseline : METRIC_NONE, "shown");
+	return EXIT_DONE;
 }
 
 static int report(struct report_command *session, char **paths, size_t num_paths)

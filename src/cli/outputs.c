@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "cli/format_list.h"
 #include "cli/trace_hint.h"
+#include "cli/unused_inputs.h"
 #include "timeline/timeline.h"
 #include "viewer/page.h"
 
@@ -189,6 +190,24 @@ static void warn_of_metrics(const struct format *format, const struct profile *p
 			count - format->max_metrics);
 }
 
+/*
+ * An output with a single metric may have nothing of an input. warned  the metric that was warned of
+ * already, for another output; METRIC_NONE: none
+ */
+static void warn_of_unused_inputs(const struct output *output, const struct profile *profile,
+				  const struct call_tree_opts *tree, uint32_t *warned)
+{
+	const char *own = output->format->metric;
+	uint32_t metric = own ? profile_find_metric(profile, own) : tree->metric;
+
+	if (output->format->has_times_alone || (!own && !output_shows_chosen_metric(output)) ||
+	    metric == *warned)
+		return;
+	unused_inputs_warn(profile, metric,
+			   tree->has_baseline && !own ? tree->baseline : METRIC_NONE, "written");
+	*warned = metric;
+}
+
 /* What is declared and never used is there, too. */
 static bool has_times(const struct timeline *timeline)
 {
@@ -199,6 +218,7 @@ int outputs_fill(struct outputs *outputs, const struct profile *profile,
 		 const struct format_opts *opts, struct error *error)
 {
 	struct format_opts counting = *opts;
+	uint32_t warned = METRIC_NONE;
 	int err;
 
 	for (size_t i = 0; i < outputs->length; i++) {
@@ -219,6 +239,7 @@ int outputs_fill(struct outputs *outputs, const struct profile *profile,
 				"the format %s holds what programs say they did when, and the "
 				"input has no such zones; see stackwide-zones(3)",
 				output->format->name);
+		warn_of_unused_inputs(output, profile, &opts->tree, &warned);
 		counting.ret_num_events = &num_events;
 		err = output->format->write(profile, &counting, &sink);
 		if (err == -EOVERFLOW)
