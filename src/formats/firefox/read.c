@@ -20,6 +20,7 @@
 
 #include "formats/firefox/read.h"
 #include "formats/known_samples.h"
+#include "formats/signed_sums.h"
 #include "formats/thread_note.h"
 
 #define MAX_DEPTH 4 /* of processes inside processes; the browser writes two */
@@ -54,6 +55,7 @@ struct firefox_reader {
 	uint64_t tid;
 	struct thread_note note; /* counts for more */
 	struct known_samples known_samples;
+	struct signed_sums signed_sums;
 	uint32_t thread;
 };
 
@@ -70,7 +72,7 @@ static struct json open_json(const struct firefox_reader *reader, size_t positio
  */
 struct firefox_weights {
 	uint32_t metric;
-	uint32_t opposite;     /* of weights below 0; METRIC_NONE: there must be none */
+	uint32_t opposite;     /* of weights below 0; METRIC_NONE: they are subtracted */
 	unsigned int decimals; /* by which they are shifted */
 	uint64_t time_ns;      /* of the row, where a table has the time since the one before */
 };
@@ -101,10 +103,12 @@ static int add_sample(struct firefox_reader *reader, const struct json_table *ta
 	const struct firefox_code *code = &reader->code;
 	const struct json_cell *stack_cell = &table->cells[STACK];
 	struct json_cell cell = table->cells[WEIGHT];
-	uint32_t metric = weights->metric;
-	uint32_t stack = STACK_EMPTY;
+	struct negative_sum sample = {.thread = reader->thread,
+				      .stack = STACK_EMPTY,
+				      .metric = weights->metric,
+				      .amount = 1};
+	bool is_negative = cell.token == JSON_NUMBER && cell.text[0] == '-';
 	uint64_t index;
-	uint64_t weight = 1;
 	uint64_t time_ns = 0;
 	bool has_time = find_time(reader, table, weights, &time_ns);
 	int err;
@@ -117,23 +121,24 @@ static int add_sample(struct firefox_reader *reader, const struct json_table *ta
 		return reader_skip_byte(reader->import, stack_cell->offset,
 					"a sample of a stack that does not exist");
 	} else {
-		stack = code->stacks.items[index];
+		sample.stack = code->stacks.items[index];
 	}
-	if (cell.token == JSON_NUMBER && cell.text[0] == '-' && weights->opposite != METRIC_NONE) {
-		cell.text++;
-		cell.length--;
-		metric = weights->opposite;
+	cell.text += is_negative;
+	cell.length -= is_negative;
+	if (is_negative && weights->opposite != METRIC_NONE) {
+		sample.metric = weights->opposite;
+		is_negative = false;
 	}
 	if (json_table_has(table, WEIGHT) &&
-	    !json_cell_get_scaled(&cell, weights->decimals, &weight))
+	    !json_cell_get_scaled(&cell, weights->decimals, &sample.amount))
 		return reader_skip_byte(reader->import, stack_cell->offset,
 					"a sample without a weight");
-	err = reader_add_sample(reader->import, stack_cell->offset, reader->thread, stack, metric,
-				weight);
-	if (err || !has_time)
+	err = signed_sums_add(&reader->signed_sums, reader->import, stack_cell->offset, &sample,
+			      is_negative);
+	if (err || !has_time || is_negative)
 		return err;
-	return profile_add_timestamp(reader->import->profile, reader->thread, stack, metric, weight,
-				     time_ns);
+	return profile_add_timestamp(reader->import->profile, sample.thread, sample.stack,
+				     sample.metric, sample.amount, time_ns);
 }
 
 static int add_metric(struct firefox_reader *reader, const char *name, const char *unit,
@@ -544,6 +549,9 @@ static int read_all(struct firefox_reader *reader)
 		return err;
 	if (reader->num_threads && !reader->has_tables)
 		return import_fail_byte(reader->import, 0, "expected threads with samples");
+	err = signed_sums_apply(&reader->signed_sums, reader->import);
+	if (err)
+		return err;
 	known_samples_apply(&reader->known_samples, reader->import->profile);
 	return 0;
 }
@@ -556,6 +564,7 @@ static void release_reader(struct firefox_reader *reader)
 	text_release(&reader->process_name);
 	thread_note_release(&reader->note);
 	known_samples_release(&reader->known_samples);
+	signed_sums_release(&reader->signed_sums);
 }
 
 int firefox_read(struct import *import)

@@ -81,6 +81,12 @@ static int read_whole(const uint8_t *data, size_t start, size_t end, uint64_t *r
 	return is_too_large ? -ERANGE : 0;
 }
 
+/* Where the number begins whose digits do: at a minus sign, if there is one. */
+static size_t find_number(const uint8_t *data, size_t digits)
+{
+	return digits - (digits && data[digits - 1] == '-');
+}
+
 /*
  * The digits [start, end) behind a point, as millionths and rounded to these: 1000000 when that makes
  * one of them.
@@ -114,11 +120,13 @@ static int take_fraction(struct folded_line *line, size_t i, const uint8_t *data
 {
 	size_t point = start ? start - 1 : 0;
 	size_t whole = find_digits(data, point);
+	size_t number = find_number(data, whole);
 	uint8_t decimals;
 	int err;
 
-	if (!start || data[point] != '.' || whole == point || !get_space_at_end(data, whole))
+	if (!start || data[point] != '.' || whole == point || !get_space_at_end(data, number))
 		return -EBADMSG;
+	line->is_negative[i] = number < whole;
 	err = read_whole(data, whole, point, &line->counts[i]);
 	line->millionths[i] = read_millionths(line, data, start, *size);
 	if (line->millionths[i] == 1000000) {
@@ -129,7 +137,7 @@ static int take_fraction(struct folded_line *line, size_t i, const uint8_t *data
 	decimals = count_decimals(line->millionths[i]);
 	if (decimals > line->decimals)
 		line->decimals = decimals;
-	*size = trim_end(data, whole);
+	*size = trim_end(data, number);
 	return err;
 }
 
@@ -137,15 +145,17 @@ static int take_fraction(struct folded_line *line, size_t i, const uint8_t *data
 static int take_count(struct folded_line *line, size_t i, const uint8_t *data, size_t *size)
 {
 	size_t start = find_digits(data, *size);
+	size_t number = find_number(data, start);
 	int err;
 
 	if (start == *size)
 		return -EBADMSG;
-	if (!get_space_at_end(data, start))
+	if (!get_space_at_end(data, number))
 		return take_fraction(line, i, data, size, start);
 	err = read_whole(data, start, *size, &line->counts[i]);
 	line->millionths[i] = 0;
-	*size = trim_end(data, start);
+	line->is_negative[i] = number < start;
+	*size = trim_end(data, number);
 	return err;
 }
 

@@ -18,6 +18,7 @@ struct folded_line {
 	size_t length;        /* in bytes; at least 1 */
 	uint64_t counts[FOLDED_MAX_COUNTS];     /* their whole parts */
 	uint32_t millionths[FOLDED_MAX_COUNTS]; /* and the rest, below 1000000 */
+	bool is_negative[FOLDED_MAX_COUNTS];    /* the count is below 0; counts has its amount */
 	uint8_t decimals; /* that the rests have: 1 when they are tenths; 0 when there is none */
 	bool is_rounded;  /* there were more than the most */
 };
@@ -25,7 +26,7 @@ struct folded_line {
 /*
  * White space of ASCII and of Unicode (in UTF-8) is dropped at the edges and before each count;
  * inside the stack it stays. Nothing else need be UTF-8. A count is digits, perhaps with a point
- * and more digits, of which six are kept.
+ * and more digits, of which six are kept, and perhaps with a minus sign before them.
  *
  * data, size  the line without its LF
  * num_counts  how many numbers stand at its end

@@ -28,6 +28,8 @@
  * same power of ten; it becomes known as the file is read, and then what was added is multiplied,
  * which happens FOLDED_MAX_DECIMALS times at most.
  *
+ * Counts below 0 are subtracted from their stacks at the end (signed_sums.h).
+ *
  * What the format cannot say: a frame's module or line, and ';' in a name. A frame's kind comes from
  * the annotations of stackcollapse-perf.pl (profile/frame_kind.h).
  */
@@ -41,6 +43,7 @@
 #include "formats/folded/sort.h"
 #include "formats/folded/write.h"
 #include "formats/reader.h"
+#include "formats/signed_sums.h"
 
 #define ADVANCE_BYTES (1u << 20)
 /* Lines, blank ones aside, of which most must look like folded text for a file to be detected. */
@@ -68,9 +71,10 @@ struct folded_reader {
 	size_t num_counts;
 	uint32_t metrics[FOLDED_MAX_COUNTS];
 	uint32_t thread;
-	bool is_austin;          /* whose comments are no stacks */
-	uint8_t decimals;        /* so many has the count with the most; all are multiplied */
-	bool is_rounded;         /* one has more than are kept */
+	bool is_austin;   /* whose comments are no stacks */
+	uint8_t decimals; /* so many has the count with the most; all are multiplied */
+	bool is_rounded;  /* one has more than are kept */
+	struct signed_sums signed_sums;
 	uint64_t line;           /* number of the present line, from 1 */
 	uint64_t first_bad_line; /* 0: there was none */
 	/* The last stack that was read: its bytes, borrowed from the file, and its frames. */
@@ -268,8 +272,11 @@ static int add_samples(struct folded_reader *reader, const struct folded_line *l
 
 		if (!line->counts[i] && (!is_last || line->counts[0]))
 			continue;
-		err = add(reader->import->profile, reader->thread, stack, reader->metrics[i],
-			  line->counts[i]);
+		err = line->is_negative[i] && line->counts[i]
+			      ? signed_sums_subtract(&reader->signed_sums, reader->thread, stack,
+						     reader->metrics[i], line->counts[i])
+			      : add(reader->import->profile, reader->thread, stack,
+				    reader->metrics[i], line->counts[i]);
 		if (err == -EOVERFLOW)
 			return import_fail_line(reader->import, reader->line,
 						"the counts of this stack exceed 64 bits in sum");
@@ -298,6 +305,8 @@ static int add_decimals(struct folded_reader *reader, uint8_t decimals)
 	for (size_t i = 0; i < reader->num_counts; i++) {
 		err = profile_multiply_samples(import->profile, reader->metrics[i], import->source,
 					       import->source + 1, factor);
+		if (!err && !i)
+			err = signed_sums_multiply(&reader->signed_sums, factor);
 		if (err == -EOVERFLOW)
 			return import_fail_line(import, reader->line,
 						"the counts before it exceed 64 bits when "
@@ -557,7 +566,7 @@ static int read_lines(struct folded_reader *reader)
 			    "some counts have decimals: all are multiplied by %" PRIu64 "%s",
 			    get_power_of_ten(reader->decimals),
 			    reader->is_rounded ? ", and rounded" : "");
-	return 0;
+	return signed_sums_apply(&reader->signed_sums, import);
 }
 
 static int prepare(struct folded_reader *reader, const char *const *metrics, const char *unit)
@@ -584,6 +593,7 @@ static void folded_reader_release(struct folded_reader *reader)
 	array_release(&reader->frames);
 	array_release(&reader->outer);
 	array_release(&reader->entries);
+	signed_sums_release(&reader->signed_sums);
 	for (size_t i = 0; i < NUM_FRAME_MARKS; i++)
 		array_release(&reader->locations[i]);
 }
@@ -672,7 +682,7 @@ enum detection diff_folded_detect(const uint8_t *data, size_t size)
 		start = end + 1;
 		if (err == -ENODATA)
 			continue;
-		if (err)
+		if (err || line.is_negative[0] || line.is_negative[1])
 			return DETECTED_BY_NAME;
 		has_caller |= memchr(line.stack, ';', line.length) != NULL;
 		num_lines++;

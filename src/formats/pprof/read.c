@@ -21,6 +21,7 @@
 #include "formats/import.h"
 #include "formats/known_samples.h"
 #include "formats/pprof/read.h"
+#include "formats/signed_sums.h"
 
 /* Of the first sample type, where a profile begins; two numbers of at most ten bytes. */
 #define MAX_TYPE_BYTES    22
@@ -58,7 +59,7 @@ struct samples {
 	ARRAY(uint64_t) location_ids; /* of one sample */
 	uint64_t values[PPROF_MAX_SAMPLE_TYPES];
 	size_t num_values;
-	uint64_t num_negative; /* samples that no profile of ours can hold */
+	struct signed_sums signed_sums;
 	/* Labels that say something else than whose a sample is. */
 	uint64_t num_others;
 	struct text others; /* the keys of the first of them */
@@ -126,6 +127,8 @@ static int read_label(struct samples *samples, struct bytes label, size_t offset
 	static const char *const scripts[] = {"script", NULL};
 	/* Ours, of waits: names of frames say it, too. */
 	static const char *const said[] = {"state", "waker", NULL};
+	/* Of `pprof -diff_base`: the sample is of the base, and negative. */
+	static const char *const bases[] = {"pprof::base", NULL};
 	uint64_t values[LABEL_NUMBER + 1] = {0};
 	struct protobuf_field field;
 	struct bytes key;
@@ -150,6 +153,8 @@ static int read_label(struct samples *samples, struct bytes label, size_t offset
 		owner->process = values[LABEL_STRING];
 	else if (is_word(key, scripts))
 		owner->script = values[LABEL_STRING];
+	else if (is_word(key, bases))
+		samples->signed_sums.is_comparison = true;
 	else if (!samples->reader->is_ours || !is_word(key, said))
 		count_other(samples, key);
 	return 0;
@@ -295,8 +300,12 @@ static int add_values(struct samples *samples, uint32_t thread, uint32_t stack, 
 
 		if (!samples->values[i] && (!is_zero || i))
 			continue;
-		err = profile_add_sample(import->profile, thread, stack,
-					 samples->reader->metrics[i], samples->values[i]);
+		err = samples->values[i] > INT64_MAX
+			      ? signed_sums_subtract(&samples->signed_sums, thread, stack,
+						     samples->reader->metrics[i],
+						     0 - samples->values[i])
+			      : profile_add_sample(import->profile, thread, stack,
+						   samples->reader->metrics[i], samples->values[i]);
 		if (err == -EOVERFLOW) /* which is what is returned, with this reason */
 			(void)import_fail_byte(import, offset,
 					       "a sum of samples overflows 64 bits");
@@ -344,14 +353,6 @@ static int read_sample(struct samples *samples, struct bytes message, size_t off
 	if (samples->num_values != samples->reader->num_metrics)
 		return import_fail_byte(import, offset, "a sample with %zu values, expected %zu",
 					samples->num_values, samples->reader->num_metrics);
-	/* The difference of two profiles, as `pprof -diff_base -proto` writes it. */
-	for (size_t i = 0; i < samples->num_values; i++) {
-		if (samples->values[i] > INT64_MAX) {
-			samples->num_negative++;
-			import->counts.skipped++;
-			return 0;
-		}
-	}
 	err = add_thread(samples, &owner, offset, &thread);
 	if (err)
 		return err;
@@ -385,17 +386,15 @@ static int read_samples(struct samples *samples)
 		}
 		offset = bytes.offset;
 	}
-	if (samples->num_negative)
-		import_warn(import, "%llu samples have negative values, skipping",
-			    (unsigned long long)samples->num_negative);
 	warn_of_others(samples);
-	return 0;
+	return signed_sums_apply(&samples->signed_sums, import);
 }
 
 static void release_samples(struct samples *samples)
 {
 	process_keys_release(&samples->processes);
 	array_release(&samples->location_ids);
+	signed_sums_release(&samples->signed_sums);
 	text_release(&samples->others);
 }
 

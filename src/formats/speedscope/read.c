@@ -31,6 +31,7 @@
 #include "formats/json_table.h"
 #include "formats/known_samples.h"
 #include "formats/reader.h"
+#include "formats/signed_sums.h"
 #include "formats/thread_note.h"
 
 #define MAX_VALUE 9.2e18 /* that 63 bits hold */
@@ -51,6 +52,7 @@ struct speedscope_reader {
 	struct processes processes;
 	struct known_samples known_samples;
 	bool has_decimals;
+	struct signed_sums signed_sums;
 
 	/* The profile that is being read. */
 	struct speedscope_parts parts;
@@ -196,6 +198,18 @@ static bool get_value(struct speedscope_reader *reader, const struct json *json,
 	return true;
 }
 
+/* The difference of two profiles has weights below 0. */
+static bool get_weight(struct speedscope_reader *reader, const struct json *json, bool *is_negative,
+		       uint64_t *ret)
+{
+	struct json amount = *json;
+
+	*is_negative = json->length && json->text[0] == '-';
+	amount.text += *is_negative;
+	amount.length -= *is_negative;
+	return get_value(reader, &amount, ret);
+}
+
 static int add_level(struct speedscope_reader *reader, uint64_t frame, uint32_t *stack)
 {
 	return profile_add_stack(reader->import->profile, *stack, reader->locations.items[frame],
@@ -236,10 +250,11 @@ static int read_sample(struct speedscope_reader *reader, struct json *samples, s
 {
 	size_t offset = reader->parts.samples + samples->offset;
 	enum json_token token = weights ? json_next(weights) : JSON_NULL;
-	uint64_t weight = 1;
-	uint32_t stack;
+	struct negative_sum sample = {
+		.thread = reader->thread, .metric = reader->metric, .amount = 1};
+	bool is_negative = false;
 	bool is_good;
-	int err = read_stack(reader, samples, &stack, &is_good);
+	int err = read_stack(reader, samples, &sample.stack, &is_good);
 
 	if (err)
 		return err;
@@ -248,10 +263,10 @@ static int read_sample(struct speedscope_reader *reader, struct json *samples, s
 	if (!is_good)
 		return reader_skip_byte(reader->import, offset,
 					"a sample with a frame that is not in the table");
-	if (weights && (!json_is_number(weights, token) || !get_value(reader, weights, &weight)))
+	if (weights && (!json_is_number(weights, token) ||
+			!get_weight(reader, weights, &is_negative, &sample.amount)))
 		return reader_skip_byte(reader->import, offset, "a sample without a weight");
-	return reader_add_sample(reader->import, offset, reader->thread, stack, reader->metric,
-				 weight);
+	return signed_sums_add(&reader->signed_sums, reader->import, offset, &sample, is_negative);
 }
 
 /* Samples and weights stand apart: two tokenizers go side by side. */
@@ -568,6 +583,7 @@ static void release_reader(struct speedscope_reader *reader)
 	text_release(&reader->unit);
 	thread_note_release(&reader->note);
 	processes_release(&reader->processes);
+	signed_sums_release(&reader->signed_sums);
 	known_samples_release(&reader->known_samples);
 	array_release(&reader->locations);
 	array_release(&reader->open);
@@ -590,6 +606,9 @@ int speedscope_read(struct import *import)
 		return import_fail_byte(import, 0, "expected profiles with samples or events");
 	if (reader.has_decimals)
 		import_warn(import, "weights with decimals are rounded");
+	err = signed_sums_apply(&reader.signed_sums, import);
+	if (err)
+		return err;
 	known_samples_apply(&reader.known_samples, import->profile);
 	return 0;
 }

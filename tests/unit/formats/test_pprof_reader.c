@@ -306,7 +306,7 @@ static void labels_that_are_not_kept_are_told(void **state _unused_)
 	}
 }
 
-static void negative_values_are_skipped_and_counted(void **state _unused_)
+static void a_profile_of_nothing_but_negative_values_is_refused(void **state _unused_)
 {
 	struct import import = {0};
 	struct profile *profile;
@@ -314,10 +314,169 @@ static void negative_values_are_skipped_and_counted(void **state _unused_)
 
 	scene_init(&scene);
 	scene.values[0] = -1;
-	assert_int_equal(fixture_read_message(&scene.profile, &profile, &import), 0);
-	assert_int_equal(profile_count_samples(profile), 0);
+	assert_int_equal(fixture_read_message(&scene.profile, &profile, &import), -EBADMSG);
+	assert_non_null(strstr(import.error.message, "all sums are negative"));
 	assert_int_equal(import.counts.skipped, 1);
 	profile_free(profile);
+}
+
+/* Two sample types and two samples of one stack, with a label of its own for the second. */
+struct signed_scene {
+	struct scene scene;
+	Pprof__Sample second;
+	Pprof__ValueType types[2];
+	Pprof__ValueType *type_pointers[2];
+	Pprof__Label label;
+	Pprof__Label pid;
+	Pprof__Label *labels[2];
+	int64_t values[2];
+};
+
+static void signed_scene_init(struct signed_scene *scene)
+{
+	scene_init(&scene->scene);
+	scene->types[0] = scene->types[1] = scene->scene.type;
+	scene->types[0].type = COMMENT; /* "made by hand" */
+	scene->type_pointers[0] = &scene->types[0];
+	scene->type_pointers[1] = &scene->types[1];
+	scene->scene.profile.n_sample_type = 2;
+	scene->scene.profile.sample_type = scene->type_pointers;
+	scene->scene.profile.n_sample = 2;
+	scene->scene.sample.n_value = 2;
+	scene->second = scene->scene.sample;
+	scene->second.value = scene->values;
+	scene->scene.samples[1] = &scene->second;
+	pprof__label__init(&scene->label);
+	pprof__label__init(&scene->pid);
+	scene->values[0] = scene->values[1] = 0;
+	scene->label.key = KEY;
+	scene->labels[0] = &scene->label;
+	scene->second.label = scene->labels;
+}
+
+static uint64_t sum_of(const struct profile *profile, uint32_t metric)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++)
+		if (profile_get_sample(profile, i)->metric == metric)
+			sum += profile_get_sample(profile, i)->value;
+	return sum;
+}
+
+static void a_negative_value_leaves_the_others_of_its_sample(void **state _unused_)
+{
+	static const struct {
+		int64_t first[2];
+		int64_t second[2];
+		uint64_t sums[2];
+		const char *warning;
+	} cases[] = {
+		{{100, 50}, {30, -20}, {130, 30}, ""},
+		{{100, -20}, {30, 50}, {130, 30}, ""},
+		{{100, 0},
+		 {30, -20},
+		 {130, 0},
+		 "1 stack has a negative sum of cpu (20 nanoseconds"},
+		{{100, INT64_MIN}, {0, INT64_MAX}, {100, 0}, "negative sum of cpu (1 nanoseconds"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		struct text warnings = {0};
+		struct import import = {.warn = keep_warning, .context = &warnings};
+		struct signed_scene scene;
+		struct profile *profile;
+
+		signed_scene_init(&scene);
+		memcpy(scene.scene.values, cases[i].first, sizeof(cases[i].first));
+		memcpy(scene.values, cases[i].second, sizeof(cases[i].second));
+		text_append_string(&warnings, "");
+		assert_int_equal(fixture_read_message(&scene.scene.profile, &profile, &import), 0);
+		for (uint32_t metric = 0; metric < 2; metric++)
+			assert_int_equal(sum_of(profile, metric), cases[i].sums[metric]);
+		assert_non_null(strstr(warnings.data, cases[i].warning));
+		assert_true(*cases[i].warning || !warnings.length);
+		assert_int_equal(import.counts.records, 2);
+		text_release(&warnings);
+		profile_free(profile);
+	}
+}
+
+/* Two versions of a program have a function in other lines, two runs other threads. */
+static void a_difference_is_of_stacks_with_the_same_names(void **state _unused_)
+{
+	Pprof__Location location = PPROF__LOCATION__INIT;
+	Pprof__Line line = PPROF__LINE__INIT;
+	Pprof__Line *lines[] = {&line};
+	uint64_t location_ids[] = {2};
+	Pprof__Location *locations[2];
+	struct signed_scene scene;
+
+	signed_scene_init(&scene);
+	locations[0] = scene.scene.locations[0];
+	locations[1] = &location;
+	scene.scene.profile.n_location = 2;
+	scene.scene.profile.location = locations;
+	scene.scene.line.line = 483;
+	line.function_id = 1;
+	line.line = 35;
+	location.id = 2;
+	location.mapping_id = 1;
+	location.n_line = 1;
+	location.line = lines;
+	scene.second.location_id = location_ids;
+	scene.scene.values[0] = 50;
+	scene.values[0] = -20;
+	for (size_t i = 0; i < 2; i++) {
+		/* The label of one sample alone makes its thread another one. */
+		struct import import = {0};
+		struct profile *profile;
+
+		scene.second.n_label = i;
+		scene.label.num = 7;
+		assert_int_equal(fixture_read_message(&scene.scene.profile, &profile, &import), 0);
+		assert_int_equal(sum_of(profile, 0), i ? 50 : 30);
+		assert_int_equal(import.counts.skipped, i);
+		profile_free(profile);
+	}
+}
+
+/* `pprof -diff_base` labels samples of the base: these are subtracted, and no label is left out. */
+static void a_difference_of_two_profiles_is_said_to_be_one(void **state _unused_)
+{
+	struct text warnings = {0};
+	struct import import = {.warn = keep_warning, .context = &warnings};
+	struct signed_scene scene;
+	struct profile *profile;
+
+	signed_scene_init(&scene);
+	scene.second.n_label = 1;
+	strcpy(scene.scene.strings[KEY], "pprof::base");
+	scene.scene.values[0] = scene.scene.values[1] = 50;
+	scene.values[0] = -20;
+	scene.values[1] = -30;
+	text_append_string(&warnings, "");
+	assert_int_equal(fixture_read_message(&scene.scene.profile, &profile, &import), 0);
+	assert_int_equal(sum_of(profile, 0), 30);
+	assert_int_equal(sum_of(profile, 1), 20);
+	assert_non_null(strstr(warnings.data, "the file is a comparison of two profiles"));
+	assert_non_null(strstr(warnings.data, "'stackwide diff BEFORE AFTER'"));
+	assert_null(strstr(warnings.data, "labels of samples"));
+	text_release(&warnings);
+	profile_free(profile);
+	/* Threads of two runs have other ids. */
+	strcpy(scene.scene.strings[COMMENT], "pid");
+	scene.pid.key = COMMENT;
+	scene.pid.num = 7;
+	scene.labels[1] = &scene.pid;
+	scene.second.n_label = 2;
+	import = (struct import){0};
+	assert_int_equal(fixture_read_message(&scene.scene.profile, &profile, &import), 0);
+	assert_int_equal(sum_of(profile, 0), 30);
+	assert_int_equal(import.counts.skipped, 0);
+	profile_free(profile);
+	strcpy(scene.scene.strings[COMMENT], "made by hand");
+	strcpy(scene.scene.strings[KEY], "pid");
 }
 
 static void a_sum_beyond_64_bits_is_an_error(void **state _unused_)
@@ -471,7 +630,10 @@ int main(void)
 		cmocka_unit_test(samples_of_one_stack_are_summed),
 		cmocka_unit_test(samples_without_labels_have_no_root_frame),
 		cmocka_unit_test(labels_that_are_not_kept_are_told),
-		cmocka_unit_test(negative_values_are_skipped_and_counted),
+		cmocka_unit_test(a_profile_of_nothing_but_negative_values_is_refused),
+		cmocka_unit_test(a_negative_value_leaves_the_others_of_its_sample),
+		cmocka_unit_test(a_difference_is_of_stacks_with_the_same_names),
+		cmocka_unit_test(a_difference_of_two_profiles_is_said_to_be_one),
 		cmocka_unit_test(a_sum_beyond_64_bits_is_an_error),
 		cmocka_unit_test(what_is_named_must_be_there),
 		cmocka_unit_test(a_sample_needs_a_value_for_each_type),
