@@ -31,9 +31,11 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/arithmetic.h"
 #include "base/text.h"
 #include "formats/callgrind/read.h"
 #include "formats/reader.h"
+#include "formats/signed_sums.h"
 #include "formats/slice.h"
 
 #define FORMAT_MARK     "# callgrind format"
@@ -47,8 +49,11 @@
 
 struct callgrind_event {
 	struct slice name;
-	uint64_t sum;
-	uint64_t reported; /* by the file itself */
+	uint64_t sum;       /* of costs that are not negative */
+	uint64_t reported;  /* by the file itself */
+	bool has_negative;  /* costs, which `sum` lacks */
+	uint64_t num_below; /* functions whose costs stay below 0 */
+	uint64_t below;     /* what these lack, saturated */
 };
 
 struct callgrind_reader {
@@ -72,8 +77,9 @@ struct callgrind_reader {
 	uint32_t called_file;
 	uint32_t function; /* HASH_INDEX_NONE: none yet */
 	uint32_t called;
-	bool is_call;          /* the next cost line is that of a calls= line */
-	uint64_t num_negative; /* costs */
+	bool is_call; /* the next cost line is that of a calls= line */
+	/* Memory that was freed: thread 1 has functions, 0 calls; their numbers are stacks. */
+	struct signed_sums negative_costs;
 };
 
 /* ---- slices of a line ---- */
@@ -263,22 +269,33 @@ static bool has_room(const struct callgrind_reader *reader)
 	       FREE_COSTS + reader->import->size / BYTES_PER_COST;
 }
 
-static int add_cost(struct callgrind_reader *reader, struct slice word, uint64_t *sum, bool is_self,
-		    struct callgrind_event *event)
+static int fail_too_large(const struct callgrind_reader *reader)
 {
+	return import_fail_line(reader->import, reader->names.line, "the costs exceed 64 bits");
+}
+
+/* number  of the function or call */
+static int add_cost(struct callgrind_reader *reader, struct slice word, bool is_self,
+		    uint32_t number, size_t event)
+{
+	struct callgrind_graph *graph = &reader->graph;
+	uint64_t *costs = is_self ? graph->self_costs.items : graph->call_costs.items;
+	uint64_t *cost = &costs[number * graph->num_events + event];
+	uint64_t *sum = &reader->events[event].sum;
 	uint64_t value;
+	int err;
 
 	if (word.length > 1 && word.start[0] == '-' &&
 	    parse_u64(word.start + 1, word.length - 1, &value)) {
-		reader->num_negative++; /* memory that was freed */
-		return 0;
+		err = signed_sums_subtract(&reader->negative_costs, is_self, number,
+					   (uint32_t)event, value);
+		return err == -EOVERFLOW ? fail_too_large(reader) : err;
 	}
 	if (!get_number(word, &value))
 		return reader_skip_line(reader->import, reader->names.line, "malformed");
-	if (__builtin_add_overflow(*sum, value, sum) ||
-	    (is_self && __builtin_add_overflow(event->sum, value, &event->sum)))
-		return import_fail_line(reader->import, reader->names.line,
-					"the costs exceed 64 bits");
+	if (__builtin_add_overflow(*cost, value, cost) ||
+	    (is_self && __builtin_add_overflow(*sum, value, sum)))
+		return fail_too_large(reader);
 	return 0;
 }
 
@@ -288,7 +305,6 @@ static int read_costs(struct callgrind_reader *reader, struct slice text)
 	struct callgrind_graph *graph = &reader->graph;
 	bool is_self = !reader->is_call;
 	uint32_t call = 0;
-	uint64_t *sums;
 	struct slice word;
 	int err;
 
@@ -310,12 +326,9 @@ static int read_costs(struct callgrind_reader *reader, struct slice text)
 			return err;
 	}
 	reader->is_call = false;
-	sums = is_self ? &graph->self_costs.items[reader->function * graph->num_events]
-		       : &graph->call_costs.items[call * graph->num_events];
 	for (size_t i = 0; i < reader->num_columns && (word = take_word(&text)).length; i++) {
-		size_t event = reader->columns[i];
-
-		err = add_cost(reader, word, &sums[event], is_self, &reader->events[event]);
+		err = add_cost(reader, word, is_self, is_self ? reader->function : call,
+			       reader->columns[i]);
 		if (err)
 			return err;
 	}
@@ -433,17 +446,55 @@ static int read_lines(struct callgrind_reader *reader)
 
 /* ---- all of it ---- */
 
+/* Costs below 0 that stay after all have been added: they count as 0. */
+static int subtract_negative_costs(struct callgrind_reader *reader)
+{
+	struct callgrind_graph *graph = &reader->graph;
+	uint64_t num_left = 0;
+
+	if (!reader->negative_costs.sums.length)
+		return 0;
+	array_for_each (&reader->negative_costs.sums, sum) {
+		bool is_self = sum->thread;
+		uint64_t *costs = is_self ? graph->self_costs.items : graph->call_costs.items;
+		uint64_t *cost = &costs[sum->stack * graph->num_events + sum->metric];
+		struct callgrind_event *event = &reader->events[sum->metric];
+		uint64_t part = sum->amount < *cost ? sum->amount : *cost;
+
+		*cost -= part;
+		if (!is_self)
+			continue;
+		event->has_negative = true;
+		event->num_below += part < sum->amount;
+		event->below = add_saturated(event->below, sum->amount - part);
+	}
+	array_for_each (&graph->self_costs, cost)
+		num_left += *cost != 0;
+	for (size_t i = 0; i < graph->num_events; i++) {
+		const struct callgrind_event *event = &reader->events[i];
+
+		reader->import->counts.skipped += event->num_below;
+		if (event->num_below)
+			import_warn(reader->import,
+				    "%llu %s negative costs of %.*s (%llu in all), skipping",
+				    (unsigned long long)event->num_below,
+				    event->num_below == 1 ? "function has" : "functions have",
+				    (int)(event->name.length < 40 ? event->name.length : 40),
+				    event->name.start, (unsigned long long)event->below);
+	}
+	return num_left ? 0
+			: import_fail_byte(reader->import, 0,
+					   "expected costs above 0: all sums are negative or 0");
+}
+
 static void report_oddities(const struct callgrind_reader *reader)
 {
 	bool has_totals = reader->num_totals && reader->num_totals == reader->num_parts;
 
-	reader->import->counts.skipped += reader->num_negative;
-	if (reader->num_negative)
-		import_warn(reader->import, "negative costs, skipping");
 	for (size_t i = 0; i < reader->graph.num_events; i++) {
 		const struct callgrind_event *event = &reader->events[i];
 
-		if (!has_totals || event->sum == event->reported)
+		if (!has_totals || event->has_negative || event->sum == event->reported)
 			continue;
 		import_warn(reader->import, "the costs add up to %llu %.*s, but the file says %llu",
 			    (unsigned long long)event->sum,
@@ -457,6 +508,7 @@ static void callgrind_reader_release(struct callgrind_reader *reader)
 {
 	callgrind_graph_release(&reader->graph);
 	callgrind_names_release(&reader->names);
+	signed_sums_release(&reader->negative_costs);
 }
 
 static int read_callgrind(struct import *import)
@@ -479,6 +531,9 @@ static int read_callgrind(struct import *import)
 	if (err)
 		return err;
 	err = read_lines(&reader);
+	if (err)
+		return err;
+	err = subtract_negative_costs(&reader);
 	if (err)
 		return err;
 	report_oddities(&reader);

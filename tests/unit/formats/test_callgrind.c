@@ -169,10 +169,28 @@ static void malformed_lines_are_reported(void **state _unused_)
 		      "f 2\n");
 }
 
-static void costs_below_zero_are_reported(void **state _unused_)
+/* Memory that was freed. */
+static void costs_are_added_with_their_signs(void **state _unused_)
+{
+	assert_stacks(FORMAT, "events: Memory\nfn=f\n1 -16\n2 20\n3 -1\n", 0, "f 3\n");
+	assert_warned(FORMAT,
+		      "events: Memory\nfn=f\n1 4\ncfn=g\ncalls=1 1\n1 -2\ncfn=g\ncalls=1 1\n"
+		      "1 9\nfn=g\n1 -2\n2 9\ntotals: 11\n",
+		      "FILE: stacks are estimated from what calls one function another; what "
+		      "functions cost themselves is exact\n",
+		      "f 4\nf;g 7\n");
+	assert_refused(FORMAT, "events: Memory\nfn=f\n1 -16\n",
+		       "FILE: at byte 0: expected costs above 0: all sums are negative");
+}
+
+static void costs_that_stay_below_zero_are_reported(void **state _unused_)
 {
 	assert_warned(FORMAT, "events: Time Memory\nfn=f\n1 2 -16\n",
-		      "FILE: negative costs, skipping\n", "f 2\n");
+		      "FILE: 1 function has negative costs of Memory (16 in all), skipping\n",
+		      "f 2\n");
+	assert_warned(FORMAT, "events: Memory\nfn=f\n1 5\nfn=g\n1 2\n1 -3\nfn=h\n1 -1\n",
+		      "FILE: 2 functions have negative costs of Memory (2 in all), skipping\n",
+		      "f 5\n");
 }
 
 static void what_has_no_events_is_refused(void **state _unused_)
@@ -363,7 +381,8 @@ int main(void)
 		cmocka_unit_test(threads_are_kept_apart),
 		cmocka_unit_test(totals_that_differ_are_reported),
 		cmocka_unit_test(malformed_lines_are_reported),
-		cmocka_unit_test(costs_below_zero_are_reported),
+		cmocka_unit_test(costs_are_added_with_their_signs),
+		cmocka_unit_test(costs_that_stay_below_zero_are_reported),
 		cmocka_unit_test(what_has_no_events_is_refused),
 		cmocka_unit_test(costs_beyond_64_bits_are_refused),
 		cmocka_unit_test(the_content_decides_the_format),
