@@ -107,6 +107,10 @@ bool parse_u64(const char *text, size_t length, uint64_t *ret);
 bool reader_get_weight(const struct json *json, enum json_token token, uint64_t *ret,
 		       bool *has_decimals);
 
+/* The same of a number that may be below 0: *ret is without its sign. */
+bool reader_get_signed_weight(const struct json *json, enum json_token token, uint64_t *ret,
+			      bool *ret_is_negative, bool *has_decimals);
+
 /* Add a sample; an overflow of the sum is an error that names the byte. */
 _must_check_ int reader_add_sample(struct import *import, uint64_t offset, uint32_t thread,
 				   uint32_t stack, uint32_t metric, uint64_t weight);

@@ -182,6 +182,18 @@ bool reader_get_weight(const struct json *json, enum json_token token, uint64_t 
 	return true;
 }
 
+bool reader_get_signed_weight(const struct json *json, enum json_token token, uint64_t *ret,
+			      bool *ret_is_negative, bool *has_decimals)
+{
+	struct json amount = *json;
+
+	*ret_is_negative = json->length && json->text[0] == '-';
+	amount.text += *ret_is_negative;
+	amount.length -= *ret_is_negative;
+	return json_is_number(json, token) &&
+	       reader_get_weight(&amount, JSON_NUMBER, ret, has_decimals);
+}
+
 int reader_add_sample(struct import *import, uint64_t offset, uint32_t thread, uint32_t stack,
 		      uint32_t metric, uint64_t weight)
 {

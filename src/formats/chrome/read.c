@@ -353,6 +353,9 @@ static int read_trace(struct chrome_reader *reader)
 	err = chrome_slices_finish(&reader->slices);
 	if (err)
 		return err;
+	err = signed_sums_apply(&reader->samples.signed_sums, reader->import);
+	if (err)
+		return err;
 	err = reader->timeline ? chrome_timeline_finish(reader->timeline) : 0;
 	if (err)
 		return err;

@@ -36,6 +36,7 @@ void chrome_samples_release(struct chrome_samples *samples)
 		chrome_cpu_nodes_release(&profile->nodes);
 	array_release(&samples->profiles);
 	array_release(&samples->items);
+	signed_sums_release(&samples->signed_sums);
 	chrome_cpu_nodes_release(&samples->frames);
 	text_release(&samples->name);
 	text_release(&samples->module);
@@ -358,8 +359,9 @@ static int read_global_sample(void *context, struct json *json)
 		} else if (json_is(json, "weight")) {
 			enum json_token token = json_next(json);
 
-			has_bad_weight = !reader_get_weight(json, token, &sample.weight,
-							    &samples->has_decimals);
+			has_bad_weight = !reader_get_signed_weight(json, token, &sample.weight,
+								   &sample.is_negative,
+								   &samples->has_decimals);
 			json_skip(json, token);
 		} else if (json_is(json, "sf")) {
 			chrome_take_id(json, &samples->id);
@@ -415,8 +417,12 @@ int chrome_samples_finish(struct chrome_samples *samples)
 		err = chrome_tracks_get_thread(samples->tracks, sample->track, &thread);
 		if (err)
 			return err;
-		err = reader_add_sample(samples->import, 0, thread, stack, sample->metric,
-					sample->weight);
+		err = signed_sums_add(&samples->signed_sums, samples->import, 0,
+				      &(struct negative_sum){.thread = thread,
+							     .stack = stack,
+							     .metric = sample->metric,
+							     .amount = sample->weight},
+				      sample->is_negative);
 		if (err)
 			return err;
 	}

@@ -11,6 +11,7 @@
 #include "base/attributes.h"
 #include "formats/chrome/cpu_nodes.h"
 #include "formats/chrome/read_tracks.h"
+#include "formats/signed_sums.h"
 
 /* A CPU profile of V8, which comes in chunks. */
 struct chrome_profile {
@@ -27,6 +28,7 @@ struct chrome_sample {
 	uint32_t metric;
 	uint32_t frame; /* string, or stack of the profile */
 	bool has_stack;
+	bool is_negative; /* the weight, which is without its sign */
 };
 
 struct chrome_samples {
@@ -36,6 +38,7 @@ struct chrome_samples {
 	size_t samples_position;      /* the same of samples that are no events */
 	ARRAY(struct chrome_profile) profiles;
 	ARRAY(struct chrome_sample) items;
+	struct signed_sums signed_sums;
 	struct chrome_cpu_nodes frames; /* by the string that names them */
 	bool has_too_many;              /* profiles: some were left out */
 	bool has_decimals;              /* weights, which were rounded */

@@ -425,7 +425,8 @@ static void weights_may_be_strings(void **state _unused_)
 
 static void what_is_no_weight_is_not_0(void **state _unused_)
 {
-	static const char *const none[] = {"\"heavy\"", "\"\"", "-1", "null", "\"1e30\"", "[3]"};
+	static const char *const none[] = {"\"heavy\"", "\"\"",     "\"--1\"",
+					   "null",      "\"1e30\"", "[3]"};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(none); i++) {
 		char text[256];
@@ -438,6 +439,13 @@ static void what_is_no_weight_is_not_0(void **state _unused_)
 	}
 	assert_warned(FORMAT, WEIGHS("\"0.6\""), "FILE: weights with decimals are rounded\n",
 		      "thread 7;f 3\n");
+}
+
+static void weights_have_signs(void **state _unused_)
+{
+	assert_stacks(FORMAT, WEIGHS("-1"), 0, "thread 7;f 1\n");
+	assert_stacks(FORMAT, WEIGHS("\"-2\""), 0, "thread 7;f 0\n");
+	assert_refused(FORMAT, WEIGHS("-3"), "FILE: at byte 0: expected weights above 0");
 }
 
 static void a_duration_that_is_none_is_not_0(void **state _unused_)
@@ -543,6 +551,7 @@ int main(void)
 		cmocka_unit_test(counters_have_a_track_for_each_member),
 		cmocka_unit_test(weights_may_be_strings),
 		cmocka_unit_test(what_is_no_weight_is_not_0),
+		cmocka_unit_test(weights_have_signs),
 		cmocka_unit_test(a_duration_that_is_none_is_not_0),
 		cmocka_unit_test(flows_join_slices),
 	};
