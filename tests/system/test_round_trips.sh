@@ -21,3 +21,11 @@ record -F 499 -o clock.pftrace -- python3 -S -c 'sum(i * i for i in range(300000
 for file in clock.html again.pftrace; do
     diff <("$STACKWIDE" report clock.pftrace --json) <("$STACKWIDE" report "$file" --json) || fail "$file differs"
 done
+# The sums of a recording of waits, which its trace does not contain.
+record -F 499 --off-cpu -o waits.pftrace -o waits.folded -o waits.pb.gz -- python3 -S -c 'import time; sum(i * i for i in range(300000)); time.sleep(0.01)'
+"$STACKWIDE" convert waits.pftrace -o again.folded
+diff waits.folded again.folded || fail "a trace of waits becomes another folded text"
+for metric in samples cpu blocked wall; do
+    diff <("$STACKWIDE" convert waits.pb.gz --metric "$metric" --root tid -o - --to folded) \
+        <("$STACKWIDE" convert waits.pftrace --metric "$metric" --root tid -o - --to folded) || fail "a trace has another sum of $metric"
+done

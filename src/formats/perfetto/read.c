@@ -573,7 +573,9 @@ static int read_trace(struct perfetto_reader *reader)
 	err = perfetto_sched_finish(&reader->sched);
 	if (err)
 		return err;
-	perfetto_samples_finish(&reader->samples);
+	err = perfetto_samples_finish(&reader->samples);
+	if (err)
+		return err;
 	report_losses(reader);
 	return import->will_name_code ? 0
 				      : unsymbolized_code_name(import, false, UNNAMED_NO_SYMBOL);

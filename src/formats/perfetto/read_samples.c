@@ -95,6 +95,42 @@ static int add_metric(struct perfetto_samples *samples, const char *name, const 
 	return 0;
 }
 
+/* As recordings name them, all of which have all. */
+static const char *const wait_names[PERFETTO_MAX_WAIT_METRICS] = {METRIC_BLOCKED, "uninterruptible",
+								  "run-queue", "preempted"};
+
+static bool is_wait_metric(const struct perfetto_samples *samples, uint32_t metric)
+{
+	for (size_t i = 0; i < samples->num_wait_metrics; i++)
+		if (samples->wait_metrics[i] == metric)
+			return true;
+	return false;
+}
+
+static void note_metric(struct perfetto_samples *samples, const struct perfetto_sequence *sequence)
+{
+	const struct profile *profile = samples->trace->import->profile;
+	const char *unit = profile_get_string(profile, sequence->metric_unit);
+	bool is_wait = false;
+
+	if (is_recording(sequence)) {
+		samples->clock_metric = sequence->metric;
+		return;
+	}
+	if (!sequence->is_ours)
+		return;
+	if (is_wait_metric(samples, sequence->metric))
+		return; /* of another sequence */
+	for (size_t i = 0; i < PERFETTO_MAX_WAIT_METRICS; i++)
+		is_wait |= string_equals(unit, "nanoseconds") &&
+			   string_equals(profile_get_string(profile, sequence->metric_name),
+					 wait_names[i]);
+	if (is_wait)
+		samples->wait_metrics[samples->num_wait_metrics++] = sequence->metric;
+	else
+		samples->has_other_metrics = true;
+}
+
 static int find_metric(struct perfetto_samples *samples, struct perfetto_sequence *sequence)
 {
 	const struct profile *profile = samples->trace->import->profile;
@@ -111,6 +147,7 @@ static int find_metric(struct perfetto_samples *samples, struct perfetto_sequenc
 	err = add_metric(samples, name, unit, &sequence->metric);
 	if (err)
 		return err;
+	note_metric(samples, sequence);
 	return is_recording(sequence) ? keep_frequency(samples, sequence) : 0;
 }
 
@@ -133,7 +170,7 @@ static void count_recorded(struct perfetto_samples *samples, const struct timeli
 		sampling->complete_stacks++;
 }
 
-void perfetto_samples_finish(struct perfetto_samples *samples)
+static void keep_sampling(struct perfetto_samples *samples)
 {
 	struct sampling *sampling = &samples->sampling;
 
@@ -148,6 +185,134 @@ void perfetto_samples_finish(struct perfetto_samples *samples)
 		sampling->start_ns = samples->first_ns - clock->boottime_ns + clock->realtime_ns;
 	}
 	profile_add_sampling(samples->trace->import->profile, sampling);
+}
+
+/* ---- the sums of a recording of waits --------------------------------------------------------- */
+
+/* The sums that samples of a metric are added to. */
+struct recorded_sums {
+	uint64_t period_ns; /* of a sample of the clock */
+	uint32_t clock;     /* metric; METRIC_NONE: no sample */
+	uint32_t cpu;
+	uint32_t wall;
+};
+
+/* Other clocks (record -e) do not have a period in the trace, so that their sums are not known. */
+static bool is_recording_of_waits(const struct perfetto_samples *samples)
+{
+	const struct sampling *sampling = &samples->sampling;
+	bool has_clock = sampling->complete_stacks || sampling->truncated_stacks;
+
+	if (!samples->num_waits || samples->has_other_metrics)
+		return false;
+	return has_clock ? sampling->period_ns != 0 : samples->has_wait_slices;
+}
+
+/*
+ * The weight of a sample to its sums, or of one of its timestamps; weight  in the sample's own metric.
+ * Whatever is of other metrics, or other inputs, is left out.
+ */
+static int add_to_sums(const struct perfetto_samples *samples, const struct recorded_sums *sums,
+		       const struct sample *sample, uint64_t weight, const uint64_t *time_ns)
+{
+	struct import *import = samples->trace->import;
+	struct profile *profile = import->profile;
+	bool is_clock = sample->metric == sums->clock;
+	int err = 0;
+
+	if ((!is_clock && !is_wait_metric(samples, sample->metric)) ||
+	    profile_get_thread(profile, sample->thread)->source != import->source)
+		return 0;
+	if (is_clock && __builtin_mul_overflow(weight, sums->period_ns, &weight))
+		err = -EOVERFLOW;
+	for (int i = !is_clock; i < 2 && !err; i++) {
+		uint32_t metric = i ? sums->wall : sums->cpu;
+
+		err = time_ns ? profile_add_timestamp(profile, sample->thread, sample->stack,
+						      metric, weight, *time_ns)
+			      : profile_add_sample(profile, sample->thread, sample->stack, metric,
+						   weight);
+	}
+	return err == -EOVERFLOW ? import_fail_byte(import, samples->trace->offset,
+						    "the weights of a stack exceed 64 bits")
+				 : err;
+}
+
+/* Timestamps change their order as others are added: they are copied first. */
+static int sum_up(const struct perfetto_samples *samples, const struct recorded_sums *sums)
+{
+	const struct profile *profile = samples->trace->import->profile;
+	const struct timestamps *timestamps = profile_get_timestamps(profile);
+	size_t num_times = timestamps ? timestamps_count(timestamps) : 0;
+	uint32_t num_samples = profile_count_samples(profile);
+	_cleanup_free_ struct timestamp *times = calloc(num_times + 1, sizeof(*times));
+
+	if (!times)
+		return -ENOMEM;
+	for (size_t i = 0; i < num_times; i++)
+		times[i] = *timestamps_get(timestamps, i);
+	for (uint32_t i = 0; i < num_samples; i++) {
+		struct sample sample = *profile_get_sample(profile, i);
+		int err = add_to_sums(samples, sums, &sample, sample.value, NULL);
+
+		if (err)
+			return err;
+	}
+	for (size_t i = 0; i < num_times; i++) {
+		struct sample sample = *profile_get_sample(profile, times[i].sample);
+		int err = add_to_sums(samples, sums, &sample, times[i].weight, &times[i].time_ns);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Metrics in the order of a recording, with all kinds of waits. */
+static int add_sum_metrics(struct perfetto_samples *samples, struct recorded_sums *sums)
+{
+	uint32_t ignored;
+	int err = add_metric(samples, "cpu", "nanoseconds", &sums->cpu);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < PERFETTO_MAX_WAIT_METRICS; i++) {
+		err = add_metric(samples, wait_names[i], "nanoseconds", &ignored);
+		if (err)
+			return err;
+	}
+	return add_metric(samples, METRIC_WALL, "nanoseconds", &sums->wall);
+}
+
+static int add_sums(struct perfetto_samples *samples)
+{
+	struct profile *profile = samples->trace->import->profile;
+	const struct sampling *sampling = &samples->sampling;
+	uint64_t num_ticks = sampling->complete_stacks + sampling->truncated_stacks;
+	struct recorded_sums sums = {
+		.period_ns = sampling->period_ns,
+		.clock = num_ticks ? samples->clock_metric : METRIC_NONE,
+	};
+	uint64_t num_cpu;
+	uint64_t num_wall;
+	int err = add_sum_metrics(samples, &sums);
+
+	if (err)
+		return err;
+	num_cpu = profile_get_metric(profile, sums.cpu)->num_samples;
+	num_wall = profile_get_metric(profile, sums.wall)->num_samples;
+	err = sum_up(samples, &sums);
+	if (err)
+		return err;
+	profile_set_metric_samples(profile, sums.cpu, num_cpu + num_ticks);
+	profile_set_metric_samples(profile, sums.wall, num_wall + num_ticks + samples->num_waits);
+	return 0;
+}
+
+int perfetto_samples_finish(struct perfetto_samples *samples)
+{
+	keep_sampling(samples);
+	return is_recording_of_waits(samples) ? add_sums(samples) : 0;
 }
 
 /* One sample, into the profile, where it may weigh something else, and into the timeline. */
@@ -185,8 +350,10 @@ static int add_sample(struct perfetto_samples *samples, struct perfetto_sequence
 
 	if (err)
 		return err;
-	if (!is_recording(sequence))
+	if (!is_recording(sequence)) {
+		samples->num_waits += is_wait_metric(samples, sequence->metric);
 		return add_weighted(samples, sequence->metric, sample->weight, sample);
+	}
 	count_recorded(samples, sample);
 	return add_weighted(samples, sequence->metric, 1, sample);
 }

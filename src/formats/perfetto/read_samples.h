@@ -10,6 +10,9 @@
 #include "formats/perfetto/read_sequences.h"
 #include "formats/perfetto/read_threads.h"
 
+/* Metrics of waits in our own recordings. */
+#define PERFETTO_MAX_WAIT_METRICS 4
+
 struct perfetto_samples {
 	struct perfetto_trace *trace;     /* borrowed */
 	struct perfetto_threads *threads; /* borrowed */
@@ -18,6 +21,13 @@ struct perfetto_samples {
 	struct sampling sampling; /* of our recording: sums, and what its samples have in common */
 	uint64_t first_ns;        /* of the recording's samples */
 	uint64_t last_ns;
+	/* Of a recording of waits: metrics of the profile that its sums are made of. */
+	uint32_t clock_metric; /* if sampling counts any */
+	uint32_t wait_metrics[PERFETTO_MAX_WAIT_METRICS];
+	size_t num_wait_metrics;
+	uint64_t num_waits;     /* samples */
+	bool has_wait_slices;   /* set by the reader of slices: only recordings have them */
+	bool has_other_metrics; /* of ours, such as METRIC_WALL itself */
 };
 
 _must_check_ int perfetto_samples_read(struct perfetto_samples *samples,
@@ -36,8 +46,12 @@ _must_check_ int perfetto_read_sample_defaults(struct perfetto_trace *trace,
 uint32_t perfetto_samples_find_stack(struct perfetto_samples *samples,
 				     const struct perfetto_sequence *sequence, uint64_t iid);
 
-/* How our own recording was made, into the profile, when all packets are read. */
-void perfetto_samples_finish(struct perfetto_samples *samples);
+/*
+ * When all packets are read: how our own recording was made, into the profile, and the sums of a
+ * recording of waits, which its trace does not contain: "cpu" and METRIC_WALL. Returns 0, -ENOMEM, or
+ * -EBADMSG with the import's error.
+ */
+_must_check_ int perfetto_samples_finish(struct perfetto_samples *samples);
 
 /*
  * An event with a stack, that a thread was in at the time: a sample of a metric of the event's name.

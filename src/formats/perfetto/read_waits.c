@@ -148,6 +148,7 @@ int perfetto_slices_read_wait(struct perfetto_slices *slices, const struct perfe
 {
 	struct timeline_wait *last = get_last(slices, track);
 
+	slices->samples->has_wait_slices = true;
 	if (!slices->trace->import->timeline)
 		return 0; /* a profile has the samples */
 	if (event->type == EVENT_BEGIN)

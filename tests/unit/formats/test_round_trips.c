@@ -6,6 +6,7 @@
 
 #include "import_fixture.h"
 #include "pprof_fixture.h"
+#include "zones_builder.h"
 
 #define NUM_PROFILES 100
 
@@ -270,6 +271,244 @@ static void a_trace_keeps_all(void **state _unused_)
 		assert_identity(&format_pftrace, seed, KEPT_ALL & ~KEPT_PROCESSES);
 }
 
+/* ---- a recording of waits ---- */
+
+enum { TICK_NS = 1000000 };
+
+/* As it is recorded, and as its trace has it: sums are in the profile only. */
+struct recording {
+	struct zones_read_result result;
+	uint32_t thread;
+	uint32_t clock;
+	uint32_t cpu;
+	uint32_t waits[4];
+	uint32_t wall;
+};
+
+static void recording_init(struct recording *recording, const char *clock, uint32_t frequency)
+{
+	static const char *const waits[] = {METRIC_BLOCKED, "uninterruptible", "run-queue",
+					    "preempted"};
+	struct profile *profile = profile_new();
+	struct timeline *timeline = timeline_new();
+	struct timeline_process process = {.pid = 7};
+	struct timeline_thread thread = {.tid = 8};
+	struct timeline_system system = {.sample_frequency = frequency};
+
+	assert_true(profile && timeline);
+	assert_int_equal(profile_keep_timestamps(profile), 0);
+	assert_int_equal(profile_add_metric(profile, clock, frequency ? "count" : "nanoseconds",
+					    &recording->clock),
+			 0);
+	assert_int_equal(profile_add_metric(profile, "cpu", "nanoseconds", &recording->cpu), 0);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(
+			profile_add_metric(profile, waits[i], "nanoseconds", &recording->waits[i]),
+			0);
+	assert_int_equal(profile_add_metric(profile, METRIC_WALL, "nanoseconds", &recording->wall),
+			 0);
+	recording->thread = builder_add_thread(profile, 7, 8, "worker");
+	assert_int_equal(timeline_add_string(timeline, "worker", &process.name), 0);
+	thread.name = process.name;
+	assert_int_equal(timeline_add_process(timeline, &process, NULL), 0);
+	assert_int_equal(timeline_add_thread(timeline, &thread, NULL), 0);
+	if (frequency)
+		assert_int_equal(timeline_add_string(timeline, "cpu-clock", &system.sample_metric),
+				 0);
+	timeline_set_system(timeline, &system);
+	recording->result.profile = profile;
+	recording->result.timeline = timeline;
+}
+
+static void add_weight(struct recording *recording, uint32_t stack, uint32_t metric,
+		       uint64_t weight, uint64_t time_ns)
+{
+	struct profile *profile = recording->result.profile;
+
+	assert_int_equal(profile_add_sample(profile, recording->thread, stack, metric, weight), 0);
+	assert_int_equal(
+		profile_add_timestamp(profile, recording->thread, stack, metric, weight, time_ns),
+		0);
+}
+
+static void add_to_trace(struct recording *recording, uint32_t stack, uint32_t metric,
+			 uint64_t weight, uint64_t time_ns)
+{
+	struct timeline_sample sample = {
+		.time_ns = time_ns, .weight = weight, .stack = stack, .metric = (uint8_t)metric};
+
+	assert_int_equal(timeline_add_sample(recording->result.timeline, &sample, NULL), 0);
+}
+
+static void add_tick(struct recording *recording, uint32_t stack, uint64_t time_ns)
+{
+	add_weight(recording, stack, recording->clock, 1, time_ns);
+	add_weight(recording, stack, recording->cpu, TICK_NS, time_ns);
+	add_weight(recording, stack, recording->wall, TICK_NS, time_ns);
+	add_to_trace(recording, stack, recording->clock, TICK_NS, time_ns);
+}
+
+static void add_wait(struct recording *recording, uint32_t stack, uint32_t metric, uint64_t weight,
+		     uint64_t time_ns)
+{
+	add_weight(recording, stack, metric, weight, time_ns);
+	add_weight(recording, stack, recording->wall, weight, time_ns);
+	add_to_trace(recording, stack, metric, weight, time_ns);
+}
+
+/* "blocked 4000000 at 25000000", and what metrics there are, with their samples; sorted. */
+static void describe_times(struct text *text, const struct profile *profile)
+{
+	const struct timestamps *timestamps = profile_get_timestamps(profile);
+	size_t num_times = timestamps_count(timestamps);
+	size_t count = num_times + profile_count_metrics(profile);
+	struct text *lines = calloc(count + 1, sizeof(*lines));
+	char **sorted = calloc(count + 1, sizeof(*sorted));
+
+	assert_non_null(lines);
+	assert_non_null(sorted);
+	for (size_t i = 0; i < num_times; i++) {
+		const struct timestamp *timestamp = timestamps_get(timestamps, i);
+		const struct sample *sample = profile_get_sample(profile, timestamp->sample);
+
+		text_printf(&lines[i], "%s %llu at %llu",
+			    format_get_metric_name(profile, sample->metric),
+			    (unsigned long long)timestamp->weight,
+			    (unsigned long long)timestamp->time_ns);
+		append_stack(&lines[i], profile, sample->stack);
+	}
+	for (uint32_t i = 0; i < profile_count_metrics(profile); i++)
+		text_printf(&lines[num_times + i], "%s/%s of %llu",
+			    format_get_metric_name(profile, i), format_get_metric_unit(profile, i),
+			    (unsigned long long)profile_get_metric(profile, i)->num_samples);
+	for (size_t i = 0; i < count; i++)
+		sorted[i] = lines[i].data;
+	qsort(sorted, count, sizeof(*sorted), compare_lines);
+	for (size_t i = 0; i < count; i++)
+		text_printf(text, "%s\n", sorted[i]);
+	for (size_t i = 0; i < count; i++)
+		text_release(&lines[i]);
+	free(lines);
+	free(sorted);
+}
+
+static void describe_all(struct text *text, const struct profile *profile)
+{
+	describe(text, profile);
+	describe_times(text, profile);
+}
+
+/* Written and read twice: sums are not written, and made once. */
+static void assert_recording_stays(struct recording *recording)
+{
+	struct zones_read_result read[2];
+	struct text expected = {0};
+
+	describe_all(&expected, recording->result.profile);
+	for (size_t i = 0; i < 2; i++) {
+		const struct zones_read_result *from = i ? &read[0] : &recording->result;
+		struct text written = builder_write(&format_pftrace, from, (struct format_opts){0});
+		struct text got = {0};
+
+		assert_int_equal(builder_read(&format_pftrace, written.data, written.length, false,
+					      &read[i]),
+				 0);
+		assert_string_equal(read[i].warnings.data, "");
+		describe_all(&got, read[i].profile);
+		assert_string_equal(got.data, expected.data);
+		assert_int_not_equal(profile_find_wall_metric(read[i].profile, 0), METRIC_NONE);
+		text_release(&got);
+		text_release(&written);
+	}
+	builder_release(&read[0]);
+	builder_release(&read[1]);
+	text_release(&expected);
+	builder_release(&recording->result);
+}
+
+static void a_trace_of_waits_keeps_the_sums_of_its_recording(void **state _unused_)
+{
+	struct recording recording = {0};
+	uint32_t f;
+	uint32_t blocked;
+	uint32_t queued;
+
+	recording_init(&recording, "samples", 1000);
+	f = builder_add_stack(recording.result.profile, "main;f");
+	blocked = builder_add_stack(recording.result.profile, "main;read;[blocked]");
+	queued = builder_add_stack(recording.result.profile, "main;read;[run queue]");
+	add_tick(&recording, f, 10 * TICK_NS);
+	add_tick(&recording, f, 11 * TICK_NS);
+	add_wait(&recording, blocked, recording.waits[0], 5000000, 20 * TICK_NS);
+	add_wait(&recording, blocked, recording.waits[0], 7000000, 40 * TICK_NS);
+	add_wait(&recording, queued, recording.waits[2], 1000000, 41 * TICK_NS);
+	add_tick(&recording, f, 50 * TICK_NS);
+	assert_recording_stays(&recording);
+}
+
+/* Where no thread was blocked, the metric is there all the same: all time is shown by default. */
+static void waits_of_one_kind_are_enough(void **state _unused_)
+{
+	struct recording recording = {0};
+
+	recording_init(&recording, "samples", 1000);
+	add_tick(&recording, builder_add_stack(recording.result.profile, "main;f"), TICK_NS);
+	add_wait(&recording, builder_add_stack(recording.result.profile, "main;[preempted]"),
+		 recording.waits[3], 5000000, 20 * TICK_NS);
+	assert_recording_stays(&recording);
+}
+
+/* Its waits are slices, which a profile that became a trace does not have. */
+static void waits_without_any_tick_are_a_recording(void **state _unused_)
+{
+	struct timeline_wait wait = {.begin_ns = 1 * TICK_NS,
+				     .queued_ns = 20 * TICK_NS,
+				     .end_ns = 20 * TICK_NS,
+				     .weight = 5000000};
+	struct recording recording = {0};
+	struct zones_read_result read;
+	struct text written;
+	uint32_t stack;
+	uint32_t wall;
+
+	recording_init(&recording, "samples", 1000);
+	stack = builder_add_stack(recording.result.profile, "main;[blocked]");
+	wait.stack = builder_add_stack(recording.result.profile, "main");
+	add_wait(&recording, stack, recording.waits[0], 5000000, 20 * TICK_NS);
+	assert_int_equal(timeline_add_wait(recording.result.timeline, &wait, NULL), 0);
+	written = builder_write(&format_pftrace, &recording.result, (struct format_opts){0});
+	assert_int_equal(builder_read(&format_pftrace, written.data, written.length, false, &read),
+			 0);
+	wall = profile_find_wall_metric(read.profile, 0);
+	assert_int_not_equal(wall, METRIC_NONE);
+	assert_written(&format_folded, read.profile, (struct call_tree_opts){.metric = wall},
+		       "worker;main;[blocked] 5000000\n");
+	text_release(&written);
+	builder_release(&read);
+	builder_release(&recording.result);
+}
+
+/* record -e: how long a tick stands for is not in the trace, so that there is no sum to make. */
+static void a_trace_of_another_clock_has_no_sums(void **state _unused_)
+{
+	struct recording recording = {0};
+	struct zones_read_result read;
+	struct text written;
+
+	recording_init(&recording, "cpu-clock", 0);
+	add_tick(&recording, builder_add_stack(recording.result.profile, "main;f"), TICK_NS);
+	add_wait(&recording, builder_add_stack(recording.result.profile, "main;[blocked]"),
+		 recording.waits[0], 5000000, 20 * TICK_NS);
+	written = builder_write(&format_pftrace, &recording.result, (struct format_opts){0});
+	assert_int_equal(builder_read(&format_pftrace, written.data, written.length, false, &read),
+			 0);
+	assert_int_equal(profile_find_wall_metric(read.profile, 0), METRIC_NONE);
+	assert_int_equal(profile_count_metrics(read.profile), 2);
+	text_release(&written);
+	builder_release(&read);
+	builder_release(&recording.result);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +517,10 @@ int main(void)
 		cmocka_unit_test(an_svg_keeps_all),
 		cmocka_unit_test(pprof_s_format_keeps_all),
 		cmocka_unit_test(a_trace_keeps_all),
+		cmocka_unit_test(a_trace_of_waits_keeps_the_sums_of_its_recording),
+		cmocka_unit_test(waits_of_one_kind_are_enough),
+		cmocka_unit_test(waits_without_any_tick_are_a_recording),
+		cmocka_unit_test(a_trace_of_another_clock_has_no_sums),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
