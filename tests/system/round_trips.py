@@ -51,7 +51,7 @@ with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as executor:
     differences = dict(zip(pairs, executor.map(convert, pairs)))
 whole = next(path for path in files if path.endswith(".html"))
 for path in files:
-    # A trace has waits as such, and no sums of them.
+    # The sums of waits are not made of a trace whose clock is an event of -e.
     if not path.endswith(".pftrace"):
         differences[whole, f"{path} itself"] = compare(stacks[whole], stacks[path])
 names = {stack.split(";", 1)[0] for stack in stacks[whole]["cpu-clock", "nanoseconds"]}
