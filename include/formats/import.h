@@ -93,8 +93,9 @@ struct import {
 	uint32_t source;
 
 	/* How. */
-	bool is_strict;    /* the first malformed record ends the import */
-	bool is_lenient;   /* zones: what is declared twice, or not at all, is a warning */
+	bool is_strict;        /* the first malformed record ends the import */
+	bool is_lenient;       /* zones: what is declared twice, or not at all, is a warning */
+	bool keeps_all_frames; /* also those that the input asks to drop */
 	bool is_for_trace; /* what of a trace is not read is worth a warning: it will be rewritten */
 	bool may_be_empty; /* no warning of an input without samples */
 	/* The caller has the files and gives frames to the locations that are left without. */

@@ -76,6 +76,9 @@ int input_options_handle(struct input_options *options, int id, const char *valu
 	case OPTION_LENIENT:
 		options->is_lenient = true;
 		return 0;
+	case OPTION_ALL_FRAMES:
+		options->keeps_all_frames = true;
+		return 0;
 	case OPTION_SYMBOLS:
 		return add_symbols(options, value);
 	case OPTION_COMMON_NAMES:
@@ -226,6 +229,7 @@ static int read_bytes(struct reading *reading, const struct format *format,
 		.timeline = timeline,
 		.is_strict = options->is_strict,
 		.is_lenient = options->is_lenient,
+		.keeps_all_frames = options->keeps_all_frames,
 		.is_for_trace = options->is_for_trace,
 		.may_be_empty = options->may_be_empty || options->is_archive,
 		.will_name_code = true,

@@ -17,6 +17,7 @@ enum input_option {
 	OPTION_LENIENT,
 	OPTION_SYMBOLS,
 	OPTION_COMMON_NAMES,
+	OPTION_ALL_FRAMES,
 };
 
 /* Lines for a command's table. */
@@ -30,6 +31,8 @@ enum input_option {
 		{OPTION_LENIENT, 0, "lenient", NULL,                                     \
 		 "zones: warn of what is declared twice, or not\n"                       \
 		 "at all, instead of ending"},                                           \
+		{OPTION_ALL_FRAMES, 0, "all-frames", NULL,                               \
+		 "pprof: keep the frames that drop_frames matches"},                     \
 		{OPTION_SYMBOLS, 0, "symbols", "DIR",                                    \
 		 "look for programs and debug files here first,\n"                       \
 		 "by build ID, path or name; repeatable"},                               \
@@ -49,6 +52,7 @@ struct input_options {
 	size_t num_symbols;
 	bool is_strict;
 	bool is_lenient;
+	bool keeps_all_frames;
 	bool has_canonical_names;
 	bool takes_all_metrics; /* no output holds a single one: none need be chosen */
 	bool is_for_trace;      /* what of a trace is not read will be missing from another one */

@@ -4,7 +4,7 @@
  *
  *	B, E, X     a slice of a thread: begun, ended, or with its duration
  *	b, e, S, F  one of an operation, which its id and category identify
- *	i, I, R, n  an instant
+ *	i, I, R, n  an instant; those with stacks are samples, if the trace has nothing else
  *	s, t, f     a flow, which joins slices
  *	C           values of counters
  *	P, I        `Profile`, `ProfileChunk`, `CpuProfile`: V8's CPU profile; see cpu_nodes.h
@@ -131,7 +131,7 @@ static void take_scoped_id(struct json *json, struct chrome_event *event)
 		return;
 	}
 	while (json_next(json) == JSON_KEY) {
-		event->has_global_id = json_is(json, "global");
+		event->has_local_id = json_is(json, "local");
 		chrome_take_id(json, &event->id);
 	}
 }
@@ -176,6 +176,15 @@ static int read_member(struct chrome_reader *reader, struct json *json)
 	return 0;
 }
 
+static int add_instant(struct chrome_reader *reader)
+{
+	int err = chrome_samples_read_instant(&reader->samples, &reader->event);
+
+	if (err)
+		return err;
+	return chrome_slices_add(&reader->slices, &reader->event, CHROME_INSTANT, false);
+}
+
 /* What the phases mean is in the table at the top. Those of an operation are asynchronous. */
 static int handle_event(struct chrome_reader *reader)
 {
@@ -205,10 +214,10 @@ static int handle_event(struct chrome_reader *reader)
 			return chrome_samples_read_chunk(&reader->samples, event);
 		if (event->phase == 'P')
 			return chrome_samples_read_event(&reader->samples, event);
-		return chrome_slices_add(&reader->slices, event, CHROME_INSTANT, false);
+		return add_instant(reader);
 	case 'i':
 	case 'R':
-		return chrome_slices_add(&reader->slices, event, CHROME_INSTANT, false);
+		return add_instant(reader);
 	case 's':
 	case 't':
 		return chrome_slices_add_flow(&reader->slices, event, CHROME_FLOW);
@@ -338,6 +347,7 @@ static int read_json_text(struct chrome_reader *reader)
 
 static int read_trace(struct chrome_reader *reader)
 {
+	uint32_t num_before = profile_count_samples(reader->import->profile);
 	int err = read_json_text(reader);
 
 	if (err)
@@ -356,6 +366,11 @@ static int read_trace(struct chrome_reader *reader)
 	err = signed_sums_apply(&reader->samples.signed_sums, reader->import);
 	if (err)
 		return err;
+	if (profile_count_samples(reader->import->profile) == num_before) {
+		err = chrome_samples_finish_instants(&reader->samples);
+		if (err)
+			return err;
+	}
 	err = reader->timeline ? chrome_timeline_finish(reader->timeline) : 0;
 	if (err)
 		return err;

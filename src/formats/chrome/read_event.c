@@ -20,7 +20,7 @@ void chrome_event_begin(struct chrome_event *event, size_t offset)
 	event->phase = 0;
 	event->has_ts = false;
 	event->has_bad_dur = false;
-	event->has_global_id = false;
+	event->has_local_id = false;
 	event->is_in_slice = false;
 	text_truncate(&event->name, 0);
 	text_append_string(&event->name, "");

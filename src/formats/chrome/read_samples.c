@@ -37,6 +37,8 @@ void chrome_samples_release(struct chrome_samples *samples)
 	array_release(&samples->profiles);
 	array_release(&samples->items);
 	signed_sums_release(&samples->signed_sums);
+	array_release(&samples->instants);
+	array_release(&samples->levels);
 	chrome_cpu_nodes_release(&samples->frames);
 	text_release(&samples->name);
 	text_release(&samples->module);
@@ -395,17 +397,15 @@ int chrome_samples_read_list(struct chrome_samples *samples)
 	return reader_read_objects(samples->import, &json, "a sample", read_global_sample, samples);
 }
 
-int chrome_samples_finish(struct chrome_samples *samples)
+static int add_samples(struct chrome_samples *samples, const struct chrome_sample *items,
+		       size_t num_items)
 {
 	uint64_t num_unknown = 0;
-	int err = finish_profiles(samples);
+	int err = read_frames(samples);
 
-	if (err || !samples->items.length)
-		return err;
-	err = read_frames(samples);
 	if (err)
 		return err;
-	array_for_each (&samples->items, sample) {
+	for (const struct chrome_sample *sample = items; sample < items + num_items; sample++) {
 		uint32_t stack = sample->frame;
 		uint32_t thread;
 
@@ -426,12 +426,158 @@ int chrome_samples_finish(struct chrome_samples *samples)
 		if (err)
 			return err;
 	}
-	if (samples->has_decimals)
-		import_warn(samples->import, "weights with decimals are rounded");
 	samples->import->counts.skipped += num_unknown;
 	if (num_unknown)
 		import_warn(samples->import,
 			    "%llu samples have a stack that is not there, skipping",
 			    (unsigned long long)num_unknown);
 	return 0;
+}
+
+int chrome_samples_finish(struct chrome_samples *samples)
+{
+	int err = finish_profiles(samples);
+
+	if (err || !samples->items.length)
+		return err;
+	err = add_samples(samples, samples->items.items, samples->items.length);
+	if (!err && samples->has_decimals)
+		import_warn(samples->import, "weights with decimals are rounded");
+	return err;
+}
+
+/* ---- instants ---- */
+
+/* {"functionName": "f", "url": "https://a.b/c.js", "lineNumber": 3} */
+static int read_call_frame(void *context, struct json *json)
+{
+	struct chrome_samples *samples = context;
+	struct profile *profile = samples->import->profile;
+	struct frame frame = {0};
+	uint64_t line = 0;
+	uint32_t *added = array_add(&samples->levels);
+	int err;
+
+	if (!added)
+		return -ENOMEM;
+	text_truncate(&samples->name, 0);
+	text_truncate(&samples->module, 0);
+	while (json_next(json) == JSON_KEY) {
+		if (json_is(json, "functionName"))
+			json_take_string(json, &samples->name);
+		else if (json_is(json, "url"))
+			json_take_string(json, &samples->module);
+		else if (json_is(json, "lineNumber"))
+			line = json_take_u64(json);
+		else
+			json_skip_value(json);
+	}
+	if (!samples->name.length)
+		text_append_string(&samples->name, "(anonymous)");
+	if (samples->name.failed)
+		return -ENOMEM;
+	frame.line = line <= UINT32_MAX ? (uint32_t)line : 0;
+	err = chrome_add_string(profile, &samples->module, &frame.file);
+	if (err)
+		return err;
+	err = profile_add_frame_name(profile, samples->name.data, samples->name.length,
+				     &frame.name);
+	if (err)
+		return err;
+	frame.full_name = frame.name;
+	return profile_add_frame_location(profile, &frame, added);
+}
+
+/* {"data": {"stackTrace": [innermost, …]}} */
+static int read_stack_trace(struct chrome_samples *samples, size_t position, uint32_t *ret)
+{
+	_cleanup_(json_release) struct json json = chrome_open(samples->import, position);
+	int err;
+
+	samples->levels.length = 0;
+	if (json_next(&json) != JSON_OBJECT)
+		return 0;
+	while (json_next(&json) == JSON_KEY) {
+		enum json_token token;
+
+		if (!json_is(&json, "data") && !json_is(&json, "beginData")) {
+			json_skip_value(&json);
+			continue;
+		}
+		token = json_next(&json);
+		if (token != JSON_OBJECT) {
+			json_skip(&json, token);
+			continue;
+		}
+		while (json_next(&json) == JSON_KEY) {
+			if (!json_is(&json, "stackTrace") || samples->levels.length) {
+				json_skip_value(&json);
+				continue;
+			}
+			err = reader_read_objects(samples->import, &json, "a frame",
+						  read_call_frame, samples);
+			if (err)
+				return err;
+		}
+	}
+	for (size_t i = samples->levels.length; i-- > 0;) {
+		err = profile_add_stack(samples->import->profile, *ret, samples->levels.items[i],
+					ret);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int chrome_samples_read_instant(struct chrome_samples *samples, const struct chrome_event *event)
+{
+	struct chrome_sample sample = {
+		.weight = 1, .frame = STACK_EMPTY, .has_stack = !event->frame.length};
+	struct chrome_sample *added;
+	int err = 0;
+
+	samples->num_instants++;
+	if (!sample.has_stack)
+		err = chrome_add_string(samples->import->profile, &event->frame, &sample.frame);
+	else if (event->stack != CHROME_NOWHERE)
+		err = read_stack(samples, event->stack, &sample.frame);
+	else if (event->args != CHROME_NOWHERE)
+		err = read_stack_trace(samples, event->args, &sample.frame);
+	if (err || (sample.has_stack && sample.frame == STACK_EMPTY))
+		return err;
+	err = chrome_tracks_find(samples->tracks, event, false, &sample.track);
+	if (err || sample.track == HASH_INDEX_NONE)
+		return err;
+	added = array_add(&samples->instants);
+	if (!added)
+		return -ENOMEM;
+	*added = sample;
+	return 0;
+}
+
+int chrome_samples_finish_instants(struct chrome_samples *samples)
+{
+	struct import *import = samples->import;
+	uint32_t metric;
+	int err;
+
+	if (!samples->instants.length) {
+		if (samples->num_instants && !import->is_for_trace)
+			import_warn(import,
+				    "the trace has %llu instants without stacks and nothing "
+				    "that takes time: a trace (-o FILE.pftrace) shows them",
+				    (unsigned long long)samples->num_instants);
+		return 0;
+	}
+	err = find_metric(samples, "", &metric);
+	if (err)
+		return err;
+	array_for_each (&samples->instants, sample)
+		sample->metric = metric;
+	if (!import->is_for_trace)
+		import_warn(import,
+			    "nothing in the trace takes time: %zu instants with stacks are read "
+			    "as samples",
+			    samples->instants.length);
+	return add_samples(samples, samples->instants.items, samples->instants.length);
 }

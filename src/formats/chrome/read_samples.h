@@ -39,11 +39,14 @@ struct chrome_samples {
 	ARRAY(struct chrome_profile) profiles;
 	ARRAY(struct chrome_sample) items;
 	struct signed_sums signed_sums;
-	struct chrome_cpu_nodes frames; /* by the string that names them */
-	bool has_too_many;              /* profiles: some were left out */
-	bool has_decimals;              /* weights, which were rounded */
+	ARRAY(struct chrome_sample) instants; /* that have a stack */
+	uint64_t num_instants;                /* of all */
+	struct chrome_cpu_nodes frames;       /* by the string that names them */
+	bool has_too_many;                    /* profiles: some were left out */
+	bool has_decimals;                    /* weights, which were rounded */
 
 	/* Of the frame or sample that is being read. */
+	ARRAY(uint32_t) levels; /* locations of a stack trace, innermost first */
 	struct text name;
 	struct text module;
 	struct text id;
@@ -62,5 +65,11 @@ _must_check_ int chrome_samples_read_event(struct chrome_samples *samples,
 /* When all is read, and before threads are made: samples that are no events. */
 _must_check_ int chrome_samples_read_list(struct chrome_samples *samples);
 _must_check_ int chrome_samples_finish(struct chrome_samples *samples);
+
+/* An instant, whose stack makes it a sample if the trace has nothing else that weighs. */
+_must_check_ int chrome_samples_read_instant(struct chrome_samples *samples,
+					     const struct chrome_event *event);
+/* After chrome_samples_finish(), if nothing weighs: instants with a stack become samples. */
+_must_check_ int chrome_samples_finish_instants(struct chrome_samples *samples);
 
 #endif

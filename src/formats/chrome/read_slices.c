@@ -473,14 +473,20 @@ static void release_finisher(struct chrome_finisher *finisher)
 int chrome_slices_finish(struct chrome_slices *slices)
 {
 	_cleanup_(release_finisher) struct chrome_finisher finisher = {.slices = slices};
+	bool takes_time = false;
 	int err;
 
 	if (!slices->items.length)
 		return 0;
-	err = profile_add_metric(slices->import->profile, ZONES_METRIC_NAME, ZONES_METRIC_UNIT,
-				 &finisher.metric);
-	if (err)
-		return err;
+	/* Instants and flows alone weigh nothing. */
+	array_for_each (&slices->items, slice)
+		takes_time |= slice->kind <= CHROME_WHOLE;
+	if (takes_time) {
+		err = profile_add_metric(slices->import->profile, ZONES_METRIC_NAME,
+					 ZONES_METRIC_UNIT, &finisher.metric);
+		if (err)
+			return err;
+	}
 	err = match_slices(&finisher);
 	if (err)
 		return err;

@@ -65,8 +65,12 @@ static bool has_tid(const void *owner, uint32_t item, const void *key)
 	return tracks->items.items[item].id == *(const uint64_t *)key;
 }
 
-/* key  pid, id and is_async of a track */
-static int find_track(struct chrome_tracks *tracks, const struct chrome_track *key, uint32_t *ret)
+/*
+ * key  pid, id and is_async of a track
+ * pid  of the process that the track is in, if it is new
+ */
+static int find_track(struct chrome_tracks *tracks, const struct chrome_track *key, uint64_t pid,
+		      uint32_t *ret)
 {
 	struct chrome_track track = *key;
 	uint64_t tid_hash = hash_mix(0, key->id);
@@ -81,7 +85,7 @@ static int find_track(struct chrome_tracks *tracks, const struct chrome_track *k
 	}
 	if (!key->is_async && key->id >= NAMED_IDS)
 		track.name = (uint32_t)key->id;
-	err = find_process(tracks, key->pid, &track.process);
+	err = find_process(tracks, pid, &track.process);
 	if (err)
 		return err;
 	err = chrome_track_table_add(&tracks->items, &track, ret);
@@ -101,10 +105,13 @@ int chrome_tracks_find(struct chrome_tracks *tracks, const struct chrome_event *
 	if (is_async) {
 		key.id = hash_mix(hash_bytes(event->category.data, event->category.length),
 				  hash_bytes(event->id.data, event->id.length));
-		if (event->has_global_id)
+		/* An operation may start in one process and end in another. */
+		if (event->has_local_id)
+			key.id = hash_mix(key.id, 1);
+		else
 			key.pid = 0;
 	}
-	return find_track(tracks, &key, ret);
+	return find_track(tracks, &key, event->pid, ret);
 }
 
 int chrome_tracks_find_tid(struct chrome_tracks *tracks, uint64_t tid, uint32_t *ret)
@@ -112,7 +119,7 @@ int chrome_tracks_find_tid(struct chrome_tracks *tracks, uint64_t tid, uint32_t 
 	struct chrome_track key = {.id = tid};
 
 	*ret = hash_index_find(&tracks->tid_index, hash_mix(0, tid), has_tid, tracks, &tid);
-	return *ret == HASH_INDEX_NONE ? find_track(tracks, &key, ret) : 0;
+	return *ret == HASH_INDEX_NONE ? find_track(tracks, &key, 0, ret) : 0;
 }
 
 int chrome_take_number(struct profile *profile, struct json *json, uint64_t *ret)

@@ -15,7 +15,7 @@
 
 /* What slices are on: a thread, or an asynchronous operation of a process. */
 struct chrome_track {
-	uint64_t pid;
+	uint64_t pid;     /* of an operation: 0, unless its id is local to the process */
 	uint64_t id;      /* tid, or a hash of what identifies the operation */
 	uint32_t name;    /* string */
 	uint32_t process; /* of the profile */

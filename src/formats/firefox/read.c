@@ -1,7 +1,8 @@
 /*
  * Profiles of the Firefox Profiler, as JSON: processed ones, which its page saves and samply and
  * other converters write, of all versions that have columns; and raw ones ("gecko"), as the
- * browser gives them.
+ * browser gives them. The columns of the table of frames tell one kind from the other, because the
+ * first processed ones have no version.
  *
  * A thread has samples, each the number of a stack, perhaps with a weight: how many samples it
  * stands for, milliseconds, or bytes. Memory that was allocated has tables of its own. Where the
@@ -29,6 +30,7 @@ struct thread_positions {
 	size_t samples;
 	size_t js_allocations;
 	size_t native_allocations;
+	size_t libs; /* of versions before 41 */
 };
 
 struct firefox_reader {
@@ -278,6 +280,8 @@ static void read_member(struct firefox_reader *reader, struct json *json, size_t
 		json_take_string(json, &reader->name);
 	else if (json_is(json, "processName"))
 		json_take_string(json, &reader->process_name);
+	else if (json_is(json, "libs"))
+		json_take_position(json, base, &reader->positions.libs);
 	else if (json_is(json, "pid"))
 		reader->pid = take_id(json);
 	else if (json_is(json, "tid"))
@@ -324,7 +328,13 @@ static int add_thread(struct firefox_reader *reader)
 static int read_code(struct firefox_reader *reader)
 {
 	struct firefox_positions positions = reader->own;
+	int err;
 
+	if (reader->libs == JSON_TABLE_NOWHERE) {
+		err = firefox_code_read_libs(&reader->code, reader->positions.libs);
+		if (err)
+			return err;
+	}
 	if (reader->shared.stacks != JSON_TABLE_NOWHERE) {
 		if (reader->is_shared_read)
 			return 0;
@@ -346,7 +356,7 @@ static void forget_thread(struct firefox_reader *reader)
 	thread_note_clear(&reader->note);
 	reader->own = FIREFOX_NO_POSITIONS;
 	reader->positions = (struct thread_positions){JSON_TABLE_NOWHERE, JSON_TABLE_NOWHERE,
-						      JSON_TABLE_NOWHERE};
+						      JSON_TABLE_NOWHERE, JSON_TABLE_NOWHERE};
 	reader->pid = reader->tid = 0;
 }
 
@@ -433,8 +443,6 @@ static int read_meta(struct firefox_reader *reader, struct json *json)
 				return err;
 			continue;
 		}
-		if (json_is(json, "preprocessedProfileVersion"))
-			reader->code.is_raw = false;
 		if (json_is(json, "startTime"))
 			reader->start_ns = take_start(json);
 		else
@@ -529,7 +537,6 @@ static int read_all(struct firefox_reader *reader)
 {
 	int err;
 
-	reader->code.is_raw = true; /* until `meta` says otherwise */
 	err = read_text(reader);
 	if (err)
 		return err;

@@ -79,9 +79,10 @@ struct firefox_made {
 
 struct firefox_code {
 	struct import *import;
-	bool is_raw;          /* as the browser gives it: frames are text, tables are rows */
-	ARRAY(uint8_t) kinds; /* enum frame_kind, by category */
-	ARRAY(struct firefox_lib) libs; /* in raw files by start; else as they are listed */
+	bool is_raw;                    /* as the browser gives it: frames are text */
+	bool are_libs_sorted;           /* by start, for addresses of raw files */
+	ARRAY(uint8_t) kinds;           /* enum frame_kind, by category */
+	ARRAY(struct firefox_lib) libs; /* as they are listed, unless they are sorted */
 	size_t strings_position; /* of those that are read; they may be shared by all threads */
 	size_t sources_position;
 	ARRAY(uint32_t) strings;             /* of the profile; the others by index in the file */
@@ -103,6 +104,8 @@ void firefox_code_release(struct firefox_code *code);
 /* The lists of a process, at the value after a key. */
 _must_check_ int firefox_code_read_categories(struct firefox_code *code, struct json *json);
 _must_check_ int firefox_code_read_libs(struct firefox_code *code, size_t position);
+/* Sort the libraries by their starts; their indexes are void then. */
+void firefox_code_sort_libs(struct firefox_code *code);
 /* The location of an address in a library, by its index; it is left without frames. */
 _must_check_ int firefox_code_add_address(struct firefox_code *code, uint32_t index,
 					  uint64_t address, uint32_t *ret);

@@ -279,15 +279,34 @@ static int read_resources(struct firefox_code *code, size_t position)
 			continue;
 		*module = get_item(&table.cells[NAME], code->strings.items, code->strings.length,
 				   STRING_EMPTY);
-		if (json_cell_get_u64(&table.cells[LIB], &index) && index < code->libs.length)
+		if (json_cell_get_u64(&table.cells[LIB], &index) && index < code->libs.length &&
+		    !code->are_libs_sorted)
 			*lib = (uint32_t)index + 1;
 	}
 	return 0;
 }
 
+/*
+ * The address that is a function's name, in its library. In the first processed files the name is
+ * where the code was in the process; a column beside it has the address in the library.
+ */
+static uint64_t get_address(const struct firefox_code *code, const struct json_cell *cell,
+			    const char *name, uint32_t lib)
+{
+	const struct firefox_lib *mapped = lib ? &code->libs.items[lib - 1] : NULL;
+	uint64_t address;
+
+	if (json_cell_get_u64(cell, &address))
+		return address;
+	address = strtoull(name, NULL, 16);
+	if (mapped && mapped->start && address >= mapped->start && address < mapped->end)
+		address = address - mapped->start + mapped->offset;
+	return address;
+}
+
 static int read_func(struct firefox_code *code, const struct json_table *table)
 {
-	enum { NAME, RESOURCE, SOURCE, FILE_NAME, LINE, FLAGS };
+	enum { NAME, RESOURCE, SOURCE, FILE_NAME, LINE, FLAGS, ADDRESS };
 	struct profile *profile = code->import->profile;
 	const struct json_cell *cells = table->cells;
 	uint32_t *id = array_add(&code->funcs);
@@ -296,6 +315,7 @@ static int read_func(struct firefox_code *code, const struct json_table *table)
 	struct firefox_func func = {.line = get_line(&cells[LINE])};
 	const char *name = profile_get_string(profile, string);
 	bool is_named = !is_address(name, profile_get_string_length(profile, string));
+	char address[MAX_HEX_LENGTH + 1];
 	int err;
 
 	if (!id)
@@ -315,10 +335,11 @@ static int read_func(struct firefox_code *code, const struct json_table *table)
 	if (is_named)
 		func.lib = 0;
 	else
-		func.address = strtoull(name, NULL, 16);
+		func.address = get_address(code, &cells[ADDRESS], name, func.lib);
+	snprintf(address, sizeof(address), "0x%" PRIx64, func.address);
 	if (!is_named && func.module != STRING_EMPTY &&
 	    profile_get_string_length(profile, func.module) < MAX_MODULE_LENGTH)
-		err = name_address(code, func.module, name, &func.name);
+		err = name_address(code, func.module, address, &func.name);
 	else
 		err = get_name(code, string, &func.name);
 	if (err)
@@ -328,8 +349,8 @@ static int read_func(struct firefox_code *code, const struct json_table *table)
 
 static int read_funcs(struct firefox_code *code, size_t position)
 {
-	static const char *const names[] = {"name",       "resource", "source", "fileName",
-					    "lineNumber", "flags",    NULL};
+	static const char *const names[] = {"name",       "resource", "source",  "fileName",
+					    "lineNumber", "flags",    "address", NULL};
 	_cleanup_(json_table_close) struct json_table table = {0};
 
 	code->funcs.length = 0;
@@ -560,12 +581,26 @@ static int read_stacks(struct firefox_code *code, size_t position)
 	return 0;
 }
 
+/* Frames of raw files are texts, and those of processed ones functions. */
+static bool has_raw_frames(const struct firefox_code *code, size_t position)
+{
+	enum { LOCATION, FUNC };
+	static const char *const names[] = {"location", "func", NULL};
+	_cleanup_(json_table_close) struct json_table table = {0};
+
+	open_table(code, &table, position, names);
+	return json_table_has(&table, LOCATION) && !json_table_has(&table, FUNC);
+}
+
 int firefox_code_read(struct firefox_code *code, const struct firefox_positions *positions)
 {
 	int err = read_strings(code, positions->strings);
 
 	if (err)
 		return err;
+	code->is_raw = has_raw_frames(code, positions->frames);
+	if (code->is_raw)
+		firefox_code_sort_libs(code);
 	err = read_sources(code, positions->sources);
 	if (err)
 		return err;

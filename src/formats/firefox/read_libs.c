@@ -100,6 +100,7 @@ int firefox_code_read_libs(struct firefox_code *code, size_t position)
 	_cleanup_(json_release) struct json json = {0};
 
 	code->libs.length = 0;
+	code->are_libs_sorted = false;
 	if (position == JSON_TABLE_NOWHERE)
 		return 0;
 	json = json_of(import->data + position, import->size - position);
@@ -111,10 +112,15 @@ int firefox_code_read_libs(struct firefox_code *code, size_t position)
 		if (err)
 			return err;
 	}
-	/* Raw files refer to libraries by address, and the others by index: these keep their order. */
-	if (code->is_raw && code->libs.length)
-		qsort(code->libs.items, code->libs.length, sizeof(*code->libs.items), compare_libs);
 	return 0;
+}
+
+/* Raw files refer to libraries by address, and the others by index. */
+void firefox_code_sort_libs(struct firefox_code *code)
+{
+	if (!code->are_libs_sorted && code->libs.length)
+		qsort(code->libs.items, code->libs.length, sizeof(*code->libs.items), compare_libs);
+	code->are_libs_sorted = true;
 }
 
 int firefox_code_add_address(struct firefox_code *code, uint32_t index, uint64_t address,

@@ -127,25 +127,6 @@ static bool parse_line(const char *text, size_t length, struct frame_line *ret)
 	return true;
 }
 
-static bool is_kernel(struct slice file)
-{
-	return file.length && (file.start[0] == '[' || slice_ends_with(file, "vmlinux")) &&
-	       !slice_contains(file, "unknown");
-}
-
-static bool is_jit(struct slice file)
-{
-	static const char prefix[] = "/tmp/perf-";
-	const char *found = memmem(file.start, file.length, prefix, strlen(prefix));
-	const char *end = file.start + file.length;
-	const char *digits = found ? found + strlen(prefix) : NULL;
-	const char *p = digits;
-
-	while (p && p < end && *p >= '0' && *p <= '9')
-		p++;
-	return p && p > digits && end - p >= 4 && memcmp(p, ".map", 4) == 0;
-}
-
 static struct slice get_base_name(struct slice file)
 {
 	const char *slash = memrchr(file.start, '/', file.length);
@@ -155,6 +136,70 @@ static struct slice get_base_name(struct slice file)
 		file.start = slash + 1;
 	}
 	return file;
+}
+
+/* vmlinux, vmlinux-6.1.0-13-amd64, vmlinux.debug */
+static bool is_kernel_image(struct slice file)
+{
+	static const char image[] = "vmlinux";
+	struct slice name = get_base_name(file);
+
+	return slice_starts_with(name, image) &&
+	       (name.length == strlen(image) || strchr("-.", name.start[strlen(image)]));
+}
+
+/* /lib/modules/6.1.0/kernel/fs/ext4/ext4.ko, perhaps compressed or with .debug behind it */
+static bool is_kernel_module(struct slice file)
+{
+	static const char *const ends[] = {".ko", ".ko.xz", ".ko.zst", ".ko.gz", ".ko.debug"};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(ends); i++)
+		if (slice_ends_with(file, ends[i]))
+			return true;
+	return false;
+}
+
+/* A kernel's file or [name]; perf calls code of a JIT without a map "[JIT] tid 77". */
+static bool is_kernel(struct slice file)
+{
+	if (!file.length || slice_contains(file, "unknown"))
+		return false;
+	return (file.start[0] == '[' && !slice_starts_with(file, "[JIT]")) ||
+	       is_kernel_image(file) || is_kernel_module(file);
+}
+
+static size_t count_digits(struct slice slice)
+{
+	size_t count = 0;
+
+	while (count < slice.length && slice.start[count] >= '0' && slice.start[count] <= '9')
+		count++;
+	return count;
+}
+
+/* Whether a name is the prefix, a number and the end. */
+static bool is_numbered(struct slice name, const char *prefix, const char *end)
+{
+	size_t digits;
+
+	if (!slice_starts_with(name, prefix))
+		return false;
+	name.start += strlen(prefix);
+	name.length -= strlen(prefix);
+	digits = count_digits(name);
+	name.start += digits;
+	name.length -= digits;
+	return digits && slice_starts_with(name, end);
+}
+
+/* perf-77.map of any directory, and jitted-77-12.so, which `perf inject --jit` writes. */
+static bool is_jit(struct slice file)
+{
+	struct slice name = get_base_name(file);
+
+	return is_numbered(name, "perf-", ".map") ||
+	       (is_numbered(name, "jitted-", "-") && slice_ends_with(name, ".so")) ||
+	       slice_starts_with(file, "[JIT]");
 }
 
 /* net/http.(*Client).Do */

@@ -14,23 +14,33 @@
  * What a line is cannot be seen from the line alone. Names of threads may have blanks, brackets and
  * numbers in them, and `-F` selects which fields are printed. A line after a header is a frame if it
  * looks like one and not like a header even more (looks_like_frame); any other line must be
- * a header, and the header's ids are looked for word by word until the rest of the line makes sense
- * behind them (parse_header).
+ * a header. The anchor of a header is its time, because a colon follows it. The ids and the CPU are
+ * read from there to the left, and the rest is the name (parse_timed_header). Without a time, the
+ * ids are looked for word by word (parse_untimed_header).
+ *
+ * perf also prints messages between the samples, such as errors of its decoders. Such lines are
+ * skipped with one warning.
  *
  * Lines repeat: what a stack line says, but for the address, is the key to its locations, and the
  * beginning of a header the key to its thread. Input that has been read is released as it goes.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/text.h"
 #include "formats/format.h"
 #include "formats/perf/frame.h"
 #include "formats/reader.h"
 #include "formats/slice.h"
 
-#define ADVANCE_BYTES   (1u << 20)
-#define DETECTION_LINES 1000
+#define ADVANCE_BYTES     (1u << 20)
+#define DETECTION_LINES   1000
+#define PERIOD_COLUMN     10u  /* perf prints a period as "%10lu" */
+#define MAX_MESSAGE_BYTES 4096 /* of a line before the first sample */
+#define MAX_FLAG_WORDS    2
+#define MAX_EVENT_WORDS   3
 
 /* Numbers by text. */
 struct numbers {
@@ -54,7 +64,13 @@ struct perf_script_reader {
 	bool has_time;
 	uint64_t time_ns;
 	bool is_java;
+	bool has_header_frame;           /* `stack` holds the frame of the header's line */
 	ARRAY(struct perf_levels) stack; /* innermost first */
+
+	/* Lines that are neither headers nor frames. */
+	uint64_t num_skipped;
+	uint64_t first_skipped; /* its number */
+	bool has_times;         /* of any header */
 };
 
 struct header {
@@ -97,7 +113,19 @@ static size_t count_digits(struct slice slice)
 	return count;
 }
 
-/* "812" or "812/815". */
+/* Take the last word off a slice; an empty one at its start. */
+static struct slice take_last_word(struct slice *slice)
+{
+	struct slice word = *slice = slice_trim(*slice);
+
+	while (slice->length && !is_blank_char(slice->start[slice->length - 1]))
+		slice->length--;
+	word.start += slice->length;
+	word.length -= slice->length;
+	return word;
+}
+
+/* "812" or "812/815"; perf prints -1 for a thread that it does not know. */
 static bool parse_ids(struct slice word, struct header *header)
 {
 	size_t digits = count_digits(word);
@@ -105,6 +133,11 @@ static bool parse_ids(struct slice word, struct header *header)
 
 	header->pid = (struct slice){word.start, 0};
 	header->tid = word;
+	if (slice_equals(word, "-1") || slice_equals(word, "-1/-1")) {
+		header->pid.length = word.length > 2 ? 2 : 0;
+		header->tid = (struct slice){word.start + word.length - 2, 2};
+		return true;
+	}
 	if (!digits || digits == word.length)
 		return digits;
 	header->pid.length = digits;
@@ -175,48 +208,187 @@ static bool parse_event(struct slice rest, struct header *header)
 	}
 }
 
-/* Without comm: both ids, and all that the event needs. */
-static bool parse_anonymous(struct slice line, struct header *ret)
+/* The time of perf: microseconds or, with --ns, nanoseconds. */
+static bool is_full_time(struct slice word)
 {
-	struct slice rest = slice_trim(line);
-	struct slice word = take_word(&rest);
+	size_t digits = count_digits(word);
 
-	ret->comm = (struct slice){word.start, 0};
-	ret->owner = word;
-	return parse_ids(word, ret) && ret->pid.length && parse_event(rest, ret) && ret->has_time;
+	return is_time(word) && word.length > digits && word.start[digits] == '.' &&
+	       (word.length - digits == sizeof(".123456:") - 1 ||
+		word.length - digits == sizeof(".123456789:") - 1);
+}
+
+static bool is_number(struct slice word)
+{
+	return word.length && count_digits(word) == word.length;
+}
+
+/* What precedes the time, from the right: flags, [003], ids; the rest is the comm. */
+static bool parse_owner(struct slice before, struct header *ret)
+{
+	const char *start;
+	struct slice word;
+
+	before = slice_trim(before);
+	start = before.start;
+	word = take_last_word(&before);
+	for (int i = 0; i < MAX_FLAG_WORDS && word.length && !is_digit(word.start[0]) &&
+			word.start[0] != '-' && word.start[0] != '[';
+	     i++)
+		word = take_last_word(&before);
+	if (word.length > 2 && word.start[0] == '[' && word.start[word.length - 1] == ']' &&
+	    is_number((struct slice){word.start + 1, word.length - 2}))
+		word = take_last_word(&before);
+	if (!word.length || !parse_ids(word, ret))
+		return false;
+	ret->comm = slice_trim(before);
+	ret->owner = (struct slice){start, (size_t)(word.start + word.length - start)};
+	return ret->comm.length || ret->pid.length;
 }
 
 /*
- * A name may hold blanks and numbers: the ids are the first after which the rest makes sense, or
- * else the first that look like ids. A blank follows them even where nothing else is printed.
+ * The event of a text, which ends in a colon: "cycles:u:", "raw 0x1a8:". A name that somebody gave
+ * it may have blanks.
  */
-static bool parse_header(struct slice line, struct header *ret)
+static bool parse_event_name(struct slice text, struct header *ret)
+{
+	struct slice rest = text;
+	struct slice word = take_word(&rest);
+	const char *start = word.start;
+
+	if (is_number(word))
+		return false;
+	for (int i = 0; i < MAX_EVENT_WORDS && word.length; i++) {
+		const char *end = word.start + word.length;
+
+		if (end[-1] == ':' && end - start > 1) {
+			ret->event = (struct slice){start, (size_t)(end - start) - 1};
+			ret->rest = slice_trim(rest);
+			return !is_number(ret->event);
+		}
+		word = take_word(&rest);
+	}
+	return false;
+}
+
+static bool has_pc(struct slice text)
+{
+	return perf_frame_has_pc(text.start, text.length);
+}
+
+/* What follows the time: a period, the event and its text, or a frame; any may be missing. */
+static bool parse_measure(struct slice after, struct header *ret)
+{
+	struct slice behind = after;
+	struct slice word = take_word(&behind);
+
+	after = slice_trim(after);
+	behind = slice_trim(behind);
+	ret->event = (struct slice){after.start, 0};
+	ret->rest = after;
+	ret->has_period = false;
+	if (!is_number(word) || !parse_u64(word.start, word.length, &ret->period))
+		return !after.length || (has_pc(after) && slice_ends_with(after, ")")) ||
+		       parse_event_name(after, ret) || has_pc(after);
+	ret->rest = behind;
+	ret->has_period = !behind.length || has_pc(behind) || parse_event_name(behind, ret);
+	if (ret->has_period)
+		return true;
+	ret->rest = after; /* a pc without letters */
+	return true;
+}
+
+/* The first time between something that may be a thread and something that may be an event. */
+static bool parse_timed_header(struct slice line, struct header *ret)
+{
+	struct slice rest = slice_trim(line);
+	const char *start = rest.start;
+	struct slice word = take_word(&rest);
+
+	for (; word.length; word = take_word(&rest)) {
+		struct slice before = {start, (size_t)(word.start - start)};
+
+		if (!is_time(word) || !memchr(word.start, '.', word.length) ||
+		    !parse_owner(before, ret) || !parse_measure(rest, ret))
+			continue;
+		ret->has_time = true;
+		ret->time = word;
+		return true;
+	}
+	return false;
+}
+
+/* A line without an event: what follows the ids is the CPU, a frame, or nothing. */
+static bool is_bare(struct slice rest)
+{
+	struct slice after = rest;
+	struct slice word = take_word(&after);
+
+	if (word.length > 2 && word.start[0] == '[' && word.start[word.length - 1] == ']' &&
+	    is_number((struct slice){word.start + 1, word.length - 2}))
+		rest = after;
+	rest = slice_trim(rest);
+	return !rest.length ||
+	       (perf_frame_has_pc(rest.start, rest.length) && slice_ends_with(rest, ")"));
+}
+
+/* Whether a number is in perf's column for periods. */
+static bool is_in_period_column(const char *ids_end, struct slice number)
+{
+	size_t width = (size_t)(number.start + number.length - ids_end) - 1;
+
+	return width >= PERIOD_COLUMN;
+}
+
+/*
+ * A name may hold blanks and numbers. Without a time, two numbers before the event are ids and a
+ * period, if the second one is in perf's column for periods or the ids are "812/815"; else the
+ * first one belongs to the name. Without an event, the ids are the first number that a CPU, a frame
+ * or nothing follows. A blank follows them even where nothing else is printed.
+ */
+static bool parse_untimed_header(struct slice line, struct header *ret)
 {
 	struct slice rest = slice_trim(line);
 	const char *start = rest.start;
 	struct slice word = take_word(&rest);
 	struct header found = {0};
 	bool ends_with_blank = line.length && is_blank_char(line.start[line.length - 1]);
-	bool is_found = false;
+	bool has_event = false;
+	bool is_bare_found = false;
 
 	for (const char *comm_end = word.start + word.length; rest.length;
 	     comm_end = word.start + word.length) {
+		struct header next = {0};
+
 		word = take_word(&rest);
-		if (!parse_ids(word, ret) || (!rest.length && !ends_with_blank))
+		if (!parse_ids(word, &next) || (!rest.length && !ends_with_blank))
 			continue;
-		ret->comm = (struct slice){start, (size_t)(comm_end - start)};
-		ret->owner = (struct slice){start, (size_t)(word.start + word.length - start)};
-		if (parse_event(rest, ret))
-			return true;
-		if (!is_found)
-			found = *ret;
-		is_found = true;
+		next.comm = (struct slice){start, (size_t)(comm_end - start)};
+		next.owner = (struct slice){start, (size_t)(word.start + word.length - start)};
+		if (parse_event(rest, &next)) {
+			struct slice after = rest;
+			struct slice period = take_word(&after);
+
+			has_event = true;
+			found = next;
+			if (!next.has_period || next.pid.length || !is_number(period) ||
+			    is_in_period_column(word.start + word.length, period))
+				break;
+		} else if (!has_event && !is_bare_found && is_bare(rest)) {
+			is_bare_found = true;
+			next.event = (struct slice){rest.start, 0};
+			next.has_period = next.has_time = false;
+			next.rest = slice_trim(rest);
+			found = next;
+		}
 	}
 	*ret = found;
-	ret->event.length = 0;
-	ret->has_period = false;
-	ret->rest.length = 0;
-	return is_found || parse_anonymous(line, ret);
+	return has_event || is_bare_found;
+}
+
+static bool parse_header(struct slice line, struct header *ret)
+{
+	return parse_timed_header(line, ret) || parse_untimed_header(line, ret);
 }
 
 /*
@@ -422,6 +594,10 @@ static int add_frame(struct perf_script_reader *reader, struct slice line, bool 
 		return 0;
 	if (err || !levels.count)
 		return err;
+	/* Frames of their own lines: the text of the header's line was none. */
+	if (reader->has_header_frame)
+		reader->stack.length = 0;
+	reader->has_header_frame = false;
 	added = array_add(&reader->stack);
 	if (!added)
 		return -ENOMEM;
@@ -458,9 +634,19 @@ static int read_frame_of_header(struct perf_script_reader *reader, struct slice 
 	    !perf_frame_has_pc(rest.start, rest.length))
 		return 0;
 	err = add_frame(reader, rest, &is_frame);
-	if (err || !is_frame)
-		return err;
-	return finish_sample(reader);
+	reader->has_header_frame = !err && is_frame;
+	return err;
+}
+
+/* Where other headers have a time, a line without one is a message, unless a frame follows. */
+static bool may_lack_time(const struct perf_script_reader *reader)
+{
+	struct lines lines = reader->lines;
+	struct slice next;
+
+	return !reader->has_times ||
+	       (lines_take(&lines, &next) && next.length && is_blank_char(next.start[0]) &&
+		perf_frame_has_pc(next.start, next.length));
 }
 
 static int read_header(struct perf_script_reader *reader, struct slice line, bool *ret_is_header)
@@ -469,7 +655,8 @@ static int read_header(struct perf_script_reader *reader, struct slice line, boo
 	bool is_other = is_side_band(reader, line);
 	int err;
 
-	*ret_is_header = is_other || parse_header(line, &header);
+	*ret_is_header = is_other || parse_timed_header(line, &header) ||
+			 (may_lack_time(reader) && parse_untimed_header(line, &header));
 	if (!*ret_is_header)
 		return 0;
 	err = finish_sample(reader);
@@ -484,18 +671,55 @@ static int read_header(struct perf_script_reader *reader, struct slice line, boo
 	reader->is_java = header.comm.length >= 4 && memcmp(header.comm.start, "java", 4) == 0;
 	reader->weight = header.has_period && header.period ? header.period : 1;
 	reader->has_time = header.has_time && parse_time(header.time, &reader->time_ns);
+	reader->has_times |= header.has_time && memchr(header.time.start, '.', header.time.length);
+	reader->has_header_frame = false;
 	reader->is_open = true;
 	return read_frame_of_header(reader, header.rest);
 }
 
-/* With srcline, every frame is followed by a line such as "  nginx.c:812". */
+/*
+ * With srcline, every frame is followed by a line such as "  nginx.c:812" or
+ * "  nginx.c:812 (discriminator 3)"; without debug information by "  nginx[1a8]".
+ */
 static bool is_source_line(struct slice line)
 {
+	static const char discriminator[] = " (discriminator ";
+	const char *found = memmem(line.start, line.length, discriminator, strlen(discriminator));
+	size_t length = found ? (size_t)(found - line.start) : line.length;
 	size_t digits = 0;
 
-	while (digits < line.length && is_digit(line.start[line.length - 1 - digits]))
+	if (length && line.start[length - 1] == ']') {
+		for (length--; length && is_hex_digit(line.start[length - 1]); length--)
+			digits++;
+		return digits && length > 1 && line.start[length - 1] == '[' &&
+		       !is_blank_char(line.start[length - 2]);
+	}
+	while (digits < length && is_digit(line.start[length - 1 - digits]))
 		digits++;
-	return digits && digits < line.length && line.start[line.length - 1 - digits] == ':';
+	return digits && digits < length && line.start[length - 1 - digits] == ':';
+}
+
+/* perf may print a message between any two samples: one warning for all. */
+static int skip_line(struct perf_script_reader *reader)
+{
+	if (reader->import->is_strict)
+		return import_fail_line(reader->import, reader->lines.number,
+					"neither the header nor a frame of a sample");
+	if (!reader->num_skipped++)
+		reader->first_skipped = reader->lines.number;
+	reader->import->counts.skipped++;
+	return 0;
+}
+
+static void report_skipped(const struct perf_script_reader *reader)
+{
+	if (reader->num_skipped)
+		import_warn(reader->import,
+			    "%" PRIu64 " %s of a sample, skipping; the first is line %" PRIu64,
+			    reader->num_skipped,
+			    reader->num_skipped == 1 ? "line is neither the header nor a frame"
+						     : "lines are neither headers nor frames",
+			    reader->first_skipped);
 }
 
 static int read_line(struct perf_script_reader *reader, struct slice line)
@@ -503,6 +727,10 @@ static int read_line(struct perf_script_reader *reader, struct slice line)
 	bool is_known = false;
 	int err;
 
+	/* "(discriminator 3)" is no file. */
+	if (reader->is_open && is_blank_char(line.start[0]) &&
+	    !perf_frame_has_pc(line.start, line.length) && is_source_line(line))
+		return 0;
 	if (reader->is_open && looks_like_frame(line)) {
 		err = add_frame(reader, line, &is_known);
 		if (err || is_known)
@@ -511,11 +739,7 @@ static int read_line(struct perf_script_reader *reader, struct slice line)
 	err = read_header(reader, line, &is_known);
 	if (err || is_known || is_source_line(line))
 		return err;
-	if (perf_frame_has_pc(line.start, line.length))
-		return reader_skip_line(reader->import, reader->lines.number,
-					"a frame that belongs to no sample");
-	return reader_skip_line(reader->import, reader->lines.number,
-				"neither the header nor a frame of a sample");
+	return skip_line(reader);
 }
 
 static int read_lines(struct perf_script_reader *reader)
@@ -544,6 +768,7 @@ static int read_lines(struct perf_script_reader *reader)
 	if (!import->counts.records)
 		return import_fail_line(import, reader->lines.number ? reader->lines.number : 1,
 					"no sample found; expected the output of 'perf script'");
+	report_skipped(reader);
 	return 0;
 }
 
@@ -577,7 +802,46 @@ static int read_perf_script(struct import *import)
 	return read_lines(&reader);
 }
 
-/* A header, which may lack the event, followed by a frame. */
+/* A header with a name and with a time as perf prints it. ret_has_cpu  and a CPU and an event */
+static bool is_sure_header(struct slice line, bool *ret_has_cpu)
+{
+	struct header header = {0};
+	struct slice between;
+
+	if (!parse_timed_header(line, &header) || !header.comm.length || !is_full_time(header.time))
+		return false;
+	between.start = header.owner.start + header.owner.length;
+	between.length = (size_t)(header.time.start - between.start);
+	between = slice_trim(between);
+	*ret_has_cpu = header.event.length && between.length && between.start[0] == '[';
+	return true;
+}
+
+/*
+ * After messages of perf: a header that nothing else would print, with a CPU or followed by an
+ * indented frame. A text of another format may contain such lines.
+ */
+static enum detection detect_after_messages(struct lines lines, struct slice line)
+{
+	bool has_cpu;
+
+	do {
+		struct slice next;
+
+		if (line.length > MAX_MESSAGE_BYTES || memchr(line.start, '\0', line.length))
+			return DETECTED_NOT;
+		if (!is_sure_header(line, &has_cpu))
+			continue;
+		if (has_cpu)
+			return DETECTED_MAYBE;
+		if (lines_take(&lines, &next) && next.length && is_blank_char(next.start[0]) &&
+		    perf_frame_has_pc(next.start, next.length))
+			return DETECTED_MAYBE;
+	} while (lines.number < DETECTION_LINES && lines_take(&lines, &line));
+	return DETECTED_NOT;
+}
+
+/* A header, which may lack the event, followed by a frame; messages may precede it. */
 static enum detection detect(const uint8_t *data, size_t size)
 {
 	struct lines lines = lines_of(data, size);
@@ -594,11 +858,11 @@ static enum detection detect(const uint8_t *data, size_t size)
 		    (is_blank_char(line.start[0]) || (has_event && slice_ends_with(line, ")"))))
 			return DETECTED_SURE;
 		if (was_header && !has_event)
-			return DETECTED_NOT;
+			return detect_after_messages(lines, line);
 		was_header = parse_header(line, &header);
 		has_event = header.event.length;
 		if (!was_header)
-			return DETECTED_NOT;
+			return detect_after_messages(lines, line);
 		if (has_event && header.has_time)
 			return DETECTED_SURE;
 	}

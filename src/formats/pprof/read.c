@@ -270,10 +270,14 @@ static int read_numbers(struct samples *samples, struct protobuf_field field,
 static int add_stack(struct samples *samples, size_t offset, uint32_t *ret)
 {
 	struct profile *profile = samples->reader->import->profile;
-	int err;
+	size_t first;
+	int err = pprof_reader_prune(samples->reader, samples->location_ids.items,
+				     samples->location_ids.length, &first);
 
+	if (err)
+		return err;
 	*ret = STACK_EMPTY;
-	for (size_t i = samples->location_ids.length; i-- > 0;) {
+	for (size_t i = samples->location_ids.length; i-- > first;) {
 		uint32_t location;
 
 		err = pprof_reader_add_location(samples->reader, samples->location_ids.items[i],
@@ -387,6 +391,12 @@ static int read_samples(struct samples *samples)
 		offset = bytes.offset;
 	}
 	warn_of_others(samples);
+	if (samples->reader->pruning.num_frames)
+		import_warn(import,
+			    "left out %llu frames of %llu samples that the file's drop_frames "
+			    "matches; --all-frames keeps them",
+			    (unsigned long long)samples->reader->pruning.num_frames,
+			    (unsigned long long)samples->reader->pruning.num_samples);
 	return signed_sums_apply(&samples->signed_sums, import);
 }
 
@@ -401,6 +411,7 @@ static void release_samples(struct samples *samples)
 static void release_reader(struct pprof_reader *reader)
 {
 	pprof_reader_release_code(reader);
+	pprof_reader_release_pruning(reader);
 	pprof_index_release(&reader->index);
 }
 
@@ -440,6 +451,9 @@ int pprof_read(struct import *import)
 	if (err)
 		return err;
 	err = pprof_reader_prepare_code(&reader);
+	if (err)
+		return err;
+	err = pprof_reader_prepare_pruning(&reader);
 	if (err)
 		return err;
 	err = know_samples(&reader, &known, false);

@@ -1,6 +1,7 @@
 /*
  * What the parts of the reader of pprof's format share: read.c reads samples, read_header.c and
- * read_code.c their parts; read_index.c finds strings by number and read_table.c messages by id.
+ * read_code.c their parts, read_pruning.c finds frames to drop; read_index.c finds strings by number
+ * and read_table.c messages by id.
  *
  * Nothing of the file is copied but what goes into the profile: besides that, the reader needs a
  * few bytes for each message that can be named by another.
@@ -15,6 +16,7 @@
 #include "base/attributes.h"
 #include "base/bytes.h"
 #include "base/hash.h"
+#include "base/text.h"
 #include "formats/import.h"
 #include "formats/protobuf_reader.h"
 
@@ -85,6 +87,24 @@ struct pprof_total {
 	uint64_t read;        /* as it is */
 };
 
+/* How many lines of a location are dropped, from the innermost on. */
+struct pprof_pruned {
+	uint32_t num_lines;
+	uint32_t num_dropped;
+	bool is_known; /* the two numbers are */
+};
+
+/* The frames that the file asks to drop. */
+struct pprof_pruning {
+	struct filter *drop;            /* NULL: none */
+	struct filter *keep;            /* NULL: none */
+	uint8_t *strings;               /* by number: whether a function of this name is dropped */
+	struct pprof_pruned *locations; /* by place */
+	uint64_t num_frames;            /* dropped, in all samples */
+	uint64_t num_samples;           /* that they were dropped from */
+	struct text name;
+};
+
 struct pprof_reader {
 	struct import *import;
 	struct pprof_index index;
@@ -97,6 +117,7 @@ struct pprof_reader {
 	struct pprof_names *names;  /* by place of the function */
 	struct hash_index modules;  /* of the profile, by path and build ID */
 	ARRAY(struct frame) frames; /* of one location */
+	struct pprof_pruning pruning;
 };
 
 /* Sample types, and how it was recorded. Returns as format.read. */
@@ -109,5 +130,20 @@ void pprof_reader_release_code(struct pprof_reader *reader);
 /* The profile's location for one of the file. offset: of what names it. Returns as format.read. */
 _must_check_ int pprof_reader_add_location(struct pprof_reader *reader, uint64_t id, size_t offset,
 					   uint32_t *ret);
+
+/*
+ * Compile drop_frames and keep_frames. An expression that is not valid gives a warning, and all
+ * frames stay. Returns as format.read.
+ */
+_must_check_ int pprof_reader_prepare_pruning(struct pprof_reader *reader);
+void pprof_reader_release_pruning(struct pprof_reader *reader);
+/*
+ * Count the frames of a sample that are dropped. ids  innermost first
+ * ret_first  the innermost location that stays. Returns as format.read.
+ */
+_must_check_ int pprof_reader_prune(struct pprof_reader *reader, const uint64_t *ids,
+				    size_t num_ids, size_t *ret_first);
+/* The inlined functions that a location which stays loses. place  of one that was in a sample */
+uint32_t pprof_reader_count_pruned_lines(const struct pprof_reader *reader, uint32_t place);
 
 #endif

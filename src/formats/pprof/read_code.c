@@ -298,7 +298,9 @@ static bool is_to_be_named(const struct pprof_code *code)
 	       code->mapping.kind == FRAME_USER && code->mapping.filename.data[0] == '/';
 }
 
-static int read_lines(struct pprof_reader *reader, struct pprof_code *code, struct bytes message)
+/* num_dropped  the first lines, which are left out */
+static int read_lines(struct pprof_reader *reader, struct pprof_code *code, struct bytes message,
+		      uint32_t num_dropped)
 {
 	struct protobuf_field field;
 	int err;
@@ -307,6 +309,10 @@ static int read_lines(struct pprof_reader *reader, struct pprof_code *code, stru
 	while (protobuf_next(&message, &field)) {
 		if (field.number != LOCATION_LINE || field.type != PROTOBUF_BYTES)
 			continue;
+		if (num_dropped) {
+			num_dropped--;
+			continue;
+		}
 		if (reader->frames.length == MAX_LINES)
 			return import_fail_byte(reader->import, code->offset,
 						"a location with more than %d lines", MAX_LINES);
@@ -438,7 +444,7 @@ static int read_location(struct pprof_reader *reader, uint32_t place, uint32_t *
 		if (err)
 			return err;
 	}
-	err = read_lines(reader, &code, message);
+	err = read_lines(reader, &code, message, pprof_reader_count_pruned_lines(reader, place));
 	if (err)
 		return err;
 	if (has_file_address(&code)) {

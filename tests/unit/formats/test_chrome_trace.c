@@ -176,30 +176,30 @@ static void ids_may_be_any_number(void **state _unused_)
 	"{\"ph\":\"" ph "\",\"pid\":" pid ",\"tid\":1,\"cat\":\"" cat "\",\"id\":\"" id \
 	"\",\"name\":\"" name "\",\"ts\":" ts "}"
 
-/* They overlap, and nest below the ones of the same category, id and process only. */
+/* They overlap, and nest below the ones of the same category and id only. */
 static void operations_are_distinguished_by_their_ids(void **state _unused_)
 {
-	assert_stacks(
-		FORMAT,
-		"[" ASYNC("b", "1", "net", "0x1", "load", "1") "," ASYNC("b", "1", "net", "0x2", "load", "2") "," ASYNC(
-			"b", "1", "net", "0x1", "wait",
-			"3") "," ASYNC("n", "1", "net", "0x1", "mark",
-				       "4") "," ASYNC("b", "2", "net", "0x1", "other",
-						      "4") "," ASYNC("e", "1", "net", "0x1", "wait",
-								     "5") "," ASYNC("e", "1", "net",
-										    "0x1", "load",
-										    "7") "," ASYNC("e",
-												   "2",
-												   "net",
-												   "0x1",
-												   "other",
-												   "8") "," ASYNC("e",
-														  "1",
-														  "net",
-														  "0x2",
-														  "load",
-														  "9") "]",
-		0, "async;load 11000\nasync;load;wait 2000\nasync;other 4000\n");
+	static const char text[] = "[" ASYNC("b", "1", "net", "0x1", "load", "1") "," ASYNC("b", "1", "net", "0x2", "load", "2") "," ASYNC(
+		"b", "1", "net", "0x1",
+		"wait",
+		"3") "," ASYNC("n", "1", "net", "0x1", "mark",
+			       "4") "," ASYNC("b", "2", "disk", "0x1", "other",
+					      "4") "," ASYNC("e", "1", "net", "0x1", "wait",
+							     "5") "," ASYNC("e", "1", "net", "0x1",
+									    "load",
+									    "7") "," ASYNC("e", "2",
+											   "disk",
+											   "0x1",
+											   "other",
+											   "8") "," ASYNC("e",
+													  "1",
+													  "net",
+													  "0x2",
+													  "load",
+													  "9") "]";
+
+	assert_stacks(FORMAT, text, 0,
+		      "async;load 11000\nasync;load;wait 2000\nasync;other 4000\n");
 }
 
 static void ids_may_be_global(void **state _unused_)
@@ -209,6 +209,63 @@ static void ids_may_be_global(void **state _unused_)
 		"[{\"ph\":\"b\",\"pid\":1,\"id2\":{\"global\":\"1\"},\"name\":\"a\",\"ts\":1},"
 		"{\"ph\":\"e\",\"pid\":2,\"id2\":{\"global\":\"1\"},\"name\":\"a\",\"ts\":3}]",
 		0, "async;a 2000\n");
+}
+
+/* As trace viewers have it: an operation may end in another process. */
+static void ids_are_of_all_processes_unless_they_are_local(void **state _unused_)
+{
+	static const char local[] =
+		"[{\"ph\":\"b\",\"pid\":2,\"id2\":{\"local\":\"1\"},\"name\":\"a\",\"ts\":500},"
+		"{\"ph\":\"b\",\"pid\":3,\"id2\":{\"local\":\"1\"},\"name\":\"a\",\"ts\":550},"
+		"{\"ph\":\"e\",\"pid\":2,\"id2\":{\"local\":\"1\"},\"name\":\"a\",\"ts\":600},"
+		"{\"ph\":\"e\",\"pid\":3,\"id2\":{\"local\":\"1\"},\"name\":\"a\",\"ts\":750}]";
+	static const char plain[] =
+		"[{\"ph\":\"M\",\"pid\":2,\"name\":\"process_name\",\"args\":{\"name\":\"client\"}},"
+		"{\"ph\":\"b\",\"pid\":2,\"id\":\"0x1\",\"name\":\"a\",\"ts\":500},"
+		"{\"ph\":\"S\",\"pid\":2,\"id\":3,\"name\":\"old\",\"ts\":600},"
+		"{\"ph\":\"e\",\"pid\":3,\"id\":\"0x1\",\"name\":\"a\",\"ts\":700},"
+		"{\"ph\":\"F\",\"pid\":3,\"id\":3,\"name\":\"old\",\"ts\":800}]";
+	struct imported imported = {0};
+
+	assert_stacks(FORMAT, plain, 0, "async;a 200000\nasync;old 200000\n");
+	assert_stacks(FORMAT, local, 0, "async;a 300000\n");
+	assert_int_equal(imported_read(&imported, FORMAT, plain, strlen(plain)), 0);
+	assert_written(&format_folded, imported.profile,
+		       (struct call_tree_opts){.root = TREE_ROOT_PID},
+		       "async-2;a 200000\nasync-2;old 200000\n");
+	imported_release(&imported);
+}
+
+#define INSTANT "\"ph\":\"I\",\"pid\":1,\"tid\":1,\"ts\":1"
+
+static void instants_with_stacks_are_samples_where_nothing_else_weighs(void **state _unused_)
+{
+	static const char warning[] =
+		"FILE: nothing in the trace takes time: 2 instants with stacks "
+		"are read as samples\n";
+
+	assert_warned(FORMAT,
+		      "{\"traceEvents\":[{\"name\":\"hit\",\"sf\":2," INSTANT "},"
+		      "{\"name\":\"hit\",\"sf\":1," INSTANT "},{\"name\":\"no\"," INSTANT "}],"
+		      "\"stackFrames\":{\"1\":{\"name\":\"main\"},"
+		      "\"2\":{\"name\":\"f\",\"parent\":1}}}",
+		      warning, "thread 1;main 1\nthread 1;main;f 1\n");
+	assert_warned(FORMAT,
+		      "[{\"name\":\"hit\",\"stack\":[\"main\",\"f\"]," INSTANT "},"
+		      "{\"name\":\"hit\",\"args\":{\"data\":{\"stackTrace\":["
+		      "{\"functionName\":\"\",\"url\":\"a.js\",\"lineNumber\":3},"
+		      "{\"functionName\":\"g\"}]}}," INSTANT "}]",
+		      warning, "thread 1;g;(anonymous) 1\nthread 1;main;f 1\n");
+	/* Beside slices they are what happened in them. */
+	assert_stacks(FORMAT,
+		      "[{\"name\":\"hit\",\"stack\":[\"main\",\"f\"]," INSTANT
+		      "}," AT("X", "a", "1") ",\"dur\":1}]",
+		      0, "thread 1;a 1000\n");
+	assert_warned(
+		FORMAT, "[{\"name\":\"hit\"," INSTANT "}]",
+		"FILE: the trace has 1 instants without stacks and nothing that takes time: a "
+		"trace (-o FILE.pftrace) shows them\n",
+		"");
 }
 
 #define NODES                                                                \
@@ -538,6 +595,8 @@ int main(void)
 		cmocka_unit_test(ids_may_be_any_number),
 		cmocka_unit_test(operations_are_distinguished_by_their_ids),
 		cmocka_unit_test(ids_may_be_global),
+		cmocka_unit_test(ids_are_of_all_processes_unless_they_are_local),
+		cmocka_unit_test(instants_with_stacks_are_samples_where_nothing_else_weighs),
 		cmocka_unit_test(chunks_of_a_cpu_profile_are_one),
 		cmocka_unit_test(samples_have_stack_frames),
 		cmocka_unit_test(samples_may_list_their_stack),

@@ -178,6 +178,41 @@ static void the_same_text_is_a_function_here_and_a_frame_there(void **state _unu
 	assert_stacks(FORMAT, mixed, 0, "Processed;run (a.js:3) 1\nRaw;run 1\n");
 }
 
+/* The first processed files have no version; the names of their functions are absolute addresses. */
+static const char first_processed[] =
+	"{\"meta\":{\"interval\":1,\"stackwalk\":1,\"version\":3},\"threads\":[{\"name\":\"Main\","
+	"\"libs\":[{\"name\":\"prog\",\"path\":\"/opt/prog\",\"start\":94557999988736,"
+	"\"end\":94558000054272,\"offset\":0}],"
+	"\"frameTable\":{\"length\":4,\"func\":[0,1,2,3],\"address\":[-1,8068,10821,-1]},"
+	"\"funcTable\":{\"length\":4,\"name\":[0,1,2,3],\"resource\":[-1,0,0,-1]%s},"
+	"\"resourceTable\":{\"length\":1,\"type\":[1],\"name\":[4],\"lib\":[0]},"
+	"\"stackTable\":{\"length\":4,\"prefix\":[null,0,1,1],\"frame\":[0,1,2,3]},"
+	"\"stringArray\":[\"(root)\",\"0x560000001f84\",\"0x560000002a45\",\"work\",\"prog\"],"
+	"\"samples\":{\"length\":5,\"stack\":[1,2,2,3,0],\"time\":[0,1,2,3,4]}}]}";
+
+static void processed_files_are_known_by_their_columns(void **state _unused_)
+{
+	static const char expected[] = "Main;(root) 1\nMain;(root);prog+0x1f84 1\n"
+				       "Main;(root);prog+0x1f84;prog+0x2a45 2\n"
+				       "Main;(root);prog+0x1f84;work 1\n";
+	struct imported imported = {.import.will_name_code = true};
+	const struct location *location = NULL;
+	char text[2048];
+
+	snprintf(text, sizeof(text), first_processed, ",\"address\":[-1,8068,10821,-1]");
+	assert_stacks(FORMAT, text, 0, expected);
+	/* By the library's start. */
+	snprintf(text, sizeof(text), first_processed, "");
+	assert_stacks(FORMAT, text, 0, expected);
+	assert_int_equal(imported_read(&imported, FORMAT, text, strlen(text)), 0);
+	for (uint32_t i = 0; i < profile_count_locations(imported.profile); i++)
+		if (profile_get_location(imported.profile, i)->space == LOCATION_ELF && !location)
+			location = profile_get_location(imported.profile, i);
+	assert_non_null(location);
+	assert_int_equal(location->address, 0x1f84);
+	imported_release(&imported);
+}
+
 static void what_does_not_exist_is_skipped(void **state _unused_)
 {
 	assert_warned(
@@ -330,6 +365,7 @@ int main(void)
 		cmocka_unit_test(allocations_are_metrics_of_their_own),
 		cmocka_unit_test(raw_profiles_have_rows_and_frames_as_text),
 		cmocka_unit_test(the_same_text_is_a_function_here_and_a_frame_there),
+		cmocka_unit_test(processed_files_are_known_by_their_columns),
 		cmocka_unit_test(what_does_not_exist_is_skipped),
 		cmocka_unit_test(what_is_no_profile_is_refused),
 		cmocka_unit_test(what_is_written_is_read_again),

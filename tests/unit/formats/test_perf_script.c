@@ -2,6 +2,11 @@
 
 #define FORMAT (&format_perf_script)
 
+static enum detection detect(const char *text)
+{
+	return format_perf_script.detect((const uint8_t *)text, strlen(text));
+}
+
 static void a_sample_is_its_thread_and_its_stack(void **state _unused_)
 {
 	assert_stacks(FORMAT,
@@ -63,6 +68,76 @@ static void names_may_hold_blanks_and_numbers(void **state _unused_)
 		      "tool 2  77 [000] 94564.1: cpu-clock: \n\t 1 f (/x)\n\n"
 		      "java  3244 cpu-clock: \n\t 1 f (/x)\n\n",
 		      0, "Chrome_1;f 1\nV8_WorkerThread;f 1\njava;f 1\ntool_2;f 1\n");
+}
+
+/* The time is the anchor: the ids are what precedes it, and not the first number. */
+static void names_may_end_in_numbers(void **state _unused_)
+{
+	static const char text[] =
+		"Thread 12345  2700   733.000000:    5000000 cpu-clock: \n\t 1 f (/x)\n\n"
+		"worker 7  2700   733.000100:    5000000 cpu-clock: \n\t 1 f (/x)\n\n"
+		"io 3 of 4  2700/2701   733.000200:    5000000 cpu-clock: \n\t 1 f (/x)\n\n"
+		"pool [3] 77 [001]   733.000200:    5000000 cpu-clock: \n\t 1 f (/x)\n\n"
+		"at 1.5: 78 [001] K   733.000200:    5000000 cpu-clock: \n\t 1 f (/x)\n\n"
+		"(sd-pam)  79 [001] 733.000200123:    5000000 cpu-clock: \n\t 1 f (/x)\n\n"
+		":-1    -1/-1    [001] 733.000200:    5000000 cpu-clock: \n\t 1 f (/x)\n\n";
+	static const uint32_t tids[] = {2700, 2700, 2701, 77, 78, 79, 0};
+	struct imported imported = {0};
+
+	assert_stacks(FORMAT, text, 0,
+		      "(sd-pam);f 5000000\n:-1;f 5000000\nThread_12345;f 5000000\n"
+		      "at_1.5:;f 5000000\nio_3_of_4;f 5000000\npool_[3];f 5000000\n"
+		      "worker_7;f 5000000\n");
+	assert_int_equal(imported_read(&imported, FORMAT, text, strlen(text)), 0);
+	assert_int_equal(profile_count_metrics(imported.profile), 1);
+	for (uint32_t i = 0; i < ARRAY_LENGTH(tids); i++)
+		assert_int_equal(profile_get_thread(imported.profile, i)->tid, tids[i]);
+	imported_release(&imported);
+}
+
+/* A period has a column of ten characters, as perf 6.1 and others print it. */
+static void without_a_time_the_column_of_the_period_is_known(void **state _unused_)
+{
+	assert_stacks(FORMAT,
+		      "Thread 12345    2700     5000000 cpu-clock: \n\t 1 f (/x)\n\n"
+		      "Thread 12345    2700 cpu-clock: \n\t 1 f (/x)\n\n"
+		      "Thread 12345 29608 cpu-clock: \n\t 1 f (/x)\n\n"
+		      "Thread 12345 29608/29608    5000000 cpu-clock: \n\t 1 f (/x)\n\n"
+		      "plain    2700     5000000 cpu-clock: \n\t 1 f (/x)\n\n",
+		      0, "Thread_12345;f 10000002\nplain;f 5000000\n");
+}
+
+static void the_period_counts_without_an_event(void **state _unused_)
+{
+	assert_stacks(FORMAT, "a 1   1.500000:     250000 \n\t 12 f (/x)\n\n", 0, "a;f 250000\n");
+	assert_stacks(FORMAT, "a 1   1.500000:     250000     7f1e main+0x1 (/x)\n", 0,
+		      "a;main 250000\n");
+	assert_stacks(FORMAT, "a 1   1.500000:     7f1e main+0x1 (/x)\n", 0, "a;main 1\n");
+}
+
+static void names_of_events_may_have_blanks(void **state _unused_)
+{
+	struct imported imported = {0};
+	static const char text[] =
+		"a 1 [000] 1.500000:  10 raw 0x1a8: \n\t 12 f (/x)\n\n"
+		"a 1 [000] 1.500000:  10 cpu/name=My Event/u: \n\t 12 f (/x)\n\n";
+
+	assert_int_equal(imported_read(&imported, FORMAT, text, strlen(text)), 0);
+	assert_string_equal(format_get_metric_name(imported.profile, 0), "raw 0x1a8");
+	assert_string_equal(format_get_metric_name(imported.profile, 1), "cpu/name=My Event/u");
+	imported_release(&imported);
+}
+
+/* Numbers, colons and brackets of a tracepoint's text are no fields of the header. */
+static void the_text_of_a_tracepoint_is_no_frame(void **state _unused_)
+{
+	assert_stacks(FORMAT,
+		      "x 42 [004] 60.086803: kmem:kmalloc: (unsigned long) call_site=ffffffff81\n"
+		      "\tffffffff811c2f81 __kmalloc+0x1b1 ([kernel.kallsyms])\n"
+		      "\t          45f2a3 do_it: 12 (/usr/bin/xx:y)\n\n"
+		      "x 42 [004] 60.086803: kmem:kmalloc: dead beef 12 77.000000: cycles: (x)\n"
+		      "\t          45f2a3 do_it: 12 (/usr/bin/xx:y)\n\n",
+		      0, "x;do_it: 12 1\nx;do_it: 12;__kmalloc_[k] 1\n");
 }
 
 static void the_header_may_hold_the_thread_alone(void **state _unused_)
@@ -133,6 +208,21 @@ static void frames_of_the_kernel_and_of_jit_code_are_marked(void **state _unused
 		      0, "a;e;d_[j];c_[k];b_[k];a_[k] 1\n");
 }
 
+static void files_of_the_kernel_and_of_jit_code_have_many_names(void **state _unused_)
+{
+	assert_stacks(FORMAT,
+		      "a 1 1.5: cycles: \n"
+		      "\t ffffffff81 a (/usr/lib/debug/boot/vmlinux-6.1.0-13-amd64)\n"
+		      "\t ffffffff82 b ([guest.kernel.kallsyms])\n"
+		      "\t ffffffff83 c (/lib/modules/6.1.0/kernel/fs/ext4/ext4.ko.xz)\n"
+		      "\t 7d d (/root/.debug/jit/x.0/jitted-77-12.so)\n"
+		      "\t 7e e (/proc/7/root/tmp/perf-77.map)\n"
+		      "\t 7f f ([JIT] tid 77)\n"
+		      "\t 80 g (/opt/vmlinuxed)\n"
+		      "\t 81 h (/opt/jitted-x-1.so)\n\n",
+		      0, "a;h;g;f_[j];e_[j];d_[j];c_[k];b_[k];a_[k] 1\n");
+}
+
 static void unknown_frames_are_named_by_their_file(void **state _unused_)
 {
 	assert_stacks(FORMAT,
@@ -197,8 +287,9 @@ static void processes_of_a_frame_and_source_lines_are_skipped(void **state _unus
 {
 	assert_stacks(FORMAT,
 		      "a 1 1.5: cycles: \r\n\t 1 f+0x1 (/x)\r\n  file.c:12\r\n"
-		      "\t 2 (deleted) (/x)\r\n\t 3 main (/x)\r\n\r\n",
-		      0, "a;main;f 1\n");
+		      "\t 2 (deleted) (/x)\r\n\t 3 main (/x)\r\n"
+		      "  file.c:12 (discriminator 3)\r\n\t 3 main (/x)\r\n  x[1a8]\r\n\r\n",
+		      0, "a;main;main;f 1\n");
 }
 
 static void side_band_records_are_no_samples(void **state _unused_)
@@ -215,12 +306,67 @@ static void side_band_records_are_no_samples(void **state _unused_)
 	imported_release(&imported);
 }
 
-static void what_is_no_sample_is_skipped_with_its_line(void **state _unused_)
+static void messages_between_samples_are_skipped_with_one_warning(void **state _unused_)
 {
+	static const char sample[] = "a 1 [000] 1.500000: cycles: \n\t 1 f (/x)\n\n";
+	char text[1024];
+
 	assert_warned(FORMAT, "a 1 1.5: cycles: \n\t 1 f (/x)\n\nhello\n\t 12 stray (/x)\n",
-		      "FILE:4: neither the header nor a frame of a sample, skipping\n"
-		      "FILE:5: a frame that belongs to no sample, skipping\n",
+		      "FILE: 2 lines are neither headers nor frames of a sample, skipping; the "
+		      "first is line 4\n",
 		      "a;f 1\n");
+	snprintf(text, sizeof(text),
+		 "%s instruction trace error type 1 time 45.744123981 cpu 0 pid 77 tid 77 ip 0 "
+		 "code 8: Lost trace data\nProcessed 412 events and lost 3 chunks!\n"
+		 "Processed 412 events:\n%s",
+		 sample, sample);
+	assert_warned(FORMAT, text,
+		      "FILE: 3 lines are neither headers nor frames of a sample, skipping; the "
+		      "first is line 4\n",
+		      "a;f 2\n");
+	/* The frames belong to the header before the message. */
+	assert_warned(FORMAT, "a 1 1.5: cycles: \nlost 3 chunks!\n\t 1 f (/x)\n\n",
+		      "FILE: 1 line is neither the header nor a frame of a sample, skipping; the "
+		      "first is line 2\n",
+		      "a;f 1\n");
+}
+
+/* As where 2>&1 has put what perf reports into the file. */
+static void messages_may_precede_the_samples(void **state _unused_)
+{
+	static const char *const messages[] = {
+		" instruction trace error type 1 time 45.744123981 cpu 0 pid 77 tid 77 ip 0 code 8: "
+		"Lost trace data\n",
+		"Warning:\nProcessed 412 events and lost 3 chunks!\n\nCheck IO/CPU overload!\n\n",
+		"[ perf record: Woken up 1 times to write data ]\n"
+		"[ perf record: Captured and wrote 0.1 MB perf.data (4 samples) ]\n",
+	};
+	static const char *const samples[] = {
+		"demo  77 [000]   10.000000:      1000 cycles:u: \n\t    7f work+0x1 (/x)\n\n",
+		"demo  77   10.000000:      1000 cycles:u: \n\t    7f work+0x1 (/x)\n\n",
+		"demo  77   10.000000:      1000 \n\t    7f work+0x1 (/x)\n\n",
+		"demo  77 [000]   10.000000123:      1000 cycles:u:  7f work+0x1 (/x)\n",
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(messages); i++) {
+		for (size_t j = 0; j < ARRAY_LENGTH(samples); j++) {
+			struct imported imported = {0};
+			char text[512];
+
+			snprintf(text, sizeof(text), "%s%s", messages[i], samples[j]);
+			assert_int_equal(detect(text), DETECTED_MAYBE);
+			assert_int_equal(imported_read(&imported, FORMAT, text, strlen(text)), 0);
+			assert_written(&format_folded, imported.profile, (struct call_tree_opts){0},
+				       "demo;work 1000\n");
+			assert_counted(&imported);
+			assert_int_equal(imported.import.counts.warnings, 1);
+			imported_release(&imported);
+		}
+		assert_int_equal(detect(messages[i]), DETECTED_NOT);
+	}
+	assert_int_equal(detect("some log\nworker 12 1.5: started: yes\n"), DETECTED_NOT);
+	assert_int_equal(detect("some log\nworker 12 1.500000: started: yes\nmore\n"),
+			 DETECTED_NOT);
 }
 
 /* perf ends it by a blank line; who copies a text, truncates it or pipes it through a tool often does not. */
@@ -341,11 +487,6 @@ static void a_text_without_samples_is_refused(void **state _unused_)
 	assert_refused(FORMAT, "# comment\n\n", "FILE:2: no sample found");
 }
 
-static enum detection detect(const char *text)
-{
-	return format_perf_script.detect((const uint8_t *)text, strlen(text));
-}
-
 static void the_format_is_known_by_its_content(void **state _unused_)
 {
 	assert_int_equal(detect("# cmdline\n\na 1 1.5: cycles: \n\t 12f f (/x)\n"), DETECTED_SURE);
@@ -367,6 +508,11 @@ int main(void)
 		cmocka_unit_test(the_weight_is_the_period_where_one_is_printed),
 		cmocka_unit_test(every_event_is_a_metric),
 		cmocka_unit_test(names_may_hold_blanks_and_numbers),
+		cmocka_unit_test(names_may_end_in_numbers),
+		cmocka_unit_test(without_a_time_the_column_of_the_period_is_known),
+		cmocka_unit_test(the_period_counts_without_an_event),
+		cmocka_unit_test(names_of_events_may_have_blanks),
+		cmocka_unit_test(the_text_of_a_tracepoint_is_no_frame),
 		cmocka_unit_test(the_header_may_hold_the_thread_alone),
 		cmocka_unit_test(a_sample_without_stack_is_its_thread),
 		cmocka_unit_test(without_call_chains_a_sample_is_one_line),
@@ -374,6 +520,7 @@ int main(void)
 		cmocka_unit_test(a_thread_may_be_known_by_its_ids_alone),
 		cmocka_unit_test(other_texts_are_not_taken_for_it),
 		cmocka_unit_test(frames_of_the_kernel_and_of_jit_code_are_marked),
+		cmocka_unit_test(files_of_the_kernel_and_of_jit_code_have_many_names),
 		cmocka_unit_test(unknown_frames_are_named_by_their_file),
 		cmocka_unit_test(offsets_arguments_and_quotes_are_stripped),
 		cmocka_unit_test(inlined_functions_are_frames_of_their_own),
@@ -381,7 +528,8 @@ int main(void)
 		cmocka_unit_test(a_frame_keeps_its_file_and_its_whole_name),
 		cmocka_unit_test(processes_of_a_frame_and_source_lines_are_skipped),
 		cmocka_unit_test(side_band_records_are_no_samples),
-		cmocka_unit_test(what_is_no_sample_is_skipped_with_its_line),
+		cmocka_unit_test(messages_between_samples_are_skipped_with_one_warning),
+		cmocka_unit_test(messages_may_precede_the_samples),
 		cmocka_unit_test(the_last_sample_needs_no_blank_line),
 		cmocka_unit_test(frames_may_begin_without_blanks),
 		cmocka_unit_test(brackets_within_a_name_do_not_end_it),

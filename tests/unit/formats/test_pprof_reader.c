@@ -614,6 +614,159 @@ static void a_beginning_that_fits_does_not_make_other_files_pprof(void **state _
 			 &format_pprof);
 }
 
+/* ---- frames to drop ---- */
+
+static void add_varint(struct text *text, uint64_t value)
+{
+	for (; value > 127; value >>= 7)
+		text_append_char(text, (char)(value | 128));
+	text_append_char(text, (char)value);
+}
+
+static void add_number(struct text *text, unsigned int field, uint64_t value)
+{
+	add_varint(text, field << 3);
+	add_varint(text, value);
+}
+
+static void add_bytes(struct text *text, unsigned int field, struct text *bytes)
+{
+	add_varint(text, field << 3 | 2);
+	add_varint(text, bytes->length);
+	text_append(text, bytes->data, bytes->length);
+	text_truncate(bytes, 0);
+}
+
+enum { MAIN = 5, ALLOC, MALLOC, SWEEP, KEEP, NAMESPACE, INLINED = 20, BOTH_INLINED };
+
+static void add_location(struct text *text, uint64_t id, uint64_t inner, uint64_t outer)
+{
+	struct text location = {0};
+	struct text line = {0};
+
+	add_number(&location, 1, id);
+	if (inner) {
+		add_number(&line, 1, inner);
+		add_bytes(&location, 4, &line);
+	}
+	add_number(&line, 1, outer);
+	add_bytes(&location, 4, &line);
+	add_bytes(text, 4, &location);
+	text_release(&location);
+	text_release(&line);
+}
+
+/* ids  innermost first, ended by 0 */
+static void add_sample(struct text *text, const uint64_t *ids, uint64_t value)
+{
+	struct text sample = {0};
+
+	for (; *ids; ids++)
+		add_number(&sample, 1, *ids);
+	add_number(&sample, 2, value);
+	add_bytes(text, 2, &sample);
+	text_release(&sample);
+}
+
+static struct text make_heap(const char *drop, const char *keep)
+{
+	const char *const strings[] = {
+		"",
+		"space",
+		"bytes",
+		drop,
+		keep,
+		"main",
+		"alloc",
+		".malloc(int)",
+		"sweep",
+		"malloc::keep",
+		"ns::(anonymous namespace)::malloc(x)",
+	};
+	struct text text = {0};
+	struct text part = {0};
+
+	add_number(&part, 1, 1);
+	add_number(&part, 2, 2);
+	add_bytes(&text, 1, &part);
+	for (uint64_t i = MAIN; i <= NAMESPACE; i++) {
+		add_number(&part, 1, i);
+		add_number(&part, 2, i);
+		add_bytes(&text, 5, &part);
+		add_location(&text, i, 0, i);
+	}
+	add_location(&text, INLINED, MALLOC, ALLOC);
+	add_location(&text, BOTH_INLINED, SWEEP, MALLOC);
+	add_sample(&text, (const uint64_t[]){SWEEP, MALLOC, MAIN, 0}, 100);
+	add_sample(&text, (const uint64_t[]){INLINED, MAIN, 0}, 10);
+	add_sample(&text, (const uint64_t[]){SWEEP, INLINED, MAIN, 0}, 7);
+	add_sample(&text, (const uint64_t[]){SWEEP, KEEP, MAIN, 0}, 3);
+	add_sample(&text, (const uint64_t[]){SWEEP, MALLOC, 0}, 2);
+	add_sample(&text, (const uint64_t[]){BOTH_INLINED, MAIN, 0}, 1);
+	add_sample(&text, (const uint64_t[]){NAMESPACE, MAIN, 0}, 4);
+	for (size_t i = 0; i < ARRAY_LENGTH(strings); i++) {
+		text_append_string(&part, strings[i]);
+		add_bytes(&text, 6, &part);
+	}
+	add_number(&text, 7, 3);
+	add_number(&text, 8, 4);
+	text_release(&part);
+	return text;
+}
+
+static void assert_pruned(const char *drop, const char *keep, bool keeps_all_frames,
+			  const char *warning, const char *folded)
+{
+	struct text heap = make_heap(drop, keep);
+	struct text warnings = {0};
+	struct profile *profile = profile_new();
+	struct import import = {
+		.keeps_all_frames = keeps_all_frames, .warn = keep_warning, .context = &warnings};
+
+	text_append_string(&warnings, "");
+	assert_int_equal(fixture_read(profile, &import, heap.data, heap.length), 0);
+	assert_string_equal(warnings.data, warning);
+	fixture_assert_folded(profile, folded);
+	profile_free(profile);
+	text_release(&heap);
+	text_release(&warnings);
+}
+
+#define ALL_FRAMES                                                         \
+	".malloc(int);sweep 2\nmain;.malloc(int);sweep 100\n"              \
+	"main;.malloc(int);sweep_[i] 1\nmain;alloc;.malloc(int)_[i] 10\n"  \
+	"main;alloc;.malloc(int)_[i];sweep 7\nmain;malloc::keep;sweep 3\n" \
+	"main;ns::(anonymous namespace)::malloc(x) 4\n"
+
+/* As `go tool pprof -traces` shows the same profile. */
+static void frames_that_the_file_drops_are_left_out(void **state _unused_)
+{
+	assert_pruned("malloc.*|ns::.*malloc", ".*::keep", false,
+		      "test.pb.gz: left out 8 frames of 5 samples that the file's drop_frames "
+		      "matches; --all-frames keeps them",
+		      ".malloc(int);sweep 2\nmain 105\nmain;alloc 17\nmain;malloc::keep;sweep 3\n");
+	assert_pruned("(?i)MALLOC", "", false,
+		      "test.pb.gz: left out 7 frames of 4 samples that the file's drop_frames "
+		      "matches; --all-frames keeps them",
+		      ".malloc(int);sweep 2\nmain 101\nmain;alloc 17\nmain;malloc::keep;sweep 3\n"
+		      "main;ns::(anonymous namespace)::malloc(x) 4\n");
+	/* A part of a name is no match. */
+	assert_pruned("mallo|lloc", "", false, "", ALL_FRAMES);
+	assert_pruned("malloc", "", true, "", ALL_FRAMES);
+}
+
+static void what_is_no_regular_expression_drops_nothing(void **state _unused_)
+{
+	assert_pruned("mal(loc", "", false,
+		      "test.pb.gz: drop_frames: the regular expression /^(mal(loc)$/ is not valid: "
+		      "at character 2: the ')' of this '(' is missing; all frames are kept",
+		      ALL_FRAMES);
+	assert_pruned("malloc", "[", false,
+		      "test.pb.gz: keep_frames: the regular expression /^([)$/ is not valid: "
+		      "at character 3: the ']' of this '[' is missing; all frames are kept",
+		      ALL_FRAMES);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -641,6 +794,8 @@ int main(void)
 		cmocka_unit_test(a_truncated_profile_is_read_or_refused),
 		cmocka_unit_test(a_location_of_endless_lines_is_refused),
 		cmocka_unit_test(other_files_are_not_taken_for_pprof),
+		cmocka_unit_test(frames_that_the_file_drops_are_left_out),
+		cmocka_unit_test(what_is_no_regular_expression_drops_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
