@@ -73,7 +73,7 @@ WASM_LD     := $(shell command -v wasm-ld || command -v wasm-ld-14)
 WASM_RUNTIME := $(wildcard $(shell $(CLANG) --target=wasm32-wasi -print-libgcc-file-name 2>/dev/null))
 VIEWER      := $(if $(WASI_INCLUDE),$(if $(WASM_LD),$(if $(WASM_RUNTIME),$(G)/viewer.html)))
 WASM_LACKS  := src/viewer/page.c $(addprefix src/formats/,gzip_sink.c perf/read_data_compressed.c \
-	$(addprefix compression/,bzip2.c decompressor.c gzip.c lz4.c xz.c zstd.c) \
+	$(addprefix compression/,bzip2.c decompressor.c gzip.c lz4.c sink.c xz.c zstd.c) \
 	perfetto/read_compressed.c perfetto/write%.c pprof/write%.c)
 WASM_BASE   := array error hash heap json script_name table_format text utf8
 WASM_SOURCES := $(sort $(filter-out $(WASM_LACKS),$(patsubst %,src/base/%.c,$(WASM_BASE)) \

@@ -67,4 +67,30 @@ static inline void decompressor_freep(struct decompressor **decompressor)
 _must_check_ int decompressor_read(struct decompressor *decompressor, struct bytes *compressed,
 				   void *output, size_t room, size_t *ret_size);
 
+/* ---- compression ---- */
+
+struct sink;
+struct compressing_sink;
+
+/*
+ * A sink that compresses its bytes for another sink. The same bytes in give the same bytes out, with the
+ * same version of the library.
+ *
+ * compression  COMPRESSION_GZIP, COMPRESSION_ZSTD, or COMPRESSION_NONE: bytes pass unchanged
+ * target       borrowed
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int compressing_sink_new(enum compression compression, const struct sink *target,
+				      struct compressing_sink **ret);
+void compressing_sink_free(struct compressing_sink *compressing);
+static inline void compressing_sink_freep(struct compressing_sink **compressing)
+{
+	compressing_sink_free(*compressing);
+}
+/* The sink to write to; valid until compressing_sink_free(). */
+const struct sink *compressing_sink_get(const struct compressing_sink *compressing);
+/* Write the end. Returns 0 or what the target returned. */
+_must_check_ int compressing_sink_finish(struct compressing_sink *compressing);
+
 #endif

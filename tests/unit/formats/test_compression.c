@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "compressed_text.h"
+#include "formats/format.h"
 
 #define TEXT  "main;read_all;read 5\nmain;read_all;parse 6\nmain;write 2\n"
 #define OTHER "other;text 1\n"
@@ -289,6 +290,78 @@ static void a_file_is_called_by_its_program(void **state _unused_)
 	assert_string_equal(compression_get_name(COMPRESSION_NONE), "");
 }
 
+static int take(void *context, const void *data, size_t size)
+{
+	text_append(context, data, size);
+	return 0;
+}
+
+/* Twice the same, larger than the libraries' buffers. */
+static void what_a_sink_compressed_is_read_again(void **state _unused_)
+{
+	static const enum compression written[] = {COMPRESSION_GZIP, COMPRESSION_ZSTD};
+	struct text plain = {0};
+
+	for (uint32_t i = 0, number = 1; i < 100000; i++, number = number * 1664525 + 1013904223)
+		text_append(&plain, &number, sizeof(number));
+	for (size_t i = 0; i < ARRAY_LENGTH(written); i++) {
+		struct text outputs[2] = {0};
+		struct text found = {0};
+		size_t end;
+
+		for (int time = 0; time < 2; time++) {
+			const struct sink target = {take, &outputs[time]};
+			struct compressing_sink *compressing;
+			const struct sink *sink;
+
+			assert_int_equal(compressing_sink_new(written[i], &target, &compressing),
+					 0);
+			sink = compressing_sink_get(compressing);
+			assert_int_equal(sink->write(sink->context, plain.data, 1), 0);
+			assert_int_equal(sink->write(sink->context, plain.data, 0), 0);
+			assert_int_equal(
+				sink->write(sink->context, plain.data + 1, plain.length - 1), 0);
+			assert_int_equal(compressing_sink_finish(compressing), 0);
+			compressing_sink_free(compressing);
+		}
+		assert_int_equal(outputs[0].length, outputs[1].length);
+		assert_memory_equal(outputs[0].data, outputs[1].data, outputs[0].length);
+		assert_int_equal(decompress(written[i], (uint8_t *)outputs[0].data,
+					    outputs[0].length, ROOM, &found, &end),
+				 1);
+		assert_int_equal(found.length, plain.length);
+		assert_memory_equal(found.data, plain.data, plain.length);
+		text_release(&outputs[0]);
+		text_release(&outputs[1]);
+		text_release(&found);
+	}
+	text_release(&plain);
+}
+
+static int refuse(void *context _unused_, const void *data _unused_, size_t size _unused_)
+{
+	return -ENOSPC;
+}
+
+static void a_full_disk_is_reported(void **state _unused_)
+{
+	const struct sink target = {refuse, NULL};
+
+	for (enum compression i = COMPRESSION_NONE; i <= COMPRESSION_ZSTD; i++) {
+		struct compressing_sink *compressing;
+		const struct sink *sink;
+		int err;
+
+		assert_int_equal(compressing_sink_new(i, &target, &compressing), 0);
+		sink = compressing_sink_get(compressing);
+		err = sink->write(sink->context, "a", 1);
+		if (!err)
+			err = compressing_sink_finish(compressing);
+		assert_int_equal(err, -ENOSPC);
+		compressing_sink_free(compressing);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -303,6 +376,8 @@ int main(void)
 		cmocka_unit_test(variants_that_are_not_read_are_refused),
 		cmocka_unit_test(text_is_not_compressed),
 		cmocka_unit_test(a_file_is_called_by_its_program),
+		cmocka_unit_test(what_a_sink_compressed_is_read_again),
+		cmocka_unit_test(a_full_disk_is_reported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
