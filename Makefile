@@ -22,7 +22,7 @@ Q       := $(if $(V),,@)
 say      = $(if $(V),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 
 ARCH      := $(shell uname -m | sed 's/x86_64/x86/; s/aarch64/arm64/')
-LIBRARIES := libbpf libelf libdw liblzma libprotobuf-c libseccomp libzstd zlib
+LIBRARIES := libbpf libelf libdw liblz4 liblzma libprotobuf-c libseccomp libzstd zlib
 WARNINGS  := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wold-style-definition -Wvla -Wformat=2 -Wpointer-arith -Wwrite-strings -Wundef \
 	-Wcast-qual -Wimplicit-fallthrough -fno-common \
@@ -32,7 +32,7 @@ CFLAGS  ?= -O2 -g
 ALL_CFLAGS = -std=gnu17 $(CFLAGS) $(WARNINGS) -fno-omit-frame-pointer -D_GNU_SOURCE -MD -MP \
 	-DSTACKWIDE_VERSION='"$(VERSION)"' -Iinclude -Isrc -I$(G)/include -isystem $(G)/bpf -isystem $(G)/proto $(INSTRUMENT) \
 	$(shell $(PKGCONF) --cflags $(LIBRARIES)) $(EXTRA)
-LDLIBS  = $(shell $(PKGCONF) --libs $(LIBRARIES)) -liberty -lpthread -lm
+LDLIBS  = $(shell $(PKGCONF) --libs $(LIBRARIES)) -lbz2 -liberty -lpthread -lm
 BPF_CFLAGS = -std=gnu17 -O2 -g -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Wno-unused-parameter \
 	$(if $(WERROR),-Werror) -Iinclude -Ibpf -MD -MP
 
@@ -73,6 +73,7 @@ WASM_LD     := $(shell command -v wasm-ld || command -v wasm-ld-14)
 WASM_RUNTIME := $(wildcard $(shell $(CLANG) --target=wasm32-wasi -print-libgcc-file-name 2>/dev/null))
 VIEWER      := $(if $(WASI_INCLUDE),$(if $(WASM_LD),$(if $(WASM_RUNTIME),$(G)/viewer.html)))
 WASM_LACKS  := src/viewer/page.c $(addprefix src/formats/,gzip_sink.c perf/read_data_compressed.c \
+	$(addprefix compression/,bzip2.c decompressor.c gzip.c lz4.c sink.c xz.c zstd.c) \
 	perfetto/read_compressed.c perfetto/write%.c pprof/write%.c)
 WASM_BASE   := array error hash heap json script_name table_format text utf8
 WASM_SOURCES := $(sort $(filter-out $(WASM_LACKS),$(patsubst %,src/base/%.c,$(WASM_BASE)) \

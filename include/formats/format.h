@@ -69,6 +69,7 @@ struct format {
 	bool has_lines;        /* written files hold source files and lines */
 	bool has_addresses;    /* written files hold addresses and build IDs */
 	bool shows_one_metric; /* though it holds all, people see a chosen one */
+	bool is_compressed;    /* written files are compressed: not once more, by x.EXTENSION.gz */
 	const char *metric;    /* the one that written files hold; NULL: any */
 	uint32_t max_metrics;  /* of a profile that is written; what is more is left out. 0: any */
 	/* NULL when it is not written, or not here. Returns 0, -ENOMEM, or what the sink returned. */
@@ -89,11 +90,15 @@ struct format {
 const struct format *format_find_name(const char *name);
 /* By the longest extension that the path ends in. */
 const struct format *format_find_path(const char *path);
+/* The same of the first `length` bytes of a path. */
+const struct format *format_find_extension(const char *path, size_t length);
+/* Whether a file that is read is called so: suffixes of compression may follow the extension. */
+bool format_is_extension_of(const struct format *format, const char *path);
 /*
  * The format to read some bytes with: one that is sure of the content; else that of the path's
  * extension, if it does not refuse the content; else one that finds the content possible. NULL
- * when there is none. A .gz at the end of the path is left out of account where no extension has
- * it: the bytes are decompressed.
+ * when there is none. A .gz, .zst, .xz, .bz2 or .lz4 at the end of the path is left out of account
+ * where no extension has it: the bytes are decompressed.
  */
 const struct format *format_detect(const char *path, const uint8_t *data, size_t size);
 /* The format of a folder with these files below it, or NULL. */

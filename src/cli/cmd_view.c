@@ -12,6 +12,7 @@
 #include "base/output_file.h"
 #include "cli/command.h"
 #include "cli/inputs.h"
+#include "formats/compression.h"
 #include "viewer/page.h"
 
 enum view_option { OPTION_VIEW_OUTPUT = 1 };
@@ -159,11 +160,18 @@ static int view(const struct viewing *viewing, char **paths, size_t num_paths)
 static int run_view(int argc, char **argv)
 {
 	struct viewing viewing = {0};
+	size_t length;
 	int first;
 	int parsed = options_parse(view_options, argc, argv, handle, &viewing, &first);
 
 	if (parsed)
 		return parsed > 0 ? EXIT_SHOW_HELP : EXIT_USAGE;
+	if (viewing.output && compression_find_suffix(viewing.output, strlen(viewing.output),
+						      &length) != COMPRESSION_NONE) {
+		log_error("-o '%s': a page is compressed already; end the name in .html",
+			  viewing.output);
+		return EXIT_USAGE;
+	}
 	return view(&viewing, argv + first, (size_t)(argc - first));
 }
 

@@ -43,7 +43,9 @@ void format_help_print(FILE *out)
 	fputs("Formats, by the name that --to and --from take:\n\n", out);
 	format_list_for_each(print_format, out);
 	fputs("\nWhat is read is recognised by its content, then by the extension of its name;\n"
-	      "what is written, by the extension. Input may be compressed by gzip.\n\n"
+	      "what is written, by the extension. Input may be compressed by gzip, zstd, xz, bzip2 or\n"
+	      "lz4; text may be UTF-16. Output is compressed when .gz or .zst follows the extension, as\n"
+	      "in x.folded.zst; pprof and html are compressed anyway.\n\n"
 	      "Beside names and stacks, a file that was written keeps:\n\n"
 	      "                 metrics  threads  lines  addresses  times of samples\n",
 	      out);

@@ -1,5 +1,7 @@
 #include "cli/format_list.h"
 
+#include <string.h>
+
 #include "base/text.h"
 #include "viewer/page.h"
 
@@ -8,10 +10,33 @@ const struct format *format_list_find_name(const char *name)
 	return string_equals(name, format_html.name) ? &format_html : format_find_name(name);
 }
 
-const struct format *format_list_find_path(const char *path)
+static const struct format *find_extension(const char *path, size_t length)
 {
-	return string_ends_with(path, format_html.extension) ? &format_html
-							     : format_find_path(path);
+	size_t extension = strlen(format_html.extension);
+
+	if (length >= extension &&
+	    !memcmp(path + length - extension, format_html.extension, extension))
+		return &format_html;
+	return format_find_extension(path, length);
+}
+
+/* An extension that ends like a suffix, .pb.gz, is no suffix. */
+struct written_name format_list_find_path(const char *path)
+{
+	size_t length = strlen(path);
+	struct written_name name = {.format = find_extension(path, length)};
+
+	if (!name.format) {
+		enum compression compression = compression_find_suffix(path, length, &length);
+
+		if (compression == COMPRESSION_GZIP || compression == COMPRESSION_ZSTD)
+			name.format = find_extension(path, length);
+		if (name.format)
+			name.compression = compression;
+	}
+	if (name.format)
+		name.extension_bytes = strlen(path) - length + strlen(name.format->extension);
+	return name;
 }
 
 void format_list_for_each(void (*show)(const struct format *format, void *context), void *context)

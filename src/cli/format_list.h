@@ -4,11 +4,20 @@
 #ifndef CLI_FORMAT_LIST_H
 #define CLI_FORMAT_LIST_H
 
+#include "formats/compression.h"
 #include "formats/format.h"
 
-/* As format_find_name() and format_find_path(), with the page. */
+/* What the name of a file that is written tells: x.folded.gz. */
+struct written_name {
+	const struct format *format;  /* NULL: unknown extension */
+	enum compression compression; /* by a suffix behind the extension, .gz or .zst */
+	size_t extension_bytes;       /* of both; only with a format */
+};
+
+/* As format_find_name(), with the page. */
 const struct format *format_list_find_name(const char *name);
-const struct format *format_list_find_path(const char *path);
+/* As format_find_path(), with the page, and with a suffix. */
+struct written_name format_list_find_path(const char *path);
 /* Calls show() for each. */
 void format_list_for_each(void (*show)(const struct format *format, void *context), void *context);
 

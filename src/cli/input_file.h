@@ -1,6 +1,6 @@
 /*
- * An input in memory: a file, standard input, or a folder whose files are opened by name. Gzip data
- * is decompressed.
+ * An input in memory: a file, standard input, or a folder whose files are opened by name. Compressed
+ * data (formats/compression.h) is decompressed, by content; UTF-16 becomes UTF-8.
  */
 #ifndef CLI_INPUT_FILE_H
 #define CLI_INPUT_FILE_H
@@ -17,8 +17,8 @@ struct input_file;
 /*
  * path  "-" is standard input; borrowed
  *
- * Returns 0, or negative errno with the reason in error: -EBADMSG for gzip data that is damaged or a
- * decompression bomb.
+ * Returns 0, or negative errno with the reason in error: -EBADMSG for compressed data that is damaged,
+ * truncated or a decompression bomb.
  */
 _must_check_ int input_file_open(const char *path, struct input_file **ret, struct error *error);
 /* The same of a file that is open; path is its name for messages. fd is borrowed. */

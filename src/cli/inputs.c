@@ -288,7 +288,7 @@ static void warn_of_comparison(const struct reading *reading, const struct forma
 			       const struct input_options *options)
 {
 	if (format == &format_diff_folded && !options->format &&
-	    format_find_path(reading->name) != format)
+	    !format_is_extension_of(format, reading->name))
 		log_warning(
 			"%s: every line ends in two numbers: taken for a comparison; --from folded "
 			"takes them for stacks that end in one",

@@ -17,14 +17,14 @@ enum output_option {
 };
 
 /* Lines for a command's table. */
-#define OUTPUT_FILE_SPECS                                                                      \
-	{OPTION_OUTPUT, 'o', "output", "FILE",                                                 \
-	 "write FILE, in the format that its extension says;\nmay be repeated; - is standard " \
-	 "output (needs --to)"},                                                               \
-	{                                                                                      \
-		OPTION_TO, 0, "to", "FORMAT",                                                  \
-			"format of the next -o (of the last, if none follows);\n'stackwide "   \
-			"help formats' lists them"                                             \
+#define OUTPUT_FILE_SPECS                                                                    \
+	{OPTION_OUTPUT, 'o', "output", "FILE",                                               \
+	 "write FILE, in the format that its extension says;\n.gz or .zst behind it "        \
+	 "compresses; may be repeated;\n- is standard output (needs --to)"},                 \
+	{                                                                                    \
+		OPTION_TO, 0, "to", "FORMAT",                                                \
+			"format of the next -o (of the last, if none follows);\n'stackwide " \
+			"help formats' lists them"                                           \
 	}
 #define OUTPUT_COMPRESS_SPEC                                                            \
 	{                                                                               \

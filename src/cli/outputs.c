@@ -27,6 +27,39 @@ static const struct format *choose_default(void)
 	return &format_svg;
 }
 
+/* .gz or .zst at the end of a name. Others are not written. */
+static enum compression find_written_suffix(const char *name)
+{
+	size_t length;
+	enum compression found = compression_find_suffix(name, strlen(name), &length);
+
+	return found == COMPRESSION_GZIP || found == COMPRESSION_ZSTD ? found : COMPRESSION_NONE;
+}
+
+/*
+ * x.folded.gz, x.folded.zst; with --to, also x.gz. A format that compresses its files itself can have
+ * its own suffix only, once: .pb.gz.
+ */
+static int choose_compression(const struct output_request *request, const struct format *format,
+			      enum compression *ret, struct error *error)
+{
+	enum compression suffix = find_written_suffix(request->path);
+	bool is_behind_extension =
+		format_list_find_path(request->path).compression != COMPRESSION_NONE;
+
+	if (suffix == COMPRESSION_NONE || !format->is_compressed) {
+		*ret = suffix;
+		return 0;
+	}
+	*ret = COMPRESSION_NONE;
+	if (suffix == find_written_suffix(format->extension) && !is_behind_extension)
+		return 0;
+	return error_set(error, -EINVAL,
+			 "the name '%s': files of the format %s are compressed already; end it in "
+			 "%s",
+			 request->path, format->name, format->extension);
+}
+
 /* The order of what decides: --to, the page where no file is named, the name's extension. */
 static int choose_format(const struct output_request *request, const struct format **ret,
 			 struct error *error)
@@ -48,7 +81,7 @@ static int choose_format(const struct output_request *request, const struct form
 		return error_set(
 			error, -EINVAL,
 			"standard output needs a format: add --to, as in '-o - --to folded'");
-	*ret = format_list_find_path(request->path);
+	*ret = format_list_find_path(request->path).format;
 	if (!*ret)
 		return error_set(error, -EINVAL,
 				 "the name '%s' does not say its format; end it in .folded or "
@@ -66,8 +99,12 @@ int outputs_init(struct outputs *outputs, const struct output_request *requests,
 		return error_set(error, -ENOMEM, "out of memory");
 	outputs->length = num_requests;
 	for (size_t i = 0; i < num_requests; i++) {
-		int err = choose_format(&requests[i], &outputs->items[i].format, error);
+		struct output *output = &outputs->items[i];
+		int err = choose_format(&requests[i], &output->format, error);
 
+		if (!err && requests[i].path)
+			err = choose_compression(&requests[i], output->format, &output->compression,
+						 error);
 		if (err)
 			return err;
 	}
@@ -120,33 +157,34 @@ bool outputs_have_timestamps(const struct outputs *outputs)
  * The caller frees. NULL when out of memory. profile.folded becomes profile.2.folded: the extension
  * stays last, so that the file's format can still be recognised by it.
  */
-static char *number_path(const char *path, const char *extension, uint32_t number)
+static char *number_path(const char *path, size_t extension_bytes, uint32_t number)
 {
-	size_t length = strlen(path) - strlen(extension);
+	size_t length = strlen(path) - extension_bytes;
 	char *name;
 
-	return asprintf(&name, "%.*s.%u%s", (int)length, path, number, extension) < 0 ? NULL : name;
+	return asprintf(&name, "%.*s.%u%s", (int)length, path, number, path + length) < 0 ? NULL
+											  : name;
 }
 
 /* Of a name whose format was given by --to: what stands behind the last dot. */
-static const char *guess_extension(const char *path)
+static size_t guess_extension(const char *path)
 {
 	const char *dot = strrchr(path_basename(path), '.');
 
-	return dot && dot != path_basename(path) ? dot : "";
+	return dot && dot != path_basename(path) ? strlen(dot) : 0;
 }
 
 int output_file_open_numbered(const char *path, uint32_t number, mode_t mode,
 			      struct output_file **ret, struct error *error)
 {
-	const struct format *format = format_list_find_path(path);
-	const char *extension = format ? format->extension : guess_extension(path);
+	struct written_name written = format_list_find_path(path);
+	size_t extension_bytes = written.format ? written.extension_bytes : guess_extension(path);
 	_cleanup_free_ char *name = NULL;
 
 	/* Standard output has no name to number. */
 	if (!number || string_equals(path, "-"))
 		return output_file_open(path, mode, ret, error);
-	name = number_path(path, extension, number);
+	name = number_path(path, extension_bytes, number);
 	return name ? output_file_open(name, mode, ret, error)
 		    : error_set(error, -ENOMEM, "out of memory");
 }
@@ -175,6 +213,22 @@ int outputs_open(struct outputs *outputs, const struct output_request *requests,
 static int write_bytes(void *context, const void *data, size_t size)
 {
 	return output_file_write(context, data, size);
+}
+
+/* What is compressed as a whole is not compressed in parts. Returns as format->write(). */
+static int write_output(const struct output *output, const struct profile *profile,
+			const struct format_opts *opts)
+{
+	const struct sink file_sink = {.write = write_bytes, .context = output->file};
+	_cleanup_(compressing_sink_freep) struct compressing_sink *sink = NULL;
+	struct format_opts whole = *opts;
+	int err = compressing_sink_new(output->compression, &file_sink, &sink);
+
+	if (err)
+		return err;
+	whole.is_compressed = opts->is_compressed && output->compression == COMPRESSION_NONE;
+	err = output->format->write(profile, &whole, compressing_sink_get(sink));
+	return err ? err : compressing_sink_finish(sink);
 }
 
 static void warn_of_metrics(const struct format *format, const struct profile *profile)
@@ -223,7 +277,6 @@ int outputs_fill(struct outputs *outputs, const struct profile *profile,
 
 	for (size_t i = 0; i < outputs->length; i++) {
 		struct output *output = &outputs->items[i];
-		struct sink sink = {.write = write_bytes, .context = output->file};
 		uint64_t num_events = 0;
 
 		warn_of_metrics(output->format, profile);
@@ -241,7 +294,7 @@ int outputs_fill(struct outputs *outputs, const struct profile *profile,
 				output->format->name);
 		warn_of_unused_inputs(output, profile, &opts->tree, &warned);
 		counting.ret_num_events = &num_events;
-		err = output->format->write(profile, &counting, &sink);
+		err = write_output(output, profile, &counting);
 		if (err == -EOVERFLOW)
 			return error_set(error, err,
 					 "the weights exceed in sum what the format %s can hold",

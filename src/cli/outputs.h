@@ -12,6 +12,7 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "base/output_file.h"
+#include "formats/compression.h"
 #include "formats/format.h"
 
 struct fd_list;
@@ -24,6 +25,7 @@ struct output_request {
 
 struct output {
 	const struct format *format;
+	enum compression compression; /* of the whole file, by the suffix of its name */
 	struct output_file *file;
 };
 

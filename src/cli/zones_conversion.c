@@ -19,9 +19,11 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/output_file.h"
+#include "base/utf16.h"
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/trace_hint.h"
+#include "formats/compression.h"
 #include "formats/perfetto.h"
 #include "formats/zones.h"
 
@@ -36,6 +38,7 @@ struct zones_file_conversion {
 	int spill_fd; /* -1: nothing was too much for memory yet */
 	uint64_t spilled;
 	struct output_file *file;
+	enum compression compression; /* of the whole output */
 	struct progress progress;
 	struct error error;
 };
@@ -151,7 +154,8 @@ static int convert(struct zones_file_conversion *conversion, const struct input_
 {
 	struct zones_source source = {rewind_input, read_input, conversion};
 	struct record_store store = {append_spill, read_spill, conversion};
-	struct sink sink = {write_output, conversion};
+	struct sink file_sink = {write_output, conversion};
+	_cleanup_(compressing_sink_freep) struct compressing_sink *sink = NULL;
 	struct import import = {
 		.name = conversion->path,
 		.is_strict = options->is_strict,
@@ -160,8 +164,15 @@ static int convert(struct zones_file_conversion *conversion, const struct input_
 		.advance = advance,
 		.context = conversion,
 	};
-	int err = perfetto_write_zones(&import, &source, &store, is_compressed, &sink);
+	int err = compressing_sink_new(conversion->compression, &file_sink, &sink);
 
+	if (!err)
+		err = perfetto_write_zones(&import, &source, &store,
+					   is_compressed &&
+						   conversion->compression == COMPRESSION_NONE,
+					   compressing_sink_get(sink));
+	if (!err)
+		err = compressing_sink_finish(sink);
 	progress_clear(&conversion->progress);
 	/*
 	 * The importer says what is wrong with the content, the conversion what is wrong with the
@@ -186,13 +197,15 @@ static int convert(struct zones_file_conversion *conversion, const struct input_
 
 /* ---- whether it is one -------------------------------------------------------------------- */
 
-/* A file that is compressed must be decompressed as a whole, for which memory is the place. */
+/* A file that is compressed or UTF-16 must be converted as a whole, for which memory is the place. */
 static bool is_file_of_zones(int fd, const char *path, const struct input_options *options)
 {
 	_cleanup_free_ uint8_t *bytes = malloc(FIRST_BYTES);
 	ssize_t got = bytes ? pread(fd, bytes, FIRST_BYTES, 0) : 0;
+	bool is_big_endian;
 
-	if (got <= 0 || (got >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b))
+	if (got <= 0 || compression_detect(bytes, (size_t)got) != COMPRESSION_NONE ||
+	    utf16_has_mark(bytes, (size_t)got, &is_big_endian))
 		return false;
 	return options->format || format_detect(path, bytes, (size_t)got) == &format_zones;
 }
@@ -220,6 +233,7 @@ bool zones_conversion_run(const char *path, const struct input_options *options,
 	conversion.fd = fd;
 	conversion.size = (uint64_t)status.st_size;
 	conversion.file = outputs->items[0].file;
+	conversion.compression = outputs->items[0].compression;
 	progress_init(&conversion.progress);
 	*ret_status = convert(&conversion, options, is_compressed);
 	if (conversion.spill_fd >= 0)

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "formats/compression.h"
 #include "timeline/timeline.h"
 
 /* clang-format off */
@@ -49,31 +50,42 @@ const struct format *format_find_name(const char *name)
 	return NULL;
 }
 
+static bool ends_in(const char *path, size_t length, const char *extension)
+{
+	size_t size = strlen(extension);
+
+	return length >= size && !memcmp(path + length - size, extension, size);
+}
+
 /* The longest extension wins: x.diff.folded is a differential file, not a folded one. */
-const struct format *format_find_path(const char *path)
+const struct format *format_find_extension(const char *path, size_t length)
 {
 	const struct format *found = NULL;
 
 	for (const struct format *const *format = formats; *format; format++)
 		if ((*format)->write && (*format)->extension[0] &&
-		    string_ends_with(path, (*format)->extension) &&
+		    ends_in(path, length, (*format)->extension) &&
 		    (!found || strlen((*format)->extension) > strlen(found->extension)))
 			found = *format;
 	return found;
 }
 
-/* Whether a path ends in the extension, or in the extension and .gz. */
-static bool is_called(const char *path, const char *extension)
+const struct format *format_find_path(const char *path)
 {
-	size_t length = strlen(extension);
-	size_t end = strlen(path);
+	return format_find_extension(path, strlen(path));
+}
 
-	if (string_ends_with(path, extension))
-		return true;
-	if (!string_ends_with(path, ".gz"))
+bool format_is_extension_of(const struct format *format, const char *path)
+{
+	size_t length = strlen(path);
+
+	if (!format->extension[0])
 		return false;
-	end -= strlen(".gz");
-	return end >= length && !memcmp(path + end - length, extension, length);
+	do {
+		if (ends_in(path, length, format->extension))
+			return true;
+	} while (compression_find_suffix(path, length, &length) != COMPRESSION_NONE);
+	return false;
 }
 
 const struct format *format_detect(const char *path, const uint8_t *data, size_t size)
@@ -95,7 +107,7 @@ const struct format *format_detect(const char *path, const uint8_t *data, size_t
 			continue;
 		if ((*format)->detect && detection == DETECTED_MAYBE && !possible)
 			possible = *format;
-		if ((*format)->extension[0] && is_called(path, (*format)->extension) &&
+		if (format_is_extension_of(*format, path) &&
 		    (!by_path || strlen((*format)->extension) > strlen(by_path->extension)))
 			by_path = *format;
 	}

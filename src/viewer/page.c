@@ -118,6 +118,7 @@ static int write_html(const struct profile *profile, const struct format_opts *o
 const struct format format_html = {
 	.name = "html",
 	.extension = ".html",
+	.is_compressed = true,
 	.summary = "the viewer with the profile in it: one page, for any browser",
 	.has_timestamps = true,
 	.has_all_metrics = true,

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "formats/compression.h"
 #include "formats/format.h"
 #include "formats/native.h"
 #include "formats/tar.h"
@@ -144,12 +145,20 @@ static void keep_warning(void *context, const char *line)
 static int read_bytes(struct import *import, const char *format_name, const struct format **ret,
 		      struct error *error)
 {
+	enum compression compression = compression_detect(import->data, import->size);
 	const struct format *format =
 		format_name && *format_name
 			? format_find_name(format_name)
 			: format_detect(import->name, import->data, import->size);
 	int err;
 
+	/* The page decompresses gzip before it calls us. */
+	if (compression != COMPRESSION_NONE)
+		return error_set(
+			error, -EBADMSG,
+			"%.200s: at byte 0: it is compressed by %s: decompress it first, or "
+			"use the command line, which can read it",
+			import->name, compression_get_name(compression));
 	if (!format || !format->read)
 		return error_set(error, -EINVAL, "%.200s: at byte 0: the format is not recognised",
 				 import->name);

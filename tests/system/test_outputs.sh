@@ -11,8 +11,10 @@ record_program() { record_cpu_time 300 "$program" -p "$program" -F 499 "$@"; }
 cd "$TMPDIR"
 
 # One recording, three outputs of it; --to belongs to the next -o.
-record_program -o a.folded --to folded -o b.data -o c.txt >stdout
+record_program -o a.folded --to folded -o b.data -o c.txt -o d.folded.gz -o e.folded.zst >stdout
 cmp a.folded b.data || fail "two folded outputs of one recording differ"
+gzip -dc d.folded.gz | cmp a.folded - || fail "gzip reads another text"
+! command -v zstd >/dev/null || zstd -qdc e.folded.zst | cmp a.folded - || fail "zstd reads another text"
 [[ ! -s stdout ]] || fail "wrote to standard output"
 grep -q burn_60 c.txt || fail "no burn_60 in the table: $(cat c.txt)"
 ! grep -q ';' c.txt || fail "the table holds stacks"

@@ -26,6 +26,13 @@ const files = {
 		await dropFiles(page, ["loop.folded.gz"]);
 		equal(await getSum(page), 72);
 	},
+	"text in UTF-16 is read, and a file that zstd has compressed says so": async (page) => {
+		await openViewer(page, ["loop.utf16.folded"]);
+		equal((await getFrames(page)).slice(0, 2), [["all 21"], ["go 21"]]);
+		await dropFiles(page, ["loop.folded.zst"]);
+		assert.match(await page.textContent("#notes"), /loop\.folded\.zst: at byte 0: it is compressed by zstd: decompress it first/);
+		equal(await getSum(page), 21);
+	},
 	"a file that cannot be read says where and harms nothing": async (page) => {
 		await openViewer(page, ["loop.folded"]);
 		await dropFiles(page, ["broken.json"]);

@@ -71,6 +71,8 @@ const addUp = (folded) => folded.toString().trim().split("\n").reduce((sum, line
  * packed by zstd, which the page cannot unpack.
  */
 function isAlikeButForNames(file, core, command) {
+	if (core.error?.endsWith("use the command line, which can read it"))
+		return /compressed by (zstd|xz|bzip2|lz4)\b/.test(core.error);
 	const data = fs.readFileSync(file);
 	const isTraceWithAddresses = data[0] === 0x0a && /[^;]\+0x[0-9a-f]+/.test(core.folded?.toString());
 	const hasAddresses = data.subarray(0, 8).toString() === "PERFILE2" ||

@@ -61,6 +61,8 @@ compare 3 1 >"$scratch/slow.folded"
 awk 'BEGIN { for (i = 0; i < 12; i++) print "main;f" i, 1000003 + i * 7919 }' >"$scratch/periods.folded"
 sed 's/cpu-clock/page-faults/; s/: *[0-9]* page/: 3 page/' "$scratch/perf.txt" >"$scratch/faults.txt"
 sed 's/_\[k\]//' "$scratch/loop.folded" | gzip >"$scratch/loop.folded.gz"
+"$STACKWIDE" convert "$scratch/loop.folded" -o "$scratch/loop.folded.zst" || exit
+{ printf '\377\376' && iconv -f UTF-8 -t UTF-16LE "$scratch/loop.folded"; } >"$scratch/loop.utf16.folded"
 printf 'a;b 1\nnonsense\n;; x\n' >"$scratch/malformed.folded"
 { cat "$scratch/perf.txt" && printf 'web 100/101 [000] 1.5: PERF_RECORD_LOST lost 17\n'; } >"$scratch/lossy.txt"
 printf '%s\n' '<html>' 'function unpack(cpool) {' 'const cpool = [' "'all'," "' main'" '];' 'n(3,12)' 'u(8,9)' >"$scratch/pruned.html"

@@ -1,5 +1,5 @@
 /*
- * Perfetto traces: what their struct format is made of. perfetto_decompress() is zlib here and base/inflate.h in the page
+ * Perfetto traces: what their struct format is made of. perfetto_decompress() is zlib and zstd here, formats/inflate.h in the page
  * (src/formats/without_libraries/perfetto_decompress.c).
  */
 #ifndef FORMATS_PERFETTO_PERFETTO_H
@@ -24,10 +24,11 @@ _must_check_ int perfetto_write(const struct profile *profile, const struct form
 				const struct sink *sink);
 
 /*
- * Decompress packets that zlib has compressed, to at most `limit` bytes.
+ * Decompress packets that zlib or zstd has compressed, to at most `limit` bytes.
  *
- * Returns 0, -ENOMEM, -EBADMSG (damaged) or -EFBIG (more than the limit).
+ * Returns 0, -ENOMEM, -EBADMSG (damaged), -EFBIG (more than the limit) or -ENOTSUP (not in the page).
  */
-_must_check_ int perfetto_decompress(struct bytes compressed, size_t limit, struct text *ret);
+_must_check_ int perfetto_decompress(struct bytes compressed, bool is_zstd, size_t limit,
+				     struct text *ret);
 
 #endif

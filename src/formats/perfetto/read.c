@@ -62,7 +62,7 @@ enum packet_field {
 	PACKET_DROPPED = 42,
 	PACKET_THREAD = 44, /* whose sequence it is */
 	PACKET_SYSTEM_INFO = 45,
-	PACKET_COMPRESSED = 50,
+	PACKET_COMPRESSED = 50, /* by zlib */
 	PACKET_STREAMING_PROFILE = 54,
 	PACKET_CLOCK = 58,
 	PACKET_DEFAULTS = 59,
@@ -70,6 +70,7 @@ enum packet_field {
 	PACKET_SYMBOLS = 61,
 	PACKET_SAMPLE = 66,
 	PACKET_RENAME = 120,
+	PACKET_ZSTD_COMPRESSED = 133,
 	PACKET_GROUPED = 1000, /* ours */
 };
 
@@ -214,6 +215,7 @@ static bool read_fields(struct bytes message, struct raw_packet *packet)
 		case PACKET_THREAD:
 		case PACKET_SYSTEM_INFO:
 		case PACKET_COMPRESSED:
+		case PACKET_ZSTD_COMPRESSED:
 		case PACKET_STREAMING_PROFILE:
 		case PACKET_HEAP:
 		case PACKET_TRACK:
@@ -387,17 +389,22 @@ static int read_events(struct perfetto_reader *reader, const struct raw_packet *
 
 static int read_packets(struct rounds *rounds, struct bytes bytes, bool is_compressed);
 
-static int read_compressed(struct rounds *rounds, struct bytes compressed)
+static int read_compressed(struct rounds *rounds, struct bytes compressed, bool is_zstd)
 {
 	struct perfetto_reader *reader = rounds->reader;
 	uint64_t at_once = 2 * (uint64_t)reader->trace.import->size + DECOMPRESS_AT_ONCE_BYTES;
 	size_t limit = rounds->num_decompressible < at_once ? rounds->num_decompressible : at_once;
-	int err = perfetto_decompress(compressed, limit, &rounds->decompressed);
+	int err = perfetto_decompress(compressed, is_zstd, limit, &rounds->decompressed);
 
 	if (err == -EFBIG)
 		return import_fail_byte(
 			reader->trace.import, reader->trace.offset,
 			"compressed packets that expand to far more than their size");
+	if (err == -ENOTSUP)
+		return import_fail_byte(
+			reader->trace.import, reader->trace.offset,
+			"its packets are compressed by zstd: decompress them first, by stackwide "
+			"convert FILE -o NEW.pftrace, or use the command line, which can read it");
 	if (err == -EBADMSG && rounds->round == ROUND_DESCRIPTORS)
 		return 0; /* reported in the other round */
 	if (err == -EBADMSG)
@@ -420,8 +427,10 @@ static int read_packet(struct rounds *rounds, struct bytes message, bool is_comp
 			       ? 0
 			       : reader_skip_byte(rounds->reader->trace.import,
 						  rounds->reader->trace.offset, "a broken packet");
-	if (raw.kind == PACKET_COMPRESSED)
-		return is_compressed ? 0 : read_compressed(rounds, raw.data);
+	if (raw.kind == PACKET_COMPRESSED || raw.kind == PACKET_ZSTD_COMPRESSED)
+		return is_compressed ? 0
+				     : read_compressed(rounds, raw.data,
+						       raw.kind == PACKET_ZSTD_COMPRESSED);
 	if (rounds->round == ROUND_DESCRIPTORS)
 		return read_descriptors(rounds->reader, &raw);
 	return read_events(rounds->reader, &raw);
@@ -628,6 +637,7 @@ static bool is_fitting(const struct protobuf_field *field)
 	case PACKET_INTERNED:
 	case PACKET_SYSTEM_INFO:
 	case PACKET_COMPRESSED:
+	case PACKET_ZSTD_COMPRESSED:
 	case PACKET_DEFAULTS:
 	case PACKET_TRACK:
 	case PACKET_SAMPLE:
@@ -646,6 +656,7 @@ static bool count_fitting(struct bytes message, unsigned int *num_known)
 			return false;
 		*num_known += field.number == PACKET_SEQUENCE ||
 			      field.number == PACKET_COMPRESSED ||
+			      field.number == PACKET_ZSTD_COMPRESSED ||
 			      field.number == PACKET_CLOCK_SNAPSHOT || field.number == PACKET_TRACK;
 	}
 	return !message.failed;

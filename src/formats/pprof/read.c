@@ -528,6 +528,7 @@ enum detection pprof_detect(const uint8_t *data, size_t size)
 const struct format format_pprof = {
 	.name = "pprof",
 	.extension = ".pb.gz",
+	.is_compressed = true,
 	.summary = "pprof's profile: compressed, with addresses, lines, threads",
 	.producers = "Go 1.19",
 	.has_all_metrics = true,

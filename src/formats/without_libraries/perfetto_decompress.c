@@ -1,8 +1,12 @@
-/* Packed packets of Perfetto traces, where there is no zlib. */
+/* Compressed packets of Perfetto traces, where there is neither zlib nor zstd. */
+#include <errno.h>
+
 #include "formats/inflate.h"
 #include "formats/perfetto/perfetto.h"
 
-int perfetto_decompress(struct bytes compressed, size_t limit, struct text *ret)
+int perfetto_decompress(struct bytes compressed, bool is_zstd, size_t limit, struct text *ret)
 {
+	if (is_zstd)
+		return -ENOTSUP;
 	return inflate_decompress(&compressed, INFLATE_ZLIB, limit, ret);
 }

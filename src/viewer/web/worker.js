@@ -34,6 +34,14 @@ async function unpack(packed) {
 	return new Blob(/** @type {any} */ (chunks));
 }
 
+/** Text as Windows' shells write it, in UTF-16, as UTF-8. @param {Blob} blob */
+async function asUtf8(blob) {
+	const [first, second] = new Uint8Array(await blob.slice(0, 2).arrayBuffer());
+	const mark = first << 8 | second;
+	if (mark !== 0xfffe && mark !== 0xfeff) return blob;
+	return new Blob([new TextDecoder(mark === 0xfffe ? 'utf-16le' : 'utf-16be').decode(await blob.arrayBuffer())]);
+}
+
 // Read at once; what comes of it is in the core's memory before the next piece is read.
 const PIECE_BYTES = 2 ** 24;
 
@@ -68,7 +76,7 @@ const methods = {
 		const isPacked = isGzip(new Uint8Array(await blob.slice(0, 32).arrayBuffer()));
 		let whole = blob;
 		try {
-			if (isPacked) whole = await unpack(blob);
+			whole = await asUtf8(isPacked ? await unpack(blob) : blob);
 		} catch (error) {
 			throw new Error(`${name}: cannot be unpacked: ${/** @type {Error} */ (error).message}`);
 		}

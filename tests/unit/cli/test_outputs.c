@@ -207,6 +207,11 @@ static void a_number_comes_before_the_extension(void **state _unused_)
 	assert_string_equal(output_file_get_path(outputs.items[0].file), expected);
 	assert_int_equal(open_both(0), 0);
 	assert_string_equal(output_file_get_path(outputs.items[0].file), first_path);
+	snprintf(path, sizeof(path), "%s/a.folded.zst", folder);
+	assert_int_equal(output_file_open_numbered(path, 3, OUTPUT_MODE, &file, &error), 0);
+	snprintf(expected, sizeof(expected), "%s/a.3.folded.zst", folder);
+	assert_string_equal(output_file_get_path(file), expected);
+	output_file_free(file);
 	/* Of an extension that no format has, and without one. */
 	snprintf(path, sizeof(path), "%s/a.dir", folder);
 	assert_int_equal(mkdir(path, 0700), 0);
@@ -260,6 +265,42 @@ static void the_format_is_asked_for_or_that_of_the_extension(void **state _unuse
 	assert_non_null(strstr(error.message, "'no format'"));
 	/* One that is only read. */
 	assert_int_equal(init_one("x", "jfr"), -EINVAL);
+}
+
+static void assert_compressed(const char *path, const char *format, const char *expected_format,
+			      enum compression compression)
+{
+	assert_int_equal(init_one(path, format), 0);
+	assert_string_equal(outputs.items[0].format->name, expected_format);
+	assert_int_equal(outputs.items[0].compression, compression);
+}
+
+static void a_suffix_behind_the_extension_compresses(void **state _unused_)
+{
+	assert_compressed("x.folded", NULL, "folded", COMPRESSION_NONE);
+	assert_compressed("x.folded.gz", NULL, "folded", COMPRESSION_GZIP);
+	assert_compressed("x.diff.folded.zst", NULL, "diff.folded", COMPRESSION_ZSTD);
+	assert_compressed("x.speedscope.json.zst", NULL, "speedscope", COMPRESSION_ZSTD);
+	assert_compressed("x.pftrace.gz", NULL, "pftrace", COMPRESSION_GZIP);
+	assert_compressed("x.zst", "json", "json", COMPRESSION_ZSTD);
+	assert_compressed("x.txt.gz", "folded", "folded", COMPRESSION_GZIP);
+	assert_compressed("-", "folded", "folded", COMPRESSION_NONE);
+	assert_int_equal(init_one("x.gz", NULL), -EINVAL);
+	assert_int_equal(init_one("x.folded.gz.zst", NULL), -EINVAL);
+	assert_int_equal(init_one("x.folded.xz", NULL), -EINVAL);
+}
+
+static void compressed_formats_are_not_compressed_again(void **state _unused_)
+{
+	assert_compressed("x.pb.gz", NULL, "pprof", COMPRESSION_NONE);
+	assert_compressed("x.gz", "pprof", "pprof", COMPRESSION_NONE);
+	assert_compressed("x.html", NULL, "html", COMPRESSION_NONE);
+	assert_int_equal(init_one("x.pb.gz.gz", NULL), -EINVAL);
+	assert_non_null(strstr(error.message, "pprof are compressed already; end it in .pb.gz"));
+	assert_int_equal(init_one("x.pb.gz.zst", NULL), -EINVAL);
+	assert_int_equal(init_one("x.zst", "pprof"), -EINVAL);
+	assert_int_equal(init_one("x.html.gz", NULL), -EINVAL);
+	assert_int_equal(init_one("x.gz", "html"), -EINVAL);
 }
 
 /* A page where the program has one; its name says host and time. */
@@ -389,6 +430,8 @@ int main(void)
 		TEST(a_number_comes_before_the_extension),
 		TEST(standard_output_has_no_number),
 		TEST(the_format_is_asked_for_or_that_of_the_extension),
+		TEST(a_suffix_behind_the_extension_compresses),
+		TEST(compressed_formats_are_not_compressed_again),
 		TEST(without_a_name_there_is_a_made_up_one),
 		TEST(formats_say_whether_times_and_metrics_are_shown),
 		TEST(what_a_format_cannot_hold_is_told),

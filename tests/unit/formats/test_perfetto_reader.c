@@ -1,4 +1,5 @@
 #include <zlib.h>
+#include <zstd.h>
 
 #include "base/array.h"
 #include "formats/perfetto/perfetto.h"
@@ -566,6 +567,97 @@ static void packets_that_expand_without_end_are_refused(void **state _unused_)
 	text_release(&trace);
 }
 
+/* The packets of a trace by zstd, in two frames, as one packet: Perfetto 58 writes such. */
+static struct text make_zstd_trace(const struct text *plain)
+{
+	struct text trace = {0};
+	struct text packet = {0};
+	size_t room = 2 * ZSTD_compressBound(plain->length);
+	_cleanup_free_ uint8_t *compressed = malloc(room);
+	size_t half = plain->length / 2;
+	size_t size;
+
+	assert_non_null(compressed);
+	size = ZSTD_compress(compressed, room, plain->data, half, 3);
+	assert_false(ZSTD_isError(size));
+	size += ZSTD_compress(compressed + size, room - size, plain->data + half,
+			      plain->length - half, 3);
+	put_bytes(&packet, ZSTD_COMPRESSED, compressed, size);
+	put_message(&trace, 1, &packet);
+	return trace;
+}
+
+static struct text write_folded(const struct text *trace)
+{
+	struct text text = {0};
+	struct sink sink = {.write = imported_append, .context = &text};
+	struct zones_read_result result;
+	const struct format_opts opts = {0};
+
+	assert_int_equal(read_trace(trace, &result), 0);
+	assert_int_equal(format_folded.write(result.profile, &opts, &sink), 0);
+	builder_release(&result);
+	return text;
+}
+
+static void packets_compressed_by_zstd_are_read(void **state _unused_)
+{
+	struct text plain = make_trace(false);
+	struct text trace = make_zstd_trace(&plain);
+	struct text expected = write_folded(&plain);
+	struct text found = write_folded(&trace);
+
+	assert_ptr_equal(format_detect("x.bin", (uint8_t *)trace.data, trace.length),
+			 &format_pftrace);
+	assert_true(expected.length > 0);
+	assert_int_equal(found.length, expected.length);
+	assert_memory_equal(found.data, expected.data, expected.length);
+	text_release(&plain);
+	text_release(&trace);
+	text_release(&expected);
+	text_release(&found);
+}
+
+static void damaged_packets_of_zstd_are_skipped(void **state _unused_)
+{
+	struct text plain = make_trace(false);
+	struct text trace = make_zstd_trace(&plain);
+
+	for (size_t at = 0; at < trace.length; at++) {
+		struct zones_read_result result;
+		int err;
+
+		trace.data[at] ^= (char)0xa5;
+		err = read_trace(&trace, &result);
+		assert_true(err == 0 || result.error.message[0]);
+		trace.data[at] ^= (char)0xa5;
+		builder_release(&result);
+	}
+	text_release(&plain);
+	text_release(&trace);
+}
+
+static void packets_of_zstd_that_expand_without_end_are_refused(void **state _unused_)
+{
+	size_t room = 1u << 20;
+	_cleanup_free_ uint8_t *plain = calloc(1, 80u << 20);
+	_cleanup_free_ uint8_t *compressed = malloc(room);
+	struct zones_read_result result;
+	struct text trace = {0};
+	struct text packet = {0};
+	size_t size;
+
+	assert_true(plain && compressed);
+	size = ZSTD_compress(compressed, room, plain, 80u << 20, 3);
+	assert_false(ZSTD_isError(size));
+	put_bytes(&packet, ZSTD_COMPRESSED, compressed, size);
+	put_message(&trace, 1, &packet);
+	assert_int_equal(read_trace(&trace, &result), -EBADMSG);
+	assert_non_null(strstr(result.error.message, "expand to far more"));
+	builder_release(&result);
+	text_release(&trace);
+}
+
 /* ---- detection ---------------------------------------------------------------------------- */
 
 static void a_trace_is_known_by_its_packets(void **state _unused_)
@@ -587,6 +679,9 @@ static void a_trace_is_known_by_its_packets(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(packets_compressed_by_zstd_are_read),
+		cmocka_unit_test(damaged_packets_of_zstd_are_skipped),
+		cmocka_unit_test(packets_of_zstd_that_expand_without_end_are_refused),
 		cmocka_unit_test(samples_of_others_weigh_one_each),
 		cmocka_unit_test(missing_stacks_and_lost_samples_are_counted),
 		cmocka_unit_test(numbers_are_of_their_sequence),

@@ -75,6 +75,15 @@ static void bytes_of_no_known_format_are_refused(void **state)
 					&source, &error),
 			 -EINVAL);
 	assert_string_equal(error.message, "x.bin: at byte 0: the format is not recognised");
+	assert_int_equal(session_import(session,
+					&(struct session_input){"a.folded.zst",
+								"\x28\xb5\x2f\xfd\x04", 5, NULL},
+					&source, &error),
+			 -EBADMSG);
+	assert_string_equal(
+		error.message,
+		"a.folded.zst: at byte 0: it is compressed by zstd: decompress it first, "
+		"or use the command line, which can read it");
 	session_free(session);
 }
 
