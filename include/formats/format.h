@@ -108,6 +108,8 @@ const struct format *const *format_get_all(void);
  */
 _must_check_ int format_read(const struct format *format, struct import *import);
 
+extern const struct format format_bcc;
+extern const struct format format_bpftrace;
 extern const struct format format_callgrind;
 extern const struct format format_chrome_trace;
 extern const struct format format_cpuprofile;

@@ -11,6 +11,8 @@
 /* clang-format off */
 static const struct format *const formats[] = {
 	&format_async_profiler,
+	&format_bcc,
+	&format_bpftrace,
 	&format_callgrind,
 	&format_chrome_trace,
 	&format_cpuprofile,
