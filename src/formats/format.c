@@ -20,6 +20,7 @@ static const struct format *const formats[] = {
 	&format_gprofng,
 	&format_firefox,
 	&format_folded,
+	&format_gperftools,
 	&format_heapprofile,
 	&format_page,
 	&format_jfr,
