@@ -118,6 +118,7 @@ extern const struct format format_async_profiler;
 extern const struct format format_gprofng;
 extern const struct format format_firefox;
 extern const struct format format_gperftools;
+extern const struct format format_flamebearer;
 extern const struct format format_folded;
 extern const struct format format_heapprofile;
 extern const struct format format_jfr;

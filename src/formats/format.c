@@ -19,6 +19,7 @@ static const struct format *const formats[] = {
 	&format_diff_folded,
 	&format_gprofng,
 	&format_firefox,
+	&format_flamebearer,
 	&format_folded,
 	&format_gperftools,
 	&format_heapprofile,
