@@ -88,8 +88,8 @@ static size_t strip_bracket(const char *name, size_t length)
 static size_t strip_suffix(const char *name, size_t length)
 {
 	static const char *const words[] = {
-		".constprop", ".isra",	  ".part",	".cold",     ".lto_priv",
-		".llvm",      ".clone",	  ".__uniq",	".specialized", ".localalias",
+		".constprop", ".isra",  ".part",   ".cold",        ".lto_priv",
+		".llvm",      ".clone", ".__uniq", ".specialized", ".localalias",
 	};
 	size_t end = length;
 
@@ -195,9 +195,9 @@ void clone_base_append(struct text *text, const char *name, size_t length)
 
 /* The functions of one base name in one module. */
 struct clone_group {
-	uint32_t base;	 /* string of the profile */
+	uint32_t base;   /* string of the profile */
 	uint32_t module; /* string of the profile */
-	bool is_before;	 /* one of its functions is on this side */
+	bool is_before;  /* one of its functions is on this side */
 	bool is_after;
 	bool has_one_sided; /* one of its functions is on one side alone */
 };
@@ -275,8 +275,7 @@ static int init(struct clone_matcher *matcher, uint32_t before, uint32_t after)
 	err = function_list_init(&matcher->functions, &matcher->tree, true);
 	if (err)
 		return err;
-	matcher->groups_of =
-		calloc(matcher->functions.num_functions, sizeof(*matcher->groups_of));
+	matcher->groups_of = calloc(matcher->functions.num_functions, sizeof(*matcher->groups_of));
 	if (!matcher->groups_of)
 		return -ENOMEM;
 	err = weigh(matcher, before, &matcher->before);
@@ -319,7 +318,8 @@ static bool is_matched(const struct clone_matcher *matcher, size_t function)
 static void list_matches(const struct clone_matcher *matcher, struct clone_matches *matches)
 {
 	for (size_t i = 0; i < matcher->functions.num_functions; i++) {
-		if (!is_matched(matcher, i) || !matcher->before[i].total == !matcher->after[i].total)
+		if (!is_matched(matcher, i) ||
+		    !matcher->before[i].total == !matcher->after[i].total)
 			continue;
 		if (matches->num_names < CLONE_EXAMPLES)
 			matches->examples[matches->num_names] =
@@ -343,9 +343,9 @@ static int rename_frames(struct clone_matcher *matcher)
 			       profile_get_string_length(profile, full_name), &full_name);
 		if (err)
 			return err;
-		profile_set_frame_names(
-			profile, i, matcher->groups.items[matcher->groups_of[function]].base,
-			full_name);
+		profile_set_frame_names(profile, i,
+					matcher->groups.items[matcher->groups_of[function]].base,
+					full_name);
 	}
 	return 0;
 }

@@ -7,7 +7,7 @@
 
 /* Narrower columns of words are no easier to read than lines that the terminal breaks. */
 #define MIN_WORDS_COLUMNS 20
-#define ELLIPSIS "\xe2\x80\xa6"
+#define ELLIPSIS          "\xe2\x80\xa6"
 
 /* Three digits a group, with a comma between them. */
 size_t table_get_count_width(uint64_t number)

@@ -295,8 +295,7 @@ static const char *describe_content(const struct input_file *file)
 	for (size_t i = 0; i < ARRAY_LENGTH(contents); i++) {
 		size_t length = strlen(contents[i].magic);
 
-		if (size >= length &&
-		    !memcmp(input_file_get_data(file), contents[i].magic, length))
+		if (size >= length && !memcmp(input_file_get_data(file), contents[i].magic, length))
 			return contents[i].description;
 	}
 	return NULL;

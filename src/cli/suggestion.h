@@ -8,8 +8,8 @@
 
 struct suggestion {
 	const char *wanted; /* the misspelt word; borrowed */
-	const char *word;   /* the most similar known word so far; borrowed. NULL: none is similar */
-	size_t distance;    /* between the two, in edits */
+	const char *word; /* the most similar known word so far; borrowed. NULL: none is similar */
+	size_t distance;  /* between the two, in edits */
 };
 
 /* Offer one known word. Of equally similar words the first stays. */

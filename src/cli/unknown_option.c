@@ -148,6 +148,7 @@ void unknown_option_report(const char *command, const struct option_spec *specs,
 		append_similar(&text, specs, name);
 	}
 	log_error("unknown option '%s'%s%s see 'stackwide help%s'", word,
-		  text.data ? text.data : "", string_ends_with(text.data ? text.data : "", "?") ? "" : ";",
+		  text.data ? text.data : "",
+		  string_ends_with(text.data ? text.data : "", "?") ? "" : ";",
 		  subcommand ? subcommand : "");
 }

@@ -364,7 +364,8 @@ static enum detection detect(const uint8_t *data, size_t size)
 		token = json_next(&json);
 		if (token == JSON_FAILED || token == JSON_END)
 			break;
-		if (token == JSON_KEY && json_get_depth(&json) == 1 && json_is(&json, "flamebearer"))
+		if (token == JSON_KEY && json_get_depth(&json) == 1 &&
+		    json_is(&json, "flamebearer"))
 			return DETECTED_SURE;
 	}
 	return DETECTED_NOT;

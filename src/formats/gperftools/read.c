@@ -61,10 +61,10 @@ struct text_reader {
 	struct gperftools_reader base;
 	struct lines lines;
 	enum gperftools_kind kind;
-	uint64_t rate;             /* bytes between two samples of the heap; 0: all are recorded */
-	uint64_t cycles_per_s;     /* of contentions */
-	uint64_t period;           /* of contentions */
-	bool has_allocated;        /* not only what is in use */
+	uint64_t rate;         /* bytes between two samples of the heap; 0: all are recorded */
+	uint64_t cycles_per_s; /* of contentions */
+	uint64_t period;       /* of contentions */
+	bool has_allocated;    /* not only what is in use */
 	uint32_t metrics[MAX_VALUES];
 	size_t num_metrics;
 	/* The stack that has been read, and not added. */
@@ -84,8 +84,8 @@ static bool take_number(struct slice *text, const char *skipped, uint64_t *ret)
 	size_t start = 0;
 	size_t length = 0;
 
-	while (start < text->length && (is_blank_char(text->start[start]) ||
-					strchr(skipped, text->start[start])))
+	while (start < text->length &&
+	       (is_blank_char(text->start[start]) || strchr(skipped, text->start[start])))
 		start++;
 	while (start + length < text->length && is_digit(text->start[start + length]))
 		length++;
@@ -123,9 +123,10 @@ static int read_addresses(struct text_reader *reader, struct slice text)
 		if (!slice_starts_with(text, "0x"))
 			return -EBADMSG;
 		for (; i < text.length && i < 18 && is_hex_digit(text.start[i]); i++)
-			address = address << 4 | (uint64_t)(is_digit(text.start[i])
-								    ? text.start[i] - '0'
-								    : (text.start[i] | 0x20) - 'a' + 10);
+			address = address << 4 |
+				  (uint64_t)(is_digit(text.start[i])
+						     ? text.start[i] - '0'
+						     : (text.start[i] | 0x20) - 'a' + 10);
 		if (i == 2 || (i < text.length && !is_blank_char(text.start[i])))
 			return -EBADMSG;
 		if (reader->base.addresses.length == GPERFTOOLS_MAX_FRAMES)
@@ -193,7 +194,8 @@ static bool set_contention(struct text_reader *reader, uint64_t cycles, uint64_t
 	if (reader->cycles_per_s)
 		delay_ns = delay_ns * 1e9 / (double)reader->cycles_per_s;
 	reader->values[0] = (uint64_t)delay_ns;
-	return delay_ns < 0x1p63 && !__builtin_mul_overflow(count, reader->period, &reader->values[1]);
+	return delay_ns < 0x1p63 &&
+	       !__builtin_mul_overflow(count, reader->period, &reader->values[1]);
 }
 
 static void set_heap(struct text_reader *reader, uint64_t *values)
@@ -472,7 +474,8 @@ static int read_jemalloc_heading(struct text_reader *reader, struct slice line)
 	return add_heap_metrics(reader);
 }
 
-static int read_heading(struct text_reader *reader, const struct heading *heading, struct slice line)
+static int read_heading(struct text_reader *reader, const struct heading *heading,
+			struct slice line)
 {
 	const char *const counted[][2] = {{heading->metric, "count"}};
 	static const char *const contention[][2] = {{"delay", "nanoseconds"},
@@ -510,7 +513,8 @@ static int read_text(struct text_reader *reader)
 	int err;
 
 	if (!heading || !lines_take(&reader->lines, &line))
-		return import_fail_line(import, 1, "expected a profile of gperftools, jemalloc or Go");
+		return import_fail_line(import, 1,
+					"expected a profile of gperftools, jemalloc or Go");
 	err = gperftools_read_mappings(&reader->base,
 				       (struct slice){(const char *)import->data, import->size});
 	if (err)

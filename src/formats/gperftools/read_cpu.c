@@ -86,8 +86,7 @@ static void drop_second_leaf(struct gperftools_reader *reader)
 
 	if (reader->addresses.length < 2 || addresses[0] != addresses[1])
 		return;
-	memmove(addresses + 1, addresses + 2,
-		(reader->addresses.length - 2) * sizeof(*addresses));
+	memmove(addresses + 1, addresses + 2, (reader->addresses.length - 2) * sizeof(*addresses));
 	reader->addresses.length--;
 }
 
@@ -189,8 +188,8 @@ int gperftools_read_cpu_profile(struct gperftools_reader *reader)
 	err = find_end(reader, words, &end);
 	if (err)
 		return err;
-	err = gperftools_read_mappings(reader, (struct slice){(const char *)import->data + end,
-							      import->size - end});
+	err = gperftools_read_mappings(
+		reader, (struct slice){(const char *)import->data + end, import->size - end});
 	if (err)
 		return err;
 	err = profile_add_metric(import->profile, "cpu", "nanoseconds", &metrics[0]);

@@ -17,7 +17,8 @@ static uint64_t take_hex(struct slice *text, size_t *digits)
 
 	if (slice_starts_with(*text, "0x"))
 		*text = (struct slice){text->start + 2, text->length - 2};
-	for (*digits = 0; *digits < text->length && *digits < 16 && is_hex_digit(text->start[*digits]);
+	for (*digits = 0;
+	     *digits < text->length && *digits < 16 && is_hex_digit(text->start[*digits]);
 	     ++*digits) {
 		char c = text->start[*digits];
 

@@ -83,9 +83,24 @@ static void numbers_of_closures_of_go_are_stripped(void **state _unused_)
 static void other_names_stay(void **state _unused_)
 {
 	static const char *const names[] = {
-		"",	 "a",	      "main",	    ".cold",	".0",	   "1.5",
-		"x86_64", "sha256", "python3.11", "[libc.so.6]", "foo.avx2", "[clone .cold]",
-		"foo.coldest", "foo (.cold",  "foo .cold]", "a.b",   "foo.",   "main.rs:12",
+		"",
+		"a",
+		"main",
+		".cold",
+		".0",
+		"1.5",
+		"x86_64",
+		"sha256",
+		"python3.11",
+		"[libc.so.6]",
+		"foo.avx2",
+		"[clone .cold]",
+		"foo.coldest",
+		"foo (.cold",
+		"foo .cold]",
+		"a.b",
+		"foo.",
+		"main.rs:12",
 	};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(names); i++)

@@ -72,7 +72,8 @@ static void words_are_wrapped_behind_their_indent(void **state _unused_)
 	assert_words("one two three four five", 2, 24, "one two three four\n  five");
 	assert_words("a-word-of-more-columns-than-there-are b", 2, 22,
 		     "a-word-of-more-columns-than-there-are\n  b");
-	assert_words("\xc3\xa4\xc3\xa4\xc3\xa4 two three four five", 0, 23, "\xc3\xa4\xc3\xa4\xc3\xa4 two three four five");
+	assert_words("\xc3\xa4\xc3\xa4\xc3\xa4 two three four five", 0, 23,
+		     "\xc3\xa4\xc3\xa4\xc3\xa4 two three four five");
 	assert_words("", 2, 22, "");
 }
 

@@ -11,8 +11,8 @@
 
 static const char *suggest(const char *wanted)
 {
-	static const char *const words[] = {"record", "report", "view",	  "convert",
-					    "top",    "total",	"min-width"};
+	static const char *const words[] = {"record", "report", "view",     "convert",
+					    "top",    "total",  "min-width"};
 	struct suggestion suggestion = {.wanted = wanted};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(words); i++)

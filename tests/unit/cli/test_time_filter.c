@@ -30,9 +30,19 @@ static void ranges_are_durations_or_milliseconds(void **state _unused_)
 static void other_ranges_are_refused(void **state _unused_)
 {
 	static const char *const bad[] = {
-		"time:",	"time:5s",     "time:5s..2s", "time:1s..1s", "time:a..b",
-		"time:1s..2x",	"time:-1s..2", "time:200-100", "time:1-",     "time:-2",
-		"time:100-200x", "time:1..2..3", "time:00000000000000000000000000000000001s..",
+		"time:",
+		"time:5s",
+		"time:5s..2s",
+		"time:1s..1s",
+		"time:a..b",
+		"time:1s..2x",
+		"time:-1s..2",
+		"time:200-100",
+		"time:1-",
+		"time:-2",
+		"time:100-200x",
+		"time:1..2..3",
+		"time:00000000000000000000000000000000001s..",
 	};
 	struct text lines = {0};
 

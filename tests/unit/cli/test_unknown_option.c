@@ -28,24 +28,29 @@ static void assert_report(const char *word, const char *expected)
 
 static void a_misspelt_option_suggests_the_right_one(void **state _unused_)
 {
-	assert_report("--metrik", "stackwide: unknown option '--metrik'; did you mean --metric? see "
-				  "'stackwide help report'\n");
-	assert_report("--verbos", "stackwide: unknown option '--verbos'; did you mean --verbose? see "
-				  "'stackwide help report'\n");
-	assert_report("--bogus", "stackwide: unknown option '--bogus'; see 'stackwide help report'\n");
+	assert_report("--metrik",
+		      "stackwide: unknown option '--metrik'; did you mean --metric? see "
+		      "'stackwide help report'\n");
+	assert_report("--verbos",
+		      "stackwide: unknown option '--verbos'; did you mean --verbose? see "
+		      "'stackwide help report'\n");
+	assert_report("--bogus",
+		      "stackwide: unknown option '--bogus'; see 'stackwide help report'\n");
 	assert_report("-x", "stackwide: unknown option '-x'; see 'stackwide help report'\n");
 }
 
 static void options_of_other_tools_name_ours(void **state _unused_)
 {
 	assert_report("-top", "stackwide: unknown option '-top' (of pprof): use --top N\n");
-	assert_report("--stdio", "stackwide: unknown option '--stdio' (of perf): 'stackwide report' "
-				 "prints text\n");
+	assert_report("--stdio",
+		      "stackwide: unknown option '--stdio' (of perf): 'stackwide report' "
+		      "prints text\n");
 	assert_report("--percent-limit=3",
 		      "stackwide: unknown option '--percent-limit=3' (of perf): use --top N\n");
 	report(&command_convert, "stackwide convert", "--minwidth");
-	assert_string_equal(printed, "stackwide: unknown option '--minwidth' (of flamegraph.pl): use "
-				     "--min-width PIXELS|N%\n");
+	assert_string_equal(printed,
+			    "stackwide: unknown option '--minwidth' (of flamegraph.pl): use "
+			    "--min-width PIXELS|N%\n");
 	report(&command_record, "stackwide record", "-g");
 	assert_string_equal(
 		printed, "stackwide: unknown option '-g' (of perf): stacks are always recorded\n");

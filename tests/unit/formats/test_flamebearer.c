@@ -6,7 +6,8 @@
 
 /* main calls read (3) and write (1), and another main, at 5, write (2). */
 static const char single[] =
-	"{\"version\": 1, \"flamebearer\": {" NAMES ", \"levels\": [[0, 8, 0, 0], [0, 5, 1, 1, 0, 3, 1, 1],"
+	"{\"version\": 1, \"flamebearer\": {" NAMES
+	", \"levels\": [[0, 8, 0, 0], [0, 5, 1, 1, 0, 3, 1, 1],"
 	"[0, 3, 3, 2, 0, 1, 1, 3, 1, 2, 2, 3]], \"numTicks\": 8}, \"metadata\": {\"format\": \"single\", "
 	"\"units\": \"bytes\", \"sampleRate\": 100}}";
 
@@ -23,10 +24,11 @@ static void bars_are_below_their_callers(void **state _unused_)
 
 static void keys_come_in_any_order(void **state _unused_)
 {
-	assert_stacks(&format_flamebearer,
-		      "{\"metadata\": 1, \"timeline\": null, \"flamebearer\": {\"levels\": [[0, 2, 0, 0], "
-		      "[1, 1, 1, 3]], \"maxSelf\": 2, " NAMES "}}",
-		      0, "write 1\n");
+	assert_stacks(
+		&format_flamebearer,
+		"{\"metadata\": 1, \"timeline\": null, \"flamebearer\": {\"levels\": [[0, 2, 0, 0], "
+		"[1, 1, 1, 3]], \"maxSelf\": 2, " NAMES "}}",
+		0, "write 1\n");
 }
 
 static void comparisons_have_two_metrics(void **state _unused_)
@@ -104,7 +106,8 @@ static void broken_rows_are_refused(void **state _unused_)
 static void bars_without_width_are_nothing(void **state _unused_)
 {
 	assert_stacks(&format_flamebearer,
-		      "{\"flamebearer\": {" NAMES ", \"levels\": [[0, 1, 0, 0], [0, 0, 0, 1, 0, 1, 1, 3]]}}",
+		      "{\"flamebearer\": {" NAMES
+		      ", \"levels\": [[0, 1, 0, 0], [0, 0, 0, 1, 0, 1, 1, 3]]}}",
 		      0, "write 1\n");
 }
 

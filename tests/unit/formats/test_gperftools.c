@@ -2,10 +2,10 @@
 
 #include "import_fixture.h"
 
-#define MAPS                                                       \
-	"\nMAPPED_LIBRARIES:\n"                                    \
-	"00400000-00410000 r-xp 00001000 08:01 12 /usr/bin/x\n"    \
-	"00410000-00420000 rw-p 00011000 08:01 12 /usr/bin/x\n"    \
+#define MAPS                                                               \
+	"\nMAPPED_LIBRARIES:\n"                                            \
+	"00400000-00410000 r-xp 00001000 08:01 12 /usr/bin/x\n"            \
+	"00410000-00420000 rw-p 00011000 08:01 12 /usr/bin/x\n"            \
 	"7f0000000000-7f0000010000 r-xp 00000000 08:01 13 /usr/lib/y.so\n" \
 	"7ffe00000000-7ffe00001000 r-xp 00000000 00:00 0 [vdso]\n"
 
@@ -24,9 +24,10 @@ static void assert_named(const char *text, size_t size, uint32_t metric, const c
 /* A return address is that of the call, and its place is one in the file. */
 static void a_heap_has_two_metrics_or_four(void **state _unused_)
 {
-	static const char in_use[] = "heap profile:      2:      300 [     0:        0] @ heapprofile\n"
-				     "     1:      200 [     0:        0] @ 0x00401235 0x7f0000000101\n"
-				     "     1:      100 [     0:        0] @ 0x7f0000000101\n" MAPS;
+	static const char in_use[] =
+		"heap profile:      2:      300 [     0:        0] @ heapprofile\n"
+		"     1:      200 [     0:        0] @ 0x00401235 0x7f0000000101\n"
+		"     1:      100 [     0:        0] @ 0x7f0000000101\n" MAPS;
 	static const char both[] = "heap profile:  1: 200 [  5: 1000] @ heapprofile\n"
 				   "  1:  200 [  5:  1000] @ 0x00401235\n" MAPS;
 
@@ -92,18 +93,20 @@ static void texts_of_go_name_frames(void **state _unused_)
 /* 1000 cycles of 2 GHz, one in 10. */
 static void frames_that_go_hides_are_of_its_runtime(void **state _unused_)
 {
-	assert_stacks(&format_gperftools,
-		      "threadcreate profile: total 1\n1 @ 0x501235 0x501300\n#\t0x5012ff\tmain.main+0x1f"
-		      "\t/src/a.go:30\n",
-		      0, "main.main;[Go runtime] 1\n");
+	assert_stacks(
+		&format_gperftools,
+		"threadcreate profile: total 1\n1 @ 0x501235 0x501300\n#\t0x5012ff\tmain.main+0x1f"
+		"\t/src/a.go:30\n",
+		0, "main.main;[Go runtime] 1\n");
 }
 
 static void contentions_are_in_nanoseconds(void **state _unused_)
 {
 	static const char text[] = "--- mutex:\ncycles/second=2000000000\nsampling period=10\n"
 				   "1000 3 @ 0x401235\n" MAPS;
-	static const char spaced[] = "--- contention:\ncycles/second = 1000000000\n"
-				     "sampling period = 1\nms since reset = 5\n 1000 3 @ 0x401235\n" MAPS;
+	static const char spaced[] =
+		"--- contention:\ncycles/second = 1000000000\n"
+		"sampling period = 1\nms since reset = 5\n 1000 3 @ 0x401235\n" MAPS;
 
 	assert_named(text, strlen(text), 0, "x+0x2234 5000\n");
 	assert_named(text, strlen(text), 1, "x+0x2234 30\n");
@@ -129,9 +132,9 @@ static void put(struct words *words, const uint64_t *values, size_t count)
 
 static void put_profile(struct words *words)
 {
-	static const uint64_t values[] = {0, 3, 0, 10000, 0, /* header */
-					  2, 2, 0x401234, 0x401300, 1, 3, 0x401234, 0x401234, 0x401300,
-					  0, 1, 0};
+	static const uint64_t values[] = {0,        3,        0,        10000,    0, /* header */
+					  2,        2,        0x401234, 0x401300, 1, 3,
+					  0x401234, 0x401234, 0x401300, 0,        1, 0};
 
 	put(words, values, ARRAY_LENGTH(values));
 	memcpy(words->bytes + words->size, MAPS, strlen(MAPS));
@@ -168,17 +171,22 @@ static void a_cpu_profile_that_was_cut_off_says_so(void **state _unused_)
 static void malformed_lines_are_skipped(void **state _unused_)
 {
 	static const char *const lines[] = {
-		"1: 200 [0: 0] @ 401235", "1: 200 [0: 0] @ 0x", "1: 200 [0: 0 @ 0x401235",
-		"1: 200 @ 0x401235",	  "x",			"1: 200 [0: 0] @ 0x401235z",
+		"1: 200 [0: 0] @ 401235",
+		"1: 200 [0: 0] @ 0x",
+		"1: 200 [0: 0 @ 0x401235",
+		"1: 200 @ 0x401235",
+		"x",
+		"1: 200 [0: 0] @ 0x401235z",
 		"1: 2 [0: 0] x @ 0x1",
 	};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(lines); i++) {
 		char text[1024];
 
-		snprintf(text, sizeof(text),
-			 "heap profile: 1: 2 [0: 0] @ heapprofile\n%s\n1: 2 [0: 0] @ 0x401235\n" MAPS,
-			 lines[i]);
+		snprintf(
+			text, sizeof(text),
+			"heap profile: 1: 2 [0: 0] @ heapprofile\n%s\n1: 2 [0: 0] @ 0x401235\n" MAPS,
+			lines[i]);
 		assert_warned(&format_gperftools, text, "FILE:2: malformed, skipping\n",
 			      "x+0x2234 2\n");
 	}
@@ -187,7 +195,8 @@ static void malformed_lines_are_skipped(void **state _unused_)
 static void other_files_are_refused(void **state _unused_)
 {
 	assert_refused(&format_gperftools, "", "FILE:1: expected a profile of gperftools");
-	assert_refused(&format_gperftools, "heap profile: x\n", "FILE:1: expected 'heap profile: N");
+	assert_refused(&format_gperftools, "heap profile: x\n",
+		       "FILE:1: expected 'heap profile: N");
 	assert_refused(&format_gperftools,
 		       "goroutine profile: total 3\n18446744073709551615 @ 0x1\n1 @ 0x1\n",
 		       "FILE:3: the values of this stack exceed 64 bits");
