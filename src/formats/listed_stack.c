@@ -120,22 +120,22 @@ static struct listed_frame parse_frame(struct slice line)
 	return frame;
 }
 
-/* The kernel's code that nothing of the kernel calls. */
-static bool is_kernel_root(struct slice name)
+/* Code of the kernel that programs enter, or where its own threads start. */
+static bool is_kernel_entry(struct slice name)
 {
-	static const char *const roots[] = {
-		"entry_SYSCALL", "entry_INT80", "do_syscall_64",   "ret_from_fork", "asm_",
-		"secondary_startup", "common_startup", "start_kernel", "el0",	    "el1",
-		"x86_64_start_", "invoke_syscall", "system_call_fastpath", "rest_init",
+	static const char *const entries[] = {
+		"entry_SYSCALL",     "entry_INT80",       "do_syscall_64", "system_call_fastpath",
+		"ret_from_fork",     "asm_exc_",          "asm_sysvec_",   "asm_common_interrupt",
+		"secondary_startup", "common_startup_64", "start_kernel",  "x86_64_start_",
+		"el0t_64_",          "el0_svc",           "el0_irq",       "el1h_64_",
 	};
 
 	if (slice_starts_with(name, "0x"))
 		return count_hex_digits((struct slice){name.start + 2, name.length - 2}) ==
 			       ADDRESS_DIGITS &&
-		       !memcmp(name.start + 2, KERNEL_ADDRESS_START,
-			       strlen(KERNEL_ADDRESS_START));
-	for (size_t i = 0; i < ARRAY_LENGTH(roots); i++)
-		if (slice_starts_with(name, roots[i]))
+		       !memcmp(name.start + 2, KERNEL_ADDRESS_START, strlen(KERNEL_ADDRESS_START));
+	for (size_t i = 0; i < ARRAY_LENGTH(entries); i++)
+		if (slice_starts_with(name, entries[i]))
 			return true;
 	return false;
 }
@@ -145,16 +145,20 @@ static size_t get_start(const struct listed_stack *stack, size_t part)
 	return part ? stack->ends.items[part - 1] : 0;
 }
 
-/* By its outermost frames: some list code of the startup behind the root. */
-static bool is_kernel_part(const struct listed_stack *stack, size_t part)
+/* The first frame of the program in a part: kernel frames are before it, up to the outermost entry. */
+static size_t find_kernel_end(const struct listed_stack *stack, size_t part)
 {
 	size_t start = get_start(stack, part);
 	size_t end = stack->ends.items[part];
 
-	for (size_t i = end; i > start && end - i < 3; i--)
-		if (is_kernel_root(parse_frame(stack->frames.items[i - 1]).name))
-			return true;
-	return false;
+	while (end > start && !is_kernel_entry(parse_frame(stack->frames.items[end - 1]).name))
+		end--;
+	return end;
+}
+
+static bool has_kernel_frames(const struct listed_stack *stack, size_t part)
+{
+	return find_kernel_end(stack, part) > get_start(stack, part);
 }
 
 static int add_frame(struct profile *profile, struct slice line, bool is_kernel, uint32_t *stack)
@@ -183,11 +187,11 @@ static int add_frame(struct profile *profile, struct slice line, bool is_kernel,
 static int add_part(const struct listed_stack *stack, size_t part, struct profile *profile,
 		    uint32_t *ret)
 {
-	bool is_kernel = is_kernel_part(stack, part);
+	size_t kernel_end = find_kernel_end(stack, part);
 	size_t start = get_start(stack, part);
 
 	for (size_t i = stack->ends.items[part]; i-- > start;) {
-		int err = add_frame(profile, stack->frames.items[i], is_kernel, ret);
+		int err = add_frame(profile, stack->frames.items[i], i < kernel_end, ret);
 
 		if (err)
 			return err;
@@ -202,10 +206,10 @@ int listed_stack_add(struct listed_stack *stack, struct profile *profile, uint32
 	*ret = STACK_EMPTY;
 	if (err)
 		return err;
-	/* What is called comes after its callers: user parts, and then the kernel's. */
+	/* Callers first: parts of the program, then those that end in the kernel. */
 	for (int wanted = 0; wanted < 2; wanted++)
 		for (size_t i = stack->ends.length; i-- > 0;) {
-			if (is_kernel_part(stack, i) != wanted)
+			if (has_kernel_frames(stack, i) != wanted)
 				continue;
 			err = add_part(stack, i, profile, ret);
 			if (err)

@@ -27,8 +27,8 @@ _must_check_ int listed_stack_add_frame(struct listed_stack *stack, struct slice
 _must_check_ int listed_stack_end_part(struct listed_stack *stack);
 
 /*
- * Add the stack to the profile. A kernel part is innermost, wherever it was listed: known by the
- * kernel's outermost functions and addresses.
+ * Add the stack to the profile. Kernel frames are innermost, whichever part was listed first; they are
+ * known by the functions where the kernel is entered, and by addresses.
  *
  * ret  STACK_EMPTY without frames
  *

@@ -81,11 +81,11 @@ static struct slice strip_bytes(struct slice text)
 /* Whether a line names the thread of the block. */
 static bool take_thread(struct bcc_reader *reader, struct slice text)
 {
-	bool is_found = slice_starts_with(text, "- ")
-				? split_thread(slice_trim((struct slice){text.start + 1,
-									 text.length - 1}),
-					       '(', ')', &reader->comm, &reader->pid)
-				: split_thread(text, '[', ']', &reader->comm, &reader->pid);
+	bool is_found =
+		slice_starts_with(text, "- ")
+			? split_thread(slice_trim((struct slice){text.start + 1, text.length - 1}),
+				       '(', ')', &reader->comm, &reader->pid)
+			: split_thread(text, '[', ']', &reader->comm, &reader->pid);
 
 	if (!is_found)
 		return false;
@@ -268,7 +268,8 @@ static int read_bcc(struct import *import)
 	listed_stack_release(&reader.stack);
 	processes_release(&reader.processes);
 	if (!err && !import->counts.records && !import->counts.skipped)
-		err = import_fail_line(import, 1, "expected stacks with counts, as tools of BCC print them");
+		err = import_fail_line(import, 1,
+				       "expected stacks with counts, as tools of BCC print them");
 	return err;
 }
 

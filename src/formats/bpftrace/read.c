@@ -52,7 +52,8 @@ static size_t measure_map(struct slice line)
 	if (!line.length || line.start[0] != '@')
 		return 0;
 	while (length < line.length &&
-	       (line.start[length] == '_' || (line.start[length] >= '0' && line.start[length] <= '9') ||
+	       (line.start[length] == '_' ||
+		(line.start[length] >= '0' && line.start[length] <= '9') ||
 		((line.start[length] | 0x20) >= 'a' && (line.start[length] | 0x20) <= 'z')))
 		length++;
 	return length;
@@ -104,7 +105,8 @@ static bool parse_value(struct slice value, uint64_t *ret)
 
 	if (found && slice_starts_with(value, "count "))
 		value = (struct slice){found + strlen(total),
-				       value.length - (size_t)(found - value.start) - strlen(total)};
+				       value.length - (size_t)(found - value.start) -
+					       strlen(total)};
 	return parse_u64(value.start, value.length, ret);
 }
 
@@ -122,10 +124,9 @@ static int find_thread(struct bpftrace_reader *reader, uint32_t *ret)
 {
 	struct profile *profile = reader->import->profile;
 	struct thread thread = {.process = reader->process, .source = reader->import->source};
-	int err = reader->label.length
-			  ? profile_add_frame_name(profile, reader->label.data,
-						   reader->label.length, &thread.comm)
-			  : 0;
+	int err = reader->label.length ? profile_add_frame_name(profile, reader->label.data,
+								reader->label.length, &thread.comm)
+				       : 0;
 
 	return err ? err : profile_add_thread(profile, &thread, ret);
 }
@@ -214,8 +215,8 @@ static int read_short_entry(struct bpftrace_reader *reader, struct slice line)
 	size_t length = measure_map(line);
 	struct slice key;
 
-	if (line.length < length + 2 || line.start[length] != '[' || line.start[length + 1] != ',' ||
-	    !split_value(line, &key, &reader->value))
+	if (line.length < length + 2 || line.start[length] != '[' ||
+	    line.start[length + 1] != ',' || !split_value(line, &key, &reader->value))
 		return 0;
 	start_entry(reader, line);
 	add_label(&reader->label, (struct slice){key.start + length + 1, key.length - length - 1});
@@ -243,7 +244,8 @@ static int read_lines(struct bpftrace_reader *reader)
 	}
 	return reader->num_entries || import->counts.skipped
 		       ? 0
-		       : import_fail_line(import, 1, "expected a map with stacks, as bpftrace prints them");
+		       : import_fail_line(import, 1,
+					  "expected a map with stacks, as bpftrace prints them");
 }
 
 static int read_bpftrace(struct import *import)

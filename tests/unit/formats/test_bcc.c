@@ -2,7 +2,8 @@
 
 #include "import_fixture.h"
 
-#define SAMPLING "Sampling at 49 Hertz of all threads by user + kernel stack... Hit Ctrl-C to end.\n^C\n"
+#define SAMPLING \
+	"Sampling at 49 Hertz of all threads by user + kernel stack... Hit Ctrl-C to end.\n^C\n"
 
 static const char profile_text[] = SAMPLING "    __clear_user\n"
 					    "    entry_SYSCALL_64_fastpath\n"
@@ -24,6 +25,17 @@ static void samples_of_profile_are_read(void **state _unused_)
 		      "func ab;main;func_a 5\n");
 }
 
+/* Without -d nothing stands between kernel and user, and an interrupt may be in between. */
+static void the_kernel_ends_where_it_was_entered(void **state _unused_)
+{
+	assert_stacks(&format_bcc,
+		      SAMPLING "    tick\n    asm_sysvec_apic_timer_interrupt\n    vfs_read\n    "
+			       "entry_SYSCALL_64_after_hwframe\n    read\n    main\n        2\n\n",
+		      0,
+		      "main;read;entry_SYSCALL_64_after_hwframe_[k];vfs_read_[k];"
+		      "asm_sysvec_apic_timer_interrupt_[k];tick_[k] 2\n");
+}
+
 static void threads_are_known_by_pid(void **state _unused_)
 {
 	struct imported imported = {0};
@@ -41,9 +53,10 @@ static void threads_are_known_by_pid(void **state _unused_)
 
 static void times_of_offcputime_are_microseconds(void **state _unused_)
 {
-	static const char text[] = "Tracing off-CPU time (us) of all threads by kernel stack... Hit "
-				   "Ctrl-C to end.\n^C\n    b'schedule'\n    b'do_syscall_64'\n    -   "
-				   "             b'chmod' (12)\n        13\n\n";
+	static const char text[] =
+		"Tracing off-CPU time (us) of all threads by kernel stack... Hit "
+		"Ctrl-C to end.\n^C\n    b'schedule'\n    b'do_syscall_64'\n    -   "
+		"             b'chmod' (12)\n        13\n\n";
 	struct imported imported = {0};
 
 	assert_stacks(&format_bcc, text, 0, "chmod;do_syscall_64_[k];schedule_[k] 13\n");
@@ -74,8 +87,9 @@ static void calls_of_stackcount_have_a_process_or_none(void **state _unused_)
 /* A function may be called like a number; a count is indented more. */
 static void a_count_is_indented_more_than_frames(void **state _unused_)
 {
-	assert_stacks(&format_bcc, SAMPLING "    17\n    main\n    -                a (1)\n        3\n\n",
-		      0, "a;main;17 3\n");
+	assert_stacks(&format_bcc,
+		      SAMPLING "    17\n    main\n    -                a (1)\n        3\n\n", 0,
+		      "a;main;17 3\n");
 	assert_stacks(&format_bcc, SAMPLING "    -                idle (1)\n        3\n\n", 0,
 		      "idle 3\n");
 }
@@ -93,8 +107,7 @@ static void what_has_no_counts_is_refused(void **state _unused_)
 	assert_refused(&format_bcc, "", "FILE:1: expected stacks with counts");
 	assert_refused(&format_bcc, SAMPLING, "FILE:1: expected stacks with counts");
 	assert_refused(&format_bcc,
-		       SAMPLING
-		       "    a\n        18446744073709551615\n\n    a\n        1\n\n",
+		       SAMPLING "    a\n        18446744073709551615\n\n    a\n        1\n\n",
 		       "FILE:7: the counts of this stack exceed 64 bits");
 }
 
@@ -115,6 +128,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_of_profile_are_read),
+		cmocka_unit_test(the_kernel_ends_where_it_was_entered),
 		cmocka_unit_test(threads_are_known_by_pid),
 		cmocka_unit_test(times_of_offcputime_are_microseconds),
 		cmocka_unit_test(the_last_line_of_old_versions_is_the_thread),

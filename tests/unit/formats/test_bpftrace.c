@@ -54,7 +54,8 @@ static void each_map_is_a_metric(void **state _unused_)
 
 	assert_stacks(&format_bpftrace, maps, 0, "a 100\n");
 	assert_stacks(&format_bpftrace, maps, 1, "a 2\n");
-	assert_stacks(&format_bpftrace, "@[\n    a+1\n]: count 2, average 3, total 6\n", 0, "a 6\n");
+	assert_stacks(&format_bpftrace, "@[\n    a+1\n]: count 2, average 3, total 6\n", 0,
+		      "a 6\n");
 }
 
 static void frames_lose_addresses_and_offsets(void **state _unused_)
@@ -87,16 +88,16 @@ static void a_module_is_kept(void **state _unused_)
 
 static void other_output_is_left_out(void **state _unused_)
 {
-	assert_stacks(&format_bpftrace,
-		      "hello from printf: 3\n@x: 5\n@y[bash]: 6\n@[\n    a+1\n]: 1\n\n@hist:\n[1]   3 "
-		      "|@@@|\n",
-		      0, "a 1\n");
+	assert_stacks(
+		&format_bpftrace,
+		"hello from printf: 3\n@x: 5\n@y[bash]: 6\n@[\n    a+1\n]: 1\n\n@hist:\n[1]   3 "
+		"|@@@|\n",
+		0, "a 1\n");
 }
 
 static void histograms_are_skipped(void **state _unused_)
 {
-	assert_warned(&format_bpftrace,
-		      "@[\n    a+1\n]:\n[2, 4)   3 |@@@|\n\n@[\n    b+1\n]: 2\n",
+	assert_warned(&format_bpftrace, "@[\n    a+1\n]:\n[2, 4)   3 |@@@|\n\n@[\n    b+1\n]: 2\n",
 		      "FILE:1: a histogram has no sum, skipping\n", "b 2\n");
 	assert_warned(&format_bpftrace, "@[\n    a+1\n]: -3\n@[\n    b+1\n]: 2\n",
 		      "FILE:1: expected a count, skipping\n", "b 2\n");
@@ -114,8 +115,7 @@ static void what_has_no_stack_is_refused(void **state _unused_)
 {
 	assert_refused(&format_bpftrace, "", "FILE:1: expected a map with stacks");
 	assert_refused(&format_bpftrace, "@[bash]: 3\n", "FILE:1: expected a map with stacks");
-	assert_refused(&format_bpftrace,
-		       "@[\n    a\n]: 18446744073709551615\n@[\n    a\n]: 1\n",
+	assert_refused(&format_bpftrace, "@[\n    a\n]: 18446744073709551615\n@[\n    a\n]: 1\n",
 		       "FILE:4: the counts of this stack exceed 64 bits");
 }
 
