@@ -132,6 +132,7 @@ extern const struct format format_pprof;
 extern const struct format format_sampling_prof;
 extern const struct format format_svg;
 extern const struct format format_speedscope;
+extern const struct format format_stackprof;
 extern const struct format format_text;
 extern const struct format format_zones;
 

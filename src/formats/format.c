@@ -33,6 +33,7 @@ static const struct format *const formats[] = {
 	&format_pprof,
 	&format_sampling_prof,
 	&format_speedscope,
+	&format_stackprof,
 	&format_svg,
 	&format_text,
 	&format_zones,
