@@ -20,7 +20,8 @@
 
 /* What a sample is asked about. */
 enum filter_kind {
-	FILTER_FUNCTION, /* name of any frame, with or without the mark of its kind: foo, foo_[k] */
+	FILTER_FUNCTION, /* name of any frame, with or without the mark of its kind (foo, foo_[k]) or its
+			    file and line (foo, a.rb:5:foo) */
 	FILTER_FRAGMENT, /* frames joined by `;`, or a thread and how its stacks go on, as folded
 			    text has them; /…/ is asked of all frames of the stack */
 	FILTER_THREAD,   /* name, id in decimal, or one of the labels of thread_label.h */

@@ -42,4 +42,34 @@ void stripped_name_append(struct text *text, const char *name, size_t length);
  */
 void canonical_name_append(struct text *text, const char *name, size_t length);
 
+/*
+ * Append a name without the parts that a compiler numbers differently in each build.
+ *
+ *     foo.constprop.0.cold, foo [clone .isra.0]    foo
+ *     core::fmt::write::h0123456789abcdef          core::fmt::write
+ *     f()::{lambda(int)#2}::operator()             f()::{lambda(int)}::operator()
+ *     main.run.func1.2                             main.run.func
+ *     Main.lambda$run$0                            Main.lambda$run$
+ */
+void clone_base_append(struct text *text, const char *name, size_t length);
+
+#define CLONE_EXAMPLES 3
+
+struct clone_matches {
+	size_t num_names; /* names that one side alone had */
+	/* The first of them; borrowed from the profile. */
+	const char *examples[CLONE_EXAMPLES];
+};
+
+/*
+ * Call clones of a function by one name, the one of clone_base_append(), if one of them has weight
+ * on one side alone and the other side has a clone of the same function. All other names stay.
+ *
+ * before, after  metrics of the profile
+ *
+ * Returns 0, -ENOMEM, or -EOVERFLOW when the weight of a side leaves 64 bits.
+ */
+_must_check_ int clone_names_match(struct profile *profile, uint32_t before, uint32_t after,
+				   struct clone_matches *ret);
+
 #endif

@@ -28,4 +28,11 @@ size_t table_get_name_width(const char *name, size_t length);
 
 void table_append_blanks(struct text *text, size_t count);
 
+/*
+ * Append words that start in column `indent`, in lines of at most `num_columns`; further lines are
+ * indented as well. A line breaks at blanks only. 0 columns: one line of any length, also where less
+ * than a few words would fit beside the indent.
+ */
+void table_append_words(struct text *text, const char *words, size_t indent, size_t num_columns);
+
 #endif

@@ -113,6 +113,8 @@ const struct format *const *format_get_all(void);
  */
 _must_check_ int format_read(const struct format *format, struct import *import);
 
+extern const struct format format_bcc;
+extern const struct format format_bpftrace;
 extern const struct format format_callgrind;
 extern const struct format format_chrome_trace;
 extern const struct format format_cpuprofile;
@@ -120,6 +122,8 @@ extern const struct format format_diff_folded;
 extern const struct format format_async_profiler;
 extern const struct format format_gprofng;
 extern const struct format format_firefox;
+extern const struct format format_gperftools;
+extern const struct format format_flamebearer;
 extern const struct format format_folded;
 extern const struct format format_heapprofile;
 extern const struct format format_jfr;
@@ -133,6 +137,7 @@ extern const struct format format_pprof;
 extern const struct format format_sampling_prof;
 extern const struct format format_svg;
 extern const struct format format_speedscope;
+extern const struct format format_stackprof;
 extern const struct format format_text;
 extern const struct format format_zones;
 

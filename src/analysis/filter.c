@@ -60,7 +60,7 @@ static int read_kind(const char *text, enum filter_kind *ret, struct error *erro
 			"'%.200s' is no filter: expected KIND:PATTERN, as in function:main", text);
 	return error_set(error, -EINVAL,
 			 "there is no filter kind '%.*s': expected function, fragment, thread, "
-			 "process, file or module",
+			 "process, file, module or time",
 			 length < 100 ? (int)length : 100, text);
 }
 
@@ -90,12 +90,27 @@ void filter_free(struct filter *filter)
 	free(filter);
 }
 
+/* The function of "a.rb:5:fib", an element with file and line; else the name itself. */
+static const char *get_function(const char *name)
+{
+	const char *last = strrchr(name, ':');
+	const char *digits = last;
+
+	while (digits && digits > name && digits[-1] >= '0' && digits[-1] <= '9')
+		digits--;
+	return digits && digits != last && digits > name + 1 && digits[-1] == ':' && last[1]
+		       ? last + 1
+		       : name;
+}
+
 /* A regular expression may be about the mark; a literal may have it or not. */
 bool filter_matches_function(const struct filter *filter, const char *name, const char *annotation)
 {
 	_cleanup_(text_release) struct text annotated = {0};
+	const char *function = get_function(name);
 
-	if (pattern_matches(&filter->pattern, name))
+	if (pattern_matches(&filter->pattern, name) ||
+	    (function != name && pattern_matches(&filter->pattern, function)))
 		return true;
 	if (!*annotation)
 		return false;

@@ -5,7 +5,9 @@
 
 #include "base/utf8.h"
 
-#define ELLIPSIS "\xe2\x80\xa6"
+/* Narrower columns of words are no easier to read than lines that the terminal breaks. */
+#define MIN_WORDS_COLUMNS 20
+#define ELLIPSIS          "\xe2\x80\xa6"
 
 /* Three digits a group, with a comma between them. */
 size_t table_get_count_width(uint64_t number)
@@ -77,4 +79,27 @@ size_t table_append_name(struct text *text, const char *name, size_t length, siz
 		return shown;
 	text_append_string(text, ELLIPSIS);
 	return max_columns;
+}
+
+void table_append_words(struct text *text, const char *words, size_t indent, size_t num_columns)
+{
+	bool wraps = num_columns >= indent + MIN_WORDS_COLUMNS;
+	size_t column = indent;
+
+	while (*words) {
+		size_t num_blanks = strspn(words, " ");
+		size_t length = strcspn(words + num_blanks, " ");
+		size_t width = table_get_name_width(words + num_blanks, length);
+
+		if (wraps && column > indent && column + num_blanks + width > num_columns) {
+			text_append_char(text, '\n');
+			table_append_blanks(text, indent);
+			text_append(text, words + num_blanks, length);
+			column = indent + width;
+		} else {
+			text_append(text, words, num_blanks + length);
+			column += num_blanks + width;
+		}
+		words += num_blanks + length;
+	}
 }

@@ -26,6 +26,7 @@
 enum diff_option {
 	OPTION_NORMALIZE = 1,
 	OPTION_STRIP_ADDRESSES,
+	OPTION_EXACT_NAMES,
 	OPTION_TOP,
 	OPTION_JSON,
 	OPTION_BEFORE,
@@ -39,6 +40,9 @@ static const struct option_spec diff_options[] = {
 	 "shares anyway)"},
 	{OPTION_STRIP_ADDRESSES, 's', "strip-addresses", NULL,
 	 "take names that differ in addresses (0x1f30) for one,\nwith 0x... in their place"},
+	{OPTION_EXACT_NAMES, 0, "exact-names", NULL,
+	 "keep clones apart that a compiler numbers in each\nbuild: foo.constprop.0, {lambda#1}, "
+	 "main.f.func1"},
 	{OPTION_TOP, 0, "top", "N", "at most N functions in the table (else: all)"},
 	{OPTION_JSON, 0, "json", NULL, "the table for programs"},
 	INPUT_OPTION_SPECS,
@@ -61,6 +65,7 @@ struct diff_command {
 	struct outputs outputs;
 	bool normalizes;
 	bool strips_addresses;
+	bool has_exact_names;
 	bool is_json;
 	size_t top;
 	struct profile *profile;
@@ -121,6 +126,9 @@ static int handle(int id, const char *value, void *context)
 		return 0;
 	case OPTION_STRIP_ADDRESSES:
 		session->strips_addresses = true;
+		return 0;
+	case OPTION_EXACT_NAMES:
+		session->has_exact_names = true;
 		return 0;
 	case OPTION_TOP:
 		return option_read_top(value, &session->top);
@@ -478,6 +486,28 @@ static int make_comparison(struct diff_command *session)
 					   after->metric_unit);
 }
 
+/* One build calls foo.constprop.0 what another calls foo.constprop.1. */
+static int match_clones(struct diff_command *session)
+{
+	_cleanup_(text_release) struct text names = {0};
+	struct clone_matches matches;
+	int err = clone_names_match(session->profile, session->metrics[BEFORE],
+				    session->metrics[AFTER], &matches);
+
+	if (err || !matches.num_names)
+		return err;
+	for (size_t i = 0; i < matches.num_names && i < CLONE_EXAMPLES; i++)
+		text_printf(&names, "%s%s", i ? ", " : "", matches.examples[i]);
+	if (matches.num_names > CLONE_EXAMPLES)
+		text_append_string(&names, ", ...");
+	if (names.failed)
+		return -ENOMEM;
+	log_warning("matched %zu names of one side with clones of the same functions on the other: "
+		    "%s; --exact-names keeps them apart",
+		    matches.num_names, names.data);
+	return 0;
+}
+
 static int read_recordings(struct diff_command *session)
 {
 	int status;
@@ -496,8 +526,11 @@ static int read_recordings(struct diff_command *session)
 	if (status)
 		return status;
 	err = unify_decimals(session);
-	if (!err)
-		err = make_comparison(session);
+	if (err)
+		return inputs_fail(session->profile, err, NULL);
+	err = make_comparison(session);
+	if (!err && !session->has_exact_names)
+		err = match_clones(session);
 	return err ? inputs_fail(session->profile, err, NULL) : EXIT_DONE;
 }
 
@@ -775,6 +808,9 @@ const struct command command_diff = {
 		"With -o, writes both profiles stack by stack: .diff.folded has both counts, .svg is a flame\n"
 		"graph in which red has grown and blue has shrunk. A stack that only one profile has counts 0\n"
 		"in the other.\n\n"
+		"Compilers number clones, lambdas and closures anew in each build. Where one side alone has such a\n"
+		"name (foo.constprop.1, foo.cold, f::{lambda#2}, main.f.func1) and the other has a clone of the same\n"
+		"function, all of them are one function; a message names them, and --exact-names turns it off.\n\n"
 		"With several runs on a side, as benchmarks are compared, a share is that of all its runs, and as\n"
 		"sure as it is the same from run to run. A single run on the other side is taken to vary likewise.\n"
 		"Five runs and more are good; three show large changes only. -o writes the sums of the runs; where\n"

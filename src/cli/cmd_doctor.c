@@ -17,6 +17,7 @@
 #include "cli/command.h"
 #include "cli/doctor.h"
 #include "cli/recording.h"
+#include "cli/terminal.h"
 #include "collect/kernel_features.h"
 #include "collect/recorder.h"
 
@@ -26,10 +27,23 @@
 
 static const struct option_spec doctor_options[] = {{0}};
 
+/* Columns before the details. */
+#define DETAIL_COLUMN 30
+
+/* A fix may be a command to be copied: it stays in one line. */
 static void print_finding(const struct finding *finding)
 {
-	printf("%-8s %-20s %s%s%s\n", finding->is_ok ? "ok" : "missing", finding->name,
-	       finding->detail, finding->fix[0] ? "; " : "", finding->fix);
+	_cleanup_(text_release) struct text text = {0};
+	size_t num_columns = terminal_get().num_columns;
+	size_t width = strlen(finding->detail) + strlen("; ") + strlen(finding->fix);
+
+	text_printf(&text, "%-8s %-20s ", finding->is_ok ? "ok" : "missing", finding->name);
+	table_append_words(&text, finding->detail, DETAIL_COLUMN, num_columns);
+	if (finding->fix[0] && num_columns && DETAIL_COLUMN + width > num_columns)
+		text_printf(&text, ";\n%*s%s", DETAIL_COLUMN, "", finding->fix);
+	else if (finding->fix[0])
+		text_printf(&text, "; %s", finding->fix);
+	puts(text.failed ? finding->name : text.data);
 	fflush(stdout);
 }
 

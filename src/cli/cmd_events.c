@@ -4,19 +4,26 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/table_format.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/terminal.h"
 #include "collect/events.h"
 
 static const struct option_spec events_options[] = {{0}};
 
+/* Columns before the purposes. */
+#define PURPOSE_COLUMN 48
+
 struct events_output {
 	enum event_kind kind; /* of the last one */
 	size_t num_events;
+	size_t num_columns; /* of the terminal; 0: none */
 };
 
 static int print_event(const struct event_offer *offer, void *context)
 {
+	_cleanup_(text_release) struct text purpose = {0};
 	struct events_output *output = context;
 	char names[128];
 
@@ -27,10 +34,12 @@ static int print_event(const struct event_offer *offer, void *context)
 	snprintf(names, sizeof(names), "%s%s%s", offer->name, offer->alias ? ", " : "",
 		 offer->alias ? offer->alias : "");
 	if (offer->purpose)
-		printf("  %-45s %s\n", names, offer->purpose);
+		table_append_words(&purpose, offer->purpose, PURPOSE_COLUMN, output->num_columns);
+	if (purpose.length)
+		printf("  %-45s %.*s\n", names, (int)purpose.length, purpose.data);
 	else
 		printf("  %s\n", names);
-	return 0;
+	return purpose.failed ? -ENOMEM : 0;
 }
 
 static int handle(int id _unused_, const char *value _unused_, void *context _unused_)
@@ -41,7 +50,7 @@ static int handle(int id _unused_, const char *value _unused_, void *context _un
 static int run_events(int argc, char **argv)
 {
 	struct event_paths paths;
-	struct events_output output = {0};
+	struct events_output output = {.num_columns = terminal_get().num_columns};
 	int first_operand;
 	int parsed = options_parse(events_options, argc, argv, handle, NULL, &first_operand);
 	const char *pattern;

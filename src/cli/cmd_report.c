@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "cli/report.h"
+#include "cli/time_filter.h"
 #include "cli/unused_inputs.h"
 
 enum report_option {
@@ -55,6 +56,7 @@ struct report_command {
 	bool is_json;
 	bool hides_sleepers;
 	ARRAY(struct filter *) filters;
+	struct text times; /* filters by time */
 	struct profile *profile;
 	struct frame_tree tree;
 	struct selection selection;
@@ -69,10 +71,14 @@ struct report_command {
 static int add_filter(struct report_command *session, const char *text, bool excludes)
 {
 	struct error error = {0};
-	struct filter **added = array_add(&session->filters);
-	int err = added ? filter_new(text, excludes, added, &error)
-			: error_set(&error, -ENOMEM, "out of memory");
+	struct filter **added;
+	int err;
 
+	if (time_filter_is(text))
+		return time_filter_add(&session->times, text, excludes);
+	added = array_add(&session->filters);
+	err = added ? filter_new(text, excludes, added, &error)
+		    : error_set(&error, -ENOMEM, "out of memory");
 	if (err)
 		log_error("--%s: %s", excludes ? "exclude" : "include", error.message);
 	return err;
@@ -201,6 +207,13 @@ static void warn_of_nothing(const struct report_command *session)
 			    report->fragment);
 }
 
+/* What is outside the times has no weight, and is not there. */
+static void deselect_weightless(struct selection *selection, const struct profile *profile)
+{
+	for (uint32_t i = 0; i < selection->num_samples; i++)
+		selection->is_selected[i] &= profile_get_sample(profile, i)->value != 0;
+}
+
 /*
  * The answer borrows from the tree, and the tree from the profile: all three live until release().
  */
@@ -211,11 +224,13 @@ static int find_answer(struct report_command *session)
 	session->report.tree = &session->tree;
 	if (err)
 		return err;
-	if (session->filters.length) {
+	if (session->filters.length || session->times.length) {
 		err = selection_init(&session->selection, &session->tree, session->filters.items,
 				     session->filters.length);
 		if (err)
 			return err;
+		if (session->times.length)
+			deselect_weightless(&session->selection, session->profile);
 		session->report.selection = &session->selection;
 	}
 	return report_answer_init(&session->answer, &session->report);
@@ -264,10 +279,17 @@ static int report(struct report_command *session, char **paths, size_t num_paths
 	session->profile = profile_new();
 	if (!session->profile)
 		return inputs_fail(NULL, -ENOMEM, NULL);
+	if (session->times.length && profile_keep_timestamps(session->profile))
+		return inputs_fail(NULL, -ENOMEM, NULL);
 	session->inputs.is_archive = session->archive.dir;
 	status = inputs_read(paths, num_paths, &session->inputs, session->profile, NULL);
 	if (status)
 		return status;
+	if (session->times.length) {
+		status = time_filter_apply(session->times.data, session->profile);
+		if (status)
+			return status;
+	}
 	status = choose_metric(session);
 	if (status)
 		return status;
@@ -287,6 +309,7 @@ static void release(struct report_command *session)
 	array_for_each (&session->filters, filter)
 		filter_free(*filter);
 	array_release(&session->filters);
+	text_release(&session->times);
 	report_answer_release(&session->answer);
 	selection_release(&session->selection);
 	frame_tree_release(&session->tree);
@@ -331,13 +354,15 @@ const struct command command_report = {
 		"occurrence and its callee that of the last, so that the callers add up to the fragment's\n"
 		"total, and the callees and its self weight do, too.\n\n"
 		"The KIND of a filter says what PATTERN is compared with:\n"
-		"  function   the name of any frame of the stack: main or, with its annotation, read_[k]\n"
+		"  function   the name of any frame of the stack: main; read_[k], with its annotation; fib, for\n"
+		"             an element a.rb:5:fib\n"
 		"  fragment   consecutive frames of the stack: main;run; or a thread and the frames that its\n"
 		"             stacks begin with: nginx;main; a /regex/ matches the frames of the whole stack\n"
 		"  thread     the thread's name or id        process   the process's name or id\n"
 		"  file       the input, or the source file of any frame; full path or last component\n"
 		"  module     the program, library or kernel module of any frame; last component, or full\n"
 		"             path where the input has one, as pprof's does\n"
+		"  time       FROM..TO, after the first sample of the input: 2s..5s, 500ms.., ..1m\n"
 		"PATTERN is the full name, or a regular expression between slashes, which matches anywhere in it:\n"
 		"POSIX extended, with \\d \\w \\s \\b, and (?i) at its start for letters in either case.\n"
 		"stackwide-report(1) has them all; the page of 'stackwide view' has the same.\n\n"

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/output_file.h"
+#include "cli/archive_inputs.h"
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "formats/compression.h"
@@ -21,11 +22,13 @@ static const struct option_spec view_options[] = {
 	{OPTION_VIEW_OUTPUT, 'o', "output", "FILE",
 	 "write the page to FILE (- is standard output) and open\nnothing"},
 	INPUT_OPTION_SPECS,
+	ARCHIVE_OPTION_SPECS,
 	{0},
 };
 
 struct viewing {
 	struct input_options inputs;
+	struct archive_inputs archive;
 	const char *output; /* NULL: a browser shows it */
 };
 
@@ -33,6 +36,8 @@ static int handle(int id, const char *value, void *context)
 {
 	struct viewing *viewing = context;
 
+	if (id >= (int)OPTION_ARCHIVE)
+		return archive_inputs_handle(&viewing->archive, id, value);
 	if (id >= (int)OPTION_FROM)
 		return input_options_handle(&viewing->inputs, id, value);
 	viewing->output = value;
@@ -160,9 +165,11 @@ static int view(const struct viewing *viewing, char **paths, size_t num_paths)
 static int run_view(int argc, char **argv)
 {
 	struct viewing viewing = {0};
+	struct input_paths paths = {0};
 	size_t length;
 	int first;
 	int parsed = options_parse(view_options, argc, argv, handle, &viewing, &first);
+	int status;
 
 	if (parsed)
 		return parsed > 0 ? EXIT_SHOW_HELP : EXIT_USAGE;
@@ -172,19 +179,27 @@ static int run_view(int argc, char **argv)
 			  viewing.output);
 		return EXIT_USAGE;
 	}
-	return view(&viewing, argv + first, (size_t)(argc - first));
+	status = archive_inputs_list(&viewing.archive, argv + first, (size_t)(argc - first), "view",
+				     &paths);
+	viewing.inputs.is_archive = viewing.archive.dir;
+	if (!status)
+		status = view(&viewing, paths.items.items, paths.items.length);
+	input_paths_release(&paths);
+	return status;
 }
 
 const struct command command_view = {
 	.name = "view",
 	.summary = "show profiles of any format in the browser",
-	.usage = "Usage: stackwide view [IN...] [-o FILE.html] [OPTION...]",
+	.usage = "Usage: stackwide view [IN...] [-o FILE.html] [OPTION...]\n"
+		 "       stackwide view --dir DIR [--since TIME] [--until TIME] [OPTION...]",
 	.help = "The page is a single file that works offline, in any browser, on any machine; more profiles\n"
 		"can be dropped onto it. Without IN it is empty. It is opened with $BROWSER or the desktop's\n"
 		"browser; without one, the path of the page is printed.\n\n"
 		"Examples:\n"
 		"  stackwide view night.folded\n"
-		"  stackwide view before.pb.gz after.pb.gz -o report.html\n",
+		"  stackwide view before.pb.gz after.pb.gz -o report.html\n"
+		"  stackwide view --dir /var/lib/stackwide --since yesterday\n",
 	.options = view_options,
 	.run = run_view,
 };

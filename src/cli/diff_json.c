@@ -71,7 +71,8 @@ int diff_report_write_json(const struct diff_report *report, const struct sink *
 
 	if (report->top && report->top < count)
 		count = report->top;
-	text_append_string(&text, "{\n  \"metric\": {\"name\": ");
+	text_append_string(&text, "{\n  \"version\": \"" STACKWIDE_VERSION
+				  "\",\n  \"metric\": {\"name\": ");
 	append_string(&text, report->after->metric_name);
 	text_append_string(&text, ", \"unit\": ");
 	append_string(&text, report->after->metric_unit);

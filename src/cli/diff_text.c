@@ -24,6 +24,7 @@ struct diff_layout {
 	size_t name;       /* columns that names fill */
 	size_t name_limit; /* to which they are truncated */
 	size_t module_limit;
+	size_t num_columns; /* of the terminal; 0: none */
 	bool is_wide;
 	bool has_color;
 	bool has_modules;
@@ -57,6 +58,7 @@ static struct diff_layout get_layout(const struct diff_report *report,
 		.name = strlen("function"),
 		.name_limit = TABLE_UNLIMITED_WIDTH,
 		.module_limit = TABLE_UNLIMITED_WIDTH,
+		.num_columns = terminal->num_columns,
 		.is_wide = !terminal->num_columns || terminal->num_columns >= WIDE_COLUMNS,
 		.has_color = terminal->has_color,
 		.has_intervals = !report->doubt,
@@ -149,9 +151,12 @@ static void append_heading(struct text *text, const struct diff_layout *layout)
 	const char *bold = layout->has_color ? BOLD : "";
 	const char *normal = layout->has_color ? NORMAL : "";
 
-	text_append_string(text,
-			   "\nshares in percent, changes in percentage points with their 95 % "
-			   "interval; ~ could be noise\n\n");
+	text_append_char(text, '\n');
+	table_append_words(text,
+			   "shares in percent, changes in percentage points with their 95 % "
+			   "interval; ~ could be noise",
+			   0, layout->num_columns);
+	text_append_string(text, "\n\n");
 	text_printf(text, "%s  %-42s%s%s\n", bold, "self", "total", normal);
 	text_printf(text, "%s  %6s  %6s  %7s  %-16s ", bold, "before", "after", "change",
 		    "interval");

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "cli/suggestion.h"
 #include "viewer/page.h"
 
 const struct format *format_list_find_name(const char *name)
@@ -43,4 +44,14 @@ void format_list_for_each(void (*show)(const struct format *format, void *contex
 {
 	for (const struct format *const *format = format_get_all(); *format; format++)
 		show(*format == &format_page ? &format_html : *format, context);
+}
+
+const char *format_list_suggest(const char *name, bool is_written)
+{
+	struct suggestion suggestion = {.wanted = name};
+
+	for (const struct format *const *format = format_get_all(); *format; format++)
+		if (is_written ? (*format)->write || *format == &format_page : !!(*format)->read)
+			suggestion_offer(&suggestion, (*format)->name);
+	return suggestion.word;
 }

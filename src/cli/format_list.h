@@ -4,6 +4,8 @@
 #ifndef CLI_FORMAT_LIST_H
 #define CLI_FORMAT_LIST_H
 
+#include <stdbool.h>
+
 #include "formats/compression.h"
 #include "formats/format.h"
 
@@ -20,5 +22,8 @@ const struct format *format_list_find_name(const char *name);
 struct written_name format_list_find_path(const char *path);
 /* Calls show() for each. */
 void format_list_for_each(void (*show)(const struct format *format, void *context), void *context);
+
+/* The format that a misspelt name probably means; NULL: none is similar. Only those that can be read, or written. */
+const char *format_list_suggest(const char *name, bool is_written);
 
 #endif

@@ -27,10 +27,12 @@
 #include <sys/stat.h>
 
 #include "analysis/normalize.h"
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "cli/command.h"
 #include "cli/experiment_group.h"
+#include "cli/format_list.h"
 #include "cli/input_code.h"
 #include "cli/input_file.h"
 #include "cli/progress.h"
@@ -55,14 +57,17 @@ static int add_symbols(struct input_options *options, const char *folder)
 int input_options_handle(struct input_options *options, int id, const char *value)
 {
 	const struct format *format;
+	const char *suggested;
 
 	switch ((enum input_option)id) {
 	case OPTION_FROM:
 		format = format_find_name(value);
 		if (!format || !format->read) {
-			log_error("there is no format '%s' to read; 'stackwide help formats' lists "
-				  "them",
-				  value);
+			suggested = format_list_suggest(value, false);
+			log_error("there is no format '%s' to read%s%s%s; 'stackwide help formats' "
+				  "lists them",
+				  value, suggested ? "; did you mean '" : "",
+				  suggested ? suggested : "", suggested ? "'?" : "");
 			return -EINVAL;
 		}
 		options->format = value;
@@ -272,10 +277,50 @@ static void append_readable(struct text *text)
 			text_printf(text, "%s%s", text->length ? ", " : "", (*format)->name);
 }
 
+/* What a file is that holds no profile, by its first bytes; NULL: unknown. */
+static const char *describe_content(const struct input_file *file)
+{
+	static const struct {
+		const char *magic;
+		const char *description;
+	} contents[] = {
+		{"\177ELF", "an ELF program, library or core dump; 'stackwide record -- PROGRAM' "
+			    "profiles a program"},
+		{"PK\3\4", "a zip archive; unpack it and name the profile in it"},
+		{"gmon", "data of gprof, which has no stacks"},
+		{"MDMP", "a minidump of Windows, not a profile"},
+		{"%PDF", "a PDF document, not a profile"},
+		{"\211PNG", "a picture, not a profile"},
+	};
+	size_t size = input_file_get_size(file);
+
+	if (!size)
+		return "the file is empty";
+	for (size_t i = 0; i < ARRAY_LENGTH(contents); i++) {
+		size_t length = strlen(contents[i].magic);
+
+		if (size >= length && !memcmp(input_file_get_data(file), contents[i].magic, length))
+			return contents[i].description;
+	}
+	return NULL;
+}
+
 static int report_unknown_format(const struct reading *reading)
 {
 	_cleanup_(text_release) struct text names = {0};
+	const char *content;
 
+	if (input_file_is_folder(reading->file)) {
+		log_error("%s: is a directory without a profile; only experiments of gprofng are "
+			  "directories, so name the files in it",
+			  reading->name);
+		return EXIT_BAD_INPUT;
+	}
+	content = describe_content(reading->file);
+	if (content) {
+		log_error("%s: at byte 0: %s", reading->name, content);
+		return EXIT_BAD_INPUT;
+	}
 	append_readable(&names);
 	log_error("%s: at byte 0: the format is not recognised; what is read: %s; --from FORMAT "
 		  "chooses, and 'stackwide help formats' describes them",

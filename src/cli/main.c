@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/format_help.h"
+#include "cli/suggestion.h"
 
 /* The command that makes manuals and completions is for the build, and in no list. */
 static const struct command *find_command(const char *name)
@@ -25,6 +26,22 @@ static const struct command *find_command(const char *name)
 		if (string_equals((*command)->name, name))
 			return *command;
 	return string_equals(command_generate.name, name) ? &command_generate : NULL;
+}
+
+/* Returns EXIT_USAGE. */
+static int report_unknown_command(const char *name)
+{
+	struct suggestion suggestion = {.wanted = name};
+
+	for (const struct command *const *command = command_get_all(); *command; command++)
+		if (!(*command)->is_hidden)
+			suggestion_offer(&suggestion, (*command)->name);
+	if (suggestion.word)
+		log_error("there is no command '%s'; did you mean '%s'? 'stackwide help' lists all",
+			  name, suggestion.word);
+	else
+		log_error("there is no command '%s'; 'stackwide help' lists them", name);
+	return EXIT_USAGE;
 }
 
 static void print_commands(FILE *out)
@@ -61,10 +78,8 @@ static int run_help(const char *name)
 		format_help_print(stdout);
 		return EXIT_DONE;
 	}
-	if (name && !command) {
-		log_error("there is no command '%s'; 'stackwide help' lists them", name);
-		return EXIT_USAGE;
-	}
+	if (name && !command)
+		return report_unknown_command(name);
 	if (command)
 		print_command_help(command, stdout);
 	else
@@ -131,9 +146,7 @@ int main(int argc, char **argv)
 	    string_equals(first, "-h"))
 		return run_help(argc > 2 ? argv[2] : NULL);
 	command = find_command(first);
-	if (!command) {
-		log_error("there is no command '%s'; 'stackwide help' lists them", first);
-		return EXIT_USAGE;
-	}
+	if (!command)
+		return report_unknown_command(first);
 	return run_command(command, argc - 1, argv + 1);
 }

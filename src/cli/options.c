@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include <assert.h>
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
@@ -9,6 +10,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "cli/unknown_option.h"
 
 #define HELP_COLUMN 30
 
@@ -76,19 +78,79 @@ static bool is_value(const char *word)
 	return word[0] != '-' || word[1] == '\0';
 }
 
+/* "stackwide report" gives " report". */
+static const char *get_subcommand(char **argv)
+{
+	const char *subcommand = strchr(argv[0], ' ');
+
+	return subcommand ? subcommand : "";
+}
+
+/* The word with a short option that no table has: getopt_long() goes on in it if there are more. */
+static const char *find_short_word(int argc, char **argv, int letter)
+{
+	const char *word = argv[optind - 1];
+
+	if (word[0] == '-' && word[1] != '-' && word[strlen(word) - 1] == letter)
+		return word;
+	return optind < argc ? argv[optind] : word;
+}
+
+/* Why getopt_long() takes no option here. Returns -EINVAL. */
+static int report_bad_option(const struct option_spec *specs, int found, int argc, char **argv)
+{
+	const struct option_spec *spec = optopt ? find_spec(specs, optopt) : NULL;
+
+	if (!spec && optopt)
+		spec = find_spec(common_options, optopt);
+	if (spec && found == ':')
+		log_error("--%s needs a value, %s; see 'stackwide help%s'", spec->name,
+			  spec->argument, get_subcommand(argv));
+	else if (spec)
+		log_error("--%s takes no value; see 'stackwide help%s'", spec->name,
+			  get_subcommand(argv));
+	else
+		unknown_option_report(argv[0], specs,
+				      optopt ? find_short_word(argc, argv, optopt)
+					     : argv[optind - 1]);
+	return -EINVAL;
+}
+
+/*
+ * getopt_long() takes the start of a name for the name: --dur for --duration. But --to is no short
+ * form of --top where other commands have an option --to. Returns as options_parse().
+ */
+static int check_long_name(const struct option_spec *specs, char **argv, const char *name)
+{
+	const char *word = argv[optind - 1];
+	_cleanup_free_ char *written = NULL;
+
+	if (optarg == word)
+		word = argv[optind - 2];
+	if (!string_starts_with(word, "--"))
+		return 0;
+	written = strndup(word + 2, strcspn(word + 2, "="));
+	if (!written)
+		return -ENOMEM;
+	if (string_equals(written, name) || !unknown_option_is_known(written))
+		return 0;
+	unknown_option_report(argv[0], specs, word);
+	return -EINVAL;
+}
+
 /* One option. Returns as options_parse(). */
 static int handle_option(const struct option_spec *specs, int found, int argc, char **argv,
 			 int (*handle)(int id, const char *value, void *context), void *context)
 {
-	const struct option_spec *spec = find_spec(specs, found);
+	const struct option_spec *spec;
 	int err;
 
+	if (found == '?' || found == ':')
+		return report_bad_option(specs, found, argc, argv);
+	spec = find_spec(specs, found);
 	if (!spec)
 		spec = find_spec(common_options, found);
-	if (!spec) {
-		log_error("see 'stackwide help' for the options"); /* getopt_long printed why */
-		return -EINVAL;
-	}
+	assert(spec);
 	switch (spec->id) {
 	case OPTION_HELP:
 		return 1;
@@ -111,9 +173,12 @@ int options_parse(const struct option_spec *specs, int argc, char **argv,
 		  int *ret_first_operand)
 {
 	_cleanup_(tables_release) struct tables tables = {0};
-	int err = add_specs(&tables, specs);
+	int index = -1;
+	int err;
 	int found;
 
+	text_append_char(&tables.short_options, ':'); /* getopt_long() prints nothing itself */
+	err = add_specs(&tables, specs);
 	if (err)
 		return err;
 	err = add_specs(&tables, common_options);
@@ -124,7 +189,13 @@ int options_parse(const struct option_spec *specs, int argc, char **argv,
 		return -ENOMEM;
 	optind = 0; /* glibc: reinitialize, as argv may have been parsed before */
 	while ((found = getopt_long(argc, argv, tables.short_options.data,
-				    tables.long_options.items, NULL)) != -1) {
+				    tables.long_options.items, &index)) != -1) {
+		if (index >= 0 && found != '?' && found != ':') {
+			err = check_long_name(specs, argv, tables.long_options.items[index].name);
+			if (err)
+				return err;
+		}
+		index = -1;
 		err = handle_option(specs, found, argc, argv, handle, context);
 		if (err)
 			return err;

@@ -66,11 +66,15 @@ static int choose_format(const struct output_request *request, const struct form
 {
 	if (request->format) {
 		*ret = format_list_find_name(request->format);
-		if (!*ret || !(*ret)->write)
+		if (!*ret || !(*ret)->write) {
+			const char *suggested = format_list_suggest(request->format, true);
+
 			return error_set(error, -EINVAL,
-					 "there is no format '%s' to write; 'stackwide help "
+					 "there is no format '%s' to write%s%s%s; 'stackwide help "
 					 "formats' lists them",
-					 request->format);
+					 request->format, suggested ? "; did you mean '" : "",
+					 suggested ? suggested : "", suggested ? "'?" : "");
+		}
 		return 0;
 	}
 	if (!request->path) {

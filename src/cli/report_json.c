@@ -1,7 +1,7 @@
 /*
  * The report as JSON. Its shape is a contract:
  *
- *	{"metric": {"name", "unit"}, "total": n, "metrics": [{"name", "unit", "total"}...],
+ *	{"version", "metric": {"name", "unit"}, "total": n, "metrics": [{"name", "unit", "total"}...],
  *	 "functions": [{"name", "module", "self", "total"}...]}
  *
  * with "slept_throughout": {"threads", "total"} before the functions where such threads are one row of
@@ -44,7 +44,7 @@ static void append_metrics(struct text *text, const struct report_answer *answer
 	const struct report *report = answer->report;
 	const struct profile *profile = report->tree->profile;
 
-	text_append_string(text, "{\n  \"metric\": {");
+	text_append_string(text, "{\n  \"version\": \"" STACKWIDE_VERSION "\",\n  \"metric\": {");
 	append_metric(text, profile, report->metric);
 	text_printf(text, "},\n  \"total\": %" PRIu64 ",\n  \"metrics\": [",
 		    answer->sums[report->metric]);

@@ -11,7 +11,12 @@ keep() {
     cp "$tests/../fuzz/corpus/$2" "$scratch/kinds/$1" || exit
 }
 keep async-profiler.html async_profiler/version_2
+keep profile.txt bcc/profile
+keep map.txt bpftrace/map
 keep callgrind.out callgrind/recorded
+keep render.json flamebearer/single
+keep goroutine.txt gperftools/goroutine
+keep wall.dump stackprof/wall.dump
 keep trace.json chrome_trace/samples
 keep counts.cpuprofile cpuprofile/counts
 keep two.diff.folded diff_folded/plain

@@ -9,7 +9,8 @@ const { chooseItem, clickFrame, clickOn, dropFiles, getCrumbs, getFrames, getSum
 const equal = assert.deepStrictEqual;
 
 const KINDS = {
-	"async-profiler": "async-profiler.html", callgrind: "callgrind.out", "chrome-trace": "trace.json", cpuprofile: "counts.cpuprofile",
+	"async-profiler": "async-profiler.html", bcc: "profile.txt", bpftrace: "map.txt", flamebearer: "render.json",
+	gperftools: "goroutine.txt", stackprof: "wall.dump", callgrind: "callgrind.out", "chrome-trace": "trace.json", cpuprofile: "counts.cpuprofile",
 	"diff.folded": "two.diff.folded", er: "archived.er", firefox: "own.firefox.json", folded: "own.folded",
 	heapprofile: "heap.heapprofile", html: "own.html", jfr: "hotspot.jfr", json: "own.json", offwake: "own.offwake.folded", "perf-data": "perf.data",
 	"perf-script": "script.txt", pftrace: "own.pftrace", pprof: "own.pb.gz", "sampling-prof": "own.sprof",

@@ -267,8 +267,9 @@ static uint64_t find_default_type(const struct import *import)
 }
 
 /*
- * The sample type that the file wants to be shown becomes the first metric. Go's profiles of the
- * heap do not say it, and mean what is in use.
+ * The default sample type becomes the first metric. Without one it is the last, as pprof has it: cpu
+ * of Go's samples and cpu, delay of contentions and delay. Go's profiles of the heap mean the space in
+ * use, wherever it is.
  */
 static int add_default_type(struct pprof_reader *reader)
 {
@@ -276,12 +277,12 @@ static int add_default_type(struct pprof_reader *reader)
 	uint64_t default_type = find_default_type(import);
 	struct bytes bytes = bytes_of(import->data, import->size);
 	struct protobuf_field field;
+	const char *strings[2] = {NULL, NULL};
+	uint32_t metric;
 
 	while (protobuf_next(&bytes, &field)) {
 		struct bytes message = field.body;
 		struct protobuf_field name;
-		const char *strings[2];
-		uint32_t metric;
 		int err;
 
 		if (field.number != PPROF_FIELD_SAMPLE_TYPE || field.type != PROTOBUF_BYTES)
@@ -295,7 +296,9 @@ static int add_default_type(struct pprof_reader *reader)
 				 : string_equals(strings[0], "inuse_space"))
 			return profile_add_metric(import->profile, strings[0], strings[1], &metric);
 	}
-	return 0;
+	if (default_type || !strings[0])
+		return 0;
+	return profile_add_metric(import->profile, strings[0], strings[1], &metric);
 }
 
 /*

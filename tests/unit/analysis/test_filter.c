@@ -95,6 +95,36 @@ static void a_function_is_found_with_or_without_its_mark(void **state _unused_)
 	assert_includes("function:/_\\[k]$/", 1);
 }
 
+/* Elements of Ruby and others: file, line and function. */
+static void a_function_is_found_behind_its_file_and_line(void **state _unused_)
+{
+	static const struct {
+		const char *name;
+		const char *filter;
+		bool is_found;
+	} cases[] = {
+		{"a.rb:5:fib", "function:fib", true},
+		{"a.rb:5:fib", "function:/^fib$/", true},
+		{"a.rb:5:fib", "function:a.rb:5:fib", true},
+		{"a.rb:5:fib", "function:5:fib", false},
+		{"a.rb:5:fib", "function:a.rb", false},
+		{"a.rb::fib", "function:fib", false},
+		{"a::fib", "function:fib", false},
+		{":5:fib", "function:fib", false},
+		{"5:fib", "function:fib", false},
+		{"a.rb:5:", "function:x", false},
+		{"a:b5:fib", "function:fib", false},
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		struct filter *filter = make_filter(cases[i].filter, false);
+
+		assert_int_equal(filter_matches_function(filter, cases[i].name, ""),
+				 cases[i].is_found);
+		filter_free(filter);
+	}
+}
+
 static void a_fragment_is_a_stretch_of_frames(void **state _unused_)
 {
 	assert_includes("fragment:serve;log", 8);
@@ -246,6 +276,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_function_is_any_frame_of_that_name),
 		cmocka_unit_test(a_function_is_found_with_or_without_its_mark),
+		cmocka_unit_test(a_function_is_found_behind_its_file_and_line),
 		cmocka_unit_test(a_fragment_is_a_stretch_of_frames),
 		cmocka_unit_test(a_fragment_may_begin_with_a_thread),
 		cmocka_unit_test(the_regular_expression_of_a_fragment_sees_the_whole_stack),

@@ -56,12 +56,41 @@ static void nothing_in_a_name_reaches_the_terminal_as_a_command(void **state _un
 	assert_name("\x9b\xff", TABLE_UNLIMITED_WIDTH, "??", 2);
 }
 
+static void assert_words(const char *words, size_t indent, size_t num_columns, const char *wanted)
+{
+	_cleanup_(text_release) struct text text = {0};
+
+	table_append_words(&text, words, indent, num_columns);
+	text_append_string(&text, "");
+	assert_string_equal(text.data, wanted);
+}
+
+static void words_are_wrapped_behind_their_indent(void **state _unused_)
+{
+	assert_words("one two three four five six", 2, 22, "one two three four\n  five six");
+	assert_words("one two three four five", 2, 25, "one two three four five");
+	assert_words("one two three four five", 2, 24, "one two three four\n  five");
+	assert_words("a-word-of-more-columns-than-there-are b", 2, 22,
+		     "a-word-of-more-columns-than-there-are\n  b");
+	assert_words("\xc3\xa4\xc3\xa4\xc3\xa4 two three four five", 0, 23,
+		     "\xc3\xa4\xc3\xa4\xc3\xa4 two three four five");
+	assert_words("", 2, 22, "");
+}
+
+static void words_are_not_wrapped_without_room(void **state _unused_)
+{
+	assert_words("one two three four five six", 2, 0, "one two three four five six");
+	assert_words("one two three four five six", 30, 40, "one two three four five six");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counts_have_separators_and_are_right_aligned),
 		cmocka_unit_test(a_short_name_stays_and_a_long_one_is_truncated),
 		cmocka_unit_test(a_character_is_never_split),
+		cmocka_unit_test(words_are_wrapped_behind_their_indent),
+		cmocka_unit_test(words_are_not_wrapped_without_room),
 		cmocka_unit_test(nothing_in_a_name_reaches_the_terminal_as_a_command),
 	};
 

@@ -222,8 +222,8 @@ static void a_directory_is_no_input_of_a_format_of_files(void **state _unused_)
 	assert_has("folded is read from a file, not a directory");
 	options.format = NULL;
 	assert_int_equal(read_file(folder, &options, NULL), EXIT_BAD_INPUT);
-	assert_has("the format is not recognised; what is read: ");
-	assert_has("--from FORMAT chooses");
+	assert_has("is a directory without a profile");
+	assert_has("name the files in it");
 }
 
 static void directories_with_symbols_are_bounded(void **state _unused_)

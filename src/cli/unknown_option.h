@@ -1,0 +1,24 @@
+/*
+ * What to say of an option that a command does not have: the option that was probably meant, also
+ * where it is one of flamegraph.pl, perf or pprof.
+ */
+#ifndef CLI_UNKNOWN_OPTION_H
+#define CLI_UNKNOWN_OPTION_H
+
+#include <stdbool.h>
+
+#include "cli/options.h"
+
+/*
+ * Print one line of error.
+ *
+ * command  "stackwide report"
+ * specs    options of this command
+ * word     as the user wrote it: "--minwidth=3", "-top", "-g"
+ */
+void unknown_option_report(const char *command, const struct option_spec *specs, const char *word);
+
+/* Whether a command has an option of this name (without dashes). */
+bool unknown_option_is_known(const char *name);
+
+#endif

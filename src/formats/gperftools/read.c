@@ -1,0 +1,558 @@
+/*
+ * Profiles in the formats that were pprof's before profile.proto: of gperftools, of tcmalloc and jemalloc, and
+ * of Go where it writes text (debug=1).
+ *
+ *	heap profile:   3:  600 [  5: 1000] @ heap_v2/524288
+ *	  1:  200 [  2:  400] @ 0x401234 0x405678
+ *	MAPPED_LIBRARIES:
+ *	00400000-00410000 r-xp 00000000 08:01 12 /usr/bin/x
+ *
+ * In use, and in brackets allocated: objects and bytes. jemalloc has the addresses before the numbers, and
+ * numbers for each thread, of which t* is the sum:
+ *
+ *	heap_v2/524288
+ *	  t*: 3: 600 [0: 0]
+ *	@ 0x401234 0x405678
+ *	  t*: 1: 200 [0: 0]
+ *	  t0: 1: 200 [0: 0]
+ *
+ * A heap that is sampled once in N bytes says so: heap_v2/N, in Go's files heap/2N. A block of `size` bytes is met
+ * with the probability 1 - exp(-size/N): each stack is divided by that of its average block, as pprof does.
+ *
+ * Other texts have one number for each stack ("goroutine profile: total 5" and "5 @ 0x…"), or delay and count
+ * of contentions ("--- mutex:"), in cycles. CPU profiles are binary: read_cpu.c.
+ *
+ * Files of Go name frames in comments behind each stack. All others have only addresses, which whoever
+ * has the files looks up.
+ *
+ * Sources: pprof's profile/legacy_profile.go, gperftools' documentation, jemalloc's prof_data.c.
+ */
+#include "formats/gperftools/read.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "formats/reader.h"
+
+#define ADVANCE_BYTES (1u << 20)
+#define MAX_VALUES    4
+
+/* The kinds of text. */
+enum gperftools_kind { KIND_HEAP, KIND_JEMALLOC, KIND_COUNT, KIND_CONTENTION };
+
+struct heading {
+	enum gperftools_kind kind;
+	const char *start; /* of the first line */
+	const char *metric;
+};
+
+static const struct heading headings[] = {
+	{KIND_HEAP, "heap profile: ", NULL},
+	{KIND_JEMALLOC, "heap_v2/", NULL},
+	{KIND_COUNT, "goroutine profile: total ", "goroutines"},
+	{KIND_COUNT, "threadcreate profile: total ", "threads"},
+	{KIND_CONTENTION, "--- contention:", NULL},
+	{KIND_CONTENTION, "--- mutex:", NULL},
+};
+
+struct text_reader {
+	struct gperftools_reader base;
+	struct lines lines;
+	enum gperftools_kind kind;
+	uint64_t rate;         /* bytes between two samples of the heap; 0: all are recorded */
+	uint64_t cycles_per_s; /* of contentions */
+	uint64_t period;       /* of contentions */
+	bool has_allocated;    /* not only what is in use */
+	uint32_t metrics[MAX_VALUES];
+	size_t num_metrics;
+	/* The stack that has been read, and not added. */
+	bool is_open;
+	uint64_t line;
+	uint64_t values[MAX_VALUES];
+};
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* A number, after blanks and other characters of `skipped`. */
+static bool take_number(struct slice *text, const char *skipped, uint64_t *ret)
+{
+	size_t start = 0;
+	size_t length = 0;
+
+	while (start < text->length &&
+	       (is_blank_char(text->start[start]) || strchr(skipped, text->start[start])))
+		start++;
+	while (start + length < text->length && is_digit(text->start[start + length]))
+		length++;
+	if (!length || !parse_u64(text->start + start, length, ret))
+		return false;
+	*text = (struct slice){text->start + start + length, text->length - start - length};
+	return true;
+}
+
+/* "3: 600 [5: 1000]": in use, then allocated. */
+static bool take_heap_values(struct slice *text, uint64_t *values)
+{
+	return take_number(text, "", &values[0]) && take_number(text, ":", &values[1]) &&
+	       take_number(text, "[", &values[2]) && take_number(text, ":", &values[3]);
+}
+
+/* Bytes that do not belong to the stacks start here. */
+static bool is_mapping_heading(struct slice line)
+{
+	return slice_starts_with(line, "MAPPED_LIBRARIES:") ||
+	       slice_starts_with(line, "--- Memory map: ---") ||
+	       slice_starts_with(line, "Memory map:");
+}
+
+/* Addresses behind "@". False: something else is there. */
+static int read_addresses(struct text_reader *reader, struct slice text)
+{
+	reader->base.addresses.length = 0;
+	reader->base.names.length = 0;
+	for (text = slice_trim(text); text.length; text = slice_trim(text)) {
+		uint64_t *added;
+		uint64_t address = 0;
+		size_t i = 2;
+
+		if (!slice_starts_with(text, "0x"))
+			return -EBADMSG;
+		for (; i < text.length && i < 18 && is_hex_digit(text.start[i]); i++)
+			address = address << 4 |
+				  (uint64_t)(is_digit(text.start[i])
+						     ? text.start[i] - '0'
+						     : (text.start[i] | 0x20) - 'a' + 10);
+		if (i == 2 || (i < text.length && !is_blank_char(text.start[i])))
+			return -EBADMSG;
+		if (reader->base.addresses.length == GPERFTOOLS_MAX_FRAMES)
+			return -EBADMSG;
+		added = array_add(&reader->base.addresses);
+		if (!added)
+			return -ENOMEM;
+		*added = address;
+		text = (struct slice){text.start + i, text.length - i};
+	}
+	return 0;
+}
+
+/* What a stack stands for, where a heap was sampled. */
+static void scale_heap(const struct text_reader *reader, uint64_t *count, uint64_t *bytes)
+{
+	double factor;
+
+	if (reader->rate <= 1 || !*count || !*bytes)
+		return;
+	factor = 1 / (1 - exp(-((double)*bytes / (double)*count) / (double)reader->rate));
+	if ((double)*count * factor >= 0x1p63 || (double)*bytes * factor >= 0x1p63)
+		return;
+	*count = (uint64_t)((double)*count * factor);
+	*bytes = (uint64_t)((double)*bytes * factor);
+}
+
+static int add_values(struct text_reader *reader, uint32_t stack)
+{
+	for (size_t i = 0; i < reader->num_metrics; i++) {
+		struct import *import = reader->base.import;
+		int err = profile_add_sample(import->profile, reader->base.thread, stack,
+					     reader->metrics[i], reader->values[i]);
+
+		if (err == -EOVERFLOW)
+			return import_fail_line(import, reader->line,
+						"the values of this stack exceed 64 bits in sum");
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Add the stack whose names, if it has any, have been read. */
+static int close_stack(struct text_reader *reader)
+{
+	uint32_t stack;
+	int err;
+
+	if (!reader->is_open)
+		return 0;
+	reader->is_open = false;
+	err = gperftools_add_stack(&reader->base, false, &stack);
+	if (err)
+		return err;
+	reader->base.import->counts.records++;
+	return add_values(reader, stack);
+}
+
+/* Cycles of waiting for nanoseconds, both times the period. */
+static bool set_contention(struct text_reader *reader, uint64_t cycles, uint64_t count)
+{
+	double delay_ns = (double)cycles * (double)reader->period;
+
+	if (reader->cycles_per_s)
+		delay_ns = delay_ns * 1e9 / (double)reader->cycles_per_s;
+	reader->values[0] = (uint64_t)delay_ns;
+	return delay_ns < 0x1p63 &&
+	       !__builtin_mul_overflow(count, reader->period, &reader->values[1]);
+}
+
+static void set_heap(struct text_reader *reader, uint64_t *values)
+{
+	scale_heap(reader, &values[0], &values[1]);
+	scale_heap(reader, &values[2], &values[3]);
+	reader->values[0] = values[1];
+	reader->values[1] = values[0];
+	reader->values[2] = values[3];
+	reader->values[3] = values[2];
+}
+
+/* The numbers before "@". */
+static bool parse_values(struct text_reader *reader, struct slice text)
+{
+	uint64_t values[MAX_VALUES] = {0};
+
+	switch (reader->kind) {
+	case KIND_HEAP:
+	case KIND_JEMALLOC:
+		if (!take_heap_values(&text, values))
+			return false;
+		set_heap(reader, values);
+		return slice_equals(slice_trim(text), "]");
+	case KIND_COUNT:
+		return take_number(&text, "", &reader->values[0]) && !slice_trim(text).length;
+	case KIND_CONTENTION:
+		return take_number(&text, "", &values[0]) && take_number(&text, "", &values[1]) &&
+		       !slice_trim(text).length && set_contention(reader, values[0], values[1]);
+	}
+	return false;
+}
+
+static int skip(struct text_reader *reader)
+{
+	reader->is_open = false;
+	return reader_skip_line(reader->base.import, reader->lines.number, "malformed");
+}
+
+/* "1: 200 [2: 400] @ 0x401234" */
+static int read_stack_line(struct text_reader *reader, struct slice line, const char *at)
+{
+	struct slice values = {line.start, (size_t)(at - line.start)};
+	struct slice addresses = {at + 1, line.length - values.length - 1};
+	int err = read_addresses(reader, addresses);
+
+	if (err == -EBADMSG || !parse_values(reader, values))
+		return skip(reader);
+	reader->is_open = !err;
+	reader->line = reader->lines.number;
+	return err;
+}
+
+/* jemalloc: "@ 0x401234" */
+static int read_jemalloc_stack(struct text_reader *reader, struct slice line)
+{
+	int err = read_addresses(reader, (struct slice){line.start + 1, line.length - 1});
+
+	memset(reader->values, 0, sizeof(reader->values));
+	reader->line = 0; /* no numbers yet */
+	if (err == -EBADMSG)
+		return skip(reader);
+	reader->is_open = !err;
+	return err;
+}
+
+/* jemalloc: "  t*: 1: 200 [0: 0]"; numbers of single threads are in the sum. */
+static int read_jemalloc_values(struct text_reader *reader, struct slice text)
+{
+	if (!slice_starts_with(text, "t*:") || !reader->is_open)
+		return 0;
+	if (!parse_values(reader, (struct slice){text.start + 3, text.length - 3}))
+		return skip(reader);
+	reader->line = reader->lines.number;
+	return 0;
+}
+
+static struct slice take_field(struct slice *text)
+{
+	struct slice field = {text->start, 0};
+
+	while (field.length < text->length && text->start[field.length] != '\t')
+		field.length++;
+	*text = field.length < text->length ? (struct slice){text->start + field.length + 1,
+							     text->length - field.length - 1}
+					    : (struct slice){text->start + field.length, 0};
+	return slice_trim(field);
+}
+
+/* "main.f+0x14" without the offset */
+static struct slice strip_offset(struct slice function)
+{
+	for (size_t i = function.length; i-- > 1;)
+		if (function.start[i] == '+')
+			return (struct slice){function.start, i};
+	return function;
+}
+
+/* "#	0x401234	main.f+0x14	/src/a.go:12" */
+static int read_name(struct text_reader *reader, struct slice line)
+{
+	struct slice rest = {line.start + 1, line.length - 1};
+	struct gperftools_name name = {0};
+	struct gperftools_name *added;
+	struct slice address, place;
+	uint64_t number;
+
+	if (!rest.length || rest.start[0] != '\t')
+		return 0;
+	rest = (struct slice){rest.start + 1, rest.length - 1};
+	address = take_field(&rest);
+	name.function = strip_offset(take_field(&rest));
+	place = take_field(&rest);
+	if (!slice_starts_with(address, "0x") || address.length > 18 || !name.function.length)
+		return 0;
+	for (size_t i = 2; i < address.length; i++) {
+		char c = address.start[i];
+
+		if (!is_hex_digit(c))
+			return 0;
+		name.address = name.address << 4 |
+			       (uint64_t)(is_digit(c) ? c - '0' : (c | 0x20) - 'a' + 10);
+	}
+	for (size_t i = place.length; i-- > 0;)
+		if (place.start[i] == ':' &&
+		    parse_u64(place.start + i + 1, place.length - i - 1, &number) &&
+		    number <= UINT32_MAX) {
+			name.file = (struct slice){place.start, i};
+			name.line = (uint32_t)number;
+			break;
+		}
+	added = array_add(&reader->base.names);
+	if (!added)
+		return -ENOMEM;
+	*added = name;
+	return 0;
+}
+
+/* "cycles/second=3201000000", "sampling period = 100" */
+static void read_setting(struct text_reader *reader, struct slice line)
+{
+	static const char cycles[] = "cycles/second";
+	static const char period[] = "sampling period";
+	bool is_cycles = slice_starts_with(line, cycles);
+	struct slice rest;
+	uint64_t number;
+
+	if (!is_cycles && !slice_starts_with(line, period))
+		return;
+	rest = (struct slice){line.start + strlen(is_cycles ? cycles : period),
+			      line.length - strlen(is_cycles ? cycles : period)};
+	if (!take_number(&rest, "=", &number))
+		return;
+	if (is_cycles)
+		reader->cycles_per_s = number;
+	else
+		reader->period = number ? number : 1;
+}
+
+static int read_line(struct text_reader *reader, struct slice line)
+{
+	struct slice text = slice_trim(line);
+	const char *at = text.length ? memchr(text.start, '@', text.length) : NULL;
+	int err;
+
+	if (!text.length)
+		return 0;
+	if (text.start[0] == '#')
+		return reader->is_open ? read_name(reader, text) : 0;
+	if (reader->kind == KIND_JEMALLOC && at != text.start)
+		return read_jemalloc_values(reader, text);
+	err = close_stack(reader);
+	if (err)
+		return err;
+	if (reader->kind == KIND_JEMALLOC)
+		return read_jemalloc_stack(reader, text);
+	if (at)
+		return read_stack_line(reader, text, at);
+	if (reader->kind != KIND_CONTENTION)
+		return skip(reader);
+	read_setting(reader, text);
+	return 0;
+}
+
+static int read_stacks(struct text_reader *reader)
+{
+	struct import *import = reader->base.import;
+	size_t reported = 0;
+	struct slice line;
+	int err;
+
+	while (lines_take(&reader->lines, &line) && !is_mapping_heading(line)) {
+		size_t done = (size_t)(line.start - (const char *)import->data);
+
+		err = read_line(reader, line);
+		if (err)
+			return err;
+		/* Names of the open stack are borrowed from the lines before. */
+		if (import->advance && !reader->is_open && done - reported >= ADVANCE_BYTES) {
+			import->advance(import->context, done);
+			reported = done;
+		}
+	}
+	return close_stack(reader);
+}
+
+static int add_metrics(struct text_reader *reader, const char *const (*metrics)[2], size_t count)
+{
+	reader->num_metrics = count;
+	for (size_t i = 0; i < count; i++) {
+		int err = profile_add_metric(reader->base.import->profile, metrics[i][0],
+					     metrics[i][1], &reader->metrics[i]);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int add_heap_metrics(struct text_reader *reader)
+{
+	static const char *const metrics[][2] = {{"inuse_space", "bytes"},
+						 {"inuse_objects", "count"},
+						 {"alloc_space", "bytes"},
+						 {"alloc_objects", "count"}};
+
+	return add_metrics(reader, metrics, reader->has_allocated ? 4 : 2);
+}
+
+/* "@ heap_v2/524288": sampled. "@ heap/1048576", of Go: twice the rate. "@ heapprofile": all of it. */
+static void read_rate(struct text_reader *reader, struct slice line)
+{
+	struct slice rest = line;
+	const char *slash = line.length ? memchr(line.start, '/', line.length) : NULL;
+
+	if (!slash)
+		return;
+	rest = (struct slice){slash + 1, line.length - (size_t)(slash - line.start) - 1};
+	if (!take_number(&rest, "", &reader->rate))
+		reader->rate = 0;
+	if (slice_contains(line, "@ heap/"))
+		reader->rate /= 2;
+}
+
+static int read_heap_heading(struct text_reader *reader, struct slice line)
+{
+	uint64_t values[MAX_VALUES];
+	struct slice numbers = {line.start + strlen("heap profile:"),
+				line.length - strlen("heap profile:")};
+
+	read_rate(reader, line);
+	if (!take_heap_values(&numbers, values))
+		return import_fail_line(reader->base.import, 1,
+					"expected 'heap profile: N: BYTES [N: BYTES] @ KIND'");
+	reader->has_allocated = values[2] || values[3];
+	return add_heap_metrics(reader);
+}
+
+/* The sum of all comes in the second line. */
+static int read_jemalloc_heading(struct text_reader *reader, struct slice line)
+{
+	struct lines lines = reader->lines;
+	uint64_t values[MAX_VALUES] = {0};
+	struct slice text;
+
+	read_rate(reader, line);
+	if (lines_take(&lines, &text)) {
+		text = slice_trim(text);
+		if (slice_starts_with(text, "t*:")) {
+			text = (struct slice){text.start + 3, text.length - 3};
+			if (!take_heap_values(&text, values))
+				values[2] = 0;
+		}
+	}
+	reader->has_allocated = values[2] || values[3];
+	return add_heap_metrics(reader);
+}
+
+static int read_heading(struct text_reader *reader, const struct heading *heading,
+			struct slice line)
+{
+	const char *const counted[][2] = {{heading->metric, "count"}};
+	static const char *const contention[][2] = {{"delay", "nanoseconds"},
+						    {"contentions", "count"}};
+
+	reader->kind = heading->kind;
+	switch (heading->kind) {
+	case KIND_HEAP:
+		return read_heap_heading(reader, line);
+	case KIND_JEMALLOC:
+		return read_jemalloc_heading(reader, line);
+	case KIND_COUNT:
+		return add_metrics(reader, counted, 1);
+	case KIND_CONTENTION:
+		return add_metrics(reader, contention, 2);
+	}
+	return -EINVAL;
+}
+
+static const struct heading *find_heading(const uint8_t *data, size_t size)
+{
+	struct slice text = {(const char *)data, size};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(headings); i++)
+		if (slice_starts_with(text, headings[i].start))
+			return &headings[i];
+	return NULL;
+}
+
+static int read_text(struct text_reader *reader)
+{
+	struct import *import = reader->base.import;
+	const struct heading *heading = find_heading(import->data, import->size);
+	struct slice line;
+	int err;
+
+	if (!heading || !lines_take(&reader->lines, &line))
+		return import_fail_line(import, 1,
+					"expected a profile of gperftools, jemalloc or Go");
+	err = gperftools_read_mappings(&reader->base,
+				       (struct slice){(const char *)import->data, import->size});
+	if (err)
+		return err;
+	err = read_heading(reader, heading, line);
+	return err ? err : read_stacks(reader);
+}
+
+static int read_gperftools(struct import *import)
+{
+	struct text_reader reader = {.base.import = import, .period = 1};
+	struct gperftools_reader *base = &reader.base;
+	int err = reader_add_anonymous_thread(import, &base->thread);
+
+	reader.lines = lines_of(import->data, import->size);
+	if (!err)
+		err = gperftools_is_cpu_profile(import->data, import->size)
+			      ? gperftools_read_cpu_profile(base)
+			      : read_text(&reader);
+	array_release(&base->mappings);
+	array_release(&base->addresses);
+	array_release(&base->names);
+	hash_index_release(&base->modules);
+	if (err || import->will_name_code)
+		return err;
+	return unsymbolized_code_name(import, false, UNNAMED_NO_SYMBOL);
+}
+
+static enum detection detect(const uint8_t *data, size_t size)
+{
+	return find_heading(data, size) || gperftools_is_cpu_profile(data, size) ? DETECTED_SURE
+										 : DETECTED_NOT;
+}
+
+const struct format format_gperftools = {
+	.name = "gperftools",
+	.extension = "",
+	.summary = "profiles of gperftools and jemalloc, and of Go as text: what pprof read before",
+	.detect = detect,
+	.read = read_gperftools,
+};

@@ -1,0 +1,6 @@
+#include "import_fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	return fuzz_import(&format_gperftools, data, size);
+}
