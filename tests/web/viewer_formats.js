@@ -16,8 +16,8 @@ const KINDS = {
 	"perf-script": "script.txt", pftrace: "own.pftrace", pprof: "own.pb.gz", "sampling-prof": "own.sprof",
 	speedscope: "own.speedscope.json", svg: "own.svg", zones: "attributes.zones",
 };
-/* The command line looks for files that name the code of perf.data, and calls it after them. */
-const HAS_OTHER_NAMES = ["perf-data"];
+/* The command line looks for files that name code, and calls it after them. */
+const HAS_OTHER_NAMES = ["gperftools", "perf-data"];
 
 /* "  folded  .folded  read, write one line a stack": those that are read. */
 const listKinds = () => execFileSync(process.env.STACKWIDE, ["help", "formats"], { encoding: "utf8" }).split("\n")

@@ -354,12 +354,46 @@ static void signed_scene_init(struct signed_scene *scene)
 	scene->second.label = scene->labels;
 }
 
-static uint64_t sum_of(const struct profile *profile, uint32_t metric)
+/* As pprof has it: the default, else the last, but of Go's heap the space in use. */
+static void the_default_sample_type_is_the_first_metric(void **state _unused_)
+{
+	static const struct {
+		const char *types[2];
+		int64_t default_type;
+		const char *first;
+	} cases[] = {
+		{{"samples", "cpu"}, 0, "cpu"},
+		{{"samples", "cpu"}, COMMENT, "samples"},
+		{{"samples", "cpu"}, KEY, "cpu"},
+		{{"inuse_space", "alloc_space"}, 0, "inuse_space"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		struct import import = {0};
+		struct signed_scene scene;
+		struct profile *profile;
+
+		signed_scene_init(&scene);
+		scene.types[1].type = KEY;
+		scene.second.n_label = 0;
+		strcpy(scene.scene.strings[COMMENT], cases[i].types[0]);
+		strcpy(scene.scene.strings[KEY], cases[i].types[1]);
+		scene.scene.profile.default_sample_type = cases[i].default_type;
+		assert_int_equal(fixture_read_message(&scene.scene.profile, &profile, &import), 0);
+		assert_string_equal(format_get_metric_name(profile, 0), cases[i].first);
+		strcpy(scene.scene.strings[COMMENT], "made by hand");
+		strcpy(scene.scene.strings[KEY], "pid");
+		profile_free(profile);
+	}
+}
+
+/* type  of two sample types: the last one is the first metric, as no default is named */
+static uint64_t sum_of(const struct profile *profile, uint32_t type)
 {
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < profile_count_samples(profile); i++)
-		if (profile_get_sample(profile, i)->metric == metric)
+		if (profile_get_sample(profile, i)->metric == 1 - type)
 			sum += profile_get_sample(profile, i)->value;
 	return sum;
 }
@@ -392,8 +426,8 @@ static void a_negative_value_leaves_the_others_of_its_sample(void **state _unuse
 		memcpy(scene.values, cases[i].second, sizeof(cases[i].second));
 		text_append_string(&warnings, "");
 		assert_int_equal(fixture_read_message(&scene.scene.profile, &profile, &import), 0);
-		for (uint32_t metric = 0; metric < 2; metric++)
-			assert_int_equal(sum_of(profile, metric), cases[i].sums[metric]);
+		for (uint32_t type = 0; type < 2; type++)
+			assert_int_equal(sum_of(profile, type), cases[i].sums[type]);
 		assert_non_null(strstr(warnings.data, cases[i].warning));
 		assert_true(*cases[i].warning || !warnings.length);
 		assert_int_equal(import.counts.records, 2);
@@ -784,6 +818,7 @@ int main(void)
 		cmocka_unit_test(samples_without_labels_have_no_root_frame),
 		cmocka_unit_test(labels_that_are_not_kept_are_told),
 		cmocka_unit_test(a_profile_of_nothing_but_negative_values_is_refused),
+		cmocka_unit_test(the_default_sample_type_is_the_first_metric),
 		cmocka_unit_test(a_negative_value_leaves_the_others_of_its_sample),
 		cmocka_unit_test(a_difference_is_of_stacks_with_the_same_names),
 		cmocka_unit_test(a_difference_of_two_profiles_is_said_to_be_one),
