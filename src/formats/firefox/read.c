@@ -125,8 +125,10 @@ static int add_sample(struct firefox_reader *reader, const struct json_table *ta
 	} else {
 		sample.stack = code->stacks.items[index];
 	}
-	cell.text += is_negative;
-	cell.length -= is_negative;
+	if (is_negative) {
+		cell.text++;
+		cell.length--;
+	}
 	if (is_negative && weights->opposite != METRIC_NONE) {
 		sample.metric = weights->opposite;
 		is_negative = false;
