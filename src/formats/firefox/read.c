@@ -208,6 +208,12 @@ static int read_samples(struct firefox_reader *reader, size_t position, bool is_
 
 	if (position == JSON_TABLE_NOWHERE)
 		return 0;
+	if (!is_allocations && firefox_samples_are_listed(reader->import, position)) {
+		err = add_metric(reader, "samples", "count", &weights.metric);
+		return err ? err
+			   : firefox_read_listed_samples(&reader->code, position, reader->thread,
+							 weights.metric);
+	}
 	json_table_open(&table, reader->import->data, reader->import->size, position, names);
 	err = is_allocations ? get_allocation_weights(reader, is_native, &weights)
 			     : get_weights(reader, &table, &weights);

@@ -110,6 +110,18 @@ void firefox_code_sort_libs(struct firefox_code *code);
 _must_check_ int firefox_code_add_address(struct firefox_code *code, uint32_t index,
 					  uint64_t address, uint32_t *ret);
 
+/*
+ * The location of a frame of raw files, whose text is in code->text. The libraries are sorted.
+ *
+ * line  0: that of the text, if it has one
+ */
+_must_check_ int firefox_code_add_text(struct firefox_code *code, uint32_t line, uint32_t *ret);
+
+/* Samples of the oldest raw files, at the value after a key (read_listed.c). */
+bool firefox_samples_are_listed(const struct import *import, size_t position);
+_must_check_ int firefox_read_listed_samples(struct firefox_code *code, size_t position,
+					     uint32_t thread, uint32_t metric);
+
 /* Read all tables; what they held before is gone. Returns 0 or -ENOMEM. */
 _must_check_ int firefox_code_read(struct firefox_code *code,
 				   const struct firefox_positions *positions);

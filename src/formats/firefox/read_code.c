@@ -460,6 +460,27 @@ static int make_func(struct firefox_code *code, uint32_t string, uint32_t *ret)
 	return 0;
 }
 
+int firefox_code_add_text(struct firefox_code *code, uint32_t line, uint32_t *ret)
+{
+	struct frame frame = {0};
+	struct firefox_func func;
+	uint32_t string, id;
+	int err = string_table_add(profile_get_strings(code->import->profile), code->text.data,
+				   code->text.length, &string);
+
+	if (err)
+		return err;
+	err = make_func(code, string, &id);
+	if (err)
+		return err;
+	func = code->all_funcs.items[id];
+	frame.name = frame.full_name = func.name;
+	frame.file = func.file;
+	frame.module = func.module;
+	frame.line = line ? line : func.line;
+	return profile_add_frame_location(code->import->profile, &frame, ret);
+}
+
 /* ---- frames and stacks ---- */
 
 static int add_location(struct firefox_code *code, const struct json_table *table, uint32_t id,

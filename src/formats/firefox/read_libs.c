@@ -94,25 +94,46 @@ static int compare_libs(const void *left, const void *right)
 	return (a->start > b->start) - (a->start < b->start);
 }
 
+/* After JSON_ARRAY. */
+static int read_list(struct firefox_code *code, struct json *json)
+{
+	while (code->libs.length < MAX_LIBS && json_next(json) == JSON_OBJECT) {
+		int err = read_lib(code, json);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* The oldest files have the list as a text. */
+static int read_text(struct firefox_code *code, const struct json *json)
+{
+	_cleanup_(text_release) struct text text = {0};
+	_cleanup_(json_release) struct json list = {0};
+
+	text_append(&text, json->text, json->length);
+	if (text.failed)
+		return -ENOMEM;
+	list = json_of(text.data, text.length);
+	return json_next(&list) == JSON_ARRAY ? read_list(code, &list) : 0;
+}
+
 int firefox_code_read_libs(struct firefox_code *code, size_t position)
 {
 	const struct import *import = code->import;
 	_cleanup_(json_release) struct json json = {0};
+	enum json_token token;
 
 	code->libs.length = 0;
 	code->are_libs_sorted = false;
 	if (position == JSON_TABLE_NOWHERE)
 		return 0;
 	json = json_of(import->data + position, import->size - position);
-	if (json_next(&json) != JSON_ARRAY)
-		return 0;
-	while (code->libs.length < MAX_LIBS && json_next(&json) == JSON_OBJECT) {
-		int err = read_lib(code, &json);
-
-		if (err)
-			return err;
-	}
-	return 0;
+	token = json_next(&json);
+	if (token == JSON_STRING)
+		return read_text(code, &json);
+	return token == JSON_ARRAY ? read_list(code, &json) : 0;
 }
 
 /* Raw files refer to libraries by address, and the others by index. */

@@ -353,9 +353,52 @@ static void unsymbolized_code_is_called_by_its_place_elsewhere(void **state _unu
 	assert_stacks(&format_firefox, anonymous, 0, "t;main;libx.so+0x1234 1\n");
 }
 
+/* Files of 2014 and before: no tables, and libraries as a text. */
+#define LISTED                                                                                         \
+	"{\"meta\":{\"version\":2,\"interval\":1,\"stackwalk\":1},\"libs\":\"[{\\\"start\\\": 4096, "  \
+	"\\\"end\\\": 8192, \\\"name\\\": \\\"libxul.so\\\"}]\",\"threads\":[{\"name\":\"GeckoMain\"," \
+	"\"tid\":12,\"samples\":["
+
+static void samples_of_the_oldest_files_list_their_frames(void **state _unused_)
+{
+	static const char text[] = LISTED
+		"{\"frames\":[{\"location\":\"(root)\"},{\"location\":\"run (a.js:12)\",\"line\":13}],"
+		"\"responsiveness\":0,\"time\":10.5},"
+		"{\"frames\":[{\"location\":\"(root)\"},\"0x1010\"],\"time\":11.5},"
+		"1,{\"frames\":null}],\"markers\":[]}]}";
+	struct imported imported = {0};
+	const struct timestamps *timestamps;
+
+	assert_stacks(FORMAT, text, 0,
+		      "GeckoMain 1\nGeckoMain;(root);libxul.so+0x10 1\nGeckoMain;(root);run 1\n");
+	imported.profile = profile_new();
+	assert_int_equal(profile_keep_timestamps(imported.profile), 0);
+	assert_int_equal(imported_read(&imported, FORMAT, text, strlen(text)), 0);
+	timestamps = profile_get_timestamps(imported.profile);
+	assert_int_equal(timestamps_count(timestamps), 2);
+	assert_int_equal(timestamps_get(timestamps, 0)->time_ns, 10000000);
+	assert_int_equal(profile_get_frame(imported.profile, 1)->line, 13);
+	imported_release(&imported);
+}
+
+static void a_list_of_frames_is_bounded(void **state _unused_)
+{
+	struct text text = {0};
+
+	text_append_string(&text, LISTED "{\"frames\":[");
+	for (int i = 0; i < 65537; i++)
+		text_append_string(&text, i ? ",\"f\"" : "\"f\"");
+	text_append_string(&text, "]}]}]}");
+	assert_refused(FORMAT, text.data,
+		       "FILE: at byte 262156: a stack of more than 65536 frames");
+	text_release(&text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(samples_of_the_oldest_files_list_their_frames),
+		cmocka_unit_test(a_list_of_frames_is_bounded),
 		cmocka_unit_test(samples_name_their_stacks),
 		cmocka_unit_test(weights_count_for_samples),
 		cmocka_unit_test(milliseconds_become_nanoseconds),
