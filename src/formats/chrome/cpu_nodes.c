@@ -356,8 +356,10 @@ static bool get_delta(struct json *deltas, enum json_token token, int64_t *ret)
 		return true;
 	}
 	number = json_is_number(deltas, token) ? json_get_double(deltas) : 0;
+	if (!(number < 0))
+		return false;
 	*ret = number > -9e18 ? (int64_t)number : INT64_MIN;
-	return number < 0;
+	return true;
 }
 
 static int read_delta(struct chrome_cpu_nodes *nodes, struct json *deltas, bool *has_delta)

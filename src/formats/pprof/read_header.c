@@ -251,19 +251,23 @@ static int read_header_field(struct pprof_reader *reader, struct protobuf_field 
 }
 
 /*
- * The string that says which sample type is to be shown; 0: none. Read by itself, since the field
- * may stand anywhere, also behind the sample types.
+ * The string that names the default sample type. Read by itself, since the field may stand anywhere,
+ * also behind the sample types. A 0 is left out by other writers: ours is the name of a metric without
+ * one.
  */
-static uint64_t find_default_type(const struct import *import)
+static bool find_default_type(const struct import *import, uint64_t *ret)
 {
 	struct bytes bytes = bytes_of(import->data, import->size);
 	struct protobuf_field field;
-	uint64_t found = 0;
+	bool is_found = false;
 
-	while (protobuf_next(&bytes, &field))
-		if (field.number == PPROF_FIELD_DEFAULT_TYPE && field.type == PROTOBUF_VARINT)
-			found = field.value;
-	return found;
+	while (protobuf_next(&bytes, &field)) {
+		if (field.number != PPROF_FIELD_DEFAULT_TYPE || field.type != PROTOBUF_VARINT)
+			continue;
+		*ret = field.value;
+		is_found = true;
+	}
+	return is_found;
 }
 
 /*
@@ -274,7 +278,8 @@ static uint64_t find_default_type(const struct import *import)
 static int add_default_type(struct pprof_reader *reader)
 {
 	struct import *import = reader->import;
-	uint64_t default_type = find_default_type(import);
+	uint64_t default_type = 0;
+	bool has_default = find_default_type(import, &default_type);
 	struct bytes bytes = bytes_of(import->data, import->size);
 	struct protobuf_field field;
 	const char *strings[2] = {NULL, NULL};
@@ -291,12 +296,12 @@ static int add_default_type(struct pprof_reader *reader)
 		if (err)
 			return err;
 		if (!protobuf_next(&message, &name) || name.number != 1)
-			continue;
-		if (default_type ? name.value == default_type
-				 : string_equals(strings[0], "inuse_space"))
+			name.value = 0;
+		if (has_default ? name.value == default_type
+				: string_equals(strings[0], "inuse_space"))
 			return profile_add_metric(import->profile, strings[0], strings[1], &metric);
 	}
-	if (default_type || !strings[0])
+	if (has_default || !strings[0])
 		return 0;
 	return profile_add_metric(import->profile, strings[0], strings[1], &metric);
 }
