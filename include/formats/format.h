@@ -105,6 +105,8 @@ const struct format *format_detect(const char *path, const uint8_t *data, size_t
 const struct format *format_detect_members(const char *const *members, size_t num_members);
 /* All of them, ended by NULL. */
 const struct format *const *format_get_all(void);
+/* For a message: what a file is that no format reads, by its first bytes; NULL: unknown. */
+const char *format_describe_unknown(const uint8_t *data, size_t size);
 
 /*
  * Read an input, bring its weights and those of others to one scale, keep its counts with its source,

@@ -64,10 +64,10 @@ int input_options_handle(struct input_options *options, int id, const char *valu
 		format = format_find_name(value);
 		if (!format || !format->read) {
 			suggested = format_list_suggest(value, false);
-			log_error("there is no format '%s' to read%s%s%s; 'stackwide help formats' "
+			log_error("there is no format '%s' to read; %s%s%s'stackwide help formats' "
 				  "lists them",
-				  value, suggested ? "; did you mean '" : "",
-				  suggested ? suggested : "", suggested ? "'?" : "");
+				  value, suggested ? "did you mean '" : "",
+				  suggested ? suggested : "", suggested ? "'? " : "");
 			return -EINVAL;
 		}
 		options->format = value;
@@ -277,34 +277,6 @@ static void append_readable(struct text *text)
 			text_printf(text, "%s%s", text->length ? ", " : "", (*format)->name);
 }
 
-/* What a file is that holds no profile, by its first bytes; NULL: unknown. */
-static const char *describe_content(const struct input_file *file)
-{
-	static const struct {
-		const char *magic;
-		const char *description;
-	} contents[] = {
-		{"\177ELF", "an ELF program, library or core dump; 'stackwide record -- PROGRAM' "
-			    "profiles a program"},
-		{"PK\3\4", "a zip archive; unpack it and name the profile in it"},
-		{"gmon", "data of gprof, which has no stacks"},
-		{"MDMP", "a minidump of Windows, not a profile"},
-		{"%PDF", "a PDF document, not a profile"},
-		{"\211PNG", "a picture, not a profile"},
-	};
-	size_t size = input_file_get_size(file);
-
-	if (!size)
-		return "the file is empty";
-	for (size_t i = 0; i < ARRAY_LENGTH(contents); i++) {
-		size_t length = strlen(contents[i].magic);
-
-		if (size >= length && !memcmp(input_file_get_data(file), contents[i].magic, length))
-			return contents[i].description;
-	}
-	return NULL;
-}
-
 static int report_unknown_format(const struct reading *reading)
 {
 	_cleanup_(text_release) struct text names = {0};
@@ -316,7 +288,8 @@ static int report_unknown_format(const struct reading *reading)
 			  reading->name);
 		return EXIT_BAD_INPUT;
 	}
-	content = describe_content(reading->file);
+	content = format_describe_unknown(input_file_get_data(reading->file),
+					  input_file_get_size(reading->file));
 	if (content) {
 		log_error("%s: at byte 0: %s", reading->name, content);
 		return EXIT_BAD_INPUT;

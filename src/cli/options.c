@@ -132,7 +132,7 @@ static int check_long_name(const struct option_spec *specs, char **argv, const c
 	written = strndup(word + 2, strcspn(word + 2, "="));
 	if (!written)
 		return -ENOMEM;
-	if (string_equals(written, name) || !unknown_option_is_known(written))
+	if (string_equals(written, name) || !unknown_option_find_command(written))
 		return 0;
 	unknown_option_report(argv[0], specs, word);
 	return -EINVAL;

@@ -70,10 +70,10 @@ static int choose_format(const struct output_request *request, const struct form
 			const char *suggested = format_list_suggest(request->format, true);
 
 			return error_set(error, -EINVAL,
-					 "there is no format '%s' to write%s%s%s; 'stackwide help "
+					 "there is no format '%s' to write; %s%s%s'stackwide help "
 					 "formats' lists them",
-					 request->format, suggested ? "; did you mean '" : "",
-					 suggested ? suggested : "", suggested ? "'?" : "");
+					 request->format, suggested ? "did you mean '" : "",
+					 suggested ? suggested : "", suggested ? "'? " : "");
 		}
 		return 0;
 	}

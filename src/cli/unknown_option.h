@@ -5,8 +5,6 @@
 #ifndef CLI_UNKNOWN_OPTION_H
 #define CLI_UNKNOWN_OPTION_H
 
-#include <stdbool.h>
-
 #include "cli/options.h"
 
 /*
@@ -18,7 +16,7 @@
  */
 void unknown_option_report(const char *command, const struct option_spec *specs, const char *word);
 
-/* Whether a command has an option of this name (without dashes). */
-bool unknown_option_is_known(const char *name);
+/* A command that has an option of this name (without dashes): "convert"; NULL: none has. */
+const char *unknown_option_find_command(const char *name);
 
 #endif

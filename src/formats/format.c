@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "formats/compression.h"
 #include "timeline/timeline.h"
 
@@ -155,5 +156,31 @@ const struct format *format_detect_members(const char *const *members, size_t nu
 	for (const struct format *const *format = formats; *format; format++)
 		if ((*format)->detect_members && (*format)->detect_members(members, num_members))
 			return *format;
+	return NULL;
+}
+
+const char *format_describe_unknown(const uint8_t *data, size_t size)
+{
+	static const struct {
+		const char *magic;
+		const char *description;
+	} contents[] = {
+		{"\177ELF", "an ELF program, library or core dump; 'stackwide record -- PROGRAM' "
+			    "profiles a program"},
+		{"PK\3\4", "a zip archive; unpack it and name the profile in it"},
+		{"gmon", "data of gprof, which has no stacks"},
+		{"MDMP", "a minidump of Windows, not a profile"},
+		{"%PDF", "a PDF document, not a profile"},
+		{"\211PNG", "a picture, not a profile"},
+	};
+
+	if (!size)
+		return "the file is empty";
+	for (size_t i = 0; i < ARRAY_LENGTH(contents); i++) {
+		size_t length = strlen(contents[i].magic);
+
+		if (size >= length && !memcmp(data, contents[i].magic, length))
+			return contents[i].description;
+	}
 	return NULL;
 }

@@ -159,9 +159,12 @@ static int read_bytes(struct import *import, const char *format_name, const stru
 			"%.200s: at byte 0: it is compressed by %s: decompress it first, or "
 			"use the command line, which can read it",
 			import->name, compression_get_name(compression));
-	if (!format || !format->read)
-		return error_set(error, -EINVAL, "%.200s: at byte 0: the format is not recognised",
-				 import->name);
+	if (!format || !format->read) {
+		const char *content = format_describe_unknown(import->data, import->size);
+
+		return error_set(error, -EINVAL, "%.200s: at byte 0: %s", import->name,
+				 content ? content : "the format is not recognised");
+	}
 	/* Only an experiment brings files that name its code. */
 	import->will_name_code = tar_detect(import->data, import->size);
 	err = format_read(format, import);

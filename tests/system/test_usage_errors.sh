@@ -33,7 +33,7 @@ done
 usage_error threads record --root threads
 usage_error maybe record --kernel-stacks maybe
 usage_error maybe record --user-stacks maybe
-usage_error argument record -o
+usage_error "needs a value" record -o
 usage_error operand record operand
 usage_error "" record --
 usage_error "" record -a -p 1

@@ -35,8 +35,8 @@ for (const line of readLines(folded)) {
 const { runtimes, user_stacks: stacks } = JSON.parse(fs.readFileSync(stats, 'utf8'));
 const [runtime] = runtimes;
 const fits = runtime.fits / (runtime.samples - runtime.early - runtime.outside);
-// Of those that came before the interpreter was known nothing is proven.
-const unproven = (stacks.unproven - runtime.early) / stacks.complete;
+// V8 proves the steps of stacks with its frames. Those that came before it was known, and those of native code, are counted.
+const unproven = (stacks.unproven - runtime.early - runtime.outside) / runtime.fits;
 const missing = [...expected.values()].filter((chain) => !right.has(String(chain))).map(String);
 console.log(JSON.stringify({ version: runtime.version, right: sum(right), wrong: sum(wrong), fits, unproven, of: runtime, missing, ...Object.fromEntries(wrong) }));
 const isVersion = runtimes.length === 1 && runtime.name === 'v8js' && process.versions.v8.startsWith(runtime.version + '.');

@@ -75,8 +75,9 @@ function isAlikeButForNames(file, core, command) {
 		return /compressed by (zstd|xz|bzip2|lz4)\b/.test(core.error);
 	const data = fs.readFileSync(file);
 	const isTraceWithAddresses = data[0] === 0x0a && /[^;]\+0x[0-9a-f]+/.test(core.folded?.toString());
+	const isProfileWithAddresses = /\/(gperftools|firefox)\//.test(file) && /\+0x[0-9a-f]+/.test(core.folded?.toString());
 	const hasAddresses = data.subarray(0, 8).toString() === "PERFILE2" ||
-		data.subarray(257, 262).toString() === "ustar" || isTraceWithAddresses;
+		data.subarray(257, 262).toString() === "ustar" || isTraceWithAddresses || isProfileWithAddresses;
 
 	if (!hasAddresses || command.error !== undefined)
 		return false;
