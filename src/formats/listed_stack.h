@@ -16,6 +16,7 @@
 struct listed_stack {
 	ARRAY(struct slice) frames; /* innermost first; borrowed from the text */
 	ARRAY(size_t) ends;         /* of its parts: the index of the first frame behind each */
+	bool has_kernel_first;      /* the first part is the kernel's; cleared with the stack */
 };
 
 void listed_stack_release(struct listed_stack *stack);

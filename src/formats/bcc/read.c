@@ -17,6 +17,7 @@
  * have it.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -161,6 +162,24 @@ static bool is_count(const struct bcc_reader *reader, struct slice line, size_t 
 	       get_indent(line) > frame_indent && parse_u64(text.start, text.length, ret);
 }
 
+/* "WARNING: 7 stack traces could not be displayed." */
+static void count_lost(struct import *import, struct slice line)
+{
+	static const char start[] = "WARNING: ";
+	struct slice rest = {line.start + strlen(start), 0};
+	uint64_t count;
+
+	if (!slice_starts_with(line, start) || !slice_contains(line, " stack traces "))
+		return;
+	while (strlen(start) + rest.length < line.length && !is_blank_char(rest.start[rest.length]))
+		rest.length++;
+	if (!parse_u64(rest.start, rest.length, &count))
+		return;
+	import->counts.lost_samples += count;
+	import_warn(import, "%" PRIu64 " stacks are missing: the tool could not display them",
+		    count);
+}
+
 static int read_blocks(struct bcc_reader *reader)
 {
 	size_t frame_indent = 0; /* of the present block */
@@ -174,7 +193,9 @@ static int read_blocks(struct bcc_reader *reader)
 		uint64_t count;
 		int err = 0;
 
-		if (import->advance && done - reported >= ADVANCE_BYTES) {
+		/* The frames of an open block are borrowed from the lines before. */
+		if (import->advance && !reader->stack.frames.length && !reader->has_thread &&
+		    done - reported >= ADVANCE_BYTES) {
 			import->advance(import->context, done);
 			reported = done;
 		}
@@ -183,10 +204,12 @@ static int read_blocks(struct bcc_reader *reader)
 				err = reader_skip_line(import, reader->first_line,
 						       "a stack without a count");
 			clear_block(reader);
+			count_lost(import, line);
 		} else if (is_count(reader, line, frame_indent, &count)) {
 			err = add_block(reader, count);
 			clear_block(reader);
 		} else if (slice_equals(text, "--")) {
+			reader->stack.has_kernel_first |= !reader->stack.ends.length;
 			err = listed_stack_end_part(&reader->stack);
 		} else if (!take_thread(reader, text)) {
 			if (!reader->stack.frames.length) {
@@ -214,22 +237,40 @@ static const struct {
 	{"Sampling at ", "stack", "samples", "count"},
 	{"Sampling every ", "stack", "samples", "count"},
 	{"Tracing off-CPU time (us)", "stack", "off-cpu", "microseconds"},
-	{"Tracing ", " functions for \"", "calls", "count"},
+	{"Tracing ", " functions for \"", "calls", "count"}, /* stackcount */
 };
 
+static bool is_heading(struct slice line, size_t *ret)
+{
+	for (size_t i = 0; i < ARRAY_LENGTH(headings); i++)
+		if (slice_starts_with(line, headings[i].start) &&
+		    slice_contains(line, headings[i].contains)) {
+			*ret = i;
+			return true;
+		}
+	return false;
+}
+
+/* The next line that is neither blank nor the echo of Ctrl-C is one of a block. */
+static bool is_block_next(struct lines lines)
+{
+	struct slice line;
+
+	while (lines_take(&lines, &line))
+		if (slice_trim(line).length && !slice_equals(line, "^C"))
+			return get_indent(line);
+	return false;
+}
+
+/* The first line of a tool, with blocks behind it: other programs may print such a line. */
 static bool find_heading(const uint8_t *data, size_t size, size_t *ret)
 {
 	struct lines lines = lines_of(data, size < DETECTION_BYTES ? size : DETECTION_BYTES);
 	struct slice line;
 
 	while (lines_take(&lines, &line))
-		for (size_t i = 0; i < ARRAY_LENGTH(headings); i++) {
-			if (!slice_starts_with(line, headings[i].start) ||
-			    !slice_contains(line, headings[i].contains))
-				continue;
-			*ret = i;
+		if (is_heading(line, ret) && is_block_next(lines))
 			return true;
-		}
 	return false;
 }
 
@@ -273,7 +314,25 @@ static int read_bcc(struct import *import)
 	return err;
 }
 
-/* The heading, or a thread and a count behind it. */
+/* A count that ends a block: behind frames or a thread, and indented more than these. */
+static bool has_count(struct lines lines)
+{
+	size_t before = 0;
+	struct slice line;
+
+	while (lines_take(&lines, &line)) {
+		struct slice text = slice_trim(line);
+		uint64_t count;
+
+		if (before && get_indent(line) > before &&
+		    parse_u64(text.start, text.length, &count))
+			return true;
+		before = text.length ? get_indent(line) : 0;
+	}
+	return false;
+}
+
+/* The heading and a count, or a thread and a count behind it. */
 static enum detection detect(const uint8_t *data, size_t size)
 {
 	struct lines lines = lines_of(data, size < DETECTION_BYTES ? size : DETECTION_BYTES);
@@ -281,7 +340,7 @@ static enum detection detect(const uint8_t *data, size_t size)
 	struct slice line;
 	size_t heading;
 
-	if (find_heading(data, size, &heading))
+	if (find_heading(data, size, &heading) && has_count(lines))
 		return DETECTED_SURE;
 	while (lines_take(&lines, &line)) {
 		struct slice text = slice_trim(line);

@@ -19,7 +19,6 @@
  * A map that is printed in intervals adds up, as clear() follows print() in such programs.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -35,7 +34,8 @@ struct bpftrace_reader {
 	struct import *import;
 	struct lines lines;
 	uint32_t process;
-	size_t num_entries; /* with a stack */
+	size_t num_entries;        /* with a stack */
+	struct string_table *maps; /* names of those that have stacks */
 	/* Of the entry that is being read. */
 	uint64_t first_line;
 	struct slice map; /* "@" or "@name" */
@@ -59,14 +59,15 @@ static size_t measure_map(struct slice line)
 	return length;
 }
 
-/* Whether the line begins an entry whose key goes on in the next line. */
+/* Whether the line starts an entry whose key goes on in the next line: "@[", "@[(" of a tuple, "@x[comm, ". */
 static bool starts_long_entry(struct slice line)
 {
 	size_t length = measure_map(line);
 	struct slice rest = {line.start + length, line.length - length};
 
 	return length && slice_starts_with(rest, "[") &&
-	       (rest.length == 1 || slice_ends_with(rest, ", ") || slice_ends_with(rest, ","));
+	       (rest.length == 1 || slice_equals(rest, "[(") || slice_ends_with(rest, ", ") ||
+		slice_ends_with(rest, ","));
 }
 
 /* Split "comm, 12]: 4" at the last "]: ". False: the key does not end in this line. */
@@ -82,10 +83,14 @@ static bool split_value(struct slice line, struct slice *ret_key, struct slice *
 	return false;
 }
 
-/* Texts of the key, with the commas around them. */
+/* Texts of the key, with the commas and the brackets of a tuple around them. */
 static void add_label(struct text *label, struct slice texts)
 {
 	texts = slice_trim(texts);
+	if (texts.length && texts.start[0] == '(' && !slice_contains(texts, ")"))
+		texts = (struct slice){texts.start + 1, texts.length - 1};
+	if (texts.length && texts.start[texts.length - 1] == ')' && !slice_contains(texts, "("))
+		texts = (struct slice){texts.start, texts.length - 1};
 	while (texts.length && texts.start[0] == ',')
 		texts = slice_trim((struct slice){texts.start + 1, texts.length - 1});
 	while (texts.length && texts.start[texts.length - 1] == ',')
@@ -112,12 +117,15 @@ static bool parse_value(struct slice value, uint64_t *ret)
 
 static int find_metric(struct bpftrace_reader *reader, uint32_t *ret)
 {
-	char name[64] = "samples";
+	_cleanup_(text_release) struct text name = {0};
 
 	if (reader->map.length > 1)
-		snprintf(name, sizeof(name), "%.*s", (int)reader->map.length - 1,
-			 reader->map.start + 1);
-	return profile_add_metric(reader->import->profile, name, "count", ret);
+		text_append(&name, reader->map.start + 1, reader->map.length - 1);
+	else
+		text_append_string(&name, "samples");
+	text_append_string(&name, "");
+	return name.failed ? -ENOMEM
+			   : profile_add_metric(reader->import->profile, name.data, "count", ret);
 }
 
 static int find_thread(struct bpftrace_reader *reader, uint32_t *ret)
@@ -150,6 +158,13 @@ static int add_entry(struct bpftrace_reader *reader)
 	err = find_thread(reader, &thread);
 	if (err)
 		return err;
+	/* Without a stack and a text nothing would be left to show. */
+	if (!reader->stack.frames.length && !reader->label.length) {
+		err = listed_stack_add_frame(&reader->stack,
+					     (struct slice){UNKNOWN_NAME, strlen(UNKNOWN_NAME)});
+		if (err)
+			return err;
+	}
 	err = listed_stack_add(&reader->stack, import->profile, &stack);
 	if (err)
 		return err;
@@ -209,14 +224,45 @@ static int read_entry(struct bpftrace_reader *reader, struct slice first)
 	return add_entry(reader);
 }
 
-/* An entry of one line, "@[, bash]: 4": its stack is empty. Other maps have no stacks. */
+/* Maps that have entries with stacks are known by name. Lines that were read are let go of: names are copied. */
+static int find_maps(struct bpftrace_reader *reader)
+{
+	struct lines lines = reader->lines;
+	struct slice line;
+
+	reader->maps = string_table_new();
+	if (!reader->maps)
+		return -ENOMEM;
+	while (lines_take(&lines, &line)) {
+		uint32_t id;
+		int err = starts_long_entry(line) ? string_table_add(reader->maps, line.start,
+								     measure_map(line), &id)
+						  : 0;
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static bool has_stacks(const struct bpftrace_reader *reader, struct slice name)
+{
+	return string_table_find(reader->maps, name.start, name.length) != STRING_NONE;
+}
+
+/*
+ * An entry of one line, "@[]: 4" or "@[, bash]: 4", of a map that has stacks elsewhere or by its comma: here the
+ * stack is empty. Other maps have no stacks.
+ */
 static int read_short_entry(struct bpftrace_reader *reader, struct slice line)
 {
 	size_t length = measure_map(line);
 	struct slice key;
 
-	if (line.length < length + 2 || line.start[length] != '[' ||
-	    line.start[length + 1] != ',' || !split_value(line, &key, &reader->value))
+	if (!length || line.length < length + 2 || line.start[length] != '[' ||
+	    (line.start[length + 1] != ',' &&
+	     !has_stacks(reader, (struct slice){line.start, length})) ||
+	    !split_value(line, &key, &reader->value))
 		return 0;
 	start_entry(reader, line);
 	add_label(&reader->label, (struct slice){key.start + length + 1, key.length - length - 1});
@@ -255,7 +301,10 @@ static int read_bpftrace(struct import *import)
 	int err = profile_add_process(import->profile, 0, STRING_EMPTY, &reader.process);
 
 	if (!err)
+		err = find_maps(&reader);
+	if (!err)
 		err = read_lines(&reader);
+	string_table_free(reader.maps);
 	listed_stack_release(&reader.stack);
 	text_release(&reader.label);
 	return err;

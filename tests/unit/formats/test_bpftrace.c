@@ -48,6 +48,63 @@ static void a_stack_may_be_alone_or_missing(void **state _unused_)
 	assert_stacks(&format_bpftrace, "@[\n\n, \n    b+2\n, x]: 1\n", 0, "x;b 1\n");
 }
 
+/* Of a map that has stacks: a stack that could not be read is an empty text. */
+static void an_empty_stack_of_a_map_with_stacks_counts(void **state _unused_)
+{
+	assert_stacks(
+		&format_bpftrace,
+		"@[]: 5\n@other[x]: 7\n@[kworker/0:1, ]: 2\n@[bash, \n    a+1\n]: 1\n[, bash]: 7\n",
+		0, "[unknown] 5\nbash;a 1\nkworker/0:1 2\n");
+	assert_stacks(&format_bpftrace, "@[(\n    a+1\n, bash)]: 1\n", 0, "bash;a 1\n");
+}
+
+static void a_cut_kernel_stack_is_known_by_the_other(void **state _unused_)
+{
+	static const char expected[] = "main;read;ksys_read_[k];vfs_read_[k] 1\n";
+
+	assert_stacks(&format_bpftrace,
+		      "@[\n    read+1\n    main+2\n, \n    vfs_read+3\n    ksys_read+4\n]: 1\n", 0,
+		      expected);
+	assert_stacks(&format_bpftrace,
+		      "@[\n    vfs_read+3\n    ksys_read+4\n, \n    read+1\n    main+2\n]: 1\n", 0,
+		      expected);
+}
+
+static void places_and_inlined_calls_are_no_names(void **state _unused_)
+{
+	static const char maps[] =
+		"@[\n    [inlined] leaf+4@/src/a.c:30\n    main+12@/src/a.c:31\n"
+		"    7f1e214c24d9 calls+4 (inlined)\n    7f1e214c24d9 f+4 ([unknown])\n"
+		"    ffffffffb4019501 do_mmap+1 ([kernel.kallsyms])\n"
+		"    memcpy@@GLIBC_2.2.5+1\n]: 1\n";
+	struct imported imported = {0};
+
+	assert_stacks(&format_bpftrace, maps, 0,
+		      "memcpy@@GLIBC_2.2.5;do_mmap_[k];f_[k];calls_[k];main_[k];leaf_[k] 1\n");
+	assert_int_equal(imported_read(&imported, &format_bpftrace, maps, strlen(maps)), 0);
+	for (uint32_t i = 0; i < profile_count_frames(imported.profile); i++) {
+		const struct frame *frame = profile_get_frame(imported.profile, i);
+
+		if (!strcmp(profile_get_string(imported.profile, frame->name), "main")) {
+			assert_string_equal(profile_get_string(imported.profile, frame->file),
+					    "/src/a.c");
+			assert_int_equal(frame->line, 31);
+		}
+	}
+	imported_release(&imported);
+}
+
+static void names_of_maps_may_be_long(void **state _unused_)
+{
+	char maps[512];
+	struct imported imported = {0};
+
+	snprintf(maps, sizeof(maps), "@%0100da[\n    a+1\n]: 5\n@%0100db[\n    a+1\n]: 7\n", 0, 0);
+	assert_int_equal(imported_read(&imported, &format_bpftrace, maps, strlen(maps)), 0);
+	assert_int_equal(profile_count_metrics(imported.profile), 2);
+	imported_release(&imported);
+}
+
 static void each_map_is_a_metric(void **state _unused_)
 {
 	static const char maps[] = "@bytes[\n    a+1\n]: 100\n@calls[\n    a+1\n]: 2\n";
@@ -135,6 +192,10 @@ int main(void)
 		cmocka_unit_test(stacks_of_kernel_and_user_are_joined),
 		cmocka_unit_test(the_order_of_a_key_does_not_matter),
 		cmocka_unit_test(a_stack_may_be_alone_or_missing),
+		cmocka_unit_test(an_empty_stack_of_a_map_with_stacks_counts),
+		cmocka_unit_test(a_cut_kernel_stack_is_known_by_the_other),
+		cmocka_unit_test(places_and_inlined_calls_are_no_names),
+		cmocka_unit_test(names_of_maps_may_be_long),
 		cmocka_unit_test(each_map_is_a_metric),
 		cmocka_unit_test(frames_lose_addresses_and_offsets),
 		cmocka_unit_test(a_module_is_kept),
