@@ -101,7 +101,6 @@ static int read_sample(struct firefox_code *code, struct json *json, uint32_t th
 	err = reader_add_sample(import, offset, thread, stack, metric, 1);
 	if (err)
 		return err;
-	import->counts.records++;
 	if (!(time_ms >= 0 && time_ms < MAX_TIME_MS))
 		return 0;
 	return profile_add_timestamp(import->profile, thread, stack, metric, 1,

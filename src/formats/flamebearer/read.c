@@ -25,6 +25,9 @@
 
 #define DETECTION_TOKENS 100000
 
+#define NS_PER_S          1000000000u
+#define MIN_CPU_TIME_RATE 100000000u
+
 /* A bar of the row above, or of this one. */
 struct bar {
 	uint64_t start;
@@ -44,6 +47,8 @@ struct flamebearer_reader {
 	bool has_levels;
 	bool is_double;
 	struct text units;
+	uint64_t sample_rate; /* per second; of CPU time in such units, how many are a second */
+	uint64_t unit_ns;     /* by which weights are multiplied */
 	uint32_t thread;
 	uint32_t metrics[2];
 	struct bars above;
@@ -173,6 +178,8 @@ static int read_metadata(struct flamebearer_reader *reader, struct json *json)
 	while ((token = json_next(json)) == JSON_KEY) {
 		if (json_is(json, "units"))
 			json_take_string(json, &reader->units);
+		else if (json_is(json, "sampleRate"))
+			reader->sample_rate = json_take_u64(json);
 		else if (json_is(json, "format"))
 			json_take_string(json, &format);
 		else
@@ -217,18 +224,33 @@ static const char *get_unit(const char *units)
 	return string_equals(units, "bytes") ? "bytes" : "count";
 }
 
+/*
+ * Pyroscope calls CPU time samples, too, and says how many of them are a second: 100 million or a billion. No
+ * profiler samples as often.
+ */
+static bool is_cpu_time(const struct flamebearer_reader *reader)
+{
+	return reader->sample_rate >= MIN_CPU_TIME_RATE && reader->sample_rate <= NS_PER_S &&
+	       (!reader->units.length || string_equals(reader->units.data, "samples"));
+}
+
 static int add_metrics(struct flamebearer_reader *reader)
 {
 	struct profile *profile = reader->import->profile;
-	const char *units = reader->units.length ? reader->units.data : "samples";
+	const char *name = reader->units.length ? reader->units.data : "samples";
+	const char *unit = get_unit(name);
 	int err;
 
+	reader->unit_ns = 1;
+	if (is_cpu_time(reader)) {
+		reader->unit_ns = NS_PER_S / reader->sample_rate;
+		name = "cpu";
+		unit = "nanoseconds";
+	}
 	if (!reader->is_double)
-		return profile_add_metric(profile, units, get_unit(units), &reader->metrics[0]);
-	err = profile_add_metric(profile, METRIC_BEFORE, get_unit(units), &reader->metrics[0]);
-	return err ? err
-		   : profile_add_metric(profile, METRIC_AFTER, get_unit(units),
-					&reader->metrics[1]);
+		return profile_add_metric(profile, name, unit, &reader->metrics[0]);
+	err = profile_add_metric(profile, METRIC_BEFORE, unit, &reader->metrics[0]);
+	return err ? err : profile_add_metric(profile, METRIC_AFTER, unit, &reader->metrics[1]);
 }
 
 static int fail_bar(const struct flamebearer_reader *reader, size_t row, const char *reason)
@@ -253,9 +275,13 @@ static int add_weights(struct flamebearer_reader *reader, const uint64_t *number
 {
 	for (size_t side = 0; side < (reader->is_double ? 2u : 1u); side++) {
 		uint64_t weight = numbers[3 * side + 2];
-		int err = weight ? reader_add_sample(reader->import, 0, reader->thread, stack,
-						     reader->metrics[side], weight)
-				 : 0;
+		int err;
+
+		if (__builtin_mul_overflow(weight, reader->unit_ns, &weight))
+			return import_fail_byte(reader->import, 0, "a weight of over 64 bits");
+		err = weight ? reader_add_sample(reader->import, 0, reader->thread, stack,
+						 reader->metrics[side], weight)
+			     : 0;
 
 		if (err)
 			return err;
@@ -301,7 +327,6 @@ static int add_bar(struct flamebearer_reader *reader, size_t row, const uint64_t
 	if (!added)
 		return -ENOMEM;
 	*added = bar;
-	reader->import->counts.records++;
 	return add_weights(reader, numbers, bar.stack);
 }
 

@@ -53,7 +53,7 @@ static const struct heading headings[] = {
 	{KIND_JEMALLOC, "heap_v2/", NULL},
 	{KIND_COUNT, "goroutine profile: total ", "goroutines"},
 	{KIND_COUNT, "threadcreate profile: total ", "threads"},
-	{KIND_CONTENTION, "--- contention:", NULL},
+	{KIND_CONTENTION, "--- contention", NULL}, /* also "--- contentionz 1 ---" */
 	{KIND_CONTENTION, "--- mutex:", NULL},
 };
 
@@ -193,9 +193,10 @@ static bool set_contention(struct text_reader *reader, uint64_t cycles, uint64_t
 
 	if (reader->cycles_per_s)
 		delay_ns = delay_ns * 1e9 / (double)reader->cycles_per_s;
+	if (!(delay_ns < 0x1p63))
+		return false;
 	reader->values[0] = (uint64_t)delay_ns;
-	return delay_ns < 0x1p63 &&
-	       !__builtin_mul_overflow(count, reader->period, &reader->values[1]);
+	return !__builtin_mul_overflow(count, reader->period, &reader->values[1]);
 }
 
 static void set_heap(struct text_reader *reader, uint64_t *values)
@@ -279,9 +280,10 @@ static struct slice take_field(struct slice *text)
 
 	while (field.length < text->length && text->start[field.length] != '\t')
 		field.length++;
-	*text = field.length < text->length ? (struct slice){text->start + field.length + 1,
-							     text->length - field.length - 1}
-					    : (struct slice){text->start + field.length, 0};
+	*text = (struct slice){text->start + field.length, text->length - field.length};
+	/* Columns are aligned: several tabs may follow. */
+	while (text->length && text->start[0] == '\t')
+		*text = (struct slice){text->start + 1, text->length - 1};
 	return slice_trim(field);
 }
 

@@ -107,9 +107,10 @@ static int add_sample(struct gperftools_reader *reader, uint64_t offset, uint64_
 	err = reader_add_sample(import, offset, reader->thread, stack, metrics[0], time_ns);
 	if (err)
 		return err;
-	err = reader_add_sample(import, offset, reader->thread, stack, metrics[1], count);
-	import->counts.records++;
-	return err;
+	err = profile_add_sample(import->profile, reader->thread, stack, metrics[1], count);
+	return err == -EOVERFLOW
+		       ? import_fail_byte(import, offset, "the samples of a stack exceed 64 bits")
+		       : err;
 }
 
 static int read_addresses(struct gperftools_reader *reader, struct cpu_words *words, uint64_t depth)

@@ -211,14 +211,19 @@ static int add_string(struct marshal *marshal)
 static int skip_variables(struct marshal *marshal, size_t depth)
 {
 	size_t length = marshal->json->length;
+	size_t num_objects = marshal->objects.length;
 	size_t count;
 	int err = take_length(marshal, &count);
 
 	for (size_t i = 0; !err && i < 2 * count; i++)
 		err = add_value(marshal, false, depth);
-	if (!err)
-		text_truncate(marshal->json, length);
-	return err;
+	if (err)
+		return err;
+	text_truncate(marshal->json, length);
+	/* Objects among them keep their numbers, but their JSON is gone. */
+	for (size_t i = num_objects; i < marshal->objects.length; i++)
+		marshal->objects.items[i].end = 0;
+	return 0;
 }
 
 static int add_array(struct marshal *marshal, size_t depth)
@@ -270,6 +275,9 @@ static int add_link(struct marshal *marshal, bool is_key)
 	if (number < 0 || (uint64_t)number >= marshal->objects.length)
 		return fail(marshal, "expected the number of an object");
 	object = &marshal->objects.items[number];
+	if (object->end &&
+	    object->end - object->start > FREE_JSON_BYTES + marshal->bytes.size * MAX_JSON_RATIO)
+		return fail(marshal, "objects that come again too often");
 	if (!object->end || (is_key && marshal->json->data[object->start] != '"'))
 		return fail(marshal, "expected another object");
 	/* The text may move while it is appended to. */

@@ -186,8 +186,9 @@ static int add_sample(struct stackprof_reader *reader, size_t offset, uint32_t s
 		return err;
 	if (__builtin_mul_overflow(count, reader->factor, &weight))
 		return fail(reader, offset, "a count whose time 64 bits hold");
-	return reader_add_sample(reader->import, offset, reader->thread, stack, reader->metrics[1],
+	err = profile_add_sample(reader->import->profile, reader->thread, stack, reader->metrics[1],
 				 weight);
+	return err == -EOVERFLOW ? fail(reader, offset, "times whose sum 64 bits hold") : err;
 }
 
 /* The next number of the raw stacks. *ret_ends: the list ends instead. */
@@ -231,7 +232,6 @@ static int read_raw_stack(struct stackprof_reader *reader, struct json *json, ui
 		return err;
 	if (ends)
 		return fail(reader, json->offset, "how many samples a stack has");
-	reader->import->counts.records++;
 	return add_sample(reader, json->offset, stack, count);
 }
 
@@ -282,7 +282,6 @@ static int add_functions(struct stackprof_reader *reader)
 		err = add_sample(reader, 0, stack, frame->samples);
 		if (err)
 			return err;
-		reader->import->counts.records++;
 	}
 	return 0;
 }

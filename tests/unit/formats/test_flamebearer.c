@@ -71,6 +71,41 @@ static void units_tell_what_is_counted(void **state _unused_)
 	}
 }
 
+/* A billion samples a second are nanoseconds, 100 million tens of them. */
+static void cpu_time_is_known_by_its_rate(void **state _unused_)
+{
+	static const struct {
+		const char *rate;
+		const char *name;
+		const char *expected;
+	} cases[] = {{"1000000000", "cpu", "main 3\n"},
+		     {"100000000", "cpu", "main 30\n"},
+		     {"100", "samples", "main 3\n"},
+		     {"99999999", "samples", "main 3\n"},
+		     {"1000000001", "samples", "main 3\n"}};
+
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		struct imported imported = {0};
+		char text[512];
+
+		snprintf(text, sizeof(text),
+			 "{\"flamebearer\": {" NAMES ", \"levels\": [[0, 3, 0, 0], [0, 3, 3, 1]]}, "
+			 "\"metadata\": {\"units\": \"samples\", \"sampleRate\": %s}}",
+			 cases[i].rate);
+		assert_int_equal(imported_read(&imported, &format_flamebearer, text, strlen(text)),
+				 0);
+		assert_string_equal(format_get_metric_name(imported.profile, 0), cases[i].name);
+		assert_written(&format_folded, imported.profile, (struct call_tree_opts){0},
+			       cases[i].expected);
+		assert_int_equal(imported.import.counts.records, 1);
+		imported_release(&imported);
+	}
+	assert_refused(&format_flamebearer,
+		       "{\"flamebearer\": {" NAMES ", \"levels\": [[0, 9223372036854775807, "
+		       "9223372036854775807, 0]]}, \"metadata\": {\"sampleRate\": 100000000}}",
+		       "FILE: at byte 0: a weight of over 64 bits");
+}
+
 static void assert_refused_levels(const char *levels, const char *expected)
 {
 	char text[512];
@@ -130,6 +165,7 @@ int main(void)
 		cmocka_unit_test(keys_come_in_any_order),
 		cmocka_unit_test(comparisons_have_two_metrics),
 		cmocka_unit_test(units_tell_what_is_counted),
+		cmocka_unit_test(cpu_time_is_known_by_its_rate),
 		cmocka_unit_test(broken_rows_are_refused),
 		cmocka_unit_test(bars_without_width_are_nothing),
 		cmocka_unit_test(it_is_known_by_its_content),

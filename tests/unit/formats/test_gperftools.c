@@ -83,9 +83,11 @@ static void texts_of_go_name_frames(void **state _unused_)
 	assert_stacks(&format_gperftools, text, 0,
 		      "main.main;main.(*T).f;main.leaf_[i] 2\nx+0x22ff 1\n");
 	assert_int_equal(imported_read(&imported, &format_gperftools, text, strlen(text)), 0);
-	frame = profile_get_frame(imported.profile, 0);
-	assert_string_equal(profile_get_string(imported.profile, frame->file), "/src/a.go");
-	assert_int_equal(frame->line, 30);
+	for (uint32_t i = 0; i < 3; i++) {
+		frame = profile_get_frame(imported.profile, i);
+		assert_string_equal(profile_get_string(imported.profile, frame->file), "/src/a.go");
+		assert_int_equal(frame->line, i == 0 ? 30 : i == 1 ? 20 : 12);
+	}
 	assert_string_equal(format_get_metric_name(imported.profile, 0), "goroutines");
 	imported_release(&imported);
 }
@@ -111,6 +113,10 @@ static void contentions_are_in_nanoseconds(void **state _unused_)
 	assert_named(text, strlen(text), 0, "x+0x2234 5000\n");
 	assert_named(text, strlen(text), 1, "x+0x2234 30\n");
 	assert_named(spaced, strlen(spaced), 0, "x+0x2234 1000\n");
+	assert_warned(&format_gperftools,
+		      "--- contentionz 1 ---\ncycles/second = 1\nsampling period = 1000\n"
+		      "18446744073709551615 3 @ 0x1\n1 3 @ 0x401235\n" MAPS,
+		      "FILE:4: malformed, skipping\n", "x+0x2234 1000000000000\n");
 }
 
 struct words {
@@ -141,6 +147,17 @@ static void put_profile(struct words *words)
 	words->size += strlen(MAPS);
 }
 
+static uint64_t count_records(const uint8_t *data, size_t size)
+{
+	struct imported imported = {0};
+	uint64_t count;
+
+	assert_int_equal(imported_read(&imported, &format_gperftools, data, size), 0);
+	count = imported.import.counts.records;
+	imported_release(&imported);
+	return count;
+}
+
 /* The innermost address is exact; one that comes twice is one. */
 static void cpu_profiles_are_read_in_every_width_and_order(void **state _unused_)
 {
@@ -152,6 +169,7 @@ static void cpu_profiles_are_read_in_every_width_and_order(void **state _unused_
 			     "x+0x22ff;x+0x2234 30000000\n");
 		assert_named((const char *)words.bytes, words.size, 1, "x+0x22ff;x+0x2234 3\n");
 		assert_int_equal(format_gperftools.detect(words.bytes, words.size), DETECTED_SURE);
+		assert_int_equal(count_records(words.bytes, words.size), 2);
 	}
 }
 

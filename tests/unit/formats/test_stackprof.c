@@ -20,6 +20,7 @@ static void raw_stacks_are_read(void **state _unused_)
 	assert_stacks(&format_stackprof, json, 1, "<main> 500000\n<main>;Object#fib 1500000\n");
 	assert_int_equal(imported_read(&imported, &format_stackprof, json, strlen(json)), 0);
 	assert_int_equal(imported.import.counts.lost_samples, 7);
+	assert_int_equal(imported.import.counts.records, 2);
 	assert_string_equal(format_get_metric_name(imported.profile, 1), "wall");
 	frame = profile_get_frame(imported.profile, 1);
 	assert_int_equal(frame->kind, FRAME_RUBY);
@@ -155,6 +156,17 @@ static void what_comes_again_is_named_by_its_number(void **state _unused_)
 		    "[\"a\",[\"a\"],[\"a\"]]");
 }
 
+/* What stands beside a value is left out, and cannot be named from then on. */
+static void variables_are_left_out(void **state _unused_)
+{
+	ASSERT_JSON("[\x07I\"\x06"
+		    "a\x06:\x06"
+		    "E\"\x07"
+		    "zz\"\x06"
+		    "b",
+		    "[\"a\",\"b\"]");
+}
+
 static void assert_no_json(const char *data, size_t size, size_t expected_offset,
 			   const char *expected)
 {
@@ -187,6 +199,11 @@ static void other_values_are_refused(void **state _unused_)
 		       "a[\0@\x07"
 		       "0",
 		       11, "expected another object");
+	ASSERT_NO_JSON("[\x07I\"\x06"
+		       "a\x06:\x06"
+		       "E\"\x07"
+		       "zz@\x07",
+		       18, "expected another object"); /* "zz" was left out */
 	ASSERT_NO_JSON("l+\x0a\0\0\0\0\0\0\0\0\0\0", 5, "expected a number of 64 bits");
 }
 
@@ -252,6 +269,7 @@ int main(void)
 		cmocka_unit_test(a_dump_that_was_cut_off_is_refused),
 		cmocka_unit_test(every_plain_value_becomes_json),
 		cmocka_unit_test(what_comes_again_is_named_by_its_number),
+		cmocka_unit_test(variables_are_left_out),
 		cmocka_unit_test(other_values_are_refused),
 		cmocka_unit_test(links_cannot_make_much_of_little),
 		cmocka_unit_test(nesting_is_bounded),
