@@ -724,12 +724,14 @@ static void report_skipped(const struct perf_script_reader *reader)
 
 static int read_line(struct perf_script_reader *reader, struct slice line)
 {
+	struct header header;
 	bool is_known = false;
 	int err;
 
-	/* "(discriminator 3)" is no file. */
+	/* "(discriminator 3)" is no file. The name of a thread is printed with blanks before it. */
 	if (reader->is_open && is_blank_char(line.start[0]) &&
-	    !perf_frame_has_pc(line.start, line.length) && is_source_line(line))
+	    !perf_frame_has_pc(line.start, line.length) && is_source_line(line) &&
+	    !parse_timed_header(line, &header))
 		return 0;
 	if (reader->is_open && looks_like_frame(line)) {
 		err = add_frame(reader, line, &is_known);

@@ -140,6 +140,18 @@ static void the_text_of_a_tracepoint_is_no_frame(void **state _unused_)
 		      0, "x;do_it: 12 1\nx;do_it: 12;__kmalloc_[k] 1\n");
 }
 
+/* Names are printed with blanks before them; a text may end as a source line does. */
+static void headers_may_end_like_source_lines(void **state _unused_)
+{
+#define TWICE(line) line line
+	assert_stacks(
+		FORMAT,
+		TWICE("           nginx   812 [001] 1.394013: tcp:retransmit: daddrv6=fe80::2\n") TWICE(
+			"           nginx   812 [001] 1.394013: tcp:retransmit: bdi 8:0\n")
+			TWICE("           nginx   812 [001] 1.394013: tcp:retransmit: arg=x[1a8]\n"),
+		0, "nginx 6\n");
+}
+
 static void the_header_may_hold_the_thread_alone(void **state _unused_)
 {
 	assert_stacks(FORMAT, "a 1 \n\t 12 f (/x)\n\nb c 1/2 \n\t 13 g (/x)\n\n", 0,
@@ -513,6 +525,7 @@ int main(void)
 		cmocka_unit_test(the_period_counts_without_an_event),
 		cmocka_unit_test(names_of_events_may_have_blanks),
 		cmocka_unit_test(the_text_of_a_tracepoint_is_no_frame),
+		cmocka_unit_test(headers_may_end_like_source_lines),
 		cmocka_unit_test(the_header_may_hold_the_thread_alone),
 		cmocka_unit_test(a_sample_without_stack_is_its_thread),
 		cmocka_unit_test(without_call_chains_a_sample_is_one_line),
