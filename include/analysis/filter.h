@@ -53,6 +53,9 @@ void filter_free(struct filter *filter);
  */
 bool filter_matches_function(const struct filter *filter, const char *name, const char *annotation);
 
+/* Whether the pattern is the text, or matches in it, whatever the kind of the filter. */
+bool filter_matches_text(const struct filter *filter, const char *text);
+
 /* A set of samples of one profile. */
 struct selection {
 	uint8_t *is_selected; /* by sample: 0 or 1 */

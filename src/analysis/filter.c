@@ -119,6 +119,11 @@ bool filter_matches_function(const struct filter *filter, const char *name, cons
 	return !annotated.failed && pattern_matches(&filter->pattern, annotated.data);
 }
 
+bool filter_matches_text(const struct filter *filter, const char *text)
+{
+	return pattern_matches(&filter->pattern, text);
+}
+
 static bool matches_frame(const struct matches *matches, uint32_t id)
 {
 	const struct profile *profile = matches->tree->profile;

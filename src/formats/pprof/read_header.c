@@ -252,22 +252,34 @@ static int read_header_field(struct pprof_reader *reader, struct protobuf_field 
 
 /*
  * The string that names the default sample type. Read by itself, since the field may stand anywhere,
- * also behind the sample types. A 0 is left out by other writers: ours is the name of a metric without
- * one.
+ * also behind the sample types. pprof writes a 0 where it has none; only in files of ours it is the name of a
+ * metric without one.
  */
-static bool find_default_type(const struct import *import, uint64_t *ret)
+static int find_default_type(struct pprof_reader *reader, uint64_t *ret, bool *ret_is_found)
 {
-	struct bytes bytes = bytes_of(import->data, import->size);
+	struct bytes bytes = bytes_of(reader->import->data, reader->import->size);
 	struct protobuf_field field;
-	bool is_found = false;
+	bool is_ours = false;
+	bool is_there = false;
+	size_t offset = 0;
 
-	while (protobuf_next(&bytes, &field)) {
-		if (field.number != PPROF_FIELD_DEFAULT_TYPE || field.type != PROTOBUF_VARINT)
-			continue;
-		*ret = field.value;
-		is_found = true;
+	for (; protobuf_next(&bytes, &field); offset = bytes.offset) {
+		struct bytes comment;
+
+		if (field.number == PPROF_FIELD_DEFAULT_TYPE && field.type == PROTOBUF_VARINT) {
+			*ret = field.value;
+			is_there = true;
+		} else if (field.number == PPROF_FIELD_COMMENT && field.type == PROTOBUF_VARINT) {
+			int err = pprof_index_get_string(&reader->index, field.value, "a comment",
+							 offset, &comment);
+
+			if (err)
+				return err;
+			is_ours |= starts_with(comment, PPROF_COMMENT);
+		}
 	}
-	return is_found;
+	*ret_is_found = is_there && (*ret || is_ours);
+	return 0;
 }
 
 /*
@@ -279,12 +291,15 @@ static int add_default_type(struct pprof_reader *reader)
 {
 	struct import *import = reader->import;
 	uint64_t default_type = 0;
-	bool has_default = find_default_type(import, &default_type);
+	bool has_default = false;
 	struct bytes bytes = bytes_of(import->data, import->size);
 	struct protobuf_field field;
 	const char *strings[2] = {NULL, NULL};
 	uint32_t metric;
+	int error = find_default_type(reader, &default_type, &has_default);
 
+	if (error)
+		return error;
 	while (protobuf_next(&bytes, &field)) {
 		struct bytes message = field.body;
 		struct protobuf_field name;

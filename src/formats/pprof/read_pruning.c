@@ -144,8 +144,8 @@ static int find_is_dropped(struct pprof_reader *reader, uint64_t string, size_t 
 	if (pruning->name.failed)
 		return -ENOMEM;
 	simplify(&pruning->name);
-	if (filter_matches_function(pruning->drop, pruning->name.data, "") &&
-	    (!pruning->keep || !filter_matches_function(pruning->keep, pruning->name.data, "")))
+	if (filter_matches_text(pruning->drop, pruning->name.data) &&
+	    (!pruning->keep || !filter_matches_text(pruning->keep, pruning->name.data)))
 		*ret = DROPPED;
 	return 0;
 }

@@ -121,6 +121,7 @@ static void a_function_is_found_behind_its_file_and_line(void **state _unused_)
 
 		assert_int_equal(filter_matches_function(filter, cases[i].name, ""),
 				 cases[i].is_found);
+		assert_int_equal(filter_matches_text(filter, cases[i].name), i == 2);
 		filter_free(filter);
 	}
 }
