@@ -62,8 +62,8 @@ struct clone_matches {
 };
 
 /*
- * Call clones of a function by one name, the one of clone_base_append(), if one of them has weight
- * on one side alone and the other side has a clone of the same function. All other names stay.
+ * Call functions with weight on one side alone by the name of clone_base_append(), if the other side has
+ * another one of the same such name, or the function of this name itself. All other names stay.
  *
  * before, after  metrics of the profile
  *

@@ -1,7 +1,8 @@
 /*
  * Two builds of one program number its clones, lambdas and closures differently: foo.constprop.0 of
- * one is foo.constprop.1 of the other. Only a name that one side alone has needs a match, and only
- * if the other side has a clone of the same function: then all clones of the function become one.
+ * one is foo.constprop.1 of the other. Only a name that one side alone has needs a match. It gets its
+ * base name if the other side has another such name of the same function, or the function itself: foo
+ * for foo.cold. A name that both sides have stays, so that no change of it can vanish in a sum.
  *
  * Sources of the patterns: GCC's clone_function_name(), LLVM's PartialInliner, HotColdSplitting,
  * ThinLTO promotion and UniqueInternalLinkageNames; the demanglers of binutils and LLVM; rustc's
@@ -197,9 +198,8 @@ void clone_base_append(struct text *text, const char *name, size_t length)
 struct clone_group {
 	uint32_t base;   /* string of the profile */
 	uint32_t module; /* string of the profile */
-	bool is_before;  /* one of its functions is on this side */
+	bool is_before;  /* a function of this side alone, or the one with the base name itself */
 	bool is_after;
-	bool has_one_sided; /* one of its functions is on one side alone */
 };
 
 INTERN_TABLE(clone_table, struct clone_group, base, module);
@@ -302,9 +302,10 @@ static int add_function(struct clone_matcher *matcher, size_t i)
 	if (err)
 		return err;
 	found = &matcher->groups.items[matcher->groups_of[i]];
+	if (is_before && is_after && function->name_length != matcher->text.length)
+		return 0;
 	found->is_before |= is_before;
 	found->is_after |= is_after;
-	found->has_one_sided |= is_before != is_after;
 	return 0;
 }
 
@@ -312,14 +313,14 @@ static bool is_matched(const struct clone_matcher *matcher, size_t function)
 {
 	const struct clone_group *group = &matcher->groups.items[matcher->groups_of[function]];
 
-	return group->has_one_sided && group->is_before && group->is_after;
+	return !matcher->before[function].total != !matcher->after[function].total &&
+	       group->is_before && group->is_after;
 }
 
 static void list_matches(const struct clone_matcher *matcher, struct clone_matches *matches)
 {
 	for (size_t i = 0; i < matcher->functions.num_functions; i++) {
-		if (!is_matched(matcher, i) ||
-		    !matcher->before[i].total == !matcher->after[i].total)
+		if (!is_matched(matcher, i))
 			continue;
 		if (matches->num_names < CLONE_EXAMPLES)
 			matches->examples[matches->num_names] =

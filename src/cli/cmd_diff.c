@@ -502,9 +502,10 @@ static int match_clones(struct diff_command *session)
 		text_append_string(&names, ", ...");
 	if (names.failed)
 		return -ENOMEM;
-	log_warning("matched %zu names of one side with clones of the same functions on the other: "
-		    "%s; --exact-names keeps them apart",
-		    matches.num_names, names.data);
+	log_warning(
+		"matched %zu name%s of one side with clones of the same functions on the other: "
+		"%s; --exact-names keeps them apart",
+		matches.num_names, matches.num_names == 1 ? "" : "s", names.data);
 	return 0;
 }
 
@@ -808,9 +809,10 @@ const struct command command_diff = {
 		"With -o, writes both profiles stack by stack: .diff.folded has both counts, .svg is a flame\n"
 		"graph in which red has grown and blue has shrunk. A stack that only one profile has counts 0\n"
 		"in the other.\n\n"
-		"Compilers number clones, lambdas and closures anew in each build. Where one side alone has such a\n"
-		"name (foo.constprop.1, foo.cold, f::{lambda#2}, main.f.func1) and the other has a clone of the same\n"
-		"function, all of them are one function; a message names them, and --exact-names turns it off.\n\n"
+		"Compilers number clones, lambdas and closures anew in each build. If one side alone has such a name\n"
+		"(foo.constprop.1, foo.cold, f::{lambda#2}, main.f.func1), and the other side has another one of the\n"
+		"same function or the function itself, both are one function. A message names them; --exact-names\n"
+		"keeps them apart. Names that both sides have stay.\n\n"
 		"With several runs on a side, as benchmarks are compared, a share is that of all its runs, and as\n"
 		"sure as it is the same from run to run. A single run on the other side is taken to vary likewise.\n"
 		"Five runs and more are good; three show large changes only. -o writes the sums of the runs; where\n"

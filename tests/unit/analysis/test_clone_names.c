@@ -170,6 +170,31 @@ static void clones_of_one_side_match_those_of_the_other(void **state _unused_)
 	assert_string_equal(matches.examples[2], "foo.cold");
 }
 
+/* A third closure must not hide what happened to two others. */
+static void a_new_clone_leaves_those_of_both_sides_alone(void **state _unused_)
+{
+	uint32_t first = add("main.run.func1", 500, 100);
+	uint32_t second = add("main.run.func2", 100, 500);
+	uint32_t third = add("main.run.func3", 0, 1);
+
+	assert_int_equal(match().num_names, 0);
+	assert_name(first, "main.run.func1");
+	assert_name(second, "main.run.func2");
+	assert_name(third, "main.run.func3");
+}
+
+static void clones_of_both_sides_stay_while_others_match(void **state _unused_)
+{
+	uint32_t both = add("bar.part.0", 300, 200);
+	uint32_t before = add("bar.constprop.0", 100, 0);
+	uint32_t after = add("bar.constprop.1", 0, 100);
+
+	assert_int_equal(match().num_names, 2);
+	assert_name(both, "bar.part.0");
+	assert_name(before, "bar");
+	assert_name(after, "bar");
+}
+
 static void clones_of_both_sides_stay_apart(void **state _unused_)
 {
 	uint32_t first = add("bar.constprop.0", 300, 200);
@@ -242,6 +267,8 @@ int main(void)
 		cmocka_unit_test(numbers_of_closures_of_go_are_stripped),
 		cmocka_unit_test(other_names_stay),
 		TEST(clones_of_one_side_match_those_of_the_other),
+		TEST(a_new_clone_leaves_those_of_both_sides_alone),
+		TEST(clones_of_both_sides_stay_while_others_match),
 		TEST(clones_of_both_sides_stay_apart),
 		TEST(a_clone_without_counterpart_keeps_its_name),
 		TEST(functions_of_other_modules_are_no_clones),
