@@ -36,6 +36,8 @@ static int report_unknown_command(const char *name)
 	for (const struct command *const *command = command_get_all(); *command; command++)
 		if (!(*command)->is_hidden)
 			suggestion_offer(&suggestion, (*command)->name);
+	suggestion_offer(&suggestion, "help");
+	suggestion_offer(&suggestion, "formats"); /* of help */
 	if (suggestion.word)
 		log_error("there is no command '%s'; did you mean '%s'? 'stackwide help' lists all",
 			  name, suggestion.word);
@@ -72,8 +74,11 @@ static void print_command_help(const struct command *command, FILE *out)
 
 static int run_help(const char *name)
 {
-	const struct command *command = name ? find_command(name) : NULL;
+	const struct command *command;
 
+	if (name && string_equals(name, "help"))
+		name = NULL;
+	command = name ? find_command(name) : NULL;
 	if (name && string_equals(name, "formats")) {
 		format_help_print(stdout);
 		return EXIT_DONE;

@@ -118,7 +118,8 @@ static int report_bad_option(const struct option_spec *specs, int found, int arg
 
 /*
  * getopt_long() takes the start of a name for the name: --dur for --duration. But --to is no short
- * form of --top where other commands have an option --to. Returns as options_parse().
+ * form of --top where other commands have an option --to, nor perf's --comm one of --common-names.
+ * Returns as options_parse().
  */
 static int check_long_name(const struct option_spec *specs, char **argv, const char *name)
 {
@@ -132,10 +133,22 @@ static int check_long_name(const struct option_spec *specs, char **argv, const c
 	written = strndup(word + 2, strcspn(word + 2, "="));
 	if (!written)
 		return -ENOMEM;
-	if (string_equals(written, name) || !unknown_option_find_command(written))
+	if (string_equals(written, name) ||
+	    (!unknown_option_find_command(written) && !unknown_option_is_of_other_tool(written)))
 		return 0;
 	unknown_option_report(argv[0], specs, word);
 	return -EINVAL;
+}
+
+/* Whether a word that starts with one dash has short options alone: "-hv", and not "-http=:8080". */
+static bool is_cluster(const struct option_spec *specs, const char *word)
+{
+	if (word[0] != '-' || word[1] == '-')
+		return true;
+	for (const char *c = word + 1; *c; c++)
+		if (!find_spec(specs, *c) && !find_spec(common_options, *c))
+			return false;
+	return true;
 }
 
 /* One option. Returns as options_parse(). */
@@ -143,6 +156,7 @@ static int handle_option(const struct option_spec *specs, int found, int argc, c
 			 int (*handle)(int id, const char *value, void *context), void *context)
 {
 	const struct option_spec *spec;
+	const char *word;
 	int err;
 
 	if (found == '?' || found == ':')
@@ -153,7 +167,11 @@ static int handle_option(const struct option_spec *specs, int found, int argc, c
 	assert(spec);
 	switch (spec->id) {
 	case OPTION_HELP:
-		return 1;
+		word = find_short_word(argc, argv, 'h');
+		if (is_cluster(specs, word))
+			return 1;
+		unknown_option_report(argv[0], specs, word);
+		return -EINVAL;
 	case OPTION_QUIET:
 		log_set_level(LOG_LEVEL_QUIET);
 		return 0;

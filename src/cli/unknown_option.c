@@ -112,6 +112,14 @@ static void append_option(struct text *text, const struct option_spec *specs, co
 		text_printf(text, " %s", spec->argument);
 }
 
+bool unknown_option_is_of_other_tool(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LENGTH(others); i++)
+		if (string_equals(others[i].name, name))
+			return true;
+	return false;
+}
+
 /* Whether another tool has it, and what was said of it. */
 static bool append_other(struct text *text, const struct option_spec *specs, const char *name)
 {

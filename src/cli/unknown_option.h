@@ -5,6 +5,8 @@
 #ifndef CLI_UNKNOWN_OPTION_H
 #define CLI_UNKNOWN_OPTION_H
 
+#include <stdbool.h>
+
 #include "cli/options.h"
 
 /*
@@ -18,5 +20,7 @@ void unknown_option_report(const char *command, const struct option_spec *specs,
 
 /* A command that has an option of this name (without dashes): "convert"; NULL: none has. */
 const char *unknown_option_find_command(const char *name);
+/* Whether it is one of flamegraph.pl, perf or pprof that has another name here. */
+bool unknown_option_is_of_other_tool(const char *name);
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "formats/compression.h"
+#include "formats/tar.h"
 #include "timeline/timeline.h"
 
 /* clang-format off */
@@ -117,6 +118,9 @@ const struct format *format_detect(const char *path, const uint8_t *data, size_t
 		    (!by_path || strlen((*format)->extension) > strlen(by_path->extension)))
 			by_path = *format;
 	}
+	/* Files in a tar archive are no lines of it; experiments of gprofng are found by their members. */
+	if (tar_detect(data, size))
+		return NULL;
 	return by_path ? by_path : possible;
 }
 
@@ -176,6 +180,8 @@ const char *format_describe_unknown(const uint8_t *data, size_t size)
 
 	if (!size)
 		return "the file is empty";
+	if (tar_detect(data, size))
+		return "a tar archive; unpack it and name the profile in it";
 	for (size_t i = 0; i < ARRAY_LENGTH(contents); i++) {
 		size_t length = strlen(contents[i].magic);
 
