@@ -90,7 +90,10 @@ static int convert(struct convert_command *conversion, char **paths, size_t num_
 		return report(EXIT_USAGE, &error);
 	conversion->inputs.takes_all_metrics = outputs_have_all_metrics(&conversion->outputs);
 	conversion->inputs.is_for_trace = outputs_have_times(&conversion->outputs);
-	if (outputs_have_timestamps(&conversion->outputs) && profile_keep_timestamps(profile)) {
+	/* A trace has a time for each sample, also where its inputs have no timeline. */
+	if ((outputs_have_timestamps(&conversion->outputs) ||
+	     outputs_have_times(&conversion->outputs)) &&
+	    profile_keep_timestamps(profile)) {
 		log_error("out of memory");
 		return EXIT_FAILED;
 	}

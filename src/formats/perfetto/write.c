@@ -19,6 +19,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "formats/perfetto/perfetto.h"
 #include "formats/perfetto/write_events.h"
 #include "formats/perfetto/write_kwork.h"
@@ -64,27 +65,34 @@ static int write_timeline(const struct profile *profile, const struct timeline *
 	return perfetto_stream_finish(stream);
 }
 
-/* ---- a profile without times -------------------------------------------------------------- */
+/* ---- a profile without a timeline --------------------------------------------------------- */
+
+/* What of a sample was taken at one time. */
+struct sample_part {
+	uint64_t time_ns;
+	uint64_t weight;
+	uint32_t sample; /* of the profile */
+};
 
 /*
- * Nobody knows when these samples were taken: they come one after another, a nanosecond apart, so
- * that flame graphs are right and nothing else pretends to be.
+ * Where the times of samples are known, they are those of the trace. Where nobody knows them, samples come one
+ * after another, a nanosecond apart, so that flame graphs are right and nothing else pretends to be.
  *
- * Those of a thread come together, and the threads of a process: a pid and a tid may be that of several, after an exec or with
- * another name, and to readers are those that the time says.
+ * These of a thread come together, and the threads of a process: a pid and a tid may be that of several, after
+ * an exec or with another name, and to readers are those that the time says.
  */
-struct untimed {
+struct sample_parts {
 	const struct profile *profile;
-	uint32_t *order;      /* of samples */
-	uint64_t *process_ns; /* when each begins */
+	ARRAY(struct sample_part) items; /* in the order of time */
+	uint64_t *process_ns;            /* when each begins */
 	uint64_t *thread_ns;
 };
 
-static void untimed_release(struct untimed *untimed)
+static void sample_parts_release(struct sample_parts *parts)
 {
-	free(untimed->order);
-	free(untimed->process_ns);
-	free(untimed->thread_ns);
+	array_release(&parts->items);
+	free(parts->process_ns);
+	free(parts->thread_ns);
 }
 
 static uint32_t get_process(const struct profile *profile, const struct sample *sample)
@@ -92,11 +100,8 @@ static uint32_t get_process(const struct profile *profile, const struct sample *
 	return profile_get_thread(profile, sample->thread)->process;
 }
 
-static int compare_owners(const void *a, const void *b, void *context)
+static int compare_owners(const struct profile *profile, uint32_t left, uint32_t right)
 {
-	const struct profile *profile = context;
-	uint32_t left = *(const uint32_t *)a;
-	uint32_t right = *(const uint32_t *)b;
 	const struct sample *left_sample = profile_get_sample(profile, left);
 	const struct sample *right_sample = profile_get_sample(profile, right);
 	uint32_t left_process = get_process(profile, left_sample);
@@ -109,52 +114,132 @@ static int compare_owners(const void *a, const void *b, void *context)
 	return (left > right) - (left < right);
 }
 
-/* From 1: 0 is no time. Whoever has no sample begins behind all of them. */
-static void set_begins(struct untimed *untimed, uint32_t num_samples)
+static int compare_parts(const void *a, const void *b, void *context)
 {
-	const struct profile *profile = untimed->profile;
+	const struct sample_part *left = a;
+	const struct sample_part *right = b;
 
-	for (uint32_t i = 0; i < profile_count_processes(profile); i++)
-		untimed->process_ns[i] = num_samples + 1ull;
-	for (uint32_t i = 0; i < profile_count_threads(profile); i++)
-		untimed->thread_ns[i] = num_samples + 1ull;
-	for (uint32_t i = num_samples; i-- > 0;) {
-		const struct sample *sample = profile_get_sample(profile, untimed->order[i]);
-
-		untimed->process_ns[get_process(profile, sample)] = i + 1ull;
-		untimed->thread_ns[sample->thread] = i + 1ull;
-	}
+	if (left->time_ns != right->time_ns)
+		return left->time_ns < right->time_ns ? -1 : 1;
+	return compare_owners(context, left->sample, right->sample);
 }
 
-static int untimed_init(struct untimed *untimed)
+static int add_part(struct sample_parts *parts, uint32_t sample, uint64_t time_ns, uint64_t weight)
 {
-	const struct profile *profile = untimed->profile;
-	uint32_t num_samples = profile_count_samples(profile);
+	struct sample_part *added = array_add(&parts->items);
 
-	untimed->order = calloc(num_samples + 1ull, sizeof(*untimed->order));
-	untimed->process_ns =
-		calloc(profile_count_processes(profile) + 1ull, sizeof(*untimed->process_ns));
-	untimed->thread_ns =
-		calloc(profile_count_threads(profile) + 1ull, sizeof(*untimed->thread_ns));
-	if (!untimed->order || !untimed->process_ns || !untimed->thread_ns)
+	if (!added)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < num_samples; i++)
-		untimed->order[i] = i;
-	qsort_r(untimed->order, num_samples, sizeof(*untimed->order), compare_owners,
-		(void *)(uintptr_t)profile);
-	set_begins(untimed, num_samples);
+	*added = (struct sample_part){time_ns, weight, sample};
 	return 0;
 }
 
-static int copy_threads(const struct untimed *untimed, struct timeline *timeline)
+/* Inputs have clocks of their own: times of several would not be one order. */
+static const struct timestamps *get_times(const struct profile *profile)
 {
-	const struct profile *profile = untimed->profile;
+	const struct timestamps *times = profile_get_timestamps(profile);
+	uint32_t source = 0;
+
+	for (size_t i = 0; times && i < timestamps_count(times); i++) {
+		const struct sample *sample =
+			profile_get_sample(profile, timestamps_get(times, i)->sample);
+		uint32_t found = profile_get_thread(profile, sample->thread)->source;
+
+		if (i && found != source)
+			return NULL;
+		source = found;
+	}
+	return times && timestamps_count(times) ? times : NULL;
+}
+
+/* From 1: 0 is no time. */
+static int add_timed_parts(struct sample_parts *parts, const struct timestamps *times,
+			   uint64_t *rests)
+{
+	for (size_t i = 0; i < timestamps_count(times); i++) {
+		const struct timestamp *time = timestamps_get(times, i);
+		int err = add_part(parts, time->sample, time->time_ns ? time->time_ns : 1,
+				   time->weight);
+
+		if (err)
+			return err;
+		rests[time->sample] -=
+			time->weight < rests[time->sample] ? time->weight : rests[time->sample];
+	}
+	return 0;
+}
+
+/* What has no time comes first; a sample of weight 0 as well. */
+static int add_parts(struct sample_parts *parts, const struct timestamps *times)
+{
+	const struct profile *profile = parts->profile;
+	uint32_t num_samples = profile_count_samples(profile);
+	_cleanup_free_ uint64_t *rests = calloc(num_samples + 1ull, sizeof(*rests));
+	int err = rests ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !err && i < num_samples; i++)
+		rests[i] = profile_get_sample(profile, i)->value;
+	if (!err && times)
+		err = add_timed_parts(parts, times, rests);
+	for (uint32_t i = 0; !err && i < num_samples; i++)
+		if (rests[i] || !profile_get_sample(profile, i)->value)
+			err = add_part(parts, i, 1, rests[i]);
+	return err;
+}
+
+/* Each begins with its first sample; whoever has none begins behind all of them. */
+static void set_begins(struct sample_parts *parts)
+{
+	const struct profile *profile = parts->profile;
+	size_t count = parts->items.length;
+	uint64_t end_ns = count ? parts->items.items[count - 1].time_ns + 1 : 1;
+
+	for (uint32_t i = 0; i < profile_count_processes(profile); i++)
+		parts->process_ns[i] = end_ns;
+	for (uint32_t i = 0; i < profile_count_threads(profile); i++)
+		parts->thread_ns[i] = end_ns;
+	for (size_t i = count; i-- > 0;) {
+		const struct sample_part *part = &parts->items.items[i];
+		const struct sample *sample = profile_get_sample(profile, part->sample);
+
+		parts->process_ns[get_process(profile, sample)] = part->time_ns;
+		parts->thread_ns[sample->thread] = part->time_ns;
+	}
+}
+
+static int sample_parts_init(struct sample_parts *parts)
+{
+	const struct profile *profile = parts->profile;
+	const struct timestamps *times = get_times(profile);
+	int err;
+
+	parts->process_ns =
+		calloc(profile_count_processes(profile) + 1ull, sizeof(*parts->process_ns));
+	parts->thread_ns = calloc(profile_count_threads(profile) + 1ull, sizeof(*parts->thread_ns));
+	if (!parts->process_ns || !parts->thread_ns)
+		return -ENOMEM;
+	err = add_parts(parts, times);
+	if (err)
+		return err;
+	if (parts->items.length)
+		qsort_r(parts->items.items, parts->items.length, sizeof(*parts->items.items),
+			compare_parts, (void *)(uintptr_t)profile);
+	if (!times)
+		for (size_t i = 0; i < parts->items.length; i++)
+			parts->items.items[i].time_ns = i + 1;
+	set_begins(parts);
+	return 0;
+}
+
+static int copy_threads(const struct sample_parts *parts, struct timeline *timeline)
+{
+	const struct profile *profile = parts->profile;
 	int err;
 
 	for (uint32_t i = 0; i < profile_count_processes(profile); i++) {
 		const struct process_info *info = profile_get_process(profile, i);
 		struct timeline_process process = {.pid = info->pid,
-						   .start_ns = untimed->process_ns[i]};
+						   .start_ns = parts->process_ns[i]};
 
 		err = timeline_add_string(timeline, profile_get_string(profile, info->comm),
 					  &process.name);
@@ -168,7 +253,7 @@ static int copy_threads(const struct untimed *untimed, struct timeline *timeline
 		const struct thread *info = profile_get_thread(profile, i);
 		struct timeline_thread thread = {.process = info->process,
 						 .tid = info->tid,
-						 .start_ns = untimed->thread_ns[i]};
+						 .start_ns = parts->thread_ns[i]};
 
 		err = timeline_add_string(timeline, profile_get_string(profile, info->comm),
 					  &thread.name);
@@ -181,14 +266,13 @@ static int copy_threads(const struct untimed *untimed, struct timeline *timeline
 	return 0;
 }
 
-static int copy_samples(const struct untimed *untimed, struct timeline *timeline)
+static int copy_samples(const struct sample_parts *parts, struct timeline *timeline)
 {
-	for (uint32_t i = 0; i < profile_count_samples(untimed->profile); i++) {
-		const struct sample *sample =
-			profile_get_sample(untimed->profile, untimed->order[i]);
+	array_for_each (&parts->items, part) {
+		const struct sample *sample = profile_get_sample(parts->profile, part->sample);
 		struct timeline_sample timed = {
-			.time_ns = i + 1ull,
-			.weight = sample->value,
+			.time_ns = part->time_ns,
+			.weight = part->weight,
 			.thread = sample->thread,
 			.stack = sample->stack,
 			.metric = (uint8_t)sample->metric,
@@ -207,15 +291,15 @@ static int copy_samples(const struct untimed *untimed, struct timeline *timeline
 static int write_profile(const struct profile *profile, struct perfetto_stream *stream)
 {
 	_cleanup_(timeline_freep) struct timeline *timeline = timeline_new();
-	_cleanup_(untimed_release) struct untimed untimed = {.profile = profile};
-	int err = timeline ? untimed_init(&untimed) : -ENOMEM;
+	_cleanup_(sample_parts_release) struct sample_parts parts = {.profile = profile};
+	int err = timeline ? sample_parts_init(&parts) : -ENOMEM;
 
 	if (err)
 		return err;
-	err = copy_threads(&untimed, timeline);
+	err = copy_threads(&parts, timeline);
 	if (err)
 		return err;
-	err = copy_samples(&untimed, timeline);
+	err = copy_samples(&parts, timeline);
 	return err ? err : write_timeline(profile, timeline, stream);
 }
 
