@@ -53,6 +53,20 @@ void canonical_name_append(struct text *text, const char *name, size_t length);
  */
 void clone_base_append(struct text *text, const char *name, size_t length);
 
+/* The side of a comparison whose functions have no modules. */
+enum missing_modules { MODULES_SHARED, MODULES_MISSING_BEFORE, MODULES_MISSING_AFTER };
+
+/*
+ * If one side alone has modules (kernel functions aside), take them from all functions but the kernel's, so that
+ * functions are known by name on both sides.
+ *
+ * before, after  metrics of the profile
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int shared_modules_apply(struct profile *profile, uint32_t before, uint32_t after,
+				      enum missing_modules *ret);
+
 #define CLONE_EXAMPLES 3
 
 struct clone_matches {

@@ -336,6 +336,8 @@ void profile_set_elf_address(struct profile *profile, uint32_t location, uint64_
  */
 void profile_trim(struct profile *profile);
 
+/* Another module for a frame: a string of the profile. */
+void profile_set_frame_module(struct profile *profile, uint32_t id, uint32_t module);
 /* Other names for a frame: strings of the profile. */
 void profile_set_frame_names(struct profile *profile, uint32_t id, uint32_t name,
 			     uint32_t full_name);

@@ -486,6 +486,20 @@ static int make_comparison(struct diff_command *session)
 					   after->metric_unit);
 }
 
+/* Folded text names functions without modules. */
+static int share_modules(struct diff_command *session)
+{
+	enum missing_modules missing;
+	int err = shared_modules_apply(session->profile, session->metrics[BEFORE],
+				       session->metrics[AFTER], &missing);
+
+	if (err || missing == MODULES_SHARED)
+		return err;
+	log_warning("'%s' has no modules: functions are compared by name alone",
+		    session->recordings[missing == MODULES_MISSING_AFTER].path);
+	return 0;
+}
+
 /* One build calls foo.constprop.0 what another calls foo.constprop.1. */
 static int match_clones(struct diff_command *session)
 {
@@ -530,6 +544,8 @@ static int read_recordings(struct diff_command *session)
 	if (err)
 		return inputs_fail(session->profile, err, NULL);
 	err = make_comparison(session);
+	if (!err)
+		err = share_modules(session);
 	if (!err && !session->has_exact_names)
 		err = match_clones(session);
 	return err ? inputs_fail(session->profile, err, NULL) : EXIT_DONE;

@@ -822,6 +822,11 @@ uint32_t profile_count_samples(const struct profile *profile)
 	return (uint32_t)profile->samples.length;
 }
 
+void profile_set_frame_module(struct profile *profile, uint32_t id, uint32_t module)
+{
+	profile->frames.items[id].module = module;
+}
+
 void profile_set_frame_names(struct profile *profile, uint32_t id, uint32_t name,
 			     uint32_t full_name)
 {

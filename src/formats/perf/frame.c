@@ -23,6 +23,7 @@
 
 #include "base/text.h"
 #include "formats/perf/frame.h"
+#include "formats/reader.h"
 #include "formats/slice.h"
 
 #define UNKNOWN   "[unknown]"
@@ -339,7 +340,10 @@ static int add_level(struct perf_frames *frames, struct slice symbol, struct sli
 	}
 	if (is_kernel(file))
 		frame.kind = FRAME_KERNEL;
-	else if (is_jit(file))
+	/* As perf.data and recordings call it: one kernel is one module. */
+	if (slice_starts_with(file, "[kernel.kallsyms]"))
+		module = (struct slice){KERNEL_MODULE, strlen(KERNEL_MODULE)};
+	if (is_jit(file))
 		frame.kind = FRAME_JIT;
 	frame.full_name = frame.name;
 	if (symbol.length) {
