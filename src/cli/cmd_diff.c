@@ -544,10 +544,12 @@ static int read_recordings(struct diff_command *session)
 	if (err)
 		return inputs_fail(session->profile, err, NULL);
 	err = make_comparison(session);
-	if (!err)
-		err = share_modules(session);
-	if (!err && !session->has_exact_names)
-		err = match_clones(session);
+	if (err)
+		return inputs_fail(session->profile, err, NULL);
+	err = share_modules(session);
+	if (err)
+		return inputs_fail(session->profile, err, NULL);
+	err = session->has_exact_names ? 0 : match_clones(session);
 	return err ? inputs_fail(session->profile, err, NULL) : EXIT_DONE;
 }
 

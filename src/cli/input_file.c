@@ -234,7 +234,7 @@ static int decompress(struct pages *pages, enum compression compression, size_t 
 	return 0;
 }
 
-/* A .pb.gz file that zstd has compressed: all layers together expand no further than one may. */
+/* Several layers, as .pb.gz.zst: together they expand no further than one may. */
 static int decompress_layers(struct pages *pages, const char *name, struct error *error)
 {
 	size_t ratio = get_max_ratio(compression_detect(pages->data, pages->size));

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "formats/reader.h"
 
-/* A file looks like a comparison if what is below 0 is at least this part of what is above. */
+/* A file looks like a comparison if the sums below 0 are at least this part of those above. */
 #define COMPARISON_PART 3
 
 void signed_sums_release(struct signed_sums *sums)
@@ -143,7 +143,7 @@ static int find_group(struct subtraction *subtraction, const struct negative_sum
 	return find_named_stack(subtraction, sum->stack, &ret->stack);
 }
 
-/* Groups of what is still to be subtracted. */
+/* Group the sums that are not subtracted yet. */
 static int make_groups(struct subtraction *subtraction)
 {
 	negative_sums_release(&subtraction->groups);

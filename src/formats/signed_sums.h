@@ -45,7 +45,7 @@ _must_check_ int signed_sums_subtract(struct signed_sums *sums, uint32_t thread,
 _must_check_ int signed_sums_add(struct signed_sums *sums, struct import *import, uint64_t offset,
 				 const struct negative_sum *sample, bool is_negative);
 
-/* Multiply what is to be subtracted, as profile_multiply_samples(). Returns 0 or -EOVERFLOW. */
+/* Multiply the negative sums, as profile_multiply_samples() does. Returns 0 or -EOVERFLOW. */
 _must_check_ int signed_sums_multiply(struct signed_sums *sums, uint64_t factor);
 
 /*

@@ -26,7 +26,7 @@ const files = {
 		await dropFiles(page, ["loop.folded.gz"]);
 		equal(await getSum(page), 72);
 	},
-	"text in UTF-16 is read, and a file that zstd has compressed says so": async (page) => {
+	"UTF-16 text is read, a zstd file is refused with its name": async (page) => {
 		await openViewer(page, ["loop.utf16.folded"]);
 		equal((await getFrames(page)).slice(0, 2), [["all 21"], ["go 21"]]);
 		await dropFiles(page, ["loop.folded.zst"]);

@@ -292,26 +292,31 @@ static bool has_thread_lines(const struct import *import)
 	return false;
 }
 
+static void release_reader(struct bcc_reader *reader)
+{
+	listed_stack_release(&reader->stack);
+	processes_release(&reader->processes);
+}
+
 static int read_bcc(struct import *import)
 {
-	struct bcc_reader reader = {.import = import,
-				    .lines = lines_of(import->data, import->size)};
+	_cleanup_(release_reader) struct bcc_reader reader = {
+		.import = import, .lines = lines_of(import->data, import->size)};
 	size_t heading = 0;
 	bool is_known = find_heading(import->data, import->size, &heading);
 	int err = profile_add_metric(import->profile, headings[heading].metric,
 				     headings[heading].unit, &reader.metric);
 
+	if (err)
+		return err;
 	reader.names_threads = is_known && string_equals(headings[heading].metric, "off-cpu") &&
 			       !has_thread_lines(import);
 	clear_block(&reader);
-	if (!err)
-		err = read_blocks(&reader);
-	listed_stack_release(&reader.stack);
-	processes_release(&reader.processes);
-	if (!err && !import->counts.records && !import->counts.skipped)
-		err = import_fail_line(import, 1,
-				       "expected stacks with counts, as tools of BCC print them");
-	return err;
+	err = read_blocks(&reader);
+	if (err || import->counts.records || import->counts.skipped)
+		return err;
+	return import_fail_line(import, 1,
+				"expected stacks with counts, as tools of BCC print them");
 }
 
 /* A count that ends a block: behind frames or a thread, and indented more than these. */

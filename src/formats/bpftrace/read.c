@@ -215,7 +215,7 @@ static int read_entry(struct bpftrace_reader *reader, struct slice first)
 		if (!lines_take(&reader->lines, &line) || starts_long_entry(line)) {
 			reader->lines = before;
 			return reader_skip_line(reader->import, reader->first_line,
-						"the key of a map has no end");
+						"unterminated key of a map");
 		}
 		err = take_key_line(reader, line, &ends);
 		if (err)
@@ -294,20 +294,23 @@ static int read_lines(struct bpftrace_reader *reader)
 					  "expected a map with stacks, as bpftrace prints them");
 }
 
+static void release_reader(struct bpftrace_reader *reader)
+{
+	string_table_free(reader->maps);
+	listed_stack_release(&reader->stack);
+	text_release(&reader->label);
+}
+
 static int read_bpftrace(struct import *import)
 {
-	struct bpftrace_reader reader = {.import = import,
-					 .lines = lines_of(import->data, import->size)};
+	_cleanup_(release_reader) struct bpftrace_reader reader = {
+		.import = import, .lines = lines_of(import->data, import->size)};
 	int err = profile_add_process(import->profile, 0, STRING_EMPTY, &reader.process);
 
-	if (!err)
-		err = find_maps(&reader);
-	if (!err)
-		err = read_lines(&reader);
-	string_table_free(reader.maps);
-	listed_stack_release(&reader.stack);
-	text_release(&reader.label);
-	return err;
+	if (err)
+		return err;
+	err = find_maps(&reader);
+	return err ? err : read_lines(&reader);
 }
 
 /* The start of an entry, and a frame in the next line. */

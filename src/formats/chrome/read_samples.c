@@ -441,9 +441,11 @@ int chrome_samples_finish(struct chrome_samples *samples)
 	if (err || !samples->items.length)
 		return err;
 	err = add_samples(samples, samples->items.items, samples->items.length);
-	if (!err && samples->has_decimals)
+	if (err)
+		return err;
+	if (samples->has_decimals)
 		import_warn(samples->import, "weights with decimals are rounded");
-	return err;
+	return 0;
 }
 
 /* ---- instants ---- */

@@ -55,7 +55,7 @@ static int step(void *state, struct codec_buffers *buffers)
 		return -E2BIG;
 	case LZMA_OPTIONS_ERROR: /* a filter that this liblzma does not have */
 		return -ENOTSUP;
-	default: /* liblzma's own codes, of which later versions have more */
+	default: /* liblzma's own codes; later versions have more */
 		return -EBADMSG;
 	}
 }

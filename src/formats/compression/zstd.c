@@ -40,7 +40,7 @@ static int get_error(size_t result)
 		return -E2BIG;
 	case ZSTD_error_dictionary_wrong:
 		return -ENOTSUP;
-	default: /* zstd's own codes, of which later versions have more */
+	default: /* zstd's own codes; later versions have more */
 		return -EBADMSG;
 	}
 }

@@ -48,7 +48,7 @@ struct flamebearer_reader {
 	bool is_double;
 	struct text units;
 	uint64_t sample_rate; /* per second; of CPU time in such units, how many are a second */
-	uint64_t unit_ns;     /* by which weights are multiplied */
+	uint64_t unit_ns;     /* factor of all weights */
 	uint32_t thread;
 	uint32_t metrics[2];
 	struct bars above;
@@ -363,11 +363,15 @@ static int read_profile(struct flamebearer_reader *reader)
 	if (err)
 		return err;
 	err = add_metrics(reader);
-	for (size_t row = 0; !err && row < reader->row_ends.length; row++) {
+	if (err)
+		return err;
+	for (size_t row = 0; row < reader->row_ends.length; row++) {
 		err = add_row(reader, row, start, reader->row_ends.items[row]);
+		if (err)
+			return err;
 		start = reader->row_ends.items[row];
 	}
-	return err;
+	return 0;
 }
 
 static int flamebearer_read(struct import *import)

@@ -8,7 +8,7 @@
  *	00400000-00410000 r-xp 00000000 08:01 12 /usr/bin/x
  *
  * In use, and in brackets allocated: objects and bytes. jemalloc has the addresses before the numbers, and
- * numbers for each thread, of which t* is the sum:
+ * numbers for each thread; t* is their sum:
  *
  *	heap_v2/524288
  *	  t*: 3: 600 [0: 0]
@@ -117,17 +117,13 @@ static int read_addresses(struct text_reader *reader, struct slice text)
 	reader->base.names.length = 0;
 	for (text = slice_trim(text); text.length; text = slice_trim(text)) {
 		uint64_t *added;
-		uint64_t address = 0;
-		size_t i = 2;
+		uint64_t address;
+		size_t digits;
 
 		if (!slice_starts_with(text, "0x"))
 			return -EBADMSG;
-		for (; i < text.length && i < 18 && is_hex_digit(text.start[i]); i++)
-			address = address << 4 |
-				  (uint64_t)(is_digit(text.start[i])
-						     ? text.start[i] - '0'
-						     : (text.start[i] | 0x20) - 'a' + 10);
-		if (i == 2 || (i < text.length && !is_blank_char(text.start[i])))
+		address = gperftools_take_hex(&text, &digits);
+		if (!digits || (text.length && !is_blank_char(text.start[0])))
 			return -EBADMSG;
 		if (reader->base.addresses.length == GPERFTOOLS_MAX_FRAMES)
 			return -EBADMSG;
@@ -135,7 +131,6 @@ static int read_addresses(struct text_reader *reader, struct slice text)
 		if (!added)
 			return -ENOMEM;
 		*added = address;
-		text = (struct slice){text.start + i, text.length - i};
 	}
 	return 0;
 }
@@ -304,6 +299,7 @@ static int read_name(struct text_reader *reader, struct slice line)
 	struct gperftools_name *added;
 	struct slice address, place;
 	uint64_t number;
+	size_t digits;
 
 	if (!rest.length || rest.start[0] != '\t')
 		return 0;
@@ -311,16 +307,9 @@ static int read_name(struct text_reader *reader, struct slice line)
 	address = take_field(&rest);
 	name.function = strip_offset(take_field(&rest));
 	place = take_field(&rest);
-	if (!slice_starts_with(address, "0x") || address.length > 18 || !name.function.length)
+	name.address = gperftools_take_hex(&address, &digits);
+	if (!digits || address.length || !name.function.length)
 		return 0;
-	for (size_t i = 2; i < address.length; i++) {
-		char c = address.start[i];
-
-		if (!is_hex_digit(c))
-			return 0;
-		name.address = name.address << 4 |
-			       (uint64_t)(is_digit(c) ? c - '0' : (c | 0x20) - 'a' + 10);
-	}
 	for (size_t i = place.length; i-- > 0;)
 		if (place.start[i] == ':' &&
 		    parse_u64(place.start + i + 1, place.length - i - 1, &number) &&
@@ -525,21 +514,28 @@ static int read_text(struct text_reader *reader)
 	return err ? err : read_stacks(reader);
 }
 
+static void release_reader(struct text_reader *reader)
+{
+	array_release(&reader->base.mappings);
+	array_release(&reader->base.addresses);
+	array_release(&reader->base.names);
+	hash_index_release(&reader->base.modules);
+}
+
 static int read_gperftools(struct import *import)
 {
-	struct text_reader reader = {.base.import = import, .period = 1};
-	struct gperftools_reader *base = &reader.base;
-	int err = reader_add_anonymous_thread(import, &base->thread);
+	_cleanup_(release_reader) struct text_reader reader = {
+		.base.import = import,
+		.lines = lines_of(import->data, import->size),
+		.period = 1,
+	};
+	int err = reader_add_anonymous_thread(import, &reader.base.thread);
 
-	reader.lines = lines_of(import->data, import->size);
-	if (!err)
-		err = gperftools_is_cpu_profile(import->data, import->size)
-			      ? gperftools_read_cpu_profile(base)
-			      : read_text(&reader);
-	array_release(&base->mappings);
-	array_release(&base->addresses);
-	array_release(&base->names);
-	hash_index_release(&base->modules);
+	if (err)
+		return err;
+	err = gperftools_is_cpu_profile(import->data, import->size)
+		      ? gperftools_read_cpu_profile(&reader.base)
+		      : read_text(&reader);
 	if (err || import->will_name_code)
 		return err;
 	return unsymbolized_code_name(import, false, UNNAMED_NO_SYMBOL);

@@ -32,6 +32,9 @@ struct gperftools_reader {
 	ARRAY(struct gperftools_name) names; /* of the present stack */
 };
 
+/* Take a hexadecimal number, perhaps after "0x". digits: how many were taken, 16 at most; 0: no number. */
+uint64_t gperftools_take_hex(struct slice *text, size_t *digits);
+
 /* Read "Memory map:" or "MAPPED_LIBRARIES:" and what follows. text  the whole file, or what is behind its samples */
 _must_check_ int gperftools_read_mappings(struct gperftools_reader *reader, struct slice text);
 

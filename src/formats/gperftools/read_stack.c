@@ -10,8 +10,7 @@
 
 #define HIDDEN_RUNTIME "[Go runtime]"
 
-/* Hexadecimal digits at the start, after "0x" if there is one. *digits: taken; 0: none. */
-static uint64_t take_hex(struct slice *text, size_t *digits)
+uint64_t gperftools_take_hex(struct slice *text, size_t *digits)
 {
 	uint64_t value = 0;
 
@@ -54,15 +53,15 @@ static bool parse_mapping(struct slice line, struct gperftools_mapping *ret, str
 	size_t start_digits, end_digits, offset_digits;
 	struct slice permissions, offset;
 
-	ret->start = take_hex(&rest, &start_digits);
+	ret->start = gperftools_take_hex(&rest, &start_digits);
 	if (!start_digits || !take_char(&rest, '-'))
 		return false;
-	ret->end = take_hex(&rest, &end_digits);
+	ret->end = gperftools_take_hex(&rest, &end_digits);
 	permissions = take_word(&rest);
 	if (!end_digits || permissions.length != 4 || permissions.start[2] != 'x')
 		return false;
 	offset = take_word(&rest);
-	ret->offset = take_hex(&offset, &offset_digits);
+	ret->offset = gperftools_take_hex(&offset, &offset_digits);
 	take_word(&rest); /* device */
 	take_word(&rest); /* inode */
 	*ret_path = slice_trim(rest);

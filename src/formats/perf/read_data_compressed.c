@@ -52,7 +52,7 @@ static int get_error(size_t result)
 		return -ENOMEM;
 	case ZSTD_error_frameParameter_windowTooLarge:
 		return -EFBIG;
-	default: /* zstd's own codes, of which later versions have more */
+	default: /* zstd's own codes; later versions have more */
 		return -EBADMSG;
 	}
 }

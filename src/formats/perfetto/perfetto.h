@@ -24,7 +24,7 @@ _must_check_ int perfetto_write(const struct profile *profile, const struct form
 				const struct sink *sink);
 
 /*
- * Decompress packets that zlib or zstd has compressed, to at most `limit` bytes.
+ * Decompress packets of zlib or zstd, to at most `limit` bytes.
  *
  * Returns 0, -ENOMEM, -EBADMSG (damaged), -EFBIG (more than the limit) or -ENOTSUP (not in the page).
  */

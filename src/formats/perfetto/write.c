@@ -175,16 +175,23 @@ static int add_parts(struct sample_parts *parts, const struct timestamps *times)
 	const struct profile *profile = parts->profile;
 	uint32_t num_samples = profile_count_samples(profile);
 	_cleanup_free_ uint64_t *rests = calloc(num_samples + 1ull, sizeof(*rests));
-	int err = rests ? 0 : -ENOMEM;
+	int err;
 
-	for (uint32_t i = 0; !err && i < num_samples; i++)
+	if (!rests)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < num_samples; i++)
 		rests[i] = profile_get_sample(profile, i)->value;
-	if (!err && times)
-		err = add_timed_parts(parts, times, rests);
-	for (uint32_t i = 0; !err && i < num_samples; i++)
-		if (rests[i] || !profile_get_sample(profile, i)->value)
-			err = add_part(parts, i, 1, rests[i]);
-	return err;
+	err = times ? add_timed_parts(parts, times, rests) : 0;
+	if (err)
+		return err;
+	for (uint32_t i = 0; i < num_samples; i++) {
+		if (!rests[i] && profile_get_sample(profile, i)->value)
+			continue;
+		err = add_part(parts, i, 1, rests[i]);
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 /* Each begins with its first sample; whoever has none begins behind all of them. */

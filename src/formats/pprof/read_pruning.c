@@ -78,7 +78,9 @@ int pprof_reader_prepare_pruning(struct pprof_reader *reader)
 	if (!drop)
 		return 0;
 	err = compile_field(reader, drop, "drop_frames", &pruning->drop);
-	if (!err && pruning->drop)
+	if (err && err != -EINVAL)
+		return err;
+	if (pruning->drop)
 		err = compile_field(reader, keep, "keep_frames", &pruning->keep);
 	if (err == -EINVAL) {
 		filter_free(pruning->drop);

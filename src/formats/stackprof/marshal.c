@@ -215,10 +215,13 @@ static int skip_variables(struct marshal *marshal, size_t depth)
 	size_t count;
 	int err = take_length(marshal, &count);
 
-	for (size_t i = 0; !err && i < 2 * count; i++)
-		err = add_value(marshal, false, depth);
 	if (err)
 		return err;
+	for (size_t i = 0; i < 2 * count; i++) {
+		err = add_value(marshal, false, depth);
+		if (err)
+			return err;
+	}
 	text_truncate(marshal->json, length);
 	/* Objects among them keep their numbers, but their JSON is gone. */
 	for (size_t i = num_objects; i < marshal->objects.length; i++)
@@ -234,14 +237,18 @@ static int add_array(struct marshal *marshal, size_t depth)
 	if (err)
 		return err;
 	err = take_length(marshal, &count);
+	if (err)
+		return err;
 	text_append_char(marshal->json, '[');
-	for (size_t i = 0; !err && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (i)
 			text_append_char(marshal->json, ',');
 		err = add_value(marshal, false, depth);
+		if (err)
+			return err;
 	}
 	text_append_char(marshal->json, ']');
-	return err ? err : end_object(marshal, object);
+	return end_object(marshal, object);
 }
 
 static int add_hash(struct marshal *marshal, size_t depth)
@@ -252,17 +259,22 @@ static int add_hash(struct marshal *marshal, size_t depth)
 	if (err)
 		return err;
 	err = take_length(marshal, &count);
+	if (err)
+		return err;
 	text_append_char(marshal->json, '{');
-	for (size_t i = 0; !err && i < count; i++) {
+	for (size_t i = 0; i < count; i++) {
 		if (i)
 			text_append_char(marshal->json, ',');
 		err = add_value(marshal, true, depth);
+		if (err)
+			return err;
 		text_append_char(marshal->json, ':');
-		if (!err)
-			err = add_value(marshal, false, depth);
+		err = add_value(marshal, false, depth);
+		if (err)
+			return err;
 	}
 	text_append_char(marshal->json, '}');
-	return err ? err : end_object(marshal, object);
+	return end_object(marshal, object);
 }
 
 /* One that is not ended yet holds itself. */

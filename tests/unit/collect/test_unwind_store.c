@@ -590,7 +590,7 @@ static void mappings_that_lacked_memory_can_be_published_again(void **state _unu
 	assert_true(has_failed);
 }
 
-/* Many processes, each of which is removed when there is no memory at all. */
+/* Many processes; each is removed without memory. */
 static void removing_takes_no_memory(void **state _unused_)
 {
 	struct unwind_range ranges[50] = {{0}};

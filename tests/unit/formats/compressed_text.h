@@ -1,4 +1,4 @@
-/* Text that each library has compressed, for tests of what is decompressed. */
+/* One text, compressed by each library, for tests of decompression. */
 #ifndef COMPRESSED_TEXT_H
 #define COMPRESSED_TEXT_H
 

@@ -163,9 +163,9 @@ static void histograms_are_skipped(void **state _unused_)
 static void a_key_without_end_is_skipped(void **state _unused_)
 {
 	assert_warned(&format_bpftrace, "@[\n    b+1\n]: 2\n@[\n    a+1\n",
-		      "FILE:4: the key of a map has no end, skipping\n", "b 2\n");
+		      "FILE:4: unterminated key of a map, skipping\n", "b 2\n");
 	assert_warned(&format_bpftrace, "@[\n    a+1\n@[\n    b+1\n]: 2\n",
-		      "FILE:1: the key of a map has no end, skipping\n", "b 2\n");
+		      "FILE:1: unterminated key of a map, skipping\n", "b 2\n");
 }
 
 static void what_has_no_stack_is_refused(void **state _unused_)
