@@ -29,7 +29,7 @@ enum compression {
 /* By the first bytes. Skippable frames of zstd and lz4 may precede them. */
 enum compression compression_detect(const uint8_t *data, size_t size);
 
-/* "gzip": name of the program. COMPRESSION_NONE has none: "". */
+/* "gzip": name of the program. "" for COMPRESSION_NONE. */
 const char *compression_get_name(enum compression compression);
 
 /*

@@ -8,7 +8,7 @@
 
 struct suggestion {
 	const char *wanted; /* the misspelt word; borrowed */
-	const char *word; /* the most similar known word so far; borrowed. NULL: none is similar */
+	const char *word; /* the most similar known word so far; borrowed. NULL: no similar word */
 	size_t distance;  /* between the two, in edits */
 };
 

@@ -25,7 +25,7 @@ bool time_filter_is(const char *filter);
 _must_check_ int time_filter_add(struct text *lines, const char *filter, bool excludes);
 
 /*
- * Give each sample the part of its weight inside the times; weight 0: none. The profile must have kept
+ * Reduce each sample to its weight inside the times; 0 if it has no weight there. The profile must have kept
  * timestamps while it was read.
  *
  * Returns an exit status; errors have been printed.

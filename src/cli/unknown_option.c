@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "cli/suggestion.h"
 
-/* An option of another tool, without dashes, and what does the same here. */
+/* Options of other tools, without dashes, and their equivalents here. */
 static const struct {
 	const char *tool;
 	const char *name;
@@ -56,8 +56,8 @@ static const struct {
 };
 
 /*
- * Options by the first of these commands that has them. A list, because the commands parse their options with
- * what is below: their tables cannot be asked here. A test compares it with them.
+ * Options, by the first of these commands that has them. The tables of the commands would be a circle of
+ * includes: commands parse their options with this file. A test compares the list with the tables.
  */
 static const struct {
 	const char *command;
@@ -120,7 +120,7 @@ bool unknown_option_is_of_other_tool(const char *name)
 	return false;
 }
 
-/* Whether another tool has it, and what was said of it. */
+/* Append the advice for an option of another tool. False: no tool has it. */
 static bool append_other(struct text *text, const struct option_spec *specs, const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LENGTH(others); i++) {

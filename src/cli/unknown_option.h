@@ -1,6 +1,6 @@
 /*
- * What to say of an option that a command does not have: the option that was probably meant, also
- * where it is one of flamegraph.pl, perf or pprof.
+ * Errors for options that a command does not have. They name the option that was probably meant, also for
+ * options of flamegraph.pl, perf and pprof.
  */
 #ifndef CLI_UNKNOWN_OPTION_H
 #define CLI_UNKNOWN_OPTION_H
@@ -18,7 +18,7 @@
  */
 void unknown_option_report(const char *command, const struct option_spec *specs, const char *word);
 
-/* A command that has an option of this name (without dashes): "convert"; NULL: none has. */
+/* A command that has an option of this name (without dashes): "convert"; NULL: no command has it. */
 const char *unknown_option_find_command(const char *name);
 /* Whether it is one of flamegraph.pl, perf or pprof that has another name here. */
 bool unknown_option_is_of_other_tool(const char *name);

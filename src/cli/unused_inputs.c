@@ -33,7 +33,7 @@ static void find_uses(const struct profile *profile, uint32_t metric, uint32_t b
 	}
 }
 
-/* "cpu, alloc_space": what the source has weight in. */
+/* "cpu, alloc_space": the metrics of the source. */
 static void append_metrics(struct text *names, const struct profile *profile, uint32_t source,
 			   uint8_t *has_weight)
 {

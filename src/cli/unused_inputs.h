@@ -11,8 +11,8 @@
  * them adds nothing. A profile of one input needs no warning.
  *
  * metric    the one that is written or shown
- * baseline  of a comparison; METRIC_NONE: none
- * verb      what is done with it: "written"
+ * baseline  of a comparison; METRIC_NONE: no comparison
+ * verb      past participle for the message: "written"
  */
 void unused_inputs_warn(const struct profile *profile, uint32_t metric, uint32_t baseline,
 			const char *verb);

@@ -6,7 +6,7 @@
 
 #include "formats/reader.h"
 
-/* Kernel addresses have as many digits, and begin with these. */
+/* Kernel addresses have so many digits and start with these. */
 #define ADDRESS_DIGITS       16
 #define KERNEL_ADDRESS_START "ffff"
 /* Shorter hexadecimal words may be names. */
@@ -116,8 +116,8 @@ static bool has_blank(struct slice text)
 }
 
 /*
- * What stands in brackets behind a name is a module, or a part of a C++ name: "run(std::function<void (int)>)",
- * "foo(int) [clone .isra.0]". A module is a path, a name in square brackets, or stands behind an offset.
+ * Brackets behind a name contain a module or belong to a C++ name: "run(std::function<void (int)>)",
+ * "foo(int) [clone .isra.0]". A module is a path, a name in square brackets, or follows an offset.
  */
 static bool is_module(struct slice name, struct slice module, char open)
 {

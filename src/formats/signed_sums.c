@@ -61,7 +61,7 @@ struct subtraction {
 	struct signed_sums *sums;
 	const struct import *import;
 	uint8_t *is_lowered; /* by sample */
-	/* What exceeds a stack, by name; threads are told apart or all are 0. */
+	/* Negative sums larger than their stack, by name; threads are told apart or all are 0. */
 	struct negative_sums groups;
 	bool joins_threads;
 	/*
@@ -199,7 +199,7 @@ static void subtract_exactly(struct subtraction *subtraction)
 	}
 }
 
-/* The group of a sample of the input; HASH_INDEX_NONE: none. */
+/* The group of a sample of the input; HASH_INDEX_NONE: it has no group. */
 static int find_group_of_sample(struct subtraction *subtraction, uint32_t sample, uint32_t *ret)
 {
 	const struct profile *profile = subtraction->import->profile;
@@ -299,9 +299,9 @@ static int subtract(struct subtraction *subtraction)
 	return remove_negative(subtraction);
 }
 
-/* ---- what is left --------------------------------------------------------------------------------- */
+/* ---- remaining negative sums --------------------------------------------------------------------------------- */
 
-/* What an input adds to a metric. */
+/* The weight that an input adds to a metric. */
 struct signed_total {
 	uint64_t above; /* saturated, as the other */
 	uint64_t below;

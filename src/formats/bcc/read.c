@@ -119,7 +119,7 @@ static int add_thread(struct bcc_reader *reader, uint32_t *ret)
 	return err ? err : profile_add_thread(profile, &thread, ret);
 }
 
-/* In the oldest versions the thread's name stands as the outermost frame. */
+/* The oldest versions print the thread's name as the outermost frame. */
 static void take_last_frame_as_thread(struct bcc_reader *reader)
 {
 	struct listed_stack *stack = &reader->stack;
@@ -227,7 +227,7 @@ static int read_blocks(struct bcc_reader *reader)
 	return 0;
 }
 
-/* The first lines of the tools: what they count. */
+/* The first line of each tool, and its metric. */
 static const struct {
 	const char *start;
 	const char *contains;

@@ -224,7 +224,7 @@ static int read_entry(struct bpftrace_reader *reader, struct slice first)
 	return add_entry(reader);
 }
 
-/* Maps that have entries with stacks are known by name. Lines that were read are let go of: names are copied. */
+/* Collect the names of maps with stacks. Names are copied, because lines are released while they are read. */
 static int find_maps(struct bpftrace_reader *reader)
 {
 	struct lines lines = reader->lines;

@@ -1,4 +1,4 @@
-/* What decompressor.c asks of a library. One file for each library. */
+/* Operations of one library for decompressor.c. One file for each library. */
 #ifndef FORMATS_COMPRESSION_CODEC_H
 #define FORMATS_COMPRESSION_CODEC_H
 

@@ -5,12 +5,11 @@
  *	                 "levels": [[0, 5, 0, 0], [0, 5, 1, 1], [0, 4, 4, 2]]},
  *	 "metadata": {"format": "single", "units": "samples", "sampleRate": 100}}
  *
- * A bar has its distance from the end of the bar before, its width, its own weight and its name. A bar lies
- * below the one of the row above at whose place it begins. In a comparison ("double") all three numbers come
+ * A bar has its distance from the end of the bar before, its width, its own weight and its name. Its caller is
+ * the bar of the row above at the same place. In a comparison ("double") all three numbers come
  * twice, before and after, and the places count in both.
  *
- * The list of names and the rows may stand in any order, so that the numbers are kept, and the stacks made
- * at the end.
+ * The names and the rows may be in any order: numbers are kept, and stacks are made at the end.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -225,8 +224,8 @@ static const char *get_unit(const char *units)
 }
 
 /*
- * Pyroscope calls CPU time samples, too, and says how many of them are a second: 100 million or a billion. No
- * profiler samples as often.
+ * Pyroscope calls CPU time samples, too: the rate is then 100 million or a billion a second. No profiler
+ * samples as often.
  */
 static bool is_cpu_time(const struct flamebearer_reader *reader)
 {
@@ -315,7 +314,7 @@ static int add_bar(struct flamebearer_reader *reader, size_t row, const uint64_t
 	bar.start = start;
 	bar.end = *end;
 	if (row && !find_caller(&reader->above, start, *end, next, &bar.stack))
-		return fail_bar(reader, row, "a bar lies below none of the row above");
+		return fail_bar(reader, row, "a bar has no caller in the row above");
 	/* The first row is the sum, which is no function. */
 	if (row) {
 		err = profile_add_stack(reader->import->profile, bar.stack,

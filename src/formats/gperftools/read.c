@@ -64,7 +64,7 @@ struct text_reader {
 	uint64_t rate;         /* bytes between two samples of the heap; 0: all are recorded */
 	uint64_t cycles_per_s; /* of contentions */
 	uint64_t period;       /* of contentions */
-	bool has_allocated;    /* not only what is in use */
+	bool has_allocated;    /* allocated objects and bytes beside those in use */
 	uint32_t metrics[MAX_VALUES];
 	size_t num_metrics;
 	/* The stack that has been read, and not added. */
@@ -135,7 +135,7 @@ static int read_addresses(struct text_reader *reader, struct slice text)
 	return 0;
 }
 
-/* What a stack stands for, where a heap was sampled. */
+/* Scale a stack of a sampled heap to the whole heap. */
 static void scale_heap(const struct text_reader *reader, uint64_t *count, uint64_t *bytes)
 {
 	double factor;
@@ -165,7 +165,7 @@ static int add_values(struct text_reader *reader, uint32_t stack)
 	return 0;
 }
 
-/* Add the stack whose names, if it has any, have been read. */
+/* Add the open stack. Its names have been read. */
 static int close_stack(struct text_reader *reader)
 {
 	uint32_t stack;

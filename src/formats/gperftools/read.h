@@ -1,4 +1,4 @@
-/* What the files of src/formats/gperftools share: see read.c. */
+/* Shared by the files of src/formats/gperftools: see read.c. */
 #ifndef FORMATS_GPERFTOOLS_READ_H
 #define FORMATS_GPERFTOOLS_READ_H
 
@@ -35,7 +35,7 @@ struct gperftools_reader {
 /* Take a hexadecimal number, perhaps after "0x". digits: how many were taken, 16 at most; 0: no number. */
 uint64_t gperftools_take_hex(struct slice *text, size_t *digits);
 
-/* Read "Memory map:" or "MAPPED_LIBRARIES:" and what follows. text  the whole file, or what is behind its samples */
+/* Read the lines of /proc/PID/maps in a text, which may contain other lines. */
 _must_check_ int gperftools_read_mappings(struct gperftools_reader *reader, struct slice text);
 
 /*

@@ -168,7 +168,7 @@ static int find_end(struct gperftools_reader *reader, struct cpu_words words, si
 	void (*warn)(void *, const char *) = reader->import->warn;
 	int err;
 
-	reader->import->warn = NULL; /* the second pass says it */
+	reader->import->warn = NULL; /* the second pass warns */
 	err = read_samples(reader, words, 0, NULL, ret);
 	reader->import->warn = warn;
 	reader->import->counts.warnings = counted;

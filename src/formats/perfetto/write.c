@@ -67,7 +67,7 @@ static int write_timeline(const struct profile *profile, const struct timeline *
 
 /* ---- a profile without a timeline --------------------------------------------------------- */
 
-/* What of a sample was taken at one time. */
+/* The weight of a sample at one time. */
 struct sample_part {
 	uint64_t time_ns;
 	uint64_t weight;
@@ -78,13 +78,13 @@ struct sample_part {
  * Where the times of samples are known, they are those of the trace. Where nobody knows them, samples come one
  * after another, a nanosecond apart, so that flame graphs are right and nothing else pretends to be.
  *
- * These of a thread come together, and the threads of a process: a pid and a tid may be that of several, after
- * an exec or with another name, and to readers are those that the time says.
+ * Then samples of a thread are adjacent, and so are threads of a process: after an exec or a rename, several
+ * processes share a pid and several threads a tid, and readers tell them apart by time.
  */
 struct sample_parts {
 	const struct profile *profile;
 	ARRAY(struct sample_part) items; /* in the order of time */
-	uint64_t *process_ns;            /* when each begins */
+	uint64_t *process_ns;            /* start of each */
 	uint64_t *thread_ns;
 };
 
@@ -169,7 +169,7 @@ static int add_timed_parts(struct sample_parts *parts, const struct timestamps *
 	return 0;
 }
 
-/* What has no time comes first; a sample of weight 0 as well. */
+/* Weight without a time is first, and so are samples of weight 0. */
 static int add_parts(struct sample_parts *parts, const struct timestamps *times)
 {
 	const struct profile *profile = parts->profile;
@@ -194,7 +194,7 @@ static int add_parts(struct sample_parts *parts, const struct timestamps *times)
 	return 0;
 }
 
-/* Each begins with its first sample; whoever has none begins behind all of them. */
+/* Each starts with its first sample; those without samples start after the last one. */
 static void set_begins(struct sample_parts *parts)
 {
 	const struct profile *profile = parts->profile;

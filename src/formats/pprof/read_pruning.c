@@ -33,7 +33,7 @@ static int compile(struct bytes pattern, struct filter **ret, struct error *erro
 		return error_set(error, -EINVAL, "the regular expression holds a NUL");
 	if (pattern.size >= strlen(ignore_case) &&
 	    !memcmp(pattern.data, ignore_case, strlen(ignore_case))) {
-		flag = ignore_case; /* must stand at the start */
+		flag = ignore_case; /* must be at the start */
 		pattern.data += strlen(ignore_case);
 		pattern.size -= strlen(ignore_case);
 	}
@@ -167,7 +167,7 @@ static int match_line(struct pprof_reader *reader, struct bytes line, size_t off
 	while (protobuf_next(&line, &field))
 		if (field.type == PROTOBUF_VARINT && field.number == LINE_FUNCTION)
 			function = field.value;
-	/* What is broken is reported when the location is read. */
+	/* A broken location is reported when it is read. */
 	if (!function || !pprof_table_find(&reader->index.functions, function, &place))
 		return 0;
 	offset = reader->index.functions.offsets[place];

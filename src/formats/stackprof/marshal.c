@@ -1,6 +1,6 @@
 /*
- * A value is a letter and what belongs to it. Numbers of lengths are packed: one byte -5…5 off, or so
- * many bytes, little-endian. Symbols and objects that come again are named by their number, in the order of
+ * A value is a letter and its data. Numbers of lengths are packed: one byte -5…5 off, or so
+ * many bytes, little-endian. Repeated symbols and objects are named by their number, in the order of
  * the first time: a symbol's text is kept, of an object where its JSON is.
  *
  * Source: Ruby's doc/marshal.rdoc.
@@ -103,7 +103,7 @@ static int take_symbol(struct marshal *marshal, char type, struct marshal_symbol
 	return 0;
 }
 
-/* Objects are numbered where they begin. */
+/* Objects are numbered in the order of their starts. */
 static int begin_object(struct marshal *marshal, size_t *ret)
 {
 	struct marshal_object *added = array_add(&marshal->objects);
@@ -173,7 +173,7 @@ static bool is_json_number(struct marshal_symbol digits)
 	return is_number;
 }
 
-/* Decimal text; what JSON has no number for is null. */
+/* Decimal text; infinity and NaN become null. */
 static int add_float(struct marshal *marshal)
 {
 	struct marshal_symbol digits = {0};
@@ -207,7 +207,7 @@ static int add_string(struct marshal *marshal)
 	return end_object(marshal, object);
 }
 
-/* What an object has beside its value, as the encoding of a string: read over. */
+/* Skip the instance variables of an object, such as the encoding of a string. */
 static int skip_variables(struct marshal *marshal, size_t depth)
 {
 	size_t length = marshal->json->length;

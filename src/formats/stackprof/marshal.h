@@ -1,4 +1,4 @@
-/* Ruby's Marshal format as JSON: what StackProf.run(out: FILE) writes. */
+/* Ruby's Marshal format as JSON: the format of StackProf.run(out: FILE). */
 #ifndef FORMATS_STACKPROF_MARSHAL_H
 #define FORMATS_STACKPROF_MARSHAL_H
 
@@ -15,8 +15,8 @@ bool marshal_detect(const uint8_t *data, size_t size);
 /*
  * Append the value as JSON. Symbols become strings; a key of a hash that is a number becomes a string, too.
  *
- * ret_offset  where the reason lies, in bytes
- * ret_reason  what was expected
+ * ret_offset  offset of the error, bytes
+ * ret_reason  the expected data
  *
  * Returns 0, -ENOMEM or -EBADMSG.
  */

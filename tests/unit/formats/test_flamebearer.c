@@ -121,9 +121,9 @@ static void broken_rows_are_refused(void **state _unused_)
 	assert_refused_levels("[[0, 1, 1, 4]]",
 			      "FILE: at byte 0: row 0 of the flamebearer: a bar has no name");
 	assert_refused_levels("[[0, 1, 0, 0], [1, 1, 1, 1]]",
-			      "FILE: at byte 0: row 1 of the flamebearer: a bar lies below none");
+			      "FILE: at byte 0: row 1 of the flamebearer: a bar has no caller");
 	assert_refused_levels("[[0, 1, 0, 0], [0, 2, 1, 1]]",
-			      "FILE: at byte 0: row 1 of the flamebearer: a bar lies below none");
+			      "FILE: at byte 0: row 1 of the flamebearer: a bar has no caller");
 	assert_refused_levels("[[18446744073709551615, 1, 0, 0]]",
 			      "FILE: at byte 0: row 0 of the flamebearer: its places exceed 64");
 	assert_refused_levels("[[0, -1, 0, 0]]", "FILE: at byte 81: expected a number from 0");
