@@ -112,28 +112,34 @@ static void append_option(struct text *text, const struct option_spec *specs, co
 		text_printf(text, " %s", spec->argument);
 }
 
+/* The index in `others`; its length if no other tool has the option. */
+static size_t find_other(const char *name)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_LENGTH(others) && !string_equals(others[i].name, name))
+		i++;
+	return i;
+}
+
 bool unknown_option_is_of_other_tool(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LENGTH(others); i++)
-		if (string_equals(others[i].name, name))
-			return true;
-	return false;
+	return find_other(name) < ARRAY_LENGTH(others);
 }
 
 /* Append the advice for an option of another tool. False: no tool has it. */
 static bool append_other(struct text *text, const struct option_spec *specs, const char *name)
 {
-	for (size_t i = 0; i < ARRAY_LENGTH(others); i++) {
-		if (!string_equals(others[i].name, name))
-			continue;
-		text_printf(text, " (of %s): ", others[i].tool);
-		if (others[i].advice)
-			text_append_string(text, others[i].advice);
-		else
-			append_option(text, specs, others[i].option);
-		return true;
-	}
-	return false;
+	size_t i = find_other(name);
+
+	if (i == ARRAY_LENGTH(others))
+		return false;
+	text_printf(text, " (of %s): ", others[i].tool);
+	if (others[i].advice)
+		text_append_string(text, others[i].advice);
+	else
+		append_option(text, specs, others[i].option);
+	return true;
 }
 
 static void append_similar(struct text *text, const struct option_spec *specs, const char *name)

@@ -166,13 +166,13 @@ static int convert(struct zones_file_conversion *conversion, const struct input_
 	};
 	int err = compressing_sink_new(conversion->compression, &file_sink, &sink);
 
-	if (!err)
+	if (!err) {
 		err = perfetto_write_zones(&import, &source, &store,
 					   is_compressed &&
 						   conversion->compression == COMPRESSION_NONE,
 					   compressing_sink_get(sink));
-	if (!err)
-		err = compressing_sink_finish(sink);
+		err = err ? err : compressing_sink_finish(sink);
+	}
 	progress_clear(&conversion->progress);
 	/*
 	 * The importer says what is wrong with the content, the conversion what is wrong with the

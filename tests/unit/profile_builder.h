@@ -53,6 +53,21 @@ static inline uint32_t builder_add_location(struct profile *profile, char *name)
 }
 
 static inline uint32_t builder_add_thread(struct profile *profile, uint32_t pid, uint32_t tid,
+					  const char *comm);
+
+/* A profile of one thread without a name, with the metrics METRIC_BEFORE, 0, and METRIC_AFTER, 1. */
+static inline _unused_ struct profile *builder_new_comparison(void)
+{
+	struct profile *profile = profile_new();
+	uint32_t metric;
+
+	builder_add_thread(profile, 0, 0, "");
+	assert_int_equal(profile_add_metric(profile, METRIC_BEFORE, "count", &metric), 0);
+	assert_int_equal(profile_add_metric(profile, METRIC_AFTER, "count", &metric), 0);
+	return profile;
+}
+
+static inline uint32_t builder_add_thread(struct profile *profile, uint32_t pid, uint32_t tid,
 					  const char *comm)
 {
 	struct thread thread = {.tid = tid};

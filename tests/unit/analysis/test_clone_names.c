@@ -111,12 +111,7 @@ static struct profile *profile;
 
 static int set_up(void **state _unused_)
 {
-	uint32_t metric;
-
-	profile = profile_new();
-	builder_add_thread(profile, 0, 0, "");
-	assert_int_equal(profile_add_metric(profile, METRIC_BEFORE, "count", &metric), 0);
-	assert_int_equal(profile_add_metric(profile, METRIC_AFTER, "count", &metric), 0);
+	profile = builder_new_comparison();
 	return 0;
 }
 

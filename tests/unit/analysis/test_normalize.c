@@ -4,17 +4,6 @@
 
 #include "profile_builder.h"
 
-static struct profile *make_profile(void)
-{
-	struct profile *profile = profile_new();
-	uint32_t metric;
-
-	builder_add_thread(profile, 0, 0, "");
-	assert_int_equal(profile_add_metric(profile, METRIC_BEFORE, "count", &metric), 0);
-	assert_int_equal(profile_add_metric(profile, METRIC_AFTER, "count", &metric), 0);
-	return profile;
-}
-
 /* The number of the sample before; the one after is the next. */
 static uint32_t add_stack(struct profile *profile, const char *folded, uint64_t before,
 			  uint64_t after)
@@ -35,7 +24,7 @@ static const struct call_tree_opts opts = {.metric = 1, .baseline = 0, .has_base
 
 static void the_baseline_is_scaled_and_rounded_down_by_stack(void **state _unused_)
 {
-	struct profile *profile = make_profile();
+	struct profile *profile = builder_new_comparison();
 	uint32_t a = add_stack(profile, "a", 1, 1);
 	uint32_t b = add_stack(profile, "b", 1, 3);
 	uint32_t c = add_stack(profile, "c", 4, 7);
@@ -50,7 +39,7 @@ static void the_baseline_is_scaled_and_rounded_down_by_stack(void **state _unuse
 
 static void what_is_one_line_is_rounded_once(void **state _unused_)
 {
-	struct profile *profile = make_profile();
+	struct profile *profile = builder_new_comparison();
 	uint32_t first = add_stack(profile, "a", 1, 0); /* two locations, one label */
 	uint32_t second = add_stack(profile, "a", 1, 3);
 
@@ -61,7 +50,7 @@ static void what_is_one_line_is_rounded_once(void **state _unused_)
 
 static void what_other_labels_tell_apart_is_rounded_apart(void **state _unused_)
 {
-	struct profile *profile = make_profile();
+	struct profile *profile = builder_new_comparison();
 	uint32_t user = add_stack(profile, "a", 1, 0);
 	uint32_t kernel = add_stack(profile, "a_[k]", 1, 3);
 
@@ -73,7 +62,7 @@ static void what_other_labels_tell_apart_is_rounded_apart(void **state _unused_)
 
 static void scaling_needs_more_than_64_bits_and_has_them(void **state _unused_)
 {
-	struct profile *profile = make_profile();
+	struct profile *profile = builder_new_comparison();
 	uint64_t to = UINT64_MAX / 2 + 1;
 	uint32_t b;
 
@@ -87,7 +76,7 @@ static void scaling_needs_more_than_64_bits_and_has_them(void **state _unused_)
 
 static void a_baseline_that_weighs_nothing_stays(void **state _unused_)
 {
-	struct profile *profile = make_profile();
+	struct profile *profile = builder_new_comparison();
 	uint32_t a = add_stack(profile, "a", 0, 7);
 
 	assert_int_equal(normalize_baseline(profile, &opts), 0);
@@ -98,7 +87,7 @@ static void a_baseline_that_weighs_nothing_stays(void **state _unused_)
 
 static void a_side_beyond_64_bits_is_an_error(void **state _unused_)
 {
-	struct profile *profile = make_profile();
+	struct profile *profile = builder_new_comparison();
 
 	add_stack(profile, "a", 1, UINT64_MAX);
 	add_stack(profile, "b", 1, 1);
