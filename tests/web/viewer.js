@@ -311,7 +311,7 @@ const tables = {
 		await clickOn(page, ".chip .chip-close");
 		await goToTab(page, "modules");
 		equal(Object.fromEntries((await getRows(page)).map((cells) => [cells[4], cells[3]])),
-			{ web: "50.00 %", db: "50.00 %", "libhash.so": "25.00 %", "[kernel.kallsyms]": "25.00 %" });
+			{ web: "50.00 %", db: "50.00 %", "libhash.so": "25.00 %", "[kernel]": "25.00 %" });
 		await goToTab(page, "processes");
 		await clickOn(page, ".view:not([hidden]) .table-row:has-text('web')");
 		equal(await getSum(page), 500000);
