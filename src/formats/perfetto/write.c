@@ -20,6 +20,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
+#include "base/intern.h"
 #include "formats/perfetto/perfetto.h"
 #include "formats/perfetto/write_events.h"
 #include "formats/perfetto/write_kwork.h"
@@ -75,24 +76,42 @@ struct sample_part {
 };
 
 /*
- * Where the times of samples are known, they are those of the trace. Where nobody knows them, samples come one
- * after another, a nanosecond apart, so that flame graphs are right and nothing else pretends to be.
+ * Where the times of samples are known, they are those of the trace; where nobody knows them, all are the same. Samples
+ * of one time come one after another, a nanosecond apart, so that flame graphs are right and nothing else pretends to
+ * be.
  *
  * Then samples of a thread are adjacent, and so are threads of a process: after an exec or a rename, several
- * processes share a pid and several threads a tid, and readers tell them apart by time.
+ * processes share a pid and several threads a tid, and readers tell them apart by time. Whenever another one of a
+ * number has a sample, it starts in the trace.
  */
+struct shown_process {
+	uint32_t pid;
+	uint32_t process; /* of the profile: the last one of this pid; UINT32_MAX: none yet */
+	uint32_t id;      /* of the timeline */
+};
+INTERN_TABLE(shown_processes, struct shown_process, pid);
+
+struct shown_thread {
+	uint32_t process; /* of the timeline */
+	uint32_t tid;
+	uint32_t thread; /* of the profile: the last one of this tid; UINT32_MAX: none yet */
+	uint32_t id;     /* of the timeline */
+};
+INTERN_TABLE(shown_threads, struct shown_thread, process, tid);
+
 struct sample_parts {
 	const struct profile *profile;
+	struct timeline *timeline;
 	ARRAY(struct sample_part) items; /* in the order of time */
-	uint64_t *process_ns;            /* start of each */
-	uint64_t *thread_ns;
+	struct shown_processes processes;
+	struct shown_threads threads;
 };
 
 static void sample_parts_release(struct sample_parts *parts)
 {
 	array_release(&parts->items);
-	free(parts->process_ns);
-	free(parts->thread_ns);
+	shown_processes_release(&parts->processes);
+	shown_threads_release(&parts->threads);
 }
 
 static uint32_t get_process(const struct profile *profile, const struct sample *sample)
@@ -194,101 +213,126 @@ static int add_parts(struct sample_parts *parts, const struct timestamps *times)
 	return 0;
 }
 
-/* Each starts with its first sample; those without samples start after the last one. */
-static void set_begins(struct sample_parts *parts)
-{
-	const struct profile *profile = parts->profile;
-	size_t count = parts->items.length;
-	uint64_t end_ns = count ? parts->items.items[count - 1].time_ns + 1 : 1;
-
-	for (uint32_t i = 0; i < profile_count_processes(profile); i++)
-		parts->process_ns[i] = end_ns;
-	for (uint32_t i = 0; i < profile_count_threads(profile); i++)
-		parts->thread_ns[i] = end_ns;
-	for (size_t i = count; i-- > 0;) {
-		const struct sample_part *part = &parts->items.items[i];
-		const struct sample *sample = profile_get_sample(profile, part->sample);
-
-		parts->process_ns[get_process(profile, sample)] = part->time_ns;
-		parts->thread_ns[sample->thread] = part->time_ns;
-	}
-}
-
 static int sample_parts_init(struct sample_parts *parts)
 {
 	const struct profile *profile = parts->profile;
-	const struct timestamps *times = get_times(profile);
-	int err;
+	uint64_t last_ns = 0;
+	int err = add_parts(parts, get_times(profile));
 
-	parts->process_ns =
-		calloc(profile_count_processes(profile) + 1ull, sizeof(*parts->process_ns));
-	parts->thread_ns = calloc(profile_count_threads(profile) + 1ull, sizeof(*parts->thread_ns));
-	if (!parts->process_ns || !parts->thread_ns)
-		return -ENOMEM;
-	err = add_parts(parts, times);
 	if (err)
 		return err;
 	if (parts->items.length)
 		qsort_r(parts->items.items, parts->items.length, sizeof(*parts->items.items),
 			compare_parts, (void *)(uintptr_t)profile);
-	if (!times)
-		for (size_t i = 0; i < parts->items.length; i++)
-			parts->items.items[i].time_ns = i + 1;
-	set_begins(parts);
+	array_for_each (&parts->items, part) {
+		if (part->time_ns <= last_ns)
+			part->time_ns = last_ns + 1;
+		last_ns = part->time_ns;
+	}
 	return 0;
 }
 
-static int copy_threads(const struct sample_parts *parts, struct timeline *timeline)
+/* number  of the profile */
+static int start_process(struct sample_parts *parts, uint32_t number, uint64_t time_ns,
+			 uint32_t *ret)
 {
-	const struct profile *profile = parts->profile;
-	int err;
+	const struct process_info *info = profile_get_process(parts->profile, number);
+	struct timeline_process process = {.pid = info->pid, .start_ns = time_ns};
+	struct shown_process *shown;
+	uint32_t found;
+	int err = shown_processes_intern(
+		&parts->processes, &(struct shown_process){.pid = info->pid, .process = UINT32_MAX},
+		&found);
 
-	for (uint32_t i = 0; i < profile_count_processes(profile); i++) {
-		const struct process_info *info = profile_get_process(profile, i);
-		struct timeline_process process = {.pid = info->pid,
-						   .start_ns = parts->process_ns[i]};
-
-		err = timeline_add_string(timeline, profile_get_string(profile, info->comm),
-					  &process.name);
-		if (err)
-			return err;
-		err = timeline_add_process(timeline, &process, NULL);
-		if (err)
-			return err;
-	}
-	for (uint32_t i = 0; i < profile_count_threads(profile); i++) {
-		const struct thread *info = profile_get_thread(profile, i);
-		struct timeline_thread thread = {.process = info->process,
-						 .tid = info->tid,
-						 .start_ns = parts->thread_ns[i]};
-
-		err = timeline_add_string(timeline, profile_get_string(profile, info->comm),
-					  &thread.name);
-		if (err)
-			return err;
-		err = timeline_add_thread(timeline, &thread, NULL);
-		if (err)
-			return err;
-	}
-	return 0;
+	if (err)
+		return err;
+	shown = &parts->processes.items[found];
+	*ret = shown->id;
+	if (shown->process == number)
+		return 0;
+	err = timeline_add_string(parts->timeline, profile_get_string(parts->profile, info->comm),
+				  &process.name);
+	if (err)
+		return err;
+	shown->process = number;
+	err = timeline_add_process(parts->timeline, &process, &shown->id);
+	*ret = shown->id;
+	return err;
 }
 
-static int copy_samples(const struct sample_parts *parts, struct timeline *timeline)
+/* number  of the profile */
+static int start_thread(struct sample_parts *parts, uint32_t number, uint64_t time_ns,
+			uint32_t *ret)
+{
+	const struct thread *info = profile_get_thread(parts->profile, number);
+	struct timeline_thread thread = {.tid = info->tid, .start_ns = time_ns};
+	struct shown_thread *shown;
+	uint32_t found;
+	int err = start_process(parts, info->process, time_ns, &thread.process);
+
+	if (err)
+		return err;
+	err = shown_threads_intern(&parts->threads,
+				   &(struct shown_thread){.process = thread.process,
+							  .tid = info->tid,
+							  .thread = UINT32_MAX},
+				   &found);
+	if (err)
+		return err;
+	shown = &parts->threads.items[found];
+	*ret = shown->id;
+	if (shown->thread == number)
+		return 0;
+	err = timeline_add_string(parts->timeline, profile_get_string(parts->profile, info->comm),
+				  &thread.name);
+	if (err)
+		return err;
+	shown->thread = number;
+	err = timeline_add_thread(parts->timeline, &thread, &shown->id);
+	*ret = shown->id;
+	return err;
+}
+
+static int copy_samples(struct sample_parts *parts)
 {
 	array_for_each (&parts->items, part) {
 		const struct sample *sample = profile_get_sample(parts->profile, part->sample);
 		struct timeline_sample timed = {
 			.time_ns = part->time_ns,
 			.weight = part->weight,
-			.thread = sample->thread,
 			.stack = sample->stack,
 			.metric = (uint8_t)sample->metric,
 		};
-		int err;
+		int err = start_thread(parts, sample->thread, part->time_ns, &timed.thread);
 
+		if (err)
+			return err;
 		if (sample->metric >= PERFETTO_MAX_METRICS)
 			continue; /* the command has warned */
-		err = timeline_add_sample(timeline, &timed, NULL);
+		err = timeline_add_sample(parts->timeline, &timed, NULL);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* They start after the last sample. */
+static int copy_threads_without_samples(struct sample_parts *parts)
+{
+	const struct profile *profile = parts->profile;
+	_cleanup_free_ bool *has_samples =
+		calloc(profile_count_threads(profile) + 1ull, sizeof(*has_samples));
+	size_t count = parts->items.length;
+	uint64_t end_ns = count ? parts->items.items[count - 1].time_ns + 1 : 1;
+
+	if (!has_samples)
+		return -ENOMEM;
+	array_for_each (&parts->items, part)
+		has_samples[profile_get_sample(profile, part->sample)->thread] = true;
+	for (uint32_t i = 0; i < profile_count_threads(profile); i++) {
+		uint32_t ignored;
+		int err = has_samples[i] ? 0 : start_thread(parts, i, end_ns, &ignored);
+
 		if (err)
 			return err;
 	}
@@ -298,15 +342,16 @@ static int copy_samples(const struct sample_parts *parts, struct timeline *timel
 static int write_profile(const struct profile *profile, struct perfetto_stream *stream)
 {
 	_cleanup_(timeline_freep) struct timeline *timeline = timeline_new();
-	_cleanup_(sample_parts_release) struct sample_parts parts = {.profile = profile};
+	_cleanup_(sample_parts_release) struct sample_parts parts = {.profile = profile,
+								     .timeline = timeline};
 	int err = timeline ? sample_parts_init(&parts) : -ENOMEM;
 
 	if (err)
 		return err;
-	err = copy_threads(&parts, timeline);
+	err = copy_samples(&parts);
 	if (err)
 		return err;
-	err = copy_samples(&parts, timeline);
+	err = copy_threads_without_samples(&parts);
 	return err ? err : write_timeline(profile, timeline, stream);
 }
 
