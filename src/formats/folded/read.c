@@ -663,29 +663,44 @@ enum detection folded_detect(const uint8_t *data, size_t size)
 								   : DETECTED_BY_NAME;
 }
 
+/* Whether a line that is none of a comparison is a stack of a list, with a caller and one count. */
+static bool is_listed_stack(const uint8_t *line, size_t size)
+{
+	struct folded_line stack;
+
+	return !folded_line_parse(line, size, 1, &stack) && memchr(stack.stack, ';', stack.length);
+}
+
 /*
- * What difffolded.pl prints. Every line of those that are looked at has two counts: a stack may end in a number, but not all
- * of them do.
+ * What difffolded.pl prints. Every stack with a caller, of those that are looked at, has two counts: a stack may end in a
+ * number, but not all of them do. What programs have said in between is less than half of the lines.
  */
 enum detection diff_folded_detect(const uint8_t *data, size_t size)
 {
 	struct folded_line line;
 	size_t start = get_start(data, size);
 	size_t num_lines = 0;
+	size_t num_stacks = 0;
 	bool has_caller = false;
 
 	while (start < size && num_lines < DETECT_LINES) {
 		const uint8_t *newline = memchr(data + start, '\n', size - start);
 		size_t end = newline ? (size_t)(newline - data) : size;
 		int err = folded_line_parse(data + start, end - start, 2, &line);
+		size_t begin = start;
 
 		start = end + 1;
 		if (err == -ENODATA)
 			continue;
-		if (err || line.is_negative[0] || line.is_negative[1])
-			return DETECTED_BY_NAME;
-		has_caller |= memchr(line.stack, ';', line.length) != NULL;
 		num_lines++;
+		if (!err && (line.is_negative[0] || line.is_negative[1]))
+			return DETECTED_BY_NAME;
+		if (err && is_listed_stack(data + begin, end - begin))
+			return DETECTED_BY_NAME;
+		if (err)
+			continue;
+		has_caller |= memchr(line.stack, ';', line.length) != NULL;
+		num_stacks++;
 	}
-	return has_caller ? DETECTED_MAYBE : DETECTED_BY_NAME;
+	return has_caller && 2 * num_stacks > num_lines ? DETECTED_MAYBE : DETECTED_BY_NAME;
 }

@@ -578,6 +578,11 @@ static void the_extension_distinguishes_the_two_kinds(void **state _unused_)
 	assert_ptr_equal(detect("x.txt", "\nmain;a 5.5 6\nb 7 8"), &format_diff_folded);
 	assert_ptr_equal(detect("x.folded", "main;a 5 6\nmain;b 7 8\n"), &format_folded);
 	assert_ptr_equal(detect("x.txt", "main;a 5 6\nmain;b 7\n"), &format_folded);
+	assert_ptr_equal(
+		detect("x.txt", "main;a 5 6\nreading 12 files\nread 12\nmain;b 7 8\nb 1 2\n"),
+		&format_diff_folded);
+	assert_ptr_equal(detect("x.txt", "main;a 5 6\nsaid\nmain;b 7\n"), &format_folded);
+	assert_null(detect("x.txt", "said\nmore\nmain;b 7 8\n"));
 	assert_null(detect("x.txt", "a 5 6\nb 7 8\n"));
 	/* Text that ends in numbers here and there. */
 	assert_null(detect("standard input", "thread 12 5\nmain 5\n"));
