@@ -67,6 +67,25 @@ enum missing_modules { MODULES_SHARED, MODULES_MISSING_BEFORE, MODULES_MISSING_A
 _must_check_ int shared_modules_apply(struct profile *profile, uint32_t before, uint32_t after,
 				      enum missing_modules *ret);
 
+/* Functions that each side has in a module which the other side lacks. */
+struct moved_modules {
+	size_t num_functions;
+	/* The modules of the first of them; borrowed from the profile. */
+	const char *before;
+	const char *after;
+};
+
+/*
+ * Give functions of a module that is in the metric `before` alone the module that is in `after` alone and has a
+ * function of the same name, by clone_base_append(). Functions that a side has in several such modules stay.
+ *
+ * before, after  metrics of the profile
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int moved_modules_match(struct profile *profile, uint32_t before, uint32_t after,
+				     struct moved_modules *ret);
+
 #define CLONE_EXAMPLES 3
 
 struct clone_matches {

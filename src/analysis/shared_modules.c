@@ -1,11 +1,19 @@
 /*
- * Folded text and other formats name functions without modules. Compared with a file that has them, each function
- * would be lost on one side and new on the other: then modules are no part of a function.
+ * The same function may have another module on each side of a comparison, and would be lost on one side and new on
+ * the other.
+ *
+ * Folded text and other formats name functions without modules: compared with a file that has them, modules are no
+ * part of a function. And a program or a library may have another file name in each build, libssl.so.1.1 and
+ * libssl.so.3: a function of a module that one side alone has is the function of this name in a module that the
+ * other side alone has, if there is one such module.
  */
 #include "analysis/normalize.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+#include "base/intern.h"
+#include "base/text.h"
 
 /* By stack of the profile, whether a sample of the metric has it, or a stack that it calls. */
 static bool *find_stacks(const struct profile *profile, uint32_t metric)
@@ -70,5 +78,184 @@ int shared_modules_apply(struct profile *profile, uint32_t before, uint32_t afte
 	for (uint32_t i = 0; i < profile_count_frames(profile); i++)
 		if (profile_get_frame(profile, i)->kind != FRAME_KERNEL)
 			profile_set_frame_module(profile, i, STRING_EMPTY);
+	return 0;
+}
+
+/* ---- modules with another name ------------------------------------------------------------ */
+
+enum { SEEN_BEFORE = 1, SEEN_AFTER = 2 };
+
+/* The functions of one name, whatever a compiler numbers differently, in modules that one side alone has. */
+struct moved_function {
+	uint32_t name;   /* string of the profile */
+	uint32_t before; /* module; STRING_EMPTY: none */
+	uint32_t after;
+	bool is_ambiguous; /* a side has it in several modules */
+};
+
+INTERN_TABLE(moved_functions, struct moved_function, name);
+
+struct module_matcher {
+	struct profile *profile;
+	uint8_t *sides;         /* by string: on which sides it is a module */
+	uint32_t *functions_of; /* by frame: number in functions, or HASH_INDEX_NONE */
+	struct moved_functions functions;
+	struct text text;
+};
+
+static void release(struct module_matcher *matcher)
+{
+	free(matcher->sides);
+	free(matcher->functions_of);
+	moved_functions_release(&matcher->functions);
+	text_release(&matcher->text);
+}
+
+static void mark_frames(struct module_matcher *matcher, uint32_t stack, uint8_t side)
+{
+	const struct profile *profile = matcher->profile;
+	const struct location *location =
+		profile_get_location(profile, profile_get_stack_location(profile, stack));
+
+	for (uint32_t i = 0; i < location->num_frames; i++)
+		matcher->sides[profile_get_frame(profile, location->first_frame + i)->module] |=
+			side;
+}
+
+static int mark_modules(struct module_matcher *matcher, uint32_t metric, uint8_t side)
+{
+	_cleanup_free_ bool *is_used = find_stacks(matcher->profile, metric);
+
+	if (!is_used)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < profile_count_stacks(matcher->profile); i++)
+		if (is_used[i])
+			mark_frames(matcher, i, side);
+	return 0;
+}
+
+/* Whether both sides have a module that the other one lacks: else nothing can have moved. */
+static bool has_candidates(const struct module_matcher *matcher)
+{
+	size_t num_strings = profile_count_strings(matcher->profile);
+	bool has_before = false;
+	bool has_after = false;
+
+	for (size_t i = STRING_EMPTY + 1; i < num_strings; i++) {
+		has_before |= matcher->sides[i] == SEEN_BEFORE;
+		has_after |= matcher->sides[i] == SEEN_AFTER;
+	}
+	return has_before && has_after;
+}
+
+/* Whether it is a function of a module that one side alone has. [unknown] of two modules are two. */
+static bool is_candidate(const struct module_matcher *matcher, const struct frame *frame)
+{
+	uint8_t sides = matcher->sides[frame->module];
+
+	return frame->kind != FRAME_KERNEL && frame->module != STRING_EMPTY &&
+	       (sides == SEEN_BEFORE || sides == SEEN_AFTER) &&
+	       *profile_get_string(matcher->profile, frame->name) != '[';
+}
+
+static int add_candidate(struct module_matcher *matcher, const struct frame *frame, uint32_t *ret)
+{
+	struct string_table *strings = profile_get_strings(matcher->profile);
+	struct moved_function function = {0};
+	struct moved_function *found;
+	uint32_t *module;
+	int err;
+
+	text_truncate(&matcher->text, 0);
+	text_append_string(&matcher->text, "");
+	clone_base_append(&matcher->text, profile_get_string(matcher->profile, frame->name),
+			  profile_get_string_length(matcher->profile, frame->name));
+	if (matcher->text.failed)
+		return -ENOMEM;
+	err = string_table_add(strings, matcher->text.data, matcher->text.length, &function.name);
+	if (err)
+		return err;
+	err = moved_functions_intern(&matcher->functions, &function, ret);
+	if (err)
+		return err;
+	found = &matcher->functions.items[*ret];
+	module = matcher->sides[frame->module] == SEEN_BEFORE ? &found->before : &found->after;
+	found->is_ambiguous |= *module != STRING_EMPTY && *module != frame->module;
+	*module = frame->module;
+	return 0;
+}
+
+static int add_candidates(struct module_matcher *matcher)
+{
+	uint32_t num_frames = profile_count_frames(matcher->profile);
+
+	matcher->functions_of = malloc(((size_t)num_frames + 1) * sizeof(*matcher->functions_of));
+	if (!matcher->functions_of)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < num_frames; i++) {
+		/* By value: new strings may move what is borrowed. */
+		struct frame frame = *profile_get_frame(matcher->profile, i);
+		int err;
+
+		matcher->functions_of[i] = HASH_INDEX_NONE;
+		if (!is_candidate(matcher, &frame))
+			continue;
+		err = add_candidate(matcher, &frame, &matcher->functions_of[i]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static bool has_moved(const struct moved_function *function)
+{
+	return !function->is_ambiguous && function->before != STRING_EMPTY &&
+	       function->after != STRING_EMPTY;
+}
+
+static void list_moved(const struct module_matcher *matcher, struct moved_modules *ret)
+{
+	array_for_each (&matcher->functions, function) {
+		if (!has_moved(function))
+			continue;
+		if (!ret->num_functions++) {
+			ret->before = profile_get_string(matcher->profile, function->before);
+			ret->after = profile_get_string(matcher->profile, function->after);
+		}
+	}
+}
+
+static void move_frames(struct module_matcher *matcher)
+{
+	for (uint32_t i = 0; i < profile_count_frames(matcher->profile); i++) {
+		uint32_t number = matcher->functions_of[i];
+
+		if (number != HASH_INDEX_NONE && has_moved(&matcher->functions.items[number]))
+			profile_set_frame_module(matcher->profile, i,
+						 matcher->functions.items[number].after);
+	}
+}
+
+int moved_modules_match(struct profile *profile, uint32_t before, uint32_t after,
+			struct moved_modules *ret)
+{
+	_cleanup_(release) struct module_matcher matcher = {.profile = profile};
+	int err;
+
+	*ret = (struct moved_modules){0};
+	matcher.sides = calloc(profile_count_strings(profile) + 1, sizeof(*matcher.sides));
+	if (!matcher.sides)
+		return -ENOMEM;
+	err = mark_modules(&matcher, before, SEEN_BEFORE);
+	if (err)
+		return err;
+	err = mark_modules(&matcher, after, SEEN_AFTER);
+	if (err || !has_candidates(&matcher))
+		return err;
+	err = add_candidates(&matcher);
+	if (err)
+		return err;
+	list_moved(&matcher, ret);
+	move_frames(&matcher);
 	return 0;
 }
