@@ -401,11 +401,12 @@ static int unify_decimals(struct diff_command *session)
 	for (size_t i = 0; i < 2; i++)
 		decimals[i] = profile_get_metric(profile, session->metrics[i])->decimals;
 	most = decimals[decimals[1] > decimals[0]];
-	if (!most)
-		return 0;
 	for (size_t i = 0; i < 2; i++) {
 		struct diff_input *recording = &session->recordings[i];
 
+		recording->scale = get_scale(most);
+		if (!most)
+			continue;
 		if (!recording->num_samples)
 			recording->num_samples =
 				sum_whole(profile, session->metrics[i], get_scale(decimals[i]));
@@ -500,6 +501,23 @@ static int share_modules(struct diff_command *session)
 	return 0;
 }
 
+/* Builds have files of different names: app-1.2 and app-1.3. */
+static int match_modules(struct diff_command *session)
+{
+	struct moved_modules moved;
+	int err = moved_modules_match(session->profile, session->metrics[BEFORE],
+				      session->metrics[AFTER], &moved);
+
+	if (err || !moved.num_functions)
+		return err;
+	log_warning(
+		"compared %zu function%s of modules that the other side lacks by name ('%s' before, "
+		"'%s' after); --exact-names keeps them apart",
+		moved.num_functions, moved.num_functions == 1 ? "" : "s", moved.before,
+		moved.after);
+	return 0;
+}
+
 /* One build calls foo.constprop.0 what another calls foo.constprop.1. */
 static int match_clones(struct diff_command *session)
 {
@@ -549,7 +567,11 @@ static int read_recordings(struct diff_command *session)
 	err = share_modules(session);
 	if (err)
 		return inputs_fail(session->profile, err, NULL);
-	err = session->has_exact_names ? 0 : match_clones(session);
+	if (session->has_exact_names)
+		return EXIT_DONE;
+	err = match_modules(session);
+	if (!err)
+		err = match_clones(session);
 	return err ? inputs_fail(session->profile, err, NULL) : EXIT_DONE;
 }
 

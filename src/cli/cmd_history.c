@@ -3,20 +3,24 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
 
 #include "base/log.h"
 #include "cli/archive_inputs.h"
 #include "cli/command.h"
 #include "cli/history_index.h"
 #include "cli/history_row.h"
+#include "cli/terminal.h"
 #include "cli/time_spec.h"
+
+/* Fewer bars say nothing. */
+#define MIN_CHART_COLUMNS 20
 
 /* Lines are written as they come; the rest of the output needs all rows. */
 struct history {
 	struct archive_inputs inputs;
 	struct history_index index;
 	bool is_json;
+	size_t num_columns; /* of the terminal; 0: there is none */
 	ARRAY(struct history_row) rows;
 	uint32_t num_unreadable;
 };
@@ -48,8 +52,8 @@ static void print_row(const struct history *history, const struct history_row *r
 		history_row_print_json(row, &text);
 	} else {
 		if (history->rows.length == 1)
-			history_print_heading(&text);
-		history_row_print(row, &text);
+			history_print_heading(&text, history->num_columns);
+		history_row_print(row, &text, history->num_columns);
 	}
 	fwrite(text.data, 1, text.length, stdout);
 }
@@ -81,28 +85,19 @@ static int add_capture(struct history *history, const struct archive_capture *ca
 	return 0;
 }
 
-static size_t get_columns(void)
-{
-	struct winsize window;
-
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) || window.ws_col < 20)
-		return 0; /* no terminal, or of unknown or tiny width */
-	return window.ws_col;
-}
-
 static void print_end(const struct history *history)
 {
 	_cleanup_(text_release) struct text text = {0};
-	size_t columns = get_columns();
 
 	if (history->is_json) {
 		fputs(history->rows.length ? "\n  ]\n}\n" : "]\n}\n", stdout);
 		return;
 	}
-	if (!columns || history->rows.length < 2)
+	if (history->num_columns < MIN_CHART_COLUMNS || history->rows.length < 2)
 		return;
 	text_append_string(&text, "\nload over this time:\n");
-	history_print_sparkline(history->rows.items, history->rows.length, columns - 1, &text);
+	history_print_sparkline(history->rows.items, history->rows.length, history->num_columns - 1,
+				&text);
 	fwrite(text.data, 1, text.length, stdout);
 }
 
@@ -139,7 +134,7 @@ static int show(struct history *history)
 
 static int run_history(int argc, char **argv)
 {
-	struct history history = {0};
+	struct history history = {.num_columns = terminal_get().num_columns};
 	int first_operand;
 	int parsed = options_parse(history_options, argc, argv, handle, &history, &first_operand);
 	int status = parsed > 0 ? EXIT_SHOW_HELP : EXIT_USAGE;

@@ -18,6 +18,7 @@ struct diff_input {
 	char *metric_name; /* as the input calls it */
 	char *metric_unit;
 	size_t num_runs;
+	uint64_t scale;       /* by which weights are multiplied, as counts have decimals; else 1 */
 	uint64_t num_samples; /* behind the weight; 0: the weight counts samples */
 };
 

@@ -4,14 +4,30 @@
  */
 #include "cli/format_help.h"
 
+#include "base/table_format.h"
 #include "cli/format_list.h"
+#include "cli/terminal.h"
+
+#define SUMMARY_COLUMN   46
+#define PRODUCERS_COLUMN 17
+
+/* In as many lines as the terminal needs. */
+static void print_words(FILE *out, const char *words, size_t column)
+{
+	_cleanup_(text_release) struct text text = {0};
+
+	table_append_words(&text, words, column, terminal_get().num_columns);
+	text_append_char(&text, '\n');
+	if (!text.failed)
+		fputs(text.data, out);
+}
 
 static void print_format(const struct format *format, void *out)
 {
 	const char *verbs = !format->read ? "write" : !format->write ? "read" : "read, write";
 
-	fprintf(out, "  %-14s %-16s %-11s %s\n", format->name, format->extension, verbs,
-		format->summary);
+	fprintf(out, "  %-14s %-16s %-11s ", format->name, format->extension, verbs);
+	print_words(out, format->summary, SUMMARY_COLUMN);
 }
 
 static const char *say(bool is_preserved)
@@ -34,8 +50,10 @@ static void print_preserved(const struct format *format, void *out)
 
 static void print_producers(const struct format *format, void *out)
 {
-	if (format->producers)
-		fprintf(out, "  %-14s %s\n", format->name, format->producers);
+	if (!format->producers)
+		return;
+	fprintf(out, "  %-14s ", format->name);
+	print_words(out, format->producers, PRODUCERS_COLUMN);
 }
 
 void format_help_print(FILE *out)
@@ -43,21 +61,21 @@ void format_help_print(FILE *out)
 	fputs("Formats, by the name that --to and --from take:\n\n", out);
 	format_list_for_each(print_format, out);
 	fputs("\nWhat is read is recognised by its content, then by the extension of its name;\n"
-	      "what is written, by the extension. Input may be compressed by gzip, zstd, xz, bzip2 or\n"
-	      "lz4; text may be UTF-16. Output is compressed when .gz or .zst follows the extension, as\n"
-	      "in x.folded.zst; pprof and html are compressed anyway.\n\n"
+	      "what is written, by the extension. Input may be compressed by gzip, zstd, xz,\n"
+	      "bzip2 or lz4; text may be UTF-16. Output is compressed when .gz or .zst follows\n"
+	      "the extension, as in x.folded.zst; pprof and html are compressed anyway.\n\n"
 	      "Beside names and stacks, a file that was written keeps:\n\n"
 	      "                 metrics  threads  lines  addresses  times of samples\n",
 	      out);
 	format_list_for_each(print_preserved, out);
-	fputs("\nAn svg shows one metric and holds all. With --root, threads are the first frames of\n"
-	      "stacks, which folded text and trees keep.\n\n"
-	      "Files of other programs that were read, beside what the documents of these formats\n"
-	      "describe:\n\n",
+	fputs("\nAn svg shows one metric and holds all. With --root, threads are the first\n"
+	      "frames of stacks, which folded text and trees keep.\n\n"
+	      "Files of other programs that were read, beside what the documents of these\n"
+	      "formats describe:\n\n",
 	      out);
 	format_list_for_each(print_producers, out);
-	fputs("\nCounts of folded text that is read may have decimals (1.5): then all counts are\n"
-	      "multiplied by the same power of ten, at most 1000000, and a warning says by which.\n"
-	      "What is beyond six decimals is rounded. What is written are whole numbers.\n",
+	fputs("\nCounts of folded text may have decimals (1.5): then all counts are multiplied by\n"
+	      "the same power of ten, at most 1000000, and a warning says by which. What is\n"
+	      "beyond six decimals is rounded. Counts are written as whole numbers.\n",
 	      out);
 }

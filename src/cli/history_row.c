@@ -16,11 +16,16 @@
 #include "analysis/flat_table.h"
 #include "base/array.h"
 #include "base/json.h"
+#include "base/table_format.h"
 #include "base/utf8.h"
 #include "cli/inputs.h"
 
 #define MAX_NAME_COLUMNS 28
-#define MAX_COLUMNS      1024
+#define MIN_NAME_COLUMNS 10
+/* All columns but both names; and those of samples and complete stacks, which go first where it is narrow. */
+#define FIXED_COLUMNS 75
+#define COUNT_COLUMNS 18
+#define MAX_COLUMNS   1024
 
 /* The name of what a thread belongs to: its process, where that has a name. */
 static uint32_t get_process_name(const struct profile *profile, uint32_t thread_id)
@@ -282,34 +287,41 @@ void history_row_release(struct history_row *row)
 	*row = (struct history_row){0};
 }
 
-/* A name truncated to its column; nothing in it may move the cursor. */
-static void append_name(struct text *text, const char *name)
-{
-	size_t start = text->length;
-	size_t length = strlen(name);
+/* What of a row there is room for. */
+struct row_layout {
+	size_t name; /* columns of each of both names */
+	bool has_counts;
+};
 
-	text_append(text, name, length > MAX_NAME_COLUMNS ? MAX_NAME_COLUMNS - 2 : length);
-	for (size_t i = start; !text->failed && i < text->length; i++)
-		if ((unsigned char)text->data[i] < ' ' || text->data[i] == 0x7f)
-			text->data[i] = ' ';
-	if (length <= MAX_NAME_COLUMNS)
-		return;
-	/* No half UTF-8 character. */
-	while (text->length > start && ((unsigned char)name[text->length - start] & 0xc0) == 0x80)
-		text_truncate(text, text->length - 1);
-	text_append_string(text, "..");
+/* num_columns  0: of any length */
+static struct row_layout fit_row(size_t num_columns)
+{
+	struct row_layout layout = {.name = MAX_NAME_COLUMNS, .has_counts = true};
+	size_t left = num_columns > FIXED_COLUMNS ? num_columns - FIXED_COLUMNS : 0;
+
+	if (!num_columns || left >= 2 * MAX_NAME_COLUMNS)
+		return layout;
+	layout.has_counts = left >= 2 * MIN_NAME_COLUMNS;
+	if (!layout.has_counts)
+		left = num_columns > FIXED_COLUMNS - COUNT_COLUMNS
+			       ? num_columns - (FIXED_COLUMNS - COUNT_COLUMNS)
+			       : 0;
+	layout.name = left / 2 > MIN_NAME_COLUMNS ? left / 2 : MIN_NAME_COLUMNS;
+	return layout;
 }
 
-static void append_share(struct text *text, const char *name, uint64_t part, uint64_t whole)
+static void append_share(struct text *text, const char *name, uint64_t part, uint64_t whole,
+			 const struct row_layout *layout)
 {
+	size_t columns;
+
 	if (!name || !whole) {
-		text_printf(text, "  %5s %-*s", "", MAX_NAME_COLUMNS, "-");
+		text_printf(text, "  %5s %-*s", "", (int)layout->name, "-");
 		return;
 	}
 	text_printf(text, "  %4.0f%% ", 100.0 * (double)part / (double)whole);
-	append_name(text, name);
-	for (size_t length = strlen(name); length < MAX_NAME_COLUMNS; length++)
-		text_append_char(text, ' ');
+	columns = table_append_name(text, name, strlen(name), layout->name);
+	table_append_blanks(text, layout->name - columns);
 }
 
 /*
@@ -337,15 +349,24 @@ static void trim_end(struct text *text)
 	text_append_char(text, '\n');
 }
 
-void history_print_heading(struct text *text)
+void history_print_heading(struct text *text, size_t num_columns)
 {
-	text_printf(text, "%-25s %8s %8s %6s %8s  %5s %-*s  %5s %s\n", "began", "length", "samples",
-		    "load", "complete", "", MAX_NAME_COLUMNS, "busiest process", "",
-		    "busiest function");
+	struct row_layout layout = fit_row(num_columns);
+
+	text_printf(text, "%-25s %8s", "began", "length");
+	if (layout.has_counts)
+		text_printf(text, " %8s", "samples");
+	text_printf(text, " %6s", "load");
+	if (layout.has_counts)
+		text_printf(text, " %8s", "complete");
+	text_printf(text, "  %5s %-*.*s  %5s %.*s\n", "", (int)layout.name, (int)layout.name,
+		    "busiest process", "", (int)layout.name, "busiest function");
 }
 
-void history_row_print(const struct history_row *row, struct text *text)
+void history_row_print(const struct history_row *row, struct text *text, size_t num_columns)
 {
+	struct row_layout layout = fit_row(num_columns);
+
 	append_time(text, row->time_s, true);
 	if (row->is_damaged) {
 		text_append_string(text, "  damaged\n");
@@ -355,17 +376,18 @@ void history_row_print(const struct history_row *row, struct text *text)
 		text_printf(text, " %6.1f s", (double)row->duration_ns / 1e9);
 	else
 		text_printf(text, " %8s", "-");
-	text_printf(text, " %8" PRIu64, row->samples);
+	if (layout.has_counts)
+		text_printf(text, " %8" PRIu64, row->samples);
 	if (row->load >= 0)
 		text_printf(text, " %6.2f", row->load);
 	else
 		text_printf(text, " %6s", "-");
-	if (row->complete >= 0)
+	if (layout.has_counts && row->complete >= 0)
 		text_printf(text, " %7.1f%%", 100 * row->complete);
-	else
+	else if (layout.has_counts)
 		text_printf(text, " %8s", "-");
-	append_share(text, row->process, row->process_weight, row->weight);
-	append_share(text, row->function, row->function_weight, row->weight);
+	append_share(text, row->process, row->process_weight, row->weight, &layout);
+	append_share(text, row->function, row->function_weight, row->weight, &layout);
 	trim_end(text);
 }
 

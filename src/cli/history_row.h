@@ -64,9 +64,13 @@ void history_row_release(struct history_row *row);
  */
 bool history_row_append_text(const struct history_row *row, struct text *text);
 
-/* Append a line of a table, or the heading, with its newline. */
-void history_print_heading(struct text *text);
-void history_row_print(const struct history_row *row, struct text *text);
+/*
+ * Append a line of a table, or the heading, with its newline.
+ *
+ * num_columns  of the terminal: names are truncated, and counts left out, to fit; 0: as long as need be
+ */
+void history_print_heading(struct text *text, size_t num_columns);
+void history_row_print(const struct history_row *row, struct text *text, size_t num_columns);
 /* Append a JSON object. */
 void history_row_print_json(const struct history_row *row, struct text *text);
 

@@ -80,7 +80,7 @@ static void try_row(const uint8_t *data, size_t size)
 
 	if (!history_row_init_text(&row, "file", 0, string) &&
 	    history_row_append_text(&row, &first)) {
-		history_row_print(&row, &second);
+		history_row_print(&row, &second, size % 200);
 		history_row_print_json(&row, &second);
 		history_row_release(&row);
 		require(history_row_init_text(&row, "file", 0, first.data) == 0);

@@ -33,3 +33,24 @@ on_terminal 80 "$STACKWIDE events 's*'" >events
 [[ $(grep -c . events) -gt 3 && $(longest <events) -le 80 ]] || fail "events is wider than the terminal: $(<events)"
 "$STACKWIDE" events 's*' >piped
 [[ $(grep -c . piped) -lt $(grep -c . events) ]] || fail "events wraps lines in a pipe: $(<piped)"
+
+# Of two functions with one name the module says which is which, whether it has a column or not.
+sample() { printf 'a 1/1 1.5: 1 cycles:\n\t1 leaf+0x1 (/bin/%s)\n\n' "$1"; }
+{ sample application-one && sample b; } >first.txt
+{ sample application-two && sample b; } >second.txt
+for columns in 80 100 120; do
+    on_terminal $columns "$STACKWIDE diff first.txt second.txt --exact-names" >table
+    [[ $(longest <table) -le $columns ]] || fail "diff is wider than $columns columns: $(<table)"
+    for module in application-one application-two b; do
+        has_line "leaf *(\?$module)\?" <table || fail "$module is not in the table of $columns columns: $(<table)"
+    done
+done
+
+mkdir -p archive/2026/11/21
+cp in.folded archive/2026/11/21/030000Z-web.folded
+for columns in 80 120; do
+    for command in "history --dir archive" "help formats"; do
+        on_terminal $columns "$STACKWIDE $command" >table
+        [[ $(longest <table) -le $columns ]] || fail "$command is wider than $columns columns: $(<table)"
+    done
+done

@@ -2,6 +2,7 @@
  * The flat table as text: self and total weight and percent of every function, and its module.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "base/table_format.h"
 #include "formats/flat_text.h"
@@ -56,6 +57,8 @@ static struct text_layout get_layout(const struct flat_table *table,
 		layout.module = max(layout.module, strlen(row->module));
 	}
 	layout.name = min(layout.name, MAX_NAME_COLUMNS);
+	if (layout.module)
+		layout.module = max(layout.module, strlen("module"));
 	if (!layout.is_truncated)
 		return layout;
 	layout.module = min(layout.module, MAX_MODULE_COLUMNS);

@@ -1,12 +1,11 @@
 /* What is listed of the captures of an archive, and with which status. The width of the terminal is the test's. */
-#include <stddef.h>
-#include <sys/ioctl.h>
+#include "cli/terminal.h"
 
-static int ioctl_of_test(int fd, unsigned long request, struct winsize *ret);
+static struct terminal terminal_of_test(void);
 
-#define ioctl ioctl_of_test
+#define terminal_get terminal_of_test
 #include "cli/cmd_history.c"
-#undef ioctl
+#undef terminal_get
 
 #include <string.h>
 #include <time.h>
@@ -18,14 +17,12 @@ static int ioctl_of_test(int fd, unsigned long request, struct winsize *ret);
 #include "caught_output.h"
 /* clang-format on */
 
-static unsigned short columns; /* 0: it is no terminal */
+static size_t columns; /* 0: it is no terminal */
 static char printed[65536], message[4096];
 
-static int ioctl_of_test(int fd, unsigned long request _unused_, struct winsize *ret)
+static struct terminal terminal_of_test(void)
 {
-	assert_int_equal(fd, STDOUT_FILENO);
-	ret->ws_col = columns;
-	return columns ? 0 : -1;
+	return (struct terminal){.num_columns = columns};
 }
 
 static int set_up(void **state)

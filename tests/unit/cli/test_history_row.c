@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "base/json.h"
+#include "base/table_format.h"
 #include "cli/history_row.h"
 #include "profile_builder.h"
 
@@ -56,7 +57,7 @@ static void samples_of_an_event_are_those_of_the_account(void **state _unused_)
 	assert_int_equal(row.samples, 7);
 	assert_int_equal(row.weight, 3000);
 	assert_true(row.load < 0);
-	history_row_print(&row, &text);
+	history_row_print(&row, &text, 0);
 	assert_non_null(strstr(text.data, "100% dd"));
 	text_truncate(&text, 0);
 	history_row_print_json(&row, &text);
@@ -74,7 +75,7 @@ static void what_is_not_known_is_not_claimed(void **state _unused_)
 	struct history_row row;
 
 	assert_int_equal(history_row_init(&row, "empty", 0, profile), 0);
-	history_row_print(&row, &text);
+	history_row_print(&row, &text, 0);
 	assert_non_null(strstr(text.data, " - "));
 	assert_null(strchr(text.data, '%'));
 	text_truncate(&text, 0);
@@ -82,6 +83,39 @@ static void what_is_not_known_is_not_claimed(void **state _unused_)
 	assert_null(strstr(text.data, "load"));
 	assert_null(strstr(text.data, "process"));
 	text_release(&text);
+	history_row_release(&row);
+	profile_free(profile);
+}
+
+/* Columns of the longer of both lines. */
+static size_t measure_table(const struct history_row *row, size_t num_columns)
+{
+	struct text text = {0};
+	const char *newline;
+	size_t heading, line;
+
+	history_print_heading(&text, num_columns);
+	history_row_print(row, &text, num_columns);
+	newline = strchr(text.data, '\n');
+	assert_non_null(newline);
+	heading = (size_t)(newline - text.data);
+	line = table_get_name_width(newline + 1, strlen(newline + 1) - 1);
+	text_release(&text);
+	return heading > line ? heading : line;
+}
+
+static void a_table_is_as_wide_as_the_terminal(void **state _unused_)
+{
+	static const char name[] = "a_name_of_more_than_twenty-eight_characters";
+	struct profile *profile = profile_new();
+	struct history_row row;
+
+	builder_add_sample(profile, builder_add_thread(profile, 1, 1, name), name, 5);
+	assert_int_equal(history_row_init(&row, "a.pb.gz", 5, profile), 0);
+	assert_int_equal(measure_table(&row, 0), 131);
+	for (size_t columns = 77; columns < 200; columns++)
+		assert_in_range(measure_table(&row, columns), columns < 131 ? columns - 2 : 131,
+				columns < 131 ? columns : 131);
 	history_row_release(&row);
 	profile_free(profile);
 }
@@ -95,9 +129,9 @@ static void an_hour_that_comes_twice_has_two_offsets(void **state _unused_)
 	setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3", 1);
 	tzset();
 	assert_int_equal(history_row_init_damaged(&row, "a", 1792888200), 0);
-	history_row_print(&row, &text);
+	history_row_print(&row, &text, 0);
 	row.time_s += 3600;
-	history_row_print(&row, &text);
+	history_row_print(&row, &text, 0);
 	assert_string_equal(text.data, "2026-10-25 02:30:00 +0200  damaged\n"
 				       "2026-10-25 02:30:00 +0100  damaged\n");
 	text_release(&text);
@@ -131,12 +165,12 @@ static void long_names_are_truncated_between_characters(void **state _unused_)
 	struct text text = {0};
 	struct history_row row;
 
-	/* 25 bytes, then characters of two: the cut at 26 would be inside the first. */
+	/* 29 characters, the last of which have two bytes. */
 	builder_add_sample(profile, builder_add_thread(profile, 1, 1, "t"),
-			   "aaaaaaaaaaaaaaaaaaaaaaaaa\xc3\xa9\xc3\xa9\xc3\xa9", 1);
+			   "aaaaaaaaaaaaaaaaaaaaaaaaa\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9", 1);
 	assert_int_equal(history_row_init(&row, "x", 0, profile), 0);
-	history_row_print(&row, &text);
-	assert_non_null(strstr(text.data, "aaaaaaaaaaaaaaaaaaaaaaaaa..\n"));
+	history_row_print(&row, &text, 0);
+	assert_non_null(strstr(text.data, "aaaaaaaaaaaaaaaaaaaaaaaaa\xc3\xa9\xc3\xa9…\n"));
 	text_release(&text);
 	history_row_release(&row);
 	profile_free(profile);
@@ -178,7 +212,7 @@ static struct text print(const struct history_row *row)
 {
 	struct text text = {0};
 
-	history_row_print(row, &text);
+	history_row_print(row, &text, 0);
 	history_row_print_json(row, &text);
 	return text;
 }
@@ -277,6 +311,7 @@ int main(void)
 		cmocka_unit_test(a_row_sums_a_capture_up),
 		cmocka_unit_test(samples_of_an_event_are_those_of_the_account),
 		cmocka_unit_test(what_is_not_known_is_not_claimed),
+		cmocka_unit_test(a_table_is_as_wide_as_the_terminal),
 		cmocka_unit_test(an_hour_that_comes_twice_has_two_offsets),
 		cmocka_unit_test(json_is_json_whatever_the_names_are),
 		cmocka_unit_test(long_names_are_truncated_between_characters),
