@@ -69,6 +69,19 @@ static int write_profile(struct convert_command *conversion, const struct profil
 	return err ? report(EXIT_FAILED, &error) : EXIT_DONE;
 }
 
+/* Inputs have clocks of their own: times of several would not be one order. */
+static void warn_of_times(const struct convert_command *conversion, const struct profile *profile,
+			  const struct timeline *timeline)
+{
+	const struct timestamps *times = profile_get_timestamps(profile);
+
+	if (outputs_have_times(&conversion->outputs) && timeline_is_empty(timeline) &&
+	    profile_count_sources(profile) > 1 && times && timestamps_count(times))
+		log_warning(
+			"the trace has no times, as the clocks of several inputs differ; convert "
+			"each of them to have its times");
+}
+
 /*
  * The files to write are opened before any input is read: who mistypes a path need not wait to
  * learn it.
@@ -106,6 +119,8 @@ static int convert(struct convert_command *conversion, char **paths, size_t num_
 		return status;
 	conversion->inputs.is_archive = conversion->archive.dir;
 	status = inputs_read(paths, num_paths, &conversion->inputs, profile, timeline);
+	if (!status)
+		warn_of_times(conversion, profile, timeline);
 	return status ? status : write_profile(conversion, profile, timeline);
 }
 

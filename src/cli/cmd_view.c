@@ -12,6 +12,7 @@
 #include "base/output_file.h"
 #include "cli/archive_inputs.h"
 #include "cli/command.h"
+#include "cli/format_list.h"
 #include "cli/inputs.h"
 #include "formats/compression.h"
 #include "viewer/page.h"
@@ -159,26 +160,46 @@ static int view(const struct viewing *viewing, char **paths, size_t num_paths)
 		status = inputs_read(paths, num_paths, &viewing->inputs, profile, NULL);
 	if (status)
 		return status;
+	/* The page has all of them, and nobody gets another one than he has asked for. */
+	if (viewing->inputs.metric && num_paths)
+		status = inputs_choose_metric(profile, &viewing->inputs,
+					      &(struct call_tree_opts){0});
+	if (status)
+		return status;
 	return viewing->output ? write_page(viewing->output, profile) : show(profile);
+}
+
+/* Whether a name says that the file is something else than a page. */
+static bool is_no_page(const char *path)
+{
+	const struct format *format = format_list_find_path(path).format;
+	size_t length;
+
+	if (format && format != &format_html) {
+		log_error(
+			"-o '%s': view writes pages, .html; 'stackwide convert' writes the format "
+			"%s",
+			path, format->name);
+		return true;
+	}
+	if (compression_find_suffix(path, strlen(path), &length) == COMPRESSION_NONE)
+		return false;
+	log_error("-o '%s': a page is compressed already; end the name in .html", path);
+	return true;
 }
 
 static int run_view(int argc, char **argv)
 {
 	struct viewing viewing = {0};
 	struct input_paths paths = {0};
-	size_t length;
 	int first;
 	int parsed = options_parse(view_options, argc, argv, handle, &viewing, &first);
 	int status;
 
 	if (parsed)
 		return parsed > 0 ? EXIT_SHOW_HELP : EXIT_USAGE;
-	if (viewing.output && compression_find_suffix(viewing.output, strlen(viewing.output),
-						      &length) != COMPRESSION_NONE) {
-		log_error("-o '%s': a page is compressed already; end the name in .html",
-			  viewing.output);
+	if (viewing.output && is_no_page(viewing.output))
 		return EXIT_USAGE;
-	}
 	status = archive_inputs_list(&viewing.archive, argv + first, (size_t)(argc - first), "view",
 				     &paths);
 	viewing.inputs.is_archive = viewing.archive.dir;

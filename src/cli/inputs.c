@@ -269,17 +269,8 @@ static int report_out_of_memory(void)
 	return EXIT_FAILED;
 }
 
-/* "folded, pprof" */
-static void append_readable(struct text *text)
-{
-	for (const struct format *const *format = format_get_all(); *format; format++)
-		if ((*format)->read)
-			text_printf(text, "%s%s", text->length ? ", " : "", (*format)->name);
-}
-
 static int report_unknown_format(const struct reading *reading)
 {
-	_cleanup_(text_release) struct text names = {0};
 	const char *content;
 
 	if (input_file_is_folder(reading->file)) {
@@ -294,10 +285,10 @@ static int report_unknown_format(const struct reading *reading)
 		log_error("%s: at byte 0: %s", reading->name, content);
 		return EXIT_BAD_INPUT;
 	}
-	append_readable(&names);
-	log_error("%s: at byte 0: the format is not recognised; what is read: %s; --from FORMAT "
-		  "chooses, and 'stackwide help formats' describes them",
-		  reading->name, names.data && !names.failed ? names.data : "");
+	log_error(
+		"%s: at byte 0: the format is not recognised; 'stackwide help formats' lists those "
+		"that can be read, and --from chooses one",
+		reading->name);
 	return EXIT_BAD_INPUT;
 }
 

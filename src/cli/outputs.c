@@ -27,13 +27,23 @@ static const struct format *choose_default(void)
 	return &format_svg;
 }
 
-/* .gz or .zst at the end of a name. Others are not written. */
-static enum compression find_written_suffix(const char *name)
+static enum compression find_suffix(const char *name)
 {
 	size_t length;
-	enum compression found = compression_find_suffix(name, strlen(name), &length);
 
-	return found == COMPRESSION_GZIP || found == COMPRESSION_ZSTD ? found : COMPRESSION_NONE;
+	return compression_find_suffix(name, strlen(name), &length);
+}
+
+/* Nobody expects plain text in x.folded.xz. */
+static int check_suffix(const struct output_request *request, struct error *error)
+{
+	enum compression found = find_suffix(request->path);
+
+	if (found == COMPRESSION_NONE || found == COMPRESSION_GZIP || found == COMPRESSION_ZSTD)
+		return 0;
+	return error_set(error, -EINVAL,
+			 "the name '%s': files are compressed as .gz or .zst, not as %s",
+			 request->path, strrchr(request->path, '.'));
 }
 
 /*
@@ -43,7 +53,7 @@ static enum compression find_written_suffix(const char *name)
 static int choose_compression(const struct output_request *request, const struct format *format,
 			      enum compression *ret, struct error *error)
 {
-	enum compression suffix = find_written_suffix(request->path);
+	enum compression suffix = find_suffix(request->path);
 	bool is_behind_extension =
 		format_list_find_path(request->path).compression != COMPRESSION_NONE;
 
@@ -52,7 +62,7 @@ static int choose_compression(const struct output_request *request, const struct
 		return 0;
 	}
 	*ret = COMPRESSION_NONE;
-	if (suffix == find_written_suffix(format->extension) && !is_behind_extension)
+	if (suffix == find_suffix(format->extension) && !is_behind_extension)
 		return 0;
 	return error_set(error, -EINVAL,
 			 "the name '%s': files of the format %s are compressed already; end it in "
@@ -104,11 +114,16 @@ int outputs_init(struct outputs *outputs, const struct output_request *requests,
 	outputs->length = num_requests;
 	for (size_t i = 0; i < num_requests; i++) {
 		struct output *output = &outputs->items[i];
-		int err = choose_format(&requests[i], &output->format, error);
+		int err = requests[i].path ? check_suffix(&requests[i], error) : 0;
 
-		if (!err && requests[i].path)
-			err = choose_compression(&requests[i], output->format, &output->compression,
-						 error);
+		if (err)
+			return err;
+		err = choose_format(&requests[i], &output->format, error);
+		if (err)
+			return err;
+		if (!requests[i].path)
+			continue;
+		err = choose_compression(&requests[i], output->format, &output->compression, error);
 		if (err)
 			return err;
 	}

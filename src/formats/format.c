@@ -11,6 +11,9 @@
 #include "formats/tar.h"
 #include "timeline/timeline.h"
 
+/* Where the words of a report are looked for. */
+#define REPORT_HEAD_BYTES 4096
+
 /* clang-format off */
 static const struct format *const formats[] = {
 	&format_async_profiler,
@@ -163,6 +166,35 @@ const struct format *format_detect_members(const char *const *members, size_t nu
 	return NULL;
 }
 
+/* Reports for people, by words at their head: what they were made of can be read. */
+static const char *describe_report(const uint8_t *data, size_t size)
+{
+	static const struct {
+		const char *words;
+		const char *description;
+	} reports[] = {
+		{"# Overhead ",
+		 "a report of perf, without whole stacks; use perf.data, or what 'perf "
+		 "script' prints"},
+		{"Performance counter stats for", "counts of 'perf stat', not samples"},
+		{"Showing nodes accounting for", "a report of pprof, without whole stacks; use the "
+						 "profile that pprof read"},
+		{"Each sample counts as", "a report of gprof, without whole stacks"},
+		{"Profile data file 'callgrind.out", "a report of callgrind_annotate; use the "
+						     "callgrind.out file that it read"},
+		{"PERF_RECORD_",
+		 "a dump of 'perf script -D' or 'perf report -D'; use perf.data, or "
+		 "what 'perf script' prints"},
+	};
+
+	if (size > REPORT_HEAD_BYTES)
+		size = REPORT_HEAD_BYTES;
+	for (size_t i = 0; i < ARRAY_LENGTH(reports); i++)
+		if (memmem(data, size, reports[i].words, strlen(reports[i].words)))
+			return reports[i].description;
+	return NULL;
+}
+
 const char *format_describe_unknown(const uint8_t *data, size_t size)
 {
 	static const struct {
@@ -188,5 +220,5 @@ const char *format_describe_unknown(const uint8_t *data, size_t size)
 		if (size >= length && !memcmp(data, contents[i].magic, length))
 			return contents[i].description;
 	}
-	return NULL;
+	return describe_report(data, size);
 }

@@ -107,13 +107,12 @@ static void count_other(struct samples *samples, struct bytes key)
 static void warn_of_others(struct samples *samples)
 {
 	if (samples->num_others)
-		import_warn(
-			samples->reader->import,
-			"%llu labels of samples (%s) are left out: nothing that is written keeps "
-			"them",
-			(unsigned long long)samples->num_others,
-			samples->others.failed || !samples->others.data ? ""
-									: samples->others.data);
+		import_warn(samples->reader->import,
+			    "%llu labels of samples (%s) are left out: only those of threads and "
+			    "processes are read",
+			    (unsigned long long)samples->num_others,
+			    samples->others.failed || !samples->others.data ? ""
+									    : samples->others.data);
 }
 
 static int read_label(struct samples *samples, struct bytes label, size_t offset,

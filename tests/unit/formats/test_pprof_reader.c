@@ -269,10 +269,11 @@ static void labels_that_are_not_kept_are_told(void **state _unused_)
 	} cases[] = {
 		{"pid", "", ""},
 		{"user", "",
-		 "2 labels of samples (user) are left out: nothing that is written keeps them"},
-		{"", "", "2 labels of samples () are left out: nothing that is written keeps them"},
+		 "2 labels of samples (user) are left out: only those of threads and processes are read"},
+		{"", "",
+		 "2 labels of samples () are left out: only those of threads and processes are read"},
 		{"state", "",
-		 "2 labels of samples (state) are left out: nothing that is written keeps them"},
+		 "2 labels of samples (state) are left out: only those of threads and processes are read"},
 		{"state", PPROF_COMMENT "1.0", ""},
 	};
 
