@@ -47,10 +47,10 @@ enum exit_stage {
 /* How a thread has left its CPU. */
 struct departure {
 	__u64 left_ns; /* CLOCK_MONOTONIC, not before the begin; 0: it is on a CPU, for all we know */
-	__u64 woken_ns;   /* 0: not yet */
-	__u64 resumed_ns; /* while it is on a CPU: since when; 0: not known */
-	__u64 phase_ns;   /* of its off-CPU time in the period */
-	__u32 flag;       /* enum wire_sample_flag */
+	__u64 woken_ns;          /* 0: not yet */
+	__u64 resumed_ns;        /* while it is on a CPU: since when; 0: not known */
+	struct wire_phase phase; /* of its off-CPU time; only with has_phase */
+	__u32 flag;              /* enum wire_sample_flag */
 	__u8 has_phase;
 	__u8 exit_stage;      /* enum exit_stage */
 	__u8 origin;          /* enum departure_origin */
@@ -147,14 +147,19 @@ static __always_inline __u32 get_state(struct task_struct *task)
 	return ((struct task_struct___with_state *)task)->state;
 }
 
+static __always_inline __u64 get_random(void)
+{
+	return (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32();
+}
+
 static __always_inline void set_phase(struct departure *departure)
 {
 	__u64 random;
 
 	if (departure->has_phase)
 		return;
-	random = (__u64)bpf_get_prandom_u32() << 32 | bpf_get_prandom_u32();
-	departure->phase_ns = random % period_ns;
+	random = get_random();
+	wire_begin_period(&departure->phase, period_ns, &random);
 	departure->has_phase = true;
 }
 
@@ -225,15 +230,23 @@ static __always_inline void add_wait(struct wire_off_cpu_counters *counter, cons
 	counter->run_queue_ns += wait->queue_ns;
 }
 
-/* Add a wait to what its thread has waited. Whether that has crossed a period. */
-static __always_inline bool cross_periods(__u64 *phase_ns, struct wait *wait)
+/* Add a wait to what its thread has waited. Whether a sample stands for it. */
+static __always_inline bool cross_periods(struct wire_phase *phase, struct wait *wait)
 {
-	__u64 phase = *phase_ns;
+	__u64 sum_ns = wait->wait_ns + wait->queue_ns;
+	struct wire_phase next;
+	__u64 random;
 
-	wait->num_periods = wire_take_periods(&phase, wait->wait_ns, period_ns);
-	wait->num_queue_periods = wire_take_periods(&phase, wait->queue_ns, period_ns);
-	*phase_ns = phase;
-	return wait->num_periods || wait->num_queue_periods;
+	if (sum_ns <= phase->until_ns) { /* most of them: no random number is needed */
+		phase->until_ns -= sum_ns;
+		return false;
+	}
+	next = *phase;
+	random = get_random();
+	wait->num_periods = wire_take_periods(&next, wait->wait_ns, period_ns, &random);
+	wait->num_queue_periods = wire_take_periods(&next, wait->queue_ns, period_ns, &random);
+	*phase = next;
+	return true;
 }
 
 #endif

@@ -4,9 +4,9 @@
  *	sched_switch   a thread leaves its CPU: note when, and how
  *	sched_waking   it is woken: from now on it waits for a CPU and nothing else; so does a new
  *	               thread from sched_wakeup_new on
- *	switch-in      it has got one: what it has waited is added to its sum, and only where the sum
- *	               crosses a multiple of the period is a sample taken, which then stands for as many
- *	               periods as were crossed
+ *	switch-in      it has got one: what it has waited is added to its sum. Each period of the sum has a
+ *	               point, at a random place, and only where one is in the wait is a sample taken, which then
+ *	               stands for as many periods as there are points in it
  *
  * Where waits for futexes alone are recorded (--locks), what a thread waits for is read from its registers when it
  * leaves its CPU, so that neither its wakeup nor its sum has a part in what is left out.
@@ -103,7 +103,7 @@ static __always_inline void finish_wait(void *ctx, struct wire_off_cpu_counters 
 		counter->other_waits++;
 	else if (is_short(&wait))
 		counter->below_min_block++;
-	else if (cross_periods(&departure->phase_ns, &wait))
+	else if (cross_periods(&departure->phase, &wait))
 		take_sample(ctx, counter, &wait, now_ns, is_first);
 	else
 		counter->below_period++;

@@ -383,8 +383,8 @@ static __always_inline int finish_sleeper(struct bpf_iter__task *ctx, bool copie
 	if (wait.is_left_out) {
 		counter->other_waits++;
 	} else if (!is_short(&wait)) {
-		__u64 phase_ns = departure->phase_ns;
-		bool is_sampled = cross_periods(&phase_ns, &wait);
+		struct wire_phase phase = departure->phase;
+		bool is_sampled = cross_periods(&phase, &wait);
 
 		if (is_sampled &&
 		    !write_sleeper(ctx->meta->seq, task, departure, &wait, copies_stack))

@@ -129,7 +129,7 @@ int BPF_PROG(on_woken_by, struct task_struct *task)
 	/* Clocks of different CPUs may differ a little. */
 	waited_ns = now_ns > departure->left_ns ? now_ns - departure->left_ns : 0;
 	if (departure->flag != WIRE_SAMPLE_PREEMPTED && !departure->is_left_out &&
-	    departure->phase_ns + waited_ns >= period_ns)
+	    waited_ns > departure->phase.until_ns)
 		departure->wakeup = take_waker(ctx);
 	return 0;
 }

@@ -9,27 +9,80 @@
 #include "wire/wire.h"
 
 /*
- * Add a duration to the off-CPU time of a thread. Gives how often the sum has crossed a multiple of the
- * period: so many periods the sample stands for; the rest is left in *phase_ns. As a thread begins at
- * a random phase below the period, the expected weight of every interval is its duration, also of those
- * that are shorter than the period.
+ * Where a thread's off-CPU time is in its period. The time is divided into periods, and each has one point, at a
+ * random place in it. An interval stands for one period for each point in it, so that its expected weight is its
+ * duration, also if it is shorter than the period, and all intervals of a thread together weigh their sum but for
+ * less than a period. Were the points equally far apart, waits as long as the period would always be met at the same
+ * place: on one side of a wakeup, or at every second of two.
  */
-static inline wire_u32 wire_take_periods(wire_u64 *phase_ns, wire_u64 duration_ns,
-					 wire_u64 period_ns)
-{
-	wire_u64 sum_ns = *phase_ns + duration_ns;
-	wire_u64 num_periods;
+struct wire_phase {
+	wire_u64 until_ns;  /* from now to the next point */
+	wire_u64 behind_ns; /* from this point to the end of its period, at least 1 */
+	wire_u64 excess_ns; /* what was more than one sample can stand for: the next one's */
+};
 
-	/* Most waits: so little is done at a switch that two divisions would be a good part of it. */
-	if (sum_ns < period_ns || !period_ns) {
-		*phase_ns = sum_ns;
+/* A number from 0 on below the limit; *random is another one then. By the finalizer of SplitMix64. */
+static inline wire_u64 wire_draw_below(wire_u64 *random, wire_u64 limit)
+{
+	wire_u64 number = *random += 0x9e3779b97f4a7c15ull;
+
+	number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9ull;
+	number = (number ^ (number >> 27)) * 0x94d049bb133111ebull;
+	return (number ^ (number >> 31)) % limit;
+}
+
+/* Choose the point of a period that begins now. period_ns  at least 1 */
+static inline void wire_begin_period(struct wire_phase *phase, wire_u64 period_ns, wire_u64 *random)
+{
+	phase->until_ns = wire_draw_below(random, period_ns);
+	phase->behind_ns = period_ns - phase->until_ns;
+}
+
+/* Periods that one sample stands for at most, but for its first and its last. */
+#define WIRE_MAX_WHOLE_PERIODS 0xfffffffdull
+
+/*
+ * Add a duration to the off-CPU time of a thread. Gives how many points are in it: so many periods the sample stands
+ * for.
+ *
+ * period_ns  at least 1
+ * random     any number; it changes, and serves for the next call
+ */
+static inline wire_u32 wire_take_periods(struct wire_phase *phase, wire_u64 duration_ns,
+					 wire_u64 period_ns, wire_u64 *random)
+{
+	wire_u64 past_ns; /* the point */
+	wire_u64 num_whole;
+
+	/* Most waits: so little is done at a switch that divisions would be a good part of it. */
+	if (duration_ns <= phase->until_ns) {
+		phase->until_ns -= duration_ns;
 		return 0;
 	}
-	num_periods = sum_ns / period_ns;
-	if (num_periods > ~(wire_u32)0)
-		num_periods = ~(wire_u32)0; /* what is beyond is the next sample's */
-	*phase_ns = sum_ns - num_periods * period_ns;
-	return (wire_u32)num_periods;
+	past_ns = duration_ns - phase->until_ns + phase->excess_ns;
+	phase->excess_ns = 0;
+	if (past_ns < phase->behind_ns) {
+		wire_u64 left_ns = phase->behind_ns - past_ns;
+
+		wire_begin_period(phase, period_ns, random);
+		phase->until_ns += left_ns;
+		return 1;
+	}
+	past_ns -= phase->behind_ns;
+	num_whole = past_ns / period_ns;
+	past_ns %= period_ns;
+	if (num_whole > WIRE_MAX_WHOLE_PERIODS) {
+		phase->excess_ns = (num_whole - WIRE_MAX_WHOLE_PERIODS) * period_ns;
+		num_whole = WIRE_MAX_WHOLE_PERIODS;
+	}
+	wire_begin_period(phase, period_ns, random);
+	if (past_ns <= phase->until_ns) {
+		phase->until_ns -= past_ns;
+		return (wire_u32)(1 + num_whole);
+	}
+	wire_begin_period(phase, period_ns, random);
+	phase->until_ns += period_ns - past_ns;
+	return (wire_u32)(2 + num_whole);
 }
 
 /*

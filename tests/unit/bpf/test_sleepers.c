@@ -64,6 +64,7 @@ static struct departure *note(enum departure_origin origin, uint64_t left_ns)
 	departure->left_ns = left_ns;
 	departure->flag = WIRE_SAMPLE_BLOCKED;
 	departure->has_phase = true;
+	departure->phase = (struct wire_phase){.until_ns = PERIOD - 1, .behind_ns = 1};
 	return departure;
 }
 

@@ -42,6 +42,7 @@ static int set_up(void **state _unused_)
 	pid_namespace_inode = 0;
 	departure = add_departure(&task);
 	departure->left_ns = 5000;
+	departure->phase = (struct wire_phase){.until_ns = PERIOD - 1, .behind_ns = 1};
 	departure->flag = WIRE_SAMPLE_BLOCKED;
 	return 0;
 }
@@ -148,7 +149,7 @@ static void a_wait_below_the_period_has_no_waker(void **state _unused_)
 	assert_int_equal(departure->wakeup, 0);
 	assert_int_equal(departure->woken_ns, 5999);
 	departure->woken_ns = 0;
-	departure->phase_ns = 1;
+	departure->phase.until_ns--;
 	wake(5999);
 	expect_counts(1, 0, 0, 0);
 }

@@ -7,90 +7,133 @@
 
 #define PERIOD 1000
 
-static void time_below_the_period_is_kept_for_the_next_wait(_unused_ void **state)
-{
-	wire_u64 phase = 0;
+static wire_u64 seed;
 
-	assert_int_equal(wire_take_periods(&phase, 999, PERIOD), 0);
-	assert_int_equal(phase, 999);
-	assert_int_equal(wire_take_periods(&phase, 1, PERIOD), 1);
-	assert_int_equal(phase, 0);
+static struct wire_phase begin(void)
+{
+	struct wire_phase phase = {0};
+
+	wire_begin_period(&phase, PERIOD, &seed);
+	return phase;
 }
 
-static void a_long_wait_stands_for_all_periods_that_it_crosses(_unused_ void **state)
+static wire_u32 take(struct wire_phase *phase, wire_u64 duration_ns)
 {
-	wire_u64 phase = 600;
+	wire_u32 num_periods = wire_take_periods(phase, duration_ns, PERIOD, &seed);
 
-	assert_int_equal(wire_take_periods(&phase, 12500, PERIOD), 13);
-	assert_int_equal(phase, 100);
+	assert_in_range(phase->until_ns, 0, 2 * PERIOD - 1);
+	assert_in_range(phase->behind_ns, 1, PERIOD);
+	return num_periods;
 }
 
-static void a_wait_in_two_parts_weighs_as_much_as_in_one(_unused_ void **state)
+static void time_before_the_point_is_kept_for_the_next_wait(_unused_ void **state)
 {
-	for (wire_u64 first = 0; first < 3 * PERIOD; first += 7) {
-		wire_u64 phase = 431;
-		wire_u64 phase_of_parts = 431;
-		wire_u32 whole = wire_take_periods(&phase, 3 * PERIOD, PERIOD);
-		wire_u32 parts = wire_take_periods(&phase_of_parts, first, PERIOD);
+	struct wire_phase phase = {.until_ns = 600, .behind_ns = 400};
 
-		parts += wire_take_periods(&phase_of_parts, 3 * PERIOD - first, PERIOD);
-		assert_int_equal(parts, whole);
-		assert_int_equal(phase_of_parts, phase);
+	assert_int_equal(take(&phase, 599), 0);
+	assert_int_equal(phase.until_ns, 1);
+	assert_int_equal(take(&phase, 1), 0);
+	assert_int_equal(phase.until_ns, 0);
+	assert_int_equal(take(&phase, 1), 1);
+	/* The next point is in the next period. */
+	assert_in_range(phase.until_ns, 399, 1398);
+	assert_int_equal(phase.until_ns + phase.behind_ns, 399 + PERIOD);
+}
+
+static void a_period_that_ends_with_a_wait_is_over(_unused_ void **state)
+{
+	struct wire_phase phase = {.until_ns = 600, .behind_ns = 400};
+
+	assert_int_equal(take(&phase, 1000), 1);
+	assert_int_equal(phase.until_ns + phase.behind_ns, PERIOD);
+}
+
+static void a_long_wait_stands_for_all_points_in_it(_unused_ void **state)
+{
+	for (int i = 0; i < 1000; i++) {
+		struct wire_phase phase = {.until_ns = 600, .behind_ns = 400};
+
+		/* The first period, eleven more, and half of another. */
+		assert_in_range(take(&phase, 12500), 12, 13);
 	}
 }
 
-/* Over all phases, which is what a random one is on average. */
-static void a_short_wait_weighs_its_duration_on_average(_unused_ void **state)
+/* Chance is 5 standard deviations wide: below one in a million. */
+static void a_wait_weighs_its_duration_on_average(_unused_ void **state)
 {
-	for (wire_u64 duration = 0; duration < 3 * PERIOD; duration += 13) {
-		wire_u64 num_periods = 0;
+	const int num_runs = 20000;
 
-		for (wire_u64 first = 0; first < PERIOD; first++) {
-			wire_u64 phase = first;
+	for (wire_u64 duration = 0; duration < 3 * PERIOD; duration += 137) {
+		int64_t sum = 0;
 
-			num_periods += wire_take_periods(&phase, duration, PERIOD);
+		for (int i = 0; i < num_runs; i++) {
+			struct wire_phase phase = begin();
+
+			(void)take(&phase, (wire_u64)(drand48() * 5 * PERIOD));
+			sum += take(&phase, duration);
 		}
-		assert_int_equal(num_periods, duration);
+		/* Of both ends of the wait, each is before or behind a point: less than 1 in variance. */
+		assert_in_range(sum * PERIOD + 708000, (int64_t)duration * num_runs,
+				(int64_t)duration * num_runs + 2 * 708000);
 	}
 }
 
-static void the_weight_of_many_waits_is_their_sum_but_for_one_period(_unused_ void **state)
+static void all_waits_of_a_thread_weigh_their_sum_but_for_one_period(_unused_ void **state)
 {
-	wire_u64 phase = 777;
+	struct wire_phase phase = begin();
 	wire_u64 sum = 0;
 	wire_u64 num_periods = 0;
 
-	srand48(1);
 	for (int i = 0; i < 10000; i++) {
 		wire_u64 duration = (wire_u64)(drand48() * 3000);
 
 		sum += duration;
-		num_periods += wire_take_periods(&phase, duration, PERIOD);
-		assert_true(phase < PERIOD);
+		num_periods += take(&phase, duration);
 		assert_true(num_periods * PERIOD < sum + PERIOD);
 		assert_true(num_periods * PERIOD + PERIOD > sum);
 	}
 }
 
-static void more_periods_than_a_sample_can_hold_are_left_to_the_next_one(_unused_ void **state)
+/* A thread that sleeps for 600 and queues for 400 again and again is not always met in one of them. */
+static void waits_as_long_as_the_period_are_met_at_all_places(_unused_ void **state)
+{
+	const int num_waits = 10000;
+	struct wire_phase phase = begin();
+	int asleep = 0;
+	int queued = 0;
+
+	for (int i = 0; i < num_waits; i++) {
+		asleep += (int)take(&phase, 600);
+		queued += (int)take(&phase, 400);
+	}
+	assert_in_range(asleep + queued, num_waits - 1, num_waits + 1);
+	/* 5 sqrt(10000 * 0.6 * 0.4) */
+	assert_in_range(asleep, 6000 - 245, 6000 + 245);
+}
+
+static void more_periods_than_a_sample_can_hold_are_the_next_ones(_unused_ void **state)
 {
 	const wire_u64 most = UINT32_MAX;
-	wire_u64 phase = 3;
+	struct wire_phase phase = {.until_ns = 0, .behind_ns = PERIOD};
+	wire_u64 num_periods = take(&phase, (most + 50) * PERIOD);
 
-	assert_int_equal(wire_take_periods(&phase, (most + 5) * PERIOD, PERIOD), most);
-	assert_int_equal(wire_take_periods(&phase, 0, PERIOD), 5);
-	assert_int_equal(phase, 3);
+	assert_in_range(num_periods, most - 1, most);
+	assert_true(phase.excess_ns > 0);
+	num_periods += take(&phase, 2 * PERIOD);
+	assert_in_range(num_periods, most + 50 + 1, most + 50 + 3);
+	assert_int_equal(phase.excess_ns, 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(time_below_the_period_is_kept_for_the_next_wait),
-		cmocka_unit_test(a_long_wait_stands_for_all_periods_that_it_crosses),
-		cmocka_unit_test(a_wait_in_two_parts_weighs_as_much_as_in_one),
-		cmocka_unit_test(a_short_wait_weighs_its_duration_on_average),
-		cmocka_unit_test(the_weight_of_many_waits_is_their_sum_but_for_one_period),
-		cmocka_unit_test(more_periods_than_a_sample_can_hold_are_left_to_the_next_one),
+		cmocka_unit_test(time_before_the_point_is_kept_for_the_next_wait),
+		cmocka_unit_test(a_period_that_ends_with_a_wait_is_over),
+		cmocka_unit_test(a_long_wait_stands_for_all_points_in_it),
+		cmocka_unit_test(a_wait_weighs_its_duration_on_average),
+		cmocka_unit_test(all_waits_of_a_thread_weigh_their_sum_but_for_one_period),
+		cmocka_unit_test(waits_as_long_as_the_period_are_met_at_all_places),
+		cmocka_unit_test(more_periods_than_a_sample_can_hold_are_the_next_ones),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
