@@ -46,9 +46,10 @@ run_java() {
     record -F 999 --runtime-frames "$frames" --stats "$TMPDIR/stats.json" -o "$TMPDIR/out.folded" -- "${in_own_tmp[@]}" \
         java "-XX:CompileCommand=dontinline,Deep.*" "$@" Deep >"$TMPDIR/java.out" || fail "java failed"
     expect_account_adds_up "$TMPDIR/stats.json"
-    expect_between "share of complete stacks in %" \
-        "$(awk -v part="$(stats_get "$TMPDIR/stats.json" user_stacks.complete)" -v whole="$(folded_total "$TMPDIR/out.folded")" \
-            'BEGIN { print 100 * part / whole }')" 98 100
+    # Until the recorder knows this HotSpot, stacks through its code end there: that takes the longer the busier the machine
+    # is. At this frequency a sample is a millisecond. The chain of the leaf, below, allows no other ones.
+    expect_between "samples without a whole stack" \
+        $(($(folded_total "$TMPDIR/out.folded") - $(stats_get "$TMPDIR/stats.json" user_stacks.complete))) 0 200
 }
 
 # expect_chain SUFFIX FIRST SECOND THIRD LEAF: of the stacks with the leaf, those that have the others below it.
