@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "collect/elf_message.h"
+#include "collect/elf/elf_message.h"
 #include "require.h"
 #include "unwind/unwind_table.h"
 

@@ -6,12 +6,12 @@
 #include "filter_evaluation.h"
 #include "require.h"
 
-#include "collect/event_filter.h"
+#include "collect/events/event_filter.h"
 
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "collect/event_format.h"
+#include "collect/events/event_format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

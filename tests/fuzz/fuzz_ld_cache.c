@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "collect/ld_cache.h"
+#include "collect/elf/ld_cache.h"
 #include "require.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

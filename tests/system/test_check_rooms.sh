@@ -154,8 +154,8 @@ put src/profile/a.c 'err = slow_opener_follow(NULL, pid, path);'
 refuses src/profile/a.c:1 'without an opener it is waited for'
 put src/profile/a.c 'err = proc_maps_read(NULL, "/proc", pid, visit, NULL);'
 refuses src/profile/a.c:1 'without an opener it is waited for'
-put src/collect/probes.c '' 'snprintf(root, sizeof(root), "/proc/%d/root", pid);' 'fd = open(root, O_PATH);'
-refuses src/collect/probes.c:3 'by process/slow_opener.h alone'
+put src/collect/events/probes.c '' 'snprintf(root, sizeof(root), "/proc/%d/root", pid);' 'fd = open(root, O_PATH);'
+refuses src/collect/events/probes.c:3 'by process/slow_opener.h alone'
 
 need_command git
 put Makefile ''

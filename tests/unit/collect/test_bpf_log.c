@@ -12,7 +12,7 @@ int print_of_test(char **ret, const char *format, va_list arguments) _printf_(2,
 
 #define log_debug note_line
 #define vasprintf print_of_test
-#include "collect/bpf_log.c"
+#include "collect/kernel/bpf_log.c"
 #undef vasprintf
 
 #include <bpf/libbpf.h>

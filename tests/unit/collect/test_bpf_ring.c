@@ -2,7 +2,7 @@
  * Records of a ring, written by the test as the kernel writes them. The ring is a file in memory
  * with the layout of the kernel's: a page to say what is consumed, one for what is produced, data.
  */
-#include "collect/bpf_ring.h"
+#include "collect/kernel/bpf_ring.h"
 
 #include <errno.h>
 #include <linux/bpf.h>

@@ -2,7 +2,7 @@
  * Rings of a program and its counters. The kernel is the test's: a ring is a file in memory with the layout of the
  * kernel's, the map that holds them a list, counters those of three CPUs.
  */
-#include "collect/bpf_rings.h"
+#include "collect/kernel/bpf_rings.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -15,7 +15,7 @@ int epoll_add_of_test(int epoll_fd, int operation, int fd, struct epoll_event *e
 
 #define epoll_create1 epoll_create_of_test
 #define epoll_ctl     epoll_add_of_test
-#include "collect/bpf_rings.c"
+#include "collect/kernel/bpf_rings.c"
 #undef epoll_create1
 #undef epoll_ctl
 

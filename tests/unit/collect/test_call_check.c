@@ -1,4 +1,4 @@
-#include "collect/call_check.h"
+#include "collect/stacks/call_check.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -41,11 +41,11 @@ static int control_fake_event(int fd, unsigned long request, ...);
 
 #define syscall open_fake_event
 #define ioctl   control_fake_event
-#include "collect/counted_program.c"
+#include "collect/programs/counted_program.c"
 #undef syscall
 #undef ioctl
 
-#include "collect/event_format.h"
+#include "collect/events/event_format.h"
 #include "unit.h"
 
 static const void *program_of_fd(int fd);

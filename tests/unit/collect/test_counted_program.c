@@ -1,5 +1,5 @@
 /* Reading the counters of an event's program. The test replaces libbpf's calls; no program is loaded. */
-#include "collect/counted_program.c"
+#include "collect/programs/counted_program.c"
 
 #include "unit.h"
 

@@ -1,4 +1,4 @@
-#include "collect/elf_files.c"
+#include "collect/elf/elf_files.c"
 
 #include <errno.h>
 #include <fcntl.h>

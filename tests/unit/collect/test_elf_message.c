@@ -1,5 +1,5 @@
 /* Answers of a process that a file may have taken over: numbers just within their bounds, and just beyond. */
-#include "collect/elf_message.h"
+#include "collect/elf/elf_message.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* What processes without rights say of ELF files is what we would have read ourselves. */
-#include "collect/elf_worker.h"
+#include "collect/elf/elf_worker.h"
 
 #include "unit.h"
 

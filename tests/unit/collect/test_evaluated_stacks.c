@@ -1,5 +1,5 @@
 /* Frames of an interpreter in the place of the calls that evaluate them. */
-#include "collect/evaluated_stacks.h"
+#include "collect/runtimes/evaluated_stacks.h"
 
 #include <errno.h>
 #include <string.h>

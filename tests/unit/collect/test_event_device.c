@@ -1,5 +1,5 @@
 /* A device that counts events, as its directory describes it: bits, words that name others, values that are too large. */
-#include "collect/event_device.h"
+#include "collect/events/event_device.h"
 
 #include <errno.h>
 #include <limits.h>

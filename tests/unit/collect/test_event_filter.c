@@ -1,6 +1,6 @@
 #include "filter_evaluation.h"
 
-#include "collect/event_filter.h"
+#include "collect/events/event_filter.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -9,7 +9,7 @@
 
 #include "base/attributes.h"
 #include "base/text.h"
-#include "collect/event_format.h"
+#include "collect/events/event_format.h"
 #include "unit.h"
 
 static const char format_text[] =

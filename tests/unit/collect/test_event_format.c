@@ -1,4 +1,4 @@
-#include "collect/event_format.h"
+#include "collect/events/event_format.h"
 
 #include <stdio.h>
 #include <string.h>

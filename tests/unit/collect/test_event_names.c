@@ -1,5 +1,5 @@
 /* Names of events against the kernel's numbers, and types and units by their words. */
-#include "collect/event_names.h"
+#include "collect/events/event_names.h"
 
 #include <linux/perf_event.h>
 #include <string.h>

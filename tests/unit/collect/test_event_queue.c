@@ -1,4 +1,4 @@
-#include "collect/event_queue.h"
+#include "collect/kernel/event_queue.h"
 
 #include <errno.h>
 #include <stdbool.h>

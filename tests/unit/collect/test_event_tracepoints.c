@@ -1,13 +1,13 @@
 /* Tracepoints of a directory like tracefs: which match, what cannot be read, and how it is reported. */
 #include "base/file.h"
-#include "collect/name_list.h"
+#include "collect/kernel/name_list.h"
 
 int read_of_test(int folder, const char *path, size_t limit_bytes, struct text *ret);
 int list_of_test(const char *folder, struct name_list *ret);
 
 #define file_read_at   read_of_test
 #define name_list_read list_of_test
-#include "collect/event_tracepoints.c"
+#include "collect/events/event_tracepoints.c"
 #undef file_read_at
 #undef name_list_read
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/attributes.h"
-#include "collect/event_tracepoints.h"
+#include "collect/events/event_tracepoints.h"
 #include "failing_memory.h"
 #include "test_folder.h"
 #include "unit.h"

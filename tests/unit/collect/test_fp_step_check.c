@@ -4,7 +4,7 @@
 #define elf_files_get_layout    get_layout
 #define elf_files_prove_call    prove
 #define objfile_layout_get_bias get_bias_of_test
-#include "collect/fp_step_check.c"
+#include "collect/stacks/fp_step_check.c"
 
 #include "base/array.h"
 #include "base/attributes.h"

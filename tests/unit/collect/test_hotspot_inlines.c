@@ -1,5 +1,5 @@
 /* Compiled code is read once, and no more of it is kept than there is room for. The test replaces what reads memory. */
-#include "collect/hotspot_inlines.c"
+#include "collect/runtimes/hotspot_inlines.c"
 
 #include "failing_memory.h"
 #include "unit.h"

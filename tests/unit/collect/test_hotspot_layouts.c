@@ -2,7 +2,7 @@
  * How the HotSpots of processes come to be known. What is in files and in the memory of processes is said by the test, which has the
  * functions that are asked for it, and the clock.
  */
-#include "collect/hotspot_layouts.h"
+#include "collect/runtimes/hotspot_layouts.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -1,10 +1,10 @@
 /* Methods of Java in the place of the levels of a native stack. */
-#include "collect/hotspot_stacks.h"
+#include "collect/runtimes/hotspot_stacks.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "collect/hotspot_inlines.h"
+#include "collect/runtimes/hotspot_inlines.h"
 #include "process/process_image.h"
 #include "unit.h"
 

@@ -1,5 +1,5 @@
 /* Lines of /proc/kallsyms, good and malformed. */
-#include "collect/kallsyms.h"
+#include "collect/kernel/kallsyms.h"
 
 #include <string.h>
 

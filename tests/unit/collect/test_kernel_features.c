@@ -11,7 +11,7 @@ static int open_fake_event(const struct perf_event_attr *attr, pid_t tid, int cp
 
 #define file_read_at    read_type
 #define perf_event_open open_fake_event
-#include "collect/kernel_features.c"
+#include "collect/kernel/kernel_features.c"
 #undef file_read_at
 #undef perf_event_open
 

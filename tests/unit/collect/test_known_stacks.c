@@ -1,4 +1,4 @@
-#include "collect/known_stacks.h"
+#include "collect/stacks/known_stacks.h"
 
 #include <errno.h>
 #include <stdlib.h>

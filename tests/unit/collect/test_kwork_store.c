@@ -1,4 +1,4 @@
-#include "collect/kwork_store.h"
+#include "collect/trace/kwork_store.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "collect/ld_cache.h"
+#include "collect/elf/ld_cache.h"
 
 #include <errno.h>
 #include <stdint.h>

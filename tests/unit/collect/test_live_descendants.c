@@ -1,5 +1,5 @@
 /* The processes that a target has started and that are alive. */
-#include "collect/live_descendants.h"
+#include "collect/processes/live_descendants.h"
 
 #include <errno.h>
 

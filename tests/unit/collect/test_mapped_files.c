@@ -1,4 +1,4 @@
-#include "collect/mapped_files.h"
+#include "collect/events/mapped_files.h"
 
 #include <errno.h>
 #include <inttypes.h>

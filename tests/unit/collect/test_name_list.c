@@ -7,7 +7,7 @@
 DIR *open_of_test(const char *name);
 
 #define opendir open_of_test
-#include "collect/name_list.c"
+#include "collect/kernel/name_list.c"
 #undef opendir
 
 #include "failing_memory.h"

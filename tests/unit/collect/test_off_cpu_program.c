@@ -2,7 +2,7 @@
  * The program of off-CPU time: which of its variants are loaded and attached, and what starts and stops. Its object is opened,
  * and not loaded; the kernel is this file.
  */
-#include "collect/off_cpu_program.c"
+#include "collect/programs/off_cpu_program.c"
 
 #include "unit.h"
 

@@ -1,4 +1,4 @@
-#include "collect/own_times.h"
+#include "collect/kernel/own_times.h"
 
 #include "base/attributes.h"
 #include "unit.h"

@@ -1,5 +1,5 @@
 /* Reading a perf ring; the test is the kernel's side. */
-#include "collect/perf_ring.h"
+#include "collect/kernel/perf_ring.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "collect/permission_probe.h"
+#include "collect/kernel/permission_probe.h"
 
 #include <fcntl.h>
 #include <ftw.h>

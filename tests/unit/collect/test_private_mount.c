@@ -1,5 +1,5 @@
 /* File systems of the kernel's that are mounted in no folder. */
-#include "collect/private_mount.h"
+#include "collect/kernel/private_mount.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "collect/probe.h"
+#include "collect/events/probe.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -25,7 +25,7 @@
 #define target_read_state         read_state
 #define access(path, mode)        look_for(path)
 static int look_for(const char *path);
-#include "collect/probes.c"
+#include "collect/events/probes.c"
 #undef access
 
 #include "unit.h"

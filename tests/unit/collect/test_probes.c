@@ -1,5 +1,5 @@
 /* Allocators share a limit of files; the code of an allocator is described in stretches. */
-#include "collect/probes.c"
+#include "collect/events/probes.c"
 
 #include "unit.h"
 

@@ -2,8 +2,8 @@
  * Mappings on their way to the sampling program. Its maps are memory that the test can look into; the
  * one by pid, which has no memory of its own, is libbpf's two calls, written again here. So is what is known of HotSpot.
  */
-#include "collect/elf_files.h"
-#include "collect/table_builder.h"
+#include "collect/elf/elf_files.h"
+#include "collect/tables/table_builder.h"
 
 const struct python_build *get_python_of_test(const struct elf_files *files,
 					      const struct mapped_file *mapped);
@@ -20,7 +20,7 @@ int builder_of_test(const struct table_builder_opts *opts, struct table_builder 
 #define elf_files_get_script get_script_of_test
 #define elf_files_get_layout get_layout_of_test
 #define table_builder_new    builder_of_test
-#include "collect/publisher.c"
+#include "collect/tables/publisher.c"
 #undef elf_files_get_python
 #undef elf_files_get_v8
 #undef elf_files_get_script

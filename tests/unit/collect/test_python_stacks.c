@@ -2,8 +2,8 @@
  * Frames of CPython: which code object each is of, and which files run or switch them. Where frames go in a stack is
  * evaluated_stacks.c's: the test is in its place, and asks what that would ask.
  */
-#include "collect/elf_files.h"
-#include "collect/evaluated_stacks.h"
+#include "collect/elf/elf_files.h"
+#include "collect/runtimes/evaluated_stacks.h"
 
 const struct python_build *get_python_of_test(const struct elf_files *files,
 					      const struct mapped_file *mapped);
@@ -13,7 +13,7 @@ int splice_of_test(const struct evaluated_runtime *runtime, const struct runtime
 
 #define elf_files_get_python    get_python_of_test
 #define evaluated_stacks_splice splice_of_test
-#include "collect/python_stacks.c"
+#include "collect/runtimes/python_stacks.c"
 #undef elf_files_get_python
 #undef evaluated_stacks_splice
 

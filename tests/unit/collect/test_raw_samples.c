@@ -1,5 +1,5 @@
 /* Raw stacks wait for unwind tables, up to a bound of memory. The test replaces the walk and the ingest of samples. */
-#include "collect/raw_samples.c"
+#include "collect/stacks/raw_samples.c"
 
 #include "unit.h"
 

@@ -1,4 +1,4 @@
-#include "collect/raw_stack.h"
+#include "collect/kernel/raw_stack.h"
 
 #include "unit.h"
 

@@ -1,4 +1,4 @@
-#include "collect/recorded_occupancies.h"
+#include "collect/trace/recorded_occupancies.h"
 
 #include <malloc.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@ int next_of_test(struct spool *spool, void *ret);
 
 #define spool_rewind rewind_of_test
 #define spool_next   next_of_test
-#include "collect/recorded_samples.c"
+#include "collect/trace/recorded_samples.c"
 #undef spool_rewind
 #undef spool_next
 

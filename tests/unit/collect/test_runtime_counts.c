@@ -1,6 +1,6 @@
 /* Samples and processes by version of their interpreter; versions are bounded. Mappings are the test's. */
 #define process_find_mapping find_mapping_of_test
-#include "collect/runtime_stacks.c"
+#include "collect/runtimes/runtime_stacks.c"
 #undef process_find_mapping
 
 #include "unit.h"

@@ -1,5 +1,5 @@
 /* Records of interpreters' frames as they come from the ring. */
-#include "collect/runtime_stacks.h"
+#include "collect/runtimes/runtime_stacks.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,12 +5,12 @@
 #include <errno.h>
 #include <string.h>
 
-#include "collect/elf_files.h"
-#include "collect/hotspot_layouts.h"
-#include "collect/hotspot_stacks.h"
-#include "collect/python_stacks.h"
-#include "collect/script_stacks.h"
-#include "collect/v8_stacks.h"
+#include "collect/elf/elf_files.h"
+#include "collect/runtimes/hotspot_layouts.h"
+#include "collect/runtimes/hotspot_stacks.h"
+#include "collect/runtimes/python_stacks.h"
+#include "collect/runtimes/script_stacks.h"
+#include "collect/runtimes/v8_stacks.h"
 
 #define hotspot_layouts_read         read_hotspot_of_test
 #define elf_files_get_python         get_python_of_test
@@ -78,7 +78,7 @@ void free_v8(struct v8_stacks *stacks);
 void free_hotspot(struct hotspot_stacks *stacks);
 void free_python(struct python_stacks *stacks);
 void free_script(struct script_stacks *stacks);
-#include "collect/runtime_stacks.c"
+#include "collect/runtimes/runtime_stacks.c"
 
 #include "unit.h"
 

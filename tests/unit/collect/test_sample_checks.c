@@ -5,7 +5,7 @@
 #define fp_step_check_step   prove_of_test
 #define call_check_add       check_of_test
 #define process_find_mapping find_mapping_of_test
-#include "collect/sample_ingest.c"
+#include "collect/stacks/sample_ingest.c"
 
 #include "unit.h"
 

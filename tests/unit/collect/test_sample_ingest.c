@@ -1,4 +1,4 @@
-#include "collect/sample_ingest.h"
+#include "collect/stacks/sample_ingest.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "base/attributes.h"
 #include "base/clock.h"
-#include "collect/runtime_stacks.h"
+#include "collect/runtimes/runtime_stacks.h"
 #include "failing_memory.h"
 #include "process/fake_proc.h"
 #include "test_folder.h"

@@ -30,13 +30,13 @@ static int read_fake_file(int folder, const char *path, size_t limit, struct tex
 #define ioctl                control_fake_event
 #define file_read_at         read_fake_file
 #define read(fd, ret, bytes) pread(fd, ret, bytes, 0)
-#include "collect/sampler.c"
+#include "collect/programs/sampler.c"
 #undef syscall
 #undef ioctl
 #undef file_read_at
 #undef read
 
-#include "collect/own_times.h"
+#include "collect/kernel/own_times.h"
 #include "unit.h"
 
 static struct fake_event opened[MAX_OPENED];

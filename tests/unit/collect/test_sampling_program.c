@@ -15,7 +15,7 @@ static int get_limit_of_test(int resource, struct rlimit *ret);
 #define file_read_at             read_format
 #define getrlimit(resource, ret) get_limit_of_test(resource, ret)
 #define stat(path, ret)          stat_of_test(path, ret)
-#include "collect/sampling_program.c"
+#include "collect/programs/sampling_program.c"
 #undef file_read_at
 #undef getrlimit
 #undef stat

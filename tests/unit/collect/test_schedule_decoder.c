@@ -1,4 +1,4 @@
-#include "collect/schedule_decoder.h"
+#include "collect/trace/schedule_decoder.h"
 
 #include <errno.h>
 

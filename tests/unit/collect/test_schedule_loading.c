@@ -4,7 +4,7 @@
 #define bpf_log_load             load_object
 #define bpf_rings_init           make_rings
 #define bpf_map__reuse_fd        reuse_map
-#include "collect/schedule_tap.c"
+#include "collect/programs/schedule_tap.c"
 
 #include "unit.h"
 

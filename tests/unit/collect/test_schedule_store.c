@@ -1,4 +1,4 @@
-#include "collect/schedule_store.h"
+#include "collect/trace/schedule_store.h"
 
 #include <errno.h>
 #include <signal.h>

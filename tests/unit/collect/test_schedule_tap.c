@@ -1,5 +1,5 @@
 /* The scheduling program's hook, and what is left in its maps at the end. The test replaces libbpf's calls. */
-#include "collect/schedule_tap.c"
+#include "collect/programs/schedule_tap.c"
 
 #include "unit.h"
 

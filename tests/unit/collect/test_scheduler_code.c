@@ -1,4 +1,4 @@
-#include "collect/scheduler_code.h"
+#include "collect/programs/scheduler_code.h"
 
 #include <string.h>
 

@@ -13,7 +13,7 @@
 #define kwork_store_free                free_kworks
 #define kwork_store_add                 add_kworks
 #define kwork_store_get_counts          get_stored_kworks
-#include "collect/scheduling.c"
+#include "collect/trace/scheduling.c"
 
 #include "base/attributes.h"
 #include "unit.h"

@@ -1,7 +1,7 @@
 /* Frames of scripts: their order, their names, what a parent knew. */
 #define evaluated_stacks_splice splice_or_note
 #define elf_files_get_script    get_script_of_test
-#include "collect/script_stacks.c"
+#include "collect/runtimes/script_stacks.c"
 #undef evaluated_stacks_splice
 #undef elf_files_get_script
 

@@ -3,7 +3,7 @@
 
 static int unlock_before_others(pthread_mutex_t *mutex);
 #define pthread_mutex_unlock unlock_before_others
-#include "collect/shard_pool.c"
+#include "collect/tables/shard_pool.c"
 #undef pthread_mutex_unlock
 
 #include "unit.h"

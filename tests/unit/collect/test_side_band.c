@@ -2,7 +2,7 @@
  * Records of the kernel, written by the test, applied to a process table on a fake /proc. No ring is
  * opened.
  */
-#include "collect/side_band.h"
+#include "collect/processes/side_band.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collect/perf_ring.h"
-#include "collect/trace_log.h"
+#include "collect/kernel/perf_ring.h"
+#include "collect/trace/trace_log.h"
 
 static int open_fake_event(const struct perf_event_attr *attr, pid_t tid, int cpu);
 static int init_fake_ring(struct perf_ring *ring, int fd, size_t requested_bytes);
@@ -24,7 +24,7 @@ static void note_thread(struct trace_log *log, uint64_t time_ns, uint32_t pid, u
 #define perf_ring_read       read_fake_ring
 #define trace_log_add_rename note_rename
 #define trace_log_add_thread note_thread
-#include "collect/side_band.c"
+#include "collect/processes/side_band.c"
 #undef perf_event_open
 #undef perf_ring_init
 #undef perf_ring_release

@@ -1,5 +1,5 @@
 /* Which programs of sleeping threads are loaded, with which maps, and what is open when the kernel refuses some of it. */
-#include "collect/sleepers_program.c"
+#include "collect/programs/sleepers_program.c"
 
 #include "unit.h"
 

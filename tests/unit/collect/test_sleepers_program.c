@@ -31,7 +31,7 @@ static int poll_at_once(struct pollfd *fds, nfds_t count, int timeout_ms)
 #define read(fd, ret, size)       counted_read(fd, ret, size)
 #define clock_now_ns()            read_now()
 #define poll(fds, count, timeout) poll_at_once(fds, count, timeout)
-#include "collect/sleepers_program.c"
+#include "collect/programs/sleepers_program.c"
 #undef read
 #undef clock_now_ns
 #undef poll

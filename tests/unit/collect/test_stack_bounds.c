@@ -1,5 +1,5 @@
 /* Bounds of stacks by their tops and mappings. */
-#include "collect/stack_bounds.h"
+#include "collect/trace/stack_bounds.h"
 
 #include <malloc.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* A thread's stack that is reported only after a sample on it; and short memory. */
-#include "collect/stack_regions.h"
+#include "collect/trace/stack_regions.h"
 
 #include <errno.h>
 

@@ -11,7 +11,7 @@ static void *insert_bytes(void *items_pointer, size_t *length, size_t *capacity,
 }
 
 #define array_insert_bytes(...) insert_bytes(__VA_ARGS__)
-#include "collect/stack_tops.c"
+#include "collect/trace/stack_tops.c"
 #undef array_insert_bytes
 
 #include <errno.h>

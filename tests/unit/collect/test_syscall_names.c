@@ -1,5 +1,5 @@
 #include "base/attributes.h"
-#include "collect/syscall_names.h"
+#include "collect/kernel/syscall_names.h"
 
 #include "unit.h"
 #include "wire/wire.h"

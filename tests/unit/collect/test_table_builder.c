@@ -2,7 +2,7 @@
  * Tables built by worker threads. No test sleeps: where a worker must be held up it waits for the
  * lock of stderr, to say that a file has no table.
  */
-#include "collect/table_builder.h"
+#include "collect/tables/table_builder.h"
 
 #include "test_folder.h"
 #include "unit.h"

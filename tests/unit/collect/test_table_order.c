@@ -1,5 +1,5 @@
 /* The order of unwind tables between users. The builder has no threads here. */
-#include "collect/table_builder.c"
+#include "collect/tables/table_builder.c"
 
 #include "unit.h"
 

@@ -3,7 +3,7 @@
 #define target_for_each_thread for_each_thread_of_test
 #define target_is_alive        is_alive_in_test
 #define target_get_pid         get_pid_in_test
-#include "collect/target_threads.c"
+#include "collect/processes/target_threads.c"
 
 #include "unit.h"
 

@@ -6,7 +6,7 @@ int next_of_test(struct spool *spool, void *ret);
 
 #define spool_rewind rewind_of_test
 #define spool_next   next_of_test
-#include "collect/thread_begins.c"
+#include "collect/trace/thread_begins.c"
 #undef spool_rewind
 #undef spool_next
 

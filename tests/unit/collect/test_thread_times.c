@@ -1,4 +1,4 @@
-#include "collect/thread_times.h"
+#include "collect/processes/thread_times.h"
 
 #include <errno.h>
 

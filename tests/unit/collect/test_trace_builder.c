@@ -1,4 +1,4 @@
-#include "collect/trace_builder.h"
+#include "collect/trace/trace_builder.h"
 
 #include <errno.h>
 #include <malloc.h>

@@ -1,5 +1,5 @@
 /* Stack areas, the order of spools, and counters of lost items. */
-#include "collect/trace_log.h"
+#include "collect/trace/trace_log.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -1,5 +1,5 @@
 /* Which image had a pid when, what of it a timeline gets, and how often. */
-#include "collect/trace_processes.h"
+#include "collect/trace/trace_processes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

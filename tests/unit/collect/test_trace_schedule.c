@@ -1,4 +1,4 @@
-#include "collect/trace_schedule.h"
+#include "collect/trace/trace_schedule.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * Kernel memory of unwind tables and mappings: limits, reuse, order. The test replaces libbpf's calls; maps are
  * memory of its own.
  */
-#include "collect/unwind_store.c"
+#include "collect/tables/unwind_store.c"
 
 #include "failing_memory.h"
 #include "unit.h"

@@ -9,7 +9,7 @@
 static long answer_bpf(long number, int command, const void *attributes, size_t size);
 
 #define syscall answer_bpf
-#include "collect/uprobe_link.c"
+#include "collect/kernel/uprobe_link.c"
 #undef syscall
 
 #include "unit.h"

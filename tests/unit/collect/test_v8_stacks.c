@@ -1,5 +1,5 @@
 /* Functions of JavaScript in the place of the levels of a native stack. */
-#include "collect/v8_stacks.h"
+#include "collect/runtimes/v8_stacks.h"
 
 #include <string.h>
 #include <unistd.h>

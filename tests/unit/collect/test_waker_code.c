@@ -1,4 +1,4 @@
-#include "collect/waker_code.h"
+#include "collect/programs/waker_code.h"
 
 #include <string.h>
 

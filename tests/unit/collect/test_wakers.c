@@ -1,5 +1,5 @@
 /* Stacks of waits with their wakers, where memory is short. */
-#include "collect/wakers.h"
+#include "collect/stacks/wakers.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The program of who ends waits: what it shares with that of off-CPU time. Objects are opened, and not loaded. */
-#include "collect/wakers_program.c"
+#include "collect/programs/wakers_program.c"
 
 #include <off_cpu.skel.h>
 #include <string.h>

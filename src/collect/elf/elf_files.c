@@ -1,0 +1,270 @@
+/*
+ * The file table reads the build ID of each file that it has just opened, before it knows whether it is
+ * the one that it looks for. What else there is to know of it comes with the same answer, and is kept
+ * by descriptor: the table keeps that one open, or another file gets it and is asked about in turn.
+ *
+ * An answer is waited for, as the file's identity decides which file it is. Processes of a user who makes
+ * it long are given up after some files of his. Proofs have a budget: code can be made of which each
+ * sample shows new calls.
+ */
+#include "collect/elf/elf_files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/intern.h"
+
+/* Time for proofs: so much at once, and this part of the time that passes. */
+#define PROOF_BURST_NS    NS_PER_SECOND
+#define PROOF_TIME_FACTOR 10
+
+struct facts {
+	int err; /* of reading it */
+	struct objfile_layout layout;
+	struct python_build *python; /* NULL: it is none */
+	struct v8_build *v8;         /* likewise */
+	struct hotspot_build *hotspot;
+	bool has_named_runtime;
+	uint32_t named_runtime; /* its number */
+	struct script_build *script;
+};
+
+struct proof {
+	uint32_t file;
+	uint64_t return_address; /* ELF addresses */
+	uint64_t callee;
+	enum call_proof proof;
+};
+INTERN_TABLE(proof_table, struct proof, file, return_address, callee);
+
+struct elf_files {
+	struct elf_worker *worker;
+	ARRAY(struct facts) facts; /* by descriptor */
+	struct proof_table proofs;
+	uint64_t begin_ns;
+	uint64_t proof_ns; /* spent so far */
+};
+
+int elf_files_new(uid_t user, struct elf_files **ret)
+{
+	struct elf_files *files = calloc(1, sizeof(*files));
+	int err;
+
+	if (!files)
+		return -ENOMEM;
+	files->begin_ns = clock_now_ns();
+	err = elf_worker_new(user, true, &files->worker);
+	if (err) {
+		free(files);
+		return err;
+	}
+	*ret = files;
+	return 0;
+}
+
+void elf_files_free(struct elf_files *files)
+{
+	if (!files)
+		return;
+	elf_worker_free(files->worker);
+	array_for_each (&files->facts, facts) {
+		array_release(&facts->layout.segments);
+		free(facts->python);
+		free(facts->v8);
+		free(facts->hotspot);
+		free(facts->script);
+	}
+	array_release(&files->facts);
+	proof_table_release(&files->proofs);
+	free(files);
+}
+
+void elf_files_finish(struct elf_files *files)
+{
+	elf_worker_stop(files->worker);
+}
+
+static int set_layout(struct facts *facts, const struct elf_identity *identity)
+{
+	facts->layout.segments.length = 0;
+	for (uint32_t i = 0; i < identity->num_segments; i++) {
+		struct objfile_segment *segment = array_add(&facts->layout.segments);
+
+		if (!segment)
+			return -ENOMEM;
+		*segment = (struct objfile_segment){
+			.file_offset = identity->segments[i].file_offset,
+			.file_size = identity->segments[i].file_size,
+			.elf_address = identity->segments[i].elf_address,
+			.memory_size = identity->segments[i].memory_size,
+			.is_executable = identity->segments[i].is_executable != 0,
+		};
+	}
+	return 0;
+}
+
+/* Few files have interpreters in them. */
+static int set_runtimes(struct facts *facts, const struct elf_identity *identity)
+{
+	free(facts->python);
+	free(facts->v8);
+	free(facts->hotspot);
+	free(facts->script);
+	facts->python = NULL;
+	facts->v8 = NULL;
+	facts->hotspot = NULL;
+	facts->has_named_runtime = identity->has_named_runtime;
+	facts->named_runtime = identity->named_runtime;
+	facts->script = NULL;
+	if (identity->has_python) {
+		facts->python = malloc(sizeof(*facts->python));
+		if (!facts->python)
+			return -ENOMEM;
+		*facts->python = identity->python;
+	}
+	if (identity->has_v8) {
+		facts->v8 = malloc(sizeof(*facts->v8));
+		if (!facts->v8)
+			return -ENOMEM;
+		*facts->v8 = identity->v8;
+	}
+	if (identity->has_hotspot) {
+		facts->hotspot = malloc(sizeof(*facts->hotspot));
+		if (!facts->hotspot)
+			return -ENOMEM;
+		*facts->hotspot = identity->hotspot;
+	}
+	if (identity->has_script) {
+		facts->script = malloc(sizeof(*facts->script));
+		if (!facts->script)
+			return -ENOMEM;
+		*facts->script = identity->script;
+	}
+	return 0;
+}
+
+int elf_files_read_build_id(void *context, int fd, uint8_t *build_id, uint8_t *size)
+{
+	struct elf_files *files = context;
+	const struct elf_source_file file = {
+		.fd = fd, .owner = file_owner_get(fd), .path = "a mapped file"};
+	struct elf_identity identity;
+	struct facts *facts;
+
+	while (files->facts.length <= (size_t)fd)
+		if (!array_add(&files->facts))
+			return -ENOMEM;
+	facts = &files->facts.items[fd];
+	facts->err = elf_worker_identify(files->worker, &file, &identity);
+	if (!facts->err)
+		facts->err = set_layout(facts, &identity);
+	if (!facts->err)
+		facts->err = set_runtimes(facts, &identity);
+	if (facts->err)
+		return facts->err;
+	if (!identity.build_id_size)
+		return -ENODATA;
+	memcpy(build_id, identity.build_id, identity.build_id_size);
+	*size = (uint8_t)identity.build_id_size;
+	return 0;
+}
+
+int elf_files_get_layout(const struct elf_files *files, const struct mapped_file *mapped,
+			 const struct objfile_layout **ret)
+{
+	const struct facts *facts;
+
+	if (mapped->fd < 0 || files->facts.length <= (size_t)mapped->fd)
+		return -ENOENT;
+	facts = &files->facts.items[mapped->fd];
+	*ret = &facts->layout;
+	return facts->err;
+}
+
+const struct python_build *elf_files_get_python(const struct elf_files *files,
+						const struct mapped_file *mapped)
+{
+	if (mapped->fd < 0 || files->facts.length <= (size_t)mapped->fd)
+		return NULL;
+	return files->facts.items[mapped->fd].python;
+}
+
+const struct v8_build *elf_files_get_v8(const struct elf_files *files,
+					const struct mapped_file *mapped)
+{
+	if (mapped->fd < 0 || files->facts.length <= (size_t)mapped->fd)
+		return NULL;
+	return files->facts.items[mapped->fd].v8;
+}
+
+const struct hotspot_build *elf_files_get_hotspot(const struct elf_files *files,
+						  const struct mapped_file *mapped)
+{
+	if (mapped->fd < 0 || files->facts.length <= (size_t)mapped->fd)
+		return NULL;
+	return files->facts.items[mapped->fd].hotspot;
+}
+
+int elf_files_find_named_runtime(const struct elf_files *files, const struct mapped_file *mapped,
+				 uint32_t *ret_number)
+{
+	const struct facts *facts;
+
+	if (mapped->fd < 0 || files->facts.length <= (size_t)mapped->fd)
+		return -ENOENT;
+	facts = &files->facts.items[mapped->fd];
+	if (!facts->has_named_runtime)
+		return -ENOENT;
+	*ret_number = facts->named_runtime;
+	return 0;
+}
+
+const struct script_build *elf_files_get_script(const struct elf_files *files,
+						const struct mapped_file *mapped)
+{
+	if (mapped->fd < 0 || files->facts.length <= (size_t)mapped->fd)
+		return NULL;
+	return files->facts.items[mapped->fd].script;
+}
+
+static bool is_budget_left(const struct elf_files *files)
+{
+	uint64_t passed_ns = clock_now_ns() - files->begin_ns;
+
+	return files->proof_ns < PROOF_BURST_NS + passed_ns / PROOF_TIME_FACTOR;
+}
+
+int elf_files_prove_call(struct elf_files *files, uint32_t number, const struct mapped_file *mapped,
+			 uint64_t return_address, uint64_t callee, enum call_proof *ret)
+{
+	const struct elf_source_file file = {
+		.fd = mapped->fd, .owner = mapped->owner, .number = number, .path = mapped->path};
+	struct proof proof = {.file = number, .return_address = return_address, .callee = callee};
+	uint32_t place = proof_table_find(&files->proofs, &proof);
+	uint64_t start_ns;
+	int err;
+
+	*ret = CALL_UNPROVEN;
+	if (place != HASH_INDEX_NONE) {
+		*ret = files->proofs.items[place].proof;
+		return 0;
+	}
+	if (!is_budget_left(files))
+		return 0;
+	start_ns = clock_now_ns();
+	err = elf_worker_prove_call(files->worker, &file, return_address, callee, &proof.proof);
+	files->proof_ns += clock_now_ns() - start_ns;
+	if (err)
+		proof.proof = CALL_UNPROVEN;
+	*ret = proof.proof;
+	return proof_table_add(&files->proofs, &proof, &place);
+}
+
+struct elf_worker_cost elf_files_get_cost(const struct elf_files *files)
+{
+	return elf_worker_get_cost(files->worker);
+}

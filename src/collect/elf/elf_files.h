@@ -1,0 +1,66 @@
+/*
+ * What is known of the mapped files' content, which other processes read (elf_worker.h): their build IDs
+ * for the file table, where they lie in memory, and what calls in them prove.
+ *
+ * Not thread-safe.
+ */
+#ifndef COLLECT_ELF_ELF_FILES_H
+#define COLLECT_ELF_ELF_FILES_H
+
+#include "base/attributes.h"
+#include "collect/elf/elf_worker.h"
+#include "process/file_table.h"
+#include "runtime/hotspot.h"
+#include "runtime/python.h"
+#include "runtime/script.h"
+#include "runtime/v8.h"
+
+struct elf_files;
+
+/* user   whom the processes become, if we are root. Returns 0 or negative errno. */
+_must_check_ int elf_files_new(uid_t user, struct elf_files **ret);
+void elf_files_free(struct elf_files *files);
+
+/* End the processes: nothing more is asked for. */
+void elf_files_finish(struct elf_files *files);
+
+/* A file_build_id_reader, whose context is the struct elf_files. */
+int elf_files_read_build_id(void *files, int fd, uint8_t *build_id, uint8_t *size);
+
+/*
+ * Of a file of the file table that is open. Returns 0 with the layout, borrowed until the next build ID
+ * is read; -ENOEXEC and other errnos if it is not, or broken; -ETIMEDOUT, -ECHILD or -EBADMSG if nobody
+ * can read it.
+ */
+_must_check_ int elf_files_get_layout(const struct elf_files *files,
+				      const struct mapped_file *mapped,
+				      const struct objfile_layout **ret);
+
+/* The CPython in it, known or not; NULL: none, as far as is known. Borrowed until the next build ID is read. */
+const struct python_build *elf_files_get_python(const struct elf_files *files,
+						const struct mapped_file *mapped);
+
+/* The same of V8. */
+const struct v8_build *elf_files_get_v8(const struct elf_files *files,
+					const struct mapped_file *mapped);
+
+/* Where the HotSpot in it describes itself; NULL and borrowed likewise. */
+const struct hotspot_build *elf_files_get_hotspot(const struct elf_files *files,
+						  const struct mapped_file *mapped);
+/* The same of PHP or Perl. */
+const struct script_build *elf_files_get_script(const struct elf_files *files,
+						const struct mapped_file *mapped);
+
+/* As named_runtime_find(), of what is known of the file. */
+_must_check_ int elf_files_find_named_runtime(const struct elf_files *files,
+					      const struct mapped_file *mapped,
+					      uint32_t *ret_number);
+
+/* As objfile_prove_call(), also where nobody can read the file: then nothing is proven. */
+_must_check_ int elf_files_prove_call(struct elf_files *files, uint32_t number,
+				      const struct mapped_file *mapped, uint64_t return_address,
+				      uint64_t callee, enum call_proof *ret);
+
+struct elf_worker_cost elf_files_get_cost(const struct elf_files *files);
+
+#endif

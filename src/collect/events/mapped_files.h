@@ -1,0 +1,52 @@
+/*
+ * The files whose code processes run, each once, opened as they are mapped.
+ *
+ * Not thread-safe.
+ */
+#ifndef COLLECT_EVENTS_MAPPED_FILES_H
+#define COLLECT_EVENTS_MAPPED_FILES_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/array.h"
+#include "base/attributes.h"
+#include "collect/target.h"
+
+struct slow_opener;
+
+/* A machine with many containers has some thousand; no more of a hostile one are looked at. */
+#define MAX_MAPPED_FILES 16384
+
+struct mapped_file_id {
+	dev_t dev;
+	ino_t inode;
+};
+
+/* All zero is empty. */
+struct mapped_files {
+	ARRAY(struct mapped_file_id) seen; /* sorted */
+	uint32_t num_unreadable;
+	uint32_t num_left_out; /* beyond MAX_MAPPED_FILES */
+	const char *proc_root; /* NULL: /proc. Borrowed */
+	struct slow_opener
+		*opener; /* what may hang is asked of it; NULL: it is waited for. Borrowed */
+	/* Borrowed. Gets each file that is new, open, and closes it when it wants no more of it. 0 or negative errno */
+	int (*handle)(int fd, const char *path, void *context);
+	void *context;
+};
+
+void mapped_files_release(struct mapped_files *files);
+
+/* Hand on a file that is open, unless it was seen; it is closed then. Returns 0, what handle() returned, or -ENOMEM. */
+_must_check_ int mapped_files_add(struct mapped_files *files, int fd, const char *path);
+
+/*
+ * Hand on those of the target as it is now, with descendants; of a whole machine or a cgroup those of all processes. One
+ * that is gone, or that may not be looked into, has none.
+ *
+ * Returns 0, what handle() returned, or another negative errno.
+ */
+_must_check_ int mapped_files_find(struct mapped_files *files, const struct target *target);
+
+#endif

@@ -1,0 +1,86 @@
+/* A probe as the kernel is asked for it: what was written of it, and the points that this led to. */
+#ifndef COLLECT_EVENTS_PROBE_H
+#define COLLECT_EVENTS_PROBE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/attributes.h"
+#include "base/error.h"
+#include "collect/events.h"
+#include "objfile/usdt.h"
+#include "wire/wire.h"
+
+enum probe_kind {
+	PROBE_UPROBE,
+	PROBE_URETPROBE,
+	PROBE_USDT,
+	PROBE_KPROBE,
+	PROBE_KRETPROBE,
+	PROBE_ALLOCATOR, /* all functions of all allocators that are found: points in several files */
+};
+
+struct probe_site {
+	/* As in struct perf_event_attr. */
+	uint64_t config;
+	uint64_t offset; /* in the file; of the kernel, from the function on, or an address */
+	uint64_t semaphore_offset; /* in the file, which config has as well; 0: none */
+	struct probe_argument argument;
+	int fd; /* of the file, borrowed from the probe; -1: the kernel */
+	/* Of an allocator: where its code lies, relative to the point. */
+	struct wire_own_code own_code;
+	/* Of what may be live: */
+	uint64_t return_config; /* as config, where the function returns; 0: that is not probed */
+	uint8_t free_register;  /* of the address that it frees; WIRE_NO_REGISTER: none */
+};
+
+struct probe {
+	enum probe_kind kind;
+	char *file;     /* a path or a library's name; NULL: the kernel */
+	char *provider; /* NULL: it is a function */
+	char *name;     /* of the function, or of the provider's probe */
+	uint64_t offset;
+	bool is_weighted;      /* by an argument */
+	unsigned int argument; /* from 1 on; 0: what the function returns */
+	/* Its type, where that was said: so many bytes of it; 0: all that there are. */
+	uint8_t argument_bytes;
+	bool is_argument_signed;
+	/* What probes_locate() has found. */
+	ARRAY(int) fds;     /* the files; none of the kernel */
+	bool are_addresses; /* the offsets, as the kernel has several functions of the name */
+	ARRAY(struct probe_site) sites;
+};
+
+void probe_free(struct probe *probe); /* NULL is fine */
+
+/* Whether it is a probe's name: "uprobe:…". */
+bool probe_is_one(const char *word);
+
+/* Whether it is of programs; else of the kernel. */
+bool probe_is_of_user_mode(const struct probe *probe);
+
+/*
+ * The length of a probe at the begin of a list with commas. Those within parentheses, angle brackets and braces are part
+ * of a name: "uprobe:x:ns::f(int, char const*),cs".
+ */
+size_t probe_get_length(const char *list);
+
+/*
+ * Take "uprobe:/usr/bin/x:function+0x10{arg1:u32:By}" apart, and add the event.
+ *
+ * Returns 0, -EINVAL with error filled, or -ENOMEM.
+ */
+_must_check_ int probe_parse(const char *word, struct event_list *ret, struct error *error);
+
+/*
+ * Add the event of what is allocated, or of what of that is live in the end; the name is the word.
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int probe_add_allocations(const char *word, bool is_live, struct event_list *ret);
+
+/* The kinds, and what each is good for; NULL: there are no more. */
+const char *probe_kind_describe(size_t number, const char **ret_purpose);
+
+#endif

@@ -1,0 +1,822 @@
+/*
+ * Probes among events: points in programs, libraries and the kernel that somebody names, at which the kernel then
+ * runs a program of ours.
+ *
+ *	uprobe:/usr/bin/x:function+0x10   a function, or a point in it; of a file, or of a library as ldconfig knows it
+ *	uprobe:/usr/bin/x:ns::f(int)      the same of C++ and Rust, by its mangled or its demangled name
+ *	uretprobe:libc:malloc{retval:By}  where it returns; what it returns is a weight
+ *	uretprobe:libc:poll{retval:s32}   the same, of a type; with a unit {retval:s32:By}
+ *	usdt:/usr/bin/x:provider:name     where its author has left a note
+ *	kprobe:vfs_read{arg3}             a function of the kernel; an argument is a weight
+ *	kretprobe:vfs_read
+ *	alloc                             the functions of all allocators that the target has mapped, or will as far as ldconfig
+ *	                                  knows them; the size that is asked for is a weight
+ *
+ * The kernel replaces the instruction in every process that maps the file, and puts it back when the recording ends,
+ * however that does: a probe lives as long as its perf event, or the link of all that are in a file (uprobe_link.h), which
+ * is a file descriptor.
+ *
+ * Not thread-safe.
+ */
+#include "collect/events.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/near_names.h"
+#include "base/text.h"
+#include "collect/elf/elf_worker.h"
+#include "collect/elf/ld_cache.h"
+#include "collect/events/event_device.h"
+#include "collect/events/mapped_files.h"
+#include "collect/events/probe.h"
+#include "collect/kernel/kallsyms.h"
+#include "process/foreign_file.h"
+#include "process/proc_maps.h"
+#include "process/slow_opener.h"
+
+#define LIBRARY_CACHE "/etc/ld.so.cache"
+/* Files with an allocator: two descriptors are needed for each, and without links for each of their functions. */
+#define MAX_ALLOCATORS 64
+/* Words of a command that are looked at: in "env taskset -c 1 ./program" it is none of the first. */
+#define MAX_COMMAND_WORDS 16
+/* Functions that lie so near to each other have nothing between them: they are aligned. */
+#define MAX_OWN_GAP 16
+
+struct probe_locator {
+	const struct event_paths *paths;
+	const struct probe_search *search;
+	struct elf_worker *worker;  /* NULL: nothing was read yet */
+	struct slow_opener *opener; /* looks at the files of processes */
+};
+
+/* ---- what the kernel is asked for --------------------------------------------------------- */
+
+static void clean_text(char *text)
+{
+	for (char *at = text; at && *at; at++)
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			*at = '?';
+}
+
+/* The text of the error may come from another user's file. */
+static void clean(struct error *error)
+{
+	clean_text(error ? error->message : NULL);
+}
+
+static int add_site(const struct probe_locator *locator, struct event *event,
+		    const struct probe_point *point, struct error *error)
+{
+	struct probe *probe = event->probe;
+	bool is_of_user_mode = probe_is_of_user_mode(probe);
+	struct event described = {0};
+	char words[64] = "";
+	struct probe_site *site;
+	int err;
+
+	if (probe->kind == PROBE_URETPROBE || probe->kind == PROBE_KRETPROBE)
+		snprintf(words, sizeof(words), "retprobe=1");
+	if (point->semaphore_offset)
+		snprintf(words, sizeof(words), "ref_ctr_offset=0x%" PRIx64,
+			 point->semaphore_offset);
+	err = event_device_configure(locator->paths->devices, is_of_user_mode ? "uprobe" : "kprobe",
+				     words, &described, error);
+	if (err)
+		return err;
+	site = array_add(&probe->sites);
+	if (!site)
+		return -ENOMEM;
+	event->type = described.type;
+	*site = (struct probe_site){
+		.config = described.config,
+		.offset = point->file_offset,
+		.semaphore_offset = point->semaphore_offset,
+		.argument = point->argument,
+		.free_register = WIRE_NO_REGISTER,
+		.fd = probe->fds.length ? probe->fds.items[probe->fds.length - 1] : -1};
+	if (probe->argument_bytes) {
+		site->argument.bytes = probe->argument_bytes;
+		site->argument.is_signed = probe->is_argument_signed;
+	}
+	return 0;
+}
+
+static int add_sites(const struct probe_locator *locator, struct event *event,
+		     const struct probe_point_list *found, struct error *error)
+{
+	array_for_each (&found->points, point) {
+		int err = add_site(locator, event, point, error);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+static int start_worker(struct probe_locator *locator)
+{
+	return locator->worker
+		       ? 0
+		       : elf_worker_new(locator->search->worker_user, false, &locator->worker);
+}
+
+/* As the target sees it, else as we do. Returns a descriptor or negative errno. */
+static int open_seen(const struct probe_locator *locator, const char *path)
+{
+	pid_t target = locator->search->target;
+	struct foreign_file found;
+	char root[64];
+	int err;
+	int fd;
+
+	if (!target || path[0] != '/')
+		return file_open_regular(AT_FDCWD, path, 0, NULL);
+	snprintf(root, sizeof(root), "/proc/%d/root", target);
+	err = foreign_file_find(locator->opener, target, root, path, 0, &found);
+	if (err == -ETIMEDOUT || err == -ENOTSUP)
+		return err;
+	if (err)
+		return file_open_regular(AT_FDCWD, path, 0, NULL);
+	fd = file_open_found(found.handle);
+	close(found.handle);
+	return fd;
+}
+
+struct mapped_library {
+	const char *name;
+	enum library_match match;
+	char path[PATH_MAX];
+};
+
+static int look_at_mapping(const struct proc_mapping *mapping, void *context)
+{
+	struct mapped_library *library = context;
+	const char *slash = strrchr(mapping->path, '/');
+	enum library_match match;
+
+	if (!mapping->is_executable || mapping->is_deleted || mapping->path[0] != '/' ||
+	    strlen(mapping->path) >= sizeof(library->path))
+		return 0;
+	match = library_match_name(slash + 1, library->name);
+	if (match <= library->match)
+		return 0;
+	library->match = match;
+	memcpy(library->path, mapping->path, strlen(mapping->path) + 1);
+	return 0;
+}
+
+/* That a process has mapped: whatever its linker was configured for, and where there is no cache. */
+static bool find_mapped_library(struct slow_opener *opener, pid_t pid, const char *name,
+				char ret[PATH_MAX])
+{
+	struct mapped_library library = {.name = name};
+
+	if (proc_maps_read(opener, "/proc", pid, look_at_mapping, &library) || !library.match)
+		return false;
+	memcpy(ret, library.path, sizeof(library.path));
+	return true;
+}
+
+/* The path of "libc", "libc.so.6" or "pthread". */
+static int find_library(struct probe_locator *locator, const char *name, char ret[PATH_MAX],
+			struct error *error)
+{
+	_cleanup_close_ int fd = open_seen(locator, LIBRARY_CACHE);
+	struct elf_source_file cache = {.fd = fd, .path = LIBRARY_CACHE};
+	int err = start_worker(locator);
+
+	if (err)
+		return err;
+	if (locator->search->target &&
+	    find_mapped_library(locator->opener, locator->search->target, name, ret))
+		return 0;
+	/* Without a cache there are no libraries but those that somebody has found. */
+	if (fd < 0 && find_mapped_library(NULL, getpid(), name, ret))
+		return 0;
+	if (fd < 0)
+		return error_set(error, -EINVAL,
+				 "there is no library '%s': " LIBRARY_CACHE
+				 " cannot be read (%s); give its path",
+				 name, strerror(-fd));
+	cache.owner = file_owner_get(fd);
+	err = elf_worker_find_library(locator->worker, &cache, name, ret);
+	if (err == -ENOMEM)
+		return err;
+	return err ? error_set(error, -EINVAL,
+			       err == -ENOENT
+				       ? "there is no library '%s' ('ldconfig -p' lists those that "
+					 "there are); other files are given by their path"
+				       : "the library '%s' is not found: " LIBRARY_CACHE
+					 " cannot be read; give its path",
+			       name)
+		   : 0;
+}
+
+static int open_file(struct probe_locator *locator, const struct probe *probe, char path[PATH_MAX],
+		     struct error *error)
+{
+	int err;
+	int fd;
+
+	if (strchr(probe->file, '/')) {
+		if (strlen(probe->file) >= PATH_MAX)
+			return error_set(error, -EINVAL, "a path is longer than %d bytes",
+					 PATH_MAX - 1);
+		snprintf(path, PATH_MAX, "%s", probe->file);
+	} else {
+		err = find_library(locator, probe->file, path, error);
+		if (err)
+			return err;
+	}
+	fd = open_seen(locator, path);
+	if (fd >= 0)
+		return fd;
+	if (fd == -ENOENT || fd == -ENOTDIR)
+		return error_set(error, -EINVAL, "there is no file %s", path);
+	if (fd == -EACCES || fd == -EPERM)
+		return error_set(error, -EACCES, "%s may not be read: run as root, or as its owner",
+				 path);
+	return error_set(error, -EINVAL, "%s cannot be read: %s", path,
+			 fd == -ENOTSUP ? "it is no regular file" : strerror(-fd));
+}
+
+/* Names of what a stripped file does not export. Returns -1 where there are none. */
+static int open_debug_file(struct probe_locator *locator, const struct elf_source_file *file)
+{
+	struct elf_identity identity;
+	char path[sizeof("/usr/lib/debug/.build-id/xx/.debug") + 2 * BUILD_ID_SIZE_MAX];
+	size_t length;
+	int fd;
+
+	if (elf_worker_identify(locator->worker, file, &identity) || identity.build_id_size < 2)
+		return -1;
+	length = (size_t)snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%02x/",
+				  identity.build_id[0]);
+	for (uint32_t i = 1; i < identity.build_id_size; i++)
+		length += (size_t)snprintf(path + length, sizeof(path) - length, "%02x",
+					   identity.build_id[i]);
+	snprintf(path + length, sizeof(path) - length, ".debug");
+	fd = file_open_regular(AT_FDCWD, path, 0, NULL);
+	return fd < 0 ? -1 : fd;
+}
+
+/* It is closed with the probe. */
+static int keep_file(struct probe *probe, int fd)
+{
+	int *added = array_add(&probe->fds);
+
+	if (!added) {
+		close(fd);
+		return -ENOMEM;
+	}
+	*added = fd;
+	return 0;
+}
+
+static int locate_in_file(struct probe_locator *locator, struct event *event, struct error *error)
+{
+	struct probe *probe = event->probe;
+	struct elf_probe_query query = {
+		.offset = probe->offset,
+		.argument = probe->argument,
+		.is_weighted = probe->is_weighted,
+	};
+	_cleanup_(probe_point_list_release) struct probe_point_list found = {0};
+	struct elf_source_file file;
+	_cleanup_close_ int debug_fd = -1;
+	char path[PATH_MAX];
+	int fd;
+	int err = start_worker(locator);
+
+	if (err)
+		return err;
+	fd = open_file(locator, probe, path, error);
+	if (fd < 0)
+		return fd;
+	err = keep_file(probe, fd);
+	if (err)
+		return err;
+	file = (struct elf_source_file){.fd = fd, .owner = file_owner_get(fd), .path = path};
+	if (!probe->provider)
+		debug_fd = open_debug_file(locator, &file);
+	snprintf(query.path, sizeof(query.path), "%.*s", (int)sizeof(query.path) - 1, path);
+	snprintf(query.provider, sizeof(query.provider), "%s",
+		 probe->provider ? probe->provider : "");
+	snprintf(query.name, sizeof(query.name), "%s", probe->name);
+	err = elf_worker_find_probe(locator->worker, &file, debug_fd, &query, &found, error);
+	clean(error);
+	if (err)
+		return err == -ENOMEM ? err : -EINVAL;
+	return add_sites(locator, event, &found, error);
+}
+
+/* ---- allocators --------------------------------------------------------------------------- */
+
+/* Untrusted files. */
+struct allocator_owner {
+	uid_t uid;
+	size_t num_allocators;
+};
+
+struct allocator_search {
+	struct probe_locator *locator;
+	struct event *event;
+	struct error *error;
+	bool is_shared; /* by the programs of several users: none may take all the room */
+	ARRAY(struct allocator_owner) owners;
+};
+
+static uint8_t get_wire_register(uint64_t number)
+{
+	return number == ARGUMENT_NO_REGISTER ? WIRE_NO_REGISTER : (uint8_t)number;
+}
+
+/* Where the functions of a file lie, in order; what is beyond the number of stretches might count twice. */
+static void describe_own_code(const struct allocator *allocator, uint64_t point,
+			      struct wire_own_code *ret)
+{
+	size_t num_stretches = 0;
+	uint64_t end = 0; /* of the last stretch */
+
+	array_for_each (&allocator->functions, function) {
+		uint64_t start = function->point.file_offset;
+
+		if (!function->bytes || function->point.argument.source == ARGUMENT_NONE)
+			continue;
+		if (!num_stretches || start > end + MAX_OWN_GAP) {
+			if (num_stretches == WIRE_MAX_OWN_CODE)
+				return;
+			ret->offsets[num_stretches++] = start - point;
+		}
+		if (start + function->bytes > end)
+			end = start + function->bytes;
+		ret->bytes[num_stretches - 1] = end - point - ret->offsets[num_stretches - 1];
+	}
+}
+
+/* What is live needs to know what is freed, and by which address what is allocated is known. */
+static int follow_function(const struct allocator_search *search,
+			   const struct allocator_function *function, struct probe_site *site)
+{
+	struct event described = {0};
+	int err;
+
+	if (!search->event->is_live)
+		return 0;
+	site->free_register = get_wire_register(function->free_register);
+	if (function->point.argument.source == ARGUMENT_NONE)
+		return 0;
+	err = event_device_configure(search->locator->paths->devices, "uprobe", "retprobe=1",
+				     &described, search->error);
+	site->return_config = described.config;
+	return err;
+}
+
+static int add_allocator(const struct allocator_search *search, const struct allocator *allocator)
+{
+	struct probe *probe = search->event->probe;
+
+	array_for_each (&allocator->functions, function) {
+		struct probe_site *site;
+		int err;
+
+		if (function->point.argument.source == ARGUMENT_NONE && !search->event->is_live)
+			continue;
+		err = add_site(search->locator, search->event, &function->point, search->error);
+		if (err)
+			return err;
+		site = &probe->sites.items[probe->sites.length - 1];
+		describe_own_code(allocator, function->point.file_offset, &site->own_code);
+		site->own_code.jump_register = get_wire_register(function->jump_register);
+		site->own_code.jump_limit = function->jump_limit;
+		site->own_code.pointer_register = get_wire_register(function->pointer_register);
+		err = follow_function(search, function, site);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/*
+ * Whether there is room for one more allocator of this owner. Where the whole machine is recorded, a user gets no more
+ * than is left for others. Returns 1 or 0, or -ENOMEM.
+ */
+static int take_room(struct allocator_search *search, uid_t owner)
+{
+	size_t num_taken = search->event->probe->fds.length;
+	struct allocator_owner *found = NULL;
+
+	if (num_taken == MAX_ALLOCATORS)
+		return 0;
+	if (!search->is_shared || file_owner_is_trusted(owner))
+		return 1;
+	array_for_each (&search->owners, known)
+		if (known->uid == owner)
+			found = known;
+	if (!found) {
+		found = array_add(&search->owners);
+		if (!found)
+			return -ENOMEM;
+		found->uid = owner;
+	}
+	if (found->num_allocators >= MAX_ALLOCATORS - num_taken)
+		return 0;
+	found->num_allocators++;
+	return 1;
+}
+
+static int leave_out(const struct allocator_search *search)
+{
+	if (search->is_shared) {
+		search->event->num_left_out++;
+		return 0;
+	}
+	return error_set(search->error, -EINVAL,
+			 "%s: more than %d files have an allocator of their own; record some "
+			 "processes (-p) of those that use them",
+			 search->event->name, MAX_ALLOCATORS);
+}
+
+/* A file that is no allocator, or that cannot be read, has no part in it. */
+static int look_into_file(int fd, const char *path, void *context)
+{
+	struct allocator_search *search = context;
+	struct probe *probe = search->event->probe;
+	struct elf_source_file file = {.fd = fd, .owner = file_owner_get(fd), .path = path};
+	struct allocator found = {0};
+	int has_room;
+	int err = elf_worker_find_allocator(search->locator->worker, &file, &found);
+
+	if (err) {
+		close(fd);
+		return err == -ENOMEM ? err : 0;
+	}
+	has_room = take_room(search, file.owner);
+	if (has_room > 0) {
+		err = keep_file(probe, fd);
+		if (!err)
+			err = add_allocator(search, &found);
+	} else {
+		close(fd);
+		err = has_room < 0 ? has_room : leave_out(search);
+	}
+	allocator_release(&found);
+	return err;
+}
+
+/* What is not there is not used. */
+static int look_at_path(struct mapped_files *files, const char *path)
+{
+	const struct allocator_search *search = files->context;
+	int fd = open_seen(search->locator, path);
+
+	return fd < 0 ? 0 : mapped_files_add(files, fd, path);
+}
+
+/* Those that programs may begin to use while they are recorded. */
+static int look_at_libraries(struct mapped_files *files)
+{
+	static const char *const libraries[] = {"libc.so.6", "jemalloc", "tcmalloc",
+						"tcmalloc_minimal", "mimalloc"};
+	static const char *const paths[] = {"/lib/ld-musl-x86_64.so.1",
+					    "/lib/ld-musl-aarch64.so.1"};
+	const struct allocator_search *search = files->context;
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < ARRAY_LENGTH(libraries); i++) {
+		int err = find_library(search->locator, libraries[i], path, NULL);
+
+		if (err == -ENOMEM)
+			return err;
+		err = err ? 0 : look_at_path(files, path);
+		if (err)
+			return err;
+	}
+	for (size_t i = 0; i < ARRAY_LENGTH(paths); i++) {
+		int err = look_at_path(files, paths[i]);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* Where a shell would find it. */
+static int look_at_program(struct mapped_files *files, const char *name)
+{
+	const char *folders = getenv("PATH");
+
+	while (folders && *folders) {
+		size_t length = strcspn(folders, ":");
+		char path[PATH_MAX];
+
+		if (snprintf(path, sizeof(path), "%.*s/%s", (int)length, folders, name) <
+			    (int)sizeof(path) &&
+		    !access(path, X_OK))
+			return look_at_path(files, path);
+		folders += length + (folders[length] == ':');
+	}
+	return 0;
+}
+
+static int look_at_command(struct mapped_files *files, char *const *words)
+{
+	for (size_t i = 0; i < MAX_COMMAND_WORDS && words[i]; i++) {
+		int err = 0;
+
+		if (strchr(words[i], '/'))
+			err = access(words[i], X_OK) ? 0 : look_at_path(files, words[i]);
+		else if (!i)
+			err = look_at_program(files, words[i]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* The files of the target's processes, of the command, and the C library of this machine. */
+static int look_at_all(struct probe_locator *locator, struct mapped_files *files)
+{
+	const struct target *target = locator->search->allocating;
+	int err = start_worker(locator);
+
+	if (err)
+		return err;
+	err = target ? mapped_files_find(files, target) : 0;
+	if (err)
+		return err;
+	err = locator->search->command ? look_at_command(files, locator->search->command) : 0;
+	return err ? err : look_at_libraries(files);
+}
+
+static int locate_allocators(struct probe_locator *locator, struct event *event,
+			     struct error *error)
+{
+	const struct target *target = locator->search->allocating;
+	struct allocator_search search = {
+		.locator = locator,
+		.event = event,
+		.error = error,
+		.is_shared =
+			target && (target->kind == TARGET_SYSTEM || target->kind == TARGET_CGROUP),
+	};
+	_cleanup_(mapped_files_release) struct mapped_files files = {
+		.opener = locator->opener, .handle = look_into_file, .context = &search};
+	int err = look_at_all(locator, &files);
+
+	array_release(&search.owners);
+	clean(error);
+	if (files.num_unreadable || files.num_left_out)
+		log_debug(
+			"%s: of the files that processes run, %u could not be opened, %u were too "
+			"many: an allocator in them is not seen",
+			event->name, files.num_unreadable, files.num_left_out);
+	if (err || event->probe->sites.length)
+		return err;
+	if (files.num_unreadable)
+		return error_set(error, -EACCES,
+				 "%s: the programs' files may not be read: run as root",
+				 event->name);
+	return error_set(error, -EINVAL,
+			 "%s: none of the programs has malloc; one with another allocator can be "
+			 "probed by its functions: uprobe:PATH:FUNCTION{arg1:By}",
+			 event->name);
+}
+
+/* ---- the kernel --------------------------------------------------------------------------- */
+
+struct kernel_functions {
+	struct probe_point_list found; /* at their addresses; those that are hidden from us at 0 */
+	uint64_t ends[PROBE_MAX_POINTS]; /* of each, where another symbol begins */
+	struct near_names near;
+};
+
+static void kernel_functions_release(struct kernel_functions *functions)
+{
+	probe_point_list_release(&functions->found);
+}
+
+static int look_at_symbol(struct kernel_functions *functions, const struct kallsyms_symbol *symbol)
+{
+	struct probe_point point = {.file_offset = symbol->address};
+	size_t num_before = functions->found.points.length;
+	int err;
+
+	for (size_t i = 0; i < num_before; i++)
+		if (symbol->address > functions->found.points.items[i].file_offset &&
+		    symbol->address < functions->ends[i])
+			functions->ends[i] = symbol->address;
+	if (!string_equals(symbol->name, functions->near.word)) {
+		near_names_compare(&functions->near, symbol->name);
+		return 0;
+	}
+	err = probe_point_list_add(&functions->found, &point);
+	if (err)
+		return err;
+	if (functions->found.points.length > num_before)
+		functions->ends[num_before] = UINT64_MAX;
+	return 0;
+}
+
+/* Symbols come in the order of their addresses, modules after the kernel: what is behind a function is seen after it. */
+static int read_kernel_functions(const char *path, struct kernel_functions *ret,
+				 struct error *error)
+{
+	FILE *file = fopen(path, "re");
+	struct kallsyms_symbol symbol;
+	int err = 0;
+
+	if (!file)
+		return error_set(error, -ENOTSUP, "the kernel's functions are not known: %s: %s",
+				 path, strerror(errno));
+	while (!err && kallsyms_next(file, &symbol))
+		err = look_at_symbol(ret, &symbol);
+	fclose(file);
+	return err == -E2BIG ? error_set(error, -EINVAL,
+					 "more than %d functions of the kernel are called '%s'",
+					 PROBE_MAX_POINTS, ret->near.word)
+			     : err;
+}
+
+static int find_kernel_functions(const char *path, const struct probe *probe,
+				 struct kernel_functions *ret, struct error *error)
+{
+	char names[NEAR_NAMES_TEXT_BYTES];
+	int err = read_kernel_functions(path, ret, error);
+
+	if (err)
+		return err;
+	if (!ret->found.points.length) {
+		near_names_format(&ret->near, names);
+		return error_set(
+			error, -EINVAL, "the kernel has no function '%s'%s", probe->name,
+			ret->near.num_found ? names : " (it may be inlined wherever it is called)");
+	}
+	for (size_t i = 0; i < ret->found.points.length; i++) {
+		uint64_t start = ret->found.points.items[i].file_offset;
+
+		if (start && probe->offset >= ret->ends[i] - start)
+			return error_set(error, -EINVAL,
+					 "%s+0x%" PRIx64
+					 " is beyond the function, which has 0x%" PRIx64 " bytes",
+					 probe->name, probe->offset, ret->ends[i] - start);
+	}
+	return 0;
+}
+
+static int locate_in_kernel(struct probe_locator *locator, struct event *event, struct error *error)
+{
+	struct probe *probe = event->probe;
+	_cleanup_(kernel_functions_release) struct kernel_functions functions = {
+		.near = {.word = probe->name}};
+	const char *kallsyms = locator->search->kallsyms;
+	struct probe_argument argument = {0};
+	int err = find_kernel_functions(kallsyms ? kallsyms : "/proc/kallsyms", probe, &functions,
+					error);
+
+	if (err)
+		return err;
+	if (probe->is_weighted &&
+	    function_argument_get(probe->argument, ELF_MACHINE_HERE, &argument))
+		return error_set(error, -EINVAL,
+				 "argument %u of '%s' is passed in memory: only the first ones, in "
+				 "registers, can be read",
+				 probe->argument, probe->name);
+	/* By its name where there is one of it: addresses may be hidden. */
+	probe->are_addresses = functions.found.points.length > 1;
+	array_for_each (&functions.found.points, point) {
+		point->argument = argument;
+		point->file_offset =
+			probe->are_addresses ? point->file_offset + probe->offset : probe->offset;
+	}
+	return add_sites(locator, event, &functions.found, error);
+}
+
+/* ---- all ---------------------------------------------------------------------------------- */
+
+static int check_kernel(const struct event_paths *paths, const struct event *event,
+			struct error *error)
+{
+	bool is_of_user_mode = probe_is_of_user_mode(event->probe);
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", paths->devices,
+		 is_of_user_mode ? "uprobe" : "kprobe");
+	if (!access(path, F_OK))
+		return 0;
+	return error_set(
+		error, -ENOTSUP,
+		is_of_user_mode ? "%s: this kernel has no probes of programs (CONFIG_UPROBE_EVENTS)"
+				: "%s: this kernel has no probes of its own code "
+				  "(CONFIG_KPROBE_EVENTS); tracepoints may be near: 'stackwide "
+				  "events' lists them",
+		event->name);
+}
+
+static int locate(struct probe_locator *locator, struct event_list *events, struct error *error)
+{
+	array_for_each (&events->events, event) {
+		int err;
+
+		if (!event->probe)
+			continue;
+		err = check_kernel(locator->paths, event, error);
+		if (err)
+			return err;
+		err = event->probe->kind == PROBE_ALLOCATOR
+			      ? locate_allocators(locator, event, error)
+		      : probe_is_of_user_mode(event->probe)
+			      ? locate_in_file(locator, event, error)
+			      : locate_in_kernel(locator, event, error);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* ---- processes that would not let a probe be attached --------------------------------------- */
+
+/*
+ * Who attaches a probe waits, and cannot be killed, for the memory map of every process that has mapped the file; and
+ * whatever forks meanwhile waits, too (Linux kernel/events/uprobes.c, register_for_each_vma(), dup_mmap_sem). A process
+ * that does not answer the opener has locked its map, for all we know for ever. Looking up a range in map_files takes
+ * that lock and reads nothing.
+ */
+static int check_answer(struct slow_opener *opener, pid_t pid, struct error *error)
+{
+	struct target_state state;
+	char link[64];
+	int handle;
+	int err = target_read_state(pid, &state);
+
+	if (err == -ENOMEM)
+		return err;
+	if (err || state.has_ended || state.is_kernel_thread)
+		return 0;
+	snprintf(link, sizeof(link), "/proc/%d/map_files/0-1000", pid);
+	handle = slow_opener_follow(opener, pid, link);
+	if (handle >= 0)
+		close(handle);
+	if (handle != -ETIMEDOUT)
+		return 0;
+	clean_text(state.comm);
+	return error_set(
+		error, -EBUSY,
+		"process %d (%s) keeps its memory map locked: a probe of programs would wait for it, and so "
+		"would whatever forks; end the process, or record without such probes",
+		pid, state.comm);
+}
+
+static int check_answers(struct slow_opener *opener, struct error *error)
+{
+	DIR *folder = opendir("/proc");
+	const struct dirent *entry;
+	int err = 0;
+
+	if (!folder)
+		return 0;
+	while (!err && (entry = readdir(folder)))
+		if (isdigit((unsigned char)entry->d_name[0]))
+			err = check_answer(opener, (pid_t)strtol(entry->d_name, NULL, 10), error);
+	closedir(folder);
+	return err;
+}
+
+static bool has_probes_of_programs(const struct event_list *events)
+{
+	array_for_each (&events->events, event)
+		if (event->probe &&
+		    (event->probe->kind == PROBE_ALLOCATOR || probe_is_of_user_mode(event->probe)))
+			return true;
+	return false;
+}
+
+int probes_locate(const struct event_paths *paths, const struct probe_search *search,
+		  struct event_list *events, struct error *error)
+{
+	struct probe_locator locator = {.paths = paths, .search = search};
+	bool needs_opener = has_probes_of_programs(events);
+	int err = needs_opener ? slow_opener_new(&locator.opener) : 0;
+
+	if (err)
+		return err;
+	err = locate(&locator, events, error);
+	if (!err && needs_opener)
+		err = check_answers(locator.opener, error);
+	slow_opener_free(locator.opener);
+	elf_worker_free(locator.worker);
+	return err;
+}

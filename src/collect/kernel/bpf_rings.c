@@ -1,0 +1,113 @@
+#include "collect/kernel/bpf_rings.h"
+
+#include <assert.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "wire/wire.h"
+
+#define MAX_RING_BYTES (1u << 30)
+
+uint32_t bpf_rings_get_count(uint32_t num_cpus)
+{
+	return (num_cpus + WIRE_CPUS_PER_RING - 1) / WIRE_CPUS_PER_RING;
+}
+
+static int add_ring(struct bpf_rings *rings, int map_fd, uint32_t number, uint32_t size_bytes)
+{
+	_cleanup_close_ int fd =
+		bpf_map_create(BPF_MAP_TYPE_RINGBUF, "ring", 0, 0, size_bytes, NULL);
+	struct epoll_event interest = {.events = EPOLLIN};
+	struct bpf_ring *ring = fd < 0 ? NULL : array_add(&rings->rings);
+	int err;
+
+	if (!ring)
+		return fd < 0 ? fd : -ENOMEM;
+	err = bpf_ring_init(ring, fd, size_bytes);
+	if (err) {
+		rings->rings.length--;
+		return err;
+	}
+	fd = -1; /* the ring's now */
+	if (bpf_map_update_elem(map_fd, &number, &ring->fd, BPF_ANY))
+		return -errno;
+	return epoll_ctl(rings->epoll_fd, EPOLL_CTL_ADD, ring->fd, &interest) ? -errno : 0;
+}
+
+int bpf_rings_init(struct bpf_rings *rings, int map_fd, uint32_t num_cpus, uint32_t size_bytes)
+{
+	uint32_t power = (uint32_t)sysconf(_SC_PAGESIZE);
+	int err;
+
+	*rings = (struct bpf_rings){.epoll_fd = epoll_create1(EPOLL_CLOEXEC)};
+	if (rings->epoll_fd < 0)
+		return -errno;
+	while (power < size_bytes && power < MAX_RING_BYTES)
+		power *= 2;
+	for (uint32_t i = 0; i < bpf_rings_get_count(num_cpus); i++) {
+		err = add_ring(rings, map_fd, i, power);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+void bpf_rings_release(struct bpf_rings *rings)
+{
+	array_for_each (&rings->rings, ring)
+		bpf_ring_release(ring);
+	array_release(&rings->rings);
+	if (rings->epoll_fd >= 0)
+		close(rings->epoll_fd);
+	rings->epoll_fd = -1;
+}
+
+int bpf_rings_read(struct bpf_rings *rings,
+		   int (*handle)(const void *record, size_t size, void *context), void *context)
+{
+	int err;
+
+	for (size_t i = 0; i < rings->rings.length; i++) {
+		err = bpf_ring_read(&rings->rings.items[i], handle, context);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int bpf_counters_read(int map_fd, void *ret, size_t size)
+{
+	int num_cpus = libbpf_num_possible_cpus();
+	_cleanup_free_ uint64_t *per_cpu = NULL;
+	size_t num_counters = size / sizeof(*per_cpu);
+	uint32_t zero = 0;
+
+	assert(size % sizeof(*per_cpu) == 0);
+	if (num_cpus < 0)
+		return num_cpus;
+	per_cpu = calloc((size_t)num_cpus, size);
+	if (!per_cpu)
+		return -ENOMEM;
+	if (bpf_map_lookup_elem(map_fd, &zero, per_cpu))
+		return -errno;
+	for (size_t cpu = 1; cpu < (size_t)num_cpus; cpu++)
+		for (size_t i = 0; i < num_counters; i++)
+			per_cpu[i] += per_cpu[cpu * num_counters + i];
+	memcpy(ret, per_cpu, size);
+	return 0;
+}
+
+int bpf_program_read_misses(int program_fd, uint64_t *ret)
+{
+	struct bpf_prog_info info = {0};
+	uint32_t size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(program_fd, &info, &size))
+		return -errno;
+	*ret = info.recursion_misses;
+	return 0;
+}

@@ -1,0 +1,58 @@
+/*
+ * The rings of one BPF program, one for every WIRE_CPUS_PER_RING CPUs, and its counters, which
+ * every CPU has of its own.
+ *
+ * Not thread-safe.
+ */
+#ifndef COLLECT_KERNEL_BPF_RINGS_H
+#define COLLECT_KERNEL_BPF_RINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/attributes.h"
+#include "collect/kernel/bpf_ring.h"
+
+struct bpf_rings {
+	ARRAY(struct bpf_ring) rings;
+	int epoll_fd; /* readable when one of them is */
+};
+
+/* The number of rings for so many CPUs. */
+uint32_t bpf_rings_get_count(uint32_t num_cpus);
+
+/*
+ * Make the rings and put them into their map.
+ *
+ * size_bytes  of one ring at least; rounded up to a power of two, at most 1 GiB
+ * map_fd      an array of maps with room for bpf_rings_get_count(); borrowed
+ *
+ * Returns 0 or negative errno; then bpf_rings_release() is due all the same.
+ */
+_must_check_ int bpf_rings_init(struct bpf_rings *rings, int map_fd, uint32_t num_cpus,
+				uint32_t size_bytes);
+void bpf_rings_release(struct bpf_rings *rings);
+
+/* bpf_ring_read() of one after the other. */
+_must_check_ int bpf_rings_read(struct bpf_rings *rings,
+				int (*handle)(const void *record, size_t size, void *context),
+				void *context);
+
+/*
+ * Sum up a structure of 64-bit counters over all CPUs.
+ *
+ * map_fd  a per-CPU array with one element of size bytes; borrowed
+ * ret     size bytes
+ *
+ * Returns 0 or negative errno.
+ */
+_must_check_ int bpf_counters_read(int map_fd, void *ret, size_t size);
+
+/*
+ * How often the kernel has skipped a program, as it or another one ran on the CPU already; 0 on kernels that do not say
+ * it (before Linux 5.12) or do not count it for programs of its kind. Returns 0 or negative errno.
+ */
+_must_check_ int bpf_program_read_misses(int program_fd, uint64_t *ret);
+
+#endif

@@ -1,0 +1,88 @@
+/*
+ * Side-band records of perf events: new mappings, names, forks, exits, kernel symbols. Read from
+ * perf rings into the event queue; applied to the process table when their time comes.
+ *
+ * A mapped file is opened as soon as its record is read, before the record's turn in the queue,
+ * because its process may be gone by then. So is what an interpreter runs, where that is wanted.
+ *
+ * Source: perf_event_open(2), "PERF_RECORD_…"; Linux include/uapi/linux/perf_event.h.
+ */
+#ifndef COLLECT_PROCESSES_SIDE_BAND_H
+#define COLLECT_PROCESSES_SIDE_BAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "collect/kernel/event_queue.h"
+#include "collect/processes/thread_times.h"
+#include "collect/recorder.h"
+#include "collect/trace/trace_log.h"
+#include "process/file_table.h"
+#include "process/process_table.h"
+
+struct side_band;
+
+/*
+ * Everything is borrowed and must outlive the side band. kind is what its records are queued
+ * under. Returns NULL when out of memory.
+ */
+struct side_band *side_band_new(struct event_queue *queue, uint32_t kind, struct file_table *files,
+				struct process_table *processes);
+void side_band_free(struct side_band *side_band);
+
+/* Also add new threads to this log. Borrowed. */
+void side_band_set_trace_log(struct side_band *side_band, struct trace_log *log);
+/* Tell of begins and ends of threads, the first of a process too. Borrowed. */
+void side_band_set_thread_times(struct side_band *side_band, struct thread_times *times);
+
+/*
+ * Take only what happens to this process and to others that are named so, and to all that they
+ * start; else everything. Called before listening, and whenever a process turns out to be a target.
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int side_band_follow(struct side_band *side_band, pid_t pid);
+
+/* Listen to what happens on one CPU. Returns 0 or negative errno (-ENODEV: no such CPU). */
+_must_check_ int side_band_open(struct side_band *side_band, int cpu);
+
+/* Say why that failed, unless the error says something already. Returns err. */
+int side_band_explain(int err, struct error *error);
+
+/* Stop listening to a CPU that went away. */
+void side_band_close_cpu(struct side_band *side_band, int cpu);
+
+/* Ring file descriptors to wait on: calls visit for each. */
+void side_band_for_each_fd(struct side_band *side_band, void (*visit)(int fd, void *context),
+			   void *context);
+
+/*
+ * Read all rings into the queue. Returns 0, -ENOMEM, or what on_file() returned.
+ *
+ * on_file   called after each mapped file, and command line that was read, as that may take long; not NULL
+ */
+_must_check_ int side_band_read(struct side_band *side_band, int (*on_file)(void *context),
+				void *context);
+
+/* Apply a queued record. Returns 0 or -ENOMEM. */
+_must_check_ int side_band_apply(struct side_band *side_band, uint64_t time_ns, const void *record,
+				 size_t size);
+
+/*
+ * If records were lost since /proc was read, read it again. That happens of itself when records are read
+ * or applied, but not all the time: before the end, once more. Returns 0 or -ENOMEM.
+ */
+_must_check_ int side_band_catch_up(struct side_band *side_band);
+
+/* Records that the kernel could not deliver. */
+uint64_t side_band_get_lost_count(const struct side_band *side_band);
+
+/* In order of arrival; borrowed until the next side_band_apply(). */
+const struct kernel_code *side_band_get_kernel_code(const struct side_band *side_band,
+						    size_t *ret_count);
+
+#endif

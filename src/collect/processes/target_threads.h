@@ -1,0 +1,52 @@
+/*
+ * The threads of a target of processes or threads, as they are when a recording begins.
+ *
+ * Not thread-safe.
+ */
+#ifndef COLLECT_PROCESSES_TARGET_THREADS_H
+#define COLLECT_PROCESSES_TARGET_THREADS_H
+
+#include <sys/types.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "base/intern.h"
+#include "collect/programs/sampler.h"
+#include "collect/target.h"
+
+struct target_id {
+	pid_t id;
+};
+INTERN_TABLE(target_ids, struct target_id, id);
+
+/* All zero is empty. */
+struct target_threads {
+	struct target_ids tids;
+	/* Of a target of processes: these, and their descendants unless they are left out. */
+	struct target_ids pids;
+};
+
+void target_threads_release(struct target_threads *threads);
+
+/*
+ * List the threads of a target of processes or threads as they are now.
+ *
+ * Returns 0, -ESRCH (error names what is not there) or another negative errno with error filled.
+ */
+_must_check_ int target_threads_list(struct target_threads *threads, const struct target *target,
+				     struct error *error);
+
+/* Add the processes that those of the list have started, as they are now. Returns 0 or negative errno. */
+_must_check_ int target_threads_add_descendants(struct target_threads *threads);
+
+/*
+ * Add every thread to the sampler's filter, and those of descendants, then those that were started
+ * meanwhile by threads that were not in the filter yet. The sampler follows what a thread starts from
+ * the moment on that it is in the filter, so that what is missing then is there to be seen.
+ *
+ * Returns 0 or negative errno with error filled; a thread that is gone is no error.
+ */
+_must_check_ int target_threads_add(struct target_threads *threads, const struct target *target,
+				    struct sampler *sampler, struct error *error);
+
+#endif

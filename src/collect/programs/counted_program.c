@@ -1,0 +1,833 @@
+#include "collect/programs/counted_program.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "base/array.h"
+#include "base/log.h"
+#include "collect/events/event_filter.h"
+#include "collect/events/probe.h"
+#include "collect/kernel/bpf_log.h"
+#include "collect/kernel/bpf_rings.h"
+#include "collect/kernel/own_times.h"
+#include "collect/kernel/permission_probe.h"
+#include "collect/kernel/uprobe_link.h"
+#include "collect/kernel_features.h"
+#include "wire/exponential.h"
+#include <counted.skel.h>
+
+/* WINDOW_NS of the program. */
+#define WINDOWS_PER_SECOND 100
+
+/* For threads that are preempted; each gets its turn within some milliseconds. */
+#define MAX_WAIT_MS 500
+
+struct counted_program {
+	struct counted_program_opts opts;
+	const struct sampling_program *sampling;
+	struct counted_bpf *bpf;
+	struct bpf_program *hit; /* what runs at every hit */
+	enum event_kind kind;
+	bool has_exponential_distances;
+	bool points_differ; /* of a probe, whose argument is not the same at all of them */
+	/* Of it, runs that the kernel had skipped. */
+	uint64_t misses_at_start;
+	uint64_t misses_at_stop;
+	bool is_stopped;
+	bool is_live;
+	bool keeps_cpu; /* a probe's program is not preempted */
+	bool is_linked; /* to all of a probe's points in a file at once */
+	/* Of the perf events that hold it at a tracepoint or a probe's points, and of its links to these, or to files. */
+	ARRAY(int) fds;
+};
+
+static bool points_differ(const struct probe *probe)
+{
+	const struct probe_argument *first = &probe->sites.items[0].argument;
+
+	if (probe->kind == PROBE_ALLOCATOR)
+		return true;
+	array_for_each (&probe->sites, site) {
+		const struct probe_argument *argument = &site->argument;
+
+		if (argument->source != first->source || argument->bytes != first->bytes ||
+		    argument->is_signed != first->is_signed || argument->base != first->base ||
+		    argument->index != first->index || argument->scale != first->scale ||
+		    argument->displacement != first->displacement)
+			return true;
+	}
+	return false;
+}
+
+static uint32_t count_arguments(const struct counted_program *program)
+{
+	return program->points_differ ? (uint32_t)program->opts.event->probe->sites.length : 1;
+}
+
+static bool is_of_allocator(const struct counted_program *program)
+{
+	return program->opts.event->probe && program->opts.event->probe->kind == PROBE_ALLOCATOR;
+}
+
+static int set_up_maps(struct counted_program *program)
+{
+	struct counted_bpf *bpf = program->bpf;
+	int num_cpus = libbpf_num_possible_cpus();
+	int err;
+
+	if (num_cpus < 0)
+		return num_cpus;
+	err = sampling_program_share_maps(program->sampling, bpf->obj);
+	if (err)
+		return err;
+	err = bpf_map__set_max_entries(bpf->maps.arguments, count_arguments(program));
+	if (err)
+		return err;
+	err = is_of_allocator(program)
+		      ? bpf_map__set_max_entries(bpf->maps.own_code, count_arguments(program))
+		      : bpf_map__set_max_entries(bpf->maps.last_calls, (uint32_t)num_cpus);
+	if (err)
+		return err;
+	if (program->is_live) {
+		err = bpf_map__set_max_entries(bpf->maps.blocks, WIRE_MAX_BLOCKS);
+		if (err)
+			return err;
+		err = bpf_map__set_max_entries(bpf->maps.free_slots, WIRE_MAX_BLOCKS);
+	} else {
+		err = bpf_map__set_max_entries(bpf->maps.returning, (uint32_t)num_cpus);
+	}
+	if (err)
+		return err;
+	if (program->opts.event->filter) {
+		uint32_t num_parts;
+
+		(void)event_filter_get_parts(program->opts.event->filter, &num_parts);
+		err = bpf_map__set_max_entries(bpf->maps.event_filter, num_parts);
+		if (err)
+			return err;
+	}
+	if (!program->opts.event->requests.end) {
+		err = bpf_map__set_max_entries(bpf->maps.requests, 1);
+		if (err)
+			return err;
+	}
+	if (!program->opts.event->begin_config) {
+		err = bpf_map__set_max_entries(bpf->maps.begins, 1);
+		if (err)
+			return err;
+	}
+	err = bpf_map__set_max_entries(bpf->maps.sent_stacks, (uint32_t)num_cpus);
+	if (err)
+		return err;
+	err = bpf_map__set_max_entries(bpf->maps.sent_runtime, (uint32_t)num_cpus);
+	return err ? err : bpf_map__set_max_entries(bpf->maps.raw_samples, (uint32_t)num_cpus);
+}
+
+static struct bpf_program *choose_hit_program(const struct counted_program *program)
+{
+	switch (program->kind) {
+	case EVENT_PROBE:
+		return program->bpf->progs.on_probe;
+	case EVENT_TRACEPOINT:
+	case EVENT_SYSTEM_CALL:
+		return program->opts.event->filter ? program->bpf->progs.on_filtered_tracepoint
+						   : program->bpf->progs.on_tracepoint;
+	case EVENT_BLOCK_IO:
+		return program->bpf->progs.on_request;
+	case EVENT_SOFTWARE:
+	case EVENT_HARDWARE:
+	case EVENT_CACHE:
+	case EVENT_RAW:
+	case EVENT_DEVICE:
+	case NUM_EVENT_KINDS:
+		break;
+	}
+	return program->bpf->progs.on_software_event;
+}
+
+static void choose_programs(struct counted_program *program)
+{
+	struct bpf_program *other = NULL;
+
+	program->hit = choose_hit_program(program);
+	while ((other = bpf_object__next_program(program->bpf->obj, other)))
+		bpf_program__set_autoload(other, other == program->hit);
+	bpf_program__set_autoload(program->bpf->progs.on_begin, program->opts.event->begin_config);
+	bpf_program__set_autoload(program->bpf->progs.on_request_end,
+				  program->opts.event->requests.end);
+	bpf_program__set_autoload(program->bpf->progs.on_return, program->is_live);
+	if (program->is_linked) {
+		bpf_program__set_expected_attach_type(program->hit, UPROBE_LINK_ATTACH_TYPE);
+		bpf_program__set_expected_attach_type(program->bpf->progs.on_return,
+						      UPROBE_LINK_ATTACH_TYPE);
+	}
+}
+
+/* 0: as much as comes. */
+static uint64_t get_period(const struct counted_program *program)
+{
+	uint64_t mean = program->opts.event->mean_distance;
+
+	if (!mean)
+		return program->opts.count;
+	if (program->opts.count > WIRE_MAX_MEAN_DISTANCE)
+		return WIRE_MAX_MEAN_DISTANCE;
+	return program->opts.count ? program->opts.count : mean;
+}
+
+static void set_requests(const struct counted_program *program)
+{
+	const struct event_requests *requests = &program->opts.event->requests;
+	struct counted_bpf *bpf = program->bpf;
+
+	bpf->rodata->request_kinds = requests->kinds;
+	bpf->rodata->begin_device_offset = requests->device_offset;
+	bpf->rodata->begin_sector_offset = requests->sector_offset;
+	bpf->rodata->begin_letters_offset = requests->letters_offset;
+	bpf->rodata->begin_bytes_offset = requests->bytes_offset;
+	bpf->rodata->begin_num_sectors_offset = requests->num_sectors_offset;
+}
+
+static int open_object(void *context, struct bpf_object_skeleton **ret)
+{
+	struct counted_program *program = context;
+	const struct sampling_program_opts *sampling = sampling_program_get_opts(program->sampling);
+	struct counted_bpf *bpf = counted_bpf__open();
+
+	if (!bpf)
+		return -errno;
+	program->bpf = bpf;
+	*ret = bpf->skeleton;
+	choose_programs(program);
+	bpf->rodata->is_of_probe = program->kind == EVENT_PROBE;
+	bpf->rodata->is_probe_of_user_mode =
+		program->kind == EVENT_PROBE && probe_is_of_user_mode(program->opts.event->probe);
+	bpf->rodata->points_differ = program->points_differ;
+	bpf->rodata->is_of_allocator = is_of_allocator(program);
+	bpf->rodata->is_live = program->is_live;
+	bpf->rodata->keeps_cpu = program->keeps_cpu;
+	bpf->rodata->event_number = program->opts.number;
+	bpf->rodata->fixed_period = get_period(program);
+	bpf->rodata->weight_offset = program->opts.event->field_offset;
+	bpf->rodata->weight_bytes = program->opts.event->field_bytes;
+	bpf->rodata->is_weight_signed = program->opts.event->is_field_signed;
+	bpf->rodata->weighs_time = program->opts.event->begin_config;
+	set_requests(program);
+	bpf->rodata->has_calls = program->kind == EVENT_SYSTEM_CALL;
+	if (program->opts.event->hit_weight)
+		bpf->rodata->hit_weight = program->opts.event->hit_weight;
+	bpf->rodata->samples_per_window = program->opts.frequency_hz > WINDOWS_PER_SECOND
+						  ? program->opts.frequency_hz / WINDOWS_PER_SECOND
+						  : 1;
+	bpf->rodata->is_of_cgroup = program->opts.cgroup_fd >= 0;
+	bpf->rodata->is_filtered = sampling->is_filtered;
+	bpf->rodata->take_user_stacks = !sampling->no_user_stacks;
+	/* All calls end at one point, of which the kernel's part says nothing. */
+	bpf->rodata->take_kernel_stacks =
+		!sampling->no_kernel_stacks && program->kind != EVENT_SYSTEM_CALL;
+	bpf->rodata->walks_by_table = sampling->walks_by_table;
+	bpf->rodata->takes_runtime_frames = sampling->takes_runtime_frames;
+	sampling_program_get_namespace(program->sampling, &bpf->rodata->pid_namespace_dev,
+				       &bpf->rodata->pid_namespace_inode);
+	return set_up_maps(program);
+}
+
+static void close_refused(void *context)
+{
+	struct counted_program *program = context;
+
+	counted_bpf__destroy(program->bpf);
+	program->bpf = NULL;
+}
+
+static struct wire_argument describe_argument(const struct probe_argument *argument)
+{
+	static const uint8_t sources[] = {
+		[ARGUMENT_NONE] = WIRE_ARGUMENT_NONE,
+		[ARGUMENT_CONSTANT] = WIRE_ARGUMENT_CONSTANT,
+		[ARGUMENT_REGISTER] = WIRE_ARGUMENT_REGISTER,
+		[ARGUMENT_MEMORY] = WIRE_ARGUMENT_MEMORY,
+		[ARGUMENT_PRODUCT] = WIRE_ARGUMENT_PRODUCT,
+	};
+
+	return (struct wire_argument){
+		.source = sources[argument->source],
+		.bytes = argument->bytes,
+		.is_signed = argument->is_signed,
+		.base = argument->base,
+		.index = argument->index == ARGUMENT_NO_REGISTER ? WIRE_NO_REGISTER
+								 : argument->index,
+		.scale = argument->scale,
+		.displacement = (uint64_t)argument->displacement,
+	};
+}
+
+static int set_arguments(const struct counted_program *program)
+{
+	int map_fd = bpf_map__fd(program->bpf->maps.arguments);
+
+	if (program->kind != EVENT_PROBE)
+		return 0;
+	for (uint32_t i = 0; i < count_arguments(program); i++) {
+		const struct probe_site *site = &program->opts.event->probe->sites.items[i];
+		struct wire_argument argument = describe_argument(&site->argument);
+
+		argument.frees = site->free_register;
+		argument.may_jump = is_of_allocator(program) &&
+				    site->own_code.jump_register != WIRE_NO_REGISTER;
+		if (bpf_map_update_elem(map_fd, &i, &argument, BPF_ANY))
+			return -errno;
+		if (is_of_allocator(program) &&
+		    bpf_map_update_elem(bpf_map__fd(program->bpf->maps.own_code), &i,
+					&site->own_code, BPF_ANY))
+			return -errno;
+	}
+	return 0;
+}
+
+static int fill_slots(const struct counted_program *program)
+{
+	for (uint32_t slot = WIRE_MAX_BLOCKS; program->is_live && slot--;)
+		if (bpf_map_update_elem(bpf_map__fd(program->bpf->maps.free_slots), NULL, &slot,
+					BPF_ANY))
+			return -errno;
+	return 0;
+}
+
+static int load_filter(const struct counted_program *program)
+{
+	const struct wire_filter_part *parts;
+	uint32_t num_parts;
+
+	if (!program->opts.event->filter)
+		return 0;
+	parts = event_filter_get_parts(program->opts.event->filter, &num_parts);
+	for (uint32_t i = 0; i < num_parts; i++)
+		if (bpf_map_update_elem(bpf_map__fd(program->bpf->maps.event_filter), &i, &parts[i],
+					BPF_ANY))
+			return -errno;
+	return 0;
+}
+
+/* Kernels refuse to keep the CPU in programs of several functions, before they look whether those could sleep. */
+static int load_programs(struct counted_program *program)
+{
+	int err;
+
+	program->keeps_cpu = program->kind == EVENT_PROBE;
+	err = bpf_log_load(open_object, close_refused, program);
+	if (!err || !program->keeps_cpu)
+		return err;
+	close_refused(program);
+	log_debug("this kernel does not let a probe's program keep its CPU");
+	program->keeps_cpu = false;
+	return bpf_log_load(open_object, close_refused, program);
+}
+
+static int load(struct counted_program *program)
+{
+	uint32_t zero = 0;
+	int err = load_programs(program);
+
+	if (err)
+		return err;
+	err = set_arguments(program);
+	if (err)
+		return err;
+	err = fill_slots(program);
+	if (err)
+		return err;
+	err = load_filter(program);
+	if (err || program->opts.cgroup_fd < 0)
+		return err;
+	return bpf_map_update_elem(bpf_map__fd(program->bpf->maps.cgroups), &zero,
+				   &program->opts.cgroup_fd, BPF_ANY)
+		       ? -errno
+		       : 0;
+}
+
+static int keep_fd(struct counted_program *program, int fd)
+{
+	int *added = array_add(&program->fds);
+
+	if (!added) {
+		close(fd);
+		return -ENOMEM;
+	}
+	*added = fd;
+	return 0;
+}
+
+/* cookie  what bpf_get_attach_cookie() gives the program there; 0: none */
+static int attach_to(struct counted_program *program, const struct bpf_program *to_run,
+		     int event_fd, uint64_t cookie)
+{
+	LIBBPF_OPTS(bpf_link_create_opts, opts, .perf_event.bpf_cookie = cookie);
+	int link_fd;
+
+	if (!program->points_differ)
+		return ioctl(event_fd, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(to_run)) ? -errno
+											: 0;
+	link_fd = bpf_link_create(bpf_program__fd(to_run), event_fd, BPF_PERF_EVENT, &opts);
+	return link_fd < 0 ? link_fd : keep_fd(program, link_fd);
+}
+
+/*
+ * One event is enough, of any CPU that there is: what is attached to it runs on all.
+ *
+ * Returns 0 or negative errno, with whether it was the program that was refused, and not the event.
+ */
+static int attach(struct counted_program *program, const struct bpf_program *to_run,
+		  struct perf_event_attr *attr, uint64_t cookie, bool *ret_was_opened)
+{
+	int cpu = 0;
+	int err;
+	int fd;
+
+	attr->size = sizeof(*attr);
+	attr->disabled = 1;
+	*ret_was_opened = false;
+	do {
+		fd = (int)syscall(SYS_perf_event_open, attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	} while (fd < 0 && errno == ENODEV && ++cpu < libbpf_num_possible_cpus());
+	if (fd < 0)
+		return -errno;
+	err = keep_fd(program, fd);
+	if (err)
+		return err;
+	*ret_was_opened = true;
+	return attach_to(program, to_run, fd, cookie);
+}
+
+/* What the kernel says where it does not replace an instruction; not among the errnos of programs. */
+#define KERNEL_ENOTSUPP 524
+
+/* Returns negative errno, or 0 where there is nothing to say of probes alone. */
+static int explain_probe_failure(const struct counted_program *program, const struct event *event,
+				 bool was_opened, int code, struct error *error)
+{
+	if (code == -EILSEQ)
+		return error_set(error, -EINVAL, "%s is in the middle of an instruction",
+				 event->name);
+	if (code == -KERNEL_ENOTSUPP || code == -ENOEXEC)
+		return error_set(error, -ENOTSUP,
+				 "%s: the kernel cannot replace the instruction there: a point "
+				 "before or behind it can be probed",
+				 event->name);
+	if (code == -EADDRNOTAVAIL)
+		return error_set(
+			error, -ENOTSUP,
+			"%s: the kernel has several functions of this name, and hides where "
+			"they are; 'sysctl kernel.kptr_restrict=0' shows it",
+			event->name);
+	if (code == -EINVAL && !was_opened && !probe_is_of_user_mode(event->probe))
+		return error_set(error, -ENOTSUP,
+				 "%s: the kernel allows no probe there: it is code that probes "
+				 "themselves use, or not within the function",
+				 event->name);
+	if (was_opened && program->points_differ && (code == -EINVAL || code == -EOPNOTSUPP))
+		return error_set(
+			error, -ENOTSUP,
+			is_of_allocator(program)
+				? "%s: that a program knows which of its probes was hit takes "
+				  "Linux 5.15; 'uprobe:libc:malloc{arg1:By}' counts one function"
+				: "%s: its argument is not in the same location at every probe point: this takes "
+				  "Linux 5.15",
+			event->name);
+	return 0;
+}
+
+static int explain_failure(const struct counted_program *program, const struct event *event,
+			   bool was_opened, int code, struct error *error)
+{
+	int err = event->probe ? explain_probe_failure(program, event, was_opened, code, error) : 0;
+
+	if (err)
+		return err;
+	if (code == -ENOMEM)
+		return code;
+	if (code == -EACCES || code == -EPERM)
+		return error_set(error, -EPERM, "not permitted to sample %s: %s", event->name,
+				 permission_probe_explain_call(SYS_perf_event_open));
+	if (code == -E2BIG)
+		return error_set(error, -ENOTSUP,
+				 "%s: the kernel runs no more programs there than others have "
+				 "attached already",
+				 event->name);
+	if (code == -EMFILE)
+		return error_set(
+			error, code,
+			"too many open files: %s needs one for each probe point; raise the limit "
+			"with 'ulimit -n'",
+			event->name);
+	return error_set(error, -ENOTSUP, "the kernel refused %s at %s: %s",
+			 was_opened ? "a program" : "an event", event->name, strerror(-code));
+}
+
+static int attach_tracepoint(struct counted_program *program, const struct bpf_program *to_run,
+			     uint64_t number, struct error *error)
+{
+	struct perf_event_attr attr = {.type = PERF_TYPE_TRACEPOINT, .config = number};
+	bool was_opened;
+	int err = attach(program, to_run, &attr, 0, &was_opened);
+
+	return err ? explain_failure(program, program->opts.event, was_opened, err, error) : 0;
+}
+
+/* Of a raw tracepoint there is no event but the program's link to it. */
+static int attach_raw(struct counted_program *program, const struct bpf_program *to_run,
+		      const char *name, struct error *error)
+{
+	int fd = bpf_raw_tracepoint_open(name, bpf_program__fd(to_run));
+	int err = fd < 0 ? fd : keep_fd(program, fd);
+
+	return err ? explain_failure(program, program->opts.event, true, err, error) : 0;
+}
+
+/*
+ * The kernel is asked whether it would take the filter as well: what it refuses is not to mean something here. It
+ * says no more than that it does.
+ */
+static int check_filter(const struct counted_program *program, struct error *error)
+{
+	const struct event *event = program->opts.event;
+	const char *text;
+
+	if (!event->filter)
+		return 0;
+	text = event_filter_get_text(event->filter);
+	/* The tracepoint's own one is the last that was opened. */
+	if (!ioctl(program->fds.items[program->fds.length - 1], PERF_EVENT_IOC_SET_FILTER, text))
+		return 0;
+	return errno == ENOMEM ? -ENOMEM
+			       : error_set(error, -ENOTSUP, "%s: this kernel refuses the filter %s",
+					   event->name, text);
+}
+
+/* Returns 0 or negative errno, with whether it was the program that was refused, and not the event. */
+static int attach_site(struct counted_program *program, size_t number, bool *ret_was_opened)
+{
+	const struct event *event = program->opts.event;
+	const struct probe *probe = event->probe;
+	const struct probe_site *site = &probe->sites.items[number];
+	char path[64];
+	struct perf_event_attr attr = {
+		.type = event->type,
+		.config = site->config,
+		.config1 = (uintptr_t)(probe_is_of_user_mode(probe) ? path
+				       : probe->are_addresses       ? NULL
+								    : probe->name),
+		.config2 = site->offset,
+	};
+	int err;
+
+	/* The very file that was looked into, whatever is at its path by now. */
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", site->fd);
+	err = attach(program, program->hit, &attr, number, ret_was_opened);
+	if (err || !site->return_config)
+		return err;
+	attr.config = site->return_config;
+	return attach(program, program->bpf->progs.on_return, &attr, number, ret_was_opened);
+}
+
+/* The sites from first to before end, which are in one file; of_returns: those of them whose returns are probed beside. */
+static int link_sites(struct counted_program *program, size_t first, size_t end, bool of_returns)
+{
+	const struct probe *probe = program->opts.event->probe;
+	const struct bpf_program *to_run =
+		of_returns ? program->bpf->progs.on_return : program->hit;
+	_cleanup_free_ struct uprobe_link_point *points = calloc(end - first, sizeof(*points));
+	struct uprobe_link_opts opts = {
+		.program_fd = bpf_program__fd(to_run),
+		.file_fd = probe->sites.items[first].fd,
+		.points = points,
+		.at_returns = of_returns || probe->kind == PROBE_URETPROBE,
+	};
+	int fd;
+
+	if (!points)
+		return -ENOMEM;
+	for (size_t i = first; i < end; i++) {
+		const struct probe_site *site = &probe->sites.items[i];
+
+		if (of_returns && !site->return_config)
+			continue;
+		points[opts.num_points++] = (struct uprobe_link_point){
+			.offset = site->offset,
+			.semaphore_offset = site->semaphore_offset,
+			.cookie = i,
+		};
+	}
+	if (!opts.num_points)
+		return 0;
+	fd = uprobe_link_open(&opts);
+	return fd < 0 ? fd : keep_fd(program, fd);
+}
+
+/* The sites of a file follow each other. */
+static int link_files(struct counted_program *program)
+{
+	const struct probe *probe = program->opts.event->probe;
+	size_t end;
+
+	for (size_t first = 0; first < probe->sites.length; first = end) {
+		int err;
+
+		for (end = first + 1; end < probe->sites.length; end++)
+			if (probe->sites.items[end].fd != probe->sites.items[first].fd)
+				break;
+		err = link_sites(program, first, end, false);
+		if (err)
+			return err;
+		err = link_sites(program, first, end, true);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int attach_probe(struct counted_program *program, struct error *error)
+{
+	const struct event *event = program->opts.event;
+
+	if (program->is_linked) {
+		int err = link_files(program);
+
+		return err ? explain_failure(program, event, false, err, error) : 0;
+	}
+	for (size_t i = 0; i < event->probe->sites.length; i++) {
+		bool was_opened;
+		int err = attach_site(program, i, &was_opened);
+
+		if (err)
+			return explain_failure(program, event, was_opened, err, error);
+	}
+	return 0;
+}
+
+/* What the sampler opens on every CPU, it attaches itself. The begin first: of what ends, it is known when it began, then. */
+static int attach_all(struct counted_program *program, struct error *error)
+{
+	const struct event *event = program->opts.event;
+	int err;
+
+	if (!event_is_trace_event(event))
+		return 0;
+	if (event->probe)
+		return attach_probe(program, error);
+	if (event->begin_config) {
+		err = attach_tracepoint(program, program->bpf->progs.on_begin, event->begin_config,
+					error);
+		if (err)
+			return err;
+	}
+	if (event->requests.end) {
+		err = attach_raw(program, program->bpf->progs.on_request_end, event->requests.end,
+				 error);
+		if (err)
+			return err;
+	}
+	err = attach_tracepoint(program, program->hit, event->config, error);
+	return err ? err : check_filter(program, error);
+}
+
+int counted_program_new(const struct counted_program_opts *opts,
+			const struct sampling_program *sampling, struct counted_program **ret,
+			struct error *error)
+{
+	_cleanup_(counted_program_freep) struct counted_program *program = NULL;
+	int err;
+
+	if (!kernel_has_types())
+		return error_set(error, -ENOTSUP,
+				 "%s: this kernel has no type information "
+				 "(/sys/kernel/btf/vmlinux), without which it is not sampled",
+				 opts->event->name);
+	program = calloc(1, sizeof(*program));
+	if (!program)
+		return -ENOMEM;
+	program->opts = *opts;
+	program->sampling = sampling;
+	program->kind = opts->event->kind;
+	program->has_exponential_distances = opts->event->mean_distance;
+	program->points_differ = opts->event->probe && points_differ(opts->event->probe);
+	program->is_live = opts->event->is_live;
+	program->is_linked = opts->event->probe && probe_is_of_user_mode(opts->event->probe) &&
+			     kernel_has_uprobe_links();
+	err = load(program);
+	if (err == -ENOMEM)
+		return err;
+	if (err)
+		return error_set(error, err == -EPERM || err == -EACCES ? -EPERM : -ENOTSUP,
+				 "this kernel refused the program of %s (%s); -v shows its reason",
+				 opts->event->name, strerror(-err));
+	err = attach_all(program, error);
+	if (err)
+		return err;
+	program->opts.event = NULL;
+	*ret = return_ptr(program);
+	return 0;
+}
+
+/* The links come after what they are to. */
+static void close_fds(struct counted_program *program)
+{
+	while (program->fds.length)
+		close(program->fds.items[--program->fds.length]);
+}
+
+void counted_program_free(struct counted_program *program)
+{
+	if (!program)
+		return;
+	close_fds(program);
+	array_release(&program->fds);
+	counted_bpf__destroy(program->bpf);
+	free(program);
+}
+
+int counted_program_get_fd(const struct counted_program *program)
+{
+	return bpf_program__fd(program->bpf->progs.on_software_event);
+}
+
+/* 0 where it is not known: that does not change while it records. */
+static uint64_t read_misses(const struct counted_program *program)
+{
+	uint64_t misses;
+
+	return bpf_program_read_misses(bpf_program__fd(program->hit), &misses) ? 0 : misses;
+}
+
+void counted_program_start(struct counted_program *program)
+{
+	/* It is attached already. */
+	program->misses_at_start = read_misses(program);
+	program->bpf->bss->is_recording = true;
+}
+
+/* A preempted thread may be in a probe's program still, which counts what it has begun. Whether none is. */
+static bool wait_for_runs(const struct counted_program *program)
+{
+	const struct timespec wait = {.tv_nsec = 1000000};
+
+	for (int i = 0; i < MAX_WAIT_MS; i++) {
+		struct wire_running sum;
+
+		if (bpf_counters_read(bpf_map__fd(program->bpf->maps.running), &sum, sizeof(sum)))
+			return false;
+		if (!sum.num_running)
+			return true;
+		nanosleep(&wait, NULL);
+	}
+	return false;
+}
+
+void counted_program_stop(struct counted_program *program)
+{
+	program->bpf->bss->is_recording = false;
+	program->misses_at_stop = read_misses(program);
+	program->is_stopped = true;
+	close_fds(program);
+	if (program->kind == EVENT_PROBE && !wait_for_runs(program))
+		log_debug("a probe's program may still be running");
+}
+
+/* Requests that are on their way still. */
+static uint64_t count_requests(const struct counted_program *program)
+{
+	int map_fd = bpf_map__fd(program->bpf->maps.requests);
+	struct wire_request_key keys[2];
+	uint64_t count = 0;
+
+	while (program->kind == EVENT_BLOCK_IO &&
+	       !bpf_map_get_next_key(map_fd, count ? &keys[count % 2] : NULL,
+				     &keys[(count + 1) % 2]))
+		count++;
+	return count;
+}
+
+int counted_program_for_each_block(const struct counted_program *program,
+				   int (*handle)(const struct wire_block *block, void *context),
+				   void *context)
+{
+	int map_fd = bpf_map__fd(program->bpf->maps.blocks);
+	struct wire_block_key keys[2];
+	struct wire_block_key *last = NULL;
+
+	for (size_t i = 0; program->is_live && !bpf_map_get_next_key(map_fd, last, &keys[i]);
+	     i = 1 - i) {
+		struct wire_block block;
+		int err;
+
+		last = &keys[i];
+		/* It cannot be gone: nothing is probed any more. */
+		if (bpf_map_lookup_elem(map_fd, last, &block))
+			continue;
+		err = handle(&block, context);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int counted_program_read_counters(const struct counted_program *program, struct wire_counters *ret)
+{
+	struct wire_counters ends;
+	int err = bpf_counters_read(bpf_map__fd(program->bpf->maps.counters), ret, sizeof(*ret));
+
+	if (err)
+		return err;
+	err = bpf_counters_read(bpf_map__fd(program->bpf->maps.end_counters), &ends, sizeof(ends));
+	if (err)
+		return err;
+	ret->sent += ends.sent;
+	ret->lost_ring_sample += ends.lost_ring_sample;
+	ret->unfinished += count_requests(program);
+	return 0;
+}
+
+int counted_program_read_preempted(const struct counted_program *program, uint64_t *ret)
+{
+	struct wire_running sum;
+	int err = bpf_counters_read(bpf_map__fd(program->bpf->maps.running), &sum, sizeof(sum));
+
+	*ret = err ? 0 : sum.lost;
+	return err;
+}
+
+uint64_t counted_program_get_skipped(const struct counted_program *program)
+{
+	uint64_t misses = program->is_stopped ? program->misses_at_stop : read_misses(program);
+
+	return misses - program->misses_at_start;
+}
+
+int counted_program_read_rest(const struct counted_program *program, uint64_t *ret)
+{
+	struct wire_period_state sum;
+	int err =
+		bpf_counters_read(bpf_map__fd(program->bpf->maps.period_states), &sum, sizeof(sum));
+
+	/*
+	 * Of requests it is their number, and not their time, which nobody has measured; and what lies between the points
+	 * of a Poisson process is what they stand for.
+	 */
+	*ret = err || program->kind == EVENT_BLOCK_IO || program->has_exponential_distances
+		       ? 0
+		       : sum.weight;
+	return err;
+}
+
+int counted_program_read_time(const struct counted_program *program, struct own_times *times)
+{
+	return own_times_add(times, program->bpf->obj);
+}

@@ -1,0 +1,82 @@
+/*
+ * The program that counts the hits of an event (bpf/counted.bpf.c): loading it, attaching it to a tracepoint or a probe,
+ * starting and stopping it. It sends to the rings of the sampling program, as that does.
+ *
+ * Not thread-safe.
+ */
+#ifndef COLLECT_PROGRAMS_COUNTED_PROGRAM_H
+#define COLLECT_PROGRAMS_COUNTED_PROGRAM_H
+
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "collect/events.h"
+#include "collect/programs/sampling_program.h"
+#include "wire/wire.h"
+
+struct own_times;
+struct counted_program;
+
+struct counted_program_opts {
+	const struct event *event; /* borrowed for the call */
+	uint32_t number;           /* of the event, as its samples say */
+	uint64_t count;            /* a sample for so much of it; 0: see frequency_hz */
+	uint32_t frequency_hz;     /* samples per second and CPU */
+	int cgroup_fd;             /* only its threads; borrowed. -1: none */
+};
+
+/*
+ * Load and attach it; it takes no samples yet.
+ *
+ * sampling  whose filter, tables and rings it shares; lives longer
+ *
+ * Returns 0, -EPERM or -ENOTSUP (error names what is missing), or -ENOMEM.
+ */
+_must_check_ int counted_program_new(const struct counted_program_opts *opts,
+				     const struct sampling_program *sampling,
+				     struct counted_program **ret, struct error *error);
+void counted_program_free(struct counted_program *program);
+static inline void counted_program_freep(struct counted_program **program)
+{
+	counted_program_free(*program);
+}
+
+/* What the perf events of a software event are to run; borrowed. */
+int counted_program_get_fd(const struct counted_program *program);
+
+void counted_program_start(struct counted_program *program);
+void counted_program_stop(struct counted_program *program);
+
+/* What came after the last sample of each CPU, in sum: it was counted, and has none. Returns 0 or negative errno. */
+_must_check_ int counted_program_read_rest(const struct counted_program *program, uint64_t *ret);
+
+/*
+ * Hits of a probe that are in no counter, as another thread of the CPU was in the program: of the target or not.
+ * Returns 0 or negative errno.
+ */
+_must_check_ int counted_program_read_preempted(const struct counted_program *program,
+						uint64_t *ret);
+
+/*
+ * While it recorded: hits at which the kernel did not run it, as it ran another program or changed a map on that CPU.
+ * They are in no counter, of the target or not. Kernels count them since Linux 6.7, of trace events; at uprobes they skip
+ * none since Linux 6.0, by perf event or by link.
+ */
+uint64_t counted_program_get_skipped(const struct counted_program *program);
+
+/* After the stop: what was allocated and not freed. Returns 0 or what handle() returned. */
+_must_check_ int counted_program_for_each_block(const struct counted_program *program,
+						int (*handle)(const struct wire_block *block,
+							      void *context),
+						void *context);
+
+/* Summed over CPUs. Returns 0 or negative errno. */
+_must_check_ int counted_program_read_counters(const struct counted_program *program,
+					       struct wire_counters *ret);
+
+/* Add what its programs have taken. Returns 0 or -ENOMEM. */
+_must_check_ int counted_program_read_time(const struct counted_program *program,
+					   struct own_times *times);
+
+#endif

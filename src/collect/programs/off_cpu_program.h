@@ -1,0 +1,83 @@
+/*
+ * The off-CPU program in the kernel: loading it beside the sampling program, whose tables, filter and
+ * rings it shares. Its samples come out of these rings.
+ *
+ * Not thread-safe.
+ */
+#ifndef COLLECT_PROGRAMS_OFF_CPU_PROGRAM_H
+#define COLLECT_PROGRAMS_OFF_CPU_PROGRAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "collect/programs/sampling_program.h"
+#include "wire/off_cpu.h"
+
+struct off_cpu_program;
+struct own_times;
+
+struct off_cpu_program_opts {
+	uint64_t period_ns;    /* of off-CPU time of a thread; above 0 */
+	uint64_t min_block_ns; /* shorter intervals are left out */
+	bool no_kernel_stacks;
+	bool no_user_stacks;
+	bool walks_by_table; /* as in struct sampling_program_opts, like the next two */
+	bool takes_runtime_frames;
+	bool is_filtered;
+	bool starts_on_exec;   /* of the only process of the filter */
+	int cgroup_fd;         /* only its threads; borrowed. -1: none */
+	uint64_t scheduler_pc; /* an address within __schedule(); 0: not known */
+	bool takes_wakers;     /* samples of who ends the waits that are sampled */
+	bool only_futexes;     /* waits for anything else are left out */
+};
+
+/*
+ * Load and attach; nothing is noted before off_cpu_program_start().
+ *
+ * sampling  borrowed until off_cpu_program_free()
+ *
+ * Returns 0, -EPERM or -ENOTSUP (error names what is missing, and the cure), or -ENOMEM.
+ */
+_must_check_ int off_cpu_program_new(const struct off_cpu_program_opts *opts,
+				     const struct sampling_program *sampling,
+				     struct off_cpu_program **ret, struct error *error);
+void off_cpu_program_free(struct off_cpu_program *program);
+
+void off_cpu_program_start(struct off_cpu_program *program);
+/*
+ * Stop: afterwards no CPU is inside the program any more, and all that it has sent is in the rings.
+ *
+ * ring_fd  the first of the rings
+ *
+ * Returns 0 or negative errno.
+ */
+_must_check_ int off_cpu_program_stop(struct off_cpu_program *program, int ring_fd);
+
+/*
+ * After the stop: those that wait then, until the stop or until_ns (CLOCK_BOOTTIME), whichever is first. As
+ * sleepers_program_read().
+ */
+_must_check_ int off_cpu_program_read_sleepers(struct off_cpu_program *program, uint64_t until_ns,
+					       int (*handle)(const void *record, size_t size,
+							     void *context),
+					       void *context, uint64_t *ret_num);
+
+/* The counters, summed over CPUs. Returns 0 or negative errno. */
+_must_check_ int off_cpu_program_read_counters(const struct off_cpu_program *program,
+					       struct wire_off_cpu_counters *ret);
+/*
+ * After the stop: whether all that threads have lived is in the counters. Not of a cgroup, which they may enter
+ * and leave at any time, nor in a pid namespace of our own, where those that end are not seen any more.
+ */
+bool off_cpu_program_knows_lives(const struct off_cpu_program *program);
+/* Of wakers; all 0 where they are not taken. Returns 0 or negative errno. */
+_must_check_ int off_cpu_program_read_waker_counters(const struct off_cpu_program *program,
+						     struct wire_waker_counters *ret);
+
+/* Add what its programs have taken, and the wakers'. Returns 0 or -ENOMEM. */
+_must_check_ int off_cpu_program_read_time(const struct off_cpu_program *program,
+					   struct own_times *times);
+
+#endif

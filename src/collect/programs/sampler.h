@@ -1,0 +1,170 @@
+/*
+ * The sampling program in the kernel: loading it, giving it perf events, reading its rings.
+ *
+ * Not thread-safe.
+ */
+#ifndef COLLECT_PROGRAMS_SAMPLER_H
+#define COLLECT_PROGRAMS_SAMPLER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "collect/events.h"
+#include "collect/recorder.h"
+#include "collect/tables/unwind_store.h"
+#include "wire/off_cpu.h"
+#include "wire/wire.h"
+
+struct own_times;
+struct sampler;
+
+/* Of a recording that samples off-CPU time, too. */
+struct sampler_off_cpu {
+	uint64_t period_ns;    /* 0: it does not */
+	uint64_t min_block_ns; /* shorter intervals are left out */
+	uint64_t scheduler_pc; /* an address within __schedule(); 0: not known */
+	bool takes_wakers;     /* samples of who ends the waits */
+	bool only_futexes;     /* of waits for futexes alone */
+};
+
+struct sampler_opts {
+	uint32_t frequency_hz; /* ticks per second, on each CPU */
+	/*
+	 * What ticks: these events, borrowed; each sample has the number and the weight of its own. None: the
+	 * CPU's cycles, or where they cannot be had its clock, and every tick weighs the same.
+	 */
+	const struct event *events;
+	size_t num_events;
+	uint64_t
+		count; /* of them that a tick stands for; 0: as many as come at the frequency. Not of time */
+	bool no_kernel_stacks;
+	bool no_user_stacks;
+	bool walks_by_table;       /* user stacks; else the kernel follows frame pointers */
+	bool takes_runtime_frames; /* with it, those of interpreters, too */
+	int cgroup_fd;             /* only its threads; borrowed. -1: none */
+	bool is_filtered;          /* only threads of sampler_add_target() and their descendants */
+	bool leaves_children_out;  /* of the descendants, only threads */
+	bool starts_on_exec;       /* these threads only from their next exec on */
+	bool takes_areas;          /* also report the memory areas (VMAs) of user stacks */
+	bool tracks_running;       /* ticks prove what CPUs run, for the scheduling program */
+	struct sampler_off_cpu off_cpu;
+	size_t ring_bytes; /* of each ring; 0: 8 MiB. Rounded up to what the kernel accepts */
+	/* Given every record of the rings, in ring order; returns 0 or negative errno. */
+	int (*on_record)(const void *record, size_t size, void *context);
+	void *context;
+};
+
+/*
+ * Load the program.
+ *
+ * Returns 0, -EPERM or -ENOTSUP (error names the missing capability or kernel feature, and the
+ * cure), or -ENOMEM.
+ */
+_must_check_ int sampler_new(const struct sampler_opts *opts, struct sampler **ret,
+			     struct error *error);
+void sampler_free(struct sampler *sampler);
+
+/*
+ * Open a tick that starts disabled: of one CPU, or of one CPU while it runs a cgroup's threads.
+ *
+ * Returns 0 or negative errno with the reason and the cure in error. -ENODEV (CPU is gone) leaves
+ * error alone.
+ */
+_must_check_ int sampler_add_cpu(struct sampler *sampler, int cpu, struct error *error);
+_must_check_ int sampler_add_cgroup(struct sampler *sampler, int cgroup_fd, int cpu,
+				    struct error *error);
+/*
+ * When all CPUs have been added: whether there are some for each event. Not all need count one that the CPU's manual
+ * has, or a device. Returns 0, or -ENOTSUP with error filled.
+ */
+_must_check_ int sampler_check_events(const struct sampler *sampler, struct error *error);
+void sampler_remove_cpu(struct sampler *sampler, int cpu);
+
+/*
+ * With a filter: sample this thread and all that it starts from now on. Returns 0 or negative errno
+ * with error filled.
+ */
+_must_check_ int sampler_add_target(struct sampler *sampler, pid_t tid, struct error *error);
+/* The filter's map, borrowed, for other programs. Key: tid; value: enum wire_target. */
+int sampler_get_targets_fd(const struct sampler *sampler);
+/* The map that the scheduling program shares; -1 without type information (BTF). */
+int sampler_get_running_fd(const struct sampler *sampler);
+
+/* Start or stop all ticks opened so far, and the sampling of off-CPU time. */
+void sampler_enable(struct sampler *sampler);
+void sampler_disable(struct sampler *sampler);
+
+/* A descriptor that is readable when a ring should be read. */
+int sampler_get_fd(const struct sampler *sampler);
+/* Pass all records of the rings on. Returns 0 or what on_record() returned. */
+_must_check_ int sampler_read(struct sampler *sampler);
+
+/*
+ * After sampler_disable(): threads that wait, until then or until_ns (CLOCK_BOOTTIME), whichever is first.
+ *
+ * handle   is given a wire_stack, wire_sample or wire_raw_sample at a time
+ * ret_num  samples among them
+ *
+ * Returns 0 or what handle() returned.
+ */
+_must_check_ int sampler_read_sleepers(struct sampler *sampler, uint64_t until_ns,
+				       int (*handle)(const void *record, size_t size,
+						     void *context),
+				       void *context, uint64_t *ret_num);
+
+/*
+ * The counters of an event by its number, or of the only one (0), summed over CPUs. Returns 0 or negative
+ * errno.
+ */
+_must_check_ int sampler_read_counters(const struct sampler *sampler, size_t event,
+				       struct wire_counters *ret);
+
+/* What of an event came after the last sample of each CPU. Returns 0 or negative errno. */
+_must_check_ int sampler_read_rest(const struct sampler *sampler, size_t event, uint64_t *ret);
+
+/* Of an event, after sampler_disable(): what was allocated and not freed. Returns 0 or what handle() returned. */
+_must_check_ int sampler_for_each_block(const struct sampler *sampler, size_t event,
+					int (*handle)(const struct wire_block *block,
+						      void *context),
+					void *context);
+
+/* Of an event: hits that met a program that had not ended. Returns 0 or negative errno. */
+_must_check_ int sampler_read_preempted(const struct sampler *sampler, size_t event, uint64_t *ret);
+
+/* Of an event: hits at which the kernel did not run its program; see counted_program_get_skipped(). */
+uint64_t sampler_get_skipped(const struct sampler *sampler, size_t event);
+
+/* Of an event that was asked for: how long the CPUs have counted it until now, or until sampler_disable(). */
+struct event_times sampler_get_event_times(const struct sampler *sampler, size_t event);
+
+/* New threads that did not fit into the filter. Returns 0 or negative errno. */
+_must_check_ int sampler_read_unfollowed(const struct sampler *sampler, uint64_t *ret);
+
+/* Of off-CPU time; all 0 where it is not sampled. Returns 0 or negative errno. */
+_must_check_ int sampler_read_off_cpu_counters(const struct sampler *sampler,
+					       struct wire_off_cpu_counters *ret);
+
+/* After sampler_disable(): whether all that threads have lived is in these; see off_cpu_program.h. */
+bool sampler_knows_lives(const struct sampler *sampler);
+
+/* Of who ended waits; all 0 where they are not asked for. Returns 0 or negative errno. */
+_must_check_ int sampler_read_waker_counters(const struct sampler *sampler,
+					     struct wire_waker_counters *ret);
+
+/* Levels at which the kernel stops following frame pointers. */
+uint32_t sampler_read_max_depth(void);
+
+/* Borrowed, for the unwind store. */
+struct unwind_maps sampler_get_unwind_maps(const struct sampler *sampler);
+
+/* What ticks where no events were asked for: "cycles" or "cpu-clock". */
+const char *sampler_get_event_name(const struct sampler *sampler);
+
+/* Add what all its programs have taken. Returns 0 or -ENOMEM. */
+_must_check_ int sampler_read_time(const struct sampler *sampler, struct own_times *times);
+
+#endif

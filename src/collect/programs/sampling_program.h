@@ -1,0 +1,90 @@
+/*
+ * The sampling program: choosing and loading the one that this kernel supports, and attaching its
+ * hooks to fork, exec and exit.
+ *
+ * There are two. The usual one needs the kernel's type information (BTF). The other does without,
+ * and follows user stacks by frame pointers only.
+ *
+ * Not thread-safe.
+ */
+#ifndef COLLECT_PROGRAMS_SAMPLING_PROGRAM_H
+#define COLLECT_PROGRAMS_SAMPLING_PROGRAM_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+
+struct bpf_object;
+struct own_times;
+struct sampling_program;
+
+struct sampling_program_opts {
+	bool no_kernel_stacks;
+	bool no_user_stacks;
+	bool walks_by_table;       /* user stacks; else the kernel follows frame pointers */
+	bool takes_runtime_frames; /* with it, those of interpreters, too */
+	bool is_filtered;          /* only threads of the map target_tids, and their descendants */
+	bool leaves_children_out;  /* of the descendants, only threads */
+	bool takes_areas;    /* also the VMAs of user stacks, where the kernel has bpf_find_vma() */
+	bool tracks_running; /* every tick notes what runs in the map running_threads */
+	uint32_t event;      /* which one its ticks are of, as their samples say */
+};
+
+/*
+ * Load and attach everything but the ticks.
+ *
+ * Returns 0, -EPERM or -ENOTSUP (error names the missing capability or kernel feature, and the
+ * cure), or -ENOMEM.
+ */
+_must_check_ int sampling_program_new(const struct sampling_program_opts *opts, uint32_t num_cpus,
+				      struct sampling_program **ret, struct error *error);
+void sampling_program_free(struct sampling_program *program);
+static inline void sampling_program_freep(struct sampling_program **program)
+{
+	sampling_program_free(*program);
+}
+
+/*
+ * Load another one for the ticks of another event. It has what there can be only one of from the first one,
+ * which lives longer, and counters of its own.
+ *
+ * Returns as sampling_program_new().
+ */
+_must_check_ int sampling_program_new_beside(const struct sampling_program *first, uint32_t event,
+					     struct sampling_program **ret, struct error *error);
+
+/* Borrowed. */
+const struct sampling_program_opts *sampling_program_get_opts(
+	const struct sampling_program *program);
+/* What a perf event is to run at every tick; borrowed. */
+int sampling_program_get_fd(const struct sampling_program *program);
+/* A map of the program by its name in bpf/; borrowed. -1 if this program has none. */
+int sampling_program_get_map(const struct sampling_program *program, const char *name);
+/*
+ * The maps of which there is one each, for another object that is not loaded yet: the filter, the rings and
+ * the unwind tables. Returns 0 or negative errno.
+ */
+_must_check_ int sampling_program_share_maps(const struct sampling_program *program,
+					     const struct bpf_object *object);
+/*
+ * Wait until programs that were just detached run no more, of those that share its maps.
+ *
+ * ring_fd  of the first ring; it stays where it is
+ *
+ * Returns 0 or negative errno.
+ */
+_must_check_ int sampling_program_wait(const struct sampling_program *program, int ring_fd);
+/* Whether the program reports pids of our own pid namespace, not of the initial one. */
+bool sampling_program_is_in_namespace(const struct sampling_program *program);
+/* That namespace, for other programs; inode 0: the initial one. */
+void sampling_program_get_namespace(const struct sampling_program *program, volatile __u64 *ret_dev,
+				    volatile __u64 *ret_inode);
+
+/* Add what its programs have taken. Returns 0 or -ENOMEM. */
+_must_check_ int sampling_program_read_time(const struct sampling_program *program,
+					    struct own_times *times);
+
+#endif

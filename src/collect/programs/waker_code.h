@@ -1,0 +1,41 @@
+/*
+ * Where in the kernel wakeups and interrupts lie: a stack that is taken as a thread is woken begins with the
+ * wakeup, and where an interrupt woke it, what lies outside of the interrupt has no part in it.
+ */
+#ifndef COLLECT_PROGRAMS_WAKER_CODE_H
+#define COLLECT_PROGRAMS_WAKER_CODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/array.h"
+#include "base/attributes.h"
+
+struct code_range {
+	uint64_t begin;
+	uint64_t end; /* first byte after it */
+};
+
+struct waker_code {
+	struct code_range wakeup;            /* the function try_to_wake_up; all 0: not known */
+	ARRAY(struct code_range) interrupts; /* what they enter by, in order; empty: not known */
+};
+
+/* By /proc/kallsyms; empty where that hides addresses. Returns 0 or -ENOMEM. */
+_must_check_ int waker_code_find(struct waker_code *ret);
+/* The same from an open file. Exposed for tests. */
+_must_check_ int waker_code_read(FILE *kallsyms, struct waker_code *ret);
+void waker_code_release(struct waker_code *code);
+
+/* What of a kernel stack is the waker's. */
+struct waker_levels {
+	uint32_t num_inner;  /* innermost ones that belong to the wakeup itself */
+	uint32_t num_levels; /* with them; what is further out was interrupted */
+	bool is_interrupt;
+};
+
+struct waker_levels waker_code_find_levels(const struct waker_code *code, const uint64_t *pcs,
+					   uint32_t num_pcs);
+
+#endif

@@ -1,0 +1,350 @@
+#include "collect/runtimes/evaluated_stacks.h"
+
+/* What a level of the native stack is. */
+enum native_level {
+	LEVEL_OTHER,
+	LEVEL_INTERPRETER, /* a function of the file that has the interpreter in it */
+	LEVEL_EVALUATION,  /* a call of the one that evaluates frames */
+	LEVEL_INNER,       /* a call by that, of the function which is the rest of it */
+	LEVEL_GOING_ON,    /* of the interpreter: has the evaluation go on by another such call */
+};
+
+/*
+ * calls_evaluation  the level that it has called is such one: with -X perf, each function of Python has a piece of generated
+ *                   code that does this, and bears its name
+ * ret_is_unwritten  if this is the innermost level, then so may be the innermost frame
+ */
+static enum native_level find_kind(const struct evaluated_runtime *runtime,
+				   const struct process *process, uint64_t pc,
+				   bool calls_evaluation, bool *ret_is_unwritten)
+{
+	const struct mapping *mapping = process_find_mapping(process, pc);
+	const struct evaluation_part *parts;
+	const struct objfile_layout *layout;
+	const struct mapped_file *file;
+	struct objfile_mapping mapped;
+	unsigned int num_parts;
+	uint64_t bias;
+
+	*ret_is_unwritten = false;
+	if (!mapping)
+		return LEVEL_OTHER;
+	if (mapping->file == FILE_NONE)
+		return calls_evaluation ? LEVEL_INTERPRETER : LEVEL_OTHER;
+	file = file_table_get(runtime->files, mapping->file);
+	parts = runtime->find_parts(runtime->context, file, &num_parts);
+	if (!parts)
+		return LEVEL_OTHER;
+	mapped = (struct objfile_mapping){mapping->start, mapping->end, mapping->file_offset};
+	if (elf_files_get_layout(runtime->elf_files, file, &layout) ||
+	    objfile_layout_get_bias(layout, &mapped, &bias))
+		return LEVEL_OTHER;
+	*ret_is_unwritten =
+		runtime->is_unwritten && runtime->is_unwritten(runtime->context, file, pc - bias);
+	for (unsigned int i = 0; i < num_parts; i++)
+		if (pc - bias >= parts[i].start && pc - bias < parts[i].end)
+			return parts[i].is_inner  ? LEVEL_INNER
+			       : parts[i].goes_on ? LEVEL_GOING_ON
+						  : LEVEL_EVALUATION;
+	return LEVEL_INTERPRETER;
+}
+
+/* The levels of a native stack, and which of them are calls that evaluate frames. */
+struct native_levels {
+	enum native_level kinds[WIRE_MAX_FRAMES];
+	uint32_t num_levels;
+	uint32_t num_evaluations;
+	uint32_t num_idle; /* of these, the innermost ones that evaluate nothing now */
+	bool is_unwritten; /* the innermost frame may be */
+	bool is_coroutine; /* the outermost level has started it */
+};
+
+/* Of two calls, of which the inner one goes on with the frames of the outer one, the inner one is counted. */
+static void join_calls(struct native_levels *native)
+{
+	bool goes_on = false;
+
+	for (uint32_t i = 0; i < native->num_levels; i++) {
+		enum native_level *kind = &native->kinds[i];
+
+		if (*kind == LEVEL_GOING_ON) {
+			goes_on = i && native->kinds[i - 1] == LEVEL_EVALUATION;
+			*kind = LEVEL_INTERPRETER;
+		} else if (*kind == LEVEL_EVALUATION && goes_on) {
+			*kind = LEVEL_INTERPRETER;
+			native->num_evaluations--;
+			goes_on = false;
+		} else if (*kind != LEVEL_INTERPRETER) {
+			goes_on = false;
+		}
+	}
+}
+
+static void find_kinds(const struct evaluated_runtime *runtime, const struct process *process,
+		       const uint64_t *pcs, uint32_t num_pcs, struct native_levels *ret)
+{
+	ret->num_levels = num_pcs;
+	ret->num_evaluations = ret->num_idle = 0;
+	ret->is_unwritten = ret->is_coroutine = false;
+	for (uint32_t i = 0; i < num_pcs; i++) {
+		bool is_exact = !i || (pcs[i] & WIRE_PC_EXACT);
+		bool calls_evaluation = i && ret->kinds[i - 1] == LEVEL_EVALUATION;
+		bool is_unwritten;
+
+		ret->kinds[i] = find_kind(runtime, process, (pcs[i] & ~WIRE_PC_MARKS) - !is_exact,
+					  calls_evaluation, &is_unwritten);
+		if (!i)
+			ret->is_unwritten = is_unwritten;
+		ret->num_evaluations += ret->kinds[i] == LEVEL_EVALUATION;
+	}
+	join_calls(ret);
+}
+
+static uint32_t count_runs(const struct wire_runtime_frame *frames, uint32_t num_frames)
+{
+	uint32_t num_runs = 0;
+
+	for (uint32_t i = 0; i < num_frames; i++)
+		num_runs += (frames[i].position & WIRE_RUNTIME_ENTRY_FRAME) != 0;
+	return num_runs;
+}
+
+static uint32_t put_native(uint32_t num_pcs, struct runtime_level *ret)
+{
+	for (uint32_t i = 0; i < num_pcs; i++)
+		ret[i] = (struct runtime_level){.pc = i};
+	return num_pcs;
+}
+
+/* How many of the frames ran on the native stack. */
+static uint32_t count_own(const struct evaluated_runtime *runtime,
+			  const struct runtime_frame_list *frames)
+{
+	for (uint32_t i = 0; i < frames->length; i++)
+		if (frames->items[i].position & runtime->stack_begin_flag)
+			return i + 1;
+	return frames->length;
+}
+
+/* The frames that one call has evaluated, from *frame on; and after the last ones that ran on the stack, all others. */
+static int put_run(const struct evaluated_runtime *runtime, const struct runtime_sample *source,
+		   const struct runtime_frame_list *frames, uint32_t *frame,
+		   struct runtime_level *ret, uint32_t *num)
+{
+	uint32_t num_own = count_own(runtime, frames);
+
+	while (*frame < frames->length) {
+		uint32_t number = (*frame)++;
+		struct runtime_level level = {.pc = RUNTIME_LEVEL_FRAME};
+
+		if (!(frames->items[number].position & runtime->no_frame_flag)) {
+			int err = runtime->locate(runtime->context, source, frames, number,
+						  &level.location);
+
+			if (err)
+				return err;
+			ret[(*num)++] = level;
+		}
+		if (number + 1 < num_own &&
+		    (frames->items[number].position & WIRE_RUNTIME_ENTRY_FRAME))
+			return 0;
+	}
+	return 0;
+}
+
+/*
+ * Of the interpreter's own functions those are kept that the innermost frame has called: they are what it does. What
+ * lies between frames, and what has called the outermost one, is how the interpreter goes about it.
+ */
+static bool is_left_out(const struct evaluated_runtime *runtime, enum native_level kind,
+			bool has_frames)
+{
+	return runtime->shown == RUNTIME_FRAMES_MANAGED &&
+	       (kind == LEVEL_INNER || (has_frames && kind != LEVEL_OTHER));
+}
+
+static int put_together(const struct evaluated_runtime *runtime,
+			const struct runtime_sample *source,
+			const struct runtime_frame_list *frames, const struct native_levels *native,
+			struct runtime_level *ret, uint32_t *ret_num)
+{
+	uint32_t num_evaluations = 0;
+	uint32_t frame = 0;
+
+	*ret_num = 0;
+	for (uint32_t i = 0; i < native->num_levels; i++) {
+		if (native->kinds[i] == LEVEL_EVALUATION && num_evaluations++ >= native->num_idle) {
+			int err = put_run(runtime, source, frames, &frame, ret, ret_num);
+
+			if (err)
+				return err;
+			/* What called the outermost one that is kept is not known. */
+			if (frames->end == WIRE_RUNTIME_DEEP && frame == frames->length)
+				return 0;
+		}
+		if (!is_left_out(runtime, native->kinds[i], frame > 0))
+			ret[(*ret_num)++] = (struct runtime_level){.pc = i};
+	}
+	if (native->is_coroutine)
+		ret[(*ret_num)++] = (struct runtime_level){.pc = RUNTIME_LEVEL_OUTERMOST};
+	return 0;
+}
+
+/*
+ * Whether the innermost call that evaluates frames has not begun with its first one, or is done with it: nothing but the
+ * interpreter's own code runs then.
+ */
+static bool is_between_frames(const struct native_levels *native)
+{
+	uint32_t level = 0;
+
+	while (level < native->num_levels &&
+	       (native->kinds[level] == LEVEL_INTERPRETER || native->kinds[level] == LEVEL_INNER))
+		level++;
+	return level < native->num_levels && native->kinds[level] == LEVEL_EVALUATION;
+}
+
+/*
+ * Leave out an innermost frame that has not begun: it is not written yet, or it is to be evaluated by a call that has not
+ * begun, so that there is one call less than the interpreter says.
+ */
+static void skip_unbegun(const struct evaluated_runtime *runtime,
+			 const struct native_levels *native, struct runtime_frame_list *frames)
+{
+	uint32_t num_runs = count_runs(frames->items, count_own(runtime, frames));
+
+	if (!frames->length)
+		return;
+	if (!native->is_unwritten &&
+	    (!runtime->has_frame_before_call || num_runs != native->num_evaluations + 1 ||
+	     frames->end != WIRE_RUNTIME_COMPLETE ||
+	     !(frames->items[0].position & WIRE_RUNTIME_ENTRY_FRAME) || !is_between_frames(native)))
+		return;
+	frames->items++;
+	frames->length--;
+}
+
+/* Whether a level is of a file that switches between coroutines. */
+static bool is_switch(const struct evaluated_runtime *runtime, const struct process *process,
+		      const uint64_t *pcs, const struct native_levels *native, uint32_t level)
+{
+	bool is_exact = !level || (pcs[level] & WIRE_PC_EXACT);
+	const struct mapping *mapping;
+
+	if (native->kinds[level] != LEVEL_OTHER)
+		return false;
+	mapping = process_find_mapping(process, (pcs[level] & ~WIRE_PC_MARKS) - !is_exact);
+	return mapping && mapping->file != FILE_NONE &&
+	       runtime->switches_coroutines(file_table_get(runtime->files, mapping->file));
+}
+
+/*
+ * A coroutine runs on top of what has started it, but that may have returned since: its stack starts where the file that switches
+ * has called it. There the calls are counted that its frames, num_runs of them with a call of their own, were evaluated by. What
+ * is further out is left out then.
+ */
+static void end_at_switch(const struct evaluated_runtime *runtime, const struct process *process,
+			  const uint64_t *pcs, uint32_t num_runs, struct native_levels *native)
+{
+	bool may_be_idle = !runtime->tells_idle_calls && is_between_frames(native);
+	uint32_t num_evaluations = 0;
+
+	for (uint32_t i = 0; i < native->num_levels; i++) {
+		num_evaluations += native->kinds[i] == LEVEL_EVALUATION;
+		if (num_evaluations > num_runs + may_be_idle)
+			return;
+		if (num_evaluations < num_runs || !num_evaluations ||
+		    !is_switch(runtime, process, pcs, native, i))
+			continue;
+		native->num_levels = i + 1;
+		native->num_evaluations = num_evaluations;
+		native->is_coroutine = true;
+		return;
+	}
+}
+
+/* The innermost frame is one that the function that evaluates is called for again and again, as it is not now. */
+static bool waits(const struct evaluated_runtime *runtime, const struct runtime_frame_list *frames)
+{
+	const uint32_t flags = runtime->may_wait_flag | WIRE_RUNTIME_ENTRY_FRAME;
+
+	return runtime->may_wait_flag && frames->length &&
+	       (frames->items[0].position & flags) == flags;
+}
+
+/*
+ * Outer ends that are not known on either side need not fit. But where the stack ends before any call that evaluates, as in compiled
+ * code, no frame has a place.
+ */
+static bool fits(const struct runtime_frame_list *frames, uint32_t num_runs,
+		 uint32_t num_evaluations, bool is_whole)
+{
+	if (num_runs == num_evaluations)
+		return true;
+	if (num_runs < num_evaluations)
+		return frames->end == WIRE_RUNTIME_DEEP;
+	return !is_whole && num_evaluations;
+}
+
+static enum runtime_fit find_end(const struct runtime_frame_list *frames)
+{
+	switch ((enum wire_runtime_end)frames->end) {
+	case WIRE_RUNTIME_COMPLETE:
+	case WIRE_RUNTIME_PROVEN:
+	case WIRE_RUNTIME_DEEP:
+		return RUNTIME_FITS;
+	case WIRE_RUNTIME_NO_THREAD:
+		return RUNTIME_NO_THREAD;
+	case WIRE_RUNTIME_PARTIAL:
+	case WIRE_RUNTIME_UNREADABLE:
+	case NUM_WIRE_RUNTIME_ENDS:
+		break;
+	}
+	return RUNTIME_UNREADABLE;
+}
+
+int evaluated_stacks_splice(const struct evaluated_runtime *runtime,
+			    const struct runtime_sample *source,
+			    const struct runtime_frame_list *frames, const uint64_t *pcs,
+			    uint32_t num_pcs, struct runtime_level *ret, uint32_t *ret_num,
+			    enum runtime_fit *ret_fit)
+{
+	struct runtime_frame_list begun = *frames;
+	struct native_levels native;
+	uint32_t num_runs;
+
+	*ret_num = put_native(num_pcs, ret);
+	find_kinds(runtime, source->process, pcs, num_pcs, &native);
+	/* The interpreter begins or ends: it has no state of the thread yet, or none any more. */
+	if (source->is_whole && !native.num_evaluations && !frames->length) {
+		*ret_fit = RUNTIME_OUTSIDE;
+		return 0;
+	}
+	/* The frames are those of another thread, or it evaluates none now; or the native stack ends before, as in compiled code. */
+	if (runtime->has_one_thread && !native.num_evaluations) {
+		*ret_fit = source->is_whole ? RUNTIME_OUTSIDE : RUNTIME_FITS_NOT;
+		return 0;
+	}
+	*ret_fit = frames->have_come ? find_end(frames) : RUNTIME_EARLY;
+	if (*ret_fit != RUNTIME_FITS)
+		return 0;
+	if (source->is_whole)
+		skip_unbegun(runtime, &native, &begun);
+	num_runs = count_runs(begun.items, count_own(runtime, &begun));
+	while (num_runs > native.num_evaluations && source->is_whole && waits(runtime, &begun)) {
+		begun.items++;
+		begun.length--;
+		num_runs--;
+	}
+	if (runtime->switches_coroutines && begun.end == WIRE_RUNTIME_COMPLETE &&
+	    num_runs < native.num_evaluations + !source->is_whole)
+		end_at_switch(runtime, source->process, pcs, num_runs, &native);
+	if (!runtime->tells_idle_calls && num_runs + 1 == native.num_evaluations &&
+	    begun.end == WIRE_RUNTIME_COMPLETE && is_between_frames(&native))
+		native.num_idle = 1;
+	if (!fits(&begun, num_runs, native.num_evaluations - native.num_idle, source->is_whole)) {
+		*ret_fit = RUNTIME_FITS_NOT;
+		return 0;
+	}
+	return put_together(runtime, source, &begun, &native, ret, ret_num);
+}

@@ -1,0 +1,223 @@
+#include "collect/runtimes/hotspot_stacks.h"
+
+#include <stdlib.h>
+
+#include "collect/runtimes/hotspot_inlines.h"
+#include "runtime/hotspot_method.h"
+
+/* Of code without a method: what the interpreter does between methods. */
+#define INTERPRETER_NAME "Interpreter"
+
+struct hotspot_stacks {
+	struct profile *profile;
+	enum runtime_frames shown;
+	struct hotspot_methods *methods;
+	struct hotspot_inlines *inlines;
+};
+
+struct hotspot_stacks *hotspot_stacks_new(struct profile *profile, struct hotspot_layouts *hotspots,
+					  enum runtime_frames shown)
+{
+	struct hotspot_stacks *stacks = calloc(1, sizeof(*stacks));
+
+	if (!stacks)
+		return NULL;
+	stacks->profile = profile;
+	stacks->shown = shown;
+	stacks->methods = hotspot_methods_new();
+	stacks->inlines = stacks->methods ? hotspot_inlines_new(hotspots, stacks->methods) : NULL;
+	if (!stacks->inlines) {
+		hotspot_stacks_free(stacks);
+		return NULL;
+	}
+	return stacks;
+}
+
+void hotspot_stacks_free(struct hotspot_stacks *stacks)
+{
+	if (!stacks)
+		return;
+	hotspot_inlines_free(stacks->inlines);
+	hotspot_methods_free(stacks->methods);
+	free(stacks);
+}
+
+int hotspot_stacks_add_method(struct hotspot_stacks *stacks,
+			      const struct wire_hotspot_method *record)
+{
+	return hotspot_methods_add(stacks->methods, record);
+}
+
+uint64_t hotspot_stacks_get_dropped(const struct hotspot_stacks *stacks)
+{
+	return hotspot_inlines_get_dropped(stacks->inlines);
+}
+
+/* The stack that is put together. */
+struct splice {
+	struct hotspot_stacks *stacks;
+	const struct runtime_sample *source;
+	struct runtime_level *levels; /* RUNTIME_MAX_LEVELS long */
+	uint32_t num_levels;
+	bool may_lack_inlined;
+};
+
+static void put_native(struct splice *splice, uint32_t pc)
+{
+	splice->levels[splice->num_levels++] = (struct runtime_level){.pc = pc};
+}
+
+static int put_frame(struct splice *splice, struct frame *frame, const char *name,
+		     const char *module)
+{
+	struct profile *profile = splice->stacks->profile;
+	struct runtime_level level = {.pc = RUNTIME_LEVEL_FRAME};
+	int err = profile_name_frame(profile, name, name, module, frame);
+
+	if (err)
+		return err;
+	if (frame->kind == FRAME_JAVA)
+		frame->file = frame->module;
+	err = profile_add_frame_location(profile, frame, &level.location);
+	if (err)
+		return err;
+	splice->levels[splice->num_levels++] = level;
+	return 0;
+}
+
+/* A method: its name, its source file as its module, and the line of the bytecode that runs. */
+static int put_method(struct splice *splice, const struct hotspot_method *method, uint32_t bytecode,
+		      bool is_inlined)
+{
+	struct frame frame = {.kind = FRAME_JAVA,
+			      .is_inlined = is_inlined,
+			      .line = hotspot_method_get_line(method, bytecode)};
+
+	return put_frame(splice, &frame, *method->name ? method->name : "[unknown]", method->file);
+}
+
+static int put_stub(struct splice *splice, const char *name)
+{
+	struct frame frame = {.kind = FRAME_JIT};
+
+	return put_frame(splice, &frame, name, JIT_MODULE);
+}
+
+/* The levels of compiled code: what was inlined there, and the method itself. */
+static int put_compiled(struct splice *splice, const struct wire_runtime_frame *frame,
+			const struct hotspot_method *sent, uint64_t pc, uint32_t num_left)
+{
+	/* Methods that are added move it. */
+	const struct hotspot_method code = *sent;
+	struct hotspot_inlines *inlines = splice->stacks->inlines;
+	const struct process *process = splice->source->process;
+	bool is_exact =
+		!(frame->position & ((1u << WIRE_HOTSPOT_LEVEL_BITS) - 1)) || (pc & WIRE_PC_EXACT);
+	uint32_t bytecode = WIRE_HOTSPOT_NO_BYTECODE;
+	struct hotspot_scope_chain chain;
+	int err = hotspot_inlines_find(inlines, process, &code, pc & ~WIRE_PC_MARKS, !is_exact,
+				       &chain);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i + 1 < chain.num_scopes; i++) {
+		const struct hotspot_method *method =
+			hotspot_inlines_get_method(inlines, process, &code, chain.scopes[i].method);
+
+		if (!method || splice->num_levels + 2 * num_left >= RUNTIME_MAX_LEVELS) {
+			splice->may_lack_inlined = true;
+			continue;
+		}
+		err = put_method(splice, method, chain.scopes[i].bytecode, true);
+		if (err)
+			return err;
+	}
+	splice->may_lack_inlined |= chain.may_lack_inlined;
+	if (chain.num_scopes)
+		bytecode = chain.scopes[chain.num_scopes - 1].bytecode;
+	return put_method(splice, &code, bytecode, false);
+}
+
+/* What the sampling program says of a level, in the place of its pc. num_left: levels that are still to come, with this one. */
+static int put_level(struct splice *splice, const struct wire_runtime_frame *frame, uint64_t pc,
+		     uint32_t num_left, bool *ret_is_put)
+{
+	const uint32_t interpreter = WIRE_HOTSPOT_INTERPRETED | WIRE_HOTSPOT_STUB;
+	const struct hotspot_method *method;
+
+	*ret_is_put = true;
+	/* What is called by it is what the JVM calls. */
+	if (frame->position & WIRE_HOTSPOT_CALL_STUB)
+		return 0;
+	if ((frame->position & interpreter) == interpreter)
+		return put_stub(splice, INTERPRETER_NAME);
+	method = hotspot_methods_find(splice->stacks->methods, splice->source->process->pid,
+				      splice->source->generation, frame->code, frame->fingerprint);
+	*ret_is_put = method && (method->method || *method->name);
+	if (!*ret_is_put)
+		return 0;
+	if (frame->position & WIRE_HOTSPOT_STUB)
+		return put_stub(splice, method->name);
+	if (!(frame->position & WIRE_HOTSPOT_INTERPRETED))
+		return put_compiled(splice, frame, method, pc, num_left);
+	return put_method(splice, method,
+			  (frame->position & ~WIRE_HOTSPOT_INTERPRETED) >> WIRE_HOTSPOT_LEVEL_BITS,
+			  false);
+}
+
+static bool has_method(const struct runtime_frame_list *frames)
+{
+	for (uint32_t i = 0; i < frames->length; i++)
+		if (!(frames->items[i].position & (WIRE_HOTSPOT_STUB | WIRE_HOTSPOT_CALL_STUB)))
+			return true;
+	return false;
+}
+
+/* A whole stack whose outer levels the sampling program did not come to was walked later. */
+static enum runtime_fit find_fit(const struct runtime_sample *source,
+				 const struct runtime_frame_list *frames)
+{
+	if (!frames->have_come)
+		return source->is_whole ? RUNTIME_OUTSIDE : RUNTIME_EARLY;
+	if (frames->end == WIRE_RUNTIME_PARTIAL && source->is_whole)
+		return RUNTIME_EARLY;
+	return has_method(frames) ? RUNTIME_FITS : RUNTIME_OUTSIDE;
+}
+
+static uint32_t get_level(const struct wire_runtime_frame *frame)
+{
+	return frame->position & ((1u << WIRE_HOTSPOT_LEVEL_BITS) - 1);
+}
+
+int hotspot_stacks_splice(struct hotspot_stacks *stacks, const struct runtime_sample *source,
+			  const struct runtime_frame_list *frames, const uint64_t *pcs,
+			  uint32_t num_pcs, struct runtime_level *ret, uint32_t *ret_num,
+			  struct runtime_verdict *ret_verdict)
+{
+	struct splice splice = {.stacks = stacks, .source = source, .levels = ret};
+	uint32_t next = 0;
+
+	ret_verdict->fit = find_fit(source, frames);
+	for (uint32_t i = 0; i < num_pcs; i++) {
+		bool is_put = false;
+
+		/* The machine code that runs a method is what it calls. */
+		if (stacks->shown == RUNTIME_FRAMES_ALL)
+			put_native(&splice, i);
+		/* They come in the order of the levels; what a hostile one says of others is left out. */
+		while (next < frames->length && get_level(&frames->items[next]) < i)
+			next++;
+		if (next < frames->length && get_level(&frames->items[next]) == i) {
+			int err = put_level(&splice, &frames->items[next], pcs[i], num_pcs - i,
+					    &is_put);
+
+			if (err)
+				return err;
+		}
+		if (!is_put && stacks->shown != RUNTIME_FRAMES_ALL)
+			put_native(&splice, i);
+	}
+	*ret_num = splice.num_levels;
+	ret_verdict->may_lack_inlined = splice.may_lack_inlined;
+	return 0;
+}

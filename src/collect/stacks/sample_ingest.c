@@ -1,0 +1,1539 @@
+/*
+ * A sample names its stacks by hash; the stacks themselves come before it, from each CPU that has
+ * not sent them lately. Turning their pcs into locations is the expensive part: a pc means something
+ * only under the mappings that its process had at that time. It is done once for each stack, by two
+ * tables. Raw stacks are kept by hash (known_stacks.h). Resolved stacks are kept by hash, process and
+ * version of the mappings, which hardly changes but when libraries are loaded, so most samples find
+ * theirs there.
+ *
+ * The profile's stacks are a tree from the outermost frame inwards: first the user stack, then on
+ * top of it the kernel stack that it called into.
+ *
+ * Samples and process events come in order of time, so the process table always holds the mappings
+ * of the sample's time, and no history of mappings is needed. The exception is a sample inside
+ * exec, whose memory may be the old program's or the new one's. The kernel's count of execs, which
+ * every sample carries, shows that; the user stack is left out unless the walk proves that the old
+ * memory was still there.
+ *
+ * A sample of off-CPU time was taken when a thread got a CPU again: of what it did when it lost the last
+ * one. Its stack ends in a frame that says how: it stands for time that was waited, and maybe for time in
+ * a run queue after that, which is another stack then. Ticks count as samples, waits do not: what they have
+ * in common is the time of the metric "wall". Of a thread that still waits at the end a sample is taken then;
+ * where it has not run since the begin, a frame of its own says so, the outermost one.
+ *
+ * Nothing is symbolized here: a location is a file and an offset, or an address, and symbols are
+ * read when the recording is over. Every sample ends in the profile or is counted as lost for its
+ * unknown stack.
+ *
+ * Limits: both tables grow with the number of different stacks, and nothing is evicted before the
+ * end, when both are given back. Two stacks with the same hash of 64 bits would become one.
+ */
+#include "collect/stacks/sample_ingest.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/intern.h"
+#include "collect/kernel/syscall_names.h"
+#include "collect/runtimes/runtime_stacks.h"
+#include "collect/stacks/fp_step_check.h"
+#include "collect/stacks/known_stacks.h"
+#include "collect/stacks/wakers.h"
+#include "timeline/timeline.h"
+#include "wire/request.h"
+
+/* A known stack, while it is resolved. */
+struct raw_stack {
+	const struct known_stack *known;
+	uint32_t num_pcs;
+	uint32_t num_inner;      /* innermost levels that are left out */
+	uint32_t left_out;       /* a level that is no frame; 0: all are */
+	bool is_32_bit;          /* the kernel took all its steps by frame pointer */
+	bool is_whole;           /* the walk came to the outermost frame */
+	uint64_t runtime_frames; /* hash of the interpreter's frames in it; 0: there are none */
+	uint64_t generation;     /* the sample's, where there are some */
+};
+
+/* What speaks for and against a user stack that was walked to its outermost frame. */
+struct stack_evidence {
+	/*
+	 * What the calls say of its steps by frame pointer, enum call_proof. Disproven, the stack ends
+	 * there.
+	 */
+	uint8_t proof;
+	bool has_generated_code : 1;
+	bool goes_by_fp_through_it : 1; /* a step out of generated code was taken by frame pointer */
+	uint8_t runtime_fit : 3;        /* enum runtime_fit */
+	bool may_lack_inlined : 1;      /* struct runtime_verdict */
+	bool is_coroutine : 1; /* the interpreter knows that the stack starts where it does */
+};
+
+/*
+ * The profile's stack for a raw stack: for a user stack, under one version of the mappings of one
+ * process; for a kernel stack, on top of one user stack.
+ */
+struct resolved_stack {
+	uint32_t known;   /* its number; with HAS_RUNTIME, of the pair */
+	uint32_t owner;   /* user: process id; kernel: 0 */
+	uint32_t outer;   /* kernel: stack it is called from; user: none or a truncation */
+	uint32_t version; /* user: of the mappings; kernel: KERNEL_STACK */
+	uint32_t stack;   /* in the profile */
+	struct stack_evidence evidence;
+	bool has_unmapped; /* a pc of it lies in no mapping */
+	/* User: its names are of this version of the code that the process generated. */
+	uint64_t code_version;
+};
+_Static_assert(sizeof(struct resolved_stack) == 32, "there are many stacks");
+#define KERNEL_STACK UINT32_MAX
+#define HAS_RUNTIME  (1u << 31)
+
+/* The innermost frame but one of waits for the global interpreter lock of CPython. */
+#define GIL_FRAME_NAME "[GIL]"
+
+/* A native stack and the frames of an interpreter in it. */
+struct runtime_pair {
+	uint64_t frames;
+	uint32_t known;
+	bool is_whole;
+};
+
+INTERN_TABLE(resolved_stack_table, struct resolved_stack, known, owner, outer, version);
+INTERN_TABLE(runtime_pair_table, struct runtime_pair, frames, known, is_whole);
+INTERN_TABLE(user_stack_table, struct user_stack_count, stack);
+INTERN_TABLE(weighed_stack_table, struct stack_count, stack);
+
+/* The metrics of time. */
+struct off_cpu {
+	struct sample_periods periods; /* all 0 where off-CPU time is not sampled */
+	struct scheduler_code scheduler;
+	uint32_t cpu;
+	uint32_t waits[NUM_WAIT_KINDS];
+	uint32_t wall;
+	struct sample_ingest_counts counts;
+	uint64_t weights_ns[NUM_WAIT_KINDS];
+	/* Who ends waits: */
+	struct wakers wakers;
+	bool takes_wakers;
+	bool has_kernel_levels;
+	bool has_futexes;
+	struct sample_ingest_counts waker_counts;
+	struct sample_ingest_wakers woken;
+};
+
+/* The sample of an allocation: one of the profile if the block is live in the end. */
+struct sampled_block {
+	struct wire_sample sample; /* of time 0: the slot was never taken */
+	uint32_t thread;
+	uint32_t stack;
+	bool is_truncated;
+};
+
+/* What ticks are of. */
+struct ticking_event {
+	uint32_t metric;
+	bool is_weighed;   /* samples say how much they weigh; else 1 */
+	bool is_clock;     /* each stands for the time of a tick */
+	bool has_calls;    /* they are of system calls, which become frames */
+	bool has_requests; /* they are of requests to block devices, whose kinds become frames */
+	bool is_live;      /* they are of memory that may be live */
+	struct sample_ingest_event counts;
+	ARRAY(struct sampled_block) blocks; /* by slot */
+};
+
+struct sample_ingest {
+	struct profile *profile;
+	struct file_table *files;
+	struct process_table *processes;
+	uint32_t max_depth;
+	enum user_stacks user_stacks_kind;
+	struct call_check *call_check; /* NULL: no check */
+	struct fp_step_check *fp_step_check;
+	struct trace_log *trace_log; /* NULL: no times are kept */
+	ARRAY(struct ticking_event) events;
+	struct sample_ingest_counts counts;
+	struct off_cpu off_cpu;
+	struct known_stacks stacks;
+	uint64_t pcs[WIRE_MAX_FRAMES]; /* of the one that is being resolved, innermost first */
+	struct resolved_stack_table resolved_stacks;
+	struct runtime_stacks *runtimes; /* NULL: native frames alone are wanted */
+	struct runtime_pair_table runtime_pairs;
+	struct runtime_level levels[RUNTIME_MAX_LEVELS]; /* of the stack that is being resolved */
+	struct user_stack_table user_stacks;
+	/* Of ticks that weigh otherwise than 1: the profile does not say how many they are. */
+	struct weighed_stack_table weighed_stacks;
+};
+
+struct sample_ingest *sample_ingest_new(struct profile *profile, struct file_table *files,
+					struct process_table *processes, uint32_t max_depth,
+					enum user_stacks user_stacks)
+{
+	struct sample_ingest *ingest = calloc(1, sizeof(*ingest));
+	struct ticking_event *event = ingest ? array_add(&ingest->events) : NULL;
+
+	if (!event || profile_add_metric(profile, "samples", "count", &event->metric)) {
+		sample_ingest_free(ingest);
+		return NULL;
+	}
+	event->is_clock = true;
+	ingest->profile = profile;
+	ingest->files = files;
+	ingest->processes = processes;
+	ingest->max_depth = max_depth;
+	ingest->user_stacks_kind = user_stacks;
+	return ingest;
+}
+
+int sample_ingest_set_events(struct sample_ingest *ingest, const struct event *events,
+			     size_t num_events)
+{
+	bool has_clock = false;
+
+	for (size_t i = 0; i < num_events; i++) {
+		struct ticking_event *event =
+			i ? array_add(&ingest->events) : &ingest->events.items[0];
+		const char *unit = event_get_unit(&events[i]);
+		int err;
+
+		if (!event)
+			return -ENOMEM;
+		err = i ? profile_add_metric(ingest->profile, events[i].name, unit, &event->metric)
+			: profile_rename_metric(ingest->profile, event->metric, events[i].name,
+						unit);
+		if (err)
+			return err;
+		event->is_weighed = true;
+		event->has_calls = events[i].kind == EVENT_SYSTEM_CALL;
+		event->has_requests = events[i].requests.kinds;
+		event->is_live = events[i].is_live;
+		/* CPU time is added up once. */
+		event->is_clock = !has_clock && event_shows_cpu_time(&events[i]);
+		has_clock |= event->is_clock;
+	}
+	return 0;
+}
+
+void sample_ingest_set_fp_step_check(struct sample_ingest *ingest, struct fp_step_check *check)
+{
+	ingest->fp_step_check = check;
+}
+
+void sample_ingest_set_call_check(struct sample_ingest *ingest, struct call_check *check)
+{
+	ingest->call_check = check;
+}
+
+void sample_ingest_set_runtimes(struct sample_ingest *ingest, struct runtime_stacks *runtimes)
+{
+	ingest->runtimes = runtimes;
+}
+
+void sample_ingest_set_trace_log(struct sample_ingest *ingest, struct trace_log *log)
+{
+	ingest->trace_log = log;
+}
+
+const char *wait_kind_get_name(enum wait_kind kind)
+{
+	switch (kind) {
+	case WAIT_BLOCKED:
+		return METRIC_BLOCKED;
+	case WAIT_UNINTERRUPTIBLE:
+		return "uninterruptible";
+	case WAIT_RUN_QUEUE:
+		return "run-queue";
+	case WAIT_PREEMPTED:
+		return "preempted";
+	case NUM_WAIT_KINDS:
+		break;
+	}
+	return "unknown";
+}
+
+int sample_ingest_add_off_cpu(struct sample_ingest *ingest, const struct sample_periods *periods,
+			      const struct scheduler_code *scheduler)
+{
+	struct off_cpu *off_cpu = &ingest->off_cpu;
+	int err = profile_add_metric(ingest->profile, "cpu", "nanoseconds", &off_cpu->cpu);
+
+	if (err)
+		return err;
+	for (enum wait_kind kind = 0; kind < NUM_WAIT_KINDS; kind++) {
+		err = profile_add_metric(ingest->profile, wait_kind_get_name(kind), "nanoseconds",
+					 &off_cpu->waits[kind]);
+		if (err)
+			return err;
+	}
+	off_cpu->periods = *periods;
+	off_cpu->scheduler = *scheduler;
+	return profile_add_metric(ingest->profile, METRIC_WALL, "nanoseconds", &off_cpu->wall);
+}
+
+int sample_ingest_add_wakers(struct sample_ingest *ingest, const struct waker_code *code,
+			     bool has_kernel_levels, bool has_futexes)
+{
+	ingest->off_cpu.takes_wakers = true;
+	ingest->off_cpu.has_kernel_levels = has_kernel_levels;
+	ingest->off_cpu.has_futexes = has_futexes;
+	return wakers_init(&ingest->off_cpu.wakers, ingest->profile, code);
+}
+
+struct sample_ingest_wakers sample_ingest_get_wakers(const struct sample_ingest *ingest)
+{
+	return ingest->off_cpu.woken;
+}
+
+struct sample_ingest_counts sample_ingest_get_waker_counts(const struct sample_ingest *ingest)
+{
+	return ingest->off_cpu.waker_counts;
+}
+
+static bool is_waker(const struct wire_sample *sample)
+{
+	return sample->flags & WIRE_SAMPLE_WAKER;
+}
+
+static bool is_off_cpu(const struct wire_sample *sample)
+{
+	return sample->flags & WIRE_SAMPLE_OFF_CPU;
+}
+
+/* What a tick is of. Records are of our own program. */
+static struct ticking_event *get_event(struct sample_ingest *ingest,
+				       const struct wire_sample *sample)
+{
+	return &ingest->events.items[sample->event < ingest->events.length ? sample->event : 0];
+}
+
+/* The counts that a sample belongs to. */
+static struct sample_ingest_counts *get_counts(struct sample_ingest *ingest,
+					       const struct wire_sample *sample)
+{
+	if (is_waker(sample))
+		return &ingest->off_cpu.waker_counts;
+	return is_off_cpu(sample) ? &ingest->off_cpu.counts : &ingest->counts;
+}
+
+void sample_ingest_free(struct sample_ingest *ingest)
+{
+	if (!ingest)
+		return;
+	array_for_each (&ingest->events, event)
+		array_release(&event->blocks);
+	array_release(&ingest->events);
+	known_stacks_release(&ingest->stacks);
+	resolved_stack_table_release(&ingest->resolved_stacks);
+	runtime_pair_table_release(&ingest->runtime_pairs);
+	user_stack_table_release(&ingest->user_stacks);
+	weighed_stack_table_release(&ingest->weighed_stacks);
+	wakers_release(&ingest->off_cpu.wakers);
+	free(ingest);
+}
+
+static const struct known_stack *find_known(const struct sample_ingest *ingest, uint64_t hash)
+{
+	return known_stacks_find(&ingest->stacks, hash);
+}
+
+static struct raw_stack get_raw_stack(const struct known_stack *known)
+{
+	return (struct raw_stack){.known = known, .num_pcs = known->num_pcs};
+}
+
+/* Valid until the pcs of another one are read. */
+static const uint64_t *read_pcs(struct sample_ingest *ingest, const struct known_stack *known)
+{
+	known_stacks_get_pcs(&ingest->stacks, known, ingest->pcs);
+	return ingest->pcs;
+}
+
+int sample_ingest_add_stack(struct sample_ingest *ingest, const struct wire_stack *record,
+			    size_t size)
+{
+	size_t header = offsetof(struct wire_stack, pcs);
+
+	if (size < header || record->num_frames > WIRE_MAX_FRAMES ||
+	    record->num_frames > (size - header) / sizeof(record->pcs[0]))
+		return 0;
+	if (find_known(ingest, record->hash))
+		return 0;
+	return known_stacks_add(&ingest->stacks, record->hash, record->pcs, record->num_frames);
+}
+
+/* A module of the profile for every file of the table, with the same number. */
+static int sync_modules(struct sample_ingest *ingest)
+{
+	while (profile_count_modules(ingest->profile) < file_table_get_count(ingest->files)) {
+		const struct mapped_file *file =
+			file_table_get(ingest->files, profile_count_modules(ingest->profile));
+		struct module module = {.build_id_size = file->build_id_size};
+		uint32_t id;
+		int err = profile_add_string(ingest->profile, file->path, &module.path);
+
+		if (err)
+			return err;
+		memcpy(module.build_id, file->build_id, file->build_id_size);
+		err = profile_add_module(ingest->profile, &module, &id);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int sync_processes(struct sample_ingest *ingest)
+{
+	while (profile_count_processes(ingest->profile) <
+	       process_table_get_count(ingest->processes)) {
+		uint32_t id = profile_count_processes(ingest->profile);
+		int err = profile_add_process(ingest->profile,
+					      process_table_get(ingest->processes, id)->pid,
+					      STRING_EMPTY, &id);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int sample_ingest_finish(struct sample_ingest *ingest)
+{
+	int err = sync_modules(ingest);
+
+	if (err)
+		return err;
+	known_stacks_release(&ingest->stacks);
+	resolved_stack_table_release(&ingest->resolved_stacks);
+	runtime_pair_table_release(&ingest->runtime_pairs);
+	if (ingest->runtimes)
+		runtime_stacks_forget(ingest->runtimes);
+	err = sync_processes(ingest);
+	if (err)
+		return err;
+	for (uint32_t id = 0; id < profile_count_processes(ingest->profile); id++) {
+		const struct process *process = process_table_get(ingest->processes, id);
+		const char *script = process_get_script(process);
+		uint32_t name;
+
+		err = profile_add_string(ingest->profile, process->comm, &name);
+		if (err)
+			return err;
+		profile_set_process_comm(ingest->profile, id, name);
+		if (!script[0])
+			continue;
+		err = profile_add_frame_name(ingest->profile, script, strlen(script), &name);
+		if (err)
+			return err;
+		profile_set_process_script(ingest->profile, id, name);
+	}
+	return 0;
+}
+
+/*
+ * Check one level of a user stack. What a signal interrupted follows no call, and neither does the
+ * trampoline that the handler returns to, which is the level before it.
+ */
+static int check_call(struct sample_ingest *ingest, const struct raw_stack *raw,
+		      const struct process *process, uint32_t level)
+{
+	const uint64_t *pcs = ingest->pcs;
+	uint64_t pc = pcs[level] & ~WIRE_PC_MARKS;
+	const struct mapping *mapping;
+
+	if (level == 0 || (pcs[level] & WIRE_PC_EXACT) ||
+	    (level + 1 < raw->num_pcs && (pcs[level + 1] & WIRE_PC_EXACT)))
+		return 0;
+	mapping = process_find_mapping(process, pc - 1);
+	if (!mapping || mapping->file == FILE_NONE)
+		return 0;
+	return call_check_add(ingest->call_check, mapping->file,
+			      pc - mapping->start + mapping->file_offset);
+}
+
+/* What the call before one level says about another one, below it. */
+static int prove_step(struct sample_ingest *ingest, const struct process *process, uint32_t callee,
+		      uint32_t caller, enum call_proof *ret)
+{
+	const uint64_t *pcs = ingest->pcs;
+	bool is_exact = !callee || (pcs[callee] & WIRE_PC_EXACT);
+	uint64_t callee_pc = (pcs[callee] & ~WIRE_PC_MARKS) - !is_exact;
+
+	*ret = CALL_UNPROVEN;
+	if (!ingest->fp_step_check)
+		return 0;
+	return fp_step_check_step(ingest->fp_step_check, process, callee_pc,
+				  pcs[caller] & ~WIRE_PC_MARKS, ret);
+}
+
+/*
+ * The innermost function's return address was taken from the top of the stack. If it has a frame,
+ * that is another word, and its caller is the one that the frame pointer has led to from there.
+ */
+static int check_entry_step(struct sample_ingest *ingest, const struct process *process,
+			    struct raw_stack *raw, enum call_proof *ret)
+{
+	const uint64_t *pcs = ingest->pcs;
+	enum call_proof by_fp = CALL_DISPROVEN;
+	int err;
+
+	*ret = CALL_PROVEN;
+	if (raw->num_pcs < 2 || !(pcs[0] & WIRE_PC_ENTRY_STEP))
+		return 0;
+	err = prove_step(ingest, process, 0, 1, ret);
+	if (err || *ret == CALL_PROVEN)
+		return err;
+	if (raw->num_pcs > 2 && (pcs[1] & WIRE_PC_FP_STEP)) {
+		err = prove_step(ingest, process, 0, 2, &by_fp);
+		if (err)
+			return err;
+	}
+	if (by_fp == CALL_PROVEN || (*ret == CALL_DISPROVEN && by_fp == CALL_UNPROVEN)) {
+		raw->left_out = 1;
+		*ret = by_fp;
+	} else if (*ret == CALL_DISPROVEN) {
+		raw->num_pcs = 1;
+	} else {
+		*ret = CALL_PROVEN; /* as good as a rule */
+	}
+	return 0;
+}
+
+/*
+ * Check the steps by frame pointer, which are marked. The first one that is disproven ends the stack:
+ * raw is truncated there. So does, in 32-bit code, the first one that is not proven: most of it is compiled
+ * without frame pointers. The evidence says what is proven of them all.
+ */
+static int check_fp_steps(struct sample_ingest *ingest, const struct process *process,
+			  struct raw_stack *raw, struct resolved_stack *resolved)
+{
+	const uint64_t *pcs = ingest->pcs;
+	enum call_proof entry_proof;
+	int err = check_entry_step(ingest, process, raw, &entry_proof);
+
+	if (err)
+		return err;
+	resolved->evidence.proof = (uint8_t)entry_proof;
+	for (uint32_t i = raw->left_out ? 2 : 0; i + 1 < raw->num_pcs; i++) {
+		enum call_proof proof;
+
+		if (!raw->is_32_bit && !(pcs[i] & WIRE_PC_FP_STEP))
+			continue;
+		err = prove_step(ingest, process, i, i + 1, &proof);
+		if (err)
+			return err;
+		/* Nothing is called from where no code is. */
+		if (!process_find_mapping(process, (pcs[i + 1] & ~WIRE_PC_MARKS) - 1)) {
+			proof = CALL_DISPROVEN;
+			resolved->has_unmapped = true;
+		}
+		if (proof != CALL_PROVEN)
+			resolved->evidence.proof = (uint8_t)proof;
+		if (proof == CALL_DISPROVEN || (raw->is_32_bit && proof != CALL_PROVEN))
+			raw->num_pcs = i + 1;
+	}
+	return 0;
+}
+
+/* Code that took the place of other code: its name is known, and is not that of its address. */
+static int locate_replaced(struct sample_ingest *ingest, const char *name, uint32_t *ret)
+{
+	struct frame frame = {.kind = FRAME_JIT};
+	int err = profile_name_frame(ingest->profile, name, name, JIT_MODULE, &frame);
+
+	return err ? err : profile_add_frame_location(ingest->profile, &frame, ret);
+}
+
+/* The location of a pc in memory that no ELF file backs. */
+static int locate_generated(struct sample_ingest *ingest, const struct process *process,
+			    uint64_t time_ns, uint64_t pc, uint32_t *ret)
+{
+	const char *name;
+	const char *first;
+	int err = process_table_follow_code(ingest->processes, time_ns, process->id);
+
+	if (err)
+		return err;
+	name = process_find_code(process, pc, time_ns);
+	first = name ? process_find_first_code(process, pc) : NULL;
+	if (name && !(first && strcmp(name, first) == 0))
+		return locate_replaced(ingest, name, ret);
+	return profile_add_location(ingest->profile, LOCATION_PROCESS, process->id, pc, ret);
+}
+
+/* The location of a user pc by the process's present mappings. is_fp_step: of the step out of it. */
+static int locate(struct sample_ingest *ingest, const struct process *process, uint64_t time_ns,
+		  uint64_t pc, bool is_fp_step, struct resolved_stack *resolved, uint32_t *ret)
+{
+	const struct mapping *mapping = process_find_mapping(process, pc);
+	bool is_generated = process_table_is_generated(ingest->processes, process, pc);
+
+	resolved->has_unmapped |= !mapping;
+	resolved->evidence.has_generated_code |= is_generated;
+	resolved->evidence.goes_by_fp_through_it |= is_generated && is_fp_step;
+	if (is_generated)
+		return locate_generated(ingest, process, time_ns, pc, ret);
+	return profile_add_location(ingest->profile, LOCATION_FILE, mapping->file,
+				    pc - mapping->start + mapping->file_offset, ret);
+}
+
+/* Add a level of a raw stack on top of resolved->stack. A pc that is a return address lies, minus 1, in the call. */
+static int resolve_level(struct sample_ingest *ingest, const struct raw_stack *raw,
+			 const struct process *process, uint64_t time_ns, uint32_t level,
+			 struct resolved_stack *resolved)
+{
+	uint64_t pc = ingest->pcs[level];
+	bool is_exact = level == 0 || (process && (pc & WIRE_PC_EXACT));
+	bool is_fp_step = process && (pc & WIRE_PC_FP_STEP);
+	uint32_t location;
+	int err;
+
+	if (level && level == raw->left_out)
+		return 0;
+	if (process)
+		pc &= ~WIRE_PC_MARKS;
+	pc -= !is_exact;
+	if (process)
+		err = locate(ingest, process, time_ns, pc, is_fp_step, resolved, &location);
+	else
+		err = profile_add_location(ingest->profile, LOCATION_KERNEL, 0, pc, &location);
+	if (err)
+		return err;
+	if (process && ingest->call_check) {
+		err = check_call(ingest, raw, process, level);
+		if (err)
+			return err;
+	}
+	return profile_add_stack(ingest->profile, resolved->stack, location, &resolved->stack);
+}
+
+/*
+ * Add the levels of a raw stack, outermost first, on top of resolved->stack. process is NULL for kernel stacks.
+ */
+static int resolve(struct sample_ingest *ingest, const struct raw_stack *raw,
+		   const struct process *process, uint64_t time_ns, struct resolved_stack *resolved)
+{
+	for (uint32_t i = raw->num_pcs; i-- > raw->num_inner;) {
+		int err = resolve_level(ingest, raw, process, time_ns, i, resolved);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* The same with the frames of the interpreter in it. */
+static int resolve_with_runtime(struct sample_ingest *ingest, const struct raw_stack *raw,
+				const struct process *process, uint64_t time_ns,
+				struct resolved_stack *resolved)
+{
+	const struct runtime_sample source = {.process = process,
+					      .generation = raw->generation,
+					      .frames = raw->runtime_frames,
+					      .is_whole = raw->is_whole};
+	struct runtime_verdict verdict;
+	uint32_t num_levels;
+	int err = runtime_stacks_splice(ingest->runtimes, &source, ingest->pcs, raw->num_pcs,
+					ingest->levels, &num_levels, &verdict);
+
+	if (err)
+		return err;
+	resolved->evidence.runtime_fit = (uint8_t)(verdict.fit & 7);
+	resolved->evidence.may_lack_inlined = verdict.may_lack_inlined;
+	if (verdict.proves_steps && resolved->evidence.proof == CALL_UNPROVEN)
+		resolved->evidence.proof = CALL_PROVEN;
+	for (uint32_t i = num_levels; i-- > 0;) {
+		const struct runtime_level *level = &ingest->levels[i];
+
+		if (level->pc == RUNTIME_LEVEL_SKIPPED) {
+			resolved->stack = resolved->outer;
+			resolved->evidence.proof = CALL_DISPROVEN;
+			continue;
+		}
+		if (level->pc == RUNTIME_LEVEL_OUTERMOST) {
+			resolved->evidence.is_coroutine = true;
+			continue;
+		}
+		if (level->pc == RUNTIME_LEVEL_FRAME)
+			err = profile_add_stack(ingest->profile, resolved->stack, level->location,
+						&resolved->stack);
+		else
+			err = resolve_level(ingest, raw, process, time_ns, level->pc, resolved);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/* What identifies a stack among those that are resolved. */
+static int find_number(struct sample_ingest *ingest, const struct raw_stack *raw, uint32_t *ret)
+{
+	struct runtime_pair pair = {.frames = raw->runtime_frames, .is_whole = raw->is_whole};
+	int err;
+
+	*ret = known_stacks_get_number(&ingest->stacks, raw->known);
+	if (!raw->runtime_frames)
+		return 0;
+	pair.known = *ret;
+	err = runtime_pair_table_intern(&ingest->runtime_pairs, &pair, ret);
+	*ret |= HAS_RUNTIME;
+	return err;
+}
+
+/*
+ * resolve() with a cache by stack, and versions of the mappings and of what names generated code; after
+ * a check of the steps by frame pointer.
+ */
+static int resolve_once(struct sample_ingest *ingest, const struct raw_stack *raw,
+			const struct process *process, uint64_t time_ns, uint32_t *stack,
+			struct stack_evidence *ret_evidence)
+{
+	struct raw_stack truncated = *raw; /* where a step is disproven */
+	struct resolved_stack resolved = {
+		.owner = process ? process->id : 0,
+		.outer = *stack,
+		.version = process ? process->mappings_version : KERNEL_STACK,
+		.stack = *stack,
+		.evidence.proof = CALL_PROVEN,
+		.code_version = process ? process_get_code_version(process, time_ns) : 0,
+	};
+	struct resolved_stack *known;
+	uint32_t item;
+	int err = find_number(ingest, raw, &resolved.known);
+
+	if (err)
+		return err;
+	item = resolved_stack_table_find(&ingest->resolved_stacks, &resolved);
+	known = item == HASH_INDEX_NONE ? NULL : &ingest->resolved_stacks.items[item];
+	if (known &&
+	    (!known->evidence.has_generated_code || known->code_version == resolved.code_version)) {
+		*stack = known->stack;
+		*ret_evidence = known->evidence;
+		if (!known->has_unmapped)
+			return 0;
+		return process_table_look_for_moved(ingest->processes, time_ns, process->id);
+	}
+	read_pcs(ingest, raw->known);
+	if (process && ingest->user_stacks_kind == USER_STACKS_TABLE) {
+		err = check_fp_steps(ingest, process, &truncated, &resolved);
+		if (err)
+			return err;
+	}
+	err = truncated.runtime_frames
+		      ? resolve_with_runtime(ingest, &truncated, process, time_ns, &resolved)
+		      : resolve(ingest, &truncated, process, time_ns, &resolved);
+	if (err)
+		return err;
+	if (resolved.has_unmapped) {
+		err = process_table_look_for_moved(ingest->processes, time_ns, process->id);
+		if (err)
+			return err;
+	}
+	*stack = resolved.stack;
+	*ret_evidence = resolved.evidence;
+	if (known) {
+		*known = resolved;
+		return 0;
+	}
+	return resolved_stack_table_add(&ingest->resolved_stacks, &resolved, &item);
+}
+
+static int count_user_stack(struct sample_ingest *ingest, uint32_t stack, bool is_at_limit)
+{
+	struct user_stack_count *count;
+	uint32_t item;
+	int err = user_stack_table_intern(&ingest->user_stacks,
+					  &(struct user_stack_count){.stack = stack}, &item);
+
+	if (err)
+		return err;
+	count = &ingest->user_stacks.items[item];
+	count->num_samples++;
+	count->num_at_limit += is_at_limit;
+	return 0;
+}
+
+/* How a walk ends that finds neither the old program's mappings nor its memory. */
+static bool is_end_without_memory(const struct wire_sample *sample)
+{
+	switch ((enum walk_end)sample->walk_end) {
+	case WALK_UNFINISHED:
+	case WALK_NO_PROCESS:
+	case WALK_NO_MAPPING:
+	case WALK_READ_FAILED:
+	case WALK_NON_INCREASING_CFA:
+	case WALK_NO_RETURN_ADDRESS:
+		return true;
+	case WALK_COMPLETE:
+	case WALK_NO_TABLE:
+	case WALK_NO_RULE:
+	case WALK_UNSUPPORTED:
+	case WALK_TOO_DEEP:
+	case WALK_FP_CHAIN:
+	case WALK_SKIPPED_FRAME:
+	case WALK_JIT_CODE:
+	case WALK_32_BIT:
+	case NUM_WALK_ENDS:
+		break;
+	}
+	return false;
+}
+
+/*
+ * Inside exec, the registers are those of the old program, but the memory may already be that of
+ * the new one: then the kernel's work is all that there is. A walk of more than one level has found
+ * the old stack; a single pc proves nothing. A walk that lacked a table or a rule is truncated, be
+ * the memory whose it may.
+ */
+static bool is_stack_gone(const struct sample_ingest *ingest, const struct wire_sample *sample,
+			  const struct known_stack *known, bool is_in_exec)
+{
+	if (is_in_exec || !(sample->flags & WIRE_SAMPLE_IN_EXEC))
+		return is_in_exec;
+	if (known && known->num_pcs >= 2)
+		return false;
+	return ingest->user_stacks_kind != USER_STACKS_TABLE || is_end_without_memory(sample);
+}
+
+/*
+ * Whether the walk did not see what it passed, although it came to the outermost frame: a step by
+ * frame pointer left out a caller for certain, or generated code that may not keep them perhaps did.
+ */
+static enum walk_end find_disbelief(const struct sample_ingest *ingest,
+				    const struct process *process,
+				    const struct stack_evidence *evidence)
+{
+	if (evidence->proof == CALL_DISPROVEN)
+		return WALK_SKIPPED_FRAME;
+	if (evidence->goes_by_fp_through_it &&
+	    !process_table_keeps_frame_pointers(ingest->processes, process->id))
+		return WALK_JIT_CODE;
+	return WALK_COMPLETE;
+}
+
+static bool has_frame_above_user_stack(struct sample_ingest *ingest,
+				       const struct wire_sample *sample)
+{
+	if (sample->kernel_stack || is_off_cpu(sample)) /* that of the wait */
+		return true;
+	if (is_waker(sample))
+		return false;
+	return get_event(ingest, sample)->has_requests ||
+	       (get_event(ingest, sample)->has_calls && sample->call);
+}
+
+/* known: the stack, or NULL. evidence: with RUNTIME_NONE, the interpreter's frames did not come. */
+static void count_runtime(struct sample_ingest *ingest, const struct wire_sample *sample,
+			  const struct known_stack *known, const struct process *process,
+			  const struct stack_evidence *evidence)
+{
+	const struct runtime_verdict verdict = {.fit = evidence->runtime_fit,
+						.may_lack_inlined = evidence->may_lack_inlined};
+	bool reads_pcs;
+
+	if (!ingest->runtimes || is_waker(sample))
+		return;
+	reads_pcs = known && runtime_stacks_counts_by_file(ingest->runtimes, process);
+	runtime_stacks_count(ingest->runtimes, process, verdict,
+			     reads_pcs ? read_pcs(ingest, known) : NULL,
+			     reads_pcs ? known->num_pcs : 0);
+}
+
+/*
+ * The user stack of a walk by table. One that is known to be early has the truncation as its
+ * outermost frame: a walk that ended early, and one that is not believed, whatever it has reached:
+ * sample->walk_end is changed.
+ */
+static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sample,
+			    const struct known_stack *known, const struct process *process,
+			    uint32_t *stack, bool *ret_is_truncated)
+{
+	struct sample_ingest_counts *counts = get_counts(ingest, sample);
+	struct stack_evidence evidence = {.proof = CALL_PROVEN};
+	struct raw_stack raw;
+	uint32_t whole = *stack;
+	int err;
+
+	if (known)
+		raw = get_raw_stack(known);
+	if (known && ingest->runtimes) {
+		raw.runtime_frames = sample->runtime_stack;
+		if (!raw.runtime_frames &&
+		    runtime_stacks_get_version(ingest->runtimes, process).is_known)
+			raw.runtime_frames = RUNTIME_NO_FRAMES;
+		raw.generation = sample->generation;
+	}
+	if (known && sample->walk_end != WALK_COMPLETE && raw.runtime_frames &&
+	    raw.runtime_frames != RUNTIME_NO_FRAMES) {
+		err = resolve_once(ingest, &raw, process, sample->time_ns, &whole, &evidence);
+		if (err)
+			return err;
+		if (evidence.is_coroutine)
+			sample->walk_end = find_disbelief(ingest, process, &evidence);
+		else
+			whole = *stack;
+	} else if (known && sample->walk_end == WALK_COMPLETE) {
+		raw.is_whole = true;
+		err = resolve_once(ingest, &raw, process, sample->time_ns, &whole, &evidence);
+		if (err)
+			return err;
+		sample->walk_end = find_disbelief(ingest, process, &evidence);
+		raw.is_whole = sample->walk_end == WALK_COMPLETE;
+		if (raw.is_whole && evidence.runtime_fit == RUNTIME_FITS &&
+		    runtime_stacks_is_deep(ingest->runtimes, raw.runtime_frames))
+			sample->walk_end = WALK_TOO_DEEP;
+	}
+	counts->walks[sample->walk_end < NUM_WALK_ENDS ? sample->walk_end : 0]++;
+	*ret_is_truncated = sample->walk_end != WALK_COMPLETE;
+	if (!*ret_is_truncated) {
+		counts->unproven += evidence.proof == CALL_UNPROVEN;
+		*stack = whole;
+		count_runtime(ingest, sample, known, process, &evidence);
+		return 0;
+	}
+	/* Alone, it would be a function that ran. */
+	if (known || has_frame_above_user_stack(ingest, sample)) {
+		err = profile_add_truncated_frame(ingest->profile, *stack, stack);
+		if (err)
+			return err;
+	}
+	if (!known) {
+		count_runtime(ingest, sample, known, process, &evidence);
+		return 0;
+	}
+	raw.is_32_bit = sample->walk_end == WALK_32_BIT;
+	err = resolve_once(ingest, &raw, process, sample->time_ns, stack, &evidence);
+	if (err)
+		return err;
+	count_runtime(ingest, sample, known, process, &evidence);
+	return 0;
+}
+
+/*
+ * Add the user part of a sample's stack, and count how its walk ended. A walk along frame pointers
+ * may end anywhere: only a walk by table knows that it is early. *ret_is_truncated is set then.
+ */
+static int add_user_stack(struct sample_ingest *ingest, struct wire_sample *sample,
+			  const struct known_stack *known, const struct process *process,
+			  bool is_in_exec, uint32_t *stack, bool *ret_is_truncated)
+{
+	struct stack_evidence evidence;
+	int err;
+
+	*ret_is_truncated = false;
+	if (is_stack_gone(ingest, sample, known, is_in_exec)) {
+		get_counts(ingest, sample)->in_exec++;
+		return 0;
+	}
+	if (ingest->user_stacks_kind == USER_STACKS_TABLE)
+		return add_walked_stack(ingest, sample, known, process, stack, ret_is_truncated);
+	if (known) {
+		struct raw_stack raw = get_raw_stack(known);
+
+		err = resolve_once(ingest, &raw, process, sample->time_ns, stack, &evidence);
+		if (err)
+			return err;
+	}
+	if (is_off_cpu(sample) || is_waker(sample))
+		return 0;
+	if (!known)
+		return count_user_stack(ingest, STACK_EMPTY, false);
+	return count_user_stack(ingest, *stack, known->num_pcs >= ingest->max_depth);
+}
+
+/* A sample whose thread and stack are known. */
+struct resolved_sample {
+	const struct wire_sample *sample;
+	uint32_t thread;
+	uint32_t stack;
+	bool is_truncated; /* the stack lacks its outer end */
+};
+
+/*
+ * Where a trace is made: the moment of a sample. A wait says nothing of where stacks are in use, nor does a sample within
+ * exec: its stack pointer may be the old program's, and it the new one's already.
+ */
+static void keep_time(struct sample_ingest *ingest, const struct resolved_sample *resolved,
+		      uint32_t metric, uint32_t num_periods)
+{
+	const struct wire_sample *sample = resolved->sample;
+	bool is_wait = is_off_cpu(sample);
+	bool has_stack_pointer = !is_wait && !(sample->flags & WIRE_SAMPLE_IN_EXEC);
+	struct timed_sample timed = {
+		.time_ns = sample->time_ns,
+		.user_sp = has_stack_pointer ? sample->user_sp : 0,
+		.outermost_sp =
+			has_stack_pointer && !resolved->is_truncated ? sample->outermost_sp : 0,
+		.thread = resolved->thread,
+		.stack = resolved->stack,
+		.num_periods = num_periods,
+		.weight = is_wait || !get_event(ingest, sample)->is_weighed ? 0 : sample->weight,
+		.cpu = sample->cpu,
+		.metric = (uint8_t)metric,
+		.is_in_kernel = sample->flags & WIRE_SAMPLE_IN_KERNEL,
+		.is_truncated = resolved->is_truncated,
+		.is_off_cpu = is_wait,
+	};
+
+	if (ingest->trace_log)
+		trace_log_add_sample(ingest->trace_log, &timed);
+}
+
+static int add_weight(struct sample_ingest *ingest, uint32_t thread, uint32_t stack,
+		      uint32_t metric, uint64_t weight, uint64_t time_ns)
+{
+	int err = profile_add_sample(ingest->profile, thread, stack, metric, weight);
+
+	return err ? err
+		   : profile_add_timestamp(ingest->profile, thread, stack, metric, weight, time_ns);
+}
+
+/* Put a frame of a name on a stack. */
+static int add_named_frame(struct sample_ingest *ingest, const char *name, uint32_t *stack)
+{
+	struct frame frame = {0};
+	uint32_t location;
+	int err = profile_add_string(ingest->profile, name, &frame.name);
+
+	if (err)
+		return err;
+	frame.full_name = frame.name;
+	err = profile_add_frame_location(ingest->profile, &frame, &location);
+	return err ? err : profile_add_stack(ingest->profile, *stack, location, stack);
+}
+
+static int count_weighed_stack(struct sample_ingest *ingest, uint32_t stack)
+{
+	uint32_t item;
+	int err = weighed_stack_table_intern(&ingest->weighed_stacks,
+					     &(struct stack_count){.stack = stack}, &item);
+
+	if (err)
+		return err;
+	ingest->weighed_stacks.items[item].num_samples++;
+	return 0;
+}
+
+/* The innermost frame of the samples of an event that is of several things: which one. */
+static int add_call_frame(struct sample_ingest *ingest, uint64_t call, uint32_t *stack)
+{
+	char name[64];
+	char frame[80];
+
+	if (!call)
+		return 0;
+	syscall_get_name(call, name, sizeof(name));
+	snprintf(frame, sizeof(frame), "[syscall %s]", name);
+	return add_named_frame(ingest, frame, stack);
+}
+
+static int add_request_frame(struct sample_ingest *ingest, uint64_t kind, uint32_t *stack)
+{
+	static const char *const names[WIRE_NUM_REQUEST_KINDS] = {
+		[WIRE_REQUEST_READ] = "[block read]",   [WIRE_REQUEST_WRITE] = "[block write]",
+		[WIRE_REQUEST_FLUSH] = "[block flush]", [WIRE_REQUEST_DISCARD] = "[block discard]",
+		[WIRE_REQUEST_ZONE] = "[block zone]",   [WIRE_REQUEST_OTHER] = "[block command]",
+	};
+
+	return kind < WIRE_NUM_REQUEST_KINDS && names[kind]
+		       ? add_named_frame(ingest, names[kind], stack)
+		       : 0;
+}
+
+/* In place of an older one of its slot. Samples whose stacks were walked later come late. */
+static int keep_block(struct ticking_event *event, const struct resolved_sample *resolved)
+{
+	const struct wire_sample *sample = resolved->sample;
+	struct sampled_block *sampled;
+
+	if (!sample->block || sample->block > WIRE_MAX_BLOCKS)
+		return 0; /* cannot be */
+	while (event->blocks.length < sample->block)
+		if (!array_add(&event->blocks))
+			return -ENOMEM;
+	sampled = &event->blocks.items[sample->block - 1];
+	if (sample->time_ns > sampled->sample.time_ns)
+		*sampled = (struct sampled_block){.sample = *sample,
+						  .thread = resolved->thread,
+						  .stack = resolved->stack,
+						  .is_truncated = resolved->is_truncated};
+	event->counts.samples++;
+	return 0;
+}
+
+/* Of memory that is not freed: what one looks for is old, whatever has just been allocated. */
+static const char *get_age_frame(uint64_t age_ns)
+{
+	if (age_ns < NS_PER_SECOND)
+		return "[age below 1 s]";
+	if (age_ns < 10 * NS_PER_SECOND)
+		return "[age 1 to 10 s]";
+	if (age_ns < 60 * NS_PER_SECOND)
+		return "[age 10 to 60 s]";
+	if (age_ns < 600 * NS_PER_SECOND)
+		return "[age 1 to 10 min]";
+	return age_ns < 3600 * NS_PER_SECOND ? "[age 10 to 60 min]" : "[age above 1 h]";
+}
+
+int sample_ingest_add_block(struct sample_ingest *ingest, size_t event_number,
+			    const struct wire_block *block, uint64_t end_ns)
+{
+	struct ticking_event *event = &ingest->events.items[event_number];
+	const struct sampled_block *sampled =
+		block->slot < event->blocks.length ? &event->blocks.items[block->slot] : NULL;
+	uint64_t age_ns = end_ns > block->time_ns ? end_ns - block->time_ns : 0;
+	struct resolved_sample resolved;
+	int err;
+
+	/* Its sample was lost, which counts as that. */
+	if (!sampled || sampled->sample.time_ns != block->time_ns)
+		return 0;
+	resolved = (struct resolved_sample){.sample = &sampled->sample,
+					    .thread = sampled->thread,
+					    .stack = sampled->stack,
+					    .is_truncated = sampled->is_truncated};
+	err = add_named_frame(ingest, get_age_frame(age_ns), &resolved.stack);
+	if (err)
+		return err;
+	err = add_weight(ingest, resolved.thread, resolved.stack, event->metric,
+			 sampled->sample.weight, sampled->sample.time_ns);
+	if (err)
+		return err;
+	err = count_weighed_stack(ingest, resolved.stack);
+	if (err)
+		return err;
+	event->counts.live++;
+	event->counts.weight += sampled->sample.weight;
+	if (age_ns > event->counts.oldest_ns)
+		event->counts.oldest_ns = age_ns;
+	keep_time(ingest, &resolved, event->metric, 1);
+	return 0;
+}
+
+static int add_tick(struct sample_ingest *ingest, const struct resolved_sample *sampled)
+{
+	struct resolved_sample tick = *sampled;
+	const struct resolved_sample *resolved = &tick;
+	uint64_t time_ns = resolved->sample->time_ns;
+	uint64_t tick_ns = ingest->off_cpu.periods.tick_ns;
+	struct ticking_event *event = get_event(ingest, resolved->sample);
+	uint64_t weight = event->is_weighed ? resolved->sample->weight : 1;
+	int err;
+
+	if (event->is_live)
+		return keep_block(event, resolved);
+	if (event->has_calls) {
+		err = add_call_frame(ingest, resolved->sample->call, &tick.stack);
+		if (err)
+			return err;
+	}
+	if (event->has_requests) {
+		err = add_request_frame(ingest, resolved->sample->request, &tick.stack);
+		if (err)
+			return err;
+	}
+	err = add_weight(ingest, resolved->thread, resolved->stack, event->metric, weight, time_ns);
+	if (err)
+		return err;
+	if (event->is_weighed) {
+		err = count_weighed_stack(ingest, resolved->stack);
+		if (err)
+			return err;
+	}
+	event->counts.samples++;
+	event->counts.weight += weight;
+	keep_time(ingest, resolved, event->metric, 1);
+	if (!tick_ns || !event->is_clock)
+		return 0;
+	err = add_weight(ingest, resolved->thread, resolved->stack, ingest->off_cpu.cpu, tick_ns,
+			 time_ns);
+	if (err)
+		return err;
+	return add_weight(ingest, resolved->thread, resolved->stack, ingest->off_cpu.wall, tick_ns,
+			  time_ns);
+}
+
+/* The innermost frame of a wait. */
+static int add_wait_frame(struct sample_ingest *ingest, enum wait_kind kind, uint32_t *stack)
+{
+	static const char *const names[NUM_WAIT_KINDS] = {
+		[WAIT_BLOCKED] = BLOCKED_FRAME_NAME,
+		[WAIT_UNINTERRUPTIBLE] = UNINTERRUPTIBLE_FRAME_NAME,
+		[WAIT_RUN_QUEUE] = RUN_QUEUE_FRAME_NAME,
+		[WAIT_PREEMPTED] = PREEMPTED_FRAME_NAME,
+	};
+
+	return add_named_frame(ingest, names[kind], stack);
+}
+
+static int add_wait(struct sample_ingest *ingest, const struct resolved_sample *resolved,
+		    enum wait_kind kind, uint32_t num_periods)
+{
+	struct off_cpu *off_cpu = &ingest->off_cpu;
+	struct resolved_sample wait = *resolved;
+	uint64_t weight_ns;
+	int err;
+
+	if (!num_periods)
+		return 0;
+	if (__builtin_mul_overflow(num_periods, off_cpu->periods.wait_ns, &weight_ns))
+		return -EOVERFLOW;
+	err = add_wait_frame(ingest, kind, &wait.stack);
+	if (err)
+		return err;
+	off_cpu->weights_ns[kind] += weight_ns;
+	keep_time(ingest, &wait, off_cpu->waits[kind], num_periods);
+	err = add_weight(ingest, wait.thread, wait.stack, off_cpu->waits[kind], weight_ns,
+			 wait.sample->time_ns);
+	if (err)
+		return err;
+	return add_weight(ingest, wait.thread, wait.stack, off_cpu->wall, weight_ns,
+			  wait.sample->time_ns);
+}
+
+/* The wait's stack once more, with who ended it, who is *ret where that is known. */
+static int add_woken(struct sample_ingest *ingest, const struct resolved_sample *resolved,
+		     enum wait_kind kind, struct waker *ret)
+{
+	struct off_cpu *off_cpu = &ingest->off_cpu;
+	const struct wire_sample *sample = resolved->sample;
+	struct resolved_sample wait = *resolved;
+	int err;
+
+	if (!off_cpu->takes_wakers || !sample->num_periods || kind == WAIT_PREEMPTED)
+		return 0;
+	err = add_wait_frame(ingest, kind, &wait.stack);
+	if (err)
+		return err;
+	if (off_cpu->has_futexes && sample->futex) {
+		err = wakers_add_futex(&off_cpu->wakers, sample->futex, &wait.stack);
+		if (err)
+			return err;
+	}
+	err = wakers_add_to(&off_cpu->wakers, sample->wakeup, &wait.stack, ret);
+	if (err)
+		return err;
+	if (ret->wakeup)
+		off_cpu->woken.known++;
+	else if (sample->wakeup == WIRE_NOT_WOKEN)
+		off_cpu->woken.open++;
+	else if (sample->wakeup)
+		off_cpu->woken.lost++;
+	else
+		off_cpu->woken.unseen++;
+	keep_time(ingest, &wait, off_cpu->wakers.metric, sample->num_periods);
+	return add_weight(ingest, wait.thread, wait.stack, off_cpu->wakers.metric,
+			  sample->num_periods * off_cpu->periods.wait_ns, sample->time_ns);
+}
+
+static enum wait_kind get_wait_kind(const struct wire_sample *sample)
+{
+	if (sample->flags & WIRE_SAMPLE_PREEMPTED)
+		return WAIT_PREEMPTED;
+	return sample->flags & WIRE_SAMPLE_UNINTERRUPTIBLE ? WAIT_UNINTERRUPTIBLE : WAIT_BLOCKED;
+}
+
+static enum off_cpu_state get_state(enum wait_kind kind)
+{
+	switch (kind) {
+	case WAIT_BLOCKED:
+	case WAIT_RUN_QUEUE:
+		break;
+	case WAIT_UNINTERRUPTIBLE:
+		return OFF_CPU_UNINTERRUPTIBLE;
+	case WAIT_PREEMPTED:
+		return OFF_CPU_PREEMPTED;
+	case NUM_WAIT_KINDS:
+		break;
+	}
+	return OFF_CPU_BLOCKED;
+}
+
+/* Where a trace is made: from when to when it was, and who ended it. */
+static int keep_wait(struct sample_ingest *ingest, const struct resolved_sample *resolved,
+		     enum wait_kind kind, const struct waker *waker)
+{
+	const struct wire_sample *sample = resolved->sample;
+	struct timed_wait timed = {
+		.end_ns = sample->time_ns,
+		.wait_ns = sample->wait_ns,
+		.queue_ns = sample->queue_ns,
+		.thread = resolved->thread,
+		.stack = resolved->stack,
+		.num_periods = sample->num_periods,
+		.num_queue_periods = sample->num_queue_periods,
+		.state = (uint8_t)get_state(kind),
+	};
+
+	if (!ingest->trace_log || (!sample->wait_ns && !sample->queue_ns))
+		return 0;
+	if (waker->wakeup) {
+		timed.waker_name = waker->comm;
+		timed.waker_stack = waker->stack;
+	}
+	if (waker->is_interrupt) {
+		int err = profile_add_string(ingest->profile, WAKER_INTERRUPT_NAME,
+					     &timed.waker_name);
+
+		if (err)
+			return err;
+	} else {
+		timed.waker_pid = waker->pid;
+		timed.waker_tid = waker->tid;
+	}
+	trace_log_add_wait(ingest->trace_log, &timed);
+	return 0;
+}
+
+/* What a wait is for, where that is known and has a name: a frame before the one of its kind. */
+static int add_purpose(struct sample_ingest *ingest, const struct process *process,
+		       enum wait_kind kind, struct resolved_sample *wait)
+{
+	uint64_t futex = wait->sample->futex;
+
+	/* One that no signal may wake waits for something else that futex(2) needs, as memory. */
+	if (kind != WAIT_BLOCKED || !futex || !ingest->runtimes ||
+	    !runtime_stacks_is_gil(ingest->runtimes, process, futex))
+		return 0;
+	return add_named_frame(ingest, GIL_FRAME_NAME, &wait->stack);
+}
+
+static int add_waits(struct sample_ingest *ingest, const struct process *process,
+		     const struct resolved_sample *resolved)
+{
+	const struct wire_sample *sample = resolved->sample;
+	enum wait_kind kind = get_wait_kind(sample);
+	struct resolved_sample wait = *resolved;
+	struct waker waker = {0};
+	int err = add_purpose(ingest, process, kind, &wait);
+
+	if (err)
+		return err;
+	err = add_wait(ingest, &wait, kind, sample->num_periods);
+	if (err)
+		return err;
+	err = add_woken(ingest, &wait, kind, &waker);
+	if (err)
+		return err;
+	err = keep_wait(ingest, resolved, kind, &waker);
+	return err ? err : add_wait(ingest, resolved, WAIT_RUN_QUEUE, sample->num_queue_periods);
+}
+
+/* The kernel part, on top of the user part. */
+static int add_kernel_stack(struct sample_ingest *ingest, const struct wire_sample *sample,
+			    const struct known_stack *known, uint32_t *stack)
+{
+	struct raw_stack raw = get_raw_stack(known);
+	struct stack_evidence ignored;
+
+	if (is_off_cpu(sample))
+		raw.num_inner = scheduler_code_count(&ingest->off_cpu.scheduler,
+						     read_pcs(ingest, known), known->num_pcs);
+	return resolve_once(ingest, &raw, NULL, sample->time_ns, stack, &ignored);
+}
+
+/* A sample of a process that is known. sample->walk_end may be changed, see add_user_stack(). */
+static int add_to_process(struct sample_ingest *ingest, struct wire_sample *sample,
+			  const struct process *process, bool is_in_exec)
+{
+	const struct known_stack *user = find_known(ingest, sample->user_stack);
+	const struct known_stack *kernel = find_known(ingest, sample->kernel_stack);
+	struct resolved_sample resolved = {.sample = sample, .stack = STACK_EMPTY};
+	bool has_user_stack = ingest->user_stacks_kind != USER_STACKS_NONE &&
+			      !(sample->flags & WIRE_SAMPLE_NO_USER_MEMORY);
+	struct thread thread = {.process = process->id, .tid = sample->tid};
+	int err;
+
+	if ((sample->user_stack && !user) || (sample->kernel_stack && !kernel)) {
+		get_counts(ingest, sample)->unknown_stack++;
+		if (!is_off_cpu(sample))
+			get_event(ingest, sample)->counts.unknown_stack++;
+		return 0;
+	}
+	err = sync_processes(ingest);
+	if (err)
+		return err;
+	err = profile_add_frame_name(ingest->profile, sample->comm,
+				     strnlen(sample->comm, sizeof(sample->comm)), &thread.comm);
+	if (err)
+		return err;
+	err = profile_add_thread(ingest->profile, &thread, &resolved.thread);
+	if (err)
+		return err;
+	if (sample->flags & WIRE_SAMPLE_THROUGHOUT) {
+		err = profile_add_slept_frame(ingest->profile, resolved.stack, &resolved.stack);
+		if (err)
+			return err;
+	}
+	if (has_user_stack) {
+		err = add_user_stack(ingest, sample, user, process, is_in_exec, &resolved.stack,
+				     &resolved.is_truncated);
+		if (err)
+			return err;
+	}
+	if (kernel) {
+		err = add_kernel_stack(ingest, sample, kernel, &resolved.stack);
+		if (err)
+			return err;
+	}
+	get_counts(ingest, sample)->samples++;
+	return is_off_cpu(sample) ? add_waits(ingest, process, &resolved)
+				  : add_tick(ingest, &resolved);
+}
+
+/* The waker's part of its stacks. process: NULL where it has no user stack. */
+static int add_waker_stack(struct sample_ingest *ingest, struct wire_sample *sample,
+			   const struct process *process, bool is_in_exec, struct waker *waker)
+{
+	const struct known_stack *user = find_known(ingest, sample->user_stack);
+	const struct known_stack *kernel = find_known(ingest, sample->kernel_stack);
+	const struct waker_code *code = &ingest->off_cpu.wakers.code;
+	struct waker_levels levels = {0};
+	struct stack_evidence ignored;
+	struct raw_stack raw;
+	bool is_truncated;
+	int err;
+
+	if (kernel)
+		levels = waker_code_find_levels(code, read_pcs(ingest, kernel), kernel->num_pcs);
+	waker->is_interrupt = levels.is_interrupt || !sample->tid;
+	if (process && ingest->user_stacks_kind != USER_STACKS_NONE && !waker->is_interrupt &&
+	    !code->interrupts.length) {
+		/* Interrupts cannot be distinguished: what ran may have no part in it. */
+		ingest->off_cpu.woken.left_out++;
+	} else if (process && !waker->is_interrupt) {
+		err = add_user_stack(ingest, sample, user, process, is_in_exec, &waker->stack,
+				     &is_truncated);
+		if (err)
+			return err;
+	}
+	if (!kernel || !ingest->off_cpu.has_kernel_levels)
+		return 0;
+	raw = get_raw_stack(kernel);
+	raw.num_inner = levels.num_inner;
+	raw.num_pcs = levels.num_levels;
+	return resolve_once(ingest, &raw, NULL, sample->time_ns, &waker->stack, &ignored);
+}
+
+/* process: NULL where it has no user stack. sample->walk_end may be changed, see add_user_stack(). */
+static int add_waker(struct sample_ingest *ingest, struct wire_sample *sample,
+		     const struct process *process, bool is_in_exec)
+{
+	struct waker waker = {.wakeup = sample->wakeup,
+			      .pid = sample->pid,
+			      .tid = sample->tid,
+			      .stack = STACK_EMPTY};
+	int err;
+
+	if (!ingest->off_cpu.takes_wakers)
+		return 0;
+	/* Its wait will count as one whose waker is lost. */
+	if ((sample->user_stack && !find_known(ingest, sample->user_stack)) ||
+	    (sample->kernel_stack && !find_known(ingest, sample->kernel_stack))) {
+		wakers_forget(&ingest->off_cpu.wakers, sample->wakeup);
+		return 0;
+	}
+	err = profile_add_frame_name(ingest->profile, sample->comm,
+				     strnlen(sample->comm, sizeof(sample->comm)), &waker.comm);
+	if (err)
+		return err;
+	err = add_waker_stack(ingest, sample, process, is_in_exec, &waker);
+	if (err)
+		return err;
+	wakers_note(&ingest->off_cpu.wakers, &waker);
+	return 0;
+}
+
+int sample_ingest_add_sample(struct sample_ingest *ingest, const struct wire_sample *sample)
+{
+	struct wire_sample counted = *sample;
+	struct process *process;
+	bool is_in_exec = false;
+	int err;
+
+	if (is_waker(sample) && (sample->flags & WIRE_SAMPLE_NO_USER_MEMORY))
+		return add_waker(ingest, &counted, NULL, false);
+	err = process_table_find(ingest->processes, sample->time_ns, (pid_t)sample->pid,
+				 sample->generation, sample->flags & WIRE_SAMPLE_IN_EXEC, &process,
+				 &is_in_exec);
+
+	if (err)
+		return err;
+	if (is_waker(sample))
+		return add_waker(ingest, &counted, process, is_in_exec);
+	return add_to_process(ingest, &counted, process, is_in_exec);
+}
+
+void sample_ingest_expect_waker(struct sample_ingest *ingest, uint64_t wakeup)
+{
+	if (ingest->off_cpu.takes_wakers)
+		wakers_note(&ingest->off_cpu.wakers,
+			    &(struct waker){.wakeup = wakeup, .is_expected = true});
+}
+
+bool sample_ingest_expects_waker(const struct sample_ingest *ingest,
+				 const struct wire_sample *sample)
+{
+	return is_off_cpu(sample) && ingest->off_cpu.takes_wakers && sample->wakeup &&
+	       wakers_expect(&ingest->off_cpu.wakers, sample->wakeup);
+}
+
+int sample_ingest_add_recovered(struct sample_ingest *ingest, const struct wire_sample *sample,
+				const struct process *process, bool is_in_exec,
+				struct wire_stack *stack)
+{
+	struct wire_sample walked = *sample;
+	int err;
+
+	if (stack) {
+		/* Not the BPF program's hash function: the same stack may be there twice, which is fine. */
+		stack->hash = hash_bytes(stack->pcs, stack->num_frames * sizeof(stack->pcs[0])) | 1;
+		walked.user_stack = stack->hash;
+		err = sample_ingest_add_stack(ingest, stack, sizeof(*stack));
+		if (err)
+			return err;
+	}
+	err = is_waker(sample) ? add_waker(ingest, &walked, process, is_in_exec)
+			       : add_to_process(ingest, &walked, process, is_in_exec);
+	if (err)
+		return err;
+	if (stack && !is_in_exec && walked.walk_end == WALK_COMPLETE)
+		get_counts(ingest, sample)->recovered++;
+	return 0;
+}
+
+struct sample_ingest_counts sample_ingest_get_counts(const struct sample_ingest *ingest)
+{
+	return ingest->counts;
+}
+
+struct sample_ingest_event sample_ingest_get_event(const struct sample_ingest *ingest, size_t event)
+{
+	return ingest->events.items[event].counts;
+}
+
+uint32_t sample_ingest_get_event_metric(const struct sample_ingest *ingest, size_t event)
+{
+	return ingest->events.items[event].metric;
+}
+
+struct sample_ingest_counts sample_ingest_get_off_cpu_counts(const struct sample_ingest *ingest,
+							     const uint64_t **ret_weights_ns)
+{
+	*ret_weights_ns = ingest->off_cpu.weights_ns;
+	return ingest->off_cpu.counts;
+}
+
+const struct user_stack_count *sample_ingest_get_user_stacks(const struct sample_ingest *ingest,
+							     size_t *ret_count)
+{
+	*ret_count = ingest->user_stacks.length;
+	return ingest->user_stacks.items;
+}
+
+const struct stack_count *sample_ingest_get_weighed_stacks(const struct sample_ingest *ingest,
+							   size_t *ret_count)
+{
+	*ret_count = ingest->weighed_stacks.length;
+	return ingest->weighed_stacks.items;
+}

@@ -1,0 +1,72 @@
+/*
+ * Who ends waits: what is known of each waker until the wait that it has ended is recorded, and the stacks that
+ * both make together.
+ *
+ * Such a stack is that of the wait, down to the frame that says what it is, then a frame `--`, and then the
+ * waker's from the inside out, with its thread's name last: as offwaketime writes them. All of them are of one
+ * metric, so that they are drawn, filtered and written as any others.
+ */
+#ifndef COLLECT_STACKS_WAKERS_H
+#define COLLECT_STACKS_WAKERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/intern.h"
+#include "collect/programs/waker_code.h"
+#include "profile/profile.h"
+
+struct waker {
+	uint64_t wakeup; /* its number; 0: none */
+	uint32_t stack;  /* of the profile; STACK_EMPTY: not known */
+	uint32_t comm;   /* string: of the thread */
+	uint32_t pid;
+	uint32_t tid;
+	bool is_interrupt; /* no thread, but one */
+	bool is_expected;  /* its stack lacks a table: what else there is comes with that */
+};
+
+struct futex {
+	uint64_t address;
+};
+INTERN_TABLE(futex_table, struct futex, address);
+
+struct wakers {
+	struct profile *profile; /* borrowed */
+	uint32_t metric;
+	struct futex_table futexes; /* that have a name of their own */
+	struct waker_code code;
+	struct waker *slots; /* by the number's hash; the next one of a slot takes it */
+};
+
+/*
+ * Adds the metric.
+ *
+ * code  taken over, also when it fails
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int wakers_init(struct wakers *wakers, struct profile *profile,
+			     const struct waker_code *code);
+void wakers_release(struct wakers *wakers);
+
+void wakers_note(struct wakers *wakers, const struct waker *waker);
+/* Whether one was noted as expected, and is not there yet. */
+bool wakers_expect(const struct wakers *wakers, uint64_t wakeup);
+/* One that was expected will not come. */
+void wakers_forget(struct wakers *wakers, uint64_t wakeup);
+/* Put the futex that a wait was for on top of its stack. Returns 0 or -ENOMEM. */
+_must_check_ int wakers_add_futex(struct wakers *wakers, uint64_t address, uint32_t *stack);
+/*
+ * Put the waker of a wait on top of its stack; one that is not known, too.
+ *
+ * wakeup  as struct wire_sample has it
+ * ret     who woke it; of number 0 where that is not known, or nobody did
+ *
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int wakers_add_to(struct wakers *wakers, uint64_t wakeup, uint32_t *stack,
+			       struct waker *ret);
+
+#endif

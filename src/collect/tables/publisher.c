@@ -1,0 +1,688 @@
+/*
+ * The sampling program can walk a user stack only where it knows what is mapped and how to unwind
+ * it: it cannot read files, nor wait. So every process's mappings are written into BPF maps as soon
+ * as they are known, and the unwind tables of their files as soon as they are built. A sample that
+ * comes too early is no error: the program sends the stack's bytes instead, and publisher_walk()
+ * walks them later, by the same tables.
+ *
+ * A file's code goes through states, from CODE_UNKNOWN to one that stays. Its table takes
+ * milliseconds to seconds to make, so worker threads do it (table_builder.c), or it comes from the
+ * cache on disk; meanwhile its mappings are published without a table, so that all other mappings
+ * can be used. When the table is ready, every mapping record of that file is updated, whichever
+ * process it belongs to: slot_files says which records these are. Each process that maps a file
+ * counts as a request for its table, and the file with the most requests is built first.
+ *
+ * The kernel reads without a lock while this writes. What keeps that safe is order, and
+ * unwind_store.c has it: rows before pages, pages before the mapping, mappings before the process.
+ * A change of mappings is a new run of records that takes the place of the old one.
+ *
+ * Files are read through the descriptors of the file table, which has opened what was mapped, and by
+ * processes without rights (elf_worker.h); here only bytes of code, for replay.
+ *
+ * Limits: rows, pages and mappings have room for a machine of usual size (wire/unwind.h). Beyond
+ * it processes and tables are dropped and counted in num_dropped, and their stacks end early; the
+ * recording goes on.
+ */
+#include "collect/tables/publisher.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "collect/kernel/raw_stack.h"
+#include "collect/tables/table_builder.h"
+#include "unwind/replay.h"
+
+#define MAX_WORKERS       2
+#define CACHE_FOLDER      "/var/cache/stackwide"
+#define CACHE_LIMIT_BYTES (256u << 20)
+
+enum code_state {
+	CODE_UNKNOWN = 0,
+	CODE_QUEUED, /* its table is being built */
+	CODE_HAS_TABLE,
+	CODE_HAS_NO_CFI, /* it is known that there is no call-frame information */
+	CODE_UNREADABLE, /* it cannot be opened, so far */
+	CODE_DROPPED,    /* there was no room for its table, or nobody can read it in time */
+};
+
+struct published_code {
+	enum code_state state;
+	struct unwind_placement placement;
+	uint32_t flags;         /* of its mappings */
+	uint32_t python_layout; /* as struct unwind_process has it; 0: not published */
+	uint32_t v8_layout;     /* likewise */
+	uint32_t script_layout;
+};
+
+/* By process id. */
+struct published {
+	struct unwind_range range;
+	bool waits_for_hotspot; /* it is among those that do */
+	bool lacks_hotspot;     /* there was no room for what it says; it is counted */
+};
+
+struct publisher {
+	const struct file_table *files;
+	const struct elf_files *elf_files;
+	struct hotspot_layouts *hotspots;
+	struct process_table *processes;
+	struct unwind_store *store;
+	struct table_cache *cache; /* NULL: none */
+	struct table_builder *builder;
+	ARRAY(struct published_code) codes; /* by file */
+	ARRAY(struct published) published;  /* by process id */
+	ARRAY(uint32_t) waiting;    /* processes by id: their HotSpot says nothing of itself yet */
+	ARRAY(uint32_t) slot_files; /* by mapping record: file, or FILE_NONE */
+	ARRAY(struct unwind_mapping) scratch;
+	uint32_t no_cfi_flag; /* of mappings without call-frame information; 0: they are not walked
+			       */
+	uint64_t num_taken;   /* answers of the builder */
+	uid_t worker_user;
+	bool finds_runtimes;
+	struct unwind_table_counts statistics;
+};
+
+/* A cache that cannot be opened only costs time: tables are built at every run. */
+static void open_cache(struct publisher *publisher, const struct unwind_table_opts *opts)
+{
+	struct error error = {0};
+
+	if (!opts->no_cache &&
+	    table_cache_open(opts->cache_folder ? opts->cache_folder : CACHE_FOLDER,
+			     CACHE_LIMIT_BYTES, &publisher->cache, &error))
+		log_debug("no cache of unwind tables: %s", error.message);
+}
+
+/* Called by the threads that build tables. */
+static void prepare_table(const struct unwind_table *table, void *context)
+{
+	const struct publisher *publisher = context;
+
+	if (unwind_table_has_rows(table))
+		unwind_store_prepare(publisher->store, table);
+}
+
+static int start_builder(struct publisher *publisher)
+{
+	long num_cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct table_builder_opts opts = {
+		.num_threads = num_cpus < MAX_WORKERS ? 1 : MAX_WORKERS,
+		.user = publisher->worker_user,
+		.cache = publisher->cache,
+		.on_table = prepare_table,
+		.context = publisher,
+	};
+
+	return table_builder_new(&opts, &publisher->builder);
+}
+
+static void publisher_freep(struct publisher **publisher)
+{
+	publisher_free(*publisher);
+}
+
+int publisher_new(const struct unwind_maps *maps, const struct file_table *files,
+		  const struct elf_files *elf_files, struct hotspot_layouts *hotspots,
+		  struct process_table *processes, const struct unwind_table_opts *opts,
+		  struct publisher **ret)
+{
+	_cleanup_(publisher_freep) struct publisher *publisher = calloc(1, sizeof(*publisher));
+	int err;
+
+	if (!publisher)
+		return -ENOMEM;
+	publisher->no_cfi_flag = opts->no_fp_steps ? 0 : UNWIND_MAPPING_HAS_NO_CFI;
+	publisher->worker_user = opts->worker_user;
+	publisher->finds_runtimes = opts->runtime_frames != RUNTIME_FRAMES_NATIVE;
+	publisher->files = files;
+	publisher->elf_files = elf_files;
+	publisher->hotspots = hotspots;
+	publisher->processes = processes;
+	err = unwind_store_new(maps, &publisher->store);
+	if (err)
+		return err;
+	if (array_reserve(&publisher->slot_files, UNWIND_MAX_MAPPINGS))
+		return -ENOMEM;
+	memset(publisher->slot_files.items, 0xff, /* FILE_NONE */
+	       UNWIND_MAX_MAPPINGS * sizeof(*publisher->slot_files.items));
+	publisher->slot_files.length = UNWIND_MAX_MAPPINGS;
+	open_cache(publisher, opts);
+	err = start_builder(publisher);
+	if (err)
+		return err;
+	*ret = return_ptr(publisher);
+	return 0;
+}
+
+void publisher_free(struct publisher *publisher)
+{
+	if (!publisher)
+		return;
+	table_builder_free(publisher->builder);
+	table_cache_free(publisher->cache);
+	unwind_store_free(publisher->store);
+	array_release(&publisher->codes);
+	array_release(&publisher->published);
+	array_release(&publisher->waiting);
+	array_release(&publisher->slot_files);
+	array_release(&publisher->scratch);
+	free(publisher);
+}
+
+/* Ask for the file's table. */
+static int begin_code(struct publisher *publisher, struct published_code *code, uint32_t file)
+{
+	const struct mapped_file *mapped = file_table_get(publisher->files, file);
+	const struct objfile_layout *layout;
+	int err;
+
+	if (mapped->fd < 0) {
+		code->state = CODE_UNREADABLE;
+		return 0;
+	}
+	err = elf_files_get_layout(publisher->elf_files, mapped, &layout);
+	if (err == -ENOMEM)
+		return err;
+	if (err == -ETIMEDOUT || err == -ECHILD || err == -EBADMSG) {
+		code->state = CODE_DROPPED;
+		publisher->statistics.num_dropped++;
+		return 0;
+	}
+	if (err) {
+		/* JIT compilers map files that are no ELF. */
+		code->state = CODE_HAS_NO_CFI;
+		code->flags = publisher->no_cfi_flag;
+		return 0;
+	}
+	err = table_builder_add(publisher->builder, file, mapped);
+	if (err)
+		return err;
+	code->state = CODE_QUEUED;
+	return 0;
+}
+
+static int get_code(struct publisher *publisher, uint32_t file, struct published_code **ret)
+{
+	struct published_code *code;
+
+	while (publisher->codes.length <= file)
+		if (!array_add(&publisher->codes))
+			return -ENOMEM;
+	code = &publisher->codes.items[file];
+	*ret = code;
+	if (code->state == CODE_UNKNOWN ||
+	    (code->state == CODE_UNREADABLE && file_table_get(publisher->files, file)->fd >= 0))
+		return begin_code(publisher, code, file);
+	if (code->state == CODE_QUEUED)
+		table_builder_request(publisher->builder, file);
+	return 0;
+}
+
+/* Flags of the process's mappings that no file backs. */
+static uint32_t choose_generated_flags(const struct publisher *publisher,
+				       const struct process *process)
+{
+	return publisher->no_cfi_flag |
+	       (process_table_has_trampolines(publisher->processes, process)
+			? UNWIND_MAPPING_HAS_TRAMPOLINES
+			: 0);
+}
+
+/* Where the mapping's file lies; NULL: it is not ELF. */
+static const struct objfile_layout *get_layout(const struct publisher *publisher, uint32_t file)
+{
+	const struct objfile_layout *layout;
+
+	return elf_files_get_layout(publisher->elf_files, file_table_get(publisher->files, file),
+				    &layout)
+		       ? NULL
+		       : layout;
+}
+
+/* code is NULL where no file backs the mapping: then it has generated_flags. */
+static void describe(const struct publisher *publisher, const struct published_code *code,
+		     uint32_t generated_flags, const struct mapping *mapping,
+		     struct unwind_mapping *ret)
+{
+	const struct objfile_mapping mapped = {mapping->start, mapping->end, mapping->file_offset};
+	const struct objfile_layout *layout;
+
+	*ret = (struct unwind_mapping){.start = mapping->start, .end = mapping->end};
+	if (!code) {
+		ret->flags = generated_flags;
+		return;
+	}
+	layout = get_layout(publisher, mapping->file);
+	if (layout && objfile_layout_get_bias(layout, &mapped, &ret->bias)) {
+		ret->end = ret->start; /* no address is in it, whatever table it gets */
+		return;
+	}
+	ret->flags = code->flags;
+	ret->first_page = code->placement.first_page;
+	ret->num_pages = code->placement.num_pages;
+	ret->base_page = code->placement.base_page;
+}
+
+static int describe_all(struct publisher *publisher, const struct process *process,
+			size_t *ret_count)
+{
+	size_t count;
+	const struct mapping *mappings = process_get_mappings(process, &count);
+	uint32_t generated_flags = choose_generated_flags(publisher, process);
+
+	publisher->scratch.length = 0;
+	for (size_t i = 0; i < count; i++) {
+		struct unwind_mapping *record = array_add(&publisher->scratch);
+		struct published_code *code = NULL;
+
+		if (!record)
+			return -ENOMEM;
+		if (mappings[i].file != FILE_NONE) {
+			int err = get_code(publisher, mappings[i].file, &code);
+
+			if (err)
+				return err;
+		}
+		describe(publisher, code, generated_flags, &mappings[i], record);
+	}
+	*ret_count = count;
+	return 0;
+}
+
+static void note_slots(struct publisher *publisher, const struct process *process,
+		       struct unwind_range range)
+{
+	size_t count;
+	const struct mapping *mappings = process_get_mappings(process, &count);
+
+	for (uint32_t i = 0; i < range.count; i++)
+		publisher->slot_files.items[range.first + i] =
+			i < count ? mappings[i].file : FILE_NONE;
+}
+
+/*
+ * The interpreters that a mapped file has in it. What there is no room for is shown as native code, and said by its
+ * samples.
+ */
+static void describe_python(struct publisher *publisher, const struct mapping *mapping,
+			    const struct python_build *build, struct unwind_address_space *space)
+{
+	const struct objfile_mapping mapped = {mapping->start, mapping->end, mapping->file_offset};
+	struct published_code *code = &publisher->codes.items[mapping->file];
+	const struct objfile_layout *layout = get_layout(publisher, mapping->file);
+	uint64_t bias;
+
+	if (!layout || objfile_layout_get_bias(layout, &mapped, &bias))
+		return;
+	if (!code->python_layout &&
+	    unwind_store_add_python(publisher->store, &build->layout, &code->python_layout))
+		return;
+	space->python_runtime = build->runtime + bias;
+	space->python_layout = code->python_layout;
+}
+
+static void describe_v8(struct publisher *publisher, const struct mapping *mapping,
+			const struct v8_build *build, struct unwind_address_space *space)
+{
+	struct published_code *code = &publisher->codes.items[mapping->file];
+
+	if (!code->v8_layout &&
+	    unwind_store_add_v8(publisher->store, &build->layout, &code->v8_layout))
+		return;
+	space->v8_layout = code->v8_layout;
+}
+
+static void describe_script(struct publisher *publisher, const struct mapping *mapping,
+			    const struct script_build *build, struct unwind_address_space *space)
+{
+	const struct objfile_mapping mapped = {mapping->start, mapping->end, mapping->file_offset};
+	struct published_code *code = &publisher->codes.items[mapping->file];
+	const struct objfile_layout *layout = get_layout(publisher, mapping->file);
+	uint64_t bias;
+
+	if (!layout || objfile_layout_get_bias(layout, &mapped, &bias))
+		return;
+	if (!code->script_layout &&
+	    unwind_store_add_script(publisher->store, &build->layout, &code->script_layout))
+		return;
+	space->script_state = build->state + bias;
+	space->script_layout = code->script_layout;
+}
+
+/* It may say something when nothing is mapped any more that would have it published. */
+static int wait_for_hotspot(struct publisher *publisher, const struct process *process)
+{
+	struct published *published = &publisher->published.items[process->id];
+	uint32_t *added;
+
+	if (published->waits_for_hotspot)
+		return 0;
+	added = array_add(&publisher->waiting);
+	if (!added)
+		return -ENOMEM;
+	*added = process->id;
+	published->waits_for_hotspot = true;
+	return 0;
+}
+
+/* Processes that say each something else of their HotSpot may take all the room: then the stacks of later ones end at its code. */
+static void publish_hotspot(struct publisher *publisher, const struct process *process,
+			    const struct hotspot_layout *layout, struct unwind_address_space *space)
+{
+	struct published *published = &publisher->published.items[process->id];
+
+	if (!unwind_store_add_hotspot(publisher->store, &layout->wire, &space->hotspot_layout) ||
+	    published->lacks_hotspot)
+		return;
+	published->lacks_hotspot = true;
+	publisher->statistics.num_dropped++;
+	log_debug("there is no room for the layout of HotSpot in process %u", process->pid);
+}
+
+/*
+ * HotSpot's code is walked by what it says of itself, whatever is shown of it: mappings without a file may have it in them.
+ */
+static int find_hotspot(struct publisher *publisher, const struct process *process,
+			struct unwind_address_space *space)
+{
+	size_t count;
+	const struct mapping *mappings = process_get_mappings(process, &count);
+
+	for (size_t i = 0; i < count && !space->hotspot_layout; i++) {
+		const struct hotspot_layout *layout;
+		enum hotspot_presence presence = hotspot_layouts_read(
+			publisher->hotspots, process, &mappings[i], &layout, &space->hotspot_bias);
+		int err = presence == HOTSPOT_UNREAD ? wait_for_hotspot(publisher, process) : 0;
+
+		if (err)
+			return err;
+		if (presence == HOTSPOT_READ && layout->support == HOTSPOT_KNOWN)
+			publish_hotspot(publisher, process, layout, space);
+	}
+	for (size_t i = 0; i < count && space->hotspot_layout; i++)
+		if (mappings[i].file == FILE_NONE)
+			publisher->scratch.items[i].flags |= UNWIND_MAPPING_HAS_HOTSPOT;
+	return 0;
+}
+
+static void find_runtimes(struct publisher *publisher, const struct process *process,
+			  struct unwind_address_space *space)
+{
+	size_t count;
+	const struct mapping *mappings = process_get_mappings(process, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct mapped_file *file;
+		const struct python_build *python;
+		const struct v8_build *v8;
+		const struct script_build *script;
+
+		if (mappings[i].file == FILE_NONE)
+			continue;
+		file = file_table_get(publisher->files, mappings[i].file);
+		python = elf_files_get_python(publisher->elf_files, file);
+		v8 = elf_files_get_v8(publisher->elf_files, file);
+		script = elf_files_get_script(publisher->elf_files, file);
+		if (python && python->support == PYTHON_KNOWN && !space->python_layout)
+			describe_python(publisher, &mappings[i], python, space);
+		if (v8 && v8->support == V8_KNOWN && !space->v8_layout)
+			describe_v8(publisher, &mappings[i], v8, space);
+		if (script && script->support == SCRIPT_KNOWN && !space->script_layout)
+			describe_script(publisher, &mappings[i], script, space);
+	}
+}
+
+static int publish(struct publisher *publisher, uint32_t id)
+{
+	const struct process *process = process_table_get(publisher->processes, id);
+	uint64_t now_ns = clock_now_ns();
+	struct unwind_range *range;
+	struct unwind_address_space space;
+	size_t count;
+	int err;
+
+	while (publisher->published.length <= id)
+		if (!array_add(&publisher->published))
+			return -ENOMEM;
+	range = &publisher->published.items[id].range;
+	if (process->is_exited) {
+		unwind_store_remove(publisher->store, (pid_t)process->pid, now_ns, range);
+		return 0;
+	}
+	err = describe_all(publisher, process, &count);
+	if (err)
+		return err;
+	if (process->previous && !range->count) {
+		/* The image before the exec is not current any more. */
+		struct published *previous = &publisher->published.items[process->previous->id];
+
+		*range = previous->range;
+		previous->range = (struct unwind_range){0};
+	}
+	space = (struct unwind_address_space){
+		.pid = (pid_t)process->pid,
+		.generation = process->generation,
+		.mappings = publisher->scratch.items,
+		.num_mappings = (uint32_t)count,
+	};
+	err = find_hotspot(publisher, process, &space);
+	if (err)
+		return err;
+	if (publisher->finds_runtimes)
+		find_runtimes(publisher, process, &space);
+	err = unwind_store_publish(publisher->store, &space, now_ns, range);
+	if (err == -ENOMEM)
+		return err;
+	if (err)
+		publisher->statistics.num_dropped++;
+	note_slots(publisher, process, *range);
+	return 0;
+}
+
+static void give_table(struct publisher *publisher, uint32_t file)
+{
+	const struct published_code *code = &publisher->codes.items[file];
+	struct unwind_mapping record = {
+		.first_page = code->placement.first_page,
+		.num_pages = code->placement.num_pages,
+		.base_page = code->placement.base_page,
+		.flags = code->flags,
+	};
+
+	for (uint32_t slot = 0; slot < UNWIND_MAX_MAPPINGS; slot++)
+		if (publisher->slot_files.items[slot] == file)
+			unwind_store_set_table(publisher->store, slot, &record);
+}
+
+static void take_table(struct publisher *publisher, uint32_t file, struct unwind_table *table)
+{
+	struct published_code *code = &publisher->codes.items[file];
+	int err;
+
+	publisher->num_taken++;
+	code->state = CODE_HAS_NO_CFI;
+	code->flags = publisher->no_cfi_flag;
+	if (table && unwind_table_has_rows(table)) {
+		err = unwind_store_add_table(publisher->store, table, &code->placement);
+		code->state = err ? CODE_DROPPED : CODE_HAS_TABLE;
+		/* A table may have gaps without CFI: V8's builtins inside node, assembly. */
+		code->flags = err ? 0 : UNWIND_MAPPING_HAS_TABLE | publisher->no_cfi_flag;
+		publisher->statistics.num_dropped += err != 0;
+		publisher->statistics.num_objfiles += !err;
+		publisher->statistics.build_ns += table->statistics.build_ns;
+		publisher->statistics.frame_info_bytes += table->statistics.input_bytes;
+	}
+	give_table(publisher, file);
+	if (code->state == CODE_HAS_TABLE)
+		log_debug("the unwind table of %s is ready",
+			  file_table_get(publisher->files, file)->path);
+	unwind_table_free(table);
+}
+
+/* Whether a process is still to say how its HotSpot lies. Of several files with one, all are asked for. */
+static bool has_unread_hotspot(struct publisher *publisher, const struct process *process)
+{
+	bool is_unread = false;
+	size_t count;
+	const struct mapping *mappings = process_get_mappings(process, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		const struct hotspot_layout *layout;
+		uint64_t bias;
+
+		enum hotspot_presence presence = hotspot_layouts_read(publisher->hotspots, process,
+								      &mappings[i], &layout, &bias);
+
+		if (presence == HOTSPOT_READ)
+			return false;
+		is_unread |= presence == HOTSPOT_UNREAD;
+	}
+	return is_unread;
+}
+
+/* Publish those again whose HotSpot has said something since. */
+static int ask_waiting(struct publisher *publisher)
+{
+	size_t num_asked = publisher->waiting.length;
+
+	/* What still waits moves to the front, where all have been asked. */
+	publisher->waiting.length = 0;
+	for (size_t i = 0; i < num_asked; i++) {
+		uint32_t id = publisher->waiting.items[i];
+		const struct process *process = process_table_get(publisher->processes, id);
+		int err;
+
+		publisher->published.items[id].waits_for_hotspot = false;
+		if (process->is_exited || process->end_ns) /* or it runs something else by now */
+			continue;
+		err = has_unread_hotspot(publisher, process) ? wait_for_hotspot(publisher, process)
+							     : publish(publisher, id);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int publisher_update(struct publisher *publisher)
+{
+	struct unwind_table *table;
+	uint32_t id;
+	int err;
+
+	while (process_table_take_changed(publisher->processes, &id)) {
+		err = publish(publisher, id);
+		if (err)
+			return err;
+	}
+	err = ask_waiting(publisher);
+	if (err)
+		return err;
+	while (table_builder_take(publisher->builder, &id, &table))
+		take_table(publisher, id, table);
+	return 0;
+}
+
+int publisher_get_fd(const struct publisher *publisher)
+{
+	return table_builder_get_fd(publisher->builder);
+}
+
+bool publisher_wait(struct publisher *publisher, uint64_t until_ns)
+{
+	struct unwind_table *table;
+	uint32_t file;
+
+	if (!table_builder_wait(publisher->builder, until_ns))
+		return false;
+	while (table_builder_take(publisher->builder, &file, &table))
+		take_table(publisher, file, table);
+	return true;
+}
+
+void publisher_finish(struct publisher *publisher)
+{
+	table_builder_finish(publisher->builder);
+}
+
+struct unwind_table_counts publisher_get_statistics(const struct publisher *publisher)
+{
+	struct unwind_table_counts statistics = publisher->statistics;
+	struct elf_worker_cost cost = table_builder_get_cost(publisher->builder);
+
+	statistics.num_rows = unwind_store_get_row_count(publisher->store);
+	statistics.size_bytes = unwind_store_get_size(publisher->store);
+	statistics.build_wall_ns = table_builder_get_wall_ns(publisher->builder);
+	statistics.worker_cpu_ns = cost.cpu_ns;
+	statistics.worker_rss_bytes = cost.max_rss_bytes;
+	return statistics;
+}
+
+uint64_t publisher_get_taken_count(const struct publisher *publisher)
+{
+	return publisher->num_taken;
+}
+
+/* The context of a walk of a raw sample. */
+struct publisher_replay {
+	struct publisher *publisher;
+	const struct process *process;
+};
+
+/*
+ * A process that exited or called exec before it could be published has requested no tables: its
+ * raw stacks do so here.
+ */
+static bool find_code(void *context, uint64_t pc, struct replay_code *ret)
+{
+	const struct publisher_replay *replay = context;
+	const struct mapping *mapping = process_find_mapping(replay->process, pc);
+	struct published_code *code = NULL; /* no file backs it */
+
+	if (!mapping)
+		return false;
+	if (mapping->file != FILE_NONE && get_code(replay->publisher, mapping->file, &code)) {
+		/* Out of memory: perhaps not the next time. */
+		ret->mapping =
+			(struct unwind_mapping){.start = mapping->start, .end = mapping->end};
+		return true;
+	}
+	describe(replay->publisher, code,
+		 code ? 0 : choose_generated_flags(replay->publisher, replay->process), mapping,
+		 &ret->mapping);
+	if (code && ret->mapping.end > ret->mapping.start) {
+		ret->layout = get_layout(replay->publisher, mapping->file);
+		ret->fd = file_table_get(replay->publisher->files, mapping->file)->fd;
+	}
+	return true;
+}
+
+static bool find_rule(void *context, const struct replay_code *code, uint64_t elf_address,
+		      struct unwind_rule *ret)
+{
+	const struct publisher_replay *replay = context;
+	const struct unwind_rule *rule =
+		unwind_store_find_rule(replay->publisher->store, &code->mapping, elf_address);
+
+	if (rule)
+		*ret = *rule;
+	return rule != NULL;
+}
+
+enum walk_end publisher_walk(struct publisher *publisher, const struct process *process,
+			     const struct wire_raw_sample *raw, struct wire_stack *ret,
+			     uint64_t *ret_outermost_sp)
+{
+	struct publisher_replay replay = {.publisher = publisher, .process = process};
+	struct replay_source source = {
+		.find_code = find_code,
+		.find_rule = find_rule,
+		.context = &replay,
+	};
+	struct replay_stack stack = raw_stack_for_replay(raw);
+
+	return replay_walk(&stack, &source, ret->pcs, &ret->num_frames, ret_outermost_sp);
+}

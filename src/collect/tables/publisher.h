@@ -1,0 +1,64 @@
+/*
+ * Keeps the BPF maps that unwinding needs up to date: the mappings of every process as soon as they
+ * are known, and their tables when they are built.
+ *
+ * Not thread-safe.
+ */
+#ifndef COLLECT_TABLES_PUBLISHER_H
+#define COLLECT_TABLES_PUBLISHER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "collect/elf/elf_files.h"
+#include "collect/recorder.h"
+#include "collect/runtimes/hotspot_layouts.h"
+#include "collect/tables/unwind_store.h"
+#include "process/file_table.h"
+#include "process/process_table.h"
+#include "wire/unwind.h"
+#include "wire/wire.h"
+
+struct publisher;
+
+/* All but maps and opts are borrowed. Returns 0 or negative errno. */
+_must_check_ int publisher_new(const struct unwind_maps *maps, const struct file_table *files,
+			       const struct elf_files *elf_files, struct hotspot_layouts *hotspots,
+			       struct process_table *processes,
+			       const struct unwind_table_opts *opts, struct publisher **ret);
+void publisher_free(struct publisher *publisher);
+
+/* Publish mappings that changed, and tables that are finished. Returns 0 or -ENOMEM. */
+_must_check_ int publisher_update(struct publisher *publisher);
+
+/* Readable when tables are finished. */
+int publisher_get_fd(const struct publisher *publisher);
+
+/*
+ * Wait for one more table until this moment (clock_now_ns()), and publish it. Returns false when none is
+ * being built, or none was ready in time.
+ */
+bool publisher_wait(struct publisher *publisher, uint64_t until_ns);
+
+/*
+ * Walk a raw stack by the tables that are ready now.
+ *
+ * ret               filled in but for its type and hash
+ * ret_outermost_sp  as replay_walk() has it
+ *
+ * Returns how the walk ended.
+ */
+enum walk_end publisher_walk(struct publisher *publisher, const struct process *process,
+			     const struct wire_raw_sample *raw, struct wire_stack *ret,
+			     uint64_t *ret_outermost_sp);
+
+/* Files whose table has come, or will never come: a walk that lacked one gets further only after that. */
+uint64_t publisher_get_taken_count(const struct publisher *publisher);
+
+/* No more tables are needed. */
+void publisher_finish(struct publisher *publisher);
+
+struct unwind_table_counts publisher_get_statistics(const struct publisher *publisher);
+
+#endif

@@ -1,0 +1,214 @@
+/*
+ * Putting a shard into the BPF map waits for an RCU grace period, as long for several as for one.
+ * So the rows of all tables that are about to be copied are added up, and the shards for them are
+ * made in one batch. Not more than that, because a shard is locked kernel memory.
+ */
+#include "collect/tables/shard_pool.h"
+
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/attributes.h"
+
+/* Rows at the end of a shard that stay free because the next page does not fit: mostly fewer. */
+#define END_ROWS 2000
+/* The most shards in a batch. */
+#define BATCH_MAX 64
+/* The kernel puts the map's header before the value, in a page of its own. */
+#define MAP_BYTES 4096
+
+struct shard_pool {
+	int shards_fd;
+	pthread_mutex_t making; /* held while shards are made, which takes time */
+	pthread_mutex_t lock;   /* of the members below, held shortly */
+	struct unwind_shard *shards[UNWIND_MAX_SHARDS];
+	uint32_t num_made;
+	uint32_t num_taken;
+	uint32_t num_left_rows;   /* in the last one taken */
+	uint64_t num_coming_rows; /* of tables that are about to be copied */
+};
+
+struct shard_pool *shard_pool_new(int shards_fd)
+{
+	struct shard_pool *pool = calloc(1, sizeof(*pool));
+
+	if (!pool)
+		return NULL;
+	pool->shards_fd = shards_fd;
+	pthread_mutex_init(&pool->making, NULL);
+	pthread_mutex_init(&pool->lock, NULL);
+	return pool;
+}
+
+void shard_pool_free(struct shard_pool *pool)
+{
+	if (!pool)
+		return;
+	for (uint32_t i = 0; i < pool->num_made; i++)
+		munmap(pool->shards[i], sizeof(struct unwind_shard));
+	pthread_mutex_destroy(&pool->lock);
+	pthread_mutex_destroy(&pool->making);
+	free(pool);
+}
+
+static int make_memory(struct unwind_shard **ret, int *ret_fd)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .map_flags = BPF_F_MMAPABLE);
+	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "unwind_shard", sizeof(uint32_t), sizeof(**ret),
+				1, &opts);
+	void *memory;
+
+	if (fd < 0)
+		return fd;
+	memory = mmap(NULL, sizeof(**ret), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (memory == MAP_FAILED) {
+		int err = -errno;
+
+		close(fd);
+		return err;
+	}
+	(void)madvise(memory, sizeof(**ret), MADV_DONTFORK); /* not for what is forked of us */
+	*ret = memory;
+	*ret_fd = fd;
+	return 0;
+}
+
+/* Shards that are about to be put into the map. */
+struct batch {
+	uint32_t count;
+	uint32_t numbers[BATCH_MAX];
+	int fds[BATCH_MAX];
+	struct unwind_shard *shards[BATCH_MAX];
+};
+
+/* Returns the number of shards that were put. Before Linux 5.19 there is no batch operation. */
+static uint32_t put_batch(int shards_fd, const struct batch *batch)
+{
+	uint32_t count = batch->count;
+	uint32_t done = 0;
+
+	if (!bpf_map_update_batch(shards_fd, batch->numbers, batch->fds, &count, NULL))
+		return batch->count;
+	while (done < batch->count &&
+	       !bpf_map_update_elem(shards_fd, &batch->numbers[done], &batch->fds[done], BPF_ANY))
+		done++;
+	return done;
+}
+
+/*
+ * Make so many. pool->making is held, so that nobody else adds some. The map of shards keeps the
+ * maps that are made here, and so do our mappings of them.
+ */
+static int make_shards(struct shard_pool *pool, uint32_t count)
+{
+	struct batch batch = {0};
+	uint32_t first = pool->num_made;
+	uint32_t num_put;
+	int err = 0;
+
+	if (first == UNWIND_MAX_SHARDS)
+		return -ENOSPC;
+	for (; batch.count < count && batch.count < BATCH_MAX &&
+	       first + batch.count < UNWIND_MAX_SHARDS;
+	     batch.count++) {
+		batch.numbers[batch.count] = first + batch.count;
+		err = make_memory(&batch.shards[batch.count], &batch.fds[batch.count]);
+		if (err)
+			break;
+	}
+	/* If one could not be made, those before it are put all the same. */
+	num_put = batch.count ? put_batch(pool->shards_fd, &batch) : 0;
+	if (!num_put && !err)
+		err = -errno;
+	pthread_mutex_lock(&pool->lock);
+	for (uint32_t i = 0; i < num_put; i++)
+		pool->shards[pool->num_made++] = batch.shards[i];
+	pthread_mutex_unlock(&pool->lock);
+	for (uint32_t i = 0; i < batch.count; i++) {
+		close(batch.fds[i]);
+		if (i >= num_put)
+			munmap(batch.shards[i], sizeof(*batch.shards[i]));
+	}
+	return num_put ? 0 : err;
+}
+
+/* The number of shards that announced tables need and that do not exist yet. */
+static uint32_t count_missing(struct shard_pool *pool)
+{
+	uint64_t per_shard = UNWIND_SHARD_ROWS - END_ROWS;
+	uint64_t num_needed;
+	uint64_t ready;
+
+	pthread_mutex_lock(&pool->lock);
+	ready = pool->num_made - pool->num_taken;
+	num_needed = pool->num_coming_rows;
+	num_needed -= num_needed < pool->num_left_rows ? num_needed : pool->num_left_rows;
+	num_needed = (num_needed + per_shard - 1) / per_shard;
+	pthread_mutex_unlock(&pool->lock);
+	return num_needed > ready ? (uint32_t)(num_needed - ready) : 0;
+}
+
+void shard_pool_prepare(struct shard_pool *pool, uint32_t num_rows)
+{
+	uint32_t num_missing;
+
+	pthread_mutex_lock(&pool->lock);
+	pool->num_coming_rows += num_rows;
+	pthread_mutex_unlock(&pool->lock);
+	pthread_mutex_lock(&pool->making);
+	for (;;) {
+		num_missing = count_missing(pool);
+		if (!num_missing || make_shards(pool, num_missing))
+			break;
+	}
+	pthread_mutex_unlock(&pool->making);
+}
+
+void shard_pool_finish(struct shard_pool *pool, uint32_t num_rows, uint32_t num_left)
+{
+	pthread_mutex_lock(&pool->lock);
+	pool->num_coming_rows -= num_rows;
+	pool->num_left_rows = num_left < END_ROWS ? 0 : num_left - END_ROWS;
+	pthread_mutex_unlock(&pool->lock);
+}
+
+uint64_t shard_pool_get_size(struct shard_pool *pool)
+{
+	uint64_t num_made;
+
+	pthread_mutex_lock(&pool->lock);
+	num_made = pool->num_made;
+	pthread_mutex_unlock(&pool->lock);
+	return num_made * (sizeof(struct unwind_shard) + MAP_BYTES);
+}
+
+static struct unwind_shard *take_ready(struct shard_pool *pool)
+{
+	struct unwind_shard *shard = NULL;
+
+	pthread_mutex_lock(&pool->lock);
+	if (pool->num_taken < pool->num_made)
+		shard = pool->shards[pool->num_taken++];
+	pthread_mutex_unlock(&pool->lock);
+	return shard;
+}
+
+int shard_pool_take(struct shard_pool *pool, struct unwind_shard **ret)
+{
+	int err = 0;
+
+	*ret = take_ready(pool);
+	if (*ret)
+		return 0;
+	pthread_mutex_lock(&pool->making);
+	/* Another thread may have made one meanwhile, or take the one that is made here. */
+	while (!(*ret = take_ready(pool)) && !err)
+		err = make_shards(pool, 1);
+	pthread_mutex_unlock(&pool->making);
+	return *ret ? 0 : err;
+}

@@ -1,0 +1,125 @@
+/*
+ * The unwind tables in BPF maps: rows, rules and pages in memory that is shared with the kernel, and
+ * the mappings of every process that refer to them. Written here, read by the sampling program.
+ *
+ * The sampling program reads without a lock, so data is complete before it is reachable: rows before
+ * the pages that refer to them, pages before the mapping's flag, mappings before the process entry.
+ * Records of replaced mappings are reused only after a grace period.
+ *
+ * Not thread-safe, but for unwind_store_prepare().
+ */
+#ifndef COLLECT_TABLES_UNWIND_STORE_H
+#define COLLECT_TABLES_UNWIND_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/attributes.h"
+#include "unwind/unwind_table.h"
+#include "wire/hotspot.h"
+#include "wire/python.h"
+#include "wire/script.h"
+#include "wire/unwind.h"
+#include "wire/v8.h"
+
+struct unwind_store;
+
+/* Descriptors of the sampling program's maps; borrowed, and must outlive the store. */
+struct unwind_maps {
+	int pages_fd;
+	int mappings_fd;
+	int shards_fd;
+	int processes_fd;
+	int python_layouts_fd;
+	int v8_layouts_fd;
+	int hotspot_layouts_fd;
+	int script_layouts_fd;
+};
+
+/* Where a file's table is in the maps. */
+struct unwind_placement {
+	uint32_t first_page;
+	uint32_t num_pages;
+	uint32_t base_page;
+};
+
+/* A run of mapping records. count 0: none. */
+struct unwind_range {
+	uint32_t first;
+	uint32_t count;
+};
+
+/* Returns 0 or negative errno. */
+_must_check_ int unwind_store_new(const struct unwind_maps *maps, struct unwind_store **ret);
+void unwind_store_free(struct unwind_store *store);
+
+/*
+ * Make room for a table that is about to be added, which takes milliseconds. The only function that
+ * any thread may call at any time.
+ */
+void unwind_store_prepare(struct unwind_store *store, const struct unwind_table *table);
+
+/*
+ * Copy a table that was prepared into kernel memory. Returns 0, -ENOSPC (the limits of
+ * wire/unwind.h), or another negative errno; then nothing refers to what may have been copied.
+ */
+_must_check_ int unwind_store_add_table(struct unwind_store *store,
+					const struct unwind_table *table,
+					struct unwind_placement *ret);
+
+/* What the sampling program has to know of a process. */
+struct unwind_address_space {
+	pid_t pid;
+	uint64_t generation; /* as struct process has it */
+	const struct unwind_mapping *mappings;
+	uint32_t num_mappings;
+	/* Of one that runs CPython: as struct unwind_process has them. */
+	uint64_t python_runtime;
+	uint32_t python_layout;
+	uint32_t v8_layout; /* likewise, of one that runs V8 */
+	uint64_t hotspot_bias;
+	uint32_t hotspot_layout; /* likewise, of one that runs HotSpot */
+	uint64_t script_state;
+	uint32_t script_layout; /* likewise, of one that runs PHP or Perl */
+};
+
+/*
+ * Publish the mappings of a process, and retire the range that it had before.
+ *
+ * Returns 0, -ENOSPC (no room: the process has none now) or another negative errno.
+ */
+_must_check_ int unwind_store_publish(struct unwind_store *store,
+				      const struct unwind_address_space *space, uint64_t now_ns,
+				      struct unwind_range *range);
+/*
+ * Publish offsets of a build of CPython, of V8, of PHP, Ruby or Perl, or of HotSpot, whose processes say each their own: those that are published
+ * keep their number. All return 0 with their number and one more, -ENOSPC or another negative errno.
+ */
+_must_check_ int unwind_store_add_python(struct unwind_store *store,
+					 const struct wire_python_layout *layout, uint32_t *ret);
+_must_check_ int unwind_store_add_v8(struct unwind_store *store,
+				     const struct wire_v8_layout *layout, uint32_t *ret);
+_must_check_ int unwind_store_add_hotspot(struct unwind_store *store,
+					  const struct wire_hotspot_layout *layout, uint32_t *ret);
+_must_check_ int unwind_store_add_script(struct unwind_store *store,
+					 const struct wire_script_layout *layout, uint32_t *ret);
+/* Remove a process's entry and retire its range. */
+void unwind_store_remove(struct unwind_store *store, pid_t pid, uint64_t now_ns,
+			 struct unwind_range *range);
+
+/* Set the table of a mapping record that is published already. */
+void unwind_store_set_table(struct unwind_store *store, uint32_t slot,
+			    const struct unwind_mapping *mapping);
+
+/* The rule that the sampling program would find; NULL when there is none. */
+const struct unwind_rule *unwind_store_find_rule(const struct unwind_store *store,
+						 const struct unwind_mapping *mapping,
+						 uint64_t elf_address);
+
+/* In kernel memory: rows in use, and bytes of the shards. */
+uint64_t unwind_store_get_row_count(const struct unwind_store *store);
+uint64_t unwind_store_get_size(const struct unwind_store *store);
+
+#endif
