@@ -294,6 +294,16 @@ static int expect_waits(struct recorder *recorder)
 					      recorder->opts.takes_futexes);
 }
 
+static void on_new_thread(void *context, uint64_t time_ns, uint32_t pid, uint32_t tid)
+{
+	trace_log_add_thread(context, time_ns, pid, tid);
+}
+
+static void on_rename(void *context, uint64_t time_ns, uint32_t pid, uint32_t tid, const char *comm)
+{
+	trace_log_add_rename(context, time_ns, pid, tid, comm);
+}
+
 static int make_parts(struct recorder *recorder, struct error *error)
 {
 	int num_cpus = libbpf_num_possible_cpus();
@@ -366,7 +376,11 @@ static int make_parts(struct recorder *recorder, struct error *error)
 			return err;
 		process_table_keep_details(recorder->processes);
 		sample_ingest_set_trace_log(recorder->ingest, recorder->trace_log);
-		side_band_set_trace_log(recorder->side_band, recorder->trace_log);
+		side_band_set_listener(recorder->side_band, &(struct side_band_listener){
+								    .on_thread = on_new_thread,
+								    .on_rename = on_rename,
+								    .context = recorder->trace_log,
+							    });
 	}
 	if (recorder->opts.checks_calls) {
 		recorder->call_check = call_check_new(recorder->files);
@@ -505,6 +519,11 @@ static int follow_target(struct recorder *recorder)
 	return 0;
 }
 
+static int add_to_filter(void *context, pid_t tid, struct error *error)
+{
+	return sampler_add_target(context, tid, error);
+}
+
 /*
  * Put the target into the filter, now that forks are reported, and read its processes from /proc; for
  * the whole system and cgroups, all. Processes that are gone are skipped.
@@ -516,7 +535,8 @@ static int scan_target(struct recorder *recorder, struct error *error)
 
 	if (!target_is_of_threads(target))
 		return process_table_scan(recorder->processes);
-	err = target_threads_add(&recorder->threads, target, recorder->sampler, error);
+	err = target_threads_add(&recorder->threads, target, add_to_filter, recorder->sampler,
+				 error);
 	if (err)
 		return err;
 	for (size_t i = 0; i < target->num_ids && target->kind == TARGET_THREADS; i++) {

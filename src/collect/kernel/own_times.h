@@ -13,7 +13,7 @@
 
 #include "base/array.h"
 #include "base/attributes.h"
-#include "collect/recorder.h"
+#include "collect/account.h"
 #include "wire/wire.h"
 
 struct bpf_object;

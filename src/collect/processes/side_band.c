@@ -63,8 +63,8 @@ struct side_band {
 	uint32_t kind;
 	struct file_table *files;
 	struct process_table *processes;
-	struct trace_log *trace_log;       /* also gets new threads; NULL: none */
-	struct thread_times *thread_times; /* NULL: nobody asks */
+	struct side_band_listener listener; /* all 0: no listener */
+	struct thread_times *thread_times;  /* NULL: nobody asks */
 	ARRAY(struct cpu_ring) rings;
 	struct followed_pids followed; /* empty: everybody is a target */
 	ARRAY(struct kernel_code) kernel_code;
@@ -88,9 +88,9 @@ struct side_band *side_band_new(struct event_queue *queue, uint32_t kind, struct
 	return side_band;
 }
 
-void side_band_set_trace_log(struct side_band *side_band, struct trace_log *log)
+void side_band_set_listener(struct side_band *side_band, const struct side_band_listener *listener)
 {
-	side_band->trace_log = log;
+	side_band->listener = *listener;
 }
 
 void side_band_set_thread_times(struct side_band *side_band, struct thread_times *times)
@@ -506,8 +506,8 @@ static int apply_comm(struct side_band *side_band, uint64_t time_ns,
 
 	if (!comm)
 		return 0;
-	if (side_band->trace_log && !(header->misc & PERF_RECORD_MISC_COMM_EXEC))
-		trace_log_add_rename(side_band->trace_log, time_ns, pid, tid, comm);
+	if (side_band->listener.on_rename && !(header->misc & PERF_RECORD_MISC_COMM_EXEC))
+		side_band->listener.on_rename(side_band->listener.context, time_ns, pid, tid, comm);
 	if (pid != tid) /* a thread's name comes with its samples */
 		return 0;
 	err = process_table_on_comm(side_band->processes, time_ns, (pid_t)pid, comm,
@@ -540,8 +540,9 @@ static int apply_task(struct side_band *side_band, uint64_t time_ns,
 	if (pid != tid) {
 		if (header->type == PERF_RECORD_EXIT)
 			process_table_on_thread_exit(side_band->processes, time_ns, (pid_t)pid);
-		else if (side_band->trace_log)
-			trace_log_add_thread(side_band->trace_log, time_ns, pid, tid);
+		else if (side_band->listener.on_thread)
+			side_band->listener.on_thread(side_band->listener.context, time_ns, pid,
+						      tid);
 		return 0;
 	}
 	if (header->type == PERF_RECORD_EXIT)

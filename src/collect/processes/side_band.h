@@ -18,9 +18,8 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "collect/kernel/event_queue.h"
+#include "collect/kernel_code.h"
 #include "collect/processes/thread_times.h"
-#include "collect/recorder.h"
-#include "collect/trace/trace_log.h"
 #include "process/file_table.h"
 #include "process/process_table.h"
 
@@ -34,8 +33,18 @@ struct side_band *side_band_new(struct event_queue *queue, uint32_t kind, struct
 				struct process_table *processes);
 void side_band_free(struct side_band *side_band);
 
-/* Also add new threads to this log. Borrowed. */
-void side_band_set_trace_log(struct side_band *side_band, struct trace_log *log);
+/* Notified of threads: called while records are applied, in their order. */
+struct side_band_listener {
+	/* A thread started in a process that existed. */
+	void (*on_thread)(void *context, uint64_t time_ns, uint32_t pid, uint32_t tid);
+	/* A thread got another name, but not by an exec. */
+	void (*on_rename)(void *context, uint64_t time_ns, uint32_t pid, uint32_t tid,
+			  const char *comm);
+	void *context;
+};
+
+/* listener  copied */
+void side_band_set_listener(struct side_band *side_band, const struct side_band_listener *listener);
 /* Tell of begins and ends of threads, the first of a process too. Borrowed. */
 void side_band_set_thread_times(struct side_band *side_band, struct thread_times *times);
 

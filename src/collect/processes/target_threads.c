@@ -180,7 +180,8 @@ static int list_again(struct target_threads *threads, const struct target *targe
 }
 
 int target_threads_add(struct target_threads *threads, const struct target *target,
-		       struct sampler *sampler, struct error *error)
+		       int (*add_to_filter)(void *context, pid_t tid, struct error *error),
+		       void *context, struct error *error)
 {
 	size_t num_added = 0;
 
@@ -188,7 +189,7 @@ int target_threads_add(struct target_threads *threads, const struct target *targ
 		int err;
 
 		for (; num_added < threads->tids.length; num_added++) {
-			err = sampler_add_target(sampler, threads->tids.items[num_added].id, error);
+			err = add_to_filter(context, threads->tids.items[num_added].id, error);
 			if (err)
 				return err;
 		}

@@ -11,7 +11,6 @@
 #include "base/attributes.h"
 #include "base/error.h"
 #include "base/intern.h"
-#include "collect/programs/sampler.h"
 #include "collect/target.h"
 
 struct target_id {
@@ -44,9 +43,13 @@ _must_check_ int target_threads_add_descendants(struct target_threads *threads);
  * meanwhile by threads that were not in the filter yet. The sampler follows what a thread starts from
  * the moment on that it is in the filter, so that what is missing then is there to be seen.
  *
- * Returns 0 or negative errno with error filled; a thread that is gone is no error.
+ * add_to_filter  adds one thread to the filter. Returns 0, also for a thread that has ended, or negative errno with error filled
+ *
+ * Returns 0 or negative errno with error filled.
  */
 _must_check_ int target_threads_add(struct target_threads *threads, const struct target *target,
-				    struct sampler *sampler, struct error *error);
+				    int (*add_to_filter)(void *context, pid_t tid,
+							 struct error *error),
+				    void *context, struct error *error);
 
 #endif

@@ -13,9 +13,9 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
+#include "collect/account.h"
 #include "collect/events.h"
-#include "collect/recorder.h"
-#include "collect/tables/unwind_store.h"
+#include "collect/kernel/unwind_maps.h"
 #include "wire/off_cpu.h"
 #include "wire/wire.h"
 

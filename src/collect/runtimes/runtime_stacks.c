@@ -13,47 +13,6 @@
 #include "collect/runtimes/script_stacks.h"
 #include "collect/runtimes/v8_stacks.h"
 
-const struct named_runtime *runtime_kind_get_named(enum runtime_kind kind)
-{
-	return kind < RUNTIME_NAMED ? NULL : named_runtime_get(kind - RUNTIME_NAMED);
-}
-
-const char *runtime_kind_get_name(enum runtime_kind kind)
-{
-	static const char *const names[RUNTIME_NAMED] = {
-		[RUNTIME_PYTHON] = "Python", [RUNTIME_V8] = "V8",     [RUNTIME_HOTSPOT] = "Java",
-		[RUNTIME_PHP] = "PHP",       [RUNTIME_RUBY] = "Ruby", [RUNTIME_PERL] = "Perl",
-	};
-	const struct named_runtime *named = runtime_kind_get_named(kind);
-
-	return named ? named->name : names[kind];
-}
-
-void runtime_format_version(enum runtime_kind kind, uint16_t major, uint16_t minor,
-			    char ret[static RUNTIME_VERSION_BYTES])
-{
-	if (kind == RUNTIME_HOTSPOT)
-		snprintf(ret, RUNTIME_VERSION_BYTES, "%u", major);
-	else
-		snprintf(ret, RUNTIME_VERSION_BYTES, "%u.%u", major, minor);
-}
-
-const char *runtime_fit_get_name(enum runtime_fit fit)
-{
-	static const char *const names[NUM_RUNTIME_FITS] = {
-		[RUNTIME_NONE] = "none",
-		[RUNTIME_FITS] = "fits",
-		[RUNTIME_FITS_NOT] = "fits_not",
-		[RUNTIME_NO_THREAD] = "no_thread",
-		[RUNTIME_UNREADABLE] = "unreadable",
-		[RUNTIME_EARLY] = "early",
-		[RUNTIME_UNKNOWN] = "unknown_build",
-		[RUNTIME_OUTSIDE] = "outside",
-	};
-
-	return names[fit];
-}
-
 struct known_frames {
 	uint64_t hash;
 	uint32_t first; /* in the array of frames */

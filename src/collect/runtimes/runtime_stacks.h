@@ -12,9 +12,10 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "collect/account.h"
 #include "collect/elf/elf_files.h"
-#include "collect/recorder.h"
 #include "collect/runtimes/hotspot_layouts.h"
+#include "collect/user_stacks.h"
 #include "process/file_table.h"
 #include "process/process_table.h"
 #include "profile/profile.h"

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
-#include "collect/recorder.h"
+#include "collect/account.h"
 #include "process/file_table.h"
 
 struct call_check;

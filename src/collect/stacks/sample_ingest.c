@@ -235,23 +235,6 @@ void sample_ingest_set_trace_log(struct sample_ingest *ingest, struct trace_log 
 	ingest->trace_log = log;
 }
 
-const char *wait_kind_get_name(enum wait_kind kind)
-{
-	switch (kind) {
-	case WAIT_BLOCKED:
-		return METRIC_BLOCKED;
-	case WAIT_UNINTERRUPTIBLE:
-		return "uninterruptible";
-	case WAIT_RUN_QUEUE:
-		return "run-queue";
-	case WAIT_PREEMPTED:
-		return "preempted";
-	case NUM_WAIT_KINDS:
-		break;
-	}
-	return "unknown";
-}
-
 int sample_ingest_add_off_cpu(struct sample_ingest *ingest, const struct sample_periods *periods,
 			      const struct scheduler_code *scheduler)
 {

@@ -13,14 +13,15 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "collect/account.h"
 #include "collect/events.h"
 #include "collect/programs/scheduler_code.h"
 #include "collect/programs/waker_code.h"
-#include "collect/recorder.h"
 #include "collect/runtimes/python_stacks.h"
 #include "collect/stacks/call_check.h"
 #include "collect/stacks/fp_step_check.h"
 #include "collect/trace/trace_log.h"
+#include "collect/user_stacks.h"
 #include "process/file_table.h"
 #include "process/process_table.h"
 #include "profile/profile.h"

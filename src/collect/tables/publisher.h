@@ -11,10 +11,11 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
+#include "collect/account.h"
 #include "collect/elf/elf_files.h"
-#include "collect/recorder.h"
 #include "collect/runtimes/hotspot_layouts.h"
 #include "collect/tables/unwind_store.h"
+#include "collect/user_stacks.h"
 #include "process/file_table.h"
 #include "process/process_table.h"
 #include "wire/unwind.h"

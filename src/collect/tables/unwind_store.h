@@ -17,6 +17,7 @@
 #include <sys/types.h>
 
 #include "base/attributes.h"
+#include "collect/kernel/unwind_maps.h"
 #include "unwind/unwind_table.h"
 #include "wire/hotspot.h"
 #include "wire/python.h"
@@ -25,18 +26,6 @@
 #include "wire/v8.h"
 
 struct unwind_store;
-
-/* Descriptors of the sampling program's maps; borrowed, and must outlive the store. */
-struct unwind_maps {
-	int pages_fd;
-	int mappings_fd;
-	int shards_fd;
-	int processes_fd;
-	int python_layouts_fd;
-	int v8_layouts_fd;
-	int hotspot_layouts_fd;
-	int script_layouts_fd;
-};
 
 /* Where a file's table is in the maps. */
 struct unwind_placement {

@@ -121,20 +121,6 @@ struct scheduling_counts scheduling_get_counts(const struct scheduling *scheduli
 	};
 }
 
-static bool are_kworks_balanced(const struct kwork_counts *counts)
-{
-	return counts->fired == counts->kept + counts->lost_ring + counts->lost_nested +
-					counts->lost_storage + counts->unseen_begin;
-}
-
-bool scheduling_counts_are_balanced(const struct scheduling_counts *counts)
-{
-	return are_kworks_balanced(&counts->kworks) &&
-	       counts->fired == counts->switches + counts->wakeups + counts->lost_ring +
-					counts->lost_nested + counts->lost_storage +
-					counts->lost_unseen;
-}
-
 struct schedule_store *scheduling_get_store(const struct scheduling *scheduling)
 {
 	return scheduling->store;

@@ -13,7 +13,7 @@
 
 #include "base/attributes.h"
 #include "base/error.h"
-#include "collect/recorder.h"
+#include "collect/account.h"
 #include "collect/trace/kwork_store.h"
 #include "collect/trace/schedule_store.h"
 

@@ -14,23 +14,16 @@ static void release_fake_ring(struct perf_ring *ring);
 static int read_fake_ring(struct perf_ring *ring,
 			  int (*handle)(const struct perf_event_header *record, void *context),
 			  void *context);
-static void note_rename(struct trace_log *log, uint64_t time_ns, uint32_t pid, uint32_t tid,
-			const char *comm);
-static void note_thread(struct trace_log *log, uint64_t time_ns, uint32_t pid, uint32_t tid);
 
-#define perf_event_open      open_fake_event
-#define perf_ring_init       init_fake_ring
-#define perf_ring_release    release_fake_ring
-#define perf_ring_read       read_fake_ring
-#define trace_log_add_rename note_rename
-#define trace_log_add_thread note_thread
+#define perf_event_open   open_fake_event
+#define perf_ring_init    init_fake_ring
+#define perf_ring_release release_fake_ring
+#define perf_ring_read    read_fake_ring
 #include "collect/processes/side_band.c"
 #undef perf_event_open
 #undef perf_ring_init
 #undef perf_ring_release
 #undef perf_ring_read
-#undef trace_log_add_rename
-#undef trace_log_add_thread
 
 #include "process/process_fixture.h"
 #include "unit.h"
@@ -100,7 +93,7 @@ static int read_fake_ring(struct perf_ring *ring,
 
 static char notes[256]; /* of threads and renames */
 
-static void note_rename(struct trace_log *log, uint64_t time_ns, uint32_t pid, uint32_t tid,
+static void note_rename(void *log, uint64_t time_ns, uint32_t pid, uint32_t tid,
 			const char *comm)
 {
 	assert_non_null(log);
@@ -108,7 +101,7 @@ static void note_rename(struct trace_log *log, uint64_t time_ns, uint32_t pid, u
 		 comm, (unsigned int)time_ns);
 }
 
-static void note_thread(struct trace_log *log, uint64_t time_ns, uint32_t pid, uint32_t tid)
+static void note_thread(void *log, uint64_t time_ns, uint32_t pid, uint32_t tid)
 {
 	assert_non_null(log);
 	snprintf(notes + strlen(notes), sizeof(notes) - strlen(notes), "%u/%u %u,", pid, tid,
@@ -590,7 +583,8 @@ static void new_threads_and_names_are_noted_for_a_trace(void **state)
 	add_task(0, PERF_RECORD_FORK, 10, PID, PID + 1, PID);
 	read_all(scene);
 	assert_string_equal(notes, "");
-	side_band_set_trace_log(scene->side_band, (struct trace_log *)scene);
+	side_band_set_listener(scene->side_band,
+			       &(struct side_band_listener){note_thread, note_rename, scene});
 	add_task(0, PERF_RECORD_FORK, 20, PID, PID + 1, PID);
 	add_task(0, PERF_RECORD_EXIT, 21, PID, PID + 1, PID);
 	add_comm(0, 22, PID, PID + 1, 0, "worker");

@@ -1,5 +1,4 @@
 /* Threads of a target: who is listed, how often /proc is read again. The test has the threads. */
-#define sampler_add_target     add_target_of_test
 #define target_for_each_thread for_each_thread_of_test
 #define target_is_alive        is_alive_in_test
 #define target_get_pid         get_pid_in_test
@@ -22,7 +21,7 @@ static pid_t next_tid; /* each list shows one more thread; 0: no new ones */
 static int list_error;
 static struct target_threads threads;
 
-int add_target_of_test(struct sampler *sampler _unused_, pid_t tid, struct error *error _unused_)
+static int add_target(void *context _unused_, pid_t tid, struct error *error _unused_)
 {
 	if (add_error)
 		return add_error;
@@ -143,7 +142,7 @@ static void add_to_sampler(const struct target *target, int expected)
 {
 	struct error error = {0};
 
-	assert_int_equal(target_threads_add(&threads, target, NULL, &error), expected);
+	assert_int_equal(target_threads_add(&threads, target, add_target, NULL, &error), expected);
 }
 
 /* Of a list that has grown since, all are added, each once. */

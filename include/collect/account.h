@@ -1,0 +1,334 @@
+/*
+ * The account of a recording, as plain values: the outcome of every tick, event, wait and wakeup; how complete the user
+ * stacks are; the cost of the unwind tables.
+ */
+#ifndef COLLECT_ACCOUNT_H
+#define COLLECT_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "process/process_table.h"
+#include "process/slow_opener.h"
+#include "runtime/named.h"
+#include "wire/unwind.h"
+
+/*
+ * How long an event was counted. A CPU has a few counters: where more is to be counted, the kernel lets the events take
+ * turns, and each has counted a part of the time only.
+ */
+
+/* Of all CPUs in sum. All 0 where the event is none of a CPU's counters, as a tracepoint. */
+struct event_times {
+	uint64_t enabled_ns; /* that it was to be counted */
+	uint64_t running_ns; /* of that, that it had a counter */
+};
+
+/*
+ * Whether what was counted is to be scaled. Below a thousandth nothing is: that is what switching the counters on and off
+ * may take.
+ */
+static inline bool event_times_have_gaps(const struct event_times *times)
+{
+	return times->running_ns && times->running_ns < times->enabled_ns &&
+	       times->enabled_ns - times->running_ns > times->enabled_ns / 1000;
+}
+
+/* Whether it was to be counted and never was: there is nothing to scale. */
+static inline bool event_times_are_empty(const struct event_times *times)
+{
+	return times->enabled_ns && !times->running_ns;
+}
+
+/*
+ * A user stack that the kernel walked by frame pointers, and its samples. Whether it is complete is
+ * known only after symbolizing: by the name of its outermost frame.
+ */
+struct user_stack_count {
+	uint32_t stack; /* in the profile, without kernel levels; STACK_EMPTY: the walk failed */
+	uint64_t num_samples;
+	uint64_t num_at_limit; /* of these, walks that the kernel's depth limit ended */
+};
+
+/* A stack of the profile, and the samples of all events that have it. */
+struct stack_count {
+	uint32_t stack;
+	uint64_t num_samples;
+};
+
+/* Unwind tables that were made, or taken from the cache. */
+struct unwind_table_counts {
+	uint64_t num_objfiles; /* with a table */
+	uint64_t num_rows;
+	uint64_t size_bytes;       /* of kernel memory for rows and rules */
+	uint64_t frame_info_bytes; /* of .eh_frame and .debug_frame that tables were made from */
+	uint64_t build_ns;         /* CPU time, summed over the worker threads */
+	uint64_t build_wall_ns;    /* the same by the clock: with waiting, and what comes before and
+				      after a table is made */
+	uint64_t worker_cpu_ns;    /* of processes that make them, read or open files, until now */
+	uint64_t worker_rss_bytes; /* their largest memory, beyond ours; after recorder_stop() */
+	uint64_t num_dropped;      /* tables and processes that did not fit into the BPF maps */
+};
+
+/* What became of interrupts, softirqs and items of workqueues, where the whole machine is recorded. */
+struct kwork_counts {
+	uint64_t fired;
+	uint64_t kept;
+	uint64_t lost_ring;    /* the ring was full */
+	uint64_t lost_nested;  /* it came while another one of its kind was being recorded */
+	uint64_t lost_storage; /* the temporary file could not be written */
+	uint64_t unseen_begin; /* it had begun before the recording */
+};
+
+/* What became of every event of the scheduler; `switches` and `wakeups` are those that were kept. */
+struct scheduling_counts {
+	bool is_recorded;
+	uint64_t fired;
+	uint64_t switches;
+	uint64_t wakeups;
+	uint64_t lost_ring; /* the ring was full */
+	uint64_t
+		lost_nested; /* an interrupt woke a thread while another event was being recorded */
+	uint64_t lost_storage;      /* the temporary file could not be written */
+	uint64_t lost_unseen;       /* not reported by the kernel: another thread was seen to run */
+	struct kwork_counts kworks; /* not among the events of the scheduler */
+};
+
+/* They add up. Meaningful after recorder_stop(). */
+bool scheduling_counts_are_balanced(const struct scheduling_counts *counts);
+
+/* What a thread waits for, or has the CPU taken from it by. */
+enum wait_kind {
+	WAIT_BLOCKED,         /* until somebody wakes it */
+	WAIT_UNINTERRUPTIBLE, /* the same, and no signal can */
+	WAIT_RUN_QUEUE,       /* it was woken: for a CPU */
+	WAIT_PREEMPTED,       /* it was running and would have run on: for a CPU */
+	NUM_WAIT_KINDS,
+};
+/* Its metric: "run-queue". A literal. */
+const char *wait_kind_get_name(enum wait_kind kind);
+
+/* What became of who ended the waits that were sampled, where that was asked for. */
+struct waker_counts {
+	bool is_recorded;
+	uint64_t known;     /* waits with their wakers */
+	uint64_t open;      /* waits that nobody has ended yet */
+	uint64_t unseen;    /* waits without: nobody was seen to end them, or for a reason below */
+	uint64_t lost;      /* waits whose waker was sent, but has not come, or without its stack */
+	uint64_t lost_ring; /* wakeups: there was no room in the ring */
+	uint64_t lost_nested;          /* wakeups: by an interrupt that came during another one */
+	uint64_t hidden;               /* wakeups: by who is not in our pid namespace */
+	uint64_t walks[NUM_WALK_ENDS]; /* of the wakers' user stacks, as of those of ticks */
+	uint64_t in_exec;
+	uint64_t left_out; /* user stacks: interrupts and threads cannot be distinguished, as
+			      /proc/kallsyms shows no addresses */
+};
+
+/* What became of every interval that a thread was off its CPU. */
+struct off_cpu_counts {
+	bool is_recorded;
+	uint64_t period_ns;    /* of a thread's off-CPU time, that a sample stands for */
+	uint64_t min_block_ns; /* shorter ones are left out */
+	bool only_futexes;     /* those that were for anything else are left out before */
+	uint64_t fired;
+	uint64_t filtered;       /* of threads that are no targets */
+	uint64_t unseen_begin;   /* of which the begin was not seen */
+	uint64_t other_waits;    /* for anything but a futex, where only those are recorded */
+	uint64_t other_waits_ns; /* their time */
+	uint64_t below_min_block;
+	uint64_t below_min_block_ns; /* their time */
+	uint64_t below_period;       /* that crossed no period */
+	uint64_t samples;
+	uint64_t lost_ring_sample;
+	uint64_t lost_ring_stack;
+	uint64_t lost_unknown_stack;
+	uint64_t
+		lost_unread; /* of threads that waited at the end, and there was no time to hear of */
+	uint64_t unfinished; /* of those that fired: they went on at the end */
+	uint64_t unnoted;    /* not counted at all: there was no room to note them */
+	uint64_t exact_ns
+		[NUM_WAIT_KINDS]; /* of all whose begin was seen, and that pass the filters */
+	uint64_t sampled_ns[NUM_WAIT_KINDS]; /* the weight of the samples */
+	uint64_t cpu_ns;                     /* that threads had a CPU, exactly */
+	/* Else the next one means nothing: of a cgroup, in a pid namespace, on kernels without a
+	   program that is run for all threads. */
+	bool knows_lives;
+	uint64_t lived_ns;             /* that threads were there, by their starts and ends */
+	uint64_t walks[NUM_WALK_ENDS]; /* of their user stacks, as of those of ticks */
+	uint64_t in_exec;
+	struct waker_counts wakers;
+};
+
+/*
+ * What of the time that threads have lived is in no sum: waits whose begin was not seen. Below 0 where the sums
+ * have too much, as they do if the kernel does not report a switch.
+ */
+static inline int64_t off_cpu_counts_get_unaccounted_ns(const struct off_cpu_counts *counts)
+{
+	uint64_t sum_ns = counts->cpu_ns + counts->other_waits_ns + counts->below_min_block_ns;
+
+	for (enum wait_kind kind = 0; kind < NUM_WAIT_KINDS; kind++)
+		sum_ns += counts->exact_ns[kind];
+	return (int64_t)(counts->lived_ns - sum_ns);
+}
+
+/* They add up. Meaningful after recorder_stop(). */
+static inline bool off_cpu_counts_are_balanced(const struct off_cpu_counts *counts)
+{
+	return counts->fired == counts->filtered + counts->unseen_begin + counts->other_waits +
+					counts->below_min_block + counts->below_period +
+					counts->samples + counts->lost_ring_sample +
+					counts->lost_ring_stack + counts->lost_unknown_stack +
+					counts->lost_unread;
+}
+
+/* Return addresses that were checked; see call_check.h. */
+struct call_check_counts {
+	uint64_t checked; /* each once per file */
+	uint64_t failed;  /* of these, not after a call */
+};
+
+/*
+ * What became of every tick of an event that was asked for, or every hit of a tracepoint:
+ * fired = idle + filtered + unmatched + weightless + unseen_begin + unfinished + below_period + samples + what was
+ * lost.
+ */
+struct event_counts {
+	const char *name; /* borrowed until recorder_free() */
+	const char *unit; /* likewise */
+	uint64_t fired;
+	uint64_t idle;
+	uint64_t filtered;
+	uint64_t outside;   /* of those filtered */
+	uint64_t unmatched; /* of a tracepoint: hits of the target that its filter did not match */
+	/* Of a tracepoint: its field said nothing above 0, or no amount. Of an allocator also: a call from within it. */
+	uint64_t weightless;
+	uint64_t unseen_begin; /* of what weighs its time: it is not known when it had begun */
+	uint64_t unfinished;   /* likewise: its end was not seen */
+	uint64_t below_period; /* of a tracepoint: what is sampled next stands for this, too */
+	uint64_t samples;
+	uint64_t lost_ring_sample;
+	uint64_t lost_ring_stack;
+	uint64_t lost_unknown_stack;
+	uint64_t lost_preempted; /* of a probe: see bpf/counted.bpf.c */
+	uint64_t lost_skipped;   /* the kernel did not run the program, as one ran on the CPU */
+	uint64_t lost_block;     /* of what may be live: so much was at a time */
+	bool is_estimated;       /* the samples are points of a Poisson process over the weight */
+	bool is_live; /* of the samples, only those are in the profile whose memory was not freed: */
+	uint64_t live;
+	uint64_t oldest_ns; /* of these */
+	struct event_times times;
+	uint64_t weight;        /* of the samples: how much of it was counted */
+	uint64_t scaled_weight; /* what that stands for; another only where the times have gaps */
+	uint64_t rest; /* of hits that a program counts: came after the last sample of each CPU */
+};
+
+/* Interpreters whose frames are put into stacks, and runtimes that are known by name alone. */
+enum runtime_kind {
+	RUNTIME_PYTHON,  /* CPython */
+	RUNTIME_V8,      /* that of Node.js, for one */
+	RUNTIME_HOTSPOT, /* the virtual machine of Java */
+	RUNTIME_PHP,
+	RUNTIME_RUBY,
+	RUNTIME_PERL,
+	RUNTIME_NAMED, /* and following ones: those of runtime/named.h, by their numbers */
+	NUM_RUNTIME_KINDS = RUNTIME_NAMED + NUM_NAMED_RUNTIMES,
+};
+
+/* NULL: its frames are put into stacks. Borrowed, valid always. */
+const struct named_runtime *runtime_kind_get_named(enum runtime_kind kind);
+
+/* "Python", "V8", "Java", "PHP", "Ruby", "Perl", ".NET". A literal. */
+const char *runtime_kind_get_name(enum runtime_kind kind);
+
+/* "3.11"; of Java, whose versions are one number, "17". */
+#define RUNTIME_VERSION_BYTES 12
+void runtime_format_version(enum runtime_kind kind, uint16_t major, uint16_t minor,
+			    char ret[static RUNTIME_VERSION_BYTES]);
+
+/* What became of the interpreter's frames of a sample of a process that runs one. */
+enum runtime_fit {
+	RUNTIME_NONE,       /* it runs none that is known */
+	RUNTIME_FITS,       /* they are in its stack */
+	RUNTIME_FITS_NOT,   /* the native stack has other calls of the interpreter */
+	RUNTIME_NO_THREAD,  /* the interpreter's state of the thread was not found */
+	RUNTIME_UNREADABLE, /* their memory could not be read */
+	RUNTIME_EARLY,      /* they were not asked for yet, or did not come */
+	RUNTIME_UNKNOWN, /* of a version or a build that is not known, as free-threaded ones are */
+	RUNTIME_OUTSIDE, /* there are none: the interpreter begins or ends, or the thread is not of it */
+	NUM_RUNTIME_FITS,
+};
+
+/* "fits", "fits_not" and so on, in the account of a run. */
+const char *runtime_fit_get_name(enum runtime_fit fit);
+
+/* Of one version of an interpreter. */
+struct runtime_counts {
+	enum runtime_kind kind;
+	uint16_t major; /* with minor 0, both: not known, or one of those that were one too many */
+	uint16_t minor; /* of Java 0 */
+	uint64_t processes; /* that have samples */
+	uint64_t samples;
+	uint64_t fits[NUM_RUNTIME_FITS]; /* of them, by what became of their frames */
+	uint64_t may_lack_inlined;       /* among those that fit: inlined functions are unknown */
+};
+#define RECORDER_MAX_RUNTIMES 48
+
+/* What our BPF programs took, in the time of others. */
+struct program_time {
+	uint64_t ns;
+	uint64_t num_runs;
+	uint64_t
+		sampled_ns; /* the same by runs that were timed, if the kernel's statistics say more */
+	bool is_sampled;    /* ns, too, is an estimate, if only of some programs */
+};
+
+/* Of every tick: fired = idle + filtered + samples + what was lost. */
+struct recorder_account {
+	uint64_t fired;
+	uint64_t idle;
+	uint64_t filtered;
+	uint64_t outside; /* filtered ticks of threads outside our PID namespace */
+	uint64_t samples;
+	uint64_t lost_ring_sample;
+	uint64_t lost_ring_stack;
+	uint64_t lost_unknown_stack;
+	uint64_t lost_preempted;
+	uint64_t lost_skipped;
+	uint64_t lost_block;
+	uint64_t walks[NUM_WALK_ENDS]; /* user stacks walked by table, by how that ended */
+	uint64_t recovered;            /* of the complete ones, those walked later */
+	uint64_t unproven;       /* of the complete ones: no call proves a step by frame pointer */
+	uint64_t in_exec;        /* samples whose user stack an exec had taken away */
+	uint64_t lost_side_band; /* process events: not samples */
+	uint64_t late_events;    /* that came too late to be sorted by time */
+	uint64_t unfollowed;     /* new threads that did not fit into the filter */
+	uint64_t duration_ns;    /* from start to stop, or to now */
+	uint64_t observed_ns;    /* of it, how long each thread with samples was there, in sum;
+				    after recorder_stop() */
+	uint32_t num_cpus;       /* online at the start */
+	struct process_table_stats processes;
+	uint64_t unopened_files; /* mapped files that were not opened, as too many were open */
+	struct slow_opener_counts
+		opener; /* reads of processes and their files that were given up */
+	struct unwind_table_counts tables;   /* all 0 without tables */
+	struct scheduling_counts scheduling; /* all 0 unless it is recorded */
+	struct off_cpu_counts off_cpu;       /* likewise */
+	struct call_check_counts calls;      /* all 0 unless calls are checked */
+	struct program_time program_time;    /* after recorder_stop() */
+	struct runtime_counts runtimes[RECORDER_MAX_RUNTIMES];
+	size_t num_runtimes;
+	uint64_t lost_runtime_codes; /* functions that were not kept: their frames have no name */
+};
+
+/* The account adds up. Meaningful after recorder_stop(). */
+static inline bool recorder_account_is_balanced(const struct recorder_account *account)
+{
+	return account->fired == account->idle + account->filtered + account->samples +
+					 account->lost_ring_sample + account->lost_ring_stack +
+					 account->lost_unknown_stack + account->lost_preempted +
+					 account->lost_skipped + account->lost_block;
+}
+
+#endif

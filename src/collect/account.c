@@ -1,0 +1,77 @@
+#include "collect/account.h"
+
+#include <stdio.h>
+
+#include "profile/profile.h"
+
+static bool are_kworks_balanced(const struct kwork_counts *counts)
+{
+	return counts->fired == counts->kept + counts->lost_ring + counts->lost_nested +
+					counts->lost_storage + counts->unseen_begin;
+}
+
+bool scheduling_counts_are_balanced(const struct scheduling_counts *counts)
+{
+	return are_kworks_balanced(&counts->kworks) &&
+	       counts->fired == counts->switches + counts->wakeups + counts->lost_ring +
+					counts->lost_nested + counts->lost_storage +
+					counts->lost_unseen;
+}
+
+const char *wait_kind_get_name(enum wait_kind kind)
+{
+	switch (kind) {
+	case WAIT_BLOCKED:
+		return METRIC_BLOCKED;
+	case WAIT_UNINTERRUPTIBLE:
+		return "uninterruptible";
+	case WAIT_RUN_QUEUE:
+		return "run-queue";
+	case WAIT_PREEMPTED:
+		return "preempted";
+	case NUM_WAIT_KINDS:
+		break;
+	}
+	return "unknown";
+}
+
+const struct named_runtime *runtime_kind_get_named(enum runtime_kind kind)
+{
+	return kind < RUNTIME_NAMED ? NULL : named_runtime_get(kind - RUNTIME_NAMED);
+}
+
+const char *runtime_kind_get_name(enum runtime_kind kind)
+{
+	static const char *const names[RUNTIME_NAMED] = {
+		[RUNTIME_PYTHON] = "Python", [RUNTIME_V8] = "V8",     [RUNTIME_HOTSPOT] = "Java",
+		[RUNTIME_PHP] = "PHP",       [RUNTIME_RUBY] = "Ruby", [RUNTIME_PERL] = "Perl",
+	};
+	const struct named_runtime *named = runtime_kind_get_named(kind);
+
+	return named ? named->name : names[kind];
+}
+
+void runtime_format_version(enum runtime_kind kind, uint16_t major, uint16_t minor,
+			    char ret[static RUNTIME_VERSION_BYTES])
+{
+	if (kind == RUNTIME_HOTSPOT)
+		snprintf(ret, RUNTIME_VERSION_BYTES, "%u", major);
+	else
+		snprintf(ret, RUNTIME_VERSION_BYTES, "%u.%u", major, minor);
+}
+
+const char *runtime_fit_get_name(enum runtime_fit fit)
+{
+	static const char *const names[NUM_RUNTIME_FITS] = {
+		[RUNTIME_NONE] = "none",
+		[RUNTIME_FITS] = "fits",
+		[RUNTIME_FITS_NOT] = "fits_not",
+		[RUNTIME_NO_THREAD] = "no_thread",
+		[RUNTIME_UNREADABLE] = "unreadable",
+		[RUNTIME_EARLY] = "early",
+		[RUNTIME_UNKNOWN] = "unknown_build",
+		[RUNTIME_OUTSIDE] = "outside",
+	};
+
+	return names[fit];
+}

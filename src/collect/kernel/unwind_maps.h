@@ -1,0 +1,17 @@
+/* The BPF maps with unwind tables: the sampling program reads them, and the unwind store fills them. */
+#ifndef COLLECT_KERNEL_UNWIND_MAPS_H
+#define COLLECT_KERNEL_UNWIND_MAPS_H
+
+/* Descriptors of the sampling program's maps; borrowed, valid as long as the sampling program. */
+struct unwind_maps {
+	int pages_fd;
+	int mappings_fd;
+	int shards_fd;
+	int processes_fd;
+	int python_layouts_fd;
+	int v8_layouts_fd;
+	int hotspot_layouts_fd;
+	int script_layouts_fd;
+};
+
+#endif
