@@ -95,6 +95,28 @@ sed -i 's/^profile .*/profile base collect/' "$tree/scripts/rooms.txt"
 refuses scripts/rooms.txt:4 'room profile uses collect, which is not listed above it'
 
 
+# Floors: folders of a room that the list has below it.
+put_floors() {
+    printf '%s\n' '  collect/low' '  collect/high low' >>"$tree/scripts/rooms.txt"
+    put include/collect/collector.h 'int collector;'
+    put src/collect/collector.c '#include "collect/collector.h"' '#include "collect/high/b.h"'
+    put src/collect/low/a.h 'int a;'
+    put src/collect/high/b.h '#include "collect/low/a.h"'
+}
+put_floors
+accepts
+put_floors
+put src/collect/low/a.h '#include "collect/high/b.h"'
+refuses src/collect/low/a.h:1 'floor collect/low may not use floor collect/high'
+put_floors
+put src/collect/low/a.h '#include "collect/collector.h"'
+refuses src/collect/low/a.h:1 'may not use collect/collector.h, which uses floors'
+put_floors
+put src/collect/middle/a.c '#include <stdio.h>' '#include "base/array.h"'
+refuses src/collect/middle/a.c:2 'floor collect/middle is not listed'
+printf '  collect/low high\n' >>"$tree/scripts/rooms.txt"
+refuses scripts/rooms.txt:7 'floor collect/low uses collect/high, which is not listed above it'
+
 # Doors: what other rooms include is in include/, whatever else is beside its .c.
 put src/collect/a.c '' '#include "profile/table.h"'
 refuses src/collect/a.c:2 'profile/table.h is private to room profile'
