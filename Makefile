@@ -36,7 +36,7 @@ LDLIBS  = $(shell $(PKGCONF) --libs $(LIBRARIES)) -lbz2 -liberty -lpthread -lm
 BPF_CFLAGS = -std=gnu17 -O2 -g -target bpf -D__TARGET_ARCH_$(ARCH) -Wall -Wextra -Wno-unused-parameter \
 	$(if $(WERROR),-Werror) -Iinclude -Ibpf -MD -MP
 
-SOURCES    := $(sort $(filter-out src/viewer/wasm/% src/formats/without_libraries/%,$(wildcard src/*/*.c src/*/*/*.c)))
+SOURCES    := $(sort $(filter-out src/viewer/wasm/% src/formats/without_libraries/%,$(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c)))
 OBJECTS    := $(SOURCES:%.c=$(O)/%.o)
 LIBRARY    := $(O)/libstackwide.a
 SKELETONS  := $(patsubst %.bpf.c,$(G)/%.skel.h,$(wildcard bpf/*.bpf.c))
@@ -74,10 +74,10 @@ WASM_RUNTIME := $(wildcard $(shell $(CLANG) --target=wasm32-wasi -print-libgcc-f
 VIEWER      := $(if $(WASI_INCLUDE),$(if $(WASM_LD),$(if $(WASM_RUNTIME),$(G)/viewer.html)))
 WASM_LACKS  := src/viewer/page.c $(addprefix src/formats/,gzip_sink.c perf/read_data_compressed.c \
 	$(addprefix compression/,bzip2.c decompressor.c gzip.c lz4.c sink.c xz.c zstd.c) \
-	perfetto/read_compressed.c perfetto/write%.c pprof/write%.c)
+	perfetto/read/compressed.c perfetto/write%.c pprof/write%.c)
 WASM_BASE   := array error hash heap json script_name table_format text utf8
 WASM_SOURCES := $(sort $(filter-out $(WASM_LACKS),$(patsubst %,src/base/%.c,$(WASM_BASE)) \
-	$(wildcard $(patsubst %,src/%/*.c,profile timeline analysis formats formats/* viewer viewer/wasm))))
+	$(wildcard $(patsubst %,src/%/*.c,profile timeline analysis formats formats/* formats/*/* viewer viewer/wasm))))
 
 WASM_OBJECTS := $(WASM_SOURCES:%.c=$(G)/wasm/%.o)
 # Most readers are many and short of work, as the core's entry points are: they are made small, so that the page is.

@@ -154,11 +154,11 @@ refuses src/profile/columns.c:2 'struct columns is defined at src/collect/column
 
 # Stages of a reader.
 printf 'formats base profile\n' >>"$tree/scripts/rooms.txt"
-put src/formats/perfetto/read_zones.c '#include "formats/perfetto/read_events.h"'
-put src/formats/perfetto/read_events.h '#include "base/array.h"'
+put src/formats/perfetto/read/zones.c '#include "formats/perfetto/read/events.h"'
+put src/formats/perfetto/read/events.h '#include "base/array.h"'
 accepts
-put src/formats/perfetto/read_events.h '#include "formats/perfetto/read_zones.h"'
-refuses src/formats/perfetto/read_events.h:1 'stage events may not know stage zones'
+put src/formats/perfetto/read/events.h '#include "formats/perfetto/read/zones.h"'
+refuses src/formats/perfetto/read/events.h:1 'stage events may not know stage zones'
 
 # Files of other processes that reading may wait for.
 put src/profile/a.c 'snprintf(path, sizeof(path), "/proc/%d/status", pid);' 'proc_file_read(root, pid, "stat", 1, &text);' \

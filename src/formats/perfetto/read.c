@@ -10,10 +10,10 @@
  * Packets come in sequences, one for each writer, which the file interleaves. Within a sequence,
  * names, frames and stacks are interned: emitted in full once, referred to by number ("iid") from
  * then on, until a packet clears the sequence's state. Numbers, the default clock and the clocks
- * with small ids mean something within their sequence only (read_sequences.c, read_interned.c).
+ * with small ids mean something within their sequence only (read/sequences.c, read/interned.c).
  *
  * Samples and counter values go into the profile and the timeline at once. Slices must be sorted
- * first and are kept until the end, when read_zones.c makes zones of them; heap profiles are
+ * first and are kept until the end, when read/zones.c makes zones of them; heap profiles are
  * kept, too, because the last dump of a stack replaces those before it.
  *
  * Fields that we do not know are skipped, as in all of protobuf. So are packets that need state
@@ -28,13 +28,13 @@
 
 #include "formats/import.h"
 #include "formats/perfetto/perfetto.h"
-#include "formats/perfetto/read_clocks.h"
-#include "formats/perfetto/read_events.h"
-#include "formats/perfetto/read_heap.h"
-#include "formats/perfetto/read_interned.h"
-#include "formats/perfetto/read_owners.h"
-#include "formats/perfetto/read_sched.h"
-#include "formats/perfetto/read_zones.h"
+#include "formats/perfetto/read/clocks.h"
+#include "formats/perfetto/read/events.h"
+#include "formats/perfetto/read/heap.h"
+#include "formats/perfetto/read/interned.h"
+#include "formats/perfetto/read/owners.h"
+#include "formats/perfetto/read/sched.h"
+#include "formats/perfetto/read/zones.h"
 #include "formats/reader.h"
 
 /* What compressed packets may expand to, in all: as for compressed files. */

@@ -5,15 +5,15 @@
  * stacks), not to the packets. Each kind of data has a sequence of its own, with its own interned
  * names, and the sequences follow one another in the file:
  *
- *	write_sched.c     clocks and kernel, which readers need first; scheduling
- *	write_kwork.c     interrupts and other work of the kernel
- *	write_tracks.c    processes and threads; other tracks before their first use;
- *	                  write_groups.c says which processes are shown as one
- *	write_samples.c   samples, with write_stacks.c for what they refer to
- *	write_events.c    zones, occupancies, counters, with write_names.c for their names; waits, with
+ *	write/sched.c     clocks and kernel, which readers need first; scheduling
+ *	write/kwork.c     interrupts and other work of the kernel
+ *	write/tracks.c    processes and threads; other tracks before their first use;
+ *	                  write/groups.c says which processes are shown as one
+ *	write/samples.c   samples, with write/stacks.c for what they refer to
+ *	write/events.c    zones, occupancies, counters, with write/names.c for their names; waits, with
  *	                  stacks as samples have them
  *
- * write_stream.c encodes packets and passes them on. write_zones.c writes a trace of zones that do
+ * write/stream.c encodes packets and passes them on. write/zones.c writes a trace of zones that do
  * not fit into memory, without a timeline of them.
  */
 #include <errno.h>
@@ -22,12 +22,12 @@
 #include "base/array.h"
 #include "base/intern.h"
 #include "formats/perfetto/perfetto.h"
-#include "formats/perfetto/write_events.h"
-#include "formats/perfetto/write_kwork.h"
-#include "formats/perfetto/write_samples.h"
-#include "formats/perfetto/write_sched.h"
-#include "formats/perfetto/write_stream.h"
-#include "formats/perfetto/write_tracks.h"
+#include "formats/perfetto/write/events.h"
+#include "formats/perfetto/write/kwork.h"
+#include "formats/perfetto/write/samples.h"
+#include "formats/perfetto/write/sched.h"
+#include "formats/perfetto/write/stream.h"
+#include "formats/perfetto/write/tracks.h"
 
 static int write_timeline(const struct profile *profile, const struct timeline *timeline,
 			  struct perfetto_stream *stream)

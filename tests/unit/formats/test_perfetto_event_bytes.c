@@ -1,5 +1,5 @@
 #include "base/attributes.h"
-#include "formats/perfetto/write_event_bytes.h"
+#include "formats/perfetto/write/event_bytes.h"
 
 /* clang-format off */
 #include "unit.h"
