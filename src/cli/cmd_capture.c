@@ -15,11 +15,11 @@
 #include "archive/archive.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "cli/capture_options.h"
-#include "cli/command.h"
-#include "cli/history_reader.h"
-#include "cli/recording.h"
-#include "cli/stop_request.h"
+#include "cli/options/command.h"
+#include "cli/record/capture_options.h"
+#include "cli/record/recording.h"
+#include "cli/record/stop_request.h"
+#include "cli/report/history_reader.h"
 
 /* Runs in a row that may find another one at work. */
 #define MAX_LEFT_OUT       3

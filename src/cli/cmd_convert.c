@@ -4,12 +4,12 @@
 #include <errno.h>
 
 #include "base/log.h"
-#include "cli/archive_inputs.h"
-#include "cli/command.h"
-#include "cli/inputs.h"
-#include "cli/output_options.h"
-#include "cli/outputs.h"
-#include "cli/zones_conversion.h"
+#include "cli/files/archive_inputs.h"
+#include "cli/files/inputs.h"
+#include "cli/files/output_options.h"
+#include "cli/files/outputs.h"
+#include "cli/files/zones_conversion.h"
+#include "cli/options/command.h"
 #include "timeline/timeline.h"
 
 static const struct option_spec convert_options[] = {

@@ -13,12 +13,12 @@
 #include "analysis/normalize.h"
 #include "analysis/sample_counts.h"
 #include "base/log.h"
-#include "cli/archive_inputs.h"
-#include "cli/command.h"
-#include "cli/diff_report.h"
-#include "cli/inputs.h"
-#include "cli/output_options.h"
-#include "cli/outputs.h"
+#include "cli/files/archive_inputs.h"
+#include "cli/files/inputs.h"
+#include "cli/files/output_options.h"
+#include "cli/files/outputs.h"
+#include "cli/options/command.h"
+#include "cli/report/diff_report.h"
 #include "profile/profile.h"
 
 /* A prefix that no importer gives to a metric. */

@@ -6,8 +6,8 @@
 #include "base/log.h"
 #include "base/table_format.h"
 #include "base/text.h"
-#include "cli/command.h"
-#include "cli/terminal.h"
+#include "cli/options/command.h"
+#include "cli/options/terminal.h"
 #include "collect/events.h"
 
 static const struct option_spec events_options[] = {{0}};

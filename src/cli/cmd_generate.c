@@ -6,8 +6,8 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "cli/command.h"
-#include "cli/generated_text.h"
+#include "cli/help/generated_text.h"
+#include "cli/options/command.h"
 
 static const struct option_spec no_options[] = {{0}};
 

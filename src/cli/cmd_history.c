@@ -5,12 +5,12 @@
 #include <stdio.h>
 
 #include "base/log.h"
-#include "cli/archive_inputs.h"
-#include "cli/command.h"
-#include "cli/history_index.h"
-#include "cli/history_row.h"
-#include "cli/terminal.h"
-#include "cli/time_spec.h"
+#include "cli/files/archive_inputs.h"
+#include "cli/options/command.h"
+#include "cli/options/terminal.h"
+#include "cli/options/time_spec.h"
+#include "cli/report/history_index.h"
+#include "cli/report/history_row.h"
 
 /* Fewer bars say nothing. */
 #define MIN_CHART_COLUMNS 20

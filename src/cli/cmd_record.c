@@ -15,13 +15,13 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "cli/command.h"
-#include "cli/outputs.h"
-#include "cli/record_options.h"
-#include "cli/recording.h"
-#include "cli/stop_request.h"
-#include "cli/target_hints.h"
-#include "cli/workload.h"
+#include "cli/files/outputs.h"
+#include "cli/options/command.h"
+#include "cli/record/record_options.h"
+#include "cli/record/recording.h"
+#include "cli/record/stop_request.h"
+#include "cli/record/target_hints.h"
+#include "cli/record/workload.h"
 #include "collect/recorder.h"
 
 struct record_command {

@@ -6,12 +6,12 @@
 
 #include "base/array.h"
 #include "base/log.h"
-#include "cli/archive_inputs.h"
-#include "cli/command.h"
-#include "cli/inputs.h"
-#include "cli/report.h"
-#include "cli/time_filter.h"
-#include "cli/unused_inputs.h"
+#include "cli/files/archive_inputs.h"
+#include "cli/files/inputs.h"
+#include "cli/files/unused_inputs.h"
+#include "cli/options/command.h"
+#include "cli/options/time_filter.h"
+#include "cli/report/report.h"
 
 enum report_option {
 	OPTION_TOP = 1,

@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "cli/command.h"
+#include "cli/options/command.h"
 #include "objfile/objfile.h"
 #include "unwind/unwind_table.h"
 

@@ -10,10 +10,10 @@
 
 #include "base/log.h"
 #include "base/output_file.h"
-#include "cli/archive_inputs.h"
-#include "cli/command.h"
-#include "cli/format_list.h"
-#include "cli/inputs.h"
+#include "cli/files/archive_inputs.h"
+#include "cli/files/format_list.h"
+#include "cli/files/inputs.h"
+#include "cli/options/command.h"
 #include "formats/compression.h"
 #include "viewer/page.h"
 

@@ -1,5 +1,5 @@
 /* The list of commands, in the order of the help. */
-#include "cli/command.h"
+#include "cli/options/command.h"
 
 /* clang-format off */
 static const struct command *const commands[] = {

@@ -15,9 +15,9 @@
 #include "base/log.h"
 #include "base/stack_limit.h"
 #include "base/text.h"
-#include "cli/command.h"
-#include "cli/format_help.h"
-#include "cli/suggestion.h"
+#include "cli/help/format_help.h"
+#include "cli/options/command.h"
+#include "cli/options/suggestion.h"
 
 /* The command that makes manuals and completions is for the build, and in no list. */
 static const struct command *find_command(const char *name)

@@ -11,7 +11,7 @@
 
 #include "archive/archive.h"
 #include "base/file.h"
-#include "cli/history_row.h"
+#include "cli/report/history_row.h"
 #include "require.h"
 
 #define KIND "fuzz"

@@ -6,7 +6,7 @@
 #define recorder_get_event_stacks get_event_stacks_of_test
 #define recorder_get_profile      get_profile_of_test
 #define names_are_outermost       are_outermost_in_test
-#include "cli/account.c"
+#include "cli/record/account.c"
 
 #include "failing_memory.h"
 #include "unit.h"

@@ -1,11 +1,11 @@
 /* The captures of a range of time, and what is wrong with a range. */
-#include "cli/archive_inputs.h"
+#include "cli/files/archive_inputs.h"
 
 #include <string.h>
 #include <time.h>
 
 #include "base/log.h"
-#include "cli/command.h"
+#include "cli/options/command.h"
 
 /* clang-format off */
 #include "archive/archive_fixture.h"

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/capture_options.h"
+#include "cli/record/capture_options.h"
 #include "failing_memory.h"
 #include "unit.h"
 

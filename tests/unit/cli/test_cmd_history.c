@@ -1,5 +1,5 @@
 /* What is listed of the captures of an archive, and with which status. The width of the terminal is the test's. */
-#include "cli/terminal.h"
+#include "cli/options/terminal.h"
 
 static struct terminal terminal_of_test(void);
 

@@ -1,5 +1,5 @@
 /* Where the page goes, and what is left when it cannot be written. Writing it is the test's. */
-#include "cli/command.h"
+#include "cli/options/command.h"
 
 #define viewer_page_exists      has_page
 #define viewer_page_write_empty write_empty_page

@@ -1,4 +1,4 @@
-#include "cli/code_copies.h"
+#include "cli/files/code_copies.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "cli/code_finder.h"
+#include "cli/files/code_finder.h"
 
 #include <fcntl.h>
 #include <stdio.h>

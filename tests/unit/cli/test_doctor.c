@@ -8,7 +8,7 @@
 #include "base/attributes.h"
 #include "base/confinement.h"
 #include "base/text.h"
-#include "cli/doctor.h"
+#include "cli/record/doctor.h"
 #include "test_folder.h"
 #include "unit.h"
 

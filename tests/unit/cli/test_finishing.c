@@ -24,7 +24,7 @@ static uint64_t read_now(void)
 /* What a recorder has recorded. */
 #define recorder_get_profile    get_profile_of_test
 #define recorder_get_event_name get_event_name_of_test
-#include "cli/finishing.c"
+#include "cli/record/finishing.c"
 #undef clock_now_ns
 
 #include "unit.h"

@@ -1,7 +1,7 @@
 /*
  * What a format says that its files keep comes back of a file that was written, and nothing else does.
  */
-#include "cli/format_list.h"
+#include "cli/files/format_list.h"
 
 #include "../formats/import_fixture.h"
 #include "../formats/pprof_fixture.h"

@@ -5,7 +5,7 @@
 #define archive_index_add       add_lines
 #define history_row_append_text append_text
 #define history_row_init_text   init_text
-#include "cli/history_index.c"
+#include "cli/report/history_index.c"
 
 #include <errno.h>
 #include <stdio.h>

@@ -14,7 +14,7 @@ static int poll_shortly(struct pollfd *fds, nfds_t count, int timeout_ms);
 #define history_index_write     write_line
 #define confinement_enter       enter_confinement
 #define poll                    poll_shortly
-#include "cli/history_reader.c"
+#include "cli/report/history_reader.c"
 #undef poll
 
 #include <fcntl.h>

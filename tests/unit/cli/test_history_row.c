@@ -4,7 +4,7 @@
 
 #include "base/json.h"
 #include "base/table_format.h"
-#include "cli/history_row.h"
+#include "cli/report/history_row.h"
 #include "profile_builder.h"
 
 static struct profile *make_profile(void)

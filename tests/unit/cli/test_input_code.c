@@ -5,7 +5,7 @@ static FILE *open_of_test(const char *path, const char *mode);
 
 #define fopen open_of_test
 #define uname uname_of_test
-#include "cli/input_code.c"
+#include "cli/files/input_code.c"
 #undef fopen
 
 /* clang-format off */

@@ -1,5 +1,5 @@
 /* Files, captures and groups become one profile; what is wrong is reported with its place. */
-#include "cli/inputs.c"
+#include "cli/files/inputs.c"
 
 #include <sys/stat.h>
 

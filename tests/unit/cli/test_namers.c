@@ -22,7 +22,7 @@ static struct symbolizer *act(const struct file_table *files, const struct proce
 
 #define clock_now_ns() read_now()
 #define symbolizer_new act
-#include "cli/namers.c"
+#include "cli/record/namers.c"
 #undef symbolizer_new
 #undef clock_now_ns
 

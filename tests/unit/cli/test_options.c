@@ -1,4 +1,4 @@
-#include "cli/record_options.h"
+#include "cli/record/record_options.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Which --to goes with which -o, and what is refused. */
-#include "cli/output_options.h"
+#include "cli/files/output_options.h"
 
 #include <errno.h>
 #include <string.h>

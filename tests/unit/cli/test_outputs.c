@@ -1,5 +1,5 @@
 /* Files that are written: formats, names, descriptors, what is left of them. */
-#include "cli/outputs.h"
+#include "cli/files/outputs.h"
 
 #include "unit.h"
 

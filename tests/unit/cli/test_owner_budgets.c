@@ -1,5 +1,5 @@
 /* What the files of users cost, and what is read of them afterwards. */
-#include "cli/owner_budgets.h"
+#include "cli/record/owner_budgets.h"
 
 #include "base/clock.h"
 #include "unit.h"

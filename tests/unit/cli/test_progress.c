@@ -8,7 +8,7 @@ static uint64_t now_of_test(void);
 
 #define isatty       isatty_of_test
 #define clock_now_ns now_of_test
-#include "cli/progress.c"
+#include "cli/options/progress.c"
 
 /* clang-format off */
 #include "caught_output.h"

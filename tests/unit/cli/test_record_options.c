@@ -4,7 +4,7 @@
 #define events_parse        parse_event
 #define events_filter       filter_events
 #define probes_locate       locate_probes
-#include "cli/record_options.c"
+#include "cli/record/record_options.c"
 
 #include "failing_memory.h"
 #include "unit.h"

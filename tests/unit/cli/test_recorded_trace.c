@@ -6,7 +6,7 @@
 #define uname                     uname_of_test
 #define zone_off_cpu_add          add_off_cpu
 #define zones_inputs_open         open_zones
-#include "cli/recorded_trace.c"
+#include "cli/record/recorded_trace.c"
 
 /* clang-format off */
 #include "caught_output.h"

@@ -37,7 +37,7 @@ void raise_priority(void);
 #define clock_read_ns                       read_clock_of_test
 /* cmocka has a macro of this name. */
 #define fail fail_recording
-#include "cli/recording.c"
+#include "cli/record/recording.c"
 #undef fail
 
 #include "unit.h"

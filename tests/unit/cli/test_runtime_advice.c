@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "cli/runtime_advice.h"
+#include "cli/record/runtime_advice.h"
 
 #define ROW(name, file, weight)                                                            \
 	{                                                                                  \

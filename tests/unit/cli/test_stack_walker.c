@@ -1,5 +1,5 @@
 /* Copied stacks, walked in the mappings of their own moment. */
-#include "cli/stack_walker.c"
+#include "cli/files/stack_walker.c"
 
 #include <fcntl.h>
 

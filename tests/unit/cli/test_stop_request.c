@@ -1,6 +1,6 @@
 /* The first signal asks to stop, the second one ends. Each test is in a process of its own, as signals are the process's. */
 #define outputs_abandon note_abandoned
-#include "cli/stop_request.c"
+#include "cli/record/stop_request.c"
 #undef outputs_abandon
 
 #include "unit.h"

@@ -1,7 +1,7 @@
 /*
  * What a person reads at the end of a recording that has lost something of every kind.
  */
-#include "cli/summary.h"
+#include "cli/record/summary.h"
 
 #include <errno.h>
 #include <stdio.h>

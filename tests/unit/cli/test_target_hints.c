@@ -1,6 +1,6 @@
 /* Why there are no samples, as far as /proc says. What it says is the test's. */
 #define target_read_state read_state_of_test
-#include "cli/target_hints.c"
+#include "cli/record/target_hints.c"
 
 #include <errno.h>
 

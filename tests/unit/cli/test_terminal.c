@@ -7,7 +7,7 @@ static int ioctl_of_test(int fd, unsigned long request, struct winsize *ret);
 
 #define isatty isatty_of_test
 #define ioctl  ioctl_of_test
-#include "cli/terminal.c"
+#include "cli/options/terminal.c"
 #undef isatty
 #undef ioctl
 

@@ -1,8 +1,8 @@
-#include "cli/time_filter.h"
+#include "cli/options/time_filter.h"
 
 #include "base/array.h"
 #include "base/log.h"
-#include "cli/command.h"
+#include "cli/options/command.h"
 #include "profile_builder.h"
 
 static void assert_line(const char *filter, bool excludes, const char *expected)

@@ -3,7 +3,7 @@
 #include <time.h>
 
 #include "base/attributes.h"
-#include "cli/time_spec.h"
+#include "cli/options/time_spec.h"
 #include "unit.h"
 
 /* Saturday, 2026-11-21 12:34:56 in Berlin, one hour ahead of UTC. */

@@ -1,4 +1,4 @@
-#include "cli/trace_hint.h"
+#include "cli/files/trace_hint.h"
 
 #include "unit.h"
 

@@ -1,11 +1,11 @@
-#include "cli/unknown_option.h"
+#include "cli/options/unknown_option.h"
 
 #include <string.h>
 
 #include "base/array.h"
 #include "base/attributes.h"
 #include "base/text.h"
-#include "cli/command.h"
+#include "cli/options/command.h"
 
 /* clang-format off */
 #include "caught_output.h"

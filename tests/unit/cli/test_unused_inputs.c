@@ -1,13 +1,13 @@
 /* Inputs of several tools are merged, and one of them has no weight in the metric that is written. */
-#include "cli/unused_inputs.h"
+#include "cli/files/unused_inputs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/log.h"
 #include "caught_output.h"
-#include "cli/outputs.h"
-#include "cli/unused_inputs.h"
+#include "cli/files/outputs.h"
+#include "cli/files/unused_inputs.h"
 #include "profile_builder.h"
 #include "test_folder.h"
 

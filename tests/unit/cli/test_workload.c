@@ -1,5 +1,5 @@
 /* A command that is held until it is let go: what it inherits, how it ends, what stays open. */
-#include "cli/workload.h"
+#include "cli/record/workload.h"
 
 #include "unit.h"
 

@@ -1,4 +1,4 @@
-#include "cli/zones_collector.h"
+#include "cli/record/zones_collector.h"
 
 #define STACKWIDE_SHARED_BLOCKS 4 /* of a ring, so that it is soon full */
 #include <stackwide/zones.h>

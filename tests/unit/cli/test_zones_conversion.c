@@ -4,7 +4,7 @@
 #define file_open_anonymous  open_spill
 #define file_write_at        write_spill
 #define perfetto_write_zones write_zones
-#include "cli/zones_conversion.c"
+#include "cli/files/zones_conversion.c"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -1,9 +1,9 @@
 /* Few files beside one are enough. */
-#include "cli/zones_inputs.h"
+#include "cli/record/zones_inputs.h"
 
 #undef ZONES_INPUTS_MAX_BESIDE
 #define ZONES_INPUTS_MAX_BESIDE 16
-#include "cli/zones_inputs.c"
+#include "cli/record/zones_inputs.c"
 
 #include <stackwide/zones.h>
 

@@ -97,7 +97,7 @@ static void the_page_knows_the_kinds_in_their_order(void **state _unused_)
 static void the_help_names_every_mark(void **state _unused_)
 {
 	for (uint8_t mark = 0; mark < NUM_FRAME_MARKS; mark++)
-		expect_in_file("src/cli/output_options.h", frame_mark_get_text(mark));
+		expect_in_file("src/cli/files/output_options.h", frame_mark_get_text(mark));
 }
 
 int main(void)

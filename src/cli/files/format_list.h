@@ -1,0 +1,29 @@
+/*
+ * All formats that the command line knows: those of the formats room and the viewer's page.
+ */
+#ifndef CLI_FILES_FORMAT_LIST_H
+#define CLI_FILES_FORMAT_LIST_H
+
+#include <stdbool.h>
+
+#include "formats/compression.h"
+#include "formats/format.h"
+
+/* What the name of a file that is written tells: x.folded.gz. */
+struct written_name {
+	const struct format *format;  /* NULL: unknown extension */
+	enum compression compression; /* by a suffix behind the extension, .gz or .zst */
+	size_t extension_bytes;       /* of both; only with a format */
+};
+
+/* As format_find_name(), with the page. */
+const struct format *format_list_find_name(const char *name);
+/* As format_find_path(), with the page, and with a suffix. */
+struct written_name format_list_find_path(const char *path);
+/* Calls show() for each. */
+void format_list_for_each(void (*show)(const struct format *format, void *context), void *context);
+
+/* The format that a misspelt name probably means; NULL: none is similar. Only those that can be read, or written. */
+const char *format_list_suggest(const char *name, bool is_written);
+
+#endif

@@ -1,0 +1,107 @@
+/* Reads the inputs of a command into one profile. */
+#ifndef CLI_FILES_INPUTS_H
+#define CLI_FILES_INPUTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/attributes.h"
+#include "cli/options/options.h"
+#include "formats/format.h"
+
+/* Ids that differ from those of the commands' own options. */
+enum input_option {
+	OPTION_FROM = 600,
+	OPTION_METRIC,
+	OPTION_STRICT,
+	OPTION_LENIENT,
+	OPTION_SYMBOLS,
+	OPTION_COMMON_NAMES,
+	OPTION_ALL_FRAMES,
+};
+
+/* Lines for a command's table. */
+#define INPUT_OPTION_SPECS                                                               \
+	{OPTION_FROM, 0, "from", "FORMAT",                                               \
+	 "format of the inputs (else: by content, then by\nextension)"},                 \
+		{OPTION_METRIC, 0, "metric", "NAME",                                     \
+		 "what to weigh by, where an input has several\n"                        \
+		 "metrics (else: wall of --off-cpu, or the first)"},                     \
+		{OPTION_STRICT, 0, "strict", NULL, "end at the first malformed record"}, \
+		{OPTION_LENIENT, 0, "lenient", NULL,                                     \
+		 "zones: warn of what is declared twice, or not\n"                       \
+		 "at all, instead of ending"},                                           \
+		{OPTION_ALL_FRAMES, 0, "all-frames", NULL,                               \
+		 "pprof: keep the frames that drop_frames matches"},                     \
+		{OPTION_SYMBOLS, 0, "symbols", "DIR",                                    \
+		 "look for programs and debug files here first,\n"                       \
+		 "by build ID, path or name; repeatable"},                               \
+	{                                                                                \
+		OPTION_COMMON_NAMES, 0, "common-names", NULL,                            \
+			"Java: one name for lambdas, proxies and others\n"               \
+			"that are numbered differently in each run"                      \
+	}
+
+/* The most folders of --symbols. */
+#define SYMBOL_FOLDERS_MAX 16
+
+struct input_options {
+	const char *format;                      /* of --from; NULL: detected */
+	const char *metric;                      /* of --metric; NULL: the default */
+	const char *symbols[SYMBOL_FOLDERS_MAX]; /* of --symbols, in this order */
+	size_t num_symbols;
+	bool is_strict;
+	bool is_lenient;
+	bool keeps_all_frames;
+	bool has_canonical_names;
+	bool takes_all_metrics; /* no output holds a single one: none need be chosen */
+	bool is_for_trace;      /* what of a trace is not read will be missing from another one */
+	bool may_be_empty;      /* no warning of an input without samples */
+	bool is_archive; /* captures: those that are damaged are left out, unless is_strict */
+	bool is_growing; /* may still be written to: an incomplete last line is ignored */
+	/* Of zones: sections of processes that had ended when the file had so many are left out. */
+	uint64_t bytes_before;
+	const int *fd; /* of the file, which is open: the path is its name. NULL: it is opened */
+};
+
+/* One of the options above. Returns 0, or negative (usage error, reported). */
+_must_check_ int input_options_handle(struct input_options *options, int id, const char *value);
+
+/*
+ * Read files one after the other into a profile. Warnings are printed; on a terminal, progress.
+ *
+ * timeline  gets what has a time; may be NULL
+ *
+ * Returns an exit status; errors have been printed. Of captures (options->is_archive) a damaged one
+ * is left out, with a warning, as long as another one can be read.
+ */
+_must_check_ int inputs_read(char *const *paths, size_t num_paths,
+			     const struct input_options *options, struct profile *profile,
+			     struct timeline *timeline);
+
+/* The same for one file, with its import counts; ret_counts may be NULL. */
+_must_check_ int inputs_read_file(const char *path, const struct input_options *options,
+				  struct profile *profile, struct timeline *timeline,
+				  struct import_counts *ret_counts);
+
+/*
+ * Set metric and baseline: the metric that the user chose; else both of a comparison, all time of a
+ * recording of waits, or the first. If there are several and none was chosen, a note says so.
+ *
+ * Returns an exit status; what is wrong has been reported.
+ */
+_must_check_ int inputs_choose_metric(const struct profile *profile,
+				      const struct input_options *options,
+				      struct call_tree_opts *tree);
+
+/*
+ * Print why the profile cannot be analyzed or written; if a sum of weights overflowed, with the input
+ * that caused it. Returns an exit status.
+ *
+ * profile  what was read; NULL: nothing yet
+ * err      as analysis or a format returns it
+ * reason   of -EOVERFLOW; NULL: as usual
+ */
+_must_check_ int inputs_fail(const struct profile *profile, int err, const char *reason);
+
+#endif

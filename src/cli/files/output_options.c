@@ -1,0 +1,87 @@
+#include "cli/files/output_options.h"
+
+#include <errno.h>
+
+#include "base/log.h"
+#include "base/text.h"
+
+/* --to belongs to the next -o, or to the last one if none follows. */
+static int add_output(struct output_options *options, const char *path)
+{
+	struct output_request *request = array_add(&options->requests);
+
+	if (!request)
+		return -ENOMEM;
+	request->path = path;
+	request->format = options->pending_format;
+	options->pending_format = NULL;
+	return 0;
+}
+
+static int read_root(struct output_options *options, const char *value, const char *command)
+{
+	static const char *const roots[] = {"comm", "script", "pid", "tid", "none", NULL};
+	int word = option_find_word(value, roots);
+
+	if (word < 0) {
+		log_error(
+			"--root '%s': expected comm, script, pid, tid or none; see 'stackwide help %s'",
+			value, command);
+		return -EINVAL;
+	}
+	options->tree.root = (enum tree_root)word;
+	return 0;
+}
+
+int output_options_handle(struct output_options *options, int id, const char *value,
+			  const char *command)
+{
+	if (id >= (int)OPTION_TITLE && id <= (int)LAST_SVG_OPTION)
+		return svg_options_handle(&options->svg, id, value, command);
+	switch ((enum output_option)id) {
+	case OPTION_OUTPUT:
+		return add_output(options, value);
+	case OPTION_TO:
+		options->pending_format = value;
+		return 0;
+	case OPTION_ROOT:
+		return read_root(options, value, command);
+	case OPTION_NO_ANNOTATIONS:
+		options->tree.no_annotations = true;
+		return 0;
+	case OPTION_COMPRESS:
+		options->is_compressed = true;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int output_options_finish(struct output_options *options)
+{
+	struct output_request *last;
+
+	if (!options->pending_format)
+		return 0;
+	last = options->requests.length ? &options->requests.items[options->requests.length - 1]
+					: NULL;
+	if (!last || last->format) {
+		log_error("--to '%s' has no -o to go with", options->pending_format);
+		return -EINVAL;
+	}
+	last->format = options->pending_format;
+	return 0;
+}
+
+void output_options_warn_of_root(const struct output_options *options,
+				 const struct profile *profile)
+{
+	if (options->tree.root == TREE_ROOT_SCRIPT && !profile_has_scripts(profile))
+		log_warning(
+			"--root script: the input does not say what its processes run; stacks begin "
+			"as with --root comm");
+}
+
+void output_options_release(struct output_options *options)
+{
+	array_release(&options->requests);
+}

@@ -1,0 +1,70 @@
+/* The options for output files and formats; the same in every command that writes profiles. */
+#ifndef CLI_FILES_OUTPUT_OPTIONS_H
+#define CLI_FILES_OUTPUT_OPTIONS_H
+
+#include "base/array.h"
+#include "cli/files/outputs.h"
+#include "cli/files/svg_options.h"
+#include "cli/options/options.h"
+
+/* Ids that differ from those of the commands' own options. */
+enum output_option {
+	OPTION_OUTPUT = 500,
+	OPTION_TO,
+	OPTION_ROOT,
+	OPTION_NO_ANNOTATIONS,
+	OPTION_COMPRESS,
+};
+
+/* Lines for a command's table. */
+#define OUTPUT_FILE_SPECS                                                                    \
+	{OPTION_OUTPUT, 'o', "output", "FILE",                                               \
+	 "write FILE, in the format that its extension says;\n.gz or .zst behind it "        \
+	 "compresses; may be repeated;\n- is standard output (needs --to)"},                 \
+	{                                                                                    \
+		OPTION_TO, 0, "to", "FORMAT",                                                \
+			"format of the next -o (of the last, if none follows);\n'stackwide " \
+			"help formats' lists them"                                           \
+	}
+#define OUTPUT_COMPRESS_SPEC                                                            \
+	{                                                                               \
+		OPTION_COMPRESS, 0, "compress", NULL, "write .pftrace files compressed" \
+	}
+#define OUTPUT_FRAME_SPECS                                                          \
+	{OPTION_ROOT, 0, "root", "comm|script|pid|tid|none",                        \
+	 "first frame of every stack: comm (nginx, the default),\nscript (python3 " \
+	 "(manage.py)), pid (nginx-812),\ntid (nginx-812/815) or none"},            \
+	{                                                                           \
+		OPTION_NO_ANNOTATIONS, 0, "no-annotations", NULL,                   \
+			"do not mark frames with _[k] kernel, _[i] inlined,\n"      \
+			"_[j] JIT, nor stacks with [truncated]"                     \
+	}
+
+struct output_options {
+	ARRAY(struct output_request) requests; /* paths and formats are borrowed from argv */
+	const char *pending_format;            /* of a --to whose -o has not come yet */
+	struct call_tree_opts tree;
+	bool is_compressed;
+	struct svg_opts svg;
+};
+
+/*
+ * One of the options above, or of svg_options.h.
+ *
+ * command  to name in messages: "record"
+ *
+ * Returns 0, or negative (usage error, reported).
+ */
+_must_check_ int output_options_handle(struct output_options *options, int id, const char *value,
+				       const char *command);
+/* After the last option. Returns as above. */
+_must_check_ int output_options_finish(struct output_options *options);
+/*
+ * Of profiles that were read: warn where --root script was asked for, and none of them knows what a
+ * process runs.
+ */
+void output_options_warn_of_root(const struct output_options *options,
+				 const struct profile *profile);
+void output_options_release(struct output_options *options);
+
+#endif

@@ -1,0 +1,81 @@
+/*
+ * Three tables: what there is, what comes back of a profile that was written, and whose files were
+ * tried. What they say stands with each format (formats/format.h).
+ */
+#include "cli/help/format_help.h"
+
+#include "base/table_format.h"
+#include "cli/files/format_list.h"
+#include "cli/options/terminal.h"
+
+#define SUMMARY_COLUMN   46
+#define PRODUCERS_COLUMN 17
+
+/* In as many lines as the terminal needs. */
+static void print_words(FILE *out, const char *words, size_t column)
+{
+	_cleanup_(text_release) struct text text = {0};
+
+	table_append_words(&text, words, column, terminal_get().num_columns);
+	text_append_char(&text, '\n');
+	if (!text.failed)
+		fputs(text.data, out);
+}
+
+static void print_format(const struct format *format, void *out)
+{
+	const char *verbs = !format->read ? "write" : !format->write ? "read" : "read, write";
+
+	fprintf(out, "  %-14s %-16s %-11s ", format->name, format->extension, verbs);
+	print_words(out, format->summary, SUMMARY_COLUMN);
+}
+
+static const char *say(bool is_preserved)
+{
+	return is_preserved ? "yes" : "-";
+}
+
+/* Of profiles: zones are about time alone, and what is not read brings nothing back. */
+static void print_preserved(const struct format *format, void *out)
+{
+	if (!format->write || !format->read || format == &format_zones)
+		return;
+	fprintf(out, "  %-14s %-8s %-8s %-6s %-10s %s\n", format->name,
+		format->has_all_metrics         ? "all"
+		: format == &format_diff_folded ? "two"
+						: "one",
+		say(format->has_threads), say(format->has_lines), say(format->has_addresses),
+		say(format->has_times || format->has_timestamps));
+}
+
+static void print_producers(const struct format *format, void *out)
+{
+	if (!format->producers)
+		return;
+	fprintf(out, "  %-14s ", format->name);
+	print_words(out, format->producers, PRODUCERS_COLUMN);
+}
+
+void format_help_print(FILE *out)
+{
+	fputs("Formats, by the name that --to and --from take:\n\n", out);
+	format_list_for_each(print_format, out);
+	fputs("\nWhat is read is recognised by its content, then by the extension of its name;\n"
+	      "what is written, by the extension. Input may be compressed by gzip, zstd, xz,\n"
+	      "bzip2 or lz4; text may be UTF-16. Output is compressed when .gz or .zst follows\n"
+	      "the extension, as in x.folded.zst; pprof and html are compressed anyway.\n\n"
+	      "Beside names and stacks, a file that was written keeps:\n\n"
+	      "                 metrics  threads  lines  addresses  times of samples\n",
+	      out);
+	format_list_for_each(print_preserved, out);
+	fputs("\nAn svg shows one metric and holds all. With --root, threads are the first\n"
+	      "frames of stacks, which folded text and trees keep.\n\n"
+	      "Files of other programs that were read, beside what the documents of these\n"
+	      "formats describe:\n\n",
+	      out);
+	format_list_for_each(print_producers, out);
+	fputs("\nCounts of folded text may have decimals (1.5): then all counts are multiplied by\n"
+	      "the same power of ten, at most 1000000, and a warning says by which. What is\n"
+	      "beyond six decimals is rounded. Counts are written as whole numbers.\n",
+	      out);
+}

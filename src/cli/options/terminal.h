@@ -1,0 +1,32 @@
+/*
+ * What standard output is connected to.
+ */
+#ifndef CLI_OPTIONS_TERMINAL_H
+#define CLI_OPTIONS_TERMINAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/attributes.h"
+#include "base/error.h"
+#include "formats/format.h"
+
+struct terminal {
+	size_t num_columns; /* 0: it is no terminal, lines may be of any length */
+	bool has_color;     /* it is one, and NO_COLOR is not set */
+};
+
+/* Of standard output. */
+struct terminal terminal_get(void);
+
+/*
+ * Have data written to standard output.
+ *
+ * write  is given a sink that leads there, and returns 0 or negative errno
+ *
+ * Returns 0, or negative errno with the reason in error.
+ */
+_must_check_ int terminal_write(int (*write)(void *context, const struct sink *sink), void *context,
+				struct error *error);
+
+#endif

@@ -1,0 +1,527 @@
+#include "cli/record/account.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/array.h"
+#include "base/clock.h"
+#include "base/json.h"
+
+#define TRUNCATION(name, key, text) [TRUNCATED_##name] = {key, text},
+static const struct {
+	const char *key;
+	const char *text;
+} truncation_words[] = {TRUNCATIONS(TRUNCATION)};
+#undef TRUNCATION
+
+const char *truncation_get_name(enum truncation truncation)
+{
+	return truncation_words[truncation].key;
+}
+
+const char *truncation_explain(enum truncation truncation)
+{
+	return truncation_words[truncation].text;
+}
+
+static void count_user_stacks(struct account *account, struct recorder *recorder,
+			      const struct names *names)
+{
+	const struct profile *profile = recorder_get_profile(recorder);
+	size_t count;
+	const struct user_stack_count *stacks = recorder_get_user_stacks(recorder, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t at_limit = stacks[i].num_at_limit;
+
+		if (stacks[i].stack == STACK_EMPTY) {
+			account->truncated_user_stacks[TRUNCATED_NO_STACK] += stacks[i].num_samples;
+		} else if (names_are_outermost(names,
+					       profile_find_outermost(profile, stacks[i].stack))) {
+			account->complete_user_stacks += stacks[i].num_samples;
+		} else {
+			account->truncated_user_stacks[TRUNCATED_DEPTH] += at_limit;
+			account->truncated_user_stacks[TRUNCATED_FRAME_POINTER] +=
+				stacks[i].num_samples - at_limit;
+		}
+	}
+}
+
+/* A walk by table knows how it ended, unlike one by frame pointers. */
+static void count_walks(const uint64_t *walks, uint64_t *complete, uint64_t *truncated)
+{
+	static const enum truncation truncations[NUM_WALK_ENDS] = {
+		[WALK_UNFINISHED] = TRUNCATED_NO_STACK,
+		[WALK_NO_PROCESS] = TRUNCATED_NO_PROCESS,
+		[WALK_NO_MAPPING] = TRUNCATED_NO_MAPPING,
+		[WALK_NO_TABLE] = TRUNCATED_NO_TABLE,
+		[WALK_NO_RULE] = TRUNCATED_NO_RULE,
+		[WALK_UNSUPPORTED] = TRUNCATED_UNSUPPORTED,
+		[WALK_READ_FAILED] = TRUNCATED_READ,
+		[WALK_TOO_DEEP] = TRUNCATED_DEPTH,
+		[WALK_NON_INCREASING_CFA] = TRUNCATED_STUCK,
+		[WALK_FP_CHAIN] = TRUNCATED_FRAME_POINTER,
+		[WALK_NO_RETURN_ADDRESS] = TRUNCATED_NO_RETURN_ADDRESS,
+		[WALK_SKIPPED_FRAME] = TRUNCATED_SKIPPED_FRAME,
+		[WALK_JIT_CODE] = TRUNCATED_JIT_CODE,
+		[WALK_32_BIT] = TRUNCATED_32_BIT,
+	};
+
+	for (size_t end = 0; end < NUM_WALK_ENDS; end++) {
+		if (end == WALK_COMPLETE)
+			*complete += walks[end];
+		else
+			truncated[truncations[end]] += walks[end];
+	}
+}
+
+static void count_frames_of(struct account *account, const struct profile *profile, uint32_t stack,
+			    uint64_t num_samples)
+{
+	for (; stack != STACK_EMPTY; stack = profile_get_stack_parent(profile, stack)) {
+		const struct location *location =
+			profile_get_location(profile, profile_get_stack_location(profile, stack));
+
+		if (location->space == LOCATION_NAMED) /* [truncated]: no code */
+			continue;
+		account->sizeless_frames += location->is_sizeless ? num_samples : 0;
+		if (location->unnamed_reason == UNNAMED_NOT)
+			account->named_frames += num_samples * location->num_frames;
+		else
+			account->unnamed_frames[location->unnamed_reason] += num_samples;
+	}
+}
+
+/* Of the events that were asked for, whatever their samples weigh. */
+static void count_event_frames(struct account *account, struct recorder *recorder)
+{
+	size_t count;
+	const struct stack_count *stacks = recorder_get_event_stacks(recorder, &count);
+
+	for (size_t i = 0; i < count; i++)
+		count_frames_of(account, recorder_get_profile(recorder), stacks[i].stack,
+				stacks[i].num_samples);
+}
+
+/* Of what ran: what waits, weighs otherwise. */
+static void count_frames(struct account *account, const struct profile *profile)
+{
+	uint32_t metric = profile_find_metric(profile, "samples");
+
+	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
+		const struct sample *sample = profile_get_sample(profile, i);
+
+		if (sample->metric == metric)
+			count_frames_of(account, profile, sample->stack, sample->value);
+	}
+}
+
+void account_count(struct account *account, struct recorder *recorder, const struct names *names)
+{
+	count_user_stacks(account, recorder, names);
+	count_walks(account->ticks.walks, &account->complete_user_stacks,
+		    account->truncated_user_stacks);
+	count_walks(account->ticks.off_cpu.walks, &account->off_cpu.complete_user_stacks,
+		    account->off_cpu.truncated_user_stacks);
+	count_walks(account->ticks.off_cpu.wakers.walks, &account->off_cpu.complete_waker_stacks,
+		    account->off_cpu.truncated_waker_stacks);
+	if (account->num_events)
+		count_event_frames(account, recorder);
+	else
+		count_frames(account, recorder_get_profile(recorder));
+}
+
+uint64_t account_sum_whole(const struct account *account)
+{
+	return account->complete_user_stacks + account->ticks.in_exec;
+}
+
+uint64_t account_sum_truncated(const struct account *account)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < NUM_TRUNCATIONS; i++)
+		sum += account->truncated_user_stacks[i];
+	return sum;
+}
+
+uint64_t account_sum_unnamed(const struct account *account)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = UNNAMED_NOT + 1; i < NUM_UNNAMED_REASONS; i++)
+		sum += account->unnamed_frames[i];
+	return sum;
+}
+
+uint64_t account_sum_lost_samples(const struct account *account)
+{
+	return account->ticks.lost_ring_sample + account->ticks.lost_ring_stack +
+	       account->ticks.lost_unknown_stack + account->ticks.lost_block;
+}
+
+uint64_t account_sum_lost(const struct account *account)
+{
+	return account_sum_lost_samples(account) + account->ticks.lost_preempted +
+	       account->ticks.lost_skipped;
+}
+
+uint64_t account_sum_waits(const uint64_t *waits_ns)
+{
+	uint64_t sum_ns = 0;
+
+	for (size_t kind = 0; kind < NUM_WAIT_KINDS; kind++)
+		sum_ns += waits_ns[kind];
+	return sum_ns;
+}
+
+double account_get_coverage(const struct off_cpu_counts *counts)
+{
+	uint64_t exact_ns = account_sum_waits(counts->exact_ns);
+
+	return exact_ns ? 100.0 * (double)account_sum_waits(counts->sampled_ns) / (double)exact_ns
+			: 100;
+}
+
+static int keep_reason(struct profile *profile, const char *group, const char *reason,
+		       uint64_t count)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s.%s", group, reason);
+	return count ? profile_add_tally(profile, 0, name, count) : 0;
+}
+
+static int keep_off_cpu(const struct off_cpu_counts *waits, struct profile *profile)
+{
+	const struct {
+		const char *name;
+		uint64_t count;
+	} counts[] = {
+		{"off_cpu.fired", waits->fired},
+		{"off_cpu.filtered", waits->filtered},
+		{"off_cpu.unseen_begin", waits->unseen_begin},
+		{"off_cpu.other_waits", waits->other_waits},
+		{"off_cpu.below_min_block", waits->below_min_block},
+		{"off_cpu.below_period", waits->below_period},
+		{"off_cpu.samples", waits->samples},
+		{"off_cpu.lost.ring_sample", waits->lost_ring_sample},
+		{"off_cpu.lost.ring_stack", waits->lost_ring_stack},
+		{"off_cpu.lost.unknown_stack", waits->lost_unknown_stack},
+		{"off_cpu.lost.unread", waits->lost_unread},
+	};
+
+	for (size_t i = 0; waits->is_recorded && i < ARRAY_LENGTH(counts); i++) {
+		int err = profile_add_tally(profile, 0, counts[i].name, counts[i].count);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int account_keep(const struct account *account, struct profile *profile)
+{
+	const struct recorder_account *ticks = &account->ticks;
+	const struct {
+		const char *name;
+		uint64_t count;
+	} counts[] = {
+		{"cpus", ticks->num_cpus},
+		{"fired", ticks->fired},
+		{"idle", ticks->idle},
+		{"filtered", ticks->filtered},
+		{"outside", ticks->outside},
+		{"samples", ticks->samples},
+		{"lost.ring_sample", ticks->lost_ring_sample},
+		{"lost.ring_stack", ticks->lost_ring_stack},
+		{"lost.unknown_stack", ticks->lost_unknown_stack},
+		{"lost.preempted", ticks->lost_preempted},
+		{"lost.skipped", ticks->lost_skipped},
+		{"lost.block", ticks->lost_block},
+		{"user_stacks.complete", account->complete_user_stacks},
+		{"user_stacks.in_exec", ticks->in_exec},
+		{"user_stacks.recovered", ticks->recovered},
+		{"user_stacks.unproven", ticks->unproven},
+		{"frames.named", account->named_frames},
+		{"frames.sizeless", account->sizeless_frames},
+	};
+	int err;
+
+	for (size_t i = 0; i < ARRAY_LENGTH(counts); i++) {
+		err = profile_add_tally(profile, 0, counts[i].name, counts[i].count);
+		if (err)
+			return err;
+	}
+	for (size_t i = 0; i < NUM_TRUNCATIONS; i++) {
+		err = keep_reason(profile, "user_stacks.truncated",
+				  truncation_get_name((enum truncation)i),
+				  account->truncated_user_stacks[i]);
+		if (err)
+			return err;
+	}
+	for (size_t i = UNNAMED_NOT + 1; i < NUM_UNNAMED_REASONS; i++) {
+		err = keep_reason(profile, "frames.unnamed",
+				  unnamed_reason_get_name((enum unnamed_reason)i),
+				  account->unnamed_frames[i]);
+		if (err)
+			return err;
+	}
+	return keep_off_cpu(&ticks->off_cpu, profile);
+}
+
+/* The object is left open. */
+static void print_user_stacks(uint64_t complete, uint64_t in_exec, const uint64_t *truncated,
+			      struct text *ret)
+{
+	text_printf(ret,
+		    "\"user_stacks\": {\"complete\": %" PRIu64 ", \"in_exec\": %" PRIu64
+		    ", \"truncated\": {",
+		    complete, in_exec);
+	for (size_t i = 0; i < NUM_TRUNCATIONS; i++)
+		text_printf(ret, "%s\"%s\": %" PRIu64, i ? ", " : "",
+			    truncation_get_name((enum truncation)i), truncated[i]);
+	text_append_char(ret, '}');
+}
+
+static void print_events(const struct account *account, struct text *ret)
+{
+	if (!account->num_events)
+		return;
+	text_append_string(ret, "  \"events\": [");
+	for (size_t i = 0; i < account->num_events; i++) {
+		const struct event_counts *event = &account->events[i];
+
+		text_append_string(ret, i ? ",\n    {\"name\": " : "\n    {\"name\": ");
+		json_append_string(ret, event->name, strlen(event->name));
+		text_append_string(ret, ", \"unit\": ");
+		json_append_string(ret, event->unit, strlen(event->unit));
+		text_printf(
+			ret,
+			", \"fired\": %" PRIu64 ", \"idle\": %" PRIu64 ", \"filtered\": %" PRIu64
+			", \"unmatched\": %" PRIu64 ", \"weightless\": %" PRIu64
+			", \"unseen_begin\": %" PRIu64 ", \"unfinished\": %" PRIu64
+			", \"below_period\": %" PRIu64 ", \"samples\": %" PRIu64
+			", \"lost\": {\"ring_sample\": %" PRIu64 ", \"ring_stack\": %" PRIu64
+			", \"unknown_stack\": %" PRIu64 ", \"preempted\": %" PRIu64
+			", \"skipped\": %" PRIu64 ", \"block\": %" PRIu64 "}, \"live\": %" PRIu64
+			", \"oldest_ns\": %" PRIu64 ", \"enabled_ns\": %" PRIu64
+			", \"running_ns\": %" PRIu64 ", \"weight\": %" PRIu64
+			", \"scaled_weight\": %" PRIu64 ", \"rest\": %" PRIu64 "}",
+			event->fired, event->idle, event->filtered, event->unmatched,
+			event->weightless, event->unseen_begin, event->unfinished,
+			event->below_period, event->samples, event->lost_ring_sample,
+			event->lost_ring_stack, event->lost_unknown_stack, event->lost_preempted,
+			event->lost_skipped, event->lost_block, event->live, event->oldest_ns,
+			event->times.enabled_ns, event->times.running_ns, event->weight,
+			event->scaled_weight, event->rest);
+	}
+	text_append_string(ret, "],\n");
+}
+
+/* What became of interpreters' frames. */
+static void print_runtimes(const struct recorder_account *ticks, struct text *ret)
+{
+	/* As OpenTelemetry calls them, in profile.frame.type. */
+	static const char *const names[RUNTIME_NAMED] = {
+		[RUNTIME_PYTHON] = "cpython", [RUNTIME_V8] = "v8js",   [RUNTIME_HOTSPOT] = "jvm",
+		[RUNTIME_PHP] = "php",        [RUNTIME_RUBY] = "ruby", [RUNTIME_PERL] = "perl",
+	};
+	const char *comma = "";
+
+	text_append_string(ret, "  \"runtimes\": [");
+	for (size_t i = 0; i < ticks->num_runtimes; i++) {
+		const struct runtime_counts *counts = &ticks->runtimes[i];
+		const struct named_runtime *named = runtime_kind_get_named(counts->kind);
+		char version[RUNTIME_VERSION_BYTES];
+
+		runtime_format_version(counts->kind, counts->major, counts->minor, version);
+		text_printf(ret, "%s\n    {\"name\": \"%s\", \"version\": \"%s\", ", comma,
+			    named ? named->account_name : names[counts->kind], version);
+		text_printf(ret, "\"processes\": %" PRIu64 ", \"samples\": %" PRIu64,
+			    counts->processes, counts->samples);
+		for (enum runtime_fit fit = RUNTIME_FITS; fit < NUM_RUNTIME_FITS; fit++)
+			text_printf(ret, ", \"%s\": %" PRIu64, runtime_fit_get_name(fit),
+				    counts->fits[fit]);
+		text_printf(ret, ", \"may_lack_inlined\": %" PRIu64 "}", counts->may_lack_inlined);
+		comma = ",";
+	}
+	text_printf(ret, "],\n  \"lost_code_objects\": %" PRIu64 ",\n", ticks->lost_runtime_codes);
+}
+
+static void print_reasons(const struct account *account, struct text *ret)
+{
+	text_printf(ret,
+		    "  \"lost\": {\"ring_sample\": %" PRIu64 ", \"ring_stack\": %" PRIu64
+		    ", \"unknown_stack\": %" PRIu64 ", \"preempted\": %" PRIu64
+		    ", \"skipped\": %" PRIu64 ", \"block\": %" PRIu64 "},\n  ",
+		    account->ticks.lost_ring_sample, account->ticks.lost_ring_stack,
+		    account->ticks.lost_unknown_stack, account->ticks.lost_preempted,
+		    account->ticks.lost_skipped, account->ticks.lost_block);
+	print_user_stacks(account->complete_user_stacks, account->ticks.in_exec,
+			  account->truncated_user_stacks, ret);
+	text_printf(ret, ", \"recovered\": %" PRIu64 ", \"unproven\": %" PRIu64 "},\n",
+		    account->ticks.recovered, account->ticks.unproven);
+	text_printf(ret,
+		    "  \"frames\": {\"total\": %" PRIu64 ", \"named\": %" PRIu64
+		    ", \"sizeless\": %" PRIu64 ", \"unnamed\": {",
+		    account->named_frames + account_sum_unnamed(account), account->named_frames,
+		    account->sizeless_frames);
+	for (size_t i = UNNAMED_NOT + 1; i < NUM_UNNAMED_REASONS; i++)
+		text_printf(ret, "%s\"%s\": %" PRIu64, i > UNNAMED_NOT + 1 ? ", " : "",
+			    unnamed_reason_get_name((enum unnamed_reason)i),
+			    account->unnamed_frames[i]);
+	text_printf(ret, "}},\n");
+}
+
+static void print_waits(const uint64_t *waits_ns, struct text *ret)
+{
+	for (enum wait_kind kind = 0; kind < NUM_WAIT_KINDS; kind++)
+		text_printf(ret, "%s\"%s\": %" PRIu64, kind ? ", " : "", wait_kind_get_name(kind),
+			    waits_ns[kind]);
+}
+
+static void print_wakers(const struct account *account, struct text *ret)
+{
+	const struct waker_counts *counts = &account->ticks.off_cpu.wakers;
+
+	if (!counts->is_recorded)
+		return;
+	text_printf(ret,
+		    ",\n    \"wakers\": {\"known\": %" PRIu64 ", \"open\": %" PRIu64
+		    ", \"unseen\": %" PRIu64 ", \"lost\": %" PRIu64 ", \"lost_ring\": %" PRIu64
+		    ", \"lost_nested\": %" PRIu64 ", \"hidden\": %" PRIu64 ",\n      ",
+		    counts->known, counts->open, counts->unseen, counts->lost, counts->lost_ring,
+		    counts->lost_nested, counts->hidden);
+	print_user_stacks(account->off_cpu.complete_waker_stacks, counts->in_exec,
+			  account->off_cpu.truncated_waker_stacks, ret);
+	text_printf(ret, ", \"left_out\": %" PRIu64 "}}", counts->left_out);
+}
+
+static void print_off_cpu(const struct account *account, struct text *ret)
+{
+	const struct off_cpu_counts *counts = &account->ticks.off_cpu;
+
+	if (!counts->is_recorded)
+		return;
+	text_printf(ret,
+		    "  \"off_cpu\": {\"period_ns\": %" PRIu64 ", \"min_block_ns\": %" PRIu64
+		    ", \"only_futexes\": %s, \"fired\": %" PRIu64 ", \"filtered\": %" PRIu64
+		    ", \"unseen_begin\": %" PRIu64 ", \"other_waits\": %" PRIu64
+		    ", \"other_waits_ns\": %" PRIu64 ", \"below_min_block\": %" PRIu64
+		    ", \"below_min_block_ns\": %" PRIu64 ", \"below_period\": %" PRIu64
+		    ", \"samples\": %" PRIu64 ", \"lost\": {\"ring_sample\": %" PRIu64
+		    ", \"ring_stack\": %" PRIu64 ", \"unknown_stack\": %" PRIu64
+		    ", \"unread\": %" PRIu64 "}, \"unfinished\": %" PRIu64 ", \"unnoted\": %" PRIu64
+		    ",\n    \"exact_ns\": {",
+		    counts->period_ns, counts->min_block_ns,
+		    counts->only_futexes ? "true" : "false", counts->fired, counts->filtered,
+		    counts->unseen_begin, counts->other_waits, counts->other_waits_ns,
+		    counts->below_min_block, counts->below_min_block_ns, counts->below_period,
+		    counts->samples, counts->lost_ring_sample, counts->lost_ring_stack,
+		    counts->lost_unknown_stack, counts->lost_unread, counts->unfinished,
+		    counts->unnoted);
+	print_waits(counts->exact_ns, ret);
+	text_append_string(ret, "}, \"sampled_ns\": {");
+	print_waits(counts->sampled_ns, ret);
+	text_printf(ret, "}, \"coverage_percent\": %.3f,\n    \"cpu_ns\": %" PRIu64,
+		    account_get_coverage(counts), counts->cpu_ns);
+	if (counts->knows_lives)
+		text_printf(ret, ", \"lived_ns\": %" PRIu64 ", \"unaccounted_ns\": %" PRId64,
+			    counts->lived_ns, off_cpu_counts_get_unaccounted_ns(counts));
+	text_append_string(ret, ",\n    ");
+	print_user_stacks(account->off_cpu.complete_user_stacks, counts->in_exec,
+			  account->off_cpu.truncated_user_stacks, ret);
+	text_append_char(ret, '}');
+	print_wakers(account, ret);
+	text_append_string(ret, "},\n");
+}
+
+static void print_scheduling(const struct scheduling_counts *counts, struct text *ret)
+{
+	const struct kwork_counts *kworks = &counts->kworks;
+
+	if (!counts->is_recorded)
+		return;
+	text_printf(ret,
+		    "  \"sched\": {\"fired\": %" PRIu64 ", \"switches\": %" PRIu64
+		    ", \"wakings\": %" PRIu64 ", \"lost\": {\"ring\": %" PRIu64
+		    ", \"nested\": %" PRIu64 ", \"storage\": %" PRIu64 ", \"unseen\": %" PRIu64
+		    "},\n",
+		    counts->fired, counts->switches, counts->wakeups, counts->lost_ring,
+		    counts->lost_nested, counts->lost_storage, counts->lost_unseen);
+	text_printf(ret,
+		    "    \"kwork\": {\"fired\": %" PRIu64 ", \"kept\": %" PRIu64
+		    ", \"unseen_begin\": %" PRIu64 ", \"lost\": {\"ring\": %" PRIu64
+		    ", \"nested\": %" PRIu64 ", \"storage\": %" PRIu64 "}}},\n",
+		    kworks->fired, kworks->kept, kworks->unseen_begin, kworks->lost_ring,
+		    kworks->lost_nested, kworks->lost_storage);
+}
+
+void account_print_json(const struct account *account, struct text *ret)
+{
+	const struct recorder_account *ticks = &account->ticks;
+
+	text_printf(ret, "{\n  \"version\": \"%s\",\n", STACKWIDE_VERSION);
+	text_printf(ret,
+		    "  \"duration_ns\": %" PRIu64 ",\n  \"cpus\": %u,\n  \"frequency_hz\": %u,\n",
+		    ticks->duration_ns, ticks->num_cpus, account->frequency_hz);
+	text_printf(ret,
+		    "  \"fired\": %" PRIu64 ",\n  \"idle\": %" PRIu64 ",\n  \"filtered\": %" PRIu64
+		    ",\n  \"outside\": %" PRIu64 ",\n  \"samples\": %" PRIu64
+		    ",\n  \"unfollowed_threads\": %" PRIu64 ",\n",
+		    ticks->fired, ticks->idle, ticks->filtered, ticks->outside, ticks->samples,
+		    ticks->unfollowed);
+	print_events(account, ret);
+	print_reasons(account, ret);
+	text_printf(ret,
+		    "  \"unwind_tables\": {\"objfiles\": %" PRIu64 ", \"rows\": %" PRIu64
+		    ", \"bytes\": %" PRIu64 ", \"frame_info_bytes\": %" PRIu64
+		    ", \"build_ns\": %" PRIu64 ", \"build_wall_ns\": %" PRIu64
+		    ", \"dropped\": %" PRIu64 "},\n",
+		    ticks->tables.num_objfiles, ticks->tables.num_rows, ticks->tables.size_bytes,
+		    ticks->tables.frame_info_bytes, ticks->tables.build_ns,
+		    ticks->tables.build_wall_ns, ticks->tables.num_dropped);
+	print_runtimes(ticks, ret);
+	print_off_cpu(account, ret);
+	print_scheduling(&ticks->scheduling, ret);
+	if (ticks->calls.checked)
+		text_printf(ret,
+			    "  \"call_check\": {\"checked\": %" PRIu64 ", \"failed\": %" PRIu64
+			    "},\n",
+			    ticks->calls.checked, ticks->calls.failed);
+	text_printf(ret,
+		    "  \"processes\": {\"forks\": %" PRIu64 ", \"execs\": %" PRIu64
+		    ", \"exits\": %" PRIu64 ", \"missed_execs\": %" PRIu64
+		    ", \"lost_events\": %" PRIu64 ", \"late_events\": %" PRIu64
+		    ", \"cut_code_maps\": %" PRIu64 ", \"unopened_files\": %" PRIu64
+		    ", \"late_reads\": %" PRIu64 ", \"refused_reads\": %" PRIu64 "},\n",
+		    ticks->processes.forks, ticks->processes.execs, ticks->processes.exits,
+		    ticks->processes.missed_execs, ticks->lost_side_band, ticks->late_events,
+		    ticks->processes.truncated_code_maps, ticks->unopened_files,
+		    ticks->opener.num_late, ticks->opener.num_refused);
+	text_printf(ret,
+		    "  \"profiler\": {\"cpu_ns\": %" PRIu64 ", \"total_cpu_ns\": %" PRIu64
+		    ", \"bpf_ns\": %" PRIu64 ", \"bpf_runs\": %" PRIu64 ", \"bpf_sampled\": %s"
+		    ", \"max_rss_bytes\": %" PRIu64 ", \"recording_rss_bytes\": %" PRIu64
+		    ", \"startup_ns\": %" PRIu64 ", \"output_ns\": %" PRIu64 "}\n}\n",
+		    account->recording_cpu_ns, account->total_cpu_ns, ticks->program_time.ns,
+		    ticks->program_time.num_runs, ticks->program_time.is_sampled ? "true" : "false",
+		    account->max_rss_bytes, account->recording_rss_bytes, account->startup_ns,
+		    account->output_ns);
+}
+
+uint64_t account_read_cpu_ns(void)
+{
+	return clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+uint64_t account_read_max_rss_bytes(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_SELF, &usage);
+	return (uint64_t)usage.ru_maxrss * 1024;
+}

@@ -1,0 +1,110 @@
+/*
+ * The account of a run: what became of every tick, how complete the stacks are, what it cost.
+ * Its JSON (--stats) is a contract with the users' scripts.
+ */
+#ifndef CLI_RECORD_ACCOUNT_H
+#define CLI_RECORD_ACCOUNT_H
+
+#include <stdint.h>
+
+#include "base/attributes.h"
+#include "base/text.h"
+#include "collect/recorder.h"
+#include "profile/profile.h"
+#include "symbolize/naming.h"
+
+/*
+ * Why a user stack is not complete: T(name, in the account's JSON, in the summary, where "1,234" stands before it). What
+ * the walk itself ends for is said with enum walk_end; the others are
+ *
+ * FRAME_POINTER  code without frame pointers broke the chain
+ * NO_STACK       nothing could be read
+ * NO_PROCESS     its mappings were not known yet, nor later for its raw stack
+ */
+#define TRUNCATIONS(T)                                                                        \
+	T(FRAME_POINTER, "frame_pointer", "end in code without frame pointers")               \
+	T(DEPTH, "depth", "are deeper than stacks are walked")                                \
+	T(NO_STACK, "no_stack", "could not be read")                                          \
+	T(NO_PROCESS, "no_process", "came before their process's mappings were known")        \
+	T(NO_MAPPING, "no_mapping", "lead outside every known mapping")                       \
+	T(NO_TABLE, "no_table", "came before their file's unwind table was there")            \
+	T(NO_RULE, "no_rule", "end in code that has no call-frame information")               \
+	T(UNSUPPORTED, "unsupported_rule", "end in code with unusual call-frame information") \
+	T(READ, "read", "end where the stack could not be read")                              \
+	T(STUCK, "stuck", "do not reach an outermost frame")                                  \
+	T(NO_RETURN_ADDRESS, "no_return_address", "end at an invalid return address")         \
+	T(SKIPPED_FRAME, "skipped_frame", "end where a frame pointer skips a caller")         \
+	T(JIT_CODE, "jit_code", "go through JIT code that may not keep frame pointers")       \
+	T(32_BIT, "32_bit", "are of 32-bit programs: as far as their calls prove it")
+
+#define TRUNCATION(name, key, text) TRUNCATED_##name,
+enum truncation { TRUNCATIONS(TRUNCATION) NUM_TRUNCATIONS };
+#undef TRUNCATION
+
+/* User stacks of off-CPU time that were walked by table, and of who ended it. */
+struct off_cpu_account {
+	uint64_t complete_user_stacks;
+	uint64_t truncated_user_stacks[NUM_TRUNCATIONS];
+	uint64_t complete_waker_stacks;
+	uint64_t truncated_waker_stacks[NUM_TRUNCATIONS];
+};
+
+struct account {
+	struct recorder_account ticks;
+	uint32_t frequency_hz;
+	const struct event_counts *events; /* that were asked for; the caller's */
+	size_t num_events;
+	uint64_t complete_user_stacks;
+	uint64_t truncated_user_stacks[NUM_TRUNCATIONS];
+	struct off_cpu_account off_cpu;
+	uint64_t named_frames;    /* frames are counted once for every sample they are in */
+	uint64_t sizeless_frames; /* of the named ones: by symbols without size */
+	uint64_t unnamed_frames[NUM_UNNAMED_REASONS];
+	uint64_t startup_ns;          /* from the program's start to the first tick */
+	uint64_t recording_cpu_ns;    /* our CPU time between start and stop */
+	uint64_t total_cpu_ns;        /* our CPU time in all */
+	uint64_t recording_rss_bytes; /* our peak memory until the stop */
+	uint64_t max_rss_bytes;       /* our peak memory in all */
+	uint64_t output_ns;           /* from the last tick to finished files */
+};
+
+/*
+ * Fill in what recorder, names and profile know; the caller sets the rest, the ticks before: the
+ * kernel need not be asked then.
+ */
+void account_count(struct account *account, struct recorder *recorder, const struct names *names);
+
+uint64_t account_sum_truncated(const struct account *account);
+/*
+ * User stacks that lack nothing: those that are complete, and those of threads in an exec that has
+ * taken the old program's away, whose stack is the kernel's alone.
+ */
+uint64_t account_sum_whole(const struct account *account);
+uint64_t account_sum_unnamed(const struct account *account);
+/* Samples that were lost. */
+uint64_t account_sum_lost_samples(const struct account *account);
+/* The same and hits, of many of which a sample is taken. */
+uint64_t account_sum_lost(const struct account *account);
+
+/* Of all kinds: of an array with one for each. */
+uint64_t account_sum_waits(const uint64_t *waits_ns);
+/* The weight of the samples of off-CPU time in percent of that time that passes the filters, which may be above 100. */
+double account_get_coverage(const struct off_cpu_counts *counts);
+
+const char *truncation_get_name(enum truncation truncation);
+const char *truncation_explain(enum truncation truncation);
+
+/*
+ * Add the account's counts to the profile as tallies, named as in the JSON object, for its readers.
+ * Returns 0 or -ENOMEM.
+ */
+_must_check_ int account_keep(const struct account *account, struct profile *profile);
+
+/* Append the JSON object. */
+void account_print_json(const struct account *account, struct text *ret);
+
+/* CPU time of this program until now, user and system. */
+uint64_t account_read_cpu_ns(void);
+uint64_t account_read_max_rss_bytes(void);
+
+#endif

@@ -1,0 +1,642 @@
+/*
+ * What becomes of a recording when it has stopped: names for its frames, files, a summary. All of it
+ * depends on bytes that others have written, and so it is done by processes that have no rights:
+ *
+ *	we           open the files, make them appear when they are whole, look after the others
+ *	namers       read programs and debug information; one after the other (namers.c)
+ *	the broker   opens debug files for the namers
+ *	the writer   gets names from the namers, writes, and prints the summary
+ *
+ * They are forks of ours: each has the recording as it is at the stop. A namer that dies costs names,
+ * which the writer then makes up from file and offset. When the writer dies, of names or by somebody who
+ * has the same user, another one writes without names, as no user that others can have.
+ */
+#include "cli/record/recording.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "base/child.h"
+#include "base/child_messages.h"
+#include "base/clock.h"
+#include "base/confinement.h"
+#include "base/log.h"
+#include "cli/options/command.h"
+#include "cli/record/namers.h"
+#include "cli/record/recorded_trace.h"
+#include "cli/record/summary.h"
+#include "cli/record/target_hints.h"
+#include "formats/import.h"
+#include "symbolize/naming.h"
+#include "timeline/timeline.h"
+
+/* What formats may map to write a profile. */
+#define WRITER_MEMORY_BYTES (16ull << 30)
+/* Where the kernel has no pidfds, and for limits of time. */
+#define TEND_MS 50
+/*
+ * A writer that does nothing for so long is given up: on a file system that hangs, or of a process that was made to
+ * stop. Where it waits for who reads a pipe, only the user ends it; once the user wants the end, it has less time.
+ */
+#define WRITER_IDLE_NS         (60 * NS_PER_SECOND)
+#define STOPPED_WRITER_IDLE_NS (2 * NS_PER_SECOND)
+#define REAP_MS                2000
+
+/* What the writer says. */
+enum finish_report { OUTPUTS_FILLED = 1, STATS_FILLED };
+
+/* What it is answered after OUTPUTS_FILLED. */
+struct commitment {
+	int32_t status; /* exit status */
+	uint64_t cpu_ns;
+	uint64_t max_rss_bytes;
+};
+
+/* The sockets between the processes; each end is closed where it is not used. */
+struct finishing {
+	struct recording *recording;
+	int stream[2];  /* [0] the namers write, [1] the writer reads */
+	int control[2]; /* [0] ours, [1] the writer's */
+	struct namers *namers;
+	pid_t writer;
+	uint64_t writer_cpu_ns;    /* its CPU time, when that was last seen to grow */
+	uint64_t writer_worked_ns; /* and when that was */
+	uint64_t writer_killed_ns; /* 0: it was not */
+	bool is_stopped;           /* by the user, since the recording has ended */
+	bool is_filled;            /* the writer has filled the outputs */
+	bool was_writer_lost;      /* it was killed, or died */
+};
+
+/* ---- in the writer ---- */
+
+static void show_naming(uint32_t num_done, uint32_t num_total, void *context)
+{
+	struct recording *recording = context;
+
+	/* No progress line for work of less than a second. */
+	if (clock_now_ns() - recording->progress.start_ns > NS_PER_SECOND &&
+	    progress_is_due(&recording->progress))
+		progress_print(&recording->progress, "naming: %u of %u code addresses", num_done,
+			       num_total);
+}
+
+/* What the namers have not named gets file and offset. */
+static int take_names(struct recording *recording, int stream, struct names *names)
+{
+	struct profile *profile = recorder_get_profile(recording->recorder);
+	struct import rest = {.profile = profile};
+	int err;
+
+	progress_init(&recording->progress);
+	err = names_read(stream, profile, show_naming, recording, names);
+	progress_clear(&recording->progress);
+	if (names->is_damaged)
+		log_warning(
+			"a process that names said what cannot be: its later names are left out");
+	return err ? err : unsymbolized_code_name(&rest, false, UNNAMED_NOT_REACHED);
+}
+
+/*
+ * Fill the account, and add its counts to the profile. The profile's clock is that of its
+ * timestamps, CLOCK_BOOTTIME; its zero on the calendar is taken at the start.
+ */
+static int count(struct recording *recording, const struct names *names)
+{
+	struct profile *profile = recorder_get_profile(recording->recorder);
+	struct account *account = &recording->account;
+	struct sampling sampling = {.start_ns = recording->begin_clocks.realtime_ns};
+
+	account->frequency_hz = recording->options->frequency_hz;
+	account_count(account, recording->recorder, names);
+	sampling.duration_ns = account->ticks.duration_ns;
+	/* Samples of events that were asked for say themselves what they stand for. */
+	if (!account->num_events)
+		sampling.period_ns = NS_PER_SECOND / account->frequency_hz;
+	sampling.complete_stacks = account_sum_whole(account);
+	sampling.truncated_stacks = account_sum_truncated(account);
+	sampling.lost_samples = account_sum_lost_samples(account);
+	profile_add_sampling(profile, &sampling);
+	if (profile_set_clock(profile, 0,
+			      recording->begin_clocks.realtime_ns -
+				      recording->begin_clocks.boottime_ns))
+		return -ENOMEM;
+	return account_keep(account, profile);
+}
+
+/* Of what shows one metric only. */
+static uint32_t get_shown_metric(const struct recording *recording)
+{
+	return profile_find_metric(recorder_get_profile(recording->recorder),
+				   record_options_get_metric(recording->options));
+}
+
+/* ret_trace_status  not 0 where only a part of the trace is missing */
+static int fill_outputs(struct recording *recording, int *ret_trace_status)
+{
+	struct format_opts opts = {
+		.tree = recording->options->outputs.tree,
+		.svg = &recording->options->outputs.svg,
+		.is_compressed = recording->options->outputs.is_compressed,
+		.observed_ms = recording->account.ticks.observed_ns / NS_PER_MS,
+		.folds_microseconds = recording->options->records_off_cpu,
+	};
+	_cleanup_(timeline_freep) struct timeline *timeline = NULL;
+	struct profile *profile = recorder_get_profile(recording->recorder);
+	struct error error = {0};
+
+	*ret_trace_status = EXIT_DONE;
+	if (recording->keeper)
+		return recording->keeper->write(profile, recording->keeper->context);
+	if (outputs_have_times(recording->outputs)) {
+		*ret_trace_status = recorded_trace_make(recording, &timeline);
+		if (!timeline)
+			return *ret_trace_status;
+	}
+	opts.timeline = timeline;
+	opts.tree.metric = get_shown_metric(recording);
+	if (outputs_fill(recording->outputs, profile, &opts, &error)) {
+		log_error("%s", error.message);
+		return EXIT_FAILED;
+	}
+	return EXIT_DONE;
+}
+
+/* Tell the parent. Returns 0 or an exit status. */
+static int say(int control, enum finish_report report)
+{
+	uint8_t message = (uint8_t)report;
+
+	return send(control, &message, sizeof(message), MSG_NOSIGNAL) == sizeof(message)
+		       ? 0
+		       : EXIT_FAILED;
+}
+
+static int await_commitment(int control, struct commitment *ret)
+{
+	int status = say(control, OUTPUTS_FILLED);
+	ssize_t got;
+
+	if (status)
+		return status;
+	do {
+		got = recv(control, ret, sizeof(*ret), 0);
+	} while (got < 0 && errno == EINTR);
+	return got == sizeof(*ret) ? ret->status : EXIT_FAILED;
+}
+
+static int fill_stats(struct recording *recording)
+{
+	_cleanup_(text_release) struct text json = {0};
+	int err;
+
+	if (!recording->stats_file)
+		return 0;
+	account_print_json(&recording->account, &json);
+	err = json.failed ? -ENOMEM
+			  : output_file_write(recording->stats_file, json.data, json.length);
+	if (!err)
+		return 0;
+	log_error("cannot write '%s': %s", output_file_get_path(recording->stats_file),
+		  strerror(-err));
+	return EXIT_FAILED;
+}
+
+/*
+ * The account is checked in every recording, not only in tests: an account that does not add up
+ * means that samples went missing without being counted, and the exit status says so.
+ */
+static int sum_up(struct recording *recording, const struct names *names,
+		  const struct commitment *commitment, int control)
+{
+	struct account *account = &recording->account;
+	struct summary summary = {
+		.account = account,
+		.profile = recorder_get_profile(recording->recorder),
+		.outputs = recording->outputs,
+		.stats_path =
+			recording->stats_file ? output_file_get_path(recording->stats_file) : NULL,
+		.event_name = recorder_get_event_name(recording->recorder),
+		.is_kernel_restricted = names->is_kernel_restricted,
+		.unread_debug_info = {names->unread_path, names->is_unread_split},
+		.has_user_stacks = recording->options->user_stacks != USER_STACKS_NONE,
+		.metric = get_shown_metric(recording),
+		.num_columns = recording->num_columns,
+	};
+	int status;
+
+	account->output_ns = clock_now_ns() - recording->stop_ns;
+	account->total_cpu_ns = commitment->cpu_ns + account_read_cpu_ns();
+	account->max_rss_bytes = account_read_max_rss_bytes();
+	if (account->max_rss_bytes < commitment->max_rss_bytes)
+		account->max_rss_bytes = commitment->max_rss_bytes;
+	if (account->max_rss_bytes < account->recording_rss_bytes)
+		account->max_rss_bytes = account->recording_rss_bytes;
+	status = fill_stats(recording);
+	if (!status)
+		status = say(control, STATS_FILLED);
+	if (!status && !recording->is_silent && log_get_level() != LOG_LEVEL_QUIET &&
+	    (recording->number ? summary_print_line(&summary) : summary_print(&summary))) {
+		log_error("out of memory");
+		status = EXIT_FAILED;
+	}
+	if (!recorder_account_is_balanced(&account->ticks)) {
+		log_error("the account does not add up: %llu ticks fired, %llu accounted for; "
+			  "this is a bug, please report it",
+			  (unsigned long long)account->ticks.fired,
+			  (unsigned long long)(account->ticks.idle + account->ticks.filtered +
+					       account->ticks.samples + account_sum_lost(account)));
+		status = EXIT_FAILED;
+	}
+	if (!off_cpu_counts_are_balanced(&account->ticks.off_cpu)) {
+		log_error("the account of the off-CPU time does not add up; this is a bug, please "
+			  "report it with the file of --stats");
+		status = EXIT_FAILED;
+	}
+	if (!scheduling_counts_are_balanced(&account->ticks.scheduling)) {
+		log_error("the account of the scheduling does not add up; this is a bug, please "
+			  "report it with the file of --stats");
+		status = EXIT_FAILED;
+	}
+	return status;
+}
+
+/* The writer needs no other descriptor of the recorder, least of all the opener's socket. */
+static int keep_fds(const struct recording *recording, int stream, int control)
+{
+	struct fd_list kept = {0};
+
+	fd_list_add(&kept, STDERR_FILENO);
+	fd_list_add(&kept, stream);
+	fd_list_add(&kept, control);
+	recorder_add_fds(recording->recorder, &kept);
+	zones_inputs_add_fds(&recording->zones, &kept);
+	if (recording->keeper)
+		recording->keeper->add_fds(recording->keeper->context, &kept);
+	else
+		outputs_add_fds(recording->outputs, &kept);
+	if (recording->stats_file)
+		output_file_add_fds(recording->stats_file, &kept);
+	return confinement_close_others(&kept);
+}
+
+/*
+ * A trace that lacks a part is written all the same; its status is returned when all else went
+ * well.
+ */
+static int write_all(struct recording *recording, uid_t user, int stream, int control)
+{
+	struct confinement confinement = {
+		.name = "stackwide-write", .user = user, .memory_bytes = WRITER_MEMORY_BYTES};
+	struct commitment commitment;
+	struct names names = {0};
+	int trace_status = EXIT_DONE;
+	int status;
+
+	recorded_trace_open_zones(recording);
+	if (keep_fds(recording, stream, control)) {
+		log_error("out of memory");
+		return EXIT_FAILED;
+	}
+	if (!(confinement_enter(&confinement) & CONFINED_CAPABILITIES))
+		return EXIT_FAILED;
+	if (take_names(recording, stream, &names) || count(recording, &names)) {
+		log_error("out of memory");
+		return EXIT_FAILED;
+	}
+	status = fill_outputs(recording, &trace_status);
+	if (!status)
+		status = await_commitment(control, &commitment);
+	if (!status)
+		status = sum_up(recording, &names, &commitment, control);
+	names_release(&names);
+	return status ? status : trace_status;
+}
+
+/* ---- ours ---- */
+
+/* The writer has no other end than its own: where one of the others dies, it sees the end. */
+static int start_writer(struct finishing *finishing, uid_t user)
+{
+	pid_t parent = getpid();
+	pid_t writer;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, finishing->stream) ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, finishing->control))
+		return -errno;
+	/* Its standard error is no terminal. */
+	finishing->recording->num_columns = summary_get_columns();
+	fflush(NULL); /* else both would print what waits */
+	writer = fork();
+	if (writer < 0)
+		return -errno;
+	if (!writer) {
+		int status;
+
+		confinement_die_with(parent);
+		child_messages_redirect();
+		status = write_all(finishing->recording, user, finishing->stream[1],
+				   finishing->control[1]);
+		fflush(NULL);
+		_exit(status);
+	}
+	close(finishing->stream[1]);
+	close(finishing->control[1]);
+	finishing->stream[1] = finishing->control[1] = -1;
+	finishing->writer = writer;
+	finishing->writer_cpu_ns = 0;
+	finishing->writer_worked_ns = clock_now_ns();
+	finishing->writer_killed_ns = 0;
+	return 0;
+}
+
+/* Without namers, all names are made up by the writer. */
+static void start_namers(struct finishing *finishing)
+{
+	const struct record_options *options = finishing->recording->options;
+	struct namers_opts opts = {.no_inlines = options->no_inlines,
+				   .limit_ns = options->naming_limit_ns,
+				   .has_owner_budgets = finishing->recording->is_of_many_users,
+				   .user = options->naming_user};
+	int err = namers_new(finishing->recording->recorder, &opts, finishing->stream[0],
+			     &finishing->namers);
+
+	if (err)
+		log_warning("frames are not named: %s", strerror(-err));
+}
+
+/* Ends the stream, even if a process that hangs has it, too. */
+static void end_stream(struct finishing *finishing)
+{
+	if (finishing->stream[0] < 0)
+		return;
+	shutdown(finishing->stream[0], SHUT_WR);
+	close(finishing->stream[0]);
+	finishing->stream[0] = -1;
+}
+
+static int commit_outputs(struct recording *recording)
+{
+	struct error error = {0};
+
+	if (recording->keeper)
+		return recording->keeper->commit(recording->keeper->context);
+	if (!outputs_commit(recording->outputs, &error))
+		return EXIT_DONE;
+	log_error("%s", error.message);
+	return EXIT_FAILED;
+}
+
+static int commit_stats(struct recording *recording)
+{
+	struct error error = {0};
+
+	if (!recording->stats_file || !output_file_commit(recording->stats_file, &error))
+		return EXIT_DONE;
+	log_error("%s", error.message);
+	return EXIT_FAILED;
+}
+
+/* The writer has filled the outputs, and waits for the answer. */
+static void answer(struct finishing *finishing)
+{
+	struct namers_cost cost = {0};
+	struct commitment commitment;
+
+	if (finishing->namers) {
+		namers_report(finishing->namers);
+		cost = namers_get_cost(finishing->namers);
+	}
+	commitment = (struct commitment){
+		.status = commit_outputs(finishing->recording),
+		.cpu_ns = account_read_cpu_ns() + cost.cpu_ns +
+			  finishing->recording->account.ticks.tables.worker_cpu_ns,
+		.max_rss_bytes = account_read_max_rss_bytes(),
+	};
+	if (commitment.max_rss_bytes < cost.max_rss_bytes)
+		commitment.max_rss_bytes = cost.max_rss_bytes;
+	(void)!send(finishing->control[0], &commitment, sizeof(commitment), MSG_NOSIGNAL);
+}
+
+/* Returns an exit status; is over when the writer has no more to say. */
+static int take_report(struct finishing *finishing, bool *ret_is_over)
+{
+	uint8_t message = 0;
+	ssize_t got = recv(finishing->control[0], &message, sizeof(message), 0);
+
+	*ret_is_over = got == 0 || (got < 0 && errno != EINTR);
+	if (got > 0 && message == OUTPUTS_FILLED && !finishing->is_filled) {
+		finishing->is_filled = true;
+		answer(finishing);
+	} else if (got > 0 && message == STATS_FILLED) {
+		return commit_stats(finishing->recording);
+	}
+	return EXIT_DONE;
+}
+
+/* Whether all is written to files, which can be started over. */
+static bool can_rewind(const struct recording *recording)
+{
+	if (recording->stats_file && !output_file_can_rewind(recording->stats_file))
+		return false;
+	return recording->keeper || outputs_can_rewind(recording->outputs);
+}
+
+/* Whether the writer has done nothing for too long. Its wait for names is no fault of its own. */
+static bool is_writer_idle(struct finishing *finishing, bool is_naming)
+{
+	uint64_t now_ns = clock_now_ns();
+	uint64_t cpu_ns = child_read_cpu_ns(finishing->writer);
+
+	if (cpu_ns > finishing->writer_cpu_ns || is_naming) {
+		finishing->writer_cpu_ns = cpu_ns;
+		finishing->writer_worked_ns = now_ns;
+	}
+	if (finishing->is_stopped)
+		return now_ns - finishing->writer_worked_ns > STOPPED_WRITER_IDLE_NS;
+	return now_ns - finishing->writer_worked_ns > WRITER_IDLE_NS && !finishing->is_filled &&
+	       can_rewind(finishing->recording);
+}
+
+/* Who has stopped it (SIGSTOP) was not asked to. */
+static void tend_writer(struct finishing *finishing, bool is_naming)
+{
+	child_continue(finishing->writer);
+	if (!is_writer_idle(finishing, is_naming))
+		return;
+	kill(finishing->writer, SIGKILL);
+	if (!finishing->writer_killed_ns)
+		finishing->writer_killed_ns = clock_now_ns();
+}
+
+/* If a file system hangs, it cannot be killed and never reports its end. */
+static bool is_writer_left_behind(const struct finishing *finishing)
+{
+	return finishing->writer_killed_ns &&
+	       clock_now_ns() - finishing->writer_killed_ns > REAP_MS * NS_PER_MS;
+}
+
+/* Until the writer has no more to say. Returns an exit status. */
+static int supervise(struct finishing *finishing, int stop_fd)
+{
+	int status = EXIT_DONE;
+	bool is_over = false;
+
+	while (!is_over && !is_writer_left_behind(finishing)) {
+		bool is_naming = finishing->namers && namers_tend(finishing->namers);
+		/* poll() leaves out what is negative. */
+		struct pollfd fds[3] = {
+			{.fd = finishing->control[0], .events = POLLIN},
+			{.fd = is_naming ? namers_get_fd(finishing->namers) : -1, .events = POLLIN},
+			{.fd = finishing->is_stopped ? -1 : stop_fd, .events = POLLIN},
+		};
+
+		if (!is_naming)
+			end_stream(finishing);
+		tend_writer(finishing, is_naming);
+		if (poll(fds, ARRAY_LENGTH(fds), TEND_MS) <= 0)
+			continue;
+		if (fds[2].revents) {
+			finishing->is_stopped = true;
+			if (is_naming)
+				namers_stop(finishing->namers);
+		}
+		if (fds[0].revents)
+			status |= take_report(finishing, &is_over);
+	}
+	return status;
+}
+
+/* Returns its exit status. */
+static int reap_writer(struct finishing *finishing)
+{
+	int wait_status = 0;
+
+	/* It has nothing more to say, and may not keep us waiting; nor may a file system. */
+	if (!child_reap(finishing->writer, REAP_MS, &wait_status)) {
+		kill(finishing->writer, SIGKILL);
+		if (!child_reap(finishing->writer, REAP_MS, &wait_status))
+			wait_status = SIGKILL;
+	}
+	if (WIFEXITED(wait_status))
+		return WEXITSTATUS(wait_status);
+	finishing->was_writer_lost = true;
+	log_warning("the process that writes the files was ended by signal %d",
+		    WTERMSIG(wait_status));
+	return EXIT_FAILED;
+}
+
+static void release(struct finishing *finishing)
+{
+	namers_free(finishing->namers);
+	finishing->namers = NULL;
+	for (size_t i = 0; i < ARRAY_LENGTH(finishing->stream); i++) {
+		cleanup_closep(&finishing->stream[i]);
+		cleanup_closep(&finishing->control[i]);
+		finishing->stream[i] = finishing->control[i] = -1;
+	}
+}
+
+/* Name and write by a writer of this user. Returns an exit status. */
+static int write_by(struct finishing *finishing, uid_t user, bool has_namers, int stop_fd)
+{
+	int writer_status;
+	int status;
+	int err = start_writer(finishing, user);
+
+	if (err) {
+		release(finishing);
+		log_error("cannot start the process that writes the files: %s", strerror(-err));
+		return EXIT_FAILED;
+	}
+	if (has_namers)
+		start_namers(finishing);
+	status = supervise(finishing, stop_fd);
+	end_stream(finishing);
+	writer_status = reap_writer(finishing);
+	release(finishing);
+	return status ? status : writer_status;
+}
+
+/* What the writer that was lost has written may be anything. */
+static bool can_start_over(struct finishing *finishing)
+{
+	struct recording *recording = finishing->recording;
+
+	if (!finishing->was_writer_lost || finishing->is_filled)
+		return false;
+	if (recording->stats_file && output_file_rewind(recording->stats_file))
+		return false;
+	return recording->keeper ? !recording->keeper->rewind(recording->keeper->context)
+				 : !outputs_rewind(recording->outputs);
+}
+
+static void warn_of_truncated_names(const struct process_table_stats *stats)
+{
+	char others[64] = "";
+
+	if (!stats->truncated_code_maps)
+		return;
+	if (stats->truncated_code_maps > 1)
+		snprintf(others, sizeof(others), " and %" PRIu64 " more",
+			 stats->truncated_code_maps - 1);
+	log_warning("code that %s-%" PRIu32 "%s generated lacks names: of a perf-map or jitdump, "
+		    "64 MB of names are kept, and 256 MB of all together",
+		    stats->first_truncated_comm, stats->first_truncated_pid, others);
+}
+
+static void warn_of_unopened_files(uint64_t num_files)
+{
+	if (num_files)
+		log_warning("%" PRIu64
+			    " mapped files were not opened, as there were too many; their "
+			    "code has no names (ulimit -n raises the limit)",
+			    num_files);
+}
+
+static void warn_of_late_reads(const struct slow_opener_counts *opener)
+{
+	if (opener->num_late)
+		log_warning("%" PRIu64 " reads of processes and their files took too long and were "
+			    "given up, %" PRIu64 " more of the same processes and users were not "
+			    "tried; their code may have no names",
+			    opener->num_late, opener->num_refused);
+}
+
+int recording_finish(struct recording *recording, int stop_fd)
+{
+	struct finishing finishing = {
+		.recording = recording, .stream = {-1, -1}, .control = {-1, -1}};
+	int status;
+
+	confinement_lower_priority(); /* naming is in no hurry */
+	recording->account.ticks =
+		recorder_get_account(recording->recorder); /* not in the writer */
+	if (recording->options->events.events.length) {
+		recording->events = recorder_get_event_counts(recording->recorder);
+		if (!recording->events) {
+			log_error("out of memory");
+			return EXIT_FAILED;
+		}
+		recording->account.events = recording->events;
+		recording->account.num_events = recording->options->events.events.length;
+	}
+	status = write_by(&finishing, recording->options->naming_user, true, stop_fd);
+	if (can_start_over(&finishing)) {
+		log_warning("another one writes what there is, without names");
+		status = write_by(&finishing, geteuid(), false, stop_fd);
+	}
+	warn_of_truncated_names(&recording->account.ticks.processes);
+	warn_of_unopened_files(recording->account.ticks.unopened_files);
+	warn_of_late_reads(&recording->account.ticks.opener);
+	if (!recording->account.ticks.samples && !recording->account.ticks.off_cpu.samples &&
+	    !recording->is_silent)
+		target_hints_explain_no_samples(recording->options,
+						recording->account.ticks.duration_ns);
+	return status;
+}

@@ -1,0 +1,61 @@
+/*
+ * The processes that name a recording's frames: confined, one after the other, each watched. They
+ * read files that any user of the machine has made; one that dies of a file, or stays too long with
+ * it, is replaced by one that reads less of that file.
+ *
+ *	namers_new() → namers_tend() whenever namers_get_fd() or a tenth of a second says so → namers_end()
+ */
+#ifndef CLI_RECORD_NAMERS_H
+#define CLI_RECORD_NAMERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/attributes.h"
+#include "collect/recorder.h"
+
+struct namers;
+
+struct namers_opts {
+	bool no_inlines;
+	uint64_t limit_ns;      /* for all names */
+	bool has_owner_budgets; /* for files of users who are not ours: file_user_is_ours() */
+	uid_t user;             /* whom they become, if we are root */
+};
+
+/*
+ * Fork the first.
+ *
+ * recorder  has stopped; borrowed
+ * stream    where names go (naming.h); borrowed
+ *
+ * Returns 0, -ENOMEM or negative errno.
+ */
+_must_check_ int namers_new(struct recorder *recorder, const struct namers_opts *opts, int stream,
+			    struct namers **ret);
+
+/* Readable when the present process has ended; -1: none runs, or this kernel has no such thing. */
+int namers_get_fd(const struct namers *namers);
+
+/* Look after the present process, and replace it where that helps. Whether one still works. */
+bool namers_tend(struct namers *namers);
+
+/* Somebody wants the result now: what has no name yet gets none. */
+void namers_stop(struct namers *namers);
+
+/* Say what went wrong, if anything did. */
+void namers_report(const struct namers *namers);
+
+/* CPU time and the largest memory, of all that have ended. */
+struct namers_cost {
+	uint64_t cpu_ns;
+	uint64_t max_rss_bytes;
+};
+
+struct namers_cost namers_get_cost(const struct namers *namers);
+
+/* Ends those that run. NULL is fine. */
+void namers_free(struct namers *namers);
+
+#endif

@@ -1,0 +1,200 @@
+/* The options of `stackwide record`, parsed and checked. */
+#ifndef CLI_RECORD_RECORD_OPTIONS_H
+#define CLI_RECORD_RECORD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/array.h"
+#include "cli/files/output_options.h"
+#include "cli/options/options.h"
+#include "collect/events.h"
+#include "collect/recorder.h"
+#include "collect/target.h"
+
+/* Options of all commands that record, and of `record` alone. */
+enum record_option {
+	OPTION_ALL = 1,
+	OPTION_PID,
+	OPTION_TID,
+	OPTION_CGROUP,
+	OPTION_FREQUENCY,
+	OPTION_DURATION,
+	OPTION_USER_STACKS,
+	OPTION_RUNTIME_FRAMES,
+	OPTION_KERNEL_STACKS,
+	OPTION_NO_CACHE,
+	OPTION_NO_INLINE,
+	OPTION_SCHED,
+	OPTION_FLUSH,
+	OPTION_STATS,
+	OPTION_BUFFER_SIZE,
+	OPTION_CHECK_CALLS,
+	OPTION_ZONES,
+	OPTION_CHILDREN,
+	OPTION_NO_CHILDREN,
+	OPTION_NAMING_LIMIT,
+	OPTION_NAMING_USER,
+	OPTION_USER,
+	OPTION_OFF_CPU,
+	OPTION_PERIOD,
+	OPTION_WAKERS,
+	OPTION_FUTEXES,
+	OPTION_LOCKS,
+	OPTION_SHOWN_METRIC,
+	OPTION_MIN_BLOCK,
+	OPTION_EVENT,
+	OPTION_COUNT,
+	OPTION_FAULTS,
+	OPTION_SYSCALLS,
+	OPTION_IO,
+	OPTION_ALLOC,
+	OPTION_LIVE,
+	OPTION_FILTER,
+};
+
+/* Lines for a command's table. */
+#define RECORD_TARGET_SPECS                                                                                \
+	{OPTION_ALL, 'a', "all", NULL, "sample the whole machine (the default)"},                          \
+		{OPTION_PID, 'p', "pid", "PID[,PID...]",                                                   \
+		 "sample these processes, their children and what they\nstart; ends when they do"},        \
+		{OPTION_CHILDREN, 0, "children", NULL,                                                     \
+		 "with -p: also children, those that are there already\nand those to come (the default)"}, \
+		{OPTION_NO_CHILDREN, 0, "no-children", NULL, "with -p: these processes alone"},            \
+		{OPTION_TID, 't', "tid", "TID[,TID...]",                                                   \
+		 "sample these threads and what they start"},                                              \
+		{OPTION_CGROUP, 0, "cgroup", "PATH",                                                       \
+		 "sample a cgroup (v2) and the groups below it"},                                          \
+	{                                                                                                  \
+		OPTION_FREQUENCY, 'F', "frequency", "HZ", "samples per second and CPU (99)"                \
+	}
+#define RECORD_SAMPLING_SPECS                                                             \
+	{OPTION_USER_STACKS, 0, "user-stacks", "auto|table|fp|none",                      \
+	 "auto (by unwind table, and by frame pointer in code\n"                          \
+	 "that can have none; the default), table, fp or none"},                          \
+		{OPTION_RUNTIME_FRAMES, 0, "runtime-frames", "managed|all|native",        \
+		 "of Python, JavaScript, Java, PHP, Ruby, Perl: the frames\n"             \
+		 "of their programs (managed, the default), the\n"                        \
+		 "interpreters' own as well, or these alone"},                            \
+		{OPTION_KERNEL_STACKS, 0, "kernel-stacks", "on|off",                      \
+		 "whether to take kernel stacks (on)"},                                   \
+		{OPTION_NO_CACHE, 0, "no-cache", NULL,                                    \
+		 "build all unwind tables anew, and keep none in\n/var/cache/stackwide"}, \
+		{OPTION_NO_INLINE, 0, "no-inline", NULL,                                  \
+		 "do not show inlined calls: debug information is not\nread"},            \
+		{OPTION_NAMING_LIMIT, 0, "naming-limit", "TIME",                          \
+		 "time for the names at the end (60s): what has none by\n"                \
+		 "then is given as file and offset"},                                     \
+	{                                                                                 \
+		OPTION_NAMING_USER, 0, "naming-user", "USER",                             \
+			"whom the processes become that read programs and\n"              \
+			"write the files (one of its own), if root records"               \
+	}
+
+#define RECORD_EVENT_SPECS                                                       \
+	{OPTION_EVENT, 'e', "event", "EVENT[,EVENT...]",                         \
+	 "sample these, as perf spells them, each as a metric:\n"                \
+	 "page-faults, cache-misses:u, sched:sched_process_*,\n"                 \
+	 "uprobe:libc:malloc; 'stackwide events' lists them\n"                   \
+	 "(cycles, else cpu-clock)"},                                            \
+		{OPTION_FILTER, 0, "filter", "EXPRESSION",                       \
+		 "of the tracepoints of the -e before it, those hits\n"          \
+		 "alone whose fields match, as the kernel's filters do:\n"       \
+		 "'count > 4096 && comm ~ \"ng*\"'"},                            \
+		{OPTION_COUNT, 'c', "count", "N",                                \
+		 "with -e: a sample for every N of an event, but not of\n"       \
+		 "cpu-clock and task-clock (as many as come at the\n"            \
+		 "frequency; tenfold if the event is no clock)"},                \
+		{OPTION_FAULTS, 0, "faults", NULL,                               \
+		 "who touches new memory: -e page-faults{4096:By}, as a\n"       \
+		 "page is of 4 KiB"},                                            \
+		{OPTION_SYSCALLS, 0, "syscalls", NULL,                           \
+		 "system calls by name, how many and for how long:\n"            \
+		 "-e syscalls,syscall-time"},                                    \
+		{OPTION_IO, 0, "io", NULL,                                       \
+		 "who reads from disks and writes, how much and for\n"           \
+		 "how long: -e block-io,block-io-time,block-discard"},           \
+		{OPTION_ALLOC, 0, "alloc", NULL,                                 \
+		 "who allocates how many bytes: -e alloc (a sample for\n"        \
+		 "512 KiB in the mean; -c 1: each)"},                            \
+	{                                                                        \
+		OPTION_LIVE, 0, "live", NULL,                                    \
+			"who has allocated what was not freed by the end, and\n" \
+			"how long ago: -e alloc-live"                            \
+	}
+
+/* Of --filter. */
+struct filter_option {
+	size_t event_list; /* the -e before it, by its place among them */
+	const char *expression;
+};
+
+struct record_options {
+	bool wants_system; /* -a */
+	ARRAY(pid_t) pids;
+	bool leaves_children_out; /* --no-children: of the pids */
+	ARRAY(pid_t) tids;
+	const char *cgroup_path;
+	char **command;   /* the arguments after --; NULL: none */
+	bool is_for_user; /* --user: the command is run as $SUDO_USER */
+	uint32_t frequency_hz;
+	ARRAY(const char *) event_lists; /* of -e */
+	ARRAY(struct filter_option) filters;
+	struct event_list events;      /* that these are; see record_options_find_events() */
+	uint64_t event_count;          /* 0: by the frequency */
+	uint64_t duration_ns;          /* 0: unlimited */
+	struct output_options outputs; /* at least one request */
+	uint64_t flush_ns;             /* 0: one file */
+	const char *stats_path;
+	ARRAY(char *) zones_paths; /* of --zones; owned */
+	uint64_t naming_limit_ns;
+	uid_t naming_user;
+	bool no_kernel_stacks;
+	enum user_stacks user_stacks;
+	bool no_fp_steps; /* --user-stacks table: never by frame pointer */
+	enum runtime_frames runtime_frames;
+	bool no_table_cache;
+	bool checks_calls;
+	bool no_inlines;
+	bool records_schedule;
+	bool records_off_cpu;
+	bool takes_wakers;
+	bool takes_futexes;
+	bool only_futexes;          /* --locks: other waits are left out */
+	uint64_t off_cpu_period_ns; /* 0 in the options: that of the frequency */
+	uint64_t min_block_ns;      /* of off-CPU time; 0: all is sampled */
+	const char *metric;         /* that is shown where there is one only; NULL: the default */
+	uint64_t ring_bytes;        /* 0: the default */
+};
+
+extern const struct option_spec record_option_specs[];
+
+/*
+ * Returns 0, 1 when help was asked for, or negative (usage error, reported). Values are borrowed from
+ * argv.
+ */
+_must_check_ int record_options_parse(struct record_options *options, int argc, char **argv);
+/* What other commands need to take the same options: defaults, one option, the check at the end.
+   The last two return 0, or negative (usage error, reported). */
+void record_options_init(struct record_options *options);
+_must_check_ int record_options_handle(struct record_options *options, int id, const char *value);
+_must_check_ int record_options_check(const struct record_options *options);
+void record_options_release(struct record_options *options);
+
+/*
+ * After the check: what the words of -e mean on this machine. Returns 0 or an exit status (reported): EXIT_USAGE, or
+ * EXIT_NOT_PERMITTED where the machine has not what they mean.
+ */
+_must_check_ int record_options_find_events(struct record_options *options);
+
+/* Of a thread's off-CPU time; 0: it is not sampled. */
+uint64_t record_options_get_off_cpu_period_ns(const struct record_options *options);
+
+/* The metric of files that hold one only. */
+const char *record_options_get_metric(const struct record_options *options);
+
+/* The target of -p, -t and --cgroup; the whole system without them. Borrows from the options. */
+struct target record_options_get_target(const struct record_options *options);
+
+#endif

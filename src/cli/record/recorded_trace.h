@@ -1,0 +1,21 @@
+/* Makes the timeline of a recording, for outputs with times. */
+#ifndef CLI_RECORD_RECORDED_TRACE_H
+#define CLI_RECORD_RECORDED_TRACE_H
+
+#include "base/attributes.h"
+#include "cli/record/recording.h"
+#include "timeline/timeline.h"
+
+/* Open the files of --zones, for who may not open any later. What cannot be opened is reported. */
+void recorded_trace_open_zones(struct recording *recording);
+
+/*
+ * recording  stopped, its frames named
+ * ret        the caller frees, before the recording
+ *
+ * Returns 0 or an exit status, and has reported why. When only the zones could not be read, or
+ * samples could not be kept, the timeline is there without them; else *ret stays as it is.
+ */
+_must_check_ int recorded_trace_make(const struct recording *recording, struct timeline **ret);
+
+#endif

@@ -1,0 +1,128 @@
+#include "cli/record/runtime_advice.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/attributes.h"
+
+/* The names of code that no perf-map names: in memory that no file backs, and in such that is mapped twice. */
+#define ANONYMOUS_CODE "[anon]"
+#define MEMFD_CODE     "[memfd:"
+/* No advice for less than this share of the weight: 1 / MIN_SHARE. */
+#define MIN_SHARE 100
+
+struct runtime {
+	const char *module; /* its file's name, less the version of a library */
+	const char *name;
+	const char *frame_pointers; /* NULL: its code has them always */
+	const char *names[2];       /* lines; NULL: no more */
+	/* Where builds of this kind are known, stacks are whole and functions have names without options. NUM_RUNTIME_KINDS: never. */
+	enum runtime_kind kind;
+};
+
+/*
+ * What makes a runtime give perf, and with it us, the names of the code that it compiles, or keep
+ * frame pointers in it.
+ */
+static const struct runtime runtimes[] = {
+	{"libjvm.so",
+	 "Java",
+	 "-XX:+PreserveFramePointer",
+	 {"-XX:+UnlockDiagnosticVMOptions",
+	  "-XX:+DumpPerfMapAtExit, or after 'jcmd PID Compiler.perfmap'"},
+	 RUNTIME_HOTSPOT},
+	{"node", "Node.js", NULL, {"--perf-basic-prof", NULL}, NUM_RUNTIME_KINDS},
+	{"libnode.so", "Node.js", NULL, {"--perf-basic-prof", NULL}, NUM_RUNTIME_KINDS},
+};
+
+/* libnode.so.108 is libnode.so, and node_exporter is not node. */
+static bool is_shown(const struct runtime *runtime, const struct flat_table *table)
+{
+	size_t length = strlen(runtime->module);
+
+	for (size_t i = 0; i < table->num_rows; i++) {
+		const char *module = table->rows[i].module;
+
+		if (string_starts_with(module, runtime->module) &&
+		    (!module[length] || module[length] == '.'))
+			return true;
+	}
+	return false;
+}
+
+/* Whether the recording has processes of its kind, and knew all of them: not one of a version or build without its frames. */
+static bool is_known(const struct runtime *runtime, const struct recorder_account *ticks)
+{
+	bool is_there = false;
+
+	for (size_t i = 0; i < ticks->num_runtimes; i++) {
+		const struct runtime_counts *counts = &ticks->runtimes[i];
+
+		if (counts->kind != runtime->kind)
+			continue;
+		if (counts->fits[RUNTIME_UNKNOWN])
+			return false;
+		is_there = true;
+	}
+	return is_there;
+}
+
+static bool needs_options(const struct runtime *runtime, const struct flat_table *table,
+			  const struct recorder_account *ticks)
+{
+	return is_shown(runtime, table) && !is_known(runtime, ticks);
+}
+
+void runtime_advice_append_frame_pointers(struct text *text, const struct flat_table *table,
+					  const struct recorder_account *ticks, const char *indent)
+{
+	for (size_t i = 0; i < ARRAY_LENGTH(runtimes); i++)
+		if (runtimes[i].frame_pointers && needs_options(&runtimes[i], table, ticks))
+			text_printf(text, "%s%s keeps them with %s\n", indent, runtimes[i].name,
+				    runtimes[i].frame_pointers);
+}
+
+static bool is_generated(const struct flat_row *row)
+{
+	size_t length = row->function_length;
+
+	if (length == strlen(ANONYMOUS_CODE))
+		return !memcmp(row->function, ANONYMOUS_CODE, length);
+	return length > strlen(MEMFD_CODE) &&
+	       !memcmp(row->function, MEMFD_CODE, strlen(MEMFD_CODE));
+}
+
+static bool has_unsymbolized_code(const struct flat_table *table)
+{
+	for (size_t i = 0; i < table->num_rows; i++) {
+		const struct flat_row *row = &table->rows[i];
+
+		if (is_generated(row) && row->total >= table->sum / MIN_SHARE)
+			return true;
+	}
+	return false;
+}
+
+void runtime_advice_append_names(struct text *text, const struct flat_table *table,
+				 const struct recorder_account *ticks, const char *indent)
+{
+	if (!has_unsymbolized_code(table))
+		return;
+	for (size_t i = 0; i < ARRAY_LENGTH(runtimes); i++) {
+		const struct runtime *runtime = &runtimes[i];
+
+		if (!needs_options(runtime, table, ticks))
+			continue;
+		text_printf(text, "%s%s names its code with %s\n", indent, runtime->name,
+			    runtime->names[0]);
+		if (runtime->names[1])
+			text_printf(text, "%s%s\n", indent, runtime->names[1]);
+	}
+	for (size_t i = 0; i < ticks->num_runtimes; i++) {
+		const struct named_runtime *named = runtime_kind_get_named(ticks->runtimes[i].kind);
+
+		if (named && named->advice)
+			text_printf(text, "%s%s names its code with %s\n", indent, named->name,
+				    named->advice);
+	}
+}

@@ -1,0 +1,650 @@
+#include "cli/record/summary.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "analysis/flat_table.h"
+#include "analysis/sleepers.h"
+#include "base/clock.h"
+#include "base/table_format.h"
+#include "cli/record/runtime_advice.h"
+#include "viewer/page.h"
+
+#define NUM_TOP         10
+#define DEFAULT_COLUMNS 80
+#define INDENT          "               "
+/* Columns of a row of the top list that are not the name. */
+#define ROW_COLUMNS 12
+/* Less would be shown as 0.00 s. */
+#define SHOWN_NS 5000000
+
+static double percent(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)part / (double)whole : 0;
+}
+
+static void append_part(struct text *text, uint64_t part, uint64_t whole, const char *what)
+{
+	table_append_count(text, part, 0);
+	text_printf(text, " %s (%.1f%%)", what, percent(part, whole));
+}
+
+/* A line below an item of the summary; nothing where the count is 0. */
+static void append_reason(struct text *text, uint64_t count, const char *reason)
+{
+	if (!count)
+		return;
+	text_append_string(text, INDENT);
+	table_append_count(text, count, 0);
+	text_printf(text, " %s\n", reason);
+}
+
+/* Where the kernel had more to count than the CPUs have counters. */
+static void append_gaps(struct text *text, const struct event_counts *event)
+{
+	const struct event_times *times = &event->times;
+
+	if (event_times_are_empty(times))
+		text_printf(text,
+			    INDENT "%s was never counted, as other events had the counters: record "
+				   "fewer at once\n",
+			    event->name);
+	else if (event_times_have_gaps(times))
+		text_printf(text,
+			    INDENT "%s was counted %.1f%% of the time, as other events had the "
+				   "counters:\n" INDENT "weights are scaled by %.2f\n",
+			    event->name, percent(times->running_ns, times->enabled_ns),
+			    (double)times->enabled_ns / (double)times->running_ns);
+}
+
+/* Half of the interval that holds the true sum 19 times of 20: that of so many points of a Poisson process, twice its deviation. */
+static void append_error(struct text *text, const struct event_counts *event)
+{
+	uint64_t num_points = event->is_live ? event->live : event->samples;
+
+	if (event->is_estimated && num_points)
+		text_printf(text, " (± %.2g %%)", 200 / sqrt((double)num_points));
+}
+
+/* Hits after the last sample of each CPU, where they matter: less than a period of each. */
+static void append_rest(struct text *text, const struct event_counts *event)
+{
+	if (!event->rest || event->rest < event->weight / 100)
+		return;
+	text_append_string(text, INDENT);
+	if (string_equals(event->unit, "nanoseconds"))
+		text_printf(text, "%.3f s", (double)event->rest / 1e9);
+	else
+		table_append_count(text, event->rest, 0);
+	text_append_string(text,
+			   " more came after the last sample and are in no stack: a smaller -c "
+			   "leaves less\n");
+}
+
+/* Of memory: what was freed is no part of the profile. */
+static void append_live(struct text *text, const struct event_counts *event)
+{
+	if (!event->is_live)
+		return;
+	text_append_string(text, INDENT);
+	table_append_count(text, event->live, 0);
+	text_append_string(text, " of them were not freed by the end");
+	if (event->live)
+		text_printf(text, ", the oldest of %.1f s", (double)event->oldest_ns / 1e9);
+	text_append_char(text, '\n');
+}
+
+static void append_events(struct text *text, const struct account *account)
+{
+	for (size_t i = 0; i < account->num_events; i++) {
+		const struct event_counts *event = &account->events[i];
+		bool is_time = string_equals(event->unit, "nanoseconds");
+
+		text_append_string(text, i ? INDENT : "  events       ");
+		table_append_count(text, event->samples, 0);
+		text_printf(text, " samples of %s stand for ", event->name);
+		if (is_time)
+			text_printf(text, "%.3f s", (double)event->scaled_weight / 1e9);
+		else
+			table_append_count(text, event->scaled_weight, 0);
+		append_error(text, event);
+		text_append_char(text, '\n');
+		append_rest(text, event);
+		append_live(text, event);
+		append_gaps(text, event);
+	}
+}
+
+static void append_ticks(struct text *text, const struct summary *summary)
+{
+	const struct recorder_account *ticks = &summary->account->ticks;
+
+	table_append_count(text, ticks->samples, 0);
+	text_printf(text, " samples in %.1f s on %u CPU%s", (double)ticks->duration_ns / 1e9,
+		    ticks->num_cpus, ticks->num_cpus == 1 ? "" : "s");
+	if (!summary->account->num_events)
+		text_printf(text, " at %u Hz (%s)", summary->account->frequency_hz,
+			    summary->event_name);
+	if (ticks->idle) {
+		text_append_string(text, "; idle: ");
+		table_append_count(text, ticks->idle, 0);
+		text_append_string(text, " ticks");
+	}
+	text_append_char(text, '\n');
+}
+
+static void append_stacks(struct text *text, const struct summary *summary,
+			  const struct flat_table *table)
+{
+	const struct account *account = summary->account;
+	uint64_t whole = account_sum_whole(account);
+	uint64_t sum = whole + account_sum_truncated(account);
+	uint64_t lack_frame_pointers = 0;
+
+	if (!summary->has_user_stacks || !sum)
+		return;
+	text_append_string(text, "  user stacks  ");
+	append_part(text, whole, sum, "complete");
+	text_append_char(text, '\n');
+	append_reason(text, account->ticks.in_exec, "of these are in an exec, whole in the kernel");
+	append_reason(
+		text, account->ticks.unproven,
+		"of these may lack a caller: a step by frame pointer, and no direct call before\n" INDENT
+		"the return address to confirm it");
+	for (size_t i = 0; i < NUM_TRUNCATIONS; i++) {
+		uint64_t count = account->truncated_user_stacks[i];
+
+		append_reason(text, count, truncation_explain((enum truncation)i));
+		if (i == TRUNCATED_FRAME_POINTER || i == TRUNCATED_JIT_CODE)
+			lack_frame_pointers += count;
+	}
+	if (lack_frame_pointers && lack_frame_pointers >= sum / 100)
+		runtime_advice_append_frame_pointers(text, table, &account->ticks, INDENT);
+}
+
+static const char *explain_runtime_fit(enum runtime_fit fit)
+{
+	switch (fit) {
+	case RUNTIME_FITS_NOT:
+		return "are shown as native code: its calls did not match the native stack";
+	case RUNTIME_NO_THREAD:
+		return "are shown as native code: the thread's state was not found";
+	case RUNTIME_UNREADABLE:
+		return "are shown as native code: its memory could not be read";
+	case RUNTIME_EARLY:
+		return "came before the interpreter was known";
+	case RUNTIME_OUTSIDE:
+		return "ran none of its functions (startup, exit or native thread)";
+	case RUNTIME_UNKNOWN:
+		return "are shown as native code: nothing is known of this version or build";
+	case RUNTIME_NONE:
+	case RUNTIME_FITS:
+	case NUM_RUNTIME_FITS:
+		break;
+	}
+	return "";
+}
+
+static void append_runtimes(struct text *text, const struct recorder_account *ticks)
+{
+	for (size_t i = 0; i < ticks->num_runtimes; i++) {
+		const struct runtime_counts *counts = &ticks->runtimes[i];
+		const char *name = runtime_kind_get_name(counts->kind);
+		bool has_version = counts->major || counts->minor;
+		char version[RUNTIME_VERSION_BYTES];
+		char what[80];
+
+		runtime_format_version(counts->kind, counts->major, counts->minor, version);
+		text_printf(text, "  %-12s ", name);
+		if (runtime_kind_get_named(counts->kind)) {
+			table_append_count(text, counts->samples, 0);
+			text_printf(text, " are shown as native code: frames of %s are not known\n",
+				    name);
+			continue;
+		}
+		snprintf(what, sizeof(what), "with frames of %s%s%s", name, has_version ? " " : "",
+			 has_version ? version : "");
+		append_part(text, counts->fits[RUNTIME_FITS],
+			    counts->samples - counts->fits[RUNTIME_OUTSIDE], what);
+		text_append_char(text, '\n');
+		for (enum runtime_fit fit = RUNTIME_FITS_NOT; fit < NUM_RUNTIME_FITS; fit++)
+			append_reason(text, counts->fits[fit], explain_runtime_fit(fit));
+		append_reason(
+			text, counts->may_lack_inlined,
+			"may lack inlined functions: the data on the code was not readable or has a gap");
+	}
+	append_reason(text, ticks->lost_runtime_codes,
+		      "functions have no name: there were more than are kept");
+}
+
+static const char *explain_unnamed(enum unnamed_reason reason)
+{
+	switch (reason) {
+	case UNNAMED_NO_MAPPING:
+		return "outside every known mapping";
+	case UNNAMED_NO_FILE:
+		return "in files that could not be opened";
+	case UNNAMED_BUILD_ID_DIFFERS:
+		return "in files that were replaced";
+	case UNNAMED_NO_SYMBOL:
+		return "in code without symbols";
+	case UNNAMED_NOT_REACHED:
+		return "not reached by the naming, which was ended";
+	case UNNAMED_NOT:
+	case NUM_UNNAMED_REASONS:
+		break;
+	}
+	return "";
+}
+
+static void append_unread(struct text *text, const struct unread_debug_info *unread)
+{
+	if (!unread->path)
+		return;
+	text_printf(text,
+		    INDENT "inlined calls are missing: debug information of\n" INDENT "%s is in ",
+		    unread->path);
+	text_append_string(text, unread->is_split ? ".dwo files, which are not read;\n" INDENT
+						    "build without -gsplit-dwarf\n"
+						  : "a file of dwz that is not there\n");
+}
+
+static void append_frames(struct text *text, const struct summary *summary,
+			  const struct flat_table *table)
+{
+	const struct account *account = summary->account;
+	uint64_t sum = account->named_frames + account_sum_unnamed(account);
+
+	if (!sum)
+		return;
+	text_append_string(text, "  frames       ");
+	append_part(text, account->named_frames, sum, "named");
+	text_append_char(text, '\n');
+	/* Few are in every recording: libc and the dynamic linker start by such code. */
+	if (account->sizeless_frames >= sum / 100)
+		append_reason(text, account->sizeless_frames,
+			      "named by symbols without size, whose end is unknown");
+	for (size_t i = UNNAMED_NOT + 1; i < NUM_UNNAMED_REASONS; i++)
+		append_reason(text, account->unnamed_frames[i],
+			      explain_unnamed((enum unnamed_reason)i));
+	runtime_advice_append_names(text, table, &account->ticks, INDENT);
+	append_unread(text, &summary->unread_debug_info);
+	if (summary->is_kernel_restricted)
+		text_append_string(text, INDENT "kernel functions have no names: /proc/kallsyms is "
+						"restricted;\n" INDENT
+						"set sysctl kernel.kptr_restrict=0 or run with "
+						"CAP_SYSLOG\n");
+}
+
+static void append_lost(struct text *text, const struct account *account)
+{
+	uint64_t lost = account_sum_lost_samples(account);
+
+	text_append_string(text, "  lost         ");
+	if (lost)
+		append_part(text, lost, lost + account->ticks.samples, "samples");
+	else
+		text_append_string(text, "nothing");
+	text_append_char(text, '\n');
+	append_reason(text, account->ticks.lost_ring_sample,
+		      "found the ring full: a lower --frequency loses less");
+	append_reason(text, account->ticks.lost_ring_stack, "found the ring full for their stack");
+	append_reason(text, account->ticks.lost_unknown_stack, "whose stack never came");
+	append_reason(text, account->ticks.lost_preempted,
+		      "hits of a probe while another thread of the CPU was in it");
+	append_reason(text, account->ticks.lost_skipped,
+		      "hits that the kernel skipped, as a program ran on their CPU already");
+	append_reason(text, account->ticks.lost_block,
+		      "of memory, as so much of it was live at a time: a larger -c loses less");
+	append_reason(
+		text, account->ticks.outside,
+		"not recorded: of processes outside this pid namespace, which it does not show");
+	append_reason(text, account->ticks.unfollowed,
+		      "new threads, beyond the number that is followed, were not sampled");
+	append_reason(text, account->ticks.lost_side_band,
+		      "process events lost by the kernel: /proc was read again, names may miss");
+}
+
+static const char *explain_wait(enum wait_kind kind)
+{
+	switch (kind) {
+	case WAIT_BLOCKED:
+		return "blocked until woken";
+	case WAIT_UNINTERRUPTIBLE:
+		return "likewise, and no signal could";
+	case WAIT_RUN_QUEUE:
+		return "in a run queue after that";
+	case WAIT_PREEMPTED:
+		return "preempted, waiting for a CPU again";
+	case NUM_WAIT_KINDS:
+		break;
+	}
+	return "";
+}
+
+/* Of what threads have lived, where the sums of its parts lack, or have too much. */
+static void append_unaccounted(struct text *text, const struct off_cpu_counts *counts)
+{
+	int64_t unaccounted_ns = off_cpu_counts_get_unaccounted_ns(counts);
+	uint64_t size_ns = (uint64_t)(unaccounted_ns < 0 ? -unaccounted_ns : unaccounted_ns);
+	const char *reason = "missing: waits whose begin was not seen";
+
+	if (!counts->knows_lives || size_ns <= counts->lived_ns / 100)
+		return;
+	if (unaccounted_ns < 0)
+		reason = "counted twice: the kernel did not report all switches";
+	else if (counts->unnoted)
+		reason = "missing: waits that were not noted";
+	text_printf(text, INDENT "%.3f s (%.1f%%) of the threads' time is %s\n",
+		    (double)size_ns / 1e9, percent(size_ns, counts->lived_ns), reason);
+}
+
+static void append_wakers(struct text *text, const struct waker_counts *counts)
+{
+	uint64_t sum = counts->known + counts->unseen + counts->lost;
+
+	if (!counts->is_recorded || !sum)
+		return;
+	text_append_string(text, INDENT);
+	append_part(text, counts->known, sum, "waits with who ended them");
+	text_append_char(text, '\n');
+	append_reason(text, counts->lost, "lost: it was seen, but has not come");
+	append_reason(text, counts->lost_ring, "of these, it found the ring full");
+	append_reason(text, counts->lost_nested,
+		      "of these, it was an interrupt that came during another wakeup");
+	append_reason(text, counts->hidden, "of these, it is of another pid namespace");
+	append_reason(text, counts->left_out,
+		      "user stacks of wakers left out, as /proc/kallsyms is restricted;\n" INDENT
+		      "set sysctl kernel.kptr_restrict=0 or run with CAP_SYSLOG");
+}
+
+/* How much of the time that passes the filters is in the samples. */
+static void append_coverage(struct text *text, const struct off_cpu_counts *counts)
+{
+	if (counts->only_futexes && !account_sum_waits(counts->exact_ns))
+		text_printf(text, "no thread has waited for a futex%s\n",
+			    counts->below_min_block ? " as long" : "");
+	else
+		text_printf(text, "%.2f%% of the time%s\n", account_get_coverage(counts),
+			    counts->only_futexes ? " waited for futexes" : "");
+}
+
+static void append_off_cpu(struct text *text, const struct account *account,
+			   const struct sleepers *sleepers)
+{
+	const struct off_cpu_counts *counts = &account->ticks.off_cpu;
+	uint64_t whole = account->off_cpu.complete_user_stacks + counts->in_exec;
+	uint64_t sum = whole;
+
+	if (!counts->is_recorded)
+		return;
+	for (size_t i = 0; i < NUM_TRUNCATIONS; i++)
+		sum += account->off_cpu.truncated_user_stacks[i];
+	text_append_string(text, "  off-CPU      ");
+	table_append_count(text, counts->samples, 0);
+	text_printf(text,
+		    " samples, one for %.3g ms of a thread: ", (double)counts->period_ns / 1e6);
+	append_coverage(text, counts);
+	for (enum wait_kind kind = 0; kind < NUM_WAIT_KINDS; kind++)
+		if (counts->exact_ns[kind])
+			text_printf(text, INDENT "%.3f s %s\n",
+				    (double)counts->exact_ns[kind] / 1e9, explain_wait(kind));
+	append_reason(text, sleepers->num_threads, "threads slept throughout");
+	if (counts->other_waits)
+		text_printf(text,
+			    INDENT "%.3f s left out, in %" PRIu64
+				   " waits for anything but a futex\n",
+			    (double)counts->other_waits_ns / 1e9, counts->other_waits);
+	if (counts->below_min_block)
+		text_printf(text, INDENT "%.3f s left out, in %" PRIu64 " waits below %.3g ms\n",
+			    (double)counts->below_min_block_ns / 1e9, counts->below_min_block,
+			    (double)counts->min_block_ns / 1e6);
+	if (sum) {
+		text_append_string(text, INDENT);
+		append_part(text, whole, sum, "user stacks complete");
+		text_append_char(text, '\n');
+	}
+	append_reason(text, counts->lost_ring_sample, "samples lost: found the ring full");
+	append_reason(text, counts->lost_ring_stack,
+		      "samples lost: found the ring full for their stack");
+	append_reason(text, counts->lost_unknown_stack, "samples lost: their stack never came");
+	append_reason(text, counts->lost_unread,
+		      "samples lost: memory of sleeping threads did not come in time");
+	append_reason(text, counts->unnoted, "waits not noted: there were too many threads");
+	append_unaccounted(text, counts);
+	append_wakers(text, &counts->wakers);
+}
+
+static void append_scheduling(struct text *text, const struct scheduling_counts *counts)
+{
+	if (!counts->is_recorded)
+		return;
+	text_append_string(text, "  scheduling   ");
+	table_append_count(text, counts->switches, 0);
+	text_append_string(text, " switches and ");
+	table_append_count(text, counts->wakeups, 0);
+	text_append_string(text, " wakeups\n");
+	append_reason(text, counts->kworks.kept, "interrupts, softirqs and items of workqueues");
+	append_reason(text,
+		      counts->kworks.lost_ring + counts->kworks.lost_nested +
+			      counts->kworks.lost_storage,
+		      "of these lost; --stats says why");
+	append_reason(text, counts->lost_ring, "lost: found the ring full");
+	append_reason(text, counts->lost_nested,
+		      "lost: woken by an interrupt inside another event");
+	append_reason(text, counts->lost_storage,
+		      "lost: no room in the temporary file; set TMPDIR to another directory");
+	append_reason(
+		text, counts->lost_unseen,
+		"lost: not reported by the kernel; what ran is shown as [unknown] until it is known");
+}
+
+static void append_cost(struct text *text, const struct account *account)
+{
+	const struct program_time *programs = &account->ticks.program_time;
+	uint64_t recording_ns = account->recording_cpu_ns + programs->ns;
+
+	text_printf(text, "  our cost     %.2f s CPU", (double)recording_ns / 1e9);
+	/* A shorter recording is little more than its start. */
+	if (account->ticks.duration_ns >= NS_PER_SECOND)
+		text_printf(text, " (%.2f%% of one CPU)",
+			    percent(recording_ns, account->ticks.duration_ns));
+	text_printf(text, " and %" PRIu64 " MB while recording;\n",
+		    account->recording_rss_bytes >> 20);
+	if (programs->ns >= SHOWN_NS)
+		text_printf(text, INDENT "%.2f s of it in BPF programs, while others ran%s;\n",
+			    (double)programs->ns / 1e9,
+			    programs->is_sampled ? " (estimated: some runs are timed)" : "");
+	text_printf(text, INDENT "%.2f s and %" PRIu64 " MB with the naming\n",
+		    (double)(account->total_cpu_ns + programs->ns) / 1e9,
+		    account->max_rss_bytes >> 20);
+}
+
+size_t summary_get_columns(void)
+{
+	struct winsize window;
+
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &window) || window.ws_col < 40)
+		return DEFAULT_COLUMNS;
+	return window.ws_col;
+}
+
+/* A name truncated to the terminal; nothing in it may move the cursor. */
+static void append_name(struct text *text, const struct flat_row *row, size_t columns)
+{
+	_cleanup_(text_release) struct text name = {0};
+
+	text_append(&name, row->function, row->function_length);
+	if (*row->module && row->function[0] != '[')
+		text_printf(&name, "  (%s)", row->module);
+	if (name.failed)
+		text->failed = true;
+	else
+		table_append_name(text, name.data, name.length, columns);
+}
+
+static void append_top(struct text *text, const struct flat_table *table, const char *title,
+		       bool by_total, size_t num_columns)
+{
+	size_t columns = num_columns - ROW_COLUMNS;
+
+	text_printf(text, "\n  %s\n", title);
+	for (size_t i = 0; i < table->num_rows && i < NUM_TOP; i++) {
+		const struct flat_row *row = &table->rows[i];
+		uint64_t value = by_total ? row->total : row->self;
+
+		if (!value)
+			break;
+		text_printf(text, "  %6.2f%%  ", percent(value, table->sum));
+		append_name(text, row, columns);
+		text_append_char(text, '\n');
+	}
+}
+
+/* Of several metrics, the one that a file holds, or shows at first. */
+static void append_metric(struct text *text, const struct output *output,
+			  const struct summary *summary)
+{
+	if (profile_count_metrics(summary->profile) > 1 && output_shows_chosen_metric(output))
+		text_printf(text, " of %s",
+			    format_get_metric_name(summary->profile, summary->metric));
+}
+
+/* The user's own path, and what a script of his has made it of. */
+static void append_written(struct text *text, const char *path)
+{
+	text_append_string(text, "wrote ");
+	table_append_name(text, path, strlen(path), SIZE_MAX);
+}
+
+static void append_outputs(struct text *text, const struct summary *summary)
+{
+	text_append_char(text, '\n');
+	for (size_t i = 0; i < summary->outputs->length; i++) {
+		const struct output *output = &summary->outputs->items[i];
+		const char *path = output_file_get_path(output->file);
+
+		if (string_equals(path, "-"))
+			continue;
+		append_written(text, path);
+		text_printf(text, " (%s", output->format->name);
+		append_metric(text, output, summary);
+		text_append_string(text, ", ");
+		table_append_count(text, output_file_get_size(output->file), 0);
+		text_append_string(text, output->format == &format_html
+						 ? " bytes): open it with a browser, on any "
+						   "machine\n"
+						 : " bytes)\n");
+	}
+	if (summary->stats_path && !string_equals(summary->stats_path, "-")) {
+		append_written(text, summary->stats_path);
+		text_append_string(text, " (account of the run)\n");
+	}
+}
+
+/* What the functions below it have a part of. */
+static void append_title(struct text *title, const struct summary *summary)
+{
+	const struct metric *metric = profile_get_metric(summary->profile, summary->metric);
+	const char *unit = profile_get_string(summary->profile, metric->unit);
+
+	if (!summary->account->num_events || string_equals(unit, "nanoseconds"))
+		text_append_string(title, "where the time goes: by self");
+	else
+		text_printf(title, "where %s come from: by self",
+			    profile_get_string(summary->profile, metric->name));
+}
+
+/* Where the time goes. */
+static int append_tops(struct text *text, const struct summary *summary,
+		       const struct sleepers *sleepers)
+{
+	_cleanup_(flat_table_release) struct flat_table table = {0};
+	_cleanup_(text_release) struct text title = {0};
+	_cleanup_(frame_tree_release) struct frame_tree tree;
+	int err = frame_tree_init(&tree, summary->profile);
+
+	if (err)
+		return err;
+	err = sleepers_group(sleepers, &tree, summary->metric, NULL, &table);
+	if (err || !table.num_rows)
+		return err;
+	append_title(&title, summary);
+	if (title.failed)
+		return -ENOMEM;
+	append_top(text, &table, title.data, false, summary->num_columns);
+	flat_table_sort_by_total(&table);
+	append_top(text, &table, "by total (with what it calls)", true, summary->num_columns);
+	return 0;
+}
+
+int summary_append(const struct summary *summary, struct text *ret)
+{
+	_cleanup_(flat_table_release) struct flat_table table;
+	_cleanup_(sleepers_release) struct sleepers sleepers = {0};
+	int err = flat_table_init_profile(&table, summary->profile, 0);
+
+	if (err)
+		return err;
+	err = sleepers_find(summary->profile, summary->metric, NULL, &sleepers);
+	if (err)
+		return err;
+	append_ticks(ret, summary);
+	append_events(ret, summary->account);
+	append_stacks(ret, summary, &table);
+	append_runtimes(ret, &summary->account->ticks);
+	append_frames(ret, summary, &table);
+	append_lost(ret, summary->account);
+	append_off_cpu(ret, summary->account, &sleepers);
+	append_scheduling(ret, &summary->account->ticks.scheduling);
+	append_cost(ret, summary->account);
+	err = append_tops(ret, summary, &sleepers);
+	if (err)
+		return err;
+	append_outputs(ret, summary);
+	return ret->failed ? -ENOMEM : 0;
+}
+
+int summary_append_line(const struct summary *summary, struct text *ret)
+{
+	const struct account *account = summary->account;
+	uint64_t whole = account_sum_whole(account);
+	uint64_t sum = whole + account_sum_truncated(account);
+
+	table_append_count(ret, account->ticks.samples, 0);
+	text_printf(ret, " samples in %.1f s", (double)account->ticks.duration_ns / 1e9);
+	if (summary->has_user_stacks && sum)
+		text_printf(ret, ", %.1f%% of the user stacks complete", percent(whole, sum));
+	text_append_string(ret, ", lost ");
+	table_append_count(ret, account_sum_lost_samples(account), 0);
+	for (size_t i = 0; i < summary->outputs->length; i++)
+		text_printf(ret, "%s%s", i ? ", " : ": ",
+			    output_file_get_path(summary->outputs->items[i].file));
+	text_append_char(ret, '\n');
+	return ret->failed ? -ENOMEM : 0;
+}
+
+static int print(const struct summary *summary,
+		 int (*append)(const struct summary *summary, struct text *ret))
+{
+	_cleanup_(text_release) struct text text = {0};
+	int err = append(summary, &text);
+
+	if (!err)
+		fwrite(text.data, 1, text.length, stderr);
+	return err;
+}
+
+int summary_print(const struct summary *summary)
+{
+	return print(summary, summary_append);
+}
+
+int summary_print_line(const struct summary *summary)
+{
+	return print(summary, summary_append_line);
+}

@@ -1,0 +1,41 @@
+/*
+ * What a person reads when a recording ends: where the time went, how far the result can be
+ * trusted, what it cost, where it is.
+ */
+#ifndef CLI_RECORD_SUMMARY_H
+#define CLI_RECORD_SUMMARY_H
+
+#include <stdbool.h>
+
+#include "base/attributes.h"
+#include "base/text.h"
+#include "cli/files/outputs.h"
+#include "cli/record/account.h"
+#include "symbolize/symbolizer.h"
+
+struct summary {
+	const struct account *account;
+	const struct profile *profile;
+	const struct outputs *outputs;
+	const char *stats_path; /* NULL: none was written */
+	const char *event_name;
+	bool is_kernel_restricted; /* kallsyms showed no addresses */
+	struct unread_debug_info unread_debug_info;
+	bool has_user_stacks;
+	uint32_t metric;    /* of the top functions */
+	size_t num_columns; /* summary_get_columns() */
+};
+
+/* Those of the terminal that standard error is, or a usual number. At least 40. */
+size_t summary_get_columns(void);
+
+/* Append it. Returns 0 or -ENOMEM. */
+_must_check_ int summary_append(const struct summary *summary, struct text *ret);
+/* In one line, for one flush of many. */
+_must_check_ int summary_append_line(const struct summary *summary, struct text *ret);
+
+/* Print them to standard error. Return 0 or -ENOMEM. */
+_must_check_ int summary_print(const struct summary *summary);
+_must_check_ int summary_print_line(const struct summary *summary);
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * The rows of the history in the archive's index, so that a capture is read once for it.
+ */
+#ifndef CLI_REPORT_HISTORY_INDEX_H
+#define CLI_REPORT_HISTORY_INDEX_H
+
+#include <stdbool.h>
+
+#include "archive/archive.h"
+#include "base/array.h"
+#include "base/attributes.h"
+#include "cli/report/history_row.h"
+
+struct history_index {
+	const struct archive *archive; /* the caller's */
+	struct archive_index *known;
+	ARRAY(struct archive_index_line) added; /* not written yet; the texts are owned */
+	bool is_read_only;
+};
+
+/* Read what there is. The archive is borrowed. Returns 0 or -ENOMEM. */
+_must_check_ int history_index_init(struct history_index *index, const struct archive *archive);
+/* Write what was added, and release the rest. */
+void history_index_release(struct history_index *index);
+
+/*
+ * Make the row of a capture from the index. path is copied.
+ *
+ * Returns whether there is one: then the caller releases it; else the capture must be read.
+ */
+_must_check_ bool history_index_find(const struct history_index *index,
+				     const struct archive_capture *capture, const char *path,
+				     struct history_row *ret);
+
+/*
+ * Remember a row, which is final (history_row_read()). The capture is borrowed until
+ * history_index_release(). Where it cannot be written, it is not.
+ */
+void history_index_add(struct history_index *index, const struct archive_capture *capture,
+		       const struct history_row *row);
+
+/*
+ * Write one line, a text of history_row_append_text() that may be from elsewhere. Returns 0 or negative
+ * errno.
+ */
+_must_check_ int history_index_write(const struct archive *archive,
+				     const struct archive_capture *capture, const char *text);
+
+#endif
