@@ -107,7 +107,7 @@ $(G)/viewer.wasm: $(WASM_OBJECTS)
 	$(call say,WASM,$@)
 	$(Q)$(CLANG) $(WASM_LDFLAGS) -o $@ $^
 
-$(G)/viewer.html: $(G)/viewer.wasm $(wildcard src/viewer/web/*) scripts/bundle-viewer
+$(G)/viewer.html: $(G)/viewer.wasm $(wildcard src/viewer/web/*.* src/viewer/web/*/*) scripts/bundle-viewer
 	$(call say,PAGE,$@)
 	$(Q)scripts/bundle-viewer $< src/viewer/web >$@
 

@@ -36,5 +36,5 @@ if (($# == 0)); then
     set -- "${files[@]}" "$scratch/small.er.tar" "$scratch/page.html"
 fi
 # Node before 22 takes a file for a module by its name only.
-cp "$tests/../../src/viewer/web/core.js" "$scratch/core.mjs" || exit 1
+cp "$tests/../../src/viewer/web/core/core.js" "$scratch/core.mjs" || exit 1
 node "$tests/viewer_core.mjs" "$(dirname "$STACKWIDE")/viewer.wasm" "$scratch/core.mjs" "$scratch" "$@"

@@ -10,5 +10,5 @@ command -v node >/dev/null || {
 scratch=$(mktemp -d) || exit 1
 trap 'rm -rf "$scratch"' EXIT
 # Node before 22 takes a file for a module by its name only.
-cp "$tests/../../src/viewer/web/state.js" "$scratch/state.mjs" || exit 1
+cp "$tests/../../src/viewer/web/state/state.js" "$scratch/state.mjs" || exit 1
 node "$tests/viewer_links.mjs" "$scratch/state.mjs"

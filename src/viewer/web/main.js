@@ -1,26 +1,26 @@
 // The page: makes the parts, connects them, and shows the tab that is chosen.
 
-import { Chips, Crumbs, Search } from './bars.js';
-import { shorten } from './bounds.js';
-import { COLOR_MODES, MARK_COLORS } from './colors.js';
-import { announce, copyText, find, make } from './dom.js';
-import { Exporter, unpackBase64 } from './export.js';
-import { Files, FilesView } from './files.js';
-import { FlameView } from './flame.js';
-import { FlatView } from './flat.js';
-import { HeatmapView } from './heatmap.js';
-import { Inspection } from './inspection.js';
-import { listenToKeys, makeBindings, showSheet } from './keys.js';
-import { LISTS, ListView } from './lists.js';
-import { openMenu } from './menu.js';
-import { Model } from './model.js';
-import { Paper } from './paper.js';
-import { pending } from './pending.js';
-import { RelativesView } from './relatives.js';
-import { describeLevel, isSame, makeLinkable } from './state.js';
-import { TreeView } from './tree.js';
-import { formatBytes, formatExact, formatPercent, formatValue } from './units.js';
-import { WakersView } from './wakers.js';
+import { Chips, Crumbs, Search } from './views/bars.js';
+import { shorten } from './core/bounds.js';
+import { COLOR_MODES, MARK_COLORS } from './core/colors.js';
+import { announce, copyText, find, make } from './core/dom.js';
+import { Exporter, unpackBase64 } from './state/export.js';
+import { Files, FilesView } from './views/files.js';
+import { FlameView } from './views/flame.js';
+import { FlatView } from './views/flat.js';
+import { HeatmapView } from './views/heatmap.js';
+import { Inspection } from './state/inspection.js';
+import { listenToKeys, makeBindings, showSheet } from './state/keys.js';
+import { LISTS, ListView } from './views/lists.js';
+import { openMenu } from './core/menu.js';
+import { Model } from './state/model.js';
+import { Paper } from './core/paper.js';
+import { pending } from './core/pending.js';
+import { RelativesView } from './views/relatives.js';
+import { describeLevel, isSame, makeLinkable } from './state/state.js';
+import { TreeView } from './views/tree.js';
+import { formatBytes, formatExact, formatPercent, formatValue } from './core/units.js';
+import { WakersView } from './views/wakers.js';
 
 const TABS = [
 	{ id: 'flame', label: 'Flame' }, { id: 'flat', label: 'Flat' }, { id: 'relatives', label: 'Callers & callees' },
@@ -256,9 +256,9 @@ class Page {
 		const addScope = (filtered) => (filtered.some((l) => model.getLevel(l).module !== undefined) ? ', in any module' : '');
 		/** @type {'thread' | 'function'} */
 		const kind = level.isThread ? 'thread' : 'function';
-		/** @param {import('./state.js').FilterKind} filterKind @param {() => string} pattern @param {boolean} excludes */
+		/** @param {import('./state/state.js').FilterKind} filterKind @param {() => string} pattern @param {boolean} excludes */
 		const filter = (filterKind, pattern, excludes) => () => model.addFilter({ kind: filterKind, pattern: pattern(), excludes });
-		/** @type {import('./menu.js').MenuItem[]} */
+		/** @type {import('./core/menu.js').MenuItem[]} */
 		const items = [
 			{ heading: shorten(describeLevel(level), 60) },
 			{ label: 'Select up to here', hint: 'click', run: () => model.selectLevels(levels) },
@@ -300,7 +300,7 @@ class Page {
 		if (!names || !metric) return;
 		const [threads, functions] = [true, false].map((isThread) => levels.filter((l) => model.getLevel(l).isThread === isThread)
 			.map((l) => names.getLevelName(l)));
-		/** @type {import('./state.js').Filter[]} */
+		/** @type {import('./state/state.js').Filter[]} */
 		const filters = threads.map((pattern) => ({ kind: 'thread', pattern, excludes: false }));
 		// Before the `--`: a waker may have called it, too.
 		if (functions.length && !functions.includes('--'))
@@ -314,7 +314,7 @@ class Page {
 
 	/**
 	 * @param {string[]} wanted names of functions @param {string} [regex] or all that it matches
-	 * @returns {import('./menu.js').MenuItem[]}
+	 * @returns {import('./core/menu.js').MenuItem[]}
 	 */
 	makeColorItems(wanted, regex) {
 		const { model } = this;
@@ -334,7 +334,7 @@ class Page {
 		const { model } = this;
 		const { state } = model;
 		const matches = this.search.matches;
-		/** @type {import('./menu.js').MenuItem[]} */
+		/** @type {import('./core/menu.js').MenuItem[]} */
 		const items = [{ heading: 'Colours' }, ...COLOR_MODES.filter((mode) => mode.id !== 'change' || model.numbers.isComparison)
 			.map((mode) => ({ label: mode.label, isChosen: this.flame.getMode() === mode.id, run: () => model.update({ colors: mode.id }) }))];
 		if (model.levels.length)
@@ -374,7 +374,7 @@ class Page {
 		const { model } = this;
 		const { state } = model;
 		const baseline = model.getBaseline();
-		/** @type {import('./menu.js').MenuItem[]} */
+		/** @type {import('./core/menu.js').MenuItem[]} */
 		const items = [{ heading: 'Order of frames' },
 			{ label: 'Heaviest first', isChosen: state.order === 'weight', run: () => model.update({ order: 'weight' }) },
 			{ label: 'By name', isChosen: state.order === 'name', run: () => model.update({ order: 'name' }) },

@@ -1,6 +1,6 @@
 // What runs beside the page: reading, adding up and laying out, so that the page never waits.
 
-import { Core, Crash, NONE } from './core.js';
+import { Core, Crash, NONE } from './core/core.js';
 
 /** @type {Core | undefined} */
 let core;

@@ -1,21 +1,21 @@
 // The bars above the view: breadcrumbs of the fragment, chips of the filters, and the search box.
 
-import { announce, find, icon, make } from './dom.js';
-import { MOST_LEVELS, makeLevels, shorten } from './bounds.js';
-import { describeLevel } from './state.js';
-import { describePattern } from './time_range.js';
-import { formatCount, formatExact, formatPercent } from './units.js';
+import { announce, find, icon, make } from '../core/dom.js';
+import { MOST_LEVELS, makeLevels, shorten } from '../core/bounds.js';
+import { describeLevel } from '../state/state.js';
+import { describePattern } from '../core/time_range.js';
+import { formatCount, formatExact, formatPercent } from '../core/units.js';
 
 const REST_OF_TYPING_MS = 1000;
 
 /** The fragment, always visible; each crumb can be clicked, and text can be typed instead. */
 export class Crumbs {
-	/** @param {import('./model.js').Model} model */
+	/** @param {import('../state/model.js').Model} model */
 	constructor(model) {
 		this.model = model;
 		this.place = find('crumbs');
 		this.isTyping = false;
-		/** @type {import('./state.js').Level[] | undefined} */
+		/** @type {import('../state/state.js').Level[] | undefined} */
 		this.shown = undefined;
 		this.room = MOST_LEVELS; // for so many of its levels
 	}
@@ -109,7 +109,7 @@ export class Crumbs {
 }
 
 export class Chips {
-	/** @param {import('./model.js').Model} model */
+	/** @param {import('../state/model.js').Model} model */
 	constructor(model) {
 		this.model = model;
 	}
@@ -122,7 +122,7 @@ export class Chips {
 			filters.length > 1 ? make('button', { class: 'link', onclick: () => this.model.update({ filters: [] }) }, 'Remove all') : '');
 	}
 
-	/** @param {import('./state.js').Filter} filter @param {number} i */
+	/** @param {import('../state/state.js').Filter} filter @param {number} i */
 	makeChip(filter, i) {
 		const { model } = this;
 		const { filters } = model.state;
@@ -140,7 +140,7 @@ export class Chips {
 }
 
 export class Search {
-	/** @param {import('./model.js').Model} model @param {import('./flame.js').FlameView} flame */
+	/** @param {import('../state/model.js').Model} model @param {import('./flame.js').FlameView} flame */
 	constructor(model, flame) {
 		this.model = model;
 		this.flame = flame;

@@ -1,12 +1,12 @@
 // The whole flame, small: where the part that is shown lies in it, and where a search matches.
 
-import { getColor, toCss } from './colors.js';
-import { SEARCH_COLOR } from './colors.js';
+import { getColor, toCss } from '../core/colors.js';
+import { SEARCH_COLOR } from '../core/colors.js';
 
 export class Minimap {
 	/**
 	 * @param {HTMLCanvasElement} canvas
-	 * @param {import('./zoom.js').Zoom} zoom
+	 * @param {import('../state/zoom.js').Zoom} zoom
 	 */
 	constructor(canvas, zoom) {
 		this.canvas = canvas;
@@ -30,9 +30,9 @@ export class Minimap {
 	}
 
 	/**
-	 * @param {import('./names.js').Boxes} boxes of the whole flame
+	 * @param {import('../core/names.js').Boxes} boxes of the whole flame
 	 * @param {number} layoutWidth that they were laid out for
-	 * @param {import('./names.js').Names} names
+	 * @param {import('../core/names.js').Names} names
 	 * @param {{from: number, to: number, growsUp: boolean, matches: Uint8Array | null, isDark: boolean}} options
 	 */
 	paint(boxes, layoutWidth, names, { from, to, growsUp, matches, isDark }) {

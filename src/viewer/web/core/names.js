@@ -17,7 +17,7 @@ export const isKernel = (flags) => (flags & KIND_MASK) === 1;
 // A level of a fragment is a number, as the core takes it: a symbol, or this and a function.
 const LEVEL_FUNCTION = 2 ** 31;
 
-/** How a level is found again. @param {import('./state.js').Level} level */
+/** How a level is found again. @param {import('../state/state.js').Level} level */
 const getLevelKey = ({ name, isThread, module, isKernel }) =>
 	(isThread ? '@' : '=') + name + (module === undefined ? '' : `\0${module}\0${isKernel ? 'kernel' : ''}`);
 
@@ -107,9 +107,9 @@ export class Names {
 		return this.getName(this.getLevelSymbol(level));
 	}
 
-	/** As the state has it. @param {number} number @returns {import('./state.js').Level} */
+	/** As the state has it. @param {number} number @returns {import('../state/state.js').Level} */
 	getLevel(number) {
-		/** @type {import('./state.js').Level} */
+		/** @type {import('../state/state.js').Level} */
 		const level = { name: this.getLevelName(number), isThread: this.isThread(this.getLevelSymbol(number)) };
 		if (number >= LEVEL_FUNCTION) {
 			level.module = this.getModule(number - LEVEL_FUNCTION);
@@ -119,7 +119,7 @@ export class Names {
 		return level;
 	}
 
-	/** The number of a level. @param {import('./state.js').Level} level @returns {number | undefined} */
+	/** The number of a level. @param {import('../state/state.js').Level} level @returns {number | undefined} */
 	findLevel(level) {
 		const known = this.known.get(getLevelKey(level));
 		if (known !== undefined) return known;

@@ -1,7 +1,7 @@
 // The part of the flame's width that is looked at. While a gesture goes on, it is the flame's own;
 // when that has ended it goes into the state, as one step of the history.
 
-import { pending } from './pending.js';
+import { pending } from '../core/pending.js';
 import { isSame, makeZoom } from './state.js';
 
 const LEAST_SIZE = 1e-9;

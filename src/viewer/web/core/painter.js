@@ -18,7 +18,7 @@ import { SEARCH_COLOR, deriveColor, getColor, getInk, mixColors, readHex, toCss 
  * @property {number} hovered   box; -1: none
  * @property {number} focused
  * @property {{sum: number, baselineSum: number}} sums
- * @property {import('./changes.js').Changes | undefined} changes of a comparison, once they are known
+ * @property {import('../state/changes.js').Changes | undefined} changes of a comparison, once they are known
  * @property {string} allLabel
  */
 

@@ -7,7 +7,7 @@ const STRIP_ROWS = 10;
 const MOST_ROWS = 2000; // forty pages of a wide screen's flame
 
 export class Paper {
-	/** @param {import('./flame.js').FlameView} flame */
+	/** @param {import('../views/flame.js').FlameView} flame */
 	constructor(flame) {
 		this.flame = flame;
 		this.place = make('div', { id: 'flame-paper', 'aria-hidden': 'true' });

@@ -1,11 +1,11 @@
 // Opening files, by dialog and by dropping; the list of what is open; what there is to know about
 // how it was read.
 
-import { announce, find, icon, make } from './dom.js';
-import { pending } from './pending.js';
+import { announce, find, icon, make } from '../core/dom.js';
+import { pending } from '../core/pending.js';
 import { makeReport } from './report.js';
-import { gatherExperiments } from './tar.js';
-import { formatCount } from './units.js';
+import { gatherExperiments } from '../core/tar.js';
+import { formatCount } from '../core/units.js';
 
 /** @typedef {{name: string, blob: Blob, format?: string}} Opened */
 
@@ -59,7 +59,7 @@ async function readDrop(data) {
 }
 
 export class Files {
-	/** @param {import('./model.js').Model} model */
+	/** @param {import('../state/model.js').Model} model */
 	constructor(model) {
 		this.model = model;
 		this.input = /** @type {HTMLInputElement} */ (find('file-input'));
@@ -131,7 +131,7 @@ export class Files {
 		this.note(text, 'bad');
 	}
 
-	/** What was read in part says so at once, not in a tab that nobody opens. @param {import('./model.js').Source} source */
+	/** What was read in part says so at once, not in a tab that nobody opens. @param {import('../state/model.js').Source} source */
 	warn(source) {
 		const lines = source.warnings.trim().split('\n');
 		const rest = lines.length > 1 ? ` (and ${formatCount(lines.length - 1, 'more warning')})` : '';
@@ -152,7 +152,7 @@ export class Files {
 
 /** The tab with all files. */
 export class FilesView {
-	/** @param {import('./model.js').Model} model @param {Files} files */
+	/** @param {import('../state/model.js').Model} model @param {Files} files */
 	constructor(model, files) {
 		this.model = model;
 		this.files = files;
@@ -179,7 +179,7 @@ export class FilesView {
 		this.model.update({ sides });
 	}
 
-	/** @param {import('./model.js').Source} source */
+	/** @param {import('../state/model.js').Source} source */
 	makeCard(source) {
 		const { model } = this;
 		const name = /** @type {HTMLInputElement} */ (make('input', {
@@ -202,7 +202,7 @@ export class FilesView {
 			makeReport(source));
 	}
 
-	/** Of files with one name a filter would mean all. @param {import('./model.js').Source} source @param {boolean} excludes */
+	/** Of files with one name a filter would mean all. @param {import('../state/model.js').Source} source @param {boolean} excludes */
 	filter(source, excludes) {
 		const { model } = this;
 		const hasTwin = model.getSources().some((other) => other.id !== source.id && other.path === source.path);

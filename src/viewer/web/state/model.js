@@ -2,9 +2,9 @@
 // that shows listens to 'change'.
 
 import { Changes } from './changes.js';
-import { Client } from './client.js';
-import { Names } from './names.js';
-import { pending } from './pending.js';
+import { Client } from '../core/client.js';
+import { Names } from '../core/names.js';
+import { pending } from '../core/pending.js';
 import { readView } from './saved_view.js';
 import { ROOTS, getFirstState, hasSameFlame, hasSameView, isSame, makeLinkable, readHash, writeHash } from './state.js';
 

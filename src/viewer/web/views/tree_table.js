@@ -1,8 +1,8 @@
 // A table whose rows open and close. What is below a row is asked for when it is opened first.
 
-import { shorten } from './bounds.js';
-import { make } from './dom.js';
-import { Table } from './table.js';
+import { shorten } from '../core/bounds.js';
+import { make } from '../core/dom.js';
+import { Table } from '../core/table.js';
 
 /**
  * @typedef {object} OpenRow
@@ -18,7 +18,7 @@ export class TreeTable {
 	 * @param {HTMLElement} place
 	 * @param {object} options as of a table
 	 * @param {string} options.label
-	 * @param {import('./table.js').Column<R>[]} options.columns
+	 * @param {import('../core/table.js').Column<R>[]} options.columns
 	 * @param {(row: R) => string | number} options.getKey
 	 * @param {(row: R, place: {x: number, y: number}) => void} options.onmenu
 	 * @param {string} [options.empty]
@@ -73,7 +73,7 @@ export class TreeTable {
  * The column of names, further in with every level.
  * @template {OpenRow} R
  * @param {string} label
- * @returns {import('./table.js').Column<R>}
+ * @returns {import('../core/table.js').Column<R>}
  */
 export function makeTreeColumn(label) {
 	return {

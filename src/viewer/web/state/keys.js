@@ -1,7 +1,7 @@
 // The keyboard: what every key does, in one table that is also the sheet behind `?`.
 
-import { find, make } from './dom.js';
-import { isMenuOpen } from './menu.js';
+import { find, make } from '../core/dom.js';
+import { isMenuOpen } from '../core/menu.js';
 
 /** @typedef {{keys: string, text: string, match?: (event: KeyboardEvent) => boolean, run?: () => void}} Binding */
 

@@ -1,11 +1,11 @@
 // Threads, processes and modules with their weights; a row is a filter.
 
-import { shorten } from './bounds.js';
-import { makeWeightColumns } from './columns.js';
-import { copyText, find, make } from './dom.js';
-import { readTable } from './names.js';
-import { openMenu } from './menu.js';
-import { Table } from './table.js';
+import { shorten } from '../core/bounds.js';
+import { makeWeightColumns } from '../core/columns.js';
+import { copyText, find, make } from '../core/dom.js';
+import { readTable } from '../core/names.js';
+import { openMenu } from '../core/menu.js';
+import { Table } from '../core/table.js';
 
 /**
  * @typedef {object} ListRow
@@ -19,7 +19,7 @@ import { Table } from './table.js';
  * @property {string} pattern of the filter
  */
 
-/** @typedef {{id: 'threads' | 'processes' | 'modules', kind: import('./state.js').FilterKind, label: string, about: string, table: number}} ListKind */
+/** @typedef {{id: 'threads' | 'processes' | 'modules', kind: import('../state/state.js').FilterKind, label: string, about: string, table: number}} ListKind */
 
 /** @type {ListKind[]} */
 export const LISTS = [
@@ -29,7 +29,7 @@ export const LISTS = [
 ];
 
 export class ListView {
-	/** @param {import('./model.js').Model} model @param {ListKind} list */
+	/** @param {import('../state/model.js').Model} model @param {ListKind} list */
 	constructor(model, list) {
 		this.model = model;
 		this.list = list;
@@ -52,9 +52,9 @@ export class ListView {
 		});
 	}
 
-	/** @returns {import('./table.js').Column<ListRow>[]} */
+	/** @returns {import('../core/table.js').Column<ListRow>[]} */
 	makeColumns() {
-		/** @type {import('./table.js').Column<ListRow>[]} */
+		/** @type {import('../core/table.js').Column<ListRow>[]} */
 		const columns = [
 			...makeWeightColumns(/** @type {any} */ (this.model), this.list.kind === 'module'),
 			{ id: 'name', label: this.list.label, width: 'minmax(160px, 2fr)', sortBy: (row) => row.name,
@@ -78,7 +78,7 @@ export class ListView {
 		else this.table.setRows(this.list.id === 'threads' ? this.makeThreads(rows) : this.makeProcesses(rows));
 	}
 
-	/** @param {import('./names.js').TableRow[]} rows @returns {ListRow[]} */
+	/** @param {import('../core/names.js').TableRow[]} rows @returns {ListRow[]} */
 	makeModules(rows) {
 		const modules = this.model.names?.modules ?? {};
 		return rows.map((row) => ({
@@ -86,7 +86,7 @@ export class ListView {
 		}));
 	}
 
-	/** Threads of one name, process and number are one row, whatever file they are from. @param {import('./names.js').TableRow[]} rows */
+	/** Threads of one name, process and number are one row, whatever file they are from. @param {import('../core/names.js').TableRow[]} rows */
 	makeThreads(rows) {
 		return this.gather(rows, (thread) => thread.comm || thread.tid ? {
 			name: thread.tid ? `${thread.comm} (${thread.tid})` : thread.comm || '(no name)',
@@ -95,7 +95,7 @@ export class ListView {
 		} : undefined);
 	}
 
-	/** @param {import('./names.js').TableRow[]} rows */
+	/** @param {import('../core/names.js').TableRow[]} rows */
 	makeProcesses(rows) {
 		const processes = this.gather(rows, (thread) => thread.process || thread.pid ? {
 			name: thread.pid ? `${thread.process || thread.comm} (${thread.pid})` : thread.process,
@@ -106,8 +106,8 @@ export class ListView {
 	}
 
 	/**
-	 * @param {import('./names.js').TableRow[]} rows
-	 * @param {(thread: import('./names.js').Thread) => {name: string, about: string, pattern: string} | undefined} describe
+	 * @param {import('../core/names.js').TableRow[]} rows
+	 * @param {(thread: import('../core/names.js').Thread) => {name: string, about: string, pattern: string} | undefined} describe
 	 */
 	gather(rows, describe) {
 		/** @type {Map<string, ListRow & {count: number}>} */

@@ -1,7 +1,7 @@
 // Taking the view away: as a flame graph, as text, as a picture, or with the whole data.
 
-import { announce, saveFile } from './dom.js';
-import { Painter, ROW_HEIGHT } from './painter.js';
+import { announce, saveFile } from '../core/dom.js';
+import { Painter, ROW_HEIGHT } from '../core/painter.js';
 import { putView } from './saved_view.js';
 
 /** @param {Uint8Array} bytes */
@@ -27,7 +27,7 @@ export function unpackBase64(text) {
 }
 
 export class Exporter {
-	/** @param {import('./model.js').Model} model @param {import('./flame.js').FlameView} flame @param {string} page the page's own source */
+	/** @param {import('./model.js').Model} model @param {import('../views/flame.js').FlameView} flame @param {string} page the page's own source */
 	constructor(model, flame, page) {
 		this.model = model;
 		this.flame = flame;

@@ -19,8 +19,8 @@
 //   getHeatmap()      { columns, sum }: of seconds that are drawn, and of all cells
 //   findTime(ms)      { x, y } of the middle of that millisecond's cell, in pixels of the window
 
-import { ROW_HEIGHT } from './painter.js';
-import { pending } from './pending.js';
+import { ROW_HEIGHT } from '../core/painter.js';
+import { pending } from '../core/pending.js';
 
 export class Inspection {
 	/** @type {any} */

@@ -1,10 +1,10 @@
 // When samples were taken: a column is a second (or more), a row a fiftieth of it, from the bottom
 // up, and the colour the weight. Cells are numbered in order of time; a stretch of them is a filter.
 
-import { fromOklch } from './colors.js';
-import { announce, find, make } from './dom.js';
-import { formatClock, formatRange, formatTime, readRange, writeRange } from './time_range.js';
-import { formatExact, formatPercent, formatValue } from './units.js';
+import { fromOklch } from '../core/colors.js';
+import { announce, find, make } from '../core/dom.js';
+import { formatClock, formatRange, formatTime, readRange, writeRange } from '../core/time_range.js';
+import { formatExact, formatPercent, formatValue } from '../core/units.js';
 
 /**
  * @typedef {object} Grid
@@ -55,7 +55,7 @@ function getStep(least) {
 }
 
 export class HeatmapView {
-	/** @param {import('./model.js').Model} model */
+	/** @param {import('../state/model.js').Model} model */
 	constructor(model) {
 		this.model = model;
 		this.area = find('heatmap');
@@ -125,13 +125,13 @@ export class HeatmapView {
 
 	// ---- cells and times ----
 
-	/** @param {number} cell @returns {import('./time_range.js').Range} */
+	/** @param {number} cell @returns {import('../core/time_range.js').Range} */
 	getCellRange(cell) {
 		const rowMs = this.grid?.rowMs ?? 1;
 		return { from: cell * rowMs, to: (cell + 1) * rowMs };
 	}
 
-	/** @returns {import('./time_range.js').Range} */
+	/** @returns {import('../core/time_range.js').Range} */
 	getSelection() {
 		const from = this.getCellRange(Math.min(this.anchor, this.cursor)).from;
 		return { from, to: this.getCellRange(Math.max(this.anchor, this.cursor)).to };
@@ -255,7 +255,7 @@ export class HeatmapView {
 
 	// ---- words ----
 
-	/** @param {import('./time_range.js').Range} range */
+	/** @param {import('../core/time_range.js').Range} range */
 	measure({ from, to }) {
 		const { cells, rowMs } = /** @type {Grid} */ (this.grid);
 		let sum = 0;
@@ -263,7 +263,7 @@ export class HeatmapView {
 		return sum;
 	}
 
-	/** @param {import('./time_range.js').Range} range */
+	/** @param {import('../core/time_range.js').Range} range */
 	formatWeight(range) {
 		const metric = this.model.getMetric();
 		const weight = this.measure(range);
@@ -271,7 +271,7 @@ export class HeatmapView {
 		return `${text}, ${formatPercent(weight, this.grid?.sum ?? 0)}`;
 	}
 
-	/** @param {import('./time_range.js').Range} range */
+	/** @param {import('../core/time_range.js').Range} range */
 	describe(range) {
 		const start = this.grid?.startMs;
 		const lines = [make('div', { class: 'tip-name' }, formatRange(range))];

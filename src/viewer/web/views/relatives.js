@@ -1,18 +1,18 @@
 // Three lists around the fragment: who calls it, what it is, what it calls; with the sums that
 // must agree.
 
-import { MOST_LEVELS, makeLevels, shorten } from './bounds.js';
-import { find, make } from './dom.js';
-import { Boxes } from './names.js';
-import { describeLevel } from './state.js';
-import { Table } from './table.js';
-import { formatExact, formatPercent, formatValue } from './units.js';
+import { MOST_LEVELS, makeLevels, shorten } from '../core/bounds.js';
+import { find, make } from '../core/dom.js';
+import { Boxes } from '../core/names.js';
+import { describeLevel } from '../state/state.js';
+import { Table } from '../core/table.js';
+import { formatExact, formatPercent, formatValue } from '../core/units.js';
 
 /** @typedef {{symbol: number, name: string, total: number, baselineTotal: number}} Relative */
 
 export class RelativesView {
 	/**
-	 * @param {import('./model.js').Model} model
+	 * @param {import('../state/model.js').Model} model
 	 * @param {{openMenu: (levels: number[], level: number, place: {x: number, y: number}) => void}} actions
 	 */
 	constructor(model, actions) {

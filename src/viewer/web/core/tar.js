@@ -1,7 +1,7 @@
 // Experiments of gprofng and Oracle Studio are folders; the core reads them as tar archives. Nothing
 // is copied here: an archive is headers and the files as they are.
 
-/** @typedef {import('./files.js').Opened} Opened */
+/** @typedef {import('../views/files.js').Opened} Opened */
 
 const BLOCK_BYTES = 512;
 const MOST_NAME_BYTES = 100;

@@ -7,7 +7,7 @@ import { formatPercent, formatPoints, formatValue } from './units.js';
 
 /**
  * @template {Weights} R
- * @param {import('./model.js').Model} model
+ * @param {import('../state/model.js').Model} model
  * @param {boolean} hasSelf
  * @param {(row: R) => number} [getFunction] the function whose verdict is the row's; without there is none
  * @returns {import('./table.js').Column<R>[]}
@@ -34,7 +34,7 @@ export function makeWeightColumns(model, hasSelf, getFunction) {
 
 /**
  * How the change of a row reads: the verdict is that of the row's function.
- * @param {number} change in points @param {import('./changes.js').Change | undefined} verdict
+ * @param {number} change in points @param {import('../state/changes.js').Change | undefined} verdict
  */
 function describeChange(change, verdict) {
 	if (!verdict) return { className: '', title: null };
@@ -45,7 +45,7 @@ function describeChange(change, verdict) {
 
 /**
  * @template {Weights} R
- * @param {import('./model.js').Model} model
+ * @param {import('../state/model.js').Model} model
  * @param {boolean} hasSelf
  * @param {(row: R) => number} [getFunction]
  * @returns {import('./table.js').Column<R>[]}

@@ -35,7 +35,7 @@ export function formatClock(ms, isExact) {
 	return isExact ? `${time}.${String(Math.floor(ms % 1000)).padStart(3, '0')}` : time;
 }
 
-/** What a filter takes, for a person. @param {import('./state.js').Filter} filter */
+/** What a filter takes, for a person. @param {import('../state/state.js').Filter} filter */
 export function describePattern(filter) {
 	const range = filter.kind === 'time' ? readRange(filter.pattern) : undefined;
 	return range ? formatRange(range) : filter.pattern || '(none)';

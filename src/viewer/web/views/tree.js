@@ -1,8 +1,8 @@
 // The flame as a tree of rows that open and close.
 
-import { makeWeightColumns } from './columns.js';
-import { find, make } from './dom.js';
-import { Boxes } from './names.js';
+import { makeWeightColumns } from '../core/columns.js';
+import { find, make } from '../core/dom.js';
+import { Boxes } from '../core/names.js';
 import { TreeTable, makeTreeColumn } from './tree_table.js';
 
 /**
@@ -22,7 +22,7 @@ import { TreeTable, makeTreeColumn } from './tree_table.js';
 
 export class TreeView {
 	/**
-	 * @param {import('./model.js').Model} model
+	 * @param {import('../state/model.js').Model} model
 	 * @param {{openMenu: (levels: number[], level: number, place: {x: number, y: number}) => void}} actions
 	 */
 	constructor(model, actions) {
@@ -43,7 +43,7 @@ export class TreeView {
 		return this.model.state.direction === 'callees' ? [...base, ...row.path] : [...row.path.slice().reverse(), ...base];
 	}
 
-	/** @returns {import('./table.js').Column<TreeRow>[]} */
+	/** @returns {import('../core/table.js').Column<TreeRow>[]} */
 	makeColumns() {
 		return [...makeWeightColumns(/** @type {any} */ (this.model), true), makeTreeColumn('Function')];
 	}

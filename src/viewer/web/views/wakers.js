@@ -1,9 +1,9 @@
 // Who ended the waits in the selection, what they did, and the weightiest chain.
 
-import { makeLevels, shorten } from './bounds.js';
-import { find, make } from './dom.js';
+import { makeLevels, shorten } from '../core/bounds.js';
+import { find, make } from '../core/dom.js';
 import { TreeTable, makeTreeColumn } from './tree_table.js';
-import { formatExact, formatPercent, formatValue } from './units.js';
+import { formatExact, formatPercent, formatValue } from '../core/units.js';
 
 /**
  * @typedef {object} WakerRow a waker, or what it did
@@ -23,14 +23,14 @@ const CHAIN_CHARACTERS = 80;
 
 export class WakersView {
 	/**
-	 * @param {import('./model.js').Model} model
+	 * @param {import('../state/model.js').Model} model
 	 * @param {object} actions
 	 * @param {(levels: number[], level: number, place: {x: number, y: number}) => void} actions.openMenu
 	 * @param {() => void} actions.showFlame
 	 */
 	constructor(model, actions) {
 		this.model = model;
-		/** @type {import('./model.js').Metric | undefined} */
+		/** @type {import('../state/model.js').Metric | undefined} */
 		this.metric = undefined;
 		this.sum = 0;
 		this.sums = make('span', {});
@@ -57,7 +57,7 @@ export class WakersView {
 		return (row.level ? undefined : this.model.names?.find(row.name, true)) ?? row.symbol;
 	}
 
-	/** @returns {import('./table.js').Column<WakerRow>[]} */
+	/** @returns {import('../core/table.js').Column<WakerRow>[]} */
 	makeColumns() {
 		const { sum } = this;
 		const unit = this.metric?.unit ?? '';
@@ -109,7 +109,7 @@ export class WakersView {
 
 	/** @param {number} inclusive */
 	showSums(inclusive) {
-		const metric = /** @type {import('./model.js').Metric} */ (this.metric);
+		const metric = /** @type {import('../state/model.js').Metric} */ (this.metric);
 		this.sums.replaceChildren(make('b', { id: 'waits', 'data-value': inclusive, title: formatExact(inclusive, metric) },
 			formatValue(inclusive, metric.unit)), ` of waits${this.model.levels.length ? ' in the selection' : ''}, ${formatPercent(inclusive, this.sum)} of all`);
 	}

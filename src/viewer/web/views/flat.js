@@ -1,16 +1,16 @@
 // The flat table: every function with its own weight and that of all it calls.
 
-import { shorten } from './bounds.js';
-import { makeWeightColumns } from './columns.js';
-import { find, make } from './dom.js';
-import { readTable } from './names.js';
-import { Table } from './table.js';
+import { shorten } from '../core/bounds.js';
+import { makeWeightColumns } from '../core/columns.js';
+import { find, make } from '../core/dom.js';
+import { readTable } from '../core/names.js';
+import { Table } from '../core/table.js';
 
-/** @typedef {import('./names.js').TableRow & {name: string, module: string, level: number}} FunctionRow */
+/** @typedef {import('../core/names.js').TableRow & {name: string, module: string, level: number}} FunctionRow */
 
 export class FlatView {
 	/**
-	 * @param {import('./model.js').Model} model
+	 * @param {import('../state/model.js').Model} model
 	 * @param {{openMenu: (levels: number[], level: number, place: {x: number, y: number}) => void}} actions
 	 */
 	constructor(model, actions) {
@@ -34,7 +34,7 @@ export class FlatView {
 		this.revision = -1;
 	}
 
-	/** @returns {import('./table.js').Column<FunctionRow>[]} */
+	/** @returns {import('../core/table.js').Column<FunctionRow>[]} */
 	makeColumns() {
 		return [
 			...makeWeightColumns(this.model, true, (/** @type {FunctionRow} */ row) => row.id),

@@ -1,10 +1,10 @@
 // What there is to know about a file: how it was read, and, of a recording, what became of its
 // samples.
 
-import { make } from './dom.js';
-import { formatBytes, formatPercent, formatValue } from './units.js';
+import { make } from '../core/dom.js';
+import { formatBytes, formatPercent, formatValue } from '../core/units.js';
 
-/** @typedef {import('./model.js').Source} Source */
+/** @typedef {import('../state/model.js').Source} Source */
 /** @typedef {[string, string, boolean?]} Fact label, value, whether it deserves attention */
 
 /** @param {number} count */

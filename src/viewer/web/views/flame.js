@@ -1,13 +1,13 @@
 // The flame view: what is shown of the flame, and what the mouse, fingers and keys do with it.
 
-import { find, make } from './dom.js';
+import { find, make } from '../core/dom.js';
 import { Minimap } from './minimap.js';
-import { Boxes, NODE_INLINED, NODE_THREAD, getKindWord } from './names.js';
-import { shorten } from './bounds.js';
-import { Painter, ROW_HEIGHT } from './painter.js';
-import { pending } from './pending.js';
-import { formatExact, formatPercent, formatPoints, formatValue } from './units.js';
-import { Zoom } from './zoom.js';
+import { Boxes, NODE_INLINED, NODE_THREAD, getKindWord } from '../core/names.js';
+import { shorten } from '../core/bounds.js';
+import { Painter, ROW_HEIGHT } from '../core/painter.js';
+import { pending } from '../core/pending.js';
+import { formatExact, formatPercent, formatPoints, formatValue } from '../core/units.js';
+import { Zoom } from '../state/zoom.js';
 
 const LEAST_PIXELS = 0.5;
 const MOST_ARIA_ITEMS = 400;
@@ -16,7 +16,7 @@ const ALL = 0xffffffff;
 
 export class FlameView {
 	/**
-	 * @param {import('./model.js').Model} model
+	 * @param {import('../state/model.js').Model} model
 	 * @param {{openMenu: (levels: number[], level: number, place: {x: number, y: number}, zoom: () => void) => void}} actions
 	 */
 	constructor(model, actions) {
@@ -214,7 +214,7 @@ export class FlameView {
 		this.areaHeight = area.clientHeight;
 	}
 
-	/** @returns {import('./painter.js').Scene} */
+	/** @returns {import('../core/painter.js').Scene} */
 	getScene() {
 		return {
 			boxes: this.boxes, names: /** @type {any} */ (this.model.names), top: this.area.scrollTop,
@@ -455,7 +455,7 @@ export class FlameView {
 	describe(box) {
 		const { boxes, model } = this;
 		const metric = model.getMetric();
-		const names = /** @type {import('./names.js').Names} */ (model.names);
+		const names = /** @type {import('../core/names.js').Names} */ (model.names);
 		const { inclusive, sum, baselineSum, isComparison } = model.numbers;
 		const symbol = boxes.symbol(box);
 		const flags = boxes.flags(box);
@@ -478,7 +478,7 @@ export class FlameView {
 		return rows;
 	}
 
-	/** @param {string} label @param {number} value @param {import('./model.js').Metric} metric @param {number} view @param {number} all */
+	/** @param {string} label @param {number} value @param {import('../state/model.js').Metric} metric @param {number} view @param {number} all */
 	describeNumber(label, value, metric, view, all) {
 		const parts = [formatPercent(value, all)];
 		if (view !== all) parts.push(`${formatPercent(value, view)} of the selection`);
