@@ -237,8 +237,9 @@ fuzz:  ## run each fuzz target for FUZZ_SECONDS (20) on its corpus
 format-check:
 	$(Q)clang-format --dry-run -Werror $(C_FILES)
 
-lint: format-check cppcheck  ## rooms, formatting, static analysis
+lint: format-check cppcheck  ## rooms, language, formatting, static analysis
 	$(Q)scripts/check-rooms
+	$(Q)scripts/check-words
 	$(Q)scripts/check-web || test $$? = 77
 
 cppcheck:
