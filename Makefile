@@ -240,6 +240,7 @@ format-check:
 lint: format-check cppcheck  ## rooms, language, formatting, static analysis
 	$(Q)scripts/check-rooms
 	$(Q)scripts/check-words
+	$(Q)scripts/check-commits
 	$(Q)scripts/check-web || test $$? = 77
 
 cppcheck:
