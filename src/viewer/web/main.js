@@ -22,11 +22,28 @@ import { TreeView } from './views/tree.js';
 import { formatBytes, formatExact, formatPercent, formatValue } from './core/units.js';
 import { WakersView } from './views/wakers.js';
 
+/** @param {string} id */
+const makeList = (id) => (/** @type {Page} */ page) =>
+	new ListView(page.model, /** @type {typeof LISTS[number]} */ (LISTS.find((list) => list.id === id)));
+
+/**
+ * The views. isThere: whether the data has something to show; without it always. showsAll: also without any sample that
+ * passes the filters.
+ * @type {{id: string, label: string, key: string, make: (page: Page, actions: {openMenu: any}) => {show: () => any},
+ *         isThere?: (model: Model) => boolean, showsAll?: boolean}[]}
+ */
 const TABS = [
-	{ id: 'flame', label: 'Flame' }, { id: 'flat', label: 'Flat' }, { id: 'relatives', label: 'Callers & callees' },
-	{ id: 'tree', label: 'Tree' }, { id: 'threads', label: 'Threads' }, { id: 'processes', label: 'Processes' },
-	{ id: 'modules', label: 'Modules' }, { id: 'files', label: 'Files' },
-	{ id: 'time', label: 'Time' }, { id: 'wakers', label: 'Wakers' },
+	{ id: 'flame', label: 'Flame', key: '1', make: (page) => page.flame },
+	{ id: 'flat', label: 'Flat', key: '2', make: (page, actions) => new FlatView(page.model, actions) },
+	{ id: 'relatives', label: 'Callers & callees', key: '3', make: (page, actions) => new RelativesView(page.model, actions) },
+	{ id: 'tree', label: 'Tree', key: '4', make: (page, actions) => new TreeView(page.model, actions) },
+	{ id: 'threads', label: 'Threads', key: '5', make: makeList('threads') },
+	{ id: 'processes', label: 'Processes', key: '6', make: makeList('processes') },
+	{ id: 'modules', label: 'Modules', key: '7', make: makeList('modules') },
+	{ id: 'files', label: 'Files', key: '8', make: (page) => new FilesView(page.model, page.files), showsAll: true },
+	{ id: 'time', label: 'Time', key: '9', make: (page) => page.heatmap, isThere: (model) => model.hasTimes() },
+	{ id: 'wakers', label: 'Wakers', key: 'w', isThere: (model) => model.findMetric('offwake') !== undefined, showsAll: true,
+		make: (page, actions) => new WakersView(page.model, { ...actions, showFlame: () => page.showWakersFlame() }) },
 ];
 const THEMES = [
 	{ id: 'system', label: 'As the system' }, { id: 'light', label: 'Light' }, { id: 'dark', label: 'Dark' },
@@ -48,13 +65,7 @@ class Page {
 		this.exporter = new Exporter(model, this.flame, source);
 		this.heatmap = new HeatmapView(model);
 		/** @type {Record<string, {show: () => any}>} */
-		this.views = {
-			flame: this.flame, flat: new FlatView(model, { openMenu: openFrameMenu }),
-			relatives: new RelativesView(model, { openMenu: openFrameMenu }),
-			tree: new TreeView(model, { openMenu: openFrameMenu }), files: new FilesView(model, this.files), time: this.heatmap,
-			wakers: new WakersView(model, { openMenu: openFrameMenu, showFlame: () => this.showWakersFlame() }),
-		};
-		for (const list of LISTS) this.views[list.id] = new ListView(model, list);
+		this.views = Object.fromEntries(TABS.map((tab) => [tab.id, tab.make(this, { openMenu: openFrameMenu })]));
 		this.isStarting = true;
 		this.makeTabs();
 		this.listen();
@@ -79,8 +90,8 @@ class Page {
 
 	/** @param {string} id */
 	hasTab(id) {
-		if (id === 'wakers') return this.model.findMetric('offwake') !== undefined;
-		return TABS.some((tab) => tab.id === id) && (id !== 'time' || this.model.hasTimes());
+		const tab = TABS.find((other) => other.id === id);
+		return tab !== undefined && (!tab.isThere || tab.isThere(this.model));
 	}
 
 	getTab() {
@@ -105,7 +116,7 @@ class Page {
 		const bindings = makeBindings(actions);
 		actions.help = () => showSheet(bindings);
 		for (const [, list] of bindings) for (const binding of list) if (binding.text === 'This sheet') binding.run = actions.help;
-		listenToKeys(bindings, actions, TABS.map((tab) => tab.id), (tab) => this.hasTab(tab) && model.update({ tab }));
+		listenToKeys(bindings, actions, TABS, (tab) => this.hasTab(tab) && model.update({ tab }));
 		for (const [id, run] of Object.entries({
 			back: actions.back, forward: actions.forward, 'open-files': actions.open, 'empty-open': actions.open, help: actions.help,
 			'empty-folder': () => this.files.folder.click(),
@@ -146,7 +157,6 @@ class Page {
 			},
 			copy: () => this.copyFolded(),
 			theme: () => this.nextTheme(),
-			wakers: () => this.hasTab('wakers') && model.update({ tab: 'wakers' }),
 			help: () => {},
 		};
 	}
@@ -163,7 +173,8 @@ class Page {
 		find('workspace').hidden = !hasData;
 		this.showToolbar();
 		if (!hasData) return;
-		const isNothing = model.numbers.sum === 0 && model.numbers.baselineSum === 0 && tab !== 'files' && tab !== 'wakers';
+		const isNothing = model.numbers.sum === 0 && model.numbers.baselineSum === 0 &&
+			!TABS.some(({ id, showsAll }) => id === tab && showsAll);
 		find('no-match').hidden = !isNothing;
 		for (const { id } of TABS) {
 			find(`view-${id}`).hidden = id !== tab || isNothing;

@@ -27,7 +27,7 @@ export function makeBindings(actions) {
 			{ keys: 'm', text: 'Menu of the selection', match: plain('m'), run: actions.menu },
 			{ keys: 'c', text: 'Copy the selection as folded text', match: plain('c'), run: actions.copy },
 			{ keys: '1 … 9', text: 'The tabs' },
-			{ keys: 'w', text: 'Who ended the waits', match: plain('w'), run: actions.wakers },
+			{ keys: 'w', text: 'Who ended the waits' },
 			{ keys: 't', text: 'Light, dark, high contrast', match: plain('t'), run: actions.theme },
 			{ keys: '?', text: 'This sheet', match: plain('?'), run: actions.help },
 		]],
@@ -55,7 +55,7 @@ export function makeBindings(actions) {
 	];
 }
 
-/** @param {[string, Binding[]][]} groups @param {Record<string, () => void>} actions @param {string[]} tabs @param {(tab: string) => void} goToTab */
+/** @param {[string, Binding[]][]} groups @param {Record<string, () => void>} actions @param {{id: string, key: string}[]} tabs @param {(tab: string) => void} goToTab */
 export function listenToKeys(groups, actions, tabs, goToTab) {
 	const bindings = groups.flatMap(([, list]) => list);
 	addEventListener('keydown', (event) => {
@@ -64,6 +64,7 @@ export function listenToKeys(groups, actions, tabs, goToTab) {
 		const isSearch = (event.ctrlKey || event.metaKey) && event.key === 'f';
 		if (isMenuOpen() || (isTyping && !isSearch) || event.defaultPrevented) return;
 		if (document.querySelector('dialog[open]')) return;
+		const tab = tabs.find(({ key }) => plain(key)(event));
 		if (event.altKey && event.key === 'ArrowLeft') actions.back();
 		else if (event.altKey && event.key === 'ArrowRight') actions.forward();
 		else if (event.ctrlKey && !isSearch) return;
@@ -71,7 +72,7 @@ export function listenToKeys(groups, actions, tabs, goToTab) {
 		else if (plain('N')(event)) actions.previous();
 		else if (plain('f')(event)) actions.only();
 		else if (plain('x')(event)) actions.without();
-		else if (/^[1-9]$/.test(event.key) && !event.altKey && tabs[Number(event.key) - 1]) goToTab(tabs[Number(event.key) - 1]);
+		else if (tab) goToTab(tab.id);
 		else {
 			const binding = bindings.find(({ match }) => match?.(event));
 			if (!binding?.run) return;
