@@ -251,8 +251,8 @@ static __always_inline void take_sample(void *ctx, struct wire_counters *counter
 		scratch->sample.request = request;
 	if (has_calls && !(scratch->sample.flags & WIRE_SAMPLE_NO_USER_MEMORY))
 		scratch->sample.call = get_call(&scratch->registers);
-	count_sent(send_stacks(ctx, scratch, take_kernel_stacks && !in_user_mode, EVENT_SEED),
-		   &counter->sent, &counter->lost_ring_sample, &counter->lost_ring_stack);
+	count_send(&counter->sends,
+		   send_stacks(ctx, scratch, take_kernel_stacks && !in_user_mode, EVENT_SEED));
 }
 
 /*
@@ -527,11 +527,11 @@ static __always_inline void keep_request(void *ctx, struct wire_counters *counte
 	scratch->sample.request = read_kind(ctx);
 	scratch->sample.wait_ns = bpf_ktime_get_ns();
 	if (take_stacks(ctx, scratch, take_kernel_stacks, EVENT_SEED) == SEND_LOST_STACK) {
-		counter->lost_ring_stack++;
+		count_send(&counter->sends, SEND_LOST_STACK);
 		return;
 	}
 	if (!read_key(ctx, &key)) {
-		counter->lost_ring_sample++;
+		count_send(&counter->sends, SEND_LOST_SAMPLE);
 		return;
 	}
 	/* One of the same point whose end was not seen, as it was merged with another one. */
@@ -542,7 +542,7 @@ static __always_inline void keep_request(void *ctx, struct wire_counters *counte
 	if (!is_recoverable(scratch->sample.walk_end) || send_raw(WIRE_RAW_REQUEST))
 		scratch->sample.request_ns = 0;
 	if (bpf_map_update_elem(&requests, &key, &scratch->sample, BPF_ANY))
-		counter->lost_ring_sample++;
+		count_send(&counter->sends, SEND_LOST_SAMPLE);
 }
 
 SEC("tracepoint")
@@ -603,9 +603,9 @@ int on_request_end(__u64 *arguments)
 		sample.request = WIRE_REQUEST_OTHER;
 	sample.time_ns = bpf_ktime_get_boot_ns();
 	if (send(ring, &sample, sizeof(sample)))
-		__sync_fetch_and_add(&counter->lost_ring_sample, 1);
+		__sync_fetch_and_add(&counter->sends.lost_ring_sample, 1);
 	else
-		__sync_fetch_and_add(&counter->sent, 1);
+		__sync_fetch_and_add(&counter->sends.sent, 1);
 	return 0;
 }
 

@@ -121,10 +121,10 @@ int on_tick(struct bpf_perf_event_data *ctx)
 		is_stack_lost = num_frames && !sample->user_stack;
 	}
 	if (is_stack_lost)
-		counter->lost_ring_stack++;
+		count_send(&counter->sends, SEND_LOST_STACK);
 	else if (send(ring, sample, sizeof(*sample)))
-		counter->lost_ring_sample++;
+		count_send(&counter->sends, SEND_LOST_SAMPLE);
 	else
-		counter->sent++;
+		count_send(&counter->sends, SEND_DONE);
 	return 0;
 }

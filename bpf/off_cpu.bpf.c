@@ -87,7 +87,7 @@ static __always_inline void take_sample(void *ctx, struct wire_off_cpu_counters 
 		sample->queue_ns = wait->queue_ns;
 		result = send_stacks(ctx, scratch, take_kernel_stacks, KERNEL_SEED);
 	}
-	count_sent(result, &counter->sent, &counter->lost_ring_sample, &counter->lost_ring_stack);
+	count_send(&counter->sends, result);
 }
 
 /* The running thread has got its CPU at that time. */

@@ -108,4 +108,21 @@ static __always_inline __u32 get_stack(void *ctx, struct wire_stack *stack, __u6
 	return size_bytes <= 0 ? 0 : (__u32)size_bytes / sizeof(stack->pcs[0]);
 }
 
+enum send_result { SEND_DONE, SEND_LOST_SAMPLE, SEND_LOST_STACK };
+
+static __always_inline void count_send(struct wire_sends *sends, enum send_result result)
+{
+	switch (result) {
+	case SEND_LOST_STACK:
+		sends->lost_ring_stack++;
+		break;
+	case SEND_LOST_SAMPLE:
+		sends->lost_ring_sample++;
+		break;
+	case SEND_DONE:
+		sends->sent++;
+		break;
+	}
+}
+
 #endif

@@ -38,8 +38,8 @@ static __always_inline void take_sample(struct bpf_perf_event_data *ctx, struct 
 	scratch->sample.weight = ctx->sample_period;
 	if (takes_areas)
 		send_stack_area(scratch);
-	count_sent(send_stacks(ctx, scratch, take_kernel_stacks && !in_user_mode, 0),
-		   &counter->sent, &counter->lost_ring_sample, &counter->lost_ring_stack);
+	count_send(&counter->sends,
+		   send_stacks(ctx, scratch, take_kernel_stacks && !in_user_mode, 0));
 }
 
 /*

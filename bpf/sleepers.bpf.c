@@ -389,7 +389,7 @@ static __always_inline int finish_sleeper(struct bpf_iter__task *ctx, bool copie
 		if (is_sampled &&
 		    !write_sleeper(ctx->meta->seq, task, departure, &wait, copies_stack))
 			return 0; /* it comes again */
-		counter->sent += is_sampled;
+		counter->sends.sent += is_sampled;
 		counter->sent_unfinished += is_sampled;
 		counter->below_period += !is_sampled;
 	} else {

@@ -107,8 +107,6 @@ static __always_inline void describe_task(struct scratch *scratch, __u64 pid_tgi
 	}
 }
 
-enum send_result { SEND_DONE, SEND_LOST_SAMPLE, SEND_LOST_STACK };
-
 /*
  * Take the stacks of the scratch sample, which has been begun, and send them. Gives SEND_DONE or
  * SEND_LOST_STACK.
@@ -155,23 +153,6 @@ static __always_inline enum send_result send_stacks(void *ctx, struct scratch *s
 	if (take_stacks(ctx, scratch, takes_kernel_stack, kernel_seed) == SEND_LOST_STACK)
 		return SEND_LOST_STACK;
 	return send_sample() ? SEND_LOST_SAMPLE : SEND_DONE;
-}
-
-/* Add to one of a program's counters. */
-static __always_inline void count_sent(enum send_result result, __u64 *sent,
-				       __u64 *lost_ring_sample, __u64 *lost_ring_stack)
-{
-	switch (result) {
-	case SEND_LOST_STACK:
-		++*lost_ring_stack;
-		break;
-	case SEND_LOST_SAMPLE:
-		++*lost_ring_sample;
-		break;
-	case SEND_DONE:
-		++*sent;
-		break;
-	}
 }
 
 #endif

@@ -98,6 +98,45 @@ struct scheduling_counts {
 /* They add up. Meaningful after recorder_stop(). */
 bool scheduling_counts_are_balanced(const struct scheduling_counts *counts);
 
+/*
+ * Why a tick, an event or a wait that was to be sampled is not among the samples. A new reason is one row here, and one
+ * assignment where it is counted:
+ *
+ *	LOSS(NAME, key in the account of a run, kinds of enum loss_kind, explanation after a number)
+ */
+#define LOSSES(LOSS)                                                                               \
+	LOSS(RING_SAMPLE, "ring_sample", LOSS_OF_TICKS | LOSS_OF_WAITS, "samples lost: ring full") \
+	LOSS(RING_STACK, "ring_stack", LOSS_OF_TICKS | LOSS_OF_WAITS,                              \
+	     "samples lost: ring full for their stack")                                            \
+	LOSS(UNKNOWN_STACK, "unknown_stack", LOSS_OF_TICKS | LOSS_OF_WAITS,                        \
+	     "samples lost: stack missing")                                                        \
+	LOSS(PREEMPTED, "preempted", LOSS_OF_TICKS | LOSS_BEFORE_SAMPLE,                           \
+	     "hits of a probe lost: another thread of the CPU was in it")                          \
+	LOSS(SKIPPED, "skipped", LOSS_OF_TICKS | LOSS_BEFORE_SAMPLE,                               \
+	     "hits skipped by the kernel: a BPF program was running on that CPU")                  \
+	LOSS(BLOCK, "block", LOSS_OF_TICKS,                                                        \
+	     "allocations lost: too many live at a time; a larger -c loses less")                  \
+	LOSS(UNREAD, "unread", LOSS_OF_WAITS,                                                      \
+	     "samples lost: memory of sleeping threads read too late")
+
+enum loss_kind {
+	LOSS_OF_TICKS = 1,      /* of ticks and events */
+	LOSS_OF_WAITS = 2,      /* of intervals off the CPU */
+	LOSS_BEFORE_SAMPLE = 4, /* a hit, which need not have become a sample */
+};
+
+#define LOSS_NUMBER(name, key, kinds, explanation) LOSS_##name,
+enum loss { LOSSES(LOSS_NUMBER) NUM_LOSSES };
+#undef LOSS_NUMBER
+
+/* "ring_sample". A literal. */
+const char *loss_get_key(enum loss loss);
+/* "samples lost: ring full". A literal. */
+const char *loss_explain(enum loss loss);
+/* Whether it is one of these kinds: all of them. */
+bool loss_is(enum loss loss, unsigned int kinds);
+uint64_t losses_sum(const uint64_t lost[static NUM_LOSSES]);
+
 /* What a thread waits for, or has the CPU taken from it by. */
 enum wait_kind {
 	WAIT_BLOCKED,         /* until somebody wakes it */
@@ -140,11 +179,7 @@ struct off_cpu_counts {
 	uint64_t below_min_block_ns; /* their time */
 	uint64_t below_period;       /* that crossed no period */
 	uint64_t samples;
-	uint64_t lost_ring_sample;
-	uint64_t lost_ring_stack;
-	uint64_t lost_unknown_stack;
-	uint64_t
-		lost_unread; /* of threads that waited at the end, and there was no time to hear of */
+	uint64_t lost[NUM_LOSSES];
 	uint64_t unfinished; /* of those that fired: they went on at the end */
 	uint64_t unnoted;    /* not counted at all: there was no room to note them */
 	uint64_t exact_ns
@@ -178,9 +213,7 @@ static inline bool off_cpu_counts_are_balanced(const struct off_cpu_counts *coun
 {
 	return counts->fired == counts->filtered + counts->unseen_begin + counts->other_waits +
 					counts->below_min_block + counts->below_period +
-					counts->samples + counts->lost_ring_sample +
-					counts->lost_ring_stack + counts->lost_unknown_stack +
-					counts->lost_unread;
+					counts->samples + losses_sum(counts->lost);
 }
 
 /* Return addresses that were checked; see call_check.h. */
@@ -208,13 +241,8 @@ struct event_counts {
 	uint64_t unfinished;   /* likewise: its end was not seen */
 	uint64_t below_period; /* of a tracepoint: what is sampled next stands for this, too */
 	uint64_t samples;
-	uint64_t lost_ring_sample;
-	uint64_t lost_ring_stack;
-	uint64_t lost_unknown_stack;
-	uint64_t lost_preempted; /* of a probe: see bpf/counted.bpf.c */
-	uint64_t lost_skipped;   /* the kernel did not run the program, as one ran on the CPU */
-	uint64_t lost_block;     /* of what may be live: so much was at a time */
-	bool is_estimated;       /* the samples are points of a Poisson process over the weight */
+	uint64_t lost[NUM_LOSSES];
+	bool is_estimated; /* the samples are points of a Poisson process over the weight */
 	bool is_live; /* of the samples, only those are in the profile whose memory was not freed: */
 	uint64_t live;
 	uint64_t oldest_ns; /* of these */
@@ -291,12 +319,7 @@ struct recorder_account {
 	uint64_t filtered;
 	uint64_t outside; /* filtered ticks of threads outside our PID namespace */
 	uint64_t samples;
-	uint64_t lost_ring_sample;
-	uint64_t lost_ring_stack;
-	uint64_t lost_unknown_stack;
-	uint64_t lost_preempted;
-	uint64_t lost_skipped;
-	uint64_t lost_block;
+	uint64_t lost[NUM_LOSSES];
 	uint64_t walks[NUM_WALK_ENDS]; /* user stacks walked by table, by how that ended */
 	uint64_t recovered;            /* of the complete ones, those walked later */
 	uint64_t unproven;       /* of the complete ones: no call proves a step by frame pointer */
@@ -325,10 +348,8 @@ struct recorder_account {
 /* The account adds up. Meaningful after recorder_stop(). */
 static inline bool recorder_account_is_balanced(const struct recorder_account *account)
 {
-	return account->fired == account->idle + account->filtered + account->samples +
-					 account->lost_ring_sample + account->lost_ring_stack +
-					 account->lost_unknown_stack + account->lost_preempted +
-					 account->lost_skipped + account->lost_block;
+	return account->fired ==
+	       account->idle + account->filtered + account->samples + losses_sum(account->lost);
 }
 
 #endif

@@ -93,15 +93,13 @@ static inline wire_u32 wire_take_periods(struct wire_phase *phase, wire_u64 dura
  */
 struct wire_off_cpu_counters {
 	wire_u64 fired;
-	wire_u64 filtered;         /* the thread was no target */
-	wire_u64 unseen_begin;     /* it is not known when it had left its CPU */
-	wire_u64 other_waits;      /* it was for no futex, and only those are recorded */
-	wire_u64 below_min_block;  /* the interval is shorter than the limit */
-	wire_u64 below_period;     /* the thread's time has not crossed a period */
-	wire_u64 sent;             /* a wire_sample went into the ring, or to the reader */
-	wire_u64 lost_ring_sample; /* no room in the ring for the sample */
-	wire_u64 lost_ring_stack;  /* no room in the ring for its stack */
-	wire_u64 unnoted;          /* not of a run: no room to note when a thread left its CPU */
+	wire_u64 filtered;        /* the thread was no target */
+	wire_u64 unseen_begin;    /* it is not known when it had left its CPU */
+	wire_u64 other_waits;     /* it was for no futex, and only those are recorded */
+	wire_u64 below_min_block; /* the interval is shorter than the limit */
+	wire_u64 below_period;    /* the thread's time has not crossed a period */
+	struct wire_sends sends;
+	wire_u64 unnoted; /* not of a run: no room to note when a thread left its CPU */
 	wire_u64 blocked_ns;
 	wire_u64 uninterruptible_ns;
 	wire_u64 run_queue_ns; /* from being woken to getting a CPU */

@@ -207,6 +207,20 @@ enum wire_target {
 #define WIRE_TARGET_BITS 8
 #define WIRE_TARGET_MASK ((1u << WIRE_TARGET_BITS) - 1)
 
+/* What became of the samples that a program has taken. */
+struct wire_sends {
+	wire_u64 sent;             /* a wire_sample went into the ring, or to the reader */
+	wire_u64 lost_ring_sample; /* no room in the ring for the sample */
+	wire_u64 lost_ring_stack;  /* no room in the ring for its stack */
+};
+
+static inline void wire_sends_add(struct wire_sends *sum, const struct wire_sends *more)
+{
+	sum->sent += more->sent;
+	sum->lost_ring_sample += more->lost_ring_sample;
+	sum->lost_ring_stack += more->lost_ring_stack;
+}
+
 /*
  * What became of every run of the sampling program, per CPU; each run adds to `fired` and to
  * exactly one of the others.
@@ -219,15 +233,13 @@ struct wire_counters {
 		unmatched; /* of a tracepoint: its filter does not match; of a request: another kind is asked for */
 	wire_u64
 		weightless; /* of a tracepoint: its field said nothing above 0, or no amount; of an allocator: not from outside */
-	wire_u64 unseen_begin;     /* of what weighs its time: it is not known when it had begun */
-	wire_u64 unfinished;       /* of what weighs its time: its end was not seen */
-	wire_u64 below_period;     /* of a tracepoint: more has to come until a sample is taken */
-	wire_u64 sent;             /* a wire_sample went into the ring */
-	wire_u64 lost_ring_sample; /* no room in the ring for the sample */
-	wire_u64 lost_ring_stack;  /* no room in the ring for its stack */
-	wire_u64 lost_block;       /* no room for memory that may be live */
-	wire_u64 unfollowed;       /* not of a run: new threads that could not be remembered */
-	wire_u64 outside; /* of those filtered: targets that our pid namespace does not show */
+	wire_u64 unseen_begin; /* of what weighs its time: it is not known when it had begun */
+	wire_u64 unfinished;   /* of what weighs its time: its end was not seen */
+	wire_u64 below_period; /* of a tracepoint: more has to come until a sample is taken */
+	struct wire_sends sends;
+	wire_u64 lost_block; /* no room for memory that may be live */
+	wire_u64 unfollowed; /* not of a run: new threads that could not be remembered */
+	wire_u64 outside;    /* of those filtered: targets that our pid namespace does not show */
 };
 _Static_assert(sizeof(struct wire_counters) == 112,
 	       "struct wire_counters is part of the wire format");

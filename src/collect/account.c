@@ -4,6 +4,37 @@
 
 #include "profile/profile.h"
 
+#define LOSS_ROW(name, key, kinds, explanation) [LOSS_##name] = {key, kinds, explanation},
+static const struct {
+	const char *key;
+	unsigned int kinds; /* enum loss_kind */
+	const char *explanation;
+} losses[NUM_LOSSES] = {LOSSES(LOSS_ROW)};
+
+const char *loss_get_key(enum loss loss)
+{
+	return losses[loss].key;
+}
+
+const char *loss_explain(enum loss loss)
+{
+	return losses[loss].explanation;
+}
+
+bool loss_is(enum loss loss, unsigned int kinds)
+{
+	return (losses[loss].kinds & kinds) == kinds;
+}
+
+uint64_t losses_sum(const uint64_t lost[static NUM_LOSSES])
+{
+	uint64_t sum = 0;
+
+	for (enum loss loss = 0; loss < NUM_LOSSES; loss++)
+		sum += lost[loss];
+	return sum;
+}
+
 static bool are_kworks_balanced(const struct kwork_counts *counts)
 {
 	return counts->fired == counts->kept + counts->lost_ring + counts->lost_nested +

@@ -1000,10 +1000,10 @@ static struct off_cpu_counts count_off_cpu(const struct recorder *recorder)
 		.below_min_block_ns = seen.below_min_block_ns,
 		.below_period = seen.below_period,
 		.samples = ingested.samples,
-		.lost_ring_sample = seen.lost_ring_sample,
-		.lost_ring_stack = seen.lost_ring_stack,
-		.lost_unknown_stack = ingested.unknown_stack,
-		.lost_unread = seen.sent_unfinished - recorder->num_sleepers,
+		.lost = {[LOSS_RING_SAMPLE] = seen.sends.lost_ring_sample,
+			 [LOSS_RING_STACK] = seen.sends.lost_ring_stack,
+			 [LOSS_UNKNOWN_STACK] = ingested.unknown_stack,
+			 [LOSS_UNREAD] = seen.sent_unfinished - recorder->num_sleepers},
 		.unfinished = seen.unfinished,
 		.unnoted = seen.unnoted,
 		.exact_ns = {[WAIT_BLOCKED] = seen.blocked_ns,
@@ -1057,12 +1057,12 @@ static struct event_counts count_event(const struct recorder *recorder, size_t n
 		.unfinished = seen.unfinished,
 		.below_period = seen.below_period,
 		.samples = ingested.samples,
-		.lost_ring_sample = seen.lost_ring_sample,
-		.lost_ring_stack = seen.lost_ring_stack,
-		.lost_unknown_stack = ingested.unknown_stack,
-		.lost_preempted = preempted,
-		.lost_skipped = skipped,
-		.lost_block = seen.lost_block,
+		.lost = {[LOSS_RING_SAMPLE] = seen.sends.lost_ring_sample,
+			 [LOSS_RING_STACK] = seen.sends.lost_ring_stack,
+			 [LOSS_UNKNOWN_STACK] = ingested.unknown_stack,
+			 [LOSS_PREEMPTED] = preempted,
+			 [LOSS_SKIPPED] = skipped,
+			 [LOSS_BLOCK] = seen.lost_block},
 		.is_estimated = recorder->opts.num_events &&
 				recorder->opts.events[number].mean_distance > 1,
 		.is_live = recorder->opts.num_events && recorder->opts.events[number].is_live,
@@ -1097,12 +1097,8 @@ static void count_ticks(const struct recorder *recorder, struct recorder_account
 		account->filtered += counts.filtered;
 		account->outside += counts.outside;
 		account->samples += counts.samples;
-		account->lost_ring_sample += counts.lost_ring_sample;
-		account->lost_ring_stack += counts.lost_ring_stack;
-		account->lost_unknown_stack += counts.lost_unknown_stack;
-		account->lost_preempted += counts.lost_preempted;
-		account->lost_skipped += counts.lost_skipped;
-		account->lost_block += counts.lost_block;
+		for (enum loss loss = 0; loss < NUM_LOSSES; loss++)
+			account->lost[loss] += counts.lost[loss];
 	}
 }
 

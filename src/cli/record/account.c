@@ -158,14 +158,17 @@ uint64_t account_sum_unnamed(const struct account *account)
 
 uint64_t account_sum_lost_samples(const struct account *account)
 {
-	return account->ticks.lost_ring_sample + account->ticks.lost_ring_stack +
-	       account->ticks.lost_unknown_stack + account->ticks.lost_block;
+	uint64_t sum = 0;
+
+	for (enum loss loss = 0; loss < NUM_LOSSES; loss++)
+		if (!loss_is(loss, LOSS_BEFORE_SAMPLE))
+			sum += account->ticks.lost[loss];
+	return sum;
 }
 
 uint64_t account_sum_lost(const struct account *account)
 {
-	return account_sum_lost_samples(account) + account->ticks.lost_preempted +
-	       account->ticks.lost_skipped;
+	return losses_sum(account->ticks.lost);
 }
 
 uint64_t account_sum_waits(const uint64_t *waits_ns)
@@ -194,12 +197,42 @@ static int keep_reason(struct profile *profile, const char *group, const char *r
 	return count ? profile_add_tally(profile, 0, name, count) : 0;
 }
 
+static int keep_losses(struct profile *profile, const char *group,
+		       const uint64_t lost[static NUM_LOSSES], enum loss_kind kind)
+{
+	for (enum loss loss = 0; loss < NUM_LOSSES; loss++) {
+		char name[64];
+		int err;
+
+		if (!loss_is(loss, kind))
+			continue;
+		snprintf(name, sizeof(name), "%s.%s", group, loss_get_key(loss));
+		err = profile_add_tally(profile, 0, name, lost[loss]);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+struct named_count {
+	const char *name;
+	uint64_t count;
+};
+
+static int keep_counts(struct profile *profile, const struct named_count *counts, size_t num_counts)
+{
+	for (size_t i = 0; i < num_counts; i++) {
+		int err = profile_add_tally(profile, 0, counts[i].name, counts[i].count);
+
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 static int keep_off_cpu(const struct off_cpu_counts *waits, struct profile *profile)
 {
-	const struct {
-		const char *name;
-		uint64_t count;
-	} counts[] = {
+	const struct named_count counts[] = {
 		{"off_cpu.fired", waits->fired},
 		{"off_cpu.filtered", waits->filtered},
 		{"off_cpu.unseen_begin", waits->unseen_begin},
@@ -207,14 +240,29 @@ static int keep_off_cpu(const struct off_cpu_counts *waits, struct profile *prof
 		{"off_cpu.below_min_block", waits->below_min_block},
 		{"off_cpu.below_period", waits->below_period},
 		{"off_cpu.samples", waits->samples},
-		{"off_cpu.lost.ring_sample", waits->lost_ring_sample},
-		{"off_cpu.lost.ring_stack", waits->lost_ring_stack},
-		{"off_cpu.lost.unknown_stack", waits->lost_unknown_stack},
-		{"off_cpu.lost.unread", waits->lost_unread},
 	};
+	int err;
 
-	for (size_t i = 0; waits->is_recorded && i < ARRAY_LENGTH(counts); i++) {
-		int err = profile_add_tally(profile, 0, counts[i].name, counts[i].count);
+	if (!waits->is_recorded)
+		return 0;
+	err = keep_counts(profile, counts, ARRAY_LENGTH(counts));
+	return err ? err : keep_losses(profile, "off_cpu.lost", waits->lost, LOSS_OF_WAITS);
+}
+
+static int keep_reasons(const struct account *account, struct profile *profile)
+{
+	for (size_t i = 0; i < NUM_TRUNCATIONS; i++) {
+		int err = keep_reason(profile, "user_stacks.truncated",
+				      truncation_get_name((enum truncation)i),
+				      account->truncated_user_stacks[i]);
+
+		if (err)
+			return err;
+	}
+	for (size_t i = UNNAMED_NOT + 1; i < NUM_UNNAMED_REASONS; i++) {
+		int err = keep_reason(profile, "frames.unnamed",
+				      unnamed_reason_get_name((enum unnamed_reason)i),
+				      account->unnamed_frames[i]);
 
 		if (err)
 			return err;
@@ -225,22 +273,12 @@ static int keep_off_cpu(const struct off_cpu_counts *waits, struct profile *prof
 int account_keep(const struct account *account, struct profile *profile)
 {
 	const struct recorder_account *ticks = &account->ticks;
-	const struct {
-		const char *name;
-		uint64_t count;
-	} counts[] = {
-		{"cpus", ticks->num_cpus},
-		{"fired", ticks->fired},
-		{"idle", ticks->idle},
-		{"filtered", ticks->filtered},
-		{"outside", ticks->outside},
-		{"samples", ticks->samples},
-		{"lost.ring_sample", ticks->lost_ring_sample},
-		{"lost.ring_stack", ticks->lost_ring_stack},
-		{"lost.unknown_stack", ticks->lost_unknown_stack},
-		{"lost.preempted", ticks->lost_preempted},
-		{"lost.skipped", ticks->lost_skipped},
-		{"lost.block", ticks->lost_block},
+	const struct named_count outcomes[] = {
+		{"cpus", ticks->num_cpus},   {"fired", ticks->fired},
+		{"idle", ticks->idle},       {"filtered", ticks->filtered},
+		{"outside", ticks->outside}, {"samples", ticks->samples},
+	};
+	const struct named_count stacks[] = {
 		{"user_stacks.complete", account->complete_user_stacks},
 		{"user_stacks.in_exec", ticks->in_exec},
 		{"user_stacks.recovered", ticks->recovered},
@@ -248,28 +286,18 @@ int account_keep(const struct account *account, struct profile *profile)
 		{"frames.named", account->named_frames},
 		{"frames.sizeless", account->sizeless_frames},
 	};
-	int err;
+	int err = keep_counts(profile, outcomes, ARRAY_LENGTH(outcomes));
 
-	for (size_t i = 0; i < ARRAY_LENGTH(counts); i++) {
-		err = profile_add_tally(profile, 0, counts[i].name, counts[i].count);
-		if (err)
-			return err;
-	}
-	for (size_t i = 0; i < NUM_TRUNCATIONS; i++) {
-		err = keep_reason(profile, "user_stacks.truncated",
-				  truncation_get_name((enum truncation)i),
-				  account->truncated_user_stacks[i]);
-		if (err)
-			return err;
-	}
-	for (size_t i = UNNAMED_NOT + 1; i < NUM_UNNAMED_REASONS; i++) {
-		err = keep_reason(profile, "frames.unnamed",
-				  unnamed_reason_get_name((enum unnamed_reason)i),
-				  account->unnamed_frames[i]);
-		if (err)
-			return err;
-	}
-	return keep_off_cpu(&ticks->off_cpu, profile);
+	if (err)
+		return err;
+	err = keep_losses(profile, "lost", ticks->lost, LOSS_OF_TICKS);
+	if (err)
+		return err;
+	err = keep_counts(profile, stacks, ARRAY_LENGTH(stacks));
+	if (err)
+		return err;
+	err = keep_reasons(account, profile);
+	return err ? err : keep_off_cpu(&ticks->off_cpu, profile);
 }
 
 /* The object is left open. */
@@ -286,6 +314,21 @@ static void print_user_stacks(uint64_t complete, uint64_t in_exec, const uint64_
 	text_append_char(ret, '}');
 }
 
+static void print_losses(const uint64_t lost[static NUM_LOSSES], enum loss_kind kind,
+			 struct text *ret)
+{
+	const char *comma = "";
+
+	text_append_string(ret, "\"lost\": {");
+	for (enum loss loss = 0; loss < NUM_LOSSES; loss++) {
+		if (!loss_is(loss, kind))
+			continue;
+		text_printf(ret, "%s\"%s\": %" PRIu64, comma, loss_get_key(loss), lost[loss]);
+		comma = ", ";
+	}
+	text_append_char(ret, '}');
+}
+
 static void print_events(const struct account *account, struct text *ret)
 {
 	if (!account->num_events)
@@ -298,25 +341,24 @@ static void print_events(const struct account *account, struct text *ret)
 		json_append_string(ret, event->name, strlen(event->name));
 		text_append_string(ret, ", \"unit\": ");
 		json_append_string(ret, event->unit, strlen(event->unit));
-		text_printf(
-			ret,
-			", \"fired\": %" PRIu64 ", \"idle\": %" PRIu64 ", \"filtered\": %" PRIu64
-			", \"unmatched\": %" PRIu64 ", \"weightless\": %" PRIu64
-			", \"unseen_begin\": %" PRIu64 ", \"unfinished\": %" PRIu64
-			", \"below_period\": %" PRIu64 ", \"samples\": %" PRIu64
-			", \"lost\": {\"ring_sample\": %" PRIu64 ", \"ring_stack\": %" PRIu64
-			", \"unknown_stack\": %" PRIu64 ", \"preempted\": %" PRIu64
-			", \"skipped\": %" PRIu64 ", \"block\": %" PRIu64 "}, \"live\": %" PRIu64
-			", \"oldest_ns\": %" PRIu64 ", \"enabled_ns\": %" PRIu64
-			", \"running_ns\": %" PRIu64 ", \"weight\": %" PRIu64
-			", \"scaled_weight\": %" PRIu64 ", \"rest\": %" PRIu64 "}",
-			event->fired, event->idle, event->filtered, event->unmatched,
-			event->weightless, event->unseen_begin, event->unfinished,
-			event->below_period, event->samples, event->lost_ring_sample,
-			event->lost_ring_stack, event->lost_unknown_stack, event->lost_preempted,
-			event->lost_skipped, event->lost_block, event->live, event->oldest_ns,
-			event->times.enabled_ns, event->times.running_ns, event->weight,
-			event->scaled_weight, event->rest);
+		text_printf(ret,
+			    ", \"fired\": %" PRIu64 ", \"idle\": %" PRIu64
+			    ", \"filtered\": %" PRIu64 ", \"unmatched\": %" PRIu64
+			    ", \"weightless\": %" PRIu64 ", \"unseen_begin\": %" PRIu64
+			    ", \"unfinished\": %" PRIu64 ", \"below_period\": %" PRIu64
+			    ", \"samples\": %" PRIu64 ", ",
+			    event->fired, event->idle, event->filtered, event->unmatched,
+			    event->weightless, event->unseen_begin, event->unfinished,
+			    event->below_period, event->samples);
+		print_losses(event->lost, LOSS_OF_TICKS, ret);
+		text_printf(ret,
+			    ", \"live\": %" PRIu64 ", \"oldest_ns\": %" PRIu64
+			    ", \"enabled_ns\": %" PRIu64 ", \"running_ns\": %" PRIu64
+			    ", \"weight\": %" PRIu64 ", \"scaled_weight\": %" PRIu64
+			    ", \"rest\": %" PRIu64 "}",
+			    event->live, event->oldest_ns, event->times.enabled_ns,
+			    event->times.running_ns, event->weight, event->scaled_weight,
+			    event->rest);
 	}
 	text_append_string(ret, "],\n");
 }
@@ -353,13 +395,9 @@ static void print_runtimes(const struct recorder_account *ticks, struct text *re
 
 static void print_reasons(const struct account *account, struct text *ret)
 {
-	text_printf(ret,
-		    "  \"lost\": {\"ring_sample\": %" PRIu64 ", \"ring_stack\": %" PRIu64
-		    ", \"unknown_stack\": %" PRIu64 ", \"preempted\": %" PRIu64
-		    ", \"skipped\": %" PRIu64 ", \"block\": %" PRIu64 "},\n  ",
-		    account->ticks.lost_ring_sample, account->ticks.lost_ring_stack,
-		    account->ticks.lost_unknown_stack, account->ticks.lost_preempted,
-		    account->ticks.lost_skipped, account->ticks.lost_block);
+	text_append_string(ret, "  ");
+	print_losses(account->ticks.lost, LOSS_OF_TICKS, ret);
+	text_append_string(ret, ",\n  ");
 	print_user_stacks(account->complete_user_stacks, account->ticks.in_exec,
 			  account->truncated_user_stacks, ret);
 	text_printf(ret, ", \"recovered\": %" PRIu64 ", \"unproven\": %" PRIu64 "},\n",
@@ -412,17 +450,16 @@ static void print_off_cpu(const struct account *account, struct text *ret)
 		    ", \"unseen_begin\": %" PRIu64 ", \"other_waits\": %" PRIu64
 		    ", \"other_waits_ns\": %" PRIu64 ", \"below_min_block\": %" PRIu64
 		    ", \"below_min_block_ns\": %" PRIu64 ", \"below_period\": %" PRIu64
-		    ", \"samples\": %" PRIu64 ", \"lost\": {\"ring_sample\": %" PRIu64
-		    ", \"ring_stack\": %" PRIu64 ", \"unknown_stack\": %" PRIu64
-		    ", \"unread\": %" PRIu64 "}, \"unfinished\": %" PRIu64 ", \"unnoted\": %" PRIu64
-		    ",\n    \"exact_ns\": {",
+		    ", \"samples\": %" PRIu64 ", ",
 		    counts->period_ns, counts->min_block_ns,
 		    counts->only_futexes ? "true" : "false", counts->fired, counts->filtered,
 		    counts->unseen_begin, counts->other_waits, counts->other_waits_ns,
 		    counts->below_min_block, counts->below_min_block_ns, counts->below_period,
-		    counts->samples, counts->lost_ring_sample, counts->lost_ring_stack,
-		    counts->lost_unknown_stack, counts->lost_unread, counts->unfinished,
-		    counts->unnoted);
+		    counts->samples);
+	print_losses(counts->lost, LOSS_OF_WAITS, ret);
+	text_printf(ret,
+		    ", \"unfinished\": %" PRIu64 ", \"unnoted\": %" PRIu64 ",\n    \"exact_ns\": {",
+		    counts->unfinished, counts->unnoted);
 	print_waits(counts->exact_ns, ret);
 	text_append_string(ret, "}, \"sampled_ns\": {");
 	print_waits(counts->sampled_ns, ret);

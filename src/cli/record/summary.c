@@ -290,16 +290,10 @@ static void append_lost(struct text *text, const struct account *account)
 	else
 		text_append_string(text, "nothing");
 	text_append_char(text, '\n');
-	append_reason(text, account->ticks.lost_ring_sample,
-		      "found the ring full: a lower --frequency loses less");
-	append_reason(text, account->ticks.lost_ring_stack, "found the ring full for their stack");
-	append_reason(text, account->ticks.lost_unknown_stack, "whose stack never came");
-	append_reason(text, account->ticks.lost_preempted,
-		      "hits of a probe while another thread of the CPU was in it");
-	append_reason(text, account->ticks.lost_skipped,
-		      "hits that the kernel skipped, as a program ran on their CPU already");
-	append_reason(text, account->ticks.lost_block,
-		      "of memory, as so much of it was live at a time: a larger -c loses less");
+	for (enum loss loss = 0; loss < NUM_LOSSES; loss++)
+		append_reason(text, account->ticks.lost[loss], loss_explain(loss));
+	if (account->ticks.lost[LOSS_RING_SAMPLE])
+		text_append_string(text, INDENT "lower --frequency to lose less\n");
 	append_reason(
 		text, account->ticks.outside,
 		"not recorded: of processes outside this pid namespace, which it does not show");
@@ -408,12 +402,8 @@ static void append_off_cpu(struct text *text, const struct account *account,
 		append_part(text, whole, sum, "user stacks complete");
 		text_append_char(text, '\n');
 	}
-	append_reason(text, counts->lost_ring_sample, "samples lost: found the ring full");
-	append_reason(text, counts->lost_ring_stack,
-		      "samples lost: found the ring full for their stack");
-	append_reason(text, counts->lost_unknown_stack, "samples lost: their stack never came");
-	append_reason(text, counts->lost_unread,
-		      "samples lost: memory of sleeping threads did not come in time");
+	for (enum loss loss = 0; loss < NUM_LOSSES; loss++)
+		append_reason(text, counts->lost[loss], loss_explain(loss));
 	append_reason(text, counts->unnoted, "waits not noted: there were too many threads");
 	append_unaccounted(text, counts);
 	append_wakers(text, &counts->wakers);

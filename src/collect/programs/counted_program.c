@@ -789,8 +789,7 @@ int counted_program_read_counters(const struct counted_program *program, struct 
 	err = bpf_counters_read(bpf_map__fd(program->bpf->maps.end_counters), &ends, sizeof(ends));
 	if (err)
 		return err;
-	ret->sent += ends.sent;
-	ret->lost_ring_sample += ends.lost_ring_sample;
+	wire_sends_add(&ret->sends, &ends.sends);
 	ret->unfinished += count_requests(program);
 	return 0;
 }

@@ -75,12 +75,13 @@ static void expect_balance(uint64_t num_pending)
 	const struct wire_counters *counter = get_counters();
 	const struct wire_counters *ends = get_per_cpu(&end_counters);
 
-	assert_int_equal(counter->fired, counter->idle + counter->filtered + counter->unmatched +
-						 counter->weightless + counter->unseen_begin +
-						 counter->unfinished + counter->below_period +
-						 counter->sent + counter->lost_ring_sample +
-						 counter->lost_ring_stack + counter->lost_block +
-						 ends->sent + ends->lost_ring_sample + num_pending);
+	assert_int_equal(counter->fired,
+			 counter->idle + counter->filtered + counter->unmatched +
+				 counter->weightless + counter->unseen_begin + counter->unfinished +
+				 counter->below_period + counter->sends.sent +
+				 counter->sends.lost_ring_sample + counter->sends.lost_ring_stack +
+				 counter->lost_block + ends->sends.sent +
+				 ends->sends.lost_ring_sample + num_pending);
 }
 
 static const struct wire_sample *get_sample(void)
@@ -97,7 +98,7 @@ static void a_sample_stands_for_the_period(void **state _unused_)
 	for (int i = 0; i < 8; i++)
 		on_tracepoint(&record);
 	assert_int_equal(counter->fired, 8);
-	assert_int_equal(counter->sent, 2);
+	assert_int_equal(counter->sends.sent, 2);
 	assert_int_equal(counter->below_period, 6);
 	assert_int_equal(get_sample()->weight, 3);
 	assert_int_equal(((const struct wire_period_state *)get_per_cpu(&period_states))->weight,
@@ -128,7 +129,7 @@ static void a_field_can_be_the_weight_of_a_hit(void **state _unused_)
 	assert_int_equal(counter->weightless, 2);
 	record.weight = 50; /* plus the rest of the first hit */
 	on_tracepoint(&record);
-	assert_int_equal(counter->sent, 2);
+	assert_int_equal(counter->sends.sent, 2);
 	assert_int_equal(get_sample()->weight, 100);
 	weight_bytes = 8;
 	is_weight_signed = false;
@@ -159,7 +160,7 @@ static void the_period_adapts_to_the_rate(void **state _unused_)
 		num++;
 	}
 	assert_int_equal(sum + period->weight, 200);
-	assert_int_equal(num, get_counters()->sent);
+	assert_int_equal(num, get_counters()->sends.sent);
 	/* At a low rate each sample halves the period. */
 	for (int i = 0; i < 10; i++) {
 		fake_kernel.now_ns += 9 * WINDOW_NS;
@@ -226,7 +227,7 @@ static void hits_that_do_not_match_the_filter_are_counted(void **state _unused_)
 		assert_int_equal(fake_map_update(fake_map_find(&event_filter), &i, &parts[i]), 0);
 	fake_kernel.comm = "th";
 	on_filtered_tracepoint(number);
-	assert_int_equal(counter->sent, 1);
+	assert_int_equal(counter->sends.sent, 1);
 	fake_kernel.comm = "thr";
 	on_filtered_tracepoint(number);
 	fake_kernel.comm = "t";
@@ -235,9 +236,9 @@ static void hits_that_do_not_match_the_filter_are_counted(void **state _unused_)
 	number[0] = 8;
 	on_filtered_tracepoint(number);
 	assert_int_equal(counter->unmatched, 3);
-	assert_int_equal(counter->sent, 1);
+	assert_int_equal(counter->sends.sent, 1);
 	on_tracepoint(number);
-	assert_int_equal(counter->sent, 2);
+	assert_int_equal(counter->sends.sent, 2);
 	expect_balance(0);
 }
 
@@ -248,10 +249,10 @@ static void a_full_ring_counts_lost_hits(void **state _unused_)
 
 	fake_kernel.ring_room = 0;
 	on_tracepoint(&record);
-	assert_int_equal(counter->lost_ring_stack, 1);
+	assert_int_equal(counter->sends.lost_ring_stack, 1);
 	fake_kernel.ring_room = 1;
 	on_tracepoint(&record);
-	assert_int_equal(counter->lost_ring_sample, 1);
+	assert_int_equal(counter->sends.lost_ring_sample, 1);
 	expect_balance(0);
 }
 
@@ -280,7 +281,7 @@ static void hits_of_the_idle_thread_count_for_the_whole_machine(void **state _un
 
 	fake_kernel.pid_tgid = 0;
 	on_tracepoint(&record);
-	assert_int_equal(counter->sent, 1);
+	assert_int_equal(counter->sends.sent, 1);
 	is_filtered = true;
 	on_tracepoint(&record);
 	assert_int_equal(counter->idle + counter->filtered, 1);
@@ -414,15 +415,15 @@ static void a_request_weighs_its_time(void **state _unused_)
 	assert_int_equal(fake_record_count(WIRE_SAMPLE), 0);
 	expect_balance(1);
 	end_request(11, 0, 100); /* another sector */
-	assert_int_equal(ends->sent, 0);
+	assert_int_equal(ends->sends.sent, 0);
 	end_request(10, 0, 200);
-	assert_int_equal(ends->sent, 1);
+	assert_int_equal(ends->sends.sent, 1);
 	assert_int_equal(get_sample()->weight, 300);
 	assert_int_equal(get_sample()->request, WIRE_REQUEST_READ);
 	assert_int_equal(get_sample()->wait_ns, 0);
 	assert_int_equal(get_sample()->time_ns, 1300);
 	end_request(10, 0, 200);
-	assert_int_equal(ends->sent, 1);
+	assert_int_equal(ends->sends.sent, 1);
 	assert_int_equal(counter->fired, 1);
 	expect_balance(0);
 }
@@ -509,18 +510,18 @@ static void lost_requests_are_counted(void **state _unused_)
 	use_requests(1u << WIRE_REQUEST_READ);
 	fake_kernel.ring_room = 0; /* for the stack */
 	begin_request(&record);
-	assert_int_equal(counter->lost_ring_stack, 1);
+	assert_int_equal(counter->sends.lost_ring_stack, 1);
 	fake_kernel.ring_room = FAKE_ALL_FIT;
 	for (record.sector = 1; record.sector <= 3; record.sector++)
 		begin_request(&record);
-	assert_int_equal(counter->lost_ring_sample, 1); /* two are pending */
+	assert_int_equal(counter->sends.lost_ring_sample, 1); /* two are pending */
 	expect_balance(2);
 	fake_kernel.ring_room = 0;
 	end_request(1, 0, 5);
-	assert_int_equal(ends->lost_ring_sample, 1);
+	assert_int_equal(ends->sends.lost_ring_sample, 1);
 	fake_kernel.ring_room = FAKE_ALL_FIT;
 	end_request(2, 0, 5);
-	assert_int_equal(ends->sent, 1);
+	assert_int_equal(ends->sends.sent, 1);
 	expect_balance(0);
 }
 
@@ -545,7 +546,7 @@ static void requests_of_other_kinds_do_not_match(void **state _unused_)
 	assert_int_equal(get_counters()->unmatched, 1);
 	record.letters[0] = 'W';
 	on_tracepoint(&record);
-	assert_int_equal(get_counters()->sent, 1);
+	assert_int_equal(get_counters()->sends.sent, 1);
 	assert_int_equal(get_sample()->request, WIRE_REQUEST_WRITE);
 	expect_balance(0);
 }
@@ -705,7 +706,7 @@ static void an_allocation_of_the_mean_or_more_is_a_sample(void **state _unused_)
 	for (int i = 0; i < 3000; i++)
 		allocate(10);
 	assert_int_equal(counter->fired, 3003);
-	assert_int_equal(counter->sent, 2 + 29);
+	assert_int_equal(counter->sends.sent, 2 + 29);
 	assert_int_equal(counter->below_period, 3000 - 29);
 	assert_int_equal(get_sample()->weight, 1000);
 	expect_balance(0);
@@ -725,7 +726,7 @@ static void calls_inside_the_allocator_have_no_weight(void **state _unused_)
 	allocate(5000);
 	stack_words[0] = MALLOC - 0x101;
 	allocate(5000);
-	assert_int_equal(counter->sent, 2);
+	assert_int_equal(counter->sends.sent, 2);
 	expect_balance(0);
 }
 
@@ -769,13 +770,13 @@ static void a_tail_call_counts_once(void **state _unused_)
 	call.ip = MALLOC + 0x1000;
 	fake_kernel.cookie = 1;
 	on_probe(&call);
-	assert_int_equal(get_counters()->sent, 1);
+	assert_int_equal(get_counters()->sends.sent, 1);
 	assert_int_equal(get_counters()->weightless, 1);
 	/* Where it came from, nothing was jumped to: a call like the last one counts. */
 	call.ip = MALLOC;
 	fake_kernel.cookie = 0;
 	allocate(5000);
-	assert_int_equal(get_counters()->sent, 2);
+	assert_int_equal(get_counters()->sends.sent, 2);
 	/* Beyond the limit of the register there is no jump. */
 	fake_map_find(&last_calls)->num_entries = 0;
 	call.si = 17;
@@ -785,7 +786,7 @@ static void a_tail_call_counts_once(void **state _unused_)
 	call.ip = MALLOC + 0x1000;
 	fake_kernel.cookie = 1;
 	on_probe(&call);
-	assert_int_equal(get_counters()->sent, 4);
+	assert_int_equal(get_counters()->sends.sent, 4);
 	expect_balance(0);
 }
 
@@ -819,7 +820,7 @@ static void a_call_unlike_the_last_one_counts(void **state _unused_)
 		call.ip = MALLOC + 0x1000;
 		fake_kernel.cookie = 1;
 		allocate(5000 + more[i].bytes);
-		assert_int_equal(get_counters()->sent, 2 * (i + 1));
+		assert_int_equal(get_counters()->sends.sent, 2 * (i + 1));
 		assert_int_equal(get_counters()->weightless, 0);
 	}
 	expect_balance(0);
@@ -891,11 +892,11 @@ static void blocks_without_a_slot_are_counted(void **state _unused_)
 	assert_int_equal(count_free(), 0);
 	allocate(5000);
 	assert_int_equal(get_counters()->lost_block, 1);
-	assert_int_equal(get_counters()->sent, 2);
+	assert_int_equal(get_counters()->sends.sent, 2);
 	free_block(0xa000);
 	allocate(5000);
 	assert_int_equal(get_sample()->block, 2); /* slot 1 */
-	assert_int_equal(get_counters()->sent, 3);
+	assert_int_equal(get_counters()->sends.sent, 3);
 	expect_balance(0);
 }
 

@@ -116,10 +116,11 @@ static void expect_balance(void)
 {
 	const struct wire_off_cpu_counters *counter = get_counters();
 
-	assert_int_equal(counter->fired,
-			 counter->filtered + counter->unseen_begin + counter->other_waits +
-				 counter->below_min_block + counter->below_period + counter->sent +
-				 counter->lost_ring_sample + counter->lost_ring_stack);
+	assert_int_equal(counter->fired, counter->filtered + counter->unseen_begin +
+						 counter->other_waits + counter->below_min_block +
+						 counter->below_period + counter->sends.sent +
+						 counter->sends.lost_ring_sample +
+						 counter->sends.lost_ring_stack);
 }
 
 static void a_wakeup_ends_the_wait_and_starts_the_queue(void **state _unused_)
@@ -195,7 +196,7 @@ static void a_sample_stands_for_the_points_in_it(void **state _unused_)
 	set_point(&task, 500);
 	wake(&task, 3200);
 	resume_task(&task, 4200);
-	assert_int_equal(counter->sent, 1);
+	assert_int_equal(counter->sends.sent, 1);
 	sample = fake_record_last(WIRE_SAMPLE);
 	assert_int_equal(sample->tid, 7);
 	/* Of the third period chance decides, and of the fourth. */
@@ -213,7 +214,7 @@ static void a_sample_stands_for_the_points_in_it(void **state _unused_)
 	assert_int_equal(counter->below_period, 1);
 	leave(&task, 5200, SLEEPING);
 	resume_task(&task, 5201);
-	assert_int_equal(counter->sent, 2);
+	assert_int_equal(counter->sends.sent, 2);
 	/* The stack is known. */
 	assert_int_equal(fake_record_count(WIRE_STACK), 1);
 	expect_balance();
@@ -226,12 +227,12 @@ static void a_full_ring_counts_lost_waits(void **state _unused_)
 	fake_kernel.ring_room = 0;
 	leave(&task, 1100, SLEEPING);
 	resume_task(&task, 3100);
-	assert_int_equal(counter->lost_ring_stack, 1);
+	assert_int_equal(counter->sends.lost_ring_stack, 1);
 	fake_kernel.ring_room = 1; /* for the stack */
 	leave(&task, 3200, SLEEPING);
 	resume_task(&task, 5200);
-	assert_int_equal(counter->lost_ring_sample, 1);
-	assert_int_equal(counter->sent, 0);
+	assert_int_equal(counter->sends.lost_ring_sample, 1);
+	assert_int_equal(counter->sends.sent, 0);
 	assert_int_equal(counter->fired, 2);
 	assert_int_equal(counter->blocked_ns, 4000);
 	expect_balance();
@@ -239,7 +240,7 @@ static void a_full_ring_counts_lost_waits(void **state _unused_)
 	fake_kernel.ring_room = 1;
 	leave(&task, 5300, SLEEPING);
 	resume_task(&task, 7300);
-	assert_int_equal(counter->sent, 1);
+	assert_int_equal(counter->sends.sent, 1);
 }
 
 static void a_full_map_counts_threads_without_note(void **state _unused_)
@@ -276,7 +277,7 @@ static void a_new_thread_waits_for_its_first_cpu(void **state _unused_)
 	resume_task(&task, 3500);
 	assert_int_equal(counter->run_queue_ns, 1500);
 	assert_int_equal(counter->blocked_ns, 0);
-	assert_int_equal(counter->sent, 1);
+	assert_int_equal(counter->sends.sent, 1);
 	sample = fake_record_last(WIRE_SAMPLE);
 	assert_true(sample->flags & WIRE_SAMPLE_NO_USER_MEMORY);
 	assert_int_equal(sample->kernel_stack, 0);
@@ -449,7 +450,7 @@ static void a_new_thread_waits_for_no_futex(void **state _unused_)
 	assert_int_equal(counter->run_queue_ns, 0);
 	assert_int_equal(counter->other_waits, 1);
 	assert_int_equal(counter->other_waits_ns, 1500);
-	assert_int_equal(counter->sent, 0);
+	assert_int_equal(counter->sends.sent, 0);
 	expect_balance();
 }
 

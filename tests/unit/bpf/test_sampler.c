@@ -78,9 +78,9 @@ static void expect_balance(void)
 {
 	const struct wire_counters *counter = get_counters();
 
-	assert_int_equal(counter->fired, counter->idle + counter->filtered + counter->sent +
-						 counter->lost_ring_sample +
-						 counter->lost_ring_stack);
+	assert_int_equal(counter->fired, counter->idle + counter->filtered + counter->sends.sent +
+						 counter->sends.lost_ring_sample +
+						 counter->sends.lost_ring_stack);
 }
 
 static void a_tick_is_a_sample_with_its_stacks(void **state _unused_)
@@ -114,7 +114,7 @@ static void a_tick_is_a_sample_with_its_stacks(void **state _unused_)
 	}
 	on_tick(&tick);
 	assert_int_equal(fake_record_count(WIRE_STACK), 2);
-	assert_int_equal(get_counters()->sent, 3);
+	assert_int_equal(get_counters()->sends.sent, 3);
 	expect_balance();
 	event_number = 0;
 }
@@ -173,17 +173,17 @@ static void a_full_ring_counts_lost_ticks(void **state _unused_)
 	task.mm = &memory;
 	fake_kernel.ring_room = 0;
 	on_tick(&tick);
-	assert_int_equal(counter->lost_ring_stack, 1);
+	assert_int_equal(counter->sends.lost_ring_stack, 1);
 	fake_kernel.ring_room = 1;
 	on_tick(&tick);
-	assert_int_equal(counter->lost_ring_sample, 1);
+	assert_int_equal(counter->sends.lost_ring_sample, 1);
 	fake_kernel.ring_room = 1; /* the stack is known */
 	on_tick(&tick);
-	assert_int_equal(counter->sent, 1);
+	assert_int_equal(counter->sends.sent, 1);
 	tick.regs.cs = 0x10;
 	fake_kernel.ring_room = 0; /* for the kernel stack */
 	on_tick(&tick);
-	assert_int_equal(counter->lost_ring_stack, 2);
+	assert_int_equal(counter->sends.lost_ring_stack, 2);
 	expect_balance();
 }
 
@@ -203,7 +203,7 @@ static void filtered_and_idle_ticks_are_counted(void **state _unused_)
 	assert_int_equal(counter->filtered, 2);
 	add_key(7, WIRE_TARGET);
 	on_tick(&tick);
-	assert_int_equal(counter->sent, 1);
+	assert_int_equal(counter->sends.sent, 1);
 	assert_int_equal(counter->outside, 0);
 	expect_balance();
 }
@@ -234,7 +234,7 @@ static void ticks_outside_the_pid_namespace_are_counted(void **state _unused_)
 	on_tick(&tick);
 	sample = fake_record_last(WIRE_SAMPLE);
 	assert_int_equal(sample->tid, 207);
-	assert_int_equal(counter->sent, 2);
+	assert_int_equal(counter->sends.sent, 2);
 	numbers.level = 1; /* the thread is outside the namespace */
 	on_tick(&tick);
 	assert_int_equal(counter->filtered, 1);
@@ -247,7 +247,7 @@ static void ticks_outside_the_pid_namespace_are_counted(void **state _unused_)
 	pid_namespace_inode = 42;
 	add_key(WIRE_NAMED_IN_NAMESPACE | 107, WIRE_TARGET);
 	on_tick(&tick);
-	assert_int_equal(counter->sent, 3);
+	assert_int_equal(counter->sends.sent, 3);
 	expect_balance();
 }
 
@@ -604,7 +604,7 @@ static void the_stack_of_an_unpublished_process_is_copied(void **state _unused_)
 	fake_kernel.ring_quarters = 1;
 	on_tick(&tick);
 	assert_int_equal(fake_record_count(WIRE_RAW_SAMPLE), 2);
-	assert_int_equal(get_counters()->sent, 3);
+	assert_int_equal(get_counters()->sends.sent, 3);
 }
 
 static void a_sample_whose_copy_finds_no_room_is_sent_without(void **state _unused_)
@@ -620,8 +620,8 @@ static void a_sample_whose_copy_finds_no_room_is_sent_without(void **state _unus
 	on_tick(&tick);
 	assert_int_equal(fake_record_count(WIRE_RAW_SAMPLE), 0);
 	assert_int_equal(fake_record_count(WIRE_SAMPLE), 1);
-	assert_int_equal(get_counters()->sent, 1);
-	assert_int_equal(get_counters()->lost_ring_sample, 0);
+	assert_int_equal(get_counters()->sends.sent, 1);
+	assert_int_equal(get_counters()->sends.lost_ring_sample, 0);
 }
 
 static void a_ring_that_fills_wakes_user_space(void **state _unused_)

@@ -91,7 +91,7 @@ static void a_thread_asleep_throughout_has_one_wait(void **state _unused_)
 	visit(send_sleeper, &task);
 	assert_int_equal(counter->fired, 1);
 	assert_int_equal(counter->unfinished, 1);
-	assert_int_equal(counter->sent, 1);
+	assert_int_equal(counter->sends.sent, 1);
 	assert_int_equal(counter->sent_unfinished, 1);
 	sample = fake_record_last(WIRE_SAMPLE);
 	assert_int_equal(sample->tid, 7);
@@ -147,7 +147,7 @@ static void a_new_thread_without_cpu_waits_for_one(void **state _unused_)
 	visit(send_sleeper, &task);
 	assert_int_equal(counter->fired, 1);
 	assert_int_equal(counter->unfinished, 1);
-	assert_int_equal(counter->sent, 1);
+	assert_int_equal(counter->sends.sent, 1);
 }
 
 static void earlier_cpu_time_does_not_shorten_a_wait(void **state _unused_)
@@ -160,7 +160,7 @@ static void earlier_cpu_time_does_not_shorten_a_wait(void **state _unused_)
 	visit(count_thread, &task);
 	expect_times(END - BEGIN, 3000, 1000, 0);
 	visit(send_sleeper, &task);
-	assert_int_equal(get_counters()->sent, 1);
+	assert_int_equal(get_counters()->sends.sent, 1);
 	assert_int_equal(((const struct wire_sample *)fake_record_last(WIRE_SAMPLE))->wakeup, 77);
 }
 
@@ -260,14 +260,14 @@ static void a_full_buffer_leaves_the_sleeper_to_the_next_read(void **state _unus
 		fake_kernel.seq_room = room; /* for the stack, then for the sample */
 		visit(send_sleeper, &task);
 		assert_int_equal(counter->fired, 0);
-		assert_int_equal(counter->sent, 0);
+		assert_int_equal(counter->sends.sent, 0);
 		assert_int_equal(counter->unfinished, 0);
 		assert_int_equal(fake_record_count(WIRE_SAMPLE), 0);
 	}
 	fake_kernel.seq_room = FAKE_ALL_FIT;
 	visit(send_sleeper, &task);
 	assert_int_equal(counter->fired, 1);
-	assert_int_equal(counter->sent, 1);
+	assert_int_equal(counter->sends.sent, 1);
 	assert_int_equal(((const struct wire_sample *)fake_record_last(WIRE_SAMPLE))->kernel_stack,
 			 ((const struct wire_stack *)fake_record_last(WIRE_STACK))->hash);
 }

@@ -30,12 +30,12 @@ static struct scene make_scene(void)
 			    .ticks = {.samples = 400,
 				      .num_cpus = 2,
 				      .duration_ns = 2000000000,
-				      .lost_ring_sample = 10,
-				      .lost_ring_stack = 20,
-				      .lost_unknown_stack = 64,
-				      .lost_preempted = 4,
-				      .lost_skipped = 6,
-				      .lost_block = 6,
+				      .lost[LOSS_RING_SAMPLE] = 10,
+				      .lost[LOSS_RING_STACK] = 20,
+				      .lost[LOSS_UNKNOWN_STACK] = 64,
+				      .lost[LOSS_PREEMPTED] = 4,
+				      .lost[LOSS_SKIPPED] = 6,
+				      .lost[LOSS_BLOCK] = 6,
 				      .unfollowed = 3,
 				      .lost_side_band = 4}},
 		.profile = profile_new(),
@@ -74,14 +74,15 @@ static void every_loss_is_reported_with_its_reason(_unused_ void **state)
 
 	append(&scene, summary_append);
 	assert_says(&scene, "\n  lost         100 samples (20.0%)\n"
-			    "               10 found the ring full: ");
+			    "               10 samples lost: ring full\n");
 	assert_says(
 		&scene,
-		"               20 found the ring full for their stack\n"
-		"               64 whose stack never came\n"
-		"               4 hits of a probe while another thread of the CPU was in it\n"
-		"               6 hits that the kernel skipped, as a program ran on their CPU already\n"
-		"               6 of memory, as so much of it was live at a time: a larger -c loses less\n"
+		"               20 samples lost: ring full for their stack\n"
+		"               64 samples lost: stack missing\n"
+		"               4 hits of a probe lost: another thread of the CPU was in it\n"
+		"               6 hits skipped by the kernel: a BPF program was running on that CPU\n"
+		"               6 allocations lost: too many live at a time; a larger -c loses less\n"
+		"               lower --frequency to lose less\n"
 		"               3 new threads, ");
 	assert_says(&scene, "               4 process events lost by the kernel: ");
 	release(&scene);
@@ -210,28 +211,28 @@ static void waits_are_reported_with_their_kinds_and_how_much_was_sampled(_unused
 		.below_min_block = 37,
 		.below_min_block_ns = 12000000,
 		.samples = 1198,
-		.lost_ring_sample = 1,
-		.lost_ring_stack = 20,
-		.lost_unknown_stack = 300,
-		.lost_unread = 4000,
+		.lost[LOSS_RING_SAMPLE] = 1,
+		.lost[LOSS_RING_STACK] = 20,
+		.lost[LOSS_UNKNOWN_STACK] = 300,
+		.lost[LOSS_UNREAD] = 4000,
 		.exact_ns = {[WAIT_BLOCKED] = 11000000000, [WAIT_RUN_QUEUE] = 1000000000},
 		.sampled_ns = {[WAIT_BLOCKED] = 11010000000, [WAIT_RUN_QUEUE] = 960000000},
 	};
 	scene.account.off_cpu.complete_user_stacks = 990;
 	scene.account.off_cpu.truncated_user_stacks[TRUNCATED_NO_RULE] = 10;
 	append(&scene, summary_append);
-	assert_says(&scene,
-		    "  off-CPU      1,198 samples, one for 10 ms of a thread: 99.75% of the "
-		    "time\n"
-		    "               11.000 s blocked until woken\n"
-		    "               1.000 s in a run queue after that\n"
-		    "               0.012 s left out, in 37 waits below 0.5 ms\n"
-		    "               990 user stacks complete (99.0%)\n"
-		    "               1 samples lost: found the ring full\n"
-		    "               20 samples lost: found the ring full for their stack\n"
-		    "               300 samples lost: their stack never came\n"
-		    "               4,000 samples lost: memory of sleeping threads did not come "
-		    "in time\n");
+	assert_says(
+		&scene,
+		"  off-CPU      1,198 samples, one for 10 ms of a thread: 99.75% of the "
+		"time\n"
+		"               11.000 s blocked until woken\n"
+		"               1.000 s in a run queue after that\n"
+		"               0.012 s left out, in 37 waits below 0.5 ms\n"
+		"               990 user stacks complete (99.0%)\n"
+		"               1 samples lost: ring full\n"
+		"               20 samples lost: ring full for their stack\n"
+		"               300 samples lost: stack missing\n"
+		"               4,000 samples lost: memory of sleeping threads read too late\n");
 	release(&scene);
 }
 

@@ -126,12 +126,13 @@ static void lost_requests_are_counted(void **state _unused_)
 	uint64_t num_cpus = (uint64_t)libbpf_num_possible_cpus();
 	struct wire_counters sum;
 
-	counters = (struct wire_counters){.fired = 100, .lost_ring_sample = 3, .unfinished = 1};
-	end_counters = (struct wire_counters){.sent = 5, .lost_ring_sample = 7};
+	counters =
+		(struct wire_counters){.fired = 100, .sends.lost_ring_sample = 3, .unfinished = 1};
+	end_counters = (struct wire_counters){.sends.sent = 5, .sends.lost_ring_sample = 7};
 	sum = read_counters();
 	assert_int_equal(sum.fired, 100 * num_cpus);
-	assert_int_equal(sum.sent, 5 * num_cpus);
-	assert_int_equal(sum.lost_ring_sample, 10 * num_cpus);
+	assert_int_equal(sum.sends.sent, 5 * num_cpus);
+	assert_int_equal(sum.sends.lost_ring_sample, 10 * num_cpus);
 	assert_int_equal(sum.unfinished, num_cpus);
 }
 

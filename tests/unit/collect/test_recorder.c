@@ -1234,8 +1234,8 @@ static void set_counts(size_t event, uint64_t base)
 						 .unseen_begin = base + 5,
 						 .unfinished = base + 6,
 						 .below_period = base + 7,
-						 .lost_ring_sample = base + 8,
-						 .lost_ring_stack = base + 9,
+						 .sends.lost_ring_sample = base + 8,
+						 .sends.lost_ring_stack = base + 9,
 						 .lost_block = base + 10,
 						 .outside = base + 11};
 	preempted[event] = base + 12;
@@ -1269,15 +1269,15 @@ static void an_event_has_all_its_counts(void **state _unused_)
 	assert_int_equal(counts.unseen_begin, 105);
 	assert_int_equal(counts.unfinished, 106);
 	assert_int_equal(counts.below_period, 107);
-	assert_int_equal(counts.lost_ring_sample, 108);
-	assert_int_equal(counts.lost_ring_stack, 109);
-	assert_int_equal(counts.lost_block, 110);
+	assert_int_equal(counts.lost[LOSS_RING_SAMPLE], 108);
+	assert_int_equal(counts.lost[LOSS_RING_STACK], 109);
+	assert_int_equal(counts.lost[LOSS_BLOCK], 110);
 	assert_int_equal(counts.outside, 111);
-	assert_int_equal(counts.lost_preempted, 112);
-	assert_int_equal(counts.lost_skipped, 113);
+	assert_int_equal(counts.lost[LOSS_PREEMPTED], 112);
+	assert_int_equal(counts.lost[LOSS_SKIPPED], 113);
 	assert_int_equal(counts.rest, 114);
 	assert_int_equal(counts.samples, 115);
-	assert_int_equal(counts.lost_unknown_stack, 116);
+	assert_int_equal(counts.lost[LOSS_UNKNOWN_STACK], 116);
 	assert_int_equal(counts.weight, 117);
 	assert_int_equal(counts.scaled_weight, 234);
 	assert_int_equal(counts.live, 118);
@@ -1334,12 +1334,12 @@ static void the_account_sums_up_all_events(void **state _unused_)
 	assert_int_equal(account.filtered, 2 * 600 + 3 * (2 + 20));
 	assert_int_equal(account.outside, 600 + 3 * 11);
 	assert_int_equal(account.samples, 600 + 3 * 15);
-	assert_int_equal(account.lost_ring_sample, 600 + 3 * 8);
-	assert_int_equal(account.lost_ring_stack, 600 + 3 * 9);
-	assert_int_equal(account.lost_unknown_stack, 600 + 3 * 16);
-	assert_int_equal(account.lost_preempted, 600 + 3 * 12);
-	assert_int_equal(account.lost_skipped, 600 + 3 * 13);
-	assert_int_equal(account.lost_block, 600 + 3 * 10);
+	assert_int_equal(account.lost[LOSS_RING_SAMPLE], 600 + 3 * 8);
+	assert_int_equal(account.lost[LOSS_RING_STACK], 600 + 3 * 9);
+	assert_int_equal(account.lost[LOSS_UNKNOWN_STACK], 600 + 3 * 16);
+	assert_int_equal(account.lost[LOSS_PREEMPTED], 600 + 3 * 12);
+	assert_int_equal(account.lost[LOSS_SKIPPED], 600 + 3 * 13);
+	assert_int_equal(account.lost[LOSS_BLOCK], 600 + 3 * 10);
 	assert_int_equal(account.lost_side_band, 21);
 	assert_int_equal(account.unopened_files, 22);
 	assert_int_equal(account.unfollowed, 23);
@@ -1385,10 +1385,10 @@ static void waits_have_all_their_counts(void **state _unused_)
 	assert_int_equal(counts.below_min_block_ns, seen.below_min_block_ns);
 	assert_int_equal(counts.below_period, seen.below_period);
 	assert_int_equal(counts.samples, 31);
-	assert_int_equal(counts.lost_ring_sample, seen.lost_ring_sample);
-	assert_int_equal(counts.lost_ring_stack, seen.lost_ring_stack);
-	assert_int_equal(counts.lost_unknown_stack, 32);
-	assert_int_equal(counts.lost_unread, seen.sent_unfinished - 40);
+	assert_int_equal(counts.lost[LOSS_RING_SAMPLE], seen.sends.lost_ring_sample);
+	assert_int_equal(counts.lost[LOSS_RING_STACK], seen.sends.lost_ring_stack);
+	assert_int_equal(counts.lost[LOSS_UNKNOWN_STACK], 32);
+	assert_int_equal(counts.lost[LOSS_UNREAD], seen.sent_unfinished - 40);
 	assert_int_equal(counts.unfinished, seen.unfinished);
 	assert_int_equal(counts.unnoted, seen.unnoted);
 	assert_int_equal(counts.exact_ns[WAIT_BLOCKED], seen.blocked_ns);
