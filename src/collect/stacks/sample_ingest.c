@@ -1,32 +1,18 @@
 /*
- * A sample names its stacks by hash; the stacks themselves come before it, from each CPU that has
- * not sent them lately. Turning their pcs into locations is the expensive part: a pc means something
- * only under the mappings that its process had at that time. It is done once for each stack, by two
- * tables. Raw stacks are kept by hash (known_stacks.h). Resolved stacks are kept by hash, process and
- * version of the mappings, which hardly changes but when libraries are loaded, so most samples find
- * theirs there.
+ * Weighs samples: ticks of events, waits, who ended them, and memory that is live in the end. The resolver turns their
+ * stacks into stacks of the profile (stack_resolver.h).
  *
- * The profile's stacks are a tree from the outermost frame inwards: first the user stack, then on
- * top of it the kernel stack that it called into.
+ * Samples and process events come in order of time, so the process table always has the mappings of the sample's time.
+ * The exception is a sample inside exec, whose memory may be the old program's or the new one's. The kernel's count of
+ * execs, which every sample carries, shows that; the user stack is left out unless the walk proves that the old memory
+ * was still there.
  *
- * Samples and process events come in order of time, so the process table always holds the mappings
- * of the sample's time, and no history of mappings is needed. The exception is a sample inside
- * exec, whose memory may be the old program's or the new one's. The kernel's count of execs, which
- * every sample carries, shows that; the user stack is left out unless the walk proves that the old
- * memory was still there.
+ * A sample of off-CPU time was taken when a thread got a CPU again, with the stack of when it lost the last one. The
+ * stack ends in a frame that tells how: it stands for time that was waited, and maybe for time in a run queue after that,
+ * which is another stack then. Ticks count as samples, waits do not; both have the time of the metric "wall". A thread
+ * that still waits at the end is sampled then. If it has not run since the start, an outermost frame tells so.
  *
- * A sample of off-CPU time was taken when a thread got a CPU again: of what it did when it lost the last
- * one. Its stack ends in a frame that says how: it stands for time that was waited, and maybe for time in
- * a run queue after that, which is another stack then. Ticks count as samples, waits do not: what they have
- * in common is the time of the metric "wall". Of a thread that still waits at the end a sample is taken then;
- * where it has not run since the begin, a frame of its own says so, the outermost one.
- *
- * Nothing is symbolized here: a location is a file and an offset, or an address, and symbols are
- * read when the recording is over. Every sample ends in the profile or is counted as lost for its
- * unknown stack.
- *
- * Limits: both tables grow with the number of different stacks, and nothing is evicted before the
- * end, when both are given back. Two stacks with the same hash of 64 bits would become one.
+ * Every sample ends in the profile or is counted as lost for its unknown stack.
  */
 #include "collect/stacks/sample_ingest.h"
 
@@ -39,69 +25,14 @@
 #include "base/intern.h"
 #include "collect/kernel/syscall_names.h"
 #include "collect/runtimes/runtime_stacks.h"
-#include "collect/stacks/fp_step_check.h"
-#include "collect/stacks/known_stacks.h"
+#include "collect/stacks/stack_resolver.h"
 #include "collect/stacks/wakers.h"
 #include "timeline/timeline.h"
 #include "wire/request.h"
 
-/* A known stack, while it is resolved. */
-struct raw_stack {
-	const struct known_stack *known;
-	uint32_t num_pcs;
-	uint32_t num_inner;      /* innermost levels that are left out */
-	uint32_t left_out;       /* a level that is no frame; 0: all are */
-	bool is_32_bit;          /* the kernel took all its steps by frame pointer */
-	bool is_whole;           /* the walk came to the outermost frame */
-	uint64_t runtime_frames; /* hash of the interpreter's frames in it; 0: there are none */
-	uint64_t generation;     /* the sample's, where there are some */
-};
-
-/* What speaks for and against a user stack that was walked to its outermost frame. */
-struct stack_evidence {
-	/*
-	 * What the calls say of its steps by frame pointer, enum call_proof. Disproven, the stack ends
-	 * there.
-	 */
-	uint8_t proof;
-	bool has_generated_code : 1;
-	bool goes_by_fp_through_it : 1; /* a step out of generated code was taken by frame pointer */
-	uint8_t runtime_fit : 3;        /* enum runtime_fit */
-	bool may_lack_inlined : 1;      /* struct runtime_verdict */
-	bool is_coroutine : 1; /* the interpreter knows that the stack starts where it does */
-};
-
-/*
- * The profile's stack for a raw stack: for a user stack, under one version of the mappings of one
- * process; for a kernel stack, on top of one user stack.
- */
-struct resolved_stack {
-	uint32_t known;   /* its number; with HAS_RUNTIME, of the pair */
-	uint32_t owner;   /* user: process id; kernel: 0 */
-	uint32_t outer;   /* kernel: stack it is called from; user: none or a truncation */
-	uint32_t version; /* user: of the mappings; kernel: KERNEL_STACK */
-	uint32_t stack;   /* in the profile */
-	struct stack_evidence evidence;
-	bool has_unmapped; /* a pc of it lies in no mapping */
-	/* User: its names are of this version of the code that the process generated. */
-	uint64_t code_version;
-};
-_Static_assert(sizeof(struct resolved_stack) == 32, "there are many stacks");
-#define KERNEL_STACK UINT32_MAX
-#define HAS_RUNTIME  (1u << 31)
-
 /* The innermost frame but one of waits for the global interpreter lock of CPython. */
 #define GIL_FRAME_NAME "[GIL]"
 
-/* A native stack and the frames of an interpreter in it. */
-struct runtime_pair {
-	uint64_t frames;
-	uint32_t known;
-	bool is_whole;
-};
-
-INTERN_TABLE(resolved_stack_table, struct resolved_stack, known, owner, outer, version);
-INTERN_TABLE(runtime_pair_table, struct runtime_pair, frames, known, is_whole);
 INTERN_TABLE(user_stack_table, struct user_stack_count, stack);
 INTERN_TABLE(weighed_stack_table, struct stack_count, stack);
 
@@ -149,18 +80,12 @@ struct sample_ingest {
 	struct process_table *processes;
 	uint32_t max_depth;
 	enum user_stacks user_stacks_kind;
-	struct call_check *call_check; /* NULL: no check */
-	struct fp_step_check *fp_step_check;
 	struct trace_log *trace_log; /* NULL: no times are kept */
 	ARRAY(struct ticking_event) events;
 	struct sample_ingest_counts counts;
 	struct off_cpu off_cpu;
-	struct known_stacks stacks;
-	uint64_t pcs[WIRE_MAX_FRAMES]; /* of the one that is being resolved, innermost first */
-	struct resolved_stack_table resolved_stacks;
+	struct stack_resolver *resolver;
 	struct runtime_stacks *runtimes; /* NULL: native frames alone are wanted */
-	struct runtime_pair_table runtime_pairs;
-	struct runtime_level levels[RUNTIME_MAX_LEVELS]; /* of the stack that is being resolved */
 	struct user_stack_table user_stacks;
 	/* Of ticks that weigh otherwise than 1: the profile does not say how many they are. */
 	struct weighed_stack_table weighed_stacks;
@@ -173,7 +98,11 @@ struct sample_ingest *sample_ingest_new(struct profile *profile, struct file_tab
 	struct sample_ingest *ingest = calloc(1, sizeof(*ingest));
 	struct ticking_event *event = ingest ? array_add(&ingest->events) : NULL;
 
-	if (!event || profile_add_metric(profile, "samples", "count", &event->metric)) {
+	if (event)
+		ingest->resolver =
+			stack_resolver_new(profile, processes, user_stacks == USER_STACKS_TABLE);
+	if (!event || !ingest->resolver ||
+	    profile_add_metric(profile, "samples", "count", &event->metric)) {
 		sample_ingest_free(ingest);
 		return NULL;
 	}
@@ -217,17 +146,18 @@ int sample_ingest_set_events(struct sample_ingest *ingest, const struct event *e
 
 void sample_ingest_set_fp_step_check(struct sample_ingest *ingest, struct fp_step_check *check)
 {
-	ingest->fp_step_check = check;
+	stack_resolver_set_fp_step_check(ingest->resolver, check);
 }
 
 void sample_ingest_set_call_check(struct sample_ingest *ingest, struct call_check *check)
 {
-	ingest->call_check = check;
+	stack_resolver_set_call_check(ingest->resolver, check);
 }
 
 void sample_ingest_set_runtimes(struct sample_ingest *ingest, struct runtime_stacks *runtimes)
 {
 	ingest->runtimes = runtimes;
+	stack_resolver_set_runtimes(ingest->resolver, runtimes);
 }
 
 void sample_ingest_set_trace_log(struct sample_ingest *ingest, struct trace_log *log)
@@ -306,43 +236,17 @@ void sample_ingest_free(struct sample_ingest *ingest)
 	array_for_each (&ingest->events, event)
 		array_release(&event->blocks);
 	array_release(&ingest->events);
-	known_stacks_release(&ingest->stacks);
-	resolved_stack_table_release(&ingest->resolved_stacks);
-	runtime_pair_table_release(&ingest->runtime_pairs);
+	stack_resolver_free(ingest->resolver);
 	user_stack_table_release(&ingest->user_stacks);
 	weighed_stack_table_release(&ingest->weighed_stacks);
 	wakers_release(&ingest->off_cpu.wakers);
 	free(ingest);
 }
 
-static const struct known_stack *find_known(const struct sample_ingest *ingest, uint64_t hash)
-{
-	return known_stacks_find(&ingest->stacks, hash);
-}
-
-static struct raw_stack get_raw_stack(const struct known_stack *known)
-{
-	return (struct raw_stack){.known = known, .num_pcs = known->num_pcs};
-}
-
-/* Valid until the pcs of another one are read. */
-static const uint64_t *read_pcs(struct sample_ingest *ingest, const struct known_stack *known)
-{
-	known_stacks_get_pcs(&ingest->stacks, known, ingest->pcs);
-	return ingest->pcs;
-}
-
 int sample_ingest_add_stack(struct sample_ingest *ingest, const struct wire_stack *record,
 			    size_t size)
 {
-	size_t header = offsetof(struct wire_stack, pcs);
-
-	if (size < header || record->num_frames > WIRE_MAX_FRAMES ||
-	    record->num_frames > (size - header) / sizeof(record->pcs[0]))
-		return 0;
-	if (find_known(ingest, record->hash))
-		return 0;
-	return known_stacks_add(&ingest->stacks, record->hash, record->pcs, record->num_frames);
+	return stack_resolver_add(ingest->resolver, record, size);
 }
 
 /* A module of the profile for every file of the table, with the same number. */
@@ -386,9 +290,7 @@ int sample_ingest_finish(struct sample_ingest *ingest)
 
 	if (err)
 		return err;
-	known_stacks_release(&ingest->stacks);
-	resolved_stack_table_release(&ingest->resolved_stacks);
-	runtime_pair_table_release(&ingest->runtime_pairs);
+	stack_resolver_forget(ingest->resolver);
 	if (ingest->runtimes)
 		runtime_stacks_forget(ingest->runtimes);
 	err = sync_processes(ingest);
@@ -411,314 +313,6 @@ int sample_ingest_finish(struct sample_ingest *ingest)
 		profile_set_process_script(ingest->profile, id, name);
 	}
 	return 0;
-}
-
-/*
- * Check one level of a user stack. What a signal interrupted follows no call, and neither does the
- * trampoline that the handler returns to, which is the level before it.
- */
-static int check_call(struct sample_ingest *ingest, const struct raw_stack *raw,
-		      const struct process *process, uint32_t level)
-{
-	const uint64_t *pcs = ingest->pcs;
-	uint64_t pc = pcs[level] & ~WIRE_PC_MARKS;
-	const struct mapping *mapping;
-
-	if (level == 0 || (pcs[level] & WIRE_PC_EXACT) ||
-	    (level + 1 < raw->num_pcs && (pcs[level + 1] & WIRE_PC_EXACT)))
-		return 0;
-	mapping = process_find_mapping(process, pc - 1);
-	if (!mapping || mapping->file == FILE_NONE)
-		return 0;
-	return call_check_add(ingest->call_check, mapping->file,
-			      pc - mapping->start + mapping->file_offset);
-}
-
-/* What the call before one level says about another one, below it. */
-static int prove_step(struct sample_ingest *ingest, const struct process *process, uint32_t callee,
-		      uint32_t caller, enum call_proof *ret)
-{
-	const uint64_t *pcs = ingest->pcs;
-	bool is_exact = !callee || (pcs[callee] & WIRE_PC_EXACT);
-	uint64_t callee_pc = (pcs[callee] & ~WIRE_PC_MARKS) - !is_exact;
-
-	*ret = CALL_UNPROVEN;
-	if (!ingest->fp_step_check)
-		return 0;
-	return fp_step_check_step(ingest->fp_step_check, process, callee_pc,
-				  pcs[caller] & ~WIRE_PC_MARKS, ret);
-}
-
-/*
- * The innermost function's return address was taken from the top of the stack. If it has a frame,
- * that is another word, and its caller is the one that the frame pointer has led to from there.
- */
-static int check_entry_step(struct sample_ingest *ingest, const struct process *process,
-			    struct raw_stack *raw, enum call_proof *ret)
-{
-	const uint64_t *pcs = ingest->pcs;
-	enum call_proof by_fp = CALL_DISPROVEN;
-	int err;
-
-	*ret = CALL_PROVEN;
-	if (raw->num_pcs < 2 || !(pcs[0] & WIRE_PC_ENTRY_STEP))
-		return 0;
-	err = prove_step(ingest, process, 0, 1, ret);
-	if (err || *ret == CALL_PROVEN)
-		return err;
-	if (raw->num_pcs > 2 && (pcs[1] & WIRE_PC_FP_STEP)) {
-		err = prove_step(ingest, process, 0, 2, &by_fp);
-		if (err)
-			return err;
-	}
-	if (by_fp == CALL_PROVEN || (*ret == CALL_DISPROVEN && by_fp == CALL_UNPROVEN)) {
-		raw->left_out = 1;
-		*ret = by_fp;
-	} else if (*ret == CALL_DISPROVEN) {
-		raw->num_pcs = 1;
-	} else {
-		*ret = CALL_PROVEN; /* as good as a rule */
-	}
-	return 0;
-}
-
-/*
- * Check the steps by frame pointer, which are marked. The first one that is disproven ends the stack:
- * raw is truncated there. So does, in 32-bit code, the first one that is not proven: most of it is compiled
- * without frame pointers. The evidence says what is proven of them all.
- */
-static int check_fp_steps(struct sample_ingest *ingest, const struct process *process,
-			  struct raw_stack *raw, struct resolved_stack *resolved)
-{
-	const uint64_t *pcs = ingest->pcs;
-	enum call_proof entry_proof;
-	int err = check_entry_step(ingest, process, raw, &entry_proof);
-
-	if (err)
-		return err;
-	resolved->evidence.proof = (uint8_t)entry_proof;
-	for (uint32_t i = raw->left_out ? 2 : 0; i + 1 < raw->num_pcs; i++) {
-		enum call_proof proof;
-
-		if (!raw->is_32_bit && !(pcs[i] & WIRE_PC_FP_STEP))
-			continue;
-		err = prove_step(ingest, process, i, i + 1, &proof);
-		if (err)
-			return err;
-		/* Nothing is called from where no code is. */
-		if (!process_find_mapping(process, (pcs[i + 1] & ~WIRE_PC_MARKS) - 1)) {
-			proof = CALL_DISPROVEN;
-			resolved->has_unmapped = true;
-		}
-		if (proof != CALL_PROVEN)
-			resolved->evidence.proof = (uint8_t)proof;
-		if (proof == CALL_DISPROVEN || (raw->is_32_bit && proof != CALL_PROVEN))
-			raw->num_pcs = i + 1;
-	}
-	return 0;
-}
-
-/* Code that took the place of other code: its name is known, and is not that of its address. */
-static int locate_replaced(struct sample_ingest *ingest, const char *name, uint32_t *ret)
-{
-	struct frame frame = {.kind = FRAME_JIT};
-	int err = profile_name_frame(ingest->profile, name, name, JIT_MODULE, &frame);
-
-	return err ? err : profile_add_frame_location(ingest->profile, &frame, ret);
-}
-
-/* The location of a pc in memory that no ELF file backs. */
-static int locate_generated(struct sample_ingest *ingest, const struct process *process,
-			    uint64_t time_ns, uint64_t pc, uint32_t *ret)
-{
-	const char *name;
-	const char *first;
-	int err = process_table_follow_code(ingest->processes, time_ns, process->id);
-
-	if (err)
-		return err;
-	name = process_find_code(process, pc, time_ns);
-	first = name ? process_find_first_code(process, pc) : NULL;
-	if (name && !(first && strcmp(name, first) == 0))
-		return locate_replaced(ingest, name, ret);
-	return profile_add_location(ingest->profile, LOCATION_PROCESS, process->id, pc, ret);
-}
-
-/* The location of a user pc by the process's present mappings. is_fp_step: of the step out of it. */
-static int locate(struct sample_ingest *ingest, const struct process *process, uint64_t time_ns,
-		  uint64_t pc, bool is_fp_step, struct resolved_stack *resolved, uint32_t *ret)
-{
-	const struct mapping *mapping = process_find_mapping(process, pc);
-	bool is_generated = process_table_is_generated(ingest->processes, process, pc);
-
-	resolved->has_unmapped |= !mapping;
-	resolved->evidence.has_generated_code |= is_generated;
-	resolved->evidence.goes_by_fp_through_it |= is_generated && is_fp_step;
-	if (is_generated)
-		return locate_generated(ingest, process, time_ns, pc, ret);
-	return profile_add_location(ingest->profile, LOCATION_FILE, mapping->file,
-				    pc - mapping->start + mapping->file_offset, ret);
-}
-
-/* Add a level of a raw stack on top of resolved->stack. A pc that is a return address lies, minus 1, in the call. */
-static int resolve_level(struct sample_ingest *ingest, const struct raw_stack *raw,
-			 const struct process *process, uint64_t time_ns, uint32_t level,
-			 struct resolved_stack *resolved)
-{
-	uint64_t pc = ingest->pcs[level];
-	bool is_exact = level == 0 || (process && (pc & WIRE_PC_EXACT));
-	bool is_fp_step = process && (pc & WIRE_PC_FP_STEP);
-	uint32_t location;
-	int err;
-
-	if (level && level == raw->left_out)
-		return 0;
-	if (process)
-		pc &= ~WIRE_PC_MARKS;
-	pc -= !is_exact;
-	if (process)
-		err = locate(ingest, process, time_ns, pc, is_fp_step, resolved, &location);
-	else
-		err = profile_add_location(ingest->profile, LOCATION_KERNEL, 0, pc, &location);
-	if (err)
-		return err;
-	if (process && ingest->call_check) {
-		err = check_call(ingest, raw, process, level);
-		if (err)
-			return err;
-	}
-	return profile_add_stack(ingest->profile, resolved->stack, location, &resolved->stack);
-}
-
-/*
- * Add the levels of a raw stack, outermost first, on top of resolved->stack. process is NULL for kernel stacks.
- */
-static int resolve(struct sample_ingest *ingest, const struct raw_stack *raw,
-		   const struct process *process, uint64_t time_ns, struct resolved_stack *resolved)
-{
-	for (uint32_t i = raw->num_pcs; i-- > raw->num_inner;) {
-		int err = resolve_level(ingest, raw, process, time_ns, i, resolved);
-
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-/* The same with the frames of the interpreter in it. */
-static int resolve_with_runtime(struct sample_ingest *ingest, const struct raw_stack *raw,
-				const struct process *process, uint64_t time_ns,
-				struct resolved_stack *resolved)
-{
-	const struct runtime_sample source = {.process = process,
-					      .generation = raw->generation,
-					      .frames = raw->runtime_frames,
-					      .is_whole = raw->is_whole};
-	struct runtime_verdict verdict;
-	uint32_t num_levels;
-	int err = runtime_stacks_splice(ingest->runtimes, &source, ingest->pcs, raw->num_pcs,
-					ingest->levels, &num_levels, &verdict);
-
-	if (err)
-		return err;
-	resolved->evidence.runtime_fit = (uint8_t)(verdict.fit & 7);
-	resolved->evidence.may_lack_inlined = verdict.may_lack_inlined;
-	if (verdict.proves_steps && resolved->evidence.proof == CALL_UNPROVEN)
-		resolved->evidence.proof = CALL_PROVEN;
-	for (uint32_t i = num_levels; i-- > 0;) {
-		const struct runtime_level *level = &ingest->levels[i];
-
-		if (level->pc == RUNTIME_LEVEL_SKIPPED) {
-			resolved->stack = resolved->outer;
-			resolved->evidence.proof = CALL_DISPROVEN;
-			continue;
-		}
-		if (level->pc == RUNTIME_LEVEL_OUTERMOST) {
-			resolved->evidence.is_coroutine = true;
-			continue;
-		}
-		if (level->pc == RUNTIME_LEVEL_FRAME)
-			err = profile_add_stack(ingest->profile, resolved->stack, level->location,
-						&resolved->stack);
-		else
-			err = resolve_level(ingest, raw, process, time_ns, level->pc, resolved);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-/* What identifies a stack among those that are resolved. */
-static int find_number(struct sample_ingest *ingest, const struct raw_stack *raw, uint32_t *ret)
-{
-	struct runtime_pair pair = {.frames = raw->runtime_frames, .is_whole = raw->is_whole};
-	int err;
-
-	*ret = known_stacks_get_number(&ingest->stacks, raw->known);
-	if (!raw->runtime_frames)
-		return 0;
-	pair.known = *ret;
-	err = runtime_pair_table_intern(&ingest->runtime_pairs, &pair, ret);
-	*ret |= HAS_RUNTIME;
-	return err;
-}
-
-/*
- * resolve() with a cache by stack, and versions of the mappings and of what names generated code; after
- * a check of the steps by frame pointer.
- */
-static int resolve_once(struct sample_ingest *ingest, const struct raw_stack *raw,
-			const struct process *process, uint64_t time_ns, uint32_t *stack,
-			struct stack_evidence *ret_evidence)
-{
-	struct raw_stack truncated = *raw; /* where a step is disproven */
-	struct resolved_stack resolved = {
-		.owner = process ? process->id : 0,
-		.outer = *stack,
-		.version = process ? process->mappings_version : KERNEL_STACK,
-		.stack = *stack,
-		.evidence.proof = CALL_PROVEN,
-		.code_version = process ? process_get_code_version(process, time_ns) : 0,
-	};
-	struct resolved_stack *known;
-	uint32_t item;
-	int err = find_number(ingest, raw, &resolved.known);
-
-	if (err)
-		return err;
-	item = resolved_stack_table_find(&ingest->resolved_stacks, &resolved);
-	known = item == HASH_INDEX_NONE ? NULL : &ingest->resolved_stacks.items[item];
-	if (known &&
-	    (!known->evidence.has_generated_code || known->code_version == resolved.code_version)) {
-		*stack = known->stack;
-		*ret_evidence = known->evidence;
-		if (!known->has_unmapped)
-			return 0;
-		return process_table_look_for_moved(ingest->processes, time_ns, process->id);
-	}
-	read_pcs(ingest, raw->known);
-	if (process && ingest->user_stacks_kind == USER_STACKS_TABLE) {
-		err = check_fp_steps(ingest, process, &truncated, &resolved);
-		if (err)
-			return err;
-	}
-	err = truncated.runtime_frames
-		      ? resolve_with_runtime(ingest, &truncated, process, time_ns, &resolved)
-		      : resolve(ingest, &truncated, process, time_ns, &resolved);
-	if (err)
-		return err;
-	if (resolved.has_unmapped) {
-		err = process_table_look_for_moved(ingest->processes, time_ns, process->id);
-		if (err)
-			return err;
-	}
-	*stack = resolved.stack;
-	*ret_evidence = resolved.evidence;
-	if (known) {
-		*known = resolved;
-		return 0;
-	}
-	return resolved_stack_table_add(&ingest->resolved_stacks, &resolved, &item);
 }
 
 static int count_user_stack(struct sample_ingest *ingest, uint32_t stack, bool is_at_limit)
@@ -818,7 +412,7 @@ static void count_runtime(struct sample_ingest *ingest, const struct wire_sample
 		return;
 	reads_pcs = known && runtime_stacks_counts_by_file(ingest->runtimes, process);
 	runtime_stacks_count(ingest->runtimes, process, verdict,
-			     reads_pcs ? read_pcs(ingest, known) : NULL,
+			     reads_pcs ? stack_resolver_read_pcs(ingest->resolver, known) : NULL,
 			     reads_pcs ? known->num_pcs : 0);
 }
 
@@ -838,7 +432,7 @@ static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sa
 	int err;
 
 	if (known)
-		raw = get_raw_stack(known);
+		raw = raw_stack_of(known);
 	if (known && ingest->runtimes) {
 		raw.runtime_frames = sample->runtime_stack;
 		if (!raw.runtime_frames &&
@@ -848,7 +442,8 @@ static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sa
 	}
 	if (known && sample->walk_end != WALK_COMPLETE && raw.runtime_frames &&
 	    raw.runtime_frames != RUNTIME_NO_FRAMES) {
-		err = resolve_once(ingest, &raw, process, sample->time_ns, &whole, &evidence);
+		err = stack_resolver_resolve(ingest->resolver, &raw, process, sample->time_ns,
+					     &whole, &evidence);
 		if (err)
 			return err;
 		if (evidence.is_coroutine)
@@ -857,7 +452,8 @@ static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sa
 			whole = *stack;
 	} else if (known && sample->walk_end == WALK_COMPLETE) {
 		raw.is_whole = true;
-		err = resolve_once(ingest, &raw, process, sample->time_ns, &whole, &evidence);
+		err = stack_resolver_resolve(ingest->resolver, &raw, process, sample->time_ns,
+					     &whole, &evidence);
 		if (err)
 			return err;
 		sample->walk_end = find_disbelief(ingest, process, &evidence);
@@ -885,7 +481,8 @@ static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sa
 		return 0;
 	}
 	raw.is_32_bit = sample->walk_end == WALK_32_BIT;
-	err = resolve_once(ingest, &raw, process, sample->time_ns, stack, &evidence);
+	err = stack_resolver_resolve(ingest->resolver, &raw, process, sample->time_ns, stack,
+				     &evidence);
 	if (err)
 		return err;
 	count_runtime(ingest, sample, known, process, &evidence);
@@ -911,9 +508,10 @@ static int add_user_stack(struct sample_ingest *ingest, struct wire_sample *samp
 	if (ingest->user_stacks_kind == USER_STACKS_TABLE)
 		return add_walked_stack(ingest, sample, known, process, stack, ret_is_truncated);
 	if (known) {
-		struct raw_stack raw = get_raw_stack(known);
+		struct raw_stack raw = raw_stack_of(known);
 
-		err = resolve_once(ingest, &raw, process, sample->time_ns, stack, &evidence);
+		err = stack_resolver_resolve(ingest->resolver, &raw, process, sample->time_ns,
+					     stack, &evidence);
 		if (err)
 			return err;
 	}
@@ -1306,21 +904,24 @@ static int add_waits(struct sample_ingest *ingest, const struct process *process
 static int add_kernel_stack(struct sample_ingest *ingest, const struct wire_sample *sample,
 			    const struct known_stack *known, uint32_t *stack)
 {
-	struct raw_stack raw = get_raw_stack(known);
+	struct raw_stack raw = raw_stack_of(known);
 	struct stack_evidence ignored;
 
 	if (is_off_cpu(sample))
-		raw.num_inner = scheduler_code_count(&ingest->off_cpu.scheduler,
-						     read_pcs(ingest, known), known->num_pcs);
-	return resolve_once(ingest, &raw, NULL, sample->time_ns, stack, &ignored);
+		raw.num_inner = scheduler_code_count(
+			&ingest->off_cpu.scheduler,
+			stack_resolver_read_pcs(ingest->resolver, known), known->num_pcs);
+	return stack_resolver_resolve(ingest->resolver, &raw, NULL, sample->time_ns, stack,
+				      &ignored);
 }
 
 /* A sample of a process that is known. sample->walk_end may be changed, see add_user_stack(). */
 static int add_to_process(struct sample_ingest *ingest, struct wire_sample *sample,
 			  const struct process *process, bool is_in_exec)
 {
-	const struct known_stack *user = find_known(ingest, sample->user_stack);
-	const struct known_stack *kernel = find_known(ingest, sample->kernel_stack);
+	const struct known_stack *user = stack_resolver_find(ingest->resolver, sample->user_stack);
+	const struct known_stack *kernel =
+		stack_resolver_find(ingest->resolver, sample->kernel_stack);
 	struct resolved_sample resolved = {.sample = sample, .stack = STACK_EMPTY};
 	bool has_user_stack = ingest->user_stacks_kind != USER_STACKS_NONE &&
 			      !(sample->flags & WIRE_SAMPLE_NO_USER_MEMORY);
@@ -1368,8 +969,9 @@ static int add_to_process(struct sample_ingest *ingest, struct wire_sample *samp
 static int add_waker_stack(struct sample_ingest *ingest, struct wire_sample *sample,
 			   const struct process *process, bool is_in_exec, struct waker *waker)
 {
-	const struct known_stack *user = find_known(ingest, sample->user_stack);
-	const struct known_stack *kernel = find_known(ingest, sample->kernel_stack);
+	const struct known_stack *user = stack_resolver_find(ingest->resolver, sample->user_stack);
+	const struct known_stack *kernel =
+		stack_resolver_find(ingest->resolver, sample->kernel_stack);
 	const struct waker_code *code = &ingest->off_cpu.wakers.code;
 	struct waker_levels levels = {0};
 	struct stack_evidence ignored;
@@ -1378,7 +980,8 @@ static int add_waker_stack(struct sample_ingest *ingest, struct wire_sample *sam
 	int err;
 
 	if (kernel)
-		levels = waker_code_find_levels(code, read_pcs(ingest, kernel), kernel->num_pcs);
+		levels = waker_code_find_levels(
+			code, stack_resolver_read_pcs(ingest->resolver, kernel), kernel->num_pcs);
 	waker->is_interrupt = levels.is_interrupt || !sample->tid;
 	if (process && ingest->user_stacks_kind != USER_STACKS_NONE && !waker->is_interrupt &&
 	    !code->interrupts.length) {
@@ -1392,10 +995,11 @@ static int add_waker_stack(struct sample_ingest *ingest, struct wire_sample *sam
 	}
 	if (!kernel || !ingest->off_cpu.has_kernel_levels)
 		return 0;
-	raw = get_raw_stack(kernel);
+	raw = raw_stack_of(kernel);
 	raw.num_inner = levels.num_inner;
 	raw.num_pcs = levels.num_levels;
-	return resolve_once(ingest, &raw, NULL, sample->time_ns, &waker->stack, &ignored);
+	return stack_resolver_resolve(ingest->resolver, &raw, NULL, sample->time_ns, &waker->stack,
+				      &ignored);
 }
 
 /* process: NULL where it has no user stack. sample->walk_end may be changed, see add_user_stack(). */
@@ -1411,8 +1015,9 @@ static int add_waker(struct sample_ingest *ingest, struct wire_sample *sample,
 	if (!ingest->off_cpu.takes_wakers)
 		return 0;
 	/* Its wait will count as one whose waker is lost. */
-	if ((sample->user_stack && !find_known(ingest, sample->user_stack)) ||
-	    (sample->kernel_stack && !find_known(ingest, sample->kernel_stack))) {
+	if ((sample->user_stack && !stack_resolver_find(ingest->resolver, sample->user_stack)) ||
+	    (sample->kernel_stack &&
+	     !stack_resolver_find(ingest->resolver, sample->kernel_stack))) {
 		wakers_forget(&ingest->off_cpu.wakers, sample->wakeup);
 		return 0;
 	}

@@ -5,7 +5,7 @@
 #define fp_step_check_step   prove_of_test
 #define call_check_add       check_of_test
 #define process_find_mapping find_mapping_of_test
-#include "collect/stacks/sample_ingest.c"
+#include "collect/stacks/stack_resolver.c"
 
 #include "unit.h"
 
@@ -67,17 +67,17 @@ int check_of_test(struct call_check *check, uint32_t file, uint64_t offset)
 	return 0;
 }
 
-static struct sample_ingest *ingest;
+static struct stack_resolver *resolver;
 static struct raw_stack raw;
 static struct resolved_stack resolved;
 static struct process process;
 
 static int set_up(void **state _unused_)
 {
-	ingest = calloc(1, sizeof(*ingest));
-	assert_non_null(ingest);
-	ingest->fp_step_check = (struct fp_step_check *)&process;
-	ingest->call_check = (struct call_check *)&process;
+	resolver = calloc(1, sizeof(*resolver));
+	assert_non_null(resolver);
+	resolver->fp_step_check = (struct fp_step_check *)&process;
+	resolver->call_check = (struct call_check *)&process;
 	num_proofs = num_asked = fail_asked = num_checked = 0;
 	raw = (struct raw_stack){0};
 	resolved = (struct resolved_stack){0};
@@ -86,7 +86,7 @@ static int set_up(void **state _unused_)
 
 static int tear_down(void **state _unused_)
 {
-	free(ingest);
+	free(resolver);
 	return 0;
 }
 
@@ -100,7 +100,7 @@ static void say(uint64_t callee_pc, uint64_t return_address, enum call_proof pro
 /* Innermost first. */
 static void set_stack(const uint64_t *pcs, uint32_t count)
 {
-	memcpy(ingest->pcs, pcs, count * sizeof(*pcs));
+	memcpy(resolver->pcs, pcs, count * sizeof(*pcs));
 	raw.num_pcs = count;
 }
 
@@ -114,7 +114,7 @@ static enum call_proof check_entry(void)
 
 	raw.left_out = 0;
 	num_asked = 0;
-	assert_int_equal(check_entry_step(ingest, &process, &raw, &proof), 0);
+	assert_int_equal(check_entry_step(resolver, &process, &raw, &proof), 0);
 	return proof;
 }
 
@@ -132,17 +132,17 @@ static void a_step_is_asked_for_from_the_call(void **state _unused_)
 
 	STACK(0x1010, 0x1110, 0x1210 | WIRE_PC_EXACT, 0x1310 | WIRE_PC_FP_STEP);
 	say(0, 0x1110, CALL_PROVEN);
-	assert_int_equal(prove_step(ingest, &process, 0, 1, &proof), 0);
+	assert_int_equal(prove_step(resolver, &process, 0, 1, &proof), 0);
 	expect_asked(0, 0x1010, 0x1110);
 	assert_int_equal(proof, CALL_PROVEN);
-	assert_int_equal(prove_step(ingest, &process, 1, 2, &proof), 0);
+	assert_int_equal(prove_step(resolver, &process, 1, 2, &proof), 0);
 	expect_asked(1, 0x110f, 0x1210);
 	assert_int_equal(proof, CALL_UNPROVEN);
 	/* What a signal interrupted is where it was. */
-	assert_int_equal(prove_step(ingest, &process, 2, 3, &proof), 0);
+	assert_int_equal(prove_step(resolver, &process, 2, 3, &proof), 0);
 	expect_asked(2, 0x1210, 0x1310);
-	ingest->fp_step_check = NULL;
-	assert_int_equal(prove_step(ingest, &process, 0, 1, &proof), 0);
+	resolver->fp_step_check = NULL;
+	assert_int_equal(prove_step(resolver, &process, 0, 1, &proof), 0);
 	assert_int_equal(proof, CALL_UNPROVEN);
 	assert_int_equal(num_asked, 3);
 }
@@ -205,7 +205,7 @@ static void check_all(void)
 	num_asked = 0;
 	raw.left_out = 0;
 	resolved = (struct resolved_stack){0};
-	assert_int_equal(check_fp_steps(ingest, &process, &raw, &resolved), 0);
+	assert_int_equal(check_fp_steps(resolver, &process, &raw, &resolved), 0);
 }
 
 static void only_steps_by_frame_pointer_are_checked(void **state _unused_)
@@ -286,7 +286,7 @@ static void errors_end_the_check(void **state _unused_)
 		num_asked = 0;
 		raw.left_out = 0;
 		raw.num_pcs = 4;
-		assert_int_equal(check_fp_steps(ingest, &process, &raw, &resolved), -ENOMEM);
+		assert_int_equal(check_fp_steps(resolver, &process, &raw, &resolved), -ENOMEM);
 		assert_int_equal(num_asked, fail_asked);
 	}
 }
@@ -294,7 +294,7 @@ static void errors_end_the_check(void **state _unused_)
 static size_t check_level(uint32_t level)
 {
 	num_checked = 0;
-	assert_int_equal(check_call(ingest, &raw, &process, level), 0);
+	assert_int_equal(check_call(resolver, &raw, &process, level), 0);
 	return num_checked;
 }
 
