@@ -93,8 +93,7 @@ static int read_fake_ring(struct perf_ring *ring,
 
 static char notes[256]; /* of threads and renames */
 
-static void note_rename(void *log, uint64_t time_ns, uint32_t pid, uint32_t tid,
-			const char *comm)
+static void note_rename(void *log, uint64_t time_ns, uint32_t pid, uint32_t tid, const char *comm)
 {
 	assert_non_null(log);
 	snprintf(notes + strlen(notes), sizeof(notes) - strlen(notes), "%u/%u %s %u,", pid, tid,

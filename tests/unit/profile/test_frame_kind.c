@@ -77,7 +77,8 @@ static void the_page_knows_the_kinds_in_their_order(void **state _unused_)
 	struct text page = {0};
 	const char *at;
 
-	assert_int_equal(file_read_at(AT_FDCWD, "src/viewer/web/core/names.js", 1u << 20, &page), 0);
+	assert_int_equal(file_read_at(AT_FDCWD, "src/viewer/web/core/names.js", 1u << 20, &page),
+			 0);
 	at = strstr(page.data, "const KIND_WORDS = [");
 	assert_non_null(at);
 	at += strlen("const KIND_WORDS = [");
