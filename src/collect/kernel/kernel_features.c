@@ -77,7 +77,7 @@ bool kernel_counts_bpf_as_locked(void)
 }
 
 /* A program that does nothing. Returns its descriptor or negative errno. */
-static int load_nothing(enum bpf_prog_type type, const struct bpf_prog_load_opts *opts)
+static int load_nothing(enum bpf_prog_type type, struct bpf_prog_load_opts *opts)
 {
 	static const struct bpf_insn nothing[] = {
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0},

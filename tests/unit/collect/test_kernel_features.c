@@ -1,4 +1,5 @@
 /* What is taken for a feature of the kernel: by what it answers to programs that do nothing. */
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -8,12 +9,18 @@
 
 static int read_type(int folder, const char *path, size_t limit, struct text *ret);
 static int open_fake_event(const struct perf_event_attr *attr, pid_t tid, int cpu);
+/* libbpf declares its options const before 1.5, and not from there on. */
+static int load_fake_program(enum bpf_prog_type type, const char *name, const char *license,
+			     const struct bpf_insn *instructions, size_t num_instructions,
+			     const struct bpf_prog_load_opts *opts);
 
 #define file_read_at    read_type
 #define perf_event_open open_fake_event
+#define bpf_prog_load   load_fake_program
 #include "collect/kernel/kernel_features.c"
 #undef file_read_at
 #undef perf_event_open
+#undef bpf_prog_load
 
 #include "unit.h"
 
@@ -77,9 +84,10 @@ int libbpf_find_vmlinux_btf_id(const char *name, enum bpf_attach_type type)
 static bool refuses_programs;
 static enum bpf_attach_type loaded_type;
 
-int bpf_prog_load(enum bpf_prog_type type, const char *name _unused_, const char *license _unused_,
-		  const struct bpf_insn *instructions _unused_, size_t num_instructions,
-		  const struct bpf_prog_load_opts *opts)
+static int load_fake_program(enum bpf_prog_type type, const char *name _unused_,
+			     const char *license _unused_,
+			     const struct bpf_insn *instructions _unused_, size_t num_instructions,
+			     const struct bpf_prog_load_opts *opts)
 {
 	assert_int_equal(num_instructions, 2);
 	last_type = type;
