@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "objfile/elf_symbols.h"
 
 /*
  * What is asked for is the argument of a number, or the product of two. What libstdc++ calls "operator new" calls malloc;
@@ -216,43 +217,35 @@ static int add_function(const struct allocator_function *function, struct alloca
 }
 
 struct allocator_file {
+	struct objfile *objfile;
+	uint16_t machine;
 	bool has_malloc;
 	bool is_mimalloc;
+	struct allocator found;
 };
 
-static int search_section(struct objfile *objfile, Elf *elf, Elf_Scn *scn, uint16_t machine,
-			  struct allocator_file *file, struct allocator *ret)
+static int visit_symbol(void *context, const char *text, const GElf_Sym *symbol)
 {
-	Elf_Data *data = elf_getdata(scn, NULL);
-	GElf_Shdr header;
-	GElf_Sym symbol;
+	struct allocator_file *file = context;
+	struct allocator_function function = {.bytes = symbol->st_size};
+	const struct allocating_name *name;
+	int err;
 
-	if (!gelf_getshdr(scn, &header) ||
-	    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
+	if (GELF_ST_TYPE(symbol->st_info) != STT_FUNC ||
+	    !objfile_is_code(file->objfile, symbol->st_value))
 		return 0;
-	for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
-		const struct allocating_name *name;
-		struct allocator_function function = {.bytes = symbol.st_size};
-		const char *text;
-		int err;
-
-		if (GELF_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF ||
-		    symbol.st_shndx == SHN_ABS || !objfile_is_code(objfile, symbol.st_value))
-			continue;
-		text = elf_strptr(elf, header.sh_link, symbol.st_name);
-		name = text ? find_name(text) : NULL;
-		if (!name || describe(name, machine, &function) ||
-		    !find_file_offset(objfile, symbol.st_value, &function.point.file_offset))
-			continue;
-		if (!name->size)
-			function.point.file_offset +=
-				skip_first_test(objfile, symbol.st_value, machine);
-		err = add_function(&function, ret);
-		if (err)
-			return err;
-		file->has_malloc |= name == &names[0];
-		file->is_mimalloc |= string_starts_with(text, "mi_");
-	}
+	name = find_name(text);
+	if (!name || describe(name, file->machine, &function) ||
+	    !find_file_offset(file->objfile, symbol->st_value, &function.point.file_offset))
+		return 0;
+	if (!name->size)
+		function.point.file_offset +=
+			skip_first_test(file->objfile, symbol->st_value, file->machine);
+	err = add_function(&function, &file->found);
+	if (err)
+		return err;
+	file->has_malloc |= name == &names[0];
+	file->is_mimalloc |= string_starts_with(text, "mi_");
 	return 0;
 }
 
@@ -271,22 +264,19 @@ int allocator_find(struct objfile *objfile, uint16_t machine, struct allocator *
 {
 	Elf *elfs[OBJFILE_MAX_SYMBOL_FILES];
 	size_t num_elfs = objfile_get_symbol_files(objfile, elfs);
-	struct allocator found = {0};
-	struct allocator_file file = {0};
+	struct allocator_file file = {.objfile = objfile, .machine = machine};
 	int err = 0;
 
 	for (size_t i = 0; i < num_elfs && !err; i++)
-		for (Elf_Scn *scn = elf_nextscn(elfs[i], NULL); scn && !err;
-		     scn = elf_nextscn(elfs[i], scn))
-			err = search_section(objfile, elfs[i], scn, machine, &file, &found);
+		err = objfile_for_each_symbol(elfs[i], visit_symbol, &file);
 	if (!err && !file.has_malloc)
 		err = -ENOENT;
 	if (err) {
-		allocator_release(&found);
+		allocator_release(&file.found);
 		return err;
 	}
 	if (file.is_mimalloc)
-		set_jumps_of_mimalloc(&found);
-	*ret = found;
+		set_jumps_of_mimalloc(&file.found);
+	*ret = file.found;
 	return 0;
 }

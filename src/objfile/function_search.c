@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "objfile/demangle.h"
+#include "objfile/elf_symbols.h"
 #include "objfile/instruction.h"
 
 /* An offset further into a function is no point that somebody has looked up. */
@@ -141,54 +142,31 @@ static int add_if_demangled(struct function_search *search, const char *name,
 typedef int symbol_handler(struct function_search *search, const char *name,
 			   const GElf_Sym *symbol);
 
-static int search_section(struct function_search *search, Elf *elf, Elf_Scn *scn,
-			  const GElf_Shdr *header, symbol_handler *handle)
+/* A search, and the handler of the functions that it finds. */
+struct function_pass {
+	struct function_search *search;
+	symbol_handler *handle;
+};
+
+static int visit_symbol(void *context, const char *name, const GElf_Sym *symbol)
 {
-	Elf_Data *data = elf_getdata(scn, NULL);
-	GElf_Sym symbol;
+	const struct function_pass *pass = context;
+	unsigned char type = GELF_ST_TYPE(symbol->st_info);
 
-	for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
-		unsigned char type = GELF_ST_TYPE(symbol.st_info);
-		const char *name;
-		int err;
-
-		if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) ||
-		    symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS ||
-		    !objfile_is_code(search->objfile, symbol.st_value))
-			continue;
-		name = elf_strptr(elf, header->sh_link, symbol.st_name);
-		if (!name || !*name)
-			continue;
-		err = handle(search, name, &symbol);
-		if (err)
-			return err;
-	}
-	return 0;
-}
-
-static int search_elf(struct function_search *search, Elf *elf, symbol_handler *handle)
-{
-	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
-		GElf_Shdr header;
-		int err;
-
-		if (!gelf_getshdr(scn, &header) ||
-		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
-			continue;
-		err = search_section(search, elf, scn, &header, handle);
-		if (err)
-			return err;
-	}
-	return 0;
+	if ((type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE) || !*name ||
+	    !objfile_is_code(pass->search->objfile, symbol->st_value))
+		return 0;
+	return pass->handle(pass->search, name, symbol);
 }
 
 static int search_files(struct function_search *search, symbol_handler *handle)
 {
+	struct function_pass pass = {search, handle};
 	Elf *elfs[OBJFILE_MAX_SYMBOL_FILES];
 	size_t num_elfs = objfile_get_symbol_files(search->objfile, elfs);
 
 	for (size_t i = 0; i < num_elfs; i++) {
-		int err = search_elf(search, elfs[i], handle);
+		int err = objfile_for_each_symbol(elfs[i], visit_symbol, &pass);
 
 		if (err)
 			return err;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "objfile/elf_symbols.h"
 #include "objfile/go_table.h"
 #include "objfile/plt.h"
 #include "objfile/range_map.h"
@@ -106,27 +107,6 @@ static uint8_t rank_symbol(const GElf_Sym *symbol)
 	}
 }
 
-/* The string table of a symbol section. Strings without a NUL inside of it are not used. */
-struct string_section {
-	const char *data;
-	size_t size; /* up to and with the last NUL */
-};
-
-static struct string_section open_strings(Elf *elf, size_t index)
-{
-	Elf_Scn *scn = elf_getscn(elf, index);
-	Elf_Data *data = scn ? elf_getdata(scn, NULL) : NULL;
-	const char *last;
-
-	if (!data || !data->d_buf)
-		return (struct string_section){0};
-	last = memrchr(data->d_buf, '\0', data->d_size);
-	return (struct string_section){
-		.data = data->d_buf,
-		.size = last ? (size_t)(last - (const char *)data->d_buf) + 1 : 0,
-	};
-}
-
 /* Where it lies in code. */
 static int add_candidate(struct symbol_table *table, const struct range_map *sections,
 			 struct symbol_candidate candidate)
@@ -146,20 +126,27 @@ static int add_candidate(struct symbol_table *table, const struct range_map *sec
 	return 0;
 }
 
-static int add_symbol(struct symbol_table *table, const struct range_map *sections,
-		      struct string_section strings, const GElf_Sym *symbol)
+/* A table that takes the symbols of an ELF file, and the sections of code in it. */
+struct table_pass {
+	struct symbol_table *table;
+	struct range_map sections;
+};
+
+static void table_pass_release(struct table_pass *pass)
 {
+	range_map_release(&pass->sections);
+}
+
+static int visit_symbol(void *context, const char *name, const GElf_Sym *symbol)
+{
+	const struct table_pass *pass = context;
 	unsigned char type = GELF_ST_TYPE(symbol->st_info);
-	const char *name = strings.data + symbol->st_name;
 
 	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
 		return 0;
-	if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx == SHN_ABS ||
-	    symbol->st_name >= strings.size)
-		return 0;
 	if (!is_function_name(name, type))
 		return 0;
-	return add_candidate(table, sections,
+	return add_candidate(pass->table, &pass->sections,
 			     (struct symbol_candidate){
 				     .start = symbol->st_value,
 				     .end = symbol->st_value + symbol->st_size,
@@ -167,24 +154,6 @@ static int add_symbol(struct symbol_table *table, const struct range_map *sectio
 				     .rank = rank_symbol(symbol),
 				     .is_ifunc = type == STT_GNU_IFUNC,
 			     });
-}
-
-static int add_symbol_section(struct symbol_table *table, const struct range_map *sections,
-			      Elf *elf, Elf_Scn *scn, const GElf_Shdr *header)
-{
-	struct string_section strings = open_strings(elf, header->sh_link);
-	Elf_Data *data = elf_getdata(scn, NULL);
-	GElf_Sym symbol;
-	int err;
-
-	if (!data || !strings.size)
-		return 0;
-	for (int i = 0; gelf_getsym(data, i, &symbol); i++) {
-		err = add_symbol(table, sections, strings, &symbol);
-		if (err)
-			return err;
-	}
-	return 0;
 }
 
 /* Go's pclntab has names even in stripped programs. */
@@ -215,23 +184,13 @@ static int add_go_table(struct symbol_table *table, const struct range_map *sect
 
 static int add_elf(struct symbol_table *table, Elf *elf)
 {
-	_cleanup_(range_map_release) struct range_map sections = {0};
-	int err = map_code_sections(elf, &sections);
+	_cleanup_(table_pass_release) struct table_pass pass = {.table = table};
+	int err = map_code_sections(elf, &pass.sections);
 
 	if (err)
 		return err;
-	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
-		GElf_Shdr header;
-
-		if (!gelf_getshdr(scn, &header))
-			continue;
-		if (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM)
-			continue;
-		err = add_symbol_section(table, &sections, elf, scn, &header);
-		if (err)
-			return err;
-	}
-	return add_go_table(table, &sections, elf);
+	err = objfile_for_each_symbol(elf, visit_symbol, &pass);
+	return err ? err : add_go_table(table, &pass.sections, elf);
 }
 
 static int compare_candidates(const void *left, const void *right)
