@@ -14,14 +14,6 @@
 #define HOTSPOT_INLINE static __always_inline
 #include "runtime/hotspot_walk.h"
 
-/* By their number: struct unwind_process has it, plus 1. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, WIRE_MAX_HOTSPOT_LAYOUTS);
-	__type(key, __u32);
-	__type(value, struct wire_hotspot_layout);
-} hotspot_layouts SEC(".maps");
-
 /* Where processes have their code, by pid: it is looked for once. */
 #define MAX_HOTSPOT_CODES 1024
 
@@ -56,19 +48,17 @@ __attribute__((noinline)) int begin_hotspot_walk(void)
 {
 	struct hotspot_scratch *hotspot = get_per_cpu(&hotspot_scratches);
 	struct scratch *scratch = get_scratch();
-	struct wire_hotspot_layout *layout;
+	struct wire_runtime_layout *layout;
 	struct hotspot_code *code;
-	__u32 number;
 	__u32 pid;
 
 	if (!hotspot || !scratch)
 		return -1;
-	number = scratch->hotspot_layout - 1;
 	pid = scratch->sample.pid;
-	layout = bpf_map_lookup_elem(&hotspot_layouts, &number);
+	layout = find_layout(scratch->hotspot_layout);
 	if (!layout)
 		return -1;
-	hotspot->walk.layout = *layout;
+	hotspot->walk.layout = layout->hotspot;
 	code = bpf_map_lookup_elem(&hotspot_codes, &pid);
 	/* A process that got both a pid and its number of execs from one before it has its code elsewhere. */
 	if (code && code->generation == scratch->sample.generation &&
@@ -162,7 +152,7 @@ __attribute__((noinline)) int send_hotspot_method(int number)
 	if (has_own_name(&stack->frames[number & (WIRE_MAX_RUNTIME_FRAMES - 1)]))
 		return CODE_SENT;
 	return send_runtime_code(number, &hotspot->method, sizeof(hotspot->method),
-				 WIRE_HOTSPOT_METHOD, read_hotspot_method);
+				 read_hotspot_method);
 }
 
 /* Not static: see user_walk.h. */

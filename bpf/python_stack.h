@@ -19,14 +19,6 @@
 #define PYTHON_MAX_LOOKS 1024
 #include "runtime/python_walk.h"
 
-/* By their number: struct unwind_process has it, plus 1. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, WIRE_MAX_PYTHON_LAYOUTS);
-	__type(key, __u32);
-	__type(value, struct wire_python_layout);
-} python_layouts SEC(".maps");
-
 /* Where the interpreter keeps the state of a thread, by tid. */
 #define MAX_PYTHON_THREADS 4096
 
@@ -71,19 +63,17 @@ __attribute__((noinline)) int begin_python_walk(void)
 {
 	struct python_scratch *python = get_per_cpu(&python_scratches);
 	struct scratch *scratch = get_scratch();
-	struct wire_python_layout *layout;
-	__u32 number;
+	struct wire_runtime_layout *layout;
 
 	if (!python || !scratch)
 		return 1;
 	python->walk.end = WIRE_RUNTIME_UNREADABLE;
 	python->walk.thread_state = 0;
 	find_known_thread(python, scratch->sample.tid);
-	number = scratch->python_layout - 1;
-	layout = bpf_map_lookup_elem(&python_layouts, &number);
+	layout = find_layout(scratch->runtime.layout);
 	if (!layout)
 		return 1;
-	return python_walk_begin(&python->walk, layout, scratch->python_runtime,
+	return python_walk_begin(&python->walk, &layout->python, scratch->runtime.state,
 				 TASK_THREAD_POINTER(get_current_task()), python->known_thread);
 }
 
@@ -134,7 +124,7 @@ __attribute__((noinline)) int send_python_code(int number)
 
 	if (!python)
 		return CODE_LOST;
-	return send_runtime_code(number, &python->code, sizeof(python->code), WIRE_PYTHON_CODE,
+	return send_runtime_code(number, &python->code, sizeof(python->code),
 				 read_python_frame_code);
 }
 

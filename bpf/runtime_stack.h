@@ -9,6 +9,7 @@
 #include "output.h"
 #include "user_walk.h"
 #include "wire/runtime.h"
+#include "wire/runtime_layout.h"
 
 /* Set by user space before loading. */
 const volatile bool takes_runtime_frames = false;
@@ -27,6 +28,22 @@ struct {
 
 /* The stack that is taken. */
 PER_CPU(struct wire_runtime_stack, runtime_stacks);
+
+/* By their number: struct unwind_process has it, plus 1. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, WIRE_MAX_RUNTIME_LAYOUTS);
+	__type(key, __u32);
+	__type(value, struct wire_runtime_layout);
+} runtime_layouts SEC(".maps");
+
+/* The layout with a number plus 1, or NULL. */
+static __always_inline struct wire_runtime_layout *find_layout(__u32 number)
+{
+	__u32 key = number - 1;
+
+	return bpf_map_lookup_elem(&runtime_layouts, &key);
+}
 
 /* Where this CPU notes that it has sent what has the hash; NULL never. */
 static __always_inline __u64 *find_sent(__u64 hash)
@@ -115,7 +132,7 @@ enum code_sending {
  * record     where read_code() puts it; it begins as struct wire_runtime_code
  * read_code  gives 0, or another number when it cannot be read
  */
-static __always_inline int send_runtime_code(int number, void *record, __u64 size, __u32 type,
+static __always_inline int send_runtime_code(int number, void *record, __u64 size,
 					     int (*read_code)(int number))
 {
 	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
@@ -133,9 +150,10 @@ static __always_inline int send_runtime_code(int number, void *record, __u64 siz
 		return slot ? CODE_SENT : CODE_LOST;
 	if (read_code(number))
 		return CODE_UNREAD;
-	code->type = type;
+	code->type = WIRE_RUNTIME_CODE;
 	code->pid = scratch->sample.pid;
 	code->generation = scratch->sample.generation;
+	code->runtime = stack->runtime;
 	if (send(ring, record, size))
 		return CODE_LOST;
 	*slot = hash;

@@ -18,14 +18,6 @@
 #define PERL_INLINE static __always_inline
 #include "runtime/perl_walk.h"
 
-/* By their number: struct unwind_process has it, plus 1. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, WIRE_MAX_SCRIPT_LAYOUTS);
-	__type(key, __u32);
-	__type(value, struct wire_script_layout);
-} script_layouts SEC(".maps");
-
 /* That of any of them, which ends earlier by itself. */
 #define SCRIPT_MAX_STEPS (PERL_MAX_STEPS > PHP_MAX_STEPS ? PERL_MAX_STEPS : PHP_MAX_STEPS)
 
@@ -67,29 +59,27 @@ __attribute__((noinline)) int begin_script_walk(void)
 	struct script_scratch *script = get_per_cpu(&script_scratches);
 	struct wire_runtime_stack *stack = get_per_cpu(&runtime_stacks);
 	struct scratch *scratch = get_scratch();
-	struct wire_script_layout *layout;
-	__u32 number;
+	struct wire_runtime_layout *layout;
 
 	if (!script || !stack || !scratch)
 		return 1;
 	script->runtime = WIRE_RUNTIME_PHP;
 	script->php.end = script->ruby.end = script->perl.end = WIRE_RUNTIME_UNREADABLE;
 	script->php.num_frames = script->ruby.num_frames = script->perl.num_frames = 0;
-	number = scratch->script_layout - 1;
-	layout = bpf_map_lookup_elem(&script_layouts, &number);
+	layout = find_layout(scratch->runtime.layout);
 	if (!layout)
 		return 1;
 	script->runtime = layout->runtime;
 	if (layout->runtime == WIRE_RUNTIME_RUBY)
-		return ruby_walk_begin(&script->ruby, &layout->ruby, scratch->script_state,
+		return ruby_walk_begin(&script->ruby, &layout->ruby, scratch->runtime.state,
 				       TASK_THREAD_POINTER(get_current_task()),
 				       scratch->registers.sp, scratch->registers.r15,
 				       scratch->registers.r14);
 	if (layout->runtime == WIRE_RUNTIME_PERL)
-		return perl_walk_begin(&script->perl, &layout->perl, scratch->script_state,
+		return perl_walk_begin(&script->perl, &layout->perl, scratch->runtime.state,
 				       TASK_THREAD_POINTER(get_current_task()),
 				       scratch->registers.sp, stack->frames);
-	return php_walk_begin(&script->php, &layout->php, scratch->script_state,
+	return php_walk_begin(&script->php, &layout->php, scratch->runtime.state,
 			      scratch->registers.r14, scratch->registers.r15);
 }
 
@@ -155,7 +145,7 @@ __attribute__((noinline)) int send_script_function(int number)
 	if (stack->frames[number & (WIRE_MAX_RUNTIME_FRAMES - 1)].position & WIRE_SCRIPT_NO_FRAME)
 		return CODE_SENT;
 	return send_runtime_code(number, &script->function, sizeof(script->function),
-				 WIRE_SCRIPT_FUNCTION, read_script_function);
+				 read_script_function);
 }
 
 /* Collect the frames of the thread of the scratch sample, and send them. Gives their hash, or 0 when they were not sent. */

@@ -6,14 +6,11 @@
 #ifndef BPF_TAKE_SAMPLE_H
 #define BPF_TAKE_SAMPLE_H
 
-#include "hotspot_stack.h"
+#include "interpreters.h"
 #include "maps.h"
 #include "output.h"
-#include "python_stack.h"
-#include "script_stack.h"
 #include "task.h"
 #include "user_walk.h"
-#include "v8_stack.h"
 #include "wire/wire.h"
 
 /* Of a raw stack; a program that may not copy for long says so before it includes this. */
@@ -92,9 +89,7 @@ static __always_inline void describe_task(struct scratch *scratch, __u64 pid_tgi
 	struct wire_sample *sample = &scratch->sample;
 
 	begin_sample(sample, pid_tgid, in_user_mode);
-	scratch->python_layout = scratch->v8_layout = 0;
-	scratch->hotspot_layout = scratch->script_layout = 0;
-	scratch->hotspot_state = HOTSPOT_NOT_BEGUN;
+	begin_runtime_walk(scratch);
 	if (bpf_core_field_exists(task->self_exec_id))
 		sample->generation = TASK_FIELD(task, self_exec_id);
 	if (bpf_core_field_exists(task->in_execve) && is_in_execve(task))
@@ -132,16 +127,8 @@ static __always_inline enum send_result take_stacks(void *ctx, struct scratch *s
 			sample->user_stack = send_stack(num_frames, BPF_F_USER_STACK);
 		if (num_frames && !sample->user_stack)
 			return SEND_LOST_STACK;
-		if (takes_runtime_frames && walks_by_table) {
-			if (scratch->python_layout)
-				sample->runtime_stack = take_python_stack();
-			else if (scratch->v8_layout)
-				sample->runtime_stack = take_v8_stack();
-			else if (scratch->script_layout)
-				sample->runtime_stack = take_script_stack();
-			else if (scratch->hotspot_state == HOTSPOT_BEGUN)
-				sample->runtime_stack = take_hotspot_stack();
-		}
+		if (takes_runtime_frames && walks_by_table)
+			sample->runtime_stack = take_runtime_stack(scratch);
 	}
 	return SEND_DONE;
 }

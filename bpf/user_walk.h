@@ -90,13 +90,10 @@ struct scratch {
 	__u64 frame_pointers
 		[WIRE_MAX_FRAMES]; /* of the levels of the stack that were stepped over by it */
 	__u64 trampoline; /* where functions return to whose return is probed; or NO_TRAMPOLINE */
-	__u64 python_runtime; /* of the process, as struct unwind_process has these seven */
-	__u32 python_layout;
-	__u32 v8_layout;
+	struct unwind_runtime
+		runtime; /* of the process, as struct unwind_process has these three */
 	__u64 hotspot_bias;
 	__u32 hotspot_layout;
-	__u32 script_layout;
-	__u64 script_state;
 	__u32 hotspot_state; /* enum hotspot_state */
 	__u32 num_untouched; /* pages in a row: here, the verifier does not tell its values apart */
 };
@@ -317,13 +314,9 @@ __attribute__((noinline)) int walk_user_stack(void)
 	    (process->generation == generation || process->generation == WIRE_GENERATION_UNKNOWN)) {
 		walk->first_mapping = process->first_mapping;
 		walk->num_mappings = process->num_mappings;
-		scratch->python_runtime = process->python_runtime;
-		scratch->python_layout = process->python_layout;
-		scratch->v8_layout = process->v8_layout;
+		scratch->runtime = process->runtime;
 		scratch->hotspot_bias = process->hotspot_bias;
 		scratch->hotspot_layout = process->hotspot_layout;
-		scratch->script_layout = process->script_layout;
-		scratch->script_state = process->script_state;
 	} else {
 		process = 0;
 	}

@@ -14,14 +14,6 @@
 #define V8_INLINE static __always_inline
 #include "runtime/v8_walk.h"
 
-/* By their number: struct unwind_process has it, plus 1. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, WIRE_MAX_V8_LAYOUTS);
-	__type(key, __u32);
-	__type(value, struct wire_v8_layout);
-} v8_layouts SEC(".maps");
-
 struct v8_scratch {
 	struct v8_walk walk;
 	struct wire_v8_function function;
@@ -38,16 +30,14 @@ __attribute__((noinline)) int begin_v8_walk(void)
 {
 	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
 	struct scratch *scratch = get_scratch();
-	struct wire_v8_layout *layout;
-	__u32 number;
+	struct wire_runtime_layout *layout;
 
 	if (!v8 || !scratch)
 		return -1;
-	number = scratch->v8_layout - 1;
-	layout = bpf_map_lookup_elem(&v8_layouts, &number);
+	layout = find_layout(scratch->runtime.layout);
 	if (!layout)
 		return -1;
-	v8_walk_begin(&v8->walk, layout);
+	v8_walk_begin(&v8->walk, &layout->v8);
 	return 0;
 }
 
@@ -250,7 +240,7 @@ __attribute__((noinline)) int send_v8_function(int number)
 	/* Which function of WebAssembly it is user space finds out. */
 	if (stack->frames[number & (WIRE_MAX_RUNTIME_FRAMES - 1)].fingerprint == WIRE_V8_WASM)
 		return CODE_SENT;
-	return send_runtime_code(number, &v8->function, sizeof(v8->function), WIRE_V8_FUNCTION,
+	return send_runtime_code(number, &v8->function, sizeof(v8->function),
 				 read_v8_frame_function);
 }
 

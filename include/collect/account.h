@@ -11,7 +11,7 @@
 
 #include "process/process_table.h"
 #include "process/slow_opener.h"
-#include "runtime/named.h"
+#include "wire/runtime.h"
 #include "wire/unwind.h"
 
 /*
@@ -252,29 +252,6 @@ struct event_counts {
 	uint64_t rest; /* of hits that a program counts: came after the last sample of each CPU */
 };
 
-/* Interpreters whose frames are put into stacks, and runtimes that are known by name alone. */
-enum runtime_kind {
-	RUNTIME_PYTHON,  /* CPython */
-	RUNTIME_V8,      /* that of Node.js, for one */
-	RUNTIME_HOTSPOT, /* the virtual machine of Java */
-	RUNTIME_PHP,
-	RUNTIME_RUBY,
-	RUNTIME_PERL,
-	RUNTIME_NAMED, /* and following ones: those of runtime/named.h, by their numbers */
-	NUM_RUNTIME_KINDS = RUNTIME_NAMED + NUM_NAMED_RUNTIMES,
-};
-
-/* NULL: its frames are put into stacks. Borrowed, valid always. */
-const struct named_runtime *runtime_kind_get_named(enum runtime_kind kind);
-
-/* "Python", "V8", "Java", "PHP", "Ruby", "Perl", ".NET". A literal. */
-const char *runtime_kind_get_name(enum runtime_kind kind);
-
-/* "3.11"; of Java, whose versions are one number, "17". */
-#define RUNTIME_VERSION_BYTES 12
-void runtime_format_version(enum runtime_kind kind, uint16_t major, uint16_t minor,
-			    char ret[static RUNTIME_VERSION_BYTES]);
-
 /* What became of the interpreter's frames of a sample of a process that runs one. */
 enum runtime_fit {
 	RUNTIME_NONE,       /* it runs none that is known */
@@ -293,7 +270,7 @@ const char *runtime_fit_get_name(enum runtime_fit fit);
 
 /* Of one version of an interpreter. */
 struct runtime_counts {
-	enum runtime_kind kind;
+	enum wire_runtime runtime;
 	uint16_t major; /* with minor 0, both: not known, or one of those that were one too many */
 	uint16_t minor; /* of Java 0 */
 	uint64_t processes; /* that have samples */

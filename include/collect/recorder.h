@@ -113,7 +113,7 @@ const char *recorder_get_event_name(const struct recorder *recorder);
 /* A process that has an interpreter mapped. */
 struct runtime_process {
 	uint32_t pid;
-	enum runtime_kind kind;
+	enum wire_runtime runtime;
 	uint16_t major; /* with minor 0, both: not known */
 	uint16_t minor; /* of Java 0 */
 	bool is_known;  /* else its frames are shown as native code */

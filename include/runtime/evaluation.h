@@ -20,4 +20,14 @@ struct evaluation_part {
 	uint32_t goes_on;
 };
 
+/*
+ * Code that pushes a frame, where the interpreter has the frame as its innermost one, though it may not be written yet. ELF
+ * addresses, the end is exclusive.
+ */
+struct evaluation_push {
+	uint64_t start;
+	uint64_t end;
+};
+#define EVALUATION_MAX_PUSHES 96
+
 #endif

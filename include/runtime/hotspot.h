@@ -1,12 +1,10 @@
 /*
- * HotSpot (OpenJDK's virtual machine) in a file, and in a process that runs it: by which offsets the code cache, frames and
- * methods are read in its memory.
+ * HotSpot (OpenJDK's virtual machine) in a process: the offsets by which the code cache, frames and methods are read in its
+ * memory.
  *
- * Each build describes itself in tables that it keeps for debuggers (gHotSpotVMStructs and the like). The file says where they
- * are; their numbers are only there when its constructors have run, and so are read from the memory of each process that
- * has it mapped.
- *
- * Not thread-safe, as the objfile.
+ * Each build describes itself in tables that it keeps for debuggers (gHotSpotVMStructs and the like). The file tells their
+ * addresses (runtime_find()). Its constructors fill the tables, so they are read from the memory of each process that has
+ * it mapped.
  */
 #ifndef RUNTIME_HOTSPOT_H
 #define RUNTIME_HOTSPOT_H
@@ -15,18 +13,8 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
-#include "objfile/objfile.h"
+#include "runtime/runtime.h"
 #include "wire/hotspot.h"
-
-/* The ELF addresses of the variables that hold the tables' addresses. */
-struct hotspot_build {
-	uint64_t structs;
-	uint64_t types;
-	uint64_t int_constants;
-};
-
-/* Find HotSpot in a file, by its own symbols. Returns 0 or -ENOENT: the file holds none that can be read. */
-_must_check_ int hotspot_find(struct objfile *objfile, struct hotspot_build *ret);
 
 /*
  * Where the scopes of compiled code are, which say what was inlined into it and which bytecode runs: PcDescs, sorted by their
@@ -57,16 +45,12 @@ struct hotspot_scopes_layout {
 	uint16_t metadata_size; /* 2 or 4 */
 };
 
-enum hotspot_support {
-	HOTSPOT_KNOWN,
-	HOTSPOT_UNKNOWN_VERSION, /* before JDK 8, 9, 10, or after 25 */
-	HOTSPOT_UNKNOWN_BUILD,   /* without what is needed, or with what cannot be */
-};
-
+/* How a process's HotSpot is laid out. */
 struct hotspot_layout {
-	enum hotspot_support support;
-	unsigned int major;                  /* of the JDK's version; 0: not known */
-	struct wire_hotspot_layout wire;     /* of HOTSPOT_KNOWN; else all 0 */
+	/* SUPPORT_KNOWN; SUPPORT_UNKNOWN_VERSION: before JDK 8, 9, 10, or after 25; SUPPORT_UNKNOWN_BUILD */
+	enum runtime_support support;
+	unsigned int major;                  /* of the JDK's version; 0: unknown */
+	struct wire_hotspot_layout wire;     /* of SUPPORT_KNOWN; else all 0 */
 	struct hotspot_scopes_layout scopes; /* likewise */
 };
 

@@ -454,7 +454,7 @@ PYTHON_INLINE int python_read_code(struct python_walk *walk, wire_u64 code,
 	wire_clear(ret->lines, sizeof(ret->lines));
 	ret->code = code;
 	ret->fingerprint = ret->first_line = ret->line_bytes = 0;
-	ret->num_line_bytes = 0;
+	ret->num_line_bytes = ret->text_padding = 0;
 	ret->minor = walk->layout.minor;
 	if (python_read_code_object(walk, code))
 		return -1;

@@ -673,7 +673,7 @@ V8_INLINE int v8_read_function(struct v8_walk *walk, wire_u64 shared, struct wir
 	ret->position = WIRE_V8_NO_POSITION;
 	ret->first_line = 0;
 	ret->script = 0;
-	ret->line = ret->more_padding = 0;
+	ret->line = 0;
 	ret->layout = walk->layout;
 	for (int i = 0; i < (int)sizeof(ret->layout_padding); i++)
 		ret->layout_padding[i] = 0;

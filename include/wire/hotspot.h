@@ -7,6 +7,7 @@
 #ifndef WIRE_HOTSPOT_H
 #define WIRE_HOTSPOT_H
 
+#include "wire/runtime.h"
 #include "wire/types.h"
 
 /* Of a method: more of the names of its class, of itself and of its source file is left out, and of its table of lines. */
@@ -19,8 +20,6 @@
 /* What a version does not have. */
 #define WIRE_HOTSPOT_NONE 0xffff
 
-/* Builds of HotSpot, in one recording. */
-#define WIRE_MAX_HOTSPOT_LAYOUTS 64
 /* Parts of the code cache: JDK 8 has one, newer ones have three, or one. */
 #define WIRE_HOTSPOT_MAX_HEAPS 3
 
@@ -108,16 +107,18 @@ struct wire_hotspot_text {
 
 /* A method, compiled code of one, or a stub, which has but a name: sent before the first stack that has it. */
 struct wire_hotspot_method {
-	wire_u32 type; /* WIRE_HOTSPOT_METHOD */
+	wire_u32 type; /* WIRE_RUNTIME_CODE */
 	wire_u32 pid;
 	wire_u64 generation;
 	wire_u64 code; /* as in the frame */
 	wire_u32 fingerprint;
+	wire_u8 runtime; /* WIRE_RUNTIME_HOTSPOT */
+	wire_u8 head_padding[3];
 	wire_u32 compile_id; /* of compiled code */
-	wire_u64 method;     /* address of the Method */
 	wire_u16 code_bytes; /* of its bytecode */
 	wire_u16
 		num_line_bytes; /* that are there: of the compressed table of lines, which its end ends */
+	wire_u64 method;        /* address of the Method */
 	wire_u16 major;         /* of the JDK's version: of how the table is compressed */
 	wire_u16 padding[3];
 	struct wire_hotspot_text class_name;
@@ -129,5 +130,6 @@ struct wire_hotspot_method {
 	wire_u8 file_text[WIRE_HOTSPOT_FILE_BYTES];
 	wire_u8 lines[WIRE_HOTSPOT_LINE_BYTES];
 };
+WIRE_RUNTIME_CODE_ASSERT(wire_hotspot_method);
 
 #endif

@@ -76,9 +76,6 @@ struct wire_python_layout {
 	wire_u16 bytes_content;
 } __attribute__((aligned(8))); /* it is copied in words */
 
-/* Files that have the interpreter in them, in one recording. */
-#define WIRE_MAX_PYTHON_LAYOUTS 256
-
 /*
  * What CPython's frames have as their place (wire_runtime_frame): bytes from the first instruction on to the one that runs,
  * or ran last; WIRE_RUNTIME_ENTRY_FRAME, and this flag.
@@ -94,15 +91,18 @@ struct wire_python_text {
 
 /* A code object, sent before the first stack that has it. */
 struct wire_python_code {
-	wire_u32 type; /* WIRE_PYTHON_CODE */
+	wire_u32 type; /* WIRE_RUNTIME_CODE */
 	wire_u32 pid;
 	wire_u64 generation;
 	wire_u64 code;
 	wire_u32 fingerprint;
+	wire_u8 runtime; /* WIRE_RUNTIME_PYTHON */
+	wire_u8 padding[3];
 	wire_u32 first_line;
 	wire_u16 minor;
 	wire_u16 num_line_bytes; /* that are there */
 	wire_u32 line_bytes;     /* of the whole table */
+	wire_u32 text_padding;
 	struct wire_python_text name;
 	struct wire_python_text file;
 	/* Each at a place of its own; what is not there is 0. */
@@ -110,5 +110,6 @@ struct wire_python_code {
 	wire_u8 file_text[WIRE_PYTHON_FILE_BYTES];
 	wire_u8 lines[WIRE_PYTHON_LINE_BYTES];
 };
+WIRE_RUNTIME_CODE_ASSERT(wire_python_code);
 
 #endif

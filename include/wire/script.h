@@ -15,9 +15,6 @@
 #define WIRE_SCRIPT_NAME_BYTES  128
 #define WIRE_SCRIPT_FILE_BYTES  512
 
-/* Files that have such an interpreter in them, in one recording. */
-#define WIRE_MAX_SCRIPT_LAYOUTS 256
-
 /* PHP: offsets in bytes. What is the same in all its versions stands in runtime/php_walk.h. */
 struct wire_php_layout {
 	wire_u16 current; /* of executor_globals: the innermost frame */
@@ -66,14 +63,6 @@ struct wire_perl_layout {
 	wire_u16 hash_names; /* of the body of a hash; 0: they are behind its buckets */
 };
 
-struct wire_script_layout {
-	wire_u8 runtime; /* enum wire_runtime */
-	wire_u8 padding;
-	struct wire_php_layout php;
-	struct wire_ruby_layout ruby;
-	struct wire_perl_layout perl;
-};
-
 /*
  * What frames have as their position (wire_runtime_frame): the line that runs, 0: none, or it is larger; and besides
  * WIRE_RUNTIME_ENTRY_FRAME these flags. The first: the frames further out ran on another native stack, from where this one was
@@ -102,7 +91,7 @@ struct wire_script_text {
 
 /* A function, sent before the first stack that has it. */
 struct wire_script_function {
-	wire_u32 type; /* WIRE_SCRIPT_FUNCTION */
+	wire_u32 type; /* WIRE_RUNTIME_CODE */
 	wire_u32 pid;
 	wire_u64 generation;
 	wire_u64 code; /* its address, as in the frame */
@@ -118,5 +107,6 @@ struct wire_script_function {
 	wire_u8 name_text[WIRE_SCRIPT_NAME_BYTES];
 	wire_u8 file_text[WIRE_SCRIPT_FILE_BYTES];
 };
+WIRE_RUNTIME_CODE_ASSERT(wire_script_function);
 
 #endif

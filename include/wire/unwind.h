@@ -185,19 +185,24 @@ struct unwind_mapping {
 _Static_assert(sizeof(struct unwind_mapping) == 40,
 	       "struct unwind_mapping is part of the wire format");
 
+/* The interpreter of a process. */
+struct unwind_runtime {
+	wire_u64
+		state; /* address of the variable that leads to its frames: _PyRuntime, executor_globals, … */
+	wire_u32 layout;  /* number in the map of layouts, plus 1; 0: no interpreter */
+	wire_u32 runtime; /* enum wire_runtime */
+};
+
 /* The mappings of a process, by pid: sorted by start, in the global array. */
 struct unwind_process {
 	wire_u32 first_mapping;
 	wire_u32 num_mappings;
 	wire_u64 generation; /* the kernel's exec counter that they belong to; or unknown */
-	/* Of one that runs CPython: */
-	wire_u64 python_runtime; /* address of its _PyRuntime */
-	wire_u32 python_layout;  /* number in the map of layouts, and one more; 0: it does not */
-	wire_u32 v8_layout;      /* the same of V8 */
-	wire_u64 hotspot_bias;   /* of HotSpot: address in the process minus ELF address */
-	wire_u32 hotspot_layout; /* the same of HotSpot */
-	wire_u32 script_layout;  /* the same of PHP, Ruby or Perl */
-	wire_u64 script_state;   /* of that: address of what leads to its frames */
+	struct unwind_runtime runtime; /* its interpreter, but for HotSpot */
+	/* HotSpot, whose code is part of the native stack: a process may have another interpreter besides. */
+	wire_u64 hotspot_bias;   /* address in the process minus ELF address */
+	wire_u32 hotspot_layout; /* as in struct unwind_runtime */
+	wire_u32 padding;
 };
 
 #endif

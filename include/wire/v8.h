@@ -7,6 +7,7 @@
 #ifndef WIRE_V8_H
 #define WIRE_V8_H
 
+#include "wire/runtime.h"
 #include "wire/types.h"
 
 /* Of a function: so many parts of a name that was put together, and so much of each; and of a script's name. */
@@ -17,9 +18,6 @@
 #define WIRE_V8_SOURCE_WORDS 17
 /* What is read of objects lies in their first bytes. */
 #define WIRE_V8_OBJECT_BYTES 96
-
-/* Files that have V8 in them, in one recording. */
-#define WIRE_MAX_V8_LAYOUTS 64
 
 /* The fingerprint of a frame of WebAssembly, of which the instance is known; those of functions are odd. */
 #define WIRE_V8_WASM 0
@@ -110,11 +108,13 @@ static inline __attribute__((always_inline)) wire_u64 wire_v8_hash_source(wire_u
 
 /* A function, sent before the first stack that has it. */
 struct wire_v8_function {
-	wire_u32 type; /* WIRE_V8_FUNCTION */
+	wire_u32 type; /* WIRE_RUNTIME_CODE */
 	wire_u32 pid;
 	wire_u64 generation;
 	wire_u64 shared; /* address of the SharedFunctionInfo */
 	wire_u32 fingerprint;
+	wire_u8 runtime; /* WIRE_RUNTIME_V8 */
+	wire_u8 head_padding[3];
 	wire_u8 is_builtin; /* V8's own: it is of no script */
 	wire_u8 num_parts;  /* of the name */
 	wire_u8 has_more;   /* there are more parts, or one could not be read */
@@ -126,7 +126,6 @@ struct wire_v8_function {
 	 * not be read: where the source lies is said then.
 	 */
 	wire_u32 line;
-	wire_u32 more_padding;
 	/* So that the source can be found again, when it was moved. */
 	wire_u64 script;              /* the object; 0: it is of none */
 	struct wire_v8_layout layout; /* by which it was read */

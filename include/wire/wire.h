@@ -26,14 +26,11 @@ enum wire_record_type {
 	WIRE_STACK = 2,
 	WIRE_RAW_SAMPLE = 3,
 	WIRE_STACK_AREA = 4,
-	WIRE_SCHEDULE = 5,         /* wire/schedule.h */
-	WIRE_WAKEUP = 6,           /* nothing but its type: it is sent to wake user space */
-	WIRE_KWORKS = 7,           /* wire/schedule.h */
-	WIRE_RUNTIME_STACK = 8,    /* wire/runtime.h */
-	WIRE_PYTHON_CODE = 9,      /* wire/python.h */
-	WIRE_V8_FUNCTION = 10,     /* wire/v8.h */
-	WIRE_HOTSPOT_METHOD = 11,  /* wire/hotspot.h */
-	WIRE_SCRIPT_FUNCTION = 12, /* wire/script.h */
+	WIRE_SCHEDULE = 5,      /* wire/schedule.h */
+	WIRE_WAKEUP = 6,        /* nothing but its type: it is sent to wake user space */
+	WIRE_KWORKS = 7,        /* wire/schedule.h */
+	WIRE_RUNTIME_STACK = 8, /* wire/runtime.h */
+	WIRE_RUNTIME_CODE = 9,  /* likewise */
 	WIRE_RAW_REQUEST = 13,
 };
 

@@ -20,6 +20,7 @@
 #include "cli/record/recording.h"
 #include "collect/kernel_features.h"
 #include "collect/recorder.h"
+#include "runtime/runtime.h"
 
 #define TEST_NS           (500 * NS_PER_MS)
 #define TEST_FREQUENCY_HZ 199
@@ -60,7 +61,7 @@ static void spin_until(uint64_t end_ns)
 /* Whether two processes stand in one line: of one version, known or not. */
 static bool are_alike(const struct runtime_process *a, const struct runtime_process *b)
 {
-	return a->kind == b->kind && a->major == b->major && a->minor == b->minor &&
+	return a->runtime == b->runtime && a->major == b->major && a->minor == b->minor &&
 	       a->is_known == b->is_known;
 }
 
@@ -68,7 +69,8 @@ static bool are_alike(const struct runtime_process *a, const struct runtime_proc
 static void report_version(const struct runtime_process *first, size_t count)
 {
 	struct finding finding = {.name = "interpreters", .is_ok = first->is_known};
-	const struct named_runtime *named = runtime_kind_get_named(first->kind);
+	const struct runtime_row *row = runtime_get(first->runtime);
+	bool is_named = runtime_is_named(first->runtime);
 	_cleanup_(text_release) struct text text = {0};
 	bool has_version = first->major || first->minor;
 	char version[RUNTIME_VERSION_BYTES];
@@ -85,17 +87,16 @@ static void report_version(const struct runtime_process *first, size_t count)
 	}
 	if (text.failed)
 		return;
-	runtime_format_version(first->kind, first->major, first->minor, version);
+	runtime_format_version(first->runtime, first->major, first->minor, version);
 	snprintf(finding.detail, sizeof(finding.detail), "%s%s%s in %zu process%s: %s%s%s",
-		 runtime_kind_get_name(first->kind), has_version ? " " : "",
-		 has_version ? version : "", num_listed, num_listed > 1 ? "es" : "", text.data,
-		 num_listed > MAX_NAMED ? ", …" : "",
+		 row->name, has_version ? " " : "", has_version ? version : "", num_listed,
+		 num_listed > 1 ? "es" : "", text.data, num_listed > MAX_NAMED ? ", …" : "",
 		 first->is_known ? ""
-		 : named         ? "; its frames are not known"
+		 : is_named      ? "; its frames are not known"
 				 : "; nothing is known of this build");
-	if (named && named->advice)
+	if (row->advice)
 		snprintf(finding.fix, sizeof(finding.fix), "its code has names with %s",
-			 named->advice);
+			 row->advice);
 	else if (!first->is_known)
 		snprintf(finding.fix, sizeof(finding.fix),
 			 "their stacks are those of the interpreter");
@@ -108,8 +109,8 @@ static int compare_versions(const void *a, const void *b)
 	const struct runtime_process *x = a;
 	const struct runtime_process *y = b;
 
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
+	if (x->runtime != y->runtime)
+		return x->runtime < y->runtime ? -1 : 1;
 	if (x->major != y->major)
 		return x->major < y->major ? -1 : 1;
 	if (x->minor != y->minor)
@@ -274,9 +275,12 @@ const struct command command_doctor = {
 	.summary = "check what can be recorded on this machine, and what is missing",
 	.usage = "Usage: stackwide doctor",
 	.help = "Prints a line for each requirement: ok, or what is missing, the consequence, and the\n"
-		"command that fixes it; and one for each version of Python, V8, Java, PHP, Ruby and Perl\n"
-		"that runs, and for .NET, BEAM and LuaJIT, with its processes. The last line is a real\n"
-		"recording of half a second: if that is ok, nothing above it prevents recording.\n\n"
+		"command that fixes it; and one for each version of a running interpreter or runtime, with\n"
+		"its processes:\n"
+		"  " INTERPRETER_NAMES " (with frames)\n"
+		"  " NAMED_RUNTIME_NAMES "\n"
+		"The last line is a real recording of half a second: if that is ok, nothing above it\n"
+		"prevents recording.\n\n"
 		"Exit status: 0 recording works, 1 it failed, 4 it is not permitted or not supported.\n",
 	.options = doctor_options,
 	.run = run_doctor,

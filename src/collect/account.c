@@ -1,7 +1,5 @@
 #include "collect/account.h"
 
-#include <stdio.h>
-
 #include "profile/profile.h"
 
 #define LOSS_ROW(name, key, kinds, explanation) [LOSS_##name] = {key, kinds, explanation},
@@ -64,31 +62,6 @@ const char *wait_kind_get_name(enum wait_kind kind)
 		break;
 	}
 	return "unknown";
-}
-
-const struct named_runtime *runtime_kind_get_named(enum runtime_kind kind)
-{
-	return kind < RUNTIME_NAMED ? NULL : named_runtime_get(kind - RUNTIME_NAMED);
-}
-
-const char *runtime_kind_get_name(enum runtime_kind kind)
-{
-	static const char *const names[RUNTIME_NAMED] = {
-		[RUNTIME_PYTHON] = "Python", [RUNTIME_V8] = "V8",     [RUNTIME_HOTSPOT] = "Java",
-		[RUNTIME_PHP] = "PHP",       [RUNTIME_RUBY] = "Ruby", [RUNTIME_PERL] = "Perl",
-	};
-	const struct named_runtime *named = runtime_kind_get_named(kind);
-
-	return named ? named->name : names[kind];
-}
-
-void runtime_format_version(enum runtime_kind kind, uint16_t major, uint16_t minor,
-			    char ret[static RUNTIME_VERSION_BYTES])
-{
-	if (kind == RUNTIME_HOTSPOT)
-		snprintf(ret, RUNTIME_VERSION_BYTES, "%u", major);
-	else
-		snprintf(ret, RUNTIME_VERSION_BYTES, "%u.%u", major, minor);
 }
 
 const char *runtime_fit_get_name(enum runtime_fit fit)

@@ -304,6 +304,15 @@ static void on_rename(void *context, uint64_t time_ns, uint32_t pid, uint32_t ti
 	trace_log_add_rename(context, time_ns, pid, tid, comm);
 }
 
+static struct runtime_sources get_runtime_sources(const struct recorder *recorder)
+{
+	return (struct runtime_sources){
+		.files = recorder->files,
+		.elf_files = recorder->elf_files,
+		.hotspots = recorder->hotspots,
+	};
+}
+
 static int make_parts(struct recorder *recorder, struct error *error)
 {
 	int num_cpus = libbpf_num_possible_cpus();
@@ -362,8 +371,9 @@ static int make_parts(struct recorder *recorder, struct error *error)
 	sample_ingest_set_fp_step_check(recorder->ingest, recorder->fp_step_check);
 	if (recorder->opts.user_stacks == USER_STACKS_TABLE &&
 	    recorder->opts.tables.runtime_frames != RUNTIME_FRAMES_NATIVE) {
-		recorder->runtimes = runtime_stacks_new(recorder->profile, recorder->files,
-							recorder->elf_files, recorder->hotspots,
+		const struct runtime_sources sources = get_runtime_sources(recorder);
+
+		recorder->runtimes = runtime_stacks_new(recorder->profile, &sources,
 							recorder->opts.tables.runtime_frames);
 		if (!recorder->runtimes)
 			return -ENOMEM;
@@ -425,12 +435,13 @@ static int load_sampler(struct recorder *recorder, struct error *error)
 static int start_publishing(struct recorder *recorder)
 {
 	struct unwind_maps maps = sampler_get_unwind_maps(recorder->sampler);
+	const struct runtime_sources sources = get_runtime_sources(recorder);
 	int err;
 
 	if (recorder->opts.user_stacks != USER_STACKS_TABLE)
 		return 0;
-	err = publisher_new(&maps, recorder->files, recorder->elf_files, recorder->hotspots,
-			    recorder->processes, &recorder->opts.tables, &recorder->publisher);
+	err = publisher_new(&maps, &sources, recorder->processes, &recorder->opts.tables,
+			    &recorder->publisher);
 	if (err)
 		return err;
 	recorder->raw_samples =
@@ -1268,11 +1279,11 @@ int recorder_list_runtimes(const struct recorder *recorder, struct runtime_proce
 
 	for (uint32_t id = 0; id < count; id++) {
 		const struct process *process = process_table_get(recorder->processes, id);
-		struct runtime_version version =
-			runtime_stacks_get_version(recorder->runtimes, process);
+		struct process_runtime runtime =
+			runtime_stacks_get_runtime(recorder->runtimes, process);
 		struct runtime_process *added;
 
-		if (!version.is_there || process->is_exited || process->end_ns)
+		if (!runtime.is_there || process->is_exited || process->end_ns)
 			continue;
 		added = array_add(&found);
 		if (!added) {
@@ -1280,10 +1291,10 @@ int recorder_list_runtimes(const struct recorder *recorder, struct runtime_proce
 			return -ENOMEM;
 		}
 		*added = (struct runtime_process){.pid = process->pid,
-						  .kind = version.kind,
-						  .major = version.major,
-						  .minor = version.minor,
-						  .is_known = version.is_known};
+						  .runtime = runtime.runtime,
+						  .major = runtime.major,
+						  .minor = runtime.minor,
+						  .is_known = runtime.is_known};
 		snprintf(added->comm, sizeof(added->comm), "%s", process->comm);
 	}
 	*ret = found.items;

@@ -4,6 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
+#include "objfile/elf_symbols.h"
+
 int file_data_read(const struct objfile *objfile, uint64_t elf_address, void *ret, size_t size)
 {
 	array_for_each (&objfile_get_layout(objfile)->segments, segment) {
@@ -65,22 +68,28 @@ bool file_is_x86_64(const struct objfile *objfile)
 	       gelf_getehdr(objfile_get_elf(objfile), &header) && header.e_machine == EM_X86_64;
 }
 
-bool file_has_symbol_name(Elf *elf, const char *name, size_t size)
+struct symbol_search {
+	const char *const *names;
+	size_t num_names;
+	struct file_symbol *found;
+};
+
+static int visit_symbol(void *context, const char *name, const GElf_Sym *symbol)
 {
-	bool is_dynamic = false;
-	bool is_there = false;
+	const struct symbol_search *search = context;
 
-	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn && !is_dynamic;
-	     scn = elf_nextscn(elf, scn)) {
-		const Elf_Data *names;
-		GElf_Shdr header;
+	for (size_t i = 0; i < search->num_names; i++)
+		if (!search->found[i].is_there && string_equals(name, search->names[i]))
+			search->found[i] =
+				(struct file_symbol){true, symbol->st_value, symbol->st_size};
+	return 0;
+}
 
-		if (!gelf_getshdr(scn, &header) ||
-		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
-			continue;
-		is_dynamic = header.sh_type == SHT_DYNSYM;
-		names = elf_getdata(elf_getscn(elf, header.sh_link), NULL);
-		is_there = names && names->d_buf && memmem(names->d_buf, names->d_size, name, size);
-	}
-	return is_there;
+void file_find_symbols(const struct objfile *objfile, const char *const *names, size_t num_names,
+		       struct file_symbol *ret)
+{
+	struct symbol_search search = {names, num_names, ret};
+
+	memset(ret, 0, num_names * sizeof(*ret));
+	(void)!objfile_for_each_symbol(objfile_get_elf(objfile), visit_symbol, &search);
 }

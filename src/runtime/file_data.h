@@ -31,11 +31,14 @@ bool file_is_64_bit_little_endian(const struct objfile *objfile);
 /* Of 64 bits: not of x32. */
 bool file_is_x86_64(const struct objfile *objfile);
 
-/*
- * Whether the names of a file's own symbols have this one, which has its end in it: they are looked through as they lie
- * there, as each file that is mapped is asked. What programs export for their libraries is dynamic; other symbols count
- * where there is nothing else.
- */
-bool file_has_symbol_name(Elf *elf, const char *name, size_t size);
+struct file_symbol {
+	bool is_there;
+	uint64_t address; /* ELF address */
+	uint64_t size;    /* in bytes */
+};
+
+/* Find the symbols with these names that a file defines. Of several with one name the first counts. */
+void file_find_symbols(const struct objfile *objfile, const char *const *names, size_t num_names,
+		       struct file_symbol *ret);
 
 #endif

@@ -70,10 +70,11 @@ static void use_identity(const struct elf_identity *identity)
 {
 	require(identity->build_id_size <= BUILD_ID_SIZE_MAX);
 	require(identity->num_segments <= ELF_MAX_SEGMENTS);
-	require(identity->python.num_eval_parts <= EVALUATION_MAX_PARTS);
-	require(identity->script.num_eval_parts <= EVALUATION_MAX_PARTS);
-	require(identity->script.num_pushes <= SCRIPT_MAX_PUSHES);
-	require(identity->named_runtime < NUM_NAMED_RUNTIMES);
+	if (!identity->has_runtime)
+		return;
+	require(identity->runtime.runtime < NUM_WIRE_RUNTIMES);
+	require(identity->runtime.num_eval_parts <= EVALUATION_MAX_PARTS);
+	require(identity->runtime.num_pushes <= EVALUATION_MAX_PUSHES);
 }
 
 static void use_answer(enum elf_request_kind kind, bool is_other, struct bytes input)

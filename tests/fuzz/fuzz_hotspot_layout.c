@@ -267,14 +267,14 @@ static void check_layout(const struct hotspot_layout *layout)
 {
 	static const struct hotspot_layout nothing;
 
-	if (layout->support == HOTSPOT_KNOWN) {
+	if (layout->support == SUPPORT_KNOWN) {
 		require(layout->major == 8 || (layout->major >= 11 && layout->major <= 25));
 		require(layout->wire.major == layout->major);
 		check_wire(&layout->wire);
 		check_scopes(&layout->scopes);
 		return;
 	}
-	require(layout->support != HOTSPOT_UNKNOWN_VERSION ||
+	require(layout->support != SUPPORT_UNKNOWN_VERSION ||
 		(layout->major < 11 && layout->major != 8) || layout->major > 25);
 	require(!memcmp(&layout->wire, &nothing.wire, sizeof(nothing.wire)));
 	require(!memcmp(&layout->scopes, &nothing.scopes, sizeof(nothing.scopes)));

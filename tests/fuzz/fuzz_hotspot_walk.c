@@ -317,7 +317,7 @@ static void check_method(struct scene *scene, const struct wire_runtime_frame *f
 	require(method->num_line_bytes <= WIRE_HOTSPOT_LINE_BYTES);
 	for (uint32_t i = method->num_line_bytes; i < WIRE_HOTSPOT_LINE_BYTES; i++)
 		require(method->lines[i] == 0);
-	method->type = WIRE_HOTSPOT_METHOD;
+	method->type = WIRE_RUNTIME_CODE;
 	method->pid = 1;
 	method->generation = 0;
 	method->code = frame->code;

@@ -11,11 +11,7 @@
 #include "objfile/objfile.h"
 #include "objfile/usdt.h"
 #include "require.h"
-#include "runtime/hotspot.h"
-#include "runtime/named.h"
-#include "runtime/python.h"
-#include "runtime/script.h"
-#include "runtime/v8.h"
+#include "runtime/runtime.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -59,37 +55,28 @@ static void search(struct objfile *objfile)
 	probe_point_list_release(&found);
 }
 
-/* An interpreter is known with all that its walk asks for, or said to be none that is. */
-static void find_python(struct objfile *objfile)
+static void check_python(const struct runtime_build *build)
 {
-	struct python_build build;
+	const struct wire_python_layout *layout = &build->layout.python;
 
-	if (python_find(objfile, &build))
+	require((build->support == SUPPORT_KNOWN) == (layout->minor != 0));
+	if (build->support != SUPPORT_KNOWN)
 		return;
-	require(build.num_eval_parts > 0 && build.num_eval_parts <= EVALUATION_MAX_PARTS);
-	for (unsigned int i = 0; i < build.num_eval_parts; i++)
-		require(build.eval_parts[i].start <= build.eval_parts[i].end);
-	require((build.support == PYTHON_KNOWN) == (build.layout.minor != 0));
-	if (build.support != PYTHON_KNOWN)
-		return;
-	require(build.layout.minor == build.minor);
-	require(build.layout.frame_bytes % 8 == 0 && build.layout.code_bytes % 8 == 0);
-	require(build.layout.code_begin % 8 == 0);
-	require(build.layout.frame_bytes <= WIRE_PYTHON_OBJECT_BYTES &&
-		build.layout.code_begin + build.layout.code_bytes <= WIRE_PYTHON_OBJECT_BYTES);
+	require(build->num_eval_parts > 0 && layout->minor == build->minor);
+	require(layout->frame_bytes % 8 == 0 && layout->code_bytes % 8 == 0);
+	require(layout->code_begin % 8 == 0);
+	require(layout->frame_bytes <= WIRE_PYTHON_OBJECT_BYTES &&
+		layout->code_begin + layout->code_bytes <= WIRE_PYTHON_OBJECT_BYTES);
 }
 
-static void find_v8(struct objfile *objfile)
+static void check_v8(const struct runtime_build *build)
 {
-	struct v8_build build;
-	const struct wire_v8_layout *layout = &build.layout;
+	const struct wire_v8_layout *layout = &build->layout.v8;
 
-	if (v8_find(objfile, &build))
+	require((build->support == SUPPORT_KNOWN) == (layout->major != 0));
+	if (build->support != SUPPORT_KNOWN)
 		return;
-	require((build.support == V8_KNOWN) == (layout->major != 0));
-	if (build.support != V8_KNOWN)
-		return;
-	require(layout->major == build.major && layout->minor == build.minor);
+	require(layout->major == build->major && layout->minor == build->minor);
 	require(layout->shared_bytes % 8 == 0 && layout->shared_bytes <= WIRE_V8_OBJECT_BYTES);
 	require(layout->shared_name <= layout->shared_bytes - 8 &&
 		layout->shared_script <= layout->shared_bytes - 8 &&
@@ -98,36 +85,25 @@ static void find_v8(struct objfile *objfile)
 		layout->scope_locals <= WIRE_V8_OBJECT_BYTES);
 }
 
-static void find_script(struct objfile *objfile)
+/* A known interpreter has all that its walk needs. */
+static void find_runtime(struct objfile *objfile)
 {
-	struct script_build build;
+	struct runtime_build build;
 
-	if (script_find(objfile, &build))
+	if (runtime_find(objfile, &build))
 		return;
-	require(build.support < NUM_SCRIPT_SUPPORTS && build.runtime < NUM_WIRE_RUNTIMES);
-	require(build.num_eval_parts <= EVALUATION_MAX_PARTS);
+	require(runtime_build_is_valid(&build));
 	for (unsigned int i = 0; i < build.num_eval_parts; i++)
 		require(build.eval_parts[i].start <= build.eval_parts[i].end);
-	require(build.num_pushes <= SCRIPT_MAX_PUSHES);
 	for (unsigned int i = 0; i < build.num_pushes; i++)
 		require(build.pushes[i].start < build.pushes[i].end);
-	require((build.support == SCRIPT_KNOWN) == (build.layout.runtime != 0));
-}
-
-static void find_hotspot(struct objfile *objfile)
-{
-	struct hotspot_build build;
-
-	if (!hotspot_find(objfile, &build))
-		require(build.structs && build.types && build.int_constants);
-}
-
-static void find_named_runtime(struct objfile *objfile)
-{
-	uint32_t number;
-
-	if (!named_runtime_find(objfile, &number))
-		require(number < NUM_NAMED_RUNTIMES);
+	if (build.runtime == WIRE_RUNTIME_PYTHON)
+		check_python(&build);
+	if (build.runtime == WIRE_RUNTIME_V8)
+		check_v8(&build);
+	if (build.runtime == WIRE_RUNTIME_HOTSPOT)
+		require(build.hotspot.structs && build.hotspot.types &&
+			build.hotspot.int_constants);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -146,11 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			if (objfile_get_elf_address(objfile, offset, &elf_address) == 0)
 				look_up(objfile, elf_address);
 		search(objfile);
-		find_python(objfile);
-		find_v8(objfile);
-		find_hotspot(objfile);
-		find_named_runtime(objfile);
-		find_script(objfile);
+		find_runtime(objfile);
 		objfile_unref(objfile);
 	} else {
 		require(error.message[0] != '\0');

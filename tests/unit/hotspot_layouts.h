@@ -11,7 +11,7 @@
 
 static const struct hotspot_layout hotspot_test_layouts[HOTSPOT_TEST_LAYOUTS] = {
 	{
-		.support = HOTSPOT_KNOWN,
+		.support = SUPPORT_KNOWN,
 		.major = 17,
 		.wire =
 			{
@@ -53,7 +53,7 @@ static const struct hotspot_layout hotspot_test_layouts[HOTSPOT_TEST_LAYOUTS] = 
 			},
 	},
 	{
-		.support = HOTSPOT_KNOWN,
+		.support = SUPPORT_KNOWN,
 		.major = 23,
 		.wire =
 			{
@@ -96,7 +96,7 @@ static const struct hotspot_layout hotspot_test_layouts[HOTSPOT_TEST_LAYOUTS] = 
 			},
 	},
 	{
-		.support = HOTSPOT_KNOWN,
+		.support = SUPPORT_KNOWN,
 		.major = 25,
 		.wire =
 			{
@@ -138,7 +138,7 @@ static const struct hotspot_layout hotspot_test_layouts[HOTSPOT_TEST_LAYOUTS] = 
 			},
 	},
 	{
-		.support = HOTSPOT_KNOWN,
+		.support = SUPPORT_KNOWN,
 		.major = 8,
 		.wire =
 			{

@@ -75,6 +75,7 @@ static inline void live_java_stop(struct live_java *live)
 static inline bool live_java_look_into(struct live_java *live, const char *path,
 				       const struct objfile_mapping *mapping)
 {
+	struct runtime_build build;
 	struct objfile *objfile;
 	bool is_there;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -86,9 +87,11 @@ static inline bool live_java_look_into(struct live_java *live, const char *path,
 	close(fd);
 	if (err)
 		return false;
-	is_there = !hotspot_find(objfile, &live->build);
-	if (is_there)
+	is_there = !runtime_find(objfile, &build) && build.runtime == WIRE_RUNTIME_HOTSPOT;
+	if (is_there) {
+		live->build = build.hotspot;
 		assert_int_equal(objfile_get_bias(objfile, mapping, &live->bias), 0);
+	}
 	objfile_unref(objfile);
 	return is_there;
 }

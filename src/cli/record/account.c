@@ -8,6 +8,7 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/json.h"
+#include "runtime/runtime.h"
 
 #define TRUNCATION(name, key, text) [TRUNCATED_##name] = {key, text},
 static const struct {
@@ -366,22 +367,16 @@ static void print_events(const struct account *account, struct text *ret)
 /* What became of interpreters' frames. */
 static void print_runtimes(const struct recorder_account *ticks, struct text *ret)
 {
-	/* As OpenTelemetry calls them, in profile.frame.type. */
-	static const char *const names[RUNTIME_NAMED] = {
-		[RUNTIME_PYTHON] = "cpython", [RUNTIME_V8] = "v8js",   [RUNTIME_HOTSPOT] = "jvm",
-		[RUNTIME_PHP] = "php",        [RUNTIME_RUBY] = "ruby", [RUNTIME_PERL] = "perl",
-	};
 	const char *comma = "";
 
 	text_append_string(ret, "  \"runtimes\": [");
 	for (size_t i = 0; i < ticks->num_runtimes; i++) {
 		const struct runtime_counts *counts = &ticks->runtimes[i];
-		const struct named_runtime *named = runtime_kind_get_named(counts->kind);
 		char version[RUNTIME_VERSION_BYTES];
 
-		runtime_format_version(counts->kind, counts->major, counts->minor, version);
+		runtime_format_version(counts->runtime, counts->major, counts->minor, version);
 		text_printf(ret, "%s\n    {\"name\": \"%s\", \"version\": \"%s\", ", comma,
-			    named ? named->account_name : names[counts->kind], version);
+			    runtime_get(counts->runtime)->account_name, version);
 		text_printf(ret, "\"processes\": %" PRIu64 ", \"samples\": %" PRIu64,
 			    counts->processes, counts->samples);
 		for (enum runtime_fit fit = RUNTIME_FITS; fit < NUM_RUNTIME_FITS; fit++)

@@ -12,6 +12,7 @@
 #include "collect/events.h"
 #include "collect/recorder.h"
 #include "collect/target.h"
+#include "runtime/runtime.h"
 
 /* Options of all commands that record, and of `record` alone. */
 enum record_option {
@@ -74,7 +75,7 @@ enum record_option {
 	 "auto (by unwind table, and by frame pointer in code\n"                          \
 	 "that can have none; the default), table, fp or none"},                          \
 		{OPTION_RUNTIME_FRAMES, 0, "runtime-frames", "managed|all|native",        \
-		 "of Python, JavaScript, Java, PHP, Ruby, Perl: the frames\n"             \
+		 "of " INTERPRETER_LANGUAGES ": the frames\n"                             \
 		 "of their programs (managed, the default), the\n"                        \
 		 "interpreters' own as well, or these alone"},                            \
 		{OPTION_KERNEL_STACKS, 0, "kernel-stacks", "on|off",                      \

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/attributes.h"
+#include "runtime/runtime.h"
 
 /* The names of code that no perf-map names: in memory that no file backs, and in such that is mapped twice. */
 #define ANONYMOUS_CODE "[anon]"
@@ -16,8 +17,8 @@ struct runtime {
 	const char *name;
 	const char *frame_pointers; /* NULL: its code has them always */
 	const char *names[2];       /* lines; NULL: no more */
-	/* Where builds of this kind are known, stacks are whole and functions have names without options. NUM_RUNTIME_KINDS: never. */
-	enum runtime_kind kind;
+	/* If its builds are known, stacks are whole and functions have names without options. NUM_WIRE_RUNTIMES: never. */
+	enum wire_runtime runtime;
 };
 
 /*
@@ -30,9 +31,9 @@ static const struct runtime runtimes[] = {
 	 "-XX:+PreserveFramePointer",
 	 {"-XX:+UnlockDiagnosticVMOptions",
 	  "-XX:+DumpPerfMapAtExit, or after 'jcmd PID Compiler.perfmap'"},
-	 RUNTIME_HOTSPOT},
-	{"node", "Node.js", NULL, {"--perf-basic-prof", NULL}, NUM_RUNTIME_KINDS},
-	{"libnode.so", "Node.js", NULL, {"--perf-basic-prof", NULL}, NUM_RUNTIME_KINDS},
+	 WIRE_RUNTIME_HOTSPOT},
+	{"node", "Node.js", NULL, {"--perf-basic-prof", NULL}, NUM_WIRE_RUNTIMES},
+	{"libnode.so", "Node.js", NULL, {"--perf-basic-prof", NULL}, NUM_WIRE_RUNTIMES},
 };
 
 /* libnode.so.108 is libnode.so, and node_exporter is not node. */
@@ -58,7 +59,7 @@ static bool is_known(const struct runtime *runtime, const struct recorder_accoun
 	for (size_t i = 0; i < ticks->num_runtimes; i++) {
 		const struct runtime_counts *counts = &ticks->runtimes[i];
 
-		if (counts->kind != runtime->kind)
+		if (counts->runtime != runtime->runtime)
 			continue;
 		if (counts->fits[RUNTIME_UNKNOWN])
 			return false;
@@ -119,10 +120,10 @@ void runtime_advice_append_names(struct text *text, const struct flat_table *tab
 			text_printf(text, "%s%s\n", indent, runtime->names[1]);
 	}
 	for (size_t i = 0; i < ticks->num_runtimes; i++) {
-		const struct named_runtime *named = runtime_kind_get_named(ticks->runtimes[i].kind);
+		const struct runtime_row *row = runtime_get(ticks->runtimes[i].runtime);
 
-		if (named && named->advice)
-			text_printf(text, "%s%s names its code with %s\n", indent, named->name,
-				    named->advice);
+		if (row->advice)
+			text_printf(text, "%s%s names its code with %s\n", indent, row->name,
+				    row->advice);
 	}
 }

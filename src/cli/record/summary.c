@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/table_format.h"
 #include "cli/record/runtime_advice.h"
+#include "runtime/runtime.h"
 #include "viewer/page.h"
 
 #define NUM_TOP         10
@@ -193,14 +194,14 @@ static void append_runtimes(struct text *text, const struct recorder_account *ti
 {
 	for (size_t i = 0; i < ticks->num_runtimes; i++) {
 		const struct runtime_counts *counts = &ticks->runtimes[i];
-		const char *name = runtime_kind_get_name(counts->kind);
+		const char *name = runtime_get(counts->runtime)->name;
 		bool has_version = counts->major || counts->minor;
 		char version[RUNTIME_VERSION_BYTES];
 		char what[80];
 
-		runtime_format_version(counts->kind, counts->major, counts->minor, version);
+		runtime_format_version(counts->runtime, counts->major, counts->minor, version);
 		text_printf(text, "  %-12s ", name);
-		if (runtime_kind_get_named(counts->kind)) {
+		if (runtime_is_named(counts->runtime)) {
 			table_append_count(text, counts->samples, 0);
 			text_printf(text, " are shown as native code: frames of %s are not known\n",
 				    name);

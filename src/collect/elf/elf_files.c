@@ -25,12 +25,7 @@
 struct facts {
 	int err; /* of reading it */
 	struct objfile_layout layout;
-	struct python_build *python; /* NULL: it is none */
-	struct v8_build *v8;         /* likewise */
-	struct hotspot_build *hotspot;
-	bool has_named_runtime;
-	uint32_t named_runtime; /* its number */
-	struct script_build *script;
+	struct runtime_build *runtime; /* NULL: none */
 };
 
 struct proof {
@@ -73,10 +68,7 @@ void elf_files_free(struct elf_files *files)
 	elf_worker_free(files->worker);
 	array_for_each (&files->facts, facts) {
 		array_release(&facts->layout.segments);
-		free(facts->python);
-		free(facts->v8);
-		free(facts->hotspot);
-		free(facts->script);
+		free(facts->runtime);
 	}
 	array_release(&files->facts);
 	proof_table_release(&files->proofs);
@@ -107,43 +99,17 @@ static int set_layout(struct facts *facts, const struct elf_identity *identity)
 	return 0;
 }
 
-/* Few files have interpreters in them. */
-static int set_runtimes(struct facts *facts, const struct elf_identity *identity)
+/* Few files contain a runtime. */
+static int set_runtime(struct facts *facts, const struct elf_identity *identity)
 {
-	free(facts->python);
-	free(facts->v8);
-	free(facts->hotspot);
-	free(facts->script);
-	facts->python = NULL;
-	facts->v8 = NULL;
-	facts->hotspot = NULL;
-	facts->has_named_runtime = identity->has_named_runtime;
-	facts->named_runtime = identity->named_runtime;
-	facts->script = NULL;
-	if (identity->has_python) {
-		facts->python = malloc(sizeof(*facts->python));
-		if (!facts->python)
-			return -ENOMEM;
-		*facts->python = identity->python;
-	}
-	if (identity->has_v8) {
-		facts->v8 = malloc(sizeof(*facts->v8));
-		if (!facts->v8)
-			return -ENOMEM;
-		*facts->v8 = identity->v8;
-	}
-	if (identity->has_hotspot) {
-		facts->hotspot = malloc(sizeof(*facts->hotspot));
-		if (!facts->hotspot)
-			return -ENOMEM;
-		*facts->hotspot = identity->hotspot;
-	}
-	if (identity->has_script) {
-		facts->script = malloc(sizeof(*facts->script));
-		if (!facts->script)
-			return -ENOMEM;
-		*facts->script = identity->script;
-	}
+	free(facts->runtime);
+	facts->runtime = NULL;
+	if (!identity->has_runtime)
+		return 0;
+	facts->runtime = malloc(sizeof(*facts->runtime));
+	if (!facts->runtime)
+		return -ENOMEM;
+	*facts->runtime = identity->runtime;
 	return 0;
 }
 
@@ -163,7 +129,7 @@ int elf_files_read_build_id(void *context, int fd, uint8_t *build_id, uint8_t *s
 	if (!facts->err)
 		facts->err = set_layout(facts, &identity);
 	if (!facts->err)
-		facts->err = set_runtimes(facts, &identity);
+		facts->err = set_runtime(facts, &identity);
 	if (facts->err)
 		return facts->err;
 	if (!identity.build_id_size)
@@ -185,50 +151,12 @@ int elf_files_get_layout(const struct elf_files *files, const struct mapped_file
 	return facts->err;
 }
 
-const struct python_build *elf_files_get_python(const struct elf_files *files,
-						const struct mapped_file *mapped)
-{
-	if (mapped->fd < 0 || files->facts.length <= (size_t)mapped->fd)
-		return NULL;
-	return files->facts.items[mapped->fd].python;
-}
-
-const struct v8_build *elf_files_get_v8(const struct elf_files *files,
-					const struct mapped_file *mapped)
-{
-	if (mapped->fd < 0 || files->facts.length <= (size_t)mapped->fd)
-		return NULL;
-	return files->facts.items[mapped->fd].v8;
-}
-
-const struct hotspot_build *elf_files_get_hotspot(const struct elf_files *files,
+const struct runtime_build *elf_files_get_runtime(const struct elf_files *files,
 						  const struct mapped_file *mapped)
 {
 	if (mapped->fd < 0 || files->facts.length <= (size_t)mapped->fd)
 		return NULL;
-	return files->facts.items[mapped->fd].hotspot;
-}
-
-int elf_files_find_named_runtime(const struct elf_files *files, const struct mapped_file *mapped,
-				 uint32_t *ret_number)
-{
-	const struct facts *facts;
-
-	if (mapped->fd < 0 || files->facts.length <= (size_t)mapped->fd)
-		return -ENOENT;
-	facts = &files->facts.items[mapped->fd];
-	if (!facts->has_named_runtime)
-		return -ENOENT;
-	*ret_number = facts->named_runtime;
-	return 0;
-}
-
-const struct script_build *elf_files_get_script(const struct elf_files *files,
-						const struct mapped_file *mapped)
-{
-	if (mapped->fd < 0 || files->facts.length <= (size_t)mapped->fd)
-		return NULL;
-	return files->facts.items[mapped->fd].script;
+	return files->facts.items[mapped->fd].runtime;
 }
 
 static bool is_budget_left(const struct elf_files *files)

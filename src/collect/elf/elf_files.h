@@ -10,10 +10,7 @@
 #include "base/attributes.h"
 #include "collect/elf/elf_worker.h"
 #include "process/file_table.h"
-#include "runtime/hotspot.h"
-#include "runtime/python.h"
-#include "runtime/script.h"
-#include "runtime/v8.h"
+#include "runtime/runtime.h"
 
 struct elf_files;
 
@@ -36,25 +33,9 @@ _must_check_ int elf_files_get_layout(const struct elf_files *files,
 				      const struct mapped_file *mapped,
 				      const struct objfile_layout **ret);
 
-/* The CPython in it, known or not; NULL: none, as far as is known. Borrowed until the next build ID is read. */
-const struct python_build *elf_files_get_python(const struct elf_files *files,
-						const struct mapped_file *mapped);
-
-/* The same of V8. */
-const struct v8_build *elf_files_get_v8(const struct elf_files *files,
-					const struct mapped_file *mapped);
-
-/* Where the HotSpot in it describes itself; NULL and borrowed likewise. */
-const struct hotspot_build *elf_files_get_hotspot(const struct elf_files *files,
+/* The runtime in it, known or not; NULL: it has none, as far as is known. Borrowed until the next build ID is read. */
+const struct runtime_build *elf_files_get_runtime(const struct elf_files *files,
 						  const struct mapped_file *mapped);
-/* The same of PHP or Perl. */
-const struct script_build *elf_files_get_script(const struct elf_files *files,
-						const struct mapped_file *mapped);
-
-/* As named_runtime_find(), of what is known of the file. */
-_must_check_ int elf_files_find_named_runtime(const struct elf_files *files,
-					      const struct mapped_file *mapped,
-					      uint32_t *ret_number);
 
 /* As objfile_prove_call(), also where nobody can read the file: then nothing is proven. */
 _must_check_ int elf_files_prove_call(struct elf_files *files, uint32_t number,

@@ -56,13 +56,6 @@ static bool is_flag_valid(const bool *flag)
 	return byte <= 1;
 }
 
-static bool is_v8_valid(const struct v8_build *v8)
-{
-	return is_flag_valid(&v8->wasm.is_known) && is_flag_valid(&v8->code.is_known) &&
-	       is_flag_valid(&v8->code.is_shared_wrapped) &&
-	       (!v8->code.is_known || v8_code_layout_is_valid(&v8->code));
-}
-
 static bool are_functions_valid(const struct elf_allocator_functions *found)
 {
 	for (uint32_t i = 0; i < found->num_functions; i++) {
@@ -86,11 +79,7 @@ bool elf_answer_is_valid(struct elf_answer *answer, size_t size, enum elf_reques
 	    (size < offsetof(struct elf_answer, identity.segments) ||
 	     answer->identity.num_segments > ELF_MAX_SEGMENTS ||
 	     answer->identity.build_id_size > BUILD_ID_SIZE_MAX ||
-	     answer->identity.python.num_eval_parts > EVALUATION_MAX_PARTS ||
-	     answer->identity.script.num_eval_parts > EVALUATION_MAX_PARTS ||
-	     answer->identity.script.num_pushes > SCRIPT_MAX_PUSHES ||
-	     !is_v8_valid(&answer->identity.v8) ||
-	     answer->identity.named_runtime >= NUM_NAMED_RUNTIMES))
+	     (answer->identity.has_runtime && !runtime_build_is_valid(&answer->identity.runtime))))
 		return false;
 	if (!answer->err && kind == ELF_FIND_PROBE &&
 	    (size < offsetof(struct elf_answer, probe.points) || !answer->probe.num_points ||

@@ -12,11 +12,7 @@
 #include "objfile/allocator.h"
 #include "objfile/objfile.h"
 #include "objfile/usdt.h"
-#include "runtime/hotspot.h"
-#include "runtime/named.h"
-#include "runtime/python.h"
-#include "runtime/script.h"
-#include "runtime/v8.h"
+#include "runtime/runtime.h"
 
 /* Of one file: programs have two to six loaded segments; no more of a hostile one are looked at. */
 #define ELF_MAX_SEGMENTS 64
@@ -67,16 +63,8 @@ struct elf_identity {
 	uint8_t build_id[BUILD_ID_SIZE_MAX];
 	uint32_t build_id_size; /* 0: none */
 	uint32_t num_segments;
-	uint32_t has_python;
-	struct python_build python;
-	uint32_t has_v8;
-	struct v8_build v8;
-	uint32_t has_hotspot;
-	struct hotspot_build hotspot;
-	uint32_t has_named_runtime;
-	uint32_t named_runtime; /* its number (runtime/named.h) */
-	uint32_t has_script;
-	struct script_build script;
+	uint32_t has_runtime;
+	struct runtime_build runtime;
 	struct {
 		uint64_t file_offset;
 		uint64_t file_size;

@@ -102,11 +102,7 @@ static int identify(int fd, struct elf_identity *ret)
 	build_id = objfile_get_build_id(objfile, &build_id_size);
 	memcpy(ret->build_id, build_id, build_id_size);
 	ret->build_id_size = build_id_size;
-	ret->has_python = !python_find(objfile, &ret->python);
-	ret->has_v8 = !v8_find(objfile, &ret->v8);
-	ret->has_hotspot = !hotspot_find(objfile, &ret->hotspot);
-	ret->has_named_runtime = !named_runtime_find(objfile, &ret->named_runtime);
-	ret->has_script = !script_find(objfile, &ret->script);
+	ret->has_runtime = !runtime_find(objfile, &ret->runtime);
 	array_for_each (&objfile_get_layout(objfile)->segments, segment) {
 		if (ret->num_segments == ELF_MAX_SEGMENTS)
 			break;

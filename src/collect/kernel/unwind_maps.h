@@ -8,10 +8,7 @@ struct unwind_maps {
 	int mappings_fd;
 	int shards_fd;
 	int processes_fd;
-	int python_layouts_fd;
-	int v8_layouts_fd;
-	int hotspot_layouts_fd;
-	int script_layouts_fd;
+	int layouts_fd; /* of interpreters */
 };
 
 #endif

@@ -586,10 +586,7 @@ struct unwind_maps sampler_get_unwind_maps(const struct sampler *sampler)
 		.mappings_fd = sampling_program_get_map(sampler->program, "unwind_mappings"),
 		.shards_fd = sampling_program_get_map(sampler->program, "unwind_shards"),
 		.processes_fd = sampling_program_get_map(sampler->program, "unwind_processes"),
-		.python_layouts_fd = sampling_program_get_map(sampler->program, "python_layouts"),
-		.v8_layouts_fd = sampling_program_get_map(sampler->program, "v8_layouts"),
-		.hotspot_layouts_fd = sampling_program_get_map(sampler->program, "hotspot_layouts"),
-		.script_layouts_fd = sampling_program_get_map(sampler->program, "script_layouts"),
+		.layouts_fd = sampling_program_get_map(sampler->program, "runtime_layouts"),
 	};
 }
 

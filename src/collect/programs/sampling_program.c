@@ -357,8 +357,7 @@ int sampling_program_share_maps(const struct sampling_program *program,
 {
 	static const char *const names[] = {"target_tids",     "rings",         "unwind_pages",
 					    "unwind_mappings", "unwind_shards", "unwind_processes",
-					    "python_layouts",  "v8_layouts",    "hotspot_layouts",
-					    "script_layouts"};
+					    "runtime_layouts"};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
 		struct bpf_map *map = bpf_object__find_map_by_name(object, names[i]);

@@ -9,6 +9,28 @@ enum native_level {
 	LEVEL_GOING_ON,    /* of the interpreter: has the evaluation go on by another such call */
 };
 
+static enum native_level find_part(const struct runtime_build *build, uint64_t elf_address)
+{
+	for (unsigned int i = 0; i < build->num_eval_parts; i++) {
+		const struct evaluation_part *part = &build->eval_parts[i];
+
+		if (elf_address >= part->start && elf_address < part->end)
+			return part->is_inner  ? LEVEL_INNER
+			       : part->goes_on ? LEVEL_GOING_ON
+					       : LEVEL_EVALUATION;
+	}
+	return LEVEL_INTERPRETER;
+}
+
+/* Whether the innermost frame may not be written yet when this instruction runs. */
+static bool is_unwritten(const struct runtime_build *build, uint64_t elf_address)
+{
+	for (unsigned int i = 0; i < build->num_pushes; i++)
+		if (elf_address >= build->pushes[i].start && elf_address < build->pushes[i].end)
+			return true;
+	return false;
+}
+
 /*
  * calls_evaluation  the level that it has called is such one: with -X perf, each function of Python has a piece of generated
  *                   code that does this, and bears its name
@@ -19,11 +41,10 @@ static enum native_level find_kind(const struct evaluated_runtime *runtime,
 				   bool calls_evaluation, bool *ret_is_unwritten)
 {
 	const struct mapping *mapping = process_find_mapping(process, pc);
-	const struct evaluation_part *parts;
+	const struct runtime_sources *sources = runtime->context->sources;
+	const struct runtime_build *build;
 	const struct objfile_layout *layout;
-	const struct mapped_file *file;
 	struct objfile_mapping mapped;
-	unsigned int num_parts;
 	uint64_t bias;
 
 	*ret_is_unwritten = false;
@@ -31,22 +52,16 @@ static enum native_level find_kind(const struct evaluated_runtime *runtime,
 		return LEVEL_OTHER;
 	if (mapping->file == FILE_NONE)
 		return calls_evaluation ? LEVEL_INTERPRETER : LEVEL_OTHER;
-	file = file_table_get(runtime->files, mapping->file);
-	parts = runtime->find_parts(runtime->context, file, &num_parts);
-	if (!parts)
+	build = runtime_sources_get_build(sources, mapping->file);
+	if (!build || build->runtime != runtime->runtime || build->support != SUPPORT_KNOWN)
 		return LEVEL_OTHER;
 	mapped = (struct objfile_mapping){mapping->start, mapping->end, mapping->file_offset};
-	if (elf_files_get_layout(runtime->elf_files, file, &layout) ||
+	if (elf_files_get_layout(sources->elf_files, file_table_get(sources->files, mapping->file),
+				 &layout) ||
 	    objfile_layout_get_bias(layout, &mapped, &bias))
 		return LEVEL_OTHER;
-	*ret_is_unwritten =
-		runtime->is_unwritten && runtime->is_unwritten(runtime->context, file, pc - bias);
-	for (unsigned int i = 0; i < num_parts; i++)
-		if (pc - bias >= parts[i].start && pc - bias < parts[i].end)
-			return parts[i].is_inner  ? LEVEL_INNER
-			       : parts[i].goes_on ? LEVEL_GOING_ON
-						  : LEVEL_EVALUATION;
-	return LEVEL_INTERPRETER;
+	*ret_is_unwritten = is_unwritten(build, pc - bias);
+	return find_part(build, pc - bias);
 }
 
 /* The levels of a native stack, and which of them are calls that evaluate frames. */
@@ -138,7 +153,7 @@ static int put_run(const struct evaluated_runtime *runtime, const struct runtime
 		struct runtime_level level = {.pc = RUNTIME_LEVEL_FRAME};
 
 		if (!(frames->items[number].position & runtime->no_frame_flag)) {
-			int err = runtime->locate(runtime->context, source, frames, number,
+			int err = runtime->locate(runtime->stacks, source, frames, number,
 						  &level.location);
 
 			if (err)
@@ -159,7 +174,7 @@ static int put_run(const struct evaluated_runtime *runtime, const struct runtime
 static bool is_left_out(const struct evaluated_runtime *runtime, enum native_level kind,
 			bool has_frames)
 {
-	return runtime->shown == RUNTIME_FRAMES_MANAGED &&
+	return runtime->context->shown == RUNTIME_FRAMES_MANAGED &&
 	       (kind == LEVEL_INNER || (has_frames && kind != LEVEL_OTHER));
 }
 
@@ -235,7 +250,8 @@ static bool is_switch(const struct evaluated_runtime *runtime, const struct proc
 		return false;
 	mapping = process_find_mapping(process, (pcs[level] & ~WIRE_PC_MARKS) - !is_exact);
 	return mapping && mapping->file != FILE_NONE &&
-	       runtime->switches_coroutines(file_table_get(runtime->files, mapping->file));
+	       runtime->switches_coroutines(
+		       file_table_get(runtime->context->sources->files, mapping->file));
 }
 
 /*
@@ -303,30 +319,28 @@ static enum runtime_fit find_end(const struct runtime_frame_list *frames)
 	return RUNTIME_UNREADABLE;
 }
 
-int evaluated_stacks_splice(const struct evaluated_runtime *runtime,
-			    const struct runtime_sample *source,
-			    const struct runtime_frame_list *frames, const uint64_t *pcs,
-			    uint32_t num_pcs, struct runtime_level *ret, uint32_t *ret_num,
-			    enum runtime_fit *ret_fit)
+int evaluated_stacks_splice(const struct evaluated_runtime *runtime, struct runtime_splice *splice)
 {
-	struct runtime_frame_list begun = *frames;
+	const struct runtime_sample *source = splice->source;
+	struct runtime_frame_list begun = splice->frames;
+	enum runtime_fit *fit = &splice->verdict.fit;
 	struct native_levels native;
 	uint32_t num_runs;
 
-	*ret_num = put_native(num_pcs, ret);
-	find_kinds(runtime, source->process, pcs, num_pcs, &native);
+	splice->num_levels = put_native(splice->num_pcs, splice->levels);
+	find_kinds(runtime, source->process, splice->pcs, splice->num_pcs, &native);
 	/* The interpreter begins or ends: it has no state of the thread yet, or none any more. */
-	if (source->is_whole && !native.num_evaluations && !frames->length) {
-		*ret_fit = RUNTIME_OUTSIDE;
+	if (source->is_whole && !native.num_evaluations && !begun.length) {
+		*fit = RUNTIME_OUTSIDE;
 		return 0;
 	}
 	/* The frames are those of another thread, or it evaluates none now; or the native stack ends before, as in compiled code. */
 	if (runtime->has_one_thread && !native.num_evaluations) {
-		*ret_fit = source->is_whole ? RUNTIME_OUTSIDE : RUNTIME_FITS_NOT;
+		*fit = source->is_whole ? RUNTIME_OUTSIDE : RUNTIME_FITS_NOT;
 		return 0;
 	}
-	*ret_fit = frames->have_come ? find_end(frames) : RUNTIME_EARLY;
-	if (*ret_fit != RUNTIME_FITS)
+	*fit = begun.have_come ? find_end(&begun) : RUNTIME_EARLY;
+	if (*fit != RUNTIME_FITS)
 		return 0;
 	if (source->is_whole)
 		skip_unbegun(runtime, &native, &begun);
@@ -338,13 +352,13 @@ int evaluated_stacks_splice(const struct evaluated_runtime *runtime,
 	}
 	if (runtime->switches_coroutines && begun.end == WIRE_RUNTIME_COMPLETE &&
 	    num_runs < native.num_evaluations + !source->is_whole)
-		end_at_switch(runtime, source->process, pcs, num_runs, &native);
+		end_at_switch(runtime, source->process, splice->pcs, num_runs, &native);
 	if (!runtime->tells_idle_calls && num_runs + 1 == native.num_evaluations &&
 	    begun.end == WIRE_RUNTIME_COMPLETE && is_between_frames(&native))
 		native.num_idle = 1;
 	if (!fits(&begun, num_runs, native.num_evaluations - native.num_idle, source->is_whole)) {
-		*ret_fit = RUNTIME_FITS_NOT;
+		*fit = RUNTIME_FITS_NOT;
 		return 0;
 	}
-	return put_together(runtime, source, &begun, &native, ret, ret_num);
+	return put_together(runtime, source, &begun, &native, splice->levels, &splice->num_levels);
 }

@@ -10,17 +10,13 @@
 #include <stdint.h>
 
 #include "base/attributes.h"
-#include "collect/elf/elf_files.h"
-#include "collect/runtimes/runtime_stacks.h"
-#include "process/file_table.h"
-#include "runtime/evaluation.h"
+#include "collect/runtimes/runtime_ops.h"
 
-/* An interpreter, and what there is to know of its code and its frames. All is borrowed. */
+/* An interpreter, and the traits of its code and its frames. All is borrowed. */
 struct evaluated_runtime {
-	const struct file_table *files;
-	const struct elf_files *elf_files;
-	enum runtime_frames shown;
-	/* A process has one list of frames, whichever thread asks: those that evaluate none are not the interpreter's. */
+	const struct runtime_context *context;
+	enum wire_runtime runtime;
+	/* A process has one list of frames, whichever thread asks: threads that evaluate no frame are not the interpreter's. */
 	bool has_one_thread;
 	/* A frame is there before the call that evaluates it. */
 	bool has_frame_before_call;
@@ -30,35 +26,21 @@ struct evaluated_runtime {
 	uint32_t no_frame_flag;
 	/* The function that evaluates frames is called for it again and again, and may not be running; 0: likewise. */
 	uint32_t may_wait_flag;
-	/* Where a call evaluates no frame, yet or any more, the frames say so themselves. */
+	/* If a call evaluates no frame, yet or any more, the frames say so themselves. */
 	bool tells_idle_calls;
 	/*
 	 * Whether a file switches between coroutines that take turns on one native stack, each with a list of frames of its own; NULL:
 	 * none does.
 	 */
 	bool (*switches_coroutines)(const struct mapped_file *file);
-	void *context; /* of the other functions */
-	/* The parts of the function that evaluates frames; NULL: the file has none that is known. */
-	const struct evaluation_part *(*find_parts)(const void *context,
-						    const struct mapped_file *file,
-						    unsigned int *ret_num);
-	/*
-	 * Whether the innermost frame, as the interpreter says at an ELF address of the file, may not be written yet; NULL:
-	 * it says so only then.
-	 */
-	bool (*is_unwritten)(const void *context, const struct mapped_file *file,
-			     uint64_t elf_address);
-	/* Where a frame is in the profile, by its number among these. Returns 0 or -ENOMEM. */
-	int (*locate)(void *context, const struct runtime_sample *source,
+	/* The location of a frame in the profile, by its number among these. Returns 0 or -ENOMEM. */
+	int (*locate)(void *stacks, const struct runtime_sample *source,
 		      const struct runtime_frame_list *frames, uint32_t number, uint32_t *ret);
+	void *stacks; /* of locate() */
 };
 
-/* As runtime_stacks_splice(). */
+/* As splice() of struct runtime_ops. */
 _must_check_ int evaluated_stacks_splice(const struct evaluated_runtime *runtime,
-					 const struct runtime_sample *source,
-					 const struct runtime_frame_list *frames,
-					 const uint64_t *pcs, uint32_t num_pcs,
-					 struct runtime_level *ret, uint32_t *ret_num,
-					 enum runtime_fit *ret_fit);
+					 struct runtime_splice *splice);
 
 #endif

@@ -57,9 +57,12 @@ void hotspot_layouts_free(struct hotspot_layouts *layouts)
 
 static const struct hotspot_build *get_build(const struct hotspot_layouts *layouts, uint32_t file)
 {
-	return file == FILE_NONE ? NULL
-				 : elf_files_get_hotspot(layouts->elf_files,
-							 file_table_get(layouts->files, file));
+	const struct runtime_build *build =
+		file == FILE_NONE ? NULL
+				  : elf_files_get_runtime(layouts->elf_files,
+							  file_table_get(layouts->files, file));
+
+	return build && build->runtime == WIRE_RUNTIME_HOTSPOT ? &build->hotspot : NULL;
 }
 
 static int find_bias(const struct hotspot_layouts *layouts, const struct mapping *mapping,
@@ -169,7 +172,7 @@ const struct hotspot_layout *hotspot_layouts_find(struct hotspot_layouts *layout
 
 		if (hotspot_layouts_read(layouts, process, &mappings[i], &layout, &bias) ==
 			    HOTSPOT_READ &&
-		    layout->support == HOTSPOT_KNOWN)
+		    layout->support == SUPPORT_KNOWN)
 			return layout;
 	}
 	return NULL;

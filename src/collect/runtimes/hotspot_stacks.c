@@ -1,40 +1,27 @@
-#include "collect/runtimes/hotspot_stacks.h"
-
+/*
+ * Methods of Java in the stacks of processes that run HotSpot. The sampling program tells the method of each frame of the native
+ * stack that is code of a method: the method replaces the interpreter's own code, or the compiled code. The JVM describes in
+ * memory of the process which methods were inlined into it; that is read when the code is first seen in a sample.
+ */
 #include <stdlib.h>
 
 #include "collect/runtimes/hotspot_inlines.h"
+#include "collect/runtimes/runtime_ops.h"
 #include "runtime/hotspot_method.h"
 
 /* Of code without a method: what the interpreter does between methods. */
 #define INTERPRETER_NAME "Interpreter"
 
 struct hotspot_stacks {
-	struct profile *profile;
-	enum runtime_frames shown;
+	struct runtime_context context;
 	struct hotspot_methods *methods;
 	struct hotspot_inlines *inlines;
 };
 
-struct hotspot_stacks *hotspot_stacks_new(struct profile *profile, struct hotspot_layouts *hotspots,
-					  enum runtime_frames shown)
+static void free_stacks(void *runtime)
 {
-	struct hotspot_stacks *stacks = calloc(1, sizeof(*stacks));
+	struct hotspot_stacks *stacks = runtime;
 
-	if (!stacks)
-		return NULL;
-	stacks->profile = profile;
-	stacks->shown = shown;
-	stacks->methods = hotspot_methods_new();
-	stacks->inlines = stacks->methods ? hotspot_inlines_new(hotspots, stacks->methods) : NULL;
-	if (!stacks->inlines) {
-		hotspot_stacks_free(stacks);
-		return NULL;
-	}
-	return stacks;
-}
-
-void hotspot_stacks_free(struct hotspot_stacks *stacks)
-{
 	if (!stacks)
 		return;
 	hotspot_inlines_free(stacks->inlines);
@@ -42,14 +29,35 @@ void hotspot_stacks_free(struct hotspot_stacks *stacks)
 	free(stacks);
 }
 
-int hotspot_stacks_add_method(struct hotspot_stacks *stacks,
-			      const struct wire_hotspot_method *record)
+static void *create(const struct runtime_context *context, enum wire_runtime runtime _unused_)
 {
+	struct hotspot_stacks *stacks = calloc(1, sizeof(*stacks));
+
+	if (!stacks)
+		return NULL;
+	stacks->context = *context;
+	stacks->methods = hotspot_methods_new();
+	stacks->inlines = stacks->methods
+				  ? hotspot_inlines_new(context->sources->hotspots, stacks->methods)
+				  : NULL;
+	if (!stacks->inlines) {
+		free_stacks(stacks);
+		return NULL;
+	}
+	return stacks;
+}
+
+static int add_code(void *runtime, const void *record)
+{
+	const struct hotspot_stacks *stacks = runtime;
+
 	return hotspot_methods_add(stacks->methods, record);
 }
 
-uint64_t hotspot_stacks_get_dropped(const struct hotspot_stacks *stacks)
+static uint64_t count_lost(const void *runtime)
 {
+	const struct hotspot_stacks *stacks = runtime;
+
 	return hotspot_inlines_get_dropped(stacks->inlines);
 }
 
@@ -70,7 +78,7 @@ static void put_native(struct splice *splice, uint32_t pc)
 static int put_frame(struct splice *splice, struct frame *frame, const char *name,
 		     const char *module)
 {
-	struct profile *profile = splice->stacks->profile;
+	struct profile *profile = splice->stacks->context.profile;
 	struct runtime_level level = {.pc = RUNTIME_LEVEL_FRAME};
 	int err = profile_name_frame(profile, name, name, module, frame);
 
@@ -189,35 +197,45 @@ static uint32_t get_level(const struct wire_runtime_frame *frame)
 	return frame->position & ((1u << WIRE_HOTSPOT_LEVEL_BITS) - 1);
 }
 
-int hotspot_stacks_splice(struct hotspot_stacks *stacks, const struct runtime_sample *source,
-			  const struct runtime_frame_list *frames, const uint64_t *pcs,
-			  uint32_t num_pcs, struct runtime_level *ret, uint32_t *ret_num,
-			  struct runtime_verdict *ret_verdict)
+static int splice_frames(void *runtime, struct runtime_splice *request)
 {
-	struct splice splice = {.stacks = stacks, .source = source, .levels = ret};
+	struct hotspot_stacks *stacks = runtime;
+	const struct runtime_frame_list *frames = &request->frames;
+	struct splice splice = {
+		.stacks = stacks, .source = request->source, .levels = request->levels};
+	bool shows_all = stacks->context.shown == RUNTIME_FRAMES_ALL;
 	uint32_t next = 0;
 
-	ret_verdict->fit = find_fit(source, frames);
-	for (uint32_t i = 0; i < num_pcs; i++) {
+	request->verdict.fit = find_fit(request->source, frames);
+	for (uint32_t i = 0; i < request->num_pcs; i++) {
 		bool is_put = false;
 
 		/* The machine code that runs a method is what it calls. */
-		if (stacks->shown == RUNTIME_FRAMES_ALL)
+		if (shows_all)
 			put_native(&splice, i);
-		/* They come in the order of the levels; what a hostile one says of others is left out. */
+		/* They are in the order of the levels; what a hostile process says of others is left out. */
 		while (next < frames->length && get_level(&frames->items[next]) < i)
 			next++;
 		if (next < frames->length && get_level(&frames->items[next]) == i) {
-			int err = put_level(&splice, &frames->items[next], pcs[i], num_pcs - i,
-					    &is_put);
+			int err = put_level(&splice, &frames->items[next], request->pcs[i],
+					    request->num_pcs - i, &is_put);
 
 			if (err)
 				return err;
 		}
-		if (!is_put && stacks->shown != RUNTIME_FRAMES_ALL)
+		if (!is_put && !shows_all)
 			put_native(&splice, i);
 	}
-	*ret_num = splice.num_levels;
-	ret_verdict->may_lack_inlined = splice.may_lack_inlined;
+	request->num_levels = splice.num_levels;
+	request->verdict.may_lack_inlined = splice.may_lack_inlined;
 	return 0;
 }
+
+const struct runtime_ops hotspot_stack_ops = {
+	.create = create,
+	.free = free_stacks,
+	.add_code = add_code,
+	.code_bytes = sizeof(struct wire_hotspot_method),
+	.splice = splice_frames,
+	.count_lost = count_lost,
+};

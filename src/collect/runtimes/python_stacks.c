@@ -1,71 +1,53 @@
-#include "collect/runtimes/python_stacks.h"
-
+/* Frames of CPython, and their places in the stacks of the processes that run it (evaluated_stacks.h). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "collect/runtimes/evaluated_stacks.h"
-#include "runtime/python.h"
 #include "runtime/python_code.h"
 
 struct python_stacks {
-	struct profile *profile;
-	const struct file_table *files;
-	const struct elf_files *elf_files;
-	enum runtime_frames shown;
+	struct runtime_context context;
 	struct python_codes *codes;
 };
 
-struct python_stacks *python_stacks_new(struct profile *profile, const struct file_table *files,
-					const struct elf_files *elf_files,
-					enum runtime_frames shown)
+static void *create(const struct runtime_context *context, enum wire_runtime runtime _unused_)
 {
 	struct python_stacks *stacks = calloc(1, sizeof(*stacks));
 
 	if (!stacks)
 		return NULL;
-	stacks->profile = profile;
-	stacks->files = files;
-	stacks->elf_files = elf_files;
-	stacks->shown = shown;
+	stacks->context = *context;
 	stacks->codes = python_codes_new();
 	if (!stacks->codes) {
-		python_stacks_free(stacks);
+		free(stacks);
 		return NULL;
 	}
 	return stacks;
 }
 
-void python_stacks_free(struct python_stacks *stacks)
+static void free_stacks(void *runtime)
 {
+	struct python_stacks *stacks = runtime;
+
 	if (!stacks)
 		return;
 	python_codes_free(stacks->codes);
 	free(stacks);
 }
 
-int python_stacks_add_code(struct python_stacks *stacks, const struct wire_python_code *record)
+static int add_code(void *runtime, const void *record)
 {
+	const struct python_stacks *stacks = runtime;
+
 	return python_codes_add(stacks->codes, record);
 }
 
-static const struct evaluation_part *find_parts(const void *context, const struct mapped_file *file,
-						unsigned int *ret_num)
-{
-	const struct python_stacks *stacks = context;
-	const struct python_build *build = elf_files_get_python(stacks->elf_files, file);
-
-	if (!build || build->support != PYTHON_KNOWN)
-		return NULL;
-	*ret_num = build->num_eval_parts;
-	return build->eval_parts;
-}
-
 /* The frame's location: its name, its file as its module and its source, and the line that ran. */
-static int locate(void *context, const struct runtime_sample *source,
+static int locate(void *runtime, const struct runtime_sample *source,
 		  const struct runtime_frame_list *frames, uint32_t number, uint32_t *ret)
 {
-	struct python_stacks *stacks = context;
+	struct python_stacks *stacks = runtime;
 	const struct wire_runtime_frame *wire = &frames->items[number];
 	const struct python_code *code =
 		python_codes_find(stacks->codes, source->process->pid, source->generation,
@@ -74,16 +56,17 @@ static int locate(void *context, const struct runtime_sample *source,
 	const char *name = code && *code->name ? code->name : "[unknown]";
 	const char *file = code ? code->file : "";
 	const char *base = strrchr(file, '/');
-	int err = profile_name_frame(stacks->profile, name, name, base ? base + 1 : file, &frame);
+	int err = profile_name_frame(stacks->context.profile, name, name, base ? base + 1 : file,
+				     &frame);
 
 	if (err)
 		return err;
-	err = profile_add_string(stacks->profile, file, &frame.file);
+	err = profile_add_string(stacks->context.profile, file, &frame.file);
 	if (err)
 		return err;
 	if (code)
 		frame.line = python_code_get_line(code, wire->position);
-	return profile_add_frame_location(stacks->profile, &frame, ret);
+	return profile_add_frame_location(stacks->context.profile, &frame, ret);
 }
 
 /* greenlet's module, which gevent, eventlet and SQLAlchemy use: _greenlet.cpython-311-x86_64-linux-gnu.so, without `_` before 1.0. */
@@ -94,21 +77,24 @@ static bool switches_coroutines(const struct mapped_file *file)
 	return string_starts_with(name, "_greenlet.") || string_starts_with(name, "greenlet.");
 }
 
-int python_stacks_splice(struct python_stacks *stacks, const struct runtime_sample *source,
-			 const struct runtime_frame_list *frames, const uint64_t *pcs,
-			 uint32_t num_pcs, struct runtime_level *ret, uint32_t *ret_num,
-			 enum runtime_fit *ret_fit)
+static int splice_frames(void *runtime, struct runtime_splice *splice)
 {
-	const struct evaluated_runtime runtime = {
-		.files = stacks->files,
-		.elf_files = stacks->elf_files,
-		.shown = stacks->shown,
+	struct python_stacks *stacks = runtime;
+	const struct evaluated_runtime python = {
+		.context = &stacks->context,
+		.runtime = WIRE_RUNTIME_PYTHON,
 		.switches_coroutines = switches_coroutines,
-		.context = stacks,
-		.find_parts = find_parts,
 		.locate = locate,
+		.stacks = stacks,
 	};
 
-	return evaluated_stacks_splice(&runtime, source, frames, pcs, num_pcs, ret, ret_num,
-				       ret_fit);
+	return evaluated_stacks_splice(&python, splice);
 }
+
+const struct runtime_ops python_stack_ops = {
+	.create = create,
+	.free = free_stacks,
+	.add_code = add_code,
+	.code_bytes = sizeof(struct wire_python_code),
+	.splice = splice_frames,
+};

@@ -8,10 +8,7 @@
 #include "base/array.h"
 #include "base/intern.h"
 #include "base/log.h"
-#include "collect/runtimes/hotspot_stacks.h"
-#include "collect/runtimes/python_stacks.h"
-#include "collect/runtimes/script_stacks.h"
-#include "collect/runtimes/v8_stacks.h"
+#include "collect/runtimes/runtime_ops.h"
 
 struct known_frames {
 	uint64_t hash;
@@ -22,71 +19,65 @@ struct known_frames {
 };
 INTERN_TABLE(known_frames_table, struct known_frames, hash);
 
-/* The interpreter that a process has mapped, while its mappings are these. */
+/* The runtime of a process, as long as its mappings are these. */
 struct mapped_runtime {
 	uint32_t process;
 	uint32_t mappings_version;
-	struct runtime_version version;
-	uint32_t file;      /* it is in */
-	uint64_t gil_start; /* of the memory that CPython's lock lies in */
+	struct process_runtime runtime;
+	uint64_t gil_start; /* of the memory that CPython's lock is in */
 	uint64_t gil_end;
-	struct v8_build v8; /* without V8 all 0 */
 };
 INTERN_TABLE(mapped_runtime_table, struct mapped_runtime, process, mappings_version);
 
 struct runtime_stacks {
-	const struct file_table *files;
-	const struct elf_files *elf_files;
-	struct hotspot_layouts *hotspots;
+	struct runtime_sources sources;
 	struct known_frames_table known;
 	ARRAY(struct wire_runtime_frame) frames;
-	struct python_stacks *python;
-	struct v8_stacks *v8;
-	struct hotspot_stacks *hotspot;
-	struct script_stacks *script;
+	void *of_runtimes[NUM_WIRE_INTERPRETERS]; /* of runtime_ops_get() */
 	struct mapped_runtime_table images;
 	ARRAY(struct runtime_counts) counts;
 	ARRAY(bool) is_counted; /* by process: it is among these */
 	uint64_t num_lost_codes;
 };
 
-struct runtime_stacks *runtime_stacks_new(struct profile *profile, const struct file_table *files,
-					  const struct elf_files *elf_files,
-					  struct hotspot_layouts *hotspots,
+struct runtime_stacks *runtime_stacks_new(struct profile *profile,
+					  const struct runtime_sources *sources,
 					  enum runtime_frames frames)
 {
 	struct runtime_stacks *stacks = calloc(1, sizeof(*stacks));
+	struct runtime_context context = {.profile = profile, .shown = frames};
 
 	if (!stacks)
 		return NULL;
-	stacks->files = files;
-	stacks->elf_files = elf_files;
-	stacks->hotspots = hotspots;
-	stacks->python = python_stacks_new(profile, files, elf_files, frames);
-	stacks->v8 = v8_stacks_new(profile, file_table_get_opener(files), frames);
-	stacks->hotspot = hotspot_stacks_new(profile, hotspots, frames);
-	stacks->script = script_stacks_new(profile, files, elf_files, frames);
-	if (!stacks->python || !stacks->v8 || !stacks->hotspot || !stacks->script) {
-		runtime_stacks_free(stacks);
-		return NULL;
+	stacks->sources = *sources;
+	context.sources = &stacks->sources;
+	context.opener = file_table_get_opener(sources->files);
+	for (enum wire_runtime runtime = 0; runtime < NUM_WIRE_INTERPRETERS; runtime++) {
+		stacks->of_runtimes[runtime] = runtime_ops_get(runtime)->create(&context, runtime);
+		if (!stacks->of_runtimes[runtime]) {
+			runtime_stacks_free(stacks);
+			return NULL;
+		}
 	}
 	return stacks;
 }
 
+static uint64_t count_lost(const struct runtime_stacks *stacks, enum wire_runtime runtime)
+{
+	const struct runtime_ops *ops = runtime_ops_get(runtime);
+
+	return ops->count_lost && stacks->of_runtimes[runtime]
+		       ? ops->count_lost(stacks->of_runtimes[runtime])
+		       : 0;
+}
+
 void runtime_stacks_forget(struct runtime_stacks *stacks)
 {
-	python_stacks_free(stacks->python);
-	stacks->python = NULL;
-	if (stacks->v8)
-		stacks->num_lost_codes += v8_stacks_get_lost(stacks->v8);
-	v8_stacks_free(stacks->v8);
-	stacks->v8 = NULL;
-	if (stacks->hotspot)
-		stacks->num_lost_codes += hotspot_stacks_get_dropped(stacks->hotspot);
-	hotspot_stacks_free(stacks->hotspot);
-	stacks->hotspot = NULL;
-	script_stacks_free(stacks->script);
-	stacks->script = NULL;
+	for (enum wire_runtime runtime = 0; runtime < NUM_WIRE_INTERPRETERS; runtime++) {
+		stacks->num_lost_codes += count_lost(stacks, runtime);
+		runtime_ops_get(runtime)->free(stacks->of_runtimes[runtime]);
+		stacks->of_runtimes[runtime] = NULL;
+	}
 	known_frames_table_release(&stacks->known);
 	array_release(&stacks->frames);
 }
@@ -109,7 +100,8 @@ static int add_frames(struct runtime_stacks *stacks, const struct wire_runtime_s
 	struct known_frames known = {.first = (uint32_t)stacks->frames.length};
 	uint32_t item;
 
-	if (size < header || record->num_frames > WIRE_MAX_RUNTIME_FRAMES ||
+	if (size < header || record->runtime >= NUM_WIRE_INTERPRETERS ||
+	    record->num_frames > WIRE_MAX_RUNTIME_FRAMES ||
 	    record->num_frames > (size - header) / sizeof(record->frames[0]))
 		return 0;
 	known.hash = record->hash;
@@ -127,21 +119,18 @@ static int add_frames(struct runtime_stacks *stacks, const struct wire_runtime_s
 	return known_frames_table_add(&stacks->known, &known, &item);
 }
 
-int runtime_stacks_add(struct runtime_stacks *stacks, const void *data, size_t size)
+static int add_code(struct runtime_stacks *stacks, const struct wire_runtime_code *record,
+		    size_t size)
 {
-	const wire_u32 *type = data;
-	int err = 0;
+	const struct runtime_ops *ops;
+	int err;
 
-	if (size >= sizeof(*type) && *type == WIRE_RUNTIME_STACK)
-		return add_frames(stacks, data, size);
-	if (size >= sizeof(struct wire_python_code) && *type == WIRE_PYTHON_CODE)
-		err = python_stacks_add_code(stacks->python, data);
-	else if (size >= sizeof(struct wire_v8_function) && *type == WIRE_V8_FUNCTION)
-		err = v8_stacks_add_function(stacks->v8, data);
-	else if (size >= sizeof(struct wire_hotspot_method) && *type == WIRE_HOTSPOT_METHOD)
-		err = hotspot_stacks_add_method(stacks->hotspot, data);
-	else if (size >= sizeof(struct wire_script_function) && *type == WIRE_SCRIPT_FUNCTION)
-		err = script_stacks_add_function(stacks->script, data);
+	if (size < sizeof(*record) || record->runtime >= NUM_WIRE_INTERPRETERS)
+		return 0;
+	ops = runtime_ops_get(record->runtime);
+	if (size < ops->code_bytes)
+		return 0;
+	err = ops->add_code(stacks->of_runtimes[record->runtime], record);
 	if (!err || err == -ENOMEM)
 		return err;
 	/* What is not kept has no name. */
@@ -149,101 +138,41 @@ int runtime_stacks_add(struct runtime_stacks *stacks, const void *data, size_t s
 	return 0;
 }
 
+int runtime_stacks_add(struct runtime_stacks *stacks, const void *data, size_t size)
+{
+	const wire_u32 *type = data;
+
+	if (size < sizeof(*type))
+		return 0;
+	if (*type == WIRE_RUNTIME_STACK)
+		return add_frames(stacks, data, size);
+	return *type == WIRE_RUNTIME_CODE ? add_code(stacks, data, size) : 0;
+}
+
 uint64_t runtime_stacks_get_lost_codes(const struct runtime_stacks *stacks)
 {
-	return stacks->num_lost_codes +
-	       (stacks->hotspot ? hotspot_stacks_get_dropped(stacks->hotspot) : 0) +
-	       (stacks->v8 ? v8_stacks_get_lost(stacks->v8) : 0);
+	uint64_t num_lost = stacks->num_lost_codes;
+
+	for (enum wire_runtime runtime = 0; runtime < NUM_WIRE_INTERPRETERS; runtime++)
+		num_lost += count_lost(stacks, runtime);
+	return num_lost;
 }
 
-static enum runtime_kind get_script_kind(const struct script_build *build)
-{
-	if (build->runtime == WIRE_RUNTIME_RUBY)
-		return RUNTIME_RUBY;
-	return build->runtime == WIRE_RUNTIME_PERL ? RUNTIME_PERL : RUNTIME_PHP;
-}
-
-/* What a mapped file has in it. A process of several interpreters is one of the first that is asked for here. */
-static struct runtime_version find_version(const struct runtime_stacks *stacks,
-					   const struct process *process,
-					   const struct mapping *mapping)
-{
-	const struct hotspot_layout *hotspot;
-	uint64_t bias;
-	const struct mapped_file *file;
-	const struct python_build *python;
-	const struct v8_build *v8;
-	uint32_t named;
-	const struct script_build *script;
-
-	if (mapping->file == FILE_NONE)
-		return (struct runtime_version){0};
-	switch (hotspot_layouts_read(stacks->hotspots, process, mapping, &hotspot, &bias)) {
-	case HOTSPOT_READ:
-		return (struct runtime_version){.is_there = true,
-						.is_known = hotspot->support == HOTSPOT_KNOWN,
-						.kind = RUNTIME_HOTSPOT,
-						.major = (uint16_t)hotspot->major};
-	case HOTSPOT_UNREADABLE:
-		return (struct runtime_version){.is_there = true, .kind = RUNTIME_HOTSPOT};
-	case HOTSPOT_UNREAD:
-		return (struct runtime_version){.kind = RUNTIME_HOTSPOT};
-	case HOTSPOT_ABSENT:
-		break;
-	}
-	file = file_table_get(stacks->files, mapping->file);
-	python = elf_files_get_python(stacks->elf_files, file);
-	if (python)
-		return (struct runtime_version){.is_there = true,
-						.is_known = python->support == PYTHON_KNOWN,
-						.kind = RUNTIME_PYTHON,
-						.major = (uint16_t)python->major,
-						.minor = (uint16_t)python->minor};
-	v8 = elf_files_get_v8(stacks->elf_files, file);
-	if (v8)
-		return (struct runtime_version){.is_there = true,
-						.is_known = v8->support == V8_KNOWN,
-						.kind = RUNTIME_V8,
-						.major = (uint16_t)v8->major,
-						.minor = (uint16_t)v8->minor};
-	if (!elf_files_find_named_runtime(stacks->elf_files, file, &named))
-		return (struct runtime_version){.is_there = true, .kind = RUNTIME_NAMED + named};
-	script = elf_files_get_script(stacks->elf_files, file);
-	if (script)
-		return (struct runtime_version){.is_there = true,
-						.is_known = script->support == SCRIPT_KNOWN,
-						.kind = get_script_kind(script),
-						.major = (uint16_t)script->major,
-						.minor = (uint16_t)script->minor};
-	return (struct runtime_version){0};
-}
-
-/* Where the lock of the CPython in a mapping lies, if that is known and has one. */
-static void find_gil(const struct runtime_stacks *stacks, const struct mapping *mapping,
+/* The memory of CPython's lock, if the runtime has one and its address is known. */
+static void find_gil(const struct runtime_stacks *stacks, const struct process *process,
 		     struct mapped_runtime *image)
 {
-	const struct objfile_mapping mapped = {mapping->start, mapping->end, mapping->file_offset};
-	const struct mapped_file *file = file_table_get(stacks->files, mapping->file);
-	const struct python_build *python = elf_files_get_python(stacks->elf_files, file);
-	const struct objfile_layout *layout;
-	uint64_t bias;
+	const struct runtime_build *build =
+		runtime_sources_get_build(&stacks->sources, image->runtime.file);
+	size_t count;
+	const struct mapping *mappings = process_get_mappings(process, &count);
+	uint64_t state;
 
-	if (!python || python->support != PYTHON_KNOWN ||
-	    elf_files_get_layout(stacks->elf_files, file, &layout) ||
-	    objfile_layout_get_bias(layout, &mapped, &bias))
+	if (!image->runtime.is_known || image->runtime.runtime != WIRE_RUNTIME_PYTHON ||
+	    runtime_sources_get_state(&stacks->sources, &mappings[image->runtime.mapping], &state))
 		return;
-	image->gil_start = python->runtime + bias;
-	image->gil_end = image->gil_start + python->runtime_bytes;
-}
-
-static void find_v8(const struct runtime_stacks *stacks, const struct mapping *mapping,
-		    struct mapped_runtime *image)
-{
-	const struct v8_build *v8 =
-		elf_files_get_v8(stacks->elf_files, file_table_get(stacks->files, mapping->file));
-
-	if (v8)
-		image->v8 = *v8;
+	image->gil_start = state;
+	image->gil_end = state + build->state_bytes;
 }
 
 static struct mapped_runtime find_image(struct runtime_stacks *stacks,
@@ -252,39 +181,22 @@ static struct mapped_runtime find_image(struct runtime_stacks *stacks,
 	struct mapped_runtime image = {.process = process->id,
 				       .mappings_version = process->mappings_version};
 	uint32_t item = mapped_runtime_table_find(&stacks->images, &image);
-	const struct mapping *mappings;
-	bool may_come = false; /* it says nothing of itself yet */
-	size_t count;
 
 	if (item != HASH_INDEX_NONE)
 		return stacks->images.items[item];
-	mappings = process_get_mappings(process, &count);
-	/* As the sampling program has it, CPython comes first. */
-	for (size_t i = 0; i < count; i++) {
-		struct runtime_version version = find_version(stacks, process, &mappings[i]);
-
-		may_come |= !version.is_there && version.kind == RUNTIME_HOTSPOT;
-		if (version.is_there &&
-		    (!image.version.is_there || version.kind < image.version.kind)) {
-			image.version = version;
-			image.file = mappings[i].file;
-		}
-		if (version.is_known && version.kind == RUNTIME_PYTHON && !image.gil_start)
-			find_gil(stacks, &mappings[i], &image);
-		if (version.is_known && version.kind == RUNTIME_V8 && !image.v8.major)
-			find_v8(stacks, &mappings[i], &image);
-	}
-	if (may_come)
+	image.runtime = process_runtime_find(&stacks->sources, process);
+	find_gil(stacks, process, &image);
+	if (image.runtime.may_come)
 		return image;
 	if (mapped_runtime_table_add(&stacks->images, &image, &item))
 		log_debug("out of memory: it will be looked for again");
 	return image;
 }
 
-struct runtime_version runtime_stacks_get_version(struct runtime_stacks *stacks,
+struct process_runtime runtime_stacks_get_runtime(struct runtime_stacks *stacks,
 						  const struct process *process)
 {
-	return find_image(stacks, process).version;
+	return find_image(stacks, process).runtime;
 }
 
 bool runtime_stacks_is_gil(struct runtime_stacks *stacks, const struct process *process,
@@ -309,20 +221,20 @@ static bool is_new(struct runtime_stacks *stacks, const struct process *process)
 
 /* The counts of a version; those that are one too many have none of their own, and are of version 0.0. */
 static struct runtime_counts *find_counts(struct runtime_stacks *stacks,
-					  const struct runtime_version *version)
+					  const struct process_runtime *version)
 {
 	struct runtime_counts wanted = {
-		.kind = version->kind, .major = version->major, .minor = version->minor};
+		.runtime = version->runtime, .major = version->major, .minor = version->minor};
 	struct runtime_counts *added;
 
-	if (stacks->counts.length >= RECORDER_MAX_RUNTIMES - NUM_RUNTIME_KINDS)
+	if (stacks->counts.length >= RECORDER_MAX_RUNTIMES - NUM_WIRE_RUNTIMES)
 		wanted.major = wanted.minor = 0;
 	array_for_each (&stacks->counts, counts)
-		if (counts->kind == version->kind && counts->major == version->major &&
+		if (counts->runtime == version->runtime && counts->major == version->major &&
 		    counts->minor == version->minor)
 			return counts;
 	array_for_each (&stacks->counts, counts)
-		if (counts->kind == wanted.kind && counts->major == wanted.major &&
+		if (counts->runtime == wanted.runtime && counts->major == wanted.major &&
 		    counts->minor == wanted.minor)
 			return counts;
 	added = array_add(&stacks->counts);
@@ -340,33 +252,34 @@ static bool runs_in_file(const struct mapped_runtime *image, const struct proces
 		const struct mapping *mapping =
 			process_find_mapping(process, (pcs[i] & ~WIRE_PC_MARKS) - !is_exact);
 
-		if (mapping && mapping->file == image->file)
+		if (mapping && mapping->file == image->runtime.file)
 			return true;
 	}
 	return false;
 }
 
+static bool counts_by_file(const struct process_runtime *runtime)
+{
+	return runtime->is_there && runtime_get(runtime->runtime)->is_library;
+}
+
 bool runtime_stacks_counts_by_file(struct runtime_stacks *stacks, const struct process *process)
 {
-	struct runtime_version version = runtime_stacks_get_version(stacks, process);
-	const struct named_runtime *named =
-		version.is_there ? runtime_kind_get_named(version.kind) : NULL;
+	struct process_runtime runtime = runtime_stacks_get_runtime(stacks, process);
 
-	return named && named->is_library;
+	return counts_by_file(&runtime);
 }
 
 void runtime_stacks_count(struct runtime_stacks *stacks, const struct process *process,
 			  struct runtime_verdict verdict, const uint64_t *pcs, uint32_t num_pcs)
 {
 	struct mapped_runtime image = find_image(stacks, process);
-	struct runtime_version version = image.version;
-	const struct named_runtime *named =
-		version.is_there ? runtime_kind_get_named(version.kind) : NULL;
+	struct process_runtime version = image.runtime;
 	enum runtime_fit fit = verdict.fit;
 	struct runtime_counts *counts;
 
 	if (!version.is_there ||
-	    (named && named->is_library && !runs_in_file(&image, process, pcs, num_pcs)))
+	    (counts_by_file(&version) && !runs_in_file(&image, process, pcs, num_pcs)))
 		return;
 	if (!version.is_known)
 		fit = RUNTIME_UNKNOWN;
@@ -403,43 +316,45 @@ bool runtime_stacks_is_deep(const struct runtime_stacks *stacks, uint64_t hash)
 	return known && known->end == WIRE_RUNTIME_DEEP;
 }
 
+/* Nothing is known of the frames that the stack had. */
+static void put_native(struct runtime_splice *splice)
+{
+	for (uint32_t i = 0; i < splice->num_pcs; i++)
+		splice->levels[i] = (struct runtime_level){.pc = i};
+	splice->num_levels = splice->num_pcs;
+	splice->verdict.fit = RUNTIME_EARLY;
+}
+
 int runtime_stacks_splice(struct runtime_stacks *stacks, const struct runtime_sample *source,
 			  const uint64_t *pcs, uint32_t num_pcs, struct runtime_level *ret,
 			  uint32_t *ret_num, struct runtime_verdict *ret_verdict)
 {
 	const struct known_frames *known = find_known(stacks, source->frames);
-	struct runtime_frame_list frames = {0};
-	struct runtime_version version = {0};
-	enum runtime_fit *ret_fit = &ret_verdict->fit;
+	struct process_runtime version = runtime_stacks_get_runtime(stacks, source->process);
+	struct runtime_splice splice = {
+		.source = source,
+		.build = runtime_sources_get_build(&stacks->sources, version.file),
+		.pcs = pcs,
+		.num_pcs = num_pcs,
+		.levels = ret,
+	};
+	enum wire_runtime runtime = known ? known->runtime : version.runtime;
+	int err = 0;
 
-	ret_verdict->may_lack_inlined = ret_verdict->proves_steps = false;
 	if (known)
-		frames = (struct runtime_frame_list){
+		splice.frames = (struct runtime_frame_list){
 			.items = stacks->frames.items + known->first,
 			.length = known->num_frames,
 			.end = known->end,
 			.have_come = true,
 		};
+	if (splice.build && splice.build->runtime != runtime)
+		splice.build = NULL;
+	if (known || (version.is_there && !runtime_is_named(runtime)))
+		err = runtime_ops_get(runtime)->splice(stacks->of_runtimes[runtime], &splice);
 	else
-		version = runtime_stacks_get_version(stacks, source->process);
-	if (known ? known->runtime == WIRE_RUNTIME_V8 : version.kind == RUNTIME_V8) {
-		struct mapped_runtime image = find_image(stacks, source->process);
-
-		return v8_stacks_splice(stacks->v8, source, &image.v8, &frames, pcs, num_pcs, ret,
-					ret_num, ret_verdict);
-	}
-	if (known ? known->runtime == WIRE_RUNTIME_HOTSPOT : version.kind == RUNTIME_HOTSPOT)
-		return hotspot_stacks_splice(stacks->hotspot, source, &frames, pcs, num_pcs, ret,
-					     ret_num, ret_verdict);
-	if (known ? known->runtime == WIRE_RUNTIME_PHP : version.kind == RUNTIME_PHP)
-		return script_stacks_splice(stacks->script, WIRE_RUNTIME_PHP, source, &frames, pcs,
-					    num_pcs, ret, ret_num, ret_fit);
-	if (known ? known->runtime == WIRE_RUNTIME_RUBY : version.kind == RUNTIME_RUBY)
-		return script_stacks_splice(stacks->script, WIRE_RUNTIME_RUBY, source, &frames, pcs,
-					    num_pcs, ret, ret_num, ret_fit);
-	if (known ? known->runtime == WIRE_RUNTIME_PERL : version.kind == RUNTIME_PERL)
-		return script_stacks_splice(stacks->script, WIRE_RUNTIME_PERL, source, &frames, pcs,
-					    num_pcs, ret, ret_num, ret_fit);
-	return python_stacks_splice(stacks->python, source, &frames, pcs, num_pcs, ret, ret_num,
-				    ret_fit);
+		put_native(&splice);
+	*ret_num = splice.num_levels;
+	*ret_verdict = splice.verdict;
+	return err;
 }

@@ -1,6 +1,6 @@
 /*
  * Frames of interpreters in the stacks of the processes that run them: what the sampling program has sent of them, how they
- * are put into the native stack (python_stacks.h, v8_stacks.h, hotspot_stacks.h), and for how many samples that could be done.
+ * are put into the native stack (runtime_ops.h), and for how many samples that could be done.
  *
  * Not thread-safe.
  */
@@ -13,8 +13,7 @@
 
 #include "base/attributes.h"
 #include "collect/account.h"
-#include "collect/elf/elf_files.h"
-#include "collect/runtimes/hotspot_layouts.h"
+#include "collect/runtimes/process_runtime.h"
 #include "collect/user_stacks.h"
 #include "process/file_table.h"
 #include "process/process_table.h"
@@ -24,10 +23,9 @@
 
 struct runtime_stacks;
 
-/* All are borrowed. frames: not RUNTIME_FRAMES_NATIVE. Returns NULL when out of memory. */
-struct runtime_stacks *runtime_stacks_new(struct profile *profile, const struct file_table *files,
-					  const struct elf_files *elf_files,
-					  struct hotspot_layouts *hotspots,
+/* What they point to is borrowed. frames: not RUNTIME_FRAMES_NATIVE. Returns NULL when out of memory. */
+struct runtime_stacks *runtime_stacks_new(struct profile *profile,
+					  const struct runtime_sources *sources,
 					  enum runtime_frames frames);
 void runtime_stacks_free(struct runtime_stacks *stacks);
 
@@ -60,14 +58,6 @@ struct runtime_sample {
 	bool is_whole;       /* the native stack goes to the outermost function */
 };
 
-/* What was sent of a stack, innermost first. */
-struct runtime_frame_list {
-	const struct wire_runtime_frame *items; /* borrowed */
-	uint32_t length;
-	uint8_t end;    /* enum wire_runtime_end */
-	bool have_come; /* else nothing is known */
-};
-
 /* How the frames of a stack were put into it. */
 struct runtime_verdict {
 	enum runtime_fit fit;
@@ -91,16 +81,8 @@ _must_check_ int runtime_stacks_splice(struct runtime_stacks *stacks,
 /* Whether the outer ones of these frames are not kept. */
 bool runtime_stacks_is_deep(const struct runtime_stacks *stacks, uint64_t hash);
 
-/* Of the interpreter that a process has mapped. */
-struct runtime_version {
-	bool is_there;
-	bool is_known; /* else its frames are shown as native code */
-	enum runtime_kind kind;
-	uint16_t major;
-	uint16_t minor;
-};
-
-struct runtime_version runtime_stacks_get_version(struct runtime_stacks *stacks,
+/* The runtime that a process runs. It is looked for once, until its mappings change. */
+struct process_runtime runtime_stacks_get_runtime(struct runtime_stacks *stacks,
 						  const struct process *process);
 
 /*

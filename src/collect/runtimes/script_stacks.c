@@ -1,46 +1,49 @@
-#include "collect/runtimes/script_stacks.h"
-
+/*
+ * Frames of interpreters that tell their lines themselves (PHP, Ruby, Perl), and their places in the stacks of the processes that
+ * run them (evaluated_stacks.h).
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "collect/runtimes/evaluated_stacks.h"
-#include "runtime/script.h"
 #include "runtime/script_function.h"
 
-/* All of a file that is in no function, of the first one, which begins the program. */
+/* The code of the program's first file that is in no function. */
 #define MAIN_NAME "{main}"
 
-/* What frames of an interpreter are called that are no function's. */
+/* The names of an interpreter's frames that are no function's. */
 struct frame_words {
 	enum frame_kind kind;
 	const char *include_prefix; /* of a file that the program includes */
 	const char *eval_name;
 };
 
-struct script_stacks {
-	struct profile *profile;
-	const struct file_table *files;
-	const struct elf_files *elf_files;
-	enum runtime_frames shown;
-	struct script_functions *functions;
-	struct text name;                /* that is being made */
-	const struct frame_words *words; /* of the interpreter whose stack is spliced */
+/* Perl calls all three ways to run a file `require`, and has a name for what it evaluates. */
+static const struct frame_words words_of_runtimes[] = {
+	[WIRE_RUNTIME_PHP] = {FRAME_PHP, "include", "eval"},
+	[WIRE_RUNTIME_RUBY] = {FRAME_RUBY, "require", "eval"},
+	[WIRE_RUNTIME_PERL] = {FRAME_PERL, "require", "(eval)"},
 };
 
-struct script_stacks *script_stacks_new(struct profile *profile, const struct file_table *files,
-					const struct elf_files *elf_files,
-					enum runtime_frames shown)
+struct script_stacks {
+	struct runtime_context context;
+	enum wire_runtime runtime;
+	const struct frame_words *words;
+	struct script_functions *functions;
+	struct text name; /* that is being made */
+};
+
+static void *create(const struct runtime_context *context, enum wire_runtime runtime)
 {
 	struct script_stacks *stacks = calloc(1, sizeof(*stacks));
 
 	if (!stacks)
 		return NULL;
-	stacks->profile = profile;
-	stacks->files = files;
-	stacks->elf_files = elf_files;
-	stacks->shown = shown;
+	stacks->context = *context;
+	stacks->runtime = runtime;
+	stacks->words = &words_of_runtimes[runtime];
 	stacks->functions = script_functions_new();
 	if (!stacks->functions) {
 		free(stacks);
@@ -49,8 +52,10 @@ struct script_stacks *script_stacks_new(struct profile *profile, const struct fi
 	return stacks;
 }
 
-void script_stacks_free(struct script_stacks *stacks)
+static void free_stacks(void *runtime)
 {
+	struct script_stacks *stacks = runtime;
+
 	if (!stacks)
 		return;
 	script_functions_free(stacks->functions);
@@ -58,33 +63,11 @@ void script_stacks_free(struct script_stacks *stacks)
 	free(stacks);
 }
 
-int script_stacks_add_function(struct script_stacks *stacks,
-			       const struct wire_script_function *record)
+static int add_code(void *runtime, const void *record)
 {
+	const struct script_stacks *stacks = runtime;
+
 	return script_functions_add(stacks->functions, record);
-}
-
-static const struct evaluation_part *find_parts(const void *context, const struct mapped_file *file,
-						unsigned int *ret_num)
-{
-	const struct script_stacks *stacks = context;
-	const struct script_build *build = elf_files_get_script(stacks->elf_files, file);
-
-	if (!build || build->support != SCRIPT_KNOWN)
-		return NULL;
-	*ret_num = build->num_eval_parts;
-	return build->eval_parts;
-}
-
-static bool is_unwritten(const void *context, const struct mapped_file *file, uint64_t elf_address)
-{
-	const struct script_stacks *stacks = context;
-	const struct script_build *build = elf_files_get_script(stacks->elf_files, file);
-
-	for (unsigned int i = 0; build && i < build->num_pushes; i++)
-		if (elf_address >= build->pushes[i].start && elf_address < build->pushes[i].end)
-			return true;
-	return false;
 }
 
 static const char *get_base_name(const char *path)
@@ -135,10 +118,10 @@ static const struct script_function *find_function(const struct script_stacks *s
 }
 
 /* The frame's location: its name, its file as its module and its source, and the line that ran. */
-static int locate(void *context, const struct runtime_sample *source,
+static int locate(void *runtime, const struct runtime_sample *source,
 		  const struct runtime_frame_list *frames, uint32_t number, uint32_t *ret)
 {
-	struct script_stacks *stacks = context;
+	struct script_stacks *stacks = runtime;
 	const struct wire_runtime_frame *wire = &frames->items[number];
 	const struct script_function *function = find_function(stacks, source, wire);
 	bool is_outermost = number + 1 == frames->length && frames->end == WIRE_RUNTIME_COMPLETE;
@@ -150,13 +133,13 @@ static int locate(void *context, const struct runtime_sample *source,
 
 	if (err)
 		return err;
-	err = profile_name_frame(stacks->profile, name, name, get_base_name(file), &frame);
+	err = profile_name_frame(stacks->context.profile, name, name, get_base_name(file), &frame);
 	if (err)
 		return err;
-	err = profile_add_string(stacks->profile, file, &frame.file);
+	err = profile_add_string(stacks->context.profile, file, &frame.file);
 	if (err)
 		return err;
-	return profile_add_frame_location(stacks->profile, &frame, ret);
+	return profile_add_frame_location(stacks->context.profile, &frame, ret);
 }
 
 /* Generators that wait for each other, which came with the outermost first, are put the other way round. */
@@ -192,49 +175,40 @@ static void take_outermost_methods(struct wire_runtime_frame *frames, uint32_t n
 	}
 }
 
-/* Perl says `require` of all three ways to run a file, and has a name for what it evaluates. */
-static const struct frame_words php_words = {FRAME_PHP, "include", "eval"};
-static const struct frame_words perl_words = {FRAME_PERL, "require", "(eval)"};
-static const struct frame_words ruby_words = {FRAME_RUBY, "require", "eval"};
-
-int script_stacks_splice(struct script_stacks *stacks, enum wire_runtime which,
-			 const struct runtime_sample *source,
-			 const struct runtime_frame_list *frames, const uint64_t *pcs,
-			 uint32_t num_pcs, struct runtime_level *ret, uint32_t *ret_num,
-			 enum runtime_fit *ret_fit)
+static int splice_frames(void *runtime, struct runtime_splice *splice)
 {
-	bool is_perl = which == WIRE_RUNTIME_PERL;
-	const struct evaluated_runtime runtime = {
-		.files = stacks->files,
-		.elf_files = stacks->elf_files,
-		.shown = stacks->shown,
+	struct script_stacks *stacks = runtime;
+	const struct runtime_frame_list *frames = &splice->frames;
+	bool is_ruby = stacks->runtime == WIRE_RUNTIME_RUBY;
+	bool is_perl = stacks->runtime == WIRE_RUNTIME_PERL;
+	const struct evaluated_runtime script = {
+		.context = &stacks->context,
+		.runtime = stacks->runtime,
 		.has_one_thread = !is_perl,
-		.has_frame_before_call = which == WIRE_RUNTIME_RUBY,
+		.has_frame_before_call = is_ruby,
 		.stack_begin_flag = WIRE_SCRIPT_STACK_BEGIN,
 		.no_frame_flag = WIRE_SCRIPT_NO_FRAME,
 		.may_wait_flag = WIRE_SCRIPT_MAY_WAIT,
 		.tells_idle_calls = is_perl,
-		.context = stacks,
-		.find_parts = find_parts,
-		.is_unwritten = is_unwritten,
 		.locate = locate,
+		.stacks = stacks,
 	};
-
 	struct wire_runtime_frame turned[WIRE_MAX_RUNTIME_FRAMES];
-	struct runtime_frame_list list = *frames;
 
-	stacks->words = &php_words;
-	if (which == WIRE_RUNTIME_RUBY)
-		stacks->words = &ruby_words;
-	else if (is_perl)
-		stacks->words = &perl_words;
 	if (frames->length)
 		memcpy(turned, frames->items, frames->length * sizeof(turned[0]));
-	if (which == WIRE_RUNTIME_RUBY && frames->end == WIRE_RUNTIME_COMPLETE)
+	if (is_ruby && frames->end == WIRE_RUNTIME_COMPLETE)
 		take_outermost_methods(turned, frames->length);
-	else if (which == WIRE_RUNTIME_PHP)
+	else if (stacks->runtime == WIRE_RUNTIME_PHP)
 		turn_generators(turned, frames->length);
-	list.items = turned;
-	return evaluated_stacks_splice(&runtime, source, &list, pcs, num_pcs, ret, ret_num,
-				       ret_fit);
+	splice->frames.items = turned;
+	return evaluated_stacks_splice(&script, splice);
 }
+
+const struct runtime_ops script_stack_ops = {
+	.create = create,
+	.free = free_stacks,
+	.add_code = add_code,
+	.code_bytes = sizeof(struct wire_script_function),
+	.splice = splice_frames,
+};

@@ -1,5 +1,13 @@
-#include "collect/runtimes/v8_stacks.h"
-
+/*
+ * Functions of JavaScript in the stacks of processes that run V8. The sampling program tells the function of each frame of the
+ * native stack that is one of V8's frames for a function: the function replaces the interpreter's own code, or the generated
+ * code. V8's own functions stay native frames with their symbols. Functions of WebAssembly have the names in their module.
+ *
+ * Functions that compilers inline have no frame of V8's. The code describes which ones an instruction is in (runtime/v8_inlines.h);
+ * it is read in the memory of the process when it is first seen. If that fails, the stack may lack them, which is counted.
+ *
+ * The line of a frame is the first line of its function: V8 has tables of lines only for functions that an exception has passed.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,6 +15,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "collect/runtimes/runtime_ops.h"
 #include "process/process_memory.h"
 #include "runtime/v8_function.h"
 #include "runtime/v8_inlines.h"
@@ -29,9 +38,7 @@ struct v8_level {
 };
 
 struct v8_stacks {
-	struct profile *profile;
-	struct slow_opener *opener;
-	enum runtime_frames shown;
+	struct runtime_context context;
 	struct v8_functions *functions;
 	struct v8_sources *sources;
 	struct v8_wasm_modules *modules;
@@ -39,29 +46,10 @@ struct v8_stacks {
 	uint64_t num_lost_functions;
 };
 
-struct v8_stacks *v8_stacks_new(struct profile *profile, struct slow_opener *opener,
-				enum runtime_frames shown)
+static void free_stacks(void *runtime)
 {
-	struct v8_stacks *stacks = calloc(1, sizeof(*stacks));
+	struct v8_stacks *stacks = runtime;
 
-	if (!stacks)
-		return NULL;
-	stacks->profile = profile;
-	stacks->opener = opener;
-	stacks->shown = shown;
-	stacks->functions = v8_functions_new();
-	stacks->sources = v8_sources_new();
-	stacks->modules = v8_wasm_modules_new();
-	stacks->inlines = v8_inlines_new();
-	if (!stacks->functions || !stacks->sources || !stacks->modules || !stacks->inlines) {
-		v8_stacks_free(stacks);
-		return NULL;
-	}
-	return stacks;
-}
-
-void v8_stacks_free(struct v8_stacks *stacks)
-{
 	if (!stacks)
 		return;
 	v8_functions_free(stacks->functions);
@@ -71,9 +59,31 @@ void v8_stacks_free(struct v8_stacks *stacks)
 	free(stacks);
 }
 
-int v8_stacks_add_function(struct v8_stacks *stacks, const struct wire_v8_function *record)
+static void *create(const struct runtime_context *context, enum wire_runtime runtime _unused_)
 {
-	struct process_memory process = {.opener = stacks->opener, .pid = (pid_t)record->pid};
+	struct v8_stacks *stacks = calloc(1, sizeof(*stacks));
+
+	if (!stacks)
+		return NULL;
+	stacks->context = *context;
+	stacks->functions = v8_functions_new();
+	stacks->sources = v8_sources_new();
+	stacks->modules = v8_wasm_modules_new();
+	stacks->inlines = v8_inlines_new();
+	if (!stacks->functions || !stacks->sources || !stacks->modules || !stacks->inlines) {
+		free_stacks(stacks);
+		return NULL;
+	}
+	return stacks;
+}
+
+/* The source of the function's script is read now, as V8 may move it. */
+static int add_code(void *runtime, const void *code)
+{
+	struct v8_stacks *stacks = runtime;
+	const struct wire_v8_function *record = code;
+	struct process_memory process = {.opener = stacks->context.opener,
+					 .pid = (pid_t)record->pid};
 	const struct v8_memory memory = {.read = process_memory_read, .context = &process};
 	uint32_t source;
 	int err = v8_sources_add(stacks->sources, record, &memory, &source);
@@ -119,16 +129,17 @@ static int locate(struct v8_stacks *stacks, const struct v8_function *function, 
 	/* Those that are built into the program are known by their whole name: node:internal/timers. */
 	if (string_starts_with(file, "node:"))
 		base = NULL;
-	err = profile_name_frame(stacks->profile, name, name, base ? base + 1 : file, &frame);
+	err = profile_name_frame(stacks->context.profile, name, name, base ? base + 1 : file,
+				 &frame);
 	if (err)
 		return err;
-	err = profile_add_string(stacks->profile, file, &frame.file);
+	err = profile_add_string(stacks->context.profile, file, &frame.file);
 	if (err)
 		return err;
 	/* A line is one of a file. */
 	if (*file)
 		frame.line = find_line(stacks, function);
-	return profile_add_frame_location(stacks->profile, &frame, ret);
+	return profile_add_frame_location(stacks->context.profile, &frame, ret);
 }
 
 /* Bytes of the name of a function of WebAssembly that has none: "wasm-function[4294967295]". */
@@ -141,7 +152,8 @@ static int locate(struct v8_stacks *stacks, const struct v8_function *function, 
 static int locate_wasm(struct v8_stacks *stacks, const struct v8_level *level, uint32_t *ret,
 		       bool *ret_has_frame)
 {
-	struct process_memory process = {.opener = stacks->opener, .pid = level->process->pid};
+	struct process_memory process = {.opener = stacks->context.opener,
+					 .pid = level->process->pid};
 	const struct v8_memory memory = {.read = process_memory_read, .context = &process};
 	const struct v8_wasm_place place = {
 		.pid = (uint32_t)level->process->pid,
@@ -165,8 +177,8 @@ static int locate_wasm(struct v8_stacks *stacks, const struct v8_level *level, u
 		snprintf(number, sizeof(number), "wasm-function[%" PRIu32 "]", function.number);
 		name = number;
 	}
-	err = profile_name_frame(stacks->profile, name, name, "wasm", &frame);
-	return err ? err : profile_add_frame_location(stacks->profile, &frame, ret);
+	err = profile_name_frame(stacks->context.profile, name, name, "wasm", &frame);
+	return err ? err : profile_add_frame_location(stacks->context.profile, &frame, ret);
 }
 
 /* A whole stack whose outer levels the sampling program did not come to was walked later. */
@@ -197,7 +209,7 @@ static int locate_function(struct v8_stacks *stacks, const struct runtime_sample
 struct v8_splice {
 	struct v8_stacks *stacks;
 	const struct runtime_sample *source;
-	const struct v8_build *build;
+	const struct runtime_build *build;
 	const uint64_t *pcs;
 	struct runtime_level *levels; /* RUNTIME_MAX_LEVELS long */
 	uint32_t num_levels;
@@ -235,7 +247,7 @@ static int locate_level(const struct v8_splice *splice, const struct wire_runtim
 static int add_inlined_function(void *context, const struct wire_v8_function *record)
 {
 	struct v8_stacks *stacks = context;
-	int err = v8_stacks_add_function(stacks, record);
+	int err = add_code(stacks, record);
 
 	if (err && err != -ENOMEM) {
 		stacks->num_lost_functions++;
@@ -279,12 +291,12 @@ static int put_inlined(struct v8_splice *splice, const struct v8_inlined_functio
 static int put_all_inlined(struct v8_splice *splice, const struct wire_runtime_frame *frame,
 			   uint32_t i, uint32_t num_left)
 {
-	struct process_memory process = {.opener = splice->stacks->opener,
+	struct process_memory process = {.opener = splice->stacks->context.opener,
 					 .pid = splice->source->process->pid};
 	const struct v8_memory memory = {.read = process_memory_read, .context = &process};
 	const struct v8_code_source source = {
 		.code = &splice->build->code,
-		.layout = &splice->build->layout,
+		.layout = &splice->build->layout.v8,
 		.memory = &memory,
 		.add_function = add_inlined_function,
 		.context = splice->stacks,
@@ -330,7 +342,7 @@ static int put_level(struct v8_splice *splice, const struct wire_runtime_frame *
 	if (err && err != -ENOENT)
 		return err;
 	/* The machine code that runs it is what it calls. */
-	if (err || splice->stacks->shown == RUNTIME_FRAMES_ALL)
+	if (err || splice->stacks->context.shown == RUNTIME_FRAMES_ALL)
 		splice->levels[splice->num_levels++] = (struct runtime_level){.pc = i};
 	if (err)
 		return 0;
@@ -345,34 +357,49 @@ static int put_level(struct v8_splice *splice, const struct wire_runtime_frame *
 	return 1;
 }
 
-int v8_stacks_splice(struct v8_stacks *stacks, const struct runtime_sample *source,
-		     const struct v8_build *build, const struct runtime_frame_list *frames,
-		     const uint64_t *pcs, uint32_t num_pcs, struct runtime_level *ret,
-		     uint32_t *ret_num, struct runtime_verdict *ret_verdict)
+static int splice_frames(void *runtime, struct runtime_splice *request)
 {
+	static const struct runtime_build no_build = {.runtime = WIRE_RUNTIME_V8};
+	const struct runtime_frame_list *frames = &request->frames;
 	struct v8_splice splice = {
-		.stacks = stacks, .source = source, .build = build, .pcs = pcs, .levels = ret};
+		.stacks = runtime,
+		.source = request->source,
+		.build = request->build ? request->build : &no_build,
+		.pcs = request->pcs,
+		.levels = request->levels,
+	};
 	uint32_t next = 0;
 	int err = 0;
 
-	ret_verdict->fit = find_fit(source, frames);
-	for (uint32_t i = 0; i < num_pcs && !err; i++) {
+	request->verdict.fit = find_fit(request->source, frames);
+	for (uint32_t i = 0; i < request->num_pcs && !err; i++) {
 		const struct wire_runtime_frame *frame = NULL;
 
-		/* They come in the order of the levels; what a hostile one says of others is left out. */
+		/* They are in the order of the levels; what a hostile process says of others is left out. */
 		while (next < frames->length && frames->items[next].position < i)
 			next++;
 		if (next < frames->length && frames->items[next].position == i)
 			frame = &frames->items[next];
-		err = put_level(&splice, frame, i, num_pcs - i);
+		err = put_level(&splice, frame, i, request->num_pcs - i);
 	}
-	*ret_num = splice.num_levels;
-	ret_verdict->may_lack_inlined = splice.may_lack_inlined;
-	ret_verdict->proves_steps = frames->have_come && frames->end == WIRE_RUNTIME_PROVEN;
+	request->num_levels = splice.num_levels;
+	request->verdict.may_lack_inlined = splice.may_lack_inlined;
+	request->verdict.proves_steps = frames->have_come && frames->end == WIRE_RUNTIME_PROVEN;
 	return err < 0 ? err : 0;
 }
 
-uint64_t v8_stacks_get_lost(const struct v8_stacks *stacks)
+static uint64_t count_lost(const void *runtime)
 {
+	const struct v8_stacks *stacks = runtime;
+
 	return stacks->num_lost_functions;
 }
+
+const struct runtime_ops v8_stack_ops = {
+	.create = create,
+	.free = free_stacks,
+	.add_code = add_code,
+	.code_bytes = sizeof(struct wire_v8_function),
+	.splice = splice_frames,
+	.count_lost = count_lost,
+};

@@ -436,7 +436,7 @@ static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sa
 	if (known && ingest->runtimes) {
 		raw.runtime_frames = sample->runtime_stack;
 		if (!raw.runtime_frames &&
-		    runtime_stacks_get_version(ingest->runtimes, process).is_known)
+		    runtime_stacks_get_runtime(ingest->runtimes, process).is_known)
 			raw.runtime_frames = RUNTIME_NO_FRAMES;
 		raw.generation = sample->generation;
 	}

@@ -17,7 +17,7 @@
 #include "collect/events.h"
 #include "collect/programs/scheduler_code.h"
 #include "collect/programs/waker_code.h"
-#include "collect/runtimes/python_stacks.h"
+#include "collect/runtimes/runtime_stacks.h"
 #include "collect/stacks/call_check.h"
 #include "collect/stacks/fp_step_check.h"
 #include "collect/trace/trace_log.h"

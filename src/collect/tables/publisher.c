@@ -52,10 +52,7 @@ enum code_state {
 struct published_code {
 	enum code_state state;
 	struct unwind_placement placement;
-	uint32_t flags;         /* of its mappings */
-	uint32_t python_layout; /* as struct unwind_process has it; 0: not published */
-	uint32_t v8_layout;     /* likewise */
-	uint32_t script_layout;
+	uint32_t flags; /* of its mappings */
 };
 
 /* By process id. */
@@ -66,9 +63,7 @@ struct published {
 };
 
 struct publisher {
-	const struct file_table *files;
-	const struct elf_files *elf_files;
-	struct hotspot_layouts *hotspots;
+	struct runtime_sources sources;
 	struct process_table *processes;
 	struct unwind_store *store;
 	struct table_cache *cache; /* NULL: none */
@@ -125,8 +120,7 @@ static void publisher_freep(struct publisher **publisher)
 	publisher_free(*publisher);
 }
 
-int publisher_new(const struct unwind_maps *maps, const struct file_table *files,
-		  const struct elf_files *elf_files, struct hotspot_layouts *hotspots,
+int publisher_new(const struct unwind_maps *maps, const struct runtime_sources *sources,
 		  struct process_table *processes, const struct unwind_table_opts *opts,
 		  struct publisher **ret)
 {
@@ -138,9 +132,7 @@ int publisher_new(const struct unwind_maps *maps, const struct file_table *files
 	publisher->no_cfi_flag = opts->no_fp_steps ? 0 : UNWIND_MAPPING_HAS_NO_CFI;
 	publisher->worker_user = opts->worker_user;
 	publisher->finds_runtimes = opts->runtime_frames != RUNTIME_FRAMES_NATIVE;
-	publisher->files = files;
-	publisher->elf_files = elf_files;
-	publisher->hotspots = hotspots;
+	publisher->sources = *sources;
 	publisher->processes = processes;
 	err = unwind_store_new(maps, &publisher->store);
 	if (err)
@@ -176,7 +168,7 @@ void publisher_free(struct publisher *publisher)
 /* Ask for the file's table. */
 static int begin_code(struct publisher *publisher, struct published_code *code, uint32_t file)
 {
-	const struct mapped_file *mapped = file_table_get(publisher->files, file);
+	const struct mapped_file *mapped = file_table_get(publisher->sources.files, file);
 	const struct objfile_layout *layout;
 	int err;
 
@@ -184,7 +176,7 @@ static int begin_code(struct publisher *publisher, struct published_code *code, 
 		code->state = CODE_UNREADABLE;
 		return 0;
 	}
-	err = elf_files_get_layout(publisher->elf_files, mapped, &layout);
+	err = elf_files_get_layout(publisher->sources.elf_files, mapped, &layout);
 	if (err == -ENOMEM)
 		return err;
 	if (err == -ETIMEDOUT || err == -ECHILD || err == -EBADMSG) {
@@ -215,7 +207,8 @@ static int get_code(struct publisher *publisher, uint32_t file, struct published
 	code = &publisher->codes.items[file];
 	*ret = code;
 	if (code->state == CODE_UNKNOWN ||
-	    (code->state == CODE_UNREADABLE && file_table_get(publisher->files, file)->fd >= 0))
+	    (code->state == CODE_UNREADABLE &&
+	     file_table_get(publisher->sources.files, file)->fd >= 0))
 		return begin_code(publisher, code, file);
 	if (code->state == CODE_QUEUED)
 		table_builder_request(publisher->builder, file);
@@ -237,8 +230,8 @@ static const struct objfile_layout *get_layout(const struct publisher *publisher
 {
 	const struct objfile_layout *layout;
 
-	return elf_files_get_layout(publisher->elf_files, file_table_get(publisher->files, file),
-				    &layout)
+	return elf_files_get_layout(publisher->sources.elf_files,
+				    file_table_get(publisher->sources.files, file), &layout)
 		       ? NULL
 		       : layout;
 }
@@ -304,55 +297,6 @@ static void note_slots(struct publisher *publisher, const struct process *proces
 			i < count ? mappings[i].file : FILE_NONE;
 }
 
-/*
- * The interpreters that a mapped file has in it. What there is no room for is shown as native code, and said by its
- * samples.
- */
-static void describe_python(struct publisher *publisher, const struct mapping *mapping,
-			    const struct python_build *build, struct unwind_address_space *space)
-{
-	const struct objfile_mapping mapped = {mapping->start, mapping->end, mapping->file_offset};
-	struct published_code *code = &publisher->codes.items[mapping->file];
-	const struct objfile_layout *layout = get_layout(publisher, mapping->file);
-	uint64_t bias;
-
-	if (!layout || objfile_layout_get_bias(layout, &mapped, &bias))
-		return;
-	if (!code->python_layout &&
-	    unwind_store_add_python(publisher->store, &build->layout, &code->python_layout))
-		return;
-	space->python_runtime = build->runtime + bias;
-	space->python_layout = code->python_layout;
-}
-
-static void describe_v8(struct publisher *publisher, const struct mapping *mapping,
-			const struct v8_build *build, struct unwind_address_space *space)
-{
-	struct published_code *code = &publisher->codes.items[mapping->file];
-
-	if (!code->v8_layout &&
-	    unwind_store_add_v8(publisher->store, &build->layout, &code->v8_layout))
-		return;
-	space->v8_layout = code->v8_layout;
-}
-
-static void describe_script(struct publisher *publisher, const struct mapping *mapping,
-			    const struct script_build *build, struct unwind_address_space *space)
-{
-	const struct objfile_mapping mapped = {mapping->start, mapping->end, mapping->file_offset};
-	struct published_code *code = &publisher->codes.items[mapping->file];
-	const struct objfile_layout *layout = get_layout(publisher, mapping->file);
-	uint64_t bias;
-
-	if (!layout || objfile_layout_get_bias(layout, &mapped, &bias))
-		return;
-	if (!code->script_layout &&
-	    unwind_store_add_script(publisher->store, &build->layout, &code->script_layout))
-		return;
-	space->script_state = build->state + bias;
-	space->script_layout = code->script_layout;
-}
-
 /* It may say something when nothing is mapped any more that would have it published. */
 static int wait_for_hotspot(struct publisher *publisher, const struct process *process)
 {
@@ -369,13 +313,17 @@ static int wait_for_hotspot(struct publisher *publisher, const struct process *p
 	return 0;
 }
 
-/* Processes that say each something else of their HotSpot may take all the room: then the stacks of later ones end at its code. */
+/* Processes with a different HotSpot each may take all the room: then the stacks of later ones end at its code. */
 static void publish_hotspot(struct publisher *publisher, const struct process *process,
 			    const struct hotspot_layout *layout, struct unwind_address_space *space)
 {
 	struct published *published = &publisher->published.items[process->id];
+	struct wire_runtime_layout wire;
 
-	if (!unwind_store_add_hotspot(publisher->store, &layout->wire, &space->hotspot_layout) ||
+	memset(&wire, 0, sizeof(wire));
+	wire.runtime = WIRE_RUNTIME_HOTSPOT;
+	wire.hotspot = layout->wire;
+	if (!unwind_store_add_layout(publisher->store, &wire, &space->hotspot_layout) ||
 	    published->lacks_hotspot)
 		return;
 	published->lacks_hotspot = true;
@@ -394,13 +342,14 @@ static int find_hotspot(struct publisher *publisher, const struct process *proce
 
 	for (size_t i = 0; i < count && !space->hotspot_layout; i++) {
 		const struct hotspot_layout *layout;
-		enum hotspot_presence presence = hotspot_layouts_read(
-			publisher->hotspots, process, &mappings[i], &layout, &space->hotspot_bias);
+		enum hotspot_presence presence =
+			hotspot_layouts_read(publisher->sources.hotspots, process, &mappings[i],
+					     &layout, &space->hotspot_bias);
 		int err = presence == HOTSPOT_UNREAD ? wait_for_hotspot(publisher, process) : 0;
 
 		if (err)
 			return err;
-		if (presence == HOTSPOT_READ && layout->support == HOTSPOT_KNOWN)
+		if (presence == HOTSPOT_READ && layout->support == SUPPORT_KNOWN)
 			publish_hotspot(publisher, process, layout, space);
 	}
 	for (size_t i = 0; i < count && space->hotspot_layout; i++)
@@ -409,31 +358,27 @@ static int find_hotspot(struct publisher *publisher, const struct process *proce
 	return 0;
 }
 
-static void find_runtimes(struct publisher *publisher, const struct process *process,
-			  struct unwind_address_space *space)
+/*
+ * The interpreter of a process, but for HotSpot. If there is no room for its layout, its frames are shown as native code, and
+ * its samples say so.
+ */
+static void find_runtime(const struct publisher *publisher, const struct process *process,
+			 struct unwind_address_space *space)
 {
+	struct process_runtime found = process_runtime_find(&publisher->sources, process);
+	const struct runtime_build *build;
+	struct unwind_runtime runtime = {.runtime = found.runtime};
 	size_t count;
 	const struct mapping *mappings = process_get_mappings(process, &count);
 
-	for (size_t i = 0; i < count; i++) {
-		const struct mapped_file *file;
-		const struct python_build *python;
-		const struct v8_build *v8;
-		const struct script_build *script;
-
-		if (mappings[i].file == FILE_NONE)
-			continue;
-		file = file_table_get(publisher->files, mappings[i].file);
-		python = elf_files_get_python(publisher->elf_files, file);
-		v8 = elf_files_get_v8(publisher->elf_files, file);
-		script = elf_files_get_script(publisher->elf_files, file);
-		if (python && python->support == PYTHON_KNOWN && !space->python_layout)
-			describe_python(publisher, &mappings[i], python, space);
-		if (v8 && v8->support == V8_KNOWN && !space->v8_layout)
-			describe_v8(publisher, &mappings[i], v8, space);
-		if (script && script->support == SCRIPT_KNOWN && !space->script_layout)
-			describe_script(publisher, &mappings[i], script, space);
-	}
+	if (!found.is_known || found.runtime == WIRE_RUNTIME_HOTSPOT)
+		return;
+	build = runtime_sources_get_build(&publisher->sources, found.file);
+	if (runtime_sources_get_state(&publisher->sources, &mappings[found.mapping],
+				      &runtime.state) ||
+	    unwind_store_add_layout(publisher->store, &build->layout, &runtime.layout))
+		return;
+	space->runtime = runtime;
 }
 
 static int publish(struct publisher *publisher, uint32_t id)
@@ -473,7 +418,7 @@ static int publish(struct publisher *publisher, uint32_t id)
 	if (err)
 		return err;
 	if (publisher->finds_runtimes)
-		find_runtimes(publisher, process, &space);
+		find_runtime(publisher, process, &space);
 	err = unwind_store_publish(publisher->store, &space, now_ns, range);
 	if (err == -ENOMEM)
 		return err;
@@ -519,7 +464,7 @@ static void take_table(struct publisher *publisher, uint32_t file, struct unwind
 	give_table(publisher, file);
 	if (code->state == CODE_HAS_TABLE)
 		log_debug("the unwind table of %s is ready",
-			  file_table_get(publisher->files, file)->path);
+			  file_table_get(publisher->sources.files, file)->path);
 	unwind_table_free(table);
 }
 
@@ -534,8 +479,8 @@ static bool has_unread_hotspot(struct publisher *publisher, const struct process
 		const struct hotspot_layout *layout;
 		uint64_t bias;
 
-		enum hotspot_presence presence = hotspot_layouts_read(publisher->hotspots, process,
-								      &mappings[i], &layout, &bias);
+		enum hotspot_presence presence = hotspot_layouts_read(
+			publisher->sources.hotspots, process, &mappings[i], &layout, &bias);
 
 		if (presence == HOTSPOT_READ)
 			return false;
@@ -655,7 +600,7 @@ static bool find_code(void *context, uint64_t pc, struct replay_code *ret)
 		 &ret->mapping);
 	if (code && ret->mapping.end > ret->mapping.start) {
 		ret->layout = get_layout(replay->publisher, mapping->file);
-		ret->fd = file_table_get(replay->publisher->files, mapping->file)->fd;
+		ret->fd = file_table_get(replay->publisher->sources.files, mapping->file)->fd;
 	}
 	return true;
 }

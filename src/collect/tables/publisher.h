@@ -12,8 +12,7 @@
 
 #include "base/attributes.h"
 #include "collect/account.h"
-#include "collect/elf/elf_files.h"
-#include "collect/runtimes/hotspot_layouts.h"
+#include "collect/runtimes/process_runtime.h"
 #include "collect/tables/unwind_store.h"
 #include "collect/user_stacks.h"
 #include "process/file_table.h"
@@ -23,9 +22,9 @@
 
 struct publisher;
 
-/* All but maps and opts are borrowed. Returns 0 or negative errno. */
-_must_check_ int publisher_new(const struct unwind_maps *maps, const struct file_table *files,
-			       const struct elf_files *elf_files, struct hotspot_layouts *hotspots,
+/* The processes, and what the sources point to, are borrowed. Returns 0 or negative errno. */
+_must_check_ int publisher_new(const struct unwind_maps *maps,
+			       const struct runtime_sources *sources,
 			       struct process_table *processes,
 			       const struct unwind_table_opts *opts, struct publisher **ret);
 void publisher_free(struct publisher *publisher);

@@ -36,11 +36,7 @@ struct unwind_store {
 	uint32_t num_pages;
 	uint32_t num_mappings; /* ever used */
 	uint64_t num_rows;
-	uint32_t num_python_layouts;
-	uint32_t num_v8_layouts;
-	uint32_t num_script_layouts;
-	uint32_t num_hotspot_layouts;
-	struct wire_hotspot_layout hotspot_layouts[WIRE_MAX_HOTSPOT_LAYOUTS]; /* as in their map */
+	ARRAY(struct wire_runtime_layout) layouts; /* as in their map */
 	/* Oldest first, with room for all that are in use: a run can be retired whatever memory there is. */
 	ARRAY(struct retired) retired;
 	size_t num_runs;                                   /* in use */
@@ -89,6 +85,7 @@ void unwind_store_free(struct unwind_store *store)
 	if (store->mappings)
 		munmap(store->mappings, sizeof(struct unwind_mapping) * UNWIND_MAX_MAPPINGS);
 	array_release(&store->retired);
+	array_release(&store->layouts);
 	for (size_t i = 0; i <= MAX_RUN; i++)
 		array_release(&store->free_runs[i]);
 	free(store);
@@ -344,13 +341,9 @@ static int put_entry(struct unwind_store *store, const struct unwind_address_spa
 		.generation = space->generation,
 		.first_mapping = run.first,
 		.num_mappings = space->num_mappings,
-		.python_runtime = space->python_runtime,
-		.python_layout = space->python_layout,
-		.v8_layout = space->v8_layout,
+		.runtime = space->runtime,
 		.hotspot_bias = space->hotspot_bias,
 		.hotspot_layout = space->hotspot_layout,
-		.script_state = space->script_state,
-		.script_layout = space->script_layout,
 	};
 	uint32_t key = (uint32_t)space->pid;
 
@@ -389,47 +382,32 @@ int unwind_store_publish(struct unwind_store *store, const struct unwind_address
 	return 0;
 }
 
-/* Put what offsets a build has into the map of its kind. num: that there are. Gives its number and one more. */
-static int add_layout(int map_fd, const void *layout, uint32_t limit, uint32_t *num, uint32_t *ret)
-{
-	if (*num == limit)
-		return -ENOSPC;
-	if (bpf_map_update_elem(map_fd, num, layout, BPF_ANY))
-		return -errno;
-	*ret = ++*num;
-	return 0;
-}
-
-int unwind_store_add_python(struct unwind_store *store, const struct wire_python_layout *layout,
+int unwind_store_add_layout(struct unwind_store *store, const struct wire_runtime_layout *layout,
 			    uint32_t *ret)
 {
-	return add_layout(store->maps.python_layouts_fd, layout, WIRE_MAX_PYTHON_LAYOUTS,
-			  &store->num_python_layouts, ret);
-}
+	uint32_t number = (uint32_t)store->layouts.length;
+	struct wire_runtime_layout *added;
+	uint32_t num_alike = 0; /* of the same interpreter */
 
-int unwind_store_add_v8(struct unwind_store *store, const struct wire_v8_layout *layout,
-			uint32_t *ret)
-{
-	return add_layout(store->maps.v8_layouts_fd, layout, WIRE_MAX_V8_LAYOUTS,
-			  &store->num_v8_layouts, ret);
-}
-
-int unwind_store_add_hotspot(struct unwind_store *store, const struct wire_hotspot_layout *layout,
-			     uint32_t *ret)
-{
-	int err;
-
-	for (uint32_t i = 0; i < store->num_hotspot_layouts; i++)
-		if (!memcmp(&store->hotspot_layouts[i], layout, sizeof(*layout))) {
+	for (uint32_t i = 0; i < number; i++) {
+		num_alike += store->layouts.items[i].runtime == layout->runtime;
+		if (memcmp(&store->layouts.items[i], layout, sizeof(*layout)) == 0) {
 			*ret = i + 1;
 			return 0;
 		}
-	err = add_layout(store->maps.hotspot_layouts_fd, layout, WIRE_MAX_HOTSPOT_LAYOUTS,
-			 &store->num_hotspot_layouts, ret);
-	if (err)
-		return err;
-	store->hotspot_layouts[*ret - 1] = *layout;
-	return 0;
+	}
+	if (num_alike == WIRE_MAX_LAYOUTS_EACH)
+		return -ENOSPC;
+	added = array_add(&store->layouts);
+	if (!added)
+		return -ENOMEM;
+	*added = *layout;
+	if (!bpf_map_update_elem(store->maps.layouts_fd, &number, layout, BPF_ANY)) {
+		*ret = number + 1;
+		return 0;
+	}
+	store->layouts.length = number;
+	return -errno;
 }
 
 void unwind_store_remove(struct unwind_store *store, pid_t pid, uint64_t now_ns,
@@ -489,11 +467,4 @@ uint64_t unwind_store_get_row_count(const struct unwind_store *store)
 uint64_t unwind_store_get_size(const struct unwind_store *store)
 {
 	return shard_pool_get_size(store->shard_pool);
-}
-
-int unwind_store_add_script(struct unwind_store *store, const struct wire_script_layout *layout,
-			    uint32_t *ret)
-{
-	return add_layout(store->maps.script_layouts_fd, layout, WIRE_MAX_SCRIPT_LAYOUTS,
-			  &store->num_script_layouts, ret);
 }

@@ -19,11 +19,8 @@
 #include "base/attributes.h"
 #include "collect/kernel/unwind_maps.h"
 #include "unwind/unwind_table.h"
-#include "wire/hotspot.h"
-#include "wire/python.h"
-#include "wire/script.h"
+#include "wire/runtime_layout.h"
 #include "wire/unwind.h"
-#include "wire/v8.h"
 
 struct unwind_store;
 
@@ -64,14 +61,9 @@ struct unwind_address_space {
 	uint64_t generation; /* as struct process has it */
 	const struct unwind_mapping *mappings;
 	uint32_t num_mappings;
-	/* Of one that runs CPython: as struct unwind_process has them. */
-	uint64_t python_runtime;
-	uint32_t python_layout;
-	uint32_t v8_layout; /* likewise, of one that runs V8 */
+	struct unwind_runtime runtime; /* as struct unwind_process has these three */
 	uint64_t hotspot_bias;
-	uint32_t hotspot_layout; /* likewise, of one that runs HotSpot */
-	uint64_t script_state;
-	uint32_t script_layout; /* likewise, of one that runs PHP or Perl */
+	uint32_t hotspot_layout;
 };
 
 /*
@@ -83,17 +75,11 @@ _must_check_ int unwind_store_publish(struct unwind_store *store,
 				      const struct unwind_address_space *space, uint64_t now_ns,
 				      struct unwind_range *range);
 /*
- * Publish offsets of a build of CPython, of V8, of PHP, Ruby or Perl, or of HotSpot, whose processes say each their own: those that are published
- * keep their number. All return 0 with their number and one more, -ENOSPC or another negative errno.
+ * Publish the layout of an interpreter's build, once: an equal one that is published keeps its number. ret: its number plus 1.
+ * Returns 0, -ENOSPC (there are WIRE_MAX_LAYOUTS_EACH of its interpreter) or another negative errno.
  */
-_must_check_ int unwind_store_add_python(struct unwind_store *store,
-					 const struct wire_python_layout *layout, uint32_t *ret);
-_must_check_ int unwind_store_add_v8(struct unwind_store *store,
-				     const struct wire_v8_layout *layout, uint32_t *ret);
-_must_check_ int unwind_store_add_hotspot(struct unwind_store *store,
-					  const struct wire_hotspot_layout *layout, uint32_t *ret);
-_must_check_ int unwind_store_add_script(struct unwind_store *store,
-					 const struct wire_script_layout *layout, uint32_t *ret);
+_must_check_ int unwind_store_add_layout(struct unwind_store *store,
+					 const struct wire_runtime_layout *layout, uint32_t *ret);
 /* Remove a process's entry and retire its range. */
 void unwind_store_remove(struct unwind_store *store, pid_t pid, uint64_t now_ns,
 			 struct unwind_range *range);

@@ -862,10 +862,10 @@ static int describe(const struct hotspot_tables *tables, struct hotspot_layout *
 	err = read_major(tables, &facts, &ret->major);
 	if (err)
 		return err;
-	ret->support = HOTSPOT_UNKNOWN_VERSION;
+	ret->support = SUPPORT_UNKNOWN_VERSION;
 	if (ret->major && !is_known_version(ret->major))
 		return 0;
-	ret->support = HOTSPOT_UNKNOWN_BUILD;
+	ret->support = SUPPORT_UNKNOWN_BUILD;
 	if (!ret->major || !are_facts_as_expected(&facts))
 		return 0;
 	err = check_begun(tables, &facts);
@@ -877,7 +877,7 @@ static int describe(const struct hotspot_tables *tables, struct hotspot_layout *
 		return 0;
 	}
 	describe_scopes(&facts, &ret->scopes);
-	ret->support = HOTSPOT_KNOWN;
+	ret->support = SUPPORT_KNOWN;
 	return 0;
 }
 
@@ -885,7 +885,7 @@ static int read_layout(const struct hotspot_build *build, uint64_t bias,
 		       const struct hotspot_memory *memory, struct hotspot_layout *ret)
 {
 	_cleanup_(hotspot_tables_release) struct hotspot_tables tables = {0};
-	struct hotspot_layout layout = {.support = HOTSPOT_UNKNOWN_BUILD};
+	struct hotspot_layout layout = {.support = SUPPORT_UNKNOWN_BUILD};
 	int err = hotspot_tables_init(&tables, memory, bias);
 
 	if (err)
@@ -911,7 +911,7 @@ int hotspot_read_layout(const struct hotspot_build *build, uint64_t bias,
 	int err = read_layout(build, bias, memory, &layout);
 
 	/* It may have begun while it was read: what was read before that may not have been all there. */
-	if (!err && layout.support == HOTSPOT_KNOWN)
+	if (!err && layout.support == SUPPORT_KNOWN)
 		err = read_layout(build, bias, memory, &layout);
 	if (err)
 		return err;

@@ -3,17 +3,15 @@
  * options it was built of those that extensions have to have been compiled with, too: all of these must be as they are where the offsets
  * were read.
  */
-#include "runtime/perl/find.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "runtime/file_data.h"
+#include "runtime/finder.h"
 
-#define EVALUATION_NAME "Perl_runops_standard" /* with its end */
-#define MAX_OPTIONS     1024                   /* bytes */
+#define MAX_OPTIONS 1024 /* bytes */
 
 enum perl_marker {
 	MARKER_EVALUATION,
@@ -29,7 +27,7 @@ enum perl_marker {
 };
 
 static const char *const marker_names[NUM_MARKERS] = {
-	[MARKER_EVALUATION] = EVALUATION_NAME,
+	[MARKER_EVALUATION] = "Perl_runops_standard",
 	[MARKER_REVISION] = "PL_revision",
 	[MARKER_VERSION] = "PL_version",
 	[MARKER_SIZE] = "PL_interp_size",
@@ -37,11 +35,6 @@ static const char *const marker_names[NUM_MARKERS] = {
 	[MARKER_OPTIONS] = "PL_bincompat_options",
 	[MARKER_INTERPRETER] = "PL_curinterp",
 	[MARKER_KEY] = "PL_thr_key",
-};
-
-struct perl_markers {
-	uint64_t addresses[NUM_MARKERS]; /* 0: it is not there */
-	uint64_t sizes[NUM_MARKERS];
 };
 
 /*
@@ -62,49 +55,14 @@ static const struct known_version {
 	{40, 3768, 2624, 2072, {.statement = 208, .stack = 224, .phase = 2216, .hash_names = 32}},
 };
 
-static void take_symbol(const char *name, const GElf_Sym *symbol, struct perl_markers *markers)
-{
-	for (size_t i = 0; i < NUM_MARKERS; i++) {
-		if (!string_equals(name, marker_names[i]))
-			continue;
-		markers->addresses[i] = symbol->st_value;
-		markers->sizes[i] = symbol->st_size;
-	}
-}
-
-static void search_symbols(struct objfile *objfile, struct perl_markers *markers)
-{
-	Elf *elf = objfile_get_elf(objfile);
-
-	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
-		Elf_Data *data;
-		GElf_Shdr header;
-		GElf_Sym symbol;
-
-		if (!gelf_getshdr(scn, &header) ||
-		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
-			continue;
-		data = elf_getdata(scn, NULL);
-		for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
-			const char *name;
-
-			if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS)
-				continue;
-			name = elf_strptr(elf, header.sh_link, symbol.st_name);
-			if (name && name[0] == 'P')
-				take_symbol(name, &symbol, markers);
-		}
-	}
-}
-
 /* A number that is a constant in the file; 0: it has none. */
-static unsigned int read_number(const struct objfile *objfile, const struct perl_markers *markers,
+static unsigned int read_number(const struct objfile *objfile, const struct file_symbol *markers,
 				enum perl_marker marker, size_t size)
 {
 	uint16_t number = 0;
 
-	if (!markers->addresses[marker] ||
-	    file_data_read(objfile, markers->addresses[marker], &number, size))
+	if (!markers[marker].is_there ||
+	    file_data_read(objfile, markers[marker].address, &number, size))
 		return 0;
 	return number;
 }
@@ -121,13 +79,13 @@ static bool has_option(const char *options, const char *wanted)
 }
 
 /* Threads have an interpreter each, and numbers are no larger than where the offsets were read. */
-static bool has_known_options(const struct objfile *objfile, const struct perl_markers *markers)
+static bool has_known_options(const struct objfile *objfile, const struct file_symbol *markers)
 {
 	char options[MAX_OPTIONS] = "";
-	uint64_t size = markers->sizes[MARKER_OPTIONS];
+	uint64_t size = markers[MARKER_OPTIONS].size;
 
-	if (!markers->addresses[MARKER_OPTIONS] || size >= sizeof(options) ||
-	    file_data_read(objfile, markers->addresses[MARKER_OPTIONS], options, size))
+	if (!markers[MARKER_OPTIONS].is_there || size >= sizeof(options) ||
+	    file_data_read(objfile, markers[MARKER_OPTIONS].address, options, size))
 		return false;
 	return has_option(options, " MULTIPLICITY") && has_option(options, " USE_ITHREADS") &&
 	       has_option(options, " USE_64_BIT_INT") && !has_option(options, " USE_LONG_DOUBLE") &&
@@ -206,7 +164,7 @@ static uint64_t find_handover(const struct code_section *code, uint64_t at)
  * Where it is not found, stacks in which it is are not put together.
  */
 static void find_docatch(struct objfile *objfile, const struct code_section *code, uint16_t runner,
-			 struct script_build *build)
+			 struct runtime_build *build)
 {
 	static const uint8_t lea_rsi[] = {0x48, 0x8d, 0x35};
 	uint64_t at = 0;
@@ -230,7 +188,7 @@ static void find_docatch(struct objfile *objfile, const struct code_section *cod
 	}
 }
 
-static void add_docatch(struct objfile *objfile, uint16_t runner, struct script_build *build)
+static void add_docatch(struct objfile *objfile, uint16_t runner, struct runtime_build *build)
 {
 	struct code_section code;
 	Elf_Scn *scn = NULL;
@@ -240,50 +198,42 @@ static void add_docatch(struct objfile *objfile, uint16_t runner, struct script_
 		find_docatch(objfile, &code, runner, build);
 }
 
-static enum script_support find_layout(struct objfile *objfile, const struct perl_markers *markers,
-				       struct script_build *build)
+static enum runtime_support find_layout(struct objfile *objfile, const struct file_symbol *markers,
+					struct runtime_build *build)
 {
 	const struct known_version *known = find_version(build->minor);
 
 	if (!file_is_x86_64(objfile))
-		return SCRIPT_UNKNOWN_BUILD;
+		return SUPPORT_UNKNOWN_BUILD;
 	if (build->major != 5 || !known)
-		return SCRIPT_UNKNOWN_VERSION;
-	if (!markers->addresses[MARKER_INTERPRETER] || !markers->addresses[MARKER_KEY] ||
+		return SUPPORT_UNKNOWN_VERSION;
+	if (!markers[MARKER_INTERPRETER].is_there || !markers[MARKER_KEY].is_there ||
 	    read_number(objfile, markers, MARKER_SIZE, 2) != known->size ||
 	    read_number(objfile, markers, MARKER_FIRST_SIZE, 2) != known->first_size ||
 	    !has_known_options(objfile, markers))
-		return SCRIPT_UNKNOWN_BUILD;
-	build->state = markers->addresses[MARKER_INTERPRETER];
-	build->layout.runtime = WIRE_RUNTIME_PERL;
+		return SUPPORT_UNKNOWN_BUILD;
+	build->state = markers[MARKER_INTERPRETER].address;
 	build->layout.perl = known->layout;
-	build->layout.perl.key =
-		markers->addresses[MARKER_KEY] - markers->addresses[MARKER_INTERPRETER];
+	build->layout.perl.key = markers[MARKER_KEY].address - markers[MARKER_INTERPRETER].address;
 	add_docatch(objfile, known->operation_runner, build);
-	return SCRIPT_KNOWN;
+	return SUPPORT_KNOWN;
 }
 
-int perl_find(struct objfile *objfile, struct script_build *ret)
+int perl_find(struct objfile *objfile, struct runtime_build *build)
 {
-	struct script_build found = {.runtime = WIRE_RUNTIME_PERL, .num_eval_parts = 1};
-	struct perl_markers markers = {0};
-	uint64_t evaluation;
-	uint64_t size;
+	struct file_symbol markers[NUM_MARKERS];
+	const struct file_symbol *evaluation = &markers[MARKER_EVALUATION];
 
-	if (!file_has_symbol_name(objfile_get_elf(objfile), EVALUATION_NAME,
-				  sizeof(EVALUATION_NAME)))
+	file_find_symbols(objfile, marker_names, NUM_MARKERS, markers);
+	if (!objfile_is_code(objfile, evaluation->address) || !evaluation->size ||
+	    evaluation->size > UINT64_MAX - evaluation->address ||
+	    !markers[MARKER_VERSION].is_there)
 		return -ENOENT;
-	search_symbols(objfile, &markers);
-	evaluation = markers.addresses[MARKER_EVALUATION];
-	size = markers.sizes[MARKER_EVALUATION];
-	if (!objfile_is_code(objfile, evaluation) || !size || size > UINT64_MAX - evaluation ||
-	    !markers.addresses[MARKER_VERSION])
-		return -ENOENT;
-	found.eval_parts[0] =
-		(struct evaluation_part){.start = evaluation, .end = evaluation + size};
-	found.major = read_number(objfile, &markers, MARKER_REVISION, 1);
-	found.minor = read_number(objfile, &markers, MARKER_VERSION, 1);
-	found.support = find_layout(objfile, &markers, &found);
-	*ret = found;
+	build->num_eval_parts = 1;
+	build->eval_parts[0] = (struct evaluation_part){
+		.start = evaluation->address, .end = evaluation->address + evaluation->size};
+	build->major = read_number(objfile, markers, MARKER_REVISION, 1);
+	build->minor = read_number(objfile, markers, MARKER_VERSION, 1);
+	build->support = find_layout(objfile, markers, build);
 	return 0;
 }

@@ -1,17 +1,21 @@
 /* PHP in the symbols of a file, and its version in what it says of itself. */
-#include "runtime/php/find.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "runtime/file_data.h"
+#include "runtime/finder.h"
 
-/* Of one thread; of a build for several ones there is their offset in a thread's memory instead. */
-#define GLOBALS_NAME        "executor_globals"
-#define GLOBALS_OFFSET_NAME "executor_globals_offset"
-#define EVALUATION_NAME     "execute_ex" /* with its end */
+enum { EVALUATION, GLOBALS, GLOBALS_OFFSET, NUM_NAMES };
+
+/* A build for several threads has the offset of its globals in a thread's memory in the place of the globals. */
+static const char *const names[NUM_NAMES] = {
+	[EVALUATION] = "execute_ex",
+	[GLOBALS] = "executor_globals",
+	[GLOBALS_OFFSET] = "executor_globals_offset",
+};
+
 /* A header of HTTP that each build can send, with its version. */
 #define VERSION_BEGIN "X-Powered-By: PHP/"
 
@@ -43,58 +47,8 @@ static const struct known_version {
 #undef VERSION
 };
 
-struct markers {
-	bool has_globals;
-	bool has_offset;
-	bool has_evaluation;
-};
-
-static void take_symbol(struct objfile *objfile, const char *name, const GElf_Sym *symbol,
-			struct markers *markers, struct script_build *build)
-{
-	if (string_equals(name, GLOBALS_OFFSET_NAME)) {
-		markers->has_offset = true;
-	} else if (string_equals(name, GLOBALS_NAME)) {
-		markers->has_globals = true;
-		build->state = symbol->st_value;
-	} else if (string_equals(name, EVALUATION_NAME) && !markers->has_evaluation &&
-		   objfile_is_code(objfile, symbol->st_value) && symbol->st_size &&
-		   symbol->st_size <= UINT64_MAX - symbol->st_value) {
-		markers->has_evaluation = true;
-		build->eval_parts[0] = (struct evaluation_part){
-			.start = symbol->st_value, .end = symbol->st_value + symbol->st_size};
-		build->num_eval_parts = 1;
-	}
-}
-
-static void search_symbols(struct objfile *objfile, struct markers *markers,
-			   struct script_build *build)
-{
-	Elf *elf = objfile_get_elf(objfile);
-
-	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
-		Elf_Data *data;
-		GElf_Shdr header;
-		GElf_Sym symbol;
-
-		if (!gelf_getshdr(scn, &header) ||
-		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
-			continue;
-		data = elf_getdata(scn, NULL);
-		for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
-			const char *name;
-
-			if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS)
-				continue;
-			name = elf_strptr(elf, header.sh_link, symbol.st_name);
-			if (name && string_starts_with(name, "exec"))
-				take_symbol(objfile, name, &symbol, markers, build);
-		}
-	}
-}
-
 /* The version behind its begin: "8.2.36". Returns false for what is none. */
-static bool parse_version(const char *text, const char *end, struct script_build *build)
+static bool parse_version(const char *text, const char *end, struct runtime_build *build)
 {
 	unsigned int numbers[2] = {0};
 
@@ -112,7 +66,7 @@ static bool parse_version(const char *text, const char *end, struct script_build
 }
 
 /* It is among the constants. */
-static void find_version(struct objfile *objfile, struct script_build *build)
+static void find_version(struct objfile *objfile, struct runtime_build *build)
 {
 	Elf *elf = objfile_get_elf(objfile);
 
@@ -135,33 +89,35 @@ static void find_version(struct objfile *objfile, struct script_build *build)
 	}
 }
 
-static enum script_support find_layout(struct script_build *build)
+static enum runtime_support find_layout(struct runtime_build *build)
 {
 	for (size_t i = 0; i < ARRAY_LENGTH(known_versions); i++) {
 		if (known_versions[i].major != build->major ||
 		    known_versions[i].minor != build->minor)
 			continue;
-		build->layout.runtime = WIRE_RUNTIME_PHP;
 		build->layout.php = known_versions[i].layout;
-		return SCRIPT_KNOWN;
+		return SUPPORT_KNOWN;
 	}
-	return SCRIPT_UNKNOWN_VERSION;
+	return SUPPORT_UNKNOWN_VERSION;
 }
 
-int php_find(struct objfile *objfile, struct script_build *ret)
+int php_find(struct objfile *objfile, struct runtime_build *build)
 {
-	struct script_build found = {.runtime = WIRE_RUNTIME_PHP, .support = SCRIPT_UNKNOWN_BUILD};
-	struct markers markers = {0};
+	struct file_symbol symbols[NUM_NAMES];
+	const struct file_symbol *evaluation = &symbols[EVALUATION];
 
-	if (!file_has_symbol_name(objfile_get_elf(objfile), EVALUATION_NAME,
-				  sizeof(EVALUATION_NAME)))
+	file_find_symbols(objfile, names, NUM_NAMES, symbols);
+	if (!objfile_is_code(objfile, evaluation->address) || !evaluation->size ||
+	    evaluation->size > UINT64_MAX - evaluation->address ||
+	    (!symbols[GLOBALS].is_there && !symbols[GLOBALS_OFFSET].is_there))
 		return -ENOENT;
-	search_symbols(objfile, &markers, &found);
-	if (!markers.has_evaluation || (!markers.has_globals && !markers.has_offset))
-		return -ENOENT;
-	find_version(objfile, &found);
-	if (markers.has_globals && file_is_64_bit_little_endian(objfile))
-		found.support = find_layout(&found);
-	*ret = found;
+	build->state = symbols[GLOBALS].address;
+	build->num_eval_parts = 1;
+	build->eval_parts[0] = (struct evaluation_part){
+		.start = evaluation->address, .end = evaluation->address + evaluation->size};
+	find_version(objfile, build);
+	build->support = SUPPORT_UNKNOWN_BUILD;
+	if (symbols[GLOBALS].is_there && file_is_64_bit_little_endian(objfile))
+		build->support = find_layout(build);
 	return 0;
 }

@@ -1,17 +1,15 @@
 /* CPython in the symbols of a file; what it says of itself. */
-#include "runtime/python.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "objfile/elf_symbols.h"
 #include "objfile/instruction.h"
 #include "runtime/file_data.h"
+#include "runtime/finder.h"
 #include "runtime/python/layouts.h"
 
-#define RUNTIME_NAME   "_PyRuntime"          /* with its end */
-#define OLD_EVAL_NAME  "PyEval_EvalFrameEx"  /* likewise */
 #define OFFSETS_COOKIE 0x7970677562656478ull /* "xdebugpy" */
 /* PyTypeObject.tp_basicsize: behind the head of an object of variable size and the type's name. */
 #define TYPE_BASIC_SIZE 32
@@ -40,14 +38,14 @@ enum marker {
 };
 
 static const char *const marker_names[NUM_MARKERS] = {
-	[MARKER_RUNTIME] = RUNTIME_NAME,
+	[MARKER_RUNTIME] = "_PyRuntime",
 	[MARKER_EVAL] = "_PyEval_EvalFrameDefault",
 	[MARKER_CODE_TYPE] = "PyCode_Type",
 	[MARKER_VERSION] = "Py_Version",
 	[MARKER_3_8] = "PyCode_NewWithPosOnlyArgs",
 	[MARKER_3_9] = "PyFrame_GetBack",
 	[MARKER_3_10] = "Py_Is",
-	[MARKER_OLD_EVAL] = OLD_EVAL_NAME,
+	[MARKER_OLD_EVAL] = "PyEval_EvalFrameEx",
 	[MARKER_2] = "PyString_FromString",
 	[MARKER_2_7] = "PyCapsule_New",
 	[MARKER_3_2] = "PyErr_NewExceptionWithDoc",
@@ -69,7 +67,7 @@ struct marker_set {
 };
 
 /* Of several symbols of a part the first counts; what is beyond the array's bound stays the interpreter's native code. */
-static void add_cold_part(uint64_t start, uint64_t bytes, struct python_build *build)
+static void add_cold_part(uint64_t start, uint64_t bytes, struct runtime_build *build)
 {
 	for (unsigned int i = 0; i < build->num_eval_parts; i++)
 		if (build->eval_parts[i].start == start)
@@ -141,7 +139,7 @@ static bool jumps_into(const struct objfile *objfile, const struct code_bounds *
  * one, and that jumps back: other functions are jumped to at their begin, and of a linkage table, whose entries are described as one,
  * none jumps back. Where a part is not found, stacks in it are not put together.
  */
-static void find_cold_parts(struct objfile *objfile, struct python_build *build)
+static void find_cold_parts(struct objfile *objfile, struct runtime_build *build)
 {
 	const struct evaluation_part eval = build->eval_parts[0];
 	_cleanup_(code_part_release) struct code_part part;
@@ -167,28 +165,29 @@ static void find_cold_parts(struct objfile *objfile, struct python_build *build)
 	}
 }
 
-static void take_symbol(struct objfile *objfile, const char *name, const GElf_Sym *symbol,
-			struct marker_set *markers, struct python_build *build)
+/* What a pass over the symbols of a file takes. */
+struct python_pass {
+	struct objfile *objfile;
+	struct marker_set markers;
+	struct runtime_build *build;
+};
+
+static void take_symbol(struct python_pass *pass, const char *name, const GElf_Sym *symbol)
 {
-	if (symbol->st_size > UINT64_MAX - symbol->st_value)
-		return;
-	if (string_starts_with(name, COLD_PART)) {
-		if (objfile_is_code(objfile, symbol->st_value))
-			add_cold_part(symbol->st_value, symbol->st_size, build);
-		return;
-	}
+	struct marker_set *markers = &pass->markers;
+
 	for (unsigned int i = 0; i < NUM_MARKERS; i++) {
 		if (markers->is_there[i] || !string_equals(name, marker_names[i]))
 			continue;
 		if ((i == MARKER_EVAL || i == MARKER_OLD_EVAL) &&
-		    !objfile_is_code(objfile, symbol->st_value))
+		    !objfile_is_code(pass->objfile, symbol->st_value))
 			return;
 		markers->is_there[i] = true;
 		markers->address[i] = symbol->st_value;
 		if (i == MARKER_RUNTIME)
-			build->runtime_bytes = symbol->st_size;
+			pass->build->state_bytes = symbol->st_size;
 		if (i == MARKER_EVAL)
-			build->eval_parts[0] = (struct evaluation_part){
+			pass->build->eval_parts[0] = (struct evaluation_part){
 				.start = symbol->st_value,
 				.end = symbol->st_value + symbol->st_size,
 			};
@@ -196,30 +195,24 @@ static void take_symbol(struct objfile *objfile, const char *name, const GElf_Sy
 	}
 }
 
-static void search_elf(struct objfile *objfile, Elf *elf, struct marker_set *markers,
-		       struct python_build *build)
+static int visit_symbol(void *context, const char *name, const GElf_Sym *symbol)
 {
-	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
-		Elf_Data *data;
-		GElf_Shdr header;
-		GElf_Sym symbol;
+	struct python_pass *pass = context;
 
-		if (!gelf_getshdr(scn, &header) ||
-		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
-			continue;
-		data = elf_getdata(scn, NULL);
-		for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
-			const char *name;
+	/* Large C++ programs have a million others. */
+	if ((!string_starts_with(name, "_Py") && !string_starts_with(name, "Py")) ||
+	    symbol->st_size > UINT64_MAX - symbol->st_value)
+		return 0;
+	if (!string_starts_with(name, COLD_PART))
+		take_symbol(pass, name, symbol);
+	else if (objfile_is_code(pass->objfile, symbol->st_value))
+		add_cold_part(symbol->st_value, symbol->st_size, pass->build);
+	return 0;
+}
 
-			if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS)
-				continue;
-			name = elf_strptr(elf, header.sh_link, symbol.st_name);
-			/* Large C++ programs have a million others. */
-			if (name &&
-			    (string_starts_with(name, "_Py") || string_starts_with(name, "Py")))
-				take_symbol(objfile, name, &symbol, markers, build);
-		}
-	}
+static void search_elf(struct python_pass *pass, Elf *elf)
+{
+	(void)!objfile_for_each_symbol(elf, visit_symbol, pass);
 }
 
 static unsigned int find_minor_by_functions(const struct marker_set *markers)
@@ -249,96 +242,90 @@ static unsigned int find_old_minor(const struct marker_set *markers, unsigned in
 }
 
 /* Python before 3.7: only the version is known. */
-static int find_old(struct objfile *objfile, struct python_build *ret)
+static int describe_old(const struct marker_set *markers, struct runtime_build *build)
 {
-	struct python_build found = {.support = PYTHON_UNKNOWN_VERSION, .major = 3};
-	struct marker_set markers = {0};
-
-	if (!file_has_symbol_name(objfile_get_elf(objfile), OLD_EVAL_NAME, sizeof(OLD_EVAL_NAME)))
+	if (!markers->is_there[MARKER_OLD_EVAL] || !markers->is_there[MARKER_CODE_TYPE])
 		return -ENOENT;
-	search_elf(objfile, objfile_get_elf(objfile), &markers, &found);
-	if (!markers.is_there[MARKER_OLD_EVAL] || !markers.is_there[MARKER_CODE_TYPE] ||
-	    markers.is_there[MARKER_RUNTIME])
-		return -ENOENT;
-	if (markers.is_there[MARKER_2])
-		found.major = 2;
-	found.minor = find_old_minor(&markers, found.major);
-	*ret = (struct python_build){
-		.support = found.support, .major = found.major, .minor = found.minor};
+	*build = (struct runtime_build){
+		.runtime = build->runtime,
+		.support = SUPPORT_UNKNOWN_VERSION,
+		.major = markers->is_there[MARKER_2] ? 2 : 3,
+	};
+	build->minor = find_old_minor(markers, build->major);
 	return 0;
 }
 
-static enum python_support read_offsets(const struct objfile *objfile, struct python_build *build)
+static enum runtime_support read_offsets(const struct objfile *objfile, struct runtime_build *build)
 {
 	uint64_t words[PYTHON_MAX_OFFSET_WORDS] = {0};
 	int err;
 
 	/* Those of older versions are shorter; what follows them belongs to _PyRuntime as well. */
-	if (file_data_read(objfile, build->runtime, words, sizeof(words)) ||
+	if (file_data_read(objfile, build->state, words, sizeof(words)) ||
 	    words[0] != OFFSETS_COOKIE)
-		return PYTHON_UNKNOWN_BUILD;
+		return SUPPORT_UNKNOWN_BUILD;
 	if (words[2])
-		return PYTHON_FREE_THREADED;
+		return SUPPORT_FREE_THREADED;
 	if ((words[1] >> 4 & 0xf) < LEVEL_CANDIDATE)
-		return PYTHON_UNKNOWN_VERSION;
-	err = python_layout_read(build->minor, words, ARRAY_LENGTH(words), &build->layout);
+		return SUPPORT_UNKNOWN_VERSION;
+	err = python_layout_read(build->minor, words, ARRAY_LENGTH(words), &build->layout.python);
 	if (err == -ENOENT)
-		return PYTHON_UNKNOWN_VERSION;
-	return err ? PYTHON_UNKNOWN_BUILD : PYTHON_KNOWN;
+		return SUPPORT_UNKNOWN_VERSION;
+	return err ? SUPPORT_UNKNOWN_BUILD : SUPPORT_KNOWN;
 }
 
-static enum python_support look_up_layout(const struct objfile *objfile,
-					  const struct marker_set *markers,
-					  struct python_build *build)
+static enum runtime_support look_up_layout(const struct objfile *objfile,
+					   const struct marker_set *markers,
+					   struct runtime_build *build)
 {
 	struct wire_python_layout layout;
 	uint64_t expected_bytes;
 	uint64_t bytes;
 
 	if (python_layout_get(build->minor, &layout, &expected_bytes))
-		return PYTHON_UNKNOWN_VERSION;
+		return SUPPORT_UNKNOWN_VERSION;
 	if (!markers->is_there[MARKER_CODE_TYPE] ||
 	    file_data_read(objfile, markers->address[MARKER_CODE_TYPE] + TYPE_BASIC_SIZE, &bytes,
 			   sizeof(bytes)) ||
 	    bytes != expected_bytes)
-		return PYTHON_UNKNOWN_BUILD;
-	build->layout = layout;
-	return PYTHON_KNOWN;
+		return SUPPORT_UNKNOWN_BUILD;
+	build->layout.python = layout;
+	return SUPPORT_KNOWN;
 }
 
-int python_find(struct objfile *objfile, struct python_build *ret)
+int python_find(struct objfile *objfile, struct runtime_build *build)
 {
-	struct python_build found = {.major = 3, .num_eval_parts = 1};
-	struct marker_set markers = {0};
+	struct python_pass pass = {.objfile = objfile, .build = build};
+	struct marker_set *markers = &pass.markers;
 	Elf *elfs[OBJFILE_MAX_SYMBOL_FILES];
 	uint64_t version = 0;
 	size_t num_elfs;
 
-	if (!file_has_symbol_name(objfile_get_elf(objfile), RUNTIME_NAME, sizeof(RUNTIME_NAME)))
-		return find_old(objfile, ret);
-	search_elf(objfile, objfile_get_elf(objfile), &markers, &found);
-	if (!markers.is_there[MARKER_RUNTIME] || !markers.is_there[MARKER_EVAL])
+	build->num_eval_parts = 1;
+	search_elf(&pass, objfile_get_elf(objfile));
+	if (!markers->is_there[MARKER_RUNTIME])
+		return describe_old(markers, build);
+	if (!markers->is_there[MARKER_EVAL])
 		return -ENOENT;
-	/* Debug files are looked for where there is something to be found. */
+	/* Debug files are searched only if there is something to be found. */
 	num_elfs = objfile_get_symbol_files(objfile, elfs);
 	for (size_t i = 0; i < num_elfs; i++)
 		if (elfs[i] != objfile_get_elf(objfile))
-			search_elf(objfile, elfs[i], &markers, &found);
+			search_elf(&pass, elfs[i]);
 	if (file_is_x86_64(objfile))
-		find_cold_parts(objfile, &found);
+		find_cold_parts(objfile, build);
 
-	found.runtime = markers.address[MARKER_RUNTIME];
-	found.support = PYTHON_UNKNOWN_BUILD;
-	found.minor = find_minor_by_functions(&markers);
-	if (file_is_64_bit_little_endian(objfile)) {
-		if (markers.is_there[MARKER_VERSION] &&
-		    !file_data_read(objfile, markers.address[MARKER_VERSION], &version,
-				    sizeof(version)))
-			found.minor = version >> 16 & 0xff;
-		found.support = found.minor >= PYTHON_FIRST_WITH_OFFSETS
-					? read_offsets(objfile, &found)
-					: look_up_layout(objfile, &markers, &found);
-	}
-	*ret = found;
+	build->major = 3;
+	build->state = markers->address[MARKER_RUNTIME];
+	build->support = SUPPORT_UNKNOWN_BUILD;
+	build->minor = find_minor_by_functions(markers);
+	if (!file_is_64_bit_little_endian(objfile))
+		return 0;
+	if (markers->is_there[MARKER_VERSION] &&
+	    !file_data_read(objfile, markers->address[MARKER_VERSION], &version, sizeof(version)))
+		build->minor = version >> 16 & 0xff;
+	build->support = build->minor >= PYTHON_FIRST_WITH_OFFSETS
+				 ? read_offsets(objfile, build)
+				 : look_up_layout(objfile, markers, build);
 	return 0;
 }

@@ -9,8 +9,6 @@
  * Compilers may have a context point to a frame before they write the frame, and did before 3.0: in between, the innermost frame
  * may be what was there before. The code that does so is found by the addresses of new frames.
  */
-#include "runtime/ruby/find.h"
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,14 +17,22 @@
 #include "base/text.h"
 #include "objfile/instruction.h"
 #include "runtime/file_data.h"
+#include "runtime/finder.h"
 
-#define VERSION_NAME "ruby_version" /* with its end */
-/* Before 3.0: the one context that runs. */
-#define CONTEXT_NAME "ruby_current_execution_context_ptr"
-/* It gives the current error of a thread. */
-#define ERROR_NAME "rb_errinfo"
-/* It gives the first word of global_symbols. */
-#define SYMBOLS_NAME "rb_sym_immortal_count"
+enum {
+	VERSION,
+	CONTEXT, /* before 3.0: the one context that runs */
+	ERROR,   /* gives the current error of a thread */
+	SYMBOLS, /* gives the first word of global_symbols */
+	NUM_MARKERS,
+};
+
+static const char *const marker_names[NUM_MARKERS] = {
+	[VERSION] = "ruby_version",
+	[CONTEXT] = "ruby_current_execution_context_ptr",
+	[ERROR] = "rb_errinfo",
+	[SYMBOLS] = "rb_sym_immortal_count",
+};
 
 #define MAX_CODE_BYTES     64 /* of such a function */
 #define THREAD_LOCAL_BYTES 16 /* of the longest way to read a variable of a thread */
@@ -89,52 +95,9 @@ static const struct known_version {
 	  .body_lines = 112}},
 };
 
-/* Symbols that it takes; 0: it is not there. */
-struct ruby_markers {
-	uint64_t version;
-	uint64_t context;
-	uint64_t error;
-	uint64_t symbols;
-};
-
-static void take_symbol(const char *name, uint64_t value, struct ruby_markers *markers)
-{
-	if (string_equals(name, VERSION_NAME))
-		markers->version = value;
-	else if (string_equals(name, CONTEXT_NAME))
-		markers->context = value;
-	else if (string_equals(name, ERROR_NAME))
-		markers->error = value;
-	else if (string_equals(name, SYMBOLS_NAME))
-		markers->symbols = value;
-}
-
-static void search_symbols(Elf *elf, struct ruby_markers *markers)
-{
-	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
-		Elf_Data *data;
-		GElf_Shdr header;
-		GElf_Sym symbol;
-
-		if (!gelf_getshdr(scn, &header) ||
-		    (header.sh_type != SHT_SYMTAB && header.sh_type != SHT_DYNSYM))
-			continue;
-		data = elf_getdata(scn, NULL);
-		for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
-			const char *name;
-
-			if (symbol.st_shndx == SHN_UNDEF || symbol.st_shndx == SHN_ABS)
-				continue;
-			name = elf_strptr(elf, header.sh_link, symbol.st_name);
-			if (name && name[0] == 'r')
-				take_symbol(name, symbol.st_value, markers);
-		}
-	}
-}
-
 /* "3.1.2". Leaves 0 of what is none. */
 static void find_version(const struct objfile *objfile, uint64_t address,
-			 struct script_build *build)
+			 struct runtime_build *build)
 {
 	char text[MAX_VERSION_BYTES] = {0};
 	const char *digits = text;
@@ -172,7 +135,7 @@ static bool bytes_are_at(const uint8_t *code, const void *bytes, size_t size)
  *
  * Source: ELF Handling For Thread-Local Storage, sections 4.4.6 and 4.4.7.
  */
-static int get_thread_local(const uint8_t *code, uint64_t address, struct script_build *build)
+static int get_thread_local(const uint8_t *code, uint64_t address, struct runtime_build *build)
 {
 	static const uint8_t argument[] = {0x66, 0x48, 0x8d, 0x3d}; /* lea …(%rip),%rdi */
 	static const uint8_t call[] = {0x66, 0x66, 0x48, 0xe8};
@@ -209,7 +172,7 @@ static int get_thread_local(const uint8_t *code, uint64_t address, struct script
 
 /* Where a function reads a variable of its thread. Takes that into the layout, and the state that it is found by. */
 static int find_thread_local(const struct objfile *objfile, uint64_t function,
-			     struct script_build *build)
+			     struct runtime_build *build)
 {
 	uint8_t code[MAX_CODE_BYTES];
 
@@ -293,7 +256,7 @@ static int find_core(struct objfile *objfile, struct frame_info *frames, struct 
 }
 
 /* A function that evaluates frames. Returns 0, or -ENOENT when there are too many. */
-static int add_evaluation(const struct code_bounds *bounds, struct script_build *build)
+static int add_evaluation(const struct code_bounds *bounds, struct runtime_build *build)
 {
 	for (unsigned int i = 0; i < build->num_eval_parts; i++)
 		if (build->eval_parts[i].start == bounds->start)
@@ -306,7 +269,7 @@ static int add_evaluation(const struct code_bounds *bounds, struct script_build 
 }
 
 /* Who calls vm_exec_core(), and that itself. */
-static int find_evaluation(struct objfile *objfile, struct script_build *build)
+static int find_evaluation(struct objfile *objfile, struct runtime_build *build)
 {
 	struct code_section code;
 	struct frame_info *frames;
@@ -378,11 +341,11 @@ static bool is_store_to_context(const struct instruction *instruction, unsigned 
  * Returns whether there is such a store.
  */
 static bool find_push(const struct code_section *code, size_t at, unsigned int reg,
-		      struct script_push *ret)
+		      struct evaluation_push *ret)
 {
 	struct instruction instruction;
 
-	*ret = (struct script_push){0};
+	*ret = (struct evaluation_push){0};
 	for (unsigned int i = 0; i < MAX_PUSH_INSTRUCTIONS; i++) {
 		if (!instruction_decode(code->bytes + at, code->size - at, &instruction))
 			break;
@@ -398,7 +361,7 @@ static bool find_push(const struct code_section *code, size_t at, unsigned int r
 }
 
 /* Returns 0, or -ENOENT when there is none, or there are too many. */
-static int find_pushes(struct objfile *objfile, struct script_build *build)
+static int find_pushes(struct objfile *objfile, struct runtime_build *build)
 {
 	int32_t frame_bytes = build->layout.ruby.frame_bytes;
 	struct code_section code;
@@ -409,7 +372,7 @@ static int find_pushes(struct objfile *objfile, struct script_build *build)
 			const uint8_t *bytes = code.bytes + i;
 			struct instruction made;
 			struct operands operands;
-			struct script_push push;
+			struct evaluation_push push;
 
 			/* lea -FRAME_BYTES(…),… */
 			if ((bytes[0] & 0xf8) != 0x48 || bytes[1] != 0x8d ||
@@ -420,7 +383,7 @@ static int find_pushes(struct objfile *objfile, struct script_build *build)
 			    operands.displacement != -frame_bytes ||
 			    !find_push(&code, i + made.length, operands.reg, &push))
 				continue;
-			if (build->num_pushes == SCRIPT_MAX_PUSHES)
+			if (build->num_pushes == EVALUATION_MAX_PUSHES)
 				return -ENOENT;
 			build->pushes[build->num_pushes++] = push;
 		}
@@ -428,14 +391,14 @@ static int find_pushes(struct objfile *objfile, struct script_build *build)
 	return build->num_pushes ? 0 : -ENOENT;
 }
 
-static int find_context_of_all(const struct ruby_markers *markers, struct script_build *build)
+static int find_context_of_all(const struct file_symbol *markers, struct runtime_build *build)
 {
 	build->layout.ruby.context = WIRE_RUBY_CONTEXT_OF_ALL;
-	build->state = markers->context;
+	build->state = markers[CONTEXT].address;
 	return build->state ? 0 : -ENOENT;
 }
 
-static const struct known_version *look_up_version(const struct script_build *build)
+static const struct known_version *look_up_version(const struct runtime_build *build)
 {
 	for (size_t i = 0; i < ARRAY_LENGTH(known_versions); i++)
 		if (known_versions[i].major == build->major &&
@@ -444,47 +407,45 @@ static const struct known_version *look_up_version(const struct script_build *bu
 	return NULL;
 }
 
-static enum script_support find_layout(struct objfile *objfile, const struct ruby_markers *markers,
-				       struct script_build *build)
+static enum runtime_support find_layout(struct objfile *objfile, const struct file_symbol *markers,
+					struct runtime_build *build)
 {
 	const struct known_version *known = look_up_version(build);
 	uint64_t symbols;
 
 	if (!known)
-		return SCRIPT_UNKNOWN_VERSION;
-	if (find_variable(objfile, markers->symbols, &symbols))
-		return SCRIPT_UNKNOWN_BUILD;
-	build->layout.runtime = WIRE_RUNTIME_RUBY;
+		return SUPPORT_UNKNOWN_VERSION;
+	if (find_variable(objfile, markers[SYMBOLS].address, &symbols))
+		return SUPPORT_UNKNOWN_BUILD;
 	build->layout.ruby = known->layout;
 	build->state = symbols;
-	if (known->is_thread_local ? find_thread_local(objfile, markers->error, build)
+	if (known->is_thread_local ? find_thread_local(objfile, markers[ERROR].address, build)
 				   : find_context_of_all(markers, build))
-		return SCRIPT_UNKNOWN_BUILD;
+		return SUPPORT_UNKNOWN_BUILD;
 	build->layout.ruby.symbols = symbols - build->state;
 	if (find_evaluation(objfile, build))
-		return SCRIPT_UNKNOWN_BUILD;
-	return find_pushes(objfile, build) ? SCRIPT_UNKNOWN_BUILD : SCRIPT_KNOWN;
+		return SUPPORT_UNKNOWN_BUILD;
+	return find_pushes(objfile, build) ? SUPPORT_UNKNOWN_BUILD : SUPPORT_KNOWN;
 }
 
-int ruby_find(struct objfile *objfile, struct script_build *ret)
+int ruby_find(struct objfile *objfile, struct runtime_build *build)
 {
-	struct script_build found = {.runtime = WIRE_RUNTIME_RUBY, .support = SCRIPT_UNKNOWN_BUILD};
-	struct ruby_markers markers = {0};
-	Elf *elf = objfile_get_elf(objfile);
+	struct runtime_build found = *build;
+	struct file_symbol markers[NUM_MARKERS];
 
-	if (!file_has_symbol_name(elf, VERSION_NAME, sizeof(VERSION_NAME)))
+	file_find_symbols(objfile, marker_names, NUM_MARKERS, markers);
+	if (!markers[VERSION].address || !markers[ERROR].address)
 		return -ENOENT;
-	search_symbols(elf, &markers);
-	if (!markers.version || !markers.error)
-		return -ENOENT;
-	find_version(objfile, markers.version, &found);
+	find_version(objfile, markers[VERSION].address, &found);
+	found.support = SUPPORT_UNKNOWN_BUILD;
 	if (file_is_64_bit_little_endian(objfile))
-		found.support = find_layout(objfile, &markers, &found);
-	if (found.support != SCRIPT_KNOWN)
-		found = (struct script_build){.runtime = WIRE_RUNTIME_RUBY,
-					      .support = found.support,
-					      .major = found.major,
-					      .minor = found.minor};
-	*ret = found;
+		found.support = find_layout(objfile, markers, &found);
+	if (found.support == SUPPORT_KNOWN) {
+		*build = found;
+		return 0;
+	}
+	build->support = found.support;
+	build->major = found.major;
+	build->minor = found.minor;
 	return 0;
 }

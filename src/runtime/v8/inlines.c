@@ -1077,7 +1077,8 @@ static int get_function(struct inlines_search *search, struct optimized_code *co
 			struct v8_inlined_function *ret)
 {
 	const struct v8_code_source *source = search->source;
-	struct wire_v8_function record = {.type = WIRE_V8_FUNCTION,
+	struct wire_v8_function record = {.type = WIRE_RUNTIME_CODE,
+					  .runtime = WIRE_RUNTIME_V8,
 					  .pid = search->place->pid,
 					  .generation = search->place->generation};
 	struct literal *literal;

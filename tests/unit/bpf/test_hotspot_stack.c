@@ -82,20 +82,23 @@ static void put_method(void)
 
 static int set_up(void **state _unused_)
 {
+	struct wire_runtime_layout runtime_layout;
 	uint32_t number = 1;
 
 	fake_kernel_reset();
 	FAKE_PER_CPU(scratches);
 	FAKE_PER_CPU(hotspot_scratches);
 	FAKE_PER_CPU(runtime_stacks);
-	FAKE_ARRAY(hotspot_layouts, 2);
+	FAKE_ARRAY(runtime_layouts, 2);
 	FAKE_HASH(hotspot_codes, 4);
 	FAKE_ARRAY(sent_runtime, 1);
 	FAKE_ARRAY(unwind_mappings, 1);
 	FAKE_RINGS(rings);
 	memset(&process, 0, sizeof(process));
 	layout = &hotspot_walk_layouts[HOTSPOT_17];
-	fake_map_update(fake_map_find(&hotspot_layouts), &number, layout);
+	runtime_layout =
+		(struct wire_runtime_layout){.runtime = WIRE_RUNTIME_HOTSPOT, .hotspot = *layout};
+	fake_map_update(fake_map_find(&runtime_layouts), &number, &runtime_layout);
 	put_vm();
 	put_method();
 	fake_memory_add(MEMORY, process.memory, MEMORY_BYTES);
@@ -270,7 +273,7 @@ static void compiled_code_leads_to_its_method(void **state _unused_)
 	assert_int_equal(begin_hotspot_walk(), 0);
 	set_frame(0, BLOB, 0);
 	assert_int_equal(send_hotspot_method(0), CODE_SENT);
-	sent = fake_record_last(WIRE_HOTSPOT_METHOD);
+	sent = fake_record_last(WIRE_RUNTIME_CODE);
 	assert_int_equal(sent->code, BLOB);
 	assert_int_equal(sent->fingerprint, 11);
 	assert_int_equal(sent->compile_id, 77);
@@ -279,7 +282,7 @@ static void compiled_code_leads_to_its_method(void **state _unused_)
 	/* Of what is interpreted the method itself is known. */
 	set_frame(1, METHOD, WIRE_HOTSPOT_INTERPRETED);
 	assert_int_equal(send_hotspot_method(1), CODE_SENT);
-	sent = fake_record_last(WIRE_HOTSPOT_METHOD);
+	sent = fake_record_last(WIRE_RUNTIME_CODE);
 	assert_int_equal(sent->code, METHOD);
 	assert_int_equal(sent->method, METHOD);
 	assert_int_equal(sent->compile_id, 0);
@@ -287,7 +290,7 @@ static void compiled_code_leads_to_its_method(void **state _unused_)
 	/* A stub has but a name. */
 	set_frame(2, BLOB, WIRE_HOTSPOT_STUB);
 	assert_int_equal(send_hotspot_method(2), CODE_SENT);
-	sent = fake_record_last(WIRE_HOTSPOT_METHOD);
+	sent = fake_record_last(WIRE_RUNTIME_CODE);
 	assert_int_equal(sent->compile_id, 0);
 	assert_int_equal(sent->method, 0);
 	assert_memory_equal(sent->name_text, "StubRoutines (1)", 17);
@@ -332,7 +335,7 @@ static void each_method_of_a_stack_is_sent(void **state _unused_)
 		set_frame(i, METHOD, WIRE_HOTSPOT_INTERPRETED);
 	scratch->walk.end = WALK_COMPLETE;
 	assert_true(take_hotspot_stack() != 0);
-	assert_int_equal(fake_record_count(WIRE_HOTSPOT_METHOD), 2 * STEPS_AT_ONCE + 1);
+	assert_int_equal(fake_record_count(WIRE_RUNTIME_CODE), 2 * STEPS_AT_ONCE + 1);
 	sent = fake_record_last(WIRE_RUNTIME_STACK);
 	assert_int_equal(sent->num_frames, 2 * STEPS_AT_ONCE + 1);
 	assert_int_equal(sent->runtime, WIRE_RUNTIME_HOTSPOT);

@@ -53,6 +53,7 @@ static void put_frames(unsigned int num_frames)
 
 static int set_up(void **state _unused_)
 {
+	struct wire_runtime_layout runtime_layout;
 	uint32_t number = 1;
 	uint64_t code_bytes;
 
@@ -60,13 +61,15 @@ static int set_up(void **state _unused_)
 	FAKE_PER_CPU(scratches);
 	FAKE_PER_CPU(python_scratches);
 	FAKE_PER_CPU(runtime_stacks);
-	FAKE_ARRAY(python_layouts, 2);
+	FAKE_ARRAY(runtime_layouts, 2);
 	FAKE_HASH(python_threads, 4);
 	FAKE_ARRAY(sent_runtime, 1);
 	FAKE_RINGS(rings);
 	memset(&process, 0, sizeof(process));
 	assert_int_equal(python_layout_get(12, &layout, &code_bytes), 0);
-	fake_map_update(fake_map_find(&python_layouts), &number, &layout);
+	runtime_layout =
+		(struct wire_runtime_layout){.runtime = WIRE_RUNTIME_PYTHON, .python = layout};
+	fake_map_update(fake_map_find(&runtime_layouts), &number, &runtime_layout);
 	put_word(&process, RUNTIME + layout.interpreters, INTERPRETER);
 	put_word(&process, RUNTIME + layout.interpreters + 8, INTERPRETER);
 	put_word(&process, INTERPRETER + layout.interpreter_threads, THREAD(0));
@@ -91,8 +94,8 @@ static int set_up(void **state _unused_)
 	scratch = get_scratch();
 	scratch->sample.pid = 50;
 	scratch->sample.tid = 52;
-	scratch->python_layout = 2;
-	scratch->python_runtime = RUNTIME;
+	scratch->runtime.layout = 2;
+	scratch->runtime.state = RUNTIME;
 	python = get_per_cpu(&python_scratches);
 	stack = get_per_cpu(&runtime_stacks);
 	return 0;
@@ -135,8 +138,8 @@ static void each_call_is_a_frame(void **state _unused_)
 		for (unsigned int i = 0; i < num; i++)
 			assert_int_equal(stack->frames[i].code, CODE);
 	}
-	assert_int_equal(fake_record_count(WIRE_PYTHON_CODE), 1);
-	code = fake_record_last(WIRE_PYTHON_CODE);
+	assert_int_equal(fake_record_count(WIRE_RUNTIME_CODE), 1);
+	code = fake_record_last(WIRE_RUNTIME_CODE);
 	assert_int_equal(code->code, CODE);
 	assert_int_equal(code->first_line, 7);
 	assert_int_equal(code->name.length, 3);
@@ -208,15 +211,15 @@ static void without_a_layout_there_are_no_frames(void **state _unused_)
 
 	take();
 	for (size_t i = 0; i < ARRAY_LENGTH(layouts); i++) {
-		scratch->python_layout = layouts[i];
+		scratch->runtime.layout = layouts[i];
 		python->walk.end = WIRE_RUNTIME_COMPLETE;
 		assert_int_equal(take()->num_frames, 0);
 		assert_int_equal(stack->end, WIRE_RUNTIME_UNREADABLE);
 		/* What an earlier walk found is no other thread's. */
 		assert_int_equal(python->walk.thread_state, 0);
 	}
-	scratch->python_layout = 2;
-	scratch->python_runtime = 0x10;
+	scratch->runtime.layout = 2;
+	scratch->runtime.state = 0x10;
 	assert_int_equal(take()->num_frames, 0);
 	assert_int_equal(stack->end, WIRE_RUNTIME_UNREADABLE);
 }
@@ -226,7 +229,7 @@ static void code_that_could_not_be_read_has_no_record(void **state _unused_)
 	put_word(&process, FRAMES + layout.frame_code, 0x10);
 	assert_int_equal(take()->num_frames, 2);
 	assert_int_equal(stack->frames[0].fingerprint, 0);
-	assert_int_equal(fake_record_count(WIRE_PYTHON_CODE), 1);
+	assert_int_equal(fake_record_count(WIRE_RUNTIME_CODE), 1);
 	assert_int_equal(send_python_code(0), CODE_UNREAD);
 	assert_int_equal(send_python_code(1), CODE_SENT);
 	assert_int_equal(send_python_code(-1), CODE_LOST);
@@ -243,9 +246,9 @@ static void each_code_of_a_stack_is_sent(void **state _unused_)
 			(struct wire_runtime_frame){.code = CODE, .fingerprint = 100 + i};
 	stack->num_frames = 2 * STEPS_AT_ONCE + 1;
 	assert_int_equal(send_python_codes(0), CODE_SENT);
-	assert_int_equal(fake_record_count(WIRE_PYTHON_CODE), STEPS_AT_ONCE);
+	assert_int_equal(fake_record_count(WIRE_RUNTIME_CODE), STEPS_AT_ONCE);
 	assert_int_equal(send_python_codes(2 * STEPS_AT_ONCE), CODE_SENT);
-	assert_int_equal(fake_record_count(WIRE_PYTHON_CODE), STEPS_AT_ONCE + 1);
+	assert_int_equal(fake_record_count(WIRE_RUNTIME_CODE), STEPS_AT_ONCE + 1);
 }
 
 static void a_full_ring_loses_the_stack(void **state _unused_)

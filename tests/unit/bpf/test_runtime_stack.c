@@ -34,6 +34,7 @@ static int set_up(void **state _unused_)
 	scratch->sample.generation = 3;
 	stack = get_per_cpu(&runtime_stacks);
 	stack->num_frames = 2;
+	stack->runtime = WIRE_RUNTIME_PERL;
 	stack->frames[0] = (struct wire_runtime_frame){.code = 0x1000, .fingerprint = 11};
 	stack->frames[1] = (struct wire_runtime_frame){.code = 0x2000, .fingerprint = 12};
 	num_reads = num_asked = is_unreadable = 0;
@@ -56,7 +57,7 @@ static int read_code(int number _unused_)
 
 static int send_code(int number)
 {
-	return send_runtime_code(number, &record, sizeof(record), WIRE_PYTHON_CODE, read_code);
+	return send_runtime_code(number, &record, sizeof(record), read_code);
 }
 
 /* Result for the outer frame. */
@@ -71,13 +72,14 @@ static void a_code_is_sent_once(void **state _unused_)
 	const struct wire_runtime_code *sent;
 
 	assert_int_equal(send_code(0), CODE_SENT);
-	sent = fake_record_last(WIRE_PYTHON_CODE);
+	sent = fake_record_last(WIRE_RUNTIME_CODE);
 	assert_int_equal(sent->pid, 50);
 	assert_int_equal(sent->generation, 3);
+	assert_int_equal(sent->runtime, WIRE_RUNTIME_PERL);
 	assert_int_equal(send_code(0), CODE_SENT);
 	assert_int_equal(num_reads, 1);
 	assert_int_equal(send_code(1), CODE_SENT);
-	assert_int_equal(fake_record_count(WIRE_PYTHON_CODE), 2);
+	assert_int_equal(fake_record_count(WIRE_RUNTIME_CODE), 2);
 }
 
 static void each_process_has_codes_of_its_own(void **state _unused_)
@@ -89,7 +91,7 @@ static void each_process_has_codes_of_its_own(void **state _unused_)
 	assert_int_equal(send_code(0), CODE_SENT);
 	stack->frames[0].fingerprint = 13;
 	assert_int_equal(send_code(0), CODE_SENT);
-	assert_int_equal(fake_record_count(WIRE_PYTHON_CODE), 4);
+	assert_int_equal(fake_record_count(WIRE_RUNTIME_CODE), 4);
 }
 
 static void an_unreadable_code_is_read_again(void **state _unused_)

@@ -638,17 +638,14 @@ static void a_process_that_is_not_published_runs_no_interpreter(void **state _un
 {
 	struct scratch *scratch = get_scratch();
 
-	scratch->python_layout = scratch->v8_layout = 1;
-	scratch->hotspot_layout = scratch->script_layout = 1;
+	scratch->runtime.layout = scratch->hotspot_layout = 1;
 	scratch->hotspot_state = HOTSPOT_BEGUN;
 	task.mm = &memory;
 	walks_by_table = true;
 	on_tick(&tick);
 	walks_by_table = false;
-	assert_int_equal(scratch->python_layout, 0);
-	assert_int_equal(scratch->v8_layout, 0);
+	assert_int_equal(scratch->runtime.layout, 0);
 	assert_int_equal(scratch->hotspot_layout, 0);
-	assert_int_equal(scratch->script_layout, 0);
 	assert_int_equal(scratch->hotspot_state, HOTSPOT_NOT_BEGUN);
 }
 

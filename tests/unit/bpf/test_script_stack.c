@@ -43,7 +43,7 @@ static struct task_struct task;
 static struct scratch *scratch;
 static struct script_scratch *script;
 static struct wire_runtime_stack *stack;
-static struct wire_script_layout layout;
+static struct wire_runtime_layout layout;
 
 static int set_up(void **state _unused_)
 {
@@ -51,17 +51,17 @@ static int set_up(void **state _unused_)
 	FAKE_PER_CPU(scratches);
 	FAKE_PER_CPU(script_scratches);
 	FAKE_PER_CPU(runtime_stacks);
-	FAKE_ARRAY(script_layouts, 2);
+	FAKE_ARRAY(runtime_layouts, 2);
 	FAKE_ARRAY(sent_runtime, 1);
 	FAKE_RINGS(rings);
 	memset(&process, 0, sizeof(process));
-	layout = (struct wire_script_layout){0};
+	layout = (struct wire_runtime_layout){0};
 	task = (struct task_struct){.thread.fsbase = THREAD_POINTER};
 	fake_kernel.task = &task;
 	fake_memory_add(MEMORY, process.memory, MEMORY_BYTES);
 	scratch = get_scratch();
-	scratch->script_layout = 2;
-	scratch->script_state = STATE;
+	scratch->runtime.layout = 2;
+	scratch->runtime.state = STATE;
 	scratch->sample.pid = 50;
 	script = get_per_cpu(&script_scratches);
 	stack = get_per_cpu(&runtime_stacks);
@@ -78,7 +78,7 @@ static void set_layout(void)
 {
 	uint32_t number = 1;
 
-	assert_int_equal(fake_map_update(fake_map_find(&script_layouts), &number, &layout), 0);
+	assert_int_equal(fake_map_update(fake_map_find(&runtime_layouts), &number, &layout), 0);
 }
 
 static void put_string(uint64_t string, const char *text)
@@ -215,8 +215,8 @@ static void each_call_of_php_is_a_frame(void **state _unused_)
 		}
 	}
 	/* Sent once. */
-	assert_int_equal(fake_record_count(WIRE_SCRIPT_FUNCTION), 1);
-	function = fake_record_last(WIRE_SCRIPT_FUNCTION);
+	assert_int_equal(fake_record_count(WIRE_RUNTIME_CODE), 1);
+	function = fake_record_last(WIRE_RUNTIME_CODE);
 	assert_int_equal(function->code, FUNCTION);
 	assert_int_equal(function->pid, 50);
 	assert_int_equal(function->fingerprint, stack->frames[0].fingerprint);
@@ -250,7 +250,7 @@ static void a_stack_without_frames_is_sent(void **state _unused_)
 	make_php(0);
 	assert_int_equal(take()->num_frames, 0);
 	assert_int_equal(stack->end, WIRE_RUNTIME_COMPLETE);
-	assert_int_equal(fake_record_count(WIRE_SCRIPT_FUNCTION), 0);
+	assert_int_equal(fake_record_count(WIRE_RUNTIME_CODE), 0);
 }
 
 static void a_method_of_ruby_has_the_line_of_its_registers(void **state _unused_)
@@ -265,7 +265,7 @@ static void a_method_of_ruby_has_the_line_of_its_registers(void **state _unused_
 	assert_int_equal(sent->num_frames, 1);
 	assert_int_equal(sent->frames[0].code, CODE);
 	assert_int_equal(sent->frames[0].position, 20);
-	function = fake_record_last(WIRE_SCRIPT_FUNCTION);
+	function = fake_record_last(WIRE_RUNTIME_CODE);
 	assert_int_equal(function->runtime, WIRE_RUNTIME_RUBY);
 	assert_int_equal(function->code, CODE);
 	assert_memory_equal(function->name_text, "sit", 4);
@@ -286,7 +286,7 @@ static void a_program_of_perl_is_one_frame(void **state _unused_)
 	assert_int_equal(sent->end, WIRE_RUNTIME_COMPLETE);
 	assert_int_equal(sent->num_frames, 1);
 	assert_int_equal(sent->frames[0].position, 30 | WIRE_RUNTIME_ENTRY_FRAME);
-	function = fake_record_last(WIRE_SCRIPT_FUNCTION);
+	function = fake_record_last(WIRE_RUNTIME_CODE);
 	assert_int_equal(function->runtime, WIRE_RUNTIME_PERL);
 	assert_int_equal(function->code_kind, WIRE_SCRIPT_CODE_FILE);
 	assert_int_equal(function->file.num_bytes, 13);
@@ -304,7 +304,7 @@ static void calls_without_a_frame_send_no_function(void **state _unused_)
 	assert_int_equal(sent->num_frames, 2);
 	assert_true(sent->frames[0].position & WIRE_SCRIPT_NO_FRAME);
 	assert_false(sent->frames[1].position & WIRE_SCRIPT_NO_FRAME);
-	assert_int_equal(fake_record_count(WIRE_SCRIPT_FUNCTION), 1);
+	assert_int_equal(fake_record_count(WIRE_RUNTIME_CODE), 1);
 	/* An operation on the thread's own stack was made by C. */
 	put_word(&process, INTERPRETER + PERL_INTERPRETER_OPERATION, STATEMENT);
 	put_word(&process, STATEMENT + PERL_OPERATION_FUNCTION, 0x500);
@@ -321,7 +321,7 @@ static void without_a_layout_there_are_no_frames(void **state _unused_)
 	take();
 	make_php(3);
 	assert_int_equal(take()->num_frames, 3);
-	scratch->script_layout = 0;
+	scratch->runtime.layout = 0;
 	assert_int_equal(take()->num_frames, 0);
 	assert_int_equal(stack->end, WIRE_RUNTIME_UNREADABLE);
 	assert_int_equal(stack->runtime, WIRE_RUNTIME_PHP);
@@ -329,7 +329,7 @@ static void without_a_layout_there_are_no_frames(void **state _unused_)
 	assert_int_equal(script->perl.num_frames, 0);
 	assert_int_equal(script->ruby.end, WIRE_RUNTIME_UNREADABLE);
 	assert_int_equal(script->perl.end, WIRE_RUNTIME_UNREADABLE);
-	scratch->script_layout = 3;
+	scratch->runtime.layout = 3;
 	assert_int_equal(take()->num_frames, 0);
 }
 
@@ -338,7 +338,7 @@ static void unreadable_memory_is_said(void **state _unused_)
 	static void (*const makers[])(void) = {make_ruby, make_perl};
 
 	make_php(1);
-	scratch->script_state = 0x10;
+	scratch->runtime.state = 0x10;
 	assert_int_equal(take()->end, WIRE_RUNTIME_UNREADABLE);
 	for (size_t i = 0; i < ARRAY_LENGTH(makers); i++) {
 		makers[i]();

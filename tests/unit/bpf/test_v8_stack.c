@@ -6,9 +6,7 @@
 #include "hotspot_stack.h"
 #include "v8_stack.h"
 #undef const
-#define v8_layouts known_layouts
 #include "v8_layouts.h"
-#undef v8_layouts
 /* clang-format on */
 
 #define PC       0x7f0000001000
@@ -55,7 +53,7 @@ static int set_up(void **state _unused_)
 	FAKE_PER_CPU(scratches);
 	FAKE_PER_CPU(v8_scratches);
 	FAKE_PER_CPU(runtime_stacks);
-	FAKE_ARRAY(v8_layouts, 1);
+	FAKE_ARRAY(runtime_layouts, 1);
 	FAKE_PER_CPU(hotspot_scratches);
 	FAKE_ARRAY(unwind_mappings, 1);
 	FAKE_ARRAY(sent_runtime, 1);
@@ -126,11 +124,11 @@ static void without_frame_setup_registers_hold_no_function(void **state _unused_
 
 static void a_walk_needs_a_layout(void **state _unused_)
 {
-	scratch->v8_layout = 0;
+	scratch->runtime.layout = 0;
 	assert_int_equal(begin_v8_walk(), -1);
-	scratch->v8_layout = 2;
+	scratch->runtime.layout = 2;
 	assert_int_equal(begin_v8_walk(), -1);
-	scratch->v8_layout = 1;
+	scratch->runtime.layout = 1;
 	v8->walk.num_frames = 5;
 	assert_int_equal(begin_v8_walk(), 0);
 	assert_int_equal(v8->walk.num_frames, 0);
@@ -144,18 +142,20 @@ static void put_pointer(uint64_t object, uint64_t offset, uint64_t to)
 
 static void put_map(uint64_t map, uint16_t type)
 {
-	put_number(&process, map + known_layouts[V8_13_6].map_type, type, sizeof(type));
+	put_number(&process, map + v8_layouts[V8_13_6].map_type, type, sizeof(type));
 }
 
 /* A function sit() at a position of a source, with a line for each 8 bytes, and so many levels that run it. */
 static void make_program(uint32_t position, uint32_t num_levels)
 {
+	struct wire_runtime_layout runtime_layout;
 	static struct wire_v8_layout layout;
 
-	layout = known_layouts[V8_13_6];
+	layout = v8_layouts[V8_13_6];
 	layout.wasm_marker = MARKER;
 	memset(&process, 0, sizeof(process));
-	fake_map_update(fake_map_find(&v8_layouts), &(uint32_t){0}, &layout);
+	runtime_layout = (struct wire_runtime_layout){.runtime = WIRE_RUNTIME_V8, .v8 = layout};
+	fake_map_update(fake_map_find(&runtime_layouts), &(uint32_t){0}, &runtime_layout);
 	put_map(SHARED_MAP, layout.shared_type);
 	put_map(SCOPE_MAP, layout.scope_type);
 	put_map(SCRIPT_MAP, layout.script_type);
@@ -179,7 +179,7 @@ static void make_program(uint32_t position, uint32_t num_levels)
 	for (uint32_t i = 0; i < SOURCE_BYTES; i++)
 		put_number(&process, SOURCE + layout.string_characters + i,
 			   i % LINE_BYTES == LINE_BYTES - 1 ? '\n' : 'x', 1);
-	scratch->v8_layout = 1;
+	scratch->runtime.layout = 1;
 	scratch->sample.pid = 50;
 	scratch->walk.num_frames = num_levels;
 	scratch->walk.end = WALK_COMPLETE;
@@ -200,7 +200,7 @@ static void make_program(uint32_t position, uint32_t num_levels)
 static const struct wire_v8_function *take_function(void)
 {
 	assert_true(take_v8_stack() != 0);
-	return fake_record_last(WIRE_V8_FUNCTION);
+	return fake_record_last(WIRE_RUNTIME_CODE);
 }
 
 /* Each level but the innermost, whose frame is not complete here. */
@@ -218,7 +218,7 @@ static void each_level_of_javascript_is_a_frame(void **state _unused_)
 			assert_int_equal(stack->frames[i - 1].position, i);
 		}
 	}
-	assert_int_equal(fake_record_count(WIRE_V8_FUNCTION), 1);
+	assert_int_equal(fake_record_count(WIRE_RUNTIME_CODE), 1);
 	make_program(0, 3);
 	scratch->walk.end = WALK_NO_TABLE;
 	assert_true(take_v8_stack() != 0);
@@ -276,7 +276,7 @@ static void a_function_has_its_name_and_line(void **state _unused_)
 		assert_memory_equal(function->file_text, "sit", 4);
 		assert_int_equal(function->source.words, 0);
 	}
-	assert_int_equal(fake_record_count(WIRE_V8_FUNCTION), ARRAY_LENGTH(positions));
+	assert_int_equal(fake_record_count(WIRE_RUNTIME_CODE), ARRAY_LENGTH(positions));
 	assert_int_equal(fake_record_count(WIRE_WAKEUP), 0);
 }
 
@@ -294,7 +294,7 @@ static void a_far_function_has_the_words_of_its_source(void **state _unused_)
 		uint64_t word;
 
 		read_memory(&process, &word, sizeof(word),
-			    SOURCE + known_layouts[V8_13_6].string_characters +
+			    SOURCE + v8_layouts[V8_13_6].string_characters +
 				    wire_v8_get_source_offset(SOURCE_BYTES, i));
 		hash = wire_v8_hash_source(hash, word);
 	}
@@ -308,7 +308,7 @@ static void a_source_that_is_unknown_has_no_words(void **state _unused_)
 	const struct wire_v8_function *function;
 
 	make_program(65537, 2);
-	put_word(&process, SCRIPT + known_layouts[V8_13_6].script_name - 8, 0);
+	put_word(&process, SCRIPT + v8_layouts[V8_13_6].script_name - 8, 0);
 	function = take_function();
 	assert_int_equal(function->line, 0);
 	assert_int_equal(function->source.words, 0);
@@ -322,7 +322,7 @@ static void a_name_that_does_not_end_has_more(void **state _unused_)
 
 	make_program(0, 2);
 	put_pointer(NAME, 0, THIN_MAP);
-	put_pointer(NAME, known_layouts[V8_13_6].thin_actual, NAME);
+	put_pointer(NAME, v8_layouts[V8_13_6].thin_actual, NAME);
 	function = take_function();
 	assert_int_equal(function->num_parts, 0);
 	assert_int_equal(function->has_more, 1);
@@ -337,7 +337,7 @@ static void functions_of_webassembly_are_not_sent(void **state _unused_)
 	assert_int_equal(stack->frames[0].fingerprint, WIRE_V8_WASM);
 	assert_int_equal(send_v8_function(0), CODE_SENT);
 	assert_int_equal(send_v8_function(-1), CODE_LOST);
-	assert_int_equal(fake_record_count(WIRE_V8_FUNCTION), 1);
+	assert_int_equal(fake_record_count(WIRE_RUNTIME_CODE), 1);
 }
 
 static void an_unreadable_function_is_asked_for_again(void **state _unused_)
@@ -347,7 +347,7 @@ static void an_unreadable_function_is_asked_for_again(void **state _unused_)
 	stack->frames[0].code = 0x11;
 	stack->frames[0].fingerprint = 5;
 	assert_int_equal(send_v8_function(0), CODE_UNREAD);
-	scratch->v8_layout = 0;
+	scratch->runtime.layout = 0;
 	assert_int_equal(take_v8_stack(), 0);
 }
 

@@ -115,14 +115,17 @@ static void the_total_of_frames_is_the_named_and_the_unnamed(_unused_ void **sta
 static void every_version_of_an_interpreter_has_its_counts(_unused_ void **state)
 {
 	struct account account = {
-		.ticks = {.runtimes = {{.kind = RUNTIME_V8, .major = 11, .minor = 3, .samples = 7},
-				       {.kind = RUNTIME_HOTSPOT,
+		.ticks = {.runtimes = {{.runtime = WIRE_RUNTIME_V8,
+					.major = 11,
+					.minor = 3,
+					.samples = 7},
+				       {.runtime = WIRE_RUNTIME_HOTSPOT,
 					.major = 17,
 					.processes = 2,
 					.samples = 30,
 					.fits = {[RUNTIME_FITS] = 29, [RUNTIME_OUTSIDE] = 1},
 					.may_lack_inlined = 5},
-				       {.kind = RUNTIME_NAMED + 1,
+				       {.runtime = (enum wire_runtime)NUM_WIRE_INTERPRETERS + 1,
 					.samples = 3,
 					.fits = {[RUNTIME_UNKNOWN] = 3}}},
 			  .num_runtimes = 3}};

@@ -57,8 +57,8 @@ static void java_that_is_known_needs_none(_unused_ void **state)
 	struct flat_row rows[] = {ROW("[anon]", "", 900), ROW("JavaMain", "libjvm.so", 1),
 				  ROW("node::Start", "node", 1)};
 	struct recorder_account ticks = {
-		.runtimes = {{.kind = RUNTIME_HOTSPOT, .major = 17, .samples = 9},
-			     {.kind = RUNTIME_V8, .major = 9, .minor = 1, .samples = 9}},
+		.runtimes = {{.runtime = WIRE_RUNTIME_HOTSPOT, .major = 17, .samples = 9},
+			     {.runtime = WIRE_RUNTIME_V8, .major = 9, .minor = 1, .samples = 9}},
 		.num_runtimes = 2};
 
 	ticks.runtimes[0].fits[RUNTIME_EARLY] = 9;
@@ -66,7 +66,7 @@ static void java_that_is_known_needs_none(_unused_ void **state)
 	assert_advice_with(&ticks, rows, ARRAY_LENGTH(rows), "", NODE_NAMES);
 	/* Of other versions there are some that are not known. */
 	ticks.num_runtimes = 3;
-	ticks.runtimes[2] = (struct runtime_counts){.kind = RUNTIME_HOTSPOT, .major = 8};
+	ticks.runtimes[2] = (struct runtime_counts){.runtime = WIRE_RUNTIME_HOTSPOT, .major = 8};
 	ticks.runtimes[2].fits[RUNTIME_UNKNOWN] = 1;
 	assert_advice_with(&ticks, rows, ARRAY_LENGTH(rows), JAVA_FRAME_POINTERS,
 			   JAVA_NAMES NODE_NAMES);
@@ -84,11 +84,11 @@ static void runtimes_that_are_known_by_name_have_one_as_well(_unused_ void **sta
 {
 	struct flat_row rows[] = {ROW("main", "x", 1), ROW("[memfd:vmem]", "[anon]", 900)};
 	struct flat_row named[] = {ROW("[memfd:vmem", "x", 9), ROW("lists:sort/1", "[jit]", 900)};
-	struct recorder_account ticks = {.num_runtimes = NUM_NAMED_RUNTIMES};
+	struct recorder_account ticks = {0};
 
-	for (unsigned int i = 0; i < NUM_NAMED_RUNTIMES; i++)
-		ticks.runtimes[i] =
-			(struct runtime_counts){.kind = RUNTIME_NAMED + i, .samples = 9};
+	for (enum wire_runtime i = NUM_WIRE_INTERPRETERS; i < NUM_WIRE_RUNTIMES; i++)
+		ticks.runtimes[ticks.num_runtimes++] =
+			(struct runtime_counts){.runtime = i, .samples = 9};
 	assert_advice_with(
 		&ticks, rows, ARRAY_LENGTH(rows), "",
 		"> .NET names its code with DOTNET_PerfMapEnabled=1 in its environment\n"

@@ -381,11 +381,15 @@ static void interpreters_have_their_versions_as_far_as_these_are_known(_unused_ 
 {
 	struct scene scene = make_scene();
 	struct runtime_counts runtimes[] = {
-		{.kind = RUNTIME_PYTHON, .major = 3, .minor = 11, .samples = 50},
-		{.kind = RUNTIME_HOTSPOT, .major = 17, .samples = 400},
-		{.kind = RUNTIME_HOTSPOT, .samples = 8},
-		{.kind = RUNTIME_V8, .major = 11, .minor = 3, .samples = 20, .may_lack_inlined = 3},
-		{.kind = RUNTIME_NAMED, .samples = 2100},
+		{.runtime = WIRE_RUNTIME_PYTHON, .major = 3, .minor = 11, .samples = 50},
+		{.runtime = WIRE_RUNTIME_HOTSPOT, .major = 17, .samples = 400},
+		{.runtime = WIRE_RUNTIME_HOTSPOT, .samples = 8},
+		{.runtime = WIRE_RUNTIME_V8,
+		 .major = 11,
+		 .minor = 3,
+		 .samples = 20,
+		 .may_lack_inlined = 3},
+		{.runtime = (enum wire_runtime)NUM_WIRE_INTERPRETERS, .samples = 2100},
 	};
 
 	runtimes[0].fits[RUNTIME_FITS] = 50;

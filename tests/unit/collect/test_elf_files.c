@@ -21,20 +21,19 @@ static void a_file_says_where_its_hotspot_describes_itself(void **state)
 	struct elf_files *files;
 	struct mapped_file mapped = {.fd = hotspot_file_open(&hotspot_file_whole)};
 	const struct mapped_file unknown = {.fd = -1};
-	const struct hotspot_build *build;
+	const struct runtime_build *build;
 
 	(void)state;
 	assert_int_equal(elf_files_new(geteuid(), &files), 0);
-	assert_null(elf_files_get_hotspot(files, &mapped));
+	assert_null(elf_files_get_runtime(files, &mapped));
 	assert_int_equal(ask(files, mapped.fd), -ENODATA);
-	build = elf_files_get_hotspot(files, &mapped);
+	build = elf_files_get_runtime(files, &mapped);
 	assert_non_null(build);
-	assert_int_equal(build->structs, 0x20020);
-	assert_int_equal(build->types, 0x20018);
-	assert_int_equal(build->int_constants, 0x20010);
-	assert_null(elf_files_get_v8(files, &mapped));
-	assert_null(elf_files_get_python(files, &mapped));
-	assert_null(elf_files_get_hotspot(files, &unknown));
+	assert_int_equal(build->runtime, WIRE_RUNTIME_HOTSPOT);
+	assert_int_equal(build->hotspot.structs, 0x20020);
+	assert_int_equal(build->hotspot.types, 0x20018);
+	assert_int_equal(build->hotspot.int_constants, 0x20010);
+	assert_null(elf_files_get_runtime(files, &unknown));
 	close(mapped.fd);
 	elf_files_free(files);
 }
@@ -51,10 +50,10 @@ static void another_file_with_its_descriptor_has_none(void **state)
 	fd = hotspot_file_open(&other);
 	assert_int_equal(elf_files_new(geteuid(), &files), 0);
 	assert_int_equal(ask(files, mapped.fd), -ENODATA);
-	assert_non_null(elf_files_get_hotspot(files, &mapped));
+	assert_non_null(elf_files_get_runtime(files, &mapped));
 	assert_int_equal(dup2(fd, mapped.fd), mapped.fd);
 	assert_int_equal(ask(files, mapped.fd), -ENODATA);
-	assert_null(elf_files_get_hotspot(files, &mapped));
+	assert_null(elf_files_get_runtime(files, &mapped));
 	close(fd);
 	close(mapped.fd);
 	elf_files_free(files);
@@ -68,18 +67,16 @@ static void a_file_has_a_runtime_that_is_known_by_name(void **state)
 	struct mapped_file mapped = {.fd = hotspot_file_open(&file)};
 	const struct mapped_file unknown = {.fd = -1};
 	int fd = hotspot_file_open(&hotspot_file_whole);
-	uint32_t number;
 
 	(void)state;
 	assert_int_equal(elf_files_new(geteuid(), &files), 0);
-	assert_int_equal(elf_files_find_named_runtime(files, &mapped, &number), -ENOENT);
+	assert_null(elf_files_get_runtime(files, &mapped));
 	assert_int_equal(ask(files, mapped.fd), -ENODATA);
-	assert_int_equal(elf_files_find_named_runtime(files, &unknown, &number), -ENOENT);
-	assert_int_equal(elf_files_find_named_runtime(files, &mapped, &number), 0);
-	assert_string_equal(named_runtime_get(number)->name, "BEAM");
+	assert_null(elf_files_get_runtime(files, &unknown));
+	assert_int_equal(elf_files_get_runtime(files, &mapped)->runtime, WIRE_RUNTIME_BEAM);
 	assert_int_equal(dup2(fd, mapped.fd), mapped.fd);
 	assert_int_equal(ask(files, mapped.fd), -ENODATA);
-	assert_int_equal(elf_files_find_named_runtime(files, &mapped, &number), -ENOENT);
+	assert_int_equal(elf_files_get_runtime(files, &mapped)->runtime, WIRE_RUNTIME_HOTSPOT);
 	close(fd);
 	close(mapped.fd);
 	elf_files_free(files);
@@ -92,7 +89,6 @@ static void a_descriptor_above_all_others_has_no_facts(void **state)
 	int fd = hotspot_file_open(&hotspot_file_whole);
 	struct mapped_file mapped = {.fd = fcntl(fd, F_DUPFD_CLOEXEC, 40)};
 	const struct objfile_layout *layout;
-	uint32_t number;
 
 	(void)state;
 	assert_int_equal(elf_files_new(geteuid(), &files), 0);
@@ -103,14 +99,10 @@ static void a_descriptor_above_all_others_has_no_facts(void **state)
 	       (files->facts.capacity - files->facts.length) * sizeof(*files->facts.items));
 	assert_int_equal(elf_files_get_layout(files, &mapped, &layout), 0);
 	assert_true(layout->segments.length > 0);
-	assert_non_null(elf_files_get_hotspot(files, &mapped));
+	assert_non_null(elf_files_get_runtime(files, &mapped));
 	close(mapped.fd++);
 	assert_int_equal(elf_files_get_layout(files, &mapped, &layout), -ENOENT);
-	assert_null(elf_files_get_hotspot(files, &mapped));
-	assert_null(elf_files_get_v8(files, &mapped));
-	assert_null(elf_files_get_python(files, &mapped));
-	assert_null(elf_files_get_script(files, &mapped));
-	assert_int_equal(elf_files_find_named_runtime(files, &mapped, &number), -ENOENT);
+	assert_null(elf_files_get_runtime(files, &mapped));
 	elf_files_free(files);
 	close(fd);
 }
@@ -136,7 +128,7 @@ static void a_file_that_lacked_memory_can_be_read_again(void **state)
 		assert_int_equal(ask(files, mapped.fd), -ENODATA);
 		assert_int_equal(elf_files_get_layout(files, &mapped, &layout), 0);
 		assert_int_equal(layout->segments.length, 1);
-		assert_non_null(elf_files_get_hotspot(files, &mapped));
+		assert_non_null(elf_files_get_runtime(files, &mapped));
 		elf_files_free(files);
 		if (!is_short)
 			break;

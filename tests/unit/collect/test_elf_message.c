@@ -20,7 +20,10 @@ static void be(enum elf_request_kind kind)
 {
 	memset(&answer, 0, sizeof(answer));
 	answer.kind = kind;
-	if (kind == ELF_FIND_PROBE) {
+	if (kind == ELF_IDENTIFY) {
+		answer.identity.has_runtime = 1;
+		answer.identity.runtime.support = SUPPORT_UNKNOWN_BUILD;
+	} else if (kind == ELF_FIND_PROBE) {
 		answer.probe.num_points = 1;
 		answer.probe.points[0].argument = (struct probe_argument){
 			.source = ARGUMENT_REGISTER, .bytes = 8, .index = ARGUMENT_NO_REGISTER};
@@ -97,10 +100,8 @@ static void numbers_of_an_identity_are_bounded(void **state _unused_)
 	} bounds[] = {
 		{&answer.identity.num_segments, ELF_MAX_SEGMENTS},
 		{&answer.identity.build_id_size, BUILD_ID_SIZE_MAX},
-		{&answer.identity.python.num_eval_parts, EVALUATION_MAX_PARTS},
-		{&answer.identity.script.num_eval_parts, EVALUATION_MAX_PARTS},
-		{&answer.identity.script.num_pushes, SCRIPT_MAX_PUSHES},
-		{&answer.identity.named_runtime, NUM_NAMED_RUNTIMES - 1},
+		{&answer.identity.runtime.num_eval_parts, EVALUATION_MAX_PARTS},
+		{&answer.identity.runtime.num_pushes, EVALUATION_MAX_PUSHES},
 	};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(bounds); i++) {
@@ -142,16 +143,16 @@ static void points_and_functions_are_bounded(void **state _unused_)
 static void flags_are_zero_or_one(void **state _unused_)
 {
 	static const size_t flags[] = {
-		offsetof(struct elf_answer, identity.v8.wasm.is_known),
-		offsetof(struct elf_answer, identity.v8.code.is_shared_wrapped),
-		offsetof(struct elf_answer, identity.v8.code.is_known),
+		offsetof(struct elf_answer, identity.runtime.wasm.is_known),
+		offsetof(struct elf_answer, identity.runtime.code.is_shared_wrapped),
+		offsetof(struct elf_answer, identity.runtime.code.is_known),
 		offsetof(struct elf_answer, allocator.functions[0].jumps_in_mimalloc),
 	};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(flags); i++) {
 		be(i < 3 ? ELF_IDENTIFY : ELF_FIND_ALLOCATOR);
 		if (i < 3)
-			answer.identity.v8.code = (struct v8_code_layout){
+			answer.identity.runtime.code = (struct v8_code_layout){
 				.exits = 4, .first_deopt = 7, .exit_bytes = 4};
 		for (unsigned int value = 0; value < 256; value++) {
 			((unsigned char *)&answer)[flags[i]] = (unsigned char)value;

@@ -397,12 +397,13 @@ static void an_answer_stays_in_its_bounds(void **state _unused_)
 	assert_false(elf_answer_is_valid(&answer, sizeof(answer), ELF_IDENTIFY));
 
 	answer.identity.num_segments = 2;
-	answer.identity.v8.code = (struct v8_code_layout){
+	answer.identity.has_runtime = 1;
+	answer.identity.runtime.code = (struct v8_code_layout){
 		.is_known = true, .exits = 4, .first_deopt = 7, .exit_bytes = 4};
 	assert_true(elf_answer_is_valid(&answer, size, ELF_IDENTIFY));
-	answer.identity.v8.code.first_deopt = 6;
+	answer.identity.runtime.code.first_deopt = 6;
 	assert_false(elf_answer_is_valid(&answer, size, ELF_IDENTIFY));
-	answer.identity.v8.code.is_known = false;
+	answer.identity.runtime.code.is_known = false;
 	assert_true(elf_answer_is_valid(&answer, size, ELF_IDENTIFY));
 
 	answer = (struct elf_answer){.kind = ELF_PROVE_CALL, .proof = CALL_DISPROVEN};

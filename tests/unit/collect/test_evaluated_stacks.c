@@ -39,6 +39,8 @@ struct scene {
 	struct file_table *files;
 	struct elf_files *elf_files;
 	struct process_table *processes;
+	struct runtime_sources sources;
+	struct runtime_context context;
 	struct evaluated_runtime runtime;
 	struct runtime_sample source;
 	struct runtime_level levels[RUNTIME_MAX_LEVELS];
@@ -46,27 +48,29 @@ struct scene {
 	enum runtime_fit fit;
 };
 
-static const struct evaluation_part *find_parts(const void *context, const struct mapped_file *file,
-						unsigned int *ret_num)
-{
-	static const struct evaluation_part parts[] = {
-		{.start = TEXT_ADDRESS + 0x100, .end = TEXT_ADDRESS + 0x200},
-		{.start = TEXT_ADDRESS + 0x200, .end = TEXT_ADDRESS + 0x300, .is_inner = true},
-		{.start = TEXT_ADDRESS + 0x400, .end = TEXT_ADDRESS + 0x500, .goes_on = true},
-	};
+/* Of the file. */
+static struct runtime_build build;
 
-	(void)context;
-	(void)file;
-	*ret_num = ARRAY_LENGTH(parts);
-	return parts;
+const struct runtime_build *runtime_sources_get_build(
+	const struct runtime_sources *sources _unused_, uint32_t file)
+{
+	assert_int_not_equal(file, FILE_NONE);
+	return &build;
 }
 
-static bool is_unwritten(const void *context, const struct mapped_file *file, uint64_t elf_address)
-{
-	(void)context;
-	(void)file;
-	return elf_address == TEXT_ADDRESS + 0x310;
-}
+static const struct runtime_build known_build = {
+	.runtime = WIRE_RUNTIME_RUBY,
+	.support = SUPPORT_KNOWN,
+	.num_eval_parts = 3,
+	.eval_parts = {{.start = TEXT_ADDRESS + 0x100, .end = TEXT_ADDRESS + 0x200},
+		       {.start = TEXT_ADDRESS + 0x200, .end = TEXT_ADDRESS + 0x300, .is_inner = 1},
+		       {.start = TEXT_ADDRESS + 0x400, .end = TEXT_ADDRESS + 0x500, .goes_on = 1}},
+	.num_pushes = 2,
+	.pushes = {{.start = TEXT_ADDRESS + 0x800, .end = TEXT_ADDRESS + 0x810},
+		   {.start = TEXT_ADDRESS + 0x310, .end = TEXT_ADDRESS + 0x314},
+		   {.start = TEXT_ADDRESS + 0x10,
+		    .end = TEXT_ADDRESS + 0x20}}, /* not one of them */
+};
 
 /* A frame's location is its code. */
 static int locate(void *context, const struct runtime_sample *source,
@@ -125,14 +129,16 @@ static struct scene *scene_new(void)
 					    &process, &is_in_exec),
 			 0);
 	scene->source = (struct runtime_sample){.process = process, .is_whole = true};
+	build = known_build;
+	scene->sources =
+		(struct runtime_sources){.files = scene->files, .elf_files = scene->elf_files};
+	scene->context = (struct runtime_context){.sources = &scene->sources,
+						  .shown = RUNTIME_FRAMES_MANAGED};
 	scene->runtime = (struct evaluated_runtime){
-		.files = scene->files,
-		.elf_files = scene->elf_files,
-		.shown = RUNTIME_FRAMES_MANAGED,
+		.context = &scene->context,
+		.runtime = WIRE_RUNTIME_RUBY,
 		.has_one_thread = true,
 		.has_frame_before_call = true,
-		.find_parts = find_parts,
-		.is_unwritten = is_unwritten,
 		.locate = locate,
 	};
 	return scene;
@@ -146,16 +152,28 @@ static void scene_free(struct scene *scene)
 	free(scene);
 }
 
+static int splice_list(struct scene *scene, const struct runtime_frame_list *list,
+		       const uint64_t *pcs, uint32_t num_pcs)
+{
+	struct runtime_splice splice = {.source = &scene->source,
+					.frames = *list,
+					.pcs = pcs,
+					.num_pcs = num_pcs,
+					.levels = scene->levels};
+	int err = evaluated_stacks_splice(&scene->runtime, &splice);
+
+	scene->num_levels = splice.num_levels;
+	scene->fit = splice.verdict.fit;
+	return err;
+}
+
 static void splice(struct scene *scene, const struct wire_runtime_frame *frames, uint32_t length,
 		   const uint64_t *pcs, uint32_t num_pcs)
 {
 	const struct runtime_frame_list list = {
 		.items = frames, .length = length, .end = WIRE_RUNTIME_COMPLETE, .have_come = true};
 
-	assert_int_equal(evaluated_stacks_splice(&scene->runtime, &scene->source, &list, pcs,
-						 num_pcs, scene->levels, &scene->num_levels,
-						 &scene->fit),
-			 0);
+	assert_int_equal(splice_list(scene, &list, pcs, num_pcs), 0);
 }
 
 static void expect_levels(const struct scene *scene, const struct runtime_level *levels,
@@ -473,18 +491,36 @@ static void a_frame_that_lacks_memory_is_an_error(void **state _unused_)
 	uint64_t failing;
 
 	scene->runtime.locate = locate_without_memory;
-	scene->runtime.context = &failing;
+	scene->runtime.stacks = &failing;
 	for (failing = 1; failing <= 5; failing++)
-		assert_int_equal(evaluated_stacks_splice(&scene->runtime, &scene->source, &list,
-							 pcs, ARRAY_LENGTH(pcs), scene->levels,
-							 &scene->num_levels, &scene->fit),
+		assert_int_equal(splice_list(scene, &list, pcs, ARRAY_LENGTH(pcs)),
 				 failing <= 4 ? -ENOMEM : 0);
+	scene_free(scene);
+}
+
+/* Of another interpreter, or of a build that is not known, no function evaluates frames. */
+static void only_a_known_build_evaluates_frames(void **state _unused_)
+{
+	static const uint64_t pcs[] = {EVALUATION, OTHER};
+	static const struct wire_runtime_frame frames[] = {{1, 1, ENTRY}};
+	struct scene *scene = scene_new();
+
+	splice(scene, frames, 1, pcs, ARRAY_LENGTH(pcs));
+	assert_int_equal(scene->fit, RUNTIME_FITS);
+	build.support = SUPPORT_UNKNOWN_BUILD;
+	splice(scene, frames, 1, pcs, ARRAY_LENGTH(pcs));
+	assert_int_equal(scene->fit, RUNTIME_OUTSIDE);
+	build = known_build;
+	build.runtime = WIRE_RUNTIME_PERL;
+	splice(scene, frames, 1, pcs, ARRAY_LENGTH(pcs));
+	assert_int_equal(scene->fit, RUNTIME_OUTSIDE);
 	scene_free(scene);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(only_a_known_build_evaluates_frames),
 		cmocka_unit_test(a_frame_that_lacks_memory_is_an_error),
 		cmocka_unit_test(frames_come_in_the_place_of_the_calls_that_evaluate_them),
 		cmocka_unit_test(what_evaluates_the_innermost_frame_is_left_out),

@@ -75,7 +75,8 @@ int hotspot_method_read(const struct hotspot_layout *layout _unused_,
 			struct wire_hotspot_method *ret)
 {
 	num_methods_read++;
-	*ret = (struct wire_hotspot_method){.type = WIRE_HOTSPOT_METHOD};
+	*ret = (struct wire_hotspot_method){.type = WIRE_RUNTIME_CODE,
+					    .runtime = WIRE_RUNTIME_HOTSPOT};
 	return method_error;
 }
 

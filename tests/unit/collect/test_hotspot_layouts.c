@@ -85,7 +85,7 @@ int hotspot_read_layout(const struct hotspot_build *asked, uint64_t bias,
 	assert_non_null(memory->read);
 	if (error)
 		return error;
-	*ret = (struct hotspot_layout){.support = HOTSPOT_KNOWN, .major = major};
+	*ret = (struct hotspot_layout){.support = SUPPORT_KNOWN, .major = major};
 	return 0;
 }
 
@@ -150,7 +150,7 @@ static void memory_is_asked_until_it_says_something_and_not_again(void **state)
 	now_ns += NS_PER_SECOND;
 	error = 0;
 	assert_int_equal(ask(*state, HOTSPOT, &layout), HOTSPOT_READ);
-	assert_int_equal(layout->support, HOTSPOT_KNOWN);
+	assert_int_equal(layout->support, SUPPORT_KNOWN);
 	assert_int_equal(layout->major, 17);
 	assert_int_equal(num_reads, 3);
 	now_ns += NS_PER_SECOND;

@@ -1,5 +1,5 @@
 /* Methods of Java in the place of the levels of a native stack. */
-#include "collect/runtimes/hotspot_stacks.h"
+#include "collect/runtimes/runtime_ops.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -73,7 +73,8 @@ const struct hotspot_method *hotspot_inlines_get_method(struct hotspot_inlines *
 {
 	struct hotspot_methods *methods = (struct hotspot_methods *)inlines;
 	struct wire_hotspot_method record = {
-		.type = WIRE_HOTSPOT_METHOD,
+		.type = WIRE_RUNTIME_CODE,
+		.runtime = WIRE_RUNTIME_HOTSPOT,
 		.pid = code->pid,
 		.generation = code->generation,
 		.code = method,
@@ -96,7 +97,8 @@ const struct hotspot_method *hotspot_inlines_get_method(struct hotspot_inlines *
 struct scene {
 	struct profile *profile;
 	struct hotspot_layouts *hotspots;
-	struct hotspot_stacks *stacks;
+	struct runtime_sources sources;
+	void *stacks;
 	struct process_image image;
 	struct runtime_sample source;
 	uint64_t pcs[WIRE_MAX_FRAMES];
@@ -117,7 +119,11 @@ static struct scene *scene_new(enum runtime_frames shown)
 	assert_non_null(scene->profile);
 	scene->hotspots = hotspot_layouts_new(NULL, NULL); /* it has no mappings */
 	assert_non_null(scene->hotspots);
-	scene->stacks = hotspot_stacks_new(scene->profile, scene->hotspots, shown);
+	scene->sources.hotspots = scene->hotspots;
+	scene->stacks = hotspot_stack_ops.create(
+		&(struct runtime_context){
+			.profile = scene->profile, .sources = &scene->sources, .shown = shown},
+		WIRE_RUNTIME_HOTSPOT);
 	assert_non_null(scene->stacks);
 	scene->image.process.pid = PID;
 	scene->source = (struct runtime_sample){
@@ -127,7 +133,7 @@ static struct scene *scene_new(enum runtime_frames shown)
 
 static void scene_free(struct scene *scene)
 {
-	hotspot_stacks_free(scene->stacks);
+	hotspot_stack_ops.free(scene->stacks);
 	hotspot_layouts_free(scene->hotspots);
 	profile_free(scene->profile);
 	free(scene);
@@ -139,7 +145,8 @@ static void add_method(struct scene *scene, uint64_t code, const char *class_nam
 {
 	static const wire_u8 lines[] = {0 << 3 | 7, 5 << 3 | 2, 0};
 	struct wire_hotspot_method record = {
-		.type = WIRE_HOTSPOT_METHOD,
+		.type = WIRE_RUNTIME_CODE,
+		.runtime = WIRE_RUNTIME_HOTSPOT,
 		.pid = PID,
 		.generation = GENERATION,
 		.code = code,
@@ -154,7 +161,7 @@ static void add_method(struct scene *scene, uint64_t code, const char *class_nam
 	put_text(&record.name, record.name_text, name);
 	put_text(&record.file, record.file_text, file);
 	memcpy(record.lines, lines, sizeof(lines));
-	assert_int_equal(hotspot_stacks_add_method(scene->stacks, &record), 0);
+	assert_int_equal(hotspot_stack_ops.add_code(scene->stacks, &record), 0);
 }
 
 static struct wire_runtime_frame compiled(uint32_t level)
@@ -175,16 +182,28 @@ static void add_methods(struct scene *scene)
 	add_method(scene, INTERPRETED, "Main", "run", "Main.java");
 }
 
+static void splice_list(struct scene *scene, const struct runtime_frame_list *list,
+			uint32_t num_pcs)
+{
+	struct runtime_splice splice = {.source = &scene->source,
+					.frames = *list,
+					.pcs = scene->pcs,
+					.num_pcs = num_pcs,
+					.levels = scene->levels};
+
+	assert_int_equal(hotspot_stack_ops.splice(scene->stacks, &splice), 0);
+	scene->num_levels = splice.num_levels;
+	scene->verdict = splice.verdict;
+}
+
 static void splice(struct scene *scene, const struct wire_runtime_frame *frames, uint32_t length,
 		   enum wire_runtime_end end, uint32_t num_pcs)
 {
-	const struct runtime_frame_list list = {
-		.items = frames, .length = length, .end = (uint8_t)end, .have_come = true};
-
-	assert_int_equal(hotspot_stacks_splice(scene->stacks, &scene->source, &list, scene->pcs,
-					       num_pcs, scene->levels, &scene->num_levels,
-					       &scene->verdict),
-			 0);
+	splice_list(
+		scene,
+		&(struct runtime_frame_list){
+			.items = frames, .length = length, .end = (uint8_t)end, .have_come = true},
+		num_pcs);
 }
 
 static void expect_native(const struct scene *scene, uint32_t level, uint32_t pc)
@@ -425,11 +444,7 @@ static void it_is_said_what_became_of_them(void **state _unused_)
 		if (cases[i].have_come)
 			splice(scene, frames, cases[i].length, cases[i].end, 2);
 		else
-			assert_int_equal(hotspot_stacks_splice(scene->stacks, &scene->source,
-							       &nothing, scene->pcs, 2,
-							       scene->levels, &scene->num_levels,
-							       &scene->verdict),
-					 0);
+			splice_list(scene, &nothing, 2);
 		assert_int_equal(scene->verdict.fit, cases[i].fit);
 		assert_int_equal(scene->num_levels, 2);
 		expect_native(scene, 0, 0);

@@ -5,25 +5,18 @@
 #include "collect/elf/elf_files.h"
 #include "collect/tables/table_builder.h"
 
-const struct python_build *get_python_of_test(const struct elf_files *files,
-					      const struct mapped_file *mapped);
-const struct v8_build *get_v8_of_test(const struct elf_files *files,
-				      const struct mapped_file *mapped);
-const struct script_build *get_script_of_test(const struct elf_files *files,
+const struct runtime_build *get_build_of_test(const struct elf_files *files,
 					      const struct mapped_file *mapped);
 int get_layout_of_test(const struct elf_files *files, const struct mapped_file *mapped,
 		       const struct objfile_layout **ret);
 int builder_of_test(const struct table_builder_opts *opts, struct table_builder **ret);
 
-#define elf_files_get_python get_python_of_test
-#define elf_files_get_v8     get_v8_of_test
-#define elf_files_get_script get_script_of_test
-#define elf_files_get_layout get_layout_of_test
-#define table_builder_new    builder_of_test
+#define elf_files_get_runtime get_build_of_test
+#define elf_files_get_layout  get_layout_of_test
+#define table_builder_new     builder_of_test
+#include "collect/runtimes/process_runtime.c"
 #include "collect/tables/publisher.c"
-#undef elf_files_get_python
-#undef elf_files_get_v8
-#undef elf_files_get_script
+#undef elf_files_get_runtime
 #undef elf_files_get_layout
 #undef table_builder_new
 
@@ -43,38 +36,23 @@ int builder_of_test(const struct table_builder_opts *opts, struct table_builder 
 
 #define PROCESSES_FD 1000 /* no descriptors of ours */
 #define LAYOUTS_FD   1001
-#define PYTHON_FD    1002
-#define V8_FD        1003
-#define SCRIPT_FD    1004
-#define NUM_PIDS     (WIRE_MAX_HOTSPOT_LAYOUTS + 32)
+#define NUM_PIDS     (WIRE_MAX_LAYOUTS_EACH + 32)
 #define FIRST_PID    20 /* of many */
 #define BIAS         0x7f0000000000ull
 
 static struct unwind_process published[NUM_PIDS]; /* by pid, where there is one */
 static bool is_published[NUM_PIDS];
-static unsigned int num_layouts; /* of HotSpot, that were published */
-static unsigned int num_python_layouts;
-static unsigned int num_v8_layouts;
-static unsigned int num_script_layouts;
+static unsigned int num_layouts; /* that were published */
+static struct wire_runtime_layout last_layout;
 
 int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags _unused_)
 {
 	uint32_t pid = *(const uint32_t *)key;
 
-	if (fd == PYTHON_FD) {
-		num_python_layouts++;
-		return 0;
-	}
-	if (fd == V8_FD) {
-		num_v8_layouts++;
-		return 0;
-	}
-	if (fd == SCRIPT_FD) {
-		num_script_layouts++;
-		return 0;
-	}
 	if (fd == LAYOUTS_FD) {
+		assert_int_equal(pid, num_layouts);
 		num_layouts++;
+		memcpy(&last_layout, value, sizeof(last_layout));
 		return 0;
 	}
 	assert_int_equal(fd, PROCESSES_FD);
@@ -140,34 +118,20 @@ static uint32_t
 
 static pid_t unread_pid; /* 0: none; of its files none says anything either */
 
-/* All files that are open have it in them. */
-static const struct python_build *python;
-static const struct v8_build *v8;
-static const struct script_build *script;
+/* All open files contain it; NULL: none. */
+static const struct runtime_build *build;
 static int layout_error; /* of any file; 0: it is read */
 
-const struct v8_build *get_v8_of_test(const struct elf_files *files _unused_,
-				      const struct mapped_file *mapped)
-{
-	return mapped->fd >= 0 ? v8 : NULL;
-}
-
-const struct script_build *get_script_of_test(const struct elf_files *files _unused_,
+const struct runtime_build *get_build_of_test(const struct elf_files *files _unused_,
 					      const struct mapped_file *mapped)
 {
-	return mapped->fd >= 0 ? script : NULL;
+	return mapped->fd >= 0 ? build : NULL;
 }
 
 int get_layout_of_test(const struct elf_files *files, const struct mapped_file *mapped,
 		       const struct objfile_layout **ret)
 {
 	return layout_error ? layout_error : elf_files_get_layout(files, mapped, ret);
-}
-
-const struct python_build *get_python_of_test(const struct elf_files *files _unused_,
-					      const struct mapped_file *mapped)
-{
-	return mapped->fd >= 0 ? python : NULL;
 }
 
 static struct hotspot_layouts *known_hotspots;
@@ -198,7 +162,7 @@ enum hotspot_presence hotspot_layouts_read(struct hotspot_layouts *hotspots,
 		return HOTSPOT_ABSENT;
 	if (mapping->file < silent_files || (pid_t)process->pid == unread_pid)
 		return HOTSPOT_UNREAD;
-	*layout = (struct hotspot_layout){.support = HOTSPOT_KNOWN, .major = 17};
+	*layout = (struct hotspot_layout){.support = SUPPORT_KNOWN, .major = 17};
 	layout->wire.heaps = is_of_each ? process->pid : 1;
 	*ret = layout;
 	*ret_bias = BIAS;
@@ -209,6 +173,7 @@ struct scene {
 	struct fixture *fixture;
 	struct elf_files *elf_files;
 	struct hotspot_layouts *hotspots;
+	struct runtime_sources sources;
 	struct unwind_maps maps;
 	struct publisher *publisher;
 };
@@ -230,10 +195,8 @@ static int set_up_with(void **state, const struct unwind_table_opts *opts)
 	assert_int_equal(set_up(&fixture), 0);
 	scene->fixture = fixture;
 	memset(is_published, 0, sizeof(is_published));
-	num_layouts = num_python_layouts = num_v8_layouts = num_script_layouts = 0;
-	python = NULL;
-	v8 = NULL;
-	script = NULL;
+	num_layouts = 0;
+	build = NULL;
 	layout_error = 0;
 	unread_pid = 0;
 	presence = HOTSPOT_ABSENT;
@@ -245,16 +208,17 @@ static int set_up_with(void **state, const struct unwind_table_opts *opts)
 		.mappings_fd = make_map(sizeof(struct unwind_mapping) * UNWIND_MAX_MAPPINGS),
 		.shards_fd = -1, /* no file has a table */
 		.processes_fd = PROCESSES_FD,
-		.hotspot_layouts_fd = LAYOUTS_FD,
-		.python_layouts_fd = PYTHON_FD,
-		.v8_layouts_fd = V8_FD,
-		.script_layouts_fd = SCRIPT_FD,
+		.layouts_fd = LAYOUTS_FD,
 	};
 	assert_int_equal(elf_files_new(0, &scene->elf_files), 0);
 	scene->hotspots = hotspot_layouts_new(scene->fixture->files, scene->elf_files);
 	assert_non_null(scene->hotspots);
-	assert_int_equal(publisher_new(&scene->maps, scene->fixture->files, scene->elf_files,
-				       scene->hotspots, scene->fixture->table, opts,
+	scene->sources = (struct runtime_sources){
+		.files = scene->fixture->files,
+		.elf_files = scene->elf_files,
+		.hotspots = scene->hotspots,
+	};
+	assert_int_equal(publisher_new(&scene->maps, &scene->sources, scene->fixture->table, opts,
 				       &scene->publisher),
 			 0);
 	*state = scene;
@@ -520,7 +484,7 @@ static void what_processes_say_of_hotspot_is_published_apart(void **state)
 static void processes_whose_hotspot_finds_no_room_are_counted(void **state)
 {
 	struct scene *scene = *state;
-	pid_t last = FIRST_PID + WIRE_MAX_HOTSPOT_LAYOUTS;
+	pid_t last = FIRST_PID + WIRE_MAX_LAYOUTS_EACH;
 
 	is_of_each = true;
 	presence = HOTSPOT_UNREAD;
@@ -528,8 +492,8 @@ static void processes_whose_hotspot_finds_no_room_are_counted(void **state)
 		add_java(scene, pid);
 	presence = HOTSPOT_READ;
 	assert_int_equal(publisher_update(scene->publisher), 0);
-	assert_int_equal(num_layouts, WIRE_MAX_HOTSPOT_LAYOUTS);
-	assert_int_equal(published[last - 1].hotspot_layout, WIRE_MAX_HOTSPOT_LAYOUTS);
+	assert_int_equal(num_layouts, WIRE_MAX_LAYOUTS_EACH);
+	assert_int_equal(published[last - 1].hotspot_layout, WIRE_MAX_LAYOUTS_EACH);
 	assert_int_equal(published[last].hotspot_layout, 0);
 	assert_int_equal(count_dropped(scene), 1);
 	/* However often it changes. */
@@ -621,45 +585,16 @@ static void short_memory_is_an_error_where_hotspot_says_nothing_yet(void **state
 	assert_true(num_before > 1);
 }
 
-/* Its state is where the file says, as far from there as the file is from its addresses. */
-static void python_is_published_once_for_each_file(void **state)
-{
-	struct scene *scene = *state;
-	const struct python_build build = {.support = PYTHON_KNOWN, .runtime = TEXT + 0x50};
-	const struct objfile_layout *layout;
-	uint64_t bias;
-
-	python = &build;
-	on_fork(scene->fixture, 100, PID, 1);
-	map_program(scene, PID);
-	assert_int_equal(elf_files_get_layout(scene->elf_files,
-					      file_table_get(scene->fixture->files, 0), &layout),
-			 0);
-	/* The mapping has the file from its first byte on. */
-	bias = TEXT + layout->segments.items[0].file_offset - layout->segments.items[0].elf_address;
-	assert_true(bias > 0);
-	assert_int_equal(publisher_update(scene->publisher), 0);
-	assert_int_equal(published[PID].python_layout, 1);
-	assert_int_equal(published[PID].python_runtime, build.runtime + bias);
-	is_published[PID] = false;
-	on_mmap(scene->fixture, 102, PID, 0x7000000, 0x7001000, "//anon");
-	assert_int_equal(publisher_update(scene->publisher), 0);
-	assert_true(is_published[PID]);
-	assert_int_equal(published[PID].python_layout, 1);
-	assert_int_equal(published[PID].python_runtime, build.runtime + bias);
-	assert_int_equal(num_python_layouts, 1);
-}
-
 static void assert_options(const struct unwind_table_opts *opts, bool has_python, bool goes_by_fp)
 {
-	const struct python_build build = {.support = PYTHON_KNOWN, .runtime = TEXT + 0x50};
+	const struct runtime_build known = {.support = SUPPORT_KNOWN, .state = TEXT + 0x50};
 	struct unwind_mapping mapping;
 	struct scene *scene;
 	void *state;
 
 	assert_int_equal(set_up_with(&state, opts), 0);
 	scene = state;
-	python = &build;
+	build = &known;
 	on_fork(scene->fixture, 100, PID, 1);
 	map_program(scene, PID);
 	on_mmap(scene->fixture, 102, PID, 0x7000000, 0x7001000, "//anon");
@@ -668,7 +603,7 @@ static void assert_options(const struct unwind_table_opts *opts, bool has_python
 	mapping = get_mapping(scene, PID, 1);
 	assert_int_equal(mapping.start, 0x7000000);
 	assert_int_equal((mapping.flags & UNWIND_MAPPING_HAS_NO_CFI) != 0, goes_by_fp);
-	assert_int_equal(published[PID].python_layout != 0, has_python);
+	assert_int_equal(published[PID].runtime.layout != 0, has_python);
 	(void)tear_down_scene(&state);
 }
 
@@ -679,8 +614,7 @@ static void maps_that_cannot_be_mapped_are_an_error(void **state)
 	struct publisher *made = NULL;
 
 	maps.mappings_fd = -1;
-	assert_int_equal(publisher_new(&maps, scene->fixture->files, scene->elf_files,
-				       scene->hotspots, scene->fixture->table,
+	assert_int_equal(publisher_new(&maps, &scene->sources, scene->fixture->table,
 				       &(struct unwind_table_opts){.no_cache = true}, &made),
 			 -EBADF);
 	assert_null(made);
@@ -689,8 +623,7 @@ static void maps_that_cannot_be_mapped_are_an_error(void **state)
 static int make_publisher(struct scene *scene, const struct unwind_table_opts *opts)
 {
 	struct publisher *made = NULL;
-	int err = publisher_new(&scene->maps, scene->fixture->files, scene->elf_files,
-				scene->hotspots, scene->fixture->table, opts, &made);
+	int err = publisher_new(&scene->maps, &scene->sources, scene->fixture->table, opts, &made);
 
 	assert_int_equal(!made, err != 0);
 	publisher_free(made);
@@ -944,35 +877,91 @@ static void a_file_that_is_opened_later_has_its_table_then(void **state)
 	assert_has_table(scene, PID, 1, 0x8000000);
 }
 
-static void runtimes_are_published_once_for_each_file(void **state)
+/* It changes, so that it is published once more. */
+static void publish_again(struct scene *scene, pid_t pid)
 {
-	static const struct v8_build known_v8 = {.support = V8_KNOWN};
-	static const struct v8_build other_v8 = {.support = V8_KNOWN + 1};
-	static const struct script_build known_script = {.support = SCRIPT_KNOWN,
-							 .state = TEXT + 0x70};
-	static const struct script_build other_script = {.support = SCRIPT_KNOWN + 1};
-	struct scene *scene = *state;
+	static uint64_t address = 0x10000000;
 
-	v8 = &other_v8;
-	script = &other_script;
+	is_published[pid] = false;
+	on_mmap(scene->fixture, 112, pid, address, address + 0x1000, "//anon");
+	address += 0x2000;
+	assert_int_equal(publisher_update(scene->publisher), 0);
+	assert_true(is_published[pid]);
+}
+
+/* Its state is where the file says, as far from there as the file is from its addresses. */
+static void an_interpreter_is_published_and_its_layout_once(void **state)
+{
+	static const struct runtime_build unknown = {.support = SUPPORT_UNKNOWN_BUILD};
+	struct scene *scene = *state;
+	unsigned int number = 0;
+
+	build = &unknown;
 	on_fork(scene->fixture, 100, PID, 1);
 	map_program(scene, PID);
 	assert_int_equal(publisher_update(scene->publisher), 0);
-	assert_int_equal(published[PID].v8_layout + published[PID].script_layout, 0);
-	v8 = &known_v8;
-	script = &known_script;
-	on_fork(scene->fixture, 110, CHILD, PID);
-	on_mmap(scene->fixture, 111, CHILD, 0x7000000, 0x7001000, "//anon");
-	on_mmap(scene->fixture, 111, PID, 0x7000000, 0x7001000, "//anon");
-	assert_int_equal(publisher_update(scene->publisher), 0);
-	for (pid_t pid = PID; pid <= CHILD; pid++) {
-		assert_int_equal(published[pid].v8_layout, 1);
-		assert_int_equal(published[pid].script_layout, 1);
-		assert_int_equal(published[pid].script_state,
-				 known_script.state + get_bias(scene, TEXT));
+	assert_int_equal(published[PID].runtime.layout, 0);
+	for (enum wire_runtime runtime = 0; runtime < NUM_WIRE_INTERPRETERS; runtime++) {
+		struct runtime_build known = {.runtime = runtime,
+					      .support = SUPPORT_KNOWN,
+					      .state = TEXT + 0x50 + runtime,
+					      .layout = {.runtime = runtime}};
+
+		if (runtime == WIRE_RUNTIME_HOTSPOT)
+			continue;
+		number++;
+		build = &known;
+		for (int i = 0; i < 2; i++) {
+			publish_again(scene, PID);
+			assert_int_equal(published[PID].runtime.layout, number);
+			assert_int_equal(published[PID].runtime.runtime, runtime);
+			assert_int_equal(published[PID].runtime.state,
+					 known.state + get_bias(scene, TEXT));
+		}
+		assert_int_equal(num_layouts, number);
+		assert_int_equal(last_layout.runtime, runtime);
 	}
-	assert_int_equal(num_v8_layouts, 1);
-	assert_int_equal(num_script_layouts, 1);
+	build = NULL;
+}
+
+/* Of one interpreter: another one finds room. */
+static void a_layout_too_many_is_not_published(void **state)
+{
+	struct runtime_build known = {.runtime = WIRE_RUNTIME_PERL,
+				      .support = SUPPORT_KNOWN,
+				      .layout = {.runtime = WIRE_RUNTIME_PERL}};
+	struct scene *scene = *state;
+
+	build = &known;
+	on_fork(scene->fixture, 100, PID, 1);
+	map_program(scene, PID);
+	for (uint16_t i = 0; i <= WIRE_MAX_LAYOUTS_EACH; i++) {
+		known.layout.perl.phase = i;
+		publish_again(scene, PID);
+		assert_int_equal(published[PID].runtime.layout,
+				 i < WIRE_MAX_LAYOUTS_EACH ? i + 1 : 0);
+	}
+	known.runtime = known.layout.runtime = WIRE_RUNTIME_PHP;
+	publish_again(scene, PID);
+	assert_int_equal(published[PID].runtime.layout, WIRE_MAX_LAYOUTS_EACH + 1);
+	build = NULL;
+}
+
+/* Its code is walked by its layout, and its frames come with that. */
+static void hotspot_is_no_interpreter_beside_itself(void **state)
+{
+	static const struct runtime_build hotspot = {.runtime = WIRE_RUNTIME_HOTSPOT,
+						     .support = SUPPORT_BY_PROCESS};
+	struct scene *scene = *state;
+
+	build = &hotspot;
+	presence = HOTSPOT_READ;
+	on_fork(scene->fixture, 100, PID, 1);
+	map_program(scene, PID);
+	publish_again(scene, PID);
+	assert_int_equal(published[PID].hotspot_layout, 1);
+	assert_int_equal(published[PID].runtime.layout, 0);
+	build = NULL;
 }
 
 static uint32_t count_records(const struct scene *scene, uint32_t id)
@@ -1068,7 +1057,6 @@ int main(void)
 		SCENE_TEST(a_cache_is_used_where_it_can_be_opened),
 		cmocka_unit_test(tables_are_built_as_the_user_for_it),
 		SCENE_TEST(short_memory_is_an_error_where_hotspot_says_nothing_yet),
-		SCENE_TEST(python_is_published_once_for_each_file),
 		SCENE_TEST(a_table_comes_to_all_mappings_of_its_file),
 		SCENE_TEST(a_table_without_room_leaves_its_mappings_alone),
 		SCENE_TEST(a_file_without_call_frame_information_goes_by_frame_pointer),
@@ -1078,7 +1066,9 @@ int main(void)
 		cmocka_unit_test(a_file_that_nobody_can_read_in_time_is_counted_once),
 		SCENE_TEST(short_memory_is_an_error_of_a_file),
 		SCENE_TEST(a_file_that_is_opened_later_has_its_table_then),
-		SCENE_TEST(runtimes_are_published_once_for_each_file),
+		SCENE_TEST(an_interpreter_is_published_and_its_layout_once),
+		SCENE_TEST(a_layout_too_many_is_not_published),
+		SCENE_TEST(hotspot_is_no_interpreter_beside_itself),
 		SCENE_TEST(an_exec_takes_over_the_records),
 		SCENE_TEST(a_raw_stack_asks_for_its_table_and_is_walked_by_it),
 		cmocka_unit_test(options_say_what_is_walked),

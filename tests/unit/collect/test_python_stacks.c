@@ -2,19 +2,12 @@
  * Frames of CPython: which code object each is of, and which files run or switch them. Where frames go in a stack is
  * evaluated_stacks.c's: the test is in its place, and asks what that would ask.
  */
-#include "collect/elf/elf_files.h"
 #include "collect/runtimes/evaluated_stacks.h"
 
-const struct python_build *get_python_of_test(const struct elf_files *files,
-					      const struct mapped_file *mapped);
-int splice_of_test(const struct evaluated_runtime *runtime, const struct runtime_sample *source,
-		   const struct runtime_frame_list *frames, const uint64_t *pcs, uint32_t num_pcs,
-		   struct runtime_level *ret, uint32_t *ret_num, enum runtime_fit *ret_fit);
+int splice_of_test(const struct evaluated_runtime *runtime, struct runtime_splice *splice);
 
-#define elf_files_get_python    get_python_of_test
 #define evaluated_stacks_splice splice_of_test
 #include "collect/runtimes/python_stacks.c"
-#undef elf_files_get_python
 #undef evaluated_stacks_splice
 
 #include <errno.h>
@@ -27,38 +20,24 @@ int splice_of_test(const struct evaluated_runtime *runtime, const struct runtime
 #define CODE       0x7f0012345678
 #define PRINT      0xabcd
 
-static const struct python_build *build; /* of any file */
 static char file_path[64];
 static struct mapped_file file = {.path = file_path};
-
-const struct python_build *get_python_of_test(const struct elf_files *files _unused_,
-					      const struct mapped_file *mapped)
-{
-	assert_ptr_equal(mapped, &file);
-	return build;
-}
 
 static const struct evaluated_runtime *asking; /* for the time of a question */
 static int (*question)(void);
 static int splice_error;
 
-int splice_of_test(const struct evaluated_runtime *runtime, const struct runtime_sample *source,
-		   const struct runtime_frame_list *frames, const uint64_t *pcs, uint32_t num_pcs,
-		   struct runtime_level *ret, uint32_t *ret_num, enum runtime_fit *ret_fit)
+int splice_of_test(const struct evaluated_runtime *runtime, struct runtime_splice *splice)
 {
-	assert_non_null(source);
-	assert_non_null(frames);
-	assert_int_equal(pcs[0], 77);
-	assert_int_equal(num_pcs, 1);
-	ret[0].pc = 5;
-	*ret_num = 1;
-	*ret_fit = RUNTIME_FITS;
+	assert_int_equal(splice->num_pcs, 1);
+	splice->num_levels = 5;
 	asking = runtime;
 	return splice_error ? splice_error : question();
 }
 
 static struct profile *profile;
 static struct python_stacks *stacks;
+static struct runtime_context context;
 static struct process process = {.pid = PID};
 static struct wire_runtime_frame frames[2];
 static const struct runtime_frame_list list = {.items = frames, .length = 2, .have_come = true};
@@ -68,8 +47,8 @@ static int set_up(void **state _unused_)
 {
 	profile = profile_new();
 	assert_non_null(profile);
-	stacks = python_stacks_new(profile, (const struct file_table *)profile,
-				   (const struct elf_files *)&file, RUNTIME_FRAMES_ALL);
+	context = (struct runtime_context){.profile = profile, .shown = RUNTIME_FRAMES_ALL};
+	stacks = python_stack_ops.create(&context, WIRE_RUNTIME_PYTHON);
 	assert_non_null(stacks);
 	process.pid = PID;
 	sample = (struct runtime_sample){.process = &process, .generation = GENERATION};
@@ -80,7 +59,7 @@ static int set_up(void **state _unused_)
 
 static int tear_down(void **state _unused_)
 {
-	python_stacks_free(stacks);
+	python_stack_ops.free(stacks);
 	profile_free(profile);
 	return 0;
 }
@@ -109,27 +88,22 @@ static int add_code_of(uint32_t fingerprint, const char *name, const char *path)
 
 	put_text(&record.name, record.name_text, name);
 	put_text(&record.file, record.file_text, path);
-	return python_stacks_add_code(stacks, &record);
+	return python_stack_ops.add_code(stacks, &record);
 }
 
-static int add_code(const char *name, const char *path)
+static int add_named_code(const char *name, const char *path)
 {
 	return add_code_of(PRINT, name, path);
 }
 
 static int ask(int (*asked)(void))
 {
-	const uint64_t pcs[] = {77};
-	struct runtime_level level = {0};
-	uint32_t num_levels = 0;
-	enum runtime_fit fit = RUNTIME_NONE;
+	struct runtime_splice splice = {.source = &sample, .frames = list, .num_pcs = 1};
 	int err;
 
 	question = asked;
-	err = python_stacks_splice(stacks, &sample, &list, pcs, 1, &level, &num_levels, &fit);
-	assert_int_equal(level.pc, 5);
-	assert_int_equal(num_levels, 1);
-	assert_int_equal(fit, RUNTIME_FITS);
+	err = python_stack_ops.splice(stacks, &splice);
+	assert_int_equal(splice.num_levels, 5);
 	return err;
 }
 
@@ -137,7 +111,7 @@ static uint32_t location;
 
 static int locate_second(void)
 {
-	return asking->locate(asking->context, &sample, &list, 1, &location);
+	return asking->locate(asking->stacks, &sample, &list, 1, &location);
 }
 
 /* The second frame's. */
@@ -165,7 +139,7 @@ static void assert_frame(const char *name, const char *module, const char *path,
 
 static void a_frame_has_its_function_file_and_line(void **state _unused_)
 {
-	assert_int_equal(add_code("Parser.parse", "/usr/lib/parser.py"), 0);
+	assert_int_equal(add_named_code("Parser.parse", "/usr/lib/parser.py"), 0);
 	assert_frame("Parser.parse", "parser.py", "/usr/lib/parser.py", 13);
 	frames[1].position = 0;
 	assert_frame("Parser.parse", "parser.py", "/usr/lib/parser.py", 11);
@@ -173,7 +147,7 @@ static void a_frame_has_its_function_file_and_line(void **state _unused_)
 
 static void a_file_without_a_directory_is_its_own_module(void **state _unused_)
 {
-	assert_int_equal(add_code("<module>", "<stdin>"), 0);
+	assert_int_equal(add_named_code("<module>", "<stdin>"), 0);
 	assert_frame("<module>", "<stdin>", "<stdin>", 13);
 }
 
@@ -184,14 +158,14 @@ static void a_code_object_that_did_not_come_has_no_name(void **state _unused_)
 
 static void one_without_a_name_keeps_its_file(void **state _unused_)
 {
-	assert_int_equal(add_code("", "/usr/lib/parser.py"), 0);
+	assert_int_equal(add_named_code("", "/usr/lib/parser.py"), 0);
 	assert_frame("[unknown]", "parser.py", "/usr/lib/parser.py", 13);
 }
 
 /* Addresses are used again. */
 static void a_frame_of_another_process_program_or_code_has_no_name(void **state _unused_)
 {
-	assert_int_equal(add_code("parse", "parser.py"), 0);
+	assert_int_equal(add_named_code("parse", "parser.py"), 0);
 	process.pid = PID + 1;
 	assert_frame("[unknown]", "", "", 0);
 	process.pid = PID;
@@ -205,32 +179,6 @@ static void a_frame_of_another_process_program_or_code_has_no_name(void **state 
 	assert_frame("[unknown]", "", "", 0);
 	frames[1].code -= 8;
 	assert_frame("parse", "parser.py", "parser.py", 13);
-}
-
-static const struct evaluation_part *parts;
-static unsigned int num_parts;
-
-static int find_all_parts(void)
-{
-	parts = asking->find_parts(asking->context, &file, &num_parts);
-	return 0;
-}
-
-static void only_a_known_build_evaluates_frames(void **state _unused_)
-{
-	static struct python_build known = {.support = PYTHON_KNOWN, .num_eval_parts = 2};
-	static struct python_build unknown = {.support = PYTHON_KNOWN + 1, .num_eval_parts = 2};
-
-	build = NULL;
-	assert_int_equal(ask(find_all_parts), 0);
-	assert_null(parts);
-	build = &unknown;
-	assert_int_equal(ask(find_all_parts), 0);
-	assert_null(parts);
-	build = &known;
-	assert_int_equal(ask(find_all_parts), 0);
-	assert_ptr_equal(parts, known.eval_parts);
-	assert_int_equal(num_parts, 2);
 }
 
 static bool does_switch;
@@ -261,9 +209,9 @@ static void greenlet_switches_coroutines(void **state _unused_)
 
 static int look_at_all(void)
 {
-	assert_ptr_equal(asking->files, profile);
-	assert_ptr_equal(asking->elf_files, &file);
-	assert_int_equal(asking->shown, RUNTIME_FRAMES_ALL);
+	assert_int_equal(asking->runtime, WIRE_RUNTIME_PYTHON);
+	assert_ptr_equal(asking->context->profile, profile);
+	assert_int_equal(asking->context->shown, RUNTIME_FRAMES_ALL);
 	assert_false(asking->has_one_thread);
 	assert_false(asking->tells_idle_calls);
 	assert_int_equal(asking->no_frame_flag | asking->may_wait_flag | asking->stack_begin_flag,
@@ -296,16 +244,17 @@ static int ask_for_many(void)
 	return 0;
 }
 
-static int use_anew(void *context _unused_)
+static int use_anew(void *unused _unused_)
 {
 	struct python_stacks *used = stacks;
 	struct profile *kept = profile;
 	int err;
 
 	profile = profile_new();
-	stacks = profile ? python_stacks_new(profile, NULL, NULL, RUNTIME_FRAMES_ALL) : NULL;
+	context.profile = profile;
+	stacks = profile ? python_stack_ops.create(&context, WIRE_RUNTIME_PYTHON) : NULL;
 	err = stacks ? ask_for_many() : -ENOMEM;
-	python_stacks_free(stacks);
+	python_stack_ops.free(stacks);
 	profile_free(profile);
 	profile = kept;
 	stacks = used;
@@ -315,7 +264,7 @@ static int use_anew(void *context _unused_)
 static void short_memory_is_an_error(void **state _unused_)
 {
 	failing_memory_try_all(use_anew, NULL);
-	python_stacks_free(NULL);
+	python_stack_ops.free(NULL);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -328,7 +277,6 @@ int main(void)
 		TEST(a_code_object_that_did_not_come_has_no_name),
 		TEST(one_without_a_name_keeps_its_file),
 		TEST(a_frame_of_another_process_program_or_code_has_no_name),
-		TEST(only_a_known_build_evaluates_frames),
 		TEST(greenlet_switches_coroutines),
 		TEST(what_is_asked_for_is_handed_on),
 		TEST(short_memory_is_an_error),

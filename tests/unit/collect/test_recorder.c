@@ -37,7 +37,7 @@ static uint64_t read_clock(void);
 #define raw_samples_add_request          add_request
 #define raw_samples_add_plain            add_to_kept
 #define runtime_stacks_add               add_runtime
-#define runtime_stacks_get_version       get_version
+#define runtime_stacks_get_runtime       get_version
 #define process_table_get                get_image
 #define process_table_get_count          count_images
 #define process_table_find               find_process
@@ -299,12 +299,12 @@ const struct process *get_image(const struct process_table *table _unused_, uint
 }
 
 /* All but the second one run an interpreter. */
-struct runtime_version get_version(struct runtime_stacks *stacks _unused_,
+struct process_runtime get_version(struct runtime_stacks *stacks _unused_,
 				   const struct process *image)
 {
-	return (struct runtime_version){.is_there = image != &images[1],
+	return (struct process_runtime){.is_there = image != &images[1],
 					.is_known = image == &images[4],
-					.kind = RUNTIME_PYTHON,
+					.runtime = WIRE_RUNTIME_PYTHON,
 					.major = 3,
 					.minor = (uint16_t)(10 + (image - images))};
 }
@@ -1143,7 +1143,7 @@ static void processes_that_run_an_interpreter_are_listed_while_they_live(void **
 	assert_false(found[0].is_known);
 	assert_int_equal(found[1].pid, 64);
 	assert_true(found[1].is_known);
-	assert_int_equal(found[1].kind, RUNTIME_PYTHON);
+	assert_int_equal(found[1].runtime, WIRE_RUNTIME_PYTHON);
 	assert_int_equal(found[1].major, 3);
 	assert_int_equal(found[1].minor, 14);
 	assert_string_equal(found[1].comm, "server");

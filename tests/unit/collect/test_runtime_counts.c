@@ -5,7 +5,7 @@
 
 #include "unit.h"
 
-#define MAX_VERSIONS (RECORDER_MAX_RUNTIMES - NUM_RUNTIME_KINDS)
+#define MAX_VERSIONS (RECORDER_MAX_RUNTIMES - NUM_WIRE_RUNTIMES)
 
 static struct runtime_stacks stacks;
 
@@ -18,9 +18,9 @@ static int tear_down(void **state _unused_)
 	return 0;
 }
 
-static struct runtime_counts *count(enum runtime_kind kind, uint16_t major, uint16_t minor)
+static struct runtime_counts *count(enum wire_runtime runtime, uint16_t major, uint16_t minor)
 {
-	const struct runtime_version version = {.kind = kind, .major = major, .minor = minor};
+	const struct process_runtime version = {.runtime = runtime, .major = major, .minor = minor};
 	struct runtime_counts *counts = find_counts(&stacks, &version);
 
 	assert_non_null(counts);
@@ -30,26 +30,26 @@ static struct runtime_counts *count(enum runtime_kind kind, uint16_t major, uint
 
 static void each_version_has_its_counts(void **state _unused_)
 {
-	count(RUNTIME_PYTHON, 3, 11);
-	count(RUNTIME_PYTHON, 3, 12);
-	count(RUNTIME_PYTHON, 4, 11);
-	count(RUNTIME_RUBY, 3, 11);
-	assert_int_equal(count(RUNTIME_PYTHON, 3, 11)->samples, 2);
+	count(WIRE_RUNTIME_PYTHON, 3, 11);
+	count(WIRE_RUNTIME_PYTHON, 3, 12);
+	count(WIRE_RUNTIME_PYTHON, 4, 11);
+	count(WIRE_RUNTIME_RUBY, 3, 11);
+	assert_int_equal(count(WIRE_RUNTIME_PYTHON, 3, 11)->samples, 2);
 	assert_int_equal(stacks.counts.length, 4);
 }
 
 static void versions_beyond_the_bound_are_counted_together(void **state _unused_)
 {
 	for (uint16_t minor = 1; minor <= MAX_VERSIONS; minor++)
-		assert_int_equal(count(RUNTIME_PYTHON, 3, minor)->minor, minor);
+		assert_int_equal(count(WIRE_RUNTIME_PYTHON, 3, minor)->minor, minor);
 	assert_int_equal(stacks.counts.length, MAX_VERSIONS);
-	assert_int_equal(count(RUNTIME_PYTHON, 3, MAX_VERSIONS + 1)->major, 0);
-	assert_int_equal(count(RUNTIME_PYTHON, 3, MAX_VERSIONS + 2)->samples, 2);
-	assert_int_equal(count(RUNTIME_RUBY, 3, 1)->samples, 1);
+	assert_int_equal(count(WIRE_RUNTIME_PYTHON, 3, MAX_VERSIONS + 1)->major, 0);
+	assert_int_equal(count(WIRE_RUNTIME_PYTHON, 3, MAX_VERSIONS + 2)->samples, 2);
+	assert_int_equal(count(WIRE_RUNTIME_RUBY, 3, 1)->samples, 1);
 	/* Those that have counts keep them. */
-	assert_int_equal(count(RUNTIME_PYTHON, 3, 1)->samples, 2);
-	for (int kind = 0; kind < NUM_RUNTIME_KINDS; kind++)
-		count((enum runtime_kind)kind, 9, 9);
+	assert_int_equal(count(WIRE_RUNTIME_PYTHON, 3, 1)->samples, 2);
+	for (enum wire_runtime runtime = 0; runtime < NUM_WIRE_RUNTIMES; runtime++)
+		count(runtime, 9, 9);
 	assert_true(stacks.counts.length <= RECORDER_MAX_RUNTIMES);
 }
 
@@ -84,23 +84,25 @@ const struct mapping *find_mapping_of_test(const struct process *process _unused
 	return NULL;
 }
 
-static enum runtime_kind find_named(bool is_library)
+static enum wire_runtime find_named(bool is_library)
 {
-	for (uint32_t i = 0; i < NUM_NAMED_RUNTIMES; i++)
-		if (named_runtime_get(i)->is_library == is_library)
-			return (enum runtime_kind)(RUNTIME_NAMED + i);
+	for (enum wire_runtime i = NUM_WIRE_INTERPRETERS; i < NUM_WIRE_RUNTIMES; i++)
+		if (runtime_get(i)->is_library == is_library)
+			return i;
 	fail_msg("there is no such runtime");
-	return NUM_RUNTIME_KINDS;
+	return NUM_WIRE_RUNTIMES;
 }
 
 /* A process that has mapped a runtime. */
-static struct process run(uint32_t id, enum runtime_kind kind, bool is_known)
+static struct process run(uint32_t id, enum wire_runtime runtime, bool is_known)
 {
 	struct mapped_runtime image = {
 		.process = id,
 		.mappings_version = 1,
-		.version = {.is_there = true, .is_known = is_known, .kind = kind},
-		.file = RUNTIME_FILE,
+		.runtime = {.is_there = true,
+			    .is_known = is_known,
+			    .runtime = runtime,
+			    .file = RUNTIME_FILE},
 	};
 	uint32_t item;
 
@@ -173,8 +175,8 @@ static void the_call_counts_and_not_where_it_returns_to(void **state _unused_)
 static void samples_of_other_runtimes_count_wherever_they_are(void **state _unused_)
 {
 	struct process named = run(1, find_named(false), false);
-	struct process python = run(2, RUNTIME_PYTHON, true);
-	struct process ruby = run(3, RUNTIME_RUBY, false);
+	struct process python = run(2, WIRE_RUNTIME_PYTHON, true);
+	struct process ruby = run(3, WIRE_RUNTIME_RUBY, false);
 	struct mapped_runtime none = {.process = 4, .mappings_version = 1};
 	struct process native = {.id = 4, .mappings_version = 1};
 	uint32_t item;

@@ -30,8 +30,13 @@ static int set_up_scene(void **state)
 	scene->hotspots = hotspot_layouts_new(scene->fixture->files, scene->elf_files);
 	scene->profile = profile_new();
 	assert_true(scene->hotspots && scene->profile);
-	scene->stacks = runtime_stacks_new(scene->profile, scene->fixture->files, scene->elf_files,
-					   scene->hotspots, RUNTIME_FRAMES_MANAGED);
+	scene->stacks = runtime_stacks_new(scene->profile,
+					   &(struct runtime_sources){
+						   .files = scene->fixture->files,
+						   .elf_files = scene->elf_files,
+						   .hotspots = scene->hotspots,
+					   },
+					   RUNTIME_FRAMES_MANAGED);
 	assert_non_null(scene->stacks);
 	*state = scene;
 	return 0;

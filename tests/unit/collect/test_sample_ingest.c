@@ -451,10 +451,11 @@ int runtime_stacks_splice(struct runtime_stacks *stacks, const struct runtime_sa
 	return 0;
 }
 
-struct runtime_version runtime_stacks_get_version(struct runtime_stacks *stacks _unused_,
+struct process_runtime runtime_stacks_get_runtime(struct runtime_stacks *stacks _unused_,
 						  const struct process *process _unused_)
 {
-	return (struct runtime_version){.is_there = true, .is_known = true, .kind = RUNTIME_V8};
+	return (struct process_runtime){
+		.is_there = true, .is_known = true, .runtime = WIRE_RUNTIME_V8};
 }
 
 void runtime_stacks_count(struct runtime_stacks *stacks _unused_,

@@ -972,10 +972,7 @@ static void maps_are_those_of_the_first_program(void **state _unused_)
 	make(4);
 	maps = sampler_get_unwind_maps(sampler);
 	assert_int_equal(maps.pages_fd, MAP_OF(FIRST_PROGRAM, 'u'));
-	assert_int_equal(maps.python_layouts_fd, MAP_OF(FIRST_PROGRAM, 'p'));
-	assert_int_equal(maps.v8_layouts_fd, MAP_OF(FIRST_PROGRAM, 'v'));
-	assert_int_equal(maps.hotspot_layouts_fd, MAP_OF(FIRST_PROGRAM, 'h'));
-	assert_int_equal(maps.script_layouts_fd, MAP_OF(FIRST_PROGRAM, 's'));
+	assert_int_equal(maps.layouts_fd, MAP_OF(FIRST_PROGRAM, 'r'));
 	assert_int_equal(sampler_get_targets_fd(sampler), MAP_OF(FIRST_PROGRAM, 't'));
 	assert_int_equal(sampler_get_running_fd(sampler), MAP_OF(FIRST_PROGRAM, 'r'));
 }

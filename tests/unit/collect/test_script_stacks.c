@@ -1,16 +1,13 @@
 /* Frames of scripts: their order, their names, what a parent knew. */
+#include "collect/runtimes/evaluated_stacks.h"
+
+int splice_or_note(const struct evaluated_runtime *runtime, struct runtime_splice *splice);
+
 #define evaluated_stacks_splice splice_or_note
-#define elf_files_get_script    get_script_of_test
 #include "collect/runtimes/script_stacks.c"
 #undef evaluated_stacks_splice
-#undef elf_files_get_script
 
-/* The real one. */
-int evaluated_stacks_splice(const struct evaluated_runtime *runtime,
-			    const struct runtime_sample *source,
-			    const struct runtime_frame_list *frames, const uint64_t *pcs,
-			    uint32_t num_pcs, struct runtime_level *ret, uint32_t *ret_num,
-			    enum runtime_fit *ret_fit);
+#include <errno.h>
 
 #include "unit.h"
 
@@ -20,7 +17,8 @@ int evaluated_stacks_splice(const struct evaluated_runtime *runtime,
 static struct profile *profile;
 static struct file_table *files;
 static struct elf_files *elf_files;
-static struct script_stacks *stacks;
+static struct script_stacks *of_runtimes[NUM_WIRE_INTERPRETERS];
+static struct script_stacks *stacks; /* PHP's */
 static struct process process = {.pid = 7, .parent_pid = 6};
 
 /* What was asked for last, where the test wants to see it. */
@@ -29,44 +27,43 @@ static struct evaluated_runtime asked;
 static struct runtime_frame_list asked_list;
 static struct wire_runtime_frame asked_frames[4];
 
-int splice_or_note(const struct evaluated_runtime *runtime, const struct runtime_sample *source,
-		   const struct runtime_frame_list *frames, const uint64_t *pcs, uint32_t num_pcs,
-		   struct runtime_level *ret, uint32_t *ret_num, enum runtime_fit *ret_fit)
+int splice_or_note(const struct evaluated_runtime *runtime, struct runtime_splice *splice)
 {
 	if (!notes_splices)
-		return evaluated_stacks_splice(runtime, source, frames, pcs, num_pcs, ret, ret_num,
-					       ret_fit);
+		return evaluated_stacks_splice(runtime, splice);
 	asked = *runtime;
-	asked_list = *frames;
-	memcpy(asked_frames, frames->items, frames->length * sizeof(asked_frames[0]));
+	asked_list = splice->frames;
+	memcpy(asked_frames, splice->frames.items, splice->frames.length * sizeof(asked_frames[0]));
 	return -EIO;
 }
 
-static struct script_build build; /* of every file */
-static bool has_script;
-
-const struct script_build *get_script_of_test(const struct elf_files *all _unused_,
-					      const struct mapped_file *mapped _unused_)
-{
-	return has_script ? &build : NULL;
-}
+static struct runtime_sources sources;
 
 static int set_up(void **state _unused_)
 {
-	notes_splices = has_script = false;
-	build = (struct script_build){0};
+	notes_splices = false;
 	profile = profile_new();
 	files = file_table_new("/nonexistent", NULL);
 	assert_int_equal(elf_files_new(0, &elf_files), 0);
-	stacks = script_stacks_new(profile, files, elf_files, RUNTIME_FRAMES_MANAGED);
-	assert_true(profile && files && stacks);
-	stacks->words = &php_words;
+	assert_true(profile && files);
+	sources = (struct runtime_sources){.files = files, .elf_files = elf_files};
+	for (enum wire_runtime i = WIRE_RUNTIME_PHP; i <= WIRE_RUNTIME_PERL; i++) {
+		of_runtimes[i] = script_stack_ops.create(
+			&(struct runtime_context){.profile = profile,
+						  .sources = &sources,
+						  .shown = RUNTIME_FRAMES_MANAGED},
+			i);
+		assert_non_null(of_runtimes[i]);
+	}
+	stacks = of_runtimes[WIRE_RUNTIME_PHP];
 	return 0;
 }
 
 static int tear_down(void **state _unused_)
 {
-	script_stacks_free(stacks);
+	for (enum wire_runtime i = WIRE_RUNTIME_PHP; i <= WIRE_RUNTIME_PERL; i++)
+		script_stack_ops.free(of_runtimes[i]);
+	script_stack_ops.free(NULL);
 	elf_files_free(elf_files);
 	file_table_free(files);
 	profile_free(profile);
@@ -155,7 +152,7 @@ static void code_without_a_function_is_named_by_its_kind(void **state _unused_)
 	function.code_kind = WIRE_SCRIPT_CODE_FILE;
 	expect_name(&function, true, "{main}");
 	expect_name(&function, false, "include lib.php");
-	stacks->words = &perl_words;
+	stacks = of_runtimes[WIRE_RUNTIME_PERL];
 	expect_name(&function, false, "require lib.php");
 	function.file = "lib.pl";
 	expect_name(&function, false, "require lib.pl");
@@ -166,20 +163,16 @@ static void code_without_a_function_is_named_by_its_kind(void **state _unused_)
 /* Nothing came: the process runs the interpreter, and none of its functions are known. */
 static void a_stack_without_frames_stays_native(void **state _unused_)
 {
-	static const enum wire_runtime runtimes[] = {WIRE_RUNTIME_PHP, WIRE_RUNTIME_RUBY,
-						     WIRE_RUNTIME_PERL};
 	const struct runtime_sample source = {.process = &process};
-	const struct runtime_frame_list none = {0};
 	struct runtime_level levels[RUNTIME_MAX_LEVELS];
-	uint32_t num_levels;
-	enum runtime_fit fit;
 
-	for (size_t i = 0; i < ARRAY_LENGTH(runtimes); i++) {
-		assert_int_equal(script_stacks_splice(stacks, runtimes[i], &source, &none, NULL, 0,
-						      levels, &num_levels, &fit),
-				 0);
-		assert_int_equal(num_levels, 0);
-		assert_int_not_equal(fit, RUNTIME_FITS);
+	for (enum wire_runtime i = WIRE_RUNTIME_PHP; i <= WIRE_RUNTIME_PERL; i++) {
+		struct runtime_splice splice = {
+			.source = &source, .levels = levels, .num_levels = 9};
+
+		assert_int_equal(script_stack_ops.splice(of_runtimes[i], &splice), 0);
+		assert_int_equal(splice.num_levels, 0);
+		assert_int_not_equal(splice.verdict.fit, RUNTIME_FITS);
 	}
 }
 
@@ -187,12 +180,11 @@ static void splice(enum wire_runtime which, uint8_t end)
 {
 	static const struct wire_runtime_frame frames[] = {
 		{1, 1, DELEGATES | ENTRY}, {2, 1, DELEGATES}, {3, 1, 0}, {4, 1, 0}};
-	const struct runtime_frame_list list = {
-		.items = frames, .length = 4, .end = end, .have_come = true};
+	struct runtime_splice splice = {
+		.frames = {.items = frames, .length = 4, .end = end, .have_come = true}};
 
 	notes_splices = true;
-	assert_int_equal(
-		script_stacks_splice(stacks, which, NULL, &list, NULL, 0, NULL, NULL, NULL), -EIO);
+	assert_int_equal(script_stack_ops.splice(of_runtimes[which], &splice), -EIO);
 	assert_int_equal(asked_list.length, 4);
 	assert_int_equal(asked_list.end, end);
 	assert_true(asked_list.have_come);
@@ -203,26 +195,23 @@ static void splice(enum wire_runtime which, uint8_t end)
 
 static void each_interpreter_has_its_rules(void **state _unused_)
 {
-	static const struct {
-		enum wire_runtime which;
-		const struct frame_words *words;
-	} cases[] = {{WIRE_RUNTIME_PHP, &php_words},
-		     {WIRE_RUNTIME_RUBY, &ruby_words},
-		     {WIRE_RUNTIME_PERL, &perl_words}};
+	static const enum frame_kind kinds[] = {[WIRE_RUNTIME_PHP] = FRAME_PHP,
+						[WIRE_RUNTIME_RUBY] = FRAME_RUBY,
+						[WIRE_RUNTIME_PERL] = FRAME_PERL};
 
-	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
-		splice(cases[i].which, WIRE_RUNTIME_COMPLETE);
-		assert_ptr_equal(stacks->words, cases[i].words);
-		assert_int_equal(asked.has_one_thread, cases[i].which != WIRE_RUNTIME_PERL);
-		assert_int_equal(asked.has_frame_before_call, cases[i].which == WIRE_RUNTIME_RUBY);
-		assert_int_equal(asked.tells_idle_calls, cases[i].which == WIRE_RUNTIME_PERL);
+	for (enum wire_runtime i = WIRE_RUNTIME_PHP; i <= WIRE_RUNTIME_PERL; i++) {
+		splice(i, WIRE_RUNTIME_COMPLETE);
+		assert_int_equal(of_runtimes[i]->words->kind, kinds[i]);
+		assert_int_equal(asked.runtime, i);
+		assert_int_equal(asked.has_one_thread, i != WIRE_RUNTIME_PERL);
+		assert_int_equal(asked.has_frame_before_call, i == WIRE_RUNTIME_RUBY);
+		assert_int_equal(asked.tells_idle_calls, i == WIRE_RUNTIME_PERL);
 		assert_int_equal(asked.stack_begin_flag, WIRE_SCRIPT_STACK_BEGIN);
 		assert_int_equal(asked.no_frame_flag, WIRE_SCRIPT_NO_FRAME);
 		assert_int_equal(asked.may_wait_flag, WIRE_SCRIPT_MAY_WAIT);
-		assert_ptr_equal(asked.context, stacks);
-		assert_ptr_equal(asked.files, files);
-		assert_ptr_equal(asked.elf_files, elf_files);
-		assert_int_equal(asked.shown, RUNTIME_FRAMES_MANAGED);
+		assert_ptr_equal(asked.stacks, of_runtimes[i]);
+		assert_ptr_equal(asked.context->sources, &sources);
+		assert_int_equal(asked.context->shown, RUNTIME_FRAMES_MANAGED);
 	}
 }
 
@@ -245,38 +234,10 @@ static void only_frames_of_some_are_put_in_order(void **state _unused_)
 	assert_int_equal(asked_frames[3].position, 0);
 }
 
-static void code_that_pushes_a_frame_is_known_by_its_addresses(void **state _unused_)
-{
-	unsigned int num = 0;
-
-	splice(WIRE_RUNTIME_RUBY, WIRE_RUNTIME_COMPLETE);
-	assert_false(asked.is_unwritten(stacks, NULL, 0x100));
-	assert_null(asked.find_parts(stacks, NULL, &num));
-	has_script = true;
-	build.support = SCRIPT_UNKNOWN_BUILD;
-	build.num_eval_parts = 2;
-	assert_null(asked.find_parts(stacks, NULL, &num));
-	build.support = SCRIPT_KNOWN;
-	assert_ptr_equal(asked.find_parts(stacks, NULL, &num), build.eval_parts);
-	assert_int_equal(num, 2);
-	assert_false(asked.is_unwritten(stacks, NULL, 0x100));
-	build.num_pushes = 2;
-	build.pushes[0] = (struct script_push){0x100, 0x110};
-	build.pushes[1] = (struct script_push){0x200, 0x210};
-	build.pushes[2] = (struct script_push){0x300, 0x310}; /* not one of them */
-	assert_true(asked.is_unwritten(stacks, NULL, 0x100));
-	assert_true(asked.is_unwritten(stacks, NULL, 0x10f));
-	assert_false(asked.is_unwritten(stacks, NULL, 0x110));
-	assert_false(asked.is_unwritten(stacks, NULL, 0xff));
-	assert_true(asked.is_unwritten(stacks, NULL, 0x200));
-	assert_true(asked.is_unwritten(stacks, NULL, 0x20f));
-	assert_false(asked.is_unwritten(stacks, NULL, 0x300));
-}
-
 /* Pages that a child has not touched cannot be read in it. */
 static void a_parent_knows_what_its_child_does_not(void **state _unused_)
 {
-	struct wire_script_function record = {.type = WIRE_SCRIPT_FUNCTION,
+	struct wire_script_function record = {.type = WIRE_RUNTIME_CODE,
 					      .pid = 6,
 					      .code = 0x50,
 					      .fingerprint = 3,
@@ -287,27 +248,27 @@ static void a_parent_knows_what_its_child_does_not(void **state _unused_)
 	const struct script_function *found;
 
 	assert_null(find_function(stacks, &source, &frame));
-	assert_int_equal(script_stacks_add_function(stacks, &record), 0);
+	assert_int_equal(script_stack_ops.add_code(stacks, &record), 0);
 	found = find_function(stacks, &source, &frame);
 	assert_non_null(found);
 	assert_string_equal(found->name, "p");
 	/* Of itself it is known without a name. */
 	record.pid = 7;
 	record.name = (struct wire_script_text){0};
-	assert_int_equal(script_stacks_add_function(stacks, &record), 0);
+	assert_int_equal(script_stack_ops.add_code(stacks, &record), 0);
 	assert_string_equal(find_function(stacks, &source, &frame)->name, "p");
 	record.fingerprint = 4;
-	assert_int_equal(script_stacks_add_function(stacks, &record), 0);
+	assert_int_equal(script_stack_ops.add_code(stacks, &record), 0);
 	found = find_function(stacks, &source,
 			      &(struct wire_runtime_frame){.code = 0x50, .fingerprint = 4});
 	assert_string_equal(found->name, "");
 	record.fingerprint = 5;
 	record.name = (struct wire_script_text){1, 1};
 	record.name_text[0] = 'c';
-	assert_int_equal(script_stacks_add_function(stacks, &record), 0);
+	assert_int_equal(script_stack_ops.add_code(stacks, &record), 0);
 	record.pid = 6;
 	record.name_text[0] = 'p';
-	assert_int_equal(script_stacks_add_function(stacks, &record), 0);
+	assert_int_equal(script_stack_ops.add_code(stacks, &record), 0);
 	found = find_function(stacks, &source,
 			      &(struct wire_runtime_frame){.code = 0x50, .fingerprint = 5});
 	assert_string_equal(found->name, "c");
@@ -334,7 +295,7 @@ static void expect_location(const struct wire_runtime_frame *frames, uint32_t nu
 /* Both frames are of code of a file: the outermost one is the program, unless there may be others outside of it. */
 static void a_frame_has_its_name_its_file_and_its_line(void **state _unused_)
 {
-	struct wire_script_function record = {.type = WIRE_SCRIPT_FUNCTION,
+	struct wire_script_function record = {.type = WIRE_RUNTIME_CODE,
 					      .pid = 7,
 					      .code = 0x50,
 					      .fingerprint = 3,
@@ -344,7 +305,7 @@ static void a_frame_has_its_name_its_file_and_its_line(void **state _unused_)
 
 	record.file = (struct wire_script_text){10, 10};
 	memcpy(record.file_text, "/x/lib.php", 10);
-	assert_int_equal(script_stacks_add_function(stacks, &record), 0);
+	assert_int_equal(script_stack_ops.add_code(stacks, &record), 0);
 	expect_location(frames, 0, WIRE_RUNTIME_COMPLETE, "include lib.php", WIRE_SCRIPT_MAX_LINE);
 	expect_location(frames, 1, WIRE_RUNTIME_COMPLETE, "{main}", 12);
 	expect_location(frames, 1, WIRE_RUNTIME_DEEP, "include lib.php", 12);
@@ -361,7 +322,6 @@ int main(void)
 		TEST(a_stack_without_frames_stays_native),
 		TEST(each_interpreter_has_its_rules),
 		TEST(only_frames_of_some_are_put_in_order),
-		TEST(code_that_pushes_a_frame_is_known_by_its_addresses),
 		TEST(a_parent_knows_what_its_child_does_not),
 		TEST(a_frame_has_its_name_its_file_and_its_line),
 	};

@@ -12,12 +12,13 @@
 
 #define PID 8
 
-enum { PROCESSES = 1000, PYTHON, V8, SCRIPT, HOTSPOT, SHARDS };
+enum { PROCESSES = 1000, LAYOUTS, SHARDS };
 
 static struct unwind_process published;
 static bool is_published;
 static bool has_no_entries; /* the map of processes is full */
-static uint32_t num_layouts[SHARDS];
+static uint32_t num_layouts;
+static bool has_no_layouts; /* their map refuses */
 static uint32_t shards_left;
 static uint32_t num_shards_made;
 
@@ -31,9 +32,11 @@ int bpf_map_update_elem(int fd, const void *key, const void *value, __u64 flags 
 		memcpy(&published, value, sizeof(published));
 		is_published = true;
 	} else {
-		assert_in_range(fd, PYTHON, HOTSPOT);
-		assert_int_equal(*(const uint32_t *)key, num_layouts[fd - PROCESSES]);
-		num_layouts[fd - PROCESSES]++;
+		assert_int_equal(fd, LAYOUTS);
+		assert_int_equal(*(const uint32_t *)key, num_layouts);
+		if (has_no_layouts)
+			return -E2BIG;
+		num_layouts++;
 	}
 	return 0;
 }
@@ -86,7 +89,8 @@ static int make_map(size_t size)
 static int set_up(void **state _unused_)
 {
 	is_published = has_no_entries = false;
-	memset(num_layouts, 0, sizeof(num_layouts));
+	num_layouts = 0;
+	has_no_layouts = false;
 	shards_left = UINT32_MAX;
 	num_shards_made = 0;
 	maps = (struct unwind_maps){
@@ -94,10 +98,7 @@ static int set_up(void **state _unused_)
 		.mappings_fd = make_map(sizeof(struct unwind_mapping) * UNWIND_MAX_MAPPINGS),
 		.shards_fd = SHARDS,
 		.processes_fd = PROCESSES,
-		.python_layouts_fd = PYTHON,
-		.v8_layouts_fd = V8,
-		.script_layouts_fd = SCRIPT,
-		.hotspot_layouts_fd = HOTSPOT,
+		.layouts_fd = LAYOUTS,
 	};
 	assert_int_equal(unwind_store_new(&maps, &store), 0);
 	return 0;
@@ -415,52 +416,55 @@ static void a_process_without_an_entry_has_no_records(void **state _unused_)
 	assert_all_known(&range);
 }
 
-static void layouts_are_bounded(void **state _unused_)
+static struct wire_runtime_layout make_layout(enum wire_runtime runtime, uint32_t number)
 {
-	const struct wire_python_layout python = {0};
-	const struct wire_v8_layout v8 = {0};
-	const struct wire_script_layout script = {0};
-	uint32_t number;
+	struct wire_runtime_layout layout;
 
-	for (uint32_t i = 1; i <= WIRE_MAX_PYTHON_LAYOUTS; i++) {
-		assert_int_equal(unwind_store_add_python(store, &python, &number), 0);
-		assert_int_equal(number, i);
-	}
-	assert_int_equal(unwind_store_add_python(store, &python, &number), -ENOSPC);
-	for (uint32_t i = 1; i <= WIRE_MAX_V8_LAYOUTS; i++) {
-		assert_int_equal(unwind_store_add_v8(store, &v8, &number), 0);
-		assert_int_equal(number, i);
-	}
-	assert_int_equal(unwind_store_add_v8(store, &v8, &number), -ENOSPC);
-	for (uint32_t i = 1; i <= WIRE_MAX_SCRIPT_LAYOUTS; i++) {
-		assert_int_equal(unwind_store_add_script(store, &script, &number), 0);
-		assert_int_equal(number, i);
-	}
-	assert_int_equal(unwind_store_add_script(store, &script, &number), -ENOSPC);
-	assert_int_equal(num_layouts[PYTHON - PROCESSES], WIRE_MAX_PYTHON_LAYOUTS);
+	memset(&layout, 0, sizeof(layout));
+	layout.runtime = runtime;
+	memcpy(&layout.python, &number, sizeof(number));
+	return layout;
 }
 
-/* Processes say each what their HotSpot is like, and most say the same. */
-static void layouts_of_hotspot_are_published_once(void **state _unused_)
+/* Most files and processes have one that others have. No interpreter takes another one's room. */
+static void equal_layouts_are_published_once(void **state _unused_)
 {
-	struct wire_hotspot_layout layout = {0};
+	struct wire_runtime_layout layout;
+	uint32_t expected = 0;
 	uint32_t number;
 
-	for (uint32_t i = 1; i <= WIRE_MAX_HOTSPOT_LAYOUTS; i++) {
-		memset(&layout, (int)i, sizeof(layout));
-		for (int k = 0; k < 2; k++) {
-			assert_int_equal(unwind_store_add_hotspot(store, &layout, &number), 0);
-			assert_int_equal(number, i);
+	for (enum wire_runtime runtime = 0; runtime < NUM_WIRE_INTERPRETERS; runtime++) {
+		for (uint32_t i = 0; i < WIRE_MAX_LAYOUTS_EACH; i++) {
+			layout = make_layout(runtime, i);
+			expected++;
+			for (int k = 0; k < 2; k++) {
+				assert_int_equal(unwind_store_add_layout(store, &layout, &number),
+						 0);
+				assert_int_equal(number, expected);
+			}
 		}
+		layout = make_layout(runtime, WIRE_MAX_LAYOUTS_EACH);
+		number = 77;
+		assert_int_equal(unwind_store_add_layout(store, &layout, &number), -ENOSPC);
+		assert_int_equal(number, 77);
 	}
-	assert_int_equal(num_layouts[HOTSPOT - PROCESSES], WIRE_MAX_HOTSPOT_LAYOUTS);
-	memset(&layout, 0, sizeof(layout));
-	number = 77;
-	assert_int_equal(unwind_store_add_hotspot(store, &layout, &number), -ENOSPC);
+	assert_int_equal(num_layouts, WIRE_MAX_RUNTIME_LAYOUTS);
+	layout = make_layout(WIRE_RUNTIME_V8, 5);
+	assert_int_equal(unwind_store_add_layout(store, &layout, &number), 0);
+	assert_int_equal(number, WIRE_MAX_LAYOUTS_EACH + 6);
+}
+
+static void a_layout_that_the_map_refuses_is_not_known(void **state _unused_)
+{
+	const struct wire_runtime_layout layout = make_layout(WIRE_RUNTIME_PHP, 1);
+	uint32_t number = 77;
+
+	has_no_layouts = true;
+	assert_int_equal(unwind_store_add_layout(store, &layout, &number), -E2BIG);
 	assert_int_equal(number, 77);
-	memset(&layout, 5, sizeof(layout));
-	assert_int_equal(unwind_store_add_hotspot(store, &layout, &number), 0);
-	assert_int_equal(number, 5);
+	has_no_layouts = false;
+	assert_int_equal(unwind_store_add_layout(store, &layout, &number), 0);
+	assert_int_equal(number, 1);
 }
 
 static void assert_unmapped(void *memory)
@@ -633,8 +637,8 @@ int main(void)
 		TEST(mappings_are_bounded),
 		TEST(a_process_without_mappings_needs_no_run),
 		TEST(a_process_without_an_entry_has_no_records),
-		TEST(layouts_are_bounded),
-		TEST(layouts_of_hotspot_are_published_once),
+		TEST(equal_layouts_are_published_once),
+		TEST(a_layout_that_the_map_refuses_is_not_known),
 		TEST(kernel_memory_is_given_back),
 		TEST(maps_that_cannot_be_mapped_are_an_error),
 		TEST(a_table_can_come_after_the_mapping),

@@ -1,5 +1,5 @@
 /* Functions of JavaScript in the place of the levels of a native stack. */
-#include "collect/runtimes/v8_stacks.h"
+#include "collect/runtimes/runtime_ops.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 
 struct scene {
 	struct profile *profile;
-	struct v8_stacks *stacks;
+	void *stacks;
 	struct file_table *files;
 	struct process_table *processes;
 	struct process *process;
@@ -50,7 +50,9 @@ static struct scene *scene_new(enum runtime_frames shown)
 	assert_non_null(scene);
 	scene->profile = profile_new();
 	assert_non_null(scene->profile);
-	scene->stacks = v8_stacks_new(scene->profile, NULL, shown);
+	scene->stacks = v8_stack_ops.create(
+		&(struct runtime_context){.profile = scene->profile, .shown = shown},
+		WIRE_RUNTIME_V8);
 	assert_non_null(scene->stacks);
 	map_file(scene);
 	scene->source = (struct runtime_sample){
@@ -60,7 +62,7 @@ static struct scene *scene_new(enum runtime_frames shown)
 
 static void scene_free(struct scene *scene)
 {
-	v8_stacks_free(scene->stacks);
+	v8_stack_ops.free(scene->stacks);
 	profile_free(scene->profile);
 	process_table_free(scene->processes);
 	file_table_free(scene->files);
@@ -77,7 +79,8 @@ static struct wire_v8_function describe(uint64_t shared, const char *name, const
 					bool is_builtin)
 {
 	struct wire_v8_function record = {
-		.type = WIRE_V8_FUNCTION,
+		.type = WIRE_RUNTIME_CODE,
+		.runtime = WIRE_RUNTIME_V8,
 		.pid = PID,
 		.generation = GENERATION,
 		.shared = shared,
@@ -97,18 +100,24 @@ static void add_function(struct scene *scene, uint64_t shared, const char *name,
 {
 	struct wire_v8_function record = describe(shared, name, file, is_builtin);
 
-	assert_int_equal(v8_stacks_add_function(scene->stacks, &record), 0);
+	assert_int_equal(v8_stack_ops.add_code(scene->stacks, &record), 0);
 }
 
 static void splice_wasm(struct scene *scene, const struct v8_wasm_layout *wasm,
 			const struct runtime_frame_list *list, const uint64_t *pcs,
 			uint32_t num_pcs)
 {
-	const struct v8_build build = {.wasm = *wasm};
+	const struct runtime_build build = {.wasm = *wasm};
+	struct runtime_splice splice = {.source = &scene->source,
+					.build = &build,
+					.frames = *list,
+					.pcs = pcs,
+					.num_pcs = num_pcs,
+					.levels = scene->levels};
 
-	assert_int_equal(v8_stacks_splice(scene->stacks, &scene->source, &build, list, pcs, num_pcs,
-					  scene->levels, &scene->num_levels, &scene->verdict),
-			 0);
+	assert_int_equal(v8_stack_ops.splice(scene->stacks, &splice), 0);
+	scene->num_levels = splice.num_levels;
+	scene->verdict = splice.verdict;
 }
 
 static void splice_list(struct scene *scene, const struct runtime_frame_list *list,
@@ -185,7 +194,7 @@ static void check_line(struct scene *scene, struct wire_v8_function *record, uin
 {
 	const struct wire_runtime_frame frames[] = {{record->shared, 1, 0}};
 
-	assert_int_equal(v8_stacks_add_function(scene->stacks, record), 0);
+	assert_int_equal(v8_stack_ops.add_code(scene->stacks, record), 0);
 	splice(scene, frames, 1, WIRE_RUNTIME_COMPLETE, 1);
 	assert_int_equal(get_frame(scene, 0)->line, line);
 	record->shared += 16;

@@ -7,8 +7,8 @@
 #include "base/array.h"
 #include "hotspot_file.h"
 
-/* Returns what hotspot_find() does. */
-static int find(const struct hotspot_file *file, struct hotspot_build *ret)
+/* As runtime_find(). */
+static int find(const struct hotspot_file *file, struct runtime_build *ret)
 {
 	struct objfile *objfile;
 	int fd = hotspot_file_open(file);
@@ -17,19 +17,21 @@ static int find(const struct hotspot_file *file, struct hotspot_build *ret)
 	assert_int_equal(objfile_open(fd, "file", NULL, &objfile, NULL), 0);
 	close(fd);
 	memset(ret, 0xff, sizeof(*ret));
-	err = hotspot_find(objfile, ret);
+	err = runtime_find(objfile, ret);
 	objfile_unref(objfile);
 	return err;
 }
 
 static void check_found(const struct hotspot_file *file)
 {
-	struct hotspot_build build;
+	struct runtime_build build;
 
 	assert_int_equal(find(file, &build), 0);
-	assert_int_equal(build.structs, 0x20020);
-	assert_int_equal(build.types, 0x20018);
-	assert_int_equal(build.int_constants, 0x20010);
+	assert_int_equal(build.runtime, WIRE_RUNTIME_HOTSPOT);
+	assert_int_equal(build.support, SUPPORT_BY_PROCESS);
+	assert_int_equal(build.hotspot.structs, 0x20020);
+	assert_int_equal(build.hotspot.types, 0x20018);
+	assert_int_equal(build.hotspot.int_constants, 0x20010);
 }
 
 static void its_variables_are_found(void **state)
@@ -45,7 +47,7 @@ static void its_variables_are_found(void **state)
 
 static void check_none(const struct hotspot_file *file)
 {
-	struct hotspot_build build;
+	struct runtime_build build;
 
 	assert_int_equal(find(file, &build), -ENOENT);
 }

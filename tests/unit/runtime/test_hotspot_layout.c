@@ -62,7 +62,7 @@ static int find(struct hotspot_tables_fake *fake, struct hotspot_layout *ret)
 	return err;
 }
 
-static void check_unknown(struct hotspot_tables_fake *fake, enum hotspot_support support,
+static void check_unknown(struct hotspot_tables_fake *fake, enum runtime_support support,
 			  unsigned int major)
 {
 	static const struct hotspot_layout nothing;
@@ -78,7 +78,7 @@ static void check_unknown(struct hotspot_tables_fake *fake, enum hotspot_support
 static void check_known(int major, struct hotspot_layout *ret)
 {
 	assert_int_equal(find(hotspot_tables_fake_new(major), ret), 0);
-	assert_int_equal(ret->support, HOTSPOT_KNOWN);
+	assert_int_equal(ret->support, SUPPORT_KNOWN);
 	assert_int_equal(ret->major, major);
 	assert_int_equal(ret->wire.major, major);
 }
@@ -323,12 +323,12 @@ static void of_other_versions_nothing_is_guessed(void **state)
 	static const struct {
 		int32_t version;
 		unsigned int major;
-		enum hotspot_support support;
+		enum runtime_support support;
 	} inputs[] = {
-		{9, 9, HOTSPOT_UNKNOWN_VERSION},   {10, 10, HOTSPOT_UNKNOWN_VERSION},
-		{26, 26, HOTSPOT_UNKNOWN_VERSION}, {255, 255, HOTSPOT_UNKNOWN_VERSION},
-		{256, 0, HOTSPOT_UNKNOWN_BUILD},   {0, 0, HOTSPOT_UNKNOWN_BUILD},
-		{-17, 0, HOTSPOT_UNKNOWN_BUILD},
+		{9, 9, SUPPORT_UNKNOWN_VERSION},   {10, 10, SUPPORT_UNKNOWN_VERSION},
+		{26, 26, SUPPORT_UNKNOWN_VERSION}, {255, 255, SUPPORT_UNKNOWN_VERSION},
+		{256, 0, SUPPORT_UNKNOWN_BUILD},   {0, 0, SUPPORT_UNKNOWN_BUILD},
+		{-17, 0, SUPPORT_UNKNOWN_BUILD},
 	};
 
 	(void)state;
@@ -360,7 +360,7 @@ static void hotspot_25_is_that_of_jdk_8_where_it_has_one_heap(void **state)
 	assert_int_equal(find(fake, &layout), -EAGAIN);
 	fake = hotspot_tables_fake_new(8);
 	fake->version = 24;
-	check_unknown(fake, HOTSPOT_UNKNOWN_BUILD, 0);
+	check_unknown(fake, SUPPORT_UNKNOWN_BUILD, 0);
 	/* Its constructors have made the heap, and it has no memory yet. */
 	fake = hotspot_tables_fake_new(8);
 	fake->num_heaps = 0;
@@ -369,12 +369,12 @@ static void hotspot_25_is_that_of_jdk_8_where_it_has_one_heap(void **state)
 	fake = hotspot_tables_fake_new(8);
 	add_field(fake, "CodeCache", "_heaps", "GrowableArray<CodeHeap*>*", HOTSPOT_HEAPS);
 	fake->fields.items[fake->fields.length - 1].is_static = true;
-	check_unknown(fake, HOTSPOT_UNKNOWN_BUILD, 8);
+	check_unknown(fake, SUPPORT_UNKNOWN_BUILD, 8);
 	/* What it says of frames has to be what is known. */
 	fake = hotspot_tables_fake_new(8);
 	fake->constants.items[fake->constants.length - 1] = (struct hotspot_number){
 		.name = "frame::interpreter_frame_sender_sp_offset", .value = -3};
-	check_unknown(fake, HOTSPOT_UNKNOWN_BUILD, 8);
+	check_unknown(fake, SUPPORT_UNKNOWN_BUILD, 8);
 }
 
 static bool is_one_of(const char *name, const char *const *names, size_t num_names)
@@ -435,7 +435,7 @@ static void without_what_is_needed_a_build_is_unknown(void **state)
 			array_remove(&fake->fields, j);
 			if (is_optional(field, majors[i])) {
 				assert_int_equal(find(fake, &layout), 0);
-				assert_int_equal(layout.support, HOTSPOT_KNOWN);
+				assert_int_equal(layout.support, SUPPORT_KNOWN);
 			} else {
 				unsigned int major = (unsigned int)majors[i];
 
@@ -444,7 +444,7 @@ static void without_what_is_needed_a_build_is_unknown(void **state)
 				/* Without it, 25 is the JDK's version. */
 				else if (string_equals(field->name, "_heap"))
 					major = 25;
-				check_unknown(fake, HOTSPOT_UNKNOWN_BUILD, major);
+				check_unknown(fake, SUPPORT_UNKNOWN_BUILD, major);
 			}
 		}
 		hotspot_tables_fake_free(whole);
@@ -464,11 +464,11 @@ static void without_a_size_or_a_number_a_build_is_unknown(void **state)
 		array_remove(&fake->types, i);
 		if (string_equals(name, "Klass") || string_equals(name, "PcDesc")) {
 			assert_int_equal(find(fake, &layout), 0);
-			assert_int_equal(layout.support, HOTSPOT_KNOWN);
+			assert_int_equal(layout.support, SUPPORT_KNOWN);
 			assert_int_equal(layout.scopes.pc_desc_bytes,
 					 string_equals(name, "Klass") ? 16 : 0);
 		} else {
-			check_unknown(fake, HOTSPOT_UNKNOWN_BUILD, 17);
+			check_unknown(fake, SUPPORT_UNKNOWN_BUILD, 17);
 		}
 	}
 	for (size_t i = 0; i < whole->constants.length; i++) {
@@ -479,11 +479,11 @@ static void without_a_size_or_a_number_a_build_is_unknown(void **state)
 			continue;
 		}
 		array_remove(&fake->constants, i);
-		check_unknown(fake, HOTSPOT_UNKNOWN_BUILD, 17);
+		check_unknown(fake, SUPPORT_UNKNOWN_BUILD, 17);
 		/* Nor is another frame known, or a flag that does not fit. */
 		fake = hotspot_tables_fake_new(17);
 		fake->constants.items[i].value = -3;
-		check_unknown(fake, HOTSPOT_UNKNOWN_BUILD, 17);
+		check_unknown(fake, SUPPORT_UNKNOWN_BUILD, 17);
 	}
 	hotspot_tables_fake_free(whole);
 }
@@ -512,14 +512,14 @@ static void offsets_that_cannot_be_make_a_build_unknown(void **state)
 			struct hotspot_tables_fake *fake = hotspot_tables_fake_new(17);
 
 			fake->fields.items[i].offset = offsets[j];
-			check_unknown(fake, HOTSPOT_UNKNOWN_BUILD, 17);
+			check_unknown(fake, SUPPORT_UNKNOWN_BUILD, 17);
 		}
 	}
 	hotspot_tables_fake_free(whole);
 }
 
 static void check_changed(const char *type, const char *name, uint64_t offset,
-			  const char *field_type, enum hotspot_support support)
+			  const char *field_type, enum runtime_support support)
 {
 	struct hotspot_tables_fake *fake = hotspot_tables_fake_new(17);
 	struct hotspot_field *field = get_field(fake, type, name);
@@ -528,7 +528,7 @@ static void check_changed(const char *type, const char *name, uint64_t offset,
 	field->offset = offset;
 	if (field_type)
 		field->field_type = field_type;
-	if (support != HOTSPOT_KNOWN) {
+	if (support != SUPPORT_KNOWN) {
 		check_unknown(fake, support, 17);
 		return;
 	}
@@ -539,37 +539,37 @@ static void check_changed(const char *type, const char *name, uint64_t offset,
 static void offsets_are_bounded_to_the_byte(void **state)
 {
 	(void)state;
-	check_changed("Klass", "_name", 488, NULL, HOTSPOT_KNOWN);
-	check_changed("Klass", "_name", 492, NULL, HOTSPOT_UNKNOWN_BUILD);
-	check_changed("Klass", "_name", 28, NULL, HOTSPOT_UNKNOWN_BUILD);
-	check_changed("Symbol", "_length", 494, NULL, HOTSPOT_KNOWN);
-	check_changed("Symbol", "_length", 495, NULL, HOTSPOT_UNKNOWN_BUILD);
+	check_changed("Klass", "_name", 488, NULL, SUPPORT_KNOWN);
+	check_changed("Klass", "_name", 492, NULL, SUPPORT_UNKNOWN_BUILD);
+	check_changed("Klass", "_name", 28, NULL, SUPPORT_UNKNOWN_BUILD);
+	check_changed("Symbol", "_length", 494, NULL, SUPPORT_KNOWN);
+	check_changed("Symbol", "_length", 495, NULL, SUPPORT_UNKNOWN_BUILD);
 	/* Of two parts, each of which is in bounds. */
-	check_changed("CodeHeap", "_memory", 480, NULL, HOTSPOT_KNOWN);
-	check_changed("CodeHeap", "_memory", 488, NULL, HOTSPOT_UNKNOWN_BUILD);
-	check_changed("CodeHeap", "_segmap", 488, NULL, HOTSPOT_KNOWN);
-	check_changed("CodeHeap", "_segmap", 495, NULL, HOTSPOT_UNKNOWN_BUILD);
-	check_changed("CodeHeap", "_segmap", 4, NULL, HOTSPOT_UNKNOWN_BUILD);
+	check_changed("CodeHeap", "_memory", 480, NULL, SUPPORT_KNOWN);
+	check_changed("CodeHeap", "_memory", 488, NULL, SUPPORT_UNKNOWN_BUILD);
+	check_changed("CodeHeap", "_segmap", 488, NULL, SUPPORT_KNOWN);
+	check_changed("CodeHeap", "_segmap", 495, NULL, SUPPORT_UNKNOWN_BUILD);
+	check_changed("CodeHeap", "_segmap", 4, NULL, SUPPORT_UNKNOWN_BUILD);
 	/* Two bytes, of which four are read. */
-	check_changed("ConstMethod", "_flags", 492, NULL, HOTSPOT_KNOWN);
-	check_changed("ConstMethod", "_flags", 494, NULL, HOTSPOT_UNKNOWN_BUILD);
+	check_changed("ConstMethod", "_flags", 492, NULL, SUPPORT_KNOWN);
+	check_changed("ConstMethod", "_flags", 494, NULL, SUPPORT_UNKNOWN_BUILD);
 	/* Within the block's own header, and within the nmethod's. */
-	check_changed("HeapBlock::Header", "_used", 15, NULL, HOTSPOT_KNOWN);
-	check_changed("HeapBlock::Header", "_used", 16, NULL, HOTSPOT_UNKNOWN_BUILD);
-	check_changed("nmethod", "_compile_id", 348, NULL, HOTSPOT_KNOWN);
-	check_changed("nmethod", "_compile_id", 352, NULL, HOTSPOT_UNKNOWN_BUILD);
+	check_changed("HeapBlock::Header", "_used", 15, NULL, SUPPORT_KNOWN);
+	check_changed("HeapBlock::Header", "_used", 16, NULL, SUPPORT_UNKNOWN_BUILD);
+	check_changed("nmethod", "_compile_id", 348, NULL, SUPPORT_KNOWN);
+	check_changed("nmethod", "_compile_id", 352, NULL, SUPPORT_UNKNOWN_BUILD);
 }
 
 static void fields_of_another_size_make_a_build_unknown(void **state)
 {
 	(void)state;
-	check_changed("CodeBlob", "_header_size", 16, "u2", HOTSPOT_KNOWN);
-	check_changed("CodeBlob", "_header_size", 16, "u1", HOTSPOT_UNKNOWN_BUILD);
-	check_changed("CodeBlob", "_header_size", 16, "size_t", HOTSPOT_UNKNOWN_BUILD);
-	check_changed("CodeBlob", "_header_size", 16, "SomeType", HOTSPOT_UNKNOWN_BUILD);
-	check_changed("CodeBlob", "_frame_size", 28, "int16_t", HOTSPOT_UNKNOWN_BUILD);
-	check_changed("Klass", "_name", 24, "uint32_t", HOTSPOT_UNKNOWN_BUILD);
-	check_changed("Symbol", "_length", 4, "int", HOTSPOT_UNKNOWN_BUILD);
+	check_changed("CodeBlob", "_header_size", 16, "u2", SUPPORT_KNOWN);
+	check_changed("CodeBlob", "_header_size", 16, "u1", SUPPORT_UNKNOWN_BUILD);
+	check_changed("CodeBlob", "_header_size", 16, "size_t", SUPPORT_UNKNOWN_BUILD);
+	check_changed("CodeBlob", "_header_size", 16, "SomeType", SUPPORT_UNKNOWN_BUILD);
+	check_changed("CodeBlob", "_frame_size", 28, "int16_t", SUPPORT_UNKNOWN_BUILD);
+	check_changed("Klass", "_name", 24, "uint32_t", SUPPORT_UNKNOWN_BUILD);
+	check_changed("Symbol", "_length", 4, "int", SUPPORT_UNKNOWN_BUILD);
 }
 
 static void fields_that_are_static_are_no_others(void **state)
@@ -586,7 +586,7 @@ static void fields_that_are_static_are_no_others(void **state)
 			continue;
 		}
 		field->is_static = !field->is_static;
-		check_unknown(fake, HOTSPOT_UNKNOWN_BUILD,
+		check_unknown(fake, SUPPORT_UNKNOWN_BUILD,
 			      string_equals(whole->fields.items[i].name, "_vm_major_version") ? 0
 											      : 17);
 	}
@@ -609,12 +609,12 @@ static void static_fields_lie_in_the_file(void **state)
 		hotspot_tables_fake_free(fake);
 		hotspot_tables_put_word(&process.bytes, HOTSPOT_TABLES + 40, addresses[i]);
 		assert_int_equal(read_layout(&process, &layout), 0);
-		assert_int_equal(layout.support, HOTSPOT_UNKNOWN_BUILD);
+		assert_int_equal(layout.support, SUPPORT_UNKNOWN_BUILD);
 		text_release(&process.bytes);
 	}
 }
 
-static void check_size(const char *name, int64_t size, enum hotspot_support support)
+static void check_size(const char *name, int64_t size, enum runtime_support support)
 {
 	struct hotspot_tables_fake *fake = hotspot_tables_fake_new(17);
 	struct hotspot_layout layout;
@@ -632,15 +632,15 @@ static void sizes_that_cannot_be_make_a_build_unknown(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
-		check_size(names[i], 0, HOTSPOT_UNKNOWN_BUILD);
-		check_size(names[i], 356, HOTSPOT_UNKNOWN_BUILD);
-		check_size(names[i], 0x10008, HOTSPOT_UNKNOWN_BUILD);
-		check_size(names[i], -8, HOTSPOT_UNKNOWN_BUILD);
-		check_size(names[i], 360, HOTSPOT_KNOWN);
+		check_size(names[i], 0, SUPPORT_UNKNOWN_BUILD);
+		check_size(names[i], 356, SUPPORT_UNKNOWN_BUILD);
+		check_size(names[i], 0x10008, SUPPORT_UNKNOWN_BUILD);
+		check_size(names[i], -8, SUPPORT_UNKNOWN_BUILD);
+		check_size(names[i], 360, SUPPORT_KNOWN);
 	}
-	check_size("ConstMethod", 512, HOTSPOT_UNKNOWN_BUILD);
-	check_size("nmethod", 304, HOTSPOT_UNKNOWN_BUILD);
-	check_size("nmethod", 1024, HOTSPOT_KNOWN);
+	check_size("ConstMethod", 512, SUPPORT_UNKNOWN_BUILD);
+	check_size("nmethod", 304, SUPPORT_UNKNOWN_BUILD);
+	check_size("nmethod", 1024, SUPPORT_KNOWN);
 }
 
 /* Its names are known all the same. */
@@ -650,7 +650,7 @@ static void check_without_scopes(struct hotspot_tables_fake *fake)
 	struct hotspot_layout layout;
 
 	assert_int_equal(find(fake, &layout), 0);
-	assert_int_equal(layout.support, HOTSPOT_KNOWN);
+	assert_int_equal(layout.support, SUPPORT_KNOWN);
 	assert_memory_equal(&layout.scopes, &nothing, sizeof(nothing));
 }
 
@@ -797,7 +797,7 @@ static void a_version_that_is_not_known_is_not_waited_for(void **state)
 	(void)state;
 	fake->version = 26;
 	fake->num_heaps = 0;
-	check_unknown(fake, HOTSPOT_UNKNOWN_VERSION, 26);
+	check_unknown(fake, SUPPORT_UNKNOWN_VERSION, 26);
 }
 
 static void what_cannot_be_read_is_an_error(void **state)
@@ -811,7 +811,7 @@ static void what_cannot_be_read_is_an_error(void **state)
 	hotspot_tables_write(fake, &process.bytes);
 	hotspot_tables_fake_free(fake);
 	assert_int_equal(read_layout(&process, &layout), 0);
-	assert_int_equal(layout.support, HOTSPOT_KNOWN);
+	assert_int_equal(layout.support, SUPPORT_KNOWN);
 	num_reads = process.num_reads;
 	assert_in_range(num_reads, 9, 60);
 	/* The process may end at any moment. */
@@ -843,8 +843,8 @@ static void tables_have_an_end(void **state)
 
 	(void)state;
 	assert_int_equal(find(long_tables_new(MAX_ENTRIES - 1), &layout), 0);
-	assert_int_equal(layout.support, HOTSPOT_KNOWN);
-	check_unknown(long_tables_new(MAX_ENTRIES), HOTSPOT_UNKNOWN_BUILD, 0);
+	assert_int_equal(layout.support, SUPPORT_KNOWN);
+	check_unknown(long_tables_new(MAX_ENTRIES), SUPPORT_UNKNOWN_BUILD, 0);
 }
 
 static void an_empty_table_makes_a_build_unknown(void **state)
@@ -853,13 +853,13 @@ static void an_empty_table_makes_a_build_unknown(void **state)
 
 	(void)state;
 	fake->fields.length = 0;
-	check_unknown(fake, HOTSPOT_UNKNOWN_BUILD, 0);
+	check_unknown(fake, SUPPORT_UNKNOWN_BUILD, 0);
 	fake = hotspot_tables_fake_new(17);
 	fake->types.length = 0;
-	check_unknown(fake, HOTSPOT_UNKNOWN_BUILD, 17);
+	check_unknown(fake, SUPPORT_UNKNOWN_BUILD, 17);
 	fake = hotspot_tables_fake_new(17);
 	fake->constants.length = 0;
-	check_unknown(fake, HOTSPOT_UNKNOWN_BUILD, 17);
+	check_unknown(fake, SUPPORT_UNKNOWN_BUILD, 17);
 }
 
 static void long_names_are_no_others(void **state)
@@ -877,7 +877,7 @@ static void long_names_are_no_others(void **state)
 	/* An end of another name is one, too. */
 	add_field(fake, longer + sizeof(longer) - 40, longest + 50, "", 8);
 	assert_int_equal(find(fake, &layout), 0);
-	assert_int_equal(layout.support, HOTSPOT_KNOWN);
+	assert_int_equal(layout.support, SUPPORT_KNOWN);
 }
 
 static void names_may_lie_on_two_pages(void **state)
@@ -889,7 +889,7 @@ static void names_may_lie_on_two_pages(void **state)
 
 		fake->names_begin = begin;
 		assert_int_equal(find(fake, &layout), 0);
-		assert_int_equal(layout.support, HOTSPOT_KNOWN);
+		assert_int_equal(layout.support, SUPPORT_KNOWN);
 	}
 }
 
@@ -913,7 +913,7 @@ static void names_may_lie_in_two_windows(void **state)
 		hotspot_tables_put_word(&process.bytes, first - 48,
 					HOTSPOT_BIAS + window_end - WINDOW_BYTES);
 		assert_int_equal(read_layout(&process, &layout), 0);
-		assert_int_equal(layout.support, HOTSPOT_KNOWN);
+		assert_int_equal(layout.support, SUPPORT_KNOWN);
 	}
 	text_release(&process.bytes);
 }
@@ -938,11 +938,11 @@ static void names_may_end_where_the_memory_does(void **state)
 	while (process.bytes.length % HOTSPOT_PAGE)
 		text_append_char(&process.bytes, 'x');
 	assert_int_equal(read_layout(&process, &layout), 0);
-	assert_int_equal(layout.support, HOTSPOT_KNOWN);
+	assert_int_equal(layout.support, SUPPORT_KNOWN);
 	/* Without one it is no name: the last constant's. */
 	process.bytes.data[length] = 'x';
 	assert_int_equal(read_layout(&process, &layout), 0);
-	assert_int_equal(layout.support, HOTSPOT_UNKNOWN_BUILD);
+	assert_int_equal(layout.support, SUPPORT_UNKNOWN_BUILD);
 	text_release(&process.bytes);
 }
 
@@ -974,7 +974,7 @@ static void what_is_read_is_bounded(void **state)
 	(void)state;
 	assert_int_equal(hotspot_read_layout(&hotspot_tables_build, HOTSPOT_BIAS, &memory, &layout),
 			 0);
-	assert_int_equal(layout.support, HOTSPOT_UNKNOWN_BUILD);
+	assert_int_equal(layout.support, SUPPORT_UNKNOWN_BUILD);
 	assert_true(process.num_reads < 1000);
 	assert_true(process.num_bytes < 64u << 20);
 }
@@ -994,7 +994,7 @@ static void names_that_lie_far_apart_are_bounded(void **state)
 					HOTSPOT_BIAS + i * 0x11000ull);
 	hotspot_tables_put(&process.bytes, 2000 * 0x11000ull + WINDOW_BYTES, "", 1);
 	assert_int_equal(read_layout(&process, &layout), 0);
-	assert_int_equal(layout.support, HOTSPOT_UNKNOWN_BUILD);
+	assert_int_equal(layout.support, SUPPORT_UNKNOWN_BUILD);
 	assert_true(process.num_reads < 1000);
 	text_release(&process.bytes);
 }

@@ -392,7 +392,7 @@ static bool check_java(const char *java)
 	} else {
 		assert_int_equal(hotspot_read_layout(&live.build, live.bias, &memory, &live.layout),
 				 0);
-		is_known = live.layout.support == HOTSPOT_KNOWN;
+		is_known = live.layout.support == SUPPORT_KNOWN;
 		if (is_known) {
 			print_message("%s: JDK %u, %u reads of %zu KiB\n", java, live.layout.major,
 				      live.num_reads, live.num_bytes >> 10);
@@ -444,7 +444,7 @@ static bool check_begin(const char *java)
 	assert_memory_equal(&live.layout.wire, &later.wire, sizeof(later.wire));
 	assert_memory_equal(&live.layout.scopes, &later.scopes, sizeof(later.scopes));
 	live_java_stop(&live);
-	return later.support == HOTSPOT_KNOWN;
+	return later.support == SUPPORT_KNOWN;
 }
 
 static void check_all(bool (*check)(const char *java))

@@ -237,7 +237,7 @@ static bool check_java(const char *java)
 	} else {
 		assert_int_equal(hotspot_read_layout(&live.build, live.bias, &memory, &live.layout),
 				 0);
-		if (live.layout.support == HOTSPOT_KNOWN)
+		if (live.layout.support == SUPPORT_KNOWN)
 			array_for_each (&codes.codes, code)
 				check_code(&live, methods, code, &counts);
 		print_message("%s: JDK %u, %u pieces of code with %u places, %u of them of 3 and "

@@ -1,14 +1,14 @@
 /*
  * Runtimes that are known by name alone, in files that are written here.
  */
-#include "runtime/named.h"
+#include "runtime/runtime.h"
 
 #include <errno.h>
 
 #include "hotspot_file.h"
 
-/* Returns what named_runtime_find() does. */
-static int find(const struct hotspot_file *file, uint32_t *ret)
+/* As runtime_find(). */
+static int find(const struct hotspot_file *file, struct runtime_build *ret)
 {
 	int fd = hotspot_file_open(file);
 	struct objfile *objfile;
@@ -16,7 +16,7 @@ static int find(const struct hotspot_file *file, uint32_t *ret)
 
 	assert_int_equal(objfile_open(fd, "file", NULL, &objfile, NULL), 0);
 	close(fd);
-	err = named_runtime_find(objfile, ret);
+	err = runtime_find(objfile, ret);
 	objfile_unref(objfile);
 	return err;
 }
@@ -25,10 +25,12 @@ static void check(const char *first, const char *second, const char *name)
 {
 	struct hotspot_file file = {
 		.symbols = {{"malloc", 0, SHN_UNDEF}, {second, 0x20010, 1}, {first, 0x20018, 1}}};
-	uint32_t number = NUM_NAMED_RUNTIMES;
+	struct runtime_build build;
 
-	assert_int_equal(find(&file, &number), 0);
-	assert_string_equal(named_runtime_get(number)->name, name);
+	assert_int_equal(find(&file, &build), 0);
+	assert_string_equal(runtime_get(build.runtime)->name, name);
+	assert_int_equal(build.support, SUPPORT_NAME_ONLY);
+	assert_true(runtime_is_named(build.runtime));
 }
 
 static void a_runtime_is_known_by_two_symbols(_unused_ void **state)
@@ -52,10 +54,10 @@ static void lua_is_none_where_it_is_compiled(_unused_ void **state)
 	struct hotspot_file file = {.symbols = {{"lua_newstate", 0x20010, 1},
 						{"lua_rawgeti", 0x20018, 1},
 						{"luaJIT_setmode", 0x20020, 1}}};
-	uint32_t number;
+	struct runtime_build build;
 
-	assert_int_equal(find(&file, &number), 0);
-	assert_string_equal(named_runtime_get(number)->name, "LuaJIT");
+	assert_int_equal(find(&file, &build), 0);
+	assert_string_equal(runtime_get(build.runtime)->name, "LuaJIT");
 }
 
 static void a_program_without_dynamic_symbols_has_others(_unused_ void **state)
@@ -63,10 +65,10 @@ static void a_program_without_dynamic_symbols_has_others(_unused_ void **state)
 	struct hotspot_file file = {
 		.symbols = {{"luaJIT_setmode", 0x20010, 1}, {"lua_newstate", 0x20018, 1}},
 		.symbols_type = SHT_SYMTAB};
-	uint32_t number;
+	struct runtime_build build;
 
-	assert_int_equal(find(&file, &number), 0);
-	assert_string_equal(named_runtime_get(number)->name, "LuaJIT");
+	assert_int_equal(find(&file, &build), 0);
+	assert_string_equal(runtime_get(build.runtime)->name, "LuaJIT");
 }
 
 /* A part of Lua, a library for BEAM, and a server that calls LuaJIT in a library. */
@@ -83,10 +85,10 @@ static void what_only_has_to_do_with_a_runtime_is_none(_unused_ void **state)
 		{.symbols = {{"erl_start", 0x20010, 1}, {"luaJIT_setmode", 0x20018, 1}}},
 		{.symbols = {{NULL, 0, 0}}},
 	};
-	uint32_t number;
+	struct runtime_build build;
 
 	for (size_t i = 0; i < ARRAY_LENGTH(files); i++)
-		assert_int_equal(find(&files[i], &number), -ENOENT);
+		assert_int_equal(find(&files[i], &build), -ENOENT);
 }
 
 int main(void)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "runtime/script.h"
+#include "runtime/runtime.h"
 
 /* clang-format off */
 #include "unit.h"
@@ -94,8 +94,8 @@ static void add_threads(struct fake_file *file)
 	add_symbol(file, "PL_thr_key", KEY, 4, 3);
 }
 
-/* Returns what script_find() does; the file is released. */
-static int find(struct fake_file *file, struct script_build *ret)
+/* Returns what runtime_find() does; the file is released. */
+static int find(struct fake_file *file, struct runtime_build *ret)
 {
 	struct elf_writer writer = {.machine = file->machine};
 	struct frame_writer frames = {.elf_address = FRAMES_ADDRESS};
@@ -140,7 +140,7 @@ static int find(struct fake_file *file, struct script_build *ret)
 	text_release(&bytes);
 	assert_int_equal(objfile_open(fd, "file", NULL, &objfile, NULL), 0);
 	close(fd);
-	err = script_find(objfile, ret);
+	err = runtime_find(objfile, ret);
 	objfile_unref(objfile);
 	text_release(&file->symbols);
 	text_release(&file->names);
@@ -163,11 +163,11 @@ static void a_version_that_is_known_says_where_its_frames_are(void **state _unus
 	for (size_t i = 0; i < ARRAY_LENGTH(versions); i++) {
 		struct fake_file file = fake_file(versions[i].minor, versions[i].size,
 						  versions[i].first_size, OPTIONS);
-		struct script_build build;
+		struct runtime_build build;
 
 		add_threads(&file);
 		assert_int_equal(find(&file, &build), 0);
-		assert_int_equal(build.support, SCRIPT_KNOWN);
+		assert_int_equal(build.support, SUPPORT_KNOWN);
 		assert_int_equal(build.runtime, WIRE_RUNTIME_PERL);
 		assert_int_equal(build.major, 5);
 		assert_int_equal(build.minor, versions[i].minor);
@@ -181,10 +181,10 @@ static void a_version_that_is_known_says_where_its_frames_are(void **state _unus
 	}
 }
 
-static void expect_unknown(struct fake_file *file, enum script_support support)
+static void expect_unknown(struct fake_file *file, enum runtime_support support)
 {
-	static const struct wire_script_layout none;
-	struct script_build build;
+	static const struct wire_runtime_layout none;
+	struct runtime_build build;
 
 	assert_int_equal(find(file, &build), 0);
 	assert_int_equal(build.support, support);
@@ -200,7 +200,7 @@ static void other_versions_are_said_and_not_guessed(void **state _unused_)
 		struct fake_file file = fake_file(versions[i], 3768, 2880, OPTIONS);
 
 		add_threads(&file);
-		expect_unknown(&file, SCRIPT_UNKNOWN_VERSION);
+		expect_unknown(&file, SUPPORT_UNKNOWN_VERSION);
 	}
 }
 
@@ -210,9 +210,9 @@ static void a_build_without_threads_is_not_known(void **state _unused_)
 	struct fake_file without_option =
 		fake_file(36, 3768, 2880, " MULTIPLICITY USE_64_BIT_INT USE_ITHREADS_TOO");
 
-	expect_unknown(&file, SCRIPT_UNKNOWN_BUILD);
+	expect_unknown(&file, SUPPORT_UNKNOWN_BUILD);
 	add_threads(&without_option);
-	expect_unknown(&without_option, SCRIPT_UNKNOWN_BUILD);
+	expect_unknown(&without_option, SUPPORT_UNKNOWN_BUILD);
 }
 
 static void a_build_of_another_size_is_not_known(void **state _unused_)
@@ -222,11 +222,11 @@ static void a_build_of_another_size_is_not_known(void **state _unused_)
 	struct fake_file with_long_numbers = fake_file(36, 3768, 2880, OPTIONS " USE_LONG_DOUBLE");
 
 	add_threads(&longer);
-	expect_unknown(&longer, SCRIPT_UNKNOWN_BUILD);
+	expect_unknown(&longer, SUPPORT_UNKNOWN_BUILD);
 	add_threads(&other_begin);
-	expect_unknown(&other_begin, SCRIPT_UNKNOWN_BUILD);
+	expect_unknown(&other_begin, SUPPORT_UNKNOWN_BUILD);
 	add_threads(&with_long_numbers);
-	expect_unknown(&with_long_numbers, SCRIPT_UNKNOWN_BUILD);
+	expect_unknown(&with_long_numbers, SUPPORT_UNKNOWN_BUILD);
 }
 
 static void another_machine_is_not_known(void **state _unused_)
@@ -235,7 +235,7 @@ static void another_machine_is_not_known(void **state _unused_)
 
 	file.machine = EM_AARCH64;
 	add_threads(&file);
-	expect_unknown(&file, SCRIPT_UNKNOWN_BUILD);
+	expect_unknown(&file, SUPPORT_UNKNOWN_BUILD);
 }
 
 /* Code of 5.36 in which an operation hands itself over: displacement of its lea, how it calls, and what is run there. */
@@ -258,10 +258,10 @@ static struct fake_file fake_code(int32_t displacement, uint8_t call, const uint
 
 static void expect_catcher(struct fake_file file, bool is_there)
 {
-	struct script_build build;
+	struct runtime_build build;
 
 	assert_int_equal(find(&file, &build), 0);
-	assert_int_equal(build.support, SCRIPT_KNOWN);
+	assert_int_equal(build.support, SUPPORT_KNOWN);
 	assert_int_equal(build.num_eval_parts, 1 + is_there);
 	assert_int_equal(build.eval_parts[0].goes_on, 0);
 	if (!is_there)
@@ -293,7 +293,7 @@ static void another_file_is_none(void **state _unused_)
 {
 	static const Elf64_Sym null_symbol;
 	struct fake_file with_function = {0};
-	struct script_build build;
+	struct runtime_build build;
 
 	text_append(&with_function.symbols, &null_symbol, sizeof(null_symbol));
 	text_append_char(&with_function.names, '\0');

@@ -1,4 +1,4 @@
-#include "runtime/script.h"
+#include "runtime/runtime.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -50,8 +50,8 @@ static struct fake_file fake_file(const char *constants)
 	return file;
 }
 
-/* Returns what script_find() does; the file is released. */
-static int find(struct fake_file *file, struct script_build *ret)
+/* Returns what runtime_find() does; the file is released. */
+static int find(struct fake_file *file, struct runtime_build *ret)
 {
 	struct elf_writer writer = {0};
 	uint8_t text[0x1000] = {0};
@@ -86,14 +86,14 @@ static int find(struct fake_file *file, struct script_build *ret)
 	text_release(&bytes);
 	assert_int_equal(objfile_open(fd, "file", NULL, &objfile, NULL), 0);
 	close(fd);
-	err = script_find(objfile, ret);
+	err = runtime_find(objfile, ret);
 	objfile_unref(objfile);
 	text_release(&file->symbols);
 	text_release(&file->names);
 	return err;
 }
 
-static int find_version(const char *constants, struct script_build *ret)
+static int find_version(const char *constants, struct runtime_build *ret)
 {
 	struct fake_file file = fake_file(constants);
 
@@ -119,13 +119,13 @@ static void a_version_that_is_known_says_where_its_frames_are(void **state _unus
 
 	for (size_t i = 0; i < ARRAY_LENGTH(versions); i++) {
 		struct text constants = {0};
-		struct script_build build;
+		struct runtime_build build;
 
 		text_printf(&constants, "a constant. X-Powered-By: PHP/%s and more",
 			    versions[i].text);
 		assert_int_equal(find_version(constants.data, &build), 0);
 		text_release(&constants);
-		assert_int_equal(build.support, SCRIPT_KNOWN);
+		assert_int_equal(build.support, SUPPORT_KNOWN);
 		assert_int_equal(build.runtime, WIRE_RUNTIME_PHP);
 		assert_int_equal(build.major, versions[i].major);
 		assert_int_equal(build.minor, versions[i].minor);
@@ -143,13 +143,13 @@ static void other_versions_are_said_and_not_guessed(void **state _unused_)
 {
 	static const char *const constants[] = {
 		"X-Powered-By: PHP/8.9.1", "X-Powered-By: PHP/7.3.1", "X-Powered-By: PHP/10.0.0"};
-	static const struct wire_script_layout none;
+	static const struct wire_runtime_layout none;
 
 	for (size_t i = 0; i < ARRAY_LENGTH(constants); i++) {
-		struct script_build build;
+		struct runtime_build build;
 
 		assert_int_equal(find_version(constants[i], &build), 0);
-		assert_int_equal(build.support, SCRIPT_UNKNOWN_VERSION);
+		assert_int_equal(build.support, SUPPORT_UNKNOWN_VERSION);
 		assert_int_not_equal(build.major, 0);
 		assert_memory_equal(&build.layout, &none, sizeof(none));
 	}
@@ -165,10 +165,10 @@ static void without_a_version_it_is_not_known(void **state _unused_)
 						"X-Powered-By: PHP/88888.4.1"};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(constants); i++) {
-		struct script_build build;
+		struct runtime_build build;
 
 		assert_int_equal(find_version(constants[i], &build), 0);
-		assert_int_equal(build.support, SCRIPT_UNKNOWN_VERSION);
+		assert_int_equal(build.support, SUPPORT_UNKNOWN_VERSION);
 		assert_int_equal(build.major, 0);
 		assert_int_equal(build.minor, 0);
 	}
@@ -177,12 +177,12 @@ static void without_a_version_it_is_not_known(void **state _unused_)
 static void a_build_for_several_threads_is_not_known(void **state _unused_)
 {
 	struct fake_file file = fake_file("X-Powered-By: PHP/8.2.1");
-	struct script_build build;
+	struct runtime_build build;
 
 	add_symbol(&file, "execute_ex", EVALUATION, EVALUATION_BYTES, 1);
 	add_symbol(&file, "executor_globals_offset", GLOBALS, 8, 3);
 	assert_int_equal(find(&file, &build), 0);
-	assert_int_equal(build.support, SCRIPT_UNKNOWN_BUILD);
+	assert_int_equal(build.support, SUPPORT_UNKNOWN_BUILD);
 	assert_int_equal(build.major, 8);
 	assert_int_equal(build.minor, 2);
 }
@@ -192,7 +192,7 @@ static void another_file_is_none(void **state _unused_)
 	struct fake_file without_globals = fake_file("X-Powered-By: PHP/8.2.1");
 	struct fake_file without_code = fake_file("X-Powered-By: PHP/8.2.1");
 	struct fake_file with_data = fake_file("X-Powered-By: PHP/8.2.1");
-	struct script_build build;
+	struct runtime_build build;
 
 	add_symbol(&without_globals, "execute_ex", EVALUATION, EVALUATION_BYTES, 1);
 	assert_int_equal(find(&without_globals, &build), -ENOENT);

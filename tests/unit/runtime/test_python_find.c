@@ -1,4 +1,4 @@
-#include "runtime/python.h"
+#include "runtime/runtime.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -112,8 +112,8 @@ static uint32_t put_relative(struct fake_file *file, uint32_t at, const char *by
 	return end;
 }
 
-/* Returns what python_find() does; the file is released. */
-static int find(struct fake_file *file, struct python_build *ret)
+/* Returns what runtime_find() does; the file is released. */
+static int find(struct fake_file *file, struct runtime_build *ret)
 {
 	static const uint32_t end_of_frames;
 	struct elf_writer writer = {0};
@@ -148,7 +148,7 @@ static int find(struct fake_file *file, struct python_build *ret)
 	text_release(&bytes);
 	assert_int_equal(objfile_open(fd, "file", NULL, &objfile, NULL), 0);
 	close(fd);
-	err = python_find(objfile, ret);
+	err = runtime_find(objfile, ret);
 	objfile_unref(objfile);
 	text_release(&file->symbols);
 	text_release(&file->names);
@@ -160,7 +160,7 @@ static int find(struct fake_file *file, struct python_build *ret)
 static void a_file_without_the_runtime_is_no_python(void **state)
 {
 	struct fake_file *file = fake_file_new();
-	struct python_build build;
+	struct runtime_build build;
 
 	(void)state;
 	/* The executable beside libpython only refers to it. */
@@ -178,7 +178,7 @@ static void older_versions_are_known_by_their_functions(void **state)
 {
 	static const char *const functions[] = {NULL, "PyCode_NewWithPosOnlyArgs",
 						"PyFrame_GetBack", "Py_Is"};
-	struct python_build build;
+	struct runtime_build build;
 
 	(void)state;
 	for (size_t num_functions = 1; num_functions <= ARRAY_LENGTH(functions); num_functions++) {
@@ -189,31 +189,32 @@ static void older_versions_are_known_by_their_functions(void **state)
 			add_function(file, functions[i]);
 		assert_int_equal(find(file, &build), 0);
 		assert_int_equal(build.minor, minor);
-		assert_int_equal(build.support, minor == 7 ? PYTHON_UNKNOWN_VERSION : PYTHON_KNOWN);
-		assert_int_equal(build.layout.minor, minor == 7 ? 0 : minor);
-		assert_int_equal(build.runtime, RUNTIME);
-		assert_int_equal(build.runtime_bytes, 0x600);
+		assert_int_equal(build.support,
+				 minor == 7 ? SUPPORT_UNKNOWN_VERSION : SUPPORT_KNOWN);
+		assert_int_equal(build.layout.python.minor, minor == 7 ? 0 : minor);
+		assert_int_equal(build.state, RUNTIME);
+		assert_int_equal(build.state_bytes, 0x600);
 	}
 }
 
 static void a_build_of_other_sizes_is_not_known(void **state)
 {
 	struct fake_file *file = fake_file_new();
-	struct python_build build;
+	struct runtime_build build;
 
 	(void)state;
 	add_function(file, "PyCode_NewWithPosOnlyArgs");
 	put(file, CODE_TYPE + 32, CODE_BYTES + 16); /* --with-trace-refs */
 	assert_int_equal(find(file, &build), 0);
-	assert_int_equal(build.support, PYTHON_UNKNOWN_BUILD);
+	assert_int_equal(build.support, SUPPORT_UNKNOWN_BUILD);
 	assert_int_equal(build.minor, 8);
-	assert_int_equal(build.layout.minor, 0);
+	assert_int_equal(build.layout.python.minor, 0);
 }
 
 static void cold_parts_belong_to_the_evaluation(void **state)
 {
 	struct fake_file *file = fake_file_new();
-	struct python_build build;
+	struct runtime_build build;
 
 	(void)state;
 	add_symbol(file, "_PyEval_EvalFrameDefault.cold", TEXT_ADDRESS + 0x300, 0x20, 1);
@@ -239,7 +240,7 @@ static void cold_parts_belong_to_the_evaluation(void **state)
 static void parts_without_a_symbol_are_known_by_jumps_into_their_middle_and_back(void **state)
 {
 	struct fake_file *file = fake_file_new();
-	struct python_build build;
+	struct runtime_build build;
 	uint32_t at = EVALUATION;
 
 	(void)state;
@@ -285,16 +286,16 @@ static void what_is_not_known_is_said(void **state)
 		uint64_t free_threaded;
 		uint64_t cookie;
 		unsigned int minor;
-		enum python_support support;
+		enum runtime_support support;
 	} inputs[] = {
-		{0x031000f0, 0, COOKIE, 16, PYTHON_UNKNOWN_VERSION},
-		{0x030d00f0, 1, COOKIE, 13, PYTHON_FREE_THREADED},
-		{0x030f00f0, 1, COOKIE, 15, PYTHON_FREE_THREADED},
-		{0x030e00a7, 0, COOKIE, 14, PYTHON_UNKNOWN_VERSION}, /* an alpha */
-		{0x030d00f0, 0, 0, 13, PYTHON_UNKNOWN_BUILD},
-		{0x030d00f0, 0, COOKIE, 13, PYTHON_UNKNOWN_BUILD}, /* all offsets are 0 */
+		{0x031000f0, 0, COOKIE, 16, SUPPORT_UNKNOWN_VERSION},
+		{0x030d00f0, 1, COOKIE, 13, SUPPORT_FREE_THREADED},
+		{0x030f00f0, 1, COOKIE, 15, SUPPORT_FREE_THREADED},
+		{0x030e00a7, 0, COOKIE, 14, SUPPORT_UNKNOWN_VERSION}, /* an alpha */
+		{0x030d00f0, 0, 0, 13, SUPPORT_UNKNOWN_BUILD},
+		{0x030d00f0, 0, COOKIE, 13, SUPPORT_UNKNOWN_BUILD}, /* all offsets are 0 */
 	};
-	struct python_build build;
+	struct runtime_build build;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(inputs); i++) {
@@ -306,7 +307,7 @@ static void what_is_not_known_is_said(void **state)
 		assert_int_equal(find(file, &build), 0);
 		assert_int_equal(build.minor, inputs[i].minor);
 		assert_int_equal(build.support, inputs[i].support);
-		assert_int_equal(build.layout.minor, 0);
+		assert_int_equal(build.layout.python.minor, 0);
 	}
 }
 
@@ -359,20 +360,20 @@ static void fill_table(const struct offset_words *table, uint64_t *words)
 
 static void a_table_of_offsets_is_the_layout(void **state)
 {
-	struct python_build build;
+	struct runtime_build build;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(offset_words); i++) {
 		struct fake_file *file = fake_file_new();
 		uint64_t words[PYTHON_MAX_OFFSET_WORDS] = {0};
-		const struct wire_python_layout *layout = &build.layout;
+		const struct wire_python_layout *layout = &build.layout.python;
 
 		fill_table(&offset_words[i], words);
 		for (size_t j = 3; j < ARRAY_LENGTH(words); j++)
 			put(file, RUNTIME + 8 * j, words[j]);
 		set_version(file, offset_words[i].version);
 		assert_int_equal(find(file, &build), 0);
-		assert_int_equal(build.support, PYTHON_KNOWN);
+		assert_int_equal(build.support, SUPPORT_KNOWN);
 		assert_int_equal(layout->minor, offset_words[i].minor);
 		assert_int_equal(layout->runs, WIRE_PYTHON_RUN_OWNER);
 		assert_int_equal(layout->run_owner, 3);
@@ -444,7 +445,7 @@ static unsigned int find_old_version(const char *const *functions, size_t num_fu
 {
 	static const Elf64_Sym null_symbol;
 	struct fake_file *file = calloc(1, sizeof(*file));
-	struct python_build build;
+	struct runtime_build build;
 
 	assert_non_null(file);
 	text_append(&file->symbols, &null_symbol, sizeof(null_symbol));
@@ -454,8 +455,8 @@ static unsigned int find_old_version(const char *const *functions, size_t num_fu
 		add_function(file, functions[i]);
 	if (find(file, &build))
 		return 0;
-	assert_int_equal(build.support, PYTHON_UNKNOWN_VERSION);
-	assert_int_equal(build.runtime, 0);
+	assert_int_equal(build.support, SUPPORT_UNKNOWN_VERSION);
+	assert_int_equal(build.state, 0);
 	assert_int_equal(build.num_eval_parts, 0);
 	return build.major * 100 + build.minor;
 }

@@ -4,7 +4,7 @@
  *
  * Interpreters are taken where they usually are; STACKWIDE_TEST_PYTHONS names more, with `:` between their paths.
  */
-#include "runtime/python.h"
+#include "runtime/runtime.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -60,7 +60,7 @@ struct live_python {
 	int stdin_fd;
 	FILE *output;
 	int memory_fd;
-	struct python_build build;
+	struct runtime_build build;
 	uint64_t bias;
 };
 
@@ -179,7 +179,7 @@ static bool look_into(struct live_python *live, const char *path,
 	close(fd);
 	if (err)
 		return false;
-	is_there = !python_find(objfile, &live->build);
+	is_there = !runtime_find(objfile, &live->build);
 	if (is_there)
 		assert_int_equal(objfile_get_bias(objfile, mapping, &live->bias), 0);
 	objfile_unref(objfile);
@@ -223,8 +223,8 @@ static void walk_thread(struct live_python *live, uint64_t thread_pointer, uint6
 {
 	unsigned int num_steps = 0;
 
-	if (python_walk_begin(&live->walk, &live->build.layout, live->build.runtime + live->bias,
-			      thread_pointer, thread_state))
+	if (python_walk_begin(&live->walk, &live->build.layout.python,
+			      live->build.state + live->bias, thread_pointer, thread_state))
 		return;
 	while (!python_walk_step(&live->walk, live->frames))
 		assert_true(++num_steps < PYTHON_MAX_STEPS);
@@ -257,11 +257,11 @@ static bool check_interpreter(const char *interpreter, const struct scenario *sc
 			fail_msg("%s %s has not come to a stand", interpreter, scenario->mode);
 	if (!open_memory(&live)) {
 		print_message("%s: skipped, no symbols of CPython in any file\n", interpreter);
-	} else if (live.build.support != PYTHON_KNOWN) {
+	} else if (live.build.support != SUPPORT_KNOWN) {
 		print_message("%s: skipped, 3.%u is not known (%d)\n", interpreter,
 			      live.build.minor, (int)live.build.support);
 		assert_true(live.build.minor < FIRST_KNOWN || live.build.minor > LAST_KNOWN ||
-			    live.build.support != PYTHON_UNKNOWN_VERSION);
+			    live.build.support != SUPPORT_UNKNOWN_VERSION);
 	} else {
 		is_known = true;
 		*ret_minor = live.build.minor;

@@ -1,4 +1,4 @@
-#include "runtime/script.h"
+#include "runtime/runtime.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -195,8 +195,8 @@ static void add_section(struct elf_writer *writer, const char *name, uint64_t fl
 						    .size = size});
 }
 
-/* Returns what script_find() does; the file is freed. */
-static int find(struct fake_file *file, struct script_build *ret)
+/* Returns what runtime_find() does; the file is freed. */
+static int find(struct fake_file *file, struct runtime_build *ret)
 {
 	struct text frames = make_frames(file);
 	struct elf_writer writer = {0};
@@ -218,7 +218,7 @@ static int find(struct fake_file *file, struct script_build *ret)
 	text_release(&bytes);
 	assert_int_equal(objfile_open(fd, "file", NULL, &objfile, NULL), 0);
 	close(fd);
-	err = script_find(objfile, ret);
+	err = runtime_find(objfile, ret);
 	objfile_unref(objfile);
 	text_release(&frames);
 	text_release(&file->symbols);
@@ -243,10 +243,10 @@ static void a_version_that_is_known_says_where_its_frames_are(void **state _unus
 	};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(versions); i++) {
-		struct script_build build;
+		struct runtime_build build;
 
 		assert_int_equal(find(whole_file(versions[i].text), &build), 0);
-		assert_int_equal(build.support, SCRIPT_KNOWN);
+		assert_int_equal(build.support, SUPPORT_KNOWN);
 		assert_int_equal(build.runtime, WIRE_RUNTIME_RUBY);
 		assert_int_equal(build.major, versions[i].major);
 		assert_int_equal(build.minor, versions[i].minor);
@@ -270,13 +270,13 @@ static void a_version_that_is_known_says_where_its_frames_are(void **state _unus
 static void other_versions_are_said_and_not_guessed(void **state _unused_)
 {
 	static const char *const versions[] = {"2.6.10", "3.9.0", "4.0.0"};
-	static const struct wire_script_layout none;
+	static const struct wire_runtime_layout none;
 
 	for (size_t i = 0; i < ARRAY_LENGTH(versions); i++) {
-		struct script_build build;
+		struct runtime_build build;
 
 		assert_int_equal(find(whole_file(versions[i]), &build), 0);
-		assert_int_equal(build.support, SCRIPT_UNKNOWN_VERSION);
+		assert_int_equal(build.support, SUPPORT_UNKNOWN_VERSION);
 		assert_int_equal(build.major, versions[i][0] - '0');
 		assert_int_equal(build.minor, versions[i][2] - '0');
 		assert_int_equal(build.num_eval_parts, 0);
@@ -289,21 +289,21 @@ static void what_is_no_version_is_not_known(void **state _unused_)
 	static const char *const versions[] = {"x.1.2", "31.2.0", "3-1.2", "3.12.0", ""};
 
 	for (size_t i = 0; i < ARRAY_LENGTH(versions); i++) {
-		struct script_build build;
+		struct runtime_build build;
 
 		assert_int_equal(find(whole_file(versions[i]), &build), 0);
-		assert_int_equal(build.support, SCRIPT_UNKNOWN_VERSION);
+		assert_int_equal(build.support, SUPPORT_UNKNOWN_VERSION);
 		assert_int_equal(build.major, 0);
 	}
 }
 
 static void expect_unknown_build(struct fake_file *file)
 {
-	static const struct wire_script_layout none;
-	struct script_build build;
+	static const struct wire_runtime_layout none;
+	struct runtime_build build;
 
 	assert_int_equal(find(file, &build), 0);
-	assert_int_equal(build.support, SCRIPT_UNKNOWN_BUILD);
+	assert_int_equal(build.support, SUPPORT_UNKNOWN_BUILD);
 	assert_int_equal(build.num_eval_parts, 0);
 	assert_memory_equal(&build.layout, &none, sizeof(none));
 }
@@ -330,12 +330,12 @@ static void a_program_has_a_threads_context_at_an_offset(void **state _unused_)
 		struct fake_file *file = whole_file("3.3.8");
 		bool has_place = ways[i].context == WIRE_RUBY_CONTEXT_BY_OFFSET;
 		uint64_t place = has_place ? TEXT_ADDRESS + ERROR_GETTER + 4 + 7 + 0x100 : SYMBOLS;
-		struct script_build build;
+		struct runtime_build build;
 
 		memset(file->text + ERROR_GETTER + 4, 0x90, 0x40);
 		memcpy(file->text + ERROR_GETTER + 4, ways[i].code, ways[i].num_bytes);
 		assert_int_equal(find(file, &build), 0);
-		assert_int_equal(build.support, SCRIPT_KNOWN);
+		assert_int_equal(build.support, SUPPORT_KNOWN);
 		assert_int_equal(build.layout.ruby.context, ways[i].context);
 		assert_int_equal(build.layout.ruby.context_offset, ways[i].offset);
 		assert_int_equal(build.state, place);
@@ -374,11 +374,11 @@ static void names_of_symbols_that_are_not_found_are_not_known(void **state _unus
 static void a_function_may_begin_without_a_mark(void **state _unused_)
 {
 	struct fake_file *file = whole_file("3.1.2");
-	struct script_build build;
+	struct runtime_build build;
 
 	put_count_getter(file, false);
 	assert_int_equal(find(file, &build), 0);
-	assert_int_equal(build.support, SCRIPT_KNOWN);
+	assert_int_equal(build.support, SUPPORT_KNOWN);
 	assert_int_equal(build.layout.ruby.symbols, SYMBOLS - THREAD_INDEX);
 }
 
@@ -394,12 +394,12 @@ static void of_two_functions_like_the_one_that_evaluates_none_is_taken(void **st
 static void a_small_function_does_not_evaluate(void **state _unused_)
 {
 	struct fake_file *file = whole_file("3.3.8");
-	struct script_build build;
+	struct runtime_build build;
 
 	put_table_getter(file, TABLE_GETTER + 0x40, OTHER_CORE);
 	add_function(file, OTHER_CORE, OTHER_CORE + 0x100);
 	assert_int_equal(find(file, &build), 0);
-	assert_int_equal(build.support, SCRIPT_KNOWN);
+	assert_int_equal(build.support, SUPPORT_KNOWN);
 	assert_int_equal(build.eval_parts[1].start, TEXT_ADDRESS + CORE);
 }
 
@@ -422,12 +422,12 @@ static void without_a_caller_nothing_evaluates(void **state _unused_)
 static void each_caller_evaluates(void **state _unused_)
 {
 	struct fake_file *file = whole_file("3.3.8");
-	struct script_build build;
+	struct runtime_build build;
 
 	put_evaluation(file, EVALUATION_2, CORE);
 	put_relative(file, EVALUATION + 0x40, "\xe8", 1, TEXT_ADDRESS + CORE);
 	assert_int_equal(find(file, &build), 0);
-	assert_int_equal(build.support, SCRIPT_KNOWN);
+	assert_int_equal(build.support, SUPPORT_KNOWN);
 	assert_int_equal(build.num_eval_parts, 3);
 	assert_int_equal(build.eval_parts[1].start, TEXT_ADDRESS + EVALUATION_2);
 	assert_false(build.eval_parts[1].is_inner);
@@ -444,7 +444,7 @@ static void frames_are_pushed_by_any_registers(void **state _unused_)
 		0x90, 0xe8, 0,    0,    0,    0, /* nop; call */
 	};
 	struct fake_file *file = whole_file("3.3.8");
-	struct script_build build;
+	struct runtime_build build;
 
 	memcpy(file->text + PUSH_2, code, sizeof(code));
 	assert_int_equal(find(file, &build), 0);
@@ -474,7 +474,7 @@ static void another_file_is_none(void **state _unused_)
 {
 	struct fake_file *without_version = fake_file("3.3.8");
 	struct fake_file *without_code = fake_file("3.3.8");
-	struct script_build build;
+	struct runtime_build build;
 
 	put_error_getter(without_version);
 	assert_int_equal(find(without_version, &build), -ENOENT);

@@ -1,4 +1,4 @@
-#include "runtime/v8.h"
+#include "runtime/runtime.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -242,8 +242,8 @@ static struct text write_file(const struct fake_file *file)
 	return bytes;
 }
 
-/* Returns what v8_find() does; the file is released. */
-static int find(struct fake_file *file, struct v8_build *ret)
+/* Returns what runtime_find() does; the file is released. */
+static int find(struct fake_file *file, struct runtime_build *ret)
 {
 	struct text bytes = write_file(file);
 	struct objfile *objfile;
@@ -254,7 +254,7 @@ static int find(struct fake_file *file, struct v8_build *ret)
 	assert_int_equal(objfile_open(fd, "file", NULL, &objfile, NULL), 0);
 	close(fd);
 	memset(ret, 0xff, sizeof(*ret));
-	err = v8_find(objfile, ret);
+	err = runtime_find(objfile, ret);
 	objfile_unref(objfile);
 	text_release(&file->symbols);
 	text_release(&file->names);
@@ -262,33 +262,33 @@ static int find(struct fake_file *file, struct v8_build *ret)
 	return err;
 }
 
-static void check_unknown(struct fake_file *file, enum v8_support support, unsigned int major,
+static void check_unknown(struct fake_file *file, enum runtime_support support, unsigned int major,
 			  unsigned int minor)
 {
 	static const struct wire_v8_layout nothing;
-	struct v8_build build;
+	struct runtime_build build;
 
 	assert_int_equal(find(file, &build), 0);
 	assert_int_equal(build.support, support);
 	assert_int_equal(build.major, major);
 	assert_int_equal(build.minor, minor);
-	assert_memory_equal(&build.layout, &nothing, sizeof(nothing));
+	assert_memory_equal(&build.layout.v8, &nothing, sizeof(nothing));
 }
 
-static void check_changed(const char *name, int32_t value, enum v8_support support)
+static void check_changed(const char *name, int32_t value, enum runtime_support support)
 {
-	struct v8_build build;
+	struct runtime_build build;
 
 	assert_int_equal(find(changed_file_new(V8_11_3, name, &value), &build), 0);
 	assert_int_equal(build.support, support);
-	assert_int_equal(build.layout.major, support == V8_KNOWN ? 11 : 0);
-	assert_int_equal(build.layout.shared_type == 0, support != V8_KNOWN);
+	assert_int_equal(build.layout.v8.major, support == SUPPORT_KNOWN ? 11 : 0);
+	assert_int_equal(build.layout.v8.shared_type == 0, support != SUPPORT_KNOWN);
 }
 
 static void a_file_without_its_numbers_has_no_v8(void **state)
 {
 	struct fake_file *file = empty_file_new();
-	struct v8_build build;
+	struct runtime_build build;
 
 	(void)state;
 	assert_int_equal(find(file, &build), -ENOENT);
@@ -302,11 +302,11 @@ static void a_file_without_its_numbers_has_no_v8(void **state)
 	assert_int_equal(find(file, &build), -ENOENT);
 }
 
-static void check_version(const struct version *version, const struct v8_build *build)
+static void check_version(const struct version *version, const struct runtime_build *build)
 {
-	const struct wire_v8_layout *layout = &build->layout;
+	const struct wire_v8_layout *layout = &build->layout.v8;
 
-	assert_int_equal(build->support, V8_KNOWN);
+	assert_int_equal(build->support, SUPPORT_KNOWN);
 	assert_int_equal(build->major, version->major);
 	assert_int_equal(build->minor, version->minor);
 	assert_int_equal(layout->major, version->major);
@@ -339,7 +339,7 @@ static void check_version(const struct version *version, const struct v8_build *
 
 static void a_version_has_the_layout_that_it_says(void **state)
 {
-	struct v8_build build;
+	struct runtime_build build;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(versions); i++) {
@@ -364,7 +364,7 @@ static void functions_of_webassembly_have_what_their_build_says(void **state _un
 					    {FOREIGN, 204},
 					    {NEWER_NATIVE, 80}};
 	struct fake_file *file = changed_file_new(&versions[8], NULL, NULL);
-	struct v8_build build;
+	struct runtime_build build;
 
 	for (size_t i = 0; i < ARRAY_LENGTH(facts); i++)
 		add_fact(file, facts[i]);
@@ -372,7 +372,7 @@ static void functions_of_webassembly_have_what_their_build_says(void **state _un
 	check_version(&versions[8], &build);
 	assert_true(build.wasm.is_known);
 	assert_int_equal(build.wasm.marker, 8);
-	assert_int_equal(build.layout.wasm_marker, 8);
+	assert_int_equal(build.layout.v8.wasm_marker, 8);
 	assert_int_equal(build.wasm.script_type, 167);
 	assert_int_equal(build.wasm.module_type, 300);
 	assert_int_equal(build.wasm.instance_type, 301);
@@ -384,7 +384,7 @@ static void functions_of_webassembly_have_what_their_build_says(void **state _un
 static void older_builds_do_not_say_all_of_webassembly(void **state _unused_)
 {
 	struct fake_file *file = changed_file_new(V8_11_3, NULL, NULL);
-	struct v8_build build;
+	struct runtime_build build;
 
 	add_fact(file, (struct fact){WASM_FRAME, 5});
 	add_fact(file, (struct fact){WASM_MODULE, 300});
@@ -412,7 +412,7 @@ static void numbers_of_webassembly_that_are_none_leave_it_unknown(void **state _
 		{{WASM_FRAME, 5}, {WASM_MODULE, 300}, {OLDER_NATIVE, -8}},
 		{{WASM_FRAME, 5}, {WASM_MODULE, 300}, {OLDER_NATIVE, INT32_MAX}},
 	};
-	struct v8_build build;
+	struct runtime_build build;
 
 	for (size_t i = 0; i < ARRAY_LENGTH(inputs); i++) {
 		struct fake_file *file = changed_file_new(V8_11_3, NULL, NULL);
@@ -423,7 +423,7 @@ static void numbers_of_webassembly_that_are_none_leave_it_unknown(void **state _
 		check_version(V8_11_3, &build);
 		assert_false(build.wasm.is_known);
 		assert_int_equal(build.wasm.marker, 0);
-		assert_int_equal(build.layout.wasm_marker, 0);
+		assert_int_equal(build.layout.v8.wasm_marker, 0);
 	}
 }
 
@@ -479,7 +479,7 @@ static const struct code_version {
 
 /* But that one number is changed, if changed is less than there are. */
 static bool knows_code(const struct code_version *code, uint8_t changed, int32_t value,
-		       struct v8_build *ret)
+		       struct runtime_build *ret)
 {
 	struct fake_file *file = NULL;
 
@@ -491,7 +491,7 @@ static bool knows_code(const struct code_version *code, uint8_t changed, int32_t
 		add_fact(file, (struct fact){code->facts[i].name,
 					     i == changed ? value : code->facts[i].value});
 	assert_int_equal(find(file, ret), 0);
-	assert_int_equal(ret->support, V8_KNOWN);
+	assert_int_equal(ret->support, SUPPORT_KNOWN);
 	return ret->code.is_known;
 }
 
@@ -530,7 +530,7 @@ static void a_layout_of_optimized_code_stays_in_its_bounds(void **state)
 
 static void optimized_code_is_known_of_some_versions(void **state)
 {
-	struct v8_build build;
+	struct runtime_build build;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(code_versions); i++) {
@@ -556,7 +556,7 @@ static void one_between_two_versions_is_as_the_older_one(void **state)
 		{12, 8, false, false}, {12, 10, false, true}, {13, 0, false, true},
 		{14, 0, false, true},
 	};
-	struct v8_build build;
+	struct runtime_build build;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(inputs); i++) {
@@ -565,15 +565,16 @@ static void one_between_two_versions_is_as_the_older_one(void **state)
 		version.major = inputs[i].major;
 		version.minor = inputs[i].minor;
 		assert_int_equal(find(changed_file_new(&version, NULL, NULL), &build), 0);
-		assert_int_equal(build.support, V8_KNOWN);
-		assert_int_equal(build.layout.major, inputs[i].major);
-		assert_int_equal(build.layout.minor, inputs[i].minor);
-		assert_int_equal(build.layout.scope_has_receiver, inputs[i].has_receiver);
-		assert_int_equal(build.layout.scope_max_inline_locals,
+		assert_int_equal(build.support, SUPPORT_KNOWN);
+		assert_int_equal(build.layout.v8.major, inputs[i].major);
+		assert_int_equal(build.layout.v8.minor, inputs[i].minor);
+		assert_int_equal(build.layout.v8.scope_has_receiver, inputs[i].has_receiver);
+		assert_int_equal(build.layout.v8.scope_max_inline_locals,
 				 inputs[i].has_receiver ? UINT16_MAX : 75);
-		assert_int_equal(build.layout.scope_flags_shift,
+		assert_int_equal(build.layout.v8.scope_flags_shift,
 				 inputs[i].has_plain_flags ? 0 : 32);
-		assert_int_equal(build.layout.scope_position, inputs[i].has_plain_flags ? 32 : 0);
+		assert_int_equal(build.layout.v8.scope_position,
+				 inputs[i].has_plain_flags ? 32 : 0);
 	}
 }
 
@@ -585,13 +586,13 @@ static void of_other_versions_nothing_is_guessed(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(numbers); i++)
-		check_unknown(fake_file_new(numbers[i][0], numbers[i][1]), V8_UNKNOWN_VERSION,
+		check_unknown(fake_file_new(numbers[i][0], numbers[i][1]), SUPPORT_UNKNOWN_VERSION,
 			      (unsigned int)numbers[i][0], (unsigned int)numbers[i][1]);
 	/* Of these not even what they do say. */
 	version.major = 15;
 	version.minor = 0;
-	check_unknown(changed_file_new(&version, "v8dbg_SmiShiftSize", NULL), V8_UNKNOWN_VERSION,
-		      15, 0);
+	check_unknown(changed_file_new(&version, "v8dbg_SmiShiftSize", NULL),
+		      SUPPORT_UNKNOWN_VERSION, 15, 0);
 }
 
 static void a_version_that_no_build_has_is_none(void **state)
@@ -601,8 +602,9 @@ static void a_version_that_no_build_has_is_none(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(numbers); i++)
-		check_unknown(fake_file_new(numbers[i][0], numbers[i][1]), V8_UNKNOWN_BUILD, 0, 0);
-	check_unknown(changed_file_new(V8_11_3, MAJOR, NULL), V8_UNKNOWN_BUILD, 0, 0);
+		check_unknown(fake_file_new(numbers[i][0], numbers[i][1]), SUPPORT_UNKNOWN_BUILD, 0,
+			      0);
+	check_unknown(changed_file_new(V8_11_3, MAJOR, NULL), SUPPORT_UNKNOWN_BUILD, 0, 0);
 }
 
 static void a_build_with_compressed_pointers_is_not_known(void **state)
@@ -610,8 +612,8 @@ static void a_build_with_compressed_pointers_is_not_known(void **state)
 	static const int32_t shift = 0;
 
 	(void)state;
-	check_unknown(changed_file_new(V8_11_3, "v8dbg_SmiShiftSize", &shift), V8_UNKNOWN_BUILD, 11,
-		      3);
+	check_unknown(changed_file_new(V8_11_3, "v8dbg_SmiShiftSize", &shift),
+		      SUPPORT_UNKNOWN_BUILD, 11, 3);
 }
 
 /* From 12.9 on it is said before the local variables from where to where a function goes. */
@@ -620,8 +622,8 @@ static void a_build_without_room_for_what_it_has_is_not_known(void **state)
 	static const int32_t first_local = 4;
 
 	(void)state;
-	check_unknown(changed_file_new(V8_12_9, FIRST_LOCAL, &first_local), V8_UNKNOWN_BUILD, 12,
-		      9);
+	check_unknown(changed_file_new(V8_12_9, FIRST_LOCAL, &first_local), SUPPORT_UNKNOWN_BUILD,
+		      12, 9);
 }
 
 static void a_build_that_does_not_say_all_is_not_known(void **state)
@@ -633,10 +635,11 @@ static void a_build_that_does_not_say_all_is_not_known(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
-		check_unknown(changed_file_new(V8_11_3, names[i], NULL), V8_UNKNOWN_BUILD, 11, 3);
+		check_unknown(changed_file_new(V8_11_3, names[i], NULL), SUPPORT_UNKNOWN_BUILD, 11,
+			      3);
 	for (size_t i = 0; i < ARRAY_LENGTH(common_facts); i++)
 		check_unknown(changed_file_new(V8_11_3, common_facts[i].name, NULL),
-			      V8_UNKNOWN_BUILD, 11, 3);
+			      SUPPORT_UNKNOWN_BUILD, 11, 3);
 }
 
 /* A program may be linked against a library that has them. */
@@ -648,17 +651,17 @@ static void numbers_of_another_file_are_not_there(void **state)
 	add_symbol(file, FIRST_NAME, 0, 0, SHN_UNDEF);
 	add_symbol(file, MAJOR, 0, 0, SHN_UNDEF);
 	add_symbol(file, MINOR, 0, 0, SHN_UNDEF);
-	check_unknown(file, V8_UNKNOWN_BUILD, 0, 0);
+	check_unknown(file, SUPPORT_UNKNOWN_BUILD, 0, 0);
 
 	file = changed_file_new(V8_11_3, "v8dbg_SeqStringTag", NULL);
 	add_symbol(file, "v8dbg_SeqStringTag", DATA_ADDRESS + DATA_BYTES - 4, 4, SHN_ABS);
-	check_unknown(file, V8_UNKNOWN_BUILD, 11, 3);
+	check_unknown(file, SUPPORT_UNKNOWN_BUILD, 11, 3);
 	file = changed_file_new(V8_11_3, "v8dbg_SeqStringTag", NULL);
 	add_symbol(file, "v8dbg_SeqStringTag", 0x7000000, 4, 2); /* in no segment */
-	check_unknown(file, V8_UNKNOWN_BUILD, 11, 3);
+	check_unknown(file, SUPPORT_UNKNOWN_BUILD, 11, 3);
 	file = changed_file_new(V8_11_3, "v8dbg_SeqStringTag", NULL);
 	add_symbol(file, "v8dbg_SeqStringTag", ZEROED + ZEROED_BYTES - 2, 4, 2); /* half */
-	check_unknown(file, V8_UNKNOWN_BUILD, 11, 3);
+	check_unknown(file, SUPPORT_UNKNOWN_BUILD, 11, 3);
 }
 
 /* Compilers put variables of the value 0 where a file takes no room. */
@@ -666,7 +669,7 @@ static void a_number_that_is_zero_need_not_be_in_the_file(void **state)
 {
 	static const char *const names[] = {"v8dbg_SeqStringTag", MINOR};
 	struct version version = *V8_11_3;
-	struct v8_build build;
+	struct runtime_build build;
 
 	(void)state;
 	version.minor = 0;
@@ -682,7 +685,7 @@ static void a_number_that_is_zero_need_not_be_in_the_file(void **state)
 /* As a stripped library has them. */
 static void the_symbols_may_be_dynamic(void **state)
 {
-	struct v8_build build;
+	struct runtime_build build;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(versions); i++) {
@@ -709,7 +712,7 @@ static void other_symbols_change_nothing(void **state)
 	};
 	struct fake_file *file = changed_file_new(V8_11_3, NULL, NULL);
 	struct text symbols = file->symbols;
-	struct v8_build build;
+	struct runtime_build build;
 
 	(void)state;
 	file->symbols = (struct text){0};
@@ -746,7 +749,7 @@ static void other_tags_are_not_known(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(names); i++)
-		check_changed(names[i], 24, V8_UNKNOWN_BUILD);
+		check_changed(names[i], 24, SUPPORT_UNKNOWN_BUILD);
 }
 
 static void an_offset_lies_in_what_is_read(void **state)
@@ -778,14 +781,14 @@ static void an_offset_lies_in_what_is_read(void **state)
 	for (size_t i = 0; i < ARRAY_LENGTH(offsets); i++) {
 		const char *name = offsets[i].name;
 
-		check_changed(name, offsets[i].first, V8_KNOWN);
-		check_changed(name, offsets[i].last, V8_KNOWN);
-		check_changed(name, offsets[i].last + offsets[i].size, V8_UNKNOWN_BUILD);
-		check_changed(name, offsets[i].first - offsets[i].size, V8_UNKNOWN_BUILD);
+		check_changed(name, offsets[i].first, SUPPORT_KNOWN);
+		check_changed(name, offsets[i].last, SUPPORT_KNOWN);
+		check_changed(name, offsets[i].last + offsets[i].size, SUPPORT_UNKNOWN_BUILD);
+		check_changed(name, offsets[i].first - offsets[i].size, SUPPORT_UNKNOWN_BUILD);
 		if (offsets[i].size > 1)
-			check_changed(name, offsets[i].last - 1, V8_UNKNOWN_BUILD);
+			check_changed(name, offsets[i].last - 1, SUPPORT_UNKNOWN_BUILD);
 		for (size_t j = 0; j < ARRAY_LENGTH(never); j++)
-			check_changed(name, never[j], V8_UNKNOWN_BUILD);
+			check_changed(name, never[j], SUPPORT_UNKNOWN_BUILD);
 	}
 }
 
@@ -799,16 +802,16 @@ static void types_have_sixteen_bits(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LENGTH(names); i++) {
-		check_changed(names[i], UINT16_MAX, V8_KNOWN);
-		check_changed(names[i], UINT16_MAX + 1, V8_UNKNOWN_BUILD);
-		check_changed(names[i], 0, V8_UNKNOWN_BUILD);
-		check_changed(names[i], -1, V8_UNKNOWN_BUILD);
+		check_changed(names[i], UINT16_MAX, SUPPORT_KNOWN);
+		check_changed(names[i], UINT16_MAX + 1, SUPPORT_UNKNOWN_BUILD);
+		check_changed(names[i], 0, SUPPORT_UNKNOWN_BUILD);
+		check_changed(names[i], -1, SUPPORT_UNKNOWN_BUILD);
 	}
-	check_changed(STRING_MASK, -INT16_MAX, V8_KNOWN);
-	check_changed(STRING_MASK, INT16_MIN, V8_UNKNOWN_BUILD);
-	check_changed(STRING_MASK, INT32_MIN, V8_UNKNOWN_BUILD);
-	check_changed(STRING_MASK, 0, V8_UNKNOWN_BUILD);
-	check_changed(STRING_MASK, 128, V8_UNKNOWN_BUILD);
+	check_changed(STRING_MASK, -INT16_MAX, SUPPORT_KNOWN);
+	check_changed(STRING_MASK, INT16_MIN, SUPPORT_UNKNOWN_BUILD);
+	check_changed(STRING_MASK, INT32_MIN, SUPPORT_UNKNOWN_BUILD);
+	check_changed(STRING_MASK, 0, SUPPORT_UNKNOWN_BUILD);
+	check_changed(STRING_MASK, 128, SUPPORT_UNKNOWN_BUILD);
 }
 
 int main(void)
