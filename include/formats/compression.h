@@ -26,7 +26,7 @@ enum compression {
 /* Largest memory that a decompressor allocates for its window, in MB. */
 #define DECOMPRESSOR_MAX_MB 128
 
-/* By the first bytes. Skippable frames of zstd and lz4 may precede them. */
+/* Detected by the first bytes; skippable frames of zstd and lz4 may precede them. */
 enum compression compression_detect(const uint8_t *data, size_t size);
 
 /* "gzip": name of the program. "" for COMPRESSION_NONE. */
@@ -60,9 +60,9 @@ static inline void decompressor_freep(struct decompressor **decompressor)
  * room        of output, in bytes; not 0
  * ret_size    bytes of output; set on failure, too
  *
- * Returns 1 at the end (bytes after the offset are not compressed by this program), 0 for more,
- * -EBADMSG (damaged), -ENODATA (truncated), -E2BIG (needs over DECOMPRESSOR_MAX_MB), -ENOTSUP (a
- * variant that is not read: zstd with a dictionary, lz4's legacy format) or -ENOMEM.
+ * Returns 1 at the end (bytes after the offset are not compressed by this program) and 0 for more.
+ * Errors: -EBADMSG (damaged), -ENODATA (truncated), -E2BIG (needs over DECOMPRESSOR_MAX_MB),
+ * -ENOTSUP (an unsupported variant: zstd with a dictionary, lz4's legacy format) or -ENOMEM.
  */
 _must_check_ int decompressor_read(struct decompressor *decompressor, struct bytes *compressed,
 				   void *output, size_t room, size_t *ret_size);
@@ -90,7 +90,7 @@ static inline void compressing_sink_freep(struct compressing_sink **compressing)
 }
 /* The sink to write to; valid until compressing_sink_free(). */
 const struct sink *compressing_sink_get(const struct compressing_sink *compressing);
-/* Write the end. Returns 0 or what the target returned. */
+/* Write the end. Returns 0 or the error of the target. */
 _must_check_ int compressing_sink_finish(struct compressing_sink *compressing);
 
 #endif

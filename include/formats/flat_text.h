@@ -1,4 +1,4 @@
-/* The flat table as text: the format `text`, and what the command `report` prints. */
+/* The flat table as text: the format `text`, and the output of the command `report`. */
 #ifndef FORMATS_FLAT_TEXT_H
 #define FORMATS_FLAT_TEXT_H
 
@@ -18,7 +18,7 @@ struct flat_text_opts {
 	const char *note;   /* a line below the sum; NULL: none */
 };
 
-/* Returns 0, -ENOMEM, or what the sink returned. */
+/* Returns 0, -ENOMEM, or the error of the sink. */
 _must_check_ int flat_text_write(const struct flat_table *table, const struct flat_text_opts *opts,
 				 const struct sink *sink);
 

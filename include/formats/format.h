@@ -2,8 +2,8 @@
  * The formats that are read and written, one line each in a table: found by name, by a file's
  * extension, or by content.
  *
- * Bytes go out through a sink, so that formats neither open files nor know where they write: to a
- * file, through gzip, into another format. How they come in is described in import.h.
+ * Bytes go out through a sink, so that formats neither open files nor know the target: a file,
+ * gzip, another format. Input is described in import.h.
  */
 #ifndef FORMATS_FORMAT_H
 #define FORMATS_FORMAT_H
@@ -31,12 +31,12 @@ struct format_opts {
 	/* Includes the metric that is written, and its baseline, where a format holds one only. */
 	struct call_tree_opts tree;
 	const struct svg_opts *svg;      /* of a flame graph; NULL: as usual */
-	const struct timeline *timeline; /* NULL: there is none */
+	const struct timeline *timeline; /* NULL: no timeline */
 	uint64_t observed_ms;            /* summed time that threads were sampled; 0: not known */
 	bool is_compressed;              /* where the format leaves the choice */
 	/* Folded weights of a metric in nanoseconds are written as microseconds, as other tools do. */
 	bool folds_microseconds;
-	/* Gets how many events a trace has, each of which its readers keep. NULL: nobody asks. */
+	/* Gets the number of events of a trace, all kept by its readers. May be NULL. */
 	uint64_t *ret_num_events;
 };
 
@@ -48,7 +48,7 @@ enum detection {
 	DETECTED_SURE,    /* nothing else looks like this */
 };
 
-/* Of writers that take libraries, which the page is without (WASM_LACKS in the Makefile). */
+/* For writers that need libraries, which the page lacks (WASM_LACKS in the Makefile). */
 #ifdef __wasm__
 #define NOT_IN_PAGE(writer) NULL
 #else
@@ -57,10 +57,11 @@ enum detection {
 
 struct format {
 	const char *name;      /* for --to and --from */
-	const char *extension; /* with its dot; "" when it has none of its own */
+	const char *extension; /* with its dot; "" if it has none of its own */
 	const char *summary;   /* for the help */
 	const char *
-		producers; /* for the help: what wrote the files that it was tried with; NULL: only we */
+		/* for the help: writers of the files that it was tried with; NULL: only we */
+		producers;
 	bool has_times;        /* written files hold a timeline */
 	bool has_times_alone;  /* and nothing else */
 	bool has_timestamps;   /* written files hold the times of the samples */
@@ -71,13 +72,14 @@ struct format {
 	bool shows_one_metric; /* though it holds all, people see a chosen one */
 	bool is_compressed;    /* written files are compressed: not once more, by x.EXTENSION.gz */
 	const char *metric;    /* the one that written files hold; NULL: any */
-	uint32_t max_metrics;  /* of a profile that is written; what is more is left out. 0: any */
-	/* NULL when it is not written, or not here. Returns 0, -ENOMEM, or what the sink returned. */
+	/* limit on a written profile's metrics; further ones are left out. 0: no limit */
+	uint32_t max_metrics;
+	/* NULL if it is not written, or not here. Returns 0, -ENOMEM, or the error of the sink. */
 	int (*write)(const struct profile *profile, const struct format_opts *opts,
 		     const struct sink *sink);
-	/* By the first bytes, or all of them. NULL: the content is not distinctive. */
+	/* Checks the first bytes, or all of them. NULL: the content is not distinctive. */
 	enum detection (*detect)(const uint8_t *data, size_t size);
-	/* For formats that are folders: whether these are the files of one. NULL: it is none. */
+	/* For directories: whether these files are of the format. NULL: no directory. */
 	bool (*detect_members)(const char *const *members, size_t num_members);
 	/*
 	 * NULL when it is not read. Returns 0, -ENOMEM, or -EBADMSG or -EOVERFLOW with the reason
@@ -86,32 +88,32 @@ struct format {
 	int (*read)(struct import *import);
 };
 
-/* NULL when there is none. */
+/* NULL if not found. */
 const struct format *format_find_name(const char *name);
-/* By the longest extension that the path ends in. */
+/* Looks for the longest extension that the path ends in. */
 const struct format *format_find_path(const char *path);
 /* The same of the first `length` bytes of a path. */
 const struct format *format_find_extension(const char *path, size_t length);
 /* Whether a file that is read is called so: suffixes of compression may follow the extension. */
 bool format_is_extension_of(const struct format *format, const char *path);
 /*
- * The format to read some bytes with: one that is sure of the content; else that of the path's
- * extension, if it does not refuse the content; else one that finds the content possible. NULL
- * when there is none. A .gz, .zst, .xz, .bz2 or .lz4 at the end of the path is left out of account
- * where no extension has it: the bytes are decompressed.
+ * The format to read some bytes with, in this order: one that is sure of the content; that of the
+ * path's extension, if it does not refuse the content; one that finds the content possible. NULL if
+ * not found. A .gz, .zst, .xz, .bz2 or .lz4 at the end of the path is ignored if no extension has
+ * it: the bytes are decompressed.
  */
 const struct format *format_detect(const char *path, const uint8_t *data, size_t size);
 /* The format of a folder with these files below it, or NULL. */
 const struct format *format_detect_members(const char *const *members, size_t num_members);
 /* All of them, ended by NULL. */
 const struct format *const *format_get_all(void);
-/* For a message: what a file is that no format reads, by its first bytes; NULL: unknown. */
+/* For a message: the kind of a file that no format reads, by its first bytes; NULL: unknown. */
 const char *format_describe_unknown(const uint8_t *data, size_t size);
 
 /*
- * Read an input, bring its weights and those of others to one scale, keep its counts with its source,
- * and warn if there was nothing in it: a file of another kind may fit a format by chance. Returns as
- * format->read() does.
+ * Read an input, bring its weights and those of others to one scale, and keep its counts with its
+ * source. Warns if the input was empty: a file of another kind may fit a format by chance. Returns
+ * as format->read() does.
  */
 _must_check_ int format_read(const struct format *format, struct import *import);
 
@@ -149,13 +151,13 @@ const char *format_get_metric_unit(const struct profile *profile, uint32_t metri
 
 /*
  * A buffer in front of a sink: bytes are appended to `text` and go out when there are many.
- * sink_flush() passes on what is left.
+ * sink_flush() passes on the remaining bytes.
  */
 _must_check_ int sink_drain(const struct sink *sink, struct text *text);
 _must_check_ int sink_flush(const struct sink *sink, struct text *text);
 
 /*
- * A sink that compresses what it gets with gzip and passes it on to another. The same bytes in give
+ * A sink that compresses its input with gzip and passes it on to another. The same bytes in give
  * the same bytes out: no time and no name is stored.
  */
 
@@ -170,15 +172,15 @@ static inline void gzip_sink_freep(struct gzip_sink **gzip)
 }
 
 /*
- * Whether parts of what is written from now on come again, as in text, which is taken for granted at
- * first. To look for what is not there takes most of the time, and finds only chance. Returns 0 or
- * what the sink returned.
+ * Whether the bytes from now on contain repetitions, as text does; true at first. Searching data
+ * that has none takes most of the time, and finds only chance matches. Returns 0 or the error of
+ * the sink.
  */
 _must_check_ int gzip_sink_set_repetitive(struct gzip_sink *gzip, bool is_repetitive);
 /* The sink to write to; valid until gzip_sink_free(). */
 const struct sink *gzip_sink_get(const struct gzip_sink *gzip);
 
-/* Flush the compressor and write gzip's trailer. Returns 0 or what the target returned. */
+/* Flush the compressor and write gzip's trailer. Returns 0 or the error of the target. */
 _must_check_ int gzip_sink_finish(struct gzip_sink *gzip);
 
 #endif

@@ -1,12 +1,12 @@
 /*
- * Reading foreign bytes into a profile: what an importer gets and what it gives back.
+ * Reading foreign bytes into a profile: the input and the results of an importer.
  *
  * Importers live in src/formats/, in the folder of their format, and are called through the table
  * of formats (format.h). Memory in, memory out: they open no files, print nothing and keep no
  * state, so that the viewer can run them too. Every byte may be hostile.
  *
- * What is read is added to what the profile holds already: reading several files into one profile
- * merges them. Metrics of equal name and unit are one.
+ * Everything is added to the contents of the profile: reading several files into one profile merges
+ * them. Metrics of equal name and unit are one.
  */
 #ifndef FORMATS_IMPORT_H
 #define FORMATS_IMPORT_H
@@ -22,14 +22,14 @@
 
 struct timeline;
 
-/* How much of the input is in the profile, and what is not: for reports. Zeroed at first. */
+/* How much of the input is in the profile, and how much is not: for reports. Zeroed at first. */
 struct import_counts {
 	uint64_t records;          /* stacks, events or lines that went into the profile */
 	uint64_t skipped;          /* malformed records; the first 20 had a warning each */
 	uint64_t unknown_events;   /* well-formed records of a kind that we do not know */
 	uint64_t truncated_stacks; /* truncated by the producer */
 	uint64_t without_stack;    /* events that the producer wrote without their stack */
-	uint64_t lost_samples;     /* that the producer says it lost */
+	uint64_t lost_samples;     /* lost, as reported by the producer */
 	uint64_t pruned_weight;    /* left out by the producer because it was too small to draw */
 	uint64_t warnings;         /* lines for a person */
 	uint64_t unnamed_code;     /* locations whose names are not in the input */
@@ -60,26 +60,26 @@ struct import_stack {
 #define IMPORT_PC_EXACT (1ull << 63)
 
 /*
- * The kernel that locations of LOCATION_KERNEL belong to, as far as the input says. The owner of
- * such a location is the import's source, because each input may be of another kernel.
+ * The kernel that locations of LOCATION_KERNEL belong to, as far as the input states it. The owner
+ * of such a location is the import's source, because each input may be of another kernel.
  */
 struct import_kernel {
-	uint64_t text; /* where its code begins (_text or _stext); 0: unknown */
+	uint64_t text; /* start of its code (_text or _stext); 0: unknown */
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
 	uint8_t build_id_size; /* in bytes; 0: unknown */
 	char release[65];      /* as uname -r prints it; empty: unknown */
 };
 
 struct import {
-	/* What to read. `name` is the file's, for messages; `-` is called "standard input". */
+	/* The input. `name` is the file's, for messages; `-` is called "standard input". */
 	const char *name;
 	const uint8_t *data;   /* borrowed during the call; not NUL-terminated */
 	size_t size;           /* in bytes */
 	uint64_t lines_before; /* of the file, before `data`: for messages */
 	/*
-	 * For formats that are folders: open_member() gives the bytes of a file below it, by its
-	 * relative path, borrowed during the import. Returns 0, -ENOENT or another negative errno.
-	 * NULL where the input is not a directory; `data` is then what there is.
+	 * For formats that are directories: open_member() gives the bytes of a file below it, by
+	 * its relative path, borrowed during the import. Returns 0, -ENOENT or another negative
+	 * errno. NULL if the input is a file, whose bytes are then in `data`.
 	 */
 	int (*open_member)(void *context, const char *path, const uint8_t **ret_data,
 			   size_t *ret_size);
@@ -87,17 +87,18 @@ struct import {
 	const char *const *members;
 	size_t num_members;
 
-	/* Where to. Threads get `source`, an id of profile_add_source(). */
+	/* The output. Threads get `source`, an id of profile_add_source(). */
 	struct profile *profile;
 	struct timeline *timeline; /* gets whatever has a time; NULL: nobody needs it */
 	uint32_t source;
 
 	/* How. */
-	bool is_strict;        /* the first malformed record ends the import */
-	bool is_lenient;       /* zones: what is declared twice, or not at all, is a warning */
+	bool is_strict; /* the first malformed record ends the import */
+	/* zones: records that are declared twice, or not at all, are only a warning */
+	bool is_lenient;
 	bool keeps_all_frames; /* also those that the input asks to drop */
-	bool is_for_trace; /* what of a trace is not read is worth a warning: it will be rewritten */
-	bool may_be_empty; /* no warning of an input without samples */
+	bool is_for_trace;     /* the trace will be rewritten: warn about data that is not read */
+	bool may_be_empty;     /* no warning of an input without samples */
 	/* The caller has the files and gives frames to the locations that are left without. */
 	bool will_name_code;
 
@@ -108,8 +109,8 @@ struct import {
 	/*
 	 * Walk a copied stack. That takes the unwind information of the mapped files, and importers
 	 * open no files, so the caller does it. Writes at most max_pcs addresses, innermost first,
-	 * and their number, at least one. Returns 1 when the walk reached the outermost frame, 0
-	 * when it ended before, or -ENOMEM. NULL: copied stacks have only their innermost frame.
+	 * and their number, at least one. Returns 1 when the walk reached the outermost frame, 0 if
+	 * it ended early, or -ENOMEM. NULL: copied stacks have only their innermost frame.
 	 */
 	int (*walk)(void *context, const struct import_stack *stack, uint64_t *pcs, size_t max_pcs,
 		    size_t *ret_num);
@@ -142,14 +143,14 @@ void import_skip_member(struct import *import, const char *member, uint64_t offs
 /* The error's message without the file's name, for a warning instead of the error. */
 const char *import_get_reason(const struct import *import);
 /*
- * After an import: bring the weights of what was read before, and of this, to the same power of ten,
- * metric by metric, if one of them had fractions (metric.decimals). Returns 0 or, when weights leave
- * 64 bits, -EBADMSG with the error set.
+ * After an import: bring the weights read before and the new ones to the same power of ten, metric
+ * by metric, if one of them had fractions (metric.decimals). Returns 0 or, if weights exceed 64
+ * bits, -EBADMSG with the error set.
  */
 _must_check_ int import_unify_decimals(struct import *import);
 /*
- * Keep the counts with the source, as tallies "import.skipped" and so on, so that a profile that was
- * converted still says what its origin lacked. If the file holds such tallies of its own origin,
+ * Keep the counts with the source, as tallies "import.skipped" and so on, so that a converted
+ * profile still reports the gaps of its origin. If the file holds such tallies of its own origin,
  * these stay. Returns 0 or -ENOMEM.
  */
 _must_check_ int import_keep_counts(const struct import *import);
@@ -158,12 +159,11 @@ _must_check_ int import_keep_counts(const struct import *import);
 void import_warn(struct import *import, const char *format, ...) _printf_(2, 3);
 
 /*
- * Give a frame to every location that has none: "libc.so.6+0x28a40" (the offset in the file),
- * "[kernel]+0x1b3520" (from where the kernel's code begins, if that is known) and
- * UNNAMED_NO_SYMBOL,
- * "[unknown]" and UNNAMED_NO_MAPPING.
+ * Give a frame to every location without one: "libc.so.6+0x28a40" (the offset in the file) or
+ * "[kernel]+0x1b3520" (from the start of the kernel's code, if known), with UNNAMED_NO_SYMBOL; else
+ * "[unknown]", with UNNAMED_NO_MAPPING.
  *
- * is_kernel_only  the kernel's alone, and of them those of this import
+ * is_kernel_only  only the kernel's locations, of this import
  * reason          UNNAMED_NO_SYMBOL as above, or another one for all
  *
  * Returns 0 or -ENOMEM.

@@ -23,15 +23,15 @@ struct zones_source {
 
 /*
  * Convert any number of zones: the input is read three times, a chunk at a time, and never in
- * memory as a whole. Writes what format_pftrace would write of what format_zones reads; only
- * interning ids and the order of packets may differ.
+ * memory as a whole. The output equals that of format_pftrace for a timeline that format_zones
+ * read; only interning ids and the order of packets may differ.
  *
  * import  gets warnings, counts and error; its data and timeline are not used, its profile stays
  *         as it is
- * store   for records that must be sorted and do not fit into memory; NULL: there is none
+ * store   for records that must be sorted and do not fit into memory; may be NULL
  *
- * Returns 0, -ENOMEM, -EBADMSG with the reason in import->error, or what source, store or sink
- * returned.
+ * Returns 0, -ENOMEM, -EBADMSG with the reason in import->error, or the error of source, store or
+ * sink.
  */
 _must_check_ int perfetto_write_zones(struct import *import, const struct zones_source *source,
 				      const struct record_store *store, bool is_compressed,

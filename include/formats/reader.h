@@ -1,6 +1,6 @@
 /*
- * What readers of foreign formats share, beyond import.h: threads and frames as such formats give
- * them, and numbers in text.
+ * Helpers shared by the readers of foreign formats, beyond import.h: threads and frames as such
+ * formats describe them, and numbers in text.
  */
 #ifndef FORMATS_READER_H
 #define FORMATS_READER_H
@@ -18,7 +18,7 @@
 #include "formats/import.h"
 #include "profile/profile.h"
 
-/* The readers of formats that are also written; their struct format stands with the writer. */
+/* The readers of formats that are also written; their struct format is beside the writer. */
 int firefox_read(struct import *import);
 enum detection firefox_detect(const uint8_t *data, size_t size);
 int html_read(struct import *import);
@@ -33,25 +33,24 @@ int svg_read(struct import *import);
 enum detection svg_detect(const uint8_t *data, size_t size);
 
 /*
- * What to do about a malformed record: -EBADMSG and the error when the import is strict; else 0,
- * with a warning ("…, skipping").
+ * Handle a malformed record: -EBADMSG and the error if the import is strict; else 0, with a warning
+ * ("…, skipping").
  */
 _must_check_ int reader_skip_line(struct import *import, uint64_t line, const char *reason);
 
 /* The same by the offset of the record in bytes; only the first of an input gives a warning. */
 _must_check_ int reader_skip_byte(struct import *import, uint64_t offset, const char *reason);
 
-/* The error of JSON_FAILED. base  where the JSON begins in the input. */
+/* The error of JSON_FAILED. base: the offset of the JSON in the input. */
 _must_check_ int reader_fail_json(struct import *import, const struct json *json, size_t base);
 
 /*
  * After JSON_KEY: call read() after the JSON_OBJECT of every item of a list; it goes to the item's
- * JSON_OBJECT_END. What is no list is skipped. An item that is no object is an error.
+ * JSON_OBJECT_END. A value other than a list is skipped. An item that is no object is an error.
  *
- * expected  what the items are, for that error: "a node"
+ * expected  kind of the items, for that error: "a node"
  *
- * Returns 0, -EBADMSG or what read() returned. JSON that is broken is left to the caller's next
- * token.
+ * Returns 0, -EBADMSG or the error of read(). Broken JSON is left to the caller's next token.
  */
 _must_check_ int reader_read_objects(struct import *import, struct json *json, const char *expected,
 				     int (*read)(void *context, struct json *json), void *context);
@@ -71,7 +70,7 @@ _must_check_ int reader_find_process(struct processes *processes, struct profile
 				     uint32_t pid, uint32_t comm, uint32_t *ret);
 
 /*
- * A module of the profile, by path and build ID; it is added if there is none.
+ * Find a module of the profile, by path and build ID, or add it.
  *
  * modules  the index, zeroed at first; also knows the modules that are added otherwise
  *
@@ -101,7 +100,7 @@ _must_check_ int reader_strip_annotation(struct profile *profile, const char *na
 bool parse_u64(const char *text, size_t length, uint64_t *ret);
 
 /*
- * A weight: a number from 0, perhaps in quotes. Decimals are rounded, which *has_decimals says
+ * A weight: a number from 0, perhaps in quotes. Decimals are rounded and reported in *has_decimals
  * (may be NULL). False: anything else, or more than 64 bits hold; *ret stays.
  */
 bool reader_get_weight(const struct json *json, enum json_token token, uint64_t *ret,

@@ -1,6 +1,6 @@
 /*
- * The flame graph as an SVG file that a browser shows: layout, titles, search, zoom and links as
- * flamegraph.pl has them, and the whole profile in it, so that the file can be read again
+ * The flame graph as an SVG file that a browser shows. It has layout, titles, search, zoom and
+ * links as in flamegraph.pl. It also holds the whole profile, so that the file can be read again
  * without loss.
  *
  * Written frame by frame from the call tree; memory does not grow with the number of frames.
@@ -35,9 +35,9 @@ enum svg_palette {
 	SVG_PALETTE_ORANGE,
 };
 
-/* Which weight is a frame's width in a comparison. */
+/* The weight that is a frame's width in a comparison. */
 enum svg_width_basis {
-	SVG_WIDTH_AFTER, /* its weight after; what has vanished is not seen */
+	SVG_WIDTH_AFTER, /* its weight after; vanished frames are not seen */
 	SVG_WIDTH_MAX,   /* the larger of its weights; more where its callees need it */
 };
 
@@ -49,7 +49,7 @@ struct svg_opts {
 	const char *title;
 	const char *subtitle;
 	const char *notes;      /* not shown: a description within the file */
-	const char *count_name; /* what is counted: "samples" */
+	const char *count_name; /* unit of the counts: "samples" */
 	uint32_t width;         /* of the picture in pixels; 0: 1200 */
 	bool has_min_width;     /* else 0.1 pixels */
 	bool is_min_width_percent;
@@ -72,7 +72,7 @@ _must_check_ int svg_palette_find(const char *name, enum svg_palette *ret);
  * comparisons `NAME (4 samples, 66.67%; +66.67%)`.
  */
 struct svg_title {
-	size_t name_length; /* the name is at the beginning */
+	size_t name_length; /* bytes at the start of the title */
 	uint64_t count;     /* rounded */
 	const char *unit;   /* "samples"; part of the title */
 	size_t unit_length;
@@ -84,9 +84,9 @@ struct svg_title {
 bool svg_title_parse(const char *text, size_t length, struct svg_title *ret);
 
 /*
- * A decimal number at the beginning, `-12.5`.
+ * A decimal number at the start of the text, `-12.5`.
  *
- * Returns how many bytes it has; 0 when there is none or it is beyond 10^18.
+ * Returns its length in bytes; 0 if not found or beyond 10^18.
  */
 size_t svg_parse_number(const char *text, size_t length, double *ret);
 

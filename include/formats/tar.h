@@ -1,7 +1,7 @@
 /*
- * The files in a tar archive, as slices of it: nothing is copied but their names. Reads what GNU
- * tar, BSD tar and POSIX write (ustar, pax, long names); links, devices and sparse files are
- * skipped.
+ * The files in a tar archive, as slices of it: nothing is copied but their names. Reads the
+ * variants of GNU tar, BSD tar and POSIX (ustar, pax, long names); links, devices and sparse files
+ * are skipped.
  *
  * Source: POSIX.1-2017, pax, "ustar Interchange Format"; GNU tar manual, "Basic Tar Format".
  */
@@ -17,20 +17,20 @@
 #include "base/text.h"
 
 struct tar_file {
-	size_t name;   /* where the path begins in tar.names */
+	size_t name;   /* start of the path in tar.names */
 	size_t offset; /* of the content in the archive; all of it is there */
 	size_t size;   /* in bytes */
 };
 
 /* Zeroed at first. */
 struct tar {
-	ARRAY(struct tar_file) files; /* as they come; a later one replaces an earlier one */
+	ARRAY(struct tar_file) files; /* in archive order; later ones replace earlier ones */
 	struct text names;            /* relative paths without `.` and `..`, each with its NUL */
 	size_t fault_offset;
 	const char *fault; /* why reading ended early, at fault_offset; NULL: it did not */
 };
 
-/* Whether the bytes begin with the header of a tar archive. */
+/* Whether the bytes start with the header of a tar archive. */
 bool tar_detect(const uint8_t *data, size_t size);
 
 /*

@@ -1,5 +1,5 @@
 /*
- * Zones as text, and what the readers of both kinds of zones, text and binary, share.
+ * Zones as text, and helpers shared by the readers of both kinds of zones, text and binary.
  *
  * One record a line; fields are separated by commas, and blanks around them do not count. A field
  * in quotes may hold commas and blanks, and quotes when they are doubled.
@@ -14,12 +14,12 @@
 #include "timeline/timeline.h"
 
 /*
- * What the two readers of zones, text and binary, do with a record once they have its fields:
- * check it and put it into the timeline.
+ * The common part of the two readers of zones, text and binary: checks a record whose fields are
+ * known and puts it into the timeline.
  *
  * Every function returns 0 or negative errno; the reason is then in zones_builder_get_problem(),
- * for the reader to add file and position. What --lenient forgives is reported there, too, after a
- * return of 0.
+ * for the reader to add file and position. Faults that --lenient forgives are reported there, too,
+ * after a return of 0.
  *
  * Ids of threads, locations and counters are numbers of the file's own choice.
  */
@@ -33,8 +33,8 @@ struct zones_string {
 };
 
 /*
- * Zones go to import->timeline if there is one, and as stacks with their times to import->profile,
- * unless that timeline has a consumer, who gets them alone. NULL when out of memory.
+ * Zones go to import->timeline if not NULL, and as stacks with their times to import->profile. If
+ * that timeline has a consumer, only it gets the zones. Returns NULL when out of memory.
  */
 struct zones_builder *zones_builder_new(struct import *import);
 void zones_builder_free(struct zones_builder *builder);
@@ -55,13 +55,13 @@ _must_check_ int zones_builder_start_process(struct zones_builder *builder, uint
 					     struct zones_string name);
 
 /*
- * The records lack some, as of a ring that was overwritten: a zone whose end is missing ends when
- * something happens around it, and what is about a zone that is not open is left out. Both are
+ * The records are incomplete, as of a ring that was overwritten. A zone whose end is missing ends
+ * when something happens around it, and records about a zone that is not open are skipped. Both are
  * counted.
  */
 struct zones_torn_counts {
 	uint64_t lost_ends;
-	uint64_t lost_begins; /* ends of zones that have not begun */
+	uint64_t lost_begins; /* ends of zones without a start */
 };
 void zones_builder_set_torn(struct zones_builder *builder);
 struct zones_torn_counts zones_builder_get_torn_counts(const struct zones_builder *builder);
@@ -77,7 +77,7 @@ _must_check_ int zones_builder_add_location(struct zones_builder *builder, uint6
 					    struct zones_string file, uint32_t line);
 _must_check_ int zones_builder_add_counter(struct zones_builder *builder, uint64_t id,
 					   struct zones_string name);
-/* Of *value, track and process are ignored. */
+/* Ignores track and process of *value. */
 _must_check_ int zones_builder_add_counter_value(struct zones_builder *builder, uint64_t id,
 						 const struct counter_value *value);
 
@@ -93,7 +93,7 @@ _must_check_ int zones_builder_add_flow(struct zones_builder *builder, uint64_t 
 					uint64_t flow, bool is_terminating);
 _must_check_ int zones_builder_add_category(struct zones_builder *builder, uint64_t pointer,
 					    struct zones_string category);
-/* Of *value, name, kind and next are ignored. */
+/* Ignores name, kind and next of *value. */
 _must_check_ int zones_builder_add_parameter(struct zones_builder *builder, uint64_t pointer,
 					     struct zones_string name,
 					     const struct zone_attribute *value);
@@ -104,7 +104,7 @@ _must_check_ int zones_builder_add_string_parameter(struct zones_builder *builde
 /* End zones that are still open (with a warning) and fill the profile. */
 _must_check_ int zones_builder_finish(struct zones_builder *builder);
 
-/* A comment that says whose records follow: pid, blank, name of the process. */
+/* A comment that names the process of the following records: pid, blank, name of the process. */
 #define ZONES_PROCESS_MARK "#! process "
 
 /* The name of the process where a text has no such comment. */
@@ -130,9 +130,9 @@ struct zones_string zones_trim(struct zones_string string);
 _must_check_ int zones_line_split(struct zones_line *line);
 
 /*
- * One field as a number. Returns 0, or -EBADMSG with the error set.
+ * Parse one field as a number. Returns 0, or -EBADMSG with the error set.
  *
- * what   what was expected, for the message: "a time"
+ * what  the expected thing, for the message: "a time"
  */
 _must_check_ int zones_line_read_unsigned(struct zones_line *line, size_t field, const char *what,
 					  uint64_t *ret);
@@ -147,13 +147,13 @@ _must_check_ int zones_line_read_u32(struct zones_line *line, size_t field, cons
 _must_check_ int zones_line_read_value(struct zones_line *line, size_t field,
 				       struct counter_value *ret);
 
-/* Decimal digits. False if there is none or anything else. The value is taken modulo 2^64. */
+/* Decimal digits. False if empty or anything else. The value is taken modulo 2^64. */
 bool zones_read_digits(struct zones_string digits, uint64_t *ret, bool *ret_overflows);
 
 /* See struct format. */
 _must_check_ int zones_read(struct import *import);
 enum detection zones_detect(const uint8_t *data, size_t size);
-/* Of the binary kind; see zones/read_binary.c. */
+/* Detects the binary kind; see zones/read_binary.c. */
 bool zones_is_capture(const uint8_t *data, size_t size);
 /* Shared memory of include/stackwide/zones_shared.h; see zones/read_rings.c. */
 #define ZONES_RINGS_MAGIC       "stackwide rings\n"
@@ -164,7 +164,7 @@ static inline bool zones_is_rings(const uint8_t *data, size_t size)
 	       memcmp(data, ZONES_RINGS_MAGIC, ZONES_RINGS_MAGIC_BYTES) == 0;
 }
 
-/* What the header of shared memory says; nothing of it is checked. */
+/* The header of shared memory, unchecked. */
 #define ZONES_RINGS_HEADER_BYTES 4096u
 #define ZONES_RINGS_BLOCK_BYTES  4096u
 #define ZONES_RINGS_BLOCK_HEADER 32u
@@ -180,8 +180,8 @@ struct zones_rings_header {
 bool zones_rings_parse_header(const uint8_t *data, size_t size, struct zones_rings_header *ret);
 
 /*
- * Where the section begins that a text of zones had last when it was `offset` bytes long, or the
- * one that begins there: what stands before it is of processes that had ended by then. 0 where
+ * The offset of a section in a text of zones: the last one when the text was `offset` bytes long,
+ * or the one that starts there. The text before it is of processes that had ended by then. 0 if
  * there are no sections.
  */
 size_t zones_find_section(const uint8_t *data, size_t size, uint64_t offset);
