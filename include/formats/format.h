@@ -60,8 +60,7 @@ struct format {
 	const char *extension; /* with its dot; "" if it has none of its own */
 	const char *summary;   /* for the help */
 	const char *
-		/* for the help: writers of the files that it was tried with; NULL: only we */
-		producers;
+		producers; /* for the help: writers of the files that it was tried with; NULL: only we */
 	bool has_times;        /* written files hold a timeline */
 	bool has_times_alone;  /* and nothing else */
 	bool has_timestamps;   /* written files hold the times of the samples */

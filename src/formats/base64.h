@@ -12,7 +12,7 @@
 #include "base/attributes.h"
 #include "base/text.h"
 
-/* Bytes that come in pieces. Zeroed at first. */
+/* Encodes bytes that arrive in pieces. Zeroed at first. */
 struct base64_encoder {
 	uint8_t held[3]; /* that are not written yet; zeros behind them */
 	size_t num_held;
@@ -21,13 +21,13 @@ struct base64_encoder {
 
 /* Append, in lines of 960 characters: mail and editors do not like much longer ones. */
 void base64_encode(struct base64_encoder *encoder, const void *data, size_t size, struct text *ret);
-/* Append what is held; the encoder is as it was at first. */
+/* Append the held bytes; the encoder is as it was at first. */
 void base64_finish(struct base64_encoder *encoder, struct text *ret);
 
 /*
- * Append the bytes that a text stands for. Blanks and line ends are skipped.
+ * Append the bytes that a text encodes. Blanks and line ends are skipped.
  *
- * ret_offset  of what is no base64, in bytes, when the text has such; may be NULL
+ * ret_offset  of the first invalid character, in bytes, if there is one; may be NULL
  *
  * Returns 0, -ENOMEM or -EBADMSG.
  */

@@ -1,7 +1,7 @@
 /*
  * The HTML pages that async-profiler writes, of three kinds: flame graphs, call trees, heat maps.
- * None is a data format; each is a program that draws itself, and what we read are the lines of it
- * that hold data. So a new version of async-profiler may need new code here. Pages have no version
+ * None is a data format; each is a program that draws itself, and we read those of its lines that
+ * hold data. So a new version of async-profiler may need new code here. Pages have no version
  * number: it is recognized by parts of the script.
  *
  * Flame graphs are a script of function calls, one a frame, callers before callees:
@@ -11,17 +11,18 @@
  *	version 3    const cpool = ['main', …];
  *	             f(key, level, left, width)    n(key, width)    u(key, width)
  *
- * From version 3 on, titles stand in a table, each as the length of the prefix that it shares with
+ * From version 3 on, titles are in a table, each as the length of the prefix that it shares with
  * the one before, and the rest. The key is the number of the title times 8, plus the type of the
  * frame. f() is absolute, n() the next sibling of the last frame, u() its first child; a width that
  * is left out is that of the last frame.
  *
- * Type numbers changed their meaning in version 2.8; only the number of colours in the page shows which it is.
+ * Type numbers changed their meaning in version 2.8; only the number of colours in the page tells
+ * the two apart.
  *
  * The writer leaves out frames below a minimum width. They are gaps among the callees, and their
  * weight stays with the caller.
  *
- * Up to version 3 `reverse = true` says that stacks begin with the innermost frame. From version 4
+ * Up to version 3 `reverse = true` means that stacks start with the innermost frame. From version 4
  * on there is only `inverted`, which is also true for a page that is just drawn upside down. Then
  * the outermost frames decide: if most of the weight is in functions that threads start with, the
  * stacks are not reversed.
@@ -140,7 +141,7 @@ static bool parse_arguments(struct slice rest, uint64_t *arguments, size_t *ret_
 	return false;
 }
 
-/* Frames come in preorder: the caller is the last frame of the level above. */
+/* Frames are in preorder: the caller is the last frame of the level above. */
 static int add_node(struct async_profiler_reader *reader, struct async_profiler_node node)
 {
 	struct async_profiler_node *added;
@@ -290,7 +291,7 @@ static int add_tree_frame(struct async_profiler_reader *reader,
 	return add_node(reader, node);
 }
 
-/* "<li>..." stands in place of all callees of the frame above it: the tree is pruned at a depth. */
+/* "<li>..." replaces all callees of the frame above it: the tree is pruned at a depth. */
 static void count_pruned(struct async_profiler_reader *reader)
 {
 	size_t count = reader->nodes.length;
@@ -427,8 +428,8 @@ static int resolve_node(struct async_profiler_reader *reader, struct async_profi
 }
 
 /*
- * The stack of a node in a reversed graph: its own frame is the outermost, that of level 1 the leaf.
- * In the page stacks share their leaves, in the profile their callers: what is one node there is as
+ * The stack of a node in a reversed graph: its own frame is the outermost, that of level 1 the
+ * leaf. In the page stacks share their leaves, in the profile their callers: one node there is as
  * many stacks here as it is deep, and a small page could make any number of them.
  */
 static int make_reversed_stack(struct async_profiler_reader *reader,
@@ -527,7 +528,7 @@ static void decide_direction(struct async_profiler_reader *reader)
 
 static int add_metric(struct async_profiler_reader *reader)
 {
-	/* A call tree says "counter" for whatever its values are, where a flame graph has a unit. */
+	/* A call tree has "counter" for any kind of values, where a flame graph has a unit. */
 	static const char *const metrics[][3] = {
 		{"ns", "time", "nanoseconds"},
 		{"bytes", "bytes", "bytes"},

@@ -4,18 +4,18 @@
  * Two texts of digits (unpack.h) and a list of strings hold all:
  *
  *   methods     class and name, as numbers of strings; position in the bytecode, line, type
- *   executions  the methods that stacks begin with
- *               how many samples each step of 20 ms has, in a Huffman code
+ *   executions  the methods that stacks start with
+ *               number of samples of each step of 20 ms, in a Huffman code
  *               synonyms, then chunks: each another chunk and one method more, callers first
  *               synonyms, then the chunks of all samples, one after the other
- *               at the very end: how many of each there are
+ *               at the very end: the number of each
  *
  * This is LZ78, the idea behind compress(1), with methods in place of bytes: a sample is
  * a few chunks, each of which was seen before as a whole. There is no mark between samples. A chunk
- * that begins with the first method of a stack begins the next sample. Synonyms are short numbers
- * for the chunks that are used most, and come before all others.
+ * whose first method starts a stack starts the next sample. Synonyms are short numbers for the
+ * chunks that are used most, and precede all others.
  *
- * As chunks nest, a page of a megabyte can hold stacks of any size: what is unfolded is limited.
+ * As chunks nest, a page of a megabyte can hold stacks of any size: unfolding is limited.
  *
  * Source: async-profiler, one.heatmap and the script of its page.
  */
@@ -46,16 +46,16 @@
 #define MAX_KNOWN         1000000
 
 #define AT_START UINT32_MAX /* before the first chunk of a stack */
-#define STARTS   (1u << 31) /* in a chunk's method: the chunk begins a stack */
+#define STARTS   (1u << 31) /* in a chunk's method: the chunk starts a stack */
 
 struct stack_slice {
-	uint32_t parent; /* 0: begins with the method */
+	uint32_t parent; /* 0: starts with the method */
 	uint32_t method; /* from 1; with STARTS */
 };
 
 /* A stack, one chunk, and the stack with the chunk on it: most samples repeat known steps. */
 struct heatmap_step {
-	uint32_t before; /* the stack; AT_START: the sample begins */
+	uint32_t before; /* the stack; AT_START: the sample starts */
 	uint32_t slice;
 	uint32_t stack; /* with the chunk */
 	uint32_t thread;
@@ -137,7 +137,7 @@ static int read_starts(struct async_profiler_heatmap_reader *reader)
 
 /*
  * Skip the counts of samples by step, and remember where they are: they are decoded a second time
- * along with the samples, as an hour has 180,000 of them, and a damaged page says any number.
+ * along with the samples, as an hour has 180,000 of them, and a damaged page may claim any number.
  */
 static int pass_steps(struct async_profiler_heatmap_reader *reader)
 {
@@ -292,7 +292,7 @@ static int add_chunk(struct async_profiler_heatmap_reader *reader, struct sample
 
 /* ---- samples ---- */
 
-/* The time of the next sample: the begin of its step, or of the last one when steps run out. */
+/* The time of the next sample: the start of its step, or of the last one when steps run out. */
 static uint64_t take_time(struct async_profiler_heatmap_reader *reader)
 {
 	bool has_samples =

@@ -14,13 +14,13 @@
 #include "formats/import.h"
 #include "formats/slice.h"
 
-/* What every page with a heat map holds, before anything that may be large. */
+/* A mark of every page with a heat map, before anything that may be large. */
 #define ASYNC_PROFILER_HEATMAP_MARK "<pre id=\"executionsHeatmap\">"
 
 /* Returns 0, -ENOMEM, or -EBADMSG with the reason in import->error. */
 _must_check_ int async_profiler_read_heatmap(struct import *import);
 
-/* ---- its methods: what the frames of stacks are ---- */
+/* ---- its methods: the frames of stacks ---- */
 
 #define ASYNC_PROFILER_NO_LOCATION UINT32_MAX
 
@@ -29,9 +29,9 @@ struct async_profiler_method {
 	uint32_t name;
 	uint32_t line;
 	uint32_t location; /* of the profile; ASYNC_PROFILER_NO_LOCATION for a thread */
-	uint32_t thread;   /* of the page's threads; 0 when it stands for none */
+	uint32_t thread;   /* of the page's threads; 0: not a thread */
 	uint8_t type;
-	bool is_start; /* stacks begin with it */
+	bool is_start; /* stacks start with it */
 	bool is_found; /* location and thread are known */
 };
 
@@ -48,7 +48,7 @@ struct async_profiler_methods {
 	ARRAY(size_t) strings; /* offsets in the page, of the quote */
 	ARRAY(struct async_profiler_method) items;
 	ARRAY(struct async_profiler_thread) threads;
-	bool numbers_from_1; /* of strings, where 0 is none */
+	bool numbers_from_1; /* of strings, where 0 means no string */
 	bool hides_classes;  /* of native frames */
 	uint64_t name_bytes; /* made so far */
 };
@@ -62,12 +62,12 @@ void async_profiler_methods_release(struct async_profiler_methods *methods);
 _must_check_ int async_profiler_methods_find(struct async_profiler_methods *methods,
 					     uint32_t number, struct async_profiler_method *ret);
 
-/* The text of digits after the mark, which stands between S and E. */
+/* The text of digits after the mark, between S and E. */
 _must_check_ int async_profiler_methods_find_digits(const struct async_profiler_methods *methods,
 						    const char *mark,
 						    struct async_profiler_packed *ret);
 
-/* The part of the page after the mark; false when there is none. */
+/* The part of the page after the mark; false if not found. */
 bool async_profiler_find_after(struct slice page, const char *mark, struct slice *ret);
 
 /* "FILE: at byte N: expected … of a heat map". Returns -EBADMSG. */

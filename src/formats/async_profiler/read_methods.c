@@ -37,7 +37,7 @@ bool async_profiler_find_after(struct slice page, const char *mark, struct slice
 	return true;
 }
 
-/* The digits between S and E, which stand around them. */
+/* The digits between S and E. */
 int async_profiler_methods_find_digits(const struct async_profiler_methods *methods,
 				       const char *mark, struct async_profiler_packed *ret)
 {
@@ -160,7 +160,7 @@ static int make_name(struct async_profiler_methods *methods,
 	return 0;
 }
 
-/* Of the one process that there is: the page has no others. */
+/* Adds it to the only process: the page has no others. */
 static int add_thread(struct async_profiler_methods *methods, struct slice comm, uint32_t tid,
 		      uint32_t *ret)
 {
@@ -189,7 +189,10 @@ static int add_location(struct async_profiler_methods *methods,
 {
 	struct profile *profile = methods->import->profile;
 	struct frame frame = {.line = method->line == NO_LINE ? 0 : method->line};
-	/* A class without a method is what was allocated or waited for: its type is only a colour. */
+	/*
+	 * A class without a method is the kind of an allocation or a wait: its type is only a
+	 * colour.
+	 */
 	int err = is_class ? 0 : async_profiler_set_kind(profile, method->type, &frame);
 
 	if (err)

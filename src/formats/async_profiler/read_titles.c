@@ -1,6 +1,7 @@
 /*
- * The table is sorted, so that titles begin like the one before them. The first character of a line
- * says with how many characters: ' ' plus that number, at most '~' - ' '. The first title has none.
+ * The table is sorted, so that titles start like the one before them. The first character of a line
+ * encodes the number of common characters: ' ' plus that number, at most '~' - ' '. The first title
+ * has none.
  */
 #include "formats/async_profiler/read_titles.h"
 
@@ -19,8 +20,8 @@ void async_profiler_titles_release(struct async_profiler_titles *titles)
 }
 
 /*
- * A string of JavaScript in single quotes. Which characters are escaped depends on the version:
- * quotes always, backslashes where they are escaped themselves.
+ * A string of JavaScript in single quotes. The escaped characters depend on the version: quotes
+ * always, backslashes if they are escaped themselves.
  */
 bool async_profiler_take_string(const char *start, size_t length, bool has_backslashes,
 				struct text *text)

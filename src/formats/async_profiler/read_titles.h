@@ -1,6 +1,4 @@
-/*
- * The table of titles in a page of async-profiler from version 3 on, and what titles say.
- */
+/* The table of titles in a page of async-profiler from version 3 on, and the meaning of titles. */
 #ifndef FORMATS_ASYNC_PROFILER_READ_TITLES_H
 #define FORMATS_ASYNC_PROFILER_READ_TITLES_H
 
@@ -32,16 +30,16 @@ _must_check_ int async_profiler_titles_find(struct async_profiler_titles *titles
 					    uint32_t *ret);
 
 /*
- * Append the string in single quotes that a text begins with. Quotes in it follow a backslash, and
- * where the page is new enough, backslashes too. False when there is none; check text->failed.
+ * Append the string in single quotes at the start of a text. Quotes in it follow a backslash, and
+ * if the page is new enough, backslashes too. False if not found; check text->failed.
  */
 bool async_profiler_take_string(const char *start, size_t length, bool has_backslashes,
 				struct text *text);
 
-/* "[worker tid=815]" or "[tid=815]", which stands for a thread. False when it is none. */
+/* "[worker tid=815]" or "[tid=815]", which represents a thread. False for anything else. */
 bool async_profiler_parse_thread(struct slice name, struct slice *ret_comm, uint32_t *ret_tid);
 
-/* What the type of a frame says, from version 2.8 on. Returns 0 or -ENOMEM. */
+/* Set the frame's kind from its type, from version 2.8 on. Returns 0 or -ENOMEM. */
 _must_check_ int async_profiler_set_kind(struct profile *profile, unsigned int type,
 					 struct frame *frame);
 

@@ -23,7 +23,7 @@ static struct slice after(struct slice slice, const char *mark)
 	return (struct slice){start, (size_t)(slice.start + slice.length - start)};
 }
 
-/* 1,234,567 at the beginning; false when there is no digit, or more than 64 bits hold. */
+/* 1,234,567 at the start; false if there is no digit, or more than 64 bits hold. */
 static bool parse_count(struct slice text, uint64_t *ret)
 {
 	uint64_t count = 0;
@@ -44,7 +44,7 @@ static bool parse_count(struct slice text, uint64_t *ret)
 	return i > 0;
 }
 
-/* What follows the next share: "79.69% 1,180" or "79.69% [1,180]". */
+/* The count after the next share: "79.69% 1,180" or "79.69% [1,180]". */
 static bool parse_share(struct slice text, uint64_t *ret)
 {
 	struct slice count = slice_trim(after(text, "%"));

@@ -13,9 +13,9 @@
 struct async_profiler_tree_frame {
 	uint64_t total;
 	uint64_t self;
-	bool has_self;     /* false in a tree that begins with the innermost frames */
+	bool has_self;     /* false in a tree that starts with the innermost frames */
 	uint8_t type;      /* the number of its color in the page, as in flame graphs */
-	struct slice name; /* with references as they stand there */
+	struct slice name; /* with its references, undecoded */
 };
 
 /* False when the line holds no frame. */
@@ -24,7 +24,7 @@ bool async_profiler_tree_parse_frame(struct slice line, struct async_profiler_tr
 /*
  * The line above the tree, "Call tree view, total samples: 1,180".
  *
- * ret_units  "samples", or "counter" for what else was counted
+ * ret_units  "samples", or "counter" for any other unit
  */
 bool async_profiler_tree_parse_total(struct slice line, struct slice *ret_units,
 				     uint64_t *ret_total);

@@ -1,6 +1,6 @@
 /*
  * The page has to hold binary data as text that HTML and JavaScript leave alone: bytes below 128,
- * without '<', '&' and a few more. That leaves 123 digits. A number of variable length is in base
+ * without '<', '&' and a few more. This leaves 123 digits. A number of variable length is in base
  * 61, and a digit that is not the last one is 61 larger; fixed ones take 6 bits a digit; the
  * Huffman code takes 27 bits in four digits (123^4 is more than 2^27).
  */

@@ -1,6 +1,6 @@
 /*
  * Numbers as the heat maps of async-profiler hold them: each byte of a text is a digit from 0 to
- * 122. A digit from 61 on says that another one of the same number follows.
+ * 122. After a digit from 61 on, another one of the same number follows.
  */
 #ifndef FORMATS_ASYNC_PROFILER_UNPACK_H
 #define FORMATS_ASYNC_PROFILER_UNPACK_H
@@ -38,7 +38,7 @@ struct async_profiler_code {
 	unsigned int num_bits;
 };
 
-/* Take the table of the code, so that its numbers come next. Returns 0, -EINVAL or -ENOMEM. */
+/* Take the table of the code; its numbers are next. Returns 0, -EINVAL or -ENOMEM. */
 _must_check_ int async_profiler_code_init(struct async_profiler_code *code,
 					  struct async_profiler_packed *packed);
 bool async_profiler_code_take(struct async_profiler_code *code, uint32_t *ret);

@@ -9,9 +9,9 @@
  *	    -                dd (25036)
  *	        4
  *
- * A block has a line for each frame, innermost first, perhaps "--" between kernel and user, the thread in
- * one of three forms ("-    dd (25036)", "dd [25036]", of old versions "dd"), and a count, which is indented
- * more. A blank line ends it.
+ * A block has a line for each frame, innermost first, perhaps with "--" between kernel and user.
+ * Then follow the thread in one of three forms ("-    dd (25036)", "dd [25036]", of old versions
+ * "dd") and a count, which is indented more. A blank line ends it.
  *
  * profile counts samples, stackcount calls; offcputime and its like sum microseconds, as their first lines
  * have it.

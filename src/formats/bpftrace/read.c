@@ -36,7 +36,7 @@ struct bpftrace_reader {
 	uint32_t process;
 	size_t num_entries;        /* with a stack */
 	struct string_table *maps; /* names of those that have stacks */
-	/* Of the entry that is being read. */
+	/* State of the current entry. */
 	uint64_t first_line;
 	struct slice map; /* "@" or "@name" */
 	struct listed_stack stack;
@@ -187,7 +187,7 @@ static void start_entry(struct bpftrace_reader *reader, struct slice line)
 	text_truncate(&reader->label, 0);
 }
 
-/* One more line of a key. *ret_ends: it is the last. */
+/* Read one more line of a key. *ret_ends: it is the last. */
 static int take_key_line(struct bpftrace_reader *reader, struct slice line, bool *ret_ends)
 {
 	struct slice key = line;

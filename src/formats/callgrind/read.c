@@ -1,27 +1,27 @@
 /*
- * Profiles of callgrind, of cachegrind, and of what writes the same format, as Xdebug does:
+ * Profiles of callgrind, of cachegrind, and of other writers of the format, such as Xdebug:
  * functions, the events that they caused, and the calls between two of them. There are no stacks in
  * such a file; read_stacks.c estimates them.
  *
- *	events: Ir Dr                 what the numbers count
- *	fl=(1) main.c                 the file of what follows; (1) stands for it from now on
+ *	events: Ir Dr                 meaning of the numbers
+ *	fl=(1) main.c                 the file of the lines below; (1) means it from now on
  *	fn=(1) main                   the function
  *	16 400 20                     line 16: 400 Ir and 20 Dr of its own
  *	cfn=(2) f
- *	calls=3 50                    main calls f three times; f begins in line 50
+ *	calls=3 50                    main calls f three times; f starts in line 50
  *	+1 900                        the call is in line 17; all three together cost 900 Ir
  *
  * Name compression: "(1) main" defines number 1 as main, a later "(1)" is main again. Objects, files
  * and functions have numbers of their own; cfn= uses those of fn=, and so on (read_names.c).
  * Position compression: a line's number may be relative to the one before, or "*" for the same.
  *
- * A line "calls=" changes the meaning of the next one: its costs are those of the calls, with all
- * that the callee called, and must not be added to the caller's own.
+ * A line "calls=" changes the meaning of the next one: its costs are those of the calls, including
+ * everything that the callee called, and must not be added to the caller's own.
  *
  * A file may consist of parts, one for each thread or each dump, which have their own headers and
  * may count other events, but share the numbers of names. So all lines "events:" are read before
- * the first cost. "totals:" says what the costs of a part add up to: a difference means that a line
- * was misread or is missing, and is reported.
+ * the first cost. "totals:" is the sum of a part's costs: a difference means that a line was
+ * misread or is missing, and is reported.
  *
  * A function is distinguished by its name, file and object. Code that was inlined into it (fi=,
  * fe=) counts as its own: the format has no name of the function that it came from.
@@ -53,7 +53,7 @@ struct callgrind_event {
 	uint64_t reported;  /* by the file itself */
 	bool has_negative;  /* costs, which `sum` lacks */
 	uint64_t num_below; /* functions whose costs stay below 0 */
-	uint64_t below;     /* what these lack, saturated */
+	uint64_t below;     /* sum of what these lack to reach 0, saturated */
 };
 
 struct callgrind_reader {
@@ -63,14 +63,14 @@ struct callgrind_reader {
 	struct callgrind_event events[MAX_EVENTS];
 	uint32_t metrics[MAX_EVENTS];
 
-	/* Of the part. */
+	/* State of the part. */
 	size_t columns[MAX_EVENTS]; /* the event that each number of a cost line counts */
 	size_t num_columns;
 	size_t num_positions;
 	unsigned int num_parts;
 	unsigned int num_totals;
 
-	/* What the next cost line belongs to: strings of the profile, functions of the graph. */
+	/* The owner of the next cost line: strings of the profile, functions of the graph. */
 	uint32_t object;
 	uint32_t file;
 	uint32_t called_object; /* STRING_NONE: the same */
@@ -89,7 +89,7 @@ static struct slice skip_bytes(struct slice slice, size_t count)
 	return slice_trim((struct slice){slice.start + count, slice.length - count});
 }
 
-/* Take the next word off the front; empty when there is none. */
+/* Take the next word off the front; empty if none is left. */
 static struct slice take_word(struct slice *rest)
 {
 	struct slice word = slice_trim(*rest);
@@ -200,7 +200,7 @@ static void read_positions(struct callgrind_reader *reader, struct slice text)
 		reader->num_positions++;
 }
 
-/* What all costs of a part add up to. */
+/* Read the sums of all costs of a part. */
 static void read_totals(struct callgrind_reader *reader, struct slice text)
 {
 	reader->num_totals++;
@@ -347,7 +347,7 @@ static int read_function(struct callgrind_reader *reader, struct slice text)
 				    &reader->function);
 }
 
-/* cob= and cfi= come before cfn= and count for one call; without them it is the caller's file. */
+/* cob= and cfi= precede cfn= and count for one call; without them it is the caller's file. */
 static int read_called(struct callgrind_reader *reader, struct slice text)
 {
 	uint32_t object = reader->called_object;
@@ -402,7 +402,7 @@ static int read_specification(struct callgrind_reader *reader, struct slice line
 	return 0;
 }
 
-/* "fn" of "fn=main"; 0 when the line is none such. */
+/* "fn" of "fn=main"; 0 for any other line. */
 static size_t get_specification(struct slice line)
 {
 	size_t length = 0;

@@ -1,6 +1,6 @@
 /*
- * What the parts of the reader of callgrind's profiles share: functions with what they cost
- * themselves, and calls between two functions with what these cost in all.
+ * Data shared by the parts of the reader of callgrind's profiles: functions with their own costs,
+ * and calls between two functions with their inclusive costs.
  */
 #ifndef FORMATS_CALLGRIND_READ_H
 #define FORMATS_CALLGRIND_READ_H
@@ -32,7 +32,10 @@ struct callgrind_graph {
 	size_t num_events;
 	struct callgrind_functions functions;
 	struct callgrind_calls calls;
-	/* By function and by call, num_events each. Those of all functions together fit 64 bits. */
+	/*
+	 * Costs by function and by call, num_events each. Those of all functions together fit 64
+	 * bits.
+	 */
 	ARRAY(uint64_t) self_costs;
 	ARRAY(uint64_t) call_costs;
 };
@@ -60,7 +63,7 @@ struct callgrind_names {
 	struct import *import;
 	struct callgrind_graph *graph;
 	uint64_t line; /* that is read, for messages */
-	/* Of the part. Whoever changes one clears has_thread. */
+	/* State of the part. Code that changes one clears has_thread. */
 	uint64_t pid;  /* 0: not known */
 	uint64_t tid;  /* the same */
 	uint32_t comm; /* string */
@@ -78,7 +81,7 @@ _must_check_ int callgrind_add_string(struct callgrind_names *names, struct slic
 				      uint32_t *ret);
 /*
  * "name", "(1) name", or "(1)" for a name that was there before: a string of the profile. 0,
- * -ENOMEM, or -EBADMSG when the import is strict and the number stands for nothing.
+ * -ENOMEM, or -EBADMSG if the import is strict and the number is not defined.
  */
 _must_check_ int callgrind_read_name(struct callgrind_names *names, struct slice text,
 				     enum callgrind_name_kind kind, uint32_t *ret);

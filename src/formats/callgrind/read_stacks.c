@@ -1,32 +1,32 @@
 /*
  * Reading callgrind's profiles: stacks out of calls between two functions.
  *
- * The file knows what a function costs itself, and what its calls to another one cost in all, but
- * not which of these belong to which of its own callers:
+ * The file contains the self cost of a function, and the total cost of its calls to another one,
+ * but not how these are split among its own callers:
  *
  *	a ──30──► f ──20──► x        Did f call x because of a, or because of b? We assume both, in
  *	b ──10──► f ──20──► y        proportion: a;f;x 15, a;f;y 15, b;f;x 5, b;f;y 5.
  *
  * The stacks of a function share its own cost, and each of its calls, as they share its total.
- * gprof makes the same assumption. So a flame graph is an estimate. What is exact:
+ * gprof makes the same assumption. So a flame graph is an estimate. Exact are only:
  *
- *	- what every function costs itself, and with it the total: integers are shared out such that
+ *	- the self cost of every function, and with it the total: integers are shared out such that
  *	  nothing remains;
- *	- what the calls from one function to another cost in all, as long as these calls add up to
- *	  what the functions cost, and there are not too many stacks.
+ *	- the total cost of the calls from one function to another, as long as these calls add up to
+ *	  the cost of the functions, and there are not too many stacks.
  *
  * How a function is shared out: think of a table, whose rows are its stacks and whose columns are
- * its own cost and its calls. Row by row, what is left of the columns is split where the row's share
- * of their running sum ends. Every cell is thereby its exact share, rounded up or down, and rows
- * and columns keep their sums: integers are never lost to rounding.
+ * its own cost and its calls. Row by row, the remainder of the columns is split where the row's
+ * share of their running sum ends. Every cell is thereby its exact share, rounded up or down, and
+ * rows and columns keep their sums: integers are never lost to rounding.
  *
  * Functions are handled callers first, so a depth-first search orders them. Its back edges are
- * recursive calls, and are left out: their cost is part of that of the outer call already. Where the
- * other calls to a function then add up to more than it costs, they share what it costs; where they
- * add up to less, the rest is a stack that begins with the function.
+ * recursive calls, and are left out: their cost is part of that of the outer call already. If the
+ * other calls to a function then add up to more than it costs, they share its cost; if they add up
+ * to less, the rest is a stack that starts with the function.
  *
- * There may be as many stacks as there are paths through the call graph, exponentially many. Of
- * each function the heaviest are kept, and the others become one below OTHER_CALLERS.
+ * There may be as many stacks as there are paths through the call graph, exponentially many. The
+ * heaviest of each function are kept, and the others become one below OTHER_CALLERS.
  */
 #include <assert.h>
 #include <errno.h>
@@ -47,7 +47,7 @@
 
 #define NONE UINT32_MAX
 
-/* One of the stacks that a function is called from. */
+/* A stack that a function is called from. */
 struct context {
 	uint64_t weight;
 	uint32_t stack; /* of the caller */
@@ -60,18 +60,18 @@ struct callgrind_builder {
 	size_t event;
 	uint32_t metric;
 	uint32_t other_callers; /* stack of one frame */
-	uint32_t *first_out; /* by function: where its calls begin in `out`; one more at the end */
-	uint32_t *out;       /* calls, by caller */
+	uint32_t *first_out;    /* by function: start of its calls in `out`; one more at the end */
+	uint32_t *out;          /* calls, by caller */
 	uint32_t *first_in;
 	uint32_t *in;       /* the same, by callee */
 	uint32_t *order;    /* functions, callers before those that they call */
 	bool *is_left_out;  /* by call: recursion */
 	uint64_t *totals;   /* by function: itself and its calls */
-	uint64_t *realized; /* by call: what it costs in the profile, see realize_calls() */
+	uint64_t *realized; /* by call: its cost in the profile, see realize_calls() */
 	uint32_t *first;    /* by function: of its contexts */
 	ARRAY(struct context) contexts;
 	ARRAY(struct context) rows;
-	ARRAY(uint64_t) columns; /* what is left of them */
+	ARRAY(uint64_t) columns; /* their remainders */
 	uint64_t shared;         /* costs that went into the profile, of the event */
 	uint64_t num_tried;      /* stacks, of the event */
 	bool has_merged;
@@ -130,8 +130,10 @@ static void sort_calls(const struct callgrind_graph *graph, bool by_callee, uint
 		sum += first[i];
 		first[i] = sum;
 	}
-	/* A counting sort: first[i], the begin of list i, moves to its end while the list is filled.
-	   That is the begin of list i + 1, so a shift by one puts all right again. */
+	/*
+	 * A counting sort: first[i], the start of list i, moves to its end while the list is
+	 * filled. That is the start of list i + 1, so a shift by one puts all right again.
+	 */
 	for (uint32_t i = 0; i < graph->calls.length; i++) {
 		const struct callgrind_call *call = &graph->calls.items[i];
 
@@ -208,7 +210,7 @@ static int visit(struct callgrind_builder *builder, uint32_t start, uint8_t *vis
 	return 0;
 }
 
-/* First from the functions that nobody calls; what is left is in cycles that nobody calls. */
+/* Starts from the functions that nobody calls; the rest is in cycles that nobody calls. */
 static int order_functions(struct callgrind_builder *builder)
 {
 	size_t count = builder->graph->functions.length;
@@ -254,7 +256,9 @@ static uint64_t scale(unsigned __int128 a, uint64_t b, unsigned __int128 c)
 	return c ? (uint64_t)(a * b / c) : 0;
 }
 
-/* What each call to a function costs in the profile: together no more than the function. */
+/*
+ * Compute the cost of each call to a function in the profile: together no more than the function.
+ */
 static void realize_calls(struct callgrind_builder *builder, uint32_t function)
 {
 	unsigned __int128 demand = 0;
@@ -333,8 +337,8 @@ static int add_row(struct callgrind_builder *builder, const struct context *cont
 
 /*
  * The stacks that a function is called from, heaviest first; their weights add up to its total.
- * What no call accounts for starts with the function itself; what is too deep or one too many goes
- * to OTHER_CALLERS.
+ * Weight that no call accounts for starts with the function itself; stacks that are too deep or too
+ * many go to OTHER_CALLERS.
  */
 static int collect_rows(struct callgrind_builder *builder, uint32_t function, size_t max_rows)
 {
@@ -383,7 +387,7 @@ static int add_context(struct callgrind_builder *builder, uint32_t function,
 	return 0;
 }
 
-/* One row: its share of each column becomes a sample (self) or a stack of the callee. */
+/* Share out one row: its share of each column becomes a sample (self) or a stack of the callee. */
 static int share_row(struct callgrind_builder *builder, uint32_t function,
 		     const struct context *row, uint64_t left)
 {

@@ -1,12 +1,11 @@
 /*
- * A tree of nodes is read in three steps, because a node may name a parent that comes later, in
- * another chunk of the trace.
+ * A tree of nodes is read in three steps, because a node may name a later parent, in another chunk
+ * of the trace.
  *
- *  1. Nodes are added as they come, with the id of their parent, or parents with lists of the ids
+ *  1. Nodes are added in file order, with the id of their parent, or parents with lists of the ids
  *     of their children: V8 writes `parent` in traces and `children` in files.
  *  2. link_nodes() turns ids into indices; chrome_cpu_nodes_build_stacks() gives every node a stack.
- *     Ids come from a file, so that there may be cycles; they are broken at the node where they
- *     close.
+ *     Ids are foreign, so that there may be cycles; they are broken at the node where they close.
  *  3. Samples refer to nodes by id and add to their counts and times, and every node that has any
  *     becomes a sample of the profile. (They may be read before the stacks are there.)
  *
@@ -60,7 +59,7 @@ static bool take_number(struct json *json, uint64_t *ret)
 	return json_is_number(json, token) && json_get_u64(json, ret);
 }
 
-/* How often a node was hit, as it says itself. */
+/* The number of hits that a node itself reports. */
 static int read_hit_count(struct chrome_cpu_nodes *nodes, struct json *json, size_t offset,
 			  uint64_t *ret)
 {
@@ -74,8 +73,8 @@ static int read_hit_count(struct chrome_cpu_nodes *nodes, struct json *json, siz
 }
 
 /*
- * The children's nodes may come later: only their ids are kept. The parent is the node that is
- * being read, the last one.
+ * The children's nodes may be later: only their ids are kept. The parent is the node that is being
+ * read, the last one.
  */
 static int read_children(struct chrome_cpu_nodes *nodes, struct json *json)
 {
@@ -107,7 +106,7 @@ static int read_children(struct chrome_cpu_nodes *nodes, struct json *json)
 uint64_t chrome_cpu_nodes_read_call_frame(struct chrome_cpu_nodes *nodes, struct json *json)
 {
 	enum json_token token = json_next(json);
-	uint64_t line = 0; /* they count from 0; -1 is none */
+	uint64_t line = 0; /* counted from 0; -1: no line */
 
 	if (token != JSON_OBJECT) {
 		json_skip(json, token);
@@ -161,7 +160,7 @@ int chrome_cpu_nodes_add_location(struct chrome_cpu_nodes *nodes, uint64_t line,
 	return profile_add_frame_location(profile, &frame, ret);
 }
 
-/* The node that was added last. One with an id that is taken stays without samples. */
+/* Index the node that was added last. If its id is taken, it stays without samples. */
 static int index_node(struct chrome_cpu_nodes *nodes, size_t offset)
 {
 	uint32_t id = (uint32_t)nodes->nodes.length - 1;
@@ -263,9 +262,9 @@ static void link_nodes(struct chrome_cpu_nodes *nodes)
 }
 
 /*
- * The stack of a node, after those of its parents; a cycle is broken. Up the parents until one is
- * built or was met on this very way (is_open), then down again. is_open is never taken back: what
- * was open is built at the end.
+ * The stack of a node, after those of its parents; a cycle is broken. Goes up the parents until one
+ * is built or was met on this very way (is_open), then down again. is_open is never cleared: open
+ * nodes are built at the end.
  */
 static int build_stack(struct chrome_cpu_nodes *nodes, uint32_t id)
 {
@@ -380,7 +379,7 @@ static int read_delta(struct chrome_cpu_nodes *nodes, struct json *deltas, bool 
 	return 0;
 }
 
-/* What would be before all time is at its begin. */
+/* The current time, saturated at 0 and at 64 bits. */
 static uint64_t get_now(const struct chrome_cpu_nodes *nodes)
 {
 	uint64_t back_us = nodes->passed_us < 0 ? -(uint64_t)nodes->passed_us : 0;
@@ -435,7 +434,10 @@ static int compare_hits(const void *left, const void *right)
 	return (a->order > b->order) - (a->order < b->order);
 }
 
-/* Of the last one, where another one lasted so long: the profile may have ended hours after it. */
+/*
+ * The duration of the last one, no longer than another one lasted: the profile may have ended hours
+ * after it.
+ */
 static uint64_t find_last_duration(const struct chrome_cpu_nodes *nodes, uint64_t longest_us)
 {
 	size_t count = nodes->hits.length;
@@ -514,7 +516,7 @@ static int add_node(struct chrome_cpu_nodes *nodes, const struct chrome_cpu_node
 	return err;
 }
 
-/* When the samples of both metrics were taken; what is beyond 64 bits is left out. */
+/* Add the times of the samples of both metrics; times beyond 64 bits are left out. */
 static int add_timestamps(struct chrome_cpu_nodes *nodes, uint32_t thread, uint32_t metric,
 			  uint32_t time_metric)
 {

@@ -1,10 +1,12 @@
 /*
  * CPU profiles of V8, as .cpuprofile files and traces of Chrome have them: a tree of nodes, each a
  * function, and a list of samples, each the number of a node and the microseconds since the sample
- * before. In a trace both come in chunks.
+ * before. In a trace both are split into chunks.
  *
- * Two metrics: how many samples, and the time, which is that up to the next sample. V8 does not write samples in order of
- * time: the microseconds may be below 0. The last one lasts until the end, but no longer than any other one did. The root is no frame; (program), (idle) and (garbage collector) are.
+ * Two metrics: the number of samples, and the time, which is that up to the next sample. V8 does
+ * not write samples in order of time: the microseconds may be below 0. The last one lasts until the
+ * end, but no longer than any other one did. The root is no frame; (program), (idle) and (garbage
+ * collector) are.
  */
 #ifndef FORMATS_CHROME_CPU_NODES_H
 #define FORMATS_CHROME_CPU_NODES_H
@@ -22,7 +24,7 @@
 struct chrome_cpu_node {
 	uint64_t id;
 	uint64_t parent_id;
-	uint64_t hit_count; /* as the node itself says */
+	uint64_t hit_count; /* as reported by the node itself */
 	uint64_t samples;   /* that were read */
 	uint64_t time_us;
 	uint32_t location;
@@ -40,9 +42,9 @@ struct chrome_cpu_child {
 };
 
 struct chrome_cpu_hit {
-	uint64_t time_us;     /* since what start_us counts from */
+	uint64_t time_us;     /* since the epoch of start_us */
 	uint64_t duration_us; /* up to the next one */
-	uint32_t node;        /* UINT32_MAX: of none that is known */
+	uint32_t node;        /* UINT32_MAX: of an unknown node */
 	uint32_t order;       /* in the file; samples may be in another than that of time */
 };
 
@@ -52,7 +54,7 @@ struct chrome_cpu_nodes {
 	uint64_t start_us;
 	uint64_t end_us;  /* 0: not known */
 	bool has_samples; /* there was a list of them */
-	bool has_hits;    /* a node says of itself how many hits it had */
+	bool has_hits;    /* a node reports its own number of hits */
 	bool has_frames;  /* a node has a call frame */
 
 	/* Private. */
@@ -68,7 +70,7 @@ struct chrome_cpu_nodes {
 
 void chrome_cpu_nodes_release(struct chrome_cpu_nodes *nodes);
 
-/* Where the lists of samples stand in the input; 0: nowhere. */
+/* Offsets of the lists of samples in the input; 0: not found. */
 struct chrome_cpu_sample_lists {
 	size_t samples;
 	size_t deltas;

@@ -1,8 +1,8 @@
 /*
- * Traces in the JSON that Chrome's tracing began and many programs write: a list of events, alone
- * or as `traceEvents` of an object. Of its phases these are read:
+ * Traces in the JSON that Chrome's tracing introduced and many programs write: a list of events,
+ * alone or as `traceEvents` of an object. These phases are read:
  *
- *	B, E, X     a slice of a thread: begun, ended, or with its duration
+ *	B, E, X     a slice of a thread: start, end, or whole, with its duration
  *	b, e, S, F  one of an operation, which its id and category identify
  *	i, I, R, n  an instant; those with stacks are samples, if the trace has nothing else
  *	s, t, f     a flow, which joins slices
@@ -11,15 +11,17 @@
  *	P           other samples, with their stack
  *	M           names of processes and threads
  *
- * A list may end without its bracket, as the format has it that writers may die.
+ * A list may end without its bracket, as the format allows for writers that die.
  *
- * Operations get a thread of their own in their process, because they overlap what threads do.
+ * Operations get a thread of their own in their process, because they overlap the slices of
+ * threads.
  *
- * Events may come in any order, and names of threads after what they did. While the text is read,
- * an event therefore only becomes an entry in a list of slices or of samples, beside the track
- * (read_tracks.c) that it is on; when all is read, slices are sorted and nested (read_slices.c),
- * samples get their stacks (read_samples.c), and threads their names. Arguments are not kept: the
- * event's offset is, and they are read again where they stand when a timeline wants them.
+ * Events may be in any order, and names of threads may follow the events of the threads. While the
+ * text is read, an event therefore only becomes an entry in a list of slices or of samples, beside
+ * the track (read_tracks.c) that it is on; when all is read, slices are sorted and nested
+ * (read_slices.c), samples get their stacks (read_samples.c), and threads their names. Arguments
+ * are not kept, only the event's offset: they are read again from the input if a timeline needs
+ * them.
  *
  * Source: "Trace Event Format", the document of Chrome's trace viewer.
  */
@@ -61,7 +63,7 @@ static bool take_duration(struct json *json, uint64_t *ret)
 	return is_good;
 }
 
-/* The digits behind a minus; 0 where there are none. */
+/* The digits behind a minus; 0 if there are none. */
 static uint64_t read_negative(const char *text, const char *end)
 {
 	struct json_cell cell = {.token = JSON_NUMBER, .text = text};
@@ -74,10 +76,10 @@ static uint64_t read_negative(const char *text, const char *end)
 }
 
 /*
- * Bazel's clock starts when its server is asked, and it reports what was before with negative
- * times. Ours have no sign, so that all of them are shifted by the earliest. It must be known
- * before the first event is read; a search for the bytes is much faster than another pass over the
- * JSON, and a match inside a string does no more than shift all times.
+ * Bazel's clock starts when its server is asked, and earlier events have negative times. Ours have
+ * no sign, so that all of them are shifted by the earliest. It must be known before the first event
+ * is read; a search for the bytes is much faster than another pass over the JSON, and a match
+ * inside a string does no more than shift all times.
  */
 static uint64_t find_shift(const struct import *import)
 {
@@ -185,7 +187,7 @@ static int add_instant(struct chrome_reader *reader)
 	return chrome_slices_add(&reader->slices, &reader->event, CHROME_INSTANT, false);
 }
 
-/* What the phases mean is in the table at the top. Those of an operation are asynchronous. */
+/* The phases are listed in the table at the top. Those of an operation are asynchronous. */
 static int handle_event(struct chrome_reader *reader)
 {
 	const struct chrome_event *event = &reader->event;
@@ -259,7 +261,7 @@ static int read_event(struct chrome_reader *reader, struct json *json)
 /*
  * A list that ends between two events is as good as one with its bracket.
  *
- * depth  of what may end so; 0: nothing
+ * depth  of the list that may end so; 0: none
  */
 static int report_broken(struct chrome_reader *reader, const struct json *json, size_t depth)
 {
@@ -274,7 +276,7 @@ static int report_broken(struct chrome_reader *reader, const struct json *json, 
 	return reader_skip_byte(import, json->offset, "the rest of the events cannot be read");
 }
 
-/* After the bracket. *ret_broke  what follows cannot be read */
+/* After the bracket. *ret_broke: the rest cannot be read. */
 static int read_events(struct chrome_reader *reader, struct json *json, bool *ret_broke)
 {
 	size_t depth = json_get_depth(json);
@@ -408,7 +410,7 @@ static int read_chrome_trace(struct import *import)
 	return read_trace(&reader);
 }
 
-/* A list of objects of which the first has a phase, or an object with such a list. */
+/* Detects a list of objects whose first has a phase, or an object with such a list. */
 static enum detection detect(const uint8_t *data, size_t size)
 {
 	_cleanup_(json_release) struct json json = json_of(data, size);

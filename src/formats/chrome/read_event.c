@@ -1,8 +1,7 @@
 /*
  * One event at a time is held, in one struct whose texts keep their memory: a trace has millions.
- * Members come in any order, so that what an event means is known only when all are read; its
- * `args` and its stack are therefore kept as positions in the input, and read again if they are
- * wanted.
+ * Members may be in any order, so that the meaning of an event is known only when all are read. Its
+ * `args` and its stack are therefore kept as positions in the input, and read again if needed.
  */
 #include "formats/chrome/read_event.h"
 

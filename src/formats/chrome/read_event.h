@@ -15,10 +15,10 @@
 
 #define CHROME_NOWHERE JSON_TABLE_NOWHERE
 
-/* One is used for all events, so that its texts are allocated once. Zeroed at first. */
+/* Reused for all events, so that its texts are allocated once. Zeroed at first. */
 struct chrome_event {
 	size_t offset;
-	size_t args;  /* where they stand in the input; CHROME_NOWHERE */
+	size_t args;  /* offset in the input; CHROME_NOWHERE */
 	size_t stack; /* the same */
 	uint64_t pid;
 	uint64_t tid;
@@ -35,7 +35,7 @@ struct chrome_event {
 	struct text frame; /* the name of a stack frame */
 };
 
-/* Start over, with the event that stands there. */
+/* Start over, with the event at the offset. */
 void chrome_event_begin(struct chrome_event *event, size_t offset);
 void chrome_event_release(struct chrome_event *event);
 
@@ -46,7 +46,7 @@ static inline struct json chrome_open(const struct import *import, size_t positi
 
 /* A string of the profile. 0 or -ENOMEM. */
 _must_check_ int chrome_add_string(struct profile *profile, const struct text *text, uint32_t *ret);
-/* "0x1f", or a number as it is written: in place of what the text holds. */
+/* "0x1f", or a number as it is written; replaces the text. */
 void chrome_take_id(struct json *json, struct text *text);
 
 #endif

@@ -1,13 +1,14 @@
 /*
- * The .heapprofile files of V8: what the memory in use was allocated by, as Chrome ("allocation
- * sampling") and `node --heap-prof` write it; and CPU profiles of V8 before 2017, which are built
- * alike: a tree of nodes in each other, below `head`.
+ * The .heapprofile files of V8: the allocation sites of the memory in use, as Chrome ("allocation
+ * sampling") and `node --heap-prof` write them; and CPU profiles of V8 before 2017, which are built
+ * alike: a tree of nested nodes, below `head`.
  *
  *	{"head": {"callFrame": {…}, "selfSize": 0, "children": [{"callFrame": {…}, …}]}}
  *
- * Nodes are read without recursion, as begins and ends, with a stack of the levels that are open: a
- * file must not be able to exhaust the C stack. Members come in any order: a node's location is made at its end, after its
- * children. Ids are made here, so that the nodes can go to cpu_nodes.c. The root is no frame, as there.
+ * Nodes are read without recursion, as starts and ends, with a stack of the open levels: a file
+ * must not be able to exhaust the C stack. Members may be in any order: a node's location is made
+ * at its end, after its children. Ids are made here, so that the nodes can go to cpu_nodes.c. The
+ * root is no frame, as there.
  *
  * CPU profiles have lists of samples and of their times besides, by the ids of the file.
  */
@@ -22,7 +23,7 @@
 
 #define DETECTION_TOKENS 200
 #define ROOT             "(root)"
-/* What lies deeper weighs at this level: folded text grows with the square of the depth. */
+/* Deeper nodes weigh at this level: folded text grows with the square of the depth. */
 #define MAX_LEVELS 1000
 
 /* A node that is not over. */
@@ -45,7 +46,7 @@ struct chrome_heap_weight {
 	size_t offset;
 };
 
-/* Which of our nodes has an id of the file. */
+/* Maps an id of the file to our node. */
 struct chrome_heap_id {
 	uint64_t file_id;
 	uint64_t node;
@@ -56,7 +57,7 @@ struct chrome_heap_reader {
 	ARRAY(struct chrome_heap_level) levels; /* outermost first */
 	ARRAY(struct chrome_heap_weight) weights;
 	ARRAY(struct chrome_heap_id) ids;
-	size_t samples; /* where the lists stand in the input; 0: nowhere */
+	size_t samples; /* offsets of the lists in the input; 0: not found */
 	size_t times;
 	uint64_t num_nodes;
 	uint64_t num_truncated;
@@ -329,7 +330,7 @@ static int compare_ids(const void *left, const void *right)
 	return (a->file_id > b->file_id) - (a->file_id < b->file_id);
 }
 
-/* Both lists are read side by side. Where there are fewer times, the rest of the samples has none. */
+/* Both lists are read side by side. If there are fewer times, the last samples have none. */
 static int read_samples(struct chrome_heap_reader *reader)
 {
 	const struct import *import = reader->nodes.import;

@@ -1,13 +1,13 @@
 /*
- * Reading traces of Chrome: samples, of which there are three kinds.
+ * Reading traces of Chrome: three kinds of samples.
  *
- *	V8's CPU profiles come in chunks, each an event with nodes and samples; cpu_nodes.c.
+ *	V8's CPU profiles are split into chunks, each an event with nodes and samples; cpu_nodes.c.
  *	Samples as events have their stack in them, a list of names, or the id of a stack frame.
  *	Samples in a list `samples` beside that of the events have the id of a stack frame.
  *
  * Stack frames are in an object `stackFrames`, each with the id of its parent, so that they are a
- * tree as V8's nodes are, and treated alike. The object may come after the samples: until all is
- * read, a sample has the id alone.
+ * tree as V8's nodes are, and treated alike. The object may follow the samples: until all is read,
+ * a sample has the id alone.
  */
 #include <errno.h>
 #include <string.h>
@@ -55,8 +55,8 @@ bool chrome_is_chunk(const struct chrome_event *event)
 }
 
 /*
- * The profile that a chunk is of. Its thread is that of the first event: the other chunks come from
- * a thread of the profiler's own.
+ * The profile of a chunk. Its thread is that of the first event: the other chunks are from a thread
+ * of the profiler's own.
  */
 static int find_profile(struct chrome_samples *samples, const struct chrome_event *event,
 			struct chrome_profile **ret)
@@ -268,7 +268,7 @@ static int read_frames(struct chrome_samples *samples)
 
 /* ---- samples ---- */
 
-/* ["main", "f"]: the outermost comes first. */
+/* ["main", "f"]: outermost first. */
 static int read_stack(struct chrome_samples *samples, size_t position, uint32_t *ret)
 {
 	_cleanup_(json_release) struct json json = chrome_open(samples->import, position);
@@ -299,7 +299,7 @@ static int read_stack(struct chrome_samples *samples, size_t position, uint32_t 
 	}
 }
 
-/* Kept until the end: the stack frames may come after the samples. */
+/* Kept until the end: the stack frames may follow the samples. */
 static int add_sample(struct chrome_samples *samples, const struct chrome_sample *sample)
 {
 	struct chrome_sample *added = array_add(&samples->items);
@@ -310,7 +310,7 @@ static int add_sample(struct chrome_samples *samples, const struct chrome_sample
 	return 0;
 }
 
-/* What the sample is one of, if it says so. */
+/* The metric of the sample, if it names one. */
 static int find_metric(struct chrome_samples *samples, const char *name, uint32_t *ret)
 {
 	struct profile *profile = samples->import->profile;
@@ -334,7 +334,7 @@ int chrome_samples_read_event(struct chrome_samples *samples, const struct chrom
 		      : chrome_add_string(samples->import->profile, &event->frame, &sample.frame);
 	if (err)
 		return err;
-	/* What such events are called is not what they count. */
+	/* The name of such an event is not its unit. */
 	err = find_metric(samples, "", &sample.metric);
 	if (err)
 		return err;

@@ -13,7 +13,7 @@
 #include "formats/chrome/read_tracks.h"
 #include "formats/signed_sums.h"
 
-/* A CPU profile of V8, which comes in chunks. */
+/* A CPU profile of V8, split into chunks. */
 struct chrome_profile {
 	uint64_t pid;
 	uint32_t id; /* string */
@@ -21,7 +21,7 @@ struct chrome_profile {
 	struct chrome_cpu_nodes nodes;
 };
 
-/* A sample whose stack stands among the stack frames, by string; or is built already. */
+/* A sample whose stack is among the stack frames, by string; or is built already. */
 struct chrome_sample {
 	uint64_t weight;
 	uint32_t track;
@@ -34,7 +34,7 @@ struct chrome_sample {
 struct chrome_samples {
 	struct import *import;        /* borrowed */
 	struct chrome_tracks *tracks; /* borrowed */
-	size_t frames_position;       /* where the stack frames stand; CHROME_NOWHERE */
+	size_t frames_position;       /* offset of the stack frames; CHROME_NOWHERE */
 	size_t samples_position;      /* the same of samples that are no events */
 	ARRAY(struct chrome_profile) profiles;
 	ARRAY(struct chrome_sample) items;
@@ -45,7 +45,7 @@ struct chrome_samples {
 	bool has_too_many;                    /* profiles: some were left out */
 	bool has_decimals;                    /* weights, which were rounded */
 
-	/* Of the frame or sample that is being read. */
+	/* State of the current frame or sample. */
 	ARRAY(uint32_t) levels; /* locations of a stack trace, innermost first */
 	struct text name;
 	struct text module;

@@ -2,17 +2,16 @@
  * Reading traces of Chrome: slices of tracks become stacks that weigh the time that they were
  * innermost, and zones.
  *
- * Slices may come in any order, and begin and end in events of their own; the slices of a track
- * should nest. When all are there, they are sorted twice:
+ * Slices may be in any order, and start and end in separate events; the slices of a track should
+ * nest. When all are read, they are sorted twice:
  *
- *  - by track and time, to join each end with the innermost begin before it that has none
- *    (match_slices);
- *  - by track, begin and, of what begins at once, the longer first, which is the order of a walk
- *    over the tree of slices, parents before children (nest_slices). What has ended when the next
- *    one begins weighs its duration less those of its children.
+ *  - by track and time, to join each end with the innermost open start before it (match_slices);
+ *  - by track, start and, of equal starts, the longer first, which is the order of a walk over the
+ *    tree of slices, parents before children (nest_slices). A slice that has ended when the next
+ *    one starts weighs its duration less those of its children.
  *
- * What would outlast the slice around it is truncated. Most of that is rounding, for times are
- * microseconds and often whole ones, and is not worth a warning.
+ * A slice that would outlast the one around it is truncated. Most of that is rounding, for times
+ * are microseconds and often whole ones, and is not worth a warning.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,7 +24,7 @@
 #include "timeline/timeline.h"
 
 #define MAX_TRACKS  (1u << 29)
-#define MAX_DEPTH   1000 /* begins without ends would nest without bound */
+#define MAX_DEPTH   1000 /* starts without ends would nest without bound */
 #define NO_LOCATION UINT32_MAX
 #define ROUNDING_NS 1000u /* times are microseconds, often whole ones */
 
@@ -33,7 +32,7 @@
 #define FREE_SLICES     262144u
 #define BYTES_PER_SLICE 32u
 
-/* What an open slice has for the profile. */
+/* An open slice, as the profile needs it. */
 struct chrome_level {
 	uint64_t self_ns; /* not in slices inside it */
 	uint32_t location;
@@ -145,7 +144,7 @@ int chrome_slices_add_flow(struct chrome_slices *slices, const struct chrome_eve
 	return 0;
 }
 
-/* ---- begins and ends ---- */
+/* ---- starts and ends ---- */
 
 #define COMPARE(a, b)                              \
 	do {                                       \
@@ -154,7 +153,7 @@ int chrome_slices_add_flow(struct chrome_slices *slices, const struct chrome_eve
 	} while (0)
 
 /*
- * Of one time, events count in the order of the file: an end and a begin at once mean two slices,
+ * Events of equal time count in the order of the file: an end and a start at once mean two slices,
  * one after the other.
  */
 static int compare_by_time(const void *left, const void *right)
@@ -168,7 +167,7 @@ static int compare_by_time(const void *left, const void *right)
 	return 0;
 }
 
-/* What begins at once: the longer one is outside. */
+/* Slices that start at once: the longer one is outside. */
 static int compare_by_nesting(const void *left, const void *right)
 {
 	const struct chrome_slice *a = left;
@@ -196,7 +195,7 @@ static void close_slices(struct chrome_finisher *finisher, uint64_t end_ns)
 		set_end(&finisher->slices->items.items[begun], end_ns);
 }
 
-/* Which of those that have begun an end is of: its number, from 1 for the outermost; 0: of none. */
+/* The number of the open slice that an end belongs to, from 1 for the outermost; 0: not found. */
 static size_t find_begun(const struct chrome_finisher *finisher, uint32_t location)
 {
 	const struct open_slices *begun = &finisher->begun;
@@ -228,7 +227,7 @@ static int match_slice(struct chrome_finisher *finisher, uint32_t index)
 	level = find_begun(finisher, slice->location);
 	if (!level)
 		finisher->begun.num_strays++;
-	/* What is in it ends with it. */
+	/* The slices inside it end with it. */
 	for (size_t i = finisher->begun.items.length; level && i >= level; i--) {
 		if (open_slices_end(&finisher->begun, &begun))
 			set_end(&slices[begun], slice->start_ns);
@@ -237,7 +236,7 @@ static int match_slice(struct chrome_finisher *finisher, uint32_t index)
 	return 0;
 }
 
-/* Make one slice of a begin and its end. */
+/* Join each start with its end, to one slice. */
 static int match_slices(struct chrome_finisher *finisher)
 {
 	struct chrome_slice *slices = finisher->slices->items.items;
@@ -302,7 +301,7 @@ static int add_weight(struct chrome_finisher *finisher, uint32_t track, uint64_t
 	return reader_add_sample(slices->import, 0, thread, stack, finisher->metric, self_ns);
 }
 
-/* Those that have ended by then weigh what they have left. */
+/* Slices that have ended by then weigh their remaining time. */
 static int leave_slices(struct chrome_finisher *finisher, uint32_t track, uint64_t time_ns)
 {
 	while (open_slices_leave(&finisher->open, time_ns)) {

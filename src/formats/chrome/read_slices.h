@@ -19,18 +19,18 @@ enum chrome_slice_kind {
 	CHROME_END,
 	CHROME_WHOLE,
 	CHROME_INSTANT,
-	CHROME_NOTHING, /* an end that was joined with its begin */
-	/* No slices, but what joins some; `location` is the number of the flow. */
+	CHROME_NOTHING, /* an end that was joined with its start */
+	/* Not slices, but flows that join some; `location` is the number of the flow. */
 	CHROME_FLOW,          /* of the slice that is innermost then */
 	CHROME_FLOW_END,      /* likewise, and the last one */
-	CHROME_FLOW_END_NEXT, /* of the next one that begins, and the last one */
+	CHROME_FLOW_END_NEXT, /* of the next one that starts, and the last one */
 };
 
 /* There are many: 32 bytes. */
 struct chrome_slice {
 	uint64_t start_ns; /* of an end: when that is */
 	uint64_t end_ns;
-	uint64_t offset;   /* of the event in the input: which of two came first */
+	uint64_t offset;   /* of the event in the input: for the order of two */
 	uint32_t location; /* of the profile */
 	uint32_t track : 29;
 	uint32_t kind : 3; /* enum chrome_slice_kind */
@@ -41,7 +41,7 @@ struct chrome_slices {
 	struct chrome_tracks *tracks;
 	struct chrome_timeline *timeline; /* NULL: nobody asks for one */
 	ARRAY(struct chrome_slice) items;
-	ARRAY(uint64_t) flows; /* what identifies each */
+	ARRAY(uint64_t) flows; /* identifier of each */
 	bool has_too_many;     /* some were left out */
 };
 

@@ -1,8 +1,8 @@
 /*
  * Reading traces of Chrome: zones and counters for a timeline.
  *
- * Every track gets a synthetic stack region for its zones (open_slices.h). What a zone has beside
- * its times is read where its event stands in the input, so that it is not kept until all slices
+ * Every track gets a synthetic stack region for its zones (open_slices.h). The details of a zone
+ * beside its times are read from its event in the input, so that they are not kept until all slices
  * are nested.
  *
  * The timeline has ids of its own for processes, locations and tracks; maps from the ids of the
@@ -76,7 +76,7 @@ static int copy_string(struct chrome_timeline *timeline, uint32_t string, uint32
 				   timeline_get_strings(timeline->timeline), ret);
 }
 
-/* Its name may come at any time: chrome_timeline_finish() gives it. */
+/* Its name may be anywhere in the input: chrome_timeline_finish() sets it. */
 static int find_process(struct chrome_timeline *timeline, uint32_t id, uint32_t *ret)
 {
 	const struct profile *profile = timeline->import->profile;
@@ -185,7 +185,7 @@ static int find_track_region(struct chrome_timeline *timeline, uint32_t track,
 	return err;
 }
 
-/* ---- what an event says ---- */
+/* ---- details of an event ---- */
 
 /* The value of a token. *ret_has_value is false when it is an object, a list or nothing. */
 static int get_value(struct chrome_timeline *timeline, const struct json *json,

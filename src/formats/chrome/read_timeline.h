@@ -17,7 +17,9 @@ struct zone_attribute;
 /* Both are borrowed. NULL when out of memory. */
 struct chrome_timeline *chrome_timeline_new(struct import *import, struct chrome_tracks *tracks);
 void chrome_timeline_free(struct chrome_timeline *timeline);
-/* Add the slice that is innermost in open, and begins no earlier than those of its track before it. */
+/*
+ * Add the slice that is innermost in open; it starts no earlier than those of its track before it.
+ */
 _must_check_ int chrome_timeline_add(struct chrome_timeline *timeline,
 				     const struct chrome_slice *slice, struct open_slices *open);
 /* Add one more attribute to a zone, an item of those open slices. */

@@ -2,8 +2,8 @@
  * Reading traces of Chrome: processes, threads, and operations that no thread has.
  *
  * A track is added when an event is first met on it; its thread in the profile only when something
- * on it weighs (chrome_tracks_get_thread), because its name may come at any time, and because
- * traces name many threads that do nothing.
+ * on it weighs (chrome_tracks_get_thread), because its name may be anywhere in the input, and
+ * because traces name many threads that do nothing.
  *
  * Some producers write names in the place of pids and tids. A name becomes a number above all that
  * a system gives: NAMED_IDS plus the string's id.
@@ -16,7 +16,7 @@
 
 #define ASYNC_THREAD_NAME "async"
 
-/* Where a name stands in the place of an id: above those that a system gives. */
+/* Ids that replace names are above those that a system gives. */
 #define NAMED_IDS (1ull << 32)
 
 /* A hostile trace must not have more of them than its size allows. */
@@ -129,7 +129,9 @@ int chrome_take_number(struct profile *profile, struct json *json, uint64_t *ret
 	int err;
 
 	if (token == JSON_NUMBER) {
-		/* What no system has, below 0 or too large, is distinguished by its digits. */
+		/*
+		 * Ids that no system has, below 0 or too large, are distinguished by their digits.
+		 */
 		if (!json_get_u64(json, ret) || *ret >= NAMED_IDS)
 			*ret = (uint32_t)hash_bytes(json->text, json->length);
 	} else if (token == JSON_STRING && !parse_u64(json->text, json->length, ret)) {

@@ -13,10 +13,10 @@
 #include "base/intern.h"
 #include "formats/chrome/read_event.h"
 
-/* What slices are on: a thread, or an asynchronous operation of a process. */
+/* The owner of slices: a thread, or an asynchronous operation of a process. */
 struct chrome_track {
 	uint64_t pid;     /* of an operation: 0, unless its id is local to the process */
-	uint64_t id;      /* tid, or a hash of what identifies the operation */
+	uint64_t id;      /* tid, or a hash of the operation's identifiers */
 	uint32_t name;    /* string */
 	uint32_t process; /* of the profile */
 	uint32_t thread;  /* of the profile; of an operation: a synthetic one */

@@ -1,4 +1,4 @@
-/* Operations of one library for decompressor.c. One file for each library. */
+/* Operations of one library for decompressor.c. Each library has a file of its own. */
 #ifndef FORMATS_COMPRESSION_CODEC_H
 #define FORMATS_COMPRESSION_CODEC_H
 

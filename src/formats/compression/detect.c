@@ -1,4 +1,4 @@
-/* Which program compressed some bytes. The page has this part, too. */
+/* Detects the program that compressed some bytes. The page has this part, too. */
 #include <string.h>
 
 #include "formats/compression.h"
