@@ -11,7 +11,7 @@
 #include "formats/tar.h"
 #include "timeline/timeline.h"
 
-/* Where the words of a report are looked for. */
+/* The part of a report that is searched for its words. */
 #define REPORT_HEAD_BYTES 4096
 
 /* clang-format off */
@@ -127,7 +127,7 @@ const struct format *format_detect(const char *path, const uint8_t *data, size_t
 	return by_path ? by_path : possible;
 }
 
-/* The samples, and what is in a timeline only. */
+/* Count the samples, and the items that only a timeline has. */
 static uint64_t count_contents(const struct import *import)
 {
 	const struct timeline *timeline = import->timeline;
@@ -166,7 +166,7 @@ const struct format *format_detect_members(const char *const *members, size_t nu
 	return NULL;
 }
 
-/* Reports for people, by words at their head: what they were made of can be read. */
+/* Detects reports for people by words at their head: the data behind them can be read. */
 static const char *describe_report(const uint8_t *data, size_t size)
 {
 	static const struct {

@@ -4,15 +4,14 @@
  * browser gives them. The columns of the table of frames tell one kind from the other, because the
  * first processed ones have no version.
  *
- * A thread has samples, each the number of a stack, perhaps with a weight: how many samples it
- * stands for, milliseconds, or bytes. Memory that was allocated has tables of its own. Where the
- * tables of stacks, frames and functions stand, in each thread or shared, is a matter of the
- * version.
+ * A thread has samples, each the number of a stack, perhaps with a weight: a number of samples,
+ * milliseconds, or bytes. Memory that was allocated has tables of its own. The version determines
+ * where the tables of stacks, frames and functions are: in each thread or shared.
  *
- * Members come in any order, and what is needed first often comes last, so that the text is gone
- * through three times: for the members of a process, whose offsets are noted; for those of each
- * thread, likewise; and for the tables, in the order in which they need each other (read_code.c).
- * No part of the text is copied, and tables become arrays of numbers.
+ * Members may be in any order, and those that are needed first are often last, so that the text is
+ * gone through three times: for the members of a process, whose offsets are noted; for those of
+ * each thread, likewise; and for the tables, in the order in which they need each other
+ * (read_code.c). No part of the text is copied, and tables become arrays of numbers.
  *
  * Sources: docs-developer/CHANGELOG-formats.md and src/types/ of the profiler's repository.
  */
@@ -75,18 +74,21 @@ static struct json open_json(const struct firefox_reader *reader, size_t positio
 struct firefox_weights {
 	uint32_t metric;
 	uint32_t opposite;     /* of weights below 0; METRIC_NONE: they are subtracted */
-	unsigned int decimals; /* by which they are shifted */
+	unsigned int decimals; /* number of decimals that they are shifted by */
 	uint64_t time_ns;      /* of the row, where a table has the time since the one before */
 };
 
-/* When a sample was taken: since 1970, or since the process began where it does not say when. */
+/*
+ * The time of a sample: since 1970, or since the start of the process if the file has no start
+ * time.
+ */
 static bool find_time(const struct firefox_reader *reader, const struct json_table *table,
 		      struct firefox_weights *weights, uint64_t *ret_ns)
 {
 	enum { TIME = 3, TIME_DELTA = 4 };
 	uint64_t time_ns;
 
-	if (reader->note.is_given) /* ours, whose times only lay the samples out in a row */
+	if (reader->note.is_given) /* ours, whose times only place the samples in a row */
 		return false;
 	if (json_table_has(table, TIME_DELTA)) {
 		if (json_cell_get_scaled(&table->cells[TIME_DELTA], 6, &time_ns))
@@ -229,7 +231,7 @@ static int read_samples(struct firefox_reader *reader, size_t position, bool is_
 
 /* ---- threads ---- */
 
-/* A number, or a text that begins with one: "812", "812.1". */
+/* A number, or a text that starts with one: "812", "812.1". */
 static uint64_t take_id(struct json *json)
 {
 	enum json_token token = json_next(json);
@@ -395,10 +397,10 @@ static int read_thread(struct firefox_reader *reader, struct json *json, size_t 
 	return read_samples(reader, reader->positions.native_allocations, true, true);
 }
 
-/* Read what is in the object that the tokenizer is in; `base` is where the tokenizer began. */
+/* Read the members of the object that the tokenizer is in; `base` is the tokenizer's start. */
 typedef int read_object(struct firefox_reader *reader, struct json *json, size_t base, int depth);
 
-/* Every object of the array at `base`; what else stands in it is left out. */
+/* Every object of the array at `base`; its other items are skipped. */
 static int read_objects(struct firefox_reader *reader, size_t base, int depth, read_object *read)
 {
 	_cleanup_(json_release) struct json json = {0};
@@ -486,8 +488,8 @@ static int read_process_member(struct firefox_reader *reader, struct json *json,
 }
 
 /*
- * The members of the object that the tokenizer is in: offsets, which the caller reads on from. One
- * set of them is enough, for a process is done with before the next one.
+ * Note the offsets of the members of the object that the tokenizer is in, for the caller to read.
+ * One set of them is enough: a process is finished before the next one.
  */
 static int read_process(struct firefox_reader *reader, struct json *json, size_t base)
 {
@@ -592,7 +594,7 @@ int firefox_read(struct import *import)
 
 /* ---- detection ---- */
 
-/* Members that may stand before `meta`; after any other, this is another format. */
+/* Members that may precede `meta`; after any other, this is another format. */
 static bool may_come_first(const struct json *json)
 {
 	static const char *const keys[] = {"counters",     "libs",      "pages",
@@ -605,7 +607,7 @@ static bool may_come_first(const struct json *json)
 	return false;
 }
 
-/* Inside `meta`: the version of a processed profile, or what the browser says about itself. */
+/* Inside `meta`: the version of a processed profile, or the browser's description of itself. */
 static bool is_meta_ours(struct json *json)
 {
 	bool has_version = false;

@@ -1,7 +1,6 @@
 /*
- * What the two halves of the reader of the Firefox Profiler's files share: read.c reads
- * processes, threads and samples, read_code.c the code that they hit, read_libs.c the
- * libraries that it is in.
+ * The interface between the parts of the reader of the Firefox Profiler's files: read.c reads
+ * processes, threads and samples, read_code.c the code that they hit, read_libs.c its libraries.
  */
 #ifndef FORMATS_FIREFOX_READ_H
 #define FORMATS_FIREFOX_READ_H
@@ -19,7 +18,7 @@
 
 #define FIREFOX_NONE UINT32_MAX
 
-/* Where the tables stand that code is made of; JSON_TABLE_NOWHERE: nowhere. */
+/* Offsets of the tables that describe code; JSON_TABLE_NOWHERE: not found. */
 struct firefox_positions {
 	size_t strings;
 	size_t sources;
@@ -45,7 +44,7 @@ struct firefox_lib {
 	uint8_t build_id_size; /* in bytes; 0: unknown */
 };
 
-/* What frames of one function have in common. Strings of the profile, which may be empty. */
+/* Common data of the frames of one function. Strings of the profile, which may be empty. */
 struct firefox_func {
 	uint32_t name;
 	uint32_t file;
@@ -70,7 +69,7 @@ static inline bool firefox_func_is_same(const struct firefox_func *a, const stru
 
 INTERN_TABLE_BY(firefox_func_table, struct firefox_func, firefox_func_hash, firefox_func_is_same);
 
-/* By string of the profile; 0: nothing was made of it yet. */
+/* Results by string of the profile; 0: none yet. */
 struct firefox_made {
 	uint32_t *items;
 	size_t length;
@@ -122,7 +121,7 @@ bool firefox_samples_are_listed(const struct import *import, size_t position);
 _must_check_ int firefox_read_listed_samples(struct firefox_code *code, size_t position,
 					     uint32_t thread, uint32_t metric);
 
-/* Read all tables; what they held before is gone. Returns 0 or -ENOMEM. */
+/* Read all tables; their previous contents are gone. Returns 0 or -ENOMEM. */
 _must_check_ int firefox_code_read(struct firefox_code *code,
 				   const struct firefox_positions *positions);
 

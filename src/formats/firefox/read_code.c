@@ -9,13 +9,13 @@
  *	                category       source    →  sources
  *
  * Every table refers to the one behind it by index, so that they are read from right to left, each
- * into an array of what its rows have become in the profile. With the tables of the next thread the
- * arrays are filled again; what is shared by all threads (strings, sources) is read once.
+ * into an array of the ids of its rows in the profile. With the tables of the next thread the
+ * arrays are filled again; tables shared by all threads (strings, sources) are read once.
  *
  * Functions that are equal are one, and a text is parsed once, however many rows refer to it: many
- * small numbers that refer to a long text must not cost its length each. What a text was made into
- * is kept: the name of a frame in processed files, a function in raw ones. A browser's file may
- * hold processes of both kinds.
+ * small numbers that refer to a long text must not cost its length each. The result of a text is
+ * kept: the name of a frame in processed files, a function in raw ones. A browser's file may hold
+ * processes of both kinds.
  */
 #include "formats/firefox/read.h"
 
@@ -25,7 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a row in newer files: which of its columns mean anything. */
+/* Flags of a row in newer files: its columns that are valid. */
 #define FRAME_IS_INLINED   1u
 #define FRAME_HAS_CATEGORY 4u
 #define FUNC_HAS_RESOURCE  4u
@@ -70,8 +70,8 @@ static void open_table(const struct firefox_code *code, struct json_table *table
 }
 
 /*
- * The item that a cell is the index of; `otherwise` where it is none. Cells are foreign: a negative
- * number, a text and an index beyond the table are all "none".
+ * The item that a cell is the index of; `otherwise` if it is not a valid index. Cells are foreign:
+ * a negative number, a text and an index beyond the table are all invalid.
  */
 static uint32_t get_item(const struct json_cell *cell, const uint32_t *items, size_t length,
 			 uint32_t otherwise)
@@ -95,7 +95,7 @@ static uint64_t get_flags(const struct json_table *table, size_t column, uint64_
 	return json_cell_get_u64(&table->cells[column], &flags) ? flags : otherwise;
 }
 
-/* ---- what a process has ---- */
+/* ---- data of a process ---- */
 
 /* "Kernel", or "Kernel (vmlinux)" and the like. */
 static enum frame_kind find_kind(const char *category)
@@ -183,7 +183,7 @@ static int read_strings(struct firefox_code *code, size_t position)
 	return 0;
 }
 
-/* What was made of a string, to be made and set to something when it is 0. */
+/* The result of a string; if it is 0, the caller computes and sets it. */
 static uint32_t *get_made(struct firefox_made *made, uint32_t string)
 {
 	while (made->length <= string)
@@ -384,7 +384,7 @@ static int make_address(struct firefox_code *code, uint64_t pc, struct firefox_f
 	return profile_add_string(code->import->profile, address, &func->name);
 }
 
-/* Strip a number after a colon off the end; 0 where there is none. */
+/* Strip a number after a colon off the end; 0 if there is none. */
 static uint64_t strip_number(const char *text, size_t *length)
 {
 	size_t start = *length;
@@ -547,8 +547,8 @@ static int read_frames(struct firefox_code *code, size_t position)
 }
 
 /*
- * The stack that the new one is called from: by its index, or by how far back in the table it is. A
- * caller always comes before, so that there can be no cycle.
+ * The caller of the new stack: by its index, or by its distance back in the table. A caller always
+ * precedes, so that there can be no cycle.
  */
 static bool find_parent(const struct firefox_code *code, const struct json_table *table,
 			size_t index, uint32_t *ret)

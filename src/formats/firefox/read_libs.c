@@ -1,8 +1,8 @@
 /*
- * Libraries in the Firefox Profiler's files. The browser's own say where they were mapped. In
+ * Libraries in the Firefox Profiler's files. The browser's own report where they were mapped. In
  * processed ones code belongs to them by their index in the list, and samply leaves it
- * unsymbolized: a function is called by its address, which counts from where the file's first byte
- * would lie.
+ * unsymbolized: the name of a function is its address, relative to the mapping address of the
+ * file's first byte.
  */
 #include <errno.h>
 #include <string.h>

@@ -18,7 +18,7 @@ bool firefox_samples_are_listed(const struct import *import, size_t position)
 	return position < import->size && import->data[position] == '[';
 }
 
-/* One frame: an object, or its location alone. */
+/* Read a frame: an object, or its location alone. */
 static int read_frame(struct firefox_code *code, struct json *json, enum json_token token,
 		      uint32_t *stack)
 {

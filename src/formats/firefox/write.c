@@ -2,9 +2,9 @@
  * The Firefox Profiler's processed profile, version 60: the oldest in which threads share the
  * tables of stacks, frames and functions, so that a stack here is a stack there.
  *
- * Every thread stands in it once for each metric that it has samples of; all but the first are
- * copies under another id. What the format has no word for, names of metrics and threads as they
- * are, stands in an object `stackwide` of each thread. The samples have no time, and are put one
+ * The file contains every thread once for each metric that it has samples of; all but the first are
+ * copies under another id. Data that the format has no place for, the exact names of metrics and
+ * threads, is in an object `stackwide` of each thread. The samples have no time, and are put one
  * after the other, each as long as it weighs.
  *
  * Source: src/types/profile.ts of the profiler's repository.
@@ -30,7 +30,7 @@
 /* ---- libraries ---- */
 
 /*
- * The build ID, and what Breakpad makes of it: its first 16 bytes as a GUID, and an age. Symbol
+ * The build ID, and Breakpad's variant of it: its first 16 bytes as a GUID, and an age. Symbol
  * servers look a library up by either; the GUID's first three numbers are little-endian in a build
  * ID.
  */
@@ -81,8 +81,8 @@ static const struct sample *get_sample(const struct firefox_writer *writer, uint
 }
 
 /*
- * The format's weights of time are milliseconds: how many decimals they need for what is in a unit;
- * -1: it is no time.
+ * The format's weights of time are milliseconds: the number of decimals for weights in a unit; -1:
+ * not a time.
  */
 static int get_time_decimals(const struct firefox_writer *writer, uint32_t metric)
 {
@@ -129,7 +129,7 @@ static void append_weight(struct firefox_writer *writer, uint32_t row)
 	append_decimal(&writer->text, sample->value, decimals < 0 ? 0 : decimals);
 }
 
-/* The profile has sums and no times: a sample begins where the one before it ends. */
+/* The profile has sums and no times: a sample starts at the end of the one before it. */
 static void append_time_delta(struct firefox_writer *writer, uint32_t row)
 {
 	const struct sample *sample;
@@ -204,7 +204,7 @@ static void append_profile_string(struct firefox_writer *writer, const char *key
 			   profile_get_string_length(writer->profile, string));
 }
 
-/* As people see it; which metric it is stands behind where there are several. */
+/* As people see it; if there are several metrics, the metric follows. */
 static void append_thread_name(struct firefox_writer *writer, const struct thread *thread)
 {
 	uint32_t metric = get_sample(writer, 0)->metric;

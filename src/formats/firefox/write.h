@@ -1,5 +1,5 @@
 /*
- * What the two halves of the writer of the Firefox Profiler's format share: write.c writes
+ * The interface between the halves of the writer of the Firefox Profiler's format: write.c writes
  * threads and the rest, write_tables.c the tables of code that threads share.
  */
 #ifndef FORMATS_FIREFOX_WRITE_H
@@ -59,10 +59,10 @@ _must_check_ int firefox_write_shared(struct firefox_writer *writer);
 /* "categories":[…], */
 void firefox_append_categories(struct text *text);
 
-/* "name":[…],…,"length":3}, of the table that has been opened. Returns what the sink does. */
+/* Write "name":[…],…,"length":3} of the open table. Returns 0 or the error of the sink. */
 _must_check_ int firefox_write_columns(struct firefox_writer *writer, uint32_t count,
 				       const struct firefox_column *columns, size_t num_columns);
-/* "name":[…], with what append() says about each row */
+/* Write "name":[…], with the output of append() for each row. */
 _must_check_ int firefox_write_column(struct firefox_writer *writer, uint32_t count,
 				      const struct firefox_column *column);
 

@@ -14,7 +14,10 @@
 
 #include "base/json.h"
 
-/* Categories decide colours in the Firefox Profiler: "Other", those of the kinds, and that of what was inlined. */
+/*
+ * Categories decide colours in the Firefox Profiler: "Other", those of the kinds, and that of
+ * inlined frames.
+ */
 #define CATEGORY_OF_KIND 1
 #define CATEGORY_INLINED (CATEGORY_OF_KIND + NUM_FRAME_KINDS)
 
@@ -67,9 +70,9 @@ static int collect_func(struct firefox_writer *writer, uint32_t location)
 }
 
 /*
- * Which file of the original a module's name stands for: the first of that name. The profile that
- * is written has modules' base names only, as its locations have no addresses; build IDs are those
- * of the original's files.
+ * Find the file of the original that a module's name means: the first of that name. The profile
+ * that is written has modules' base names only, as its locations have no addresses; build IDs are
+ * those of the original's files.
  */
 static int find_modules(struct firefox_writer *writer)
 {
@@ -223,7 +226,7 @@ static void append_func_name(struct firefox_writer *writer, uint32_t row)
 }
 
 /*
- * The number of one that may be empty, and then is `none`. Number 0 of each table is the empty
+ * Append the number of a string, or `none` if it is empty. Number 0 of each table is the empty
  * string, which is no row.
  */
 static void append_index(struct firefox_writer *writer, const struct string_table *table,

@@ -5,9 +5,9 @@
  *	                 "levels": [[0, 5, 0, 0], [0, 5, 1, 1], [0, 4, 4, 2]]},
  *	 "metadata": {"format": "single", "units": "samples", "sampleRate": 100}}
  *
- * A bar has its distance from the end of the bar before, its width, its own weight and its name. Its caller is
- * the bar of the row above at the same place. In a comparison ("double") all three numbers come
- * twice, before and after, and the places count in both.
+ * A bar has its distance from the end of the bar before, its width, its own weight and its name.
+ * Its caller is the bar of the row above at the same place. In a comparison ("double") all three
+ * numbers are there twice, before and after, and the places count in both.
  *
  * The names and the rows may be in any order: numbers are kept, and stacks are made at the end.
  */

@@ -65,8 +65,8 @@ static bool has_process_and_thread(struct slice line)
 }
 
 /*
- * The lines that decide are none that we write: what is read as folded text and written again is
- * read as that again.
+ * We never write the lines that decide: folded text that is read and written again is read as
+ * folded text again.
  */
 bool austin_detect(const uint8_t *data, size_t size)
 {

@@ -7,8 +7,8 @@
  *	P42;T0:7f10;a.py:main:3 120
  *	# duration: 383010
  *
- * The lines "# KEY: VALUE" say what it did. In folded text `#` is data, and a line such as the last
- * one a stack: in austin's alone they are distinguished.
+ * The lines "# KEY: VALUE" describe the run. In folded text `#` is data, and a line such as the
+ * last one a stack: in austin's alone they are distinguished.
  */
 #ifndef FORMATS_FOLDED_AUSTIN_H
 #define FORMATS_FOLDED_AUSTIN_H
@@ -18,8 +18,8 @@
 #include <stdint.h>
 
 /*
- * Whether it is austin's text: it begins with such lines, and they name the version, or the mode and
- * then comes a stack that begins with process and thread.
+ * Whether it is austin's text: it starts with such lines, and they name the version, or the mode,
+ * followed by a stack that starts with process and thread.
  */
 bool austin_detect(const uint8_t *data, size_t size);
 

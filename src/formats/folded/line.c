@@ -1,8 +1,7 @@
 /*
  * A line is split from its end, as names may hold spaces and digits: "a;operator new 5 12" has the
  * weight 12 and, in the differential kind, 5 and 12. Fractions are rare, and kept out of the way of
- * whole numbers. Space is what Unicode calls White_Space,
- * because inferno trims that.
+ * whole numbers. Space is White_Space of Unicode, because inferno trims that.
  */
 #include "formats/folded/line.h"
 
@@ -60,7 +59,7 @@ static size_t trim_end(const uint8_t *data, size_t size)
 	return size;
 }
 
-/* Where the digits begin that the text ends in. */
+/* The start of the digits at the end of the text. */
 static size_t find_digits(const uint8_t *data, size_t size)
 {
 	while (size && data[size - 1] >= '0' && data[size - 1] <= '9')
@@ -81,7 +80,7 @@ static int read_whole(const uint8_t *data, size_t start, size_t end, uint64_t *r
 	return is_too_large ? -ERANGE : 0;
 }
 
-/* Where the number begins whose digits do: at a minus sign, if there is one. */
+/* The start of the number with these digits: at a minus sign, if there is one. */
 static size_t find_number(const uint8_t *data, size_t digits)
 {
 	return digits - (digits && data[digits - 1] == '-');
@@ -141,7 +140,7 @@ static int take_fraction(struct folded_line *line, size_t i, const uint8_t *data
 	return err;
 }
 
-/* Take the number and the white space before it off the end; *size is what is left. */
+/* Take the number and the white space before it off the end; *size is the new length. */
 static int take_count(struct folded_line *line, size_t i, const uint8_t *data, size_t *size)
 {
 	size_t start = find_digits(data, *size);

@@ -19,7 +19,7 @@ struct folded_line {
 	uint64_t counts[FOLDED_MAX_COUNTS];     /* their whole parts */
 	uint32_t millionths[FOLDED_MAX_COUNTS]; /* and the rest, below 1000000 */
 	bool is_negative[FOLDED_MAX_COUNTS];    /* the count is below 0; counts has its amount */
-	uint8_t decimals; /* that the rests have: 1 when they are tenths; 0 when there is none */
+	uint8_t decimals; /* of the millionths: 1 if they are tenths; 0: no fraction */
 	bool is_rounded;  /* there were more than the most */
 };
 
@@ -29,7 +29,7 @@ struct folded_line {
  * and more digits, of which six are kept, and perhaps with a minus sign before them.
  *
  * data, size  the line without its LF
- * num_counts  how many numbers stand at its end
+ * num_counts  number of counts at its end
  *
  * Returns 0, -ENODATA (a blank line), -EBADMSG (no such line) or -ERANGE (a count leaves 64 bits).
  */

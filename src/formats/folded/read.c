@@ -11,27 +11,27 @@
  *     a b 2
  *     a;x 3
  *
- * ' ' sorts before ';', so the stack a;x continues a line that is not the one before. Lines that are
- * a prefix of the present one are therefore remembered (`outer`); no other line can have a frame
- * that comes back.
+ * ' ' sorts before ';', so the stack a;x continues a line that is not the one before. Lines that
+ * are a prefix of the present one are therefore remembered (`outer`); no other line can have a
+ * frame that occurs again.
  *
  * Stacks of files that were read before are searched for. Those were settled, that is, put into an
  * order in which a search takes few steps.
  *
- * Text that is not sorted becomes so: from the first line on that is out of order, all lines are noted,
- * sorted (sort.h) and then read as another file would be. Where the first lines show it already, that
- * is the whole file.
+ * Text that is not sorted becomes so: from the first line on that is out of order, all lines are
+ * noted, sorted (sort.h) and then read like another file. If the first lines are out of order
+ * already, that is the whole file.
  *
  * `#` is data, but in austin's text (austin.h).
  *
- * Counts are whole numbers here. Where a file has fractions all of its counts are multiplied by the
- * same power of ten; it becomes known as the file is read, and then what was added is multiplied,
- * which happens FOLDED_MAX_DECIMALS times at most.
+ * Counts are whole numbers here. If a file has fractions, all of its counts are multiplied by the
+ * same power of ten. It becomes known as the file is read, and then the counts added so far are
+ * multiplied, which happens FOLDED_MAX_DECIMALS times at most.
  *
  * Counts below 0 are subtracted from their stacks at the end (signed_sums.h).
  *
- * What the format cannot say: a frame's module or line, and ';' in a name. A frame's kind comes from
- * the annotations of stackcollapse-perf.pl (profile/frame_kind.h).
+ * The format has no place for a frame's module or line, and for ';' in a name. A frame's kind comes
+ * from the annotations of stackcollapse-perf.pl (profile/frame_kind.h).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -46,13 +46,16 @@
 #include "formats/signed_sums.h"
 
 #define ADVANCE_BYTES (1u << 20)
-/* Lines, blank ones aside, of which most must look like folded text for a file to be detected. */
+/*
+ * Lines, blank ones aside, that are checked; for a file to be detected, most of them must look like
+ * folded text.
+ */
 #define DETECT_LINES 16384
 
-/* Lines by which it is seen whether a file is sorted at all. */
+/* Lines that are checked to see whether a file is sorted at all. */
 #define SORTED_LINES 1024
 
-/* How many lines ahead to prefetch, and in what steps. */
+/* Number of lines to prefetch ahead, and the step in bytes. */
 #define AHEAD            8
 #define CACHE_LINE_BYTES 64
 
@@ -76,7 +79,7 @@ struct folded_reader {
 	bool is_rounded;  /* one has more than are kept */
 	struct signed_sums signed_sums;
 	uint64_t line;           /* number of the present line, from 1 */
-	uint64_t first_bad_line; /* 0: there was none */
+	uint64_t first_bad_line; /* 0: no bad line */
 	/* The last stack that was read: its bytes, borrowed from the file, and its frames. */
 	const uint8_t *stack;
 	size_t length;
@@ -84,7 +87,7 @@ struct folded_reader {
 	bool is_repeated;            /* it is the same as the one before it */
 	uint32_t first_own;          /* stacks from here on are of this file, or of its rest */
 	bool is_rest;                /* stacks before may have samples of this file, too */
-	ARRAY(struct outline) outer; /* stacks before it that it begins with */
+	ARRAY(struct outline) outer; /* earlier stacks that are prefixes of it */
 	ARRAY(struct folded_entry) entries;         /* lines that are to be sorted */
 	ARRAY(uint32_t) locations[NUM_FRAME_MARKS]; /* by mark and name; NOT_MADE */
 };
@@ -149,7 +152,7 @@ static uint32_t find_outer(const struct folded_reader *reader, size_t length)
 	return STACK_EMPTY;
 }
 
-/* Only what was read before can hold this stack already, for the text is sorted. */
+/* Only stacks read before this file can equal this one, for the text is sorted. */
 static int add_level(struct folded_reader *reader, uint32_t parent, uint32_t location,
 		     uint32_t *ret)
 {
@@ -202,8 +205,8 @@ static int add_frames(struct folded_reader *reader, const uint8_t *stack, size_t
 }
 
 /*
- * Drop the frames of the last stack beyond the common prefix. One that ends right there is dropped,
- * too, if the new line's frame goes on: `ma` is no frame of `main`.
+ * Drop the frames of the last stack beyond the common prefix. A frame that ends right there is
+ * dropped, too, if the new line's frame goes on: `ma` is no frame of `main`.
  */
 static void keep_common(struct folded_reader *reader, const uint8_t *stack, size_t length,
 			size_t common)
@@ -220,7 +223,7 @@ static void keep_common(struct folded_reader *reader, const uint8_t *stack, size
 		reader->outer.length--;
 }
 
-/* Whether a stack comes before the last one, of which it begins with so many bytes. */
+/* Whether a stack sorts before the last one, with which it shares so many bytes. */
 static bool is_before(const struct folded_reader *reader, const uint8_t *stack, size_t length,
 		      size_t common)
 {
@@ -319,7 +322,7 @@ static int add_decimals(struct folded_reader *reader, uint8_t decimals)
 	return 0;
 }
 
-/* Where some counts have decimals: make the line's whole numbers, as those before were made. */
+/* If some counts have decimals: scale the line's numbers to integers, as the earlier ones were. */
 static int scale_counts(struct folded_reader *reader, struct folded_line *line)
 {
 	uint64_t factor;
@@ -402,7 +405,7 @@ static void advance(const struct folded_reader *reader, size_t *reported)
 	}
 }
 
-/* Where the text begins, behind a byte order mark. */
+/* The start of the text, behind a byte order mark. */
 static size_t get_start(const uint8_t *data, size_t size)
 {
 	const size_t mark = strlen(BYTE_ORDER_MARK);
@@ -419,7 +422,7 @@ static size_t find_end(const struct import *import, size_t start)
 	return newline ? (size_t)(newline - data) : import->size - start;
 }
 
-/* Whether the first lines are in order; what is wrong with them is reported later. */
+/* Whether the first lines are in order; bad lines are reported later. */
 static bool begins_sorted(const struct folded_reader *reader, size_t start)
 {
 	const struct import *import = reader->import;
@@ -479,7 +482,7 @@ static int read_entries(struct folded_reader *reader)
 	array_for_each (&reader->entries, entry) {
 		struct folded_line line;
 
-		/* A line lies anywhere in the text; it and its count take some cache lines. */
+		/* A line may be anywhere in the text; it and its count take some cache lines. */
 		if (reader->entries.items + reader->entries.length - entry > AHEAD)
 			for (uint32_t i = 0; i < entry[AHEAD].size; i += CACHE_LINE_BYTES)
 				__builtin_prefetch(entry[AHEAD].stack + i);
@@ -632,8 +635,9 @@ int offwake_read(struct import *import)
 }
 
 /*
- * Most lines must be stacks, not all: a program may have said something before them. Where there are as many others, what
- * comes last decides. Text of other tools has numbers at the ends of lines, too; but stacks without any caller nobody has.
+ * Most lines must be stacks, not all: a program may have printed lines before them. If there are as
+ * many others, the last line decides. Text of other tools has numbers at the ends of lines, too;
+ * but no profile consists of stacks without any caller.
  */
 enum detection folded_detect(const uint8_t *data, size_t size)
 {
@@ -663,7 +667,10 @@ enum detection folded_detect(const uint8_t *data, size_t size)
 								   : DETECTED_BY_NAME;
 }
 
-/* Whether a line that is none of a comparison is a stack of a list, with a caller and one count. */
+/*
+ * Whether a line that is not part of a comparison is a stack of a list, with a caller and one
+ * count.
+ */
 static bool is_listed_stack(const uint8_t *line, size_t size)
 {
 	struct folded_line stack;
@@ -672,8 +679,9 @@ static bool is_listed_stack(const uint8_t *line, size_t size)
 }
 
 /*
- * What difffolded.pl prints. Every stack with a caller, of those that are looked at, has two counts: a stack may end in a
- * number, but not all of them do. What programs have said in between is less than half of the lines.
+ * Detects the output of difffolded.pl. Every checked stack with a caller has two counts: a stack
+ * may end in a number, but not all of them do. Lines that programs have printed in between are less
+ * than half.
  */
 enum detection diff_folded_detect(const uint8_t *data, size_t size)
 {

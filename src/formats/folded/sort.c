@@ -1,13 +1,13 @@
 /*
  * Multikey quicksort, eight bytes at a time. Stacks have long prefixes in common: a comparison of whole
- * stacks would read these again and again. Here the next eight bytes of each are its key, a number that
- * lies in the entry; entries are parted in three by one of the keys, and only those in the middle, whose
+ * stacks would read these again and again. Here the next eight bytes of each are its key, a number
+ * in the entry. Entries are parted in three by one of the keys, and only those in the middle, whose
  * keys are equal, go on to the next eight bytes.
  *
  *	depth 0   main;par|se_args 3     main;par|se_text;memchr 5     main;run|;step 9
  *	          `------- equal: sorted by what follows ------'       > the others
  *
- * What is behind a stack's end counts as zeros; where that makes keys equal, the shorter one is first.
+ * Bytes behind a stack's end count as zeros; if that makes keys equal, the shorter one is first.
  */
 #include "formats/folded/sort.h"
 
@@ -18,7 +18,7 @@
 #define KEY_BYTES 8
 /* So few are sorted one by one. */
 #define FEW 12
-/* Stacks lie anywhere in memory: they are prefetched so many entries ahead. */
+/* Stacks may be anywhere in memory: they are prefetched so many entries ahead. */
 #define AHEAD 16
 
 /* A number that compares as the bytes do. */
@@ -31,7 +31,7 @@ static uint64_t read_key(const struct folded_entry *entry, size_t depth)
 	return __builtin_bswap64(key);
 }
 
-/* Where both have the same key at the depth. */
+/* Compares two that have the same key at the depth. */
 static int compare_rests(const struct folded_entry *a, const struct folded_entry *b, size_t depth)
 {
 	size_t shorter = a->length < b->length ? a->length : b->length;
@@ -83,7 +83,7 @@ static uint64_t get_median(uint64_t a, uint64_t b, uint64_t c)
 	return c < a ? a : c > b ? b : c;
 }
 
-/* Of nine that are spread over all; few orders of lines are bad for that. */
+/* The median of nine that are spread over all; few orders of lines are bad for that. */
 static uint64_t choose_pivot(const struct folded_entry *entries, size_t count)
 {
 	uint64_t medians[3];
@@ -127,8 +127,8 @@ static int compare_ended(const void *left, const void *right)
 }
 
 /*
- * Of entries with equal keys those that end within the key come first; of the others the next key is
- * read. Returns how many have ended.
+ * Among entries with equal keys, those that end within the key are first; the next key of the
+ * others is read. Returns the number of ended ones.
  */
 static size_t go_deeper(struct folded_entry *entries, size_t count, size_t depth)
 {

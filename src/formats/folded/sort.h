@@ -1,6 +1,6 @@
 /*
- * Lines of folded text in the order of their stacks, which is that of their bytes: so read, they need
- * no search for what the table of stacks has already (read.c).
+ * Lines of folded text in the order of their stacks, which is that of their bytes: in this order,
+ * the table of stacks need not be searched for duplicates (read.c).
  *
  * Thread-safe: there is no state but what the caller passes.
  */
@@ -14,11 +14,14 @@ struct folded_entry {
 	const uint8_t *stack; /* borrowed; in the text */
 	uint64_t key;         /* the sort's own */
 	uint32_t length;      /* of the stack, in bytes */
-	uint32_t size;        /* from where the stack begins to where the line ends */
+	uint32_t size;        /* from the start of the stack to the end of the line */
 	uint32_t line;        /* its number */
 };
 
-/* By stack, a prefix first; equal ones by line. In place, in time that is linear but for a logarithm. */
+/*
+ * Sorts by stack, a prefix first; equal ones by line. In place, in time that is linear but for a
+ * logarithm.
+ */
 void folded_sort(struct folded_entry *entries, size_t count);
 
 #endif

@@ -3,11 +3,11 @@
  * sorted bytewise by stack. The differential kind has two weights, before and after.
  *
  * Sorting all lines would need all of them in memory. They are written in order straight from the
- * call tree instead, whose nodes have their children in order of labels. Below one node there are,
- * for every child, up to two things to write: the line of the stack that ends there, which sorts as
- * the label, and the lines of its callees, which sort as the label and `;`. Siblings with longer
- * labels may come between the two, since ' ' sorts before ';': "a", "a b", "a;x". A child's callees
- * therefore wait until such siblings are done.
+ * call tree instead, whose nodes have their children in order of labels. Every child of a node has
+ * up to two things to write: the line of the stack that ends there, which sorts as the label, and
+ * the lines of its callees, which sort as the label and `;`. Siblings with longer labels may sort
+ * between the two, since ' ' is below ';': "a", "a b", "a;x". A child's callees therefore wait
+ * until such siblings are done.
  */
 #include "formats/folded/write.h"
 
@@ -28,7 +28,7 @@ struct waiting {
 struct folded_level {
 	uint32_t next;        /* child; CALL_TREE_NONE after the last */
 	size_t num_waiting;   /* children of levels further out that wait */
-	size_t prefix_length; /* of the line: what stands before the children's labels */
+	size_t prefix_length; /* of the line, before the children's labels */
 };
 
 struct folded_writer {
@@ -65,7 +65,9 @@ static bool goes_before(const struct waiting *waiting, const char *label, size_t
 	       memcmp(label, waiting->label, waiting->label_length) != 0;
 }
 
-/* Readers drop a byte order mark at the start of a file: a frame that begins so needs a second one.
+/*
+ * Readers drop a byte order mark at the start of a file: a frame that starts with one needs a
+ * second one.
  */
 static bool starts_with_mark(const struct folded_writer *writer, const char *label, size_t length)
 {
@@ -96,7 +98,7 @@ static int write_line(struct folded_writer *writer, uint32_t node, const char *l
 	return sink_drain(writer->sink, output);
 }
 
-/* One step at the innermost level: write the next child's line, or enter a waiting child. */
+/* Take a step at the innermost level: write the next child's line, or enter a waiting child. */
 static int write_next(struct folded_writer *writer)
 {
 	struct folded_level *level = &writer->levels.items[writer->levels.length - 1];
@@ -166,7 +168,7 @@ static bool is_time(const struct profile *profile, uint32_t metric)
 	return string_equals(format_get_metric_unit(profile, metric), "nanoseconds");
 }
 
-/* tree  what is written: both weights of a comparison are divided, or none is */
+/* tree: the options of the output. Both weights of a comparison are divided, or neither. */
 static uint64_t get_divisor(const struct profile *profile, const struct format_opts *opts,
 			    const struct call_tree_opts *tree)
 {
@@ -219,8 +221,8 @@ static int write_diff_folded(const struct profile *profile, const struct format_
 }
 
 /*
- * By name only: "a;b 5 12" may as well be a plain line whose last frame is "b 5", and frames called "--" are
- * no proof of anything.
+ * Detected only by its name: "a;b 5 12" may as well be a plain line whose last frame is "b 5", and
+ * frames called "--" are no proof of anything.
  */
 static enum detection detect_by_name(const uint8_t *data _unused_, size_t size _unused_)
 {

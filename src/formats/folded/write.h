@@ -1,6 +1,4 @@
-/*
- * Folded text, the plain and the differential kind: what readers and writers share.
- */
+/* Folded text, the plain and the differential kind: the interface between readers and writers. */
 #ifndef FORMATS_FOLDED_WRITE_H
 #define FORMATS_FOLDED_WRITE_H
 
@@ -18,7 +16,7 @@ _must_check_ int folded_read(struct import *import);
 /* Two counts a line, in the metrics METRIC_BEFORE and METRIC_AFTER. */
 _must_check_ int diff_folded_read(struct import *import);
 
-/* One count a line, in the metric METRIC_OFFWAKE. */
+/* Lines have one count, in the metric METRIC_OFFWAKE. */
 _must_check_ int offwake_read(struct import *import);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Profiles in the formats that were pprof's before profile.proto: of gperftools, of tcmalloc and jemalloc, and
- * of Go where it writes text (debug=1).
+ * Profiles in pprof's formats before profile.proto: of gperftools, tcmalloc and jemalloc, and Go's
+ * text (debug=1).
  *
  *	heap profile:   3:  600 [  5: 1000] @ heap_v2/524288
  *	  1:  200 [  2:  400] @ 0x401234 0x405678
@@ -16,8 +16,9 @@
  *	  t*: 1: 200 [0: 0]
  *	  t0: 1: 200 [0: 0]
  *
- * A heap that is sampled once in N bytes says so: heap_v2/N, in Go's files heap/2N. A block of `size` bytes is met
- * with the probability 1 - exp(-size/N): each stack is divided by that of its average block, as pprof does.
+ * A heap that is sampled once in N bytes is marked: heap_v2/N, in Go's files heap/2N. A block of
+ * `size` bytes is met with the probability 1 - exp(-size/N): each stack is divided by that of its
+ * average block, as pprof does.
  *
  * Other texts have one number for each stack ("goroutine profile: total 5" and "5 @ 0x…"), or delay and count
  * of contentions ("--- mutex:"), in cycles. CPU profiles are binary: read_cpu.c.
@@ -445,7 +446,7 @@ static int read_heap_heading(struct text_reader *reader, struct slice line)
 	return add_heap_metrics(reader);
 }
 
-/* The sum of all comes in the second line. */
+/* The sum of all is in the second line. */
 static int read_jemalloc_heading(struct text_reader *reader, struct slice line)
 {
 	struct lines lines = reader->lines;

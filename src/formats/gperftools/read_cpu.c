@@ -161,7 +161,7 @@ static int read_samples(struct gperftools_reader *reader, struct cpu_words words
 	}
 }
 
-/* The end of the samples, from which on there are the mappings, which the samples need. */
+/* The end of the samples. The mappings start there, which the samples need. */
 static int find_end(struct gperftools_reader *reader, struct cpu_words words, size_t *ret)
 {
 	uint64_t counted = reader->import->counts.warnings;
