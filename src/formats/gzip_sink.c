@@ -1,6 +1,6 @@
 /*
- * A sink in front of a sink. zlib's gzip header has time 0 and no name unless they are set, which is
- * what makes the output reproducible.
+ * A sink in front of a sink. zlib's gzip header has time 0 and no name unless they are set, so the
+ * output is reproducible.
  */
 #include "formats/format.h"
 
@@ -27,7 +27,7 @@ static void give_room(struct gzip_sink *gzip)
 	gzip->stream.avail_out = sizeof(gzip->chunk);
 }
 
-/* What zlib has made of it. Returns 0 or what the target returned. */
+/* Pass on the output of zlib. Returns 0 or the error of the target. */
 static int pass_on(struct gzip_sink *gzip)
 {
 	size_t made = sizeof(gzip->chunk) - gzip->stream.avail_out;
@@ -103,8 +103,8 @@ const struct sink *gzip_sink_get(const struct gzip_sink *gzip)
 }
 
 /*
- * zlib compresses what it holds before it changes; where there is more of that than fits the chunk,
- * it wants to be called again.
+ * zlib compresses its pending input before it changes; if the output does not fit the chunk, zlib
+ * must be called again.
  */
 int gzip_sink_set_repetitive(struct gzip_sink *gzip, bool is_repetitive)
 {

@@ -205,7 +205,10 @@ int import_unify_decimals(struct import *import)
 	return 0;
 }
 
-/* Whether the file itself said what was skipped when it was made. What this import added is last. */
+/*
+ * Whether the file itself has the counts of its creation. The tallies that this import added are
+ * last.
+ */
 static bool has_counts(const struct import *import)
 {
 	const struct provenance *provenance = profile_get_provenance(import->profile);

@@ -1,6 +1,6 @@
 /*
  * A decoder of DEFLATE (RFC 1951) and of its two wrappers, zlib (RFC 1950) and gzip (RFC 1952): the
- * viewer's core reads compressed profiles where there is no zlib.
+ * viewer's core has no zlib to read compressed profiles.
  *
  * The stream is a sequence of blocks, each stored or Huffman-coded. Bits are taken from the low end
  * of every byte, but a Huffman code is stored from its highest bit on. So the decoding table, which
@@ -9,8 +9,8 @@
  * bit, as the codes are canonical: those of one length are consecutive numbers, and follow on from
  * those of the length before.
  *
- * The output is its own window: a match may reach back over all that was written, which is no less
- * than what the format allows.
+ * The output is its own window: a match may reach back over the whole output, which is no less than
+ * the format allows.
  */
 #include "formats/inflate.h"
 
@@ -33,7 +33,10 @@
 #define MAX_MATCH      258
 
 struct inflate_code {
-	/* By the next TABLE_BITS bits: the symbol times 16, plus the code's length; 0: none. */
+	/*
+	 * Indexed by the next TABLE_BITS bits: the symbol times 16, plus the code's length; 0:
+	 * none.
+	 */
 	uint16_t table[1 << TABLE_BITS];
 	uint16_t counts[MAX_CODE_BITS + 1]; /* codes by length */
 	uint16_t symbols[NUM_LITERALS];     /* by length, then by number */
@@ -196,7 +199,7 @@ static int make_room(struct inflater *inflater, size_t size)
 	return 0;
 }
 
-/* Byte by byte: a distance that is shorter than the length repeats what it writes. */
+/* Copies byte by byte: a distance that is shorter than the length repeats the output. */
 static int copy_match(struct inflater *inflater, size_t distance, size_t length)
 {
 	struct text *output = inflater->output;
@@ -208,7 +211,7 @@ static int copy_match(struct inflater *inflater, size_t distance, size_t length)
 	if (err)
 		return err;
 	for (char *to = output->data + output->length, *end = to + length; to < end; to++)
-		*to = to[-(ptrdiff_t)distance]; /* may be what was just written */
+		*to = to[-(ptrdiff_t)distance]; /* may have just been written */
 	output->length += length;
 	return 0;
 }

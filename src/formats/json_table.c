@@ -5,10 +5,10 @@
  *	rows      {"schema": {"stack": 0, "time": 1}, "data": [[3, 0.1], [4, 0.2]]}
  *
  * A table of columns is read by one tokenizer for each column, all moving one item a row; a table
- * of rows by one tokenizer, and the schema says which item of a row belongs to which column. Either
- * way nothing is copied: the whole document stays in the caller's memory, and a cell is a view of
- * it. The price is that the text of the table is scanned once to find its columns, and once more
- * for each column that is read.
+ * of rows by one tokenizer, and the schema maps the items of a row to columns. Either way nothing
+ * is copied: the whole document stays in the caller's memory, and a cell is a view of it. The price
+ * is that the text of the table is scanned once to find its columns, and once more for each column
+ * that is read.
  */
 #include "formats/json_table.h"
 
@@ -25,12 +25,12 @@ void json_take_position(struct json *json, size_t base, size_t *ret)
 	json_skip(json, token);
 }
 
-/* Point a column's tokenizer at the array that begins at `position`. */
+/* Point a column's tokenizer at the array that starts at `position`. */
 static void open_column(struct json_table *table, struct json_column *column, size_t position)
 {
 	enum json_token token;
 
-	json_release(&column->json); /* of a key that comes twice, the last one counts */
+	json_release(&column->json); /* the last one of a repeated key counts */
 	column->base = position;
 	column->json = json_of(table->data + position, table->size - position);
 	token = json_next(&column->json);
@@ -118,8 +118,8 @@ bool json_table_says(const struct json_table *table, size_t column, const char *
 }
 
 /*
- * A number in quotes is one. Not if it is escaped: then it does not stand in the data, and is gone
- * with the next token.
+ * A number in quotes counts as a number. Not if it is escaped: then its value is not in the data,
+ * and is gone with the next token.
  */
 static struct json_cell take_cell(const struct json_table *table, const struct json_column *column,
 				  enum json_token token)
@@ -135,7 +135,7 @@ static struct json_cell take_cell(const struct json_table *table, const struct j
 	return cell;
 }
 
-/* "[3, null, 1.5]". Rows may be shorter than the schema: what is missing is null. */
+/* "[3, null, 1.5]". Rows may be shorter than the schema: missing cells are null. */
 static bool read_row(struct json_table *table)
 {
 	struct json *json = &table->rows.json;

@@ -1,6 +1,6 @@
 /*
- * Of how many samples a file's weights are, where it says so: a converted profile has one weight for
- * many samples, and whoever reads it counts too few (struct metric).
+ * The number of samples of a file's weights, if the file has it: a converted profile has one weight
+ * for many samples, and counting the weights gives too few (struct metric).
  */
 #ifndef FORMATS_KNOWN_SAMPLES_H
 #define FORMATS_KNOWN_SAMPLES_H
@@ -11,12 +11,12 @@
 
 struct known_metric {
 	uint32_t metric; /* of the profile */
-	uint64_t before; /* samples of what was read before */
-	uint64_t count;  /* of this file; 0: it does not say */
+	uint64_t before; /* samples read before this file */
+	uint64_t count;  /* of this file; 0: not in the file */
 };
 
 /*
- * What a file is to say of a metric: its number of samples; 0: nothing, as its weights are the number
+ * The number of samples of a metric, for a file to contain; 0: none, as the weights are the number
  * of samples themselves.
  */
 uint64_t known_samples_get(const struct profile *profile, uint32_t metric);
@@ -29,13 +29,13 @@ struct known_samples {
 void known_samples_release(struct known_samples *known);
 
 /*
- * To be called before any weight is added to the metric. Of what is said several times, the largest
- * counts. Returns 0 or -ENOMEM.
+ * To be called before any weight is added to the metric. Of several counts, the largest is used.
+ * Returns 0 or -ENOMEM.
  */
 _must_check_ int known_samples_add(struct known_samples *known, const struct profile *profile,
 				   uint32_t metric, uint64_t count);
 
-/* When all weights have been added. Metrics keep what was counted if that is more. */
+/* When all weights have been added. Metrics keep their own count if it is larger. */
 void known_samples_apply(const struct known_samples *known, struct profile *profile);
 
 #endif

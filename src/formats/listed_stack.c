@@ -228,7 +228,7 @@ static bool is_kernel_entry(struct slice name)
 	return false;
 }
 
-/* Where threads of programs start. */
+/* Functions that threads of programs start in. */
 static bool is_user_root(struct slice name)
 {
 	static const char *const names[] = {"_start",
@@ -277,8 +277,9 @@ static bool starts_in_program(const struct listed_stack *stack, size_t part)
 }
 
 /*
- * By part, where its kernel frames end. Of two parts without an entry into the kernel, as it was cut off, one that
- * starts where programs start is the program's, and the other the kernel's.
+ * The end of the kernel frames of each part. If two parts lack an entry into the kernel, because it
+ * was cut off, the one that starts where programs start is the program's, and the other the
+ * kernel's.
  */
 static void find_kernel_ends(const struct listed_stack *stack, size_t *ends)
 {

@@ -3,10 +3,10 @@
  *
  * Two changes are made to each stack on the way: a location with inlined calls becomes a level for
  * each of its frames, and an address is forgotten, so that two call sites in one function (the same
- * function, file and line) become the same level. What was several stacks may therefore be one
- * afterwards, and its weights are added up. Ids of the copy are its own: maps from old to new ids
- * of stacks, threads and processes are filled as samples need them, so that what no sample refers
- * to is not copied. Metrics and sources are all copied, in their order, and keep their ids.
+ * function, file and line) become the same level. Several stacks may therefore become one, and
+ * their weights are added up. Ids of the copy are its own: maps from old to new ids of stacks,
+ * threads and processes are filled as samples need them, so that unreferenced ones are not copied.
+ * Metrics and sources are all copied, in their order, and keep their ids.
  */
 #include "formats/named_profile.h"
 
@@ -59,7 +59,7 @@ static int copy_metrics(struct copier *copier)
 	return 0;
 }
 
-/* The sampling and the tallies of a source; source 0 stands for a profile without sources. */
+/* The sampling and the tallies of a source; source 0: of a profile without sources. */
 static int copy_account(struct copier *copier, uint32_t source)
 {
 	const struct provenance *from = profile_get_provenance(copier->from);
@@ -84,10 +84,7 @@ static int copy_account(struct copier *copier, uint32_t source)
 	return 0;
 }
 
-/*
- * A source that is left out is there all the same, without what is known of it: others keep their
- * numbers.
- */
+/* A source that is left out stays, without its details, so that others keep their numbers. */
 static int copy_source(struct copier *copier, uint32_t source)
 {
 	uint32_t name = profile_get_source(copier->from, source);
@@ -278,8 +275,8 @@ static int copy_timestamps(struct copier *copier)
 }
 
 /*
- * Of a metric of which nothing was left out it is known of how many samples it is; of another one,
- * that each stack has at least one.
+ * Copy the number of samples of each metric that lost none. For the others, each stack has at least
+ * one.
  */
 static int copy_sample_counts(struct copier *copier)
 {

@@ -2,7 +2,7 @@
  * Experiments of Oracle Studio and gprofng. `gprofng collect app` writes no file but a folder:
  *
  *	test.1.er/
- *	  log.xml          the process, its threads, how packets are laid out    read_log.c
+ *	  log.xml          the process, its threads, the layout of packets       read_log.c
  *	  map.xml          mappings over time                                    read_map.c
  *	  jclasses         names of Java methods                                 read_java.c
  *	  profile, heaptrace, iotrace, synctrace, hwcounters, …
@@ -12,10 +12,10 @@
  *	  archives/        copies of programs and libraries                      read_archives.c
  *	  _f1.er/          the same again for a process that this one forked
  *
- * A packet is a header of 4 bytes and fields, of which log.xml has names and offsets: the kernel's
- * thread id, the time, the number of a stack, and what the kind of data measures. There are no
- * names of functions, only addresses, so map.xml and the mapped files are needed to symbolize; the
- * copies in archives/ are used where the originals are gone.
+ * A packet is a header of 4 bytes and fields, whose names and offsets are in log.xml: the kernel's
+ * thread id, the time, the number of a stack, and the values that the kind of data measures. There
+ * are no names of functions, only addresses, so map.xml and the mapped files are needed to
+ * symbolize; the copies in archives/ are used where the originals are gone.
  *
  * Every folder of the input that has a log.xml is an experiment. All are merged into one profile,
  * as gprofng does, each with its own process. Since users move experiments with tar, an archive of
@@ -50,7 +50,7 @@ struct known_thread {
 };
 INTERN_TABLE(known_thread_table, struct known_thread, tid);
 
-/* Where an experiment is. */
+/* The location of an experiment. */
 struct folder {
 	const char *path; /* with its slash; "" at the top of the input */
 	size_t length;
@@ -66,7 +66,7 @@ struct experiments {
 	uint32_t comm;                /* of the first process */
 };
 
-/* One experiment. */
+/* The reader of an experiment. */
 struct gprofng_reader {
 	struct import *import;
 	struct experiments *experiments;
@@ -171,7 +171,7 @@ static void read_fields(const struct gprofng_reader *reader, const struct gprofn
 	}
 }
 
-/* Whether the packet is as long as its layout in log.xml says; a damaged one may not be. */
+/* Whether the packet is as long as its layout in log.xml requires; a damaged one may not be. */
 static bool is_whole(const struct gprofng_reader *reader, const struct gprofng_packet *packet,
 		     const struct gprofng_record *record)
 {
@@ -272,7 +272,7 @@ static int read_data_file(struct gprofng_reader *reader, uint32_t index)
 	return gprofng_metrics_add_leaks(&reader->metrics);
 }
 
-/* Clock samples first: the first metric of a profile is what is shown by default. */
+/* Clock samples first: the first metric of a profile is shown by default. */
 static int read_data_files(struct gprofng_reader *reader)
 {
 	const struct gprofng_log *log = &reader->log;
@@ -441,7 +441,7 @@ static int list_folders(struct experiments *experiments)
 	return 0;
 }
 
-/* One damaged experiment costs no other. */
+/* A damaged experiment costs no other. */
 static int forgive(struct import *import, int err)
 {
 	if (err != -EBADMSG || import->is_strict)

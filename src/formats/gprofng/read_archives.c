@@ -1,7 +1,7 @@
 /*
  * The copies in archives/ are named as their originals, with an underscore and a hash behind:
- * libc.so.6_mn9iofwnakb. archive.log says which is whose; where it is missing, the name has to do.
- * Two originals with the same name then cannot be distinguished, and the first copy is taken.
+ * libc.so.6_mn9iofwnakb. archive.log maps copies to originals; if it is missing, the name has to
+ * do. Two originals with the same name then cannot be distinguished, and the first copy is taken.
  */
 #include "formats/gprofng/read_archives.h"
 
@@ -15,9 +15,9 @@
 #define MAX_LINE_BYTES 16384
 
 #define HASH_LENGTH    11 /* characters behind the underscore */
-#define MAX_SAME_NAMES 64 /* names with the same beginning that are tried */
+#define MAX_SAME_NAMES 64 /* names with the same prefix that are tried */
 
-/* Where the copies are, by path of the original. */
+/* The copies, by path of the original. */
 struct copy {
 	uint32_t path; /* string of the profile */
 	uint32_t file; /* index in the files */

@@ -12,7 +12,7 @@ static int compare_files(const void *a, const void *b)
 
 	if (order)
 		return order;
-	/* In an archive the later one counts, and lies behind. */
+	/* In an archive the later one counts, and is at a higher address. */
 	return file_a->data < file_b->data ? 1 : file_a->data > file_b->data ? -1 : 0;
 }
 

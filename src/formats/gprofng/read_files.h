@@ -28,7 +28,7 @@ struct gprofng_files {
 };
 
 /*
- * List the files of the import. Of an archive that is damaged, those before the damage, with a
+ * List the files of the import. If an archive is damaged, lists those before the damage, with a
  * warning. Returns 0, -ENOMEM, or -EBADMSG with the reason in the import. Release in any case.
  */
 _must_check_ int gprofng_files_init(struct gprofng_files *files, struct import *import);
@@ -36,7 +36,7 @@ void gprofng_files_release(struct gprofng_files *files);
 
 /*
  * The content of folder/name; folder is "" or ends in a slash, folder_length bytes of it count.
- * What cannot be read is reported, and counts as missing.
+ * A file that cannot be read is reported, and counts as missing.
  *
  * ret  borrowed until gprofng_files_release()
  *
@@ -46,7 +46,7 @@ _must_check_ int gprofng_files_open(struct gprofng_files *files, const char *fol
 				    size_t folder_length, const char *name,
 				    struct gprofng_file *ret);
 
-/* The first path that is not less than folder/name: where paths with this prefix begin. */
+/* The first path that is not less than folder/name: the start of the paths with this prefix. */
 size_t gprofng_files_find(const struct gprofng_files *files, const char *folder,
 			  size_t folder_length, const char *name);
 

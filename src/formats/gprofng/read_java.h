@@ -27,8 +27,10 @@ struct gprofng_java {
 	struct text text;
 };
 
-/* The file is borrowed. What is damaged ends a block of it, with a warning. Returns 0, -ENOMEM, or
- * -EBADMSG when the import is strict. Release in any case. */
+/*
+ * The file is borrowed. Damage ends a block of it, with a warning. Returns 0, -ENOMEM, or -EBADMSG
+ * if the import is strict. Release in any case.
+ */
 _must_check_ int gprofng_java_read(struct gprofng_java *java, struct import *import,
 				   const struct gprofng_log *log, const struct gprofng_file *file);
 void gprofng_java_release(struct gprofng_java *java);

@@ -1,6 +1,6 @@
 /*
  * log.xml: the collector appends an element whenever something happens, so that the file is valid up
- * to where a process was killed; the rest of the last page is NUL bytes. What matters here:
+ * to where a process was killed; the rest of the last page is NUL bytes. The relevant elements:
  *
  *	<experiment version="12.4">
  *	<system hostname="…" arch="x86_64" …>
@@ -39,7 +39,7 @@ struct gprofng_log_reader {
 	struct import *import;
 	const struct gprofng_file *file;
 	struct gprofng_log *log;
-	/* Of the open element <profile>; the <profdata> in it names the file. */
+	/* The open element <profile>; the <profdata> in it names the file. */
 	struct gprofng_data_file profile;
 	uint32_t file_index; /* of the open <profile>; UINT32_MAX: no <profdata> yet */
 	bool is_packet_open; /* whether <field>s belong to the last packet */
@@ -302,7 +302,7 @@ static int read_packet(struct gprofng_log_reader *reader, const struct xml_tag *
 	return 0;
 }
 
-/* In bytes; 0 for what is no number, as the type STRING. */
+/* In bytes; 0 for types that are not numbers, such as STRING. */
 static uint8_t get_width(struct xml_slice type)
 {
 	if (xml_slice_equals(type, "INT32") || xml_slice_equals(type, "UINT32"))

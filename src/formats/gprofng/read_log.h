@@ -1,8 +1,8 @@
 /*
- * What log.xml says of an experiment: the process, its threads, and how the packets of its data
- * files are laid out.
+ * The contents of an experiment's log.xml: the process, its threads, and the layout of the packets
+ * of its data files.
  *
- * Source: binutils, gprofng: what `gprofng collect app` writes.
+ * Source: binutils, gprofng: the output of `gprofng collect app`.
  */
 #ifndef FORMATS_GPROFNG_READ_LOG_H
 #define FORMATS_GPROFNG_READ_LOG_H
@@ -47,7 +47,7 @@ enum gprofng_role {
 	NUM_GPROFNG_ROLES,
 };
 
-/* Of a packet, as gprofng numbers them. */
+/* Kinds of packets, as gprofng numbers them. */
 enum gprofng_kind {
 	GPROFNG_OLD_CLOCK = 1,
 	GPROFNG_SYNC = 2,
@@ -61,7 +61,7 @@ enum gprofng_kind {
 };
 
 struct gprofng_field {
-	uint32_t offset; /* in bytes, from the packet's beginning */
+	uint32_t offset; /* in bytes, from the packet's start */
 	uint8_t role;    /* enum gprofng_role */
 	uint8_t width;   /* 4 or 8 bytes */
 	bool is_signed;
@@ -113,16 +113,16 @@ _must_check_ int gprofng_log_read(struct gprofng_log *log, struct import *import
 				  const struct gprofng_file *file);
 void gprofng_log_release(struct gprofng_log *log);
 
-/* NULL when there is none. */
+/* NULL if not found. */
 const char *gprofng_log_find_java_thread(const struct gprofng_log *log, uint64_t tid);
 
 /* "12.034000120", seconds, as nanoseconds; 0 for anything else. */
 uint64_t gprofng_parse_seconds(struct xml_slice slice);
 /* Decimal, or with 0x before it hexadecimal; a sign + is stepped over. False: anything else. */
 bool gprofng_parse_number(struct xml_slice slice, uint64_t *ret);
-/* The value of an attribute as a number; 0 where there is none. */
+/* The value of an attribute as a number; 0 if not found. */
 uint64_t gprofng_find_number(const struct xml_tag *tag, const char *name);
-/* Append the value of an attribute, decoded. False when there is none; check text->failed. */
+/* Append the value of an attribute, decoded. False if not found; check text->failed. */
 bool gprofng_append_attribute(struct text *text, const struct xml_tag *tag, const char *name);
 /* A scanner over a file that is padded with NUL bytes. */
 struct xml_scanner gprofng_scan(const struct gprofng_file *file);

@@ -1,15 +1,15 @@
 /*
- * map.xml: what the process mapped, and when.
+ * map.xml: the mappings of the process, with their times.
  *
  *	<event kind="map" object="segment" tstamp="0.012" vaddr="0x400000" size="4096"
  *	       foffset="+0x1000" name="/usr/bin/work"/>
  *	<event kind="unmap" tstamp="1.5" vaddr="0x400000"/>
  *
- * An unmap has no size: it ends what begins at the same address. A map without an unmap before it
- * does so, too, as the collector misses some. Ranges are sorted by start; `ends` makes it possible
- * to stop a search: no range up to i reaches beyond ends[i].
+ * An unmap has no size: it ends the range that starts at the same address. A map without an unmap
+ * before it does so, too, as the collector misses some. Ranges are sorted by start; `ends` makes it
+ * possible to stop a search: no range up to i reaches beyond ends[i].
  *
- * Functions that JITs and the kernel provide lie in a second list, since they are inside of a
+ * Functions that JITs and the kernel provide are in a second list, since they are inside of a
  * segment at times ([vdso], a JIT's cache), and the innermost meaning counts.
  */
 #include "formats/gprofng/read_map.h"
@@ -113,7 +113,9 @@ static int set_function(struct gprofng_map_reader *reader, const struct xml_tag 
 	return err || !has_module ? err : add_name(reader, tag, "name", &range->module);
 }
 
-/* Fill in what the object is; range->kind stays GPROFNG_UNMAPPED for one that is not understood. */
+/*
+ * Fill in the properties of the object; range->kind stays GPROFNG_UNMAPPED if it is not understood.
+ */
 static int set_object(struct gprofng_map_reader *reader, const struct xml_tag *tag,
 		      struct gprofng_range *range)
 {
@@ -211,8 +213,8 @@ static int add_change(struct gprofng_map *map, uint64_t time_ns)
 }
 
 /*
- * End each range where the next one with the same start begins, then drop the unmaps. Ranges that
- * overlap with different starts stay; gprofng_map_find() chooses among them.
+ * End each range at the start of the next one with the same start, then drop the unmaps. Ranges
+ * that overlap with different starts stay; gprofng_map_find() chooses among them.
  */
 static int close_ranges(struct gprofng_map *map, struct gprofng_ranges *ranges)
 {
@@ -295,15 +297,15 @@ int gprofng_map_read(struct gprofng_map *map, struct profile *profile,
 
 /* ---- lookup ---- */
 
-/* The number of ranges that begin at the address or before it. */
+/* The number of ranges that start at the address or before it. */
 static size_t count_starts(const struct gprofng_ranges *ranges, uint64_t pc)
 {
 	return array_count_front(&ranges->items, range, range->start <= pc);
 }
 
 /*
- * Of the ranges that hold pc: one that was mapped at that time, and of several segments the one
- * mapped last; where none was, the one with the nearest start.
+ * Choose among the ranges that hold pc: one that was mapped at that time, and of several segments
+ * the one mapped last; if none was, the one with the nearest start.
  */
 static const struct gprofng_range *find_range(const struct gprofng_ranges *ranges, uint64_t pc,
 					      uint64_t time_ns)

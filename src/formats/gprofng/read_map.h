@@ -1,6 +1,4 @@
-/*
- * What lay where in a process of an experiment, and when: map.xml.
- */
+/* The memory map of a process of an experiment over time: map.xml. */
 #ifndef FORMATS_GPROFNG_READ_MAP_H
 #define FORMATS_GPROFNG_READ_MAP_H
 
@@ -30,7 +28,7 @@ struct gprofng_range {
 	uint64_t end_ns; /* UINT64_MAX: never unmapped */
 	uint64_t value;  /* segment: offset of `start` in the file; method: its number */
 	uint32_t name;   /* segment: the module; function: string of the profile */
-	uint32_t module; /* function: string, the file that it lies in; else empty */
+	uint32_t module; /* function: string, its file; else empty */
 	uint8_t kind;    /* enum gprofng_range_kind */
 	uint32_t number; /* order in the file */
 };
@@ -45,7 +43,7 @@ struct gprofng_ranges {
 struct gprofng_map {
 	struct gprofng_ranges files;
 	struct gprofng_ranges functions;
-	ARRAY(uint64_t) changes; /* times from which on an address may mean something else */
+	ARRAY(uint64_t) changes; /* times when an address may have changed its meaning */
 };
 
 /* The modules of an import, by path; shared by its experiments. Zeroed at first. */
@@ -58,7 +56,7 @@ INTERN_TABLE(gprofng_modules, struct gprofng_module, path);
 /*
  * log  of the same experiment
  *
- * Returns 0 or -ENOMEM. What makes no sense is left out. Release in any case.
+ * Returns 0 or -ENOMEM. Invalid entries are skipped. Release in any case.
  */
 _must_check_ int gprofng_map_read(struct gprofng_map *map, struct profile *profile,
 				  struct gprofng_modules *modules, const struct gprofng_log *log,
@@ -67,7 +65,7 @@ void gprofng_map_release(struct gprofng_map *map);
 
 /*
  * The innermost range that held the address at that time or, since the collector notices the first
- * mappings of a program late, at any time. NULL when there is none.
+ * mappings of a program late, at any time. NULL if not found.
  */
 const struct gprofng_range *gprofng_map_find(const struct gprofng_map *map, uint64_t pc,
 					     uint64_t time_ns);

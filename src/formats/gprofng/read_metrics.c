@@ -1,5 +1,5 @@
 /*
- * What a packet adds to which metrics. A packet of the clock has ticks in one of twelve states of a
+ * The metrics of each kind of packet. A packet of the clock has ticks in one of twelve states of a
  * thread, so that a thread's time is known even while it waits (Solaris; on Linux there is only CPU
  * time). Packets of calls, as malloc() or read(), count 1 and the bytes or the time that they took.
  *
@@ -293,8 +293,8 @@ static void free_address(struct gprofng_metrics *metrics, struct hash_index *liv
 }
 
 /*
- * What is live at the same address already was freed by something that the collector did not see;
- * it stays a leak, as gprofng reports it.
+ * Memory that is live at the same address already was freed by something that the collector did not
+ * see; it stays a leak, as gprofng reports it.
  */
 static int allocate(struct gprofng_metrics *metrics, struct hash_index *live, uint32_t item)
 {

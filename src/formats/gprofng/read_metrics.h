@@ -1,6 +1,4 @@
-/*
- * What the packets of an experiment weigh: from a packet's fields to samples of metrics.
- */
+/* The weights of an experiment's packets: from a packet's fields to samples of metrics. */
 #ifndef FORMATS_GPROFNG_READ_METRICS_H
 #define FORMATS_GPROFNG_READ_METRICS_H
 
@@ -69,7 +67,7 @@ struct gprofng_heap_event {
 	bool is_freed;
 };
 
-/* Of one experiment. Ids of metrics begin as METRIC_NONE; see gprofng_metrics_init(). */
+/* State of one experiment. Ids of metrics are METRIC_NONE at first; see gprofng_metrics_init(). */
 struct gprofng_metrics {
 	struct import *import;
 	const struct gprofng_log *log;
@@ -87,7 +85,7 @@ void gprofng_metrics_release(struct gprofng_metrics *metrics);
 /*
  * Add a packet's weights to its thread and stack; a field that it lacks weighs nothing.
  *
- * file  that it comes from
+ * file  of the packet
  *
  * Returns 0, -ENOMEM, or -EBADMSG or -EOVERFLOW with the reason in the import.
  */
@@ -95,7 +93,7 @@ _must_check_ int gprofng_metrics_add(struct gprofng_metrics *metrics,
 				     const struct gprofng_data_file *file,
 				     const struct gprofng_values *values);
 
-/* At the end of a file: what was allocated and never freed. Returns as gprofng_metrics_add(). */
+/* At the end of a file: add the memory that was never freed. Returns as gprofng_metrics_add(). */
 _must_check_ int gprofng_metrics_add_leaks(struct gprofng_metrics *metrics);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * A packet begins with its size and type, 2 bytes each. Each CPU appends to a block of its own, so
+ * A packet starts with its size and type, 2 bytes each. Each CPU appends to a block of its own, so
  * that collecting needs no lock; a block that was not filled ends in a packet of type EMPTY or
  * CLOSED, which spans the rest.
  */

@@ -23,7 +23,7 @@ struct gprofng_packets {
 	bool is_big_endian;
 };
 
-/* One packet, with its header. */
+/* A packet, with its header. */
 struct gprofng_record {
 	size_t offset; /* in the file */
 	const uint8_t *data;

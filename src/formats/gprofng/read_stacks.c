@@ -10,10 +10,10 @@
  * A "chain" is such a list with its link. It is made into a stack of the profile when a packet
  * names it, rootwards first, and remembers its stack, so that a deep stack costs once.
  *
- * What an address means depends on the time, because libraries are unloaded and JITs write over
- * their code: a chain is made again for packets of another epoch of the map. A program that
- * maps and unmaps all the time would make that quadratic; beyond MAX_WORK_PER_BYTE the first
- * meaning is kept.
+ * The meaning of an address depends on the time, because libraries are unloaded and JITs write over
+ * their code: a chain is made again for packets of another epoch of the map. A program that maps
+ * and unmaps all the time would make that quadratic; beyond MAX_WORK_PER_BYTE the first meaning is
+ * kept.
  *
  * In a Java process a packet leads to two chains, the native one and that of Java methods. The user
  * of a Java program expects the latter.
@@ -32,12 +32,12 @@ enum { STACK_INFO = 1, JAVA_INFO = 2 };
 
 #define INFO_HEADER_BYTES 16 /* of a frame packet, of each of its parts, and of a uid packet */
 
-/* Values that stand in place of an address. */
+/* Special values in place of an address. */
 #define LEAF_CHECK      UINT64_MAX
 #define TRUNCATED       (UINT64_MAX - 1)
 #define UNWIND_FAILED   (UINT64_MAX - 2)
-#define FIRST_32_BIT    0xfffffffdull /* the same values in a process of 32 bits begin here */
-#define MAX_DEPTH       4096          /* twice what a collector walks */
+#define FIRST_32_BIT    0xfffffffdull /* the first of these values in a 32-bit process */
+#define MAX_DEPTH       4096          /* twice the limit of a collector */
 #define JAVA_PAIR_BYTES 16            /* a bytecode index, which is not used, and a method's id */
 
 /* Addresses looked up for each byte of the file; beyond, changes of the map are ignored. */
@@ -54,7 +54,7 @@ void gprofng_stacks_release(struct gprofng_stacks *stacks)
 	array_release(&stacks->path);
 }
 
-/* ---- what the file holds ---- */
+/* ---- contents of the file ---- */
 
 static uint32_t find_chain(const struct gprofng_stacks *stacks, uint64_t uid, bool is_java)
 {
@@ -63,7 +63,7 @@ static uint32_t find_chain(const struct gprofng_stacks *stacks, uint64_t uid, bo
 	return gprofng_chain_table_find(&stacks->chains, &wanted);
 }
 
-/* A chain of what [start, end) of a record holds: addresses and, if it is linked, a uid. */
+/* Add a chain of the bytes [start, end) of a record: addresses and, if it is linked, a uid. */
 static int add_chain(struct gprofng_stacks *stacks, const struct gprofng_record *record,
 		     size_t start, size_t end, struct gprofng_chain chain, bool is_linked)
 {
@@ -222,7 +222,7 @@ static int push_address(struct gprofng_stacks *stacks, uint64_t pc, uint64_t tim
 	return profile_add_stack(stacks->import->profile, *stack, location, stack);
 }
 
-/* A method; number 0 stands for a stack that the JVM did not give. */
+/* Push a method; number 0: the JVM gave no stack. */
 static int push_method(struct gprofng_stacks *stacks, uint64_t id, uint32_t *stack)
 {
 	uint32_t location;
@@ -280,7 +280,7 @@ static bool is_made(const struct gprofng_stacks *stacks, const struct gprofng_ch
 }
 
 /*
- * List the chains from `first` on to the root, or up to one that is made already. What is deeper
+ * List the chains from `first` on to the root, or up to one that is made already. A path deeper
  * than any stack is truncated: the links of a damaged file may go in a circle.
  *
  * ret_is_truncated  whether callers are missing

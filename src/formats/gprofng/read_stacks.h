@@ -1,8 +1,8 @@
 /*
- * The stacks of an experiment: data.frameinfo, and where its addresses lie.
+ * The stacks of an experiment: data.frameinfo, with its addresses resolved.
  *
  * A packet names its stack by a number, a uid. The stack is a list of addresses, leaf first, which
- * may end in the uid of another: what remains, up to the root, is as there. So stacks form a
+ * may end in the uid of another: the rest, up to the root, is the same as there. So stacks form a
  * tree, and each part of it is made once.
  */
 #ifndef FORMATS_GPROFNG_READ_STACKS_H
@@ -22,7 +22,7 @@
 /* A list of addresses, or of Java methods. */
 struct gprofng_chain {
 	uint64_t uid;
-	uint64_t link;   /* uid of what goes on rootward; 0: nothing */
+	uint64_t link;   /* uid of the next part, rootward; 0: none */
 	uint32_t offset; /* of the first element in the file */
 	uint32_t size;   /* in bytes */
 	bool is_java;
@@ -33,7 +33,7 @@ struct gprofng_chain {
 };
 INTERN_TABLE(gprofng_chain_table, struct gprofng_chain, is_java, uid);
 
-/* What a packet's number leads to. */
+/* The chains of a packet's number. */
 struct gprofng_stack {
 	uint64_t uid;
 	uint64_t native; /* uids of chains; 0: none */
@@ -64,8 +64,8 @@ _must_check_ int gprofng_stacks_read(struct gprofng_stacks *stacks,
 void gprofng_stacks_release(struct gprofng_stacks *stacks);
 
 /*
- * The stack of a packet of that time; [unknown] for a uid that is not known. Where a virtual
- * machine runs, the Java stack, as its user sees it. Returns 0 or -ENOMEM.
+ * The stack of a packet of that time; [unknown] for a uid that is not known. If a virtual machine
+ * runs, the Java stack, as its user sees it. Returns 0 or -ENOMEM.
  */
 _must_check_ int gprofng_stacks_find(struct gprofng_stacks *stacks, uint64_t uid, uint64_t time_ns,
 				     uint32_t *ret);

@@ -4,13 +4,13 @@
  * A file is a sequence of chunks. Each can be read by itself, with its own class numbers and
  * constants, so that recordings can be joined with cat:
  *
- *	header       where metadata and the last checkpoint are, start time, ticks per second
+ *	header       offsets of metadata and last checkpoint, start time, ticks per second
  *	event …      size, class, fields
  *	checkpoint   constants: threads, stack traces, methods, symbols; there may be several
  *	event …
  *	metadata     the classes: names, fields, their types and units
  *
- * An event says neither how many fields it has nor how long they are; only the metadata does, so
+ * An event contains neither the number of its fields nor their lengths; only the metadata does, so
  * it is read first (read_schema.c). Fields name threads and stacks by the keys of constants, which
  * are often written after the events that use them, so the checkpoints come next (read_chunk.c).
  * Then the events are walked three times: for the pid, for the first metric, for the samples. Time
@@ -18,14 +18,14 @@
  *
  * Every event that has a stack trace is a sample: one metric counts the events of a class, and
  * one more sums each of its fields that are a duration or an amount of data. They are named by
- * class and field, jdk.ThreadPark and jdk.ThreadPark.duration, and so custom events of
- * applications come along.
+ * class and field, jdk.ThreadPark and jdk.ThreadPark.duration, and so custom events of applications
+ * are included.
  *
  * Two producers use jdk.ExecutionSample, with different meanings of the thread's state: for
  * HotSpot every one is a thread that runs Java; async-profiler's wall-clock mode uses it for
  * threads that wait, too, and gives them another state than STATE_DEFAULT. These are counted by a
  * metric of their own here. Until its version 2.0 it had no such state, and gave all threads that it
- * sampled a state of the other kind; there a setting says whether it was the wall clock.
+ * sampled a state of the other kind; there a setting tells whether it was the wall clock.
  *
  * Source: OpenJDK, jdk.jfr.internal.consumer (ChunkHeader, ChunkParser, MetadataReader);
  * async-profiler, flightRecorder.cpp.
@@ -51,7 +51,7 @@ struct jfr_weight {
 	uint64_t value;
 };
 
-/* How much an event counts, and in which metric. */
+/* The weight of an event and its metric. */
 struct count {
 	uint32_t metric;
 	uint64_t value;
@@ -59,7 +59,7 @@ struct count {
 
 struct jfr_total {
 	uint64_t value;
-	bool is_exceeded; /* what was added beyond the most is left out */
+	bool is_exceeded; /* the excess over the limit was dropped */
 };
 
 struct jfr_reader {
@@ -67,8 +67,11 @@ struct jfr_reader {
 	size_t chunk_offset; /* in the file */
 	struct jfr_chunk chunk;
 	struct jfr_names names;
-	/* By class, the metric that counts its events; by field, the one that sums it. NO_METRIC
-	   until an event needs it. Both last for a chunk: the next one numbers its classes anew. */
+	/*
+	 * The metric that counts the events of a class, by class, and the one that sums a field, by
+	 * field. NO_METRIC until an event needs it. Both last for a chunk: the next one numbers its
+	 * classes anew.
+	 */
 	ARRAY(uint32_t) metrics;
 	ARRAY(uint32_t) sums;
 	uint32_t wall_metric;
@@ -129,8 +132,8 @@ static uint64_t scale(uint64_t value, uint64_t factor)
 }
 
 /*
- * In nanoseconds or bytes. Durations below 0 stand for "unknown" and "forever" (Long.MIN_VALUE, as
- * the timeout of jdk.ThreadPark): they add nothing.
+ * Convert to nanoseconds or bytes. Durations below 0 mean "unknown" and "forever" (Long.MIN_VALUE,
+ * as the timeout of jdk.ThreadPark): they add nothing.
  */
 static uint64_t convert(const struct jfr_reader *reader, enum jfr_unit unit, uint64_t value)
 {
@@ -204,7 +207,7 @@ static bool is_class_named(const struct jfr_reader *reader, const struct jfr_cla
 	return jfr_schema_string_equals(&reader->chunk.schema, class->name, name);
 }
 
-/* An execution sample of async-profiler that is none of a CPU. */
+/* Whether it is an execution sample of async-profiler from the wall clock, not from a CPU. */
 static bool is_of_wall_clock(struct jfr_reader *reader, const struct jfr_event *event)
 {
 	struct jfr_names *names = &reader->names;
@@ -236,7 +239,7 @@ static int count_event(struct jfr_reader *reader, const struct jfr_event *event,
 	return err;
 }
 
-/* Durations count at the time that their event began. */
+/* Durations count at the start of their event. */
 static int add_timestamp(struct jfr_reader *reader, const struct jfr_event *event, uint32_t thread,
 			 uint32_t stack, uint32_t metric, uint64_t weight)
 {
@@ -249,7 +252,7 @@ static int add_timestamp(struct jfr_reader *reader, const struct jfr_event *even
 	return profile_add_timestamp(profile, thread, stack, metric, weight, time_ns);
 }
 
-/* What other files have added to the metrics before. */
+/* Start with the sums that other files have added to the metrics. */
 static int init_totals(struct jfr_reader *reader)
 {
 	const struct profile *profile = reader->import->profile;
@@ -272,7 +275,7 @@ static int init_totals(struct jfr_reader *reader)
  * Sums stay at 2^63 - 1, which all formats hold: a thread that parks for ever is one event with a
  * timeout near that, and must not cost all other events.
  *
- * value  what is to be added; what can be added
+ * value  in: the weight to add; out: the part that fits
  */
 static int limit(struct jfr_reader *reader, const struct jfr_event *event, uint32_t metric,
 		 uint64_t *value)
@@ -385,7 +388,7 @@ static int read_event_head(struct jfr_reader *reader, size_t offset, struct jfr_
 	return 0;
 }
 
-/* What the recorder was asked for: hundreds of events, in which nobody misses a stack. */
+/* Settings of the recorder: hundreds of events, which need no stack. */
 static bool is_about_recording(const struct jfr_reader *reader, const struct jfr_class *class)
 {
 	return is_class_named(reader, class, ACTIVE_SETTING) ||
@@ -425,7 +428,7 @@ static void read_setting(struct jfr_reader *reader, const struct jfr_values *val
 }
 
 /*
- * jdk.JVMInformation holds the pid, jdk.ActiveSetting what was sampled. They may come after the
+ * jdk.JVMInformation holds the pid, jdk.ActiveSetting the sampled events. They may follow the
  * samples that need them.
  */
 static int find_facts(struct jfr_reader *reader, size_t offset, struct jfr_cursor *input,
@@ -451,8 +454,8 @@ static int find_facts(struct jfr_reader *reader, size_t offset, struct jfr_curso
 }
 
 /*
- * Metrics are added as their events come, but the first one of a profile is what is shown when the
- * user asks for none: it shall be the execution samples, even after an allocation or a lock.
+ * Metrics are added in order of their events, but the first one of a profile is shown by default:
+ * it shall be the execution samples, even after an allocation or a lock.
  */
 static int make_first_metric(struct jfr_reader *reader, size_t offset, struct jfr_cursor *input,
 			     uint64_t type)
@@ -531,7 +534,7 @@ static int read_events(struct jfr_reader *reader)
 /*
  * Read the chunk at chunk_offset; release names and chunk in any case.
  *
- * ret_size  of the chunk in bytes; 0: its header does not say where the next one begins
+ * ret_size  of the chunk in bytes; 0: not in its header, so the next chunk cannot be found
  *
  * Returns 0, -ENOMEM, -ENODATA for a chunk that its producer has not finished, or -EBADMSG for a
  * damaged one, with the reason in the import.
@@ -550,7 +553,7 @@ static int read_chunk(struct jfr_reader *reader, size_t *ret_size)
 	return read_events(reader);
 }
 
-/* A damaged or unfinished chunk costs what follows in it, with a warning, but not the others. */
+/* A damaged or unfinished chunk costs the rest of the chunk, with a warning, but not the others. */
 static int forgive(struct jfr_reader *reader, int err)
 {
 	struct import *import = reader->import;
@@ -584,7 +587,7 @@ static int read_chunks(struct jfr_reader *reader)
 			import->advance(import->context, reader->chunk_offset);
 	}
 	if (import->counts.records) {
-		import->error = (struct error){0}; /* what was forgiven is no error */
+		import->error = (struct error){0}; /* forgiven faults are no errors */
 		return 0;
 	}
 	if (import->error.message[0])

@@ -7,14 +7,14 @@
  *	header ──────────────────────────────────────┐
  *	          checkpoint ◄── checkpoint ◄── checkpoint
  *
- * A key may be defined again, as by a recorder that flushes what it has every second: the newest
- * definition counts, so the chain is followed backwards and what is known already is kept.
+ * A key may be defined again, as by a recorder that flushes its data every second: the newest
+ * definition counts, so the chain is followed backwards and known keys are kept.
  *
- * Reading a pool means walking over all its values, as a constant does not say how long it is. Only
+ * Reading a pool means walking over all its values, as a constant does not contain its length. Only
  * key and offset are kept of each: most constants of a large recording are methods and symbols that
  * no sample needs, and the others are decoded when a sample names them (read_names.c).
  *
- * While the JVM runs, the last chunk is unfinished: its header says 0 for size and offsets.
+ * While the JVM runs, the last chunk is unfinished: its header has 0 for size and offsets.
  */
 #include <errno.h>
 #include <string.h>
@@ -63,7 +63,7 @@ static int add_constant(struct jfr_chunk *chunk, uint32_t class, uint64_t key, s
 
 	if (!chunk->schema.classes.items[class].is_pool_used)
 		return 0;
-	/* Checkpoints are read from the last to the first: what is there already is newer. */
+	/* Checkpoints are read from the last to the first: existing constants are newer. */
 	return jfr_constant_table_intern(&chunk->constants, &constant, &ignored);
 }
 
@@ -91,7 +91,7 @@ static int read_pool(struct jfr_chunk *chunk, struct jfr_cursor *input)
 	return 0;
 }
 
-/* ret_delta  to the checkpoint before it, in bytes, negative; 0: there is none */
+/* ret_delta: to the checkpoint before it, in bytes, negative; 0: this is the first */
 static int read_checkpoint(struct jfr_chunk *chunk, size_t offset, int64_t *ret_delta)
 {
 	struct jfr_cursor input = chunk->input;
@@ -188,7 +188,7 @@ static int read_header(struct jfr_chunk *chunk, const uint8_t *data, size_t size
 
 bool jfr_chunk_find_time(const struct jfr_chunk *chunk, uint64_t ticks, uint64_t *ret_ns)
 {
-	/* A long event belongs to the chunk that it ended in, and may have begun before it. */
+	/* A long event belongs to the chunk that it ended in, and may have started before it. */
 	__int128 passed = (int64_t)(ticks - chunk->start_ticks);
 	__int128 time_ns;
 

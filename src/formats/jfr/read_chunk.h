@@ -1,6 +1,4 @@
-/*
- * One chunk of a Java Flight Recorder file: its header, its schema and its constant pools.
- */
+/* A chunk of a Java Flight Recorder file: its header, its schema and its constant pools. */
 #ifndef FORMATS_JFR_READ_CHUNK_H
 #define FORMATS_JFR_READ_CHUNK_H
 
@@ -17,7 +15,7 @@
 
 #define JFR_HEADER_BYTES 68
 
-/* One entry of a constant pool, not decoded. */
+/* An entry of a constant pool, not decoded. */
 struct jfr_constant {
 	uint64_t key;
 	uint32_t class;
@@ -40,10 +38,10 @@ struct jfr_chunk {
 };
 
 /*
- * Read header, metadata and pools of the chunk that the data begins with; it is borrowed.
+ * Read header, metadata and pools of the chunk at the start of the data, which is borrowed.
  *
- * Returns 0, -ENOMEM, -ENODATA (the chunk is unfinished), or -EBADMSG with chunk->fault.
- * Release in any case.
+ * Returns 0, -ENOMEM, -ENODATA (the chunk is unfinished), or -EBADMSG with chunk->fault. Release in
+ * any case.
  */
 _must_check_ int jfr_chunk_init(struct jfr_chunk *chunk, const uint8_t *data, size_t size);
 void jfr_chunk_release(struct jfr_chunk *chunk);
@@ -54,7 +52,7 @@ bool jfr_chunk_find_time(const struct jfr_chunk *chunk, uint64_t ticks, uint64_t
 /* The constant, or NULL. */
 struct jfr_constant *jfr_chunk_find_constant(const struct jfr_chunk *chunk, uint32_t class,
 					     uint64_t key);
-/* Append a string as UTF-8; where only the key of a constant stands there, that one's text. */
+/* Append a string as UTF-8; if only the key of a constant is there, that one's text. */
 void jfr_chunk_read_string(const struct jfr_chunk *chunk, struct jfr_cursor *input,
 			   struct text *text);
 

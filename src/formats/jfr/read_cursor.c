@@ -1,6 +1,6 @@
 /*
- * Integers are compressed when bit 0 of the header's features says so, which is what HotSpot does
- * by default; async-profiler does the same. Lengths and keys then take one to nine bytes.
+ * Integers are compressed if bit 0 of the header's features is set, which is the default of
+ * HotSpot; async-profiler does the same. Lengths and keys then take one to nine bytes.
  */
 #include "formats/jfr/read_cursor.h"
 
@@ -101,7 +101,7 @@ static void read_utf16(struct jfr_cursor *input, uint64_t count, struct text *te
 		utf8_append_code_point(text, UTF8_REPLACEMENT_CODE_POINT);
 }
 
-/* A string may stand in the constant pool: then its key is returned, and nothing is appended. */
+/* A string may be in the constant pool: then its key is returned, and nothing is appended. */
 uint64_t jfr_read_plain_string(struct jfr_cursor *input, struct text *text)
 {
 	uint8_t encoding = jfr_read_byte(input);
@@ -112,7 +112,7 @@ uint64_t jfr_read_plain_string(struct jfr_cursor *input, struct text *text)
 		return 0;
 	if (encoding == STRING_CONSTANT)
 		return jfr_read_long(input);
-	/* Of UTF-8 in bytes, of the others in characters. No character takes less than a byte. */
+	/* In bytes for UTF-8, else in characters. No character takes less than a byte. */
 	length = jfr_read_int(input);
 	if (encoding > STRING_LATIN1 || length > input->size - input->offset) {
 		input->failed = true;
@@ -137,7 +137,7 @@ bool jfr_string_equals(struct jfr_cursor input, const char *text)
 	size_t length = strlen(text);
 	uint8_t encoding = jfr_read_byte(&input);
 
-	/* The text is ASCII, in which all encodings give one unit a character. */
+	/* The text is ASCII: all encodings have one unit a character. */
 	if (encoding < STRING_UTF8 || encoding > STRING_LATIN1 || jfr_read_int(&input) != length)
 		return false;
 	for (size_t i = 0; i < length; i++) {

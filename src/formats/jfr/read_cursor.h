@@ -16,19 +16,19 @@
 /* A cursor over the bytes of a chunk, or over those of one event. */
 struct jfr_cursor {
 	const uint8_t *data; /* of the chunk */
-	size_t size;         /* the end of what may be read */
+	size_t size;         /* the limit of reading */
 	size_t offset;
 	bool is_compressed; /* integers are LEB128, else big-endian */
 	bool failed;
 };
 
-/* What is wrong with a chunk, and where. */
+/* A fault of a chunk, and its place. */
 struct jfr_fault {
 	size_t offset; /* in the chunk */
 	const char *what;
 };
 
-/* Note what is wrong, and return -EBADMSG. */
+/* Note the fault, and return -EBADMSG. */
 int jfr_fail(struct jfr_fault *fault, size_t offset, const char *what);
 
 uint8_t jfr_read_byte(struct jfr_cursor *input);
@@ -45,8 +45,8 @@ static inline uint64_t jfr_read_long(struct jfr_cursor *input)
 	return jfr_read_integer(input, 8);
 }
 /*
- * Skip a string or, where text is not NULL, append it as UTF-8. Returns the key of a string that is
- * a constant, of which nothing is appended; else 0.
+ * Skip a string or, if text is not NULL, append it as UTF-8. If the string is a constant, returns
+ * its key and appends nothing; else returns 0.
  */
 uint64_t jfr_read_plain_string(struct jfr_cursor *input, struct text *text);
 /* Whether the string at the cursor is this text, which is ASCII. The caller's cursor stays. */

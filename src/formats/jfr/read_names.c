@@ -5,12 +5,12 @@
  *	                     frame {method, lineNumber, type}
  *	                       method → Method {type → Class {name → Symbol}, name → Symbol}
  *
- * A constant is decoded when the first event names it, and keeps what it became (`made`).
+ * A constant is decoded when the first event names it, and keeps the result (`made`).
  *
  * A frame is named by class and method with a dot between them. async-profiler records native and
  * kernel functions as well: their class is the mapped file and their method the symbol.
  *
- * A stack that is deeper than the recorder's limit (64 frames, unless stackdepth says more) lacks
+ * A stack that is deeper than the recorder's limit (64 frames, unless stackdepth is larger) lacks
  * its outermost frames. It gets a root [truncated], as it would otherwise look like a thread that
  * starts in the middle of the program.
  */
@@ -33,7 +33,7 @@ void jfr_names_release(struct jfr_names *names)
 	*names = (struct jfr_names){0};
 }
 
-/* Read the constant of a role's key; false when there is none. */
+/* Read the constant of a role's key; false if not found. */
 static bool read_constant(struct jfr_names *names, const struct jfr_values *values,
 			  enum jfr_role role, struct jfr_values *ret,
 			  struct jfr_constant **ret_constant)
@@ -230,9 +230,9 @@ static int find_method(struct jfr_names *names, const struct jfr_values *frame, 
 }
 
 /*
- * The kind of code by the frame's type: "Interpreted", "JIT compiled", "Inlined", "Native", and with
- * async-profiler "C++", "Kernel" and "C1 compiled". Returns whether class and method are those of a
- * native function; HotSpot's "Native" is a Java method, of which the code is native.
+ * The kind of code by the frame's type: "Interpreted", "JIT compiled", "Inlined", "Native", and
+ * with async-profiler "C++", "Kernel" and "C1 compiled". Returns whether class and method are those
+ * of a native function; HotSpot's "Native" is a Java method with native code.
  */
 static bool set_kind(struct jfr_names *names, const struct jfr_values *values, struct frame *frame)
 {
@@ -313,7 +313,7 @@ static int read_frames(struct jfr_names *names, const struct jfr_values *trace)
 	return 0;
 }
 
-/* A frame for what is not known. */
+/* Add a frame for unknown callers. */
 static int add_outermost(struct jfr_names *names, const char *name, uint32_t *stack)
 {
 	struct profile *profile = names->import->profile;
@@ -381,7 +381,7 @@ bool jfr_names_is_text(struct jfr_names *names, const struct jfr_values *values,
 	return names->text.length && string_equals(names->text.data, text);
 }
 
-/* Whether the chunk has a constant of the class in which the string of this role is this text. */
+/* Whether the chunk has a constant of the class whose string of this role is this text. */
 static bool has_constant(struct jfr_names *names, const char *class, enum jfr_role role,
 			 const char *text)
 {

@@ -16,8 +16,8 @@
 #include "formats/jfr/read_value.h"
 
 /*
- * A frame as a stack trace has it: frames are no constants, but stand in full in every trace, so
- * the same one comes many times.
+ * A frame as a stack trace has it: frames are no constants, but each trace contains them in full,
+ * so the same one occurs many times.
  */
 struct jfr_frame {
 	uint64_t method; /* key of jdk.types.Method */

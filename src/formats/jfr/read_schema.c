@@ -1,6 +1,6 @@
 /*
- * The metadata of a chunk: a table of strings, and a tree of elements like that of an XML file, in
- * which every name and value is the number of a string:
+ * The metadata of a chunk: a table of strings, and a tree of elements like that of an XML file,
+ * where every name and value is the number of a string:
  *
  *	root
  *	  metadata
@@ -43,7 +43,10 @@ bool jfr_schema_string_equals(const struct jfr_schema *schema, uint32_t string, 
 	return jfr_string_equals(input, text);
 }
 
-/* By name alone: no two classes that we read use one of these names with different meanings. */
+/*
+ * Decided by name alone: no two classes that we read use one of these names with different
+ * meanings.
+ */
 static uint32_t parse_role(const struct jfr_schema *schema, uint32_t name)
 {
 	static const struct {
@@ -95,7 +98,7 @@ static uint64_t parse_number(const struct jfr_schema *schema, uint32_t string)
 	return number;
 }
 
-/* An annotation of a field; what its class is, is known when all are read. */
+/* An annotation of a field; its class is known when all are read. */
 struct annotation {
 	uint32_t field;
 	uint64_t class_id;
@@ -122,7 +125,7 @@ struct attributes {
 	bool is_array;
 };
 
-/* What an element does not have stays 0 or JFR_NONE; keys that are not known are left out. */
+/* Attributes that an element lacks stay 0 or JFR_NONE; unknown keys are skipped. */
 static void read_attributes(struct metadata *metadata, struct attributes *ret)
 {
 	struct jfr_schema *schema = metadata->schema;
@@ -195,7 +198,7 @@ static int add_class(struct jfr_schema *schema, const struct attributes *attribu
 	return jfr_class_table_add(&schema->classes, &class, &ignored);
 }
 
-/* Fields lie behind those of the class before: a class has a range of them. */
+/* Fields are behind those of the class before: a class has a range of them. */
 static int add_field(struct jfr_schema *schema, const struct attributes *attributes)
 {
 	struct jfr_class *class = &schema->classes.items[schema->classes.length - 1];
@@ -279,8 +282,8 @@ static enum jfr_unit parse_unit(const struct jfr_schema *schema, uint32_t value)
 
 /*
  * Count the values of a class with those of the structs in it. A hostile file can nest structs so
- * that a few bytes of metadata make billions of values, none of which takes a byte in an event:
- * such a class is marked, and reading it fails.
+ * that a few bytes of metadata make billions of values, without a byte in an event: such a class is
+ * marked, and reading it fails.
  */
 static void measure_class(struct jfr_schema *schema, uint32_t id, int depth)
 {
@@ -332,7 +335,7 @@ static int resolve(struct metadata *metadata)
 	return 0;
 }
 
-/* Only where each begins is kept: most are compared with one name and never needed again. */
+/* Only the start of each is kept: most are compared with one name and never needed again. */
 static int read_strings(struct metadata *metadata)
 {
 	uint64_t count = jfr_read_int(&metadata->input);

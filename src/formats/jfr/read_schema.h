@@ -43,7 +43,7 @@ enum jfr_role {
 
 enum jfr_kind { JFR_STRUCT, JFR_INTEGER, JFR_REAL, JFR_TEXT };
 
-/* What a field counts, if it is a weight. */
+/* The unit of a field, if it is a weight. */
 enum jfr_unit {
 	JFR_NO_UNIT,
 	JFR_BYTES,

@@ -1,9 +1,9 @@
 /*
- * Values lie in an event one after the other, without tags or lengths: what cannot be read cannot
- * be stepped over, and neither can what follows. So every field is read by its class, also those
- * that nobody wants.
+ * Values are in an event one after the other, without tags or lengths: after an unreadable value
+ * the rest cannot be read either. So every field is read by its class, also those that nobody
+ * needs.
  *
- * A value that is not a number is given as its offset in the chunk, for whoever wants to read it.
+ * A value that is not a number is given as its offset in the chunk, for the caller to read.
  */
 #include "formats/jfr/read_value.h"
 
@@ -13,7 +13,7 @@
 static void skip_fields(const struct jfr_schema *schema, struct jfr_cursor *input, uint32_t class,
 			int depth);
 
-/* One value that is not an array and not a key. */
+/* Read a value that is neither an array nor a key. */
 static uint64_t read_single(const struct jfr_schema *schema, struct jfr_cursor *input,
 			    uint32_t class, int depth)
 {

@@ -9,7 +9,7 @@
 #include "formats/jfr/read_cursor.h"
 #include "formats/jfr/read_schema.h"
 
-/* What a struct's fields with a role hold: a number or key, or the offset of a longer value. */
+/* The fields of a struct that have a role: a number or key, or the offset of a longer value. */
 struct jfr_values {
 	uint64_t numbers[NUM_JFR_ROLES];
 	uint32_t classes[NUM_JFR_ROLES]; /* JFR_NONE: the struct has no such field */
