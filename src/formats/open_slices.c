@@ -13,8 +13,8 @@ void open_slices_release(struct open_slices *open)
 }
 
 /*
- * Ends never grow from the outermost slice to the innermost one, and what is in a slice with an end
- * has one: whatever has ended is innermost.
+ * Ends never grow from the outermost slice to the innermost one, and all slices inside one with an
+ * end have ends: the slice that has ended is the innermost.
  */
 bool open_slices_leave(struct open_slices *open, uint64_t time_ns)
 {
@@ -88,7 +88,10 @@ struct stack_region open_slices_get_region(uint32_t number)
 	};
 }
 
-/* A hostile trace may be deeper than the region is large: what is too deep stays at its begin. */
+/*
+ * A hostile trace may be deeper than the region is large: deeper slices stay at the region's
+ * `begin`.
+ */
 uint64_t open_slices_get_pointer(const struct open_slices *open, const struct stack_region *region)
 {
 	uint64_t below = (uint64_t)open->items.length * POINTER_STEP;

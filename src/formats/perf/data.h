@@ -1,14 +1,14 @@
 /*
- * perf.data, the file that `perf record` writes: what the parts of its reader share.
+ * perf.data, the file that `perf record` writes: the interface between the parts of its reader.
  *
- *	read_data.c             records; the importer itself
- *	read_data_meta.c        header, attributes and features, in a file or in a pipe's records
- *	read_data_attr.c        what was measured, and which event a record belongs to
- *	read_data_sample.c      parses one sample
- *	read_data_queue.c       sorts records by time
- *	read_data_compressed.c  compressed records; not in the viewer
- *	read_data_tasks.c       processes, their mappings, and threads
- *	read_data_stack.c       a sample's addresses as a stack of the profile
+ * 	read_data.c             records; the importer itself
+ * 	read_data_meta.c        header, attributes and features, in a file or in a pipe's records
+ * 	read_data_attr.c        the events, and the event of a record
+ * 	read_data_sample.c      parses a sample
+ * 	read_data_queue.c       sorts records by time
+ * 	read_data_compressed.c  compressed records; not in the viewer
+ * 	read_data_tasks.c       processes, their mappings, and threads
+ * 	read_data_stack.c       a sample's addresses as a stack of the profile
  *
  * Source: Linux include/uapi/linux/perf_event.h and
  * tools/perf/Documentation/perf.data-file-format.txt.
@@ -56,7 +56,7 @@ enum perf_type {
 #define PERF_MISC_MMAP_DATA (1u << 13)
 #define PERF_MISC_COMM_EXEC (1u << 13)
 #define PERF_MISC_BUILD_ID  (1u << 14) /* PERF_MMAP2: build ID in place of the inode */
-#define PERF_MISC_ID_SIZE   (1u << 15) /* PERF_BUILD_ID: it says how long it is */
+#define PERF_MISC_ID_SIZE   (1u << 15) /* PERF_BUILD_ID: it has a size */
 
 enum perf_cpu_mode {
 	PERF_CPU_KERNEL = 1,
@@ -156,13 +156,13 @@ struct perf_queued {
 	uint64_t time_ns;
 	uint64_t position;
 	const uint8_t *record;    /* with its header */
-	struct perf_chunk *chunk; /* NULL: it lies in the file */
+	struct perf_chunk *chunk; /* NULL: it is in the file */
 };
 
 struct perf_queue {
 	ARRAY(struct perf_queued) items;
 	uint64_t latest_ns;
-	uint64_t limit_ns;  /* of the last round: no earlier record will come */
+	uint64_t limit_ns;  /* of the last round: no earlier record will follow */
 	size_t chunk_bytes; /* kept for queued records */
 };
 
@@ -189,7 +189,7 @@ _must_check_ int perf_decompressor_new(struct perf_decompressor **ret);
 void perf_decompressor_free(struct perf_decompressor *decompressor);
 /*
  * Decompress the next part of the stream, appended to the chunk: whole records and perhaps the
- * beginning of one. Returns 0, -EBADMSG (damaged), -EFBIG (over max_bytes) or -ENOMEM.
+ * start of one. Returns 0, -EBADMSG (damaged), -EFBIG (over max_bytes) or -ENOMEM.
  */
 _must_check_ int perf_decompressor_add(struct perf_decompressor *decompressor,
 				       struct bytes compressed, size_t max_bytes,
@@ -287,7 +287,9 @@ struct perf_section {
 /* The bytes of a section; fewer if the file is truncated. */
 struct bytes perf_section_slice(const struct import *import, struct perf_section section);
 
-/* Take the next record; the bytes begin at file offset `position`. False: truncated or malformed. */
+/*
+ * Take the next record; the bytes start at file offset `position`. False: truncated or malformed.
+ */
 bool perf_record_take(struct bytes *bytes, uint64_t position, struct perf_record *ret);
 /* Skip the data that follows some records (AUX, tracing data) and is not part of their size. */
 void perf_record_skip_data(const struct perf_record *record, struct bytes *bytes);
@@ -302,8 +304,8 @@ _must_check_ int perf_meta_read_records(struct perf_meta *meta, struct perf_sect
 
 /*
  * Add the metrics of all events that have samples, in the order of the command line of perf record.
- * Otherwise they would come in the order of their first samples, and the first metric of a profile
- * is what is shown by default. Samples in compressed records are not found. Returns 0 or -ENOMEM.
+ * Otherwise they would be in the order of their first samples, and the first metric of a profile is
+ * shown by default. Samples in compressed records are not found. Returns 0 or -ENOMEM.
  */
 _must_check_ int perf_meta_order_metrics(struct perf_meta *meta, struct perf_section area);
 

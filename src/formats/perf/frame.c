@@ -6,10 +6,10 @@
  * None of the three ends where it seems to: symbols have blanks and brackets in them, files too,
  * and any part may be missing, by the fields that perf was asked to print. The line is therefore
  * taken apart from both ends: the pc off its front, the file and then the offset off its end, and
- * what is left is the symbol. A recording has few different lines, so that what a line without its
- * pc and offset gave is looked up by its text.
+ * the rest is the symbol. A recording has few different lines, so the result of a line without its
+ * pc and offset is looked up by its text.
  *
- * The rules are those of stackcollapse-perf.pl. A symbol `a->b` is an outer function and what was
+ * The rules are those of stackcollapse-perf.pl. A symbol `a->b` is an outer function and one
  * inlined into it (perf-map-agent writes them so for Java); argument lists are stripped, except
  * (anonymous namespace) and Go's receivers `.(*T).`; quotes go; [unknown] becomes the file's name.
  * A frame is the kernel's when its file is in square brackets or is a vmlinux. Unlike there,
@@ -78,10 +78,10 @@ static struct slice strip_offset(struct slice symbol)
 }
 
 /*
- * The file is what the line ends in: " (FILE)". It may have blanks and brackets itself, and a
- * deleted one is printed as "(FILE (deleted))": it begins at the bracket that the last one closes.
- * Where none does, as brackets of a file need not be pairs, the last one that follows a blank.
- * A bracket that follows no blank is one of the symbol: "operator()".
+ * The line ends in the file: " (FILE)". It may have blanks and brackets itself, and a deleted one
+ * is printed as "(FILE (deleted))": it starts at the bracket that the last one closes. If none
+ * does, as brackets of a file need not be pairs, it starts at the last one that follows a blank. A
+ * bracket that follows no blank belongs to the symbol: "operator()".
  */
 static bool split_file(struct slice *symbol, struct slice *ret_file)
 {
@@ -211,10 +211,10 @@ static bool is_go_method(struct slice name)
 	return open && memmem(open + 2, (size_t)(name.start + name.length - open) - 2, ").", 2);
 }
 
-/* The length of what the text begins with, if that is an operator's name; 0. */
+/* The length of the operator's name at the start of the text, or 0. */
 static size_t get_operator_length(struct slice text)
 {
-	/* Of those that have brackets, the longer ones first. */
+	/* Among operators with brackets, the longer ones are first. */
 	static const char *const operators[] = {
 		"()", "<=>", "<<=", "<<", "<=", "<", ">>=", ">>", ">=", ">", "->*", "->",
 	};
@@ -230,7 +230,7 @@ static size_t get_operator_length(struct slice text)
 	return strlen(word);
 }
 
-/* The length of the "(…)" that the text begins with; 0 when it is not closed. */
+/* The length of the "(…)" at the start of the text; 0 if it is not closed. */
 static size_t get_group_length(struct slice text)
 {
 	int depth = 0;
@@ -251,9 +251,9 @@ static bool has_member(struct slice rest)
 }
 
 /*
- * From the bracket on that no other one holds: those of "function<int (int)>" are no arguments.
- * Where the others are no pairs, as in the names of regular expressions, from the first one on. In
- * Go a bracket may be a receiver: such a name has no arguments.
+ * Strips from the first bracket that is not inside another one: those of "function<int (int)>" are
+ * no arguments. If the others are no pairs, as in the names of regular expressions, strips from the
+ * first one on. In Go a bracket may be a receiver: such a name has no arguments.
  */
 static struct slice strip_arguments(struct slice name)
 {
@@ -405,7 +405,7 @@ static int add_levels(struct perf_frames *frames, const struct frame_line *line,
 	return 0;
 }
 
-/* What the locations depend on, which leaves out the pc and the offset. */
+/* The locations depend on this key, without the pc and the offset. */
 static int make_key(struct perf_frames *frames, const struct frame_line *line, bool is_java)
 {
 	text_truncate(&frames->key, 0);

@@ -1,18 +1,18 @@
 /*
  * perf.data, in its three forms:
  *
- *	file    header (magic, where what is), attributes, records, features
+ *	file    header (magic, offsets), attributes, records, features
  *	pipe    magic, and then records only, among them the attributes and the features
  *	folder  such a file, `data`, and with `--threads` a file `data.N` with the records of each
  *	        thread of perf
  *
  * A feature is a section of its own at the end of a file; its header has a bit for each. Records
- * carry what the kernel said (samples and side band) and what perf adds to it. What the kernel said
- * is put into order of time (read_data_queue.c), the rest is taken as it comes: a mapping must be
- * known before the sample that needs it, and forgotten after the exec that ends it.
+ * are the kernel's (samples and side band) and perf's own. The kernel's are put into order of time
+ * (read_data_queue.c), the rest is taken in order of the file: a mapping must be known before the
+ * sample that needs it, and forgotten after the exec that ends it.
  *
  *	attributes, features  →  read_data_meta.c, read_data_attr.c
- *	records               →  queue  →  apply()  →  tasks: who runs what, mapped where
+ *	records               →  queue  →  apply()  →  tasks: threads, programs, mappings
  *	                                            →  samples: parsed, made a stack, added
  *
  * Compressed records hold other records; these join the queue by way of a chunk (decompress). Files of
@@ -42,7 +42,7 @@
 #define MAX_QUEUED       (1u << 19)
 #define MAX_QUEUED_BYTES (16u << 20) /* of decompressed records among them */
 
-/* What compressed records may decompress to: any real profile, no bomb. */
+/* Limit of the output of compressed records: enough for any real profile, but not for a bomb. */
 #define DECOMPRESS_FREE_BYTES (64u << 20)
 #define DECOMPRESS_RATIO      100
 #define MAX_CHUNK_BYTES       (16u << 20) /* of one compressed record */
@@ -51,7 +51,7 @@
 #define STREAM_PREFIX "data."
 #define KERNEL_COPY   "kcore_dir"
 
-/* What a thread of perf has written: records in order of time. */
+/* The file of a thread of perf: records in order of time. */
 struct perf_data_stream {
 	struct bytes bytes;
 	struct perf_record next;
@@ -66,9 +66,9 @@ struct perf_data_reader {
 	struct perf_stacks stacks;
 	struct perf_queue queue;
 	struct perf_decompressor *decompressor; /* NULL: nothing compressed yet */
-	struct bytes leftover;                  /* decompressed: the beginning of a record; ours */
+	struct bytes leftover;                  /* decompressed: the start of a record; ours */
 	uint64_t decompressed_bytes;
-	bool is_over;               /* what follows cannot be read */
+	bool is_over;               /* the rest cannot be read */
 	uint64_t first_ns, last_ns; /* of samples */
 };
 
@@ -79,7 +79,7 @@ static int fail_at(struct perf_data_reader *reader, uint64_t position, const cha
 
 /* ---- records ---- */
 
-/* A sample of a group stands for what each of its events has counted since the last one. */
+/* A sample of a group has the counts of each of its events since the last one. */
 static int add_group(struct perf_data_reader *reader, const struct perf_record *record,
 		     const struct perf_sample *sample, uint32_t thread, uint32_t stack)
 {
@@ -121,7 +121,7 @@ static int add_sample(struct perf_data_reader *reader, const struct perf_record 
 					"a sample of an event that the file does not describe");
 	if (!perf_sample_parse(attr, record->body, &sample))
 		return reader_skip_byte(import, record->position, "a malformed sample");
-	/* Registers of another machine say nothing to import->walk(). */
+	/* import->walk() cannot use registers of another machine. */
 	sample.has_stack &= !reader->meta.is_foreign;
 	time_ns = perf_attr_get_time(attr, record);
 	if (time_ns && (!reader->first_ns || time_ns < reader->first_ns))
@@ -199,7 +199,7 @@ static int deliver(void *context, const struct perf_queued *item)
 	return apply(context, &record);
 }
 
-/* Nothing that lies before the oldest record in the queue is needed any more. */
+/* Bytes before the oldest record in the queue are not needed any more. */
 static void advance(struct perf_data_reader *reader, uint64_t position)
 {
 	struct import *import = reader->import;
@@ -236,7 +236,10 @@ static int queue_record(struct perf_data_reader *reader, const struct perf_recor
 	};
 	int err;
 
-	/* Records that perf synthesizes of what ran before it began: no time, and they come first. */
+	/*
+	 * Records that perf synthesizes for tasks that ran before it started: no time, and they are
+	 * first.
+	 */
 	if (!item.time_ns)
 		return apply(reader, record);
 	err = perf_queue_add(queue, &item);
@@ -251,9 +254,9 @@ static int queue_record(struct perf_data_reader *reader, const struct perf_recor
 static int decompress(struct perf_data_reader *reader, const struct perf_record *record);
 
 /*
- * All whole records. -ENODATA: the one at bytes->offset is not whole.
+ * Read all whole records. -ENODATA: the one at bytes->offset is not whole.
  *
- * chunk  where the bytes lie; NULL: in the file, from `position` on
+ * chunk  that contains the bytes; NULL: in the file, from `position` on
  */
 static int read_records(struct perf_data_reader *reader, struct bytes *bytes, uint64_t position,
 			struct perf_chunk *chunk)
@@ -309,12 +312,12 @@ static void drop_leftover(struct perf_data_reader *reader)
 {
 	uint8_t *data;
 
-	memcpy(&data, &reader->leftover.data, sizeof(data)); /* ours, whatever the type says */
+	memcpy(&data, &reader->leftover.data, sizeof(data)); /* ours, despite its const type */
 	free(data);
 	reader->leftover = (struct bytes){0};
 }
 
-/* The decompressed bytes, behind what the last ones had left over. */
+/* The decompressed bytes, behind the leftover of the previous ones. */
 static int fill_chunk(struct perf_data_reader *reader, struct bytes compressed,
 		      struct perf_chunk *chunk)
 {
@@ -339,7 +342,7 @@ static int read_chunk(struct perf_data_reader *reader, uint64_t position, struct
 	struct bytes bytes = bytes_of(chunk->data, chunk->size);
 	int err = read_records(reader, &bytes, position, chunk);
 
-	/* The rest of the last record comes with the next bytes. */
+	/* The rest of the last record is in the next bytes. */
 	if (err == -ENODATA)
 		err = keep_leftover(reader, chunk, bytes.offset);
 	if (err)
@@ -479,7 +482,7 @@ static int open_streams(struct perf_data_reader *reader)
 
 /* ---- the file ---- */
 
-/* What is before a damage counts. */
+/* Records before a damage count. */
 static int read_area(struct perf_data_reader *reader, struct perf_section area, bool is_truncated)
 {
 	struct import *import = reader->import;
@@ -524,7 +527,7 @@ static int read_body(struct perf_data_reader *reader)
 	}
 	if (err)
 		return err;
-	/* perf writes the size of the records when it ends: if it was killed, there is none. */
+	/* perf writes the size of the records at its end: if it was killed, the size is missing. */
 	is_truncated =
 		!area.size || area.size > import->size || area.offset > import->size - area.size;
 	if (!area.size)
@@ -532,7 +535,7 @@ static int read_body(struct perf_data_reader *reader)
 	return read_area(reader, area, is_truncated);
 }
 
-/* Returns 0, or what the importer returns. */
+/* Returns 0, or the error of the importer. */
 static int finish(struct perf_data_reader *reader)
 {
 	struct import *import = reader->import;

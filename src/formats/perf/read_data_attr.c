@@ -1,11 +1,10 @@
 /*
- * Attributes: what was measured, one of each event that perf opened, and which of them a record
- * belongs to.
+ * Attributes, one for each event that perf opened, and the search for the attribute of a record.
  *
- * A record does not name its attribute but has the id of a counter, of which there is one for each
- * event and CPU or thread. Where the id stands depends on the sample_type of the attribute, which
- * is what one wants to know; perf therefore sees to it that all attributes of a file put it at the
- * same place, and the first of them says where. A file with one attribute needs no ids.
+ * A record does not name its attribute but has the id of a counter. There is one counter for each
+ * event and CPU or thread. The place of the id depends on the sample_type of the attribute, which
+ * is not known yet. perf therefore ensures that all attributes of a file put it at the same place,
+ * which the first of them defines. A file with one attribute needs no ids.
  */
 #include <errno.h>
 
@@ -13,7 +12,7 @@
 #include "formats/perf/data.h"
 #include "formats/perf/read_data_bits.h"
 
-/* Of the first version of struct perf_event_attr. */
+/* Size of the first version of struct perf_event_attr. */
 #define ATTR_MIN_BYTES 64
 
 #define FLAG_FREQUENCY (1ull << 10)
@@ -95,9 +94,7 @@ static size_t count_bits(uint64_t bits)
 	return (size_t)__builtin_popcountll(bits);
 }
 
-/*
- * Where in a sample its id is, in bytes: what comes before has 8 bytes each. SIZE_MAX: nowhere.
- */
+/* Offset of a sample's id, in bytes: the parts before it have 8 bytes each. SIZE_MAX: no id. */
 static size_t find_id_offset(uint64_t sample_type)
 {
 	uint64_t before = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR;
@@ -145,7 +142,7 @@ struct perf_attr *perf_attrs_find_record(const struct perf_attrs *attrs,
 	if (!is_sample)
 		offset = record->body.size - offset;
 	found = perf_attrs_find(attrs, read_at(record->body, offset));
-	/* Records that perf synthesizes of what ran before it began have no id. */
+	/* Records that perf synthesizes for tasks that ran before it started have no id. */
 	return found || is_sample ? found : first;
 }
 
@@ -168,7 +165,7 @@ uint64_t perf_attr_get_time(const struct perf_attr *attr, const struct perf_reco
 	return time_ns == UINT64_MAX ? 0 : time_ns;
 }
 
-/* What perf calls an event when the file does not. Source: perf_event.h. */
+/* perf's name of an event, if the file has none. Source: perf_event.h. */
 static void print_name(const struct perf_attr *attr, struct text *name)
 {
 	static const char *const hardware[] = {

@@ -1,6 +1,6 @@
 /*
  * The bits of sample_type and read_format. A sample has its parts in the order of these bits, but
- * for three of them: IDENTIFIER comes first, STREAM_ID right after ID, and READ after PERIOD.
+ * for three of them: IDENTIFIER is first, STREAM_ID right after ID, and READ after PERIOD.
  *
  * Source: Linux include/uapi/linux/perf_event.h, PERF_RECORD_SAMPLE.
  */

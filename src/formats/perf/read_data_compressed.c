@@ -1,8 +1,8 @@
 /*
- * `perf record -z` compresses what it writes as one zstd stream, flushed at the end of each record
- * that has a chunk of it. A chunk therefore decompresses to all that was put into it, but needs the
- * chunks before it, and the records inside need not begin and end with it. The decompressor and its
- * window live as long as the file is read.
+ * `perf record -z` compresses its output as one zstd stream, flushed at the end of each record that
+ * has a chunk of it. A chunk therefore decompresses to its whole input, but needs the chunks before
+ * it, and the records inside need not start and end with it. The decompressor and its window live
+ * as long as the file is read.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 
 #include "formats/perf/data.h"
 
-/* What a stream may ask us to remember of it, as a power of 2: enough for levels up to 20 of 22. */
+/* Limit on a stream's window, as a power of 2: enough for levels up to 20 of 22. */
 #define MAX_WINDOW_LOG 25
 #define STEP_BYTES     65536 /* free space for each call */
 
@@ -82,7 +82,7 @@ int perf_decompressor_add(struct perf_decompressor *decompressor, struct bytes c
 	size_t capacity = chunk->size;
 	bool is_full = false;
 
-	/* As long as the output is full there may be more of what was put in before. */
+	/* As long as the output is full, earlier input may have more output. */
 	while (in.pos < in.size || is_full) {
 		ZSTD_outBuffer out;
 		size_t result;

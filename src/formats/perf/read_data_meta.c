@@ -1,6 +1,6 @@
 /*
- * What perf says about the recording: events, build IDs, the machine. In a file it stands in
- * sections around the records, in a pipe it comes as records.
+ * perf's description of the recording: events, build IDs, the machine. In a file it is in sections
+ * around the records, in a pipe in records.
  */
 #include <errno.h>
 
@@ -22,7 +22,7 @@ static int fail_at(struct perf_meta *meta, uint64_t position, const char *reason
 	return import_fail_byte(meta->import, position, "%s", reason);
 }
 
-/* Cut to what the file has: a recording that was interrupted has sections beyond its end. */
+/* Cut to the size of the file: an interrupted recording has sections beyond its end. */
 struct bytes perf_section_slice(const struct import *import, struct perf_section section)
 {
 	size_t size = import->size;

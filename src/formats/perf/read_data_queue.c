@@ -1,16 +1,16 @@
 /*
- * Records into order of time.
+ * Sorts records by time.
  *
- * Every CPU has a ring buffer of its own, whose records are in order, and perf copies out what is
- * in them CPU by CPU. After each round over all CPUs it writes PERF_FINISHED_ROUND: whatever comes
- * later is younger than what the round before had, because that was in the buffers when this round
- * began. So a record waits for two rounds at most.
+ * Every CPU has a ring buffer of its own, whose records are in order, and perf copies out their
+ * contents CPU by CPU. After each round over all CPUs it writes PERF_FINISHED_ROUND: all later
+ * records are younger than those of the round before, because those were in the buffers when this
+ * round started. So a record waits for two rounds at most.
  *
  *	round 1: cpu0 {1 5} cpu1 {2 9}      finished: nothing may go yet
  *	round 2: cpu0 {6 12} cpu1 {10 11}   finished: all up to 9, the latest of round 1
  *
- * What is queued is sorted when a round ends. A record that comes out of compressed data refers to
- * the chunk that it lies in, which is freed with the last such record.
+ * The queue is sorted when a round ends. A record from compressed data refers to its chunk, which
+ * is freed with the last such record.
  */
 #include <errno.h>
 #include <stdlib.h>

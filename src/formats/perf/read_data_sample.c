@@ -1,8 +1,7 @@
 /*
- * One sample taken apart. It has no tags: the bits of sample_type say which parts there are, their
- * order is fixed (read_data_bits.h), and the length of some stands in the part itself. What is of
- * no use is skipped to get to what follows it; parts that are not known here come after all that
- * is read.
+ * Parses a sample. It has no tags: the bits of sample_type define its parts, their order is fixed
+ * (read_data_bits.h), and some parts contain their own length. Unused parts are skipped to get to
+ * the next ones; parts that are not known here follow all that are read.
  */
 #include <string.h>
 
@@ -77,7 +76,7 @@ static void read_registers(struct bytes *body, uint64_t mask, struct wire_regist
 #undef GET_REGISTER
 }
 
-/* Of the space set aside for the stack, only dynamic_size bytes were filled. */
+/* Only dynamic_size bytes of the space for the stack were filled. */
 static void read_stack(struct bytes *body, struct import_stack *stack)
 {
 	uint64_t size = bytes_u64(body);

@@ -1,14 +1,14 @@
 /*
  * A sample of perf.data as a stack of the profile.
  *
- * The kernel walked what it could: its own stack, and the user stack by frame pointers. That is the
- * chain, addresses with marks between them that say whose code follows. With `--call-graph dwarf`
- * the chain ends where user code begins, and beside it are the user's registers and a copy of the
- * top of the user stack, which import->walk() turns into addresses. Levels are collected innermost
- * first, each with the kind of its code, and then become locations from the outermost in.
+ * The kernel walked its own stack, and the user stack by frame pointers. The result is the chain,
+ * addresses with marks between them for the kind of the code that follows. With `--call-graph
+ * dwarf` the chain ends where user code starts, and beside it are the user's registers and a copy
+ * of the top of the user stack, which import->walk() turns into addresses. Frames are collected
+ * innermost first, each with the kind of its code, and then become locations from the outermost in.
  *
  * Addresses are return addresses, but for the innermost of each kind, where the CPU was or where
- * the kernel was entered; a return address is made 1 less, so that it lies in the call.
+ * the kernel was entered; a return address is made 1 less, so that it is inside the call.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,11 +18,11 @@
 /* Levels of a walk; the recorder keeps as many. */
 #define MAX_WALKED 512
 
-/* Marks in a chain of addresses: what follows is of another kind. Source: perf_event.h. */
+/* Marks in a chain of addresses: the code that follows is of another kind. Source: perf_event.h. */
 #define CONTEXT_HYPERVISOR    ((uint64_t)-32)
 #define CONTEXT_KERNEL        ((uint64_t)-128)
 #define CONTEXT_USER          ((uint64_t)-512)
-#define CONTEXT_USER_DEFERRED ((uint64_t)-640) /* the user part comes in a record of its own */
+#define CONTEXT_USER_DEFERRED ((uint64_t)-640) /* the user part is in a record of its own */
 #define CONTEXT_GUEST         ((uint64_t)-2048)
 #define CONTEXT_GUEST_KERNEL  ((uint64_t)-2176)
 #define CONTEXT_GUEST_USER    ((uint64_t)-2560)

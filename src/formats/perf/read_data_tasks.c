@@ -4,11 +4,11 @@
  * A task is a thread of the kernel, by tid; an image is the program that a process runs, by pid. An
  * exec gives a process a new image under the same number: its mappings go, and the profile's
  * process is left behind with the samples that it has; the next sample makes another. A fork copies
- * the mappings of the parent; an image without living tasks needs none any more, which is what
- * bounds the memory on a machine that forks all day.
+ * the mappings of the parent; an image without living tasks needs none any more, which bounds the
+ * memory on a machine that forks all day.
  *
- * Modules are files by path and build ID. The build ID comes with the mapping, where the kernel
- * reported it (5.12 and later, with --buildid-mmap), or from the list at the end of the file.
+ * Modules are files by path and build ID. The build ID is in the record of the mapping, if the
+ * kernel reported it (5.12 and later, with --buildid-mmap), or in the list at the end of the file.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -52,7 +52,7 @@ static uint32_t find_listed(const struct perf_tasks *tasks, uint32_t path)
 	return perf_build_ids_find(&tasks->build_ids, &(struct perf_module){.path = path});
 }
 
-/* A build ID of zeros stands for none. */
+/* A build ID of zeros means no build ID. */
 static void set_build_id(uint8_t *id, uint8_t *id_size, const void *from, size_t size)
 {
 	if (size > BUILD_ID_MAX_BYTES || bytes_are_zero(from, size))
@@ -350,7 +350,7 @@ int perf_tasks_find(struct perf_tasks *tasks, uint32_t pid, uint32_t tid, uint32
 
 /* ---- mappings ---- */
 
-/* Index of the first mapping that ends after the address; their number when there is none. */
+/* Index of the first mapping that ends after the address; the number of mappings if not found. */
 static size_t find_ending_after(const struct perf_image *image, uint64_t address)
 {
 	return array_count_front(&image->mappings, mapping, mapping->end <= address);
@@ -378,8 +378,8 @@ static struct import_mapping slice(const struct import_mapping *mapping, uint64_
 }
 
 /*
- * Insert a mapping. What it overlaps is not mapped any more, for nobody reports what is unmapped:
- * the first and the last of these may keep a part before and behind it.
+ * Insert a mapping. Mappings that it overlaps are gone, for unmapping is never reported: the first
+ * and the last of these may keep a part before and behind it.
  *
  *	before  |--a--|  |--b--|  |--c--|
  *	new          |---------------|
@@ -395,7 +395,7 @@ static int map(struct perf_tasks *tasks, struct perf_image *image,
 	size_t num_chunks = 0;
 	struct import_mapping *items;
 
-	/* Left out without a word: what it would have shown is code that nobody knows. */
+	/* Skipped silently: its code would just be unknown. */
 	if (length + 2 > MAX_MAPPINGS || tasks->num_mappings + 2 > tasks->max_mappings)
 		return 0;
 	if (array_reserve(&image->mappings, length + 2))
@@ -428,8 +428,8 @@ static bool is_memory(const char *path)
 }
 
 /*
- * A mapping of the kernel itself. Of a kernel module it does not matter: kallsyms knows it. The
- * first mapping of the kernel has its text's address as its file offset.
+ * A mapping of the kernel itself. Mappings of kernel modules do not matter: kallsyms knows them.
+ * The first mapping of the kernel has its text's address as its file offset.
  */
 static void note_kernel(struct perf_tasks *tasks, const char *path, uint64_t text,
 			const struct perf_module *module)

@@ -11,18 +11,18 @@
  *
  * Unlike there, the last sample needs no blank line after it.
  *
- * What a line is cannot be seen from the line alone. Names of threads may have blanks, brackets and
- * numbers in them, and `-F` selects which fields are printed. A line after a header is a frame if it
- * looks like one and not like a header even more (looks_like_frame); any other line must be
- * a header. The anchor of a header is its time, because a colon follows it. The ids and the CPU are
+ * The kind of a line cannot be seen from the line alone. Names of threads may have blanks, brackets
+ * and numbers in them, and `-F` selects which fields are printed. A line after a header is a frame
+ * if it looks like one and not like a header even more (looks_like_frame); any other line must be a
+ * header. The anchor of a header is its time, because a colon follows it. The ids and the CPU are
  * read from there to the left, and the rest is the name (parse_timed_header). Without a time, the
  * ids are looked for word by word (parse_untimed_header).
  *
  * perf also prints messages between the samples, such as errors of its decoders. Such lines are
  * skipped with one warning.
  *
- * Lines repeat: what a stack line says, but for the address, is the key to its locations, and the
- * beginning of a header the key to its thread. Input that has been read is released as it goes.
+ * Lines repeat: a stack line without its address is the key to its locations, and the start of a
+ * header the key to its thread. Input that has been read is released as it goes.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -174,7 +174,9 @@ static bool parse_time(struct slice word, uint64_t *ret_ns)
 	return true;
 }
 
-/* What follows the ids: [003] flags 75695.008865: 250000 cycles:u: and text that is the event's. */
+/*
+ * Parse the text after the ids: [003] flags 75695.008865: 250000 cycles:u: and text of the event.
+ */
 static bool parse_event(struct slice rest, struct header *header)
 {
 	int others = 0;
@@ -223,7 +225,7 @@ static bool is_number(struct slice word)
 	return word.length && count_digits(word) == word.length;
 }
 
-/* What precedes the time, from the right: flags, [003], ids; the rest is the comm. */
+/* Parse the text before the time, from the right: flags, [003], ids; the rest is the comm. */
 static bool parse_owner(struct slice before, struct header *ret)
 {
 	const char *start;
@@ -276,7 +278,9 @@ static bool has_pc(struct slice text)
 	return perf_frame_has_pc(text.start, text.length);
 }
 
-/* What follows the time: a period, the event and its text, or a frame; any may be missing. */
+/*
+ * Parse the text after the time: a period, the event and its text, or a frame; any may be missing.
+ */
 static bool parse_measure(struct slice after, struct header *ret)
 {
 	struct slice behind = after;
@@ -318,7 +322,7 @@ static bool parse_timed_header(struct slice line, struct header *ret)
 	return false;
 }
 
-/* A line without an event: what follows the ids is the CPU, a frame, or nothing. */
+/* A line without an event: the ids are followed by the CPU, a frame, or nothing. */
 static bool is_bare(struct slice rest)
 {
 	struct slice after = rest;
@@ -344,7 +348,7 @@ static bool is_in_period_column(const char *ids_end, struct slice number)
  * A name may hold blanks and numbers. Without a time, two numbers before the event are ids and a
  * period, if the second one is in perf's column for periods or the ids are "812/815"; else the
  * first one belongs to the name. Without an event, the ids are the first number that a CPU, a frame
- * or nothing follows. A blank follows them even where nothing else is printed.
+ * or nothing follows. A blank follows them even if nothing else is printed.
  */
 static bool parse_untimed_header(struct slice line, struct header *ret)
 {
@@ -416,8 +420,8 @@ static bool looks_like_frame(struct slice line)
 /* ---- threads and metrics ---- */
 
 /*
- * The number of a text: *ret points at it, until the next call; *ret_is_new says that the text has
- * none yet and the caller gives it one.
+ * The number of a text: *ret points at it, until the next call; *ret_is_new: the text has none yet
+ * and the caller gives it one.
  */
 static int numbers_find(struct numbers *numbers, struct slice text, uint32_t **ret,
 			bool *ret_is_new)
@@ -487,7 +491,7 @@ static int find_thread(struct perf_script_reader *reader, const struct header *h
 	if (err)
 		return err;
 	if (is_new) {
-		/* Ids too large for a thread are none. */
+		/* Ids too large for a thread count as 0. */
 		if (!parse_u64(header->pid.start, header->pid.length, &pid) || pid > UINT32_MAX)
 			pid = 0;
 		if (!parse_u64(header->tid.start, header->tid.length, &tid) || tid > UINT32_MAX)
@@ -594,7 +598,7 @@ static int add_frame(struct perf_script_reader *reader, struct slice line, bool 
 		return 0;
 	if (err || !levels.count)
 		return err;
-	/* Frames of their own lines: the text of the header's line was none. */
+	/* Frames have lines of their own: the text of the header's line was not a frame. */
 	if (reader->has_header_frame)
 		reader->stack.length = 0;
 	reader->has_header_frame = false;
@@ -624,7 +628,7 @@ static bool is_side_band(struct perf_script_reader *reader, struct slice line)
 	return true;
 }
 
-/* Without call chains a sample is one line, and its frame stands after the event. */
+/* Without call chains a sample is one line, and its frame follows the event. */
 static int read_frame_of_header(struct perf_script_reader *reader, struct slice rest)
 {
 	bool is_frame;
@@ -638,7 +642,7 @@ static int read_frame_of_header(struct perf_script_reader *reader, struct slice 
 	return err;
 }
 
-/* Where other headers have a time, a line without one is a message, unless a frame follows. */
+/* If other headers have a time, a line without one is a message, unless a frame follows. */
 static bool may_lack_time(const struct perf_script_reader *reader)
 {
 	struct lines lines = reader->lines;
