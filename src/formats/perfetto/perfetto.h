@@ -1,6 +1,6 @@
 /*
- * Perfetto traces: what their struct format is made of. perfetto_decompress() is zlib and zstd here, formats/inflate.h in the page
- * (src/formats/without_libraries/perfetto_decompress.c).
+ * Perfetto traces: the parts of their struct format. perfetto_decompress() is zlib and zstd here,
+ * formats/inflate.h in the page (src/formats/without_libraries/perfetto_decompress.c).
  */
 #ifndef FORMATS_PERFETTO_PERFETTO_H
 #define FORMATS_PERFETTO_PERFETTO_H

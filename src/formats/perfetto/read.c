@@ -1,24 +1,24 @@
 /*
- * Reading Perfetto traces, our own and those of other tools: samples, slices, counters, and which
- * threads they belong to.
+ * Reading Perfetto traces, our own and those of other tools: samples, slices, counters, and the
+ * threads that they belong to.
  *
  * A trace is a protobuf message of nothing but packets. It is read twice:
  *
- *	descriptors   processes, threads, tracks, symbols: they may come after their first use
+ *	descriptors   processes, threads, tracks, symbols: they may follow their first use
  *	events        everything else, in the order of the file
  *
- * Packets come in sequences, one for each writer, which the file interleaves. Within a sequence,
+ * Packets form sequences, one for each writer, which the file interleaves. Within a sequence,
  * names, frames and stacks are interned: emitted in full once, referred to by number ("iid") from
  * then on, until a packet clears the sequence's state. Numbers, the default clock and the clocks
  * with small ids mean something within their sequence only (read/sequences.c, read/interned.c).
  *
  * Samples and counter values go into the profile and the timeline at once. Slices must be sorted
- * first and are kept until the end, when read/zones.c makes zones of them; heap profiles are
+ * first and are kept until the end, when read/zones.c turns them into zones; heap profiles are
  * kept, too, because the last dump of a stack replaces those before it.
  *
  * Fields that we do not know are skipped, as in all of protobuf. So are packets that need state
- * which their sequence has lost. A truncated trace is read up to where it ends. Compressed packets
- * hold packets, but no compressed ones. All that is kept is bounded by the size of the trace
+ * which their sequence has lost. A truncated trace is read up to its end. Compressed packets hold
+ * packets, but no compressed ones. All that is kept is bounded by the size of the trace
  * (perfetto_has_room()), because a small file may claim a lot.
  *
  * Source: google/perfetto v55.3, protos/perfetto/trace.
@@ -37,10 +37,12 @@
 #include "formats/perfetto/read/zones.h"
 #include "formats/reader.h"
 
-/* What compressed packets may expand to, in all: as for compressed files. */
+/* Limit of the output of all compressed packets: as for compressed files. */
 #define DECOMPRESS_FREE_BYTES (64u << 20)
 #define DECOMPRESS_RATIO      50
-/* What one packet may, beside twice the trace's size: that much is in memory at once. */
+/*
+ * Limit of the output of one packet, beside twice the trace's size: that much is in memory at once.
+ */
 #define DECOMPRESS_AT_ONCE_BYTES (32u << 20)
 
 #define ADVANCE_BYTES     (1u << 20)
@@ -74,7 +76,7 @@ enum packet_field {
 	PACKET_GROUPED = 1000, /* ours */
 };
 
-/* What other tools write, and this reader does not read. */
+/* Data that other tools write and this reader does not read. */
 static const struct {
 	uint32_t kind;
 	const char *name;
@@ -102,7 +104,7 @@ struct raw_packet {
 	bool has_timestamp;
 	bool has_clock;
 	bool is_after_loss;
-	uint32_t kind;        /* field of the oneof; 0: none that we know */
+	uint32_t kind;        /* field of the oneof; 0: no known kind */
 	uint32_t unread_kind; /* then; 0: it has no data */
 	struct bytes data;
 	struct bytes interned;
@@ -111,7 +113,7 @@ struct raw_packet {
 
 struct perfetto_reader {
 	struct perfetto_trace trace;
-	uint64_t num_stateless; /* packets whose sequence had lost what they refer to */
+	uint64_t num_stateless; /* packets whose sequence had lost the referenced state */
 	uint64_t
 		num_unread[ARRAY_LENGTH(unread_kinds) + 1]; /* packets; the last is of all others */
 	struct perfetto_clocks clocks;
@@ -131,13 +133,13 @@ struct rounds {
 	enum perfetto_round round;
 	uint64_t num_packets;
 	uint64_t num_decompressible; /* bytes that may still be decompressed */
-	size_t emitted;              /* bytes that were said to be done with */
+	size_t emitted;              /* bytes reported as consumed */
 	struct text decompressed;
 };
 
 /* ---- fields ------------------------------------------------------------------------------- */
 
-/* What says something of the trace or of the packet, and nothing of what happened. */
+/* Fields that describe the trace or the packet, and contain no events. */
 static bool is_about_trace(uint32_t field)
 {
 	switch (field) {
@@ -155,7 +157,7 @@ static bool is_about_trace(uint32_t field)
 	return false;
 }
 
-/* Whether what a packet has stands in a descriptor, too, as in our own traces. */
+/* Whether a descriptor has the contents of a packet, too, as in our own traces. */
 static bool is_described(struct bytes message)
 {
 	struct protobuf_field field;
@@ -272,8 +274,8 @@ static uint64_t find_time(struct perfetto_reader *reader, const struct raw_packe
 /* ---- packets ------------------------------------------------------------------------------ */
 
 /*
- * The first round. Clocks are not known yet, so that only a time on CLOCK_BOOTTIME says from when on
- * a pid or tid belongs to what is described.
+ * The first round. Clocks are not known yet, so only a time on CLOCK_BOOTTIME tells from when on a
+ * pid or tid belongs to the described process or thread.
  */
 static int read_descriptors(struct perfetto_reader *reader, const struct raw_packet *raw)
 {
@@ -436,7 +438,7 @@ static int read_packet(struct rounds *rounds, struct bytes message, bool is_comp
 	return read_events(rounds->reader, &raw);
 }
 
-/* Warn once that the trace is truncated, in the second round; refuse what holds no packet. */
+/* Warn once that the trace is truncated, in the second round; refuse a file without packets. */
 static int report_truncated(struct rounds *rounds, size_t offset, bool is_compressed)
 {
 	struct import *import = rounds->reader->trace.import;
@@ -505,7 +507,7 @@ static void append_unread(struct text *list, uint64_t count, const char *name)
 			    (unsigned long long)count, name);
 }
 
-/* What a trace that is made of this one will lack. */
+/* Warn about data that a trace made of this one will lack. */
 static void report_unread(struct perfetto_reader *reader)
 {
 	_cleanup_(text_release) struct text list = {0};
@@ -521,7 +523,7 @@ static void report_unread(struct perfetto_reader *reader)
 			    list.data);
 }
 
-/* Warnings for what was left out, and why. */
+/* Warn about skipped data, with the reasons. */
 static void report_losses(struct perfetto_reader *reader)
 {
 	struct import *import = reader->trace.import;
@@ -664,8 +666,8 @@ static bool count_fitting(struct bytes message, unsigned int *num_known)
 
 /*
  * The format has no magic number: nothing but packets, one after the other. A packet has a
- * sequence, is compressed, or is one of those that a trace begins with. The other format that
- * begins with the same byte is an uncompressed pprof profile, whose first message holds two small
+ * sequence, is compressed, or is one of those that a trace starts with. The other format that
+ * starts with the same byte is an uncompressed pprof profile, whose first message holds two small
  * numbers and none of these fields.
  */
 enum detection perfetto_detect(const uint8_t *data, size_t size)

@@ -1,6 +1,6 @@
 /*
- * How our writer calls what became of a thread, and our reader knows it again: instants of these names
- * and category on the thread's own track.
+ * Names of the task events of a thread, for our writer and our reader: instants of these names and
+ * category on the thread's own track.
  */
 #ifndef FORMATS_PERFETTO_TASK_EVENTS_H
 #define FORMATS_PERFETTO_TASK_EVENTS_H

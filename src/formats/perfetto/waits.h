@@ -1,7 +1,7 @@
 /*
- * How our writer calls where threads waited, and our reader knows it again: slices of these names on a track
- * below that of the thread; and who woke them, by instants of a category on the waker's own track, from
- * which a flow leads to the slice of the run queue.
+ * Names of the waits of threads, for our writer and our reader: slices of these names on a track
+ * below that of the thread. Wakers are instants of a category on the waker's own track; a flow
+ * leads from them to the slice of the run queue.
  */
 #ifndef FORMATS_PERFETTO_WAITS_H
 #define FORMATS_PERFETTO_WAITS_H

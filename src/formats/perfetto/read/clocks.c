@@ -1,8 +1,8 @@
 /*
- * Reading Perfetto traces: every sequence may count its time on a clock of its own. Snapshots say
- * what several clocks showed at the same time; from one that holds CLOCK_BOOTTIME, or a clock that
- * is known already, follows the offset of every other clock in it. A clock that is in no snapshot
- * is taken for CLOCK_BOOTTIME.
+ * Reading Perfetto traces: every sequence may count its time on a clock of its own. A snapshot has
+ * the readings of several clocks at the same time. If it contains CLOCK_BOOTTIME, or another known
+ * clock, the offset of every other clock in it follows. A clock that is in no snapshot is taken for
+ * CLOCK_BOOTTIME.
  *
  * A snapshot holds for the packets behind it, until the next one replaces its offsets.
  */
@@ -39,7 +39,7 @@ static struct perfetto_clock *find_clock(struct perfetto_clocks *clocks,
 	return sequence ? FIND_CLOCK(&sequence->clocks, id) : NULL;
 }
 
-/* What one clock showed at the time of a snapshot. */
+/* The reading of one clock at the time of a snapshot. */
 struct perfetto_clock_reading {
 	struct perfetto_clock clock;
 	uint64_t time_ns;
@@ -167,8 +167,8 @@ uint64_t perfetto_clocks_convert(struct perfetto_clocks *clocks, struct perfetto
 		return time;
 	time *= clock->multiplier;
 	/*
-	 * What has passed since the packet before: packets of a sequence must be converted in their
-	 * order, and each once.
+	 * The time since the packet before: packets of a sequence must be converted in their order,
+	 * and each once.
 	 */
 	if (clock->is_incremental)
 		time = clock->last_ns += time;

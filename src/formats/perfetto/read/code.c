@@ -6,10 +6,10 @@
  * put together again (find_group()).
  *
  *	our own traces       the address becomes the location's, so that a trace read and written
- *	                     again stays the same: a file offset, as which older traces have it,
- *	                     and from which the mapping says how far it is
+ *	                     again stays the same: a file offset, as in older traces; newer
+ *	                     ones have the ELF address and the mapping's load bias
  *	named by others      the address is lost: locations of the same names are one
- *	unsymbolized         the ELF address is kept: whoever has the file can symbolize it later
+ *	unsymbolized         the ELF address is kept: symbolization is possible later, with the file
  *
  * Names that `traceconv symbolize` appended to the trace win over those of the producer.
  */
@@ -20,7 +20,7 @@
 
 #include "formats/reader.h"
 
-/* Of a path; more are of no use. */
+/* Limit of the parts of a path; more are of no use. */
 #define MAX_PATH_PARTS 64
 
 /* ---- mappings and frames ------------------------------------------------------------------ */
@@ -147,7 +147,7 @@ static int add_unnamed(struct perfetto_code *code, const struct perfetto_frame *
 				      code->text.length, ret);
 }
 
-/* A frame as it stands in the trace: numbers that name other things. */
+/* A frame as in the trace: numbers that refer to other items. */
 struct frame_fields {
 	uint64_t iid;
 	uint64_t function;
@@ -204,7 +204,7 @@ static void read_frame_fields(struct bytes message, struct frame_fields *fields,
 	}
 }
 
-/* A producer that found no symbol may say so by an empty name. */
+/* An empty name may mean that the producer found no symbol. */
 static bool has_no_name(const struct perfetto_code *code, uint32_t function)
 {
 	return function == PERFETTO_NONE ||
@@ -347,7 +347,7 @@ static const struct perfetto_frame *get_frame(const struct perfetto_code *code,
 }
 
 /*
- * How many frames from this level on are of one address: a function and what was inlined into it.
+ * The number of frames from this level on with the same address: a function and its inlined calls.
  * The same frame again is a call of its own.
  */
 static size_t find_group(const struct perfetto_code *code, const struct perfetto_interned *interned,
@@ -371,7 +371,7 @@ static size_t find_group(const struct perfetto_code *code, const struct perfetto
 	return end - first;
 }
 
-/* Fill code->frames from the appended symbols; -ENOENT where there are none. */
+/* Fill code->frames from the appended symbols; -ENOENT if there are none. */
 static int add_symbol(struct perfetto_code *code, const struct perfetto_interned *interned,
 		      const struct perfetto_frame *frame)
 {

@@ -1,6 +1,4 @@
-/*
- * Mappings, frames and callstacks, as what a profile has.
- */
+/* Mappings, frames and callstacks, as items of the profile. */
 #ifndef FORMATS_PERFETTO_READ_CODE_H
 #define FORMATS_PERFETTO_READ_CODE_H
 
@@ -12,7 +10,7 @@
 #include "formats/perfetto/read/sequences.h"
 #include "formats/perfetto/read/symbols.h"
 
-/* Turns mappings, frames and callstacks into what a profile has. */
+/* Turns mappings, frames and callstacks into items of the profile. */
 struct perfetto_code {
 	struct perfetto_trace *trace;     /* borrowed */
 	struct perfetto_symbols *symbols; /* borrowed */
@@ -29,7 +27,7 @@ _must_check_ int perfetto_code_read_mapping(struct perfetto_code *code,
 _must_check_ int perfetto_code_read_frame(struct perfetto_code *code,
 					  const struct perfetto_sequence *sequence,
 					  struct bytes message);
-/* One that is given in full, outermost frame first: names, files and lines, no addresses. */
+/* Read a full stack, outermost frame first: names, files and lines, no addresses. */
 _must_check_ int perfetto_code_read_named_stack(struct perfetto_code *code, struct bytes message,
 						uint32_t *ret);
 _must_check_ int perfetto_code_read_callstack(struct perfetto_code *code,

@@ -1,12 +1,12 @@
 /*
- * Reading Perfetto traces: track events, by which slices begin and end and counters change.
+ * Reading Perfetto traces: track events, which start and end slices and change counters.
  *
- * Values of counters go into the timeline as they come. The begins and ends of slices are kept, in
- * a list for each track, until all are there: packets need not be in order of time, and an end
- * says only its track, not its slice (read/zones.c).
+ * Values of counters go into the timeline at once. The starts and ends of slices are kept, in a
+ * list for each track, until all are read: packets need not be in order of time, and an end names
+ * only its track, not its slice (read/zones.c).
  *
- * An event is read twice: first its numbers, since its track decides what becomes of it, then, if
- * it is a slice's, its attributes.
+ * An event is read twice: first its numbers, since its track decides how it is used, then, if it is
+ * a slice's, its attributes.
  */
 #include "formats/perfetto/read/events.h"
 
@@ -22,7 +22,7 @@
 #define MAX_ANNOTATION_DEPTH 4
 #define MAX_NAME_BYTES       1024
 
-/* The annotation in which our writer puts the parameters of a zone, which have no prefix. */
+/* The annotation for the parameters of a zone in our traces; they have no prefix. */
 #define PARAMETERS_NAME "Parameters"
 
 /* ---- numbers and names -------------------------------------------------------------------- */
@@ -76,8 +76,8 @@ static uint64_t read_first(const struct protobuf_field *field)
 }
 
 /*
- * LegacyEvent: what Chrome's own format calls a phase, B, E, X (complete: with its duration), I.
- * Those of other threads than the track's, and of asynchronous work, are left as unknown.
+ * LegacyEvent: a phase in Chrome's own format: B, E, X (complete: with its duration), I. Those of
+ * other threads than the track's, and of asynchronous work, are left as unknown.
  */
 static void read_legacy(const struct perfetto_packet *packet, struct bytes message,
 			struct perfetto_track_event *event)
@@ -199,8 +199,8 @@ static int add_attribute(struct perfetto_slices *slices, const struct zone_attri
 }
 
 /*
- * The value of an annotation; *has_value is false when the field is none that we can hold. A
- * pointer is a number like any other here.
+ * The value of an annotation; *has_value is false if we cannot hold a field of that type. A pointer
+ * is a number like any other here.
  */
 static int read_value(struct perfetto_slices *slices, const struct perfetto_packet *packet,
 		      const struct protobuf_field *field, struct zone_attribute *attribute,
@@ -471,7 +471,7 @@ static int read_slice(struct perfetto_slices *slices, const struct perfetto_pack
 			added.end_ns = UINT64_MAX;
 		if (added.end_ns > slices->last_ns)
 			slices->last_ns = added.end_ns;
-		track->is_unsorted = true; /* the outer of two that begin together may come later */
+		track->is_unsorted = true; /* the outer of two that start together may be later */
 	}
 	return add_event(slices, track, &added);
 }
@@ -504,7 +504,7 @@ static int add_value(struct perfetto_slices *slices, const struct perfetto_packe
 	value.track = track->item;
 	/* Unsigned, since a hostile value may overflow. */
 	value.value.i64 = (int64_t)((uint64_t)event->value * (uint64_t)track->multiplier);
-	/* Such a counter's values are changes: they are summed up as they come. */
+	/* Such a counter's values are changes: they are summed up in file order. */
 	if (track->is_incremental) {
 		track->sum = (int64_t)((uint64_t)track->sum + (uint64_t)value.value.i64);
 		value.value.i64 = track->sum;
@@ -580,7 +580,7 @@ static bool find_task_event_kind(const struct perfetto_slices *slices, uint32_t 
 	return false;
 }
 
-/* The values of an annotation of ours, by what they are; it is known by that what they mean. */
+/* The values of our annotations, by type; their meaning follows from it. */
 static void read_task_annotation(const struct perfetto_packet *packet, struct bytes message,
 				 struct task_event *task)
 {
@@ -597,7 +597,7 @@ static void read_task_annotation(const struct perfetto_packet *packet, struct by
 	}
 }
 
-/* Whether an instant is one of ours that says what became of a thread. If so, it is taken. */
+/* Whether an instant is one of our task events. If so, it is taken. */
 static int take_task_event(struct perfetto_slices *slices, const struct perfetto_packet *packet,
 			   struct bytes message, const struct perfetto_track_event *event,
 			   bool *ret_is_one)
@@ -670,7 +670,7 @@ int perfetto_slices_read_event(struct perfetto_slices *slices, const struct perf
 	}
 	if (event.type != EVENT_BEGIN && event.type != EVENT_END && event.type != EVENT_COUNTER) {
 		slices->trace->import->counts
-			.unknown_events++; /* instants, what came with later versions */
+			.unknown_events++; /* instants, events of later versions */
 		return 0;
 	}
 	if (!track || !perfetto_has_room(slices->trace, slices->events.length, 8)) {

@@ -1,6 +1,4 @@
-/*
- * Events of tracks: slices that begin and end, instants, counters.
- */
+/* Events of tracks: starts and ends of slices, instants, counters. */
 #ifndef FORMATS_PERFETTO_READ_EVENTS_H
 #define FORMATS_PERFETTO_READ_EVENTS_H
 

@@ -1,8 +1,8 @@
 /*
- * Reading Perfetto traces: heap profiles, which heapprofd takes. A dump says what each stack has
- * allocated and freed since the beginning, so that the last one holds all.
+ * Reading Perfetto traces: heap profiles, which heapprofd takes. A dump has the memory that each
+ * stack has allocated and freed since the start, so the last one holds all.
  *
- * The metrics are called as Go calls them, whose heap profiles have the same.
+ * The metrics have the names of those in Go's heap profiles.
  */
 #include "formats/perfetto/read/heap.h"
 
@@ -38,12 +38,12 @@ static const struct heap_metric metrics[] = {
 };
 
 #define NUM_METRICS (sizeof(metrics) / sizeof(metrics[0]))
-/* malloc's: metrics of other heaps begin with the heap's name. */
+/* malloc's: metrics of other heaps start with the heap's name. */
 #define USUAL_HEAP "libc.malloc"
-/* Of one trace. */
+/* In one trace. */
 #define MAX_HEAPS 16
 
-/* Never negative: what was allocated before the recording may be freed in it. */
+/* Never negative: memory from before the recording may be freed in it. */
 static uint64_t get_value(const struct heap_metric *metric, const uint64_t *fields)
 {
 	uint64_t freed = metric->freed == HEAP_CALLSTACK ? 0 : fields[metric->freed];
@@ -51,10 +51,7 @@ static uint64_t get_value(const struct heap_metric *metric, const uint64_t *fiel
 	return fields[metric->field] > freed ? fields[metric->field] - freed : 0;
 }
 
-/*
- * A later dump replaces what an earlier one said of the stack, for it counts from the beginning,
- * too.
- */
+/* A later dump replaces the stack's values of an earlier one, for it counts from the start, too. */
 static int read_sample(struct perfetto_heaps *heaps, const struct perfetto_packet *packet,
 		       struct perfetto_heap_stack *key, struct bytes message)
 {
@@ -91,7 +88,7 @@ static int read_sample(struct perfetto_heaps *heaps, const struct perfetto_packe
 	return 0;
 }
 
-/* Of one process and heap. */
+/* Read the dump of one process and heap. */
 static int read_dump(struct perfetto_heaps *heaps, const struct perfetto_packet *packet,
 		     struct bytes message)
 {
@@ -142,7 +139,7 @@ int perfetto_heaps_read(struct perfetto_heaps *heaps, const struct perfetto_pack
 		if (err)
 			return err;
 	}
-	/* A dump may be spread over several packets, all but the last of which say so. */
+	/* A dump may be spread over several packets; all but the last are marked. */
 	heaps->num_dumps += !is_continued;
 	return 0;
 }

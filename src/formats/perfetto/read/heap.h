@@ -10,7 +10,7 @@
 #include "formats/perfetto/read/code.h"
 #include "formats/perfetto/read/samples.h"
 
-/* What a process has allocated at a stack, by the last dump. */
+/* The allocations of a process at a stack, by the last dump. */
 struct perfetto_heap_stack {
 	uint32_t pid;
 	uint32_t heap;  /* string of the profile */
@@ -27,7 +27,7 @@ struct perfetto_heaps {
 	struct perfetto_code *code;       /* borrowed */
 	struct perfetto_threads *threads; /* borrowed */
 	struct perfetto_heap_stacks stacks;
-	uint32_t num_dumps; /* that have begun */
+	uint32_t num_dumps; /* that have started */
 	uint64_t num_truncated;
 	struct text text;
 };

@@ -1,9 +1,9 @@
 /*
- * Reading Perfetto traces: what packets refer to by number.
+ * Reading Perfetto traces: the items that packets refer to by number.
  *
- * A message may name what comes after it in the same packet, so kinds are read one after the
- * other, what refers to nothing first. What a stack consists of goes into the profile at once:
- * nothing but numbers is kept, in the table of read/interned_table.c.
+ * A message may refer to later items of the same packet, so kinds are read one after the other,
+ * those without references first. The parts of a stack go into the profile at once: only numbers
+ * are kept, in the table of read/interned_table.c.
  */
 #include "formats/perfetto/read/interned.h"
 
@@ -11,7 +11,7 @@
 
 /* ---- strings ------------------------------------------------------------------------------ */
 
-/* Our writer says which part of a function's name is the one without parameters. */
+/* Our writer marks the part of a function's name without parameters. */
 static int put_short_name(struct perfetto_code *code, struct perfetto_interned *interned,
 			  uint64_t iid, struct bytes function, uint64_t start, uint64_t length)
 {
@@ -121,7 +121,7 @@ static int read_kind(struct perfetto_code *code, const struct perfetto_sequence 
 	return 0;
 }
 
-/* In which round a field is read; 0: never. */
+/* The round that reads a field; 0: never. */
 static unsigned int find_round(const struct protobuf_field *field)
 {
 	if (field->type != PROTOBUF_BYTES)
@@ -155,7 +155,7 @@ static int prepare(struct perfetto_sequence *sequence)
 	return sequence->interned ? 0 : -ENOMEM;
 }
 
-/* Four times over the message, once for each round: what a number refers to is there, then. */
+/* Four passes over the message, one for each round: referenced items are there, then. */
 int perfetto_read_interned(struct perfetto_code *code, struct perfetto_sequence *sequence,
 			   struct bytes message)
 {
@@ -179,7 +179,7 @@ int perfetto_read_interned(struct perfetto_code *code, struct perfetto_sequence 
 	return 0;
 }
 
-/* By field of ProfilePacket, in the order in which they are read; strings are of any kind. */
+/* Fields of ProfilePacket, in the order of reading; strings are of any kind. */
 static const struct {
 	uint32_t field;
 	enum perfetto_interned_kind kind;

@@ -1,6 +1,4 @@
-/*
- * What a packet interns, put into its sequence.
- */
+/* The interned items of a packet, put into its sequence. */
 #ifndef FORMATS_PERFETTO_READ_INTERNED_H
 #define FORMATS_PERFETTO_READ_INTERNED_H
 
@@ -9,7 +7,7 @@
 
 #include "formats/perfetto/read/code.h"
 
-/* What a packet interns. */
+/* Read the interned items of a packet. */
 _must_check_ int perfetto_read_interned(struct perfetto_code *code,
 					struct perfetto_sequence *sequence, struct bytes message);
 

@@ -1,6 +1,4 @@
-/*
- * Reading Perfetto traces: the numbers of a sequence, and what is known by them.
- */
+/* Reading Perfetto traces: the numbers of a sequence, with their items. */
 #include "formats/perfetto/read/interned_table.h"
 
 #include <errno.h>
@@ -41,7 +39,7 @@ const struct perfetto_source *perfetto_interned_find_source(
 	return source == PERFETTO_NONE ? NULL : &interned->sources.items[source];
 }
 
-/* What is interned a second time under one number replaces what was there. */
+/* An item that is interned a second time under one number replaces the first. */
 int perfetto_interned_put(struct perfetto_interned *interned, enum perfetto_interned_kind kind,
 			  uint64_t iid, uint32_t value)
 {

@@ -1,6 +1,4 @@
-/*
- * What a sequence has interned, and what its packets then refer to by number.
- */
+/* The interned items of a sequence, which its packets then refer to by number. */
 #ifndef FORMATS_PERFETTO_READ_INTERNED_TABLE_H
 #define FORMATS_PERFETTO_READ_INTERNED_TABLE_H
 
@@ -11,7 +9,7 @@
 #include "base/intern.h"
 #include "formats/perfetto/read/trace.h"
 
-/* By field of InternedData. */
+/* Fields of InternedData. */
 enum perfetto_interned_kind {
 	PERFETTO_INTERNED_CATEGORY = 1, /* these are strings of the timeline */
 	PERFETTO_INTERNED_EVENT_NAME = 2,
@@ -46,7 +44,7 @@ INTERN_TABLE(perfetto_entries, struct perfetto_entry, kind, iid);
 struct perfetto_mapping {
 	uint32_t path; /* strings of the profile */
 	uint32_t build_id;
-	uint64_t load_bias; /* what ELF addresses are above file offsets */
+	uint64_t load_bias; /* difference of ELF addresses to file offsets */
 	bool has_load_bias;
 };
 
@@ -59,7 +57,7 @@ struct perfetto_frame {
 	bool is_unsymbolized; /* its address is all that is known: see read/code.c */
 };
 
-/* Of one sequence, until its state is cleared. */
+/* State of one sequence, until it is cleared. */
 struct perfetto_interned {
 	struct perfetto_entries entries;
 	ARRAY(struct perfetto_source) sources;
@@ -72,7 +70,7 @@ void perfetto_interned_free(struct perfetto_interned *interned);
 /* PERFETTO_NONE when the sequence has interned none, or `interned` is NULL. */
 uint32_t perfetto_interned_find(const struct perfetto_interned *interned,
 				enum perfetto_interned_kind kind, uint64_t iid);
-/* NULL when there is none. */
+/* NULL if not found. */
 const struct perfetto_source *perfetto_interned_find_source(
 	const struct perfetto_interned *interned, uint64_t iid);
 

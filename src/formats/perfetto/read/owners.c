@@ -1,8 +1,8 @@
 /*
- * Reading Perfetto traces: which thread or process the slices and values of a track belong to.
+ * Reading Perfetto traces: the thread or process of a track's slices and values.
  *
- * Tracks form trees by parent_uuid, with a process or thread on top of most. What is on a tree
- * without either belongs to pid 0, and its slices to a synthetic thread named after their track.
+ * Tracks form trees by parent_uuid, with a process or thread on top of most. Without either, the
+ * tracks of a tree belong to pid 0, and their slices to a synthetic thread named after the track.
  */
 #include "formats/perfetto/read/owners.h"
 

@@ -1,6 +1,4 @@
-/*
- * Whose the slices of a track are.
- */
+/* The owners of a track's slices. */
 #ifndef FORMATS_PERFETTO_READ_OWNERS_H
 #define FORMATS_PERFETTO_READ_OWNERS_H
 

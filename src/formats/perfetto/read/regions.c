@@ -34,7 +34,7 @@ int perfetto_slices_add_fill(struct perfetto_slices *slices, const struct perfet
 	return timeline_add_fill(slices->trace->timeline, &fill, NULL);
 }
 
-/* Number and size come in two events, in this order. */
+/* Number and size are in two events, in this order. */
 int perfetto_slices_add_in_use(struct perfetto_slices *slices, const struct perfetto_packet *packet,
 			       uint64_t value, const struct perfetto_track *track)
 {

@@ -12,7 +12,7 @@
 /* The region of the timeline that a track of one is for, from its first use on. */
 _must_check_ int perfetto_regions_use(struct perfetto_slices *slices, struct perfetto_track *track);
 
-/* What our own traces have of regions, from their counters. */
+/* Read data of regions in our own traces from their counters. */
 _must_check_ int perfetto_slices_add_fill(struct perfetto_slices *slices,
 					  const struct perfetto_packet *packet, uint64_t bytes,
 					  struct perfetto_track *track);

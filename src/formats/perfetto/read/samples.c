@@ -1,15 +1,15 @@
 /*
  * Reading Perfetto traces: samples with stacks.
  *
- * Our own say what a sample weighs. In a recording that is time, where a profile counts samples and
- * says once how much time each stands for. Elsewhere the same field is mostly a counter that runs
- * on, so that samples of others weigh one each.
+ * Our own contain their weights. In a recording that is time, while a profile counts samples and
+ * has the time of a sample only once. In other traces the same field is mostly a running counter,
+ * so their samples weigh one each.
  */
 #include "formats/perfetto/read/samples.h"
 
 #include <errno.h>
 
-/* Of one trace. */
+/* In one trace. */
 #define MAX_METRICS 256
 
 #define UNWIND_ERROR_NONE 1
@@ -95,7 +95,7 @@ static int add_metric(struct perfetto_samples *samples, const char *name, const 
 	return 0;
 }
 
-/* As recordings name them, all of which have all. */
+/* Names of recordings, each of which has all four. */
 static const char *const wait_names[PERFETTO_MAX_WAIT_METRICS] = {METRIC_BLOCKED, "uninterruptible",
 								  "run-queue", "preempted"};
 
@@ -315,7 +315,7 @@ int perfetto_samples_finish(struct perfetto_samples *samples)
 	return is_recording_of_waits(samples) ? add_sums(samples) : 0;
 }
 
-/* One sample, into the profile, where it may weigh something else, and into the timeline. */
+/* Add a sample to the profile, perhaps with another weight there, and to the timeline. */
 static int add_weighted(struct perfetto_samples *samples, uint32_t metric, uint64_t weight,
 			struct timeline_sample *sample)
 {

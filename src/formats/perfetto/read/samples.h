@@ -17,11 +17,12 @@ struct perfetto_samples {
 	struct perfetto_trace *trace;     /* borrowed */
 	struct perfetto_threads *threads; /* borrowed */
 	uint32_t num_metrics;
-	uint64_t num_stackless;   /* samples whose stack was not interned */
-	struct sampling sampling; /* of our recording: sums, and what its samples have in common */
-	uint64_t first_ns;        /* of the recording's samples */
+	uint64_t num_stackless; /* samples whose stack was not interned */
+	/* of our recording: sums, and the common properties of its samples */
+	struct sampling sampling;
+	uint64_t first_ns; /* of the recording's samples */
 	uint64_t last_ns;
-	/* Of a recording of waits: metrics of the profile that its sums are made of. */
+	/* Metrics of the profile for the sums of a recording of waits. */
 	uint32_t clock_metric; /* if sampling counts any */
 	uint32_t wait_metrics[PERFETTO_MAX_WAIT_METRICS];
 	size_t num_wait_metrics;

@@ -1,10 +1,10 @@
 /*
- * Reading Perfetto traces: which thread ran on which CPU, and who woke it. The kernel's events come in
- * bundles of one CPU, one by one, or switches and wakeups as columns (write/sched.c): all times, all
- * tids, … The first time of a column is absolute, the others are distances.
+ * Reading Perfetto traces: which thread ran on which CPU, and who woke it. The kernel's events are
+ * in bundles of one CPU, one by one, or switches and wakeups as columns (write/sched.c): all times,
+ * all tids, … The first time of a column is absolute, the others are distances.
  *
- * Bundles of several CPUs take turns, so that events are sorted when all are there. A thread is known
- * by its tid alone; what the trace describes of it makes it one of a process.
+ * Bundles of several CPUs take turns, so events are sorted when all are read. A thread is known by
+ * its tid alone; its description in the trace assigns it to a process.
  */
 #include "formats/perfetto/read/sched.h"
 
@@ -71,7 +71,7 @@ static int add_wakeup(struct perfetto_sched *sched, const struct sched_waking *w
 	return add_event(sched, &(struct schedule_event){.is_wakeup = true, .wakeup = *wakeup});
 }
 
-/* Fields of SchedSwitchFtraceEvent: those of the thread that leaves come first. */
+/* Fields of SchedSwitchFtraceEvent: those of the thread that leaves are first. */
 static int read_switch(struct perfetto_sched *sched, struct sched_switch event,
 		       struct bytes message)
 {
@@ -133,7 +133,7 @@ struct kwork_event {
 	uint64_t time_ns;
 	uint32_t cpu;
 	uint32_t tid;                /* of who did it */
-	struct protobuf_field field; /* its number: enum kwork_field; 0: it is none */
+	struct protobuf_field field; /* its number: enum kwork_field; 0: not kernel work */
 };
 
 static int begin_kwork(struct perfetto_sched *sched, const struct kwork_event *event,
@@ -153,7 +153,7 @@ static int begin_kwork(struct perfetto_sched *sched, const struct kwork_event *e
 	return 0;
 }
 
-/* An end without a begin is that of what had begun before the trace. */
+/* An end without a start belongs to work that had started before the trace. */
 static int end_kwork(struct perfetto_sched *sched, const struct kwork_event *event,
 		     const struct perfetto_kwork *wanted, uint32_t number)
 {
@@ -234,7 +234,7 @@ static bool is_kwork(uint32_t field)
 	return false;
 }
 
-/* Fields of FtraceEvent. That a thread was freed follows from what is described of the threads. */
+/* Fields of FtraceEvent. The end of a thread follows from the description of the threads. */
 static int read_event(struct perfetto_sched *sched, const struct perfetto_packet *packet,
 		      uint32_t cpu, struct bytes message)
 {
@@ -419,7 +419,7 @@ int perfetto_sched_read(struct perfetto_sched *sched, const struct perfetto_pack
 	uint32_t cpu = 0;
 	int err = 0;
 
-	/* Only where somebody wants to know what happened when. */
+	/* Only if a timeline is requested. */
 	if (!sched->trace->import->timeline)
 		return 0;
 	while (protobuf_next(&fields, &field))
@@ -460,7 +460,7 @@ static int compare_tids(const void *left, const void *right)
 	return COMPARE(*(const int32_t *)left, *(const int32_t *)right);
 }
 
-/* What the timeline has of other files is sorted with it. */
+/* Items of the timeline from other files are sorted as well. */
 static int take_present(struct perfetto_sched *sched)
 {
 	struct timeline *timeline = sched->trace->timeline;
@@ -510,7 +510,7 @@ static int add_to_timeline(struct perfetto_sched *sched)
 	return 0;
 }
 
-/* What is described of the threads that ran is part of the timeline, even if they have no sample. */
+/* The description of threads that ran is part of the timeline, even if they have no sample. */
 static int use_threads(struct perfetto_sched *sched)
 {
 	_cleanup_free_ int32_t *tids = malloc((sched->events.length + 1) * sizeof(*tids));
@@ -579,7 +579,7 @@ int perfetto_read_system(struct perfetto_trace *trace, struct bytes message)
 	struct protobuf_field field;
 	int err = 0;
 
-	/* Of several files the first says it. */
+	/* The first of several files decides. */
 	if (system.kernel_release != STRING_EMPTY)
 		return 0;
 	while (!err && protobuf_next(&message, &field)) {

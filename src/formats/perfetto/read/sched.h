@@ -12,10 +12,10 @@
 
 struct perfetto_sched_event {
 	struct schedule_event event;
-	size_t order; /* in which it was read, for events of the same time */
+	size_t order; /* of reading, for events of the same time */
 };
 
-/* Of the kernel's own work, the last of a kind on a CPU, or of a thread, that began. */
+/* Kernel work: the last of a kind that started on a CPU, or in a thread. */
 struct perfetto_kwork {
 	uint32_t kind;  /* enum kwork_kind */
 	uint32_t owner; /* the CPU; of an item of a workqueue the thread's tid */

@@ -1,6 +1,4 @@
-/*
- * Reading Perfetto traces: the writers of packets, and what of each is known.
- */
+/* Reading Perfetto traces: the writers of packets and their state. */
 #include "formats/perfetto/read/sequences.h"
 
 struct perfetto_sequence *perfetto_sequences_find(struct perfetto_sequences *sequences, uint32_t id)

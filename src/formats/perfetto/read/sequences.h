@@ -1,6 +1,4 @@
-/*
- * Sequences: each is what one writer has emitted, and has a state of its own.
- */
+/* Sequences: each is the output of one writer, and has a state of its own. */
 #ifndef FORMATS_PERFETTO_READ_SEQUENCES_H
 #define FORMATS_PERFETTO_READ_SEQUENCES_H
 
@@ -17,7 +15,7 @@ struct perfetto_clock {
 	uint64_t last_ns;    /* of an incremental clock */
 };
 
-/* One writer of packets. */
+/* A writer of packets. */
 struct perfetto_sequence {
 	uint32_t id;
 	bool is_valid;          /* its state is complete: nothing was lost since it was cleared */
@@ -62,7 +60,7 @@ static inline uint32_t perfetto_find_string(const struct perfetto_packet *packet
 /* NULL when out of memory, or when there are too many. */
 struct perfetto_sequence *perfetto_sequences_find(struct perfetto_sequences *sequences,
 						  uint32_t id);
-/* What it has interned is no longer valid. */
+/* Its interned items are no longer valid. */
 void perfetto_sequence_clear(struct perfetto_sequence *sequence);
 void perfetto_sequences_release(struct perfetto_sequences *sequences);
 

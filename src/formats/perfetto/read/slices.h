@@ -1,5 +1,6 @@
 /*
- * Slices: as events begin and end them, until all are there (read/events.h), and as what they become (read/zones.h).
+ * Slices: their start and end events, until all are read (read/events.h), and the zones that they
+ * become (read/zones.h).
  */
 #ifndef FORMATS_PERFETTO_READ_SLICES_H
 #define FORMATS_PERFETTO_READ_SLICES_H
@@ -21,7 +22,7 @@ struct perfetto_track_event {
 	uint32_t file;
 	uint32_t line;
 	uint64_t extra_counter;
-	uint64_t duration_ns; /* of a complete event, which has the type of a begin */
+	uint64_t duration_ns; /* of a complete event, whose type is that of a start */
 	uint64_t callstack;   /* iid; 0: none */
 	struct bytes named_stack;
 	bool is_complete;
@@ -31,7 +32,7 @@ struct perfetto_track_event {
 	double floating_value;
 };
 
-/* A slice begins or ends. */
+/* The start or end of a slice. */
 struct perfetto_event {
 	uint64_t time_ns;
 	uint64_t end_ns; /* of a complete slice; else 0 */
@@ -45,9 +46,9 @@ struct perfetto_attribute {
 	struct zone_attribute attribute; /* .next is the place + 1 of the one before */
 };
 
-/* The last instant that was a wakeup; the wait that it ended comes next. */
+/* The last instant that was a wakeup; the wait that it ended is next. */
 struct perfetto_wakeup {
-	uint64_t flow;   /* 0: there was none */
+	uint64_t flow;   /* 0: no wakeup yet */
 	uint32_t thread; /* of the timeline, on whose track it was */
 	uint32_t stack;
 	uint32_t waker_name; /* string of the timeline */
@@ -64,7 +65,7 @@ struct perfetto_slices {
 	struct hash_index locations; /* of the timeline */
 	uint32_t first_zone;         /* of the timeline, that is this trace's */
 	uint64_t last_ns;            /* time of the last event */
-	uint64_t num_skipped;        /* ends without a begin, and what is too much */
+	uint64_t num_skipped;        /* ends without a start, and excess events */
 	uint64_t num_stacks;         /* of slices: a timeline has no place for them */
 	struct perfetto_wakeup wakeup;
 	struct text text;

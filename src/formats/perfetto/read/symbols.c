@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* A function and what was inlined into it, innermost first. */
+/* A function and its inlined calls, innermost first. */
 static int read_line(struct perfetto_symbols *symbols, struct bytes message)
 {
 	struct profile *profile = symbols->trace->import->profile;
@@ -36,7 +36,7 @@ static int read_line(struct perfetto_symbols *symbols, struct bytes message)
 	return 0;
 }
 
-/* Of an address that comes twice, the first names stay. */
+/* If an address occurs twice, the first names stay. */
 static int read_address(struct perfetto_symbols *symbols, uint32_t path, uint32_t build_id,
 			struct bytes message)
 {

@@ -31,7 +31,7 @@ struct perfetto_symbols {
 _must_check_ int perfetto_symbols_read(struct perfetto_symbols *symbols, struct bytes message);
 /*
  * The frames of an address, innermost first; borrowed, as long as nothing is read. They have
- * neither module nor kind. NULL when there are none.
+ * neither module nor kind. NULL if not found.
  */
 const struct frame *perfetto_symbols_find(const struct perfetto_symbols *symbols,
 					  const struct perfetto_mapping *mapping, uint64_t address,

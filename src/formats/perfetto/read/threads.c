@@ -169,7 +169,7 @@ int perfetto_threads_read_thread(struct perfetto_threads *threads, struct bytes 
 
 /* ---- the process tree --------------------------------------------------------------------- */
 
-/* Ours repeat what is in descriptors. */
+/* Ours repeat the contents of descriptors. */
 static int read_tree_process(struct perfetto_threads *threads, struct bytes message,
 			     uint64_t since_ns)
 {
@@ -299,7 +299,7 @@ void perfetto_threads_sort(struct perfetto_threads *threads, uint32_t *process_p
 		low_;                                                      \
 	})
 
-/* ---- what nothing describes --------------------------------------------------------------- */
+/* ---- undescribed processes and threads ---------------------------------------------------- */
 
 static bool find_unknown(const struct perfetto_threads *threads,
 			 const struct perfetto_unknown *wanted, uint32_t *ret)
@@ -315,8 +315,8 @@ static bool find_unknown(const struct perfetto_threads *threads,
 /* ---- processes ---------------------------------------------------------------------------- */
 
 /*
- * What is described of a pid at a time: of several the latest that began before; where the time is
- * before all of them, the first. NULL: nothing.
+ * The description of a pid at a time: the latest that started before; if the time is before all of
+ * them, the first. NULL: none.
  */
 static struct perfetto_process *find_described(const struct perfetto_threads *threads, uint32_t pid,
 					       uint64_t time_ns)
@@ -331,7 +331,7 @@ static struct perfetto_process *find_described(const struct perfetto_threads *th
 	return NULL;
 }
 
-/* Ids from PERFETTO_SYNTHETIC_ID on are those that our writer made up where there were none. */
+/* Our writer made up the ids from PERFETTO_SYNTHETIC_ID on for items without one. */
 static int add_process(struct perfetto_threads *threads, struct perfetto_process *known)
 {
 	struct timeline_process process = {
@@ -489,7 +489,7 @@ static int copy_string(const struct perfetto_threads *threads, uint32_t string, 
 				 profile_get_strings(threads->trace->import->profile), ret);
 }
 
-/* What an interpreter runs. Words that had blanks in them are several here. */
+/* Set the script that an interpreter runs. Words that had blanks in them are several here. */
 static int set_script(struct perfetto_threads *threads, const struct timeline_process *process,
 		      uint32_t id)
 {

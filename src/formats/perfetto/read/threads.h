@@ -29,7 +29,7 @@ struct perfetto_process {
 
 struct perfetto_thread {
 	uint32_t pid;
-	uint32_t grouped_pid; /* of its process, where pid is a group's; 0: it is none */
+	uint32_t grouped_pid; /* of its process, where pid is a group's; 0: not in a group */
 	uint32_t tid;
 	uint32_t name; /* string of the timeline */
 	uint64_t since_ns;
@@ -70,8 +70,8 @@ _must_check_ int perfetto_threads_read_grouped(struct perfetto_threads *threads,
 _must_check_ int perfetto_threads_read_tree(struct perfetto_threads *threads, struct bytes message,
 					    uint64_t since_ns);
 /*
- * By number, then by time. Writes where each is now, by where it was: as many as there are
- * processes and threads.
+ * Sort by number, then by time. Writes the new places, indexed by the old ones: as many as there
+ * are processes and threads.
  */
 void perfetto_threads_sort(struct perfetto_threads *threads, uint32_t *process_places,
 			   uint32_t *thread_positions);

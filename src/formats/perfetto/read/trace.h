@@ -1,9 +1,10 @@
 /*
- * What all parts of the reader of Perfetto traces know: where a trace comes from, and goes to. The parts are stages,
- * in the order that scripts/check-rooms has: each knows those before it, and read.c all.
+ * Data shared by all parts of the reader of Perfetto traces: the source and the target of a trace.
+ * The parts are stages, in the order of scripts/check-rooms: each knows those before it, and read.c
+ * all.
  *
- * Functions return as format.read where nothing else is said. Field numbers are those of google/perfetto v55.3;
- * perfetto.proto has those that stackwide writes.
+ * Functions return as format.read unless stated otherwise. Field numbers are those of
+ * google/perfetto v55.3; perfetto.proto has those that stackwide writes.
  */
 #ifndef FORMATS_PERFETTO_READ_TRACE_H
 #define FORMATS_PERFETTO_READ_TRACE_H
@@ -23,15 +24,15 @@
 #define PERFETTO_NONE     UINT32_MAX
 #define PERFETTO_BOOTTIME 6 /* the clock */
 
-/* What all parts of the reader know. */
+/* Data shared by all parts of the reader. */
 struct perfetto_trace {
 	struct import *import;     /* borrowed */
 	struct timeline *timeline; /* of the import; where it wants none, for the reader alone */
 	size_t offset;             /* in the file, of the packet that is being read */
-	uint64_t num_bytes;        /* of packets, decompressed: bounds what is kept of them */
+	uint64_t num_bytes;        /* of packets, decompressed: bounds the kept data */
 };
 
-/* Whether there may be one more of something of which there are `count`. */
+/* Whether an item may be added to `count` of its kind. */
 static inline bool perfetto_has_room(const struct perfetto_trace *trace, size_t count,
 				     unsigned int bytes_each)
 {

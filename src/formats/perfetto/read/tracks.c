@@ -1,9 +1,9 @@
 /*
  * Reading Perfetto traces: tracks.
  *
- * A descriptor may come after the events on its track, so the first round reads them all. Once
- * they are complete, each track gets a role: our own writer's tracks (see write/tracks.h) are
- * recognized by name and parent, so that regions, fill and zones come back as what they were.
+ * A descriptor may follow the events on its track, so the first round reads them all. Once they are
+ * complete, each track gets a role: our own writer's tracks (see write/tracks.h) are recognized by
+ * name and parent, so that regions, fill and zones are restored.
  */
 #include "formats/perfetto/read/tracks.h"
 
@@ -140,7 +140,7 @@ int perfetto_track_table_read(struct perfetto_track_table *tracks, struct bytes 
 		return perfetto_has_room(tracks->trace, tracks->items.length, 32)
 			       ? perfetto_tracks_by_uuid_add(&tracks->items, &track, &ignored)
 			       : 0;
-	/* What was said first stays; a description that comes later only adds. */
+	/* The first description stays; a later one only adds. */
 	if (!known->parent_uuid)
 		known->parent_uuid = track.parent_uuid;
 	if (known->name == STRING_EMPTY)
@@ -166,8 +166,8 @@ int perfetto_track_table_read(struct perfetto_track_table *tracks, struct bytes 
 /* ---- in order ----------------------------------------------------------------------------- */
 
 /*
- * Recognize the tracks of our own writer, by their names and what they are below. A name alone is
- * not enough, since any program may have a counter called "fill".
+ * Recognize the tracks of our own writer, by their names and parents. A name alone is not enough,
+ * since any program may have a counter called "fill".
  */
 static enum perfetto_role find_role(const struct perfetto_track_table *tracks,
 				    const struct perfetto_track *track)

@@ -1,6 +1,4 @@
-/*
- * Tracks: what they are called, what they are below, and what they are for.
- */
+/* Tracks: their names, parents and purposes. */
 #ifndef FORMATS_PERFETTO_READ_TRACKS_H
 #define FORMATS_PERFETTO_READ_TRACKS_H
 
@@ -9,11 +7,11 @@
 
 #include "formats/perfetto/read/threads.h"
 
-/* What a track is for; the later ones are of our own traces. */
+/* The purpose of a track; the later ones are of our own traces. */
 enum perfetto_role {
 	PERFETTO_TRACK,
 	PERFETTO_COUNTER,
-	PERFETTO_REGION,     /* slices say who is on it */
+	PERFETTO_REGION,     /* its slices are the threads on it */
 	PERFETTO_ZONES,      /* of a region */
 	PERFETTO_FILL,       /* of a region */
 	PERFETTO_NUM_STACKS, /* regions in use */
@@ -59,7 +57,7 @@ struct perfetto_track_table {
 /* Descriptors, in the first round. */
 _must_check_ int perfetto_track_table_read(struct perfetto_track_table *tracks,
 					   struct bytes message, uint64_t since_ns);
-/* What each track is for, once all are described. */
+/* Find the purpose of each track, once all are described. */
 void perfetto_track_table_set_roles(struct perfetto_track_table *tracks);
 /* A track, made if nothing describes it; NULL when out of memory or there are too many. */
 struct perfetto_track *perfetto_track_table_find(struct perfetto_track_table *tracks,

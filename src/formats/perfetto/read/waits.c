@@ -9,12 +9,12 @@
 #include "formats/perfetto/read/owners.h"
 #include "formats/perfetto/waits.h"
 
-/* What our events of waits and wakeups carry; the rest only repeats what is known. */
+/* The contents of our wait and wakeup events; the rest only repeats known data. */
 struct wait_attributes {
 	uint64_t weight;
 	uint64_t flow;
 	uint32_t waker_name; /* string of the timeline */
-	bool is_wakeup;      /* its category says so */
+	bool is_wakeup;      /* by its category */
 };
 
 static void read_annotation(const struct perfetto_slices *slices,
@@ -89,7 +89,7 @@ static struct timeline_wait *get_last(const struct perfetto_slices *slices,
 		       : timeline_get_wait(slices->trace->timeline, track->item);
 }
 
-/* Who ended the wait, if the wakeup before leads to it. */
+/* The waker of the wait, if the wakeup before leads to it. */
 static void set_waker(const struct perfetto_slices *slices, uint64_t flow,
 		      struct timeline_wait *wait)
 {
@@ -141,7 +141,7 @@ static int begin_wait(struct perfetto_slices *slices, const struct perfetto_pack
 	return timeline_add_wait(slices->trace->timeline, &wait, &track->item);
 }
 
-/* Slices of a thread's waits do not nest, and come in order: an end is that of the last one. */
+/* Slices of a thread's waits do not nest, and are in order: an end is that of the last one. */
 int perfetto_slices_read_wait(struct perfetto_slices *slices, const struct perfetto_packet *packet,
 			      struct bytes message, const struct perfetto_track_event *event,
 			      struct perfetto_track *track)

@@ -16,7 +16,7 @@ _must_check_ int perfetto_slices_read_wait(struct perfetto_slices *slices,
 					   const struct perfetto_track_event *event,
 					   struct perfetto_track *track);
 
-/* Whether an instant is one of ours that says who woke a thread. If so, it is taken. */
+/* Whether an instant is one of our wakeups. If so, it is taken. */
 _must_check_ int perfetto_slices_take_wakeup(struct perfetto_slices *slices,
 					     const struct perfetto_packet *packet,
 					     struct bytes message,

@@ -1,8 +1,8 @@
 /*
- * Reading Perfetto traces: zones from the begins and ends of slices, when all are there.
+ * Reading Perfetto traces: zones from the starts and ends of slices, when all are read.
  *
- * A timeline's zones lie on stack regions. Our own traces have a track for each region, and its
- * slices say which thread was on it when a zone began. Every other track with slices gets a
+ * A timeline's zones are on stack regions. Our own traces have a track for each region, whose
+ * slices tell which thread was on it when a zone started. Every other track with slices gets a
  * synthetic region (open_slices.h).
  *
  * An end with no slice open is skipped; slices that are open at the end of the trace end with its
@@ -35,15 +35,15 @@ static int compare_events(const void *left, const void *right, void *context)
 
 	if (events[a].time_ns != events[b].time_ns)
 		return events[a].time_ns < events[b].time_ns ? -1 : 1;
-	/* Of complete events the longer one is around the other. */
+	/* The longer of two complete events is around the other. */
 	if (events[a].end_ns && events[b].end_ns && events[a].end_ns != events[b].end_ns)
 		return events[a].end_ns > events[b].end_ns ? -1 : 1;
 	return a < b ? -1 : a > b;
 }
 
 /*
- * Events with the same timestamp keep the order of the file. Only tracks whose events came out of
- * order: most do not.
+ * Events with the same timestamp keep the order of the file. Sorts only tracks whose events are out
+ * of order: most are not.
  */
 static int sort_events(struct perfetto_finisher *finisher, struct perfetto_track *track)
 {
@@ -133,7 +133,7 @@ static int begin_occupancy(struct perfetto_slices *slices, struct perfetto_track
 	return timeline_add_occupancy(slices->trace->timeline, &occupancy, NULL);
 }
 
-/* Slices of a region's track do not nest: whatever comes next ends the one before. */
+/* Slices of a region's track do not nest: the next one ends the one before. */
 static int finish_occupancies(struct perfetto_finisher *finisher, struct perfetto_track *track)
 {
 	struct perfetto_slices *slices = finisher->slices;
@@ -192,8 +192,8 @@ static int add_attributes(struct perfetto_slices *slices, uint32_t zone, uint32_
 }
 
 /*
- * Who was on the region; *place moves on through its occupancies. Both are in order of time, so
- * that one pass over the occupancies serves all zones.
+ * Find the thread on the region; *place moves on through its occupancies. Both are in order of
+ * time, so one pass over the occupancies serves all zones.
  */
 static bool find_on_region(const struct perfetto_slices *slices,
 			   const struct perfetto_track *region, uint64_t time_ns, uint32_t *place,
@@ -233,7 +233,7 @@ static int begin_zone(struct perfetto_finisher *finisher, const struct perfetto_
 	return open_slices_add_zone(&finisher->open, timeline, &zone);
 }
 
-/* Attributes may come with the end as well as with the begin. */
+/* Attributes may be in the end as well as in the start event. */
 static int finish_slice(struct perfetto_finisher *finisher, const struct perfetto_track *region,
 			const struct perfetto_event *event, uint32_t thread)
 {
@@ -331,7 +331,7 @@ int perfetto_slices_finish(struct perfetto_slices *slices)
 	if (finisher.open.num_unterminated)
 		import_warn(slices->trace->import, "%llu slices were still open at the end",
 			    (unsigned long long)finisher.open.num_unterminated);
-	/* What comes next takes memory, too. */
+	/* The next step takes memory, too. */
 	array_release(&slices->events);
 	array_release(&slices->attributes);
 	return zones_profile_add(slices->trace->import, slices->trace->timeline,

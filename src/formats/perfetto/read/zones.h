@@ -1,6 +1,4 @@
-/*
- * What slices become.
- */
+/* Turns slices into zones. */
 #ifndef FORMATS_PERFETTO_READ_ZONES_H
 #define FORMATS_PERFETTO_READ_ZONES_H
 
