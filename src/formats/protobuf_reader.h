@@ -1,6 +1,6 @@
 /*
  * Foreign protobuf messages, field by field, without copies: nothing is allocated, whatever the
- * bytes say.
+ * bytes are.
  *
  * Source: https://protobuf.dev/programming-guides/encoding/.
  */
@@ -28,8 +28,8 @@ struct protobuf_field {
 };
 
 /*
- * The wire types that a message's fields may have, by number: a set of them, a bit for each. Where there is none, the
- * field is not known.
+ * The wire types that a message's fields may have, by number: a set of them, a bit for each. An
+ * empty set: the field is not known.
  */
 #define PROTOBUF_SET(type) ((uint8_t)(1u << (type)))
 #define PROTOBUF_REPEATED                \
@@ -61,8 +61,10 @@ static inline uint64_t protobuf_read_varint(struct bytes *bytes)
 	return 0;
 }
 
-/* Whether there was a further field. At the end of the message, or where it is broken
-   (bytes->failed), there is none. */
+/*
+ * Whether there was a further field. False at the end of the message, or if it is broken
+ * (bytes->failed).
+ */
 static inline bool protobuf_next(struct bytes *bytes, struct protobuf_field *ret)
 {
 	uint64_t tag;

@@ -52,10 +52,7 @@ int reader_read_objects(struct import *import, struct json *json, const char *ex
 	return err;
 }
 
-/*
- * The process is new each time: inputs that say nothing of their processes are not known to be of
- * the same one.
- */
+/* The process is new each time: inputs without processes are not known to be of the same one. */
 int reader_add_anonymous_thread(struct import *import, uint32_t *ret)
 {
 	struct thread thread = {.source = import->source};

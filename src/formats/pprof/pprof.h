@@ -1,23 +1,25 @@
 /*
- * pprof's profile format: its reader, and what reader and writer agree on.
+ * pprof's profile format: its reader, and the conventions of reader and writer.
  *
- * A profile is a protobuf message (src/formats/pprof/pprof.proto), compressed with gzip. What we
- * know and the format has no field for goes to places that other tools ignore or just print:
+ * A profile is a protobuf message (src/formats/pprof/pprof.proto), compressed with gzip. Data that
+ * the format has no field for goes to places that other tools ignore or just print:
  *
  *  - A function's `name` is its full name, its `system_name` the one of folded text.
- *  - The mapping's file name marks what is not code of a file, by its type (profile/frame_kind.h): the kernel's is
+ *  - The mapping's file name marks code that is not in a file, by its type (profile/frame_kind.h):
+ *    the kernel's is
  *    "[kernel]" or "[kernel:MODULE]", that of JITs "[jit]" or "[jit:MODULE]", Python's "[cpython]" or "[cpython:MODULE]".
  *  - Comments: "stackwide VERSION", the numbers of struct sampling, as "complete_stacks=12", and
  *    the account of the recording (struct tally), as "account.lost.ring_sample=3". Those of several
- *    recordings are added up; the number of CPUs is then left out. Of how many samples the values
- *    of a sample type are: "samples=291 of 2910000000 cpu/nanoseconds", where the second number is
- *    their sum. If it is another, somebody has taken samples out, and the first number is void.
+ *    recordings are added up; the number of CPUs is then left out. The number of samples of a
+ *    sample type's values: "samples=291 of 2910000000 cpu/nanoseconds", where the second number is
+ *    their sum. If it differs, samples have been removed, and the first number is void.
  *
- * Labels of a sample are pid, tid, thread and process; of a wait, as its frames say, state ("blocked") and,
- * in the metric of those who ended them, waker. These two are for pprof's options and are not read.
+ * Labels of a sample are pid, tid, thread and process; of a wait, from its frames, state
+ * ("blocked") and, in the metric of wakers, waker. These two are for pprof's options and are not
+ * read.
  *
- * Addresses are file offsets plus the start of the mapping, which stands for the whole file. The
- * starts are synthetic: all that matters is that mappings do not overlap.
+ * Addresses are file offsets plus the start of the mapping, which covers the whole file. The starts
+ * are synthetic: all that matters is that mappings do not overlap.
  */
 #ifndef FORMATS_PPROF_PPROF_H
 #define FORMATS_PPROF_PPROF_H

@@ -1,10 +1,10 @@
 /*
  * Reading pprof's profile format, of whatever producer.
  *
- * The message is read in place, by fields, in three passes, because what is referred to may come
- * after what refers to it: the first counts strings, mappings, locations and functions; the second
- * notes their offsets (read_index.c); the third reads the samples, and with them the locations that
- * they refer to.
+ * The message is read in place, by fields, in three passes, because referenced items may follow
+ * their references: the first counts strings, mappings, locations and functions; the second notes
+ * their offsets (read_index.c); the third reads the samples, and with them the locations that they
+ * refer to.
  *
  *	sample  →  location ids  →  mapping id, lines  →  function ids  →  string numbers
  *	        →  labels: pid, tid, names of thread and process, for which the format has no field
@@ -23,7 +23,7 @@
 #include "formats/pprof/read.h"
 #include "formats/signed_sums.h"
 
-/* Of the first sample type, where a profile begins; two numbers of at most ten bytes. */
+/* Size of the first sample type, at the start of a profile; two numbers of at most ten bytes. */
 #define MAX_TYPE_BYTES    22
 #define NUM_DETECT_FIELDS 64
 
@@ -31,7 +31,7 @@ enum pprof_sample_field { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2, SAMPLE_LABEL = 
 enum label_field { LABEL_KEY = 1, LABEL_STRING = 2, LABEL_NUMBER = 3 };
 
 /*
- * Who a sample is of, as its labels say; strings by their number in the file. Compared by memcmp():
+ * The owner of a sample, by its labels; strings by their number in the file. Compared by memcmp():
  * five numbers of one size, without padding.
  */
 struct pprof_owner {
@@ -60,7 +60,7 @@ struct samples {
 	uint64_t values[PPROF_MAX_SAMPLE_TYPES];
 	size_t num_values;
 	struct signed_sums signed_sums;
-	/* Labels that say something else than whose a sample is. */
+	/* Labels for other things than a sample's owner. */
 	uint64_t num_others;
 	struct text others; /* the keys of the first of them */
 	uint32_t num_keys;
@@ -124,9 +124,9 @@ static int read_label(struct samples *samples, struct bytes label, size_t offset
 	static const char *const threads[] = {"thread", "thread name", "thread_name", NULL};
 	static const char *const processes[] = {"process", NULL};
 	static const char *const scripts[] = {"script", NULL};
-	/* Ours, of waits: names of frames say it, too. */
+	/* Ours, for waits: names of frames contain them, too. */
 	static const char *const said[] = {"state", "waker", NULL};
-	/* Of `pprof -diff_base`: the sample is of the base, and negative. */
+	/* From `pprof -diff_base`: the sample is of the base, and negative. */
 	static const char *const bases[] = {"pprof::base", NULL};
 	uint64_t values[LABEL_NUMBER + 1] = {0};
 	struct protobuf_field field;
@@ -309,7 +309,7 @@ static int add_values(struct samples *samples, uint32_t thread, uint32_t stack, 
 						     0 - samples->values[i])
 			      : profile_add_sample(import->profile, thread, stack,
 						   samples->reader->metrics[i], samples->values[i]);
-		if (err == -EOVERFLOW) /* which is what is returned, with this reason */
+		if (err == -EOVERFLOW) /* the error is returned, with this reason */
 			(void)import_fail_byte(import, offset,
 					       "a sum of samples overflows 64 bits");
 		if (err)
@@ -370,8 +370,8 @@ static int read_sample(struct samples *samples, struct bytes message, size_t off
 }
 
 /*
- * The third pass. import->advance() is never called: samples refer to what lies anywhere, so that
- * no byte is done with before the end.
+ * The third pass. import->advance() is never called: samples refer to messages anywhere, so all
+ * bytes are needed until the end.
  */
 static int read_samples(struct samples *samples)
 {
@@ -498,9 +498,9 @@ static bool is_field(const struct protobuf_field *field)
 }
 
 /*
- * The format has no magic number. Its fields are looked at until there were many, or they end, or
- * are broken: each must fit, and a message or string besides the sample type must be there, for a
- * number fits by chance. Without a sample type, what is broken is a profile by its name only.
+ * The format has no magic number. Its fields are checked until there were many, or they end, or are
+ * broken: each must fit, and a message or string besides the sample type must be there, for a
+ * number fits by chance. Without a sample type, a broken file is a profile by its name only.
  */
 enum detection pprof_detect(const uint8_t *data, size_t size)
 {

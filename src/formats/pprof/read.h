@@ -1,10 +1,10 @@
 /*
- * What the parts of the reader of pprof's format share: read.c reads samples, read_header.c and
- * read_code.c their parts, read_pruning.c finds frames to drop; read_index.c finds strings by number
- * and read_table.c messages by id.
+ * The interface between the parts of the reader of pprof's format: read.c reads samples,
+ * read_header.c and read_code.c their parts, read_pruning.c finds frames to drop; read_index.c
+ * finds strings by number and read_table.c messages by id.
  *
- * Nothing of the file is copied but what goes into the profile: besides that, the reader needs a
- * few bytes for each message that can be named by another.
+ * Only the contents of the profile are copied from the file: besides that, the reader needs a few
+ * bytes for each message that can be named by another.
  */
 #ifndef FORMATS_PPROF_READ_H
 #define FORMATS_PPROF_READ_H
@@ -21,22 +21,22 @@
 #include "formats/protobuf_reader.h"
 
 /*
- * Messages that others name by id. They have a place: the order in which they come. Ids are mostly
- * 1, 2, 3…, but may be any numbers.
+ * Messages that others name by id. Their place is their order in the file. Ids are mostly 1, 2, 3…,
+ * but may be any numbers.
  */
 struct pprof_table {
 	uint32_t count;
 	uint64_t max_id;
-	uint32_t *offsets;          /* by place: where the field begins */
+	uint32_t *offsets;          /* by place: start of the field */
 	uint32_t *places;           /* by id: place + 1, or 0; NULL when ids are far apart */
 	struct pprof_place *sorted; /* by id; NULL when `places` is there */
 };
 
 /* First all messages are counted, then all are added. Returns false when its id is broken. */
 _must_check_ bool pprof_table_count(struct pprof_table *table, struct bytes message);
-/* Make room for what was counted. 0 or -ENOMEM. */
+/* Make room for the counted messages. 0 or -ENOMEM. */
 _must_check_ int pprof_table_reserve(struct pprof_table *table);
-/* Of several with one id, the first counts. offset  of the field */
+/* The first of several messages with one id counts. offset: of the field. */
 void pprof_table_add(struct pprof_table *table, uint32_t place, struct bytes message,
 		     size_t offset);
 /* Once all are added. */
@@ -45,7 +45,7 @@ void pprof_table_release(struct pprof_table *table);
 /* Whether there is such an id. */
 bool pprof_table_find(const struct pprof_table *table, uint64_t id, uint32_t *ret_place);
 
-/* The file, by what its messages name. */
+/* Index of the file: messages that others name. */
 struct pprof_index {
 	struct import *import; /* borrowed */
 	uint32_t num_strings;
@@ -59,20 +59,21 @@ struct pprof_index {
 _must_check_ int pprof_index_init(struct pprof_index *index, struct import *import);
 void pprof_index_release(struct pprof_index *index);
 
-/* The field that begins there, which was read before. */
+/* The field at the offset, which was read before. */
 struct protobuf_field pprof_index_get_field(const struct pprof_index *index, size_t offset);
 
 /*
- * A string of the file; borrowed from it. what  names it, for the error: "label"
- * Returns 0 or -EBADMSG with the import's error.
+ * A string of the file; borrowed from it. Returns 0 or -EBADMSG with the import's error.
+ *
+ * what  names it, for the error: "label"
  */
 _must_check_ int pprof_index_get_string(const struct pprof_index *index, uint64_t number,
 					const char *what, size_t offset, struct bytes *ret);
 
-/* What a recording of the JVM has, and several that are merged, is some hundreds. */
+/* A recording of the JVM, or several merged ones, have some hundreds. */
 #define PPROF_MAX_SAMPLE_TYPES 1024
 
-/* What a function gives to its frames. */
+/* Properties that a function gives to its frames. */
 struct pprof_names {
 	uint32_t name;
 	uint32_t full_name;
@@ -80,10 +81,10 @@ struct pprof_names {
 	bool is_known;
 };
 
-/* Of a sample type. */
+/* The totals of a sample type. */
 struct pprof_total {
-	uint64_t num_samples; /* that the file says its values are of */
-	uint64_t stated;      /* their sum, as the file says it */
+	uint64_t num_samples; /* number of samples, as the file states it */
+	uint64_t stated;      /* sum of the values, as the file states it */
 	uint64_t read;        /* as it is */
 };
 
@@ -127,7 +128,7 @@ _must_check_ int pprof_reader_read_header(struct pprof_reader *reader);
 _must_check_ int pprof_reader_prepare_code(struct pprof_reader *reader);
 void pprof_reader_release_code(struct pprof_reader *reader);
 
-/* The profile's location for one of the file. offset: of what names it. Returns as format.read. */
+/* The profile's location for one of the file. offset: of the reference. Returns as format.read. */
 _must_check_ int pprof_reader_add_location(struct pprof_reader *reader, uint64_t id, size_t offset,
 					   uint32_t *ret);
 

@@ -1,9 +1,9 @@
 /*
  * Reading pprof's profile format: mappings, locations and functions. See read.c.
  *
- * A location with an address in a file or in the kernel keeps it, so that what is written again can
- * be looked up by other tools. Where an equal address is in the profile already under other names,
- * as when a program was replaced between two captures, the location goes by its names alone.
+ * A location with an address in a file or in the kernel keeps it, so that other tools can look it
+ * up when it is written again. If the profile already has the same address under other names, as
+ * when a program was replaced between two captures, the location is identified by its names alone.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "formats/pprof/read.h"
 #include "formats/reader.h"
 
-/* What has no use for more is refused: a short message could name a long one again and again. */
+/* Larger messages are refused: a short message could name a long one again and again. */
 #define MAX_LINES         4096
 #define MAX_MESSAGE_BYTES 4096
 
@@ -66,7 +66,10 @@ static int add_string(struct pprof_reader *reader, struct bytes string, uint32_t
 				string.size ? (const char *)string.data : "", string.size, ret);
 }
 
-/* The kind whose type a name in brackets begins with, and then one of these characters; FRAME_USER where there is none. */
+/*
+ * The kind whose type is the start of a name in brackets, followed by one of these characters;
+ * FRAME_USER if not found.
+ */
 static enum frame_kind find_type(struct bytes name, const char *next)
 {
 	for (enum frame_kind kind = 0; kind < NUM_FRAME_KINDS; kind++) {
@@ -89,7 +92,7 @@ static struct bytes find_module_name(const struct pprof_source_mapping *mapping)
 	if (kind != FRAME_USER && name.data[name.size - 1] == ']')
 		return slice_bytes(name, strlen("[") + strlen(frame_kinds[kind].type) + strlen(":"),
 				   name.size - 1);
-	if (starts_with(name, "[kernel")) /* perf says [kernel.kallsyms] or [kernel.vmlinux] */
+	if (starts_with(name, "[kernel")) /* perf writes [kernel.kallsyms] or [kernel.vmlinux] */
 		return bytes_of(PPROF_KERNEL, strlen(PPROF_KERNEL));
 	if ((name.size && name.data[0] == '[') ||
 	    path_has_scheme((const char *)name.data, name.size))
@@ -239,7 +242,7 @@ static int add_frame(struct pprof_reader *reader, const struct pprof_code *code,
 	}
 	if (line.failed)
 		return import_fail_byte(reader->import, code->offset, "a broken line");
-	/* The field is signed and of 64 bits; what is no line of a file is unknown. */
+	/* The field is signed and of 64 bits; a number that is no line of a file is unknown. */
 	frame->line = number <= UINT32_MAX ? (uint32_t)number : 0;
 	/* A line without function is a position in a file and nothing more. */
 	if (!function)
@@ -289,8 +292,8 @@ static bool has_file_address(const struct pprof_code *code)
 }
 
 /*
- * Code that nobody has tried to symbolize yet: whoever has the file may. has_functions says that
- * somebody has looked; a path that is not absolute leads to no file.
+ * Code without any attempt at symbolization: it can be symbolized with its file. has_functions
+ * means that it was attempted; a path that is not absolute leads to no file.
  */
 static bool is_to_be_named(const struct pprof_code *code)
 {
@@ -354,7 +357,7 @@ static int read_build_id(struct bytes text, struct module *module)
 	return 0;
 }
 
-/* A build ID that is none of ours is dropped, and the path alone identifies the file. */
+/* A build ID of another kind than Linux has is dropped, and the path alone identifies the file. */
 static int add_module(struct pprof_reader *reader, const struct pprof_source_mapping *mapping,
 		      uint32_t *ret)
 {

@@ -1,6 +1,4 @@
-/*
- * Reading pprof's profile format: what is neither sample nor code. See read.c.
- */
+/* Reading pprof's profile format: everything but samples and code. See read.c. */
 #include <string.h>
 
 #include "base/text.h"
@@ -97,8 +95,8 @@ static bool is_in_account_name(uint8_t character)
 }
 
 /*
- * "account.NAME=COUNT". Comments are free text, so that only files which say that we wrote them are
- * believed. Names are checked letter by letter: they are shown to people, and written again.
+ * "account.NAME=COUNT". Comments are free text, so they are trusted only in files that stackwide
+ * wrote. Names are checked letter by letter: they are shown to people, and written again.
  */
 static int read_account(struct pprof_reader *reader, struct bytes comment)
 {
@@ -115,7 +113,7 @@ static int read_account(struct pprof_reader *reader, struct bytes comment)
 	if (!length || start + length >= comment.size || comment.data[start + length] != '=')
 		return 0;
 	memcpy(name, comment.data + start, length);
-	/* What begins so is said of this file by whoever reads it. */
+	/* Tallies with this prefix are made by the reader of this file. */
 	if (string_starts_with(name, "import."))
 		return 0;
 	reader->num_account_names++;
@@ -123,7 +121,7 @@ static int read_account(struct pprof_reader *reader, struct bytes comment)
 				 read_number(comment, start + length + 1));
 }
 
-/* "NUMBER" and what is behind it; false: there is none, or it is too large. */
+/* "NUMBER", and the text behind it; false: no number, or it is too large. */
 static bool take_number(struct bytes *comment, uint64_t *ret)
 {
 	size_t start = comment->offset;
@@ -173,7 +171,7 @@ static void read_sample_count(struct pprof_reader *reader, struct bytes comment)
 }
 
 /*
- * A comment of another writer that begins with the same words would have to end in a number, too.
+ * A comment of another writer that starts with the same words would have to end in a number, too.
  */
 static int read_comment(struct pprof_reader *reader, uint64_t index, size_t offset,
 			struct sampling *sampling)
@@ -251,9 +249,9 @@ static int read_header_field(struct pprof_reader *reader, struct protobuf_field 
 }
 
 /*
- * The string that names the default sample type. Read by itself, since the field may stand anywhere,
- * also behind the sample types. pprof writes a 0 where it has none; only in files of ours it is the name of a
- * metric without one.
+ * The string that names the default sample type. It is read separately, since the field may be
+ * anywhere, also behind the sample types. pprof writes a 0 if it has none; only in files of ours it
+ * is the name of a metric without one.
  */
 static int find_default_type(struct pprof_reader *reader, uint64_t *ret, bool *ret_is_found)
 {

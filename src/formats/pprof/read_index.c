@@ -1,8 +1,8 @@
 /*
- * Where a pprof profile's strings, mappings, locations and functions are, found in two passes: the
- * first counts, so that the second can fill arrays of just that size. Strings are numbered in the
- * order in which they come; the others have ids in them (read_table.c). What is kept of each is its
- * offset, 4 bytes: the message itself stays where it is.
+ * The offsets of a pprof profile's strings, mappings, locations and functions, found in two passes:
+ * the first counts, so that the second can fill arrays of just that size. Strings are numbered in
+ * the order of the file; the others have ids in them (read_table.c). Only the offset of each is
+ * kept, 4 bytes: the message itself stays in place.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -48,7 +48,7 @@ static struct pprof_table *find_table(struct pprof_index *index, uint32_t field_
 	return NULL;
 }
 
-/* The first pass. Fields are checked here: what can be read now can be read later. */
+/* The first pass. Fields are checked here: fields that can be read now can be read later. */
 static int count_fields(struct pprof_index *index)
 {
 	struct bytes bytes = bytes_of(index->import->data, index->import->size);
@@ -71,7 +71,7 @@ static int count_fields(struct pprof_index *index)
 	return 0;
 }
 
-/* One more of everything, so that nothing is of size 0. */
+/* One element more of everything, so that nothing has size 0. */
 static int reserve(struct pprof_index *index)
 {
 	int err;

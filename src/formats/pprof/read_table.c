@@ -1,8 +1,8 @@
 /*
  * Messages by id. Producers count their ids from 1, in which case an array by id is the smallest
- * and fastest table; but the format allows any 64 bits. Where the largest id is far above the
- * number of messages, the ids are sorted and searched instead, so that a small file cannot ask for
- * much memory.
+ * and fastest table; but the format allows any 64 bits. If the largest id is far above the number
+ * of messages, the ids are sorted and searched instead, so that a small file cannot ask for much
+ * memory.
  */
 #include <errno.h>
 
@@ -65,8 +65,8 @@ void pprof_table_add(struct pprof_table *table, uint32_t place, struct bytes mes
 	if (table->sorted)
 		table->sorted[place] = (struct pprof_place){.id = id, .place = place};
 	/*
-	 * Of two messages with one id the first counts, as it does in the sorted table, where it is
-	 * found first.
+	 * The first of two messages with one id counts, as in the sorted table, where it is found
+	 * first.
 	 */
 	else if (!table->places[id])
 		table->places[id] = place + 1;

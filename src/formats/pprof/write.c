@@ -2,9 +2,9 @@
  * Writing pprof's profile format.
  *
  * The parts of the message are written one after the other, each serialized alone, so that only the
- * tables are in memory. The order is that of need: samples first, after which it is known which
- * locations are needed; their mappings; the locations, and with them the functions; then these, and
- * the strings, which all of them have added to.
+ * tables are in memory. The order is that of need: samples first, which determine the needed
+ * locations; their mappings; the locations, and with them the functions; then these, and the
+ * strings, which all of them have added to.
  *
  * A sample of pprof has a value for each metric, ours are one a metric: those of one thread and
  * stack are put together (list_samples).
@@ -54,9 +54,7 @@ static int write_sample_types(struct pprof_writer *writer)
 	return 0;
 }
 
-/*
- * Of the location's last frame, its outermost: whether the next location is where it was inlined.
- */
+/* Whether the next location is the caller that inlined the location's last frame, its outermost. */
 static bool ends_inlined(const struct profile *profile, uint32_t id)
 {
 	const struct location *location = profile_get_location(profile, id);
@@ -75,8 +73,8 @@ static int mark_location(struct pprof_writer *writer, uint32_t chain)
 }
 
 /*
- * The ids of a sample's locations, innermost first. MAX_CHAIN bounds what a profile that says
- * "inlined" of everything would make of a deep stack: one location, and a recursion of its depth.
+ * The ids of a sample's locations, innermost first. MAX_CHAIN bounds the size of a location, and
+ * the recursion for it, if all frames of a deep stack are marked as inlined.
  */
 static int list_locations(struct pprof_writer *writer, uint32_t stack)
 {
@@ -123,9 +121,7 @@ struct labels {
 	size_t length;
 };
 
-/*
- * A label has a number or a string; 0 and the empty string are not written, for they say nothing.
- */
+/* A label has a number or a string; 0 and the empty string mean nothing and are not written. */
 static int add_label(struct pprof_writer *writer, struct labels *labels, const char *key,
 		     uint32_t number, const char *string, size_t length)
 {
@@ -206,7 +202,10 @@ static int add_without_brackets(struct pprof_writer *writer, struct labels *labe
 	return add_label(writer, labels, key, 0, name, length);
 }
 
-/* What the thread of a wait did meanwhile, and who ended it: names of frames say so, which are read back. */
+/*
+ * The state of a wait's thread, and its waker: they are also in names of frames, which are read
+ * back.
+ */
 static int add_wait(struct pprof_writer *writer, const struct pprof_group *group,
 		    struct labels *labels)
 {
@@ -365,8 +364,8 @@ static int add_count(struct pprof_writer *writer, struct text *tail, const char 
 }
 
 /*
- * What came of reading a file is not said of the next one. The number of CPUs of several recordings
- * is no sum.
+ * Results of reading a file are not written to the next one. The number of CPUs of several
+ * recordings is not a sum.
  */
 static bool is_written(const struct profile *profile, const struct tally *tally)
 {
@@ -376,7 +375,7 @@ static bool is_written(const struct profile *profile, const struct tally *tally)
 	       (profile_count_sources(profile) < 2 || !string_equals(name, "cpus"));
 }
 
-/* The tallies, those of one name summed up, in the order in which the names come first. */
+/* The tallies, those of one name summed up, in order of each name's first occurrence. */
 static int add_account(struct pprof_writer *writer, struct text *tail)
 {
 	const struct profile *profile = writer->profile;
@@ -409,7 +408,7 @@ static int add_account(struct pprof_writer *writer, struct text *tail)
 	return 0;
 }
 
-/* Of how many samples the values of each sample type are; see pprof.h. */
+/* The number of samples of each sample type's values; see pprof.h. */
 static int add_sample_counts(struct pprof_writer *writer, struct text *tail)
 {
 	const struct profile *profile = writer->profile;
@@ -463,7 +462,7 @@ static int add_default_type(struct pprof_writer *writer, struct text *tail)
 }
 
 /*
- * The fields behind the string table; their strings must be in it. Single numbers come last, since
+ * The fields behind the string table; their strings must be in it. Single numbers are last, since
  * all strings must be in the table before it is written. In protobuf the order of fields means
  * nothing.
  */

@@ -1,6 +1,6 @@
 /*
- * What the parts of the writer of pprof's format share: write.c writes samples and the rest,
- * write_code.c what code there is, both by way of write_message.c.
+ * The interface between the parts of the writer of pprof's format: write.c writes samples and the
+ * rest, write_code.c code, both by way of write_message.c.
  */
 #ifndef FORMATS_PPROF_WRITE_H
 #define FORMATS_PPROF_WRITE_H
@@ -52,7 +52,7 @@ _must_check_ int pprof_writer_add_string(struct pprof_writer *writer, const char
 /* A string of the profile. */
 _must_check_ int pprof_writer_copy_string(struct pprof_writer *writer, uint32_t id, uint32_t *ret);
 
-/* One part of the message. Returns 0, -ENOMEM, or what the sink returned. */
+/* Write one part of the message. Returns 0, -ENOMEM, or the error of the sink. */
 _must_check_ int pprof_writer_put(struct pprof_writer *writer, enum pprof_field field,
 				  const struct ProtobufCMessage *message);
 

@@ -1,10 +1,9 @@
 /*
  * Writing pprof's profile format: mappings, locations and functions. See write.c.
  *
- * Our addresses count within a file, pprof's within a process. Each file therefore becomes a
- * mapping of the whole file, from its first byte to behind its last address that is needed, and
- * these are laid out one behind the other in an address space that never was. Kernel addresses are
- * absolute and stay.
+ * Our addresses are relative to a file, pprof's to a process. Each file therefore becomes a mapping
+ * of the whole file, from its first byte to behind its last needed address, and these are laid out
+ * one behind the other in a synthetic address space. Kernel addresses are absolute and stay.
  *
  *	0x1000 |-- a.out --| |-- libc.so.6 --| …   0xffffffff81000000 |-- [kernel] --|
  */
@@ -63,8 +62,8 @@ static void describe_mapping(const struct profile *profile, const struct locatio
 }
 
 /*
- * *ret is the mapping's id, or 0: code without a file's name has none. Files are distinguished by name
- * and build ID, not by our module: what has a type (profile/frame_kind.h) has none.
+ * *ret is the mapping's id, or 0: code without a file's name has none. Files are distinguished by
+ * name and build ID, not by our module: code with a type (profile/frame_kind.h) has none.
  */
 static int add_mapping(struct pprof_writer *writer, const struct text *name,
 		       const struct text *build_id, uint32_t *ret)
@@ -88,7 +87,7 @@ static int add_mapping(struct pprof_writer *writer, const struct text *name,
 	return 0;
 }
 
-/* An ELF address is none: readers take theirs for file offsets plus the mapping's start. */
+/* ELF addresses do not count: readers take addresses for file offsets plus the mapping's start. */
 static bool has_address(const struct location *location)
 {
 	return location->space == LOCATION_FILE || location->space == LOCATION_KERNEL;
@@ -139,9 +138,9 @@ static int list_mappings(struct pprof_writer *writer, uint32_t *mapping_ids)
 }
 
 /*
- * Lay the files out one behind the other; what does not fit has no addresses. The first page stays
- * free, so that no address is 0, which means "unknown". The kernel's mapping begins at its lowest
- * address that is needed.
+ * Lay the files out one behind the other; files that do not fit have no addresses. The first page
+ * stays free, so that no address is 0, which means "unknown". The kernel's mapping starts at its
+ * lowest needed address.
  */
 static void assign_address(struct pprof_mapping *mapping, uint64_t *next_start)
 {
@@ -173,8 +172,8 @@ static int write_mappings(struct pprof_writer *writer)
 		message.filename = mapping->filename;
 		message.build_id = mapping->build_id;
 		/*
-		 * pprof would else look for the files and symbolize again, with what lies on its
-		 * own machine.
+		 * Otherwise pprof would look for the files and symbolize again, with the files of
+		 * its own machine.
 		 */
 		message.has_functions = message.has_filenames = true;
 		message.has_line_numbers = message.has_inline_frames = true;
