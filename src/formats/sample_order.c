@@ -1,6 +1,6 @@
 /*
  * Formats that write one list for each metric and thread need the samples in that order; the
- * profile has them as they came. Within a list they stay so.
+ * profile has them in order of insertion, which is kept within a list.
  */
 #include "formats/sample_order.h"
 

@@ -218,7 +218,10 @@ static int find_group_of_sample(struct subtraction *subtraction, uint32_t sample
 	return 0;
 }
 
-/* From the samples of stacks with the same names, and what is left to the sums again. */
+/*
+ * Subtract from the samples of stacks with the same names, and put the remainder back into the
+ * sums.
+ */
 static int subtract_by_name(struct subtraction *subtraction)
 {
 	struct negative_sums *groups = &subtraction->groups;

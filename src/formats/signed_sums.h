@@ -1,8 +1,8 @@
 /*
- * Weights below 0, as differences of two profiles and some profiles of memory have them. They are kept
- * apart while a file is read, and subtracted from the samples of the same thread, stack and metric when
- * all of it is read, then from those of stacks with the same names: two runs have other addresses and
- * lines. A sum that stays below 0 cannot be shown, and is left out with a warning.
+ * Weights below 0, as differences of two profiles and some profiles of memory have them. They are
+ * kept apart while a file is read. At its end they are subtracted from the samples of the same
+ * thread, stack and metric, then from those of stacks with the same names: two runs have other
+ * addresses and lines. A sum that stays below 0 cannot be shown, and is left out with a warning.
  */
 #ifndef FORMATS_SIGNED_SUMS_H
 #define FORMATS_SIGNED_SUMS_H
@@ -49,8 +49,8 @@ _must_check_ int signed_sums_add(struct signed_sums *sums, struct import *import
 _must_check_ int signed_sums_multiply(struct signed_sums *sums, uint64_t factor);
 
 /*
- * When all samples of the input have been added: subtract, warn what stays below 0, and whether the
- * input looks like a comparison. Samples may change their ids.
+ * When all samples of the input have been added: subtract, warn about sums that stay below 0, and
+ * if the input looks like a comparison. Samples may change their ids.
  *
  * Returns 0, -ENOMEM, or -EBADMSG with the import's error if nothing above 0 is left.
  */

@@ -1,4 +1,4 @@
-/* What writers share. Not in format.c, since that links all of them into whoever needs one. */
+/* Helpers shared by writers. Not in format.c, since that links all of them into any user. */
 #include <errno.h>
 
 #include "formats/format.h"

@@ -14,7 +14,7 @@ struct slice {
 	size_t length;     /* in bytes */
 };
 
-/* A text of which some lines are taken already. */
+/* A text; the lines before `next` are taken already. */
 struct lines {
 	const char *next;
 	const char *end;
@@ -22,7 +22,7 @@ struct lines {
 };
 
 struct lines lines_of(const void *data, size_t size);
-/* The next line without its end, which is LF or CRLF. False when there is none. */
+/* The next line without its end, which is LF or CRLF. False at the end. */
 bool lines_take(struct lines *lines, struct slice *ret);
 
 bool slice_equals(struct slice slice, const char *text);

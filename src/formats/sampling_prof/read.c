@@ -1,9 +1,10 @@
 /*
- * Reading SamplingProf's tables: elements, how often each was innermost and in a stack at all, and how often which called
- * which, each once for a sample. Self counts are always exact; a warning says when totals or calls are not.
+ * Reading SamplingProf's tables: elements, their self and total counts, and the counts of calls,
+ * each once for a sample. Self counts are always exact; a warning is printed if totals or calls are
+ * not.
  *
- * The oldest writers say nothing of calls from the root: what an element's total is more than all its callers called it
- * for, it was outermost in.
+ * The oldest writers omit calls from the root: if an element's total exceeds the sum of the calls
+ * to it, it was outermost in the difference.
  */
 #include "formats/sampling_prof/read.h"
 
@@ -48,7 +49,7 @@ static uint32_t find_element(const struct sampling_prof_reader *reader, uint64_t
 }
 
 /*
- * Where ":LINE:" stands in FILE:LINE:FUNCTION; the whole length when it does not. The first position
+ * The position of ":LINE:" in FILE:LINE:FUNCTION; the whole length if not found. The first position
  * that fits wins, since a function may have colons and digits, too (C++), but hardly the path
  * before it.
  */
@@ -101,7 +102,7 @@ static int add_location(struct sampling_prof_reader *reader, struct slice name, 
 	return profile_add_frame_location(profile, &frame, ret);
 }
 
-/* The name may hold commas: the id stands after the last one. */
+/* The name may hold commas: the id is after the last one. */
 static int read_element(struct sampling_prof_reader *reader, struct slice line)
 {
 	const char *comma = memrchr(line.start, ',', line.length);
@@ -140,7 +141,7 @@ static int read_counts(struct sampling_prof_reader *reader, struct slice line)
 	return 0;
 }
 
-/* A call to itself is no edge of a tree; its count says in how many samples it happened. */
+/* A call to itself is no edge of a tree; its count is the number of samples with such a call. */
 static int read_call(struct sampling_prof_reader *reader, struct slice line)
 {
 	bool is_root = line.length > 3 && memcmp(line.start, "-1,", 3) == 0;
@@ -210,7 +211,7 @@ static bool is_empty_profile(struct lines lines, uint64_t *ret_runtime_ms)
 	return is_empty && lines.number >= NUM_TABLES;
 }
 
-/* A table ends at an empty line; several of them are one end, and those before it are none. */
+/* A table ends at an empty line; several of them are one end, and those before it are ignored. */
 static int read_tables(struct sampling_prof_reader *reader)
 {
 	bool is_in_table = false;
@@ -252,7 +253,7 @@ static int compare_calls(const void *left, const void *right)
 	return (a->to > b->to) - (a->to < b->to);
 }
 
-/* Where the file says none. */
+/* Compute the root's calls if the file has none. */
 static int add_root_calls(struct sampling_prof_reader *reader)
 {
 	array_for_each (&reader->calls, call) {
@@ -372,7 +373,7 @@ int sampling_prof_read(struct import *import)
 	return err;
 }
 
-/* A number, an empty line, and a name with an id; or what is a number alone, if it is empty. */
+/* A number, an empty line, and a name with an id; or, in an empty file, a number alone. */
 enum detection sampling_prof_detect(const uint8_t *data, size_t size)
 {
 	struct lines lines = lines_of(data, size);

@@ -53,7 +53,7 @@ struct sampling_prof_reader {
 	ARRAY(struct call) calls; /* those of each caller together, and those of the root last */
 	uint32_t first_root;
 	ARRAY(uint32_t) heap;  /* calls that leave the tree, the most frequent first */
-	ARRAY(uint32_t) order; /* elements as they came into the tree */
+	ARRAY(uint32_t) order; /* elements in order of joining the tree */
 };
 
 /*

@@ -3,8 +3,8 @@
  *
  * Callers are handled before callees. The samples that reach an element on one path are divided among its callees and the
  * element itself, in the proportion that the file has for the whole element. Parts are rounded so that the sums of each
- * path and of each callee stay exact: totals and calls are those of the file. Which caller of a caller a sample had, the file
- * does not say; the proportion is the likely answer.
+ * path and of each callee stay exact: totals and calls are those of the file. The file does not
+ * tell which caller of a caller a sample had; the proportion is the likely answer.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@
 
 #define NO_WAY UINT32_MAX
 
-/* What has come to an element by one stack. */
+/* The samples that reach an element by one stack. */
 struct way {
 	uint64_t weight;
 	uint32_t stack;
@@ -46,7 +46,7 @@ static void paths_release(struct paths *paths)
 	free(paths->ready);
 }
 
-/* Whether as much comes to each element as its total is, and goes on. */
+/* Whether the samples that reach each element equal its total, and so do those that leave it. */
 static bool fits(const struct sampling_prof_reader *reader, uint64_t *come, uint64_t *gone)
 {
 	array_for_each (&reader->calls, call) {
@@ -105,7 +105,7 @@ static int add_sample(struct paths *paths, uint32_t stack, uint64_t weight)
 	return 0;
 }
 
-/* When its last call was followed, all that comes to an element has come. */
+/* When its last call was followed, an element has all its samples. */
 static void follow(struct paths *paths, const struct call *call)
 {
 	if (!--paths->num_callers[call->to])
@@ -149,8 +149,8 @@ static size_t find_end(const struct sampling_prof_reader *reader, uint32_t id, s
 }
 
 /*
- * Divide what came on one way as what is left for all is divided: differences of rounded sums, which are the way's weight in
- * all, and never more than what is left for one.
+ * Divide the samples of one way in the proportion of the remainders for all: differences of rounded
+ * sums, which add up to the way's weight and never exceed one's remainder.
  */
 static int divide_way(struct paths *paths, const struct way *way, size_t first, uint64_t *all_left)
 {
@@ -181,7 +181,7 @@ static int divide_way(struct paths *paths, const struct way *way, size_t first, 
 	return 0;
 }
 
-/* All that comes to the element has come. Returns 1 when there is too much of it. */
+/* The element has all its samples. Returns 1 if there are too many. */
 static int divide(struct paths *paths, uint32_t id)
 {
 	const struct sampling_prof_reader *reader = paths->reader;
@@ -223,7 +223,7 @@ int sampling_prof_add_paths(struct sampling_prof_reader *reader, bool *ret_is_do
 	err = begin(&paths);
 	for (uint32_t i = 0; !err && i < paths.num_ready; i++)
 		err = divide(&paths, paths.ready[i]);
-	/* Who is in a circle is never ready. */
+	/* An element in a circle is never ready. */
 	*ret_is_done = !err && paths.num_ready == reader->elements.length;
 	if (err)
 		return err < 0 ? err : 0;

@@ -13,8 +13,8 @@
 #include <stdlib.h>
 
 /*
- * Of equal counts the call of smaller number, so that the same file gives the same tree wherever it
- * is read.
+ * Among equal counts the call of smaller number, so that the same file gives the same tree
+ * everywhere.
  */
 static bool is_before(const struct sampling_prof_reader *reader, uint32_t a, uint32_t b)
 {
@@ -151,9 +151,8 @@ static int add_other_roots(struct sampling_prof_reader *reader)
 }
 
 /*
- * Whether the stacks give the totals, from the leaves up, and the calls that the file says. From
- * the last element that came into the tree to the first, which is from the leaves up: a callee is
- * always later than its caller.
+ * Whether the stacks give the file's totals and calls. Goes from the last element that joined the
+ * tree to the first, which is from the leaves up: a callee is always later than its caller.
  */
 static bool is_exact(struct sampling_prof_reader *reader)
 {

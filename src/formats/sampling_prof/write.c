@@ -20,7 +20,7 @@
 #include "formats/format.h"
 #include "formats/reader.h"
 
-/* What the tool takes between two samples by default; where nothing else gives the time. */
+/* The tool's default interval between two samples; used if the time is not known otherwise. */
 #define DEFAULT_INTERVAL_MS 100
 
 #define NS_PER_MS 1000000u
@@ -98,8 +98,8 @@ static void append_name(struct sampling_prof_writer *writer, uint32_t string)
 }
 
 /*
- * A name that already has the form, because it was read from such a file, is not given another
- * place in front. Without a line the module stands in the file's place.
+ * A name that already has the form, because it was read from such a file, gets no other place in
+ * front. Without a line, the module takes the place of the file.
  */
 static void make_element_name(struct sampling_prof_writer *writer, const struct frame *frame)
 {
@@ -234,9 +234,9 @@ static int add_samples(struct sampling_prof_writer *writer)
 }
 
 /*
- * The recordings' durations, each as often as it has threads with samples: as if these had run one
- * after the other. More than they were there, where some began later or ended before; how long each
- * was there only the recorder knows. 0: not known.
+ * The recordings' durations, each multiplied by the number of its threads with samples. This is too
+ * much if some threads started later or ended earlier; only the recorder knows the time of each. 0:
+ * not known.
  */
 static int sum_durations(const struct sampling_prof_writer *writer, uint64_t *ret_ns)
 {
@@ -270,8 +270,8 @@ static int sum_durations(const struct sampling_prof_writer *writer, uint64_t *re
 }
 
 /*
- * From what is known best to what is only likely: what the caller knows, the recordings' duration,
- * CPU time, the tool's own interval.
+ * From the most certain source to the least: the caller's time, the recordings' duration, CPU time,
+ * the tool's own interval.
  */
 static int find_runtime_ms(const struct sampling_prof_writer *writer,
 			   const struct format_opts *opts, uint64_t *ret)

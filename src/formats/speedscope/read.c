@@ -9,16 +9,15 @@
  *
  * A sampled profile has a list of stacks, outermost frame first, and a list of weights beside it.
  * In an evented one frames open and close at points in time; the time between two events is the
- * weight of the stack that was open then.
+ * weight of the open stack.
  *
- * The table may come after the profiles that need it, so two passes are made over the text: the
- * first reads the frames and counts the profiles, the second reads the profiles. Only the
- * location of each frame is kept in memory. Samples and weights stand apart in the text, and are
- * read by two tokenizers side by side.
+ * The table may follow the profiles that need it, so two passes are made over the text: the first
+ * reads the frames and counts the profiles, the second reads the profiles. Only the location of
+ * each frame is kept in memory. Samples and weights are apart in the text, and are read by two
+ * tokenizers side by side.
  *
- * All profiles are read. Where there are several, each is a thread with its name, unless we wrote
- * it: then a note of ours (formats/thread_note.h) says which thread and metric it is of. Times
- * become nanoseconds.
+ * All profiles are read. If there are several, each is a thread with its name, unless we wrote it:
+ * then a note of ours (formats/thread_note.h) has its thread and metric. Times become nanoseconds.
  *
  * Source: src/lib/file-format-spec.ts of speedscope's repository.
  */
@@ -231,8 +230,8 @@ static int read_stack(struct speedscope_reader *reader, struct json *json, uint3
 		if (!json_is_number(json, token) || !json_get_u64(json, &frame) ||
 		    frame >= reader->locations.length) {
 			/*
-			 * Read on to the end of the list nevertheless: the next sample stands
-			 * behind it.
+			 * Read on to the end of the list nevertheless: the next sample is behind
+			 * it.
 			 */
 			*ret_good = false;
 			json_skip(json, token);
@@ -269,7 +268,7 @@ static int read_sample(struct speedscope_reader *reader, struct json *samples, s
 	return signed_sums_add(&reader->signed_sums, reader->import, offset, &sample, is_negative);
 }
 
-/* Samples and weights stand apart: two tokenizers go side by side. */
+/* Samples and weights are apart: two tokenizers go side by side. */
 static int read_samples(struct speedscope_reader *reader)
 {
 	const struct import *import = reader->import;
@@ -331,7 +330,7 @@ static struct speedscope_event read_event(struct speedscope_reader *reader, stru
 	return event;
 }
 
-/* Stacks of what is open are kept beside the frames, so that closing one needs no search. */
+/* Stacks of the open frames are kept beside them, so that closing one needs no search. */
 static uint32_t get_open_stack(const struct speedscope_reader *reader)
 {
 	return reader->stacks.length ? reader->stacks.items[reader->stacks.length - 1]
@@ -351,7 +350,7 @@ static int open_frame(struct speedscope_reader *reader, uint64_t frame)
 	return add_level(reader, frame, added);
 }
 
-/* Time goes on to `time`: what was open since *now gets the difference as its weight. */
+/* Time goes on to `time`: the stack that was open since *now gets the difference as its weight. */
 static int pass_time(struct speedscope_reader *reader, size_t offset, uint64_t *now, uint64_t time)
 {
 	uint64_t duration = time - *now;
@@ -548,7 +547,7 @@ static int read_profiles(struct speedscope_reader *reader, struct json *json)
 				   read_profile, reader);
 }
 
-/* One pass over the text, with these two for the members that matter. */
+/* Make a pass over the text, with these two functions for the relevant members. */
 static int read_text(struct speedscope_reader *reader,
 		     int (*read_table)(struct speedscope_reader *reader, struct json *json),
 		     int (*read_list)(struct speedscope_reader *reader, struct json *json))

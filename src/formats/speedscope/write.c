@@ -2,11 +2,12 @@
  * Speedscope's JSON: a table of frames, and for every thread and metric a profile of samples, each
  * a list of frames from the outermost in, with a list of weights beside it (read.c shows one).
  *
- * The profiles are written first, frames are numbered as they are met, and the table comes last:
- * what is in memory is the table, never the samples. Speedscope does not mind the order.
+ * The profiles are written first, frames are numbered as they are met, and the table is last: only
+ * the table is in memory, never the samples. Speedscope does not mind the order.
  *
- * Speedscope has units but no names of metrics, and names but no ids of threads; both stand in an
- * object `stackwide` of each profile, which it skips. So it does with a frame's `module` and `kind`.
+ * Speedscope has units but no names of metrics, and names but no ids of threads; both are in an
+ * object `stackwide` of each profile, which it skips. So it does with a frame's `module` and
+ * `kind`.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -46,7 +47,7 @@ static const char *get_annotation(const struct speedscope_writer *writer, const 
 	return writer->opts->tree.no_annotations ? "" : frame_get_annotation(frame);
 }
 
-/* What the name's annotation does not say. */
+/* Append the properties that the name's annotation lacks. */
 static void append_ours(const struct speedscope_writer *writer, struct text *object,
 			const struct frame *frame)
 {
@@ -87,8 +88,10 @@ static int add_frame(struct speedscope_writer *writer, const struct frame *frame
 }
 
 /*
- * frame  of the profile; NO_INDEX: one that has no name. A frame of the profile is turned into text
- * once; what differs in nothing that is written has one number.
+ * Find the number of a frame. Each frame is turned into text once; frames with the same text have
+ * one number.
+ *
+ * frame  of the profile; NO_INDEX: one without a name
  */
 static int use_frame(struct speedscope_writer *writer, uint32_t frame, uint32_t *ret)
 {
@@ -164,7 +167,7 @@ static int append_stack(struct speedscope_writer *writer, uint32_t stack)
 	return 0;
 }
 
-/* The units of speedscope's schema; what is none of these has none there. */
+/* The units of speedscope's schema; other units become its "none". */
 static const char *get_unit(const struct speedscope_writer *writer, uint32_t metric)
 {
 	static const char *const known[] = {"nanoseconds", "microseconds", "milliseconds",
@@ -191,8 +194,8 @@ static void append_name(struct speedscope_writer *writer, const struct thread *t
 }
 
 /*
- * The samples order[first] to order[end - 1], which are of one thread and metric. The end of all
- * weights stands before them, so that they are summed up first.
+ * The samples order[first] to order[end - 1], which are of one thread and metric. The sum of all
+ * weights precedes them in the file, so it is computed first.
  */
 static int write_profile(struct speedscope_writer *writer, uint32_t first, uint32_t end)
 {
@@ -244,7 +247,7 @@ static int write_profiles(struct speedscope_writer *writer)
 	for (uint32_t first = 0; first < count;) {
 		uint32_t end = sample_order_find_end(writer->profile, writer->order, first);
 
-		/* What a person has asked for by --metric is shown first. */
+		/* The metric of --metric is shown first. */
 		if (!has_active &&
 		    profile_get_sample(writer->profile, writer->order[first])->metric ==
 			    writer->opts->tree.metric) {

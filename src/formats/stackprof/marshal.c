@@ -277,7 +277,7 @@ static int add_hash(struct marshal *marshal, size_t depth)
 	return end_object(marshal, object);
 }
 
-/* One that is not ended yet holds itself. */
+/* An object that is not ended yet contains itself. */
 static int add_link(struct marshal *marshal, bool is_key)
 {
 	int64_t number = take_number(marshal);

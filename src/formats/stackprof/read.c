@@ -5,11 +5,11 @@
  *	 "frames": {"7012": {"name": "Object#fib", "file": "/a.rb", "line": 3, "samples": 3, …}},
  *	 "raw": [2, 7010, 7012, 3]}
  *
- * Raw stacks have their length, their frames, outermost first, and how many samples they are. Without them
- * (StackProf.run without raw: true) the samples of functions are known and no stacks: each function is a
- * stack of its own then, which is said.
+ * Raw stacks have their length, their frames, outermost first, and their number of samples. Without
+ * them (StackProf.run without raw: true) only the samples of functions are known: each function is
+ * a stack of its own then, with a warning.
  *
- * Frames may come behind the stacks: two passes.
+ * Frames may follow the stacks: two passes.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -28,7 +28,7 @@
 struct stackprof_frame {
 	uint64_t id;
 	uint32_t location;
-	uint64_t samples; /* in which it was innermost */
+	uint64_t samples; /* with it innermost */
 };
 INTERN_TABLE(stackprof_frames, struct stackprof_frame, id);
 

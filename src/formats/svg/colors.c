@@ -118,8 +118,8 @@ size_t svg_measure_name(const char *label, size_t length)
 }
 
 /*
- * java/lang/String, Ljava/lang/String. By the packages that nearly all Java code is in, as
- * flamegraph.pl does it.
+ * java/lang/String, Ljava/lang/String. Detected by the packages of nearly all Java code, as in
+ * flamegraph.pl.
  */
 static bool is_java_name(const char *name, size_t length)
 {

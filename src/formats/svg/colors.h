@@ -1,6 +1,4 @@
-/*
- * The colours of a flame graph: by name, by what a frame is, or by how its weight changed.
- */
+/* The colours of a flame graph: by name, by kind of frame, or by change of weight. */
 #ifndef FORMATS_SVG_COLORS_H
 #define FORMATS_SVG_COLORS_H
 
@@ -24,7 +22,7 @@ struct svg_background {
 };
 
 /*
- * A frame's colour. The same for equal labels, wherever they stand.
+ * A frame's colour. The same for equal labels anywhere.
  *
  * palette  not SVG_PALETTE_AUTO
  * label    with its annotation: "do_idle_[k]"

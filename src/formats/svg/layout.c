@@ -1,6 +1,6 @@
 /*
- * A frame is as wide as its weight, and its callees stand on it. As flamegraph.pl sorts stacks as
- * text, the frame's self weight comes first, at the left, then the callees in order of name:
+ * A frame is as wide as its weight, and its callees are on top of it. As flamegraph.pl sorts stacks
+ * as text, the frame's self weight is first, at the left, then the callees in order of name:
  *
  *	        ┌─ a ─┬── b ──┐
  *	┌─ main ┴─────┴───────┤
@@ -30,7 +30,7 @@ static uint64_t get_width(const struct svg_layout *layout, uint32_t node)
 	return layout->widths ? layout->widths[node] : call_tree_get_total(layout->tree, node);
 }
 
-/* The part of a frame's width that no callee stands on: where its first callee starts. */
+/* The part of a frame's width without callees on top: where its first callee starts. */
 static uint64_t get_own_width(const struct svg_layout *layout, uint32_t node)
 {
 	const struct call_tree *tree = layout->tree;

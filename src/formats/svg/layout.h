@@ -1,6 +1,6 @@
 /*
- * Where the frames of a flame graph stand: their widths in units of weight, and which of them
- * are wide enough to be drawn.
+ * The places of the frames of a flame graph: their widths in units of weight, and which of them are
+ * wide enough to be drawn.
  */
 #ifndef FORMATS_SVG_LAYOUT_H
 #define FORMATS_SVG_LAYOUT_H
@@ -16,7 +16,7 @@ struct svg_layout {
 	double min_units;             /* narrower frames are left out */
 	uint64_t largest_change;      /* of the weight of one stack; at least 1 */
 	uint32_t num_levels;          /* that are drawn, the root's included */
-	/* By node: where widths are not just the totals; else NULL. */
+	/* By node: widths that are not just the totals; else NULL. */
 	uint64_t *widths;
 };
 

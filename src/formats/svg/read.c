@@ -1,11 +1,11 @@
 /*
  * Flame graphs that were saved as SVG, since people keep these and not the data behind them. Ours
- * have the profile in them (native.h), and the picture is ignored. Of those of other programs the
+ * have the profile in them (native.h), and the picture is ignored. For those of other programs, the
  * call tree is reconstructed from the picture, in three steps:
  *
  *	read_drawing.c   the boxes: position, width, and the title that was meant for people
  *	read_title.c     "NAME (1,234 samples, 5.67%)"
- *	read_linking.c   which box stands on which
+ *	read_linking.c   which box is on which
  *
  * and here every box becomes a stack, whose weight is its count without that of its callees. The
  * limits are those of the picture: frames too narrow to be drawn count for their callers, there are
@@ -21,7 +21,7 @@
 
 #define MAX_PROLOGUE_BYTES 65536
 
-/* ---- what it is --------------------------------------------------------------------------- */
+/* ---- detection ---------------------------------------------------------------------------- */
 
 static bool starts_with(const char *data, size_t size, const char *string)
 {
@@ -30,7 +30,7 @@ static bool starts_with(const char *data, size_t size, const char *string)
 	return size >= length && memcmp(data, string, length) == 0;
 }
 
-/* Step over what may stand before the first element. */
+/* Skip the prologue before the first element. */
 static size_t skip_prologue(const char *data, size_t size)
 {
 	size_t offset = starts_with(data, size, "\xef\xbb\xbf") ? 3 : 0;
@@ -202,7 +202,8 @@ static int add_boxes(struct filler *filler)
 		boxes[i].stack = boxes[i].caller == SVG_NO_FRAME ? STACK_EMPTY
 								 : boxes[boxes[i].caller].stack;
 		if (i == 0 && has_root)
-			continue; /* it stands for all, and needs a name only for what ends there */
+			/* it represents all, and needs a name only for samples that end there */
+			continue;
 		err = add_location(filler, boxes[i].name, &location);
 		if (err)
 			return err;

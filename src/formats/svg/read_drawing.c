@@ -1,6 +1,6 @@
 /*
  * The boxes of a picture, tag by tag. Programs and their versions differ in where they put a
- * frame's title and extent; each <rect> takes what the tags before it said:
+ * frame's title and extent; each <rect> takes the values of the tags before it:
  *
  *	<g …><title>NAME (N samples, P%)</title><rect x= y= width= …/>    flamegraph.pl, inferno
  *	<g … onmouseover="s('NAME (N samples, P%)')" …><rect …/>          older ones
@@ -17,7 +17,7 @@
 #include "formats/svg.h"
 #include "formats/xml_scanner.h"
 
-/* The state between tags: what is known of the next <rect>. */
+/* The state between tags: known values of the next <rect>. */
 struct svg_drawing_reader {
 	struct svg_drawing *drawing;
 	struct import *import;
@@ -116,7 +116,7 @@ static bool read_extent(struct svg_drawing_reader *reader, const struct xml_tag 
 	       find_number(tag, width, &box->width);
 }
 
-/* Names come from folded text, so they need no cleaning, unless something else wrote the file. */
+/* Names are from folded text, so they need no cleaning, unless something else wrote the file. */
 static int add_name(struct svg_drawing_reader *reader, const char *name, size_t length,
 		    uint32_t *ret)
 {

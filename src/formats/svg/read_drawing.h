@@ -1,6 +1,6 @@
 /*
- * The frames that are drawn in a flame graph's SVG, as one of the known programs wrote it, and the
- * call tree they stand for.
+ * The frames that are drawn in a flame graph's SVG by one of the known programs, and their call
+ * tree.
  *
  * Known are flamegraph.pl of all years (frames named by <title>, or by a handler, in a group or
  * bare), inferno, async-profiler 1.x and ours.
@@ -20,7 +20,7 @@ struct svg_box {
 	double y;
 	uint64_t count;
 	uint64_t rest;         /* of the count, without the callees found so far */
-	double change_percent; /* of what ends here */
+	double change_percent; /* of the self weight */
 	uint32_t name;         /* string of the profile */
 	uint32_t caller;       /* among the boxes; SVG_NO_FRAME */
 	uint32_t stack;        /* of the profile */
@@ -30,7 +30,7 @@ struct svg_box {
 
 struct svg_drawing {
 	ARRAY(struct svg_box) boxes;
-	struct text unit;   /* what is counted */
+	struct text unit;   /* unit of the counts */
 	bool is_exact;      /* extents are in units of weight */
 	bool is_comparison; /* some frame has a change */
 	size_t start;       /* of the <svg> tag, in bytes */
@@ -40,7 +40,7 @@ struct svg_drawing {
 
 /* Read the boxes. Returns 0, -ENOMEM or -EBADMSG with the reason. */
 _must_check_ int svg_drawing_read(struct svg_drawing *drawing, struct import *import);
-/* Sort the boxes so that callers come first; fill caller, rest, pruned and total. */
+/* Sort the boxes, callers first; fill caller, rest, pruned and total. */
 _must_check_ int svg_drawing_link(struct svg_drawing *drawing);
 void svg_drawing_release(struct svg_drawing *drawing);
 

@@ -1,5 +1,5 @@
 /*
- * From boxes to a call tree: which box stands on which.
+ * From boxes to a call tree: which box is on which.
  *
  *	y=1       ┌ c ┐            Boxes are grouped into rows by y, and each row is sorted by x. The
  *	y=2   ┌─ b ───┐┌ d ┐       caller of a box is the box of the row before that its middle is on:
@@ -8,13 +8,13 @@
  * Whether the root is at the top or at the bottom is not written anywhere: the row with the larger
  * sum of counts is nearer to the root.
  *
- * Pixels are rounded to a tenth, so a box may seem to stand beside its caller, and several narrow
+ * Pixels are rounded to a tenth, so a box may seem to be beside its caller, and several narrow
  * boxes may seem to be at one position. Counts decide then: callees together never have more than
  * their caller.
  *
- * How much was too narrow to be drawn can be estimated. All known programs put a frame's self
- * weight to the left of its callees, so whatever is free to the right of the first callee was a
- * callee that is missing. What is free to the left of it may be either.
+ * The weight that was too narrow to be drawn can be estimated. All known programs put a frame's
+ * self weight to the left of its callees, so free space to the right of the first callee was a
+ * missing callee. Free space to the left of it may be either.
  */
 #include <errno.h>
 #include <math.h>
@@ -25,7 +25,7 @@
 #define ROUNDING       0.11 /* pixels */
 #define MAX_CANDIDATES 64   /* boxes at one position; hostile files may have any number */
 #define NO_CALLER      5
-#define MAX_ROWS_BACK  4 /* in which a caller is searched, where boxes are missing in a row */
+#define MAX_ROWS_BACK  4 /* rows to search for a caller, as boxes may be missing in a row */
 
 struct row {
 	size_t first;
@@ -92,7 +92,7 @@ static bool is_root_at_top(const struct linker *linker)
 	return has_root(linker, top) && !has_root(linker, bottom);
 }
 
-/* Turn rows and boxes around, so that callers come first. */
+/* Reverse rows and boxes, so that callers are first. */
 static void reverse(struct linker *linker)
 {
 	struct svg_box *boxes = linker->drawing->boxes.items;
@@ -141,7 +141,7 @@ static uint32_t find_in_row(const struct linker *linker, const struct row *row,
 	double middle = box->x + box->width / 2;
 	uint32_t best = SVG_NO_FRAME;
 	int best_judgement = NO_CALLER;
-	/* Boxes that begin right of the middle cannot be callers. */
+	/* Boxes that start right of the middle cannot be callers. */
 	size_t place = row->first + count_front(boxes + row->first, row->end - row->first, other,
 						other->x <= middle + linker->tolerance);
 

@@ -53,7 +53,7 @@ static size_t parse_count(const char *text, size_t length, uint64_t *ret)
 	return i;
 }
 
-/* The last position of one of two characters before `end`; `end` when there is none. */
+/* The last position of a character before `end`; `end` if not found. */
 static size_t find_back(const char *text, size_t end, char wanted)
 {
 	const char *found = memrchr(text, wanted, end);
@@ -75,7 +75,7 @@ static void skip_space(const char *text, size_t *start, size_t end)
 		(*start)++;
 }
 
-/* `12.34%` or `12.34%; +5.67%` at the end of text, up to `end`. Where it starts, or `end`. */
+/* The start of `12.34%` or `12.34%; +5.67%` at the end of text, up to `end`; `end` if not found. */
 static size_t find_percentages(const char *text, size_t end, struct svg_title *title)
 {
 	size_t comma = find_back(text, end, ',');
@@ -116,7 +116,7 @@ static bool starts_number(const char *text, size_t start, size_t end)
 	return start < end && (is_digit(text[start]) || text[start] == '-' || text[start] == '+');
 }
 
-/* What the count starts after: the bracket, or ", " after another number in front of it. */
+/* Find the count: it follows the bracket, or ", " after another number in front of it. */
 static bool find_count(const char *text, size_t end, struct svg_title *title)
 {
 	size_t search_end = end;

@@ -8,8 +8,8 @@
  *	│└──────────────────── all ──────────────────┘│
  *	└─────────────────────────────────────────────┘  PAD_BOTTOM: details of the frame, "Matched"
  *
- * Measures, ids, classes and titles are those of flamegraph.pl, so that what was written for its
- * files (links into a graph, programs that read them) works with ours. A frame is a group of three:
+ * Measures, ids, classes and titles are those of flamegraph.pl, so that links into its graphs and
+ * programs that read them work with ours. A frame is a group of three:
  *
  *	<g><title>NAME (1,234 samples, 5.67%)</title><rect …/><text …>NAM..</text></g>
  *
@@ -53,20 +53,20 @@ struct painter {
 	const struct format_opts *format;
 	struct svg_opts opts; /* with defaults put in */
 	struct svg_layout layout;
-	uint64_t whole; /* what percentages are of */
+	uint64_t whole; /* the base of percentages */
 	uint64_t height;
 	const struct sink *sink;
 	struct text output;
 };
 
-/* Where a frame is drawn, in pixels. */
+/* The place of a frame, in pixels. */
 struct painted_box {
 	double x;
 	double width;
 	uint64_t top;
 };
 
-/* ---- what frames say ---------------------------------------------------------------------- */
+/* ---- texts of frames ---------------------------------------------------------------------- */
 
 static void append_count(struct text *output, uint64_t count)
 {
@@ -81,7 +81,7 @@ static void append_count(struct text *output, uint64_t count)
 	text_append(output, digits + first, sizeof(digits) - first);
 }
 
-/* The change of a node's self weight; is_negated swaps what counts as more. */
+/* The change of a node's self weight; is_negated swaps more and less. */
 static uint64_t get_change(const struct painter *painter, uint32_t node, bool *ret_is_more)
 {
 	uint64_t before = call_tree_get_baseline(painter->tree, node);
@@ -130,7 +130,7 @@ static void append_title(struct painter *painter, const struct svg_frame *frame)
 	text_append_string(&painter->output, ")</title>");
 }
 
-/* The name or, if it has more characters than there is room for, its beginning and two dots. */
+/* The name or, if it has more characters than there is room for, its start and two dots. */
 static void append_short_name(struct text *output, const char *name, size_t length, size_t room)
 {
 	size_t short_length = 0; /* in bytes, before the two dots */
@@ -151,7 +151,7 @@ static void append_short_name(struct text *output, const char *name, size_t leng
 	xml_append(output, name, length);
 }
 
-/* Whether the node is behind WAKER_SEPARATOR: what the waker did. */
+/* Whether the node is behind WAKER_SEPARATOR: a frame of the waker. */
 static bool is_of_waker(const struct call_tree *tree, uint32_t node)
 {
 	while (node != CALL_TREE_ROOT) {
@@ -397,7 +397,7 @@ static bool has_kinds(const struct profile *profile)
 	return false;
 }
 
-/* What titles count: the unit of the metric; of mere counts, the metric's name. */
+/* The unit of titles: that of the metric; for mere counts, the metric's name. */
 static const char *choose_count_name(const struct profile *profile,
 				     const struct format_opts *format)
 {
