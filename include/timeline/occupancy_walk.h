@@ -1,5 +1,5 @@
 /*
- * The occupancies of a timeline as begins and ends, in order of time.
+ * The occupancies of a timeline as starts and ends, in order of time.
  *
  *	struct occupancy_walk walk;
  *	struct occupancy_step step;
@@ -8,8 +8,8 @@
  *	while ((got = occupancy_walk_next(&walk, &step)) > 0) …
  *	occupancy_walk_release(&walk);
  *
- * Memory: for the occupancies that are open at one time, and 5 bytes for each that the timeline has in
- * memory. The timeline must not change meanwhile. One reader at a time.
+ * Memory: for the occupancies that are open at one time, plus 5 bytes for each that the timeline
+ * has in memory. The timeline must not change meanwhile. One reader at a time.
  */
 #ifndef TIMELINE_OCCUPANCY_WALK_H
 #define TIMELINE_OCCUPANCY_WALK_H
@@ -25,10 +25,10 @@ struct occupancy_step {
 struct occupancy_walk {
 	const struct timeline *timeline;
 	const struct timeline_source *source; /* NULL: all are in memory, as below */
-	uint32_t *order;                      /* of these, by begin */
+	uint32_t *order;                      /* of these, by start */
 	bool *is_handed_over;
 	uint32_t num_read;              /* of order */
-	struct numbered_occupancy next; /* that begins */
+	struct numbered_occupancy next; /* the next one to start */
 	bool has_next;
 	ARRAY(struct numbered_occupancy) open;
 	/* The places of `open`: first a heap of those in use, by end, then those that are free. */
@@ -37,8 +37,8 @@ struct occupancy_walk {
 };
 
 /*
- * The order in which occupancies begin, as for qsort(), of struct numbered_occupancy: at one moment
- * those come first that end at once.
+ * The order in which occupancies start, as for qsort(), of struct numbered_occupancy: at one moment
+ * those that end at once are first.
  */
 int occupancy_compare_begins(const void *a, const void *b);
 
@@ -50,17 +50,17 @@ void occupancy_walk_release(struct occupancy_walk *walk);
 _must_check_ int occupancy_walk_next(struct occupancy_walk *walk, struct occupancy_step *ret);
 
 /*
- * Who is on which stack region: turns single pieces of evidence ("thread T was seen on region R
- * at time t") into occupancies.
+ * Which thread is on which stack region: turns single pieces of evidence ("thread T was seen on
+ * region R at time t") into occupancies.
  *
  * A thread stays on a region until it is seen on another one, until another thread is seen there,
- * or until it leaves; at the end, until it was last seen. Evidence that comes late (its time lies
- * inside what is already known) never makes occupancies overlap: their bounds are moved.
+ * or until it leaves; at the end, until it was last seen. Late evidence (its time is inside the
+ * known occupancies) never makes occupancies overlap: their bounds are moved.
  */
 
 struct occupancy_tracker;
 
-/* Functions return 0, -ENOMEM, or what the timeline's consumer returned. */
+/* Functions return 0, -ENOMEM, or the error of the timeline's consumer. */
 
 /* The timeline gets the occupancies and outlives the tracker. NULL when out of memory. */
 struct occupancy_tracker *occupancy_tracker_new(struct timeline *timeline);
@@ -81,7 +81,7 @@ _must_check_ int occupancy_tracker_leave(struct occupancy_tracker *tracker, uint
 /* Something ran on the region, on whatever thread is there. */
 void occupancy_tracker_touch(struct occupancy_tracker *tracker, uint32_t region, uint64_t time_ns);
 
-/* TIMELINE_NONE when there is none. */
+/* TIMELINE_NONE if not found. */
 uint32_t occupancy_tracker_find_thread(const struct occupancy_tracker *tracker, uint32_t region);
 uint32_t occupancy_tracker_find_region(const struct occupancy_tracker *tracker, uint32_t thread);
 

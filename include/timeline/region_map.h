@@ -1,10 +1,10 @@
 /*
- * Which stack region holds a pointer: the regions of one process, by address.
+ * Finds the stack region that holds a pointer: the regions of one process, by address.
  *
- * Declared regions do not overlap. A pointer outside all of them belongs to an implicit region:
- * it ends at the pointer rounded up to REGION_ALIGNMENT and grows down as long as new pointers
- * come within IMPLICIT_REACH_BYTES below the lowest one seen; it is named `Stack @<pointer>`
- * after its first. The end of a declared region is rounded up as well.
+ * Declared regions do not overlap. A pointer outside all of them belongs to an implicit region. It
+ * ends at the pointer rounded up to REGION_ALIGNMENT and grows down as long as new pointers are
+ * within IMPLICIT_REACH_BYTES below the lowest one seen. It is named `Stack @<pointer>` after its
+ * first. The end of a declared region is rounded up as well.
  */
 #ifndef TIMELINE_REGION_MAP_H
 #define TIMELINE_REGION_MAP_H

@@ -1,19 +1,19 @@
 /*
- * The timeline: what happened when, on which thread, on which stack region. The second noun
- * that all stages share, beside the profile.
+ * The timeline: events by time, thread and stack region. The second noun that all stages share,
+ * beside the profile.
  *
  * A region is a range of memory that code executes on: a thread's stack, a fiber's. A zone is a
  * stretch of execution that the program itself reports; zones belong to regions, not to threads,
- * and those of one region nest. An occupancy says which thread was on a region from when to when;
- * those of one region do not overlap, nor do those of one thread. Fill is how many bytes of a
- * region were in use: what lies between its end, where the stack starts, and the stack pointer.
+ * and those of one region nest. An occupancy is the time that a thread was on a region; those of
+ * one region do not overlap, nor do those of one thread. Fill is the number of used bytes of a
+ * region: those between its end, where the stack starts, and the stack pointer.
  *
  * Times are nanoseconds of CLOCK_BOOTTIME. Strings are ids of the timeline's string table; ids of
- * every kind are dense, from 0. Items are stored as they are added: zones in the order of their
- * begins within each region, occupancies in order within each region; across regions in any.
+ * every kind are dense, from 0. Items are stored as they are added: zones in order of start within
+ * each region, occupancies in order within each region; across regions in any.
  *
  * Items of one kind are borrowed until the next add of that kind. Every add returns 0 or -ENOMEM
- * where nothing else is said. No I/O. Not thread-safe; several timelines may be used in parallel.
+ * unless stated otherwise. No I/O. Not thread-safe; several timelines may be used in parallel.
  */
 #ifndef TIMELINE_TIMELINE_H
 #define TIMELINE_TIMELINE_H
@@ -29,10 +29,10 @@
 
 struct timeline;
 
-/* One process image. pid and start together distinguish a reused pid, and an exec. */
+/* A process image. pid and start together distinguish a reused pid, and an exec. */
 struct timeline_process {
-	uint32_t pid;          /* 0: the input does not say */
-	uint32_t parent_pid;   /* of the process that had it when this one began; 0: not known */
+	uint32_t pid;          /* 0: not in the input */
+	uint32_t parent_pid;   /* of the process that had it when this one started; 0: not known */
 	uint32_t name;         /* string */
 	uint32_t command_line; /* string; empty: not known */
 	uint32_t uid;
@@ -41,21 +41,21 @@ struct timeline_process {
 	uint64_t end_ns; /* after all that happened to it; 0: it did not end, or is not known to */
 };
 
-/* What a thread is called that no input has named. */
+/* Name of a thread that no input has named. */
 #define TIMELINE_UNNAMED_THREAD "Unknown"
 
 struct timeline_thread {
 	uint32_t process;
 	uint32_t name;     /* string */
-	uint64_t tid;      /* what the program calls it: the kernel's tid, or any number */
+	uint64_t tid;      /* the program's id for it: the kernel's tid, or any number */
 	uint64_t start_ns; /* 0: not known. Tells two that had one tid apart */
-	uint64_t named_ns; /* when it had the name; 0: not known; UINT64_MAX: zones say it */
+	uint64_t named_ns; /* time of the name; 0: not known; UINT64_MAX: named by zones */
 };
 
 enum region_kind {
 	REGION_DECLARED, /* the program or the kernel reported its bounds */
 	REGION_IMPLICIT, /* guessed from a pointer; see timeline/region_map.h */
-	REGION_PARTIAL, /* the end is known; the begin is the lowest address that is known to belong to it */
+	REGION_PARTIAL,  /* the end is known; `begin` is the lowest address known to belong to it */
 };
 
 /* [begin, end); the stack grows from end down. */
@@ -68,7 +68,7 @@ struct stack_region {
 };
 
 struct source_location {
-	uint32_t name; /* string: what a zone that begins there is called */
+	uint32_t name; /* string: name of a zone that starts there */
 	uint32_t function;
 	uint32_t file;
 	uint32_t line;
@@ -79,7 +79,7 @@ struct zone {
 	uint64_t end_ns;
 	uint64_t pointer; /* into the region; tells open zones apart */
 	uint32_t region;
-	uint32_t thread; /* that it began on */
+	uint32_t thread; /* that it started on */
 	uint32_t parent; /* the zone around it, on the same region; TIMELINE_NONE */
 	uint32_t location;
 	uint32_t name;           /* string */
@@ -117,10 +117,10 @@ struct occupancy {
 	uint32_t thread;
 };
 
-/* An occupancy as a source gives it, which knows what comes after. */
+/* An occupancy from a source, which knows the next ones. */
 struct numbered_occupancy {
 	struct occupancy occupancy;
-	uint32_t number; /* in the order in which they ended; those of one region are in order */
+	uint32_t number;     /* in order of end; those of one region are in order */
 	bool is_handed_over; /* the next one of its region is another thread's */
 };
 
@@ -157,12 +157,12 @@ struct counter_value {
 
 enum task_event_kind {
 	TASK_FORK,   /* the thread made a process */
-	TASK_EXEC,   /* the thread began a program, the first one of its process */
+	TASK_EXEC,   /* the thread started a program, the first one of its process */
 	TASK_EXIT,   /* the thread was the first one of its process, which ended */
 	TASK_RENAME, /* the thread got another name */
 };
 
-/* What became of a thread, at a moment. */
+/* Something that happened to a thread, at a moment. */
 struct task_event {
 	uint64_t time_ns;
 	uint32_t thread;
@@ -171,7 +171,7 @@ struct task_event {
 	uint8_t kind;       /* enum task_event_kind */
 };
 
-/* What a thread that leaves its CPU will do, as the tracepoint sched_switch encodes it. */
+/* The next state of a thread that leaves its CPU, as the tracepoint sched_switch encodes it. */
 #define TASK_STATE_PREEMPTED 0x100
 
 struct sched_switch {
@@ -196,7 +196,7 @@ struct sched_waking {
 
 enum kwork_kind {
 	KWORK_IRQ,       /* the handler of an interrupt */
-	KWORK_SOFTIRQ,   /* what a handler has left to be done */
+	KWORK_SOFTIRQ,   /* work that a handler has left for later */
 	KWORK_WORKQUEUE, /* an item of a workqueue, by a thread, which may sleep meanwhile */
 };
 
@@ -232,14 +232,14 @@ struct timeline_source {
 
 enum sample_mode { SAMPLE_MODE_UNKNOWN, SAMPLE_MODE_KERNEL, SAMPLE_MODE_USER };
 
-/* One sample in time; its stack is an id of the profile that goes with the timeline. */
+/* A sample in time; its stack is an id of the profile that belongs to the timeline. */
 struct timeline_sample {
 	uint64_t time_ns;
 	uint64_t weight;
 	uint32_t thread;
 	uint32_t stack;
 	uint16_t cpu;
-	uint8_t metric;        /* of the profile: what the weight is of */
+	uint8_t metric;        /* of the profile: metric of the weight */
 	uint8_t mode : 4;      /* enum sample_mode */
 	bool is_truncated : 1; /* the stack lacks its outer end */
 };
@@ -251,11 +251,11 @@ enum off_cpu_state {
 };
 
 /*
- * One interval that a thread was off its CPU, of those that were sampled. Those of one thread do not
- * overlap. The weights are those of its samples: what it stands for, which is more or less than it lasted.
+ * An interval that a thread was off its CPU, of those that were sampled. Those of one thread do not
+ * overlap. The weights are those of its samples, more or less than its duration.
  */
 struct timeline_wait {
-	uint64_t begin_ns;  /* when it left its CPU, or the recording began */
+	uint64_t begin_ns;  /* when it left its CPU, or the start of the recording */
 	uint64_t queued_ns; /* it was woken, and waited for a CPU from then on; else end_ns */
 	uint64_t end_ns;    /* when it got one, or the recording ended */
 	uint64_t weight;
@@ -264,8 +264,8 @@ struct timeline_wait {
 	uint32_t stack;       /* of the profile: where it waited */
 	uint32_t waker_name;  /* string: who woke it; empty: nobody that is known, and so below */
 	uint32_t waker_stack; /* of the profile */
-	uint32_t waker;       /* thread; TIMELINE_NONE: an interrupt, or none of these threads */
-	uint8_t state;        /* enum off_cpu_state */
+	uint32_t waker; /* thread; TIMELINE_NONE: an interrupt, or no thread of the timeline */
+	uint8_t state;  /* enum off_cpu_state */
 };
 
 /* The same moment on several clocks; the first at the start, again when they drift apart. */
@@ -275,7 +275,7 @@ struct clock_snapshot {
 	uint64_t realtime_ns;
 };
 
-/* The machine the timeline is from; what is unknown is 0 or the empty string. */
+/* The machine of the timeline; unknown values are 0 or the empty string. */
 struct timeline_system {
 	uint32_t kernel_release; /* strings */
 	uint32_t kernel_version;
@@ -342,25 +342,25 @@ const struct zone_attribute *timeline_next_attribute(const struct timeline *time
 _must_check_ int timeline_remove_zone(struct timeline *timeline, uint32_t zone);
 
 /*
- * Who takes what happens, as soon as it is known, where it is too much to keep. The trackers then
- * add nothing of it to the timeline, which holds only what is open, and what the rest refers to:
- * processes, threads, regions, locations, counter tracks. All functions return 0 or negative
- * errno, which ends the work.
+ * Takes items as soon as they are known, if they are too many to keep. The trackers then do not add
+ * them to the timeline, which holds only the open ones, and the items that they refer to:
+ * processes, threads, regions, locations, counter tracks. All functions return 0 or negative errno,
+ * which ends the work.
  */
 struct timeline_consumer {
 	/* A zone, the timeline's until it has ended. The one around it is there still, then. */
 	int (*begin_zone)(void *context, uint32_t zone);
 	int (*end_zone)(void *context, uint32_t zone);
-	/* Of an open zone. */
+	/* For an open zone. */
 	int (*rename_zone)(void *context, uint32_t zone, const char *name, size_t length);
 	/* Its value is `string` if it is one, which is no string of the timeline. */
 	int (*add_attribute)(void *context, uint32_t zone, const struct zone_attribute *attribute,
 			     const char *string, size_t length);
-	/* The end of a begun one is not known yet. */
+	/* When an occupancy starts, its end is not known yet. */
 	int (*begin_occupancy)(void *context, const struct occupancy *occupancy);
 	int (*end_occupancy)(void *context, const struct occupancy *occupancy);
 	/*
-	 * A region's first zone begins, or its last one ends; of any region, in any order of time.
+	 * A region's first zone starts, or its last one ends; for any region, in any order of time.
 	 */
 	int (*change_use)(void *context, uint32_t region, uint64_t time_ns, bool is_begin);
 	/* No more of these from the process. */
@@ -369,9 +369,12 @@ struct timeline_consumer {
 	void *context;
 };
 
-/* Borrowed; NULL: none any more. Before the first zone, or where only occupancies are still to come. */
+/*
+ * Borrowed; NULL: no more consumer. Before the first zone, or when only occupancies are yet to be
+ * added.
+ */
 void timeline_set_consumer(struct timeline *timeline, const struct timeline_consumer *consumer);
-/* NULL: there is none. */
+/* May return NULL. */
 const struct timeline_consumer *timeline_get_consumer(const struct timeline *timeline);
 
 void timeline_set_system(struct timeline *timeline, const struct timeline_system *system);
@@ -379,8 +382,8 @@ const struct timeline_system *timeline_get_system(const struct timeline *timelin
 
 /*
  * A source of more items than were added: struct schedule_event in order of time, timeline_sample,
- * region_fill, timeline_wait, timeline_kwork, task_event. What it gives comes after what was added.
- * Takes ownership as the source says.
+ * region_fill, timeline_wait, timeline_kwork, task_event. Its items follow the added ones. Takes
+ * ownership as the source requires.
  */
 void timeline_set_schedule(struct timeline *timeline, const struct timeline_source *source);
 void timeline_set_samples(struct timeline *timeline, const struct timeline_source *source);
@@ -389,18 +392,18 @@ void timeline_set_waits(struct timeline *timeline, const struct timeline_source 
 void timeline_set_kworks(struct timeline *timeline, const struct timeline_source *source);
 void timeline_set_task_events(struct timeline *timeline, const struct timeline_source *source);
 /*
- * struct numbered_occupancy in order of begin (occupancy_compare_begins()), in place of all that were
- * added, as who has it knows better; none is added afterwards.
+ * struct numbered_occupancy in order of start (occupancy_compare_begins()), in place of all that
+ * were added, as the source knows better; none is added afterwards.
  */
 void timeline_set_occupancies(struct timeline *timeline, const struct timeline_source *source);
-/* NULL: there is none. */
+/* May return NULL. */
 const struct timeline_source *timeline_get_schedule(const struct timeline *timeline);
 const struct timeline_source *timeline_get_occupancies(const struct timeline *timeline);
 
 /*
  * Read all items of a kind, those of the source too: start with *position 0. One reader at a time.
- * Occupancies come in no order, for which there is occupancy_walk. Returns 1 and the item, 0 after the
- * last, or negative errno of the source.
+ * Occupancies are in no order; for that there is occupancy_walk. Returns 1 and the item, 0 after
+ * the last, or negative errno of the source.
  */
 _must_check_ int timeline_next_sample(const struct timeline *timeline, uint64_t *position,
 				      struct timeline_sample *ret);
@@ -420,8 +423,8 @@ bool timeline_is_empty(const struct timeline *timeline);
 
 /*
  * Whether the clocks of two snapshots have advanced by different amounts, so that they must be
- * compared again: while a machine sleeps, CLOCK_MONOTONIC stands still and CLOCK_BOOTTIME goes on;
- * and CLOCK_REALTIME may be set.
+ * compared again: while a machine sleeps, CLOCK_MONOTONIC stops and CLOCK_BOOTTIME goes on; and
+ * CLOCK_REALTIME may be set.
  */
 bool clock_has_jumped(const struct clock_snapshot *before, const struct clock_snapshot *after);
 

@@ -1,15 +1,14 @@
 /*
- * Zones as they begin and end, per stack region: keeps what is open on each region, and from it
- * also knows who is on which region and how many regions are in use.
+ * Tracks the starts and ends of zones, per stack region: keeps the open zones of each region, and
+ * from these also knows the thread of each region and the number of regions in use.
  *
- * Events of one region must come in order of time; those of different regions may come in any. A
- * region whose events do not may have further tracks, each a region of its own to the timeline, in
- * which they do.
- * Every process has its own addresses: a tracker serves one.
+ * Events of one region must be in order of time; those of different regions may be in any. A region
+ * whose events are not may have further tracks, each a region of its own to the timeline, in which
+ * they are. Every process has its own addresses: a tracker serves one.
  *
- * Where the timeline has a consumer, this gets the zones, and what it returns is returned here.
+ * If the timeline has a consumer, it gets the zones, and its errors are returned here.
  *
- * A zone walk reads them back as begins and ends.
+ * A zone walk reads them back as starts and ends.
  */
 #ifndef TIMELINE_ZONE_TRACKER_H
 #define TIMELINE_ZONE_TRACKER_H
@@ -33,7 +32,7 @@ static inline void zone_tracker_freep(struct zone_tracker **tracker)
 }
 
 /*
- * Begin a zone on the region that holds the pointer.
+ * Start a zone on the region that holds the pointer.
  *
  * Returns 0, -EBUSY (a zone with this pointer is open), -ERANGE (the time is before the region's
  * last event) or -ENOMEM.
@@ -63,32 +62,31 @@ _must_check_ int zone_tracker_begin_on_track(struct zone_tracker *tracker, uint6
 _must_check_ int zone_tracker_end(struct zone_tracker *tracker, uint64_t pointer, uint64_t time_ns);
 
 /*
- * Of records that are not complete: end the zones inside the one that is open at the pointer. The
- * time may be before the last event of their region, which counts then.
+ * For incomplete records: end the zones inside the one that is open at the pointer. If the time is
+ * before the last event of their region, that event's time counts.
  *
- * ret_num  how many
+ * ret_num  number of ended zones
  *
- * Returns 0, -ENOMEM, or what the consumer returned.
+ * Returns 0, -ENOMEM, or the error of the consumer.
  */
 _must_check_ int zone_tracker_end_inside(struct zone_tracker *tracker, uint64_t pointer,
 					 uint64_t time_ns, uint64_t *ret_num);
 
-/* The zone that is open at the pointer; TIMELINE_NONE when there is none. */
+/* The zone that is open at the pointer, or TIMELINE_NONE. */
 uint32_t zone_tracker_find_open(const struct zone_tracker *tracker, uint64_t pointer);
 
 /* How many zones are open. */
 size_t zone_tracker_count_open(const struct zone_tracker *tracker);
 
 /*
- * End what is still open, at `time_ns` or at the last event of its region, what is later. Call
- * before occupancy_tracker_finish(). 0 or -ENOMEM.
+ * End the zones that are still open, at `time_ns` or at the last event of their region, if that is
+ * later. Call before occupancy_tracker_finish(). 0 or -ENOMEM.
  */
 _must_check_ int zone_tracker_finish(struct zone_tracker *tracker, uint64_t time_ns);
 
 /*
- * The zones of a timeline as begins and ends, in an order in which those of one region are in
- * order of time and nest: what a writer of begin and end records needs. Events of different
- * regions are interleaved as their zones were added.
+ * The zones of a timeline as starts and ends, for writers of such records. Those of one region are
+ * in order of time and nest. Events of different regions are interleaved as their zones were added.
  *
  *	struct zone_walk walk;
  *	struct zone_step step;
@@ -111,7 +109,7 @@ struct zone_walk {
 	const struct timeline *timeline;
 	uint32_t *innermost; /* open zone by region */
 	uint32_t next_zone;
-	uint32_t next_region; /* when all zones have begun: whose open zones end next */
+	uint32_t next_region; /* when all zones have started: whose open zones end next */
 };
 
 /* 0 or -ENOMEM. */

@@ -1,7 +1,7 @@
 /* Whether a clock was set while we looked. */
 #include "timeline/timeline.h"
 
-/* Clocks are read one after the other, and something may come between. */
+/* Clocks are read one after the other, and something may happen in between. */
 #define TOLERANCE_NS 10000000
 
 static bool differ(uint64_t passed, uint64_t expected)

@@ -1,11 +1,12 @@
 /*
- * Two tables that say the same from both sides: a thread's present occupancy, and the thread on
- * each region. They change together in occupancy_tracker_enter() and end_occupancy() only.
+ * Two tables with the same information from both sides: a thread's present occupancy, and the
+ * thread on each region. They change together in occupancy_tracker_enter() and end_occupancy()
+ * only.
  *
- * Evidence may come late: samples and zones come from different sources, each in order, but not
- * with each other. An occupancy that has ended is never changed, so that it can be handed to a
- * consumer at once; instead each side remembers from when on it is free, and what comes with an
- * earlier time begins then. Occupancies thus never overlap, at the price that a short one may
+ * Evidence may be late: samples and zones are from different sources, each in order, but not with
+ * each other. An occupancy that has ended is never changed, so that it can be handed to a consumer
+ * at once. Instead each side remembers from when on it is free, and evidence with an earlier time
+ * starts an occupancy then. Occupancies thus never overlap, at the price that a short one may
  * shrink to nothing.
  */
 #include "timeline/occupancy_walk.h"
@@ -16,7 +17,7 @@
 
 struct thread_state {
 	struct occupancy present; /* region TIMELINE_NONE: on none; its end is the last evidence */
-	uint64_t free_from_ns;    /* where its next occupancy can begin */
+	uint64_t free_from_ns;    /* earliest start of its next occupancy */
 };
 
 struct occupancy_state {
@@ -88,7 +89,7 @@ static int emit_begin(struct occupancy_tracker *tracker, const struct occupancy 
 	return consumer ? consumer->begin_occupancy(consumer->context, occupancy) : 0;
 }
 
-/* End the thread's occupancy, not before its begin. */
+/* End the thread's occupancy, not before its start. */
 static int end_occupancy(struct occupancy_tracker *tracker, uint32_t thread, uint64_t time_ns)
 {
 	struct thread_state *state = &tracker->threads.items[thread];
@@ -120,10 +121,7 @@ int occupancy_tracker_enter(struct occupancy_tracker *tracker, uint32_t thread, 
 		return err;
 	state = &tracker->threads.items[thread];
 	place = &tracker->regions.items[region];
-	/*
-	 * Seen where it was known to be: the occupancy goes on, with the pointer that it began
-	 * with.
-	 */
+	/* Seen on its known region: the occupancy goes on, with its first pointer. */
 	if (place->thread == thread) {
 		occupancy_tracker_touch(tracker, region, time_ns);
 		return 0;
@@ -182,7 +180,7 @@ const struct occupancy *occupancy_tracker_find_present(const struct occupancy_tr
 		       : &tracker->threads.items[thread].present;
 }
 
-/* Until the last evidence, not until the end of the recording: nobody has seen what came after. */
+/* Until the last evidence, not until the end of the recording: later events are unknown. */
 int occupancy_tracker_finish(struct occupancy_tracker *tracker)
 {
 	int err;

@@ -1,7 +1,7 @@
 /*
- * Two streams are merged: begins, in order already or put in order by their numbers in memory, and
- * the ends of what has begun, which wait in a heap. As those of one region do not overlap, no more
- * are open than there are regions, however many come in all.
+ * Two streams are merged: starts, in order already or put in order by their numbers in memory, and
+ * the ends of open occupancies, which wait in a heap. As those of one region do not overlap, no
+ * more are open than there are regions, however many there are in all.
  */
 #include "timeline/occupancy_walk.h"
 
@@ -11,8 +11,8 @@
 #include "base/heap.h"
 
 /*
- * At one moment a thread leaves the region that it was on, is on others for no time, and comes to the
- * next: in this order, whatever that of the occupancies is.
+ * At one moment a thread leaves its region, is on others for no time, and enters the next: in this
+ * order, whatever that of the occupancies is.
  */
 enum step_rank { RANK_LEAVE, RANK_PASS, RANK_ENTER };
 
@@ -23,7 +23,7 @@ static enum step_rank get_rank(const struct occupancy *occupancy, bool is_end)
 	return is_end ? RANK_LEAVE : RANK_ENTER;
 }
 
-/* Of one that is no time long, the end comes after the begin. */
+/* If an occupancy has no duration, its end follows its start. */
 static int compare_steps(const struct numbered_occupancy *left, bool left_is_end,
 			 const struct numbered_occupancy *right, bool right_is_end)
 {
@@ -146,7 +146,7 @@ static bool ends_before(const void *owner, uint32_t a, uint32_t b)
 	return compare_steps(&walk->open.items[a], true, &walk->open.items[b], true) < 0;
 }
 
-/* Add what begins to what is open. */
+/* Add the next one to the open ones. */
 static int open_next(struct occupancy_walk *walk)
 {
 	if (walk->num_open == walk->open.length) {

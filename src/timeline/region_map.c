@@ -1,19 +1,19 @@
 /*
- * Two lists in order of their ends, each searched by halving. A pointer belongs to the first region
- * whose end is not below it, if that one begins low enough: regions of one list do not overlap, so
- * that no other can hold it.
+ * Two lists in order of their ends, with binary search. A pointer belongs to the first region whose
+ * end is not below it, if that one starts low enough: regions of one list do not overlap, so that
+ * no other can hold it.
  *
- * Ends count as inside. A stack pointer that equals the end is that of an empty stack, which is
- * where a thread's first zone may well be. Only where the next region begins at that address does
- * the pointer belong to the next one.
+ * Ends count as inside. A stack pointer that equals the end is that of an empty stack, where a
+ * thread's first zone may well be. If the next region starts at that address, the pointer belongs
+ * to the next one.
  *
- * Implicit regions know no begin. They are extended down by what is seen, up to
- * IMPLICIT_REACH_BYTES at a time: what is farther away is taken for another stack. That may split
+ * Implicit regions have no known lower bound. They are extended down by the pointers seen, up to
+ * IMPLICIT_REACH_BYTES at a time: pointers farther away are taken for another stack. That may split
  * one deep stack into two, which is wrong in the harmless way: two stacks taken for one would nest
  * the zones of one thread in those of another.
  *
- * Declared regions win: they are looked up first, also where an implicit one had been guessed at
- * the same place before the declaration came.
+ * Declared regions win: they are looked up first, also if an implicit one had been guessed at the
+ * same place before the declaration.
  */
 #include "timeline/region_map.h"
 
@@ -76,7 +76,7 @@ static uint64_t round_up(uint64_t pointer)
 						     : (below | (REGION_ALIGNMENT - 1)) + 1;
 }
 
-/* The first entry whose end is not below the pointer; the number of entries if there is none. */
+/* The first entry whose end is not below the pointer; the number of entries if not found. */
 static size_t find_place(const struct entries *entries, uint64_t pointer)
 {
 	return array_count_front(&entries->list, entry, entry->end < pointer);

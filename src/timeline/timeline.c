@@ -1,18 +1,18 @@
 /*
- * Plain arrays of what happened, and a table of strings. Three things are more than that:
+ * Plain arrays of events, and a table of strings. Three things are more than that:
  *
  * Attributes of a zone are a ring through one array: the zone knows the last, the last knows the
  * first. So one number in the zone is enough for adding at the end and for reading from the start.
  * A zone may have a parameter of one name only once; since nobody can say how many a zone has, they
  * are found by an index over all zones.
  *
- * A zone's id is used again after timeline_remove_zone(), which is called only where a consumer
- * takes the zones: then there are never more ids than zones were open at one time. Ids of zones
- * that are kept never change.
+ * A zone's id is used again after timeline_remove_zone(), which is called only if a consumer takes
+ * the zones: then there are never more ids than zones were open at one time. Ids of zones that are
+ * kept never change.
  *
- * What grows with time may go on in a source (a spool on disk), because a recording of an hour may
- * have more of it than memory holds; who reads it does not see where the array ends and the source
- * begins.
+ * Arrays that grow with time may go on in a source (a spool on disk), because a recording of an
+ * hour may have more items than memory holds. Readers do not see where the array ends and the
+ * source starts.
  */
 #include "timeline/timeline.h"
 
@@ -199,7 +199,7 @@ int timeline_add_zone(struct timeline *timeline, const struct zone *zone, uint32
 
 /*
  * When nothing is open, all ids are free, and the array can start again, which also empties the
- * list of free ids. Their memory stays for the zones to come.
+ * list of free ids. Their memory stays for the next zones.
  */
 int timeline_remove_zone(struct timeline *timeline, uint32_t zone)
 {
@@ -269,7 +269,7 @@ static uint32_t append_attribute(struct timeline *timeline, uint32_t zone,
 	return id;
 }
 
-/* Categories and flows may come several times and have no name to be found by. */
+/* Categories and flows may occur several times and have no name to be found by. */
 int timeline_add_attribute(struct timeline *timeline, uint32_t zone,
 			   const struct zone_attribute *attribute)
 {
@@ -381,8 +381,8 @@ static int next_of_source(const struct timeline_source *source, uint64_t count, 
 }
 
 /*
- * The position counts what was added; the one behind means "in the source", whose own position is
- * the reader's. That is why there can be one reader at a time.
+ * The position counts the added items; the one behind means "in the source", whose own position is
+ * the reader's. Therefore there can be only one reader at a time.
  */
 int timeline_next_sample(const struct timeline *timeline, uint64_t *position,
 			 struct timeline_sample *ret)

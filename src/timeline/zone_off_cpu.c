@@ -1,12 +1,12 @@
 /*
- * Each region has a sum: the time that whoever was on it was off the CPU. A zone's share is what
- * the sum grows by from its begin to its end, so that one number a zone is enough, however many
- * switches there are. Four streams are merged for that: the schedule, the samples, and the
- * occupancies, by which threads come to regions and leave them, each read once from where it is kept,
- * and an array of the zones' begins and ends, sorted.
+ * Each region has a sum: the time that the threads on it were off the CPU. A zone's share is the
+ * growth of the sum from its start to its end, so that one number a zone is enough, however many
+ * switches there are. Four streams are merged for that: the schedule, the samples, the occupancies
+ * and the zones. Occupancies are the times that threads enter and leave regions. The first three
+ * are each read once from where they are kept; the zones' starts and ends are a sorted array.
  *
- * Threads are known by their tids here, as the schedule knows no more. A tid that was given twice is
- * two threads of the timeline, one after the other, which is no matter.
+ * Threads are known by their tids here, as the schedule knows no more. A tid that was given twice
+ * is two threads of the timeline, one after the other, which does not matter.
  */
 #include "timeline/zone_off_cpu.h"
 
@@ -52,13 +52,13 @@ struct zone_off_cpu {
 	struct timeline_sample sample; /* the next one */
 	bool has_sample;
 	struct off_cpu_region *regions;
-	uint64_t *sums; /* by zone: of its region when it began, then its share */
+	uint64_t *sums; /* by zone: of its region when it started, then its share */
 	struct tid_states tids;
 	uint64_t begin_ns; /* of the schedule */
 	uint64_t end_ns;   /* of it, once it has been read */
 };
 
-/* At one moment zones begin before others end. */
+/* At one moment zones start before others end. */
 static int compare_events(const void *left, const void *right)
 {
 	const struct off_cpu_zone_event *a = left;
@@ -93,7 +93,7 @@ static int collect_zones(struct zone_off_cpu *off)
 	return 0;
 }
 
-/* The next step of a region with zones. One of no length is left out. */
+/* The next step of a region with zones. Occupancies without duration are skipped. */
 static int read_step(struct zone_off_cpu *off)
 {
 	const struct occupancy *occupancy = &off->step.of.occupancy;
@@ -118,8 +118,8 @@ static int read_sample(struct zone_off_cpu *off)
 /* ---- threads ------------------------------------------------------------------------------ */
 
 /*
- * What of a present wait fell on the region that the thread is on. Of one whose end the schedule has
- * lost, a sample says that it was over by then.
+ * The part of a present wait during which the thread was on its region. If the schedule has lost
+ * the end of the wait, a sample shows that it was over by then.
  */
 static uint64_t get_wait(const struct zone_off_cpu *off, const struct tid_state *thread,
 			 uint64_t time_ns)
@@ -131,7 +131,7 @@ static uint64_t get_wait(const struct zone_off_cpu *off, const struct tid_state 
 	if (thread->sampled_ns && time_ns > thread->sampled_ns)
 		time_ns = thread->sampled_ns;
 	if (off->end_ns && time_ns > off->end_ns)
-		time_ns = off->end_ns; /* nobody has seen what came after */
+		time_ns = off->end_ns; /* later events are unknown */
 	return time_ns > since_ns ? time_ns - since_ns : 0;
 }
 
@@ -163,7 +163,7 @@ static void switch_out(struct zone_off_cpu *off, uint64_t tid, uint64_t time_ns)
 	thread->sampled_ns = 0;
 }
 
-/* A thread that was not seen before was off from the begin of the schedule on. */
+/* A thread that was not seen before was off from the start of the schedule on. */
 static void switch_in(struct zone_off_cpu *off, uint64_t tid, uint64_t time_ns)
 {
 	struct tid_state *thread = find_thread(off, tid);
@@ -237,8 +237,8 @@ static uint64_t get_sum(const struct zone_off_cpu *off, const struct off_cpu_reg
 }
 
 /*
- * Who begins a zone has just read the clock, and runs. That does not hold for ends: of a zone that
- * was left open, the reader makes one.
+ * A thread that starts a zone has just read the clock, and runs. That does not hold for ends: the
+ * reader makes one for a zone that was left open.
  */
 static void begin_zone(struct zone_off_cpu *off, uint32_t id)
 {
@@ -310,8 +310,8 @@ static void apply_zone_event(struct zone_off_cpu *off)
 }
 
 /*
- * All that happened before a time. At one moment, samples were taken before threads come and go, and
- * that is before zones begin.
+ * Apply all events before a time. At one moment, samples precede the steps of threads, and these
+ * precede the zones.
  */
 static int apply_until(struct zone_off_cpu *off, uint64_t time_ns)
 {

@@ -1,22 +1,21 @@
 /*
  * A zone is known by its pointer, an address on the stack. No two open zones of a process have the
- * same one, so that an end names its begin by it. The pointer also gives the region, by the region
- * map.
+ * same one, so it joins an end to its start. The pointer also gives the region, by the region map.
  *
- * A region has one chain of open zones, the innermost first, through zone.parent. A begin is put in
- * front; an end must be of the innermost, or is refused: what to do about a lost end is for the
- * reader to say, which knows its format.
+ * A region has one chain of open zones, the innermost first, through zone.parent. A new zone is put
+ * in front; an end must be of the innermost, or is refused: the reader handles lost ends, as it
+ * knows its format.
  *
- * Where time goes back on a region, its zones would not nest. Such zones go to further tracks of it:
+ * If time goes back on a region, its zones would not nest. Such zones go to further tracks of it:
  * regions whose addresses are those of the first, moved out of the range of programs, so that they
- * are like any other to whoever reads the timeline. The zone has the moved pointer; the index of
- * open zones goes by the program's own.
+ * are like any other for readers of the timeline. The zone has the moved pointer; the index of open
+ * zones goes by the program's own.
  *
- * Beside zones two things come out. A zone that begins on a region shows that its thread is there,
- * and when a region's outermost zone ends, its thread goes back to where it called from: a fiber
- * that is resumed from a zone of the thread's own stack, and is done. The time of each region's
- * first begin and last end gives how many regions are in use at a time, and how many bytes they
- * have. These are collected and summed up at the end, because events of different regions may come
+ * Beside zones there are two results. First, a zone that starts on a region shows that its thread
+ * is there, and when a region's outermost zone ends, its thread goes back to the calling region: a
+ * fiber that is resumed from a zone of the thread's own stack, and is done. Second, the time of
+ * each region's first start and last end gives the number of regions in use at a time, and their
+ * bytes. These are collected and summed up at the end, because events of different regions may be
  * in any order.
  */
 #include "timeline/zone_tracker.h"
@@ -30,11 +29,11 @@
 struct zone_region_state {
 	uint64_t last_ns;     /* time of its last event */
 	uint32_t innermost;   /* open zone; TIMELINE_NONE */
-	uint32_t called_from; /* region that its thread came from when the outermost zone began */
+	uint32_t called_from; /* region that its thread was on before the outermost zone started */
 	uint64_t moved_by;    /* of a further track: how far above the program's addresses it is */
 };
 
-/* A region's first zone begins, or its last one ends. */
+/* A region's first zone starts, or its last one ends. */
 struct use_change {
 	uint64_t time_ns;
 	uint64_t bytes; /* of a declared region */
@@ -129,7 +128,7 @@ static int note_use(struct zone_tracker *tracker, uint32_t region, uint64_t time
 
 	if (tracker->states.items[region].moved_by)
 		return 0; /* the memory is that of another region */
-	/* A consumer sums up by itself: what it takes is too much to be kept here. */
+	/* A consumer sums up by itself: its items are too many to be kept here. */
 	if (consumer)
 		return consumer->change_use(consumer->context, region, time_ns, is_begin);
 	change = array_add(&tracker->changes);
@@ -167,7 +166,7 @@ static int emit_begin(struct zone_tracker *tracker, uint32_t id)
 	return consumer ? consumer->begin_zone(consumer->context, id) : 0;
 }
 
-/* All that can fail for want of memory comes before what changes a state. */
+/* Everything that can fail for want of memory is before the changes of state. */
 static int push_zone(struct zone_tracker *tracker, struct zone_region_state *state,
 		     struct zone *zone)
 {
@@ -200,15 +199,15 @@ static int push_zone(struct zone_tracker *tracker, struct zone_region_state *sta
 					     zone->pointer, zone->begin_ns);
 }
 
-/* Whether the zone would begin before the last event of its region. */
+/* Whether the zone would start before the last event of its region. */
 static bool is_late(const struct zone_tracker *tracker, uint32_t region, uint64_t time_ns)
 {
 	return region < tracker->states.length && time_ns < tracker->states.items[region].last_ns;
 }
 
 /*
- * Until it ends, a zone has its begin as its end, so that what is written of a truncated
- * timeline has no negative duration.
+ * Until it ends, a zone's end is its start, so that no duration in a truncated timeline is
+ * negative.
  */
 static int begin_on_region(struct zone_tracker *tracker, const struct zone *zone, uint64_t moved_by)
 {
@@ -229,7 +228,7 @@ static int begin_on_region(struct zone_tracker *tracker, const struct zone *zone
 	return push_zone(tracker, state, &added);
 }
 
-/* A region without bounds does not grow for a zone that comes too late for it. */
+/* A region without bounds does not grow for a zone that is too late for it. */
 int zone_tracker_begin(struct zone_tracker *tracker, uint64_t pointer, uint32_t thread,
 		       uint64_t time_ns, uint32_t location)
 {
@@ -307,7 +306,10 @@ int zone_tracker_begin_on_track(struct zone_tracker *tracker, uint64_t pointer, 
 		zone.pointer = pointer + moved_by;
 		*ret_is_new = !region_map_find_known(tracker->regions, zone.pointer, &zone.region);
 		if (*ret_is_new) {
-			/* Its zones could be taken for those of the track, whose bounds come first when written. */
+			/*
+			 * Its zones could be taken for those of the track, whose bounds are written
+			 * first.
+			 */
 			if (tracker->has_high_pointers)
 				return -ERANGE;
 			err = make_track(tracker, region, number, pointer, moved_by, &zone.region);
@@ -349,7 +351,7 @@ static int return_to_caller(struct zone_tracker *tracker, uint32_t region, uint3
 				       time_ns);
 }
 
-/* What the consumer has taken is forgotten. */
+/* Forget a zone that the consumer has taken. */
 static int hand_over(struct zone_tracker *tracker, uint32_t id)
 {
 	const struct timeline_consumer *consumer = timeline_get_consumer(tracker->timeline);
@@ -396,7 +398,7 @@ int zone_tracker_end(struct zone_tracker *tracker, uint64_t pointer, uint64_t ti
 	return time_ns < state->last_ns ? -ERANGE : pop_zone(tracker, id, time_ns);
 }
 
-/* End the innermost zone of a region, not before what happened there last. */
+/* End the innermost zone of a region, not before the last event there. */
 static int pop_innermost(struct zone_tracker *tracker, uint32_t region, uint64_t time_ns)
 {
 	const struct zone_region_state *state = &tracker->states.items[region];

@@ -23,8 +23,8 @@ void zone_walk_release(struct zone_walk *walk)
 }
 
 /*
- * The innermost open zone's pointer stands for the stack pointer; where nothing is open, nothing is
- * known to be in use.
+ * The innermost open zone's pointer is taken for the stack pointer; without an open zone, no use is
+ * known.
  */
 static uint64_t get_fill(const struct timeline *timeline, uint32_t zone)
 {
@@ -49,9 +49,9 @@ static void end_innermost(struct zone_walk *walk, uint32_t region, struct zone_s
 }
 
 /*
- * Regions that were declared come before those that were guessed, as in a text, which declares them
- * first: what is read of it again comes in the same order, also where a further track of a region
- * was declared late (zone_tracker.c).
+ * Declared regions precede guessed ones, as in a text, which declares them first: reading the text
+ * again gives the same order, even if a further track of a region was declared late
+ * (zone_tracker.c).
  */
 static bool end_rest(struct zone_walk *walk, struct zone_step *ret)
 {
@@ -71,7 +71,9 @@ static bool end_rest(struct zone_walk *walk, struct zone_step *ret)
 	return false;
 }
 
-/* What is open on the next zone's region and not around that zone has ended before it began. */
+/*
+ * A zone that is open on the next zone's region but not around that zone ended before it started.
+ */
 bool zone_walk_next(struct zone_walk *walk, struct zone_step *ret)
 {
 	const struct zone *zone;
