@@ -1,5 +1,6 @@
 /*
- * Zones as text: comma-separated values, one record a line. Superset of what profiling-lite reads.
+ * Zones as text: comma-separated values, one record a line. A superset of the format that
+ * profiling-lite reads.
  *
  *	STACK, begin, end, name             THREAD, tid, name
  *	LOCATION, id, name, function, file, line
@@ -9,16 +10,16 @@
  *	ZONE_CATEGORY, pointer, name
  *	COUNTER_TRACK, id, name             COUNTER_VALUE, id, time, value
  *
- * A line that starts with `#` is a comment. One kind of comment means something to us: after
- * ZONES_PROCESS_MARK come a pid and a name, and what follows is from that process. Programs that
- * know no processes see a comment.
+ * A line that starts with `#` is a comment. One kind of comment has a meaning for us: after
+ * ZONES_PROCESS_MARK it has a pid and a name, and the records after it are of that process.
+ * Programs that know no processes see a comment.
  *
  * A program that is killed, or runs out of disk, may leave its last line truncated: that is a warning,
  * unless reading is strict.
  *
  * There are two passes (read_lines.h): the first one reads only STACK records, because all regions
  * of a process must be known before its first zone. It runs over every byte of files of gigabytes,
- * so that scan_line() decides by a line's first byte whether to look closer.
+ * so scan_line() decides by a line's first byte whether to look closer.
  */
 #include <errno.h>
 #include <string.h>
@@ -38,21 +39,23 @@ struct declared_stack {
 	uint64_t section;
 };
 
-/* A section is what one process wrote: up to the first comment that names one, or from one such to
-   the next. */
+/*
+ * A section is the output of one process: up to the first comment that names one, or from one such
+ * to the next.
+ */
 struct zones_file_reader {
 	struct zones_reader base;
 	struct import *import;
 	struct zones_builder *builder;
 	struct zones_line line;
-	/* Of the chunk. */
+	/* State of the chunk. */
 	const char *data;
 	size_t size;
-	size_t newline; /* the one that was found last; size when there was none */
+	size_t newline; /* the one found last; size if there was none */
 	bool has_newline;
 	uint64_t section;
 	bool has_records; /* something was read without error */
-	/* Of the first pass. */
+	/* State of the first pass. */
 	ARRAY(struct declared_stack) stacks;
 	struct text stack_names;
 	uint64_t bad_section; /* of a STACK that cannot be read, the last one then */
@@ -233,7 +236,7 @@ static const struct zones_command {
 	int (*read)(struct zones_file_reader *reader);
 } commands[] = {
 	[STACK_COMMAND] = {"STACK", 3, NULL}, /* the first pass reads it */
-	/* Roughly by how often they come. */
+	/* In rough order of frequency. */
 	{"ZONE_START", 4, read_zone_start},
 	{"ZONE_END", 2, read_zone_end},
 	{"ZONE_PARAM", 3, read_zone_parameter},
@@ -258,7 +261,7 @@ static const struct zones_command *find_command(struct zones_string name)
 
 #define FAIL(reader, ...) import_fail_line((reader)->import, (reader)->line.number, __VA_ARGS__)
 
-/* What the builder found wrong: an error, or a warning where it went on. */
+/* Report a problem of the builder: an error, or a warning if it went on. */
 static int report_problem(struct zones_file_reader *reader, int err)
 {
 	const char *problem = zones_builder_get_problem(reader->builder);
@@ -290,8 +293,7 @@ static int read_record(struct zones_file_reader *reader)
 	return command->read ? report_problem(reader, command->read(reader)) : 0;
 }
 
-/* Whether the comment names a process; what does not look exactly so is a comment like any other.
- */
+/* Whether the comment names a process; a comment in any other form is just a comment. */
 static bool is_process_mark(struct zones_string comment, uint32_t *ret_pid,
 			    struct zones_string *ret_name)
 {
@@ -315,7 +317,7 @@ static bool is_process_mark(struct zones_string comment, uint32_t *ret_pid,
 }
 
 /*
- * Lines end in LF, CR LF or CR. The next LF is looked for once, however many CRs come before it.
+ * Lines end in LF, CR LF or CR. The next LF is searched for only once, however many CRs precede it.
  *
  * ret_next  where the line after this one starts
  */
@@ -361,7 +363,7 @@ static bool has_byte_order_mark(const uint8_t *data, size_t size)
 	return size >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0;
 }
 
-/* Where the first line starts. */
+/* Returns the start of the first line. */
 static size_t begin_chunk(struct zones_file_reader *reader, const struct zones_chunk *chunk,
 			  size_t used)
 {
@@ -375,7 +377,7 @@ static size_t begin_chunk(struct zones_file_reader *reader, const struct zones_c
 	return has_byte_order_mark(chunk->data, used) ? 3 : 0;
 }
 
-/* The last mark that begins a line at or before `offset`. */
+/* The last mark at the start of a line, at or before `offset`. */
 static const char *find_mark(const char *data, size_t size, size_t offset)
 {
 	size_t mark_length = strlen(ZONES_PROCESS_MARK);
@@ -414,7 +416,7 @@ size_t zones_find_section(const uint8_t *data, size_t size, uint64_t offset)
  * below must not land in a region that was guessed.
  */
 
-/* A line that is a whole STACK record; what is wrong with another is reported when it is read. */
+/* A line that is a whole STACK record; errors in others are reported when they are read. */
 static bool is_stack_record(struct zones_file_reader *reader, struct zones_string line)
 {
 	reader->line.data = line.data;
@@ -439,7 +441,7 @@ static int scan_line(struct zones_file_reader *reader, struct zones_string line)
 	return read_stack(reader);
 }
 
-/* What is wrong with a stack is reported when its section begins. */
+/* Errors in a stack are reported when its section starts. */
 static int scan_lines(struct zones_reader *base, const struct zones_chunk *chunk, size_t *ret_used)
 {
 	struct zones_file_reader *reader = (struct zones_file_reader *)base;
@@ -474,7 +476,7 @@ static int declare_stacks(struct zones_file_reader *reader)
 		if (stack->name_length)
 			name = (struct zones_string){reader->stack_names.data + stack->name,
 						     stack->name_length};
-		/* What is wrong with it is reported for its own line. */
+		/* Its errors are reported for its own line. */
 		reader->line.number = stack->line;
 		err = report_problem(reader, zones_builder_add_stack(reader->builder, stack->begin,
 								     stack->end, name));
@@ -599,8 +601,8 @@ struct zones_reader *zones_text_reader_new(struct import *import)
 }
 
 /*
- * Sure of a text whose first record is a known command with arguments. What might be a file with
- * an error in its first line is left to the extension.
+ * Sure of a text whose first record is a known command with arguments. Files that may have an error
+ * in their first line are left to the extension.
  */
 enum detection zones_detect(const uint8_t *data, size_t size)
 {

@@ -1,12 +1,12 @@
 /*
- * Zones as profiling-lite's library writes them, `capture.bin-trace`: records that are a byte for
- * the type and packed little-endian fields behind it. Texts lie behind a 16-bit length, or are
+ * Zones in the binary format of profiling-lite's library, `capture.bin-trace`: records that are a
+ * byte for the type and packed little-endian fields behind it. Texts follow a 16-bit length, or are
  * named by a number that is a STRING record's; so are locations.
  *
- * A STRING or LOCATION may come after its first use, because the library's writer thread adds it
- * when it meets the use. So there are two passes: over strings and locations (and stacks, as in the
+ * A STRING or LOCATION may follow its first use, because the library's writer thread adds it when
+ * it meets the use. So there are two passes: over strings and locations (and stacks, as in the
  * text), then over everything else. A capture ends where its program did, maybe inside a record or
- * before a string that was due; what is there is read all the same.
+ * before a string that was due; the records before it are read all the same.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -46,7 +46,7 @@ enum record_type {
 	RECORD_DOUBLE_VALUE,
 };
 
-/* What a record is made of, in this order. */
+/* The parts of a record, in this order. */
 struct zones_layout {
 	uint8_t num_words; /* of 64 bits */
 	uint8_t tail_size; /* of a last number, in bytes */
@@ -114,7 +114,7 @@ struct zones_capture {
 	struct zones_builder *builder;
 	struct record record;
 	bool was_lenient; /* the import, which gets it back */
-	bool has_ended;   /* what follows is nothing */
+	bool has_ended;   /* the rest is ignored */
 	struct text texts;
 	ARRAY(struct stack_record) stacks;
 	struct named_strings strings;
@@ -132,7 +132,7 @@ static bool is_location(const void *owner, uint32_t item, const void *key)
 	       *(const uint64_t *)key;
 }
 
-/* A copy, because the chunk that a record lies in goes away. */
+/* A copy, because the chunk of a record goes away. */
 static int keep_text(struct zones_capture *capture, struct zones_string string, size_t *ret)
 {
 	*ret = capture->texts.length;
@@ -205,7 +205,7 @@ static int add_stack(struct zones_capture *capture, const struct record *record)
 	return 0;
 }
 
-/* What an earlier pass made up for want of a declaration is forgotten. */
+/* Locations that an earlier pass made up, as they were not declared, are forgotten. */
 static int declare_locations(struct zones_capture *capture)
 {
 	while (capture->locations.length > capture->num_declared) {
@@ -233,9 +233,9 @@ static int declare_locations(struct zones_capture *capture)
 	import_fail_byte((capture)->import, (capture)->record.offset, __VA_ARGS__)
 
 /*
- * The next record; *ret_is_end when there is none. One that is truncated is an end, too. Returns 0 or
- * -EBADMSG. A record has no length: one of an unknown type ends the reading, for nobody knows where
- * the next one begins.
+ * The next record; *ret_is_end if no record is left. A truncated one is an end, too. Returns 0 or
+ * -EBADMSG. A record has no length: one of an unknown type ends the reading, for the start of the
+ * next one is unknown.
  */
 static int take_record(struct zones_capture *capture, struct bytes *bytes, uint64_t offset,
 		       bool *ret_is_end)
@@ -264,8 +264,8 @@ static int take_record(struct zones_capture *capture, struct bytes *bytes, uint6
 }
 
 /*
- * The library checks nothing, and the original reader goes on with what is declared twice; so do
- * we, and warn of it.
+ * The library checks nothing, and the original reader accepts repeated declarations; so do we, with
+ * a warning.
  */
 static int report_problem(struct zones_capture *capture, int err)
 {
@@ -281,8 +281,7 @@ static int report_problem(struct zones_capture *capture, int err)
 	return 0;
 }
 
-/* Of a stack that the library declares once more, when its memory is used again, the first stays.
- */
+/* If the library declares a stack again, when its memory is reused, the first one stays. */
 static int declare_stacks(struct zones_capture *capture)
 {
 	for (size_t i = 0; i < capture->stacks.length; i++) {

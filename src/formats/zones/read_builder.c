@@ -3,8 +3,8 @@
  * (timeline/zone_tracker.h and the like); here the ids of the file are mapped to those of the
  * timeline, and their errors turned into words.
  *
- * Where the timeline has a consumer (a trace that is written while the zones are read), zones and
- * values go to that, and nothing is kept for a profile.
+ * If the timeline has a consumer (a trace that is written while the zones are read), it gets the
+ * zones and values, and nothing is kept for a profile.
  */
 #include "formats/zones.h"
 
@@ -175,7 +175,7 @@ static int begin_process(struct zones_builder *builder, uint32_t pid, struct zon
 	return builder->zones ? 0 : -ENOMEM;
 }
 
-/* A file need not say whose zones it holds. */
+/* A file need not name the process of its zones. */
 static int need_process(struct zones_builder *builder)
 {
 	struct zones_string name = {ZONES_PROCESS_NAME, strlen(ZONES_PROCESS_NAME)};
@@ -184,8 +184,8 @@ static int need_process(struct zones_builder *builder)
 }
 
 /*
- * Zones that are open when their program ends (it was killed, or its recording stopped) end at the
- * last time in any record of the process.
+ * Zones that are open at the end of their program (it was killed, or its recording stopped) end at
+ * the last time in any record of the process.
  */
 static int end_process(struct zones_builder *builder)
 {
@@ -275,8 +275,8 @@ int zones_builder_add_thread(struct zones_builder *builder, uint64_t tid, struct
 }
 
 /*
- * A second declaration adds a location and moves the id to it: zones that have begun keep the one
- * they began with.
+ * A second declaration adds a location and moves the id to it: zones that have started keep the
+ * first one.
  */
 int zones_builder_add_location(struct zones_builder *builder, uint64_t id, struct zones_string name,
 			       struct zones_string function, struct zones_string file,
@@ -355,7 +355,7 @@ static int add_undeclared_counter(struct zones_builder *builder, uint64_t id)
 	return add_counter(builder, id, (struct zones_string){name, (size_t)length}, false);
 }
 
-/* Readers of traces count time in 63 bits, and drop what is beyond without a word. */
+/* Readers of traces count time in 63 bits, and silently drop later times. */
 static int check_time(struct zones_builder *builder, uint64_t time_ns)
 {
 	if (time_ns <= INT64_MAX)
@@ -438,7 +438,7 @@ static int end_inside(struct zones_builder *builder, uint64_t pointer, uint64_t 
 	return 0;
 }
 
-/* A zone that is open where another one begins has ended. */
+/* A zone that is open when another one starts at its pointer has ended. */
 static int end_at(struct zones_builder *builder, uint64_t pointer, uint64_t time_ns)
 {
 	int err;
@@ -457,7 +457,7 @@ static int end_at(struct zones_builder *builder, uint64_t pointer, uint64_t time
 
 /*
  * The original reader takes zones of one stack in any order of time, as of two threads that were on
- * it by turns. One warning for each track that is made for such zones.
+ * it by turns. Warns once for each track that is made for such zones.
  */
 static int begin_late(struct zones_builder *builder, uint64_t pointer, uint32_t thread,
 		      uint64_t time_ns, uint32_t location)

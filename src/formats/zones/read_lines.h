@@ -1,7 +1,7 @@
 /*
  * The two readers of zones, text and binary: they take an input chunk by chunk, so that it need not
- * be in memory as a whole, and twice, because what is declared may stand behind its use. After the
- * first pass it may be read as often as wanted.
+ * be in memory as a whole, and twice, because declarations may follow their use. After the first
+ * pass it may be read any number of times.
  *
  *	reader = zones_reader_new(import, data, size);
  *	zones_reader_scan(reader, &chunk, &used) …
@@ -17,7 +17,7 @@
 #include "formats/import.h"
 #include "formats/zones.h"
 
-/* What of a chunk is not used, because its last record is incomplete, comes again before the next one. */
+/* Unused bytes of a chunk, of an incomplete last record, are repeated before the next one. */
 struct zones_chunk {
 	const uint8_t *data;
 	size_t size;
@@ -27,11 +27,11 @@ struct zones_chunk {
 
 struct zones_reader;
 
-/* By the first bytes. Of the import, data and size are not used. NULL when out of memory. */
+/* Chosen by the first bytes. Data and size of the import are not used. NULL when out of memory. */
 struct zones_reader *zones_reader_new(struct import *import, const uint8_t *data, size_t size);
 void zones_reader_free(struct zones_reader *reader);
 
-/* The first pass: what is declared. */
+/* The first pass: declarations. */
 _must_check_ int zones_reader_scan(struct zones_reader *reader, const struct zones_chunk *chunk,
 				   size_t *ret_used);
 
@@ -41,7 +41,7 @@ _must_check_ int zones_reader_begin(struct zones_reader *reader, struct zones_bu
 _must_check_ int zones_reader_read(struct zones_reader *reader, const struct zones_chunk *chunk,
 				   size_t *ret_used);
 
-/* What one of the two readers is; the others call it through this. */
+/* The interface of the two readers. */
 struct zones_reader {
 	int (*scan)(struct zones_reader *reader, const struct zones_chunk *chunk, size_t *ret_used);
 	int (*begin)(struct zones_reader *reader, struct zones_builder *builder);

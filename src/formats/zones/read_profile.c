@@ -1,7 +1,7 @@
 /*
- * Two passes over the zones: parents come before their children, so that the first one can add a
- * zone's stack below its parent's and subtract its duration from that. What is left after it is
- * each zone's own time, which the second pass adds as samples.
+ * Two passes over the zones: parents precede their children, so that the first one can add a zone's
+ * stack below its parent's and subtract its duration from that. The remainder is each zone's own
+ * time, which the second pass adds as samples.
  */
 #include "formats/zones/read_profile.h"
 
@@ -63,7 +63,7 @@ static int copy_string(const struct zones_conversion *conversion, uint32_t strin
 				 profile_get_strings(conversion->import->profile), ret);
 }
 
-/* Only what zones refer to gets into the profile: a timeline may hold other inputs. */
+/* Only items that zones refer to get into the profile: a timeline may hold other inputs. */
 static int find_process(struct zones_conversion *conversion, uint32_t id, uint32_t *ret)
 {
 	const struct timeline_process *process = timeline_get_process(conversion->timeline, id);

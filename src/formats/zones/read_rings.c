@@ -1,14 +1,13 @@
 /*
- * Zones in the shared memory of a program, as include/stackwide/zones_shared.h writes them, which
- * has the layout; or a copy of it that was made while it was written, with any number of blocks.
+ * Zones in the shared memory of a program, as include/stackwide/zones_shared.h writes them (it has
+ * the layout); or a copy of it that was made while it was written, with any number of blocks.
  *
- * Nothing is believed: the program may be writing, or may have been killed while it was, and what
- * it has written may be meant to harm. A block is copied before it is looked at. What is wrong
- * inside a block ends it, and is counted; so is what is missing between blocks. A ring that was
- * overwritten lacks its oldest zones, but other rings may still have their ends, so the builder
- * must know that the records are torn.
+ * Nothing is trusted: the program may be writing, or may have been killed while it was, and its
+ * data may be hostile. A block is copied before it is checked. An error inside a block ends it, and
+ * is counted; so are missing blocks. A ring that was overwritten lacks its oldest zones, but other
+ * rings may still have their ends, so the builder must know that the records are torn.
  *
- * The input must be in memory as a whole: a ring's blocks lie in any order, and the records of all
+ * The input must be in memory as a whole: a ring's blocks are in any order, and the records of all
  * rings are merged by time.
  */
 #include <errno.h>
@@ -43,7 +42,7 @@ enum ring_record_type {
 	RING_DECIMAL,
 };
 
-/* Where a block is, and what its header said when it was found. */
+/* The place of a block, and its header when it was found. */
 struct ring_block {
 	uint64_t sequence;
 	uint64_t num_started;
@@ -62,7 +61,7 @@ struct ring_record {
 	uint16_t type;
 };
 
-/* One ring while all are merged. */
+/* The state of a ring while all are merged. */
 struct ring_cursor {
 	size_t next_block; /* of all blocks */
 	size_t end_block;
@@ -80,7 +79,7 @@ struct zones_rings {
 	struct import *import;
 	struct zones_builder *builder;
 	bool was_lenient;
-	struct text copy; /* where the input comes in chunks */
+	struct text copy; /* for an input in several chunks */
 	const uint8_t *data;
 	size_t size;
 	uint64_t blocks_offset;
@@ -90,14 +89,14 @@ struct zones_rings {
 	size_t num_cursors;
 	uint32_t *heap;
 	unsigned num_warnings;
-	/* What is reported at the end. */
+	/* Counts to report at the end. */
 	uint64_t num_lost;       /* zones that were overwritten before they were read */
 	uint64_t num_dropped;    /* records that found no ring */
 	uint64_t num_undeclared; /* names that found no room */
 	uint64_t num_malformed;  /* blocks */
 };
 
-/* ---- what there is ------------------------------------------------------------------------ */
+/* ---- blocks ------------------------------------------------------------------------------- */
 
 #define FAIL(rings, offset, ...) import_fail_byte((rings)->import, (offset), __VA_ARGS__)
 
@@ -229,7 +228,7 @@ static int make_cursors(struct zones_rings *rings)
 
 /* ---- records ------------------------------------------------------------------------------ */
 
-/* Go on to the ring's next block. False when there is none. */
+/* Go on to the ring's next block. False if none is left. */
 static bool begin_block(struct zones_rings *rings, struct ring_cursor *cursor)
 {
 	while (cursor->next_block < cursor->end_block) {
@@ -239,7 +238,7 @@ static bool begin_block(struct zones_rings *rings, struct ring_cursor *cursor)
 			continue;
 		memcpy(cursor->copy, rings->data + block->offset, ZONES_RINGS_BLOCK_BYTES);
 		cursor->bytes = bytes_of(cursor->copy, block->used);
-		/* The program may have begun to overwrite it since it was found. */
+		/* The program may have started to overwrite it since it was found. */
 		if (bytes_u64(&cursor->bytes) != block->sequence) {
 			cursor->bytes = bytes_of(NULL, 0);
 			continue;
@@ -481,7 +480,7 @@ static int read_all(struct zones_rings *rings)
 	return 0;
 }
 
-/* One chunk need not be copied. */
+/* A single chunk need not be copied. */
 static int take_chunk(struct zones_reader *base, const struct zones_chunk *chunk, size_t *ret_used)
 {
 	struct zones_rings *rings = (struct zones_rings *)base;
@@ -526,7 +525,7 @@ static void free_rings(struct zones_reader *base)
 	free(rings);
 }
 
-/* What is declared twice is no reason to refuse what a program has left. */
+/* Repeated declarations are no reason to refuse the data of a program. */
 struct zones_reader *zones_rings_reader_new(struct import *import)
 {
 	struct zones_rings *rings = calloc(1, sizeof(*rings));

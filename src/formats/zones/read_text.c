@@ -3,7 +3,7 @@
  * quotes needs a copy, which goes into one buffer for the whole line. That buffer gets its room
  * before the first field, so that it does not move while fields point into it.
  *
- * What can only mean one thing is read: a sign, leading zeros, blanks around a field, a pointer in
+ * Unambiguous input is read: a sign, leading zeros, blanks around a field, a pointer in
  * hexadecimal. Everything else is refused with the line's number and the text in question.
  */
 #include "formats/zones.h"
@@ -100,9 +100,7 @@ static int take_field(struct zones_line *line, struct zones_string *ret, bool *r
 	return 0;
 }
 
-/*
- * Fields beyond ZONES_MAX_FIELDS are counted, so that the caller can say that there are too many.
- */
+/* Fields beyond ZONES_MAX_FIELDS are counted, so that the caller can report the excess. */
 int zones_line_split(struct zones_line *line)
 {
 	bool has_more = true;

@@ -1,11 +1,11 @@
 /*
  * Zones as text, see read.c. Declarations first, then everything else in order of time;
- * each process of the timeline is a section of its own. What the text has no words for (samples,
+ * each process of the timeline is a section of its own. Data without a record type (samples,
  * scheduling) is left out.
  *
- * Begins of zones keep the order they have in the timeline, even where that is not the order of
- * time, because implicit regions are guessed from pointers as they come: in another order they
- * could come out different. So entries are sorted by the latest time up to them.
+ * Starts of zones keep their order in the timeline, even if that is not the order of time, because
+ * implicit regions are guessed from pointers in that order: another order could give different
+ * ones. So entries are sorted by the latest time up to them.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,7 +21,7 @@ enum entry_kind { ENTRY_BEGIN, ENTRY_END, ENTRY_COUNTER };
 
 /* A record of the second part; those of one moment keep their order. */
 struct zones_entry {
-	uint64_t time_ns; /* its own, or a later one of what must stand before it */
+	uint64_t time_ns; /* its own, or a later one of an entry that must precede it */
 	uint32_t order;
 	uint32_t item; /* zone or counter value */
 	uint32_t process;
@@ -32,7 +32,7 @@ struct zones_writer {
 	const struct timeline *timeline;
 	const struct sink *sink;
 	ARRAY(struct zones_entry) entries; /* by process, then by time */
-	uint64_t *process_latest_ns;       /* of the begins so far */
+	uint64_t *process_latest_ns;       /* of the starts so far */
 	uint64_t *region_latest_ns;        /* of the entries so far */
 	uint32_t *location_numbers;        /* in the section that is being written; 0: unused */
 	struct text output;
@@ -63,8 +63,8 @@ static uint64_t raise(uint64_t *latest_ns, uint64_t time_ns)
 }
 
 /*
- * An entry must not come before what must stand before it: a begin not before other begins of its
- * process (see above), and nothing before what else happened on its region.
+ * An entry must follow all entries that must precede it: a start follows the earlier starts of its
+ * process (see above), and every entry the earlier ones on its region.
  */
 static int add_step(struct zones_writer *writer, const struct zone_step *step)
 {
@@ -125,7 +125,7 @@ static int compare_entries(const void *left, const void *right)
 
 /* ---- text --------------------------------------------------------------------------------- */
 
-/* A record is one line: what would end it becomes a blank. */
+/* A record is one line: characters that would end it become blanks. */
 static char fit_char(char c)
 {
 	return c == '\n' || c == '\r' ? ' ' : c;
@@ -231,7 +231,7 @@ static void append_threads(struct zones_writer *writer, uint32_t process)
 	}
 }
 
-/* Implicit regions come back from their pointers. */
+/* Implicit regions are restored from their pointers. */
 static void append_stacks(struct zones_writer *writer, uint32_t process)
 {
 	for (uint32_t i = 0; i < timeline_count_region(writer->timeline); i++) {
@@ -282,7 +282,7 @@ static void append_counter_tracks(struct zones_writer *writer, uint32_t process)
 	}
 }
 
-/* ---- what has a time ---------------------------------------------------------------------- */
+/* ---- items with a time -------------------------------------------------------------------- */
 
 static void append_attribute(struct zones_writer *writer, const struct zone *zone,
 			     const struct zone_attribute *attribute)
