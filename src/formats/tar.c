@@ -1,7 +1,7 @@
 /*
  * An archive is a sequence of blocks of 512 bytes: a header, its file's content padded to a block,
  * the next header, until a block of zeros. A path of more than 100 bytes, or a large size, is in a
- * record of its own before the header, of GNU's kind (type L) or pax's (types x and g).
+ * record of its own before the header. Such records are GNU's (type L) or pax's (types x and g).
  */
 #include "formats/tar.h"
 
@@ -165,7 +165,7 @@ static int add_file(struct tar_reader *reader, const uint8_t *header, size_t siz
 	return 0;
 }
 
-/* One "LENGTH KEY=VALUE\n" of a pax record. */
+/* Take one "LENGTH KEY=VALUE\n" of a pax record. */
 static void take_pax(struct overrides *overrides, const char *key, size_t length)
 {
 	const char *equals = memchr(key, '=', length);
@@ -211,9 +211,9 @@ static bool has_content(uint8_t type)
 }
 
 /*
- * Records before a header hold for the next file alone: they are forgotten with every entry that is
- * none of them. Type g, of which the next files would all have the same name or size, and K, the
- * target of a link, say nothing that is needed.
+ * Records before a header hold for the next file alone: they are forgotten with every other entry.
+ * Two types are not needed: g, which would give the same name or size to all following files, and
+ * K, the target of a link.
  */
 static int read_entry(struct tar_reader *reader, const uint8_t *header, size_t size)
 {
@@ -247,9 +247,9 @@ static int read_entry(struct tar_reader *reader, const uint8_t *header, size_t s
 }
 
 /*
- * The size of an entry's content; false when it is not all there. Links, devices and folders may
- * have a size, and have no content. A record's own size is in its header: what a record before it
- * says is about the file.
+ * The size of an entry's content; false if it is not all there. Links, devices and directories may
+ * have a size, and have no content. A record's own size is in its header: values of a record before
+ * it are about the file.
  */
 static bool get_size(const struct tar_reader *reader, const uint8_t *header, size_t *ret)
 {

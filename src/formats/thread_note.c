@@ -24,10 +24,7 @@ void thread_note_release(struct thread_note *note)
 		text_release(get_text(note, i));
 }
 
-/*
- * The empty string makes room: data is never NULL, and a note that says nothing reads as empty
- * texts.
- */
+/* The empty string makes room: data is never NULL, and an empty note reads as empty texts. */
 void thread_note_clear(struct thread_note *note)
 {
 	for (size_t i = 0; i < NUM_TEXTS; i++) {

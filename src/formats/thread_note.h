@@ -27,14 +27,14 @@ struct thread_note {
 	struct text process; /* its comm */
 	uint64_t pid;
 	uint64_t tid;
-	uint64_t num_samples; /* 0: it does not say */
+	uint64_t num_samples; /* 0: unknown */
 	bool is_given;        /* false: the rest means nothing */
 };
 
 void thread_note_release(struct thread_note *note);
 void thread_note_clear(struct thread_note *note);
 
-/* Read the member's value; what is malformed is ignored. Then check thread_note_has_failed(). */
+/* Read the member's value; malformed parts are ignored. Then check thread_note_has_failed(). */
 void thread_note_take(struct thread_note *note, struct json *json);
 bool thread_note_has_failed(const struct thread_note *note);
 

@@ -7,13 +7,13 @@
 /* Only names and places differ from how the tree was made. */
 struct tree_profile_opts {
 	struct call_tree_opts tree; /* of the tree */
-	const char *unit;           /* of what it weighs */
+	const char *unit;           /* of its weights */
 };
 
 /*
- * The stacks of a tree from the innermost frame on, as a profile of one thread without a name: what
- * stood for threads comes last in each. Annotations become kinds again. The metric is METRIC_AFTER,
- * with METRIC_BEFORE where the tree is a comparison.
+ * The stacks of a tree from the innermost frame on, as a profile of one thread without a name:
+ * frames that represented threads are last in each. Annotations become kinds again. The metric is
+ * METRIC_AFTER, with METRIC_BEFORE if the tree is a comparison.
  *
  * ret       the caller frees it
  * ret_opts  for a call tree of it

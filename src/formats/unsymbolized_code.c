@@ -1,9 +1,9 @@
 /*
- * Names for code whose files nobody has looked at: in the viewer, where there are none, and for
- * what importers leave without a name. "libc.so.6+0x2a1c4" is the same in every run of the same
- * file and can be resolved by hand. A process's address is not, so that such code is [unknown]
- * rather than a number that means something else next time; kernel addresses are given relative to
- * the kernel's text where that is known, because the kernel moves at each boot.
+ * Names for code without symbolization: in the viewer, which has no files, and for locations that
+ * importers leave without a name. "libc.so.6+0x2a1c4" is the same in every run of the same file and
+ * can be resolved by hand. A process's address is not, so such code is [unknown] rather than a
+ * number that means something else next time. Kernel addresses are given relative to the kernel's
+ * text if that is known, because the kernel moves at each boot.
  */
 #include "formats/import.h"
 

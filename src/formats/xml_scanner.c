@@ -1,7 +1,8 @@
 /*
- * What follows a `<` decides what it is; only tags are returned. A `>` in quotes does not end a
+ * The text after a `<` decides its kind; only tags are returned. A `>` in quotes does not end a
  * tag, which SVG titles and attributes of foreign tools do contain. Nothing is checked that no
- * reader needs: whoever wants nesting counts the tags itself, and what is unclosed ends the input.
+ * reader needs: a reader that needs nesting counts the tags itself, and an unclosed tag ends the
+ * input.
  *
  * Each byte is looked at once, but for attributes, which are taken apart when they are asked for.
  */
@@ -24,7 +25,7 @@ static bool starts_with(const struct xml_scanner *scanner, size_t offset, const 
 	       memcmp(scanner->data + offset, string, length) == 0;
 }
 
-/* The offset behind the next occurrence of the string; the end of the input if there is none. */
+/* The offset behind the next occurrence of the string, or the end of the input. */
 static size_t find_after(const struct xml_scanner *scanner, size_t offset, const char *string)
 {
 	const char *found =
@@ -33,7 +34,7 @@ static size_t find_after(const struct xml_scanner *scanner, size_t offset, const
 	return found ? (size_t)(found - scanner->data) + strlen(string) : scanner->size;
 }
 
-/* The tag's `>`, not counting those in quotes; the end of the input if there is none. */
+/* The tag's `>`, not counting those in quotes, or the end of the input. */
 static size_t find_tag_end(const struct xml_scanner *scanner, size_t offset)
 {
 	while (offset < scanner->size) {
@@ -97,9 +98,9 @@ bool xml_next_tag(struct xml_scanner *scanner, struct xml_tag *ret)
 			if (end == scanner->size)
 				break;
 			/*
-			 * A declaration, <!DOCTYPE …>. One with an internal subset ends too early,
-			 * and its rest is taken for tags of names that nobody looks for. Its
-			 * entities are never expanded: no billion laughs.
+			 * A declaration, <!DOCTYPE …>. If it has an internal subset, it ends too
+			 * early, and its rest is taken for tags of unused names. Its entities are
+			 * never expanded: no billion laughs.
 			 */
 			if (starts_with(scanner, offset, "<!"))
 				continue;
@@ -120,8 +121,8 @@ bool xml_slice_equals(struct xml_slice slice, const char *string)
 
 /*
  * Take one `name="value"` off the front of the rest; false at the end. Anything but name="value"
- * ends the list: HTML's attributes without value do not occur where this is used, and what stands
- * behind them is not found.
+ * ends the list: HTML's attributes without value do not occur where this is used, and attributes
+ * behind them are not found.
  */
 static bool take_attribute(struct xml_slice *rest, struct xml_slice *name, struct xml_slice *value)
 {
@@ -209,7 +210,7 @@ static bool append_reference(struct text *text, struct xml_slice name)
 }
 
 /*
- * From the & to its ;, of which "&#x10ffff;" is the longest without leading zeros. Without a bound,
+ * Length from the & to its ;: "&#x10ffff;" is the longest without leading zeros. Without a bound,
  * text with many & and no ; would be searched to its end for each.
  */
 #define MAX_REFERENCE_BYTES 12

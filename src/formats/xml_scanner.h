@@ -27,7 +27,7 @@ struct xml_tag {
 	size_t offset;   /* of its `<` */
 	bool is_closing; /* </name> */
 	struct xml_slice name;
-	struct xml_slice attributes; /* as they stand there */
+	struct xml_slice attributes; /* undecoded */
 	struct xml_slice before;     /* the text between the tag before and this one */
 };
 

@@ -55,7 +55,7 @@ static bool append_entity(struct text *text, char c)
 	return false;
 }
 
-/* A line break is a blank, and what XML cannot hold is U+FFFD. */
+/* A line break becomes a blank; bytes that XML cannot hold become U+FFFD. */
 void xml_append(struct text *text, const char *data, size_t length)
 {
 	while (length) {

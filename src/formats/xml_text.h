@@ -11,8 +11,8 @@
 #include "base/text.h"
 
 /*
- * For people to read, in text and in attribute values: what XML cannot hold becomes U+FFFD, one
- * for each byte; tab and line ends become a space.
+ * For people to read, in text and in attribute values: bytes that XML cannot hold become U+FFFD
+ * each; tab and line ends become a space.
  */
 void xml_append(struct text *text, const char *data, size_t length);
 static inline void xml_append_string(struct text *text, const char *string)
@@ -21,8 +21,8 @@ static inline void xml_append_string(struct text *text, const char *string)
 }
 
 /*
- * The length in bytes of the character that `data` begins with, when it is one that XML can hold;
- * else 0. size  in bytes, at least 1
+ * The length in bytes of the character at the start of `data`, if XML can hold it; else 0. size: in
+ * bytes, at least 1.
  */
 size_t xml_measure_character(const char *data, size_t size);
 

@@ -8,7 +8,7 @@
 #include "formats/flat_text.h"
 
 #define PERCENT_COLUMNS 7 /* 100.00% */
-/* What a name is truncated to is not less, however narrow the terminal. */
+/* Names are never truncated below this, however narrow the terminal. */
 #define MIN_NAME_COLUMNS 20
 /* A few long names do not push all modules to the right. */
 #define MAX_NAME_COLUMNS   60

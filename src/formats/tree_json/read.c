@@ -3,13 +3,13 @@
  * format; write.c shows ours. All agree on nodes with a name, a value and children. Keys are long
  * (name, value, children) or short (n, v, c), in any order; others are skipped.
  *
- * Where producers differ, the reader has to guess:
+ * Producers differ, so the reader has to guess:
  *
- * - Some write the value of the whole subtree, some that of the node alone, and none says which. If
+ * - Some write the value of the whole subtree, some that of the node alone, unmarked. If
  *   the children of the root together exceed it, or those of more than one in a hundred nodes
  *   exceed theirs, values are the nodes' own. (A few exceed it by rounding.)
- * - The root stands for all stacks and is no frame if it has a name like "all" and no samples of its
- *   own. Several trees may stand in an array.
+ * - The root represents all stacks and is no frame if it has a name like "all" and no samples of
+ *   its own. There may be several trees in an array.
  *
  * Nodes are stored in preorder: a node's parent has a smaller index. So subtrees are added up from
  * the last node to the first, stacks are made from the first to the last, and depth costs no
@@ -52,7 +52,7 @@ struct tree_json_reader {
 	bool has_values;
 	bool has_self_values;
 	bool has_decimals;
-	enum tree_root root; /* what the first level is */
+	enum tree_root root; /* the kind of the first level */
 	uint32_t thread;     /* of stacks without thread */
 	struct processes processes;
 	struct text metric;
@@ -305,7 +305,7 @@ static int read_member(struct tree_json_reader *reader)
 	return 0;
 }
 
-/* One loop for all depths: '{' opens a child of `current`, '}' returns to its parent. */
+/* A single loop for all depths: '{' opens a child of `current`, '}' returns to its parent. */
 static int read_nodes(struct tree_json_reader *reader)
 {
 	for (;;) {
@@ -330,7 +330,7 @@ static int read_nodes(struct tree_json_reader *reader)
 	}
 }
 
-/* ---- what the nodes mean ---- */
+/* ---- the meaning of nodes ---- */
 
 /*
  * Sums are saturated: a file whose values add up to more than 64 bits mostly has children above
@@ -374,8 +374,8 @@ static uint64_t get_self(const struct tree_json_reader *reader, const struct tre
 }
 
 /*
- * Whether a root only stands for all stacks. A root with samples of its own is a frame, whatever it
- * is called: leaving it out would lose them.
+ * Whether a root only represents all stacks. A root with samples of its own is a frame, whatever
+ * its name: leaving it out would lose them.
  */
 static bool is_all(const struct tree_json_reader *reader, const struct tree_json_node *node)
 {
@@ -623,7 +623,7 @@ int tree_json_read(struct import *import)
 	return 0;
 }
 
-/* Keys of other formats that are JSON, which come early in their files. */
+/* Keys of other JSON formats that are near the start of their files. */
 static bool is_foreign_key(const struct json *json)
 {
 	static const char *const keys[] = {"$schema",     "shared", "profiles", "nodes",
@@ -648,9 +648,9 @@ static void skip(struct json *json, enum json_token token, int *num_tokens)
 }
 
 /*
- * "name" and "value" are keys of many JSON files. Those of a tree stand in the outermost object, in
+ * "name" and "value" are keys of many JSON files. Those of a tree are in the outermost object, in
  * one of the outermost list, or in children of these. A trace or another profile may have them
- * there, too, but with one of the foreign keys first; the number of tokens bounds what is read of a
+ * there, too, but with one of the foreign keys first. The number of tokens limits the search in a
  * large file that has neither.
  */
 enum detection tree_json_detect(const uint8_t *data, size_t size)

@@ -4,9 +4,8 @@
  *	{"meta":{…},"name":"all","value":12,"children":[{"name":"main","value":12,"children":[…]}]}
  *
  * A value is that of the whole subtree. In a comparison every node also has `baseline`, the value
- * before, and `delta`, the change. `meta.root` says that the first level is threads, and how they
- * are written, so that they can be read as threads again. Libraries skip the keys that they do not
- * know.
+ * before, and `delta`, the change. If the first level is threads, `meta.root` has the form of their
+ * names, so that they can be read as threads again. Libraries skip the keys that they do not know.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -77,8 +76,9 @@ static void open_node(struct tree_json_writer *writer, uint32_t node)
 }
 
 /*
- * What follows the values of a node: the opening bracket of its children or, if it has none, the
- * closing brackets up to the next node in preorder. Returns that node; the root after the last.
+ * Write the text after the values of a node: the opening bracket of its children or, if it has
+ * none, the closing brackets up to the next node in preorder. Returns that node; the root after the
+ * last.
  */
 static uint32_t go_on(struct tree_json_writer *writer, uint32_t node)
 {

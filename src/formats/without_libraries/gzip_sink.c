@@ -1,6 +1,6 @@
 /*
- * Files that are compressed with gzip, where there is no zlib: what would be compressed is stored. A flame graph that the
- * page saves is larger than one of the program, and read alike.
+ * Files in gzip format, without zlib: the data is stored without compression. A flame graph that
+ * the page saves is larger than one of the program, and read alike.
  */
 #include <errno.h>
 #include <stdlib.h>
