@@ -1,15 +1,15 @@
 /*
- * Perfetto traces: what ui.perfetto.dev and trace_processor open.
+ * Perfetto traces: the format of ui.perfetto.dev and trace_processor.
  *
- * A trace is a list of packets, written as they come: memory goes to what packets refer to (names,
- * stacks), not to the packets. Each kind of data has a sequence of its own, with its own interned
- * names, and the sequences follow one another in the file:
+ * A trace is a list of packets, written as they are made: memory is needed for referenced items
+ * (names, stacks), not for the packets. Each kind of data has a sequence of its own, with its own
+ * interned names, and the sequences follow one another in the file:
  *
  *	write/sched.c     clocks and kernel, which readers need first; scheduling
  *	write/kwork.c     interrupts and other work of the kernel
  *	write/tracks.c    processes and threads; other tracks before their first use;
- *	                  write/groups.c says which processes are shown as one
- *	write/samples.c   samples, with write/stacks.c for what they refer to
+ *	                  write/groups.c decides which processes are shown as one
+ *	write/samples.c   samples, with write/stacks.c for their stacks
  *	write/events.c    zones, occupancies, counters, with write/names.c for their names; waits, with
  *	                  stacks as samples have them
  *
@@ -76,13 +76,13 @@ struct sample_part {
 };
 
 /*
- * Where the times of samples are known, they are those of the trace; where nobody knows them, all are the same. Samples
- * of one time come one after another, a nanosecond apart, so that flame graphs are right and nothing else pretends to
- * be.
+ * If the times of samples are known, they are those of the trace; if no times are known, all are
+ * the same. Samples of one time follow one another, a nanosecond apart, so that flame graphs are
+ * right and nothing else pretends to be.
  *
- * Then samples of a thread are adjacent, and so are threads of a process: after an exec or a rename, several
- * processes share a pid and several threads a tid, and readers tell them apart by time. Whenever another one of a
- * number has a sample, it starts in the trace.
+ * Then samples of a thread are adjacent, and so are threads of a process: after an exec or a
+ * rename, several processes share a pid and several threads a tid, and readers tell them apart by
+ * time. Whenever another one of a number has a sample, it starts in the trace.
  */
 struct shown_process {
 	uint32_t pid;

@@ -1,13 +1,13 @@
 /*
  * An event refers to names by numbers of its sequence. A name is emitted with the first packet that
- * uses it (interned_data), which is why names are collected while the event is made, and forgotten
- * when it is added.
+ * uses it (interned_data), so names are collected while the event is made, and forgotten when it is
+ * added.
  *
- * What a sequence has interned is its state, which a reader must keep until the writer clears it. So
- * that nobody has to hold the names of a whole recording, the state is cleared after every
- * PERFETTO_STATE_BYTES, and names are emitted again when they are used again.
+ * The interned items of a sequence are its state, which a reader must keep until the writer clears
+ * it. So that no reader has to hold the names of a whole recording, the state is cleared after
+ * every PERFETTO_STATE_BYTES, and names are emitted again when they are used again.
  *
- * The structs of protobuf-c only point: all that an event points at lives in the writer, until the
+ * The structs of protobuf-c only have pointers: the writer owns the data behind them, until the
  * next event starts.
  */
 #include "formats/perfetto/write/event.h"
@@ -45,7 +45,7 @@ static int add_packet(struct perfetto_event_writer *writer, const Perfetto__Trac
 	return err;
 }
 
-/* Begin the sequence, or begin it again: what was emitted before is forgotten. */
+/* Start the sequence, or start it again: everything emitted before is forgotten. */
 static int clear_state(struct perfetto_event_writer *writer, bool is_first)
 {
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
@@ -130,7 +130,7 @@ int perfetto_event_writer_add(struct perfetto_event_writer *writer, uint64_t tim
 	return writer->state_bytes < PERFETTO_STATE_BYTES ? 0 : clear_state(writer, false);
 }
 
-/* ---- what an event carries ---------------------------------------------------------------- */
+/* ---- contents of an event ----------------------------------------------------------------- */
 
 static int use_string(struct perfetto_event_writer *writer, enum perfetto_name_kind kind,
 		      const struct perfetto_event_string *string, uint64_t *ret)

@@ -1,6 +1,6 @@
 /*
- * Events on the tracks of a Perfetto trace, one at a time: start one, say what it carries, add it.
- * A writer writes one sequence at a time, and takes care of the names that are emitted on it.
+ * Events on the tracks of a Perfetto trace, one at a time: start one, fill it, add it. A writer
+ * writes one sequence at a time, and takes care of the names that are emitted on it.
  */
 #ifndef FORMATS_PERFETTO_WRITE_EVENT_H
 #define FORMATS_PERFETTO_WRITE_EVENT_H
@@ -27,7 +27,7 @@ struct perfetto_event_writer {
 	enum perfetto_sequence_id sequence;
 	uint64_t state_bytes; /* written since the state was cleared */
 	struct text text;
-	/* Of the event that is being made. */
+	/* The event that is being made. */
 	Perfetto__TrackEvent event;
 	ARRAY(uint64_t) categories;
 	ARRAY(uint64_t) flows;
@@ -46,18 +46,18 @@ _must_check_ int perfetto_event_writer_init(struct perfetto_event_writer *writer
 					    struct perfetto_stream *stream);
 void perfetto_event_writer_release(struct perfetto_event_writer *writer);
 
-/* What follows is on this sequence, which nobody has begun yet. */
+/* The following events are on this sequence, which must be new. */
 _must_check_ int perfetto_event_writer_begin_sequence(struct perfetto_event_writer *writer,
 						      enum perfetto_sequence_id sequence);
 
-/* A new event, with what all of its type have. It is the writer's. */
+/* A new event, with the common fields of its type. It is the writer's. */
 Perfetto__TrackEvent *perfetto_event_writer_start(struct perfetto_event_writer *writer,
 						  enum perfetto_event_type type,
 						  uint64_t track_uuid);
 /* Write it. Returns 0 or a stream's error, as the functions below do. */
 _must_check_ int perfetto_event_writer_add(struct perfetto_event_writer *writer, uint64_t time_ns);
 
-/* What an event may carry, in any order, before it is added. */
+/* Optional contents of an event, in any order, before it is added. */
 _must_check_ int perfetto_event_writer_set_name(struct perfetto_event_writer *writer,
 						const struct perfetto_event_string *name);
 _must_check_ int perfetto_event_writer_set_text(struct perfetto_event_writer *writer,
@@ -88,7 +88,7 @@ _must_check_ int perfetto_event_writer_add_string(struct perfetto_event_writer *
 						  const struct perfetto_event_string *string);
 _must_check_ int perfetto_event_writer_close_annotations(struct perfetto_event_writer *writer);
 
-/* Whole events: what a counter is from now on. */
+/* Whole events: the value of a counter from now on. */
 _must_check_ int perfetto_event_writer_add_counter(struct perfetto_event_writer *writer,
 						   uint64_t track_uuid, uint64_t time_ns,
 						   int64_t value);

@@ -1,7 +1,6 @@
 /*
  * Only fields that our events have, in order of their numbers, as protobuf-c writes them. A length
- * stands before what it is the length of: so inner messages are measured first, or written to the
- * side.
+ * precedes the message itself: so inner messages are measured first, or written to the side.
  *
  * Source: Protocol Buffers, "Encoding".
  */
@@ -12,11 +11,10 @@
 #include "base/array.h"
 
 #define VARINT_BYTES_MAX 10
-/* Of everything in a packet that comes at most once, tags included, and of each number of a list.
- */
+/* Limits for all single fields of a packet, tags included, and for each number of a list. */
 #define SINGLE_BYTES_MAX 176
 #define NUMBER_BYTES_MAX 12
-/* Of the packet's own fields before the event, and of those behind it. */
+/* Limit for the packet's own fields before the event, and for those behind it. */
 #define EDGE_BYTES_MAX 48
 
 /* Field number and wire type; those above 15 take two bytes. */
@@ -75,7 +73,7 @@ static uint8_t *put_value(uint8_t *end, const Perfetto__DebugAnnotation *annotat
 
 #define LEAF_BYTES_MAX 32
 
-/* One without others in it; returns its size. */
+/* Write an annotation without inner ones; returns its size. */
 static size_t put_leaf(uint8_t *start, const Perfetto__DebugAnnotation *annotation)
 {
 	uint8_t *end = start;
@@ -191,7 +189,7 @@ static uint8_t *put_tail(uint8_t *end, const Perfetto__TracePacket *packet)
 	return end;
 }
 
-/* The event is written behind the place of what comes before it, and moved there. */
+/* The event is written behind the space for the fields before it, and moved there. */
 int perfetto_append_event(struct text *text, const Perfetto__TracePacket *packet)
 {
 	const Perfetto__TrackEvent *event = packet->track_event;

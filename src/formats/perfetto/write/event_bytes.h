@@ -1,6 +1,6 @@
 /*
- * The bytes of packets with events: what protobuf-c would write, in a quarter of its time. Events
- * are by far the most packets of a trace of zones.
+ * The bytes of packets with events: the same as protobuf-c would write, in a quarter of its time.
+ * Events are by far the most packets of a trace of zones.
  */
 #ifndef FORMATS_PERFETTO_WRITE_EVENT_BYTES_H
 #define FORMATS_PERFETTO_WRITE_EVENT_BYTES_H

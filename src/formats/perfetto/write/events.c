@@ -1,6 +1,6 @@
 /*
  * Events are written track kind by track kind, each on a sequence of its own, mostly in order of
- * time. Readers sort; on one track an end must come before a begin of the same moment.
+ * time. Readers sort; on one track an end must precede a start of the same moment.
  */
 #include "formats/perfetto/write/events.h"
 
@@ -62,8 +62,8 @@ static int begin_zone(struct perfetto_events_writer *writer, const struct zone_s
 }
 
 /*
- * depths  how many zones are open, by region. The depth is counted for zones that are left out,
- * too, so that an end is left out just where its begin was.
+ * depths  number of open zones, by region. The depth is counted for skipped zones, too, so that an
+ *         end is skipped exactly if its start was.
  */
 static int write_zone_step(struct perfetto_events_writer *writer, const struct zone_step *step,
 			   uint32_t *depths)
@@ -108,7 +108,7 @@ static int write_zones(struct perfetto_events_writer *writer)
 
 /* ---- occupancies -------------------------------------------------------------------------- */
 
-/* Of a process that is shown with others, what it was on would be tracks for nothing. */
+/* If a process is shown with others, the tracks of its regions would be useless. */
 static bool is_left_out(const struct perfetto_events_writer *writer, uint32_t region)
 {
 	return perfetto_tracks_is_grouped(writer->tracks,
@@ -116,8 +116,8 @@ static bool is_left_out(const struct perfetto_events_writer *writer, uint32_t re
 }
 
 /*
- * A flow's number is the occupancy's that it comes from, with a mark in the upper half that no
- * program is likely to use for its own flows.
+ * A flow's number is that of the occupancy it leaves, with a mark in the upper half that no program is
+ * likely to use for its own flows.
  *
  * flow_in  the one that leads to the region's next slice
  */
@@ -149,7 +149,7 @@ static int end_slices(struct perfetto_events_writer *writer, const struct occupa
 }
 
 /*
- * In order of time, as an event that comes late has a longer timestamp.
+ * In order of time, as a late event has a longer timestamp.
  *
  * flows_in  by region
  */

@@ -1,6 +1,6 @@
 /*
- * What happened on the tracks of a timeline, as events of a Perfetto trace: zones with all they
- * carry, occupancies with arrows where a region changes hands, fill, counters, waits.
+ * The items of a timeline as events of a Perfetto trace: zones with all their attributes,
+ * occupancies with arrows where a region changes hands, fill, counters, waits.
  */
 #ifndef FORMATS_PERFETTO_WRITE_EVENTS_H
 #define FORMATS_PERFETTO_WRITE_EVENTS_H

@@ -45,7 +45,7 @@ static int count_samples(const struct timeline *timeline, uint8_t *counts, bool 
 	return got;
 }
 
-/* What a program reports by itself is worth a place of its own. */
+/* A process that reports something itself is worth a place of its own. */
 static void count_reports(const struct timeline *timeline, uint8_t *counts)
 {
 	for (uint32_t i = 0; i < timeline_count_zone(timeline); i++) {
@@ -66,7 +66,7 @@ static bool is_short(const struct timeline *timeline, const struct perfetto_grou
 	       counts[process] <= MAX_SAMPLES_OF_GROUPED;
 }
 
-/* The nearest ancestor that stands alone. */
+/* The nearest ancestor that is not grouped. */
 static uint32_t find_ancestor(const struct timeline *timeline,
 			      const struct perfetto_groups_opts *opts, const uint8_t *counts,
 			      uint32_t process)

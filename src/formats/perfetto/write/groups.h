@@ -1,10 +1,10 @@
 /*
- * Processes of a trace that are shown together, and in which order stack regions are.
+ * Processes of a trace that are shown together, and the order of stack regions.
  *
- * A build makes thousands of processes that live for milliseconds, each with a sample or two: one by
- * one they would hide all others. Those that began and ended while the trace was made, have no more
- * than two samples, and report nothing by themselves are threads of one process to readers: one for
- * all that descend from the same other process.
+ * A build makes thousands of processes that live for milliseconds, each with a sample or two: one
+ * by one they would hide all others. Processes are grouped if they started and ended while the
+ * trace was made, have no more than two samples, and report nothing themselves. Readers see them as
+ * threads of one process: one for all that descend from the same other process.
  */
 #ifndef FORMATS_PERFETTO_WRITE_GROUPS_H
 #define FORMATS_PERFETTO_WRITE_GROUPS_H
@@ -24,7 +24,7 @@ struct perfetto_groups;
 struct perfetto_groups_opts {
 	uint64_t start_ns;       /* of the trace; 0: not known, and then nothing is grouped */
 	const uint32_t *parents; /* by process; TIMELINE_NONE: not known */
-	const uint32_t *order;   /* processes in the order in which groups get their numbers */
+	const uint32_t *order;   /* processes in the order that gives groups their numbers */
 };
 
 /* All is borrowed for the call. Returns 0, -ENOMEM or an error of the timeline's samples. */
@@ -33,7 +33,7 @@ _must_check_ int perfetto_groups_new(const struct timeline *timeline,
 				     struct perfetto_groups **ret);
 void perfetto_groups_free(struct perfetto_groups *groups);
 
-/* The number of a process's group; TIMELINE_NONE: it stands alone. */
+/* The number of a process's group; TIMELINE_NONE: not grouped. */
 uint32_t perfetto_groups_find(const struct perfetto_groups *groups, uint32_t process);
 uint32_t perfetto_groups_count(const struct perfetto_groups *groups);
 const struct perfetto_group *perfetto_groups_get(const struct perfetto_groups *groups,

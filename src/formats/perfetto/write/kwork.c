@@ -1,6 +1,7 @@
 /*
- * Each is two events of ftrace, which come in bundles of one CPU. Functions of workqueues are interned as
- * kernel symbols of the sequence; names of interrupts' handlers are emitted each time, as the format has it.
+ * Each is two events of ftrace, in bundles of one CPU. Functions of workqueues are interned as
+ * kernel symbols of the sequence; names of interrupts' handlers are emitted each time, as the
+ * format requires.
  */
 #include "formats/perfetto/write/kwork.h"
 
@@ -10,7 +11,7 @@
 #include "base/utf8.h"
 #include "formats/arena.h"
 
-/* Of one packet. */
+/* Events of one packet. */
 #define BUNDLE_KWORKS 256
 
 /* irqreturn of linux/irqreturn.h; readers show it, and it is not recorded. */
@@ -26,7 +27,7 @@ struct kwork_writer {
 	struct perfetto_emitted symbols; /* by string of the timeline */
 	bool has_begun;
 	ARRAY(struct kwork_bundle) cpus;
-	/* Of the packet that is being made; all of it freed with it. */
+	/* For the packet that is being made; all of it freed with it. */
 	ARRAY(Perfetto__FtraceEvent *) events;
 	ARRAY(Perfetto__InternedString *) new_symbols;
 	struct arena garbage;

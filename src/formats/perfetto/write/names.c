@@ -7,7 +7,7 @@
 #include "formats/arena.h"
 
 /*
- * What is emitted by one id: strings of the timeline have even ones, texts of our own, which lie in a
+ * Ids of emitted names: strings of the timeline have even ones, texts of our own, which are in a
  * table of their own, odd ones.
  */
 static uint32_t id_of_string(uint32_t string)
@@ -29,14 +29,14 @@ struct perfetto_names {
 	struct string_table *texts;
 	struct perfetto_emitted emitted[NUM_PERFETTO_NAME_KINDS];
 	struct perfetto_emitted emitted_locations;
-	/* What is new: the messages and their strings, all of them to be freed by the flush. */
+	/* New items: the messages and their strings, all of them to be freed by the flush. */
 	Perfetto__InternedData data;
 	ARRAY(Perfetto__EventName *) events;
 	ARRAY(Perfetto__EventCategory *) categories;
 	ARRAY(Perfetto__DebugAnnotationName *) annotations;
 	ARRAY(Perfetto__InternedString *) values;
 	ARRAY(Perfetto__SourceLocation *) locations;
-	struct arena garbage; /* what messages are made of, until they are written */
+	struct arena garbage; /* memory of the messages, until they are written */
 };
 
 struct perfetto_names *perfetto_names_new(const struct timeline *timeline)
@@ -74,7 +74,7 @@ void perfetto_names_free(struct perfetto_names *names)
 
 /*
  * A copy of a string as the format takes it; NULL when out of memory. The format's strings are
- * UTF-8 and end at a NUL: utf8_append_name() replaces what is neither.
+ * UTF-8 and end at a NUL: utf8_append_name() replaces everything else.
  */
 static char *fit(struct perfetto_names *names, const struct string_table *strings, uint32_t string,
 		 size_t *ret_length)
@@ -241,8 +241,8 @@ void perfetto_names_flush(struct perfetto_names *names)
 }
 
 /*
- * Where there is no memory for a new table, the old one is as good. Ids of texts begin anew with
- * the new table: what was emitted by the old ones is forgotten, too.
+ * If there is no memory for a new table, the old one is as good. Ids of texts start anew with the
+ * new table: the marks of emitted old ones are forgotten, too.
  */
 static void forget_texts(struct perfetto_names *names)
 {

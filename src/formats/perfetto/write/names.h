@@ -25,7 +25,7 @@ void perfetto_names_free(struct perfetto_names *names);
 /* The number of a string of the timeline. Returns 0 or -ENOMEM. */
 _must_check_ int perfetto_names_use(struct perfetto_names *names, enum perfetto_name_kind kind,
 				    uint32_t string, uint64_t *ret);
-/* The number of any other text; what is kept of it is gone with the state. 0 or -ENOMEM. */
+/* The number of any other text; its copy is gone with the state. 0 or -ENOMEM. */
 _must_check_ int perfetto_names_use_bytes(struct perfetto_names *names,
 					  enum perfetto_name_kind kind, const char *text,
 					  size_t length, uint64_t *ret);
@@ -34,8 +34,8 @@ _must_check_ int perfetto_names_use_location(struct perfetto_names *names, uint3
 					     uint64_t *ret);
 
 /*
- * What is new since the last flush, for the packet that is about to be written; NULL when nothing
- * is. Valid until the flush.
+ * New items since the last flush, for the packet that is about to be written; NULL if nothing is
+ * new. Valid until the flush.
  */
 Perfetto__InternedData *perfetto_names_get_new(struct perfetto_names *names);
 /* The packet is written. */

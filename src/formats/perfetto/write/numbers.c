@@ -1,11 +1,10 @@
 /*
  * Stacks are lists of frames' numbers, which are varints: numbers below 128 take one byte, those
- * below 16,384 two. So what most stacks have gets the small numbers. Among numbers of one length it
- * makes no difference which frame has which, and there they go by place in the code, so that
- * neighbours have similar numbers.
+ * below 16,384 two. So the most frequent frames get the small numbers. Numbers of one length are
+ * assigned by place in the code, so that neighbours have similar numbers.
  *
- * How many stacks contain a location is counted over the tree, not by walking each stack: from the
- * leaves to the root, a stack adds its count to the stack that it continues, which always has a
+ * The number of stacks with a location is counted over the tree, not by walking each stack: from
+ * the leaves to the root, a stack adds its count to the stack that it continues, which always has a
  * smaller id.
  */
 #include "formats/perfetto/write/numbers.h"
@@ -37,7 +36,7 @@ static int mark_stacks(const struct timeline *timeline, uint32_t *marks)
 	return got;
 }
 
-/* By location: how many of the marked stacks contain it. */
+/* By location: the number of marked stacks that contain it. */
 static int count_uses(const struct profile *profile, const struct timeline *timeline,
 		      uint32_t *uses)
 {
@@ -47,7 +46,7 @@ static int count_uses(const struct profile *profile, const struct timeline *time
 
 	if (err)
 		return err;
-	/* A stack comes behind the one that it continues. */
+	/* A stack follows the one that it continues. */
 	for (uint32_t stack = num_stacks; stack-- > 1;) {
 		if (!passing[stack])
 			continue;
@@ -72,7 +71,7 @@ static int compare_modules(const struct profile *profile, uint32_t a, uint32_t b
 	return memcmp(left->build_id, right->build_id, left->build_id_size);
 }
 
-/* What has no address, but a number. */
+/* Compares locations that have no address, by their names. */
 static int compare_named(const struct profile *profile, const struct location *a,
 			 const struct location *b)
 {
@@ -146,7 +145,7 @@ static unsigned count_bytes(uint32_t number)
 	return count;
 }
 
-/* What most stacks have comes first; among those whose numbers are equally long, neighbours. */
+/* The most frequent locations are first; among those whose numbers are equally long, neighbours. */
 static void sort_locations(const struct profile *profile, const uint32_t *uses, uint32_t *order,
 			   size_t count)
 {

@@ -1,6 +1,6 @@
 /*
- * The numbers of frames in a Perfetto trace. Stacks are lists of them, and most of a trace: what
- * most stacks have gets the small numbers, which take one byte less.
+ * The numbers of frames in a Perfetto trace. Stacks are lists of them, and most of a trace: the
+ * most frequent frames get the small numbers, which take one byte less.
  */
 #ifndef FORMATS_PERFETTO_WRITE_NUMBERS_H
 #define FORMATS_PERFETTO_WRITE_NUMBERS_H

@@ -26,10 +26,7 @@ struct perfetto_samples_writer {
 	uint64_t state_start;
 };
 
-/*
- * Every metric has a sequence of its own: what a sample's count is of stands in the defaults of its
- * sequence.
- */
+/* Every metric has a sequence of its own, whose defaults contain the unit of a sample's count. */
 static void begin_packet(const struct perfetto_samples_writer *writer,
 			 Perfetto__TracePacket *packet)
 {
@@ -39,7 +36,7 @@ static void begin_packet(const struct perfetto_samples_writer *writer,
 	packet->has_sequence_flags = 1;
 }
 
-/* What ticked, where a recording says it; else what the weights are called. */
+/* The event that ticked, if a recording has it; else the name of the weights. */
 static void append_timebase(const struct perfetto_samples_writer *writer, struct text *text)
 {
 	const struct string_table *strings = timeline_get_strings(writer->timeline);
@@ -73,10 +70,10 @@ static int clear_state(struct perfetto_samples_writer *writer, bool is_first)
 	packet.first_packet_on_sequence = is_first;
 	append_timebase(writer, &name);
 	/*
-	 * The counter is one of the protocol's list, in which most metrics are not: the name says
-	 * what it was.
+	 * The counter is one of the protocol's list, which lacks most metrics: the name has the
+	 * real one.
 	 */
-	/* Only ticks come so often: what is of another metric is no count of CPU time. */
+	/* The frequency is that of ticks only: counts of another metric are no CPU time. */
 	timebase.has_frequency = writer->metric == 0 && system->sample_frequency != 0;
 	timebase.frequency = system->sample_frequency;
 	timebase.has_counter = 1;
@@ -127,7 +124,7 @@ static int write_sample(struct perfetto_samples_writer *writer,
 	return perfetto_stream_add(writer->stream, &packet);
 }
 
-/* Write the samples that were collected, and begin the state again when it has become large. */
+/* Write the collected samples, and start the state again when it has become large. */
 static int flush(struct perfetto_samples_writer *writer)
 {
 	uint64_t size = perfetto_stream_get_size(writer->stream) - writer->state_start;

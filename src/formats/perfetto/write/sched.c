@@ -12,7 +12,7 @@
 #include "base/intern.h"
 #include "base/utf8.h"
 
-/* Of Perfetto's BuiltinClock. */
+/* Values of Perfetto's BuiltinClock. */
 enum clock_id { CLOCK_ID_REALTIME = 1, CLOCK_ID_MONOTONIC = 3, CLOCK_ID_BOOTTIME = 6 };
 
 /* How many switches and wakeups a bundle holds. */
@@ -94,7 +94,7 @@ static int write_kernel(const struct timeline *timeline, struct perfetto_stream 
 	return perfetto_stream_add(stream, &packet);
 }
 
-/* Of the sequences that will have events. */
+/* Start the clocks of the sequences that will have events. */
 static int start_clocks(const struct timeline *timeline, struct perfetto_stream *stream,
 			uint64_t start_ns)
 {
@@ -190,7 +190,7 @@ struct bundle {
 	ARRAY(int32_t) waking_priorities;
 	ARRAY(uint32_t) waking_names;
 	ARRAY(uint32_t) waking_flags;
-	struct bundle_names strings; /* its intern table: what columns of names refer to */
+	struct bundle_names strings; /* its intern table, for the columns of names */
 	ARRAY(char *) names;         /* the same as the format takes them */
 	uint64_t last_switch_ns;
 	uint64_t last_wakeup_ns;
@@ -305,7 +305,7 @@ static struct bundle *find_bundle(struct bundles *bundles, uint32_t cpu)
 }
 
 /*
- * The table of names belongs to a bundle and begins anew with each, so that bundles can be read by
+ * The table of names belongs to a bundle and starts anew with each, so that bundles can be read by
  * themselves.
  */
 static int use_name(struct bundles *bundles, struct bundle *bundle, uint32_t string, uint32_t *ret)
@@ -327,8 +327,8 @@ static int use_name(struct bundles *bundles, struct bundle *bundle, uint32_t str
 
 /*
  * The first time of a bundle is absolute, the others are distances; they cannot be negative. Events
- * of one CPU come in order; should one not, it gets the time of the one before, for a distance is
- * an unsigned number.
+ * of one CPU are in order. If one is not, it gets the time of the one before, for a distance is an
+ * unsigned number.
  */
 static uint64_t encode_time(uint64_t time_ns, size_t count, uint64_t *last_ns)
 {
@@ -375,9 +375,7 @@ static int add_wakeup(struct bundles *bundles, const struct sched_waking *event)
 	return bundle->waking_times.length < BUNDLE_EVENTS ? 0 : write_bundle(bundles, event->cpu);
 }
 
-/*
- * Two lists, each in order of time, are merged; a switch comes before a wakeup of the same moment.
- */
+/* Two lists, each in order of time, are merged; a switch precedes a wakeup of the same moment. */
 static int add_stored(struct bundles *bundles)
 {
 	const struct timeline *timeline = bundles->timeline;

@@ -13,7 +13,7 @@
 
 #include "formats/perfetto/task_events.h"
 
-/* The caller adds the event, after what only it knows: name, categories, flows, parameters. */
+/* The caller fills in name, categories, flows and parameters, and adds the event. */
 int perfetto_start_zone(struct perfetto_event_writer *writer, struct perfetto_tracks *tracks,
 			const struct zone *zone, uint64_t fill_bytes)
 {

@@ -1,6 +1,5 @@
 /*
- * Zones and occupancies as slices of a Perfetto trace. What they belong to is described at their
- * first use.
+ * Zones and occupancies as slices of a Perfetto trace. Their tracks are described at the first use.
  */
 #ifndef FORMATS_PERFETTO_WRITE_SLICES_H
 #define FORMATS_PERFETTO_WRITE_SLICES_H
@@ -9,15 +8,15 @@
 #include "formats/perfetto/write/tracks.h"
 
 /*
- * Readers take no slices that lie deeper than this in others, and then mistake the ends of those
- * for the ends of others. The callers leave them out, and write only the fill.
+ * Readers take no slices deeper than this, and then mistake their ends for those of other slices.
+ * The callers skip them, and write only the fill.
  *
  * Source: SliceTracker of Perfetto v55.3, which the trace processor has; seen by loading.
  */
 #define MAX_SLICE_DEPTH 512
 
 /*
- * Begin the slice of a zone: everything but its attributes, which the caller adds to the event
+ * Start the slice of a zone: everything but its attributes, which the caller adds to the event
  * before perfetto_event_writer_add(). All of these return 0 or a stream's error.
  */
 _must_check_ int perfetto_start_zone(struct perfetto_event_writer *writer,
@@ -37,7 +36,8 @@ _must_check_ int perfetto_write_fill(struct perfetto_event_writer *writer,
 #define HAND_OVER_FLOW 0xc3a5c85c00000000ull
 
 /*
- * The region's slice: who is on it. An arrow leads to it from what has the same flow going out.
+ * The region's slice: the thread on it. An arrow leads to it from the slice with the same outgoing
+ * flow.
  *
  * thread_name        of the thread, NUL-terminated
  * flow_in, flow_out  0: none
@@ -59,7 +59,7 @@ _must_check_ int perfetto_end_thread_slice(struct perfetto_event_writer *writer,
 					   struct perfetto_tracks *tracks, uint32_t thread,
 					   uint64_t time_ns);
 
-/* What became of a thread, on its own track. */
+/* Write a task event of a thread, on its own track. */
 _must_check_ int perfetto_write_task_event(struct perfetto_event_writer *writer,
 					   const struct perfetto_tracks *tracks,
 					   const struct task_event *task);

@@ -3,16 +3,16 @@
  * and address. An inlined call is a frame of its own, at the address of the function that it was
  * inlined into.
  *
- * Readers look addresses up in the file, and so want them as the file's own headers have them. A
- * mapping says how much these are above file offsets, by which our reader gets the offsets again.
- * Segments of one file may differ in that: the file has several mappings then.
+ * Readers look addresses up in the file, and so need them as in the file's own headers. A mapping
+ * has their distance from file offsets, so that our reader gets the offsets again. Segments of one
+ * file may differ in that: the file has several mappings then.
  *
- * Messages of protobuf-c are trees of pointers. What a packet needs is allocated chunk by chunk
+ * Messages of protobuf-c are trees of pointers. The memory of a packet is allocated chunk by chunk
  * into `garbage` and freed at once when the packet is written.
  *
  * Stacks are most of a trace, so that their order matters for its compressed size: locations are
  * emitted in the order of the code, stacks in that of a depth-first walk through the tree of
- * stacks (rank_stacks()), so that neighbours begin alike.
+ * stacks (rank_stacks()), so that neighbours have common prefixes.
  */
 #include "formats/perfetto/write/stacks.h"
 
@@ -26,7 +26,7 @@
 
 #define NO_MODULE UINT32_MAX
 
-/* A file as mapped with a bias, or, without a module, what goes for a file. */
+/* A file as mapped with a bias, or, without a module, a name in place of a file. */
 struct mapping_key {
 	uint32_t module; /* NO_MODULE: none */
 	uint32_t path;   /* string */
@@ -38,7 +38,7 @@ INTERN_TABLE(mapping_keys, struct mapping_key, module, path, load_bias, has_load
 /* A packet is written when it has about so many bytes. */
 #define PACKET_BYTES (64u << 10)
 
-/* What is interned on a sequence, by kind, and by which id of the profile. */
+/* Kinds of interned items of a sequence, with their id in the profile. */
 enum emitted_kind {
 	EMITTED_FUNCTION, /* string */
 	EMITTED_SOURCE,   /* string */
@@ -58,8 +58,9 @@ struct perfetto_stacks {
 	struct mapping_keys mapping_keys; /* numbers them */
 	uint32_t *short_names; /* by function that was emitted: the name that was emitted with it */
 	uint32_t *frame_numbers; /* by frame */
-	uint32_t *ranks;         /* by stack: its place when those that begin alike lie together */
-	/* What is to be emitted. */
+	/* by stack: its place in an order where common prefixes are adjacent */
+	uint32_t *ranks;
+	/* Items to be emitted. */
 	ARRAY(uint32_t) new_stacks;
 	ARRAY(uint32_t) new_locations;
 	/* New for the packet that is being made; all of it freed with it. */
@@ -70,7 +71,7 @@ struct perfetto_stacks {
 	ARRAY(Perfetto__Mapping *) mappings;
 	ARRAY(Perfetto__Frame *) frames;
 	ARRAY(Perfetto__Callstack *) callstacks;
-	struct arena garbage; /* what messages are made of, until they are written */
+	struct arena garbage; /* memory of the messages, until they are written */
 	size_t size_bytes;    /* about */
 };
 
@@ -87,12 +88,9 @@ static void discard(struct perfetto_stacks *stacks)
 	stacks->size_bytes = 0;
 }
 
-/* ---- what a stack is made of -------------------------------------------------------------- */
+/* ---- parts of a stack --------------------------------------------------------------------- */
 
-/*
- * A message with these bytes, of which a copy is made. Build IDs are bytes; what is text has been
- * made UTF-8 by fit().
- */
+/* A message with a copy of these bytes. Build IDs are bytes; fit() has made texts UTF-8. */
 static Perfetto__InternedString *new_string(struct perfetto_stacks *stacks, uint64_t number,
 					    const void *data, size_t length)
 {
@@ -112,7 +110,7 @@ static Perfetto__InternedString *new_string(struct perfetto_stacks *stacks, uint
 	return string;
 }
 
-/* A string of the profile as the format takes it, behind what the text holds. */
+/* Append a string of the profile to the text, as the format takes it. */
 static void fit(const struct perfetto_stacks *stacks, uint32_t string, struct text *text)
 {
 	text_append_string(text, "");
@@ -151,7 +149,7 @@ static Perfetto__InternedString *new_text(struct perfetto_stacks *stacks, uint64
 		err_;                                                                             \
 	})
 
-/* Where in a function's message its short name is; false when it is not. */
+/* Find the place of a function's short name in its message; false if not found. */
 static bool find_short_name(const struct perfetto_stacks *stacks, uint32_t short_name,
 			    Perfetto__InternedString *function)
 {
@@ -221,7 +219,7 @@ static int use_build_id(struct perfetto_stacks *stacks, uint32_t module, uint64_
 	return PUSH(stacks->build_ids, message);
 }
 
-/* The mapping of a frame: its file; where there is none, what goes for one ("[kernel]"). */
+/* The mapping of a frame: its file, or a name in place of a file ("[kernel]"). */
 static int use_mapping(struct perfetto_stacks *stacks, const struct mapping_key *key, uint64_t *ret)
 {
 	Perfetto__Mapping *mapping;
@@ -318,7 +316,7 @@ static int add_frame(struct perfetto_stacks *stacks, const struct location *loca
 
 /* ---- packets ------------------------------------------------------------------------------ */
 
-/* Write what was added, and forget it. */
+/* Write the added items, and forget them. */
 static int flush(struct perfetto_stacks *stacks)
 {
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
@@ -408,7 +406,7 @@ static int emit_stack(struct perfetto_stacks *stacks, uint32_t stack)
 	return flush_when_full(stacks);
 }
 
-/* ---- in which order ----------------------------------------------------------------------- */
+/* ---- order of stacks ---------------------------------------------------------------------- */
 
 static int compare_ranks(const void *a, const void *b, void *context)
 {
@@ -428,7 +426,7 @@ static int compare_locations(const void *a, const void *b, void *context)
 		profile_get_location(stacks->profile, *(const uint32_t *)b));
 }
 
-/* Note what is not emitted yet: the stack, and the locations on it. */
+/* Note items that are not emitted yet: the stack, and the locations on it. */
 int perfetto_stacks_use(struct perfetto_stacks *stacks, uint32_t stack)
 {
 	uint64_t ignored;

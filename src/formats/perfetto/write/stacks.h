@@ -1,7 +1,8 @@
 /*
- * The stacks of a sequence of samples or events in a Perfetto trace, with all that they are made of: interned
- * before what has them, for samples some thousand at a time. Neighbours in a program, and stacks
- * that begin alike, are emitted one after another: what is alike lies together, for compression.
+ * The stacks of a sequence of samples or events in a Perfetto trace, with all their parts: interned
+ * before the items that refer to them, for samples some thousand at a time. Neighbours in a
+ * program, and stacks with common prefixes, are emitted one after another: similar items are
+ * adjacent, for compression.
  */
 #ifndef FORMATS_PERFETTO_WRITE_STACKS_H
 #define FORMATS_PERFETTO_WRITE_STACKS_H

@@ -2,14 +2,14 @@
  * A trace is one protobuf message with a single repeated field, its packets: each can be written as
  * soon as it is made, as tag, length and bytes. Packets are collected to chunks. With compression,
  * a chunk becomes the one field of another packet, which readers decompress where they meet it;
- * compression begins anew with each.
+ * compression starts anew with each.
  *
  * Most packets are events of few kinds, which perfetto_append_event() encodes by itself, faster
  * than protobuf-c does; the rest is left to that.
  *
  * Times are most of an event. Each sequence gets a clock of its own that is incremental: a
- * timestamp is what has passed since the one before. The clock cannot go back, so that what comes
- * late has its own time, on CLOCK_BOOTTIME, and leaves the clock alone.
+ * timestamp is the time since the one before. The clock cannot go back, so late packets have their
+ * own time, on CLOCK_BOOTTIME, and leave the clock alone.
  */
 #include "formats/perfetto/write/stream.h"
 
@@ -31,7 +31,7 @@ struct perfetto_stream {
 	bool is_compressed;
 	uint64_t size;
 	uint64_t num_events;
-	uint64_t clocks[END_OF_SEQUENCES]; /* what each shows, as CLOCK_BOOTTIME */
+	uint64_t clocks[END_OF_SEQUENCES]; /* reading of each, as CLOCK_BOOTTIME */
 	struct text packets;
 	struct text compressed;
 };
@@ -57,7 +57,7 @@ void perfetto_stream_free(struct perfetto_stream *stream)
 }
 
 /*
- * Base 128, the lowest 7 bits first; the highest bit says that more bytes follow (protobuf,
+ * Base 128, the lowest 7 bits first; the highest bit is set if more bytes follow (protobuf,
  * "Encoding").
  */
 static size_t write_varint(uint8_t *destination, size_t value)
@@ -123,7 +123,7 @@ static int drain(struct perfetto_stream *stream)
 	return err;
 }
 
-/* What becomes a row of a table of readers; the columns of scheduling, each line of them. */
+/* The number of rows that readers make of a packet; for the columns of scheduling, their lines. */
 static uint64_t count_events(const Perfetto__TracePacket *packet)
 {
 	const Perfetto__CompactSched *sched;
@@ -213,7 +213,7 @@ void perfetto_stream_set_time(struct perfetto_stream *stream, Perfetto__TracePac
 	*clock = time_ns;
 }
 
-/* ---- what is emitted ------------------------------------------------------------------------- */
+/* ---- emitted items --------------------------------------------------------------------------- */
 
 /* The reserve may give more than was asked for, and all of it is zeroed: 0 is "not emitted". */
 int perfetto_emitted_add(struct perfetto_emitted *emitted, uint32_t id, uint64_t *ret_number,

@@ -21,7 +21,7 @@ enum perfetto_sequence_id {
 	SEQUENCE_FILLS = 18,
 	SEQUENCE_TOTALS = 19,
 	SEQUENCE_COUNTERS = 20,
-	SEQUENCE_TASKS = 21,   /* what became of threads */
+	SEQUENCE_TASKS = 21,   /* task events of threads */
 	SEQUENCE_WAITS = 22,   /* where threads waited, with their stacks */
 	SEQUENCE_KWORK = 23,   /* interrupts and the like */
 	SEQUENCE_MORE_SAMPLES, /* the metrics that those before have no room for */
@@ -53,22 +53,22 @@ static inline void perfetto_stream_freep(struct perfetto_stream **stream)
 	perfetto_stream_free(*stream);
 }
 
-/* Append a packet. Returns 0, -ENOMEM, or what the sink returned. */
+/* Append a packet. Returns 0, -ENOMEM, or the error of the sink. */
 _must_check_ int perfetto_stream_add(struct perfetto_stream *stream,
 				     const Perfetto__TracePacket *packet);
 
-/* Pass on what is held back; the end of the trace. */
+/* Pass on the held packets; the end of the trace. */
 _must_check_ int perfetto_stream_finish(struct perfetto_stream *stream);
 
 /* Encoded bytes so far, before compression. */
 uint64_t perfetto_stream_get_size(const struct perfetto_stream *stream);
 
-/* Events so far, of which readers keep each. */
+/* Events so far, each of which readers keep. */
 uint64_t perfetto_stream_get_event_count(const struct perfetto_stream *stream);
 
 /*
- * Times are most of what a packet is. On the sequences from SEQUENCE_SAMPLES on they are emitted as
- * what has passed since the packet before, on a clock of the sequence; what comes late is emitted on
+ * Times are most of a packet. On the sequences from SEQUENCE_SAMPLES on they are emitted as the
+ * time since the packet before, on a clock of the sequence; late packets have a time on
  * CLOCK_BOOTTIME. Start the clocks of all sequences at the same time, before any packet of theirs.
  */
 _must_check_ int perfetto_stream_start_clock(struct perfetto_stream *stream, uint32_t sequence,
@@ -82,9 +82,9 @@ void perfetto_stream_set_time(struct perfetto_stream *stream, Perfetto__TracePac
 #define PERFETTO_CLOCK_OF_SEQUENCE 64
 
 /*
- * What a number on a sequence stands for is emitted once, until the sequence's state is cleared, which
- * bounds the memory of readers. Gives numbers, from 1 on, to ids, which are 0 to whatever: what
- * comes first gets the small ones, which are short.
+ * The item of a number on a sequence is emitted once, until the sequence's state is cleared, which
+ * bounds the memory of readers. Gives numbers, from 1 on, to ids, which are any numbers from 0: the
+ * first ids get the small ones, which are short.
  */
 struct perfetto_emitted {
 	uint32_t *numbers; /* by id; 0: not emitted */

@@ -14,7 +14,7 @@
 #define UNIT_COUNT    2
 #define UNIT_BYTES    3
 
-/* Of processes whose pid is in no input, and of threads; above every pid of Linux. */
+/* For processes whose pid is in no input, and for threads; above every pid of Linux. */
 #define FIRST_SYNTHETIC_ID 2000000000u
 
 /* uuids are small numbers, one block a kind: process, region and so on. */
@@ -35,7 +35,7 @@ struct perfetto_tracks {
 	uint64_t first_group_uuid;
 	uint64_t start_ns; /* of the trace; 0: not known */
 	uint32_t first_group_pid;
-	struct perfetto_groups *groups; /* NULL: each process stands alone */
+	struct perfetto_groups *groups; /* NULL: no grouping */
 	uint32_t *pids;                 /* by process */
 	uint32_t *by_pid;               /* processes in order of pid and start */
 	uint32_t *tids;                 /* by thread */
@@ -93,8 +93,8 @@ static int choose_pids(struct perfetto_tracks *tracks)
 }
 
 /*
- * An exec and a reused pid give a pid another process from then on: what is said of that one must
- * carry its time, or readers would take the one described last for all of them.
+ * An exec and a reused pid give a pid another process from then on: the description of that one
+ * must carry its time, or readers would take the one described last for all of them.
  */
 static int find_successors(struct perfetto_tracks *tracks)
 {
@@ -173,8 +173,8 @@ static bool is_taken(const struct perfetto_tracks *tracks, const struct hash_ind
 }
 
 /*
- * Programs may call threads by any number; readers before v55 take 31 bits. The kernel may give a
- * tid again; then it says when the thread began.
+ * Programs may use any numbers for threads; readers before v55 take 31 bits. The kernel may give a
+ * tid again; then the start of the thread tells them apart.
  */
 static int choose_tids(struct perfetto_tracks *tracks)
 {
@@ -327,7 +327,7 @@ static int add_descriptor(struct perfetto_tracks *tracks, enum perfetto_sequence
 	return add_descriptor_at(tracks, sequence, 0, descriptor);
 }
 
-/* Whether the track is yet to be described; a uuid is a number of the table of what is emitted. */
+/* Whether the track is not described yet; uuids are numbers in the table of emitted items. */
 static int begin_track(struct perfetto_tracks *tracks, uint64_t uuid, bool *ret_is_new)
 {
 	uint64_t number;
@@ -354,8 +354,8 @@ static uint64_t region_uuid(const struct perfetto_tracks *tracks, uint32_t regio
 }
 
 /*
- * From when on what is said of a process holds; 0: always. Pids mean another process before, or their
- * parent may have become another one by an exec.
+ * The time from when on the description of a process holds; 0: always. Pids mean another process
+ * before, or their parent may have become another one by an exec.
  */
 static uint64_t get_begin(const struct perfetto_tracks *tracks, uint32_t process)
 {
@@ -460,8 +460,8 @@ static uint32_t find_parent(const struct perfetto_tracks *tracks, uint32_t id)
 }
 
 /*
- * The parent as readers find it, which is by its pid at the time. One that has ended by then would be
- * a new process to them: it is left out.
+ * The parent as readers find it, by its pid at the time. If it has ended by then, it would be a new
+ * process to them: it is left out.
  */
 static uint32_t get_parent_pid(const struct perfetto_tracks *tracks, uint32_t id)
 {
@@ -559,7 +559,7 @@ static void fill_process(struct perfetto_tracks *tracks, uint32_t id, char **com
 	body->end_timestamp_ns = process->end_ns;
 }
 
-/* To readers it is none, but ours. */
+/* Other readers see no process here, but ours does. */
 static int keep_grouped(struct perfetto_tracks *tracks, Perfetto__ProcessDescriptor *body)
 {
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;

@@ -3,13 +3,13 @@
  *
  *	process
  *	├ Stacks                  Number of stacks, Known stacks total size: counters beside them
- *	│ └ each stack region     slices: who was on it
+ *	│ └ each stack region     slices: the thread on it
  *	│   ├ zones               slices, nested
  *	│   └ fill                counter, bytes
  *	├ each counter
- *	└ thread                  instants: what became of it, and whom it woke
- *	  stack in use            slices: which region it was on; shown beside the thread
- *	  waits                   slices: where it waited; likewise
+ *	└ thread                  instants: its task events, and the threads it woke
+ *	  stack in use            slices: the region it was on; shown beside the thread
+ *	  waits                   slices: its waits; likewise
  *
  * Processes of one group are a process together, with nothing but their threads.
  *
@@ -46,8 +46,8 @@ bool perfetto_tracks_is_grouped(const struct perfetto_tracks *tracks, uint32_t p
 _must_check_ int perfetto_tracks_describe_threads(struct perfetto_tracks *tracks);
 
 /*
- * Describe the track if it is not yet, and what is above it. ret is its uuid. Returns 0 or a
- * stream's error.
+ * Describe the track if needed, and the tracks above it. ret is its uuid. Returns 0 or a stream's
+ * error.
  */
 _must_check_ int perfetto_tracks_use_region(struct perfetto_tracks *tracks, uint32_t region,
 					    uint64_t *ret);

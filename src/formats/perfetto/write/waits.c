@@ -1,12 +1,13 @@
 /*
- * A wait is one slice or two: off the CPU for some reason, and then, when it was woken, in a run queue. Both
- * have the call stack, which the interface shows for the slice that is selected; the trace processor has it in
- * the table __intrinsic_track_event_callstacks. The rows of scheduling, which it makes of the kernel's events,
- * cannot carry one: that is why these slices have a track of their own.
+ * A wait is one slice or two: off the CPU for some reason, and then, after the wakeup, in a run
+ * queue. Both have the call stack, which the interface shows for the selected slice; the trace
+ * processor has it in the table __intrinsic_track_event_callstacks. The rows of scheduling, which
+ * it makes of the kernel's events, cannot carry one: that is why these slices have a track of their
+ * own.
  *
- * Who woke the thread is an instant on the waker's own track, with the stack that it had then. A flow leads from
- * there to the slice of the run queue, whose begin that is: the interface draws arrows to the begin of a slice,
- * and one to the wait itself would go back in time.
+ * The waker is an instant on its own track, with its stack at that time. A flow leads from there to
+ * the slice of the run queue, which starts then: the interface draws arrows to the start of a
+ * slice, and one to the wait itself would go back in time.
  */
 #include "formats/perfetto/write/waits.h"
 
@@ -14,7 +15,7 @@
 
 #include "formats/perfetto/waits.h"
 
-/* Functions by which others give up their CPU: "schedule_timeout", "io_schedule". */
+/* Functions that give up the CPU for others: "schedule_timeout", "io_schedule". */
 static bool is_scheduler(const char *name)
 {
 	static const char *const prefixes[] = {"schedule", "__schedule", "io_schedule",
@@ -27,8 +28,8 @@ static bool is_scheduler(const char *name)
 }
 
 /*
- * What the thread waited for, as the kernel has it: the innermost function that is not the scheduler's. NULL:
- * the stack has none in the kernel.
+ * The reason of the wait, as the kernel has it: the innermost function outside the scheduler. NULL:
+ * no such function on the stack.
  */
 static const struct frame *find_reason(const struct profile *profile, uint32_t stack)
 {
@@ -78,7 +79,7 @@ static int begin_slice(struct perfetto_event_writer *writer, uint64_t track, con
 	return perfetto_event_writer_set_stack(writer, stack);
 }
 
-/* Who is not shown wakes from the track of the thread itself. */
+/* If the waker is not shown, its instant is on the track of the waiting thread. */
 static uint32_t find_waker(const struct perfetto_event_writer *writer,
 			   const struct perfetto_tracks *tracks, const struct timeline_wait *wait)
 {
@@ -189,7 +190,7 @@ static int write_off_cpu(struct perfetto_event_writer *writer, const struct perf
 	return finish_slice(writer, track, wait->weight, wait->begin_ns, wait->queued_ns);
 }
 
-/* Events of one time come in the order of the file. */
+/* Events of one time are in the order of the file. */
 int perfetto_write_wait(struct perfetto_event_writer *writer, struct perfetto_tracks *tracks,
 			const struct profile *profile, const struct timeline_wait *wait,
 			uint64_t flow)

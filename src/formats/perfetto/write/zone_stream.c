@@ -1,12 +1,12 @@
 /*
- * A zone's begin packet holds its name and attributes, but these are reported between its begin
- * and its end. The zone that began last is pending: it is written as soon as something else begins
- * or ends. What is reported for a zone after that is late:
+ * A zone's start packet holds its name and attributes, but these are reported between its start and
+ * its end. The zone that started last is pending: it is written as soon as something else starts or
+ * ends. Details that are reported for a zone after that are late:
  *
- *	first pass     late records go to a sorter, keyed by the zone's number
- *	second pass    the sorter is read alongside: at each begin, take_late() has its records
+ * 	first pass     late records go to a sorter, keyed by the zone's number
+ * 	second pass    the sorter is read alongside: at each start, take_late() has its records
  *
- * Numbers count zones as they begin, the same in both passes. An input that changed meanwhile
+ * Numbers count zones in order of start, the same in both passes. An input that changed meanwhile
  * is found by their total, or by a region or thread that was not declared (-ESTALE).
  */
 #include "formats/perfetto/write/zone_stream.h"
@@ -18,7 +18,7 @@
 #include "formats/perfetto/write/sched.h"
 #include "formats/perfetto/write/slices.h"
 
-/* Of things to sort, before they go to the store. */
+/* Memory for items to sort, before they go to the store. */
 #define SORTER_BYTES (1u << 20)
 
 /* Beside the kinds of attributes: the zone's name. */
@@ -43,7 +43,7 @@ struct carried {
 	size_t length;
 };
 
-/* Of a region: its occupancy. The end is not written before who comes next is known. */
+/* State of a region: its occupancy. The end is not written before the next thread is known. */
 struct perfetto_region_state {
 	uint64_t flow;
 	uint64_t end_ns;
@@ -56,7 +56,7 @@ struct perfetto_zone_stream {
 	const struct timeline *declared; /* the first pass's */
 	struct timeline *timeline;       /* this pass's */
 	bool is_writing;
-	/* Zones are numbered as they begin, the same in both passes. */
+	/* Zones are numbered in order of start, the same in both passes. */
 	ARRAY(uint64_t) numbers; /* by the id of an open zone */
 	uint64_t num_zones;
 	uint64_t num_counter_values;
@@ -64,7 +64,7 @@ struct perfetto_zone_stream {
 	struct record_sorter late; /* by number */
 	struct sorted_record next_late;
 	bool has_late;
-	/* The zone that began last, if it is not written yet. */
+	/* The zone that started last, if it is not written yet. */
 	uint32_t pending; /* TIMELINE_NONE */
 	ARRAY(struct carried) carried;
 	struct hash_index parameters; /* of these, by name */
@@ -87,7 +87,7 @@ struct perfetto_zone_stream {
 	struct record_sorter uses; /* by time */
 };
 
-/* ---- what a zone carries ------------------------------------------------------------------ */
+/* ---- contents of a zone ------------------------------------------------------------------- */
 
 static bool is_parameter(const void *owner, uint32_t item, const void *key)
 {
@@ -158,9 +158,9 @@ static int carry_name(struct perfetto_zone_stream *stream, const char *name, siz
 	return stream->name.failed ? -ENOMEM : 0;
 }
 
-/* ---- what comes late ---------------------------------------------------------------------- */
+/* ---- late records ------------------------------------------------------------------------- */
 
-/* Only in the first pass: in the second, the same record has been added at the zone's begin. */
+/* Only in the first pass: in the second, the same record has been added at the zone's start. */
 static int put_aside(struct perfetto_zone_stream *stream, uint32_t zone,
 		     const struct late_record *record, const char *string, size_t length)
 {
@@ -226,7 +226,7 @@ static int take_late(struct perfetto_zone_stream *stream)
 
 /* ---- zones -------------------------------------------------------------------------------- */
 
-/* What is in use once only this zone is left open: from the region's end to the zone's pointer. */
+/* Bytes in use once only this zone is left open: from the region's end to the zone's pointer. */
 static uint64_t get_fill(const struct perfetto_zone_stream *stream, uint32_t region, uint32_t zone)
 {
 	return zone == TIMELINE_NONE ? 0
@@ -288,7 +288,7 @@ static int write_begin(struct perfetto_zone_stream *stream)
 	return perfetto_event_writer_add(&stream->zones, zone->begin_ns);
 }
 
-/* What comes for the pending zone from now on is late. */
+/* Records for the pending zone are late from now on. */
 static int flush(struct perfetto_zone_stream *stream)
 {
 	int err = 0;
@@ -372,7 +372,7 @@ static int add_attribute(void *context, uint32_t zone, const struct zone_attribu
 
 /* ---- occupancies -------------------------------------------------------------------------- */
 
-/* The slice of who was on the region ends; if somebody else comes, with an arrow to him. */
+/* End the slice of the thread on the region; if another thread follows, with an arrow to it. */
 static int end_slice(struct perfetto_zone_stream *stream, uint32_t region, uint32_t next_thread,
 		     uint64_t *ret_flow)
 {
@@ -434,7 +434,7 @@ static int change_use(void *context, uint32_t region, uint64_t time_ns, bool is_
 	struct perfetto_zone_stream *stream = context;
 	const struct stack_region *used = timeline_get_region(stream->timeline, region);
 	uint64_t bytes = used->kind == REGION_DECLARED ? used->end - used->begin : 0;
-	/* Differences, wrapped around where they are negative: sums of them come out right. */
+	/* Differences, wrapped around if negative: their sums are right. */
 	uint64_t change[] = {is_begin ? 1 : -1ull, is_begin ? bytes : -bytes};
 
 	return stream->is_writing
@@ -482,7 +482,7 @@ static int finish_uses(void *context, uint32_t process)
 		return 0;
 	if (process >= timeline_count_process(stream->declared))
 		return -ESTALE;
-	/* Each process has counters of its own: the sorter begins anew for the next. */
+	/* Each process has counters of its own: the sorter starts anew for the next. */
 	err = write_uses(stream, process);
 	record_sorter_release(&stream->uses);
 	record_sorter_init(&stream->uses, stream->store, SORTER_BYTES);
@@ -623,7 +623,7 @@ int perfetto_zone_stream_write(struct perfetto_zone_stream *stream, struct timel
 	return 0;
 }
 
-/* Occupancies whose end was held back, for who might have come next, end now. */
+/* Occupancies whose end was held back, for a possible next one, end now. */
 int perfetto_zone_stream_finish(struct perfetto_zone_stream *stream, uint64_t *ret_num_left_out)
 {
 	if (stream->num_zones != stream->num_surveyed_zones)

@@ -1,12 +1,12 @@
 /*
  * A file of zones of any size becomes a trace in three passes, none of which holds it. The first
- * one finds what is declared, which may stand behind its first use. The second one makes a timeline
- * with a consumer that surveys it: what there is, and what comes too late for the begin of its
- * zone. The third one, with a new timeline, writes.
+ * one finds declarations, which may follow their first use. The second one makes a timeline with a
+ * consumer that surveys it: its items, and those that are too late for the start of their zone. The
+ * third one, with a new timeline, writes.
  *
- * A chunk ends anywhere. What a reader has not used, the part of a record, is moved to the front of
- * the buffer, and the next bytes come behind it; the buffer grows only for a record that is longer
- * than itself.
+ * A chunk ends anywhere. Bytes that a reader has not used, the part of a record, are moved to the
+ * front of the buffer, and the next bytes follow them; the buffer grows only for a record that is
+ * longer than itself.
  */
 #include "formats/perfetto.h"
 
@@ -19,7 +19,7 @@
 #include "formats/zones/read_lines.h"
 
 #define CHUNK_BYTES (256u << 10)
-/* That distinguish text and binary. */
+/* Bytes that distinguish text and binary. */
 #define KIND_BYTES 16
 
 struct perfetto_zones_conversion {
@@ -35,7 +35,7 @@ struct perfetto_zones_conversion {
 
 /* ---- chunks ------------------------------------------------------------------------------- */
 
-/* More bytes behind what there is; a record may be longer than a chunk. */
+/* Add bytes behind the present ones; a record may be longer than a chunk. */
 static int add_bytes(struct perfetto_zones_conversion *conversion, struct zones_chunk *chunk)
 {
 	size_t got;
