@@ -1,10 +1,10 @@
 /*
- * Our own format: the whole profile inside an SVG file or a page of the viewer. Every metric, thread
- * and stack with all frames, drawn or not, so that the picture that people keep and mail is also the
- * data. Only addresses, build IDs and the reasons of missing names stay out.
+ * Our own format: the whole profile inside an SVG file or a page of the viewer. It has every
+ * metric, thread and stack with all frames, drawn or not, so that the picture that people keep and
+ * mail is also the data. Only addresses, build IDs and the reasons of missing names stay out.
  *
  * In a page it is base64 (RFC 4648) of gzip of the packed profile; in an SVG file the same, after a
- * line that says its version:
+ * line with its version:
  *
  *     <metadata id="stackwide-profile">
  *     stackwide profile 3
@@ -14,43 +14,45 @@
  * Base64, because it must survive XML tools, editors and mail, and every language can read it.
  *
  * A packed profile is a line, "stackwide profile 3", and columns of numbers (native/column.h). They
- * stand in tables: a table's first column is whole, and as long as the table; of the others zeros at
- * the end are left out. Signed numbers are 0, -1, 1, -2 as 0, 1, 2, 3.
+ * form tables. A table's first column is whole, and as long as the table; the other columns lack
+ * the zeros at their end. Signed numbers are 0, -1, 1, -2 as 0, 1, 2, 3. A distance is the
+ * difference from the row before.
  *
  *     names       own bytes, bytes in common with the name before; behind these columns the own
- *                 bytes of all. Sorted; they count from 1, and 0 is the empty name. All that
- *                 follows counts from 0 but for sources, which count from 1.
+ *                 bytes of all. Sorted; they count from 1, and 0 is the empty name. All ids below
+ *                 count from 0 but for sources, which count from 1.
  *     metrics     name, unit, step: weights are multiples of it and written divided by it; samples:
- *                 of how many the weights are (struct metric)
+ *                 their number (struct metric)
  *     sources     name, label: files that were read
  *     samplings   source, start, duration, period, complete, truncated, lost: struct sampling.
  *                 Source 0, here and below: the file itself
  *     tallies     source, name, count: struct tally
  *     clocks      source, start, real: times of the source count from start, its nanoseconds; real:
  *                 the same moment of CLOCK_REALTIME; 0: unknown
- *     processes   pid, comm: "python3 (manage.py)" where it is known what an interpreter runs
+ *     processes   pid, comm: "python3 (manage.py)" if the script of an interpreter is known
  *     threads     tid, process, comm, source
- *     frames      name: how far after the one before; full name: how far from the name (signed),
- *                 module, file: how far from the one before (signed), line, kind: enum frame_kind,
- *                 whose third bit and the higher ones are one further, as 4 is added for an inlined call
- *     callees     what a frame calls anywhere, one frame's list after the other's, and last what is
- *                 outermost. First column: frame, as how far it is after the frame behind the one
- *                 before in the list, modulo the number of frames. Second: by list, how long it is
- *     stacks      level by level from the outermost, what is called by one next to each other. One
- *                 column: the place of its frame among the callees of its caller's frame, as how
- *                 far it is behind that of the one before that has the same caller. Then a column
- *                 for each class of stack_order_classify(), beginning with the empty stack, as one
- *                 of class 0: 0: it calls nothing, and has samples; else how many it calls times 2,
+ *     frames      name: distance; full name: difference from the name (signed); module; file:
+ *                 distance (signed); line; kind: enum frame_kind, whose bits from the third on are
+ *                 shifted by one, as 4 is added for an inlined call
+ *     callees     the callees of each frame anywhere, one frame's list after the other's, and last
+ *                 a list of the outermost frames. First column: frame, as its distance from the
+ *                 frame behind the one before in the list, modulo the number of frames. Second:
+ *                 length of each list
+ *     stacks      level by level from the outermost; those of one caller are adjacent. One column:
+ *                 the place of the frame among the callees of the caller's frame, as its distance
+ *                 from that of the stack before with the same caller. Then a column for each class
+ *                 of stack_order_classify(); the empty stack is the first of class 0. A number is 0
+ *                 for a stack without callees, which has samples; else twice the number of callees,
  *                 minus 1, plus 1 if it has samples. (The empty stack of a profile without stacks
  *                 has samples if there are any.)
- *     samples     by stack that has any: how many more than one; by sample, those of a stack sorted
- *                 by metric and thread: metric; thread: how far from that before (signed); then for
- *                 each metric a whole column of weights
- *     times       one number: the nanoseconds that times count in; none: there are no times, and
- *                 nothing follows. Two whole columns: the first time of each sample that has any,
- *                 as how far it is from that of the sample before (signed); and each next one, as
- *                 how far after the one before. By sample: how many; by sample that has any: 1 if
- *                 they have weights, which else are even shares; weights
+ *     samples     by stack with samples: their number minus 1. By sample, those of a stack sorted
+ *                 by metric and thread: metric; thread: distance (signed). Then for each metric a
+ *                 whole column of weights
+ *     times       one number: the resolution in nanoseconds; without it there are no times, and
+ *                 nothing follows. Two whole columns: the first time of each sample with times, as
+ *                 its distance from that of the sample before (signed); and each further time, as
+ *                 its distance from the one before. By sample: number of times. By sample with
+ *                 times: 1 if they have weights; else these are even shares. Weights
  *
  * Earlier versions wrote text instead, which is read, too; each kind of line has a letter:
  *
@@ -69,14 +71,14 @@
  *     FRAME BACK                           called from the stack BACK before it
  *     v THREAD                             its samples follow, each on a line:
  *     FORTH WEIGHT METRIC                  of the stack FORTH after the last one (0: no frames)
- *     w TIME TIME*WEIGHT ...               when the sample before was taken
+ *     w TIME TIME*WEIGHT ...               times of the sample before
  *     end
  *
- * Numbers are decimal and stand between single spaces. In TEXT, what XML cannot hold, control
- * characters and `\` are \xHH. Numbers at the end of f lines and of samples are left out when they
- * are 0; a weight of 1 too when nothing follows, and a stack's BACK when it is 1. A stack called
- * from nothing goes back to number 0. Lines r, a and c are about the source before them; those
- * before the first source, about all that is read.
+ * Numbers are decimal, with single spaces between them. In TEXT, characters that XML cannot hold,
+ * control characters and `\` are \xHH. Numbers at the end of f lines and of samples are left out if
+ * they are 0; a weight of 1 too if nothing follows, and a stack's BACK if it is 1. A stack without
+ * a caller has a BACK that leads to number 0. Lines r, a and c are about the source before them;
+ * those before the first source, about the whole file.
  *
  * A TIME is in milliseconds after the one before it; the first of a line, after the first of the
  * last such line, from which it may go back. Times without WEIGHT share the sample's evenly.
@@ -88,16 +90,18 @@
 
 #include "formats/format.h"
 
-/* What an SVG file has where the profile begins; nothing else in a file of ours has it. */
+/* Start of the profile in an SVG file; nothing else in a file of ours has it. */
 #define NATIVE_BEGIN "<metadata id=\"stackwide-profile\">"
 #define NATIVE_END   "</metadata>"
-/* The first line: of text, of text with times, of what is packed. */
+/* The first line: of text, of text with times, of a packed profile. */
 #define NATIVE_HEAD        "stackwide profile 1"
 #define NATIVE_HEAD_TIMES  "stackwide profile 2"
 #define NATIVE_PACKED_HEAD "stackwide profile 3\n"
 #define NATIVE_LAST        "end"
 
-/* In a frame's kind: the bit lies between those of enum frame_kind, which had only two when it was given. */
+/*
+ * In a frame's kind: this bit is between those of enum frame_kind, which had only two at that time.
+ */
 #define NATIVE_INLINED   4
 #define NATIVE_KIND_BITS 2
 
@@ -107,7 +111,7 @@ static inline uint32_t native_pack_kind(uint8_t kind, bool is_inlined)
 	       (uint32_t)kind >> NATIVE_KIND_BITS << (NATIVE_KIND_BITS + 1);
 }
 
-/* Returns false for what is no kind. */
+/* Returns false for an invalid kind. */
 static inline bool native_unpack_kind(uint64_t number, uint8_t *ret_kind, bool *ret_is_inlined)
 {
 	uint64_t kind = (number & ((1u << NATIVE_KIND_BITS) - 1)) |
@@ -123,28 +127,30 @@ static inline bool native_unpack_kind(uint64_t number, uint8_t *ret_kind, bool *
 struct native_opts {
 	bool has_times; /* the times that the profile keeps, too */
 	const uint8_t
-		*is_left_out; /* by source: without it and what is its; NULL: all are written */
+		*is_left_out; /* by source: skip the source and its data; NULL: all are written */
 };
 
-/* The packed profile. Returns 0, -ENOMEM or what the sink returned. */
+/* Write the packed profile. Returns 0, -ENOMEM or the error of the sink. */
 _must_check_ int native_write(const struct profile *profile, const struct native_opts *opts,
 			      const struct sink *sink);
 /* Base64 of its gzip. The same profile gives the same text, with the same version of zlib. */
 _must_check_ int native_write_text(const struct profile *profile, const struct native_opts *opts,
 				   const struct sink *sink);
-/* That in the element of an SVG file, with its tags; without times. */
+/* Write that in the element of an SVG file, with its tags; without times. */
 _must_check_ int native_write_element(const struct profile *profile, const struct sink *sink);
 
 /*
  * Add the profile to import->profile.
  *
- * begin, end  what stands between the tags of an SVG file, in bytes of the file
+ * begin, end  the text between the tags of an SVG file, in bytes of the file
  *
  * Returns 0, -ENOMEM, or -EBADMSG or -EOVERFLOW with the reason in import->error.
  */
 _must_check_ int native_read(struct import *import, size_t begin, size_t end);
 /*
- * Decode and decompress what stands in a page. ret  replaced; the caller releases it
+ * Decode and decompress the profile in a page.
+ *
+ * ret  replaced; the caller releases it
  *
  * Returns 0, -ENOMEM, or -EBADMSG with the reason in import->error.
  */

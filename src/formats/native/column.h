@@ -1,14 +1,14 @@
 /*
- * Columns of numbers, as our own format has them (native.h): one kind of number beside the other,
- * so that what is alike stands together and compresses well.
+ * Columns of numbers, as our own format has them (native.h): numbers of one kind are adjacent, so
+ * that they compress well.
  *
- * A number is written as LEB128, but the first bytes of all numbers of a column come first, then
- * the second bytes of those that have one, and so on: planes. Bytes of one plane are alike, too.
- * How long a plane is follows from the one before: every byte of it that has its highest bit set
- * goes on. In front stands how many numbers there are, as LEB128. Zeros at the end may be left out;
- * a reader gets them all the same.
+ * A number is written as LEB128, but the first bytes of all numbers of a column are first, then the
+ * second bytes of those that have one, and so on: planes. Bytes of one plane are alike, too. The
+ * length of a plane follows from the one before: every byte of it that has its highest bit set goes
+ * on. The number of numbers is in front, as LEB128. Zeros at the end may be left out; a reader gets
+ * them all the same.
  *
- *	numbers 5, 300, 1, 0   ->   03   05 ac 01   02
+ * 	numbers 5, 300, 1, 0   ->   03   05 ac 01   02
  */
 #ifndef FORMATS_NATIVE_COLUMN_H
 #define FORMATS_NATIVE_COLUMN_H
@@ -24,7 +24,7 @@
 /* 64 bits, seven to a byte. */
 #define COLUMN_MAX_PLANES 10
 
-/* One that is being written; zeroed at first. */
+/* A column that is being written; zeroed at first. */
 struct column {
 	struct text planes[COLUMN_MAX_PLANES];
 };
@@ -61,7 +61,7 @@ static inline void column_add_signed(struct column *column, int64_t number)
  */
 void column_write(struct column *column, bool is_whole, struct text *ret);
 
-/* One that is being read; borrows the bytes. */
+/* A column that is being read; borrows the bytes. */
 struct column_cursor {
 	const uint8_t *at[COLUMN_MAX_PLANES]; /* the next byte of each plane */
 	uint64_t left;                        /* numbers that are there */

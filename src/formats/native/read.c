@@ -1,13 +1,13 @@
 /*
- * Reading our own format (native.h): what it is in, and the packed form.
+ * Reading our own format (native.h): its containers, and the packed form.
  *
- * Columns are read where they lie, several side by side; what is kept is a table for each kind from
- * its number in the file to the id in import->profile. These differ, because the profile may hold
- * other files already and equal strings, frames and stacks are merged.
+ * Columns are read in place, several side by side; each kind has a table from its number in the
+ * file to the id in import->profile. These differ, because the profile may hold other files already
+ * and equal strings, frames and stacks are merged.
  *
  * Every number that refers to something is checked against its table. A table is no longer than the
- * file, as one of its columns is whole; names, which share their beginnings, have a limit of their
- * own. Damage is seen by gzip's checksum, and what is too short or too long has no end here.
+ * file, as one of its columns is whole; names, which share their prefixes, have a limit of their
+ * own. Damage is seen by gzip's checksum, and data that is too short or too long has no end here.
  */
 #include "formats/native.h"
 
@@ -40,7 +40,7 @@ struct packed_reader {
 	struct column_cursor columns[MAX_TABLE_COLUMNS]; /* of the present table */
 	size_t table_offset;
 	uint64_t num_rows;
-	/* What the numbers of the file mean in import->profile. */
+	/* Ids in import->profile of the file's numbers. */
 	ARRAY(uint32_t) names; /* the empty one is the first */
 	ARRAY(uint32_t) metrics;
 	ARRAY(uint64_t) steps; /* by metric */
@@ -63,7 +63,7 @@ struct packed_reader {
 	ARRAY(struct column_cursor) values; /* by metric */
 	uint64_t thread;                    /* of the sample before */
 	/* Times. */
-	uint64_t resolution_ns; /* 0: there are none */
+	uint64_t resolution_ns; /* 0: no times */
 	struct column_cursor first_times;
 	struct column_cursor next_times;
 	struct column_cursor num_times;
@@ -89,7 +89,7 @@ static int open_column(struct packed_reader *reader, uint64_t max_length, struct
 				"expected more of the profile: it is damaged");
 }
 
-/* Open the columns of the next table, of which the first one says how many rows it has. */
+/* Open the columns of the next table; the length of the first one is the number of rows. */
 static int open_table(struct packed_reader *reader, size_t num_columns)
 {
 	reader->table_offset = reader->bytes.offset;
@@ -170,7 +170,7 @@ static bool find_name(const struct packed_reader *reader, uint64_t number, uint3
 	return true;
 }
 
-/* ---- what has names ----------------------------------------------------------------------- */
+/* ---- items with names --------------------------------------------------------------------- */
 
 static int read_metrics(struct packed_reader *reader)
 {
@@ -321,7 +321,10 @@ static int read_clocks(struct packed_reader *reader)
 	return 0;
 }
 
-/* What an interpreter runs stands behind its comm. ret_script  STRING_EMPTY: it does not */
+/*
+ * Strip the script of an interpreter, which is behind its comm. *ret_script: STRING_EMPTY if there
+ * is no script.
+ */
 static int take_script(struct profile *profile, uint32_t *comm, uint32_t *ret_script)
 {
 	const char *label = profile_get_string(profile, *comm);
@@ -460,8 +463,10 @@ static int read_frames(struct packed_reader *reader)
 /* ---- stacks ------------------------------------------------------------------------------- */
 
 /*
- * One frame's list. seen  by frame: the list that had it last; twice in one list would be two equal
- * stacks of one caller
+ * Read the list of one frame.
+ *
+ * seen  by frame: the list that had it last; twice in one list would be two equal stacks of one
+ *       caller
  */
 static int read_callee_list(struct packed_reader *reader, uint32_t list, uint32_t *seen)
 {
@@ -515,7 +520,7 @@ static int read_callees(struct packed_reader *reader)
 	return 0;
 }
 
-/* What is known of a stack when its caller's turn comes. */
+/* Data of a stack for when its caller's turn is reached. */
 struct packed_stack {
 	uint32_t frame; /* in the file */
 	uint8_t class;
@@ -525,7 +530,7 @@ struct read_columns {
 	struct column_cursor ranks;
 	struct column_cursor classes[NUM_STACK_CLASSES];
 	uint32_t num_stacks;
-	bool are_new; /* none of them is in the profile */
+	bool are_new; /* no stack of the file is in the profile yet */
 	ARRAY(struct packed_stack) stacks;
 };
 
@@ -619,8 +624,7 @@ static int read_all_stacks(struct packed_reader *reader, struct read_columns *co
 }
 
 /*
- * Stacks of one caller differ, as its callees do; so they need no search where there was none
- * before.
+ * Stacks of one caller differ, as its callees do; so they need no search if there were none before.
  */
 static int read_stacks(struct packed_reader *reader)
 {
@@ -694,7 +698,7 @@ static bool take_time(struct packed_reader *reader, bool is_first, uint64_t star
 
 	if (!column->left)
 		return false;
-	/* May wrap around; what comes of it is too large for nanoseconds, or just a wrong time. */
+	/* May wrap around; the result is too large for nanoseconds, or just a wrong time. */
 	*time += is_first ? (uint64_t)column_next_signed(column) : column_next(column);
 	if (is_first)
 		reader->time = *time;
@@ -858,7 +862,7 @@ int native_read_packed(struct import *import)
 	return read_parts(&reader);
 }
 
-/* ---- what it is in ------------------------------------------------------------------------ */
+/* ---- containers --------------------------------------------------------------------------- */
 
 int native_decode(struct import *import, size_t begin, size_t end, struct text *ret)
 {
@@ -887,7 +891,7 @@ int native_decode(struct import *import, size_t begin, size_t end, struct text *
 	return err;
 }
 
-/* Offsets in what is read are not those of the file: its messages have a name of its own. */
+/* Offsets in the decoded data are not those of the file: its messages have a name of its own. */
 static int read_element(struct import *import, size_t begin, size_t end)
 {
 	_cleanup_(text_release) struct text packed = {0};
@@ -910,7 +914,7 @@ static int read_element(struct import *import, size_t begin, size_t end)
 	return err;
 }
 
-/* The first line that is not empty says what follows it. */
+/* The first line that is not empty has the version of the data after it. */
 int native_read(struct import *import, size_t begin, size_t end)
 {
 	const char *data = (const char *)import->data;

@@ -1,4 +1,4 @@
-/* What the readers of both forms of our own format share. See native.h. */
+/* The interface between the readers of both forms of our own format. See native.h. */
 #ifndef FORMATS_NATIVE_READ_H
 #define FORMATS_NATIVE_READ_H
 
@@ -13,12 +13,12 @@
 #define NATIVE_MAX_METRICS 65536
 #define NATIVE_MAX_TALLIES 20000
 
-/* The text of versions 1 and 2, from its first line on. Returns what native_read() returns. */
+/* Read the text of versions 1 and 2, from its first line on. Returns as native_read(). */
 _must_check_ int native_read_lines(struct import *import, size_t begin, size_t end);
 
 /*
  * A file with one source shall look as if that source had been read itself, and not as a file with
- * one file in it: what is known of the source is handed over to the file.
+ * one file in it: the data of the source is handed over to the file.
  *
  * sources  that the file has, as ids of the profile
  *

@@ -1,6 +1,6 @@
 /*
- * Reading our own format as text (native.h), which earlier versions wrote: one pass, line by line. A
- * line may only refer to lines before it, so each kind has a table from its number in the file to
+ * Reading our own format as text (native.h), as earlier versions wrote it: one pass, line by line.
+ * A line may only refer to lines before it, so each kind has a table from its number in the file to
  * the id in import->profile. These differ, because the profile may hold other files already and
  * equal strings, frames and stacks are merged. Every number that refers to something is checked
  * against its table.
@@ -22,14 +22,11 @@
 #define MAX_NUMBERS 6
 #define NS_PER_MS   1000000ull
 
-/*
- * Numbers that the line does not have are 0, which is what leaving them out means; `count` says
- * the two apart.
- */
+/* Missing numbers are 0, since zeros may be left out; `count` tells the two apart. */
 struct native_line {
 	size_t offset; /* in the file */
 	struct xml_slice text;
-	char letter;           /* '\0' when it does not begin with one */
+	char letter;           /* '\0' if it does not start with one */
 	struct xml_slice rest; /* after the letter */
 	uint64_t numbers[MAX_NUMBERS];
 	bool is_negative; /* the first number */
@@ -40,7 +37,7 @@ struct loader {
 	struct import *import;
 	size_t offset; /* of the next line */
 	size_t end;
-	/* What the numbers of the text mean in import->profile. */
+	/* Ids in import->profile of the text's numbers. */
 	ARRAY(uint32_t) names;
 	ARRAY(uint32_t) metrics;
 	ARRAY(uint32_t) sources;
@@ -48,12 +45,12 @@ struct loader {
 	ARRAY(uint32_t) threads;
 	ARRAY(uint32_t) frames;
 	ARRAY(uint32_t) stacks;
-	ARRAY(uint64_t) starts_ns;      /* by source of the text: what its times count from */
+	ARRAY(uint64_t) starts_ns;      /* by source of the text: start of its times */
 	ARRAY(uint32_t) thread_sources; /* by thread: index of that */
 	uint32_t thread;                /* of the samples that follow */
 	uint64_t start_ns;
 	uint64_t stack;       /* of the sample before, as a number of the text */
-	struct sample sample; /* the same as it came into the profile */
+	struct sample sample; /* the same in the profile */
 	bool has_sample;      /* whose times may follow */
 	uint64_t time_ms;     /* the first one of the times before */
 	uint32_t num_tallies;
@@ -92,7 +89,7 @@ static bool take_blank(struct xml_slice *rest)
 	return is_there;
 }
 
-/* Between two numbers stands exactly one blank. */
+/* Exactly one blank separates two numbers. */
 static bool take_number(struct xml_slice *rest, uint64_t *ret)
 {
 	return take_digits(rest, ret) && (take_blank(rest) || !rest->length);
@@ -168,8 +165,8 @@ static bool unescape(struct text *text)
 }
 
 /*
- * Names are foreign bytes. XML's references are replaced first, then \xHH, which stands for what
- * XML cannot hold and for the backslash itself.
+ * Names are foreign bytes. XML's references are replaced first, then \xHH, which encodes characters
+ * that XML cannot hold and the backslash itself.
  */
 static int read_name(struct loader *loader, const struct native_line *line)
 {
@@ -198,7 +195,7 @@ static bool find_name(const struct loader *loader, uint64_t number, uint32_t *re
 	return true;
 }
 
-/* ---- what has names ----------------------------------------------------------------------- */
+/* ---- items with names --------------------------------------------------------------------- */
 
 static int read_metric(struct loader *loader, const struct native_line *line)
 {
@@ -400,8 +397,8 @@ static bool take_timestamp(struct loader *loader, struct xml_slice *rest, bool i
 	if (!take_digits(rest, &delta_ms))
 		return false;
 	/*
-	 * May wrap around; what comes of it is too large for nanoseconds, and refused by the
-	 * caller, or just a wrong time.
+	 * May wrap around; the result is too large for nanoseconds, and refused by the caller, or
+	 * just a wrong time.
 	 */
 	*time_ms = is_negative ? *time_ms - delta_ms : *time_ms + delta_ms;
 	if (is_first)

@@ -1,6 +1,7 @@
 /*
- * Lists here are sorted by counting: how many go into each list, where it begins by that, and then
- * all are put there, in the order in which they come. For millions of stacks that is a few passes.
+ * Lists here are sorted by counting: first the items of each list are counted, which gives its
+ * start, and then all are put there, in their previous order. For millions of stacks that is a few
+ * passes.
  */
 #include "formats/native/stack_order.h"
 
@@ -23,12 +24,12 @@ struct orderer {
 	uint64_t *called;        /* frame << 32 | stack */
 	uint32_t *counts;        /* by frame: stacks of one caller's list */
 	ARRAY(uint64_t) keys;    /* of a list that is being sorted */
-	ARRAY(uint32_t) callees; /* what order->callees becomes */
+	ARRAY(uint32_t) callees; /* becomes order->callees */
 };
 
 /*
- * first[i + 2] is how many list i gets. After it first[i + 1] is where list i begins, and where
- * its next item goes; when all lists are full that is where list i + 1 begins.
+ * first[i + 2] is the number of items of list i. Afterwards first[i + 1] is the start of list i,
+ * and the place of its next item; when all lists are full, it is the start of list i + 1.
  */
 static void sum_up(uint32_t *first, uint32_t num_lists)
 {
@@ -77,9 +78,9 @@ static uint32_t get_key(const struct sample *sample, enum sample_key key)
 }
 
 /*
- * Sort order->samples by one of their numbers, and let those of the same be in the order they had.
+ * Sort order->samples by one of their numbers; those with the same number keep their order.
  *
- * ret_first  where each number's list begins; the caller frees it
+ * ret_first  start of each number's list; the caller frees it
  */
 static int sort_samples(struct orderer *orderer, enum sample_key key, uint32_t num_lists,
 			uint32_t **ret_first)
@@ -114,7 +115,7 @@ static int sort_if_several(struct orderer *orderer, enum sample_key key, uint32_
 	return num_lists > 1 ? sort_samples(orderer, key, num_lists, &first) : 0;
 }
 
-/* By the last of three numbers first, as each sorting keeps the order of the one before. */
+/* Sort by the last of three numbers first, as each sorting keeps the order of the one before. */
 static int list_samples(struct orderer *orderer)
 {
 	const struct profile *profile = orderer->profile;
@@ -191,8 +192,8 @@ static int list_called(struct orderer *orderer)
 }
 
 /*
- * The callees of one caller, the most frequent first, and their ranks. Those that are about as
- * frequent are sorted by number: from one to the next it is less far, and that is what is written.
+ * The callees of one caller, the most frequent first, and their ranks. Callees of similar frequency
+ * are sorted by number: the distances, which are written, are then smaller.
  */
 static int rank_callees(struct orderer *orderer, uint32_t caller)
 {
@@ -292,7 +293,7 @@ static int make(struct orderer *orderer)
 	err = rank_all(orderer);
 	if (err)
 		return err;
-	/* Not needed any more, and as large as what follows. */
+	/* Not needed any more, and as large as the list of children. */
 	orderer->order->children = return_ptr(orderer->called);
 	list_children(orderer);
 	return 0;

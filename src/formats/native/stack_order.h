@@ -1,6 +1,6 @@
 /*
- * In which order our own format (native.h) has stacks, and how they name their frames: by their
- * place among the callees of their caller's frame.
+ * The order of stacks in our own format (native.h), and the names of their frames: their place
+ * among the callees of their caller's frame.
  */
 #ifndef FORMATS_NATIVE_STACK_ORDER_H
 #define FORMATS_NATIVE_STACK_ORDER_H
@@ -10,10 +10,10 @@
 #include "base/attributes.h"
 #include "profile/profile.h"
 
-/* How many callees a stack has goes into one of so many columns; see stack_order_classify(). */
+/* The number of callees of a stack goes into one of so many columns; see stack_order_classify(). */
 #define NUM_STACK_CLASSES 16
 
-/* Where the lists of a stack begin; they end where those of the next stack of the profile do. */
+/* Starts of the lists of a stack; they end at the starts of the next stack of the profile. */
 struct stack_lists {
 	uint32_t first_child;
 	uint32_t first_sample;
@@ -21,18 +21,20 @@ struct stack_lists {
 
 struct stack_order {
 	struct stack_lists *lists; /* by stack of the profile, and one more */
-	/* What is called by one stack: rank << 32 | stack, sorted. The rank is the place of its
-	   frame among the callees of the caller's frame. */
+	/*
+	 * The callees of one stack: rank << 32 | stack, sorted. The rank is the place of its frame
+	 * among the callees of the caller's frame.
+	 */
 	uint64_t *children;
 	uint32_t *samples;   /* ids; those of one stack sorted by metric and thread */
 	uint32_t num_stacks; /* that are in it, with the empty one */
-	/* By number of a frame, and last of what calls the outermost frames: in callees. */
+	/* By number of a frame, and last for the outermost frames: start in callees. */
 	uint32_t *first_callee;
 	uint32_t *callees; /* numbers of frames */
 };
 
 /*
- * Stacks without samples, of which no callee has any either, are left out.
+ * Stacks without samples, their own or of a callee, are left out.
  *
  * frames      by location: the number of its frame; no two have the same
  * num_frames  numbers are below it
@@ -45,9 +47,8 @@ _must_check_ int stack_order_make(const struct profile *profile, const uint32_t 
 void stack_order_release(struct stack_order *order);
 
 /*
- * How much is to be expected below a stack: one whose caller has many callees and which is among
- * the most frequent of them was passed often. Stacks for which about the same is to be expected
- * are of one class.
+ * Estimates the number of callees of a stack: a stack was passed often if its caller has many
+ * callees and it is among the most frequent of them. Stacks with similar estimates are of one class.
  */
 static inline uint32_t stack_order_classify(uint32_t rank, uint32_t num_siblings)
 {

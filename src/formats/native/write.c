@@ -1,10 +1,10 @@
 /*
- * Writing our own format (native.h): all that a profile holds once its addresses have names.
+ * Writing our own format (native.h): the whole profile, once its addresses have names.
  *
- * It is made to be small after gzip, by columns (column.h) of numbers of which little is to be
- * expected: strings and frames are sorted, so that one differs little from the one before; a frame
- * of a stack is named by its place among what its caller calls, in the whole profile; how many
- * callees a stack has goes to stacks of which about the same is to be expected (stack_order.h).
+ * It is made to be small after gzip, by columns (column.h) of small and predictable numbers.
+ * Strings and frames are sorted, so that one differs little from the one before. A frame of a stack
+ * is named by its place among the callees of its caller, in the whole profile. The number of
+ * callees of a stack is stored with those of similar stacks (stack_order.h).
  *
  * A profile whose locations have several frames (inlined calls), or none, is copied first, so that
  * each location has exactly one (named_profile.h). Addresses and build IDs get lost by that.
@@ -88,8 +88,8 @@ static int require_frame_names(struct native_writer *writer, const struct frame 
 }
 
 /*
- * Sources of which no thread is left, because they were filtered out, get no number: whoever opens
- * the file shall not see inputs without samples.
+ * Sources without remaining threads, because they were filtered out, get no number: readers of the
+ * file shall not see inputs without samples.
  */
 static int number_sources(struct native_writer *writer)
 {
@@ -121,9 +121,9 @@ static int require_source_names(struct native_writer *writer, uint32_t source)
 }
 
 /*
- * The same walks as the writing below: what is written must be required here, or its number would
- * be 0, the empty name. The first line makes room, so that get_number() may be asked about
- * STRING_EMPTY in a profile without names.
+ * The same walks as the writing below: every name that is written must be required here, or its
+ * number would be 0, the empty name. The first line makes room, so that get_number() may be asked
+ * about STRING_EMPTY in a profile without names.
  */
 static int require_names(struct native_writer *writer)
 {
@@ -196,7 +196,7 @@ static size_t get_common_length(const char *a, size_t length_a, const char *b, s
 	return common;
 }
 
-/* Sorted, each as what it differs in from the one before. */
+/* Sorted, each as its difference from the one before. */
 static int write_sorted_names(struct native_writer *writer, const uint32_t *ids, size_t count)
 {
 	const struct profile *profile = writer->profile;
@@ -241,9 +241,9 @@ static int write_names(struct native_writer *writer)
 	return write_sorted_names(writer, ids, count);
 }
 
-/* ---- what has names ----------------------------------------------------------------------- */
+/* ---- items with names --------------------------------------------------------------------- */
 
-/* What all weights of a metric are multiples of: the period of a recording, if it has one. */
+/* Find the common divisor of all weights of a metric: the period of a recording, if it has one. */
 static int find_steps(struct native_writer *writer)
 {
 	const struct profile *profile = writer->profile;
@@ -304,8 +304,8 @@ static int write_sources(struct native_writer *writer)
 }
 
 /*
- * Whether what is known of a source is written, and under which number: 0 is that of a profile
- * without sources, a recording.
+ * Whether the data of a source is written, and under which number: 0 is that of a profile without
+ * sources, a recording.
  */
 static bool find_source(const struct native_writer *writer, uint32_t source, uint64_t *ret)
 {
@@ -428,7 +428,7 @@ static int compare_frames(const void *left, const void *right, void *context)
 	return (a > b) - (a < b);
 }
 
-/* By name; each location has one frame. */
+/* Number them by name; each location has one frame. */
 static int number_frames(struct native_writer *writer)
 {
 	uint32_t count = profile_count_locations(writer->profile);
@@ -476,7 +476,10 @@ static int write_frames(struct native_writer *writer)
 
 /* ---- stacks ------------------------------------------------------------------------------- */
 
-/* What calls what. A list's numbers go up for a while and begin anew: that is a step, too. */
+/*
+ * Write the callees of each frame. A list's numbers go up for a while and start anew: that is a
+ * step, too.
+ */
 static int write_callees(struct native_writer *writer)
 {
 	const struct stack_order *order = &writer->order;
@@ -525,14 +528,17 @@ static int write_parts(struct native_writer *writer)
 	return 0;
 }
 
-/* The first timestamp of each source, from which its times count: small numbers are short. */
+/* The first timestamp of each source, the start of its times: small numbers are short. */
 static int find_starts(struct native_writer *writer)
 {
 	uint32_t num_samples = profile_count_samples(writer->profile);
 	size_t count = timestamps_count(writer->timestamps);
 	size_t at = 0;
 
-	/* One more than there are: in a recording, which has none, threads are of source 0. */
+	/*
+	 * One more than the number of sources: in a recording, which has none, threads are of
+	 * source 0.
+	 */
 	for (uint32_t i = 0; i <= profile_count_sources(writer->profile); i++) {
 		uint64_t *added = array_add(&writer->starts);
 
@@ -599,7 +605,7 @@ static void native_writer_release(struct native_writer *writer)
 	free(writer->first_timestamps);
 }
 
-/* A profile of ours, in which comms may become what is written of them. */
+/* A profile of ours, whose comms may become the text that is written. */
 static int add_scripts_to_comms(struct profile *profile)
 {
 	_cleanup_(text_release) struct text label = {0};

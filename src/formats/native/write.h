@@ -1,4 +1,7 @@
-/* What the files of the writer of our own format share: write.c, write_stacks.c, write_column.c. */
+/*
+ * The interface between the files of the writer of our own format: write.c, write_stacks.c,
+ * write_column.c.
+ */
 #ifndef FORMATS_NATIVE_WRITE_H
 #define FORMATS_NATIVE_WRITE_H
 
@@ -21,17 +24,17 @@ struct native_writer {
 	uint32_t *frames;          /* by location: the number of its frame */
 	uint32_t *frame_locations; /* by number: the location */
 	struct stack_order order;
-	uint64_t *steps;               /* by metric: what all its weights are multiples of */
-	struct timestamps *timestamps; /* NULL: there are none, or they are not wanted */
+	uint64_t *steps;               /* by metric: the common divisor of its weights */
+	struct timestamps *timestamps; /* NULL: no times, or not wanted */
 	ARRAY(uint64_t) starts;        /* by source: the first of its timestamps; NO_START */
 	size_t *first_timestamps;      /* by sample */
 };
 
-/* What comes next; see gzip_sink_set_repetitive(). */
+/* Whether the next bytes contain repetitions; see gzip_sink_set_repetitive(). */
 _must_check_ int native_writer_set_repetitive(struct native_writer *writer, bool is_repetitive);
 
 /*
- * Write a column and release it; see column_write(). Returns 0, -ENOMEM or what the sink returned.
+ * Write a column and release it; see column_write(). Returns 0, -ENOMEM or the error of the sink.
  */
 _must_check_ int native_writer_put_column(struct native_writer *writer, struct column *column,
 					  bool is_whole);

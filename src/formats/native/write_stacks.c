@@ -6,7 +6,7 @@
 
 #include "formats/native/write.h"
 
-/* How many stacks ahead to prefetch their lists, what is in these, and samples. */
+/* Number of stacks ahead to prefetch their lists, the items in these, and samples. */
 #define LISTS_AHEAD   24
 #define ITEMS_AHEAD   16
 #define SAMPLES_AHEAD 8
@@ -64,7 +64,7 @@ static void add_times(struct native_writer *writer, uint32_t id, struct column *
 
 /* ---- stacks and samples ------------------------------------------------------------------- */
 
-/* One number says how fine the times are; none, that there are no times. */
+/* Write the resolution of times as one number, or no number without times. */
 static int write_times(struct native_writer *writer, struct column *columns)
 {
 	_cleanup_(column_release) struct column resolution = {0};
@@ -82,7 +82,7 @@ static int write_times(struct native_writer *writer, struct column *columns)
 struct written_columns {
 	struct column ranks;
 	struct column classes[NUM_STACK_CLASSES];
-	/* Of samples. */
+	/* Columns of samples. */
 	struct column more; /* by stack that has samples: how many but the first */
 	struct column metrics;
 	struct column threads; /* how far from the sample before */
@@ -135,9 +135,9 @@ static void add_samples(struct native_writer *writer, uint32_t first, uint32_t e
 }
 
 /*
- * A stack without callees has samples, or it would not be here. Of others is written how many
- * callees they have, and whether they have samples. Returns the number of callees, which are put
- * where `children` points.
+ * A stack without callees has samples, or it would not be here. For others, the number of callees
+ * is written, and whether they have samples. Returns the number of callees, which are put where
+ * `children` points.
  */
 static uint32_t add_stack(struct native_writer *writer, struct written_columns *columns,
 			  size_t place, size_t end)
@@ -205,7 +205,7 @@ static void prefetch(const struct native_writer *writer, const uint32_t *stacks,
 	}
 }
 
-/* Level by level: callees of all come behind what was there. */
+/* Level by level: the callees of all are put behind the present ones. */
 int native_write_stacks(struct native_writer *writer)
 {
 	const struct stack_order *order = &writer->order;
