@@ -57,7 +57,7 @@ enum detection {
 
 struct format {
 	const char *name;      /* for --to and --from */
-	const char *extension; /* with its dot; "" if it has none of its own */
+	const char *extension; /* with its dot; "" without one of its own */
 	const char *summary;   /* for the help */
 	const char *
 		producers; /* for the help: writers of the files that it was tried with; NULL: only we */

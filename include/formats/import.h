@@ -143,9 +143,9 @@ void import_skip_member(struct import *import, const char *member, uint64_t offs
 /* The error's message without the file's name, for a warning instead of the error. */
 const char *import_get_reason(const struct import *import);
 /*
- * After an import: bring the weights read before and the new ones to the same power of ten, metric
- * by metric, if one of them had fractions (metric.decimals). Returns 0 or, if weights exceed 64
- * bits, -EBADMSG with the error set.
+ * After an import: bring the weights read before and the new ones to the same power of ten. Done
+ * metric by metric, if one of them had fractions (metric.decimals). Returns 0 or, if weights exceed
+ * 64 bits, -EBADMSG with the error set.
  */
 _must_check_ int import_unify_decimals(struct import *import);
 /*

@@ -1,7 +1,7 @@
 /*
  * Our own format: the whole profile inside an SVG file or a page of the viewer. It has every
- * metric, thread and stack with all frames, drawn or not, so that the picture that people keep and
- * mail is also the data. Only addresses, build IDs and the reasons of missing names stay out.
+ * metric, thread and stack with all frames, drawn or not. So the picture that people keep and mail
+ * is also the data. Only addresses, build IDs and the reasons of missing names stay out.
  *
  * In a page it is base64 (RFC 4648) of gzip of the packed profile; in an SVG file the same, after a
  * line with its version:

@@ -277,9 +277,9 @@ static bool starts_in_program(const struct listed_stack *stack, size_t part)
 }
 
 /*
- * The end of the kernel frames of each part. If two parts lack an entry into the kernel, because it
- * was cut off, the one that starts where programs start is the program's, and the other the
- * kernel's.
+ * The end of the kernel frames of each part. Both of two parts may lack an entry into the kernel,
+ * because it was cut off. Then the one that starts where programs start is the program's, and the
+ * other the kernel's.
  */
 static void find_kernel_ends(const struct listed_stack *stack, size_t *ends)
 {

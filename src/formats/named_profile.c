@@ -2,7 +2,7 @@
  * A copy of a profile in which every location is one named frame.
  *
  * Two changes are made to each stack on the way: a location with inlined calls becomes a level for
- * each of its frames, and an address is forgotten, so that two call sites in one function (the same
+ * each of its frames, and addresses are dropped. So two call sites in one function (the same
  * function, file and line) become the same level. Several stacks may therefore become one, and
  * their weights are added up. Ids of the copy are its own: maps from old to new ids of stacks,
  * threads and processes are filled as samples need them, so that unreferenced ones are not copied.

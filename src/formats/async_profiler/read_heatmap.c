@@ -136,7 +136,7 @@ static int read_starts(struct async_profiler_heatmap_reader *reader)
 }
 
 /*
- * Skip the counts of samples by step, and remember where they are: they are decoded a second time
+ * Skip the counts of samples by step, and remember where they are. They are decoded a second time
  * along with the samples, as an hour has 180,000 of them, and a damaged page may claim any number.
  */
 static int pass_steps(struct async_profiler_heatmap_reader *reader)

@@ -18,7 +18,7 @@
  * A line "calls=" changes the meaning of the next one: its costs are those of the calls, including
  * everything that the callee called, and must not be added to the caller's own.
  *
- * A file may consist of parts, one for each thread or each dump, which have their own headers and
+ * A file may consist of parts, one for each thread or each dump. Parts have their own headers and
  * may count other events, but share the numbers of names. So all lines "events:" are read before
  * the first cost. "totals:" is the sum of a part's costs: a difference means that a line was
  * misread or is missing, and is reported.

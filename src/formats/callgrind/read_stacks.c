@@ -1,14 +1,14 @@
 /*
  * Reading callgrind's profiles: stacks out of calls between two functions.
  *
- * The file contains the self cost of a function, and the total cost of its calls to another one,
- * but not how these are split among its own callers:
+ * The file contains the self cost of a function, and the total cost of its calls to another one. It
+ * does not contain how these are split among its own callers:
  *
  *	a ──30──► f ──20──► x        Did f call x because of a, or because of b? We assume both, in
  *	b ──10──► f ──20──► y        proportion: a;f;x 15, a;f;y 15, b;f;x 5, b;f;y 5.
  *
  * The stacks of a function share its own cost, and each of its calls, as they share its total.
- * gprof makes the same assumption. So a flame graph is an estimate. Exact are only:
+ * gprof makes the same assumption. So a flame graph is an estimate. Only these are exact:
  *
  *	- the self cost of every function, and with it the total: integers are shared out such that
  *	  nothing remains;

@@ -16,12 +16,11 @@
  * Operations get a thread of their own in their process, because they overlap the slices of
  * threads.
  *
- * Events may be in any order, and names of threads may follow the events of the threads. While the
- * text is read, an event therefore only becomes an entry in a list of slices or of samples, beside
- * the track (read_tracks.c) that it is on; when all is read, slices are sorted and nested
- * (read_slices.c), samples get their stacks (read_samples.c), and threads their names. Arguments
- * are not kept, only the event's offset: they are read again from the input if a timeline needs
- * them.
+ * Events may be in any order, and names of threads may follow the events of the threads. Therefore,
+ * while the text is read, an event only becomes an entry in a list of slices or of samples, with
+ * its track (read_tracks.c). When all is read, slices are sorted and nested (read_slices.c),
+ * samples get their stacks (read_samples.c), and threads their names. Arguments are not kept, only
+ * the event's offset: they are read again from the input if a timeline needs them.
  *
  * Source: "Trace Event Format", the document of Chrome's trace viewer.
  */
@@ -63,7 +62,7 @@ static bool take_duration(struct json *json, uint64_t *ret)
 	return is_good;
 }
 
-/* The digits behind a minus; 0 if there are none. */
+/* The digits behind a minus, or 0. */
 static uint64_t read_negative(const char *text, const char *end)
 {
 	struct json_cell cell = {.token = JSON_NUMBER, .text = text};
@@ -78,8 +77,8 @@ static uint64_t read_negative(const char *text, const char *end)
 /*
  * Bazel's clock starts when its server is asked, and earlier events have negative times. Ours have
  * no sign, so that all of them are shifted by the earliest. It must be known before the first event
- * is read; a search for the bytes is much faster than another pass over the JSON, and a match
- * inside a string does no more than shift all times.
+ * is read. A search for the bytes is much faster than another pass over the JSON. A match inside a
+ * string only shifts all times.
  */
 static uint64_t find_shift(const struct import *import)
 {

@@ -5,9 +5,9 @@
  *	Samples as events have their stack in them, a list of names, or the id of a stack frame.
  *	Samples in a list `samples` beside that of the events have the id of a stack frame.
  *
- * Stack frames are in an object `stackFrames`, each with the id of its parent, so that they are a
- * tree as V8's nodes are, and treated alike. The object may follow the samples: until all is read,
- * a sample has the id alone.
+ * Stack frames are in an object `stackFrames`, each with the id of its parent. So they are a tree
+ * like V8's nodes, and treated alike. The object may follow the samples: until all is read, a
+ * sample has the id alone.
  */
 #include <errno.h>
 #include <string.h>

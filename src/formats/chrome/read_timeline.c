@@ -1,8 +1,8 @@
 /*
  * Reading traces of Chrome: zones and counters for a timeline.
  *
- * Every track gets a synthetic stack region for its zones (open_slices.h). The details of a zone
- * beside its times are read from its event in the input, so that they are not kept until all slices
+ * Every track gets a synthetic stack region for its zones (open_slices.h). The details of a zone,
+ * beside its times, are read from its event in the input. So they need not be kept until all slices
  * are nested.
  *
  * The timeline has ids of its own for processes, locations and tracks; maps from the ids of the

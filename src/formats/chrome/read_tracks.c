@@ -2,8 +2,8 @@
  * Reading traces of Chrome: processes, threads, and operations that no thread has.
  *
  * A track is added when an event is first met on it; its thread in the profile only when something
- * on it weighs (chrome_tracks_get_thread), because its name may be anywhere in the input, and
- * because traces name many threads that do nothing.
+ * on it weighs (chrome_tracks_get_thread). Its name may be anywhere in the input, and traces name
+ * many threads that do nothing.
  *
  * Some producers write names in the place of pids and tids. A name becomes a number above all that
  * a system gives: NAMED_IDS plus the string's id.

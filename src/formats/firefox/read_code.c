@@ -1,15 +1,15 @@
 /*
  * The code in the Firefox Profiler's files. In processed ones a stack is a frame below another
- * stack, a frame a function with a line, a function a name, a source file and a resource, which
- * may be a library; the names of the columns changed with the versions. In raw ones a frame is a
- * text: "name", "name (file:line:column)" or "0xaddress".
+ * stack, and a frame is a function with a line. A function has a name, a source file and a
+ * resource, which may be a library. The names of the columns changed with the versions. In raw ones
+ * a frame is a text: "name", "name (file:line:column)" or "0xaddress".
  *
  *	stackTable  →  frameTable  →  funcTable  →  stringArray
  *	 prefix         line           resource  →  resourceTable  →  libs (read_libs.c)
  *	                category       source    →  sources
  *
- * Every table refers to the one behind it by index, so that they are read from right to left, each
- * into an array of the ids of its rows in the profile. With the tables of the next thread the
+ * Every table refers to the one behind it by index, so they are read from right to left. Each is
+ * read into an array of the ids of its rows in the profile. With the tables of the next thread the
  * arrays are filled again; tables shared by all threads (strings, sources) are read once.
  *
  * Functions that are equal are one, and a text is parsed once, however many rows refer to it: many
@@ -384,7 +384,7 @@ static int make_address(struct firefox_code *code, uint64_t pc, struct firefox_f
 	return profile_add_string(code->import->profile, address, &func->name);
 }
 
-/* Strip a number after a colon off the end; 0 if there is none. */
+/* Strip a number after a colon off the end and return it, or 0. */
 static uint64_t strip_number(const char *text, size_t *length)
 {
 	size_t start = *length;

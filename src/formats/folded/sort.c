@@ -1,8 +1,8 @@
 /*
- * Multikey quicksort, eight bytes at a time. Stacks have long prefixes in common: a comparison of whole
- * stacks would read these again and again. Here the next eight bytes of each are its key, a number
- * in the entry. Entries are parted in three by one of the keys, and only those in the middle, whose
- * keys are equal, go on to the next eight bytes.
+ * Multikey quicksort, eight bytes at a time. Stacks have long common prefixes: a comparison of
+ * whole stacks would read these again and again. Here the next eight bytes of each are its key, a
+ * number in the entry. Entries are parted in three by one of the keys. Only those in the middle,
+ * whose keys are equal, go on to the next eight bytes.
  *
  *	depth 0   main;par|se_args 3     main;par|se_text;memchr 5     main;run|;step 9
  *	          `------- equal: sorted by what follows ------'       > the others

@@ -9,8 +9,8 @@
  * before it does so, too, as the collector misses some. Ranges are sorted by start; `ends` makes it
  * possible to stop a search: no range up to i reaches beyond ends[i].
  *
- * Functions that JITs and the kernel provide are in a second list, since they are inside of a
- * segment at times ([vdso], a JIT's cache), and the innermost meaning counts.
+ * Functions that JITs and the kernel provide are in a second list. They may be inside of a segment
+ * ([vdso], a JIT's cache), and the innermost meaning counts.
  */
 #include "formats/gprofng/read_map.h"
 

@@ -1,9 +1,9 @@
 /*
  * The metrics of each kind of packet. A packet of the clock has ticks in one of twelve states of a
- * thread, so that a thread's time is known even while it waits (Solaris; on Linux there is only CPU
+ * thread. So a thread's time is known even while it waits (Solaris; on Linux there is only CPU
  * time). Packets of calls, as malloc() or read(), count 1 and the bytes or the time that they took.
  *
- * A leak is an allocation that nothing frees. Packets are not in order of time (read_packets.h), so
+ * A leak is an allocation that nothing frees. Packets are not in order of time (read_packets.h). So
  * the events of the heap are kept, sorted at the end of their file, and matched by address.
  */
 #include "formats/gprofng/read_metrics.h"

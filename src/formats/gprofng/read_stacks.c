@@ -8,7 +8,7 @@
  *	uid 5   [caller of both, main]
  *
  * A "chain" is such a list with its link. It is made into a stack of the profile when a packet
- * names it, rootwards first, and remembers its stack, so that a deep stack costs once.
+ * names it, rootwards first. It remembers its stack, so that a deep stack costs once.
  *
  * The meaning of an address depends on the time, because libraries are unloaded and JITs write over
  * their code: a chain is made again for packets of another epoch of the map. A program that maps

@@ -11,8 +11,8 @@
  *	metadata     the classes: names, fields, their types and units
  *
  * An event contains neither the number of its fields nor their lengths; only the metadata does, so
- * it is read first (read_schema.c). Fields name threads and stacks by the keys of constants, which
- * are often written after the events that use them, so the checkpoints come next (read_chunk.c).
+ * it is read first (read_schema.c). Fields name threads and stacks by the keys of constants. These
+ * are often written after the events that use them, so the checkpoints are next (read_chunk.c).
  * Then the events are walked three times: for the pid, for the first metric, for the samples. Time
  * is cheap here, as an event of no interest is skipped by its size.
  *

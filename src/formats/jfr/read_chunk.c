@@ -12,7 +12,7 @@
  *
  * Reading a pool means walking over all its values, as a constant does not contain its length. Only
  * key and offset are kept of each: most constants of a large recording are methods and symbols that
- * no sample needs, and the others are decoded when a sample names them (read_names.c).
+ * no sample needs. The others are decoded when a sample names them (read_names.c).
  *
  * While the JVM runs, the last chunk is unfinished: its header has 0 for size and offsets.
  */

@@ -2,10 +2,10 @@
  * Columns of numbers, as our own format has them (native.h): numbers of one kind are adjacent, so
  * that they compress well.
  *
- * A number is written as LEB128, but the first bytes of all numbers of a column are first, then the
- * second bytes of those that have one, and so on: planes. Bytes of one plane are alike, too. The
- * length of a plane follows from the one before: every byte of it that has its highest bit set goes
- * on. The number of numbers is in front, as LEB128. Zeros at the end may be left out; a reader gets
+ * A number is written as LEB128, but in planes: the first bytes of all numbers of a column, then
+ * the second bytes of those that have one, and so on. Bytes of one plane are alike, too. The length
+ * of a plane follows from the one before: every byte of it that has its highest bit set goes on.
+ * The number of numbers is in front, as LEB128. Zeros at the end may be left out; a reader gets
  * them all the same.
  *
  * 	numbers 5, 300, 1, 0   ->   03   05 ac 01   02

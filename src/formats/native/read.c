@@ -624,7 +624,8 @@ static int read_all_stacks(struct packed_reader *reader, struct read_columns *co
 }
 
 /*
- * Stacks of one caller differ, as its callees do; so they need no search if there were none before.
+ * Stacks of one caller differ, as its callees do; so they need no search in a profile without
+ * stacks.
  */
 static int read_stacks(struct packed_reader *reader)
 {

@@ -1,13 +1,13 @@
 /*
  * Reading our own format as text (native.h), as earlier versions wrote it: one pass, line by line.
- * A line may only refer to lines before it, so each kind has a table from its number in the file to
+ * A line may only refer to lines before it. So each kind has a table from its number in the file to
  * the id in import->profile. These differ, because the profile may hold other files already and
  * equal strings, frames and stacks are merged. Every number that refers to something is checked
  * against its table.
  *
- * The file ends in a line "end": a file that was truncated while it was copied is an error, unlike
- * in the formats of others, since nothing else would show that samples are missing. Letters that are
- * not known are an error as well.
+ * The file ends in a line "end": a truncated copy is an error, unlike in the formats of others,
+ * since nothing else would show that samples are missing. Letters that are not known are an error
+ * as well.
  */
 #include "formats/native.h"
 

@@ -3,18 +3,18 @@
  *
  *	  7f1e214c24d9 Foo::bar(int)+0x19 (/usr/lib/libfoo.so)
  *
- * None of the three ends where it seems to: symbols have blanks and brackets in them, files too,
- * and any part may be missing, by the fields that perf was asked to print. The line is therefore
- * taken apart from both ends: the pc off its front, the file and then the offset off its end, and
- * the rest is the symbol. A recording has few different lines, so the result of a line without its
- * pc and offset is looked up by its text.
+ * These parts do not end where they seem to: symbols have blanks and brackets in them, files
+ * too, and any part may be missing, by the fields that perf was asked to print. The line is
+ * therefore taken apart from both ends: the pc off its front, the file and then the offset off its
+ * end, and the rest is the symbol. A recording has few different lines, so the result of a line
+ * without its pc and offset is looked up by its text.
  *
  * The rules are those of stackcollapse-perf.pl. A symbol `a->b` is an outer function and one
  * inlined into it (perf-map-agent writes them so for Java); argument lists are stripped, except
  * (anonymous namespace) and Go's receivers `.(*T).`; quotes go; [unknown] becomes the file's name.
- * A frame is the kernel's when its file is in square brackets or is a vmlinux. Unlike there,
- * brackets within a name do not end it (`function<int (int)>::operator()`), `operator->` is a name,
- * and the frames that perf marks as (inlined) are inlined ones.
+ * A frame is the kernel's when its file is in square brackets or is a vmlinux. There are three
+ * differences. Brackets within a name do not end it (`function<int (int)>::operator()`),
+ * `operator->` is a name, and the frames that perf marks as (inlined) are inlined ones.
  *
  * A frame without symbol is named by a blank, as it is there, and not [unknown].
  */

@@ -3,8 +3,8 @@
  *
  * The kernel walked its own stack, and the user stack by frame pointers. The result is the chain,
  * addresses with marks between them for the kind of the code that follows. With `--call-graph
- * dwarf` the chain ends where user code starts, and beside it are the user's registers and a copy
- * of the top of the user stack, which import->walk() turns into addresses. Frames are collected
+ * dwarf` the chain ends where user code starts. Beside it are the user's registers and a copy of
+ * the top of the user stack, which import->walk() turns into addresses. Frames are collected
  * innermost first, each with the kind of its code, and then become locations from the outermost in.
  *
  * Addresses are return addresses, but for the innermost of each kind, where the CPU was or where

@@ -8,7 +8,8 @@
  * memory on a machine that forks all day.
  *
  * Modules are files by path and build ID. The build ID is in the record of the mapping, if the
- * kernel reported it (5.12 and later, with --buildid-mmap), or in the list at the end of the file.
+ * kernel reported it (5.12 and later, with --buildid-mmap). Otherwise it is in the list at the end
+ * of the file.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -274,8 +274,8 @@ static uint64_t find_time(struct perfetto_reader *reader, const struct raw_packe
 /* ---- packets ------------------------------------------------------------------------------ */
 
 /*
- * The first round. Clocks are not known yet, so only a time on CLOCK_BOOTTIME tells from when on a
- * pid or tid belongs to the described process or thread.
+ * The first round. Clocks are not known yet, so only a time on CLOCK_BOOTTIME tells the start of a
+ * process or thread, from when on it has its pid or tid.
  */
 static int read_descriptors(struct perfetto_reader *reader, const struct raw_packet *raw)
 {
@@ -666,9 +666,9 @@ static bool count_fitting(struct bytes message, unsigned int *num_known)
 
 /*
  * The format has no magic number: nothing but packets, one after the other. A packet has a
- * sequence, is compressed, or is one of those that a trace starts with. The other format that
- * starts with the same byte is an uncompressed pprof profile, whose first message holds two small
- * numbers and none of these fields.
+ * sequence, is compressed, or is one of those that a trace starts with. An uncompressed pprof
+ * profile starts with the same byte. Its first message holds two small numbers, without any of
+ * these fields.
  */
 enum detection perfetto_detect(const uint8_t *data, size_t size)
 {

@@ -10,7 +10,7 @@
  *	        →  labels: pid, tid, names of thread and process, for which the format has no field
  *
  * protobuf-c could parse the message whole, but would take ten times its size, and an allocation
- * for each number, and the viewer would have to carry it along. (Writing, it is used.)
+ * for each number. The viewer would also need it. (It is used for writing.)
  */
 #include "formats/pprof/pprof.h"
 

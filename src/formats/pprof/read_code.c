@@ -2,8 +2,9 @@
  * Reading pprof's profile format: mappings, locations and functions. See read.c.
  *
  * A location with an address in a file or in the kernel keeps it, so that other tools can look it
- * up when it is written again. If the profile already has the same address under other names, as
- * when a program was replaced between two captures, the location is identified by its names alone.
+ * up in a file that we write. The profile may already have the same address under other names, as
+ * when a program was replaced between two captures. Then the location is identified by its names
+ * alone.
  */
 #include <errno.h>
 #include <string.h>

@@ -10,9 +10,9 @@
  * stack are put together (list_samples).
  *
  * A location of pprof is a code address with the calls inlined there. Ours are the same when a
- * recorder made them; an importer of folded text has every inlined call as a location of its own,
- * which here becomes one with the function that it is inlined into. Such a chain of our locations
- * is a stack of the table `chains`, and its number is the id.
+ * recorder made them; an importer of folded text has every inlined call as a location of its own.
+ * Here it is joined with the function that it is inlined into. Such a chain of our locations is a
+ * stack of the table `chains`, and its number is the id.
  */
 #include "formats/pprof/pprof.h"
 

@@ -2,8 +2,8 @@
  * Writing pprof's profile format: mappings, locations and functions. See write.c.
  *
  * Our addresses are relative to a file, pprof's to a process. Each file therefore becomes a mapping
- * of the whole file, from its first byte to behind its last needed address, and these are laid out
- * one behind the other in a synthetic address space. Kernel addresses are absolute and stay.
+ * of the whole file, from its first byte to behind its last needed address. These are laid out one
+ * behind the other in a synthetic address space. Kernel addresses are absolute and stay.
  *
  *	0x1000 |-- a.out --| |-- libc.so.6 --| …   0xffffffff81000000 |-- [kernel] --|
  */

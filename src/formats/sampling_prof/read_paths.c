@@ -1,10 +1,11 @@
 /*
  * Stacks from counts: an element with several callers has a stack for each path to it.
  *
- * Callers are handled before callees. The samples that reach an element on one path are divided among its callees and the
- * element itself, in the proportion that the file has for the whole element. Parts are rounded so that the sums of each
- * path and of each callee stay exact: totals and calls are those of the file. The file does not
- * tell which caller of a caller a sample had; the proportion is the likely answer.
+ * Callers are handled before callees. The samples that reach an element on one path are divided
+ * among its callees and the element itself. The proportion is that of the whole element in the
+ * file. Parts are rounded so that the sums of each path and of each callee stay exact: totals and
+ * calls are those of the file. The file does not tell which caller of a caller a sample had; the
+ * proportion is the likely answer.
  */
 #include <errno.h>
 #include <stdlib.h>

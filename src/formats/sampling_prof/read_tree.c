@@ -1,7 +1,8 @@
 /*
  * Stacks from counts: every element gets one, the path to it in a spanning tree of the call graph, and its self count goes
- * there. The tree grows from the root, always by the most frequent call that leads to an element not in it yet (Prim's
- * algorithm for a maximum spanning tree, with a heap of the calls that lead out of the tree).
+ * there. The tree grows from the root, always by the most frequent call that leads to an element
+ * not in it yet. This is Prim's algorithm for a maximum spanning tree, with a heap of the calls
+ * that lead out of the tree.
  *
  * Totals and callers are exact as long as no element has a second caller.
  *

@@ -10,7 +10,7 @@
  *	-1,0,15                      caller (-1: none), callee, count
  *
  * A sample counts once in the total of each of its elements and once for each of its pairs of
- * caller and callee, however often they recur in it. Threads are no elements.
+ * caller and callee. Recursion does not count again. Threads are no elements.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,7 @@
 /*
- * Speedscope's JSON: a table of frames, and for every thread and metric a profile of samples, each
- * a list of frames from the outermost in, with a list of weights beside it (read.c shows one).
+ * Speedscope's JSON: a table of frames, and for every thread and metric a profile of samples. Each
+ * sample is a list of frames from the outermost in, with a list of weights beside it (read.c shows
+ * one).
  *
  * The profiles are written first, frames are numbered as they are met, and the table is last: only
  * the table is in memory, never the samples. Speedscope does not mind the order.

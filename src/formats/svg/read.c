@@ -8,8 +8,8 @@
  *	read_linking.c   which box is on which
  *
  * and here every box becomes a stack, whose weight is its count without that of its callees. The
- * limits are those of the picture: frames too narrow to be drawn count for their callers, there are
- * no threads, and changes in comparisons are rounded to a hundredth of a percent.
+ * limits are those of the picture: frames too narrow to be drawn count for their callers, and there
+ * are no threads. Changes in comparisons are rounded to a hundredth of a percent.
  */
 #include <errno.h>
 #include <inttypes.h>

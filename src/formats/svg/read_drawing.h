@@ -2,8 +2,8 @@
  * The frames that are drawn in a flame graph's SVG by one of the known programs, and their call
  * tree.
  *
- * Known are flamegraph.pl of all years (frames named by <title>, or by a handler, in a group or
- * bare), inferno, async-profiler 1.x and ours.
+ * Known programs are flamegraph.pl of all years, inferno, async-profiler 1.x and ours.
+ * flamegraph.pl names frames by <title>, or by a handler, in a group or bare.
  */
 #ifndef FORMATS_SVG_READ_DRAWING_H
 #define FORMATS_SVG_READ_DRAWING_H

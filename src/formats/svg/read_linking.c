@@ -8,12 +8,12 @@
  * Whether the root is at the top or at the bottom is not written anywhere: the row with the larger
  * sum of counts is nearer to the root.
  *
- * Pixels are rounded to a tenth, so a box may seem to be beside its caller, and several narrow
+ * Pixels are rounded to a tenth. So a box may seem to be beside its caller, and several narrow
  * boxes may seem to be at one position. Counts decide then: callees together never have more than
  * their caller.
  *
  * The weight that was too narrow to be drawn can be estimated. All known programs put a frame's
- * self weight to the left of its callees, so free space to the right of the first callee was a
+ * self weight to the left of its callees. So free space to the right of the first callee was a
  * missing callee. Free space to the left of it may be either.
  */
 #include <errno.h>

@@ -15,9 +15,9 @@
  *
  * Two things are added. A frame's exact start and width in units of weight are in data-x and
  * data-w, because pixels are rounded to a tenth: zooming would magnify the error, and searching
- * would sum it up. And the whole profile is in an element that browsers ignore (native.h), so that
- * the file can be opened again without loss, with the frames that are too narrow to be drawn and
- * with all metrics.
+ * would sum it up. And the whole profile is in an element that browsers ignore (native.h). So the
+ * file can be opened again without loss, with the frames that are too narrow to be drawn and with
+ * all metrics.
  *
  * Frames are written as the walk over the layout yields them; only the call tree is in memory.
  */

@@ -5,14 +5,14 @@
  *
  * Producers differ, so the reader has to guess:
  *
- * - Some write the value of the whole subtree, some that of the node alone, unmarked. If
- *   the children of the root together exceed it, or those of more than one in a hundred nodes
- *   exceed theirs, values are the nodes' own. (A few exceed it by rounding.)
+ * - Some write the value of the whole subtree, some that of the node alone, unmarked. Values are
+ *   the nodes' own if the children of the root together exceed it, or those of more than one node
+ *   in a hundred exceed theirs. (A few exceed it by rounding.)
  * - The root represents all stacks and is no frame if it has a name like "all" and no samples of
  *   its own. There may be several trees in an array.
  *
  * Nodes are stored in preorder: a node's parent has a smaller index. So subtrees are added up from
- * the last node to the first, stacks are made from the first to the last, and depth costs no
+ * the last node to the first, and stacks are made from the first to the last. Depth costs no
  * recursion.
  */
 #include <errno.h>

@@ -51,7 +51,7 @@ struct zones_file_reader {
 	/* State of the chunk. */
 	const char *data;
 	size_t size;
-	size_t newline; /* the one found last; size if there was none */
+	size_t newline; /* the one found last, or size */
 	bool has_newline;
 	uint64_t section;
 	bool has_records; /* something was read without error */

@@ -3,8 +3,8 @@
  * (timeline/zone_tracker.h and the like); here the ids of the file are mapped to those of the
  * timeline, and their errors turned into words.
  *
- * If the timeline has a consumer (a trace that is written while the zones are read), it gets the
- * zones and values, and nothing is kept for a profile.
+ * The timeline may have a consumer (a trace that is written while the zones are read). Then this
+ * gets the zones and values, and nothing is kept for a profile.
  */
 #include "formats/zones.h"
 
@@ -184,8 +184,8 @@ static int need_process(struct zones_builder *builder)
 }
 
 /*
- * Zones that are open at the end of their program (it was killed, or its recording stopped) end at
- * the last time in any record of the process.
+ * Zones may be open at the end of their program (it was killed, or its recording stopped). They end
+ * at the last time in any record of the process.
  */
 static int end_process(struct zones_builder *builder)
 {

@@ -1,7 +1,7 @@
 /*
  * The two readers of zones, text and binary: they take an input chunk by chunk, so that it need not
- * be in memory as a whole, and twice, because declarations may follow their use. After the first
- * pass it may be read any number of times.
+ * be in memory as a whole. They take it twice, because declarations may follow their use. After the
+ * first pass it may be read any number of times.
  *
  *	reader = zones_reader_new(import, data, size);
  *	zones_reader_scan(reader, &chunk, &used) …

@@ -5,7 +5,7 @@
  * Nothing is trusted: the program may be writing, or may have been killed while it was, and its
  * data may be hostile. A block is copied before it is checked. An error inside a block ends it, and
  * is counted; so are missing blocks. A ring that was overwritten lacks its oldest zones, but other
- * rings may still have their ends, so the builder must know that the records are torn.
+ * rings may still have their ends. So the builder must know that the records are torn.
  *
  * The input must be in memory as a whole: a ring's blocks are in any order, and the records of all
  * rings are merged by time.

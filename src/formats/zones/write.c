@@ -3,9 +3,9 @@
  * each process of the timeline is a section of its own. Data without a record type (samples,
  * scheduling) is left out.
  *
- * Starts of zones keep their order in the timeline, even if that is not the order of time, because
- * implicit regions are guessed from pointers in that order: another order could give different
- * ones. So entries are sorted by the latest time up to them.
+ * Starts of zones keep their order in the timeline, even if that is not the order of time. Implicit
+ * regions are guessed from pointers in that order: another order could give different ones. So
+ * entries are sorted by the latest time up to them.
  */
 #include <errno.h>
 #include <inttypes.h>

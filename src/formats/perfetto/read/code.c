@@ -371,7 +371,7 @@ static size_t find_group(const struct perfetto_code *code, const struct perfetto
 	return end - first;
 }
 
-/* Fill code->frames from the appended symbols; -ENOENT if there are none. */
+/* Fill code->frames from the appended symbols, or return -ENOENT. */
 static int add_symbol(struct perfetto_code *code, const struct perfetto_interned *interned,
 		      const struct perfetto_frame *frame)
 {

@@ -1,11 +1,11 @@
 /*
  * An event refers to names by numbers of its sequence. A name is emitted with the first packet that
- * uses it (interned_data), so names are collected while the event is made, and forgotten when it is
+ * uses it (interned_data). So names are collected while the event is made, and forgotten when it is
  * added.
  *
  * The interned items of a sequence are its state, which a reader must keep until the writer clears
- * it. So that no reader has to hold the names of a whole recording, the state is cleared after
- * every PERFETTO_STATE_BYTES, and names are emitted again when they are used again.
+ * it. The state is cleared after every PERFETTO_STATE_BYTES, so that no reader has to hold the
+ * names of a whole recording. Names are emitted again when they are used again.
  *
  * The structs of protobuf-c only have pointers: the writer owns the data behind them, until the
  * next event starts.

@@ -116,8 +116,8 @@ static bool is_left_out(const struct perfetto_events_writer *writer, uint32_t re
 }
 
 /*
- * A flow's number is that of the occupancy it leaves, with a mark in the upper half that no program is
- * likely to use for its own flows.
+ * A flow's number is that of the occupancy it leaves. It has a mark in the upper half that no
+ * program is likely to use for its own flows.
  *
  * flow_in  the one that leads to the region's next slice
  */

@@ -11,8 +11,8 @@
  * into `garbage` and freed at once when the packet is written.
  *
  * Stacks are most of a trace, so that their order matters for its compressed size: locations are
- * emitted in the order of the code, stacks in that of a depth-first walk through the tree of
- * stacks (rank_stacks()), so that neighbours have common prefixes.
+ * emitted in the order of the code, stacks in that of a depth-first walk through the tree of stacks
+ * (rank_stacks()). So neighbours have common prefixes.
  */
 #include "formats/perfetto/write/stacks.h"
 

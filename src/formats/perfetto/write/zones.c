@@ -1,11 +1,11 @@
 /*
- * A file of zones of any size becomes a trace in three passes, none of which holds it. The first
- * one finds declarations, which may follow their first use. The second one makes a timeline with a
- * consumer that surveys it: its items, and those that are too late for the start of their zone. The
- * third one, with a new timeline, writes.
+ * A file of zones of any size becomes a trace in three passes, without ever being in memory as a
+ * whole. The first one finds declarations, which may follow their first use. The second one makes a
+ * timeline with a consumer that surveys it: its items, and those that are too late for the start of
+ * their zone. The third one, with a new timeline, writes.
  *
- * A chunk ends anywhere. Bytes that a reader has not used, the part of a record, are moved to the
- * front of the buffer, and the next bytes follow them; the buffer grows only for a record that is
+ * A chunk ends anywhere. Bytes that a reader has not used, a part of a record, are moved to the
+ * front of the buffer. The next bytes follow them; the buffer grows only for a record that is
  * longer than itself.
  */
 #include "formats/perfetto.h"
