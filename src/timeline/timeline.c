@@ -3,16 +3,15 @@
  *
  * Attributes of a zone are a ring through one array: the zone knows the last, the last knows the
  * first. So one number in the zone is enough for adding at the end and for reading from the start.
- * A zone may have a parameter of one name only once; since nobody can say how many a zone has, they
- * are found by an index over all zones.
+ * A zone may have a parameter of one name only once; since a zone may have any number, they are
+ * found by an index over all zones.
  *
  * A zone's id is used again after timeline_remove_zone(), which is called only if a consumer takes
  * the zones: then there are never more ids than zones were open at one time. Ids of zones that are
  * kept never change.
  *
- * Arrays that grow with time may go on in a source (a spool on disk), because a recording of an
- * hour may have more items than memory holds. Readers do not see where the array ends and the
- * source starts.
+ * Arrays that grow with time may go on in a source (a spool on disk). A recording of an hour may
+ * have more items than memory holds. Readers do not see where the array ends and the source starts.
  */
 #include "timeline/timeline.h"
 

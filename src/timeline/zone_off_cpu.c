@@ -1,6 +1,6 @@
 /*
  * Each region has a sum: the time that the threads on it were off the CPU. A zone's share is the
- * growth of the sum from its start to its end, so that one number a zone is enough, however many
+ * growth of the sum from its start to its end. So one number a zone is enough, however many
  * switches there are. Four streams are merged for that: the schedule, the samples, the occupancies
  * and the zones. Occupancies are the times that threads enter and leave regions. The first three
  * are each read once from where they are kept; the zones' starts and ends are a sorted array.

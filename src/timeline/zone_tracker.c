@@ -7,12 +7,12 @@
  * knows its format.
  *
  * If time goes back on a region, its zones would not nest. Such zones go to further tracks of it:
- * regions whose addresses are those of the first, moved out of the range of programs, so that they
- * are like any other for readers of the timeline. The zone has the moved pointer; the index of open
+ * regions whose addresses are those of the first, moved out of the range of programs. So they are
+ * like any other for readers of the timeline. The zone has the moved pointer; the index of open
  * zones goes by the program's own.
  *
  * Beside zones there are two results. First, a zone that starts on a region shows that its thread
- * is there, and when a region's outermost zone ends, its thread goes back to the calling region: a
+ * is there. When a region's outermost zone ends, its thread goes back to the calling region: a
  * fiber that is resumed from a zone of the thread's own stack, and is done. Second, the time of
  * each region's first start and last end gives the number of regions in use at a time, and their
  * bytes. These are collected and summed up at the end, because events of different regions may be
@@ -327,8 +327,8 @@ int zone_tracker_begin_on_track(struct zone_tracker *tracker, uint64_t pointer, 
 }
 
 /*
- * The outermost zone of a region has ended. Its thread, if it came from inside a zone of its own on
- * another region, is back there, unless somebody else is.
+ * The outermost zone of a region has ended. If its thread was inside a zone of its own on another
+ * region before, it is back there, unless another thread is.
  */
 static int return_to_caller(struct zone_tracker *tracker, uint32_t region, uint32_t thread,
 			    uint64_t time_ns)
