@@ -28,12 +28,12 @@ struct timeline;
 struct svg_opts;
 
 struct format_opts {
-	/* Includes the metric that is written, and its baseline, where a format holds one only. */
+	/* Includes the metric that is written, and its baseline, for formats that hold only one. */
 	struct call_tree_opts tree;
 	const struct svg_opts *svg;      /* of a flame graph; NULL: as usual */
 	const struct timeline *timeline; /* NULL: no timeline */
 	uint64_t observed_ms;            /* summed time that threads were sampled; 0: not known */
-	bool is_compressed;              /* where the format leaves the choice */
+	bool is_compressed;              /* if the format leaves the choice */
 	/* Folded weights of a metric in nanoseconds are written as microseconds, as other tools do. */
 	bool folds_microseconds;
 	/* Gets the number of events of a trace, all kept by its readers. May be NULL. */
@@ -102,7 +102,7 @@ bool format_is_extension_of(const struct format *format, const char *path);
  * it: the bytes are decompressed.
  */
 const struct format *format_detect(const char *path, const uint8_t *data, size_t size);
-/* The format of a folder with these files below it, or NULL. */
+/* The format of a directory with these files below it, or NULL. */
 const struct format *format_detect_members(const char *const *members, size_t num_members);
 /* All of them, ended by NULL. */
 const struct format *const *format_get_all(void);

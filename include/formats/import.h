@@ -1,8 +1,8 @@
 /*
  * Reading foreign bytes into a profile: the input and the results of an importer.
  *
- * Importers live in src/formats/, in the folder of their format, and are called through the table
- * of formats (format.h). Memory in, memory out: they open no files, print nothing and keep no
+ * Importers live in src/formats/, in the directory of their format, and are called through the
+ * table of formats (format.h). Memory in, memory out: they open no files, print nothing and keep no
  * state, so that the viewer can run them too. Every byte may be hostile.
  *
  * Everything is added to the contents of the profile: reading several files into one profile merges
@@ -54,7 +54,7 @@ struct import_stack {
 };
 
 /*
- * Set in a pc that walk() returns if it is no return address, as that of a signal frame: the
+ * Set in a pc that walk() returns if it is not a return address, as that of a signal frame: the
  * caller of walk() must not subtract 1 from it. User addresses end far below.
  */
 #define IMPORT_PC_EXACT (1ull << 63)
@@ -83,13 +83,13 @@ struct import {
 	 */
 	int (*open_member)(void *context, const char *path, const uint8_t **ret_data,
 			   size_t *ret_size);
-	/* The paths that open_member() takes: of every file below the folder, in any order. */
+	/* The paths that open_member() takes: of every file below the directory, in any order. */
 	const char *const *members;
 	size_t num_members;
 
 	/* The output. Threads get `source`, an id of profile_add_source(). */
 	struct profile *profile;
-	struct timeline *timeline; /* gets whatever has a time; NULL: nobody needs it */
+	struct timeline *timeline; /* gets all items with a time; NULL: not needed */
 	uint32_t source;
 
 	/* How. */
@@ -131,7 +131,7 @@ struct import {
 int import_fail_line(struct import *import, uint64_t line, const char *format, ...) _printf_(3, 4);
 int import_fail_byte(struct import *import, uint64_t offset, const char *format, ...)
 	_printf_(3, 4);
-/* The same for a file of a folder or an archive: "FOLDER/MEMBER: at byte N: reason". */
+/* The same for a file of a directory or an archive: "FOLDER/MEMBER: at byte N: reason". */
 int import_fail_member(struct import *import, const char *member, uint64_t offset,
 		       const char *format, ...) _printf_(4, 5);
 

@@ -17,7 +17,11 @@
 
 /* The colours of frames, as flamegraph.pl's --color. A name has the same colour in every graph. */
 enum svg_palette {
-	SVG_PALETTE_AUTO, /* as java where frames are of several kinds (kernel, inlined, JIT, Python, JavaScript, Java); else hot */
+	/*
+	 * like java for frames of several kinds (kernel, inlined, JIT, Python, JavaScript, Java);
+	 * else hot
+	 */
+	SVG_PALETTE_AUTO,
 	SVG_PALETTE_HOT,
 	SVG_PALETTE_MEM,
 	SVG_PALETTE_IO,
@@ -38,7 +42,7 @@ enum svg_palette {
 /* The weight that is a frame's width in a comparison. */
 enum svg_width_basis {
 	SVG_WIDTH_AFTER, /* its weight after; vanished frames are not seen */
-	SVG_WIDTH_MAX,   /* the larger of its weights; more where its callees need it */
+	SVG_WIDTH_MAX,   /* the larger of its weights; more if its callees need it */
 };
 
 #define SVG_MIN_WIDTH 100

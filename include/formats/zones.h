@@ -107,7 +107,7 @@ _must_check_ int zones_builder_finish(struct zones_builder *builder);
 /* A comment that names the process of the following records: pid, blank, name of the process. */
 #define ZONES_PROCESS_MARK "#! process "
 
-/* The name of the process where a text has no such comment. */
+/* The name of the process if a text has no such comment. */
 #define ZONES_PROCESS_NAME "Stacks and zones"
 
 #define ZONES_MAX_FIELDS 6

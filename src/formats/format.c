@@ -121,7 +121,10 @@ const struct format *format_detect(const char *path, const uint8_t *data, size_t
 		    (!by_path || strlen((*format)->extension) > strlen(by_path->extension)))
 			by_path = *format;
 	}
-	/* Files in a tar archive are no lines of it; experiments of gprofng are found by their members. */
+	/*
+	 * Files in a tar archive are not lines of it; experiments of gprofng are found by their
+	 * members.
+	 */
 	if (tar_detect(data, size))
 		return NULL;
 	return by_path ? by_path : possible;
@@ -142,7 +145,7 @@ static uint64_t count_contents(const struct import *import)
 
 int format_read(const struct format *format, struct import *import)
 {
-	/* For a folder that is read as a file, the caller has a better message. */
+	/* For a directory that is read as a file, the caller has a better message. */
 	bool is_explained =
 		import->may_be_empty || (import->open_member && !format->detect_members);
 	uint64_t before = count_contents(import);

@@ -1,6 +1,6 @@
 /*
  * Decompression of DEFLATE, for code that has no zlib: the viewer's WebAssembly module. The native
- * program uses it where both must give the same result and the same errors for every input.
+ * program uses it if both must give the same result and the same errors for every input.
  *
  * Pure, no I/O. Every byte may be hostile.
  */

@@ -188,8 +188,8 @@ bool json_cell_get_u64(const struct json_cell *cell, uint64_t *ret)
 }
 
 /*
- * A decimal number times a power of ten: "1.25" with three decimals is 1250. Exact where a double is
- * not: its 53 bits do not hold the nanoseconds since 1970.
+ * A decimal number times a power of ten: "1.25" with three decimals is 1250. More exact than a
+ * double: its 53 bits do not hold the nanoseconds since 1970.
  */
 static bool get_exact(const struct json_cell *cell, unsigned int decimals, uint64_t *ret)
 {

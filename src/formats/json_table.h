@@ -70,8 +70,8 @@ bool json_table_says(const struct json_table *table, size_t column, const char *
 bool json_cell_get_u64(const struct json_cell *cell, uint64_t *ret);
 
 /*
- * A number times ten to the power `decimals`, rounded. Exact where it has no exponent and no
- * more digits after the point. False: none, below 0, or more than 64 bits hold.
+ * A number times ten to the power `decimals`, rounded. Exact if it has no exponent and no more
+ * digits after the point. False: not a number, below 0, or more than 64 bits hold.
  */
 bool json_cell_get_scaled(const struct json_cell *cell, unsigned int decimals, uint64_t *ret);
 

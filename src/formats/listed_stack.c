@@ -201,7 +201,10 @@ static struct listed_frame parse_frame(struct slice line)
 	return frame;
 }
 
-/* Code of the kernel that programs enter, or where its own threads start: by its start, or whole. */
+/*
+ * Functions that programs enter the kernel by, or that its own threads start in: by prefix, or
+ * whole.
+ */
 static bool is_kernel_entry(struct slice name)
 {
 	static const char *const starts[] = {

@@ -261,7 +261,7 @@ static int copy_timestamps(struct copier *copier)
 		if (err)
 			return err;
 	}
-	/* Source 0 may have a clock where there is no source. */
+	/* Source 0 may have a clock without a source. */
 	for (uint32_t i = 0; i <= profile_count_sources(copier->from); i++) {
 		uint64_t zero_ns;
 

@@ -67,7 +67,7 @@ static bool parse_number(const uint8_t *field, size_t length, uint64_t *ret)
 /*
  * Check the checksum: the sum of the header's bytes, with its own field taken as blanks. Without
  * the checksum anything with a name in front would be an archive. Old programs summed signed bytes;
- * those archives are refused where names have bytes above 0x7f.
+ * those archives are refused if names have bytes above 0x7f.
  */
 static bool is_header(const uint8_t *header)
 {

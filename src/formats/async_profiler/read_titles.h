@@ -15,7 +15,7 @@
 struct async_profiler_titles {
 	struct text text; /* one after the other */
 	ARRAY(size_t) offsets;
-	ARRAY(uint32_t) names; /* strings of the profile, where they were asked for */
+	ARRAY(uint32_t) names; /* strings of the profile, if requested */
 };
 
 void async_profiler_titles_release(struct async_profiler_titles *titles);

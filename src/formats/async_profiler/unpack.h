@@ -16,7 +16,7 @@ struct async_profiler_packed {
 	const uint8_t *end;
 };
 
-/* All are false at the end of the text, and where a number is not of that kind. */
+/* All are false at the end of the text, and if a number is not of that kind. */
 bool async_profiler_packed_take_digit(struct async_profiler_packed *packed, uint32_t *ret);
 /* Any number of digits of base 61, the lowest first; at most 32 bits. */
 bool async_profiler_packed_take_number(struct async_profiler_packed *packed, uint32_t *ret);

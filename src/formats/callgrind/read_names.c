@@ -2,7 +2,7 @@
  * Reading callgrind's profiles: compressed names, and the functions that they make up.
  *
  * "(12) memcpy" defines a number and uses the name at once, "(12)" uses it again, and a plain name
- * has no number. A number may be defined a second time, as where Xdebug appends to a file: then the
+ * has no number. A number may be defined a second time, as when Xdebug appends to a file: then the
  * newer name counts from there on.
  */
 #include <errno.h>

@@ -322,7 +322,7 @@ bool chrome_cpu_nodes_find_stack(const struct chrome_cpu_nodes *nodes, uint64_t 
 
 /* ---- samples ---- */
 
-/* A sample that is skipped takes its time with it: nobody knows whose it is. */
+/* A skipped sample takes its time with it: the owner of the time is unknown. */
 int chrome_cpu_nodes_add_hit(struct chrome_cpu_nodes *nodes, const uint64_t *id, uint64_t time_us,
 			     size_t offset)
 {
@@ -488,7 +488,7 @@ int chrome_cpu_nodes_read_samples(struct chrome_cpu_nodes *nodes,
 	return read_hits(nodes, &samples, &deltas);
 }
 
-/* hitCount counts the same samples as the list does, where there is one. */
+/* hitCount counts the same samples as the list, if there is one. */
 static int add_node(struct chrome_cpu_nodes *nodes, const struct chrome_cpu_node *node,
 		    uint32_t thread, uint32_t metric, uint32_t time_metric)
 {

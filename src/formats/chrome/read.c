@@ -42,7 +42,7 @@ struct chrome_reader {
 	struct chrome_tracks tracks;
 	struct chrome_samples samples;
 	struct chrome_slices slices;
-	struct chrome_timeline *timeline; /* NULL: nobody asks for one */
+	struct chrome_timeline *timeline; /* NULL: not requested */
 	uint64_t num_items;               /* of the list */
 	bool has_phase;                   /* of any event */
 	uint64_t shift_ns;                /* is added to the times of events: none is before 0 */

@@ -26,10 +26,10 @@ struct chrome_event {
 	uint64_t dur_ns;
 	char phase; /* 0: none */
 	bool has_ts;
-	bool has_bad_dur;  /* there is one, and it is no number from 0 */
+	bool has_bad_dur;  /* there is one, but it is not a number from 0 */
 	bool has_local_id; /* another process may use it for something else */
 	bool is_in_slice;  /* of a flow's end: it is of the slice around it, not the next one */
-	struct text name;  /* is text, be it empty */
+	struct text name;  /* is text, perhaps empty */
 	struct text category;
 	struct text id;
 	struct text frame; /* the name of a stack frame */

@@ -98,7 +98,7 @@ static int take_function(struct chrome_heap_reader *reader)
 static int add_node(struct chrome_heap_reader *reader, const struct chrome_heap_level *level)
 {
 	const struct profile *profile = reader->nodes.import->profile;
-	/* The root is not added, so that its children are no one's. */
+	/* The root is not added, so its children have no parent. */
 	const uint64_t *parent = reader->levels.length ? &get_last(reader)->id : NULL;
 	uint32_t location;
 	int err;
@@ -307,7 +307,7 @@ static int add_weights(struct chrome_heap_reader *reader)
 	err = reader_add_anonymous_thread(reader->nodes.import, &thread);
 	if (err)
 		return err;
-	/* Bytes first: where a file has both, they are the metric that is shown. */
+	/* Bytes first: if a file has both, they are the metric that is shown. */
 	for (int is_bytes = 1; is_bytes >= 0; is_bytes--) {
 		array_for_each (&reader->weights, weight) {
 			err = add_weight(reader, weight, thread, is_bytes);

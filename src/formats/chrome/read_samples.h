@@ -35,7 +35,7 @@ struct chrome_samples {
 	struct import *import;        /* borrowed */
 	struct chrome_tracks *tracks; /* borrowed */
 	size_t frames_position;       /* offset of the stack frames; CHROME_NOWHERE */
-	size_t samples_position;      /* the same of samples that are no events */
+	size_t samples_position;      /* the same of samples that are not events */
 	ARRAY(struct chrome_profile) profiles;
 	ARRAY(struct chrome_sample) items;
 	struct signed_sums signed_sums;
@@ -62,7 +62,7 @@ _must_check_ int chrome_samples_read_chunk(struct chrome_samples *samples,
 					   const struct chrome_event *event);
 _must_check_ int chrome_samples_read_event(struct chrome_samples *samples,
 					   const struct chrome_event *event);
-/* When all is read, and before threads are made: samples that are no events. */
+/* When all is read, and before threads are made: samples that are not events. */
 _must_check_ int chrome_samples_read_list(struct chrome_samples *samples);
 _must_check_ int chrome_samples_finish(struct chrome_samples *samples);
 

@@ -72,7 +72,7 @@ static int find_location(struct profile *profile, const struct text *name, uint3
 	return profile_add_frame_location(profile, &frame, ret);
 }
 
-/* *ret is NULL where there are too many. */
+/* *ret is NULL if there are too many. */
 static int add_slice(struct chrome_slices *slices, const struct chrome_event *event,
 		     enum chrome_slice_kind kind, bool is_async, struct chrome_slice **ret)
 {

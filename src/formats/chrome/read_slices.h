@@ -22,7 +22,7 @@ enum chrome_slice_kind {
 	CHROME_NOTHING, /* an end that was joined with its start */
 	/* Not slices, but flows that join some; `location` is the number of the flow. */
 	CHROME_FLOW,          /* of the slice that is innermost then */
-	CHROME_FLOW_END,      /* likewise, and the last one */
+	CHROME_FLOW_END,      /* the same, and the last one */
 	CHROME_FLOW_END_NEXT, /* of the next one that starts, and the last one */
 };
 
@@ -39,7 +39,7 @@ struct chrome_slice {
 struct chrome_slices {
 	struct import *import; /* borrowed, as the following two */
 	struct chrome_tracks *tracks;
-	struct chrome_timeline *timeline; /* NULL: nobody asks for one */
+	struct chrome_timeline *timeline; /* NULL: not requested */
 	ARRAY(struct chrome_slice) items;
 	ARRAY(uint64_t) flows; /* identifier of each */
 	bool has_too_many;     /* some were left out */

@@ -148,7 +148,7 @@ static int add_track_region(struct chrome_timeline *timeline, uint32_t id,
 			    struct chrome_track_region *track_region)
 {
 	const struct chrome_track *track = &timeline->tracks->items.items[id];
-	/* An async track has an id of its own kind, which is no thread's. */
+	/* An async track has an id of its own kind, which is not a tid. */
 	struct timeline_thread thread = {.tid = track->is_async ? 0 : track->id};
 	struct stack_region region = open_slices_get_region(id);
 	int err = find_process(timeline, track->process, &thread.process);

@@ -12,7 +12,7 @@ struct compressing_sink {
 	struct sink sink; /* zstd's */
 	const struct sink *target;
 	struct gzip_sink *gzip; /* NULL: another compression */
-	ZSTD_CCtx *zstd;        /* NULL likewise */
+	ZSTD_CCtx *zstd;        /* NULL: likewise */
 	uint8_t chunk[CHUNK_BYTES];
 };
 

@@ -75,7 +75,7 @@ struct firefox_weights {
 	uint32_t metric;
 	uint32_t opposite;     /* of weights below 0; METRIC_NONE: they are subtracted */
 	unsigned int decimals; /* number of decimals that they are shifted by */
-	uint64_t time_ns;      /* of the row, where a table has the time since the one before */
+	uint64_t time_ns;      /* of the row, if a table has the time since the one before */
 };
 
 /*
@@ -427,7 +427,7 @@ static int read_objects(struct firefox_reader *reader, size_t base, int depth, r
 
 /* ---- processes ---- */
 
-/* Milliseconds since 1970 as nanoseconds; 0 where they make no sense. */
+/* Milliseconds since 1970 as nanoseconds; 0 if invalid. */
 static uint64_t take_start(struct json *json)
 {
 	enum json_token token = json_next(json);

@@ -257,7 +257,7 @@ static int read_sources(struct firefox_code *code, size_t position)
 	return 0;
 }
 
-/* Resources that are no libraries (add-ons, web hosts) name no module. */
+/* Resources that are not libraries (add-ons, web hosts) name no module. */
 static int read_resources(struct firefox_code *code, size_t position)
 {
 	enum { NAME, TYPE, LIB };
@@ -288,7 +288,7 @@ static int read_resources(struct firefox_code *code, size_t position)
 
 /*
  * The address that is a function's name, in its library. In the first processed files the name is
- * where the code was in the process; a column beside it has the address in the library.
+ * the address in the process; a column beside it has the address in the library.
  */
 static uint64_t get_address(const struct firefox_code *code, const struct json_cell *cell,
 			    const char *name, uint32_t lib)

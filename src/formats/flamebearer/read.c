@@ -257,7 +257,7 @@ static int fail_bar(const struct flamebearer_reader *reader, size_t row, const c
 	return import_fail_byte(reader->import, 0, "row %zu of the flamebearer: %s", row, reason);
 }
 
-/* The bar of the row above at this place. `next` is where to look first. */
+/* The bar of the row above at this place. `next` is the first bar to check. */
 static bool find_caller(const struct bars *above, uint64_t start, uint64_t end, size_t *next,
 			uint32_t *ret_stack)
 {
@@ -315,7 +315,7 @@ static int add_bar(struct flamebearer_reader *reader, size_t row, const uint64_t
 	bar.end = *end;
 	if (row && !find_caller(&reader->above, start, *end, next, &bar.stack))
 		return fail_bar(reader, row, "a bar has no caller in the row above");
-	/* The first row is the sum, which is no function. */
+	/* The first row is the sum, which is not a function. */
 	if (row) {
 		err = profile_add_stack(reader->import->profile, bar.stack,
 					reader->locations.items[name], &bar.stack);

@@ -23,7 +23,7 @@
  */
 bool austin_detect(const uint8_t *data, size_t size);
 
-/* Whether a line of such a text, with or without its end, is no stack. */
+/* Whether a line of such a text, with or without its end, is not a stack. */
 bool austin_is_metadata(const uint8_t *line, size_t size);
 
 #endif

@@ -113,7 +113,7 @@ static uint8_t count_decimals(uint32_t millionths)
 	return decimals;
 }
 
-/* take_count() where the digits from `start` on are no number of their own: "1.5". */
+/* take_count() if the digits from `start` on are not a number of their own: "1.5". */
 static int take_fraction(struct folded_line *line, size_t i, const uint8_t *data, size_t *size,
 			 size_t start)
 {

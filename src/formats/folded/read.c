@@ -74,7 +74,7 @@ struct folded_reader {
 	size_t num_counts;
 	uint32_t metrics[FOLDED_MAX_COUNTS];
 	uint32_t thread;
-	bool is_austin;   /* whose comments are no stacks */
+	bool is_austin;   /* whose comments are not stacks */
 	uint8_t decimals; /* so many has the count with the most; all are multiplied */
 	bool is_rounded;  /* one has more than are kept */
 	struct signed_sums signed_sums;
@@ -92,7 +92,7 @@ struct folded_reader {
 	ARRAY(uint32_t) locations[NUM_FRAME_MARKS]; /* by mark and name; NOT_MADE */
 };
 
-/* Eight bytes at a time: long common prefixes are where the time goes. */
+/* Eight bytes at a time: most of the time is spent on long common prefixes. */
 static size_t get_common_length(const uint8_t *a, const uint8_t *b, size_t length)
 {
 	size_t common = 0;
@@ -167,7 +167,7 @@ static int add_level(struct folded_reader *reader, uint32_t parent, uint32_t loc
 	return 0;
 }
 
-/* Parse the frames from byte `start` on, where the stack differs from the last one. */
+/* Parse the frames from byte `start` on; there the stack differs from the last one. */
 static int add_frames(struct folded_reader *reader, const uint8_t *stack, size_t length,
 		      size_t start)
 {

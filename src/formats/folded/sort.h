@@ -2,7 +2,7 @@
  * Lines of folded text in the order of their stacks, which is that of their bytes: in this order,
  * the table of stacks need not be searched for duplicates (read.c).
  *
- * Thread-safe: there is no state but what the caller passes.
+ * Thread-safe: the caller passes all state.
  */
 #ifndef FORMATS_FOLDED_SORT_H
 #define FORMATS_FOLDED_SORT_H

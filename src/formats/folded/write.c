@@ -202,7 +202,7 @@ static int write_offwake(const struct profile *profile, const struct format_opts
 	return write_tree(profile, &tree, is_time(profile, tree.metric) ? 1000 : 1, sink);
 }
 
-/* A profile that is no comparison is written as if all of it was new: 0 before. */
+/* A profile without a comparison is written as if all of it was new: 0 before. */
 static int write_diff_folded(const struct profile *profile, const struct format_opts *opts,
 			     const struct sink *sink)
 {

@@ -23,8 +23,8 @@
  * Other texts have one number for each stack ("goroutine profile: total 5" and "5 @ 0x…"), or delay and count
  * of contentions ("--- mutex:"), in cycles. CPU profiles are binary: read_cpu.c.
  *
- * Files of Go name frames in comments behind each stack. All others have only addresses, which whoever
- * has the files looks up.
+ * Files of Go name frames in comments behind each stack. All others have only addresses, to be
+ * looked up in the files.
  *
  * Sources: pprof's profile/legacy_profile.go, gperftools' documentation, jemalloc's prof_data.c.
  */

@@ -7,7 +7,7 @@
 #include "formats/import.h"
 #include "formats/slice.h"
 
-/* More is no stack. */
+/* Limit of a stack; more is damage. */
 #define GPERFTOOLS_MAX_FRAMES 65536
 
 struct gperftools_mapping {
@@ -41,7 +41,7 @@ _must_check_ int gperftools_read_mappings(struct gperftools_reader *reader, stru
 /*
  * Add the present stack.
  *
- * is_leaf_exact  the innermost address is where the code was, and no return address
+ * is_leaf_exact  the innermost address is the pc, not a return address
  *
  * Returns 0 or -ENOMEM.
  */

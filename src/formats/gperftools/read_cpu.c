@@ -126,7 +126,7 @@ static int read_addresses(struct gperftools_reader *reader, struct cpu_words *wo
 	return 0;
 }
 
-/* words  behind the header. ret_end  of the samples; the file's end where it was cut off */
+/* words  behind the header. ret_end  of the samples; the file's end if it was cut off */
 static int read_samples(struct gperftools_reader *reader, struct cpu_words words,
 			uint64_t period_us, const uint32_t *metrics, size_t *ret_end)
 {

@@ -1,5 +1,5 @@
 /*
- * Experiments of Oracle Studio and gprofng. `gprofng collect app` writes no file but a folder:
+ * Experiments of Oracle Studio and gprofng. `gprofng collect app` writes a directory:
  *
  *	test.1.er/
  *	  log.xml          the process, its threads, the layout of packets       read_log.c
@@ -15,11 +15,11 @@
  * A packet is a header of 4 bytes and fields, whose names and offsets are in log.xml: the kernel's
  * thread id, the time, the number of a stack, and the values that the kind of data measures. There
  * are no names of functions, only addresses, so map.xml and the mapped files are needed to
- * symbolize; the copies in archives/ are used where the originals are gone.
+ * symbolize; the copies in archives/ are used if the originals are gone.
  *
- * Every folder of the input that has a log.xml is an experiment. All are merged into one profile,
- * as gprofng does, each with its own process. Since users move experiments with tar, an archive of
- * such folders is read as well (read_files.c).
+ * Every directory of the input with a log.xml is an experiment. All are merged into one profile, as
+ * gprofng does, each with its own process. Since users move experiments with tar, an archive of
+ * such directories is read as well (read_files.c).
  *
  * Limits: a forked process has no command line of its own, and an experiment that was ended by a
  * signal lacks the end of its files.
@@ -54,7 +54,7 @@ INTERN_TABLE(known_thread_table, struct known_thread, tid);
 struct folder {
 	const char *path; /* with its slash; "" at the top of the input */
 	size_t length;
-	size_t founder_length; /* of the part that is the folder of the first process */
+	size_t founder_length; /* of the part that is the directory of the first process */
 };
 
 /* The experiments of an import. */
@@ -378,7 +378,7 @@ static int read_experiment(struct experiments *experiments, const struct folder 
 }
 
 /*
- * Whether a path is the log of an experiment, and the length of its folder's path. A program may
+ * Whether a path is the log of an experiment, and the length of its directory's path. A program may
  * have a log.xml of its own, which is then below archives/.
  */
 static bool is_log(const char *path, size_t *ret_folder_length)
@@ -390,8 +390,8 @@ static bool is_log(const char *path, size_t *ret_folder_length)
 }
 
 /*
- * Descendants have folders inside that of the first process: _f1.er for its first fork, _f1_x1.er
- * for the first exec of that, and so on.
+ * Descendants have directories inside that of the first process: _f1.er for its first fork,
+ * _f1_x1.er for the first exec of that, and so on.
  */
 static size_t get_founder_length(const char *path, size_t length)
 {

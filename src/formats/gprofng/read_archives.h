@@ -1,5 +1,5 @@
 /*
- * Copies of programs and libraries that an experiment keeps in its folder archives/.
+ * Copies of programs and libraries that an experiment keeps in its directory archives/.
  */
 #ifndef FORMATS_GPROFNG_READ_ARCHIVES_H
 #define FORMATS_GPROFNG_READ_ARCHIVES_H
@@ -10,7 +10,7 @@
 #include "profile/profile.h"
 
 /*
- * Tell the modules where their copies are: by archive.log, else by their names. Returns 0 or
+ * Tell the modules the places of their copies: by archive.log, else by their names. Returns 0 or
  * -ENOMEM.
  */
 _must_check_ int gprofng_archives_find(struct gprofng_files *files, struct profile *profile,

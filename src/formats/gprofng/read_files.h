@@ -1,5 +1,5 @@
 /*
- * The files of Oracle Studio or gprofng experiments: those below a folder, or those in a tar
+ * The files of Oracle Studio or gprofng experiments: those below a directory, or those in a tar
  * archive.
  *
  * Nothing outside of the input is ever opened.

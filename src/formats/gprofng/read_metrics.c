@@ -189,7 +189,7 @@ static int add_counter(struct gprofng_metrics *metrics, const struct gprofng_val
 	return add(metrics, values, *id, values->numbers[GPROFNG_HWCINT]);
 }
 
-/* From the request to its end, 0 where clocks of two processors disagree on the order. */
+/* From the request to its end, or 0 if the clocks of two processors disagree on the order. */
 static uint64_t get_duration(const struct gprofng_values *values, enum gprofng_role request)
 {
 	uint64_t start = values->numbers[request];

@@ -51,7 +51,7 @@ struct gprofng_values {
 	uint32_t kind; /* enum gprofng_kind */
 	uint32_t thread;
 	uint32_t stack;
-	uint64_t numbers[NUM_GPROFNG_ROLES]; /* 0 where the packet has no such field */
+	uint64_t numbers[NUM_GPROFNG_ROLES]; /* 0 if the packet has no such field */
 };
 
 /* An event of the heap, kept until all are known. */

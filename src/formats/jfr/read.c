@@ -325,8 +325,9 @@ static int add_to_sum(struct jfr_reader *reader, const struct jfr_event *event,
 }
 
 /*
- * An event without a stack is no sample: JFR leaves the stack out of events that it was configured not to
- * trace. Samplers that failed to walk a stack still sampled, so jdk.…Sample counts without one.
+ * An event without a stack is not a sample: JFR leaves the stack out of events that it was
+ * configured not to trace. Samplers that failed to walk a stack still sampled, so jdk.…Sample
+ * counts without one.
  */
 static bool is_sample(struct jfr_reader *reader, const struct jfr_event *event)
 {

@@ -46,7 +46,7 @@ struct jfr_chunk {
 _must_check_ int jfr_chunk_init(struct jfr_chunk *chunk, const uint8_t *data, size_t size);
 void jfr_chunk_release(struct jfr_chunk *chunk);
 
-/* A time in ticks, on CLOCK_REALTIME. False where the chunk's header gives no rate for them. */
+/* A time in ticks, on CLOCK_REALTIME. False if the chunk's header has no rate for them. */
 bool jfr_chunk_find_time(const struct jfr_chunk *chunk, uint64_t ticks, uint64_t *ret_ns);
 
 /* The constant, or NULL. */

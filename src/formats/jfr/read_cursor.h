@@ -34,7 +34,7 @@ int jfr_fail(struct jfr_fault *fault, size_t offset, const char *what);
 uint8_t jfr_read_byte(struct jfr_cursor *input);
 /* A number of that many bytes, which no setting compresses: of a header, or a float. */
 uint64_t jfr_read_big_endian(struct jfr_cursor *input, unsigned int width_bytes);
-/* A number that takes so many bytes where integers are not compressed. */
+/* A number that takes so many bytes if integers are not compressed. */
 uint64_t jfr_read_integer(struct jfr_cursor *input, unsigned int width_bytes);
 static inline uint64_t jfr_read_int(struct jfr_cursor *input)
 {

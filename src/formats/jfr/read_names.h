@@ -53,14 +53,14 @@ _must_check_ int jfr_names_init(struct jfr_names *names, struct import *import,
 void jfr_names_release(struct jfr_names *names);
 
 /*
- * The thread that the values of an event name; a thread without a name where they name none.
- * Returns 0 or -ENOMEM.
+ * The thread that the values of an event name; a thread without a name if they name none. Returns 0
+ * or -ENOMEM.
  */
 _must_check_ int jfr_names_find_thread(struct jfr_names *names, const struct jfr_values *event,
 				       uint32_t *ret);
 /*
- * The stack of an event; one frame "?" where the chunk lacks its stack trace. Returns 0, -ENOMEM
- * or -EBADMSG (damaged).
+ * The stack of an event; one frame "?" if the chunk lacks its stack trace. Returns 0, -ENOMEM or
+ * -EBADMSG (damaged).
  */
 _must_check_ int jfr_names_find_stack(struct jfr_names *names, const struct jfr_values *event,
 				      uint32_t *ret);

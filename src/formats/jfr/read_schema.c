@@ -228,7 +228,7 @@ static int add_annotation(struct metadata *metadata, const struct attributes *at
 	return 0;
 }
 
-/* A count that is too high ends where the input fails. */
+/* A count that is too high ends when the input fails. */
 static int read_element(struct metadata *metadata, enum owner owner, int depth)
 {
 	struct jfr_schema *schema = metadata->schema;

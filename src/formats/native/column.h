@@ -34,7 +34,7 @@ void column_release(struct column *column);
 /* For column_add(): any number. */
 void column_append(struct column *column, uint64_t number);
 
-/* Inline where the number is small and there is room, for it is called millions of times. */
+/* Inline if the number is small and there is room, for it is called millions of times. */
 static inline void column_add(struct column *column, uint64_t number)
 {
 	struct text *plane = &column->planes[0];

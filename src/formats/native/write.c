@@ -357,8 +357,8 @@ static int write_tallies(struct native_writer *writer)
 }
 
 /*
- * The time of the calendar is that at the first timestamp, and not at the clock's zero: it is a date
- * that a person can check, also where the clock counts from the boot.
+ * The time of the calendar is that at the first timestamp, and not at the clock's zero: it is a
+ * date that a person can check, even if the clock counts from the boot.
  */
 static int write_clocks(struct native_writer *writer)
 {

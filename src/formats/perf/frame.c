@@ -387,7 +387,7 @@ static int add_levels(struct perf_frames *frames, const struct frame_line *line,
 	struct slice symbol = line->symbol;
 	bool is_inlined = false;
 
-	/* The name of a process in brackets is no frame. */
+	/* The name of a process in brackets is not a frame. */
 	if (symbol.length && symbol.start[0] == '(' && !slice_starts_with(symbol, ANONYMOUS))
 		return 0;
 	/* Once even without a symbol: such a frame has a name, too. */

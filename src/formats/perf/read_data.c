@@ -3,7 +3,7 @@
  *
  *	file    header (magic, offsets), attributes, records, features
  *	pipe    magic, and then records only, among them the attributes and the features
- *	folder  such a file, `data`, and with `--threads` a file `data.N` with the records of each
+ *	dir     such a file, `data`, and with `--threads` a file `data.N` with the records of each
  *	        thread of perf
  *
  * A feature is a section of its own at the end of a file; its header has a bit for each. Records
@@ -61,7 +61,7 @@ struct perf_data_stream {
 
 struct perf_data_reader {
 	struct import *import;
-	ARRAY(struct perf_data_stream) streams; /* of a folder */
+	ARRAY(struct perf_data_stream) streams; /* of a directory */
 	struct perf_meta meta;
 	struct perf_stacks stacks;
 	struct perf_queue queue;

@@ -114,7 +114,7 @@ static size_t find_id_trailer(uint64_t sample_type)
 	return sample_type & PERF_SAMPLE_ID ? 8 * count_bits(sample_type & from) : SIZE_MAX;
 }
 
-/* The number at an offset; 0 where the record does not reach so far. */
+/* The number at an offset; 0 beyond the end of the record. */
 static uint64_t read_at(struct bytes body, size_t offset)
 {
 	if (offset > body.size)

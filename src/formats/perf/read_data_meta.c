@@ -36,7 +36,7 @@ struct bytes perf_section_slice(const struct import *import, struct perf_section
 
 /* ---- attributes and features ---- */
 
-/* Ids tie samples and records to their event, where there are several (PERF_SAMPLE_IDENTIFIER). */
+/* Ids tie samples and records to their event, if there are several (PERF_SAMPLE_IDENTIFIER). */
 static int add_attr(struct perf_meta *meta, struct bytes attr, struct bytes ids, uint64_t position)
 {
 	int err = perf_attrs_add(&meta->attrs, attr);
@@ -167,8 +167,8 @@ static int read_feature(struct perf_meta *meta, uint64_t feature, struct bytes b
 }
 
 /*
- * Behind the records of a file, for each bit of the header: where the feature is. The sections of
- * the features have no names: the n-th belongs to the n-th bit that is set.
+ * Behind the records of a file, for each bit of the header: the offset of the feature. The sections
+ * of the features have no names: the n-th belongs to the n-th bit that is set.
  */
 static int read_features(struct perf_meta *meta, struct perf_section records, struct bytes bits)
 {
@@ -272,7 +272,7 @@ int perf_meta_read_header(struct perf_meta *meta, struct perf_section *ret)
 	if (attr_size <= 16)
 		return fail_at(meta, PIPE_HEADER_BYTES, "expected the size of attributes");
 	bytes = perf_section_slice(meta->import, attrs);
-	/* Each is followed by where its ids are. */
+	/* Each is followed by the place of its ids. */
 	while (bytes_left(&bytes) >= attr_size) {
 		uint64_t position = attrs.offset + bytes.offset;
 		struct bytes attr =

@@ -117,7 +117,7 @@ static bool read_chain(struct bytes *body, struct perf_sample *sample)
 	return skip_items(body, length, 8);
 }
 
-/* The weight of a sample without one. perf uses this field even where it is a frequency. */
+/* The weight of a sample without one. perf uses this field even if it is a frequency. */
 static uint64_t get_usual_period(const struct perf_attr *attr)
 {
 	return attr->sample_period ? attr->sample_period : 1;

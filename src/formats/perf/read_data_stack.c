@@ -7,8 +7,8 @@
  * the top of the user stack, which import->walk() turns into addresses. Frames are collected
  * innermost first, each with the kind of its code, and then become locations from the outermost in.
  *
- * Addresses are return addresses, but for the innermost of each kind, where the CPU was or where
- * the kernel was entered; a return address is made 1 less, so that it is inside the call.
+ * Addresses are return addresses, but for the innermost of each kind, which is the pc or the entry
+ * into the kernel; a return address is made 1 less, so that it is inside the call.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -69,7 +69,7 @@ static enum perf_level_kind get_context(uint64_t mark, enum perf_level_kind befo
 	}
 }
 
-/* The next outer level. The first of its kind is where the CPU was: no return address. */
+/* Add the next outer frame. The first of its kind is a pc, not a return address. */
 static int add_level(struct perf_stacks *stacks, enum perf_level_kind kind, uint64_t pc,
 		     bool is_exact)
 {

@@ -20,7 +20,7 @@
 
 /* As many as the kernel lets a process have by default are four times this. */
 #define MAX_MAPPINGS      16384
-#define FREE_MAPPINGS     (1u << 20) /* of all processes; more where the input is large */
+#define FREE_MAPPINGS     (1u << 20) /* of all processes; more if the input is large */
 #define BYTES_PER_MAPPING 16
 #define INODE_BYTES       24 /* in PERF_MMAP2, or as many of a build ID */
 #define DELETED_SUFFIX    " (deleted)"
@@ -107,7 +107,7 @@ int perf_tasks_add_build_id(struct perf_tasks *tasks, const struct perf_record *
 	return perf_build_ids_intern(&tasks->build_ids, &listed, &item);
 }
 
-/* The profile's module of a file. `wanted` has its build ID, where the record did. */
+/* The profile's module of a file. `wanted` has its build ID, if the record did. */
 static int add_module(struct perf_tasks *tasks, struct perf_module *wanted)
 {
 	struct module module = {.path = wanted->path};

@@ -53,7 +53,7 @@ struct perf_script_reader {
 	struct lines lines; /* that are not read yet */
 	struct perf_frames frames;
 	struct numbers threads;   /* by "nginx 812/815", as printed */
-	struct numbers processes; /* by pid; by name where the pid is not printed */
+	struct numbers processes; /* by pid; by name if the pid is not printed */
 	struct numbers metrics;   /* by event */
 
 	/* The sample that is being read. */
@@ -249,8 +249,8 @@ static bool parse_owner(struct slice before, struct header *ret)
 }
 
 /*
- * The event of a text, which ends in a colon: "cycles:u:", "raw 0x1a8:". A name that somebody gave
- * it may have blanks.
+ * The event of a text, which ends in a colon: "cycles:u:", "raw 0x1a8:". A user-defined name may
+ * have blanks.
  */
 static bool parse_event_name(struct slice text, struct header *ret)
 {
@@ -609,7 +609,7 @@ static int add_frame(struct perf_script_reader *reader, struct slice line, bool 
 	return 0;
 }
 
-/* Side-band records, which perf script prints on request, are no samples. */
+/* Side-band records, which perf script prints on request, are not samples. */
 static bool is_side_band(struct perf_script_reader *reader, struct slice line)
 {
 	const char *lost = memmem(line.start, line.length, "PERF_RECORD_LOST", 16);
@@ -732,7 +732,7 @@ static int read_line(struct perf_script_reader *reader, struct slice line)
 	bool is_known = false;
 	int err;
 
-	/* "(discriminator 3)" is no file. The name of a thread is printed with blanks before it. */
+	/* "(discriminator 3)" is not a file. A thread's name is printed with blanks before it. */
 	if (reader->is_open && is_blank_char(line.start[0]) &&
 	    !perf_frame_has_pc(line.start, line.length) && is_source_line(line) &&
 	    !parse_timed_header(line, &header))

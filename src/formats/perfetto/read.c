@@ -62,7 +62,7 @@ enum packet_field {
 	PACKET_FLAGS = 13,
 	PACKET_HEAP = 37,
 	PACKET_DROPPED = 42,
-	PACKET_THREAD = 44, /* whose sequence it is */
+	PACKET_THREAD = 44, /* thread of the sequence */
 	PACKET_SYSTEM_INFO = 45,
 	PACKET_COMPRESSED = 50, /* by zlib */
 	PACKET_STREAMING_PROFILE = 54,

@@ -171,7 +171,7 @@ static const struct timestamps *get_times(const struct profile *profile)
 	return times && timestamps_count(times) ? times : NULL;
 }
 
-/* From 1: 0 is no time. */
+/* From 1: 0 means no time. */
 static int add_timed_parts(struct sample_parts *parts, const struct timestamps *times,
 			   uint64_t *rests)
 {

@@ -290,7 +290,7 @@ static int add_stack(struct samples *samples, size_t offset, uint32_t *ret)
 	return 0;
 }
 
-/* The values that are not 0; where all are, the first, so that the stack is not lost. */
+/* The values that are not 0; if all are 0, the first, so that the stack is not lost. */
 static int add_values(struct samples *samples, uint32_t thread, uint32_t stack, size_t offset)
 {
 	struct import *import = samples->reader->import;
@@ -416,7 +416,7 @@ static void release_reader(struct pprof_reader *reader)
 
 /*
  * finished  false: no sample has been read yet. A number that belongs to another sum of values is
- *           that of samples which somebody has taken out since.
+ *           void: samples have been removed since.
  */
 static int know_samples(struct pprof_reader *reader, struct known_samples *known, bool finished)
 {

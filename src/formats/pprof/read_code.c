@@ -390,7 +390,7 @@ static int add_at_address(struct pprof_reader *reader, const struct pprof_code *
 		err = profile_add_location(
 			profile, LOCATION_FILE, module,
 			/*
-			 * Wraps around where a mapping contradicts itself, and is a number like any
+			 * Wraps around if a mapping contradicts itself, and is a number like any
 			 * other then.
 			 */
 			code->address - code->mapping.start + code->mapping.file_offset, ret);

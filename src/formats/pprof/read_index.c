@@ -89,7 +89,7 @@ static int reserve(struct pprof_index *index)
 	return pprof_table_reserve(&index->functions);
 }
 
-/* The second pass: where everything is. */
+/* The second pass: all offsets. */
 static int note_fields(struct pprof_index *index)
 {
 	struct bytes bytes = bytes_of(index->import->data, index->import->size);

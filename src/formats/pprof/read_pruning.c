@@ -17,7 +17,7 @@
 #include "formats/pprof/pprof.h"
 #include "formats/pprof/read.h"
 
-/* A longer name is kept: it matches no expression that somebody has written. */
+/* A longer name is kept: no real expression matches it. */
 #define MAX_NAME_BYTES 16384
 
 enum { UNKNOWN, KEPT, DROPPED }; /* by string */

@@ -56,7 +56,7 @@ _must_check_ int pprof_writer_copy_string(struct pprof_writer *writer, uint32_t 
 _must_check_ int pprof_writer_put(struct pprof_writer *writer, enum pprof_field field,
 				  const struct ProtobufCMessage *message);
 
-/* Fields that are no message of the schema's. */
+/* Fields that are not messages of the schema. */
 void pprof_append_number(struct text *text, uint32_t field, uint64_t value);
 void pprof_append_bytes(struct text *text, uint32_t field, const void *data, size_t size);
 

@@ -81,7 +81,7 @@ static int add_location(struct sampling_prof_reader *reader, struct slice name, 
 	size_t position = find_line(name, &function, &line);
 	int err;
 
-	/* An element that is no FILE:LINE:FUNCTION is a function's name as a whole. */
+	/* An element that is not FILE:LINE:FUNCTION is a function's name as a whole. */
 	if (!function)
 		position = 0;
 	frame.line = (uint32_t)line;
@@ -312,7 +312,7 @@ static void add_duration(struct sampling_prof_reader *reader)
 	profile_add_sampling(reader->import->profile, &sampling);
 }
 
-/* A tree leaves no choice where it is exact; where it is not, several stacks fit, or none. */
+/* An exact tree leaves no choice; otherwise several stacks fit, or none. */
 static int add_stacks(struct sampling_prof_reader *reader)
 {
 	bool is_exact;

@@ -66,8 +66,8 @@ _must_check_ int sampling_prof_add_tree(struct sampling_prof_reader *reader);
 
 /*
  * Give elements that have several callers a stack for each way to them, and add their samples: totals and calls are those of
- * the file. *ret_is_done is false, and nothing is added, where these do not fit together, or go in circles. Returns as
- * sampling_prof_add_tree().
+ * the file. *ret_is_done is false, and nothing is added, if these do not fit together, or go in
+ * circles. Returns as sampling_prof_add_tree().
  */
 _must_check_ int sampling_prof_add_paths(struct sampling_prof_reader *reader, bool *ret_is_done);
 

@@ -46,7 +46,7 @@ struct sampled_thread {
 	uint32_t source;
 	uint32_t pid;
 	uint32_t tid;
-	uint32_t unknown; /* the profile's thread from 1 where its tid is not known; else 0 */
+	uint32_t unknown; /* the profile's thread from 1 if its tid is not known; else 0 */
 };
 INTERN_TABLE(sampled_thread_table, struct sampled_thread, source, pid, tid, unknown);
 

@@ -411,7 +411,7 @@ static int read_events(struct speedscope_reader *reader)
 	}
 	if (token == JSON_FAILED)
 		return reader_fail_json(reader->import, &json, base);
-	/* Frames that nobody closed are open until the profile ends. */
+	/* Frames that were never closed are open until the profile ends. */
 	if (end <= MAX_VALUE && end > (double)now)
 		return pass_time(reader, base, &now, (uint64_t)end);
 	return 0;

@@ -1,7 +1,7 @@
 /*
  * A value is a letter and its data. Numbers of lengths are packed: one byte -5…5 off, or so
  * many bytes, little-endian. Repeated symbols and objects are named by their number, in the order of
- * the first time: a symbol's text is kept, of an object where its JSON is.
+ * the first time: a symbol's text is kept, and the place of an object's JSON.
  *
  * Source: Ruby's doc/marshal.rdoc.
  */

@@ -13,7 +13,7 @@ struct svg_color {
 	uint8_t blue;
 };
 
-/* The background, from top to bottom; light, and for readers who want it dark. */
+/* The background, from top to bottom; light, and a dark variant. */
 struct svg_background {
 	const char *top;
 	const char *bottom;
@@ -29,9 +29,7 @@ struct svg_background {
  */
 struct svg_color svg_get_frame_color(enum svg_palette palette, const char *label, size_t length);
 
-/*
- * The colour of a change: red where more, blue where less, white where nothing. Full at `largest`.
- */
+/* The colour of a change: red for more, blue for less, white for none. Full at `largest`. */
 struct svg_color svg_get_change_color(bool is_more, uint64_t change, uint64_t largest);
 
 struct svg_background svg_get_background(enum svg_palette palette);

@@ -12,7 +12,7 @@
 struct svg_layout {
 	const struct call_tree *tree; /* borrowed */
 	uint64_t total;               /* the width of the root */
-	double pixels_per_unit;       /* 0 where there is nothing to draw */
+	double pixels_per_unit;       /* 0 if there is nothing to draw */
 	double min_units;             /* narrower frames are left out */
 	uint64_t largest_change;      /* of the weight of one stack; at least 1 */
 	uint32_t num_levels;          /* that are drawn, the root's included */

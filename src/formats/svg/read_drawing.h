@@ -25,7 +25,7 @@ struct svg_box {
 	uint32_t caller;       /* among the boxes; SVG_NO_FRAME */
 	uint32_t stack;        /* of the profile */
 	bool has_count;        /* else it must be measured */
-	bool is_root;          /* `all`, which is no frame */
+	bool is_root;          /* `all`, which is not a frame */
 };
 
 struct svg_drawing {

@@ -465,7 +465,7 @@ static int draw(struct painter *painter, const struct call_tree *tree,
 	return err;
 }
 
-/* Only the picture is reversed: who opens the file again wants the stacks as they were. */
+/* Only the picture is reversed: the embedded profile keeps the stacks as they were. */
 static int draw_reversed(struct painter *painter, const struct call_tree *tree,
 			 const struct profile *profile)
 {

@@ -501,7 +501,7 @@ static int add_stack(struct tree_json_reader *reader, struct tree_json_node *nod
 	return profile_add_stack(profile, node->stack, location, &node->stack);
 }
 
-/* A leaf of value 0 is kept: somebody wrote it down, and a writer of ours writes it again. */
+/* A leaf of value 0 is kept: the file has it, and our writer writes it again. */
 static int add_weight(struct tree_json_reader *reader, const struct tree_json_node *node,
 		      uint32_t metric)
 {

@@ -1,4 +1,4 @@
-/* Packed records of perf.data, where there is no zstd: they end the reading. */
+/* Packed records of perf.data, without zstd: they end the reading. */
 #include <errno.h>
 
 #include "formats/perf/data.h"

@@ -1,4 +1,4 @@
-/* Compressed packets of Perfetto traces, where there is neither zlib nor zstd. */
+/* Compressed packets of Perfetto traces, without zlib and zstd. */
 #include <errno.h>
 
 #include "formats/inflate.h"

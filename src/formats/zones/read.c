@@ -34,7 +34,7 @@ struct declared_stack {
 	uint64_t begin;
 	uint64_t end;
 	uint64_t line;
-	size_t name; /* where in reader->stack_names */
+	size_t name; /* offset in reader->stack_names */
 	size_t name_length;
 	uint64_t section;
 };
@@ -319,7 +319,7 @@ static bool is_process_mark(struct zones_string comment, uint32_t *ret_pid,
 /*
  * Lines end in LF, CR LF or CR. The next LF is searched for only once, however many CRs precede it.
  *
- * ret_next  where the line after this one starts
+ * ret_next  start of the next line
  */
 static struct zones_string find_line(struct zones_file_reader *reader, size_t start,
 				     size_t *ret_next)
@@ -533,9 +533,9 @@ static int read_line(struct zones_file_reader *reader, struct zones_string line)
 }
 
 /*
- * A line that the file ends in. Whoever writes process marks ends every line, so that this one is
- * truncated even where it can be read: a number may lack digits. Else somebody may have written it
- * so, and it counts if it can be read.
+ * A last line without an end. Writers of process marks end every line, so such a line is truncated
+ * even if it can be read: a number may lack digits. In other files it may be intended, and counts
+ * if it can be read.
  */
 static int read_unended_line(struct zones_file_reader *reader, struct zones_string line)
 {

@@ -33,7 +33,7 @@ struct id_table {
 struct zones_builder {
 	struct import *import;
 	struct timeline *timeline;
-	struct timeline *own_timeline; /* where the import wants none */
+	struct timeline *own_timeline; /* if the import wants none */
 	uint32_t first_zone;
 	uint32_t process; /* TIMELINE_NONE before the first record */
 	struct region_map *regions;
@@ -342,7 +342,7 @@ int zones_builder_add_counter(struct zones_builder *builder, uint64_t id, struct
 	return intern(builder, name, &track->name);
 }
 
-/* A counter that nobody declared gets a track all the same where that is forgiven. */
+/* An undeclared counter gets a track all the same if that is forgiven. */
 static int add_undeclared_counter(struct zones_builder *builder, uint64_t id)
 {
 	char name[32];
@@ -507,7 +507,7 @@ int zones_builder_begin(struct zones_builder *builder, uint64_t pointer, uint64_
 		return report_begin_problem(builder, err, pointer, time_ns);
 	note_time(builder, time_ns);
 	/*
-	 * Zones are the records of such an import; where they are kept, zones_profile_add() counts
+	 * Zones are the records of such an import; if they are kept, zones_profile_add() counts
 	 * them.
 	 */
 	if (timeline_get_consumer(builder->timeline))
@@ -555,7 +555,7 @@ int zones_builder_end(struct zones_builder *builder, uint64_t pointer, uint64_t 
 	return 0;
 }
 
-/* *ret is TIMELINE_NONE where that is no error. */
+/* *ret is TIMELINE_NONE if that is not an error. */
 static int find_open(struct zones_builder *builder, uint64_t pointer, uint32_t *ret)
 {
 	int err = need_process(builder);
@@ -586,7 +586,7 @@ int zones_builder_set_name(struct zones_builder *builder, uint64_t pointer,
 	return intern(builder, name, &timeline_get_zone(builder->timeline, zone)->name);
 }
 
-/* string  its value, where that is one */
+/* string  its value, if that is a string */
 static int add_attribute(struct zones_builder *builder, uint64_t pointer,
 			 struct zone_attribute *attribute, struct zones_string string)
 {

@@ -247,8 +247,8 @@ static void append_stacks(struct zones_writer *writer, uint32_t process)
 }
 
 /*
- * Locations are numbered anew in each section, because the ids of a section are its own, and only
- * those that its zones use are declared: a timeline of several inputs holds those of all.
+ * Locations are numbered anew in each section, because the ids of a section are its own. Only those
+ * that its zones use are declared: a timeline of several inputs holds those of all.
  */
 static void append_locations(struct zones_writer *writer)
 {
@@ -363,7 +363,7 @@ static void append_entry(struct zones_writer *writer, const struct zones_entry *
 
 /* ---- the whole ---------------------------------------------------------------------------- */
 
-/* Those of the process's zones, whose entries start at `first`. */
+/* Mark the locations of the process's zones, whose entries start at `first`. */
 static void mark_locations(struct zones_writer *writer, uint32_t process, size_t first)
 {
 	const struct zones_entry *entries = writer->entries.items;

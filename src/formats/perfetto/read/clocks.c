@@ -144,8 +144,7 @@ int perfetto_clocks_read_snapshot(struct perfetto_clocks *clocks,
 		return err;
 	for (size_t i = 0; i < count; i++) {
 		/*
-		 * Wraps around where the clock is ahead; adding it to a time of the clock wraps
-		 * back.
+		 * Wraps around if the clock is ahead; adding it to a time of the clock wraps back.
 		 */
 		readings[i].clock.offset_ns = timestamp_ns - readings[i].time_ns;
 		err = set_clock(clocks, sequence, &readings[i].clock);

@@ -432,7 +432,7 @@ static int add_streamed(struct perfetto_samples *samples, const struct perfetto_
 	return add_sample(samples, packet->sequence, &sample);
 }
 
-/* Two lists of numbers, which are not packed by those who write them. */
+/* Two lists of numbers, which their writers do not pack. */
 int perfetto_samples_read_streamed(struct perfetto_samples *samples,
 				   const struct perfetto_packet *packet, struct bytes message)
 {

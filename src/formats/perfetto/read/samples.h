@@ -41,8 +41,8 @@ _must_check_ int perfetto_read_sample_defaults(struct perfetto_trace *trace,
 					       struct bytes message);
 
 /*
- * The profile's stack of a number; STACK_EMPTY, which is counted, where the sequence has not interned
- * of it.
+ * The profile's stack of a number; STACK_EMPTY, which is counted, if the sequence has not interned
+ * it.
  */
 uint32_t perfetto_samples_find_stack(struct perfetto_samples *samples,
 				     const struct perfetto_sequence *sequence, uint64_t iid);

@@ -132,7 +132,7 @@ enum kwork_field {
 struct kwork_event {
 	uint64_t time_ns;
 	uint32_t cpu;
-	uint32_t tid;                /* of who did it */
+	uint32_t tid;                /* of the thread that did it */
 	struct protobuf_field field; /* its number: enum kwork_field; 0: not kernel work */
 };
 

@@ -26,7 +26,7 @@ struct perfetto_sequence {
 	uint32_t metric_unit;
 	uint32_t frequency; /* of a recording, in Hz; 0: none */
 	uint32_t metric;    /* of the profile; PERFETTO_NONE before its first sample */
-	uint32_t pid;       /* of the thread whose sequence it is */
+	uint32_t pid;       /* of the sequence's thread */
 	uint32_t tid;
 	ARRAY(struct perfetto_clock) clocks;
 	struct perfetto_interned *interned; /* NULL before it has interned anything */

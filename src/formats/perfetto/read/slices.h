@@ -49,7 +49,7 @@ struct perfetto_attribute {
 /* The last instant that was a wakeup; the wait that it ended is next. */
 struct perfetto_wakeup {
 	uint64_t flow;   /* 0: no wakeup yet */
-	uint32_t thread; /* of the timeline, on whose track it was */
+	uint32_t thread; /* of the timeline; owner of the wakeup's track */
 	uint32_t stack;
 	uint32_t waker_name; /* string of the timeline */
 };

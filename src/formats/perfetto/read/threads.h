@@ -29,12 +29,12 @@ struct perfetto_process {
 
 struct perfetto_thread {
 	uint32_t pid;
-	uint32_t grouped_pid; /* of its process, where pid is a group's; 0: not in a group */
+	uint32_t grouped_pid; /* of its process, if pid is a group's; 0: not in a group */
 	uint32_t tid;
 	uint32_t name; /* string of the timeline */
 	uint64_t since_ns;
 	uint32_t order;
-	bool has_name;   /* be it an empty one */
+	bool has_name;   /* may be an empty one */
 	uint32_t thread; /* of the timeline; TIMELINE_NONE before it is used */
 };
 

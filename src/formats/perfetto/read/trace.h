@@ -27,7 +27,7 @@
 /* Data shared by all parts of the reader. */
 struct perfetto_trace {
 	struct import *import;     /* borrowed */
-	struct timeline *timeline; /* of the import; where it wants none, for the reader alone */
+	struct timeline *timeline; /* of the import; if it wants none, for the reader alone */
 	size_t offset;             /* in the file, of the packet that is being read */
 	uint64_t num_bytes;        /* of packets, decompressed: bounds the kept data */
 };

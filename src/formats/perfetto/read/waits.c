@@ -1,6 +1,6 @@
 /*
- * Reading Perfetto traces: where threads waited, and who woke them, from the slices and instants that our
- * writer makes of it. Their stacks are no samples: these are in the trace beside them.
+ * Reading Perfetto traces: the waits of threads and their wakers, from the slices and instants that
+ * our writer makes of them. Their stacks are not samples: these are in the trace beside them.
  */
 #include "formats/perfetto/read/waits.h"
 
@@ -99,7 +99,7 @@ static void set_waker(const struct perfetto_slices *slices, uint64_t flow,
 		return;
 	wait->waker_name = wakeup->waker_name;
 	wait->waker_stack = wakeup->stack;
-	/* On the thread's own track: who woke it has none. */
+	/* On the thread's own track: the waker has none. */
 	wait->waker = wakeup->thread == wait->thread ? TIMELINE_NONE : wakeup->thread;
 }
 

@@ -1,6 +1,4 @@
-/*
- * Waits and who ended them, as our own traces have them.
- */
+/* Waits and their wakers, as our own traces have them. */
 #ifndef FORMATS_PERFETTO_READ_WAITS_H
 #define FORMATS_PERFETTO_READ_WAITS_H
 

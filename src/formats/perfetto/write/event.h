@@ -12,7 +12,7 @@
 #include "formats/perfetto/write/stream.h"
 #include "timeline/timeline.h"
 
-/* A string of the timeline, or, where data is not NULL, any bytes. */
+/* A string of the timeline, or, if data is not NULL, any bytes. */
 struct perfetto_event_string {
 	const char *data; /* borrowed for the call */
 	size_t length;
@@ -72,7 +72,7 @@ _must_check_ int perfetto_event_writer_set_stack(struct perfetto_event_writer *w
 /* A counter that changes with the event. */
 void perfetto_event_writer_set_counter(struct perfetto_event_writer *writer, uint64_t track_uuid,
 				       uint64_t value);
-/* A parameter of a zone; `string` is its value where that is one. */
+/* A parameter of a zone; `string` is its value if that is a string. */
 _must_check_ int perfetto_event_writer_add_parameter(struct perfetto_event_writer *writer,
 						     const struct zone_attribute *parameter,
 						     const struct perfetto_event_string *string);

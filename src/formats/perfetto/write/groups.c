@@ -10,7 +10,7 @@
 
 #define MAX_SAMPLES_OF_GROUPED 2
 
-/* Fewer are no crowd. */
+/* Fewer are not grouped. */
 #define MIN_PROCESSES 3
 
 /* A longer line of ancestors goes round: pids of others' traces may do so. */

@@ -168,7 +168,7 @@ int perfetto_names_use(struct perfetto_names *names, enum perfetto_name_kind kin
 }
 
 /*
- * For a consumer of zones, whose texts are no strings of the timeline. Each text is kept until the
+ * For a consumer of zones, whose texts are not strings of the timeline. Each text is kept until the
  * state is cleared, however many there are.
  */
 int perfetto_names_use_bytes(struct perfetto_names *names, enum perfetto_name_kind kind,

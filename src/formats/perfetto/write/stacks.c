@@ -517,7 +517,7 @@ static uint32_t *rank_stacks(const struct profile *profile)
 	/* The sizes of subtrees, from the leaves up. */
 	for (uint32_t stack = count; stack-- > 1;)
 		sizes[profile_get_stack_parent(profile, stack)] += ++sizes[stack];
-	/* From the root down: nexts[] is where the next child of each goes. */
+	/* From the root down: nexts[] is the place of the next child of each. */
 	for (uint32_t stack = 1; stack < count; stack++) {
 		uint32_t *next = &nexts[profile_get_stack_parent(profile, stack)];
 

@@ -22,7 +22,7 @@ enum perfetto_sequence_id {
 	SEQUENCE_TOTALS = 19,
 	SEQUENCE_COUNTERS = 20,
 	SEQUENCE_TASKS = 21,   /* task events of threads */
-	SEQUENCE_WAITS = 22,   /* where threads waited, with their stacks */
+	SEQUENCE_WAITS = 22,   /* waits of threads, with their stacks */
 	SEQUENCE_KWORK = 23,   /* interrupts and the like */
 	SEQUENCE_MORE_SAMPLES, /* the metrics that those before have no room for */
 	END_OF_SEQUENCES =

@@ -485,8 +485,8 @@ static bool is_first_word(const char *command_line, const char *name)
 
 /*
  * Parent, user and command line, which readers take from nowhere else. They call the process by its
- * command line then, and by the kernel's name only after a change of it: those who set a title would
- * all have one name, and those who do not a path.
+ * command line then, and by the kernel's name only after a change of it: those that set a title
+ * would all have one name, and the others a path.
  *
  * Without a command line, as with the kernel's own threads, the name goes for it, as otherwise
  * nothing of it would be read.

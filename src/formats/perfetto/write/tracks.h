@@ -67,7 +67,7 @@ _must_check_ int perfetto_tracks_use_counter(struct perfetto_tracks *tracks, uin
 _must_check_ int perfetto_tracks_use_totals(struct perfetto_tracks *tracks, uint32_t process,
 					    uint64_t *ret_number, uint64_t *ret_size);
 
-/* The numbers in the trace: those of the timeline where they can be. pid: or that of the group */
+/* The numbers in the trace: those of the timeline if possible. pid: or that of the group */
 uint32_t perfetto_tracks_get_pid(const struct perfetto_tracks *tracks, uint32_t process);
 uint32_t perfetto_tracks_get_tid(const struct perfetto_tracks *tracks, uint32_t thread);
 

@@ -39,7 +39,7 @@ struct late_record {
 /* Strings are offsets, since the text they are in moves when it grows. */
 struct carried {
 	struct zone_attribute attribute;
-	size_t string; /* where in stream->strings */
+	size_t string; /* offset in stream->strings */
 	size_t length;
 };
 

@@ -171,7 +171,7 @@ int perfetto_write_zones(struct import *import, const struct zones_source *sourc
 
 	if (conversion.stream && conversion.declared && conversion.timeline && packets)
 		err = convert(&conversion, packets);
-	/* The third pass found something else than the second: somebody is writing to the file. */
+	/* The third pass differs from the second: the file is being written to. */
 	if (err == -ESTALE)
 		err = import_fail_byte(import, 0, "the file changed while it was read");
 	import->timeline = timeline;
