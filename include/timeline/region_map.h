@@ -51,7 +51,7 @@ _must_check_ int region_map_declare_exact(struct region_map *map, const struct s
 _must_check_ int region_map_adopt(struct region_map *map, uint32_t region);
 
 /*
- * Forget a declared region: its memory is no stack any more, or will be another one. It stays in
+ * Forget a declared region: its memory is not a stack any more, or will be another one. It stays in
  * the timeline.
  */
 void region_map_remove(struct region_map *map, uint32_t region);
@@ -63,8 +63,8 @@ bool region_map_is_declared(const struct region_map *map, uint64_t pointer);
 _must_check_ int region_map_find(struct region_map *map, uint64_t pointer, uint32_t *ret);
 
 /*
- * The region that would hold the pointer, where there is one; it does not grow. Returns whether
- * there is.
+ * The region that would hold the pointer, if there is one; it does not grow. Returns whether there
+ * is.
  */
 bool region_map_find_known(const struct region_map *map, uint64_t pointer, uint32_t *ret);
 

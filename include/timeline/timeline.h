@@ -189,7 +189,7 @@ struct sched_waking {
 	int32_t tid;
 	int32_t priority;
 	uint32_t name; /* string */
-	uint32_t cpu;  /* of the waker; who runs there then is the waker */
+	uint32_t cpu;  /* of the waker, which is the thread that runs there then */
 	uint32_t target_cpu;
 	bool is_in_interrupt; /* an interrupt woke it, not the thread that it interrupted */
 };
@@ -200,7 +200,7 @@ enum kwork_kind {
 	KWORK_WORKQUEUE, /* an item of a workqueue, by a thread, which may sleep meanwhile */
 };
 
-/* Work of the kernel that is no thread's own. */
+/* Work of the kernel that belongs to no thread. */
 struct timeline_kwork {
 	uint64_t begin_ns;
 	uint64_t end_ns;
@@ -262,7 +262,7 @@ struct timeline_wait {
 	uint64_t queue_weight;
 	uint32_t thread;
 	uint32_t stack;       /* of the profile: where it waited */
-	uint32_t waker_name;  /* string: who woke it; empty: nobody that is known, and so below */
+	uint32_t waker_name;  /* string: name of the waker; empty: unknown, and so below */
 	uint32_t waker_stack; /* of the profile */
 	uint32_t waker; /* thread; TIMELINE_NONE: an interrupt, or no thread of the timeline */
 	uint8_t state;  /* enum off_cpu_state */
@@ -353,7 +353,7 @@ struct timeline_consumer {
 	int (*end_zone)(void *context, uint32_t zone);
 	/* For an open zone. */
 	int (*rename_zone)(void *context, uint32_t zone, const char *name, size_t length);
-	/* Its value is `string` if it is one, which is no string of the timeline. */
+	/* Its value is `string` if it is a string; that is not one of the timeline. */
 	int (*add_attribute)(void *context, uint32_t zone, const struct zone_attribute *attribute,
 			     const char *string, size_t length);
 	/* When an occupancy starts, its end is not known yet. */

@@ -46,7 +46,7 @@ _must_check_ int zone_tracker_begin(struct zone_tracker *tracker, uint64_t point
  *
  * ret_is_new  whether the track was made for it
  *
- * Returns likewise; -ERANGE where there would be more than ZONE_TRACKS_MAX.
+ * Returns the same; -ERANGE also if there would be more than ZONE_TRACKS_MAX.
  */
 #define ZONE_TRACKS_MAX 16
 _must_check_ int zone_tracker_begin_on_track(struct zone_tracker *tracker, uint64_t pointer,
@@ -116,7 +116,7 @@ struct zone_walk {
 _must_check_ int zone_walk_init(struct zone_walk *walk, const struct timeline *timeline);
 void zone_walk_release(struct zone_walk *walk);
 
-/* False when there is no step left. */
+/* False if no step is left. */
 bool zone_walk_next(struct zone_walk *walk, struct zone_step *ret);
 
 #endif

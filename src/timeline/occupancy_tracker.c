@@ -21,7 +21,7 @@ struct thread_state {
 };
 
 struct occupancy_state {
-	uint32_t thread; /* TIMELINE_NONE: nobody is there */
+	uint32_t thread; /* TIMELINE_NONE: no thread */
 	uint64_t free_from_ns;
 };
 

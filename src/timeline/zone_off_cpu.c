@@ -37,7 +37,7 @@ INTERN_TABLE(tid_states, struct tid_state, tid);
 
 struct off_cpu_region {
 	uint64_t off_ns;
-	uint32_t tid_state; /* of who is there; TIMELINE_NONE */
+	uint32_t tid_state; /* of the thread on it; TIMELINE_NONE */
 	bool has_zones;
 };
 

@@ -143,7 +143,8 @@ static int note_use(struct zone_tracker *tracker, uint32_t region, uint64_t time
 }
 
 /*
- * The region whose code has called into this one: where the thread was, inside a zone of its own.
+ * The region whose code has called into this one: the one that the thread was on, inside a zone of
+ * its own.
  */
 static uint32_t find_caller(const struct zone_tracker *tracker, uint32_t thread)
 {
@@ -216,7 +217,7 @@ static int begin_on_region(struct zone_tracker *tracker, const struct zone *zone
 
 	if (!state)
 		return -ENOMEM;
-	/* A program whose own pointers are so high gets no tracks there, nor the reverse. */
+	/* A program with such high pointers of its own gets no tracks there, nor the reverse. */
 	if (state->moved_by != moved_by && (state->last_ns || state->innermost != TIMELINE_NONE))
 		return -ERANGE;
 	if (is_late(tracker, zone->region, zone->begin_ns))
@@ -266,7 +267,7 @@ static int name_track(struct zone_tracker *tracker, uint32_t region, unsigned in
 
 /*
  * Make a further track of a region: declared, if that is, else found by its pointers, as that was.
- * -ERANGE where the program itself has declared such addresses.
+ * -ERANGE if the program itself has declared such addresses.
  */
 static int make_track(struct zone_tracker *tracker, uint32_t region, unsigned int number,
 		      uint64_t pointer, uint64_t moved_by, uint32_t *ret)
