@@ -30,7 +30,7 @@ struct svg_opts;
 struct format_opts {
 	/* Includes the metric that is written, and its baseline, for formats that hold only one. */
 	struct call_tree_opts tree;
-	const struct svg_opts *svg;      /* of a flame graph; NULL: as usual */
+	const struct svg_opts *svg;      /* for a flame graph; NULL: defaults */
 	const struct timeline *timeline; /* NULL: no timeline */
 	uint64_t observed_ms;            /* summed time that threads were sampled; 0: not known */
 	bool is_compressed;              /* if the format leaves the choice */
@@ -68,9 +68,10 @@ struct format {
 	bool has_threads;      /* written files hold threads with their ids, not as frames */
 	bool has_lines;        /* written files hold source files and lines */
 	bool has_addresses;    /* written files hold addresses and build IDs */
-	bool shows_one_metric; /* though it holds all, people see a chosen one */
-	bool is_compressed;    /* written files are compressed: not once more, by x.EXTENSION.gz */
-	const char *metric;    /* the one that written files hold; NULL: any */
+	bool shows_one_metric; /* written files hold all metrics, but tools show one */
+	/* written files are compressed: x.EXTENSION.gz does not compress again */
+	bool is_compressed;
+	const char *metric; /* the one that written files hold; NULL: any */
 	/* limit on a written profile's metrics; further ones are left out. 0: no limit */
 	uint32_t max_metrics;
 	/* NULL if it is not written, or not here. Returns 0, -ENOMEM, or the error of the sink. */
@@ -81,8 +82,8 @@ struct format {
 	/* For directories: whether these files are of the format. NULL: no directory. */
 	bool (*detect_members)(const char *const *members, size_t num_members);
 	/*
-	 * NULL when it is not read. Returns 0, -ENOMEM, or -EBADMSG or -EOVERFLOW with the reason
-	 * in import->error.
+	 * NULL if it is not read. Returns 0, -ENOMEM, or -EBADMSG or -EOVERFLOW with the reason in
+	 * import->error.
 	 */
 	int (*read)(struct import *import);
 };
@@ -93,7 +94,7 @@ const struct format *format_find_name(const char *name);
 const struct format *format_find_path(const char *path);
 /* The same of the first `length` bytes of a path. */
 const struct format *format_find_extension(const char *path, size_t length);
-/* Whether a file that is read is called so: suffixes of compression may follow the extension. */
+/* Whether an input's path has the format's extension; suffixes of compression may follow it. */
 bool format_is_extension_of(const struct format *format, const char *path);
 /*
  * The format to read some bytes with, in this order: one that is sure of the content; that of the
@@ -144,7 +145,7 @@ extern const struct format format_stackprof;
 extern const struct format format_text;
 extern const struct format format_zones;
 
-/* "samples"; empty for a profile that has no such metric. */
+/* "samples"; empty if a profile has no such metric. */
 const char *format_get_metric_name(const struct profile *profile, uint32_t metric);
 const char *format_get_metric_unit(const struct profile *profile, uint32_t metric);
 

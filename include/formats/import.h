@@ -98,8 +98,8 @@ struct import {
 	bool is_lenient;
 	bool keeps_all_frames; /* also those that the input asks to drop */
 	bool is_for_trace;     /* the trace will be rewritten: warn about data that is not read */
-	bool may_be_empty;     /* no warning of an input without samples */
-	/* The caller has the files and gives frames to the locations that are left without. */
+	bool may_be_empty;     /* no warning about an input without samples */
+	/* The caller has the files and gives frames to the locations without any. */
 	bool will_name_code;
 
 	/* A line for a person, without newline: "FILE:12: malformed, skipping". May be NULL. */
@@ -121,7 +121,7 @@ struct import {
 	/* Weights are multiplied by 10 to the power of this, as the input has fractions. */
 	uint8_t decimals;
 	struct import_kernel kernel;
-	struct error error; /* the reason, with file and position, when the import failed */
+	struct error error; /* the reason, with file and position, if the import failed */
 };
 
 /*

@@ -1,5 +1,6 @@
 /*
- * A writer of Perfetto traces for zones that do not fit into memory. All else is struct format format_pftrace.
+ * A writer of Perfetto traces for zones that do not fit into memory. For everything else, see
+ * struct format format_pftrace.
  */
 #ifndef FORMATS_PERFETTO_H
 #define FORMATS_PERFETTO_H
@@ -16,7 +17,7 @@
 struct zones_source {
 	/* Go back to the first byte. */
 	int (*rewind)(void *context);
-	/* *ret_size is 0 at the end, and only there. */
+	/* *ret_size is 0 only at the end. */
 	int (*read)(void *context, void *data, size_t size, size_t *ret_size);
 	void *context;
 };

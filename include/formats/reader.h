@@ -94,8 +94,8 @@ _must_check_ int reader_strip_annotation(struct profile *profile, const char *na
 					 struct frame *frame);
 
 /*
- * ASCII digits only, the whole text. False when there is anything else, nothing, or more than
- * 64 bits hold.
+ * ASCII digits only, the whole text. False if it contains anything else, is empty, or exceeds 64
+ * bits.
  */
 bool parse_u64(const char *text, size_t length, uint64_t *ret);
 

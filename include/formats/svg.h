@@ -60,10 +60,11 @@ struct svg_opts {
 	double min_width; /* narrower frames are not drawn; in pixels, or percent of all */
 	enum svg_palette palette;
 	enum svg_width_basis width_basis;
-	bool is_reversed;    /* stacks are merged from the innermost frame on */
-	bool is_inverted;    /* the root is at the top */
-	bool is_negated;     /* a comparison shows decreases in red */
-	bool has_no_profile; /* the picture alone, which is read again as far as it is drawn */
+	bool is_reversed; /* stacks are merged from the innermost frame on */
+	bool is_inverted; /* the root is at the top */
+	bool is_negated;  /* a comparison shows decreases in red */
+	/* the picture alone; reading it again restores only the drawn frames */
+	bool has_no_profile;
 };
 
 /* "hot" and so on, in the order of the enum; NULL at the end of the list. */
@@ -84,7 +85,7 @@ struct svg_title {
 	double change_percent; /* of the whole weight after */
 };
 
-/* False when the text is something else. */
+/* False for any other text. */
 bool svg_title_parse(const char *text, size_t length, struct svg_title *ret);
 
 /*

@@ -47,7 +47,7 @@ static inline void zones_builder_freep(struct zones_builder **builder)
 const char *zones_builder_get_problem(struct zones_builder *builder);
 
 /*
- * The records that follow are of another process, with its own ids and addresses; open zones end.
+ * The following records are of another process, with its own ids and addresses; open zones end.
  *
  * pid  0: unknown
  */
@@ -170,13 +170,13 @@ static inline bool zones_is_rings(const uint8_t *data, size_t size)
 #define ZONES_RINGS_BLOCK_HEADER 32u
 struct zones_rings_header {
 	uint32_t capacity_bytes; /* of declarations; blocks are behind that */
-	uint32_t ring_blocks;    /* of a ring, which are in a row */
+	uint32_t ring_blocks;    /* of a ring; they are contiguous */
 	uint64_t declared_bytes;
 	uint64_t num_undeclared;
 	uint64_t num_dropped;
 };
 
-/* Whether there is one that we know. */
+/* Whether the header is valid and of a known version. */
 bool zones_rings_parse_header(const uint8_t *data, size_t size, struct zones_rings_header *ret);
 
 /*

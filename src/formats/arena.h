@@ -1,6 +1,6 @@
 /*
- * Allocations that are freed together: the parts of a message that is put together piece by piece
- * are needed until it is written, and all at once no longer.
+ * Allocations that are freed together, such as the parts of a message: they are needed until it is
+ * written, and then all of them are freed at once.
  */
 #ifndef FORMATS_ARENA_H
 #define FORMATS_ARENA_H

@@ -36,8 +36,8 @@ static int pass_on(struct gzip_sink *gzip)
 }
 
 /*
- * Compress the stream's input; with Z_FINISH, also flush and write the trailer. Until the chunk is
- * not filled any more: then zlib has taken all of its input.
+ * Compress the stream's input; with Z_FINISH, also flush and write the trailer. Goes on until the
+ * chunk is not filled any more: then zlib has taken all of its input.
  */
 static int deflate_input(struct gzip_sink *gzip, int flush)
 {

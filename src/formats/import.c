@@ -152,7 +152,7 @@ void import_warn(struct import *import, const char *format, ...)
 	va_end(args);
 }
 
-/* Bring a metric to `decimals`: the samples of these sources, which have `has` of them. */
+/* Bring a metric to `decimals`: the samples of these sources, which have `has` decimals. */
 static int multiply(struct import *import, uint32_t metric, uint32_t first_source,
 		    uint32_t end_source, uint8_t has, uint8_t decimals)
 {

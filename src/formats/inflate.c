@@ -54,7 +54,7 @@ struct inflater {
 
 /* ---- bits --------------------------------------------------------------------------------- */
 
-/* As many bits as there are; at least 32, but at the end of the input. */
+/* Fill in all available bits; at least 32, except at the end of the input. */
 static inline void fill(struct inflater *inflater)
 {
 	struct bytes *compressed = inflater->compressed;
@@ -99,7 +99,10 @@ static uint32_t reverse(uint32_t number, unsigned int num_bits)
 	return turned;
 }
 
-/* Whether there are not more codes than can be, and not fewer but for none or, maybe, one. */
+/*
+ * Whether the number of codes is valid: never too many, and too few only for no code or, maybe,
+ * one.
+ */
 static bool is_code(const struct inflate_code *code, unsigned int num_symbols, bool may_be_one)
 {
 	int free_codes = 1;
@@ -186,7 +189,7 @@ static inline uint16_t take_symbol(struct inflater *inflater, const struct infla
 
 /* ---- output ------------------------------------------------------------------------------- */
 
-/* Room for one more byte or match, so that writing them needs no look at the room. */
+/* Room for one more byte or match, so that writing them needs no check. */
 static int make_room(struct inflater *inflater, size_t size)
 {
 	struct text *output = inflater->output;
@@ -497,13 +500,13 @@ static bool check_sum(struct bytes *compressed, enum inflate_wrapper wrapper,
 int inflate_decompress(struct bytes *compressed, enum inflate_wrapper wrapper, size_t limit,
 		       struct text *ret)
 {
-	/* Its tables are much for a small stack. */
+	/* Its tables are large for a small stack. */
 	_cleanup_free_ struct inflater *inflater = calloc(1, sizeof(*inflater));
 	bool is_begun = skip_header(compressed, wrapper);
 	int err;
 
 	text_truncate(ret, 0);
-	text_append_string(ret, ""); /* no bytes at all are a string, too */
+	text_append_string(ret, ""); /* an empty output is a string, too */
 	if (!inflater || ret->failed)
 		return -ENOMEM;
 	if (!is_begun)

@@ -85,7 +85,7 @@ static void take_address(struct listed_frame *frame)
 		return;
 	frame->is_kernel = is_kernel_address((struct slice){digits.start, length});
 	name = slice_trim((struct slice){digits.start + length, digits.length - length});
-	/* Without a name the address is all there is, perhaps before its module. */
+	/* Without a name there is only the address, perhaps before its module. */
 	if (name.length && is_blank_char(digits.start[length]) && !strchr("([", name.start[0]))
 		frame->name = name;
 }

@@ -5,7 +5,7 @@
 #include "base/attributes.h"
 #include "profile/profile.h"
 
-/* Whether every location is a frame without address already, so that no copy is needed. */
+/* Whether every location is already a frame without address, so that no copy is needed. */
 bool named_profile_is_needless(const struct profile *profile);
 
 /*

@@ -36,7 +36,7 @@ struct protobuf_field {
 	(PROTOBUF_SET(PROTOBUF_VARINT) | \
 	 PROTOBUF_SET(PROTOBUF_BYTES)) /* of numbers: packed or not */
 
-/* False for a known field of a type that it cannot have, which is as good as one that is not known. */
+/* False for a known field of a wrong type, which is treated as an unknown one. */
 static inline bool protobuf_fits(const struct protobuf_field *field, const uint8_t *types,
 				 size_t num_types)
 {

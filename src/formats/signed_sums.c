@@ -166,7 +166,7 @@ static int make_groups(struct subtraction *subtraction)
 	return 0;
 }
 
-/* Take from a sample as much as it has. */
+/* Take as much from a sample as it has. */
 static void lower_sample(struct subtraction *subtraction, uint32_t sample, uint64_t *amount)
 {
 	struct profile *profile = subtraction->import->profile;

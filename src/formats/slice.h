@@ -30,7 +30,7 @@ bool slice_starts_with(struct slice slice, const char *text);
 bool slice_ends_with(struct slice slice, const char *text);
 bool slice_contains(struct slice slice, const char *text);
 
-/* A space, or a control character that moves on as one: tab, line feed, … */
+/* A space, or a control character with the same effect: tab, line feed, … */
 static inline bool is_blank_char(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');

@@ -48,7 +48,7 @@ static bool parse_number(const uint8_t *field, size_t length, uint64_t *ret)
 	if (field[0] & 0x80) {
 		value = field[0] & 0x7f;
 		for (i = 1; i < length; i++) {
-			/* The next byte would leave 63 bits. */
+			/* The next byte would exceed 63 bits. */
 			if (value >> 55)
 				return false;
 			value = value << 8 | field[i];

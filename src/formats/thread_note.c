@@ -59,7 +59,7 @@ void thread_note_take(struct thread_note *note, struct json *json)
 	enum json_token token = json_next(json);
 
 	/*
-	 * An array has to be stepped over, an object is read below, and any other token is over
+	 * An array has to be skipped, an object is read below, and any other token is complete
 	 * already.
 	 */
 	json_skip(json, token == JSON_ARRAY ? token : JSON_NULL);

@@ -4,7 +4,7 @@
 
 #include "analysis/call_tree.h"
 
-/* Only names and places differ from how the tree was made. */
+/* Only names and places differ from the options of the tree. */
 struct tree_profile_opts {
 	struct call_tree_opts tree; /* of the tree */
 	const char *unit;           /* of its weights */

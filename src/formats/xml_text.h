@@ -1,6 +1,6 @@
 /*
- * Putting bytes of any kind into XML 1.0, which neither holds most control characters nor bytes
- * that are not UTF-8.
+ * Putting any bytes into XML 1.0, which holds neither most control characters nor bytes that are
+ * not UTF-8.
  */
 #ifndef FORMATS_XML_TEXT_H
 #define FORMATS_XML_TEXT_H

@@ -462,7 +462,7 @@ static int add_sample(struct async_profiler_reader *reader, struct async_profile
 
 	if (err || node->children >= node->width)
 		return err;
-	/* Weight of the root that no frame covers was in frames too narrow to be drawn. */
+	/* Weight of the root without a frame above it was in frames too narrow to be drawn. */
 	if (!node->level) {
 		reader->import->counts.pruned_weight += node->width - node->children;
 		err = add_frame(reader, node, &stack);

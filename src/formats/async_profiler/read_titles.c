@@ -86,7 +86,7 @@ int async_profiler_titles_add(struct async_profiler_titles *titles, const char *
 	return is_string ? 0 : -EINVAL;
 }
 
-/* Names are made when a frame has them: a table has titles that nothing uses. */
+/* Names are made when a frame needs them: a table has unused titles. */
 int async_profiler_titles_find(struct async_profiler_titles *titles, struct profile *profile,
 			       uint32_t number, uint32_t *ret)
 {

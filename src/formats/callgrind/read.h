@@ -85,7 +85,7 @@ _must_check_ int callgrind_add_string(struct callgrind_names *names, struct slic
  */
 _must_check_ int callgrind_read_name(struct callgrind_names *names, struct slice text,
 				     enum callgrind_name_kind kind, uint32_t *ret);
-/* The function with these, which are strings. 0 or -ENOMEM. */
+/* The function with these strings as names. 0 or -ENOMEM. */
 _must_check_ int callgrind_find_named(struct callgrind_names *names, uint32_t object, uint32_t file,
 				      uint32_t name, uint32_t *ret);
 

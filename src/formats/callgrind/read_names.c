@@ -25,7 +25,7 @@ int callgrind_add_string(struct callgrind_names *names, struct slice slice, uint
 				slice.length, ret);
 }
 
-/* "name", "(1) name", or "(1)" for a name that was there before. */
+/* "name", "(1) name", or "(1)" for a name that was defined before. */
 int callgrind_read_name(struct callgrind_names *names, struct slice text,
 			enum callgrind_name_kind kind, uint32_t *ret)
 {

@@ -243,7 +243,7 @@ int chrome_cpu_nodes_read_member(struct chrome_cpu_nodes *nodes, struct json *js
 	return 0;
 }
 
-/* From ids to indices. A node that names its parent needs no list of children to have it. */
+/* From ids to indices. A node that names its parent needs no list of children. */
 static void link_nodes(struct chrome_cpu_nodes *nodes)
 {
 	array_for_each (&nodes->nodes, node) {

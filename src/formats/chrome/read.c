@@ -251,7 +251,9 @@ static int read_event(struct chrome_reader *reader, struct json *json)
 	    event->frame.failed || reader->phase.failed)
 		return -ENOMEM;
 	reader->has_phase |= event->phase != 0;
-	/* An event that the end of the text truncates may lack anything: it does not count. */
+	/*
+	 * An event that is truncated by the end of the text may lack anything: it does not count.
+	 */
 	return token == JSON_OBJECT_END ? handle_event(reader) : 0;
 }
 

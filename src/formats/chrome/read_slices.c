@@ -381,7 +381,7 @@ static int enter_slice(struct chrome_finisher *finisher, const struct chrome_sli
 	return err ? err : add_next_flows(finisher);
 }
 
-/* Whoever is at its end when a flow is there is in it still. */
+/* A flow belongs to the slice around it, even at the very end of the slice. */
 static int add_flow(struct chrome_finisher *finisher, const struct chrome_slice *event)
 {
 	uint64_t flow = finisher->slices->flows.items[event->location];

@@ -235,10 +235,7 @@ static int add_parameters(struct chrome_timeline *timeline, struct json *json, u
 		if (err)
 			return err;
 		token = json_next(json);
-		/*
-		 * A bound for hostile traces, whose every event could have as many as its size
-		 * allows.
-		 */
+		/* A bound for hostile traces: every event could have as many as its size allows. */
 		if (count >= MAX_PARAMETERS) {
 			json_skip(json, token);
 			continue;

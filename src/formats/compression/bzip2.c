@@ -21,7 +21,7 @@ static void *make(void)
 	return NULL;
 }
 
-/* After a restart that failed, there is nothing to end, which libbz2 finds out itself. */
+/* After a failed restart there is nothing to end, which libbz2 detects itself. */
 static void release(void *state)
 {
 	(void)BZ2_bzDecompressEnd(state);

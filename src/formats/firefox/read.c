@@ -68,8 +68,8 @@ static struct json open_json(const struct firefox_reader *reader, size_t positio
 /* ---- samples ---- */
 
 /*
- * How the weights in a table are to be read. The metric is whole numbers: milliseconds with
- * decimals are shifted to become nanoseconds.
+ * How to read the weights of a table. A metric has whole numbers: milliseconds with decimals are
+ * shifted to become nanoseconds.
  */
 struct firefox_weights {
 	uint32_t metric;
@@ -521,7 +521,7 @@ static int read_subprocess(struct firefox_reader *reader, struct json *json, siz
 	return read_objects(reader, reader->subprocesses, depth + 1, read_subprocess);
 }
 
-/* The first pass, over all of the text, also checks that it is sound: the others need not. */
+/* The first pass, over all of the text, also checks that it is valid: the others need not. */
 static int read_text(struct firefox_reader *reader)
 {
 	_cleanup_(json_release) struct json json = open_json(reader, 0);

@@ -170,8 +170,8 @@ static int write_samples(struct firefox_writer *writer)
 }
 
 /*
- * The first thread to bear a number has it as it is; the others get their index in the file. The
- * profiler distinguishes threads by their number alone.
+ * The first thread with a number keeps it; the others get their index in the file. The profiler
+ * distinguishes threads by their number alone.
  */
 static int append_tid(struct firefox_writer *writer, uint32_t tid, uint32_t index)
 {

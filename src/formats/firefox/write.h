@@ -38,7 +38,7 @@ struct firefox_writer {
 	struct string_table *files;   /* by id minus 1, as modules: the first string is empty */
 	struct string_table *modules; /* names */
 	struct firefox_func_keys func_keys;
-	struct firefox_ids pids; /* that a main thread was written of */
+	struct firefox_ids pids; /* pids with a main thread already */
 	struct firefox_ids tids; /* that are taken */
 	uint32_t *funcs;         /* by location: func_keys */
 	uint32_t *module_of;     /* by module: of the original, or UINT32_MAX */

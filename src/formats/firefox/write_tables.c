@@ -29,7 +29,7 @@ static const struct frame *get_frame(const struct firefox_writer *writer, uint32
 				 profile_get_location(writer->profile, location)->first_frame);
 }
 
-/* Its number in a table that has it. Every string was put there by firefox_collect(). */
+/* Its number in a table. firefox_collect() has put every string there. */
 static uint32_t find_string(const struct firefox_writer *writer, const struct string_table *table,
 			    uint32_t string)
 {

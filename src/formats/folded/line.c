@@ -29,7 +29,7 @@ static bool is_space_of_three(const uint8_t *data)
 	       (data[0] == 0xe3 && data[1] == 0x80 && data[2] == 0x80);
 }
 
-/* The bytes of the White_Space character that the text ends in; 0 when it ends in another. */
+/* The length of the White_Space character at the end of the text, in bytes, or 0. */
 static size_t get_space_at_end(const uint8_t *data, size_t size)
 {
 	if (!size)

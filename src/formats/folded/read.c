@@ -75,7 +75,7 @@ struct folded_reader {
 	uint32_t metrics[FOLDED_MAX_COUNTS];
 	uint32_t thread;
 	bool is_austin;   /* whose comments are not stacks */
-	uint8_t decimals; /* so many has the count with the most; all are multiplied */
+	uint8_t decimals; /* the most decimals of any count; all counts are multiplied */
 	bool is_rounded;  /* one has more than are kept */
 	struct signed_sums signed_sums;
 	uint64_t line;           /* number of the present line, from 1 */
@@ -298,7 +298,7 @@ static uint64_t get_power_of_ten(uint8_t exponent)
 	return power;
 }
 
-/* The counts before were multiplied for fewer decimals. Nobody but this reader has the source. */
+/* The earlier counts were multiplied for fewer decimals. Only this reader has the source. */
 static int add_decimals(struct folded_reader *reader, uint8_t decimals)
 {
 	struct import *import = reader->import;

@@ -42,7 +42,7 @@ static uint64_t take(struct cpu_words *words)
 	return value;
 }
 
-/* The header is the same in no two of the four. */
+/* The four widths and byte orders give different headers. */
 static bool read_header(const uint8_t *data, size_t size, struct cpu_words *ret,
 			uint64_t *ret_period_us)
 {

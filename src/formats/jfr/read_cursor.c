@@ -15,7 +15,7 @@ int jfr_fail(struct jfr_fault *fault, size_t offset, const char *what)
 	return -EBADMSG;
 }
 
-/* A failure is sticky: readers look at it once, behind several values, and get zeros until then. */
+/* A failure is sticky: readers check it once, behind several values, and get zeros until then. */
 uint8_t jfr_read_byte(struct jfr_cursor *input)
 {
 	if (input->failed || input->offset >= input->size) {

@@ -8,7 +8,7 @@
 #include "base/attributes.h"
 #include "formats/import.h"
 
-/* Bounds for hostile files: more than anybody opens together. */
+/* Bounds for hostile files: more than any user opens together. */
 #define NATIVE_MAX_SOURCES 65536
 #define NATIVE_MAX_METRICS 65536
 #define NATIVE_MAX_TALLIES 20000

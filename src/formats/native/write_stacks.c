@@ -184,7 +184,7 @@ static int write_stack_columns(struct native_writer *writer, struct written_colu
 	return err ? err : write_times(writer, columns->times);
 }
 
-/* The walk jumps through all of the profile; half of its time would go in waiting for memory. */
+/* The walk jumps all over the profile; half of its time would be spent waiting for memory. */
 static void prefetch(const struct native_writer *writer, const uint32_t *stacks, size_t place,
 		     size_t end)
 {

@@ -110,8 +110,8 @@ _must_check_ int perf_attrs_add_id(struct perf_attrs *attrs, uint64_t id);
 /* The attribute of an id, or NULL. */
 struct perf_attr *perf_attrs_find(const struct perf_attrs *attrs, uint64_t id);
 /*
- * The attribute of an id whose counter has been read, or NULL. *ret is by how much the counter has
- * grown since the last time.
+ * The attribute of an id whose counter has been read, or NULL. *ret is the growth of the counter
+ * since the last time.
  */
 struct perf_attr *perf_attrs_count(struct perf_attrs *attrs, uint64_t id, uint64_t count,
 				   uint64_t *ret);
@@ -271,7 +271,7 @@ const struct import_mapping *perf_image_find_mapping(const struct perf_image *im
 
 /* ---- the recording ---- */
 
-/* All that is known of a recording besides its records. */
+/* Everything known about a recording besides its records. */
 struct perf_meta {
 	struct import *import;
 	struct perf_attrs attrs;

@@ -25,7 +25,7 @@ void perf_chunk_free(struct perf_chunk *chunk)
 	free(chunk);
 }
 
-/* The record has left the queue; its chunk goes when it was the last one in it. */
+/* The record has left the queue; its chunk is freed if this was its last one. */
 static void let_go(struct perf_queue *queue, const struct perf_queued *item)
 {
 	if (!item->chunk || --item->chunk->num_queued)

@@ -445,7 +445,7 @@ static int add_string(struct perf_script_reader *reader, struct slice slice, uin
 				slice.length, ret);
 }
 
-/* stackcollapse-perf.pl writes the blanks of a name as `_`, and so does everybody after it. */
+/* stackcollapse-perf.pl writes the blanks of a name as `_`, and so do all tools after it. */
 static int add_comm(struct perf_script_reader *reader, struct slice slice, uint32_t *ret)
 {
 	char comm[256];

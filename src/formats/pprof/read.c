@@ -352,7 +352,7 @@ static int read_sample(struct samples *samples, struct bytes message, size_t off
 	}
 	if (message.failed)
 		return import_fail_byte(import, offset, "a broken sample");
-	/* More or fewer values than sample types could only be guessed at. */
+	/* If there are more or fewer values than sample types, their meaning is unknown. */
 	if (samples->num_values != samples->reader->num_metrics)
 		return import_fail_byte(import, offset, "a sample with %zu values, expected %zu",
 					samples->num_values, samples->reader->num_metrics);

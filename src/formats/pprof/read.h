@@ -121,7 +121,7 @@ struct pprof_reader {
 	struct pprof_pruning pruning;
 };
 
-/* Sample types, and how it was recorded. Returns as format.read. */
+/* Sample types, and the parameters of the recording. Returns as format.read. */
 _must_check_ int pprof_reader_read_header(struct pprof_reader *reader);
 
 /* Once the tables are there. 0 or -ENOMEM. */

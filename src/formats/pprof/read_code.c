@@ -264,7 +264,7 @@ static int add_frame(struct pprof_reader *reader, const struct pprof_code *code,
 	return 0;
 }
 
-/* Unsymbolized code is called by its module. */
+/* Unsymbolized code is named after its module. */
 static int add_unnamed_frame(struct pprof_reader *reader, struct pprof_code *code)
 {
 	struct profile *profile = reader->import->profile;

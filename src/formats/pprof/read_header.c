@@ -343,7 +343,10 @@ int pprof_reader_read_header(struct pprof_reader *reader)
 	}
 	if (!reader->num_metrics)
 		return import_fail_byte(import, import->size, "expected a sample type");
-	/* The period of anything but time, bytes between two samples of the heap, is not ours. */
+	/*
+	 * The period of anything but time, such as bytes between two samples of the heap, is not
+	 * ours.
+	 */
 	if (!is_cpu_time)
 		sampling.period_ns = 0;
 	profile_add_sampling(import->profile, &sampling);

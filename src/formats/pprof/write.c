@@ -418,7 +418,7 @@ static int add_sample_counts(struct pprof_writer *writer, struct text *tail)
 
 	if (!sums)
 		return -ENOMEM;
-	/* They may leave 64 bits, as those of the reader do. */
+	/* They may exceed 64 bits, as those of the reader do. */
 	for (uint32_t i = 0; i < profile_count_samples(profile); i++) {
 		const struct sample *sample = profile_get_sample(profile, i);
 

@@ -157,7 +157,7 @@ static int read_shared(struct speedscope_reader *reader, struct json *json)
 	return 0;
 }
 
-/* Whether there are several decides whether their names are those of threads. */
+/* The number of profiles decides whether their names are those of threads. */
 static int count_profiles(struct speedscope_reader *reader, struct json *json)
 {
 	enum json_token token = json_next(json);
@@ -612,7 +612,7 @@ int speedscope_read(struct import *import)
 	return 0;
 }
 
-/* Its schema is named, or it has profiles and a shared table. */
+/* Detected by the name of its schema, or by profiles and a shared table. */
 enum detection speedscope_detect(const uint8_t *data, size_t size)
 {
 	_cleanup_(json_release) struct json json = json_of(data, size);

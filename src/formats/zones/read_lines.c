@@ -1,5 +1,5 @@
 /*
- * Zones that are in memory as a whole are one chunk, the last one. perfetto/write_zones.c reads
+ * Zones that are in memory as a whole are one chunk, the last one. perfetto/write/zones.c reads
  * larger inputs chunk by chunk, by the same passes.
  */
 #include "formats/zones/read_lines.h"

@@ -36,7 +36,7 @@ struct zones_writer {
 	uint64_t *region_latest_ns;        /* of the entries so far */
 	uint32_t *location_numbers;        /* in the section that is being written; 0: unused */
 	struct text output;
-	bool has_output; /* something is written, wherever it is by now */
+	bool has_output; /* something has been written, to the buffer or the sink */
 };
 
 static int add_entry(struct zones_writer *writer, enum entry_kind kind, uint32_t process,

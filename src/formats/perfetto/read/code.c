@@ -131,7 +131,7 @@ static int add_name(struct perfetto_code *code, uint32_t string, bool is_ours, u
 	return profile_add_frame_name(profile, name, length, ret);
 }
 
-/* Unsymbolized code goes by its module and address. */
+/* Unsymbolized code is named by its module and address. */
 static int add_unnamed(struct perfetto_code *code, const struct perfetto_frame *frame,
 		       uint32_t *ret)
 {

@@ -1,4 +1,7 @@
-/* The one thing of the reader that takes libraries: the page has its own (src/formats/without_libraries/perfetto_decompress.c). */
+/*
+ * The only part of the reader that needs libraries: the page has its own
+ * (src/formats/without_libraries/perfetto_decompress.c).
+ */
 #include <errno.h>
 #define ZLIB_CONST
 #include <zlib.h>

@@ -74,7 +74,7 @@ static int read_sample(struct perfetto_heaps *heaps, const struct perfetto_packe
 	stack = &heaps->stacks.items[number];
 	_Static_assert(NUM_METRICS == sizeof(stack->values) / sizeof(stack->values[0]),
 		       "a value for each metric");
-	/* Stacks with several numbers may be equal to us; within one dump they are summed up. */
+	/* Several stacks of the dump may be one for us; within one dump they are summed up. */
 	for (size_t i = 0; i < NUM_METRICS; i++) {
 		uint64_t value = get_value(&metrics[i], fields);
 

@@ -1,6 +1,4 @@
-/*
- * Stack regions of our own traces: how full they are and how many are in use, by their counters.
- */
+/* Stack regions of our own traces: their fill and the number in use, by their counters. */
 #ifndef FORMATS_PERFETTO_READ_REGIONS_H
 #define FORMATS_PERFETTO_READ_REGIONS_H
 

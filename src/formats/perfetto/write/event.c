@@ -185,7 +185,7 @@ int perfetto_event_writer_add_flow(struct perfetto_event_writer *writer, uint64_
 			      : ADD_NUMBER(writer->flows, flow);
 }
 
-/* Told at once: the state may be cleared after any event. */
+/* Emitted at once: the state may be cleared after any event. */
 int perfetto_event_writer_set_stack(struct perfetto_event_writer *writer, uint32_t stack)
 {
 	uint64_t before = perfetto_stream_get_size(writer->stream);

@@ -124,7 +124,7 @@ struct region_weights {
 	uint64_t *weights_ns;
 };
 
-/* Not by their numbers, which are others when the trace is read again. */
+/* Not by their numbers, which differ when the trace is read again. */
 static int compare_regions(const void *a, const void *b, void *context)
 {
 	const struct region_weights *weights = context;

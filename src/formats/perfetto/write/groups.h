@@ -40,8 +40,8 @@ const struct perfetto_group *perfetto_groups_get(const struct perfetto_groups *g
 						 uint32_t group);
 
 /*
- * A region's place among those of its process, from 1: by how long threads were on it. 0: no samples
- * were taken, and the order is that of their first use.
+ * A region's place among those of its process, from 1: by the time that threads were on it. 0: no
+ * samples were taken, and the order is that of their first use.
  */
 int32_t perfetto_groups_get_rank(const struct perfetto_groups *groups, uint32_t region);
 

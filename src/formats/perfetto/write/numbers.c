@@ -56,7 +56,7 @@ static int count_uses(const struct profile *profile, const struct timeline *time
 	return 0;
 }
 
-/* Not by their numbers, which are others when the trace is read again. */
+/* Not by their numbers, which differ when the trace is read again. */
 static int compare_modules(const struct profile *profile, uint32_t a, uint32_t b)
 {
 	const struct module *left = profile_get_module(profile, a);

@@ -136,7 +136,7 @@ static Perfetto__InternedString *new_text(struct perfetto_stacks *stacks, uint64
 		added_ ? 0 : -ENOMEM;                                                    \
 	})
 
-/* Tell the string `id` once, into the list of its kind; its number goes to *ret. */
+/* Emit the string `id` once, into the list of its kind; its number goes to *ret. */
 #define USE_STRING(stacks, kind, list, id, ret)                                                   \
 	({                                                                                        \
 		bool is_new_;                                                                     \

@@ -415,7 +415,7 @@ static int end_thread(struct perfetto_tracks *tracks, uint32_t tid, uint64_t tim
 	return perfetto_stream_add(tracks->stream, &packet);
 }
 
-/* Readers sort by time, and not always by place in the file then. */
+/* Readers sort by time, and then not always by place in the file. */
 static int end_predecessor(struct perfetto_tracks *tracks, uint32_t tid, uint64_t start_ns)
 {
 	return end_thread(tracks, tid, start_ns - 1);
