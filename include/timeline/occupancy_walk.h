@@ -85,7 +85,10 @@ void occupancy_tracker_touch(struct occupancy_tracker *tracker, uint32_t region,
 uint32_t occupancy_tracker_find_thread(const struct occupancy_tracker *tracker, uint32_t region);
 uint32_t occupancy_tracker_find_region(const struct occupancy_tracker *tracker, uint32_t thread);
 
-/* The one that the thread is on, up to the last evidence of it; NULL: none. Until the tracker's next call. */
+/*
+ * The thread's present occupancy, up to its last evidence, or NULL. Valid until the tracker's next
+ * call.
+ */
 const struct occupancy *occupancy_tracker_find_present(const struct occupancy_tracker *tracker,
 						       uint32_t thread);
 

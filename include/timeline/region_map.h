@@ -45,8 +45,8 @@ _must_check_ int region_map_declare_exact(struct region_map *map, const struct s
 					  uint32_t *ret);
 
 /*
- * Take in a region of the timeline, of the same process, declared or implicit. Returns 0, -ENOMEM,
- * or -EEXIST when it is declared and overlaps another such region.
+ * Add a region of the timeline, of the same process, declared or implicit. Returns 0, -ENOMEM, or
+ * -EEXIST if it is declared and overlaps another such region.
  */
 _must_check_ int region_map_adopt(struct region_map *map, uint32_t region);
 
@@ -59,7 +59,7 @@ void region_map_remove(struct region_map *map, uint32_t region);
 /* Whether a declared region holds the pointer. */
 bool region_map_is_declared(const struct region_map *map, uint64_t pointer);
 
-/* The region that holds the pointer, made if need be. Returns 0 or -ENOMEM. */
+/* The region that holds the pointer, added if needed. Returns 0 or -ENOMEM. */
 _must_check_ int region_map_find(struct region_map *map, uint64_t pointer, uint32_t *ret);
 
 /*

@@ -38,7 +38,7 @@ struct timeline_process {
 	uint32_t uid;
 	bool has_uid;
 	uint64_t start_ns;
-	uint64_t end_ns; /* after all that happened to it; 0: it did not end, or is not known to */
+	uint64_t end_ns; /* after all of its events; 0: it did not end, or unknown */
 };
 
 /* Name of a thread that no input has named. */
@@ -48,7 +48,7 @@ struct timeline_thread {
 	uint32_t process;
 	uint32_t name;     /* string */
 	uint64_t tid;      /* the program's id for it: the kernel's tid, or any number */
-	uint64_t start_ns; /* 0: not known. Tells two that had one tid apart */
+	uint64_t start_ns; /* 0: not known. Distinguishes threads with the same tid */
 	uint64_t named_ns; /* time of the name; 0: not known; UINT64_MAX: named by zones */
 };
 
@@ -124,14 +124,14 @@ struct numbered_occupancy {
 	bool is_handed_over; /* the next one of its region is another thread's */
 };
 
-/* A fill that no zone has: from the stack pointer of a sample, or 0 when a region is left. */
+/* A fill that no zone reports: from the stack pointer of a sample, or 0 when a region is left. */
 struct region_fill {
 	uint64_t time_ns;
 	uint64_t bytes;
 	uint32_t region;
 };
 
-/* From this time on so many of a process's regions have open zones, in order of time. */
+/* The number of a process's regions with open zones from this time on. In order of time. */
 struct regions_in_use {
 	uint64_t time_ns;
 	uint64_t bytes; /* the size of those that are declared */
@@ -167,7 +167,7 @@ struct task_event {
 	uint64_t time_ns;
 	uint32_t thread;
 	uint32_t child_pid; /* of a fork */
-	uint32_t name;      /* string, of an exec and a new name: how it is called from then on */
+	uint32_t name;      /* string, of an exec and a rename: the name from then on */
 	uint8_t kind;       /* enum task_event_kind */
 };
 
@@ -222,7 +222,7 @@ struct schedule_event {
  * Items that are too many for memory: read one after another, as often as wanted.
  */
 struct timeline_source {
-	/* The next item is to be the first one. Returns 0 or negative errno. */
+	/* Start over: the next item is the first one. Returns 0 or negative errno. */
 	int (*rewind)(void *context);
 	/* Returns 1 and the item, 0 after the last, or negative errno. */
 	int (*next)(void *context, void *ret);
@@ -338,7 +338,7 @@ _must_check_ int timeline_add_attribute(struct timeline *timeline, uint32_t zone
 const struct zone_attribute *timeline_next_attribute(const struct timeline *timeline, uint32_t zone,
 						     const struct zone_attribute *attribute);
 
-/* The id of an ended zone becomes the next one's, and its attributes are gone. */
+/* The id of an ended zone becomes free for the next one, and its attributes are gone. */
 _must_check_ int timeline_remove_zone(struct timeline *timeline, uint32_t zone);
 
 /*
@@ -348,7 +348,7 @@ _must_check_ int timeline_remove_zone(struct timeline *timeline, uint32_t zone);
  * which ends the work.
  */
 struct timeline_consumer {
-	/* A zone, the timeline's until it has ended. The one around it is there still, then. */
+	/* The zone is the timeline's until it has ended; its parent still exists then. */
 	int (*begin_zone)(void *context, uint32_t zone);
 	int (*end_zone)(void *context, uint32_t zone);
 	/* For an open zone. */
@@ -363,7 +363,7 @@ struct timeline_consumer {
 	 * A region's first zone starts, or its last one ends; for any region, in any order of time.
 	 */
 	int (*change_use)(void *context, uint32_t region, uint64_t time_ns, bool is_begin);
-	/* No more of these from the process. */
+	/* No more changes of the process follow. */
 	int (*finish_uses)(void *context, uint32_t process);
 	int (*add_counter_value)(void *context, const struct counter_value *value);
 	void *context;

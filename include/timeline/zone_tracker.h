@@ -56,8 +56,7 @@ _must_check_ int zone_tracker_begin_on_track(struct zone_tracker *tracker, uint6
 /*
  * End the zone that is open at the pointer.
  *
- * Returns 0, -ENOENT (none is), -EINVAL (one is, but others are open inside it), -ERANGE or
- * -ENOMEM.
+ * Returns 0, -ENOENT (no zone is), -EINVAL (others are open inside it), -ERANGE or -ENOMEM.
  */
 _must_check_ int zone_tracker_end(struct zone_tracker *tracker, uint64_t pointer, uint64_t time_ns);
 

@@ -1,4 +1,4 @@
-/* Whether a clock was set while we looked. */
+/* Detects whether a clock was set meanwhile. */
 #include "timeline/timeline.h"
 
 /* Clocks are read one after the other, and something may happen in between. */

@@ -21,7 +21,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 
-/* Every array is indexed by the ids that the header speaks of. */
+/* Every array is indexed by ids of the public header. */
 struct timeline {
 	struct string_table *strings;
 	struct timeline_system system;

@@ -55,7 +55,7 @@ struct zone_off_cpu {
 	uint64_t *sums; /* by zone: of its region when it started, then its share */
 	struct tid_states tids;
 	uint64_t begin_ns; /* of the schedule */
-	uint64_t end_ns;   /* of it, once it has been read */
+	uint64_t end_ns;   /* of the schedule, once it has been read */
 };
 
 /* At one moment zones start before others end. */

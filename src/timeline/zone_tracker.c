@@ -30,7 +30,7 @@ struct zone_region_state {
 	uint64_t last_ns;     /* time of its last event */
 	uint32_t innermost;   /* open zone; TIMELINE_NONE */
 	uint32_t called_from; /* region that its thread was on before the outermost zone started */
-	uint64_t moved_by;    /* of a further track: how far above the program's addresses it is */
+	uint64_t moved_by;    /* of a further track: its distance above the program's addresses */
 };
 
 /* A region's first zone starts, or its last one ends. */
@@ -189,8 +189,8 @@ static int push_zone(struct zone_tracker *tracker, struct zone_region_state *sta
 	if (err)
 		return err;
 	/*
-	 * The zone is open from here on, whatever the consumer or the occupancy tracker answers: an
-	 * error of theirs ends the work.
+	 * The zone is open from here on, whatever the consumer or the occupancy tracker returns:
+	 * their errors end the work.
 	 */
 	state->innermost = id;
 	state->last_ns = zone->begin_ns;
@@ -461,7 +461,7 @@ static int add_uses(struct zone_tracker *tracker, uint32_t process)
 	return 0;
 }
 
-/* A region's last event may be later than the end that is given; no zone may end before it. */
+/* A region's last event may be later than the given end; no zone may end before it. */
 int zone_tracker_finish(struct zone_tracker *tracker, uint64_t time_ns)
 {
 	for (uint32_t region = 0; region < tracker->states.length; region++) {
