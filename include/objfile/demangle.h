@@ -3,7 +3,7 @@
  * copies that they make of a function.
  *
  * Names are untrusted: the result is truncated at DEMANGLED_MAX_BYTES, since a short symbol can
- * stand for gigabytes. Not thread-safe.
+ * expand to gigabytes. Not thread-safe.
  */
 #ifndef OBJFILE_DEMANGLE_H
 #define OBJFILE_DEMANGLE_H
@@ -14,7 +14,7 @@
 
 #define DEMANGLED_MAX_BYTES 16384
 
-/* Caches its results: the same names come again and again. */
+/* Caches its results, since the same names recur. */
 struct demangler;
 
 struct demangled_name {
@@ -26,8 +26,8 @@ struct demangler *demangler_new(void); /* NULL when out of memory */
 void demangler_free(struct demangler *demangler);
 
 /*
- * symbol   as the linker sees it; one that is not mangled is returned without its suffix, and one that is
- *          longer than compilers make them as its start
+ * symbol   as the linker sees it. An unmangled symbol is returned without its suffix; one longer
+ *          than any compiler makes is truncated.
  * ret      borrowed until demangler_free()
  *
  * Returns 0 or -ENOMEM.
@@ -37,21 +37,21 @@ void demangler_free(struct demangler *demangler);
 _must_check_ int demangler_get(struct demangler *demangler, const char *symbol,
 			       struct demangled_name *ret);
 
-/* Whether it looks like a name of C++ or Rust. */
+/* Whether it looks like a mangled C++ or Rust name. */
 bool symbol_is_mangled(const char *symbol);
 
-/*
- * Whether a compiler has made it of a function: for some of its callers, with other parameters (".constprop.0",
- * ".isra.0"), or of a part of it (".part.0").
- */
+/* Whether it is the rarely executed part of a function, jumped to and never called (".cold"). */
 bool symbol_is_clone(const char *symbol);
 
-/* Whether it is what a function seldom executes, which is jumped to and never called (".cold"). */
+/*
+ * Whether it is the rarely executed part of a function, which is jumped to and never called
+ * (".cold").
+ */
 bool symbol_is_cold_part(const char *symbol);
 
 /*
- * The name, without what it returns, clone suffix, symbol version and Rust hash; not cached, for who looks at all
- * symbols of a file once. The caller frees it; NULL when out of memory.
+ * The name, without return type, clone suffix, symbol version and Rust hash. Not cached: for
+ * callers that read each symbol of a file once. The caller frees it; NULL when out of memory.
  */
 char *demangle_symbol(const char *symbol, bool with_parameters);
 

@@ -1,7 +1,7 @@
 /*
- * One x86-64 instruction: how long it is, whether execution goes on behind it, and its operands as
- * they are encoded. No more than it takes to see where a function ends that nothing else gives the
- * end of, and what its code does to the stack pointer.
+ * One x86-64 instruction: its length, whether execution continues after it, and its encoded
+ * operands. Just enough to find the end of a function of unknown size, and to follow the stack
+ * pointer through its code.
  *
  * Thread-safe: there is no state.
  */
@@ -20,12 +20,12 @@ enum instruction_kind {
 	INSTRUCTION_CALL,
 	INSTRUCTION_BRANCH,     /* conditional */
 	INSTRUCTION_SHORT_JUMP, /* by a distance of 8 bits */
-	INSTRUCTION_JUMP,       /* any other one, also indirect */
+	INSTRUCTION_JUMP,       /* any other jump, also indirect */
 	INSTRUCTION_RETURN,
-	INSTRUCTION_END, /* ud2, hlt, iret: nothing is executed behind it */
+	INSTRUCTION_END, /* ud2, hlt, iret: execution does not continue after it */
 };
 
-/* Which table of opcodes the opcode is of. */
+/* The opcode table. */
 enum instruction_map {
 	INSTRUCTION_MAP_ONE_BYTE,
 	INSTRUCTION_MAP_0F,
@@ -41,24 +41,24 @@ enum instruction_map {
 struct instruction {
 	enum instruction_kind kind;
 	uint8_t length;   /* in bytes */
-	bool is_direct;   /* a call or jump of any kind to an address that it names itself */
-	int32_t distance; /* then: from behind it to its target */
+	bool is_direct;   /* a call or jump of any kind with its target encoded */
+	int32_t distance; /* if is_direct: from the next instruction to the target, in bytes */
 	enum instruction_map map;
 	bool is_vex;             /* or EVEX, or XOP */
 	bool has_operand_prefix; /* 66: 16-bit operands */
 	bool has_repeat_prefix;  /* F2, F3 */
 	uint8_t rex;             /* 0: none; not set for VEX */
 	uint8_t opcode;
-	uint8_t modrm;        /* 0 where there is none */
+	uint8_t modrm;        /* 0: none */
 	uint8_t sib;          /* likewise */
-	int32_t displacement; /* of an operand in memory; 0 where there is none */
+	int32_t displacement; /* of a memory operand; 0: none */
 	int32_t immediate;    /* the last operand of 8 or 32 bits, sign-extended; 0: none */
 };
 
 /*
- * bytes   where the instruction begins; size may reach far beyond it
+ * bytes   start of the instruction; size may extend far beyond it
  *
- * Returns false when there is no whole instruction that we know (3DNow! and APX are not).
+ * Returns false if the instruction is truncated or unknown (3DNow! and APX are unknown).
  *
  * Source: Intel SDM volume 2, chapter 2 and appendix A.
  */

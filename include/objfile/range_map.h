@@ -1,6 +1,6 @@
 /*
- * Address ranges to numbers. Ranges may nest and overlap; a lookup gives the innermost: of those
- * that hold the address, the one that starts last.
+ * Address ranges to numbers. Ranges may nest and overlap; a lookup returns the innermost one, which
+ * is the last to start among those that hold the address.
  *
  *	range_map_add() …  range_map_finish()  range_map_find() …
  */
@@ -25,12 +25,12 @@ struct range_map {
 
 void range_map_release(struct range_map *map);
 
-/* An empty range is left out. Returns 0 or -ENOMEM. */
+/* Ignores empty ranges. Returns 0 or -ENOMEM. */
 _must_check_ int range_map_add(struct range_map *map, uint64_t start, uint64_t end, uint32_t value);
 
 /*
- * Sort and split into disjoint ranges, so that the map can be queried. Where two ranges start
- * together the shorter one is the inner one; of two equal ranges the smaller value stays. Further
+ * Sort and split into disjoint ranges, so that the map can be queried. If two ranges have the same
+ * start, the shorter one is the inner one; if they are equal, the smaller value wins. Further
  * ranges may be added afterwards, followed by another range_map_finish(). Returns 0 or -ENOMEM.
  */
 _must_check_ int range_map_finish(struct range_map *map);

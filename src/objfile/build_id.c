@@ -79,7 +79,7 @@ static int read_segments(Elf *elf, uint8_t *ret, uint8_t *ret_size)
 	size_t num_segments;
 	GElf_Ehdr header;
 
-	/* libelf counts only the headers that lie in the file. */
+	/* libelf counts only headers inside the file. */
 	if (!gelf_getehdr(elf, &header) || elf_getphdrnum(elf, &num_segments) ||
 	    (header.e_phnum != PN_XNUM && header.e_phnum != num_segments))
 		return -EINVAL;

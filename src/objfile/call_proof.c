@@ -1,18 +1,18 @@
 /*
- * Where a call leads is known if it names its target itself (E8). The frame below the one that it
- * returns to belongs to that function, or to one that it has jumped to in its place: a tail call.
- * Which functions these can be is found by following the jumps that lead out of it:
+ * The target of a direct call (E8) is known. The frame below the one that it returns to belongs to
+ * that function, or to one that it has jumped to in its place (a tail call). The possible functions
+ * are found by following the jumps that leave it:
  *
  *	call f     f: … jmp g     g: … ret        a frame of f or of g
  *
- * A frame of any other function proves that a frame between the two is missing. This must never
- * be said wrongly, so it is only said of functions whose bounds are known, all instructions of
- * which can be decoded, and that leave by direct jumps and by plain returns only. PLT entries,
- * jump tables and thunks that return to an address which they have pushed prove nothing.
+ * A frame of any other function proves that a frame between the two is missing. This must never be
+ * claimed wrongly. So it is claimed only for functions with known bounds whose instructions can all
+ * be decoded, and that leave only by direct jumps and plain returns. PLT entries, jump tables and
+ * thunks that return to an address which they have pushed prove nothing.
  *
- * Limits: code that was changed in memory. In 32-bit code, whose direct calls look the same but not
- * its other instructions, only calls of the function itself prove anything. Functions are read in one piece, so that data between
- * their instructions may hide a jump.
+ * Limits: code that was changed in memory. 32-bit code has the same direct calls but other
+ * instructions, so only calls of the function itself prove anything. Functions are decoded
+ * linearly, so data between their instructions may hide a jump.
  */
 #include "objfile/call_proof.h"
 
@@ -96,8 +96,8 @@ static int find_start(struct objfile *objfile, uint64_t elf_address, uint64_t *r
 }
 
 /*
- * Add the function at the target, unless it is there. Returns 0; -ENOENT: its bounds are not known,
- * and it is none that is asked for; or -ENOMEM.
+ * Add the function at the target, unless it is there already. Returns 0, -ENOENT (unknown bounds,
+ * and not the wanted callee) or -ENOMEM.
  */
 static int add_callee(struct objfile *objfile, struct callees *callees, uint64_t target,
 		      bool is_called)

@@ -1,6 +1,4 @@
-/*
- * Where direct calls can have led: what objfile_prove_call() has found out, and keeps in the objfile.
- */
+/* Possible targets of direct calls: the cache of objfile_prove_call(), kept in the objfile. */
 #ifndef OBJFILE_CALL_PROOF_H
 #define OBJFILE_CALL_PROOF_H
 
@@ -21,7 +19,7 @@ INTERN_TABLE(proven_calls, struct proven_call, return_address, callee);
 /* Borrowed; NULL where the code is of an architecture that is not decoded. */
 struct proven_calls *objfile_get_proven_calls(struct objfile *objfile);
 
-/* Whether its code is decoded as what it is not, see call_proof.c. */
+/* Whether it is 32-bit code, which is decoded as 64-bit code, see call_proof.c. */
 bool objfile_is_32_bit(const struct objfile *objfile);
 
 #endif

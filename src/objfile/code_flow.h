@@ -1,6 +1,6 @@
 /*
- * Where functions end that have no recorded end, by following x86-64 instructions: hand-written
- * assembly without sizes and without call-frame information.
+ * Find the ends of functions without a recorded end by following x86-64 instructions. Such
+ * functions are hand-written assembly without sizes and call-frame information.
  */
 #ifndef OBJFILE_CODE_FLOW_H
 #define OBJFILE_CODE_FLOW_H
@@ -23,8 +23,8 @@
 size_t code_flow_find_end(const uint8_t *code, size_t size, uint64_t address);
 
 /*
- * Add a range for each function of a stretch of code; what lies between them is padding. The map is
- * to be finished by the caller. Returns 0 or -ENOMEM.
+ * Add a range for each function in a block of code; the gaps between them are padding. The caller
+ * finishes the map. Returns 0 or -ENOMEM.
  */
 _must_check_ int code_flow_split(const uint8_t *code, size_t size, uint64_t address,
 				 struct range_map *ret);

@@ -50,7 +50,7 @@ static bool is_believed(const struct debug_file_query *query, int fd)
 	struct stat status;
 	struct stat program_status;
 
-	/* Who opens files for us has looked. */
+	/* An opener has already checked the owner. */
 	return query->opener || file_owner_is_trusted(file_owner_get(fd)) ||
 	       (fstat(fd, &status) == 0 && fstat(query->fd, &program_status) == 0 &&
 		status.st_dev == program_status.st_dev && status.st_uid == program_status.st_uid);
@@ -201,7 +201,7 @@ static int open_by_link(const struct debug_file_query *query)
 
 /* ---- by the program's own name ---- */
 
-/* What a file holds by its section headers; all false without headers. */
+/* Contents of a file by its section headers; all false without headers. */
 struct contents {
 	bool has_sections;
 	bool has_code; /* code that is in the file */

@@ -13,7 +13,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 
-/* No compiler makes longer ones. Of what a file has in their place the start is enough. */
+/* No compiler makes longer symbols. Only the start of a longer one is used. */
 #define MAX_SYMBOL_BYTES (64u << 10)
 
 struct cached_name {

@@ -12,11 +12,14 @@
 /* libdw keeps every debug section in memory: beyond this, lines and inlined calls go missing. */
 #define MAX_BYTES (2ull << 30)
 
-/* Debug information is compressed to a third or a quarter: what expands to much more is made to hurt. */
+/* Debug information compresses to a third or a quarter; a much higher ratio is an attack. */
 #define FREE_BYTES       (1u << 20)
 #define MAX_UNPACK_RATIO 32
 
-/* Of a section as older compilers compressed it: "ZLIB", the size, most significant byte first. */
+/*
+ * Header of a section as older compilers compressed it: "ZLIB", then the size, most significant
+ * byte first.
+ */
 #define OLD_HEADER_BYTES 12
 
 /* Sum of sections. */
@@ -90,7 +93,7 @@ static struct debug_size measure(Elf *elf, size_t names)
 	return sum;
 }
 
-/* libdw looks for the end of a string that begins in such a section, wherever that is. */
+/* libdw searches for the end of a string in such a section, even past the section's end. */
 static bool are_strings_ended(Elf *elf, size_t names)
 {
 	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {

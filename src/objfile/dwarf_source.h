@@ -1,9 +1,9 @@
 /*
- * The debug information of one file, as libdw gives it.
+ * The debug information of one file, read by libdw.
  *
- * libelf keeps what it has decompressed until the file is closed: so it is opened once more for
- * this, and closing gives everything back. libdw believes what it reads: what would make it
- * read beyond a section, or take memory out of proportion to the file, is refused before.
+ * libelf keeps decompressed sections until the file is closed. So the file is opened once more for
+ * this, and closing frees everything. libdw trusts its input: files that would make it read beyond
+ * a section, or allocate memory out of proportion to the file, are rejected first.
  */
 #ifndef OBJFILE_DWARF_SOURCE_H
 #define OBJFILE_DWARF_SOURCE_H
@@ -27,8 +27,8 @@ struct dwarf_source {
  * fd    borrowed until dwarf_source_close()
  * path  for messages
  *
- * Returns 0; -ENODATA when the file has no debug information; -EFBIG or -EINVAL when that is too
- * large or broken, or what elf_file_begin() returns. Unless it returns 0, nothing is open.
+ * Returns 0, -ENODATA (no debug information), -EFBIG (too large), -EINVAL (malformed) or the error
+ * of elf_file_begin(). Unless it returns 0, nothing is open.
  */
 _must_check_ int dwarf_source_open(int fd, const char *path, struct dwarf_source *ret);
 

@@ -16,18 +16,18 @@
 #define MAX_SECTIONS 65536
 #define MAX_SEGMENTS 65535
 
-/* Linkers leave no holes in what is read whole. */
+/* Linkers leave no holes in sections that libelf reads whole. */
 #define MAX_HOLE_BYTES (1u << 20)
 #define MAX_HOLES      1024
 
 /*
- * A file system that compresses keeps a file in a part of its size; what was written just now may have
- * no place on the disk yet.
+ * A compressing file system stores a file in a fraction of its size; a file written just now may
+ * have no disk blocks yet.
  */
 #define MAX_EXPANSION 64
 #define FREE_BYTES    (64u << 20)
 
-/* What both classes of headers say. */
+/* Header fields common to both ELF classes. */
 struct layout {
 	uint64_t section_offset;
 	uint64_t num_sections;
@@ -137,8 +137,8 @@ uint64_t elf_file_get_allowed_bytes(const struct stat *status)
 }
 
 /*
- * What is loaded with the program is read in pieces, but for what describes its functions. Anything
- * else libelf reads whole when it is asked for.
+ * Loaded sections are read in pieces, except those that describe functions. libelf reads any other
+ * section whole on demand.
  */
 static bool is_read_whole(const GElf_Shdr *header, const char *name)
 {
@@ -155,10 +155,10 @@ static bool is_read_whole(const GElf_Shdr *header, const char *name)
 	return false;
 }
 
-/* What libelf would take memory for. */
+/* Memory that libelf would allocate. */
 struct memory {
 	uint64_t bytes;
-	uint64_t hole_bytes; /* of these, that are nowhere on the disk */
+	uint64_t hole_bytes; /* of these, in holes of the file */
 };
 
 static int add_section(int fd, const struct stat *status, const GElf_Shdr *header,
@@ -177,7 +177,7 @@ static int add_section(int fd, const struct stat *status, const GElf_Shdr *heade
 	return sum->hole_bytes > MAX_HOLE_BYTES ? -EFBIG : 0;
 }
 
-/* By the headers as libelf has read them, once: the owner may write the file at any time. */
+/* Uses the headers as libelf has read them, once: the owner may write the file at any time. */
 static int check_sections(Elf *elf, int fd, const struct stat *status)
 {
 	struct memory sum = {0};
@@ -185,7 +185,7 @@ static int check_sections(Elf *elf, int fd, const struct stat *status)
 	size_t names;
 	int err;
 
-	/* Names are read to know what the sections are. */
+	/* Section names are read to tell the sections apart. */
 	if (elf_getshdrstrndx(elf, &names) || !gelf_getshdr(elf_getscn(elf, names), &header))
 		return 0;
 	err = add_section(fd, status, &header, &sum);
@@ -196,7 +196,7 @@ static int check_sections(Elf *elf, int fd, const struct stat *status)
 	return err;
 }
 
-/* What elf_begin() itself takes memory for. */
+/* Check the headers that elf_begin() itself allocates memory for. */
 static int check_counts(int fd, uint64_t file_size)
 {
 	struct layout layout;

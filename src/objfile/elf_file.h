@@ -1,6 +1,6 @@
 /*
- * ELF files as libelf opens them, after a look at what it would take memory for: it believes the
- * headers, and a sparse file of a few kilobytes may promise sections of terabytes.
+ * Open ELF files with libelf after checking how much memory it would allocate. libelf trusts the
+ * headers, and a sparse file of a few kilobytes may claim sections of terabytes.
  */
 #ifndef OBJFILE_ELF_FILE_H
 #define OBJFILE_ELF_FILE_H
@@ -19,7 +19,7 @@
  */
 _must_check_ int elf_file_begin(int fd, Elf **ret);
 
-/* How much of a file is read as a whole: some times what it takes on the disk. */
+/* Maximum number of bytes of a file that are read whole: a multiple of its size on disk. */
 uint64_t elf_file_get_allowed_bytes(const struct stat *status);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Functions by call-frame information (.eh_frame): where they begin and end, and which are the
- * outermost of their thread. Stripped files have it, too.
+ * Functions by call-frame information (.eh_frame): their bounds, and whether they are the outermost
+ * of their thread. Stripped files have it, too.
  *
  * Not thread-safe.
  */
@@ -15,14 +15,14 @@
 #include "base/text.h"
 #include "objfile/range_map.h"
 
-/* Of .eh_frame_hdr: the encodings and the first pointer. */
+/* The part of .eh_frame_hdr that is read: the encodings and the first pointer. */
 #define HEADER_BYTES 16
-/* Where no section header gives its end, .eh_frame is read up to this size. */
+/* Maximum size of .eh_frame if no section header gives its end. */
 #define SEGMENT_MAX_BYTES (64u << 20)
 
 /* The bytes of .eh_frame and where they are in memory. */
 struct frame_info_section {
-	Elf_Data *data; /* NULL: there is none */
+	Elf_Data *data; /* NULL: no .eh_frame */
 	uint64_t elf_address;
 	uint8_t address_size; /* in bytes: 4 or 8 */
 };
@@ -202,8 +202,8 @@ void frame_info_free(struct frame_info *info)
 }
 
 /*
- * The form of the pointers in the entries that belong to one common information entry: the byte
- * that augmentation letter R stands for. Returns false when the letters are unknown.
+ * The form of the pointers in the entries that belong to one common information entry: the byte of
+ * augmentation letter R. Returns false when the letters are unknown.
  */
 static bool read_encoding(const Dwarf_CIE *cie, const struct frame_info_section *section,
 			  uint8_t *ret)
@@ -353,7 +353,7 @@ enum frame_outermost frame_info_is_outermost(struct frame_info *info, uint64_t e
 	if (!info->cfi || dwarf_cfi_addrframe(info->cfi, elf_address, &frame))
 		return FRAME_NOT_DESCRIBED;
 	return_register = dwarf_frame_info(frame, NULL, NULL, NULL);
-	/* libdw's way to say "undefined" ("same value" would be ops == NULL). */
+	/* libdw's representation of "undefined" ("same value" would be ops == NULL). */
 	if (return_register >= 0 &&
 	    dwarf_frame_register(frame, return_register, memory, &ops, &num_ops) == 0 &&
 	    num_ops == 0 && ops == memory)

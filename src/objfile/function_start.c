@@ -1,20 +1,20 @@
 /*
- * Chromium and others like it are built by clang and lld with frame pointers, without call-frame
- * information, and stripped. What shows their functions:
+ * Chromium and similar programs are built by clang and lld with frame pointers, without call-frame
+ * information, and stripped. Their function starts show as:
  *
  *	cc cc cc          int3, which lld fills with up to a multiple of 16; inside of functions
  *	                  compilers align by nop
  *	55 48 89 e5       push %rbp; mov %rsp, %rbp at a multiple of 16: where the function before it
  *	                  needed no padding
  *
- * A single cc may be the last byte of an instruction, so it counts behind ret and ud2, or where a
- * frame is set up.
+ * A single cc may be the last byte of an instruction, so it counts only after ret and ud2, or
+ * before a frame setup.
  *
- * Where most frames are not set up behind padding of this kind, a function that begins otherwise
- * would be taken for a part of one far before it, so nothing is said there.
+ * If most frame setups do not follow such padding, no start is reported: a function that starts
+ * otherwise would be taken for part of one far before it.
  *
- * Limits: a function that begins without frame and without padding counts to the one before it. Of
- * the functions that are called in Chromium, 99 in 100 are found.
+ * Limits: a function that starts without frame and without padding counts as part of the previous
+ * one. Of the functions called in Chromium, 99 in 100 are found.
  */
 #include "objfile/function_start.h"
 
@@ -37,7 +37,7 @@ static bool sets_up_frame(const uint8_t *code)
 }
 
 /*
- * Whether an instruction that may end a function lies before the byte: ret, ud2, jmp, ud1 of clang's
+ * Whether an instruction that may end a function precedes the byte: ret, ud2, jmp, ud1 of clang's
  * sanitizers, a call that does not return.
  */
 static bool follows_end(const uint8_t *code)
@@ -59,7 +59,7 @@ static bool is_start(const uint8_t *code)
 	return sets_up_frame(code) && (code[-1] == INT3 || follows_end(code));
 }
 
-/* Whether most functions with a frame come after padding. */
+/* Whether most functions with a frame follow padding. */
 static bool shows_starts(const uint8_t *code, size_t size, size_t first)
 {
 	unsigned int num_padded = 0;

@@ -1,5 +1,5 @@
 /*
- * Where functions begin that nothing describes, by what compilers and linkers leave between them.
+ * Starts of functions without symbol or call-frame information, found by the padding between them.
  */
 #ifndef OBJFILE_FUNCTION_START_H
 #define OBJFILE_FUNCTION_START_H
@@ -14,12 +14,12 @@
 /*
  * The last function start at or before an offset into x86-64 code.
  *
- * code      what lies around the offset: FUNCTION_START_REACH before it and behind it, as far as
- *           there is code
+ * code      the bytes around the offset: FUNCTION_START_REACH before and after it, as far as there
+ *           is code
  * address   ELF address of the first byte
  * ret       offset of the start in code
  *
- * Returns false when none is found, or when the code as a whole is not of the kind that shows them.
+ * Returns false if no start is found, or if the code as a whole does not show starts.
  */
 bool function_start_find(const uint8_t *code, size_t size, uint64_t address, size_t offset,
 			 size_t *ret);

@@ -1,14 +1,14 @@
 /*
- * pclntab, Go's table of functions. It begins with a header, whose layout depends on the version:
+ * pclntab, Go's table of functions. It starts with a header, whose layout depends on the version:
  *
  *	Go 1.2    magic  number of functions  index…          offsets count from the section's start
  *	Go 1.16   magic  number of functions  number of files  5 offsets: names … SP deltas, functions
  *	Go 1.18   magic  number of functions  number of files  start of text  5 offsets
  *	Go 1.20   the same
  *
- * From 1.16 on the index is where the descriptions begin. From 1.18 on addresses count from the
+ * From 1.16 on the index is at the start of the descriptions. From 1.18 on addresses count from the
  * start of the text, in 4 bytes. From 1.26 on the header has 0 there, and only the description of
- * the program (moduledata) says where the text starts.
+ * the program (moduledata) contains the start of the text.
  */
 #include "objfile/go_table.h"
 

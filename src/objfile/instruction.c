@@ -1,7 +1,7 @@
 /*
- * An instruction is: prefixes, an opcode of one of several maps, a ModRM byte with what it asks for,
- * an immediate operand. The map is chosen by escape bytes (0F, 0F 38, 0F 3A), or by a VEX, EVEX or
- * XOP prefix, which says it in a field. Whether there is a ModRM byte, and how long the immediate is,
+ * An instruction is: prefixes, an opcode of one of several maps, a ModRM byte with its SIB byte and
+ * displacement, an immediate operand. The map is chosen by escape bytes (0F, 0F 38, 0F 3A), or by a
+ * field of a VEX, EVEX or XOP prefix. Whether there is a ModRM byte, and how long the immediate is,
  * depends on the opcode alone, but for the two groups F6 and F7.
  */
 #include "objfile/instruction.h"
@@ -18,7 +18,7 @@ struct decoder {
 	uint8_t rex;
 	enum instruction_map map;
 	uint8_t opcode;
-	uint8_t modrm; /* 0 where there is none */
+	uint8_t modrm; /* 0: none */
 	uint8_t sib;   /* likewise */
 	int32_t displacement;
 };

@@ -1,4 +1,4 @@
-/* Where the segments of an ELF file are mapped: how far its addresses lie from those of the process. */
+/* The bias of an ELF file's segments: its addresses relative to those of the process. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -19,9 +19,9 @@ static uint64_t count_shared_bytes(const struct objfile_segment *segment, uint64
 
 /*
  * Linkers that leave no room between segments in the file (lld, mold, gold) put several into one
- * page, which is then mapped several times, at addresses that say nothing about which one is meant.
- * What is executed is in an executable segment. Should two of these share the page, the loader has
- * made a mapping for each, from the page that the segment begins in.
+ * page, which is then mapped several times. The addresses do not tell which segment a mapping
+ * belongs to, but code that runs is in an executable segment. If two executable segments share the
+ * page, the loader has made a mapping for each, from the page where the segment starts.
  */
 int objfile_layout_get_bias(const struct objfile_layout *layout,
 			    const struct objfile_mapping *mapping, uint64_t *ret)

@@ -131,7 +131,7 @@ static int read_slots(struct plt_slots *slots, uint16_t machine, Elf *elf)
 	for (Elf_Scn *scn = elf_nextscn(elf, NULL); scn; scn = elf_nextscn(elf, scn)) {
 		int err;
 
-		/* Without SHF_ALLOC they are for the linker, and say nothing of slots. */
+		/* Without SHF_ALLOC they are for the linker, and do not describe slots. */
 		if (!gelf_getshdr(scn, &header) || header.sh_type != SHT_RELA ||
 		    !(header.sh_flags & SHF_ALLOC))
 			continue;

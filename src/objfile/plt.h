@@ -25,11 +25,11 @@ struct plt {
 void plt_release(struct plt *plt);
 
 /*
- * Read .plt, .plt.sec, .plt.got and .iplt of x86-64 and aarch64, as GNU ld, gold, lld and mold write
- * them. A stub is known by the word (GOT) that it jumps through, which a relocation gives a function;
- * what leads nowhere known is left out.
+ * Read .plt, .plt.sec, .plt.got and .iplt of x86-64 and aarch64, as written by GNU ld, gold, lld
+ * and mold. A stub is identified by the GOT word that it jumps through; a relocation of that word
+ * gives the function. Stubs with an unknown target are skipped.
  *
- * Returns 0 or -ENOMEM; what has been read so far is released by plt_release() in any case.
+ * Returns 0 or -ENOMEM; in both cases plt_release() frees the entries read so far.
  *
  * Source: psABI x86-64 5.2 "Procedure Linkage Table", 13.2 "IBT PLT"; ELF for AArch64.
  */

@@ -20,7 +20,7 @@ int range_map_add(struct range_map *map, uint64_t start, uint64_t end, uint32_t 
 	return 0;
 }
 
-/* Outer before inner; of equal ranges, the one that wins comes last, as the innermost. */
+/* Outer before inner; of equal ranges, the one that wins is last, as the innermost. */
 static int compare_ranges(const void *left, const void *right)
 {
 	const struct range *a = left;

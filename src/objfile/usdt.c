@@ -66,7 +66,7 @@ int usdt_read_notes(const void *notes, size_t size,
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
-/* What 64 bits of a register are called, by their place in struct pt_regs; then 32, 16 and 8. */
+/* The names of a register by its position in struct pt_regs: 64-bit, then 32, 16 and 8 bits. */
 struct register_names {
 	uint8_t number;
 	const char *names[4];
@@ -249,7 +249,7 @@ int function_argument_get(unsigned int number, uint16_t machine, struct probe_ar
 		argument.base = (uint8_t)(number ? number - 1 : 0);
 	else
 		return -ENOENT;
-	/* What failed returns less than nothing. */
+	/* A failed function returns a negative value. */
 	argument.is_signed = !number;
 	*ret = argument;
 	return 0;
@@ -298,7 +298,7 @@ static void compare_with(struct near_names *near, const struct usdt_note *note)
 		near_names_compare(near, name);
 }
 
-/* Where a byte of a loaded part lies in the file. */
+/* File offset of a byte in a loaded segment. */
 static bool find_file_offset(const struct objfile *objfile, uint64_t elf_address, bool is_code,
 			     uint64_t *ret)
 {
