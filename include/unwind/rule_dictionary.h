@@ -1,5 +1,5 @@
 /*
- * The rules of one table, each stored once, as a table has few different ones.
+ * The rules of one table, each stored once, since a table has few different rules.
  *
  * Bounded in size and in time per rule, because rules are made from untrusted bytes.
  */
@@ -14,7 +14,7 @@
 #include "base/attributes.h"
 #include "wire/unwind.h"
 
-/* A row's index of its rule has 16 bits. */
+/* A row stores the index of its rule in 16 bits. */
 #define RULE_DICTIONARY_MAX 65535
 
 #define RULE_NONE        0 /* index of UNWIND_CFA_NONE in every dictionary */
@@ -22,17 +22,17 @@
 
 struct rule_dictionary {
 	ARRAY(struct unwind_rule) rules;
-	uint16_t *slots;    /* open addressing; RULE_NONE: free, and no slot has RULE_UNSUPPORTED */
-	uint32_t num_slots; /* a power of two */
-	unsigned int shift; /* hash >> shift is a slot */
-	uint64_t num_spilled; /* rows whose rule found no room */
+	uint16_t *slots;      /* open addressing; RULE_NONE: free; no slot has RULE_UNSUPPORTED */
+	uint32_t num_slots;   /* a power of two */
+	unsigned int shift;   /* hash >> shift is a slot */
+	uint64_t num_spilled; /* rows whose rule did not fit */
 };
 
-/* Returns 0 or -ENOMEM; release it in any case. */
+/* Returns 0 or -ENOMEM; release it in both cases. */
 _must_check_ int rule_dictionary_init(struct rule_dictionary *dictionary);
 void rule_dictionary_release(struct rule_dictionary *dictionary);
 
-/* Not for use: the rest of rule_dictionary_add(). */
+/* Private: the slow path of rule_dictionary_add(). */
 _must_check_ int rule_dictionary_add_slowly(struct rule_dictionary *dictionary,
 					    const struct unwind_rule *rule, uint16_t *ret);
 
@@ -48,7 +48,7 @@ static inline uint32_t rule_dictionary_hash(const struct unwind_rule *rule)
 }
 
 /*
- * ret   index of the rule, which is added when it is new; RULE_UNSUPPORTED when there is no room
+ * ret   index of the rule, which is added if new; RULE_UNSUPPORTED if the dictionary is full
  *
  * Returns 0 or -ENOMEM.
  */
@@ -57,7 +57,7 @@ _must_check_ static inline int rule_dictionary_add(struct rule_dictionary *dicti
 {
 	uint16_t index = dictionary->slots[rule_dictionary_hash(rule) >> dictionary->shift];
 
-	/* Nearly always the first slot has the rule. A free slot has rule 0. */
+	/* Nearly always the first slot has the rule. A free slot is index 0. */
 	if (index == RULE_NONE || memcmp(&dictionary->rules.items[index], rule, sizeof(*rule)) != 0)
 		return rule_dictionary_add_slowly(dictionary, rule, ret);
 	*ret = index;

@@ -1,6 +1,6 @@
 /*
- * Unwind tables kept on disk from run to run: one file per build ID, or what stands in for one
- * (below), in a folder of our own.
+ * Unwind tables kept on disk from run to run: one file per build ID (or hash that replaces it,
+ * below), in a folder of our own.
  *
  * The cache is optional: every failure only means that the table must be built. A file is used if
  * nobody else can have written it, its checksum is right, and its content is valid.
@@ -19,32 +19,32 @@
 #include "unwind/unwind_table.h"
 
 /*
- * What an unwind table is known by where its file has no build ID: a hash of what it is made of, which
- * costs a fraction of making it.
+ * The key of an unwind table if its file has no build ID: a hash of the data that the table is
+ * built from. Hashing costs a fraction of building.
  */
 
 /*
- * Of the file's headers, all of its call-frame information, and the table that Go programs carry. Code
- * that nothing of these describes is not read: whoever keeps a table by this hash compares the file's
- * size and time, too.
+ * Hash the file's headers, all of its call-frame information, and the function table of Go
+ * programs. Code without any of these is not read, so callers that store a table under this hash
+ * must also compare the file's size and time.
  *
- * What is read of objfile stays in memory until its last unref.
+ * Data read from objfile stays in memory until its last unref.
  *
- * Returns 0 or -ENOENT (there is no call-frame information: all would be in the code).
+ * Returns 0 or -ENOENT (no call-frame information: the table would come from code alone).
  */
 _must_check_ int table_key_hash(const struct objfile *objfile, uint64_t *ret);
 
-/* To be raised whenever a table of the same file would look different. */
+/* Increase whenever the table of an unchanged file would look different. */
 #define TABLE_CACHE_VERSION 20
 
 struct table_cache;
 
 /*
- * folder       "/var/cache/stackwide"; made (mode 0700) when it is missing. Copied
+ * folder       "/var/cache/stackwide"; created (mode 0700) if missing. Copied
  * limit_bytes  size of all files together; beyond it the least recently used are removed
  *
- * Returns 0, -EPERM (the folder is a symbolic link, belongs to somebody else, or others may write
- * to it) or another negative errno.
+ * Returns 0, -EPERM (the folder is a symbolic link, has another owner, or is writable by others) or
+ * another negative errno.
  */
 _must_check_ int table_cache_open(const char *folder, uint64_t limit_bytes,
 				  struct table_cache **ret, struct error *error);
@@ -57,7 +57,7 @@ static inline void table_cache_freep(struct table_cache **cache)
 /*
  * ret   the caller frees it. Its list of unsupported functions is empty.
  *
- * Returns 0, -ENOENT (not there), -EPERM (not our file), -EINVAL (broken) or another negative
+ * Returns 0, -ENOENT (not cached), -EPERM (not our file), -EINVAL (malformed) or another negative
  * errno.
  */
 _must_check_ int table_cache_load(const struct table_cache *cache, const uint8_t *build_id,
@@ -65,20 +65,20 @@ _must_check_ int table_cache_load(const struct table_cache *cache, const uint8_t
 				  struct error *error);
 
 /*
- * Store a table. Whoever writes an ELF file chooses its build ID, so only tables of files that just
+ * Store a table. The author of an ELF file chooses its build ID, so only tables of files that only
  * root can write may be stored: others could impersonate libc.
  *
- * Returns 0, -EINVAL (no build ID), -EFBIG (more than the limit), -EPERM (what is in its place is
- * not our file) or another negative errno.
+ * Returns 0, -EINVAL (no build ID), -EFBIG (more than the limit), -EPERM (the existing file is not
+ * ours) or another negative errno.
  */
 _must_check_ int table_cache_store(struct table_cache *cache, const uint8_t *build_id,
 				   uint8_t build_id_size, const struct unwind_table *table,
 				   struct error *error);
 
 /*
- * The same form in memory (memfd_create(2)), from a process that may have been taken over: what it
- * wrote is copied before it is looked at. Both return 0 or negative errno; reading -EINVAL (not a
- * whole and valid table).
+ * The same format in memory (memfd_create(2)), from a process that may have been compromised: the
+ * image is copied before it is checked. Both return 0 or negative errno. Reading returns -EINVAL
+ * for a truncated or invalid table.
  */
 _must_check_ int table_image_write(int fd, const struct unwind_table *table);
 _must_check_ int table_image_read(int fd, struct unwind_table **ret);

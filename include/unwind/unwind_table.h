@@ -1,8 +1,8 @@
 /*
- * The unwind table of one objfile: for each of its code addresses the rule that leads to the
- * calling frame, in the form that the sampling program reads (wire/unwind.h).
+ * The unwind table of one objfile: the rule that finds the calling frame, for each code address, in
+ * the format of the BPF sampler (wire/unwind.h).
  *
- * A table does not change once it is made; any number of threads may read it.
+ * A table is immutable; any number of threads may read it.
  */
 #ifndef UNWIND_UNWIND_TABLE_H
 #define UNWIND_UNWIND_TABLE_H
@@ -16,15 +16,15 @@
 #include "objfile/objfile.h"
 #include "wire/unwind.h"
 
-/* Text that one table can describe: 4 GiB from the lowest function on. */
+/* Text that one table can describe: 4 GiB from the lowest function up. */
 #define UNWIND_TABLE_MAX_PAGES 65536u
 
 struct unwind_statistics {
-	uint64_t num_functions;        /* entries that rows were made from */
-	uint64_t num_malformed;        /* entries left out because they are broken */
-	uint64_t num_outside;          /* entries left out: not in the file's code */
+	uint64_t num_functions; /* entries that rows were made from */
+	uint64_t num_malformed; /* entries skipped because they are malformed */
+	uint64_t num_outside;   /* entries skipped because they are outside the file's code */
 	uint64_t num_unsupported_rows; /* before equal neighbours are merged */
-	uint64_t num_spilled_rows;     /* of these: their rule found no room in the dictionary */
+	uint64_t num_spilled_rows;     /* of these, rows whose rule did not fit in the dictionary */
 	uint64_t num_lost_registers;   /* rows with a register that no rule can follow */
 	uint64_t input_bytes;          /* of call-frame information */
 	uint64_t covered_bytes;        /* of code, by functions */
@@ -32,21 +32,21 @@ struct unwind_statistics {
 	uint64_t build_ns;             /* CPU time of the thread */
 };
 
-/* A function some of whose rows are UNWIND_CFA_UNSUPPORTED. */
+/* A function with rows that are UNWIND_CFA_UNSUPPORTED. */
 struct unwind_unsupported {
 	uint64_t elf_address; /* of the function */
 	uint64_t num_rows;
 };
 
 /*
- * All read-only. Rows are in order of address, those of a page together; first_row of a page counts
- * from `rows`. A row holds to the next one, the last of a page to the page's end.
+ * Read-only. Rows are in order of address, grouped by page; first_row of a page is an index into
+ * `rows`. A row holds up to the next row; the last row of a page holds up to the page's end.
  */
 struct unwind_table {
 	struct unwind_page *pages;
 	struct unwind_row *rows;
 	struct unwind_rule *rules; /* [0] is UNWIND_CFA_NONE */
-	uint64_t first_page; /* pages[0] begins at ELF address first_page << UNWIND_PAGE_SHIFT */
+	uint64_t first_page; /* pages[0] starts at ELF address first_page << UNWIND_PAGE_SHIFT */
 	uint32_t num_pages;
 	uint32_t num_rows;
 	uint32_t num_rules; /* at most 65535 */
@@ -56,19 +56,20 @@ struct unwind_table {
 };
 
 /*
- * Build the table from .eh_frame; for functions that it does not know from .debug_frame, then from
- * the table that Go programs carry, and then from the code itself, where its instructions prove it.
+ * Build the table from .eh_frame. Other functions are taken from .debug_frame, then from Go's
+ * function table, and last from the code itself, if its instructions prove the rules.
  *
- * objfile  borrowed for the call. What is read of it stays in memory until its last unref, so
- *          that a builder had better open one of its own.
- * ret      the caller frees it. A file of which nothing is known gives a table without pages.
+ * objfile  borrowed for the call. Data read from it stays in memory until its last unref, so open a
+ *          separate one for building.
+ * ret      the caller frees it. Without any information, the table has no pages.
  *
- * - Where functions overlap, a later start ends the one before; of two with the same start the one
- *   that comes first in the file stays.
- * - Up to 64 bytes between two functions are padding: they keep the rule before them.
- * - Where nothing describes the entry point of a program, 64 bytes from there are outermost frames.
+ * - If functions overlap, a later start ends the previous function; of two with the same start the
+ *   first one in the file wins.
+ * - Up to 64 bytes between two functions are padding, and keep the rule before them.
+ * - If nothing describes the entry point of a program, the 64 bytes from there on are outermost
+ *   frames.
  *
- * Returns 0, -ENOTSUP (not x86-64) or -ENOMEM. Broken entries are counted and left out.
+ * Returns 0, -ENOTSUP (not x86-64) or -ENOMEM. Malformed entries are counted and skipped.
  */
 _must_check_ int unwind_table_new(struct objfile *objfile, struct unwind_table **ret,
 				  struct error *error);
@@ -79,8 +80,8 @@ static inline void unwind_table_freep(struct unwind_table **table)
 }
 
 /*
- * The rule at the address, found as the sampling program does. For a return address pass 1 less, so
- * that the call is looked up, which may be the last instruction of its function.
+ * The rule at the address, by the same lookup as the BPF sampler. For a return address pass it
+ * minus 1, to look up the call, which may be the last instruction of its function.
  *
  * Returns 0 or -ENOENT (no call-frame information there).
  */
@@ -88,12 +89,12 @@ _must_check_ int unwind_table_find(const struct unwind_table *table, uint64_t el
 				   struct unwind_rule *ret);
 
 /*
- * Whether the table has the properties above, and every value is one of wire/unwind.h, so that a
- * walk cannot read outside of it. Tables of unwind_table_new() are valid.
+ * Whether the table has the properties above, and every value is defined in wire/unwind.h, so that
+ * a walk cannot read outside of it. Tables of unwind_table_new() are valid.
  */
 bool unwind_table_is_valid(const struct unwind_table *table);
 
-/* False: nothing is known of the file's code; it may have been built with frame pointers. */
+/* False: the file's code has no unwind information; it may have been built with frame pointers. */
 static inline bool unwind_table_has_rows(const struct unwind_table *table)
 {
 	return table->num_rows != 0;

@@ -1,7 +1,8 @@
 /*
- * What V8's functions begin and end with, on x86-64: where they have no frame yet, or none any more.
+ * Prologues and epilogues of V8's functions on x86-64, where the function has no frame yet, or has
+ * dropped it.
  *
- * A function sets up its frame itself, or calls what does, which is the way of the compilers that are fast themselves:
+ * A function sets up its frame inline, or (code of the fast compilers) by calling a builtin:
  *
  *	48 8b 59 …         mov …(%rcx),%rbx        of optimized JavaScript, which looks whether it is still valid
  *	f6 43 … …          testb $…,…(%rbx)
@@ -25,8 +26,9 @@
  *	41 5a           1: pop %r10
  *	48 8d 24 cc        lea (%rsp,%rcx,8),%rsp  or 48 8d 64 cc 08, lea 8(%rsp,%rcx,8),%rsp
  *
- * Functions of WebAssembly begin at a multiple of V8_CODE_WASM_ALIGNMENT. The same code is compiled into the BPF program, into
- * user space and into tests. All that is looked at are the 8 bytes at an address, as a word: `code`.
+ * Functions of WebAssembly start at a multiple of V8_CODE_WASM_ALIGNMENT. The same code is compiled
+ * into the BPF program, into user space and into tests. It reads only the 8 bytes at an address, as
+ * a word: `code`.
  */
 #ifndef UNWIND_V8_CODE_H
 #define UNWIND_V8_CODE_H
@@ -36,19 +38,22 @@
 #define V8_CODE_INLINE static inline __attribute__((always_inline))
 
 #define V8_CODE_PUSH_FP_BYTES  4  /* `push %rbp` and `mov %rsp,%rbp` */
-#define V8_CODE_MOVABS_BYTES   10 /* before the call of what sets up a frame */
+#define V8_CODE_MOVABS_BYTES   10 /* before the call of the frame setup */
 #define V8_CODE_WASM_ALIGNMENT 32
 #define V8_CODE_WASM_MOV_BYTES 6 /* likewise */
 #define V8_CODE_WASM_XOR_BYTES 3
 
-/* Whether these are `push %rbp` and then `mov %rsp,%rbp`, in one of its two encodings. */
+/* Whether the code is `push %rbp` and then `mov %rsp,%rbp`, in one of its two encodings. */
 V8_CODE_INLINE int v8_code_pushes_fp(wire_u64 code)
 {
 	code &= 0xffffffff;
 	return code == 0xe5894855 || code == 0xec8b4855;
 }
 
-/* How many bytes of optimized code look whether it is valid, from here to the branch; 0: it is the branch, or something else. */
+/*
+ * Length in bytes of the validity check of optimized code, from here to the branch; 0: this is the
+ * branch, or other code.
+ */
 V8_CODE_INLINE wire_u32 v8_code_get_check_bytes(wire_u64 code)
 {
 	if ((code & 0xffff00ffffff) == 0x43f600598b48)
@@ -56,7 +61,10 @@ V8_CODE_INLINE wire_u32 v8_code_get_check_bytes(wire_u64 code)
 	return (code & 0xffff) == 0x43f6 ? 4 : 0;
 }
 
-/* How far behind this branch of optimized code it goes on where it is valid; 0: it is none. */
+/*
+ * Distance in bytes from this branch of optimized code to the code that runs if it is valid; 0: not
+ * such a branch.
+ */
 V8_CODE_INLINE wire_u32 v8_code_get_branch_bytes(wire_u64 code)
 {
 	if ((code & 0xffff) == 0x850f)
@@ -80,25 +88,25 @@ V8_CODE_INLINE int v8_code_is_indirect_frame_call(wire_u64 code)
 	return (code & 0xffffff) == 0x95ff41;
 }
 
-/* Whether it is a call as those of what sets up a frame. */
+/* Whether it looks like a call of the frame setup. */
 V8_CODE_INLINE int v8_code_is_frame_call(wire_u64 code)
 {
 	return (code & 0xff) == 0xe8 || v8_code_is_indirect_frame_call(code);
 }
 
-/* How long the call of what sets up a frame is, before whose end these 7 bytes lie. */
+/* Length in bytes of the call of the frame setup; `code` is the 7 bytes before its end. */
 V8_CODE_INLINE wire_u32 v8_code_get_frame_call_bytes(wire_u64 code)
 {
 	return v8_code_is_indirect_frame_call(code) ? 7 : 5;
 }
 
-/* Whether such a call follows this, of JavaScript, if it is a call. */
+/* Whether this precedes the call of the frame setup in JavaScript, if a call follows. */
 V8_CODE_INLINE int v8_code_is_before_frame_call(wire_u64 code)
 {
 	return (code & 0xffff) == 0xbc49;
 }
 
-/* Of WebAssembly, with that call. */
+/* The same for WebAssembly, together with the call. */
 V8_CODE_INLINE int v8_code_is_wasm_mov(wire_u64 code)
 {
 	return (code & 0xff00000000ffff) == 0xe800000000bc41;
@@ -109,7 +117,7 @@ V8_CODE_INLINE int v8_code_is_wasm_xor(wire_u64 code)
 	return (code & 0xffffffff) == 0xe8e43145;
 }
 
-/* How many bytes lie from here to the call of what sets up a frame, if there is one. */
+/* Distance in bytes from here to the call of the frame setup; 0: not recognized. */
 V8_CODE_INLINE wire_u32 v8_code_get_bytes_to_frame_call(wire_u64 code)
 {
 	if ((code & 0xffff00000000ff) == 0xbc4900000000bb)
@@ -121,7 +129,7 @@ V8_CODE_INLINE wire_u32 v8_code_get_bytes_to_frame_call(wire_u64 code)
 	return v8_code_is_wasm_xor(code) ? V8_CODE_WASM_XOR_BYTES : 0;
 }
 
-/* Whether it returns from here on, and has no frame any more. */
+/* Whether the function returns from here on, and has no frame any more. */
 V8_CODE_INLINE int v8_code_returns(wire_u64 code)
 {
 	return (code & 0xff) == 0xc3 || (code & 0xff) == 0xc2 || (code & 0xffff) == 0xc3f3 ||

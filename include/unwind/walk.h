@@ -1,9 +1,10 @@
 /*
- * The stack walk: from a thread's registers to the return addresses of its stack, by unwind tables.
+ * The stack walk: from a thread's registers to the return addresses of its stack, using unwind
+ * tables.
  *
- * The same code is compiled three times: into the BPF program, into the replay of raw stacks in user
- * space, and into tests. The includer defines WALK_INLINE (how the functions here are declared)
- * before, and after it the four functions declared below struct walk.
+ * The same code is compiled three times: into the BPF program, into the replay of raw stacks in
+ * user space, and into tests. The includer defines WALK_INLINE (the specifiers of functions here)
+ * before the #include, and after it the four functions declared below struct walk.
  *
  * rbp and rbx are restored lazily: only the address where they were saved is kept, since most frames
  * never need the value. A step has no loop, so that the verifier checks it once; the includer calls
@@ -18,10 +19,10 @@
 
 /* A caller's frame pointer farther away than this is taken for garbage. */
 #define WALK_FP_STRIDE_MAX (1u << 20)
-/* No code lies below: the first page is never mapped. */
+/* The first page is never mapped, so no code is below this address. */
 #define WALK_PC_MIN 4096
 
-/* Offsets of the saved registers in a ucontext, which is where the stack pointer points to in a signal frame. */
+/* Offsets of the saved registers in a ucontext, which is at the stack pointer in a signal frame. */
 enum walk_context {
 #define WALK_CONTEXT_OFFSET(name, NAME, saved, perf, dwarf, context) \
 	WALK_CONTEXT_##NAME = (context),
@@ -39,32 +40,38 @@ struct walk {
 	wire_u32 num_mappings;
 	wire_u32 num_frames;
 	wire_u32 end;     /* enum walk_end */
-	wire_u8 is_exact; /* pc is no return address: innermost, or interrupted by a signal */
+	wire_u8 is_exact; /* pc is not a return address: innermost, or interrupted by a signal */
 	wire_u8 is_innermost;
-	wire_u8 is_fp_lost; /* rbp is not known any more */
+	wire_u8 is_fp_lost; /* rbp is unknown */
 	wire_u8 is_bx_lost;
 	wire_u8 is_scratch_lost; /* the present frame's scratch registers are unknown */
-	wire_u8 is_copy_lost; /* likewise of all that only the innermost frame has: something may have been pushed */
-	wire_u8 entry_bytes; /* walk_step_entry(); 0: not looked at, or that is not how it was left */
-	/* Of the innermost function, in its prologue or epilogue: from sp; 0: not looked at, or its frame is set up. */
+	/*
+	 * likewise for registers that only the innermost frame has: something may have been pushed
+	 */
+	wire_u8 is_copy_lost;
+	wire_u8 entry_bytes; /* see walk_step_entry(); 0: not examined, or not applicable */
+	/*
+	 * CFA - sp of the innermost function in its prologue or epilogue; 0: not examined, or its
+	 * frame is set up.
+	 */
 	wire_u8 cfa_offset;
-	wire_u8 frame_setup; /* enum walk_frame_setup, of what has called the innermost function */
+	wire_u8 frame_setup;   /* enum walk_frame_setup: of the caller of the innermost function */
 	wire_u32 num_fp_steps; /* taken by frame pointer */
-	wire_u64 prologue;     /* walk_find_cfa_offset() */
+	wire_u64 prologue;     /* see walk_find_cfa_offset() */
 };
 
-/* The includer may have a function that calls walk_look_at_frame(), so that a verifier looks at it once. */
+/* The includer may wrap walk_look_at_frame() in a function, so that the verifier checks it once. */
 #ifndef WALK_LOOK_AT_FRAME
 #define WALK_LOOK_AT_FRAME(walk) walk_look_at_frame(walk)
 #endif
 
-/* 8 bytes of the thread's memory. Returns 0, or -1 when they cannot be read. */
+/* Read 8 bytes of the thread's memory. Returns 0, or -1 if unreadable. */
 WALK_INLINE int walk_read(struct walk *walk, wire_u64 address, wire_u64 *ret);
-/* Put the mapping that holds pc into walk->mapping. Returns 1, or 0 when there is none. */
+/* Put the mapping that holds pc into walk->mapping. Returns 1, or 0 if not found. */
 WALK_INLINE int walk_find_mapping(struct walk *walk, wire_u64 pc);
 /* The rule for an address by the table of walk->mapping, or NULL. */
 WALK_INLINE const struct unwind_rule *walk_find_rule(struct walk *walk, wire_u64 elf_address);
-/* The present frame has this frame pointer, and is stepped over by it. */
+/* Called when the present frame has this frame pointer and the walk steps over it. */
 WALK_INLINE void walk_note_frame_pointer(struct walk *walk, wire_u64 fp);
 
 /* Initialize all but the process's mappings. */
@@ -89,7 +96,7 @@ WALK_INLINE int walk_stop(struct walk *walk, enum walk_end end)
 	return 1;
 }
 
-/* No code lies in the first page, and none where the kernel is: these bits are the marks. */
+/* Code is never in the first page, nor at kernel addresses; their high bits are used as marks. */
 WALK_INLINE int walk_is_user_pc(wire_u64 pc)
 {
 	return pc >= WALK_PC_MIN && !(pc & WIRE_PC_MARKS);
@@ -165,8 +172,8 @@ WALK_INLINE int walk_follows_call(struct walk *walk, wire_u64 pc)
 }
 
 /*
- * Whether `push %rbp` has been executed, and next is `mov %rsp,%rbp`. That rbp is on top of the stack
- * would not do: earlier calls leave such words behind.
+ * Whether `push %rbp` has been executed, and `mov %rsp,%rbp` is next. Finding rbp on top of the
+ * stack would not prove it: earlier calls leave such words behind.
  */
 WALK_INLINE int walk_has_pushed_fp(struct walk *walk)
 {
@@ -179,10 +186,11 @@ WALK_INLINE int walk_has_pushed_fp(struct walk *walk)
 
 /*
  * The innermost function has no rule although its file has a table: start-up code (crti.o,
- * crtbegin.o), assembly, V8's builtins. At its first instruction, which is where pages are touched
- * first, and in a function that pushes nothing, the return address is on top of the stack, and the
- * frame pointer is still the caller's. So it is behind the first `push %rbp`. The step is marked, for
- * a function with a frame may have such a word there by chance. Returns 0, or 1 when it is not so.
+ * crtbegin.o), assembly, V8's builtins. At its first instruction (where page faults happen first)
+ * and in a function that pushes nothing, the return address is on top of the stack, and the frame
+ * pointer is still the caller's. After the first `push %rbp` the return address is one word above.
+ * The step is marked, since a function with a frame may have such a word there by chance. Returns
+ * 0, or 1 if there is no plausible return address.
  */
 WALK_INLINE int walk_step_entry(struct walk *walk, wire_u64 *pcs)
 {
@@ -206,7 +214,10 @@ WALK_INLINE int walk_step_entry(struct walk *walk, wire_u64 *pcs)
 	return 0;
 }
 
-/* Where a function pushes rbp that is in its prologue, and has no frame yet; 0: it is none. V8's may look before whether it is valid. */
+/*
+ * The address where a function in its prologue pushes rbp; 0: not in a prologue. V8's functions may
+ * check their validity first.
+ */
 WALK_INLINE wire_u64 walk_find_prologue(struct walk *walk, wire_u64 pc)
 {
 	wire_u32 branch_bytes;
@@ -225,7 +236,10 @@ WALK_INLINE wire_u64 walk_find_prologue(struct walk *walk, wire_u64 pc)
 	return v8_code_pushes_fp(code) ? pc + branch_bytes : 0;
 }
 
-/* Whether the call at an address is that of what sets up the frame of one of V8's functions, by what comes before it. */
+/*
+ * Whether the call at an address is the call of the frame setup of a V8 function, by the
+ * instructions before it.
+ */
 WALK_INLINE enum walk_frame_setup walk_find_frame_call(struct walk *walk, wire_u64 call)
 {
 	const wire_u64 alignment_mask = V8_CODE_WASM_ALIGNMENT - 1;
@@ -247,7 +261,7 @@ WALK_INLINE enum walk_frame_setup walk_find_frame_call(struct walk *walk, wire_u
 	return v8_code_is_wasm_mov(code) ? WALK_FRAME_SETUP_WASM : WALK_FRAME_SETUP_NONE;
 }
 
-/* Where a function that is in its prologue calls what sets up its frame; 0: it is none. */
+/* The address where a function in its prologue calls the frame setup; 0: not in a prologue. */
 WALK_INLINE wire_u64 walk_find_next_frame_call(struct walk *walk, wire_u64 pc)
 {
 	wire_u64 code;
@@ -259,9 +273,10 @@ WALK_INLINE wire_u64 walk_find_next_frame_call(struct walk *walk, wire_u64 pc)
 }
 
 /*
- * Whether the innermost function, of code without call-frame information, is in its prologue or epilogue, and so has no frame.
- * Then walk->cfa_offset says where its caller's frame lies, and walk->prologue where it pushes rbp, or calls what sets up its
- * frame; 0: it is in its epilogue.
+ * Check whether the innermost function, in code without call-frame information, is in its prologue
+ * or epilogue, and so has no frame. If so, set walk->cfa_offset to the distance from sp to its
+ * caller's frame. In a prologue walk->prologue becomes the address where it pushes rbp or calls the
+ * frame setup; in an epilogue 0.
  */
 WALK_INLINE void walk_find_cfa_offset(struct walk *walk)
 {
@@ -290,7 +305,9 @@ WALK_INLINE void walk_find_cfa_offset(struct walk *walk)
 	walk->prologue = prologue;
 }
 
-/* The innermost one has no frame. This may be the function that has called it to have its frame set up. */
+/*
+ * The innermost function has no frame. Its caller may have called it to set up the caller's frame.
+ */
 WALK_INLINE void walk_find_frame_setup(struct walk *walk)
 {
 	wire_u64 pc = walk->registers.pc;
@@ -303,7 +320,10 @@ WALK_INLINE void walk_find_frame_setup(struct walk *walk)
 	walk->frame_setup = walk_find_frame_call(walk, pc - v8_code_get_frame_call_bytes(code));
 }
 
-/* Look whether the present function, of code without call-frame information, has a frame, if that can be known. */
+/*
+ * Check whether the present function, in code without call-frame information, has a frame, if that
+ * can be known.
+ */
 WALK_INLINE void walk_look_at_frame(struct walk *walk)
 {
 	if (walk->is_innermost && !walk->cfa_offset)
@@ -312,7 +332,10 @@ WALK_INLINE void walk_look_at_frame(struct walk *walk)
 		walk_find_frame_setup(walk);
 }
 
-/* The frame pointer is its caller's where it has none, and would lead past that. Returns 0, or 1 when it is not so. */
+/*
+ * A function without a frame still has its caller's frame pointer, which would skip the caller.
+ * Returns 0, or 1 if the function has a frame.
+ */
 WALK_INLINE int walk_step_without_frame(struct walk *walk)
 {
 	wire_u64 caller_pc;
@@ -334,15 +357,15 @@ WALK_INLINE int walk_step_without_frame(struct walk *walk)
 }
 
 /*
- * CPython (-X perf) gives each function a trampoline, which lies between the frames of the
- * interpreter that runs it and of the one that calls it, and leaves the frame pointer alone:
+ * CPython (-X perf) gives each function a trampoline. It is between the frames of the interpreter
+ * that runs the function and of the one that calls it, and leaves the frame pointer alone:
  *
  *	48 83 ec 08   sub $8,%rsp
  *	ff d1         call *%rcx
  *	48 83 c4 08   add $8,%rsp
  *	c3            ret
  *
- * Returns 0, or 1 when there is none at pc. Its last instruction alone is not recognized.
+ * Returns 0, or 1 if pc is not in a trampoline. Its last instruction alone is not recognized.
  */
 WALK_INLINE int walk_step_trampoline(struct walk *walk)
 {
@@ -367,7 +390,7 @@ WALK_INLINE int walk_step_trampoline(struct walk *walk)
 	return 0;
 }
 
-/* All registers are in the ucontext at the address. */
+/* All registers are restored from the ucontext at the address. */
 WALK_INLINE int walk_step_context(struct walk *walk, wire_u64 context)
 {
 	if (walk_read(walk, context + WALK_CONTEXT_SP, &walk->registers.sp) ||
@@ -385,7 +408,7 @@ WALK_INLINE int walk_step_context(struct walk *walk, wire_u64 context)
 	return walk_is_user_pc(walk->registers.pc) ? 0 : walk_stop(walk, WALK_NO_RETURN_ADDRESS);
 }
 
-/* setcontext goes to where a call of getcontext returns to, or to a coroutine's first function. */
+/* setcontext continues where a call of getcontext returns, or at a coroutine's first function. */
 WALK_INLINE int walk_step_setcontext(struct walk *walk)
 {
 	if (!walk->is_innermost)
@@ -396,7 +419,7 @@ WALK_INLINE int walk_step_setcontext(struct walk *walk)
 	return 0;
 }
 
-/* longjmp goes to where a call of setjmp returns to. */
+/* longjmp continues where a call of setjmp returns. */
 WALK_INLINE int walk_step_longjmp(struct walk *walk)
 {
 	if (!walk->is_innermost)
@@ -432,7 +455,7 @@ WALK_INLINE wire_u64 walk_get_scratch(const struct walk *walk, wire_u8 op)
 	return walk->registers.r11;
 }
 
-/* A copy of what the stack pointer was. Returns 0, or -1 when it is not known. */
+/* A register that holds a copy of an earlier stack pointer. Returns 0, or -1 if it is unknown. */
 WALK_INLINE int walk_get_copy(const struct walk *walk, wire_u64 number, wire_u64 *ret)
 {
 	if (walk->is_scratch_lost || walk->is_copy_lost)
@@ -446,10 +469,11 @@ WALK_INLINE int walk_get_copy(const struct walk *walk, wire_u64 number, wire_u64
 }
 
 /*
- * runtime.asmcgocall has switched from a goroutine's stack to g0, to call C. It has saved the address
- * of the goroutine (struct g), whose second word is the end of its stack (stack.hi), and the
- * distance of the stack pointer from there. The return address is at that place, or a word further where
- * the function has pushed rbp before, which then is at that place (Go 1.24).
+ * runtime.asmcgocall has switched from a goroutine's stack to g0, to call C. It has saved the
+ * address of the goroutine (struct g), whose second word is the end of its stack (stack.hi), and
+ * the distance of the stack pointer from there. The return address is at the saved stack pointer.
+ * If the function has pushed rbp first (Go 1.24), rbp is there, and the return address one word
+ * above.
  */
 WALK_INLINE int walk_find_goroutine(struct walk *walk, const struct unwind_rule *rule,
 				    wire_u64 saved, wire_u64 *cfa)
@@ -572,7 +596,7 @@ WALK_INLINE int walk_step_special(struct walk *walk, const struct unwind_rule *r
 	/* Another function's last byte: only a return starts there. */
 	if (rule->cfa_offset && walk->is_exact)
 		return walk_step_return(walk);
-	if (rule->cfa_offset) /* walk->registers.pc is where it begins, and follows no call */
+	if (rule->cfa_offset) /* walk->registers.pc is the function's start, and follows no call */
 		pcs[(walk->num_frames - 1) & (WIRE_MAX_FRAMES - 1)] |= WIRE_PC_EXACT;
 	if (rule->cfa_op == UNWIND_CFA_STOP)
 		return walk_stop(walk, WALK_COMPLETE);
@@ -586,9 +610,10 @@ WALK_INLINE int walk_step_special(struct walk *walk, const struct unwind_rule *r
 }
 
 /*
- * Whether nobody has called the function that has this word in the place of its return address: Ruby's fibers and other
- * coroutines start on a stack that is prepared with 0 there, or with a pattern of 32 bits (0xdeaddeaddeaddead). All steps up to
- * it must be by rules. Amid its instructions only a rule by the stack pointer is trusted: GCC leaves others in force after `leave`.
+ * Whether the function with this word as its return address has no caller: stacks of Ruby's fibers
+ * and other coroutines are prepared with 0 there, or with a repeated pattern of 32 bits
+ * (0xdeaddeaddeaddead). All steps up to it must be by rules. In the middle of its code only a rule
+ * by the stack pointer is trusted: GCC leaves others in force after `leave`.
  */
 WALK_INLINE int walk_is_outermost_word(const struct walk *walk, const struct unwind_rule *rule,
 				       wire_u64 word, wire_u64 cfa)
@@ -610,8 +635,10 @@ WALK_INLINE int walk_step_rule(struct walk *walk, const struct unwind_rule *rule
 		return walk_stop(walk, WALK_UNSUPPORTED);
 	if (walk_find_cfa(walk, rule, &cfa))
 		return 1;
-	/* Stacks grow down: a caller's frame lies above, unless it is on another stack. The
-	 * innermost may not have pushed anything. */
+	/*
+	 * Stacks grow down: a caller's frame is above, unless it is on another stack. The innermost
+	 * function may not have pushed anything.
+	 */
 	if ((cfa < walk->registers.sp || (cfa == walk->registers.sp && !walk->is_innermost)) &&
 	    rule->cfa_op != UNWIND_CFA_GOROUTINE)
 		return walk_stop(walk, WALK_NON_INCREASING_CFA);
@@ -644,8 +671,8 @@ WALK_INLINE int walk_step_rule(struct walk *walk, const struct unwind_rule *rule
 }
 
 /*
- * Add the present frame to pcs (WIRE_MAX_FRAMES long) and go to its caller. Returns 0 to go on, 1
- * at the end, which walk->end explains.
+ * Add the present frame to pcs (WIRE_MAX_FRAMES long) and step to its caller. Returns 0 to
+ * continue, or 1 at the end, with the reason in walk->end.
  */
 WALK_INLINE int walk_step(struct walk *walk, wire_u64 *pcs)
 {

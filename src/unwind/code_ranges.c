@@ -72,7 +72,7 @@ static const void *read_address(Elf *elf, size_t num_segments, uint64_t address,
 	return NULL;
 }
 
-/* Whether the file's DT_SONAME, which is at the address, begins like this. */
+/* Whether the file's DT_SONAME, at the given address, starts with this string. */
 static bool is_named(Elf *elf, size_t num_segments, uint64_t address, const char *start)
 {
 	size_t length = strlen(start);

@@ -1,5 +1,5 @@
 /*
- * The code of an ELF file: its executable segments, and the entry point if processes begin there.
+ * The code of an ELF file: its executable segments, and the entry point if processes start there.
  *
  * Not thread-safe, as libelf is not.
  */
@@ -20,7 +20,7 @@ struct code_ranges {
 	bool may_have_c_library;   /* it is libc, or statically linked */
 };
 
-/* Returns 0 or -ENOMEM; release it in any case. What cannot be read is left out. */
+/* Returns 0 or -ENOMEM; release it in both cases. Unreadable parts are skipped. */
 _must_check_ int code_ranges_init(struct code_ranges *ranges, Elf *elf);
 void code_ranges_release(struct code_ranges *ranges);
 

@@ -1,8 +1,8 @@
 /*
- * DWARF expressions in call-frame instructions. They are not executed but recognized as one of the
- * few forms that are in use and that our rules can express.
+ * DWARF expressions in call-frame instructions. They are not executed, but recognized as one of the
+ * few forms that compilers use and our rules can express.
  *
- * Source: DWARF 5, section 2.5; what GCC, clang, GNU ld and OpenSSL's assembly write.
+ * Source: DWARF 5, section 2.5; output of GCC, clang, GNU ld and OpenSSL's assembly.
  */
 #ifndef UNWIND_FRAME_EXPRESSION_H
 #define UNWIND_FRAME_EXPRESSION_H
@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 
 /*
- * Whether the expression begins with rbp + offset or rsp + offset; if so, skip that.
+ * Whether the expression starts with rbp + offset or rsp + offset; if so, skip that.
  *
  * ret_op  DW_OP_breg6 or DW_OP_breg7
  */

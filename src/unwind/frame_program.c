@@ -9,7 +9,7 @@
  *
  * The state can express more than a rule, because a later instruction may bring it back to what a
  * rule can express: rules are made with the rows. A state without a rule becomes
- * UNWIND_CFA_UNSUPPORTED; where only rbp or rbx cannot be expressed, that register counts as lost.
+ * UNWIND_CFA_UNSUPPORTED; if only rbp or rbx cannot be expressed, that register counts as lost.
  */
 #include "unwind/frame_program.h"
 
@@ -25,7 +25,7 @@ struct machine {
 	const struct frame_cie *cie;
 	struct frame_rows *rows; /* NULL while the common part is executed */
 	struct bytes code;
-	uint64_t pc; /* ELF address at which the state holds */
+	uint64_t pc; /* ELF address where the state holds */
 	uint64_t end;
 	struct frame_state initial;
 	struct frame_state state;
@@ -50,9 +50,9 @@ _Static_assert((int)FRAME_SAVED_SAME == UNWIND_REGISTER_SAME &&
 	       "what make_rule() copies");
 
 /*
- * The rule for the present state. Almost all states of compiled code are of one kind, which has a
- * fast path here, as this is where building a table spends its time. Fields are written one by one:
- * a wide read of parts that were just written would stall on store forwarding.
+ * The rule for the present state. Almost all states of compiled code have the same form, which has
+ * a fast path, since building a table spends its time here. Fields are written one by one: a wide
+ * read of fields just written would stall on store forwarding.
  */
 static inline void make_rule(struct machine *machine, struct unwind_rule *ret)
 {

@@ -1,8 +1,8 @@
 /*
  * Executes call-frame instructions: from the entry of a function to its rows of rules.
  *
- * Only what leads to the next frame is tracked: the canonical frame address (CFA), the return
- * address, the frame pointer and rbx (which some functions compute the CFA from). x86-64.
+ * Tracks only the values needed to find the next frame: the canonical frame address (CFA), the
+ * return address, the frame pointer and rbx (some functions compute the CFA from it). x86-64.
  *
  * Thread-safe: there is no state but what the caller passes.
  */
@@ -31,15 +31,18 @@ struct frame_row {
 /* Rows of one function, in order of address. All zero is empty; reused from call to call. */
 struct frame_rows {
 	ARRAY(struct frame_row) rows;
-	/* Rows in which rbp or rbx is saved where rules cannot express it; it counts as lost there. */
+	/*
+	 * Rows where the location of the saved rbp or rbx has no rule, so the register counts as
+	 * lost.
+	 */
 	uint64_t num_lost_registers;
 };
 
 void frame_rows_release(struct frame_rows *rows);
 
 /*
- * Execute the initial instructions of a common part. When they are broken, so is every function
- * that begins with the state.
+ * Execute the initial instructions of a common part. If they are malformed, so is every function
+ * that starts with this state.
  */
 void frame_program_start(const struct frame_reader *reader, const struct frame_cie *cie,
 			 struct frame_state *ret);
@@ -47,11 +50,11 @@ void frame_program_start(const struct frame_reader *reader, const struct frame_c
 /*
  * Execute a function's instructions.
  *
- * initial  what frame_program_start() gave for the function's common part
- * end      ELF address at which to stop, as the function may be truncated by the next one
- * rows     replaced by the function's rows; the first one is at its start. Where instructions are
- *          broken the rest of the function is UNWIND_CFA_UNSUPPORTED. num_lost_registers is added
- * to
+ * initial  the state from frame_program_start() for the function's common part
+ * end      ELF address to stop at, as the next function may truncate this one
+ * rows     replaced by the function's rows; the first one is at its start. After malformed
+ *          instructions the rest of the function is UNWIND_CFA_UNSUPPORTED. Adds to
+ *          num_lost_registers.
  *
  * Returns 0 or -ENOMEM.
  *

@@ -4,9 +4,9 @@
  *	length  0                 functions' common part (CIE)
  *	length  where its CIE is  start  size  instructions     function (FDE)
  *
- * In .debug_frame a function may come before its common part, so that it is read twice: first the
- * common parts, then the functions. In .eh_frame functions can only name what lies before them. A
- * function that names anything but the start of a common part is broken.
+ * In .debug_frame a function may precede its common part, so the section is read twice: first the
+ * common parts, then the functions. In .eh_frame functions can refer only to entries before them. A
+ * function that does not refer to the start of a common part is malformed.
  */
 #include "unwind/frame_reader.h"
 
@@ -26,7 +26,7 @@
 #define ENCODING_RELATIVE 0x70
 
 struct frame_entry {
-	struct bytes bytes; /* of the section up to the entry's end; next is what follows the id */
+	struct bytes bytes; /* the section up to the entry's end; the next byte follows the id */
 	uint64_t offset;    /* of the entry's length */
 	uint64_t cie;       /* offset of the common part, for a function */
 	bool is_cie;
@@ -130,8 +130,8 @@ static void read_id(const struct frame_section *section, bool is_64_bit, struct 
 
 /*
  * The next entry at or after *offset. Terminators (a length of 0) are skipped: ld.so and crtend.o
- * contain them, and linkers put more entries behind them. Returns false at the end; *is_truncated
- * says whether the last entry reaches beyond it.
+ * contain them, and linkers put more entries after them. Returns false at the end; *is_truncated is
+ * set if the last entry extends beyond it.
  */
 static bool next_entry(const struct frame_section *section, uint64_t *offset,
 		       struct frame_entry *ret, bool *is_truncated)

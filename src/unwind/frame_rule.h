@@ -30,10 +30,10 @@ enum frame_saved {
 	FRAME_SAVED_ELSEWHERE, /* undefined, or of a form that we do not know */
 };
 
-/* Where the caller's value of a register is. */
+/* Location of the caller's value of a register. */
 struct frame_register {
 	int64_t offset;         /* in bytes */
-	enum frame_saved where; /* what the offset is relative to */
+	enum frame_saved where; /* the base that the offset is relative to */
 };
 
 /* The rules that hold at one address. */

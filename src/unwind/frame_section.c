@@ -1,8 +1,8 @@
 /*
- * .eh_frame is loaded with the program, so that it can be found where section headers were
- * stripped: PT_GNU_EH_FRAME leads to .eh_frame_hdr, and that to .eh_frame, but neither says where
- * .eh_frame ends. The header's search table names the last function, though, and behind that one
- * comes a terminator.
+ * .eh_frame is loaded with the program, so it can be found even if section headers were stripped:
+ * PT_GNU_EH_FRAME leads to .eh_frame_hdr, and that to .eh_frame. Neither contains the end of
+ * .eh_frame, but the header's search table refers to the last function, and a terminator follows
+ * that.
  */
 #include "unwind/frame_section.h"
 
@@ -13,9 +13,12 @@
 #include "objfile/objfile.h"
 #include "unwind/frame_reader.h"
 
-/* What is read of the last entry, whose size is not known before. */
+/* Bytes read for the last entry, whose size is not known in advance. */
 #define LAST_ENTRY_MAX_BYTES (1u << 20)
-/* Of a segment, which says nothing about what is in it, and may be a hole of a sparse file. */
+/*
+ * Maximum size read from a segment: it does not describe its contents, and may be a hole of a
+ * sparse file.
+ */
 #define SEGMENT_MAX_BYTES (64u << 20)
 
 static bool is_readable(Elf *elf)
@@ -34,7 +37,7 @@ static int take_data(const Elf_Data *data, struct frame_section *ret)
 	return 0;
 }
 
-/* What .eh_frame_hdr says. */
+/* Contents of .eh_frame_hdr. */
 struct frame_header {
 	uint64_t eh_frame;   /* its ELF address */
 	uint64_t last_entry; /* ELF address of the last function's entry; 0: no search table */
@@ -75,8 +78,8 @@ static bool read_frame_header(Elf *elf, const GElf_Phdr *segment, struct frame_h
 }
 
 /*
- * Where .eh_frame ends, in a segment that goes on with something else: at the first terminator
- * behind the last function.
+ * The end of .eh_frame in a segment that continues with other data: the first terminator after the
+ * last function.
  */
 static size_t find_end(const void *data, size_t size, uint64_t last_entry)
 {
@@ -165,7 +168,7 @@ int frame_section_find_eh_frame(Elf *elf, struct frame_section *ret)
 		err = header.sh_size > FRAME_SECTION_MAX_BYTES
 			      ? -ENOENT
 			      : take_data(elf_rawdata(scn, NULL), &section);
-		/* What addresses in the section may be relative to. */
+		/* Bases that addresses in the section may be relative to. */
 		if (elf_section_find(elf, ".text", &header))
 			section.text_address = header.sh_addr;
 		if (elf_section_find(elf, ".got", &header))

@@ -1,5 +1,5 @@
 /*
- * Where a program's call-frame information is: the bytes of .eh_frame and .debug_frame.
+ * Finds a program's call-frame information: the bytes of .eh_frame and .debug_frame.
  *
  * Not thread-safe, as libelf is not.
  */

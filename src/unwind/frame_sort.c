@@ -1,7 +1,7 @@
 /*
  * Linkers write functions object file by object file, and each has parts in several places (hot,
- * cold, start-up), so that the order is mostly, but hardly ever entirely, that of the addresses.
- * Digits are sorted from the lowest to the highest, for as many as the addresses differ in.
+ * cold, start-up). So functions are mostly, but hardly ever entirely, in order of address. A radix
+ * sort goes from the lowest digit to the highest digit that differs.
  */
 #include "unwind/frame_sort.h"
 
@@ -35,7 +35,7 @@ static bool is_sorted(const struct frame_function *functions, size_t length)
 	return true;
 }
 
-/* The bits in which the starts differ. */
+/* The bits that differ between the starts. */
 static uint64_t get_difference(const struct frame_function *functions, size_t length)
 {
 	uint64_t difference = 0;
@@ -45,7 +45,7 @@ static uint64_t get_difference(const struct frame_function *functions, size_t le
 	return difference;
 }
 
-/* By the digit at `shift`; functions that have the same one stay in order. */
+/* Stable sort by the digit at `shift`. */
 static void sort_by_digit(const struct frame_function *from, struct frame_function *to,
 			  size_t length, unsigned int shift)
 {

@@ -12,10 +12,9 @@
 #include "unwind/frame_reader.h"
 
 /*
- * Sort by start; of functions that start together the one with the smaller index of its common part
- * comes first, then the one whose instructions lie first.
+ * Sort by start, then by index of the common part, then by position of the instructions.
  *
- * The time is linear in the length for all files that compilers and linkers make.
+ * Takes linear time for any file from a compiler and linker.
  *
  * Returns 0 or -ENOMEM.
  */

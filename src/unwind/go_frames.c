@@ -50,8 +50,8 @@ static int add_row(struct frame_rows *rows, uint64_t elf_address, struct unwind_
 }
 
 /*
- * Where a function has taken its return address off the stack, to call vfork(), the SP delta is minus 8; the
- * address is still there, below the stack pointer.
+ * If a function has taken its return address off the stack, to call vfork(), the SP delta is minus
+ * 8; the address is still there, below the stack pointer.
  */
 static struct unwind_rule make_rule(int64_t sp_delta)
 {

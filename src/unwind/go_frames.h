@@ -16,7 +16,7 @@
 #include "unwind/frame_reader.h"
 #include "unwind/x86_64/go_runtime.h"
 
-/* In frame_function.cie: the function comes from pclntab. */
+/* In frame_function.cie: the function is from pclntab. */
 #define FRAME_CIE_OF_GO (UINT32_MAX - 1)
 
 struct go_frames {
@@ -37,8 +37,9 @@ _must_check_ int go_frames_add(Elf *elf, struct frame_reader *reader, struct go_
 			       struct go_frames *ret);
 
 /*
- * Like frame_program_run(), for a function whose common part is FRAME_CIE_OF_GO. What follows the
- * last SP delta is padding: the function is truncated there. One without SP deltas is UNWIND_CFA_UNSUPPORTED.
+ * Like frame_program_run(), for a function whose common part is FRAME_CIE_OF_GO. The code after the
+ * last SP delta is padding, so the function is truncated there. A function without SP deltas is
+ * UNWIND_CFA_UNSUPPORTED.
  *
  * Returns 0 or -ENOMEM.
  */

@@ -13,7 +13,7 @@
 #include "unwind/walk.h"
 
 struct replay {
-	struct walk walk; /* first: what the walk hands to its callbacks */
+	struct walk walk; /* first, so that callbacks can cast it back */
 	const struct replay_stack *stack;
 	const struct replay_source *source;
 	struct replay_code code; /* of walk.mapping */

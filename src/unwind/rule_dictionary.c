@@ -1,7 +1,7 @@
 /*
- * A hash table of rules. Nearly every row has a rule that is there already, so the lookup of the
- * first slot is inline in the header, and the table is sparse, so that the first slot is the right
- * one. Here is the rest: adding rules and growing the table.
+ * A hash table of rules. Nearly every row has a known rule, so the lookup of the first slot is
+ * inline in the header, and the table is sparse, so the first slot is usually right. This file adds
+ * rules and grows the table.
  */
 #include "unwind/rule_dictionary.h"
 

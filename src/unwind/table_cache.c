@@ -1,12 +1,12 @@
 /*
  * A table takes seconds to build for a large program and depends only on its file, so tables are
- * kept on disk, named by build ID and version. A file is a header, then rules, pages and rows as
- * they are in memory, in native byte order, since it is read by the machine that wrote it.
+ * kept on disk, named by build ID and version. A file is a header, then rules, pages and rows as in
+ * memory, in native byte order: the same machine writes and reads it.
  *
- * The tables decide how stacks of the whole machine are walked, and a recorder runs as root: a
- * folder or file that others may write to is refused, symbolic links are not followed, and every
- * index in a table is checked (unwind_table_is_valid()). The checksum is against disk errors and
- * incomplete writes, not against an attacker.
+ * A recorder runs as root and walks all stacks of the machine by these tables. So it rejects a
+ * folder or file that others may write to, does not follow symbolic links, and checks every index
+ * in a table (unwind_table_is_valid()). The checksum is against disk errors and incomplete writes,
+ * not against an attacker.
  *
  * Files are written by rename, so several recorders may share a folder without a lock. Above the
  * size limit, the least recently used files are removed; using a file sets its mtime, because many

@@ -1,6 +1,6 @@
 /*
- * What an unwind table is known by where its file has no build ID: a hash of what it is made of, which
- * costs a fraction of making it.
+ * The key of an unwind table if its file has no build ID: a hash of the data that the table is
+ * built from. Hashing costs a fraction of building.
  */
 #include "unwind/table_cache.h"
 

@@ -9,9 +9,9 @@
  *
  * Functions come from .eh_frame, .debug_frame and Go's pclntab; where they overlap, the first of
  * these wins. Some code is described wrongly or not at all, and is recognized by its instructions
- * instead: glibc's swapcontext, __start_context and where clone() comes back, where Boost's contexts begin, Go's
- * stack switches, and what signal handlers return to.
- * The entry point of a program is outermost.
+ * instead: glibc's swapcontext, __start_context and the return of clone(), the start of Boost's
+ * contexts, Go's stack switches, and the code that signal handlers return to. The entry point of a
+ * program is outermost.
  *
  * Limits: x86-64, 64-bit files. A function too far from the first one gets no page; a state that
  * rules cannot express becomes UNWIND_CFA_UNSUPPORTED. Both are counted in the statistics.
@@ -107,7 +107,9 @@ static int read_sections(struct unwind_table_builder *builder, Elf *elf)
 	return 0;
 }
 
-/* Up to where something else begins that it calls: musl's second part of the start-up code. */
+/*
+ * Size of the entry code, up to other code that it calls: musl's second part of the start-up code.
+ */
 static uint32_t measure_entry(const struct unwind_table_builder *builder)
 {
 	uint8_t code[ENTRY_BYTES];
@@ -199,8 +201,8 @@ static unsigned int get_rank(const struct unwind_table_builder *builder,
 }
 
 /*
- * Make the sorted functions disjoint. Of those that start together the first stays: common parts of
- * .eh_frame come before those of .debug_frame, then Go's table, then the entry point.
+ * Make the sorted functions disjoint. Of those with the same start the first wins: .eh_frame
+ * precedes .debug_frame, then Go's table, then the entry point.
  */
 static void trim_functions(struct unwind_table_builder *builder)
 {
@@ -220,7 +222,9 @@ static void trim_functions(struct unwind_table_builder *builder)
 	builder->reader.functions.length = length;
 }
 
-/* Whether one of the described functions holds it. Of an entry point nothing says where it ends: there it does. */
+/*
+ * Whether a described function holds it. The end of the entry point is unknown, so it ends there.
+ */
 static bool is_in_function(struct unwind_table_builder *builder, size_t num_described,
 			   const struct signal_return *found)
 {
@@ -272,7 +276,7 @@ static int add_signal_returns(struct unwind_table_builder *builder, Elf *elf)
 	return 0;
 }
 
-/* What nothing describes, from the code itself. */
+/* Add code without other information, from its instructions. */
 static int add_code(struct unwind_table_builder *builder, Elf *elf)
 {
 	size_t num_described = builder->reader.functions.length;
@@ -315,7 +319,7 @@ static inline int append_row(struct unwind_table_builder *builder, uint16_t pc_l
 	return 0;
 }
 
-/* Append pages up to this one; every one that begins within a function gets the rule for it. */
+/* Append pages up to this one; a page that starts within a function gets the rule at its start. */
 static int open_page(struct unwind_table_builder *builder, uint64_t page, bool is_at_start)
 {
 	while (builder->pages.length <= page) {
@@ -387,7 +391,7 @@ static int add_special_row(struct unwind_table_builder *builder, uint64_t elf_ad
 	return err ? err : add_row(builder, elf_address, rule);
 }
 
-/* Whether a function never touches its stack, by what its entry says. */
+/* Whether a function never touches its stack, according to its entry. */
 static bool has_no_frame(const struct unwind_table_builder *builder)
 {
 	const struct frame_row *row = builder->function_rows.rows.items;
@@ -396,7 +400,10 @@ static bool has_no_frame(const struct unwind_table_builder *builder)
 	       row->rule.cfa_offset == 8;
 }
 
-/* What follows no call is looked up at the byte before, which must be nobody else's. */
+/*
+ * A frame that follows no call is looked up at the byte before, which must belong to no other
+ * function.
+ */
 static int add_row_of_byte_before(struct unwind_table_builder *builder,
 				  const struct frame_function *function, uint64_t last_end,
 				  uint8_t cfa_op)
@@ -417,8 +424,8 @@ static int add_uncalled_rows(struct unwind_table_builder *builder,
 }
 
 /*
- * Behind the system call of clone(), where who has made a thread still has the return address on top of its stack. What follows is
- * the new thread's, and outermost.
+ * Code after the system call of clone(): in the creating thread the return address is still on top
+ * of its stack. The code after that runs in the new thread, and is outermost.
  */
 static int add_clone_return(struct unwind_table_builder *builder,
 			    const struct frame_function *function, uint64_t last_end)
@@ -461,7 +468,7 @@ static int override_rows(struct frame_rows *rows, const struct frame_function *f
 	return 0;
 }
 
-/* What swapcontext's entry does not say. */
+/* Add what swapcontext's entry lacks. */
 static int mend_swapcontext(struct unwind_table_builder *builder,
 			    const struct frame_function *function)
 {
@@ -505,7 +512,7 @@ static int mend_signal_returns(struct unwind_table_builder *builder,
 	return 0;
 }
 
-/* What is not said of Go's runtime while it is on another stack than it was called on. */
+/* Add the missing rules of Go's runtime while it is on another stack than its caller's. */
 static int mend_go_switch(struct unwind_table_builder *builder,
 			  const struct frame_function *function, enum go_role role)
 {
@@ -622,8 +629,8 @@ static int add_function_rows(struct unwind_table_builder *builder, struct frame_
 }
 
 /*
- * Whether what lies between two functions keeps the rule before it: no code, or, behind a function that comes from the code
- * itself, a part of it that nothing was seen to lead to.
+ * Whether the gap between two functions keeps the rule before it: it is not code, or, after a
+ * function found by following code, it is an unreached part of that.
  */
 static bool keeps_rule(struct unwind_table_builder *builder, const struct frame_function *before,
 		       uint64_t end)
@@ -804,7 +811,7 @@ static bool is_rule_valid(const struct unwind_rule *rule)
 	       rule->bx_op <= UNWIND_REGISTER_UNDEFINED && rule->ra_op <= UNWIND_RA_IN_CX;
 }
 
-/* The page's rows are in the table, which page->num_rows says. */
+/* Whether the page's rows, by page->num_rows, are inside the table. */
 static bool are_rows_valid(const struct unwind_table *table, const struct unwind_page *page)
 {
 	const struct unwind_row *rows = &table->rows[page->first_row];

@@ -1,8 +1,9 @@
 /*
- * Where clone() and clone3() of the C library come back from their system call.
+ * The code after the system call in the C library's clone() and clone3().
  *
- * A new thread comes out of the kernel there, on a stack that nobody has called from; who has made it returns to its caller from
- * there. glibc therefore leaves these instructions out of its call-frame information. Only rax tells the two apart.
+ * A new thread comes out of the kernel there, on a stack without a caller; the creating thread
+ * returns to its caller from there. So glibc omits these instructions from its call-frame
+ * information. Only rax tells the two apart.
  */
 #ifndef UNWIND_CLONE_RETURN_H
 #define UNWIND_CLONE_RETURN_H
@@ -17,8 +18,8 @@
 #define CLONE_RETURN_MAX_BYTES 14
 
 /*
- * Whether the code from start up to end (ELF addresses) is a system call, a look at rax, and a return that a thread
- * with 0 in it jumps over, to end.
+ * Whether the code from start up to end (ELF addresses) is a system call, a test of rax, and a
+ * return. A thread with rax = 0 jumps over that return, to end.
  *
  * Source: glibc, sysdeps/unix/sysv/linux/x86_64/clone.S and clone3.S.
  */

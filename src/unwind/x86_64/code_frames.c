@@ -1,7 +1,8 @@
 /*
- * In most files nothing but padding lies between the functions that .eh_frame covers: that is seen
- * at once. In the others, functions begin where symbols, calls and pointers lead to: symbols and
- * calls from code that was followed are certain, all else is a guess, which the code has to confirm.
+ * In most files there is only padding between the functions that .eh_frame covers, which a quick
+ * check shows. In the others, functions start at the targets of symbols, calls and pointers.
+ * Symbols, and calls from followed code, are certain; the rest are guesses, which the code has to
+ * confirm.
  */
 #include "unwind/x86_64/code_frames.h"
 
@@ -16,18 +17,21 @@
 
 /* Symbols and relocations of one file that are looked at. */
 #define MAX_ITEMS (1u << 20)
-/* Calls from gap to gap; what they find beyond stays a guess. */
+/* Rounds of calls from gap to gap; targets found later remain guesses. */
 #define MAX_ROUNDS 6
-/* Of the entry point, up to its first call. */
+/* Bytes read at the entry point, up to its first call. */
 #define ENTRY_BYTES 64
-/* The rest of the code is searched for what leads to gaps of so many bytes, if it is not larger. */
+/*
+ * The rest of the code is searched for references to gaps of at least so many bytes in total,
+ * unless it is larger than REFERENCES_MAX_BYTES.
+ */
 #define REFERENCED_MIN_BYTES 4096
-/* Longer names have no part that a compiler has made behind this. */
+/* Only so many bytes of a name are searched for the suffixes of compilers. */
 #define NAME_BYTES_MAX       4096
 #define REFERENCES_MAX_BYTES (4u << 20)
 /*
- * More code than CODE_RULES_MAX_BYTES is followed in pieces of this size, each by itself, and no more than so much of it: x265 has
- * 12 MiB of assembly. Only its functions' alignment says where they start.
+ * Code larger than CODE_RULES_MAX_BYTES is followed in separate pieces of this size, up to a total
+ * limit: x265 has 12 MiB of assembly, whose functions can only be told apart by their alignment.
  */
 #define PIECE_BYTES      (256u << 10)
 #define PIECES_MAX_BYTES (16u << 20)
@@ -82,7 +86,7 @@ bool code_is_padding(const uint8_t *code, size_t size)
 	return true;
 }
 
-/* Nothing calls them, and what takes their address may be code that nobody knows. */
+/* Nothing calls them, and the code that takes their address may be unknown. */
 static int add_fcontext_ends(struct code_rules *rules, const uint8_t *code, size_t size,
 			     uint64_t address)
 {
@@ -143,7 +147,7 @@ static int add_gap(struct gap_search *search, const GElf_Shdr *section, uint64_t
 	return *added ? add_fcontext_ends(*added, code->d_buf, size, start) : -ENOMEM;
 }
 
-/* What the functions leave of a section of code. */
+/* Add the gaps that functions leave in a section of code. */
 static int add_gaps_of(struct gap_search *search, const struct frame_reader *reader,
 		       const GElf_Shdr *section)
 {
@@ -208,8 +212,8 @@ static int add_start(struct gap_search *search, uint64_t address, enum code_star
 }
 
 /*
- * A part of a function that GCC has put elsewhere: it begins amid the frame. A hostile name is megabytes long, for each of
- * many symbols.
+ * Whether it is a part of a function that GCC has moved elsewhere, which starts with the frame set
+ * up. A hostile file has names of megabytes, for each of many symbols.
  */
 static bool is_cold_part(const char *name)
 {
@@ -266,8 +270,9 @@ static int add_relocations(struct gap_search *search, Elf_Scn *scn, const GElf_S
 }
 
 /*
- * What looks like a call, or like taking a function's address, anywhere in the code. To read all of it
- * for a few functions of start-up code, which every file has, would not be worth it.
+ * Add the targets of anything in the code that looks like a call, or like taking a function's
+ * address. Reading all of it is not worth it for the few functions of start-up code that every file
+ * has.
  */
 static int add_references(struct gap_search *search, Elf_Scn *scn, const GElf_Shdr *header)
 {
@@ -294,7 +299,7 @@ static int add_references(struct gap_search *search, Elf_Scn *scn, const GElf_Sh
 	return 0;
 }
 
-/* What the entry point calls; it has no caller itself, so its own code cannot be followed. */
+/* Add the calls of the entry point. It has no caller itself, so its own code cannot be followed. */
 static int add_calls_of_entry(struct gap_search *search, const GElf_Shdr *header, uint64_t entry)
 {
 	uint64_t skipped = entry - header->sh_addr;
@@ -360,7 +365,7 @@ static int add_exits(struct gap_search *search, const struct code_rules *rules)
 	return 0;
 }
 
-/* What is called from one gap begins in another one. */
+/* Follow the gaps, repeatedly: a call from one gap is the start of a function in another. */
 static int follow_gaps(struct gap_search *search)
 {
 	bool is_done = false;
@@ -401,7 +406,10 @@ static int add_functions(struct frame_reader *reader, const struct code_frames *
 	return 0;
 }
 
-/* Where a piece may end, so that no function is in two: behind the return or the padding before an aligned address. */
+/*
+ * The size of a piece that cuts no function in two: it ends after a return or padding, before an
+ * aligned address.
+ */
 static size_t measure_piece(const uint8_t *code, size_t size, uint64_t address)
 {
 	if (size <= PIECE_BYTES)
@@ -417,8 +425,8 @@ static size_t measure_piece(const uint8_t *code, size_t size, uint64_t address)
 }
 
 /*
- * Where to go on behind a piece: a function that is cut by its end has no rules, and starts behind the last code that has some.
- * Half of each piece at least is done with.
+ * Where to continue after a piece: a function cut by its end has no rules, so it starts after the
+ * last code with rules. At least half of each piece is finished.
  */
 static size_t find_next_piece(const struct code_frames *frames, size_t first_stretch,
 			      uint64_t start, size_t size, bool is_last)

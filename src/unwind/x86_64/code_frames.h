@@ -1,6 +1,6 @@
 /*
- * Functions that no call-frame information describes: hand-written assembly, and whole files that
- * were built without it (musl). Their rules come from their instructions, see code_rules.h. x86-64.
+ * Functions without call-frame information: hand-written assembly, and whole files built without it
+ * (musl). Their rules are derived from their instructions, see code_rules.h. x86-64.
  */
 #ifndef UNWIND_CODE_FRAMES_H
 #define UNWIND_CODE_FRAMES_H
@@ -15,7 +15,7 @@
 #include "unwind/frame_reader.h"
 #include "unwind/x86_64/code_rules.h"
 
-/* In frame_function.cie: the function comes from the code itself. */
+/* In frame_function.cie: the function was found in the code itself. */
 #define FRAME_CIE_OF_CODE (UINT32_MAX - 2)
 
 /* All zero is empty. */
@@ -25,20 +25,22 @@ struct code_frames {
 
 void code_frames_release(struct code_frames *frames);
 
-/* Between functions lies padding: compilers align to 16 or 32 bytes, to 64 at most. */
+/* Functions are separated by padding: compilers align to 16 or 32 bytes, to 64 at most. */
 #define PADDING_MAX_BYTES 64
-/* So little cannot hold much, and is not looked at: there is such a gap behind nearly every function. */
+/*
+ * Gaps up to this size are not read: nearly every function has one after it, and they hold little.
+ */
 #define PADDING_UNREAD_BYTES 15
 
-/* Nothing but what linkers and compilers fill up with. */
+/* Whether it is only the padding of linkers and compilers. */
 bool code_is_padding(const uint8_t *code, size_t size);
 
 /*
- * Add the code between the reader's functions, where it is understood, to these.
+ * Add functions for the code between the reader's functions, if that can be understood.
  *
- * reader   its functions are sorted and do not overlap; what is added comes behind them, unsorted
+ * reader   its functions are sorted and do not overlap; new ones are appended, unsorted
  *
- * Returns 0 or -ENOMEM. What cannot be read is left out.
+ * Returns 0 or -ENOMEM. Unreadable code is skipped.
  */
 _must_check_ int code_frames_add(Elf *elf, struct frame_reader *reader, struct code_frames *ret);
 

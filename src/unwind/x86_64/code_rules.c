@@ -1,6 +1,6 @@
 /*
- * The code is followed from each start with a worklist of positions. Every instruction that is
- * reached notes the state it was reached in, and the start it was reached from:
+ * The code is followed from each start with a worklist of positions. For each instruction reached,
+ * the state there and the start it was reached from are recorded:
  *
  *	start ──push──sub──call────test──je──────────add──pop──ret     (its state is that of an entry:
  *	                    │              └─mov──jmp──┘                 the start is confirmed)
@@ -8,13 +8,14 @@
  *
  * - Two states at one instruction: the start is wrong (or, if it was only guessed, the later one).
  * - A return or a jump out of the code in any other state than at the entry: the start is wrong.
- * - From one start into the code of another, in the state that it has there: the one is as right as
- *   the other.
- * - Behind a call execution goes on, unless the callee does not return. That is not known, so these
- *   positions come last, and where they lead into something else it says nothing.
- * - Behind a jump through a table lie its targets, in the state of the jump: tried as starts of
- *   their own, as are all leftovers behind a function with the state of an entry. Other targets of jumps through
- *   registers are addresses that the same function takes: the parts of large functions are chained so.
+ * - Execution from one start reaches the code of another in the same state: both starts are right
+ *   or both are wrong.
+ * - Execution continues after a call, unless the callee does not return. That is unknown, so these
+ *   positions are followed last, and a conflict with other code proves nothing.
+ * - The targets of a jump through a table follow the jump, in its state: they are tried as separate
+ *   starts. All leftover code after a function is tried with the state of an entry. Jumps through
+ *   registers also go to addresses that the same function takes, which chain the parts of large
+ *   functions.
  */
 #include "unwind/x86_64/code_rules.h"
 
@@ -39,7 +40,7 @@
 #define MIN_MAX_FORGOTTEN      (1u << 16)
 /* Functions that do not return are found one behind the other: _Exit, exit, abort, … */
 #define MAX_PASSES 6
-/* Of starts that lead into each other; the longest chains that are known have 5. */
+/* Rounds over starts that lead into each other; the longest known chains have 5. */
 #define MAX_ROUNDS 64
 /* In `owners`: not the first byte of an instruction that was reached. */
 #define OWNER_NONE   0
@@ -58,7 +59,7 @@ struct code_rules_owner {
 	bool has_exit_jump;
 	bool is_known;
 	bool is_address_taken; /* by code that was followed */
-	bool is_lost;          /* in some places nothing says where the CFA is */
+	bool is_lost;          /* the CFA is unknown in some places */
 	bool leads_on;         /* into code of other starts */
 	bool is_wrong;
 	bool is_confirmed;
@@ -83,7 +84,7 @@ struct code_edge {
 	uint32_t to;
 };
 
-/* Where to go on. */
+/* The next position to follow. */
 struct code_position {
 	size_t offset;
 	struct stack_state state;
@@ -91,11 +92,11 @@ struct code_position {
 };
 
 enum code_flag {
-	CODE_STARTS = 1 << 0,         /* a function is known to begin there */
+	CODE_STARTS = 1 << 0,         /* a function is known to start there */
 	CODE_IS_BEHIND_CALL = 1 << 1, /* reached because the call before it may return */
 	CODE_IS_NO_RETURN = 1 << 2,   /* the call before it does not */
-	CODE_IS_ENDLESS = 1 << 3,     /* a function begins there that does not return */
-	CODE_IS_GUESSED = 1 << 4,     /* in `guessed`: a guess that calls itself comes once */
+	CODE_IS_ENDLESS = 1 << 3,     /* a function that does not return starts there */
+	CODE_IS_GUESSED = 1 << 4,     /* in `guessed`: a guess that calls itself is added once */
 	CODE_IS_TAKEN = 1 << 5,       /* the same, with its address taken */
 };
 
@@ -113,8 +114,8 @@ struct code_rules {
 	ARRAY(struct code_position) worklist;
 	ARRAY(struct code_position) deferred; /* behind calls */
 	ARRAY(size_t) known;                  /* starts that are still to be followed */
-	ARRAY(struct code_guess) guessed;     /* the same; the caller's come first */
-	size_t num_given;                     /* of the caller */
+	ARRAY(struct code_guess) guessed;     /* guessed starts; the caller's are first */
+	size_t num_given;                     /* number of the caller's guesses */
 	ARRAY(struct code_exit) exits;
 	ARRAY(size_t) reached;    /* instructions, from the last starts */
 	size_t num_forgotten;     /* instructions, in this pass */
@@ -234,7 +235,7 @@ static int add_guessed(struct code_rules *rules, size_t offset, bool is_address_
 	return 0;
 }
 
-/* Somewhere else a function begins. */
+/* Record the start of a function outside of this code. */
 static int add_exit(struct code_rules *rules, size_t target, bool is_known, bool is_address_taken)
 {
 	struct code_exit *added = array_add(&rules->exits);
@@ -250,7 +251,7 @@ static int add_exit(struct code_rules *rules, size_t target, bool is_known, bool
 	return 0;
 }
 
-/* Execution reaches what has been reached before. */
+/* Execution reaches an instruction that was reached before. */
 static int meet(struct code_rules *rules, uint32_t owner, const struct code_position *position)
 {
 	uint32_t other = rules->owners[position->offset];
@@ -264,7 +265,7 @@ static int meet(struct code_rules *rules, uint32_t owner, const struct code_posi
 	if (!stack_state_is_same(&rules->states[position->offset], &position->state)) {
 		if (position->is_behind_call)
 			return 0;
-		/* By a jump: so the call before it is likely not to return. */
+		/* Reached by a jump: so the call before it is likely not to return. */
 		if (other == owner && rules->flags[position->offset] & CODE_IS_BEHIND_CALL &&
 		    rules->num_retries < MAX_RETRIES &&
 		    rules->num_retries * rules->reached.length < MAX_RETRIED_INSTRUCTIONS) {
@@ -303,7 +304,7 @@ static void jump_anywhere(struct code_rules *rules, uint32_t owner, const struct
 {
 	struct code_rules_owner *start = get_owner(rules, owner);
 
-	/* Of a guess it may as well be a jump through a table, in a function that has a frame. */
+	/* In a guess it may also be a jump through a table, in a function with a frame. */
 	if (stack_state_is_at_exit(state)) {
 		start->is_confirmed |= start->is_known;
 		start->has_exit_jump = true;
@@ -344,7 +345,7 @@ static int note_address(struct code_rules *rules, uint32_t owner, size_t target,
 	return add_guessed(rules, target, true);
 }
 
-/* A jump or branch to an offset that may lie outside. */
+/* A jump or branch to an offset that may be outside. */
 static int jump(struct code_rules *rules, uint32_t owner, size_t target,
 		const struct stack_state *state)
 {
@@ -357,7 +358,7 @@ static int jump(struct code_rules *rules, uint32_t owner, size_t target,
 		       : 0;
 }
 
-/* What known code calls is known as well. */
+/* Callees of known code are known, too. */
 static int note_call(struct code_rules *rules, uint32_t owner, size_t target)
 {
 	if (target >= rules->size)
@@ -366,7 +367,7 @@ static int note_call(struct code_rules *rules, uint32_t owner, size_t target)
 						 : add_guessed(rules, target, false);
 }
 
-/* Whether the instruction overlaps none that was reached; then it is reached now. */
+/* Mark the instruction as reached, unless it overlaps one that was reached before. */
 static int reach(struct code_rules *rules, uint32_t owner, const struct code_position *position,
 		 size_t end, bool *ret_is_free)
 {
@@ -464,7 +465,7 @@ static int follow(struct code_rules *rules, uint32_t owner, struct code_position
 		}
 		switch (instruction.kind) {
 		case INSTRUCTION_PADDING:
-			/* What is aligned behind a call may be a function that nobody knows. */
+			/* Aligned code after a call may be an unknown function. */
 			if (position.is_behind_call && !get_owner(rules, owner)->is_known &&
 			    (rules->address + next) % ALIGNMENT == 0)
 				return 0;
@@ -578,7 +579,7 @@ static void forget(struct code_rules *rules, const struct code_mark *mark)
 	rules->worklist.length = rules->deferred.length = 0;
 }
 
-/* A start is known that lies in code which was followed from another one. */
+/* Check a known start in code that was followed from another one. */
 static void check_start(struct code_rules *rules, size_t offset, const struct stack_state *state)
 {
 	if (rules->owners[offset] != OWNER_INSIDE &&
@@ -731,7 +732,10 @@ static int try_target(struct code_rules *rules, uint32_t owner, size_t target,
 	return err ? err : note_target(rules, owner, target, state);
 }
 
-/* What lies behind a target of a table is as likely to be another one, unless it is known to begin a function. */
+/*
+ * Code after a target of a table is likely to be another target, unless it is the known start of a
+ * function.
+ */
 static void inherit_jump(struct code_rules *rules, size_t target, const struct stack_state *state)
 {
 	uint32_t owner = target < rules->size ? rules->owners[target] : OWNER_NONE;
@@ -756,7 +760,10 @@ static void inherit_exit_jump(struct code_rules *rules, size_t target)
 		get_owner(rules, owner)->has_exit_jump = true;
 }
 
-/* Where the jumps through registers of a start may lead: behind them, and to addresses that it has taken. */
+/*
+ * Try the possible targets of jumps through registers: the code after them, and addresses that the
+ * function has taken.
+ */
 static int try_jump_targets(struct code_rules *rules, uint32_t owner)
 {
 	const struct stack_state entry = STACK_STATE_AT_ENTRY;
@@ -774,7 +781,10 @@ static int try_jump_targets(struct code_rules *rules, uint32_t owner)
 			err = try_target(rules, owner, rules->taken.items[i].target,
 					 &start.jump_state);
 	}
-	/* What is aligned or lies behind padding may be another function, which says nothing of this one. */
+	/*
+	 * Aligned code, or code after padding, may be another function, which proves nothing about
+	 * this one.
+	 */
 	if (!err && start.has_exit_jump && !start.is_confirmed &&
 	    (rules->address + start.behind_exit_jump) % ALIGNMENT != 0 &&
 	    skip_padding(rules, start.behind_exit_jump) == start.behind_exit_jump) {
@@ -785,10 +795,9 @@ static int try_jump_targets(struct code_rules *rules, uint32_t owner)
 }
 
 /*
- * Try a guess: code that comes to no end that confirms it, nor leads into other code, is as if it
- * had not been followed.
+ * Try a guess. If its code reaches neither an end that confirms it nor other code, undo all of it.
  *
- * is_target  of a jump of another guess: what it jumps to in turn is not tried
+ * is_target  a target of a jump of another guess: the targets of its own jumps are not tried
  */
 static int try_start(struct code_rules *rules, size_t offset, const struct stack_state *state,
 		     bool is_address_taken, bool is_target)
@@ -824,7 +833,7 @@ static int try_guess(struct code_rules *rules, size_t offset, const struct stack
 	return try_start(rules, offset, state, is_address_taken, false);
 }
 
-/* Where execution does not go on any more, straight from the offset. */
+/* The end of the block at the offset: the first point where execution does not continue. */
 static size_t skip_block(const struct code_rules *rules, size_t offset)
 {
 	struct instruction instruction;
@@ -842,8 +851,8 @@ static size_t skip_block(const struct code_rules *rules, size_t offset)
 }
 
 /*
- * owner      of the last instruction before the offset, or OWNER_NONE
- * is_behind  nothing else lies between
+ * owner      owner of the last instruction before the offset, or OWNER_NONE
+ * is_behind  the offset is directly after that instruction
  */
 static int try_rest(struct code_rules *rules, size_t offset, uint32_t owner, bool is_behind)
 {
@@ -894,7 +903,7 @@ static int follow_rest(struct code_rules *rules)
 	return 0;
 }
 
-/* Something that is no code that was followed leads there, and functions are aligned: it comes last. */
+/* Only referenced by unknown code, although functions are aligned: these are tried last. */
 static bool is_unlikely(const struct code_rules *rules, size_t index)
 {
 	const struct code_guess *guess = &rules->guessed.items[index];
@@ -919,7 +928,7 @@ static int try_guesses(struct code_rules *rules, bool are_unlikely)
 	return 0;
 }
 
-/* All that is known comes first, as targets are guesses. */
+/* Known code is followed first, since targets of jumps are guesses. */
 static int follow_known_jumps(struct code_rules *rules)
 {
 	size_t num_known = rules->starts.length;
@@ -1016,7 +1025,7 @@ const struct code_exit *code_rules_get_exits(const struct code_rules *rules, siz
 	return rules->exits.items;
 }
 
-/* Parts of a function whose addresses it has taken, but for what might be functions themselves. */
+/* Parts of a function whose addresses it has taken, unless they might be functions themselves. */
 static int add_edges_of_taken(struct code_rules *rules)
 {
 	array_for_each (&rules->taken, taken) {
@@ -1030,7 +1039,10 @@ static int add_edges_of_taken(struct code_rules *rules)
 	return 0;
 }
 
-/* What is said of one start holds for all that lead into it. False: no end of it was seen. */
+/*
+ * Spread the verdict on each start to all starts that lead into it. Returns false if it did not
+ * settle.
+ */
 static bool spread(struct code_rules *rules)
 {
 	unsigned int num_rounds = 0;

@@ -1,13 +1,12 @@
 /*
- * Rules for code that no call-frame information describes, by following its instructions from where
- * functions begin.
+ * Derive rules for code without call-frame information, by following its instructions from the
+ * starts of functions.
  *
- * Nothing is taken on trust: a function's rules are used only where execution that begins with the
- * return address on top of the stack comes to a return, or leaves for another function, with just
- * that on top of the stack again, and with the caller's rbp and rbx where they were; and where no
- * instruction is reached in two different states.
+ * Nothing is trusted. A function's rules are used only if execution that starts with the return
+ * address on top of the stack reaches a return or another function in the same state, with the
+ * caller's rbp and rbx restored. No instruction may be reached in two different states.
  *
- * x86-64. Not thread-safe; different ones are independent.
+ * x86-64. Not thread-safe; separate instances are independent.
  */
 #ifndef UNWIND_CODE_RULES_H
 #define UNWIND_CODE_RULES_H
@@ -24,7 +23,7 @@
 /* Longer stretches of code are followed to here only. 12 bytes of memory each. */
 #define CODE_RULES_MAX_BYTES (1u << 20)
 
-/* How much speaks for a function beginning at an address. */
+/* Evidence that a function starts at an address. */
 enum code_start_kind {
 	CODE_START_GUESSED,       /* something that looks like a call or a pointer leads there */
 	CODE_START_ADDRESS_TAKEN, /* by code that was followed */
@@ -41,16 +40,19 @@ static inline void code_rules_freep(struct code_rules **rules)
 	code_rules_free(*rules);
 }
 
-/* Forget all, and begin with other code, which is not larger than that of code_rules_new(). */
+/* Reset, and start with other code, which is not larger than that of code_rules_new(). */
 void code_rules_move(struct code_rules *rules, const uint8_t *code, size_t size, uint64_t address);
 
-/* An address that a function begins at; outside of the code it is ignored. Returns 0 or -ENOMEM. */
+/*
+ * Add the address of a function start; addresses outside of the code are ignored. Returns 0 or
+ * -ENOMEM.
+ */
 _must_check_ int code_rules_add_start(struct code_rules *rules, uint64_t address,
 				      enum code_start_kind kind);
 
 /*
- * Follow the code from all starts, from what they call, and then what is left: code behind jumps
- * through tables, and functions that nothing leads to. Returns 0 or -ENOMEM.
+ * Follow the code from all starts, then from the functions that it calls, then the leftovers: code
+ * after jumps through tables, and functions without references. Returns 0 or -ENOMEM.
  */
 _must_check_ int code_rules_follow(struct code_rules *rules);
 
@@ -66,17 +68,15 @@ struct code_exit {
 /* Borrowed until code_rules_follow() is called again. */
 const struct code_exit *code_rules_get_exits(const struct code_rules *rules, size_t *ret_num);
 
-/* A stretch of code in which each instruction has a rule. */
+/* A block of code in which each instruction has a rule. */
 struct code_stretch {
 	uint64_t start;
-	uint64_t end; /* first ELF address behind it */
+	uint64_t end; /* first ELF address after it */
 	size_t first_row;
 	size_t num_rows; /* never 0; the first one is at the start */
 };
 
-/*
- * Add what has been found to be right, in order of address, to both arrays. Returns 0 or -ENOMEM.
- */
+/* Append the code that was proved, in order of address, to both arrays. Returns 0 or -ENOMEM. */
 struct code_stretches {
 	ARRAY(struct code_stretch) items;
 	ARRAY(struct frame_row) rows;

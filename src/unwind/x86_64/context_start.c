@@ -1,4 +1,4 @@
-/* Recognized by its instructions, as in swapcontext.c. Builds with CET begin with endbr64. */
+/* Recognized by its instructions, as in swapcontext.c. Builds with CET start with endbr64. */
 #include "unwind/x86_64/context_start.h"
 
 #include <string.h>

@@ -1,8 +1,8 @@
 /*
- * Functions of the runtime are found by name, as pclntab is never stripped. Where in them the stack
- * is switched is described nowhere: we search the code for the two forms of instructions that load
- * the stack pointer, byte by byte, without decoding the instructions between. go_runtime.h says
- * which versions were examined.
+ * Functions of the runtime are found by name, as pclntab is never stripped. The point where they
+ * switch stacks is not recorded anywhere. So we search the code, byte by byte and without decoding
+ * it, for the two forms of instructions that load the stack pointer. go_runtime.h lists the
+ * versions that were examined.
  */
 #include "unwind/x86_64/go_runtime.h"
 
@@ -73,7 +73,7 @@ bool go_runtime_pushes_fp(const struct go_runtime *runtime, const struct objfile
 	return false;
 }
 
-/* The size of the instruction that begins here if it loads the stack pointer; else 0. */
+/* The size of the instruction here if it loads the stack pointer; else 0. */
 static size_t get_load_size(const uint8_t *code, size_t size)
 {
 	const uint8_t saved_sp = 0x38; /* offset of g.sched.sp in the description of a goroutine */

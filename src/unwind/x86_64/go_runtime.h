@@ -1,7 +1,7 @@
 /*
- * Where stacks begin in Go programs, which their call-frame information does not say.
+ * Start of stacks in Go programs, which their call-frame information does not describe.
  *
- * A goroutine's stack begins with a return address into runtime.goexit, a thread's own stack (g0)
+ * A goroutine's stack starts with a return address into runtime.goexit, a thread's own stack (g0)
  * with runtime.rt0_go, runtime.mstart or runtime.clone. Code that has to run on g0 is called by
  * functions that switch the stack pointer: after that, their frame is the outermost. A signal
  * handler returns to runtime.sigreturn, which is described like a function that was called.
@@ -10,8 +10,8 @@
  * can continue there.
  *
  * runtime.cgocallback goes from C back to the stack of the goroutine that has called C, and pushes
- * the address of a function there as a fake return address. Behind it is the real one, that of
- * runtime.asmcgocall, by which the goroutine had left the stack.
+ * the address of a function there as a fake return address. After it is the real one, into
+ * runtime.asmcgocall, which had switched away from the goroutine's stack.
  */
 #ifndef UNWIND_GO_RUNTIME_H
 #define UNWIND_GO_RUNTIME_H
@@ -23,7 +23,7 @@
 #include "objfile/objfile.h"
 
 #define GO_RUNTIME_FUNCTIONS_MAX 32
-/* Of a function that exchanges stacks; the longest has 174 in Go 1.19. */
+/* Limit for a function that switches stacks; the longest has 174 bytes in Go 1.19. */
 #define GO_RUNTIME_SWITCH_MAX_BYTES 512
 /* The fake return address of runtime.cgocallback, before the real one. */
 #define GO_RUNTIME_PUSHED_BYTES 8
@@ -37,7 +37,7 @@ enum go_role {
 	GO_SIGNAL_RETURN, /* the ucontext is at sp */
 };
 
-/* What pushing rbp moves the stack pointer by. */
+/* Pushing rbp moves the stack pointer by this. */
 #define GO_RUNTIME_FP_BYTES 8
 
 struct go_runtime_function {
@@ -58,36 +58,36 @@ struct go_runtime {
  */
 void go_runtime_add(struct go_runtime *runtime, const struct go_function *function);
 
-/* The role of the function that begins at the ELF address. */
+/* The role of the function that starts at the ELF address. */
 enum go_role go_runtime_get_role(const struct go_runtime *runtime, uint64_t elf_address);
 
 /*
- * Whether runtime.asmcgocall has pushed rbp before it saves its position: since Go 1.24, as it calls a
- * function of Go's by which it calls C. False where there is none, or its code cannot be read.
+ * Whether runtime.asmcgocall pushes rbp before it saves its position. It does since Go 1.24, where
+ * it calls C through another Go function. False if the function is missing or unreadable.
  */
 bool go_runtime_pushes_fp(const struct go_runtime *runtime, const struct objfile *objfile);
 
 /*
- * Where a function of size bytes is on the other stack.
+ * Find the part of a function of size bytes that runs on the other stack.
  *
  * ret_start  the first instruction after the stack pointer was loaded from a register, or from a
  *            goroutine's saved one
  * ret_end    the first one after it was loaded again, or the function's end
  *
- * Returns false where it is never loaded, or the code cannot be read.
+ * Returns false if it is never loaded, or the code is unreadable.
  */
 bool go_runtime_find_switch(const struct objfile *objfile, uint64_t elf_address, uint64_t size,
 			    uint64_t *ret_start, uint64_t *ret_end);
 
 /*
- * Where runtime.asmcgocall, once it is on g0, has saved its position on the goroutine's stack.
+ * Find the part of runtime.asmcgocall, on g0, where its position on the goroutine's stack is saved.
  *
- * start, end   what go_runtime_find_switch() gave
- * ret_start    the first instruction after it was kept
- * ret_offset   of the goroutine's address, from the stack pointer; the distance from the end of its
- *              stack is 8 bytes below
+ * start, end   from go_runtime_find_switch()
+ * ret_start    the first instruction after it was saved
+ * ret_offset   offset of the goroutine's address from the stack pointer; the distance from the end
+ *              of its stack is 8 bytes below
  *
- * Returns false where the code looks otherwise.
+ * Returns false if the code has another form.
  */
 bool go_runtime_find_goroutine(const struct objfile *objfile, uint64_t start, uint64_t end,
 			       uint64_t *ret_start, int *ret_offset);

@@ -38,8 +38,9 @@ bool signal_return_find(const uint8_t *code, size_t size, size_t offset, size_t 
 			size_t *ret_size);
 
 /*
- * Find those of a file: in sections of code that are not larger than max_bytes, and in what the reader's functions, which are
- * sorted, leave of the others. Returns 0 or -ENOMEM; what cannot be read is left out.
+ * Find those of a file: in sections of code up to max_bytes in size, and in larger ones only
+ * between the reader's functions, which are sorted. Returns 0 or -ENOMEM; unreadable code is
+ * skipped.
  */
 _must_check_ int signal_returns_find(Elf *elf, const struct frame_reader *reader,
 				     uint64_t max_bytes, struct signal_returns *ret);

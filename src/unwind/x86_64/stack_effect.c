@@ -1,16 +1,16 @@
 /*
  * Compilers and people who write assembly move rsp with a handful of instructions: push, pop, add,
  * sub, lea, leave, and mov from and to rbp. These are followed. For all others it matters only
- * whether they write rsp or rbp, which a table of opcodes says; when in doubt they do, and the
- * register is not known any more. Vector instructions have other registers by the same numbers and
- * write neither, but for the few that move a value to a general one.
+ * whether they write rsp or rbp, according to a table of opcodes; when in doubt they do, and the
+ * register becomes unknown. Vector instructions use the same numbers for other registers and write
+ * neither, except the few that move a value to a general register.
  *
- * The caller's rbp and rbx are followed where they are pushed or stored on the stack, and loaded
- * from the same place again. That a callee gives both back is what the calling convention says.
+ * The caller's rbp and rbx are followed when they are pushed or stored on the stack, and loaded
+ * from the same place again. By the calling convention a callee restores both.
  *
- * Of the register that holds a copy of rsp it must be certain that nothing else was written to it. Here vector registers by
- * the same numbers count as if they were it wherever the instruction might as well write a general one, and registers that
- * an instruction does not name in its operands count, too.
+ * The register that holds a copy of rsp must certainly not have been overwritten. So vector
+ * registers with its number count as that register if the instruction could also write a general
+ * one, and registers that an instruction writes implicitly count, too.
  */
 #include "unwind/x86_64/stack_effect.h"
 
@@ -55,7 +55,7 @@ static unsigned int get_opcode_register(const struct instruction *instruction)
 	return (instruction->opcode & 7) | (instruction->rex & REX_B ? 8 : 0);
 }
 
-/* A distance in units plus a number of bytes; not known where it does not come out even. */
+/* A distance in units plus a number of bytes; unknown if the result is not a whole unit. */
 static int16_t add_bytes(int16_t units, int64_t bytes)
 {
 	int64_t sum = units + bytes / STACK_STATE_UNIT;
@@ -164,7 +164,7 @@ static int16_t find_operand(const struct stack_state *state, const struct instru
 		       : STACK_STATE_NONE;
 }
 
-/* Where in the aligned frame an operand in memory is; 0: not there, or not known. */
+/* Position of a memory operand in the aligned frame; 0: not there, or unknown. */
 static int16_t find_slot(const struct stack_state *state, const struct instruction *instruction)
 {
 	unsigned int base;
@@ -279,7 +279,7 @@ static void set(struct stack_state *state, unsigned int written, int16_t distanc
 		return;
 	}
 	note_written(state, written);
-	if (written == FP) { /* other addresses in rbp come and go */
+	if (written == FP) { /* other addresses in rbp are temporary */
 		state->fp = distance == state->saved_fp ? distance : STACK_STATE_NONE;
 		return;
 	}
@@ -363,7 +363,7 @@ static void calculate(struct stack_state *state, const struct instruction *instr
 		    is_wide(instruction) ? add_bytes(get(state, rm), bytes) : STACK_STATE_NONE);
 }
 
-/* Of the one-byte opcodes that are not followed: those that write the operand rm or reg. */
+/* For one-byte opcodes that are not followed: those that write the operand rm or reg. */
 static bool writes_rm(const struct instruction *instruction)
 {
 	uint8_t opcode = instruction->opcode;
@@ -409,7 +409,7 @@ static bool writes_reg(const struct instruction *instruction)
 	       opcode == 0x87 || opcode == 0x8a;
 }
 
-/* The same of the opcodes behind 0F, none of which is followed. */
+/* The same for the opcodes after 0F; none of them is followed. */
 static bool writes_rm_0f(const struct instruction *instruction)
 {
 	uint8_t opcode = instruction->opcode;
@@ -511,7 +511,7 @@ static void note_operand(struct stack_state *state, const struct instruction *in
 	note_written(state, written);
 }
 
-/* One-byte opcodes: registers that are written without being an operand. */
+/* For one-byte opcodes: registers that are written without being an operand. */
 static void note_implied(struct stack_state *state, const struct instruction *instruction)
 {
 	uint8_t opcode = instruction->opcode;
@@ -578,7 +578,7 @@ static void note_vex_written(struct stack_state *state, const struct instruction
 		is_rm_written = opcode == 0x7e; /* vmovd, vmovq */
 		break;
 	case INSTRUCTION_MAP_0F38:
-		is_any_written = opcode >= 0xf0; /* mulx, blsr: what is not decoded */
+		is_any_written = opcode >= 0xf0; /* mulx, blsr: not decoded */
 		break;
 	case INSTRUCTION_MAP_0F3A:
 		is_rm_written = (opcode & 0xfc) == 0x14;  /* vpextr */
@@ -599,7 +599,10 @@ static void note_vex_written(struct stack_state *state, const struct instruction
 		drop_copy_register(state);
 }
 
-/* What is written by an instruction that is not followed. In doubt: by its fields, all. */
+/*
+ * Apply an instruction that is not followed to the registers that it writes. In doubt, every
+ * register in its fields.
+ */
 static void clobber(struct stack_state *state, const struct instruction *instruction)
 {
 	bool is_rm_written = false;
@@ -731,7 +734,7 @@ bool stack_state_is_same(const struct stack_state *a, const struct stack_state *
 {
 	struct stack_state other = *b;
 
-	/* Of a copy that is stored the register has no use. */
+	/* Once a copy is stored, its register does not matter. */
 	if (a->copy_slot && a->copy_slot == b->copy_slot)
 		other.copy_register = a->copy_register;
 	return memcmp(a, &other, sizeof(other)) == 0;
@@ -745,7 +748,7 @@ void stack_effect_apply_call(struct stack_state *state)
 		drop_copy_register(state);
 }
 
-/* By the copy of rsp: where it is stored, or the register. */
+/* Compute the CFA from the copy of rsp: from where it is stored, or from the register. */
 static void set_cfa_by_copy(const struct stack_state *state, struct unwind_rule *rule)
 {
 	/* In the order of their numbers in instructions. */

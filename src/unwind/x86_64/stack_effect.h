@@ -1,6 +1,6 @@
 /*
- * What one x86-64 instruction does to where the CFA is: to rsp, to rbp as a frame pointer, and to
- * where the caller's rbp and rbx are.
+ * Effect of one x86-64 instruction on the location of the CFA: on rsp, on rbp as a frame pointer,
+ * and on the locations of the caller's rbp and rbx.
  *
  * Thread-safe: there is no state but what the caller passes.
  */
@@ -19,24 +19,25 @@
 #define STACK_STATE_NONE INT16_MIN
 
 /*
- * All in units down from the CFA, which is where rsp points to when the function has
- * returned. What is no multiple of a unit, or farther than 32 KiB, is not known.
+ * All in units down from the CFA, which is the value of rsp after the function has returned. A
+ * distance that is no multiple of a unit, or larger than 32 KiB, is unknown.
  *
  * Assembly aligns rsp after copying it to a register, which it may store in the frame and use for something else:
  *
  *	mov %rsp,%r10; and $-64,%rsp; sub $192,%rsp; mov %r10,128(%rsp); …; mov 128(%rsp),%rsp; ret
  *
- * Places in that frame are known apart from that, in units down from one above what `and` would have made of the copy.
+ * Positions in that frame are tracked separately, in units down from one above the aligned value of
+ * the copy.
  */
 struct stack_state {
 	int16_t sp;
-	int16_t fp;         /* rbp, while it is a frame pointer */
-	int16_t saved_fp;   /* where the caller's rbp is; 0: in rbp */
-	int16_t saved_bx;   /* likewise of rbx */
-	int16_t copy;       /* what the copy points to; 0: there is no copy, and the rest is 0 */
-	int16_t copy_slot;  /* where the copy is stored in the aligned frame; 0: nowhere */
-	int16_t aligned_sp; /* rsp in the aligned frame; 0: it is in none */
-	uint8_t copy_register; /* its number in instructions; STACK_STATE_NO_REGISTER: in none any more */
+	int16_t fp;            /* rbp, while it is a frame pointer */
+	int16_t saved_fp;      /* location of the caller's rbp; 0: in rbp */
+	int16_t saved_bx;      /* likewise of rbx */
+	int16_t copy;          /* target of the copy; 0: no copy, and the rest is 0 */
+	int16_t copy_slot;     /* location of the copy in the aligned frame; 0: not stored */
+	int16_t aligned_sp;    /* rsp in the aligned frame; 0: not in one */
+	uint8_t copy_register; /* number in instructions; STACK_STATE_NO_REGISTER: overwritten */
 	uint8_t zero;          /* states are compared as bytes */
 };
 /* rsp is no copy of itself. */
@@ -46,10 +47,10 @@ struct stack_state {
 #define STACK_STATE_AT_ENTRY \
 	((struct stack_state){.sp = 8 / STACK_STATE_UNIT, .fp = STACK_STATE_NONE})
 
-/* Nothing says where the CFA is. */
+/* Whether the location of the CFA is unknown. */
 bool stack_state_is_lost(const struct stack_state *state);
 
-/* As it was at the entry: what may be returned with. */
+/* Whether the state is that of the entry, in which the function may return. */
 static inline bool stack_state_is_at_exit(const struct stack_state *state)
 {
 	return state->sp == 8 / STACK_STATE_UNIT && !state->saved_fp && !state->saved_bx;
@@ -58,18 +59,22 @@ static inline bool stack_state_is_at_exit(const struct stack_state *state)
 /* Whether execution may reach an instruction in both states. */
 bool stack_state_is_same(const struct stack_state *a, const struct stack_state *b);
 
-/* Forget what rsp was copied to: it is not about to be aligned. */
+/* Forget the copy of rsp: no alignment follows it. */
 void stack_state_drop_copy(struct stack_state *state);
 
 /* Whether the instruction aligns rsp. */
 bool stack_effect_is_alignment(const struct instruction *instruction);
 
 /*
- * After the instruction, which is no call; of a jump, where execution goes on. What is written to rsp in a way that is not followed makes it unknown.
+ * Apply an instruction other than a call. For a jump the result is the state at its target. A write
+ * to rsp that is not followed makes rsp unknown.
  */
 void stack_effect_apply(struct stack_state *state, const struct instruction *instruction);
 
-/* After a call of a function that keeps to the calling convention: registers that it may change are not known any more. */
+/*
+ * Apply a call of a function that keeps to the calling convention: registers that it may change
+ * become unknown.
+ */
 void stack_effect_apply_call(struct stack_state *state);
 
 /* The rule of a state that is not lost. */

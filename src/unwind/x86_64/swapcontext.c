@@ -1,13 +1,13 @@
 /*
  * Statically linked programs may be stripped of all symbols, and sizes differ between builds, so
  * swapcontext is recognized by its instructions. The offsets in them are part of the ABI
- * (ucontext_t). getcontext begins in the same way, but never loads a stack pointer.
+ * (ucontext_t). getcontext starts in the same way, but never loads a stack pointer.
  */
 #include "unwind/x86_64/swapcontext.h"
 
 #include <string.h>
 
-/* Whether the code at the ELF address begins with `mov %rbx,0x80(%rdi)`. */
+/* Whether the code at the ELF address starts with `mov %rbx,0x80(%rdi)`. */
 static bool saves_rbx(const struct objfile *objfile, uint64_t elf_address)
 {
 	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};

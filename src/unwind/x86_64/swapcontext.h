@@ -1,5 +1,5 @@
 /*
- * The part of glibc's swapcontext in which it is between two stacks.
+ * The part of glibc's swapcontext that is between two stacks.
  *
  * glibc describes it as a function that does not change its stack pointer. But between the load of
  * the new stack pointer and the push of the new return address, there is no return address on the
@@ -18,8 +18,8 @@
 #define SWAPCONTEXT_MAX_BYTES 640
 
 /*
- * Whether the function at the ELF address, size bytes long, first of all saves rbx in the ucontext
- * at rdi, later loads the stack pointer from the ucontext at rdx, and then pushes rip from there.
+ * Whether the function at the ELF address, size bytes long, first saves rbx in the ucontext at rdi,
+ * later loads the stack pointer from the ucontext at rdx, and then pushes rip from there.
  *
  * ret_start  the first instruction after the load
  * ret_end    the first one after the push. Between the two, the registers of the context that is
