@@ -1,9 +1,9 @@
 /*
- * Features that not every kernel has, found by trying them, never by the version: distributions
- * backport features and leave others out.
+ * Features that not every kernel has, detected by trying them, never by the version: distributions
+ * backport features and omit others.
  *
- * The probes of helpers load tiny BPF programs. Without the permission to do that they always say
- * no; see kernel_can_be_asked().
+ * The probes of helpers load tiny BPF programs. Without permission for that they always return
+ * false; see kernel_can_be_asked().
  */
 #ifndef COLLECT_KERNEL_FEATURES_H
 #define COLLECT_KERNEL_FEATURES_H
@@ -11,13 +11,13 @@
 #include <stdbool.h>
 
 /*
- * Whether we may load BPF programs, so that the other functions can probe. To be called first: from
- * then on what libbpf says of features that are missing is shown with -v only.
+ * Whether we may load BPF programs, so that the other functions can probe. Call this first: after
+ * it, libbpf's messages about missing features are shown only with -v.
  */
 bool kernel_can_be_asked(void);
 /* Type information (BTF) of the kernel. */
 bool kernel_has_types(void);
-/* The VMA that a stack pointer lies in can be looked up: bpf_find_vma(), Linux 5.17. */
+/* The VMA of a stack pointer can be looked up: bpf_find_vma(), Linux 5.17. */
 bool kernel_has_find_vma(void);
 /* User registers can be found from inside the kernel: bpf_task_pt_regs(), Linux 5.15. */
 bool kernel_has_task_registers(void);
@@ -26,14 +26,14 @@ bool kernel_reports_build_ids(void);
 /* One link attaches a program to many points of a file: uprobe_multi, Linux 6.6. */
 bool kernel_has_uprobe_links(void);
 /*
- * Where a program sees that a thread has got a CPU again, in the thread itself: what is found first, in
- * this order.
+ * The hook where a program sees, in the thread itself, that it has got a CPU again. The first
+ * available one, in this order.
  */
 enum switch_in_kind {
 	SWITCH_IN_NONE,
 	SWITCH_IN_TRACEPOINT, /* sched_exit_tp, Linux 6.16 */
 	SWITCH_IN_ENTRY,      /* fentry of finish_task_switch */
-	SWITCH_IN_PROBE,      /* kprobe of it */
+	SWITCH_IN_PROBE,      /* kprobe of finish_task_switch */
 };
 struct switch_in_hook {
 	enum switch_in_kind kind;

@@ -1,7 +1,7 @@
 /*
- * One recording: from the kernel's ticks to a profile whose locations have no names yet.
+ * One recording: from the kernel's ticks to a profile with locations that are not symbolized yet.
  *
- *	recorder_new() → recorder_start() → recorder_read() again and again → recorder_stop()
+ *	recorder_new() → recorder_start() → recorder_read() repeatedly → recorder_stop()
  *
  * and then the results: the profile, the account, the code that ran (which the symbolizer needs),
  * and the trace.
@@ -34,33 +34,35 @@ struct recorder;
 struct recorder_opts {
 	struct target target;
 	uint32_t frequency_hz;
-	/* To be sampled, each as a metric; borrowed until recorder_free(). None: the CPU's cycles or clock */
+	/*
+	 * Sampled events, each a metric; borrowed until recorder_free(). None: CPU cycles or clock.
+	 */
 	const struct event *events;
 	size_t num_events;    /* at most MAX_EVENTS */
-	uint64_t event_count; /* a sample for so many of an event; 0: by the frequency */
+	uint64_t event_count; /* events per sample; 0: sample by frequency */
 	enum user_stacks user_stacks;
 	bool no_kernel_stacks;
 	struct unwind_table_opts tables;
-	bool keeps_timestamps; /* of the samples, in the profile */
-	bool keeps_scripts;    /* what interpreters run, in the profile */
+	bool keeps_timestamps; /* keep the samples' timestamps in the profile */
+	bool keeps_scripts;    /* keep the scripts that interpreters run in the profile */
 	bool makes_trace;      /* for recorder_build_trace(); else only sums are kept */
-	bool records_schedule; /* switches between threads and who wakes whom, in the trace too */
-	/* Of off-CPU time: metrics "cpu" to "wall" are in the profile, too. 0: it is not sampled */
+	bool records_schedule; /* switches between threads and wakeups, in the trace too */
+	/* Period of off-CPU samples, for metrics "cpu" to "wall" in the profile. 0: not sampled. */
 	uint64_t off_cpu_period_ns;
-	uint64_t off_cpu_min_block_ns; /* shorter times off the CPU are left out */
-	bool takes_wakers;             /* who ends the waits, as another metric */
-	bool takes_futexes;            /* and what they waited for, where it was a futex */
-	bool only_futexes;             /* other waits are left out */
-	bool checks_calls;             /* that every return address follows a call; for tests */
-	size_t ring_bytes;             /* of each ring between kernel and us; 0: the default */
-	const char *temporary_folder;  /* for data that does not fit into memory; borrowed */
+	uint64_t off_cpu_min_block_ns; /* shorter times off-CPU are ignored */
+	bool takes_wakers;             /* record the wakers of waits, as another metric */
+	bool takes_futexes;            /* record the futex of waits, too */
+	bool only_futexes;             /* ignore other waits */
+	bool checks_calls; /* check that every return address follows a call; for tests */
+	size_t ring_bytes; /* of each ring between kernel and us; 0: the default */
+	const char *temporary_folder; /* for data that does not fit into memory; borrowed */
 };
 
 /*
- * Load, open, read /proc: everything but starting.
+ * Load, open and read /proc: everything except starting.
  *
- * Returns 0; -EPERM or -ENOTSUP (error names what is missing and the cure); -ESRCH (error names the
- * process that is not there); or another negative errno with error filled.
+ * Returns 0, -EPERM or -ENOTSUP (error has the missing feature and the remedy), -ESRCH (error has
+ * the missing process) or another negative errno with error filled.
  */
 _must_check_ int recorder_new(const struct recorder_opts *opts, struct recorder **ret,
 			      struct error *error);
@@ -71,8 +73,8 @@ static inline void recorder_freep(struct recorder **recorder)
 }
 
 /*
- * The descriptors that another process needs to read what was recorded, after recorder_stop(): those of
- * temporary files, and no others.
+ * The descriptors that another process needs to read the recording after recorder_stop(): only
+ * those of temporary files.
  */
 void recorder_add_fds(const struct recorder *recorder, struct fd_list *fds);
 
@@ -90,7 +92,7 @@ int recorder_get_fd(const struct recorder *recorder);
 /* Read all rings and process them. Returns 0 or -ENOMEM (or another errno) with error filled. */
 _must_check_ int recorder_read(struct recorder *recorder, struct error *error);
 
-/* Whether none of the target's processes or threads is left. */
+/* Whether all processes or threads of the target have ended. */
 bool recorder_has_ended(const struct recorder *recorder);
 
 /* Stop sampling and process the rest. Returns as recorder_read(). */
@@ -107,31 +109,34 @@ _must_check_ int recorder_stop(struct recorder *recorder, struct error *error);
 _must_check_ int recorder_list_descendants(const struct recorder *recorder, const pid_t *pids,
 					   size_t num_pids, pid_t **ret, size_t *ret_count);
 
-/* The sampling event where none was asked for, "cycles" or "cpu-clock". A literal. */
+/* The default sampling event, "cycles" or "cpu-clock". A literal. */
 const char *recorder_get_event_name(const struct recorder *recorder);
 
 /* A process that has an interpreter mapped. */
 struct runtime_process {
 	uint32_t pid;
 	enum wire_runtime runtime;
-	uint16_t major; /* with minor 0, both: not known */
-	uint16_t minor; /* of Java 0 */
+	uint16_t major; /* 0 with minor 0: unknown */
+	uint16_t minor; /* 0 for Java */
 	bool is_known;  /* else its frames are shown as native code */
 	char comm[16];  /* NUL-terminated */
 };
 
-/* Those that live. ret: the caller frees. Returns 0 or -ENOMEM. */
+/* Live processes only. ret: the caller frees. Returns 0 or -ENOMEM. */
 _must_check_ int recorder_list_runtimes(const struct recorder *recorder,
 					struct runtime_process **ret, size_t *ret_count);
 
-/* Before recorder_stop(), events that are still in the rings are not counted. */
+/* Before recorder_stop(), events still in the rings are not counted. */
 struct recorder_account recorder_get_account(const struct recorder *recorder);
-/* Of the events that were asked for, num_events of them, after recorder_stop(). The caller frees. NULL: out of memory. */
+/*
+ * Counts of the requested events, num_events long, after recorder_stop(). The caller frees. NULL:
+ * out of memory.
+ */
 struct event_counts *recorder_get_event_counts(const struct recorder *recorder);
-/* Of user stacks by frame pointer. Borrowed until the next recorder_read(). */
+/* Counts of user stacks walked by frame pointer. Borrowed until the next recorder_read(). */
 const struct user_stack_count *recorder_get_user_stacks(const struct recorder *recorder,
 							size_t *ret_count);
-/* Of the events that were asked for: their weights do not say how many samples there are. Borrowed likewise. */
+/* Stacks of the requested events, whose weights are not sample counts. Borrowed likewise. */
 const struct stack_count *recorder_get_event_stacks(const struct recorder *recorder,
 						    size_t *ret_count);
 
@@ -142,7 +147,7 @@ struct profile *recorder_get_profile(struct recorder *recorder);
 struct recorded_code {
 	const struct file_table *files;
 	const struct process_table *processes;
-	const struct kernel_code *kernel; /* in order of appearance; until the next read */
+	const struct kernel_code *kernel; /* in order of appearance; borrowed until the next read */
 	size_t num_kernel;
 };
 
@@ -150,23 +155,23 @@ struct recorded_code recorder_get_code(const struct recorder *recorder);
 
 /*
  * Add the trace of a recording that has stopped to a timeline: threads, samples, the stack regions
- * that they were taken on, and the scheduling. Processes and threads that the timeline has already
- * are identified by pid and tid. The timeline reads from the recorder's temporary files: free it
- * first. Events that these files have lost are missing.
+ * that they were taken on, and the scheduling. Processes and threads already in the timeline are
+ * matched by pid and tid. The timeline reads the recorder's temporary files, so free it before the
+ * recorder. Events lost from these files are missing.
  *
  * Only with makes_trace. Returns 0, -ENOMEM, or negative errno of reading the files.
  */
 _must_check_ int recorder_build_trace(const struct recorder *recorder, struct timeline *timeline);
 
-/* What the trace lacks because a temporary file could not be written. */
+/* Data missing from the trace because a temporary file could not be written. */
 struct trace_losses {
-	uint64_t num_samples;      /* of the recording */
-	uint64_t lost_samples;     /* of these, missing */
-	uint64_t lost_fills;       /* fills of stack regions that are missing */
+	uint64_t num_samples;      /* in the recording */
+	uint64_t lost_samples;     /* of these, missing from the trace */
+	uint64_t lost_fills;       /* missing fills of stack regions */
 	uint64_t lost_waits;       /* slices of waits; their samples are counted above */
 	uint64_t lost_occupancies; /* stays of threads on stack regions */
 	uint64_t lost_task_events; /* forks, execs, exits and renames */
-	uint64_t lost_renames;     /* changes of threads' names, of which only so many are kept */
+	uint64_t lost_renames;     /* renames of threads beyond the limit */
 	int error;                 /* errno of the first loss; 0: nothing is lost */
 };
 

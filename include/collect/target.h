@@ -20,42 +20,43 @@ struct target {
 	enum target_kind kind;
 	const pid_t *ids; /* borrowed */
 	size_t num_ids;
-	const char *cgroup_path;  /* as the user gave it; borrowed */
+	const char *cgroup_path;  /* as given by the user; borrowed */
 	bool may_be_gone;         /* ids that do not exist (any more) are skipped */
-	bool starts_on_exec;      /* sampling begins with the exec of the (only) process */
-	bool leaves_children_out; /* of processes: only their threads */
+	bool starts_on_exec;      /* sampling starts with the exec of the (only) process */
+	bool leaves_children_out; /* for processes: only their threads */
 };
 
-/* What /proc says of a process or thread now. */
+/* State of a process or thread in /proc now. */
 struct target_state {
 	char comm[64];
 	char letter; /* R S D Z T …, see proc(5) */
 	pid_t parent_pid;
 	bool is_kernel_thread;
-	bool has_ended; /* a zombie, of whose threads none is left */
+	bool has_ended; /* a zombie without live threads */
 };
 
-/* Returns 0, -ESRCH when there is none, or -ENOMEM. */
+/* Returns 0, -ESRCH (not found) or -ENOMEM. */
 _must_check_ int target_read_state(pid_t id, struct target_state *ret);
 
 /* Whether the target is made of threads and descendants, and needs the BPF program's filter. */
 bool target_is_of_threads(const struct target *target);
 
 /*
- * Call visit() for every thread of process pid that is there now. visit() returns 0 or negative
- * errno, which stops.
+ * Call visit() for every current thread of process pid. visit() returns 0 or negative errno, which
+ * stops the loop.
  *
  * Returns 0 or negative errno (-ESRCH: no such process).
  */
 _must_check_ int target_for_each_thread(pid_t pid, int (*visit)(pid_t tid, void *context),
 					void *context);
 
-/* The process that a thread belongs to, -ESRCH or -ENOMEM. */
+/* Returns the process of a thread, -ESRCH or -ENOMEM. */
 _must_check_ pid_t target_get_pid(pid_t tid);
 
 /*
- * Whether a process or thread exists and has not ended, as far as is known: short memory is no end. Where only a process's first thread has, the
- * process shows as a zombie and yet goes on.
+ * Whether a process or thread exists and has not ended. When in doubt (out of memory) it counts as
+ * alive. If only a process's first thread has ended, the process shows as a zombie, but is still
+ * alive.
  */
 bool target_is_alive(pid_t id);
 
@@ -67,9 +68,9 @@ bool target_is_alive(pid_t id);
 _must_check_ int target_open_cgroup(const char *path, struct error *error);
 
 /*
- * The CPUs that are online, as bits: cpus[n] is set for each.
+ * The online CPUs: cpus[n] is set for each.
  *
- * num_cpus  length of cpus; higher CPUs are left out
+ * num_cpus  length of cpus; higher CPUs are ignored
  * Returns the number of CPUs online, or negative errno.
  */
 _must_check_ int target_read_online_cpus(bool *cpus, size_t num_cpus);

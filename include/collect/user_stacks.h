@@ -1,4 +1,4 @@
-/* How user stacks are walked, and which frames of interpreters they have. */
+/* Method of walking user stacks, and the interpreter frames to show. */
 #ifndef COLLECT_USER_STACKS_H
 #define COLLECT_USER_STACKS_H
 
@@ -7,20 +7,21 @@
 
 enum user_stacks { USER_STACKS_NONE, USER_STACKS_FP, USER_STACKS_TABLE };
 
-/* What is shown of the stacks of interpreters. */
+/* Frames to show in stacks of interpreters. */
 enum runtime_frames {
-	RUNTIME_FRAMES_MANAGED, /* the frames of their programs, and what these have called */
-	RUNTIME_FRAMES_ALL,     /* the interpreter's own functions between them, too */
-	RUNTIME_FRAMES_NATIVE,  /* these alone */
+	/* Frames of the interpreted program, and the native code that they call. */
+	RUNTIME_FRAMES_MANAGED,
+	RUNTIME_FRAMES_ALL,    /* also the interpreter's own functions between them */
+	RUNTIME_FRAMES_NATIVE, /* only native frames */
 };
 
-/* How user stacks are walked by table. */
+/* Options for walking user stacks by table. */
 struct unwind_table_opts {
-	bool no_fp_steps; /* no frame pointers even in code that has no call-frame information */
+	bool no_fp_steps; /* no frame pointers even in code without call-frame information */
 	bool no_cache;    /* do not use the cache of tables on disk */
 	enum runtime_frames runtime_frames;
 	const char *cache_folder; /* NULL: /var/cache/stackwide. Copied */
-	uid_t worker_user; /* whom processes become that read foreign files, if we are root */
+	uid_t worker_user; /* user of the processes that read foreign files, if we are root */
 };
 
 #endif
