@@ -12,8 +12,8 @@
 #define LOG_STATISTICS 4
 
 /*
- * "prog 'NAME': -- BEGIN PROG LOAD LOG --", and somewhere below it "processed N insns": what libbpf
- * has to say of a program that was loaded with a log.
+ * libbpf's message about a program that was loaded with a log: "prog 'NAME': -- BEGIN PROG LOAD LOG
+ * --" and, further down, "processed N insns".
  */
 static void report_instructions(const char *message)
 {
@@ -26,8 +26,8 @@ static void report_instructions(const char *message)
 }
 
 /*
- * What a program is refused for stands below all that the verifier has looked at, which may be megabytes: of what libbpf
- * says the first line is logged, and the last ones.
+ * The verifier's reason for rejecting a program is at the end of its log, which may be megabytes.
+ * So the first and the last lines of libbpf's message are logged.
  */
 #define NUM_LAST_LINES 10
 

@@ -1,4 +1,4 @@
-/* Messages of libbpf and of the kernel's verifier, shown with -v, and what loading has to do for them. */
+/* Messages of libbpf and of the kernel's verifier, shown with -v, and loading with such a log. */
 #ifndef COLLECT_KERNEL_BPF_LOG_H
 #define COLLECT_KERNEL_BPF_LOG_H
 
@@ -10,13 +10,15 @@ struct bpf_object_skeleton;
 void bpf_log_start(void);
 
 /*
- * Open and load programs. With -v it is logged how many instructions of each the kernel has verified. If loading
- * fails then, that log lacks the verifier's reason: they are closed, and opened and loaded again without it.
+ * Open and load programs. With -v, log the number of instructions that the kernel has verified for
+ * each. If loading fails then, the log lacks the verifier's reason: close the programs, and open
+ * and load them again without it.
  *
- * open   everything but loading. ret: what is to be loaded, borrowed
- * close  after a load that has failed and is repeated
+ * open   everything except loading. ret: the programs to load, borrowed
+ * close  called after a failed load that is repeated
  *
- * Returns 0, what open() returned, or negative errno; whatever is open then is the caller's to close.
+ * Returns 0, the error of open(), or negative errno; the caller closes any programs that are still
+ * open.
  */
 _must_check_ int bpf_log_load(int (*open)(void *context, struct bpf_object_skeleton **ret),
 			      void (*close)(void *context), void *context);

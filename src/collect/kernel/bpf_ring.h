@@ -2,7 +2,7 @@
  * One ring that BPF programs write records to (BPF_MAP_TYPE_RINGBUF).
  *
  * libbpf's reader maps the data twice in a row, so that records do not wrap, and both mappings
- * count towards our RSS. Here it is mapped once, and the rare record that wraps is copied.
+ * count in our RSS. This reader maps it once, and copies the rare record that wraps.
  *
  * Source: Documentation/bpf/ringbuf.rst in the kernel.
  *
@@ -36,7 +36,7 @@ _must_check_ int bpf_ring_init(struct bpf_ring *ring, int fd, size_t size_bytes)
 void bpf_ring_release(struct bpf_ring *ring);
 
 /*
- * Pass every complete record to handle(), in the order in which they were reserved.
+ * Pass every complete record to handle(), in order of reservation.
  *
  * record  8-byte aligned; valid during the call
  * handle  returns 0 or negative errno, which stops after this record and is returned

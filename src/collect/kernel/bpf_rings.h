@@ -50,8 +50,9 @@ _must_check_ int bpf_rings_read(struct bpf_rings *rings,
 _must_check_ int bpf_counters_read(int map_fd, void *ret, size_t size);
 
 /*
- * How often the kernel has skipped a program, as it or another one ran on the CPU already; 0 on kernels that do not say
- * it (before Linux 5.12) or do not count it for programs of its kind. Returns 0 or negative errno.
+ * Number of times the kernel skipped a program because one was running on the CPU already. 0 if the
+ * kernel does not report it (before Linux 5.12) or does not count it for this kind of program.
+ * Returns 0 or negative errno.
  */
 _must_check_ int bpf_program_read_misses(int program_fd, uint64_t *ret);
 

@@ -1,10 +1,10 @@
 /*
- * Records of many rings, put into order of time.
+ * Records of many rings, sorted by time.
  *
- * Rings are filled by different CPUs and read one after the other, so records come out of order.
- * They are held back until no older one can come: a record may leave when the clock had passed its
- * time, by longer than a record can be on its way, before all rings were read. Records of equal time
- * leave in the order of arrival.
+ * Rings are filled by different CPUs and read one after the other, so records arrive out of order.
+ * They are held back until no older one can arrive: before all rings were read, the clock must have
+ * passed the record's time by more than a record's maximum delay. Records with equal time stay in
+ * order of arrival.
  *
  * Not thread-safe.
  */
@@ -38,11 +38,12 @@ _must_check_ int event_queue_add(struct event_queue *queue, uint64_t time_ns, ui
 				 const void *record, size_t size);
 
 /*
- * Hand every record that no other one can overtake any more to handle(), oldest first. handle()
- * returns 0 or negative errno, which stops and is returned; the record it was given counts as
- * handled. It may add records.
+ * Pass every record that no other can precede any more to handle(), oldest first. If handle()
+ * returns a negative errno, stop and return it; its record counts as handled. handle() may add
+ * records.
  *
- * now_ns   of the clock, before the rings were read; UINT64_MAX at the end, when no more will come
+ * now_ns   of the clock, before the rings were read; UINT64_MAX at the end, when no more records
+ *          will arrive
  */
 _must_check_ int event_queue_drain(struct event_queue *queue, uint64_t now_ns,
 				   int (*handle)(uint64_t time_ns, uint32_t kind,

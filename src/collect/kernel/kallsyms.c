@@ -19,7 +19,7 @@ static bool parse_symbol(char *line, struct kallsyms_symbol *ret)
 	return length > 0;
 }
 
-/* Of a line that is too long the rest is skipped. */
+/* Reads a line; the rest of a line that is too long is skipped. */
 static bool read_line(FILE *kallsyms, char *ret, int size)
 {
 	int byte = 0;

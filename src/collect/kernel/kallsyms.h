@@ -1,4 +1,4 @@
-/* /proc/kallsyms, line by line: where in the kernel functions lie. */
+/* Reads /proc/kallsyms, the addresses of kernel functions, line by line. */
 #ifndef COLLECT_KERNEL_KALLSYMS_H
 #define COLLECT_KERNEL_KALLSYMS_H
 
@@ -11,7 +11,8 @@
 
 struct kallsyms_symbol {
 	uint64_t address; /* 0: hidden from us */
-	bool is_of_module; /* or of a BPF program. These come last; the kernel's own, in order of address */
+	/* Or of a BPF program; after the kernel's own, which are in order of address. */
+	bool is_of_module;
 	char name[KALLSYMS_LINE_BYTES];
 };
 

@@ -67,8 +67,8 @@ bool kernel_reports_build_ids(void)
 }
 
 /*
- * Linux 5.11 charges BPF memory to cgroups instead of RLIMIT_MEMLOCK. There is no probe for that,
- * but for a helper that came with the same version; libbpf does the same.
+ * Linux 5.11 charges BPF memory to cgroups instead of RLIMIT_MEMLOCK. Only a helper of the same
+ * version can be probed; libbpf does the same.
  */
 bool kernel_counts_bpf_as_locked(void)
 {

@@ -1,13 +1,14 @@
-/*
- * What a folder has.
- */
+/* The names in a folder. */
 #ifndef COLLECT_KERNEL_NAME_LIST_H
 #define COLLECT_KERNEL_NAME_LIST_H
 
 #include "base/array.h"
 #include "base/attributes.h"
 
-/* The names in a folder but those that begin with a dot, sorted. The caller frees each, and the array. */
+/*
+ * The names in a folder, except those that start with a dot, sorted. The caller frees each, and the
+ * array.
+ */
 struct name_list {
 	ARRAY(char *) names;
 };

@@ -14,7 +14,7 @@
 /* The kernel's own user namespace maps every id to itself. */
 #define ALL_IDS 4294967295u
 
-/* A number behind "NAME:" in /proc/self/status; 0 when there is none. */
+/* The number after "NAME:" in /proc/self/status; 0 if not found. */
 static uint64_t find_number(const struct text *status, const char *name, int base)
 {
 	const char *line = status->length ? strstr(status->data, name) : NULL;
@@ -44,8 +44,8 @@ static bool is_locked_down(int root_fd)
 }
 
 /*
- * With these arguments both calls fail with EINVAL or EFAULT in a process that has the capabilities:
- * EPERM then comes from a filter.
+ * With these arguments both calls fail with EINVAL or EFAULT in a process that has the
+ * capabilities. So EPERM means that a filter rejects them.
  */
 static bool is_call_refused(long number)
 {

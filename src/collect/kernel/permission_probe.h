@@ -1,6 +1,6 @@
 /*
  * Why bpf() or perf_event_open() failed with EPERM, and what to do about it: capabilities, seccomp
- * (containers), sysctls, user namespaces and kernel lockdown all look the same to the caller.
+ * (containers), sysctls, user namespaces and kernel lockdown all give the same error.
  *
  * Thread-safe.
  */
@@ -19,14 +19,14 @@ struct permission_probe {
 };
 
 /*
- * Find out about this process, after a call was not permitted.
+ * Examine this process after a call was not permitted.
  *
- * root_fd  of "/", or of a folder that stands for it; borrowed
+ * root_fd  descriptor of "/", or of a folder in its place; borrowed
  * number   of the system call: SYS_bpf or SYS_perf_event_open
  */
 struct permission_probe permission_probe_run(int root_fd, long number);
 
-/* The most likely reason, and what to do: the end of a sentence. */
+/* The most likely reason, and the remedy, as the end of a sentence. */
 const char *permission_probe_explain(const struct permission_probe *permission_probe);
 
 /* Both, on this machine. */

@@ -11,7 +11,7 @@
 #include "unwind/replay.h"
 #include "wire/wire.h"
 
-/* Whether the sizes inside of a record fit the size in bytes that it came with. */
+/* Whether the sizes inside of a record fit the record's size in bytes. */
 bool raw_stack_is_whole(const struct wire_raw_sample *record, size_t size);
 
 /* Bytes of both stacks; of a record that is whole. */

@@ -102,7 +102,7 @@ bool target_is_alive(pid_t id)
 	return target_read_state(id, &state) != -ESRCH && !state.has_ended;
 }
 
-/* Where cgroup2 is mounted; text is left empty when it is not. */
+/* Find the mount point of cgroup2; text is left empty if it is not mounted. */
 static void find_cgroup_mount(struct text *ret)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "re");

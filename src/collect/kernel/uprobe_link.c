@@ -27,8 +27,8 @@ struct link_attributes {
 	uint32_t num_points;
 	uint32_t multi_flags;
 	/*
-	 * 0: all. It is one process, of which children are none, and which must not have ended; before Linux 6.10 it was
-	 * one thread.
+	 * 0: all. Else a single process, without its children, which must not have ended; before
+	 * Linux 6.10 a single thread.
 	 */
 	uint32_t pid;
 	uint32_t padding;
