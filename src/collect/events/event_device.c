@@ -13,10 +13,10 @@
 
 /* An event may be described by the name of another one; none is found to be so. */
 #define MAX_DEPTH 4
-/* Of the kernel's descriptions. */
+/* Limit for the kernel's description files. */
 #define MAX_FILE_BYTES 4096
 
-/* ---- what a device calls the bits --------------------------------------------------------- */
+/* ---- a device's description of bits ------------------------------------------------------ */
 
 /* A file of the device, without the newline at its end. */
 static int read_description(const char *devices, const char *device, const char *folder,
@@ -99,7 +99,10 @@ struct device {
 	const char *name;
 };
 
-/* A value where format/WORD says that the device takes it. Returns 0, -ERANGE (it is too large) or what reading it gave. */
+/*
+ * Set a value in the bits that format/WORD of the device describes. Returns 0, -ERANGE (too large)
+ * or the error of reading it.
+ */
 static int put_described_bits(const struct device *device, const char *word, uint64_t value,
 			      struct event *event)
 {
@@ -223,7 +226,7 @@ int event_device_list(const char *devices, const char *device,
 	if (err)
 		return err;
 	array_for_each (&events.names, event) {
-		if (strchr(*event, '.')) /* "energy-cores.unit": what another one is counted in */
+		if (strchr(*event, '.')) /* "energy-cores.unit": the unit of another event */
 			continue;
 		snprintf(path, sizeof(path), "%s/%s/", device, *event);
 		err = handle(path, context);

@@ -21,8 +21,10 @@
 _must_check_ int event_device_configure(const char *devices, const char *device, const char *words,
 					struct event *event, struct error *error);
 
-/* Give handle() the names of a device's events: "cpu/cache-misses/". Returns what handle() returned first that
-   is not 0, or 0, or -ENOMEM. */
+/*
+ * Pass the names of a device's events to handle(): "cpu/cache-misses/". Returns 0, the first
+ * nonzero result of handle(), or -ENOMEM.
+ */
 _must_check_ int event_device_list(const char *devices, const char *device,
 				   int (*handle)(const char *name, void *context), void *context);
 

@@ -14,16 +14,16 @@
 
 /* Parentheses inside each other. */
 #define MAX_DEPTH 32
-/* Of the expression, in what is said of it. */
+/* Bytes of the expression shown in an error message. */
 #define MAX_SHOWN 80
-/* Of a number: the kernel takes no longer ones. */
+/* Digits of a number; the kernel does not accept longer ones. */
 #define MAX_DIGITS 23
 
 struct event_filter {
 	uint16_t type; /* the tracepoint's number */
 	uint32_t num_parts;
 	struct wire_filter_part parts[WIRE_MAX_PREDICATES];
-	struct text text; /* what has been added, without `.ustring` */
+	struct text text; /* all expressions added, without `.ustring` */
 	char event[];
 };
 
@@ -59,8 +59,8 @@ const char *event_filter_get_text(const struct event_filter *filter)
 }
 
 /*
- * Part of an expression. What is negated has been so down to the comparisons, whose targets are swapped then, and where
- * there is an && in what is negated, there is an "or" here (De Morgan).
+ * A node of the expression. Negation is pushed down to the comparisons, whose targets are swapped,
+ * so an && in a negated part becomes an "or" here (De Morgan).
  */
 struct filter_node {
 	enum { NODE_COMPARISON, NODE_AND, NODE_OR } kind;
@@ -88,7 +88,7 @@ _printf_(3, 4) static int refuse(const struct filter_parser *parser, const char 
 	char reason[384];
 	va_list arguments;
 
-	/* What is said is one line. */
+	/* An error message is one line. */
 	snprintf(shown, sizeof(shown), "%s", parser->expression);
 	for (char *c = shown; *c; c++)
 		if (iscntrl((unsigned char)*c))
@@ -158,8 +158,8 @@ static int parse_number(struct filter_parser *parser, struct wire_predicate *pre
 }
 
 /*
- * The end of the class that begins with a [, as the kernel's glob_match() reads it: a ] that is first is one of its
- * characters. NULL: there is none, and the [ stands for itself. Its characters are set.
+ * The end of the class that starts with a [, as in the kernel's glob_match(): a leading ] is one of
+ * its characters. NULL: no end, and the [ is a literal character. Sets its characters.
  */
 static const char *parse_class(const char *class, const char *end, bool *ret_characters)
 {
@@ -244,7 +244,7 @@ static int parse_text(struct filter_parser *parser, bool is_glob, struct wire_pr
 		predicate->holds_for = WIRE_IS_LESS | WIRE_IS_GREATER;
 		begin++;
 	}
-	/* The kernel takes a pattern that begins with a digit as it is. */
+	/* The kernel takes a pattern that starts with a digit literally. */
 	if (compile_pattern(begin, end, is_glob && !isdigit((unsigned char)*begin), pattern))
 		return refuse(parser, begin, "the text has more than %d characters, without stars",
 			      WIRE_MAX_PATTERN);
@@ -291,7 +291,7 @@ static bool is_one_of(const char *name, size_t length, const char *const *words)
 	return false;
 }
 
-/* What every tracepoint has, and no record as a program sees it. */
+/* Fields of every tracepoint that are not in the record that a program sees. */
 static int find_common_field(const struct filter_parser *parser, const char *name, size_t length,
 			     struct wire_predicate *predicate)
 {
@@ -349,7 +349,7 @@ static int describe_field(const struct filter_parser *parser, const struct event
 		return 0;
 	case FIELD_DATA_LOC:
 	case FIELD_REL_LOC:
-		/* The kernel copies what a system call is given behind the programs. */
+		/* The kernel copies a system call's arguments after the programs run. */
 		if (is_of_call)
 			return refuse(parser, at,
 				      "'%.*s' is not known yet where the filter is applied", length,
@@ -430,7 +430,7 @@ static int parse_operator(struct filter_parser *parser, struct wire_predicate *p
 			return refuse(parser, begin, "'%s' does not go with %s", operators[i].word,
 				      is_text ? "text, which has ==, != and ~"
 					      : "a number, which has ==, !=, <, <=, >, >= and &");
-		/* That the kernel takes, and it never holds. */
+		/* The kernel accepts this, but it never matches. */
 		if (predicate->kind == WIRE_PREDICATE_CPU &&
 		    operators[i].holds_for == WIRE_SHARES_BITS)
 			return refuse(parser, begin, "'&' does not go with the number of a CPU");
@@ -568,7 +568,7 @@ static int parse_expression(struct filter_parser *parser, bool is_negated, uint8
 	return 0;
 }
 
-/* Where each comparison leads to. */
+/* Set the targets of each comparison. */
 static void set_targets(struct filter_parser *parser, uint8_t number, uint8_t when_true,
 			uint8_t when_false)
 {
@@ -589,7 +589,7 @@ static void set_targets(struct filter_parser *parser, uint8_t number, uint8_t wh
 	set_targets(parser, node->right, when_true, when_false);
 }
 
-/* What has passed so far goes on with what comes now. */
+/* Continue from the end of the present parts with the next one. */
 static void go_on_from(struct event_filter *filter)
 {
 	uint8_t next = (uint8_t)filter->num_parts;

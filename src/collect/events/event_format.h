@@ -1,6 +1,6 @@
 /*
- * What a tracepoint's record is made of, as its file `format` in tracefs has it: a line a field, those that all
- * records begin with first.
+ * The fields of a tracepoint's record, from its file `format` in tracefs: one line for each field,
+ * starting with the fields common to all records.
  *
  *	field:unsigned int nr_bytes;	offset:28;	size:4;	signed:0;
  */
@@ -14,12 +14,12 @@
 #include "base/array.h"
 #include "base/attributes.h"
 
-/* Of the text. */
+/* Limit for the text. */
 #define MAX_FORMAT_BYTES (1 << 20)
 
 /*
- * What all records begin with: a type, flags and a pid. The kernel puts them there behind the programs, which find
- * something else.
+ * Common start of all records: a type, flags and a pid. The kernel writes them after the programs
+ * have run; the programs see other contents there.
  */
 #define NUM_OVERWRITTEN_BYTES 8
 
@@ -48,15 +48,15 @@ struct event_format {
 void event_format_release(struct event_format *format);
 
 /*
- * The fields of a format, in its order; what is no line of a field is skipped.
+ * Parse the fields of a format, in its order; other lines are skipped.
  *
- * text  NUL-terminated; the names lie in it
+ * text  NUL-terminated; the names point into it
  *
  * Returns 0 or -ENOMEM.
  */
 _must_check_ int event_format_parse(const char *text, struct event_format *ret);
 
-/* NULL: there is none of that name. Borrowed. */
+/* The field of that name, or NULL. Borrowed. */
 const struct event_field *event_format_find(const struct event_format *format, const char *name,
 					    size_t name_length);
 

@@ -77,8 +77,8 @@ const struct event_name *event_name_find(const char *name)
 }
 
 /*
- * An event of a cache is three numbers: which cache, what was done, and how it went. By their place, as the kernel
- * numbers them (PERF_COUNT_HW_CACHE_*).
+ * A cache event is three numbers: the cache, the operation and the result. These are indexed by the
+ * kernel's numbers (PERF_COUNT_HW_CACHE_*).
  */
 static const char *const caches[] = {"L1-dcache", "L1-icache", "LLC", "dTLB",
 				     "iTLB",      "branch",    "node"};

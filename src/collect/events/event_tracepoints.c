@@ -30,7 +30,7 @@ static int list(const char *tracing, const char *subsystems,
 	array_for_each (&found.names, subsystem) {
 		_cleanup_(name_list_release) struct name_list events = {0};
 
-		/* What ftrace writes itself is nothing that happens. */
+		/* ftrace's own records are not events. */
 		if (fnmatch(subsystems, *subsystem, 0) || string_equals(*subsystem, "ftrace"))
 			continue;
 		snprintf(path, sizeof(path), "%s/events/%s", tracing, *subsystem);
@@ -40,7 +40,7 @@ static int list(const char *tracing, const char *subsystems,
 		array_for_each (&events.names, event) {
 			char name[2 * NAME_MAX + 2];
 
-			/* Beside the events lie files of the whole subsystem, without an identity. */
+			/* Files of the whole subsystem, beside the events, have no id. */
 			snprintf(path, sizeof(path), "%s/events/%s/%s/id", tracing, *subsystem,
 				 *event);
 			if (access(path, F_OK))
@@ -92,7 +92,7 @@ static int read_id(const char *tracing, const char *name, uint64_t *ret)
 	return !id.length || errno || end == id.data ? -EINVAL : 0;
 }
 
-/* Numbers can be added up; what an address leads to, and text, cannot. */
+/* Numbers can be summed; text and the target of an address cannot. */
 static int put_field(const char *text, const char *name, struct event *event)
 {
 	_cleanup_(event_format_release) struct event_format format = {0};
@@ -112,7 +112,10 @@ static int put_field(const char *text, const char *name, struct event *event)
 	return 0;
 }
 
-/* Of a tracepoint. Returns -ENOENT where it has none of the name, -EINVAL where that is no number, and others. */
+/*
+ * Find a field of a tracepoint. Returns -ENOENT (no such field), -EINVAL (not a number), or other
+ * errors.
+ */
 static int find_field(const char *tracing, const char *name, const char *field, struct event *event)
 {
 	_cleanup_(text_release) struct text format = {0};

@@ -14,33 +14,34 @@ struct tracepoint_words {
 };
 
 /*
- * Add the tracepoints that a pattern matches, "block:block_rq_issue" or "syscalls:sys_enter_*"; perhaps none.
+ * Add the tracepoints that match a pattern, "block:block_rq_issue" or "syscalls:sys_enter_*";
+ * perhaps none.
  *
- * Returns 0; -EINVAL (it is no pattern, or the field is none that can be added up), -ENOTSUP (tracefs is not mounted), -EACCES (it may not be read), -E2BIG (too
- * many), with error filled; or -ENOMEM.
+ * Returns 0, -EINVAL (not a pattern, or the field cannot be summed), -ENOTSUP (tracefs is not
+ * mounted), -EACCES (not readable), -E2BIG (too many), with error filled; or -ENOMEM.
  */
 _must_check_ int event_tracepoints_add(const char *tracing, const struct tracepoint_words *words,
 				       struct event_list *ret, struct error *error);
 
 /*
- * The number of a tracepoint, as struct perf_event_attr has it in `config`.
+ * The number of a tracepoint, for `config` of struct perf_event_attr.
  *
- * Returns 0, -ENOTSUP (there is none, or tracefs is not mounted), -EACCES (it may not be read), with error filled, or
- * -ENOMEM.
+ * Returns 0, -ENOTSUP (no such tracepoint, or tracefs is not mounted), -EACCES (not readable), with
+ * error filled, or -ENOMEM.
  */
 _must_check_ int event_tracepoint_find(const char *tracing, const char *name, uint64_t *ret,
 				       struct error *error);
 
 /*
- * Where the records of a tracepoint have a field that is a number: the event's field_offset and field_bytes.
+ * Find a numeric field in the records of a tracepoint: the event's field_offset and field_bytes.
  *
- * Returns 0, -ENOTSUP (there is none), with error filled, or -ENOMEM.
+ * Returns 0, -ENOTSUP (no such field), with error filled, or -ENOMEM.
  */
 _must_check_ int event_tracepoint_find_field(const char *tracing, const char *name,
 					     const char *field, struct event *ret,
 					     struct error *error);
 
-/* Where the records of a tracepoint have any field. Returns as event_tracepoint_find_field(). */
+/* Find any field in the records of a tracepoint. Returns as event_tracepoint_find_field(). */
 _must_check_ int event_tracepoint_find_offset(const char *tracing, const char *name,
 					      const char *field, uint16_t *ret,
 					      struct error *error);
@@ -53,7 +54,9 @@ _must_check_ int event_tracepoint_find_offset(const char *tracing, const char *n
 _must_check_ int event_tracepoint_filter(const char *tracing, const char *expression,
 					 struct event *event, struct error *error);
 
-/* Give handle() the names of all. Returns what handle() returned first that is not 0, or 0, or negative errno. */
+/*
+ * Pass all names to handle(). Returns 0, the first nonzero result of handle(), or negative errno.
+ */
 _must_check_ int event_tracepoints_list(const char *tracing,
 					int (*handle)(const char *name, void *context),
 					void *context);

@@ -22,9 +22,9 @@
 #include "collect/kernel/private_mount.h"
 #include "wire/request.h"
 
-/* Of a word that is compared with names, and of those of caches. */
+/* Limit for a word that is compared with names and with cache events. */
 #define MAX_WORD 64
-/* Of what is counted, so that sums of it fit into 64 bits. */
+/* Limit for a hit's weight, so that sums fit into 64 bits. */
 #define MAX_HIT_WEIGHT (1u << 30)
 
 const char *event_kind_get_name(enum event_kind kind)
@@ -98,7 +98,7 @@ void event_paths_find(struct event_paths *ret)
 		char path[64];
 
 		snprintf(path, sizeof(path), "%s/events", mounts[i]);
-		/* What may not be looked into is there as well: that it may not, is said later. */
+		/* An unreadable tracefs exists, too; the error is reported later. */
 		if (!access(path, F_OK) || errno == EACCES)
 			ret->tracing = mounts[i];
 	}
@@ -178,7 +178,9 @@ static int take_modifiers(const char *word, const char *modifiers, struct event 
 	return 0;
 }
 
-/* unit   of what it weighs; NULL: it is counted */
+/*
+ * unit   of its weight; NULL: a count
+ */
 static int add_event(const struct event *event, const char *name, const char *unit,
 		     struct event_list *ret)
 {
@@ -216,7 +218,7 @@ static int add_device_event(const struct event_paths *paths, char *word, struct 
 	return err ? err : add_event(&event, name, NULL, ret);
 }
 
-/* "r01c4": what the CPU's manual has as a number. */
+/* "r01c4": a number from the CPU's manual. */
 static bool is_raw(const char *word, uint64_t *ret_config)
 {
 	size_t length = strlen(word);
@@ -249,7 +251,7 @@ static bool find_name(const char *word, struct event *ret)
 	return false;
 }
 
-/* What stands in braces at the end: "{bytes:By}" */
+/* Split off the braces at the end: "{bytes:By}" */
 static int split_field(char *word, char *brace, struct tracepoint_words *ret, struct error *error)
 {
 	char *end = strchr(brace, '}');
@@ -293,7 +295,7 @@ static int add_tracepoints(const struct event_paths *paths, char *word, struct e
 	return ret->events.length > num_before ? 0 : refuse_unknown(paths, word, error);
 }
 
-/* "page-faults{4096:By}": what the kernel counts has no fields, but each of it may weigh the same. */
+/* "page-faults{4096:By}": software events have no fields, but a constant weight can be set. */
 static int add_weighed(char *word, char *brace, struct event_list *ret, struct error *error)
 {
 	struct tracepoint_words words = {.pattern = word};
@@ -399,7 +401,7 @@ static int add_block_io(const struct event_paths *paths, const char *name, struc
 		   : add_event(&event, name, word->weighs_time ? "nanoseconds" : "bytes", ret);
 }
 
-/* Calls are counted where they end, and their time is measured from where they begin. */
+/* Calls are counted at their end, and their time is measured from their start. */
 static int add_system_calls(const struct event_paths *paths, const char *word,
 			    struct event_list *ret, struct error *error)
 {
@@ -509,7 +511,7 @@ int events_filter(const struct event_paths *paths, const char *expression, size_
 	return 0;
 }
 
-/* ---- what there is ------------------------------------------------------------------------ */
+/* ---- list of available events ------------------------------------------------------------- */
 
 /*
  * Whether samples of it can be had, for a thread: that needs few rights. Some devices can only be read.
@@ -531,7 +533,7 @@ static bool is_sampled(const struct event *event)
 
 	if (fd >= 0)
 		close((int)fd);
-	/* What is not permitted may be there. */
+	/* Events without permission may exist. */
 	return fd >= 0 || errno == EACCES || errno == EPERM;
 }
 
@@ -575,7 +577,7 @@ static int offer_names(const struct event_listing *listing)
 			.kind = name->kind, .type = name->type, .config = name->config};
 		int err;
 
-		/* Probes come together, later. */
+		/* Probes are listed together, later. */
 		if (event.kind == EVENT_PROBE ||
 		    (event_is_trace_event(&event) ? !is_found(listing, name) : !is_sampled(&event)))
 			continue;
@@ -641,7 +643,7 @@ static int offer_devices(struct event_listing *listing)
 	return 0;
 }
 
-/* Of what can be probed there is no list: each kind of it is one line, behind those that have names. */
+/* Probe points cannot be listed: each kind of probe is one line, after the named events. */
 static int offer_probes(const struct event_listing *listing)
 {
 	struct event_offer probes = {.kind = EVENT_PROBE};

@@ -74,8 +74,8 @@ static bool may_be_waited_for(const struct mapped_files *files, pid_t pid)
 }
 
 /*
- * By the mapping, which also leads to what was deleted; where that is not permitted, by its path in the process's root,
- * where a file that was deleted may have been replaced by another one.
+ * Open a file by its mapping, which also works for deleted files. Without permission for that, by
+ * its path in the process's root, where a deleted file may have been replaced by another one.
  */
 static int open_mapped(const struct mapped_files *files, pid_t pid,
 		       const struct proc_mapping *mapping)
@@ -105,7 +105,7 @@ static int open_mapped(const struct mapped_files *files, pid_t pid,
 struct process_search {
 	struct mapped_files *files;
 	pid_t pid;
-	int err; /* of what was done with a file */
+	int err; /* error of handling a file */
 };
 
 static int look_at_mapping(const struct proc_mapping *mapping, void *context)
@@ -124,7 +124,7 @@ static int look_at_mapping(const struct proc_mapping *mapping, void *context)
 	return search->err;
 }
 
-/* That it is gone, or hides its mappings from us, is no failure. */
+/* An ended process, or one whose mappings are hidden from us, is not a failure. */
 static int look_at_process(struct mapped_files *files, pid_t pid)
 {
 	struct process_search search = {.files = files, .pid = pid};

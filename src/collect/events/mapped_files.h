@@ -27,10 +27,9 @@ struct mapped_file_id {
 struct mapped_files {
 	ARRAY(struct mapped_file_id) seen; /* sorted */
 	uint32_t num_unreadable;
-	uint32_t num_left_out; /* beyond MAX_MAPPED_FILES */
-	const char *proc_root; /* NULL: /proc. Borrowed */
-	struct slow_opener
-		*opener; /* what may hang is asked of it; NULL: it is waited for. Borrowed */
+	uint32_t num_left_out;      /* beyond MAX_MAPPED_FILES */
+	const char *proc_root;      /* NULL: /proc. Borrowed */
+	struct slow_opener *opener; /* for calls that may hang; NULL: wait for them. Borrowed */
 	/* Borrowed. Gets each file that is new, open, and closes it when it wants no more of it. 0 or negative errno */
 	int (*handle)(int fd, const char *path, void *context);
 	void *context;
@@ -38,14 +37,17 @@ struct mapped_files {
 
 void mapped_files_release(struct mapped_files *files);
 
-/* Hand on a file that is open, unless it was seen; it is closed then. Returns 0, what handle() returned, or -ENOMEM. */
+/*
+ * Pass on an open file; if it was seen before, close it instead. Returns 0, the error of handle(),
+ * or -ENOMEM.
+ */
 _must_check_ int mapped_files_add(struct mapped_files *files, int fd, const char *path);
 
 /*
- * Hand on those of the target as it is now, with descendants; of a whole machine or a cgroup those of all processes. One
- * that is gone, or that may not be looked into, has none.
+ * Pass on the files of the target now, including descendants; for a whole machine or a cgroup, of
+ * all processes. Processes that have ended or may not be examined are skipped.
  *
- * Returns 0, what handle() returned, or another negative errno.
+ * Returns 0, the error of handle(), or another negative errno.
  */
 _must_check_ int mapped_files_find(struct mapped_files *files, const struct target *target);
 

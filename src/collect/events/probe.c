@@ -145,7 +145,10 @@ static int read_argument(const char *word, const char *name, struct probe *probe
 	return 0;
 }
 
-/* Where an argument is in braces; NULL: nowhere. Names have braces, too: "f()::{lambda(int)#1}::operator()", "f::{{closure}}". */
+/*
+ * Find the braces with an argument, or NULL. Names may have braces, too:
+ * "f()::{lambda(int)#1}::operator()", "f::{{closure}}".
+ */
 static char *find_brace(const char *word)
 {
 	const char *brace = strrchr(word, '{');
@@ -157,7 +160,7 @@ static char *find_brace(const char *word)
 	return (char *)(uintptr_t)brace;
 }
 
-/* "By", "u32" or "u32:By", behind the argument's name. */
+/* Parse "By", "u32" or "u32:By", after the argument's name. */
 static int take_type_and_unit(const char *word, char *text, struct probe *probe,
 			      struct event *event, struct error *error)
 {
@@ -207,7 +210,10 @@ static int take_argument(const char *word, char *rest, struct probe *probe, stru
 	return read_argument(word, brace + 1, probe, error);
 }
 
-/* Where an offset begins; NULL: nowhere. Names have that character, too: "operator+(int)", "<dyn a::B + c::D>::f". */
+/*
+ * Find the start of an offset, or NULL. Names may have a +, too: "operator+(int)", "<dyn a::B +
+ * c::D>::f".
+ */
 static char *find_offset(char *name)
 {
 	char *plus = strrchr(name, '+');
@@ -239,7 +245,10 @@ static int take_offset(const char *word, char *name, struct probe *probe, struct
 	return 0;
 }
 
-/* Cut the word at its first colon: behind it is the rest; NULL: there is none, or nothing before or behind. */
+/*
+ * Split the word at its first colon, and return the rest; NULL if there is no colon or either part
+ * is empty.
+ */
 static char *split(char *word)
 {
 	char *colon = strchr(word, ':');
@@ -256,7 +265,7 @@ static int keep(char **ret, const char *text)
 	return *ret ? 0 : -ENOMEM;
 }
 
-/* What is behind the kind. */
+/* Parse the part after the kind. */
 static int take_point(const char *word, char *rest, struct probe *probe, struct error *error)
 {
 	int err;

@@ -1,4 +1,4 @@
-/* A probe as the kernel is asked for it: what was written of it, and the points that this led to. */
+/* A probe for the kernel: the parsed text, and the points that it resolved to. */
 #ifndef COLLECT_EVENTS_PROBE_H
 #define COLLECT_EVENTS_PROBE_H
 
@@ -28,11 +28,11 @@ struct probe_site {
 	uint64_t semaphore_offset; /* in the file, which config has as well; 0: none */
 	struct probe_argument argument;
 	int fd; /* of the file, borrowed from the probe; -1: the kernel */
-	/* Of an allocator: where its code lies, relative to the point. */
+	/* For an allocator: location of its code, relative to the point. */
 	struct wire_own_code own_code;
-	/* Of what may be live: */
-	uint64_t return_config; /* as config, where the function returns; 0: that is not probed */
-	uint8_t free_register;  /* of the address that it frees; WIRE_NO_REGISTER: none */
+	/* For allocations that may stay live: */
+	uint64_t return_config; /* as config, for the function's return; 0: not probed */
+	uint8_t free_register;  /* with the address that it frees; WIRE_NO_REGISTER: none */
 };
 
 struct probe {
@@ -42,12 +42,12 @@ struct probe {
 	char *name;     /* of the function, or of the provider's probe */
 	uint64_t offset;
 	bool is_weighted;      /* by an argument */
-	unsigned int argument; /* from 1 on; 0: what the function returns */
-	/* Its type, where that was said: so many bytes of it; 0: all that there are. */
+	unsigned int argument; /* from 1 on; 0: the return value */
+	/* Its type, if given: size in bytes; 0: whole register. */
 	uint8_t argument_bytes;
 	bool is_argument_signed;
-	/* What probes_locate() has found. */
-	ARRAY(int) fds;     /* the files; none of the kernel */
+	/* Results of probes_locate(). */
+	ARRAY(int) fds;     /* descriptors of the files; none for the kernel */
 	bool are_addresses; /* the offsets, as the kernel has several functions of the name */
 	ARRAY(struct probe_site) sites;
 };
@@ -61,8 +61,8 @@ bool probe_is_one(const char *word);
 bool probe_is_of_user_mode(const struct probe *probe);
 
 /*
- * The length of a probe at the begin of a list with commas. Those within parentheses, angle brackets and braces are part
- * of a name: "uprobe:x:ns::f(int, char const*),cs".
+ * The length of a probe at the start of a comma-separated list. Commas within parentheses, angle
+ * brackets and braces are part of a name: "uprobe:x:ns::f(int, char const*),cs".
  */
 size_t probe_get_length(const char *list);
 
@@ -74,13 +74,13 @@ size_t probe_get_length(const char *list);
 _must_check_ int probe_parse(const char *word, struct event_list *ret, struct error *error);
 
 /*
- * Add the event of what is allocated, or of what of that is live in the end; the name is the word.
+ * Add the event of allocations, or of allocations still live at the end; the word is its name.
  *
  * Returns 0 or -ENOMEM.
  */
 _must_check_ int probe_add_allocations(const char *word, bool is_live, struct event_list *ret);
 
-/* The kinds, and what each is good for; NULL: there are no more. */
+/* The kinds and their purposes, by number; NULL after the last. */
 const char *probe_kind_describe(size_t number, const char **ret_purpose);
 
 #endif

@@ -1,20 +1,20 @@
 /*
- * Probes among events: points in programs, libraries and the kernel that somebody names, at which the kernel then
- * runs a program of ours.
+ * Probes among events: user-chosen points in programs, libraries and the kernel, at which the
+ * kernel runs our BPF program.
  *
- *	uprobe:/usr/bin/x:function+0x10   a function, or a point in it; of a file, or of a library as ldconfig knows it
- *	uprobe:/usr/bin/x:ns::f(int)      the same of C++ and Rust, by its mangled or its demangled name
- *	uretprobe:libc:malloc{retval:By}  where it returns; what it returns is a weight
- *	uretprobe:libc:poll{retval:s32}   the same, of a type; with a unit {retval:s32:By}
- *	usdt:/usr/bin/x:provider:name     where its author has left a note
+ *	uprobe:/usr/bin/x:function+0x10   function or point of a file, or of an ldconfig library
+ *	uprobe:/usr/bin/x:ns::f(int)      the same of C++ and Rust, by mangled or demangled name
+ *	uretprobe:libc:malloc{retval:By}  where it returns; the return value is a weight
+ *	uretprobe:libc:poll{retval:s32}   the same, with a type; a unit may follow: {retval:s32:By}
+ *	usdt:/usr/bin/x:provider:name     a probe that the program's author has defined
  *	kprobe:vfs_read{arg3}             a function of the kernel; an argument is a weight
  *	kretprobe:vfs_read
- *	alloc                             the functions of all allocators that the target has mapped, or will as far as ldconfig
- *	                                  knows them; the size that is asked for is a weight
+ *	alloc                             functions of all allocators that the target has mapped,
+ *	                                  or may load from ldconfig; the requested size is a weight
  *
- * The kernel replaces the instruction in every process that maps the file, and puts it back when the recording ends,
- * however that does: a probe lives as long as its perf event, or the link of all that are in a file (uprobe_link.h), which
- * is a file descriptor.
+ * The kernel replaces the instruction in every process that maps the file, and restores it when the
+ * recording ends in any way. A probe lives as long as its perf event, or the link of all probes in
+ * a file (uprobe_link.h), which is a file descriptor.
  *
  * Not thread-safe.
  */
@@ -48,9 +48,9 @@
 #define LIBRARY_CACHE "/etc/ld.so.cache"
 /* Files with an allocator: two descriptors are needed for each, and without links for each of their functions. */
 #define MAX_ALLOCATORS 64
-/* Words of a command that are looked at: in "env taskset -c 1 ./program" it is none of the first. */
+/* Words of a command to try: in "env taskset -c 1 ./program" the program is not among the first. */
 #define MAX_COMMAND_WORDS 16
-/* Functions that lie so near to each other have nothing between them: they are aligned. */
+/* Functions with a smaller gap have only alignment between them. */
 #define MAX_OWN_GAP 16
 
 struct probe_locator {
@@ -60,7 +60,7 @@ struct probe_locator {
 	struct slow_opener *opener; /* looks at the files of processes */
 };
 
-/* ---- what the kernel is asked for --------------------------------------------------------- */
+/* ---- requests to the kernel --------------------------------------------------------------- */
 
 static void clean_text(char *text)
 {
@@ -69,7 +69,7 @@ static void clean_text(char *text)
 			*at = '?';
 }
 
-/* The text of the error may come from another user's file. */
+/* The error message may contain text from another user's file. */
 static void clean(struct error *error)
 {
 	clean_text(error ? error->message : NULL);
@@ -178,7 +178,7 @@ static int look_at_mapping(const struct proc_mapping *mapping, void *context)
 	return 0;
 }
 
-/* That a process has mapped: whatever its linker was configured for, and where there is no cache. */
+/* Find a library that a process has mapped, for any linker configuration, and without a cache. */
 static bool find_mapped_library(struct slow_opener *opener, pid_t pid, const char *name,
 				char ret[PATH_MAX])
 {
@@ -253,7 +253,7 @@ static int open_file(struct probe_locator *locator, const struct probe *probe, c
 			 fd == -ENOTSUP ? "it is no regular file" : strerror(-fd));
 }
 
-/* Names of what a stripped file does not export. Returns -1 where there are none. */
+/* Open the debug file, for names that a stripped file does not export. Returns -1 if not found. */
 static int open_debug_file(struct probe_locator *locator, const struct elf_source_file *file)
 {
 	struct elf_identity identity;
@@ -344,7 +344,10 @@ static uint8_t get_wire_register(uint64_t number)
 	return number == ARGUMENT_NO_REGISTER ? WIRE_NO_REGISTER : (uint8_t)number;
 }
 
-/* Where the functions of a file lie, in order; what is beyond the number of stretches might count twice. */
+/*
+ * Ranges of a file's functions, in order; calls beyond the maximum number of ranges might count
+ * twice.
+ */
 static void describe_own_code(const struct allocator *allocator, uint64_t point,
 			      struct wire_own_code *ret)
 {
@@ -367,7 +370,7 @@ static void describe_own_code(const struct allocator *allocator, uint64_t point,
 	}
 }
 
-/* What is live needs to know what is freed, and by which address what is allocated is known. */
+/* Live memory needs the frees, too, and the address that identifies an allocation. */
 static int follow_function(const struct allocator_search *search,
 			   const struct allocator_function *function, struct probe_site *site)
 {
@@ -411,8 +414,8 @@ static int add_allocator(const struct allocator_search *search, const struct all
 }
 
 /*
- * Whether there is room for one more allocator of this owner. Where the whole machine is recorded, a user gets no more
- * than is left for others. Returns 1 or 0, or -ENOMEM.
+ * Whether there is room for one more allocator of this owner. When the whole machine is recorded, a
+ * user may not use up the room of others. Returns 1 or 0, or -ENOMEM.
  */
 static int take_room(struct allocator_search *search, uid_t owner)
 {
@@ -477,7 +480,7 @@ static int look_into_file(int fd, const char *path, void *context)
 	return err;
 }
 
-/* What is not there is not used. */
+/* A missing file is not used. */
 static int look_at_path(struct mapped_files *files, const char *path)
 {
 	const struct allocator_search *search = files->context;
@@ -486,7 +489,7 @@ static int look_at_path(struct mapped_files *files, const char *path)
 	return fd < 0 ? 0 : mapped_files_add(files, fd, path);
 }
 
-/* Those that programs may begin to use while they are recorded. */
+/* Libraries that programs may load during the recording. */
 static int look_at_libraries(struct mapped_files *files)
 {
 	static const char *const libraries[] = {"libc.so.6", "jemalloc", "tcmalloc",
@@ -514,7 +517,7 @@ static int look_at_libraries(struct mapped_files *files)
 	return 0;
 }
 
-/* Where a shell would find it. */
+/* Find a program as a shell would. */
 static int look_at_program(struct mapped_files *files, const char *name)
 {
 	const char *folders = getenv("PATH");
@@ -600,7 +603,7 @@ static int locate_allocators(struct probe_locator *locator, struct event *event,
 
 struct kernel_functions {
 	struct probe_point_list found; /* at their addresses; those that are hidden from us at 0 */
-	uint64_t ends[PROBE_MAX_POINTS]; /* of each, where another symbol begins */
+	uint64_t ends[PROBE_MAX_POINTS]; /* start of the next symbol after each */
 	struct near_names near;
 };
 
@@ -631,7 +634,10 @@ static int look_at_symbol(struct kernel_functions *functions, const struct kalls
 	return 0;
 }
 
-/* Symbols come in the order of their addresses, modules after the kernel: what is behind a function is seen after it. */
+/*
+ * Symbols are in order of address, modules after the kernel, so the end of a function is known at
+ * the next symbol.
+ */
 static int read_kernel_functions(const char *path, struct kernel_functions *ret,
 				 struct error *error)
 {
@@ -695,7 +701,7 @@ static int locate_in_kernel(struct probe_locator *locator, struct event *event, 
 				 "argument %u of '%s' is passed in memory: only the first ones, in "
 				 "registers, can be read",
 				 probe->argument, probe->name);
-	/* By its name where there is one of it: addresses may be hidden. */
+	/* A unique function is probed by name: addresses may be hidden. */
 	probe->are_addresses = functions.found.points.length > 1;
 	array_for_each (&functions.found.points, point) {
 		point->argument = argument;
@@ -750,10 +756,10 @@ static int locate(struct probe_locator *locator, struct event_list *events, stru
 /* ---- processes that would not let a probe be attached --------------------------------------- */
 
 /*
- * Who attaches a probe waits, and cannot be killed, for the memory map of every process that has mapped the file; and
- * whatever forks meanwhile waits, too (Linux kernel/events/uprobes.c, register_for_each_vma(), dup_mmap_sem). A process
- * that does not answer the opener has locked its map, for all we know for ever. Looking up a range in map_files takes
- * that lock and reads nothing.
+ * Attaching a probe waits, uninterruptibly, for the memory map of every process that has mapped the
+ * file, and blocks all forks meanwhile (Linux kernel/events/uprobes.c, register_for_each_vma(),
+ * dup_mmap_sem). A process that does not answer the opener has its map locked, possibly for ever.
+ * Looking up a range in map_files takes that lock and reads nothing.
  */
 static int check_answer(struct slow_opener *opener, pid_t pid, struct error *error)
 {
