@@ -39,7 +39,7 @@ static int add_member(struct family *family, pid_t pid)
 			      (uint32_t)(family->members.length - 1));
 }
 
-/* Images come in order of time, parents before their children. */
+/* Images are in order of time, parents before their children. */
 static int add_all(struct family *family, const struct process_table *processes, const pid_t *pids,
 		   size_t num_pids)
 {

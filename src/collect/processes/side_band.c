@@ -1,18 +1,17 @@
 /*
- * Events are those of a CPU, whoever runs there; where only some processes are targets, the records of
- * others are dropped as soon as they are read. The kernel could do that: an event that belongs to a
- * thread and is inherited by what it starts. But such events end where they are needed: at an exec
- * that raises privileges (set-user-id, file capabilities) or that its user may not look into, the
- * kernel removes all events of the task, and reports neither what the new program maps nor what it
- * starts. To notice that and to read /proc instead comes too late for a process that is gone in
- * milliseconds. Events of CPUs are none of the task's, need no right that sampling does not need too,
- * and are one for each CPU instead of one for each thread and CPU. What they cost more is a copy and
- * a look into a hash table for each record of a process that is no target; nobody is woken by these.
+ * Events are opened per CPU, for any process. If only some processes are targets, the records of
+ * others are dropped when read. The kernel could do that with an event that belongs to a thread and
+ * is inherited by its children. But such events end just when they are needed: at an exec that
+ * raises privileges (set-user-id, file capabilities) or that its user may not inspect, the kernel
+ * removes all events of the task. It then reports neither the mappings of the new program nor its
+ * children. Noticing that and reading /proc instead is too late for a process that lives for
+ * milliseconds. CPU events do not belong to a task, need no right that sampling does not need too,
+ * and are one per CPU instead of one per thread and CPU. The extra cost is a copy and a hash lookup
+ * for each record of a process that is not a target; these do not wake anybody.
  *
- * Whether a process is a target is known when its parent's fork was read. All rings are therefore read
- * before any record is looked at, and the records put in order of time: the kernel writes a fork
- * before the child runs, so that it is in the same round as the child's first record, or an earlier
- * one.
+ * Whether a process is a target is known once its parent's fork was read. All rings are therefore
+ * read before any record is handled, and the records sorted by time. The kernel writes a fork
+ * before the child runs, so it is in the same round as the child's first record, or an earlier one.
  */
 #include "collect/processes/side_band.h"
 
@@ -33,9 +32,9 @@
 
 #define RING_BYTES (512u << 10) /* per CPU; a few thousand records */
 /*
- * Where few of the records are about target processes. Records of those are read soon all
- * the same, because the sampling program wakes us: at the exec and at the end of such a process, and
- * when it meets code of it that is in no map yet.
+ * Used if few of the records are about target processes. Their records are still read soon, because
+ * the BPF sampler wakes us: at the exec and exit of such a process, and when it meets code without
+ * a known mapping.
  */
 #define FILTERED_WATERMARK_BYTES (RING_BYTES / 8)
 
@@ -317,16 +316,16 @@ struct round_record {
 	size_t offset; /* in the bytes of the round */
 };
 
-/* What all rings held at once. */
+/* All records that the rings held at once. */
 struct round {
 	struct text bytes;
 	ARRAY(struct round_record) records;
 };
 
-/* What we add to each record in the queue; of the size of a multiple of eight bytes, as records are. */
+/* Appended to each record in the queue; its size is a multiple of eight bytes, like a record's. */
 struct record_trailer {
-	uint32_t file;        /* of a mapping, opened when the record was read; FILE_NONE: not so */
-	uint32_t script_size; /* of the name that follows, padded with NULs; 0: none does */
+	uint32_t file; /* of a mapping, opened when the record was read; FILE_NONE: not opened */
+	uint32_t script_size; /* of the name that follows, padded with NULs; 0: no name */
 };
 
 static void round_release(struct round *round)
@@ -353,7 +352,7 @@ static int add_to_round(const struct perf_event_header *header, void *context)
 	return round->bytes.failed ? -ENOMEM : 0;
 }
 
-/* By time; those of one time in order of arrival. */
+/* By time; records of equal time in order of arrival. */
 static int compare_records(const void *a_record, const void *b_record)
 {
 	const struct round_record *a = a_record;
@@ -389,9 +388,10 @@ static int catch_up_when_due(struct side_band *side_band)
 }
 
 /*
- * What the program of an exec runs, with NULs behind it; empty, if it is not known or wanted. It is read
- * now, as the process may be gone at the record's turn. The kernel writes the record just before the new
- * command line is in place: who reads too soon finds none, and leaves it to the first sample.
+ * The script that an exec'd program runs, followed by NULs; empty if unknown or not wanted. It is
+ * read now, as the process may be gone at the record's turn. The kernel writes the record just
+ * before the new command line is in place. If read too early, none is found, and it is left to the
+ * first sample.
  */
 static void read_script(struct side_band *side_band, const struct perf_event_header *header,
 			struct text *script)
@@ -449,7 +449,7 @@ int side_band_read(struct side_band *side_band, int (*on_file)(void *context), v
 		qsort(round.records.items, round.records.length, sizeof(*round.records.items),
 		      compare_records);
 	array_for_each (&round.records, record) {
-		/* Records are padded to eight bytes, and the text begins where malloc() says. */
+		/* Records are padded to eight bytes, and malloc() aligns the start of the text. */
 		const struct perf_event_header *header =
 			(const void *)(round.bytes.data + record->offset);
 		struct record_trailer *trailer =
@@ -508,7 +508,7 @@ static int apply_comm(struct side_band *side_band, uint64_t time_ns,
 		return 0;
 	if (side_band->listener.on_rename && !(header->misc & PERF_RECORD_MISC_COMM_EXEC))
 		side_band->listener.on_rename(side_band->listener.context, time_ns, pid, tid, comm);
-	if (pid != tid) /* a thread's name comes with its samples */
+	if (pid != tid) /* a thread's name is in its samples */
 		return 0;
 	err = process_table_on_comm(side_band->processes, time_ns, (pid_t)pid, comm,
 				    header->misc & PERF_RECORD_MISC_COMM_EXEC);

@@ -1,9 +1,9 @@
 /*
  * Side-band records of perf events: new mappings, names, forks, exits, kernel symbols. Read from
- * perf rings into the event queue; applied to the process table when their time comes.
+ * perf rings into the event queue; applied to the process table in order of time.
  *
  * A mapped file is opened as soon as its record is read, before the record's turn in the queue,
- * because its process may be gone by then. So is what an interpreter runs, where that is wanted.
+ * because its process may be gone by then. So is the script of an interpreter, if wanted.
  *
  * Source: perf_event_open(2), "PERF_RECORD_…"; Linux include/uapi/linux/perf_event.h.
  */
@@ -26,8 +26,8 @@
 struct side_band;
 
 /*
- * Everything is borrowed and must outlive the side band. kind is what its records are queued
- * under. Returns NULL when out of memory.
+ * Everything is borrowed and must outlive the side band. kind is the kind of its records in the
+ * queue. Returns NULL when out of memory.
  */
 struct side_band *side_band_new(struct event_queue *queue, uint32_t kind, struct file_table *files,
 				struct process_table *processes);
@@ -45,21 +45,22 @@ struct side_band_listener {
 
 /* listener  copied */
 void side_band_set_listener(struct side_band *side_band, const struct side_band_listener *listener);
-/* Tell of begins and ends of threads, the first of a process too. Borrowed. */
+/* Report starts and ends of threads, including the first thread of a process. Borrowed. */
 void side_band_set_thread_times(struct side_band *side_band, struct thread_times *times);
 
 /*
- * Take only what happens to this process and to others that are named so, and to all that they
- * start; else everything. Called before listening, and whenever a process turns out to be a target.
+ * Keep only the records of this process and of others passed to this function, and of their
+ * descendants. Without any, keep all. Called before listening, and whenever a process turns out to
+ * be a target.
  *
  * Returns 0 or -ENOMEM.
  */
 _must_check_ int side_band_follow(struct side_band *side_band, pid_t pid);
 
-/* Listen to what happens on one CPU. Returns 0 or negative errno (-ENODEV: no such CPU). */
+/* Open the events of one CPU. Returns 0 or negative errno (-ENODEV: no such CPU). */
 _must_check_ int side_band_open(struct side_band *side_band, int cpu);
 
-/* Say why that failed, unless the error says something already. Returns err. */
+/* Explain that failure, unless error is filled already. Returns err. */
 int side_band_explain(int err, struct error *error);
 
 /* Stop listening to a CPU that went away. */
@@ -70,9 +71,9 @@ void side_band_for_each_fd(struct side_band *side_band, void (*visit)(int fd, vo
 			   void *context);
 
 /*
- * Read all rings into the queue. Returns 0, -ENOMEM, or what on_file() returned.
+ * Read all rings into the queue. Returns 0, -ENOMEM, or the error of on_file().
  *
- * on_file   called after each mapped file, and command line that was read, as that may take long; not NULL
+ * on_file   called after each mapped file or command line was read, as that may take long; not NULL
  */
 _must_check_ int side_band_read(struct side_band *side_band, int (*on_file)(void *context),
 				void *context);
@@ -82,8 +83,8 @@ _must_check_ int side_band_apply(struct side_band *side_band, uint64_t time_ns, 
 				 size_t size);
 
 /*
- * If records were lost since /proc was read, read it again. That happens of itself when records are read
- * or applied, but not all the time: before the end, once more. Returns 0 or -ENOMEM.
+ * If records were lost since /proc was read, read it again. Reading and applying records does that,
+ * too, but not every time, so call this once more before the end. Returns 0 or -ENOMEM.
  */
 _must_check_ int side_band_catch_up(struct side_band *side_band);
 

@@ -1,8 +1,8 @@
 /*
- * Who belongs to a target is read from /proc while processes start and end. Nobody is missed who is
- * there for long enough to be seen: who is in the sampler's filter has the threads and children put
- * there that it starts from then on. So everybody who is known is put in first, and /proc is read
- * again after that, until it shows nobody new.
+ * The threads of a target are read from /proc while processes start and end. A thread that lives
+ * long enough to be seen is not missed: once it is in the sampler's filter, the threads and
+ * children that it starts are added automatically. So all known threads are added first, and then
+ * /proc is read again, until it shows no new ones.
  *
  * Limits: a process whose parent has ended belongs to init, and its descent is lost.
  */
@@ -18,7 +18,7 @@
 #include "base/array.h"
 #include "collect/processes/side_band.h"
 
-/* Where processes start all the time, each pass shows new ones, which are in the filter already. */
+/* If processes start all the time, each pass shows new ones, which are in the filter already. */
 #define MAX_PASSES 16
 
 void target_threads_release(struct target_threads *threads)
@@ -162,7 +162,7 @@ static int list_again(struct target_threads *threads, const struct target *targe
 {
 	if (target->kind != TARGET_PROCESSES)
 		return 0;
-	/* A command that has not begun has no children. */
+	/* A command that has not started has no children. */
 	if (!target->leaves_children_out && !target->starts_on_exec) {
 		int err = target_threads_add_descendants(threads);
 

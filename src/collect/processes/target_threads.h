@@ -1,5 +1,5 @@
 /*
- * The threads of a target of processes or threads, as they are when a recording begins.
+ * The threads of a target of processes or threads, at the start of a recording.
  *
  * Not thread-safe.
  */
@@ -21,16 +21,17 @@ INTERN_TABLE(target_ids, struct target_id, id);
 /* All zero is empty. */
 struct target_threads {
 	struct target_ids tids;
-	/* Of a target of processes: these, and their descendants unless they are left out. */
+	/* For a target of processes: these, and their descendants unless excluded. */
 	struct target_ids pids;
 };
 
 void target_threads_release(struct target_threads *threads);
 
 /*
- * List the threads of a target of processes or threads as they are now.
+ * List the current threads of a target of processes or threads.
  *
- * Returns 0, -ESRCH (error names what is not there) or another negative errno with error filled.
+ * Returns 0, -ESRCH (error has the missing process or thread) or another negative errno with error
+ * filled.
  */
 _must_check_ int target_threads_list(struct target_threads *threads, const struct target *target,
 				     struct error *error);
@@ -39,9 +40,9 @@ _must_check_ int target_threads_list(struct target_threads *threads, const struc
 _must_check_ int target_threads_add_descendants(struct target_threads *threads);
 
 /*
- * Add every thread to the sampler's filter, and those of descendants, then those that were started
- * meanwhile by threads that were not in the filter yet. The sampler follows what a thread starts from
- * the moment on that it is in the filter, so that what is missing then is there to be seen.
+ * Add every thread, and those of descendants, to the sampler's filter. Then add those started
+ * meanwhile by threads that were not in the filter yet. The sampler follows the children of a
+ * thread once it is in the filter, so any missing thread is visible in /proc by then.
  *
  * add_to_filter  adds one thread to the filter. Returns 0, also for a thread that has ended, or negative errno with error filled
  *

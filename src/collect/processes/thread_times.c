@@ -83,7 +83,7 @@ void thread_times_end(struct thread_times *times, uint64_t time_ns, uint32_t pid
 		times->threads.items[item].lifetime.end_ns = time_ns;
 }
 
-/* One of another process than was known: its begin was lost, and so was the other's end. */
+/* A thread of another process than recorded: its start was lost, and so was the other's end. */
 int thread_times_add_sample(struct thread_times *times, uint32_t pid, uint32_t tid)
 {
 	struct thread_time sampled = {.pid = pid, .tid = tid, .lifetime = {0, UINT64_MAX}};

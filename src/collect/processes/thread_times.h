@@ -1,6 +1,6 @@
 /*
- * How long the threads that were sampled were there during a recording: from its begin or theirs to
- * its end or theirs. Threads that got no sample do not count.
+ * The lifetimes of sampled threads during a recording: from its start or theirs to its end or
+ * theirs. Threads without samples do not count.
  *
  * Not thread-safe.
  */
@@ -17,8 +17,8 @@ struct thread_times *thread_times_new(void); /* NULL when out of memory */
 void thread_times_free(struct thread_times *times);
 
 /*
- * What happened, in order of time. A thread that nothing says the begin of was there before; one
- * that is sampled after its end goes on: the kernel reports some ends that are none. Return 0 or
+ * Record events, in order of time. A thread without a recorded start existed before. A thread that
+ * is sampled after its end goes on: some ends that the kernel reports are false. Return 0 or
  * -ENOMEM.
  */
 _must_check_ int thread_times_begin(struct thread_times *times, uint64_t time_ns, uint32_t pid,
@@ -26,7 +26,7 @@ _must_check_ int thread_times_begin(struct thread_times *times, uint64_t time_ns
 void thread_times_end(struct thread_times *times, uint64_t time_ns, uint32_t pid, uint32_t tid);
 _must_check_ int thread_times_add_sample(struct thread_times *times, uint32_t pid, uint32_t tid);
 
-/* The sum over the threads, of the time from begin_ns to end_ns. */
+/* Sum over the threads of the time from begin_ns to end_ns. */
 uint64_t thread_times_sum_ns(const struct thread_times *times, uint64_t begin_ns, uint64_t end_ns);
 
 #endif
