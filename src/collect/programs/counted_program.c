@@ -34,18 +34,21 @@ struct counted_program {
 	struct counted_program_opts opts;
 	const struct sampling_program *sampling;
 	struct counted_bpf *bpf;
-	struct bpf_program *hit; /* what runs at every hit */
+	struct bpf_program *hit; /* the program that runs at every hit */
 	enum event_kind kind;
 	bool has_exponential_distances;
-	bool points_differ; /* of a probe, whose argument is not the same at all of them */
-	/* Of it, runs that the kernel had skipped. */
+	bool points_differ; /* for a probe: its argument differs between points */
+	/* Skipped runs of the probe, counted by the kernel. */
 	uint64_t misses_at_start;
 	uint64_t misses_at_stop;
 	bool is_stopped;
 	bool is_live;
 	bool keeps_cpu; /* a probe's program is not preempted */
 	bool is_linked; /* to all of a probe's points in a file at once */
-	/* Of the perf events that hold it at a tracepoint or a probe's points, and of its links to these, or to files. */
+	/*
+	 * Perf events that hold it at a tracepoint or a probe's points, and its links to these or
+	 * to files.
+	 */
 	ARRAY(int) fds;
 };
 
@@ -171,7 +174,7 @@ static void choose_programs(struct counted_program *program)
 	}
 }
 
-/* 0: as much as comes. */
+/* 0: a variable number of events. */
 static uint64_t get_period(const struct counted_program *program)
 {
 	uint64_t mean = program->opts.event->mean_distance;
@@ -230,7 +233,7 @@ static int open_object(void *context, struct bpf_object_skeleton **ret)
 	bpf->rodata->is_of_cgroup = program->opts.cgroup_fd >= 0;
 	bpf->rodata->is_filtered = sampling->is_filtered;
 	bpf->rodata->take_user_stacks = !sampling->no_user_stacks;
-	/* All calls end at one point, of which the kernel's part says nothing. */
+	/* All system calls end at one point, so its kernel stack has no information. */
 	bpf->rodata->take_kernel_stacks =
 		!sampling->no_kernel_stacks && program->kind != EVENT_SYSTEM_CALL;
 	bpf->rodata->walks_by_table = sampling->walks_by_table;
@@ -366,7 +369,9 @@ static int keep_fd(struct counted_program *program, int fd)
 	return 0;
 }
 
-/* cookie  what bpf_get_attach_cookie() gives the program there; 0: none */
+/*
+ * cookie  returned by bpf_get_attach_cookie() in the program at that point; 0: none
+ */
 static int attach_to(struct counted_program *program, const struct bpf_program *to_run,
 		     int event_fd, uint64_t cookie)
 {
@@ -381,9 +386,9 @@ static int attach_to(struct counted_program *program, const struct bpf_program *
 }
 
 /*
- * One event is enough, of any CPU that there is: what is attached to it runs on all.
+ * One event is enough, on any available CPU: a program attached to it runs on all CPUs.
  *
- * Returns 0 or negative errno, with whether it was the program that was refused, and not the event.
+ * Returns 0 or negative errno. *ret_was_opened: the event was opened, so the program was rejected.
  */
 static int attach(struct counted_program *program, const struct bpf_program *to_run,
 		  struct perf_event_attr *attr, uint64_t cookie, bool *ret_was_opened)
@@ -407,10 +412,10 @@ static int attach(struct counted_program *program, const struct bpf_program *to_
 	return attach_to(program, to_run, fd, cookie);
 }
 
-/* What the kernel says where it does not replace an instruction; not among the errnos of programs. */
+/* The kernel's error if it does not replace an instruction; user space has no such errno. */
 #define KERNEL_ENOTSUPP 524
 
-/* Returns negative errno, or 0 where there is nothing to say of probes alone. */
+/* Returns negative errno, or 0 if no message is specific to probes. */
 static int explain_probe_failure(const struct counted_program *program, const struct event *event,
 				 bool was_opened, int code, struct error *error)
 {
@@ -482,7 +487,7 @@ static int attach_tracepoint(struct counted_program *program, const struct bpf_p
 	return err ? explain_failure(program, program->opts.event, was_opened, err, error) : 0;
 }
 
-/* Of a raw tracepoint there is no event but the program's link to it. */
+/* A raw tracepoint has no event, only the program's link to it. */
 static int attach_raw(struct counted_program *program, const struct bpf_program *to_run,
 		      const char *name, struct error *error)
 {
@@ -493,8 +498,8 @@ static int attach_raw(struct counted_program *program, const struct bpf_program 
 }
 
 /*
- * The kernel is asked whether it would take the filter as well: what it refuses is not to mean something here. It
- * says no more than that it does.
+ * Check that the kernel would accept the filter, too: an expression that it rejects must not mean
+ * something here. The kernel gives no reason.
  */
 static int check_filter(const struct counted_program *program, struct error *error)
 {
@@ -613,7 +618,10 @@ static int attach_probe(struct counted_program *program, struct error *error)
 	return 0;
 }
 
-/* What the sampler opens on every CPU, it attaches itself. The begin first: of what ends, it is known when it began, then. */
+/*
+ * Attach everything except the events that the sampler opens on every CPU. The start is attached
+ * first, so that the start is known for each end.
+ */
 static int attach_all(struct counted_program *program, struct error *error)
 {
 	const struct event *event = program->opts.event;
@@ -677,7 +685,7 @@ int counted_program_new(const struct counted_program_opts *opts,
 	return 0;
 }
 
-/* The links come after what they are to. */
+/* Links are closed before the things that they link to. */
 static void close_fds(struct counted_program *program)
 {
 	while (program->fds.length)
@@ -714,7 +722,10 @@ void counted_program_start(struct counted_program *program)
 	program->bpf->bss->is_recording = true;
 }
 
-/* A preempted thread may be in a probe's program still, which counts what it has begun. Whether none is. */
+/*
+ * Wait for a preempted thread that may still be in a probe's program, which counts its starts.
+ * Returns whether no thread is.
+ */
 static bool wait_for_runs(const struct counted_program *program)
 {
 	const struct timespec wait = {.tv_nsec = 1000000};
@@ -817,8 +828,8 @@ int counted_program_read_rest(const struct counted_program *program, uint64_t *r
 		bpf_counters_read(bpf_map__fd(program->bpf->maps.period_states), &sum, sizeof(sum));
 
 	/*
-	 * Of requests it is their number, and not their time, which nobody has measured; and what lies between the points
-	 * of a Poisson process is what they stand for.
+	 * Requests are counted, not timed. With a Poisson process, the distance between two points
+	 * is in the weight of the samples.
 	 */
 	*ret = err || program->kind == EVENT_BLOCK_IO || program->has_exponential_distances
 		       ? 0

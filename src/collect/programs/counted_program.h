@@ -20,8 +20,8 @@ struct counted_program;
 
 struct counted_program_opts {
 	const struct event *event; /* borrowed for the call */
-	uint32_t number;           /* of the event, as its samples say */
-	uint64_t count;            /* a sample for so much of it; 0: see frequency_hz */
+	uint32_t number;           /* event number in its samples */
+	uint64_t count;            /* events per sample; 0: see frequency_hz */
 	uint32_t frequency_hz;     /* samples per second and CPU */
 	int cgroup_fd;             /* only its threads; borrowed. -1: none */
 };
@@ -29,9 +29,9 @@ struct counted_program_opts {
 /*
  * Load and attach it; it takes no samples yet.
  *
- * sampling  whose filter, tables and rings it shares; lives longer
+ * sampling  the program whose filter, tables and rings it shares; must outlive this one
  *
- * Returns 0, -EPERM or -ENOTSUP (error names what is missing), or -ENOMEM.
+ * Returns 0, -EPERM or -ENOTSUP (error has the missing feature), or -ENOMEM.
  */
 _must_check_ int counted_program_new(const struct counted_program_opts *opts,
 				     const struct sampling_program *sampling,
@@ -42,13 +42,16 @@ static inline void counted_program_freep(struct counted_program **program)
 	counted_program_free(*program);
 }
 
-/* What the perf events of a software event are to run; borrowed. */
+/* The program for the perf events of a software event; borrowed. */
 int counted_program_get_fd(const struct counted_program *program);
 
 void counted_program_start(struct counted_program *program);
 void counted_program_stop(struct counted_program *program);
 
-/* What came after the last sample of each CPU, in sum: it was counted, and has none. Returns 0 or negative errno. */
+/*
+ * Sum of the events after the last sample of each CPU: counted, but not in a sample. Returns 0 or
+ * negative errno.
+ */
 _must_check_ int counted_program_read_rest(const struct counted_program *program, uint64_t *ret);
 
 /*
@@ -59,13 +62,14 @@ _must_check_ int counted_program_read_preempted(const struct counted_program *pr
 						uint64_t *ret);
 
 /*
- * While it recorded: hits at which the kernel did not run it, as it ran another program or changed a map on that CPU.
- * They are in no counter, of the target or not. Kernels count them since Linux 6.7, of trace events; at uprobes they skip
- * none since Linux 6.0, by perf event or by link.
+ * Hits during the recording at which the kernel did not run the program, because it ran another
+ * program or changed a map on that CPU. They are in no counter, whether of the target or not.
+ * Kernels count them since Linux 6.7, for trace events. At uprobes kernels skip none since Linux
+ * 6.0, by perf event or by link.
  */
 uint64_t counted_program_get_skipped(const struct counted_program *program);
 
-/* After the stop: what was allocated and not freed. Returns 0 or what handle() returned. */
+/* After the stop: blocks allocated and not freed. Returns 0 or the error of handle(). */
 _must_check_ int counted_program_for_each_block(const struct counted_program *program,
 						int (*handle)(const struct wire_block *block,
 							      void *context),
@@ -75,7 +79,7 @@ _must_check_ int counted_program_for_each_block(const struct counted_program *pr
 _must_check_ int counted_program_read_counters(const struct counted_program *program,
 					       struct wire_counters *ret);
 
-/* Add what its programs have taken. Returns 0 or -ENOMEM. */
+/* Add the CPU time of its programs. Returns 0 or -ENOMEM. */
 _must_check_ int counted_program_read_time(const struct counted_program *program,
 					   struct own_times *times);
 

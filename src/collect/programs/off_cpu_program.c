@@ -38,7 +38,7 @@ enum link {
 	NUM_LINKS,
 };
 
-/* What this kernel has. */
+/* Features of this kernel. */
 struct features {
 	enum switch_arguments switch_arguments;
 	struct switch_in_hook switch_in;
@@ -60,11 +60,12 @@ struct off_cpu_program {
 	struct wakers_program *wakers; /* NULL: they are not taken */
 };
 
-/* ---- what this kernel has ----------------------------------------------------------------- */
+/* ---- features of this kernel -------------------------------------------------------------- */
 
 /*
- * Memory for a task's storage is to be had without the page allocator, which may wake a thread, and that
- * is no good inside the scheduler: since Linux 6.4, by a cache of the map's own; later without it.
+ * Whether a task's storage is allocated without the page allocator, which may wake a thread and
+ * must not be used inside the scheduler. Since Linux 6.4 from a cache of the map's own; later
+ * without that cache.
  */
 static bool has_safe_task_storage(const struct btf *btf)
 {
@@ -128,7 +129,7 @@ static void choose_programs(struct off_cpu_program *program)
 		bpf_program__set_autoload(departs[i], departs[i] == program->depart);
 	for (size_t i = SWITCH_IN_TRACEPOINT; i < ARRAY_LENGTH(resumes); i++)
 		bpf_program__set_autoload(resumes[i], resumes[i] == program->resume);
-	/* That of the wakers notes wakeups, too. */
+	/* The wakers' program notes wakeups, too. */
 	bpf_program__set_autoload(bpf->progs.on_woken, !program->opts.takes_wakers);
 	bpf_program__set_autoload(bpf->progs.on_command, program->opts.starts_on_exec);
 }
@@ -347,7 +348,7 @@ void off_cpu_program_free(struct off_cpu_program *program)
 
 /* ---- running ------------------------------------------------------------------------------ */
 
-/* Again where CPUs come online. */
+/* Called again when CPUs come online. */
 void off_cpu_program_start(struct off_cpu_program *program)
 {
 	uint64_t begin_ns = clock_read_ns(CLOCK_MONOTONIC);

@@ -1,6 +1,6 @@
 /*
- * The off-CPU program in the kernel: loading it beside the sampling program, whose tables, filter and
- * rings it shares. Its samples come out of these rings.
+ * The off-CPU program in the kernel: loads it beside the sampling program, whose tables, filter and
+ * rings it shares. Its samples arrive in these rings.
  *
  * Not thread-safe.
  */
@@ -34,11 +34,11 @@ struct off_cpu_program_opts {
 };
 
 /*
- * Load and attach; nothing is noted before off_cpu_program_start().
+ * Load and attach; recording starts with off_cpu_program_start().
  *
  * sampling  borrowed until off_cpu_program_free()
  *
- * Returns 0, -EPERM or -ENOTSUP (error names what is missing, and the cure), or -ENOMEM.
+ * Returns 0, -EPERM or -ENOTSUP (error has the missing feature and the remedy), or -ENOMEM.
  */
 _must_check_ int off_cpu_program_new(const struct off_cpu_program_opts *opts,
 				     const struct sampling_program *sampling,
@@ -68,15 +68,16 @@ _must_check_ int off_cpu_program_read_sleepers(struct off_cpu_program *program, 
 _must_check_ int off_cpu_program_read_counters(const struct off_cpu_program *program,
 					       struct wire_off_cpu_counters *ret);
 /*
- * After the stop: whether all that threads have lived is in the counters. Not of a cgroup, which they may enter
- * and leave at any time, nor in a pid namespace of our own, where those that end are not seen any more.
+ * After the stop: whether the counters cover the whole lifetime of threads. False for a cgroup,
+ * which threads may enter and leave at any time, and in our own pid namespace, where exiting
+ * threads are no longer seen.
  */
 bool off_cpu_program_knows_lives(const struct off_cpu_program *program);
-/* Of wakers; all 0 where they are not taken. Returns 0 or negative errno. */
+/* Counters of wakers; all 0 if they are not recorded. Returns 0 or negative errno. */
 _must_check_ int off_cpu_program_read_waker_counters(const struct off_cpu_program *program,
 						     struct wire_waker_counters *ret);
 
-/* Add what its programs have taken, and the wakers'. Returns 0 or -ENOMEM. */
+/* Add the CPU time of its programs, including the wakers'. Returns 0 or -ENOMEM. */
 _must_check_ int off_cpu_program_read_time(const struct off_cpu_program *program,
 					   struct own_times *times);
 

@@ -21,7 +21,7 @@
 
 #define DEFAULT_RING_BYTES (8u << 20)
 #define DEFAULT_MAX_DEPTH  127 /* of sysctl kernel.perf_event_max_stack */
-/* Samples of what is not a clock, for one of a clock. */
+/* Samples of an event other than a clock, for one of a clock. */
 #define COUNTS_PER_TICK 10
 
 struct tick {
@@ -30,13 +30,13 @@ struct tick {
 	size_t event; /* its number */
 };
 
-/* What an event runs: one of the two, or, of the first event, the sampler's own program. */
+/* The program of an event: one of the two, or, for the first event, the sampler's own program. */
 struct event_program {
 	struct sampling_program *ticks;  /* of a clock */
 	struct counted_program *counted; /* of an event whose hits a program counts */
 	bool has_ticks;                  /* some CPU counts it */
-	int error;                       /* negative errno of one that does not; 0: there is none */
-	struct event_times times;        /* of CPUs that have gone */
+	int error;                /* negative errno of a CPU that does not count it; 0: none */
+	struct event_times times; /* of CPUs that went offline */
 };
 
 struct sampler {
@@ -249,7 +249,7 @@ static struct perf_event_attr describe_event(const struct sampler *sampler,
 		.exclude_kernel = event->leaves_kernel_out,
 		.exclude_hv = event->leaves_hypervisor_out,
 		.precise_ip = event->precision & 3,
-		/* Without it, a program may not ask for stacks of what is precise. */
+		/* Without it, a program may not ask for stacks of precise events. */
 		.sample_type = event->precision ? PERF_SAMPLE_CALLCHAIN : 0,
 	};
 
@@ -284,7 +284,7 @@ static int open_event(const struct sampler *sampler, const struct event *event, 
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* Of a clock, or of the only ticks there are (0). */
+/* The program of a clock, or of the default ticks (0). */
 static const struct sampling_program *get_program(const struct sampler *sampler, size_t event)
 {
 	return event ? sampler->event_programs.items[event].ticks : sampler->program;
@@ -297,7 +297,7 @@ static const struct counted_program *get_counted(const struct sampler *sampler, 
 						      : NULL;
 }
 
-/* What the ticks of an event run. */
+/* The program that the ticks of an event run. */
 static int get_program_fd(const struct sampler *sampler, size_t event)
 {
 	const struct counted_program *counted = get_counted(sampler, event);
@@ -387,7 +387,7 @@ int sampler_add_cgroup(struct sampler *sampler, int cgroup_fd, int cpu, struct e
 	return add_ticks(sampler, cgroup_fd, cpu, error);
 }
 
-/* What a perf event that has such a read_format gives. */
+/* Result of reading a perf event with such a read_format. */
 struct count_with_times {
 	uint64_t count;
 	uint64_t enabled_ns;

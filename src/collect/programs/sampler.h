@@ -22,11 +22,11 @@
 struct own_times;
 struct sampler;
 
-/* Of a recording that samples off-CPU time, too. */
+/* Options for a recording that samples off-CPU time, too. */
 struct sampler_off_cpu {
-	uint64_t period_ns;    /* 0: it does not */
-	uint64_t min_block_ns; /* shorter intervals are left out */
-	uint64_t scheduler_pc; /* an address within __schedule(); 0: not known */
+	uint64_t period_ns;    /* 0: off-CPU time is not sampled */
+	uint64_t min_block_ns; /* shorter intervals are ignored */
+	uint64_t scheduler_pc; /* an address within __schedule(); 0: unknown */
 	bool takes_wakers;     /* samples of who ends the waits */
 	bool only_futexes;     /* of waits for futexes alone */
 };
@@ -34,13 +34,12 @@ struct sampler_off_cpu {
 struct sampler_opts {
 	uint32_t frequency_hz; /* ticks per second, on each CPU */
 	/*
-	 * What ticks: these events, borrowed; each sample has the number and the weight of its own. None: the
-	 * CPU's cycles, or where they cannot be had its clock, and every tick weighs the same.
+	 * The sampled events, borrowed; each sample has the number and the weight of its own. None:
+	 * CPU cycles, or the CPU clock if unavailable, and every tick has the same weight.
 	 */
 	const struct event *events;
 	size_t num_events;
-	uint64_t
-		count; /* of them that a tick stands for; 0: as many as come at the frequency. Not of time */
+	uint64_t count; /* events per tick; 0: a variable number, by the frequency. Not for time */
 	bool no_kernel_stacks;
 	bool no_user_stacks;
 	bool walks_by_table;       /* user stacks; else the kernel follows frame pointers */
@@ -50,9 +49,11 @@ struct sampler_opts {
 	bool leaves_children_out;  /* of the descendants, only threads */
 	bool starts_on_exec;       /* these threads only from their next exec on */
 	bool takes_areas;          /* also report the memory areas (VMAs) of user stacks */
-	bool tracks_running;       /* ticks prove what CPUs run, for the scheduling program */
+	/* Ticks record the running thread of each CPU, for the scheduling program. */
+	bool tracks_running;
 	struct sampler_off_cpu off_cpu;
-	size_t ring_bytes; /* of each ring; 0: 8 MiB. Rounded up to what the kernel accepts */
+	/* Of each ring; 0: 8 MiB. Rounded up to a size that the kernel accepts. */
+	size_t ring_bytes;
 	/* Given every record of the rings, in ring order; returns 0 or negative errno. */
 	int (*on_record)(const void *record, size_t size, void *context);
 	void *context;
@@ -100,16 +101,17 @@ void sampler_disable(struct sampler *sampler);
 
 /* A descriptor that is readable when a ring should be read. */
 int sampler_get_fd(const struct sampler *sampler);
-/* Pass all records of the rings on. Returns 0 or what on_record() returned. */
+/* Pass on all records of the rings. Returns 0 or the error of on_record(). */
 _must_check_ int sampler_read(struct sampler *sampler);
 
 /*
- * After sampler_disable(): threads that wait, until then or until_ns (CLOCK_BOOTTIME), whichever is first.
+ * After sampler_disable(): pass on threads that wait, until then or until_ns (CLOCK_BOOTTIME),
+ * whichever is first.
  *
- * handle   is given a wire_stack, wire_sample or wire_raw_sample at a time
- * ret_num  samples among them
+ * handle   called with one wire_stack, wire_sample or wire_raw_sample at a time
+ * ret_num  number of samples among them
  *
- * Returns 0 or what handle() returned.
+ * Returns 0 or the error of handle().
  */
 _must_check_ int sampler_read_sleepers(struct sampler *sampler, uint64_t until_ns,
 				       int (*handle)(const void *record, size_t size,
@@ -123,48 +125,53 @@ _must_check_ int sampler_read_sleepers(struct sampler *sampler, uint64_t until_n
 _must_check_ int sampler_read_counters(const struct sampler *sampler, size_t event,
 				       struct wire_counters *ret);
 
-/* What of an event came after the last sample of each CPU. Returns 0 or negative errno. */
+/* Events after the last sample of each CPU, for one event. Returns 0 or negative errno. */
 _must_check_ int sampler_read_rest(const struct sampler *sampler, size_t event, uint64_t *ret);
 
-/* Of an event, after sampler_disable(): what was allocated and not freed. Returns 0 or what handle() returned. */
+/*
+ * After sampler_disable(), for one event: blocks allocated and not freed. Returns 0 or the error of
+ * handle().
+ */
 _must_check_ int sampler_for_each_block(const struct sampler *sampler, size_t event,
 					int (*handle)(const struct wire_block *block,
 						      void *context),
 					void *context);
 
-/* Of an event: hits that met a program that had not ended. Returns 0 or negative errno. */
+/* Hits of an event that interrupted a program which had not ended. Returns 0 or negative errno. */
 _must_check_ int sampler_read_preempted(const struct sampler *sampler, size_t event, uint64_t *ret);
 
-/* Of an event: hits at which the kernel did not run its program; see counted_program_get_skipped(). */
+/*
+ * Hits of an event at which the kernel did not run its program; see counted_program_get_skipped().
+ */
 uint64_t sampler_get_skipped(const struct sampler *sampler, size_t event);
 
-/* Of an event that was asked for: how long the CPUs have counted it until now, or until sampler_disable(). */
+/* Time for which the CPUs have counted a requested event until now, or until sampler_disable(). */
 struct event_times sampler_get_event_times(const struct sampler *sampler, size_t event);
 
 /* New threads that did not fit into the filter. Returns 0 or negative errno. */
 _must_check_ int sampler_read_unfollowed(const struct sampler *sampler, uint64_t *ret);
 
-/* Of off-CPU time; all 0 where it is not sampled. Returns 0 or negative errno. */
+/* Counters of off-CPU time; all 0 if it is not sampled. Returns 0 or negative errno. */
 _must_check_ int sampler_read_off_cpu_counters(const struct sampler *sampler,
 					       struct wire_off_cpu_counters *ret);
 
 /* After sampler_disable(): whether all that threads have lived is in these; see off_cpu_program.h. */
 bool sampler_knows_lives(const struct sampler *sampler);
 
-/* Of who ended waits; all 0 where they are not asked for. Returns 0 or negative errno. */
+/* Counters of wakers; all 0 if they are not requested. Returns 0 or negative errno. */
 _must_check_ int sampler_read_waker_counters(const struct sampler *sampler,
 					     struct wire_waker_counters *ret);
 
-/* Levels at which the kernel stops following frame pointers. */
+/* Maximum number of frames that the kernel follows by frame pointer. */
 uint32_t sampler_read_max_depth(void);
 
 /* Borrowed, for the unwind store. */
 struct unwind_maps sampler_get_unwind_maps(const struct sampler *sampler);
 
-/* What ticks where no events were asked for: "cycles" or "cpu-clock". */
+/* The default event: "cycles" or "cpu-clock". */
 const char *sampler_get_event_name(const struct sampler *sampler);
 
-/* Add what all its programs have taken. Returns 0 or -ENOMEM. */
+/* Add the CPU time of all its programs. Returns 0 or -ENOMEM. */
 _must_check_ int sampler_read_time(const struct sampler *sampler, struct own_times *times);
 
 #endif

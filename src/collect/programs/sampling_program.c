@@ -88,8 +88,8 @@ static int open_typed(struct sampling_program *program)
 }
 
 /*
- * Where a field is in the records of a tracepoint: "field:pid_t child_pid; offset:44; size:4; …" in
- * its format. The offset differs between kernels.
+ * Find the offset of a field in the records of a tracepoint: "field:pid_t child_pid; offset:44;
+ * size:4; …" in its format. The offset differs between kernels.
  */
 static int find_offset(const char *event, const char *field, uint32_t *ret, struct error *error)
 {
@@ -332,7 +332,7 @@ void sampling_program_free(struct sampling_program *program)
 	free(program);
 }
 
-/* ---- what was loaded ---------------------------------------------------------------------- */
+/* ---- access to the loaded program --------------------------------------------------------- */
 
 const struct sampling_program_opts *sampling_program_get_opts(
 	const struct sampling_program *program)

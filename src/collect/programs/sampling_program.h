@@ -28,9 +28,9 @@ struct sampling_program_opts {
 	bool takes_runtime_frames; /* with it, those of interpreters, too */
 	bool is_filtered;          /* only threads of the map target_tids, and their descendants */
 	bool leaves_children_out;  /* of the descendants, only threads */
-	bool takes_areas;    /* also the VMAs of user stacks, where the kernel has bpf_find_vma() */
-	bool tracks_running; /* every tick notes what runs in the map running_threads */
-	uint32_t event;      /* which one its ticks are of, as their samples say */
+	bool takes_areas;    /* also the VMAs of user stacks, if the kernel has bpf_find_vma() */
+	bool tracks_running; /* every tick records the running thread in the map running_threads */
+	uint32_t event;      /* number of the event of its ticks, also in their samples */
 };
 
 /*
@@ -48,8 +48,8 @@ static inline void sampling_program_freep(struct sampling_program **program)
 }
 
 /*
- * Load another one for the ticks of another event. It has what there can be only one of from the first one,
- * which lives longer, and counters of its own.
+ * Load another program for the ticks of another event. It shares the singletons of the first one,
+ * which must outlive it, and has its own counters.
  *
  * Returns as sampling_program_new().
  */
@@ -59,12 +59,12 @@ _must_check_ int sampling_program_new_beside(const struct sampling_program *firs
 /* Borrowed. */
 const struct sampling_program_opts *sampling_program_get_opts(
 	const struct sampling_program *program);
-/* What a perf event is to run at every tick; borrowed. */
+/* The program for a perf event to run at every tick; borrowed. */
 int sampling_program_get_fd(const struct sampling_program *program);
 /* A map of the program by its name in bpf/; borrowed. -1 if this program has none. */
 int sampling_program_get_map(const struct sampling_program *program, const char *name);
 /*
- * The maps of which there is one each, for another object that is not loaded yet: the filter, the rings and
+ * Share the singleton maps with another object that is not loaded yet: the filter, the rings and
  * the unwind tables. Returns 0 or negative errno.
  */
 _must_check_ int sampling_program_share_maps(const struct sampling_program *program,
@@ -83,7 +83,7 @@ bool sampling_program_is_in_namespace(const struct sampling_program *program);
 void sampling_program_get_namespace(const struct sampling_program *program, volatile __u64 *ret_dev,
 				    volatile __u64 *ret_inode);
 
-/* Add what its programs have taken. Returns 0 or -ENOMEM. */
+/* Add the CPU time of its programs. Returns 0 or -ENOMEM. */
 _must_check_ int sampling_program_read_time(const struct sampling_program *program,
 					    struct own_times *times);
 

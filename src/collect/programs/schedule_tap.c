@@ -43,7 +43,7 @@ struct schedule_tap {
 	struct wire_kwork_counters kworks; /* once it has stopped */
 };
 
-/* ---- what this kernel has ----------------------------------------------------------------- */
+/* ---- features of this kernel -------------------------------------------------------------- */
 
 static bool is_task_pointer(const struct btf *btf, uint32_t id)
 {
@@ -105,7 +105,10 @@ static bool has_tracepoint(const struct btf *btf, const char *name)
 	return btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) >= 0;
 }
 
-/* A program for the begin and one for the end, of what only the whole machine is recorded with. */
+/*
+ * Choose a program for the start and one for the end of an activity that is recorded only for the
+ * whole machine.
+ */
 static void choose_pair(const struct schedule_tap *tap, const struct btf *btf,
 			const char *begin_name, struct bpf_program *begin, const char *end_name,
 			struct bpf_program *end)
@@ -342,9 +345,9 @@ static int wait_for_programs(const struct schedule_tap *tap)
 }
 
 /*
- * What each CPU has of one item of a map.
+ * Read each CPU's value of one item of a map.
  *
- * ret  of all possible CPUs; the caller frees
+ * ret  values of all possible CPUs; the caller frees
  *
  * Returns their number or negative errno.
  */
@@ -360,7 +363,7 @@ static int read_cpus(const struct bpf_map *map, uint32_t item, size_t item_bytes
 	return bpf_map_lookup_elem(bpf_map__fd(map), &item, *ret) ? -errno : num_cpus;
 }
 
-/* Pass on the batches that CPUs have begun and not sent yet. */
+/* Pass on the batches that CPUs have started and not sent yet. */
 static int read_begun_batches(const struct schedule_tap *tap)
 {
 	_cleanup_free_ void *all = NULL;
@@ -382,7 +385,7 @@ static int read_begun_batches(const struct schedule_tap *tap)
 	return 0;
 }
 
-/* The same of one kind of the kernel's own work, and what became of all of it. */
+/* The same for one kind of the kernel's own work, with the counters of all of it. */
 static int read_begun_kworks(struct schedule_tap *tap, uint32_t kind)
 {
 	_cleanup_free_ void *all = NULL;

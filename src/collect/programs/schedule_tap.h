@@ -20,9 +20,10 @@ struct own_times;
 struct schedule_tap;
 
 struct schedule_tap_opts {
-	int running_fd;    /* the sampler's map of what CPUs run, borrowed */
-	int targets_fd;    /* the sampler's filter, borrowed; -1: all threads */
-	size_t ring_bytes; /* of each ring; 0: 4 MiB. Rounded up to what the kernel accepts */
+	int running_fd; /* the sampler's map of running threads, borrowed */
+	int targets_fd; /* the sampler's filter, borrowed; -1: all threads */
+	/* Of each ring; 0: 4 MiB. Rounded up to a size that the kernel accepts. */
+	size_t ring_bytes;
 	/* Given every batch, each CPU's in order; returns 0 or negative errno. */
 	int (*on_record)(const void *record, size_t size, void *context);
 	void *context;
@@ -31,13 +32,13 @@ struct schedule_tap_opts {
 /*
  * Load the program.
  *
- * Returns 0, -EPERM or -ENOTSUP (error names what is missing, and the cure), or -ENOMEM.
+ * Returns 0, -EPERM or -ENOTSUP (error has the missing feature and the remedy), or -ENOMEM.
  */
 _must_check_ int schedule_tap_new(const struct schedule_tap_opts *opts, struct schedule_tap **ret,
 				  struct error *error);
 void schedule_tap_free(struct schedule_tap *tap);
 
-/* Begin to record. Returns 0 or -ENOTSUP with error filled. */
+/* Start recording. Returns 0 or -ENOTSUP with error filled. */
 _must_check_ int schedule_tap_start(struct schedule_tap *tap, struct error *error);
 
 /* Stop, and pass on the batches that CPUs have not filled. Returns as schedule_tap_read(). */
@@ -45,7 +46,7 @@ _must_check_ int schedule_tap_stop(struct schedule_tap *tap);
 
 /* A descriptor that is readable when a ring should be read. */
 int schedule_tap_get_fd(const struct schedule_tap *tap);
-/* Pass the batches of the rings on. Returns 0, what on_record() returned, or negative errno. */
+/* Pass on the batches in the rings. Returns 0, the error of on_record(), or negative errno. */
 _must_check_ int schedule_tap_read(struct schedule_tap *tap);
 
 /* The counters, summed over CPUs. Returns 0 or negative errno. */
@@ -63,10 +64,10 @@ enum switch_arguments {
 	SWITCH_UNKNOWN,
 };
 
-/* By the kernel's types. Exposed for tests. */
+/* Determined from the kernel's types. Exposed for tests. */
 enum switch_arguments schedule_tap_probe_switch(const struct btf *btf);
 
-/* Add what its programs have taken. Returns 0 or -ENOMEM. */
+/* Add the CPU time of its programs. Returns 0 or -ENOMEM. */
 _must_check_ int schedule_tap_read_time(const struct schedule_tap *tap, struct own_times *times);
 
 #endif

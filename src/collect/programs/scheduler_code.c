@@ -3,10 +3,12 @@
 #include "base/text.h"
 #include "collect/kernel/kallsyms.h"
 
-/* Levels between what takes the stack and the scheduler: BPF's own, the tracepoint's or the probe's. */
+/*
+ * Frames between the stack capture and the scheduler: BPF's own, the tracepoint's or the probe's.
+ */
 #define MAX_INNER_LEVELS 16
 
-/* The function ends where the next address begins. */
+/* The function ends at the next address. */
 struct scheduler_code scheduler_code_read(FILE *kallsyms)
 {
 	struct scheduler_code code = {0};

@@ -1,6 +1,6 @@
 /*
- * Where in the kernel the scheduler itself lies: a stack that is taken while it switches threads begins
- * there, and with what has taken the stack.
+ * Location of the scheduler in the kernel: a stack taken while it switches threads starts there,
+ * after the frames of the code that takes the stack.
  */
 #ifndef COLLECT_PROGRAMS_SCHEDULER_CODE_H
 #define COLLECT_PROGRAMS_SCHEDULER_CODE_H
@@ -15,14 +15,14 @@ struct scheduler_code {
 	uint64_t end;   /* first byte after it; 0: not known */
 };
 
-/* By /proc/kallsyms. Where that hides addresses, both are 0. */
+/* From /proc/kallsyms. If that hides addresses, both are 0. */
 struct scheduler_code scheduler_code_find(void);
 /* The same from an open file. Exposed for tests. */
 struct scheduler_code scheduler_code_read(FILE *kallsyms);
 
 /*
- * How many of the innermost pcs of a kernel stack belong to the scheduler or lie within it; 0 where it
- * is not among the first ones.
+ * Number of innermost pcs of a kernel stack that belong to the scheduler or are called by it; 0 if
+ * it is not among the first ones.
  */
 uint32_t scheduler_code_count(const struct scheduler_code *code, const uint64_t *pcs,
 			      uint32_t num_pcs);

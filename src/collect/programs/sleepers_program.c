@@ -1,7 +1,7 @@
 /*
- * What the programs emit comes out of a file: to read it is to run them, thread by thread, in whoever reads. To
- * copy the stack of another process is to wait for its memory, for ever if that is of a file system that hangs:
- * so another process reads, and after a while it is waited for no longer.
+ * The programs emit records through a file: reading it runs them, thread by thread, in the reader.
+ * Copying the stack of another process waits for its memory, which may be for ever on a file system
+ * that hangs. So another process reads, and after a while we stop waiting for it.
  */
 #include "collect/programs/sleepers_program.h"
 
@@ -24,7 +24,7 @@
 
 /* For all threads of a machine together. */
 #define LIMIT_NS (5 * NS_PER_SECOND)
-/* What the kernel has ready at once: all that is emitted for one thread at least. */
+/* Maximum that the kernel returns at once: at least all records of one thread. */
 #define CHUNK_BYTES (32u << 10)
 /* Threads that the kernel goes through before it asks whether to go on. */
 #define MAX_READS 64
@@ -280,7 +280,10 @@ size_t sleepers_measure_record(const void *data, size_t size)
 	return needed <= size ? needed : 0;
 }
 
-/* In the other process: what it is sent is the file, and what it reads it sends back, until there is no more. */
+/*
+ * Runs in the other process: receives the file, and sends back the records that it reads, until the
+ * end.
+ */
 static void pass_records(int socket, void *context _unused_)
 {
 	char chunk[CHUNK_BYTES];
@@ -304,7 +307,7 @@ struct sleeper_reader {
 	struct worker worker;
 	struct text pending; /* bytes that are no whole record yet */
 	struct wire_raw_sample
-		*record; /* for any: aligned, as they are not where they come one by one */
+		*record; /* for any record, aligned; records that arrive in pieces are not */
 	int (*handle)(const void *record, size_t size, void *context);
 	void *context;
 	uint64_t num_samples;
@@ -358,7 +361,7 @@ static int read_records(struct sleeper_reader *reader, int file)
 	char chunk[CHUNK_BYTES];
 	int err = worker_send(reader->worker.fd, &part, 1, &file, 1);
 
-	/* What is longer than any record is none. */
+	/* Longer than any record: invalid. */
 	while (!err && reader->pending.length < sizeof(*reader->record) &&
 	       await(reader->worker.fd, until_ns)) {
 		int fds[WORKER_MAX_FDS];

@@ -1,6 +1,6 @@
 /*
- * The programs in the kernel that look at threads which sleep when a recording begins or ends: loading them
- * beside the off-CPU program, whose notes and counters they share, and reading what they emit.
+ * The programs in the kernel that examine sleeping threads when a recording starts or ends: loads
+ * them beside the off-CPU program, whose notes and counters they share, and reads their records.
  *
  * Not thread-safe.
  */
@@ -21,7 +21,7 @@ struct sleepers_program;
 struct sleepers_opts {
 	const struct off_cpu_program_opts *off_cpu;
 	const struct sampling_program *sampling;
-	/* Of the off-CPU program: where its notes are, and its counters. */
+	/* The off-CPU program's maps: its notes and its counters. */
 	bool notes_in_tasks;
 	int departures_fd;
 	int states_fd;
@@ -38,33 +38,32 @@ _must_check_ int sleepers_program_new(const struct sleepers_opts *opts,
 				      struct sleepers_program **ret);
 void sleepers_program_free(struct sleepers_program *program);
 
-/* Note all that sleep: from begin_ns on, CLOCK_MONOTONIC. The first time only. */
+/* Note all sleeping threads, as from begin_ns, CLOCK_MONOTONIC. Only the first time. */
 void sleepers_program_note(struct sleepers_program *program, uint64_t begin_ns);
 
 /*
- * As soon as nothing is noted any more: count what threads have lived from begin_ns (CLOCK_MONOTONIC) until end_ns
- * (CLOCK_BOOTTIME), and what of that is in no sum yet. Once. Returns 0 or negative errno.
+ * After noting has stopped: count the lifetime of threads from begin_ns (CLOCK_MONOTONIC) until
+ * end_ns (CLOCK_BOOTTIME), and the part of it that is in no sum yet. Once. Returns 0 or negative
+ * errno.
  */
 _must_check_ int sleepers_program_count(struct sleepers_program *program, uint64_t begin_ns,
 					uint64_t end_ns);
 
 /*
- * After that: what is noted and goes on, lasts until end_ns (CLOCK_BOOTTIME). Once.
+ * After that: emit the noted waits that have not ended, up to end_ns (CLOCK_BOOTTIME). Once.
  *
- * handle    is given a wire_stack, wire_sample or wire_raw_sample at a time
- * ret_num   samples among them
+ * handle    called with one wire_stack, wire_sample or wire_raw_sample at a time
+ * ret_num   number of samples among them
  *
- * Returns 0 or what handle() returned. Where memory that is copied does not come (a file system that hangs), the
- * rest is left out after a few seconds.
+ * Returns 0 or the error of handle(). If copying memory hangs (in a file system), the rest is
+ * skipped after a few seconds.
  */
 _must_check_ int sleepers_program_read(struct sleepers_program *program, uint64_t end_ns,
 				       int (*handle)(const void *record, size_t size,
 						     void *context),
 				       void *context, uint64_t *ret_num);
 
-/*
- * The size of the record that the bytes begin with; 0: it is not whole yet, or none. Exposed for tests.
- */
+/* Size of the record at the start of the bytes; 0: incomplete or invalid. Exposed for tests. */
 size_t sleepers_measure_record(const void *data, size_t size);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "collect/kernel/kallsyms.h"
 
-/* Levels between what takes the stack and the wakeup: BPF's own, and the tracepoint's. */
+/* Frames between the stack capture and the wakeup: BPF's own, and the tracepoint's. */
 #define MAX_INNER_LEVELS 16
 
 /*
@@ -67,10 +67,10 @@ static int add(struct waker_code *code, const char *name, const struct code_rang
 	return 0;
 }
 
-/* A function ends where the next address begins. */
+/* A function ends at the next address. */
 int waker_code_read(FILE *kallsyms, struct waker_code *ret)
 {
-	struct kallsyms_symbol open = {0}; /* whose end has not come yet; without a name: none */
+	struct kallsyms_symbol open = {0}; /* its end is not known yet; without a name: none */
 	struct kallsyms_symbol symbol;
 
 	*ret = (struct waker_code){0};
@@ -113,7 +113,7 @@ void waker_code_release(struct waker_code *code)
 	array_release(&code->interrupts);
 }
 
-/* Levels are return addresses: that of a call at the end of a function lies behind it. */
+/* Pcs are return addresses: that of a call at the end of a function is after its end. */
 static bool is_in(const struct code_range *range, uint64_t pc)
 {
 	return pc > range->begin && pc <= range->end;

@@ -1,6 +1,7 @@
 /*
- * Where in the kernel wakeups and interrupts lie: a stack that is taken as a thread is woken begins with the
- * wakeup, and where an interrupt woke it, what lies outside of the interrupt has no part in it.
+ * Location of wakeups and interrupts in the kernel. A stack taken when a thread is woken starts
+ * with the wakeup. If an interrupt woke the thread, the frames outside of the interrupt have no
+ * part in it.
  */
 #ifndef COLLECT_PROGRAMS_WAKER_CODE_H
 #define COLLECT_PROGRAMS_WAKER_CODE_H
@@ -18,20 +19,20 @@ struct code_range {
 };
 
 struct waker_code {
-	struct code_range wakeup;            /* the function try_to_wake_up; all 0: not known */
-	ARRAY(struct code_range) interrupts; /* what they enter by, in order; empty: not known */
+	struct code_range wakeup;            /* the function try_to_wake_up; all 0: unknown */
+	ARRAY(struct code_range) interrupts; /* entry functions, in order; empty: unknown */
 };
 
-/* By /proc/kallsyms; empty where that hides addresses. Returns 0 or -ENOMEM. */
+/* From /proc/kallsyms; empty if that hides addresses. Returns 0 or -ENOMEM. */
 _must_check_ int waker_code_find(struct waker_code *ret);
 /* The same from an open file. Exposed for tests. */
 _must_check_ int waker_code_read(FILE *kallsyms, struct waker_code *ret);
 void waker_code_release(struct waker_code *code);
 
-/* What of a kernel stack is the waker's. */
+/* The waker's part of a kernel stack. */
 struct waker_levels {
 	uint32_t num_inner;  /* innermost ones that belong to the wakeup itself */
-	uint32_t num_levels; /* with them; what is further out was interrupted */
+	uint32_t num_levels; /* including these; frames further out were interrupted */
 	bool is_interrupt;
 };
 

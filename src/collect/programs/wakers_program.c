@@ -17,7 +17,7 @@ struct wakers_program {
 	struct bpf_link *link; /* NULL: not attached */
 };
 
-/* The off-CPU program's, of which there is one each. Notes are in one of two. */
+/* Share the off-CPU program's singleton maps. Notes are in one of two. */
 static int share_notes(struct wakers_program *program)
 {
 	const char *notes =

@@ -1,6 +1,7 @@
 /*
- * The wakers' program in the kernel: loading it beside the off-CPU program, whose notes it reads, and the
- * sampling program, whose tables, filter and rings it shares. Its samples come out of these rings.
+ * The wakers' program in the kernel: loads it beside the off-CPU program, whose notes it reads, and
+ * the sampling program, whose tables, filter and rings it shares. Its samples arrive in these
+ * rings.
  *
  * Not thread-safe.
  */
@@ -42,7 +43,7 @@ void wakers_program_stop(struct wakers_program *program);
 _must_check_ int wakers_program_read_counters(const struct wakers_program *program,
 					      struct wire_waker_counters *ret);
 
-/* Add what its programs have taken. Returns 0 or -ENOMEM. */
+/* Add the CPU time of its programs. Returns 0 or -ENOMEM. */
 _must_check_ int wakers_program_read_time(const struct wakers_program *program,
 					  struct own_times *times);
 
