@@ -38,7 +38,9 @@ void call_check_free(struct call_check *check)
 	free(check);
 }
 
-/* Length of FF /2 from its opcode on, by its ModRM and SIB bytes; 0 when it is none. */
+/*
+ * Length of FF /2 from its opcode on, by its ModRM and SIB bytes; 0 if it is another instruction.
+ */
 static size_t get_indirect_length(const uint8_t *code, size_t size)
 {
 	uint8_t mode = code[1] >> 6;

@@ -23,9 +23,9 @@ struct fp_step_check *fp_step_check_new(const struct file_table *files,
 void fp_step_check_free(struct fp_step_check *check);
 
 /*
- * A step from the frame that executes the instruction at callee_pc to the one that it returns to, by
- * the process's present mappings. Where code is in no file, or in none that can be read, nothing is
- * proven. Returns 0 or -ENOMEM.
+ * Check a step from the frame that executes the instruction at callee_pc to the one that it returns
+ * to, by the process's present mappings. Code that is not in a readable file proves nothing.
+ * Returns 0 or -ENOMEM.
  */
 _must_check_ int fp_step_check_step(struct fp_step_check *check, const struct process *process,
 				    uint64_t callee_pc, uint64_t return_address,

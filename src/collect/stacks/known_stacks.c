@@ -1,6 +1,7 @@
 /*
- * The first pc of a stack is a distance from 0. Distances are signed, with the sign in the lowest bit
- * so that small ones of either sign are short numbers, of seven bits a byte, the lowest first.
+ * The first pc of a stack is stored as a distance from 0. Distances are signed, with the sign in
+ * the lowest bit, so that small ones of either sign are short numbers: seven bits a byte, the
+ * lowest first.
  */
 #include "collect/stacks/known_stacks.h"
 
@@ -9,7 +10,7 @@
 
 #include "base/bytes.h"
 
-/* Of a number of 64 bits. */
+/* Maximum size of a 64-bit number. */
 #define MAX_NUMBER_BYTES 10
 
 void known_stacks_release(struct known_stacks *stacks)

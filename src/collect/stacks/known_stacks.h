@@ -1,6 +1,6 @@
 /*
- * Stacks as the BPF program sent them, by hash. A pc is mostly near that of its caller or callee, so
- * what is kept of it is its distance: half of its size.
+ * Stacks as sent by the BPF program, by hash. A pc is mostly near that of its caller or callee, so
+ * only the distance is stored, in half the size.
  *
  * Not thread-safe.
  */
@@ -48,7 +48,7 @@ static inline uint32_t known_stacks_get_number(const struct known_stacks *stacks
 _must_check_ int known_stacks_add(struct known_stacks *stacks, uint64_t hash, const uint64_t *pcs,
 				  uint32_t num_pcs);
 
-/* Write its pcs, in the order in which they were added, to an array of so many. */
+/* Write its pcs, in order of addition, to an array of that length. */
 void known_stacks_get_pcs(const struct known_stacks *stacks, const struct known_stack *stack,
 			  uint64_t *ret);
 

@@ -8,7 +8,10 @@
 
 /* A bound on the memory of pending stacks; beyond it, a sample is added with an incomplete stack. */
 #define MAX_PENDING_BYTES (64u << 20)
-/* The same of requests whose end has not come; beyond it the oldest one's is not waited for, whose end may be lost. */
+/*
+ * The same for requests that have not ended; beyond it the oldest one is no longer waited for, as
+ * its end may be lost.
+ */
 #define MAX_REQUEST_BYTES (32u << 20)
 
 struct pending_raw_sample {
@@ -47,7 +50,7 @@ static void release(struct pending_raw_sample *pending)
 {
 	struct wire_raw_sample *record;
 
-	memcpy(&record, &pending->record, sizeof(record)); /* ours, whatever the type says */
+	memcpy(&record, &pending->record, sizeof(record)); /* owned by us, despite the const */
 	free(record);
 }
 
@@ -97,7 +100,7 @@ static int walk_and_add(struct raw_samples *samples, const struct pending_raw_sa
 					   pending->is_in_exec, &samples->walked);
 }
 
-/* Of a record that is a ring's: a copy of its own. */
+/* Replace a record in a ring by a copy of our own. */
 static int keep(struct pending_raw_sample *pending)
 {
 	size_t size = get_size(pending->record);
@@ -222,7 +225,7 @@ static int end_request(struct raw_samples *samples, const struct wire_sample *sa
 	if (!*ret_is_taken)
 		return 0;
 	request = take_request(samples, number);
-	memcpy(&record, &request.record, sizeof(record)); /* ours, whatever the type says */
+	memcpy(&record, &request.record, sizeof(record)); /* owned by us, despite the const */
 	record->sample = *sample;
 	err = walk_and_add(samples, &request, samples->pending_bytes < MAX_PENDING_BYTES);
 	if (err > 0)
@@ -243,7 +246,7 @@ static int add_wait(struct raw_samples *samples, uint64_t time_ns, const struct 
 	record = calloc(1, offsetof(struct wire_raw_sample, bytes));
 	if (!record)
 		return -ENOMEM;
-	memcpy(record, sample, sizeof(*sample)); /* it begins with that, and no more is there */
+	memcpy(record, sample, sizeof(*sample)); /* the record has only this first part */
 	wait.record = record;
 	return add_pending(samples, &wait);
 }

@@ -1,6 +1,6 @@
 /*
- * Samples that came with a copy of their stack, because the BPF program lacked a table: walked when
- * the tables are ready. What belongs to one waits with it: a wait for its waker, a request for its end.
+ * Samples with a copy of their stack, because the BPF program lacked a table. They are walked when
+ * the tables are ready. Related samples wait, too: a wait for its waker, a request for its end.
  *
  * Not thread-safe.
  */
@@ -47,12 +47,12 @@ _must_check_ int raw_samples_add_plain(struct raw_samples *samples, uint64_t tim
 				       const struct wire_sample *sample, bool *ret_is_taken);
 
 /*
- * Try the pending ones again. is_final: no further table will come, so all are added, those whose walk
- * does not reach the end with an incomplete stack.
+ * Try the pending samples again. is_final: no further table will arrive, so add all of them. Those
+ * whose walk does not reach the end get an incomplete stack.
  */
 _must_check_ int raw_samples_retry(struct raw_samples *samples, bool is_final);
 
-/* The number of samples that are pending; requests that have not ended are none yet. */
+/* Number of pending samples; requests that have not ended do not count. */
 size_t raw_samples_get_count(const struct raw_samples *samples);
 
 #endif

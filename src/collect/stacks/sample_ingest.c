@@ -1,18 +1,19 @@
 /*
- * Weighs samples: ticks of events, waits, who ended them, and memory that is live in the end. The resolver turns their
- * stacks into stacks of the profile (stack_resolver.h).
+ * Weighs samples: ticks of events, waits, their wakers, and memory live at the end. The resolver
+ * turns their stacks into stacks of the profile (stack_resolver.h).
  *
- * Samples and process events come in order of time, so the process table always has the mappings of the sample's time.
- * The exception is a sample inside exec, whose memory may be the old program's or the new one's. The kernel's count of
- * execs, which every sample carries, shows that; the user stack is left out unless the walk proves that the old memory
- * was still there.
+ * Samples and process events come in order of time, so the process table always has the mappings of
+ * the sample's time. The exception is a sample inside exec, whose memory may be the old program's
+ * or the new one's. The kernel's count of execs in every sample shows that; the user stack is
+ * omitted unless the walk proves that the old memory was still there.
  *
- * A sample of off-CPU time was taken when a thread got a CPU again, with the stack of when it lost the last one. The
- * stack ends in a frame that tells how: it stands for time that was waited, and maybe for time in a run queue after that,
- * which is another stack then. Ticks count as samples, waits do not; both have the time of the metric "wall". A thread
- * that still waits at the end is sampled then. If it has not run since the start, an outermost frame tells so.
+ * An off-CPU sample is taken when a thread gets a CPU again, with the stack from when it lost the
+ * last one. The stack ends in a frame for the kind of wait. It represents waiting time, and maybe
+ * time in a run queue after that, as a separate stack. Ticks count as samples, waits do not; both
+ * add time to the metric "wall". A thread that still waits at the end is sampled then. If it has
+ * not run since the start, its outermost frame shows that.
  *
- * Every sample ends in the profile or is counted as lost for its unknown stack.
+ * Every sample is either in the profile or counted as lost because of its unknown stack.
  */
 #include "collect/stacks/sample_ingest.h"
 
@@ -45,7 +46,7 @@ struct off_cpu {
 	uint32_t wall;
 	struct sample_ingest_counts counts;
 	uint64_t weights_ns[NUM_WAIT_KINDS];
-	/* Who ends waits: */
+	/* Wakers: */
 	struct wakers wakers;
 	bool takes_wakers;
 	bool has_kernel_levels;
@@ -62,12 +63,12 @@ struct sampled_block {
 	bool is_truncated;
 };
 
-/* What ticks are of. */
+/* The event of ticks. */
 struct ticking_event {
 	uint32_t metric;
-	bool is_weighed;   /* samples say how much they weigh; else 1 */
-	bool is_clock;     /* each stands for the time of a tick */
-	bool has_calls;    /* they are of system calls, which become frames */
+	bool is_weighed;   /* samples have a weight; else 1 */
+	bool is_clock;     /* each represents the time of a tick */
+	bool has_calls;    /* they are system calls, which become frames */
 	bool has_requests; /* they are of requests to block devices, whose kinds become frames */
 	bool is_live;      /* they are of memory that may be live */
 	struct sample_ingest_event counts;
@@ -87,7 +88,7 @@ struct sample_ingest {
 	struct stack_resolver *resolver;
 	struct runtime_stacks *runtimes; /* NULL: native frames alone are wanted */
 	struct user_stack_table user_stacks;
-	/* Of ticks that weigh otherwise than 1: the profile does not say how many they are. */
+	/* Stacks of ticks with weights other than 1: the profile does not have their number. */
 	struct weighed_stack_table weighed_stacks;
 };
 
@@ -213,7 +214,7 @@ static bool is_off_cpu(const struct wire_sample *sample)
 	return sample->flags & WIRE_SAMPLE_OFF_CPU;
 }
 
-/* What a tick is of. Records are of our own program. */
+/* The event of a tick. Records are from our own program. */
 static struct ticking_event *get_event(struct sample_ingest *ingest,
 				       const struct wire_sample *sample)
 {
@@ -373,8 +374,8 @@ static bool is_stack_gone(const struct sample_ingest *ingest, const struct wire_
 }
 
 /*
- * Whether the walk did not see what it passed, although it came to the outermost frame: a step by
- * frame pointer left out a caller for certain, or generated code that may not keep them perhaps did.
+ * Why a complete walk is not believed: a step by frame pointer certainly skipped a caller, or
+ * possibly did in generated code that may not keep frame pointers.
  */
 static enum walk_end find_disbelief(const struct sample_ingest *ingest,
 				    const struct process *process,
@@ -399,7 +400,7 @@ static bool has_frame_above_user_stack(struct sample_ingest *ingest,
 	       (get_event(ingest, sample)->has_calls && sample->call);
 }
 
-/* known: the stack, or NULL. evidence: with RUNTIME_NONE, the interpreter's frames did not come. */
+/* known: the stack, or NULL. evidence: with RUNTIME_NONE, the interpreter's frames are missing. */
 static void count_runtime(struct sample_ingest *ingest, const struct wire_sample *sample,
 			  const struct known_stack *known, const struct process *process,
 			  const struct stack_evidence *evidence)
@@ -417,8 +418,8 @@ static void count_runtime(struct sample_ingest *ingest, const struct wire_sample
 }
 
 /*
- * The user stack of a walk by table. One that is known to be early has the truncation as its
- * outermost frame: a walk that ended early, and one that is not believed, whatever it has reached:
+ * The user stack of a walk by table. A stack known to be incomplete gets the truncation as its
+ * outermost frame: either the walk ended early, or its result is not believed. In the latter case
  * sample->walk_end is changed.
  */
 static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sample,
@@ -531,8 +532,8 @@ struct resolved_sample {
 };
 
 /*
- * Where a trace is made: the moment of a sample. A wait says nothing of where stacks are in use, nor does a sample within
- * exec: its stack pointer may be the old program's, and it the new one's already.
+ * For a trace: keep the time of a sample. Waits do not show where stacks are in use, and neither do
+ * samples within exec: the stack pointer may be the old program's, and the memory the new one's.
  */
 static void keep_time(struct sample_ingest *ingest, const struct resolved_sample *resolved,
 		      uint32_t metric, uint32_t num_periods)
@@ -621,7 +622,7 @@ static int add_request_frame(struct sample_ingest *ingest, uint64_t kind, uint32
 		       : 0;
 }
 
-/* In place of an older one of its slot. Samples whose stacks were walked later come late. */
+/* Replaces an older block of its slot. Samples whose stacks were walked later are added late. */
 static int keep_block(struct ticking_event *event, const struct resolved_sample *resolved)
 {
 	const struct wire_sample *sample = resolved->sample;
@@ -642,7 +643,7 @@ static int keep_block(struct ticking_event *event, const struct resolved_sample 
 	return 0;
 }
 
-/* Of memory that is not freed: what one looks for is old, whatever has just been allocated. */
+/* Age of memory that is not freed: a leak is old, while other blocks have just been allocated. */
 static const char *get_age_frame(uint64_t age_ns)
 {
 	if (age_ns < NS_PER_SECOND)
@@ -830,7 +831,7 @@ static enum off_cpu_state get_state(enum wait_kind kind)
 	return OFF_CPU_BLOCKED;
 }
 
-/* Where a trace is made: from when to when it was, and who ended it. */
+/* For a trace: keep the start, the end and the waker of a wait. */
 static int keep_wait(struct sample_ingest *ingest, const struct resolved_sample *resolved,
 		     enum wait_kind kind, const struct waker *waker)
 {
@@ -866,13 +867,13 @@ static int keep_wait(struct sample_ingest *ingest, const struct resolved_sample 
 	return 0;
 }
 
-/* What a wait is for, where that is known and has a name: a frame before the one of its kind. */
+/* Add the purpose of a wait, if known and named: a frame before the one for its kind. */
 static int add_purpose(struct sample_ingest *ingest, const struct process *process,
 		       enum wait_kind kind, struct resolved_sample *wait)
 {
 	uint64_t futex = wait->sample->futex;
 
-	/* One that no signal may wake waits for something else that futex(2) needs, as memory. */
+	/* An uninterruptible wait is for another resource of futex(2), such as memory. */
 	if (kind != WAIT_BLOCKED || !futex || !ingest->runtimes ||
 	    !runtime_stacks_is_gil(ingest->runtimes, process, futex))
 		return 0;
@@ -985,7 +986,7 @@ static int add_waker_stack(struct sample_ingest *ingest, struct wire_sample *sam
 	waker->is_interrupt = levels.is_interrupt || !sample->tid;
 	if (process && ingest->user_stacks_kind != USER_STACKS_NONE && !waker->is_interrupt &&
 	    !code->interrupts.length) {
-		/* Interrupts cannot be distinguished: what ran may have no part in it. */
+		/* Interrupts cannot be distinguished: the running code may be unrelated. */
 		ingest->off_cpu.woken.left_out++;
 	} else if (process && !waker->is_interrupt) {
 		err = add_user_stack(ingest, sample, user, process, is_in_exec, &waker->stack,

@@ -1,8 +1,8 @@
 /*
- * Records of the sampling program into the profile: every pc becomes a location in a file, the
- * kernel or a process, by the mappings of the sample's time.
+ * Adds records of the sampling program to the profile: every pc becomes a location in a file, the
+ * kernel or a process, by the mappings at the time of the sample.
  *
- * Stacks are remembered by hash as they arrive; samples must come in order of time, with the
+ * Stacks are stored by hash as they arrive; samples must be added in order of time, with the
  * process table at the same time.
  */
 #ifndef COLLECT_STACKS_SAMPLE_INGEST_H
@@ -31,8 +31,8 @@
 struct sample_ingest;
 
 struct sample_ingest_counts {
-	uint64_t samples;              /* in the profile; of ticks, or of off-CPU time */
-	uint64_t unknown_stack;        /* lost: the stack that they refer to never came */
+	uint64_t samples;              /* in the profile: ticks, or off-CPU time */
+	uint64_t unknown_stack;        /* lost: the stack that they refer to never arrived */
 	uint64_t walks[NUM_WALK_ENDS]; /* user stacks walked by table, by how the walk ended */
 	uint64_t recovered;            /* of the complete ones, those that were walked later */
 	uint64_t
@@ -41,8 +41,8 @@ struct sample_ingest_counts {
 };
 
 /*
- * Everything is borrowed. In the profile, modules and processes get the numbers that they have in
- * files and processes. max_depth: levels at which the kernel stops following frame pointers.
+ * Everything is borrowed. In the profile, modules and processes have the same numbers as in files
+ * and processes. max_depth: maximum number of frames that the kernel follows by frame pointer.
  * Returns NULL when out of memory.
  */
 struct sample_ingest *sample_ingest_new(struct profile *profile, struct file_table *files,
@@ -51,8 +51,8 @@ struct sample_ingest *sample_ingest_new(struct profile *profile, struct file_tab
 void sample_ingest_free(struct sample_ingest *ingest);
 
 /*
- * Before the first sample: what ticks are of are these events, each a metric of its own, in which a sample weighs
- * what it says. Else there is one, "samples", and all weigh the same.
+ * Before the first sample: ticks belong to these events, each a separate metric, and samples have
+ * weights. By default there is one metric, "samples", and all weigh the same.
  *
  * Returns 0 or -ENOMEM.
  */
@@ -71,16 +71,15 @@ void sample_ingest_set_runtimes(struct sample_ingest *ingest, struct runtime_sta
 /* From now on, keep each sample with its time, too. Borrowed. */
 void sample_ingest_set_trace_log(struct sample_ingest *ingest, struct trace_log *log);
 
-/* How much time a sample stands for. */
+/* The time that a sample represents. */
 struct sample_periods {
 	uint64_t tick_ns;
 	uint64_t wait_ns; /* of off-CPU time */
 };
 
 /*
- * From now on, samples of off-CPU time come, too: the profile gets the metrics of time, and stacks of
- * such samples a frame on top that says what the thread waited for. What lies within the scheduler is
- * left out of them.
+ * From now on, off-CPU samples are added, too: the profile gets the metrics of time, and the stacks
+ * of such samples get a frame for the kind of wait on top. Frames within the scheduler are removed.
  *
  * Returns 0 or -ENOMEM.
  */
@@ -89,12 +88,12 @@ _must_check_ int sample_ingest_add_off_cpu(struct sample_ingest *ingest,
 					   const struct scheduler_code *scheduler);
 
 /*
- * After that: samples of who ended waits come, too, each before that of its wait: the profile gets the
- * metric of wakers.
+ * After that: samples of wakers are added, too, each before that of its wait, and the profile gets
+ * the metric of wakers.
  *
- * code               taken over, also when it fails
- * has_kernel_levels  of their stacks; else only user levels are kept
- * has_futexes        what was waited for is in the stacks, where it was a futex
+ * code               takes ownership, also on failure
+ * has_kernel_levels  their stacks have kernel frames; else only user frames are kept
+ * has_futexes        the futex of a wait is in the stacks
  *
  * Returns 0 or -ENOMEM.
  */
@@ -102,7 +101,7 @@ _must_check_ int sample_ingest_add_wakers(struct sample_ingest *ingest,
 					  const struct waker_code *code, bool has_kernel_levels,
 					  bool has_futexes);
 
-/* Of waits, and what became of who ended them; see struct waker_counts. */
+/* Counts of waits by the fate of their wakers; see struct waker_counts. */
 struct sample_ingest_wakers {
 	uint64_t known;
 	uint64_t open;
@@ -111,7 +110,7 @@ struct sample_ingest_wakers {
 	uint64_t left_out;
 };
 struct sample_ingest_wakers sample_ingest_get_wakers(const struct sample_ingest *ingest);
-/* Of the user stacks of who ended waits; they are no samples. */
+/* Counts of the wakers' user stacks; these are not samples. */
 struct sample_ingest_counts sample_ingest_get_waker_counts(const struct sample_ingest *ingest);
 
 /* Remember a stack. Records of a wrong size are ignored. Returns 0 or -ENOMEM. */
@@ -125,45 +124,46 @@ _must_check_ int sample_ingest_add_sample(struct sample_ingest *ingest,
 /*
  * Add a sample that has waited, mostly for its stack to be walked in user space.
  *
- * process, is_in_exec   as process_table_find() gave them at the sample's time
- * stack                 filled in but for its hash; sample->walk_end says how its walk ended. NULL: it is the sample's own
+ * process, is_in_exec   from process_table_find() at the time of the sample
+ * stack                 filled in except its hash; sample->walk_end has the result of its walk.
+ *                       NULL: the sample's own stack
  */
 _must_check_ int sample_ingest_add_recovered(struct sample_ingest *ingest,
 					     const struct wire_sample *sample,
 					     const struct process *process, bool is_in_exec,
 					     struct wire_stack *stack);
 
-/* The sample of a waker, which has that number, comes later: its stack is still to be walked. */
+/* The waker's sample with that number is added later: its stack is still to be walked. */
 void sample_ingest_expect_waker(struct sample_ingest *ingest, uint64_t wakeup);
 /* Whether a sample is of a wait whose waker is expected: to be added after that. */
 bool sample_ingest_expects_waker(const struct sample_ingest *ingest,
 				 const struct wire_sample *sample);
 
 /*
- * After the last record: copy what the tables know by now of modules and processes (build IDs,
- * names) to the profile, and forget the stacks. Returns 0 or -ENOMEM.
+ * After the last record: copy the present data of modules and processes (build IDs, names) from the
+ * tables to the profile, and forget the stacks. Returns 0 or -ENOMEM.
  */
 _must_check_ int sample_ingest_finish(struct sample_ingest *ingest);
 
 /*
- * After the last sample of an event of which only what is live in the end counts: a block that is.
+ * After the last sample of an event that counts only live memory: add a live block.
  *
- * end_ns  as of which it has its age
+ * end_ns  time for computing its age
  *
  * Returns 0, -ENOMEM or -EOVERFLOW.
  */
 _must_check_ int sample_ingest_add_block(struct sample_ingest *ingest, size_t event,
 					 const struct wire_block *block, uint64_t end_ns);
 
-/* Of ticks. */
+/* Counts of ticks. */
 struct sample_ingest_counts sample_ingest_get_counts(const struct sample_ingest *ingest);
 
-/* Of the ticks of one event. */
+/* Counts of the ticks of one event. */
 struct sample_ingest_event {
 	uint64_t samples;
 	uint64_t unknown_stack;
-	uint64_t weight; /* of the samples; of what may be live, of those alone that are */
-	uint64_t live;   /* of these, how many are */
+	uint64_t weight; /* of the samples; for live memory, only of blocks that are live */
+	uint64_t live;   /* number of live blocks among these */
 	uint64_t oldest_ns;
 };
 struct sample_ingest_event sample_ingest_get_event(const struct sample_ingest *ingest,
@@ -171,16 +171,16 @@ struct sample_ingest_event sample_ingest_get_event(const struct sample_ingest *i
 /* The metric of the profile that it has, or the only one (0). */
 uint32_t sample_ingest_get_event_metric(const struct sample_ingest *ingest, size_t event);
 /*
- * Of off-CPU time.
+ * Counts of off-CPU samples.
  *
- * ret_weights_ns  of its samples: NUM_WAIT_KINDS of them; borrowed
+ * ret_weights_ns  their weights: NUM_WAIT_KINDS of them; borrowed
  */
 struct sample_ingest_counts sample_ingest_get_off_cpu_counts(const struct sample_ingest *ingest,
 							     const uint64_t **ret_weights_ns);
 /* Borrowed until the next record. */
 const struct user_stack_count *sample_ingest_get_user_stacks(const struct sample_ingest *ingest,
 							     size_t *ret_count);
-/* Of the ticks of events that were asked for, borrowed likewise. */
+/* Stacks of the ticks of requested events, borrowed likewise. */
 const struct stack_count *sample_ingest_get_weighed_stacks(const struct sample_ingest *ingest,
 							   size_t *ret_count);
 

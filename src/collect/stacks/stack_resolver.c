@@ -27,7 +27,7 @@ struct resolved_stack {
 	uint32_t version; /* user: of the mappings; kernel: KERNEL_STACK */
 	uint32_t stack;   /* in the profile */
 	struct stack_evidence evidence;
-	bool has_unmapped; /* a pc of it lies in no mapping */
+	bool has_unmapped; /* one of its pcs is in no mapping */
 	/* User: its names are of this version of the code that the process generated. */
 	uint64_t code_version;
 };
@@ -127,8 +127,8 @@ int stack_resolver_add(struct stack_resolver *resolver, const struct wire_stack 
 }
 
 /*
- * Check one level of a user stack. What a signal interrupted follows no call, and neither does the
- * trampoline that the handler returns to, which is the level before it.
+ * Check one frame of a user stack. Code interrupted by a signal follows no call, and neither does
+ * the trampoline that the handler returns to, which is the frame before it.
  */
 static int check_call(struct stack_resolver *resolver, const struct raw_stack *raw,
 		      const struct process *process, uint32_t level)
@@ -147,7 +147,7 @@ static int check_call(struct stack_resolver *resolver, const struct raw_stack *r
 			      pc - mapping->start + mapping->file_offset);
 }
 
-/* What the call before one level says about another one, below it. */
+/* Check a step between two frames by the call before the outer one. */
 static int prove_step(struct stack_resolver *resolver, const struct process *process,
 		      uint32_t callee, uint32_t caller, enum call_proof *ret)
 {
@@ -196,9 +196,9 @@ static int check_entry_step(struct stack_resolver *resolver, const struct proces
 }
 
 /*
- * Check the steps by frame pointer, which are marked. The first one that is disproven ends the stack:
- * raw is truncated there. So does, in 32-bit code, the first one that is not proven: most of it is compiled
- * without frame pointers. The evidence says what is proven of them all.
+ * Check the steps by frame pointer, which are marked. The first disproven one ends the stack: raw
+ * is truncated there. In 32-bit code so does the first one that is not proven: most of it is
+ * compiled without frame pointers. The evidence has the combined result.
  */
 static int check_fp_steps(struct stack_resolver *resolver, const struct process *process,
 			  struct raw_stack *raw, struct resolved_stack *resolved)
@@ -273,7 +273,10 @@ static int locate(struct stack_resolver *resolver, const struct process *process
 				    pc - mapping->start + mapping->file_offset, ret);
 }
 
-/* Add a level of a raw stack on top of resolved->stack. A pc that is a return address lies, minus 1, in the call. */
+/*
+ * Add a frame of a raw stack on top of resolved->stack. For a return address, pc - 1 is in the
+ * call.
+ */
 static int resolve_level(struct stack_resolver *resolver, const struct raw_stack *raw,
 			 const struct process *process, uint64_t time_ns, uint32_t level,
 			 struct resolved_stack *resolved)
@@ -361,7 +364,7 @@ static int resolve_with_runtime(struct stack_resolver *resolver, const struct ra
 	return 0;
 }
 
-/* What identifies a stack among those that are resolved. */
+/* The identity of a stack among the resolved ones. */
 static int find_number(struct stack_resolver *resolver, const struct raw_stack *raw, uint32_t *ret)
 {
 	struct runtime_pair pair = {.frames = raw->runtime_frames, .is_whole = raw->is_whole};
@@ -377,8 +380,8 @@ static int find_number(struct stack_resolver *resolver, const struct raw_stack *
 }
 
 /*
- * resolve() with a cache by stack, and versions of the mappings and of what names generated code; after
- * a check of the steps by frame pointer.
+ * resolve() with a cache by stack, version of the mappings and version of generated code, after
+ * checking the steps by frame pointer.
  */
 int stack_resolver_resolve(struct stack_resolver *resolver, const struct raw_stack *raw,
 			   const struct process *process, uint64_t time_ns, uint32_t *stack,

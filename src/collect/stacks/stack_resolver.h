@@ -1,10 +1,11 @@
 /*
- * From the pcs of a stack to a stack of the profile: every pc becomes a location in a file, the kernel or a process, by
- * the mappings of its process at that time. That is expensive, and done once for each stack, process and version of the
- * mappings.
+ * Converts the pcs of a stack to a stack of the profile: every pc becomes a location in a file, the
+ * kernel or a process, by the mappings of its process at that time. That is expensive, and done
+ * once for each stack, process and version of the mappings.
  *
- * Records name stacks by hash, and send them before. The profile's stacks are a tree from the outermost frame inwards:
- * first the user stack, then on top of it the kernel stack that it called into.
+ * Records refer to stacks by hash, and the stacks precede them. The profile's stacks are a tree
+ * from the outermost frame inwards: first the user stack, then on top of it the kernel stack that
+ * it called into.
  */
 #ifndef COLLECT_STACKS_STACK_RESOLVER_H
 #define COLLECT_STACKS_STACK_RESOLVER_H
@@ -29,15 +30,15 @@ struct raw_stack {
 	uint32_t num_inner;      /* innermost levels that are left out */
 	uint32_t left_out;       /* a level that is no frame; 0: all are */
 	bool is_32_bit;          /* the kernel took all its steps by frame pointer */
-	bool is_whole;           /* the walk came to the outermost frame */
-	uint64_t runtime_frames; /* hash of the interpreter's frames in it; 0: there are none */
+	bool is_whole;           /* the walk reached the outermost frame */
+	uint64_t runtime_frames; /* hash of the interpreter's frames in it; 0: none */
 	uint64_t generation;     /* the sample's, where there are some */
 };
 
-/* What speaks for and against a user stack that was walked to its outermost frame. */
+/* Evidence for and against a user stack that was walked to its outermost frame. */
 struct stack_evidence {
 	/*
-	 * What the calls say of its steps by frame pointer, enum call_proof. Disproven, the stack ends
+	 * Result of its steps by frame pointer, enum call_proof. If disproven, the stack ends
 	 * there.
 	 */
 	uint8_t proof;

@@ -1,10 +1,10 @@
 /*
- * Who ends waits: what is known of each waker until the wait that it has ended is recorded, and the stacks that
- * both make together.
+ * The wakers of waits: keeps each waker until the wait that it has ended is recorded, and combines
+ * the stacks of both.
  *
- * Such a stack is that of the wait, down to the frame that says what it is, then a frame `--`, and then the
- * waker's from the inside out, with its thread's name last: as offwaketime writes them. All of them are of one
- * metric, so that they are drawn, filtered and written as any others.
+ * Such a stack is that of the wait, up to the frame for its kind, then a frame `--`, and then the
+ * waker's from the inside out, with its thread's name last, in the order of offwaketime. All of
+ * them have one metric, so they are drawn, filtered and written like any others.
  */
 #ifndef COLLECT_STACKS_WAKERS_H
 #define COLLECT_STACKS_WAKERS_H
@@ -23,8 +23,8 @@ struct waker {
 	uint32_t comm;   /* string: of the thread */
 	uint32_t pid;
 	uint32_t tid;
-	bool is_interrupt; /* no thread, but one */
-	bool is_expected;  /* its stack lacks a table: what else there is comes with that */
+	bool is_interrupt; /* not a thread, but an interrupt */
+	bool is_expected;  /* its stack lacks a table: the rest is added with it */
 };
 
 struct futex {
@@ -54,15 +54,15 @@ void wakers_release(struct wakers *wakers);
 void wakers_note(struct wakers *wakers, const struct waker *waker);
 /* Whether one was noted as expected, and is not there yet. */
 bool wakers_expect(const struct wakers *wakers, uint64_t wakeup);
-/* One that was expected will not come. */
+/* An expected waker will not arrive. */
 void wakers_forget(struct wakers *wakers, uint64_t wakeup);
 /* Put the futex that a wait was for on top of its stack. Returns 0 or -ENOMEM. */
 _must_check_ int wakers_add_futex(struct wakers *wakers, uint64_t address, uint32_t *stack);
 /*
- * Put the waker of a wait on top of its stack; one that is not known, too.
+ * Put the waker of a wait on top of its stack, even if unknown.
  *
- * wakeup  as struct wire_sample has it
- * ret     who woke it; of number 0 where that is not known, or nobody did
+ * wakeup  from struct wire_sample
+ * ret     the waker; number 0 if unknown or without a waker
  *
  * Returns 0 or -ENOMEM.
  */
