@@ -10,8 +10,6 @@
 #include "profile/profile.h"
 #include "wire/schedule.h"
 
-/* Of a function whose name is hidden from us. */
-
 struct kwork_function {
 	uint64_t address;
 };

@@ -30,22 +30,22 @@ void kwork_store_free(struct kwork_store *store);
 void kwork_store_add_fds(const struct kwork_store *store, struct fd_list *fds);
 
 /*
- * Keep a batch; malformed records are ignored. What cannot be written is
- * counted as lost. Returns 0 or -ENOMEM.
+ * Keep a batch; malformed records are ignored. A batch that cannot be written is counted as lost.
+ * Returns 0 or -ENOMEM.
  */
 _must_check_ int kwork_store_add(struct kwork_store *store, const void *record, size_t size);
 
 /*
  * Become the timeline's source of such work. The store must outlive the timeline and serves one at a time.
  *
- * kallsyms  says what functions of workqueues are called; NULL: nothing does
+ * kallsyms  for the names of functions of workqueues; NULL: no names
  *
  * Returns 0 or -ENOMEM.
  */
 _must_check_ int kwork_store_give(struct kwork_store *store, FILE *kallsyms,
 				  struct timeline *timeline);
 
-/* What is lost is known when all is read. */
+/* Losses are known after everything was read. */
 struct spool_counts kwork_store_get_counts(const struct kwork_store *store);
 
 #endif

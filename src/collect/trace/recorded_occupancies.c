@@ -1,8 +1,8 @@
 /*
- * An occupancy that has ended cannot go to the spool at once. Who comes next to its region is not
- * known yet, and the trace shows it from the begin on; and the last one of a thread is prolonged
- * when all is known (trace_schedule.c). So what is the last of its thread, or of its region, is kept
- * in memory: of each thread and region one at most.
+ * An occupancy that has ended cannot go to the spool at once: the next one of its region is not
+ * known yet, and the trace shows it from its start on. Also, the last one of a thread is prolonged
+ * at the end (trace_schedule.c). So the last one of each thread and of each region is kept in
+ * memory: at most one each.
  */
 #include "collect/trace/recorded_occupancies.h"
 
@@ -17,7 +17,7 @@ struct last_of_thread {
 	bool is_set;
 };
 
-/* Where the region's last one is, while none has come after it. */
+/* Location of the region's last occupancy, while there is no next one. */
 enum region_last { LAST_NONE, LAST_OF_THREAD, LAST_OF_REGION };
 
 struct last_of_region {
@@ -51,7 +51,7 @@ static void spool_ended(struct recorded_occupancies *occupancies,
 	spool_add(occupancies->spool, &ended->numbered);
 }
 
-/* What comes after the region's last one is known now. */
+/* The successor of the region's last occupancy is known now. */
 static int begin_occupancy(void *context, const struct occupancy *occupancy)
 {
 	struct recorded_occupancies *occupancies = context;
@@ -146,7 +146,7 @@ struct ended_occupancy *recorded_occupancies_get_last(struct recorded_occupancie
 	return &occupancies->threads.items[thread].ended;
 }
 
-/* Nobody comes after the last ones any more. */
+/* The last occupancies will have no successors. */
 int recorded_occupancies_complete(struct recorded_occupancies *occupancies)
 {
 	array_for_each (&occupancies->threads, thread)

@@ -17,10 +17,10 @@
 struct fd_list;
 struct recorded_occupancies;
 
-/* One that has ended. */
+/* An occupancy that has ended. */
 struct ended_occupancy {
 	struct numbered_occupancy numbered;
-	uint64_t next_ns; /* when the next one of its region begins */
+	uint64_t next_ns; /* start of the next one of its region */
 	bool has_next;
 };
 
@@ -37,7 +37,7 @@ static inline void recorded_occupancies_freep(struct recorded_occupancies **occu
 	recorded_occupancies_free(*occupancies);
 }
 
-/* Who takes them: of the consumer's functions, those for occupancies. Borrowed. */
+/* The consumer's functions for occupancies. Borrowed. */
 const struct timeline_consumer *recorded_occupancies_get_consumer(
 	struct recorded_occupancies *occupancies);
 

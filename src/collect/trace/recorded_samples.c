@@ -27,7 +27,7 @@ struct recorded_samples {
 	uint32_t *threads; /* the timeline's, by thread of the profile */
 	uint64_t number;
 	size_t next_change;
-	uint64_t sums[MAX_EVENTS]; /* of what was scaled, by scale */
+	uint64_t sums[MAX_EVENTS]; /* of scaled weights, by scale */
 };
 
 struct recorded_samples *recorded_samples_new(struct spool *spool, uint32_t num_threads,

@@ -14,7 +14,7 @@
 
 struct recorded_samples;
 
-/* What the weights of a metric are scaled by. */
+/* Scale of the weights of a metric. */
 struct metric_scale {
 	uint32_t metric; /* of the profile */
 	struct ratio ratio;
@@ -22,9 +22,9 @@ struct metric_scale {
 
 /*
  * spool        of struct timed_sample; borrowed
- * num_threads  of the profile that the samples name
- * period_ns    CPU time that one tick stands for
- * wait_ns      off-CPU time that one period of it stands for
+ * num_threads  number of threads in the profile
+ * period_ns    CPU time of one tick
+ * wait_ns      off-CPU time of one period
  *
  * NULL when out of memory.
  */

@@ -16,7 +16,7 @@
 
 #define IDLE_PRIORITY 120
 
-/* TASK_INTERRUPTIBLE: of the threads that stand for the unknown, when they are not needed. */
+/* TASK_INTERRUPTIBLE: state of the placeholder threads for unknown ones, while unused. */
 #define STATE_SLEEPING 1
 
 uint16_t schedule_decode_state(uint32_t state, bool is_preempted)
@@ -58,7 +58,7 @@ bool schedule_batch_is_valid(const void *record, size_t size)
 	return true;
 }
 
-/* A name is emitted just before the event that needs it. 0: there is none. */
+/* A name is emitted just before the event that needs it. 0: no name. */
 static uint64_t find_time(const struct wire_schedule *batch, uint32_t name_slot)
 {
 	uint32_t i = name_slot;
@@ -205,7 +205,7 @@ static uint64_t later(uint64_t a_ns, uint64_t b_ns)
 	return a_ns > b_ns ? a_ns : b_ns;
 }
 
-/* A CPU was seen to run a thread without a switch to it: what it ran before that is unknown. */
+/* A CPU was seen to run a thread without a switch to it: the thread before is unknown. */
 static void insert_unseen(struct schedule_decoder *decoder, const struct wire_schedule_event *event,
 			  const struct wire_schedule_unseen *unseen)
 {
@@ -228,7 +228,7 @@ static void insert_unseen(struct schedule_decoder *decoder, const struct wire_sc
 			});
 }
 
-/* Take the slots of the next event. NULL: there are none. */
+/* Take the slots of the next event. NULL: no more events. */
 static const union wire_schedule_slot *take_event(struct schedule_decoder *decoder)
 {
 	const union wire_schedule_slot *slot;

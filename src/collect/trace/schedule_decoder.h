@@ -1,8 +1,8 @@
 /*
  * Decodes the scheduling of one CPU: batches of the BPF program into switches and wakeups.
  *
- * Batches must be whole, as schedule_batch_is_valid() says, with the names in their slots replaced
- * by strings: schedule_batch_intern().
+ * Batches must be complete (schedule_batch_is_valid()), with the names in their slots replaced by
+ * strings (schedule_batch_intern()).
  */
 #ifndef COLLECT_TRACE_SCHEDULE_DECODER_H
 #define COLLECT_TRACE_SCHEDULE_DECODER_H
@@ -17,8 +17,8 @@
 #include "wire/schedule.h"
 
 /*
- * What a CPU runs while it is not known: one thread for each CPU, from this tid on. Above every tid of
- * Linux (PID_MAX_LIMIT).
+ * A placeholder for the unknown thread of a CPU: one for each CPU, from this tid on. Above every
+ * tid of Linux (PID_MAX_LIMIT).
  */
 #define SCHEDULE_FIRST_UNKNOWN_TID 0x400000
 
@@ -27,7 +27,7 @@ struct schedule_decoder {
 	const struct wire_schedule *batch;
 	uint32_t next_slot;
 	uint32_t idle_name;
-	uint32_t unknown_name;               /* string: of what runs while nobody knows */
+	uint32_t unknown_name;               /* string: name of unknown threads */
 	int32_t tid;                         /* running after the events returned so far */
 	uint64_t last_ns;                    /* of the last of these events */
 	uint32_t names[WIRE_SCHEDULE_NAMES]; /* strings, by slot of the tid */
@@ -38,7 +38,7 @@ struct schedule_decoder {
 /* Whether a record of a ring is a batch: its type, its size, every slot that is the second of two. */
 bool schedule_batch_is_valid(const void *record, size_t size);
 
-/* What a thread was called at a time. */
+/* The name of a thread at a time. */
 struct scheduled_name {
 	uint64_t time_ns; /* 0: not known */
 	uint32_t pid;
@@ -50,7 +50,7 @@ struct scheduled_name {
  * Replace the text of every name by its id in strings.
  *
  * on_thread  called for every thread that has a name; returns 0 or negative errno
- * Returns 0, -ENOMEM or what on_thread() returned.
+ * Returns 0, -ENOMEM or the error of on_thread().
  */
 _must_check_ int schedule_batch_intern(struct wire_schedule *batch, struct string_table *strings,
 				       int (*on_thread)(const struct scheduled_name *named,
@@ -58,12 +58,13 @@ _must_check_ int schedule_batch_intern(struct wire_schedule *batch, struct strin
 				       void *context);
 
 /*
- * Begin with the CPU's next batch, which is borrowed until the one after it.
+ * Start the CPU's next batch, which is borrowed until the one after it.
  *
- * begin_ns   when the recording of this CPU began: a switch to what ran then gets that time
+ * begin_ns   start of this CPU's recording: time of the switch to the thread that ran then
  * idle_name  string: name of the CPU's idle thread
  *
- * Where batches were lost, the CPU is shown as idle from the last event before to the first after.
+ * If batches were lost, the CPU is shown as idle from the last event before the loss to the first
+ * after it.
  */
 void schedule_decoder_begin(struct schedule_decoder *decoder, const struct wire_schedule *batch,
 			    bool is_after_loss, uint64_t begin_ns, uint32_t idle_name);

@@ -16,8 +16,6 @@
 /* More than any kernel has. */
 #define MAX_CPUS 16384
 
-/* Of what runs while nobody knows. */
-
 /* A batch in the file. */
 struct schedule_chunk {
 	uint64_t offset : 47; /* bytes */
@@ -28,7 +26,7 @@ struct schedule_chunk {
 /* Everything of one CPU. */
 struct schedule_stream {
 	ARRAY(struct schedule_chunk) chunks;
-	uint32_t next_number; /* of the batch that comes next */
+	uint32_t next_number; /* number of the next batch */
 	bool has_lost;        /* a batch before it */
 	uint32_t idle_name;
 	/* While reading: */
@@ -110,7 +108,7 @@ void schedule_store_set_begin(struct schedule_store *store, uint64_t begin_ns)
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-/* The batches of several CPUs do not come in the order of their times. */
+/* Batches of several CPUs are not in order of time. */
 static int add_thread(const struct scheduled_name *named, void *context)
 {
 	struct schedule_store *store = context;
@@ -217,7 +215,7 @@ static int read_chunk(const struct schedule_store *store, struct schedule_stream
 	return 0;
 }
 
-/* Go to the CPU's next event. Returns 1, 0 when there is none, or negative errno. */
+/* Step to the CPU's next event. Returns 1, 0 at the end, or negative errno. */
 static int advance(const struct schedule_store *store, struct schedule_stream *stream)
 {
 	for (;;) {

@@ -1,7 +1,7 @@
 /*
- * The scheduling of a recording: batches of the BPF program, kept as they come in an anonymous
- * temporary file, and read back CPU by CPU, merged in order of time. Takes memory for names, threads,
- * the offsets of batches (8 bytes for 128 events) and gaps, not for events.
+ * The scheduling of a recording: batches of the BPF program, stored unchanged in an anonymous
+ * temporary file, and read back CPU by CPU, merged in order of time. Takes memory for names,
+ * threads, the offsets of batches (8 bytes for 128 events) and gaps, not for events.
  *
  * Not thread-safe.
  */
@@ -46,12 +46,12 @@ void schedule_store_free(struct schedule_store *store);
 /* The descriptor that reading needs (base/confinement.h). */
 void schedule_store_add_fds(const struct schedule_store *store, struct fd_list *fds);
 
-/* Threads that run when the first events of their CPU come have run since this time. */
+/* Threads that run at the first events of their CPU have run since this time. */
 void schedule_store_set_begin(struct schedule_store *store, uint64_t begin_ns);
 
 /*
- * Keep a batch; malformed records are ignored. Batches of one CPU come in order. One that cannot be
- * written is counted as lost. Returns 0 or -ENOMEM.
+ * Keep a batch; malformed records are ignored. Batches of one CPU must be in order. A batch that
+ * cannot be written is counted as lost. Returns 0 or -ENOMEM.
  */
 _must_check_ int schedule_store_add(struct schedule_store *store, const void *record, size_t size);
 

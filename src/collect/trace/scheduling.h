@@ -1,6 +1,7 @@
 /*
- * The scheduling of a recording's target, and what the kernel does of its own, from the BPF program
- * (schedule_tap.h) into temporary files (schedule_store.h, kwork_store.h). Losses here never cost a sample.
+ * The scheduling of a recording's target, and the kernel's own work, from the BPF program
+ * (schedule_tap.h) into temporary files (schedule_store.h, kwork_store.h). Losses here never cost a
+ * sample.
  *
  * Not thread-safe.
  */
@@ -21,7 +22,7 @@ struct own_times;
 struct scheduling;
 
 struct scheduling_opts {
-	int running_fd;     /* the sampler's map of what CPUs run */
+	int running_fd;     /* the sampler's map of running threads */
 	int targets_fd;     /* the sampler's filter; -1: all threads */
 	size_t ring_bytes;  /* of each ring between kernel and us; 0: the default */
 	const char *folder; /* for the temporary file */
@@ -30,7 +31,7 @@ struct scheduling_opts {
 /*
  * Record the switches and wakeups of the target's threads from now on.
  *
- * Returns 0, -EPERM or -ENOTSUP (error names what is missing, and the cure), or another negative
+ * Returns 0, -EPERM or -ENOTSUP (error has the missing feature and the remedy), or another negative
  * errno with error filled.
  */
 _must_check_ int scheduling_new(const struct scheduling_opts *opts, struct scheduling **ret,
@@ -39,9 +40,9 @@ void scheduling_free(struct scheduling *scheduling);
 
 /* Readable when there is something that should be read soon. */
 int scheduling_get_fd(const struct scheduling *scheduling);
-/* Take in what the kernel has. Returns 0 or negative errno. NULL is fine. */
+/* Read the kernel's records. Returns 0 or negative errno. NULL is fine. */
 _must_check_ int scheduling_read(struct scheduling *scheduling);
-/* Stop and take in the rest. Returns 0 or negative errno. NULL is fine. */
+/* Stop, and read the rest. Returns 0 or negative errno. NULL is fine. */
 _must_check_ int scheduling_stop(struct scheduling *scheduling);
 
 /* Before scheduling_stop() counts lag behind. */
@@ -50,7 +51,7 @@ struct scheduling_counts scheduling_get_counts(const struct scheduling *scheduli
 struct schedule_store *scheduling_get_store(const struct scheduling *scheduling);
 struct kwork_store *scheduling_get_kworks(const struct scheduling *scheduling);
 
-/* Add what its programs have taken. Returns 0 or -ENOMEM. NULL is fine. */
+/* Add the CPU time of its programs. Returns 0 or -ENOMEM. NULL is fine. */
 _must_check_ int scheduling_read_time(const struct scheduling *scheduling, struct own_times *times);
 
 #endif

@@ -10,7 +10,10 @@
 #define MAX_MAPPING_BYTES (1ull << 30)
 #define MAX_SHARED_BYTES  (16ull << 20)
 
-/* What may be above a stack in its mapping: a library's own data, or memory that the kernel has joined. */
+/*
+ * Maximum size of other memory above a stack in its mapping: a library's own data, or memory that
+ * the kernel has joined.
+ */
 #define MAX_REST_BYTES (8 * PAGE_BYTES)
 
 /* Between two stacks that follow each other. */
@@ -109,7 +112,7 @@ struct group {
 	uint64_t rest;            /* of the mapping, above the last top */
 };
 
-/* From the end of the stack below, or the begin of the mapping. */
+/* Distance from the end of the stack below, or from the start of the mapping. */
 static uint64_t get_distance(const struct group *group, size_t number)
 {
 	uint64_t begin = group->mapping->begin;
@@ -150,8 +153,8 @@ static bool is_power_of_2(uint64_t number)
 }
 
 /*
- * Whether the stacks that were seen fill the mapping. Where others were never seen, distances are
- * sums of sizes, which are rarely all powers of two.
+ * Whether the known stacks fill the mapping. If there are unknown ones, distances are sums of
+ * sizes, which are rarely all powers of two.
  */
 static bool fills_mapping(const struct group *group)
 {
@@ -186,7 +189,7 @@ static struct stack_area get_bounds(const struct group *group, size_t number, bo
 		return area;
 	if (is_even && !is_min_distance(group, distance)) {
 		/*
-		 * One stack, or others below that were not seen; below the lowest one, other memory that the
+		 * One stack, or unknown ones below it; below the lowest one, other memory that the
 		 * kernel has joined.
 		 */
 		if (distance % bytes == 0 || !number)

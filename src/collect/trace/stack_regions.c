@@ -19,8 +19,8 @@
 #define MAX_THREAD_BYTES (64ull << 20)
 
 /*
- * The kernel reports no memory that is being changed, as it is when a program or thread begins:
- * one of the next samples brings what the first ones were on.
+ * The kernel does not report memory that is being changed, as at the start of a program or thread:
+ * one of the next samples has the area of the first ones.
  */
 #define LATE_AREA_NS NS_PER_SECOND
 
@@ -78,7 +78,9 @@ static struct known_stack_area *add_area(struct stack_regions *regions,
 	return added;
 }
 
-/* Whether a stack of the process begins in an area, other than the thread's own, which lies on top. */
+/*
+ * Whether a stack of the process starts in an area, other than the thread's own, which is on top.
+ */
 static bool has_tops(const struct stack_area *area, const struct stack_tops *tops,
 		     uint64_t *ret_last_end)
 {
@@ -100,8 +102,8 @@ static bool has_tops(const struct stack_area *area, const struct stack_tops *top
 }
 
 /*
- * Stacks in a mapping that are known by their tops are found by these (stack_bounds.h); so is what is
- * below a thread's own stack.
+ * Stacks in a mapping with known tops are found by these (stack_bounds.h); so is the memory below a
+ * thread's own stack.
  */
 static int copy_areas(struct stack_regions *regions, const struct trace_log *log,
 		      const struct stack_tops *tops)
@@ -260,7 +262,7 @@ static struct kernel_region *find_kernel_region(struct stack_regions *regions, u
 	return &regions->kernel_regions.items[place];
 }
 
-/* Split a mapping with two stacks: the upper one begins where the lower one ends. */
+/* Split a mapping with two stacks: the upper one starts where the lower one ends. */
 static int part_neighbours(struct stack_regions *regions, struct region_map *map,
 			   struct stack_area *area, uint32_t other)
 {

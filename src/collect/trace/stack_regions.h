@@ -1,7 +1,7 @@
 /*
- * The stack region that a sample was taken on: declared by the program's zones, else by the thread's
- * own stack, else by its outermost frame, else by the VMA that the kernel reported, else by the
- * implicit rule of region_map.h.
+ * The stack region of a sample: declared by the program's zones, else the thread's own stack, else
+ * found by its outermost frame, else the VMA reported by the kernel, else found by the implicit
+ * rule of region_map.h.
  *
  * Memory that is reused by another thread is another region from then on.
  */
@@ -18,7 +18,7 @@
 
 struct stack_regions;
 
-/* A region that comes from the kernel, to be named after its thread. */
+/* A region from the kernel, to be named after its thread. */
 struct kernel_region {
 	uint32_t region;  /* of the timeline */
 	uint32_t process; /* of the timeline */
@@ -30,7 +30,7 @@ struct kernel_region {
 /*
  * log        borrowed, sorted
  * tops       borrowed for the call; samples are assigned
- * timeline   borrowed; gets the regions. Those that it has already are what programs declare
+ * timeline   borrowed; gets the regions. Those that it has already were declared by programs
  *
  * NULL when out of memory.
  */
@@ -38,7 +38,7 @@ struct stack_regions *stack_regions_new(const struct trace_log *log, const struc
 					struct timeline *timeline);
 void stack_regions_free(struct stack_regions *regions);
 
-/* Where a thread's stack pointer was at a time. */
+/* A thread's stack pointer at a time. */
 struct stack_pointer {
 	uint64_t time_ns;
 	uint64_t address;

@@ -51,7 +51,7 @@ int stack_tops_ignore(struct stack_tops *tops, uint32_t process, uint64_t begin,
 	size_t place = find_known(tops, process, begin);
 	struct known_stacks_memory *memory;
 
-	/* Join it with what it touches. */
+	/* Join it with all memory that it touches. */
 	while (place < tops->known.length) {
 		memory = &tops->known.items[place];
 		if (memory->process != process || memory->begin > end)

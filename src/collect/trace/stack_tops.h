@@ -1,7 +1,7 @@
 /*
- * Where stacks begin: the stack pointer of the outermost frame is that of a stack as long as it is
- * used, wherever it lies. So stacks are distinguished that share a mapping (of fibers, of goroutines), or
- * that lie in a heap.
+ * Start of stacks: the stack pointer of the outermost frame is constant while a stack is used,
+ * wherever the stack is. This distinguishes stacks that share a mapping (of fibers, of goroutines),
+ * or that are in a heap.
  *
  * First all samples are added, then all are assigned; then the stacks are known. Not thread-safe.
  */
@@ -49,8 +49,8 @@ _must_check_ int stack_tops_ignore(struct stack_tops *tops, uint32_t process, ui
 /* A process has such an outermost frame, or a stack with that last byte. Returns 0 or -ENOMEM. */
 _must_check_ int stack_tops_add(struct stack_tops *tops, uint32_t process, uint64_t outermost_sp);
 /*
- * A sample with this outermost frame has its stack pointer there: on that stack, unless the top of
- * another one lies between the two.
+ * Assign the stack pointer of a sample to the stack with this outermost frame, unless the top of
+ * another stack is between the two.
  */
 void stack_tops_assign(struct stack_tops *tops, uint32_t process, uint64_t time_ns,
 		       uint64_t user_sp, uint64_t outermost_sp);

@@ -11,9 +11,9 @@ INTERN_TABLE(begin_table, struct thread_begin, tid);
 struct thread_begins {
 	struct spool *spool;
 	bool is_open;  /* the first record was read */
-	bool has_next; /* `next` is read and lies in the future */
+	bool has_next; /* `next` is read and in the future */
 	struct thread_begin next;
-	struct begin_table latest; /* the last begin of each tid so far */
+	struct begin_table latest; /* the last start of each tid so far */
 };
 
 struct thread_begins *thread_begins_new(struct spool *spool)

@@ -1,5 +1,5 @@
 /*
- * When the thread that has a tid began. The kernel reuses tids: two threads of one process may have
+ * Start time of the thread with a tid. The kernel reuses tids: two threads of one process may have
  * had the same, one after the other.
  */
 #ifndef COLLECT_TRACE_THREAD_BEGINS_H
@@ -26,7 +26,7 @@ void thread_begins_free(struct thread_begins *begins);
 /* Advance to a time, which must not go back. Returns 0, -ENOMEM, or an error of the spool. */
 _must_check_ int thread_begins_go_to(struct thread_begins *begins, uint64_t time_ns);
 
-/* When the thread that has the tid at this time began; 0: before the recording. */
+/* Start of the thread with the tid at this time; 0: before the recording. */
 uint64_t thread_begins_find(const struct thread_begins *begins, uint32_t pid, uint32_t tid);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * Which thread was on which stack region, from when to when? Two sources know something: samples,
- * whose stack pointer lies in some region, and zones that the program reported, each of which began
- * on a thread and lies in a region. Both are merged in order of time, because an event of either
- * kind ends what the other kind began: a thread that is seen on a region has left the one before.
+ * Which thread was on which stack region, from when to when? There are two sources: samples, whose
+ * stack pointer is in some region, and zones that the program reported, each of which started on a
+ * thread and is in a region. Both are merged in order of time, because an event of either kind ends
+ * an occupancy of the other: a thread that is seen on a region has left the one before.
  */
 #include "collect/trace/trace_builder.h"
 
@@ -23,7 +23,7 @@
 /* A fill is emitted again when it changed by an eighth: less is not visible, and costs 25 bytes. */
 #define MIN_FILL_CHANGE(bytes) ((bytes) / 8)
 
-/* A zone begins or ends. */
+/* The start or the end of a zone. */
 struct zone_event {
 	uint64_t time_ns;
 	uint32_t zone;
@@ -97,8 +97,8 @@ static bool is_still(const struct trace_builder *builder, uint32_t thread, uint6
 }
 
 /*
- * The thread that had the tid at a time: the latest that began by then. HASH_INDEX_NONE if there is
- * none.
+ * The thread that had the tid at a time: the latest one started by then. HASH_INDEX_NONE if not
+ * found.
  */
 static uint32_t find_thread_at(const struct trace_builder *builder,
 			       const struct timeline_thread *wanted, uint64_t time_ns)
@@ -192,7 +192,7 @@ static int name_thread(struct trace_builder *builder, uint32_t profile_thread, u
 				   &named->name);
 }
 
-/* The begin of the last zone of a process of the timeline. */
+/* The start of the last zone of a process of the timeline. */
 static uint64_t find_last_zone_ns(const struct timeline *timeline, uint32_t process)
 {
 	uint64_t last_ns = 0;
@@ -207,7 +207,7 @@ static uint64_t find_last_zone_ns(const struct timeline *timeline, uint32_t proc
 	return last_ns;
 }
 
-/* The pid of a process of the timeline; if zones did not say it, by the tid of a main thread. */
+/* The pid of a process of the timeline; if zones lack it, from the tid of a main thread. */
 static uint32_t find_pid(const struct trace_builder *builder, uint32_t process)
 {
 	const struct profile *profile = builder->source->profile;
@@ -228,8 +228,8 @@ static uint32_t find_pid(const struct trace_builder *builder, uint32_t process)
 
 /*
  * Match a process of the zones with an image of the recording that has its pid. After execs there
- * are several: take the last one that began before the last zone. (If the event of an exec was
- * lost, the image begins at its first sample.)
+ * are several: take the last one that started before the last zone. (If the event of an exec was
+ * lost, the image starts at its first sample.)
  */
 static int match_process(struct trace_builder *builder, uint32_t id)
 {
@@ -499,8 +499,8 @@ static int add_known_stacks(const struct trace_log *log, struct stack_tops *tops
 }
 
 /*
- * Where stacks begin, from all samples: they are read once to find the tops, and once more to see
- * how far down each stack was used.
+ * Find the start of stacks from all samples. They are read once to find the tops, and once more to
+ * find the used depth of each stack.
  */
 static int find_stack_tops(const struct trace_source *source, struct stack_tops *tops)
 {
@@ -575,7 +575,7 @@ static uint32_t find_thread_of(const struct trace_builder *builder, uint32_t id,
 	return find_thread_at(builder, &wanted, time_ns);
 }
 
-/* The thread that woke another one; TIMELINE_NONE: none, or none of those that the timeline has. */
+/* The thread that woke another one; TIMELINE_NONE: no waker, or not in the timeline. */
 static uint32_t find_waker(const struct trace_builder *builder, const struct timed_wait *timed,
 			   uint64_t time_ns)
 {
@@ -602,7 +602,9 @@ static int set_waker(const struct trace_builder *builder, const struct timed_wai
 				   &wait->waker_name);
 }
 
-/* last_ns  the end of the wait before, which clocks of different CPUs may have later than the begin */
+/*
+ * last_ns  end of the previous wait, which may be after this start, as CPUs' clocks differ
+ */
 static struct timeline_wait make_wait(const struct trace_builder *builder,
 				      const struct timed_wait *timed, uint64_t last_ns)
 {
@@ -628,7 +630,7 @@ static struct timeline_wait make_wait(const struct trace_builder *builder,
 static int add_waits(struct trace_builder *builder)
 {
 	struct spool *spool = trace_log_get_waits(builder->source->log);
-	/* By thread: of its last wait. */
+	/* Ends of the last waits, by thread. */
 	_cleanup_free_ uint64_t *ends =
 		calloc((size_t)timeline_count_thread(builder->timeline) + 1, sizeof(*ends));
 	struct timed_wait timed;
@@ -656,12 +658,12 @@ static int add_waits(struct trace_builder *builder)
 	return got;
 }
 
-/* ---- what became of threads --------------------------------------------------------------- */
+/* ---- starts, ends and names of threads ---------------------------------------------------- */
 
-/* More changes of names are of no use to anybody, and are counted. */
+/* A limit for changes of names; more are useless, and only counted. */
 #define MAX_RENAMES 65536u
 
-/* A thread that had its tid before all those that the timeline has is none of these, and left out. */
+/* A thread that had its tid before all those in the timeline is not one of them, and skipped. */
 static int add_task_event(struct trace_builder *builder, uint32_t process, uint32_t tid,
 			  struct task_event *event)
 {
@@ -727,7 +729,7 @@ static int add_exit(struct trace_builder *builder, const struct process *image)
 			      image->pid, &event);
 }
 
-/* Of threads that the timeline has by now. */
+/* Add renames of the threads now in the timeline. */
 static int add_renames(struct trace_builder *builder)
 {
 	struct spool *spool = trace_log_get_renames(builder->source->log);
@@ -762,7 +764,7 @@ static int add_renames(struct trace_builder *builder)
 	return got;
 }
 
-/* Of the processes that the timeline has: of most others nothing else is seen. */
+/* Add events of the processes in the timeline: for most others they would be the only data. */
 static int add_task_events(struct trace_builder *builder)
 {
 	const struct process_table *table = builder->source->processes;
@@ -786,7 +788,7 @@ static int add_task_events(struct trace_builder *builder)
 	return add_renames(builder);
 }
 
-/* ---- what the timeline reads from files --------------------------------------------------- */
+/* ---- data that the timeline reads from files ---------------------------------------------- */
 
 static int rewind_spool(void *context)
 {
@@ -819,7 +821,7 @@ static void give_files(struct trace_builder *builder)
 
 /* ---- names -------------------------------------------------------------------------------- */
 
-/* By now every thread has the name that it had last. */
+/* By now every thread has its last name. */
 static int name_region(struct trace_builder *builder, const struct kernel_region *known)
 {
 	struct timeline_thread wanted = {.process = known->process, .tid = known->tid};

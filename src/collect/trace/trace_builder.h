@@ -21,16 +21,16 @@ struct trace_source {
 	struct trace_log *log;
 	const struct profile *profile;
 	const struct process_table *processes; /* whose ids are the profile's */
-	uint64_t period_ns;                    /* CPU time that one tick stands for */
-	uint64_t wait_ns;                      /* of off-CPU time, that a period stands for */
+	uint64_t period_ns;                    /* CPU time of one tick */
+	uint64_t wait_ns;                      /* off-CPU time of one period */
 	const struct metric_scale *scales;     /* at most MAX_EVENTS, each of another metric */
 	size_t num_scales;
 };
 
 /*
- * Add the recording to a timeline, which reads what grows with time from the log: free it first. What
- * the log's spools have lost is missing. Occupancies that the timeline has are dropped, and made anew.
- * Processes and threads that it has, by pid and tid, are the same.
+ * Add the recording to a timeline. It reads data that grows with time from the log, so free the
+ * timeline first. Data that the log's spools have lost is missing. Occupancies of the timeline are
+ * dropped and rebuilt. Processes and threads already in it are matched by pid and tid.
  *
  * Returns 0, -ENOMEM, or negative errno of reading the log.
  */

@@ -80,7 +80,7 @@ int trace_log_new(const char *folder, struct trace_log **ret, struct error *erro
 
 	if (!log)
 		return -ENOMEM;
-	/* Samples whose stack was walked later come late. */
+	/* Samples whose stacks were walked later are added late. */
 	err = spool_new(folder, sizeof(struct timed_sample), compare_samples, &log->samples, error);
 	if (err)
 		return err;

@@ -1,6 +1,6 @@
 /*
- * What a trace needs beyond a profile, which only has sums: each single sample with its time, and
- * the memory areas that stacks were seen in. Kept only if a trace is asked for.
+ * Data of a trace that a profile lacks, as it has only sums: each single sample with its time, and
+ * the memory areas of stacks. Kept only if a trace is requested.
  *
  * Not thread-safe.
  */
@@ -28,7 +28,7 @@ struct timed_sample {
 	uint64_t weight;       /* of an event that was asked for; 0: by its periods */
 	uint32_t thread;
 	uint32_t stack;
-	uint32_t num_periods; /* that it stands for: of ticks, or of off-CPU time */
+	uint32_t num_periods; /* weight, in ticks or in periods of off-CPU time */
 	uint16_t cpu;
 	uint8_t metric;
 	bool is_in_kernel : 1;
@@ -37,14 +37,14 @@ struct timed_sample {
 };
 _Static_assert(sizeof(struct timed_sample) == 48, "there are many samples");
 
-/* One interval off the CPU that was sampled; thread and stack as above. */
+/* One sampled off-CPU interval; thread and stack as above. */
 struct timed_wait {
 	uint64_t end_ns; /* when the thread got a CPU, or the recording ended */
 	uint64_t wait_ns;
 	uint64_t queue_ns; /* at the end: it was woken by then */
 	uint32_t thread;
 	uint32_t stack;
-	uint32_t num_periods; /* of off-CPU time, that they stand for */
+	uint32_t num_periods; /* weight, in periods of off-CPU time */
 	uint32_t num_queue_periods;
 	uint32_t waker_name; /* string of the profile; STRING_EMPTY: not known who woke it */
 	uint32_t waker_stack;
@@ -109,10 +109,10 @@ void trace_log_add_wait(struct trace_log *log, const struct timed_wait *wait);
 _must_check_ int trace_log_add_area(struct trace_log *log, uint32_t process,
 				    const struct wire_stack_area *record);
 
-/* Add the begin of a thread in a process that existed. */
+/* Add the start of a thread in a process that existed. */
 void trace_log_add_thread(struct trace_log *log, uint64_t time_ns, uint32_t pid, uint32_t tid);
 
-/* A thread got another name than by an exec. */
+/* Add a thread's change of name other than by an exec. */
 void trace_log_add_rename(struct trace_log *log, uint64_t time_ns, uint32_t pid, uint32_t tid,
 			  const char *comm);
 
@@ -122,27 +122,27 @@ struct spool *trace_log_get_samples(struct trace_log *log);
 struct spool *trace_log_get_threads(struct trace_log *log);
 /* All struct thread_rename, in order of time. Borrowed. */
 struct spool *trace_log_get_renames(struct trace_log *log);
-/* One of them, or more, had no place in the timeline. */
+/* Count a lost rename: it had no place in the timeline. */
 void trace_log_count_lost_rename(struct trace_log *log);
 uint64_t trace_log_get_lost_renames(const struct trace_log *log);
 /* All struct timed_wait, in the order of their ends. Borrowed. */
 struct spool *trace_log_get_waits(struct trace_log *log);
 /*
- * Empty spools for struct region_fill, timeline_wait and task_event, and what occupancies go to, which
- * the trace builder fills. Borrowed.
+ * Empty spools for struct region_fill, timeline_wait and task_event, and the store of occupancies.
+ * The trace builder fills them. Borrowed.
  */
 struct spool *trace_log_get_fills(struct trace_log *log);
 struct spool *trace_log_get_thread_waits(struct trace_log *log);
 struct spool *trace_log_get_task_events(struct trace_log *log);
 struct recorded_occupancies *trace_log_get_occupancies(struct trace_log *log);
 /*
- * Store what was filled in so far, so that all that is lost is counted. Nothing may be added any more.
+ * Store the data filled in so far, so that all losses are counted. Nothing may be added afterwards.
  * Returns 0 or negative errno.
  */
 _must_check_ int trace_log_complete(struct trace_log *log);
-/* Of waits, what either lost. */
+/* Counts of waits, including the losses of both spools. */
 struct spool_counts trace_log_get_wait_counts(const struct trace_log *log);
-/* In the order in which they were first seen. */
+/* In order of first appearance. */
 const struct stack_area *trace_log_get_areas(const struct trace_log *log, size_t *ret_count);
 
 #endif

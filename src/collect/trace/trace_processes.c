@@ -5,7 +5,10 @@
 
 #include "base/intern.h"
 
-/* A longer line of ancestors is none: pids that went round while we were not listening. */
+/*
+ * Maximum number of ancestors; a longer line is false: pids were reused while we were not
+ * listening.
+ */
 #define MAX_ANCESTORS 64
 
 /* The last image of each pid, by whose earlier ones a list goes back in time. */
@@ -20,7 +23,7 @@ struct trace_processes {
 	struct timeline *timeline;
 	uint32_t *ids;     /* the timeline's, by image; TIMELINE_NONE: it has none yet */
 	uint32_t *earlier; /* by image: the one that had the pid before; TIMELINE_NONE */
-	uint32_t *next;    /* by image: the one that an exec began; TIMELINE_NONE */
+	uint32_t *next;    /* by image: the one that an exec started; TIMELINE_NONE */
 	bool *is_used;     /* by image: it and those after it are in the timeline */
 	struct pid_image_table pids;
 };
@@ -78,7 +81,7 @@ void trace_processes_free(struct trace_processes *processes)
 	free(processes);
 }
 
-/* The latest that began by then. */
+/* The latest one started by then. */
 uint32_t trace_processes_find(const struct trace_processes *processes, uint32_t pid,
 			      uint64_t time_ns)
 {
@@ -99,8 +102,8 @@ uint32_t trace_processes_get(const struct trace_processes *processes, uint32_t i
 }
 
 /*
- * An end comes after all that happens: an exit is followed by a last moment in the kernel, and
- * the next image begins with an exec.
+ * An end is moved after all events: an exit is followed by a last moment in the kernel, and the
+ * next image starts with an exec.
  */
 static uint64_t get_end(const struct trace_processes *processes, const struct process *process)
 {
@@ -140,7 +143,7 @@ static int add_process(struct trace_processes *processes, uint32_t image)
 	return timeline_add_process(processes->timeline, &added, &processes->ids[image]);
 }
 
-/* With the images that execs began in its place, as its end is the begin of the next. */
+/* Together with the images that replaced it by execs, as its end is the start of the next. */
 static int add_with_next(struct trace_processes *processes, uint32_t image)
 {
 	for (; image != TIMELINE_NONE && !processes->is_used[image];

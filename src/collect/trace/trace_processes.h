@@ -1,6 +1,6 @@
 /*
- * The processes of a recording in its timeline: those that are used, what they became by execs, and
- * their ancestors as far as they are known.
+ * The processes of a recording in its timeline: those in use, the images that replaced them by
+ * execs, and their ancestors as far as known.
  *
  * Not thread-safe.
  */
@@ -22,13 +22,13 @@ struct trace_processes *trace_processes_new(const struct process_table *table,
 void trace_processes_free(struct trace_processes *processes);
 
 /*
- * The timeline's process for one of the table, added with its ancestors and what it became by execs.
- * Returns 0 or -ENOMEM.
+ * The timeline's process for a process of the table, added with its ancestors and the images that
+ * replaced it by execs. Returns 0 or -ENOMEM.
  */
 _must_check_ int trace_processes_use(struct trace_processes *processes, uint32_t image,
 				     uint32_t *ret);
 
-/* The image that had a pid at a time; TIMELINE_NONE: none that is known. */
+/* The image that had a pid at a time; TIMELINE_NONE: unknown. */
 uint32_t trace_processes_find(const struct trace_processes *processes, uint32_t pid,
 			      uint64_t time_ns);
 
@@ -46,7 +46,7 @@ void trace_processes_adopt(struct trace_processes *processes);
 void trace_processes_note_alive(const struct trace_processes *processes, uint32_t image,
 				uint64_t time_ns);
 
-/* Fill in what the table knows of it, but for pid and name. Returns 0 or -ENOMEM. */
+/* Fill in the data of the table, except pid and name. Returns 0 or -ENOMEM. */
 _must_check_ int trace_processes_describe(const struct trace_processes *processes, uint32_t image,
 					  struct timeline_process *process);
 

@@ -8,7 +8,7 @@
 #include "base/intern.h"
 #include "collect/trace/trace_processes.h"
 
-/* Of the states of sched_switch: dead, zombie. */
+/* States of sched_switch at exit: dead, zombie. */
 #define STATES_OF_EXIT 0x30
 
 /* So long a thread whose end was reported may take to leave its CPU; later, another one has the tid. */
@@ -264,7 +264,7 @@ static void prolong(const struct timeline *timeline, struct ended_occupancy *las
 		occupancy->end_ns = end_ns;
 }
 
-/* Of an image that an exec ended, the next one has the tids. */
+/* An image that an exec ended passes its tids to the next one. */
 static bool is_replaced(const struct timeline *timeline, const struct id_map *starts,
 			const struct timeline_process *process)
 {

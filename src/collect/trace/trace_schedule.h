@@ -13,9 +13,9 @@
 
 /*
  * Processes are identified by pid and start, threads by tid in a process of that pid. Threads are
- * added to processes that the timeline or the table knows; others are only in the events. A thread's
- * last occupancy is prolonged until the thread exits, calls exec, or leaves its CPU for good, and a
- * process that ends until its threads have left their CPUs.
+ * added to processes in the timeline or the table; others are only in the events. A thread's last
+ * occupancy is prolonged until the thread exits, calls exec, or leaves its CPU for good; the end of
+ * a process is prolonged until its threads have left their CPUs.
  *
  * store        must outlive the timeline
  * occupancies  of the recording; none was read yet
