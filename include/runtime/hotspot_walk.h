@@ -1,21 +1,25 @@
 /*
- * HotSpot's code: from a frame in it to the caller's, and which method it runs; and what a method says of itself.
+ * HotSpot's code: steps from a frame in it to the caller's, identifies its method, and reads the
+ * description of a method.
  *
- * The same code is compiled into the BPF program and into tests. The includer defines HOTSPOT_INLINE (how the functions
- * here are declared) before, has unwind/walk.h, and after this one hotspot_read(). Memory is 64-bit, little endian.
+ * The same code is compiled into the BPF program and into tests. The includer defines
+ * HOTSPOT_INLINE (the specifiers of functions here) and includes unwind/walk.h before this file,
+ * and defines hotspot_read() after it. Memory is 64-bit, little endian.
  *
  *	if (!hotspot_find_code(hotspot, bias))                  once for a process: hotspot->code
  *		…
  *	if (!hotspot_begin(hotspot, r13))                       for each stack
  *		…
- *	hotspot_step(hotspot, walk, frames)                     where the walk has come to HotSpot's code
+ *	hotspot_step(hotspot, walk, frames)                     once the walk has reached HotSpot's code
  *
- * Compiled code has no call-frame information and no frame pointer, but the blob that it lies in says how large its frames
- * are; before they are set up and after they are gone, which only matters in the innermost one, its instructions say how
- * far. The interpreter has frame pointers, and says where its caller's frame ends, as compiled callers have theirs extended
- * by what calls it. What is not certain ends the walk: in the innermost frame a caller has to be where a call leads from.
+ * Compiled code has no call-frame information and no frame pointer, but its blob records the size
+ * of its frames. In the innermost frame, which may not be complete, the instructions show how much
+ * of it is set up. The interpreter has frame pointers, and its frames record the end of the
+ * caller's frame, because the call may have extended a compiled caller's frame. Uncertainty ends
+ * the walk: the caller of the innermost frame must be at a return address.
  *
- * All that is read lies in the struct, as functions that are verified alone take no pointers to a stack.
+ * All data that is read is in the struct, since separately verified functions take no pointers to a
+ * stack.
  */
 #ifndef RUNTIME_HOTSPOT_WALK_H
 #define RUNTIME_HOTSPOT_WALK_H
@@ -25,31 +29,34 @@
 #include "wire/hotspot.h"
 #include "wire/runtime.h"
 
-/* Entries of the table of segments that are looked at for a block's begin: of one of 2 MiB. */
+/*
+ * Maximum number of entries of the segment table to read for a block's start: enough for one of 2
+ * MiB.
+ */
 #define HOTSPOT_MAX_HOPS 64
 
 #define HOTSPOT_OBJECT_WORDS \
 	64 /* a power of two, and more than WIRE_HOTSPOT_OBJECT_BYTES and the word before a blob */
 
-/* No frame is larger, nor does a stack pointer lie farther from what belongs to its frame. */
+/* Maximum frame size, and maximum distance of a stack pointer from its frame. */
 #define HOTSPOT_MAX_FRAME_BYTES (1u << 20)
 
-/* Of the interpreter's code that something returns to: until it has its frame's bytecode in r13 again. */
+/* Bytes of the interpreter's return code that run before the frame's bytecode is in r13 again. */
 #define HOTSPOT_MAX_ENTRY_BYTES 64
 
-/* Of a frame of the interpreter: words from its frame pointer. */
+/* Words of an interpreter frame, relative to its frame pointer. */
 #define HOTSPOT_FRAME_SENDER_SP (-1)
 #define HOTSPOT_FRAME_METHOD    (-3)
 
-/* Where a process has HotSpot's code. */
+/* Location of HotSpot's code in a process. */
 struct hotspot_code {
-	wire_u64 generation; /* of the process; the includer's */
-	wire_u64 bias;       /* where HotSpot's file lies; likewise */
+	wire_u64 generation; /* of the process; set by the includer */
+	wire_u64 bias;       /* load bias of HotSpot's file; likewise */
 	wire_u64 heap_starts[WIRE_HOTSPOT_MAX_HEAPS];
 	wire_u64 heap_ends[WIRE_HOTSPOT_MAX_HEAPS];
 	wire_u64 heap_segments[WIRE_HOTSPOT_MAX_HEAPS];
 	wire_u64 interpreter_start;
-	wire_u64 interpreter_bytes; /* the address of how many they are */
+	wire_u64 interpreter_bytes; /* address of the interpreter's size */
 	wire_u64 call_stub_return;
 	wire_u32 num_heaps;
 	wire_u32 segment_shift;
@@ -60,23 +67,26 @@ struct hotspot_walk {
 	struct hotspot_code code;
 	wire_u64 bytecode_register; /* r13 of the innermost frame */
 	wire_u64 interpreter_end;
-	wire_u64 blob; /* that was found last */
+	wire_u64 blob; /* the last one found */
 	wire_u64 blob_code;
 	wire_u64 blob_end;
-	wire_u64 cfa; /* of the step that is tried */
+	wire_u64 cfa; /* of the attempted step */
 	wire_u64 caller_pc;
 	wire_u64 caller_fp;
 	wire_u32 num_frames;
-	wire_u32 is_deep;        /* there were more */
-	wire_u32 last_level;     /* of the walk, at which it was in HotSpot's code */
+	wire_u32 is_deep;        /* some frames did not fit */
+	wire_u32 last_level;     /* last level of the walk in HotSpot's code */
 	wire_u32 any_stub_level; /* likewise, in a stub */
-	wire_u32 stub_level;     /* likewise, in a stub whose blob says how large its frame is */
+	wire_u32 stub_level;     /* likewise, in a stub whose blob records its frame size */
 	wire_u64 words
-		[HOTSPOT_OBJECT_WORDS]; /* what was read last: an object, or a blob and the word before it */
+		[HOTSPOT_OBJECT_WORDS]; /* the last object read, or the last blob read and the word before it */
 };
 _Static_assert(WIRE_HOTSPOT_OBJECT_BYTES + 8 < HOTSPOT_OBJECT_WORDS * 8, "an object has its place");
 
-/* Bytes of the process's memory. Returns 0, or another number when not all can be read: none are written then, or only 0. */
+/*
+ * Bytes of the process's memory. Returns 0, or another number if not all are readable; then none
+ * are written, or only 0.
+ */
 HOTSPOT_INLINE int hotspot_read(struct hotspot_walk *hotspot, void *ret, wire_u32 bytes,
 				wire_u64 address);
 
@@ -92,19 +102,19 @@ HOTSPOT_INLINE int hotspot_read_object(struct hotspot_walk *hotspot, wire_u64 ad
 			    address);
 }
 
-/* The field at an offset of what was read last, and what follows it in its word. */
+/* The field at an offset of the last object read, followed by the rest of its word. */
 HOTSPOT_INLINE wire_u64 hotspot_get_field(const struct hotspot_walk *hotspot, wire_u32 offset)
 {
 	return hotspot->words[offset >> 3 & (HOTSPOT_OBJECT_WORDS - 1)] >> ((offset & 7) * 8);
 }
 
-/* The same of the blob that was read last. */
+/* The same for the last blob read. */
 HOTSPOT_INLINE wire_u64 hotspot_get_blob_field(const struct hotspot_walk *hotspot, wire_u32 offset)
 {
 	return hotspot_get_field(hotspot, 8 + offset);
 }
 
-/* Where a code heap lies. Returns 0, or another number when that cannot be read. */
+/* Find the range of a code heap. Returns 0, or another number if unreadable. */
 HOTSPOT_INLINE int hotspot_find_heap(struct hotspot_walk *hotspot, wire_u32 number, wire_u64 heap)
 {
 	const struct wire_hotspot_layout *layout = &hotspot->layout;
@@ -121,7 +131,7 @@ HOTSPOT_INLINE int hotspot_find_heap(struct hotspot_walk *hotspot, wire_u32 numb
 	return 0;
 }
 
-/* Where the addresses of the code heaps are, and how many. Returns 0, or another number. */
+/* Find the array of code heaps and its length. Returns 0, or another number. */
 HOTSPOT_INLINE int hotspot_find_heaps(struct hotspot_walk *hotspot, wire_u64 variable,
 				      wire_u64 *ret_items, wire_u64 *ret_length)
 {
@@ -141,11 +151,11 @@ HOTSPOT_INLINE int hotspot_find_heaps(struct hotspot_walk *hotspot, wire_u64 var
 }
 
 /*
- * Find the process's code: all of hotspot->code but what is the includer's, by the layout.
+ * Find the process's code: all fields of hotspot->code except those of the includer, by the layout.
  *
  * bias  address in the process minus ELF address
  *
- * Returns 0, or another number: it has none yet, or cannot be read.
+ * Returns 0, or another number if it has none yet or is unreadable.
  */
 HOTSPOT_INLINE int hotspot_find_code(struct hotspot_walk *hotspot, wire_u64 bias)
 {
@@ -168,7 +178,7 @@ HOTSPOT_INLINE int hotspot_find_code(struct hotspot_walk *hotspot, wire_u64 bias
 		    hotspot_find_heap(hotspot, i, heap))
 			return -1;
 	}
-	/* The interpreter is made after the heaps, and what is called through the call stub after that. */
+	/* The interpreter is created after the heaps, and the call stub after that. */
 	if (hotspot_read_word(hotspot, bias + layout->interpreter, &queue) || !queue ||
 	    hotspot_read_word(hotspot, queue + layout->queue_start, &code->interpreter_start) ||
 	    hotspot_read_word(hotspot, bias + layout->call_stub_return, &code->call_stub_return) ||
@@ -180,10 +190,10 @@ HOTSPOT_INLINE int hotspot_find_code(struct hotspot_walk *hotspot, wire_u64 bias
 }
 
 /*
- * Begin with a stack, by hotspot->code. Where the interpreter ends is asked each time: it has more memory while it is made, and what it
- * does not need of that is other code afterwards.
+ * Start a stack, using hotspot->code. The interpreter's end is read each time: while it is
+ * generated it has more memory, and the unused part becomes other code afterwards.
  *
- * Returns 0, or another number: that cannot be read.
+ * Returns 0, or another number if unreadable.
  */
 HOTSPOT_INLINE int hotspot_begin(struct hotspot_walk *hotspot, wire_u64 bytecode_register)
 {
@@ -213,7 +223,7 @@ HOTSPOT_INLINE wire_u32 hotspot_get_heap(const struct hotspot_walk *hotspot, wir
 	return WIRE_HOTSPOT_MAX_HEAPS;
 }
 
-/* Whether the blob that was read last is the code of a method. */
+/* Whether the last blob read is the code of a method. */
 HOTSPOT_INLINE int hotspot_is_nmethod(const struct hotspot_walk *hotspot)
 {
 	wire_u64 bytes = hotspot_get_blob_field(hotspot, hotspot->layout.blob_header_bytes);
@@ -222,7 +232,7 @@ HOTSPOT_INLINE int hotspot_is_nmethod(const struct hotspot_walk *hotspot)
 	return bytes == hotspot->layout.nmethod_header_bytes;
 }
 
-/* Where the code of the blob that was read last lies. */
+/* Find the code range of the last blob read. */
 HOTSPOT_INLINE void hotspot_find_blob_code(struct hotspot_walk *hotspot)
 {
 	const struct wire_hotspot_layout *layout = &hotspot->layout;
@@ -238,7 +248,8 @@ HOTSPOT_INLINE void hotspot_find_blob_code(struct hotspot_walk *hotspot)
 }
 
 /*
- * Find the blob that holds pc, and read it. Returns 0, or another number: there is none, or it cannot be read.
+ * Find the blob that holds pc, and read it. Returns 0, or another number if not found or
+ * unreadable.
  */
 HOTSPOT_INLINE int hotspot_find_blob(struct hotspot_walk *hotspot, wire_u64 pc)
 {
@@ -281,7 +292,7 @@ HOTSPOT_INLINE wire_u32 hotspot_hash(wire_u64 first, wire_u64 second)
 	return (wire_u32)(hash >> 32) | 1;
 }
 
-/* Add a frame of Java to those of the stack; the level that the walk is at is the last one. */
+/* Add a Java frame to those of the stack; its level is the last one of the walk. */
 HOTSPOT_INLINE void hotspot_add_frame(struct hotspot_walk *hotspot, const struct walk *walk,
 				      wire_u64 code, wire_u32 fingerprint, wire_u32 position,
 				      struct wire_runtime_frame *frames)
@@ -299,7 +310,10 @@ HOTSPOT_INLINE void hotspot_add_frame(struct hotspot_walk *hotspot, const struct
 	hotspot->num_frames++;
 }
 
-/* Go to the caller: its pc and the end of this frame are in hotspot. What rbp is then, the includer has noted. */
+/*
+ * Go to the caller: its pc and the end of this frame are in hotspot. The includer has noted its
+ * rbp.
+ */
 HOTSPOT_INLINE int hotspot_go_on(struct hotspot_walk *hotspot, struct walk *walk)
 {
 	hotspot->last_level = walk->num_frames;
@@ -314,8 +328,8 @@ HOTSPOT_INLINE int hotspot_go_on(struct hotspot_walk *hotspot, struct walk *walk
 }
 
 /*
- * Whether something is what a callee returns to: behind a call, or in the interpreter, which jumps to what it calls and
- * has put on the stack where that returns to.
+ * Whether pc may be a return address: after a call, or in the interpreter, which pushes the return
+ * address itself and jumps to the callee.
  */
 HOTSPOT_INLINE int hotspot_is_return_address(const struct hotspot_walk *hotspot, struct walk *walk,
 					     wire_u64 pc)
@@ -324,7 +338,10 @@ HOTSPOT_INLINE int hotspot_is_return_address(const struct hotspot_walk *hotspot,
 	       (hotspot_is_interpreter(hotspot, pc) || walk_follows_call(walk, pc));
 }
 
-/* Whether a return address lies at this offset from the stack pointer; then the frame ends behind it. */
+/*
+ * Whether there is a return address at this offset from the stack pointer; if so, the frame ends
+ * after it.
+ */
 HOTSPOT_INLINE int hotspot_try_return(struct hotspot_walk *hotspot, struct walk *walk,
 				      wire_u64 offset)
 {
@@ -333,7 +350,7 @@ HOTSPOT_INLINE int hotspot_try_return(struct hotspot_walk *hotspot, struct walk 
 	       hotspot_is_return_address(hotspot, walk, hotspot->caller_pc);
 }
 
-/* What the code of a frame has done with the stack when it is interrupted at an instruction. */
+/* Progress of a frame's setup at the interrupted instruction. */
 enum hotspot_frame_state {
 	HOTSPOT_FRAME_NONE,   /* the return address is on top */
 	HOTSPOT_FRAME_PUSHED, /* rbp is, and below it the return address */
@@ -342,25 +359,25 @@ enum hotspot_frame_state {
 };
 
 /*
- * By the instruction at pc and the one before. How frames are set up and removed:
+ * From the instruction at pc and the one before. Frames are set up and removed like this:
  *
  *	89 84 24 …        mov %eax,-0x14000(%rsp)     (or something else, which leaves the stack alone)
  *	55                push %rbp
- *	48 8b ec          mov %rsp,%rbp               where frame pointers are wanted, and in calls of native methods
+ *	48 8b ec          mov %rsp,%rbp               with frame pointers, and in calls of native methods
  *	48 83 ec …, 81    sub $…,%rsp
- *	48 89 6c 24 …, ac mov %rbp,…(%rsp)            where there was no push
- *	41 81 7f …, bf    cmpl $…,…(%r15)             a barrier, after some nop, and the jump behind it
- *	74 05             je …                        with what it jumps over
+ *	48 89 6c 24 …, ac mov %rbp,…(%rsp)            without a push
+ *	41 81 7f …, bf    cmpl $…,…(%r15)             a barrier, after some nop, and the jump after it
+ *	74 05             je …                        and the code that it skips
  *	e8 …              call …
  *
  *	48 83 c4 …, 81    add $…,%rsp
  *	5d                pop %rbp
- *	49 3b a7 …        cmp …(%r15),%rsp            asked at the return whether to stop (from JDK 16 on), and the jump
- *	4d 8b 97 …        mov …(%r15),%r10            the same before, and then
+ *	49 3b a7 …        cmp …(%r15),%rsp            poll at the return (from JDK 16 on), and the jump
+ *	4d 8b 97 …        mov …(%r15),%r10            the same in older JDKs, and then
  *	41 85 02          test %eax,(%r10)
  *	c3                ret
  *
- * Where the question says yes:
+ * If it is to stop:
  *
  *	4c 8d 15 …        lea …(%rip),%r10
  *	4d 89 97 …        mov %r10,…(%r15)
@@ -405,7 +422,7 @@ HOTSPOT_INLINE int hotspot_is_compare(wire_u64 code)
 	return (code & 0xffffff) == 0x7f8141 || (code & 0xffffff) == 0xbf8141;
 }
 
-/* How long an instruction is that does nothing; 0: it does something. */
+/* Length of a nop; 0: not a nop. */
 HOTSPOT_INLINE wire_u32 hotspot_get_nop_bytes(wire_u64 code)
 {
 	if ((code & 0xff) == 0x90)
@@ -415,19 +432,22 @@ HOTSPOT_INLINE wire_u32 hotspot_get_nop_bytes(wire_u64 code)
 	return (code & 0xffffff) == 0x001f0f || (code & 0xffffff) == 0x906666 ? 3 : 0;
 }
 
-/* Where the frame has been made last, so that what does nothing is behind it, and not before it. */
+/* Whether the frame was set up by the instruction before, so that nops follow it. */
 HOTSPOT_INLINE int hotspot_is_behind_frame(wire_u64 before)
 {
 	return (before >> 32 & 0xffffff) == 0xec8348 || (before >> 8 & 0xffffff) == 0xec8148 ||
 	       (before >> 24 & 0xffffffff) == 0x246c8948;
 }
 
-/* The barrier, with what makes its number lie where it can be changed in one go. */
+/* The barrier, with the nops that align its number so that it can be changed atomically. */
 HOTSPOT_INLINE int hotspot_is_barrier(wire_u64 code, wire_u64 before)
 {
 	wire_u32 nop = hotspot_get_nop_bytes(code);
 
-	/* The jump behind the short one, whose offset and number have 5 bytes; and the call that it may go by. */
+	/*
+	 * The jump after the short one, with 5 bytes of offset and number; and the call that it may
+	 * skip.
+	 */
 	if (hotspot_is_compare(code) || (before & 0xffffff) == 0x7f8141 ||
 	    (code & 0xffffff) == 0xe80574 || ((code & 0xff) == 0xe8 && before >> 48 == 0x0574))
 		return 1;
@@ -450,7 +470,7 @@ HOTSPOT_INLINE enum hotspot_frame_state hotspot_get_prologue_state(wire_u64 code
 	return hotspot_is_barrier(code, before) ? HOTSPOT_FRAME_COMPLETE : HOTSPOT_FRAME_NONE;
 }
 
-/* How many bytes of code of the blob that was read last set up its frame. */
+/* Bytes of code that set up the frame in the last blob read. */
 HOTSPOT_INLINE wire_u64 hotspot_get_frame_complete(const struct hotspot_walk *hotspot)
 {
 	wire_u64 bytes = hotspot_get_blob_field(hotspot, hotspot->layout.blob_frame_complete);
@@ -458,7 +478,10 @@ HOTSPOT_INLINE wire_u64 hotspot_get_frame_complete(const struct hotspot_walk *ho
 	return bytes & (hotspot->layout.blob_frame_complete_size == 2 ? 0xffff : 0xffffffff);
 }
 
-/* Of the blob that was read last, at the innermost pc. Returns 0, or another number when its code cannot be read. */
+/*
+ * State of the innermost frame, whose blob was read last. Returns 0, or another number if its code
+ * is unreadable.
+ */
 HOTSPOT_INLINE int hotspot_find_state(struct hotspot_walk *hotspot, struct walk *walk,
 				      enum hotspot_frame_state *ret)
 {
@@ -481,14 +504,17 @@ HOTSPOT_INLINE int hotspot_find_state(struct hotspot_walk *hotspot, struct walk 
 	return 0;
 }
 
-/* Note where the caller's rbp is: at an address, or where it was. */
+/* Note the location of the caller's rbp: an address, or 0 for the register. */
 HOTSPOT_INLINE void hotspot_save_fp(struct walk *walk, wire_u64 address)
 {
 	walk->fp_address = address;
 	walk->is_fp_lost = 0;
 }
 
-/* Whether the blob that was read last says how large its frames are; what only jumps has none, as that of method handles. */
+/*
+ * Whether the last blob read records its frame size; code that only jumps has no frame, such as
+ * method handles.
+ */
 HOTSPOT_INLINE int hotspot_has_frame_size(const struct hotspot_walk *hotspot)
 {
 	wire_u32 words =
@@ -497,7 +523,7 @@ HOTSPOT_INLINE int hotspot_has_frame_size(const struct hotspot_walk *hotspot)
 	return words >= 2 && words <= HOTSPOT_MAX_FRAME_BYTES / 8;
 }
 
-/* Where the direct call before a return address leads to; 0: the call is not direct, or cannot be read. */
+/* Target of the direct call before a return address; 0: not a direct call, or unreadable. */
 HOTSPOT_INLINE wire_u64 hotspot_get_call_target(struct walk *walk, wire_u64 pc)
 {
 	wire_u64 code = 0;
@@ -508,8 +534,9 @@ HOTSPOT_INLINE wire_u64 hotspot_get_call_target(struct walk *walk, wire_u64 pc)
 }
 
 /*
- * Whether what a call before the caller's pc leads to may be the blob that was read last, which is a method's: it is not when it leads to
- * another method's, but for stubs of the caller's own. It is read then. The same method may have been compiled again meanwhile.
+ * Whether the call before the caller's pc may have called the last blob read, a method's. It has
+ * not if its target is another method's code, unless that is a stub of the caller's own. Reads the
+ * target's blob. The same method may have been compiled again meanwhile.
  */
 HOTSPOT_INLINE int hotspot_may_be_called(struct hotspot_walk *hotspot, struct walk *walk)
 {
@@ -534,9 +561,10 @@ HOTSPOT_INLINE int hotspot_may_be_called(struct hotspot_walk *hotspot, struct wa
 }
 
 /*
- * Code of methods moves the stack pointer at times, and nobody says by how much: where the first compiler asks whether a class is another
- * one's, and copies arrays; in JDK 8 also where it calculates powers, logarithms and the like, and where it calls C functions. What lies
- * where its return address would be is looked at more closely where that may be: not where it has called a method.
+ * Code of methods moves the stack pointer at times, by an unrecorded distance: when the first
+ * compiler checks subclasses or copies arrays; in JDK 8 also when it calculates powers, logarithms
+ * and the like, or calls C functions. So the supposed return address is checked more closely,
+ * except in a frame that has called a method.
  */
 HOTSPOT_INLINE int hotspot_is_frame_certain(struct hotspot_walk *hotspot, struct walk *walk)
 {
@@ -548,8 +576,8 @@ HOTSPOT_INLINE int hotspot_is_frame_certain(struct hotspot_walk *hotspot, struct
 }
 
 /*
- * A frame of the size that its blob says, which is one. In the innermost one, that is asked of its instructions; a frame that is set up
- * has its return address at its end whatever happens.
+ * A step over a frame with the size recorded in its blob. In the innermost frame the instructions
+ * decide how much is set up; a complete frame always has its return address at its end.
  */
 HOTSPOT_INLINE int hotspot_step_sized(struct hotspot_walk *hotspot, struct walk *walk)
 {
@@ -582,7 +610,10 @@ HOTSPOT_INLINE int hotspot_step_sized(struct hotspot_walk *hotspot, struct walk 
 	return hotspot_go_on(hotspot, walk);
 }
 
-/* Read the words of a frame with a frame pointer: where it leads to. Returns 0, or another number when it does not. */
+/*
+ * Read the caller from a frame with a frame pointer. Returns 0, or another number if it is
+ * implausible.
+ */
 HOTSPOT_INLINE int hotspot_read_frame(struct hotspot_walk *hotspot, struct walk *walk)
 {
 	if (walk_restore_fp(walk) || walk->registers.fp < walk->registers.sp ||
@@ -601,7 +632,10 @@ HOTSPOT_INLINE int hotspot_step_by_fp(struct hotspot_walk *hotspot, struct walk 
 	return hotspot_go_on(hotspot, walk);
 }
 
-/* Whether the call before a return address leads to the blob that was read last; what does not say where it leads may. */
+/*
+ * Whether the call before a return address may have called the last blob read; an indirect call
+ * may.
+ */
 HOTSPOT_INLINE int hotspot_may_call_blob(const struct hotspot_walk *hotspot, struct walk *walk,
 					 wire_u64 pc)
 {
@@ -610,21 +644,22 @@ HOTSPOT_INLINE int hotspot_may_call_blob(const struct hotspot_walk *hotspot, str
 	return !target || (target >= hotspot->blob && target < hotspot->blob_end);
 }
 
-/* What goes from the interpreter to compiled code and back is called so: "I2C/C2I adapters". */
+/* Name of the code between the interpreter and compiled code: "I2C/C2I adapters". */
 #define HOTSPOT_ADAPTER_NAME 0x204932432f433249ull /* its first eight bytes */
 
 /*
- * Whether an adapter moves its return address, so that it is in a register alone. To compiled code, and from it:
+ * Whether an adapter is moving its return address, which is only in a register then. To compiled
+ * code, and from it:
  *
  *	48 8b 04 24       mov (%rsp),%rax
- *	48 83 ec …        sub $…,%rsp               where it takes arguments on the stack
+ *	48 83 ec …        sub $…,%rsp               with arguments on the stack
  *	48 83 e4 f0       and $-16,%rsp
  *	50                push %rax
  *
  *	4c 8d 6c 24 08    lea 8(%rsp),%r13          from JDK 21 on
  *	58                pop %rax
- *	4c 8b ec          mov %rsp,%r13             before
- *	48 83 ec …        sub $…,%rsp               where it takes arguments
+ *	4c 8b ec          mov %rsp,%r13             before JDK 21
+ *	48 83 ec …        sub $…,%rsp               with arguments
  *	48 89 04 24       mov %rax,(%rsp)
  */
 HOTSPOT_INLINE int hotspot_moves_return_address(wire_u64 code)
@@ -636,8 +671,8 @@ HOTSPOT_INLINE int hotspot_moves_return_address(wire_u64 code)
 }
 
 /*
- * An adapter has no frame. Who calls it from compiled code has its frame end where r13 says, once the adapter has made room for
- * arguments; what is in r13 before is not known.
+ * An adapter has no frame. After the adapter has made room for arguments, the frame of a compiled
+ * caller ends at r13; before that, r13 is unknown.
  */
 HOTSPOT_INLINE int hotspot_step_adapter(struct hotspot_walk *hotspot, struct walk *walk)
 {
@@ -653,7 +688,8 @@ HOTSPOT_INLINE int hotspot_step_adapter(struct hotspot_walk *hotspot, struct wal
 }
 
 /*
- * Other stubs say nothing of their frames. Those with a frame have a frame pointer; and those that call something have one.
+ * Other stubs do not record their frames. A stub with a frame has a frame pointer, and so has every
+ * stub that calls something.
  */
 HOTSPOT_INLINE int hotspot_step_stub(struct hotspot_walk *hotspot, struct walk *walk)
 {
@@ -694,7 +730,7 @@ HOTSPOT_INLINE int hotspot_step_stub(struct hotspot_walk *hotspot, struct walk *
 	return hotspot_go_on(hotspot, walk);
 }
 
-/* The bytecode's index in a method, of which the ConstMethod is known; WIRE_HOTSPOT_NO_BYTECODE: it is not of it. */
+/* The bytecode's index in a method, from its ConstMethod; WIRE_HOTSPOT_NO_BYTECODE: not in it. */
 HOTSPOT_INLINE wire_u32 hotspot_get_bytecode(struct hotspot_walk *hotspot, wire_u64 constants,
 					     wire_u64 bytecode)
 {
@@ -707,7 +743,7 @@ HOTSPOT_INLINE wire_u32 hotspot_get_bytecode(struct hotspot_walk *hotspot, wire_
 	return (wire_u32)index;
 }
 
-/* Go to the caller of what has no frame yet, or none any more. */
+/* Go to the caller of a frame that is not set up yet, or removed already. */
 HOTSPOT_INLINE int hotspot_leave_interpreter(struct hotspot_walk *hotspot, struct walk *walk,
 					     struct wire_runtime_frame *frames)
 {
@@ -733,7 +769,10 @@ HOTSPOT_INLINE int hotspot_jumps_back(wire_u64 code)
 	       ((code & 0xf8fffe) == 0xe08b48 && hotspot_is_jump_to_register(code >> 24));
 }
 
-/* A method has come to its end, and r13 is where it returns to. Its caller's frame ends where rbx says, until that is the stack pointer. */
+/*
+ * A method has ended, and r13 is its return address. Its caller's frame ends at rbx, until the
+ * stack pointer gets there.
+ */
 HOTSPOT_INLINE int hotspot_step_return(struct hotspot_walk *hotspot, struct walk *walk,
 				       struct wire_runtime_frame *frames)
 {
@@ -748,15 +787,18 @@ HOTSPOT_INLINE int hotspot_step_return(struct hotspot_walk *hotspot, struct walk
 	return hotspot_leave_interpreter(hotspot, walk, frames);
 }
 
-/* Whether the stack pointer has come to a word of the innermost frame. What lies below is of another one that was there before. */
+/*
+ * Whether the innermost frame has pushed this word already. The memory below the stack pointer is
+ * from an earlier frame.
+ */
 HOTSPOT_INLINE int hotspot_has_pushed(const struct walk *walk, int word)
 {
 	return walk->registers.fp + 8 * (wire_u64)(long long)word >= walk->registers.sp;
 }
 
 /*
- * Whether the innermost frame, which was read, has a frame pointer already, and its method is still to come. Its caller's frame
- * ends where r13 says until that is pushed.
+ * Whether the innermost frame, which was read, has a frame pointer already, but not its method yet.
+ * Its caller's frame ends at r13 until that is pushed.
  */
 HOTSPOT_INLINE int hotspot_is_being_set_up(struct hotspot_walk *hotspot, struct walk *walk)
 {
@@ -785,11 +827,12 @@ HOTSPOT_INLINE int hotspot_is_native(struct hotspot_walk *hotspot, wire_u64 cons
 }
 
 /*
- * The frame of the interpreter that the frame pointer leads to. In the innermost one, r13 is the bytecode that runs; else
- * it may not be its own frame: it is when neither something is called, of which r13 is the caller's stack pointer then,
- * nor something has returned, which has the return address on top.
+ * The interpreter frame at the frame pointer. In the innermost one, r13 is the current bytecode.
+ * Otherwise it may not be its own frame: it is, unless it is calling something (then r13 is the
+ * caller's stack pointer) or something has returned (then the return address is on top).
  *
- * A stub that it has called may be the one that puts interpreted frames in the place of a compiled one: they need not be filled yet.
+ * A stub that it has called may be the one that replaces a compiled frame by interpreted ones,
+ * which may not be filled in yet.
  */
 HOTSPOT_INLINE int hotspot_step_interpreter(struct hotspot_walk *hotspot, struct walk *walk,
 					    struct wire_runtime_frame *frames)
@@ -823,7 +866,7 @@ HOTSPOT_INLINE int hotspot_step_interpreter(struct hotspot_walk *hotspot, struct
 		wire_u64 code = 0;
 		int is_code = hotspot_get_heap(hotspot, sender) < WIRE_HOTSPOT_MAX_HEAPS;
 
-		/* Where that has been come to already it is of no use any more. */
+		/* Once reached, it is useless. */
 		if (is_code && walk->registers.pc - sender >= HOTSPOT_MAX_ENTRY_BYTES)
 			return hotspot_step_return(hotspot, walk, frames);
 		if (hotspot_read(hotspot, &code, sizeof(code), walk->registers.pc) ||
@@ -847,7 +890,7 @@ HOTSPOT_INLINE int hotspot_step_interpreter(struct hotspot_walk *hotspot, struct
 		hotspot->cfa = cfa;
 		hotspot->caller_pc = pc;
 	}
-	/* What method handles call may have lost an argument on the way. */
+	/* Callees of method handles may have lost an argument on the way. */
 	if (!is_frame || hotspot->cfa <= fp || hotspot->cfa - fp > HOTSPOT_MAX_FRAME_BYTES)
 		return walk_stop(walk, WALK_JIT_CODE);
 	if (index == WIRE_HOTSPOT_NO_BYTECODE &&
@@ -861,7 +904,7 @@ HOTSPOT_INLINE int hotspot_step_interpreter(struct hotspot_walk *hotspot, struct
 	return hotspot_step_by_fp(hotspot, walk);
 }
 
-/* Add what the blob that was read last is: code of a method, or a stub. */
+/* Add the last blob read: code of a method, or a stub. */
 HOTSPOT_INLINE void hotspot_add_blob(struct hotspot_walk *hotspot, const struct walk *walk,
 				     struct wire_runtime_frame *frames)
 {
@@ -881,8 +924,9 @@ HOTSPOT_INLINE void hotspot_add_blob(struct hotspot_walk *hotspot, const struct 
 }
 
 /*
- * The walk has come to HotSpot's code, and has added the present frame to its levels. Go to its caller, and add the method
- * to frames (WIRE_MAX_RUNTIME_FRAMES long). Returns 0 to go on, 1 at the end, which walk->end explains.
+ * The walk has reached HotSpot's code, and has added the present frame to its levels. Go to its
+ * caller, and add the method to frames (WIRE_MAX_RUNTIME_FRAMES long). Returns 0 to continue, or 1
+ * at the end, with the reason in walk->end.
  */
 HOTSPOT_INLINE int hotspot_step(struct hotspot_walk *hotspot, struct walk *walk,
 				struct wire_runtime_frame *frames)
@@ -977,8 +1021,9 @@ HOTSPOT_INLINE int hotspot_read_stub(struct hotspot_walk *hotspot, wire_u64 blob
 }
 
 /*
- * What a method says of itself: all of ret but type, pid, generation, code, fingerprint and compile_id. Names are only
- * taken as far as they can be read. Returns 0, or another number when the method cannot be read.
+ * Read the description of a method: all of ret except type, pid, generation, code, fingerprint and
+ * compile_id. Names are truncated if unreadable. Returns 0, or another number if the method is
+ * unreadable.
  */
 HOTSPOT_INLINE int hotspot_read_method(struct hotspot_walk *hotspot, wire_u64 method,
 				       struct wire_hotspot_method *ret)

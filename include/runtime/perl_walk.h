@@ -1,30 +1,36 @@
 /*
- * The walk of Perl's frames: from the interpreter that a thread runs to the subroutines and evals that it is in, innermost first,
- * and what a subroutine says of itself. They are those that `caller` says, and what has called the outermost one: the program.
+ * The walk of Perl's frames: finds the subroutines and evals that a thread's interpreter is in,
+ * innermost first, and reads the description of a subroutine. They are those that `caller` reports,
+ * plus the program itself, which calls the outermost one.
  *
- * The same code is compiled into the BPF program and into tests. The includer defines PERL_INLINE (how the functions here are
- * declared) before, and after it perl_read() and perl_read_string(). Memory is 64-bit, little endian.
+ * The same code is compiled into the BPF program and into tests. The includer defines PERL_INLINE
+ * (the specifiers of functions here) before this file, and perl_read() and perl_read_string() after
+ * it. Memory is 64-bit, little endian.
  *
  *	if (!perl_walk_begin(walk, …))
  *		for (i = 0; i < PERL_MAX_STEPS && !perl_walk_step(walk, frames); i++)
  *			;
  *	walk->end, walk->num_frames
  *
- * A step looks at one context, and has no loop, so that the verifier checks it once. All that it needs is in the struct: what is
- * read lies there, too, as functions that are verified alone take no pointers to a stack.
+ * A step looks at one context, and has no loop, so that the verifier checks it once. All its data
+ * is in the struct, including data that is read, since separately verified functions take no
+ * pointers to a stack.
  *
- * An interpreter has a stack of contexts: subroutines, evals, blocks, loops. What C calls on the way (a method of a tied variable,
- * the block of a sort) mostly gets a stack of its own, which knows the one before it. A context knows the statement that was
- * run when it was entered: that is where the frame outside of it is. Where the innermost one is, the interpreter knows.
+ * An interpreter has a stack of contexts: subroutines, evals, blocks, loops. Code that C calls on
+ * the way (a method of a tied variable, the block of a sort) mostly gets a stack of its own, which
+ * refers to the previous one. A context has the statement that was running when it was entered,
+ * which is the position of the outer frame. The interpreter has the position of the innermost one.
  *
- * Perl_runops_standard() runs operations, one after the other, whichever subroutine they are of. Where C calls a subroutine it is
- * called again, until there is no operation to go on with: such a subroutine has none to return to. So it is for the blocks of
- * sort, for code in regular expressions and for `defer`, which have no frame of their own: in their place is what only says that
- * there was a call. That of sort, of code in regular expressions and of what C calls many times in a row (MULTICALL) stays
- * while nothing of it runs. An eval that would not be seen by who has called C has the operations after it run by another call, too: by S_docatch(),
- * which no context tells of.
+ * Perl_runops_standard() runs operations, one after the other, across subroutines. If C calls a
+ * subroutine, it is called again, until there is no next operation: such a subroutine has no
+ * operation to return to. The same holds for the blocks of sort, for code in regular expressions
+ * and for `defer`. These have no frame of their own, only a placeholder for the call. The
+ * placeholder of sort, of code in regular expressions and of code that C calls many times in a row
+ * (MULTICALL) remains while that code does not run. After an eval that C's caller would not see,
+ * operations are run by another call, too: by S_docatch(), which has no context.
  *
- * The interpreter of a thread is thread-specific data, which the GNU C library keeps at a place of its own on each machine.
+ * The interpreter of a thread is thread-specific data; its location in the GNU C library depends on
+ * the machine.
  */
 #ifndef RUNTIME_PERL_WALK_H
 #define RUNTIME_PERL_WALK_H
@@ -70,15 +76,15 @@
 /* Flags of subroutines. */
 #define PERL_SUB_MULTICALL 0x10
 #define PERL_SUB_REGEXP    0x40 /* code in a regular expression */
-#define PERL_SUB_FAKE      0x80 /* of that: it is of the subroutine that is running */
-/* Of evals. */
+#define PERL_SUB_FAKE      0x80 /* with that: it is for the running subroutine */
+/* Flags of evals. */
 #define PERL_EVAL_TEXT  0x20
 #define PERL_EVAL_BLOCK 0x40
 #define PERL_EVAL_TRY   0x80 /* no eval, but `try`, from 5.34 on */
 
 #define PERL_STATEMENT_LINE  36 /* 32 bits */
 #define PERL_STATEMENT_FILE  48 /* text that ends with a zero */
-#define PERL_STATEMENT_BEGIN 32 /* of what is read of it */
+#define PERL_STATEMENT_BEGIN 32 /* of the part that is read */
 #define PERL_STATEMENT_BYTES 24
 
 #define PERL_OPERATION_FUNCTION 16 /* that runs it */
@@ -86,16 +92,16 @@
 /* A value (a subroutine, a glob, a hash): where its body is, its flags, and more. */
 #define PERL_VALUE_BODY  0
 #define PERL_VALUE_FLAGS 12 /* 32 bits */
-#define PERL_VALUE_MORE  16 /* of a glob what it holds, of a hash its buckets */
+#define PERL_VALUE_MORE  16 /* for a glob its contents, for a hash its buckets */
 #define PERL_VALUE_BYTES 24
 
 #define PERL_HASH_HAS_NAME 0x02000000
 
-#define PERL_CODE_PACKAGE 32 /* that it was compiled in: a hash */
+#define PERL_CODE_PACKAGE 32 /* a hash: the package that it was compiled in */
 #define PERL_CODE_FIRST   40 /* operation */
 #define PERL_CODE_GLOB    56 /* or its name, by flag */
 #define PERL_CODE_FLAGS   92 /* 32 bits */
-#define PERL_CODE_DEPTH   96 /* 32 bits: how many times it runs */
+#define PERL_CODE_DEPTH   96 /* 32 bits: number of its active calls */
 #define PERL_CODE_BYTES   104
 
 #define PERL_CODE_HAS_NAME 0x8000
@@ -103,12 +109,12 @@
 
 #define PERL_GLOB_NAME      32
 #define PERL_GLOB_PACKAGE   40 /* a hash */
-#define PERL_CONTENT_ORIGIN 56 /* of what a glob holds: the glob that it was made for */
+#define PERL_CONTENT_ORIGIN 56 /* in a glob's contents: the glob that it was made for */
 
-#define PERL_BUCKETS_LAST 24 /* of the body of a hash: the number of the last bucket */
-/* Of what else a hash has: its name, or a list of names, of which it is the first. */
+#define PERL_BUCKETS_LAST 24 /* in the body of a hash: the number of the last bucket */
+/* More data of a hash: its name, or a list of names, starting with it. */
 #define PERL_NAMES_NAME  0
-#define PERL_NAMES_COUNT 28 /* 32 bits; 0: it is a name */
+#define PERL_NAMES_COUNT 28 /* 32 bits; 0: a single name */
 #define PERL_NAMES_BYTES 32
 
 #define PERL_NAME_HASH   0 /* 32 bits */
@@ -119,16 +125,20 @@
 #define PERL_PHASE_END 5
 
 /*
- * The thread's own memory in the GNU C library on x86-64 (2.31, 2.36, 2.41): struct pthread, which tcbhead_t begins. Of each of the
- * first keys there is a number, which is odd while the key is used, and the value.
+ * The thread's own memory in the GNU C library on x86-64 (2.31, 2.36, 2.41): struct pthread, which
+ * starts with tcbhead_t. For each of the first keys it has a number, which is odd while the key is
+ * used, and the value.
  */
 #define PERL_THREAD_SELF     0
 #define PERL_THREAD_SELF_TOO 16
-#define PERL_THREAD_SEVERAL  24 /* 32 bits: there are several threads, or not */
+#define PERL_THREAD_SEVERAL  24 /* 32 bits: whether there are several threads */
 #define PERL_THREAD_DATA     0x310
 #define PERL_THREAD_KEYS     32 /* that are there */
 
-/* C has an operation on its stack for what it calls, which no context is of before that has begun: it is not further away. */
+/*
+ * C has an operation for its callee on the C stack, which is in no context before the callee has
+ * started. Maximum distance from the stack pointer.
+ */
 #define PERL_MAX_OPERATION_DISTANCE (1u << 20)
 
 #define PERL_OBJECT_WORDS 16 /* a power of two, and more than a context has */
@@ -137,28 +147,28 @@ struct perl_walk {
 	struct wire_perl_layout layout;
 	wire_u64 contexts;       /* of the stack: the first one */
 	wire_u64 previous_stack; /* 0: it is the first one */
-	wire_u64 statement;      /* that the next frame is at */
-	/* Of the innermost frame, where that may not be at the statement that was run last; or 0. */
+	wire_u64 statement;      /* position of the next frame */
+	/* The innermost frame, if it may not be at the last statement; or 0. */
 	wire_u64 doubtful_code;
 	wire_u32 doubtful_frame; /* its number */
-	wire_u32 doubtful_line;  /* where it is then */
-	wire_u32 num_contexts;   /* that are left in the stack */
+	wire_u32 doubtful_line;  /* its line in that case */
+	wire_u32 num_contexts;   /* remaining in the stack */
 	wire_u32 num_steps;
 	wire_u32 num_frames;
 	wire_u32 end;         /* enum wire_runtime_end */
 	wire_u32 phase;       /* of the interpreter; only of that of the program */
 	wire_u32 is_program;  /* the interpreter is that of the program */
 	wire_u32 has_frame;   /* one was taken */
-	wire_u32 is_entered;  /* the innermost context is of what C calls, and does not run yet */
-	wire_u32 line;        /* of the statement that was read last; 0: it is not known */
+	wire_u32 is_entered;  /* the innermost context is of a callee of C that does not run yet */
+	wire_u32 line;        /* of the last statement read; 0: unknown */
 	wire_u64 file;        /* of the statement that was read last */
 	wire_u64 name;        /* of the subroutine that was read last; 0: it has none */
 	wire_u64 package;     /* of that: a hash; 0: none */
 	wire_u64 hashed_file; /* whose name was read last; 0: none */
 	wire_u64 file_hash;   /* of its name */
 	wire_u64 file_text[WIRE_SCRIPT_FILE_BYTES / 8];
-	wire_u64 words[PERL_OBJECT_WORDS]; /* what was read last */
-	/* Of each frame. */
+	wire_u64 words[PERL_OBJECT_WORDS]; /* the last object read */
+	/* For each frame. */
 	wire_u64 files[WIRE_MAX_RUNTIME_FRAMES]; /* text, at an address */
 	wire_u8 kinds[WIRE_MAX_RUNTIME_FRAMES];  /* enum wire_script_code */
 };
@@ -167,8 +177,9 @@ struct perl_walk {
 PERL_INLINE int perl_read(struct perl_walk *walk, void *ret, wire_u32 bytes, wire_u64 address);
 
 /*
- * Text that ends with a zero, as much of it as there is room for, with the zero; what is behind that stays as it was, up to 7 bytes may
- * become 0. Returns how many bytes there are before the zero, or a negative number.
+ * Read text up to its terminating zero, or as much as fits, including the zero. Bytes after that
+ * are unchanged, except up to 7 that may become 0. Returns the number of bytes before the zero, or
+ * a negative number.
  */
 PERL_INLINE int perl_read_string(struct perl_walk *walk, void *ret, wire_u32 size,
 				 wire_u64 address);
@@ -189,7 +200,10 @@ PERL_INLINE int perl_read_word(struct perl_walk *walk, wire_u64 address, wire_u6
 	return perl_read(walk, ret, sizeof(*ret), address);
 }
 
-/* The field at an offset of what was read, and what follows it in its word: fields lie at multiples of their size. */
+/*
+ * The field at an offset of the last object, followed by the rest of its word: fields are aligned
+ * to their size.
+ */
 PERL_INLINE wire_u64 perl_get_field(const struct perl_walk *walk, wire_u32 offset)
 {
 	return walk->words[offset >> 3 & (PERL_OBJECT_WORDS - 1)] >> ((offset & 7) * 8);
@@ -201,7 +215,10 @@ PERL_INLINE wire_u64 perl_hash(wire_u64 hash, wire_u64 word)
 	return hash ^ hash >> 32;
 }
 
-/* Go on with the contexts of a stack. Returns 0, or another number when it cannot be read, or is none. */
+/*
+ * Continue with the contexts of a stack. Returns 0, or another number if it is unreadable or not a
+ * stack.
+ */
 PERL_INLINE int perl_enter_stack(struct perl_walk *walk, wire_u64 stack)
 {
 	if (perl_read_object(walk, stack, PERL_STACK_BYTES))
@@ -214,7 +231,7 @@ PERL_INLINE int perl_enter_stack(struct perl_walk *walk, wire_u64 stack)
 	return walk->num_contexts <= PERL_MAX_CONTEXTS ? 0 : -1;
 }
 
-/* Add what is no frame, but says that there was a call of the C function that runs operations. flags: besides that. */
+/* Add a placeholder for a call of the C function that runs operations. flags: additional ones. */
 PERL_INLINE void perl_take_call(struct perl_walk *walk, wire_u32 flags,
 				struct wire_runtime_frame *frames)
 {
@@ -252,8 +269,8 @@ PERL_INLINE int perl_find_interpreter(struct perl_walk *walk, wire_u64 state,
 }
 
 /*
- * Whether the context that was read last was entered by an operation that C has made: text is compiled while that is run, and a
- * subroutine has not come to its first statement.
+ * Whether the last context read was entered by an operation that C has made: while that runs, text
+ * is compiled, or a subroutine has not reached its first statement.
  */
 PERL_INLINE int perl_is_entered(const struct perl_walk *walk)
 {
@@ -268,9 +285,9 @@ PERL_INLINE int perl_is_entered(const struct perl_walk *walk)
 }
 
 /*
- * C has made the operation that is run: what it calls has no context, as it is written in C, or has just entered one. Whether it is run
- * by the C function that runs operations is to be seen by what that would call; it may not be running yet. Returns 0, or another number
- * when it cannot be read.
+ * The running operation was made by C: its callee has no context, as it is written in C, or has
+ * just entered one. Whether the C function that runs operations executes it depends on the callee;
+ * it may not be running yet. Returns 0, or another number if unreadable.
  */
 PERL_INLINE int perl_take_operation(struct perl_walk *walk, wire_u64 operation,
 				    struct wire_runtime_frame *frames)
@@ -330,7 +347,10 @@ PERL_INLINE int perl_walk_begin(struct perl_walk *walk, const struct wire_perl_l
 	return 0;
 }
 
-/* Read the name of the file of a statement, which tells it from another one that comes to lie there. Those of frames in a row are mostly the same. */
+/*
+ * Hash the file name of a statement, to tell it from a later one at the same address. Successive
+ * frames mostly have the same file.
+ */
 PERL_INLINE void perl_hash_file(struct perl_walk *walk)
 {
 	if (walk->file == walk->hashed_file)
@@ -362,7 +382,10 @@ PERL_INLINE void perl_read_statement(struct perl_walk *walk, wire_u64 statement)
 		perl_hash_file(walk);
 }
 
-/* A hash of what tells frames apart whose code is at one address, of the statement that was read last; never 0. */
+/*
+ * A hash that distinguishes frames with code at the same address, from the last statement read;
+ * never 0.
+ */
 PERL_INLINE wire_u32 perl_get_fingerprint(const struct perl_walk *walk, wire_u64 hash)
 {
 	hash = perl_hash(hash, walk->file ? walk->file_hash : 0);
@@ -394,7 +417,7 @@ PERL_INLINE int perl_read_code(struct perl_walk *walk, wire_u64 code)
 	return 0;
 }
 
-/* The statement that a subroutine that was read begins with, which is like the one that was run last; or 0. */
+/* The first statement of the subroutine read, if it is similar to the last one run; or 0. */
 PERL_INLINE wire_u64 perl_find_begin(struct perl_walk *walk)
 {
 	wire_u64 first = perl_get_field(walk, PERL_CODE_FIRST);
@@ -407,7 +430,7 @@ PERL_INLINE wire_u64 perl_find_begin(struct perl_walk *walk)
 	return function == known ? first : 0;
 }
 
-/* The frame that may not be at the line that it has is called by another one: it has run none of its statements. */
+/* The frame whose line is doubtful is called by another one: it has run none of its statements. */
 PERL_INLINE void perl_end_doubt(struct perl_walk *walk, wire_u64 code,
 				struct wire_runtime_frame *frames)
 {
@@ -436,10 +459,11 @@ PERL_INLINE void perl_take_frame(struct perl_walk *walk, wire_u64 code, wire_u64
 }
 
 /*
- * Take the frame of a subroutine. caller: the statement that has called it. Returns 0, or another number when it cannot be read.
+ * Take the frame of a subroutine. caller: the statement that has called it. Returns 0, or another
+ * number if unreadable.
  *
- * The innermost one may not have begun with its first statement: then the one that was run last is its caller's. It may be that
- * as well where it has called itself there, and is back.
+ * The innermost one may not have started its first statement: then the last one run is its
+ * caller's. That may also be true if it has called itself there and has returned.
  */
 PERL_INLINE int perl_take_code(struct perl_walk *walk, wire_u64 code, wire_u64 caller,
 			       wire_u32 flags, struct wire_runtime_frame *frames)
@@ -483,7 +507,10 @@ PERL_INLINE void perl_take_other(struct perl_walk *walk, enum wire_script_code k
 	perl_take_frame(walk, walk->file ? walk->file : walk->contexts, kind, kind, flags, frames);
 }
 
-/* Whether the context outside of the one that was taken is a block that C runs: its last operation has none that follows, either. */
+/*
+ * Whether the context outside of the last one taken is a block that C runs: its last operation has
+ * no next one, either.
+ */
 PERL_INLINE int perl_is_in_block(struct perl_walk *walk)
 {
 	wire_u64 outer = walk->contexts + (walk->num_contexts - 1) * PERL_CONTEXT_BYTES;
@@ -497,7 +524,10 @@ PERL_INLINE int perl_is_in_block(struct perl_walk *walk)
 	       (kind == PERL_SUB && (type & PERL_SUB_REGEXP));
 }
 
-/* The frames of what C has called end where the last one was taken: that one is in the same call as what follows then. */
+/*
+ * A stack of C's callees ends at the last frame taken, so that frame belongs to the same call as
+ * the next frames.
+ */
 PERL_INLINE wire_u32 perl_move_entry(struct perl_walk *walk, struct wire_runtime_frame *frames)
 {
 	wire_u32 number = (walk->num_frames - 1) & (WIRE_MAX_RUNTIME_FRAMES - 1);
@@ -557,7 +587,7 @@ PERL_INLINE void perl_take_eval(struct perl_walk *walk, wire_u32 type,
 	else if (!returns_to && (type & PERL_EVAL_TEXT) && !walk->is_entered &&
 		 !perl_is_in_block(walk))
 		flags = WIRE_RUNTIME_ENTRY_FRAME;
-	/* What is evaluated has not begun to be compiled, or it is over. */
+	/* The evaluated text is not compiled yet, or has ended. */
 	if (!walk->has_frame && caller == walk->statement && !(type & PERL_EVAL_BLOCK)) {
 		if (flags)
 			perl_take_call(walk, 0, frames);
@@ -578,7 +608,10 @@ PERL_INLINE int perl_walk_finish(struct perl_walk *walk, struct wire_runtime_fra
 		walk->num_frames = 0;
 	if (!walk->is_program)
 		return perl_walk_stop(walk, WIRE_RUNTIME_COMPLETE);
-	/* It is compiled, or is over: then C has called what runs, and nothing of it does. */
+	/*
+	 * The program is being compiled, or has ended: then C has called the running code, and the
+	 * program itself does not run.
+	 */
 	if (walk->phase != PERL_PHASE_RUN) {
 		flags = perl_move_entry(walk, frames);
 		if (!flags)
@@ -591,8 +624,8 @@ PERL_INLINE int perl_walk_finish(struct perl_walk *walk, struct wire_runtime_fra
 }
 
 /*
- * Look at one context, and take what it says into frames (WIRE_MAX_RUNTIME_FRAMES long). Returns 0 to go on, 1 at the end, which
- * walk->end explains; after PERL_MAX_STEPS at most.
+ * Examine one context, and add its frame to frames (WIRE_MAX_RUNTIME_FRAMES long). Returns 0 to
+ * continue, or 1 at the end, with the reason in walk->end; after PERL_MAX_STEPS at most.
  */
 PERL_INLINE int perl_walk_step(struct perl_walk *walk, struct wire_runtime_frame *frames)
 {
@@ -697,9 +730,10 @@ PERL_INLINE void perl_find_origin(struct perl_walk *walk, wire_u64 code)
 }
 
 /*
- * What the code of a frame says of itself: all of ret but type, pid and generation. Names are only taken as far as they can be read.
+ * Read the description of a frame's code: all of ret except type, pid and generation. Names are
+ * truncated if unreadable.
  *
- * walk    that has taken the frame; of what else it holds only what was read last is another one then
+ * walk    the walk that has taken the frame; changes only the last object read
  * number  the frame's
  */
 PERL_INLINE void perl_read_function_names(struct perl_walk *walk, wire_u32 number,
@@ -729,7 +763,7 @@ PERL_INLINE void perl_read_function_names(struct perl_walk *walk, wire_u32 numbe
 	num_bytes = perl_read_string(walk, ret->file_text, WIRE_SCRIPT_FILE_BYTES, file);
 	if (num_bytes < 0)
 		return;
-	/* Where no zero was come to, there is more of it. */
+	/* Without a zero, the text is longer. */
 	ret->file.num_bytes = (wire_u32)num_bytes;
 	ret->file.length = (wire_u32)num_bytes + (num_bytes >= WIRE_SCRIPT_FILE_BYTES - 1);
 }

@@ -1,33 +1,38 @@
 /*
- * The walk of PHP's frames: from executor_globals to the functions that a process runs, innermost first, and what a function
- * says of itself.
+ * The walk of PHP's frames: finds the functions that a process runs, innermost first, from
+ * executor_globals, and reads the description of a function.
  *
- * The same code is compiled into the BPF program and into tests. The includer defines PHP_INLINE (how the functions here are
- * declared) before, and after it php_read(). Memory is 64-bit, little endian.
+ * The same code is compiled into the BPF program and into tests. The includer defines PHP_INLINE
+ * (the specifiers of functions here) before this file, and php_read() after it. Memory is 64-bit,
+ * little endian.
  *
  *	if (!php_walk_begin(walk, …))
  *		for (i = 0; i < PHP_MAX_STEPS && !php_walk_step(walk, frames); i++)
  *			;
  *	walk->end, walk->num_frames
  *
- * A step takes one frame, and has no loop, so that the verifier checks it once. All that it needs is in the struct: what is
- * read lies there, too, as functions that are verified alone take no pointers to a stack.
+ * A step takes one frame, and has no loop, so that the verifier checks it once. All its data is in
+ * the struct, including data that is read, since separately verified functions take no pointers to
+ * a stack.
  *
- * Frames are a list, _zend_execute_data, of functions that are written in PHP and of those that are built in. One call of
- * execute_ex() runs functions of PHP that call each other; what C has called (a callback of usort(), a generator, an included
- * file) is marked as on top of such a call.
+ * Frames are a list, _zend_execute_data, of functions in PHP and built-in functions. One call of
+ * execute_ex() runs PHP functions that call each other; code called from C (a callback of usort(),
+ * a generator, an included file) is marked as the top of such a call.
  *
- * A generator that yields from another one (and that from a third) is resumed by running the last of them: behind its frame comes
- * one without a function, which lies in the first generator. Those in between are found from there on, outermost first.
+ * A generator that yields from another one (and that from a third) is resumed by running the last
+ * of them. Its frame is followed by one without a function, which is in the first generator. Those
+ * in between are found from there, outermost first.
  *
- * The outermost frame of a fiber is of a function that is built in and has no name. Behind it come the frames of who has resumed the
- * fiber, which run on another native stack.
+ * The outermost frame of a fiber is a built-in function without a name. It is followed by the
+ * frames that have resumed the fiber, which run on another native stack.
  *
- * Which line a frame is at is said by its instruction, _zend_op. A frame is told its own when it calls something, and by
- * instructions that may fail. In the innermost one execute_ex() has the instruction, and the frame, in registers that it
- * reserves for them, where a compiler can do that: that is taken where the registers are what they should be.
+ * The line of a frame is in its instruction, _zend_op. A frame stores its instruction when it calls
+ * something, and at instructions that may fail. For the innermost one execute_ex() keeps the
+ * instruction and the frame in reserved registers, if the compiler supports that. They are used if
+ * they are plausible.
  *
- * A process of several threads that run PHP (ZTS) has executor_globals for each, elsewhere: runtime/script.h.
+ * A process with several PHP threads (ZTS) has separate executor_globals for each, elsewhere:
+ * runtime/script.h.
  */
 #ifndef RUNTIME_PHP_WALK_H
 #define RUNTIME_PHP_WALK_H
@@ -68,7 +73,7 @@
 
 #define PHP_CLASS_NAME 8 /* a string */
 
-/* Bytes from where a generator has its parent to its frame without a function, by version. */
+/* Bytes from a generator's parent field to its frame without a function, by version. */
 #define PHP_GENERATOR_NODE_BYTES     32
 #define PHP_OLD_GENERATOR_NODE_BYTES 40
 
@@ -82,14 +87,14 @@ struct php_walk {
 	struct wire_php_layout layout;
 	wire_u64 frame;     /* to take */
 	wire_u64 generator; /* to take before it, if it yields from another one; 0: none */
-	/* In which execute_ex() has its innermost frame and the instruction that this is at: r14 and r15. */
+	/* execute_ex() keeps its innermost frame and current instruction in these: r14, r15. */
 	wire_u64 frame_register;
 	wire_u64 instruction_register;
 	wire_u32 num_steps;
 	wire_u32 num_frames;
 	wire_u32 end;                     /* enum wire_runtime_end */
 	wire_u32 is_internal;             /* that function is built in */
-	wire_u64 words[PHP_OBJECT_WORDS]; /* what was read last */
+	wire_u64 words[PHP_OBJECT_WORDS]; /* the last object read */
 };
 _Static_assert(__builtin_offsetof(struct wire_script_function, class_text) % 8 == 0,
 	       "its texts are words");
@@ -108,7 +113,10 @@ PHP_INLINE int php_read_object(struct php_walk *walk, wire_u64 address, wire_u32
 	return php_read(walk, walk->words, bytes & (PHP_OBJECT_WORDS * 8 - 1), address);
 }
 
-/* The field at an offset of what was read, and what follows it in its word: fields lie at multiples of their size. */
+/*
+ * The field at an offset of the last object, followed by the rest of its word: fields are aligned
+ * to their size.
+ */
 PHP_INLINE wire_u64 php_get_field(const struct php_walk *walk, wire_u32 offset)
 {
 	return walk->words[offset >> 3 & (PHP_OBJECT_WORDS - 1)] >> ((offset & 7) * 8);
@@ -140,7 +148,7 @@ PHP_INLINE int php_read_function(struct php_walk *walk, wire_u64 function)
 	return 0;
 }
 
-/* A hash of what tells functions apart, of the one that was read last; never 0. Its name is looked at. */
+/* A hash that identifies the last function read; never 0. Reads its name. */
 PHP_INLINE wire_u32 php_get_fingerprint(struct php_walk *walk)
 {
 	wire_u64 name = php_get_field(walk, PHP_FUNCTION_NAME);
@@ -185,7 +193,7 @@ PHP_INLINE wire_u32 php_find_line(struct php_walk *walk, wire_u64 frame, wire_u6
 	return line <= WIRE_SCRIPT_MAX_LINE ? (wire_u32)line : 0;
 }
 
-/* The function of a frame that was read is built in and has no name: a fiber begins there. */
+/* Whether the last frame's function is built in and has no name: the start of a fiber. */
 PHP_INLINE int php_is_fiber(const struct php_walk *walk)
 {
 	return walk->is_internal && !php_get_field(walk, PHP_FUNCTION_NAME) &&
@@ -232,7 +240,7 @@ PHP_INLINE int php_step_generator(struct php_walk *walk, struct wire_runtime_fra
 	if (php_read(walk, &walk->generator, sizeof(walk->generator),
 		     generator + walk->layout.generator_parent))
 		return php_walk_stop(walk, WIRE_RUNTIME_UNREADABLE);
-	/* The last one is that whose own frame came first. */
+	/* The last one's own frame was taken first. */
 	if (!walk->generator)
 		return walk->frame ? 0 : php_walk_stop(walk, WIRE_RUNTIME_COMPLETE);
 	if (php_read(walk, &frame, sizeof(frame), generator + walk->layout.generator_frame) ||
@@ -242,7 +250,10 @@ PHP_INLINE int php_step_generator(struct php_walk *walk, struct wire_runtime_fra
 	return 0;
 }
 
-/* Whether a frame without a function, whose bytes were read, lies in a generator: that is walk->generator then. */
+/*
+ * Whether a frame without a function, whose bytes were read, is in a generator, which is stored in
+ * walk->generator then.
+ */
 PHP_INLINE int php_find_generator(struct php_walk *walk, wire_u64 frame)
 {
 	wire_u64 generator = php_get_field(walk, PHP_FRAME_THIS);
@@ -299,11 +310,12 @@ PHP_INLINE void php_read_text(struct php_walk *walk, wire_u64 string, struct wir
 }
 
 /*
- * What a function says of itself: all of ret but type, pid and generation. Names are only taken as far as they can be read.
+ * Read the description of a function: all of ret except type, pid and generation. Names are
+ * truncated if unreadable.
  *
- * walk  with its layout; of what else it holds only what was read last is another one then
+ * walk  with its layout; changes only the last object read
  *
- * Returns 0, or another number when the function cannot be read.
+ * Returns 0, or another number if the function is unreadable.
  */
 PHP_INLINE int php_read_function_names(struct php_walk *walk, wire_u64 function,
 				       struct wire_script_function *ret)

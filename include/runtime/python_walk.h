@@ -1,21 +1,24 @@
 /*
- * The walk of CPython's frames: from a thread pointer to the code objects that a thread runs, innermost first, and what a
- * code object says of itself.
+ * The walk of CPython's frames: finds the code objects that a thread runs, innermost first, from
+ * the thread pointer, and reads the description of a code object.
  *
- * The same code is compiled into the BPF program and into tests. The includer defines PYTHON_INLINE (how the functions here
- * are declared), and may define PYTHON_MAX_LOOKS, before; and after it python_read(). Memory is 64-bit, little endian.
+ * The same code is compiled into the BPF program and into tests. The includer defines PYTHON_INLINE
+ * (the specifiers of functions here), and optionally PYTHON_MAX_LOOKS, before this file, and
+ * python_read() after it. Memory is 64-bit, little endian.
  *
  *	if (!python_walk_begin(walk, …))
  *		for (i = 0; i < PYTHON_MAX_STEPS && !python_walk_step(walk, frames); i++)
  *			;
  *	walk->end, walk->num_frames, walk->thread_state (to be handed to the next begin)
  *
- * A step looks at one thread or takes one frame, and has no loop, so that the verifier checks it once. All that it needs is
- * in the struct: what is read lies there, too, as functions that are verified alone take no pointers to a stack.
+ * A step looks at one thread or takes one frame, and has no loop, so that the verifier checks it
+ * once. All its data is in the struct, including data that is read, since separately verified
+ * functions take no pointers to a stack.
  *
- * A thread is found in the lists of the interpreters' threads by what pthread_self() gives, on x86-64 the thread pointer, which CPython has as thread_id. In a
- * process of several interpreters it may be in some of them: then the frames of all are taken, those of the newest interpreter
- * first, as it is mostly called by the others.
+ * A thread is found in the interpreters' lists of threads by the result of pthread_self(), which
+ * CPython stores as thread_id; on x86-64 this is the thread pointer. In a process with several
+ * interpreters it may be in several of them: then the frames of all are taken, those of the newest
+ * interpreter first, as it is mostly called by the others.
  */
 #ifndef RUNTIME_PYTHON_WALK_H
 #define RUNTIME_PYTHON_WALK_H
@@ -34,8 +37,8 @@
 #define PYTHON_OBJECT_WORDS 32 /* a power of two, and more than WIRE_PYTHON_OBJECT_BYTES */
 
 /*
- * From 3.11 on a thread's frames lie side by side, those of callers below: they are read together, as a read costs more than what it
- * copies. A power of two.
+ * From 3.11 on a thread's frames are adjacent, those of callers below. They are read together, as a
+ * read costs more than the copying. A power of two.
  */
 #define PYTHON_WINDOW_WORDS 128
 #define PYTHON_PAGE_BYTES   4096
@@ -53,7 +56,7 @@ struct python_walk {
 	wire_u32 end;          /* enum wire_runtime_end */
 	wire_u32 has_others;   /* there are several interpreters */
 	wire_u32 window_bytes; /* that were read; 0: none */
-	wire_u32 frame_word;   /* of the window, where the frame begins that was read last */
+	wire_u32 frame_word;   /* start of the last frame read, in words of the window */
 	wire_u64 window_start; /* its address */
 	wire_u64 window[PYTHON_WINDOW_WORDS];
 	wire_u64 words[PYTHON_OBJECT_WORDS]; /* the object that was read last */
@@ -80,25 +83,25 @@ PYTHON_INLINE int python_read_word(struct python_walk *walk, wire_u64 address, w
 	return python_read(walk, ret, sizeof(*ret), address);
 }
 
-/* Bytes of an object, of which python_get_word() gives words then. */
+/* Read bytes of an object; python_get_word() then returns its words. */
 PYTHON_INLINE int python_read_object(struct python_walk *walk, wire_u64 address, wire_u32 bytes)
 {
 	return python_read(walk, walk->words, bytes & (PYTHON_OBJECT_WORDS * 8 - 1), address);
 }
 
-/* The word that has the field at an offset of what was read last. */
+/* The word with the field at an offset of the last object read. */
 PYTHON_INLINE wire_u64 python_get_word(const struct python_walk *walk, wire_u32 offset)
 {
 	return walk->words[offset >> 3 & (PYTHON_OBJECT_WORDS - 1)];
 }
 
-/* The field at an offset, and what follows it in its word: fields lie at multiples of their size. */
+/* The field at an offset, followed by the rest of its word: fields are aligned to their size. */
 PYTHON_INLINE wire_u64 python_get_part(wire_u64 word, wire_u32 offset)
 {
 	return word >> ((offset & 7) * 8);
 }
 
-/* What says of a code object which one it is. */
+/* Read the identifying part of a code object. */
 PYTHON_INLINE int python_read_code_object(struct python_walk *walk, wire_u64 code)
 {
 	return python_read_object(walk, code + walk->layout.code_begin, walk->layout.code_bytes);
@@ -116,7 +119,7 @@ PYTHON_INLINE wire_u32 python_get_first_line(const struct python_walk *walk)
 					 walk->layout.code_first_line);
 }
 
-/* Read as much of the process's memory into the window as lies from an address on, less than its size. */
+/* Read that much of the process's memory, less than the size of the window, into the window. */
 PYTHON_INLINE int python_read_window(struct python_walk *walk, wire_u64 start, wire_u32 bytes)
 {
 	walk->window_bytes = 0;
@@ -128,8 +131,8 @@ PYTHON_INLINE int python_read_window(struct python_walk *walk, wire_u64 start, w
 }
 
 /*
- * Where to begin to read a frame, so that callers' are read with it. What lies in the same page can be read; what lies below may belong
- * to nothing.
+ * The address to start reading a frame from, so that callers' frames are read with it. The rest of
+ * the same page is readable; memory below may not be mapped.
  */
 PYTHON_INLINE wire_u64 python_get_window_start(const struct python_walk *walk, wire_u32 bytes)
 {
@@ -137,12 +140,12 @@ PYTHON_INLINE wire_u64 python_get_window_start(const struct python_walk *walk, w
 	wire_u64 page = walk->frame & ~(wire_u64)(PYTHON_PAGE_BYTES - 1);
 
 	if (walk->layout.runs == WIRE_PYTHON_RUN_EACH ||
-	    walk->frame & 7) /* each lies by itself, or it is none */
+	    walk->frame & 7) /* frames are separate, or this is not a frame */
 		return walk->frame;
 	return start < page || start > walk->frame ? page : start;
 }
 
-/* Read the frame, of which python_get_frame_word() gives words then. */
+/* Read the frame; python_get_frame_word() then returns its words. */
 PYTHON_INLINE int python_read_frame(struct python_walk *walk)
 {
 	wire_u32 bytes = walk->layout.frame_bytes & (PYTHON_OBJECT_WORDS * 8 - 1);
@@ -166,7 +169,7 @@ PYTHON_INLINE wire_u64 python_get_frame_word(const struct python_walk *walk, wir
 	return walk->window[(walk->frame_word + (offset >> 3)) & (PYTHON_WINDOW_WORDS - 1)];
 }
 
-/* The byte that says of a frame how it is run. */
+/* The byte with the way in which a frame is run. */
 PYTHON_INLINE wire_u32 python_get_run(const struct python_walk *walk)
 {
 	return python_get_part(python_get_frame_word(walk, walk->layout.frame_run),
@@ -208,13 +211,13 @@ PYTHON_INLINE int python_read_known(struct python_walk *walk, wire_u64 thread_st
 }
 
 /*
- * Begin, with a copy of the layout.
+ * Start, with a copy of the layout.
  *
  * runtime       address of _PyRuntime in the process
- * thread_state  where an earlier walk of this thread found it, or 0. It is taken if it is still this thread's and runs
- *               frames: freed memory may look like it, but for these
+ * thread_state  from an earlier walk of this thread, or 0. It is used if it still belongs to this
+ *               thread and runs frames: freed memory may look the same except for these
  *
- * Returns 0 to go on, or 1 at the end, which walk->end explains.
+ * Returns 0 to continue, or 1 at the end, with the reason in walk->end.
  */
 PYTHON_INLINE int python_walk_begin(struct python_walk *walk,
 				    const struct wire_python_layout *layout, wire_u64 runtime,
@@ -290,7 +293,7 @@ PYTHON_INLINE int python_walk_look(struct python_walk *walk)
 	return 0;
 }
 
-/* What a frame says about its instruction, with the flag of one that has not begun. */
+/* The index of a frame's instruction, with the flag for a frame that has not started. */
 PYTHON_INLINE wire_u32 python_get_instruction(const struct python_walk *walk, wire_u64 code)
 {
 	wire_u64 instruction =
@@ -305,11 +308,11 @@ PYTHON_INLINE wire_u32 python_get_instruction(const struct python_walk *walk, wi
 		instruction = (instruction & 0xffffffff) * 2;
 	else
 		instruction &= 0xffffffff;
-	/* Below the first one, or what is no instruction. */
+	/* Before the first instruction, or not an instruction. */
 	return instruction < WIRE_PYTHON_NOT_BEGUN ? (wire_u32)instruction : WIRE_PYTHON_NOT_BEGUN;
 }
 
-/* A hash of what tells code objects apart, of the one that was read last; never 0. */
+/* A hash that identifies the last code object read; never 0. */
 PYTHON_INLINE wire_u32 python_get_fingerprint(const struct python_walk *walk)
 {
 	wire_u64 name = python_get_code_word(walk, walk->layout.code_name);
@@ -325,8 +328,9 @@ PYTHON_INLINE wire_u32 python_get_fingerprint(const struct python_walk *walk)
 }
 
 /*
- * Between a class that is called and its __init__ there is a frame of the interpreter's own (_Py_InitCleanup, from 3.13 on),
- * which Python itself does not show: one string is both its name and its file's, and it has no line.
+ * Between a class that is called and its __init__ there is a frame of the interpreter's own
+ * (_Py_InitCleanup, from 3.13 on), which Python itself does not show: its name and its file are the
+ * same string, and it has no line.
  */
 PYTHON_INLINE int python_is_hidden(const struct python_walk *walk)
 {
@@ -418,7 +422,10 @@ PYTHON_INLINE void python_read_text(struct python_walk *walk, wire_u64 address,
 		return;
 	kind = state >> (walk->layout.text_kind_shift & 31) & 7;
 	is_ascii = state >> (walk->layout.text_ascii_shift & 31) & 1;
-	/* Its characters lie elsewhere, as strings of the C API before 3.12 may have it: or it is no string. */
+	/*
+	 * Its characters are elsewhere, as in strings of the C API before 3.12; or it is not a
+	 * string.
+	 */
 	if (!(state >> ((walk->layout.text_ascii_shift - 1) & 31) & 1) ||
 	    (kind != 1 && kind != 2 && kind != 4))
 		return;
@@ -434,12 +441,12 @@ PYTHON_INLINE void python_read_text(struct python_walk *walk, wire_u64 address,
 }
 
 /*
- * What a code object says of itself: all of ret but type, pid and generation. Names are only taken as far as they can be
- * read.
+ * Read the description of a code object: all of ret except type, pid and generation. Names are
+ * truncated if unreadable.
  *
- * walk  with its layout; of what else it holds only the object that was read last is another one then
+ * walk  with its layout; changes only the last object read
  *
- * Returns 0, or another number when the code object cannot be read; ret has no fingerprint then.
+ * Returns 0, or another number if the code object is unreadable; ret has no fingerprint then.
  */
 PYTHON_INLINE int python_read_code(struct python_walk *walk, wire_u64 code,
 				   struct wire_python_code *ret)

@@ -1,29 +1,34 @@
 /*
- * The walk of CRuby's frames: from the interrupted thread to the code that it runs, innermost first, and what that code says of
- * itself.
+ * The walk of CRuby's frames: finds the code that the interrupted thread runs, innermost first, and
+ * reads the description of that code.
  *
- * The same code is compiled into the BPF program and into tests. The includer defines RUBY_INLINE (how the functions here are
- * declared) before, and after it ruby_read(). Memory is 64-bit, little endian.
+ * The same code is compiled into the BPF program and into tests. The includer defines RUBY_INLINE
+ * (the specifiers of functions here) before this file, and ruby_read() after it. Memory is 64-bit,
+ * little endian.
  *
  *	if (!ruby_walk_begin(walk, …))
  *		for (i = 0; i < RUBY_MAX_STEPS && !ruby_walk_step(walk, frames); i++)
  *			;
  *	walk->end, walk->num_frames
  *
- * A step takes one frame, and has no loop, so that the verifier checks it once. All that it needs is in the struct: what is
- * read lies there, too, as functions that are verified alone take no pointers to a stack.
+ * A step takes one frame, and has no loop, so that the verifier checks it once. All its data is in
+ * the struct, including data that is read, since separately verified functions take no pointers to
+ * a stack.
  *
- * Frames are an array, rb_control_frame_t, at the end of the stack of an execution context; each thread and each fiber has a
- * context. From 3.0 on each thread has the one that it runs in its thread-local storage; before, there is one for the thread
- * that holds the lock of the interpreter. While fibers are switched, and while a thread has just given the lock away, that
- * context is not the one whose native stack runs: it has to be that where the stack pointer is.
+ * Frames are an array, rb_control_frame_t, at the end of the stack of an execution context; each
+ * thread and each fiber has a context. From 3.0 on each thread has its running context in
+ * thread-local storage; before, there is one variable, for the thread that holds the interpreter
+ * lock. While fibers are switched, or just after a thread has released the lock, that context does
+ * not belong to the running native stack. So its native stack must hold the stack pointer.
  *
- * There are frames of code in Ruby (an iseq), of methods in C, and others that Ruby does not show either. A frame of Ruby that C
- * has called is marked (FINISH): vm_exec() evaluates it, and all that it calls until C is called again.
+ * There are frames of Ruby code (an iseq), of methods in C, and others that Ruby does not show
+ * either. A Ruby frame called from C is marked (FINISH): vm_exec() evaluates it and its callees,
+ * until C is called again.
  *
- * The line is found by the place of the instruction, in a bit vector with ranks (succ_index_table), so that each look takes the same
- * few reads. A frame is told its instruction when it calls something. In the innermost one vm_exec_core() has the instruction,
- * and the frame, in registers that it reserves for them: that is taken where the registers are what they should be.
+ * The line is found by the place of the instruction, in a bit vector with ranks (succ_index_table),
+ * so that each lookup takes the same few reads. A frame stores its instruction when it calls
+ * something. For the innermost one vm_exec_core() keeps the instruction and the frame in reserved
+ * registers, which are used if they are plausible.
  */
 #ifndef RUNTIME_RUBY_WALK_H
 #define RUNTIME_RUBY_WALK_H
@@ -44,16 +49,16 @@
 #define RUBY_CONTEXT_STACK_WORDS 8
 #define RUBY_CONTEXT_FRAME       16
 
-/* Of where the layout says: the native stack of a context, which goes down. */
+/* At the offset in the layout: the native stack of a context, which grows down. */
 #define RUBY_NATIVE_BEGIN 0
 #define RUBY_NATIVE_BYTES 16
 
 #define RUBY_FRAME_INSTRUCTION 0
 #define RUBY_FRAME_CODE        16
 #define RUBY_FRAME_ENVIRONMENT 32
-#define RUBY_FRAME_BYTES       40 /* that hold these */
+#define RUBY_FRAME_BYTES       40 /* size of these fields */
 
-/* The three words that end where a frame's environment is. */
+/* The three words that end at a frame's environment. */
 #define RUBY_ENVIRONMENT_BACK   16
 #define RUBY_ENVIRONMENT_METHOD 0
 #define RUBY_ENVIRONMENT_FLAGS  16
@@ -63,16 +68,16 @@
 #define RUBY_KIND(flags) ((flags)&0x7fff0001)
 #define RUBY_KIND_C      0x55550001
 #define RUBY_KIND_DUMMY \
-	0x79990001 /* as the outermost one, which may have code, and is none that runs */
+	0x79990001 /* for example the outermost one, which may have code, but does not run it */
 
 #define RUBY_CODE_BODY 16
 
 #define RUBY_BODY_SIZE         4 /* 32 bits: in words */
 #define RUBY_BODY_INSTRUCTIONS 8
-#define RUBY_BODY_PATH         64 /* a string, or an array that begins with it */
+#define RUBY_BODY_PATH         64 /* a string, or an array that starts with it */
 #define RUBY_BODY_LABEL        80 /* a string */
 
-/* Of where the layout says, in a body. */
+/* At the offset in the layout, in a body. */
 #define RUBY_LINES_ENTRIES 0
 #define RUBY_LINES_NUM     16 /* 32 bits */
 #define RUBY_LINES_INDEX   24
@@ -80,7 +85,7 @@
 
 /* The index of lines: the first ones are 7 bits each, those of all others the ranks of bits. */
 #define RUBY_INDEX_DIRECT       54
-#define RUBY_INDEX_BLOCKS       48 /* from its begin */
+#define RUBY_INDEX_BLOCKS       48 /* from its start */
 #define RUBY_INDEX_BLOCK_BITS   512
 #define RUBY_INDEX_BLOCK_BYTES  80
 #define RUBY_INDEX_BLOCK_VECTOR 16
@@ -90,29 +95,32 @@
 #define RUBY_DEFINITION_NAME   32 /* a symbol's number */
 #define RUBY_DEFINITION_BYTES  40
 
-/* What an object is: bits of its first word. */
+/* The type of an object: bits of its first word. */
 #define RUBY_TYPE(flags)      ((flags)&0x1f)
 #define RUBY_TYPE_STRING      5
 #define RUBY_TYPE_ARRAY       7
 #define RUBY_IS_METHOD(flags) (((flags)&0xf01f) == 0x601a)
-/* Of a string: its text lies elsewhere; of an array: its elements lie in it. */
+/* For a string: its text is elsewhere; for an array: its elements are inline. */
 #define RUBY_FLAG_PLACE     (1u << 13)
 #define RUBY_STRING_LENGTH  16 /* also that of an array */
 #define RUBY_STRING_POINTER 24
-/* Of a string that has its text in it, before 3.2. */
+/* For a string with inline text, before 3.2. */
 #define RUBY_SHORT_LENGTH(flags) ((flags) >> 14 & 0x1f)
 #define RUBY_SHORT_TEXT          16
 #define RUBY_ARRAY_ELEMENTS      16
 #define RUBY_ARRAY_POINTER       32
 
-/* Of global_symbols: an array of arrays, in which each symbol has two elements. */
+/* In global_symbols: an array of arrays, in which each symbol has two elements. */
 #define RUBY_SYMBOLS_NAMES 16
 #define RUBY_SYMBOLS_EACH  512
-/* Operators are numbered as tokens, far below; all others are their number and 4 bits of what they name. */
+/*
+ * Operators are numbered as tokens, far below; other symbols are their number and 4 bits for the
+ * type of name.
+ */
 #define RUBY_SYMBOL_FIRST 1024
 #define RUBY_SYMBOL_SHIFT 4
 
-/* In the address of what a frame is of, which is a multiple of 8: it is a method in C. */
+/* Mark in the code address of a frame, which is a multiple of 8: it is a method in C. */
 #define RUBY_C_METHOD 1
 
 #define RUBY_OBJECT_WORDS 32 /* a power of two */
@@ -120,18 +128,21 @@
 struct ruby_walk {
 	struct wire_ruby_layout layout;
 	wire_u64 state;
-	wire_u64 frame;      /* to take */
+	wire_u64 frame;      /* the next to take */
 	wire_u64 frames_end; /* the address after the outermost one */
-	/* In which vm_exec_core() has its innermost frame and the instruction that is next: r15 and r14. */
+	/* vm_exec_core() keeps its innermost frame and next instruction in these: r15, r14. */
 	wire_u64 frame_register;
 	wire_u64 instruction_register;
 	wire_u32 num_steps;
 	wire_u32 num_frames;
 	wire_u32 end;                      /* enum wire_runtime_end */
-	wire_u64 words[RUBY_OBJECT_WORDS]; /* what was read last */
+	wire_u64 words[RUBY_OBJECT_WORDS]; /* the last object read */
 };
 
-/* Bytes of the process's memory. Returns 0, or another number when not all can be read: none are written then, or only 0. */
+/*
+ * Bytes of the process's memory. Returns 0, or another number if not all are readable; then none
+ * are written, or only 0.
+ */
 RUBY_INLINE int ruby_read(struct ruby_walk *walk, void *ret, wire_u32 bytes, wire_u64 address);
 
 RUBY_INLINE int ruby_walk_stop(struct ruby_walk *walk, enum wire_runtime_end end)
@@ -150,15 +161,18 @@ RUBY_INLINE int ruby_read_object(struct ruby_walk *walk, wire_u64 address, wire_
 	return ruby_read(walk, walk->words, bytes & (RUBY_OBJECT_WORDS * 8 - 1), address);
 }
 
-/* The field at an offset of what was read, and what follows it in its word: fields lie at multiples of their size. */
+/*
+ * The field at an offset of the last object, followed by the rest of its word: fields are aligned
+ * to their size.
+ */
 RUBY_INLINE wire_u64 ruby_get_field(const struct ruby_walk *walk, wire_u32 offset)
 {
 	return walk->words[offset >> 3 & (RUBY_OBJECT_WORDS - 1)] >> ((offset & 7) * 8);
 }
 
 /*
- * Where the thread has what __tls_get_addr() is given the number of a module and an offset for; these lie at walk->state.
- * Returns 0, or another number when the thread has it not.
+ * Find a thread-local variable by module number and offset, like __tls_get_addr(); these are at
+ * walk->state. Returns 0, or another number if the thread does not have it.
  *
  * Source: glibc, sysdeps/x86_64/nptl/tls.h and elf/dl-tls.c (dtv).
  */
@@ -178,7 +192,7 @@ RUBY_INLINE int ruby_find_by_index(struct ruby_walk *walk, wire_u64 thread_point
 	return 0;
 }
 
-/* Where the pointer to the thread's context is. Returns 0, or another number when the thread has none. */
+/* Find the pointer to the thread's context. Returns 0, or another number if the thread has none. */
 RUBY_INLINE int ruby_find_context(struct ruby_walk *walk, wire_u64 thread_pointer, wire_u64 *ret)
 {
 	wire_u64 offset = walk->layout.context_offset;
@@ -196,11 +210,11 @@ RUBY_INLINE int ruby_find_context(struct ruby_walk *walk, wire_u64 thread_pointe
 }
 
 /*
- * Begin, with a copy of the layout.
+ * Start, with a copy of the layout.
  *
- * state  in the process, as enum wire_ruby_context has it
+ * state  address in the process, see enum wire_ruby_context
  *
- * Returns 0 to go on, or 1 at the end, which walk->end explains.
+ * Returns 0 to continue, or 1 at the end, with the reason in walk->end.
  */
 RUBY_INLINE int ruby_walk_begin(struct ruby_walk *walk, const struct wire_ruby_layout *layout,
 				wire_u64 state, wire_u64 thread_pointer, wire_u64 sp,
@@ -246,7 +260,10 @@ RUBY_INLINE wire_u32 ruby_count_bits(wire_u64 bits)
 	return (wire_u32)(bits * 0x0101010101010101ull >> 56);
 }
 
-/* Which entry of the lines is that of a word of the instructions, from 1 on; 0: none. index: its address. */
+/*
+ * Number of the line entry for an instruction word, from 1 on; 0: none. index: address of the
+ * index.
+ */
 RUBY_INLINE wire_u64 ruby_find_entry(struct ruby_walk *walk, wire_u64 index, wire_u64 word)
 {
 	wire_u64 block[2] = {0};
@@ -319,7 +336,7 @@ RUBY_INLINE int ruby_read_body(struct ruby_walk *walk, wire_u64 code)
 	return ruby_read_object(walk, body, walk->layout.body_lines + RUBY_LINES_BYTES);
 }
 
-/* A hash of what tells codes apart, of the body that was read last; never 0. Its label is looked at. */
+/* A hash that identifies the code of the last body read; never 0. Reads its label. */
 RUBY_INLINE wire_u32 ruby_get_fingerprint(struct ruby_walk *walk)
 {
 	wire_u64 label = ruby_get_field(walk, RUBY_BODY_LABEL);
@@ -487,13 +504,13 @@ RUBY_INLINE int ruby_find_code_names(struct ruby_walk *walk, wire_u64 code, wire
 }
 
 /*
- * What the code of a frame says of itself: all of ret but type, pid and generation. Names are only taken as far as they can be
- * read.
+ * Read the description of a frame's code: all of ret except type, pid and generation. Names are
+ * truncated if unreadable.
  *
- * walk  as its begin left it; of what else it holds only what was read last is another one then
+ * walk  in its state after the start; changes only the last object read
  * code  as in the frame
  *
- * Returns 0, or another number when it cannot be read.
+ * Returns 0, or another number if unreadable.
  */
 RUBY_INLINE int ruby_read_function(struct ruby_walk *walk, wire_u64 code,
 				   struct wire_script_function *ret)

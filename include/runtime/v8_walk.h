@@ -1,8 +1,10 @@
 /*
- * V8's frames: from the frame pointer of a call to the function that it runs, and what a function says of itself.
+ * V8's frames: finds the function of a call from its frame pointer, and reads the description of a
+ * function.
  *
- * The same code is compiled into the BPF program and into tests. The includer defines V8_INLINE (how the functions here are
- * declared) before, and after it v8_read(). Memory is 64-bit, little endian, and pointers are not compressed.
+ * The same code is compiled into the BPF program and into tests. The includer defines V8_INLINE
+ * (the specifiers of functions here) before this file, and v8_read() after it. Memory is 64-bit,
+ * little endian, and pointers are not compressed.
  *
  *	v8_walk_begin(walk, layout);
  *	for each level of the native stack with a frame pointer, from the innermost on
@@ -10,13 +12,14 @@
  *			v8_walk_take_function(walk, walk->words[0], walk->words[1], level, frames);
  *	walk->num_frames, walk->end
  *
- * All that a function of JavaScript does, interpreted or compiled by whichever compiler, has its context and the closure
- * below its frame pointer; V8's other frames have a small integer there, and those of others what they like: what a closure
- * is said to be has to be that. Objects may be moved while the program runs, so that their addresses are good for as long as
- * the thread stands still; what tells functions apart is a fingerprint.
+ * A JavaScript function, interpreted or compiled by any compiler, has its context and the closure
+ * below its frame pointer. V8's other frames have a small integer there, and foreign frames
+ * anything, so a supposed closure must be checked. Objects may be moved while the program runs, so
+ * their addresses are valid only while the thread is stopped; functions are distinguished by a
+ * fingerprint.
  *
- * Nothing here has a loop but v8_step_line(), so that the verifier checks it once; functions that are verified alone take no pointers to a
- * stack, which is why all that is read lies in the struct.
+ * Nothing here has a loop except v8_step_line(), so that the verifier checks it once. Separately
+ * verified functions take no pointers to a stack, so all data that is read is in the struct.
  */
 #ifndef RUNTIME_V8_WALK_H
 #define RUNTIME_V8_WALK_H
@@ -44,14 +47,17 @@
 /* The number of functions that no script has. */
 #define V8_NO_LITERAL 0xffffffff
 
-/* Below the frame pointer: the closure, and the context or what says that it is a frame of another kind. */
+/* Below the frame pointer: the closure, and the context, or a marker for another kind of frame. */
 #define V8_FRAME_FUNCTION 16
 /* A marker is the number of a frame type, times two; type 0 does not exist. */
 #define V8_MAX_MARKER 126
 
-/* What is known of the innermost function's frame. */
+/* State of the innermost function's frame. */
 struct v8_innermost {
-	/* Of one without a frame: where it pushes the frame pointer, or calls what does; 0: it is in its epilogue. */
+	/*
+	 * Without a frame: the address where it pushes the frame pointer or calls the frame setup;
+	 * 0: epilogue.
+	 */
 	wire_u64 prologue;
 	wire_u32 is_own; /* the frame pointer is its own */
 };
@@ -62,13 +68,14 @@ struct v8_walk {
 	wire_u32 num_frames;
 	wire_u32 num_unproven; /* levels with a frame pointer, but without a frame of V8's */
 	wire_u32 end;          /* enum wire_runtime_end */
-	wire_u64 words[V8_OBJECT_WORDS]; /* the object that was read last */
-	wire_u64 string[4];              /* the begin of a string */
+	wire_u64 words[V8_OBJECT_WORDS]; /* the last object read */
+	wire_u64 string[4];              /* start of a string */
 	wire_u64 pending
-		[V8_MAX_PENDING]; /* of a name: strings that come behind it, the next one last */
+		/* Strings of a name that are still to be appended, the next one last. */
+		[V8_MAX_PENDING];
 	wire_u32 num_pending;
-	wire_u32 type; /* of the object that was asked for last */
-	/* Of lines that are counted. */
+	wire_u32 type; /* of the last object asked for */
+	/* State of counting lines. */
 	wire_u64 last_return; /* the highest bit of a character: that before is a carriage return */
 	wire_u32 num_ends;
 	wire_u32 num_pieces; /* of all functions */
@@ -85,7 +92,7 @@ V8_INLINE int v8_is_object(wire_u64 word)
 	return (word & 3) == 1;
 }
 
-/* Where an object lies that a word points to. */
+/* Address of the object that a word points to. */
 V8_INLINE wire_u64 v8_get_address(wire_u64 word)
 {
 	return word - 1;
@@ -96,14 +103,14 @@ V8_INLINE int v8_read_word(struct v8_walk *walk, wire_u64 address, wire_u64 *ret
 	return v8_read(walk, ret, sizeof(*ret), address);
 }
 
-/* The first bytes of an object, of which v8_get_word() gives fields then. */
+/* Read the first bytes of an object; v8_get_word() then returns its fields. */
 V8_INLINE int v8_read_object(struct v8_walk *walk, wire_u64 object, wire_u32 bytes)
 {
 	return v8_read(walk, walk->words, bytes & (V8_OBJECT_WORDS * 8 - 1),
 		       v8_get_address(object));
 }
 
-/* The field at an offset, and what follows it in its word. */
+/* The field at an offset, followed by the rest of its word. */
 V8_INLINE wire_u64 v8_get_word(const struct v8_walk *walk, wire_u32 offset)
 {
 	return walk->words[offset >> 3 & (V8_OBJECT_WORDS - 1)] >> ((offset & 4) * 8);
@@ -142,7 +149,7 @@ V8_INLINE void v8_walk_begin(struct v8_walk *walk, const struct wire_v8_layout *
 	walk->end = WIRE_RUNTIME_COMPLETE;
 }
 
-/* A hash of what tells functions apart, of the SharedFunctionInfo that was read last; never 0. */
+/* A hash that identifies the last SharedFunctionInfo read; never 0. */
 V8_INLINE wire_u32 v8_get_fingerprint(const struct v8_walk *walk)
 {
 	wire_u64 hash = v8_get_word(walk, walk->layout.shared_name);
@@ -153,7 +160,7 @@ V8_INLINE wire_u32 v8_get_fingerprint(const struct v8_walk *walk)
 	return (wire_u32)(hash >> 32) | 1;
 }
 
-/* Whether what was read last is a SharedFunctionInfo. Returns 1, 0, or -1 when that cannot be read. */
+/* Whether the last object read is a SharedFunctionInfo. Returns 1, 0, or -1 if unreadable. */
 V8_INLINE int v8_is_shared(struct v8_walk *walk)
 {
 	wire_u64 map = walk->words[0];
@@ -181,11 +188,12 @@ V8_INLINE int v8_read_shared_of(struct v8_walk *walk, wire_u64 function, wire_u6
 }
 
 /*
- * Add the function to frames (WIRE_MAX_RUNTIME_FRAMES long) that a frame is of, if it is one of JavaScript. Where that cannot be
- * read, walk->end says so. Of one of WebAssembly the instance is added, which has no fingerprint.
+ * Add the function of a frame to frames (WIRE_MAX_RUNTIME_FRAMES long), if it is a JavaScript
+ * function. If it is unreadable, walk->end is set. For a WebAssembly function the instance is
+ * added, without a fingerprint.
  *
- * function  the closure or the instance, as the frame has it
- * context   likewise, or what says that it is a frame of another kind
+ * function  the closure or the instance, from the frame
+ * context   likewise, or a marker for another kind of frame
  * level     of the native stack, from 0 for the innermost
  */
 V8_INLINE void v8_walk_take_function(struct v8_walk *walk, wire_u64 function, wire_u64 context,
@@ -225,20 +233,24 @@ V8_INLINE int v8_walk_is_marker(wire_u64 context)
 	return context && context <= V8_MAX_MARKER && !(context & 1);
 }
 
-/* Of a frame with a frame pointer. Returns 1, with the closure and the context in walk->words, or 0: they cannot be read. */
+/*
+ * Read a frame by its frame pointer. Returns 1, with the closure and the context in walk->words, or
+ * 0 if unreadable.
+ */
 V8_INLINE int v8_walk_read_frame(struct v8_walk *walk, wire_u64 fp)
 {
 	return !v8_read(walk, walk->words, 16, fp - V8_FRAME_FUNCTION);
 }
 
 /*
- * The same of the innermost level, whose function's frame may not be complete: unwind/v8_code.h. What it has popped lies below the
- * stack pointer still. The closure of one that begins is in rdi, the instance of one of WebAssembly in rsi.
+ * The same for the innermost level, whose frame may not be complete: unwind/v8_code.h. Popped words
+ * are still below the stack pointer. At the start of a function its closure is in rdi; for
+ * WebAssembly the instance is in rsi.
  *
  * registers  of the level
- * frame      what is known of it
+ * frame      state of its frame
  *
- * Returns 1 or 0: it is not known. walk->words are what v8_walk_take_function() wants then.
+ * Returns 1, with the arguments for v8_walk_take_function() in walk->words, or 0 if unknown.
  */
 V8_INLINE int v8_walk_find_innermost(struct v8_walk *walk, const struct wire_registers *registers,
 				     const struct v8_innermost *frame)
@@ -252,16 +264,16 @@ V8_INLINE int v8_walk_find_innermost(struct v8_walk *walk, const struct wire_reg
 		return !v8_read_word(walk, registers->sp - 8, &word) && word == registers->fp &&
 		       v8_walk_read_frame(walk, registers->sp - 8);
 	walk->words[0] = walk->words[1] = registers->di;
-	/* It calls what sets up the frame. */
+	/* It calls the frame setup. */
 	if (!frame->is_own && !v8_read_word(walk, frame->prologue, &word) &&
 	    v8_code_is_frame_call(word))
 		return !v8_read_word(walk, frame->prologue - V8_CODE_MOVABS_BYTES, &word) &&
 		       v8_code_is_before_frame_call(word);
-	/* What comes behind the frame pointer, or is next. */
+	/* The words after the frame pointer, or the next code. */
 	if (v8_read_word(walk, next, &word))
 		return 0;
 	if (frame->is_own && registers->fp == registers->sp + 8)
-		word = word << 8 | 0x56; /* that was pushed */
+		word = word << 8 | 0x56; /* the byte already executed */
 	if (v8_code_pushes_closure(word))
 		return 1;
 	walk->words[0] = registers->si;
@@ -282,15 +294,17 @@ enum v8_string {
 	V8_STRING_SEQUENTIAL = 0,
 	V8_STRING_CONS = 1, /* two others, one behind the other */
 	V8_STRING_EXTERNAL = 2,
-	V8_STRING_SLICED =
-		3, /* a part of another one: that, and from where on, lie where those two do */
-	V8_STRING_THIN = 5, /* another one in its place */
+	V8_STRING_SLICED = 3, /* a substring: its parent and offset are in the same places */
+	V8_STRING_THIN = 5,   /* another one in its place */
 	V8_STRING_REPRESENTATION = 7,
 	V8_STRING_ONE_BYTE = 8,
-	V8_STRING_UNCACHED = 16, /* of an external one: it does not say where its characters are */
+	V8_STRING_UNCACHED = 16, /* external: does not contain the address of its characters */
 };
 
-/* Read the begin of a string into walk->string, and its type. Returns 0, or another number: it is none, or unreadable. */
+/*
+ * Read the start of a string into walk->string, and its type. Returns 0, or another number if it is
+ * unreadable or not a string.
+ */
 V8_INLINE int v8_read_string(struct v8_walk *walk, wire_u64 string)
 {
 	walk->type = V8_NO_TYPE;
@@ -330,7 +344,7 @@ V8_INLINE int v8_copy_characters(struct v8_walk *walk, wire_u64 string, struct w
 	return 0;
 }
 
-/* What comes from here on is lost: no part may be taken that lies behind one that is missing. */
+/* The rest is lost: no part after a missing one may be taken. */
 V8_INLINE int v8_lose_rest(struct v8_walk *walk, struct wire_v8_function *ret)
 {
 	walk->num_pending = 0;
@@ -338,7 +352,10 @@ V8_INLINE int v8_lose_rest(struct v8_walk *walk, struct wire_v8_function *ret)
 	return 1;
 }
 
-/* Two strings, the second one behind the first. Without room for both, what lies behind the first one is lost. */
+/*
+ * Put off two strings, the second one to follow the first. Without room for both, everything after
+ * the first one is lost.
+ */
 V8_INLINE void v8_put_off(struct v8_walk *walk, wire_u64 first, wire_u64 second,
 			  struct wire_v8_function *ret)
 {
@@ -391,8 +408,8 @@ V8_INLINE int v8_step_name(struct v8_walk *walk, struct wire_v8_function *ret)
 }
 
 /*
- * Whether a word points to a string that is not empty, which is then what v8_step_name() begins with. What points nowhere
- * may be one.
+ * Whether a word points to a string that is not empty; if so, v8_step_name() starts with it. A
+ * string that is unreadable may be one.
  */
 V8_INLINE int v8_take_name(struct v8_walk *walk, wire_u64 word, struct wire_v8_function *ret)
 {
@@ -408,22 +425,23 @@ V8_INLINE int v8_take_name(struct v8_walk *walk, wire_u64 word, struct wire_v8_f
 	return 1;
 }
 
-/* Flags of a ScopeInfo that say what lies between its local variables and the name. */
+/* Flags of a ScopeInfo for the words between its local variables and the name. */
 #define V8_SCOPE_RECEIVER(flags)     ((flags) >> 7 & 3) /* 1 or 2: it has a place */
 #define V8_SCOPE_HAS_CLASS(flags)    ((flags) >> 10 & 1)
 #define V8_SCOPE_VARIABLE(flags)     ((flags) >> 12 & 3) /* not 0: the function's name is there */
 #define V8_SCOPE_HAS_INFERRED(flags) ((flags) >> 14 & 1)
 
-/* Where a function begins and ends, as small integers; one that is none says nothing. */
+/* Whether these are the start and end of a function, as small integers; others are ignored. */
 V8_INLINE int v8_is_position(wire_u64 begin, wire_u64 end)
 {
 	return !(wire_u32)begin && !(wire_u32)end && begin <= end && !(end >> 63);
 }
 
 /*
- * In a ScopeInfo that has these behind the name, of which the first word is at an offset: name and variable of the function
- * are two words, the inferred name is one, and flags say which of them are there. In the scope of a module they lie one word
- * further; that begins where its source does.
+ * Find the position in a ScopeInfo. It follows the name, whose first word is at an offset: name and
+ * variable of the function are two words, the inferred name is one, and flags show which of them
+ * are present. In the scope of a module they are one word further; that scope starts at the start
+ * of its source.
  */
 V8_INLINE void v8_find_position(struct v8_walk *walk, wire_u64 scope, wire_u64 offset,
 				wire_u64 flags, struct wire_v8_function *ret)
@@ -441,8 +459,9 @@ V8_INLINE void v8_find_position(struct v8_walk *walk, wire_u64 scope, wire_u64 o
 }
 
 /*
- * The name in a ScopeInfo: that of the function, with the place of the variable that holds it, or where that is empty the
- * one that V8 has inferred, two words further. In the scope of a module they lie one word further.
+ * The name in a ScopeInfo: that of the function, followed by the index of its variable. If that is
+ * empty, the name that V8 has inferred, two words further. In the scope of a module they are one
+ * word further.
  */
 V8_INLINE void v8_find_scope_name(struct v8_walk *walk, wire_u64 scope,
 				  struct wire_v8_function *ret)
@@ -484,7 +503,10 @@ V8_INLINE void v8_find_scope_name(struct v8_walk *walk, wire_u64 scope,
 	v8_take_name(walk, walk->words[3], ret);
 }
 
-/* Of the word that has a function's name, or the ScopeInfo with it. V8's mark of one without is a small integer. */
+/*
+ * Find the name from the word that has it, or the ScopeInfo with it. V8's mark for no name is a
+ * small integer.
+ */
 V8_INLINE void v8_find_name(struct v8_walk *walk, wire_u64 word, struct wire_v8_function *ret)
 {
 	if (!v8_is_object(word))
@@ -497,14 +519,19 @@ V8_INLINE void v8_find_name(struct v8_walk *walk, wire_u64 word, struct wire_v8_
 		v8_take_name(walk, word, ret);
 }
 
-/* Of a script: put its source, its name and the number of its first line into walk->words. Returns 0, or another number. */
+/*
+ * Put a script's source, name and first line number into walk->words. Returns 0, or another number.
+ */
 V8_INLINE int v8_read_script(struct v8_walk *walk, wire_u64 script)
 {
 	return v8_read(walk, walk->words, 3 * 8,
 		       v8_get_address(script) + walk->layout.script_name - 8);
 }
 
-/* Take the string that another one stands for, with the number of characters that are left out before. Returns 0 or -1. */
+/*
+ * Replace a string by its target, and add the number of characters skipped in that. Returns 0 or
+ * -1.
+ */
 V8_INLINE int v8_unwrap_string(struct v8_walk *walk, wire_u64 *string, wire_u64 *skipped)
 {
 	wire_u32 representation = walk->type & V8_STRING_REPRESENTATION;
@@ -520,7 +547,7 @@ V8_INLINE int v8_unwrap_string(struct v8_walk *walk, wire_u64 *string, wire_u64 
 		*skipped += v8_get_string_word(walk, walk->layout.cons_second) >> 32;
 	if (v8_read_string(walk, *string))
 		return -1;
-	/* One that was put together is all in its first part, once it is flat. */
+	/* A concatenated string is all in its first part, once it is flat. */
 	return representation == V8_STRING_CONS &&
 			       (wire_u32)v8_get_string_word(walk, walk->layout.string_length) !=
 				       length
@@ -528,7 +555,7 @@ V8_INLINE int v8_unwrap_string(struct v8_walk *walk, wire_u64 *string, wire_u64 
 		       : 0;
 }
 
-/* Where a script's source lies, but for the hash of it. Where that is not known, ret stays as it is. */
+/* Find the location of a script's source, without its hash. If unknown, ret is unchanged. */
 V8_INLINE void v8_find_source(struct v8_walk *walk, wire_u64 string, struct wire_v8_source *ret)
 {
 	wire_u64 skipped = 0; /* characters */
@@ -576,15 +603,15 @@ V8_INLINE wire_u64 v8_find_character(const struct v8_characters *characters, wir
 }
 
 /*
- * Add the ends of lines in a word. Of a carriage return and the line feed behind it, the latter ends it. Without a branch, as of two in
- * a loop a verifier has to look at more and more.
+ * Add the ends of lines in a word. A carriage return followed by a line feed counts once, at the
+ * line feed. Without a branch: the verifier's work multiplies with two in a loop.
  */
 V8_INLINE void v8_count_ends(struct v8_walk *walk, const struct v8_characters *characters,
 			     wire_u64 word)
 {
 	wire_u64 feeds = v8_find_character(characters, word, '\n');
 	wire_u64 returns = v8_find_character(characters, word, '\r');
-	/* U+2028 and U+2029; of one byte there are none. */
+	/* U+2028 and U+2029; there are none in one-byte strings. */
 	wire_u64 separators = v8_find_character(characters, word & ~characters->ones, 0x2028) *
 			      (characters->bits >> 4);
 	wire_u64 pairs = feeds & (returns << characters->bits | walk->last_return);
@@ -619,7 +646,7 @@ V8_INLINE int v8_step_line(struct v8_walk *walk, wire_u32 number, struct wire_v8
 	    walk->num_pieces >= V8_MAX_ALL_PIECES)
 		return 1;
 	walk->num_pieces++;
-	/* What lies behind the last byte in its word is none. */
+	/* The bytes after the last one in its word are no characters. */
 	walk->piece[bytes >> 3 & (V8_PIECE_BYTES / 8 - 1)] = 0;
 	if (v8_read_up_to(walk, walk->piece, bytes, V8_PIECE_BYTES, ret->source.characters + begin))
 		return 1;
@@ -634,7 +661,10 @@ V8_INLINE int v8_step_line(struct v8_walk *walk, wire_u32 number, struct wire_v8
 	return 1;
 }
 
-/* Take the next word of a source into its hash: for each number from 0 to WIRE_V8_SOURCE_WORDS - 1. Returns 0, or 1: there is none. */
+/*
+ * Add the next word of a source to its hash: for each number from 0 to WIRE_V8_SOURCE_WORDS - 1.
+ * Returns 0, or 1 if there is no source.
+ */
 V8_INLINE int v8_step_source(struct v8_walk *walk, wire_u32 number, struct wire_v8_source *ret)
 {
 	wire_u64 word = 0;
@@ -652,11 +682,12 @@ V8_INLINE int v8_step_source(struct v8_walk *walk, wire_u32 number, struct wire_
 }
 
 /*
- * Begin with what a function says of itself: all of ret but type, pid, generation, its name, which V8_MAX_NAME_STEPS of
- * v8_step_name() find then, its line, for which V8_MAX_PIECES of v8_step_line() do, and without one the hash of its source, of
- * which v8_step_source() takes a word each.
+ * Start reading the description of a function: all of ret except type, pid, generation, name, line
+ * and the hash of its source. V8_MAX_NAME_STEPS of v8_step_name() then find the name, and
+ * V8_MAX_PIECES of v8_step_line() the line. Without a line number, v8_step_source() adds a word of
+ * the source each time to its hash.
  *
- * Returns 0, or another number when it cannot be read.
+ * Returns 0, or another number if unreadable.
  */
 V8_INLINE int v8_read_function(struct v8_walk *walk, wire_u64 shared, struct wire_v8_function *ret)
 {
@@ -698,7 +729,7 @@ V8_INLINE int v8_read_function(struct v8_walk *walk, wire_u64 shared, struct wir
 	v8_find_source(walk, walk->words[0], &ret->source);
 	if (v8_read_string(walk, file))
 		return 0;
-	/* Of a path that is put together and not flat, there is no file. */
+	/* A concatenated path that is not flat is not read. */
 	if ((walk->type & V8_STRING_REPRESENTATION) == V8_STRING_THIN) {
 		file = v8_get_string_word(walk, walk->layout.thin_actual);
 		if (v8_read_string(walk, file))
