@@ -1,6 +1,7 @@
 /*
- * What lies next in memory is not what runs next: a compiler puts what is rarely run at the end, and between two places may be
- * the end of one method and the begin of another one. So instructions are gone through one by one:
+ * The next code in memory is not always the next to run: a compiler puts rare code at the end, and
+ * between two places one method may end and another one start. So instructions are followed one by
+ * one:
  *
  *     mov …                       the sample
  *     jmp 1f ──────────┐
@@ -8,8 +9,9 @@
  *  1: add … <──────────┘
  *     jl 0b                       leads back: what a loop does is at its head
  *
- * Of other branches the way goes by, as compilers lay out code for that; where they lead is kept. It is lost at a return, where a jump
- * leads anywhere or out of the code, and at what is not decoded.
+ * Other branches are not taken, as compilers lay out code for that; their targets are stored. The
+ * path ends at a return, at a jump that is indirect or out of the code, and at an unknown
+ * instruction.
  */
 #include "runtime/hotspot/code_path.h"
 
@@ -19,7 +21,8 @@
 #include "objfile/instruction.h"
 
 /*
- * That are decoded for one way. Places lie a few dozen instructions from each other, in loops that are unrolled some hundreds.
+ * Maximum number of instructions decoded for one path. Places are a few dozen instructions apart,
+ * in unrolled loops some hundreds.
  */
 #define MAX_INSTRUCTIONS 1000
 
@@ -54,8 +57,9 @@ static bool decode_at(const struct described_code *code, int64_t offset, struct 
 }
 
 /*
- * Whether a description is of the call before it, not of the instruction there. An instruction begins at each place that is described,
- * so that the one before tells it. Where it cannot be told it is of a call, as most are.
+ * Whether a description is for the call before it, not for the instruction there. An instruction
+ * starts at each described place, so that decoding from the previous place shows it. When in doubt
+ * it is for a call, as most are.
  */
 static bool is_of_call(const struct described_code *code, const struct pc_desc *desc,
 		       unsigned int *num_left)
@@ -80,7 +84,7 @@ int code_path_find(const struct described_code *code, int32_t offset, struct cod
 {
 	unsigned int num_left = MAX_INSTRUCTIONS;
 	int64_t next = offset;
-	bool has_jumped = true; /* what is before it did not run before it, as far as is known */
+	bool has_jumped = true; /* whether the code before it has not run, as far as known */
 	bool has_turned = false;
 
 	ret->num_branches = 0;
@@ -88,7 +92,10 @@ int code_path_find(const struct described_code *code, int32_t offset, struct cod
 		struct instruction instruction;
 		int64_t target;
 
-		/* The last call may return to what is behind the code, in which there is nothing to decode. */
+		/*
+		 * The last call may return to the address after the code, where nothing can be
+		 * decoded.
+		 */
 		if (next < 0 || next > INT32_MAX)
 			return -ENOENT;
 		ret->end = described_code_find_at(code, (int32_t)next);

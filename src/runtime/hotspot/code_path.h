@@ -1,4 +1,4 @@
-/* From an instruction of compiled code to the place that execution comes to next and that the JVM describes. */
+/* From an instruction of compiled code to the next place on its path that the JVM describes. */
 #ifndef RUNTIME_HOTSPOT_CODE_PATH_H
 #define RUNTIME_HOTSPOT_CODE_PATH_H
 
@@ -8,8 +8,8 @@
 #include "base/attributes.h"
 
 /*
- * A place that is described: where a call returns to, or an instruction at which the JVM may stop. Both in bytes from the code's
- * begin.
+ * A described place: the return address of a call, or an instruction at which the JVM may stop.
+ * Both in bytes from the start of the code.
  */
 struct pc_desc {
 	int32_t pc;
@@ -23,10 +23,10 @@ struct described_code {
 	size_t num_pc_descs;
 };
 
-/* The number of the first one behind an offset; num_pc_descs: there is none. */
+/* Index of the first one after an offset; num_pc_descs: not found. */
 size_t described_code_find_behind(const struct described_code *code, int32_t offset);
 
-/* The one exactly at an offset; NULL: it is not described. */
+/* The one exactly at an offset, or NULL. */
 const struct pc_desc *described_code_find_at(const struct described_code *code, int32_t offset);
 
 /* Branches that a way goes by; with more of them it is not known. */
@@ -35,7 +35,7 @@ const struct pc_desc *described_code_find_at(const struct described_code *code, 
 /* The way from an instruction to the first place on it that is described. */
 struct code_path {
 	const struct pc_desc *end;
-	/* Where branches lead to that were not taken, but for those that lead back. */
+	/* Targets of branches that were not taken, except backward ones. */
 	int32_t branches[CODE_PATH_MAX_BRANCHES];
 	size_t num_branches;
 };

@@ -1,12 +1,12 @@
 /*
  * The tables in which HotSpot describes itself, as they are in the memory of a process.
  *
- * There are three, of entries whose layout is the same in all versions: fields of its classes, the classes, and numbers. Each
- * ends with an entry without a name. Names are addresses of texts that lie all over its constants: they are read in the
- * order of their addresses, so that a few large reads get them all.
+ * There are three, with entries of the same layout in all versions: fields of its classes, the
+ * classes, and numbers. Each ends with an entry without a name. Names are addresses of strings all
+ * over its constants. They are read in order of address, so that a few large reads get them all.
  *
- * The memory is the process's choice. All that is read of it is bounded: entries, lengths of names, and how often it is
- * read for these. Numbers that cannot be make the build one that is not known.
+ * The process controls its memory, so everything read from it is bounded: entries, lengths of
+ * names, and the number of reads for these. Impossible numbers make the build unknown.
  */
 #include "runtime/hotspot.h"
 
@@ -21,23 +21,23 @@
 
 /* JDK 17 has 800 of the first two. */
 #define MAX_ENTRIES 8192
-#define NAME_BYTES  96 /* longer ones are none that is asked for */
-/* At once. Of JDK 17 the names lie in 11 such windows, of JDK 25 in 5. */
+#define NAME_BYTES  96 /* longer names are not needed */
+/* Size of one read. The names of JDK 17 take 11 such windows, those of JDK 25 take 5. */
 #define WINDOW_BYTES (64u << 10)
 #define MAX_WINDOWS  512
-/* Mappings begin and end at one. */
+/* Mappings start and end at multiples of this. */
 #define PAGE_BYTES 4096
 
-/* And 8; what comes between is no version that is kept. */
+/* JDK 8 is also known; versions in between are no longer maintained. */
 #define FIRST_KNOWN 11
 #define LAST_KNOWN  25
 /* The version of HotSpot before it was that of the JDK. */
 #define HOTSPOT_OF_JDK_8 25
 
-/* Of the interpreter's frames: words from the frame pointer. */
+/* In the interpreter's frames: words from the frame pointer. */
 #define FRAME_SENDER_SP_WORDS (-1)
 #define FRAME_LAST_SP_WORDS   (-2)
-/* Since JDK 9 there is a word more before it, of the method's class. */
+/* Since JDK 9 one word more precedes it, for the method's class. */
 #define FRAME_BYTECODE_WORDS      8
 #define FRAME_BYTECODE_WORDS_OF_8 7
 
@@ -70,7 +70,7 @@ struct constant_entry {
 };
 _Static_assert(sizeof(struct constant_entry) == 16, "as HotSpot has it");
 
-/* What is asked for. */
+/* The facts needed. */
 enum hotspot_fact {
 	/* Static fields: addresses. */
 	HEAPS,
@@ -137,11 +137,10 @@ enum hotspot_fact {
 	NUM_HOTSPOT_FACTS,
 };
 
-/* Of a field that is renamed, or moves to another class, there are two rows. */
+/* A field that was renamed or moved to another class has two rows. */
 static const struct {
 	enum hotspot_fact fact;
-	unsigned int
-		bytes; /* how long it may be: 1, 2, 4 and 8 are their own bits; 0: whatever it says */
+	unsigned int bytes; /* possible sizes: 1, 2, 4 and 8 are separate bits; 0: as recorded */
 	const char *type;
 	const char *name;
 } field_rows[] = {
@@ -296,8 +295,8 @@ static ssize_t read_window(const struct hotspot_tables *tables, uint64_t address
 }
 
 /*
- * What the dynamic linker has not relocated yet is an address in the file's own space: below all that is
- * mapped of it. A name may be missing.
+ * An address that the dynamic linker has not relocated yet is in the file's own space: below all
+ * mappings of the file. A name may be missing.
  */
 static bool is_relocated(const struct hotspot_tables *tables, uint64_t address)
 {
@@ -305,9 +304,9 @@ static bool is_relocated(const struct hotspot_tables *tables, uint64_t address)
 }
 
 /*
- * variable  ELF address of what holds the table's address
+ * variable  ELF address of the pointer to the table
  *
- * Returns 0, -EAGAIN, -EBADMSG (it has no end) or another negative errno.
+ * Returns 0, -EAGAIN, -EBADMSG (no end) or another negative errno.
  */
 static int read_table(const struct hotspot_tables *tables, uint64_t variable, size_t entry_bytes,
 		      struct text *ret)
@@ -422,7 +421,7 @@ static void sort_names(struct hotspot_tables *tables)
 	tables->names.length = num_names;
 }
 
-/* What has no end where it has to is empty: no name that is asked for. */
+/* A string that does not end where it must is empty, which matches no name. */
 static int read_names(struct hotspot_tables *tables)
 {
 	unsigned int num_windows = 0;
@@ -481,11 +480,9 @@ static int read_tables(struct hotspot_tables *tables, const struct hotspot_build
 	return err ? err : read_names(tables);
 }
 
-/*
- * What they say.
- */
+/* Interpretation of the tables. */
 
-/* How long a field is, by the name of its type; 0: it has to be known otherwise. */
+/* Size of a field, by the name of its type; 0: unknown from that. */
 static uint8_t get_bytes(const char *type)
 {
 	static const struct {
@@ -508,7 +505,7 @@ static uint8_t get_bytes(const char *type)
 	return 0;
 }
 
-/* Of what lies within that which is read of objects, at a multiple of its size. */
+/* Whether an offset is within the bytes read from objects, and a multiple of the field's size. */
 static bool is_offset(uint64_t offset, unsigned int bytes)
 {
 	unsigned int length = bytes ? bytes : 1;
@@ -573,7 +570,7 @@ static void take_facts(const struct hotspot_tables *tables, struct hotspot_facts
 		(uint64_t)(int64_t)constant.value, facts);
 }
 
-/* Until the constructors have run the offsets are what the file says: 0. */
+/* Until the constructors have run, the offsets have their value in the file: 0. */
 static bool are_offsets_set(const struct hotspot_facts *facts)
 {
 	bool is_any_there = false;
@@ -600,7 +597,10 @@ static bool has_heaps(const struct hotspot_facts *facts)
 	return has(facts, HEAPS) && has(facts, ARRAY_LENGTH_FIELD) && has(facts, ARRAY_ITEMS);
 }
 
-/* Where the walk finds the method, the bytecode and the caller of an interpreted frame is said by these two alone; JDK 8 says neither. */
+/*
+ * The location of the method, the bytecode and the caller of an interpreted frame depends on these
+ * two only; JDK 8 has neither.
+ */
 static bool has_known_frames(const struct hotspot_facts *facts)
 {
 	bool is_said = has(facts, FRAME_SENDER_SP) || has(facts, FRAME_LAST_SP);
@@ -724,7 +724,7 @@ static void describe_objects(const struct hotspot_facts *facts, unsigned int maj
 		.pool_file = has(facts, POOL_FILE) ? get(facts, POOL_FILE) : WIRE_HOTSPOT_NONE,
 		.class_file = has(facts, POOL_FILE) ? WIRE_HOTSPOT_NONE : get(facts, CLASS_FILE),
 		.class_name = get(facts, CLASS_NAME),
-		/* Where it is one number with the count of references it is the upper half. */
+		/* If it shares a number with the reference count, it is the upper half. */
 		.symbol_length = (uint16_t)(values[SYMBOL_LENGTH].value +
 					    (values[SYMBOL_LENGTH].bytes == 4 ? 2 : 0)),
 		.symbol_text = get(facts, SYMBOL_TEXT),
@@ -761,7 +761,10 @@ static void describe_scopes(const struct hotspot_facts *facts, struct hotspot_sc
 	    values[PC_DESC_PC].value + 4 > values[PC_DESC].value ||
 	    values[PC_DESC_SCOPE].value + 4 > values[PC_DESC].value)
 		return;
-	/* Builds that have both have taken something over from a newer version: it is not known what they do. */
+	/*
+	 * Builds that have both were changed with parts of a newer version: their behaviour is
+	 * unknown.
+	 */
 	if (has(facts, SCOPES_DATA) == is_offset_said || (is_apart && has(facts, ONLY_HEAP)))
 		return;
 	if ((is_offset_said && !has(facts, SCOPES_DATA_OFFSET)) ||
@@ -797,7 +800,7 @@ static int read_major(const struct hotspot_tables *tables, const struct hotspot_
 				   &major, sizeof(major));
 	if (err)
 		return err;
-	/* HotSpot had numbers of its own, from when it began on, and its code in one heap. */
+	/* At first HotSpot had version numbers of its own, and its code in one heap. */
 	if (has(facts, ONLY_HEAP) && !major)
 		return -EAGAIN;
 	if (has(facts, ONLY_HEAP))
@@ -822,7 +825,10 @@ static int check_only_heap(const struct hotspot_tables *tables, const struct hot
 	return start ? 0 : -EAGAIN;
 }
 
-/* When it has made its code heaps, all of its constructors have run. The interpreter comes long after these. */
+/*
+ * Once it has created its code heaps, all of its constructors have run. The interpreter is created
+ * long after these.
+ */
 static int check_begun(const struct hotspot_tables *tables, const struct hotspot_facts *facts)
 {
 	bool has_array = has(facts, HEAPS);
@@ -910,7 +916,9 @@ int hotspot_read_layout(const struct hotspot_build *build, uint64_t bias,
 	struct hotspot_layout layout;
 	int err = read_layout(build, bias, memory, &layout);
 
-	/* It may have begun while it was read: what was read before that may not have been all there. */
+	/*
+	 * It may have started while it was read, so the data read before may have been incomplete.
+	 */
 	if (!err && layout.support == SUPPORT_KNOWN)
 		err = read_layout(build, bias, memory, &layout);
 	if (err)

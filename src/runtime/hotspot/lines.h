@@ -1,7 +1,8 @@
 /*
- * Lines of Java's methods, as HotSpot compresses the tables of class files: pairs of a bytecode's index and a line, of which
- * each says by how much it differs from the one before. A pair is a byte, of which five bits are for the index and three for
- * the line; 0xff stands before two signed numbers for those that need more; 0 is the end.
+ * Lines of Java's methods, as HotSpot compresses the tables of class files: pairs of a bytecode's
+ * index and a line, each stored as the difference to the previous pair. A pair is a byte, with five
+ * bits for the index and three for the line. For larger differences 0xff precedes two signed
+ * numbers; 0 is the end.
  *
  * A bytecode has the line of the nearest pair before it. Pairs mostly ascend, but need not.
  *
@@ -17,12 +18,12 @@
 size_t hotspot_lines_measure(const uint8_t *bytes, size_t num_bytes, unsigned int major);
 
 /*
- * The line of a bytecode. Of a table that does not end in these bytes there is one where what follows has another only if
- * it goes back behind what was passed.
+ * The line of a bytecode. In a table that does not end in these bytes, a line is found only if the
+ * rest of the table could change it just by going back.
  *
- * major  of the JDK's version
+ * major  the JDK's major version
  *
- * Returns 0 where there is none.
+ * Returns 0 if there is no line.
  */
 uint32_t hotspot_lines_find(const uint8_t *bytes, size_t num_bytes, unsigned int major,
 			    uint32_t bytecode);

@@ -1,6 +1,6 @@
 #include "runtime/hotspot/memory.h"
 
-/* Mappings begin and end at one. */
+/* Mappings start and end at multiples of this. */
 #define PAGE_BYTES 4096
 /* At once. */
 #define MAX_READ (64u << 10)
@@ -29,7 +29,7 @@ int hotspot_read_some(const struct hotspot_memory *memory, uint64_t address, voi
 		*ret_size = size;
 		return 0;
 	}
-	/* What is asked for too much is less than a page. */
+	/* The excess of the request is less than a page. */
 	if (last_page < address + least || last_page == address + size)
 		return err;
 	err = read_all(memory, address, ret, last_page - address);

@@ -22,10 +22,10 @@ _must_check_ static inline int hotspot_read_number(const struct hotspot_memory *
 }
 
 /*
- * Read bytes, as many as there are before the first page that is not mapped, if these are at least `least`: more than there are
- * may be asked for where it is not known how many these are.
+ * Read the bytes before the first unmapped page, at least `least` of them. So a caller that does
+ * not know the size may ask for more.
  *
- * Returns 0 and how many there are, or what read() returned.
+ * Returns 0 and the number of bytes, or the error of read().
  */
 _must_check_ int hotspot_read_some(const struct hotspot_memory *memory, uint64_t address, void *ret,
 				   size_t least, size_t size, size_t *ret_size);

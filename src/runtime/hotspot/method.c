@@ -1,6 +1,6 @@
 /*
- * Methods are never removed: a sample that refers to one may come long after it, and addresses that are used again have another
- * fingerprint.
+ * Methods are never removed: a sample that refers to one may arrive long after it, and reused
+ * addresses have another fingerprint.
  */
 #include "runtime/hotspot_method.h"
 
@@ -51,7 +51,10 @@ void hotspot_methods_free(struct hotspot_methods *methods)
 	free(methods);
 }
 
-/* What was sent of a string fits the place that it is sent in, and is no more than there is. */
+/*
+ * Whether the record of a string is consistent: it fits its buffer, and is not longer than the
+ * string.
+ */
 static bool is_text(const struct wire_hotspot_text *text, size_t max_bytes)
 {
 	return text->num_bytes <= max_bytes && text->num_bytes <= text->length;
@@ -68,11 +71,11 @@ static void append_string(struct text *text, const uint8_t *bytes, size_t num_by
 }
 
 /*
- * What a hidden class has behind its own name: an address, as of Main$$Lambda+0x00007f2c18003200.
+ * The suffix of a hidden class's name: an address, as in Main$$Lambda+0x00007f2c18003200.
  *
- * is_truncated  there is more of the name: what is there of such an end is one
+ * is_truncated  the name is cut off, so part of a suffix counts as one
  *
- * Returns where it begins, or the length of the name.
+ * Returns the start of the suffix, or the length of the name.
  */
 static size_t find_hidden_suffix(const uint8_t *name, size_t length, bool is_truncated)
 {
@@ -101,7 +104,10 @@ static bool has_suffix(const uint8_t *name, size_t length, const char *suffix)
 	       memcmp(name + length - strlen(suffix), suffix, strlen(suffix)) == 0;
 }
 
-/* By which the JDK counts the classes that it makes: that of a lambda up to JDK 20, and those that reflection calls by up to JDK 21. */
+/*
+ * Find the JDK's counter in the names of generated classes: lambdas up to JDK 20, and classes for
+ * reflection up to JDK 21.
+ */
 static size_t find_counter(const uint8_t *name, size_t length)
 {
 	size_t begin = length;
@@ -159,7 +165,10 @@ static int intern_text(struct hotspot_methods *methods, const char **ret)
 	return intern_bytes(methods, text->length ? text->data : "", text->length, ret);
 }
 
-/* Without its class a method's name says little, and a class alone is no method. A stub has none. */
+/*
+ * A method's name says little without its class, and a class alone is not a method. A stub has no
+ * class.
+ */
 static int intern_name(struct hotspot_methods *methods, const struct wire_hotspot_method *record,
 		       const char **ret)
 {
@@ -194,7 +203,10 @@ static bool is_complete(const struct hotspot_method *method)
 	return method->name[0] && method->file[0] && method->num_line_bytes;
 }
 
-/* What could not be read the first time, as its page was not there, may come with a later record. */
+/*
+ * Data that was unreadable the first time, since its page was missing, may arrive with a later
+ * record.
+ */
 static void complete(struct hotspot_method *known, const struct hotspot_method *method)
 {
 	if (!known->name[0])
@@ -245,7 +257,10 @@ int hotspot_methods_add(struct hotspot_methods *methods, const struct wire_hotsp
 	err = intern_file(methods, record, &method.file);
 	if (err)
 		return err;
-	/* As many bytes are sent as there may be of the longest table: what lies behind its end would differ each time. */
+	/*
+	 * Records have room for the longest possible table: bytes after its end would differ each
+	 * time.
+	 */
 	num_lines = hotspot_lines_measure(record->lines, record->num_line_bytes, record->major);
 	method.num_line_bytes = num_lines ? (uint16_t)num_lines : record->num_line_bytes;
 	err = intern_bytes(methods, record->lines, method.num_line_bytes, &lines);

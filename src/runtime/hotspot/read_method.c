@@ -1,6 +1,7 @@
 /*
- * A Method has a ConstMethod, which redefined classes keep: its bytecodes, with the lines behind them, and a constant pool, in which
- * its name has a number. The pool is of a class, whose name is its own.
+ * A Method has a ConstMethod, which redefined classes keep. It has the bytecodes, followed by the
+ * lines, and a constant pool, in which the method's name has a number. The pool belongs to a class,
+ * which has its own name.
  *
  *     Method -> ConstMethod -> ConstantPool -> class -> Symbol: the name of the class
  *                                  |-> Symbol: the name of the method, the name of the source file
@@ -66,12 +67,12 @@ static void read_file(const struct hotspot_layout *layout, const struct hotspot_
 
 	if (hotspot_read_number(memory, address, 2, &number) || !number)
 		return;
-	/* Where it cannot be read it is not there. */
+	/* Unreadable: treated as absent. */
 	(void)read_symbol_of_pool(layout, memory, pool, number, sizeof(ret->file_text), &ret->file,
 				  ret->file_text);
 }
 
-/* The table begins behind the instructions; how long it is only its end says. */
+/* The table starts after the instructions; only its end shows its length. */
 static void read_lines(const struct hotspot_layout *layout, const struct hotspot_memory *memory,
 		       uint64_t const_method, struct wire_hotspot_method *ret)
 {

@@ -1,14 +1,16 @@
 /*
- * An nmethod has PcDescs, sorted by their place in the code, of which each refers to a scope: a method, the bytecode that it is at,
- * and the scope that it was inlined into, if any. Scopes are numbers, one behind the other, in which a reference is how far
- * the scope is from their begin; one that others were inlined into is written before these.
+ * An nmethod has PcDescs, sorted by their place in the code. Each refers to a scope: a method, its
+ * bytecode, and the scope that it was inlined into, if any. Scopes are a sequence of numbers; a
+ * reference is the scope's distance from the start. A scope precedes those that were inlined into
+ * it.
  *
  *     PcDescs        -1: none | 12: 5 | 40: 9 | … | INT_MAX: none      the first and the last one limit the others
  *     scopes         offset 5: sender 0 (none), method 1, bytecode 3 + 1, …
  *                    offset 9: sender 5, method 2, bytecode 0 + 1, …
  *     methods        1: address of the one that was compiled, 2: of one that is inlined, …
  *
- * How long the scopes and the array of methods are the layout does not say: as far as is referred to.
+ * The layout does not give the lengths of the scopes and of the array of methods: they end at the
+ * last reference.
  */
 #include "runtime/hotspot_scopes.h"
 
@@ -23,7 +25,7 @@
 #include "runtime/hotspot/memory.h"
 #include "runtime/hotspot/unsigned5.h"
 
-/* What is read of a scope: three numbers. */
+/* Maximum size of the part of a scope that is read: three numbers. */
 #define SCOPE_BYTES (3 * UNSIGNED5_MAX_BYTES)
 
 struct hotspot_scopes {
@@ -41,7 +43,7 @@ struct hotspot_scopes {
 
 /* As it is written. */
 struct scope_desc {
-	uint32_t sender;   /* 0: there is none */
+	uint32_t sender;   /* 0: none */
 	uint32_t method;   /* its number */
 	uint32_t bytecode; /* and 1 */
 };
@@ -79,7 +81,7 @@ static int decode(const struct hotspot_scopes *scopes, size_t offset, struct sco
 	return 0;
 }
 
-/* The parts of an nmethod, as far as the layout says them. */
+/* The parts of an nmethod, as far as the layout gives them. */
 struct scope_parts {
 	uint64_t code;
 	uint64_t code_end;
@@ -258,7 +260,7 @@ static int read_methods(const struct hotspot_memory *memory, const struct scope_
 	return hotspot_read_some(memory, parts->methods, scopes->methods, size, size, &num_read);
 }
 
-/* Where nothing is described they are of no use. */
+/* Instructions are useless without descriptions. */
 static int read_instructions(const struct hotspot_memory *memory, const struct scope_parts *parts,
 			     struct hotspot_scopes *scopes)
 {
@@ -332,7 +334,7 @@ int hotspot_scopes_read(const struct hotspot_layout *layout, const struct hotspo
 		return -ENOMEM;
 	scopes->major = layout->wire.major;
 	err = read_parts(layout, memory, blob, scopes);
-	/* What makes no sense may be of two, as well as what does. */
+	/* Data that makes no sense, like data that does, may be from two nmethods. */
 	changed = check_compile_id(layout, memory, blob, compile_id);
 	if (changed)
 		return changed;
@@ -358,7 +360,10 @@ static int decode_chain(const struct hotspot_scopes *scopes, int32_t scope,
 		if (ret->num_scopes == HOTSPOT_SCOPES_MAX_DEPTH ||
 		    desc.method > scopes->num_methods)
 			return -EBADMSG;
-		/* One that is entered, which has not come to a bytecode yet, has 0: the JVM takes the first one for that, too. */
+		/*
+		 * A method that was just entered, before its first bytecode, gets 0: the JVM treats
+		 * it as the first bytecode, too.
+		 */
 		ret->scopes[ret->num_scopes++] = (struct hotspot_scope){
 			.method = scopes->methods[desc.method - 1],
 			.bytecode = desc.bytecode > WIRE_HOTSPOT_NO_BYTECODE
@@ -395,7 +400,7 @@ static void keep_outermost(struct hotspot_scope_chain *chain, size_t num_scopes)
 	chain->num_scopes = num_scopes;
 }
 
-/* Of the levels at the end of a way, those that are also there where its branches lead to. */
+/* Number of levels at the end of a path that are also at the targets of its branches. */
 static int count_common_of_branches(const struct hotspot_scopes *scopes,
 				    const struct described_code *code, const struct code_path *path,
 				    const struct hotspot_scope_chain *chain, size_t *ret)
@@ -422,7 +427,10 @@ static int count_common_of_branches(const struct hotspot_scopes *scopes,
 	return 0;
 }
 
-/* The methods at an instruction: those of the place that it leads to, as far as they have begun there. */
+/*
+ * The methods at an instruction: those of the place that it leads to, as far as they have started
+ * there.
+ */
 static int find_at_instruction(const struct hotspot_scopes *scopes,
 			       const struct described_code *code, int32_t offset,
 			       struct hotspot_scope_chain *ret)
@@ -443,7 +451,7 @@ static int find_at_instruction(const struct hotspot_scopes *scopes,
 	err = decode_chain(scopes, behind ? code->pc_descs[behind - 1].scope : 0, &before);
 	if (err)
 		return err;
-	/* What is before it as well is there, too; the outermost one is everywhere. */
+	/* Scopes that are also before it are there, too; the outermost one is everywhere. */
 	num_sure = before.num_scopes ? count_common(ret, &before) : ret->num_scopes > 0;
 	if (is_known && num_sure < ret->num_scopes)
 		err = count_common_of_branches(scopes, code, &path, ret, &num_common);

@@ -1,6 +1,7 @@
 /*
- * UNSIGNED5, by which HotSpot compresses numbers of 32 bits into one to five bytes: each adds six bits, and one below the
- * last 64 ends the number. From JDK 20 on no byte is 0, and each is one more than it was.
+ * UNSIGNED5, HotSpot's compression of 32-bit numbers into one to five bytes: each byte adds six
+ * bits, and a byte below the last 64 values ends the number. From JDK 20 on no byte is 0, and each
+ * is one more than it was.
  *
  * Sources: src/hotspot/share/utilities/unsigned5.hpp (JDK 20 and newer), src/hotspot/share/code/compressedStream.hpp (older).
  */

@@ -1,6 +1,6 @@
 /*
- * Code objects are never removed: a sample that refers to one may come long after it, and addresses that are used again
- * have another fingerprint.
+ * Code objects are never removed: a sample that refers to one may arrive long after it, and reused
+ * addresses have another fingerprint.
  */
 #include "runtime/python_code.h"
 
@@ -51,7 +51,10 @@ void python_codes_free(struct python_codes *codes)
 	free(codes);
 }
 
-/* What was sent of a string fits the place that it is sent in, and consists of characters. */
+/*
+ * Whether the record of a string is consistent: it fits its buffer, and consists of whole
+ * characters.
+ */
 static bool is_text(const struct wire_python_text *text, size_t max_bytes)
 {
 	if (text->num_bytes > max_bytes)
@@ -102,7 +105,10 @@ static bool is_complete(const struct python_code *code)
 	return code->name[0] && code->file[0] && code->num_line_bytes;
 }
 
-/* What could not be read the first time, as its page was not there, may come with a later record. */
+/*
+ * Data that was unreadable the first time, since its page was missing, may arrive with a later
+ * record.
+ */
 static void complete(struct python_code *known, const struct python_code *code)
 {
 	if (!known->name[0])

@@ -2,7 +2,10 @@
 
 #include <errno.h>
 
-/* Of a str that is ready: PyASCIIObject.state has 2 bits for interned, 3 for kind, then compact and ascii. */
+/*
+ * For a str that is ready: PyASCIIObject.state has 2 bits for interned, 3 for kind, then compact
+ * and ascii.
+ */
 #define KIND_SHIFT  2
 #define ASCII_SHIFT 6
 
@@ -107,7 +110,7 @@ static const struct known_layout {
 };
 
 /*
- * Of which word of struct _Py_DebugOffsets each offset is: the table of each minor version is another one.
+ * For each offset its word in struct _Py_DebugOffsets: the table differs between minor versions.
  *
  * Source: Include/internal/pycore_runtime.h of 3.13, pycore_debug_offsets.h of 3.14 and 3.15.
  */
@@ -134,7 +137,7 @@ static const struct offset_table {
 	unsigned char text_state;
 	unsigned char text_length;
 	unsigned char ascii_text; /* asciiobject_size */
-	/* What the tables leave out. */
+	/* Not in the tables. */
 	unsigned char run_owner;
 	unsigned char code_tag_bits; /* Py_TAG_BITS */
 } offset_tables[] = {
@@ -208,8 +211,7 @@ static const struct offset_table {
 	 .text_state = 90,
 	 .text_length = 91,
 	 .ascii_text = 92,
-	 .run_owner =
-		 3, /* FRAME_OWNED_BY_INTERPRETER; also of a frame that each thread begins with */
+	 .run_owner = 3, /* FRAME_OWNED_BY_INTERPRETER; also the first frame of each thread */
 	 .code_tag_bits = 3},
 };
 
@@ -229,7 +231,10 @@ int python_layout_get(unsigned int minor, struct wire_python_layout *ret,
 	return -ENOENT;
 }
 
-/* An offset in a structure of at most so many bytes, of which it has `bytes`. Returns false where none can lie. */
+/*
+ * Check the offset of a field of `bytes` bytes in a structure of at most `limit` bytes. Returns
+ * false if it is impossible.
+ */
 static bool take_offset(uint64_t offset, unsigned int bytes, uint64_t limit, wire_u16 *ret)
 {
 	if (offset > limit - bytes || offset % bytes)
@@ -285,7 +290,7 @@ int python_layout_read(unsigned int minor, const uint64_t *words, size_t num_wor
 		unsigned short limit;
 		wire_u16 *ret;
 	} fields[] = {
-		/* The limit of what is read field by field is that of the number. */
+		/* Fields that are read one by one are limited only by the type of the offset. */
 		{table->interpreters, 8, WIRE_PYTHON_NONE, &found.interpreters},
 		{table->interpreter_next, 8, WIRE_PYTHON_NONE, &found.interpreter_next},
 		{table->interpreter_threads, 8, WIRE_PYTHON_NONE, &found.interpreter_threads},
@@ -311,7 +316,7 @@ int python_layout_read(unsigned int minor, const uint64_t *words, size_t num_wor
 		if (!take_offset(words[fields[i].word], fields[i].bytes, fields[i].limit,
 				 fields[i].ret))
 			return -EINVAL;
-	/* The table comes first in _PyRuntime: this one is not filled in. */
+	/* The table is first in _PyRuntime: this one is not filled in. */
 	if (found.interpreters < table->num_words * sizeof(*words))
 		return -EINVAL;
 	found.minor = (wire_u16)minor;

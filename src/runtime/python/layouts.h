@@ -1,5 +1,5 @@
 /*
- * Where CPython's minor versions have what the walk reads.
+ * Layouts of the data that the walk reads, for CPython's minor versions.
  *
  * Thread-safe: there is no state.
  */
@@ -21,18 +21,19 @@
 /*
  * The layout of a version without a table of offsets.
  *
- * ret_code_object_bytes  what its type says that a code object has at least; a build of other sizes has another layout
+ * ret_code_object_bytes  minimum size of a code object by its type; a build with another size has
+ *                        another layout
  *
- * Returns 0 or -ENOENT (it is not known).
+ * Returns 0 or -ENOENT (unknown).
  */
 _must_check_ int python_layout_get(unsigned int minor, struct wire_python_layout *ret,
 				   uint64_t *ret_code_object_bytes);
 
 /*
- * The layout of a version by its table of offsets, struct _Py_DebugOffsets, of which all words are there that this
- * version has.
+ * The layout of a version from its table of offsets, struct _Py_DebugOffsets. All words that this
+ * version has must be present.
  *
- * Returns 0, -ENOENT (the version is not known) or -EINVAL (no build has such offsets).
+ * Returns 0, -ENOENT (unknown version) or -EINVAL (no build has such offsets).
  */
 _must_check_ int python_layout_read(unsigned int minor, const uint64_t *words, size_t num_words,
 				    struct wire_python_layout *ret);

@@ -2,10 +2,10 @@
 
 #define INSTRUCTION_BYTES 2
 
-/* Of the table of 3.10: a range without a line. */
+/* In the table of 3.10: a range without a line. */
 #define NO_LINE (-128)
 
-/* Of that of 3.11: what an entry's first byte says. */
+/* In that of 3.11: fields of an entry's first byte. */
 #define ENTRY_BEGIN        0x80
 #define ENTRY_FORM(byte)   ((byte) >> 3 & 15)
 #define ENTRY_LENGTH(byte) (((byte)&7) + 1u)
@@ -37,7 +37,7 @@ static uint32_t find_in_lnotab(const struct python_line_table *table, uint32_t i
 			return get_real_line(line);
 		line += (uint32_t)(int8_t)table->bytes[i + 1];
 	}
-	/* Where it is cut, nobody knows how far the last line goes. */
+	/* If it is truncated, the end of the last line is unknown. */
 	return table->is_cut ? 0 : get_real_line(line);
 }
 
@@ -59,8 +59,8 @@ static uint32_t find_in_ranges(const struct python_line_table *table, uint32_t i
 }
 
 /*
- * A number at the begin of the bytes: six bits in each, the lowest first, and bit 6 where there are more; the lowest
- * one of all is the sign. Returns false where its end is missing.
+ * A number at the start of the bytes: six bits in each, the lowest first, and bit 6 if more follow;
+ * the lowest bit of all is the sign. Returns false if its end is missing.
  */
 static bool read_signed(const uint8_t *bytes, size_t size, uint32_t *ret)
 {
@@ -77,7 +77,10 @@ static bool read_signed(const uint8_t *bytes, size_t size, uint32_t *ret)
 	return false;
 }
 
-/* By how much an entry's line differs from the one before. Returns false where the table ends in that number. */
+/*
+ * The difference of an entry's line to the previous one. Returns false if the table ends in that
+ * number.
+ */
 static bool read_difference(const uint8_t *entry, size_t size, uint32_t *ret)
 {
 	switch (ENTRY_FORM(entry[0])) {

@@ -29,7 +29,8 @@ struct python_line_table {
 /*
  * The line of an instruction, by its distance in bytes from the first one.
  *
- * Returns 0 where there is none: no line, beyond what is known, or of a version that is not known.
+ * Returns 0 if there is no line, or if it is beyond the known part of the table, or if the version
+ * is unknown.
  */
 uint32_t python_line_table_find(const struct python_line_table *table, uint32_t instruction);
 

@@ -1,6 +1,6 @@
 /*
- * Functions are never removed: a sample that refers to one may come long after it, and addresses that are used again, as
- * objects are moved, have another fingerprint.
+ * Functions are never removed: a sample that refers to one may arrive long after it, and addresses
+ * that are reused, as objects are moved, have another fingerprint.
  */
 #include "runtime/v8_function.h"
 
@@ -46,7 +46,10 @@ void v8_functions_free(struct v8_functions *functions)
 	free(functions);
 }
 
-/* What was sent of a string fits the place that it is sent in, and consists of characters. */
+/*
+ * Whether the record of a string is consistent: it fits its buffer, and consists of whole
+ * characters.
+ */
 static bool is_text(const struct wire_v8_text *text, size_t max_bytes)
 {
 	return text->is_wide <= 1 && text->num_bytes <= max_bytes &&
@@ -97,7 +100,7 @@ static int intern_text(struct v8_functions *functions, const char **ret)
 	return 0;
 }
 
-/* The parts up to the first one of which not all was sent. */
+/* The parts up to the first incomplete one. */
 static int intern_name(struct v8_functions *functions, const struct wire_v8_function *record,
 		       const char **ret)
 {
@@ -121,7 +124,7 @@ static int intern_file(struct v8_functions *functions, const struct wire_v8_func
 	return intern_text(functions, ret);
 }
 
-/* Where it begins, as far as that is not known yet. */
+/* Add the position of its start, if that is unknown so far. */
 static void add_place(struct v8_function *known, const struct v8_function *function)
 {
 	if (known->position == WIRE_V8_NO_POSITION)
@@ -170,7 +173,10 @@ int v8_functions_add(struct v8_functions *functions, const struct wire_v8_functi
 		return err;
 	if (!known)
 		return v8_function_table_add(&functions->table, &function, &number);
-	/* What could not be read the first time, as its page was not there, may come with a later record. */
+	/*
+	 * Data that was unreadable the first time, since its page was missing, may arrive with a
+	 * later record.
+	 */
 	if (known->is_name_missing) {
 		known->name = function.name;
 		known->is_name_missing = function.is_name_missing;

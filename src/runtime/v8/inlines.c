@@ -662,7 +662,7 @@ static int read_description(struct inlines_search *search, const struct code_fie
 	return 0;
 }
 
-/* ---- what is known ---- */
+/* ---- known codes ---- */
 
 /* The number of codes that start at or before an address. */
 static size_t count_before(const struct optimized_owner *owner, uint64_t pc)
@@ -859,7 +859,7 @@ static uint32_t find_exits(const struct inlines_search *search, const struct opt
 	return num;
 }
 
-/* By the translation, without its outermost function, which has to be the compiled one. */
+/* Uses the translation, without its outermost function, which must be the compiled one. */
 static int find_by_deopt(const struct inlines_search *search, const struct optimized_code *code,
 			 uint32_t deopt, struct literal_chain *ret)
 {
@@ -977,7 +977,7 @@ static int find_by_position(struct inlines_search *search, struct optimized_code
 	return 0;
 }
 
-/* By one deoptimization, or by two with the same functions. */
+/* Uses one deoptimization, or two with the same functions. */
 static int find_by_exits(const struct inlines_search *search, const struct optimized_code *code,
 			 const uint32_t *deopts, uint32_t num_deopts, struct literal_chain *ret)
 {

@@ -10,7 +10,7 @@
 #include "runtime/v8_walk.h"
 
 struct memory_walk {
-	struct v8_walk walk; /* first: what the walk hands to v8_read() */
+	struct v8_walk walk; /* first, so that v8_read() can cast it back */
 	const struct v8_memory *memory;
 };
 

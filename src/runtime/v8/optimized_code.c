@@ -2,12 +2,13 @@
  * Source: V8, src/deoptimizer/translation-opcode.h and frame-translation-builder.cc; src/codegen/source-position-table.cc,
  * maglev-safepoint-table.h and source-position.h.
  *
- * A translation is a list of operations: an opcode, and operands of variable length. The first operation contains the number of frames.
- * Each frame, from the outermost one on, has an operation with its function, followed by its values. Since V8 11, an operation may stand
- * for a run of operations at the same places of an earlier translation.
+ * A translation is a list of operations: an opcode, and operands of variable length. The first
+ * operation contains the number of frames. Each frame, from the outermost one on, has an operation
+ * with its function, followed by its values. Since V8 11, an operation may represent a run of
+ * operations at the same places of an earlier translation.
  *
- * A source position is a pair of numbers, stored as differences to the pair before: an offset, whose sign is a flag, and a position,
- * which contains the number of the inlining.
+ * A source position is a pair of numbers, stored as differences to the pair before: an offset,
+ * whose sign is a flag, and a position, with the number of the inlining.
  */
 #include "runtime/v8/optimized_code.h"
 
@@ -28,7 +29,7 @@ enum operation_kind {
 	OPERATION_MATCH,    /* a run of operations of an earlier translation */
 };
 
-/* By opcode. */
+/* Indexed by opcode. */
 struct operation {
 	uint8_t num_operands;
 	uint8_t kind;
@@ -311,7 +312,7 @@ static bool catch_up(struct translation *translation)
 	return !translation->basis.has_failed;
 }
 
-/* The next operation, and the reader of its operands. Returns NULL if there is none. */
+/* The next operation, and the reader of its operands. Returns NULL at the end. */
 static const struct operation *read_operation(struct translation *translation,
 					      struct reader **ret_reader)
 {

@@ -22,7 +22,7 @@ struct v8_byte_array {
  * index  where it starts
  * ret    room for limit numbers
  *
- * Returns 0, or -EBADMSG (it is none, or longer).
+ * Returns 0, or -EBADMSG (invalid, or longer).
  */
 _must_check_ int v8_translation_read(enum v8_translations form,
 				     const struct v8_byte_array *translations, uint32_t index,
@@ -59,8 +59,8 @@ bool v8_positions_are_detailed(const struct v8_byte_array *positions,
 			       const struct v8_byte_array *instructions);
 
 /*
- * The only place that control comes from: `end`, if the instructions between start and end contain no jump that is always taken; else the
- * only jump to the block that ends there.
+ * The only predecessor of `end`: `end` itself, if the instructions between start and end contain no
+ * unconditional jump; else the only jump to the block that ends there.
  *
  * code  all instructions that may jump there, without tables
  * end   end of an instruction

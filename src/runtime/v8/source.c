@@ -1,6 +1,6 @@
 /*
- * Of a source, the numbers of the characters that end its lines are kept. They are those of V8: what it says is the line of a character
- * is the number of ends before it.
+ * For each source, the numbers of the characters that end its lines are kept. They follow V8's
+ * rules: the line of a character is the number of ends before it.
  */
 #include "runtime/v8_source.h"
 
@@ -15,15 +15,15 @@
 #include "runtime/v8/memory_walk.h"
 
 #define READ_BYTES (64u << 10)
-/* Of a string: its map, its length, and where the characters of an external one are. */
+/* Start of a string: its map, its length, and the address of the characters of an external one. */
 #define HEAD_BYTES 32
 
-/* Of Unicode, which end lines as well. */
+/* Unicode characters that end lines, too. */
 #define LINE_SEPARATOR      0x2028
 #define PARAGRAPH_SEPARATOR 0x2029
 
 struct v8_source {
-	/* These say which one it is. */
+	/* Identity of the source. */
 	uint64_t generation; /* of the process, as in wire_sample */
 	uint64_t hash;
 	uint64_t num_bytes;
@@ -37,7 +37,7 @@ struct v8_source {
 };
 INTERN_TABLE(v8_source_table, struct v8_source, pid, generation, hash, num_bytes);
 
-/* What was read of a process: nobody else has to wait for what one says. */
+/* Data read from one process, so that no other process has to wait for it. */
 struct source_owner {
 	uint64_t generation;
 	uint32_t pid;
@@ -77,7 +77,7 @@ static bool is_valid(const struct wire_v8_source *record)
 	       record->length_offset <= HEAD_BYTES - 4 && record->pointer_offset <= HEAD_BYTES - 8;
 }
 
-/* Where the script says that its source is by now. Scripts are moved seldom, if ever. */
+/* The script's present source. Scripts are rarely moved, if ever. */
 static bool find_again(const struct wire_v8_function *record, const struct v8_memory *memory,
 		       struct wire_v8_source *ret)
 {
@@ -181,8 +181,8 @@ static int add_ends(struct v8_sources *sources, const struct wire_v8_source *rec
 }
 
 /*
- * What is in the heap, and not outside of it, may be written over where its head stays, once nobody needs it: of that, words have to be
- * known.
+ * Characters inside the heap may be overwritten while the head of the string remains, once it is
+ * unused. So for these, words must be known.
  */
 static bool read_checked(struct v8_sources *sources, const struct wire_v8_source *record,
 			 const struct v8_memory *memory, uint8_t *ret, uint64_t num_bytes)
@@ -195,7 +195,7 @@ static bool read_checked(struct v8_sources *sources, const struct wire_v8_source
 	       hash_text(record, ret, num_bytes) == record->hash;
 }
 
-/* Of a source that is not there any more, nothing is known. Returns 0 or -ENOMEM. */
+/* If the source is gone, nothing is stored. Returns 0 or -ENOMEM. */
 static int read_source(struct v8_sources *sources, struct v8_source *source,
 		       const struct wire_v8_function *record, const struct v8_memory *memory)
 {

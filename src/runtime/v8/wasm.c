@@ -1,18 +1,18 @@
 /*
- * The way to a module's bytes, of which V8 says the types and the field of the script:
+ * The way to a module's bytes; V8 describes the types and the field of the script:
  *
  *     instance ──> module ──> script ──> foreign ──> what owns it ──> a shared pointer to it ──> V8's module, in C++
  *     (or instance's data ──> instance ──> …)
  *
- * V8's module holds a pointer to the bytes and their length somewhere, or a pointer to these two. They are known by what each module
- * begins with.
+ * V8's module holds a pointer to the bytes and their length somewhere, or a pointer to these two.
+ * The bytes are recognized by the header of each module.
  *
  * The jump table is an address in the instance. In it, each function of the module has a slot, in lines of 64 bytes:
  *
  *     e9 …              jmp to its code, or to what compiles it
  *
- * and the code of each function begins with what sets up its frame (unwind/v8_code.h), so that the begin of the code that a frame is in
- * is the last of these before. Code that was replaced since has no slot any more.
+ * and the code of each function starts with its frame setup (unwind/v8_code.h). So the code of a
+ * frame starts at the last of these before it. Code that was replaced since has no slot any more.
  */
 #include "runtime/v8_wasm.h"
 
@@ -25,7 +25,10 @@
 #include "base/intern.h"
 #include "unwind/v8_code.h"
 
-/* Words that are looked at: of an instance, of other objects, of what owns V8's module, and of that. */
+/*
+ * Number of words to search: in an instance, in other objects, in the owner of V8's module, and in
+ * the module.
+ */
 #define INSTANCE_WORDS 64
 #define OBJECT_WORDS   24
 #define OWNER_WORDS    8
@@ -40,21 +43,21 @@
 /* It has its frame pointer behind these, or V8_CODE_PUSH_FP_BYTES. */
 #define FRAME_CALL_BYTES (V8_CODE_WASM_MOV_BYTES + 5)
 #define READ_BYTES       4096
-/* How far a function's begin is looked for. */
+/* Maximum distance for searching a function's start. */
 #define FUNCTION_BYTES_MAX (1u << 20)
 
-/* What a read costs besides its bytes, as if it had so many more. */
+/* Fixed cost of a read, in bytes. */
 #define READ_COST 256
 
-/* So many functions of a jump table are looked at to find one that is compiled. */
+/* Number of functions of a jump table to search for one that is compiled. */
 #define COMPILED_LOOKED_AT 4096
 
 #define NO_SLOT UINT32_MAX
 
-/* Where code begins, and the slot that led to it when that was last looked for. */
+/* Start of code, and its slot in the last search. */
 struct known_code {
 	uint64_t start;
-	uint32_t slot; /* NO_SLOT: none did */
+	uint32_t slot; /* NO_SLOT: not found */
 };
 INTERN_TABLE(code_table, struct known_code, start);
 
@@ -68,10 +71,10 @@ struct known_module {
 	struct code_table codes;
 };
 
-/* A process in which something was looked for. */
+/* A process that was searched. */
 struct searched_process {
 	uint64_t generation;
-	uint64_t num_bytes; /* that were read for it */
+	uint64_t num_bytes; /* bytes read for it */
 	uint32_t pid;
 	uint32_t padding;
 };
@@ -84,11 +87,11 @@ struct v8_wasm_modules {
 	uint64_t num_answers;
 };
 
-/* What is looked at. */
+/* A search. */
 struct search {
 	const struct v8_wasm_layout *layout;
 	const struct v8_memory *memory;
-	uint64_t num_bytes; /* that were read, with what reading costs */
+	uint64_t num_bytes; /* bytes read, including the fixed cost of reads */
 };
 
 struct v8_wasm_modules *v8_wasm_modules_new(void)
@@ -119,7 +122,7 @@ static bool read_bytes(struct search *search, uint64_t address, void *ret, size_
 	return !search->memory->read(search->memory->context, address, ret, size);
 }
 
-/* As many words as can be read, which lie on one page where not all can. */
+/* Read as many words as possible; if not all are readable, they are on one page. */
 static size_t read_words(struct search *search, uint64_t address, uint64_t *ret, size_t wanted)
 {
 	for (; wanted; wanted /= 2)
@@ -133,7 +136,7 @@ static bool is_object(uint64_t word)
 	return (word & 3) == 1;
 }
 
-/* The type of an object; 0: it is none, or cannot be read. */
+/* The type of an object; 0: not an object, or unreadable. */
 static uint16_t get_type(struct search *search, uint64_t word)
 {
 	uint16_t type = 0;
@@ -172,7 +175,7 @@ static uint64_t find_script(struct search *search, uint64_t instance)
 	return module ? find_object(search, module, OBJECT_WORDS, layout->script_type) : 0;
 }
 
-/* Where the bytes of a module lie. */
+/* Location of a module's bytes. */
 struct module_bytes {
 	struct search *search;
 	uint64_t address;
@@ -187,7 +190,7 @@ static bool is_module(struct search *search, const uint64_t place[2])
 	       read_bytes(search, place[0], &begin, sizeof(begin)) && begin == WASM_MODULE_BEGIN;
 }
 
-/* Whether it is somewhere in V8's module, which lies there. */
+/* Whether it is somewhere in V8's module at this address. */
 static bool find_in_module(struct search *search, uint64_t address, struct module_bytes *ret)
 {
 	uint64_t words[MODULE_WORDS];
@@ -241,7 +244,7 @@ static int read_module_bytes(void *context, uint64_t offset, void *ret, size_t s
 	return read_bytes(bytes->search, bytes->address + offset, ret, size) ? 0 : -1;
 }
 
-/* Where the slot with a number begins in the table. */
+/* Offset of a slot in the table, by its number. */
 static uint64_t get_slot_offset(uint32_t slot, uint32_t slot_bytes)
 {
 	uint32_t slots_of_line = LINE_BYTES / slot_bytes;
@@ -249,7 +252,7 @@ static uint64_t get_slot_offset(uint32_t slot, uint32_t slot_bytes)
 	return (uint64_t)(slot / slots_of_line) * LINE_BYTES + slot % slots_of_line * slot_bytes;
 }
 
-/* Where a slot leads to that lies at an address; 0: it is none. */
+/* Target of the slot at an address; 0: not a slot. */
 static uint64_t get_target(const uint8_t *bytes, uint64_t address)
 {
 	int32_t distance;
@@ -260,7 +263,7 @@ static uint64_t get_target(const uint8_t *bytes, uint64_t address)
 	return address + JUMP_BYTES + (uint64_t)(int64_t)distance;
 }
 
-/* Whether the code of a function begins there. */
+/* Whether the code of a function starts there. */
 static bool is_begin(struct search *search, const uint8_t *bytes)
 {
 	uint64_t code;
@@ -271,12 +274,12 @@ static bool is_begin(struct search *search, const uint8_t *bytes)
 	       v8_code_is_wasm_mov(code) || v8_code_is_wasm_xor(code);
 }
 
-/* Where the code begins that an instruction is in; 0: that is not known. */
+/* Start of the code that holds an instruction; 0: unknown. */
 static uint64_t find_start(struct search *search, uint64_t pc)
 {
-	/* It may reach behind the instruction. */
+	/* It may extend beyond the instruction. */
 	uint8_t bytes[READ_BYTES + BEGIN_BYTES];
-	uint64_t last = pc & ~(uint64_t)(V8_CODE_WASM_ALIGNMENT - 1); /* where one may begin */
+	uint64_t last = pc & ~(uint64_t)(V8_CODE_WASM_ALIGNMENT - 1); /* possible starts */
 	uint64_t end = last + BEGIN_BYTES;
 
 	while (last - end + BEGIN_BYTES < FUNCTION_BYTES_MAX) {
@@ -312,7 +315,7 @@ static bool has_no_frame(struct search *search, const struct v8_wasm_place *plac
 	return !read_bytes(search, place->pc, &code, 1) || v8_code_returns(code);
 }
 
-/* Two of V8's versions have slots of different sizes: that is said by where the second one is. */
+/* The slot size differs between two of V8's versions: the position of the second slot shows it. */
 static uint32_t find_slot_bytes(struct search *search, uint64_t table)
 {
 	uint8_t bytes[LINE_BYTES];
@@ -342,7 +345,7 @@ static uint64_t get_slot_address(const struct known_module *known, uint32_t slot
 	return known->jump_table + get_slot_offset(slot, known->slot_bytes);
 }
 
-/* Where a slot leads to now; 0: it cannot be read, or is none. */
+/* Present target of a slot; 0: unreadable, or not a slot. */
 static uint64_t read_slot(struct search *search, const struct known_module *known, uint32_t slot)
 {
 	uint64_t address = get_slot_address(known, slot);
@@ -351,7 +354,7 @@ static uint64_t read_slot(struct search *search, const struct known_module *know
 	return read_bytes(search, address, bytes, sizeof(bytes)) ? get_target(bytes, address) : 0;
 }
 
-/* What runs there is on its way to a function, and which code is before it says nothing. */
+/* Code in the table is on its way to a function, and the code before it has no meaning. */
 static bool is_in_table(const struct known_module *known, uint64_t pc)
 {
 	uint32_t num_slots = wasm_module_get_num_functions(known->module);
@@ -403,7 +406,7 @@ static int scan_jump_table(struct search *search, const struct known_module *kno
 	return 0;
 }
 
-/* Whether some slot leads to a function's code; the others may lead to what compiles them first. */
+/* Whether some slot's target is a function's code; the others may compile their function first. */
 static bool has_code(struct search *search, const struct known_module *known)
 {
 	uint32_t num_slots = wasm_module_get_num_functions(known->module);
@@ -500,7 +503,7 @@ static int add_module(struct v8_wasm_modules *modules, struct search *search,
 	return err;
 }
 
-/* Go through the table for code, and keep what was found. Returns 0, -ENOENT or -ENOMEM. */
+/* Search the table for code, and store the result. Returns 0, -ENOENT or -ENOMEM. */
 static int find_slot(struct v8_wasm_modules *modules, struct search *search,
 		     struct known_module *known, uint64_t start, uint32_t *ret)
 {
@@ -508,7 +511,7 @@ static int find_slot(struct v8_wasm_modules *modules, struct search *search,
 	size_t num_before = known->codes.length;
 	uint32_t number;
 
-	/* What there is no room for is not known: it would be looked for again and again. */
+	/* Code that does not fit would be searched again and again, so it stays unknown. */
 	if (modules->num_bytes + sizeof(code) > V8_WASM_BYTES_MAX ||
 	    scan_jump_table(search, known, start, ret))
 		return -ENOENT;
@@ -520,10 +523,11 @@ static int find_slot(struct v8_wasm_modules *modules, struct search *search,
 }
 
 /*
- * The slot that leads to code, as it was found before. Functions are compiled again as they are run often, so that it may lead elsewhere
- * now; to code that no slot led to none will lead, as only what is run first is replaced.
+ * The slot of code, as found before. Functions are compiled again as they run often, so the slot
+ * may have another target now. Code without a slot will not get one, as only code that ran first is
+ * replaced.
  *
- * Returns 0, -ENOENT (none does) or -EAGAIN (it is to be looked for).
+ * Returns 0, -ENOENT (no slot) or -EAGAIN (search for it).
  */
 static int find_known_slot(struct search *search, const struct known_module *known, uint64_t start,
 			   uint32_t *ret)
@@ -538,7 +542,7 @@ static int find_known_slot(struct search *search, const struct known_module *kno
 	return read_slot(search, known, *ret) == start ? 0 : -EAGAIN;
 }
 
-/* What was read in a process. Returns 0 or -ENOMEM. */
+/* Data read from a process. Returns 0 or -ENOMEM. */
 static int find_process(struct v8_wasm_modules *modules, const struct v8_wasm_place *place,
 			struct searched_process **ret)
 {
@@ -546,7 +550,7 @@ static int find_process(struct v8_wasm_modules *modules, const struct v8_wasm_pl
 						 .generation = place->generation};
 	uint32_t number;
 
-	/* Of those that were before nothing is asked any more, most likely. */
+	/* Earlier processes are most likely not asked about any more. */
 	if (modules->processes.length >= V8_WASM_PROCESSES_MAX &&
 	    process_table_find(&modules->processes, &process) == HASH_INDEX_NONE)
 		process_table_release(&modules->processes);

@@ -1,13 +1,13 @@
 /*
  *     "\0asm" 1                              8 bytes
- *     section: its number, how long it is, what it has
- *       2   imports: two names and what it is, each
- *       3   functions: how many there are besides those, and their types
- *       7   exports: a name, what it is, its number, each
- *       0   a name, of which "name" is that of the name section: parts with a number and a length, of which
+ *     section: its number, its length, its contents
+ *       2   imports: two names and a kind, each
+ *       3   functions: the number of those not imported, and their types
+ *       7   exports: a name, a kind, a number, each
+ *       0   a name; the name section has "name": parts with a number and a length, of them
  *             1   functions: number, name, each, by number
  *
- * Sections that are not these are stepped over, and so only these are read.
+ * Other sections are skipped, not read.
  */
 #include "runtime/wasm_module.h"
 
@@ -27,7 +27,7 @@
 #define SECTION_EXPORTS    7
 #define NAMES_OF_FUNCTIONS 1
 
-/* What is imported and exported. */
+/* Kinds of imports and exports. */
 enum external_kind {
 	EXTERNAL_FUNCTION,
 	EXTERNAL_TABLE,
@@ -91,7 +91,7 @@ static void skip_string(struct bytes *bytes)
 	bytes_skip(bytes, leb128_read_unsigned(bytes));
 }
 
-/* A type of values, of which references may say to what. */
+/* Skip a value type; references may have a second part. */
 static void skip_type(struct bytes *bytes)
 {
 	uint8_t type = bytes_u8(bytes);
@@ -100,7 +100,7 @@ static void skip_type(struct bytes *bytes)
 		(void)leb128_read_signed(bytes);
 }
 
-/* How many there are at least, and at most if that is said. */
+/* Skip a minimum, and the maximum if present. */
 static void skip_limits(struct bytes *bytes)
 {
 	uint8_t flags = bytes_u8(bytes);
@@ -136,7 +136,10 @@ static void skip_external_type(struct bytes *bytes, uint8_t kind)
 	}
 }
 
-/* What cannot be gone through to the end says nothing, as functions that are missing would give all others another number. */
+/*
+ * A section that cannot be read to its end is ignored: missing functions would shift the numbers of
+ * all others.
+ */
 static int read_imports(struct wasm_module *module, struct bytes bytes)
 {
 	uint64_t num_left = leb128_read_unsigned(&bytes);
@@ -188,7 +191,7 @@ static int read_function_names(struct wasm_module *module, struct bytes bytes)
 	return 0;
 }
 
-/* Instead of those of exports, which come before. */
+/* These replace the names of exports, which precede them. */
 static int read_names(struct wasm_module *module, struct bytes bytes)
 {
 	while (bytes_left(&bytes)) {
@@ -357,7 +360,7 @@ int wasm_module_read(const struct wasm_source *source, struct wasm_module **ret)
 	err = read_sections(module, source);
 	if (err)
 		return err;
-	/* Of a function with several names the first one counts. */
+	/* For a function with several names the first one counts. */
 	if (module->names.length)
 		qsort(module->names.items, module->names.length, sizeof(*module->names.items),
 		      compare_names);
