@@ -5,9 +5,9 @@
  *
  *     mov …                       the sample
  *     jmp 1f ──────────┐
- *     call …           │          described, but never come to
+ *     call …           │          described, but never reached
  *  1: add … <──────────┘
- *     jl 0b                       leads back: what a loop does is at its head
+ *     jl 0b                       backward: a loop's work is at its head
  *
  * Other branches are not taken, as compilers lay out code for that; their targets are stored. The
  * path ends at a return, at a jump that is indirect or out of the code, and at an unknown

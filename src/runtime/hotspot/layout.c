@@ -345,7 +345,7 @@ static int read_table(const struct hotspot_tables *tables, uint64_t variable, si
 	return -EBADMSG;
 }
 
-/* Entries are copied: what they lie in has no alignment. */
+/* Entries are copied: their table is not aligned. */
 #define for_each_entry(table, entry)                                                   \
 	for (size_t i_ = 0;                                                            \
 	     i_ < (table)->length / sizeof(*(entry)) &&                                \

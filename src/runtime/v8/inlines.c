@@ -3,7 +3,7 @@
  * goes back from the instruction to the first head that fits:
  *
  *     map of such objects, code object ──> where its instructions start, and how many
- *                                          what was inlined ──> literals (functions), translations, inlinings
+ *                                          inlined code ──> literals (functions), translations, inlinings
  *                                          positions
  *
  * (until V8 10 both are one object). A description is kept until other code is at its place. A lookup compares the function of the code with

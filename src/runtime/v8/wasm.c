@@ -1,15 +1,16 @@
 /*
  * The way to a module's bytes; V8 describes the types and the field of the script:
  *
- *     instance ──> module ──> script ──> foreign ──> what owns it ──> a shared pointer to it ──> V8's module, in C++
+ *     instance ──> module ──> script ──> foreign ──> its owner ──> a shared pointer ──> V8's module, in C++
  *     (or instance's data ──> instance ──> …)
  *
  * V8's module holds a pointer to the bytes and their length somewhere, or a pointer to these two.
  * The bytes are recognized by the header of each module.
  *
- * The jump table is an address in the instance. In it, each function of the module has a slot, in lines of 64 bytes:
+ * The jump table is an address in the instance. In it, each function of the module has a slot, in
+ * lines of 64 bytes:
  *
- *     e9 …              jmp to its code, or to what compiles it
+ *     e9 …              jmp to its code, or to its lazy compilation
  *
  * and the code of each function starts with its frame setup (unwind/v8_code.h). So the code of a
  * frame starts at the last of these before it. Code that was replaced since has no slot any more.
