@@ -1,19 +1,21 @@
 /*
- * Which hits of an allocator's functions are calls from outside: realloc(NULL) goes on in malloc, calloc in some of them
- * does, and operator new calls it. The outermost one is counted, and no other.
+ * Finds the hits of an allocator's functions that are calls from outside: realloc(NULL) continues
+ * in malloc, so does calloc in some allocators, and operator new calls it. Only the outermost hit
+ * is counted.
  *
- * A call from the allocator's own code is seen by its return address. A function that ends in a jump to another leaves
- * none of its own: the other one then finds the stack pointer, the return address and the size of the first, which was
- * the last such call of the thread. A program's own function may jump to one or the other as well, from one call of
- * it; so what counts are only calls that do go on: of realloc those without memory, of aligned_alloc those that malloc
- * aligns anyway.
+ * A call from the allocator's own code is recognized by its return address. A function that ends in
+ * a jump to another one leaves no return address of its own: the second hit then has the stack
+ * pointer, the return address and the size of the first one, the thread's last such call. A
+ * program's own function may jump to either of them as well, in one call. So only calls that do
+ * continue are remembered: realloc without memory, and aligned_alloc with an alignment that malloc
+ * has anyway.
  *
- * Most hits are of malloc, and below the distance to the next sample: of them nothing is asked but their size. Whether
- * it was a call from outside is found out where a sample is due; points of a Poisson process that lie in other hits
- * are left out, which leaves one in those that count.
+ * Most hits are of malloc, and below the distance to the next sample: for these only the size is
+ * read. Whether it was a call from outside is checked only when a sample is due. Points of a
+ * Poisson process in other hits are dropped, which leaves a Poisson process over those that count.
  *
- * Containers of one image have the same file by numbers of their own, so that it is probed once for each, and each call
- * is hit as often, one right after the other.
+ * Containers of one image have the same file with different device and inode numbers, so it is
+ * probed once for each, and each call has as many hits in a row.
  */
 #ifndef BPF_ALLOCATOR_H
 #define BPF_ALLOCATOR_H
@@ -26,7 +28,7 @@
 /* Set by user space before loading. */
 const volatile bool is_of_allocator = false;
 
-/* By the number of the point. */
+/* Indexed by the number of the point. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -37,7 +39,7 @@ struct {
 /* Threads that were within an allocator a moment ago. */
 #define MAX_LAST_CALLS 16384
 
-/* By tid. Only what has just been put in is looked for, so that others may be removed. */
+/* Keyed by tid. Only a call just put in is looked up, so old ones may be evicted. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, MAX_LAST_CALLS);
@@ -69,8 +71,8 @@ static __always_inline bool is_hit_again(struct wire_running *last,
 }
 
 /*
- * Of the running thread, where that was the call that it is in now; else NULL. Where returns are probed, the kernel has
- * replaced the return address of a function that has jumped.
+ * The last call of the running thread if it is the present one; else NULL. If returns are probed,
+ * the kernel has replaced the return address of a function that has jumped.
  */
 static __always_inline const struct wire_last_call *find_last_call(const struct user_registers *ctx,
 								   __u64 return_address,
@@ -87,7 +89,10 @@ static __always_inline const struct wire_last_call *find_last_call(const struct 
 	return NULL;
 }
 
-/* What may go on in another point is kept for that, at every hit. Of several in a row, the first. */
+/*
+ * Remember a call that may continue at another point, at every hit. For several in a row, the first
+ * one.
+ */
 static __always_inline void keep_call(struct user_registers *ctx, __u32 point, __u64 weight)
 {
 	const struct wire_own_code *own = bpf_map_lookup_elem(&own_code, &point);
@@ -104,7 +109,7 @@ static __always_inline void keep_call(struct user_registers *ctx, __u32 point, _
 	(void)bpf_map_update_elem(&last_calls, &tid, &call, BPF_ANY);
 }
 
-/* Where the function that is hit will put the address of what it allocates; 0: it returns that. */
+/* Location where the function will store the address of its allocation; 0: it returns that. */
 static __always_inline __u64 find_pointer(struct user_registers *ctx)
 {
 	__u32 point = get_point(ctx);

@@ -1,24 +1,26 @@
 /*
- * The program of events that have no counter which ticks, tracepoints, probes and the kernel's own (page faults, context
- * switches): runs at every hit, and takes a sample of the thread that hit it once a period has come. Every hit ends
- * in exactly one counter. Only hits of the target that the event's filter wants are counted, so that what a sample
- * stands for is theirs.
+ * The program of events without a sampling counter: tracepoints, probes and software events (page
+ * faults, context switches). It runs at every hit, and samples the thread once per period. Every
+ * hit ends in exactly one counter. Only hits of the target that pass the event's filter are
+ * counted, so samples represent only these.
  *
- * A hit weighs one, or as much as is said of each, or what a field of its record says, or the time since its thread
- * was at another tracepoint. A sample is taken whenever the sum has come as far as a distance says, which is a period
- * more or less, by chance, and stands for that distance. So where the weight comes from is right by chance, whatever
- * single hits weigh and in whatever order they come, and the sum is right but for what came after the last sample.
+ * The weight of a hit is one, or a constant, or a field of its record, or the time since its thread
+ * was at another tracepoint. A sample is taken whenever the sum of weights has covered a distance,
+ * and has that distance as its weight. The distance is a random number around the period. So
+ * samples are unbiased, whatever the weights and order of hits, and the sum is exact except for
+ * hits after the last sample.
  *
- * The period is fixed, and all distances are the same, or it is made to fit what comes: it begins with one, doubles
- * when a CPU takes more samples in a hundredth of a second than were asked for, and is halved when there are few.
+ * The period is fixed, with equal distances, or it adapts: it starts at one, doubles when a CPU
+ * takes more samples in a hundredth of a second than requested, and is halved when there are few.
  *
- * Or the distances vary exponentially: samples are a Poisson process over the weight, and each point of it stands for a
- * period, whatever came before.
+ * Or the distances vary exponentially: samples are a Poisson process over the weight, and each
+ * point of it represents a period, whatever happened before.
  *
- * While one program runs, the kernel skips other ones of its kind on the same CPU, and counts what it has skipped (since
- * Linux 6.7), so that a scratch area for each CPU is enough; but not where a uprobe is hit (of a perf event since Linux
- * 6.0, of a link never), nor at raw tracepoints: see on_probe() and on_request_end(). The kernel runs the program of a
- * tracepoint from when it is attached to when it is removed, whether the perf event is enabled or not.
+ * While one program runs, the kernel skips others of its kind on the same CPU, and counts them
+ * (since Linux 6.7), so a scratch area for each CPU is enough. It does not skip them at uprobes
+ * (perf events since Linux 6.0, links in all versions), nor at raw tracepoints: see on_probe() and
+ * on_request_end(). The kernel runs the program of a tracepoint from when it is attached to when it
+ * is removed, whether the perf event is enabled or not.
  */
 /* clang-format off */
 #include "kernel.h"
@@ -45,19 +47,21 @@ char LICENSE[] SEC("license") = "GPL";
 /* Set by user space before loading: which of the events that were asked for it is. */
 const volatile __u32 event_number = 0;
 /*
- * Of weight, that a sample stands for; 0: as much as comes with so many samples as were asked for. Of allocations, the
- * mean of the distances.
+ * Weight of a sample; 0: adapted to the requested number of samples. For allocations, the mean of
+ * the distances.
  */
 const volatile __u64 fixed_period = 0;
-/* Samples that a CPU is to take in WINDOW_NS. */
+/* Samples requested per CPU in WINDOW_NS. */
 const volatile __u32 samples_per_window = 1;
-/* Of a tracepoint, where in the record the weight is: a number of so many bytes; 0: every hit weighs one. */
+/*
+ * For a tracepoint, the weight's offset and size in the record; 0 bytes: every hit has hit_weight.
+ */
 const volatile __u32 weight_offset = 0;
 const volatile __u32 weight_bytes = 0;
 const volatile bool is_weight_signed = false;
-/* What a hit weighs where nothing else says it. */
+/* Weight of a hit without another source. */
 const volatile __u64 hit_weight = 1;
-/* A hit weighs the time, in ns, since its thread was where on_begin() is attached. */
+/* The weight of a hit is the time, in ns, since its thread was at the point of on_begin(). */
 const volatile bool weighs_time = false;
 /* Hits are ends of system calls. */
 const volatile bool has_calls = false;
@@ -71,14 +75,14 @@ volatile bool is_recording = false;
 #define MAX_PERIOD     (1ull << 56)
 /* Threads at a time. */
 #define MAX_BEGUN 65536
-/* Tells kernel stacks of this program from those of others, which begin elsewhere. */
+/* Hash seed that keeps kernel stacks of this program apart from others, which start elsewhere. */
 #define EVENT_SEED 3
 
 PER_CPU(struct wire_period_state, period_states);
 
 /*
- * By tid, when the thread was at the begin of what is weighed. What never ends, as threads that exit, makes room for
- * others.
+ * Keyed by tid: time of the thread's last start. Entries without an end, as of exited threads, are
+ * evicted.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -88,8 +92,8 @@ struct {
 } begins SEC(".maps");
 
 /*
- * What a hit weighs: nothing, if that is below 0, as the result of a call that failed, or no amount, as an address
- * is.
+ * The weight of a hit: 0 if the field is negative, as the result of a failed call, or not an
+ * amount, as an address.
  */
 static __always_inline __u64 read_weight(void *record)
 {
@@ -97,7 +101,7 @@ static __always_inline __u64 read_weight(void *record)
 
 	if (!weight_bytes)
 		return hit_weight;
-	/* The numbers of x86 begin with their lowest byte. */
+	/* Numbers of x86 are little endian. */
 	if (bpf_probe_read_kernel(&weight, weight_bytes & 15, record + weight_offset))
 		return 0;
 	if (is_weight_signed && weight >> (weight_bytes * 8 - 1) & 1)
@@ -105,7 +109,7 @@ static __always_inline __u64 read_weight(void *record)
 	return weight > MAX_WEIGHT ? 0 : weight;
 }
 
-/* How long ago the running thread began; 0: nobody knows. */
+/* Time since the running thread started; 0: unknown. */
 static __always_inline __u64 take_time(void)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
@@ -140,8 +144,8 @@ static __always_inline void adapt(struct wire_period_state *state, __u64 now_ns)
 }
 
 /*
- * From half a period to one and a half: what comes by turns would always be met at the same of its turns else. The
- * mean is a period.
+ * From half a period to one and a half; the mean is a period. Otherwise alternating events would
+ * always be sampled at the same one.
  */
 static __always_inline __u64 draw_distance(__u64 period)
 {
@@ -152,8 +156,8 @@ static __always_inline __u64 draw_distance(__u64 period)
 }
 
 /*
- * Some of the weight is more than the sample needs that is due. What it stands for: all distances that have been
- * covered.
+ * Part of the weight exceeds the sample that is due. Returns the weight of that sample: all
+ * distances that have been covered.
  */
 static __always_inline __u64 cover_distances(struct wire_period_state *state)
 {
@@ -174,12 +178,12 @@ static __always_inline __u64 cover_distances(struct wire_period_state *state)
 	return covered;
 }
 
-/* Of the process in a hit below the mean; that there are more has a chance of 10^-14. */
+/* Maximum number of points in a hit below the mean; more have a probability of 10^-14. */
 #define MAX_POINTS 16
 
 /*
- * Add a hit. What the points of the process in it stand for; 0: there is none. As much as the mean or more is a sample
- * by itself, of what it weighs: that is not left to chance.
+ * Add a hit. Returns the weight of the points in it; 0: none. A hit with the mean or more is always
+ * a sample, with its own weight, not left to chance.
  */
 static __always_inline __u64 take_points(struct wire_period_state *state, __u64 weight)
 {
@@ -201,8 +205,8 @@ static __always_inline __u64 take_points(struct wire_period_state *state, __u64 
 }
 
 /*
- * Add a hit. What the sample that is due stands for; 0: none is due. After a storm, those that come now and then
- * do not wait for as much as came in it.
+ * Add a hit. Returns the weight of the sample that is due; 0: none is due. After a burst, rare hits
+ * do not have to wait for the burst's long period.
  */
 static __always_inline __u64 add_weight(struct wire_period_state *state, __u64 weight)
 {
@@ -230,7 +234,7 @@ static __always_inline __u64 add_weight(struct wire_period_state *state, __u64 w
 }
 
 /*
- * slot     of what may be live
+ * slot     of memory that may stay live
  * request  kind of the request; 0: not a request
  */
 static __always_inline void take_sample(void *ctx, struct wire_counters *counter, __u64 pid_tgid,
@@ -256,8 +260,9 @@ static __always_inline void take_sample(void *ctx, struct wire_counters *counter
 }
 
 /*
- * Count a hit. Whether it is of the target: ret is then the running thread, pid in the upper half. Where nothing ran, it
- * was an interrupt, which has no part in what is not all of the machine.
+ * Count a hit. Returns whether it is of the target: ret is then the running thread, pid in the
+ * upper half. On an idle CPU it was an interrupt, which counts only if the whole machine is
+ * recorded.
  */
 static __always_inline bool begin_hit(struct wire_counters *counter, __u64 *ret)
 {
@@ -277,7 +282,7 @@ static __always_inline bool begin_hit(struct wire_counters *counter, __u64 *ret)
 	return *ret;
 }
 
-/* What a probe's hit weighs. */
+/* The weight of a probe's hit. */
 static __always_inline __u64 weigh_probe(void *ctx, const struct wire_argument *argument,
 					 __u32 point)
 {
@@ -340,9 +345,10 @@ static __always_inline int handle_hit(void *ctx, void *record, bool has_filter, 
 }
 
 /*
- * The size of what is allocated. A program may do so ten million times a second, with a sample among thousands of them:
- * whose it is, and whether it is a call from outside, is asked where points of the process lie in it; those that lie in
- * others are left out, which leaves one of the same mean in the rest.
+ * Handle an allocation of that size. A program may make ten million of them a second, with a sample
+ * among thousands. Its owner, and whether it is a call from outside, is checked only if points of
+ * the process are in it. Points in other hits are dropped, which leaves a process with the same
+ * mean in the rest.
  */
 static __always_inline void handle_allocation(struct user_registers *ctx, __u32 point)
 {
@@ -377,8 +383,8 @@ static __always_inline void handle_allocation(struct user_registers *ctx, __u32 
 }
 
 /*
- * What a hit frees, whatever else it does: of realloc() as well, of which it is not seen that it finds no room. Whether
- * that is all.
+ * Handle the free of a hit, whatever else it does: realloc() frees, too, although it may fail.
+ * Returns whether that is all.
  */
 static __always_inline bool is_only_free(struct user_registers *ctx, __u32 point)
 {
@@ -392,14 +398,14 @@ static __always_inline bool is_only_free(struct user_registers *ctx, __u32 point
 }
 
 /*
- * A uprobe's program may be preempted, where the kernel is preemptible, and another thread of the CPU hit one, too.
- * The scratch area has room for one, counters are added to by one, and from Linux 6.13 on the program's stack is the
- * CPU's as well. So a program keeps its CPU before it does anything else, where the kernel lets it (6.15, in programs as
- * large as these); elsewhere the other hit is counted as lost, and so are all that come until the preempted thread goes
- * on.
+ * On a preemptible kernel a uprobe's program may be preempted, and another thread on the CPU may
+ * hit a uprobe, too. The scratch area has room for one, counters are not atomic, and from Linux
+ * 6.13 on the program's stack belongs to the CPU as well. So a program first disables preemption if
+ * the kernel allows that (6.15, in programs of this size). Otherwise the other hit is counted as
+ * lost, and so are all others until the preempted thread continues.
  *
- * Who has come in looks whether it is alone: of two that come at a time both may find that they are not, and never that
- * both are. Linux 5.10 knows no other atomic operation than adding.
+ * Each program checks whether it is alone: of two that start at the same time both may find that
+ * they are not, but never that both are. Linux 5.10 has no atomic operation other than adding.
  */
 /* Set by user space before loading. */
 const volatile bool keeps_cpu = false;
@@ -449,7 +455,10 @@ static __always_inline void handle_point(struct user_registers *ctx, struct wire
 		handle_allocation(ctx, point);
 }
 
-/* User space waits for those who have begun, when it has stopped recording: so that is asked behind it. */
+/*
+ * User space waits for running programs after it has stopped recording: so that flag is checked
+ * later.
+ */
 SEC("kprobe")
 int on_probe(struct user_registers *ctx)
 {
@@ -469,7 +478,7 @@ int on_probe(struct user_registers *ctx)
 	return 0;
 }
 
-/* Where a function of an allocator returns, beside that. */
+/* At the return of an allocator's function, in addition to on_probe(). */
 SEC("kprobe")
 int on_return(struct user_registers *ctx)
 {
@@ -481,7 +490,7 @@ int on_return(struct user_registers *ctx)
 	return 0;
 }
 
-/* User space loads one of those that handle hits: who asked for no filter has none of its code. */
+/* User space loads one of the handlers: without a filter, none of the filter's code is loaded. */
 SEC("tracepoint")
 int on_tracepoint(void *ctx)
 {
@@ -506,13 +515,13 @@ int on_begin(void *ctx)
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 	__u64 now_ns = bpf_ktime_get_ns();
 
-	/* Without room the end is one whose begin was not seen. */
+	/* If the map is full, the end has no start. */
 	if (is_recording && tid && is_target(tid))
 		(void)bpf_map_update_elem(&begins, &tid, &now_ns, BPF_ANY);
 	return 0;
 }
 
-/* The sample that is due stands for so many requests. */
+/* Keep the due sample, which represents so many requests. */
 static __always_inline void keep_request(void *ctx, struct wire_counters *counter, __u64 pid_tgid,
 					 __u64 num_requests)
 {
@@ -534,10 +543,13 @@ static __always_inline void keep_request(void *ctx, struct wire_counters *counte
 		count_send(&counter->sends, SEND_LOST_SAMPLE);
 		return;
 	}
-	/* One of the same point whose end was not seen, as it was merged with another one. */
+	/*
+	 * An older request at the same sector whose end was not seen, as it was merged with another
+	 * one.
+	 */
 	if (!bpf_map_delete_elem(&requests, &key))
 		counter->unfinished++;
-	/* Its stack is not there any more when it ends. */
+	/* Its stack will be gone when it ends. */
 	scratch->sample.request_ns = scratch->sample.wait_ns;
 	if (!is_recoverable(scratch->sample.walk_end) || send_raw(WIRE_RAW_REQUEST))
 		scratch->sample.request_ns = 0;
@@ -567,11 +579,13 @@ int on_request(void *ctx)
 }
 
 /*
- * Whatever runs then: requests that are not kept are others', or below the period, and have been counted.
+ * The end of a request, in any thread: requests that are not in the map belong to others, or were
+ * below the period and have been counted.
  *
- * An interrupt reports it, perhaps while a program runs on this CPU or a map is changed there. At a tracepoint the kernel
- * would skip the program then; at a raw one it does not, so that nothing is used here that the others use: no scratch
- * area, and counters of its own. Who takes a sample out of the map, sends it.
+ * An interrupt reports it, perhaps while a program runs or a map is changed on this CPU. At a
+ * tracepoint the kernel would skip the program then, but not at a raw one. So it uses nothing that
+ * other programs use: no scratch area, and separate counters. The one that removes a sample from
+ * the map sends it.
  */
 PER_CPU(struct wire_counters, end_counters);
 

@@ -1,6 +1,6 @@
 /*
- * What is noted of threads that are off their CPU, and how it becomes a wait. The programs that note it in
- * different ways share the maps.
+ * Notes of threads that are off their CPU, and their conversion to waits. The programs that write
+ * the notes in different ways share the maps.
  */
 #ifndef BPF_DEPARTURE_H
 #define BPF_DEPARTURE_H
@@ -17,46 +17,49 @@
 #define TASK_NOLOAD          0x0400 /* idle, though no signal may wake it: kernel threads */
 #define TASK_NEW             0x0800 /* it has not been started yet */
 
-/* Tells stacks of waits from those of ticks, which begin elsewhere. */
+/* Hash seed that keeps stacks of waits apart from those of ticks, which start elsewhere. */
 #define KERNEL_SEED 1
 
-/* Set by user space before it records: the begin, CLOCK_MONOTONIC. */
+/* Set by user space before it records: the start, CLOCK_MONOTONIC. */
 volatile __u64 begin_ns = 0;
 /* Set by user space before loading. */
 const volatile __u64 period_ns = 0;
-/* Shorter intervals are left out, as if they had not been. */
+/* Shorter intervals are ignored, as if they had not happened. */
 const volatile __u64 min_block_ns = 0;
-/* Waits for anything but a futex are left out as well. */
+/* Waits for anything but a futex are ignored as well. */
 const volatile bool only_futexes = false;
-/* What is noted of a thread lies in its task, which every kernel forgets with it; else by tid. */
+/*
+ * Notes of a thread are in its task's storage, which the kernel frees with the task; else keyed by
+ * tid.
+ */
 const volatile bool notes_in_tasks = false;
 
-/* How it is known that a thread is off its CPU. */
+/* Reason for knowing that a thread is off its CPU. */
 enum departure_origin {
 	DEPARTED,           /* it has left one */
 	STARTED,            /* it is new and has not run yet */
-	ASLEEP_SINCE_BEGIN, /* it slept already when the recording began */
+	ASLEEP_SINCE_BEGIN, /* it was asleep already at the start of the recording */
 };
 
 enum exit_stage {
 	LIVES,
-	EXITS, /* what it has lived is counted with each part of it from now on */
+	EXITS, /* each part of its lifetime is counted from now on */
 	GONE,  /* it has left its CPU for the last time */
 };
 
-/* How a thread has left its CPU. */
+/* A thread's departure from its CPU. */
 struct departure {
-	__u64 left_ns; /* CLOCK_MONOTONIC, not before the begin; 0: it is on a CPU, for all we know */
-	__u64 woken_ns;          /* 0: not yet */
-	__u64 resumed_ns;        /* while it is on a CPU: since when; 0: not known */
+	__u64 left_ns;    /* CLOCK_MONOTONIC, not before the start; 0: on a CPU, as far as known */
+	__u64 woken_ns;   /* 0: not yet */
+	__u64 resumed_ns; /* while it is on a CPU: since this time; 0: unknown */
 	struct wire_phase phase; /* of its off-CPU time; only with has_phase */
 	__u32 flag;              /* enum wire_sample_flag */
 	__u8 has_phase;
 	__u8 exit_stage;      /* enum exit_stage */
 	__u8 origin;          /* enum departure_origin */
-	__u8 is_left_out;     /* it waits for something that is filtered out */
-	__u64 wakeup;         /* number of the sample of who woke it; 0: there is none */
-	__u64 lives_since_ns; /* what it has lived before is counted; 0: nothing is */
+	__u8 is_left_out;     /* it waits for something filtered out */
+	__u64 wakeup;         /* number of its waker's sample; 0: none */
+	__u64 lives_since_ns; /* its lifetime before this is counted; 0: nothing is */
 };
 
 struct {
@@ -120,7 +123,7 @@ static __always_inline __u64 get_life_begin(struct task_struct *task,
 	return start_ns > begin_ns ? start_ns : begin_ns;
 }
 
-/* Count what it has lived until then. */
+/* Count its lifetime up to a time. */
 static __always_inline void count_life(struct wire_off_cpu_counters *counter,
 				       struct task_struct *task, struct departure *departure,
 				       __u64 until_ns)
@@ -163,7 +166,7 @@ static __always_inline void set_phase(struct departure *departure)
 	departure->has_phase = true;
 }
 
-/* How the thread waits from now on: the registers say for what. */
+/* Set how the thread waits from now on: its registers show the reason. */
 static __always_inline void set_flag(struct departure *departure, struct task_struct *task,
 				     __u32 flag)
 {
@@ -171,11 +174,11 @@ static __always_inline void set_flag(struct departure *departure, struct task_st
 	departure->is_left_out = only_futexes && !waits_for_futex(task, flag);
 }
 
-/* How long a thread was off its CPU, and for how much of it a sample is to stand. */
+/* An off-CPU interval, and the part of it that a sample represents. */
 struct wait {
 	__u64 wait_ns;  /* until it was woken; all of it, if it was preempted */
-	__u64 queue_ns; /* from then on */
-	__u64 wakeup;   /* as in struct departure */
+	__u64 queue_ns; /* from the wakeup on */
+	__u64 wakeup;   /* see struct departure */
 	__u32 flag;     /* enum wire_sample_flag */
 	__u32 num_periods;
 	__u32 num_queue_periods;
@@ -230,7 +233,7 @@ static __always_inline void add_wait(struct wire_off_cpu_counters *counter, cons
 	counter->run_queue_ns += wait->queue_ns;
 }
 
-/* Add a wait to what its thread has waited. Whether a sample stands for it. */
+/* Add a wait to the sum of its thread. Returns whether a sample is due for it. */
 static __always_inline bool cross_periods(struct wire_phase *phase, struct wait *wait)
 {
 	__u64 sum_ns = wait->wait_ns + wait->queue_ns;

@@ -1,8 +1,9 @@
 /*
- * Whether the hit of a tracepoint is what was asked for: include/wire/event_filter.h evaluated on its record.
+ * Whether a hit of a tracepoint passes the filter: evaluates include/wire/event_filter.h on its
+ * record.
  *
- * The functions that are not static are verified each on its own, once, so that sixteen predicates cost the verifier
- * no more than one. They get what is no number through the scratch area.
+ * Functions that are not static are verified separately, once, so that sixteen predicates cost the
+ * verifier no more than one. Arguments other than numbers are passed through the scratch area.
  */
 #ifndef BPF_EVENT_FILTER_H
 #define BPF_EVENT_FILTER_H
@@ -35,7 +36,7 @@ static __always_inline int filter_read(const struct filter_hit *hit, wire_u64 ad
 				       wire_u32 num_bytes, wire_u64 *ret)
 {
 	*ret = 0;
-	/* The numbers of x86 and arm64 begin with their lowest byte. */
+	/* Numbers of x86 and arm64 are little endian. */
 	return bpf_probe_read_kernel(ret, num_bytes > 8 ? 8 : num_bytes, (void *)address) ? -1 : 0;
 }
 
@@ -91,7 +92,7 @@ static __always_inline int filter_match_text(wire_u32 index)
 	return match_filter_text(index);
 }
 
-/* Of the record whose address is in the scratch area. */
+/* Evaluates the filter on the record whose address is in the scratch area. */
 __attribute__((noinline)) int evaluate_filter(void)
 {
 	const struct filter_scratch *scratch = get_per_cpu(&filter_scratches);

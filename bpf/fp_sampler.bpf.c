@@ -1,7 +1,7 @@
 /*
- * The sampling program for kernels without type information (BTF): nothing of a task can be read
- * there, so user stacks are what the kernel finds by frame pointers, and forks are followed by
- * tracepoints that say where in their records the numbers are.
+ * The sampling program for kernels without type information (BTF). It cannot read any field of a
+ * task. So the kernel walks user stacks by frame pointers, and forks are followed by tracepoints,
+ * whose formats give the offsets of the numbers in their records.
  */
 /* clang-format off */
 #include "kernel.h"
@@ -17,13 +17,13 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Where these fields are in the records of their tracepoints; set by user space before loading. */
+/* Offsets of these fields in the records of their tracepoints; set by user space before loading. */
 const volatile __u32 fork_child_pid_offset = 0;
 const volatile __u32 exec_pid_offset = 0;
 const volatile __u32 exec_old_pid_offset = 0;
 const volatile __u32 free_pid_offset = 0;
 
-/* What a tick works with: too large for the program's stack. */
+/* Working memory of a tick, too large for the program's stack. */
 struct scratch {
 	struct wire_sample sample;
 	struct wire_stack stack;
@@ -51,7 +51,10 @@ int on_fork(void *record)
 {
 	COUNT_OWN_TIME;
 
-	/* The record does not say whether it is a thread: user space drops a child's samples. */
+	/*
+	 * The record does not distinguish threads from processes: user space drops a child's
+	 * samples.
+	 */
 	follow_fork((__u32)bpf_get_current_pid_tgid(), read_tid(record, fork_child_pid_offset), 0,
 		    false);
 	return 0;

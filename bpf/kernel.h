@@ -44,8 +44,8 @@ enum { BPF_RB_AVAIL_DATA = 0, BPF_RB_RING_SIZE = 1 };
 #define PF_KTHREAD 0x00200000
 
 /*
- * Helpers that not every kernel has. Whether it does is seen in its own list of them when a program
- * is loaded: what is behind such a question is then never looked at by the verifier.
+ * Helpers that not every kernel has. Checks for them are resolved at load time from the kernel's
+ * own list, and the verifier ignores code behind a failed check.
  */
 enum bpf_func_id {
 	BPF_FUNC_get_current_task_btf = 158,
@@ -59,7 +59,7 @@ struct bpf_pidns_info {
 	__u32 tgid;
 };
 
-/* Where the kernel lets programs go on that are being probed. */
+/* Memory in which the kernel runs the replaced instructions of probed programs. */
 struct xol_area {
 	unsigned long vaddr;
 } __attribute__((preserve_access_index));
@@ -76,7 +76,7 @@ struct mm_struct {
 /* A function whose return is probed; the list of a thread has the innermost one first. */
 struct return_instance {
 	unsigned long orig_ret_vaddr;
-	unsigned long stack; /* x86: where the return address lies */
+	unsigned long stack; /* x86: address of the return address */
 	struct return_instance *next;
 } __attribute__((preserve_access_index));
 
@@ -90,7 +90,7 @@ struct vm_area_struct {
 	unsigned long vm_start, vm_end;
 } __attribute__((preserve_access_index));
 
-/* What user space has in the register that a thread's own variables are found by. */
+/* User space's register for the address of thread-local variables. */
 struct thread_struct {
 	unsigned long fsbase;
 } __attribute__((preserve_access_index));
@@ -208,7 +208,7 @@ struct user_registers {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
 	unsigned long orig_ax, ip, cs, flags, sp, ss;
 };
-/* Above the selector lie other things where the CPU delivers events by FRED. */
+/* With FRED event delivery, the bits above the selector have other contents. */
 #define USER_CODE                         0x33
 #define USER_CODE_OF_32_BITS              0x23
 #define REGISTERS_IN_USER_MODE(registers) (((registers).cs & 3) == 3)

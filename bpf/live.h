@@ -1,10 +1,12 @@
 /*
- * What is allocated and not freed. A sample is taken where memory is allocated; where the function returns, it is known
- * by which address, and until that is freed it is known as a block. User space keeps what a sample was of in a slot; which
- * slots are taken at the end says what was not freed. So neither side grows with how much is allocated.
+ * Memory that is allocated and not freed. A sample is taken at an allocation. When the function
+ * returns, its address is known, and it is kept as a block until that is freed. User space keeps
+ * the samples in slots; the slots in use at the end are the blocks not freed. So neither side grows
+ * with the number of allocations.
  *
- * What a process had when it ended, or executed another program, has never been freed. A block that nobody saw being
- * freed, as where an allocator gives back all that it has at once, makes room when a sampled one gets its address.
+ * Memory of a process that ended or executed another program counts as never freed. A block whose
+ * free was not seen, as when an allocator returns all memory at once, is replaced when a sampled
+ * one gets its address.
  */
 #ifndef BPF_LIVE_H
 #define BPF_LIVE_H
@@ -22,7 +24,7 @@ struct {
 	__uint(value_size, sizeof(__u32));
 } free_slots SEC(".maps");
 
-/* Threads that are within a function of which a sample was taken, by tid. */
+/* Threads within a sampled allocation function, by tid. */
 #define MAX_RETURNING 4096
 
 struct {
@@ -42,7 +44,7 @@ struct {
 
 #if defined(__TARGET_ARCH_x86)
 #define RETURN_VALUE(registers) ((registers)->ax)
-/* Of the stack, by returning. */
+/* Bytes that returning pops from the stack. */
 #define RETURN_ADDRESS_BYTES 8
 #else
 #define RETURN_VALUE(registers) ((registers)->regs[0])

@@ -1,6 +1,6 @@
 /*
- * What more than one program has: the rings that records go to, counters, and the filter that user
- * space sets. Every program has maps of its own, unless user space makes it share another one's.
+ * Maps of more than one program: the rings for records, counters, and the filter that user space
+ * sets. Every program has maps of its own, unless user space makes it share another one's.
  */
 #ifndef BPF_MAPS_H
 #define BPF_MAPS_H
@@ -32,9 +32,9 @@ static __always_inline void *get_per_cpu(void *map)
 const volatile bool is_filtered = false;
 
 /*
- * Key: tid. In a pid namespace of our own, user space names threads by the numbers they have there:
- * such a key has WIRE_NAMED_IN_NAMESPACE on it. Value: enum wire_target, and above it what distinguishes
- * two threads apart that had one tid. User space makes room for WIRE_MAX_TARGETS where there is a
+ * Key: tid. In our own pid namespace, user space identifies threads by their numbers there: such a
+ * key has WIRE_NAMED_IN_NAMESPACE set. Value: enum wire_target, and above it bits that distinguish
+ * two threads that had the same tid. User space makes room for WIRE_MAX_TARGETS if there is a
  * filter. The sampling program keeps it in step with forks (target_filter.h).
  */
 struct {
@@ -85,8 +85,8 @@ static __always_inline long send(void *ring, void *record, __u64 size)
 }
 
 /*
- * Where only some threads are sampled, user space is not woken by every event of every process: the
- * programs wake it when something happens to those.
+ * If only some threads are sampled, not every event of every process wakes user space: the programs
+ * wake it when something happens to those threads.
  */
 static __always_inline void wake_user_space(void)
 {

@@ -4,27 +4,27 @@
  *	sched_switch   a thread leaves its CPU: note when, and how
  *	sched_waking   it is woken: from now on it waits for a CPU and nothing else; so does a new
  *	               thread from sched_wakeup_new on
- *	switch-in      it has got one: what it has waited is added to its sum. Each period of the sum has a
- *	               point, at a random place, and only where one is in the wait is a sample taken, which then
- *	               stands for as many periods as there are points in it
+ *	switch-in      it has got one: the wait is added to the thread's sum. Each period of the sum
+ *	               has a point at a random place. Only if the wait has a point is a sample taken,
+ *	               which represents as many periods as there are points in it
  *
- * Where waits for futexes alone are recorded (--locks), what a thread waits for is read from its registers when it
- * leaves its CPU, so that neither its wakeup nor its sum has a part in what is left out.
+ * If only waits for futexes are recorded (--locks), the kind of wait is read from a thread's
+ * registers when it leaves its CPU, so that neither its wakeup nor its sum includes ignored waits.
  *
- * What threads had of their CPUs is added up as well, and apart from both what they have lived: as all is exact,
- * the parts make up the whole, but for waits whose begin was not seen.
+ * The CPU time of threads is summed as well, and separately their lifetimes. All sums are exact, so
+ * the parts add up to the whole, except for waits whose start was not seen.
  *
- * Machines switch threads a hundred thousand times a second, so nothing but that addition may be done
- * at most of them. The sample is taken in the resumed thread, with its memory, by the walk that ticks
- * use. Ticks may interrupt it, and wakeups may, but no other thread can run on the CPU meanwhile: a
- * scratch area for each CPU is enough, if it is not the ticks' one. That is why this is an object of its
- * own: it shares the sampling program's tables, filter and rings, and nothing else.
+ * Machines switch threads a hundred thousand times a second, so most switches may only cost that
+ * addition. The sample is taken in the resumed thread, with its memory, by the same walk as for
+ * ticks. Ticks and wakeups may interrupt it, but no other thread can run on the CPU meanwhile. So a
+ * scratch area for each CPU is enough, separate from that of the ticks. Therefore this is a
+ * separate object: it shares the sampling program's tables, filter and rings, and nothing else.
  *
- * Which hook there is at switch-in differs between kernels, as do the arguments of sched_switch; user
- * space finds out, and loads one program of each kind.
+ * The hook at switch-in differs between kernels, as do the arguments of sched_switch; user space
+ * detects both, and loads one program of each kind.
  *
- * A wakeup may come between a thread's decision to sleep and its leaving the CPU, when nothing is noted of it
- * yet: that it did, the thread's state shows then.
+ * A wakeup may happen between a thread's decision to sleep and its departure, before there is a
+ * note of it: the thread's state shows that.
  */
 /* clang-format off */
 #include "kernel.h"
@@ -63,7 +63,10 @@ static __always_inline void take_sample(void *ctx, struct wire_off_cpu_counters 
 {
 	__u64 pid_tgid = get_visible_pid_tgid(bpf_get_current_pid_tgid());
 	struct scratch *scratch = get_scratch();
-	/* First of all: what interrupts us now may make the time later, but not earlier than it was. */
+	/*
+	 * Read the clock first: an interrupt from now on may make the time later, but not earlier
+	 * than it was.
+	 */
 	__u64 runs_ns = bpf_ktime_get_ns() - resumed_ns;
 	enum send_result result;
 	struct wire_sample *sample;
@@ -184,8 +187,8 @@ int BPF_PROG(on_depart_state_second, bool is_preempted, unsigned int state,
 }
 
 /*
- * A new thread waits for its first CPU. That it has got it, sched_exit_tp does not report, as the thread does not
- * come out of the scheduler: there it is seen when it leaves that CPU.
+ * A new thread waits for its first CPU. sched_exit_tp does not report when it gets one, as the
+ * thread does not return from the scheduler. It is noticed when the thread leaves that CPU.
  */
 SEC("tp_btf/sched_wakeup_new")
 int BPF_PROG(on_started, struct task_struct *task)
@@ -204,15 +207,15 @@ int BPF_PROG(on_started, struct task_struct *task)
 	set_phase(departure);
 	departure->origin = STARTED;
 	departure->flag = WIRE_SAMPLE_BLOCKED;
-	departure->is_left_out = only_futexes; /* it has not even begun */
+	departure->is_left_out = only_futexes; /* it has not even started */
 	departure->wakeup = 0;
 	departure->lives_since_ns = departure->left_ns = departure->woken_ns = bpf_ktime_get_ns();
 	return 0;
 }
 
 /*
- * The command that is the target: the recording begins when it executes its program. Nobody else is in the
- * filter before that.
+ * The target is a command: the recording starts when it executes its program. Nothing else is in
+ * the filter before that.
  */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_command, struct task_struct *task)
@@ -229,9 +232,9 @@ int BPF_PROG(on_command, struct task_struct *task)
 }
 
 /*
- * A thread ends. When it leaves its CPU for the last time, whoever waits for that may have stopped the recording
- * already, and no list has the thread any more: so what it has lived is counted here, and what it does until then
- * at each switch, as its parts are.
+ * A thread ends. When it leaves its CPU for the last time, the recording may have been stopped by
+ * those who wait for that, and no list has the thread any more. So its lifetime is counted here,
+ * and the rest of it at each switch, like its parts.
  */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)

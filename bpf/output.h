@@ -1,9 +1,9 @@
 /*
- * What a sampling program sends: samples, and stacks that are sent once per CPU and then known by
- * their 64-bit content hash. A direct-mapped cache per CPU remembers what was sent. An evicted
- * stack is simply sent again, so there is no table that can be full.
+ * Output of a sampling program: samples, and stacks, which are sent once per CPU and then
+ * identified by their 64-bit content hash. A direct-mapped cache per CPU remembers the stacks sent.
+ * An evicted stack is simply sent again, so no table can be full.
  *
- * Global functions are verified once, by themselves: see user_walk.h.
+ * Global functions are verified once, separately: see user_walk.h.
  */
 #ifndef BPF_OUTPUT_H
 #define BPF_OUTPUT_H
@@ -35,7 +35,7 @@ struct {
 	__type(value, struct stack_cache);
 } sent_stacks SEC(".maps");
 
-/* A sample with what every kernel has of the running thread. */
+/* Fill in the data of the running thread that every kernel has. */
 static __always_inline void begin_sample(struct wire_sample *sample, __u64 pid_tgid,
 					 bool in_user_mode)
 {

@@ -1,25 +1,29 @@
 /*
- * What our own programs take of the CPUs they run on: some of their runs, chosen at random, are timed, and all are
- * counted. Where the kernel keeps statistics of programs, user space goes by these instead.
+ * CPU time of our own programs: some of their runs, chosen at random, are timed, and all are
+ * counted. If the kernel's statistics of programs are enabled, user space uses these instead.
  */
 #ifndef BPF_OWN_TIME_H
 #define BPF_OWN_TIME_H
 
 #include "maps.h"
 
-/* One of so many runs is timed, on average. A power of two; the including program may have another one. */
+/*
+ * One in so many runs is timed, on average. A power of two; the including program may define
+ * another one.
+ */
 #ifndef RUNS_FOR_EACH_TIMED
 #define RUNS_FOR_EACH_TIMED 64
 #endif
 
-/* No run takes so long; its thread was preempted, or the CPU was taken away from the virtual machine. */
+/* No run takes that long; its thread was preempted, or the virtual machine lost the CPU. */
 #define MAX_RUN_NS 1000000ull
 
 PER_CPU(struct wire_own_time, own_times);
 
 /*
- * Note when a run that is timed has begun: in the map, as the walk needs all of the stack that programs have. As with the
- * kernel's statistics, the time has one reading of the clock in it, about what the kernel does around a program.
+ * Note the start of a timed run: in the map, as the walk needs the whole stack of a program. As in
+ * the kernel's statistics, the time includes one clock reading, about as much as the kernel's own
+ * work around a program.
  */
 static __always_inline char begin_own_run(void)
 {
@@ -27,7 +31,7 @@ static __always_inline char begin_own_run(void)
 
 	if (!own)
 		return 0; /* cannot be */
-	/* Others may count on this CPU, too, so that it may have come below 0. */
+	/* Other programs count on this CPU, too, so it may have dropped below 0. */
 	if (own->runs_left - 1 >= 2 * RUNS_FOR_EACH_TIMED) {
 		own->runs_left = 1 + (bpf_get_prandom_u32() & (2 * RUNS_FOR_EACH_TIMED - 1));
 		own->num_runs += own->runs_left;

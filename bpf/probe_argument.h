@@ -1,6 +1,6 @@
 /*
- * An argument of a probe, read where it is when the probe is hit: a register, or memory that registers lead to. Where
- * that is may differ between the points of one probe.
+ * An argument of a probe, read when the probe is hit: a register, or memory addressed by registers.
+ * Its location may differ between the points of one probe.
  */
 #ifndef BPF_PROBE_ARGUMENT_H
 #define BPF_PROBE_ARGUMENT_H
@@ -14,12 +14,12 @@
 
 /* Set by user space before loading. */
 const volatile bool is_of_probe = false;
-/* Of a uprobe or its kind: registers and memory are those of a program. */
+/* A uprobe or USDT probe: registers and memory are those of a program. */
 const volatile bool is_probe_of_user_mode = false;
-/* Points have arguments of their own: they are attached with their number. */
+/* The points have different arguments: programs are attached with the point's number. */
 const volatile bool points_differ = false;
 
-/* By the number of the point. */
+/* Indexed by the number of the point. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -43,7 +43,7 @@ static __always_inline __u64 read_word(void *ctx, __u8 number)
 	return value;
 }
 
-/* The first arguments of functions, by the word that has them: a load is a tenth of what read_word() costs. */
+/* The first arguments of functions, by their word: a direct load costs a tenth of read_word(). */
 #define FIRST_ARGUMENT  di
 #define SECOND_ARGUMENT si
 #define WORD_OF(name)   (__builtin_offsetof(struct user_registers, name) / sizeof(__u64))
@@ -53,7 +53,10 @@ static __always_inline __u64 read_register(struct user_registers *registers, __u
 {
 	__u64 value;
 
-	/* The barriers keep the compiler from making one load of both, of which the verifier does not know the offset. */
+	/*
+	 * The barriers keep the compiler from merging both into one load, whose offset the verifier
+	 * would not know.
+	 */
 	if (number == WORD_OF(FIRST_ARGUMENT)) {
 		value = registers->FIRST_ARGUMENT;
 		barrier_var(value);

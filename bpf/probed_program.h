@@ -1,8 +1,9 @@
 /*
- * Programs that somebody probes (uprobes and uretprobes, ours or others'). The kernel has put the address of a
- * trampoline where a function returns to whose return is probed, and keeps what was there. Where a breakpoint has
- * replaced an instruction, that is carried out elsewhere, on the page that the trampoline begins. A walk must see what
- * was there, and the program where it would be.
+ * Programs with probes (uprobes and uretprobes, ours or others'). If a function's return is probed,
+ * the kernel has replaced its return address by that of a trampoline, and keeps the original. An
+ * instruction replaced by a breakpoint is executed elsewhere, on the page that starts with the
+ * trampoline. A walk must see the original return address, and the program at its original
+ * position.
  */
 #ifndef BPF_PROBED_PROGRAM_H
 #define BPF_PROBED_PROGRAM_H
@@ -20,7 +21,7 @@
 /* The kernel's own limit (MAX_URETPROBE_DEPTH). */
 #define MAX_PROBED_RETURNS 64
 
-/* Where such functions return to in the running thread's program. */
+/* Trampoline that such functions return to in the running thread's program. */
 static __always_inline __u64 find_trampoline(struct task_struct *task)
 {
 	struct mm_struct *mm = TASK_FIELD(task, mm);
@@ -37,7 +38,9 @@ static __always_inline __u64 find_trampoline(struct task_struct *task)
 	return trampoline ? trampoline : NO_TRAMPOLINE;
 }
 
-/* The return address that was at an address in the running thread's stack; 0: it is none of those. */
+/*
+ * The original return address at an address in the running thread's stack; 0: not a replaced one.
+ */
 __attribute__((noinline)) __u64 find_probed_return(__u64 address)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -54,12 +57,15 @@ __attribute__((noinline)) __u64 find_probed_return(__u64 address)
 	return 0;
 }
 
-/* Of the page, each with one instruction; the first one has the trampoline (UPROBE_XOL_SLOT_BYTES). */
+/*
+ * Slots of the page, each with one instruction; the first one has the trampoline
+ * (UPROBE_XOL_SLOT_BYTES).
+ */
 #define XOL_SLOT_BYTES  128
 #define XOL_AREA_BYTES  4096
 #define MAX_INSTRUCTION 15
 
-/* Where the running thread would be, were it not on that page. */
+/* Move the running thread's registers from that page to its original position. */
 static __always_inline void leave_probe(struct user_registers *registers, __u64 trampoline)
 {
 	__u64 offset = registers->ip - trampoline;

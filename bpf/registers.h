@@ -12,7 +12,7 @@
 #define KERNEL_STACK_BYTES       (16u << 10)
 #define KERNEL_STACK_BYTES_KASAN (32u << 10)
 
-/* Where the kernel has saved the user registers, for kernels without a helper for it. */
+/* Find the saved user registers, for kernels without a helper for it. */
 static __always_inline const void *find_saved_registers(struct task_struct *task)
 {
 	const struct user_registers *end = TASK_FIELD(task, stack) + KERNEL_STACK_BYTES;
@@ -61,8 +61,8 @@ static __always_inline __u64 get_call(const struct user_registers *registers)
 }
 
 /*
- * Whether a thread that is off its CPU, or about to be, waits for a futex. One that no signal may wake waits for
- * something else that futex(2) needs, as memory.
+ * Whether a thread that is off its CPU, or about to be, waits for a futex. An uninterruptible wait
+ * is for another resource of futex(2), such as memory.
  */
 static __always_inline bool waits_for_futex(struct task_struct *task, __u32 flag)
 {
@@ -75,7 +75,7 @@ static __always_inline bool waits_for_futex(struct task_struct *task, __u32 flag
 	return get_futex(&registers);
 }
 
-/* Those that a walk begins with. */
+/* The registers that a walk starts with. */
 static __always_inline void get_registers(const struct user_registers *registers,
 					  struct wire_registers *ret)
 {

@@ -1,6 +1,6 @@
 /*
- * Requests to block devices: a sample is taken where a request is made, and kept until it has ended, which says how much
- * the sample weighs. Begin and end know each other by the device and the sector.
+ * Requests to block devices: a sample is taken when a request is made, and kept until its end,
+ * which determines the sample's weight. Start and end are matched by device and sector.
  */
 #ifndef BPF_REQUEST_H
 #define BPF_REQUEST_H
@@ -13,9 +13,9 @@
 #include "wire/request.h"
 #include "wire/wire.h"
 
-/* Set by user space before loading: hits are requests of these kinds, a bit each; 0: they are no requests. */
+/* Set by user space before loading: kinds of requests, as bits; 0: hits are not requests. */
 const volatile __u32 request_kinds = 0;
-/* Where the records of a request's begin have them. */
+/* Offsets in the records of a request's start. */
 const volatile __u32 begin_device_offset = 0;
 const volatile __u32 begin_sector_offset = 0;
 const volatile __u32 begin_letters_offset = 0;
@@ -32,7 +32,10 @@ const volatile __u32 begin_num_sectors_offset = 0;
 /* On their way at a time, of those that are sampled. */
 #define MAX_REQUESTS 16384
 
-/* The sample of each; its wait_ns is when it was made, its weight how many requests it stands for. */
+/*
+ * The sample of each; its wait_ns is the time of the start, its weight the number of requests that
+ * it represents.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, MAX_REQUESTS);
@@ -72,7 +75,7 @@ static __always_inline __u32 get_operation(struct request *request)
 	return BPF_CORE_READ(request, cmd_flags) & REQ_OP_MASK;
 }
 
-/* What the kernel has put into that record. */
+/* The key, as the kernel writes it to that record. */
 static __always_inline struct wire_request_key get_key(struct request *request)
 {
 	struct request___with_disk *older = (void *)request;

@@ -1,8 +1,8 @@
 /*
- * What this CPU runs by the scheduler's events so far. Some kernels do not report the switches of some
- * threads (of a virtual machine's own agent, for one); then another thread is seen to run. The
- * scheduling program sees that at the next event, the sampling program at the next tick, so they share
- * the map.
+ * The thread that this CPU runs, by the scheduler's events so far. Some kernels do not report the
+ * switches of some threads (such as a virtual machine's own agent); then another thread is seen to
+ * run. The scheduling program notices that at the next event, the sampling program at the next
+ * tick, so they share the map.
  */
 #ifndef BPF_RUNNING_H
 #define BPF_RUNNING_H

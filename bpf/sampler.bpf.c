@@ -21,12 +21,12 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Which of the events that were asked for the ticks are of. */
+/* Number of the requested event that the ticks belong to. */
 const volatile __u32 event_number = 0;
-/* Scheduling is recorded, too: ticks prove what runs. */
+/* Scheduling is recorded, too: ticks prove which thread runs. */
 const volatile bool tracks_running = false;
 
-/* Send what the tick has seen, and count what became of it. */
+/* Send the sample of a tick, and count the result. */
 static __always_inline void take_sample(struct bpf_perf_event_data *ctx, struct scratch *scratch,
 					struct wire_counters *counter, __u64 pid_tgid,
 					bool takes_areas)
@@ -131,7 +131,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	return handle_tick(ctx, false);
 }
 
-/* Sends the memory that stacks lie in, too: for kernels with bpf_find_vma() (Linux 5.17). */
+/* Also sends the memory areas of stacks: for kernels with bpf_find_vma() (Linux 5.17). */
 SEC("perf_event")
 int on_tick_with_areas(struct bpf_perf_event_data *ctx)
 {

@@ -1,18 +1,18 @@
 /*
- * The scheduling program: emits which thread each CPU runs from when on, what became of the one
- * before, and who wakes whom.
+ * The scheduling program: emits the thread that each CPU switches to, the state of the previous
+ * one, and wakeups with their wakers.
  *
  * Events are collected per CPU and sent a batch at a time: a machine may have hundreds of thousands
- * of them a second. Both tracepoints are met with interrupts off, but for a thread that wakes
- * itself; what an interrupt wakes meanwhile is counted and left out.
+ * of them a second. Both tracepoints are hit with interrupts off, except when a thread wakes
+ * itself; wakeups by an interrupt meanwhile are counted and dropped.
  *
- * With is_filtered, only target threads and those next to them are reported: after a target thread the
- * CPU's next one is reported, with its true end, and so is a thread that wakes a target, from that
- * moment on. Everything else looks as if the CPU were idle.
+ * With is_filtered, only target threads and those next to them are reported. After a target thread
+ * the CPU's next one is reported, with its true end. So is a thread that wakes a target, from that
+ * moment on. The rest looks as if the CPU were idle.
  *
- * A switch without an event shows when another thread leaves the CPU, or wakes somebody there, than the one
- * that was the last to get it: running.h. Then is emitted until when the last one was seen to run, and since
- * when the other one.
+ * A switch without an event is noticed when a thread leaves the CPU, or wakes another one there,
+ * without being the last one that got it: running.h. Then the program emits the times until which
+ * the last one, and since which the other one, was seen to run.
  */
 /* clang-format off */
 #include "kernel.h"
@@ -52,7 +52,7 @@ static __always_inline __u32 get_tid(struct task_struct *task)
 	return TASK_FIELD(task, pid);
 }
 
-/* What a program run works with. */
+/* Working data of a program run. */
 struct run {
 	struct wire_schedule_cpu *cpu;
 	struct wire_schedule_running *running;
@@ -178,8 +178,8 @@ static __always_inline void set_running(struct run *run, __u64 time_ns, struct t
 }
 
 /*
- * Room for what one program run emits: three names, an event of two slots and another. `task` is what
- * runs now, num_leaves how often it had left a CPU before.
+ * Make room for the output of one program run: three names, an event of two slots and another.
+ * `task` is the running thread, num_leaves the number of times that it had left a CPU before.
  */
 static __always_inline void make_room(struct run *run, __u64 time_ns, struct task_struct *task,
 				      __u32 num_leaves)
@@ -361,7 +361,7 @@ static __always_inline __u16 get_target_cpu(const struct task_struct *task)
 	return task->cpu;
 }
 
-/* Who wakes a target is reported from that moment on. */
+/* Report a waker of a target from that moment on. */
 static __always_inline void emit_waker(struct run *run, __u64 time_ns, struct task_struct *waker,
 				       bool is_in_interrupt)
 {
@@ -424,8 +424,8 @@ int BPF_PROG(on_wakeup, struct task_struct *task)
 }
 
 /*
- * For kernels that hide where the count is (x86-64 without CONFIG_KALLSYMS_ALL). What the idle
- * thread wakes, an interrupt does.
+ * For kernels that hide the preemption count (x86-64 without CONFIG_KALLSYMS_ALL). A wakeup by the
+ * idle thread is by an interrupt.
  */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_wakeup_without_count, struct task_struct *task)
@@ -440,8 +440,9 @@ int BPF_PROG(on_wakeup_without_count, struct task_struct *task)
 /* ---- the kernel's own work ---------------------------------------------------------------- */
 
 /*
- * Interrupts, softirqs and items of workqueues, each emitted with its begin when it ends, so that a lost batch
- * leaves nothing open. A softirq may interrupt a worker, and an interrupt both: each kind has a batch of its own.
+ * Interrupts, softirqs and items of workqueues, each emitted at its end, together with its start,
+ * so that a lost batch leaves nothing open. A softirq may interrupt a worker, and an interrupt
+ * both: each kind has a batch of its own.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -450,7 +451,7 @@ struct {
 	__type(value, struct wire_kwork_cpu);
 } kworks SEC(".maps");
 
-/* What a worker is at. */
+/* The item that a worker is executing. */
 struct work {
 	__u64 begin_ns;
 	__u64 function;
@@ -594,7 +595,7 @@ int BPF_PROG(on_work, struct work_struct *item)
 		.function = (__u64)BPF_CORE_READ(item, func),
 	};
 
-	/* Without room its begin is not known at its end. */
+	/* If the map is full, its start is unknown at its end. */
 	(void)bpf_map_update_elem(&workers, &tid, &work, BPF_ANY);
 	return 0;
 }

@@ -1,19 +1,21 @@
 /*
- * Threads that sleep while a recording begins or ends: they have no event, as they do nothing. User space has
- * the kernel run these programs for every thread of the machine.
+ * Threads that sleep when a recording starts or ends: they have no events. User space has the
+ * kernel run these programs for every thread of the machine.
  *
- *	note_sleeper   at the begin: it sleeps from now on, as far as this recording goes
- *	count_thread   at the end, as soon as nothing is noted any more: what each thread there is has lived until
- *	               now, and what of that is not over and in no sum yet: its wait, or its time on a CPU
- *	send_sleeper   after that: the sample of what is noted and goes on
+ *	note_sleeper   at the start: it sleeps from now on, as far as this recording goes
+ *	count_thread   at the end, after noting has stopped: the lifetime of each thread until now, and
+ *	               the unfinished part that is in no sum yet: its wait, or its time on a CPU
+ *	send_sleeper   after that: the sample of a noted wait that has not ended
  *
- * Most of a machine's threads are met by all: they slept throughout. What one waits is counted as that of threads
- * that have got a CPU again (off_cpu.bpf.c), whose notes and counters these programs share.
+ * Most threads of a machine are seen by all three: they sleep throughout. Their waits are counted
+ * like those of threads that have got a CPU again (off_cpu.bpf.c), whose notes and counters these
+ * programs share.
  *
- * The stack is that of another thread. The kernel gives its own part of it; the user's part is copied by the program
- * that may sleep, as its pages may have to be fetched, and walked by user space. Records go to whoever reads,
- * not into the rings, which nobody empties meanwhile. What does not fit into his buffer he gets with the next
- * read: the program is run again then, and nothing may be counted before it has been written.
+ * The stack belongs to another thread. The kernel walks its own part of it. The user part is copied
+ * by the program that may sleep, as its pages may have to be fetched, and walked by user space.
+ * Records go to the reader, not to the rings, which nobody empties meanwhile. A record that does
+ * not fit into the reader's buffer is returned by the next read: the program runs again then, so
+ * nothing may be counted before it has been written.
  */
 /* clang-format off */
 #include "kernel.h"
@@ -65,7 +67,7 @@ _Static_assert(sizeof(struct sleeper_stack) == sizeof(struct wire_raw_sample) -
 						       STACK_PAGES * WIRE_RAW_PAGE_BYTES,
 	       "struct sleeper_stack is not as struct wire_raw_sample is");
 
-/* What is sent of one thread: of one at a time, as there is one reader. */
+/* Data sent for one thread. One is enough, as there is one reader. */
 struct sleeper {
 	struct user_registers registers;
 	struct wire_stack stack;
@@ -152,7 +154,7 @@ int note_sleeper(struct bpf_iter__task *ctx)
 	if (!departure)
 		departure = add_departure(task);
 	if (!departure) {
-		/* The recording has begun: others count on this CPU, too. */
+		/* The recording has started: other programs count on this CPU, too. */
 		__sync_fetch_and_add(&cpu->counters.unnoted, 1);
 		return 0;
 	}
@@ -201,11 +203,14 @@ int count_thread(struct bpf_iter__task *ctx)
 	if (!task || !cpu || !is_target(task))
 		return 0;
 	departure = find_departure(task);
-	/* It has ended: before the begin, or all of it is counted, or else it has just not left its CPU in time. */
+	/*
+	 * It has ended: before the start, or its lifetime is all counted, or it has just not left
+	 * its CPU in time.
+	 */
 	if ((get_state(task) & TASK_DEAD) && (!departure || departure->exit_stage == GONE))
 		return 0;
 	begin = get_life_begin(task, departure);
-	if (begin >= end_ns) /* it is younger */
+	if (begin >= end_ns) /* it started later */
 		return 0;
 	cpu->counters.lived_ns += end_ns - begin;
 	if (departure && departure->left_ns) {
@@ -217,13 +222,13 @@ int count_thread(struct bpf_iter__task *ctx)
 			departure->left_ns = 0; /* it does not wait */
 	} else if (departure && departure->resumed_ns) {
 		cpu->counters.cpu_ns += end_ns - departure->resumed_ns;
-	} else if (is_on_cpu(task)) { /* since before the begin */
+	} else if (is_on_cpu(task)) { /* since before the start */
 		cpu->counters.cpu_ns += end_ns - begin;
 	}
 	return 0;
 }
 
-/* What the thread is, and how long it waits. */
+/* The thread's data, and the length of its wait. */
 static __always_inline void describe_sleeper(struct wire_sample *sample, struct task_struct *task,
 					     const struct departure *departure,
 					     const struct wait *wait)
@@ -388,7 +393,7 @@ static __always_inline int finish_sleeper(struct bpf_iter__task *ctx, bool copie
 
 		if (is_sampled &&
 		    !write_sleeper(ctx->meta->seq, task, departure, &wait, copies_stack))
-			return 0; /* it comes again */
+			return 0; /* the program runs again for it */
 		counter->sends.sent += is_sampled;
 		counter->sent_unfinished += is_sampled;
 		counter->below_period += !is_sampled;

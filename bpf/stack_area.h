@@ -1,8 +1,8 @@
 /*
- * In which memory the user stack of a sample lies: found when a thread is first seen there, and
- * sent ahead of the sample. User space could not ask afterwards: the thread may be gone.
+ * The memory area of a sample's user stack: found when a thread is first seen there, and sent
+ * before the sample. User space could not ask afterwards: the thread may be gone.
  *
- * A thread that was seen lately in the same memory is not looked at again.
+ * A thread seen recently in the same memory is not examined again.
  */
 #ifndef STACK_AREA_H
 #define STACK_AREA_H
@@ -27,8 +27,8 @@ struct known_areas {
 PER_CPU(struct known_areas, known_areas);
 
 /*
- * Whether a thread pointer is a C library's: the ABI has it point to itself. Go's points into a structure of its scheduler,
- * which lies among goroutines' stacks.
+ * Whether a thread pointer is a C library's: by the ABI it points to itself. Go's points into a
+ * structure of its scheduler, among the stacks of goroutines.
  */
 static __always_inline bool is_of_c_library(__u64 thread_pointer)
 {
@@ -38,7 +38,7 @@ static __always_inline bool is_of_c_library(__u64 thread_pointer)
 	       self == thread_pointer;
 }
 
-/* The mapping that holds the stack pointer. What is no stack at all stays without a kind. */
+/* The mapping that holds the stack pointer. Memory that is not a stack has no kind. */
 static long describe_area(struct task_struct *task, struct vm_area_struct *vma,
 			  struct wire_stack_area *area)
 {
@@ -53,7 +53,7 @@ static long describe_area(struct task_struct *task, struct vm_area_struct *vma,
 		area->kind = WIRE_STACK_MAIN;
 	} else if (area->user_sp < thread_pointer && thread_pointer < area->end &&
 		   is_of_c_library(thread_pointer)) {
-		/* C libraries put what belongs to a thread above its stack. */
+		/* C libraries put a thread's own data above its stack. */
 		area->kind = WIRE_STACK_THREAD;
 		area->thread_pointer = thread_pointer;
 	} else {
@@ -62,7 +62,7 @@ static long describe_area(struct task_struct *task, struct vm_area_struct *vma,
 	return 0;
 }
 
-/* The begin of runtime.g of Go, the same since Go 1.4. */
+/* Start of Go's runtime.g, the same since Go 1.4. */
 struct goroutine {
 	__u64 low, high;
 	__u64 guard; /* above low; or one of a few numbers that no address reaches */
@@ -87,8 +87,8 @@ static __always_inline bool read_goroutine(__u64 address, __u64 user_sp, struct 
 }
 
 /*
- * The goroutine that the thread runs, as Go's code has it in a register (since Go 1.17), and as its assembly and the code
- * that it calls have it in the word below the thread pointer.
+ * The goroutine of the thread. Go's code has it in a register (since Go 1.17); for Go's assembly,
+ * and code called by that, it is in the word below the thread pointer.
  */
 static __always_inline bool find_goroutine(struct task_struct *task,
 					   const struct user_registers *registers,
@@ -111,8 +111,8 @@ static __always_inline bool is_known_area(const struct known_area *known, __u64 
 }
 
 /*
- * Where the stack is that user_sp is in. Returns 0, or less when that cannot be known: the memory is being changed, and the
- * next sample will have it.
+ * Find the stack that holds user_sp. Returns 0, or a negative value if unknown: the memory is being
+ * changed, and the next sample will have it.
  */
 static __always_inline long find_area(struct task_struct *task, const struct scratch *scratch,
 				      struct wire_stack_area *area)
@@ -127,7 +127,7 @@ static __always_inline long find_area(struct task_struct *task, const struct scr
 		return 0;
 	}
 	is_of_go = find_goroutine(task, &scratch->registers, &goroutine);
-	/* What Go knows of stacks that others have made is an estimate. */
+	/* Go only estimates the stacks that others have made. */
 	if (!is_of_go || goroutine.system_guard != NO_GUARD) {
 		if (bpf_find_vma(task, area->user_sp, describe_area, area, 0))
 			return -1;

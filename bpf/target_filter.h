@@ -1,11 +1,10 @@
 /*
- * The threads to be sampled, where not all are: those that user space has named, and whatever they
- * start.
+ * The sampled threads, if not all are: those that user space has named, and their descendants.
  *
- * Ticks belong to CPUs, and ticks of other threads are left out here. Ticks that belong to threads
- * and are inherited would miss what they should show: the kernel starts them again with every child,
- * so that a process which lives shorter than their period never sees one, and it swaps them between
- * parent and child, so that the parent hardly does.
+ * Ticks belong to CPUs, and ticks of other threads are dropped here. Ticks that belong to threads
+ * and are inherited would miss their target. The kernel restarts them with every child, so a
+ * process with a shorter life than their period never gets one. It also swaps them between parent
+ * and child, so the parent hardly gets any.
  */
 #ifndef BPF_TARGET_FILTER_H
 #define BPF_TARGET_FILTER_H
@@ -13,10 +12,10 @@
 #include "maps.h"
 #include "output.h"
 
-/* Set by user space before loading: what a target starts is no target. */
+/* Set by user space before loading: descendants of a target are not targets. */
 const volatile bool leaves_children_out = false;
 
-/* What the running thread is to user space: enum wire_target, or 0. */
+/* The running thread's role for user space: enum wire_target, or 0. */
 static __always_inline __u32 get_target_state_of_current(__u32 tid)
 {
 	__u32 target = get_target_state(tid);
@@ -92,8 +91,8 @@ static __always_inline void follow_free(__u64 tid, __u32 start)
 }
 
 /*
- * Count a tick. Gives the thread that it has interrupted, pid in the upper half, or 0 when that is
- * none to be sampled.
+ * Count a tick. Returns the thread that it has interrupted, pid in the upper half, or 0 if that is
+ * not sampled.
  */
 static __always_inline __u64 begin_tick(struct wire_counters *counter)
 {

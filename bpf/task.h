@@ -11,8 +11,8 @@
 /* clang-format on */
 
 /*
- * The running task. Before Linux 5.11 the verifier does not know what the pointer leads to, and a
- * field must be read as any kernel memory is; later that would only cost more.
+ * The running task. Before Linux 5.11 the verifier does not know the type of the pointer, and a
+ * field must be read like any kernel memory; later that would only cost more.
  */
 static __always_inline struct task_struct *get_current_task(void)
 {

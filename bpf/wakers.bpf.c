@@ -1,14 +1,15 @@
 /*
- * The wakers' program: who ends the waits that will be sampled.
+ * The wakers' program: finds the wakers of waits that will be sampled.
  *
- * It runs at every wakeup, in whoever wakes, and takes the place of the off-CPU program's own: it notes when
- * a thread was woken, and where what that has waited crosses a period by then, so that getting a CPU will
- * make a sample of it, it takes the stacks of the thread that runs, and leaves their number with what is
- * noted. The wait's sample carries the number, by which user space joins the two.
+ * It runs at every wakeup, in the waker, and replaces the off-CPU program's own handler: it notes
+ * when a thread was woken. If the wait crosses a period by then, it will be sampled when the thread
+ * gets a CPU. In this case the program takes the stacks of the running thread, and stores their
+ * number in the note. The wait's sample has the number, by which user space joins the two.
  *
- * It is called with the scheduler's lock of the woken thread held, and an interrupt may wake another one
- * meanwhile: what comes second goes without. Of a stack that lacks its table few pages are copied. As the ticks' and the waits' programs may have been interrupted, too, it
- * is an object of its own.
+ * It is called with the scheduler's lock of the woken thread held, and an interrupt may wake
+ * another one meanwhile: the second wakeup is not recorded. If a stack's table is missing, few
+ * pages are copied. As the ticks' and the waits' programs may have been interrupted, too, it is a
+ * separate object.
  */
 /* clang-format off */
 #include "kernel.h"
@@ -31,10 +32,13 @@ char LICENSE[] SEC("license") = "GPL";
 /* Set by user space while it records. */
 volatile bool is_recording = false;
 
-/* Tells kernel stacks of this program from those of ticks and waits, which begin elsewhere. */
+/*
+ * Hash seed that keeps kernel stacks of this program apart from those of ticks and waits, which
+ * start elsewhere.
+ */
 #define WAKER_SEED 2
 
-/* A number has its CPU above the CPU's own count. */
+/* A number has its CPU above the CPU's own counter. */
 #define CPU_SHIFT 44
 
 struct taking {
