@@ -1,6 +1,6 @@
 /*
- * What x86-64 is to a walk of stacks: its registers, of which all that is said of registers anywhere is made. A walk
- * begins with these, and reads the rest from memory.
+ * The x86-64 registers for stack walks. All lists of registers elsewhere are made from this one. A
+ * walk starts with these, and reads the rest from memory.
  *
  * Sources: System V ABI, AMD64 supplement, figure 3.36 (DWARF numbers); Linux arch/x86/include/uapi/asm: ptrace.h,
  * perf_regs.h, sigcontext.h within ucontext.h.
@@ -14,8 +14,8 @@
  * name     in struct wire_registers; NAME in enumerations
  * saved    in struct pt_regs, as the kernel lays it out for user space
  * perf     its number in a sample of perf
- * dwarf    its number in call-frame information; of pc that of the column of the return address
- * context  bytes from the begin of a ucontext to where a signal's frame, getcontext() and the like have it
+ * dwarf    its number in call-frame information; for pc the column of the return address
+ * context  its offset, in bytes, in a ucontext of a signal frame, getcontext() and the like
  */
 #define WIRE_FOR_EACH_REGISTER(REGISTER)    \
 	REGISTER(pc, PC, ip, 8, 16, 168)    \
@@ -36,7 +36,7 @@
 	REGISTER(r14, R14, r14, 22, 14, 88) \
 	REGISTER(r15, R15, r15, 23, 15, 96)
 
-/* Where a call puts the return address: bytes from the CFA. */
+/* Location of the return address after a call: bytes from the CFA. */
 #define WIRE_RETURN_ADDRESS_OFFSET (-8)
 
 #endif

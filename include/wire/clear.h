@@ -1,4 +1,4 @@
-/* Clearing places of records in BPF programs, and in what is compiled into these and into tests. */
+/* Clearing parts of records in BPF programs, and in code shared by these and tests. */
 #ifndef WIRE_CLEAR_H
 #define WIRE_CLEAR_H
 

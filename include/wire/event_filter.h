@@ -1,50 +1,54 @@
 /*
- * The filter of a tracepoint: predicates over the fields of its record, which user space has compiled and the
- * program of the event evaluates at every hit. The kernel would apply a perf event's own filter only behind that
- * program.
+ * The filter of a tracepoint: predicates over the fields of its record. User space compiles them,
+ * and the program of the event evaluates them at every hit. The kernel would apply a perf event's
+ * own filter only after that program.
  *
- * A predicate says where to go on when it holds, and where when it does not: always forward, so that each is
- * evaluated once at most. Text is matched by an automaton whose states are the bits of one number
- * (Shift-And: Baeza-Yates and Gonnet, "A new approach to text searching"): bit n says that the text so far may be what
- * the first n characters of the pattern stand for. However many stars a pattern has, a character is one step.
+ * A predicate has the next predicate for when it holds, and for when it does not: always forward,
+ * so that each is evaluated once at most. Text is matched by an automaton whose states are the bits
+ * of one number (Shift-And: Baeza-Yates and Gonnet, "A new approach to text searching"): bit n: the
+ * text so far may match the first n characters of the pattern. However many stars a pattern has, a
+ * character is one step.
  *
- * The same code is compiled into the BPF program and into tests. The includer defines FILTER_INLINE (how the
- * functions here are declared) before, and after it those that are only declared here. Who defines none of it gets
- * the structures alone.
+ * The same code is compiled into the BPF program and into tests. The includer defines FILTER_INLINE
+ * (the specifiers of functions here) before this file, and the functions that are only declared
+ * here after it. Without FILTER_INLINE it gets only the structures.
  */
 #ifndef WIRE_EVENT_FILTER_H
 #define WIRE_EVENT_FILTER_H
 
 #include "wire/types.h"
 
-/* Of an event. */
+/* Maximum per event. */
 #define WIRE_MAX_PREDICATES 16
-/* Characters of a pattern: states are the bits of a number. Stars are none. */
+/* Characters of a pattern, without stars: states are the bits of a number. */
 #define WIRE_MAX_PATTERN 63
-/* Of a text, with a NUL at the end; what is behind is not looked at. The kernel's own filters copy as much. */
+/*
+ * Bytes of a text, with a NUL at the end; the rest is ignored. The kernel's own filters copy as
+ * much.
+ */
 #define WIRE_FILTER_TEXT_BYTES 1024
 
-/* What is compared. */
+/* The compared value. */
 enum wire_predicate_kind {
 	WIRE_PREDICATE_NUMBER,   /* of the record */
-	WIRE_PREDICATE_CPU,      /* the number of the one that runs */
+	WIRE_PREDICATE_CPU,      /* the number of the running CPU */
 	WIRE_PREDICATE_TID,      /* of the thread that runs */
 	WIRE_PREDICATE_TYPE,     /* the number of the tracepoint */
 	WIRE_PREDICATE_ARRAY,    /* text in the record, of `size` bytes at most */
-	WIRE_PREDICATE_DATA_LOC, /* text that 4 bytes of the record say the offset and length of */
-	WIRE_PREDICATE_REL_LOC,  /* the same, from behind these 4 bytes on */
+	WIRE_PREDICATE_DATA_LOC, /* text whose offset and length are in 4 bytes of the record */
+	WIRE_PREDICATE_REL_LOC,  /* the same, relative to the end of these 4 bytes */
 	WIRE_PREDICATE_KERNEL_POINTER, /* text that the record has the address of */
 	WIRE_PREDICATE_USER_POINTER,   /* the same, in the program's memory */
 	WIRE_PREDICATE_COMM,           /* the name of the thread that runs */
 };
 
-/* What a comparison may come to; an operator is the set of those for which it holds. */
+/* Results of a comparison; an operator is the set of those for which it holds. */
 #define WIRE_IS_LESS     1
 #define WIRE_IS_EQUAL    2
 #define WIRE_IS_GREATER  4
 #define WIRE_SHARES_BITS 8
 
-/* Where to go on behind the last predicate: it has been decided. */
+/* Targets after the last predicate: the filter is decided. */
 #define WIRE_FILTER_FAILS  254
 #define WIRE_FILTER_PASSES 255
 
@@ -63,17 +67,17 @@ _Static_assert(sizeof(struct wire_predicate) == 24,
 	       "struct wire_predicate is part of the wire format");
 
 struct wire_pattern {
-	/* By character of the text: bit n is set where the pattern's nth character, from 1, may be it. */
+	/* For each character of the text, bit n: it matches the pattern's nth character, from 1. */
 	wire_u64 accepts[256];
-	wire_u64
-		stars; /* bit n: a star is behind the nth character; bit 0: the pattern begins with one */
+	/* Bit n: a star follows the nth character; bit 0: the pattern starts with one. */
+	wire_u64 stars;
 	wire_u32 length; /* characters */
 	wire_u32 reserved;
 };
 _Static_assert(sizeof(struct wire_pattern) == 2064,
 	       "struct wire_pattern is part of the wire format");
 
-/* A filter is an array of these, and begins with the first. */
+/* A filter is an array of these, and starts with the first. */
 struct wire_filter_part {
 	struct wire_predicate predicate;
 	struct wire_pattern pattern; /* of text */
@@ -96,13 +100,13 @@ FILTER_INLINE int filter_read(const struct filter_hit *hit, wire_u64 address, wi
 FILTER_INLINE wire_u32 filter_get_cpu(void);
 FILTER_INLINE wire_u32 filter_get_tid(void);
 /*
- * Copy a text to where filter_match_text() finds it: up to its NUL, or so many bytes, of which the last one becomes a NUL;
- * they are 1 to WIRE_FILTER_TEXT_BYTES. Returns 0, or -1 when it cannot be read.
+ * Copy a text for filter_match_text(): up to its NUL, or num_bytes of it, with the last byte set to
+ * NUL. num_bytes is 1 to WIRE_FILTER_TEXT_BYTES. Returns 0, or -1 if unreadable.
  */
 FILTER_INLINE int filter_copy_text(const struct filter_hit *hit, wire_u64 address,
 				   wire_u32 num_bytes, int is_of_user);
 FILTER_INLINE int filter_copy_comm(void);
-/* Whether the whole text that was copied is what the pattern of this index stands for. */
+/* Whether the whole copied text matches the pattern of this index. */
 FILTER_INLINE int filter_match_text(wire_u32 index);
 
 /* The states after a character of the text, which is not NUL. */
@@ -168,7 +172,10 @@ FILTER_INLINE int filter_fetch_text(const struct filter_hit *hit,
 	return filter_copy_text(hit, value, num_bytes + 1, kind == WIRE_PREDICATE_USER_POINTER);
 }
 
-/* Whether a predicate holds. What cannot be read does not, whatever the operator, as in the kernel. */
+/*
+ * Whether a predicate holds. Unreadable values never match, whatever the operator, as in the
+ * kernel.
+ */
 FILTER_INLINE int filter_holds(const struct filter_hit *hit, const struct wire_predicate *predicate,
 			       wire_u32 index)
 {

@@ -1,18 +1,18 @@
 /*
- * Distances of a Poisson process, in integers: what a program in the kernel can compute of them.
+ * Distances of a Poisson process, in integers, computable in a BPF program.
  *
- * Included by both sides, as wire/wire.h is.
+ * Included by both sides, like wire/wire.h.
  */
 #ifndef WIRE_EXPONENTIAL_H
 #define WIRE_EXPONENTIAL_H
 
 #include "wire/wire.h"
 
-/* Of a logarithm behind the point. */
+/* Fraction bits of a logarithm. */
 #define WIRE_LOGARITHM_BITS 20
-/* The natural logarithm of 2, of which 32 bits are behind the point. */
+/* The natural logarithm of 2, with 32 fraction bits. */
 #define WIRE_LN_2 2977044472ull
-/* What is beyond has no place in 64 bits, times the largest logarithm. */
+/* A larger mean, times the largest logarithm, does not fit into 64 bits. */
 #define WIRE_MAX_MEAN_DISTANCE (1ull << 56)
 
 /*
@@ -24,7 +24,7 @@
 static inline wire_u64 wire_exponential_distance(wire_u32 random, wire_u64 mean)
 {
 	const wire_u64 one = 1ull << WIRE_LOGARITHM_BITS;
-	wire_u64 number = (wire_u64)random + 1; /* at last from 2^31, which is 1, to 2^32 */
+	wire_u64 number = (wire_u64)random + 1; /* normalized to 2^31 (which is 1) up to 2^32 */
 	wire_u64 fraction = 0;
 	wire_u64 halvings = 1;
 	wire_u64 logarithm;

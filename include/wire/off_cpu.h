@@ -1,7 +1,7 @@
 /*
- * What the off-CPU program and user space exchange, and the arithmetic of its period.
+ * Data exchanged by the off-CPU program and user space, and the arithmetic of its period.
  *
- * Included by both sides, as wire/wire.h is. The program's samples are struct wire_sample.
+ * Included by both sides, like wire/wire.h. The program's samples are struct wire_sample.
  */
 #ifndef WIRE_OFF_CPU_H
 #define WIRE_OFF_CPU_H
@@ -9,19 +9,23 @@
 #include "wire/wire.h"
 
 /*
- * Where a thread's off-CPU time is in its period. The time is divided into periods, and each has one point, at a
- * random place in it. An interval stands for one period for each point in it, so that its expected weight is its
- * duration, also if it is shorter than the period, and all intervals of a thread together weigh their sum but for
- * less than a period. Were the points equally far apart, waits as long as the period would always be met at the same
- * place: on one side of a wakeup, or at every second of two.
+ * Position of a thread's off-CPU time in its period. The time is divided into periods, and each has
+ * one point, at a random place in it. An interval represents one period for each point in it, so
+ * its expected weight is its duration, even if it is shorter than the period. All intervals of a
+ * thread together weigh their sum, except for less than a period. With equally spaced points, waits
+ * as long as the period would always be hit at the same place: on one side of a wakeup, or at every
+ * second of two.
  */
 struct wire_phase {
 	wire_u64 until_ns;  /* from now to the next point */
 	wire_u64 behind_ns; /* from this point to the end of its period, at least 1 */
-	wire_u64 excess_ns; /* what was more than one sample can stand for: the next one's */
+	wire_u64 excess_ns; /* more than one sample can represent: left for the next one */
 };
 
-/* A number from 0 on below the limit; *random is another one then. By the finalizer of SplitMix64. */
+/*
+ * A random number from 0 up to, but not including, the limit; updates *random. Uses the finalizer
+ * of SplitMix64.
+ */
 static inline wire_u64 wire_draw_below(wire_u64 *random, wire_u64 limit)
 {
 	wire_u64 number = *random += 0x9e3779b97f4a7c15ull;
@@ -31,22 +35,22 @@ static inline wire_u64 wire_draw_below(wire_u64 *random, wire_u64 limit)
 	return (number ^ (number >> 31)) % limit;
 }
 
-/* Choose the point of a period that begins now. period_ns  at least 1 */
+/* Choose the point of a period that starts now. period_ns  at least 1 */
 static inline void wire_begin_period(struct wire_phase *phase, wire_u64 period_ns, wire_u64 *random)
 {
 	phase->until_ns = wire_draw_below(random, period_ns);
 	phase->behind_ns = period_ns - phase->until_ns;
 }
 
-/* Periods that one sample stands for at most, but for its first and its last. */
+/* Maximum number of periods of one sample, without its first and its last. */
 #define WIRE_MAX_WHOLE_PERIODS 0xfffffffdull
 
 /*
- * Add a duration to the off-CPU time of a thread. Gives how many points are in it: so many periods the sample stands
- * for.
+ * Add a duration to the off-CPU time of a thread. Returns the number of points in it, which is the
+ * number of periods of the sample.
  *
  * period_ns  at least 1
- * random     any number; it changes, and serves for the next call
+ * random     any number; updated for the next call
  */
 static inline wire_u32 wire_take_periods(struct wire_phase *phase, wire_u64 duration_ns,
 					 wire_u64 period_ns, wire_u64 *random)
@@ -86,14 +90,14 @@ static inline wire_u32 wire_take_periods(struct wire_phase *phase, wire_u64 dura
 }
 
 /*
- * What became of every time that a thread got a CPU, or had not got one when the recording ended, per CPU:
- * each adds to `fired` and to exactly one of the others up to lost_ring_stack. The sums are exact, of all
- * intervals whose begin was seen, whether they were sampled or not, but for those that are filtered out: too
- * short, or for something else.
+ * Counts of every time that a thread got a CPU, or had not got one when the recording ended, per
+ * CPU: each adds to `fired` and to exactly one of the others up to lost_ring_stack. The sums are
+ * exact, over all intervals whose start was seen, whether sampled or not, except those filtered out
+ * (too short, or for something else).
  */
 struct wire_off_cpu_counters {
 	wire_u64 fired;
-	wire_u64 filtered;        /* the thread was no target */
+	wire_u64 filtered;        /* the thread was not a target */
 	wire_u64 unseen_begin;    /* it is not known when it had left its CPU */
 	wire_u64 other_waits;     /* it was for no futex, and only those are recorded */
 	wire_u64 below_min_block; /* the interval is shorter than the limit */
@@ -108,9 +112,12 @@ struct wire_off_cpu_counters {
 	wire_u64 below_min_block_ns; /* of the intervals that were too short */
 	wire_u64 unfinished;         /* of those that fired: still going on at the end */
 	wire_u64 sent_unfinished;    /* of those that were sent */
-	/* Of all target threads: from their start, or the begin, to their end, or that. */
+	/*
+	 * Lifetime of all target threads, from their start, or that of the recording, to the end of
+	 * either.
+	 */
 	wire_u64 lived_ns;
-	wire_u64 cpu_ns; /* that they had a CPU */
+	wire_u64 cpu_ns; /* time on a CPU */
 };
 _Static_assert(sizeof(struct wire_off_cpu_counters) == 160,
 	       "struct wire_off_cpu_counters is part of the wire format");
@@ -119,8 +126,8 @@ _Static_assert(sizeof(struct wire_off_cpu_counters) == 160,
 struct wire_off_cpu_state {
 	struct wire_off_cpu_counters counters;
 	/*
-	 * When the CPU last switched threads: the end of one's time is the begin of the other's, so that
-	 * on-CPU and off-CPU time make up all of it. Of no use to user space.
+	 * When the CPU last switched threads: the end of one thread's time is the start of the
+	 * other's, so on-CPU and off-CPU time cover everything. Not used by user space.
 	 */
 	wire_u64 switched_ns;
 };
@@ -128,13 +135,14 @@ _Static_assert(sizeof(struct wire_off_cpu_state) == 168,
 	       "struct wire_off_cpu_state is part of the wire format");
 
 /*
- * What became of every wakeup that ended a wait of a period or more, per CPU: each adds to exactly one.
+ * Counts of every wakeup that ended a wait of a period or more, per CPU: each adds to exactly one.
  */
 struct wire_waker_counters {
-	wire_u64 sent;        /* a wire_sample went into the ring */
-	wire_u64 lost_ring;   /* no room in the ring for it or for its stack */
-	wire_u64 lost_nested; /* an interrupt came while that of another wakeup was being taken */
-	wire_u64 hidden;      /* our pid namespace does not show who it was */
+	wire_u64 sent;      /* a wire_sample went into the ring */
+	wire_u64 lost_ring; /* no room in the ring for it or for its stack */
+	/* An interrupt occurred while the stack of another wakeup was being taken. */
+	wire_u64 lost_nested;
+	wire_u64 hidden; /* our pid namespace does not show the waker */
 };
 _Static_assert(sizeof(struct wire_waker_counters) == 32,
 	       "struct wire_waker_counters is part of the wire format");

@@ -1,6 +1,6 @@
 /*
- * The user registers that a walk begins with: those of the one architecture whose tables we build. A program that is made
- * for another one (the viewer) reads recordings of it as well.
+ * The user registers at the start of a walk: those of the one architecture whose tables we build.
+ * Programs built for other architectures (the viewer) read recordings of it as well.
  */
 #ifndef WIRE_REGISTERS_H
 #define WIRE_REGISTERS_H

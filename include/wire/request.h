@@ -1,8 +1,8 @@
 /*
- * What a request to a block device does, by the record of a tracepoint where it begins: letters for its operation and
- * flags (rwbs), its bytes, and the sectors of the device that it covers.
+ * The kind of a request to a block device, from the record of the tracepoint at its start: letters
+ * for its operation and flags (rwbs), its bytes, and the sectors of the device that it covers.
  *
- * Included by both sides, as wire/wire.h is.
+ * Included by both sides, like wire/wire.h.
  */
 #ifndef WIRE_REQUEST_H
 #define WIRE_REQUEST_H

@@ -1,10 +1,11 @@
 /*
- * What the scheduling program and user space exchange: of threads, and of the kernel's own work.
+ * Data exchanged by the scheduling program and user space: events of threads, and of the kernel's
+ * own work.
  *
- * Included by both sides, as wire/wire.h is. A CPU's events are collected into batches; a batch is
- * one record of a ring. Its slots are in order of time. Names are reported once: both sides keep, for
- * every CPU, WIRE_SCHEDULE_NAMES names by tid modulo that number, so the name that user space has
- * in an event's place is the event's.
+ * Included by both sides, like wire/wire.h. A CPU's events are collected into batches; a batch is
+ * one record of a ring. Its slots are in order of time. Names are reported once: both sides keep,
+ * for every CPU, WIRE_SCHEDULE_NAMES names by tid modulo that number, so the name in user space's
+ * slot of an event is the event's.
  */
 #ifndef WIRE_SCHEDULE_H
 #define WIRE_SCHEDULE_H
@@ -17,13 +18,14 @@
 #define WIRE_SCHEDULE_NAMES 512
 
 enum wire_schedule_kind {
-	WIRE_SCHEDULE_SWITCH = 1,           /* the CPU goes on with tid */
-	WIRE_SCHEDULE_SWITCH_PREEMPTED = 2, /* the same, though the one before wanted to run on */
-	WIRE_SCHEDULE_WAKEUP = 3,           /* what runs on the CPU wakes tid */
+	WIRE_SCHEDULE_SWITCH = 1, /* the CPU goes on with tid */
+	/* The same, though the previous one was still runnable. */
+	WIRE_SCHEDULE_SWITCH_PREEMPTED = 2,
+	WIRE_SCHEDULE_WAKEUP = 3,              /* the thread on the CPU wakes tid */
 	WIRE_SCHEDULE_WAKEUP_IN_INTERRUPT = 4, /* an interrupt on the CPU wakes tid */
 	WIRE_SCHEDULE_NAME = 5,                /* tid's name is in the next slot */
 	WIRE_SCHEDULE_UNSEEN =
-		6, /* the CPU runs tid without a switch to it; the next slot says since when */
+		6, /* the CPU runs tid without a switch to it; the next slot has the time */
 };
 
 /* The priority of a thread of the deadline class, which the kernel counts as -1. */
@@ -39,8 +41,8 @@ struct wire_schedule_event {
 };
 
 /*
- * A switch without an event: until when the CPU was seen to run the thread before, and since when tid.
- * No other event of the CPU lies between.
+ * A switch without an event: until when the CPU was seen to run the previous thread, and since when
+ * tid. There is no other event of the CPU in between.
  */
 struct wire_schedule_unseen {
 	wire_u64 known_until_ns;
@@ -68,21 +70,21 @@ _Static_assert(sizeof(struct wire_schedule) == 24 + 16 * WIRE_SCHEDULE_SLOTS,
 	       "struct wire_schedule is part of the wire format");
 
 /*
- * What a CPU runs by the events so far, and what was seen to run there since. The sampling program
- * notes what its ticks find.
+ * The thread that a CPU runs by the events so far, and the thread seen to run there since. The
+ * sampling program records the latter at its ticks.
  */
 struct wire_schedule_running {
-	wire_u32 tid;        /* 0: idle, or no target */
-	wire_u32 num_leaves; /* how often that thread had left a CPU before, modulo 2^32 */
+	wire_u32 tid;        /* 0: idle, or not a target */
+	wire_u32 num_leaves; /* number of times that thread had left a CPU before, modulo 2^32 */
 	wire_u64 seen_ns;    /* when it was last seen to run */
 	wire_u32 other_tid;  /* another one that was seen after that */
 	wire_u32 other_leaves;
-	wire_u64 other_since_ns; /* when it was first seen; 0: there is none */
+	wire_u64 other_since_ns; /* when it was first seen; 0: none */
 };
 _Static_assert(sizeof(struct wire_schedule_running) == 32,
 	       "struct wire_schedule_running is part of the wire format");
 
-/* What a CPU keeps: the batch it fills, and whether an event is being added just now. */
+/* State of a CPU: the batch that it fills, and whether an event is being added. */
 struct wire_schedule_cpu {
 	struct wire_schedule batch;
 	wire_u32 name_generation; /* names emitted in earlier generations may have been lost */
@@ -109,12 +111,12 @@ _Static_assert(sizeof(struct wire_schedule_counters) == 48,
 	       "struct wire_schedule_counters is part of the wire format");
 
 /*
- * Work of the kernel that is no thread's own, as `perf kwork` has it: each is emitted when it is done. Where the
- * whole machine is recorded.
+ * Work of the kernel that belongs to no thread, in the kinds of `perf kwork`; each item is emitted
+ * at its end. Only if the whole machine is recorded.
  */
 enum wire_kwork_kind {
 	WIRE_KWORK_IRQ,       /* the handler of an interrupt */
-	WIRE_KWORK_SOFTIRQ,   /* what a handler has left to be done */
+	WIRE_KWORK_SOFTIRQ,   /* work that a handler has deferred */
 	WIRE_KWORK_WORKQUEUE, /* an item, by a worker thread, which may sleep meanwhile */
 	NUM_WIRE_KWORK_KINDS,
 };
@@ -136,7 +138,7 @@ struct wire_kwork {
 };
 _Static_assert(sizeof(struct wire_kwork) == 48, "struct wire_kwork is part of the wire format");
 
-/* Of one kind on one CPU, in the order of their ends. */
+/* Items of one kind on one CPU, in the order of their ends. */
 struct wire_kworks {
 	wire_u32 type; /* WIRE_KWORKS */
 	wire_u16 cpu;
@@ -148,20 +150,20 @@ struct wire_kworks {
 _Static_assert(sizeof(struct wire_kworks) == 16 + 48 * WIRE_KWORK_SLOTS,
 	       "struct wire_kworks is part of the wire format");
 
-/* What became of each: it adds to exactly one, and of those taken some are lost in the end. */
+/* Counts of items: each adds to exactly one, and some of those taken are lost later. */
 struct wire_kwork_counters {
 	wire_u64 taken;
-	wire_u64 lost_nested;  /* it came while another one of its kind was being added */
-	wire_u64 unseen_begin; /* it is not known when it had begun */
+	wire_u64 lost_nested;  /* it occurred while another one of its kind was being added */
+	wire_u64 unseen_begin; /* its start is unknown */
 	wire_u64 lost_ring;    /* of those taken: no room in the ring for their batch */
 };
 _Static_assert(sizeof(struct wire_kwork_counters) == 32,
 	       "struct wire_kwork_counters is part of the wire format");
 
-/* What a CPU keeps for each kind: one may interrupt the other, but not itself. */
+/* State of a CPU for each kind: different kinds may interrupt each other, but none itself. */
 struct wire_kwork_cpu {
 	struct wire_kwork_counters counters;
-	wire_u64 begin_ns; /* of what is under way; 0: nothing is */
+	wire_u64 begin_ns; /* of the running item; 0: none */
 	wire_u32 number;   /* its number */
 	wire_u32 is_busy;  /* one is being added just now */
 	struct wire_kworks batch;

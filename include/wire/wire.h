@@ -1,8 +1,8 @@
 /*
- * What the BPF programs and user space exchange: record layouts, counters, limits.
+ * Data exchanged by the BPF programs and user space: record layouts, counters, limits.
  *
  * Included by both sides. Fixed-width types, explicit padding, no pointers. Every record is written
- * by the BPF program and begins with its type.
+ * by the BPF program and starts with its type.
  */
 #ifndef WIRE_WIRE_H
 #define WIRE_WIRE_H
@@ -41,10 +41,12 @@ enum wire_sample_flag {
 	/* Off-CPU: how the thread had left the CPU that it has just got again, or has not yet. */
 	WIRE_SAMPLE_BLOCKED = 1 << 3,         /* it slept */
 	WIRE_SAMPLE_UNINTERRUPTIBLE = 1 << 4, /* it slept, and no signal could wake it */
-	WIRE_SAMPLE_PREEMPTED = 1 << 5,       /* it wanted to run on */
-	WIRE_SAMPLE_THROUGHOUT = 1 << 6,      /* it has not run since the recording began */
-	/* Of no tick and no wait: of who ended a wait, when it did. The thread is the one that ran then,
-	   which has no part in it where an interrupt did; its tid is 0 where nothing ran. */
+	WIRE_SAMPLE_PREEMPTED = 1 << 5,       /* it was still runnable */
+	WIRE_SAMPLE_THROUGHOUT = 1 << 6,      /* it has not run since the start of the recording */
+	/*
+	 * Neither a tick nor a wait, but a waker when it ended a wait. The thread is the running
+	 * one, which is unrelated if an interrupt was the waker; its tid is 0 on an idle CPU.
+	 */
 	WIRE_SAMPLE_WAKER = 1 << 7,
 };
 #define WIRE_SAMPLE_OFF_CPU \
@@ -53,10 +55,7 @@ enum wire_sample_flag {
 /* Above the number of a system call: it is one of 32-bit code, whose calls have other numbers. */
 #define WIRE_CALL_32_BIT (1ull << 32)
 
-/*
- * One observation of one thread: by a tick, of what it runs, or when it gets a CPU again, of what it has
- * waited for.
- */
+/* One observation of a thread: its code at a tick, or its wait when it gets a CPU again. */
 struct wire_sample {
 	wire_u32 type; /* WIRE_SAMPLE */
 	wire_u32 pid;
@@ -68,9 +67,9 @@ struct wire_sample {
 	wire_u64 generation;   /* the kernel's exec counter of the process */
 	wire_u64 user_stack;   /* hash of a wire_stack sent before; 0: none was taken */
 	wire_u64 kernel_stack; /* likewise */
-	wire_u64 user_sp;      /* user stack pointer, 0 when there is none */
-	wire_u64 outermost_sp; /* the same of the outermost frame; 0: the walk did not get there */
-	wire_u32 num_periods;  /* that it stands for; of a tick: 1 */
+	wire_u64 user_sp;      /* user stack pointer, 0: none */
+	wire_u64 outermost_sp; /* the same for the outermost frame; 0: not reached by the walk */
+	wire_u32 num_periods;  /* weight in periods; for a tick 1 */
 	union {
 		wire_u32 num_queue_periods; /* off-CPU: those after it was woken, when it waited for
 					       a CPU */
@@ -78,29 +77,32 @@ struct wire_sample {
 	};
 	union {
 		/*
-		 * Of a waker's sample: its number. Of a wait: the number of its waker's; 0: there is
-		 * none; WIRE_NOT_WOKEN: it goes on.
+		 * In a waker's sample: its number. In a wait: the number of its waker's sample; 0:
+		 * none; WIRE_NOT_WOKEN: the wait has not ended.
 		 */
 		wire_u64 wakeup;
-		wire_u64 weight; /* of a tick: how much of its event there was since the last one */
+		wire_u64 weight; /* in a tick: events since the last one */
 	};
 	union {
-		wire_u64 futex; /* of a wait for one: its address; 0: for none, or not known */
-		/* Of a system call's end: its number and one more, below WIRE_CALL_32_BIT; else 0. */
+		/* Address of the futex that a wait is for; 0: another wait, or unknown. */
+		wire_u64 futex;
+		/*
+		 * At the end of a system call: its number plus one, below WIRE_CALL_32_BIT; else 0.
+		 */
 		wire_u64 call;
-		/* Of memory that may be live: the number of its slot and one more; else 0. */
+		/* For memory that may stay live: the number of its slot plus one; else 0. */
 		wire_u64 block;
-		/* Of a request to a block device: enum wire_request_kind; else 0. */
+		/* For a request to a block device: enum wire_request_kind; else 0. */
 		wire_u64 request;
 	};
-	wire_u64 runtime_stack; /* hash of a wire_runtime_stack sent before; 0: none was taken */
+	wire_u64 runtime_stack; /* hash of a wire_runtime_stack sent before; 0: none */
 	/* Off-CPU: how long until it was woken, and from then until time_ns; both 0: it is new. */
 	wire_u64 wait_ns;
 	union {
 		wire_u64 queue_ns;
 		/*
-		 * Of a request that has ended: CLOCK_MONOTONIC when it was made; 0: no WIRE_RAW_REQUEST was
-		 * sent of it.
+		 * For a request that has ended: CLOCK_MONOTONIC of its start; 0: no
+		 * WIRE_RAW_REQUEST was sent for it.
 		 */
 		wire_u64 request_ns;
 	};
@@ -122,37 +124,37 @@ _Static_assert(sizeof(struct wire_stack) == 16 + 8 * WIRE_MAX_FRAMES,
 	       "struct wire_stack is part of the wire format");
 
 /*
- * What a raw stack holds at most: compilers have used more than 64 KiB when their largest libraries
- * are still without table. While a ring is more than a quarter full, few pages are taken, which is
- * enough for most; when it is more than half full, none: room is for samples first.
+ * Maximum size of a raw stack: compilers have used more than 64 KiB while their largest libraries
+ * are still without table. While a ring is more than a quarter full, fewer pages are taken, which
+ * is enough for most stacks; when it is more than half full, none, to leave room for samples.
  */
 #define WIRE_RAW_PAGES       31
 #define WIRE_RAW_FEW_PAGES   8
 #define WIRE_RAW_PAGE_BYTES  4096
 #define WIRE_RAW_STACK_BYTES ((WIRE_RAW_PAGES + 1) * WIRE_RAW_PAGE_BYTES)
 /*
- * What one CPU may send of raw samples in a second; beyond that the part walked is sent. A program that starts has thousands of page
- * faults in some milliseconds, and a kilobyte of stack.
+ * Limits of raw samples per CPU and second; beyond them only the walked part is sent. A starting
+ * program has thousands of page faults within milliseconds, with a kilobyte of stack each.
  */
 #define WIRE_RAW_SAMPLES_PER_SECOND 8192
 #define WIRE_RAW_BYTES_PER_SECOND   (64u << 20)
 
 /*
- * A sample with the stack itself instead of a walk, where a table was missing: user space walks it
- * later. sample.user_stack is 0. A second part comes along where a signal handler has a stack of its own:
- * of the stack that it has interrupted; and where a stack is too deep: half of the pages are of its end, as a
- * single frame may take half a megabyte (rustc).
+ * A sample with the stack itself instead of a walk, if a table was missing: user space walks it
+ * later. sample.user_stack is 0. There may be a second part. If a signal handler has its own stack,
+ * it is the interrupted stack. If a stack is too deep, it is the end of the stack, with half of the
+ * pages, as a single frame may take half a megabyte (rustc).
  *
- * As a WIRE_RAW_REQUEST it is no sample, but the stack of a request to a block device that has just been made: its sample
- * is sent when the request has ended, by the same thread's ID and with the same request_ns.
+ * A WIRE_RAW_REQUEST is not a sample, but the stack of a request to a block device that has just
+ * been made. Its sample is sent when the request has ended, with the same thread ID and request_ns.
  */
 struct wire_raw_sample {
 	struct wire_sample sample; /* its type is WIRE_RAW_SAMPLE or WIRE_RAW_REQUEST */
 	struct wire_registers registers;
-	wire_u64 far_sp;        /* where the second part begins */
+	wire_u64 far_sp;        /* start of the second part */
 	wire_u32 num_bytes;     /* of the stack, from registers.sp up */
-	wire_u32 num_far_bytes; /* of the second part, from far_sp up; 0: there is none */
-	/* What was seen in code, which is no part of this: as in struct walk. */
+	wire_u32 num_far_bytes; /* of the second part, from far_sp up; 0: none */
+	/* Observations of code, which is not included, as in struct walk. */
 	wire_u8 entry_bytes;
 	wire_u8 cfa_offset;
 	wire_u8 frame_setup;
@@ -165,8 +167,8 @@ _Static_assert(sizeof(struct wire_raw_sample) ==
 
 enum wire_stack_kind {
 	WIRE_STACK_NONE,
-	WIRE_STACK_MAIN,      /* the stack that the program began on */
-	WIRE_STACK_THREAD,    /* the thread's own: what belongs to the thread lies above it */
+	WIRE_STACK_MAIN,      /* the stack on which the program started */
+	WIRE_STACK_THREAD,    /* the thread's own, with the thread's own data above it */
 	WIRE_STACK_SIGNAL,    /* set by the thread for its signal handlers (sigaltstack) */
 	WIRE_STACK_OTHER,     /* some mapping */
 	WIRE_STACK_GOROUTINE, /* a goroutine's, or that of Go's scheduler (g0) */
@@ -204,7 +206,7 @@ enum wire_target {
 #define WIRE_TARGET_BITS 8
 #define WIRE_TARGET_MASK ((1u << WIRE_TARGET_BITS) - 1)
 
-/* What became of the samples that a program has taken. */
+/* Counts of the samples that a program has taken. */
 struct wire_sends {
 	wire_u64 sent;             /* a wire_sample went into the ring, or to the reader */
 	wire_u64 lost_ring_sample; /* no room in the ring for the sample */
@@ -219,20 +221,19 @@ static inline void wire_sends_add(struct wire_sends *sum, const struct wire_send
 }
 
 /*
- * What became of every run of the sampling program, per CPU; each run adds to `fired` and to
- * exactly one of the others.
+ * Counts of runs of the sampling program, per CPU; each run adds to `fired` and to exactly one of
+ * the others.
  */
 struct wire_counters {
 	wire_u64 fired;
-	wire_u64 idle;     /* the CPU ran nothing */
-	wire_u64 filtered; /* the thread was no target */
-	wire_u64
-		unmatched; /* of a tracepoint: its filter does not match; of a request: another kind is asked for */
-	wire_u64
-		weightless; /* of a tracepoint: its field said nothing above 0, or no amount; of an allocator: not from outside */
-	wire_u64 unseen_begin; /* of what weighs its time: it is not known when it had begun */
-	wire_u64 unfinished;   /* of what weighs its time: its end was not seen */
-	wire_u64 below_period; /* of a tracepoint: more has to come until a sample is taken */
+	wire_u64 idle;      /* the CPU ran nothing */
+	wire_u64 filtered;  /* the thread was no target */
+	wire_u64 unmatched; /* tracepoint: its filter does not match; request: of another kind */
+	/* Tracepoint: its field is not above 0 or not an amount; allocator: no call from outside. */
+	wire_u64 weightless;
+	wire_u64 unseen_begin; /* for events weighted by time: the start is unknown */
+	wire_u64 unfinished;   /* for events weighted by time: the end was not seen */
+	wire_u64 below_period; /* for tracepoints: not enough yet for a sample */
 	struct wire_sends sends;
 	wire_u64 lost_block; /* no room for memory that may be live */
 	wire_u64 unfollowed; /* not of a run: new threads that could not be remembered */
@@ -242,12 +243,12 @@ _Static_assert(sizeof(struct wire_counters) == 112,
 	       "struct wire_counters is part of the wire format");
 
 /*
- * What runs of programs take, per CPU. User space sums up: num_runs - runs_left runs have ended, and each took
- * timed_ns / num_timed on average.
+ * CPU time of programs' runs, per CPU. Computed by user space: num_runs - runs_left runs have
+ * ended, and each took timed_ns / num_timed on average.
  */
 struct wire_own_time {
-	wire_u64 num_runs;  /* with those that are left */
-	wire_u64 runs_left; /* until one is timed, with it */
+	wire_u64 num_runs;  /* including those left */
+	wire_u64 runs_left; /* runs until one is timed, including it */
 	wire_u64 num_timed;
 	wire_u64 timed_ns;
 	wire_u64 begun_ns; /* of the run that is timed now; 0: none is */
@@ -255,13 +256,16 @@ struct wire_own_time {
 _Static_assert(sizeof(struct wire_own_time) == 40,
 	       "struct wire_own_time is part of the wire format");
 
-/* Of an event whose hits a program counts, per CPU: its sampling period, and what has come of it since the last sample. */
+/*
+ * State of an event whose hits a program counts, per CPU: its sampling period, and the weight since
+ * the last sample.
+ */
 struct wire_period_state {
 	wire_u64 period;
-	wire_u64 next;        /* how much has to come for the next sample: about a period */
-	wire_u64 weight;      /* that has come since the last sample, and is not in it */
-	wire_u64 sample_ns;   /* when the last sample was taken */
-	wire_u64 window_ns;   /* when the window began */
+	wire_u64 next;        /* weight for the next sample: about a period */
+	wire_u64 weight;      /* weight since the last sample, which is not in that */
+	wire_u64 sample_ns;   /* time of the last sample */
+	wire_u64 window_ns;   /* start of the window */
 	wire_u64 num_samples; /* in it */
 };
 _Static_assert(sizeof(struct wire_period_state) == 48,
@@ -276,7 +280,7 @@ struct wire_request_key {
 _Static_assert(sizeof(struct wire_request_key) == 16,
 	       "struct wire_request_key is part of the wire format");
 
-/* What a hit of a probe weighs. */
+/* Source of the weight of a probe's hit. */
 enum wire_argument_source {
 	WIRE_ARGUMENT_NONE, /* one */
 	WIRE_ARGUMENT_CONSTANT,
@@ -287,7 +291,10 @@ enum wire_argument_source {
 
 #define WIRE_NO_REGISTER 255
 
-/* Where it is found; user space writes it before the first hit. Registers are words of struct pt_regs. */
+/*
+ * Location of the weight; user space writes it before the first hit. Registers are words of struct
+ * pt_regs.
+ */
 struct wire_argument {
 	wire_u64 displacement; /* signed; or the constant itself */
 	wire_u8 source;        /* enum wire_argument_source */
@@ -296,8 +303,8 @@ struct wire_argument {
 	wire_u8 base;
 	wire_u8 index; /* or WIRE_NO_REGISTER */
 	wire_u8 scale;
-	/* Of an allocator: */
-	wire_u8 may_jump; /* as struct wire_own_code says */
+	/* For an allocator: */
+	wire_u8 may_jump; /* see struct wire_own_code */
 	wire_u8 frees;    /* the register with the address that it frees; or WIRE_NO_REGISTER */
 };
 _Static_assert(sizeof(struct wire_argument) == 16,
@@ -307,17 +314,16 @@ _Static_assert(sizeof(struct wire_argument) == 16,
 #define WIRE_MAX_OWN_CODE 24
 
 /*
- * Of a point in an allocator, where its own code lies: what is called from there has been counted. Relative to the point,
- * so that it holds wherever the file is mapped.
+ * For a point in an allocator: ranges of the allocator's own code, whose calls have been counted
+ * already. Relative to the point, so that they are valid wherever the file is mapped.
  */
 struct wire_own_code {
 	wire_u64 offsets[WIRE_MAX_OWN_CODE]; /* signed */
-	wire_u64 bytes[WIRE_MAX_OWN_CODE];   /* 0: there are no more */
+	wire_u64 bytes[WIRE_MAX_OWN_CODE];   /* 0: no more */
 	/* It may go on in another point by a jump, where this register is no more than the limit. */
 	wire_u64 jump_register; /* as in struct wire_argument; WIRE_NO_REGISTER: it does not */
 	wire_u64 jump_limit;
-	wire_u64
-		pointer_register; /* says where it puts the address; WIRE_NO_REGISTER: it returns that */
+	wire_u64 pointer_register; /* has the address' location; WIRE_NO_REGISTER: it is returned */
 };
 _Static_assert(sizeof(struct wire_own_code) == 408,
 	       "struct wire_own_code is part of the wire format");
@@ -336,7 +342,7 @@ _Static_assert(sizeof(struct wire_last_call) == 32,
 /* Memory that is allocated, and sampled, at a time. */
 #define WIRE_MAX_BLOCKS 65536
 
-/* Of a process, by its pid in the first namespace. */
+/* A block of a process, by its pid in the first namespace. */
 struct wire_block_key {
 	wire_u64 address;
 	wire_u32 pid;
@@ -361,12 +367,11 @@ struct wire_returning {
 _Static_assert(sizeof(struct wire_returning) == 32,
 	       "struct wire_returning is part of the wire format");
 
-/* Of a probe's program, per CPU. */
+/* State of a probe's program, per CPU. */
 struct wire_running {
-	wire_u64
-		num_running; /* runs that have begun and not ended: others than the last one are preempted */
-	wire_u64 lost; /* hits while another run had begun */
-	/* Of an allocator, the last hit: one file may be known as several, which then each are hit. */
+	wire_u64 num_running; /* started and not ended: all but the last one are preempted */
+	wire_u64 lost;        /* hits while another run had started */
+	/* For an allocator, the last hit: one file may be known as several, and each is hit. */
 	wire_u64 task; /* its address in the kernel */
 	wire_u64 pc;
 	wire_u64 sp;
