@@ -93,9 +93,8 @@ struct event {
 	uint64_t begin_config;
 	struct event_requests requests; /* to block devices */
 	struct probe *probe;            /* NULL: not a probe */
-	uint32_t
-		num_left_out; /* `alloc`: skipped files with an allocator, of users with too many */
-	char *unit;           /* NULL: a count */
+	uint32_t num_left_out; /* `alloc`: skipped files with an allocator, of users with many */
+	char *unit;            /* NULL: a count */
 	struct event_filter *filter; /* for a tracepoint; NULL: every hit counts */
 	bool leaves_user_out;
 	bool leaves_kernel_out;

@@ -305,9 +305,8 @@ static void pass_records(int socket, void *context _unused_)
 
 struct sleeper_reader {
 	struct worker worker;
-	struct text pending; /* bytes that are no whole record yet */
-	struct wire_raw_sample
-		*record; /* for any record, aligned; records that arrive in pieces are not */
+	struct text pending;            /* bytes that are no whole record yet */
+	struct wire_raw_sample *record; /* for any record, aligned (pieces that arrive are not) */
 	int (*handle)(const void *record, size_t size, void *context);
 	void *context;
 	uint64_t num_samples;
