@@ -71,8 +71,7 @@ struct v8_walk {
 	wire_u64 words[V8_OBJECT_WORDS]; /* the last object read */
 	wire_u64 string[4];              /* start of a string */
 	wire_u64 pending
-		/* Strings of a name that are still to be appended, the next one last. */
-		[V8_MAX_PENDING];
+		[V8_MAX_PENDING]; /* strings of a name that are still to be appended, the next one last */
 	wire_u32 num_pending;
 	wire_u32 type; /* of the last object asked for */
 	/* State of counting lines. */
