@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Zones: a program declares what it does when, and `stackwide convert` or `stackwide record --zones`
- * shows it in Perfetto, on the stack region that it happened on. Header-only, C11 and C++11, Linux,
- * GCC or Clang; link with -pthread. The manual is stackwide-zones(3).
+ * Zones: a program marks the start and end of its activities. `stackwide convert` or `stackwide
+ * record --zones` shows them in Perfetto, on the stack region where they ran. Header-only, C11 and
+ * C++11, Linux, GCC or Clang; link with -pthread. The manual is stackwide-zones(3).
  *
  *	void load(const char *path)
  *	{
@@ -13,11 +13,11 @@
  *	}
  *
  * Nothing is written unless the environment variable STACKWIDE_ZONES names a file when the first
- * zone begins, or stackwide_zones_open() does. With STACKWIDE_ZONES_DISABLED defined, all of it
- * compiles to nothing.
+ * zone starts, or stackwide_zones_open() is called. With STACKWIDE_ZONES_DISABLED defined, all of
+ * it compiles to nothing.
  *
- * All functions may be called from any thread, and from code that moves between threads (fibers).
- * A zone in a signal handler is left out when it interrupts the writing of another.
+ * All functions may be called from any thread, and from code that moves between threads (fibers). A
+ * zone in a signal handler is dropped if it interrupts the writing of another.
  */
 #ifndef STACKWIDE_ZONES_H
 #define STACKWIDE_ZONES_H
@@ -26,7 +26,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where a zone begins in the source; one for each place, living as long as the program. */
+/* A zone's place in the source: a static variable, one for each place. */
 struct stackwide_location {
 	const char *name;
 	const char *function;
@@ -36,9 +36,9 @@ struct stackwide_location {
 	unsigned int generation; /* of that file; under a lock */
 };
 
-/* A zone that is open. Its address on the stack is its identity: it must not move. */
+/* An open zone. Its address on the stack is its identity: it must not move. */
 struct stackwide_zone {
-	unsigned int generation; /* of the file that it has begun in; 0: of none */
+	unsigned int generation; /* file of its start; 0: not written */
 };
 
 enum stackwide_record_type {
@@ -51,7 +51,7 @@ enum stackwide_record_type {
 	STACKWIDE_FLOW,
 	STACKWIDE_LAST_FLOW,
 	STACKWIDE_VALUE,
-	/* Parameters that are numbers; texts in a file of text. */
+	/* Parameters that are numbers; in a text file they are written as text. */
 	STACKWIDE_INTEGER,
 	STACKWIDE_DECIMAL
 };
@@ -81,13 +81,13 @@ STACKWIDE_API int stackwide_zones_record(enum stackwide_record_type type, unsign
 }
 
 /*
- * Write zones into a file from now on. In the path, %p stands for the pid. What an earlier run has
- * left in the file stays before them. A child that is forked writes a file of its own, with a dot
- * and its pid behind the path; so does a program whose file is being written by another one, or
- * holds something else. Returns 0, or -1 with errno.
+ * Write zones into a file from now on. In the path, %p is replaced by the pid. Zones of earlier
+ * runs in the file are kept; new ones are appended. A forked child writes a file of its own, with a
+ * dot and its pid appended to the path. So does a program if another process is writing the file,
+ * or if it contains something else. Returns 0, or -1 with errno.
  *
- * A path that ends in ".ring" is that of shared memory (zones_shared.h), which costs less, loses
- * nothing when the program is killed, and holds for each thread what it reported last.
+ * A path that ends in ".ring" selects shared memory (zones_shared.h). It costs less, loses nothing
+ * when the program is killed, and keeps the latest records of each thread.
  */
 STACKWIDE_API int stackwide_zones_open(const char *path)
 {
@@ -96,33 +96,33 @@ STACKWIDE_API int stackwide_zones_open(const char *path)
 }
 
 /*
- * Write what is held back. It is done at the end of a thread and of the program, too, and when a
- * zone begins or ends, or anything is set on one, and 100 ms have gone by since it was done last.
- * Before _exit() and execve(), which run nothing of the program's, it is for the program to do.
+ * Write the buffered records. This also happens when a thread or the program ends, and at the first
+ * record more than 100 ms after the last write. Before _exit() and execve(), which run no exit
+ * handlers, the program must call it itself.
  */
 STACKWIDE_API void stackwide_zones_flush(void)
 {
 }
 
 /*
- * From now on, also when a signal is about to end the program: a fault, abort(), and the requests
- * to end (SIGTERM, SIGINT and the like) that it does not handle itself; those that it ignores stay
- * ignored. What it does at a fault is done afterwards. Handlers that it installs later come in the
- * place of these. The environment variable STACKWIDE_ZONES_SIGNALS, if it is not empty, asks for
- * the same.
+ * From now on, also flush when a signal is about to end the program: a fault, abort(), and
+ * termination requests (SIGTERM, SIGINT and the like) that it does not handle itself. Ignored
+ * signals stay ignored. The program's own handler for a fault runs afterwards. Handlers that it
+ * installs later replace these. Setting the environment variable STACKWIDE_ZONES_SIGNALS to a
+ * non-empty value does the same.
  */
 STACKWIDE_API void stackwide_zones_flush_on_signals(void)
 {
 }
 
-/* Flush and write nothing any more. */
+/* Flush, and stop writing. */
 STACKWIDE_API void stackwide_zones_close(void)
 {
 }
 
 /*
- * Call the present thread so; best before its first zone, since what is written once stays. Else it
- * has the name that the kernel knows. The name is copied.
+ * Name the calling thread; best before its first zone, since a name once written stays. The default
+ * is the kernel's name of it. The name is copied.
  */
 STACKWIDE_API void stackwide_zones_name_thread(const char *name)
 {
@@ -130,7 +130,7 @@ STACKWIDE_API void stackwide_zones_name_thread(const char *name)
 }
 
 /*
- * Tell of a stack that code will run on; the stacks of threads are known. Whole pages are best.
+ * Declare a stack that code will run on; the stacks of threads are known. Whole pages are best.
  * Memory that was declared before keeps its first name. The name is copied.
  */
 STACKWIDE_API void stackwide_zones_add_stack(const void *lowest, uint64_t size, const char *name)
@@ -153,7 +153,7 @@ STACKWIDE_API void stackwide_zone_begin(struct stackwide_zone *zone,
 		zone->generation = generation;
 }
 
-/* A zone of another file, that of the parent before a fork, is none here. */
+/* A zone of another file (that of the parent before a fork) does not count as open. */
 STACKWIDE_API int stackwide_zone_is_open(const struct stackwide_zone *zone)
 {
 	return zone->generation && stackwide_zones_are_on() &&
@@ -167,7 +167,7 @@ STACKWIDE_API void stackwide_zone_end(struct stackwide_zone *zone)
 					     0, NULL);
 }
 
-/* Call this one zone so. */
+/* Rename this one zone. */
 STACKWIDE_API void stackwide_zone_rename(struct stackwide_zone *zone, const char *name)
 {
 	if (stackwide_zone_is_open(zone))
@@ -210,7 +210,7 @@ STACKWIDE_API void stackwide_zone_category(struct stackwide_zone *zone, const ch
 					     NULL, 0, category);
 }
 
-/* An arrow joins the zones of one flow, in order of time; the last one may say that it is. */
+/* Arrows join the zones of one flow, in order of time. The last zone may mark the flow's end. */
 STACKWIDE_API void stackwide_zone_flow(struct stackwide_zone *zone, uint64_t flow)
 {
 	if (stackwide_zone_is_open(zone))
@@ -257,24 +257,24 @@ STACKWIDE_API void stackwide_zones_count(struct stackwide_location *counter, int
 #define STACKWIDE_LOCATION(variable, name) \
 	static struct stackwide_location variable = {name, __func__, __FILE__, __LINE__, 0, 0}
 
-/* A zone from here to the end of the scope, as a variable for the functions above. */
+/* A zone from here to the end of the scope, with a variable for the functions above. */
 #define STACKWIDE_ZONE_AS(variable, name)                                                    \
 	STACKWIDE_LOCATION(STACKWIDE_JOIN(variable, _location), name);                       \
 	struct stackwide_zone variable __attribute__((cleanup(stackwide_zone_end), unused)); \
 	stackwide_zone_begin(&variable, &STACKWIDE_JOIN(variable, _location))
 
 #define STACKWIDE_ZONE(name) STACKWIDE_ZONE_AS(STACKWIDE_JOIN(stackwide_zone_, __LINE__), name)
-/* A zone that is called as its function is. */
+/* A zone named after its function. */
 #define STACKWIDE_ZONE_FUNCTION() STACKWIDE_ZONE(__func__)
 
-/* A moment, as a zone without length; flow as in stackwide_zone_flow(), or 0. */
+/* A zone without duration; flow as in stackwide_zone_flow(), or 0. */
 #define STACKWIDE_MARK(name, flow)                                  \
 	do {                                                        \
 		STACKWIDE_LOCATION(stackwide_location_, name);      \
 		stackwide_zones_mark(&stackwide_location_, (flow)); \
 	} while (0)
 
-/* The value of a counter from now on. Each place in the source that says so is a track. */
+/* The value of a counter from now on. Each place in the source that uses it is a track. */
 #define STACKWIDE_COUNTER(name, value)                                \
 	do {                                                          \
 		STACKWIDE_LOCATION(stackwide_location_, name);        \

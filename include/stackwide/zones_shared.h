@@ -1,36 +1,35 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inside of stackwide/zones.h: zones in a file that is mapped as shared memory. Include that
- * one.
+ * Internals of stackwide/zones.h: zones in a file that is mapped as shared memory. Include zones.h
+ * instead.
  *
  * A thread appends records to a ring of its own in the file, in binary, and does nothing else: no
- * text, no system call, no lock. What is in the file stays there whatever becomes of the program.
- * The text of other files costs several times as much, and lacks the last 100 ms of a program that
- * was killed; but it grows with what it holds, while a ring, once it is full, loses its oldest
- * zones. It never waits for a reader, and need not know of one.
+ * text, no system call, no lock. Records in the file survive any end of the program. Text files
+ * cost several times as much, and lack the last 100 ms of a program that was killed. But a text
+ * file grows as needed, while a full ring loses its oldest zones. The writer never waits for a
+ * reader, and need not know of one.
  *
  *	header        a page: struct stackwide_shared_header
  *	declarations  STACKWIDE_DECLARED_BYTES of text, as in the other files: THREAD, STACK,
  *	              LOCATION, COUNTER_TRACK; each once, when it is used first, under the lock
  *	blocks        of STACKWIDE_BLOCK_BYTES; STACKWIDE_SHARED_BLOCKS in a row are a ring
  *
- * A block says itself whose it is: its ring, the thread, its number in the ring (`sequence`, from
- * 1), and how many of its bytes are valid (`used`), which is stored last of all when a record is
- * added. So a reader needs no other order than that of these numbers, sees what is missing by
- * them, and takes a copy of a block for valid when the sequence is the same after it as before.
- * Records do not go across blocks. `num_started` counts the zones that had begun in the ring before
- * the block: thereby the reader knows how many it has missed.
+ * A block describes itself: its ring, the thread, its number in the ring (`sequence`, from 1) and
+ * the number of valid bytes (`used`). `used` is stored last when a record is added. A reader orders
+ * blocks by these numbers and finds gaps by them. Its copy of a block is valid if the sequence is
+ * the same after copying as before. Records do not go across blocks. `num_started` counts the zones
+ * that started in the ring before the block, so that the reader knows how many it has missed.
  *
  * Memory is reserved in the file before it is mapped, since on a full disk a store would be a
- * SIGBUS. What finds no ring is dropped and counted in the header. Rings of threads that have
- * ended go to new threads, which append to them. All numbers are in the machine's byte order.
+ * SIGBUS. If no ring is free, records are dropped and counted in the header. Rings of threads that
+ * have ended go to new threads, which append to them. All numbers are in the machine's byte order.
  */
 #ifndef STACKWIDE_ZONES_SHARED_H
 #define STACKWIDE_ZONES_SHARED_H
 
 #include <stackwide/zones_state.h>
 
-/* A location, counter or thread that is new is declared in the file's text. Under the lock. */
+/* Declare a new location, counter or thread in the file's text. Under the lock. */
 STACKWIDE_INSIDE void stackwide_zones_declare(void)
 {
 	struct stackwide_zones *state = &stackwide_zones_state;
@@ -48,8 +47,8 @@ STACKWIDE_INSIDE void stackwide_zones_declare(void)
 }
 
 /*
- * Map an empty file. Under the lock. Returns 0, or -1 with errno. What was mapped before stays: a
- * thread may be at a record in it.
+ * Map an empty file. Under the lock. Returns 0, or -1 with errno. Earlier mappings stay: a thread
+ * may be writing a record there.
  */
 STACKWIDE_INSIDE int stackwide_zones_share(int fd)
 {
@@ -82,12 +81,12 @@ STACKWIDE_INSIDE int stackwide_zones_share(int fd)
 }
 
 /*
- * Who takes over a file of an earlier run leaves it its pid behind the name, so that the name is
- * always that of the last run's. Returns 0, or -1 where it is no such file.
+ * Rename a file of an earlier run: the pid of that run is appended. The plain name is always that
+ * of the last run's file. Returns 0, or -1 if it is not such a file.
  */
 STACKWIDE_INSIDE int stackwide_zones_set_aside(int fd, const char *path)
 {
-	char *name = stackwide_zones_state.output; /* nothing is in it yet; a stack may be small */
+	char *name = stackwide_zones_state.output; /* still unused; a stack may be small */
 	char start[24];
 	uint32_t pid;
 
@@ -99,7 +98,7 @@ STACKWIDE_INSIDE int stackwide_zones_set_aside(int fd, const char *path)
 	return rename(path, name);
 }
 
-/* In the child of a fork, where nobody else uses them: the parent's memory. Under the lock. */
+/* In the child of a fork: unmap the parent's memory. Only one thread runs then. Under the lock. */
 STACKWIDE_INSIDE void stackwide_zones_unshare(void)
 {
 	struct stackwide_zones *state = &stackwide_zones_state;
@@ -113,7 +112,7 @@ STACKWIDE_INSIDE void stackwide_zones_unshare(void)
 	state->shared = NULL;
 }
 
-/* A ring that nobody has: NULL when there is none. Under the lock. */
+/* Returns a free ring, or NULL. Under the lock. */
 STACKWIDE_INSIDE struct stackwide_slot *stackwide_zones_find_slot(void)
 {
 	struct stackwide_zones *state = &stackwide_zones_state;
@@ -138,7 +137,7 @@ STACKWIDE_INSIDE struct stackwide_slot *stackwide_zones_find_slot(void)
 	return slot;
 }
 
-/* The ring's next block takes the place of its oldest one. */
+/* Start the ring's next block in the place of its oldest one. */
 STACKWIDE_INSIDE void stackwide_zones_begin_block(struct stackwide_ring *ring)
 {
 	struct stackwide_slot *slot = ring->slot;
@@ -158,7 +157,7 @@ STACKWIDE_INSIDE void stackwide_zones_begin_block(struct stackwide_ring *ring)
 	ring->used = sizeof(*block);
 }
 
-/* The thread's first record in this file. It may get no ring. */
+/* Prepare for the thread's first record in this file. It may get no ring. */
 STACKWIDE_CALLED void stackwide_zones_attach(struct stackwide_ring *ring)
 {
 	struct stackwide_zones *state = &stackwide_zones_state;
@@ -199,7 +198,7 @@ STACKWIDE_CALLED void stackwide_zones_declare_location(struct stackwide_location
 	errno = error;
 }
 
-/* Write a record; the thread's ring is busy. Returns whether it is there. */
+/* Write a record; the thread's ring is busy. Returns whether it was written. */
 STACKWIDE_INSIDE int stackwide_zones_record_shared(struct stackwide_ring *ring,
 						   enum stackwide_record_type type,
 						   unsigned int generation, uint64_t pointer,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inside of stackwide/zones.h, third part: zones of a program that a signal ends. Include that
- * one.
+ * Internals of stackwide/zones.h, third part: zones of a program that a signal ends. Include
+ * zones.h instead.
  *
- * A handler writes what waits and then does what would have been done without it. For that it calls
- * nothing that is not safe in a handler, save pthread_mutex_trylock(), which is an atomic exchange
- * in all C libraries of Linux: memory for what is written is reserved when a thread's ring is made.
- * The lock may be held by the thread that was interrupted, so that the wait for it has an end.
+ * The handler writes the buffered records and then takes the original action. It only calls
+ * functions that are safe in a handler, except pthread_mutex_trylock(), which is an atomic exchange
+ * in all C libraries of Linux. Memory for the output is reserved when a thread's ring is created.
+ * The interrupted thread may hold the lock, so the wait for it is limited.
  */
 #ifndef STACKWIDE_ZONES_SIGNALS_H
 #define STACKWIDE_ZONES_SIGNALS_H
@@ -15,7 +15,7 @@
 
 #define STACKWIDE_LOCK_TRIES 100 /* of a millisecond each */
 
-/* Nothing is written where the lock is not to be had. */
+/* Writes nothing if the lock cannot be taken in time. */
 STACKWIDE_INSIDE void stackwide_zones_write_in_handler(void)
 {
 	struct timespec nap = {0, 1000000};
@@ -30,7 +30,7 @@ STACKWIDE_INSIDE void stackwide_zones_write_in_handler(void)
 	}
 }
 
-/* What would have ended the program without us does so when the handler returns. */
+/* Make the signal end the program as it would have without our handler. */
 STACKWIDE_INSIDE void stackwide_zones_end_by_signal(int number, const siginfo_t *info)
 {
 	struct sigaction action;
@@ -38,7 +38,7 @@ STACKWIDE_INSIDE void stackwide_zones_end_by_signal(int number, const siginfo_t 
 	memset(&action, 0, sizeof(action));
 	action.sa_handler = SIG_DFL;
 	sigaction(number, &action, NULL);
-	/* What an instruction did, it does again; what was sent is sent again. */
+	/* A faulting instruction runs and faults again; a signal that was sent is sent again. */
 	if (info->si_code <= 0)
 		syscall(SYS_tgkill, (long)getpid(), syscall(SYS_gettid), (long)number);
 }
@@ -49,7 +49,7 @@ STACKWIDE_INSIDE void stackwide_zones_on_signal(int number, siginfo_t *info, voi
 	int is_end = !(before.sa_flags & SA_SIGINFO) && before.sa_handler == SIG_DFL;
 	int error = errno;
 
-	/* The program's own handler may be about something that it goes on after. */
+	/* The program may go on after its own handler. */
 	if (is_end || stackwide_zones_are_due(stackwide_zones_now()))
 		stackwide_zones_write_in_handler();
 	errno = error;
@@ -75,7 +75,7 @@ STACKWIDE_INSIDE void stackwide_zones_catch(int number, int is_fault)
 	is_ignored = !(before->sa_flags & SA_SIGINFO) && before->sa_handler == SIG_IGN;
 	if (is_ignored || (!is_default && !is_fault))
 		return;
-	/* As the program's own, if it has one; else on the stack that it may have for signals. */
+	/* Keep the flags of the program's own handler. Without one, ask for the alternate stack. */
 	action = *before;
 	action.sa_flags |= SA_SIGINFO | (is_default ? SA_ONSTACK : 0);
 	action.sa_sigaction = stackwide_zones_on_signal;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inside of stackwide/zones.h, first part: what is shared, and records as text. Include that
- * one; the second part is zones_writer.h.
+ * Internals of stackwide/zones.h, first part: shared state, and records as text. Include zones.h
+ * instead; the second part is zones_writer.h.
  *
  * Each thread appends records to a ring of its own, without locks. When a ring is full, its thread
- * empties all of them under a lock, in order of time, into the file, as text. Only records from
- * before the emptying began are taken: whatever happened before such a record is then in its ring
- * already, so a fiber's zones stay in order though several threads wrote them by turns. That needs
- * a clock that all CPUs agree on, which CLOCK_BOOTTIME is.
+ * empties all of them under a lock, in order of time, into the file, as text. It takes only records
+ * from before the start of the emptying. Anything that happened before such a record is then in its
+ * ring already. So a fiber's zones stay in order even if several threads wrote them by turns. It
+ * takes a clock that all CPUs agree on: CLOCK_BOOTTIME.
  *
- * Beside that, a record that comes STACKWIDE_FLUSH_NS after the file was written last makes its
- * thread write what there is, of all threads, unless another thread is at it: a program that is
- * killed loses no more than that. There is no thread of our own for it, which programs would see.
+ * A record at least STACKWIDE_FLUSH_NS after the last write makes its thread write the records of
+ * all threads, unless another thread is doing so. A program that is killed loses no more than that
+ * interval. No thread of our own does this, since programs would see it.
  */
 #ifndef STACKWIDE_ZONES_STATE_H
 #define STACKWIDE_ZONES_STATE_H
@@ -39,9 +39,9 @@
 extern int pthread_getattr_np(pthread_t thread, pthread_attr_t *attributes);
 #endif
 
-/* ---- what is shared by all files of the program; not to be used from outside ---------------- */
+/* ---- state shared by all files of the program; not to be used from outside ------------------ */
 
-/* Of weak definitions the linker keeps one, however many files include this header. */
+/* The linker keeps one of several weak definitions, however many files include this header. */
 #define STACKWIDE_SHARED __attribute__((weak, visibility("default")))
 /*
  * Never inlined: code that moves between threads must not keep the address of a thread's variable
@@ -61,28 +61,28 @@ extern int pthread_getattr_np(pthread_t thread, pthread_attr_t *attributes);
 #define STACKWIDE_PROCESS_MARK "#! process "
 
 struct stackwide_record {
-	uint16_t size; /* in bytes, with the text behind it */
+	uint16_t size; /* in bytes, including the text behind it */
 	uint16_t type;
 	uint16_t text_length;
-	uint16_t generation; /* of the file it is for, the lowest bits */
+	uint16_t generation; /* lowest bits of the number of its file */
 	uint64_t time_ns;
-	uint64_t pointer; /* the zone; of a counter's value, that */
+	uint64_t pointer; /* the zone; for a counter: its value */
 	union {
 		struct stackwide_location *location;
-		const char *name; /* a literal, or the location as it is passed on */
+		const char *name; /* a literal, or the location (see stackwide_zones_record()) */
 		uint64_t number;
 	} of;
 };
 
 /* ---- shared memory: see zones_shared.h ------------------------------------------------------ */
 
-#define STACKWIDE_SHARED_SUFFIX  ".ring" /* of a path that names such a file */
+#define STACKWIDE_SHARED_SUFFIX  ".ring" /* marks the path of such a file */
 #define STACKWIDE_SHARED_MAGIC   "stackwide rings\n"
 #define STACKWIDE_DECLARED_BYTES 1048576u
 #define STACKWIDE_BLOCK_BYTES    4096u
 #define STACKWIDE_SHARED_RINGS   256u
 #ifndef STACKWIDE_SHARED_BLOCKS
-#define STACKWIDE_SHARED_BLOCKS 256u /* of a ring */
+#define STACKWIDE_SHARED_BLOCKS 256u /* per ring */
 #endif
 #define STACKWIDE_SHARED_BYTES (STACKWIDE_SHARED_BLOCKS * STACKWIDE_BLOCK_BYTES)
 
@@ -92,42 +92,42 @@ struct stackwide_shared_header {
 	uint32_t pid;
 	uint32_t block_bytes;
 	uint32_t capacity_bytes;
-	uint64_t declared_bytes; /* of these */
-	uint64_t num_undeclared; /* for which there was no room among them */
-	uint64_t num_dropped;    /* records, for want of a ring */
-	uint32_t ring_blocks;    /* blocks of a ring */
+	uint64_t declared_bytes; /* used, of capacity_bytes */
+	uint64_t num_undeclared; /* declarations dropped for lack of room */
+	uint64_t num_dropped;    /* records dropped for lack of a ring */
+	uint32_t ring_blocks;    /* per ring */
 	char unused[4096 - 60];
 };
 
 struct stackwide_block {
-	uint64_t sequence;    /* in its ring, from 1; 0 while it is made anew */
-	uint64_t num_started; /* zones that have begun in the ring before it */
+	uint64_t sequence;    /* number in its ring, from 1; 0 while it is being replaced */
+	uint64_t num_started; /* zones started in the ring before it */
 	uint32_t ring;
 	uint32_t tid;
-	uint32_t used; /* bytes, with these */
+	uint32_t used; /* bytes, including this header */
 	uint32_t unused;
 };
 
 struct stackwide_shared_record {
-	uint16_t size; /* in bytes, with what is behind it: a parameter's name, the text */
+	uint16_t size; /* in bytes, including the parameter's name and the text behind it */
 	uint16_t type;
 	uint16_t name_length;
 	uint16_t text_length;
 	uint64_t time_ns;
-	uint64_t pointer; /* the zone; of a counter's value, that */
+	uint64_t pointer; /* the zone; for a counter: its value */
 	uint64_t number;  /* of the location, counter or flow */
 };
 
-/* A ring of the file, as the program knows it. */
+/* The program's view of a ring of the file. */
 struct stackwide_slot {
 	char *blocks;
 	uint64_t sequence; /* of the last block */
 	uint64_t num_started;
 	uint32_t number;
-	int is_taken; /* a thread has it; under the lock */
+	int is_taken; /* by a thread; under the lock */
 };
 
-/* Those of a file. Others that the program has closed stay, as threads may be at a record. */
+/* Rings of a file. Those of closed files stay, as threads may still be writing a record there. */
 struct stackwide_slots {
 	struct stackwide_slots *before;
 	struct stackwide_slot items[STACKWIDE_SHARED_RINGS];
@@ -136,16 +136,16 @@ struct stackwide_slots {
 struct stackwide_ring {
 	struct stackwide_ring *next;
 	uint32_t tid;
-	unsigned int generation;       /* of the file that its thread is reported in */
+	unsigned int generation;       /* of the file that contains its thread's declaration */
 	int is_busy;                   /* its thread is writing a record */
 	uint64_t head;                 /* bytes written ever; by its thread */
 	uint64_t tail;                 /* bytes emptied ever; under the lock */
-	uint64_t end;                  /* while it is emptied: of what is old enough */
-	struct stackwide_slot *slot;   /* its thread's in shared memory */
-	struct stackwide_block *block; /* the one that it adds to */
-	uint32_t used;                 /* of that: what the file says is for readers */
+	uint64_t end;                  /* the head when emptying started; under the lock */
+	struct stackwide_slot *slot;   /* its thread's ring in shared memory */
+	struct stackwide_block *block; /* current block */
+	uint32_t used;                 /* bytes used in it; the copy in the block is for readers */
 	unsigned int slot_generation;
-	uint64_t stack_begin; /* its thread's own stack */
+	uint64_t stack_begin; /* of its thread's own stack */
 	uint64_t stack_end;
 	char name[64];
 	char data[STACKWIDE_RING_BYTES] __attribute__((aligned(32)));
@@ -169,13 +169,13 @@ struct stackwide_zones {
 	int is_on;
 	int is_set_up;
 	int fd;
-	/* Each file that is opened has a number, so that nothing of another gets into it. */
+	/* Each opened file has a number, so that no record gets into the wrong file. */
 	unsigned int generation;
 	unsigned int num_ids;
 	pthread_key_t key; /* its destructor is called at the end of a thread */
 	struct stackwide_ring *rings;
 	unsigned int num_rings;
-	/* Of both there is always room for what the rings' threads are yet to report. */
+	/* Both always have room for the reports that the threads of the rings have yet to make. */
 	struct stackwide_stack *stacks;
 	unsigned int num_stacks;
 	unsigned int stacks_capacity;
@@ -183,8 +183,9 @@ struct stackwide_zones {
 	unsigned int num_tids;
 	unsigned int tids_capacity;
 	int catches_signals;
-	struct sigaction actions[STACKWIDE_NUM_SIGNALS]; /* before, of signals that are caught */
-	struct stackwide_digits pointer;                 /* the last one's upper digits */
+	struct sigaction actions[STACKWIDE_NUM_SIGNALS]; /* previous actions, of signals that are
+							    caught */
+	struct stackwide_digits pointer;                 /* upper digits of the last one */
 	struct stackwide_digits time;
 	unsigned int length;                    /* of the output */
 	uint64_t flushed_ns;                    /* when the file was written last */
@@ -227,7 +228,9 @@ STACKWIDE_INSIDE void stackwide_zones_write_output(void)
 	state->length = 0;
 }
 
-/* The last four digits of a number: "0042". Two at a time, or this would be half of all work. */
+/*
+ * The last four digits of a number: "0042". Two at a time; single digits would be half of all work.
+ */
 STACKWIDE_INSIDE char *stackwide_zones_put_four(char *out, unsigned int number)
 {
 	static const char pairs[] = "00010203040506070809101112131415161718192021222324"
@@ -262,7 +265,7 @@ STACKWIDE_INSIDE char *stackwide_zones_put_number(char *out, uint64_t number)
 	return out;
 }
 
-/* Of pointers and times, the upper digits are most often those of the last one. */
+/* The upper digits of a pointer or time usually equal those of the last one. */
 STACKWIDE_INSIDE char *stackwide_zones_put_long(char *out, uint64_t number,
 						struct stackwide_digits *upper)
 {
@@ -289,7 +292,7 @@ STACKWIDE_INSIDE char *stackwide_zones_put_word(char *out, const char *word)
 	return out + length;
 }
 
-/* Quoted, for it may hold anything; at most 2 * STACKWIDE_LONGEST + 3 bytes. */
+/* Quoted, since it may contain any character; at most 2 * STACKWIDE_LONGEST + 3 bytes. */
 STACKWIDE_INSIDE char *stackwide_zones_put_text(char *out, const char *text, size_t length)
 {
 	*out++ = ',';
@@ -303,7 +306,7 @@ STACKWIDE_INSIDE char *stackwide_zones_put_text(char *out, const char *text, siz
 	return out;
 }
 
-/* Where the next line goes: there is room for STACKWIDE_LINE_BYTES. */
+/* Returns the place of the next line, with room for STACKWIDE_LINE_BYTES. */
 STACKWIDE_INSIDE char *stackwide_zones_begin_line(void)
 {
 	struct stackwide_zones *state = &stackwide_zones_state;
@@ -329,7 +332,7 @@ STACKWIDE_INSIDE void stackwide_zones_emit_stack(const struct stackwide_stack *s
 	stackwide_zones_end_line(stackwide_zones_put_text(out, stack->name, strlen(stack->name)));
 }
 
-/* Room for one more stack, and those of all threads. What cannot be kept is not reported. */
+/* Reserve room for one more stack and those of all threads. If it fails, they are not reported. */
 STACKWIDE_INSIDE void stackwide_zones_reserve_reports(void)
 {
 	struct stackwide_zones *state = &stackwide_zones_state;
@@ -353,7 +356,7 @@ STACKWIDE_INSIDE void stackwide_zones_reserve_reports(void)
 	}
 }
 
-/* Readers round ends up to a page; begins are rounded up, too, lest neighbours overlap. */
+/* Readers round ends up to a page. Round starts up too, so that neighbours do not overlap. */
 STACKWIDE_INSIDE void stackwide_zones_keep_stack(uint64_t begin, uint64_t end, const char *name)
 {
 	struct stackwide_zones *state = &stackwide_zones_state;
@@ -366,7 +369,7 @@ STACKWIDE_INSIDE void stackwide_zones_keep_stack(uint64_t begin, uint64_t end, c
 		return;
 	for (unsigned int i = 0; i < state->num_stacks; i++)
 		if (begin < state->stacks[i].end && state->stacks[i].begin < end)
-			return; /* memory that is used again */
+			return; /* memory that is used again; it keeps its first name */
 	if (state->num_stacks == state->stacks_capacity)
 		return;
 	stack = &state->stacks[state->num_stacks++];
@@ -378,7 +381,7 @@ STACKWIDE_INSIDE void stackwide_zones_keep_stack(uint64_t begin, uint64_t end, c
 		stackwide_zones_emit_stack(stack);
 }
 
-/* The thread and its stack; once for each tid, though one thread may have it after another. */
+/* The thread and its stack, once for each tid. Several threads may have a tid one after another. */
 STACKWIDE_INSIDE void stackwide_zones_emit_thread(struct stackwide_ring *ring)
 {
 	struct stackwide_zones *state = &stackwide_zones_state;

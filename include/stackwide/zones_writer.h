@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inside of stackwide/zones.h, second part: rings, threads and files. Include that one.
+ * Internals of stackwide/zones.h, second part: rings, threads and files. Include zones.h instead.
  */
 #ifndef STACKWIDE_ZONES_WRITER_H
 #define STACKWIDE_ZONES_WRITER_H
@@ -9,7 +9,7 @@
 
 /* ---- emptying the rings; under the lock ----------------------------------------------------- */
 
-/* The ring's next record; NULL when there is none that is to be emptied now. */
+/* The ring's next record, or NULL if no record is to be written now. */
 STACKWIDE_INSIDE struct stackwide_record *stackwide_zones_peek(struct stackwide_ring *ring,
 							       uint64_t limit_ns)
 {
@@ -71,7 +71,7 @@ STACKWIDE_INSIDE void stackwide_zones_empty(void)
 
 /* ---- files, threads, forks ------------------------------------------------------------------ */
 
-/* The process's name, which is not that of the thread that opens the file; on one line. */
+/* The process's name, which may differ from that of the thread that opens the file; on one line. */
 STACKWIDE_INSIDE void stackwide_zones_read_name(char name[STACKWIDE_COMM_BYTES])
 {
 	int fd = open("/proc/self/comm", O_RDONLY | O_CLOEXEC);
@@ -112,14 +112,14 @@ STACKWIDE_INSIDE void stackwide_zones_start_file(void)
 }
 
 /*
- * Make a file that holds something ready for one more section. Its last line may be incomplete, when its
- * program was killed: that goes, or the next line would be its end. Under the file's lock. Returns
- * 0, or -1 where the file does not hold zones of this kind.
+ * Prepare a file with earlier sections for one more. Its last line may be incomplete if its program
+ * was killed; it is removed, since the next line would be appended to it. Under the file's lock.
+ * Returns 0, or -1 if the file does not contain zones of this kind.
  */
 STACKWIDE_INSIDE int stackwide_zones_mend_end(int fd, off_t size)
 {
 	static const char mark[] = STACKWIDE_PROCESS_MARK;
-	char *end = stackwide_zones_state.output; /* nothing is in it yet */
+	char *end = stackwide_zones_state.output; /* still unused */
 	off_t start = size > (off_t)sizeof(stackwide_zones_state.output)
 			      ? size - (off_t)sizeof(stackwide_zones_state.output)
 			      : 0;
@@ -136,8 +136,8 @@ STACKWIDE_INSIDE int stackwide_zones_mend_end(int fd, off_t size)
 }
 
 /*
- * Make what an earlier run has left ready: text is added to, shared memory set aside, and the
- * descriptor one of a new file. Under the file's lock. Returns 0, or -1 where the file holds
+ * Prepare a file that an earlier run may have left: keep text to append to it, rename shared memory
+ * and open a new file instead. Under the file's lock. Returns 0, or -1 if the file contains
  * something else.
  */
 STACKWIDE_INSIDE int stackwide_zones_take_over(int *fd, const char *path)
@@ -160,8 +160,9 @@ STACKWIDE_INSIDE int stackwide_zones_take_over(int *fd, const char *path)
 }
 
 /*
- * Open a file for zones. Whoever writes a file holds its lock for as long. Returns the descriptor,
- * or -1 with errno: EBUSY where another process writes it, EEXIST where it holds something else.
+ * Open a file for zones. Its writer holds the file's lock as long as it is open. Returns the
+ * descriptor, or -1 with errno: EBUSY if another process writes it, EEXIST if it contains something
+ * else.
  */
 STACKWIDE_INSIDE int stackwide_zones_open_path(const char *path)
 {
@@ -169,13 +170,13 @@ STACKWIDE_INSIDE int stackwide_zones_open_path(const char *path)
 	struct stat status;
 	int fd;
 
-	/* Pipes and devices take what comes; a pipe that were open for reading would never break. */
+	/* Pipes and devices are only written. A pipe opened for reading would never break. */
 	if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
 		return open(path, O_WRONLY | O_CLOEXEC);
 	fd = open(path, stackwide_zones_state.is_shared ? flags : flags | O_APPEND, 0666);
 	if (fd < 0)
 		return -1;
-	/* File systems without locks do without. */
+	/* Ignored on file systems without locks. */
 	if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
 		close(fd);
 		errno = EBUSY;
@@ -194,7 +195,7 @@ STACKWIDE_INSIDE int stackwide_zones_open_path(const char *path)
 	return fd;
 }
 
-/* With a dot and the pid behind the path, where what the path names is another one's. */
+/* For a path that is in use or contains something else: append a dot and the pid. */
 STACKWIDE_INSIDE int stackwide_zones_open_own(const char *path)
 {
 	char *own = stackwide_zones_state.own_path;
@@ -222,7 +223,7 @@ STACKWIDE_CALLED void stackwide_zones_flush(void)
 	pthread_mutex_unlock(&stackwide_zones_lock);
 }
 
-/* Another thread may have written the file at a later time than that of one's own record. */
+/* Another thread may have written the file after the time of our record. */
 STACKWIDE_INSIDE int stackwide_zones_are_due(uint64_t time_ns)
 {
 	uint64_t flushed_ns = __atomic_load_n(&stackwide_zones_state.flushed_ns, __ATOMIC_RELAXED);
@@ -230,7 +231,7 @@ STACKWIDE_INSIDE int stackwide_zones_are_due(uint64_t time_ns)
 	return (int64_t)(time_ns - flushed_ns) >= STACKWIDE_FLUSH_NS;
 }
 
-/* Nobody waits: who holds the lock writes the file, or is about to. */
+/* Nobody waits: the holder of the lock writes the file, or is about to. */
 STACKWIDE_CALLED void stackwide_zones_flush_if_due(uint64_t time_ns)
 {
 	int error = errno;
@@ -250,7 +251,7 @@ STACKWIDE_CALLED void stackwide_zones_close(void)
 	stackwide_zones_flush();
 	pthread_mutex_lock(&stackwide_zones_lock);
 	if (state->is_on == STACKWIDE_ON) {
-		flock(state->fd, LOCK_UN); /* what is mapped would hold it */
+		flock(state->fd, LOCK_UN); /* the mapping would keep the lock */
 		close(state->fd);
 	}
 	__atomic_store_n(&state->is_on, STACKWIDE_OFF, __ATOMIC_RELAXED);
@@ -286,7 +287,7 @@ STACKWIDE_INSIDE void stackwide_zones_in_parent(void)
 	pthread_mutex_unlock(&stackwide_zones_lock);
 }
 
-/* The child has one thread and nothing to report of what its parent did. */
+/* The child has one thread, and reports nothing of its parent. */
 STACKWIDE_INSIDE void stackwide_zones_in_child(void)
 {
 	struct stackwide_zones *state = &stackwide_zones_state;
@@ -319,7 +320,7 @@ STACKWIDE_INSIDE void stackwide_zones_in_child(void)
 	pthread_mutex_unlock(&stackwide_zones_lock);
 }
 
-/* 0, or -1 with errno set. Under the lock. */
+/* Returns 0, or -1 with errno set. Under the lock. */
 STACKWIDE_INSIDE int stackwide_zones_open_file(const char *path)
 {
 	struct stackwide_zones *state = &stackwide_zones_state;
@@ -371,13 +372,13 @@ STACKWIDE_CALLED int stackwide_zones_open(const char *path)
 /* See zones_signals.h. */
 STACKWIDE_CALLED void stackwide_zones_flush_on_signals(void);
 
-/* The first zone of the program asks the environment. */
+/* The first zone of the program reads the environment. */
 STACKWIDE_CALLED int stackwide_zones_ask(void)
 {
 	struct stackwide_zones *state = &stackwide_zones_state;
 	const char *path = getenv("STACKWIDE_ZONES");
 	const char *signals = getenv("STACKWIDE_ZONES_SIGNALS");
-	int error = errno; /* the program's: a zone may stand between a call and its error */
+	int error = errno; /* saved: a zone may precede the program's check of it */
 
 	pthread_mutex_lock(&stackwide_zones_lock);
 	if (state->is_on == STACKWIDE_NOT_ASKED &&
@@ -463,7 +464,7 @@ STACKWIDE_CALLED void stackwide_zones_add_stack(const void *lowest, uint64_t siz
 
 /* ---- records -------------------------------------------------------------------------------- */
 
-/* One's own ring is full. */
+/* Empty all rings, since the thread's own is full. */
 STACKWIDE_CALLED void stackwide_zones_make_room(void)
 {
 	int error = errno;
@@ -502,7 +503,7 @@ STACKWIDE_INSIDE struct stackwide_record *stackwide_zones_reserve(struct stackwi
 	return record;
 }
 
-/* A parameter's value as text; of a decimal, its bits are the number. */
+/* A parameter's value as text. For a decimal, number holds its bits. */
 STACKWIDE_INSIDE void stackwide_zones_format(char *text, size_t size,
 					     enum stackwide_record_type type, uint64_t number)
 {
@@ -516,7 +517,7 @@ STACKWIDE_INSIDE void stackwide_zones_format(char *text, size_t size,
 	snprintf(text, size, "%.15g", decimal);
 }
 
-/* Into the ring of a file of text; the thread's ring is busy. */
+/* Append to the ring of a text file; the thread's ring is busy. */
 STACKWIDE_INSIDE void stackwide_zones_record_text(struct stackwide_ring *ring,
 						  enum stackwide_record_type type,
 						  unsigned int generation, uint64_t pointer,
@@ -535,14 +536,14 @@ STACKWIDE_INSIDE void stackwide_zones_record_text(struct stackwide_ring *ring,
 		record->of.number = number;
 	if (text_length)
 		memcpy(record + 1, text, text_length);
-	time_ns = record->time_ns; /* when it is published, it may be emptied */
+	time_ns = record->time_ns; /* once published, it may be emptied */
 	__atomic_store_n(&ring->head, ring->head + record->size, __ATOMIC_RELEASE);
 	if (stackwide_zones_are_due(time_ns))
 		stackwide_zones_flush_if_due(time_ns);
 }
 
 /*
- * Write a record into the present thread's ring. Returns whether it is there: not when a signal
+ * Write a record into the calling thread's ring. Returns whether it was written: not if a signal
  * handler interrupts another record of its thread.
  */
 STACKWIDE_CALLED int stackwide_zones_record(enum stackwide_record_type type,
