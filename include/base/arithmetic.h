@@ -1,6 +1,4 @@
-/*
- * Sums and products that end at UINT64_MAX, where they would not fit.
- */
+/* Sums and products that saturate at UINT64_MAX. */
 #ifndef BASE_ARITHMETIC_H
 #define BASE_ARITHMETIC_H
 
@@ -13,13 +11,13 @@ static inline uint64_t add_saturated(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-/* To scale others by. The denominator is above 0. */
+/* A factor for scaling. The denominator is above 0. */
 struct ratio {
 	uint64_t numerator;
 	uint64_t denominator;
 };
 
-/* The value times the ratio, rounded down; UINT64_MAX where it does not fit into 64 bits. */
+/* The value times the ratio, rounded down; UINT64_MAX if it does not fit into 64 bits. */
 static inline uint64_t ratio_scale(const struct ratio *ratio, uint64_t value)
 {
 	unsigned __int128 scaled = (unsigned __int128)value * ratio->numerator / ratio->denominator;
@@ -28,8 +26,8 @@ static inline uint64_t ratio_scale(const struct ratio *ratio, uint64_t value)
 }
 
 /*
- * The next of several values that are scaled one by one: what rounding takes from one, one after it gets, so that the
- * sum is scaled, and not rounded more than once.
+ * The next of several values that are scaled one by one. The rounding error of one value is carried
+ * to the next, so that the sum is the scaled sum, rounded only once.
  *
  * sum  of the values before; this one is added
  */
@@ -45,7 +43,7 @@ static inline uint64_t ratio_scale_next(const struct ratio *ratio, uint64_t *sum
  * The greatest common divisor. Pure.
  */
 
-/* Of 0 and a number: the number. */
+/* The greatest common divisor; of 0 and a number: the number. */
 static inline uint64_t find_common_divisor(uint64_t a, uint64_t b)
 {
 	while (b) {

@@ -94,7 +94,7 @@ void *array_insert_bytes(void *items_pointer, size_t *length, size_t *capacity, 
 		low_;                                                     \
 	})
 
-/* Free the items, not what they point to. The array is empty then and may be used again. */
+/* Free the items, but nothing that they point to. The array is empty then and may be used again. */
 #define array_release(array)                             \
 	do {                                             \
 		free((array)->items);                    \

@@ -1,6 +1,6 @@
 /*
- * Attributes that are part of a function's contract, and cleanup at the end of a scope, as the
- * kernel and systemd have it; what else the compiler knows.
+ * Attributes that are part of a function's contract, and cleanup at the end of a scope, as in the
+ * kernel and systemd; other helpers that the compiler provides.
  *
  * _must_check_  the caller must look at the result
  * _printf_      the arguments are checked against the format; positions count from 1
@@ -19,7 +19,7 @@
 
 #define ARRAY_LENGTH(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Whether AddressSanitizer is in the program; gcc and clang say so by different macros. */
+/* Whether the program is built with AddressSanitizer; gcc and clang use different macros. */
 #if defined(__SANITIZE_ADDRESS__)
 #define IS_SANITIZED 1
 #elif defined(__has_feature)

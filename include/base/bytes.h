@@ -31,7 +31,7 @@ static inline size_t bytes_left(const struct bytes *bytes)
 	return bytes->failed ? 0 : bytes->size - bytes->offset;
 }
 
-/* Borrow the next `size` bytes and step over them; NULL (and failed) when there are fewer. */
+/* Borrow the next `size` bytes and step over them; NULL (and failed) if there are fewer. */
 static inline const void *bytes_take(struct bytes *bytes, size_t size)
 {
 	const uint8_t *taken;
@@ -69,8 +69,8 @@ BYTES_READER(uint64_t, bytes_u64)
 #undef BYTES_READER
 
 /*
- * Borrow a NUL-terminated string and step over its NUL. NULL (and failed) when no NUL comes
- * before the end.
+ * Borrow a NUL-terminated string and step over its NUL. NULL (and failed) if there is no NUL before
+ * the end.
  */
 static inline const char *bytes_string(struct bytes *bytes)
 {

@@ -25,8 +25,8 @@ static inline uint64_t clock_now_ns(void)
 }
 
 /*
- * What is to be added to a time of this clock to have one of ours. We may be interrupted between
- * reading the one and the other: the quickest of some attempts counts.
+ * The difference to add to a time of this clock to get one of ours. We may be interrupted between
+ * the two reads, so the quickest of several attempts counts.
  */
 static inline uint64_t clock_get_offset_ns(clockid_t clock)
 {

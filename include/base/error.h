@@ -1,8 +1,8 @@
 /*
- * One line that says what is wrong, filled by functions that read foreign bytes.
+ * A line that describes an error, filled by functions that read foreign bytes.
  *
- * The integer return value (negative errno) decides what the program does; the text is for
- * the reader: file, offset or line number, what was expected.
+ * The integer return value (negative errno) decides how the program goes on. The text is for the
+ * reader: file, offset or line number, the expected input.
  */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H

@@ -27,12 +27,12 @@ _must_check_ int file_read_fd(int fd, size_t limit_bytes, struct text *ret);
 _must_check_ int file_read_at(int dir_fd, const char *path, size_t limit_bytes, struct text *ret);
 
 /*
- * Open for reading what another user may have put there: only a regular file, and anything else is
- * not opened even for a moment, as opening a device has effects (a watchdog starts, a tape rewinds)
- * and opening a FIFO lets its writer go on.
+ * Open for reading a path that another user may control: only a regular file. Anything else is not
+ * opened even for a moment: opening a device has effects (a watchdog starts, a tape rewinds), and
+ * opening a FIFO lets its writer go on.
  *
  * flags       0, or O_NOFOLLOW: the last part of the path may not be a link
- * ret_status  NULL, or what was opened
+ * ret_status  NULL, or the status of the opened file
  *
  * Returns the descriptor, which the caller closes; -ELOOP for a link, -ENOTSUP for no regular file,
  * or another negative errno.
@@ -41,7 +41,7 @@ _must_check_ int file_open_regular(int dir_fd, const char *path, int flags,
 				   struct stat *ret_status);
 
 /*
- * Find a file below another root, such as a container's, from where no link leads out.
+ * Find a file below another root, such as a container's. No link leads out of it.
  *
  * flags   0, or O_NOFOLLOW
  *
@@ -49,7 +49,7 @@ _must_check_ int file_open_regular(int dir_fd, const char *path, int flags,
  */
 _must_check_ int file_find_in_root(int root_fd, const char *path, int flags);
 
-/* Open, for reading, what a handle (O_PATH) has found. Returns likewise. */
+/* Open the file of a handle (O_PATH) for reading. Returns likewise. */
 _must_check_ int file_open_found(int handle);
 
 /* Write all bytes at fd's present position. Returns 0 or negative errno. */
@@ -62,12 +62,13 @@ _must_check_ int file_write_fd(int fd, const void *data, size_t size);
 _must_check_ int file_write_at(int fd, const void *data, size_t size, uint64_t offset);
 _must_check_ int file_read_range(int fd, void *data, size_t size, uint64_t offset);
 
-/* Whether it is root, we, or, with sudo, the one who has called it. */
+/* Whether the user is root, we, or, with sudo, its caller. */
 bool file_user_is_ours(uid_t user);
 
 /*
- * A handle (O_PATH) of the folder at a path, by no link but of such a user. Returns the descriptor, which the caller closes;
- * -EPERM: a link on the way belongs to another user; or another negative errno.
+ * A handle (O_PATH) of the folder at a path; only links of such users are followed. Returns the
+ * descriptor, which the caller closes; -EPERM: a link on the way belongs to another user; or
+ * another negative errno.
  */
 _must_check_ int file_open_folder(const char *path);
 
@@ -77,38 +78,42 @@ const char *file_get_temporary_folder(void);
 /*
  * Open an anonymous file (O_TMPFILE), which is gone when it is closed, or when the program is
  * killed. Returns its descriptor, which the caller closes; -ENOMEM, or negative errno with the
- * folder and what to do about it in error.
+ * folder and the remedy in error.
  */
 _must_check_ int file_open_anonymous(const char *folder, struct error *error);
 
 /*
- * Whose word the content of a file is (file_owner.c). Anybody can write a program with the build ID of
- * another, and put it at the path of the other in a mount namespace of their own; nobody can give it
- * away to root.
+ * The trusted author of a file's content (file_owner.c). Anybody can write a program with another's
+ * build ID, and put it at the other's path in a mount namespace of their own. But nobody can give
+ * it to root.
  */
 
-/* Not to be known: several users may write the file, or a user may have made up who owns it. */
+/* Unknown: several users may write the file, or a user may have made up its owner. */
 #define FILE_OWNER_UNKNOWN ((uid_t)-1)
 
 /*
- * The user who alone, beside root, can have written an open file: 0 where only root can.
- * FILE_OWNER_UNKNOWN where others may write (or a group that is not the user's own), and on file systems that may say what a
- * user wants: FUSE, those that a user was let mount (nosuid, as mount(8) does it for user mounts,
- * udisks and fusermount; but not tmpfs, whose owners the kernel keeps), and an overlay that is
- * neither mounted here nor where the machine's first process runs.
+ * The only user, beside root, who can have written an open file; 0 if only root can.
+ * FILE_OWNER_UNKNOWN if others may write (or a group that is not the user's own), and on file
+ * systems that may report any owner that a user wants:
+ *
+ * - FUSE
+ * - those that a user was allowed to mount (nosuid, as mount(8) does it for user mounts, udisks and
+ *   fusermount; but not tmpfs, whose owners the kernel keeps)
+ * - an overlay that is neither mounted here nor in the namespace of the machine's first process
  */
 uid_t file_owner_get(int fd);
 
 /*
- * Whether a file system is mounted here or where the machine's first process runs, as those of containers
- * are where the engine runs, and not only in a namespace that a user made. Asks no file system.
+ * Whether a file system is mounted here or in the namespace of the machine's first process. If not,
+ * it is mounted only in a namespace that a user made. Those of containers are mounted where the
+ * engine runs. Does not access the file system itself.
  */
 bool file_is_mounted_here(dev_t device);
 
-/* Whether both are files of one user's, who is known. */
+/* Whether both owners are the same, known user. */
 bool file_owner_is_same(uid_t a, uid_t b);
 
-/* Whether it is root or ourselves. */
+/* Whether the owner is root or ourselves. */
 bool file_owner_is_trusted(uid_t owner);
 
 #endif

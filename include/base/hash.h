@@ -3,8 +3,8 @@
  *
  * The index stores 32-bit item numbers; the items themselves stay in the owner's array, and a
  * function of the owner compares an item with a key. Most users want a typed intern table, which
- * is made of an array and this index (intern.h). By hand it is used where the items are no array
- * of plain structs, or are removed again.
+ * combines an array and this index (intern.h). Use the index itself if the items are no array of
+ * plain structs, or are removed again.
  *
  * Hashes are the same in every run: output must not depend on chance, and inputs that collide on
  * purpose cost time, not correctness.

@@ -1,5 +1,5 @@
 /*
- * A binary min-heap of indices, for k-way merging: an index stands for a sorted list, and is before
+ * A binary min-heap of indices, for k-way merging: an index represents a sorted list, and is before
  * another one if the next item of its list is.
  *
  *	heap_heapify(heap, length, is_before, owner);

@@ -11,8 +11,8 @@
  *	edge_table_release(&edges);
  *
  * The table is an ARRAY() with an index, so that array_for_each() and the like work on it. Items
- * may change in place, but for the fields that identify them. Pointers to items are valid until the
- * next one is added. Items cannot be removed; use a hash_index for that.
+ * may change in place, except for the fields that identify them. Pointers to items are valid until
+ * the next one is added. Items cannot be removed; use a hash_index for that.
  */
 #ifndef BASE_INTERN_H
 #define BASE_INTERN_H
@@ -35,7 +35,7 @@
  *
  * NAME_find     the number of the item that is the same as `wanted`, or HASH_INDEX_NONE
  * NAME_add      add an item that is not there yet. Returns 0, or -ENOMEM with nothing changed
- * NAME_intern   find the item; if there is none, add it. Returns as NAME_add
+ * NAME_intern   find the item, or add it. Returns as NAME_add
  */
 #define INTERN_TABLE_BY(name, type, hash, is_same)                                                \
 	struct name {                                                                             \

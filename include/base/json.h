@@ -6,7 +6,7 @@
  *	while ((token = json_next(&json)) != JSON_END && token != JSON_FAILED) …
  *	json_release(&json);
  *
- * The grammar of RFC 8259 is checked as it goes; nesting is not limited and needs a byte a level.
+ * The grammar of RFC 8259 is checked on the way; nesting is not limited and needs a byte per level.
  * No token is kept: a document of any size is read in the memory of its longest escaped string.
  */
 #ifndef BASE_JSON_H
@@ -21,7 +21,7 @@
 #include "base/text.h"
 
 enum json_token {
-	JSON_END,    /* after the one value of the document; also at each later call */
+	JSON_END,    /* after the document's only value; also at each later call */
 	JSON_FAILED, /* see `fault` and `offset`; also at each later call */
 	JSON_OBJECT,
 	JSON_OBJECT_END,
@@ -45,9 +45,9 @@ enum json_state {
 };
 
 struct json {
-	/* Of the last token; of a failure, where it is. In bytes. */
+	/* Position of the last token, or of the failure, in bytes. */
 	size_t offset;
-	/* Borrowed until the next token; unescaped; may hold NUL bytes and broken UTF-8. */
+	/* Borrowed until the next token; unescaped; may contain NUL bytes and broken UTF-8. */
 	const char *text;
 	size_t length;
 	const char *fault; /* "expected …", or "out of memory" */
@@ -63,7 +63,7 @@ struct json {
 
 /* The data is borrowed. A UTF-8 byte order mark is skipped. */
 struct json json_of(const void *data, size_t size);
-/* The one value at an offset; offsets still count from the start of the data. */
+/* Read a single value at an offset; offsets still count from the start of the data. */
 struct json json_at(const void *data, size_t size, size_t offset);
 void json_release(struct json *json);
 
@@ -71,27 +71,27 @@ enum json_token json_next(struct json *json);
 
 /* After JSON_OBJECT or JSON_ARRAY: go to its end. After any other token: nothing. */
 void json_skip(struct json *json, enum json_token token);
-/* After JSON_KEY: go past its value. */
+/* After JSON_KEY: skip its value. */
 void json_skip_value(struct json *json);
 
-/* After JSON_KEY: replace the text by the value, a string; empty if the value is none. */
+/* After JSON_KEY: replace the text by the value, a string; empty for a value of another type. */
 void json_take_string(struct json *json, struct text *text);
-/* After JSON_KEY: the value, an integer, perhaps in quotes; 0 if it is none from 0 to 2^64 - 1. */
+/* After JSON_KEY: the value, an integer from 0 to 2^64 - 1, perhaps in quotes; 0 for any other. */
 uint64_t json_take_u64(struct json *json);
 
-/* How many objects and arrays are open. */
+/* Number of open objects and arrays. */
 static inline size_t json_get_depth(const struct json *json)
 {
 	return json->nesting.length;
 }
 
-/* Whether a value is a number, or a string that is nothing else: some producers quote them. */
+/* Whether a value is a number, or a string that contains only one: some producers quote them. */
 bool json_is_number(const struct json *json, enum json_token token);
 
 /* Whether a JSON_KEY or JSON_STRING is this text. */
 bool json_is(const struct json *json, const char *text);
 
-/* Where json_is_number(). False: not an integer from 0 to 2^64 - 1. */
+/* Only if json_is_number(). False: not an integer from 0 to 2^64 - 1. */
 bool json_get_u64(const struct json *json, uint64_t *ret);
 double json_get_double(const struct json *json);
 

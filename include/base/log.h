@@ -1,6 +1,6 @@
 /*
- * Messages for a person, on standard error, one sentence a line. A control character in a message
- * becomes a blank, a byte that is no UTF-8 a question mark.
+ * Messages for a person, on standard error, one sentence per line. A control character in a message
+ * becomes a blank, an invalid UTF-8 byte a question mark.
  *
  * Rooms below cli may call log_debug() only; cli also warns and reports errors. Thread-safe.
  */

@@ -1,5 +1,5 @@
 /*
- * Names that come near to one that there is not, for an error message to ask whether they were meant.
+ * Names similar to an unknown one, for the "did you mean" of an error message.
  *
  * Not thread-safe.
  */
@@ -8,9 +8,9 @@
 
 #include <stddef.h>
 
-/* Names that are shown. */
+/* Number of names that are shown. */
 #define NEAR_NAMES_MAX 3
-/* Longer ones are near to none. */
+/* Longer names have no near ones. */
 #define NEAR_NAMES_MAX_BYTES 64
 
 struct near_names {
@@ -22,13 +22,13 @@ struct near_names {
 	size_t num_found;
 };
 
-/* Look at a name; it is kept if it is one of the nearest so far. */
+/* Compare a name; it is kept if it is one of the nearest so far. */
 void near_names_compare(struct near_names *near, const char *name);
 
 /* Enough for all of them. */
 #define NEAR_NAMES_TEXT_BYTES (NEAR_NAMES_MAX * (NEAR_NAMES_MAX_BYTES + 8) + 24)
 
-/* "; did you mean 'a', 'b' or 'c'?", or nothing where none comes near. */
+/* Write "; did you mean 'a', 'b' or 'c'?", or nothing if no name is near. */
 void near_names_format(const struct near_names *near, char ret[NEAR_NAMES_TEXT_BYTES]);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * External merge sort: records in the order of their keys, however many there are. What does not
- * fit into memory goes, sorted chunk by chunk, to a store of the caller's, and the chunks are merged
+ * External merge sort: records in the order of their keys, however many there are. Records beyond
+ * the memory limit go, sorted chunk by chunk, to a store of the caller's. The chunks are merged
  * while they are read.
  *
  *	record_sorter_init(&sorter, store, memory_bytes);
@@ -22,7 +22,8 @@
 #include "base/array.h"
 #include "base/attributes.h"
 
-/* Append-only storage. append() says at which offset the bytes are. Both return 0 or negative errno.
+/*
+ * Append-only storage. append() returns the offset of the bytes. Both return 0 or negative errno.
  */
 struct record_store {
 	int (*append)(void *context, const void *data, size_t size, uint64_t *ret_offset);
@@ -43,9 +44,9 @@ struct record_position {
 
 /* A run of sorted records in the store; the last run may be in memory. */
 struct record_chunk {
-	uint64_t offset; /* in the store, of the part that is not read yet */
+	uint64_t offset; /* in the store, of the unread part */
 	uint64_t left;   /* length of that part in bytes */
-	uint8_t *bytes;  /* buffer of what was read */
+	uint8_t *bytes;  /* read buffer */
 	size_t capacity;
 	size_t length;
 	size_t taken; /* bytes of the buffer that were returned */
@@ -66,7 +67,7 @@ struct record_sorter {
 	bool has_taken; /* from the chunk on top of the heap */
 };
 
-/* store is borrowed; NULL: there is none. */
+/* store is borrowed; NULL: memory only. */
 void record_sorter_init(struct record_sorter *sorter, const struct record_store *store,
 			size_t memory_bytes);
 void record_sorter_release(struct record_sorter *sorter);

@@ -1,7 +1,7 @@
 /*
- * Items of one size that are too many for memory, kept in an anonymous temporary file, and read back
- * in order as often as needed. Takes memory for a block of items that is about to be written and,
- * while reading, for a page of each sorted run: 4 MB at most, or an item of each.
+ * Items of one size that exceed memory, kept in an anonymous temporary file, and read back in order
+ * as often as needed. Uses memory for one block of unwritten items and, while reading, for a page
+ * per sorted run: 4 MB at most, or one item per run.
  *
  * Not thread-safe.
  */
@@ -20,15 +20,15 @@ struct spool;
 struct spool_counts {
 	uint64_t kept;
 	uint64_t lost;  /* not written, as on a full disk */
-	int lost_errno; /* of the first that was lost; 0: none was */
+	int lost_errno; /* of the first lost item; 0: nothing lost */
 };
 
 /*
  * folder   for the temporary file
  * compare  as for qsort(): items are read in this order, equal ones in the order of being added.
- *          NULL: all are equal
+ *          NULL: keep the order of being added
  *
- * Returns 0, -ENOMEM, or negative errno with the folder and what to do about it in error.
+ * Returns 0, -ENOMEM, or negative errno with the folder and the remedy in error.
  */
 _must_check_ int spool_new(const char *folder, size_t item_bytes,
 			   int (*compare)(const void *, const void *), struct spool **ret,
@@ -38,7 +38,7 @@ void spool_free(struct spool *spool);
 /* The descriptor that reading and writing need (base/confinement.h). */
 void spool_add_fds(const struct spool *spool, struct fd_list *fds);
 
-/* Add a copy of an item, before any is read. One that cannot be written is counted as lost. */
+/* Add a copy of an item; only before the first read. A failed write counts the item as lost. */
 void spool_add(struct spool *spool, const void *item);
 
 /* Start over with the first item. Returns 0 or negative errno. */

@@ -6,12 +6,12 @@
 #include "base/error.h"
 
 /*
- * Raise the limit where it is too low, for this thread and those that are created from now on. Returns 0, or -ENOMEM with
- * the cure in error where the hard limit is too low.
+ * Raise the limit if it is too low, for this thread and those created from now on. Returns 0, or
+ * -ENOMEM with the remedy in error if the hard limit is too low.
  */
 _must_check_ int stack_limit_raise(struct error *error);
 
-/* In a child that is about to execute a program: the limit is what it was before. Safe after fork(). */
+/* In a child that is about to execute a program: restore the original limit. Safe after fork(). */
 void stack_limit_restore(void);
 
 #endif

@@ -16,9 +16,8 @@ void table_append_count(struct text *text, uint64_t number, size_t width);
 size_t table_get_count_width(uint64_t number);
 
 /*
- * Append a name without anything that a terminal would act on: a control character becomes a blank,
- * a byte that is no UTF-8 a question mark. A name longer than `max_columns` is truncated and ends
- * in "…".
+ * Append a name, safe for a terminal: a control character becomes a blank, an invalid UTF-8 byte a
+ * question mark. A name longer than `max_columns` is truncated and ends in "…".
  *
  * Returns the number of columns; a character counts as one, even a wide one.
  */
@@ -30,8 +29,8 @@ void table_append_blanks(struct text *text, size_t count);
 
 /*
  * Append words that start in column `indent`, in lines of at most `num_columns`; further lines are
- * indented as well. A line breaks at blanks only. 0 columns: one line of any length, also where less
- * than a few words would fit beside the indent.
+ * indented as well. A line breaks at blanks only. One line of any length if num_columns is 0, or
+ * leaves room for only a few words beside the indent.
  */
 void table_append_words(struct text *text, const char *words, size_t indent, size_t num_columns);
 

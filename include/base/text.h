@@ -15,7 +15,7 @@
 #include "base/attributes.h"
 
 struct text {
-	char *data; /* always NUL-terminated when not NULL; may hold further NUL bytes */
+	char *data; /* always NUL-terminated when not NULL; may contain further NUL bytes */
 	size_t length;
 	size_t capacity;
 	bool failed;
@@ -27,7 +27,7 @@ void text_append(struct text *text, const void *data, size_t length);
 void text_append_string(struct text *text, const char *string);
 void text_append_char(struct text *text, char c);
 void text_append_number(struct text *text, uint64_t number); /* decimal */
-/* What printf's %.*f gives, sooner. */
+/* The same output as printf's %.*f, but faster. */
 void text_append_decimal(struct text *text, double number, unsigned decimals);
 void text_printf(struct text *text, const char *format, ...) _printf_(2, 3);
 
@@ -52,7 +52,7 @@ static inline bool string_ends_with(const char *string, const char *suffix)
 	return length >= suffix_length && string_equals(string + length - suffix_length, suffix);
 }
 
-/* The value of a hexadecimal digit of any case; UINT32_MAX if it is none. */
+/* The value of a hexadecimal digit of either case; UINT32_MAX for any other character. */
 static inline uint32_t hex_digit_value(char c)
 {
 	if (c >= '0' && c <= '9')
@@ -67,16 +67,16 @@ static inline bool is_hex_digit(char c)
 }
 
 /*
- * Read the hexadecimal digits that a text begins with. Returns their number; 0, with `ret` unset, if
- * there is none or the value does not fit 64 bits.
+ * Read the hexadecimal digits at the start of a text. Returns their number. Returns 0, with `ret`
+ * unset, if there are no digits or the value does not fit 64 bits.
  */
 size_t hex_read(const char *text, size_t length, uint64_t *ret);
 
-/* The part after the last '/'; the whole string when there is none. */
+/* The part after the last '/'; the whole string without one. */
 const char *path_basename(const char *path);
-/* Whether it begins with a scheme, as `node:internal/timers` and `https://host/a.js` do; then it is no path. */
+/* Whether it starts with a scheme and is no path: `node:internal/timers`, `https://host/a.js`. */
 bool path_has_scheme(const char *path, size_t length);
-/* The name of a module: the last part of a path; the whole text where it begins with a scheme. */
+/* The name of a module: the last part of a path; the whole text if it starts with a scheme. */
 const char *path_get_module(const char *path);
 
 #endif

@@ -11,7 +11,7 @@
 /* Whether the bytes start with a byte order mark of UTF-16. */
 bool utf16_has_mark(const uint8_t *data, size_t size, bool *ret_is_big_endian);
 
-/* Upper bound of what utf16_to_utf8() writes for `size` bytes. */
+/* Upper bound of the output of utf16_to_utf8() for `size` bytes. */
 size_t utf16_get_max_utf8_bytes(size_t size);
 
 /*

@@ -17,11 +17,11 @@
 /* Longer lines are printed in parts. */
 #define LINE_BYTES 16384
 
-/* Like the level of log.h, of the whole process: whoever forks a child anywhere has it write here. */
+/* Process-wide, like the level of log.h: children forked anywhere write here. */
 static struct {
 	int fds[2];
 	pthread_mutex_t lock;
-	size_t length; /* of the line that has begun */
+	size_t length; /* of the incomplete line */
 	char line[LINE_BYTES];
 } messages = {.fds = {-1, -1}, .lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -36,7 +36,7 @@ static void print_text(const char *data, size_t length, bool is_line)
 		fwrite(shown.data, 1, shown.length, stderr);
 }
 
-/* Print all lines of what has come, and what has no end yet if there is room for no more of it or it will have none. */
+/* Print all complete lines. Print an incomplete one if the buffer is full, or at the end. */
 static void print_lines(bool is_end)
 {
 	size_t start = 0;
@@ -96,7 +96,7 @@ int child_messages_begin(void)
 	if (pipe2(messages.fds, O_CLOEXEC))
 		return -errno;
 	(void)fcntl(messages.fds[0], F_SETFL, O_NONBLOCK);
-	/* Signals are for others. */
+	/* Signals are handled by other threads. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = pthread_create(&thread, NULL, run_reader, NULL);

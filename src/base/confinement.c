@@ -60,7 +60,7 @@ static void set_limit(__rlimit_resource_t resource, uint64_t value)
 		log_debug("a resource limit cannot be set: %s", strerror(errno));
 }
 
-/* No core file either: it would hold what root has read. */
+/* No core file either: it would contain data that root has read. */
 static void set_limits(const struct confinement *confinement)
 {
 	uint64_t mapped_bytes = confinement->memory_bytes ? get_mapped_bytes() : 0;
@@ -76,7 +76,7 @@ static void set_limits(const struct confinement *confinement)
 
 /* ---- user and capabilities ---- */
 
-/* In the file alone: no other process is asked, and no code of plugins is loaded. */
+/* Search only the file: no other process is asked, and no code of plugins is loaded. */
 static bool find_in_passwd(bool (*is_wanted)(const struct passwd *entry, const void *context),
 			   const void *context, uid_t *ret)
 {
@@ -217,7 +217,7 @@ static const int allowed_calls[] = {
 	SCMP_SYS(exit_group),
 };
 
-/* Of fcntl(2): none that sends signals to others (F_SETOWN). */
+/* Commands of fcntl(2), without those that send signals to others (F_SETOWN). */
 static const int allowed_controls[] = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD,
 				       F_SETFD, F_GETFL,         F_SETFL};
 
@@ -231,8 +231,8 @@ static int allow_if(scmp_filter_ctx filter, int call, unsigned int argument, uin
 }
 
 /*
- * Returns 0 or negative errno. Files are described by their descriptors only; nothing that is mapped
- * becomes code; a terminal is asked for its size; abort() signals ourselves.
+ * Returns 0 or negative errno. Files are used only by their descriptors; mapped memory is never
+ * executable; a terminal's size may be asked for; abort() may signal ourselves.
  */
 static int add_rules(scmp_filter_ctx filter)
 {
@@ -268,7 +268,7 @@ static bool restrict_system_calls(void)
 	return !err;
 }
 
-/* The user's change makes the kernel forget the wish to die with the parent: it comes after that. */
+/* Changing the user clears the parent-death signal, so that is set afterwards. */
 unsigned int confinement_enter(const struct confinement *confinement)
 {
 	pid_t parent = getppid();
@@ -327,7 +327,9 @@ int confinement_keep_sampling_rights(bool is_administrator)
 	return syscall(SYS_capset, &header, sets) ? -errno : 0;
 }
 
-/* Socket pairs remain, to speak with processes of our own. The leak checker stops our threads by ptrace. */
+/*
+ * Socket pairs remain allowed, for our own processes. The leak checker stops our threads by ptrace.
+ */
 static const int refused_calls[] = {
 	SCMP_SYS(process_vm_writev),
 #if !IS_SANITIZED
@@ -387,7 +389,7 @@ int confinement_refuse_all_but_sampling(void)
 	if (!filter)
 		return -ENOMEM;
 	err = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
-	/* What this architecture has not is left out by the library. */
+	/* The library skips calls that this architecture does not have. */
 	for (size_t i = 0; !err && i < ARRAY_LENGTH(refused_calls); i++)
 		err = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), refused_calls[i], 0);
 	if (!err)

@@ -24,8 +24,8 @@ int file_read_fd(int fd, size_t limit_bytes, struct text *ret)
 		if (got <= 0)
 			break;
 		/*
-		 * The size of a file in /proc is 0, and any other may grow meanwhile: the limit is
-		 * checked against what has been read.
+		 * The size of a file in /proc is 0, and any other may grow meanwhile. So check the
+		 * limit against the bytes that were read.
 		 */
 		if (ret->length - before + (size_t)got > limit_bytes) {
 			err = -EFBIG;
@@ -51,7 +51,7 @@ int file_read_at(int dir_fd, const char *path, size_t limit_bytes, struct text *
 	return file_read_fd(fd, limit_bytes, ret);
 }
 
-/* A handle of it, for fstat(), which cannot be read. */
+/* A handle, for fstat() only; it cannot be read. */
 static int find_regular(int dir_fd, const char *path, int flags, struct stat *ret_status)
 {
 	_cleanup_close_ int handle = openat(dir_fd, path, O_PATH | O_CLOEXEC | flags);
@@ -127,10 +127,7 @@ int file_write_at(int fd, const void *data, size_t size, uint64_t offset)
 
 		if (written < 0 && errno == EINTR)
 			continue;
-		/*
-		 * pwrite() of something returns 0 on no file system that we know; it must not be an
-		 * endless loop.
-		 */
+		/* pwrite() returns 0 on no file system that we know; avoid an endless loop. */
 		if (written <= 0)
 			return written < 0 ? -errno : -ENOSPC;
 		next += written;
@@ -149,7 +146,7 @@ int file_read_range(int fd, void *data, size_t size, uint64_t offset)
 
 		if (got < 0 && errno == EINTR)
 			continue;
-		/* The end of the file comes too early: somebody has truncated it. */
+		/* Unexpected end of file: somebody has truncated it. */
 		if (got <= 0)
 			return got < 0 ? -errno : -EIO;
 		next += got;
@@ -171,7 +168,7 @@ int file_open_anonymous(const char *folder, struct error *error)
 	_cleanup_free_ char *path = NULL;
 	int fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
 
-	/* There are file systems that have no such files. */
+	/* Some file systems do not support such files. */
 	if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR)) {
 		if (asprintf(&path, "%s/stackwide.XXXXXX", folder) < 0) {
 			path = NULL;

@@ -1,6 +1,7 @@
 /*
- * A folder by its path, where links of other users' are not followed: where others can write to a folder on the way, a
- * link decides where a privileged program puts its files, or what it reads.
+ * Open a folder by its path without following other users' links. If others can write to a folder
+ * on the way, a link would decide where a privileged program puts its files, or which ones it
+ * reads.
  */
 #include "base/file.h"
 
@@ -16,7 +17,7 @@
 
 #include "base/text.h"
 
-/* As the kernel has it (MAXSYMLINKS). */
+/* As in the kernel (MAXSYMLINKS). */
 #define MAX_LINKS 40
 
 bool file_user_is_ours(uid_t user)

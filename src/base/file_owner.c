@@ -1,4 +1,4 @@
-/* Whose word the content of a file is: see base/file.h. */
+/* The trusted author of a file's content: see base/file.h. */
 #include "base/file.h"
 
 #include <fcntl.h>
@@ -43,8 +43,8 @@ bool file_is_mounted_here(dev_t device)
 }
 
 /*
- * A user may mount an overlay over a FUSE file system in a namespace of their own, and it shows the
- * owners that FUSE makes up.
+ * A user may mount an overlay over a FUSE file system in a namespace of their own. It then shows
+ * the owners that FUSE makes up.
  */
 static bool may_lie_about_owners(int fd, const struct stat *status)
 {
@@ -64,7 +64,7 @@ static bool may_lie_about_owners(int fd, const struct stat *status)
 	return system.f_flags & ST_NOSUID;
 }
 
-/* A group with the number of the user is the user's own, as distributions make them; but root's. */
+/* A group with the user's number is the user's own, as distributions create them; except root's. */
 static bool may_others_write(const struct stat *status)
 {
 	bool is_own_group = status->st_uid != 0 && status->st_gid == status->st_uid;

@@ -15,8 +15,7 @@ static uint32_t hash_fold(uint64_t hash)
 }
 
 /*
- * The size is mixed in first: else a string and the same one with NUL bytes behind it would
- * collide.
+ * The size is mixed in first: else a string and the same one followed by NUL bytes would collide.
  */
 uint64_t hash_bytes(const void *data, size_t size)
 {
@@ -41,9 +40,9 @@ void hash_index_release(struct hash_index *index)
 }
 
 /*
- * Linear probing. There is always a free slot to end at, since the table is at most three quarters
- * full. The 32 bits of the hash are compared first: they spare a look at nearly every wrong item,
- * which lies somewhere else in memory.
+ * Linear probing. The search always ends at a free slot, since the table is at most three quarters
+ * full. The 32 bits of the hash are compared first: that avoids access to nearly every wrong item,
+ * which would be elsewhere in memory.
  */
 uint32_t hash_index_find(const struct hash_index *index, uint64_t hash,
 			 bool (*is_item)(const void *owner, uint32_t item, const void *key),
@@ -109,8 +108,8 @@ int hash_index_add(struct hash_index *index, uint64_t hash, uint32_t item)
 }
 
 /*
- * Close the gap at slot `gap`: an item behind it moves there if its search passes the gap, that is
- * if its home lies, going round, no nearer to it than the gap does.
+ * Close the gap at slot `gap`: move an item behind it there if its search passes the gap. This is
+ * true if, going round, its home slot is no nearer to it than the gap.
  */
 void hash_index_remove(struct hash_index *index, uint64_t hash, uint32_t item)
 {

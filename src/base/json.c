@@ -1,19 +1,17 @@
 /*
- * The state says what may come next, the nesting what it is in; there is no recursion, so that a
- * document of a million brackets costs a million bytes and no stack. The nesting is never empty
- * where something is left: json_next() gets to leave() only in a state that enter() has made, or
- * after a value in brackets.
+ * The state tells which tokens may follow, the nesting which brackets are open. There is no
+ * recursion: a document of a million brackets costs a million bytes and no stack. leave() never
+ * finds the nesting empty: json_next() calls it only in a state that enter() has made, or after a
+ * value in brackets.
  *
- * A token without escapes is borrowed from the data. Only a string that has a backslash is copied,
- * from the start, into the one buffer that all of them share: hence "borrowed until the next
- * token".
+ * A token without escapes is borrowed from the data. Only a string with a backslash is copied, from
+ * its start, into one shared buffer: hence "borrowed until the next token".
  *
- * A fault is final. The offset stays where it was found, and every later call fails, so that a
- * reader may look at the result once, at the end of its loop.
+ * A fault is final. The offset stays at the fault, and every later call fails, so that a reader may
+ * check the result once, at the end of its loop.
  *
- * What is not checked is UTF-8: names in traces are bytes of a foreign program, and a reader would
- * rather show one broken letter than refuse the file. Who writes them again replaces what is broken
- * (json_append_string()).
+ * UTF-8 is not checked: names in traces are bytes of a foreign program, and one broken letter is
+ * better than a refused file. Writers replace broken bytes (json_append_string()).
  */
 #include "base/json.h"
 
@@ -60,7 +58,7 @@ static void skip_blanks(struct json *json)
 	}
 }
 
-/* The next byte; 0 at the end, which no token begins with either. */
+/* The next byte; 0 at the end, since no token starts with 0. */
 static uint8_t peek(const struct json *json)
 {
 	return json->next < json->size ? json->data[json->next] : 0;
@@ -97,7 +95,7 @@ static bool parse_hex(const struct json *json, size_t offset, uint32_t *ret)
 	return true;
 }
 
-/* \uXXXX, or two of them where one half of a pair begins; a half alone becomes U+FFFD. */
+/* \uXXXX, or two of them for a surrogate pair; a lone surrogate becomes U+FFFD. */
 static bool append_escaped_unit(struct json *json)
 {
 	uint32_t high;
@@ -118,9 +116,7 @@ static bool append_escaped_unit(struct json *json)
 	return true;
 }
 
-/*
- * strchr() finds the NUL at the end as well: a NUL byte in the data is therefore asked for first.
- */
+/* strchr() also finds the NUL at the end, so check for a NUL byte in the data first. */
 static bool append_escaped(struct json *json)
 {
 	static const char letters[] = "\"\\/bfnrt";
@@ -165,8 +161,8 @@ static enum json_token read_escaped(struct json *json, size_t start, enum json_t
 }
 
 /*
- * Control characters end the string as a fault (RFC 8259, section 7): a quote that is missing is
- * then found on its line, and not where the next one happens to be.
+ * Control characters end the string as a fault (RFC 8259, section 7). So a missing quote is
+ * reported on its own line, and not at the next quote.
  */
 static enum json_token read_string(struct json *json, enum json_token token)
 {
@@ -198,7 +194,7 @@ static bool skip_digits(struct json *json)
 
 /*
  * The number is kept as text. Trace formats have 64-bit ids and times, which a double would round;
- * whoever wants a double asks for one.
+ * callers that want a double ask for one.
  */
 static enum json_token read_number(struct json *json)
 {
@@ -228,7 +224,7 @@ static enum json_token read_number(struct json *json)
 	return JSON_NUMBER;
 }
 
-/* What follows the word is seen by the next call: "nullx" is null and then a fault. */
+/* Does not check the byte behind the word: "nullx" is null, and a fault in the next call. */
 static enum json_token read_word(struct json *json)
 {
 	static const struct {
@@ -284,7 +280,7 @@ static enum json_token read_key(struct json *json)
 	return token;
 }
 
-/* After a value: a comma and the next one, or the end of what it is in. */
+/* After a value: a comma and the next value, or the end of the array or object. */
 static enum json_token read_next(struct json *json)
 {
 	char bracket;
@@ -384,7 +380,7 @@ bool json_is(const struct json *json, const char *text)
 	return json->length == strlen(text) && memcmp(json->text, text, json->length) == 0;
 }
 
-/* Refuses "-1", "1.0" and "1e3", too: none is digits throughout. */
+/* Refuses "-1", "1.0" and "1e3", too: only digits are allowed. */
 bool json_get_u64(const struct json *json, uint64_t *ret)
 {
 	uint64_t value = 0;

@@ -25,8 +25,8 @@ enum log_level log_get_level(void)
 }
 
 /*
- * Names of foreign files and what is in them come along: nothing that a terminal would act on is
- * printed. Locked, so that the lines of two threads do not mix.
+ * Messages contain names and contents of foreign files, so control characters are escaped for the
+ * terminal. Locked, so that the lines of two threads do not mix.
  */
 static void _printf_(2, 0) print_line(const char *prefix, const char *format, va_list arguments)
 {

@@ -12,7 +12,7 @@ static size_t min(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* How many letters have to be put in, left out or changed to make one of the other (Levenshtein). */
+/* Number of letters to insert, delete or change to turn one into the other (Levenshtein). */
 static size_t measure_distance(const char *a, const char *b)
 {
 	size_t row[NEAR_NAMES_MAX_BYTES + 1];
@@ -46,7 +46,7 @@ void near_names_compare(struct near_names *near, const char *name)
 	if (strcasestr(name, near->word))
 		distance = 1;
 	else if (length > word_length + limit || word_length > length + limit)
-		return; /* of a hundred thousand symbols most */
+		return; /* most of a hundred thousand symbols */
 	else
 		distance = measure_distance(near->word, name);
 	if (distance > limit)

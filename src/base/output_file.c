@@ -16,7 +16,7 @@
 #include "base/file.h"
 #include "base/text.h"
 
-/* How long a pipe of ours may be without a reader. */
+/* How long a pipe may be without a reader. */
 #define MAX_WAIT_NS (5 * NS_PER_SECOND)
 #define PAUSE_US    10000
 
@@ -30,7 +30,7 @@ struct output_file {
 	uint64_t size_bytes;
 };
 
-/* The whole text as a decimal number up to INT_MAX; -1: it is none. */
+/* The whole text as a decimal number up to INT_MAX, or -1. */
 static int read_number(const char *text)
 {
 	char *end;
@@ -69,13 +69,15 @@ static int copy_descriptor(struct output_file *file, int fd)
 	return file->fd < 0 ? -errno : 0;
 }
 
-/* Whether we may replace it or write to it: it is ours, or of the user who has called us by sudo. */
+/*
+ * Whether we may replace it or write to it: it belongs to us, or to the user who called us by sudo.
+ */
 static bool is_ours(const struct stat *status)
 {
 	return status->st_uid == geteuid() || (status->st_uid && file_user_is_ours(status->st_uid));
 }
 
-/* Another one may have taken its place since it was looked at. */
+/* Another file may have taken its place since the check. */
 static int check_same(const struct output_file *file, const struct stat *expected)
 {
 	struct stat status;
@@ -85,7 +87,7 @@ static int check_same(const struct output_file *file, const struct stat *expecte
 	return status.st_dev == expected->st_dev && status.st_ino == expected->st_ino ? 0 : -EAGAIN;
 }
 
-/* A pipe that nobody reads is not waited for by open(2), as there is no end to that. */
+/* Does not wait in open(2) for the reader of a pipe, which may never arrive. */
 static int open_device(struct output_file *file, const struct stat *status)
 {
 	uint64_t deadline_ns = clock_now_ns() + MAX_WAIT_NS;
@@ -109,7 +111,7 @@ static int open_device(struct output_file *file, const struct stat *status)
 	return check_same(file, status);
 }
 
-/* One that nobody foresees: others may have put something at any name that they know. */
+/* An unpredictable name: others may have put something at any name that they can guess. */
 static int choose_temporary(struct output_file *file)
 {
 	char *chosen;
@@ -129,9 +131,7 @@ static int open_temporary(struct output_file *file, mode_t mode)
 	file->fd = openat(file->folder_fd, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
 	if (file->fd >= 0)
 		return 0;
-	/*
-	 * EISDIR: what does not know O_TMPFILE sees a folder that is opened for writing (open(2)).
-	 */
+	/* EISDIR: a file system without O_TMPFILE sees a folder opened for writing (open(2)). */
 	if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)
 		return -errno;
 	/* NFS and others have no anonymous files. */
@@ -148,7 +148,7 @@ static int open_replacement(struct output_file *file, mode_t mode)
 	return err ? err : open_temporary(file, mode);
 }
 
-/* Sets the name in it, too. */
+/* Sets the name in the folder, too. */
 static int open_folder(struct output_file *file)
 {
 	_cleanup_free_ char *folder = NULL;
@@ -164,8 +164,8 @@ static int open_folder(struct output_file *file)
 }
 
 /*
- * A link is replaced, not followed: where others may write to the folder, they would choose what we
- * overwrite.
+ * A link is replaced, not followed: otherwise anyone who may write to the folder could choose the
+ * file that we overwrite.
  */
 static int open_for(struct output_file *file, mode_t mode, struct error *error)
 {
@@ -249,9 +249,9 @@ int output_file_rewind(struct output_file *file)
 }
 
 /*
- * The file has no name yet: its descriptor in /proc is the only way to name it without a privilege
- * (open(2), O_TMPFILE; AT_EMPTY_PATH needs CAP_DAC_READ_SEARCH). Where the target exists, it gets
- * the temporary name first, and renameat() replaces the target in one step.
+ * The file has no name yet. Without a privilege, only its descriptor in /proc can be linked
+ * (open(2), O_TMPFILE; AT_EMPTY_PATH needs CAP_DAC_READ_SEARCH). If the target exists, the file
+ * gets the temporary name first, and renameat() replaces the target in one step.
  */
 static int make_visible(struct output_file *file)
 {

@@ -1,7 +1,7 @@
 /*
  * In memory and in the store a record is its key, its size and its bytes. A chunk is written when
- * memory is full; the last one stays in memory. Chunks that follow one another in order, as those
- * of a file that is sorted already, are one.
+ * memory is full; the last one stays in memory. Consecutive chunks whose keys are in order, as
+ * those of an already sorted file, become one.
  */
 #include "base/record_sorter.h"
 
@@ -10,7 +10,7 @@
 
 #include "base/heap.h"
 
-/* Key and size, as they lie in memory: the store is read by the process that wrote it. */
+/* Key and size in memory order: the store is read by the process that wrote it. */
 #define HEAD_BYTES       12
 #define WRITE_BYTES      65536
 #define SMALLEST_READ    4096
@@ -69,7 +69,7 @@ static void sort_positions(struct record_sorter *sorter)
 	sorter->is_unsorted = false;
 }
 
-/* Behind the last chunk, if it goes on there; else as a new one. */
+/* Extend the last chunk, if it continues there; else add a new one. */
 static int add_stored(struct record_sorter *sorter, uint64_t offset, size_t size, bool is_new)
 {
 	size_t count = sorter->chunks.length;
@@ -129,7 +129,7 @@ static int write_positions(struct record_sorter *sorter, bool is_new, uint8_t *c
 	return write_chunk(sorter, chunk, length, &is_new);
 }
 
-/* Write what is in memory as a chunk. */
+/* Write the records in memory as a chunk. */
 static int spill(struct record_sorter *sorter)
 {
 	_cleanup_free_ uint8_t *chunk = malloc(WRITE_BYTES);
@@ -140,8 +140,8 @@ static int spill(struct record_sorter *sorter)
 		return -ENOMEM;
 	sort_positions(sorter);
 	/*
-	 * A chunk that does not begin below the last key of the one before goes on with it. Equal
-	 * keys are in order, too: the earlier ones came first.
+	 * If the first key is not below the last one of the previous chunk, continue that chunk.
+	 * Equal keys stay in order, too: the earlier ones were written first.
 	 */
 	is_new = sorter->chunks.length && sorter->positions.items[0].key < sorter->last_key;
 	sorter->last_key = sorter->positions.items[sorter->positions.length - 1].key;
@@ -180,7 +180,7 @@ int record_sorter_add(struct record_sorter *sorter, uint64_t key, const void *da
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-/* Have at least `wanted` bytes of the chunk in memory; there are so many. */
+/* Have at least `wanted` bytes of the chunk in memory; it has that many. */
 static int load(struct record_sorter *sorter, struct record_chunk *chunk, size_t wanted)
 {
 	size_t held = chunk->length - chunk->taken;
@@ -213,7 +213,7 @@ static bool has_more(const struct record_chunk *chunk)
 	return chunk->taken < chunk->length || chunk->left;
 }
 
-/* Of equal keys, the chunk that was written first comes first: that is the order of adding. */
+/* For equal keys, the earlier chunk is first: that is the order of adding. */
 static bool is_before(const void *owner, uint32_t a, uint32_t b)
 {
 	const struct record_sorter *sorter = owner;
@@ -241,7 +241,7 @@ int record_sorter_finish(struct record_sorter *sorter)
 		sort_positions(sorter);
 		return 0;
 	}
-	/* What is left in memory is merged from the store like the rest. */
+	/* Records still in memory are merged from the store like the rest. */
 	if (sorter->positions.length) {
 		err = spill(sorter);
 		if (err)
@@ -273,7 +273,7 @@ static int next_in_memory(struct record_sorter *sorter, struct sorted_record *re
 	return 1;
 }
 
-/* Only now: the caller may have looked at the record until this call. */
+/* Only now: the caller may have used the record until this call. */
 static int move_on(struct record_sorter *sorter)
 {
 	struct record_chunk *top = &sorter->chunks.items[sorter->heap.items[0]];

@@ -1,13 +1,13 @@
 /*
- * Each interpreter has options of its own, and its script is the first word that is neither one of these
- * nor the value of one. So there is a row for each, with the options that take a value, or the program
- * itself; all others are skipped without being known. Options are those of the versions that are in use
- * today. One that we do not know yet and that has its value in the next word gives a wrong name, which is
- * why no row leaves out those that are used.
+ * Each interpreter has options of its own. Its script is the first word that is neither an option
+ * nor the value of one. So each interpreter has a row, with the options that take a value, or the
+ * program itself; all others are skipped without being known. Options are those of the versions in
+ * use today. An unknown option with its value in the next word gives a wrong name. Therefore each
+ * row contains all options that are used.
  *
- * Sources: python(1), `node --help` and `man node` of Node 20, java(1) of JDK 21, perlrun(1), ruby(1) and
- * ruby.c, php(1), bash(1), dash(1), zshoptions(1), fish(1), lua(1), tclsh(1), expect(1), R(1), julia(1),
- * `deno run --help`, `bun --help`, `dotnet --help`, mono(1).
+ * Sources: python(1), `node --help` and `man node` of Node 20, java(1) of JDK 21, perlrun(1),
+ * ruby(1) and ruby.c, php(1), bash(1), dash(1), zshoptions(1), fish(1), lua(1), tclsh(1),
+ * expect(1), R(1), julia(1), `deno run --help`, `bun --help`, `dotnet --help`, mono(1).
  */
 #include "base/script_name.h"
 
@@ -17,18 +17,18 @@
 
 #define COMM_MAX_LENGTH 15 /* the kernel keeps no more */
 
-/* What an option does. Without a letter: it has no value. */
+/* The effect of an option. Without a letter: it has no value. */
 enum effect {
 	FLAG = 0,
 	VALUE = ':',      /* the rest of the word, or the next word, is its value */
 	NEXT = ';',       /* the next word is its value; more letters may follow */
-	REST = '?',       /* the rest of the word, if there is any */
-	OCTAL = '#',      /* octal digits, if there are any; more letters may follow */
-	CODE = '!',       /* the program follows: the option stands for it */
-	WITH_VALUE = '=', /* its value is what is run, and shown with it: -m module */
+	REST = '?',       /* the rest of the word, if any */
+	OCTAL = '#',      /* octal digits, if any; more letters may follow */
+	CODE = '!',       /* the program follows; the option is shown for it */
+	WITH_VALUE = '=', /* its value is run, and shown with it: -m module */
 	FILE_NAME = '/',  /* its value is the file that is run */
-	NAME = '@',       /* its value is the name of what is run */
-	NOTHING = '.',    /* what is run is not told: it is read from standard input */
+	NAME = '@',       /* its value is a name to run */
+	NOTHING = '.',    /* no name: the program is read from standard input */
 };
 
 struct long_option {
@@ -38,14 +38,17 @@ struct long_option {
 
 struct interpreter {
 	const char *names[12]; /* a version may follow */
-	/* What its own main thread may call itself. Others may too: the command line must agree. */
+	/*
+	 * Names that its own main thread may have. Others may use them too: the command line must
+	 * agree.
+	 */
 	const char *aliases[2];
-	/* Letters with the signs of their effects, as getopt() has them. NULL: a word is one option. */
+	/* Letters with the signs of their effects, as for getopt(). NULL: a word is one option. */
 	const char *letters;
 	const struct long_option *options;
 	const char *subcommands[5]; /* before the script */
-	bool is_shell;              /* options may begin with +, and - ends them */
-	bool takes_argument_files;  /* @FILE holds more words */
+	bool is_shell;              /* options may start with +, and - ends them */
+	bool takes_argument_files;  /* @FILE contains more words */
 };
 
 static const struct long_option python_options[] = {
@@ -210,7 +213,7 @@ static const struct long_option tcl_options[] = {
 	{0},
 };
 
-/* Rscript gives its file to R this way; what follows --args is the script's. */
+/* Rscript passes its file to R this way; the words after --args belong to the script. */
 static const struct long_option r_options[] = {
 	{"--args", NOTHING},   {"-d", VALUE},
 	{"--debugger", VALUE}, {"-e", CODE},
@@ -338,7 +341,7 @@ static const struct interpreter interpreters[] = {
 
 /* ---- who they are ------------------------------------------------------------------------- */
 
-/* "3.11", "3.13t" (free-threaded), "3.11-dbg": what may follow the name. */
+/* Whether it is a version suffix: "3.11", "3.13t" (free-threaded), "3.11-dbg". */
 static bool is_version(const char *text, size_t length)
 {
 	static const char *const builds[] = {"", "d", "t", "td", "-dbg"};
@@ -409,7 +412,7 @@ bool script_name_is_shown(const char *process_comm, const char *thread_comm)
 	       (thread_alias && is_named(thread_alias, process_comm, strlen(process_comm)));
 }
 
-/* ---- what they run ------------------------------------------------------------------------ */
+/* ---- the script they run ------------------------------------------------------------------ */
 
 struct word {
 	const char *text;
@@ -438,7 +441,7 @@ static bool word_equals(struct word word, const char *string)
 	return word.length == strlen(string) && memcmp(word.text, string, word.length) == 0;
 }
 
-/* Not the whole of a path that ends in slashes, as folders may be run, too. */
+/* A trailing slash is ignored, as folders may be run, too. */
 static struct word get_base_name(struct word path)
 {
 	size_t begin;
@@ -452,7 +455,7 @@ static struct word get_base_name(struct word path)
 	return (struct word){path.text + begin, path.length - begin};
 }
 
-/* The interpreter that argv[0] names; a login shell has a dash before its name. */
+/* The interpreter in argv[0]; a login shell has a dash before its name. */
 static const struct interpreter *find_interpreter(const char *comm, struct word argv0)
 {
 	struct word name = get_base_name(argv0);
@@ -467,14 +470,14 @@ static const struct interpreter *find_interpreter(const char *comm, struct word 
 	return found ? found : find_named(comm, strlen(comm));
 }
 
-/* What is known of the script. */
+/* Result of the search. */
 struct script {
 	struct word option; /* to be shown, a letter or a word; empty: none */
 	struct word name;
 	bool is_file; /* the name is a path */
 };
 
-/* Returns whether the search is over. What is not told has neither option nor name. */
+/* Returns whether the search is over. If there is no name to show, option and name are empty. */
 static bool apply(enum effect effect, struct word option, struct word value, struct script *ret)
 {
 	switch (effect) {
@@ -535,7 +538,7 @@ static enum effect find_effect(const char *letters, char letter)
 	return FLAG;
 }
 
-/* -abc: options of one letter, of which the last one may have a value. */
+/* -abc: options of one letter; the last one may have a value. */
 static bool take_letters(const struct interpreter *interpreter, struct word word,
 			 struct words *words, struct script *ret)
 {
@@ -570,7 +573,7 @@ static bool is_subcommand(const struct interpreter *interpreter, struct word wor
 	return false;
 }
 
-/* words  behind argv[0]. Whoever sets a title leaves empty ones. */
+/* words  behind argv[0]. A process that sets its title leaves empty ones. */
 static struct script find_script(const struct interpreter *interpreter, struct words *words)
 {
 	struct script script = {.is_file = true};
@@ -616,7 +619,7 @@ static bool is_blank(struct word word)
 	return true;
 }
 
-/* The kernel has named the process by its script, or the script is called like its interpreter. */
+/* The kernel has named the process by its script, or the script has its interpreter's name. */
 static bool is_in_comm(const char *comm, struct word name)
 {
 	size_t length = name.length < COMM_MAX_LENGTH ? name.length : COMM_MAX_LENGTH;
@@ -624,7 +627,7 @@ static bool is_in_comm(const char *comm, struct word name)
 	return strlen(comm) == length && memcmp(comm, name.text, length) == 0;
 }
 
-/* Not within a character of UTF-8. */
+/* Does not cut within a UTF-8 character. */
 static void limit_length(struct text *text, size_t begin)
 {
 	static const char end[] = "...";

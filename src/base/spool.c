@@ -1,12 +1,12 @@
 /*
  * An external merge sort of items of one size. Items are collected in a block, which is sorted and
- * appended to the file when it is full. As most items come in order already, a block most often
- * continues the one before, and together they are one run: a recording has few runs, however many
- * blocks. Reading merges the runs through a heap; each holds one page in memory, and all pages no more
- * than PAGES_BYTES.
+ * appended to the file when it is full. Since most items arrive in order, a block usually continues
+ * the previous one, and together they are one run: a recording has few runs, however many blocks.
+ * Reading merges the runs through a heap. Each run has one page in memory; all pages together have
+ * at most PAGES_BYTES.
  *
- * The writer is reported no error: it is in the middle of a recording that must go on. What cannot be
- * stored is counted, with the first errno.
+ * The writer gets no error: it is in the middle of a recording that must go on. Items that cannot
+ * be stored are counted, and the first errno is kept.
  */
 #include "base/spool.h"
 
@@ -23,10 +23,10 @@
 
 #define BLOCK_BYTES (512u << 10)
 #define PAGE_BYTES  (8u << 10)
-/* Of all runs together: of very many, as of a long recording's late items, each has a smaller page. */
+/* For all runs together. Pages are smaller with very many runs (late items of a long recording). */
 #define PAGES_BYTES (4u << 20)
 
-/* Items that are in order, and how far they are read. */
+/* A run of sorted items, and the position of reading. */
 struct spool_run {
 	uint64_t begin; /* items of the file */
 	uint64_t end;
@@ -41,12 +41,12 @@ struct spool {
 	size_t item_bytes;
 	int (*compare)(const void *, const void *);
 	struct spool_counts counts;
-	uint8_t *block; /* of items that are not written yet; NULL: there are none */
+	uint8_t *block; /* items not yet written; NULL: none */
 	size_t in_block;
 	uint8_t *last; /* a copy of the last item of the last run */
 	ARRAY(struct spool_run) runs;
 	size_t page_items; /* while reading */
-	/* Runs that have an item to give, as a heap: the one whose item is first is first. */
+	/* Runs with remaining items, as a heap: the run with the first item is first. */
 	ARRAY(uint32_t) heap;
 };
 
@@ -93,7 +93,7 @@ void spool_add_fds(const struct spool *spool, struct fd_list *fds)
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-/* At least one item, also if a single one is larger than the block. */
+/* At least one item, even if a single one is larger than the block. */
 static size_t items_of(const struct spool *spool, size_t size_bytes)
 {
 	size_t count = size_bytes / spool->item_bytes;
@@ -129,7 +129,7 @@ static bool block_is_sorted(const struct spool *spool)
 	return true;
 }
 
-/* Numbers are sorted and not the items: qsort_r() alone is not stable, and items may be large. */
+/* Sorts numbers instead of items: qsort_r() alone is not stable, and items may be large. */
 static int sort_block(struct spool *spool)
 {
 	_cleanup_free_ uint32_t *numbers = NULL;
@@ -154,7 +154,7 @@ static int sort_block(struct spool *spool)
 	return 0;
 }
 
-/* Sort the block, write it behind what is there, and make it part of a run. */
+/* Sort the block, append it to the file, and make it part of a run. */
 static int write_block(struct spool *spool)
 {
 	size_t size = spool->in_block * spool->item_bytes;
@@ -246,7 +246,7 @@ static const uint8_t *get_item(const struct spool *spool, size_t number)
 	return run->page + run->at * spool->item_bytes;
 }
 
-/* Of equal items, those of the earlier run come first. */
+/* For equal items, the earlier run is first. */
 static bool run_is_before(const void *owner, uint32_t a, uint32_t b)
 {
 	const struct spool *spool = owner;
@@ -257,8 +257,8 @@ static bool run_is_before(const void *owner, uint32_t a, uint32_t b)
 }
 
 /*
- * Writing has ended when reading begins: the block's memory goes to the pages. May be called again,
- * to read all from the start.
+ * Writing has ended when reading starts: the block's memory is freed for the pages. May be called
+ * again, to read all from the start.
  */
 int spool_rewind(struct spool *spool)
 {
@@ -266,7 +266,7 @@ int spool_rewind(struct spool *spool)
 
 	flush(spool);
 	num_runs = spool->runs.length;
-	/* Once: no run is added to those that are read. */
+	/* Only once: no run is added while reading. */
 	if (!spool->page_items)
 		spool->page_items =
 			items_of(spool, num_runs > PAGES_BYTES / PAGE_BYTES ? PAGES_BYTES / num_runs

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* What the kernel gives by default, and what is tested. */
+/* The default of the kernel, and the tested size. */
 #define USUAL_BYTES (8u << 20)
 /* Less than this, some command needs more. */
 #define NEEDED_BYTES (1u << 20)

@@ -41,8 +41,9 @@ void table_append_count(struct text *text, uint64_t number, size_t width)
 }
 
 /*
- * One column a code point. That is wrong for East Asian wide and for combining characters, which
- * hardly any function name has; a table of widths would have to follow each version of Unicode.
+ * Count one column per code point. This is wrong for East Asian wide and for combining characters,
+ * which hardly any function name has; a table of widths would have to follow each version of
+ * Unicode.
  */
 size_t table_get_name_width(const char *name, size_t length)
 {
@@ -55,8 +56,8 @@ size_t table_get_name_width(const char *name, size_t length)
 }
 
 /*
- * Names come from foreign files. Control characters would move the terminal's cursor or change its
- * colours, and what is broken has no width: each becomes one column.
+ * Names are from foreign files. Control characters would move the terminal's cursor or change its
+ * colours, and broken bytes have no width: each becomes one column.
  */
 size_t table_append_name(struct text *text, const char *name, size_t length, size_t max_columns)
 {

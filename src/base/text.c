@@ -17,8 +17,8 @@ void text_release(struct text *text)
 }
 
 /*
- * Room for `more` bytes and the final NUL. Once it has failed, a text stays so and takes nothing
- * more: who appends looks at `failed` once, at the end.
+ * Room for `more` bytes and the final NUL. A failed text stays failed and ignores further appends:
+ * callers check `failed` once, at the end.
  */
 static bool text_reserve(struct text *text, size_t more)
 {
@@ -68,8 +68,9 @@ void text_append_number(struct text *text, uint64_t number)
 }
 
 /*
- * In whole numbers of the last decimal, which takes a tenth of printf()'s time. Multiplying rounds, so
- * that what looks like a tie may be none: fma() shows on which side of it the number was.
+ * Compute in whole units of the last decimal, which takes a tenth of printf()'s time. The
+ * multiplication rounds, so an apparent tie may not be one: fma() shows on which side of it the
+ * number was.
  */
 void text_append_decimal(struct text *text, double number, unsigned decimals)
 {
@@ -103,7 +104,7 @@ void text_append_decimal(struct text *text, double number, unsigned decimals)
 	text_append(text, digits, decimals);
 }
 
-/* Into the room that there is; a second time where that was too little. */
+/* Format into the present room; a second time if that was too small. */
 void text_printf(struct text *text, const char *format, ...)
 {
 	size_t room = text->capacity - text->length;
@@ -139,7 +140,7 @@ void text_truncate(struct text *text, size_t length)
 	text->data[length] = '\0';
 }
 
-/* More than 64 bits are no number, rather than its lower part. */
+/* More than 64 bits are an error, rather than their lower part. */
 size_t hex_read(const char *text, size_t length, uint64_t *ret)
 {
 	uint64_t value = 0;

@@ -3,8 +3,8 @@
 #include <string.h>
 
 /*
- * How many bytes a character has that begins like this; 0 for none. C0 and C1 could only begin
- * overlong forms of ASCII, F5 and above only what lies beyond U+10FFFF (RFC 3629, section 3).
+ * Length in bytes of a character with this first byte; 0 if invalid. C0 and C1 could only start
+ * overlong forms of ASCII, F5 and above only code points beyond U+10FFFF (RFC 3629, section 3).
  */
 static size_t get_length(uint8_t first)
 {
@@ -20,9 +20,9 @@ static size_t get_length(uint8_t first)
 }
 
 /*
- * What is broken is one byte long, so that whoever goes on finds the next whole character. The
- * smallest code point of each length refuses overlong forms, by which a check for a slash or a
- * quote would be passed; surrogates are no characters.
+ * A broken sequence counts as one byte, so that the caller finds the next whole character. The
+ * smallest code point of each length refuses overlong forms, which could bypass a check for a slash
+ * or a quote; surrogates are no characters.
  */
 size_t utf8_decode(const char *data, size_t size, uint32_t *ret)
 {
@@ -95,7 +95,7 @@ void utf8_append(struct text *text, const char *string, size_t length)
 	text_append(text, string + plain, length - plain);
 }
 
-/* NUL is good UTF-8, but ends a C string: whoever gets the name would see but a part of it. */
+/* NUL is valid UTF-8, but ends a C string: users of the name would see only a part of it. */
 void utf8_append_name(struct text *text, const char *string, size_t length)
 {
 	const char *nul;

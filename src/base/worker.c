@@ -92,7 +92,7 @@ int worker_send(int socket, const struct iovec *parts, size_t num_parts, const i
 	return sendmsg(socket, &message, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
-/* The kernel gives as many as the buffer has room for, also in the place of the sender's pid. */
+/* The kernel passes as many as fit into the buffer, even in place of the sender's pid. */
 static void take_fds(const struct cmsghdr *header, int *ret)
 {
 	size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(*ret);
