@@ -1,7 +1,8 @@
 /*
- * The kinds of code that a frame may be of: a line each, from which enum frame_kind, the marks of folded text, and what
- * formats call the kinds are made. By which names foreign files mark a kind is each reader's own matter, and so are the
- * words and colours of the page (KINDS in src/viewer/web/names.js), which a test compares with the words here.
+ * The kinds of code that a frame may have, one line each. The lines generate enum frame_kind, the
+ * marks of folded text, and the names of the kinds in file formats. Each reader has its own names
+ * for the kinds in foreign files. The page has words and colours of its own (KINDS in
+ * src/viewer/web/names.js); a test compares these with the words here.
  */
 #ifndef PROFILE_FRAME_KIND_H
 #define PROFILE_FRAME_KIND_H
@@ -11,9 +12,10 @@
 #include <stdint.h>
 
 /*
- * KIND(name, word, mark, Firefox's category, its colour there, number in Perfetto traces, type). The numbers of the kinds,
- * from 0 in this order, are written into files: a new kind comes last. Perfetto has fewer; of several with one number the
- * first is what that means in traces of others.
+ * KIND(name, word, mark, Firefox's category, its colour there, number in Perfetto traces, type).
+ * The numbers of the kinds, from 0 in this order, are written into files: add new kinds at the end.
+ * Perfetto has fewer kinds; if several share a number, the first is used when foreign traces are
+ * read.
  */
 #define FRAME_KINDS(KIND)                                                     \
 	KIND(USER, "user", "", "User", "yellow", 1, "")                       \
@@ -32,25 +34,30 @@ enum frame_kind { FRAME_KINDS(FRAME_KIND_NUMBER) NUM_FRAME_KINDS };
 
 struct frame_kind_info {
 	const char *word;     /* for people */
-	const char *mark;     /* what folded text adds to a name; may be empty */
+	const char *mark;     /* appended to a name in folded text; may be empty */
 	const char *category; /* of the Firefox Profiler */
-	const char *color;    /* that the category has */
+	const char *color;    /* of the category */
 	uint32_t perfetto_number;
-	/* As OpenTelemetry calls it (profile.frame.type), where that has a word; empty: in files of its own. pprof has it in
-	   the place of a file's name, "[TYPE]" or "[TYPE:MODULE]". */
+	/*
+	 * The type in OpenTelemetry (profile.frame.type), if it has one; empty: frames in files of
+	 * its own. pprof has it in place of a file's name, "[TYPE]" or "[TYPE:MODULE]".
+	 */
 	const char *type;
 };
 
-/* By enum frame_kind. */
+/* Indexed by enum frame_kind. */
 extern const struct frame_kind_info frame_kinds[NUM_FRAME_KINDS];
 
-/* The first kind with this number in Perfetto traces; FRAME_USER where there is none. */
+/* The first kind with this number in Perfetto traces, or FRAME_USER. */
 enum frame_kind frame_kind_find_perfetto(uint64_t number);
 
 /* The kind with that type; `other` if no kind has it. */
 enum frame_kind frame_kind_find_type(const char *type, enum frame_kind other);
 
-/* One mark only, as FlameGraph has it: that of the kind, or that the call was inlined. The first kinds are those with a mark. */
+/*
+ * A single mark, as in FlameGraph: that of the kind, or that the call was inlined. The first kinds
+ * are those with a mark.
+ */
 enum frame_mark {
 	FRAME_MARK_NONE = FRAME_USER,
 	FRAME_MARK_KERNEL = FRAME_KERNEL,
@@ -59,13 +66,13 @@ enum frame_mark {
 	NUM_FRAME_MARKS,
 };
 
-/* enum frame_mark. The kernel's functions have the kernel's, even inlined. */
+/* enum frame_mark. The kernel's functions have the kernel's mark, even if inlined. */
 uint8_t frame_kind_get_mark(uint8_t kind, bool is_inlined);
 
 /* "_[k]" and the like; empty for FRAME_MARK_NONE. */
 const char *frame_mark_get_text(uint8_t mark);
 
-/* Whether a name ends with a mark: *length is the new length, *ret_mark which, enum frame_mark. */
+/* Whether a name ends in a mark: *length is the new length, *ret_mark the mark, enum frame_mark. */
 bool frame_mark_strip(const char *name, size_t *length, uint8_t *ret_mark);
 
 #endif

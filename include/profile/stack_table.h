@@ -1,8 +1,8 @@
 /*
- * Interned stacks: a prefix tree in which a stack is its innermost level plus the id of the
- * stack that called it. Stacks with a common outer part share it.
+ * Interned stacks: a prefix tree. A stack is its innermost level plus the id of the stack that
+ * called it. Stacks with a common outer part share it.
  *
- * Levels are plain 32-bit numbers; what they mean (locations, names) is the owner's matter.
+ * Levels are plain 32-bit numbers; their meaning (locations, names) is the owner's matter.
  */
 #ifndef PROFILE_STACK_TABLE_H
 #define PROFILE_STACK_TABLE_H
@@ -28,8 +28,8 @@ _must_check_ int stack_table_add(struct stack_table *table, uint32_t parent, uin
 				 uint32_t *ret);
 
 /*
- * The same for a stack that the caller knows is not in the table yet, without looking: what is
- * read from sorted text needs no hash.
+ * The same for a stack that the caller knows is not in the table yet, without a search: stacks read
+ * from sorted text need no hash.
  *
  * Returns 0 or -ENOMEM.
  */
@@ -37,19 +37,19 @@ _must_check_ int stack_table_add_new(struct stack_table *table, uint32_t parent,
 				     uint32_t *ret);
 
 /*
- * Get ready for looking many stacks up, best in about the order in which they were added.
+ * Prepare for many lookups of stacks, best in about the order of adding.
  *
  * Returns 0 or -ENOMEM.
  */
 _must_check_ int stack_table_settle(struct stack_table *table);
 
 /*
- * The stack that has `level` called from `parent`, if it was there when the table was settled
- * last; STACK_EMPTY when there is none. One that came later may be found or not.
+ * The stack that has `level` called from `parent`, if it was in the table when that was last
+ * settled, or STACK_EMPTY. A stack added since then may be found or not.
  */
 uint32_t stack_table_find(const struct stack_table *table, uint32_t parent, uint32_t level);
 
-/* Free what only looking stacks up needs; it is made again when it is needed again. */
+/* Free memory that only lookups need; it is rebuilt when needed. */
 void stack_table_trim(struct stack_table *table);
 
 /* The innermost level of a stack that is not empty. */

@@ -33,7 +33,7 @@ _must_check_ int string_table_copy(const struct string_table *from, uint32_t id,
 /* No string has this id. */
 #define STRING_NONE UINT32_MAX
 
-/* The id of an equal string; STRING_NONE when there is none. */
+/* The id of an equal string, or STRING_NONE. */
 uint32_t string_table_find(const struct string_table *table, const char *string, size_t length);
 
 /* NUL-terminated, borrowed until string_table_free(). */

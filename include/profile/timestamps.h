@@ -1,11 +1,11 @@
 /*
- * When the samples of a profile were taken: a list of timestamps, each with the sample that it is of
- * and the part of its weight. Kept only where somebody wants to know; see profile_keep_timestamps().
+ * The times when the samples of a profile were taken: a list of timestamps, each with its sample
+ * and its part of the sample's weight. Kept only on request; see profile_keep_timestamps().
  *
- * Times count on the clock of the source that the sample is of; what they have in common with the
- * calendar is said by source. They are rounded down to a resolution, which becomes coarser when
- * there are too many: timestamps of one sample that have become one are merged, so that a recording of
- * a day takes little more memory than its samples.
+ * Times use the clock of the sample's source; each source has an offset to the calendar. They are
+ * rounded down to a resolution. It becomes coarser if there are too many timestamps: timestamps of
+ * one sample that become equal are merged. So a recording of a day takes little more memory than
+ * its samples.
  *
  * No I/O, not thread-safe.
  */
@@ -32,26 +32,26 @@ void timestamps_free(struct timestamps *timestamps);
 /* Returns 0 or -ENOMEM. */
 _must_check_ int timestamps_add(struct timestamps *timestamps, uint32_t sample, uint64_t time_ns,
 				uint64_t weight);
-/* Put them into the order of samples, those of one sample into the order of time. */
+/* Sort by sample, and by time for each sample. */
 void timestamps_sort(struct timestamps *timestamps);
 size_t timestamps_count(const struct timestamps *timestamps);
 /* Borrowed until the next is added, or they are sorted. */
 const struct timestamp *timestamps_get(const struct timestamps *timestamps, size_t id);
 void timestamps_set_weight(struct timestamps *timestamps, size_t id, uint64_t weight);
-/* Another timestamp instead. The order must stay: no sort follows. */
+/* Replace a timestamp. The order must not change: no sort follows. */
 void timestamps_set(struct timestamps *timestamps, size_t id, const struct timestamp *timestamp);
 /* Keep the first `count`. */
 void timestamps_truncate(struct timestamps *timestamps, size_t count);
 
-/* How fine the times are; 1 ms at first. */
+/* Resolution of the times; 1 ms at first. */
 uint64_t timestamps_get_resolution_ns(const struct timestamps *timestamps);
-/* The step above it: each is a multiple of the one before. From 1 ms over 20 ms to years. */
+/* The next coarser step, a multiple of this one. From 1 ms over 20 ms to years. */
 uint64_t timestamps_get_coarser_ns(uint64_t resolution_ns);
 
 /* zero_ns  CLOCK_REALTIME when the source's clock was 0; wraps around. Returns 0 or -ENOMEM. */
 _must_check_ int timestamps_set_clock(struct timestamps *timestamps, uint32_t source,
 				      uint64_t zero_ns);
-/* False when the source has none. */
+/* False if the source has no clock. */
 bool timestamps_find_clock(const struct timestamps *timestamps, uint32_t source,
 			   uint64_t *ret_zero_ns);
 

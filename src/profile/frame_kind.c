@@ -39,7 +39,10 @@ const char *frame_mark_get_text(uint8_t mark)
 
 bool frame_mark_strip(const char *name, size_t *length, uint8_t *ret_mark)
 {
-	/* All of them end so, and most names do not: each frame of folded text is asked. */
+	/*
+	 * All marks end like this, and most names do not: a quick check for each frame of folded
+	 * text.
+	 */
 	if (!*length || name[*length - 1] != ']')
 		return false;
 	for (uint8_t mark = 0; mark < NUM_FRAME_MARKS; mark++) {

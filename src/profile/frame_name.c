@@ -1,4 +1,4 @@
-/* Names of frames as folded text can hold them, and why a frame has none. */
+/* Frame names for folded text, and the reasons for missing names. */
 #include <errno.h>
 #include <string.h>
 

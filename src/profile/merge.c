@@ -1,20 +1,20 @@
 /*
- * Everything of one profile is added to another, from what has no parts to what is made of all:
- * metrics, modules, sources, processes, threads, locations, stacks, samples, timestamps. For each
- * kind there is an array of the new ids by the old ones, which the later kinds are translated with.
- * Ids are dense, so that plain arrays do.
+ * Everything of one profile is added to another, from simple items to composed ones: metrics,
+ * modules, sources, processes, threads, locations, stacks, samples, timestamps. Each kind has an
+ * array of the new ids by the old ones, which translates references of the later kinds. Ids are
+ * dense, so plain arrays suffice.
  *
- * Strings are translated when they are met first. Most strings of a large profile are names, and
- * who merges some of its metrics under changed names would else add names that nothing refers to.
+ * Strings are translated at their first use. Most strings of a large profile are names. A merge of
+ * a few metrics under changed names would otherwise add names that nothing refers to.
  *
  * Stacks need no recursion: a stack's parent always has a smaller id than itself, and is translated
- * when its turn comes.
+ * before it.
  *
- * What was read from different files is not the same only because it has the same number: a pid of
- * another machine is another process, and a kernel address may be of another kernel. Processes are
- * therefore never merged, and where an address has frames already that differ from those that come,
- * it becomes a location by name (merge_location()). Files of one path are the same if they have the
- * same build ID, and are not known to be without one.
+ * Equal numbers from different files need not mean the same: a pid of another machine is another
+ * process, and a kernel address may belong to another kernel. Processes are therefore never merged.
+ * If an address already has other frames, the new location is added by name (merge_location()).
+ * Files with the same path are the same if they have the same build ID; without build IDs that is
+ * unknown.
  */
 #include "profile/profile.h"
 
@@ -23,21 +23,21 @@
 
 #include "base/array.h"
 
-/* Locations without address that merging has made: no importer uses this owner. */
+/* Owner of locations without an address that merging created: no importer uses it. */
 #define MERGED_OWNER UINT32_MAX
 
-/* From the ids of one profile to those of the other. */
+/* Maps ids of one profile to those of the other. */
 struct merger {
 	struct profile *into;
 	const struct profile *from;
 	void (*change_name)(struct text *text, const char *name, size_t length); /* or NULL */
 	uint32_t *strings; /* STRING_NONE: not yet needed */
-	uint32_t *names;   /* the same of names, which may be changed */
+	uint32_t *names;   /* the same for names, which may be changed */
 	uint32_t *modules;
 	uint32_t *processes;
 	uint32_t *sources;
 	uint32_t *threads;
-	uint32_t *metrics; /* METRIC_NONE: is left out */
+	uint32_t *metrics; /* METRIC_NONE: skipped */
 	uint32_t *locations;
 	uint32_t *stacks;
 	ARRAY(struct frame) frames;
@@ -60,7 +60,7 @@ static int map_string(struct merger *merger, uint32_t id, uint32_t *ret)
 	return 0;
 }
 
-/* Of functions and threads. */
+/* Map the name of a function or thread. */
 static int map_name(struct merger *merger, uint32_t id, uint32_t *ret)
 {
 	uint32_t *known = &merger->names[id];
@@ -85,7 +85,7 @@ static int map_name(struct merger *merger, uint32_t id, uint32_t *ret)
 	return 0;
 }
 
-/* Without a build ID, files of one path may differ. */
+/* Without a build ID, files with the same path may differ. */
 static bool find_module(const struct profile *profile, const struct module *module, uint32_t *ret)
 {
 	uint32_t count = profile_count_modules(profile);
@@ -109,7 +109,7 @@ static int merge_modules(struct merger *merger)
 	for (uint32_t i = 0; i < profile_count_modules(merger->from); i++) {
 		struct module module = *profile_get_module(merger->from, i);
 
-		module.copy = STRING_EMPTY; /* its input is not at hand any more */
+		module.copy = STRING_EMPTY; /* its input is no longer available */
 		err = map_string(merger, module.path, &module.path);
 		if (err)
 			return err;
@@ -122,9 +122,7 @@ static int merge_modules(struct merger *merger)
 	return 0;
 }
 
-/*
- * Whether it is a recording, which has no sources, and whose threads and account have the number 0.
- */
+/* Whether it is a recording: no sources, and threads and account have the number 0. */
 static bool is_recording(const struct profile *profile)
 {
 	const struct provenance *provenance = profile_get_provenance(profile);
@@ -135,8 +133,8 @@ static bool is_recording(const struct profile *profile)
 }
 
 /*
- * Where the other profile has sources, those of a recording get one without name, so that none is
- * taken for theirs.
+ * If only one of the profiles has sources, the recording of the other gets a source without a name.
+ * Otherwise it would be assigned to one of those.
  */
 static int separate_sources(struct merger *merger)
 {
@@ -150,15 +148,15 @@ static int separate_sources(struct merger *merger)
 }
 
 /*
- * A recording that meets nothing but recordings stays without sources: everything is under 0 on
- * both sides.
+ * A recording merged only with recordings stays without sources: everything is under 0 on both
+ * sides.
  */
 static uint32_t map_source(const struct merger *merger, uint32_t source)
 {
 	return merger->sources[source] == STRING_NONE ? 0 : merger->sources[source];
 }
 
-/* What is known of the sources; of a recording, as source 0. */
+/* Merge the data of the sources; that of a recording is under source 0. */
 static int merge_account(struct merger *merger)
 {
 	const struct provenance *from = profile_get_provenance(merger->from);
@@ -187,8 +185,8 @@ static int merge_account(struct merger *merger)
 }
 
 /*
- * Each source of the other profile becomes a new one, also if its name is known: the same file may
- * be given twice, and then its weights count twice.
+ * Each source of the other profile becomes a new one, even if its name is known: if the same file
+ * is given twice, its weights count twice.
  */
 static int merge_sources(struct merger *merger)
 {
@@ -216,7 +214,7 @@ static int merge_sources(struct merger *merger)
 	return merge_account(merger);
 }
 
-/* The command of a process is changed as that of its threads is. */
+/* The command of a process is changed like that of its threads. */
 static int merge_processes(struct merger *merger)
 {
 	int err;
@@ -322,8 +320,8 @@ static int map_frames(struct merger *merger, const struct location *location)
 }
 
 /*
- * Whether the location has just the frames of merger->frames, which hold ids of the profile that it
- * is in.
+ * Whether the location has just the frames of merger->frames, which contain ids of the location's
+ * profile.
  */
 static bool has_frames(const struct merger *merger, uint32_t location_id)
 {
@@ -339,10 +337,9 @@ static bool has_frames(const struct merger *merger, uint32_t location_id)
 }
 
 /*
- * A location that is nothing but its frames. A frame without name must keep the reason why it has
- * none, and a location of several frames has inlined calls: neither is what
- * profile_add_frame_location() makes. Such a location gets an address of its own, the number of
- * locations so far, which is never there twice.
+ * A location that consists of its frames only. A frame without a name must keep its reason, and a
+ * location of several frames has inlined calls: profile_add_frame_location() supports neither. Such
+ * a location gets an address of its own, the number of locations so far, which is always unique.
  */
 static int add_frames(struct merger *merger, enum unnamed_reason reason, uint32_t *ret)
 {
@@ -376,11 +373,11 @@ static uint32_t map_owner(const struct merger *merger, const struct location *lo
 }
 
 /*
- * Whether the address was there is seen from the number of locations: one that was added is the
- * last. One that was there already, and has other frames, keeps them, and the one that comes goes
- * by its frames alone.
+ * The number of locations shows whether the address was new: an added location is the last one. An
+ * address that already has other frames keeps them, and the new location is added by its frames
+ * alone.
  *
- * A location of which the symbolizer has said nothing yet has no frames and gets none.
+ * A location that is not symbolized yet has no frames and gets none.
  */
 static int merge_location(struct merger *merger, const struct location *location, uint32_t *ret)
 {
@@ -426,11 +423,10 @@ static int merge_stacks(struct merger *merger)
 	return 0;
 }
 
-/* Weights of samples that become one are added up, which is what may leave 64 bits. */
 /*
- * What was added is one sample for each stack: of how many it is, the other profile says.
+ * Each stack was added as one sample; replace the counts by the sums of both profiles' counts.
  *
- * before  by metric: how many there were
+ * before  counts by metric, before the merge
  */
 static void merge_sample_counts(struct merger *merger, const uint64_t *before)
 {
@@ -449,6 +445,7 @@ static void merge_sample_counts(struct merger *merger, const uint64_t *before)
 	}
 }
 
+/* The weights of samples that become one are added up; the sum may exceed 64 bits. */
 static int merge_samples(struct merger *merger)
 {
 	uint32_t num_metrics = profile_count_metrics(merger->into);
@@ -474,7 +471,7 @@ static int merge_samples(struct merger *merger)
 	return 0;
 }
 
-/* Where both profiles keep them. */
+/* If both profiles keep them. */
 static int merge_timestamps(struct merger *merger)
 {
 	const struct timestamps *timestamps = profile_get_timestamps(merger->from);
@@ -508,7 +505,7 @@ static int merge_timestamps(struct merger *merger)
 	return 0;
 }
 
-/* One more than there are, so that there is a sources[0] also for a profile without sources. */
+/* One element more than count, so that sources[0] exists for a profile without sources, too. */
 static uint32_t *allocate(uint32_t count)
 {
 	uint32_t *ids = calloc((size_t)count + 1, sizeof(*ids));
@@ -566,7 +563,7 @@ int profile_merge_with(struct profile *into, const struct profile *from,
 		return err;
 	if (opts)
 		merger.change_name = opts->change_name;
-	/* In this order: the ids of what comes first are part of what comes later. */
+	/* In this order: later items refer to the ids of earlier ones. */
 	err = merge_metrics(&merger, opts);
 	if (err)
 		return err;

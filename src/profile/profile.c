@@ -1,17 +1,17 @@
 /*
  * Most of a profile is dense arrays with a way to find an equal item: strings and stacks have
- * tables of their own, threads and locations with an address are intern tables. Two kinds are found
- * by an index that is kept by hand here.
+ * tables of their own, threads and locations with an address are intern tables. Two kinds have an
+ * index that is maintained by hand here.
  *
- * Locations without address lie in the same array as those with one, so that a stack needs one
- * number a level, but not in its index: what makes two of them equal is their frame, not three
- * integers. Their address is their own id.
+ * Locations without an address are in the same array as the others, so that a stack needs one
+ * number per frame. But they are not in its index: two of them are equal by their frame, not by
+ * three integers. Their address is their own id.
  *
  * Samples are indexed late. A file that is read stack by stack in its own order (folded text, a
- * profile of ours) adds each sample behind all others in the order of compare_samples(): then
- * nobody needs to look for it, and no index is made. The first sample that does not come so has all
- * of them indexed. That saves a hash table as large as the samples for the common case, and costs
- * nothing but a comparison otherwise.
+ * profile of ours) adds each sample behind all others in the order of compare_samples(). Then no
+ * search is needed, and no index is made. The first sample out of order causes all of them to be
+ * indexed. It saves a hash table as large as the samples in the common case, and costs only a
+ * comparison otherwise.
  *
  * Ids are 32 bits wide; HASH_INDEX_NONE is never one.
  */
@@ -177,8 +177,8 @@ int profile_add_location(struct profile *profile, enum location_space space, uin
 }
 
 /*
- * Of the fields that is_frame_location() compares, all of them: a frame that differs in its line
- * alone is another location.
+ * Hash all fields that is_frame_location() compares: a frame that differs only in its line is
+ * another location.
  */
 static uint64_t hash_frame(const struct frame *frame)
 {
@@ -204,9 +204,9 @@ static bool is_frame_location(const void *owner, uint32_t item, const void *key)
 }
 
 /*
- * The location is there before its frame, since profile_set_frames() writes into it. Should memory
- * run out, it is taken back, so that no location without frames is left; the frame itself stays in
- * its array, where nothing refers to it.
+ * The location is added before its frame, since profile_set_frames() writes into it. If memory runs
+ * out, it is removed again, so that no location without frames remains; the frame itself stays in
+ * its array, unreferenced.
  */
 int profile_add_frame_location(struct profile *profile, const struct frame *frame, uint32_t *ret)
 {
@@ -318,7 +318,7 @@ static uint64_t hash_sample(const struct sample *sample)
 	return hash_mix(hash_mix(hash_mix(1, sample->thread), sample->stack), sample->metric);
 }
 
-/* The order in which samples come when each is of a new stack. */
+/* The order of samples when each has a new stack. */
 static int compare_samples(const struct sample *a, const struct sample *b)
 {
 	if (a->stack != b->stack)
@@ -328,7 +328,7 @@ static int compare_samples(const struct sample *a, const struct sample *b)
 	return (a->thread > b->thread) - (a->thread < b->thread);
 }
 
-/* Bring the index up to the samples that were added without it. */
+/* Add the samples that are missing in the index. */
 static int index_samples(struct profile *profile)
 {
 	int err = hash_index_reserve(&profile->sample_index, profile->samples.length);
@@ -347,7 +347,7 @@ static int index_samples(struct profile *profile)
 	return 0;
 }
 
-/* Looks only when the sample may be there: not when it is beyond all others. */
+/* Searches only if the sample may exist: not if it is beyond all others. */
 static int find_sample(struct profile *profile, const struct sample *wanted, uint32_t *ret)
 {
 	int order = 1;
@@ -441,8 +441,8 @@ struct timestamps *profile_get_timestamps(const struct profile *profile)
 }
 
 /*
- * Looks for the sample that was just added, which mostly is the last one: find_sample() sees that
- * without an index.
+ * Finds the sample that was just added, usually the last one: find_sample() needs no index for
+ * that.
  */
 int profile_add_timestamp(struct profile *profile, uint32_t thread, uint32_t stack, uint32_t metric,
 			  uint64_t weight, uint64_t time_ns)
@@ -495,7 +495,10 @@ int profile_multiply_samples(struct profile *profile, uint32_t metric, uint32_t 
 	return 0;
 }
 
-/* Timestamps have shares of their sample's weight: they are scaled as if they were what it is made of, one by one. */
+/*
+ * Timestamps are shares of their sample's weight: scale them one by one, as if they made up the
+ * sample.
+ */
 static void scale_timestamps(struct profile *profile, uint32_t metric, const struct ratio *ratio,
 			     uint64_t *sums)
 {
@@ -513,7 +516,7 @@ static void scale_timestamps(struct profile *profile, uint32_t metric, const str
 
 int profile_scale_samples(struct profile *profile, uint32_t metric, const struct ratio *ratio)
 {
-	/* By sample: of those of the metric before it. */
+	/* Sum of the metric's samples before it, by sample. */
 	_cleanup_free_ uint64_t *sums = calloc(profile->samples.length + 1, sizeof(*sums));
 	uint64_t sum = 0;
 
@@ -551,7 +554,7 @@ void profile_set_sample_value(struct profile *profile, uint32_t sample, uint64_t
 	profile->samples.items[sample].value = value;
 }
 
-/* Timestamps get the new ids of their samples, and no more weight than these have in all. */
+/* Timestamps get the new ids of their samples, and at most their weight in total. */
 static void limit_timestamps(struct profile *profile, const uint32_t *ids, uint64_t *left)
 {
 	size_t num_timestamps = timestamps_count(profile->timestamps);
@@ -571,7 +574,7 @@ static void limit_timestamps(struct profile *profile, const uint32_t *ids, uint6
 	timestamps_truncate(profile->timestamps, num_kept);
 }
 
-/* Move the samples that are kept together, and note by id which they become. */
+/* Close the gaps between kept samples, and note the new ids. */
 static void move_samples(struct profile *profile, const uint8_t *is_removed, uint32_t *ids)
 {
 	struct sample *samples = profile->samples.items;
@@ -614,7 +617,7 @@ void profile_trim(struct profile *profile)
 	profile->num_indexed_samples = 0;
 }
 
-/* A location that gets frames once more leaves the old ones behind, unused. */
+/* If a location gets frames again, the old ones remain, unused. */
 int profile_set_frames(struct profile *profile, uint32_t location, const struct frame *frames,
 		       size_t num_frames, enum unnamed_reason reason)
 {
@@ -643,7 +646,7 @@ void profile_set_elf_address(struct profile *profile, uint32_t location, uint64_
 	profile->locations.items[location].has_elf_address = true;
 }
 
-/* One after the other: a profile has few metrics. */
+/* Linear search: a profile has few metrics. */
 int profile_add_metric(struct profile *profile, const char *name, const char *unit, uint32_t *ret)
 {
 	struct metric wanted = {0};

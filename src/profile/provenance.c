@@ -1,9 +1,9 @@
 /*
- * Recordings are kept by source, or by themselves as long as there is none, and once more as the
- * sum of all, which is what most readers ask for and borrow.
+ * Recordings are kept by source, or on their own while there is no source. Their sum is kept, too:
+ * most readers ask for it, and borrow it.
  *
- * Counts come from files that may say anything. They are added up without overflow: the greatest
- * number stands for "more than that", which is still a better answer than a small one.
+ * Counts are from files, which may contain anything. They are added up without overflow: the
+ * greatest number means "more than that", which is still a better answer than a small one.
  */
 #include "profile/provenance.h"
 
@@ -15,16 +15,13 @@
 #include "base/array.h"
 #include "base/hash.h"
 
-/*
- * A sampling of zeros is possible (a file that says nothing but that it was recorded), hence the
- * flag.
- */
+/* A sampling may be all zeros (a file that records only its existence), hence the flag. */
 struct source_recording {
 	struct sampling sampling;
 	bool exists;
 };
 
-/* Strings of the profile, as all here. */
+/* Strings of the profile, like all here. */
 struct source {
 	uint32_t name;
 	uint32_t label;
@@ -62,8 +59,8 @@ int provenance_add_source(struct provenance *provenance, uint32_t name, uint32_t
 		return -ENOMEM;
 	*added = (struct source){.name = name, .label = name};
 	/*
-	 * What was recorded before belongs to this source now. Tallies need no such step: those of
-	 * a recording stand under source 0, and this one has that number.
+	 * Earlier recordings belong to this source now. Tallies need no such step: those of a
+	 * recording are under source 0, and this source has that number.
 	 */
 	if (provenance->sources.length == 1) {
 		added->recording = provenance->sourceless;
@@ -94,8 +91,8 @@ uint32_t provenance_get_label(const struct provenance *provenance, uint32_t sour
 }
 
 /*
- * A period is one number for all samples, or none: weights of different periods cannot be turned
- * into time by it.
+ * A period is one number for all samples, or unknown: with different periods, weights cannot be
+ * converted to time.
  */
 static void add_recording(struct source_recording *recording, const struct sampling *sampling)
 {
@@ -188,8 +185,8 @@ const struct tally *provenance_get_tally(const struct provenance *provenance, ui
 }
 
 /*
- * The sum stays as it is: nothing comes, nothing goes. The key of a tally holds its source, so that
- * it has to leave the index before this changes.
+ * The sum does not change, since nothing is added or removed. The key of a tally includes its
+ * source, so the tally must leave the index before the source changes.
  */
 int provenance_hand_over(struct provenance *provenance, uint32_t from, uint32_t to)
 {

@@ -1,7 +1,7 @@
 /*
- * Stacks are looked up in one of two ways. Those that were there when the table was settled have
- * lists of the levels they call, in the order of the table; whoever comes by in about that order
- * finds one after the other in memory. Those that came since are in a hash index.
+ * Stacks are looked up in one of two ways. A stack that was in the table when it was settled has a
+ * list of the levels that it calls, in the order of the table. Lookups in about that order find
+ * neighbours in memory. Stacks added since then are in a hash index.
  */
 #include "profile/stack_table.h"
 
@@ -31,7 +31,7 @@ struct stack_table {
 	struct hash_index index; /* of the nodes from num_settled to num_indexed */
 	uint32_t num_indexed;
 	uint32_t num_settled;  /* from 1: node 0 is never looked up */
-	uint32_t *first_child; /* by settled node; its list ends where the next one's begins */
+	uint32_t *first_child; /* by settled node; its list ends at the start of the next one's */
 	struct stack_child *children; /* lists of settled nodes */
 };
 
@@ -71,7 +71,7 @@ static uint64_t hash_node(const struct stack_node *node)
 	return hash_mix(0, (uint64_t)node->parent << 32 | node->level);
 }
 
-/* Bring the index up to the nodes that were added without it. */
+/* Add the nodes that are missing in the index. */
 static int index_rest(struct stack_table *table)
 {
 	int err = hash_index_reserve(&table->index, table->nodes.length - table->num_settled);
@@ -98,8 +98,8 @@ static int compare_levels(const void *left, const void *right)
 }
 
 /*
- * Sort nodes by parent. While lists are filled, the list of node i begins at first[i + 1], which
- * in the end is where the next one begins.
+ * Sort nodes by parent. While lists are filled, the list of node i starts at first[i + 1], which
+ * finally is the start of the next one.
  */
 static void fill_lists(const struct stack_table *table, uint32_t *first,
 		       struct stack_child *children)
@@ -125,7 +125,7 @@ int stack_table_settle(struct stack_table *table)
 	struct stack_child *children;
 	uint32_t *first;
 
-	/* So that settling often costs no more than a few times settling once. */
+	/* This limits the cost of frequent settling to a few times that of settling once. */
 	if (count - table->num_settled < table->num_settled)
 		return index_rest(table);
 	first = calloc(count + 2, sizeof(*first));
@@ -144,8 +144,8 @@ int stack_table_settle(struct stack_table *table)
 }
 
 /*
- * Lists of more than SHORT_LIST are sorted by level and halved until they are short; the rest is
- * compared one by one, which for a list in order of ids is all there is.
+ * Lists of more than SHORT_LIST are sorted by level and searched by halving until they are short.
+ * The rest is compared one by one; for a list in order of ids that is the whole search.
  */
 static uint32_t find_child(const struct stack_table *table, uint32_t parent, uint32_t level)
 {

@@ -5,7 +5,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 
-/* Texts lie in chunks that never move, so that a borrowed string stays valid. */
+/* Texts are in chunks that never move, so that a borrowed string stays valid. */
 #define CHUNK_BYTES 65536
 
 /* The length is kept because a string may hold NUL bytes: a file's names are bytes. */
@@ -66,8 +66,8 @@ static char *store(struct string_table *table, const char *string, size_t length
 	char *copy;
 
 	/*
-	 * What is left of the chunk before is not used any more; a string that is longer than a
-	 * chunk gets one of its size.
+	 * The remainder of the previous chunk is not used any more; a string that is longer than a
+	 * chunk gets a chunk of its size.
 	 */
 	if (size > table->chunk_size - table->chunk_used) {
 		size_t chunk_size = size > CHUNK_BYTES ? size : CHUNK_BYTES;

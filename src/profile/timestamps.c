@@ -21,7 +21,7 @@ struct clock {
 struct timestamps {
 	ARRAY(struct timestamp) items;
 	ARRAY(struct clock) clocks;
-	size_t limit; /* so many are too many */
+	size_t limit; /* maximum number of items */
 	uint64_t resolution_ns;
 	bool is_sorted;
 };
@@ -65,10 +65,7 @@ void timestamps_sort(struct timestamps *timestamps)
 	timestamps->is_sorted = true;
 }
 
-/*
- * Steps in milliseconds: what 1 s, 5 s, 10 s, 1 min, 5 min, 10 min, 1 h, 6 h and a day are in 50
- * parts.
- */
+/* Steps in milliseconds: a fiftieth of 1 s, 5 s, 10 s, 1 min, 5 min, 10 min, 1 h, 6 h and a day. */
 uint64_t timestamps_get_coarser_ns(uint64_t resolution_ns)
 {
 	static const uint32_t steps_ms[] = {20,    100,   200,    1200,   6000,
@@ -80,7 +77,7 @@ uint64_t timestamps_get_coarser_ns(uint64_t resolution_ns)
 	return resolution_ns * 2;
 }
 
-/* Round the times, and make one of those that are the same; they are sorted. */
+/* Round the times, and merge equal ones; they are sorted. */
 static void merge_equal(struct timestamps *timestamps)
 {
 	struct timestamp *items = timestamps->items.items;
@@ -98,16 +95,14 @@ static void merge_equal(struct timestamps *timestamps)
 	timestamps->items.length = num_merged;
 }
 
-/*
- * There is room again afterwards; where every moment is of another sample, because more is given.
- */
+/* Make room; if every time belongs to another sample, by raising the limit. */
 static void make_room(struct timestamps *timestamps)
 {
 	timestamps_sort(timestamps);
 	merge_equal(timestamps);
 	/*
-	 * To half of the limit, not just below it: else every few timestamps would sort all of them
-	 * again.
+	 * Down to half of the limit, not just below it: else every few timestamps would sort all of
+	 * them again.
 	 */
 	while (timestamps->items.length > timestamps->limit / 2 &&
 	       timestamps->resolution_ns < UINT64_MAX / 4) {
