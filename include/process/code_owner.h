@@ -1,6 +1,6 @@
 /*
- * Whose word is taken for the names of a process's generated code: files of its user or of root,
- * named after the pid that the process sees itself.
+ * Trusted files for the names of a process's generated code: they belong to its user or to root,
+ * and are named after the pid that the process sees itself.
  */
 #ifndef PROCESS_CODE_OWNER_H
 #define PROCESS_CODE_OWNER_H
@@ -13,7 +13,7 @@
 struct code_owner {
 	uid_t uid;       /* the effective one */
 	uid_t real_uid;  /* of the user who started it */
-	pid_t inner_pid; /* as the process itself sees it */
+	pid_t inner_pid; /* as seen by the process itself */
 };
 
 /* Read /proc/PID/status. Returns 0 or negative errno. */

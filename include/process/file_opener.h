@@ -1,6 +1,6 @@
 /*
- * Opens the file of a mapping: of several paths that may lead to it, one that holds the file that
- * was mapped, and not one that has replaced it.
+ * Opens the file of a mapping. Of several paths that may lead to it, one is chosen that has the
+ * mapped file, and not a replacement.
  */
 #ifndef PROCESS_FILE_OPENER_H
 #define PROCESS_FILE_OPENER_H
@@ -18,33 +18,33 @@ struct opened_file {
 	int fd;         /* -1 if no path leads to the file, or it is known; the caller closes it */
 	uint32_t known; /* its number, or FILE_NONE */
 	uint8_t build_id[FILE_BUILD_ID_MAX_BYTES]; /* read from the file */
-	uint8_t build_id_size;                     /* 0: it has none, or nobody can read it */
+	uint8_t build_id_size;                     /* 0: no build ID, or unreadable */
 	uint32_t dev_major;                        /* of the open file */
 	uint32_t dev_minor;
 	uint64_t inode;
-	bool another_was_found; /* fd is -1, and a path leads to a file with another identity */
+	bool another_was_found; /* fd is -1, but a path leads to a file with another identity */
 };
 
-/* What is common to all searches. */
+/* Settings shared by all searches. */
 struct file_opener {
 	const char *proc_root;
-	struct slow_opener *slow_opener;    /* NULL: file systems are waited for */
+	struct slow_opener *slow_opener;    /* NULL: wait for file systems */
 	struct file_build_id_reader reader; /* its function may be NULL */
 	/*
-	 * The number of the file that was found, by device and inode (and by build ID where the
-	 * identity has one): then it is not opened. FILE_NONE where it is not known.
+	 * The number of a known file, by device and inode (and by build ID if the identity has
+	 * one): then it is not opened. FILE_NONE if it is not known.
 	 */
 	uint32_t (*find_known)(const struct file_identity *identity,
 			       const struct opened_file *found, const void *context);
 	const void *context;
-	bool own_view_only; /* look for it only as the process sees it */
+	bool own_view_only; /* search only the process's own view */
 };
 
 /*
  * Open the file that a process maps. Arguments are those of file_table_add(); the identity's path
  * has no " (deleted)" any more.
  *
- * Only regular files are opened, and without waiting, so that a FIFO or a device does no harm.
+ * Only regular files are opened, without blocking, so that a FIFO or a device does no harm.
  *
  * Returns 0 or -ENOMEM.
  */
@@ -56,7 +56,7 @@ _must_check_ int file_opener_open(const struct file_opener *opener,
  * Open a copy of our own vdso, which is that of every process of the same word size: the kernel
  * maps it from no file.
  *
- * ret   file descriptor of memory that holds the ELF image; the caller closes it
+ * ret   file descriptor of memory with the ELF image; the caller closes it
  *
  * Returns 0, -ENOENT (there is no vdso) or another negative errno.
  *

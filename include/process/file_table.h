@@ -1,7 +1,7 @@
 /*
- * The files that are mapped executable somewhere, each opened when it is first seen, through
- * the view of the process that maps it. So a file that is deleted, replaced, or visible only in a
- * container still has its bytes when they are wanted, even after the process is gone.
+ * Files that are mapped executable by any process. Each is opened when it is first seen, through
+ * the view of the process that maps it. So even after the process is gone, the table has the bytes
+ * of a file that is deleted, replaced, or visible only in a container.
  *
  * Not thread-safe.
  */
@@ -15,7 +15,7 @@
 #include "base/attributes.h"
 
 #define FILE_BUILD_ID_MAX_BYTES 20
-#define FILE_NONE               UINT32_MAX /* memory that no file backs */
+#define FILE_NONE               UINT32_MAX /* memory without a file */
 
 struct file_table;
 struct slow_opener;
@@ -30,7 +30,7 @@ struct file_identity {
 	uint64_t inode;
 };
 
-/* Where a process maps a file. */
+/* Address range of a mapping of a file. */
 struct mapped_range {
 	pid_t pid;
 	pid_t parent_pid; /* 0 when unknown */
@@ -42,13 +42,13 @@ struct mapped_file {
 	char *path; /* without the kernel's " (deleted)" */
 	uint8_t build_id[FILE_BUILD_ID_MAX_BYTES];
 	uint8_t build_id_size;
-	/* Of the open file (fstat); as the mapping says of one that is not open. */
+	/* From fstat() if the file is open, else from the mapping. */
 	uint32_t dev_major;
 	uint32_t dev_minor;
 	uint64_t inode;
 	int fd; /* open for reading, owned by the table; -1 when it could not be opened (yet) */
-	uid_t owner;           /* file_owner_get(); FILE_OWNER_UNKNOWN when it is not open */
-	bool build_id_differs; /* a file was found at the path, but not the one that was mapped */
+	uid_t owner;           /* file_owner_get(); FILE_OWNER_UNKNOWN if not open */
+	bool build_id_differs; /* a file was found at the path, but not the mapped one */
 };
 
 /*
@@ -61,37 +61,38 @@ struct file_build_id_reader {
 };
 
 /*
- * proc_root   folder that holds PID/…: "/proc", or a test's copy of one. Copied.
- * reader      given by the owner because reading ELF is the room objfile's job. Copied. May be NULL:
+ * proc_root  folder that contains PID/…: "/proc", or a test's copy of one. Copied.
+ * reader      given by the owner because reading ELF is the room objfile's job. Copied. May be
+ *             NULL:
  *             then files at a path are distinguished by inode only.
  *
  * At most the soft limit of open files minus 256 are kept open (64 at least); the limit is read
- * here. Processes of one user, but root, get no more of them than they leave to others. NULL when out of
- * memory.
+ * here. The processes of a user other than root get at most as many as they leave to others. NULL
+ * when out of memory.
  */
 struct file_table *file_table_new(const char *proc_root, const struct file_build_id_reader *reader);
 void file_table_free(struct file_table *table);
 
 /*
- * From now on another process opens files that may not answer, with a deadline of a second (slow_opener.h).
- * Returns 0 or negative errno.
+ * From now on another process opens files that may hang, with a deadline of a second
+ * (slow_opener.h). Returns 0 or negative errno.
  */
 _must_check_ int file_table_start_opener(struct file_table *table);
 
-/* For what else has to be opened so. Borrowed; NULL: it was not started. */
+/* The opener, for other slow files. Borrowed; NULL: not started. */
 struct slow_opener *file_table_get_opener(const struct file_table *table);
 
 /*
- * The number of the file that a process maps; opened at first sight.
- * Tries /proc/PID/map_files/START-END, /proc/PID/root/PATH, then the same through the parent's
- * root and our own; a path is taken only when its identity agrees.
- * A file that could not be opened is tried again when it is seen again.
+ * The number of the file that a process maps. Opens it when it is first seen. Tries
+ * /proc/PID/map_files/START-END, /proc/PID/root/PATH, then the same through the parent's root and
+ * our own; a path is taken only when its identity agrees. A file that could not be opened is tried
+ * again when it is seen again.
  *
- * Files are the same if path, device and inode are, as fstat() says of them when they are open; or if
- * path, build ID and owner are, as in containers of one image. Path and build ID alone are what
- * anybody can say of a file of theirs. So each mapping is looked at, but for those of which the kernel
- * says the device and inode of a file that is open. Where that cannot be (the process is gone, say),
- * it is taken for a file of the same path and build ID that root or we own, if one is known.
+ * Files are the same if path, device and inode are equal (from fstat() if they are open). They also
+ * are if path, build ID and owner are equal, as in containers of one image. Path and build ID alone
+ * prove nothing: anybody can make a file with both. So each mapping's file is examined, unless the
+ * kernel reports the device and inode of an open file. If it cannot be examined (for example, the
+ * process is gone), a known file with the same path and build ID is used, if root or we own it.
  *
  * ret   FILE_NONE when the path is one of the kernel's names for memory: "", "//anon", "[heap]",
  *       "/SYSV00000000", "anon_inode:…", …; also for a "/memfd:…" that cannot be opened
@@ -115,7 +116,7 @@ _must_check_ int file_table_add_sought(struct file_table *table,
 /*
  * The result of the search.
  *
- * fd                 open for reading, or -1: none was found. The table takes ownership, and closes
+ * fd                 open for reading, or -1: not found. The table takes ownership, and closes
  *                    it when too many are open
  * build_id_differs   another file was found in its place
  */
@@ -125,7 +126,7 @@ void file_table_set_found(struct file_table *table, uint32_t file, int fd, bool 
 const struct mapped_file *file_table_get(const struct file_table *table, uint32_t file);
 uint32_t file_table_get_count(const struct file_table *table);
 
-/* The number of files that were not opened because of the limit of open files. */
+/* Number of files that were not opened because of the limit of open files. */
 uint64_t file_table_get_unopened_count(const struct file_table *table);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Files at paths of other processes, looked at without waiting for a file system: what is not in the
- * kernel's memory, or may not be, another process asks for (slow_opener.h).
+ * Access to files at paths of other processes, without waiting for a file system. Requests that the
+ * kernel may not answer from memory go to another process (slow_opener.h).
  */
 #ifndef PROCESS_FOREIGN_FILE_H
 #define PROCESS_FOREIGN_FILE_H
@@ -14,8 +14,8 @@
 
 /* A regular file that was found. */
 struct foreign_file {
-	int handle; /* O_PATH; the caller closes it */
-	bool may_hang; /* its file system is in user space, on another machine, or may lie over such a one */
+	int handle;    /* O_PATH; the caller closes it */
+	bool may_hang; /* its file system may hang: in user space, remote, or stacked on such */
 	bool is_users; /* nobody but the process's user may read it, not even root */
 	uint32_t dev_major;
 	uint32_t dev_minor;
@@ -23,19 +23,20 @@ struct foreign_file {
 };
 
 /*
- * pid  the process on whose behalf a file is looked at (slow_opener.h)
+ * pid  the process on whose behalf a file is examined (slow_opener.h)
  *
- * Returns 0; -ENOTSUP for no regular file, -ELOOP for a link, -ETIMEDOUT, or another negative errno.
+ * Returns 0; -ENOTSUP for no regular file, -ELOOP for a link, -ETIMEDOUT, or another negative
+ * errno.
  */
 
-/* By a link of the kernel's to a file itself, such as /proc/PID/map_files/…. */
+/* Find it by a kernel link to the file itself, such as /proc/PID/map_files/…. */
 _must_check_ int foreign_file_follow(struct slow_opener *opener, pid_t pid, const char *link,
 				     struct foreign_file *ret);
 
 /*
- * By a path as a process sees it.
+ * Find it by a path as a process sees it.
  *
- * root   folder that the path begins in, such as "/proc/PID/root" or "/"
+ * root   folder that the path starts in, such as "/proc/PID/root" or "/"
  * flags  0, or O_NOFOLLOW: the last part of the path may not be a link
  */
 _must_check_ int foreign_file_find(struct slow_opener *opener, pid_t pid, const char *root,

@@ -21,19 +21,19 @@ struct proc_mapping {
 	uint64_t start;
 	uint64_t end; /* first byte after it */
 	uint64_t file_offset;
-	uint64_t inode; /* 0 where no file backs it */
+	uint64_t inode; /* 0 without a file */
 	uint32_t dev_major;
 	uint32_t dev_minor;
 	bool is_executable;
-	bool is_deleted;     /* the kernel said " (deleted)", which is not part of path */
+	bool is_deleted;     /* the line ended in " (deleted)", which is not part of path */
 	char path[4096 + 1]; /* unescaped; "" for anonymous memory, "[vdso]" and the like;
-				"//toolong" for one that does not fit */
+				"//toolong" for an overlong path */
 };
 
 /*
  * Read one line (without its newline).
  *
- * Returns 0 or -EINVAL (error says what was expected).
+ * Returns 0 or -EINVAL (error tells the expected input).
  */
 _must_check_ int proc_mapping_read(const char *line, size_t length, struct proc_mapping *ret,
 				   struct error *error);
@@ -46,14 +46,15 @@ _must_check_ int proc_maps_for_each(const char *text, size_t size,
 				    int (*visit)(const struct proc_mapping *mapping, void *context),
 				    void *context, struct error *error);
 
-/* Of some million mappings. */
+/* Enough for some million mappings. */
 #define PROC_MAPS_MAX_BYTES (256u << 20)
 
 /*
- * The same of a process below proc_root ("/proc"), by way of the opener: who has locked its memory map
- * keeps readers waiting.
+ * The same for a process below proc_root ("/proc"), through the opener: a process that holds its
+ * memory map locked makes readers wait.
  *
- * Returns 0, what visit() returned, -ENOENT (it is gone), -ETIMEDOUT or another negative errno.
+ * Returns 0, the error of visit(), -ENOENT (the process is gone), -ETIMEDOUT or another negative
+ * errno.
  */
 _must_check_ int proc_maps_read(struct slow_opener *opener, const char *proc_root, pid_t pid,
 				int (*visit)(const struct proc_mapping *mapping, void *context),

@@ -1,4 +1,6 @@
-/* The memory of another process, read without waiting for what may never be there (slow_opener.h). */
+/*
+ * Memory of another process, read without waiting for pages that may never arrive (slow_opener.h).
+ */
 #ifndef PROCESS_PROCESS_MEMORY_H
 #define PROCESS_PROCESS_MEMORY_H
 
@@ -11,19 +13,20 @@
 struct slow_opener;
 
 struct process_memory {
-	struct slow_opener *opener; /* NULL: it is waited for */
+	struct slow_opener *opener; /* NULL: wait for it */
 	pid_t pid;
 };
 
 #define PROCESS_MEMORY_MAX_BYTES (64u << 10)
 
 /*
- * Read bytes at an address, at most PROCESS_MEMORY_MAX_BYTES. It has the form of a reader with a context.
+ * Read bytes at an address, at most PROCESS_MEMORY_MAX_BYTES. The signature is that of a reader
+ * with a context.
  *
  * process_memory  the struct process_memory
  *
- * Returns 0, or negative errno when not all can be read: -EFAULT, where not all is mapped; -ESRCH, -EPERM, -EINVAL, -ETIMEDOUT
- * (also of what was asked for after too much else did not answer).
+ * Returns 0, or negative errno if not all can be read: -EFAULT if not all is mapped; -ESRCH,
+ * -EPERM, -EINVAL, -ETIMEDOUT (also without an attempt, after too many time-outs).
  */
 _must_check_ int process_memory_read(void *process_memory, uint64_t address, void *ret,
 				     size_t size);

@@ -1,16 +1,16 @@
 /*
- * Opens and reads what may take for ever, in a process that is given up then: a file system of a user's
- * (FUSE) answers when it likes, the memory of a process may lie in a file of one, and a process can keep
- * its memory map locked for as long as it likes. Reading /proc/PID/maps, map_files, cmdline, exe, environ
- * or mem waits for that lock, and a path below /proc/PID/root leads anywhere: nothing but the opener may
- * touch these files of another process. Files that need neither, and are read directly: stat, status,
- * comm, wchan, task, ns.
+ * Opens and reads files that may block for ever, in a separate process that is abandoned if they
+ * do. A user's file system (FUSE) answers when it likes. The memory of a process may be in a file
+ * of such a file system, and a process can keep its memory map locked as long as it likes. Reading
+ * /proc/PID/maps, map_files, cmdline, exe, environ or mem waits for that lock. A path below
+ * /proc/PID/root leads anywhere. Therefore only the opener may touch these files of another
+ * process. Files that need neither are read directly: stat, status, comm, wchan, task, ns.
  *
- * Each request is on behalf of a process. A process that did not answer twice is not asked again for a while,
- * and the processes of a user not at all after several time-outs (root's after more): so one user costs
- * the others little time, and never their files.
+ * Each request is on behalf of a process. A process that timed out twice is skipped for a while.
+ * After several time-outs, all processes of the user are skipped (root's after more). So one user
+ * costs the others little time, and never their files.
  *
- * Not thread-safe. NULL in place of an opener means to do it here, and to wait.
+ * Not thread-safe. If the opener is NULL, requests are made here, and wait.
  */
 #ifndef PROCESS_SLOW_OPENER_H
 #define PROCESS_SLOW_OPENER_H
@@ -34,15 +34,14 @@ void slow_opener_free(struct slow_opener *opener);
 void slow_opener_end(struct slow_opener *opener);
 
 struct slow_opener_counts {
-	uint64_t num_late; /* requests that were given up */
-	uint64_t
-		num_refused; /* requests that were not made, after such ones of the same process or user */
+	uint64_t num_late;    /* requests that timed out */
+	uint64_t num_refused; /* requests refused after time-outs of the same process or user */
 };
 
 /* NULL is fine. */
 struct slow_opener_counts slow_opener_get_counts(const struct slow_opener *opener);
 
-/* CPU time of its processes until now. NULL is fine. */
+/* CPU time of its processes so far. NULL is fine. */
 uint64_t slow_opener_read_cpu_ns(const struct slow_opener *opener);
 
 /*
@@ -50,19 +49,19 @@ uint64_t slow_opener_read_cpu_ns(const struct slow_opener *opener);
  *
  * pid  process on whose behalf we ask; 0: no process
  *
- * Returns -ETIMEDOUT when it was given up, or refused.
+ * Returns -ETIMEDOUT if the request timed out, or was refused.
  */
 
 /*
- * A handle (O_PATH) of the file that a link of the kernel's leads to, such as /proc/PID/map_files/….
- * Returns the descriptor, which the caller closes, or negative errno.
+ * A handle (O_PATH) of the file behind a kernel link, such as /proc/PID/map_files/…. Returns the
+ * descriptor, which the caller closes, or negative errno.
  */
 _must_check_ int slow_opener_follow(struct slow_opener *opener, pid_t pid, const char *link);
 
 /*
- * A handle (O_PATH) of the file at the path, as it is below a root.
+ * A handle (O_PATH) of the file at the path, below a root.
  *
- * root   folder that the path begins in, such as "/proc/PID/root"
+ * root   folder that the path starts in, such as "/proc/PID/root"
  * flags  0 or O_NOFOLLOW
  *
  * Returns the descriptor, which the caller closes, or negative errno.
@@ -71,8 +70,9 @@ _must_check_ int slow_opener_find(struct slow_opener *opener, pid_t pid, const c
 				  const char *path, int flags);
 
 /*
- * Whether a file system that is on no disk of this machine may not answer: one in user space, or an
- * overlay that a user mounted, as it may lie over such a one. Once known it is not asked again.
+ * Whether a file system that is on no disk of this machine may hang: one in user space, or an
+ * overlay that a user mounted, since that may be stacked on such a one. A known answer is not asked
+ * for again.
  *
  * handle  of a file in it
  * device  its number
@@ -80,25 +80,30 @@ _must_check_ int slow_opener_find(struct slow_opener *opener, pid_t pid, const c
 bool slow_opener_may_hang(struct slow_opener *opener, pid_t pid, int handle, dev_t device);
 
 /*
- * The content of a file. Of a file system that may not answer it is a copy: closing such a file may take for
- * ever, too. Returns the descriptor, which the caller closes; -EFBIG or another negative errno.
+ * Open the content of a file. If its file system may hang, this is a copy, since closing such a
+ * file may take for ever, too. Returns the descriptor, which the caller closes; -EFBIG or another
+ * negative errno.
  *
- * as_user  with the rights of the process's user, for what root may not read
+ * as_user  with the rights of the process's user, for files that root may not read
  */
 _must_check_ int slow_opener_open(struct slow_opener *opener, pid_t pid, int handle, bool as_user);
 
-/* A file that root may not even look at, as the process's user sees it. Returns 0, -ENOTSUP for no regular file, or another negative errno. */
+/*
+ * Identify a file that root may not even look at, as the process's user sees it. Returns 0,
+ * -ENOTSUP for no regular file, or another negative errno.
+ */
 _must_check_ int slow_opener_look_as_user(struct slow_opener *opener, pid_t pid, int handle,
 					  struct user_file *ret);
 
-/* At once. */
+/* Maximum per request. */
 #define SLOW_OPENER_MAX_MEMORY_BYTES (64u << 10)
 
 /*
- * Read the memory of a process, which may be of a file of such a file system, or one that the process fills when it likes
- * (userfaultfd).
+ * Read the memory of a process. It may be in a file of such a file system, or be filled by the
+ * process when it likes (userfaultfd).
  *
- * Returns 0; -EFAULT: not all of it is mapped; -EINVAL: it is too much; -ESRCH, -EPERM or another negative errno.
+ * Returns 0; -EFAULT: not all of it is mapped; -EINVAL: too large; -ESRCH, -EPERM or another
+ * negative errno.
  */
 _must_check_ int slow_opener_read_memory(struct slow_opener *opener, pid_t pid, uint64_t address,
 					 void *ret, size_t size);

@@ -10,7 +10,7 @@
 
 #define STATUS_MAX_BYTES (64u << 10)
 
-/* The rest of the line that begins with key, or NULL. Ends at the text's end, not the line's. */
+/* The rest of the line that starts with key, or NULL. Ends at the text's end, not the line's. */
 static const char *find_line(const char *text, const char *key)
 {
 	for (const char *line = text; line; line = strchr(line, '\n')) {
@@ -21,7 +21,7 @@ static const char *find_line(const char *text, const char *key)
 	return NULL;
 }
 
-/* The index-th number of the line at `at`, or its last one when it has fewer. */
+/* The index-th number of the line at `at`, or its last one if it has fewer. */
 static long number_in_line(const char *at, unsigned index)
 {
 	long number = -1;
@@ -37,7 +37,7 @@ static long number_in_line(const char *at, unsigned index)
 }
 
 /*
- * Uid: real, effective, saved, file system. The owner of the folder /proc/PID will not do: it is
+ * Uid: real, effective, saved, file system. The owner of the folder /proc/PID is not usable: it is
  * root for every process that cannot be dumped.
  */
 int code_owner_read(const char *proc_root, pid_t pid, struct code_owner *ret)
@@ -74,7 +74,7 @@ int code_owner_check(const struct code_owner *owner, const char *path, int fd, s
 	if (status.st_uid != owner->uid && status.st_uid != 0)
 		return error_set(error, -EPERM, "%s: belongs to user %u, not to user %u or root",
 				 path, status.st_uid, owner->uid);
-	/* Copies of what lies on file systems in user space are such, too. */
+	/* Copies of files from file systems in user space are root's and world-writable. */
 	if (status.st_uid == 0 && owner->uid != 0 && status.st_mode & S_IWOTH)
 		return error_set(error, -EPERM, "%s: is root's, but others may write it", path);
 	return 0;

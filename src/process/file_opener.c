@@ -16,13 +16,13 @@
 #include "base/text.h"
 #include "process/foreign_file.h"
 
-/* Of a vdso; those of today have 4 to 16 KiB. */
+/* Limit for a vdso; present ones have 4 to 16 KiB. */
 #define VDSO_MAX_BYTES (256u << 10)
 
 /*
- * If the mapping has a build ID, it decides: a file without one is then another file. Otherwise the
- * inode does, but not the device, because those of btrfs and overlayfs differ between maps and stat.
- * A map_files link needs no check: it always leads to the mapped file.
+ * If the mapping has a build ID, it decides: a file without a build ID is then another file.
+ * Otherwise the inode decides, but not the device, because those of btrfs and overlayfs differ
+ * between maps and stat. A map_files link needs no check: it always leads to the mapped file.
  */
 static bool is_match(const struct opened_file *opened, const struct file_identity *identity,
 		     bool can_read_build_id, bool is_right_inode)
@@ -33,7 +33,7 @@ static bool is_match(const struct opened_file *opened, const struct file_identit
 	return is_right_inode;
 }
 
-/* Returns 0 if what was found is the mapped file, else negative errno. */
+/* Returns 0 if the found file is the mapped one, else negative errno. */
 static int try_found(const struct file_opener *opener, pid_t pid, const struct foreign_file *found,
 		     const struct file_identity *identity, bool is_map_files,
 		     struct opened_file *ret)
@@ -66,9 +66,9 @@ static int try_found(const struct file_opener *opener, pid_t pid, const struct f
 }
 
 /*
- * Where the file of a mapping may be found, the surest first: the kernel's own link to it, which
- * needs a capability; the path as the process sees it, or its parent, if it is gone by now; the
- * path as we see it.
+ * Places to search for the file of a mapping, the most reliable first: the kernel's own link to it,
+ * which needs a capability; the path as the process sees it, or its parent if the process is gone;
+ * the path as we see it.
  */
 enum search_root { MAP_FILES, OWN_ROOT, PARENT_ROOT, OUR_ROOT, NUM_SEARCH_ROOTS };
 
@@ -93,7 +93,7 @@ static int find_at(const struct file_opener *opener, enum search_root root,
 					   ret);
 }
 
-/* A process that has ended needs no question to the opener. */
+/* A check without the opener, for processes that have ended. */
 static bool is_there(const struct file_opener *opener, pid_t pid)
 {
 	char path[PATH_MAX];
@@ -127,7 +127,7 @@ int file_opener_open(const struct file_opener *opener, const struct mapped_range
 		}
 		if (!err)
 			return 0;
-		/* The other ones are likely on the same file system. */
+		/* The other paths are likely on the same file system. */
 		if (err == -ETIMEDOUT)
 			break;
 		if (err == -ESTALE && root != MAP_FILES)
@@ -139,8 +139,8 @@ int file_opener_open(const struct file_opener *opener, const struct mapped_range
 }
 
 /*
- * The auxiliary vector has the address but not the size. The kernel maps the whole image, section
- * headers included, which come last.
+ * The auxiliary vector has the address but not the size. The kernel maps the whole image, including
+ * the section headers at its end.
  */
 static size_t vdso_size(const char *image)
 {
@@ -170,7 +170,7 @@ int file_opener_open_vdso(int *ret)
 	if (vdso_size(image) > VDSO_MAX_BYTES)
 		return -EFBIG;
 	fd = memfd_create("vdso", MFD_CLOEXEC);
-	/* A memfd begins with 0777; it is our word, and nobody else's. */
+	/* A memfd starts with mode 0777, which would let others write it. */
 	if (fd < 0 || fchmod(fd, 0600))
 		return -errno;
 	err = file_write_fd(fd, image, vdso_size(image));

@@ -2,14 +2,15 @@
  * A file has one number but two identities: a scan of /proc reports its device and inode, a mapping
  * event its build ID. There is an index for each.
  *
- * Both are claims. Two files of one path and build ID are one only if one user owns both, and what
- * owns a file is known when it is open; device and inode that the kernel reports of a mapping are not
- * always those of the file (btrfs, overlayfs), and are given to another file system when theirs is
- * gone. They are sure while they are those of a file that is open here, and only then.
+ * Both are claims. Two files with the same path and build ID are one file only if one user owns
+ * both, and the owner is known only for an open file. The device and inode that the kernel reports
+ * for a mapping are not always those of the file (btrfs, overlayfs). They are also reused for
+ * another file system when theirs is gone. They are reliable only while a file with them is open
+ * here.
  *
- * Containers of one image have each file on a device of their own. To know it again without reading
- * its build ID, its device and inode are kept as an alias, if the file is root's or ours: where an
- * alias is wrong by now, another file gets their names, and not they those of another.
+ * Containers of one image have each file on a device of their own. To recognize it without reading
+ * its build ID, its device and inode are kept as an alias, if the file is root's or ours. If an
+ * alias has become wrong, another file gets the names of root's or ours, never the reverse.
  */
 #include "process/file_table.h"
 
@@ -38,10 +39,10 @@
 /* Memory for paths and records of all files, bytes: a program can map and delete files without end. */
 #define MAX_KEPT_BYTES (96u << 20)
 #define FILE_BYTES     256
-/* Path of all files beyond that. */
+/* Path of all files beyond this limit. */
 #define OVERFLOW_PATH "[too many files]"
 
-/* Where a file was found, too, that is one with another. */
+/* Another device and inode of a file that is already known. */
 struct file_alias {
 	uint32_t dev_major;
 	uint32_t dev_minor;
@@ -49,7 +50,7 @@ struct file_alias {
 	uint32_t file;
 };
 
-/* Files that a user's processes mapped. */
+/* Number of open files mapped by a user's processes. */
 struct user_files {
 	uid_t user;
 	size_t num_open;
@@ -60,7 +61,7 @@ INTERN_TABLE(user_files_table, struct user_files, user);
 struct file_table {
 	char *proc_root;
 	struct file_build_id_reader reader;
-	struct slow_opener *slow_opener; /* NULL: none was started */
+	struct slow_opener *slow_opener; /* NULL: not started */
 	ARRAY(struct mapped_file) files;
 	ARRAY(struct file_alias) aliases;
 	struct hash_index by_build_id; /* and path, to files */
@@ -93,7 +94,10 @@ static bool is_full(const struct file_table *table)
 	return table->num_open >= table->max_open;
 }
 
-/* The user of a process; those that are gone already have one. NULL: root, who has no limits, or out of memory. */
+/*
+ * The user of a process; processes that are gone already share one. NULL: root, who has no limits,
+ * or out of memory.
+ */
 static struct user_files *find_user(struct file_table *table, pid_t pid)
 {
 	struct code_owner process;
@@ -124,10 +128,10 @@ static bool take_room(struct file_table *table, pid_t pid, const char *path)
 }
 
 /*
- * A user may have as many as are left, so that there are always some for the next one. Whose a file is
- * says nothing: anybody can map the system's.
+ * A user may open at most as many files as are left, so that some remain for the next user. The
+ * file's owner does not matter: anybody can map the system's files.
  *
- * Returns whether one more is too many; else counts it. Without memory nobody is refused.
+ * Returns whether one more is too many; else counts it. If memory is short, nobody is refused.
  */
 static bool is_share_used_up(struct file_table *table, pid_t pid)
 {
@@ -135,7 +139,7 @@ static bool is_share_used_up(struct file_table *table, pid_t pid)
 
 	if (is_full(table))
 		return true;
-	/* Until then everybody may. */
+	/* Until a quarter is used, there is no limit. */
 	if (table->num_open < table->max_open / 4)
 		return false;
 	user = find_user(table, pid);
@@ -206,7 +210,7 @@ static bool is_same_build_id(const struct mapped_file *file, const uint8_t *buil
 
 struct build_id_key {
 	const struct file_identity *identity;
-	uid_t owner; /* FILE_OWNER_UNKNOWN: of a file that is not open */
+	uid_t owner; /* FILE_OWNER_UNKNOWN: for a file that is not open */
 };
 
 /* The path counts, too: copies of one file are files of their own. */
@@ -234,7 +238,7 @@ static uint64_t inode_hash(const struct file_identity *identity)
 struct inode_key {
 	const struct file_identity *identity;
 	bool is_open;
-	bool has_build_id; /* that of the identity is wanted, too */
+	bool has_build_id; /* the identity's build ID must match, too */
 };
 
 static bool has_inode(const void *table_items, uint32_t item, const void *key)
@@ -266,7 +270,7 @@ static bool has_alias(const void *table_items, uint32_t item, const void *key)
 	       string_equals(file->path, identity->path);
 }
 
-/* owner   FILE_OWNER_UNKNOWN: the file of this build ID that could not be opened */
+/* owner  FILE_OWNER_UNKNOWN: find the file with this build ID that could not be opened */
 static uint32_t find_by_build_id(const struct file_table *table,
 				 const struct file_identity *identity, uid_t owner)
 {
@@ -283,7 +287,7 @@ static uint32_t find_by_inode(const struct file_table *table, const struct inode
 	return hash_index_find(&table->by_inode, inode_hash(key->identity), has_inode, table, key);
 }
 
-/* An open file by the device and inode of one that is open, too. */
+/* An open file with the device and inode of another open one. */
 static uint32_t find_open(const struct file_table *table, const struct file_identity *identity,
 			  bool has_build_id)
 {
@@ -323,7 +327,7 @@ static void set_identity(struct mapped_file *file, const struct file_identity *i
 	file->inode = identity->inode;
 }
 
-/* Enter a file under what is known of it now. */
+/* Add a file to the indexes under its present identity. */
 static int index_file(struct file_table *table, uint32_t number)
 {
 	const struct mapped_file *file = &table->files.items[number];
@@ -337,7 +341,7 @@ static int index_file(struct file_table *table, uint32_t number)
 	int err;
 
 	memcpy(identity.build_id, file->build_id, file->build_id_size);
-	/* Whose owner is not known is found by device and inode alone. */
+	/* A file whose owner is unknown is found by device and inode only. */
 	if (identity.build_id_size && (file->fd < 0 || file->owner != FILE_OWNER_UNKNOWN) &&
 	    find_by_build_id(table, &identity, file->owner) == FILE_NONE) {
 		err = hash_index_add(&table->by_build_id, build_id_hash(&identity), number);
@@ -351,7 +355,7 @@ static int index_file(struct file_table *table, uint32_t number)
 	return hash_index_add(&table->by_inode, inode_hash(&identity), number);
 }
 
-/* A new file that is not open. */
+/* Add a new file that is not open. */
 static int add_file(struct file_table *table, const char *path, uint32_t *ret)
 {
 	struct mapped_file *file = array_add(&table->files);
@@ -370,9 +374,10 @@ static int add_file(struct file_table *table, const char *path, uint32_t *ret)
 }
 
 /*
- * The file has been opened: from now on it is what was opened. Takes ownership of the descriptor.
+ * The file has been opened: from now on its identity is that of the open file. Takes ownership of
+ * the descriptor.
  *
- * identity  as get_full_identity() says
+ * identity  from get_full_identity()
  */
 static int set_open(struct file_table *table, uint32_t number, const struct file_identity *identity,
 		    int fd, uid_t owner)
@@ -387,7 +392,7 @@ static int set_open(struct file_table *table, uint32_t number, const struct file
 	return index_file(table, number);
 }
 
-/* What the kernel says of a mapping, with what is known of its open file instead. */
+/* The kernel's data about a mapping, replaced by that of the open file where known. */
 static struct file_identity get_full_identity(const struct file_identity *identity,
 					      const struct opened_file *opened)
 {
@@ -403,7 +408,7 @@ static struct file_identity get_full_identity(const struct file_identity *identi
 	return full;
 }
 
-/* A file that nobody could open before, under either identity that the kernel gives. */
+/* A file that could not be opened before, under either identity that the kernel gives. */
 static uint32_t find_unopened(const struct file_table *table, const struct file_identity *identity)
 {
 	if (identity->build_id_size)
@@ -411,7 +416,7 @@ static uint32_t find_unopened(const struct file_table *table, const struct file_
 	return find_by_inode(table, &(struct inode_key){.identity = identity});
 }
 
-/* Root's or our file of this path and build ID, which nobody else can have forged. */
+/* Root's or our file with this path and build ID, which nobody else can have forged. */
 static uint32_t find_trusted(const struct file_table *table, const struct file_identity *identity)
 {
 	uint32_t file = find_by_build_id(table, identity, 0);
@@ -432,7 +437,7 @@ static int get_overflow_file(struct file_table *table, uint32_t *ret)
 	return 0;
 }
 
-/* The mapping's file cannot be opened; nothing is known of it but what the kernel says. */
+/* The mapping's file cannot be opened; only the kernel's data about it is known. */
 static int add_unopened(struct file_table *table, pid_t pid, const struct file_identity *identity,
 			bool is_limited, bool another_was_found, uint32_t *ret)
 {
@@ -462,8 +467,8 @@ static int add_unopened(struct file_table *table, pid_t pid, const struct file_i
 }
 
 /*
- * A file was opened. One that could not be opened before is now only if the file is root's or ours:
- * whose mappings it stands for is not known.
+ * A file was opened. It replaces an entry that could not be opened before only if the file is
+ * root's or ours: it is not known which mappings that entry represents.
  */
 static int add_opened(struct file_table *table, pid_t pid, const struct file_identity *identity,
 		      const struct opened_file *opened, uint32_t *ret)
@@ -498,8 +503,8 @@ static int add_opened(struct file_table *table, pid_t pid, const struct file_ide
 }
 
 /*
- * A 32-bit process has a vdso of its own, of which we have no copy. The vdso has neither device nor
- * inode nor path; its name stands for all of these in the index.
+ * A 32-bit process has a vdso of its own, of a kind that we have no copy of. A vdso has no device,
+ * inode or path; its name replaces these in the index.
  */
 static int add_vdso(struct file_table *table, uint64_t end, uint32_t *ret)
 {
@@ -538,7 +543,7 @@ static bool is_memory(const char *path)
 	       is_sysv_memory(path);
 }
 
-/* A copy of the path without the suffix; NULL when out of memory. */
+/* A copy of the path without the suffix, or NULL when out of memory. */
 static char *copy_path(const char *path)
 {
 	size_t length = strlen(path);
@@ -548,7 +553,7 @@ static char *copy_path(const char *path)
 	return strndup(path, length);
 }
 
-/* See struct file_opener. A file that is rewritten in its place has another build ID by now. */
+/* See struct file_opener. A file that was rewritten in place has another build ID by now. */
 static uint32_t find_known(const struct file_identity *identity, const struct opened_file *found,
 			   const void *context)
 {
@@ -557,7 +562,7 @@ static uint32_t find_known(const struct file_identity *identity, const struct op
 	return find_open(context, &full, identity->build_id_size > 0);
 }
 
-/* As file_table_add(), for an identity whose path and build ID are cleaned up. */
+/* As file_table_add(), for an identity with cleaned-up path and build ID. */
 static int add_file_at_path(struct file_table *table, const struct mapped_range *range,
 			    const struct file_identity *identity, uint32_t *ret)
 {
@@ -590,7 +595,7 @@ static int add_file_at_path(struct file_table *table, const struct mapped_range 
 		return 0;
 	if (opened.fd >= 0)
 		return add_opened(table, range->pid, identity, &opened, ret);
-	/* A memfd that nobody can open is memory that no file backs. */
+	/* A memfd that nobody can open is memory without a file. */
 	if (string_starts_with(identity->path, MEMFD_PREFIX)) {
 		*ret = FILE_NONE;
 		return 0;

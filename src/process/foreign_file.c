@@ -19,8 +19,8 @@
 #endif
 
 /*
- * File systems that are on no disk of this machine keep what they are asked for apart from that of
- * others: FUSE and NFS under the number of their device. Memory, overlays and btrfs do not.
+ * File systems that are on no disk of this machine have a backing device (bdi) of their own: FUSE
+ * and NFS have one under their device number. Memory, overlays and btrfs do not.
  */
 static bool is_apart(uint32_t dev_major, uint32_t dev_minor)
 {
@@ -45,7 +45,7 @@ static bool may_hang(struct slow_opener *opener, pid_t pid, int handle, uint32_t
 	       slow_opener_may_hang(opener, pid, handle, makedev(dev_major, dev_minor));
 }
 
-/* On a user's file system that root may not read. */
+/* For a file on a user's file system that root may not read. */
 static int inspect_as_user(struct slow_opener *opener, pid_t pid, int handle,
 			   struct foreign_file *ret)
 {
@@ -63,7 +63,7 @@ static int inspect_as_user(struct slow_opener *opener, pid_t pid, int handle,
 	return 0;
 }
 
-/* What the kernel knows of it, without asking its file system. Takes ownership of the handle. */
+/* Set the kernel's data about it, without asking its file system. Takes ownership of the handle. */
 static int inspect(struct slow_opener *opener, pid_t pid, int handle, struct foreign_file *ret)
 {
 	_cleanup_close_ int owned = handle;
@@ -100,7 +100,7 @@ int foreign_file_follow(struct slow_opener *opener, pid_t pid, const char *link,
 	return handle < 0 ? handle : inspect(opener, pid, handle, ret);
 }
 
-/* Below our own root, by what the kernel has in memory. Returns the handle or negative errno. */
+/* Find a path below our own root in the kernel's cache. Returns the handle or negative errno. */
 static int find_cached(const char *path, int flags)
 {
 	_cleanup_close_ int root_fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -116,7 +116,7 @@ int foreign_file_find(struct slow_opener *opener, pid_t pid, const char *root, c
 {
 	int handle = string_equals(root, "/") ? find_cached(path, flags) : -EAGAIN;
 
-	/* Not in memory, or the kernel does not say so (before 5.12; in some containers). */
+	/* Not in memory, or RESOLVE_CACHED is not supported (before 5.12; in some containers). */
 	if (handle == -EAGAIN || handle == -EINVAL || handle == -ENOSYS || handle == -EPERM)
 		handle = slow_opener_find(opener, pid, root, path, flags);
 	return handle < 0 ? handle : inspect(opener, pid, handle, ret);

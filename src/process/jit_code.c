@@ -1,12 +1,12 @@
 /*
- * Lookups ask for the newest entry of a moment, not of now, so an entry cannot take the place of
- * the ones it hides. Entries are found by buckets instead: an entry of up to 2^n bytes lies in one
- * or two of the aligned ranges of 2^n bytes, whose bucket lists it. A lookup goes through the bucket
- * of its pc for each n in use, from the newest entry backwards. So an entry costs the same whatever
- * its size, and a bucket holds few entries that are of the same time.
+ * Lookups ask for the newest entry at a given time, not now, so an entry cannot replace the ones it
+ * hides. Instead, entries are found by buckets: an entry of up to 2^n bytes is in one or two of the
+ * aligned ranges of 2^n bytes, whose bucket lists it. A lookup searches the bucket of its pc for
+ * each n in use, from the newest entry backwards. So an entry costs the same whatever its size, and
+ * a bucket has few entries for the same time.
  *
- * Limits: a lookup looks at SEARCH_MAX entries of a bucket at most. Code beside code that was made
- * again that often is not found by time any more, but still as the first at its address.
+ * Limits: a lookup checks SEARCH_MAX entries of a bucket at most. Code beside code that was
+ * regenerated that often is no longer found by time, but still as the first at its address.
  */
 #include "process/jit_code.h"
 
@@ -27,7 +27,7 @@
 /* The ranges of buckets have 2^10, 2^12, … bytes. */
 #define BUCKET_BITS_MIN  10
 #define BUCKET_BITS_STEP 2
-#define NUM_BUCKET_SIZES 27 /* up to 2^62; larger is nobody's code */
+#define NUM_BUCKET_SIZES 27 /* up to 2^62; no code is larger */
 
 struct jit_entry {
 	uint64_t start;
@@ -38,7 +38,7 @@ struct jit_entry {
 
 struct jit_bucket {
 	uint64_t number;    /* start of its range / size of its range */
-	uint32_t size;      /* which one of NUM_BUCKET_SIZES */
+	uint32_t size;      /* index below NUM_BUCKET_SIZES */
 	ARRAY(uint32_t) of; /* entries, oldest first */
 };
 INTERN_TABLE(jit_bucket_table, struct jit_bucket, number, size);

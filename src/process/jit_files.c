@@ -55,7 +55,7 @@ static void note_owner(struct jit_files *jit, int fd)
 		jit->owner = status.st_uid;
 }
 
-/* The watch ends with the file or the instance. Without one the file is read a little later. */
+/* The watch ends with the file or the instance. Without a watch the file is read a little later. */
 static void watch(int watch_fd, int fd)
 {
 	char path[32];
@@ -87,7 +87,7 @@ static int search_perf_map(struct jit_files *jit, struct slow_opener *opener, co
 	return 0;
 }
 
-/* The jitdump that a mapping shows, if it is one. */
+/* Try a mapping as a jitdump. */
 static int try_jitdump(struct jit_files *jit, const char *proc_root, pid_t pid,
 		       const struct mapped_file *file, int watch_fd)
 {
@@ -150,7 +150,7 @@ static int read_jitdump(struct jit_files *jit, uint64_t limit_bytes)
 	return err;
 }
 
-/* After an error, which is no failure: what came before counts. */
+/* After an error, which is no failure: earlier names are kept. */
 static void finish_file(struct jit_files *jit, int *fd, int err)
 {
 	jit->are_names_truncated |= err == -EFBIG;
@@ -193,7 +193,7 @@ int jit_files_read(struct jit_files *jit, uint64_t *left_bytes)
 	return 0;
 }
 
-/* The jitdump comes first: its names have exact times. */
+/* The jitdump is first: its names have exact times. */
 static size_t list_code(const struct jit_files *jit, const struct jit_code *ret[static 2])
 {
 	size_t count = 0;

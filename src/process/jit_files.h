@@ -1,6 +1,6 @@
 /*
- * The files in which one process names the code that it generates: its perf-map and its jitdump.
- * Read while they grow, as what names an address changes with time.
+ * The files with names of one process's generated code: its perf-map and its jitdump. Read while
+ * they grow, since the name of an address changes with time.
  */
 #ifndef PROCESS_JIT_FILES_H
 #define PROCESS_JIT_FILES_H
@@ -17,14 +17,14 @@ struct jitdump;
 struct perf_map;
 
 struct jit_files {
-	struct perf_map *perf_map; /* NULL: none was found yet */
+	struct perf_map *perf_map; /* NULL: not found yet */
 	struct jitdump *jitdump;   /* likewise */
-	int perf_map_fd;           /* -1: not open, or done with */
+	int perf_map_fd;           /* -1: not open, or finished */
 	int jitdump_fd;
-	uint64_t next_search_ns;  /* when to search again for those that were not found */
+	uint64_t next_search_ns;  /* next search for missing files */
 	uint64_t size_bytes;      /* memory of their names */
-	uid_t owner;              /* of the files; of the first one that was found */
-	bool is_followed;         /* the process has run code that no file backs */
+	uid_t owner;              /* of the files; of the one found first */
+	bool is_followed;         /* the process has run code in memory without a file */
 	bool are_names_truncated; /* not all names are kept */
 	bool was_emptied;         /* by jit_files_empty() */
 };
@@ -33,7 +33,7 @@ void jit_files_init(struct jit_files *jit);
 void jit_files_release(struct jit_files *jit);
 
 /*
- * Search for those that were not found yet.
+ * Search for missing files.
  *
  * watch_fd   an inotify instance that is to report changes, or -1
  *
@@ -44,11 +44,12 @@ _must_check_ int jit_files_search(struct jit_files *jit, const char *proc_root, 
 				  const struct mapping_list *mappings, int watch_fd);
 
 /*
- * Read what was appended since the last time.
+ * Read the data appended since the last time.
  *
- * left_bytes   as much may be read; what was read is taken off. The rest is left for the next time
+ * left_bytes   limit of bytes to read, reduced by those read; the rest is left for the next time
  *
- * Returns 0 or -ENOMEM. What is too much is no failure: are_names_truncated is set, and the file is done with.
+ * Returns 0 or -ENOMEM. Exceeding a limit is no failure: are_names_truncated is set, and the file
+ * is closed.
  */
 _must_check_ int jit_files_read(struct jit_files *jit, uint64_t *left_bytes);
 

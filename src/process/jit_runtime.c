@@ -14,8 +14,8 @@
 #define JAVA_OPTION_OFF   "-XX:-PreserveFramePointer"
 
 /*
- * V8 and .NET always keep them; Java is asked for its options. A program may have .NET in it: from 7 on what that compiles
- * is mapped from memory of this name.
+ * V8 and .NET always keep them; Java depends on its options. A program may include .NET: from .NET
+ * 7 on, its compiled code is mapped from memory with this name.
  */
 static const char *const keepers[] = {
 	"node", "nodejs", "libnode.so",    "libv8.so",           "chrome", "chromium", "electron",
@@ -23,7 +23,7 @@ static const char *const keepers[] = {
 };
 #define JAVA "libjvm.so"
 
-/* libnode.so also stands for libnode.so.108. */
+/* libnode.so also matches libnode.so.108. */
 static bool is_named(const char *path, const char *name)
 {
 	const char *base = path_basename(path);
@@ -79,7 +79,7 @@ static bool takes_value(const char *option)
 	return false;
 }
 
-/* What follows the class is the program's; other launchers than java have words of their own. */
+/* Words behind the class belong to the program; launchers other than java have different words. */
 static void take_command(const struct text *command, bool *is_on)
 {
 	size_t at = 0;
@@ -100,14 +100,14 @@ static void take_command(const struct text *command, bool *is_on)
 	}
 }
 
-/* Of the process's memory, which may lie in a file of a file system that does not answer. */
+/* Read a file from the process's memory, which may be in a file of a file system that hangs. */
 static int read_memory(struct slow_opener *opener, const char *proc_root, pid_t pid,
 		       const char *name, struct text *ret)
 {
 	return proc_file_read_slow(opener, proc_root, pid, name, OPTIONS_MAX_BYTES, ret);
 }
 
-/* In the order in which HotSpot takes them. What cannot be read has none. */
+/* Options in HotSpot's order of applying them. Unreadable sources count as empty. */
 static bool java_keeps(struct slow_opener *opener, const char *proc_root, pid_t pid)
 {
 	_cleanup_(text_release) struct text command = {0};

@@ -31,9 +31,9 @@ struct jitdump {
 	pid_t pid;
 	uint64_t read_bytes;  /* of the file; the next record starts here */
 	uint64_t read_ns;     /* when the file was read to its end; 0: never */
-	uint64_t total_bytes; /* that were read, without the code that was stepped over */
+	uint64_t total_bytes; /* read in total, without skipped code */
 	uint64_t num_malformed;
-	uint64_t latest_ns; /* no record is from later */
+	uint64_t latest_ns; /* upper bound for the times of records */
 	uint64_t offset_ns; /* from the records' clock to ours */
 	bool has_header;
 	bool is_swapped; /* its byte order is not ours */
@@ -88,7 +88,7 @@ int jitdump_check(const char *proc_root, pid_t pid, const char *path, int fd, pi
 	if (err)
 		return error_set(error, err, "%s/%d/status: cannot be read: %s", proc_root, pid,
 				 strerror(-err));
-	/* A child inherits the mapping of its parent's. */
+	/* A child inherits its parent's mapping. */
 	if (jitdump_get_pid(path) != owner.inner_pid)
 		return error_set(error, -EPERM, "%s: is not that of process %d", path,
 				 owner.inner_pid);
@@ -113,7 +113,7 @@ static uint64_t read_u64(struct bytes *bytes, bool is_swapped)
 	return is_swapped ? __builtin_bswap64(value) : value;
 }
 
-/* Returns 0 with *ret_size, the bytes to step over: 0 when they are not all there. Or -EINVAL. */
+/* Returns 0 with *ret_size, the bytes to skip: 0 if the header is incomplete. Or -EINVAL. */
 static int read_header(struct jitdump *dump, const void *data, size_t size, uint64_t *ret_size)
 {
 	struct bytes bytes = bytes_of(data, size);
@@ -128,10 +128,10 @@ static int read_header(struct jitdump *dump, const void *data, size_t size, uint
 	dump->is_swapped = magic == __builtin_bswap32(MAGIC);
 	if (magic != MAGIC && !dump->is_swapped)
 		return -EINVAL;
-	bytes_skip(&bytes, sizeof(uint32_t)); /* version: there is but one */
+	bytes_skip(&bytes, sizeof(uint32_t)); /* version: only one exists */
 	total_bytes = read_u32(&bytes, dump->is_swapped);
-	bytes_skip(&bytes, 3 * sizeof(uint32_t)); /* machine, padding, pid: the name has it */
-	bytes_skip(&bytes, sizeof(uint64_t));     /* when it was made */
+	bytes_skip(&bytes, 3 * sizeof(uint32_t)); /* machine, padding, pid: the name contains it */
+	bytes_skip(&bytes, sizeof(uint64_t));     /* time of creation */
 	flags = read_u64(&bytes, dump->is_swapped);
 	if (total_bytes < HEADER_MIN_BYTES || total_bytes > HEADER_MAX_BYTES)
 		return -EINVAL;
@@ -165,7 +165,7 @@ static int add_code(struct jitdump *dump, uint64_t time_ns, uint64_t start, uint
 	return jit_code_add(dump->code, get_time_ns(dump, time_ns), start, end, name, length);
 }
 
-/* The pid that a record is of is its next number, then there is the tid and an address. */
+/* The record's next number is its pid, followed by the tid and an address. */
 static bool is_of_other_process(struct jitdump *dump, struct bytes *record)
 {
 	bool is_other = read_u32(record, dump->is_swapped) != (uint32_t)dump->pid;
@@ -175,7 +175,7 @@ static bool is_of_other_process(struct jitdump *dump, struct bytes *record)
 	return is_other;
 }
 
-/* Returns 1 when the name is not all there. */
+/* Returns 1 if the name is incomplete. */
 static int read_load(struct jitdump *dump, uint64_t time_ns, struct bytes *record,
 		     size_t record_bytes)
 {
@@ -223,7 +223,7 @@ static int read_move(struct jitdump *dump, uint64_t time_ns, struct bytes *recor
 		dump->num_malformed++;
 		return 0;
 	}
-	name = strdup(found); /* lies where the new one goes */
+	name = strdup(found); /* copied, since adding the new name may move it */
 	if (!name)
 		return -ENOMEM;
 	err = add_code(dump, time_ns, start, num_bytes, name, strlen(name));
@@ -232,8 +232,8 @@ static int read_move(struct jitdump *dump, uint64_t time_ns, struct bytes *recor
 }
 
 /*
- * Read the record that the data begins with. Returns its size in *ret_size, which may be more than
- * the data, as the code after the name is not read; 0 when it is not all there.
+ * Read the record at the start of the data. Returns its size in *ret_size; this may exceed the
+ * data, since the code after the name is not read. 0 if the record is incomplete.
  */
 static int read_record(struct jitdump *dump, const void *data, size_t size, uint64_t *ret_size)
 {

@@ -1,10 +1,10 @@
 /*
- * The mappings of a process, in order and without overlap. A new one replaces whatever it covers,
- * as mmap() does: of a mapping that it covers in part, the rest stays, before it, behind it, or
- * both. So the list is what events and scans have said last about each address.
+ * The mappings of a process, sorted and without overlap. A new one replaces any that it covers, as
+ * mmap() does. The rest of a partly covered mapping stays: before it, behind it, or both. So the
+ * list is the latest report of events and scans for each address.
  *
- * Only executable mappings are in it. What is unmapped is not heard of, as perf reports no
- * munmap(): the list may hold code that is gone, until something else lies there.
+ * It contains only executable mappings. Unmapping goes unnoticed, as perf reports no munmap(): the
+ * list may contain code that is gone, until something else is mapped there.
  */
 #include "process/process_table.h"
 
@@ -25,7 +25,7 @@ void mapping_list_release(struct mapping_list *list)
 	array_release(&list->sorted);
 }
 
-/* What a list has before it changes, with room for so many mappings. */
+/* Copy a shared list before it changes, with the given capacity. */
 static int make_own(struct mapping_list *list, size_t capacity)
 {
 	struct mapping_list own = {0};
@@ -43,13 +43,13 @@ static int make_own(struct mapping_list *list, size_t capacity)
 	return 0;
 }
 
-/* Index of the first mapping that ends after address; the length when there is none. */
+/* Index of the first mapping that ends after address, or the length. */
 static size_t first_ending_after(const struct mapping_list *list, uint64_t address)
 {
 	return array_count_front(&list->sorted, mapping, mapping->end <= address);
 }
 
-/* The part of a mapping from `start` to `end`, which lie inside of it. */
+/* The part of a mapping from `start` to `end`, which are inside it. */
 static struct mapping part_of(const struct mapping *mapping, uint64_t start, uint64_t end)
 {
 	struct mapping part = *mapping;
@@ -68,8 +68,8 @@ static bool mapping_equals(const struct mapping *a, const struct mapping *b)
 }
 
 /*
- * Events repeat what a scan has found, and the other way round: a list that has not changed need
- * not be published again.
+ * Events repeat the results of a scan, and the reverse: an unchanged list need not be published
+ * again.
  */
 static bool says_nothing_new(const struct mapping *old, const struct mapping *new)
 {
@@ -93,7 +93,7 @@ int mapping_list_add(struct mapping_list *list, const struct mapping *mapping, b
 		*ret_is_changed = false;
 		return 0;
 	}
-	/* At most, one mapping is split in two by the new one: two items more. */
+	/* At most one mapping is split in two by the new one: two items more. */
 	if (make_own(list, list->sorted.length + 2))
 		return -ENOMEM;
 	items = list->sorted.items;

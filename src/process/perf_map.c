@@ -1,8 +1,7 @@
 /*
- * The file says nothing of time, so its growth has to: what was not there when it was read the last
- * time is newer than that. Of several new lines the last one is as old as the file's latest change.
- * The others came at some time in between, and count from its begin on: whoever reads often has few
- * of them.
+ * The file contains no times, so its growth has to provide them: lines added since the last read
+ * are newer than that. The last new line has the time of the file's latest change. The others were
+ * added at some time in between, and count from its start on; frequent reads keep their number low.
  */
 #include "process/perf_map.h"
 
@@ -25,7 +24,7 @@ struct perf_map {
 	struct jit_code *code;
 	uint64_t num_malformed;
 	uint64_t read_bytes;  /* of the file; the next line starts here */
-	uint64_t total_bytes; /* that were ever read, again where the file shrank */
+	uint64_t total_bytes; /* ever read, again if the file shrank */
 	uint64_t read_ns;     /* when the file was read to its end; 0: never */
 	bool is_in_long_line; /* the next newline ends a line that was too long */
 };
@@ -58,7 +57,7 @@ void perf_map_free(struct perf_map *map)
 	free(map);
 }
 
-/* Read a hexadecimal number. Returns its end; NULL if there is none, or it is too large. */
+/* Read a hexadecimal number. Returns its end; NULL if there are no digits or it is too large. */
 static const char *read_hex(const char *at, const char *end, uint64_t *ret)
 {
 	size_t num_digits;
@@ -69,7 +68,7 @@ static const char *read_hex(const char *at, const char *end, uint64_t *ret)
 	return num_digits ? at + num_digits : NULL;
 }
 
-/* Step over at least one blank; NULL when there is none. */
+/* Skip at least one blank; NULL without one. */
 static const char *skip_blanks(const char *at, const char *end)
 {
 	const char *start = at;
@@ -88,7 +87,7 @@ static bool read_line(const char *line, const char *end, struct perf_map_line *r
 		at = skip_blanks(at, end);
 	if (at)
 		at = read_hex(at, end, &size_bytes);
-	/* One blank only: any further one is part of the name. */
+	/* Skip a single blank: any further one is part of the name. */
 	if (!at || at == end || (*at != ' ' && *at != '\t') || ++at == end)
 		return false;
 	ret->name = at;
@@ -97,7 +96,7 @@ static bool read_line(const char *line, const char *end, struct perf_map_line *r
 	       !memchr(at, '\0', (size_t)(end - at));
 }
 
-/* Blank lines are skipped without a word. */
+/* Blank lines are skipped silently. */
 static int add_line(struct perf_map *map, const char *text, size_t length)
 {
 	struct perf_map_line line;
@@ -114,7 +113,7 @@ static int add_line(struct perf_map *map, const char *text, size_t length)
 			    (size_t)(text + length - line.name));
 }
 
-/* Add the lines that have their newline. Returns in ret_size how many bytes they are. */
+/* Add complete lines. Returns their size in ret_size, in bytes. */
 static int add_whole_lines(struct perf_map *map, const char *text, size_t size, size_t *ret_size)
 {
 	size_t done = 0;
@@ -143,7 +142,7 @@ int perf_map_add_text(struct perf_map *map, const char *text, size_t size)
 
 /*
  * Add the lines of a chunk of the file, and advance read_bytes. A full chunk without a newline is
- * the beginning of a line that is too long; the rest of the line is skipped.
+ * the start of a line that is too long; the rest of the line is skipped.
  */
 static int add_chunk(struct perf_map *map, const char *chunk, size_t size)
 {
@@ -210,7 +209,7 @@ int perf_map_refresh(struct perf_map *map, int fd, uint64_t limit_bytes)
 	} while (map->read_bytes > before && done_bytes < limit_bytes);
 	if (done_bytes >= limit_bytes)
 		return 0;
-	/* The file's own time is up to a timer interrupt of the kernel too early. */
+	/* The file's own time may be early by up to a timer interrupt of the kernel. */
 	if (jit_code_count_until(map->code, UINT64_MAX) > num_before && !fstat(fd, &status))
 		jit_code_delay_last(map->code, clock_from_calendar_ns(&status.st_mtim));
 	map->read_ns = now_ns;

@@ -1,6 +1,6 @@
 /*
- * Opening /tmp/perf-PID.map as the process sees it, if it is its owner's or root's: foreign text that we shall
- * believe.
+ * Opening /tmp/perf-PID.map as the process sees it, if its owner or root owns it: foreign text that
+ * we are going to trust.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 #include "process/foreign_file.h"
 #include "process/perf_map.h"
 
-/* One that grows cannot be copied: where its file system may not answer, it is not read. */
+/* A growing file cannot be copied: it is not read if its file system may hang. */
 static int open_local(struct slow_opener *opener, pid_t pid, const char *root, const char *path)
 {
 	struct foreign_file file;
@@ -27,7 +27,7 @@ static int open_local(struct slow_opener *opener, pid_t pid, const char *root, c
 	return fd;
 }
 
-/* root   what the path begins in; "": our own */
+/* root   folder that the path starts in; "": our own root */
 static int open_owned(struct slow_opener *opener, pid_t pid, const char *root, const char *path,
 		      const struct code_owner *owner, int *ret, struct error *error)
 {
@@ -70,7 +70,7 @@ int perf_map_open(struct slow_opener *opener, const char *proc_root, pid_t pid, 
 	if (root.failed || inner.failed || outer.failed)
 		return error_set(error, -ENOMEM, "out of memory");
 	err = open_owned(opener, pid, root.data, inner.data, &owner, ret, error);
-	/* We may lack the right to look into its root, but /tmp may be the same folder. */
+	/* We may lack the right to access its root, but /tmp may be the same folder. */
 	if (err == -ENOENT || err == -EACCES)
 		err = open_owned(opener, pid, "", outer.data, &owner, ret, error);
 	return err;

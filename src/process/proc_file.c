@@ -15,6 +15,6 @@ int proc_file_read(const char *proc_root, pid_t pid, const char *name, size_t li
 	if (path.failed)
 		return -ENOMEM;
 	err = file_read_at(AT_FDCWD, path.data, limit_bytes, ret);
-	/* A process that ends between open and read. */
+	/* The process ended between open and read. */
 	return err == -ESRCH ? -ENOENT : err;
 }

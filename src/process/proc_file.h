@@ -1,4 +1,4 @@
-/* A file of the folder /proc/PID, or of another one like it. */
+/* A file of the folder /proc/PID, or of a similar folder. */
 #ifndef PROCESS_PROC_FILE_H
 #define PROCESS_PROC_FILE_H
 
@@ -11,7 +11,8 @@
 struct slow_opener;
 
 /*
- * Read the file /proc/PID/NAME, at most limit_bytes: one that takes no lock of the process's memory.
+ * Read the file /proc/PID/NAME, at most limit_bytes. Only for files that take no lock of the
+ * process's memory.
  *
  * ret   appended to; the caller releases it
  *
@@ -20,7 +21,10 @@ struct slow_opener;
 _must_check_ int proc_file_read(const char *proc_root, pid_t pid, const char *name,
 				size_t limit_bytes, struct text *ret);
 
-/* The same by way of the opener, for files that reading may wait for (slow_opener.h); in slow_proc_file.c. */
+/*
+ * The same through the opener, for files whose reading may block (slow_opener.h); in
+ * slow_proc_file.c.
+ */
 _must_check_ int proc_file_read_slow(struct slow_opener *opener, const char *proc_root, pid_t pid,
 				     const char *name, size_t limit_bytes, struct text *ret);
 

@@ -8,7 +8,7 @@
 
 #define DELETED_SUFFIX " (deleted)"
 
-/* The part of a line that is not read yet. */
+/* The unread part of a line. */
 struct line_rest {
 	const char *at;
 	const char *end;
@@ -23,8 +23,8 @@ static bool take_char(struct line_rest *rest, char wanted)
 }
 
 /*
- * At least one digit, and no value above `max`. Unlike sscanf(), refuses what does not fit instead
- * of taking its lower part.
+ * At least one digit, and no value above `max`. Unlike sscanf(), refuses a number that is too large
+ * instead of taking its lower part.
  */
 static bool take_number(struct line_rest *rest, unsigned base, uint64_t max, uint64_t *ret)
 {
@@ -59,8 +59,8 @@ static bool take_permissions(struct line_rest *rest, bool *ret_is_executable)
 }
 
 /*
- * Remove the suffix " (deleted)", if it is there. A file may be called "a (deleted)" without being
- * so; the kernel leaves that ambiguous.
+ * Remove the suffix " (deleted)", if present. A file may be called "a (deleted)" without being
+ * deleted; the kernel leaves that ambiguous.
  */
 static bool take_deleted_suffix(struct line_rest *path)
 {
@@ -97,7 +97,7 @@ static void copy_path(char *ret, size_t size, struct line_rest path)
 
 /*
  * START-END PERMISSIONS OFFSET MAJOR:MINOR INODE PATH, all but the inode hexadecimal. The path is
- * what is left, blanks included.
+ * the rest of the line, blanks included.
  */
 int proc_mapping_read(const char *line, size_t length, struct proc_mapping *ret,
 		      struct error *error)

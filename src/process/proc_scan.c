@@ -18,7 +18,7 @@
 #include "process/slow_opener.h"
 
 #define SMALL_FILE_MAX_BYTES (64u << 10)
-/* The kernel itself lets a command have no more. */
+/* The kernel's own limit of a command's arguments. */
 #define CMDLINE_MAX_BYTES (4u << 20)
 
 /* Fields of /proc/PID/stat, counted from the one after the comm, which is the third. */
@@ -53,7 +53,7 @@ static int read_comm(const char *proc_root, pid_t pid, struct proc_entry *entry)
 	return 0;
 }
 
-/* Times in /proc are in clock ticks, of which sysconf() says how many a second has. */
+/* Times in /proc are in clock ticks; sysconf() returns their number per second. */
 static uint64_t ticks_to_ns(uint64_t ticks)
 {
 	uint64_t ns_per_tick = NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK);
@@ -65,7 +65,7 @@ static uint64_t ticks_to_ns(uint64_t ticks)
 /* In the flags. Source: Linux include/linux/sched.h. */
 #define PF_KTHREAD 0x00200000
 
-/* The comm stands in parentheses and may hold any: only the last one ends it. */
+/* The comm is in parentheses and may contain parentheses: the last one ends it. */
 static void read_stat_fields(const char *text, struct proc_entry *entry)
 {
 	const char *at = strrchr(text, ')');
@@ -79,7 +79,7 @@ static void read_stat_fields(const char *text, struct proc_entry *entry)
 			/* The state: Z a zombie, X dead (proc_pid_stat(5)). */
 			entry->is_zombie = *at == 'Z' || *at == 'X';
 		else if (field == STAT_NUM_THREADS)
-			/* The first thread has ended, and others go on. */
+			/* The first thread has ended, but others go on. */
 			entry->is_zombie &= strtoul(at, NULL, 10) <= 1;
 		else if (field == STAT_FLAGS)
 			entry->is_kernel_thread = strtoul(at, NULL, 10) & PF_KTHREAD;
@@ -119,7 +119,7 @@ static void read_name(const struct text *status, struct proc_details *ret)
 	strip_worker_description(ret->comm);
 }
 
-/* "Uid:" and four tab-separated numbers, of which the first is the real one. */
+/* Read "Uid:" and four tab-separated numbers; the first is the real one. */
 static void read_uid(const struct text *status, struct proc_details *ret)
 {
 	const char *line = status->length ? strstr(status->data, "\nUid:\t") : NULL;
@@ -130,7 +130,7 @@ static void read_uid(const struct text *status, struct proc_details *ret)
 	ret->has_uid = true;
 }
 
-/* Every word ends in NUL; a process that sets its title may put blanks behind it. */
+/* Every word ends in NUL; a process that sets its title may append blanks. */
 static void join_words(struct text *command_line)
 {
 	size_t length = command_line->length;
@@ -146,7 +146,8 @@ static void join_words(struct text *command_line)
 }
 
 /*
- * The words come first: where the comm is still that of a program afterwards, they are of no later one.
+ * The words are read first: if the comm afterwards is still that of a program, they are of no later
+ * program.
  */
 int proc_details_read(const char *proc_root, pid_t pid, struct slow_opener *opener,
 		      struct proc_details *ret)
@@ -185,11 +186,10 @@ struct mappings_reader {
 	pid_t parent_pid;
 	struct file_table *files;
 	struct mapping_list *list;
-	/* Of what ends where the next line may start: */
+	/* Mappings that end where the next line may start: */
 	struct proc_mapping file_line; /* the last line of a file */
-	struct mapping
-		memory; /* that may hold a copy of a file's text, which is not known to be there */
-	uint64_t reached; /* the end of the last line */
+	struct mapping memory;         /* may contain a copy of a file's text */
+	uint64_t reached;              /* the end of the last line */
 	bool has_file_line;
 	bool has_memory;
 	uint32_t num_looks; /* replaced_text.h */
@@ -214,7 +214,10 @@ static int add_file_of(struct mappings_reader *reader, const struct proc_mapping
 	return file_table_add(reader->files, &range, &identity, ret);
 }
 
-/* Whether memory is a copy of a file's text: of one that a line beside it shows, code or not. Returns 0 or -ENOMEM. */
+/*
+ * Whether memory is a copy of a file's text: the file of a neighbouring line, code or not. Returns
+ * 0 or -ENOMEM.
+ */
 static int compare_memory(struct mappings_reader *reader, const struct proc_mapping *line,
 			  struct mapping *memory, bool *ret_is_copy)
 {
@@ -234,7 +237,7 @@ static int compare_memory(struct mappings_reader *reader, const struct proc_mapp
 	return 0;
 }
 
-/* The line may say what is in the memory before it. */
+/* The line may reveal the content of the memory before it. */
 static int look_back(struct mappings_reader *reader, const struct proc_mapping *line)
 {
 	bool is_changed;
@@ -259,7 +262,7 @@ static void note_file_line(struct mappings_reader *reader, const struct proc_map
 
 	if (!line->inode)
 		return;
-	/* Of the path no more than there is of it: there may be many lines. */
+	/* Copy only the used part of the path: there may be many lines. */
 	memcpy(noted, line, offsetof(struct proc_mapping, path));
 	memcpy(noted->path, line->path, strlen(line->path) + 1);
 	reader->has_file_line = true;
@@ -289,9 +292,7 @@ static int add_code(struct mappings_reader *reader, const struct proc_mapping *l
 	return mapping_list_add(reader->list, &new, &is_changed);
 }
 
-/*
- * Data is not code: mappings that cannot be executed are left out, and with them most of the files.
- */
+/* Data is not code: mappings that are not executable are skipped, and with them most files. */
 static int add_mapping(const struct proc_mapping *mapping, void *context)
 {
 	struct mappings_reader *reader = context;
@@ -310,7 +311,7 @@ static int add_mapping(const struct proc_mapping *mapping, void *context)
 	return 0;
 }
 
-/* Returns the pid that a folder's name says, or 0. */
+/* Returns the pid in a folder's name, or 0. */
 static pid_t pid_of_name(const char *name)
 {
 	char *end;
@@ -323,10 +324,10 @@ static pid_t pid_of_name(const char *name)
 }
 
 /*
- * /proc/PID shows the memory of the process's first thread, which has none any more where only that
- * thread has ended. Those of other threads are not listed, but there: /proc/TID.
+ * /proc/PID shows the memory of the process's first thread, which has none if only that thread has
+ * ended. Other threads are not listed, but exist: /proc/TID.
  *
- * text     gets the maps of the first thread that has some; stays empty where none has
+ * text     gets the maps of the first thread that has some; stays empty if none has any
  * ret_tid  that thread
  */
 static int read_maps_of_threads(struct slow_opener *opener, const char *proc_root, pid_t pid,

@@ -1,7 +1,7 @@
 /*
  * Reads the folders /proc/PID.
  *
- * A process may exit while it is read; what was read until then counts.
+ * A process may exit during the reading; the data read until then counts.
  */
 #ifndef PROCESS_PROC_SCAN_H
 #define PROCESS_PROC_SCAN_H
@@ -21,7 +21,7 @@ struct slow_opener;
 struct proc_entry {
 	char comm[64];       /* NUL-terminated; kernel workers have more than 15 bytes */
 	uint32_t parent_pid; /* 0 when unknown */
-	uint64_t start_ns;   /* when the process began, rounded down to 10 ms; 0 when unknown */
+	uint64_t start_ns;   /* when the process started, rounded down to 10 ms; 0 when unknown */
 	bool is_zombie;
 	bool is_kernel_thread; /* it has no memory of its own */
 };
@@ -35,21 +35,21 @@ struct proc_entry {
  */
 _must_check_ int proc_entry_read(const char *proc_root, pid_t pid, struct proc_entry *ret);
 
-/* Of a longer command line the rest is left out. */
+/* Longer command lines are truncated. */
 #define COMMAND_LINE_MAX_BYTES 4096
 
-/* What is shown of a process, and nothing else needs. */
+/* Details for display only. */
 struct proc_details {
-	char comm[64]; /* NUL-terminated; shows whether it is still the program that is meant */
+	char comm[64]; /* NUL-terminated; shows whether the program is still the same */
 	uint32_t uid;  /* the real one */
 	bool has_uid;
-	/* Its words with blanks between them; empty: it has none, or may not be read. */
+	/* Words separated by blanks; empty: none, or not readable. */
 	struct text command_line;
-	struct text script; /* what that says an interpreter runs (base/script_name.h) */
+	struct text script; /* of an interpreter (base/script_name.h) */
 };
 
 /*
- * Read /proc/PID/status, and /proc/PID/cmdline by way of the opener, since it lies in the process's
+ * Read /proc/PID/status, and /proc/PID/cmdline through the opener, since that is in the process's
  * memory.
  *
  * ret   the caller releases the texts, by proc_details_release()
@@ -62,11 +62,11 @@ _must_check_ int proc_details_read(const char *proc_root, pid_t pid, struct slow
 void proc_details_release(struct proc_details *details);
 
 /*
- * Add the executable mappings of /proc/PID/maps to list, and their files to files. They are read by way of
- * the opener of files.
+ * Add the executable mappings of /proc/PID/maps to list, and their files to files. They are read
+ * through the opener of files.
  *
- * Returns 0, -EINVAL (a malformed line: list holds what came before it), -ENOMEM, -ETIMEDOUT
- * or -errno of reading.
+ * Returns 0, -EINVAL (a malformed line: list has the mappings before it), -ENOMEM, -ETIMEDOUT or
+ * -errno of reading.
  */
 _must_check_ int proc_mappings_read(const char *proc_root, pid_t pid, pid_t parent_pid,
 				    struct file_table *files, struct mapping_list *list);
@@ -74,7 +74,7 @@ _must_check_ int proc_mappings_read(const char *proc_root, pid_t pid, pid_t pare
 /*
  * Call visit() for every process. visit() returns 0 or negative errno, which stops.
  *
- * Returns 0, -errno of opening proc_root, or what visit() returned.
+ * Returns 0, -errno of opening proc_root, or the error of visit().
  */
 _must_check_ int proc_for_each_pid(const char *proc_root, int (*visit)(pid_t pid, void *context),
 				   void *context);

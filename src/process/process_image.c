@@ -52,10 +52,10 @@ void process_image_forget_code(struct process_image *image)
 	image->code = NULL;
 }
 
-/* A child has its parent's until it shows another: all that a program forks have one. */
+/* A child shares its parent's until it gets another: all forks of a program have the same. */
 struct command_line {
 	size_t num_refs;
-	size_t script; /* where in the text the script's name begins */
+	size_t script; /* start of the script's name in the text */
 	char text[];   /* the words, a NUL, the script's name, a NUL; each may be empty */
 };
 
@@ -187,8 +187,8 @@ static int add_mappings(struct process_image *image, const struct mapping_list *
 }
 
 /*
- * Beside the list of all, those of the latest moment are kept: an exec of the same time may claim
- * them (process_image_take_latest()).
+ * Apart from the list of all, mappings of the latest time are kept: an exec of the same time may
+ * claim them (process_image_take_latest()).
  */
 int process_image_map(struct process_image *image, uint64_t time_ns, const struct mapping *mapping)
 {
@@ -280,7 +280,7 @@ int process_image_take_latest(struct process_image *image, const struct process_
 
 /*
  * An exiting process has no mappings any more, and a malformed line ends the reading early: in both
- * cases the mappings that were known stay.
+ * cases the known mappings stay.
  */
 static int take_scanned(struct process_image *image, struct mapping_list *scanned, bool is_complete)
 {
@@ -312,7 +312,7 @@ int process_image_read_moved(struct process_image *image, const char *proc_root,
 	code->moved.sorted.length = 0;
 	err = proc_mappings_read(proc_root, (pid_t)process->pid, (pid_t)process->parent_pid, files,
 				 &code->moved);
-	/* Older samples may be of a time, even of a program, that did not have these mappings. */
+	/* Older samples may be of a time, or even a program, without these mappings. */
 	code->moved_ns = err && err != -EINVAL ? 0 : clock_now_ns();
 	return err == -ENOMEM ? err : 0;
 }
@@ -354,7 +354,7 @@ int process_image_refresh(struct process_image *image, const char *proc_root,
 	process->parent_pid = entry->parent_pid;
 	process->is_exited |= entry->is_zombie;
 	image->proc_start_ns = entry->start_ns;
-	/* The maps may not be read, or are gone: what events have reported stays. */
+	/* The maps are unreadable or gone: keep the data from events. */
 	if (err && err != -EINVAL)
 		return 0;
 	process->as_of_ns = as_of_ns;

@@ -15,35 +15,37 @@
 #include "process/proc_scan.h"
 #include "process/process_table.h"
 
-/* What code it has. */
+/* The code of an image. */
 struct image_code {
 	struct mapping_list mappings;
 	/* Mappings of the latest mapping events, all of one time. */
 	struct mapping_list latest;
 	uint64_t latest_ns;
-	struct jit_files jit;      /* that name the code that it generates */
+	struct jit_files jit;      /* perf-map and jitdump of its generated code */
 	struct mapping_list moved; /* read after the events; in effect from moved_ns on */
-	uint64_t moved_ns;         /* 0: there are none */
-	uint64_t next_move_ns;     /* when to look for moved mappings again */
-	uint64_t move_pause_ns;    /* between the last look and the next */
-	/* What was mapped of files where memory that may hold copies of them is now. */
+	uint64_t moved_ns;         /* 0: no such mappings */
+	uint64_t next_move_ns;     /* next search for moved mappings */
+	uint64_t move_pause_ns;    /* between the last search and the next */
+	/* File mappings in the place of memory that may contain copies of the files. */
 	struct mapping_list replaced;
 	uint32_t num_looks; /* replaced_text.h */
 };
 
 /*
- * Images are never removed, and there may be millions of them: what is of no use once nobody asks for
- * the code is apart.
+ * Images are never removed, and there may be millions of them: data that is useless once nobody
+ * asks for the code is kept apart.
  */
 struct process_image {
-	/* First: the table hands out pointers to it. A reference to the command line is held. */
+	/*
+	 * First member: the table hands out pointers to it. Holds a reference to the command line.
+	 */
 	struct process process;
-	struct image_code *code;   /* NULL: it has none (any more) */
-	uint64_t proc_start_ns;    /* of the process, as /proc says; 0 when it never was read */
-	bool is_listed_as_changed; /* is in the table's list of changes */
+	struct image_code *code;   /* NULL: no code (any more) */
+	uint64_t proc_start_ns;    /* of the process, from /proc; 0 when it was never read */
+	bool is_listed_as_changed; /* in the table's list of changes */
 	bool is_sampled;           /* somebody has asked for it */
 	bool was_mapped_in_scan;   /* the last scan found mappings: it had not ended by then */
-	bool is_runtime_known;     /* was asked about frame pointers */
+	bool is_runtime_known;     /* keeps_frame_pointers is determined */
 	bool keeps_frame_pointers; /* its answer */
 };
 _Static_assert(sizeof(struct process_image) == 120, "there are many processes");
@@ -52,25 +54,27 @@ _Static_assert(sizeof(struct process_image) == 120, "there are many processes");
 struct process_image *process_image_new(uint32_t id, pid_t pid, uint64_t start_ns);
 void process_image_free(struct process_image *image);
 
-/* To be read: without any, one that is empty. Until it is used, or forgotten. */
+/* For reading; an empty one if it has no code. Valid until it is used, or forgotten. */
 const struct image_code *process_image_get_code(const struct process_image *image);
 
-/* To be changed: without any, a new one. NULL when out of memory. */
+/* For changes; creates it if needed. NULL when out of memory. */
 struct image_code *process_image_use_code(struct process_image *image);
 
-/* Give back the memory of all that is known of its code. */
+/* Free the memory of its code data. */
 void process_image_forget_code(struct process_image *image);
 
 /* A comm that is too long is truncated. */
 void process_image_set_comm(struct process_image *image, const char *comm);
 
-/* A copy is made. Returns 0 or -ENOMEM. */
+/* Sets a copy. Returns 0 or -ENOMEM. */
 _must_check_ int process_image_set_command_line(struct process_image *image,
 						const char *command_line);
-/* The same for what process_get_script() returns. */
+/* The same for the result of process_get_script(). */
 _must_check_ int process_image_set_script(struct process_image *image, const char *script);
 
-/* Give a new image what a child inherits from its parent at fork. Returns 0 or -ENOMEM. */
+/*
+ * Give a new image the state that a child inherits from its parent at fork. Returns 0 or -ENOMEM.
+ */
 _must_check_ int process_image_inherit(struct process_image *image, struct process_image *parent);
 
 /* Apply a mapping event of time_ns. Returns 0 or -ENOMEM. */
@@ -78,8 +82,8 @@ _must_check_ int process_image_map(struct process_image *image, uint64_t time_ns
 				   const struct mapping *mapping);
 
 /*
- * The same of what may hold a copy (replaced_text.h): where it is in the place of a file's text, and has its bytes, the file
- * stays mapped. Memory of a process that has ended has no bytes.
+ * The same for memory that may be a copy (replaced_text.h). If it replaces a file's text and has
+ * the same bytes, the file stays mapped. The memory of a process that has ended cannot be compared.
  */
 _must_check_ int process_image_map_memory(struct process_image *image, uint64_t time_ns,
 					  const struct mapping *mapping,
@@ -103,8 +107,8 @@ _must_check_ int process_image_read_moved(struct process_image *image, const cha
 					  struct file_table *files);
 
 /*
- * Add what was read to the mappings, where they have a gap, if the time has come. Known mappings
- * stay: who puts other memory in their place may have copied the same code there. Returns 0 or
+ * Add the moved mappings to gaps in the others, if their time has arrived. Known mappings stay: a
+ * program that replaces them by other memory may have copied the same code there. Returns 0 or
  * -ENOMEM.
  */
 _must_check_ int process_image_take_moved(struct process_image *image, uint64_t time_ns,
@@ -113,11 +117,11 @@ _must_check_ int process_image_take_moved(struct process_image *image, uint64_t 
 /*
  * Update the image from /proc.
  *
- * entry      what was read about its process
+ * entry      data read about its process
  * as_of_ns   a time before anything was read
  *
- * Returns 0 or -ENOMEM. Maps that may not be read are no failure: as_of_ns of the image then
- * stays, because older events are all that there is.
+ * Returns 0 or -ENOMEM. Maps that may not be read are no failure: as_of_ns of the image then stays,
+ * because older events are the only source.
  */
 _must_check_ int process_image_refresh(struct process_image *image, const char *proc_root,
 				       struct file_table *files, const struct proc_entry *entry,

@@ -9,7 +9,10 @@
 #define PAGE_BYTES 4096
 /* Pages compared in a large copy: 256 KiB. */
 #define MAX_PAGES 64
-/* Pages by which offsets of segments that are side by side may differ: each segment of lld's files adds one. */
+/*
+ * Maximum difference, in pages, of the offsets of adjacent segments: each segment of lld's files
+ * adds one.
+ */
 #define MAX_SHIFT 4
 
 bool replaced_text_may_be_in(const struct file_table *files, uint32_t file)
@@ -31,7 +34,7 @@ static bool read_page(const struct file_table *files, pid_t pid, uint64_t addres
 	return !process_memory_read(&memory, address, ret, PAGE_BYTES);
 }
 
-/* Memory after the end of the file is zero in its last page. */
+/* Memory behind the end of the file is zero in its last page. */
 static bool is_page_of_file(const struct mapped_file *file, uint64_t offset, const uint8_t *page)
 {
 	uint8_t bytes[PAGE_BYTES] = {0};
@@ -40,7 +43,7 @@ static bool is_page_of_file(const struct mapped_file *file, uint64_t offset, con
 	       memcmp(bytes, page, sizeof(bytes)) == 0;
 }
 
-/* A page that repeats one byte proves nothing. */
+/* A page of one repeated byte proves nothing. */
 static bool is_of_one_byte(const uint8_t *page)
 {
 	return memcmp(page, page + 1, PAGE_BYTES - 1) == 0;
@@ -89,7 +92,7 @@ bool replaced_text_find(const struct file_table *files, pid_t pid, const struct 
 	    is_of_one_byte(page))
 		return false;
 	for (uint64_t i = 0; i <= 2 * MAX_SHIFT; i++) {
-		/* None, then one more, one less, two more, … */
+		/* 0, then +1, -1, +2, -2, … */
 		uint64_t shift = (i + 1) / 2 * PAGE_BYTES;
 
 		found.file_offset = i & 1 ? offset + shift : offset - shift;

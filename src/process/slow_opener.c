@@ -1,12 +1,13 @@
 /*
- * The process has the rights of the recorder, as it opens for it, and does nothing but that. It serves
- * the recorder alone: nobody else has the socket, and the kernel says of each request who has sent it.
+ * The process has the rights of the recorder, since it opens files for it, and does nothing else.
+ * It serves the recorder alone: nobody else has the socket, and the kernel reports the sender of
+ * each request.
  *
- * A process that does not answer in time is killed and replaced. Where it cannot even be killed it is
- * left to itself, until the file system answers. Time-outs are counted by the user of the process that
- * the request is for, since whoever makes requests hang does so on purpose: after some, nothing more is
- * asked for that user's processes. Many users may belong to one (subuid(5)): the more time-outs there
- * were in all, the shorter is the next one.
+ * A process that does not answer in time is killed and replaced. If it cannot even be killed, it is
+ * abandoned, until the file system answers. Time-outs are counted by the user of the process that
+ * the request is for, since hanging requests are made on purpose: after some, that user's processes
+ * get no more requests. Many user ids may belong to one user (subuid(5)): the more time-outs in
+ * all, the shorter is the next one.
  */
 #include "process/slow_opener.h"
 
@@ -38,27 +39,30 @@
 
 #define LIMIT_MS      1000
 #define COPY_LIMIT_MS 3000
-/* Time-outs of one user; of root, who has no reason to. */
+/* Allowed time-outs of a user, and of root, who has no reason to cause any. */
 #define MAX_FAILURES      5
 #define MAX_ROOT_FAILURES 20
-/* The limit is halved after so many time-outs of all users, until it is MIN_LIMIT_MS. */
+/* The time limit is halved after this many time-outs of all users, until it is MIN_LIMIT_MS. */
 #define FAILURES_TO_HALVE 10
 #define MIN_LIMIT_MS      60
-/* Processes that cannot be killed: each is a process of ours that stays. */
+/* Processes of ours that cannot be killed and stay. */
 #define MAX_LEFT_BEHIND 64
-/* After so many time-outs a process is not asked for so long; so many processes are remembered. */
+/*
+ * After MAX_SILENCES time-outs a process is skipped for a time; MAX_SILENT processes are
+ * remembered.
+ */
 #define MAX_SILENCES 2
 #define SILENT_NS    (30 * NS_PER_SECOND)
 #define MAX_SILENT   256
 #define MAX_USERS    4096
-/* Of all copies, on the disk; where no temporary file can be made, of one, in memory. */
+/* For all copies, on the disk; for one copy, in memory, if no temporary file can be made. */
 #define MAX_COPIED_BYTES (1ull << 30)
 #define MAX_MEMORY_BYTES (64ull << 20)
-#define COPY_BYTES       (64u << 10) /* at once */
-/* What is longer comes in a file in memory. */
+#define COPY_BYTES       (64u << 10) /* chunk size */
+/* Longer content is passed as a file in memory. */
 #define MAX_INLINE_BYTES SLOW_OPENER_MAX_MEMORY_BYTES
 
-/* So many file systems are remembered. */
+/* Number of file systems that are remembered. */
 #define MAX_DEVICES 1024
 
 enum request_kind { FOLLOW, FIND, LOOK, OPEN, LOOK_AS_USER, OPEN_AS_USER, READ, READ_MEMORY };
@@ -74,20 +78,23 @@ struct opener_head {
 
 struct opener_request {
 	struct opener_head head;
-	char path[2 * PATH_MAX]; /* as much of it as the message has, without the last NUL */
+	char path[2 * PATH_MAX]; /* only the used part, without the last NUL, is in the message */
 };
 
-/* Without an error, a descriptor comes along, but where only a word or inline bytes are asked for. */
+/*
+ * Without an error, a descriptor accompanies the answer, unless only a flag or inline bytes are
+ * asked for.
+ */
 struct opener_answer {
 	int32_t err;
 	bool may_hang;
-	uint64_t copied_bytes;        /* 0: it is no copy */
-	char bytes[MAX_INLINE_BYTES]; /* as many as the message has */
+	uint64_t copied_bytes;        /* 0: not a copy */
+	char bytes[MAX_INLINE_BYTES]; /* only the used part is in the message */
 };
 
 #define ANSWER_HEAD_BYTES offsetof(struct opener_answer, bytes)
 
-/* A file system that was looked at. */
+/* A file system that was examined. */
 struct looked_at {
 	dev_t device;
 	bool may_hang;
@@ -104,7 +111,7 @@ struct copying_user {
 	uint64_t copied_bytes;
 };
 
-/* A process that did not answer. */
+/* A process that timed out. */
 struct silent_process {
 	pid_t pid;
 	unsigned int num_failures;
@@ -128,7 +135,7 @@ struct slow_opener {
 
 /* ---- doing it ---- */
 
-/* Closing a file may take for ever as well as opening it: of such file systems it is copied. */
+/* Closing a file may block for ever, as may opening it: files of such file systems are copied. */
 static int inspect(int fd, bool *ret_may_hang)
 {
 	struct statfs system;
@@ -165,7 +172,9 @@ static int copy(int from, int to, uint64_t limit_bytes, uint64_t *ret_bytes)
 	}
 }
 
-/* Nobody vouches for the owner that such a file system names: anybody may write to the copy. */
+/*
+ * Such a file system may report any owner, so the copy is writable for anybody: it is not trusted.
+ */
 static int open_copy(int fd, uint64_t limit_bytes, uint64_t *ret_bytes)
 {
 	_cleanup_close_ int target = file_open_anonymous(file_get_temporary_folder(), NULL);
@@ -201,7 +210,10 @@ static int open_content(int handle, uint64_t limit_bytes, uint64_t *ret_bytes)
 	return opened;
 }
 
-/* Such a file is on a file system of the user's, so it is copied. What is copied is read by its descriptor, which has no owner. */
+/*
+ * Such a file is on a file system of the user's, so it is copied. It is read through the
+ * descriptor, which has no owner.
+ */
 static int open_content_as_user(pid_t pid, int handle, uint64_t limit_bytes, uint64_t *ret_bytes)
 {
 	_cleanup_close_ int fd = -1;
@@ -238,14 +250,14 @@ static int copy_memory(pid_t pid, uint64_t address, void *ret, size_t size)
 
 /* ---- in the process ---- */
 
-/* An answer, and what comes with it. */
+/* An answer, and its attachments. */
 struct reply {
 	struct opener_answer *answer;
 	size_t num_bytes; /* inline */
 	int fd;           /* -1: none */
 };
 
-/* The text goes inline, or to a file in memory. Returns 0, its descriptor or negative errno. */
+/* The text is sent inline, or in a file in memory. Returns 0, its descriptor or negative errno. */
 static int read_content(const char *path, uint64_t limit_bytes, struct reply *reply)
 {
 	_cleanup_(text_release) struct text text = {0};
@@ -366,7 +378,7 @@ static void serve(int socket, pid_t client)
 			cleanup_closep(&fds[i]);
 		part.iov_len += reply.num_bytes;
 		err = worker_send(socket, &part, 1, &reply.fd, reply.fd >= 0);
-		/* Others' memory is nothing that a process of a user's should begin with. */
+		/* A process of a user's must not start with others' memory in it. */
 		explicit_bzero(answer.bytes, reply.num_bytes);
 		cleanup_closep(&reply.fd);
 		if (err)
@@ -374,7 +386,7 @@ static void serve(int socket, pid_t client)
 	}
 }
 
-/* As urgent as the recorder, which waits for it. */
+/* Same priority as the recorder, which waits for it. */
 static void run(int socket, void *context _unused_)
 {
 	pid_t client = getppid();
@@ -451,7 +463,7 @@ struct slow_opener_counts slow_opener_get_counts(const struct slow_opener *opene
 
 /* ---- whom it is for ---- */
 
-/* By the one who has started it: a program with another's rights does what its caller wants. */
+/* The real user decides: a program with another's rights obeys its caller. */
 static uid_t get_user(pid_t pid)
 {
 	struct code_owner owner;
@@ -469,7 +481,7 @@ static struct opener_user *find_user(struct slow_opener *opener, uid_t uid)
 	return NULL;
 }
 
-/* Users beyond the limit, and without memory, are counted together. */
+/* Users beyond the limit, and users without memory for a record, are counted together. */
 static struct copying_user *find_copying_user(struct slow_opener *opener, uid_t uid)
 {
 	struct copying_user *added;
@@ -485,7 +497,7 @@ static struct copying_user *find_copying_user(struct slow_opener *opener, uid_t 
 	return added;
 }
 
-/* Bytes that a user may still copy: no more than is left to others, but for root. */
+/* Bytes that a user may still copy: at most as much as is left to others, except for root. */
 static uint64_t get_copy_limit(const struct slow_opener *opener, uid_t uid,
 			       const struct copying_user *user)
 {
@@ -500,7 +512,7 @@ static uint64_t get_copy_limit(const struct slow_opener *opener, uid_t uid,
 	return share > own ? share - own : 0;
 }
 
-/* NULL: it has answered so far. */
+/* NULL: no time-outs so far. */
 static struct silent_process *find_silent(struct slow_opener *opener, pid_t pid)
 {
 	uint64_t now_ns = clock_now_ns();
@@ -584,7 +596,7 @@ static int get_limit_ms(const struct slow_opener *opener, uint32_t kind)
 
 /* ---- asking ---- */
 
-/* Fills opener->answer. ret_fd is -1 where no descriptor came along. */
+/* Fills opener->answer. ret_fd is -1 without a descriptor. */
 static int receive(struct slow_opener *opener, int limit_ms, size_t *ret_bytes, int *ret_fd)
 {
 	struct pollfd readable = {.fd = opener->worker.fd, .events = POLLIN};
@@ -621,10 +633,10 @@ static void replace(struct slow_opener *opener, const struct opener_head *head, 
 }
 
 /*
- * root  NULL: none
- * fd    goes along with the request; -1: none
+ * root  or NULL
+ * fd    sent with the request; -1: no descriptor
  *
- * Returns 0 with what came in opener->answer, or negative errno.
+ * Returns 0 with the answer in opener->answer, or negative errno.
  */
 static int ask(struct slow_opener *opener, const struct opener_head *wanted, const char *root,
 	       const char *path, int fd, size_t *ret_bytes, int *ret_fd)
@@ -661,7 +673,7 @@ static int ask(struct slow_opener *opener, const struct opener_head *wanted, con
 	return err ? err : opener->answer.err;
 }
 
-/* Returns the descriptor that came, or negative errno. */
+/* Returns the received descriptor, or negative errno. */
 static int ask_for_fd(struct slow_opener *opener, const struct opener_head *head, const char *root,
 		      const char *path, int fd)
 {
@@ -689,7 +701,7 @@ int slow_opener_find(struct slow_opener *opener, pid_t pid, const char *root, co
 	return opener ? ask_for_fd(opener, &head, root, path, -1) : find(root, path, flags);
 }
 
-/* One that does not answer now may not answer later; one that was not asked may. */
+/* No answer counts as "may hang", and is remembered; a request that was not made is not. */
 bool slow_opener_may_hang(struct slow_opener *opener, pid_t pid, int handle, dev_t device)
 {
 	const struct opener_head head = {.kind = LOOK, .pid = pid};
@@ -709,7 +721,7 @@ bool slow_opener_may_hang(struct slow_opener *opener, pid_t pid, int handle, dev
 	num_refused = opener->counts.num_refused;
 	err = ask(opener, &head, NULL, "", handle, &num_bytes, &fd);
 	may_hang = err || opener->answer.may_hang;
-	/* Else no process could be started. */
+	/* Otherwise no process could be started. */
 	was_asked = err == -ETIMEDOUT || opener->worker.fd >= 0;
 	if (!was_asked || opener->counts.num_refused > num_refused || opener->has_ended)
 		return true;

@@ -1,4 +1,4 @@
-/* proc_file_read_slow(): apart from proc_file.c, which the opener itself reads by. */
+/* proc_file_read_slow(): separate from proc_file.c, which the opener itself uses. */
 #include <errno.h>
 
 #include "process/proc_file.h"
@@ -14,6 +14,6 @@ int proc_file_read_slow(struct slow_opener *opener, const char *proc_root, pid_t
 	if (path.failed)
 		return -ENOMEM;
 	err = slow_opener_read(opener, pid, path.data, limit_bytes, ret);
-	/* A process that ends between open and read. */
+	/* The process ended between open and read. */
 	return err == -ESRCH ? -ENOENT : err;
 }

@@ -31,7 +31,7 @@ struct user_answer {
 	struct user_file file;
 };
 
-/* Numbers of a line of /proc/PID/status, at most as many as there is room for. */
+/* Numbers in a line of /proc/PID/status, at most as many as fit. */
 static size_t read_numbers(const char *status, const char *key, gid_t *ret, size_t max)
 {
 	const char *line = strstr(status, key);
@@ -55,7 +55,10 @@ static bool are_equal(const gid_t *ids)
 	return ids[0] == ids[1] && ids[0] == ids[2] && ids[0] == ids[3];
 }
 
-/* Real, effective, saved, of files: FUSE wants all of them to be those of who has mounted it. */
+/*
+ * Real, effective, saved, of files: FUSE requires all of them to be those of the user who mounted
+ * it.
+ */
 static int read_rights(pid_t pid, struct user_rights *ret)
 {
 	_cleanup_(text_release) struct text status = {0};
@@ -107,8 +110,7 @@ static void answer(const struct user_rights *rights, pid_t parent, int handle, b
 	confinement_die_with(parent);
 	if (!answer.err)
 		answer.err = find_and_open(handle, is_opened, &answer.file, &fd);
-	(void)!worker_send(socket, &part, 1, &fd,
-			   fd >= 0); /* the other end knows what silence means */
+	(void)!worker_send(socket, &part, 1, &fd, fd >= 0); /* the other end has a deadline */
 }
 
 static int receive(int socket, struct user_file *ret_file, int *ret_fd)
