@@ -1,5 +1,6 @@
 /*
- * Naming in a process of its own, which has no rights: what it sends, and whom it asks.
+ * Symbolization in a separate process without rights: its messages, and its requests for debug
+ * files.
  */
 #ifndef SYMBOLIZE_NAMING_H
 #define SYMBOLIZE_NAMING_H
@@ -16,12 +17,12 @@
 
 /* ---- names ----
  *
- * What a process that names sends the one that writes: the frames of a profile's locations, as they
- * are found. Both have the same profile, from before a fork.
+ * The messages from a symbolizing process to the one that writes: the frames of a profile's
+ * locations, as they are found. Both have the same profile, from before a fork.
  *
- * Messages go over a socket of kind SOCK_SEQPACKET, so that none is truncated when the writer is killed;
- * another writer may go on where it was. The reader believes nothing: what is not a message ends the
- * reading, and ids, lengths and sums are checked.
+ * Messages go over a socket of kind SOCK_SEQPACKET, so that none is truncated when the writer is
+ * killed; another writer may continue after it. The reader trusts nothing: an invalid message ends
+ * the reading, and ids, lengths and sums are checked.
  */
 
 /* A longer name ends in "...": C++ has such, and a file that wants to fill our memory. */
@@ -35,27 +36,27 @@ struct name_writer *name_writer_new(int fd, const struct profile *profile);
 void name_writer_free(struct name_writer *writer);
 
 /*
- * Each returns 0, -ENOMEM, or negative errno of sending. What is written arrives a millisecond later
- * at most if more follows.
+ * Each returns 0, -ENOMEM, or negative errno of sending. If more data follows, written data arrives
+ * within a millisecond.
  */
 _must_check_ int name_writer_add_location(struct name_writer *writer, uint32_t location);
 _must_check_ int name_writer_add_outermost(struct name_writer *writer, uint32_t location);
 _must_check_ int name_writer_add_progress(struct name_writer *writer, uint32_t num_done,
 					  uint32_t num_total);
-/* What is known after naming. */
+/* Facts that are known after symbolization. */
 _must_check_ int name_writer_add_facts(struct name_writer *writer,
 				       const struct symbolizer *symbolizer);
 _must_check_ int name_writer_flush(struct name_writer *writer);
 bool name_writer_has_unsent(const struct name_writer *writer);
 
-/* What came over a stream. Zeroed at first. */
+/* Data received over a stream. Zeroed at first. */
 struct names {
 	uint8_t *outermost; /* a bit for each location: its function is its thread's outermost */
 	uint32_t num_locations;
 	bool is_kernel_restricted; /* as symbolizer_is_kernel_restricted() */
 	char *unread_path;         /* as symbolizer_get_unread_debug_info() */
 	bool is_unread_split;
-	bool is_damaged; /* a message was none; those after it were not read */
+	bool is_damaged; /* a message was invalid; later ones were not read */
 };
 
 void names_release(struct names *names);
@@ -71,11 +72,11 @@ typedef void (*name_progress)(uint32_t num_done, uint32_t num_total, void *conte
 _must_check_ int names_read(int fd, struct profile *profile, name_progress progress, void *context,
 			    struct names *ret);
 
-/* One message; for names_read() and tests. Zeroed at first, but for profile and names. */
+/* Parser of one message; for names_read() and tests. Zeroed at first, except profile and names. */
 struct name_reader {
 	struct profile *profile;
 	struct names *names;
-	uint32_t *strings;     /* the writer's new strings, by the order of their coming */
+	uint32_t *strings;     /* the writer's new strings, in order of arrival */
 	uint32_t *frame_names; /* the same as names of frames; STRING_NONE: not yet */
 	size_t num_strings;
 	size_t capacity;
@@ -91,14 +92,18 @@ void name_reader_release(struct name_reader *reader);
 
 /* ---- debug files ----
  *
- * Debug files for a process that may not open any: it asks another one, which looks at what is asked
- * for before it opens it.
+ * Debug files for a process that may not open any: it asks another process, which checks the
+ * requested file before opening it.
  *
- * The broker opens regular ELF files only, and these: what lies below a root of debug files; and what
- * lies in the folder of a file that was mapped, or in .debug in it, if that file is the one which the
- * path leads to here, too, and both have the same
- * owner or what is asked for is root's and everybody may read it. So a
- * process that has been taken over gets programs and their debug files, which it is given anyway.
+ * The broker opens only regular ELF files in these places:
+ *
+ * - below a root of debug files
+ * - in the folder of a mapped file, or in .debug in it. The path must lead to the mapped file here,
+ *   too. Both files must have the same owner, or the requested file is root's or ours
+ *   and readable by everybody.
+ *
+ * So a process that has been taken over gets only programs and their debug files, which it is given
+ * anyway.
  */
 
 /* The asking side. */
@@ -111,7 +116,7 @@ struct debug_client {
 
 void debug_client_init(struct debug_client *client, int fd);
 
-/* What the broker goes by. All borrowed. */
+/* Settings of the broker. All borrowed. */
 struct debug_broker {
 	const char *debug_root; /* "/usr/lib/debug"; several have `:` between them */
 	const struct file_table *files;
@@ -121,8 +126,8 @@ struct debug_broker {
 void debug_broker_serve(const struct debug_broker *broker, int fd);
 
 /*
- * Answer one request: the bytes of a path, which need not be one. Returns a descriptor, which the
- * caller closes, or negative errno: -EACCES for what is not opened for others.
+ * Answer one request: the bytes of a path, which may be invalid. Returns a descriptor, which the
+ * caller closes, or negative errno: -EACCES for a file that the broker does not open.
  */
 _must_check_ int debug_broker_open(const struct debug_broker *broker, const char *path,
 				   size_t length);

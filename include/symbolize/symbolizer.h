@@ -2,7 +2,7 @@
  * Names for the locations of a recorded profile: functions, calls inlined into them, source lines.
  *
  * Works on file descriptors that the file table already holds open and needs no privilege of its
- * own. One location is looked up once; files with equal build IDs share their symbols and debug
+ * own. Each location is looked up once; files with equal build IDs share their symbols and debug
  * information. Not thread-safe.
  */
 #ifndef SYMBOLIZE_SYMBOLIZER_H
@@ -27,18 +27,18 @@ enum symbolizer_caution {
 };
 
 /*
- * What a process needs that names for another one, and may be ended in the middle of it. All may be
+ * Settings of a process that symbolizes for another one, and may be stopped at any time. All may be
  * zero.
  */
 struct symbolizer_duty {
 	const struct debug_opener *opener; /* of debug files, when we may open none; borrowed */
 	const uint8_t *cautions; /* of each file: enum symbolizer_caution; borrowed. NULL: all 0 */
 	uint32_t num_cautions;
-	/* Whether a location has got its names before, from another process. */
+	/* Whether another process has symbolized a location before. */
 	bool (*is_named)(uint32_t location, void *context);
 	/* A file is about to be read, or (FILE_NONE) no file. */
 	void (*begin)(uint32_t file, void *context);
-	/* A location has its frames. Returns 0 or negative errno, which ends the naming. */
+	/* A location has its frames. Returns 0 or negative errno, which ends symbolization. */
 	int (*named)(uint32_t location, void *context);
 };
 
@@ -69,28 +69,28 @@ static inline void symbolizer_freep(struct symbolizer **symbolizer)
 }
 
 /*
- * Kernel code that came or went while the recording ran (a BPF program, PERF_RECORD_KSYMBOL), so
- * that kallsyms may not hold it any more. name is copied. Returns 0 or -ENOMEM.
+ * Kernel code that was loaded or unloaded during the recording (a BPF program,
+ * PERF_RECORD_KSYMBOL), so that kallsyms may lack it. name is copied. Returns 0 or -ENOMEM.
  */
 _must_check_ int symbolizer_add_kernel_symbol(struct symbolizer *symbolizer, uint64_t start,
 					      uint64_t size_bytes, const char *name);
 
 /*
- * Read the kernel's symbols now, and not again: for who may not open files later. Returns 0 or
- * -ENOMEM.
+ * Read the kernel's symbols now, and not again: for a process that may not open files later.
+ * Returns 0 or -ENOMEM.
  */
 _must_check_ int symbolizer_read_kernel(struct symbolizer *symbolizer);
 
 /*
- * Give frames to every location that has none yet. A frame never gets its neighbour's name; what
- * has no name becomes, in this order of preference,
+ * Give frames to every location that has none yet. A frame never gets its neighbour's name. Frames
+ * without a name are shown, in this order of preference, as
  *
- *	objfile+0x1a40        offset: ELF address at which .eh_frame says the function starts
+ *	objfile+0x1a40        offset: ELF address of the function's start, from .eh_frame
  *	[objfile]             UNNAMED_NO_SYMBOL, UNNAMED_NO_FILE or UNNAMED_BUILD_ID_DIFFERS
- *	[anon]                code in memory that no file backs and that its process does not name:
+ *	[anon]                code in memory without a file, and without a name from its process:
  *	                      UNNAMED_NO_SYMBOL. In a file that is no ELF it is [file]
  *	[unknown]             UNNAMED_NO_MAPPING
- *	module+0x10, [kernel] kernel addresses that kallsyms does not name (these are named, and
+ *	module+0x10, [kernel] kernel addresses that kallsyms has no name for (these are named, and
  *	                      UNNAMED_NO_SYMBOL, in this order)
  *
  * Returns 0 or -ENOMEM. Broken files are no failure: their locations stay unnamed.
@@ -98,10 +98,10 @@ _must_check_ int symbolizer_read_kernel(struct symbolizer *symbolizer);
 _must_check_ int symbolizer_name_profile(struct symbolizer *symbolizer, struct profile *profile);
 
 /*
- * Whether a location lies in a function that is the outermost of its thread: its call-frame
- * information says that the return address is undefined (_start, clone, clone3), or the address
- * lies in the first 64 bytes at the ELF entry point and has no call-frame information at all
- * (ld.so's _start).
+ * Whether a location is in a function that is the outermost of its thread. Either its call-frame
+ * information marks the return address as undefined (_start, clone, clone3). Or the address is in
+ * the first 64 bytes at the ELF entry point and has no call-frame information at all (ld.so's
+ * _start).
  */
 bool symbolizer_is_outermost(struct symbolizer *symbolizer, const struct profile *profile,
 			     uint32_t location);

@@ -98,7 +98,10 @@ static bool are_one(const struct mapped_file *a, const struct mapped_file *b)
 	       file_owner_is_same(a->owner, b->owner);
 }
 
-/* Of two files with the same code, keep one with a symbol table. NULL loses. Owns both. */
+/*
+ * Choose the one of two files with the same code that has a symbol table; NULL loses. Takes
+ * ownership of both.
+ */
 static struct objfile *choose(struct objfile *best, struct objfile *other)
 {
 	if (!best || (other && !objfile_has_symtab(best) && objfile_has_symtab(other))) {

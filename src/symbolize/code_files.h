@@ -25,7 +25,7 @@ struct code_file;
  * Returns NULL when out of memory.
  */
 struct code_files *code_files_new(const struct file_table *files, const char *debug_root);
-/* Debug files may come from servers, as in objfile_allow_downloads(). */
+/* Allow downloads of debug files from servers, as objfile_allow_downloads() does. */
 void code_files_allow_downloads(struct code_files *code_files);
 /* As objfile_set_opener(). */
 void code_files_set_opener(struct code_files *code_files, const struct debug_opener *opener);
@@ -49,8 +49,10 @@ struct objfile *code_file_get_objfile(const struct code_file *code_file);
  */
 _must_check_ int code_file_get_inlines(struct code_file *code_file, struct inlines **ret);
 
-/* Free the debug information, if it or that of all is large, as no more addresses of the file will
-   come. */
+/*
+ * Free the debug information if it, or that of all files, is large. To be called after the last
+ * address of the file.
+ */
 void code_files_trim(struct code_files *code_files, struct code_file *code_file);
 
 #endif

@@ -27,14 +27,14 @@ struct broker_request {
 
 struct broker_answer {
 	uint32_t number; /* of the request */
-	int32_t err;     /* 0: a descriptor comes along */
+	int32_t err;     /* 0: with a descriptor */
 };
 
 #define REQUEST_HEAD_BYTES offsetof(struct broker_request, path)
 
 /* ---- asking ---- */
 
-/* Of several processes that ask one after the other, an earlier one may have left an answer. */
+/* If several processes ask one after the other, an earlier one may have left an answer. */
 static int receive(struct debug_client *client)
 {
 	for (;;) {
@@ -169,7 +169,7 @@ static bool goes_with_mapped(const struct debug_broker *broker, const char *path
 	return false;
 }
 
-/* By its first bytes. */
+/* Checks its first bytes. */
 static bool is_elf(int fd)
 {
 	char magic[SELFMAG];

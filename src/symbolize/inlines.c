@@ -6,7 +6,7 @@
  *	one function blocks and inlined calls that hold the address  walked for every address
  *
  * An entry for an inlined call has the name of the callee, but DW_AT_call_line is a line of the
- * caller, so names and lines are shifted by one level:
+ * caller, so names and lines are shifted by one frame:
  *
  *	frame 0   name of the innermost inlined call    line from the line table
  *	frame 1   name of the call around it            call line of frame 0's entry

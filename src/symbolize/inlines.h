@@ -1,8 +1,8 @@
 /*
- * Function, inlined calls and source lines of a code address, by DWARF debug information.
+ * Function, inlined calls and source lines of a code address, from DWARF debug information.
  *
- * Debug information is untrusted input: depth and length of every walk are bounded, and what is
- * beyond the bounds is not found. Not thread-safe.
+ * Debug information is untrusted input: depth and length of every walk are bounded, and data beyond
+ * the bounds is not found. Not thread-safe.
  */
 #ifndef SYMBOLIZE_INLINES_H
 #define SYMBOLIZE_INLINES_H

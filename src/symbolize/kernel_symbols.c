@@ -50,7 +50,7 @@ struct added_symbol {
 struct kernel_symbols {
 	struct text text; /* kallsyms, with NULs put in: entries refer to names in it */
 	struct text modules_text;
-	struct text modules_as_read; /* to see whether modules came or went */
+	struct text modules_as_read; /* to detect a change of the modules */
 	bool is_loaded;
 	bool is_restricted;
 	struct text_bounds bounds[2];         /* _stext … _etext, _sinittext … _einittext */
@@ -64,7 +64,7 @@ struct kernel_symbols *kernel_symbols_new(void)
 	return calloc(1, sizeof(struct kernel_symbols));
 }
 
-/* Drop what was read from files; code that was added by events stays. */
+/* Drop data read from files; code that was added by events stays. */
 static void clear(struct kernel_symbols *symbols)
 {
 	text_release(&symbols->text);
@@ -87,7 +87,7 @@ void kernel_symbols_free(struct kernel_symbols *symbols)
 	free(symbols);
 }
 
-/* Read a number. Returns the character behind it; NULL if there is none. */
+/* Read a number. Returns the character behind it; NULL without a number. */
 static char *read_hex(char *from, uint64_t *ret)
 {
 	size_t num_digits = hex_read(from, 2 * sizeof(*ret) + 1, ret);
@@ -229,7 +229,7 @@ static int read_modules(struct kernel_symbols *symbols)
 	return 0;
 }
 
-/* By address; of several names for one address the best comes last, where a search finds it. */
+/* Order by address. If an address has several names, the best is last, where a search finds it. */
 static int compare_entries(const void *left, const void *right, void *context)
 {
 	const struct kallsyms_entry *a = left;

@@ -1,5 +1,5 @@
 /*
- * Names of kernel code: the kernel itself, its modules, BPF programs. By kallsyms and by the
+ * Names of kernel code: the kernel itself, its modules, BPF programs. Sources are kallsyms and the
  * PERF_RECORD_KSYMBOL events of the recording, as BPF programs may be gone at its end.
  *
  * Not thread-safe.
@@ -34,8 +34,8 @@ void kernel_symbols_free(struct kernel_symbols *symbols);
 _must_check_ int kernel_symbols_load(struct kernel_symbols *symbols, const char *proc_root);
 
 /*
- * The same from text in memory (tests, fuzzing), in place of what was loaded before. Malformed
- * lines are skipped.
+ * The same from text in memory (tests, fuzzing), replacing symbols that were loaded before.
+ * Malformed lines are skipped.
  *
  * Source: Linux kernel/kallsyms.c s_show(), kernel/module/procfs.c m_show().
  */
@@ -51,8 +51,8 @@ _must_check_ int kernel_symbols_add(struct kernel_symbols *symbols, uint64_t sta
 				    uint64_t size_bytes, const char *name);
 
 /*
- * The symbol that holds the address. It reaches to the next one, but not beyond the end of kernel
- * text (_etext, _einittext), of its module or, where no such end is known, of its page.
+ * The symbol that contains the address. It ends at the next one, or at the end of kernel text
+ * (_etext, _einittext) or of its module. If no such end is known, it ends with its page.
  *
  * ret   borrowed until the next load
  *

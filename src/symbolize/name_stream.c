@@ -1,10 +1,10 @@
 /*
  * A message is a row of records. A record is a byte for its kind and:
  *
- *	BEGIN      the number of strings that the profile had at the fork (u32): a writer begins
+ *	BEGIN      the number of strings that the profile had at the fork (u32): start of a writer
  *	STRING     length (u32), bytes: the writer's next string; the first has the number of BEGIN
  *	LOCATION   id (u32), reason, whether its symbol is sizeless, whether its ELF address is known
- *	           (u8 each), that address (u64), number of frames (u8); of each frame name, full
+ *	           (u8 each), that address (u64), number of frames (u8); per frame: name, full
  *	           name, module, file, line (u32), kind, whether it is inlined (u8)
  *	OUTERMOST  id (u32)
  *	PROGRESS   done, total (u32)
@@ -30,7 +30,7 @@ enum name_record_kind { BEGIN = 1, STRING, LOCATION, OUTERMOST, PROGRESS, FACTS 
 #define FLUSH_NS    NS_PER_MS
 #define PAUSE_TEXT  "..."
 
-/* What the strings of all messages may come to. */
+/* Limit of the strings of all messages. */
 #define MAX_ALL_BYTES (1ull << 30)
 
 /* ---- writing ---- */
@@ -296,7 +296,7 @@ static int reserve_strings(struct name_reader *reader)
 	return 0;
 }
 
-/* Length and bytes, without NUL. NULL: there are none. */
+/* Length and bytes, without NUL; or NULL. */
 static const char *read_bytes(struct bytes *bytes, uint32_t *ret_length)
 {
 	const char *data;

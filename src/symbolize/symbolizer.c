@@ -1,30 +1,29 @@
 /*
  * A location is an address in a mapped file, in the kernel, or in memory of one process. Each is
- * symbolized once, however many stacks contain it, and after the recording, so that the recorded
- * machine is not disturbed. Files are read through the descriptors that the file table opened when
- * it saw them mapped: by now a path may lead to another file, or to nothing.
+ * symbolized once, however many stacks contain it. This happens after the recording, so that the
+ * recorded machine is not disturbed. Files are read through the descriptors that the file table
+ * opened when it saw them mapped: by now a path may lead to another file, or to nothing.
  *
  * Sources of names for code in a file, best first:
  *
  *	debug information             function, inlined calls, lines
  *	symbol tables                 function
- *	call-frame information        where a function begins, without a name
- *	the file's own name           with the reason why there is no better
+ *	call-frame information        start of a function, without a name
+ *	the file's own name           with the reason for the missing name
  *
- * The name of the function itself comes from its symbol, and only if there is none from debug
- * information, so that profiles with and without debug files can be compared. An address beyond
- * the end of a symbol does not get that symbol's name: a wrong name is worse than none.
+ * The name of the function itself is taken from its symbol, or without one from debug information.
+ * So profiles with and without debug files can be compared. An address beyond the end of a symbol
+ * does not get that symbol's name: a wrong name is worse than none.
  *
  * Locations are sorted by file, because debug information is by far the largest data here: that of
  * one file is open at a time, and closed after the file's last location, unless it is small.
  *
- * Generated code whose address had another name before has its frames when it comes here: whoever
- * adds a sample knows its time. The first name of an address is given here, also to the time before
- * it was known.
+ * Generated code whose address had another name before already has its frames: the code that adds a
+ * sample knows its time. The first name of an address is assigned here, and also applies to earlier
+ * times.
  *
- * Limits: Kernel code that was unloaded
- * meanwhile has a name only if it was reported by symbolizer_add_kernel_symbol(): BPF programs, not
- * modules.
+ * Limits: kernel code that was unloaded meanwhile has a name only if it was reported by
+ * symbolizer_add_kernel_symbol(): BPF programs, not modules.
  */
 #include "symbolize/symbolizer.h"
 
@@ -270,7 +269,7 @@ static int name_code(struct naming *naming, struct code_file *code_file, uint64_
 	return 0;
 }
 
-/* Of a location in a module. Returns 0 or -ENOENT. */
+/* ELF address of a location in a module. Returns 0 or -ENOENT. */
 static int get_elf_address(const struct objfile *objfile, const struct location *location,
 			   uint64_t *ret)
 {
@@ -421,7 +420,7 @@ static int name_location(struct symbolizer *symbolizer, struct profile *profile,
 		       : 0;
 }
 
-/* One location to symbolize; sorted by file. */
+/* A location to symbolize; sorted by file. */
 struct task {
 	uint32_t location;
 	uint32_t owner;
@@ -435,7 +434,7 @@ static int compare_tasks(const void *left, const void *right)
 	const struct task *a = left;
 	const struct task *b = right;
 
-	/* Kernel and generated code first: their names are certain to come, and soon. */
+	/* Kernel and generated code first: its names are certain, and quick to find. */
 	if (a->space != b->space)
 		return a->space > b->space ? -1 : 1;
 	if (a->owner != b->owner)
