@@ -37,10 +37,10 @@ struct call_tree;
 #define CALL_TREE_NONE 0u /* where no node is meant: the root is nobody's child */
 
 /*
- * Labels are fit for folded text: without `;` and line ends. thread_label.h says what the first
- * level of a thread's stacks is.
+ * Labels are fit for folded text: without `;` and line ends. thread_label.h describes the first
+ * level of a thread's stacks.
  *
- * opts may be NULL. Returns 0, -ENOMEM, or -EOVERFLOW when the weight of equal stacks leaves 64
+ * opts may be NULL. Returns 0, -ENOMEM, or -EOVERFLOW if the weight of equal stacks exceeds 64
  * bits.
  */
 _must_check_ int call_tree_new(const struct profile *profile, const struct call_tree_opts *opts,
@@ -77,11 +77,11 @@ bool call_tree_has_overflown_total(const struct call_tree *tree);
 /* The node that a sample of the metric or the baseline ends at; with keeps_samples only. */
 uint32_t call_tree_get_sample_node(const struct call_tree *tree, uint32_t sample);
 /*
- * The kind of a frame with the node's label, enum frame_kind; with keeps_kinds only. Of several, of which folded text
- * shows no difference, that of the first one; of a thread FRAME_USER.
+ * The kind of a frame with the node's label, enum frame_kind; with keeps_kinds only. If folded text
+ * does not distinguish several kinds, the first one's; for a thread FRAME_USER.
  */
 uint8_t call_tree_get_kind(const struct call_tree *tree, uint32_t node);
-/* Whether a stack ends here, be its weight 0. */
+/* Whether a stack ends here, even with a weight of 0. */
 bool call_tree_has_samples(const struct call_tree *tree, uint32_t node);
 
 #endif

@@ -1,27 +1,29 @@
 /*
- * What has changed between two recordings: for every function its share before and after, the
- * change, how far that can be trusted, and whether it could be noise.
+ * The changes between two recordings: for every function its share before and after, the change,
+ * its confidence interval, and whether it could be noise.
  *
- * The interval of a change is about one function alone. Among many functions some leave their
- * interval by chance: one in twenty, if nothing has changed at all. So a change is only called
- * one when an exact test makes it stand out among all that were compared (Benjamini and Hochberg): of
- * the functions called changed, one in twenty is expected to be so by chance, and if nothing has
- * changed, any is called changed in one comparison of twenty at most (tests/bench/diff).
+ * The interval of a change applies to one function alone. Among many functions some leave their
+ * interval by chance: one in twenty, if nothing has changed at all. So a function is reported as
+ * changed only if an exact test distinguishes it from all that were compared (Benjamini and
+ * Hochberg). Among the functions reported as changed, one in twenty is expected to be a false
+ * alarm. If nothing has changed, at most one comparison in twenty reports any change
+ * (tests/bench/diff).
  *
- * That takes a recording for independent samples. How many there were is the caller's knowledge: a
- * weight in nanoseconds or bytes is no number of samples. Where nobody can know, nothing is called
- * changed.
+ * This treats a recording as independent samples. The caller supplies their number: a weight in
+ * nanoseconds or bytes is no number of samples. If the number cannot be known, nothing is reported
+ * as changed.
  *
- * Samples are not independent: a thread at neighbouring ticks is in the same function, and no two runs
- * of a program are alike. How much more than independent samples a function's share varies is seen from
- * the parts of a recording: from its runs, where a side is several, else from slices of its time,
- * where the profile has timestamps. It counts for as many fewer samples, and how sure that estimate is
- * counts as well (Student's t). Of runs, three a side are few: among a hundred functions a change must
- * be ten times its standard error. Other methods for few runs (Smyth, "Linear models and empirical Bayes
- * methods", 2004) take what varies from other functions, too. That asks functions to vary independently,
- * which those of one program do not: what disturbs a run disturbs them all. So each stands for itself.
+ * Samples are not independent: a thread at neighbouring ticks is in the same function, and no two
+ * runs of a program are alike. The parts of a recording show how much more than independent samples
+ * a function's share varies. The parts are runs, if a side has several, or else slices of its time,
+ * if the profile has timestamps. A function then counts as correspondingly fewer samples, and the
+ * uncertainty of that estimate is included, too (Student's t). Three runs per side are few: among a
+ * hundred functions a change must be ten times its standard error. Other methods for few runs
+ * (Smyth, "Linear models and empirical Bayes methods", 2004) borrow variance from other functions.
+ * They need functions that vary independently. Those of one program do not: a disturbance of a run
+ * affects them all. So each is estimated on its own.
  *
- * Modules perf-PID.map, in which compilers at run time keep their code, are one.
+ * All modules perf-PID.map, the code of JIT compilers, count as one.
  *
  * Pure: no I/O. Names are borrowed from the profile.
  */
@@ -60,13 +62,15 @@ struct diff_row {
 };
 
 struct diff_table {
-	/* Where self has changed, the greatest change first; then where only total has; then what
-	   could be noise. */
+	/*
+	 * First rows whose self has changed, the greatest change first; then rows with a change of
+	 * total only; then those that could be noise.
+	 */
 	struct diff_row *rows;
 	size_t num_rows;
 	uint64_t before_sum; /* weight of all samples */
 	uint64_t after_sum;
-	/* Slices of time from which was seen how much shares vary; 0: of that side from none. */
+	/* Slices of time used for the variance of shares; 0: that side has none. */
 	size_t before_slices;
 	size_t after_slices;
 	struct function_list functions;
@@ -85,8 +89,8 @@ struct diff_runs {
 };
 
 /*
- * So many slices of time that their variance is known well (to a sixth), and so few that each is long
- * beside what a program does over and over; and the fewest.
+ * Enough slices of time to know their variance well (to a sixth), but few enough to be long
+ * compared with the program's repetitive work; and the minimum.
  */
 #define DIFF_SLICES     24
 #define DIFF_MIN_SLICES 10
@@ -94,15 +98,17 @@ struct diff_runs {
 struct diff_side_opts {
 	uint32_t metric;                   /* of the profile */
 	const struct selection *selection; /* NULL: all samples */
-	/* Where a part of a sample counts: by sample, how much of it, 0 for those that are none of the
-	   side's; and by timestamp which of these count. Both NULL: all of it. */
+	/*
+	 * If parts of samples count: by sample, the weight that counts, 0 for samples outside the
+	 * side; and by timestamp which of these count. Both NULL: all of it.
+	 */
 	const uint64_t *values;
 	const uint8_t *timestamps;
-	uint64_t num_samples; /* that were drawn; 0: as many as the weight says */
+	uint64_t num_samples; /* drawn; 0: equal to the weight */
 	/*
-	 * What the side consists of, borrowed. If either has several runs, shares vary as they do from
-	 * run to run, and a single one on the other side is taken to vary likewise. Else as slices of
-	 * time do: those that are given, or of the timestamps.
+	 * The parts of the side, borrowed. If either side has several runs, shares vary as from run
+	 * to run. A single run on the other side is assumed to vary likewise. Else they vary as
+	 * slices of time do: the given ones, or those of the timestamps.
 	 */
 	struct diff_runs runs;
 };
@@ -110,7 +116,7 @@ struct diff_side_opts {
 struct diff_opts {
 	struct diff_side_opts before;
 	struct diff_side_opts after;
-	/* How many samples there were cannot be known: any change could be noise, and be any other one. */
+	/* The number of samples cannot be known: any change could be noise or real. */
 	bool is_doubtful;
 };
 

@@ -1,9 +1,9 @@
 /*
- * Filters: which samples are looked at.
+ * Filters: they select the samples to look at.
  *
- * A filter is a kind and a pattern, and lets pass, or keeps out, the samples that match. What it
- * is asked of are names, and every distinct name, frame and stack is asked about once, so that it
- * costs little where there are a million samples.
+ * A filter is a kind and a pattern; it passes, or excludes, the samples that match. Patterns are
+ * matched against names. Every distinct name, frame and stack is matched only once, so a filter
+ * costs little even with a million samples.
  *
  * Pure: no I/O.
  */
@@ -18,12 +18,12 @@
 #include "base/attributes.h"
 #include "base/error.h"
 
-/* What a sample is asked about. */
+/* The property of a sample that is matched. */
 enum filter_kind {
 	FILTER_FUNCTION, /* name of any frame, with or without the mark of its kind (foo, foo_[k]) or its
 			    file and line (foo, a.rb:5:foo) */
-	FILTER_FRAGMENT, /* frames joined by `;`, or a thread and how its stacks go on, as folded
-			    text has them; /…/ is asked of all frames of the stack */
+	FILTER_FRAGMENT, /* frames joined by `;`, or a thread and the start of its stacks, as in
+			    folded text; /…/ is matched against all frames of the stack */
 	FILTER_THREAD,   /* name, id in decimal, or one of the labels of thread_label.h */
 	FILTER_PROCESS,  /* name, or id in decimal */
 	FILTER_FILE,     /* the input, or the source file of any frame; path or base name */
@@ -36,9 +36,9 @@ struct filter;
 const char *filter_kind_get_name(enum filter_kind kind);
 
 /*
- * text      "KIND:PATTERN", as in "function:main"; a PATTERN between slashes is a regular expression
- *           as src/analysis/regex.h has them, which matches anywhere unless it has anchors
- * excludes  keep out what matches, instead of letting only that pass
+ * text      "KIND:PATTERN", as in "function:main"; a PATTERN between slashes is a regular
+ *           expression (src/analysis/regex.h), which matches anywhere unless it has anchors
+ * excludes  exclude samples that match, instead of passing only these
  *
  * Returns 0, -ENOMEM, or -EINVAL with the reason in error.
  */
@@ -60,7 +60,9 @@ bool filter_matches_text(const struct filter *filter, const char *text);
 struct selection {
 	uint8_t *is_selected; /* by sample: 0 or 1 */
 	uint32_t num_samples;
-	/* By sample, how much of it is selected, for those who ask; NULL: all. Borrowed. */
+	/*
+	 * The selected part of each sample's weight, for callers that need it; NULL: all. Borrowed.
+	 */
 	const uint64_t *values;
 };
 

@@ -28,22 +28,21 @@ struct flat_table {
 };
 
 /*
- * Of the samples of one metric that are selected (NULL: all); see function_list.h.
+ * Table of the selected samples (NULL: all) of one metric; see function_list.h.
  *
- * Returns 0, -ENOMEM, or -EOVERFLOW when the sum leaves 64 bits. The table may be released in any
+ * Returns 0, -ENOMEM, or -EOVERFLOW if the sum exceeds 64 bits. The table may be released in any
  * case.
  */
 _must_check_ int flat_table_init(struct flat_table *table, const struct frame_tree *tree,
 				 uint32_t metric, const struct selection *selection);
-/* The same of a profile that nothing else is asked of. */
+/* The same for a profile that is not used otherwise. */
 _must_check_ int flat_table_init_profile(struct flat_table *table, const struct profile *profile,
 					 uint32_t metric);
 void flat_table_release(struct flat_table *table);
 
 /*
- * A row for weight that no function of the table has, as all self; in order by self. Its name is borrowed.
- *
- * Returns 0, -ENOMEM, or -EOVERFLOW when the sum leaves 64 bits.
+ * A row for weight outside the table's functions, as all self; in order by self. Its name is
+ * borrowed. Returns 0, -ENOMEM, or -EOVERFLOW if the sum exceeds 64 bits.
  */
 _must_check_ int flat_table_add_row(struct flat_table *table, const char *name, uint64_t weight);
 

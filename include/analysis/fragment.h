@@ -1,20 +1,19 @@
 /*
- * Fragments: what calls a stretch of frames, and what it calls.
+ * Fragments: the callers of a sequence of frames, and its callees.
  *
  * A fragment is a list of frames, each called by the one before: a, or a -> b -> a. It may occur
  * several times in a stack, and occurrences may overlap. A stack in which it occurs counts once:
- * its caller is the caller of the *first* occurrence, its callee the callee of the *last*, and
- * where the last occurrence ends the stack, the stack's weight is the fragment's own. Therefore,
- * for every fragment, recursive or not,
+ * its caller is the caller of the *first* occurrence, its callee the callee of the *last*, and if
+ * the last occurrence ends the stack, the stack's weight is the fragment's own. Therefore, for
+ * every fragment, recursive or not,
  *
  *     sum of callers = inclusive = sum of callees + exclusive
  *
- * where a stack that begins with the fragment counts for a caller of its own, FRAGMENT_NO_CALLER.
+ * A stack that starts with the fragment counts for a caller of its own, FRAGMENT_NO_CALLER.
  *
- * A frame is meant by its name, as `foo` or, with the mark of folded text, as `foo_[k]`; without
- * the mark it is meant whatever its kind and module are. The fragment without frames is in every
- * stack: its first and last occurrences are before the outermost frame when callees are asked for,
- * and behind the innermost when callers are.
+ * A frame is given by its name, as `foo` or, with the mark of folded text, as `foo_[k]`; without
+ * the mark any kind and module match. The fragment without frames is in every stack: its occurrence
+ * is before the outermost frame for callees, and behind the innermost for callers.
  *
  * Pure: no I/O. Results borrow the profile.
  */
@@ -30,7 +29,7 @@
 #include "analysis/occurrences.h"
 #include "base/attributes.h"
 
-/* One frame of a fragment. */
+/* A frame of a fragment. */
 struct fragment_frame {
 	uint32_t name;          /* as of frame_tree_get_name(); STRING_NONE: is in no stack */
 	const char *annotation; /* static; NULL: any */
@@ -52,7 +51,8 @@ _must_check_ int fragment_init(struct fragment *fragment, const struct frame_tre
 void fragment_release(struct fragment *fragment);
 
 /*
- * Where a fragment occurs in the tree; one without frames, nowhere. Returns 0 or -ENOMEM.
+ * Find the occurrences of a fragment in the tree; a fragment without frames has none. Returns 0 or
+ * -ENOMEM.
  *
  * ret  zero before; the caller releases it in any case
  */
@@ -60,8 +60,8 @@ _must_check_ int fragment_find(const struct fragment *fragment, const struct fra
 			       struct occurrences *ret);
 
 /*
- * Which stacks begin with a fragment, by node of the tree: one without frames begins all of them.
- * Returns 0 or -ENOMEM.
+ * Find the stacks that start with a fragment, by node of the tree. All stacks start with a fragment
+ * without frames. Returns 0 or -ENOMEM.
  *
  * ret  has room for all nodes
  */
@@ -77,15 +77,15 @@ enum fragment_direction {
 struct fragment_node {
 	uint32_t frame;        /* one of those that have the name; FRAME_NONE too */
 	uint32_t parent;       /* a smaller index; of node 0: 0 */
-	uint32_t first_child;  /* largest total first, then by name; 0 when there is none */
-	uint32_t next_sibling; /* 0 when there is none */
+	uint32_t first_child;  /* largest total first, then by name; 0: no child */
+	uint32_t next_sibling; /* 0: no sibling */
 	uint64_t total;        /* weight that passes through the node */
-	uint64_t self;         /* callees: of stacks that end here; callers: that begin here */
+	uint64_t self;         /* of stacks that end here (callees) or start here (callers) */
 };
 
 /*
- * A node's children stand one behind the other. Node 0 is the fragment itself: its total is the
- * inclusive weight; its self weight is the exclusive one in the tree of callees, and that of
+ * A node's children are consecutive. Node 0 is the fragment itself: its total is the inclusive
+ * weight; its self weight is the exclusive one in the tree of callees, and that of
  * FRAGMENT_NO_CALLER in the tree of callers. The nodes below it are the fragment's callees or
  * callers.
  */
@@ -97,11 +97,12 @@ struct fragment_tree {
 #define FRAGMENT_NO_CALLER "[root]"
 
 /*
- * metric, selection  which samples count, and how much of them; a selection of NULL is all of them
- * max_depth          how many levels there are below node 0; what is deeper counts as self weight
- *                    of the last level; 0: all
+ * metric, selection  selects samples, and the part of their weight; a selection of NULL is all of
+ *                    them
+ * max_depth          number of levels below node 0. Deeper weight counts as self weight of the last
+ *                    level; 0: all
  *
- * Returns 0, -ENOMEM, or -EOVERFLOW when the weights together leave 64 bits.
+ * Returns 0, -ENOMEM, or -EOVERFLOW if the sum of the weights exceeds 64 bits.
  */
 _must_check_ int fragment_tree_init(struct fragment_tree *ret, const struct frame_tree *tree,
 				    const struct fragment *fragment,

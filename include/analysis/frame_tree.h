@@ -1,12 +1,12 @@
 /*
- * The stacks of a profile with one node a frame: what every question about frames is asked of.
+ * The stacks of a profile with one node per frame: the base of all queries about frames.
  *
- * A stack is a chain of locations, and a location has as many frames as calls were inlined there;
- * here each of them is a node of its own. Nodes are not merged: stacks that differ in an address
- * have nodes of their own, and sums are made by name. Made in one pass, without hashing, so that
- * it costs little where there are a million stacks.
+ * A stack is a chain of locations, and a location has several frames if calls were inlined there;
+ * here each frame is a node of its own. Nodes are not merged: stacks that differ in an address have
+ * nodes of their own, and sums are made by name. Made in one pass, without hashing, so that it
+ * costs little even with a million stacks.
  *
- * Pure: no I/O. Borrows the profile, which stays as it is while the tree is in use.
+ * Pure: no I/O. Borrows the profile, which must not change while the tree is in use.
  */
 #ifndef ANALYSIS_FRAME_TREE_H
 #define ANALYSIS_FRAME_TREE_H
@@ -17,7 +17,7 @@
 #include "base/attributes.h"
 #include "profile/profile.h"
 
-/* The root stands for no frame; every outermost frame has it as parent. */
+/* The root represents no frame; every outermost frame has it as parent. */
 #define FRAME_TREE_ROOT 0u
 /* The frame of a location that was not symbolized, and of the root. */
 #define FRAME_NONE UINT32_MAX
@@ -28,7 +28,7 @@ struct frame_tree {
 	uint32_t *parents;     /* by node; the caller, always a smaller id */
 	uint32_t *frames;      /* by node; a frame of the profile, or FRAME_NONE */
 	uint32_t *stack_nodes; /* by stack of the profile: the node of its innermost frame */
-	/* By node, in order of ids; FRAME_TREE_ROOT where there is none. */
+	/* Links by node, in order of ids; FRAME_TREE_ROOT: none. */
 	uint32_t *first_children;
 	uint32_t *next_siblings;
 	uint32_t unknown_name; /* of FRAME_NONE: "[unknown]" */
@@ -53,7 +53,7 @@ uint32_t frame_tree_find_name(const struct frame_tree *tree, const char *text, s
 const char *frame_tree_get_name_text(const struct frame_tree *tree, uint32_t frame,
 				     size_t *ret_length);
 
-/* What folded text adds to the name: the text of its mark. */
+/* The suffix of the name in folded text: the text of its mark. */
 const char *frame_get_annotation(const struct frame *frame);
 
 #endif

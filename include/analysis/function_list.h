@@ -1,7 +1,7 @@
 /*
- * The functions of a profile, and what they weigh: self is the weight of the samples that a
- * function was running in, total of those that it was on the stack of. A recursive function counts
- * once per sample.
+ * The functions of a profile, and their weights. Self is the weight of samples whose innermost
+ * frame is the function, total that of samples with the function anywhere on the stack. A recursive
+ * function counts once per sample.
  *
  * A function is a name in a module, so that a kernel function and a user function of the same name
  * stay apart. Pure: no I/O.

@@ -14,14 +14,13 @@
 struct text;
 
 /*
- * Scale the samples of the baseline, so that every stack weighs what it would if the whole baseline
- * weighed as much as the metric: weight * metric / baseline, rounded down. A baseline that weighs
- * nothing stays.
+ * Scale the samples of the baseline so that the whole baseline weighs as much as the metric: weight
+ * * metric / baseline, rounded down. A baseline without weight stays.
  *
- * opts  metric and baseline, and how stacks are labelled: what is one node of the call tree is
- *       rounded as one, whatever samples it is made of
+ * opts  metric and baseline, and the labels of stacks: samples of one node of the call tree are
+ *       rounded together
  *
- * Returns 0, -ENOMEM, or -EOVERFLOW when the weight of a side leaves 64 bits.
+ * Returns 0, -ENOMEM, or -EOVERFLOW if the weight of a side exceeds 64 bits.
  */
 _must_check_ int normalize_baseline(struct profile *profile, const struct call_tree_opts *opts);
 
@@ -32,13 +31,14 @@ _must_check_ int normalize_baseline(struct profile *profile, const struct call_t
 void stripped_name_append(struct text *text, const char *name, size_t length);
 
 /*
- * Append a name without what a virtual machine numbers differently in each run: without the numbers and addresses of Java's lambdas, method handles, proxies,
- * accessors and hidden classes, and without async-profiler's marks of how the code ran, _[0]
- * (interpreted) and _[1] (compiled by C1); and without the addresses of futexes.
+ * Append a name without the parts that a virtual machine numbers differently in each run. These are
+ * the numbers and addresses of Java's lambdas, method handles, proxies, accessors and hidden
+ * classes. Async-profiler's marks of how the code ran, _[0] (interpreted) and _[1] (compiled by
+ * C1), are dropped. The addresses of futexes are dropped, too.
  *
- *     pkg.A$$Lambda$14/0x0000000800c03000.run    pkg.A$$Lambda.run
+ *     pkg.A$$Lambda$14/0x0000000800c03000.run             pkg.A$$Lambda.run
  *     java.lang.invoke.LambdaForm$MH+0x7f00.invoke_[0]    java.lang.invoke.LambdaForm$MH.invoke
- *     jdk.proxy2.$Proxy12.get                    jdk.proxy.$Proxy.get
+ *     jdk.proxy2.$Proxy12.get                             jdk.proxy.$Proxy.get
  */
 void canonical_name_append(struct text *text, const char *name, size_t length);
 
@@ -57,8 +57,8 @@ void clone_base_append(struct text *text, const char *name, size_t length);
 enum missing_modules { MODULES_SHARED, MODULES_MISSING_BEFORE, MODULES_MISSING_AFTER };
 
 /*
- * If one side alone has modules (kernel functions aside), take them from all functions but the kernel's, so that
- * functions are known by name on both sides.
+ * If only one side has modules (apart from kernel functions), remove them from all functions but
+ * the kernel's, so that functions are matched by name on both sides.
  *
  * before, after  metrics of the profile
  *
@@ -67,7 +67,7 @@ enum missing_modules { MODULES_SHARED, MODULES_MISSING_BEFORE, MODULES_MISSING_A
 _must_check_ int shared_modules_apply(struct profile *profile, uint32_t before, uint32_t after,
 				      enum missing_modules *ret);
 
-/* Functions that each side has in a module which the other side lacks. */
+/* Functions whose module on each side is missing on the other. */
 struct moved_modules {
 	size_t num_functions;
 	/* The modules of the first of them; borrowed from the profile. */
@@ -76,8 +76,9 @@ struct moved_modules {
 };
 
 /*
- * Give functions of a module that is in the metric `before` alone the module that is in `after` alone and has a
- * function of the same name, by clone_base_append(). Functions that a side has in several such modules stay.
+ * Match functions of modules that only one of the metrics has. A function of a module in `before`
+ * gets the module in `after` with a function of the same name, by clone_base_append(). Functions
+ * that a side has in several such modules stay.
  *
  * before, after  metrics of the profile
  *
@@ -89,18 +90,19 @@ _must_check_ int moved_modules_match(struct profile *profile, uint32_t before, u
 #define CLONE_EXAMPLES 3
 
 struct clone_matches {
-	size_t num_names; /* names that one side alone had */
+	size_t num_names; /* names that only one side had */
 	/* The first of them; borrowed from the profile. */
 	const char *examples[CLONE_EXAMPLES];
 };
 
 /*
- * Call functions with weight on one side alone by the name of clone_base_append(), if the other side has
- * another one of the same such name, or the function of this name itself. All other names stay.
+ * Rename functions with weight on only one side to the name of clone_base_append(). This requires
+ * that the other side has another function with the same such name, or a function with this name
+ * itself. All other names stay.
  *
  * before, after  metrics of the profile
  *
- * Returns 0, -ENOMEM, or -EOVERFLOW when the weight of a side leaves 64 bits.
+ * Returns 0, -ENOMEM, or -EOVERFLOW if the weight of a side exceeds 64 bits.
  */
 _must_check_ int clone_names_match(struct profile *profile, uint32_t before, uint32_t after,
 				   struct clone_matches *ret);

@@ -1,10 +1,9 @@
 /*
- * Where a stretch of names, each called by the one before, occurs on the paths of a tree.
+ * Occurrences of a sequence of names, each called by the previous one, on the paths of a tree.
  *
  * It may occur several times on a path, and occurrences may overlap: a -> b -> a occurs twice in
- * a;b;a;b;a. Whatever is asked of it counts a path once, by the *first* occurrence or by the
- * *last*; both are reported here by the nodes that occurrences end at, so that the report and the
- * viewer follow one rule.
+ * a;b;a;b;a. All queries count a path once, by the *first* occurrence or by the *last*. Both are
+ * reported here by the nodes at their ends, so that the report and the viewer follow one rule.
  *
  * Pure: no I/O.
  */
@@ -29,8 +28,8 @@ struct named_tree {
 
 struct occurrences {
 	/*
-	 * By node: where the first occurrence on the path to it ends; 0, the root, when there is
-	 * none. So first_ends[node] == node holds where a first occurrence ends.
+	 * The end of the first occurrence on the path to each node; 0, the root, without one. So
+	 * first_ends[node] == node holds at the end of a first occurrence.
 	 */
 	uint32_t *first_ends;
 	bool *is_end; /* by node: the last occurrence on the path to it ends at this very node */

@@ -1,8 +1,8 @@
 /*
- * How many samples stand behind a weight, which the confidence of a comparison rests on.
+ * The number of samples behind a weight, which the confidence of a comparison depends on.
  *
- * A weight may count samples, or be called a count by a format that knows no other word; or it is in
- * nanoseconds or bytes, and another metric of the same input counts.
+ * A weight may count samples, or be called a count by a format that has no other word. Or it is in
+ * nanoseconds or bytes, and another metric of the same input counts samples.
  *
  * Pure: no I/O.
  */
@@ -17,10 +17,11 @@
 #include "profile/profile.h"
 
 struct sample_counts {
-	uint64_t num_samples; /* 0: as many as the weight says */
-	bool is_of_profile;   /* that is what struct metric says, of the samples of all inputs */
+	uint64_t num_samples; /* 0: equal to the weight */
+	bool is_of_profile;   /* the number is that of struct metric, for the samples of all
+				 inputs */
 	uint64_t period; /* above 1: all weights are multiples of it, and num_samples of these */
-	/* The weights are called counts and are none: how many samples there were cannot be known. */
+	/* The weights are called counts but are not: the number of samples cannot be known. */
 	bool is_doubtful;
 };
 

@@ -1,5 +1,6 @@
 /*
- * Who ended waits: questions to the stacks of METRIC_OFFWAKE, which are those of waits with their wakers on top.
+ * The wakers of waits: queries of the stacks of METRIC_OFFWAKE, which are those of waits with their
+ * wakers on top.
  *
  * Pure: no I/O. Results borrow the profile.
  */
@@ -14,14 +15,17 @@
 #include "analysis/frame_tree.h"
 #include "base/attributes.h"
 
-/* Threads of one name, or what is not a thread (WAKER_INTERRUPT_NAME, WAKER_UNKNOWN_NAME). */
+/*
+ * Threads with the same name, or a waker that is no thread (WAKER_INTERRUPT_NAME,
+ * WAKER_UNKNOWN_NAME).
+ */
 struct waker_threads {
 	uint32_t frame; /* of the profile, that has the name */
 	uint64_t total; /* of the waits that they have ended */
 };
 
 struct wakers_answer {
-	/* What the wakers did, from the inside out, down to their names; node 0 is all waits. */
+	/* Frames of the wakers, from the inside out, up to their names; node 0 is all waits. */
 	struct fragment_tree tree;
 	struct waker_threads *threads; /* largest total first, then by name */
 	size_t num_threads;
@@ -52,11 +56,11 @@ struct waker_link {
 		waiter; /* a frame with the name of the threads that wait; FRAME_NONE: the first link's */
 	uint64_t total; /* of all their waits */
 	uint32_t *
-		frames; /* of the heaviest path of a waker, from the inside out; its name comes last */
+		frames; /* of the waker's heaviest path, from the inside out; the waker's name is last */
 	size_t num_frames; /* at least 1 */
 	uint64_t ended;    /* of the waits that this path has ended */
 	uint32_t
-		futex; /* the frame WAKER_FUTEX_NAME that most of these have; FRAME_NONE: they have none */
+		futex; /* the frame WAKER_FUTEX_NAME of most of these; FRAME_NONE: they have none */
 };
 
 #define MAX_WAKER_LINKS 5
@@ -67,9 +71,9 @@ struct waker_chain {
 };
 
 /*
- * The weightiest chain: who ended most of the waits, who ended most of that one's waits, wherever these are, and so
- * on, until it is no thread, or one that was met before. Waits without a known end are in the totals only. Returns
- * the same.
+ * The heaviest chain: the waker of most of the waits, then the waker of most of that thread's
+ * waits, anywhere, and so on. It ends at a waker that is no thread, or one that was met before.
+ * Waits without a known waker are only in the totals. Returns the same.
  */
 _must_check_ int waker_chain_init(struct waker_chain *chain, const struct frame_tree *tree,
 				  const struct wakers_opts *opts);

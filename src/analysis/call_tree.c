@@ -1,14 +1,14 @@
 /*
- * A tree is made in three steps: which node every sample ends at; the weights, summed from the
- * leaves to the root; the lists of children.
+ * A tree is made in three steps: the end node of every sample; the weights, summed from the leaves
+ * to the root; the lists of children.
  *
- * The profile's stacks are such a tree already when there is one frame to every location, no two
- * locations have one label, and no thread a level of its own: so it is with everything that was
- * read from folded text. Then nothing is copied, and nodes have the ids of stacks. Otherwise the
- * nodes are a second table of stacks, whose levels are labels.
+ * The profile's stacks are such a tree already if every location has one frame, no two locations
+ * have the same label, and no thread has a level of its own. This is the case for all profiles read
+ * from folded text. Then nothing is copied, and nodes have the ids of stacks. Otherwise the nodes
+ * are a second table of stacks, whose levels are labels.
  *
- * Totals are all that is kept: a node's own weight is its total without its children's. That holds
- * in arithmetic that wraps, too.
+ * Only totals are kept: a node's own weight is its total without its children's. This is correct in
+ * arithmetic that wraps, too.
  */
 #include "analysis/call_tree.h"
 
@@ -55,7 +55,7 @@ static uint64_t *allocate_bits(uint32_t count)
 	return calloc((size_t)count / WORD_BITS + 1, sizeof(uint64_t));
 }
 
-/* What is needed while nodes are made. */
+/* State while nodes are made. */
 struct call_tree_builder {
 	struct call_tree *tree;
 	const struct profile *profile;
@@ -86,14 +86,14 @@ static int add_thread(void *context, uint32_t thread, uint32_t *node)
 	return err ? err : stack_table_add(builder->tree->nodes, *node, label, node);
 }
 
-/* That a stack is truncated is an annotation, too. */
+/* The frame of a truncated stack is an annotation, too. */
 static bool is_left_out(const struct call_tree_builder *builder, uint32_t location)
 {
 	return builder->opts.no_annotations &&
 	       profile_is_truncated_frame(builder->profile, location);
 }
 
-/* The levels of one location: the function, then what was inlined into it. */
+/* Add the levels of one location: the function, then the calls inlined into it. */
 static int add_location(void *context, uint32_t location_id, uint32_t *node)
 {
 	struct call_tree_builder *builder = context;
@@ -132,7 +132,7 @@ static bool is_shown(const void *context, const struct sample *sample)
 	       (builder->opts.has_baseline && sample->metric == builder->opts.baseline);
 }
 
-/* A stack of which nothing was shown keeps its weight: the root itself is no line of folded text. */
+/* A stack without visible frames keeps its weight: the root itself is no line of folded text. */
 static int name_empty_stacks(struct call_tree_builder *builder)
 {
 	uint32_t label;
@@ -328,11 +328,11 @@ static int sort_children(struct call_tree *tree, uint32_t node, struct call_tree
 }
 
 /*
- * Add up totals and put every node that belongs to the tree into its caller's list. Callers have
- * the smaller ids, so that going down by ids a node's total is whole when its turn comes, and its
- * list has been begun by the siblings after it.
+ * Add up totals and put every node of the tree into its caller's list. Callers have smaller ids. So
+ * when going down by ids, a node's total is complete when it is reached, and its list has its later
+ * siblings already.
  *
- * unsorted  gets a bit for every node whose children did not come in order
+ * unsorted  gets a bit for every node whose children were not in order
  */
 static void link_nodes(struct call_tree *tree, uint64_t *unsorted)
 {

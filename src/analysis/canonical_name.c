@@ -46,7 +46,7 @@ static void skip(struct name_rest *rest, bool (*is_of_kind)(char c))
 	rest->start += count(*rest, is_of_kind);
 }
 
-/* Length of `/0x7f0012345678`, with one of these separators; 0: it is none. */
+/* Length of `/0x7f0012345678`, with one of these separators; 0: not an address. */
 static size_t measure_address(struct name_rest rest, const char *separators, size_t min_digits)
 {
 	struct name_rest digits = {rest.start + 3, rest.end};
@@ -84,7 +84,7 @@ static bool is_form_letter(char c)
 	return c >= 'A' && c <= 'Z';
 }
 
-/* Append what is kept of a class that the virtual machine has made, and go behind it. */
+/* Append the kept part of the name of a class made by the virtual machine, and skip the rest. */
 static bool take_made_class(struct text *text, struct name_rest *rest)
 {
 	static const char *const numbered[] = {

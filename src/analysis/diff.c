@@ -11,33 +11,33 @@
 #include "analysis/student.h"
 #include "base/array.h"
 
-/* Of the changes that are called real, this share may be so by chance. */
+/* Accepted share of false alarms among the changes reported as real. */
 #define FALSE_SHARE 0.05
-/* Of an interval, as INTERVAL_95 has it. */
+/* Confidence of an interval; matches INTERVAL_95. */
 #define CONFIDENCE 0.95
 
 /*
- * num_samples is what the confidence rests on. Where it is not known the weight itself is taken,
- * which is right where that counts samples. 0: there is no confidence.
+ * num_samples is the base of the confidence. If it is not known, the weight itself is used, which
+ * is right if it counts samples. 0: no confidence.
  */
 struct diff_side {
 	uint64_t sum;
 	double num_samples;
 	struct function_weight *weights; /* by function */
 	struct part_sums parts;
-	struct function_parts *functions; /* by function; NULL: there are no parts */
+	struct function_parts *functions; /* by function; NULL: no parts */
 };
 
-/* What the parts of a side weigh in a function. */
+/* Weights of a side's parts in a function. */
 struct function_parts {
 	struct part_weights self;
 	struct part_weights total;
 };
 
-/* What is tested: one change, or both of a row whose weights are the same. */
+/* A test: one change, or both changes of a row with equal weights. */
 struct diff_candidate {
 	struct diff_change *change;
-	struct diff_change *same; /* NULL: there is none */
+	struct diff_change *same; /* or NULL */
 	double chance;
 	double least; /* chance, for as many samples in the function */
 };
@@ -136,7 +136,10 @@ struct diff_candidates {
 	ARRAY(struct diff_candidate) items;
 };
 
-/* Weights that are none of samples count as so many of the samples as they are of all. */
+/*
+ * Weights other than sample counts are converted: a function's share of the weight is taken as its
+ * share of the samples.
+ */
 static struct exact_counts count_samples(const struct diff_change *change)
 {
 	return (struct exact_counts){
@@ -186,12 +189,12 @@ static int add_candidates(struct diff_candidates *candidates, struct diff_table 
 }
 
 /*
- * Functions of a few samples cannot be called changed whatever happens, and to test them as well makes
- * others harder to find. With k tests each must reach FALSE_SHARE / k: the smallest k such that no more
- * than k functions can do so are those that are worth it (Gilbert, "A modified false discovery rate
- * multiple-comparisons procedure for discrete data", 2005). How few samples a function has does not
- * depend on which recording they are of, so that the choice favours nothing. Returns how many they are,
- * in the order of what is the least.
+ * Functions with few samples cannot be significant in any case, and testing them makes other
+ * changes harder to find. With k tests each must reach FALSE_SHARE / k. Choose the smallest k such
+ * that no more than k functions can do so, and test these (Gilbert, "A modified false discovery
+ * rate multiple-comparisons procedure for discrete data", 2005). The number of samples of a
+ * function does not depend on which recording they are from, so this choice is unbiased. Returns
+ * the number of tests, in the order of their least possible chance.
  */
 static size_t choose_testable(struct diff_candidates *candidates)
 {
@@ -210,9 +213,9 @@ static size_t choose_testable(struct diff_candidates *candidates)
 }
 
 /*
- * Benjamini and Hochberg: of the changes in order of their chance, the k-th is real if it or one
- * behind it is less likely than k / (number of changes) * FALSE_SHARE. Self and total weights are
- * tested together: it is one comparison that is to be wrong once in twenty.
+ * Benjamini and Hochberg: with changes sorted by chance, the k-th is real if it or a later one is
+ * less likely than k / (number of changes) * FALSE_SHARE. Self and total weights are tested
+ * together: one comparison in twenty as a whole may be wrong.
  */
 static int mark_noise(struct diff_table *table)
 {
@@ -285,7 +288,7 @@ static int weigh(struct diff_side *side, const struct function_list *list,
 	return err;
 }
 
-/* One more part: its weight in all, and in each function. */
+/* Add a part: its total weight, and its weight in each function. */
 static void add_part(struct diff_side *side, const struct function_weight *weights,
 		     size_t num_functions, uint64_t sum)
 {
@@ -325,7 +328,7 @@ static bool are_runs(const struct diff_runs *runs)
 	return runs->length > 1 && !runs->are_slices;
 }
 
-/* ret_slices  of time; 0: the parts are runs, or there are none */
+/* ret_slices  of time; 0: the parts are runs, or there are no parts */
 static int divide(struct diff_side *side, const struct function_list *list,
 		  const struct diff_side_opts *opts, size_t *ret_slices)
 {

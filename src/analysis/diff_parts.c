@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the weight, in tenths, must have a time. */
+/* Minimum of the weight with a time, in tenths. */
 #define MIN_TIMED 9
 
 struct diff_span {
@@ -117,7 +117,7 @@ int diff_parts_init(struct diff_parts *parts, const struct profile *profile,
 	}
 	if (!count_timestamps(parts))
 		return 0;
-	/* One more, as a recording has no source. */
+	/* Allocate one more, as a recording has no source. */
 	parts->spans = calloc((size_t)profile_count_sources(profile) + 1, sizeof(*parts->spans));
 	if (!parts->spans)
 		return -ENOMEM;

@@ -1,6 +1,6 @@
 /*
- * The parts that a recording is made of, which are compared with each other to see how much shares vary
- * by themselves: its runs, where it is several, else slices of its time. Pure: no I/O.
+ * The parts of a recording. They are compared with each other to see how much shares vary by
+ * themselves: its runs, if it has several, else slices of its time. Pure: no I/O.
  */
 #ifndef ANALYSIS_DIFF_PARTS_H
 #define ANALYSIS_DIFF_PARTS_H
@@ -23,10 +23,11 @@ struct diff_parts {
 };
 
 /*
- * opts  of the side, borrowed; where it has several runs, these are the parts, be they slices of time
+ * opts  of the side, borrowed. If it has several runs, these are the parts, even if they are slices
+ *       of time
  *
- * Slices are of equal length, from the first sample of each source to its last. There are none where
- * the time of most samples is not known, or too few of the slices have samples.
+ * Slices are of equal length, from the first sample of each source to its last. There are no slices
+ * if most samples have no time, or too few of the slices have samples.
  *
  * Returns 0 or -ENOMEM. Release it in any case.
  */
@@ -34,7 +35,7 @@ _must_check_ int diff_parts_init(struct diff_parts *parts, const struct profile 
 				 const struct diff_side_opts *opts);
 void diff_parts_release(struct diff_parts *parts);
 
-/* By sample of the profile: how much of its weight is in one of the parts. */
+/* The part of each sample's weight that is in one of the parts, by sample of the profile. */
 void diff_parts_get_values(const struct diff_parts *parts, size_t part, uint64_t *values);
 
 #endif

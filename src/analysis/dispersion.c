@@ -26,7 +26,10 @@ struct dispersion dispersion_of_parts(const struct part_sums *sums,
 
 	if (num_parts < 2 || share <= 0 || share >= 1 || num_samples <= 0)
 		return (struct dispersion){0};
-	/* Of the differences between what a part has in the function and the share of its total. */
+	/*
+	 * Squares of the differences between a part's weight in the function and the share of its
+	 * total.
+	 */
 	squares = weights->squares - 2 * share * weights->products + share * share * sums->squares;
 	variance = num_parts / (num_parts - 1) * squares / (sums->total * sums->total);
 	return (struct dispersion){
@@ -61,6 +64,6 @@ double dispersion_unite(struct dispersion *before, double before_samples, struct
 	second = after->factor / after_samples;
 	degrees = (first + second) * (first + second) /
 		  (first * first / before->degrees + second * second / after->degrees);
-	/* One of the estimates is part of the other. */
+	/* The estimates overlap: one is part of the other. */
 	return fmin(degrees, both.degrees);
 }

@@ -1,44 +1,45 @@
 /*
- * How much more a share varies than independent samples would make it.
+ * How much more a share varies than with independent samples.
  *
  * A recording's samples are not drawn independently. A thread at neighbouring ticks is in the same
- * function, and a program that runs again has its memory, its caches and its neighbours otherwise. What
- * is independent are parts of it: slices of its time that are long beside what it does, or whole runs.
- * How much a share differs from part to part says how much that of all parts together may be off.
+ * function. A program in another run has different memory, caches and neighbours. Parts of a
+ * recording are independent: slices of its time that are long compared with the program's
+ * activities, or whole runs. The differences of a share from part to part show the error of the
+ * share of all parts together.
  *
- * The share is the quotient of two sums over the parts, and its variance that of a ratio: of what the
- * parts have in the function more or less than their size lets expect. Parts may be of any size; the
- * larger count for more. For parts of one size it is the variance of the mean of their shares, as Welch
- * takes it. Pure: no I/O.
+ * The share is the quotient of two sums over the parts. Its variance is that of a ratio: of the
+ * differences between the parts' weight in the function and the weight expected from their size.
+ * Parts may be of any size; the larger count for more. For parts of one size it is the variance of
+ * the mean of their shares, as Welch uses it. Pure: no I/O.
  *
  * Source: W. G. Cochran, Sampling techniques, 3rd edition (1977), sections 2.11 and 9A (clusters);
- * B. L. Welch, The generalization of Student's problem when several different population variances are
- * involved, Biometrika 34 (1947).
+ * B. L. Welch, The generalization of Student's problem when several different population variances
+ * are involved, Biometrika 34 (1947).
  */
 #ifndef ANALYSIS_DISPERSION_H
 #define ANALYSIS_DISPERSION_H
 
 #include <stddef.h>
 
-/* Sums over the parts of a recording: of what they weigh in all. */
+/* Sums of the total weights of a recording's parts. */
 struct part_sums {
-	size_t num_parts; /* those that weigh anything */
+	size_t num_parts; /* parts with any weight */
 	double total;
 	double squares;
 };
 
-/* And of what they weigh in a function. */
+/* The same of their weights in a function. */
 struct part_weights {
 	double weight;
 	double squares;
 	double products; /* with the part's whole weight */
 };
 
-/* What is known of a share's variance. */
+/* Estimate of a share's variance. */
 struct dispersion {
-	double factor; /* of that of independent samples */
-	double expected; /* variance of so many independent samples, in samples; 0: nothing is known */
-	double degrees; /* degrees of freedom; INFINITY: it is taken for known */
+	double factor;   /* relative to that of independent samples */
+	double expected; /* variance of as many independent samples, in samples; 0: unknown */
+	double degrees;  /* degrees of freedom; INFINITY: the variance counts as known */
 };
 
 /* Independent samples. */
@@ -49,21 +50,22 @@ void part_sums_add(struct part_sums *sums, double total);
 void part_weights_add(struct part_weights *weights, double weight, double total);
 
 /*
- * num_samples  that the parts are, together
+ * num_samples  total of the parts
  *
- * It cannot be said of a share of 0 or 1, nor of less than two parts.
+ * It is undefined for a share of 0 or 1, and for less than two parts.
  */
 struct dispersion dispersion_of_parts(const struct part_sums *sums,
 				      const struct part_weights *weights, double num_samples);
 
 /*
- * What a change from one share to another is to be judged by: both factors are set. Returns the degrees
- * of freedom.
+ * Adjust both factors for the test of a change from one share to another. Returns the degrees of
+ * freedom.
  *
- * If nothing has changed, the samples of both sides vary alike, and what varies on both together is the
- * better estimate: a side with a single sample of the function says nothing of how it comes and goes,
- * nor does a side of a single run. A side that varies more keeps what is its own. Less than independent
- * samples vary never counts: parts that happen to be alike make nothing sure.
+ * If nothing has changed, the samples of both sides vary alike, and the variation of both together
+ * is the better estimate: a side with a single sample of the function tells nothing about its
+ * variation, nor does a side of a single run. A side that varies more keeps its own factor. A
+ * variation below that of independent samples never counts: parts that happen to be alike prove
+ * nothing.
  *
  * before_samples, after_samples  numbers of samples
  *

@@ -1,12 +1,12 @@
 /*
- * One probability is computed by logarithms of factorials, those beside it by their ratio, outwards
- * from what was found: they shrink, and soon nothing is added any more.
+ * The first probability is computed from logarithms of factorials, its neighbours by their ratio,
+ * outwards from the observed count: they shrink, and soon add nothing any more.
  */
 #include "analysis/exact_test.h"
 
 #include <math.h>
 
-/* Of the sum: what is smaller is not added. */
+/* Smaller parts of the sum are not added. */
 #define NEGLIGIBLE 1e-12
 
 static double get_log_factorial(double n)
@@ -21,7 +21,9 @@ static double get_log_choose(double n, double k)
 	return get_log_factorial(n) - get_log_factorial(k) - get_log_factorial(n - k);
 }
 
-/* That of `all` in the function exactly `before` are of the first recording. */
+/*
+ * Probability that exactly `before` of `all` samples in the function are from the first recording.
+ */
 static double get_probability(const struct exact_counts *counts, double before)
 {
 	double all = counts->before + counts->after;
@@ -41,7 +43,7 @@ static double get_highest(const struct exact_counts *counts)
 	return fmin(counts->before + counts->after, counts->all_before);
 }
 
-/* All that is farther out than what was found; half of that itself. */
+/* Sum of all outcomes beyond the observed one, plus half of that itself. */
 static double sum_tail(const struct exact_counts *counts, int step)
 {
 	double all = counts->before + counts->after;
@@ -73,7 +75,7 @@ double exact_test_get_chance(const struct exact_counts *counts)
 		return 1;
 	expected = (counts->before + counts->after) * (counts->all_before / all);
 	tail = sum_tail(counts, counts->before < expected ? -1 : 1);
-	/* Near what is expected the other one may be the smaller; both are 1 together. */
+	/* Near the expected count the other tail may be smaller; both add up to 1. */
 	return fmax(0, 2 * fmin(tail, 1 - tail));
 }
 

@@ -1,9 +1,10 @@
 /*
- * How likely chance alone makes so large a difference between two recordings.
+ * Probability that chance alone makes such a large difference between two recordings.
  *
- * Fisher's exact test: of all samples of both recordings that are in a function, how many are of the
- * first is drawn without replacement (the hypergeometric distribution) if nothing has changed. Of what
- * was found itself, half counts (mid-p): whole, the test would find less than it may. Pure: no I/O.
+ * Fisher's exact test: take all samples of both recordings that are in a function. If nothing has
+ * changed, the number from the first recording is drawn without replacement (the hypergeometric
+ * distribution). The observed outcome itself counts half (mid-p): counted fully, the test would
+ * find less than it may. Pure: no I/O.
  *
  * Source: R. A. Fisher, The design of experiments (1935); H. O. Lancaster, Significance tests in
  * discrete distributions, JASA 56 (1961).
@@ -19,10 +20,10 @@ struct exact_counts {
 	double all_after;
 };
 
-/* Of a difference at least as large, in either direction: from 0 to 1. */
+/* The chance of a difference at least as large, in either direction: from 0 to 1. */
 double exact_test_get_chance(const struct exact_counts *counts);
 
-/* The least that it could be for so many samples in the function: known before any is counted. */
+/* The least possible chance for as many samples in the function: known before any is counted. */
 double exact_test_get_least_chance(const struct exact_counts *counts);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * A filter says of each sample whether it matches: by its stack or by its thread. Neither is asked
- * sample by sample. A pattern is compared with each frame once; then one pass from the root down,
- * in which every node inherits what its parent has found, says of each stack whether it holds such
- * a frame. Samples look at their node.
+ * A filter decides for each sample whether it matches: by its stack or by its thread. Neither is
+ * checked sample by sample. A pattern is compared with each frame once. Then one pass from the root
+ * down, where every node inherits the result of its parent, finds the stacks with such a frame.
+ * Samples look at their node.
  *
- * Filters are put together by and: each leaves in the selection what passes it, too.
+ * Filters are combined by "and": each keeps only those samples in the selection that pass it, too.
  */
 #include "analysis/filter.h"
 
@@ -23,7 +23,7 @@ struct filter {
 	struct pattern pattern;
 };
 
-/* What one filter says, put together from what it says of frames and of threads. */
+/* The result of one filter, combined from its results for frames and for threads. */
 struct matches {
 	const struct frame_tree *tree;
 	const struct filter *filter;
@@ -199,8 +199,8 @@ static int match_frames(struct matches *matches)
 }
 
 /*
- * Where stacks are written, the thread comes first, as the caller of all. So a fragment may begin with a
- * thread, and then it begins the stack.
+ * In written stacks, the thread is first, as the caller of all. So a fragment may start with a
+ * thread, and then it is at the start of the stack.
  */
 static int match_beginnings(struct matches *matches)
 {
@@ -256,7 +256,8 @@ static int join_names(const struct frame_tree *tree, uint32_t node, struct text 
 }
 
 /*
- * A regular expression cannot be asked of a stack and then of what it calls: each is asked whole.
+ * A regular expression cannot be continued from a stack to its callees: each stack is matched as a
+ * whole.
  */
 static int match_stacks(struct matches *matches)
 {
@@ -337,7 +338,7 @@ static int find_matches(struct matches *matches)
 	return 0;
 }
 
-/* Leave in the selection what passes one more filter. */
+/* Keep only the samples that pass one more filter. */
 static int apply(struct selection *selection, const struct frame_tree *tree,
 		 const struct filter *filter)
 {

@@ -116,12 +116,14 @@ static bool is_frame(const struct fragment_frame *wanted, const struct frame_tre
 	       has_annotation(tree, node, wanted->annotation);
 }
 
-/* Parents come before their children. */
+/* Parents precede their children. */
 int fragment_find_beginnings(const struct fragment *fragment, const struct frame_tree *tree,
 			     bool *ret)
 {
-	/* How many frames of the fragment the stack has so far, if it has nothing else; else
-	   NO_BEGINNING, until it has all. */
+	/*
+	 * Number of the fragment's frames in the stack so far, if it has no others; else
+	 * NO_BEGINNING, until it has all.
+	 */
 	enum { NO_BEGINNING = UINT32_MAX };
 	uint32_t num_frames = (uint32_t)fragment->num_frames;
 	_cleanup_free_ uint32_t *counts = calloc(tree->num_nodes, sizeof(*counts));

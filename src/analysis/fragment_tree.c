@@ -1,13 +1,13 @@
 /*
  * The trees of callers and callees.
  *
- * A node of the result stands for many nodes of the frame tree, its items. The result grows level
+ * A node of the result represents many nodes of the frame tree, its items. The result grows level
  * by level: the items of a node lead to the next nodes of the frame tree, down (callees) or up
- * (callers), and these become items of the child that has their name. Children are distinguished by
- * an array by name, so there is no hashing, and an item is visited once.
+ * (callers). These become items of the child that has their name. An array by name finds the child,
+ * so there is no hashing, and an item is visited once.
  *
- * Going up, items meet again: different callees of one node. They are then one item with the sum
- * of their weights.
+ * Going up, paths of items join: different callees have the same caller. They become one item with
+ * the sum of their weights.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #define NO_ITEM UINT32_MAX
 
 struct item {
-	/* Callees: what the result's node stands for. Callers: what is called next, going up. */
+	/* Callees: the represented node. Callers: the node whose caller is next. */
 	uint32_t node;
 	uint32_t owner; /* the result's node */
 	uint32_t next;  /* item of the same owner; or the next free one; NO_ITEM */
@@ -32,10 +32,7 @@ struct grown {
 	uint32_t depth; /* 0: the fragment */
 };
 
-/*
- * by_name and by_node are never cleared: what they say is checked against the owner before it is
- * believed.
- */
+/* by_name and by_node are never cleared: their entries are checked against the owner before use. */
 struct builder {
 	const struct frame_tree *tree;
 	const struct fragment *fragment;
@@ -44,7 +41,7 @@ struct builder {
 	struct occurrences occurrences;
 	bool *is_used;     /* by node of the frame tree: leads to a sample that counts */
 	uint64_t *weights; /* by node: of these samples */
-	uint32_t *by_name; /* the result's node that got this name last */
+	uint32_t *by_name; /* the latest of the result's nodes with this name */
 	uint32_t *by_node; /* callers: the item that got this node last */
 	ARRAY(struct grown) grown;
 	ARRAY(struct item) items;
@@ -52,8 +49,7 @@ struct builder {
 };
 
 /*
- * Items that were followed are used again: there are never more than lie on two levels of the
- * result.
+ * Items that were followed are reused: there are never more than those of two levels of the result.
  */
 static int add_item(struct builder *builder, uint32_t owner, uint32_t node, uint64_t weight)
 {
@@ -85,7 +81,7 @@ static int add_item(struct builder *builder, uint32_t owner, uint32_t node, uint
 	return 0;
 }
 
-/* Let the child of `parent` that has the name of a node of the frame tree stand for that, too. */
+/* Add a node of the frame tree to the child of `parent` with its name. */
 static int add_to_child(struct builder *builder, uint32_t parent, uint32_t node, uint64_t weight)
 {
 	const struct frame_tree *tree = builder->tree;
@@ -143,7 +139,7 @@ static int compare_grown(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-/* The children of a node stand behind each other: put them in order, and link them. */
+/* The children of a node are consecutive: sort them, and link them. */
 static void link_children(struct builder *builder, uint32_t parent, size_t first)
 {
 	struct grown *grown = builder->grown.items;
@@ -160,7 +156,7 @@ static void link_children(struct builder *builder, uint32_t parent, size_t first
 			builder->items.items[item].owner = (uint32_t)i;
 	}
 	grown[parent].node.first_child = count ? (uint32_t)first : 0;
-	/* What no child has: stacks that end here (callees) or begin here (callers). */
+	/* Weight without a child: of stacks that end here (callees) or start here (callers). */
 	grown[parent].node.self = grown[parent].node.total - sum;
 }
 
@@ -219,7 +215,7 @@ static int add_samples(struct builder *builder, uint32_t metric, const struct se
 	return 0;
 }
 
-/* What happens below a node belongs to it too, unless the fragment occurs there once more. */
+/* Weight below a node belongs to it too, unless the fragment occurs there once more. */
 static int start_callees(struct builder *builder)
 {
 	const struct frame_tree *tree = builder->tree;

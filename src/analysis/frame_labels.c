@@ -58,7 +58,7 @@ static int add_clean_text(struct frame_labels *labels, const char *text, size_t 
 	return 0;
 }
 
-/* Add what is in labels->text. */
+/* Add labels->text. */
 static int clean_and_add(struct frame_labels *labels, uint32_t *ret)
 {
 	struct text *text = &labels->text;
@@ -115,7 +115,7 @@ const char *frame_labels_get(const struct frame_labels *labels, uint32_t label, 
 	return string_table_get(labels->own, label - num_strings);
 }
 
-/* Of ids, not of labels: many of the profile's strings are no label of anything. */
+/* Number of ids, not of labels: many of the profile's strings are not labels. */
 uint32_t frame_labels_get_count(const struct frame_labels *labels)
 {
 	return profile_count_strings(labels->profile) + string_table_get_count(labels->own);

@@ -1,11 +1,11 @@
 /*
  * A node for every frame of every stack of the profile's prefix tree: a location with inlined calls
- * is several nodes, one below the other. Stacks that differ in addresses alone keep their own
- * nodes; what joins them is the name, when it is asked for.
+ * is several nodes, one below the other. Stacks that differ only in addresses keep their own nodes;
+ * queries join them by name.
  *
  * Parents get smaller numbers than their children, because a stack's id is greater than its
- * caller's. All passes over the tree rest on that: forwards, parents come first; backwards,
- * children do.
+ * caller's. All passes over the tree rely on that: forwards, parents are first; backwards, children
+ * are.
  */
 #include "analysis/frame_tree.h"
 
@@ -50,7 +50,7 @@ static int allocate(struct frame_tree *tree)
 		       : -ENOMEM;
 }
 
-/* The nodes of one stack's innermost location: the function, then what was inlined into it. */
+/* Add the nodes of a stack's innermost location: the function, then the calls inlined into it. */
 static uint32_t add_stack(struct frame_tree *tree, uint32_t stack, uint32_t node)
 {
 	const struct profile *profile = tree->profile;

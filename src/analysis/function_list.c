@@ -1,12 +1,12 @@
 /*
- * A function is a name in a module. Several frames may be one (its lines, its copies inlined
- * elsewhere), and what a table counts is functions: so each frame's function is found once, and
- * samples are then weighed by numbers alone.
+ * A function is a name in a module. Several frames may belong to one (its lines, its copies inlined
+ * elsewhere), but a table counts functions. So each frame's function is found once, and samples are
+ * then weighed by numbers alone.
  *
  * Self is the weight of samples whose innermost frame is the function. Total is that of samples
- * which have it anywhere, once each: of the nodes of a recursive function on a path, only the
- * outermost counts. add_totals() walks down the tree and keeps, for each function, how often it is
- * on the present path.
+ * with the function anywhere, once each: if a path has several nodes of a recursive function, only
+ * the outermost counts. add_totals() walks down the tree and keeps, for each function, the number
+ * of its nodes on the present path.
  *
  * All sums are over samples of one metric, and the sum of all these is checked for overflow:
  * nothing else can exceed it.
@@ -98,7 +98,7 @@ static int add_frame(struct function_list_builder *builder, uint32_t frame, uint
 	return hash_index_add(&builder->index, hash, *ret);
 }
 
-/* Behind the frames comes one for code without any, so that by_frame[num_frames] is [unknown]. */
+/* The last entry is for code without frames, so that by_frame[num_frames] is [unknown]. */
 static int build(struct function_list_builder *builder)
 {
 	struct function_list *list = builder->list;
@@ -154,7 +154,7 @@ static uint32_t get_function(const struct function_list *list, uint32_t node)
 		->by_frame[frame == FRAME_NONE ? profile_count_frames(list->tree->profile) : frame];
 }
 
-/* What is weighed: the samples of a metric that are selected; or, where there are values, by these. */
+/* Weights to add: of the selected samples of a metric, or `values` instead of their weights. */
 struct weighing {
 	uint32_t metric;
 	const struct selection *selection;

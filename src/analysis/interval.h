@@ -1,8 +1,8 @@
 /*
- * How much a share has changed between two recordings, and how sure that is.
+ * The change of a share between two recordings, and its confidence interval.
  *
- * A recording is taken as a number of samples that were drawn independently, each of which is in
- * the function or is not. Shares are from 0 to 1. Pure: no I/O.
+ * A recording is modelled as a number of samples that were drawn independently, each in the
+ * function or not. Shares are from 0 to 1. Pure: no I/O.
  */
 #ifndef ANALYSIS_INTERVAL_H
 #define ANALYSIS_INTERVAL_H
@@ -10,7 +10,7 @@
 /* A share in a recording. */
 struct share {
 	double share;
-	double num_samples; /* that the share is taken of; 0: nothing is known */
+	double num_samples; /* base of the share; 0: unknown */
 };
 
 struct interval {
@@ -26,8 +26,8 @@ struct interval {
  *
  * deviations  INTERVAL_95, or another number of standard deviations
  *
- * Wilson's intervals of both shares, combined as Newcombe does: unlike the textbook's, these hold
- * what they promise for few samples and for shares near 0 too, where profiles have most functions.
+ * Wilson's intervals of both shares, combined as Newcombe does: unlike the textbook's, these are
+ * also correct for few samples and for shares near 0, where most functions of a profile are.
  *
  * Source: R. G. Newcombe, Interval estimation for the difference between independent proportions,
  * Statistics in Medicine 17 (1998), method 10.

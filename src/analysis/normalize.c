@@ -20,7 +20,10 @@ static uint64_t scale(uint64_t weight, uint64_t to, uint64_t from)
 	return (uint64_t)((unsigned __int128)weight * to / from);
 }
 
-/* What is rounded off one sample of a node goes to the next, so that their sum is rounded once. */
+/*
+ * The rounding error of one sample of a node is carried to the next, so that their sum is rounded
+ * once.
+ */
 static int scale_samples(struct profile *profile, const struct call_tree *tree, uint32_t metric,
 			 uint64_t to, uint64_t from)
 {

@@ -1,7 +1,7 @@
 /*
- * One pass from the root down, whatever the depth: every node goes on from its parent's state,
- * which is how many names of the stretch have been met there, the way Knuth, Morris and Pratt
- * search a text. A tree is a text that branches.
+ * A single pass from the root down, whatever the depth. Every node continues from its parent's
+ * state, the number of the sequence's names matched there, as Knuth, Morris and Pratt search a
+ * text. A tree is a text that branches.
  */
 #include "analysis/occurrences.h"
 
@@ -32,9 +32,8 @@ static void prepare_states(const uint32_t *names, uint32_t num_names, uint32_t *
 }
 
 /*
- * Nodes come after their parents, so that the parent's state is known. A stretch that has been met
- * may begin again within itself, as "a;b;a" in "a;b;a;b;a": state num_names goes on from its
- * longest border.
+ * Nodes follow their parents, so the parent's state is known. A matched sequence may start again
+ * within itself, as "a;b;a" in "a;b;a;b;a": state num_names continues from its longest border.
  */
 int occurrences_init(struct occurrences *occurrences, const struct named_tree *tree,
 		     const uint32_t *names, size_t num_names)
@@ -76,7 +75,7 @@ void occurrences_release(struct occurrences *occurrences)
 }
 
 /*
- * From the leaves up. A node that an occurrence ends at keeps its weight: what is above belongs to
+ * From the leaves up. A node at the end of an occurrence keeps its weight: nodes above belong to
  * the occurrence around it.
  */
 void occurrences_add_up(const bool *is_end, const uint32_t *parents, uint32_t num_nodes,

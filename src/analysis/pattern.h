@@ -1,5 +1,5 @@
 /*
- * What names are compared with: a literal, or a regular expression between slashes.
+ * Patterns that names are compared with: a literal, or a regular expression between slashes.
  *
  * Only bytes before a NUL count. Pure: no I/O.
  */

@@ -1,15 +1,15 @@
 /*
- * A set of instructions of the program says all that has been read so far: those at which the next
- * character is expected. One step leads from a set and a character to the next set. Sets that were
- * met are kept as states with their steps, in a table, so that most steps are one look-up (a
- * deterministic automaton that is made while it is used). When the table is full it is emptied; where
- * that happens after few steps, the text has other states everywhere, and the rest of it is read
- * without the table. So time is linear in the text, and memory bounded, whatever the expression.
+ * The state of a search is a set of instructions of the program: those where the next character is
+ * expected. A step leads from a set and a character to the next set. Known sets are kept as states
+ * with their steps, in a table, so that most steps are one look-up. This is a deterministic
+ * automaton that is made while it is used. When the table is full it is emptied. If this happens
+ * after few steps, the text has other states everywhere, and the rest of it is read without the
+ * table. So time is linear in the text, and memory bounded, whatever the expression.
  *
- * A match may begin anywhere: every step adds the start again. What holds between two characters
- * (^ $ \b) can be decided only when the next is known, and waits in the set until then; the end of the
- * text is a class of characters of its own. As only whether there is a match is asked, the first set
- * with the instruction REGEX_OP_MATCH ends it all.
+ * A match may start anywhere: every step adds the start again. Assertions (^ $ \b) can be decided
+ * only when the next character is known, and wait in the set until then; the end of the text is a
+ * class of characters of its own. Only the existence of a match is asked for, so the first set with
+ * the instruction REGEX_OP_MATCH ends the search.
  *
  * Sources: K. Thompson, Regular expression search algorithm, CACM 11(6), 1968; R. Cox, Regular
  * Expression Matching in the Wild, 2010 (the cache, and when to do without it).
@@ -33,11 +33,11 @@
 /* The numbers of states that have no set. */
 enum { STATE_UNKNOWN, STATE_MATCH, STATE_DEAD, NUM_SPECIAL_STATES };
 
-/* What is known between two characters. */
+/* The context between two characters. */
 struct regex_position {
 	bool is_begin;
 	bool is_end;
-	bool is_next_known; /* else assertions other than ^ have to wait */
+	bool is_next_known; /* else assertions other than ^ are deferred */
 	bool is_boundary;
 };
 
@@ -48,7 +48,7 @@ struct regex {
 	/* A set: a bit for each instruction, then those below; so many words. */
 	size_t num_words;
 	uint32_t word_bit;  /* the character before was one of a word */
-	uint32_t begin_bit; /* there was none */
+	uint32_t begin_bit; /* start of the text: no character before */
 	bool has_assertions;
 	uint64_t *survives_step; /* instructions that matter after a step, and both bits */
 	uint64_t *current;       /* sets in work */
@@ -135,7 +135,7 @@ static bool set_contains(const struct regex_program *program, uint32_t number, u
 	return num_before < set->num_ranges && ranges[num_before].first <= class;
 }
 
-/* Now that the next class is known: the set, and what its assertions lead to. */
+/* With the next class known: the set, and the instructions behind its assertions. */
 static const uint64_t *resolve(struct regex *regex, const uint64_t *from, uint32_t class)
 {
 	const struct regex_program *program = &regex->program;
@@ -165,8 +165,8 @@ static const uint64_t *resolve(struct regex *regex, const uint64_t *from, uint32
 }
 
 /*
- * One step: to what `from` leads by a character of this class, or by the end of the text. Returns
- * whether there is a match, and then leaves `to` unfinished.
+ * A step: the set reached from `from` by a character of this class, or by the end of the text.
+ * Returns whether there is a match, and then leaves `to` unfinished.
  */
 static bool step(struct regex *regex, const uint64_t *from, uint32_t class, uint64_t *to)
 {
@@ -278,7 +278,7 @@ static uint32_t find_state(struct regex *regex, const uint64_t *set, bool *ret_i
 	return is_burden || !regex->max_states ? STATE_UNKNOWN : add_state(regex, set, hash);
 }
 
-/* The set of no instruction: whatever comes, there is no match. */
+/* No instruction is in the set: whatever follows, there is no match. */
 static bool is_dead(const struct regex *regex, const uint64_t *set)
 {
 	for (size_t i = 0; i < regex->num_words; i++) {

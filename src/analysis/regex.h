@@ -1,19 +1,19 @@
 /*
  * Regular expressions: the one language of the command line and of the page.
  *
- * What POSIX calls extended, with what people write from habit:
+ * POSIX extended expressions, with common habits of other dialects:
  *
  *	.  [a-z]  [^a-z]  [[:alpha:]]   one character        \d \w \s  and  \D \W \S
- *	*  +  ?  {m}  {m,}  {m,n}       how often            *? +? ?? … mean the same
+ *	*  +  ?  {m}  {m,}  {m,n}       repetition           *? +? ?? … mean the same
  *	a|b  (a)  (?:a)                 alternatives, groups
- *	^  $  \b  \B                    begin and end of the text; of a word, or not
+ *	^  $  \b  \B                    start and end of the text; of a word, or not
  *	\t \n \r \f \v  \xHH  \.        characters
  *	(?i)                            at the start: letters of ASCII in either case
  *
- * A character is a code point of UTF-8; a byte that is part of none counts as one. Letters, digits
- * and words are those of ASCII. Within brackets a backslash is what it is outside, unlike in POSIX.
- * There are neither back references nor look-around, so that matching needs no backtracking: the
- * time is linear in the length of the text, whatever the expression.
+ * A character is a code point of UTF-8; a byte outside any code point counts as one. Letters,
+ * digits and words are those of ASCII. A backslash means the same within brackets as outside,
+ * unlike in POSIX. There are neither back references nor look-around, so that matching needs no
+ * backtracking: the time is linear in the length of the text, whatever the expression.
  *
  * Pure: no I/O. A regex must not be used by two threads at once, as matching fills its cache.
  */

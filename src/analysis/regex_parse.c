@@ -1,7 +1,7 @@
 /*
- * By recursive descent: alternatives of sequences of repeated atoms, of which a group begins at the
- * alternatives again. Recursion ends at REGEX_MAX_DEPTH parentheses, and so does that of whoever
- * walks the tree, since what is longer than deep (a sequence, alternatives) is one node with many
+ * Recursive descent: alternatives of sequences of repeated atoms. An atom may be a group, which is
+ * parsed as alternatives again. Recursion ends at REGEX_MAX_DEPTH parentheses. This also limits
+ * recursive walks of the tree, since long sequences and alternatives are one node with many
  * children.
  */
 #include "analysis/regex_parse.h"
@@ -29,7 +29,7 @@ struct regex_parser {
 
 const struct regex_range regex_word_ranges[4] = {{'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
 
-/* Of [[:alpha:]], as in the C locale: first and last of each range. */
+/* Classes like [[:alpha:]], as in the C locale: first and last of each range. */
 static const struct character_class {
 	const char *name;
 	const char *ranges;
@@ -81,7 +81,7 @@ static int add_node(struct regex_parser *parser, enum regex_node_kind kind, uint
 	return 0;
 }
 
-/* last  the child that was added before; REGEX_NO_NODE if there is none */
+/* last  the child that was added before, or REGEX_NO_NODE */
 static int add_child(struct regex_parser *parser, uint32_t parent, uint32_t last, uint32_t child)
 {
 	struct regex_node *nodes = parser->tree->nodes.items;
@@ -124,7 +124,7 @@ static int add_ranges(struct regex_parser *parser, const char *ranges, bool is_n
 	return is_negated ? add_range(parser, first, REGEX_LAST_CHARACTER) : 0;
 }
 
-/* What a range has of letters from `first` on, also in the other case, `distance` away. */
+/* Add the letters of a range from `first` on in the other case, `distance` away. */
 static int add_other_case(struct regex_parser *parser, struct regex_range range, uint32_t first,
 			  int distance)
 {
@@ -148,7 +148,7 @@ static int compare_ranges(const void *a, const void *b)
 	return (left->first > right->first) - (left->first < right->first);
 }
 
-/* Put in order and join what has been added to the ranges from `first` on. */
+/* Sort and join the ranges from `first` on. */
 static void join_ranges(struct regex_tree *tree, size_t first)
 {
 	struct regex_range *ranges = tree->sets.ranges.items + first;
@@ -168,7 +168,7 @@ static void join_ranges(struct regex_tree *tree, size_t first)
 	tree->sets.ranges.length = first + num_joined;
 }
 
-/* In the place of ranges that are joined, what lies between them. */
+/* Replace joined ranges by the gaps between them. */
 static int negate_ranges(struct regex_parser *parser, size_t first)
 {
 	struct regex_tree *tree = parser->tree;
@@ -232,9 +232,9 @@ static uint32_t take_character(struct regex_parser *parser)
 }
 
 /*
- * What stands behind a backslash, within brackets or not: the ranges of \d, or one character.
+ * Parse the text behind a backslash, within brackets or not: the ranges of \d, or one character.
  *
- * ret  the character; REGEX_NO_NODE where ranges have been added
+ * ret  the character; REGEX_NO_NODE if ranges have been added
  */
 static int parse_escape(struct regex_parser *parser, uint32_t *ret)
 {
@@ -305,7 +305,7 @@ static int parse_class(struct regex_parser *parser)
 		      end - name < 40 ? (int)(end - name) : 40, name);
 }
 
-/* One end of a range within brackets; REGEX_NO_NODE where it was a class. */
+/* Parse an end of a range within brackets; REGEX_NO_NODE for a class. */
 static int parse_bracket_item(struct regex_parser *parser, uint32_t *ret)
 {
 	*ret = REGEX_NO_NODE;
@@ -320,7 +320,7 @@ static int parse_bracket_item(struct regex_parser *parser, uint32_t *ret)
 	return 0;
 }
 
-/* Behind the bracket that opens it. A ] right at the beginning is one of the characters. */
+/* Behind the opening bracket. A ] right at the start is one of the characters. */
 static int parse_bracket(struct regex_parser *parser, uint32_t *ret)
 {
 	const char *open = parser->at - 1;
@@ -368,7 +368,7 @@ static int parse_bracket(struct regex_parser *parser, uint32_t *ret)
 
 static int parse_alternatives(struct regex_parser *parser, uint32_t *ret);
 
-/* Behind "(?": what is no part of the language is called by its name. */
+/* Behind "(?": report unsupported groups by their name. */
 static int refuse_group(struct regex_parser *parser, const char *open)
 {
 	const char *c = open + 2;
@@ -408,8 +408,8 @@ static int parse_group(struct regex_parser *parser, uint32_t *ret)
 }
 
 /*
- * Whether {m}, {m,}, {,n} or {m,n} begins here. Any other brace is a character, as in {closure#0};
- * a number behind REGEX_MAX_COUNT is that and one more.
+ * Whether {m}, {m,}, {,n} or {m,n} starts here. Any other brace is a character, as in {closure#0}.
+ * A number above REGEX_MAX_COUNT is stored as REGEX_MAX_COUNT + 1.
  */
 static bool read_interval(const char *c, uint32_t *ret_least, uint32_t *ret_most,
 			  const char **ret_end)
@@ -438,7 +438,7 @@ static bool read_interval(const char *c, uint32_t *ret_least, uint32_t *ret_most
 	return true;
 }
 
-/* Whether a * + ? or {m,n} begins here. */
+/* Whether a * + ? or {m,n} starts here. */
 static bool read_repetition(const char *c, uint32_t *ret_least, uint32_t *ret_most,
 			    const char **ret_end)
 {
@@ -450,7 +450,10 @@ static bool read_repetition(const char *c, uint32_t *ret_least, uint32_t *ret_mo
 	return true;
 }
 
-/* What follows an atom, which takes its place. A ? behind is about which match is preferred: no matter. */
+/*
+ * Parse the repetitions of an atom; the result replaces it. A ? behind selects among matches:
+ * ignored.
+ */
 static int parse_repetitions(struct regex_parser *parser, uint32_t *atom)
 {
 	uint32_t least;

@@ -1,8 +1,8 @@
 /*
- * The text of a regular expression as a tree. What the language is stands in regex.h.
+ * The text of a regular expression as a tree. regex.h describes the language.
  *
- * Characters are code points; a byte that is part of no character is a character of its own,
- * behind all code points. Pure: no I/O.
+ * Characters are code points; a byte outside any character is a character of its own, above all
+ * code points. Pure: no I/O.
  */
 #ifndef ANALYSIS_REGEX_PARSE_H
 #define ANALYSIS_REGEX_PARSE_H
@@ -56,7 +56,7 @@ struct regex_node {
 	uint32_t set;         /* of a REGEX_SET: its number */
 	uint32_t least;       /* of a REGEX_REPEAT */
 	uint32_t most;        /* of a REGEX_REPEAT; may be REGEX_NO_LIMIT */
-	uint32_t offset;      /* of a REGEX_REPEAT: where it stands, in bytes of the pattern */
+	uint32_t offset;      /* of a REGEX_REPEAT: its position, in bytes of the pattern */
 	uint32_t height;      /* levels below */
 };
 
@@ -66,10 +66,10 @@ struct regex_tree {
 	uint32_t root;
 };
 
-/* What \w is; \b lies between one of these and another. */
+/* Ranges of \w; \b is between one of these characters and another. */
 extern const struct regex_range regex_word_ranges[4];
 
-/* The character at the beginning of `size` bytes, of which there is at least one. Returns its length. */
+/* The character at the start of `size` bytes, at least one. Returns its length. */
 static inline size_t regex_decode(const char *text, size_t size, uint32_t *ret)
 {
 	size_t length = utf8_decode(text, size, ret);

@@ -1,6 +1,6 @@
 /*
- * From the end to the beginning: each part is compiled when what follows it is known, so that no
- * instruction has to be completed later, but those that lead back.
+ * Compiles from the end to the start: each part is compiled when its successor is known, so that no
+ * instruction has to be completed later, except those that lead back.
  */
 #include "analysis/regex_program.h"
 
@@ -26,7 +26,7 @@ static int compare_starts(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* A class begins where a range does, and behind its end. */
+/* A class starts at the start of a range, and behind its end. */
 static int split_classes(struct regex_program *program, const struct regex_range *ranges,
 			 size_t num_ranges)
 {
@@ -157,7 +157,7 @@ static int compile_alternatives(struct regex_compiler *compiler, const struct re
 	return err;
 }
 
-/* x* : a split that leads into x, behind which is the split. ret_body is where x begins. */
+/* x* : a split that leads into x, whose successor is the split. ret_body is the start of x. */
 static int compile_loop(struct regex_compiler *compiler, const struct regex_node *node,
 			uint32_t next, uint32_t *ret_split, uint32_t *ret_body)
 {
@@ -174,8 +174,8 @@ static int compile_loop(struct regex_compiler *compiler, const struct regex_node
 }
 
 /*
- * x{2,4} is xx(x(x)?)?, and x{2,} is xx+. Where x is empty, as in (){1000}, once is as good as often;
- * nested ones would else take forever without reaching any limit.
+ * x{2,4} is xx(x(x)?)?, and x{2,} is xx+. If x is empty, as in (){1000}, once is enough; nested
+ * ones would otherwise take forever without reaching any limit.
  */
 static int compile_repeat(struct regex_compiler *compiler, const struct regex_node *node,
 			  uint32_t next, uint32_t *ret)
@@ -221,9 +221,7 @@ static int compile_repeat(struct regex_compiler *compiler, const struct regex_no
 	return 0;
 }
 
-/*
- * ret  where the part begins, behind which comes `next`; next itself where there is nothing to do
- */
+/* ret  the start of the part, which `next` follows; next itself for an empty part */
 static int compile_node(struct regex_compiler *compiler, const struct regex_node *repeat,
 			uint32_t number, uint32_t next, uint32_t *ret)
 {

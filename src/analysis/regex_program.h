@@ -1,8 +1,8 @@
 /*
  * A regular expression as a program: a nondeterministic automaton, whose states are instructions.
  *
- * Characters come as classes: those that no set of the expression tells apart are one class. So the
- * automaton's tables are as wide as the expression is various, and not as Unicode.
+ * Characters are grouped into classes: characters that no set of the expression distinguishes are
+ * one class. So the width of the automaton's tables depends on the expression, not on Unicode.
  */
 #ifndef ANALYSIS_REGEX_PROGRAM_H
 #define ANALYSIS_REGEX_PROGRAM_H
@@ -42,12 +42,12 @@ struct regex_program {
 	struct regex_sets sets;       /* of classes */
 	ARRAY(uint32_t) class_starts; /* by class: its first character; in order, the first 0 */
 	uint16_t ascii_classes[128];
-	/* By class: whether its characters are of words. NULL where no instruction asks. */
+	/* Whether a class has characters of words, by class. NULL if no instruction needs it. */
 	bool *is_word;
 };
 
 /*
- * pattern  that the tree was made from, for the position of an error
+ * pattern  source of the tree, for the position of an error
  * tree     its sets become the program's
  * ret      the caller releases it, also on failure; all zero before
  *

@@ -7,12 +7,12 @@
 #include "base/array.h"
 #include "base/text.h"
 
-/* A common divisor d of n counts comes about by chance once in d^n times: this is n * log2(d). */
+/* The probability that n counts have a common divisor d by chance is d^-n: this is n * log2(d). */
 #define PERIOD_MIN_BITS   20
 #define PERIOD_MIN_STACKS 10
 /*
- * Sampled stacks have a long tail: most of the many stacks of a program were met a few times. Where nine
- * of ten weigh so much, the weights are none of samples.
+ * Sampled stacks have a long tail: most of a program's many stacks were seen a few times. If nine
+ * of ten weigh this much, the weights are not sample counts.
  */
 #define TAILLESS_MIN_STACKS 10
 #define TAILLESS_WEIGHT     1000
@@ -76,8 +76,8 @@ static uint64_t find_period(const struct input *input)
 }
 
 /*
- * Sizes of memory are multiples of powers of two, or of what it is aligned to, whichever sizes they are: no period, which
- * would be as good as a sample each.
+ * Any sizes of memory are multiples of powers of two, or of their alignment. This is no period,
+ * which would count as one sample each.
  */
 static bool is_of_sizes(uint64_t divisor)
 {
@@ -102,8 +102,9 @@ static void count_periods(const struct input *input, uint64_t period, struct sam
 }
 
 /*
- * Counts that are none: perf's periods, where it keeps the frequency and varies them (the first few are
- * tiny), or nanoseconds. How many samples they are of cannot be known, nor what chance makes of them.
+ * Find weights that are called counts but are not: perf's periods, if it keeps the frequency and
+ * varies them (the first few are tiny), or nanoseconds. The number of samples behind them cannot be
+ * known, nor the effect of chance on them.
  */
 static int find_doubt(const struct input *input, bool *ret)
 {
@@ -131,8 +132,9 @@ static int find_doubt(const struct input *input, bool *ret)
 }
 
 /*
- * Of another metric of the input that counts; else it is what the profile knows, which may be too few
- * (profile.h): then fewer differences count as changes. Of a recording of waits only ticks are counted.
+ * Take the number from another metric of the input that counts samples. Otherwise use the profile's
+ * number, which may be too low (profile.h): then fewer differences count as changes. In a recording
+ * of waits only ticks are counted.
  */
 static void count_others(const struct input *input, struct sample_counts *ret)
 {

@@ -1,11 +1,11 @@
 /*
- * The same function may have another module on each side of a comparison, and would be lost on one side and new on
- * the other.
+ * The same function may have a different module on each side of a comparison. It would be lost on
+ * one side and new on the other.
  *
- * Folded text and other formats name functions without modules: compared with a file that has them, modules are no
- * part of a function. And a program or a library may have another file name in each build, libssl.so.1.1 and
- * libssl.so.3: a function of a module that one side alone has is the function of this name in a module that the
- * other side alone has, if there is one such module.
+ * Folded text and other formats have functions without modules. Compared with a file that has them,
+ * modules are ignored. And a program or a library may have another file name in each build,
+ * libssl.so.1.1 and libssl.so.3. If only one side has a function's module, the function of this
+ * name in a module that only the other side has is matched, if there is exactly one such module.
  */
 #include "analysis/normalize.h"
 
@@ -15,7 +15,9 @@
 #include "base/intern.h"
 #include "base/text.h"
 
-/* By stack of the profile, whether a sample of the metric has it, or a stack that it calls. */
+/*
+ * Whether a sample of the metric has a stack, or a stack called from it; by stack of the profile.
+ */
 static bool *find_stacks(const struct profile *profile, uint32_t metric)
 {
 	bool *is_used = calloc((size_t)profile_count_stacks(profile) + 1, sizeof(*is_used));
@@ -193,7 +195,7 @@ static int add_candidates(struct module_matcher *matcher)
 	if (!matcher->functions_of)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < num_frames; i++) {
-		/* By value: new strings may move what is borrowed. */
+		/* A copy: new strings may move the borrowed frame. */
 		struct frame frame = *profile_get_frame(matcher->profile, i);
 		int err;
 

@@ -3,13 +3,13 @@
 #include <errno.h>
 #include <string.h>
 
-/* By stack, whether it has the frame; of a folded file the thread's may be outside of it. */
+/* Whether a stack contains the frame, by stack. In folded text the thread may be outside of it. */
 static uint8_t *mark_stacks(const struct profile *profile)
 {
 	uint32_t count = profile_count_stacks(profile);
 	uint8_t *is_slept = calloc((size_t)count + 1, sizeof(*is_slept));
 
-	/* Callers come before what they call. */
+	/* Callers precede their callees. */
 	for (uint32_t i = STACK_EMPTY + 1; is_slept && i < count; i++)
 		is_slept[i] =
 			is_slept[profile_get_stack_parent(profile, i)] ||

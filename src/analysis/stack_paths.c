@@ -1,9 +1,9 @@
 /*
  * A stack of the profile is one location and the stack that called it. Its path is the path of the
- * caller and the location's levels, so that it is enough to walk up to the first caller whose path
- * is known. Below another thread level the same stack is another path: known paths carry the root
- * they hang on, and samples are taken root by root, so that what is known stays so while it is of
- * use.
+ * caller and the location's levels. So it is enough to walk up to the first caller with a known
+ * path. Below another thread level the same stack is another path. Known paths are therefore stored
+ * with their root, and samples are processed root by root, so that a known path stays valid while
+ * it is needed.
  */
 #include "analysis/stack_paths.h"
 

@@ -72,7 +72,7 @@ double student_get_chance(double deviations, double degrees)
 			0.5);
 }
 
-/* By halving: the chance only falls as the deviations grow. */
+/* Bisection: the chance only falls as the deviations grow. */
 double student_get_deviations(double chance, double degrees)
 {
 	double low = 0;

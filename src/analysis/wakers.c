@@ -72,7 +72,7 @@ static int select_waits(const struct wakers_query *query, const struct fragment 
 
 /* ---- the answer --------------------------------------------------------------------------- */
 
-/* By name: a frame that has it, and a weight. Frames of names that are not there are FRAME_NONE. */
+/* A frame and a weight for each name. The frame of an absent name is FRAME_NONE. */
 static int sum_by_name(const struct frame_tree *tree, const struct selection *waits,
 		       uint32_t (*get_frame)(const struct frame_tree *tree, uint32_t node,
 					     const void *context),
@@ -192,7 +192,10 @@ void wakers_answer_release(struct wakers_answer *answer)
 
 /* ---- chains ------------------------------------------------------------------------------- */
 
-/* Waits that nobody has ended, or nobody is known to, are not followed: they stand at once behind the separator. */
+/*
+ * Waits without a waker, or with an unknown one, are not followed: these names are directly behind
+ * the separator.
+ */
 static bool is_nobody(const struct frame_tree *tree, uint32_t frame)
 {
 	const char *name = frame_tree_get_name_text(tree, frame, NULL);
@@ -200,7 +203,7 @@ static bool is_nobody(const struct frame_tree *tree, uint32_t frame)
 	return strcmp(name, WAKER_NOBODY_NAME) == 0 || strcmp(name, WAKER_UNKNOWN_NAME) == 0;
 }
 
-/* The heaviest child of the answer's first node that is somebody's; 0: there is none. */
+/* The heaviest child of the answer's first node that is a waker; 0: none. */
 static uint32_t find_heaviest(const struct frame_tree *tree, const struct fragment_tree *answer)
 {
 	uint32_t node = answer->nodes[0].first_child;
@@ -210,7 +213,10 @@ static uint32_t find_heaviest(const struct frame_tree *tree, const struct fragme
 	return node;
 }
 
-/* From a node on, the path of the heaviest child of each: children stand with the heaviest one first. */
+/*
+ * The path of the heaviest child of each node, starting at one: children are sorted with the
+ * heaviest first.
+ */
 static int take_heaviest_path(const struct fragment_tree *tree, uint32_t node,
 			      struct waker_link *link)
 {
@@ -237,7 +243,7 @@ static bool has_name(const struct frame_tree *tree, uint32_t node, uint32_t fram
 	       frame_tree_get_name(tree, tree->frames[node]) == frame_tree_get_name(tree, frame);
 }
 
-/* What the wait was for, if the link's path has ended it: the frame before the separator. */
+/* The futex of the wait, if the link's path ended it: the frame before the separator. */
 static uint32_t get_futex_frame(const struct frame_tree *tree, uint32_t node, const void *context)
 {
 	const struct waker_link *link = context;
