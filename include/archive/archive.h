@@ -1,12 +1,12 @@
 /*
  * A folder of captures, made one at a time over years: written, listed by time, expired.
  *
- * A capture appears whole or not at all, and whatever ends a run, the archive stays as it was
- * before: the next run removes what may be left. Times are UTC, so that neither daylight saving
- * nor a wrong time zone mixes anything up. Only what has a capture's name (capture_name.h) is
- * ever read or removed; symbolic links are not followed below the folder.
+ * A capture appears whole or not at all. If a run is interrupted, the archive stays as it was, and
+ * the next run removes leftovers. Times are UTC, so that neither daylight saving nor a wrong time
+ * zone causes confusion. Only files with a capture's name (capture_name.h) are ever read or
+ * removed; symbolic links are not followed below the folder.
  *
- * Not thread-safe. Of several programs, one at a time may write, which the lock sees to.
+ * Not thread-safe. Only one program at a time may write, which the lock ensures.
  */
 #ifndef ARCHIVE_ARCHIVE_H
 #define ARCHIVE_ARCHIVE_H
@@ -50,18 +50,19 @@ static inline void archive_freep(struct archive **archive)
 }
 
 /*
- * Become the one who may write, until archive_free() or the end of the program, however that
- * comes. Removes what a killed run has left behind.
+ * Become the only writer, until archive_free() or any end of the program. Removes leftovers of a
+ * killed run.
  *
- * Returns 0, -EBUSY when there is another, or another negative errno; with the reason in error.
+ * Returns 0, -EBUSY if there is another writer, or another negative errno; with the reason in
+ * error.
  */
 _must_check_ int archive_lock(struct archive *archive, struct error *error);
 
-/* Who has the lock, as far as it is known: zero is unknown. */
+/* The holder of the lock, as far as it is known: zero is unknown. */
 struct archive_holder {
 	uint32_t pid;
 	int64_t since_s;       /* since 1970, UTC */
-	uint32_t num_left_out; /* runs that have found it locked, one after the other */
+	uint32_t num_left_out; /* consecutive runs that have found it locked */
 };
 
 /* After -EBUSY: count this run, too. */
@@ -72,9 +73,9 @@ _must_check_ int archive_get_space(const struct archive *archive, uint64_t *ret_
 				   uint64_t *ret_total_bytes);
 
 /*
- * Begin a capture. Nothing is visible yet. Needs the lock.
+ * Start a capture. Nothing is visible yet. Needs the lock.
  *
- * time_s     when it began, since 1970, UTC
+ * time_s     start time, since 1970, UTC
  * host       name of the machine
  * extension  of the format, with its dot
  *
@@ -85,9 +86,9 @@ _must_check_ int archive_file_new(struct archive *archive, int64_t time_s, const
 				  struct error *error);
 /* Returns 0 or negative errno. */
 _must_check_ int archive_file_write(struct archive_file *file, const void *data, size_t size);
-/* On the disk, and visible. Returns 0 or negative errno with the reason in error. */
+/* Put it on the disk, and make it visible. Returns 0 or negative errno with the reason in error. */
 _must_check_ int archive_file_commit(struct archive_file *file, struct error *error);
-/* Without a commit before, nothing of it is left. NULL is fine. */
+/* Without a commit before, the file is gone. NULL is fine. */
 void archive_file_free(struct archive_file *file);
 /* Below the archive's folder; after the commit it is the name that the capture has. */
 const char *archive_file_get_name(const struct archive_file *file);
@@ -96,7 +97,10 @@ _must_check_ int archive_file_rewind(struct archive_file *file);
 /* The descriptor that writing needs (base/confinement.h). */
 void archive_file_add_fds(const struct archive_file *file, struct fd_list *fds);
 uint64_t archive_file_get_size(const struct archive_file *file);
-/* What was committed, as a list has it; the name is borrowed. Returns 0 or negative errno. */
+/*
+ * Describe the committed capture, as a list does; the name is borrowed. Returns 0 or negative
+ * errno.
+ */
 _must_check_ int archive_file_describe(const struct archive_file *file,
 				       struct archive_capture *ret);
 /* Open it for reading. Returns the descriptor, which the caller closes, or negative errno. */
@@ -108,7 +112,7 @@ struct archive_list {
 };
 
 /*
- * The captures that began at or after since_s and before until_s.
+ * The captures that started at or after since_s and before until_s.
  *
  * Returns 0 or negative errno with the reason in error.
  */
@@ -128,18 +132,18 @@ struct archive_expiry {
 	uint64_t removed_bytes;
 	uint32_t num_kept;
 	uint64_t kept_bytes;
-	/* Captures that the clock alone makes too old, and how long there was none until now; 0: none. */
+	/* Captures that are too old only by the clock, and an unusual pause until now; 0: none. */
 	uint32_t num_spared;
 	uint64_t gap_s;
 };
 
 /*
- * Remove captures, the oldest first, that are too old, or too many for the limits; never the
- * newest, nor the one called protected_name (which may be NULL). Needs the lock.
+ * Remove captures, the oldest first, that are too old, or that exceed the limits; never the newest,
+ * nor the one called protected_name (which may be NULL). Needs the lock.
  *
- * The clock may be wrong by years. So the age of a capture is what lies between it and now, where a
- * pause between two captures, or until now, counts as a day at most, or as four times the usual pause
- * where that is longer.
+ * The clock may be wrong by years. So a capture's age is the sum of the pauses between captures
+ * since it, and until now. Each pause counts as at most a day, or four times the usual pause if
+ * that is longer.
  *
  * Returns 0 or negative errno with the reason in error.
  */
@@ -148,8 +152,8 @@ _must_check_ int archive_expire(struct archive *archive, const struct archive_li
 				struct error *error);
 
 /*
- * The names of captures in an archive, YYYY/MM/DD/HHMMSSZ-HOST.EXTENSION: when a capture began, in
- * UTC, and where. What is not named so is not ours.
+ * The names of captures in an archive, YYYY/MM/DD/HHMMSSZ-HOST.EXTENSION: start time of the
+ * capture, in UTC, and host. Files with other names are not ours.
  */
 
 #define CAPTURE_NAME_BYTES 320
@@ -158,11 +162,12 @@ _must_check_ int archive_expire(struct archive *archive, const struct archive_li
  * Write "2026/11/21/030512Z-web1.pb.gz".
  *
  * time_s     since 1970, UTC
- * host       what is no letter, digit, dot, dash or underscore becomes a dash; truncated to 200 bytes
+ * host       characters other than letters, digits, dot, dash and underscore become dashes;
+ *            truncated to 200 bytes
  * copy       from 2 on, for further captures of one second: "030512Z-web1.2.pb.gz"; else 0
  * extension  with its dot
  *
- * Returns 0 or -ERANGE (a year that has not four digits).
+ * Returns 0 or -ERANGE (a year without exactly four digits).
  */
 _must_check_ int capture_name_make(int64_t time_s, const char *host, uint32_t copy,
 				   const char *extension, char ret[CAPTURE_NAME_BYTES]);
@@ -173,28 +178,28 @@ bool capture_name_is_month(const char *name, int *ret);
 bool capture_name_is_day(const char *name, int *ret);
 
 /*
- * Whether a name in the folder of a day is that of a capture; of any format that can be written.
+ * Whether a name in the folder of a day is that of a capture; in any format that can be written.
  *
- * ret_time_s  when it began
+ * ret_time_s  its start
  */
 bool capture_name_read(int year, int month, int day, const char *name, int64_t *ret_time_s);
 
 /*
- * What somebody has made of the captures of an archive, a line for each, in a file beside them: so
- * that they need not be read again for it.
+ * Texts that a program has derived from the captures of an archive, one line each, in a file beside
+ * them: so the captures need not be read again for it.
  *
- * The captures are the truth, also about which of them there are. A text counts only for a capture
- * that has the very name, size and time of change that it was made of; an index that is missing,
- * damaged, of other users or of another kind is the same as an empty one. So no lock is needed: two
- * programs that write at once may lose lines, and lines are made again.
+ * The captures are authoritative, also about their existence. A text counts only for a capture with
+ * the same name, size and time of change as the one that it was made from. An index that is
+ * missing, damaged, of other users or of another kind counts as empty. So no lock is needed: two
+ * programs that write at once may lose lines, but lines are made again.
  *
- * Not thread-safe, but for reading.
+ * Not thread-safe, except for reading.
  */
 
 /* The index's file, in the archive's folder. */
 #define ARCHIVE_INDEX_NAME ".stackwide.index"
 
-/* Of a text, in bytes. */
+/* Limit of a text, in bytes. */
 #define ARCHIVE_INDEX_MAX_TEXT (32u << 10)
 
 struct archive_index;
@@ -202,7 +207,7 @@ struct archive_index;
 /*
  * Read it.
  *
- * kind  what the texts are, in a line: an index of another kind is empty
+ * kind  describes the texts, in a line: an index of another kind is empty
  *
  * Returns 0 or -ENOMEM.
  */
@@ -224,13 +229,13 @@ struct archive_index_line {
 };
 
 /*
- * Add lines. They are appended; where there is no index of this kind, or most of its lines are of
- * captures that are gone, it is written anew with those that are not.
+ * Add lines. They are appended. If there is no index of this kind, or most of its lines are of
+ * removed captures, it is rewritten with the lines of present ones.
  *
- * A text that has control characters or is too long is left out; and so is, when root adds it, one of a
- * capture that the index's owner may not read.
+ * A text with control characters or of excessive length is skipped. When root adds lines, so is a
+ * text of a capture that the index's owner may not read.
  *
- * Returns 0 or negative errno: -EACCES and -EROFS are usual for who may only read.
+ * Returns 0 or negative errno: -EACCES and -EROFS are usual for users who may only read.
  */
 _must_check_ int archive_index_add(const struct archive *archive, const char *kind,
 				   const struct archive_index_line *lines, size_t num_lines);

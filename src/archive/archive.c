@@ -53,7 +53,7 @@ int archive_open(const char *path, bool is_new, struct archive **ret, struct err
 		archive_free(archive);
 		return error_set(error, -ENOMEM, "out of memory");
 	}
-	/* Should mkdir() fail, its errno is what is reported: archive->fd is still -1. */
+	/* If mkdir() fails, its errno is reported: archive->fd is still -1. */
 	if (!is_new || !mkdir(path, FOLDER_MODE) || errno == EEXIST)
 		archive->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (archive->fd < 0) {
@@ -79,7 +79,7 @@ void archive_free(struct archive *archive)
 	free(archive);
 }
 
-/* Of captures, there is ever one of these only where files cannot be made without a name. */
+/* A capture leaves such a file only on file systems that cannot create files without a name. */
 static int remove_leftover(int year _unused_, int month _unused_, int day _unused_, int fd,
 			   const char *name, void *context _unused_)
 {
@@ -89,7 +89,7 @@ static int remove_leftover(int year _unused_, int month _unused_, int day _unuse
 	return 0;
 }
 
-/* Of an index that was being written anew. */
+/* Remove leftovers of rewriting an index. */
 static void remove_leftovers_beside(const struct archive *archive)
 {
 	int fd = openat(archive->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -106,7 +106,7 @@ static void remove_leftovers_beside(const struct archive *archive)
 	closedir(folder);
 }
 
-/* What the lock's file says: "PID SINCE LEFT_OUT". It is for people, and lost without harm. */
+/* Content of the lock file: "PID SINCE LEFT_OUT". It is for people, and its loss does no harm. */
 static void write_holder(int fd, const struct archive_holder *holder)
 {
 	char text[64];
@@ -176,7 +176,7 @@ int archive_lock(struct archive *archive, struct error *error)
 		   : 0;
 }
 
-/* f_bavail, not f_bfree: without what is reserved for root. */
+/* f_bavail, not f_bfree: excludes space that is reserved for root. */
 int archive_get_space(const struct archive *archive, uint64_t *ret_free_bytes,
 		      uint64_t *ret_total_bytes)
 {
@@ -249,7 +249,7 @@ static int open_temporary(struct archive_file *file)
 	return fchmod(file->fd, ARCHIVE_FILE_MODE) ? -errno : 0; /* whatever the umask */
 }
 
-/* Give it a name of its day, and open what will have that name. */
+/* Choose a name in the folder of its day, and open the future file. */
 static int create(struct archive_file *file)
 {
 	int err;

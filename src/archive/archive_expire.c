@@ -1,10 +1,11 @@
 /*
- * What to remove is decided from a list that is made once, the oldest capture first, by counting
- * down from what there is. Free space is asked for again before each one, since others write to the
- * file system, too, and a file that is removed may still be held open.
+ * The captures to remove are chosen from a list that is made once, the oldest first, by counting
+ * down from the totals. Free space is asked for again before each removal, since others write to
+ * the file system, too, and a removed file may still be held open.
  *
- * Two things guard against a clock that is wrong: the newest capture is always kept, and the age is
- * reckoned from the captures, too: a clock in the year 2038 makes a pause of years, in which nothing aged.
+ * Two things guard against a wrong clock. The newest capture is always kept, and the age is
+ * computed from the captures, too: a clock in the year 2038 makes a pause of years, during which
+ * nothing aged.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +36,7 @@ static int compare_pauses(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* Captures that are not from the future, which come last. */
+/* Number of captures that are not from the future; those are last. */
 static size_t count_past(const struct expiry *expiry)
 {
 	size_t count = expiry->list.captures.length;
@@ -45,7 +46,7 @@ static size_t count_past(const struct expiry *expiry)
 	return count;
 }
 
-/* What a pause counts at most. ages_s is used for the pauses, before it gets the ages. */
+/* The limit of a pause. ages_s is used for the pauses, before it gets the ages. */
 static uint64_t get_longest_pause(struct expiry *expiry, size_t count)
 {
 	const struct archive_capture *captures = expiry->list.captures.items;
@@ -61,7 +62,7 @@ static uint64_t get_longest_pause(struct expiry *expiry, size_t count)
 	return longest > DAY_S ? longest : DAY_S;
 }
 
-/* Those from the future have no age: their clock or ours is wrong. Times come from names. */
+/* Captures from the future have no age: their clock or ours is wrong. Times are read from names. */
 static int measure_ages(struct expiry *expiry)
 {
 	const struct archive_capture *captures = expiry->list.captures.items;
@@ -119,7 +120,7 @@ static bool is_too_old(struct expiry *expiry, size_t index)
 	return true;
 }
 
-/* Where the space cannot be asked for, nothing is removed for want of it. */
+/* If the free space cannot be read, nothing is removed for lack of it. */
 static bool is_space_short(const struct expiry *expiry)
 {
 	uint64_t free_bytes;

@@ -1,6 +1,4 @@
-/*
- * What the files of this room know of an archive; for nobody else.
- */
+/* Internals of an archive, shared by the files of this room only. */
 #ifndef ARCHIVE_ARCHIVE_FOLDER_H
 #define ARCHIVE_ARCHIVE_FOLDER_H
 
@@ -18,7 +16,7 @@ struct archive {
 #define ARCHIVE_TEMPORARY_PREFIX ".stackwide-"
 #define ARCHIVE_TEMPORARY_SUFFIX ".tmp"
 
-/* Of files with and without a name alike, whatever the umask. */
+/* For files with and without a name alike, whatever the umask. */
 #define ARCHIVE_FILE_MODE 0640
 
 /*

@@ -1,17 +1,17 @@
 /*
- * The index is text, so that what is in it can be looked at:
+ * The index is text, so that people can read it:
  *
  *	KIND
  *	NAME SIZE CHANGED_NS CHECKSUM TEXT
  *	…
  *
- * The first three fields are the key that a text is found by. They are never taken apart: the key of
- * a capture that was found on the disk is written the same way, and has to be the same, byte for
- * byte. So whatever an index claims, it cannot name a capture that is not there. The checksum finds
- * what a full disk, a power cut or an editor has left.
+ * The first three fields are the key of a text. They are never parsed: the key of a capture on the
+ * disk is written the same way, and must be the same, byte for byte. So whatever an index claims,
+ * it cannot refer to a capture that does not exist. The checksum detects damage by a full disk, a
+ * power cut or an editor.
  *
- * Appending is one write; two programs may do it at once. What is written anew becomes visible by
- * its rename, so that a reader has the old index or the new one.
+ * Appending is one write; two programs may do it at once. A rewritten index becomes visible by a
+ * rename, so that a reader sees the old index or the new one.
  */
 #include "archive/archive.h"
 
@@ -32,7 +32,7 @@
 /* "NAME SIZE CHANGED_NS", of the longest name and numbers. */
 #define KEY_BYTES       (CAPTURE_NAME_BYTES + 48)
 #define CHECKSUM_DIGITS 16
-/* Whether most lines are of no use is looked at once in so many, as it takes a list of all captures. */
+/* Staleness is checked once per this number of lines, since it needs a list of all captures. */
 #define LINES_BETWEEN_LOOKS 64
 
 struct index_line {
@@ -41,7 +41,7 @@ struct index_line {
 };
 
 struct archive_index {
-	uid_t owner;                    /* of the file; ours where there is none */
+	uid_t owner;                    /* of the file; ours if there is no file */
 	struct text bytes;              /* keys and texts end in NUL in it */
 	ARRAY(struct index_line) lines; /* sorted by key; of equal keys, the later line is behind */
 };
@@ -60,9 +60,9 @@ static uint64_t sum_up(const char *key, const char *text)
 /* ---- reading ---- */
 
 /*
- * Whoever else can write to the index could make up what the captures are said to hold; who owns the
- * folder can do that anyway. Of several names of a file, the others may be of something else, which
- * must not be appended to.
+ * Anyone else who can write to the index could make up the content of captures; the owner of the
+ * folder can do that anyway. If the file has several names, others may belong to something else,
+ * which must not be appended to.
  */
 static bool is_trusted(const struct archive *archive, const struct stat *status)
 {
@@ -113,7 +113,7 @@ static int read_bytes(const struct archive *archive, const char *kind, struct te
 	return 0;
 }
 
-/* The rest of a line behind a field and its blank; NULL where there is none. */
+/* The rest of a line behind a field and its blank; NULL without a blank. */
 static char *skip_field(char *rest)
 {
 	char *blank = rest ? strchr(rest, ' ') : NULL;
@@ -211,7 +211,9 @@ void archive_index_free(struct archive_index *index)
 	free(index);
 }
 
-/* Whether what the owner of an index claims of a capture counts: who could write the capture, too. */
+/*
+ * Whether the index's claims about a capture count: only if its owner could write the capture, too.
+ */
 static bool has_say(uid_t owner, const struct archive_capture *capture)
 {
 	return owner == 0 || owner == geteuid() || owner == capture->owner;
@@ -233,7 +235,7 @@ const char *archive_index_find(const struct archive_index *index,
 
 /* ---- writing ---- */
 
-/* Whose a new index is. */
+/* Owner of a new index. */
 static uid_t choose_owner(const struct archive *archive)
 {
 	struct stat folder;
@@ -241,7 +243,10 @@ static uid_t choose_owner(const struct archive *archive)
 	return geteuid() || fstat(archive->fd, &folder) ? geteuid() : folder.st_uid;
 }
 
-/* Whether the owner of an index may know what root has read in a capture; others have read it themselves. */
+/*
+ * Whether root may show the owner of an index the content of a capture; other users have read it
+ * themselves.
+ */
 static bool may_disclose(uid_t owner, const struct archive_capture *capture)
 {
 	return geteuid() || owner == 0 || owner == capture->owner;
@@ -268,8 +273,8 @@ static void append_line(struct text *bytes, const struct archive_capture *captur
 }
 
 /*
- * Replace the index. One that root has made belongs to who owns the folder, and so makes the captures:
- * else it could not be read there, and would be replaced in turn.
+ * Replace the index. If root has made it, it goes to the owner of the folder, who also makes the
+ * captures. Otherwise it could not be read there, and would be replaced in turn.
  */
 static int replace(const struct archive *archive, uid_t owner, const struct text *bytes)
 {
@@ -294,7 +299,7 @@ static int replace(const struct archive *archive, uid_t owner, const struct text
 	return err;
 }
 
-/* Only what is of use: a line for each capture that is there. Takes the bytes. */
+/* Rewrite the index with useful lines only: one for each existing capture. Takes the bytes. */
 static int write_anew(const struct archive *archive, const char *kind, struct text *bytes)
 {
 	_cleanup_(archive_index_freep) struct archive_index *index = NULL;
@@ -320,7 +325,7 @@ static int write_anew(const struct archive *archive, const char *kind, struct te
 	return lines.length <= MAX_BYTES ? replace(archive, owner, &lines) : -EFBIG;
 }
 
-/* What cannot be written to its end is taken away again, or else recognised as damaged. */
+/* An incomplete line is removed again, or else recognized as damaged. */
 static int append(int fd, const struct text *bytes, size_t old_length)
 {
 	_cleanup_close_ int end = -1;
@@ -346,7 +351,9 @@ static size_t count_lines(const struct text *bytes)
 	return count;
 }
 
-/* Whether most lines, of which there were fewer before, are of captures that are gone. */
+/*
+ * Whether most lines are of captures that are gone; checked only every LINES_BETWEEN_LOOKS lines.
+ */
 static bool is_mostly_stale(const struct archive *archive, size_t num_before, size_t num_lines)
 {
 	_cleanup_(archive_list_release) struct archive_list list = {0};

@@ -1,11 +1,10 @@
 /*
- * An archive is four levels of folders, YYYY/MM/DD/capture. Whole years, months and days are left
- * out by their names, so that asking for a day of an archive of years opens a handful of folders.
- * Only names that the archive itself would give are entered; there is no other depth, and no
- * recursion beyond it.
+ * An archive has four levels, YYYY/MM/DD/capture. Whole years, months and days are skipped by their
+ * names, so that asking for a day of an archive of years opens a handful of folders. Only names
+ * that the archive itself would give are entered; there is no other depth, and no recursion beyond
+ * it.
  *
- * A folder may vanish while it is being walked, when expiry runs at the same time; that is no
- * error.
+ * A folder may vanish during the walk, if expiry runs at the same time; that is no error.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -21,8 +20,8 @@
 #include "base/text.h"
 
 /*
- * The days are numbers as 20261121, in which greater is later; year, month and day are those of the
- * folder that is open.
+ * The days are numbers such as 20261121, so that greater is later; year, month and day are those of
+ * the open folder.
  */
 struct archive_walk {
 	int first_day;
@@ -115,7 +114,7 @@ int archive_walk(const struct archive *archive, int first_day, int last_day,
 }
 
 /*
- * What a file takes on the disk is what removing it gives back; st_blocks counts 512 bytes whatever
+ * Removing a file frees the space that it takes on the disk; st_blocks counts 512 bytes whatever
  * the file system's block size (stat(3)). Its times may be anything, also beyond 64 bits.
  */
 void archive_capture_measure(struct archive_capture *capture, const struct stat *status)
@@ -160,7 +159,7 @@ static int add_capture(int year, int month, int day, int fd, const char *name, v
 	return 0;
 }
 
-/* strverscmp() knows numbers: the tenth capture of a second comes after the ninth. */
+/* strverscmp() knows numbers: the tenth capture of a second follows the ninth. */
 static int compare_captures(const void *left, const void *right)
 {
 	const struct archive_capture *a = left;

@@ -1,4 +1,4 @@
-/* What the files of an archive are called, and what is read from their names: time, host, number. */
+/* File names in an archive, and the data in them: time, host, number. */
 #include "archive/archive.h"
 
 #include <errno.h>
@@ -107,7 +107,7 @@ bool capture_name_read(int year, int month, int day, const char *name, int64_t *
 	    !read_digits(name + 4, 2, 0, 60, &utc.tm_sec) || name[6] != 'Z' || name[7] != '-' ||
 	    !is_host_and_extension(name + 8))
 		return false;
-	/* timegm() makes the 3rd of March of a 31st of February, and says so in utc. */
+	/* timegm() turns the 31st of February into the 3rd of March, and stores that in utc. */
 	*ret_time_s = (int64_t)timegm(&utc);
 	return utc.tm_mday == day; /* no 31st of February */
 }
