@@ -1,8 +1,8 @@
 /*
- * When samples were taken: how long each source's samples reach, and filters by time.
+ * Times of samples: the range of each source's samples, and filters by time.
  *
- * A time is relative, in milliseconds after the first sample of the same source, so that
- * recordings lie over each other; what filters say is therefore about every source alike.
+ * A time is relative, in milliseconds after the first sample of the same source, so that recordings
+ * overlap. A filter therefore applies to every source alike.
  */
 #ifndef VIEWER_TIMES_H
 #define VIEWER_TIMES_H
@@ -18,7 +18,7 @@
 struct time_span {
 	uint64_t first_ns; /* of the samples, on the source's clock */
 	uint64_t last_ns;
-	bool exists; /* the source has samples of which the time is known */
+	bool exists; /* the source has samples with a known time */
 };
 
 /*
@@ -32,11 +32,11 @@ _must_check_ int times_find_spans(const struct profile *profile, struct time_spa
 bool times_is_filter(const char *line, size_t length);
 
 /*
- * What passes the filters by time among the lines: "+time:FROM-TO" takes what was taken from FROM
- * on and before TO; "-time:FROM-TO" everything else, also what has no time. Milliseconds.
+ * Apply the filters by time among the lines: "+time:FROM-TO" selects samples taken from FROM on and
+ * before TO; "-time:FROM-TO" all others, and those without a time. Milliseconds.
  *
  * ret_values  by sample, the part of its value that passes all of them; the caller frees it; NULL
- *             when no line is a filter by time
+ *             if no line is a filter by time
  *
  * Returns 0, -ENOMEM, or -EINVAL with the reason in error.
  */
@@ -44,9 +44,9 @@ _must_check_ int times_apply(const struct profile *profile, const char *filters,
 			     uint64_t **ret_values, struct error *error);
 
 /*
- * The same of timestamps.
+ * The same for timestamps.
  *
- * ret  by timestamp of the profile, 1 where it passes all of them; the caller frees it; NULL when no
+ * ret  by timestamp of the profile, 1 if it passes all of them; the caller frees it; NULL if no
  *      line is a filter by time
  */
 _must_check_ int times_select(const struct profile *profile, const char *filters, uint8_t **ret,

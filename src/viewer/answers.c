@@ -11,8 +11,8 @@
 #include "viewer/times.h"
 
 /*
- * Bytes above 0x7f go through as they are: the page decodes the answer as UTF-8, and replaces what
- * is none.
+ * Bytes above 0x7f are passed unchanged: the page decodes the answer as UTF-8, and replaces invalid
+ * bytes.
  */
 static void append_string(struct text *text, const char *data, size_t length)
 {
@@ -85,8 +85,8 @@ struct source_sum {
 };
 
 /*
- * By source. Weights of different metrics cannot be added, so that a source is measured by the
- * first one that it has. NULL when out of memory.
+ * Sums by source. Weights of different metrics cannot be added, so a source is measured by its
+ * first metric. NULL when out of memory.
  */
 static struct source_sum *add_up_sources(const struct session *session)
 {
@@ -129,7 +129,7 @@ static void append_source(struct session *session, uint32_t id, const struct sou
 		    source->is_gone ? "true" : "false", has_times ? "true" : "false");
 }
 
-/* Totals of the metrics over the files that are shown; 0 for what only others have. */
+/* Totals of the metrics over the shown files; 0 for metrics of other files only. */
 static uint64_t *add_up_metrics(struct session *session)
 {
 	const struct profile *profile = session_get_profile(session);
@@ -179,7 +179,7 @@ static int append_sleepers(struct session *session, uint32_t metric, struct text
 	if (err)
 		return err;
 	err = sleepers_find(profile, metric, &shown, &sleepers);
-	if (err == -EOVERFLOW) /* the view will say so */
+	if (err == -EOVERFLOW) /* the view will report it */
 		return 0;
 	if (err)
 		return err;
@@ -211,7 +211,7 @@ void answer_overview(struct session *session, struct text *text)
 	int err = times_find_spans(profile, &spans);
 
 	if (!totals || !sums || err) {
-		text->failed = true; /* what the caller asks about */
+		text->failed = true; /* the caller checks it */
 		return;
 	}
 	text_append_string(text, "{\"sources\":[");

@@ -1,8 +1,8 @@
 /*
- * What the page gets from a session, as bytes: JSON for small things, packed little-endian numbers
- * for large ones. 64-bit numbers in JSON are strings, since JavaScript would round them.
+ * The answers of a session to the page, as bytes: JSON for small things, packed little-endian
+ * numbers for large ones. 64-bit numbers in JSON are strings, since JavaScript would round them.
  *
- * Every function appends to a text; the caller looks at text->failed.
+ * Every function appends to a text; the caller checks text->failed.
  */
 #ifndef VIEWER_ANSWERS_H
 #define VIEWER_ANSWERS_H
@@ -15,10 +15,10 @@
 void answer_formats(struct text *text);
 
 /*
- * {"sources":[…],"metrics":[{"name","unit","total"}…]}; totals are of the files that are shown. A
- * source hasTimes where those of its samples are known. It has its tallies (profile/provenance.h),
- * struct sampling among them as "sampling.…", the number of its samples, and their weight in the
- * first metric that it has.
+ * Append {"sources":[…],"metrics":[{"name","unit","total"}…]}; totals are of the shown files. A
+ * source hasTimes if the times of its samples are known. It has its tallies (profile/provenance.h),
+ * struct sampling among them as "sampling.…", the number of its samples, and their weight in its
+ * first metric.
  */
 void answer_overview(struct session *session, struct text *text);
 
@@ -52,12 +52,14 @@ _must_check_ int answer_view(struct session *session, struct text *text);
 _must_check_ int answer_children(struct flame *flame, uint32_t node, struct text *text);
 
 /*
- * {"sum","inclusive","wakers":[{"symbol","total"}…],"chain":[{"waiter" (null: the fragment),"futex" (or null),"total",
- * "ended","frames":[…]}…]}: frames are symbols, from the inside out, and the waker's name comes last.
+ * {"sum","inclusive","wakers":[{"symbol","total"}…],"chain":[{"waiter" (null: the fragment),"futex"
+ * (or null),"total", "ended","frames":[…]}…]}: frames are symbols, from the inside out; the waker's
+ * name is last.
  */
 void answer_waits(const struct waits *waits, struct text *text);
 /*
- * [{"node","symbol","total"}…]: what follows on a node of a waker's stacks, 0 at first, but for the waker's name.
+ * Append [{"node","symbol","total"}…]: the children of a node of a waker's stacks, 0 at first,
+ * without the waker's name.
  *
  * Returns 0, -ENOMEM, -EOVERFLOW, or -EINVAL with the reason in error.
  */

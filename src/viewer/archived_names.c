@@ -1,9 +1,9 @@
 /*
- * No more of ELF than names take, in memory: .symtab and .dynsym of 64-bit little-endian files. What
- * the command line knows beyond it, by libelf, libdw and demanglers (stubs, inlined calls, lines,
- * files of debug information, names as C++ and Rust have them), no page has room for.
+ * Only as much of ELF as names need, in memory: .symtab and .dynsym of 64-bit little-endian files.
+ * The command line does more with libelf, libdw and demanglers (stubs, inlined calls, lines, files
+ * of debug information, names as in C++ and Rust), but the page has no room for them.
  *
- * The files are untrusted. Whatever reaches beyond one is treated as missing.
+ * The files are untrusted. Anything that exceeds a file is treated as missing.
  *
  * Source: ELF gABI, "ELF Header", "Sections", "Symbol Table", "Program Header".
  */
@@ -158,7 +158,7 @@ static size_t count_underscores(const char *name)
 	return count;
 }
 
-/* Of names for one function the better one: as symbol_names_compare() of objfile. */
+/* Compare two names of one function: the better one as in symbol_names_compare() of objfile. */
 static int compare_names(const char *a, const char *b)
 {
 	size_t underscores_a = count_underscores(a);
@@ -210,7 +210,7 @@ static void archived_elf_release(struct archived_elf *elf)
 	array_release(&elf->functions);
 }
 
-/* Where a byte of the file lies, by PT_LOAD; executable ones are preferred. */
+/* ELF address of a byte of the file, by PT_LOAD; executable segments are preferred. */
 static bool get_elf_address(const struct archived_elf *elf, uint64_t file_offset, uint64_t *ret)
 {
 	bool is_found = false;

@@ -1,7 +1,7 @@
 /*
- * The sides are put before analysis/diff.h as it wants them: the samples of each, how many were drawn, and
- * its runs. What it says of functions, which are a name in a module there, is then looked up for those
- * of the graph, which distinguish the kernel's, too.
+ * The sides are prepared for analysis/diff.h: the samples of each, how many were drawn, and its
+ * runs. There, a function is a name in a module. The results are then looked up for the functions
+ * of the graph, which also distinguish the kernel's.
  */
 #include "viewer/changes.h"
 
@@ -67,7 +67,7 @@ static int select_samples(struct change_side *side, const struct graph *graph,
 	return 0;
 }
 
-/* What the sources of a side weigh, with and without filters. */
+/* Weight of the sources of a side, with and without filters. */
 struct source_weight {
 	double all;
 	double selected;

@@ -1,8 +1,8 @@
 /*
- * What a comparison has changed, function by function, by the verdict of `stackwide diff`: the same test
- * and the same correction for how many functions are tested.
+ * The changes in a comparison, function by function, as decided by `stackwide diff`: the same test
+ * and the same correction for the number of tested functions.
  *
- * Each file of a side is a run of what it recorded.
+ * Each file of a side counts as one run.
  */
 #ifndef VIEWER_CHANGES_H
 #define VIEWER_CHANGES_H
@@ -31,9 +31,9 @@ _Static_assert(sizeof(struct function_change) == 20, "read by the page (changes.
 
 struct changes_opts {
 	const struct weights_opts *weights;
-	/* By timestamp of the profile, which pass the filters by time; NULL: all. */
+	/* The timestamps that pass the filters by time, by timestamp of the profile; NULL: all. */
 	const uint8_t *timestamps;
-	/* By source, how many samples its weight of the side's metric stands for; 0: not known. */
+	/* Number of samples behind the side's weight of the metric, by source; 0: unknown. */
 	const uint64_t *before_samples;
 	const uint64_t *after_samples;
 };

@@ -1,10 +1,10 @@
 /*
  * Stacks are copied level by level of the graph, not of the profile: a level is one function with
- * the kind of its node, so that stacks which differed in addresses alone become one.
+ * the kind of its node, so that stacks that differ only in addresses become one.
  *
- * With a fragment, what lies below its first occurrence (callers) or above its last one (callees)
- * is not shown, and the stack is truncated there. Such a stack loses its thread's level, unless
- * that is in the fragment; its thread is then one without name and id, as in formats that know no
+ * With a fragment, frames below its first occurrence (callers) or above its last one (callees) are
+ * not shown, and the stack is truncated there. Such a stack loses its thread's level, unless the
+ * fragment includes that; its thread is then one without name and id, as in formats without
  * threads.
  */
 #include "viewer/extract.h"
@@ -156,8 +156,8 @@ static int add_level(struct extractor *extractor, uint32_t node, uint32_t *stack
 
 /*
  * extractor->path: the nodes to show of the stack that ends at `node`. Returns 0, -ENOMEM, or
- * -ENOENT when the fragment is not in it. Callers: from the first occurrence outwards. Callees:
- * from the innermost frame to where the last occurrence begins.
+ * -ENOENT if it does not contain the fragment. Callers: from the first occurrence outwards.
+ * Callees: from the innermost frame to the start of the last occurrence.
  */
 static int find_path(struct extractor *extractor, uint32_t node)
 {

@@ -1,7 +1,7 @@
 /*
  * Filters are those of the command line, so that a page and a report with the same filters show the
- * same samples; only ranges of time are the viewer's own. A search asks such a filter, too: what it
- * finds is what the filter would leave.
+ * same samples. Only ranges of time are the viewer's own. A search uses such a filter, too: it
+ * finds exactly those that the filter would keep.
  */
 #include "viewer/filters.h"
 
@@ -37,7 +37,7 @@ static int add_filter(struct filter_list *list, const char *line, size_t length,
 	return added ? filter_new(text + 1, text[0] == '-', added, error) : -ENOMEM;
 }
 
-/* One filter a line, for a pattern may hold anything but a line's end. */
+/* Each filter is a line, since a pattern may contain any character except a newline. */
 int filters_apply(const struct frame_tree *tree, const char *filters, struct selection *ret,
 		  struct error *error)
 {
@@ -59,7 +59,7 @@ int filters_apply(const struct frame_tree *tree, const char *filters, struct sel
 
 #define ALL_MARKS 0xff
 
-/* Frames of one name may have several marks, each of which the pattern may be about. */
+/* Frames of one name may have several marks; the pattern may match any of them. */
 static uint8_t match_name(const struct filter *filter, const char *name, uint8_t marks)
 {
 	uint8_t found = 0;

@@ -1,6 +1,4 @@
-/*
- * Which samples are looked at, and which symbols are searched for.
- */
+/* Selection of samples by filters, and search for symbols. */
 #ifndef VIEWER_FILTERS_H
 #define VIEWER_FILTERS_H
 
@@ -13,10 +11,10 @@
 #include "viewer/graph.h"
 
 /*
- * The samples that pass filters as the command line has them.
+ * The samples that pass filters in the syntax of the command line.
  *
- * filters  lines "+KIND:PATTERN" (only what matches) and "-KIND:PATTERN" (only what does not), all
- *          of which must hold; those of the kind "time" are skipped: see times.h
+ * filters  lines "+KIND:PATTERN" (keep matches) and "-KIND:PATTERN" (drop matches); all must hold;
+ *          those of the kind "time" are skipped: see times.h
  * ret      the caller releases it
  *
  * Returns 0, -ENOMEM, or -EINVAL with the reason in error.

@@ -1,12 +1,13 @@
 /*
  * A node of the flame is a set of nodes of the graph (its entries). Expanding it moves every entry
- * one step, to the children or to the caller, and groups where they arrive by symbol. So a node
- * costs what its entries' neighbours are, and nodes that are too narrow to be seen cost nothing.
+ * one step, to the children or to the caller, and groups the results by symbol. So the cost of a
+ * node is the number of its entries' neighbours, and nodes that are too narrow to be seen cost
+ * nothing.
  *
  * A fragment may occur more than once in a stack. For callees the last occurrence decides: every
- * node that an occurrence ends at is an entry, with its subtree up to the next such nodes, so that
- * the entries share nothing. For callers the first decides: an entry is a node that an occurrence
- * ends at, but none on the path to it, with its whole subtree.
+ * node at the end of an occurrence is an entry, with its subtree up to the next such nodes. So the
+ * entries share nothing. For callers the first decides: an entry is a node at the end of an
+ * occurrence without another on the path to it, with its whole subtree.
  */
 #include "viewer/flame.h"
 
@@ -18,7 +19,7 @@
 
 struct flame_entry {
 	uint32_t node;
-	uint64_t weight; /* of the stacks that come through here */
+	uint64_t weight; /* of the stacks through this node */
 	uint64_t baseline;
 };
 
@@ -44,10 +45,10 @@ struct flame {
 	const struct weights *weights;
 	struct flame_opts opts;
 	uint32_t *fragment;
-	/* By graph node: total without what lies in nested occurrences. */
+	/* Total by graph node, without nested occurrences. */
 	const uint64_t *drawn;
 	const uint64_t *baseline; /* the same; NULL: nothing is compared */
-	uint64_t *own_drawn;      /* what of these is no array of the weights */
+	uint64_t *own_drawn;      /* allocated here; NULL: an array of the weights */
 	uint64_t *own_baseline;
 	uint32_t *group_of; /* by symbol: number of its group plus 1, while expanding; else 0 */
 	double width;
@@ -60,9 +61,9 @@ struct flame {
 };
 
 /*
- * Widths are weights, but in a comparison shares: half of the width for what a node has of the sum
- * that is shown, half for what it has of the baseline's. So the longer recording does not hide the
- * other one.
+ * Widths are weights, but shares in a comparison: half of the width for the node's share of the
+ * shown sum, half for its share of the baseline's. So the longer recording does not hide the other
+ * one.
  */
 static double measure(const struct flame *flame, uint64_t total, uint64_t baseline)
 {
@@ -83,7 +84,7 @@ static bool has_fragment(const struct flame *flame)
 	return flame->opts.fragment_length > 0;
 }
 
-/* What the nodes weigh up to the next occurrence of the fragment. */
+/* Weight of the nodes up to the next occurrence of the fragment. */
 static uint64_t *add_up(const struct flame *flame, const uint64_t *self)
 {
 	const struct graph *graph = flame->graph;
@@ -103,7 +104,7 @@ static int weigh(struct flame *flame)
 
 	flame->drawn = weights->total;
 	flame->baseline = weights->baseline_total;
-	/* Callers: entries bring along the weight of the stacks that they stand for. */
+	/* Callers: entries have the weight of the stacks that they represent. */
 	if (!has_fragment(flame) || flame->opts.direction == FLAME_CALLERS)
 		return 0;
 	flame->drawn = flame->own_drawn = add_up(flame, weights->self);
@@ -115,7 +116,7 @@ static int weigh(struct flame *flame)
 	return flame->baseline ? 0 : -ENOMEM;
 }
 
-/* What weighs nothing on either side is not drawn, and would only have to be carried along. */
+/* Nodes without weight on either side are not drawn, so they are not added. */
 static int add_entry(struct flame *flame, uint32_t node, uint64_t weight, uint64_t baseline)
 {
 	if (!weight && !baseline)
@@ -189,7 +190,7 @@ static int add_leaf_entries(struct flame *flame)
 	return 0;
 }
 
-/* What begins here (callers), or ends here (callees), of an entry. */
+/* Add an entry's weight of stacks that start here (callers), or end here (callees). */
 static void count_self(const struct flame *flame, const struct flame_entry *entry,
 		       struct flame_group *group)
 {
@@ -215,8 +216,8 @@ static void count_entry(const struct flame *flame, const struct flame_entry *ent
 }
 
 /*
- * group_of says in one look whether there is a group for the symbol; it is cleared by the groups,
- * not as a whole, since a profile may have a million symbols.
+ * group_of finds the group of a symbol in one step. It is cleared by the groups, not as a whole,
+ * since a profile may have a million symbols.
  */
 static int add_arrival(struct flame *flame, const struct flame_entry *entry)
 {
@@ -264,7 +265,7 @@ static int arrive_at_children(struct flame *flame, const struct flame_entry *fro
 }
 
 /*
- * Entries that meet at one caller go on as one. Entries come in the order of graph nodes, in which
+ * Entries with the same caller continue as one. Entries are in the order of graph nodes, so
  * siblings are often neighbours: only the last arrival is compared.
  */
 static int arrive_at_caller(struct flame *flame, const struct flame_entry *from, bool is_leaf)
@@ -368,8 +369,8 @@ static void fill_node(const struct flame *flame, const struct flame_group *group
 }
 
 /*
- * Children from the groups. Entries of one child lie behind each other, though they were met in
- * any order: a counting sort, with the groups as digits.
+ * Make children from the groups. Entries of one child are consecutive, though they were met in any
+ * order: a counting sort, with the groups as digits.
  */
 static int add_children(struct flame *flame, uint32_t parent)
 {

@@ -1,9 +1,9 @@
 /*
- * The flame: everything that is called from a fragment, or everything that calls it, merged into
- * one tree of which only the part that is wide enough to be seen is ever made.
+ * The flame: all callees of a fragment, or all its callers, merged into one tree. Only the part
+ * that is wide enough to be seen is ever made.
  *
- * In a stack, a fragment may occur several times and may overlap itself. What is called is that
- * of the last occurrence, who calls that of the first; a stack counts once. So for every fragment
+ * In a stack, a fragment may occur several times and may overlap itself. Its callees are those of
+ * the last occurrence, its callers those of the first; a stack counts once. So for every fragment
  * inclusive = sum over callers = sum over callees + exclusive.
  *
  * Pure, no I/O; not thread-safe. A flame borrows its graph and weights.
@@ -27,7 +27,7 @@ enum flame_order { FLAME_BY_WEIGHT, FLAME_BY_NAME };
 struct flame_opts {
 	const uint32_t *fragment; /* levels (fragments.h), outermost first; copied */
 	uint32_t fragment_length; /* 0: all stacks */
-	/* Of the fragment, where there is one; borrowed until flame_free(). */
+	/* Those of the fragment, if any; borrowed until flame_free(). */
 	const struct occurrences *occurrences;
 	enum flame_direction direction;
 	enum flame_order order;
@@ -46,7 +46,7 @@ struct flame_node {
 	double start;      /* left edge and width in units of width; see flame_get_width() */
 	double width;
 	uint64_t total;
-	uint64_t self; /* callees: stacks that end here; callers: those that begin here */
+	uint64_t self; /* callees: stacks that end here; callers: stacks that start here */
 	uint64_t baseline_total;
 	uint64_t baseline_self;
 	uint32_t first_entry; /* nodes of the graph that were merged here */
@@ -79,7 +79,7 @@ uint32_t flame_get_top(const struct flame *flame);
 double flame_get_width(const struct flame *flame);
 
 /*
- * Weight of the stacks in which a drawn frame is a match; each stack counts once. Threads do not
+ * Weight of the stacks with a drawn frame that matches; each stack counts once. Threads do not
  * match, as they are no functions.
  *
  * marks  by symbol: a set of marks, a bit for each; its frames with one of these match

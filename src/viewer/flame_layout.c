@@ -1,7 +1,8 @@
 /*
  * From the base outwards, a node is expanded only when it was found to be on the screen and wide
- * enough. There is room for so many such nodes in a row, so that a screen costs what can be seen on
- * it, however large the profile is; the rest of the flame is made when somebody zooms into it.
+ * enough. A row has room for a limited number of such nodes, so the cost of a screen depends on its
+ * visible nodes, however large the profile is. The rest of the flame is made when somebody zooms
+ * into it.
  */
 #include "viewer/flame_layout.h"
 

@@ -1,6 +1,4 @@
-/*
- * Where the nodes of a flame lie on a screen: only those that can be seen.
- */
+/* The positions of a flame's nodes on a screen: visible ones only. */
 #ifndef VIEWER_FLAME_LAYOUT_H
 #define VIEWER_FLAME_LAYOUT_H
 
@@ -13,12 +11,12 @@
 struct flame_viewport {
 	double from, to;     /* part of the flame's width, from 0 to 1 */
 	double width_px;     /* that it is drawn on */
-	double min_width_px; /* narrower nodes are left out, and what is on them */
+	double min_width_px; /* narrower nodes are skipped, with their children */
 };
 
 #define FLAME_BOX_BASE 256u /* flag of a level of the fragment, or of the node of all stacks */
 
-/* What the page reads, as 16 little-endian 32-bit words; 64-bit numbers low half first. */
+/* The box of a node, for the page: 16 little-endian 32-bit words; 64-bit numbers low half first. */
 struct flame_box {
 	uint32_t node;
 	uint32_t symbol; /* SYMBOL_NONE: all stacks */

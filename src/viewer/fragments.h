@@ -1,5 +1,6 @@
 /*
- * Where a fragment, a stretch of frames that call each other, occurs in the stacks of a graph.
+ * The occurrences of a fragment, a sequence of frames that call each other, in the stacks of a
+ * graph.
  */
 #ifndef VIEWER_FRAGMENTS_H
 #define VIEWER_FRAGMENTS_H
@@ -17,14 +18,16 @@
  */
 #define LEVEL_FUNCTION 0x80000000u
 
-/* Whether the graph has it: levels come from the page, and may be of another graph. */
+/*
+ * Whether the level exists in the graph: levels are sent by the page, and may be of another graph.
+ */
 bool level_exists(const struct graph *graph, uint32_t level);
 uint32_t level_get_symbol(const struct graph *graph, uint32_t level);
-/* Of a symbol, its first. */
+/* The function of a level; for a symbol, its first one. */
 uint32_t level_get_function(const struct graph *graph, uint32_t level);
 
 /*
- * levels  of the fragment, outermost first; without any it occurs nowhere
+ * levels  of the fragment, outermost first; an empty fragment has no occurrences
  * ret     by node of the graph; zero before, and the caller releases it in any case
  *
  * Returns 0 or -ENOMEM.

@@ -1,15 +1,15 @@
 /*
  * Making a graph: functions and symbols are interned, every location gets its levels (the function
- * and what was inlined into it), and a node is a path of levels.
+ * and the calls inlined into it), and a node is a path of levels.
  *
- * Where every location is one function and no thread has a level, as in everything read from
- * folded text, the profile's prefix tree of stacks is such a tree of paths already, and only its
- * columns are copied. Otherwise paths (analysis/stack_paths.h) are interned in a second table of
- * stacks, of which the levels are functions: locations that differ in their addresses alone become one.
+ * In all profiles read from folded text, every location is one function and no thread has a level.
+ * The profile's prefix tree of stacks is then such a tree of paths already, and only its columns
+ * are copied. Otherwise paths (analysis/stack_paths.h) are interned in a second table of stacks,
+ * whose levels are functions: locations that differ only in their addresses become one.
  *
- * What the graph adds to analysis/call_tree.h, which joins frames by label: flags that mark kernel,
- * inlined and recursive frames apart, children in one array, and names ranked once, so that the
- * page can be drawn again for every movement of the mouse.
+ * Unlike analysis/call_tree.h, which joins frames by label, the graph has flags that distinguish
+ * kernel, inlined and recursive frames. It also has children in one array, and names ranked once.
+ * So the page can be redrawn for every movement of the mouse.
  */
 #include "viewer/graph.h"
 
@@ -25,8 +25,8 @@
 #define NOT_MADE UINT32_MAX
 
 /*
- * What makes a row of the flat table: the name, the module, and whether the kernel runs it. User
- * and JIT code are one kind here: a function that was seen before and after it was compiled is one.
+ * A row of the flat table is a name, a module, and whether it is kernel code. User and JIT code are
+ * one kind here: a function that was seen before and after it was compiled is one.
  */
 static uint64_t hash_function(const struct graph_function *function)
 {
@@ -227,8 +227,8 @@ static int copy_stacks(struct graph_builder *builder)
 }
 
 /*
- * Go one level on from a path. A function that was inlined at one address, and was not at another, has
- * a node for either, as a filter may be about the mark; views put them together.
+ * Extend a path by one level. A function that was inlined at one address, but not at another, has a
+ * node for either, as a filter may be about the mark; views put them together.
  */
 static int add_path(struct graph_builder *builder, uint32_t *path, uint32_t function, uint8_t flags)
 {

@@ -1,11 +1,11 @@
 /*
- * The graph: a profile laid out for questions that must be answered between two frames of a
- * screen. One node per distinct path of functions, and of what marks them (inlined, of a JIT), in
- * plain arrays, so that every question is a pass over them.
+ * The graph: a profile prepared for queries that must be answered between two frames of a screen.
+ * It has one node per distinct path of functions and their marks (inlined, of a JIT), in plain
+ * arrays, so that every query is a pass over them.
  *
  * Two kinds of identity: a function is a name in a module, in the kernel or not (the row of a flat
- * table); a symbol is a name, wherever it is (what a fragment is made of, and what flame views
- * merge by). The first level of a stack may be its thread; it is a symbol of its own kind and no
+ * table). A symbol is a name, in any module; fragments consist of symbols, and flame views merge by
+ * them. The first level of a stack may be its thread; it is a symbol of its own kind and no
  * function.
  *
  * Pure, no I/O; not thread-safe. A graph borrows its profile, and is remade when that changes.
@@ -29,7 +29,7 @@
 enum node_flag {
 	NODE_KIND_MASK = 15,
 	NODE_INLINED = 16,
-	NODE_THREAD = 32,          /* stands for the thread of the stacks above it */
+	NODE_THREAD = 32,          /* represents the thread of the stacks above it */
 	NODE_REPEATS = 64,         /* its function is on the path to it already */
 	NODE_REPEATS_MODULE = 128, /* its module is */
 };
@@ -58,10 +58,10 @@ struct graph {
 	uint32_t num_symbols;
 	uint32_t *name_rank; /* by symbol: its place when they are sorted bytewise by name */
 
-	/* By node; 0 is the root. A parent's number is smaller than its children's. */
+	/* Arrays by node; 0 is the root. A parent's number is smaller than its children's. */
 	uint32_t num_nodes;
 	uint32_t *parents;
-	uint32_t *node_functions; /* of the root: 0, without meaning */
+	uint32_t *node_functions; /* for the root: 0, without meaning */
 	uint32_t *node_symbols; /* of these functions, as most passes over the nodes ask for them */
 	uint8_t *flags;
 	uint32_t *first_child; /* [n] to [n + 1] in children; num_nodes + 1 of them */
@@ -71,7 +71,7 @@ struct graph {
 };
 
 /*
- * root  what stands for a thread. Labels of threads are added to the profile's strings.
+ * root  level of a thread. Labels of threads are added to the profile's strings.
  *
  * Returns NULL when out of memory.
  */
@@ -92,7 +92,7 @@ static inline const char *graph_get_symbol_name(const struct graph *graph, uint3
 	return profile_get_string(graph->profile, graph->symbols[symbol].name);
 }
 
-/* What folded text would add to a function's name, by flags of a node. */
+/* The mark that folded text appends to a function's name, by flags of a node. */
 static inline uint8_t node_flags_get_mark(uint8_t flags)
 {
 	return frame_kind_get_mark(flags & NODE_KIND_MASK, flags & NODE_INLINED);

@@ -90,7 +90,7 @@ int viewer_page_write(const struct profile *profile, const char *title, const st
 	return sink->write(sink->context, rest, viewer_page_size - (size_t)(rest - viewer_page));
 }
 
-/* "recording of 2026-11-21 16:39", local time. False when the profile is none. */
+/* Write "recording of 2026-11-21 16:39", local time. False if the profile is no recording. */
 static bool name_recording(const struct profile *profile, char *ret, size_t size)
 {
 	const struct sampling *sampling =

@@ -1,14 +1,14 @@
 /*
- * What is worked out is kept until something that it was made of changes, so that looking at
- * another fragment costs a flame, another filter the weights, and only another file all of it:
+ * Results are kept until one of their inputs changes, so that another fragment costs a flame,
+ * another filter the weights, and only another file all of it:
  *
  *	profile ──┬── graph ────────────────────┬── weights ──┬── flame of callees
  *	          └── frame tree ── selection ──┘             ├── flame of callers
  *	                                                      ├── waits
  *	                                                      └── changes
  *
- * Each forget_…() drops one of these and all that follows from it. Everything is made when it is
- * asked for first: the callers of all stacks are a million entries that few people look at.
+ * Each forget_…() drops one of these and its dependants. Everything is made on first use: the
+ * callers of all stacks are a million entries that few people look at.
  */
 #include "viewer/session.h"
 
@@ -27,8 +27,8 @@
 #include "viewer/times.h"
 
 /*
- * Weights are of a metric, the files' sides and the filters, and are kept with what they were made
- * of: are_weights_good() compares.
+ * Weights depend on a metric, the files' sides and the filters. These inputs are kept with the
+ * weights: are_weights_good() compares them.
  */
 struct session {
 	struct profile *profile;
@@ -40,7 +40,7 @@ struct session {
 
 	bool has_weights;
 	struct weights weights;
-	struct weights_opts weights_opts; /* its pointers are to what is below */
+	struct weights_opts weights_opts; /* points to the fields below */
 	uint8_t *sides;
 	uint8_t *sides_of_weights; /* as they were then */
 	uint32_t num_sides_of_weights;
@@ -77,7 +77,7 @@ struct session *session_new(void)
 	return session;
 }
 
-/* What was made of the fragment. */
+/* Drop results for the fragment. */
 static void forget_fragment(struct session *session)
 {
 	waits_release(&session->waits);
@@ -179,8 +179,8 @@ static int read_bytes(struct import *import, const char *format_name, const stru
 }
 
 /*
- * Addresses whose functions only files of the machine could name, which no page opens. Those that an
- * earlier input had are left out: it has been said of them.
+ * Report addresses whose functions only files of the machine could name; the page opens no files.
+ * Addresses of earlier inputs are skipped: they have been reported.
  */
 static void warn_of_unnamed(struct import *import, uint32_t first_location)
 {
@@ -256,7 +256,7 @@ static uint64_t get_sample_count(const struct profile *profile, uint32_t metric)
 	return profile_get_metric(profile, metric)->num_samples;
 }
 
-/* By metric; one more. NULL when out of memory. */
+/* Number of samples by metric, and one more. NULL when out of memory. */
 static uint64_t *copy_sample_counts(const struct profile *profile)
 {
 	uint32_t count = profile_count_metrics(profile);
@@ -314,7 +314,7 @@ int session_import(struct session *session, const struct session_input *input, u
 	err = read_bytes(&import, input->format, &format, error);
 	if (!err)
 		warn_of_unnamed(&import, num_locations);
-	/* What was read before an error is in the profile, and has its sources: they are gone. */
+	/* Data read before an error is in the profile, with its sources: mark them as gone. */
 	if (add_sources(session))
 		return err ? err : -ENOMEM;
 	for (size_t i = import.source; err && i < session->sources.length; i++)
@@ -326,7 +326,7 @@ int session_import(struct session *session, const struct session_input *input, u
 	if (err)
 		return err;
 	*ret_source = sort_out(session, import.source);
-	/* Of a report that the files in it stand for, too. */
+	/* If the input is a report of several files, its first file gets the warnings. */
 	source = &session->sources.items[*ret_source];
 	source->warnings = warnings;
 	warnings = (struct text){0};
@@ -570,7 +570,7 @@ const struct session_query *session_get_query(const struct session *session)
 	return &session->query;
 }
 
-/* By source, of a metric. NULL when out of memory. */
+/* Numbers of samples by source, for a metric. NULL when out of memory. */
 static uint64_t *gather_sample_counts(const struct session *session, uint32_t metric)
 {
 	uint64_t *counts = calloc(session->sources.length + 1, sizeof(*counts));
@@ -656,7 +656,7 @@ static int find_waits(struct session *session, uint32_t metric)
 int session_get_waits(struct session *session, uint32_t metric, struct waits **ret,
 		      struct error *error)
 {
-	/* What was read meanwhile has samples that the graph knows nothing of. */
+	/* Data read meanwhile has samples that are missing in the graph. */
 	if (session->is_stale || !session->has_weights)
 		return error_set(error, -EINVAL, "the view is of another profile");
 	if (!session->has_waits || session->waits.metric != metric) {

@@ -1,8 +1,8 @@
 /*
- * What a person has open in the viewer: profiles that were read, and the view of them.
+ * The state of a viewer: profiles that were read, and the view of them.
  *
- * The page asks through src/viewer/wasm/core.c; tests ask natively. Pure: bytes in, bytes out,
- * no I/O. Not thread-safe; several sessions may be used in parallel.
+ * The page calls it through src/viewer/wasm/core.c; tests call it natively. Pure: bytes in, bytes
+ * out, no I/O. Not thread-safe; several sessions may be used in parallel.
  */
 #ifndef VIEWER_SESSION_H
 #define VIEWER_SESSION_H
@@ -27,10 +27,10 @@
 struct session_source {
 	char *name;
 	const char *format; /* borrowed; the name of its format */
-	uint64_t size;      /* in bytes; 0: it came in another one */
+	uint64_t size;      /* in bytes; 0: part of another file */
 	struct import_counts counts;
 	struct text warnings; /* lines */
-	/* By metric, how many samples it brought; metrics that came later it has none of. */
+	/* Number of its samples by metric; metrics added later are missing. */
 	ARRAY(uint64_t) num_samples;
 	uint8_t side; /* enum source_side, as the user wants it */
 	bool is_gone; /* removed, or its import failed */
@@ -50,29 +50,29 @@ struct session_input {
 };
 
 /*
- * Read a file and add it to what is there.
+ * Read a file and add it to the session.
  *
- * ret_source  its number, or that of the first where the file held several
+ * ret_source  its number, or that of the first if the file contained several
  *
- * Returns 0, -ENOMEM, or -EBADMSG, -EOVERFLOW or -EINVAL with the reason in error; then the
- * session is as it was.
+ * Returns 0, -ENOMEM, or -EBADMSG, -EOVERFLOW or -EINVAL with the reason in error; then the session
+ * is unchanged.
  */
 _must_check_ int session_import(struct session *session, const struct session_input *input,
 				uint32_t *ret_source, struct error *error);
 
 uint32_t session_count_sources(const struct session *session);
-/* Also those that are gone. Borrowed until the next import. */
+/* Includes removed sources. Borrowed until the next import. */
 struct session_source *session_get_source(struct session *session, uint32_t source);
 /* Returns 0 or -ENOMEM. */
 _must_check_ int session_rename_source(struct session *session, uint32_t source, const char *name);
 
 /*
- * Everything that is open, under the names that it has been given, as pack.h has it; not what was
- * removed. Returns 0, -ENOMEM or what the sink returned.
+ * Write all open files, under their given names, as pack.h describes; without removed ones. Returns
+ * 0, -ENOMEM or the error of the sink.
  */
 _must_check_ int session_pack(const struct session *session, const struct sink *sink);
 
-/* What the view is made of. The changes take effect with the next session_query(). */
+/* Settings of the view. Changes take effect with the next session_query(). */
 struct session_query {
 	enum tree_root root;
 	uint32_t metric;
@@ -87,7 +87,7 @@ struct session_query {
 /* Bring the graph up to date, so that symbols may be asked for. Returns 0 or -ENOMEM. */
 _must_check_ int session_prepare(struct session *session, enum tree_root root);
 /*
- * Work the view out; what did not change is not done again. session_prepare() came before.
+ * Compute the view; unchanged parts are not computed again. Requires session_prepare().
  *
  * Returns 0, -ENOMEM, -EOVERFLOW, or -EINVAL with the reason in error (a filter).
  */
@@ -102,13 +102,14 @@ const struct weights *session_get_weights(const struct session *session);
 const struct weights_opts *session_get_weights_opts(const struct session *session);
 const struct session_query *session_get_query(const struct session *session);
 /*
- * What the comparison of the last query has changed; borrowed until the next one. Returns 0, -ENOMEM,
+ * The changes in the comparison of the last query; borrowed until the next one. Returns 0, -ENOMEM,
  * -EOVERFLOW, or -EINVAL with the reason in error.
  */
 _must_check_ int session_get_changes(struct session *session, const struct changes **ret,
 				     struct error *error);
 /*
- * Who ended the waits in the fragment that is looked at, whatever metric is; borrowed until the next query.
+ * The wakers of waits in the current fragment, whatever metric is shown; borrowed until the next
+ * query.
  *
  * metric  METRIC_OFFWAKE
  *
@@ -116,7 +117,7 @@ _must_check_ int session_get_changes(struct session *session, const struct chang
  */
 _must_check_ int session_get_waits(struct session *session, uint32_t metric, struct waits **ret,
 				   struct error *error);
-/* Of the fragment that is looked at, in either direction. NULL when out of memory. */
+/* The flame of the current fragment, in either direction. NULL when out of memory. */
 struct flame *session_get_flame(struct session *session, enum flame_direction direction);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * A node's total has the weight of all stacks that come through it. Added up over the nodes of a
- * function, a recursive call would count these stacks again: such a node, which the graph marks
- * with NODE_REPEATS, adds nothing, as its weight is in the total of the function's node nearer to
- * the root already. The same holds for modules.
+ * A node's total has the weight of all stacks through it. Added up over the nodes of a function, a
+ * recursive call would count these stacks again. The graph marks such a node with NODE_REPEATS. It
+ * adds nothing, as its weight is already in the total of the function's node nearer to the root.
+ * The same holds for modules.
  */
 #include "viewer/tables.h"
 
@@ -78,7 +78,7 @@ int table_of_modules(const struct graph *graph, const struct weights *weights,
 	return 0;
 }
 
-/* By samples, since the graph's nodes know no threads. */
+/* Computed from samples, since the graph's nodes have no threads. */
 int table_of_threads(const struct graph *graph, const struct weights_opts *opts,
 		     struct table_row **ret, size_t *ret_count)
 {

@@ -10,12 +10,12 @@
 #include "viewer/graph.h"
 #include "viewer/weights.h"
 
-/* What the page reads, as 10 little-endian 32-bit words. */
+/* A row for the page: 10 little-endian 32-bit words. */
 struct table_row {
 	uint32_t id; /* of the function; of the module, a string of the profile; of the thread */
 	uint32_t unused;
 	uint64_t self;
-	uint64_t total; /* a stack counts once, however often it comes through */
+	uint64_t total; /* a stack counts once, even if it passes several times */
 	uint64_t baseline_self;
 	uint64_t baseline_total;
 };

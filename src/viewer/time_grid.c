@@ -1,8 +1,8 @@
 /*
- * A row is the time that one cell stands for, 20 ms at the finest. It gets coarser where the clock
- * of the samples is, and until the longest file fits the columns there are.
+ * A row is the time span of one cell, 20 ms at the finest. It gets coarser if the clock of the
+ * samples is, and until the longest file fits the available columns.
  *
- * What was seen and has no time is the remainder: all that counts, less what went into a cell.
+ * Weight without a time is the remainder: the whole weight, less that of the cells.
  */
 #include "viewer/time_grid.h"
 
@@ -55,7 +55,7 @@ static void choose_columns(struct time_grid *grid, uint64_t length_ns, uint64_t 
 	grid->num_columns = grid->span_ms ? (uint32_t)(length_ns / row_ns / TIME_GRID_ROWS) + 1 : 0;
 }
 
-/* By sample: 1 where it counts, also outside the ranges of time that filters let through. */
+/* Samples that count are 1, also outside the ranges of time that filters select. */
 static uint8_t *choose_samples(struct time_grid *grid, const struct session *session,
 			       const struct occurrences *occurrences)
 {

@@ -1,9 +1,9 @@
 /*
  * The heatmap of time: weight by column, a second or more, and by row, a fiftieth of it.
  *
- * It shows what passes all filters but those by time, of the fragment that is looked at, so that a
- * range can be seen within the whole. In a comparison it is the side that is shown, not the
- * baseline. Pure, no I/O.
+ * It shows the samples of the current fragment that pass all filters except those by time. So a
+ * range can be seen within the whole. In a comparison it shows the shown side, not the baseline.
+ * Pure, no I/O.
  */
 #ifndef VIEWER_TIME_GRID_H
 #define VIEWER_TIME_GRID_H
@@ -27,10 +27,10 @@ struct time_grid {
 };
 
 /*
- * Of the view as session_query() worked it out. Where the files that are shown have no times there
- * is no column.
+ * Made from the view of the last session_query(). If the shown files have no times, there are no
+ * columns.
  *
- * max_columns  at least 1; what is longer gets columns of more seconds
+ * max_columns  at least 1; a longer time gets columns of more seconds
  *
  * Returns 0 or -ENOMEM.
  */

@@ -1,9 +1,9 @@
 /*
- * A sample of the profile may stand for many observations that were equal but for their time, so
- * that a filter by time does not select samples but gives each the part of its weight that is
- * inside. A part may have no time at all. It is left out where any range asks for times, and stays
- * where ranges only exclude: hence the two directions of weigh(), which begins with nothing and
- * adds, or begins with everything and subtracts.
+ * A sample of the profile may represent many observations that were equal except for their time. So
+ * a filter by time does not select samples, but gives each the part of its weight that is inside. A
+ * part may have no time at all. It is dropped if any range selects times, and kept if ranges only
+ * exclude. Hence the two directions of weigh(): it starts with nothing and adds, or starts with
+ * everything and subtracts.
  */
 #include "viewer/times.h"
 
@@ -174,7 +174,7 @@ int times_select(const struct profile *profile, const char *filters, uint8_t **r
 	return err ? err : select_by_ranges(profile, &ranges, ret);
 }
 
-/* What of each sample lies inside, by what is selected of its timestamps. */
+/* The part of each sample that is inside, by the selection of its timestamps. */
 static void weigh(const struct profile *profile, bool take_timeless, const uint8_t *is_selected,
 		  uint64_t *values)
 {

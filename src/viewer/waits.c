@@ -1,6 +1,7 @@
 /*
- * A level of the view's fragment may be a thread, or the function of one module, of which a fragment of
- * names knows nothing: of the first link, only samples count that the graph finds the fragment in.
+ * A level of the view's fragment may be a thread, or the function of one module, which a fragment
+ * of names cannot express. So for the first link, only samples count whose stack contains the
+ * fragment in the graph.
  */
 #include "viewer/waits.h"
 
@@ -35,7 +36,7 @@ static int take_fragment(struct waits *waits, const struct waits_opts *opts)
 	return 0;
 }
 
-/* Of a filter by time, samples that it leaves nothing of are not selected. */
+/* With a filter by time, a sample without any remaining weight is not selected. */
 static bool is_shown(const struct waits_opts *opts, uint32_t id)
 {
 	const struct profile *profile = opts->graph->profile;

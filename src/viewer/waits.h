@@ -1,6 +1,6 @@
 /*
- * Who ended the waits of what is looked at: the answers of analysis/wakers.h about the view's filters and
- * fragment, with the names of frames as symbols of the graph.
+ * The wakers of waits in the current view: the answers of analysis/wakers.h for the view's filters
+ * and fragment, with the names of frames as symbols of the graph.
  *
  * Pure, no I/O; not thread-safe.
  */
@@ -30,7 +30,7 @@ struct waits {
 	const struct graph *graph;
 	const struct frame_tree *tree;
 	uint32_t metric;
-	/* What was asked; its values are those of the weights. */
+	/* The query; its values are those of the weights. */
 	struct fragment fragment;
 	struct selection selection;
 	struct selection in_fragment;
@@ -53,7 +53,7 @@ void waits_release(struct waits *waits);
 uint32_t waits_get_symbol(const struct waits *waits, uint32_t frame);
 
 /*
- * What the threads of one name did that ended waits, from the inside out; borrowed.
+ * Stacks of the wakers of one name, from the inside out; borrowed.
  *
  * thread  of the answer
  *

@@ -1,6 +1,6 @@
 /*
- * What is being looked at: the samples of one metric that pass all filters, as weights on the
- * nodes of a graph; in a comparison, a baseline beside them.
+ * The current selection: the samples of one metric that pass all filters, as weights on the nodes
+ * of a graph; in a comparison, a baseline beside them.
  *
  * Pure, no I/O; not thread-safe.
  */
@@ -15,7 +15,7 @@
 #include "base/attributes.h"
 #include "viewer/graph.h"
 
-/* What a source's samples are. */
+/* The role of a source's samples. */
 enum source_side { SIDE_OFF, SIDE_SHOWN, SIDE_BASELINE };
 
 struct weights_opts {
@@ -23,11 +23,11 @@ struct weights_opts {
 	uint32_t baseline_metric; /* of a comparison within the sources; else METRIC_NONE */
 	const uint8_t *sides;     /* by source: enum source_side */
 	const struct selection *selection; /* samples that pass the filters; NULL: all */
-	const uint64_t *values; /* by sample: what passes the filters by time; NULL: all */
+	const uint64_t *values; /* by sample: the part that passes the filters by time; NULL: all */
 };
 
 struct weights {
-	/* By node: what ends there, and with all that is called from there. */
+	/* Weight by node: of stacks that end there, and including its callees. */
 	uint64_t *self;
 	uint64_t *total;
 	uint64_t sum;

@@ -1,6 +1,6 @@
 /*
- * The door of the WebAssembly module: what the page's worker calls. Nothing is imported; bytes
- * come in through core_alloc(), and go out as the core's answer, which is good until the next
+ * The interface of the WebAssembly module, for the page's worker. Nothing is imported. Bytes are
+ * passed in through core_alloc(), and returned as the core's answer, which is valid until the next
  * call.
  */
 #include <errno.h>
@@ -16,8 +16,8 @@
 #define EXPORT(name) __attribute__((export_name(#name))) name
 
 /*
- * What an export returns is 0, or negative errno with a message. Bytes stay where they are until
- * the next call: the page copies what it wants to keep.
+ * Exports return 0, or negative errno with a message. Bytes stay in place until the next call: the
+ * page copies those that it wants to keep.
  */
 struct core {
 	struct session *session;
@@ -130,8 +130,8 @@ static int finish(struct core *core, int err)
 }
 
 /*
- * Returns the number of the source, which is what the page goes on with, or an error. The data is
- * the caller's; what is needed of it is in the profile.
+ * Returns the number of the source, which the page uses from then on, or an error. The data is the
+ * caller's; the profile has copies of the parts that it needs.
  */
 int core_import(struct core *core, const char *name, const uint8_t *data, size_t size,
 		const char *format)
@@ -286,7 +286,10 @@ int core_table(struct core *core, uint32_t kind)
 	return finish(core, 0);
 }
 
-/* The answer: whether nothing can be said (32 bits), then a struct function_change for every function. */
+/*
+ * The answer: whether the comparison is doubtful (32 bits), then a struct function_change for every
+ * function.
+ */
 int core_changes(struct core *core)
 {
 	struct text *text = begin(core);

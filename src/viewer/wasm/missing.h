@@ -1,6 +1,4 @@
-/*
- * What glibc has and WASI's C library lacks; included before every source of the module.
- */
+/* Parts of glibc that WASI's C library lacks; included before every source of the module. */
 #ifndef VIEWER_WASM_MISSING_H
 #define VIEWER_WASM_MISSING_H
 

@@ -1,6 +1,6 @@
 /*
- * qsort() and qsort_r() as glibc has them: what compares as equal keeps its order, so that the
- * module and the program give the same results. Merging from the bottom up.
+ * qsort() and qsort_r() as in glibc: stable, so that the module and the program give the same
+ * results. A bottom-up merge sort.
  */
 #include <stdbool.h>
 #include <stdlib.h>

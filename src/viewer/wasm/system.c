@@ -1,9 +1,10 @@
 /*
- * What the C library would ask the outside world for. There is none: a descriptor is never valid,
- * and a broken invariant stops the module. So the module imports nothing.
+ * Replacements for the C library's calls to the outside world. There is no such world: a descriptor
+ * is never valid, and a broken invariant stops the module. So the module imports nothing.
  *
- * Whatever the library's own code calls must be here: it keeps its versions of all these functions
- * in one object, and if a single one is taken from there, the others are defined twice.
+ * All functions called by the library's own code must be here. The library keeps its versions of
+ * all these functions in one object: if a single one is taken from there, the others are defined
+ * twice.
  */
 #include <assert.h>
 #include <stdint.h>
