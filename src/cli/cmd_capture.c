@@ -189,7 +189,7 @@ static int make_room(struct capture_command *capture)
 	return EXIT_FAILED;
 }
 
-/* Record until the time is over, the target has ended, or a signal came. */
+/* Record until the time is over, the target has ended, or a signal arrives. */
 static int record(struct capture_command *capture)
 {
 	struct recording *recording = &capture->recording;
@@ -285,7 +285,7 @@ static void add_fds(const void *context, struct fd_list *fds)
 	archive_file_add_fds(capture->file, fds);
 }
 
-/* A capture goes by the time when sampling began, not by that of writing. */
+/* A capture has the time when sampling started, not that of writing. */
 static int open_file(struct capture_command *capture)
 {
 	int64_t time_s = (int64_t)(capture->recording.begin_clocks.realtime_ns / NS_PER_SECOND);
@@ -300,7 +300,7 @@ static int open_file(struct capture_command *capture)
 	return EXIT_DONE;
 }
 
-/* Name, write and keep what was recorded. */
+/* Symbolize, write and store the recording. */
 static int keep(struct capture_command *capture)
 {
 	const struct recording_keeper keeper = {write_profile, commit_profile, rewind_file, add_fds,

@@ -1,9 +1,9 @@
 /*
- * `stackwide diff`: what has changed between two recordings, or between several and several.
+ * `stackwide diff`: the changes between two recordings, or between two sets of several.
  *
  * All are read into one profile, so that equal frames and stacks have equal ids. The metrics of the
- * first one are renamed meanwhile, because importers would merge metrics of equal name. What belongs to
- * which run of which is known by the sources of its threads.
+ * first one are renamed meanwhile, because importers would merge metrics of equal name. The source
+ * of a thread tells its run and side.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -200,14 +200,14 @@ static int choose_metric(struct diff_command *session, uint32_t first,
 	return EXIT_DONE;
 }
 
-/* Why nothing is said of confidence, with the files that are to blame. */
+/* The reason for the lack of confidence values, with the affected files. */
 static int append_doubt(struct text *doubt, const char *path)
 {
 	static const char reason[] =
 		": most stacks weigh 1000 or more: no counts of samples, and how many samples they are "
 		"of cannot be known";
 
-	/* The reason of the first one stands for both. */
+	/* Both files share one reason. */
 	if (doubt->length) {
 		text_truncate(doubt, doubt->length - strlen(reason));
 		text_append_string(doubt, " and ");
@@ -236,8 +236,8 @@ static int read_runs(struct diff_command *session, size_t i)
 }
 
 /*
- * A service is not the same at every time of the day: what its captures differ by is noise as well. They
- * are in order of time, and each is a source, or nothing.
+ * A service varies over the day: differences among its captures are noise, too. They are in order
+ * of time, and each is at most one source.
  */
 static int divide_captures(struct diff_command *session, size_t i, uint32_t first_source)
 {
@@ -295,7 +295,7 @@ static bool has_weight(const struct profile *profile, uint32_t metric, const str
 	return false;
 }
 
-/* A run that weighs nothing says nothing of how runs vary, and nothing else. */
+/* A run without weight tells nothing about the variation of runs. */
 static void leave_out_empty_runs(struct diff_command *session, size_t i)
 {
 	size_t num_kept = 0;
@@ -315,7 +315,11 @@ static void leave_out_empty_runs(struct diff_command *session, size_t i)
 	session->runs[i].length = num_kept;
 }
 
-/* What the table rests on, and needs several walks over all samples. first  of the recording's metrics */
+/*
+ * Compute the base of the table's confidence, which takes several walks over all samples.
+ *
+ * first  of the recording's metrics
+ */
 static int find_confidence(struct diff_command *session, size_t i, uint32_t first)
 {
 	struct diff_input *recording = &session->recordings[i];
@@ -388,8 +392,8 @@ static uint64_t get_scale(uint8_t decimals)
 }
 
 /*
- * Where counts of one have decimals they are multiplied: the other's must be so, too. Both
- * have no more samples than before.
+ * If one side's counts have decimals, they are multiplied: the other side's must be, too. The
+ * number of samples does not change on either side.
  */
 static int unify_decimals(struct diff_command *session)
 {
@@ -518,7 +522,7 @@ static int match_modules(struct diff_command *session)
 	return 0;
 }
 
-/* One build calls foo.constprop.0 what another calls foo.constprop.1. */
+/* Another build may have foo.constprop.1 instead of foo.constprop.0. */
 static int match_clones(struct diff_command *session)
 {
 	_cleanup_(text_release) struct text names = {0};
@@ -691,7 +695,7 @@ static int print_table(struct diff_command *session)
 
 static const char *const recording_options[] = {"--before", "--after"};
 
-/* What looks like a range of time is a file, if there is one. */
+/* A value that looks like a range of time is a file, if that exists. */
 static bool is_range_without_archive(const struct diff_command *session, size_t i)
 {
 	const char *value = session->values[i].items.items[0];
@@ -727,7 +731,7 @@ static int find_files(struct diff_command *session, char **operands)
 	return EXIT_DONE;
 }
 
-/* "a.folded, b.folded": what the user gave, of an archive the range. */
+/* Name the sides: "a.folded, b.folded" as given by the user; for an archive, the range. */
 static int name_recordings(struct diff_command *session)
 {
 	for (size_t i = 0; i < 2; i++) {
@@ -783,7 +787,7 @@ static void release(struct diff_command *session)
 	profile_free(session->profile);
 }
 
-/* Whether it is said what to compare with what, and only once. */
+/* Whether each side is given, and only once. */
 static bool is_usage_right(const struct diff_command *session, char **operands, int num_operands)
 {
 	size_t num_before = session->values[0].items.length;

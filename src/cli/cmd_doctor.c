@@ -58,7 +58,7 @@ static void spin_until(uint64_t end_ns)
 /* Processes that are named in a line. */
 #define MAX_NAMED 5
 
-/* Whether two processes stand in one line: of one version, known or not. */
+/* Whether two processes share a line: same version, known or not. */
 static bool are_alike(const struct runtime_process *a, const struct runtime_process *b)
 {
 	return a->runtime == b->runtime && a->major == b->major && a->minor == b->minor &&
@@ -120,7 +120,7 @@ static int compare_versions(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-/* The interpreters whose frames a recording would have, and those of which it would not. */
+/* The interpreters whose frames would be recorded, and those whose frames would not. */
 static void report_interpreters(const struct recorder *recorder)
 {
 	_cleanup_free_ struct runtime_process *processes = NULL;
@@ -136,8 +136,8 @@ static void report_interpreters(const struct recorder *recorder)
 }
 
 /*
- * What all checks together cannot say: whether it works. Half a second gives about a hundred
- * samples of each busy CPU.
+ * The checks alone cannot show whether recording works. Half a second gives about a hundred samples
+ * of each busy CPU.
  */
 static int try_recording(struct recorder_account *ret, const char **ret_event_name,
 			 struct error *error)
@@ -209,7 +209,7 @@ static int record_for_test(void)
 	return finding.is_ok ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* kernel_can_be_asked() is called first: the others stand behind it in the order of the members. */
+/* kernel_can_be_asked() is called first: the other functions follow in the order of the members. */
 static struct kernel_answers ask_kernel(void)
 {
 	return (struct kernel_answers){
@@ -222,7 +222,7 @@ static struct kernel_answers ask_kernel(void)
 	};
 }
 
-/* A process that tries it. What holds is its exit status. */
+/* Try it in a process; its exit status is the set of parts that took effect. */
 static unsigned int try_confinement(void)
 {
 	struct confinement confinement = {.user = confinement_choose_user()};

@@ -1,4 +1,4 @@
-/* `stackwide events`: what this machine offers to be sampled. */
+/* `stackwide events`: the events that this machine can sample. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -12,15 +12,15 @@
 #include "cli/report/history_index.h"
 #include "cli/report/history_row.h"
 
-/* Fewer bars say nothing. */
+/* Fewer bars are useless. */
 #define MIN_CHART_COLUMNS 20
 
-/* Lines are written as they come; the rest of the output needs all rows. */
+/* Lines are written immediately; the rest of the output needs all rows. */
 struct history {
 	struct archive_inputs inputs;
 	struct history_index index;
 	bool is_json;
-	size_t num_columns; /* of the terminal; 0: there is none */
+	size_t num_columns; /* of the terminal; 0: no terminal */
 	ARRAY(struct history_row) rows;
 	uint32_t num_unreadable;
 };
@@ -58,7 +58,7 @@ static void print_row(const struct history *history, const struct history_row *r
 	fwrite(text.data, 1, text.length, stdout);
 }
 
-/* One capture: out of the index, or read. That it cannot be read has been reported. */
+/* A capture: from the index, or read. Reading errors have been reported. */
 static int add_capture(struct history *history, const struct archive_capture *capture)
 {
 	_cleanup_free_ char *path = NULL;

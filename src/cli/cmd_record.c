@@ -238,7 +238,7 @@ static int inherit_target(const struct record_command *session, struct target *t
 	return 0;
 }
 
-/* Let a new recording take over, and write what the last one has. */
+/* Let a new recording take over, and write the last one. */
 static int flush(struct record_command *session)
 {
 	struct recording last = session->recording;
@@ -275,7 +275,7 @@ static void join_finisher_if_done(struct record_command *session)
 		join_finisher(session);
 }
 
-/* Record until end_ns, until the target or the command has ended, or a signal came. */
+/* Record until end_ns, until the target or the command has ended, or a signal arrives. */
 static int record_until(struct record_command *session, uint64_t end_ns, bool *ret_is_over)
 {
 	int other_fd = session->workload.pid ? session->workload.pid_fd : -1;

@@ -1,6 +1,4 @@
-/*
- * `stackwide report`: which functions weigh most, and what calls them or is called by them.
- */
+/* `stackwide report`: the heaviest functions, and their callers or callees. */
 #include <errno.h>
 #include <string.h>
 
@@ -64,10 +62,7 @@ struct report_command {
 	struct terminal terminal;
 };
 
-/*
- * The slot is there before the filter: release() frees what is in it, which is NULL as long as
- * there is none.
- */
+/* The slot is added before the filter: release() frees its content, which is NULL until then. */
 static int add_filter(struct report_command *session, const char *text, bool excludes)
 {
 	struct error error = {0};
@@ -175,7 +170,7 @@ static int handle(int id, const char *value, void *context)
 	return -EINVAL;
 }
 
-/* Whether something of what was asked for is there. */
+/* Whether the answer contains anything. */
 static bool has_weight(const struct report_answer *answer)
 {
 	switch (answer->report->question) {
@@ -207,7 +202,7 @@ static void warn_of_nothing(const struct report_command *session)
 			    report->fragment);
 }
 
-/* What is outside the times has no weight, and is not there. */
+/* Samples outside the times have no weight, and are deselected. */
 static void deselect_weightless(struct selection *selection, const struct profile *profile)
 {
 	for (uint32_t i = 0; i < selection->num_samples; i++)

@@ -1,6 +1,6 @@
 /*
- * `stackwide unwind-table`, for developers and the curious: what the unwind table of a file holds,
- * and which functions have call-frame information that it cannot express, so that stacks end there.
+ * `stackwide unwind-table`, for developers and the curious: the content of a file's unwind table,
+ * and the functions whose call-frame information it cannot express, so that stacks end there.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -169,7 +169,7 @@ static int view(const struct viewing *viewing, char **paths, size_t num_paths)
 	return viewing->output ? write_page(viewing->output, profile) : show(profile);
 }
 
-/* Whether a name says that the file is something else than a page. */
+/* Whether the name is that of a file other than a page. */
 static bool is_no_page(const char *path)
 {
 	const struct format *format = format_list_find_path(path).format;

@@ -1,7 +1,7 @@
 /*
  * The first argument chooses a command; everything else is the command's own. A command is a
- * descriptor (command.h) at the end of its file, from which its help, its manual and the
- * completions are made as well, so that none of them can be forgotten.
+ * descriptor (command.h) at the end of its file. Its help, its manual and the completions are
+ * generated from that as well, so that none of them can be forgotten.
  *
  * Without arguments the help goes to standard error and the status is that of wrong usage: a script
  * that lost its arguments must not look as if it had done something.
@@ -116,8 +116,8 @@ static void do_nothing(int number _unused_)
 }
 
 /*
- * A file that gets too large (ulimit -f) is a failed write with a message, not the end. Programs that we start inherit
- * what is ignored, but no handler.
+ * A file that gets too large (ulimit -f) is a failed write with a message, not the end. Programs
+ * that we start inherit ignored signals, but no handler.
  */
 static void handle_large_files(void)
 {

@@ -105,7 +105,7 @@ static int list_captures(const char *dir, int64_t since_s, int64_t until_s, stru
 	return EXIT_DONE;
 }
 
-/* Without --until, also what a clock that was wrong has put into the future. */
+/* Without --until, includes captures that a wrong clock has put into the future. */
 static int read_times(const struct archive_inputs *inputs, int64_t *ret_since_s,
 		      int64_t *ret_until_s)
 {

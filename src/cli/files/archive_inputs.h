@@ -32,7 +32,7 @@ struct archive_inputs {
 	const char *until;
 };
 
-/* One of the options above. Returns 0, or -EINVAL for another one. */
+/* Handle one of the options above. Returns 0, or -EINVAL for another option. */
 _must_check_ int archive_inputs_handle(struct archive_inputs *inputs, int id, const char *value);
 
 struct input_paths {
@@ -40,18 +40,18 @@ struct input_paths {
 };
 
 /*
- * The files to read: the operands, or the captures that were asked for, in order of time.
+ * The files to read: the operands, or the selected captures, in order of time.
  *
- * command  to name in messages
+ * command  name in messages
  * ret      the caller releases it
  *
- * Returns an exit status; errors have been printed. That there is no capture is one.
+ * Returns an exit status; errors have been printed, including that no capture was found.
  */
 _must_check_ int archive_inputs_list(const struct archive_inputs *inputs, char *const *operands,
 				     size_t num_operands, const char *command,
 				     struct input_paths *ret);
 /*
- * The same for who wants to know more of the captures than their paths: inputs->dir is there, and the
+ * The same for callers that need more than the paths of captures: inputs->dir is set, and the
  * caller frees the archive and releases the list.
  */
 _must_check_ int archive_inputs_open(const struct archive_inputs *inputs,

@@ -17,8 +17,8 @@ struct code_copies {
 void code_copies_release(struct code_copies *copies);
 
 /*
- * Open a copy by its path in the input. Returns a descriptor, which the caller closes, or -1 when
- * there is none, or no memory for it.
+ * Open a copy by its path in the input. Returns a descriptor, which the caller closes, or -1 if
+ * there is no copy, or no memory for it.
  */
 int code_copies_open(struct code_copies *copies, const char *path);
 

@@ -1,10 +1,10 @@
 /*
- * For a file of a recording, the same file here. Folders that the user names come first, by build
- * ID and then by path, whole or its last part; then the path itself on this machine, perf's cache
- * of files (~/.debug), and a debuginfod server, if the environment names one.
+ * Finds the local file that matches a file of a recording. The user's folders are searched first,
+ * by build ID and then by path, whole or its last part. Then follow the path itself on this
+ * machine, perf's cache of files (~/.debug), and a debuginfod server, if the environment names one.
  *
- * With a build ID in the recording only a file with that ID is taken. Without one the path has to
- * do. Recorded paths are foreign: they may lead nowhere but to a regular file.
+ * If the recording has a build ID, only a file with that ID is accepted. Otherwise the path must
+ * do. Recorded paths are foreign: they may only lead to a regular file.
  */
 #include "cli/files/code_finder.h"
 
@@ -138,7 +138,9 @@ int code_finder_open(const struct code_finder *finder, const char *path,
 		fd = search_folder(&search, finder->folders[i]);
 	if (fd < 0)
 		fd = search_here(&search);
-	/* A wrong file was there, and no right one: the message says which of both it is. */
+	/*
+	 * Only wrong files were found: the message then reports a difference, not a missing file.
+	 */
 	*ret_differs = fd < 0 && search.differs;
 	return fd;
 }

@@ -16,17 +16,17 @@ struct code_finder {
 };
 
 /*
- * Open the file of a module. A file is taken when its build ID is that of the module; where the
- * module has none, when it has the module's path.
+ * Open the file of a module. A file is accepted if its build ID is that of the module; if the
+ * module has no build ID, its path must match.
  *
  * In this order:
  *	FOLDER/.build-id/xx/yyyy, FOLDER/PATH, FOLDER/NAME
  *	PATH; our own vdso for the vdso
- *	HOME/.debug/.build-id/xx/yyyy/elf, where `perf record` keeps copies
- *	what debuginfod servers have, if DEBUGINFOD_URLS names some
+ *	HOME/.debug/.build-id/xx/yyyy/elf, the copies of `perf record`
+ *	debuginfod servers, if DEBUGINFOD_URLS names some
  *
  * path         as it was recorded; foreign
- * ret_differs  set when files were found, but none with the build ID
+ * ret_differs  set if files were found, but with other build IDs
  *
  * Returns the descriptor, which the caller closes, or -1.
  */

@@ -22,7 +22,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Not resolved any further: whoever opens the path looks at what it is. */
+/* The path is not resolved any further: the code that opens it checks the type of the file. */
 static int add_path(struct experiment_paths *paths, const char *group_path, const char *line,
 		    size_t length)
 {

@@ -1,6 +1,6 @@
 /*
- * Groups of experiments, *.erg: a text that names experiments, one a line. What it names are
- * inputs like those that the user names.
+ * Groups of experiments, *.erg: a text that lists experiments, one per line. They are inputs like
+ * those that the user names.
  */
 #ifndef CLI_FILES_EXPERIMENT_GROUP_H
 #define CLI_FILES_EXPERIMENT_GROUP_H
@@ -19,8 +19,8 @@ struct experiment_paths {
 bool experiment_group_detect(const uint8_t *data, size_t size);
 
 /*
- * The paths in a group; one that is relative counts from the folder of the group's own path. Lines
- * that begin with # are comments. Returns 0 or -ENOMEM; release in any case.
+ * The paths in a group; a relative path starts at the folder of the group's own path. Lines that
+ * start with # are comments. Returns 0 or -ENOMEM; release in any case.
  */
 _must_check_ int experiment_group_read(struct experiment_paths *paths, const char *group_path,
 				       const uint8_t *data, size_t size);

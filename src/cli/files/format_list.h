@@ -9,7 +9,7 @@
 #include "formats/compression.h"
 #include "formats/format.h"
 
-/* What the name of a file that is written tells: x.folded.gz. */
+/* Properties of an output, from its file name: x.folded.gz. */
 struct written_name {
 	const struct format *format;  /* NULL: unknown extension */
 	enum compression compression; /* by a suffix behind the extension, .gz or .zst */

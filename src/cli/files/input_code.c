@@ -1,12 +1,11 @@
 /*
- * Code of recordings that were made elsewhere or long ago: for each file that has code without
- * names, the same file is looked for here, by build ID where the recording has one, and opened;
- * then the symbolizer treats it like a file of a running process. What is not found is named by
- * file and offset.
+ * Code of recordings that were made elsewhere or long ago. For each file with unnamed code, the
+ * same file is searched here, by build ID if the recording has one, and opened. Then the symbolizer
+ * treats it like a file of a running process. Code of missing files is shown as file and offset.
  *
- * The kernel is one more file, but one that lies nowhere as it ran. It is named only when it is
- * certainly the running one, that is, of the same build and loaded at the same address; otherwise
- * every name would be that of another function.
+ * The kernel is one more file, but its running image is in no file. It is symbolized only if it is
+ * certainly the running kernel, that is, of the same build and loaded at the same address.
+ * Otherwise every name would be that of another function.
  */
 #include "cli/files/input_code.h"
 
@@ -49,7 +48,7 @@ struct input_code {
 
 static int find_module_file(void *context, uint32_t module);
 
-/* The user's folders come before the system's. */
+/* The user's folders precede the system's. */
 static char *join_roots(const char *const *folders, size_t num_folders)
 {
 	_cleanup_(text_release) struct text roots = {0};
@@ -178,8 +177,8 @@ static bool has_running_release(const struct import_kernel *kernel)
 }
 
 /*
- * With KASLR, the kernel's text address identifies the boot. Where addresses are hidden
- * (kptr_restrict) all of them are 0, and no kernel is the running one.
+ * With KASLR, the kernel's text address identifies the boot. If addresses are hidden
+ * (kptr_restrict), all of them are 0, and no kernel matches.
  */
 static bool has_running_address(const struct import_kernel *kernel)
 {
@@ -196,8 +195,8 @@ static bool has_running_address(const struct import_kernel *kernel)
 		char name[16];
 
 		/*
-		 * Names longer than 15 bytes are truncated, and thereby none of the two that are
-		 * looked for.
+		 * Names longer than 15 bytes are truncated, so they never match the two wanted
+		 * ones.
 		 */
 		if (sscanf(line, "%" SCNx64 " %*c %15s", &address, name) != 2)
 			continue;

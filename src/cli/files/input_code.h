@@ -1,6 +1,6 @@
 /*
- * Symbolizes inputs that have addresses only, and walks stacks that they have as copies: by program
- * files inside of the input and on this machine. One for each input that is read.
+ * Symbolizes inputs that have only addresses, and unwinds stacks that they contain as copies, with
+ * program files inside the input and on this machine. There is one object for each input.
  */
 #ifndef CLI_FILES_INPUT_CODE_H
 #define CLI_FILES_INPUT_CODE_H
@@ -14,7 +14,7 @@
 struct input_code;
 
 /*
- * import       what is read, and the profile that it is read into; borrowed
+ * import       the input, and the profile that it is read into; borrowed
  * folders      of --symbols, num_folders of them; borrowed
  *
  * Returns NULL when out of memory.

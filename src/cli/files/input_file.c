@@ -1,14 +1,13 @@
 /*
  * An input is read into anonymous memory as a whole, then decompressed, because importers look at
  * bytes anywhere. It is memory of our own (mmap(), not malloc()) for two reasons: it grows by
- * mremap() without being copied, and what has been consumed can be given back page by page while
- * the profile grows.
+ * mremap() without being copied, and consumed pages can be given back while the profile grows.
  *
- * Text in UTF-16 becomes UTF-8 here, so that no importer knows of it.
+ * Text in UTF-16 is converted to UTF-8 here, so importers never see it.
  *
- * Inputs are untrusted. A compressed file of a few kilobytes may expand to gigabytes: decompression stops
- * when what came out is out of proportion to what went in so far. Names of files in a folder come
- * from the input as well: they may have no part "..", be no symbolic link themselves, and no FIFO
+ * Inputs are untrusted. A compressed file of a few kilobytes may expand to gigabytes: decompression
+ * stops when the output is out of proportion to the input so far. Names of files in a folder are
+ * part of the input, too: they may have no part "..", be no symbolic link themselves, and no FIFO
  * is waited for.
  */
 #include "cli/files/input_file.h"
@@ -35,9 +34,9 @@
 #define RELEASE_BYTES (4u << 20)
 /*
  * The limit of decompressed bytes for the compressed bytes read so far: above any real profile, but
- * low enough to stop a decompression bomb early. perf script's text of one program with 26 frames a stack is 48
- * times as large as by gzip -9, 53 by lz4 -9, 145 by bzip2, 286 by xz; deeper stacks repeat more. Beside each,
- * what zeros have: 1030, 255, a million, 7000, and 30000 by zstd.
+ * low enough to stop a decompression bomb early. Consider perf script's text of one program with 26
+ * frames a stack. It is 48 times as large as by gzip -9, 53 by lz4 -9, 145 by bzip2, 286 by xz;
+ * deeper stacks repeat more. Zeros reach 1030, 255, a million, 7000 with these, and 30000 by zstd.
  */
 #define DECOMPRESS_FREE_BYTES (48u << 20)
 #define DECOMPRESS_STEP_BYTES (1u << 20)
@@ -57,8 +56,8 @@ struct member {
 
 struct input_file {
 	struct pages pages;
-	size_t released; /* bytes at the beginning whose memory was given back */
-	int folder_fd;   /* -1: it is none */
+	size_t released; /* bytes at the start whose memory was given back */
+	int folder_fd;   /* -1: not a folder */
 	ARRAY(struct member) members;
 	ARRAY(char *) paths; /* of the files below the folder, once they were asked for */
 };
@@ -93,13 +92,13 @@ static int reserve_pages(struct pages *pages, size_t wanted)
 	return 0;
 }
 
-/* Pipes say no size: their memory doubles. */
+/* Pipes report no size: their memory doubles. */
 static int read_pages(int fd, struct pages *pages)
 {
 	struct stat status;
 	size_t wanted = FIRST_BYTES;
 
-	/* One byte more than the size, to see the end without growing. */
+	/* Read one more byte than the size, to see the end without growing. */
 	if (!fstat(fd, &status) && S_ISREG(status.st_mode) && status.st_size > 0)
 		wanted = (size_t)status.st_size + 1;
 	for (;;) {
@@ -412,7 +411,7 @@ err:
 	return err;
 }
 
-/* ---- what a folder holds ---- */
+/* ---- files of a folder ---- */
 
 /* Against listing the whole file system, if the user gives / by mistake. */
 #define MAX_FOLDER_DEPTH 4
@@ -497,7 +496,7 @@ int input_file_list_members(struct input_file *file, const char *const **ret_mem
 }
 
 /*
- * Bytes before the offset read as zero from now on: an importer says so only when it does not go
+ * Bytes before the offset read as zero from now on: an importer calls this only if it does not go
  * back.
  */
 void input_file_advance(struct input_file *file, size_t offset)

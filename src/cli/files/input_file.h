@@ -40,8 +40,8 @@ _must_check_ int input_file_open_member(struct input_file *file, const char *pat
 					const uint8_t **ret_data, size_t *ret_size);
 
 /*
- * The paths of the files below a folder, for `struct import`; links and what lies very deep are
- * left out. Borrowed until input_file_free(). Returns 0, or -ENOMEM.
+ * The paths of the files below a folder, for `struct import`; links and very deep files are
+ * skipped. Borrowed until input_file_free(). Returns 0, or -ENOMEM.
  */
 _must_check_ int input_file_list_members(struct input_file *file, const char *const **ret_members,
 					 size_t *ret_num);

@@ -1,8 +1,8 @@
 /*
- * All commands that read profiles do it here, so that they accept the same inputs and print the same
- * messages. An importer only turns bytes into a profile: it opens no files and prints nothing.
- * Whatever it needs of the system is a callback of struct import: another file of a folder, a
- * warning, progress, the walk of a copied stack.
+ * All commands that read profiles do it here, so that they accept the same inputs and print the
+ * same messages. An importer only turns bytes into a profile: it opens no files and prints nothing.
+ * Callbacks of struct import provide everything else: another file of a folder, a warning,
+ * progress, the unwinding of a copied stack.
  *
  *	open (input_file.c: file, pipe or folder; decompressed)
  *	  → choose the format: by --from, else by content, else by name
@@ -10,15 +10,15 @@
  *	  → symbolize code that the file has as addresses (input_code.c), while its source is known
  *
  * The content is more reliable than the name, so it decides first. The content of a folder is the
- * names of its files. A group of gprofng experiments is no format but a list of inputs, each of
- * which is read like this; as the list is untrusted, only folders are accepted in it.
+ * names of its files. A group of gprofng experiments is no format but a list of inputs, each read
+ * like this; as the list is untrusted, only folders are accepted in it.
  *
  * An error of an input is printed here, once, with the input's name, and becomes an exit status:
- * EXIT_BAD_INPUT if the content is wrong, EXIT_FAILED for errors of the system. What was read before
+ * EXIT_BAD_INPUT if the content is wrong, EXIT_FAILED for errors of the system. Data read before
  * the error stays in the profile, which the command then discards.
  *
- * Limits: an input is in memory as a whole while it is read. The exception, zones that are converted
- * to a trace, is in zones_conversion.c.
+ * Limits: an input is in memory as a whole while it is read. The exception, zones that are
+ * converted to a trace, is in zones_conversion.c.
  */
 #include "cli/files/inputs.h"
 
@@ -249,7 +249,9 @@ static int read_bytes(struct reading *reading, const struct format *format,
 	progress_clear(&reading->progress);
 	if (ret_counts)
 		*ret_counts = import.counts;
-	/* An importer of single files has seen a folder as an empty file: say what is wrong. */
+	/*
+	 * An importer of single files has seen a folder as an empty file: report the real reason.
+	 */
 	if (input_file_is_folder(reading->file) && !reading->has_opened_member && err != -ENOMEM)
 		err = import_fail_byte(&import, 0, "%s is read from a file, not a directory",
 				       format->name);
@@ -292,7 +294,7 @@ static int report_unknown_format(const struct reading *reading)
 	return EXIT_BAD_INPUT;
 }
 
-/* What is no more than likely is said. */
+/* Warn of a format that is only likely. */
 static void warn_of_comparison(const struct reading *reading, const struct format *format,
 			       const struct input_options *options)
 {
@@ -437,8 +439,8 @@ int inputs_read_file(const char *path, const struct input_options *options, stru
 }
 
 /*
- * One capture that is damaged is no reason not to see the others. What a file has left in the profile
- * before the damage was met cannot be taken out again, so that all the others are read once more.
+ * A damaged capture is no reason to refuse the others. Data that it has left in the profile before
+ * the damage cannot be removed, so all the others are read once more.
  */
 static int read_captures(char *const *paths, size_t num_paths, const struct input_options *options,
 			 struct profile *profile)
@@ -554,8 +556,8 @@ int inputs_choose_metric(const struct profile *profile, const struct input_optio
 }
 
 /*
- * The first input with which the sum of a metric exceeds the limit; NULL: none. Only to name the
- * culprit: the sums are made again in the order of the samples, up to the input that goes too far.
+ * The first input that makes the sum of a metric exceed the limit, or NULL. Only used to report the
+ * cause: the sums are computed again in the order of the samples, up to that input.
  */
 static const char *find_input_beyond(const struct profile *profile, uint64_t limit)
 {

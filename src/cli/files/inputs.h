@@ -55,25 +55,25 @@ struct input_options {
 	bool keeps_all_frames;
 	bool has_canonical_names;
 	bool takes_all_metrics; /* no output holds a single one: none need be chosen */
-	bool is_for_trace;      /* what of a trace is not read will be missing from another one */
+	bool is_for_trace;      /* a trace's unread data will be missing in another trace */
 	bool may_be_empty;      /* no warning of an input without samples */
-	bool is_archive; /* captures: those that are damaged are left out, unless is_strict */
-	bool is_growing; /* may still be written to: an incomplete last line is ignored */
-	/* Of zones: sections of processes that had ended when the file had so many are left out. */
+	bool is_archive;        /* captures: damaged ones are skipped, unless is_strict */
+	bool is_growing;        /* may still be written to: an incomplete last line is ignored */
+	/* For zones: skip sections of processes that had ended when the file had this size. */
 	uint64_t bytes_before;
 	const int *fd; /* of the file, which is open: the path is its name. NULL: it is opened */
 };
 
-/* One of the options above. Returns 0, or negative (usage error, reported). */
+/* Handle one of the options above. Returns 0, or negative (usage error, reported). */
 _must_check_ int input_options_handle(struct input_options *options, int id, const char *value);
 
 /*
  * Read files one after the other into a profile. Warnings are printed; on a terminal, progress.
  *
- * timeline  gets what has a time; may be NULL
+ * timeline  gets data with a time; may be NULL
  *
- * Returns an exit status; errors have been printed. Of captures (options->is_archive) a damaged one
- * is left out, with a warning, as long as another one can be read.
+ * Returns an exit status; errors have been printed. A damaged capture (options->is_archive) is
+ * skipped with a warning, as long as another one can be read.
  */
 _must_check_ int inputs_read(char *const *paths, size_t num_paths,
 			     const struct input_options *options, struct profile *profile,
@@ -86,19 +86,20 @@ _must_check_ int inputs_read_file(const char *path, const struct input_options *
 
 /*
  * Set metric and baseline: the metric that the user chose; else both of a comparison, all time of a
- * recording of waits, or the first. If there are several and none was chosen, a note says so.
+ * recording of waits, or the first. If there are several and the user chose none, a note is
+ * printed.
  *
- * Returns an exit status; what is wrong has been reported.
+ * Returns an exit status; errors have been reported.
  */
 _must_check_ int inputs_choose_metric(const struct profile *profile,
 				      const struct input_options *options,
 				      struct call_tree_opts *tree);
 
 /*
- * Print why the profile cannot be analyzed or written; if a sum of weights overflowed, with the input
- * that caused it. Returns an exit status.
+ * Print why the profile cannot be analyzed or written; if a sum of weights overflowed, with the
+ * input that caused it. Returns an exit status.
  *
- * profile  what was read; NULL: nothing yet
+ * profile  data read so far; NULL: nothing yet
  * err      as analysis or a format returns it
  * reason   of -EOVERFLOW; NULL: as usual
  */

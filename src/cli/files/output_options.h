@@ -42,16 +42,16 @@ enum output_option {
 
 struct output_options {
 	ARRAY(struct output_request) requests; /* paths and formats are borrowed from argv */
-	const char *pending_format;            /* of a --to whose -o has not come yet */
+	const char *pending_format;            /* of a --to that waits for its -o */
 	struct call_tree_opts tree;
 	bool is_compressed;
 	struct svg_opts svg;
 };
 
 /*
- * One of the options above, or of svg_options.h.
+ * Handle one of the options above, or of svg_options.h.
  *
- * command  to name in messages: "record"
+ * command  name in messages: "record"
  *
  * Returns 0, or negative (usage error, reported).
  */
@@ -59,10 +59,7 @@ _must_check_ int output_options_handle(struct output_options *options, int id, c
 				       const char *command);
 /* After the last option. Returns as above. */
 _must_check_ int output_options_finish(struct output_options *options);
-/*
- * Of profiles that were read: warn where --root script was asked for, and none of them knows what a
- * process runs.
- */
+/* For profiles that were read: warn if --root script is used, but no process has a known script. */
 void output_options_warn_of_root(const struct output_options *options,
 				 const struct profile *profile);
 void output_options_release(struct output_options *options);

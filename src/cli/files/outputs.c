@@ -1,7 +1,7 @@
 /*
- * Outputs are opened before the work begins, and appear after all of them have been written: a
- * recording whose third file cannot be written leaves none of them. Standard output and devices are
- * the exception, for they are written to directly.
+ * Outputs are opened before the work starts, and appear after all of them have been written: if the
+ * third file of a recording cannot be written, none appears. Standard output and devices are the
+ * exception, since they are written directly.
  */
 #include "cli/files/outputs.h"
 
@@ -70,7 +70,7 @@ static int choose_compression(const struct output_request *request, const struct
 			 request->path, format->name, format->extension);
 }
 
-/* The order of what decides: --to, the page where no file is named, the name's extension. */
+/* Precedence: --to, the page if no file is named, the name's extension. */
 static int choose_format(const struct output_request *request, const struct format **ret,
 			 struct error *error)
 {
@@ -185,7 +185,7 @@ static char *number_path(const char *path, size_t extension_bytes, uint32_t numb
 											  : name;
 }
 
-/* Of a name whose format was given by --to: what stands behind the last dot. */
+/* For a name whose format was given by --to: the length of the text from the last dot on. */
 static size_t guess_extension(const char *path)
 {
 	const char *dot = strrchr(path_basename(path), '.');
@@ -234,7 +234,9 @@ static int write_bytes(void *context, const void *data, size_t size)
 	return output_file_write(context, data, size);
 }
 
-/* What is compressed as a whole is not compressed in parts. Returns as format->write(). */
+/*
+ * An output that is compressed as a whole is not compressed in parts. Returns as format->write().
+ */
 static int write_output(const struct output *output, const struct profile *profile,
 			const struct format_opts *opts)
 {
@@ -281,7 +283,7 @@ static void warn_of_unused_inputs(const struct output *output, const struct prof
 	*warned = metric;
 }
 
-/* What is declared and never used is there, too. */
+/* Processes that are declared but have no events count, too. */
 static bool has_times(const struct timeline *timeline)
 {
 	return timeline && (!timeline_is_empty(timeline) || timeline_count_process(timeline));

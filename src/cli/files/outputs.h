@@ -1,6 +1,6 @@
 /*
- * The files that a command was asked to write, each with its format: opened before the work
- * begins, so that a folder that cannot be written to is known at once.
+ * The output files of a command, each with its format. They are opened before the work starts, so
+ * that an unwritable folder is noticed at once.
  */
 #ifndef CLI_FILES_OUTPUTS_H
 #define CLI_FILES_OUTPUTS_H
@@ -52,13 +52,13 @@ _must_check_ int outputs_init(struct outputs *outputs, const struct output_reque
  */
 _must_check_ int outputs_open(struct outputs *outputs, const struct output_request *requests,
 			      uint32_t number, mode_t mode, struct error *error);
-/* Whether some output shows what happened when, so that it needs a timeline. */
+/* Whether some output shows times, so that it needs a timeline. */
 bool outputs_have_times(const struct outputs *outputs);
 /* Whether it holds one metric, or shows one of all that it holds, which has to be chosen. */
 bool output_shows_chosen_metric(const struct output *output);
 /* Whether every output shows all metrics of a profile, so that none need be chosen. */
 bool outputs_have_all_metrics(const struct outputs *outputs);
-/* The format of an output that holds nothing but this metric; NULL: there is none. */
+/* The format of an output that contains only this metric, or NULL. */
 const struct format *outputs_find_metric(const struct outputs *outputs, const char *metric);
 /* Whether some output has the samples' timestamps, so that the profile must keep them. */
 bool outputs_have_timestamps(const struct outputs *outputs);
@@ -87,7 +87,7 @@ void outputs_release(struct outputs *outputs);
 /* Async-signal-safe: remove temporary names. NULL is fine. */
 void outputs_abandon(const struct outputs *outputs);
 
-/* One more file of the same kind: output_file_open() with a number before the extension. */
+/* Open a further file of the same kind: output_file_open() with a number before the extension. */
 _must_check_ int output_file_open_numbered(const char *path, uint32_t number, mode_t mode,
 					   struct output_file **ret, struct error *error);
 

@@ -1,10 +1,10 @@
 /*
- * Stacks that were copied while recording are walked by the same code as in the kernel
- * (unwind/walk.h), with the files that are found here. A stack is walked in the mappings of its own
- * moment, which the importer knows.
+ * Stacks that were copied while recording are unwound by the same code as in the kernel
+ * (unwind/walk.h), with the files that are found here. A stack is unwound in the mappings of its
+ * own time, which the importer knows.
  *
- * A wrong table is worse than none, so that a file that is not certainly the recorded one is a
- * missing one: the walk ends there, and the stack counts as truncated.
+ * A wrong table is worse than none. So a file that is not certainly the recorded one counts as
+ * missing: unwinding ends there, and the stack counts as truncated.
  */
 #include "cli/files/stack_walker.h"
 
@@ -122,8 +122,8 @@ static const struct import_mapping *find_mapping(const struct import_stack *stac
 }
 
 /*
- * The file at the pc, NULL where none can be read, and its mapping. False: nothing is mapped there, or
- * memory has run out, which replay->err says.
+ * The file at the pc, or NULL if it cannot be read, and its mapping. False: nothing is mapped
+ * there, or memory has run out, which sets replay->err.
  */
 static bool find_mapped(struct walker_replay *replay, uint64_t pc,
 			const struct walked_code **ret_code, struct unwind_mapping *ret)

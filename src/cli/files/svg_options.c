@@ -5,7 +5,7 @@
 #include "base/log.h"
 #include "formats/svg.h"
 
-/* The value is shown as it was given, with the help that lists what it can be. */
+/* Print the value as it was given, with the help that lists valid ones. */
 static int refuse(const char *option, const char *value, const char *expected, const char *command)
 {
 	log_error("%s '%s': expected %s; see 'stackwide help %s'", option, value, expected,

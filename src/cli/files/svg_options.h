@@ -49,9 +49,9 @@ enum svg_option {
 	}
 
 /*
- * One of the options above. Strings are borrowed from argv.
+ * Handle one of the options above. Strings are borrowed from argv.
  *
- * command  to name in messages: "record"
+ * command  name in messages: "record"
  *
  * Returns 0, or negative (usage error, reported).
  */

@@ -6,8 +6,8 @@
 #include "base/log.h"
 
 /*
- * The page keeps the whole trace in the memory of WebAssembly, of which there are a few GB: enough for
- * about so many. The same program outside of the browser has all memory.
+ * The page keeps the whole trace in the memory of WebAssembly, a few GB: enough for about this many
+ * events. The same program outside of the browser can use all memory.
  */
 #define MAX_EVENTS_OF_BROWSER 10000000u
 

@@ -1,10 +1,9 @@
 /*
- * An input that only becomes a trace is converted in passes and is never in memory as a whole;
- * zones_conversion_run() says whether that is possible: a regular file (it is read three times),
- * not compressed, of zones, to one output that is a trace. Anything else goes the way of all
- * inputs.
+ * An input that only becomes a trace is converted in passes and is never in memory as a whole.
+ * zones_conversion_run() decides whether that is possible: a regular file (it is read three times),
+ * not compressed, of zones, to one output that is a trace. All others are read like any input.
  *
- * The size is taken once. A program that goes on writing zones makes the file longer meanwhile, and
+ * The size is taken once. A program that goes on writing zones makes the file longer meanwhile, but
  * all passes must see the same bytes.
  */
 #include "cli/files/zones_conversion.h"
@@ -27,13 +26,13 @@
 #include "formats/perfetto.h"
 #include "formats/zones.h"
 
-/* Of the input, to know its format. */
+/* Bytes read to detect the format of the input. */
 #define FIRST_BYTES (1u << 20)
 
 struct zones_file_conversion {
 	const char *path;
 	int fd;
-	uint64_t size; /* what was there at the start: somebody may still be writing */
+	uint64_t size; /* at the start: somebody may still be writing */
 	uint64_t left;
 	int spill_fd; /* -1: nothing was too much for memory yet */
 	uint64_t spilled;
@@ -55,7 +54,7 @@ static int rewind_input(void *context)
 	return error_set(&conversion->error, -errno, "cannot read '%s': %m", conversion->path);
 }
 
-/* Returns 0 bytes at the end of what there was at the start. */
+/* Returns 0 bytes at the end that the file had at the start. */
 static int read_input(void *context, void *data, size_t size, size_t *ret_size)
 {
 	struct zones_file_conversion *conversion = context;
@@ -74,7 +73,7 @@ static int read_input(void *context, void *data, size_t size, size_t *ret_size)
 	return 0;
 }
 
-/* ---- what is too much for memory ---------------------------------------------------------- */
+/* ---- data beyond the memory limit --------------------------------------------------------- */
 
 static int report_spill(struct zones_file_conversion *conversion, int err)
 {
@@ -174,10 +173,7 @@ static int convert(struct zones_file_conversion *conversion, const struct input_
 		err = err ? err : compressing_sink_finish(sink);
 	}
 	progress_clear(&conversion->progress);
-	/*
-	 * The importer says what is wrong with the content, the conversion what is wrong with the
-	 * system.
-	 */
+	/* The importer reports errors of the content, the conversion errors of the system. */
 	if (err && import.error.message[0]) {
 		log_error("%s", import.error.message);
 		return EXIT_BAD_INPUT;

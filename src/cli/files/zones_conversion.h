@@ -1,6 +1,6 @@
 /*
- * The one conversion that needs no memory for what is converted: a file of zones that becomes a
- * Perfetto trace and nothing else.
+ * The only conversion with bounded memory: a file of zones that becomes a Perfetto trace and
+ * nothing else.
  */
 #ifndef CLI_FILES_ZONES_CONVERSION_H
 #define CLI_FILES_ZONES_CONVERSION_H
@@ -11,12 +11,12 @@
 #include "cli/files/outputs.h"
 
 /*
- * Write the trace, if the input is a file of zones that can be read more than once, and the output
- * the only one and a trace.
+ * Write the trace, if the input is a file of zones that can be read more than once, and the only
+ * output is a trace.
  *
- * ret_status  an exit status; what is wrong has been reported
+ * ret_status  an exit status; errors have been reported
  *
- * Returns whether that was so.
+ * Returns whether the conditions held.
  */
 bool zones_conversion_run(const char *path, const struct input_options *options,
 			  struct outputs *outputs, bool is_compressed, int *ret_status);
