@@ -1,6 +1,6 @@
 /*
- * Completions for bash, zsh and fish. The name of an option's value in the table says what it can
- * be: FILE, DIR, FORMAT, PID, EVENT, or a list of words, "on|off".
+ * Completions for bash, zsh and fish. The table's name for an option's value gives its kind: FILE,
+ * DIR, FORMAT, PID, EVENT, or a list of words, "on|off".
  */
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "cli/files/format_list.h"
 #include "cli/help/generated_text.h"
 
-/* What shells run for the names of events, which are the machine's: of "  page-faults, faults   memory…" the first. */
+/* Shell command for the machine's events: the first name of "  page-faults, faults   memory…". */
 #define LIST_EVENTS "stackwide events 2>/dev/null | sed -n 's/^  \\([^ ,]*\\).*/\\1/p'"
 
 /* Options without help work and are not advertised. */

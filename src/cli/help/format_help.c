@@ -1,6 +1,6 @@
 /*
- * Three tables: what there is, what comes back of a profile that was written, and whose files were
- * tried. What they say stands with each format (formats/format.h).
+ * Three tables: all formats, the parts of a profile that survive writing and reading, and the
+ * producers whose files were tried. Each format has its own texts (formats/format.h).
  */
 #include "cli/help/format_help.h"
 
@@ -35,7 +35,7 @@ static const char *say(bool is_preserved)
 	return is_preserved ? "yes" : "-";
 }
 
-/* Of profiles: zones are about time alone, and what is not read brings nothing back. */
+/* For profiles only: zones have just times, and formats that are not read preserve nothing. */
 static void print_preserved(const struct format *format, void *out)
 {
 	if (!format->write || !format->read || format == &format_zones)

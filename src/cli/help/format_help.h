@@ -1,6 +1,4 @@
-/*
- * What `stackwide help formats` prints.
- */
+/* Output of `stackwide help formats`. */
 #ifndef CLI_HELP_FORMAT_HELP_H
 #define CLI_HELP_FORMAT_HELP_H
 

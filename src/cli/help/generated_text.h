@@ -1,5 +1,5 @@
 /*
- * What is made of the tables of commands and options when stackwide is built: completions for
+ * Text generated from the tables of commands and options when stackwide is built: completions for
  * shells, and a manual page for each command. `stackwide generate` prints them.
  */
 #ifndef CLI_HELP_GENERATED_TEXT_H

@@ -66,7 +66,7 @@ static void print_options(const struct option_spec *option, FILE *out)
 
 static void print_usage(const char *usage, FILE *out)
 {
-	/* "Usage: " stands above the lines that follow. */
+	/* The first line starts with "Usage: "; skip it. */
 	if (string_starts_with(usage, "Usage: "))
 		usage += strlen("Usage: ");
 	fputs(".nf\n", out);

@@ -72,7 +72,7 @@ static bool takes_several(const struct option_spec *spec)
 	return spec->argument && string_ends_with(spec->argument, "...");
 }
 
-/* A word that is a value, if an option stands before it: "-" is standard input. */
+/* Whether a word can be the value of an option before it: "-" is standard input. */
 static bool is_value(const char *word)
 {
 	return word[0] != '-' || word[1] == '\0';
@@ -151,7 +151,7 @@ static bool is_cluster(const struct option_spec *specs, const char *word)
 	return true;
 }
 
-/* One option. Returns as options_parse(). */
+/* Handle one option. Returns as options_parse(). */
 static int handle_option(const struct option_spec *specs, int found, int argc, char **argv,
 			 int (*handle)(int id, const char *value, void *context), void *context)
 {
@@ -180,7 +180,7 @@ static int handle_option(const struct option_spec *specs, int found, int argc, c
 		return 0;
 	}
 	err = handle(spec->id, optarg, context);
-	/* getopt_long() goes on from optind, and takes what lies before for the option's. */
+	/* getopt_long() continues at optind, and counts all words before it to the option. */
 	while (!err && takes_several(spec) && optind < argc && is_value(argv[optind]))
 		err = handle(spec->id, argv[optind++], context);
 	return err;

@@ -23,14 +23,14 @@ struct option_spec {
 enum common_option { OPTION_HELP = 1000, OPTION_QUIET, OPTION_VERBOSE };
 
 /*
- * Hand every option to handle(), in order. Options may follow operands. What stands after `--`
- * is left alone. An option of several values takes all words up to the next option: handle() gets
- * each of them.
+ * Pass every option to handle(), in order. Options may follow operands. Words after `--` are
+ * operands. An option of several values takes all words up to the next option: handle() gets each
+ * of them.
  *
- * handle() returns 0, or a negative number after it has said what is wrong, which stops.
- * ret_first_operand  index in argv of the first operand; operands come last
+ * handle() returns 0, or a negative number after reporting an error, which stops.
+ * ret_first_operand  index in argv of the first operand; operands are last
  *
- * Returns 0, 1 when help was asked for (nothing is printed), or negative (usage error, reported).
+ * Returns 0, 1 if help was asked for (nothing is printed), or negative (usage error, reported).
  */
 _must_check_ int options_parse(const struct option_spec *specs, int argc, char **argv,
 			       int (*handle)(int id, const char *value, void *context),
@@ -54,7 +54,7 @@ _must_check_ int option_read_top(const char *value, size_t *ret);
 /* 4096, 500M, 2G: K, M, G and T are powers of 1024. */
 _must_check_ int option_read_size(const char *value, uint64_t *ret_bytes);
 
-/* The index of the value in a list that NULL ends; -1 when it is none of them. */
+/* The index of the value in a list that NULL ends, or -1. */
 int option_find_word(const char *value, const char *const *words);
 
 #endif

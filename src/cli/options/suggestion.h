@@ -12,7 +12,7 @@ struct suggestion {
 	size_t distance;  /* between the two, in edits */
 };
 
-/* Offer one known word. Of equally similar words the first stays. */
+/* Offer a known word. If several are equally similar, the first stays. */
 void suggestion_offer(struct suggestion *suggestion, const char *word);
 
 #endif

@@ -1,6 +1,4 @@
-/*
- * What standard output is connected to.
- */
+/* The terminal or file behind standard output. */
 #ifndef CLI_OPTIONS_TERMINAL_H
 #define CLI_OPTIONS_TERMINAL_H
 
@@ -16,7 +14,7 @@ struct terminal {
 	bool has_color;     /* it is one, and NO_COLOR is not set */
 };
 
-/* Of standard output. */
+/* Properties of standard output. */
 struct terminal terminal_get(void);
 
 /*

@@ -1,11 +1,10 @@
 /*
- * Times as people write them, in local time unless a zone follows; what they mean is read from the
- * front, piece by piece, and nothing may be left. Days are taken from the calendar before they are
- * handed to mktime(), which would turn a 31st of February into a day of March without a word.
+ * Times as people write them, in local time unless a zone follows. They are parsed from the front,
+ * piece by piece, and nothing may be left. Days are checked against the calendar before mktime()
+ * gets them, which would silently turn a 31st of February into a day of March.
  *
- * mktime() still does what is wanted of it: "yesterday" is today's date with one day less, also on
- * the first of a month, and with tm_isdst -1 it finds out by itself whether daylight saving holds
- * then.
+ * mktime() still does useful work: "yesterday" is today's date with one day less, also on the first
+ * of a month, and with tm_isdst -1 it determines whether daylight saving applies then.
  */
 #include "cli/options/time_spec.h"
 
@@ -20,7 +19,7 @@
 
 #define SECONDS_PER_WEEK 604800
 
-/* What is left of the text, while it is read from the front. */
+/* The rest of the text, which is parsed from the front. */
 struct time_reader {
 	const char *rest;
 };
@@ -142,7 +141,7 @@ static bool take_zone(struct time_reader *reader, bool *ret_is_local, int *ret_o
 	return true;
 }
 
-/* A zone's offset is what its clocks are ahead of UTC. */
+/* A zone's offset is the lead of its clocks over UTC. */
 static int finish_time(struct tm *tm, bool is_local, int offset_s, int64_t *ret_s)
 {
 	time_t time;
@@ -217,7 +216,7 @@ int time_spec_read(const char *text, int64_t now_s, int64_t *ret_s)
 	return read_calendar(text, now_s, ret_s);
 }
 
-/* An empty beginning is the beginning of all, an empty end is now. */
+/* Without FROM, the range has no start; without TO, it ends now. */
 int time_spec_read_range(const char *text, int64_t now_s, int64_t *ret_since_s,
 			 int64_t *ret_until_s)
 {

@@ -8,7 +8,7 @@
 
 #include "base/attributes.h"
 
-/* For messages: what time_spec_read() takes. */
+/* For messages: the syntax of time_spec_read(). */
 #define TIME_SPEC_EXPECTED \
 	"now, today, yesterday, 03:12, 2026-11-21, 2026-11-21T03:12:05Z, -2h or @UNIX-TIME"
 
@@ -39,9 +39,9 @@
 _must_check_ int time_spec_read(const char *text, int64_t now_s, int64_t *ret_s);
 
 /*
- * FROM..TO, each as above; without FROM, from the beginning, without TO, until now.
+ * FROM..TO, each as above; without FROM, from the start, without TO, until now.
  *
- * Returns 0, -EINVAL, or -ERANGE when TO is not after FROM.
+ * Returns 0, -EINVAL, or -ERANGE if TO is not after FROM.
  */
 _must_check_ int time_spec_read_range(const char *text, int64_t now_s, int64_t *ret_since_s,
 				      int64_t *ret_until_s);

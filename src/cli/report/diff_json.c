@@ -1,4 +1,4 @@
-/* What `diff --json` prints. */
+/* Output of `diff --json`. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -18,7 +18,7 @@ struct diff_input {
 	char *metric_name; /* as the input calls it */
 	char *metric_unit;
 	size_t num_runs;
-	uint64_t scale;       /* by which weights are multiplied, as counts have decimals; else 1 */
+	uint64_t scale;       /* factor of the weights, since counts have decimals; else 1 */
 	uint64_t num_samples; /* behind the weight; 0: the weight counts samples */
 };
 
@@ -26,26 +26,28 @@ struct diff_report {
 	const struct diff_table *table;
 	const struct diff_input *before;
 	const struct diff_input *after;
-	const char *doubt; /* why nothing is said of confidence, in one line; NULL: it is */
+	const char *doubt; /* the reason for missing confidence values, in one line; NULL: they
+			      exist */
 	size_t top;        /* at most so many functions; 0: all */
 };
 
-/* Each returns 0, -ENOMEM, or what the sink returned. */
+/* Each returns 0, -ENOMEM, or the error of the sink. */
 _must_check_ int diff_report_write_text(const struct diff_report *report,
 					const struct terminal *terminal, const struct sink *sink);
 /*
- * {"metric": {"name", "unit"}, "confidence": 0.95,
- *  "before": {"name", "total", "samples", "runs", "slices"}, "after": {…},
- *  "functions": [{"name", "module", "noise": bool, "self": CHANGE, "total": CHANGE}…]}
+ * {"metric": {"name", "unit"}, "confidence": 0.95, "before": {"name", "total", "samples", "runs",
+ * "slices"}, "after": {…}, "functions": [{"name", "module", "noise": bool, "self": CHANGE, "total":
+ * CHANGE}…]}
  *
- * where CHANGE is {"before", "after", "before_percent", "after_percent", "change", "low", "high",
+ * CHANGE is {"before", "after", "before_percent", "after_percent", "change", "low", "high",
  * "noise"}: weights; percent of the side's total; change and its interval in percentage points.
  *
- * "slices" are those of time by which shares are seen to vary; 0: the side has no times, or runs do it.
+ * "slices" is the number of time slices that show the variation of shares; 0: the side has no
+ * times, or runs show it.
  *
- * Where the number of samples cannot be known, "confidence" is null and "reason" beside it says why;
- * then "samples", "low" and "high" are null, too, and "noise" is true everywhere: a program that looks
- * for changes finds none, and sees by "confidence" that this is no result.
+ * If the number of samples cannot be known, "confidence" is null and "reason" beside it explains
+ * why. Then "samples", "low" and "high" are null, too, and "noise" is true everywhere. A program
+ * that looks for changes finds nothing, and "confidence" shows that this is no result.
  */
 _must_check_ int diff_report_write_json(const struct diff_report *report, const struct sink *sink);
 

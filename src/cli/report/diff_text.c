@@ -1,6 +1,6 @@
 /*
- * The table of a comparison. Where a terminal is too narrow for both intervals, that of the total
- * is left out.
+ * The table of a comparison. If a terminal is too narrow for both intervals, that of the total is
+ * hidden.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -42,8 +42,8 @@ static void layout_release(struct diff_layout *layout)
 }
 
 /*
- * Names, and modules if they fit, in what a terminal leaves. Modules are the first to lose their column: names
- * say more. MIN_NAME_COLUMNS may make a line longer than the terminal.
+ * Fit names, and modules if possible, into the remaining width of the terminal. Modules lose their
+ * column first: names are more useful. MIN_NAME_COLUMNS may make a line longer than the terminal.
  */
 static void fit(struct diff_layout *layout, size_t num_columns)
 {
@@ -76,7 +76,7 @@ static int compare_names(const void *left, const void *right)
 			       (a->function_length < b->function_length);
 }
 
-/* Of rows with one name the module has to tell which is which, if it has no column. */
+/* Find rows with the same name; without a module column, the module must distinguish them. */
 static int find_shared_names(struct diff_layout *layout, const struct diff_table *table)
 {
 	_cleanup_free_ const struct diff_row **rows = calloc(layout->num_rows + 1, sizeof(*rows));
@@ -186,7 +186,7 @@ static void append_slices(struct text *text, const struct diff_table *table)
 	text_append_char(text, '\n');
 }
 
-/* What intervals and verdicts rest on. */
+/* The base of intervals and verdicts. */
 static void append_basis(struct text *text, const struct diff_report *report)
 {
 	bool is_first_single = report->before->num_runs < 2;
@@ -236,7 +236,7 @@ static void append_heading(struct text *text, const struct diff_layout *layout)
 	text_printf(text, "%s\n", normal);
 }
 
-/* Red is more, blue is less, as in differential flame graphs. What may be noise has no colour. */
+/* Red is more, blue is less, as in differential flame graphs. Possible noise has no colour. */
 static void append_change(struct text *text, const struct diff_change *change,
 			  const struct diff_layout *layout)
 {
@@ -264,7 +264,10 @@ static void append_interval(struct text *text, const struct diff_change *change,
 		text_printf(text, "[%+7.2f,%+7.2f] ", 100 * change->low, 100 * change->high);
 }
 
-/* "main (libfoo.so)", in as many columns as a name has: half of them for the module, or what the name leaves. */
+/*
+ * Append "main (libfoo.so)", in the width of a name: half of it for the module, or the rest behind
+ * the name.
+ */
 static void append_shared_name(struct text *text, const struct diff_row *row,
 			       const struct diff_layout *layout)
 {

@@ -1,9 +1,9 @@
 /*
- * What reading a capture gives is the same each time, for the same version of the program. So the
- * version is part of the index's kind; FORM changes with what rows are or how they are computed,
- * for those who build in between.
+ * The same version of the program always reads the same row from a capture. So the version is part
+ * of the index's kind. FORM changes with the content or computation of rows, for people who build
+ * between versions.
  *
- * Nothing depends on an index: where there is none, or none that can be written, captures are read.
+ * Nothing depends on an index: if it is missing or cannot be written, captures are read.
  */
 #include "cli/report/history_index.h"
 
@@ -15,8 +15,8 @@
 #define KIND "stackwide history, version " STACKWIDE_VERSION ", form " FORM
 
 /*
- * So many are written at a time: whoever has seen enough of a long list, and ends it, need not wait
- * for what was read the next time.
+ * Number of rows written at a time: a user who stops a long list early keeps the rows that were
+ * already read.
  */
 #define MAX_ADDED 256
 

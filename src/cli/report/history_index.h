@@ -18,9 +18,9 @@ struct history_index {
 	bool is_read_only;
 };
 
-/* Read what there is. The archive is borrowed. Returns 0 or -ENOMEM. */
+/* Read the index, if any. The archive is borrowed. Returns 0 or -ENOMEM. */
 _must_check_ int history_index_init(struct history_index *index, const struct archive *archive);
-/* Write what was added, and release the rest. */
+/* Write the added rows, and release everything. */
 void history_index_release(struct history_index *index);
 
 /*
@@ -34,7 +34,7 @@ _must_check_ bool history_index_find(const struct history_index *index,
 
 /*
  * Remember a row, which is final (history_row_read()). The capture is borrowed until
- * history_index_release(). Where it cannot be written, it is not.
+ * history_index_release(). A row that cannot be written is ignored.
  */
 void history_index_add(struct history_index *index, const struct archive_capture *capture,
 		       const struct history_row *row);

@@ -1,11 +1,11 @@
 /*
- * The row could be made of the profile that was just written. It is made of the file instead, by what
- * the history itself does with it: only so is it the same to the last byte, whatever a format leaves
- * out or puts into another order. A capture takes some milliseconds to read.
+ * The row could be made from the profile that was just written. Instead it is made from the file,
+ * by the history's own code. Only this makes it identical to the last byte, whatever a format drops
+ * or reorders. A capture takes some milliseconds to read.
  *
- * What others' programs are called is in it: so a process reads it that has no rights but to that
- * file, and what it answers is a text that nobody looks into before the history does. It has nothing
- * to say, as warnings are given to who lists the captures.
+ * The file contains names of other users' programs. So a process reads it that has rights to that
+ * file only. Its answer is a text that nobody parses before the history does. It prints nothing, as
+ * warnings are for the user who lists the captures.
  */
 #include "cli/report/history_reader.h"
 
@@ -119,7 +119,7 @@ static int index_capture(const struct archive *archive, const char *path,
 {
 	struct archive_capture capture;
 	struct history_file_reader reader = {.path = path, .user = user};
-	/* What is truncated is one byte too long for the index. */
+	/* A truncated text is one byte too long for the index. */
 	_cleanup_free_ char *text = malloc(ARCHIVE_INDEX_MAX_TEXT + 2);
 	int err = text ? archive_file_describe(file, &capture) : -ENOMEM;
 

@@ -9,8 +9,8 @@
 #include "archive/archive.h"
 
 /*
- * Have a capture read by a process without rights, and add its row to the index. Where that cannot be,
- * the history reads the capture.
+ * Have a capture read by a process without rights, and add its row to the index. If this fails, the
+ * history reads the capture.
  *
  * dir   of the archive, as the user has given it
  * file  is committed

@@ -1,9 +1,9 @@
 /*
- * One line of the history is made of one capture, which is then forgotten: an archive has
- * thousands. So a row has copies of the few names that it shows.
+ * A line of the history is made from one capture, which is then freed: an archive has thousands. So
+ * a row has copies of the few names that it shows.
  *
- * Load is CPU time by time that has passed, in CPUs: samples times their period, by the duration.
- * What a capture does not have is -1 and shown as a dash, not as zero.
+ * Load is CPU time per elapsed time, in CPUs: samples times their period, by the duration. Missing
+ * values are -1 and shown as a dash, not as zero.
  */
 #include "cli/report/history_row.h"
 
@@ -27,7 +27,7 @@
 #define COUNT_COLUMNS 18
 #define MAX_COLUMNS   1024
 
-/* The name of what a thread belongs to: its process, where that has a name. */
+/* The name of a thread's process, or of the thread if the process has no name. */
 static uint32_t get_process_name(const struct profile *profile, uint32_t thread_id)
 {
 	const struct thread *thread = profile_get_thread(profile, thread_id);
@@ -49,7 +49,7 @@ static int compare_names(const void *left, const void *right)
 	return (a->name > b->name) - (a->name < b->name);
 }
 
-/* Samples of processes of one name count as one: it is what a person asks for. */
+/* Samples of processes with the same name are added up: a person asks for the program. */
 static int find_busiest_process(struct history_row *row, const struct profile *profile)
 {
 	uint32_t count = profile_count_samples(profile);
@@ -85,7 +85,7 @@ static int find_busiest_process(struct history_row *row, const struct profile *p
 	return row->process ? 0 : -ENOMEM;
 }
 
-/* Rows come in the order of self weight. */
+/* Rows are sorted by self weight. */
 static int find_busiest_function(struct history_row *row, const struct profile *profile)
 {
 	_cleanup_(flat_table_release) struct flat_table table = {0};
@@ -106,7 +106,7 @@ static bool is_of_samples(const struct profile *profile)
 			     "samples");
 }
 
-/* The weights of events that were asked for do not say how many samples there were; the account does. */
+/* The weight of chosen events is not the number of samples; the account has it. */
 static uint64_t count_samples(const struct profile *profile, uint64_t weight)
 {
 	const struct provenance *provenance = profile_get_provenance(profile);
@@ -167,7 +167,7 @@ int history_row_read(struct history_row *row, const char *path, int64_t time_s, 
 		     bool *ret_is_final)
 {
 	_cleanup_(profile_freep) struct profile *profile = profile_new();
-	struct input_options options = {.may_be_empty = true, .fd = fd}; /* its row says so */
+	struct input_options options = {.may_be_empty = true, .fd = fd}; /* its row shows that */
 	struct import_counts counts = {0};
 	int status;
 
@@ -182,7 +182,7 @@ int history_row_read(struct history_row *row, const char *path, int64_t time_s, 
 
 /* ---- a row as a line of text: a JSON array of all but file and time ---- */
 
-/* What is not, JSON could only give back with other bytes. */
+/* JSON would change the bytes of a name that is not UTF-8. */
 static bool is_utf8(const char *name)
 {
 	size_t length = strlen(name);
@@ -238,7 +238,7 @@ static bool take_double(struct json *json, double *ret)
 	return isfinite(*ret);
 }
 
-/* Out of memory is a name that is none: the capture is read instead. */
+/* Out of memory counts as an invalid name: the capture is read instead. */
 static bool take_name(struct json *json, char **ret)
 {
 	enum json_token token = json_next(json);
@@ -251,7 +251,7 @@ static bool take_name(struct json *json, char **ret)
 	return *ret;
 }
 
-/* What is printed of a function is two names. */
+/* A function is printed as two names. */
 static bool take_row(struct json *json, struct history_row *row)
 {
 	return json_next(json) == JSON_ARRAY && take_number(json, &row->samples) &&
@@ -287,7 +287,7 @@ void history_row_release(struct history_row *row)
 	*row = (struct history_row){0};
 }
 
-/* What of a row there is room for. */
+/* The parts of a row that fit. */
 struct row_layout {
 	size_t name; /* columns of each of both names */
 	bool has_counts;
@@ -325,8 +325,8 @@ static void append_share(struct text *text, const char *name, uint64_t part, uin
 }
 
 /*
- * For people in local time, with its offset, which tells the hours apart that come twice in autumn;
- * for programs as ISO 8601 has it.
+ * For people in local time, with its offset, which distinguishes the hours that occur twice in
+ * autumn; for programs in ISO 8601.
  */
 static void append_time(struct text *text, int64_t time_s, bool is_for_people)
 {
@@ -440,9 +440,9 @@ void history_row_print_json(const struct history_row *row, struct text *text)
 }
 
 /*
- * The highest load of each stretch of time; below 0 where there is none. The width of a column is a
- * stretch of time, and captures are not evenly spread: several share a column, others are empty.
- * The highest is shown, because a peak is what one looks for.
+ * The highest load of each time span; below 0 without captures. A column is a time span, and
+ * captures are not evenly spread: several share a column, others are empty. The highest is shown,
+ * because people look for peaks.
  */
 static double fill_columns(const struct history_row *rows, size_t num_rows, size_t num_columns,
 			   double *columns)

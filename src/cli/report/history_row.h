@@ -1,6 +1,4 @@
-/*
- * What an overview says of one capture.
- */
+/* A capture's row in an overview. */
 #ifndef CLI_REPORT_HISTORY_ROW_H
 #define CLI_REPORT_HISTORY_ROW_H
 
@@ -19,8 +17,8 @@ struct history_row {
 	double complete;      /* share of whole user stacks; below 0: not known */
 	uint64_t samples;
 	uint64_t lost;
-	uint64_t weight; /* of the first metric: what samples weigh, where events were asked for */
-	char *process;   /* the one with most weight; NULL when there is none */
+	uint64_t weight; /* of the first metric; no count of samples if events were chosen */
+	char *process;   /* the one with most weight, or NULL */
 	uint64_t process_weight;
 	char *function; /* the one with most weight of its own */
 	char *module;
@@ -35,22 +33,22 @@ struct history_row {
  */
 _must_check_ int history_row_init(struct history_row *row, const char *file, int64_t time_s,
 				  const struct profile *profile);
-/* Of a capture that cannot be read; likewise. */
+/* The same for a capture that cannot be read. */
 _must_check_ int history_row_init_damaged(struct history_row *row, const char *file,
 					  int64_t time_s);
 /*
- * Read a capture and sum it up. Of one that cannot be read, the reason is printed.
+ * Read a capture and sum it up. If it cannot be read, the reason is printed.
  *
  * fd            of the file, which is open; NULL: it is opened by its path
- * ret_is_final  whether reading it at another time, or elsewhere, gives the same row and prints as
- *               little: it was read without a word, and no name is from another file
+ * ret_is_final  whether another reading, later or elsewhere, gives the same row and prints as
+ *               little: it was read without messages, and no name is from another file
  *
  * Returns 0 or -ENOMEM. history_row_release() either way.
  */
 _must_check_ int history_row_read(struct history_row *row, const char *path, int64_t time_s,
 				  const int *fd, bool *ret_is_final);
 /*
- * Of a text that history_row_append_text() has written. Returns 0, -EINVAL (no such text), or
+ * Make a row from a text of history_row_append_text(). Returns 0, -EINVAL (no such text), or
  * -ENOMEM. history_row_release() either way.
  */
 _must_check_ int history_row_init_text(struct history_row *row, const char *file, int64_t time_s,
@@ -58,9 +56,9 @@ _must_check_ int history_row_init_text(struct history_row *row, const char *file
 void history_row_release(struct history_row *row);
 
 /*
- * Append all but file and time, as one line without its newline. False: the row cannot be made of a
- * text again as it is, being of a damaged capture or of one whose names are not UTF-8; or without
- * memory. Something may have been appended then.
+ * Append all but file and time, as one line without its newline. False if the text could not give
+ * the same row back (a damaged capture, or names that are not UTF-8), or when out of memory.
+ * Something may have been appended then.
  */
 bool history_row_append_text(const struct history_row *row, struct text *text);
 

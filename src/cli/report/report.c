@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-/* Of all metrics, not just the one that is shown: JSON has them. */
+/* Sum all metrics, not just the one that is shown: JSON has them. */
 static int sum_metrics(struct report_answer *answer)
 {
 	const struct report *report = answer->report;

@@ -34,16 +34,16 @@ struct report {
 	uint32_t metric;
 	size_t top;           /* at most so many rows, or children of a frame; 0: all */
 	bool sorts_by_total;  /* the flat table; else by self */
-	bool groups_sleepers; /* in the flat table they are one row, and none of their functions' */
+	bool groups_sleepers; /* one row in the flat table, excluded from their functions */
 	const char *fragment; /* frames joined by `;`; NULL: REPORT_TABLE */
-	enum fragment_direction direction; /* what the tree shows; both lists are shown anyway */
+	enum fragment_direction direction; /* of the tree; both lists are shown anyway */
 };
 
 /* The answer. */
 struct report_answer {
 	const struct report *report;
 	uint64_t *sums; /* by metric: weight of all selected samples */
-	/* By the question; the others are empty. */
+	/* Set according to the question; the others are empty. */
 	struct flat_table table;
 	struct sleepers sleepers;     /* that are grouped in it */
 	struct fragment_tree callers; /* one level deep, unless it is the tree */
@@ -59,7 +59,7 @@ struct report_answer {
 _must_check_ int report_answer_init(struct report_answer *answer, const struct report *report);
 void report_answer_release(struct report_answer *answer);
 
-/* Each returns 0, -ENOMEM, or what the sink returned. */
+/* Each returns 0, -ENOMEM, or the error of the sink. */
 _must_check_ int report_write_text(const struct report_answer *answer,
 				   const struct terminal *terminal, const struct sink *sink);
 _must_check_ int report_write_json(const struct report_answer *answer, const struct sink *sink);

@@ -123,7 +123,7 @@ static int write_list(const struct report_answer *answer, const struct fragment_
 		if (err)
 			return err;
 	}
-	/* The stacks that begin with the fragment, so that callers add up. */
+	/* Stacks that start with the fragment are a caller of their own, so that callers add up. */
 	if (tree == &answer->callers && tree->nodes[0].self)
 		text_printf(text,
 			    "%s\n    {\"name\": \"" FRAGMENT_NO_CALLER "\", \"value\": %" PRIu64
@@ -133,7 +133,7 @@ static int write_list(const struct report_answer *answer, const struct fragment_
 	return 0;
 }
 
-/* The next node in depth-first order; closes what ends before it. 0: that was the last. */
+/* The next node in depth-first order; closes the nodes that end before it. 0: that was the last. */
 static uint32_t go_on(const struct report *report, const struct fragment_tree *tree, uint32_t node,
 		      struct text *text)
 {
@@ -149,7 +149,7 @@ static uint32_t go_on(const struct report *report, const struct fragment_tree *t
 			return 0;
 		next = tree->nodes[node].next_sibling;
 		node = tree->nodes[node].parent;
-		/* Children stand one behind the other. */
+		/* Children are consecutive. */
 		if (next && (!report->top || next - tree->nodes[node].first_child < report->top)) {
 			text_append_string(text, ",\n");
 			return next;

@@ -133,7 +133,7 @@ static uint32_t go_on(const struct report *report, const struct fragment_tree *t
 	while (node) {
 		next = tree->nodes[node].next_sibling;
 		node = tree->nodes[node].parent;
-		/* Children stand one behind the other. */
+		/* Children are consecutive. */
 		if (next && (!report->top || next - tree->nodes[node].first_child < report->top))
 			return next;
 		--*depth;
