@@ -283,7 +283,7 @@ static void warn_of_unused_inputs(const struct output *output, const struct prof
 	*warned = metric;
 }
 
-/* Processes that are declared but have no events count, too. */
+/* Items that are declared but never used count, too. */
 static bool has_times(const struct timeline *timeline)
 {
 	return timeline && (!timeline_is_empty(timeline) || timeline_count_process(timeline));

@@ -95,7 +95,7 @@ static void count_frames_of(struct account *account, const struct profile *profi
 	}
 }
 
-/* Of the events that were asked for, whatever their samples weigh. */
+/* Frames of the chosen events, whatever their samples weigh. */
 static void count_event_frames(struct account *account, struct recorder *recorder)
 {
 	size_t count;
@@ -106,7 +106,7 @@ static void count_event_frames(struct account *account, struct recorder *recorde
 				stacks[i].num_samples);
 }
 
-/* Of what ran: what waits, weighs otherwise. */
+/* Frames of running code: waits have other weights. */
 static void count_frames(struct account *account, const struct profile *profile)
 {
 	uint32_t metric = profile_find_metric(profile, "samples");
@@ -364,7 +364,7 @@ static void print_events(const struct account *account, struct text *ret)
 	text_append_string(ret, "],\n");
 }
 
-/* What became of interpreters' frames. */
+/* The fate of interpreters' frames. */
 static void print_runtimes(const struct recorder_account *ticks, struct text *ret)
 {
 	const char *comma = "";

@@ -1,6 +1,6 @@
 /*
- * The account of a run: what became of every tick, how complete the stacks are, what it cost.
- * Its JSON (--stats) is a contract with the users' scripts.
+ * The account of a run: the fate of every tick, the completeness of the stacks, the cost. Its JSON
+ * (--stats) is a contract with the users' scripts.
  */
 #ifndef CLI_RECORD_ACCOUNT_H
 #define CLI_RECORD_ACCOUNT_H
@@ -14,8 +14,8 @@
 #include "symbolize/naming.h"
 
 /*
- * Why a user stack is not complete: T(name, in the account's JSON, in the summary, where "1,234" stands before it). What
- * the walk itself ends for is said with enum walk_end; the others are
+ * Reasons for an incomplete user stack: T(name, in the account's JSON, in the summary, where
+ * "1,234" precedes it). enum walk_end describes the reasons of the unwinder itself; the others are
  *
  * FRAME_POINTER  code without frame pointers broke the chain
  * NO_STACK       nothing could be read
@@ -69,26 +69,29 @@ struct account {
 };
 
 /*
- * Fill in what recorder, names and profile know; the caller sets the rest, the ticks before: the
- * kernel need not be asked then.
+ * Set the values from recorder, names and profile. The caller sets the rest; it sets the ticks
+ * before, so that the kernel need not be asked.
  */
 void account_count(struct account *account, struct recorder *recorder, const struct names *names);
 
 uint64_t account_sum_truncated(const struct account *account);
 /*
- * User stacks that lack nothing: those that are complete, and those of threads in an exec that has
- * taken the old program's away, whose stack is the kernel's alone.
+ * Complete user stacks. They include threads in an exec that has removed the old program's stack,
+ * so that only the kernel's is left.
  */
 uint64_t account_sum_whole(const struct account *account);
 uint64_t account_sum_unnamed(const struct account *account);
 /* Samples that were lost. */
 uint64_t account_sum_lost_samples(const struct account *account);
-/* The same and hits, of many of which a sample is taken. */
+/* The same plus lost hits; a sample is taken once per many hits. */
 uint64_t account_sum_lost(const struct account *account);
 
-/* Of all kinds: of an array with one for each. */
+/* The sum over all kinds, of an array with one element for each. */
 uint64_t account_sum_waits(const uint64_t *waits_ns);
-/* The weight of the samples of off-CPU time in percent of that time that passes the filters, which may be above 100. */
+/*
+ * Weight of the off-CPU samples, in percent of the off-CPU time that passes the filters; may exceed
+ * 100.
+ */
 double account_get_coverage(const struct off_cpu_counts *counts);
 
 const char *truncation_get_name(enum truncation truncation);

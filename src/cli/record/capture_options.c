@@ -136,7 +136,7 @@ static int handle(int id, const char *value, void *context)
 	case OPTION_IO:
 	case OPTION_ALLOC:
 	case OPTION_LIVE:
-		/* A list as a whole is what the command line overrides. */
+		/* The command line replaces a list as a whole. */
 		if (options->has_events_of_config) {
 			options->record.event_lists.length = 0;
 			options->record.filters.length = 0;
@@ -237,8 +237,8 @@ static int fail_to_read(const char *path, int err)
 }
 
 /*
- * A capture is made with privileges, and the file says where to: whoever can write it can have files
- * written and removed. It is root's or ours; with sudo also of the one who has called it.
+ * A capture is made with privileges, and the file decides where: anyone who can write it can have
+ * files written and removed. It must be root's or ours; with sudo also the caller's.
  */
 static int check_config(const char *path, const struct stat *status)
 {

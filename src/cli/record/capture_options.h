@@ -29,7 +29,7 @@ struct capture_options {
 
 extern const struct option_spec capture_option_specs[];
 
-/* Whether captures can be of a format: no pages, and what has an extension for their names. */
+/* Whether captures can use a format: no pages, and it must have an extension for their names. */
 bool capture_takes_format(const struct format *format);
 
 /*
@@ -40,9 +40,9 @@ _must_check_ int capture_options_parse(struct capture_options *options, int argc
 void capture_options_release(struct capture_options *options);
 
 /*
- * Apply a configuration: lines "name = value", or "name" for a switch; # begins a comment line.
+ * Apply a configuration: lines "name = value", or "name" for a switch; # starts a comment line.
  *
- * text  changed, and pointed into afterwards
+ * text  changed, and borrowed afterwards
  * path  for messages
  *
  * Returns 0, or -EINVAL with "PATH:LINE: reason" in error, unless an option's value was refused,

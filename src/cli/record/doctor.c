@@ -1,9 +1,8 @@
 /*
- * Every check looks at one thing that a recording needs or would be better with, says what it has
- * found in a word or two, and, where something is missing, names the command that mends it. Checks
- * change nothing. They read through a descriptor of the root, so that tests can put a folder there,
- * and ask the kernel nothing by themselves: what can only be found out by trying is in
- * doctor->kernel.
+ * Every check examines one thing that a recording needs or would profit from, and reports its
+ * finding in a word or two. If something is missing, it names the command to fix it. Checks change
+ * nothing. They read through a descriptor of the root, so that tests can put a folder there. They
+ * do not ask the kernel themselves: doctor->kernel has the answers that only a try can give.
  */
 #include "cli/record/doctor.h"
 
@@ -26,7 +25,7 @@
 #define MIN_OPEN_FILES 4096
 #define INITIAL_PID_NS "pid:[4026531836]" /* Linux include/linux/proc_ns.h PROC_PID_INIT_INO */
 
-/* Both return true: the check's own result only says whether it applies. */
+/* Both return true: the check's own result only tells whether it applies. */
 static _printf_(2, 3) bool is_fine(struct finding *finding, const char *format, ...)
 {
 	va_list arguments;
@@ -38,7 +37,7 @@ static _printf_(2, 3) bool is_fine(struct finding *finding, const char *format, 
 	return true;
 }
 
-/* fix  the command; may be empty when there is none */
+/* fix  the command; may be empty */
 static _printf_(3, 4) bool is_missing(struct finding *finding, const char *fix, const char *format,
 				      ...)
 {
@@ -53,7 +52,7 @@ static _printf_(3, 4) bool is_missing(struct finding *finding, const char *fix, 
 }
 
 /*
- * The beginning of a file below the root, without its last newline; false when it cannot be read.
+ * The start of a file below the root, without its last newline; false if it cannot be read.
  * O_NONBLOCK: below a root that is not the machine's, any of these may be a FIFO.
  */
 static bool read_start(const struct doctor *doctor, const char *path, char *buffer, size_t size)
@@ -133,7 +132,7 @@ static bool check_btf(const struct doctor *doctor, struct finding *ret)
 			  "pointers show (--user-stacks fp), and there is no --sched");
 }
 
-/* True when it is not known; the finding says so. */
+/* True if unknown; the finding then states that. */
 static bool is_unknown(const struct doctor *doctor, struct finding *ret)
 {
 	if (doctor->kernel.can_be_asked)
@@ -266,8 +265,8 @@ static bool check_file_access(const struct doctor *doctor, struct finding *ret)
 }
 
 /*
- * Of perf_event_paranoid, 1 and above forbids events of a whole CPU, 2 and above kernel samples, to
- * those without CAP_PERFMON.
+ * perf_event_paranoid restricts users without CAP_PERFMON: 1 and above forbids events of a whole
+ * CPU, 2 and above kernel samples.
  */
 static bool check_paranoid(const struct doctor *doctor, struct finding *ret)
 {

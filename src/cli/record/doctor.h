@@ -1,7 +1,7 @@
 /*
- * What a machine lets stackwide do, looked up one thing at a time.
+ * Checks of the machine, one thing at a time: whether it lets stackwide work.
  *
- * Everything is read below a root folder, so that tests can show any machine.
+ * Everything is read below a root folder, so that tests can present any machine.
  */
 #ifndef CLI_RECORD_DOCTOR_H
 #define CLI_RECORD_DOCTOR_H
@@ -14,13 +14,13 @@
 struct finding {
 	const char *name;
 	bool is_ok;
-	char detail[256]; /* what there is, or what is missing and what that means */
-	char fix[192];    /* a command, or what else to do; empty when all is well */
+	char detail[256]; /* the state, or the missing thing and its effect */
+	char fix[192];    /* a command or other advice; empty when all is well */
 };
 
-/* What the kernel itself answers: collect/kernel_features.h. */
+/* Answers of the kernel itself: collect/kernel_features.h. */
 struct kernel_answers {
-	bool can_be_asked; /* else the others say nothing */
+	bool can_be_asked; /* else the others are meaningless */
 	bool has_find_vma;
 	bool has_task_registers;
 	bool reports_build_ids;
@@ -29,8 +29,8 @@ struct kernel_answers {
 };
 
 struct doctor {
-	int root_fd;              /* of the folder that stands for / */
-	unsigned int confinement; /* enum confinement_part: what holds for who reads programs */
+	int root_fd;              /* of the folder that acts as / */
+	unsigned int confinement; /* enum confinement_part: protection of ELF readers */
 	bool is_root;             /* the user is root; in messages */
 	struct kernel_answers kernel;
 };

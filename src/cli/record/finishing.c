@@ -1,15 +1,16 @@
 /*
- * What becomes of a recording when it has stopped: names for its frames, files, a summary. All of it
- * depends on bytes that others have written, and so it is done by processes that have no rights:
+ * The end of a recording: symbolization, files, a summary. All of this depends on bytes that others
+ * have written, so processes without rights do it:
  *
- *	we           open the files, make them appear when they are whole, look after the others
+ *	we           open the files, make them appear when they are complete, supervise the others
  *	namers       read programs and debug information; one after the other (namers.c)
  *	the broker   opens debug files for the namers
  *	the writer   gets names from the namers, writes, and prints the summary
  *
- * They are forks of ours: each has the recording as it is at the stop. A namer that dies costs names,
- * which the writer then makes up from file and offset. When the writer dies, of names or by somebody who
- * has the same user, another one writes without names, as no user that others can have.
+ * They are forks of ours: each has the recording as it is at the stop. A namer that dies costs
+ * names, which the writer then replaces by file and offset. The writer may die of bad names, or be
+ * killed by a process of the same user. Then another one writes without names, as a user that
+ * others cannot have.
  */
 #include "cli/record/recording.h"
 
@@ -36,22 +37,23 @@
 #include "symbolize/naming.h"
 #include "timeline/timeline.h"
 
-/* What formats may map to write a profile. */
+/* Limit of memory that formats may map to write a profile. */
 #define WRITER_MEMORY_BYTES (16ull << 30)
-/* Where the kernel has no pidfds, and for limits of time. */
+/* Interval of checks without pidfds, and for time limits. */
 #define TEND_MS 50
 /*
- * A writer that does nothing for so long is given up: on a file system that hangs, or of a process that was made to
- * stop. Where it waits for who reads a pipe, only the user ends it; once the user wants the end, it has less time.
+ * A writer that does nothing for this long is abandoned: a file system hangs, or somebody stopped
+ * the process. If it waits for the reader of a pipe, only the user ends it; once the user asks for
+ * the end, it has less time.
  */
 #define WRITER_IDLE_NS         (60 * NS_PER_SECOND)
 #define STOPPED_WRITER_IDLE_NS (2 * NS_PER_SECOND)
 #define REAP_MS                2000
 
-/* What the writer says. */
+/* Reports of the writer. */
 enum finish_report { OUTPUTS_FILLED = 1, STATS_FILLED };
 
-/* What it is answered after OUTPUTS_FILLED. */
+/* The answer to OUTPUTS_FILLED. */
 struct commitment {
 	int32_t status; /* exit status */
 	uint64_t cpu_ns;
@@ -86,7 +88,7 @@ static void show_naming(uint32_t num_done, uint32_t num_total, void *context)
 			       num_total);
 }
 
-/* What the namers have not named gets file and offset. */
+/* Locations without a name from the namers get file and offset. */
 static int take_names(struct recording *recording, int stream, struct names *names)
 {
 	struct profile *profile = recorder_get_profile(recording->recorder);
@@ -115,7 +117,7 @@ static int count(struct recording *recording, const struct names *names)
 	account->frequency_hz = recording->options->frequency_hz;
 	account_count(account, recording->recorder, names);
 	sampling.duration_ns = account->ticks.duration_ns;
-	/* Samples of events that were asked for say themselves what they stand for. */
+	/* Samples of chosen events have weights of their own. */
 	if (!account->num_events)
 		sampling.period_ns = NS_PER_SECOND / account->frequency_hz;
 	sampling.complete_stacks = account_sum_whole(account);
@@ -129,7 +131,7 @@ static int count(struct recording *recording, const struct names *names)
 	return account_keep(account, profile);
 }
 
-/* Of what shows one metric only. */
+/* For outputs with only one metric. */
 static uint32_t get_shown_metric(const struct recording *recording)
 {
 	return profile_find_metric(recorder_get_profile(recording->recorder),
@@ -208,8 +210,8 @@ static int fill_stats(struct recording *recording)
 }
 
 /*
- * The account is checked in every recording, not only in tests: an account that does not add up
- * means that samples went missing without being counted, and the exit status says so.
+ * The account is checked in every recording, not only in tests. If it does not add up, samples were
+ * lost without being counted, and the exit status reports that.
  */
 static int sum_up(struct recording *recording, const struct names *names,
 		  const struct commitment *commitment, int control)
@@ -331,7 +333,7 @@ static int start_writer(struct finishing *finishing, uid_t user)
 		return -errno;
 	/* Its standard error is no terminal. */
 	finishing->recording->num_columns = summary_get_columns();
-	fflush(NULL); /* else both would print what waits */
+	fflush(NULL); /* else both would print the buffered text */
 	writer = fork();
 	if (writer < 0)
 		return -errno;
@@ -423,7 +425,7 @@ static void answer(struct finishing *finishing)
 	(void)!send(finishing->control[0], &commitment, sizeof(commitment), MSG_NOSIGNAL);
 }
 
-/* Returns an exit status; is over when the writer has no more to say. */
+/* Returns an exit status. Sets *ret_is_over at the writer's last report. */
 static int take_report(struct finishing *finishing, bool *ret_is_over)
 {
 	uint8_t message = 0;
@@ -463,7 +465,7 @@ static bool is_writer_idle(struct finishing *finishing, bool is_naming)
 	       can_rewind(finishing->recording);
 }
 
-/* Who has stopped it (SIGSTOP) was not asked to. */
+/* A stop (SIGSTOP) by somebody else is undone. */
 static void tend_writer(struct finishing *finishing, bool is_naming)
 {
 	child_continue(finishing->writer);
@@ -481,7 +483,7 @@ static bool is_writer_left_behind(const struct finishing *finishing)
 	       clock_now_ns() - finishing->writer_killed_ns > REAP_MS * NS_PER_MS;
 }
 
-/* Until the writer has no more to say. Returns an exit status. */
+/* Runs until the writer's last report. Returns an exit status. */
 static int supervise(struct finishing *finishing, int stop_fd)
 {
 	int status = EXIT_DONE;
@@ -489,7 +491,7 @@ static int supervise(struct finishing *finishing, int stop_fd)
 
 	while (!is_over && !is_writer_left_behind(finishing)) {
 		bool is_naming = finishing->namers && namers_tend(finishing->namers);
-		/* poll() leaves out what is negative. */
+		/* poll() ignores negative descriptors. */
 		struct pollfd fds[3] = {
 			{.fd = finishing->control[0], .events = POLLIN},
 			{.fd = is_naming ? namers_get_fd(finishing->namers) : -1, .events = POLLIN},
@@ -517,7 +519,7 @@ static int reap_writer(struct finishing *finishing)
 {
 	int wait_status = 0;
 
-	/* It has nothing more to say, and may not keep us waiting; nor may a file system. */
+	/* It has reported everything, and may not keep us waiting; nor may a file system. */
 	if (!child_reap(finishing->writer, REAP_MS, &wait_status)) {
 		kill(finishing->writer, SIGKILL);
 		if (!child_reap(finishing->writer, REAP_MS, &wait_status))
@@ -563,7 +565,7 @@ static int write_by(struct finishing *finishing, uid_t user, bool has_namers, in
 	return status ? status : writer_status;
 }
 
-/* What the writer that was lost has written may be anything. */
+/* The output of the lost writer may be anything. */
 static bool can_start_over(struct finishing *finishing)
 {
 	struct recording *recording = finishing->recording;

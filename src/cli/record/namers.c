@@ -32,19 +32,19 @@
 #define FILE_SHARE  4
 #define MIN_FILE_NS (100 * NS_PER_MS)
 #define MAX_NAMERS  64
-/* Of deaths that have nothing to do with a file. */
+/* Limit of deaths unrelated to a file. */
 #define MAX_OTHER_FAULTS 3
 #define MAX_REPORTED     4
 /* How long a killed process may take to end; a file system that hangs may keep it for ever. */
 #define REAP_MS 200
 
-/* Written by the namer: what it is doing, and what has been sent. */
+/* Written by the namer: its current file, and the locations that have been sent. */
 struct naming_state {
 	_Atomic uint32_t file;   /* FILE_NONE: none */
 	_Atomic uint8_t named[]; /* a bit for each location */
 };
 
-/* What a file has done to a namer. */
+/* A file's effect on a namer. */
 struct naming_fault {
 	uint32_t file;
 	uint8_t caution; /* enum symbolizer_caution, from then on */
@@ -54,7 +54,7 @@ struct naming_fault {
 	int wait_status; /* if it was not late */
 };
 
-/* What the present namer has been seen doing. */
+/* Observed activity of the current namer. */
 struct watch {
 	uint32_t file;
 	uint64_t begin_cpu_ns;   /* its CPU time when it was first seen with the file */
@@ -116,7 +116,7 @@ static void begin(uint32_t file, void *context)
 	namer->namers->state->file = file;
 }
 
-/* What has left needs no other process. A location may be named twice, but not never. */
+/* Sent names need no other process. A location may be named twice, but never be forgotten. */
 static void mark_sent(struct namer *namer)
 {
 	if (name_writer_has_unsent(namer->writer))
@@ -411,7 +411,7 @@ static bool reap(struct namers *namers, pid_t pid, int *ret_wait_status)
 	return ended != 0;
 }
 
-/* Kill it. One that cannot even be killed is left to itself. */
+/* Kill it. A process that cannot even be killed is abandoned. */
 static void end(struct namers *namers, pid_t pid)
 {
 	struct timespec pause = {.tv_nsec = NS_PER_MS};
@@ -492,7 +492,7 @@ static bool learn(struct namers *namers, int wait_status)
 	return namers->num_started < MAX_NAMERS;
 }
 
-/* One that has ended is replaced, unless it has named all. */
+/* Replace a namer that has ended, unless it has named all. */
 static void replace(struct namers *namers, int wait_status)
 {
 	forget_namer(namers);

@@ -1,9 +1,9 @@
 /*
- * The processes that name a recording's frames: confined, one after the other, each watched. They
- * read files that any user of the machine has made; one that dies of a file, or stays too long with
- * it, is replaced by one that reads less of that file.
+ * The processes that symbolize a recording: confined, one after the other, each supervised. They
+ * read files that any user of the machine has made. A process that crashes or takes too long on a
+ * file is replaced by one that reads less of that file.
  *
- *	namers_new() → namers_tend() whenever namers_get_fd() or a tenth of a second says so → namers_end()
+ *	namers_new() → namers_tend() when namers_get_fd() is ready and every 0.1 s → namers_end()
  */
 #ifndef CLI_RECORD_NAMERS_H
 #define CLI_RECORD_NAMERS_H
@@ -41,10 +41,10 @@ int namers_get_fd(const struct namers *namers);
 /* Look after the present process, and replace it where that helps. Whether one still works. */
 bool namers_tend(struct namers *namers);
 
-/* Somebody wants the result now: what has no name yet gets none. */
+/* Somebody wants the result now: remaining locations stay unnamed. */
 void namers_stop(struct namers *namers);
 
-/* Say what went wrong, if anything did. */
+/* Report errors, if any. */
 void namers_report(const struct namers *namers);
 
 /* CPU time and the largest memory, of all that have ended. */

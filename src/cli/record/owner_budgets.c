@@ -16,7 +16,7 @@ static uint64_t get_limit(const struct owner_budgets *budgets, const struct owne
 	return budgets->limit_ns / OWNER_SHARE >> budget->caution;
 }
 
-/* num_owners  budgets that it stands for */
+/* num_owners  number of owners that share this budget */
 static bool charge(const struct owner_budgets *budgets, struct owner_budget *budget,
 		   uint64_t cpu_ns, uint32_t num_faults, uint32_t num_owners)
 {

@@ -17,7 +17,7 @@
 #define DEFAULT_FREQUENCY_HZ 99
 #define MAX_FREQUENCY_HZ     1000000
 
-/* Below it a sample would cost more than what it stands for. */
+/* Below it a sample would cost more than the time it represents. */
 #define MIN_PERIOD_NS (10 * NS_PER_SECOND / 1000000)
 #define MAX_PERIOD_NS (3600 * NS_PER_SECOND)
 #define MIN_BLOCK_NS  (NS_PER_SECOND / 1000000)
@@ -351,7 +351,7 @@ static bool is_metric(const char *name)
 	       string_equals(name, METRIC_WALL) || string_equals(name, METRIC_OFFWAKE);
 }
 
-/* An option that means nothing without --off-cpu; NULL: there is none, or all is well. */
+/* An option that has no effect without --off-cpu, or NULL. */
 static const char *find_lonely_option(const struct record_options *options)
 {
 	if (options->records_off_cpu)
@@ -510,7 +510,7 @@ static const struct event *find_twin(const struct record_options *options)
 	return NULL;
 }
 
-/* CPU time is known by ticks that come with it. */
+/* Whether the ticks of an event measure CPU time. */
 static bool has_clock(const struct record_options *options)
 {
 	array_for_each (&options->events.events, event)

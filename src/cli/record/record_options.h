@@ -125,7 +125,7 @@ enum record_option {
 			"how long ago: -e alloc-live"                            \
 	}
 
-/* Of --filter. */
+/* An argument of --filter. */
 struct filter_option {
 	size_t event_list; /* the -e before it, by its place among them */
 	const char *expression;
@@ -176,20 +176,22 @@ extern const struct option_spec record_option_specs[];
  * argv.
  */
 _must_check_ int record_options_parse(struct record_options *options, int argc, char **argv);
-/* What other commands need to take the same options: defaults, one option, the check at the end.
-   The last two return 0, or negative (usage error, reported). */
+/*
+ * Functions for other commands with the same options: defaults, one option, the final check. The
+ * last two return 0, or negative (usage error, reported).
+ */
 void record_options_init(struct record_options *options);
 _must_check_ int record_options_handle(struct record_options *options, int id, const char *value);
 _must_check_ int record_options_check(const struct record_options *options);
 void record_options_release(struct record_options *options);
 
 /*
- * After the check: what the words of -e mean on this machine. Returns 0 or an exit status (reported): EXIT_USAGE, or
- * EXIT_NOT_PERMITTED where the machine has not what they mean.
+ * After the check: find the events of -e on this machine. Returns 0 or an exit status (reported):
+ * EXIT_USAGE, or EXIT_NOT_PERMITTED if the machine lacks an event.
  */
 _must_check_ int record_options_find_events(struct record_options *options);
 
-/* Of a thread's off-CPU time; 0: it is not sampled. */
+/* Sampling period of a thread's off-CPU time; 0: not sampled. */
 uint64_t record_options_get_off_cpu_period_ns(const struct record_options *options);
 
 /* The metric of files that hold one only. */

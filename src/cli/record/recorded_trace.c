@@ -18,7 +18,7 @@ static int add_system(const struct recording *recording, struct timeline *timeli
 	struct utsname names;
 	int err = 0;
 
-	/* Events that were asked for say themselves what they are. */
+	/* Chosen events describe themselves. */
 	if (!recording->account.num_events) {
 		system.sample_frequency = recording->options->frequency_hz;
 		err = timeline_add_string(timeline, recorder_get_event_name(recording->recorder),
@@ -93,7 +93,7 @@ void recorded_trace_open_zones(struct recording *recording)
 			  recording->options->zones_paths.length);
 }
 
-/* Report what could not be written to the recorder's temporary files. */
+/* Report data that could not be written to the recorder's temporary files. */
 static int check_files(const struct recorder *recorder)
 {
 	struct trace_losses losses = recorder_get_trace_losses(recorder);

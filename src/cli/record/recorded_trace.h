@@ -6,7 +6,9 @@
 #include "cli/record/recording.h"
 #include "timeline/timeline.h"
 
-/* Open the files of --zones, for who may not open any later. What cannot be opened is reported. */
+/*
+ * Open the files of --zones now, since the process may not open files later. Failures are reported.
+ */
 void recorded_trace_open_zones(struct recording *recording);
 
 /*

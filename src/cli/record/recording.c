@@ -41,8 +41,8 @@ static void raise_file_limit(void)
 }
 
 /*
- * Unwind tables are built in large blocks that are soon freed. By default, glibc raises its mmap
- * threshold when the first of them is freed, and from then on keeps such blocks on its heap.
+ * Unwind tables are built in large blocks that are soon freed. The default glibc behaviour raises
+ * its mmap threshold when the first of them is freed, and then keeps such blocks on its heap.
  */
 static void return_large_blocks(void)
 {
@@ -69,7 +69,7 @@ static bool is_of_many_users(const struct target *target)
 	return target->kind == TARGET_SYSTEM || target->kind == TARGET_CGROUP;
 }
 
-/* Whether what is loaded and opened anew with every flush takes more than CAP_BPF and CAP_PERFMON. */
+/* Whether loading and opening at every flush needs more than CAP_BPF and CAP_PERFMON. */
 static bool takes_administrator(const struct record_options *options)
 {
 	if (options->records_schedule || options->records_off_cpu)
@@ -139,7 +139,7 @@ int recording_set_up(struct recording *recording, const struct target *target)
 	int err;
 
 	recording->is_of_many_users = is_of_many_users(target);
-	/* What others run is shared with whom the user chooses. */
+	/* Data about other users' programs is shared only as the user chooses. */
 	recording->output_mode = recording->is_of_many_users ? OUTPUT_MODE_PRIVATE : OUTPUT_MODE;
 	raise_file_limit();
 	return_large_blocks();

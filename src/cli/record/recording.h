@@ -1,5 +1,5 @@
 /*
- * One recording from the first tick to finished files: shared by the commands that record. Each step
+ * A recording from the first tick to finished files: shared by the commands that record. Each step
  * returns 0 or an exit status, and has printed the reason.
  */
 #ifndef CLI_RECORD_RECORDING_H
@@ -18,8 +18,8 @@
 #include "timeline/timeline.h"
 
 /*
- * Who takes the profile instead of the outputs. Each returns an exit status and has printed the
- * reason.
+ * Receives the profile instead of the outputs. Each function returns an exit status and has printed
+ * the reason.
  */
 struct recording_keeper {
 	/* In a process without rights: to files that are open. */
@@ -56,24 +56,26 @@ struct recording {
 };
 
 /*
- * Before anything of others is read: what processes without rights write to standard error is read, and
- * printed, by us from then on.
+ * Call before reading others' data: from then on we read, and print, the standard error of
+ * processes without rights.
  */
 void recording_take_messages(void);
 
 /* Load, open, read /proc. */
 _must_check_ int recording_set_up(struct recording *recording, const struct target *target);
 /*
- * After the first recording has been set up: from then on we have no more rights than sampling needs,
- * and than setting up another one does, if there will be any.
+ * After setting up the first recording: keep only the rights that sampling needs, and those for
+ * setting up further recordings, if any.
  */
 void recording_give_up_rights(const struct recording *recording);
 /* Open the files, with the recording's number in their names. */
 _must_check_ int recording_open_outputs(struct recording *recording);
-/* start_ns  when the user began to wait */
+/* start_ns  when the user's wait started */
 void recording_start(struct recording *recording, uint64_t start_ns);
-/* Wait for something to do, at most until end_ns, and take in what the kernel has. Other
-   descriptors that end the wait may be given; -1 is none. */
+/*
+ * Wait for work, at most until end_ns, and take data from the kernel. Other descriptors may end the
+ * wait; -1: none.
+ */
 _must_check_ int recording_read(struct recording *recording, uint64_t end_ns, int stop_fd,
 				int other_fd);
 _must_check_ int recording_stop(struct recording *recording);
@@ -82,7 +84,8 @@ _must_check_ int recording_stop(struct recording *recording);
  * finishing.c. May run on a thread of its own while another recording goes on; CPU time then
  * includes that of the other.
  *
- * stop_fd  when it becomes readable, naming ends and what there is is written; -1: none
+ * stop_fd  when it becomes readable, symbolization ends and the results so far are written; -1:
+ *          none
  */
 _must_check_ int recording_finish(struct recording *recording, int stop_fd);
 bool recording_is_empty(const struct recording *recording);

@@ -17,13 +17,16 @@ struct runtime {
 	const char *name;
 	const char *frame_pointers; /* NULL: its code has them always */
 	const char *names[2];       /* lines; NULL: no more */
-	/* If its builds are known, stacks are whole and functions have names without options. NUM_WIRE_RUNTIMES: never. */
+	/*
+	 * Known builds of this runtime have complete stacks and names without options.
+	 * NUM_WIRE_RUNTIMES: never.
+	 */
 	enum wire_runtime runtime;
 };
 
 /*
- * What makes a runtime give perf, and with it us, the names of the code that it compiles, or keep
- * frame pointers in it.
+ * Options that make a runtime report the names of its compiled code to perf, and thus to us, or
+ * keep frame pointers in it.
  */
 static const struct runtime runtimes[] = {
 	{"libjvm.so",

@@ -12,8 +12,8 @@
 /*
  * Append the options for frame pointers of the runtimes that occur in the table, if any.
  *
- * ticks   what the recording knew of runtimes
- * indent  what each line begins with
+ * ticks   the recording's counts of runtimes
+ * indent  start of each line
  */
 void runtime_advice_append_frame_pointers(struct text *text, const struct flat_table *table,
 					  const struct recorder_account *ticks, const char *indent);

@@ -8,8 +8,8 @@
 #include "base/confinement.h"
 
 /*
- * Signals are taken by a thread of their own that waits for them, and not by handlers: nothing is
- * interrupted, and what is done about them need not be async-signal-safe.
+ * Signals are received by a thread of their own that waits for them, not by handlers: nothing is
+ * interrupted, and the reaction need not be async-signal-safe.
  */
 struct stop_request {
 	const struct outputs *outputs;
@@ -23,9 +23,9 @@ struct stop_request {
 };
 
 /*
- * Die by the signal, so that the parent (a shell) sees it in our exit status. By the signal itself,
- * after removing what would be left behind. kill() is sent while the signal is still blocked, so
- * that it is pending when it is unblocked, and ends the program there.
+ * Die by the signal, so that the parent (a shell) sees it in our exit status, after removing
+ * leftovers. kill() is sent while the signal is still blocked, so that it is pending when it is
+ * unblocked, and ends the program there.
  */
 static void die(const struct stop_request *stop_request, int number)
 {
@@ -73,11 +73,11 @@ struct stop_request *stop_request_new(const struct outputs *outputs)
 	for (size_t i = 0; i < ARRAY_LENGTH(stop_signals); i++) {
 		struct sigaction before;
 
-		/* What the parent had ignored (nohup) stays ignored. */
+		/* Signals that the parent had ignored (nohup) stay ignored. */
 		if (!sigaction(stop_signals[i], NULL, &before) && before.sa_handler != SIG_IGN)
 			sigaddset(&stop_request->signals, stop_signals[i]);
 	}
-	/* A closed pipe, and the limit of files' sizes, shall be a failed write with a message, not the end. */
+	/* A closed pipe or the file size limit is a failed write with a message, not the end. */
 	sigaction(SIGPIPE, &ignore, &stop_request->pipe_before);
 	sigaction(SIGXFSZ, &ignore, &stop_request->size_before);
 	pthread_sigmask(SIG_BLOCK, &stop_request->signals, &stop_request->mask_before);

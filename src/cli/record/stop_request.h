@@ -21,9 +21,9 @@ struct stop_request *stop_request_new(const struct outputs *outputs);
 /* Restore the signal handling from before. NULL is fine. */
 void stop_request_free(struct stop_request *stop_request);
 
-/* Readable once a signal came. */
+/* Readable once a signal has arrived. */
 int stop_request_get_fd(const struct stop_request *stop_request);
-/* The first signal that came, or 0. */
+/* The first signal that has arrived, or 0. */
 int stop_request_get_signal(const struct stop_request *stop_request);
 
 /* In a forked child, before exec: signals as they were before stop_request_new(). */

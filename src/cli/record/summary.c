@@ -44,7 +44,7 @@ static void append_reason(struct text *text, uint64_t count, const char *reason)
 	text_printf(text, " %s\n", reason);
 }
 
-/* Where the kernel had more to count than the CPUs have counters. */
+/* Report time without counting: the kernel had more events than the CPUs have counters. */
 static void append_gaps(struct text *text, const struct event_counts *event)
 {
 	const struct event_times *times = &event->times;
@@ -86,7 +86,7 @@ static void append_rest(struct text *text, const struct event_counts *event)
 			   "leaves less\n");
 }
 
-/* Of memory: what was freed is no part of the profile. */
+/* For memory: freed allocations are no part of the profile. */
 static void append_live(struct text *text, const struct event_counts *event)
 {
 	if (!event->is_live)
@@ -321,7 +321,7 @@ static const char *explain_wait(enum wait_kind kind)
 	return "";
 }
 
-/* Of what threads have lived, where the sums of its parts lack, or have too much. */
+/* Threads' lifetime that is missing in the sum of its parts, or that exceeds it. */
 static void append_unaccounted(struct text *text, const struct off_cpu_counts *counts)
 {
 	int64_t unaccounted_ns = off_cpu_counts_get_unaccounted_ns(counts);
@@ -496,7 +496,7 @@ static void append_top(struct text *text, const struct flat_table *table, const 
 	}
 }
 
-/* Of several metrics, the one that a file holds, or shows at first. */
+/* With several metrics: the one that a file contains, or shows first. */
 static void append_metric(struct text *text, const struct output *output,
 			  const struct summary *summary)
 {
@@ -505,7 +505,7 @@ static void append_metric(struct text *text, const struct output *output,
 			    format_get_metric_name(summary->profile, summary->metric));
 }
 
-/* The user's own path, and what a script of his has made it of. */
+/* The path is the user's, or composed by a script: escape it for display. */
 static void append_written(struct text *text, const char *path)
 {
 	text_append_string(text, "wrote ");
@@ -537,7 +537,7 @@ static void append_outputs(struct text *text, const struct summary *summary)
 	}
 }
 
-/* What the functions below it have a part of. */
+/* The whole that the functions below it have parts of. */
 static void append_title(struct text *title, const struct summary *summary)
 {
 	const struct metric *metric = profile_get_metric(summary->profile, summary->metric);
@@ -550,7 +550,7 @@ static void append_title(struct text *title, const struct summary *summary)
 			    profile_get_string(summary->profile, metric->name));
 }
 
-/* Where the time goes. */
+/* The functions with most of the time. */
 static int append_tops(struct text *text, const struct summary *summary,
 		       const struct sleepers *sleepers)
 {

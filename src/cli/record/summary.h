@@ -1,6 +1,6 @@
 /*
- * What a person reads when a recording ends: where the time went, how far the result can be
- * trusted, what it cost, where it is.
+ * The text at the end of a recording: where the time went, how reliable the result is, its cost,
+ * and its files.
  */
 #ifndef CLI_RECORD_SUMMARY_H
 #define CLI_RECORD_SUMMARY_H

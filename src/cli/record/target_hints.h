@@ -1,7 +1,4 @@
-/*
- * What a user should know of the processes and threads that were named with -p and -t, as their
- * profile will hold less than expected.
- */
+/* Hints about processes and threads of -p and -t whose profile will contain less than expected. */
 #ifndef CLI_RECORD_TARGET_HINTS_H
 #define CLI_RECORD_TARGET_HINTS_H
 
@@ -9,10 +6,10 @@
 
 #include "cli/record/record_options.h"
 
-/* Warn of kernel threads, when the recording begins. */
+/* Warn of kernel threads at the start of the recording. */
 void target_hints_warn_of_kernel_threads(const struct record_options *options);
 
-/* There are no samples after so long: say why, as far as it is known. */
+/* No samples so far: explain why, if known. */
 void target_hints_explain_no_samples(const struct record_options *options, uint64_t duration_ns);
 
 #endif

@@ -52,7 +52,7 @@ static int become(const struct workload_user *user)
 	return 0;
 }
 
-/* Only what is safe after fork(): the parent has threads. */
+/* Calls only functions that are safe after fork(): the parent has threads. */
 static void run_child(int gate_fd, int error_fd, char *const *argv,
 		      const struct workload_user *user, const struct stop_request *stop_request)
 {
@@ -150,7 +150,7 @@ bool workload_wait(struct workload *workload, int timeout_ms)
 	struct pollfd ended = {.fd = workload->pid_fd, .events = POLLIN};
 
 	if (!workload_has_ended(workload))
-		(void)poll(&ended, 1, timeout_ms); /* interrupted or not: waitpid() says */
+		(void)poll(&ended, 1, timeout_ms); /* interrupted or not: waitpid() tells */
 	return workload_has_ended(workload);
 }
 

@@ -13,9 +13,9 @@
 #include "cli/record/stop_request.h"
 
 struct workload {
-	pid_t pid; /* 0: there is none */
+	pid_t pid; /* 0: none */
 	int gate_fd;
-	int error_fd; /* says errno when exec failed; closes when it succeeded */
+	int error_fd; /* sends errno if exec failed; closed when it succeeded */
 	int pid_fd;   /* readable when it has ended */
 	int status;   /* of waitpid(); -1 while it runs */
 };
@@ -30,7 +30,7 @@ struct workload_user {
 	char *own[4];       /* variables that are the user's */
 };
 
-/* By name. Returns 0 or negative errno with the reason in error. */
+/* Look up a user by name. Returns 0 or negative errno with the reason in error. */
 _must_check_ int workload_user_init(struct workload_user *user, const char *name,
 				    struct error *error);
 void workload_user_release(struct workload_user *user);
@@ -54,7 +54,7 @@ bool workload_has_ended(struct workload *workload);
 void workload_signal(const struct workload *workload, int number);
 /* Wait for its end, but not longer than this. Whether it has ended. */
 bool workload_wait(struct workload *workload, int timeout_ms);
-/* Of one that has ended: the exit status that a shell would show. */
+/* For a command that has ended: the exit status that a shell would show. */
 int workload_get_exit_status(const struct workload *workload);
 
 /* Kills it if it was never let go. */

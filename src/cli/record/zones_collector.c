@@ -1,12 +1,12 @@
 /*
- * A block is copied when the next one of its ring has begun, and once. The ring's next block is
- * always in the same place, behind the last one, so that a ring in which nothing has happened costs
- * one short read. Blocks that were overwritten before we came are passed over: they are missed by
- * their numbers when the copy is read.
+ * A block is copied once, when the next one of its ring has started. The ring's next block is
+ * always in the same place, behind the last one, so an idle ring costs one short read. Blocks that
+ * were overwritten before we read them are skipped: a reader of the copy finds the gaps by the
+ * numbers.
  *
- * All is read by pread(): the file is another's, who may truncate it, so that touching a mapping of
- * it could kill us. What the file says of itself is believed no further than to find blocks in it.
- * How much is read at a time, and copied in all, has limits.
+ * All is read by pread(): another user's program may truncate the file, so touching a mapping of it
+ * could kill us. The file's own data is trusted only to find blocks in it. The size of a read, and
+ * of the whole copy, is limited.
  */
 #include "cli/record/zones_collector.h"
 
@@ -220,7 +220,7 @@ static int copy_start(struct zones_collector *collector)
 	return 0;
 }
 
-/* Of each ring what was not copied yet: its last block, and what came since. */
+/* Copy the remaining blocks of each ring: its last one, and those added since. */
 static void copy_rest(struct zones_collector *collector)
 {
 	uint32_t count = count_rings(collector);

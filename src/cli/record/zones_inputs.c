@@ -16,7 +16,7 @@
 #include "base/text.h"
 #include "cli/record/zones_collector.h"
 
-/* Of a file that another user may make as large as they like. */
+/* Limit for a file that another user may make as large as they like. */
 #define MAX_FOREIGN_BYTES (4ull << 30)
 
 /* ---- files beside the user's -------------------------------------------------------------- */
@@ -148,8 +148,8 @@ static uint64_t find_bytes_before(const struct zones_inputs *inputs, const struc
 }
 
 /*
- * Shared memory does not grow while it is written: its writer's lock says whether it is. Asking for
- * the lock takes it for a moment, if nobody has it.
+ * Shared memory does not grow while it is written: its writer's lock shows whether it is. The check
+ * takes the lock for a moment, if nobody has it.
  */
 static bool is_locked(int fd)
 {
@@ -175,7 +175,7 @@ static struct zones_collector *find_collector(const struct zones_inputs *inputs,
 	return NULL;
 }
 
-/* What an earlier run has left, and nobody writes, is not collected. */
+/* Files of earlier runs that nobody writes are not collected. */
 static void start_collecting(struct zones_inputs *inputs, const char *path, int flags)
 {
 	struct zones_collector **added;
@@ -225,7 +225,7 @@ void zones_inputs_collect(struct zones_inputs *inputs, char *const *paths, size_
 
 /* ---- after -------------------------------------------------------------------------------- */
 
-/* Takes the descriptor; of what was collected, a copy that holds more takes its place. */
+/* Takes the descriptor. If a collected copy contains more, it replaces the file. */
 static int add_opened(struct zones_inputs *inputs, const char *path, int fd,
 		      const struct stat *status)
 {
@@ -250,8 +250,9 @@ static int add_opened(struct zones_inputs *inputs, const char *path, int fd,
 }
 
 /*
- * By no link of another user's, who would choose what we read with our rights; of another user a regular file alone, as
- * a pipe or a device may have no end. Returns a descriptor or negative errno.
+ * Open without following another user's link, which would choose the file that we read with our
+ * rights. Another user's file must be a regular one, as a pipe or a device may have no end. Returns
+ * a descriptor or negative errno.
  */
 static int open_path_safely(const char *path)
 {
@@ -270,7 +271,7 @@ static int open_path_safely(const char *path)
 
 		if (!file_user_is_ours(status.st_uid))
 			return -EPERM;
-		/* Its target is looked at once more, as what it leads to may be another user's. */
+		/* Check its target again, since that may be another user's. */
 		fd = openat(folder_fd, path_basename(path), O_PATH | O_CLOEXEC);
 		if (fd < 0)
 			return -errno;
@@ -298,7 +299,7 @@ static int open_input(const char *path)
 	return fd < 0 ? -errno : fd;
 }
 
-/* That there is none is left for the caller to report: there may be files beside it. */
+/* The caller reports a missing file: there may be files beside it. */
 static int open_named(struct zones_inputs *inputs, const char *path)
 {
 	struct stat status = {0};
@@ -318,8 +319,8 @@ static int open_named(struct zones_inputs *inputs, const char *path)
 }
 
 /*
- * Nobody has named these files: what is no regular file, is not ours to read, or has not grown is
- * passed over.
+ * The user has not named these files: those that are not regular, not readable for us, or have not
+ * grown are skipped.
  */
 static int open_beside(struct zones_inputs *inputs, const struct zones_paths *beside)
 {

@@ -1,11 +1,11 @@
 /*
  * The files of `record --zones`: those that the user names, and beside each of them those that its
- * programs open for themselves, FILE.PID: of a forked child, of a program that found FILE taken.
+ * programs open for themselves, FILE.PID: a forked child, or a program that found FILE taken.
  *
- * Shared memory (FILE.ring) is copied while recording, since a ring holds only what was written last.
+ * Shared memory (FILE.ring) is copied while recording, since a ring keeps only the latest records.
  *
- * What was there before the recording is noted when it begins: files beside FILE that have not
- * grown meanwhile are of other runs, and so are the sections of FILE that had ended by then.
+ * The state before the recording is noted at its start: files beside FILE that have not grown
+ * meanwhile are of other runs, and so are the sections of FILE that had ended by then.
  */
 #ifndef CLI_RECORD_ZONES_INPUTS_H
 #define CLI_RECORD_ZONES_INPUTS_H
@@ -24,14 +24,14 @@ struct zones_input {
 	int fd;     /* -1: not opened yet */
 	dev_t device;
 	ino_t inode;
-	uint64_t bytes_before; /* of it when the recording began */
+	uint64_t bytes_before; /* its size at the start of the recording */
 };
 
 struct fd_list;
 struct zones_collector;
 
 struct zones_inputs {
-	ARRAY(struct zones_input) before; /* what there was */
+	ARRAY(struct zones_input) before; /* state before the recording */
 	ARRAY(struct zones_input) opened; /* in the order of the user's; a file's own first */
 	bool is_incomplete;               /* one could not be opened */
 	ARRAY(struct zones_collector *) collectors; /* of shared memory, as it was found */
@@ -39,21 +39,21 @@ struct zones_inputs {
 	uint64_t looked_ns;                         /* when new files were looked for */
 };
 
-/* What there is now. What cannot be noted for want of memory is taken for new. */
+/* Note the present state. Files that cannot be noted for lack of memory count as new. */
 void zones_inputs_note(struct zones_inputs *inputs, char *const *paths, size_t num_paths);
 
 /*
- * Copy what shared memory has by now, if it is time for that; to be called often.
+ * Copy new data of shared memory, if it is time for that; to be called often.
  *
  * now_ns  of any clock that does not go back
  */
 void zones_inputs_collect(struct zones_inputs *inputs, char *const *paths, size_t num_paths,
 			  uint64_t now_ns);
 
-/* Open what there is to be read by now; "-" is standard input. What cannot be opened is reported. */
+/* Open the files to read; "-" is standard input. Failures are reported. */
 void zones_inputs_open(struct zones_inputs *inputs, char *const *paths, size_t num_paths);
 
-/* The descriptors of what was opened (base/confinement.h). */
+/* Add the descriptors of opened files (base/confinement.h). */
 void zones_inputs_add_fds(const struct zones_inputs *inputs, struct fd_list *fds);
 
 void zones_inputs_release(struct zones_inputs *inputs);
