@@ -980,10 +980,10 @@ static struct waker_counts count_wakers(const struct recorder *recorder)
 		.lost_ring = seen.lost_ring,
 		.lost_nested = seen.lost_nested,
 		.hidden = seen.hidden,
-		.in_exec = stacks.in_exec,
+		.in_exec = stacks.user.in_exec,
 		.left_out = waits.left_out,
 	};
-	memcpy(counts.walks, stacks.walks, sizeof(counts.walks));
+	memcpy(counts.walks, stacks.user.walks, sizeof(counts.walks));
 	return counts;
 }
 
@@ -1024,11 +1024,11 @@ static struct off_cpu_counts count_off_cpu(const struct recorder *recorder)
 		.cpu_ns = seen.cpu_ns,
 		.knows_lives = sampler_knows_lives(recorder->sampler),
 		.lived_ns = seen.lived_ns,
-		.in_exec = ingested.in_exec,
+		.in_exec = ingested.user.in_exec,
 		.wakers = count_wakers(recorder),
 	};
 	memcpy(counts.sampled_ns, weights_ns, sizeof(counts.sampled_ns));
-	memcpy(counts.walks, ingested.walks, sizeof(counts.walks));
+	memcpy(counts.walks, ingested.user.walks, sizeof(counts.walks));
 	return counts;
 }
 
@@ -1120,7 +1120,7 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 	struct recorder_account account;
 
 	account = (struct recorder_account){
-		.in_exec = counts.in_exec,
+		.in_exec = counts.user.in_exec,
 		.lost_side_band = side_band_get_lost_count(recorder->side_band),
 		.late_events = event_queue_get_late_count(recorder->queue),
 		.duration_ns = end_ns - recorder->start_ns,
@@ -1128,7 +1128,7 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 		.num_cpus = recorder->num_cpus,
 		.program_time = recorder->program_time,
 		.recovered = counts.recovered,
-		.unproven = counts.unproven,
+		.unproven = counts.user.unproven,
 		.processes = process_table_get_stats(recorder->processes),
 		.unopened_files = file_table_get_unopened_count(recorder->files),
 		.opener = slow_opener_get_counts(file_table_get_opener(recorder->files)),
@@ -1136,7 +1136,7 @@ struct recorder_account recorder_get_account(const struct recorder *recorder)
 	count_ticks(recorder, &account);
 	if (sampler_read_unfollowed(recorder->sampler, &account.unfollowed))
 		log_debug("the sampling program's counters cannot be read");
-	memcpy(account.walks, counts.walks, sizeof(account.walks));
+	memcpy(account.walks, counts.user.walks, sizeof(account.walks));
 	if (recorder->publisher)
 		account.tables = publisher_get_statistics(recorder->publisher);
 	account.tables.worker_cpu_ns +=

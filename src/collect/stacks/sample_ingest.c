@@ -27,6 +27,7 @@
 #include "collect/kernel/syscall_names.h"
 #include "collect/runtimes/runtime_stacks.h"
 #include "collect/stacks/stack_resolver.h"
+#include "collect/stacks/user_walks.h"
 #include "collect/stacks/wakers.h"
 #include "timeline/timeline.h"
 #include "wire/request.h"
@@ -34,7 +35,6 @@
 /* The innermost frame but one of waits for the global interpreter lock of CPython. */
 #define GIL_FRAME_NAME "[GIL]"
 
-INTERN_TABLE(user_stack_table, struct user_stack_count, stack);
 INTERN_TABLE(weighed_stack_table, struct stack_count, stack);
 
 /* The metrics of time. */
@@ -79,15 +79,13 @@ struct sample_ingest {
 	struct profile *profile;
 	struct file_table *files;
 	struct process_table *processes;
-	uint32_t max_depth;
-	enum user_stacks user_stacks_kind;
 	struct trace_log *trace_log; /* NULL: no times are kept */
 	ARRAY(struct ticking_event) events;
 	struct sample_ingest_counts counts;
 	struct off_cpu off_cpu;
 	struct stack_resolver *resolver;
+	struct user_walks *user_walks;
 	struct runtime_stacks *runtimes; /* NULL: native frames alone are wanted */
-	struct user_stack_table user_stacks;
 	/* Stacks of ticks with weights other than 1: the profile does not have their number. */
 	struct weighed_stack_table weighed_stacks;
 };
@@ -102,7 +100,10 @@ struct sample_ingest *sample_ingest_new(struct profile *profile, struct file_tab
 	if (event)
 		ingest->resolver =
 			stack_resolver_new(profile, processes, user_stacks == USER_STACKS_TABLE);
-	if (!event || !ingest->resolver ||
+	if (event && ingest->resolver)
+		ingest->user_walks = user_walks_new(profile, processes, ingest->resolver,
+						    user_stacks, max_depth);
+	if (!event || !ingest->user_walks ||
 	    profile_add_metric(profile, "samples", "count", &event->metric)) {
 		sample_ingest_free(ingest);
 		return NULL;
@@ -111,8 +112,6 @@ struct sample_ingest *sample_ingest_new(struct profile *profile, struct file_tab
 	ingest->profile = profile;
 	ingest->files = files;
 	ingest->processes = processes;
-	ingest->max_depth = max_depth;
-	ingest->user_stacks_kind = user_stacks;
 	return ingest;
 }
 
@@ -159,6 +158,7 @@ void sample_ingest_set_runtimes(struct sample_ingest *ingest, struct runtime_sta
 {
 	ingest->runtimes = runtimes;
 	stack_resolver_set_runtimes(ingest->resolver, runtimes);
+	user_walks_set_runtimes(ingest->user_walks, runtimes);
 }
 
 void sample_ingest_set_trace_log(struct sample_ingest *ingest, struct trace_log *log)
@@ -237,8 +237,8 @@ void sample_ingest_free(struct sample_ingest *ingest)
 	array_for_each (&ingest->events, event)
 		array_release(&event->blocks);
 	array_release(&ingest->events);
+	user_walks_free(ingest->user_walks);
 	stack_resolver_free(ingest->resolver);
-	user_stack_table_release(&ingest->user_stacks);
 	weighed_stack_table_release(&ingest->weighed_stacks);
 	wakers_release(&ingest->off_cpu.wakers);
 	free(ingest);
@@ -316,79 +316,6 @@ int sample_ingest_finish(struct sample_ingest *ingest)
 	return 0;
 }
 
-static int count_user_stack(struct sample_ingest *ingest, uint32_t stack, bool is_at_limit)
-{
-	struct user_stack_count *count;
-	uint32_t item;
-	int err = user_stack_table_intern(&ingest->user_stacks,
-					  &(struct user_stack_count){.stack = stack}, &item);
-
-	if (err)
-		return err;
-	count = &ingest->user_stacks.items[item];
-	count->num_samples++;
-	count->num_at_limit += is_at_limit;
-	return 0;
-}
-
-/* How a walk ends that finds neither the old program's mappings nor its memory. */
-static bool is_end_without_memory(const struct wire_sample *sample)
-{
-	switch ((enum walk_end)sample->walk_end) {
-	case WALK_UNFINISHED:
-	case WALK_NO_PROCESS:
-	case WALK_NO_MAPPING:
-	case WALK_READ_FAILED:
-	case WALK_NON_INCREASING_CFA:
-	case WALK_NO_RETURN_ADDRESS:
-		return true;
-	case WALK_COMPLETE:
-	case WALK_NO_TABLE:
-	case WALK_NO_RULE:
-	case WALK_UNSUPPORTED:
-	case WALK_TOO_DEEP:
-	case WALK_FP_CHAIN:
-	case WALK_SKIPPED_FRAME:
-	case WALK_JIT_CODE:
-	case WALK_32_BIT:
-	case NUM_WALK_ENDS:
-		break;
-	}
-	return false;
-}
-
-/*
- * Inside exec, the registers are those of the old program, but the memory may already be that of
- * the new one: then the kernel's work is all that there is. A walk of more than one level has found
- * the old stack; a single pc proves nothing. A walk that lacked a table or a rule is truncated, be
- * the memory whose it may.
- */
-static bool is_stack_gone(const struct sample_ingest *ingest, const struct wire_sample *sample,
-			  const struct known_stack *known, bool is_in_exec)
-{
-	if (is_in_exec || !(sample->flags & WIRE_SAMPLE_IN_EXEC))
-		return is_in_exec;
-	if (known && known->num_pcs >= 2)
-		return false;
-	return ingest->user_stacks_kind != USER_STACKS_TABLE || is_end_without_memory(sample);
-}
-
-/*
- * Why a complete walk is not believed: a step by frame pointer certainly skipped a caller, or
- * possibly did in generated code that may not keep frame pointers.
- */
-static enum walk_end find_disbelief(const struct sample_ingest *ingest,
-				    const struct process *process,
-				    const struct stack_evidence *evidence)
-{
-	if (evidence->proof == CALL_DISPROVEN)
-		return WALK_SKIPPED_FRAME;
-	if (evidence->goes_by_fp_through_it &&
-	    !process_table_keeps_frame_pointers(ingest->processes, process->id))
-		return WALK_JIT_CODE;
-	return WALK_COMPLETE;
-}
-
 static bool has_frame_above_user_stack(struct sample_ingest *ingest,
 				       const struct wire_sample *sample)
 {
@@ -400,127 +327,23 @@ static bool has_frame_above_user_stack(struct sample_ingest *ingest,
 	       (get_event(ingest, sample)->has_calls && sample->call);
 }
 
-/* known: the stack, or NULL. evidence: with RUNTIME_NONE, the interpreter's frames are missing. */
-static void count_runtime(struct sample_ingest *ingest, const struct wire_sample *sample,
-			  const struct known_stack *known, const struct process *process,
-			  const struct stack_evidence *evidence)
-{
-	const struct runtime_verdict verdict = {.fit = evidence->runtime_fit,
-						.may_lack_inlined = evidence->may_lack_inlined};
-	bool reads_pcs;
-
-	if (!ingest->runtimes || is_waker(sample))
-		return;
-	reads_pcs = known && runtime_stacks_counts_by_file(ingest->runtimes, process);
-	runtime_stacks_count(ingest->runtimes, process, verdict,
-			     reads_pcs ? stack_resolver_read_pcs(ingest->resolver, known) : NULL,
-			     reads_pcs ? known->num_pcs : 0);
-}
-
-/*
- * The user stack of a walk by table. A stack known to be incomplete gets the truncation as its
- * outermost frame: either the walk ended early, or its result is not believed. In the latter case
- * sample->walk_end is changed.
- */
-static int add_walked_stack(struct sample_ingest *ingest, struct wire_sample *sample,
-			    const struct known_stack *known, const struct process *process,
-			    uint32_t *stack, bool *ret_is_truncated)
-{
-	struct sample_ingest_counts *counts = get_counts(ingest, sample);
-	struct stack_evidence evidence = {.proof = CALL_PROVEN};
-	struct raw_stack raw;
-	uint32_t whole = *stack;
-	int err;
-
-	if (known)
-		raw = raw_stack_of(known);
-	if (known && ingest->runtimes) {
-		raw.runtime_frames = sample->runtime_stack;
-		if (!raw.runtime_frames &&
-		    runtime_stacks_get_runtime(ingest->runtimes, process).is_known)
-			raw.runtime_frames = RUNTIME_NO_FRAMES;
-		raw.generation = sample->generation;
-	}
-	if (known && sample->walk_end != WALK_COMPLETE && raw.runtime_frames &&
-	    raw.runtime_frames != RUNTIME_NO_FRAMES) {
-		err = stack_resolver_resolve(ingest->resolver, &raw, process, sample->time_ns,
-					     &whole, &evidence);
-		if (err)
-			return err;
-		if (evidence.is_coroutine)
-			sample->walk_end = find_disbelief(ingest, process, &evidence);
-		else
-			whole = *stack;
-	} else if (known && sample->walk_end == WALK_COMPLETE) {
-		raw.is_whole = true;
-		err = stack_resolver_resolve(ingest->resolver, &raw, process, sample->time_ns,
-					     &whole, &evidence);
-		if (err)
-			return err;
-		sample->walk_end = find_disbelief(ingest, process, &evidence);
-		raw.is_whole = sample->walk_end == WALK_COMPLETE;
-		if (raw.is_whole && evidence.runtime_fit == RUNTIME_FITS &&
-		    runtime_stacks_is_deep(ingest->runtimes, raw.runtime_frames))
-			sample->walk_end = WALK_TOO_DEEP;
-	}
-	counts->walks[sample->walk_end < NUM_WALK_ENDS ? sample->walk_end : 0]++;
-	*ret_is_truncated = sample->walk_end != WALK_COMPLETE;
-	if (!*ret_is_truncated) {
-		counts->unproven += evidence.proof == CALL_UNPROVEN;
-		*stack = whole;
-		count_runtime(ingest, sample, known, process, &evidence);
-		return 0;
-	}
-	/* Alone, it would be a function that ran. */
-	if (known || has_frame_above_user_stack(ingest, sample)) {
-		err = profile_add_truncated_frame(ingest->profile, *stack, stack);
-		if (err)
-			return err;
-	}
-	if (!known) {
-		count_runtime(ingest, sample, known, process, &evidence);
-		return 0;
-	}
-	raw.is_32_bit = sample->walk_end == WALK_32_BIT;
-	err = stack_resolver_resolve(ingest->resolver, &raw, process, sample->time_ns, stack,
-				     &evidence);
-	if (err)
-		return err;
-	count_runtime(ingest, sample, known, process, &evidence);
-	return 0;
-}
-
-/*
- * Add the user part of a sample's stack, and count how its walk ended. A walk along frame pointers
- * may end anywhere: only a walk by table knows that it is early. *ret_is_truncated is set then.
- */
+/* Add the user part of a sample's stack. sample->walk_end may be changed. */
 static int add_user_stack(struct sample_ingest *ingest, struct wire_sample *sample,
-			  const struct known_stack *known, const struct process *process,
-			  bool is_in_exec, uint32_t *stack, bool *ret_is_truncated)
+			  const struct process *process, bool is_in_exec, uint32_t *stack,
+			  bool *ret_is_truncated)
 {
-	struct stack_evidence evidence;
-	int err;
+	const struct user_walk walk = {
+		.sample = sample,
+		.known = stack_resolver_find(ingest->resolver, sample->user_stack),
+		.process = process,
+		.is_in_exec = is_in_exec,
+		.has_frame_above = has_frame_above_user_stack(ingest, sample),
+		.is_tick = !is_off_cpu(sample) && !is_waker(sample),
+		.counts_runtime = !is_waker(sample),
+		.counts = &get_counts(ingest, sample)->user,
+	};
 
-	*ret_is_truncated = false;
-	if (is_stack_gone(ingest, sample, known, is_in_exec)) {
-		get_counts(ingest, sample)->in_exec++;
-		return 0;
-	}
-	if (ingest->user_stacks_kind == USER_STACKS_TABLE)
-		return add_walked_stack(ingest, sample, known, process, stack, ret_is_truncated);
-	if (known) {
-		struct raw_stack raw = raw_stack_of(known);
-
-		err = stack_resolver_resolve(ingest->resolver, &raw, process, sample->time_ns,
-					     stack, &evidence);
-		if (err)
-			return err;
-	}
-	if (is_off_cpu(sample) || is_waker(sample))
-		return 0;
-	if (!known)
-		return count_user_stack(ingest, STACK_EMPTY, false);
-	return count_user_stack(ingest, *stack, known->num_pcs >= ingest->max_depth);
+	return user_walks_add(ingest->user_walks, &walk, stack, ret_is_truncated);
 }
 
 /* A sample whose thread and stack are known. */
@@ -924,7 +747,7 @@ static int add_to_process(struct sample_ingest *ingest, struct wire_sample *samp
 	const struct known_stack *kernel =
 		stack_resolver_find(ingest->resolver, sample->kernel_stack);
 	struct resolved_sample resolved = {.sample = sample, .stack = STACK_EMPTY};
-	bool has_user_stack = ingest->user_stacks_kind != USER_STACKS_NONE &&
+	bool has_user_stack = user_walks_are_taken(ingest->user_walks) &&
 			      !(sample->flags & WIRE_SAMPLE_NO_USER_MEMORY);
 	struct thread thread = {.process = process->id, .tid = sample->tid};
 	int err;
@@ -951,7 +774,7 @@ static int add_to_process(struct sample_ingest *ingest, struct wire_sample *samp
 			return err;
 	}
 	if (has_user_stack) {
-		err = add_user_stack(ingest, sample, user, process, is_in_exec, &resolved.stack,
+		err = add_user_stack(ingest, sample, process, is_in_exec, &resolved.stack,
 				     &resolved.is_truncated);
 		if (err)
 			return err;
@@ -970,7 +793,6 @@ static int add_to_process(struct sample_ingest *ingest, struct wire_sample *samp
 static int add_waker_stack(struct sample_ingest *ingest, struct wire_sample *sample,
 			   const struct process *process, bool is_in_exec, struct waker *waker)
 {
-	const struct known_stack *user = stack_resolver_find(ingest->resolver, sample->user_stack);
 	const struct known_stack *kernel =
 		stack_resolver_find(ingest->resolver, sample->kernel_stack);
 	const struct waker_code *code = &ingest->off_cpu.wakers.code;
@@ -984,12 +806,12 @@ static int add_waker_stack(struct sample_ingest *ingest, struct wire_sample *sam
 		levels = waker_code_find_levels(
 			code, stack_resolver_read_pcs(ingest->resolver, kernel), kernel->num_pcs);
 	waker->is_interrupt = levels.is_interrupt || !sample->tid;
-	if (process && ingest->user_stacks_kind != USER_STACKS_NONE && !waker->is_interrupt &&
+	if (process && user_walks_are_taken(ingest->user_walks) && !waker->is_interrupt &&
 	    !code->interrupts.length) {
 		/* Interrupts cannot be distinguished: the running code may be unrelated. */
 		ingest->off_cpu.woken.left_out++;
 	} else if (process && !waker->is_interrupt) {
-		err = add_user_stack(ingest, sample, user, process, is_in_exec, &waker->stack,
+		err = add_user_stack(ingest, sample, process, is_in_exec, &waker->stack,
 				     &is_truncated);
 		if (err)
 			return err;
@@ -1116,8 +938,7 @@ struct sample_ingest_counts sample_ingest_get_off_cpu_counts(const struct sample
 const struct user_stack_count *sample_ingest_get_user_stacks(const struct sample_ingest *ingest,
 							     size_t *ret_count)
 {
-	*ret_count = ingest->user_stacks.length;
-	return ingest->user_stacks.items;
+	return user_walks_get_stacks(ingest->user_walks, ret_count);
 }
 
 const struct stack_count *sample_ingest_get_weighed_stacks(const struct sample_ingest *ingest,

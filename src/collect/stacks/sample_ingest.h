@@ -20,6 +20,7 @@
 #include "collect/runtimes/runtime_stacks.h"
 #include "collect/stacks/call_check.h"
 #include "collect/stacks/fp_step_check.h"
+#include "collect/stacks/user_walks.h"
 #include "collect/trace/trace_log.h"
 #include "collect/user_stacks.h"
 #include "process/file_table.h"
@@ -31,13 +32,10 @@
 struct sample_ingest;
 
 struct sample_ingest_counts {
-	uint64_t samples;              /* in the profile: ticks, or off-CPU time */
-	uint64_t unknown_stack;        /* lost: the stack that they refer to never arrived */
-	uint64_t walks[NUM_WALK_ENDS]; /* user stacks walked by table, by how the walk ended */
-	uint64_t recovered;            /* of the complete ones, those that were walked later */
-	uint64_t
-		unproven; /* of the complete ones: neither a call nor an interpreter proves a step by frame pointer */
-	uint64_t in_exec; /* without user stack: exec was replacing the program */
+	uint64_t samples;       /* in the profile: ticks, or off-CPU time */
+	uint64_t unknown_stack; /* lost: the stack that they refer to never arrived */
+	uint64_t recovered;     /* complete user stacks that were walked later */
+	struct user_walk_counts user;
 };
 
 /*

@@ -218,7 +218,7 @@ struct sample_ingest_wakers get_waker_waits(const struct sample_ingest *ingest _
 
 struct sample_ingest_counts get_waker_stacks(const struct sample_ingest *ingest _unused_)
 {
-	return (struct sample_ingest_counts){.in_exec = 6, .walks = {7}};
+	return (struct sample_ingest_counts){.user = {.in_exec = 6, .walks = {7}}};
 }
 
 int add_raw(struct raw_samples *samples _unused_, uint64_t time_ns,
@@ -1327,7 +1327,7 @@ static void the_account_sums_up_all_events(void **state _unused_)
 	recorder->observed_ns = 66;
 	recorder->num_cpus = 2;
 	ingest_counts = (struct sample_ingest_counts){
-		.in_exec = 24, .recovered = 25, .unproven = 26, .walks = {27}};
+		.recovered = 25, .user = {.in_exec = 24, .unproven = 26, .walks = {27}}};
 	account = recorder_get_account(recorder);
 	assert_int_equal(account.fired, 600000 + 3 * (12 + 13 - 3 - 4 - 5 - 6 - 7) + 600 * (2 - 5));
 	assert_int_equal(account.idle, 600 + 3 * 1);
@@ -1371,7 +1371,7 @@ static void waits_have_all_their_counts(void **state _unused_)
 	recorder->num_waits_of_others = 1000;
 	recorder->num_sleepers = 40;
 	off_cpu_ingest_counts = (struct sample_ingest_counts){
-		.samples = 31, .unknown_stack = 32, .in_exec = 33, .walks = {34}};
+		.samples = 31, .unknown_stack = 32, .user = {.in_exec = 33, .walks = {34}}};
 	counts = recorder_get_account(recorder).off_cpu;
 	assert_true(counts.is_recorded);
 	assert_int_equal(counts.period_ns, 55);

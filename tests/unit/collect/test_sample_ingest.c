@@ -265,7 +265,7 @@ static void a_lone_pc_inside_exec_is_no_user_stack(void **state)
 
 	add_stack(fixture, 7, (const uint64_t[]){0x1010}, 1);
 	add_sample(fixture, 10, 7, 0, WIRE_SAMPLE_IN_KERNEL | WIRE_SAMPLE_IN_EXEC);
-	assert_int_equal(sample_ingest_get_counts(fixture->ingest).in_exec, 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.in_exec, 1);
 	assert_int_equal(profile_get_sample(fixture->profile, 0)->stack, STACK_EMPTY);
 	(void)sample_ingest_get_user_stacks(fixture->ingest, &count);
 	assert_int_equal(count, 0);
@@ -353,15 +353,15 @@ static void a_stack_in_exec_is_truncated_unless_its_memory_is_gone(void **state)
 	add_walk(fixture, 10, 7, 0, flags, WALK_READ_FAILED);
 	add_walk(fixture, 11, 7, 0, flags, WALK_NO_PROCESS);
 	counts = sample_ingest_get_counts(fixture->ingest);
-	assert_int_equal(counts.in_exec, 2);
+	assert_int_equal(counts.user.in_exec, 2);
 	add_walk(fixture, 12, 7, 0, flags, WALK_NO_TABLE);
 	add_walk(fixture, 13, 6, 0, flags, WALK_READ_FAILED);
 	add_walk(fixture, 14, 6, 0, flags, WALK_COMPLETE);
 	counts = sample_ingest_get_counts(fixture->ingest);
-	assert_int_equal(counts.in_exec, 2);
-	assert_int_equal(counts.walks[WALK_NO_TABLE], 1);
-	assert_int_equal(counts.walks[WALK_READ_FAILED], 1);
-	assert_int_equal(counts.walks[WALK_COMPLETE], 1);
+	assert_int_equal(counts.user.in_exec, 2);
+	assert_int_equal(counts.user.walks[WALK_NO_TABLE], 1);
+	assert_int_equal(counts.user.walks[WALK_READ_FAILED], 1);
+	assert_int_equal(counts.user.walks[WALK_COMPLETE], 1);
 }
 
 static void add_generation(struct fixture *fixture, uint64_t time_ns, uint64_t generation)
@@ -412,9 +412,9 @@ static void a_step_by_frame_pointer_that_no_call_proves_is_counted(void **state)
 	add_stack(fixture, 7, (const uint64_t[]){0x1010 | WIRE_PC_FP_STEP, 0x1020}, 2);
 	add_walk(fixture, 10, 7, 0, 0, WALK_COMPLETE);
 	add_walk(fixture, 10, 7, 0, 0, WALK_READ_FAILED);
-	assert_int_equal(sample_ingest_get_counts(fixture->ingest).unproven, 1);
-	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_COMPLETE], 1);
-	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_READ_FAILED], 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.unproven, 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.walks[WALK_COMPLETE], 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.walks[WALK_READ_FAILED], 1);
 	stack = profile_get_sample(fixture->profile, 0)->stack;
 	assert_int_equal(get_level(fixture, &stack)->address, 0x510);
 	assert_int_equal(get_level(fixture, &stack)->address, 0x51f);
@@ -496,16 +496,16 @@ static void the_frames_of_an_interpreter_prove_steps(void **state)
 	sample_ingest_set_runtimes(fixture->ingest, (struct runtime_stacks *)&fake);
 	add_stack(fixture, 7, (const uint64_t[]){0x1010 | WIRE_PC_FP_STEP, 0x1020}, 2);
 	add_walk(fixture, 10, 7, 0, 0, WALK_COMPLETE);
-	assert_int_equal(sample_ingest_get_counts(fixture->ingest).unproven, 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.unproven, 1);
 	fake.proves_steps = true;
 	add_stack(fixture, 9, (const uint64_t[]){0x1018 | WIRE_PC_FP_STEP, 0x1020}, 2);
 	add_walk(fixture, 10, 9, 0, 0, WALK_COMPLETE);
-	assert_int_equal(sample_ingest_get_counts(fixture->ingest).unproven, 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.unproven, 1);
 	/* They do not make good what is known to be wrong. */
 	fake.levels[1].pc = RUNTIME_LEVEL_SKIPPED;
 	add_stack(fixture, 11, (const uint64_t[]){0x101c | WIRE_PC_FP_STEP, 0x1020}, 2);
 	add_walk(fixture, 10, 11, 0, 0, WALK_COMPLETE);
-	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_SKIPPED_FRAME], 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.walks[WALK_SKIPPED_FRAME], 1);
 }
 
 /* Whoever is outside of a caller that is missing is not its callee's caller. */
@@ -523,8 +523,8 @@ static void a_stack_ends_where_the_interpreter_knows_that_a_caller_is_missing(vo
 	add_walk(fixture, 10, 7, 0, 0, WALK_COMPLETE);
 	/* Also from the cache. */
 	add_walk(fixture, 10, 7, 0, 0, WALK_COMPLETE);
-	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_SKIPPED_FRAME], 2);
-	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_COMPLETE], 0);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.walks[WALK_SKIPPED_FRAME], 2);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.walks[WALK_COMPLETE], 0);
 	assert_int_equal(profile_count_samples(fixture->profile), 1);
 	stack = profile_get_sample(fixture->profile, 0)->stack;
 	assert_int_equal(get_level(fixture, &stack)->address, 0x510);
@@ -575,8 +575,8 @@ static void a_walk_that_ended_outside_of_a_coroutine_is_complete(void **state)
 	sample_ingest_set_runtimes(fixture->ingest, (struct runtime_stacks *)&fake);
 	add_stack(fixture, 7, (const uint64_t[]){0x1010, 0x1020, 0x1030}, 3);
 	add_runtime_walk(fixture, 0x101, WALK_READ_FAILED);
-	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_COMPLETE], 1);
-	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_READ_FAILED], 0);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.walks[WALK_COMPLETE], 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.walks[WALK_READ_FAILED], 0);
 	assert_int_equal(fake.frames, 0x101);
 	assert_int_equal(fake.generation, 5);
 	assert_false(fake.is_whole);
@@ -594,7 +594,7 @@ static void without_a_coroutine_a_walk_that_ended_is_truncated(void **state)
 	sample_ingest_set_runtimes(fixture->ingest, (struct runtime_stacks *)&fake);
 	add_stack(fixture, 7, (const uint64_t[]){0x1010, 0x1020, 0x1030}, 3);
 	add_runtime_walk(fixture, 0x101, WALK_READ_FAILED);
-	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_READ_FAILED], 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.walks[WALK_READ_FAILED], 1);
 	assert_true(is_last_truncated(fixture));
 	assert_false(fake.is_whole);
 }
@@ -629,8 +629,8 @@ static void a_stack_without_frames_is_no_coroutine(void **state)
 	sample_ingest_set_runtimes(fixture->ingest, (struct runtime_stacks *)&fake);
 	add_stack(fixture, 7, (const uint64_t[]){0x1010, 0x1020, 0x1030}, 3);
 	add_runtime_walk(fixture, 0, WALK_READ_FAILED);
-	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_COMPLETE], 0);
-	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_READ_FAILED], 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.walks[WALK_COMPLETE], 0);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.walks[WALK_READ_FAILED], 1);
 	assert_int_equal(fake.num_asked, 1);
 	assert_int_equal(fake.frames, RUNTIME_NO_FRAMES);
 	assert_true(is_last_truncated(fixture));
@@ -683,8 +683,8 @@ static void a_step_by_frame_pointer_to_where_nothing_is_mapped_is_none(void **st
 	add_stack(fixture, 7, (const uint64_t[]){0x1010 | WIRE_PC_FP_STEP, 0x8888}, 2);
 	add_walk(fixture, 10, 7, 0, 0, WALK_NO_MAPPING);
 	add_walk(fixture, 10, 7, 0, 0, WALK_COMPLETE);
-	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_NO_MAPPING], 1);
-	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_SKIPPED_FRAME], 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.walks[WALK_NO_MAPPING], 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.walks[WALK_SKIPPED_FRAME], 1);
 	stack = profile_get_sample(fixture->profile, 0)->stack;
 	assert_int_equal(get_level(fixture, &stack)->address, 0x510);
 	assert_int_equal(profile_get_stack_parent(fixture->profile, stack), STACK_EMPTY);
@@ -699,7 +699,7 @@ static void a_32_bit_stack_ends_where_no_call_proves_its_caller(void **state)
 	add_walk(fixture, 10, 7, 0, 0, WALK_32_BIT);
 	stack = profile_get_sample(fixture->profile, 0)->stack;
 	assert_int_equal(get_level(fixture, &stack)->address, 0x510);
-	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_32_BIT], 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.walks[WALK_32_BIT], 1);
 	assert_int_equal(profile_get_stack_parent(fixture->profile, stack), STACK_EMPTY);
 }
 
@@ -769,7 +769,7 @@ static void assert_walk_counts(const char *runtime, uint64_t leaf, enum walk_end
 	add_walk(fixture, 10, 7, 0, 0, WALK_COMPLETE);
 	/* Also from the cache. */
 	add_walk(fixture, 10, 7, 0, 0, WALK_COMPLETE);
-	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[end], 2);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.walks[end], 2);
 	tear_down(&state);
 }
 
@@ -962,10 +962,10 @@ static void waits_are_counted_beside_ticks(void **state)
 	waits = sample_ingest_get_off_cpu_counts(fixture->ingest, &weights_ns);
 	assert_int_equal(waits.samples, 2);
 	assert_int_equal(waits.unknown_stack, 1);
-	assert_int_equal(waits.walks[WALK_COMPLETE], 2);
+	assert_int_equal(waits.user.walks[WALK_COMPLETE], 2);
 	assert_int_equal(sample_ingest_get_counts(fixture->ingest).samples, 1);
 	assert_int_equal(sample_ingest_get_counts(fixture->ingest).unknown_stack, 0);
-	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_COMPLETE], 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.walks[WALK_COMPLETE], 1);
 	assert_int_equal(sum_metric(fixture, "samples"), 1);
 }
 
@@ -1481,7 +1481,7 @@ static void where_interrupts_cannot_be_distinguished_user_stacks_are_left_out(vo
 	add_woken_wait(fixture, 3);
 	assert_offwake(fixture, "waker 0xffff8000 0xffff54ff 0xffff9000 -- [blocked] 0x510 ");
 	assert_int_equal(sample_ingest_get_wakers(fixture->ingest).left_out, 1);
-	assert_int_equal(sample_ingest_get_waker_counts(fixture->ingest).walks[WALK_COMPLETE], 0);
+	assert_int_equal(sample_ingest_get_waker_counts(fixture->ingest).user.walks[WALK_COMPLETE], 0);
 	(void)tear_down(state);
 }
 
@@ -1495,11 +1495,11 @@ static void wakers_are_not_counted_among_samples(void **state)
 	add_waker(fixture, 3, pcs, 3, WAKER_TID);
 	waits = sample_ingest_get_off_cpu_counts(fixture->ingest, &weights_ns);
 	assert_int_equal(waits.samples, 0);
-	assert_int_equal(waits.walks[WALK_COMPLETE], 0);
+	assert_int_equal(waits.user.walks[WALK_COMPLETE], 0);
 	assert_int_equal(sample_ingest_get_counts(fixture->ingest).samples, 0);
-	assert_int_equal(sample_ingest_get_counts(fixture->ingest).walks[WALK_COMPLETE], 0);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.walks[WALK_COMPLETE], 0);
 	assert_int_equal(profile_count_samples(fixture->profile), 0);
-	assert_int_equal(sample_ingest_get_waker_counts(fixture->ingest).walks[WALK_COMPLETE], 1);
+	assert_int_equal(sample_ingest_get_waker_counts(fixture->ingest).user.walks[WALK_COMPLETE], 1);
 }
 
 #define waker_test(name)   cmocka_unit_test_setup_teardown(name, set_up_wakers, tear_down)
