@@ -137,6 +137,40 @@ const char *loss_explain(enum loss loss);
 bool loss_is(enum loss loss, unsigned int kinds);
 uint64_t losses_sum(const uint64_t lost[static NUM_LOSSES]);
 
+/*
+ * The outcomes of a tick, an event and a wait beside the losses: each is one row here, and one assignment where it is
+ * counted. The field, the key in the account of a run and the balance have its name.
+ */
+#define TICK_OUTCOMES(OUTCOME)                               \
+	OUTCOME(idle)                                        \
+	OUTCOME(filtered) /* threads that are not targets */ \
+	OUTCOME(samples)
+
+#define EVENT_OUTCOMES(OUTCOME)                                                             \
+	OUTCOME(idle)                                                                       \
+	OUTCOME(filtered)                                                                   \
+	OUTCOME(unmatched)    /* of a tracepoint: its filter did not match */               \
+	OUTCOME(weightless)   /* its field is not above 0; or a call within an allocator */ \
+	OUTCOME(unseen_begin) /* weighs its time, but its start was not seen */             \
+	OUTCOME(unfinished)   /* likewise, but its end was not seen */                      \
+	OUTCOME(below_period) /* part of the weight of the next sample */                   \
+	OUTCOME(samples)
+
+/* TIMED: the sum of their time is known, too, in a field with _ns behind its name. */
+#define WAIT_OUTCOMES(OUTCOME, TIMED)                                               \
+	OUTCOME(filtered)                                                           \
+	OUTCOME(unseen_begin)  /* its start was not seen */                         \
+	TIMED(other_waits)     /* not for a futex, where only those are recorded */ \
+	TIMED(below_min_block) /* shorter than --min-block */                       \
+	OUTCOME(below_period)  /* without a point of the period in it */            \
+	OUTCOME(samples)
+
+#define OUTCOME_FIELD(name) uint64_t name;
+#define OUTCOME_TIMED_FIELD(name) \
+	uint64_t name;            \
+	uint64_t name##_ns;
+#define OUTCOME_ADD(name) sum += counts->name;
+
 /* What a thread waits for, or has the CPU taken from it by. */
 enum wait_kind {
 	WAIT_BLOCKED,         /* until somebody wakes it */
@@ -167,18 +201,11 @@ struct waker_counts {
 /* What became of every interval that a thread was off its CPU. */
 struct off_cpu_counts {
 	bool is_recorded;
-	uint64_t period_ns;    /* of a thread's off-CPU time, that a sample stands for */
+	uint64_t period_ns;    /* off-CPU time of a thread that one sample represents */
 	uint64_t min_block_ns; /* shorter ones are left out */
 	bool only_futexes;     /* those that were for anything else are left out before */
 	uint64_t fired;
-	uint64_t filtered;       /* of threads that are no targets */
-	uint64_t unseen_begin;   /* of which the begin was not seen */
-	uint64_t other_waits;    /* for anything but a futex, where only those are recorded */
-	uint64_t other_waits_ns; /* their time */
-	uint64_t below_min_block;
-	uint64_t below_min_block_ns; /* their time */
-	uint64_t below_period;       /* that crossed no period */
-	uint64_t samples;
+	WAIT_OUTCOMES(OUTCOME_FIELD, OUTCOME_TIMED_FIELD)
 	uint64_t lost[NUM_LOSSES];
 	uint64_t unfinished; /* of those that fired: they went on at the end */
 	uint64_t unnoted;    /* not counted at all: there was no room to note them */
@@ -211,9 +238,10 @@ static inline int64_t off_cpu_counts_get_unaccounted_ns(const struct off_cpu_cou
 /* They add up. Meaningful after recorder_stop(). */
 static inline bool off_cpu_counts_are_balanced(const struct off_cpu_counts *counts)
 {
-	return counts->fired == counts->filtered + counts->unseen_begin + counts->other_waits +
-					counts->below_min_block + counts->below_period +
-					counts->samples + losses_sum(counts->lost);
+	uint64_t sum = losses_sum(counts->lost);
+
+	WAIT_OUTCOMES(OUTCOME_ADD, OUTCOME_ADD)
+	return counts->fired == sum;
 }
 
 /* Return addresses that were checked; see call_check.h. */
@@ -222,25 +250,13 @@ struct call_check_counts {
 	uint64_t failed;  /* of these, not after a call */
 };
 
-/*
- * What became of every tick of an event that was asked for, or every hit of a tracepoint:
- * fired = idle + filtered + unmatched + weightless + unseen_begin + unfinished + below_period + samples + what was
- * lost.
- */
+/* Outcomes of the ticks of an event, or the hits of a tracepoint: fired is the sum of EVENT_OUTCOMES() and of the losses. */
 struct event_counts {
 	const char *name; /* borrowed until recorder_free() */
 	const char *unit; /* likewise */
 	uint64_t fired;
-	uint64_t idle;
-	uint64_t filtered;
-	uint64_t outside;   /* of those filtered */
-	uint64_t unmatched; /* of a tracepoint: hits of the target that its filter did not match */
-	/* Of a tracepoint: its field said nothing above 0, or no amount. Of an allocator also: a call from within it. */
-	uint64_t weightless;
-	uint64_t unseen_begin; /* of what weighs its time: it is not known when it had begun */
-	uint64_t unfinished;   /* likewise: its end was not seen */
-	uint64_t below_period; /* of a tracepoint: what is sampled next stands for this, too */
-	uint64_t samples;
+	EVENT_OUTCOMES(OUTCOME_FIELD)
+	uint64_t outside; /* of those filtered */
 	uint64_t lost[NUM_LOSSES];
 	bool is_estimated; /* the samples are points of a Poisson process over the weight */
 	bool is_live; /* of the samples, only those are in the profile whose memory was not freed: */
@@ -289,13 +305,11 @@ struct program_time {
 	bool is_sampled;    /* ns, too, is an estimate, if only of some programs */
 };
 
-/* Of every tick: fired = idle + filtered + samples + what was lost. */
+/* Of ticks: fired is the sum of TICK_OUTCOMES() and of the losses. */
 struct recorder_account {
 	uint64_t fired;
-	uint64_t idle;
-	uint64_t filtered;
+	TICK_OUTCOMES(OUTCOME_FIELD)
 	uint64_t outside; /* filtered ticks of threads outside our PID namespace */
-	uint64_t samples;
 	uint64_t lost[NUM_LOSSES];
 	uint64_t walks[NUM_WALK_ENDS]; /* user stacks walked by table, by how that ended */
 	uint64_t recovered;            /* of the complete ones, those walked later */
@@ -323,10 +337,12 @@ struct recorder_account {
 };
 
 /* The account adds up. Meaningful after recorder_stop(). */
-static inline bool recorder_account_is_balanced(const struct recorder_account *account)
+static inline bool recorder_account_is_balanced(const struct recorder_account *counts)
 {
-	return account->fired ==
-	       account->idle + account->filtered + account->samples + losses_sum(account->lost);
+	uint64_t sum = losses_sum(counts->lost);
+
+	TICK_OUTCOMES(OUTCOME_ADD)
+	return counts->fired == sum;
 }
 
 #endif

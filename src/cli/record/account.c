@@ -233,15 +233,10 @@ static int keep_counts(struct profile *profile, const struct named_count *counts
 
 static int keep_off_cpu(const struct off_cpu_counts *waits, struct profile *profile)
 {
-	const struct named_count counts[] = {
-		{"off_cpu.fired", waits->fired},
-		{"off_cpu.filtered", waits->filtered},
-		{"off_cpu.unseen_begin", waits->unseen_begin},
-		{"off_cpu.other_waits", waits->other_waits},
-		{"off_cpu.below_min_block", waits->below_min_block},
-		{"off_cpu.below_period", waits->below_period},
-		{"off_cpu.samples", waits->samples},
-	};
+#define NAMED_COUNT(name) {"off_cpu." #name, waits->name},
+	const struct named_count counts[] = {NAMED_COUNT(fired)
+						     WAIT_OUTCOMES(NAMED_COUNT, NAMED_COUNT)};
+#undef NAMED_COUNT
 	int err;
 
 	if (!waits->is_recorded)
@@ -330,36 +325,35 @@ static void print_losses(const uint64_t lost[static NUM_LOSSES], enum loss_kind 
 	text_append_char(ret, '}');
 }
 
+#define PRINT_OUTCOME(name) text_printf(ret, "\"" #name "\": %" PRIu64 ", ", counts->name);
+#define PRINT_TIMED_OUTCOME(name) \
+	PRINT_OUTCOME(name)       \
+	PRINT_OUTCOME(name##_ns)
+
 static void print_events(const struct account *account, struct text *ret)
 {
 	if (!account->num_events)
 		return;
 	text_append_string(ret, "  \"events\": [");
 	for (size_t i = 0; i < account->num_events; i++) {
-		const struct event_counts *event = &account->events[i];
+		const struct event_counts *counts = &account->events[i];
 
 		text_append_string(ret, i ? ",\n    {\"name\": " : "\n    {\"name\": ");
-		json_append_string(ret, event->name, strlen(event->name));
+		json_append_string(ret, counts->name, strlen(counts->name));
 		text_append_string(ret, ", \"unit\": ");
-		json_append_string(ret, event->unit, strlen(event->unit));
-		text_printf(ret,
-			    ", \"fired\": %" PRIu64 ", \"idle\": %" PRIu64
-			    ", \"filtered\": %" PRIu64 ", \"unmatched\": %" PRIu64
-			    ", \"weightless\": %" PRIu64 ", \"unseen_begin\": %" PRIu64
-			    ", \"unfinished\": %" PRIu64 ", \"below_period\": %" PRIu64
-			    ", \"samples\": %" PRIu64 ", ",
-			    event->fired, event->idle, event->filtered, event->unmatched,
-			    event->weightless, event->unseen_begin, event->unfinished,
-			    event->below_period, event->samples);
-		print_losses(event->lost, LOSS_OF_TICKS, ret);
+		json_append_string(ret, counts->unit, strlen(counts->unit));
+		text_append_string(ret, ", ");
+		PRINT_OUTCOME(fired)
+		EVENT_OUTCOMES(PRINT_OUTCOME)
+		print_losses(counts->lost, LOSS_OF_TICKS, ret);
 		text_printf(ret,
 			    ", \"live\": %" PRIu64 ", \"oldest_ns\": %" PRIu64
 			    ", \"enabled_ns\": %" PRIu64 ", \"running_ns\": %" PRIu64
 			    ", \"weight\": %" PRIu64 ", \"scaled_weight\": %" PRIu64
 			    ", \"rest\": %" PRIu64 "}",
-			    event->live, event->oldest_ns, event->times.enabled_ns,
-			    event->times.running_ns, event->weight, event->scaled_weight,
-			    event->rest);
+			    counts->live, counts->oldest_ns, counts->times.enabled_ns,
+			    counts->times.running_ns, counts->weight, counts->scaled_weight,
+			    counts->rest);
 	}
 	text_append_string(ret, "],\n");
 }
@@ -441,16 +435,11 @@ static void print_off_cpu(const struct account *account, struct text *ret)
 		return;
 	text_printf(ret,
 		    "  \"off_cpu\": {\"period_ns\": %" PRIu64 ", \"min_block_ns\": %" PRIu64
-		    ", \"only_futexes\": %s, \"fired\": %" PRIu64 ", \"filtered\": %" PRIu64
-		    ", \"unseen_begin\": %" PRIu64 ", \"other_waits\": %" PRIu64
-		    ", \"other_waits_ns\": %" PRIu64 ", \"below_min_block\": %" PRIu64
-		    ", \"below_min_block_ns\": %" PRIu64 ", \"below_period\": %" PRIu64
-		    ", \"samples\": %" PRIu64 ", ",
+		    ", \"only_futexes\": %s, ",
 		    counts->period_ns, counts->min_block_ns,
-		    counts->only_futexes ? "true" : "false", counts->fired, counts->filtered,
-		    counts->unseen_begin, counts->other_waits, counts->other_waits_ns,
-		    counts->below_min_block, counts->below_min_block_ns, counts->below_period,
-		    counts->samples);
+		    counts->only_futexes ? "true" : "false");
+	PRINT_OUTCOME(fired)
+	WAIT_OUTCOMES(PRINT_OUTCOME, PRINT_TIMED_OUTCOME)
 	print_losses(counts->lost, LOSS_OF_WAITS, ret);
 	text_printf(ret,
 		    ", \"unfinished\": %" PRIu64 ", \"unnoted\": %" PRIu64 ",\n    \"exact_ns\": {",
