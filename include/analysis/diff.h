@@ -43,11 +43,11 @@ struct diff_change {
 	double before_share; /* of the weight of the whole side, from 0 to 1 */
 	double after_share;
 	double change; /* after_share - before_share */
-	double low;    /* 95 % interval of the change; -1 and 1 where nothing is known */
+	double low;    /* 95 % interval of the change; -1 and 1 if unknown */
 	double high;
-	double before_samples; /* independent ones that the share is as sure as */
+	double before_samples; /* equivalent number of independent samples */
 	double after_samples;
-	double degrees; /* of freedom, of how much the shares vary; INFINITY: that is known */
+	double degrees; /* degrees of freedom of the variance; INFINITY: it is known */
 	bool is_noise;  /* it could be */
 };
 
@@ -58,7 +58,7 @@ struct diff_row {
 	size_t id;              /* in the list of functions */
 	struct diff_change self;
 	struct diff_change total;
-	bool is_noise; /* both changes could be */
+	bool is_noise; /* both changes may be noise */
 };
 
 struct diff_table {
@@ -76,7 +76,7 @@ struct diff_table {
 	struct function_list functions;
 };
 
-/* The samples whose threads are of a source from first_source on and before end_source. */
+/* Samples of threads whose source is from first_source on and before end_source. */
 struct diff_run {
 	uint32_t first_source;
 	uint32_t end_source;
@@ -85,7 +85,7 @@ struct diff_run {
 struct diff_runs {
 	const struct diff_run *items;
 	size_t length;
-	bool are_slices; /* of time, of one run: recordings that were made one after the other */
+	bool are_slices; /* time slices of one run: recordings made one after the other */
 };
 
 /*
@@ -121,9 +121,9 @@ struct diff_opts {
 };
 
 /*
- * tree  stays as it is while the table is in use
+ * tree  must not change while the table is in use
  *
- * Returns 0, -ENOMEM, or -EOVERFLOW when the weight of a side leaves 64 bits. The table may be
+ * Returns 0, -ENOMEM, or -EOVERFLOW if the weight of a side exceeds 64 bits. The table may be
  * released in any case.
  */
 _must_check_ int diff_table_init(struct diff_table *table, const struct frame_tree *tree,

@@ -47,7 +47,7 @@ _must_check_ int filter_new(const char *text, bool excludes, struct filter **ret
 void filter_free(struct filter *filter);
 
 /*
- * Whether a filter of the kind function is about a function of this name.
+ * Whether a filter of the kind function matches a function of this name.
  *
  * annotation  "_[k]" or another mark of its kind, which the pattern may have, or ""
  */
@@ -75,7 +75,7 @@ _must_check_ int selection_init(struct selection *selection, const struct frame_
 				struct filter *const *filters, size_t num_filters);
 void selection_release(struct selection *selection);
 
-/* A selection of NULL holds every sample. */
+/* A selection of NULL contains every sample. */
 static inline bool selection_contains(const struct selection *selection, uint32_t sample)
 {
 	return !selection || selection->is_selected[sample];

@@ -15,7 +15,7 @@
 
 struct flat_row {
 	const char *function;
-	size_t function_length; /* in bytes; a name may hold a NUL */
+	size_t function_length; /* in bytes; a name may contain a NUL */
 	const char *module;     /* may be empty */
 	uint64_t self;
 	uint64_t total;

@@ -2,10 +2,10 @@
  * Fragments: the callers of a sequence of frames, and its callees.
  *
  * A fragment is a list of frames, each called by the one before: a, or a -> b -> a. It may occur
- * several times in a stack, and occurrences may overlap. A stack in which it occurs counts once:
- * its caller is the caller of the *first* occurrence, its callee the callee of the *last*, and if
- * the last occurrence ends the stack, the stack's weight is the fragment's own. Therefore, for
- * every fragment, recursive or not,
+ * several times in a stack, and occurrences may overlap. A stack that contains it counts once: its
+ * caller is the caller of the *first* occurrence, its callee the callee of the *last*, and if the
+ * last occurrence ends the stack, the stack's weight is the fragment's own. Therefore, for every
+ * fragment, recursive or not,
  *
  *     sum of callers = inclusive = sum of callees + exclusive
  *
@@ -31,7 +31,7 @@
 
 /* A frame of a fragment. */
 struct fragment_frame {
-	uint32_t name;          /* as of frame_tree_get_name(); STRING_NONE: is in no stack */
+	uint32_t name;          /* as of frame_tree_get_name(); STRING_NONE: in no stack */
 	const char *annotation; /* static; NULL: any */
 };
 
@@ -69,14 +69,14 @@ _must_check_ int fragment_find_beginnings(const struct fragment *fragment,
 					  const struct frame_tree *tree, bool *ret);
 
 enum fragment_direction {
-	FRAGMENT_CALLERS, /* everything it is called from: children are callers */
-	FRAGMENT_CALLEES, /* everything called from it */
+	FRAGMENT_CALLERS, /* its callers: children are callers */
+	FRAGMENT_CALLEES, /* its callees: children are callees */
 };
 
 /* The frames below or above a fragment, merged by name. */
 struct fragment_node {
-	uint32_t frame;        /* one of those that have the name; FRAME_NONE too */
-	uint32_t parent;       /* a smaller index; of node 0: 0 */
+	uint32_t frame;        /* one with this name; may be FRAME_NONE */
+	uint32_t parent;       /* a smaller index; for node 0: 0 */
 	uint32_t first_child;  /* largest total first, then by name; 0: no child */
 	uint32_t next_sibling; /* 0: no sibling */
 	uint64_t total;        /* weight that passes through the node */

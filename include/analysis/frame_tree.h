@@ -32,21 +32,21 @@ struct frame_tree {
 	uint32_t *first_children;
 	uint32_t *next_siblings;
 	uint32_t unknown_name; /* of FRAME_NONE: "[unknown]" */
-	uint32_t num_names;    /* every name is below; for arrays by name */
+	uint32_t num_names;    /* all names are below; for arrays by name */
 };
 
 /* Returns 0 or -ENOMEM. */
 _must_check_ int frame_tree_init(struct frame_tree *tree, const struct profile *profile);
 void frame_tree_release(struct frame_tree *tree);
 
-/* Names are the profile's strings, and one more where it has no "[unknown]". Compare them by id. */
+/* Names are strings of the profile, plus one if it lacks "[unknown]". Compare them by id. */
 static inline uint32_t frame_tree_get_name(const struct frame_tree *tree, uint32_t frame)
 {
 	return frame == FRAME_NONE ? tree->unknown_name
 				   : profile_get_frame(tree->profile, frame)->name;
 }
 
-/* The name that reads like this, or STRING_NONE. */
+/* The id of a name, or STRING_NONE. */
 uint32_t frame_tree_find_name(const struct frame_tree *tree, const char *text, size_t length);
 
 /* The name as text: borrowed from the profile, NUL-terminated. ret_length in bytes; may be NULL. */

@@ -26,7 +26,7 @@ struct function {
 struct function_weight {
 	uint64_t self;
 	uint64_t total;
-	bool occurs; /* on the stack of a sample that counts, be its weight 0 */
+	bool occurs; /* on the stack of a sample that counts, even with weight 0 */
 };
 
 struct function_list {
@@ -37,7 +37,7 @@ struct function_list {
 };
 
 /*
- * joins_perf_maps  modules perf-123.map are one: the pid is another one in every recording
+ * joins_perf_maps  treat modules perf-123.map as one: the pid differs in every recording
  *
  * Returns 0 or -ENOMEM.
  */
@@ -51,13 +51,13 @@ void function_list_release(struct function_list *list);
  * weights  by function; overwritten
  * ret_sum  weight of all these samples
  *
- * Returns 0, -ENOMEM, or -EOVERFLOW when the sum leaves 64 bits.
+ * Returns 0, -ENOMEM, or -EOVERFLOW if the sum exceeds 64 bits.
  */
 _must_check_ int function_list_weigh(const struct function_list *list, uint32_t metric,
 				     const struct selection *selection,
 				     struct function_weight *weights, uint64_t *ret_sum);
 /*
- * The same by other weights.
+ * The same with other weights.
  *
  * values  by sample; 0: it does not count
  */

@@ -1,6 +1,6 @@
 /*
- * Making two recordings comparable stack by stack: by weight, when they differ in length, and by
- * name, when the same code got another one in each run.
+ * Making two recordings comparable stack by stack: by weight, if they differ in length, and by
+ * name, if the same code is named differently in each run.
  */
 #ifndef ANALYSIS_NORMALIZE_H
 #define ANALYSIS_NORMALIZE_H
@@ -25,8 +25,8 @@ struct text;
 _must_check_ int normalize_baseline(struct profile *profile, const struct call_tree_opts *opts);
 
 /*
- * Append a name without the addresses that some producers put into names: 0x... replaces every 0x
- * and the hexadecimal digits behind it.
+ * Append a name without the addresses that some producers put into names: every 0x and the
+ * hexadecimal digits behind it become 0x....
  */
 void stripped_name_append(struct text *text, const char *name, size_t length);
 
@@ -70,7 +70,7 @@ _must_check_ int shared_modules_apply(struct profile *profile, uint32_t before, 
 /* Functions whose module on each side is missing on the other. */
 struct moved_modules {
 	size_t num_functions;
-	/* The modules of the first of them; borrowed from the profile. */
+	/* Modules of the first such function; borrowed from the profile. */
 	const char *before;
 	const char *after;
 };
@@ -91,7 +91,7 @@ _must_check_ int moved_modules_match(struct profile *profile, uint32_t before, u
 
 struct clone_matches {
 	size_t num_names; /* names that only one side had */
-	/* The first of them; borrowed from the profile. */
+	/* The first ones; borrowed from the profile. */
 	const char *examples[CLONE_EXAMPLES];
 };
 

@@ -21,7 +21,7 @@ struct named_tree {
 	uint32_t num_nodes;
 	const uint32_t *parents; /* by node */
 	uint32_t (*get_name)(const void *context, uint32_t node);
-	/* Asked where the names agree: whether an occurrence ends here. NULL: it does. */
+	/* Called if the names match: whether an occurrence ends here. NULL: always. */
 	bool (*confirms)(const void *context, uint32_t node);
 	const void *context;
 };
@@ -32,7 +32,7 @@ struct occurrences {
 	 * first_ends[node] == node holds at the end of a first occurrence.
 	 */
 	uint32_t *first_ends;
-	bool *is_end; /* by node: the last occurrence on the path to it ends at this very node */
+	bool *is_end; /* by node: whether an occurrence ends at it */
 };
 
 /*
@@ -44,7 +44,7 @@ _must_check_ int occurrences_init(struct occurrences *occurrences, const struct 
 				  const uint32_t *names, size_t num_names);
 void occurrences_release(struct occurrences *occurrences);
 
-/* The node at or above `node` that the last occurrence on the path to it ends at; 0: none. */
+/* The end of the last occurrence on the path to `node`; 0: none. */
 static inline uint32_t occurrences_find_last(const struct occurrences *occurrences,
 					     const uint32_t *parents, uint32_t node)
 {
@@ -53,7 +53,7 @@ static inline uint32_t occurrences_find_last(const struct occurrences *occurrenc
 	return node;
 }
 
-/* The node that calls an occurrence of so many names that ends at `end`; 0: none does. */
+/* The caller of an occurrence of this many names that ends at `end`; 0: none. */
 static inline uint32_t occurrence_get_caller(const uint32_t *parents, uint32_t end,
 					     size_t num_names)
 {
@@ -63,8 +63,8 @@ static inline uint32_t occurrence_get_caller(const uint32_t *parents, uint32_t e
 }
 
 /*
- * Turn the weights that nodes have of their own into weights of subtrees. With is_end, a subtree
- * goes no further than the next occurrence in it: of a path, the last occurrence gets the weight.
+ * Turn nodes' own weights into weights of subtrees. With is_end, a subtree ends at the next
+ * occurrence in it: the last occurrence of a path gets the weight.
  *
  * is_end  by node; NULL: whole subtrees
  */

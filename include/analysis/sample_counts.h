@@ -20,7 +20,8 @@ struct sample_counts {
 	uint64_t num_samples; /* 0: equal to the weight */
 	bool is_of_profile;   /* the number is that of struct metric, for the samples of all
 				 inputs */
-	uint64_t period; /* above 1: all weights are multiples of it, and num_samples of these */
+	uint64_t period;      /* above 1: all weights are multiples of it, which num_samples
+				 counts */
 	/* The weights are called counts but are not: the number of samples cannot be known. */
 	bool is_doubtful;
 };

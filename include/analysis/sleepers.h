@@ -19,8 +19,8 @@
 #include "profile/profile.h"
 
 struct sleepers {
-	bool exist;           /* have samples of the metric; so have those that are counted */
-	uint64_t num_threads; /* 0: not known, as the input does not tell threads apart */
+	bool exist;           /* some have samples of the metric, as do the counted ones */
+	uint64_t num_threads; /* 0: unknown, as the input does not distinguish threads */
 	uint64_t weight;
 	struct selection awake; /* selected samples of all other threads; only if some exist */
 };

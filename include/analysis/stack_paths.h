@@ -15,7 +15,7 @@
 #include "base/attributes.h"
 #include "profile/profile.h"
 
-/* The path of no level. */
+/* The path without levels. */
 #define STACK_PATHS_ROOT 0u
 
 struct stack_paths_steps {
@@ -26,7 +26,7 @@ struct stack_paths_steps {
 	 * level. Called once for each thread of these samples.
 	 */
 	int (*add_thread)(void *context, uint32_t thread, uint32_t *path);
-	/* Step on by the levels of a location, outermost first. */
+	/* Step on through the levels of a location, outermost first. */
 	int (*add_location)(void *context, uint32_t location, uint32_t *path);
 	void *context;
 };

@@ -20,8 +20,8 @@
  * WAKER_UNKNOWN_NAME).
  */
 struct waker_threads {
-	uint32_t frame; /* of the profile, that has the name */
-	uint64_t total; /* of the waits that they have ended */
+	uint32_t frame; /* a frame of the profile with the name */
+	uint64_t total; /* weight of the waits that they ended */
 };
 
 struct wakers_answer {
@@ -34,31 +34,34 @@ struct wakers_answer {
 struct wakers_opts {
 	uint32_t metric;                   /* METRIC_OFFWAKE of the profile */
 	const struct selection *selection; /* samples that count, and how much of them; NULL: all */
-	const struct fragment *fragment;   /* that the waits are in; NULL: any */
-	const struct selection *waits;     /* and samples that these are among; NULL: any */
+	const struct fragment *fragment;   /* the waits must contain it; NULL: any */
+	const struct selection *waits;     /* the waits must be among these samples; NULL: any */
 };
 
-/* Returns 0, -ENOMEM, or -EOVERFLOW when the weights together leave 64 bits. May be released in any case. */
+/*
+ * Returns 0, -ENOMEM, or -EOVERFLOW if the sum of the weights exceeds 64 bits. May be released in
+ * any case.
+ */
 _must_check_ int wakers_answer_init(struct wakers_answer *answer, const struct frame_tree *tree,
 				    const struct wakers_opts *opts);
 void wakers_answer_release(struct wakers_answer *answer);
 
 /*
- * The tree of the answer, of no more than the waits that threads of one name have ended: `waker`, a frame that has
- * it. Returns the same.
+ * The answer's tree for only the waits ended by threads of one name: `waker`, a frame with that
+ * name. Returns the same.
  */
 _must_check_ int waker_stacks_init(struct fragment_tree *ret, const struct frame_tree *tree,
 				   const struct wakers_opts *opts, uint32_t waker);
 
-/* A link of a chain: waits, and who ended the most of them. */
+/* A link of a chain: waits, and the waker of most of them. */
 struct waker_link {
 	uint32_t
 		waiter; /* a frame with the name of the threads that wait; FRAME_NONE: the first link's */
-	uint64_t total; /* of all their waits */
+	uint64_t total; /* weight of all their waits */
 	uint32_t *
 		frames; /* of the waker's heaviest path, from the inside out; the waker's name is last */
 	size_t num_frames; /* at least 1 */
-	uint64_t ended;    /* of the waits that this path has ended */
+	uint64_t ended;    /* weight of the waits that this path ended */
 	uint32_t
 		futex; /* the frame WAKER_FUTEX_NAME of most of these; FRAME_NONE: they have none */
 };

@@ -3,7 +3,7 @@
  *
  * A capture appears whole or not at all. If a run is interrupted, the archive stays as it was, and
  * the next run removes leftovers. Times are UTC, so that neither daylight saving nor a wrong time
- * zone causes confusion. Only files with a capture's name (capture_name.h) are ever read or
+ * zone causes confusion. Only files with a capture's name (capture_name_read()) are ever read or
  * removed; symbolic links are not followed below the folder.
  *
  * Not thread-safe. Only one program at a time may write, which the lock ensures.
@@ -37,7 +37,7 @@ struct archive_capture {
 #define ARCHIVE_LOCK_NAME ".stackwide.lock"
 
 /*
- * is_new  the folder is made when it is not there (its parent must be)
+ * is_new  create the folder if needed (its parent must exist)
  *
  * Returns 0 or negative errno with the reason in error.
  */
@@ -65,10 +65,13 @@ struct archive_holder {
 	uint32_t num_left_out; /* consecutive runs that have found it locked */
 };
 
-/* After -EBUSY: count this run, too. */
+/* After -EBUSY: count this run among those left out. */
 struct archive_holder archive_count_left_out(struct archive *archive);
 
-/* Space on the archive's file system in bytes, as far as we may use it. 0 or negative errno. */
+/*
+ * Space on the archive's file system in bytes, as far as we may use it. Returns 0 or negative
+ * errno.
+ */
 _must_check_ int archive_get_space(const struct archive *archive, uint64_t *ret_free_bytes,
 				   uint64_t *ret_total_bytes);
 
@@ -90,9 +93,9 @@ _must_check_ int archive_file_write(struct archive_file *file, const void *data,
 _must_check_ int archive_file_commit(struct archive_file *file, struct error *error);
 /* Without a commit before, the file is gone. NULL is fine. */
 void archive_file_free(struct archive_file *file);
-/* Below the archive's folder; after the commit it is the name that the capture has. */
+/* Below the archive's folder; after the commit, the capture's final name. */
 const char *archive_file_get_name(const struct archive_file *file);
-/* Start over, whoever has written to it. Returns 0 or negative errno. */
+/* Discard everything written so far. Returns 0 or negative errno. */
 _must_check_ int archive_file_rewind(struct archive_file *file);
 /* The descriptor that writing needs (base/confinement.h). */
 void archive_file_add_fds(const struct archive_file *file, struct fd_list *fds);
@@ -106,7 +109,7 @@ _must_check_ int archive_file_describe(const struct archive_file *file,
 /* Open it for reading. Returns the descriptor, which the caller closes, or negative errno. */
 _must_check_ int archive_file_reopen(const struct archive_file *file);
 
-/* In order of time, then of name. */
+/* Sorted by time, then by name. */
 struct archive_list {
 	ARRAY(struct archive_capture) captures;
 };

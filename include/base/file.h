@@ -83,9 +83,9 @@ const char *file_get_temporary_folder(void);
 _must_check_ int file_open_anonymous(const char *folder, struct error *error);
 
 /*
- * The trusted author of a file's content (file_owner.c). Anybody can write a program with another's
- * build ID, and put it at the other's path in a mount namespace of their own. But nobody can give
- * it to root.
+ * The user who answers for a file's content (file_owner.c). Anybody can write a program with
+ * another's build ID, and put it at the other's path in a mount namespace of their own. But nobody
+ * can give it to root.
  */
 
 /* Unknown: several users may write the file, or a user may have made up its owner. */

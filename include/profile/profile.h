@@ -36,8 +36,8 @@ enum location_space {
 	LOCATION_NAMED, /* no address: an importer knew only the name; address is a number */
 	LOCATION_FILE,  /* owner: module; address: file offset */
 	/*
-	 * owner: module; address: ELF address, or the offset from the file's first mapped byte. For
-	 * inputs without file offsets, which would need the file's program headers
+	 * owner: module; address: ELF address, or the distance from the address of the file's first
+	 * byte. For inputs without file offsets, which would need the file's program headers
 	 */
 	LOCATION_ELF,
 	/*

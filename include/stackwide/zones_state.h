@@ -228,9 +228,7 @@ STACKWIDE_INSIDE void stackwide_zones_write_output(void)
 	state->length = 0;
 }
 
-/*
- * The last four digits of a number: "0042". Two at a time; single digits would be half of all work.
- */
+/* The last four digits of a number: "0042". In pairs; single digits would be half of all work. */
 STACKWIDE_INSIDE char *stackwide_zones_put_four(char *out, unsigned int number)
 {
 	static const char pairs[] = "00010203040506070809101112131415161718192021222324"

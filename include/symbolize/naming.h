@@ -25,7 +25,9 @@
  * the reading, and ids, lengths and sums are checked.
  */
 
-/* A longer name ends in "...": C++ has such, and a file that wants to fill our memory. */
+/*
+ * A longer name ends in "...": C++ has such names, and hostile files that try to fill our memory.
+ */
 #define NAME_STREAM_MAX_NAME_BYTES (32u << 10)
 #define NAME_STREAM_MAX_MESSAGE    (128u << 10)
 
@@ -110,7 +112,7 @@ void name_reader_release(struct name_reader *reader);
 struct debug_client {
 	int fd; /* borrowed; SOCK_SEQPACKET */
 	uint32_t num_requests;
-	bool is_gone; /* the broker does not answer: a file system hangs. It is not asked again */
+	bool is_gone; /* the broker does not answer, as a file system hangs; not asked again */
 	struct debug_opener opener; /* for objfile_set_opener() */
 };
 
@@ -118,7 +120,7 @@ void debug_client_init(struct debug_client *client, int fd);
 
 /* Settings of the broker. All borrowed. */
 struct debug_broker {
-	const char *debug_root; /* "/usr/lib/debug"; several have `:` between them */
+	const char *debug_root; /* "/usr/lib/debug"; several are separated by `:` */
 	const struct file_table *files;
 };
 

@@ -23,7 +23,7 @@ struct symbolizer;
 enum symbolizer_caution {
 	READ_ALL,
 	READ_SYMBOLS, /* no debug information */
-	READ_NOTHING, /* its locations are left without frames */
+	READ_NOTHING, /* its locations get no frames */
 };
 
 /*
@@ -31,33 +31,33 @@ enum symbolizer_caution {
  * zero.
  */
 struct symbolizer_duty {
-	const struct debug_opener *opener; /* of debug files, when we may open none; borrowed */
+	const struct debug_opener *opener; /* of debug files, if we may not open them; borrowed */
 	const uint8_t *cautions; /* of each file: enum symbolizer_caution; borrowed. NULL: all 0 */
 	uint32_t num_cautions;
 	/* Whether another process has symbolized a location before. */
 	bool (*is_named)(uint32_t location, void *context);
-	/* A file is about to be read, or (FILE_NONE) no file. */
+	/* About to read a file, or (FILE_NONE) no file. */
 	void (*begin)(uint32_t file, void *context);
 	/* A location has its frames. Returns 0 or negative errno, which ends symbolization. */
 	int (*named)(uint32_t location, void *context);
 };
 
 struct symbolizer_opts {
-	bool no_inlines; /* neither inlined calls nor source lines: debug information stays shut */
-	const char *proc_root;  /* holds kallsyms and modules; NULL: /proc */
-	const char *debug_root; /* separate debug files; several, with : between; NULL:
+	bool no_inlines;        /* neither inlined calls nor lines: no debug information is read */
+	const char *proc_root;  /* contains kallsyms and modules; NULL: /proc */
+	const char *debug_root; /* separate debug files; several with : between; NULL:
 				   /usr/lib/debug */
 	bool allows_downloads;  /* of debug files, from servers that DEBUGINFOD_URLS names */
-	/* Called now and then while locations are named; NULL is fine. */
+	/* Called now and then during symbolization; NULL is fine. */
 	void (*progress)(uint32_t num_done, uint32_t num_total, void *context);
 	struct symbolizer_duty duty;
 	void *context; /* of the functions above */
 };
 
 /*
- * files and processes are borrowed and must outlive the symbolizer. In the profile to be named, a
- * module's id is its number in files, and a process's id is its number in processes.
- * opts may be NULL. Returns NULL when out of memory.
+ * files and processes are borrowed and must outlive the symbolizer. In the profile, a module's id
+ * is its number in files, and a process's id is its number in processes. opts may be NULL. Returns
+ * NULL when out of memory.
  */
 struct symbolizer *symbolizer_new(const struct file_table *files,
 				  const struct process_table *processes,
@@ -106,16 +106,17 @@ _must_check_ int symbolizer_name_profile(struct symbolizer *symbolizer, struct p
 bool symbolizer_is_outermost(struct symbolizer *symbolizer, const struct profile *profile,
 			     uint32_t location);
 
-/* kallsyms showed no addresses (kptr_restrict without CAP_SYSLOG); known after naming. */
+/* kallsyms showed no addresses (kptr_restrict without CAP_SYSLOG); known after symbolization. */
 bool symbolizer_is_kernel_restricted(const struct symbolizer *symbolizer);
 
-/* Debug information that was found and is not complete, so that inlined calls are missing. */
+/* Incomplete debug information, so that inlined calls are missing. */
 struct unread_debug_info {
-	const char *path; /* the first program with such, borrowed; NULL: none */
-	bool is_split; /* the rest is in .dwo or .dwp files (-gsplit-dwarf), else in one by dwz */
+	const char *path; /* the first such program, borrowed; NULL: none */
+	bool is_split;    /* the rest is in .dwo or .dwp files (-gsplit-dwarf), else in a dwz
+			     file */
 };
 
-/* Known after naming; the path is borrowed until symbolizer_free(). */
+/* Known after symbolization; the path is borrowed until symbolizer_free(). */
 struct unread_debug_info symbolizer_get_unread_debug_info(const struct symbolizer *symbolizer);
 
 #endif

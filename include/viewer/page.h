@@ -1,6 +1,4 @@
-/*
- * The viewer's page with a profile in it: one HTML file that works offline, wherever it is opened.
- */
+/* The viewer's page with a profile in it: one HTML file that works offline, from anywhere. */
 #ifndef VIEWER_PAGE_H
 #define VIEWER_PAGE_H
 

@@ -22,13 +22,13 @@ struct time_span {
 };
 
 /*
- * ret  by source, and one more where the profile has none; the caller frees it
+ * ret  by source, and one more for a profile without sources; the caller frees it
  *
  * Returns 0 or -ENOMEM.
  */
 _must_check_ int times_find_spans(const struct profile *profile, struct time_span **ret);
 
-/* Whether a line, as filters.h has them, is a filter by time: "+time:" or "-time:". */
+/* Whether a line in the format of filters.h is a filter by time: "+time:" or "-time:". */
 bool times_is_filter(const char *line, size_t length);
 
 /*

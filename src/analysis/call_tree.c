@@ -30,13 +30,13 @@ struct call_tree {
 	struct frame_labels labels;
 	struct stack_table *nodes; /* NULL: the stacks of the profile are the nodes */
 	uint32_t *location_labels; /* then, by location */
-	uint32_t *sample_nodes;    /* by sample, where they are kept and no stacks of the profile */
+	uint32_t *sample_nodes;    /* by sample, if kept and not the stacks of the profile */
 	uint32_t count;
-	uint8_t *kinds;      /* by label; NULL: they are not kept */
+	uint8_t *kinds;      /* by label; NULL: not kept */
 	struct links *links; /* by node, as all below */
 	uint64_t *totals;
-	uint64_t *baseline_totals; /* NULL: there is no baseline */
-	uint64_t *has_samples;     /* one bit a node */
+	uint64_t *baseline_totals; /* NULL: no baseline */
+	uint64_t *has_samples;     /* one bit per node */
 	bool is_overflown;
 };
 
@@ -121,9 +121,7 @@ static int add_location(void *context, uint32_t location_id, uint32_t *node)
 	return 0;
 }
 
-/*
- * Samples of other metrics make no nodes: a tree of the lesser metric would else hold all stacks.
- */
+/* Samples of other metrics make no nodes: the tree of a minor metric would contain all stacks. */
 static bool is_shown(const void *context, const struct sample *sample)
 {
 	const struct call_tree_builder *builder = context;
@@ -189,8 +187,8 @@ static bool has_thread_levels(const struct call_tree_builder *builder)
 }
 
 /*
- * Give every location its label. *ret: whether each has one, of its own; if not, not all may have
- * been given one. It ends at the first location that shows the profile to be no tree of labels.
+ * Give every location its label. *ret: whether each has a label of its own; if not, some may have
+ * no label. Stops at the first location that shows that the profile is no tree of labels.
  */
 static int label_locations(struct call_tree_builder *builder, bool *ret)
 {
@@ -222,7 +220,7 @@ static int label_locations(struct call_tree_builder *builder, bool *ret)
 	return 0;
 }
 
-/* Find the nodes, in the profile or by making them. */
+/* Use the profile's nodes, or make new ones. */
 static int find_nodes(struct call_tree_builder *builder)
 {
 	struct call_tree *tree = builder->tree;
@@ -245,7 +243,7 @@ static int find_nodes(struct call_tree_builder *builder)
 	return 0;
 }
 
-/* Samples to nodes; the totals are the nodes' own weights as yet. */
+/* Add samples to nodes; at this point totals are the nodes' own weights. */
 static int add_weights(struct call_tree_builder *builder)
 {
 	struct call_tree *tree = builder->tree;
@@ -305,7 +303,7 @@ static int compare_children(const void *left, const void *right)
 	return order ? order : (a->length > b->length) - (a->length < b->length);
 }
 
-/* Sort the children of one node. The array is only to be used again. */
+/* Sort the children of one node. The array is passed only for reuse. */
 static int sort_children(struct call_tree *tree, uint32_t node, struct call_tree_child **children,
 			 size_t *capacity)
 {
@@ -476,7 +474,7 @@ uint32_t call_tree_get_next_sibling(const struct call_tree *tree, uint32_t node)
 	return tree->links[node].next_sibling;
 }
 
-/* May wrap around on the way, and is right in the end, as the totals were. */
+/* May wrap around on the way, but ends up right, as the totals do. */
 static uint64_t subtract_children(const struct call_tree *tree, const uint64_t *totals,
 				  uint32_t node)
 {
@@ -488,7 +486,7 @@ static uint64_t subtract_children(const struct call_tree *tree, const uint64_t *
 	return self;
 }
 
-/* A node without samples has no weight of its own, and its children need not be visited. */
+/* A node without samples has no weight of its own, so its children need not be visited. */
 uint64_t call_tree_get_self(const struct call_tree *tree, uint32_t node)
 {
 	return has_bit(tree->has_samples, node) ? subtract_children(tree, tree->totals, node) : 0;

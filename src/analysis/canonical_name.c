@@ -1,8 +1,8 @@
 /*
  * Sources of the patterns: HotSpot's ClassFileParser (hidden classes), InnerClassLambdaMetafactory,
  * MethodAccessorGenerator and ProxyGenerator of the JDK 8 to 21; CGLIB's DefaultNamingPolicy.
- * Separators differ by version and by who prints: a class `A$$Lambda/0x12` is printed with `/`, `.`
- * or `+`.
+ * Separators differ by version and printer: a class `A$$Lambda/0x12` is printed with `/`, `.` or
+ * `+`.
  */
 #include "analysis/normalize.h"
 
@@ -12,7 +12,7 @@
 #include "base/array.h"
 #include "base/text.h"
 
-/* Shorter ones are no addresses of hidden classes. */
+/* Shorter numbers are no addresses of hidden classes. */
 #define MIN_ADDRESS_DIGITS 8
 
 struct name_rest {
@@ -59,9 +59,7 @@ static size_t measure_address(struct name_rest rest, const char *separators, siz
 	return num_digits >= min_digits ? 3 + num_digits : 0;
 }
 
-/*
- * After the name of a class that is surely made up: `$14/0x7f00`, `$14/1234`, `+0x7f00`, `.1234`.
- */
+/* After the name of a generated class: `$14/0x7f00`, `$14/1234`, `+0x7f00`, `.1234`. */
 static void skip_numbers(struct name_rest *rest)
 {
 	struct name_rest after = *rest;

@@ -1,8 +1,8 @@
 /*
- * Two builds of one program number its clones, lambdas and closures differently: foo.constprop.0 of
- * one is foo.constprop.1 of the other. Only a name that one side alone has needs a match. It gets its
- * base name if the other side has another such name of the same function, or the function itself: foo
- * for foo.cold. A name that both sides have stays, so that no change of it can vanish in a sum.
+ * Two builds of one program number its clones, lambdas and closures differently: foo.constprop.0 in
+ * one is foo.constprop.1 in the other. Only a name on one side needs a match. It gets its base name
+ * if the other side has another such name of the same function, or the function itself: foo for
+ * foo.cold. A name on both sides stays, so that no change of it can vanish in a sum.
  *
  * Sources of the patterns: GCC's clone_function_name(), LLVM's PartialInliner, HotColdSplitting,
  * ThinLTO promotion and UniqueInternalLinkageNames; the demanglers of binutils and LLVM; rustc's
@@ -155,8 +155,8 @@ static size_t measure_go_number(const char *name, size_t i, size_t end)
 }
 
 /*
- * Length of the number at i that tells clones apart: {lambda(int)#1}, {closure#0}; 'lambda0' and $_0
- * of LLVM; main.f.func1 of Go; lambda$main$0 and Outer$1 of Java. 0: not such a number.
+ * Length of the number at i that distinguishes clones: {lambda(int)#1}, {closure#0}; 'lambda0' and
+ * $_0 of LLVM; main.f.func1 of Go; lambda$main$0 and Outer$1 of Java. 0: no such number.
  */
 static size_t measure_number(const char *name, size_t i, size_t end)
 {
@@ -188,17 +188,17 @@ void clone_base_append(struct text *text, const char *name, size_t length)
 			continue;
 		}
 		i += number;
-		/* {lambda#1} and {lambda} are one. */
+		/* {lambda#1} and {lambda} are the same. */
 		if (text->length && text->data[text->length - 1] == '#')
 			text_truncate(text, text->length - 1);
 	}
 }
 
-/* The functions of one base name in one module. */
+/* Functions with the same base name in one module. */
 struct clone_group {
 	uint32_t base;   /* string of the profile */
 	uint32_t module; /* string of the profile */
-	bool is_before;  /* a function of this side alone, or the one with the base name itself */
+	bool is_before;  /* a function of only this side, or the one with the base name itself */
 	bool is_after;
 };
 

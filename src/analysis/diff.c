@@ -150,7 +150,7 @@ static struct exact_counts count_samples(const struct diff_change *change)
 	};
 }
 
-/* A function without weight on either side (one with totals alone has no self) is not tested. */
+/* A function without weight on either side (self of one with totals only) is not tested. */
 static int add_candidate(struct diff_candidates *candidates, struct diff_change *change,
 			 struct diff_change *same)
 {
@@ -256,7 +256,7 @@ static int compare_changes(double a, double b)
 	return (fabs(a) < fabs(b)) - (fabs(a) > fabs(b));
 }
 
-/* To the last difference: tables of the same data are the same, though qsort() is not stable. */
+/* Down to the last difference: the same data gives the same table, though qsort() is not stable. */
 static int compare_rows(const void *left, const void *right)
 {
 	const struct diff_row *a = left;

@@ -51,7 +51,10 @@ static const struct timestamp *get_timestamp(const struct diff_parts *parts, siz
 	return timestamp;
 }
 
-/* Times are of foreign files, and may be any: a span times the number of slices may leave 64 bits. */
+/*
+ * Times are from foreign files, and may be anything: a span times the number of slices may exceed
+ * 64 bits.
+ */
 static size_t get_slice(const struct diff_parts *parts, const struct diff_span *span,
 			uint64_t time_ns)
 {
@@ -81,7 +84,7 @@ static void find_spans(const struct diff_parts *parts)
 	}
 }
 
-/* Whether slices cover the whole: weights are added as doubles, as their sum may leave 64 bits. */
+/* Whether slices cover the whole: weights are added as doubles, as their sum may exceed 64 bits. */
 static bool have_slices(const struct diff_parts *parts)
 {
 	bool has_samples[DIFF_SLICES] = {false};

@@ -19,7 +19,7 @@ struct diff_parts {
 	const struct profile *profile;
 	const struct diff_side_opts *opts;
 	struct diff_span *spans; /* by source: its time; NULL: the parts are runs */
-	size_t num_parts;        /* 0: there is nothing to compare */
+	size_t num_parts;        /* 0: nothing to compare */
 };
 
 /*

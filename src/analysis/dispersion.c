@@ -59,7 +59,9 @@ double dispersion_unite(struct dispersion *before, double before_samples, struct
 		return both.degrees;
 	}
 	*(before->factor <= both.factor ? before : after) = both;
-	/* The variances are in proportion to these, as both shares are the same if nothing changed. */
+	/*
+	 * The variances are proportional to these, as both shares are the same if nothing changed.
+	 */
 	first = before->factor / before_samples;
 	second = after->factor / after_samples;
 	degrees = (first + second) * (first + second) /

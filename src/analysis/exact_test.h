@@ -12,7 +12,7 @@
 #ifndef ANALYSIS_EXACT_TEST_H
 #define ANALYSIS_EXACT_TEST_H
 
-/* Samples: in the function, and in all; these are whole numbers. */
+/* Numbers of samples, in the function and in all; these are whole numbers. */
 struct exact_counts {
 	double before;
 	double after;

@@ -29,7 +29,7 @@ struct matches {
 	const struct filter *filter;
 	bool *nodes;      /* by node of the frame tree: the stack down to it matches */
 	bool *threads;    /* by thread of the profile */
-	bool *beginnings; /* by node: the stack matches on a thread of these */
+	bool *beginnings; /* by node: the stack starts with one of these threads and matches */
 	bool *labels;     /* by thread */
 };
 
@@ -103,7 +103,7 @@ static const char *get_function(const char *name)
 		       : name;
 }
 
-/* A regular expression may be about the mark; a literal may have it or not. */
+/* A regular expression may match the mark; a literal may contain it or not. */
 bool filter_matches_function(const struct filter *filter, const char *name, const char *annotation)
 {
 	_cleanup_(text_release) struct text annotated = {0};
@@ -150,8 +150,8 @@ static bool matches_frame(const struct matches *matches, uint32_t id)
 }
 
 /*
- * The path of a mapped file is known by location only. So it depends on the stack's location, not
- * on the frame: two files of one base name have frames of the same module.
+ * The path of a mapped file is known only by location. So it depends on the stack's location, not
+ * on the frame: two files with the same base name have frames of the same module.
  */
 static int match_module_paths(struct matches *matches)
 {
@@ -283,10 +283,7 @@ static int match_stacks(struct matches *matches)
 	return 0;
 }
 
-/*
- * A file filter is about source files and about inputs: "all of yesterday.folded" is asked the same
- * way.
- */
+/* A file filter applies to source files and inputs alike: "all of yesterday.folded" works, too. */
 static bool matches_thread(const struct matches *matches, uint32_t thread_id)
 {
 	const struct profile *profile = matches->tree->profile;
@@ -309,7 +306,7 @@ static bool matches_thread(const struct matches *matches, uint32_t thread_id)
 		return false;
 	}
 	if (name == STRING_EMPTY && !id && !process->pid)
-		return false; /* an input that knows no threads */
+		return false; /* an input without threads */
 	if (pattern_matches(pattern, profile_get_string(profile, name)) ||
 	    pattern_matches_number(pattern, id))
 		return true;

@@ -40,7 +40,7 @@ static int compare_total(const void *left, const void *right)
 	return compare_names(a, b);
 }
 
-/* Functions that no selected sample has get no row; one that has samples of weight 0 does. */
+/* Functions in no selected sample get no row; functions in samples of weight 0 do. */
 static int make_rows(struct flat_table *table, const struct function_list *list,
 		     const struct function_weight *weights)
 {

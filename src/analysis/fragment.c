@@ -11,8 +11,8 @@ struct fragment_in_tree {
 };
 
 /*
- * Without its mark, if it has one; else as it is. The whole text is tried first: names that end
- * like a mark exist, if hardly.
+ * Find a frame by its name with or without the mark. The whole text is tried first: names that end
+ * like a mark exist, though rarely.
  */
 static struct fragment_frame find_frame(const struct frame_tree *tree, const char *text,
 					size_t length)
@@ -71,7 +71,7 @@ static bool has_annotation(const struct frame_tree *tree, uint32_t node, const c
 								     tree->profile, frame))));
 }
 
-/* The names have been compared: do the marks agree too? */
+/* The names are equal; compare the marks, too. */
 static bool has_annotations(const void *context, uint32_t node)
 {
 	const struct fragment_in_tree *in = context;
@@ -100,7 +100,7 @@ int fragment_find(const struct fragment *fragment, const struct frame_tree *tree
 		return -ENOMEM;
 	for (size_t i = 0; i < fragment->num_frames; i++) {
 		names[i] = fragment->frames[i].name;
-		if (names[i] == STRING_NONE) /* in no stack: as if nothing were looked for */
+		if (names[i] == STRING_NONE) /* in no stack: as if nothing was searched */
 			num_names = 0;
 		if (fragment->frames[i].annotation)
 			names_of_tree.confirms = has_annotations;

@@ -42,7 +42,7 @@ struct builder {
 	bool *is_used;     /* by node of the frame tree: leads to a sample that counts */
 	uint64_t *weights; /* by node: of these samples */
 	uint32_t *by_name; /* the latest of the result's nodes with this name */
-	uint32_t *by_node; /* callers: the item that got this node last */
+	uint32_t *by_node; /* callers: the latest item of this node */
 	ARRAY(struct grown) grown;
 	ARRAY(struct item) items;
 	uint32_t free_items;
@@ -171,7 +171,7 @@ static int grow_node(struct builder *builder, uint32_t parent)
 		struct item item = builder->items.items[id];
 		int err;
 
-		/* A free item has no owner that by_node could be taken in by. */
+		/* A free item has no owner, so that by_node cannot find it. */
 		builder->items.items[id].owner = UINT32_MAX;
 		builder->items.items[id].next = builder->free_items;
 		builder->free_items = id;
@@ -186,9 +186,7 @@ static int grow_node(struct builder *builder, uint32_t parent)
 	return 0;
 }
 
-/*
- * Add up the samples that count, at their nodes or, for callers, where the first occurrence ends.
- */
+/* Add up the samples that count, at their nodes or, for callers, at the first occurrence's end. */
 static int add_samples(struct builder *builder, uint32_t metric, const struct selection *selection)
 {
 	const struct frame_tree *tree = builder->tree;

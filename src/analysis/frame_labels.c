@@ -82,7 +82,7 @@ int frame_labels_add_text(struct frame_labels *labels, const char *text, size_t 
 	return clean_and_add(labels, ret);
 }
 
-/* Most names need no change: their label is the name's own string, and no text is made. */
+/* Most names need no change: their label is the name's own string, without a copy. */
 int frame_labels_add_frame(struct frame_labels *labels, uint32_t id, uint32_t *ret)
 {
 	const struct frame *frame = profile_get_frame(labels->profile, id);

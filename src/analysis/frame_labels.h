@@ -1,6 +1,6 @@
 /*
- * Frames as folded text shows them: the name, with its annotation, fit for a line. Equal labels
- * have equal ids.
+ * Frames as in folded text: the name, with its annotation, fit for a line. Equal labels have equal
+ * ids.
  *
  * Pure: no I/O. Most labels are names of the profile as they are; only the others take memory.
  */
@@ -30,7 +30,7 @@ void frame_labels_release(struct frame_labels *labels);
 
 /* The label of a frame of the profile. Returns 0 or -ENOMEM. */
 _must_check_ int frame_labels_add_frame(struct frame_labels *labels, uint32_t frame, uint32_t *ret);
-/* The label that is this text; `;` becomes `:`, a line end a blank. Returns 0 or -ENOMEM. */
+/* The label with this text; `;` becomes `:`, a line end a blank. Returns 0 or -ENOMEM. */
 _must_check_ int frame_labels_add_text(struct frame_labels *labels, const char *text, size_t length,
 				       uint32_t *ret);
 

@@ -84,7 +84,7 @@ int frame_tree_init(struct frame_tree *tree, const struct profile *profile)
 	tree->frames[FRAME_TREE_ROOT] = FRAME_NONE;
 	for (uint32_t stack = 1; stack < profile_count_stacks(profile); stack++)
 		node = add_stack(tree, stack, node);
-	/* Backwards, and each is put in front: siblings end up in the order of their numbers. */
+	/* Backwards, adding each child in front: siblings end up in the order of their numbers. */
 	for (node = tree->num_nodes; node-- > 1;) {
 		tree->next_siblings[node] = tree->first_children[tree->parents[node]];
 		tree->first_children[tree->parents[node]] = node;

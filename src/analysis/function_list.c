@@ -56,8 +56,8 @@ static bool is_perf_map(const char *module)
 }
 
 /*
- * The function's module; *ret_id tells modules apart. Two runs of a program have two perf-PID.map
- * files, and would have no function in common.
+ * The function's module; *ret_id identifies it. Two runs of a program have two perf-PID.map files,
+ * and would have no function in common.
  */
 static const char *make_module(const struct function_list_builder *builder, uint32_t frame,
 			       uint32_t *ret_id)
@@ -143,7 +143,7 @@ struct scale {
 	struct function_weight *weights;
 	uint64_t *node_weights; /* of the samples at the node and, later, below it */
 	bool *is_used;          /* by node: leads to a sample that counts */
-	uint32_t *depths;       /* by function: how often it is on the stack being walked */
+	uint32_t *depths;       /* by function: number of occurrences on the current stack */
 };
 
 static uint32_t get_function(const struct function_list *list, uint32_t node)
@@ -206,8 +206,8 @@ static void enter(struct scale *scale, uint32_t node)
 }
 
 /*
- * Subtrees without a sample that counts are stepped over: with a filter they are most of the tree,
- * and their functions do not occur.
+ * Subtrees without a sample that counts are skipped: with a filter they are most of the tree, and
+ * their functions do not occur.
  */
 static uint32_t find_used(const struct scale *scale, uint32_t node)
 {

@@ -1,8 +1,7 @@
 /*
  * Shares of samples are binomial, and a share of 0 or of few samples has an interval, too: Wilson's
- * stays within 0 and 1 and is honest for small numbers, unlike the one by the standard error.
- *
- * The interval of a difference is put together from those of both shares (Newcombe, "Interval
+ * stays within 0 and 1 and is correct for small numbers, unlike the one from the standard error.
+ * The interval of a difference is combined from those of both shares (Newcombe, "Interval
  * estimation for the difference between independent proportions", 1998, method 10).
  */
 #include "analysis/interval.h"
@@ -24,7 +23,7 @@ static struct interval get_interval(struct share share, double deviations)
 	half = deviations / (1 + square / n) *
 	       sqrt(share.share * (1 - share.share) / n + square / (4 * n * n));
 	return (struct interval){
-		/* The share itself is within, whatever rounding does. */
+		/* The share itself is inside, whatever rounding does. */
 		.low = fmax(0, fmin(share.share, center - half)),
 		.high = fmin(1, fmax(share.share, center + half)),
 	};

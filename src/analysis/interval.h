@@ -18,7 +18,7 @@ struct interval {
 	double high;
 };
 
-/* Standard deviations that hold 95 % of a normal distribution between them. */
+/* Standard deviations on either side that contain 95 % of a normal distribution. */
 #define INTERVAL_95 1.959963984540054
 
 /*

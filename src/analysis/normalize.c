@@ -14,7 +14,10 @@ static int sum_metric(const struct profile *profile, uint32_t metric, uint64_t *
 	return 0;
 }
 
-/* Two factors of 64 bits need 128. The result is at most `to` wherever weight is at most `from`. */
+/*
+ * The product of two 64-bit factors needs 128 bits. The result is at most `to` if weight is at most
+ * `from`.
+ */
 static uint64_t scale(uint64_t weight, uint64_t to, uint64_t from)
 {
 	return (uint64_t)((unsigned __int128)weight * to / from);

@@ -12,9 +12,9 @@
 #define ROOT     0u
 
 /*
- * Having met the first `state` names, and now one that is not the next, go on as if nexts[state]
- * of them had been met. States whose next name is the same are left out, so that few steps are
- * needed at one node.
+ * After a match of the first `state` names, followed by another name than the next one, continue as
+ * if nexts[state] of them had matched. States with the same next name are skipped, so that few
+ * steps are needed at one node.
  */
 static void prepare_states(const uint32_t *names, uint32_t num_names, uint32_t *nexts)
 {

@@ -58,7 +58,7 @@ bool pattern_matches(const struct pattern *pattern, const char *text)
 	return regex_matches(pattern->regex, text, strlen(text));
 }
 
-/* A person writes "libc.so.6" as well as the whole path. */
+/* People write "libc.so.6" as well as the whole path. */
 bool pattern_matches_path(const struct pattern *pattern, const char *path)
 {
 	return pattern_matches(pattern, path) || pattern_matches(pattern, path_basename(path));

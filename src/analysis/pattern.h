@@ -22,11 +22,11 @@ struct pattern {
 _must_check_ int pattern_init(struct pattern *pattern, const char *text, struct error *error);
 void pattern_release(struct pattern *pattern);
 
-/* A literal is the whole text; a regular expression matches anywhere in it. */
+/* A literal must equal the whole text; a regular expression matches anywhere in it. */
 bool pattern_matches(const struct pattern *pattern, const char *text);
-/* The same of a path or its base name. */
+/* The same for a path or its base name. */
 bool pattern_matches_path(const struct pattern *pattern, const char *path);
-/* The same of a number in decimal. */
+/* The same for a number in decimal. */
 bool pattern_matches_number(const struct pattern *pattern, unsigned int number);
 
 #endif

@@ -27,10 +27,10 @@
 #define LEAST_STATES 16
 #define MOST_STATES  0x10000
 
-/* A state that leads to a new one less than so often makes the cache a burden. */
+/* If a state leads to a new one in fewer steps than this, the cache is a burden. */
 #define LEAST_USES 10
 
-/* The numbers of states that have no set. */
+/* Numbers of special states without a set. */
 enum { STATE_UNKNOWN, STATE_MATCH, STATE_DEAD, NUM_SPECIAL_STATES };
 
 /* The context between two characters. */
@@ -45,9 +45,9 @@ struct regex {
 	struct regex_program program;
 	uint32_t end_class; /* behind all classes of characters */
 
-	/* A set: a bit for each instruction, then those below; so many words. */
+	/* A set has a bit for each instruction, followed by those below; its size in words. */
 	size_t num_words;
-	uint32_t word_bit;  /* the character before was one of a word */
+	uint32_t word_bit;  /* the previous character belongs to a word */
 	uint32_t begin_bit; /* start of the text: no character before */
 	bool has_assertions;
 	uint64_t *survives_step; /* instructions that matter after a step, and both bits */
@@ -98,7 +98,7 @@ static bool holds(enum regex_operation operation, const struct regex_position *p
 	return false;
 }
 
-/* Add an instruction, and all that are reached from it without a character. */
+/* Add an instruction, and all that can be reached from it without a character. */
 static void add_instructions(struct regex *regex, uint64_t *set, uint32_t instruction,
 			     const struct regex_position *position)
 {
@@ -236,7 +236,10 @@ static bool is_set(const void *owner, uint32_t item, const void *key)
 	return memcmp(set, key, regex->num_words * sizeof(*set)) == 0;
 }
 
-/* A row and a set, for the state of this hash. Returns its number, STATE_UNKNOWN when out of memory. */
+/*
+ * Add a row and a set, for the state with this hash. Returns its number, or STATE_UNKNOWN when out
+ * of memory.
+ */
 static uint32_t add_state(struct regex *regex, const uint64_t *set, uint64_t hash)
 {
 	uint32_t state = NUM_SPECIAL_STATES + regex->num_states;
@@ -256,7 +259,8 @@ static uint32_t add_state(struct regex *regex, const uint64_t *set, uint64_t has
 }
 
 /*
- * The state of a set. Returns STATE_UNKNOWN where it is better, or all that is possible, to do without.
+ * The state of a set. Returns STATE_UNKNOWN if the table cannot, or should not, be used.
+ *
  * ret_is_emptied  whether all other states have become invalid
  */
 static uint32_t find_state(struct regex *regex, const uint64_t *set, bool *ret_is_emptied)
@@ -292,7 +296,7 @@ static bool is_dead(const struct regex *regex, const uint64_t *set)
 	return true;
 }
 
-/* Without the table, from a set on. */
+/* Match without the table, starting at a set. */
 static bool simulate(struct regex *regex, const uint64_t *set, const char *text, const char *end)
 {
 	if (set != regex->current)
@@ -311,7 +315,7 @@ static bool simulate(struct regex *regex, const uint64_t *set, const char *text,
 }
 
 /*
- * The step out of a state that is not in the table yet. Returns the state; where that is unknown, its
+ * Make a step that is not in the table yet. Returns the next state; if that is STATE_UNKNOWN, its
  * set is regex->next.
  */
 static uint32_t make_step(struct regex *regex, uint32_t row, uint32_t class)

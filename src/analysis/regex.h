@@ -30,7 +30,7 @@
 #define REGEX_MAX_LENGTH       10000 /* of a pattern, in bytes */
 #define REGEX_MAX_DEPTH        200   /* open parentheses */
 #define REGEX_MAX_COUNT        1000  /* m and n of {m,n} */
-#define REGEX_MAX_INSTRUCTIONS 20000 /* with repetitions written out */
+#define REGEX_MAX_INSTRUCTIONS 20000 /* with repetitions expanded */
 
 struct regex;
 
@@ -45,12 +45,12 @@ _must_check_ int regex_new(const char *pattern, struct regex **ret, struct error
 void regex_free(struct regex *regex);
 
 /*
- * Whether it matches anywhere in `length` bytes. Never fails: where there is no memory for the
- * cache, it is slower.
+ * Whether it matches anywhere in `length` bytes. Never fails: without memory for the cache, it is
+ * slower.
  */
 bool regex_matches(struct regex *regex, const char *text, size_t length);
 
-/* For tests: keep at most so many states, instead of a megabyte of them; 0: none. */
+/* For tests: limit the number of states, instead of the usual megabyte; 0: none. */
 void regex_limit_cache(struct regex *regex, uint32_t max_states);
 
 #endif

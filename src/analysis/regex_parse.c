@@ -15,7 +15,7 @@
 #include "analysis/regex.h"
 #include "base/text.h"
 
-/* A group may be repeated, and hold alternatives of sequences. */
+/* A group may be repeated, and contain alternatives of sequences. */
 #define MAX_HEIGHT (4 * REGEX_MAX_DEPTH)
 
 struct regex_parser {
@@ -188,7 +188,7 @@ static int negate_ranges(struct regex_parser *parser, size_t first)
 	return begin <= REGEX_LAST_CHARACTER ? add_range(parser, begin, REGEX_LAST_CHARACTER) : 0;
 }
 
-/* A node for the set of the ranges that were added from `first` on. */
+/* Add a node for the set of the ranges from `first` on. */
 static int add_set(struct regex_parser *parser, size_t first, bool is_negated, uint32_t *ret)
 {
 	struct regex_tree *tree = parser->tree;
@@ -221,12 +221,12 @@ static int add_set(struct regex_parser *parser, size_t first, bool is_negated, u
 	return 0;
 }
 
-/* The character at the parser, behind which it goes on. */
+/* Read the character at the parser, and step behind it. */
 static uint32_t take_character(struct regex_parser *parser)
 {
 	uint32_t character;
 
-	/* The bound of a character: behind the pattern is a NUL, which is no part of one. */
+	/* strnlen() bounds the character: the NUL behind the pattern is part of none. */
 	parser->at += regex_decode(parser->at, strnlen(parser->at, 4), &character);
 	return character;
 }

@@ -19,13 +19,13 @@
 #define REGEX_LAST_CHARACTER (REGEX_BROKEN_BYTE + 0xff)
 #define REGEX_NO_NODE        UINT32_MAX
 
-/* Both ends are in it. */
+/* Both ends are inclusive. */
 struct regex_range {
 	uint32_t first;
 	uint32_t last;
 };
 
-/* Ranges that neither overlap nor touch, in order. */
+/* Ranges in order that neither overlap nor touch. */
 struct regex_set {
 	uint32_t first_range;
 	uint32_t num_ranges;
@@ -79,7 +79,7 @@ static inline size_t regex_decode(const char *text, size_t size, uint32_t *ret)
 	return length;
 }
 
-/* "at character 3: " of the pattern, and why it is refused. Returns -EINVAL. */
+/* Report "at character 3: " of the pattern, and the reason. Returns -EINVAL. */
 _printf_(4, 5) int regex_refuse(const char *pattern, size_t offset, struct error *error,
 				const char *format, ...);
 

@@ -88,7 +88,7 @@ static int make_classes(struct regex_program *program, struct regex_tree *tree)
 
 /* ---- instructions --------------------------------------------------------------------------- */
 
-/* repeat  the innermost repetition that it is for; NULL: none */
+/* repeat  the innermost repetition that it belongs to; NULL: none */
 static int add_instruction(struct regex_compiler *compiler, const struct regex_node *repeat,
 			   struct regex_instruction instruction, uint32_t *ret)
 {
@@ -110,7 +110,7 @@ static int add_instruction(struct regex_compiler *compiler, const struct regex_n
 static int compile_node(struct regex_compiler *compiler, const struct regex_node *repeat,
 			uint32_t number, uint32_t next, uint32_t *ret);
 
-/* Children are linked first to last, and compiled last to first. */
+/* Children are linked from first to last, but compiled from last to first. */
 static int compile_sequence(struct regex_compiler *compiler, const struct regex_node *repeat,
 			    const struct regex_node *node, uint32_t next, uint32_t *ret)
 {

@@ -16,14 +16,14 @@
 #include "base/attributes.h"
 #include "base/error.h"
 
-/* Always the instruction of this number, and the only one of its kind. */
+/* Always has this number, and is the only one of its kind. */
 #define REGEX_MATCH_INSTRUCTION 0u
 
 enum regex_operation {
 	REGEX_OP_MATCH,
 	REGEX_OP_SET,   /* a character of the set, then next */
 	REGEX_OP_SPLIT, /* next, and other */
-	/* Next, where this holds between two characters. */
+	/* Go to next if this holds between two characters. */
 	REGEX_OP_BEGIN,
 	REGEX_OP_END,
 	REGEX_OP_BOUNDARY,

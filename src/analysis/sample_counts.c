@@ -34,14 +34,14 @@ static bool counts_samples(const struct profile *profile, uint32_t metric)
 	       string_equals(name, METRIC_AFTER);
 }
 
-/* The input's sample with this number; NULL: it is of another input. */
+/* The input's sample with this number; NULL: it belongs to another input. */
 static const struct sample *get_sample(const struct input *input, uint32_t id)
 {
 	return selection_contains(input->selection, id) ? profile_get_sample(input->profile, id)
 							: NULL;
 }
 
-/* The same, where it is of the metric. */
+/* The same, but only for samples of the metric. */
 static const struct sample *get_weight(const struct input *input, uint32_t id)
 {
 	const struct sample *sample = get_sample(input, id);
@@ -50,9 +50,8 @@ static const struct sample *get_weight(const struct input *input, uint32_t id)
 }
 
 /*
- * Folded text calls all weights counts. Those of one event are multiples of its period; that chance
- * makes so many counts multiples of one number is next to impossible. 1: they are counts, for all that
- * can be seen.
+ * Folded text calls all weights counts. Those of one event are multiples of its period. Chance
+ * hardly ever makes so many counts multiples of one number. 1: as far as visible, they are counts.
  */
 static uint64_t find_period(const struct input *input)
 {
@@ -86,7 +85,7 @@ static bool is_of_sizes(uint64_t divisor)
 	return divisor % SIZE_ALIGNMENT == 0 && (is_power_of_two || divisor < MAX_ALIGNED_SIZE);
 }
 
-/* How often the period is in the weights. */
+/* Convert weights to numbers of periods. */
 static void count_periods(const struct input *input, uint64_t period, struct sample_counts *ret)
 {
 	uint64_t sum = 0;

@@ -87,19 +87,21 @@ int shared_modules_apply(struct profile *profile, uint32_t before, uint32_t afte
 
 enum { SEEN_BEFORE = 1, SEEN_AFTER = 2 };
 
-/* The functions of one name, whatever a compiler numbers differently, in modules that one side alone has. */
+/*
+ * Functions with the same name, apart from compilers' numbers, in modules that only one side has.
+ */
 struct moved_function {
 	uint32_t name;   /* string of the profile */
 	uint32_t before; /* module; STRING_EMPTY: none */
 	uint32_t after;
-	bool is_ambiguous; /* a side has it in several modules */
+	bool is_ambiguous; /* a side has it in several such modules */
 };
 
 INTERN_TABLE(moved_functions, struct moved_function, name);
 
 struct module_matcher {
 	struct profile *profile;
-	uint8_t *sides;         /* by string: on which sides it is a module */
+	uint8_t *sides;         /* by string: the sides that have this module */
 	uint32_t *functions_of; /* by frame: number in functions, or HASH_INDEX_NONE */
 	struct moved_functions functions;
 	struct text text;
@@ -136,7 +138,7 @@ static int mark_modules(struct module_matcher *matcher, uint32_t metric, uint8_t
 	return 0;
 }
 
-/* Whether both sides have a module that the other one lacks: else nothing can have moved. */
+/* Whether each side has a module that the other lacks: otherwise nothing can have moved. */
 static bool has_candidates(const struct module_matcher *matcher)
 {
 	size_t num_strings = profile_count_strings(matcher->profile);
@@ -150,7 +152,10 @@ static bool has_candidates(const struct module_matcher *matcher)
 	return has_before && has_after;
 }
 
-/* Whether it is a function of a module that one side alone has. [unknown] of two modules are two. */
+/*
+ * Whether it is a function of a module that only one side has. [unknown] in two modules is two
+ * functions.
+ */
 static bool is_candidate(const struct module_matcher *matcher, const struct frame *frame)
 {
 	uint8_t sides = matcher->sides[frame->module];

@@ -20,10 +20,10 @@ static uint8_t *mark_stacks(const struct profile *profile)
 struct counter {
 	const struct profile *profile;
 	uint8_t *is_counted; /* by thread */
-	bool has_unnumbered; /* a thread without an id: it may be several */
+	bool has_unnumbered; /* threads without an id, perhaps several */
 };
 
-/* Each thread once, however many stacks it has. */
+/* Count each thread once, however many stacks it has. */
 static void count_thread(struct counter *counter, uint32_t thread, struct sleepers *sleepers)
 {
 	if (counter->is_counted[thread])

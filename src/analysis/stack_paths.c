@@ -16,14 +16,14 @@
 
 /* The path of a stack below one root. */
 struct known_path {
-	uint32_t root; /* UNKNOWN: below none yet */
+	uint32_t root; /* UNKNOWN: not yet below any */
 	uint32_t path;
 };
 
 struct path_finder {
 	const struct profile *profile;
 	const struct stack_paths_steps *steps;
-	uint32_t *roots;          /* by thread; UNKNOWN: no sample of it is taken */
+	uint32_t *roots;          /* by thread; UNKNOWN: no sample is taken */
 	struct known_path *known; /* by stack */
 	ARRAY(uint32_t) pending;  /* stacks from the innermost to the outermost */
 };
@@ -69,8 +69,8 @@ static int find_roots(struct path_finder *finder, uint32_t *ret_end)
 }
 
 /*
- * The samples that are taken, root by root, in their order below each: a counting sort, as roots
- * are the first paths that were made.
+ * The taken samples, grouped by root, in their order below each: a counting sort, as roots are the
+ * first paths that were made.
  */
 static uint32_t *order_samples(const struct path_finder *finder, uint32_t end_of_roots,
 			       uint32_t *ret_num)

@@ -2,12 +2,12 @@
 
 #include <math.h>
 
-/* Beyond that many degrees the normal distribution differs in the seventh digit. */
+/* With more degrees the normal distribution differs only in the seventh digit. */
 #define MANY_DEGREES   1e7
 #define MAX_DEVIATIONS 40
 #define MAX_TERMS      2000
 #define PRECISION      1e-14
-/* Keeps a denominator of the continued fraction from 0. */
+/* Avoids a zero denominator in the continued fraction. */
 #define TINY 1e-300
 
 static double get_log_gamma(double x)
@@ -47,7 +47,11 @@ static double get_fraction(double x, double a, double b)
 	return fraction;
 }
 
-/* The regularized incomplete beta function. rest  1 - x, which x may be too near to 1 to give */
+/*
+ * The regularized incomplete beta function.
+ *
+ * rest  1 - x, given separately since x may be too close to 1
+ */
 static double get_beta(double x, double rest, double a, double b)
 {
 	double front;
@@ -56,7 +60,7 @@ static double get_beta(double x, double rest, double a, double b)
 		return x <= 0 ? 0 : 1;
 	front = exp(get_log_gamma(a + b) - get_log_gamma(a) - get_log_gamma(b) + a * log(x) +
 		    b * log(rest));
-	/* The fraction converges fast on this side only. */
+	/* The fraction converges fast only on this side. */
 	if (x < (a + 1) / (a + b + 2))
 		return front * get_fraction(x, a, b) / a;
 	return 1 - front * get_fraction(rest, b, a) / b;
@@ -78,7 +82,7 @@ double student_get_deviations(double chance, double degrees)
 	double low = 0;
 	double high = MAX_DEVIATIONS;
 
-	/* With one or two degrees even a common chance takes many. */
+	/* With one or two degrees even a common chance needs many deviations. */
 	while (high < 1e9 && degrees <= MANY_DEGREES && student_get_chance(high, degrees) > chance)
 		high *= 2;
 	for (int i = 0; i < 60; i++) {

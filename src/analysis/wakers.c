@@ -38,7 +38,7 @@ static bool is_selected(const struct wakers_query *query, uint32_t id)
 	       frame_tree_get_name(tree, tree->frames[get_node(tree, sample)]) == query->waker;
 }
 
-/* The fragment is to be in the part of the stack that waits. */
+/* The fragment must be in the waiting part of the stack. */
 static int select_waits(const struct wakers_query *query, const struct fragment *separator,
 			struct selection *ret)
 {
@@ -293,7 +293,7 @@ static bool is_thread(const struct frame_tree *tree, uint32_t waker)
 	return strcmp(frame_tree_get_name_text(tree, waker, NULL), WAKER_INTERRUPT_NAME) != 0;
 }
 
-/* Whether the chain goes on with who ended the last link's waits. */
+/* Whether the chain continues with the waker of the last link's waits. */
 static bool goes_on(const struct waker_chain *chain, const struct frame_tree *tree)
 {
 	uint32_t waker = get_waker(&chain->links[chain->num_links - 1]);

@@ -1,12 +1,11 @@
 /*
- * An archive outlives every program that writes to it, so that each step is one that may be the
- * last. A capture is written to a file without a name; its bytes reach the disk before the name
- * does, and the folder with the name after that. Whoever finds a name therefore finds a whole
- * capture, also after a power cut.
+ * An archive outlives every program that writes to it, so any step may be the last. A capture is
+ * written to a file without a name; its bytes reach the disk before the name does, and the folder
+ * with the name after that. So a name always means a complete capture, also after a power cut. An
+ * existing name is never replaced: captures of one second get numbers.
  *
- * A name that is there is never replaced: captures of one second get numbers. Everything is opened
- * relative to descriptors, and no symbolic link is followed below the archive's folder: an archive
- * may be written with privileges.
+ * Everything is opened relative to descriptors, and no symbolic link is followed below the
+ * archive's folder: an archive may be written with privileges.
  */
 #include "archive/archive.h"
 
@@ -35,7 +34,7 @@ struct archive_file {
 	char *host;
 	char *extension;
 	char name[CAPTURE_NAME_BYTES]; /* below the archive */
-	char temporary[64];            /* in the folder of the day; empty: it has no name */
+	char temporary[64];            /* in the folder of the day; empty: without a name */
 	int folder_fd;                 /* of the day */
 	int fd;
 	bool is_committed;
@@ -144,11 +143,12 @@ struct archive_holder archive_count_left_out(struct archive *archive)
 }
 
 /*
- * The lock is tied to this process, and gone with it however it ends: not with the last of those that it
- * has forked, which have its open files. The lock's file stays:
- * were it removed, one program could lock the old file and another one a new one of the same name.
- * Under the lock nobody else writes captures, so that each temporary name is that of a run that was
- * killed; or of an index that is just being written, which is then written another time.
+ * The lock is tied to this process, and released whenever it ends; forks, which share its open
+ * files, do not keep it. The lock's file stays: if it were removed, one program could lock the old
+ * file and another one a new file of the same name.
+ *
+ * Under the lock nobody else writes captures, so each temporary name is left from a killed run. Or
+ * it is that of an index that is just being written, which is then written another time.
  */
 int archive_lock(struct archive *archive, struct error *error)
 {
@@ -190,8 +190,8 @@ int archive_get_space(const struct archive *archive, uint64_t *ret_free_bytes,
 }
 
 /*
- * Make one folder and open it; *fd, the one it is in, is closed. Another program may make the
- * folder at the same moment, which is as good.
+ * Make a folder and open it; closes *fd, its parent. Another program may make the folder at the
+ * same moment, which is fine.
  */
 static int descend(int *fd, const char *name)
 {
@@ -202,7 +202,7 @@ static int descend(int *fd, const char *name)
 	below = openat(*fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (below < 0)
 		return -errno;
-	(void)fsync(*fd); /* that the folder itself lasts; the capture's own fsync decides */
+	(void)fsync(*fd); /* makes the folder itself durable; the capture's own fsync decides */
 	close(*fd);
 	*fd = below;
 	return 0;
@@ -295,7 +295,7 @@ int archive_file_write(struct archive_file *file, const void *data, size_t size)
 
 /*
  * Give the file its name, if that is free. Returns 0 or negative errno. Neither way replaces a
- * file: linkat() never does, and renameat2() is asked not to.
+ * file: linkat() never does, and renameat2() gets RENAME_NOREPLACE.
  */
 static int link_file(struct archive_file *file)
 {
@@ -338,7 +338,8 @@ void archive_file_free(struct archive_file *file)
 	if (!file)
 		return;
 	if (file->temporary[0])
-		(void)unlinkat(file->folder_fd, file->temporary, 0); /* else the next run does */
+		(void)unlinkat(file->folder_fd, file->temporary, 0); /* if this fails, the next
+									run does it */
 	if (file->fd >= 0)
 		close(file->fd);
 	if (file->folder_fd >= 0)

@@ -26,7 +26,7 @@ struct expiry {
 };
 
 #define DAY_S       86400
-#define LONG_PAUSES 4 /* a pause that is so many times the usual one is no age */
+#define LONG_PAUSES 4 /* a pause this many times the usual one does not count as age */
 
 static int compare_pauses(const void *left, const void *right)
 {
@@ -92,7 +92,7 @@ static int measure_ages(struct expiry *expiry)
 	return 0;
 }
 
-/* The folders of day, month and year, as far as nothing is left in them. */
+/* Remove the folders of day, month and year if they are empty. */
 static void remove_folders(struct archive *archive, const char *name)
 {
 	_cleanup_free_ char *path = strdup(name);
@@ -139,7 +139,7 @@ static bool is_protected(const struct expiry *expiry, size_t index)
 	       (expiry->protected_name && string_equals(capture->name, expiry->protected_name));
 }
 
-/* Whether a capture has to go, the older ones being gone. */
+/* Whether a capture must be removed, the older ones being gone. */
 static bool must_go(struct expiry *expiry, size_t index)
 {
 	return is_too_old(expiry, index) ||
@@ -149,8 +149,8 @@ static bool must_go(struct expiry *expiry, size_t index)
 }
 
 /*
- * Not through a symbolic link, which somebody may have put in a folder's place just now. A file
- * that is gone already is fine.
+ * Does not follow a symbolic link, which somebody may have put in a folder's place just now. A
+ * missing file is fine.
  */
 static int remove_file(const struct archive *archive, const char *name)
 {

@@ -12,7 +12,7 @@ struct archive {
 	int lock_fd; /* -1: not locked */
 };
 
-/* Temporary names, where a file cannot be without one. */
+/* Temporary names, for file systems that need a name for each file. */
 #define ARCHIVE_TEMPORARY_PREFIX ".stackwide-"
 #define ARCHIVE_TEMPORARY_SUFFIX ".tmp"
 
@@ -21,7 +21,7 @@ struct archive {
 
 /*
  * Call enter() for every entry of the folders of days: the day, the open folder, and a name in it.
- * Days outside [first, last] (as 20261121) are left out. Its result, when not 0, ends the walk and
+ * Days outside [first, last] (as 20261121) are skipped. Its result, when not 0, ends the walk and
  * is returned. Returns 0 or negative errno.
  */
 _must_check_ int archive_walk(const struct archive *archive, int first_day, int last_day,
@@ -29,7 +29,7 @@ _must_check_ int archive_walk(const struct archive *archive, int first_day, int 
 					   void *context),
 			      void *context);
 
-/* All but the name and the time that is in it. */
+/* Sets all but the name and the time in it. */
 void archive_capture_measure(struct archive_capture *capture, const struct stat *status);
 
 #endif

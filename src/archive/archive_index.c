@@ -29,7 +29,7 @@
 
 /* A million captures: ten years of one every five minutes. */
 #define MAX_BYTES (256u << 20)
-/* "NAME SIZE CHANGED_NS", of the longest name and numbers. */
+/* "NAME SIZE CHANGED_NS", with the longest name and numbers. */
 #define KEY_BYTES       (CAPTURE_NAME_BYTES + 48)
 #define CHECKSUM_DIGITS 16
 /* Staleness is checked once per this number of lines, since it needs a list of all captures. */
@@ -42,8 +42,9 @@ struct index_line {
 
 struct archive_index {
 	uid_t owner;                    /* of the file; ours if there is no file */
-	struct text bytes;              /* keys and texts end in NUL in it */
-	ARRAY(struct index_line) lines; /* sorted by key; of equal keys, the later line is behind */
+	struct text bytes;              /* keys and texts in it end in NUL */
+	ARRAY(struct index_line) lines; /* sorted by key; with equal keys, the later line is
+					   behind */
 };
 
 static void make_key(const struct archive_capture *capture, char ret[KEY_BYTES])
@@ -84,11 +85,10 @@ static bool has_kind(const struct text *bytes, const char *kind)
 }
 
 /*
- * ret_owner  who has written it, beside root
+ * ret_owner  its writer, beside root
  * ret_fd     of the file, which the caller closes
  *
- * Returns 0, -ENOENT where there is no index of this kind that can be trusted, or another negative
- * errno.
+ * Returns 0, -ENOENT if there is no trusted index of this kind, or another negative errno.
  */
 static int read_bytes(const struct archive *archive, const char *kind, struct text *ret,
 		      uid_t *ret_owner, int *ret_fd)
@@ -121,7 +121,7 @@ static char *skip_field(char *rest)
 	return blank ? blank + 1 : NULL;
 }
 
-/* Take a line apart. Whether it is whole. */
+/* Parse a line. Returns whether it is complete. */
 static bool read_line(char *line, struct index_line *ret)
 {
 	char *checksum = skip_field(skip_field(skip_field(line)));
@@ -144,7 +144,7 @@ static int compare_lines(const void *left, const void *right)
 	return order ? order : (a->key > b->key) - (a->key < b->key);
 }
 
-/* A last line without newline is one that was not written to its end. Returns 0 or -ENOMEM. */
+/* A last line without newline is incomplete. Returns 0 or -ENOMEM. */
 static int read_lines(struct archive_index *index)
 {
 	char *next = memchr(index->bytes.data, '\n', index->bytes.length);
@@ -170,7 +170,7 @@ static int read_lines(struct archive_index *index)
 	return 0;
 }
 
-/* Takes the bytes, which may be none. */
+/* Takes the bytes, which may be empty. */
 static int make(struct text *bytes, uid_t owner, struct archive_index **ret)
 {
 	struct archive_index *index = calloc(1, sizeof(*index));
@@ -289,13 +289,14 @@ static int replace(const struct archive *archive, uid_t owner, const struct text
 	if (fd < 0)
 		return -errno;
 	if (owner != geteuid())
-		(void)!fchown(fd, owner, (gid_t)-1); /* else it stays ours */
+		(void)!fchown(fd, owner, (gid_t)-1); /* if this fails, it stays ours */
 	err = fchmod(fd, ARCHIVE_FILE_MODE) ? -errno
 					    : file_write_fd(fd, bytes->data, bytes->length);
 	if (!err && renameat(archive->fd, temporary, archive->fd, ARCHIVE_INDEX_NAME))
 		err = -errno;
 	if (err)
-		(void)unlinkat(archive->fd, temporary, 0); /* else the next capture does */
+		(void)unlinkat(archive->fd, temporary, 0); /* if this fails, the next capture
+							      does it */
 	return err;
 }
 
@@ -382,7 +383,7 @@ int archive_index_add(const struct archive *archive, const char *kind,
 	}
 	old_length = bytes.length;
 	num_before = count_lines(&bytes);
-	if (old_length && bytes.data[old_length - 1] != '\n') /* it was not written to its end */
+	if (old_length && bytes.data[old_length - 1] != '\n') /* the last line is incomplete */
 		text_append_char(&bytes, '\n');
 	for (size_t i = 0; i < num_lines; i++)
 		if (is_line_text(lines[i].text) && may_disclose(owner, lines[i].capture))

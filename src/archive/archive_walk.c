@@ -69,7 +69,7 @@ static int enter_folder(struct archive_walk *walk, int fd, const char *name, enu
 
 	if (below >= 0)
 		return walk_folder(walk, below, level);
-	/* Something of somebody else, or removed a moment ago. */
+	/* Not one of ours, or removed a moment ago. */
 	return errno == ENOTDIR || errno == ELOOP || errno == ENOENT ? 0 : -errno;
 }
 
@@ -132,7 +132,7 @@ struct archive_listing {
 	int64_t until_s;
 };
 
-/* A name in range costs nothing; only then is the file looked at. */
+/* A name out of range costs nothing: the file is examined only after that check. */
 static int add_capture(int year, int month, int day, int fd, const char *name, void *context)
 {
 	struct archive_listing *listing = context;
@@ -170,7 +170,7 @@ static int compare_captures(const void *left, const void *right)
 	return strverscmp(a->name, b->name);
 }
 
-/* 20261121, or the limit where time has no such day. */
+/* 20261121, or the limit if the time has no such day. */
 static int find_day(int64_t time_s, int limit)
 {
 	time_t time = (time_t)time_s;

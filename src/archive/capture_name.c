@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "formats/format.h"
 
-/* So that the name of the file stays below NAME_MAX, 255 bytes, with time, number and extension. */
+/* Keeps the name of the file below NAME_MAX, 255 bytes, with time, number and extension. */
 #define MAX_HOST_BYTES 200
 
 static bool is_host_character(char c)
@@ -47,8 +47,8 @@ int capture_name_make(int64_t time_s, const char *host, uint32_t copy, const cha
 }
 
 /*
- * A number of exactly so many digits, in a range. sscanf() and strtol() would also take signs,
- * blanks and fewer digits, and so names that are not ours.
+ * A number of exactly this many digits, in a range. sscanf() and strtol() would also accept signs,
+ * blanks and fewer digits, and thus names that are not ours.
  */
 static bool read_digits(const char *text, size_t num_digits, int low, int high, int *ret)
 {
@@ -83,7 +83,7 @@ bool capture_name_is_day(const char *name, int *ret)
 	return is_number(name, 2, 1, 31, ret);
 }
 
-/* Whether text is a host, which may be followed by a number, and the extension of a format. */
+/* Whether text is a host, perhaps followed by a number, and the extension of a format. */
 static bool is_host_and_extension(const char *text)
 {
 	const struct format *format = format_find_path(text);

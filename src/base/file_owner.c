@@ -1,4 +1,4 @@
-/* The trusted author of a file's content: see base/file.h. */
+/* The user who answers for a file's content: see base/file.h. */
 #include "base/file.h"
 
 #include <fcntl.h>

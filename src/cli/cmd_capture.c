@@ -21,16 +21,16 @@
 #include "cli/record/stop_request.h"
 #include "cli/report/history_reader.h"
 
-/* Runs in a row that may find another one at work. */
+/* Consecutive runs that may find another capture running. */
 #define MAX_LEFT_OUT       3
 #define LOWEST_PRIORITY    19
-#define LOWEST_IO_PRIORITY 7 /* of best effort: the idle class may starve */
+#define LOWEST_IO_PRIORITY 7 /* best effort, lowest: the idle class may starve */
 
 struct capture_command {
 	struct capture_options options;
-	uint64_t start_ns; /* of the program, less the random delay */
+	uint64_t start_ns; /* of the program, without the random delay */
 	struct archive *archive;
-	struct outputs outputs; /* empty: the archive takes the bytes */
+	struct outputs outputs; /* empty: the archive receives the bytes */
 	struct stop_request *stop_request;
 	struct recording recording;
 	struct archive_file *file;
@@ -43,10 +43,7 @@ static int report(int status, const struct error *error)
 	return status;
 }
 
-/*
- * The number need not be hard to guess, and a machine that has just been booted must not wait for
- * entropy.
- */
+/* The number may be easy to guess, and a machine that has just booted must not wait for entropy. */
 static void wait_for_turn(uint64_t max_delay_ns)
 {
 	uint64_t number = 0;
@@ -64,7 +61,7 @@ static void wait_for_turn(uint64_t max_delay_ns)
 		;
 }
 
-/* The machine's own work goes first. */
+/* The machine's own work takes precedence. */
 static void lower_io_priority(void)
 {
 	int priority = IOPRIO_PRIO_VALUE(IOPRIO_CLASS_BE, LOWEST_IO_PRIORITY);
@@ -75,8 +72,8 @@ static void lower_io_priority(void)
 
 /*
  * Called after sampling, for symbolizing and writing. Setting up takes a tenth of a second of CPU
- * time: on a busy machine that would be half a minute at the lowest priority, and the event of
- * interest would be over; and a recorder that gets no CPU loses samples.
+ * time. On a busy machine that would be half a minute at the lowest priority, and the event of
+ * interest would be over. Also, a recorder without CPU time loses samples.
  */
 static void lower_priority(void)
 {
@@ -84,7 +81,7 @@ static void lower_priority(void)
 		log_debug("the priority cannot be lowered");
 }
 
-/* Another capture is running, and does the work; one that runs for ever is a failure of all. */
+/* Another capture is running and does the work. If one runs for ever, all runs fail. */
 static int leave_out(struct capture_command *capture)
 {
 	struct archive_holder holder = archive_count_left_out(capture->archive);
@@ -121,7 +118,7 @@ static int open_archive(struct capture_command *capture, bool *ret_is_busy)
 	return err ? report(EXIT_FAILED, &error) : EXIT_DONE;
 }
 
-/* Divided first: the size of a file system times a hundred may leave 64 bits. */
+/* Divide first: the size of a file system times a hundred may exceed 64 bits. */
 static uint64_t get_min_free(const struct capture_command *capture, uint64_t total_bytes)
 {
 	if (capture->options.min_free_percent)
@@ -255,7 +252,7 @@ static int write_profile(const struct profile *profile, void *context)
 	return EXIT_FAILED;
 }
 
-/* Expires once more, now that the new capture is whole and counts among the others. */
+/* Expires again, now that the new capture is complete and counts among the others. */
 static int commit_profile(void *context)
 {
 	struct capture_command *capture = context;

@@ -69,7 +69,7 @@ static int write_profile(struct convert_command *conversion, const struct profil
 	return err ? report(EXIT_FAILED, &error) : EXIT_DONE;
 }
 
-/* Inputs have clocks of their own: times of several would not be one order. */
+/* Inputs have clocks of their own: times of several inputs cannot be ordered. */
 static void warn_of_times(const struct convert_command *conversion, const struct profile *profile,
 			  const struct timeline *timeline)
 {
@@ -82,10 +82,7 @@ static void warn_of_times(const struct convert_command *conversion, const struct
 			"each of them to have its times");
 }
 
-/*
- * The files to write are opened before any input is read: who mistypes a path need not wait to
- * learn it.
- */
+/* Output files are opened before any input is read: a mistyped path is reported at once. */
 static int convert(struct convert_command *conversion, char **paths, size_t num_paths)
 {
 	const struct output_request *requests = conversion->options.requests.items;
@@ -103,7 +100,7 @@ static int convert(struct convert_command *conversion, char **paths, size_t num_
 		return report(EXIT_USAGE, &error);
 	conversion->inputs.takes_all_metrics = outputs_have_all_metrics(&conversion->outputs);
 	conversion->inputs.is_for_trace = outputs_have_times(&conversion->outputs);
-	/* A trace has a time for each sample, also where its inputs have no timeline. */
+	/* A trace has a time for each sample, even if its inputs have no timeline. */
 	if ((outputs_have_timestamps(&conversion->outputs) ||
 	     outputs_have_times(&conversion->outputs)) &&
 	    profile_keep_timestamps(profile)) {

@@ -21,7 +21,7 @@
 #include "cli/report/diff_report.h"
 #include "profile/profile.h"
 
-/* A prefix that no importer gives to a metric. */
+/* A prefix that no importer uses for a metric. */
 #define ASIDE_PREFIX "\001before "
 enum diff_option {
 	OPTION_NORMALIZE = 1,
@@ -75,9 +75,9 @@ struct diff_command {
 	struct input_paths paths[2];  /* of the files of each */
 	struct text names[2];         /* of these, for the report */
 	ARRAY(struct diff_run) runs[2];
-	struct text doubt;   /* why the number of samples cannot be known; empty: it can */
+	struct text doubt;   /* reason why the number of samples cannot be known; empty: it can */
 	uint32_t metrics[2]; /* of the profile */
-	bool has_waits;      /* one is a recording of waits */
+	bool has_waits;      /* either is a recording of waits */
 	struct diff_table table;
 	struct terminal terminal;
 };
@@ -87,7 +87,7 @@ static bool prints_table(const struct diff_command *session)
 	return !session->outputs.length || session->is_json;
 }
 
-/* The table needs to know when samples were taken. A page that is written without it gets no times. */
+/* The table uses the times of samples. A page written without it gets no times. */
 static struct profile *make_profile(const struct diff_command *session)
 {
 	struct profile *profile = profile_new();
@@ -174,7 +174,7 @@ static void append_metrics(struct text *text, const struct profile *profile, uin
 			    format_get_metric_name(profile, i));
 }
 
-/* An input without samples has no metric: then there is an empty one. */
+/* An input without samples has no metric: add an empty one. */
 static int choose_metric(struct diff_command *session, uint32_t first,
 			 const struct diff_input *recording, uint32_t *ret)
 {
@@ -217,7 +217,7 @@ static int append_doubt(struct text *doubt, const char *path)
 	return doubt->failed ? -ENOMEM : 0;
 }
 
-/* Each file is a run; it may be of several sources, where it is a group of experiments. */
+/* Each file is a run; a group of experiments has several sources. */
 static int read_runs(struct diff_command *session, size_t i)
 {
 	array_for_each (&session->paths[i].items, path) {
@@ -257,7 +257,10 @@ static int divide_captures(struct diff_command *session, size_t i, uint32_t firs
 	return 0;
 }
 
-/* All files of one; captures in a profile of their own, as damaged ones are taken out again. */
+/*
+ * Read all files of one side; captures into a profile of their own, as damaged ones are removed
+ * again.
+ */
 static int read_files(struct diff_command *session, size_t i)
 {
 	const struct input_paths *paths = &session->paths[i];
@@ -368,7 +371,7 @@ static int read_recording(struct diff_command *session, size_t i)
 	return EXIT_DONE;
 }
 
-/* The number of samples that counts with decimals were, at least 1 where there is one. */
+/* The number of samples in counts with decimals, at least 1 if there are any. */
 static uint64_t sum_whole(const struct profile *profile, uint32_t metric, uint64_t scale)
 {
 	uint64_t sum = 0;
@@ -422,7 +425,7 @@ static int unify_decimals(struct diff_command *session)
 	return 0;
 }
 
-/* From now on the metrics of the second input are new ones, whatever they are called. */
+/* From now on the metrics of the second input are new ones, whatever their names. */
 static int set_aside(struct profile *profile)
 {
 	int err;
@@ -440,7 +443,7 @@ static int set_aside(struct profile *profile)
 	return 0;
 }
 
-/* Copy both metrics into a new profile, if the inputs have more, or names must be made canonical. */
+/* Copy both metrics into a new profile, if the inputs have more, or names must become canonical. */
 static int extract(struct diff_command *session)
 {
 	const struct merged_metric metrics[] = {
@@ -467,8 +470,7 @@ static int extract(struct diff_command *session)
 }
 
 /*
- * In the common case, one metric each and names as they are, renaming is enough and nothing is
- * copied.
+ * In the common case (one metric each, unchanged names) renaming is enough and nothing is copied.
  */
 static int make_comparison(struct diff_command *session)
 {
@@ -491,7 +493,7 @@ static int make_comparison(struct diff_command *session)
 					   after->metric_unit);
 }
 
-/* Folded text names functions without modules. */
+/* Folded text has functions without modules. */
 static int share_modules(struct diff_command *session)
 {
 	enum missing_modules missing;
@@ -505,7 +507,7 @@ static int share_modules(struct diff_command *session)
 	return 0;
 }
 
-/* Builds have files of different names: app-1.2 and app-1.3. */
+/* Builds may have different file names: app-1.2 and app-1.3. */
 static int match_modules(struct diff_command *session)
 {
 	struct moved_modules moved;

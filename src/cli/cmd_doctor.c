@@ -31,7 +31,7 @@ static const struct option_spec doctor_options[] = {{0}};
 /* Columns before the details. */
 #define DETAIL_COLUMN 30
 
-/* A fix may be a command to be copied: it stays in one line. */
+/* A fix may be a command to copy, so it stays on one line. */
 static void print_finding(const struct finding *finding)
 {
 	_cleanup_(text_release) struct text text = {0};
@@ -48,14 +48,14 @@ static void print_finding(const struct finding *finding)
 	fflush(stdout);
 }
 
-/* Use CPU until then, so that there is something to sample even on an idle machine. */
+/* Use CPU until end_ns, so that there is something to sample even on an idle machine. */
 static void spin_until(uint64_t end_ns)
 {
 	while (clock_now_ns() < end_ns)
 		;
 }
 
-/* Processes that are named in a line. */
+/* Number of processes listed in a line. */
 #define MAX_NAMED 5
 
 /* Whether two processes share a line: same version, known or not. */
@@ -65,7 +65,7 @@ static bool are_alike(const struct runtime_process *a, const struct runtime_proc
 	       a->is_known == b->is_known;
 }
 
-/* The processes that are like this one, which is the first of them. */
+/* Report the processes that are like `first`. */
 static void report_version(const struct runtime_process *first, size_t count)
 {
 	struct finding finding = {.name = "interpreters", .is_ok = first->is_known};

@@ -31,7 +31,7 @@ struct record_command {
 	struct stop_request *stop_request;
 	struct workload workload; /* pid 0: none */
 	struct recording recording;
-	struct recording finishing; /* the one before, on its way to its files */
+	struct recording finishing; /* the previous one, being written */
 	pthread_t finisher;
 	bool has_finisher;
 	bool is_finished; /* written by the finisher, read atomically */
@@ -67,8 +67,8 @@ static int choose_formats(struct record_command *session)
 }
 
 /*
- * A command without a target is itself the target; with -a it runs while the whole machine is
- * sampled.
+ * A command without a target is itself the target; with -a the whole machine is sampled while it
+ * runs.
  */
 static struct target choose_target(const struct record_command *session)
 {
@@ -82,7 +82,7 @@ static struct target choose_target(const struct record_command *session)
 	return target;
 }
 
-/* With --user as the one who has called sudo. */
+/* With --user, as the user who has called sudo. */
 static int start_workload(struct record_command *session, struct error *error)
 {
 	const struct record_options *options = &session->options;
@@ -130,7 +130,7 @@ static int set_up(struct record_command *session)
 	return status;
 }
 
-/* Open files now, even if they are written much later: who mistypes a path learns it at once. */
+/* Open files now, even if they are written much later: a mistyped path is reported at once. */
 static int open_outputs(struct record_command *session)
 {
 	int status;
@@ -180,7 +180,7 @@ static int finish_flush(struct recording *recording)
 	return status;
 }
 
-/* The flag is set last: whoever sees it may join the thread without waiting long. */
+/* The flag is set last: a thread that sees it may join this one without waiting long. */
 static void *run_finisher(void *context)
 {
 	struct record_command *session = context;
@@ -199,7 +199,7 @@ static void join_finisher(struct record_command *session)
 	pthread_join(session->finisher, NULL);
 	session->has_finisher = false;
 	recording_release(&session->finishing);
-	malloc_trim(0); /* else glibc keeps the memory that one recording needed */
+	malloc_trim(0); /* else glibc keeps the memory of a recording */
 }
 
 /* Hand the stopped recording to a thread; if none can be created, finish it here. */
@@ -219,7 +219,7 @@ static void start_finisher(struct record_command *session, struct recording *sto
 	}
 }
 
-/* The processes that are sampled now, for the recording that takes over. */
+/* The currently sampled processes, for the next recording. */
 static int inherit_target(const struct record_command *session, struct target *target, pid_t **ids)
 {
 	*target = choose_target(session);
@@ -249,7 +249,7 @@ static int flush(struct record_command *session)
 
 	if (status)
 		return status;
-	/* All have exited: so will the session, shortly. */
+	/* All have exited; the session will, too, shortly. */
 	if (target.kind == TARGET_PROCESSES && !target.num_ids)
 		return 0;
 	status = recording_set_up(&next, &target);
@@ -268,7 +268,7 @@ static int flush(struct record_command *session)
 	return status;
 }
 
-/* At once, as it holds all of its recording. */
+/* Join at once, since it keeps its whole recording in memory. */
 static void join_finisher_if_done(struct record_command *session)
 {
 	if (session->has_finisher && __atomic_load_n(&session->is_finished, __ATOMIC_ACQUIRE))
@@ -314,7 +314,7 @@ static int record(struct record_command *session)
 		if (is_over || clock_now_ns() >= end_ns || clock_now_ns() < next_ns)
 			continue;
 		/*
-		 * Writing takes longer than the interval: this one becomes longer, and memory stays
+		 * Writing takes longer than the interval. The interval grows, and memory stays
 		 * bounded by two recordings.
 		 */
 		if (session->has_finisher) {
@@ -330,7 +330,7 @@ static int record(struct record_command *session)
 	return recording_stop(&session->recording);
 }
 
-/* A signal that ended the recording does not end the naming, too. */
+/* The signal that ended the recording does not also end symbolization. */
 static int get_stop_fd(const struct record_command *session)
 {
 	return stop_request_get_signal(session->stop_request)
@@ -365,7 +365,7 @@ static void stop_workload(struct record_command *session)
 		workload_signal(&session->workload, number ? number : SIGTERM);
 }
 
-/* The exit status that the command's end makes ours. */
+/* The exit status that results from the command's end. */
 static int finish_workload(struct record_command *session)
 {
 	bool was_stopped = stop_request_get_signal(session->stop_request);
@@ -381,7 +381,7 @@ static int finish_workload(struct record_command *session)
 			return 0;
 		}
 	}
-	/* After the duration, the command was terminated by us: no failure of its own. */
+	/* After the duration, we terminated the command: no failure of its own. */
 	return session->is_time_over && !was_stopped ? 0 : workload_get_exit_status(workload);
 }
 

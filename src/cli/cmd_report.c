@@ -79,7 +79,7 @@ static int add_filter(struct report_command *session, const char *text, bool exc
 	return err;
 }
 
-/* option: its name, for messages */
+/* option: name of the option, for messages */
 static int set_fragment(struct report_command *session, const char *option, const char *fragment,
 			enum report_question question)
 {
@@ -136,10 +136,7 @@ static int handle(int id, const char *value, void *context)
 {
 	struct report_command *session = context;
 
-	/*
-	 * Options that several commands have carry ids from ranges of their own, above those of a
-	 * command.
-	 */
+	/* Shared options have ids from ranges of their own, above those of a command. */
 	if (id >= (int)OPTION_ARCHIVE)
 		return archive_inputs_handle(&session->archive, id, value);
 	if (id >= (int)OPTION_FROM)
@@ -239,7 +236,7 @@ static int write_answer(void *context, const struct sink *sink)
 				: report_write_text(&session->answer, &session->terminal, sink);
 }
 
-/* Wakers are in one metric only. */
+/* Wakers are only in one metric. */
 static int choose_metric(struct report_command *session)
 {
 	struct call_tree_opts chosen = {0};

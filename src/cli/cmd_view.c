@@ -30,7 +30,7 @@ static const struct option_spec view_options[] = {
 struct viewing {
 	struct input_options inputs;
 	struct archive_inputs archive;
-	const char *output; /* NULL: a browser shows it */
+	const char *output; /* NULL: show it in a browser */
 };
 
 static int handle(int id, const char *value, void *context)
@@ -78,9 +78,9 @@ static int write_page(const char *path, const struct profile *profile)
 }
 
 /*
- * A temporary file with an unpredictable name, for the browser to read. The caller frees.
- * Unpredictable, and made with mkostemps(): in a folder that all may write to, nobody can have put
- * a link in its place.
+ * A temporary file with an unpredictable name, for the browser to read. The caller frees. The name
+ * is unpredictable, and made with mkostemps(): in a folder that everybody may write to, nobody can
+ * have put a link in its place.
  */
 static char *make_temporary(void)
 {
@@ -102,8 +102,8 @@ static char *make_temporary(void)
 }
 
 /*
- * Whether a browser could be started; it keeps running after we have exited. The path is an
- * argument of the script, and no part of it: it may hold anything.
+ * Start a browser, which keeps running after we have exited. Returns whether that worked. The path
+ * is an argument of the script, not part of it: it may contain any character.
  */
 static bool open_browser(const char *path)
 {
@@ -160,7 +160,7 @@ static int view(const struct viewing *viewing, char **paths, size_t num_paths)
 		status = inputs_read(paths, num_paths, &viewing->inputs, profile, NULL);
 	if (status)
 		return status;
-	/* The page has all of them, and nobody gets another one than he has asked for. */
+	/* The page has all metrics; but report a chosen metric that does not exist. */
 	if (viewing->inputs.metric && num_paths)
 		status = inputs_choose_metric(profile, &viewing->inputs,
 					      &(struct call_tree_opts){0});

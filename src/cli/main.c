@@ -19,7 +19,7 @@
 #include "cli/options/command.h"
 #include "cli/options/suggestion.h"
 
-/* The command that makes manuals and completions is for the build, and in no list. */
+/* The command that makes manuals and completions is for the build, and not listed. */
 static const struct command *find_command(const char *name)
 {
 	for (const struct command *const *command = command_get_all(); *command; command++)
@@ -93,8 +93,8 @@ static int run_help(const char *name)
 }
 
 /*
- * A command that was asked for help by an option returns EXIT_SHOW_HELP, since only here its
- * descriptor is at hand.
+ * A command whose options ask for help returns EXIT_SHOW_HELP, since its descriptor is known only
+ * here.
  */
 static int run_command(const struct command *command, int argc, char **argv)
 {

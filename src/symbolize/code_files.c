@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/log.h"
 
-/* Debug information is retained for the next profile up to this size, of one file and of all. */
+/* Debug information up to this size is retained for the next profile, per file and in total. */
 #define MAX_RETAINED_DEBUG_BYTES     (32ull << 20)
 #define MAX_ALL_RETAINED_DEBUG_BYTES (128ull << 20)
 
@@ -20,7 +20,7 @@ struct code_file {
 	uint64_t retained_debug_bytes;
 };
 
-/* The file of one number of the file table. */
+/* A file by its number in the file table. */
 struct slot {
 	bool was_sought;
 	struct code_file *code_file; /* NULL: none. May be shared with other slots */
@@ -112,7 +112,7 @@ static struct objfile *choose(struct objfile *best, struct objfile *other)
 	return best;
 }
 
-/* NULL when it cannot be opened. */
+/* NULL if it cannot be opened. */
 static struct objfile *open_file(const struct code_files *code_files,
 				 const struct mapped_file *mapped)
 {

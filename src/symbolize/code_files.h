@@ -1,9 +1,7 @@
 /*
- * The ELF files of a file table, opened at the first use. Files of equal build ID and owner (who is known) are
- * merged: they share symbols and debug information, and the one with the largest symbol table is
- * used for all.
- *
- * Not thread-safe.
+ * The ELF files of a file table, opened at first use. Files with equal build ID and (known) owner
+ * are merged: they share symbols and debug information, and the one with the largest symbol table
+ * is used for all. Not thread-safe.
  */
 #ifndef SYMBOLIZE_CODE_FILES_H
 #define SYMBOLIZE_CODE_FILES_H
@@ -43,7 +41,7 @@ _must_check_ int code_files_get(struct code_files *code_files, uint32_t file,
 struct objfile *code_file_get_objfile(const struct code_file *code_file);
 
 /*
- * ret   borrowed until code_files_trim(); NULL when there is no debug information
+ * ret   borrowed until code_files_trim(); NULL without debug information
  *
  * Returns 0 or -ENOMEM.
  */

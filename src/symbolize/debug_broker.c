@@ -1,6 +1,6 @@
 /*
- * The naming process may open nothing: it asks us for debug files by their path, and gets descriptors of those that
- * may be read.
+ * The symbolizing process may open nothing: it asks us for debug files by their path, and gets
+ * descriptors of readable ones.
  */
 #include "symbolize/naming.h"
 
@@ -17,12 +17,12 @@
 #include "base/file.h"
 #include "base/text.h"
 
-/* How long an answer is waited for: opening a file takes microseconds, unless its file system hangs. */
+/* Time limit for an answer: opening a file takes microseconds, unless its file system hangs. */
 #define ANSWER_MS 1000
 
 struct broker_request {
 	uint32_t number;
-	char path[PATH_MAX]; /* as much of it as the message has, without NUL */
+	char path[PATH_MAX]; /* only the used part is in the message, without NUL */
 };
 
 struct broker_answer {
@@ -74,7 +74,7 @@ static int ask(void *context, const char *path)
 	return fd;
 }
 
-/* Numbers of different processes differ, which a pid makes sure of. */
+/* The pid makes the numbers of different processes differ. */
 void debug_client_init(struct debug_client *client, int fd)
 {
 	*client = (struct debug_client){
@@ -86,7 +86,7 @@ void debug_client_init(struct debug_client *client, int fd)
 
 /* ---- answering ---- */
 
-/* Absolute, and without parts that lead up or nowhere. */
+/* Absolute, and without parts "", "." or "..". */
 static bool is_plain_path(const char *path)
 {
 	if (path[0] != '/' || string_ends_with(path, "/"))
@@ -134,7 +134,7 @@ static bool is_beside(const char *path, const struct mapped_file *mapped)
 	return !strchr(string_starts_with(rest, ".debug/") ? rest + strlen(".debug/") : rest, '/');
 }
 
-/* Whether the path of a mapped file leads to it here, too, and not only where it was mapped. */
+/* Whether the path of a mapped file leads to it here, too, not only in its process. */
 static bool is_here(const struct mapped_file *mapped, struct stat *ret_status)
 {
 	struct stat here;
@@ -145,9 +145,9 @@ static bool is_here(const struct mapped_file *mapped, struct stat *ret_status)
 }
 
 /*
- * Whether an open file beside mapped ones may be given away: of the program's owner, who could have
- * written that as well, or of root or ourselves, if everybody may read it. -1: whether it may be
- * opened at all.
+ * Whether an open file beside mapped ones may be passed on. It must belong to the program's owner,
+ * who could have written that as well, or to root or ourselves and be readable by everybody. With
+ * fd -1: whether it may be opened at all.
  */
 static bool goes_with_mapped(const struct debug_broker *broker, const char *path, int fd)
 {

@@ -88,7 +88,7 @@ static int add_function(struct inlines *inlines, struct unit *unit, Dwarf_Die *d
 	return 0;
 }
 
-/* Entries that may have functions among their children. */
+/* Whether an entry may have functions among its children. */
 static bool is_container(Dwarf_Die *die)
 {
 	switch (dwarf_tag(die)) {
@@ -108,8 +108,8 @@ static bool is_container(Dwarf_Die *die)
 }
 
 /*
- * Read the functions among the children of an entry. *last is the offset of the entry visited last:
- * offsets only grow, so that a forged link back ends the walk.
+ * Read the functions among the children of an entry. *last is the offset of the last visited entry:
+ * offsets only grow, so a forged link back ends the walk.
  */
 static int read_children(struct inlines *inlines, struct unit *unit, Dwarf_Die *parent,
 			 Dwarf_Off *last, unsigned int depth)
@@ -184,7 +184,7 @@ static int read_units(struct inlines *inlines)
 	uint8_t type;
 
 	/*
-	 * The last argument stays NULL: with it libdw would open the .dwo files that the unit
+	 * The last argument stays NULL: otherwise libdw would open the .dwo files that the unit
 	 * names, wherever they may be.
 	 */
 	while (dwarf_get_units(inlines->dwarf, unit, &unit, NULL, &type, &die, NULL) == 0) {
@@ -263,7 +263,7 @@ static bool is_block(int tag)
 	return tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
 }
 
-/* Collect the inlined calls below `scope` that hold the address. Returns whether any does. */
+/* Collect the inlined calls below `scope` that contain the address. Returns whether any does. */
 static bool walk_down(struct inline_walk *walk, Dwarf_Die *scope, unsigned int depth)
 {
 	Dwarf_Off last = dwarf_dieoffset(scope);
@@ -365,7 +365,7 @@ int inlines_find(struct inlines *inlines, uint64_t elf_address, struct source_fr
 	range = range_map_find(&unit->map, elf_address);
 	if (range) {
 		function = &unit->functions.items[range->value];
-		(void)walk_down(&walk, function, 0); /* no inlined call is fine */
+		(void)walk_down(&walk, function, 0); /* finding no inlined call is fine */
 	}
 	ret->is_split = unit->is_split;
 	ret->length = walk.num_calls + 1;

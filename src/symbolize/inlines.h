@@ -20,8 +20,7 @@
 struct inlines;
 
 struct source_frame {
-	const char
-		*name; /* linkage name (mangled) if there is one, else the plain; NULL: unknown */
+	const char *name; /* linkage name (mangled), or the plain one; NULL: unknown */
 	const char *file; /* NULL: unknown */
 	uint32_t line;    /* from 1; 0: unknown */
 };
@@ -46,7 +45,7 @@ void inlines_free(struct inlines *inlines);
  * ret   at least one frame; strings are borrowed until the Dwarf is closed. The name of the last
  *       frame may be NULL: the address has a line, but no function
  *
- * Returns 0, -ENOENT (no compilation unit holds the address) or -ENOMEM.
+ * Returns 0, -ENOENT (no compilation unit contains the address) or -ENOMEM.
  *
  * Source: DWARF 5, sections 3.3.8 (inlining) and 6.2 (line table).
  */

@@ -35,7 +35,7 @@ struct module_range {
 	const char *name; /* in modules_text */
 };
 
-/* Text sections of the kernel itself, by the symbols that the linker script sets. */
+/* Text sections of the kernel itself, from symbols of the linker script. */
 struct text_bounds {
 	uint64_t start;
 	uint64_t end;
@@ -48,7 +48,7 @@ struct added_symbol {
 };
 
 struct kernel_symbols {
-	struct text text; /* kallsyms, with NULs put in: entries refer to names in it */
+	struct text text; /* kallsyms, with NULs inserted: entries refer to names in it */
 	struct text modules_text;
 	struct text modules_as_read; /* to detect a change of the modules */
 	bool is_loaded;
@@ -133,7 +133,7 @@ static uint32_t read_module_column(struct kernel_symbols *symbols, char *column)
 	return (uint32_t)(column - symbols->text.data);
 }
 
-/* "ffffffff81000000 T name", and "\t[module]" behind it where one is meant. */
+/* "ffffffff81000000 T name", followed by "\t[module]" for a module. */
 static int read_symbol(struct kernel_symbols *symbols, char *line, bool *is_any_set)
 {
 	struct kallsyms_entry entry = {0};
@@ -253,7 +253,7 @@ static void sort_entries(struct kernel_symbols *symbols)
 			sizeof(*symbols->entries.items), compare_entries, symbols->text.data);
 }
 
-/* The kernel's list is taken over, and left empty. */
+/* Takes the kernel's list, and leaves it empty. */
 static int take_lists(struct kernel_symbols *symbols, struct text *kallsyms, const char *modules,
 		      size_t modules_size)
 {
@@ -262,7 +262,7 @@ static int take_lists(struct kernel_symbols *symbols, struct text *kallsyms, con
 	clear(symbols);
 	symbols->text = *kallsyms;
 	*kallsyms = (struct text){0};
-	text_append(&symbols->text, NULL, 0); /* an end, where there is no list */
+	text_append(&symbols->text, NULL, 0); /* adds a NUL if there is no list */
 	text_append(&symbols->modules_text, modules, modules_size);
 	if (symbols->text.failed || symbols->modules_text.failed)
 		return -ENOMEM;
@@ -295,7 +295,9 @@ static int read_proc_file(const char *proc_root, const char *name, size_t limit,
 	return file_read_at(AT_FDCWD, path, limit, ret) == -ENOMEM ? -ENOMEM : 0;
 }
 
-/* Whether standard input is the kernel's list, as a service gets it that may not open it itself. */
+/*
+ * Whether standard input is the kernel's list: a service without the right to open it gets it so.
+ */
 static bool is_list_given(void)
 {
 	char path[sizeof("/proc/kallsyms") + 1];

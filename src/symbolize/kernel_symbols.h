@@ -25,9 +25,9 @@ struct kernel_symbols *kernel_symbols_new(void); /* NULL when out of memory */
 void kernel_symbols_free(struct kernel_symbols *symbols);
 
 /*
- * Read PROC_ROOT/kallsyms and PROC_ROOT/modules; of the running kernel ("/proc") standard input, where that
- * is /proc/kallsyms. When they were read before and the modules are
- * still the same, nothing happens. Files that cannot be read count as empty.
+ * Read PROC_ROOT/kallsyms and PROC_ROOT/modules. For the running kernel ("/proc"), standard input
+ * is read instead if it is /proc/kallsyms. If they were read before and the modules are still the
+ * same, nothing happens. Unreadable files count as empty.
  *
  * Returns 0 or -ENOMEM.
  */

@@ -41,8 +41,7 @@ struct name_writer {
 	struct text message;
 	uint32_t num_old_strings;
 	uint32_t num_sent; /* of the new strings */
-	uint32_t
-		*numbers; /* of each new string, by its id: when it was sent; UINT32_MAX: not yet */
+	uint32_t *numbers; /* number of each new string when sent, by id; UINT32_MAX: not yet */
 	size_t capacity;
 	uint64_t flushed_ns;
 };
@@ -134,7 +133,7 @@ static int reserve_numbers(struct name_writer *writer, uint32_t string)
 	return 0;
 }
 
-/* Its number for the reader, to whom it is sent before. */
+/* The string's number for the reader; sends it first if needed. */
 static int add_string(struct name_writer *writer, uint32_t string, uint32_t *ret)
 {
 	size_t length = profile_get_string_length(writer->profile, string);
@@ -181,7 +180,7 @@ int name_writer_add_location(struct name_writer *writer, uint32_t id)
 
 	if (location->num_frames > MAX_FRAMES)
 		return -EINVAL;
-	/* First all strings: a record is not interrupted by others. */
+	/* Strings first: they may not interrupt a record. */
 	for (uint32_t i = 0; i < location->num_frames && !err; i++) {
 		const struct frame *frame =
 			profile_get_frame(writer->profile, location->first_frame + i);
@@ -332,7 +331,7 @@ static int read_string(struct name_reader *reader, struct bytes *bytes)
 	return 0;
 }
 
-/* A string of the writer's as one of the profile. */
+/* Map a string of the writer to one of the profile. */
 static int find_string(const struct name_reader *reader, uint32_t number, uint32_t *ret)
 {
 	if (number < reader->num_old_strings) {
@@ -345,7 +344,7 @@ static int find_string(const struct name_reader *reader, uint32_t number, uint32
 	return 0;
 }
 
-/* The same as the name of a frame, which is fit for folded text. */
+/* The same for the name of a frame, which is fit for folded text. */
 static int find_frame_name(struct name_reader *reader, uint32_t number, uint32_t *ret)
 {
 	struct profile *profile = reader->profile;
@@ -389,7 +388,7 @@ static int read_frame(struct name_reader *reader, struct bytes *bytes, struct fr
 	return err ? err : find_string(reader, numbers[3], &frame->file);
 }
 
-/* Whether the frames may be those of such a location. */
+/* Whether such a location may have these frames. */
 static bool fits_location(const struct location *location, const struct frame *frames, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -420,7 +419,7 @@ static int read_location(struct name_reader *reader, struct bytes *bytes)
 	if (!fits_location(profile_get_location(reader->profile, id), frames, num_frames))
 		return -EBADMSG;
 	if (profile_get_location(reader->profile, id)->num_frames)
-		return 0; /* from another writer, which was killed in between */
+		return 0; /* from another writer, which was killed halfway */
 	err = profile_set_frames(reader->profile, id, frames, num_frames,
 				 (enum unnamed_reason)reason);
 	if (err)

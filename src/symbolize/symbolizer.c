@@ -57,7 +57,7 @@ struct symbolizer {
 	char *proc_root;
 	struct code_files *code_files;
 	struct kernel_symbols *kernel;
-	bool is_kernel_fresh;    /* read during this call of symbolizer_name_profile() */
+	bool is_kernel_fresh;    /* read in this call of symbolizer_name_profile() */
 	bool is_kernel_retained; /* read for all calls */
 	struct demangler *demangler;
 	char *unread_path; /* of struct unread_debug_info */
@@ -122,7 +122,7 @@ struct unread_debug_info symbolizer_get_unread_debug_info(const struct symbolize
 	return (struct unread_debug_info){symbolizer->unread_path, symbolizer->is_unread_split};
 }
 
-/* Remember the first one. */
+/* Remember only the first one. */
 static int note_unread(struct symbolizer *symbolizer, const struct objfile *objfile, bool is_split)
 {
 	if (symbolizer->unread_path)
@@ -132,7 +132,7 @@ static int note_unread(struct symbolizer *symbolizer, const struct objfile *objf
 	return symbolizer->unread_path ? 0 : -ENOMEM;
 }
 
-/* The frames of one location, while they are being collected. */
+/* The frames of a location, while they are being collected. */
 struct naming {
 	struct symbolizer *symbolizer;
 	struct profile *profile;
@@ -141,9 +141,9 @@ struct naming {
 	struct frame frames[SOURCE_FRAMES_MAX];
 	size_t num_frames;
 	enum unnamed_reason reason;
-	bool is_sizeless; /* the symbol that named the function has no size */
+	bool is_sizeless; /* the symbol of the function has no size */
 	bool has_elf_address;
-	uint64_t elf_address; /* of code in a file */
+	uint64_t elf_address; /* for code in a file */
 };
 
 /* Add the next outer frame. */
@@ -367,7 +367,7 @@ static int name_in_process(struct naming *naming, const struct location *locatio
 	if (mapping) {
 		bool is_in_file = mapping->file < file_table_get_count(symbolizer->files);
 
-		/* It is no ELF file: a JIT compiler's memory that has a name. */
+		/* Not an ELF file: named memory of a JIT compiler. */
 		naming->module =
 			is_in_file ? path_basename(
 					     file_table_get(symbolizer->files, mapping->file)->path)

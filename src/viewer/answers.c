@@ -38,14 +38,14 @@ static void append_key_string(struct text *text, const char *key, const char *va
 	text_append_char(text, ',');
 }
 
-/* In quotes: JavaScript's numbers hold 53 bits. */
+/* In quotes: JavaScript's numbers have 53 bits. */
 static void append_key_number(struct text *text, const char *key, uint64_t value)
 {
 	append_string(text, key, strlen(key));
 	text_printf(text, ":\"%" PRIu64 "\",", value);
 }
 
-/* Every item is written with a comma behind it: take back the last one's. */
+/* Every item is followed by a comma: remove the last one's. */
 static void append_end(struct text *text, const char *end)
 {
 	if (!text->failed && text->length && text->data[text->length - 1] == ',')
@@ -53,7 +53,7 @@ static void append_end(struct text *text, const char *end)
 	text_append_string(text, end);
 }
 
-/* "tallies":{"import.skipped":"3"…}, and the recording's numbers among them. */
+/* Append "tallies":{"import.skipped":"3"…}, including the recording's numbers. */
 static void append_tallies(const struct profile *profile, uint32_t source, struct text *text)
 {
 	const struct provenance *provenance = profile_get_provenance(profile);
@@ -81,7 +81,7 @@ static void append_tallies(const struct profile *profile, uint32_t source, struc
 struct source_sum {
 	uint64_t num_samples;
 	uint64_t weight;
-	uint32_t metric; /* that weight is of */
+	uint32_t metric; /* metric of the weight */
 };
 
 /*
@@ -146,7 +146,7 @@ static uint64_t *add_up_metrics(struct session *session)
 	return totals;
 }
 
-/* The samples of the files that are shown. */
+/* Select the samples of the shown files. */
 static int select_shown(struct session *session, struct selection *ret)
 {
 	const struct profile *profile = session_get_profile(session);
@@ -165,7 +165,7 @@ static int select_shown(struct session *session, struct selection *ret)
 	return 0;
 }
 
-/* Threads that slept throughout, where there are any; whatever passes the filters. */
+/* Threads that slept throughout, if any, whatever the filters are. */
 static int append_sleepers(struct session *session, uint32_t metric, struct text *text)
 {
 	const struct profile *profile = session_get_profile(session);
@@ -236,7 +236,7 @@ static void append_u32(struct text *text, uint32_t value)
 }
 
 /*
- * Names are one block of bytes with offsets, so that the page can decode one by itself: most are
+ * Names are one block of bytes with offsets, so that the page can decode a single one: most are
  * never shown.
  */
 void answer_symbols(const struct graph *graph, struct text *text)
@@ -267,12 +267,12 @@ void answer_functions(const struct graph *graph, struct text *text)
 		append_u32(text, function->module);
 		append_u32(text, function->kind | (function->is_inlined ? NODE_INLINED : 0u) |
 					 (function->is_thread ? NODE_THREAD : 0u));
-		/* So that a function is four numbers, 16 bytes. */
+		/* Padding: a function has four numbers, 16 bytes. */
 		append_u32(text, 0);
 	}
 }
 
-/* Only strings that are modules: the table holds every name of the profile. */
+/* Only strings that are modules: the table contains every name of the profile. */
 void answer_modules(const struct graph *graph, struct text *text)
 {
 	uint32_t count = string_table_get_count(profile_get_strings(graph->profile));
@@ -321,7 +321,7 @@ int answer_view(struct session *session, struct text *text)
 	const struct flame_node *callee;
 	const struct flame_node *caller;
 
-	/* All stacks from the other end are a million entries, and nobody has asked yet. */
+	/* The callers of all stacks are a million entries, and have not been asked for. */
 	if (has_fragment)
 		callers = session_get_flame(session, FLAME_CALLERS);
 	if (!callees || !callers)
@@ -365,7 +365,7 @@ int answer_time_grid(const struct session *session, uint32_t max_columns, struct
 	return 0;
 }
 
-/* Expanding makes the children of one node; their numbers follow one another. */
+/* Expanding makes the children of one node; their numbers are consecutive. */
 int answer_children(struct flame *flame, uint32_t id, struct text *text)
 {
 	uint32_t first;
@@ -441,7 +441,7 @@ int answer_waker_stacks(struct waits *waits, uint32_t waker, uint32_t node, stru
 	text_append_char(text, '[');
 	for (node = stacks->nodes[node].first_child; node;
 	     node = stacks->nodes[node].next_sibling) {
-		/* A stack ends with the waker's name, which the row has already. */
+		/* A stack ends with the waker's name, which the row already shows. */
 		if (!stacks->nodes[node].first_child)
 			continue;
 		text_printf(text, "{\"node\":%" PRIu32 ",\"symbol\":", node);

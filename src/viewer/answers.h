@@ -31,8 +31,8 @@ _must_check_ int answer_time_grid(const struct session *session, uint32_t max_co
 				  struct text *text);
 
 /*
- * Names: a number n, n + 1 offsets into the bytes that follow them, the bytes. Then nothing else.
- * Symbols have n more numbers before the bytes: the first function of each.
+ * Names: a number n, n + 1 offsets into the bytes that follow them, the bytes. Symbols have n more
+ * numbers before the bytes: the first function of each.
  */
 void answer_symbols(const struct graph *graph, struct text *text);
 /* n, then for each function: symbol, string of its module, flags (enum node_flag), unused. */

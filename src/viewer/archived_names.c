@@ -31,11 +31,14 @@ enum symbol_section { SYMBOL_UNDEFINED = 0, SYMBOL_ABSOLUTE = 0xfff1 };
 enum symbol_binding { SYMBOL_GLOBAL = 1, SYMBOL_WEAK = 2, SYMBOL_UNIQUE = 10 };
 
 /*
- * The names of a hostile file may all be ends of one string of megabytes, and comparing them whole
+ * The names of a hostile file may all be ends of one string of megabytes. Comparing them whole
  * would take minutes.
  */
 #define COMPARED_BYTES 1024
-/* Each is asked for every address: no file that runs has as many segments, nor a function as many names. */
+/*
+ * These are searched for every address: no file that runs has as many segments, and no function as
+ * many names.
+ */
 #define MAX_PROGRAMS 256
 #define MAX_ALIASES  256
 
@@ -52,7 +55,7 @@ struct archived_elf {
 	uint64_t sections;
 	uint16_t num_programs;
 	uint16_t num_sections;
-	ARRAY(struct archived_function) functions; /* by start, then the best name first */
+	ARRAY(struct archived_function) functions; /* by start, then with the best name first */
 };
 
 struct archived_section {
@@ -61,7 +64,7 @@ struct archived_section {
 	struct bytes content;
 };
 
-/* Empty where it reaches beyond the file. */
+/* Empty if it exceeds the file. */
 static struct bytes take_slice(const struct archived_elf *elf, uint64_t offset, uint64_t size)
 {
 	if (offset > elf->file.size || size > elf->file.size - offset)
@@ -106,7 +109,7 @@ static struct archived_section read_section(const struct archived_elf *elf, uint
 	return section;
 }
 
-/* As objfile has it: by binding. */
+/* Ranked by binding, as in objfile. */
 static uint8_t rank_binding(unsigned int binding)
 {
 	if (binding == SYMBOL_GLOBAL || binding == SYMBOL_UNIQUE)
@@ -238,7 +241,7 @@ static bool get_elf_address(const struct archived_elf *elf, uint64_t file_offset
 	return is_found;
 }
 
-/* NULL: it has no name. */
+/* NULL: no name. */
 static const char *find_name(const struct archived_elf *elf, uint64_t address)
 {
 	const struct archived_function *items = elf->functions.items;
@@ -297,7 +300,7 @@ static int name_location(struct profile *profile, uint32_t id, const struct arch
 	return set_name(profile, id, name);
 }
 
-/* Code that a copy may name. */
+/* Code that a copy may have names for. */
 struct unnamed_code {
 	uint32_t module;
 	uint32_t location;
@@ -346,7 +349,7 @@ static struct bytes find_file(const struct import *import, const struct tar *tar
 {
 	struct bytes found = {0};
 
-	/* A later one replaces an earlier one. */
+	/* A later file replaces an earlier one. */
 	array_for_each (&tar->files, file)
 		if (string_equals(tar_get_path(tar, file), path))
 			found = bytes_of(import->data + file->offset, file->size);

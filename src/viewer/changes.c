@@ -17,7 +17,7 @@ struct change_side {
 	enum source_side side;
 	uint32_t metric;
 	struct selection selection; /* samples of all metrics */
-	uint64_t *values;           /* NULL: nothing is filtered by time */
+	uint64_t *values;           /* NULL: no filter by time */
 	struct sample_counts counts;
 	ARRAY(struct diff_run) runs;
 };
@@ -88,7 +88,7 @@ static void weigh_sources(const struct change_side *side, const struct graph *gr
 	}
 }
 
-/* As many of a source's samples as there is of its weight. */
+/* Count a source's samples in proportion to its selected weight. */
 static void count_known(struct change_side *side, const struct source_weight *weights,
 			uint32_t num_sources, const uint64_t *num_samples)
 {
@@ -183,7 +183,7 @@ static int index_frames(const struct function_list *list, struct function_names 
 	return 0;
 }
 
-/* A function that no frame has is that of code without any: [unknown]. */
+/* A function without frames is that of code without any: [unknown]. */
 static uint32_t find_function(const struct function_list *list, const struct function_names *names,
 			      const struct graph_function *function)
 {

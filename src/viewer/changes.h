@@ -19,7 +19,9 @@ enum change_flag {
 	CHANGE_OF_TOTAL = 2, /* that of its total has */
 };
 
-/* Bounds of the 95 % intervals of the changes of share, in points of percent. As the page reads it. */
+/*
+ * Bounds of the 95 % intervals of the changes of share, in percentage points. As the page reads it.
+ */
 struct function_change {
 	uint32_t flags; /* enum change_flag */
 	float self_low;
@@ -40,13 +42,13 @@ struct changes_opts {
 
 struct changes {
 	struct function_change *items; /* by function of the graph */
-	bool is_doubtful; /* how many samples there were cannot be known: nothing is called changed */
+	bool is_doubtful; /* the number of samples cannot be known: no change is reported */
 };
 
 /*
  * tree  of the graph's profile
  *
- * Returns 0, -ENOMEM, or -EOVERFLOW when a sum leaves 64 bits. Release it in any case.
+ * Returns 0, -ENOMEM, or -EOVERFLOW if a sum exceeds 64 bits. Release it in any case.
  */
 _must_check_ int changes_init(struct changes *changes, const struct graph *graph,
 			      const struct frame_tree *tree, const struct changes_opts *opts);

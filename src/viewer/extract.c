@@ -21,7 +21,7 @@ struct extractor {
 	const struct weights *weights;
 	const struct weights_opts *opts;
 	struct profile *target;
-	struct occurrences occurrences; /* of the fragment, if there is one */
+	struct occurrences occurrences; /* of the fragment, if any */
 	uint32_t *threads;              /* by thread of the profile, plus 1; 0: not copied */
 	uint32_t *processes;            /* by process of the profile, likewise */
 	uint32_t bare_thread;           /* of truncated stacks */
@@ -58,7 +58,7 @@ static int add_metrics(struct extractor *extractor)
 		   : profile_add_metric(extractor->target, METRIC_AFTER, unit, &extractor->metric);
 }
 
-/* All of them, so that the threads' numbers of sources stay right. */
+/* Copy all of them, so that the threads' source numbers stay valid. */
 static int add_sources(struct extractor *extractor)
 {
 	const struct profile *source = extractor->graph->profile;
@@ -162,7 +162,7 @@ static int add_level(struct extractor *extractor, uint32_t node, uint32_t *stack
 static int find_path(struct extractor *extractor, uint32_t node)
 {
 	const struct graph *graph = extractor->graph;
-	uint32_t stop = GRAPH_ROOT; /* the first node that is not shown */
+	uint32_t stop = GRAPH_ROOT; /* the first hidden node */
 
 	if (has_fragment(extractor)) {
 		if (extractor->occurrences.first_ends[node] == GRAPH_ROOT)
@@ -204,7 +204,7 @@ static int add_sample(struct extractor *extractor, uint32_t id, bool is_baseline
 	for (size_t i = extractor->path.length; i-- > 0;) {
 		uint32_t node = extractor->path.items[i];
 
-		/* The thread itself goes with the sample: writers make the level of it again. */
+		/* The thread itself is part of the sample: writers make its level again. */
 		if (!has_fragment(extractor) && graph->flags[node] & NODE_THREAD)
 			continue;
 		err = add_level(extractor, node, &stack);

@@ -1,6 +1,4 @@
-/*
- * The view as a profile of its own, so that every format can write it.
- */
+/* The view as a profile of its own, so that it can be written in any format. */
 #ifndef VIEWER_EXTRACT_H
 #define VIEWER_EXTRACT_H
 
@@ -8,9 +6,9 @@
 #include "viewer/session.h"
 
 /*
- * The samples that are shown, as far as they are drawn: with a fragment, callees have it as their
- * outermost frames, and callers end in it. Frames keep name, module, kind and lines; addresses
- * go. In a comparison the weights are the metrics METRIC_BEFORE and METRIC_AFTER.
+ * The shown samples, as they are drawn: with a fragment, callees have it as their outermost frames,
+ * and callers end in it. Frames keep name, module, kind and lines; addresses are dropped. In a
+ * comparison the weights are the metrics METRIC_BEFORE and METRIC_AFTER.
  *
  * ret  the caller frees it
  *

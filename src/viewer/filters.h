@@ -23,11 +23,11 @@ _must_check_ int filters_apply(const struct frame_tree *tree, const char *filter
 			       struct selection *ret, struct error *error);
 
 /*
- * The symbols that a pattern finds: functions as the filter "function:PATTERN" has them, and threads
- * by their labels.
+ * The symbols that a pattern matches: functions as in the filter "function:PATTERN", and threads by
+ * their labels.
  *
- * ret_marks  by symbol of the graph: which frames of this name are found, as a set of marks
- *            (a bit for each); for a thread all or none
+ * ret_marks  by symbol of the graph: the marks of matching frames with this name, as a set (a bit
+ *            for each); for a thread all or none
  *
  * Returns 0, -ENOMEM, or -EINVAL with the reason in error.
  */

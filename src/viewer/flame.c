@@ -23,7 +23,7 @@ struct flame_entry {
 	uint64_t baseline;
 };
 
-/* A group that is being gathered. */
+/* A group under construction. */
 struct flame_group {
 	uint32_t symbol;
 	uint32_t function;
@@ -47,7 +47,7 @@ struct flame {
 	uint32_t *fragment;
 	/* Total by graph node, without nested occurrences. */
 	const uint64_t *drawn;
-	const uint64_t *baseline; /* the same; NULL: nothing is compared */
+	const uint64_t *baseline; /* the same; NULL: no comparison */
 	uint64_t *own_drawn;      /* allocated here; NULL: an array of the weights */
 	uint64_t *own_baseline;
 	uint32_t *group_of; /* by symbol: number of its group plus 1, while expanding; else 0 */
@@ -128,7 +128,7 @@ static int add_entry(struct flame *flame, uint32_t node, uint64_t weight, uint64
 	return 0;
 }
 
-/* Every occurrence with its own part of the stacks. */
+/* Add every occurrence with its own part of the stacks. */
 static int add_callee_entries(struct flame *flame)
 {
 	const struct graph *graph = flame->graph;
@@ -149,7 +149,7 @@ static int add_callee_entries(struct flame *flame)
 	return 0;
 }
 
-/* The first occurrence in every stack, by the node of its outermost level. */
+/* Add the first occurrence in every stack, by the node of its outermost level. */
 static int add_first_occurrences(struct flame *flame)
 {
 	const struct graph *graph = flame->graph;
@@ -170,7 +170,7 @@ static int add_first_occurrences(struct flame *flame)
 	return 0;
 }
 
-/* Without a fragment: every stack from its innermost frame. */
+/* Without a fragment: add every stack from its innermost frame. */
 static int add_leaf_entries(struct flame *flame)
 {
 	const struct weights *weights = flame->weights;
@@ -289,7 +289,7 @@ static int arrive_at_caller(struct flame *flame, const struct flame_entry *from,
 	return 0;
 }
 
-/* Those of the node that was expanded before, wholly or not. */
+/* Clear the groups of the previous expansion, complete or not. */
 static void forget_groups(struct flame *flame)
 {
 	array_for_each (&flame->groups, group)
@@ -388,7 +388,7 @@ static int add_children(struct flame *flame, uint32_t parent)
 		fill_node(flame, group, parent, start, next_entry, node);
 		start += node->width;
 		next_entry += group->num_entries;
-		group->num_entries = node->first_entry; /* from here on: where the next one goes */
+		group->num_entries = node->first_entry; /* from here on: place of the next entry */
 	}
 	array_for_each (&flame->arrivals, arrival)
 		flame->entries.items[flame->groups.items[arrival->group].num_entries++] =
@@ -410,7 +410,8 @@ int flame_expand(struct flame *flame, uint32_t id)
 		return 0;
 	forget_groups(flame);
 	/*
-	 * At least; callers are never more. Growing would copy a million of them again and again.
+	 * Room for at least these; callers are never more. Growing would copy a million again and
+	 * again.
 	 */
 	if (array_reserve(&flame->arrivals, node->num_entries))
 		return -ENOMEM;
@@ -433,7 +434,7 @@ int flame_expand(struct flame *flame, uint32_t id)
 	return 0;
 }
 
-/* The rows of the fragment, one node each; the entries belong to the last. */
+/* Add the rows of the fragment, one node each; the entries belong to the last. */
 static int add_base(struct flame *flame)
 {
 	const struct graph *graph = flame->graph;
@@ -565,7 +566,7 @@ static bool node_matches(const struct graph *graph, const uint8_t *marks, uint32
 	return marks[graph_get_symbol(graph, node)] & graph_get_marks(graph, node);
 }
 
-/* Below the last occurrence of the fragment, a match on the way decides. */
+/* Below the last occurrence of the fragment: stacks with a match on the way count. */
 static uint64_t measure_callees(const struct flame *flame, const uint8_t *marks,
 				bool fragment_matches, uint8_t *state)
 {
@@ -587,7 +588,7 @@ static uint64_t measure_callees(const struct flame *flame, const uint8_t *marks,
 	return weight;
 }
 
-/* Above the first occurrence: a match on the path to an entry decides. */
+/* Above the first occurrence: entries with a match on the path to them count. */
 static uint64_t measure_callers(const struct flame *flame, const uint8_t *marks,
 				bool fragment_matches, uint8_t *state)
 {

@@ -41,9 +41,9 @@ struct flame_opts {
 struct flame_node {
 	uint32_t parent;   /* FLAME_NONE: the base */
 	uint32_t symbol;   /* SYMBOL_NONE: all stacks */
-	uint32_t function; /* the first that was merged here */
+	uint32_t function; /* the first of those that were merged */
 	uint32_t depth;    /* row; the base's is 0 */
-	double start;      /* left edge and width in units of width; see flame_get_width() */
+	double start;      /* left edge and width; for the unit see flame_get_width() */
 	double width;
 	uint64_t total;
 	uint64_t self; /* callees: stacks that end here; callers: stacks that start here */
@@ -53,7 +53,7 @@ struct flame_node {
 	uint32_t num_entries;
 	uint32_t first_child;
 	uint32_t num_children;
-	uint8_t flags; /* enum node_flag of the first that was merged */
+	uint8_t flags; /* enum node_flag of the first of those that were merged */
 	bool is_base;  /* a level of the fragment, or the node of all stacks */
 	bool is_expanded;
 };
@@ -73,9 +73,9 @@ static inline void flame_freep(struct flame **flame)
 const struct flame_node *flame_get_node(const struct flame *flame, uint32_t node);
 /* Make the children of a node, heaviest first or by name. Returns 0 or -ENOMEM. */
 _must_check_ int flame_expand(struct flame *flame, uint32_t node);
-/* The node of the last row of the fragment (or of all stacks): whose children are the answer. */
+/* The node of the last row of the fragment (or of all stacks): its children are the answer. */
 uint32_t flame_get_top(const struct flame *flame);
-/* The whole width: the sum; in a comparison 1, half of it for each side's share. */
+/* The whole width: the sum; in a comparison 1, half for each side's share. */
 double flame_get_width(const struct flame *flame);
 
 /*

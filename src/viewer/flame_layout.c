@@ -48,7 +48,7 @@ static bool find_extent(const struct flame *flame, const struct flame_viewport *
 	       ret->x_px + ret->width_px > 0;
 }
 
-/* The last child first, so that the first is taken first. */
+/* Pushes the last child first, so that the first is popped first. */
 static int push_children(struct flame_layout *layout, const struct flame *flame,
 			 const struct flame_viewport *viewport, const struct flame_node *node)
 {

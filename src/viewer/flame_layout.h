@@ -10,7 +10,7 @@
 
 struct flame_viewport {
 	double from, to;     /* part of the flame's width, from 0 to 1 */
-	double width_px;     /* that it is drawn on */
+	double width_px;     /* width on the screen */
 	double min_width_px; /* narrower nodes are skipped, with their children */
 };
 
@@ -39,12 +39,12 @@ struct flame_layout {
 	ARRAY(uint32_t) pending;
 };
 
-/* Replace the boxes by those that can be seen. Returns 0 or -ENOMEM. */
+/* Replace the boxes by the visible ones. Returns 0 or -ENOMEM. */
 _must_check_ int flame_layout_make(struct flame_layout *layout, struct flame *flame,
 				   const struct flame_viewport *viewport);
 void flame_layout_release(struct flame_layout *layout);
 
-/* A box without a place. */
+/* Fill a box without its position. */
 void flame_box_fill(struct flame_box *box, const struct flame_node *node, uint32_t id);
 
 #endif

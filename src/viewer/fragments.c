@@ -32,8 +32,8 @@ static uint32_t get_symbol(const void *context, uint32_t node)
 }
 
 /*
- * The search goes by symbols, and needs that two names are the same or are not; a symbol and a
- * function can be both. So functions are asked about where all symbols agree.
+ * The search compares symbols, since it needs names that are either equal or different, but a node
+ * may equal both a symbol and a function. Functions are compared only after all symbols match.
  */
 static bool is_of_functions(const void *context, uint32_t node)
 {

@@ -13,8 +13,8 @@
 #include "viewer/graph.h"
 
 /*
- * A level of a fragment is a symbol, which is every function of that name, or, with this bit, a
- * function: the one of that name in one module. The bit is beyond all numbers of either.
+ * A level of a fragment is a symbol, for all functions with that name. With this bit it is a
+ * function, that of one module. All numbers of either are below the bit.
  */
 #define LEVEL_FUNCTION 0x80000000u
 

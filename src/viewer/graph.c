@@ -70,8 +70,8 @@ static void graph_builder_release(struct graph_builder *builder)
 }
 
 /*
- * A symbol's function is the first that has its name; others of the name (in other modules) lead to
- * the same symbol.
+ * A symbol's function is the first one with its name; others with the name (in other modules) refer
+ * to the same symbol.
  */
 static int add_function(struct graph_builder *builder, struct graph_function function,
 			uint32_t *ret)
@@ -103,7 +103,7 @@ static int add_level(struct graph_builder *builder, const struct graph_function 
 	return add_function(builder, *function, id);
 }
 
-/* The levels of a location, outermost first. */
+/* Add the levels of a location, outermost first. */
 static int add_location(struct graph_builder *builder, uint32_t id)
 {
 	const struct location *location = profile_get_location(builder->profile, id);
@@ -164,7 +164,7 @@ static int add_thread(struct graph_builder *builder, uint32_t id, enum tree_root
 	return err ? err : add_function(builder, function, &builder->thread_functions[id]);
 }
 
-/* ret_any: whether there is a thread level at all. */
+/* ret_any: whether there is any thread level. */
 static int add_threads(struct graph_builder *builder, enum tree_root root, bool *ret_any)
 {
 	uint32_t count = profile_count_threads(builder->profile);
@@ -193,9 +193,8 @@ static int allocate_nodes(struct graph *graph, uint32_t num_nodes)
 }
 
 /*
- * Whether a stack of locations and a path of functions are the same thing. As many levels as
- * locations means one each; as many functions as locations, that no two of them are of the same
- * function.
+ * Whether a stack of locations equals a path of functions. The number of levels shows that each
+ * location has one; the number of functions, that no two locations have the same.
  */
 static bool is_plain(const struct graph_builder *builder)
 {
@@ -312,7 +311,7 @@ static int link_children(struct graph *graph)
 	return 0;
 }
 
-/* Enter or leave a node: how often its function and module are on the path. */
+/* Enter or leave a node: update the counts of its function and module on the path. */
 static void mark_repeats(struct graph *graph, uint32_t node, uint32_t *on_path,
 			 uint32_t *module_on_path)
 {
@@ -324,7 +323,7 @@ static void mark_repeats(struct graph *graph, uint32_t node, uint32_t *on_path,
 		graph->flags[node] |= NODE_REPEATS_MODULE;
 }
 
-/* Depth first, without recursion: a stack may be a hundred thousand levels deep. */
+/* Depth first, without recursion: a stack may have a hundred thousand levels. */
 static int find_repeats(struct graph *graph)
 {
 	uint32_t num_strings = string_table_get_count(profile_get_strings(graph->profile));
@@ -336,8 +335,8 @@ static int find_repeats(struct graph *graph)
 	if (!next || !on_path || !module_on_path)
 		return -ENOMEM;
 	/*
-	 * next[node] is the first child that has not been entered yet: that is all that a
-	 * depth-first walk needs to know.
+	 * next[node] is the first child that was not visited yet: a depth-first walk needs no other
+	 * state.
 	 */
 	memcpy(next, graph->first_child, graph->num_nodes * sizeof(*next));
 	for (;;) {
@@ -360,7 +359,7 @@ struct ranked {
 	uint32_t symbol;
 };
 
-/* Bytes, not a locale: the order of UTF-8 is that of its code points. */
+/* Compare bytes, not by locale: the order of UTF-8 is that of its code points. */
 static int compare_ranked(const void *left, const void *right)
 {
 	const struct ranked *a = left;
@@ -374,7 +373,7 @@ static int compare_ranked(const void *left, const void *right)
 	return a->symbol < b->symbol ? -1 : a->symbol > b->symbol;
 }
 
-/* Children sorted by name compare two numbers then, instead of two strings. */
+/* Sorting children by name then compares two numbers, instead of two strings. */
 static int rank_names(struct graph *graph)
 {
 	_cleanup_free_ struct ranked *ranked =
@@ -415,7 +414,7 @@ static int build(struct graph_builder *builder, enum tree_root root)
 	err = add_locations(builder);
 	if (err)
 		return err;
-	plain = is_plain(builder); /* before threads are among the functions */
+	plain = is_plain(builder); /* before threads are added to the functions */
 	err = add_threads(builder, root, &has_threads);
 	if (err)
 		return err;

@@ -25,12 +25,15 @@
 #define GRAPH_ROOT  0u
 #define SYMBOL_NONE UINT32_MAX
 
-/* Bits of graph->flags. The low four are the frame's enum frame_kind. The page knows them, too (names.js). */
+/*
+ * Bits of graph->flags. The low four are the frame's enum frame_kind. names.js of the page has the
+ * same values.
+ */
 enum node_flag {
 	NODE_KIND_MASK = 15,
 	NODE_INLINED = 16,
 	NODE_THREAD = 32,          /* represents the thread of the stacks above it */
-	NODE_REPEATS = 64,         /* its function is on the path to it already */
+	NODE_REPEATS = 64,         /* its function is already on the path to it */
 	NODE_REPEATS_MODULE = 128, /* its module is */
 };
 _Static_assert(NUM_FRAME_KINDS <= NODE_KIND_MASK + 1, "a kind has four bits");
@@ -56,13 +59,13 @@ struct graph {
 	uint32_t num_functions;
 	struct graph_symbol *symbols;
 	uint32_t num_symbols;
-	uint32_t *name_rank; /* by symbol: its place when they are sorted bytewise by name */
+	uint32_t *name_rank; /* by symbol: its rank in bytewise order of names */
 
 	/* Arrays by node; 0 is the root. A parent's number is smaller than its children's. */
 	uint32_t num_nodes;
 	uint32_t *parents;
 	uint32_t *node_functions; /* for the root: 0, without meaning */
-	uint32_t *node_symbols; /* of these functions, as most passes over the nodes ask for them */
+	uint32_t *node_symbols;   /* their symbols, which most passes over the nodes need */
 	uint8_t *flags;
 	uint32_t *first_child; /* [n] to [n + 1] in children; num_nodes + 1 of them */
 	uint32_t *children;
@@ -98,7 +101,7 @@ static inline uint8_t node_flags_get_mark(uint8_t flags)
 	return frame_kind_get_mark(flags & NODE_KIND_MASK, flags & NODE_INLINED);
 }
 
-/* The node's mark as a set of them, a bit for each; the set is empty for a thread, which is no function. */
+/* The node's mark as a set, a bit for each; empty for a thread, which is no function. */
 static inline uint8_t graph_get_marks(const struct graph *graph, uint32_t node)
 {
 	uint8_t flags = graph->flags[node];

@@ -14,7 +14,7 @@
 
 #define SLOT_BEGIN "<script type=\"text/plain\" id=\"profile\">"
 
-/* The file that the Makefile made, and its size. */
+/* The file made by the Makefile, and its size. */
 __asm__(".section .rodata\n"
 	".global viewer_page\n"
 	".global viewer_page_size\n"
@@ -30,7 +30,7 @@ __asm__(".section .rodata\n"
 extern const char viewer_page[];
 extern const uint64_t viewer_page_size;
 
-/* A build without the viewer's tools makes an empty file. */
+/* A build without the viewer's tools has an empty file. */
 bool viewer_page_exists(void)
 {
 	return viewer_page_size > 0;
@@ -44,8 +44,8 @@ int viewer_page_write_empty(const struct sink *sink)
 }
 
 /*
- * As an attribute's value. The title is a file's name, and foreign: it must not end the attribute
- * or the tag.
+ * Append an attribute's value. The title is a file's name, and foreign: it must not end the
+ * attribute or the tag.
  */
 static void append_attribute(struct text *text, const char *value)
 {

@@ -36,16 +36,16 @@ struct session {
 
 	struct graph *graph;
 	enum tree_root graph_root;
-	bool is_stale; /* the graph is of another profile than there is now */
+	bool is_stale; /* the graph belongs to an older profile */
 
 	bool has_weights;
 	struct weights weights;
 	struct weights_opts weights_opts; /* points to the fields below */
 	uint8_t *sides;
-	uint8_t *sides_of_weights; /* as they were then */
+	uint8_t *sides_of_weights; /* a copy from that time */
 	uint32_t num_sides_of_weights;
 	char *filters;
-	struct frame_tree tree; /* for filters; made when there is one */
+	struct frame_tree tree; /* for filters; made with the first one */
 	bool has_tree;
 	struct selection selection;
 	uint64_t *timed_values; /* see times_apply() */
@@ -54,8 +54,8 @@ struct session {
 	uint32_t *fragment;
 	struct occurrences
 		occurrences;     /* of the query's fragment, for the flames of both directions */
-	struct flame *flames[2]; /* by direction; NULL: not asked for yet */
-	struct waits waits;      /* of the same fragment */
+	struct flame *flames[2]; /* by direction; NULL: not yet needed */
+	struct waits waits;      /* for the same fragment */
 	bool has_waits;
 	struct changes changes;
 	bool has_changes;
@@ -165,7 +165,7 @@ static int read_bytes(struct import *import, const char *format_name, const stru
 		return error_set(error, -EINVAL, "%.200s: at byte 0: %s", import->name,
 				 content ? content : "the format is not recognised");
 	}
-	/* Only an experiment brings files that name its code. */
+	/* Only an experiment includes the files of its code. */
 	import->will_name_code = tar_detect(import->data, import->size);
 	err = format_read(format, import);
 	if (!err && import->will_name_code)
@@ -200,7 +200,7 @@ static void warn_of_unnamed(struct import *import, uint32_t first_location)
 			    num_unnamed, import->name);
 }
 
-/* A source for every one that the profile has got meanwhile. */
+/* Add a source for every new one of the profile. */
 static int add_sources(struct session *session)
 {
 	uint32_t count = profile_count_sources(session->profile);
@@ -231,9 +231,9 @@ static bool has_threads(const struct session *session, uint32_t source)
 }
 
 /*
- * A report names the files that it was made of. They take its place, but for one alone, whose
- * samples are the report's own. Sources that have no thread have no samples; they are kept, because
- * numbers of sources are those of the profile, but not shown.
+ * A report contains the names of its input files. These replace the report, unless it is just one,
+ * whose samples are the report's own. Sources without threads have no samples; they are kept,
+ * because numbers of sources are those of the profile, but not shown.
  */
 static uint32_t sort_out(struct session *session, uint32_t container)
 {
@@ -256,7 +256,7 @@ static uint64_t get_sample_count(const struct profile *profile, uint32_t metric)
 	return profile_get_metric(profile, metric)->num_samples;
 }
 
-/* Number of samples by metric, and one more. NULL when out of memory. */
+/* Numbers of samples by metric, with a spare element. NULL when out of memory. */
 static uint64_t *copy_sample_counts(const struct profile *profile)
 {
 	uint32_t count = profile_count_metrics(profile);
@@ -267,7 +267,7 @@ static uint64_t *copy_sample_counts(const struct profile *profile)
 	return counts;
 }
 
-/* before  by metric, of the num_metrics that there were */
+/* before  by metric, for the first num_metrics */
 static int note_sample_counts(const struct profile *profile, const uint64_t *before,
 			      uint32_t num_metrics, struct session_source *source)
 {
@@ -343,10 +343,7 @@ struct session_source *session_get_source(struct session *session, uint32_t sour
 	return &session->sources.items[source];
 }
 
-/*
- * The name is kept twice: with the profile, where files that are written get it from, and here for
- * the page.
- */
+/* The name is stored twice: in the profile, for files that are written, and here for the page. */
 int session_rename_source(struct session *session, uint32_t source, const char *name)
 {
 	char *copy = strdup(name);
@@ -362,10 +359,7 @@ int session_rename_source(struct session *session, uint32_t source, const char *
 	return 0;
 }
 
-/*
- * A graph is made of everything that was read, shown or not: switching a file off needs only other
- * weights.
- */
+/* A graph includes everything that was read, shown or not: hiding a file only changes weights. */
 int session_prepare(struct session *session, enum tree_root root)
 {
 	if (session->graph && !session->is_stale && session->graph_root == root)
@@ -379,7 +373,7 @@ int session_prepare(struct session *session, enum tree_root root)
 	return session->graph ? 0 : -ENOMEM;
 }
 
-/* Sides by source, as the profile's threads name them. */
+/* Sides by source of the profile's threads. */
 static int gather_sides(struct session *session)
 {
 	size_t count = session->sources.length;
@@ -474,7 +468,7 @@ static int weigh(struct session *session, const struct session_query *query, str
 }
 
 /*
- * The fragment is copied before the old one is freed: the caller may pass the one that it got from
+ * The fragment is copied before the old one is freed: the caller may pass the result of
  * session_get_query().
  */
 static int keep_query(struct session *session, const struct session_query *query)
@@ -503,8 +497,8 @@ static int keep_query(struct session *session, const struct session_query *query
 }
 
 /*
- * Levels of a fragment are numbers of a graph, and another file makes another graph: the page may be
- * late.
+ * Levels of a fragment are numbers of a graph, and another file makes another graph: the page may
+ * be late.
  */
 int session_query(struct session *session, const struct session_query *query, struct error *error)
 {
@@ -524,7 +518,7 @@ int session_query(struct session *session, const struct session_query *query, st
 	return keep_query(session, query);
 }
 
-/* Without anything removed the profile is written as it is, and needs no copy. */
+/* If nothing was removed, the profile is written without a copy. */
 int session_pack(const struct session *session, const struct sink *sink)
 {
 	size_t count = session->sources.length;

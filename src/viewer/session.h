@@ -23,10 +23,10 @@
 #include "viewer/waits.h"
 #include "viewer/weights.h"
 
-/* A file, or, of a report that holds several, one of those. */
+/* A file, or one of the files in a report. */
 struct session_source {
 	char *name;
-	const char *format; /* borrowed; the name of its format */
+	const char *format; /* borrowed; name of its format */
 	uint64_t size;      /* in bytes; 0: part of another file */
 	struct import_counts counts;
 	struct text warnings; /* lines */
@@ -41,7 +41,7 @@ struct session;
 struct session *session_new(void); /* NULL when out of memory */
 void session_free(struct session *session);
 
-/* A file; all is borrowed for the call. */
+/* A file; everything is borrowed for the call. */
 struct session_input {
 	const char *name;
 	const void *data;
@@ -76,7 +76,7 @@ _must_check_ int session_pack(const struct session *session, const struct sink *
 struct session_query {
 	enum tree_root root;
 	uint32_t metric;
-	uint32_t baseline_metric; /* METRIC_NONE: nothing is compared within the files */
+	uint32_t baseline_metric; /* METRIC_NONE: no comparison within the files */
 	const char *filters;      /* see filters.h; copied */
 	const uint32_t *fragment; /* levels (fragments.h), outermost first; copied */
 	uint32_t fragment_length;
@@ -84,7 +84,7 @@ struct session_query {
 	enum flame_order order;
 };
 
-/* Bring the graph up to date, so that symbols may be asked for. Returns 0 or -ENOMEM. */
+/* Update the graph, so that symbols may be asked for. Returns 0 or -ENOMEM. */
 _must_check_ int session_prepare(struct session *session, enum tree_root root);
 /*
  * Compute the view; unchanged parts are not computed again. Requires session_prepare().

@@ -19,7 +19,7 @@ static size_t squeeze(struct table_row *rows, size_t count)
 	return num_kept;
 }
 
-/* The row's number is its id until squeeze() moves it. */
+/* The row's number is its id, until squeeze() moves it. */
 static struct table_row *make_rows(size_t count)
 {
 	struct table_row *rows = calloc(count + 1, sizeof(*rows));

@@ -16,7 +16,7 @@
 #define NS_PER_MS     1000000ull
 #define FINEST_ROW_NS (20 * NS_PER_MS)
 
-/* How long the longest file that is shown is, and when it was where it is the only one. */
+/* Length of the longest shown file, and its start if it is the only one. */
 static uint64_t measure(struct time_grid *grid, const struct session *session,
 			const struct time_span *spans)
 {
@@ -43,7 +43,10 @@ static uint64_t measure(struct time_grid *grid, const struct session *session,
 	return longest_ns;
 }
 
-/* Steps are multiples of each other, and of the clock's: each timestamp falls into one cell. */
+/*
+ * Steps are multiples of each other, and of the clock's resolution: each timestamp belongs to one
+ * cell.
+ */
 static void choose_columns(struct time_grid *grid, uint64_t length_ns, uint64_t resolution_ns,
 			   uint32_t max_columns)
 {

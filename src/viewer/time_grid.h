@@ -21,7 +21,7 @@ struct time_grid {
 	uint32_t num_columns;
 	uint64_t span_ms;  /* from the first sample to the end of the last one's millisecond */
 	uint64_t start_ms; /* CLOCK_REALTIME at 0; 0: not known, or of several files */
-	uint64_t timeless; /* weight that was seen and has no time */
+	uint64_t timeless; /* selected weight without a time */
 	/* [column * TIME_GRID_ROWS + row], from the first sample of each file on. */
 	uint64_t *cells;
 };

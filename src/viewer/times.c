@@ -71,9 +71,7 @@ bool times_is_filter(const char *line, size_t length)
 	       memcmp(line + 1, KIND, strlen(KIND)) == 0;
 }
 
-/*
- * Milliseconds count from the first sample of each file, so that files can be laid upon each other.
- */
+/* Milliseconds count from the first sample of each file, so that files can be compared. */
 static int add_range(struct ranges *ranges, const char *line, size_t length, struct error *error)
 {
 	size_t head = 1 + strlen(KIND);
@@ -145,7 +143,7 @@ static int select_timestamps(const struct profile *profile, const struct ranges 
 	return 0;
 }
 
-/* *ret: NULL when there are no ranges. */
+/* *ret: NULL without ranges. */
 static int select_by_ranges(const struct profile *profile, const struct ranges *ranges,
 			    uint8_t **ret)
 {
@@ -190,10 +188,7 @@ static void weigh(const struct profile *profile, bool take_timeless, const uint8
 		if (is_selected[i] && !take_timeless)
 			*value += timestamp->weight;
 		else if (!is_selected[i] && take_timeless)
-			/*
-			 * A sample's timestamps never weigh more than it does; this is only a
-			 * guard.
-			 */
+			/* A sample's timestamps never exceed its weight; this is only a guard. */
 			*value -= timestamp->weight < *value ? timestamp->weight : *value;
 	}
 }

@@ -19,7 +19,7 @@ static uint32_t find_name(const struct waits *waits, uint32_t symbol)
 				    profile_get_string_length(graph->profile, name));
 }
 
-/* The functions among the levels, by name. */
+/* Take the functions among the levels, by name. */
 static int take_fragment(struct waits *waits, const struct waits_opts *opts)
 {
 	struct fragment *fragment = &waits->fragment;

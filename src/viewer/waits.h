@@ -21,7 +21,7 @@ struct waits_opts {
 	const struct graph *graph;     /* borrowed until waits_release(), as the tree is */
 	const struct frame_tree *tree; /* of the same profile */
 	const struct weights_opts *weights; /* whose filters and sides count, not the metric */
-	const uint32_t *levels;             /* of the fragment; without any, all waits */
+	const uint32_t *levels;             /* of the fragment; none: all waits */
 	uint32_t num_levels;
 	const struct occurrences *occurrences; /* of the fragment in the graph */
 };
@@ -38,14 +38,16 @@ struct waits {
 	uint64_t sum; /* of the waits that pass the filters, in the fragment or not */
 	struct wakers_answer answer;
 	struct waker_chain chain;
-	struct fragment_tree *stacks; /* by thread of the answer; without nodes: nobody has asked */
-	uint32_t *symbols;            /* by name of the tree; SYMBOL_NONE: no function's */
+	struct fragment_tree *stacks; /* by thread of the answer; without nodes: not yet asked
+					 for */
+	uint32_t *symbols;            /* by name of the tree; SYMBOL_NONE: not a function */
 };
 
 /*
  * Values of the weights are borrowed until waits_release(), too.
  *
- * Returns 0, -ENOMEM, or -EOVERFLOW when the weights together leave 64 bits. May be released in any case.
+ * Returns 0, -ENOMEM, or -EOVERFLOW if the sum of the weights exceeds 64 bits. May be released in
+ * any case.
  */
 _must_check_ int waits_init(struct waits *waits, const struct waits_opts *opts);
 void waits_release(struct waits *waits);

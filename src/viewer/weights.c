@@ -1,6 +1,6 @@
 /*
- * Samples give their weight to the node that their stack ends at; one pass from the leaves to the
- * root, which needs no more than that parents have smaller numbers, makes totals of it.
+ * Samples add their weight to the end node of their stack. One pass from the leaves to the root
+ * makes totals of it; it relies only on parents having smaller numbers.
  */
 #include "viewer/weights.h"
 
@@ -10,8 +10,8 @@
 #include "analysis/occurrences.h"
 
 /*
- * A sample whose weight a time filter has taken away counts as not selected; one that had none from
- * the start stays.
+ * A sample whose weight a time filter has removed counts as not selected; one that had no weight
+ * from the start stays.
  */
 enum source_side weights_classify(const struct graph *graph, const struct weights_opts *opts,
 				  uint32_t id)
@@ -26,8 +26,8 @@ enum source_side weights_classify(const struct graph *graph, const struct weight
 		return SIDE_OFF;
 	side = opts->sides[profile_get_thread(graph->profile, sample->thread)->source];
 	/*
-	 * A comparison within the files (before and after as metrics) goes before the sides of the
-	 * files.
+	 * A comparison within the files (before and after as metrics) takes precedence over the
+	 * sides of the files.
 	 */
 	if (side != SIDE_OFF && opts->baseline_metric != METRIC_NONE)
 		side = sample->metric == opts->metric ? SIDE_SHOWN : SIDE_BASELINE;
@@ -47,7 +47,7 @@ static int add_samples(struct weights *weights, const struct graph *graph,
 			continue;
 		if (__builtin_add_overflow(*sum, value, sum))
 			return -EOVERFLOW;
-		/* No node's weight can be more than the sum. */
+		/* No node's weight can exceed the sum. */
 		if (side == SIDE_SHOWN)
 			weights->self[node] += value;
 		else

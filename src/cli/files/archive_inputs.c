@@ -32,7 +32,7 @@ void input_paths_release(struct input_paths *paths)
 	array_release(&paths->items);
 }
 
-/* dir NULL: the name is a path already. */
+/* dir  NULL: the name is already a path. */
 static int add_path(struct input_paths *paths, const char *dir, const char *name)
 {
 	char **added = array_add(&paths->items);
@@ -66,7 +66,7 @@ static void print_time(int64_t time_s, char *ret, size_t size)
 		snprintf(ret, size, time_s < 0 ? "the beginning" : "the end");
 }
 
-/* At least one. Returns an exit status; both are the caller's then. */
+/* Open at least one. Returns an exit status; on success the caller owns both. */
 static int open_captures(const char *dir, int64_t since_s, int64_t until_s,
 			 struct archive **ret_archive, struct archive_list *ret)
 {

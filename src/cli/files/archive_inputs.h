@@ -27,7 +27,7 @@ enum archive_option { OPTION_ARCHIVE = 800, OPTION_SINCE, OPTION_UNTIL };
 	}
 
 struct archive_inputs {
-	const char *dir; /* NULL: no archive was asked for; borrowed from argv like the others */
+	const char *dir; /* NULL: no archive; borrowed from argv like the others */
 	const char *since;
 	const char *until;
 };
@@ -56,7 +56,7 @@ _must_check_ int archive_inputs_list(const struct archive_inputs *inputs, char *
  */
 _must_check_ int archive_inputs_open(const struct archive_inputs *inputs,
 				     struct archive **ret_archive, struct archive_list *ret);
-/* As archive_inputs_list(), of FROM..TO, the value of an option. */
+/* As archive_inputs_list(), for FROM..TO, the value of an option. */
 _must_check_ int archive_inputs_list_range(const char *dir, const char *option, const char *range,
 					   struct input_paths *ret);
 void input_paths_release(struct input_paths *paths);

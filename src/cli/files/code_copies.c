@@ -23,7 +23,7 @@ static int open_bytes(const uint8_t *data, size_t size)
 	return fd;
 }
 
-/* A later file of the same path replaces an earlier one, as when tar extracts them. */
+/* A later file with the same path replaces an earlier one, as when tar extracts them. */
 static int open_in_archive(struct code_copies *copies, const char *path)
 {
 	const struct import *import = copies->import;

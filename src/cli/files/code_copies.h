@@ -1,4 +1,4 @@
-/* Copies of programs and libraries inside of an input, as gprofng's archives/. */
+/* Copies of programs and libraries inside an input, as in gprofng's archives/. */
 #ifndef CLI_FILES_CODE_COPIES_H
 #define CLI_FILES_CODE_COPIES_H
 
@@ -7,7 +7,7 @@
 #include "formats/import.h"
 #include "formats/tar.h"
 
-/* Zeroed at first, but for the import. */
+/* Zeroed at first, except the import. */
 struct code_copies {
 	const struct import *import; /* borrowed */
 	struct tar tar;              /* of an input that is an archive */

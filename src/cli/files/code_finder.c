@@ -55,8 +55,8 @@ static bool has_build_id(int fd, const struct module *module)
 }
 
 /*
- * Takes ownership of fd. A debug file under the program's name is no program. Such a
- * file has the right build ID, and symbols, but not the program's code.
+ * Takes ownership of fd. A debug file with the program's name is refused: it has the right build
+ * ID, and symbols, but not the program's code.
  */
 static int take_if_matching(struct code_search *search, int fd)
 {

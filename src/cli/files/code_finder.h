@@ -12,7 +12,7 @@
 struct code_finder {
 	const char *const *folders; /* of --symbols: searched first, in this order */
 	size_t num_folders;
-	const char *home; /* holds perf's own store, .debug; NULL: none */
+	const char *home; /* contains perf's own store, .debug; NULL: none */
 };
 
 /*

@@ -21,7 +21,7 @@ static const struct format *find_extension(const char *path, size_t length)
 	return format_find_extension(path, length);
 }
 
-/* An extension that ends like a suffix, .pb.gz, is no suffix. */
+/* An extension that includes a suffix, .pb.gz, is not a suffix. */
 struct written_name format_list_find_path(const char *path)
 {
 	size_t length = strlen(path);

@@ -20,10 +20,13 @@ struct written_name {
 const struct format *format_list_find_name(const char *name);
 /* As format_find_path(), with the page, and with a suffix. */
 struct written_name format_list_find_path(const char *path);
-/* Calls show() for each. */
+/* Call show() for each format. */
 void format_list_for_each(void (*show)(const struct format *format, void *context), void *context);
 
-/* The format that a misspelt name probably means; NULL: none is similar. Only those that can be read, or written. */
+/*
+ * The known format most similar to a misspelt name, or NULL. Considers only formats that can be
+ * read, or written.
+ */
 const char *format_list_suggest(const char *name, bool is_written);
 
 #endif

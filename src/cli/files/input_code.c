@@ -32,8 +32,7 @@
 #define DEBUG_ROOT      "/usr/lib/debug"
 
 /*
- * Modules of the profile and files of the table have the same numbers, which list_modules() sees
- * to.
+ * Modules of the profile and files of the table have the same numbers; list_modules() ensures that.
  */
 struct input_code {
 	struct import *import;
@@ -119,7 +118,7 @@ static int list_modules(struct input_code *code)
 	return 0;
 }
 
-/* Files are searched when needed: a recording maps far more files than it runs code of. */
+/* Files are searched when needed: a recording maps far more files than it runs. */
 static int find_module_file(void *context, uint32_t number)
 {
 	struct input_code *code = context;
@@ -150,7 +149,7 @@ int input_code_walk(struct input_code *code, const struct import_stack *stack, u
 
 /* ---- the kernel ---- */
 
-/* /sys/kernel/notes holds the ELF notes of the running kernel's image; everybody may read it. */
+/* /sys/kernel/notes has the ELF notes of the running kernel's image; everybody may read it. */
 static bool has_running_build_id(const struct import_kernel *kernel)
 {
 	_cleanup_free_ uint8_t *notes = malloc(NOTES_MAX_BYTES);

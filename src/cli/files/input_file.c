@@ -42,7 +42,7 @@
 #define DECOMPRESS_STEP_BYTES (1u << 20)
 #define MAX_LAYERS            3
 
-/* Anonymous pages, not a mapping of the file: if that was truncated, we would get SIGBUS. */
+/* Anonymous pages, not a mapping of the file: if the file was truncated, we would get SIGBUS. */
 struct pages {
 	uint8_t *data; /* NULL: none */
 	size_t size;   /* bytes in use */
@@ -59,7 +59,7 @@ struct input_file {
 	size_t released; /* bytes at the start whose memory was given back */
 	int folder_fd;   /* -1: not a folder */
 	ARRAY(struct member) members;
-	ARRAY(char *) paths; /* of the files below the folder, once they were asked for */
+	ARRAY(char *) paths; /* of the files below the folder, after the first request */
 };
 
 static void release_pages(struct pages *pages)
@@ -88,7 +88,7 @@ static int reserve_pages(struct pages *pages, size_t wanted)
 		return -ENOMEM;
 	pages->data = data;
 	pages->mapped = mapped ? mapped : 4096;
-	(void)madvise(data, pages->mapped, MADV_HUGEPAGE); /* fewer faults; not vital */
+	(void)madvise(data, pages->mapped, MADV_HUGEPAGE); /* for fewer faults; optional */
 	return 0;
 }
 
@@ -168,10 +168,10 @@ static int explain(int err, enum compression compression, const char *name, size
 }
 
 /*
- * Decompress all of it. Output goes in steps of DECOMPRESS_STEP_BYTES, so that the ratio is looked at
- * often.
+ * Decompress all of it. Output grows in steps of DECOMPRESS_STEP_BYTES, so that the ratio is
+ * checked often.
  *
- * max_bytes  limit of output beside the ratio
+ * max_bytes  limit of the output, in addition to the ratio
  */
 static int decompress_frames(struct decompressor *decompressor, struct bytes *compressed,
 			     size_t ratio, size_t max_bytes, struct pages *ret)
@@ -201,7 +201,7 @@ static int decompress_frames(struct decompressor *decompressor, struct bytes *co
 	return result < 0 ? result : 0;
 }
 
-/* Zeros are padding, as of a tape. */
+/* Zeros are padding, as on a tape. */
 static void warn_of_trailing_bytes(const struct bytes *compressed, enum compression compression,
 				   const char *name)
 {
@@ -233,7 +233,7 @@ static int decompress(struct pages *pages, enum compression compression, size_t 
 	return 0;
 }
 
-/* Several layers, as .pb.gz.zst: together they expand no further than one may. */
+/* Several layers, as .pb.gz.zst: together they have the same limit as one. */
 static int decompress_layers(struct pages *pages, const char *name, struct error *error)
 {
 	size_t ratio = get_max_ratio(compression_detect(pages->data, pages->size));
@@ -413,7 +413,7 @@ err:
 
 /* ---- files of a folder ---- */
 
-/* Against listing the whole file system, if the user gives / by mistake. */
+/* Avoids listing the whole file system, if the user gives / by mistake. */
 #define MAX_FOLDER_DEPTH 4
 #define MAX_PATHS        65536
 

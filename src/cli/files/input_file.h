@@ -21,12 +21,12 @@ struct input_file;
  * truncated or a decompression bomb.
  */
 _must_check_ int input_file_open(const char *path, struct input_file **ret, struct error *error);
-/* The same of a file that is open; path is its name for messages. fd is borrowed. */
+/* The same for an open file; path is its name in messages. fd is borrowed. */
 _must_check_ int input_file_open_fd(int fd, const char *path, struct input_file **ret,
 				    struct error *error);
 void input_file_free(struct input_file *file);
 
-/* Bytes of a file; NULL and 0 of a folder. Borrowed until input_file_free(). */
+/* Bytes of a file; NULL and 0 for a folder. Borrowed until input_file_free(). */
 const uint8_t *input_file_get_data(const struct input_file *file);
 size_t input_file_get_size(const struct input_file *file);
 

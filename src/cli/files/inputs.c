@@ -508,7 +508,7 @@ static int find_metric(const struct profile *profile, const char *name, uint32_t
 	return EXIT_USAGE;
 }
 
-/* A comparison is shown alone: warn that metrics of other inputs are not. */
+/* A comparison is shown alone: warn that metrics of other inputs are hidden. */
 static void warn_of_others(const struct profile *profile, const struct call_tree_opts *tree)
 {
 	_cleanup_(text_release) struct text names = {0};

@@ -42,7 +42,7 @@ enum input_option {
 			"that are numbered differently in each run"                      \
 	}
 
-/* The most folders of --symbols. */
+/* Maximum number of folders of --symbols. */
 #define SYMBOL_FOLDERS_MAX 16
 
 struct input_options {
@@ -54,14 +54,14 @@ struct input_options {
 	bool is_lenient;
 	bool keeps_all_frames;
 	bool has_canonical_names;
-	bool takes_all_metrics; /* no output holds a single one: none need be chosen */
+	bool takes_all_metrics; /* no output has only one metric: no choice is needed */
 	bool is_for_trace;      /* a trace's unread data will be missing in another trace */
 	bool may_be_empty;      /* no warning of an input without samples */
 	bool is_archive;        /* captures: damaged ones are skipped, unless is_strict */
 	bool is_growing;        /* may still be written to: an incomplete last line is ignored */
 	/* For zones: skip sections of processes that had ended when the file had this size. */
 	uint64_t bytes_before;
-	const int *fd; /* of the file, which is open: the path is its name. NULL: it is opened */
+	const int *fd; /* of the file, if it is open: path is only its name. NULL: open the path */
 };
 
 /* Handle one of the options above. Returns 0, or negative (usage error, reported). */

@@ -47,8 +47,8 @@ static int check_suffix(const struct output_request *request, struct error *erro
 }
 
 /*
- * x.folded.gz, x.folded.zst; with --to, also x.gz. A format that compresses its files itself can have
- * its own suffix only, once: .pb.gz.
+ * Accept x.folded.gz, x.folded.zst; with --to, also x.gz. A format that compresses its files itself
+ * can only have its own suffix, once: .pb.gz.
  */
 static int choose_compression(const struct output_request *request, const struct format *format,
 			      enum compression *ret, struct error *error)
@@ -174,7 +174,7 @@ bool outputs_have_timestamps(const struct outputs *outputs)
 
 /*
  * The caller frees. NULL when out of memory. profile.folded becomes profile.2.folded: the extension
- * stays last, so that the file's format can still be recognised by it.
+ * stays last, so that it still shows the file's format.
  */
 static char *number_path(const char *path, size_t extension_bytes, uint32_t number)
 {
@@ -266,8 +266,9 @@ static void warn_of_metrics(const struct format *format, const struct profile *p
 }
 
 /*
- * An output with a single metric may have nothing of an input. warned  the metric that was warned of
- * already, for another output; METRIC_NONE: none
+ * An output with a single metric may contain nothing of an input.
+ *
+ * warned  the metric of an earlier warning, for another output; METRIC_NONE: none
  */
 static void warn_of_unused_inputs(const struct output *output, const struct profile *profile,
 				  const struct call_tree_opts *tree, uint32_t *warned)
@@ -401,10 +402,7 @@ void outputs_release(struct outputs *outputs)
 	*outputs = (struct outputs){0};
 }
 
-/*
- * A host's name is whatever its administrator has set, also with a slash, which would lead to
- * another folder.
- */
+/* A host's name may be anything, even contain a slash, which would lead to another folder. */
 char *outputs_make_name(const char *extension)
 {
 	time_t now = time(NULL);

@@ -17,9 +17,9 @@
 
 struct fd_list;
 
-/* As the user asked for it. */
+/* As requested by the user. */
 struct output_request {
-	const char *path;   /* NULL: a name is made up */
+	const char *path;   /* NULL: generate a name */
 	const char *format; /* of --to; NULL: by extension */
 };
 
@@ -45,7 +45,7 @@ _must_check_ int outputs_init(struct outputs *outputs, const struct output_reque
 /*
  * Open all files.
  *
- * number  from 1, for before the extensions: profile.2.folded; 0: none
+ * number  from 1, inserted before the extensions: profile.2.folded; 0: none
  * mode    as of output_file_open()
  *
  * Returns 0 or negative errno with the reason in error.
@@ -54,9 +54,9 @@ _must_check_ int outputs_open(struct outputs *outputs, const struct output_reque
 			      uint32_t number, mode_t mode, struct error *error);
 /* Whether some output shows times, so that it needs a timeline. */
 bool outputs_have_times(const struct outputs *outputs);
-/* Whether it holds one metric, or shows one of all that it holds, which has to be chosen. */
+/* Whether it contains one metric, or shows one of all its metrics, so that one must be chosen. */
 bool output_shows_chosen_metric(const struct output *output);
-/* Whether every output shows all metrics of a profile, so that none need be chosen. */
+/* Whether every output shows all metrics of a profile, so that no choice is needed. */
 bool outputs_have_all_metrics(const struct outputs *outputs);
 /* The format of an output that contains only this metric, or NULL. */
 const struct format *outputs_find_metric(const struct outputs *outputs, const char *metric);
@@ -65,23 +65,23 @@ bool outputs_have_timestamps(const struct outputs *outputs);
 /* Give up the open files and whatever was written, but keep the formats. */
 void outputs_close(struct outputs *outputs);
 /*
- * Write the profile to all. Returns 0 or negative errno with error; -EOVERFLOW where it is the
- * profile's weights that cannot be written.
+ * Write the profile to all. Returns 0 or negative errno with error; -EOVERFLOW if the profile's
+ * weights cannot be written.
  */
 _must_check_ int outputs_fill(struct outputs *outputs, const struct profile *profile,
 			      const struct format_opts *opts, struct error *error);
 /* The descriptors that filling them needs (base/confinement.h). */
 void outputs_add_fds(const struct outputs *outputs, struct fd_list *fds);
-/* Whether none is a pipe or a device. */
+/* Whether no output is a pipe or a device. */
 bool outputs_can_rewind(const struct outputs *outputs);
-/* Start over, whoever has written to them. Returns 0, or negative errno where that cannot be. */
+/* Discard everything written so far. Returns 0, or negative errno if that is impossible. */
 _must_check_ int outputs_rewind(struct outputs *outputs);
 /* Make all appear. Returns 0 or negative errno with error. */
 _must_check_ int outputs_commit(struct outputs *outputs, struct error *error);
 /* Both. */
 _must_check_ int outputs_write(struct outputs *outputs, const struct profile *profile,
 			       const struct format_opts *opts, struct error *error);
-/* Without outputs_write() before, nothing of them is left. */
+/* Without outputs_write(), nothing of them remains. */
 void outputs_release(struct outputs *outputs);
 
 /* Async-signal-safe: remove temporary names. NULL is fine. */

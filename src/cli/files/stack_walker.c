@@ -24,7 +24,7 @@ _Static_assert(IMPORT_PC_EXACT == WIRE_PC_EXACT, "the walk marks addresses as im
 struct walked_code {
 	bool was_sought;
 	struct objfile *objfile;    /* NULL: cannot be read, or no ELF */
-	struct unwind_table *table; /* NULL: it has no call-frame information */
+	struct unwind_table *table; /* NULL: no call-frame information */
 	uint32_t flags;             /* enum unwind_mapping_flag */
 };
 
@@ -69,7 +69,10 @@ static int read_table(const struct mapped_file *file, struct walked_code *code, 
 	return err ? err : unwind_table_new(code->objfile, &code->table, error);
 }
 
-/* A file without call-frame information is walked by frame pointers; a missing file not at all. */
+/*
+ * A file without call-frame information is unwound by frame pointers; a missing file is not
+ * unwound.
+ */
 static int open_code(const struct stack_walker *walker, uint32_t module, struct walked_code *code)
 {
 	const struct mapped_file *file;
@@ -105,7 +108,7 @@ static int get_code(struct stack_walker *walker, uint32_t module, struct walked_
 	return code->was_sought ? 0 : open_code(walker, module, code);
 }
 
-/* The context of the walk of one stack. */
+/* State of unwinding one stack. */
 struct walker_replay {
 	struct stack_walker *walker;
 	const struct import_stack *stack;
@@ -136,8 +139,8 @@ static bool find_mapped(struct walker_replay *replay, uint64_t pc,
 		return false;
 	*ret = (struct unwind_mapping){.start = mapping->start, .end = mapping->end};
 	/*
-	 * Code that no file backs has no call-frame information; frame pointers are all there may
-	 * be.
+	 * Code in memory without a file has no call-frame information; at best it has frame
+	 * pointers.
 	 */
 	if (mapping->module == IMPORT_NO_MODULE) {
 		ret->flags = UNWIND_MAPPING_HAS_NO_CFI;
@@ -156,7 +159,7 @@ static bool find_mapped(struct walker_replay *replay, uint64_t pc,
 		(uint64_t *)&ret->bias);
 }
 
-/* False ends the walk. */
+/* False ends unwinding. */
 static bool find_code(void *context, uint64_t pc, struct replay_code *ret)
 {
 	const struct walked_code *code;
@@ -177,8 +180,8 @@ static bool find_rule(void *context _unused_, const struct replay_code *code, ui
 }
 
 /*
- * Whether a step by frame pointer has skipped a frame, by the call that the return address follows;
- * see objfile_prove_call(). Files were opened by the walk.
+ * Whether a step by frame pointer has skipped a frame, from the call before the return address; see
+ * objfile_prove_call(). Files were opened while unwinding.
  */
 static int is_frame_skipped(struct walker_replay *replay, uint64_t callee_pc,
 			    uint64_t return_address, bool *ret)
@@ -190,7 +193,7 @@ static int is_frame_skipped(struct walker_replay *replay, uint64_t callee_pc,
 	enum call_proof proof;
 	int err;
 
-	/* Nothing is called from where no code is. */
+	/* A call is impossible without code at its address. */
 	*ret = !find_mapping(replay->stack, return_address - 1);
 	if (!find_mapped(replay, return_address - 1, &code, &mapping) || !code)
 		return replay->err;
@@ -203,7 +206,7 @@ static int is_frame_skipped(struct walker_replay *replay, uint64_t callee_pc,
 	return err ? err : replay->err;
 }
 
-/* Cut the stack at the first frame whose caller was skipped, and take off the marks of the steps. */
+/* Cut the stack at the first frame whose caller was skipped, and remove the marks of the steps. */
 static int check_fp_steps(struct walker_replay *replay, uint64_t *pcs, uint32_t *num_frames,
 			  enum walk_end *end)
 {

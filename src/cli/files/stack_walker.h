@@ -1,6 +1,6 @@
 /*
- * Walks copied user stacks of an input (perf record --call-graph dwarf) by unwind tables, which are
- * built when a walk first needs them.
+ * Unwinds copied user stacks of an input (perf record --call-graph dwarf) by unwind tables, which
+ * are built on first use.
  */
 #ifndef CLI_FILES_STACK_WALKER_H
 #define CLI_FILES_STACK_WALKER_H
@@ -16,7 +16,7 @@ struct stack_walker;
 
 /*
  * files      by module; borrowed
- * find_file  called before the first use of a file, which it puts into the table; 0 or -ENOMEM
+ * find_file  called before the first use of a file, to add it to the table; 0 or -ENOMEM
  *
  * Returns NULL when out of memory.
  */

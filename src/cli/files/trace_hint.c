@@ -17,7 +17,7 @@ static bool is_plain(const char *path)
 			    "/._-+,:=@%") == strlen(path);
 }
 
-/* As a shell takes it. */
+/* Quoted for a shell. */
 static void append_quoted(struct text *text, const char *path)
 {
 	if (is_plain(path)) {

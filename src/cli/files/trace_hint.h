@@ -10,7 +10,7 @@
 #include "base/text.h"
 
 /*
- * Append the hint, if so many events need one.
+ * Append the hint, if this many events need one.
  *
  * path  of the trace; "-": standard output
  *

@@ -33,7 +33,7 @@ static void find_uses(const struct profile *profile, uint32_t metric, uint32_t b
 	}
 }
 
-/* "cpu, alloc_space": the metrics of the source. */
+/* Append "cpu, alloc_space": the metrics of the source. */
 static void append_metrics(struct text *names, const struct profile *profile, uint32_t source,
 			   uint8_t *has_weight)
 {
@@ -62,7 +62,7 @@ static void warn_of(const struct profile *profile, uint32_t source, const char *
 		    names.data && !names.failed ? names.data : "", metric, verb);
 }
 
-/* Without memory there is no warning: whoever writes the profile reports that. */
+/* Without memory there is no warning: the code that writes the profile reports that. */
 void unused_inputs_warn(const struct profile *profile, uint32_t metric, uint32_t baseline,
 			const char *verb)
 {

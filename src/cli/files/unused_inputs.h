@@ -7,8 +7,8 @@
 #include "profile/profile.h"
 
 /*
- * Warn of inputs that have weight in other metrics only: these tools' files were merged, and one of
- * them adds nothing. A profile of one input needs no warning.
+ * Warn of inputs that have weight only in other metrics: files of different tools were merged, and
+ * one of them adds nothing. A profile of one input needs no warning.
  *
  * metric    the one that is written or shown
  * baseline  of a comparison; METRIC_NONE: no comparison

@@ -34,7 +34,7 @@ struct zones_file_conversion {
 	int fd;
 	uint64_t size; /* at the start: somebody may still be writing */
 	uint64_t left;
-	int spill_fd; /* -1: nothing was too much for memory yet */
+	int spill_fd; /* -1: everything fitted into memory so far */
 	uint64_t spilled;
 	struct output_file *file;
 	enum compression compression; /* of the whole output */
@@ -83,7 +83,7 @@ static int report_spill(struct zones_file_conversion *conversion, int err)
 			 file_get_temporary_folder(), strerror(-err));
 }
 
-/* The file is made when it is needed first: most inputs fit into memory. */
+/* The file is created on first use: most inputs fit into memory. */
 static int append_spill(void *context, const void *data, size_t size, uint64_t *ret_offset)
 {
 	struct zones_file_conversion *conversion = context;
@@ -193,7 +193,7 @@ static int convert(struct zones_file_conversion *conversion, const struct input_
 
 /* ---- whether it is one -------------------------------------------------------------------- */
 
-/* A file that is compressed or UTF-16 must be converted as a whole, for which memory is the place. */
+/* A compressed or UTF-16 file must be converted as a whole, in memory. */
 static bool is_file_of_zones(int fd, const char *path, const struct input_options *options)
 {
 	_cleanup_free_ uint8_t *bytes = malloc(FIRST_BYTES);

@@ -11,7 +11,7 @@
 /* Shell command for the machine's events: the first name of "  page-faults, faults   memory…". */
 #define LIST_EVENTS "stackwide events 2>/dev/null | sed -n 's/^  \\([^ ,]*\\).*/\\1/p'"
 
-/* Options without help work and are not advertised. */
+/* Options without help work but are hidden. */
 static bool is_shown(const struct option_spec *option)
 {
 	return option->help != NULL;
@@ -50,7 +50,7 @@ static size_t print_words(const char *argument, FILE *out)
 	return count;
 }
 
-/* Formats that are the value of an option. */
+/* Formats as values of an option. */
 struct format_words {
 	const struct command *command;
 	bool is_read; /* --from; else --to */
@@ -88,7 +88,7 @@ static bool has_words(const struct option_spec *option)
 	       print_words(option->argument, NULL);
 }
 
-/* Call print() for every option of a command that is shown, common ones too. */
+/* Call print() for every visible option of a command, common ones too. */
 static void for_each_option(const struct command *command,
 			    void (*print)(const struct command *command,
 					  const struct option_spec *option, FILE *out),
@@ -117,7 +117,7 @@ static void print_bash_name(const struct command *command _unused_,
 		fprintf(out, " -%c", option->short_name);
 }
 
-/* A case that completes the value of an option. */
+/* Print a case that completes the value of an option. */
 static void print_bash_value(const struct command *command, const struct option_spec *option,
 			     FILE *out)
 {

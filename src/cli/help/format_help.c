@@ -11,7 +11,7 @@
 #define SUMMARY_COLUMN   46
 #define PRODUCERS_COLUMN 17
 
-/* In as many lines as the terminal needs. */
+/* Uses as many lines as the terminal needs. */
 static void print_words(FILE *out, const char *words, size_t column)
 {
 	_cleanup_(text_release) struct text text = {0};

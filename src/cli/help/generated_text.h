@@ -17,7 +17,7 @@ void completions_print_fish(const struct command *const *commands, FILE *out);
 
 /* In the language of man(7). */
 void manual_print(const struct command *command, FILE *out);
-/* The same: the formats that are written, for the pages that are written by hand. */
+/* The same for the formats that can be written, for pages that are written by hand. */
 void manual_print_formats(FILE *out);
 
 #endif

@@ -19,7 +19,7 @@ static void print_char(char c, FILE *out)
 		fputc(c, out);
 }
 
-/* Text; a dot or a quote at the start of a line is escaped, else it would be a request. */
+/* Print text; a dot or a quote at the start of a line is escaped, else it would be a request. */
 static void print_text(const char *text, FILE *out)
 {
 	bool is_line_start = true;

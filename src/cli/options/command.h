@@ -8,7 +8,7 @@
 
 #include "cli/options/options.h"
 
-/* Exit status of every command; a workload's own status may take the place of EXIT_DONE. */
+/* Exit status of every command; a workload's own status may replace EXIT_DONE. */
 enum exit_status {
 	EXIT_SHOW_HELP = -1, /* asks main() to print the help and exit with EXIT_DONE */
 	EXIT_DONE = 0,
@@ -27,7 +27,7 @@ struct command {
 	const char *help;                  /* text below the options; may be NULL */
 	const struct option_spec *options; /* ended by an entry without name */
 	bool is_hidden;                    /* for developers: help does not list it */
-	/* Whether --to takes a format that can be written; NULL: any. */
+	/* Whether --to accepts a format that can be written; NULL: any. */
 	bool (*takes_format)(const struct format *format);
 	/* argv[0] is "stackwide NAME". Returns an exit status. */
 	int (*run)(int argc, char **argv);
@@ -46,8 +46,8 @@ extern const struct command command_unwind_table;
 extern const struct command command_view;
 
 /*
- * In the order that the help shows, ended by NULL. Without command_generate, which prints them and
- * which main.c adds.
+ * In the order of the help, ended by NULL. Without command_generate, which prints them; main.c adds
+ * it.
  */
 const struct command *const *command_get_all(void);
 

@@ -86,7 +86,9 @@ static const char *get_subcommand(char **argv)
 	return subcommand ? subcommand : "";
 }
 
-/* The word with a short option that no table has: getopt_long() goes on in it if there are more. */
+/*
+ * The word with an unknown short option: getopt_long() is still inside it if more letters follow.
+ */
 static const char *find_short_word(int argc, char **argv, int letter)
 {
 	const char *word = argv[optind - 1];
@@ -96,7 +98,7 @@ static const char *find_short_word(int argc, char **argv, int letter)
 	return optind < argc ? argv[optind] : word;
 }
 
-/* Why getopt_long() takes no option here. Returns -EINVAL. */
+/* Report why getopt_long() refused an option. Returns -EINVAL. */
 static int report_bad_option(const struct option_spec *specs, int found, int argc, char **argv)
 {
 	const struct option_spec *spec = optopt ? find_spec(specs, optopt) : NULL;
@@ -117,9 +119,9 @@ static int report_bad_option(const struct option_spec *specs, int found, int arg
 }
 
 /*
- * getopt_long() takes the start of a name for the name: --dur for --duration. But --to is no short
- * form of --top where other commands have an option --to, nor perf's --comm one of --common-names.
- * Returns as options_parse().
+ * getopt_long() accepts abbreviated names: --dur for --duration. But --to must not mean --top, as
+ * other commands have an option --to, nor perf's --comm our --common-names. Returns as
+ * options_parse().
  */
 static int check_long_name(const struct option_spec *specs, char **argv, const char *name)
 {
@@ -140,7 +142,9 @@ static int check_long_name(const struct option_spec *specs, char **argv, const c
 	return -EINVAL;
 }
 
-/* Whether a word that starts with one dash has short options alone: "-hv", and not "-http=:8080". */
+/*
+ * Whether a word that starts with one dash consists of short options: "-hv", but not "-http=:8080".
+ */
 static bool is_cluster(const struct option_spec *specs, const char *word)
 {
 	if (word[0] != '-' || word[1] == '-')
@@ -195,7 +199,7 @@ int options_parse(const struct option_spec *specs, int argc, char **argv,
 	int err;
 	int found;
 
-	text_append_char(&tables.short_options, ':'); /* getopt_long() prints nothing itself */
+	text_append_char(&tables.short_options, ':'); /* makes getopt_long() print nothing itself */
 	err = add_specs(&tables, specs);
 	if (err)
 		return err;
@@ -222,7 +226,7 @@ int options_parse(const struct option_spec *specs, int argc, char **argv,
 	return 0;
 }
 
-/* Text from the help column on; further lines are indented to it. */
+/* Print text from the help column on; further lines are indented to it. */
 static void print_wrapped(const char *help, FILE *out)
 {
 	for (const char *c = help; *c; c++) {

@@ -15,7 +15,7 @@ struct option_spec {
 	int id;               /* for the command's handler; above 0 */
 	char short_name;      /* 0: none */
 	const char *name;     /* long name, without dashes */
-	const char *argument; /* name of its value, "FILE"; of several, "FILE..."; NULL: none */
+	const char *argument; /* name of its value, "FILE"; "FILE..." for several; NULL: none */
 	const char *help;     /* NULL: a hidden option for developers */
 };
 
@@ -23,9 +23,9 @@ struct option_spec {
 enum common_option { OPTION_HELP = 1000, OPTION_QUIET, OPTION_VERBOSE };
 
 /*
- * Pass every option to handle(), in order. Options may follow operands. Words after `--` are
- * operands. An option of several values takes all words up to the next option: handle() gets each
- * of them.
+ * Pass every option to handle(), in order. Options may follow operands. Words after `--` are not
+ * parsed. An option of several values takes all words up to the next option: handle() gets each of
+ * them.
  *
  * handle() returns 0, or a negative number after reporting an error, which stops.
  * ret_first_operand  index in argv of the first operand; operands are last
@@ -36,7 +36,7 @@ _must_check_ int options_parse(const struct option_spec *specs, int argc, char *
 			       int (*handle)(int id, const char *value, void *context),
 			       void *context, int *ret_first_operand);
 
-/* Those that all commands have, as a table. */
+/* The options of all commands, as a table. */
 const struct option_spec *options_get_common(void);
 
 void options_print_help(const struct option_spec *specs, FILE *out);

@@ -45,11 +45,11 @@ void suggestion_offer(struct suggestion *suggestion, const char *word)
 
 	if (!length || length > MAX_LENGTH || strlen(word) > MAX_LENGTH)
 		return;
-	/* The start of a word is as good as one edit. */
+	/* A word's start counts as one edit. */
 	distance = length > 1 && !strncmp(word, suggestion->wanted, length)
 			   ? 1
 			   : measure_distance(suggestion->wanted, word);
-	/* A third of the letters: more are another word. */
+	/* At most a third of the letters: beyond that it is another word. */
 	if (distance > (length + 2) / 3 || (suggestion->word && distance >= suggestion->distance))
 		return;
 	suggestion->word = word;

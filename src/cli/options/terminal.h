@@ -10,17 +10,17 @@
 #include "formats/format.h"
 
 struct terminal {
-	size_t num_columns; /* 0: it is no terminal, lines may be of any length */
-	bool has_color;     /* it is one, and NO_COLOR is not set */
+	size_t num_columns; /* 0: no terminal, lines may have any length */
+	bool has_color;     /* a terminal, and NO_COLOR is not set */
 };
 
 /* Properties of standard output. */
 struct terminal terminal_get(void);
 
 /*
- * Have data written to standard output.
+ * Write data to standard output.
  *
- * write  is given a sink that leads there, and returns 0 or negative errno
+ * write  gets a sink for it, and returns 0 or negative errno
  *
  * Returns 0, or negative errno with the reason in error.
  */

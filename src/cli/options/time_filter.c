@@ -20,7 +20,7 @@ bool time_filter_is(const char *filter)
 	return string_starts_with(filter, KIND);
 }
 
-/* "0", "0s": option_read_duration() takes no 0. */
+/* "0", "0s": option_read_duration() refuses 0. */
 static bool is_zero(const char *moment)
 {
 	size_t num_zeros = strspn(moment, "0.");
@@ -33,7 +33,7 @@ static bool is_zero(const char *moment)
 	return !option_read_duration(unit, &ns);
 }
 
-/* "1.5s", "0", or nothing. Returns 0 or -EINVAL. */
+/* Read "1.5s", "0", or nothing. Returns 0 or -EINVAL. */
 static int read_moment(const char *text, size_t length, uint64_t otherwise_ms, uint64_t *ret_ms)
 {
 	char moment[32];

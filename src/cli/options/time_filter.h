@@ -12,7 +12,7 @@
 #include "base/text.h"
 #include "profile/profile.h"
 
-/* Whether a filter, KIND:PATTERN, is one by time. */
+/* Whether a filter, KIND:PATTERN, is a filter by time. */
 bool time_filter_is(const char *filter);
 
 /*

@@ -49,7 +49,7 @@ static bool take_char(struct time_reader *reader, char c)
 	return true;
 }
 
-/* "today" must not be taken from "todays". */
+/* "today" must not match in "todays". */
 static bool take_word(struct time_reader *reader, const char *word)
 {
 	if (!string_starts_with(reader->rest, word) ||
@@ -85,7 +85,7 @@ static bool take_date(struct time_reader *reader, struct tm *tm)
 	return true;
 }
 
-/* A day by word; tm holds today. */
+/* Read a day as a word; tm contains today. */
 static bool take_day_word(struct time_reader *reader, struct tm *tm)
 {
 	if (take_word(reader, "today"))
@@ -102,8 +102,8 @@ static bool take_day_word(struct time_reader *reader, struct tm *tm)
 }
 
 /*
- * 03:12, 03:12:05, or without colons, 031205. Seconds are after a second colon, or, where there was
- * no first one, after four digits.
+ * 03:12, 03:12:05, or without colons, 031205. Seconds follow a second colon, or, without colons,
+ * four digits.
  */
 static bool take_clock(struct time_reader *reader, struct tm *tm)
 {
@@ -175,7 +175,7 @@ static int read_calendar(const char *text, int64_t now_s, int64_t *ret_s)
 	return *reader.rest ? -EINVAL : finish_time(&tm, is_local, offset_s, ret_s);
 }
 
-/* 2h of -2h. Durations know no weeks; as an age they are common. */
+/* Reads 2h of -2h. Durations have no weeks, which are common as ages. */
 static int read_ago(const char *text, int64_t now_s, int64_t *ret_s)
 {
 	size_t length = strlen(text);

@@ -56,8 +56,9 @@ static const struct {
 };
 
 /*
- * Options, by the first of these commands that has them. The tables of the commands would be a circle of
- * includes: commands parse their options with this file. A test compares the list with the tables.
+ * Options, with the first of these commands that has them. Using the tables of the commands would
+ * be a circle of includes: commands parse their options with this file. A test compares the list
+ * with the tables.
  */
 static const struct {
 	const char *command;
@@ -97,7 +98,7 @@ const char *unknown_option_find_command(const char *name)
 	return NULL;
 }
 
-/* "use --min-width PIXELS", or the command that has it. */
+/* Append "use --min-width PIXELS", or the command that has it. */
 static void append_option(struct text *text, const struct option_spec *specs, const char *name)
 {
 	const struct option_spec *spec = find_spec(specs, name);
@@ -127,7 +128,7 @@ bool unknown_option_is_of_other_tool(const char *name)
 	return find_other(name) < ARRAY_LENGTH(others);
 }
 
-/* Append the advice for an option of another tool. False: no tool has it. */
+/* Append the advice for an option of another tool. False if no tool has it. */
 static bool append_other(struct text *text, const struct option_spec *specs, const char *name)
 {
 	size_t i = find_other(name);

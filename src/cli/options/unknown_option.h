@@ -14,13 +14,13 @@
  *
  * command  "stackwide report"
  * specs    options of this command
- * word     as the user wrote it: "--minwidth=3", "-top", "-g"
+ * word     as written by the user: "--minwidth=3", "-top", "-g"
  */
 void unknown_option_report(const char *command, const struct option_spec *specs, const char *word);
 
-/* A command that has an option of this name (without dashes): "convert"; NULL: no command has it. */
+/* A command that has an option with this name (without dashes): "convert"; or NULL. */
 const char *unknown_option_find_command(const char *name);
-/* Whether it is one of flamegraph.pl, perf or pprof that has another name here. */
+/* Whether it is an option of flamegraph.pl, perf or pprof that has another name here. */
 bool unknown_option_is_of_other_tool(const char *name);
 
 #endif

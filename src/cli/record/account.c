@@ -50,7 +50,7 @@ static void count_user_stacks(struct account *account, struct recorder *recorder
 	}
 }
 
-/* A walk by table knows how it ended, unlike one by frame pointers. */
+/* Unwinding by table knows how it ended, unlike unwinding by frame pointers. */
 static void count_walks(const uint64_t *walks, uint64_t *complete, uint64_t *truncated)
 {
 	static const enum truncation truncations[NUM_WALK_ENDS] = {
@@ -296,7 +296,7 @@ int account_keep(const struct account *account, struct profile *profile)
 	return err ? err : keep_off_cpu(&ticks->off_cpu, profile);
 }
 
-/* The object is left open. */
+/* Leaves the JSON object open. */
 static void print_user_stacks(uint64_t complete, uint64_t in_exec, const uint64_t *truncated,
 			      struct text *ret)
 {

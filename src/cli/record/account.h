@@ -41,7 +41,7 @@
 enum truncation { TRUNCATIONS(TRUNCATION) NUM_TRUNCATIONS };
 #undef TRUNCATION
 
-/* User stacks of off-CPU time that were walked by table, and of who ended it. */
+/* User stacks of off-CPU time that were unwound by table, and those of wakers. */
 struct off_cpu_account {
 	uint64_t complete_user_stacks;
 	uint64_t truncated_user_stacks[NUM_TRUNCATIONS];
@@ -52,13 +52,13 @@ struct off_cpu_account {
 struct account {
 	struct recorder_account ticks;
 	uint32_t frequency_hz;
-	const struct event_counts *events; /* that were asked for; the caller's */
+	const struct event_counts *events; /* of the chosen events; owned by the caller */
 	size_t num_events;
 	uint64_t complete_user_stacks;
 	uint64_t truncated_user_stacks[NUM_TRUNCATIONS];
 	struct off_cpu_account off_cpu;
 	uint64_t named_frames;    /* frames are counted once for every sample they are in */
-	uint64_t sizeless_frames; /* of the named ones: by symbols without size */
+	uint64_t sizeless_frames; /* frames among these named by symbols without size */
 	uint64_t unnamed_frames[NUM_UNNAMED_REASONS];
 	uint64_t startup_ns;          /* from the program's start to the first tick */
 	uint64_t recording_cpu_ns;    /* our CPU time between start and stop */
@@ -81,7 +81,7 @@ uint64_t account_sum_truncated(const struct account *account);
  */
 uint64_t account_sum_whole(const struct account *account);
 uint64_t account_sum_unnamed(const struct account *account);
-/* Samples that were lost. */
+/* Number of lost samples. */
 uint64_t account_sum_lost_samples(const struct account *account);
 /* The same plus lost hits; a sample is taken once per many hits. */
 uint64_t account_sum_lost(const struct account *account);
@@ -106,7 +106,7 @@ _must_check_ int account_keep(const struct account *account, struct profile *pro
 /* Append the JSON object. */
 void account_print_json(const struct account *account, struct text *ret);
 
-/* CPU time of this program until now, user and system. */
+/* CPU time of this program so far, user and system. */
 uint64_t account_read_cpu_ns(void);
 uint64_t account_read_max_rss_bytes(void);
 

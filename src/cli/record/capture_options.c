@@ -148,8 +148,8 @@ static int handle(int id, const char *value, void *context)
 }
 
 /*
- * The first pass over the command line only looks for --config: the file's options have to be
- * handled first, so that those of the command line override them.
+ * The first pass over the command line only looks for --config: the file's options must be handled
+ * first, so that those of the command line override them.
  */
 static int find_config(int id, const char *value, void *context)
 {
@@ -160,7 +160,7 @@ static int find_config(int id, const char *value, void *context)
 	return 0;
 }
 
-/* A file does not name another one. */
+/* A file cannot name another configuration file. */
 static const struct option_spec *find_spec(const char *name)
 {
 	for (const struct option_spec *spec = capture_option_specs; spec->name; spec++)
@@ -169,7 +169,7 @@ static const struct option_spec *find_spec(const char *name)
 	return NULL;
 }
 
-/* Cut blanks off both ends. */
+/* Remove blanks at both ends. */
 static char *trim(char *text)
 {
 	size_t length;
@@ -183,8 +183,7 @@ static char *trim(char *text)
 }
 
 /*
- * The line is taken apart in place: name and value stay in the text, which lives as long as the
- * options.
+ * The line is split in place: name and value stay in the text, which lives as long as the options.
  */
 static int read_line(struct capture_options *options, char *line, const char *path,
 		     unsigned int number, struct error *error)
@@ -268,7 +267,7 @@ static int check_config(const char *path, const struct stat *status)
 static int read_config(struct capture_options *options)
 {
 	struct stat status;
-	/* A FIFO of this name must not hang a service at its start. */
+	/* A FIFO with this name must not hang a service at its start. */
 	_cleanup_close_ int fd = file_open_regular(AT_FDCWD, options->config_path, 0, &status);
 	struct error error = {0};
 	int err;

@@ -102,7 +102,7 @@ static bool read_status(const struct doctor *doctor, const char *name, char *ret
 }
 
 /*
- * CapEff of /proc/self/status is the effective set as a hexadecimal number, one bit a capability
+ * CapEff of /proc/self/status is the effective set as a hexadecimal number, one bit per capability
  * (capabilities(7)).
  */
 static bool has_capability(const struct doctor *doctor, unsigned int number)
@@ -183,7 +183,7 @@ static bool check_build_ids(const struct doctor *doctor, struct finding *ret)
 			  "is opened is known by device and inode only");
 }
 
-/* The soft limit of locked memory is in the eighth line or so, "unlimited" or a number. */
+/* The soft limit of locked memory is in about the eighth line, "unlimited" or a number. */
 static bool has_unlimited_locked_memory(const struct doctor *doctor)
 {
 	char limits[4096];
@@ -217,7 +217,7 @@ struct capability {
 	const char *use;
 };
 
-/* The first that is needed and missing. */
+/* The first capability that is needed but missing. */
 static const struct capability *find_missing(const struct doctor *doctor,
 					     const struct capability *needed)
 {
@@ -227,7 +227,7 @@ static const struct capability *find_missing(const struct doctor *doctor,
 	return NULL;
 }
 
-/* CAP_SYS_ADMIN held both before Linux 5.8 split them off, and still does. */
+/* CAP_SYS_ADMIN included both before Linux 5.8 split them off, and still does. */
 static bool check_capabilities(const struct doctor *doctor, struct finding *ret)
 {
 	static const struct capability needed[] = {
@@ -283,7 +283,7 @@ static bool check_paranoid(const struct doctor *doctor, struct finding *ret)
 			  level);
 }
 
-/* The mode in brackets is the one that is on: "none [integrity] confidentiality". */
+/* The mode in brackets is the active one: "none [integrity] confidentiality". */
 static bool check_lockdown(const struct doctor *doctor, struct finding *ret)
 {
 	char modes[128];
@@ -308,8 +308,8 @@ static bool check_jit(const struct doctor *doctor, struct finding *ret)
 }
 
 /*
- * perf rings are locked memory: perf_event_mlock_kb for each CPU is free, more counts against the
- * user's limit.
+ * perf rings are locked memory: perf_event_mlock_kb per CPU is free, more counts against the user's
+ * limit.
  */
 static bool check_ring_memory(const struct doctor *doctor, struct finding *ret)
 {
@@ -327,7 +327,7 @@ static bool check_ring_memory(const struct doctor *doctor, struct finding *ret)
 			  "%s: process events may be lost on a busy machine", limit);
 }
 
-/* "Max open files   1024   1048576   files": the second number. */
+/* Read the second number of "Max open files 1024 1048576 files". */
 static bool read_hard_limit(const struct doctor *doctor, unsigned long *ret)
 {
 	char limits[4096];
@@ -372,7 +372,7 @@ static bool check_kallsyms(const struct doctor *doctor, struct finding *ret)
 				  "kernel functions have no names: there is no /proc/kallsyms");
 	for (const char *line = start; line; line = strchr(line, '\n')) {
 		line += *line == '\n';
-		/* Some per-CPU symbols are at 0 for everybody. */
+		/* Some per-CPU symbols are at 0 for all users. */
 		if (line[strspn(line, "0")] != ' ' && line[0])
 			return is_fine(ret, "kernel functions have names");
 	}
@@ -430,8 +430,8 @@ static bool check_cgroup(const struct doctor *doctor, struct finding *ret)
 }
 
 /*
- * The inode of the first process namespace is fixed in the kernel; any other number is a namespace
- * below it.
+ * The inode of the first process namespace is fixed in the kernel; any other number is a nested
+ * namespace.
  */
 static bool check_container(const struct doctor *doctor, struct finding *ret)
 {
@@ -449,7 +449,7 @@ static bool check_container(const struct doctor *doctor, struct finding *ret)
 	return is_fine(ret, is_container ? "in one, but it sees all processes" : "not in one");
 }
 
-/* Without it recording works, but a program that exploits a fault of ours can do more. */
+/* Recording works without it, but an attacker who exploits a bug of ours can do more. */
 static bool check_confinement(const struct doctor *doctor, struct finding *ret)
 {
 	if (!(doctor->confinement & CONFINED_CAPABILITIES))

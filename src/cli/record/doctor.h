@@ -25,17 +25,17 @@ struct kernel_answers {
 	bool has_task_registers;
 	bool reports_build_ids;
 	bool counts_bpf_as_locked;
-	const char *switch_in; /* the event of a thread that gets a CPU again; NULL: none */
+	const char *switch_in; /* event of a thread that gets a CPU again; NULL: none */
 };
 
 struct doctor {
 	int root_fd;              /* of the folder that acts as / */
 	unsigned int confinement; /* enum confinement_part: protection of ELF readers */
-	bool is_root;             /* the user is root; in messages */
+	bool is_root;             /* the user is root; for messages */
 	struct kernel_answers kernel;
 };
 
-/* Look up number `index`, from 0. Returns false when there are no more. */
+/* Perform check number `index`, from 0. Returns false if there are no more. */
 bool doctor_check(const struct doctor *doctor, size_t index, struct finding *ret);
 
 #endif

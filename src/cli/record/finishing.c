@@ -60,17 +60,17 @@ struct commitment {
 	uint64_t max_rss_bytes;
 };
 
-/* The sockets between the processes; each end is closed where it is not used. */
+/* The sockets between the processes; each end is closed in processes that do not use it. */
 struct finishing {
 	struct recording *recording;
 	int stream[2];  /* [0] the namers write, [1] the writer reads */
 	int control[2]; /* [0] ours, [1] the writer's */
 	struct namers *namers;
 	pid_t writer;
-	uint64_t writer_cpu_ns;    /* its CPU time, when that was last seen to grow */
-	uint64_t writer_worked_ns; /* and when that was */
-	uint64_t writer_killed_ns; /* 0: it was not */
-	bool is_stopped;           /* by the user, since the recording has ended */
+	uint64_t writer_cpu_ns;    /* its CPU time at its last increase */
+	uint64_t writer_worked_ns; /* time of that */
+	uint64_t writer_killed_ns; /* 0: not killed */
+	bool is_stopped;           /* by the user, after the recording */
 	bool is_filled;            /* the writer has filled the outputs */
 	bool was_writer_lost;      /* it was killed, or died */
 };
@@ -106,7 +106,7 @@ static int take_names(struct recording *recording, int stream, struct names *nam
 
 /*
  * Fill the account, and add its counts to the profile. The profile's clock is that of its
- * timestamps, CLOCK_BOOTTIME; its zero on the calendar is taken at the start.
+ * timestamps, CLOCK_BOOTTIME; its offset to the calendar is taken at the start.
  */
 static int count(struct recording *recording, const struct names *names)
 {
@@ -138,7 +138,7 @@ static uint32_t get_shown_metric(const struct recording *recording)
 				   record_options_get_metric(recording->options));
 }
 
-/* ret_trace_status  not 0 where only a part of the trace is missing */
+/* ret_trace_status  not 0 if only a part of the trace is missing */
 static int fill_outputs(struct recording *recording, int *ret_trace_status)
 {
 	struct format_opts opts = {
@@ -169,7 +169,7 @@ static int fill_outputs(struct recording *recording, int *ret_trace_status)
 	return EXIT_DONE;
 }
 
-/* Tell the parent. Returns 0 or an exit status. */
+/* Report to the parent. Returns 0 or an exit status. */
 static int say(int control, enum finish_report report)
 {
 	uint8_t message = (uint8_t)report;
@@ -287,10 +287,7 @@ static int keep_fds(const struct recording *recording, int stream, int control)
 	return confinement_close_others(&kept);
 }
 
-/*
- * A trace that lacks a part is written all the same; its status is returned when all else went
- * well.
- */
+/* A trace that lacks a part is written anyway; its status is returned if all else went well. */
 static int write_all(struct recording *recording, uid_t user, int stream, int control)
 {
 	struct confinement confinement = {
@@ -322,7 +319,7 @@ static int write_all(struct recording *recording, uid_t user, int stream, int co
 
 /* ---- ours ---- */
 
-/* The writer has no other end than its own: where one of the others dies, it sees the end. */
+/* The writer has only its own ends: when another process dies, it sees the end of the stream. */
 static int start_writer(struct finishing *finishing, uid_t user)
 {
 	pid_t parent = getpid();
@@ -357,7 +354,7 @@ static int start_writer(struct finishing *finishing, uid_t user)
 	return 0;
 }
 
-/* Without namers, all names are made up by the writer. */
+/* Without namers, the writer makes up all names. */
 static void start_namers(struct finishing *finishing)
 {
 	const struct record_options *options = finishing->recording->options;
@@ -372,7 +369,7 @@ static void start_namers(struct finishing *finishing)
 		log_warning("frames are not named: %s", strerror(-err));
 }
 
-/* Ends the stream, even if a process that hangs has it, too. */
+/* Ends the stream, even if a hanging process has it open, too. */
 static void end_stream(struct finishing *finishing)
 {
 	if (finishing->stream[0] < 0)
@@ -441,7 +438,7 @@ static int take_report(struct finishing *finishing, bool *ret_is_over)
 	return EXIT_DONE;
 }
 
-/* Whether all is written to files, which can be started over. */
+/* Whether everything is written to files, which can be rewritten. */
 static bool can_rewind(const struct recording *recording)
 {
 	if (recording->stats_file && !output_file_can_rewind(recording->stats_file))
@@ -449,7 +446,7 @@ static bool can_rewind(const struct recording *recording)
 	return recording->keeper || outputs_can_rewind(recording->outputs);
 }
 
-/* Whether the writer has done nothing for too long. Its wait for names is no fault of its own. */
+/* Whether the writer has done nothing for too long. Waiting for names does not count. */
 static bool is_writer_idle(struct finishing *finishing, bool is_naming)
 {
 	uint64_t now_ns = clock_now_ns();
@@ -476,7 +473,7 @@ static void tend_writer(struct finishing *finishing, bool is_naming)
 		finishing->writer_killed_ns = clock_now_ns();
 }
 
-/* If a file system hangs, it cannot be killed and never reports its end. */
+/* If a file system hangs, the writer cannot be killed and never reports its end. */
 static bool is_writer_left_behind(const struct finishing *finishing)
 {
 	return finishing->writer_killed_ns &&
@@ -544,7 +541,7 @@ static void release(struct finishing *finishing)
 	}
 }
 
-/* Name and write by a writer of this user. Returns an exit status. */
+/* Symbolize, and write with a writer of this user. Returns an exit status. */
 static int write_by(struct finishing *finishing, uid_t user, bool has_namers, int stop_fd)
 {
 	int writer_status;
@@ -616,7 +613,7 @@ int recording_finish(struct recording *recording, int stop_fd)
 		.recording = recording, .stream = {-1, -1}, .control = {-1, -1}};
 	int status;
 
-	confinement_lower_priority(); /* naming is in no hurry */
+	confinement_lower_priority(); /* symbolization is not urgent */
 	recording->account.ticks =
 		recorder_get_account(recording->recorder); /* not in the writer */
 	if (recording->options->events.events.length) {

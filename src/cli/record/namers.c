@@ -28,14 +28,14 @@
 
 #define DEBUG_ROOT   "/usr/lib/debug"
 #define MEMORY_BYTES (2ull << 30)
-/* No file gets more than this part of the time that is left: of CPU time, or of doing nothing. */
+/* No file gets more than this fraction of the remaining time: of CPU time, or of idling. */
 #define FILE_SHARE  4
 #define MIN_FILE_NS (100 * NS_PER_MS)
 #define MAX_NAMERS  64
 /* Limit of deaths unrelated to a file. */
 #define MAX_OTHER_FAULTS 3
 #define MAX_REPORTED     4
-/* How long a killed process may take to end; a file system that hangs may keep it for ever. */
+/* Time for a killed process to end; a file system that hangs may keep it for ever. */
 #define REAP_MS 200
 
 /* Written by the namer: its current file, and the locations that have been sent. */
@@ -47,7 +47,7 @@ struct naming_state {
 /* A file's effect on a namer. */
 struct naming_fault {
 	uint32_t file;
-	uint8_t caution; /* enum symbolizer_caution, from then on */
+	uint8_t caution; /* enum symbolizer_caution, for later reading */
 	bool was_late;
 	bool is_of_owner; /* all files of its owner have this caution */
 	uid_t owner;
@@ -57,10 +57,10 @@ struct naming_fault {
 /* Observed activity of the current namer. */
 struct watch {
 	uint32_t file;
-	uint64_t begin_cpu_ns;   /* its CPU time when it was first seen with the file */
-	uint64_t worked_cpu_ns;  /* its CPU time, when that was last seen to grow */
-	uint64_t worked_ns;      /* and when that was */
-	uint64_t charged_cpu_ns; /* its CPU time that owners of files were charged with */
+	uint64_t begin_cpu_ns;   /* its CPU time when the file was first seen */
+	uint64_t worked_cpu_ns;  /* its CPU time at its last increase */
+	uint64_t worked_ns;      /* time of that */
+	uint64_t charged_cpu_ns; /* its CPU time that was charged to owners of files */
 };
 
 struct namers {
@@ -69,15 +69,15 @@ struct namers {
 	int stream;
 	int questions[2]; /* to the broker, and its end */
 	pid_t broker;     /* 0: none */
-	pid_t pid;        /* of the present namer; 0: none */
+	pid_t pid;        /* of the current namer; 0: none =the current namer was killed for it */
 	int pid_fd;
 	bool was_late;       /* the present one has been killed for it */
-	bool is_over_budget; /* and the owner of its file is over budget */
+	bool is_over_budget; /* and its file's owner is over budget */
 	bool is_stopped;     /* by the user */
 	bool is_over;        /* the time is */
 	bool has_given_up;
 	uint64_t end_ns;
-	uint64_t file_limit_ns; /* of the present one */
+	uint64_t file_limit_ns; /* of the current namer */
 	struct watch watch;
 	struct owner_budgets budgets;
 	uint32_t num_started;
@@ -97,7 +97,7 @@ struct namer {
 	struct namers *namers;
 	struct profile *profile;
 	struct name_writer *writer;
-	ARRAY(uint32_t) waiting; /* locations whose names have not been sent yet */
+	ARRAY(uint32_t) waiting; /* locations with unsent names */
 };
 
 static bool is_named(uint32_t location, void *context)
@@ -143,7 +143,7 @@ static int send_names(uint32_t location, void *context)
 	return 0;
 }
 
-/* A failure to send shows with the next location. */
+/* A failure to send is noticed at the next location. */
 static void send_progress(uint32_t num_done, uint32_t num_total, void *context)
 {
 	struct namer *namer = context;
@@ -190,7 +190,7 @@ static int add_kernel_code(const struct namers *namers, struct symbolizer *symbo
 	return 0;
 }
 
-/* Stacks by frame pointers are complete where the outermost function has no caller. */
+/* Stacks by frame pointers are complete if the outermost function has no caller. */
 static int send_outermost(struct namer *namer, struct symbolizer *symbolizer)
 {
 	size_t count;
@@ -223,7 +223,7 @@ static int name_all(struct namer *namer, struct symbolizer *symbolizer)
 	return err ? err : name_writer_add_facts(namer->writer, symbolizer);
 }
 
-/* The kernel's own files are read before the rights are gone. */
+/* The kernel's own files are read before rights are dropped. */
 static int run_namer(struct namers *namers)
 {
 	struct confinement confinement = {
@@ -442,7 +442,10 @@ static bool find_owner(const struct namers *namers, uint32_t file, uid_t *ret)
 	return !file_user_is_ours(*ret);
 }
 
-/* Charge the owner of a file. Returns whether files of that owner, or of all, are read less from now on. */
+/*
+ * Charge the owner of a file. Returns whether less is read of that owner's files, or of all files,
+ * from now on.
+ */
 static bool charge_owner(struct namers *namers, uint32_t file, uint64_t cpu_ns, uint32_t num_faults)
 {
 	uid_t owner;
@@ -462,7 +465,7 @@ static bool charge_owner(struct namers *namers, uint32_t file, uint64_t cpu_ns, 
 	return true;
 }
 
-/* Blame the file that it was reading, if any. Whether another one may do better. */
+/* Blame the file that it was reading, if any. Returns whether another namer may do better. */
 static bool learn(struct namers *namers, int wait_status)
 {
 	uint32_t file = namers->state->file;
@@ -505,8 +508,8 @@ static void replace(struct namers *namers, int wait_status)
 }
 
 /*
- * Whether the namer is too long with a file: by its CPU time, as a machine with much else to do, or a
- * low priority, is no fault of the file; or, where a file system hangs, by doing nothing at all.
+ * Whether the namer takes too long on a file. Its CPU time counts, as a busy machine or a low
+ * priority is no fault of the file. If a file system hangs, idle time counts.
  */
 static bool is_late(struct namers *namers, uint64_t now_ns)
 {
@@ -531,8 +534,8 @@ static bool is_late(struct namers *namers, uint64_t now_ns)
 	}
 	idle_ns = now_ns - watch->worked_ns;
 	/*
-	 * The CPU time since the last look may be another file's: the parts of the owners are right over many looks. A
-	 * file that hangs costs its owner the time without any.
+	 * The CPU time since the last check may belong to another file: the owners' shares are
+	 * right on average. A file that hangs is charged to its owner by elapsed time.
 	 */
 	namers->is_over_budget = charge_owner(
 		namers, file, cpu_ns - watch->charged_cpu_ns + (idle_ns > limit_ns ? idle_ns : 0),

@@ -21,24 +21,24 @@ struct namers_opts {
 	bool no_inlines;
 	uint64_t limit_ns;      /* for all names */
 	bool has_owner_budgets; /* for files of users who are not ours: file_user_is_ours() */
-	uid_t user;             /* whom they become, if we are root */
+	uid_t user;             /* user of the processes, if we are root */
 };
 
 /*
- * Fork the first.
+ * Fork the first process.
  *
  * recorder  has stopped; borrowed
- * stream    where names go (naming.h); borrowed
+ * stream    receives the names (naming.h); borrowed
  *
  * Returns 0, -ENOMEM or negative errno.
  */
 _must_check_ int namers_new(struct recorder *recorder, const struct namers_opts *opts, int stream,
 			    struct namers **ret);
 
-/* Readable when the present process has ended; -1: none runs, or this kernel has no such thing. */
+/* Readable when the current process has ended; -1: none is running, or the kernel has no pidfds. */
 int namers_get_fd(const struct namers *namers);
 
-/* Look after the present process, and replace it where that helps. Whether one still works. */
+/* Supervise the current process, and replace it if useful. Returns whether one is still working. */
 bool namers_tend(struct namers *namers);
 
 /* Somebody wants the result now: remaining locations stay unnamed. */
@@ -47,7 +47,7 @@ void namers_stop(struct namers *namers);
 /* Report errors, if any. */
 void namers_report(const struct namers *namers);
 
-/* CPU time and the largest memory, of all that have ended. */
+/* Total CPU time, and the largest memory, of all processes that have ended. */
 struct namers_cost {
 	uint64_t cpu_ns;
 	uint64_t max_rss_bytes;
@@ -55,7 +55,7 @@ struct namers_cost {
 
 struct namers_cost namers_get_cost(const struct namers *namers);
 
-/* Ends those that run. NULL is fine. */
+/* Ends running processes. NULL is fine. */
 void namers_free(struct namers *namers);
 
 #endif

@@ -1,8 +1,11 @@
 #include "cli/record/owner_budgets.h"
 
-/* An owner's part of the time with debug information, 1 s of 60 s. Half as much follows for symbols alone. */
+/*
+ * An owner's share of the time with debug information, 1 s of 60 s. Half as much follows for
+ * symbols only.
+ */
 #define OWNER_SHARE 60
-/* Budgets of all owners together, in those of one. */
+/* Budget of all owners together, in budgets of one. */
 #define ALL_OWNERS 3
 #define MAX_FAULTS 3
 

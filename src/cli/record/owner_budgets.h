@@ -1,9 +1,7 @@
 /*
- * Budgets of the naming for the owners of the files that it reads: one user's files cannot take the
- * time of all. An owner over budget loses debug information first, then all names.
- *
- * All owners together have the budget of three, because one user may own files under several numbers.
- *
+ * Budgets of symbolization for the owners of the files that it reads: one user's files cannot use
+ * up the time of all. An owner over budget loses debug information first, then all names. All
+ * owners together have the budget of three, because one user may own files under several user ids.
  * Not thread-safe.
  */
 #ifndef CLI_RECORD_OWNER_BUDGETS_H
@@ -19,13 +17,13 @@
 struct owner_budget {
 	uid_t owner;
 	uint8_t caution;     /* enum symbolizer_caution, for all files of the owner */
-	uint32_t num_faults; /* since the caution rose, as the next one */
+	uint32_t num_faults; /* since the caution rose, like the next one */
 	uint64_t spent_ns;   /* CPU time */
 };
 
-/* Zero but for limit_ns. */
+/* Zero except limit_ns. */
 struct owner_budgets {
-	uint64_t limit_ns; /* for the whole naming */
+	uint64_t limit_ns; /* for all of symbolization */
 	struct owner_budget all;
 	ARRAY(struct owner_budget) owners;
 };
@@ -33,15 +31,15 @@ struct owner_budgets {
 void owner_budgets_release(struct owner_budgets *budgets);
 
 /*
- * Charge an owner with CPU time and faults. Returns whether the owner, or all together, went over
- * budget: their caution has risen.
+ * Charge an owner with CPU time and faults. Returns whether the owner, or all together, exceeded
+ * the budget: their caution has risen.
  */
 bool owner_budgets_charge(struct owner_budgets *budgets, uid_t owner, uint64_t cpu_ns,
 			  uint32_t num_faults);
 
 enum symbolizer_caution owner_budgets_get_caution(const struct owner_budgets *budgets, uid_t owner);
 
-/* The owner's CPU time until the caution rises, ns. */
+/* The owner's CPU time limit until the caution rises, ns. */
 uint64_t owner_budgets_get_limit(const struct owner_budgets *budgets, uid_t owner);
 
 #endif

@@ -194,7 +194,7 @@ static int read_word(struct record_options *options, int id, const char *value)
 	return 0;
 }
 
-/* A name or a number; root would be no other. */
+/* A name or a number; root is refused, as it would change nothing. */
 static int read_user(struct record_options *options, const char *value)
 {
 	const struct passwd *user = getpwnam(value);
@@ -208,7 +208,7 @@ static int read_user(struct record_options *options, const char *value)
 	return 0;
 }
 
-/* A list, as -e has it. */
+/* Add a list, as in -e. */
 static int add_events(struct record_options *options, const char *value)
 {
 	const char **list = array_add(&options->event_lists);
@@ -481,7 +481,7 @@ static int find_events_in(struct record_options *options, const struct event_pat
 	if (options->pids.length || options->tids.length)
 		search.target =
 			options->pids.length ? options->pids.items[0] : options->tids.items[0];
-	/* A command is the target, unless there is another one. */
+	/* A command is the target, unless another target is given. */
 	if (target.kind != TARGET_SYSTEM || options->wants_system || !options->command)
 		search.allocating = &target;
 	search.command = options->command;
@@ -499,7 +499,7 @@ static int find_events(struct record_options *options, struct error *error)
 	return err;
 }
 
-/* The metric of an event that is asked for twice would weigh twice as much. */
+/* Twice the same event would double the weight of its metric. */
 static const struct event *find_twin(const struct record_options *options)
 {
 	array_for_each (&options->events.events, event)

@@ -127,23 +127,23 @@ enum record_option {
 
 /* An argument of --filter. */
 struct filter_option {
-	size_t event_list; /* the -e before it, by its place among them */
+	size_t event_list; /* number of the preceding -e */
 	const char *expression;
 };
 
 struct record_options {
 	bool wants_system; /* -a */
 	ARRAY(pid_t) pids;
-	bool leaves_children_out; /* --no-children: of the pids */
+	bool leaves_children_out; /* --no-children: skip children of the pids */
 	ARRAY(pid_t) tids;
 	const char *cgroup_path;
 	char **command;   /* the arguments after --; NULL: none */
-	bool is_for_user; /* --user: the command is run as $SUDO_USER */
+	bool is_for_user; /* --user: run the command as $SUDO_USER */
 	uint32_t frequency_hz;
 	ARRAY(const char *) event_lists; /* of -e */
 	ARRAY(struct filter_option) filters;
-	struct event_list events;      /* that these are; see record_options_find_events() */
-	uint64_t event_count;          /* 0: by the frequency */
+	struct event_list events;      /* found for these; see record_options_find_events() */
+	uint64_t event_count;          /* 0: by frequency */
 	uint64_t duration_ns;          /* 0: unlimited */
 	struct output_options outputs; /* at least one request */
 	uint64_t flush_ns;             /* 0: one file */
@@ -162,10 +162,10 @@ struct record_options {
 	bool records_off_cpu;
 	bool takes_wakers;
 	bool takes_futexes;
-	bool only_futexes;          /* --locks: other waits are left out */
-	uint64_t off_cpu_period_ns; /* 0 in the options: that of the frequency */
-	uint64_t min_block_ns;      /* of off-CPU time; 0: all is sampled */
-	const char *metric;         /* that is shown where there is one only; NULL: the default */
+	bool only_futexes;          /* --locks: skip other waits */
+	uint64_t off_cpu_period_ns; /* 0 in the options: use the frequency's */
+	uint64_t min_block_ns;      /* of off-CPU time; 0: sample all */
+	const char *metric;         /* for outputs with one metric; NULL: the default */
 	uint64_t ring_bytes;        /* 0: the default */
 };
 
@@ -194,7 +194,7 @@ _must_check_ int record_options_find_events(struct record_options *options);
 /* Sampling period of a thread's off-CPU time; 0: not sampled. */
 uint64_t record_options_get_off_cpu_period_ns(const struct record_options *options);
 
-/* The metric of files that hold one only. */
+/* The metric of files with only one. */
 const char *record_options_get_metric(const struct record_options *options);
 
 /* The target of -p, -t and --cgroup; the whole system without them. Borrows from the options. */

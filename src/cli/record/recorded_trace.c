@@ -11,7 +11,7 @@
 #include "cli/options/command.h"
 #include "timeline/zone_off_cpu.h"
 
-/* uname() now is that of the recording: the machine has not been booted in between. */
+/* uname() is still that of the recording: the machine was not rebooted in between. */
 static int add_system(const struct recording *recording, struct timeline *timeline)
 {
 	struct timeline_system system = {.num_cpus = recording->account.ticks.num_cpus};
@@ -41,9 +41,7 @@ static int add_system(const struct recording *recording, struct timeline *timeli
 	return 0;
 }
 
-/*
- * The first clock snapshot is that of the start; readers convert times by the last one before them.
- */
+/* The first clock snapshot is from the start; readers convert times by the last one before them. */
 static int fill(const struct recording *recording, struct timeline *timeline)
 {
 	int err = add_system(recording, timeline);
@@ -64,7 +62,7 @@ static int fill(const struct recording *recording, struct timeline *timeline)
 	return zone_off_cpu_add(timeline);
 }
 
-/* Zones get a profile of their own: their weights are durations, not samples. */
+/* Zones have a profile of their own: their weights are durations, not samples. */
 static int read_zones(const struct recording *recording, struct timeline *timeline)
 {
 	struct input_options options = {

@@ -12,11 +12,11 @@
 void recorded_trace_open_zones(struct recording *recording);
 
 /*
- * recording  stopped, its frames named
+ * recording  stopped and symbolized
  * ret        the caller frees, before the recording
  *
- * Returns 0 or an exit status, and has reported why. When only the zones could not be read, or
- * samples could not be kept, the timeline is there without them; else *ret stays as it is.
+ * Returns 0 or an exit status, and has reported why. If only the zones could not be read, or
+ * samples could not be kept, the timeline is returned without them; else *ret is unchanged.
  */
 _must_check_ int recorded_trace_make(const struct recording *recording, struct timeline **ret);
 

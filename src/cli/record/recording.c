@@ -63,7 +63,7 @@ static char *find_cache_folder(void)
 	return first && *first ? realpath(first, NULL) : NULL;
 }
 
-/* A machine or a group may run programs of any user, not of the chosen ones alone. */
+/* A machine or a group may run programs of any user, not just of the chosen ones. */
 static bool is_of_many_users(const struct target *target)
 {
 	return target->kind == TARGET_SYSTEM || target->kind == TARGET_CGROUP;
@@ -81,8 +81,8 @@ static bool takes_administrator(const struct record_options *options)
 }
 
 /*
- * The kernel may lack seccomp, and a container forbid it. Linux before 5.11 counts BPF maps as locked
- * memory, a limit that only root may lift.
+ * The kernel may lack seccomp, and a container may forbid it. Linux before 5.11 counts BPF maps as
+ * locked memory, a limit that only root may lift.
  */
 void recording_give_up_rights(const struct recording *recording)
 {
@@ -147,7 +147,7 @@ int recording_set_up(struct recording *recording, const struct target *target)
 	err = recorder_new(&opts, &recording->recorder, &error);
 	if (err)
 		return fail(err, &error);
-	/* Once, and not again with every flush. */
+	/* Only once, not again at every flush. */
 	if (!target->may_be_gone)
 		target_hints_warn_of_kernel_threads(options);
 	return 0;
@@ -191,11 +191,11 @@ static void compare_clocks(struct recording *recording)
 		return;
 	log_debug("the clocks have jumped");
 	added = array_add(&recording->later_clocks);
-	if (added) /* else the next time */
+	if (added) /* if not, next time */
 		*added = now;
 }
 
-/* Ours, and that of the processes which make unwind tables. */
+/* Our CPU time, and that of the processes that build unwind tables. */
 static uint64_t read_cpu_ns(const struct recording *recording)
 {
 	return account_read_cpu_ns() +
@@ -245,7 +245,7 @@ static void wait_for_work(const struct recording *recording, uint64_t end_ns, in
 	struct timespec gather = {.tv_nsec = GATHER_NS};
 	uint64_t now_ns = clock_now_ns();
 	int timeout_ms = READ_INTERVAL_MS;
-	/* other_fd may be -1, which poll() leaves out. */
+	/* other_fd may be -1, which poll() ignores. */
 	struct pollfd fds[3] = {
 		{.fd = stop_fd, .events = POLLIN},
 		{.fd = recorder_get_fd(recording->recorder), .events = POLLIN},
@@ -256,7 +256,7 @@ static void wait_for_work(const struct recording *recording, uint64_t end_ns, in
 		return;
 	if (end_ns - now_ns < READ_INTERVAL_MS * NS_PER_MS)
 		timeout_ms = (int)((end_ns - now_ns) / NS_PER_MS) + 1;
-	/* A request to stop, and the end of the command, are not made to wait. */
+	/* Do not delay a request to stop, or the end of the command. */
 	if (poll(fds, ARRAY_LENGTH(fds), timeout_ms) > 0 && !fds[0].revents && !fds[2].revents)
 		nanosleep(&gather, NULL);
 }

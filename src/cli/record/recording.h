@@ -22,24 +22,24 @@
  * the reason.
  */
 struct recording_keeper {
-	/* In a process without rights: to files that are open. */
+	/* In a process without rights: write to open files. */
 	int (*write)(const struct profile *profile, void *context);
 	/* Then, in ours. */
 	int (*commit)(void *context);
-	/* In ours, after the process has died: start over. Returns 0 or negative errno. */
+	/* In ours, after the process has died: discard the output. Returns 0 or negative errno. */
 	int (*rewind)(void *context);
 	/* The descriptors that write() needs. */
 	void (*add_fds)(const void *context, struct fd_list *fds);
 	void *context;
 };
 
-/* Zeroed at first, but for the members that the caller sets. */
+/* Zeroed at first, except members that the caller sets. */
 struct recording {
 	const struct record_options *options; /* the caller's */
 	struct outputs *outputs;              /* the caller's, with their formats */
-	uint32_t number; /* the caller's: of the files of a flush, from 1; 0: there is one */
-	bool is_silent;  /* the caller's: it sums up itself */
-	const struct recording_keeper *keeper; /* the caller's; NULL: the outputs */
+	uint32_t number; /* the caller's: number of the flush's files, from 1; 0: no flushes */
+	bool is_silent;  /* the caller's: the caller prints a summary itself */
+	const struct recording_keeper *keeper; /* the caller's; NULL: use the outputs */
 	bool is_of_many_users;                 /* the target may run programs of any user */
 	mode_t output_mode;
 	struct output_file *stats_file;
@@ -49,7 +49,7 @@ struct recording {
 	struct progress progress;
 	uint64_t begin_cpu_ns;
 	struct clock_snapshot begin_clocks;
-	ARRAY(struct clock_snapshot) later_clocks; /* when they had jumped */
+	ARRAY(struct clock_snapshot) later_clocks; /* taken when clocks had jumped */
 	struct zones_inputs zones;
 	uint64_t stop_ns;
 	size_t num_columns; /* of the summary */

@@ -6,14 +6,14 @@
 #include "base/attributes.h"
 #include "runtime/runtime.h"
 
-/* The names of code that no perf-map names: in memory that no file backs, and in such that is mapped twice. */
+/* Names of code without a perf-map: in memory without a file, or in memory mapped twice. */
 #define ANONYMOUS_CODE "[anon]"
 #define MEMFD_CODE     "[memfd:"
 /* No advice for less than this share of the weight: 1 / MIN_SHARE. */
 #define MIN_SHARE 100
 
 struct runtime {
-	const char *module; /* its file's name, less the version of a library */
+	const char *module; /* its file's name, without a library's version */
 	const char *name;
 	const char *frame_pointers; /* NULL: its code has them always */
 	const char *names[2];       /* lines; NULL: no more */
@@ -54,7 +54,7 @@ static bool is_shown(const struct runtime *runtime, const struct flat_table *tab
 	return false;
 }
 
-/* Whether the recording has processes of its kind, and knew all of them: not one of a version or build without its frames. */
+/* Whether the recording has processes of this kind, and all were known versions and builds. */
 static bool is_known(const struct runtime *runtime, const struct recorder_account *ticks)
 {
 	bool is_there = false;

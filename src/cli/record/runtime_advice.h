@@ -1,6 +1,7 @@
 /*
- * Advice on JIT compiled code: the options that make a language's runtime write a perf-map, without
- * which its code is unsymbolized, or keep frame pointers. Java needs neither where the recording knew its versions.
+ * Advice on JIT compiled code: options that make a language's runtime write a perf-map, without
+ * which its code is unsymbolized, or keep frame pointers. Java needs neither if the recording knew
+ * its versions.
  */
 #ifndef CLI_RECORD_RUNTIME_ADVICE_H
 #define CLI_RECORD_RUNTIME_ADVICE_H

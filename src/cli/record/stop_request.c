@@ -114,10 +114,7 @@ int stop_request_get_signal(const struct stop_request *stop_request)
 	return atomic_load(&stop_request->first_signal);
 }
 
-/*
- * A mask is inherited through exec, and so is SIG_IGN: the command shall start as if we were not
- * there.
- */
+/* A mask and SIG_IGN are inherited through exec: the command must start as if we did not exist. */
 void stop_request_undo_in_child(const struct stop_request *stop_request)
 {
 	sigaction(SIGPIPE, &stop_request->pipe_before, NULL);

@@ -18,7 +18,7 @@
 #define NUM_TOP         10
 #define DEFAULT_COLUMNS 80
 #define INDENT          "               "
-/* Columns of a row of the top list that are not the name. */
+/* Columns of a row of the top list besides the name. */
 #define ROW_COLUMNS 12
 /* Less would be shown as 0.00 s. */
 #define SHOWN_NS 5000000
@@ -34,7 +34,7 @@ static void append_part(struct text *text, uint64_t part, uint64_t whole, const 
 	text_printf(text, " %s (%.1f%%)", what, percent(part, whole));
 }
 
-/* A line below an item of the summary; nothing where the count is 0. */
+/* A line below an item of the summary; nothing for a count of 0. */
 static void append_reason(struct text *text, uint64_t count, const char *reason)
 {
 	if (!count)
@@ -62,7 +62,10 @@ static void append_gaps(struct text *text, const struct event_counts *event)
 			    (double)times->enabled_ns / (double)times->running_ns);
 }
 
-/* Half of the interval that holds the true sum 19 times of 20: that of so many points of a Poisson process, twice its deviation. */
+/*
+ * Half of the interval that contains the true sum 19 times out of 20: twice the standard deviation
+ * of a Poisson process with this many points.
+ */
 static void append_error(struct text *text, const struct event_counts *event)
 {
 	uint64_t num_points = event->is_live ? event->live : event->samples;
@@ -71,7 +74,7 @@ static void append_error(struct text *text, const struct event_counts *event)
 		text_printf(text, " (± %.2g %%)", 200 / sqrt((double)num_points));
 }
 
-/* Hits after the last sample of each CPU, where they matter: less than a period of each. */
+/* Hits after the last sample of each CPU, if they matter: less than a period per CPU. */
 static void append_rest(struct text *text, const struct event_counts *event)
 {
 	if (!event->rest || event->rest < event->weight / 100)
@@ -265,7 +268,7 @@ static void append_frames(struct text *text, const struct summary *summary,
 	text_append_string(text, "  frames       ");
 	append_part(text, account->named_frames, sum, "named");
 	text_append_char(text, '\n');
-	/* Few are in every recording: libc and the dynamic linker start by such code. */
+	/* A few are in every recording: libc and the dynamic linker start with such code. */
 	if (account->sizeless_frames >= sum / 100)
 		append_reason(text, account->sizeless_frames,
 			      "named by symbols without size, whose end is unknown");
@@ -321,7 +324,7 @@ static const char *explain_wait(enum wait_kind kind)
 	return "";
 }
 
-/* Threads' lifetime that is missing in the sum of its parts, or that exceeds it. */
+/* Difference between the threads' lifetime and the sum of its parts, if more than 1 %. */
 static void append_unaccounted(struct text *text, const struct off_cpu_counts *counts)
 {
 	int64_t unaccounted_ns = off_cpu_counts_get_unaccounted_ns(counts);
@@ -357,7 +360,7 @@ static void append_wakers(struct text *text, const struct waker_counts *counts)
 		      "set sysctl kernel.kptr_restrict=0 or run with CAP_SYSLOG");
 }
 
-/* How much of the time that passes the filters is in the samples. */
+/* The share of the filtered time that is in the samples. */
 static void append_coverage(struct text *text, const struct off_cpu_counts *counts)
 {
 	if (counts->only_futexes && !account_sum_waits(counts->exact_ns))
@@ -464,7 +467,7 @@ size_t summary_get_columns(void)
 	return window.ws_col;
 }
 
-/* A name truncated to the terminal; nothing in it may move the cursor. */
+/* Append a name truncated to the terminal; control characters are escaped. */
 static void append_name(struct text *text, const struct flat_row *row, size_t columns)
 {
 	_cleanup_(text_release) struct text name = {0};

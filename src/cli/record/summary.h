@@ -17,21 +17,21 @@ struct summary {
 	const struct account *account;
 	const struct profile *profile;
 	const struct outputs *outputs;
-	const char *stats_path; /* NULL: none was written */
+	const char *stats_path; /* NULL: not written */
 	const char *event_name;
 	bool is_kernel_restricted; /* kallsyms showed no addresses */
 	struct unread_debug_info unread_debug_info;
 	bool has_user_stacks;
-	uint32_t metric;    /* of the top functions */
+	uint32_t metric;    /* of the list of top functions */
 	size_t num_columns; /* summary_get_columns() */
 };
 
-/* Those of the terminal that standard error is, or a usual number. At least 40. */
+/* Columns of the terminal on standard error, or a usual number. At least 40. */
 size_t summary_get_columns(void);
 
 /* Append it. Returns 0 or -ENOMEM. */
 _must_check_ int summary_append(const struct summary *summary, struct text *ret);
-/* In one line, for one flush of many. */
+/* In one line, for one of many flushes. */
 _must_check_ int summary_append_line(const struct summary *summary, struct text *ret);
 
 /* Print them to standard error. Return 0 or -ENOMEM. */

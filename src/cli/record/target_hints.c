@@ -49,7 +49,7 @@ static const char *explain_state(const struct target_state *state)
 	}
 }
 
-/* " (in hrtimer_nanosleep)": where in the kernel it waits; nothing where that is not known. */
+/* Append " (in hrtimer_nanosleep)": the kernel function in which it waits, if known. */
 static void append_wait_channel(struct text *text, pid_t id, const struct target_state *state)
 {
 	_cleanup_(text_release) struct text channel = {0};

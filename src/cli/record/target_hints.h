@@ -9,7 +9,7 @@
 /* Warn of kernel threads at the start of the recording. */
 void target_hints_warn_of_kernel_threads(const struct record_options *options);
 
-/* No samples so far: explain why, if known. */
+/* No samples after duration_ns: explain why, if known. */
 void target_hints_explain_no_samples(const struct record_options *options, uint64_t duration_ns);
 
 #endif

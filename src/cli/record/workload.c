@@ -1,11 +1,10 @@
 /*
- * A command that is recorded from its first instruction on has to exist before it runs: the
- * recorder needs its pid. So a child is forked that waits at a gate, a pipe, and executes the
- * command when the gate is opened by a byte; if we die before, the gate closes and it exits.
- *
- * Whether execvp() has worked is seen by a second pipe, which is closed by a successful exec
- * (O_CLOEXEC) and carries an errno otherwise. How the command ends is waited for by a pidfd, which
- * poll() can watch beside the recorder's own descriptor.
+ * To record a command from its first instruction on, it must exist before it runs: the recorder
+ * needs its pid. So we fork a child that waits at a gate, a pipe, and executes the command when a
+ * byte opens the gate. If we die before, the gate closes and the child exits. A second pipe reports
+ * whether execvp() worked: a successful exec closes it (O_CLOEXEC), otherwise it carries an errno.
+ * A pidfd reports the command's end, so that poll() can watch it beside the recorder's own
+ * descriptor.
  */
 #include "cli/record/workload.h"
 
@@ -26,8 +25,8 @@
 #include "base/text.h"
 
 /*
- * Capabilities that were given to stackwide alone, by its service or by setpriv, are not for the
- * command: a file that only we may read would be open to it. Those of root stay root's.
+ * Drop capabilities that only stackwide was given, by its service or by setpriv: the command could
+ * otherwise open files that only we may read. Those of root stay.
  */
 static void drop_given_capabilities(void)
 {
@@ -167,7 +166,7 @@ void workload_close(struct workload *workload)
 	if (workload->gate_fd >= 0)
 		close(workload->gate_fd); /* not let go: its read fails, and it exits */
 	if (workload->gate_fd >= 0 && workload->pid > 0)
-		(void)waitpid(workload->pid, NULL, 0); /* nobody wants its status */
+		(void)waitpid(workload->pid, NULL, 0); /* its status is ignored */
 	if (workload->error_fd >= 0)
 		close(workload->error_fd);
 	if (workload->pid_fd >= 0)
@@ -191,7 +190,7 @@ static int look_up_groups(const struct passwd *entry, struct workload_user *user
 	return 0;
 }
 
-/* Ours, with the variables that name the user. */
+/* Our environment, with changed variables that name the user. */
 static int make_environment(const struct passwd *entry, struct workload_user *user)
 {
 	static const char *const replaced[] = {"HOME=", "USER=", "LOGNAME=", "SHELL="};

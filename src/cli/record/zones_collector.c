@@ -25,16 +25,16 @@
 #define MAX_RING_BLOCKS    65536u
 #define MAX_RINGS          4096u
 #define MAX_READS          32768u       /* at a time: 128 MB */
-#define MAX_COPY_BYTES     (1ull << 30) /* which are in memory when the copy is read */
+#define MAX_COPY_BYTES     (1ull << 30) /* the copy is in memory when it is read */
 
 struct zones_collector {
 	int fd;
-	int copy_fd; /* -1: nothing is copied */
+	int copy_fd; /* -1: nothing copied */
 	dev_t device;
 	ino_t inode;
 	uint64_t blocks_offset;
 	uint32_t ring_blocks;
-	ARRAY(uint64_t) sequences; /* by ring: of the last block that is dealt with */
+	ARRAY(uint64_t) sequences; /* by ring: of the last processed block */
 	uint64_t copied_bytes;     /* of blocks */
 	bool has_failed;
 	uint8_t block[ZONES_RINGS_BLOCK_BYTES];
@@ -125,7 +125,7 @@ static uint64_t get_offset(const struct zones_collector *collector, uint32_t rin
 	return collector->blocks_offset + number * ZONES_RINGS_BLOCK_BYTES;
 }
 
-/* The number of the block in the place of the one with that number; 0: none, or not to be read. */
+/* The number of the block in the place of the given one; 0: none, or unreadable. */
 static uint64_t read_sequence(const struct zones_collector *collector, uint32_t ring,
 			      uint64_t sequence)
 {
@@ -137,7 +137,7 @@ static uint64_t read_sequence(const struct zones_collector *collector, uint32_t 
 	return found;
 }
 
-/* Whether the collector's block is a copy of that one, which was not overwritten meanwhile. */
+/* Whether the collector's block is a copy of that one, not overwritten meanwhile. */
 static bool read_block(struct zones_collector *collector, uint32_t ring, uint64_t sequence)
 {
 	uint64_t found;
@@ -150,7 +150,7 @@ static bool read_block(struct zones_collector *collector, uint32_t ring, uint64_
 	return found == sequence && read_sequence(collector, ring, sequence) == sequence;
 }
 
-/* Returns how many reads there may still be. */
+/* Returns the number of reads that remain. */
 static uint32_t collect_ring(struct zones_collector *collector, uint32_t ring, uint32_t num_reads)
 {
 	uint64_t *last = &collector->sequences.items[ring];
@@ -160,7 +160,7 @@ static uint32_t collect_ring(struct zones_collector *collector, uint32_t ring, u
 
 		num_reads--;
 		if (next > *last + 2) {
-			/* The ring has gone round: the oldest block is the one behind that. */
+			/* The ring has wrapped around: the oldest block is the one behind that. */
 			*last = next - collector->ring_blocks > *last
 					? next - collector->ring_blocks
 					: *last + 1;

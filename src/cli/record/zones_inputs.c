@@ -21,7 +21,7 @@
 
 /* ---- files beside the user's -------------------------------------------------------------- */
 
-/* The paths of the files FILE.PID, sorted, as a folder's order is any. */
+/* The paths of the files FILE.PID, sorted, as a folder has no order. */
 struct zones_paths {
 	ARRAY(char *) items; /* owned */
 	bool is_truncated;
@@ -76,7 +76,7 @@ static int add_path(struct zones_paths *paths, const char *path, const char *pid
 	return 0;
 }
 
-/* A folder that cannot be read has no such files for us: they are nothing that was asked for. */
+/* An unreadable folder is treated as empty: the user has not asked for these files. */
 static int list_beside(struct zones_paths *paths, const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -137,7 +137,7 @@ void zones_inputs_note(struct zones_inputs *inputs, char *const *paths, size_t n
 	}
 }
 
-/* How many bytes the file had before; 0 also when it was another one or has become shorter. */
+/* Size of the file before; 0 also if it was another file or has shrunk. */
 static uint64_t find_bytes_before(const struct zones_inputs *inputs, const struct stat *status)
 {
 	array_for_each (&inputs->before, file)
@@ -155,7 +155,7 @@ static bool is_locked(int fd)
 {
 	if (flock(fd, LOCK_SH | LOCK_NB))
 		return errno == EWOULDBLOCK;
-	(void)flock(fd, LOCK_UN); /* closing it would do */
+	(void)flock(fd, LOCK_UN); /* closing it would do the same */
 	return false;
 }
 

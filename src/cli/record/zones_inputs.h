@@ -16,7 +16,7 @@
 
 #include "base/array.h"
 
-/* The most files beside one that the user names. */
+/* Maximum number of files beside each one that the user names. */
 #define ZONES_INPUTS_MAX_BESIDE 4096
 
 struct zones_input {
@@ -31,12 +31,13 @@ struct fd_list;
 struct zones_collector;
 
 struct zones_inputs {
-	ARRAY(struct zones_input) before; /* state before the recording */
-	ARRAY(struct zones_input) opened; /* in the order of the user's; a file's own first */
-	bool is_incomplete;               /* one could not be opened */
-	ARRAY(struct zones_collector *) collectors; /* of shared memory, as it was found */
-	uint64_t collected_ns;                      /* when they were asked last */
-	uint64_t looked_ns;                         /* when new files were looked for */
+	ARRAY(struct zones_input) before;           /* state before the recording */
+	ARRAY(struct zones_input) opened;           /* in the user's order; a file's own first */
+	bool is_incomplete;                         /* some could not be opened */
+	ARRAY(struct zones_collector *) collectors; /* of shared memory, in the order of
+						       discovery */
+	uint64_t collected_ns;                      /* time of the last collection */
+	uint64_t looked_ns;                         /* time of the last search for new files */
 };
 
 /* Note the present state. Files that cannot be noted for lack of memory count as new. */

@@ -14,8 +14,8 @@
 
 /* Before or after. All strings are borrowed. */
 struct diff_input {
-	const char *path;  /* or several, with a comma in between */
-	char *metric_name; /* as the input calls it */
+	const char *path;  /* or several, separated by commas */
+	char *metric_name; /* as in the input */
 	char *metric_unit;
 	size_t num_runs;
 	uint64_t scale;       /* factor of the weights, since counts have decimals; else 1 */
@@ -28,7 +28,7 @@ struct diff_report {
 	const struct diff_input *after;
 	const char *doubt; /* the reason for missing confidence values, in one line; NULL: they
 			      exist */
-	size_t top;        /* at most so many functions; 0: all */
+	size_t top;        /* maximum number of functions; 0: all */
 };
 
 /* Each returns 0, -ENOMEM, or the error of the sink. */

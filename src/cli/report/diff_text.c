@@ -24,16 +24,17 @@
 
 struct diff_layout {
 	size_t num_rows;
-	size_t name;       /* columns that names fill */
-	size_t name_limit; /* to which they are truncated */
+	size_t name;       /* columns used by names */
+	size_t name_limit; /* limit for truncation */
 	size_t module;
 	size_t module_limit;
-	bool *is_shared;    /* by row: another one has its name; NULL while modules have a column */
+	bool *is_shared;    /* by row: another row has the same name; NULL while modules have a
+			       column */
 	size_t num_columns; /* of the terminal; 0: none */
 	bool is_wide;
 	bool has_color;
 	bool has_modules;
-	bool has_intervals; /* else they are not known */
+	bool has_intervals; /* else they are unknown */
 };
 
 static void layout_release(struct diff_layout *layout)
@@ -145,7 +146,7 @@ static void append_fraction(struct text *text, uint64_t sum, uint64_t scale)
 }
 
 /*
- * The number of samples is shown where it was not simply the weight, because every interval rests on
+ * The number of samples is shown if it is not simply the weight, because every interval depends on
  * it.
  */
 static void append_side(struct text *text, const char *name, const struct diff_input *side,

@@ -1,6 +1,4 @@
-/*
- * The rows of the history in the archive's index, so that a capture is read once for it.
- */
+/* The rows of the history in the archive's index, so that each capture is read only once for it. */
 #ifndef CLI_REPORT_HISTORY_INDEX_H
 #define CLI_REPORT_HISTORY_INDEX_H
 
@@ -24,9 +22,8 @@ _must_check_ int history_index_init(struct history_index *index, const struct ar
 void history_index_release(struct history_index *index);
 
 /*
- * Make the row of a capture from the index. path is copied.
- *
- * Returns whether there is one: then the caller releases it; else the capture must be read.
+ * Make the row of a capture from the index. path is copied. Returns whether it was found: then the
+ * caller releases it; else the capture must be read.
  */
 _must_check_ bool history_index_find(const struct history_index *index,
 				     const struct archive_capture *capture, const char *path,
@@ -40,8 +37,8 @@ void history_index_add(struct history_index *index, const struct archive_capture
 		       const struct history_row *row);
 
 /*
- * Write one line, a text of history_row_append_text() that may be from elsewhere. Returns 0 or negative
- * errno.
+ * Write one line, a text of history_row_append_text(), perhaps of another process. Returns 0 or
+ * negative errno.
  */
 _must_check_ int history_index_write(const struct archive *archive,
 				     const struct archive_capture *capture, const char *text);

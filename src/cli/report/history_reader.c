@@ -90,7 +90,7 @@ static int ask(struct worker *worker, int fd, char *ret, size_t size)
 	got = worker_receive(worker->fd, ret, size - 1, fds);
 	if (got <= 0)
 		return got ? (int)got : -ENODATA;
-	for (size_t i = 0; i < ARRAY_LENGTH(fds); i++) /* it should have sent none */
+	for (size_t i = 0; i < ARRAY_LENGTH(fds); i++) /* unexpected: close it */
 		cleanup_closep(&fds[i]);
 	ret[got] = '\0';
 	return 0;

@@ -22,7 +22,9 @@
 
 #define MAX_NAME_COLUMNS 28
 #define MIN_NAME_COLUMNS 10
-/* All columns but both names; and those of samples and complete stacks, which go first where it is narrow. */
+/*
+ * All columns except both names; and those of samples and complete stacks, which are hidden first.
+ */
 #define FIXED_COLUMNS 75
 #define COUNT_COLUMNS 18
 #define MAX_COLUMNS   1024
@@ -62,7 +64,7 @@ static int find_busiest_process(struct history_row *row, const struct profile *p
 	for (uint32_t i = 0; i < count; i++) {
 		const struct sample *sample = profile_get_sample(profile, i);
 
-		/* The first metric, which the busiest function is of as well. */
+		/* The first metric, which is also that of the busiest function. */
 		if (sample->metric == 0)
 			names[num_names++] = (struct name_weight){
 				get_process_name(profile, sample->thread), sample->value};
@@ -209,7 +211,7 @@ static bool append_text_name(struct text *text, const char *name)
 	return is_utf8(name);
 }
 
-/* 17 digits give a double back exactly. */
+/* 17 digits reproduce a double exactly. */
 bool history_row_append_text(const struct history_row *row, struct text *text)
 {
 	bool is_whole = !row->is_damaged;
@@ -289,7 +291,7 @@ void history_row_release(struct history_row *row)
 
 /* The parts of a row that fit. */
 struct row_layout {
-	size_t name; /* columns of each of both names */
+	size_t name; /* columns of each of the two names */
 	bool has_counts;
 };
 
@@ -397,7 +399,7 @@ static void append_json_name(struct text *text, const char *key, const char *nam
 	json_append_string(text, name, strlen(name));
 }
 
-/* "samples", where each weighs 1 */
+/* "samples" if each weighs 1 */
 static void append_json_weight(struct text *text, const struct history_row *row, uint64_t weight)
 {
 	text_printf(text, ", \"%s\": %" PRIu64 "}",

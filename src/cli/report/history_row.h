@@ -12,9 +12,9 @@
 struct history_row {
 	char *file; /* owned, like all strings here */
 	int64_t time_s;
-	uint64_t duration_ns; /* 0: not known, as the next two */
-	double load;          /* CPUs that were busy, on average; below 0: not known */
-	double complete;      /* share of whole user stacks; below 0: not known */
+	uint64_t duration_ns; /* 0: unknown, like the next two */
+	double load;          /* busy CPUs, on average; below 0: unknown */
+	double complete;      /* share of complete user stacks; below 0: unknown */
 	uint64_t samples;
 	uint64_t lost;
 	uint64_t weight; /* of the first metric; no count of samples if events were chosen */
@@ -23,7 +23,7 @@ struct history_row {
 	char *function; /* the one with most weight of its own */
 	char *module;
 	uint64_t function_weight;
-	bool is_damaged; /* nothing else is known, but file and time */
+	bool is_damaged; /* only file and time are known */
 };
 
 /*
@@ -65,7 +65,7 @@ bool history_row_append_text(const struct history_row *row, struct text *text);
 /*
  * Append a line of a table, or the heading, with its newline.
  *
- * num_columns  of the terminal: names are truncated, and counts left out, to fit; 0: as long as need be
+ * num_columns  of the terminal: names are truncated, and counts hidden, to fit; 0: any length
  */
 void history_print_heading(struct text *text, size_t num_columns);
 void history_row_print(const struct history_row *row, struct text *text, size_t num_columns);
@@ -73,8 +73,8 @@ void history_row_print(const struct history_row *row, struct text *text, size_t 
 void history_row_print_json(const struct history_row *row, struct text *text);
 
 /*
- * Append the load over time as a line of bars, from `num_columns` equal stretches of time; a blank
- * where there is no capture.
+ * Append the load over time as a line of bars, from `num_columns` equal time spans; a blank without
+ * captures.
  */
 void history_print_sparkline(const struct history_row *rows, size_t num_rows, size_t num_columns,
 			     struct text *text);

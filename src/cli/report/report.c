@@ -23,7 +23,7 @@ static int sum_metrics(struct report_answer *answer)
 }
 
 /*
- * Depth 0 is all levels. Callers and callees of the fragment are listed in either case, so that the
+ * Depth 0 is all levels. Callers and callees of the fragment are listed in either case, so the
  * other direction needs one level.
  */
 static int add_callers_and_callees(struct report_answer *answer, const struct fragment *fragment)

@@ -1,6 +1,6 @@
 /*
- * The output of `stackwide report`: the flat table, callers and callees of a fragment, or who ended the waits
- * in it; as text for people or as JSON for programs.
+ * The output of `stackwide report`: the flat table, callers and callees of a fragment, or the
+ * wakers of waits in it; as text for people or as JSON for programs.
  */
 #ifndef CLI_REPORT_REPORT_H
 #define CLI_REPORT_REPORT_H
@@ -22,8 +22,8 @@
 enum report_question {
 	REPORT_TABLE,
 	REPORT_FRAGMENT, /* its callers and callees */
-	REPORT_WAKERS,   /* who ended the waits in it */
-	REPORT_CHAIN,    /* and who ended theirs */
+	REPORT_WAKERS,   /* the wakers of waits in it */
+	REPORT_CHAIN,    /* and their wakers, in turn */
 };
 
 /* The question. */
@@ -32,8 +32,8 @@ struct report {
 	const struct frame_tree *tree;
 	const struct selection *selection; /* NULL: all samples */
 	uint32_t metric;
-	size_t top;           /* at most so many rows, or children of a frame; 0: all */
-	bool sorts_by_total;  /* the flat table; else by self */
+	size_t top;           /* maximum number of rows, or of children of a frame; 0: all */
+	bool sorts_by_total;  /* of the flat table; else by self */
 	bool groups_sleepers; /* one row in the flat table, excluded from their functions */
 	const char *fragment; /* frames joined by `;`; NULL: REPORT_TABLE */
 	enum fragment_direction direction; /* of the tree; both lists are shown anyway */
@@ -45,7 +45,7 @@ struct report_answer {
 	uint64_t *sums; /* by metric: weight of all selected samples */
 	/* Set according to the question; the others are empty. */
 	struct flat_table table;
-	struct sleepers sleepers;     /* that are grouped in it */
+	struct sleepers sleepers;     /* those grouped in it */
 	struct fragment_tree callers; /* one level deep, unless it is the tree */
 	struct fragment_tree callees;
 	struct wakers_answer wakers;

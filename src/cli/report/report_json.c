@@ -4,19 +4,19 @@
  *	{"version", "metric": {"name", "unit"}, "total": n, "metrics": [{"name", "unit", "total"}...],
  *	 "functions": [{"name", "module", "self", "total"}...]}
  *
- * with "slept_throughout": {"threads", "total"} before the functions where such threads are one row of
- * them (threads: null, if the input does not tell them apart),
+ * with "slept_throughout": {"threads", "total"} before the functions if such threads are one row of
+ * them (threads: null, if the input does not distinguish them),
  *
  * or, instead of functions,
  *
  *	"fragment": [...], "inclusive": n, "exclusive": n, "callers": [{"name", "value"}...],
  *	"callees": [...], "tree": {"name", "value", "children": [...]}
  *
- * or, of who ended waits,
+ * or, for wakers,
  *
  *	"fragment": [...], "inclusive": n, "wakers": [{"name", "value"}...], "tree": {...}
  *	"fragment": [...], "chain": [{"waiter" (null: the fragment), "total": n, "waker",
- *	                              "ended": n, "futex" (where one is known),
+ *	                              "ended": n, "futex" (if known),
  *	                              "frames": [from the inside out...]}...]
  */
 #include <errno.h>
@@ -94,7 +94,7 @@ static int write_functions(const struct report_answer *answer, struct text *text
 	return 0;
 }
 
-/* The name and weight of a node, and no closing brace. */
+/* Append the name and weight of a node, without a closing brace. */
 static void append_node(struct text *text, const struct report *report,
 			const struct fragment_node *node)
 {
@@ -157,7 +157,7 @@ static uint32_t go_on(const struct report *report, const struct fragment_tree *t
 	}
 }
 
-/* Trees may be as deep as stacks are: no recursion, no indentation. */
+/* Trees may be as deep as stacks: no recursion, no indentation. */
 static int write_tree(const struct report *report, const struct fragment_tree *tree,
 		      struct text *text, const struct sink *sink)
 {

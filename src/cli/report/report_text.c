@@ -1,4 +1,4 @@
-/* The tables of `report`, for people: as wide as the terminal is. */
+/* The tables of `report`, for people, in the width of the terminal. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -59,7 +59,7 @@ static void append_value(struct report_lines *lines, uint64_t value)
 	text_printf(&lines->text, " %6.2f%%  ", percent(value, lines->sum));
 }
 
-/* A narrow terminal wraps the line rather than show no name at all. */
+/* A narrow terminal wraps the line, as the name must be shown. */
 static void append_name(struct report_lines *lines, const char *name, size_t length, size_t indent)
 {
 	size_t used = 2 + lines->value_columns + 1 + PERCENT_COLUMNS + 2 + indent;
@@ -209,7 +209,7 @@ static int write_wakers(struct report_lines *lines, const struct sink *sink)
 	return err ? err : sink_flush(sink, &lines->text);
 }
 
-/* "ended by worker-3, for [futex 0x55d0c2a4]: futex_wake < unlock < flush_log" */
+/* Append "ended by worker-3, for [futex 0x55d0c2a4]: futex_wake < unlock < flush_log" */
 static void append_path(struct report_lines *lines, const struct waker_link *link, size_t indent)
 {
 	const struct frame_tree *tree = lines->answer->report->tree;

@@ -23,7 +23,7 @@ struct core {
 	struct session *session;
 	struct flame_layout layout;
 	struct text answer;
-	const void *bytes; /* of the answer: of `answer`, or of the layout */
+	const void *bytes; /* of the answer: `answer`, or the layout */
 	size_t size;
 	struct error error;
 };
@@ -101,8 +101,8 @@ const char *core_get_error(const struct core *core)
 }
 
 /*
- * The answer's memory is given back, not kept: a WebAssembly memory only ever grows, and the
- * largest answer would stay.
+ * Frees the answer's memory: a WebAssembly memory only ever grows, and the largest answer would
+ * stay.
  */
 static struct text *begin(struct core *core)
 {
@@ -113,7 +113,7 @@ static struct text *begin(struct core *core)
 	return &core->answer;
 }
 
-/* Give the text as answer, unless something failed. */
+/* Return the text as the answer, unless something failed. */
 static int finish(struct core *core, int err)
 {
 	if (core->answer.failed && !err)
@@ -146,7 +146,7 @@ int core_import(struct core *core, const char *name, const uint8_t *data, size_t
 	return err ? finish(core, err) : (int)source;
 }
 
-/* Nothing is computed: the next query sees that a side has changed. */
+/* Computes nothing: the next query sees the changed side. */
 int core_set_side(struct core *core, uint32_t source, uint32_t side)
 {
 	begin(core);
@@ -240,8 +240,8 @@ int core_layout(struct core *core, double from, double to, double width_px, doub
 	if (err)
 		return finish(core, err);
 	/*
-	 * Boxes are laid out for every movement of the mouse: they are answered from where they are
-	 * made, without a copy.
+	 * Boxes are laid out for every movement of the mouse: they are returned in place, without a
+	 * copy.
 	 */
 	core->bytes = core->layout.boxes.items;
 	core->size = core->layout.boxes.length * sizeof(struct flame_box);
@@ -261,7 +261,7 @@ int core_children(struct core *core, uint32_t direction, uint32_t node)
 	return finish(core, answer_children(flame, node, text));
 }
 
-/* Numbers that the page passes. */
+/* Numbers passed by the page. */
 enum table_kind { TABLE_FUNCTIONS, TABLE_MODULES, TABLE_THREADS };
 
 int core_table(struct core *core, uint32_t kind)
@@ -335,10 +335,10 @@ int core_time_grid(struct core *core, uint32_t max_columns)
 }
 
 /*
- * pattern  as that of a filter
+ * pattern  as in a filter
  *
- * The answer: weight of the stacks with a matching function (64 bits), then for every symbol, also
- * those of threads, 0 or 1.
+ * The answer: weight of the stacks with a matching function (64 bits), then 0 or 1 for every
+ * symbol, including those of threads.
  */
 int core_search(struct core *core, const char *pattern)
 {
@@ -394,8 +394,8 @@ int core_export(struct core *core, const char *name, uint32_t is_whole)
 		return finish(core,
 			      error_set(&core->error, -EINVAL, "'%s' cannot be written", name));
 	/*
-	 * A view is a profile of its own: with one metric, or with two if it is a comparison, under
-	 * the names that comparisons have.
+	 * A view is a profile of its own: with one metric, or in a comparison with two, under the
+	 * names of comparisons.
 	 */
 	if (!is_whole) {
 		err = extract_view(core->session, &extracted);
@@ -412,7 +412,7 @@ int core_export(struct core *core, const char *name, uint32_t is_whole)
 	return finish(core, format->write(profile, &opts, &sink));
 }
 
-/* Everything that is open, for a page that carries it. */
+/* Everything that is open, for a page that includes it. */
 int core_pack(struct core *core)
 {
 	struct sink sink = {.write = append, .context = begin(core)};

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #ifndef ENODATA
-#define ENODATA 200 /* any number that is no other error */
+#define ENODATA 200 /* any number without another meaning */
 #endif
 
 void qsort_r(void *items, size_t count, size_t item_size,
