@@ -14,7 +14,7 @@
  * read. Whether it was a call from outside is checked only when a sample is due. Points of a
  * Poisson process in other hits are dropped, which leaves a Poisson process over those that count.
  *
- * Containers of one image have the same file with different device and inode numbers, so it is
+ * Containers of one image have the same file with different device and inode numbers. So it is
  * probed once for each, and each call has as many hits in a row.
  */
 #ifndef BPF_ALLOCATOR_H
@@ -120,7 +120,7 @@ static __always_inline __u64 find_pointer(struct user_registers *ctx)
 		       : 0;
 }
 
-/* Not inline: its part of the stack is free again when the walk needs all that programs have. */
+/* Not inline, so that its part of the stack is free again when the walk needs all of it. */
 static __attribute__((noinline)) bool is_call_of_allocator(struct user_registers *ctx, __u64 weight)
 {
 	__u32 point = get_point(ctx);

@@ -4,23 +4,23 @@
  * hit ends in exactly one counter. Only hits of the target that pass the event's filter are
  * counted, so samples represent only these.
  *
- * The weight of a hit is one, or a constant, or a field of its record, or the time since its thread
- * was at another tracepoint. A sample is taken whenever the sum of weights has covered a distance,
- * and has that distance as its weight. The distance is a random number around the period. So
- * samples are unbiased, whatever the weights and order of hits, and the sum is exact except for
- * hits after the last sample.
+ * The weight of a hit is one, a constant, a field of its record, or the time since its thread was
+ * at another tracepoint. A sample is taken whenever the sum of weights has covered a distance, and
+ * has that distance as its weight. The distance is a random number around the period. So samples
+ * are unbiased, whatever the weights and order of hits, and the sum is exact except for hits after
+ * the last sample.
  *
- * The period is fixed, with equal distances, or it adapts: it starts at one, doubles when a CPU
- * takes more samples in a hundredth of a second than requested, and is halved when there are few.
+ * The period is fixed, with equal distances, or it adapts: it starts at one and doubles when a CPU
+ * takes more samples in a hundredth of a second than requested. It is halved when there are few.
  *
  * Or the distances vary exponentially: samples are a Poisson process over the weight, and each
  * point of it represents a period, whatever happened before.
  *
  * While one program runs, the kernel skips others of its kind on the same CPU, and counts them
- * (since Linux 6.7), so a scratch area for each CPU is enough. It does not skip them at uprobes
+ * (since Linux 6.7). So a scratch area for each CPU is enough. It does not skip them at uprobes
  * (perf events since Linux 6.0, links in all versions), nor at raw tracepoints: see on_probe() and
- * on_request_end(). The kernel runs the program of a tracepoint from when it is attached to when it
- * is removed, whether the perf event is enabled or not.
+ * on_request_end(). The kernel runs the program of a tracepoint as long as it is attached, whether
+ * the perf event is enabled or not.
  */
 /* clang-format off */
 #include "kernel.h"
@@ -44,7 +44,7 @@
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Set by user space before loading: which of the events that were asked for it is. */
+/* Set by user space before loading: number of the requested event. */
 const volatile __u32 event_number = 0;
 /*
  * Weight of a sample; 0: adapted to the requested number of samples. For allocations, the mean of
@@ -81,8 +81,8 @@ volatile bool is_recording = false;
 PER_CPU(struct wire_period_state, period_states);
 
 /*
- * Keyed by tid: time of the thread's last start. Entries without an end, as of exited threads, are
- * evicted.
+ * Keyed by tid: when the thread was last at on_begin(). Entries without an end, as of exited
+ * threads, are evicted.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
@@ -109,7 +109,7 @@ static __always_inline __u64 read_weight(void *record)
 	return weight > MAX_WEIGHT ? 0 : weight;
 }
 
-/* Time since the running thread started; 0: unknown. */
+/* Time, in ns, since the running thread was at on_begin(); 0: unknown. */
 static __always_inline __u64 take_time(void)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
@@ -243,7 +243,7 @@ static __always_inline void take_sample(void *ctx, struct wire_counters *counter
 	struct scratch *scratch = get_scratch();
 
 	if (!scratch)
-		return; /* cannot be */
+		return; /* impossible */
 	describe_task(scratch, pid_tgid, in_user_mode);
 	scratch->sample.event = event_number;
 	scratch->sample.weight = weight;
@@ -399,7 +399,7 @@ static __always_inline bool is_only_free(struct user_registers *ctx, __u32 point
 
 /*
  * On a preemptible kernel a uprobe's program may be preempted, and another thread on the CPU may
- * hit a uprobe, too. The scratch area has room for one, counters are not atomic, and from Linux
+ * hit a uprobe, too. The scratch area has room for one, and counters are not atomic. From Linux
  * 6.13 on the program's stack belongs to the CPU as well. So a program first disables preemption if
  * the kernel allows that (6.15, in programs of this size). Otherwise the other hit is counted as
  * lost, and so are all others until the preempted thread continues.
@@ -456,8 +456,8 @@ static __always_inline void handle_point(struct user_registers *ctx, struct wire
 }
 
 /*
- * User space waits for running programs after it has stopped recording: so that flag is checked
- * later.
+ * User space clears is_recording, and then waits for the runs that have started. So the flag is
+ * checked after the run is counted.
  */
 SEC("kprobe")
 int on_probe(struct user_registers *ctx)
@@ -515,7 +515,7 @@ int on_begin(void *ctx)
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
 	__u64 now_ns = bpf_ktime_get_ns();
 
-	/* If the map is full, the end has no start. */
+	/* If the map is full, the start will be unknown at the end. */
 	if (is_recording && tid && is_target(tid))
 		(void)bpf_map_update_elem(&begins, &tid, &now_ns, BPF_ANY);
 	return 0;
@@ -529,7 +529,7 @@ static __always_inline void keep_request(void *ctx, struct wire_counters *counte
 	struct wire_request_key key;
 
 	if (!scratch)
-		return; /* cannot be */
+		return; /* impossible */
 	describe_task(scratch, pid_tgid, false);
 	scratch->sample.event = event_number;
 	scratch->sample.weight = num_requests;

@@ -69,7 +69,7 @@ struct {
 	__type(value, struct departure);
 } departures_of_tasks SEC(".maps");
 
-/* Key: tid. Preallocated: memory is not to be asked for inside the scheduler. */
+/* Key: tid. Preallocated: memory must not be allocated inside the scheduler. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, WIRE_MAX_TARGETS);

@@ -109,7 +109,7 @@ static __always_inline bool passes_filter(void *record)
 	struct filter_scratch *scratch = get_per_cpu(&filter_scratches);
 
 	if (!scratch)
-		return false; /* cannot be */
+		return false; /* impossible */
 	scratch->record = (__u64)record;
 	return evaluate_filter();
 }

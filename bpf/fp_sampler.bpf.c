@@ -1,7 +1,7 @@
 /*
  * The sampling program for kernels without type information (BTF). It cannot read any field of a
- * task. So the kernel walks user stacks by frame pointers, and forks are followed by tracepoints,
- * whose formats give the offsets of the numbers in their records.
+ * task. So the kernel walks user stacks by frame pointers, and forks are followed by tracepoints.
+ * Their formats give the offsets of the numbers in their records.
  */
 /* clang-format off */
 #include "kernel.h"
@@ -101,7 +101,7 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	__u64 pid_tgid;
 
 	if (!counter || !scratch || !ring)
-		return 0; /* cannot be */
+		return 0; /* impossible */
 	pid_tgid = begin_tick(counter);
 	if (!pid_tgid)
 		return 0;

@@ -1,6 +1,6 @@
 /*
- * The few kernel types and fields that our programs use, relocated at load time (CO-RE), so
- * that neither kernel headers nor a generated vmlinux.h are needed.
+ * The few kernel types and fields that our programs use, relocated at load time (CO-RE). No kernel
+ * headers and no generated vmlinux.h are needed.
  */
 #ifndef KERNEL_H
 #define KERNEL_H
@@ -82,7 +82,7 @@ struct return_instance {
 
 struct uprobe_task {
 	unsigned long vaddr;     /* of the instruction that a breakpoint has replaced */
-	unsigned long xol_vaddr; /* where it is carried out */
+	unsigned long xol_vaddr; /* address where it is executed */
 	struct return_instance *return_instances;
 } __attribute__((preserve_access_index));
 

@@ -67,7 +67,10 @@ static __always_inline struct wire_block_key get_block_key(__u64 address)
 	return (struct wire_block_key){.address = address, .pid = bpf_get_current_pid_tgid() >> 32};
 }
 
-/* The running thread's function is about to allocate. pointer: where it will put the address; 0: it returns that. */
+/*
+ * The running thread's function is about to allocate. pointer: location for the address; 0:
+ * returned.
+ */
 static __always_inline void expect_return(const struct user_registers *ctx, __u64 pointer,
 					  __u32 slot, __u64 time_ns)
 {

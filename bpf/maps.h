@@ -20,7 +20,7 @@
 		__type(value, value_type);               \
 	} name SEC(".maps")
 
-/* This CPU's value in such a map. NULL cannot be, but the verifier does not know. */
+/* This CPU's value in such a map. It is never NULL, but the verifier does not know that. */
 static __always_inline void *get_per_cpu(void *map)
 {
 	__u32 zero = 0;

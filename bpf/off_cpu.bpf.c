@@ -9,7 +9,7 @@
  *	               which represents as many periods as there are points in it
  *
  * If only waits for futexes are recorded (--locks), the kind of wait is read from a thread's
- * registers when it leaves its CPU, so that neither its wakeup nor its sum includes ignored waits.
+ * registers when it leaves its CPU. So neither its wakeup nor its sum includes ignored waits.
  *
  * The CPU time of threads is summed as well, and separately their lifetimes. All sums are exact, so
  * the parts add up to the whole, except for waits whose start was not seen.
@@ -56,7 +56,7 @@ static __always_inline bool is_visible(void)
 
 /*
  * resumed_ns  when the thread got its CPU
- * is_first    it had not run before: there is no stack of it, and its time is that of now
+ * is_first    it had not run before: it has no stack, and its time is now
  */
 static __always_inline void take_sample(void *ctx, struct wire_off_cpu_counters *counter,
 					const struct wait *wait, __u64 resumed_ns, bool is_first)
@@ -72,7 +72,7 @@ static __always_inline void take_sample(void *ctx, struct wire_off_cpu_counters 
 	struct wire_sample *sample;
 
 	if (!scratch)
-		return; /* cannot be */
+		return; /* impossible */
 	sample = &scratch->sample;
 	describe_task(scratch, pid_tgid, false);
 	sample->flags |= wait->flag;
@@ -232,9 +232,9 @@ int BPF_PROG(on_command, struct task_struct *task)
 }
 
 /*
- * A thread ends. When it leaves its CPU for the last time, the recording may have been stopped by
- * those who wait for that, and no list has the thread any more. So its lifetime is counted here,
- * and the rest of it at each switch, like its parts.
+ * A thread ends. When it leaves its CPU for the last time, a waiter may have stopped the recording
+ * already, and no list has the thread any more. So its lifetime is counted here, and the rest of it
+ * at each switch, like its parts.
  */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
@@ -259,7 +259,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	return 0;
 }
 
-/* Threads that are no targets have nothing noted. */
+/* Threads that are not targets have no notes. */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_woken, struct task_struct *task)
 {
@@ -299,7 +299,7 @@ static __always_inline int resume(void *ctx)
 	return 0;
 }
 
-/* At the end of the scheduler, with its locks released: the one that costs the least. */
+/* At the end of the scheduler, with its locks released: the cheapest hook. */
 SEC("tp_btf/sched_exit_tp")
 int BPF_PROG(on_resume, bool is_switch)
 {

@@ -7,10 +7,7 @@
 
 #include "maps.h"
 
-/*
- * One in so many runs is timed, on average. A power of two; the including program may define
- * another one.
- */
+/* The mean number of runs for each timed one. A power of two; the including program may set it. */
 #ifndef RUNS_FOR_EACH_TIMED
 #define RUNS_FOR_EACH_TIMED 64
 #endif
@@ -30,7 +27,7 @@ static __always_inline char begin_own_run(void)
 	struct wire_own_time *own = get_per_cpu(&own_times);
 
 	if (!own)
-		return 0; /* cannot be */
+		return 0; /* impossible */
 	/* Other programs count on this CPU, too, so it may have dropped below 0. */
 	if (own->runs_left - 1 >= 2 * RUNS_FOR_EACH_TIMED) {
 		own->runs_left = 1 + (bpf_get_prandom_u32() & (2 * RUNS_FOR_EACH_TIMED - 1));

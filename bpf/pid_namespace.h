@@ -1,8 +1,9 @@
 /*
- * The numbers that our pid namespace gives to threads: to its own ones, and to those of all namespaces below it. A thread
- * has a number in each namespace from the first one down to its own.
+ * The numbers of threads in our pid namespace: of its own threads, and of those in all namespaces
+ * below it. A thread has a number in each namespace from the first one down to its own.
  *
- * Without type information the kernel's helper is all there is, which knows threads of that very namespace alone.
+ * Without type information only the kernel's helper is available, which is limited to threads of
+ * that very namespace.
  */
 #ifndef BPF_PID_NAMESPACE_H
 #define BPF_PID_NAMESPACE_H

@@ -48,7 +48,7 @@ static __always_inline __u64 read_word(void *ctx, __u8 number)
 #define SECOND_ARGUMENT si
 #define WORD_OF(name)   (__builtin_offsetof(struct user_registers, name) / sizeof(__u64))
 
-/* A register of those that the kernel has saved. */
+/* A register saved by the kernel. */
 static __always_inline __u64 read_register(struct user_registers *registers, __u8 number)
 {
 	__u64 value;
@@ -83,7 +83,7 @@ static __always_inline __u64 read_argument(void *ctx, const struct wire_argument
 		__u64 factor = read_register(ctx, argument->index);
 
 		value = read_register(ctx, argument->base);
-		/* From 2^48 on it is no amount, and might have no place in 64 bits. */
+		/* A value from 2^48 on is not an amount, and might not fit into 64 bits. */
 		if (value >> 48 || factor >> 48 || (value >> 32 && factor >> 16) ||
 		    (factor >> 32 && value >> 16))
 			return 0;

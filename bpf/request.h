@@ -29,7 +29,7 @@ const volatile __u32 begin_num_sectors_offset = 0;
 #define SECTOR_UNKNOWN    (~0ull)
 #define DEVICE_MINOR_BITS 20
 
-/* On their way at a time, of those that are sampled. */
+/* Maximum number of sampled requests in flight. */
 #define MAX_REQUESTS 16384
 
 /*

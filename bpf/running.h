@@ -22,7 +22,7 @@ static __always_inline void see_running(void)
 	__u32 tid = TASK_FIELD(task, pid);
 
 	if (!running)
-		return; /* cannot be */
+		return; /* impossible */
 	if (running->tid == tid && running->num_leaves == num_leaves) {
 		running->seen_ns = bpf_ktime_get_boot_ns();
 		running->other_since_ns = 0;

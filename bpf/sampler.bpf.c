@@ -42,10 +42,7 @@ static __always_inline void take_sample(struct bpf_perf_event_data *ctx, struct 
 		   send_stacks(ctx, scratch, take_kernel_stacks && !in_user_mode, 0));
 }
 
-/*
- * The processes that are published, kept in step at once: user space hears of these events a moment
- * later.
- */
+/* The published processes, updated at once: user space hears of these events a moment later. */
 static __always_inline void publish_fork(__u32 parent_pid, __u32 child_pid)
 {
 	struct unwind_process *process;
@@ -113,7 +110,7 @@ static __always_inline int handle_tick(struct bpf_perf_event_data *ctx, bool tak
 	__u64 pid_tgid;
 
 	if (!counter || !scratch)
-		return 0; /* cannot be */
+		return 0; /* impossible */
 	if (tracks_running)
 		see_running();
 	pid_tgid = begin_tick(counter);

@@ -10,8 +10,8 @@
  * the CPU's next one is reported, with its true end. So is a thread that wakes a target, from that
  * moment on. The rest looks as if the CPU were idle.
  *
- * A switch without an event is noticed when a thread leaves the CPU, or wakes another one there,
- * without being the last one that got it: running.h. Then the program emits the times until which
+ * A switch without an event is noticed when a thread that was not the last one to get the CPU
+ * leaves it, or wakes another one there: running.h. Then the program emits the times until which
  * the last one, and since which the other one, was seen to run.
  */
 /* clang-format off */
@@ -71,7 +71,7 @@ static __always_inline bool begin_run(struct run *run)
 	run->running = get_per_cpu(&running_threads);
 	run->counters = get_per_cpu(&counters);
 	if (!run->cpu || !run->running || !run->counters)
-		return false; /* cannot be */
+		return false; /* impossible */
 	if (run->cpu->is_busy)
 		return false;
 	run->cpu->is_busy = true;
@@ -209,7 +209,7 @@ static __always_inline __u8 get_priority(struct task_struct *task)
 	return priority < 0 ? WIRE_SCHEDULE_DEADLINE : priority;
 }
 
-/* The CPU goes on with `task`; NULL: with no target. */
+/* The CPU continues with `task`; NULL: not a target. */
 static __always_inline void emit_switch(struct run *run, __u64 time_ns, struct task_struct *task,
 					__u32 state, bool is_preempted)
 {
@@ -240,7 +240,7 @@ static __always_inline bool is_unseen(const struct run *run, struct task_struct 
 	       (run->running->tid != get_tid(task) || run->running->num_leaves != num_leaves);
 }
 
-/* The CPU runs `task`, to which no switch was seen; is_reported: it is one of those to report. */
+/* The CPU runs `task`, to which no switch was seen; is_reported: whether to report it. */
 static __always_inline void emit_unseen(struct run *run, __u64 time_ns, struct task_struct *task,
 					__u32 num_leaves, bool is_reported)
 {
@@ -305,9 +305,9 @@ static __always_inline __u32 get_state(struct task_struct *task)
 }
 
 /*
- * The tracepoint's arguments have changed twice: user space sees in the kernel's types which of
- * these fits and loads only that. The state that is an argument is the one that the decision was
- * made by; the task's own may have changed since.
+ * The tracepoint's arguments have changed twice: user space finds from the kernel's types which of
+ * these fits, and loads only that. The state in the arguments is the one that the decision was made
+ * by; the task's own may have changed since.
  */
 SEC("tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool is_preempted, struct task_struct *previous, struct task_struct *next)
@@ -489,7 +489,7 @@ static __always_inline struct wire_kwork *begin_kwork(struct wire_kwork_cpu *cpu
 	barrier();
 	index = batch->num_slots;
 	if (index >= WIRE_KWORK_SLOTS)
-		index = 0; /* cannot be */
+		index = 0; /* impossible */
 	cpu->counters.taken++;
 	batch->type = WIRE_KWORKS;
 	batch->cpu = bpf_get_smp_processor_id();
@@ -523,7 +523,7 @@ static __always_inline void note_kwork(__u32 kind, __u32 number)
 	struct wire_kwork_cpu *cpu = get_kwork(kind);
 
 	if (!cpu)
-		return; /* cannot be */
+		return; /* impossible */
 	cpu->begin_ns = bpf_ktime_get_boot_ns();
 	cpu->number = number;
 }
@@ -554,7 +554,7 @@ int BPF_PROG(on_irq_end, int irq, struct irqaction *action, int ret)
 	struct wire_kwork *kwork;
 
 	if (!cpu)
-		return 0; /* cannot be */
+		return 0; /* impossible */
 	kwork = begin_kwork(cpu, WIRE_KWORK_IRQ, take_begin(cpu, irq), irq);
 	if (!kwork)
 		return 0;
@@ -615,7 +615,7 @@ int BPF_PROG(on_work_end)
 		(void)bpf_map_delete_elem(&workers, &tid);
 	}
 	if (!cpu)
-		return 0; /* cannot be */
+		return 0; /* impossible */
 	kwork = begin_kwork(cpu, WIRE_KWORK_WORKQUEUE, work.begin_ns, tid);
 	if (!kwork)
 		return 0;

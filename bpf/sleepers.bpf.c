@@ -43,8 +43,8 @@ const volatile bool walks_by_table = true;
 /* Only threads of this cgroup and those below it; 0: all. */
 const volatile __u64 cgroup_id = 0;
 /*
- * An address in __schedule(), where each thread is that sleeps, and which the kernel leaves out of its stack; 0: not
- * known.
+ * An address in __schedule(), where each sleeping thread is, and which the kernel omits from its
+ * stack; 0: unknown.
  */
 const volatile __u64 scheduler_pc = 0;
 
@@ -67,7 +67,7 @@ _Static_assert(sizeof(struct sleeper_stack) == sizeof(struct wire_raw_sample) -
 						       STACK_PAGES * WIRE_RAW_PAGE_BYTES,
 	       "struct sleeper_stack is not as struct wire_raw_sample is");
 
-/* Data sent for one thread. One is enough, as there is one reader. */
+/* Data sent for one thread at a time, as there is one reader. */
 struct sleeper {
 	struct user_registers registers;
 	struct wire_stack stack;
@@ -164,7 +164,7 @@ int note_sleeper(struct bpf_iter__task *ctx)
 	set_flag(departure, task, get_flag(false, state));
 	departure->origin = ASLEEP_SINCE_BEGIN;
 	departure->left_ns = begin_ns;
-	/* It may have been woken, and run, before all that was there. */
+	/* It may have been woken and run before all that was read. */
 	if (count_leaves(task) != num_leaves || !is_asleep(get_state(task)))
 		departure->left_ns = 0;
 	return 0;
@@ -296,7 +296,7 @@ static __always_inline bool write_kernel_stack(struct seq_file *seq, struct task
 			      sizeof(*stack) - sizeof(stack->pcs) + num_frames * sizeof(__u64));
 }
 
-/* Copy the stack, up to the last page that is there. Gives the number of bytes. */
+/* Copy the stack, up to the last available page. Returns the number of bytes. */
 static __always_inline __u32 copy_stack(struct sleeper_stack *raw, struct task_struct *task)
 {
 	__u64 sp = raw->registers.sp;
@@ -320,8 +320,8 @@ static __always_inline __u32 copy_stack(struct sleeper_stack *raw, struct task_s
 }
 
 /*
- * The user registers and stack. Gives the size of the record, which is that of a mere sample where the stack is
- * not to be had.
+ * The user registers and stack. Returns the size of the record, which is that of a mere sample if
+ * the stack is not available.
  */
 static __always_inline __u64 fill_user_stack(struct sleeper *sleeper, struct task_struct *task,
 					     bool copies_stack)
@@ -348,7 +348,7 @@ static __always_inline __u64 fill_user_stack(struct sleeper *sleeper, struct tas
 	return sizeof(*raw) - sizeof(raw->bytes) + raw->num_bytes;
 }
 
-/* Whether all of it was taken. */
+/* Whether all of it was written. */
 static __always_inline bool write_sleeper(struct seq_file *seq, struct task_struct *task,
 					  const struct departure *departure,
 					  const struct wait *wait, bool copies_stack)
@@ -358,7 +358,7 @@ static __always_inline bool write_sleeper(struct seq_file *seq, struct task_stru
 	__u64 size;
 
 	if (!sleeper)
-		return false; /* cannot be */
+		return false; /* impossible */
 	describe_sleeper(&sleeper->raw.sample, task, departure, wait);
 	if (is_there && take_kernel_stacks && !write_kernel_stack(seq, task, sleeper))
 		return false;

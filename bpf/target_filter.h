@@ -26,7 +26,7 @@ static __always_inline __u32 get_target_state_of_current(__u32 tid)
 	return target;
 }
 
-/* start: when it started, above WIRE_TARGET_BITS; 0 where that is not known. */
+/* start: its start time, above WIRE_TARGET_BITS; 0 if unknown. */
 static __always_inline void add_target(__u64 tid, __u32 start)
 {
 	__u32 target = WIRE_TARGET | start;
@@ -36,7 +36,7 @@ static __always_inline void add_target(__u64 tid, __u32 start)
 		counter->unfollowed++;
 }
 
-/* is_process: it is known to be no other thread of the same process. */
+/* is_process: it is certainly not another thread of the same process. */
 static __always_inline void follow_fork(__u32 parent_tid, __u32 child_tid, __u32 child_start,
 					bool is_process)
 {
@@ -60,7 +60,7 @@ static __always_inline void follow_exec(__u32 old_tid, __u32 tid, __u32 start)
 	wake_user_space();
 }
 
-/* A thread that exits has work to do yet: it is known by its own number until it is gone. */
+/* An exiting thread still has work to do: it keeps its own number until it is gone. */
 static __always_inline void follow_exit(__u32 tid, __u32 start)
 {
 	__u32 target;

@@ -50,8 +50,8 @@ PER_CPU(struct wire_waker_counters, waker_counters);
 PER_CPU(struct taking, takings);
 
 /*
- * The thread that runs, as our pid namespace counts: 0 where none runs. Returns false when the namespace
- * does not show it.
+ * The running thread, as our pid namespace numbers it: 0 on an idle CPU. Returns false if the
+ * namespace does not show it.
  */
 static __always_inline bool find_thread(__u64 *ret)
 {
@@ -61,7 +61,7 @@ static __always_inline bool find_thread(__u64 *ret)
 	return *ret || !(__u32)pid_tgid;
 }
 
-/* A waker that is not of the target is no more than a name: its process is not followed. */
+/* A waker outside of the target has only a name: its process is not followed. */
 static __always_inline bool has_user_stack(__u64 pid_tgid)
 {
 	if (!pid_tgid)
@@ -85,7 +85,7 @@ static __always_inline __u64 send_waker(void *ctx, struct scratch *scratch,
 	if (!has_user_stack(pid_tgid))
 		sample->flags |= WIRE_SAMPLE_NO_USER_MEMORY;
 	sample->wakeup = number;
-	/* Also where no kernel stacks are recorded: they show whether it was an interrupt. */
+	/* Even if no kernel stacks are recorded: they show whether it was an interrupt. */
 	if (take_stacks(ctx, scratch, true, WAKER_SEED) != SEND_DONE || send_sample()) {
 		counter->lost_ring++;
 		return 0;
@@ -102,7 +102,7 @@ static __always_inline __u64 take_waker(void *ctx)
 	__u64 number;
 
 	if (!counter || !taking || !scratch)
-		return 0; /* cannot be */
+		return 0; /* impossible */
 	if (taking->is_under_way) {
 		counter->lost_nested++;
 		return 0;
@@ -117,7 +117,7 @@ static __always_inline __u64 take_waker(void *ctx)
 	return number;
 }
 
-/* Threads that are no targets have nothing noted. */
+/* Threads that are not targets have no notes. */
 SEC("tp_btf/sched_waking")
 int BPF_PROG(on_woken_by, struct task_struct *task)
 {

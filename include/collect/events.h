@@ -144,9 +144,9 @@ void event_paths_release(struct event_paths *paths);
 /*
  * Add the events of a comma-separated list, as in the argument of -e.
  *
- * Returns 0, -EINVAL (error has the word and similar names), -E2BIG (more than MAX_EVENTS),
- * -ENOTSUP (not an event of this machine), -EACCES (the kernel's description is not readable), all
- * with error filled; or -ENOMEM.
+ * Returns 0 or, with error filled, -EINVAL (error has the word and similar names), -E2BIG (more
+ * than MAX_EVENTS), -ENOTSUP (not of this machine), -EACCES (its description is unreadable); or
+ * -ENOMEM.
  */
 _must_check_ int events_parse(const struct event_paths *paths, const char *text,
 			      struct event_list *ret, struct error *error);
@@ -155,8 +155,8 @@ _must_check_ int events_parse(const struct event_paths *paths, const char *text,
  * Restrict the events from index `first` on to hits that match an expression in the kernel's filter
  * syntax (its Documentation/trace/events.rst). Further calls narrow it down.
  *
- * Returns 0, -EINVAL (error has the position and the expected token, or the event that is not a
- * tracepoint), -E2BIG (too many comparisons), -EACCES, all with error filled; or -ENOMEM.
+ * Returns 0 or, with error filled, -EINVAL (error has the position and the expected token, or the
+ * event that is no tracepoint), -E2BIG (too many comparisons), -EACCES; or -ENOMEM.
  */
 _must_check_ int events_filter(const struct event_paths *paths, const char *expression,
 			       size_t first, struct event_list *list, struct error *error);

@@ -61,8 +61,8 @@ struct recorder_opts {
 /*
  * Load, open and read /proc: everything except starting.
  *
- * Returns 0, -EPERM or -ENOTSUP (error has the missing feature and the remedy), -ESRCH (error has
- * the missing process) or another negative errno with error filled.
+ * Returns 0 or negative errno with error filled: -EPERM, -ENOTSUP (it has the missing feature and
+ * the remedy), -ESRCH (it has the missing process) or others.
  */
 _must_check_ int recorder_new(const struct recorder_opts *opts, struct recorder **ret,
 			      struct error *error);
@@ -99,8 +99,8 @@ bool recorder_has_ended(const struct recorder *recorder);
 _must_check_ int recorder_stop(struct recorder *recorder, struct error *error);
 
 /*
- * The live descendants of these processes, and those of them that still run, as the target of a
- * recording that takes over.
+ * The live descendants of these processes, and those of them that are still running, as the target
+ * of a recording that takes over.
  *
  * ret   pids; the caller frees
  *

@@ -14,9 +14,9 @@
  *
  * Compiled code has no call-frame information and no frame pointer, but its blob records the size
  * of its frames. In the innermost frame, which may not be complete, the instructions show how much
- * of it is set up. The interpreter has frame pointers, and its frames record the end of the
- * caller's frame, because the call may have extended a compiled caller's frame. Uncertainty ends
- * the walk: the caller of the innermost frame must be at a return address.
+ * of it is set up. The interpreter has frame pointers. Its frames record the end of the caller's
+ * frame, since the call may have extended a compiled caller's frame. Uncertainty ends the walk: the
+ * caller of the innermost frame must be at a return address.
  *
  * All data that is read is in the struct, since separately verified functions take no pointers to a
  * stack.
@@ -178,7 +178,9 @@ HOTSPOT_INLINE int hotspot_find_code(struct hotspot_walk *hotspot, wire_u64 bias
 		    hotspot_find_heap(hotspot, i, heap))
 			return -1;
 	}
-	/* The interpreter is created after the heaps, and the call stub after that. */
+	/*
+	 * The interpreter is created after the heaps; calls through the call stub start after that.
+	 */
 	if (hotspot_read_word(hotspot, bias + layout->interpreter, &queue) || !queue ||
 	    hotspot_read_word(hotspot, queue + layout->queue_start, &code->interpreter_start) ||
 	    hotspot_read_word(hotspot, bias + layout->call_stub_return, &code->call_stub_return) ||
@@ -504,7 +506,7 @@ HOTSPOT_INLINE int hotspot_find_state(struct hotspot_walk *hotspot, struct walk 
 	return 0;
 }
 
-/* Note the location of the caller's rbp: an address, or 0 for the register. */
+/* Note the address where the caller's rbp is saved. */
 HOTSPOT_INLINE void hotspot_save_fp(struct walk *walk, wire_u64 address)
 {
 	walk->fp_address = address;
@@ -753,7 +755,8 @@ HOTSPOT_INLINE int hotspot_leave_interpreter(struct hotspot_walk *hotspot, struc
 }
 
 /*
- * Whether the interpreter is about to jump to where it returns, or will be when it has taken the stack pointer from another register:
+ * Whether the interpreter is about to jump to its return address, or will be after setting the
+ * stack pointer from another register:
  *
  *	48 8b e3          mov %rbx,%rsp             (or 49 8b e3, e5: from r11, r13)
  *	ff e7             jmp *%rdi                 (or another one)
@@ -952,7 +955,7 @@ HOTSPOT_INLINE int hotspot_read_up_to(struct hotspot_walk *hotspot, void *ret, w
 	return hotspot_read(hotspot, ret, limit, address);
 }
 
-/* The text of a symbol, up to the limit; nothing where it cannot be read. */
+/* The text of a symbol, up to the limit; nothing if unreadable. */
 HOTSPOT_INLINE void hotspot_read_symbol(struct hotspot_walk *hotspot, wire_u64 symbol,
 					struct wire_hotspot_text *ret, wire_u8 *ret_text,
 					wire_u32 limit)
@@ -967,7 +970,10 @@ HOTSPOT_INLINE void hotspot_read_symbol(struct hotspot_walk *hotspot, wire_u64 s
 	ret->num_bytes = (wire_u16)(length < limit ? length : limit);
 }
 
-/* The table of lines behind the bytecodes: its length is not known before it is read, and the end of memory may be near. */
+/*
+ * The table of lines after the bytecodes: its length is unknown before it is read, and memory may
+ * end soon.
+ */
 HOTSPOT_INLINE void hotspot_read_lines(struct hotspot_walk *hotspot, wire_u64 address,
 				       struct wire_hotspot_method *ret)
 {
@@ -979,7 +985,7 @@ HOTSPOT_INLINE void hotspot_read_lines(struct hotspot_walk *hotspot, wire_u64 ad
 		ret->num_line_bytes = 0;
 }
 
-/* All of it but type, pid, generation, code, fingerprint and compile_id. */
+/* Clear all of it except type, pid, generation, code, fingerprint and compile_id. */
 HOTSPOT_INLINE void hotspot_clear_method(const struct hotspot_walk *hotspot,
 					 struct wire_hotspot_method *ret)
 {
@@ -996,10 +1002,13 @@ HOTSPOT_INLINE void hotspot_clear_method(const struct hotspot_walk *hotspot,
 	ret->padding[0] = ret->padding[1] = ret->padding[2] = 0;
 }
 
-/* More of a stub's name is left out. */
+/* The rest of a stub's name is dropped. */
 #define HOTSPOT_STUB_NAME_BYTES 64
 
-/* The name of a stub: of ret the same as hotspot_read_method(). Returns 0, or another number when it cannot be read. */
+/*
+ * Read the name of a stub, into the same fields of ret as hotspot_read_method(). Returns 0, or
+ * another number if unreadable.
+ */
 HOTSPOT_INLINE int hotspot_read_stub(struct hotspot_walk *hotspot, wire_u64 blob,
 				     struct wire_hotspot_method *ret)
 {

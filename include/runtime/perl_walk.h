@@ -16,18 +16,18 @@
  * is in the struct, including data that is read, since separately verified functions take no
  * pointers to a stack.
  *
- * An interpreter has a stack of contexts: subroutines, evals, blocks, loops. Code that C calls on
- * the way (a method of a tied variable, the block of a sort) mostly gets a stack of its own, which
- * refers to the previous one. A context has the statement that was running when it was entered,
- * which is the position of the outer frame. The interpreter has the position of the innermost one.
+ * An interpreter has a stack of contexts: subroutines, evals, blocks, loops. Code called from C (a
+ * method of a tied variable, the block of a sort) mostly gets a stack of its own, which refers to
+ * the previous one. A context has the statement that was running when it was entered, which is the
+ * position of the outer frame. The interpreter has the position of the innermost one.
  *
  * Perl_runops_standard() runs operations, one after the other, across subroutines. If C calls a
  * subroutine, it is called again, until there is no next operation: such a subroutine has no
  * operation to return to. The same holds for the blocks of sort, for code in regular expressions
  * and for `defer`. These have no frame of their own, only a placeholder for the call. The
- * placeholder of sort, of code in regular expressions and of code that C calls many times in a row
- * (MULTICALL) remains while that code does not run. After an eval that C's caller would not see,
- * operations are run by another call, too: by S_docatch(), which has no context.
+ * placeholders of sort, of code in regular expressions and of repeated calls from C (MULTICALL)
+ * remain while that code does not run. For an eval that the caller of C would not see, the
+ * operations after it are run by another call, too: by S_docatch(), which has no context.
  *
  * The interpreter of a thread is thread-specific data; its location in the GNU C library depends on
  * the machine.
@@ -89,7 +89,7 @@
 
 #define PERL_OPERATION_FUNCTION 16 /* that runs it */
 
-/* A value (a subroutine, a glob, a hash): where its body is, its flags, and more. */
+/* A value (a subroutine, a glob, a hash): address of its body, its flags, and more. */
 #define PERL_VALUE_BODY  0
 #define PERL_VALUE_FLAGS 12 /* 32 bits */
 #define PERL_VALUE_MORE  16 /* for a glob its contents, for a hash its buckets */
@@ -133,7 +133,7 @@
 #define PERL_THREAD_SELF_TOO 16
 #define PERL_THREAD_SEVERAL  24 /* 32 bits: whether there are several threads */
 #define PERL_THREAD_DATA     0x310
-#define PERL_THREAD_KEYS     32 /* that are there */
+#define PERL_THREAD_KEYS     32 /* number of keys */
 
 /*
  * C has an operation for its callee on the C stack, which is in no context before the callee has
@@ -161,8 +161,8 @@ struct perl_walk {
 	wire_u32 has_frame;   /* one was taken */
 	wire_u32 is_entered;  /* the innermost context is of a callee of C that does not run yet */
 	wire_u32 line;        /* of the last statement read; 0: unknown */
-	wire_u64 file;        /* of the statement that was read last */
-	wire_u64 name;        /* of the subroutine that was read last; 0: it has none */
+	wire_u64 file;        /* of the statement read last */
+	wire_u64 name;        /* of the subroutine read last; 0: it has none */
 	wire_u64 package;     /* of that: a hash; 0: none */
 	wire_u64 hashed_file; /* whose name was read last; 0: none */
 	wire_u64 file_hash;   /* of its name */
@@ -243,7 +243,7 @@ PERL_INLINE void perl_take_call(struct perl_walk *walk, wire_u32 flags,
 	walk->num_frames++;
 }
 
-/* The interpreter that the thread runs; 0: none. Returns 0, or another number when it cannot be read. */
+/* The interpreter that the thread runs; 0: none. Returns 0, or another number if unreadable. */
 PERL_INLINE int perl_find_interpreter(struct perl_walk *walk, wire_u64 state,
 				      wire_u64 thread_pointer, wire_u64 *ret)
 {
@@ -366,7 +366,7 @@ PERL_INLINE void perl_hash_file(struct perl_walk *walk)
 		walk->file_hash = perl_hash(walk->file_hash, walk->file_text[i]);
 }
 
-/* Read the line and the file of a statement; 0 where that cannot be. */
+/* Read the line and the file of a statement; 0 if unreadable. */
 PERL_INLINE void perl_read_statement(struct perl_walk *walk, wire_u64 statement)
 {
 	walk->line = 0;
@@ -392,7 +392,7 @@ PERL_INLINE wire_u32 perl_get_fingerprint(const struct perl_walk *walk, wire_u64
 	return (wire_u32)(hash >> 16) | 1;
 }
 
-/* Read a subroutine, and find its name. Returns 0, or another number when it cannot be read. */
+/* Read a subroutine, and find its name. Returns 0, or another number if unreadable. */
 PERL_INLINE int perl_read_code(struct perl_walk *walk, wire_u64 code)
 {
 	wire_u64 glob;
@@ -442,7 +442,7 @@ PERL_INLINE void perl_end_doubt(struct perl_walk *walk, wire_u64 code,
 	walk->doubtful_code = 0;
 }
 
-/* Add a frame that is at the statement that was read last. */
+/* Add a frame that is at the statement read last. */
 PERL_INLINE void perl_take_frame(struct perl_walk *walk, wire_u64 code, wire_u64 hash,
 				 enum wire_script_code kind, wire_u32 flags,
 				 struct wire_runtime_frame *frames)
@@ -463,7 +463,7 @@ PERL_INLINE void perl_take_frame(struct perl_walk *walk, wire_u64 code, wire_u64
  * number if unreadable.
  *
  * The innermost one may not have started its first statement: then the last one run is its
- * caller's. That may also be true if it has called itself there and has returned.
+ * caller's. The same may be true if it has called itself there and has returned.
  */
 PERL_INLINE int perl_take_code(struct perl_walk *walk, wire_u64 code, wire_u64 caller,
 			       wire_u32 flags, struct wire_runtime_frame *frames)
@@ -597,7 +597,7 @@ PERL_INLINE void perl_take_eval(struct perl_walk *walk, wire_u32 type,
 	walk->statement = caller;
 }
 
-/* After the last context: the program, where it is its interpreter. Returns as a step. */
+/* After the last context: take the program, if the interpreter runs one. Returns as a step. */
 PERL_INLINE int perl_walk_finish(struct perl_walk *walk, struct wire_runtime_frame *frames)
 {
 	wire_u32 flags = WIRE_RUNTIME_ENTRY_FRAME;

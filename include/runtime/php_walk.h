@@ -86,7 +86,7 @@
 struct php_walk {
 	struct wire_php_layout layout;
 	wire_u64 frame;     /* to take */
-	wire_u64 generator; /* to take before it, if it yields from another one; 0: none */
+	wire_u64 generator; /* to take first, if it yields from another one; 0: none */
 	/* execute_ex() keeps its innermost frame and current instruction in these: r14, r15. */
 	wire_u64 frame_register;
 	wire_u64 instruction_register;
@@ -137,7 +137,10 @@ PHP_INLINE int php_walk_begin(struct php_walk *walk, const struct wire_php_layou
 	return walk->frame ? 0 : php_walk_stop(walk, WIRE_RUNTIME_COMPLETE);
 }
 
-/* A function's first bytes: those of one that is built in end early, and may be the last ones that can be read. */
+/*
+ * Read a function's first bytes: those of a built-in function end early, and may be followed by
+ * unreadable memory.
+ */
 PHP_INLINE int php_read_function(struct php_walk *walk, wire_u64 function)
 {
 	if (php_read_object(walk, function, walk->layout.function_bytes) &&
@@ -168,7 +171,7 @@ PHP_INLINE wire_u32 php_get_fingerprint(struct php_walk *walk)
 	return (wire_u32)(hash >> 32) | 1;
 }
 
-/* Whether it is one of the instructions of the function that was read last. */
+/* Whether it is one of the instructions of the function read last. */
 PHP_INLINE int php_has_instruction(const struct php_walk *walk, wire_u64 instruction)
 {
 	wire_u64 offset = instruction - php_get_field(walk, walk->layout.function_instructions);
@@ -177,7 +180,7 @@ PHP_INLINE int php_has_instruction(const struct php_walk *walk, wire_u64 instruc
 	return offset % PHP_INSTRUCTION_BYTES == 0 && offset / PHP_INSTRUCTION_BYTES < num;
 }
 
-/* The line that a frame of the function that was read last is at; 0: it is not known. */
+/* The line of a frame of the last function read; 0: unknown. */
 PHP_INLINE wire_u32 php_find_line(struct php_walk *walk, wire_u64 frame, wire_u64 instruction)
 {
 	wire_u64 line = 0;
@@ -231,7 +234,10 @@ PHP_INLINE int php_take_frame(struct php_walk *walk, wire_u64 frame, wire_u32 fl
 	return 0;
 }
 
-/* Take the frame of a generator that yields from another one, and go to that; or end with these. Returns as a step. */
+/*
+ * Take the frame of a generator that yields from another one, and go to that, or end. Returns as a
+ * step.
+ */
 PHP_INLINE int php_step_generator(struct php_walk *walk, struct wire_runtime_frame *frames)
 {
 	wire_u64 generator = walk->generator;

@@ -59,7 +59,7 @@ struct python_walk {
 	wire_u32 frame_word;   /* start of the last frame read, in words of the window */
 	wire_u64 window_start; /* its address */
 	wire_u64 window[PYTHON_WINDOW_WORDS];
-	wire_u64 words[PYTHON_OBJECT_WORDS]; /* the object that was read last */
+	wire_u64 words[PYTHON_OBJECT_WORDS]; /* the object read last */
 };
 _Static_assert(__builtin_offsetof(struct wire_python_code, name_text) % 8 == 0,
 	       "its texts are words");
@@ -107,7 +107,7 @@ PYTHON_INLINE int python_read_code_object(struct python_walk *walk, wire_u64 cod
 	return python_read_object(walk, code + walk->layout.code_begin, walk->layout.code_bytes);
 }
 
-/* A word of the code object that was read last. */
+/* A word of the code object read last. */
 PYTHON_INLINE wire_u64 python_get_code_word(const struct python_walk *walk, wire_u32 offset)
 {
 	return python_get_word(walk, offset - walk->layout.code_begin);
@@ -163,7 +163,7 @@ PYTHON_INLINE int python_read_frame(struct python_walk *walk)
 	return 0;
 }
 
-/* The word that has the field at an offset of the frame that was read last. */
+/* The word that has the field at an offset of the frame read last. */
 PYTHON_INLINE wire_u64 python_get_frame_word(const struct python_walk *walk, wire_u32 offset)
 {
 	return walk->window[(walk->frame_word + (offset >> 3)) & (PYTHON_WINDOW_WORDS - 1)];
@@ -177,7 +177,10 @@ PYTHON_INLINE wire_u32 python_get_run(const struct python_walk *walk)
 	       0xff;
 }
 
-/* The innermost frame of a thread's state; 0: it runs none. Returns 0, or another number when it cannot be read. */
+/*
+ * The innermost frame of a thread's state; 0: it runs none. Returns 0, or another number if
+ * unreadable.
+ */
 PYTHON_INLINE int python_read_innermost(struct python_walk *walk, wire_u64 thread_state,
 					wire_u64 *ret)
 {
@@ -233,7 +236,10 @@ PYTHON_INLINE int python_walk_begin(struct python_walk *walk,
 	walk->window_bytes = 0;
 	walk->end = WIRE_RUNTIME_UNREADABLE;
 
-	/* The newest interpreter, and behind it the main one, which is the oldest: if they are the same, it is the only one. */
+	/*
+	 * The newest interpreter, followed by the main one, which is the oldest: if they are the
+	 * same, it is the only one.
+	 */
 	if (python_read_object(walk, runtime + layout->interpreters, 16))
 		return 1;
 	walk->interpreter = walk->words[0];
@@ -328,9 +334,9 @@ PYTHON_INLINE wire_u32 python_get_fingerprint(const struct python_walk *walk)
 }
 
 /*
- * Between a class that is called and its __init__ there is a frame of the interpreter's own
- * (_Py_InitCleanup, from 3.13 on), which Python itself does not show: its name and its file are the
- * same string, and it has no line.
+ * From 3.13 on there is an internal frame between a class that is called and its __init__
+ * (_Py_InitCleanup). Python itself does not show it: its name and its file are the same string, and
+ * it has no line.
  */
 PYTHON_INLINE int python_is_hidden(const struct python_walk *walk)
 {

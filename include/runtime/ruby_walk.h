@@ -25,10 +25,10 @@
  * either. A Ruby frame called from C is marked (FINISH): vm_exec() evaluates it and its callees,
  * until C is called again.
  *
- * The line is found by the place of the instruction, in a bit vector with ranks (succ_index_table),
- * so that each lookup takes the same few reads. A frame stores its instruction when it calls
- * something. For the innermost one vm_exec_core() keeps the instruction and the frame in reserved
- * registers, which are used if they are plausible.
+ * The line is found by the position of the instruction, in a bit vector with ranks
+ * (succ_index_table): each lookup takes the same few reads. A frame stores its instruction when it
+ * calls something. For the innermost one vm_exec_core() keeps the instruction and the frame in
+ * reserved registers, which are used if they are plausible.
  */
 #ifndef RUNTIME_RUBY_WALK_H
 #define RUNTIME_RUBY_WALK_H
@@ -286,7 +286,7 @@ RUBY_INLINE wire_u64 ruby_find_entry(struct ruby_walk *walk, wire_u64 index, wir
 	       ruby_count_bits(bits << (63 - word % 64));
 }
 
-/* Whether it is one of the instructions of the body that was read last, or the end of the last one. */
+/* Whether it is one of the instructions of the body read last, or the end of the last one. */
 RUBY_INLINE int ruby_has_instruction(const struct ruby_walk *walk, wire_u64 instruction)
 {
 	wire_u64 offset = instruction - ruby_get_field(walk, RUBY_BODY_INSTRUCTIONS);
@@ -294,7 +294,7 @@ RUBY_INLINE int ruby_has_instruction(const struct ruby_walk *walk, wire_u64 inst
 	return offset % 8 == 0 && offset / 8 <= (ruby_get_field(walk, RUBY_BODY_SIZE) & 0xffffffff);
 }
 
-/* The line that a frame of the body that was read last is at; 0: it is not known. instruction: that is next. */
+/* The line of a frame of the last body read; 0: unknown. instruction: the next one. */
 RUBY_INLINE wire_u32 ruby_find_line(struct ruby_walk *walk, wire_u64 frame, wire_u64 instruction)
 {
 	wire_u64 entries = ruby_get_field(walk, walk->layout.body_lines + RUBY_LINES_ENTRIES);
@@ -326,7 +326,7 @@ RUBY_INLINE wire_u64 ruby_hash(wire_u64 hash, wire_u64 word)
 	return hash ^ hash >> 32;
 }
 
-/* The body of an iseq. Returns 0, or another number when it cannot be read. */
+/* The body of an iseq. Returns 0, or another number if unreadable. */
 RUBY_INLINE int ruby_read_body(struct ruby_walk *walk, wire_u64 code)
 {
 	wire_u64 body = 0;
@@ -351,7 +351,10 @@ RUBY_INLINE wire_u32 ruby_get_fingerprint(struct ruby_walk *walk)
 	return (wire_u32)hash | 1;
 }
 
-/* The symbol that a method in C is called by, and its definition. Returns 0, or another number when it is no method, or cannot be read. */
+/*
+ * The symbol by which a method in C is called, and its definition. Returns 0, or another number if
+ * it is not a method, or unreadable.
+ */
 RUBY_INLINE int ruby_read_method(struct ruby_walk *walk, wire_u64 method, wire_u64 *ret_symbol,
 				 wire_u64 *ret_definition)
 {
@@ -487,7 +490,7 @@ RUBY_INLINE void ruby_read_text(struct ruby_walk *walk, wire_u64 string,
 	ret->num_bytes = length < limit ? (wire_u32)length : limit;
 }
 
-/* The label and the path of an iseq. Returns 0, or another number when it cannot be read. */
+/* The label and the path of an iseq. Returns 0, or another number if unreadable. */
 RUBY_INLINE int ruby_find_code_names(struct ruby_walk *walk, wire_u64 code, wire_u64 *ret_name,
 				     wire_u64 *ret_path, wire_u32 *ret_fingerprint)
 {

@@ -35,8 +35,8 @@
 #define V8_MAX_NAME_STEPS 16
 
 /*
- * Lines are counted in so many first pieces of a source, and in so many for the functions of one stack: a piece takes less than half a
- * microsecond.
+ * Limits for counting lines: pieces of a source, and pieces for all functions of one stack. A piece
+ * takes less than half a microsecond.
  */
 #define V8_PIECE_BYTES    512 /* a power of two */
 #define V8_MAX_PIECES     128
@@ -64,7 +64,7 @@ struct v8_innermost {
 
 struct v8_walk {
 	struct wire_v8_layout layout;
-	wire_u64 shared_map; /* the one that all SharedFunctionInfos have; 0: not seen yet */
+	wire_u64 shared_map; /* map of all SharedFunctionInfos; 0: not seen yet */
 	wire_u32 num_frames;
 	wire_u32 num_unproven; /* levels with a frame pointer, but without a frame of V8's */
 	wire_u32 end;          /* enum wire_runtime_end */
@@ -85,7 +85,7 @@ _Static_assert(WIRE_V8_OBJECT_BYTES < V8_OBJECT_WORDS * 8, "an object has its pl
 /* Bytes of the process's memory. Returns 0, or another number when not all can be read: none are written then, or only 0. */
 V8_INLINE int v8_read(struct v8_walk *walk, void *ret, wire_u32 bytes, wire_u64 address);
 
-/* Pointers to objects have the lowest bit set; the one above it is set where they do not keep them alive. */
+/* Pointers to objects have the lowest bit set; weak ones also have the next bit set. */
 V8_INLINE int v8_is_object(wire_u64 word)
 {
 	return (word & 3) == 1;
@@ -117,7 +117,10 @@ V8_INLINE wire_u64 v8_get_word(const struct v8_walk *walk, wire_u32 offset)
 
 #define V8_NO_TYPE 0xffffffff
 
-/* Put the type of an object with this map into walk->type. Returns 0, or another number when it cannot be read. */
+/*
+ * Put the type of an object with this map into walk->type. Returns 0, or another number if
+ * unreadable.
+ */
 V8_INLINE int v8_read_type(struct v8_walk *walk, wire_u64 map)
 {
 	wire_u64 word = 0;
@@ -174,7 +177,10 @@ V8_INLINE int v8_is_shared(struct v8_walk *walk)
 	return 1;
 }
 
-/* The function that a closure is of, read as an object. Returns 1, 0 when it is no closure, or -1 when it cannot be read. */
+/*
+ * The function of a closure, read as an object. Returns 1, 0 if it is not a closure, or -1 if
+ * unreadable.
+ */
 V8_INLINE int v8_read_shared_of(struct v8_walk *walk, wire_u64 function, wire_u64 *ret)
 {
 	if (v8_read_word(walk, v8_get_address(function) + walk->layout.function_shared, ret))
@@ -291,10 +297,10 @@ V8_INLINE int v8_read_up_to(struct v8_walk *walk, void *ret, wire_u64 bytes, wir
 
 enum v8_string {
 	V8_STRING_SEQUENTIAL = 0,
-	V8_STRING_CONS = 1, /* two others, one behind the other */
+	V8_STRING_CONS = 1, /* two others, concatenated */
 	V8_STRING_EXTERNAL = 2,
 	V8_STRING_SLICED = 3, /* a substring: its parent and offset are in the same places */
-	V8_STRING_THIN = 5,   /* another one in its place */
+	V8_STRING_THIN = 5,   /* replaced by another one */
 	V8_STRING_REPRESENTATION = 7,
 	V8_STRING_ONE_BYTE = 8,
 	V8_STRING_UNCACHED = 16, /* external: does not contain the address of its characters */

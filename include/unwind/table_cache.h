@@ -25,7 +25,7 @@
 
 /*
  * Hash the file's headers, all of its call-frame information, and the function table of Go
- * programs. Code without any of these is not read, so callers that store a table under this hash
+ * programs. Code without any of these is not read. So callers that store a table under this hash
  * must also compare the file's size and time.
  *
  * Data read from objfile stays in memory until its last unref.

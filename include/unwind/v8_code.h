@@ -4,23 +4,23 @@
  *
  * A function sets up its frame inline, or (code of the fast compilers) by calling a builtin:
  *
- *	48 8b 59 …         mov …(%rcx),%rbx        of optimized JavaScript, which looks whether it is still valid
+ *	48 8b 59 …         mov …(%rcx),%rbx        optimized JavaScript: is it still valid?
  *	f6 43 … …          testb $…,…(%rbx)
- *	0f 85 … … … …      jne …                   or 74 …, je to what follows
+ *	0f 85 … … … …      jne …                   or 74 …, je to the next one
  *	55                 push %rbp
  *	48 89 e5           mov %rsp,%rbp           or 48 8b ec
- *	56, 57             push %rsi; push %rdi    the context, the closure; of WebAssembly 6a MARKER, push $MARKER
+ *	56, 57             push %rsi; push %rdi    context, closure; WebAssembly: 6a MARKER, push $MARKER
  *
- *	bb …               mov $…,%ebx             of JavaScript
+ *	bb …               mov $…,%ebx             JavaScript
  *	49 bc … (8)        movabs $…,%r12
  *	e8 …               call …                  or 41 ff 95 …, call *…(%r13): in Node.js 16 and 17
  *
- *	41 bc …            mov $NUMBER,%r12d       of WebAssembly; or 45 31 e4, xor %r12d,%r12d
+ *	41 bc …            mov $NUMBER,%r12d       WebAssembly; or 45 31 e4, xor %r12d,%r12d
  *	e8 …               call …
  *
  * and it leaves with
  *
- *	48 83 f9 …         cmp $…,%rcx             more arguments than it has are popped as well
+ *	48 83 f9 …         cmp $…,%rcx             surplus arguments are popped as well
  *	7f 03              jg 1f
  *	c2 … …             ret $…                  or c3, f3 c3
  *	41 5a           1: pop %r10

@@ -187,7 +187,7 @@ WALK_INLINE int walk_has_pushed_fp(struct walk *walk)
 /*
  * The innermost function has no rule although its file has a table: start-up code (crti.o,
  * crtbegin.o), assembly, V8's builtins. At its first instruction (where page faults happen first)
- * and in a function that pushes nothing, the return address is on top of the stack, and the frame
+ * and in a function that pushes nothing, the return address is on top of the stack. The frame
  * pointer is still the caller's. After the first `push %rbp` the return address is one word above.
  * The step is marked, since a function with a frame may have such a word there by chance. Returns
  * 0, or 1 if there is no plausible return address.
@@ -470,10 +470,10 @@ WALK_INLINE int walk_get_copy(const struct walk *walk, wire_u64 number, wire_u64
 
 /*
  * runtime.asmcgocall has switched from a goroutine's stack to g0, to call C. It has saved the
- * address of the goroutine (struct g), whose second word is the end of its stack (stack.hi), and
- * the distance of the stack pointer from there. The return address is at the saved stack pointer.
- * If the function has pushed rbp first (Go 1.24), rbp is there, and the return address one word
- * above.
+ * address of the goroutine (struct g), and the distance of the stack pointer from the end of its
+ * stack (stack.hi), which is the second word of that struct. The return address is at the saved
+ * stack pointer. If the function has pushed rbp first (Go 1.24), rbp is there, and the return
+ * address one word above.
  */
 WALK_INLINE int walk_find_goroutine(struct walk *walk, const struct unwind_rule *rule,
 				    wire_u64 saved, wire_u64 *cfa)

@@ -4,7 +4,10 @@
 
 #include "wire/types.h"
 
-/* A multiple of 8 bytes, aligned. Compilers for BPF refuse a memset() of so many, and so must not take this for one. */
+/*
+ * Clear a multiple of 8 bytes, aligned. Compilers for BPF reject a memset() of that size, so they
+ * must not recognize this as one.
+ */
 static inline __attribute__((always_inline)) void wire_clear(void *bytes, wire_u32 num_bytes)
 {
 	typedef wire_u64 __attribute__((may_alias)) word;

@@ -5,9 +5,9 @@
  *
  * A predicate has the next predicate for when it holds, and for when it does not: always forward,
  * so that each is evaluated once at most. Text is matched by an automaton whose states are the bits
- * of one number (Shift-And: Baeza-Yates and Gonnet, "A new approach to text searching"): bit n: the
- * text so far may match the first n characters of the pattern. However many stars a pattern has, a
- * character is one step.
+ * of one number (Shift-And: Baeza-Yates and Gonnet, "A new approach to text searching"). Bit n is
+ * set if the text so far may match the first n characters of the pattern. However many stars a
+ * pattern has, a character is one step.
  *
  * The same code is compiled into the BPF program and into tests. The includer defines FILTER_INLINE
  * (the specifiers of functions here) before this file, and the functions that are only declared
@@ -87,14 +87,17 @@ _Static_assert(sizeof(struct wire_filter_part) == 2088,
 
 #ifdef FILTER_INLINE
 
-/* A hit: where its record is. */
+/* A hit: the address of its record. */
 struct filter_hit {
 	wire_u64 record;
 };
 
 /* NULL: there are fewer. */
 FILTER_INLINE const struct wire_filter_part *filter_get_part(wire_u32 index);
-/* Up to 8 bytes of the kernel's memory into the lowest ones of *ret. Returns 0, or -1 when they cannot be read. */
+/*
+ * Up to 8 bytes of the kernel's memory into the lowest ones of *ret. Returns 0, or -1 if
+ * unreadable.
+ */
 FILTER_INLINE int filter_read(const struct filter_hit *hit, wire_u64 address, wire_u32 num_bytes,
 			      wire_u64 *ret);
 FILTER_INLINE wire_u32 filter_get_cpu(void);
@@ -121,7 +124,7 @@ FILTER_INLINE int filter_is_match(const struct wire_pattern *pattern, wire_u64 s
 	return states >> (pattern->length & 63) & 1;
 }
 
-/* A number of so many bytes as one of 64 bits. */
+/* Extend a number of num_bytes bytes to 64 bits. */
 FILTER_INLINE wire_u64 filter_extend(wire_u64 value, wire_u32 num_bytes, int is_signed)
 {
 	wire_u32 num_unused = (64 - num_bytes * 8) & 63;
@@ -134,7 +137,7 @@ FILTER_INLINE wire_u64 filter_extend(wire_u64 value, wire_u32 num_bytes, int is_
 
 FILTER_INLINE wire_u32 filter_compare(wire_u64 value, wire_u64 other, int is_signed)
 {
-	/* With the sign's bit turned over, numbers are in the order of those without sign. */
+	/* With the sign bit inverted, signed numbers compare like unsigned ones. */
 	wire_u64 turned = is_signed ? 1ull << 63 : 0;
 	wire_u32 shared = value & other ? WIRE_SHARES_BITS : 0;
 
@@ -143,7 +146,7 @@ FILTER_INLINE wire_u32 filter_compare(wire_u64 value, wire_u64 other, int is_sig
 	return shared | ((value ^ turned) < (other ^ turned) ? WIRE_IS_LESS : WIRE_IS_GREATER);
 }
 
-/* Returns 0, or -1 when there is no such text to be read. */
+/* Returns 0, or -1 if there is no readable text. */
 FILTER_INLINE int filter_fetch_text(const struct filter_hit *hit,
 				    const struct wire_predicate *predicate)
 {

@@ -16,10 +16,12 @@
 #define WIRE_MAX_MEAN_DISTANCE (1ull << 56)
 
 /*
- * A distance of the mean that is given, up to WIRE_MAX_MEAN_DISTANCE, as -ln(u) * mean, rounded to the nearest integer:
- * it may be 0, so that the mean is kept. u is (random + 1) / 2^32, for any 32 random bits.
+ * A distance with the given mean, up to WIRE_MAX_MEAN_DISTANCE, as -ln(u) * mean, rounded to the
+ * nearest integer: it may be 0, so that the mean is exact. u is (random + 1) / 2^32, for any 32
+ * random bits.
  *
- * The logarithm to the base 2 bit by bit: a number from 1 to 2 is squared; where that is 2 or more, the next bit is set.
+ * The logarithm to the base 2 bit by bit: a number from 1 to 2 is squared; if the square is 2 or
+ * more, the next bit is set.
  */
 static inline wire_u64 wire_exponential_distance(wire_u32 random, wire_u64 mean)
 {

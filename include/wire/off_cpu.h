@@ -19,7 +19,7 @@
 struct wire_phase {
 	wire_u64 until_ns;  /* from now to the next point */
 	wire_u64 behind_ns; /* from this point to the end of its period, at least 1 */
-	wire_u64 excess_ns; /* more than one sample can represent: left for the next one */
+	wire_u64 excess_ns; /* beyond the maximum of one sample: left for the next one */
 };
 
 /*
@@ -98,7 +98,7 @@ static inline wire_u32 wire_take_periods(struct wire_phase *phase, wire_u64 dura
 struct wire_off_cpu_counters {
 	wire_u64 fired;
 	wire_u64 filtered;        /* the thread was not a target */
-	wire_u64 unseen_begin;    /* it is not known when it had left its CPU */
+	wire_u64 unseen_begin;    /* the time when it had left its CPU is unknown */
 	wire_u64 other_waits;     /* it was for no futex, and only those are recorded */
 	wire_u64 below_min_block; /* the interval is shorter than the limit */
 	wire_u64 below_period;    /* the thread's time has not crossed a period */
@@ -110,8 +110,8 @@ struct wire_off_cpu_counters {
 	wire_u64 preempted_ns;
 	wire_u64 other_waits_ns;     /* of the intervals that were for something else */
 	wire_u64 below_min_block_ns; /* of the intervals that were too short */
-	wire_u64 unfinished;         /* of those that fired: still going on at the end */
-	wire_u64 sent_unfinished;    /* of those that were sent */
+	wire_u64 unfinished;         /* of those fired: still waiting at the end */
+	wire_u64 sent_unfinished;    /* of those sent */
 	/*
 	 * Lifetime of all target threads, from their start, or that of the recording, to the end of
 	 * either.

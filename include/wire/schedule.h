@@ -4,7 +4,7 @@
  *
  * Included by both sides, like wire/wire.h. A CPU's events are collected into batches; a batch is
  * one record of a ring. Its slots are in order of time. Names are reported once: both sides keep,
- * for every CPU, WIRE_SCHEDULE_NAMES names by tid modulo that number, so the name in user space's
+ * for every CPU, WIRE_SCHEDULE_NAMES names by tid modulo that number. So the name in user space's
  * slot of an event is the event's.
  */
 #ifndef WIRE_SCHEDULE_H
@@ -18,7 +18,7 @@
 #define WIRE_SCHEDULE_NAMES 512
 
 enum wire_schedule_kind {
-	WIRE_SCHEDULE_SWITCH = 1, /* the CPU goes on with tid */
+	WIRE_SCHEDULE_SWITCH = 1, /* the CPU switches to tid */
 	/* The same, though the previous one was still runnable. */
 	WIRE_SCHEDULE_SWITCH_PREEMPTED = 2,
 	WIRE_SCHEDULE_WAKEUP = 3,              /* the thread on the CPU wakes tid */
@@ -58,7 +58,7 @@ _Static_assert(sizeof(union wire_schedule_slot) == 16, "a slot is part of the wi
 
 struct wire_schedule {
 	wire_u32 type;   /* WIRE_SCHEDULE */
-	wire_u32 number; /* of the CPU's batches, from 0; one that is missing was lost */
+	wire_u32 number; /* number of the CPU's batch, from 0; a gap means a loss */
 	wire_u32 tid;    /* that ran by the events before; 0: idle, or no target */
 	wire_u16 cpu;
 	wire_u16 num_slots;    /* only these are sent */
@@ -77,7 +77,7 @@ struct wire_schedule_running {
 	wire_u32 tid;        /* 0: idle, or not a target */
 	wire_u32 num_leaves; /* number of times that thread had left a CPU before, modulo 2^32 */
 	wire_u64 seen_ns;    /* when it was last seen to run */
-	wire_u32 other_tid;  /* another one that was seen after that */
+	wire_u32 other_tid;  /* another one seen after that */
 	wire_u32 other_leaves;
 	wire_u64 other_since_ns; /* when it was first seen; 0: none */
 };
@@ -132,7 +132,7 @@ struct wire_kwork {
 	wire_u32 number; /* of the interrupt, of the softirq's vector; tid of the worker */
 	wire_u32 padding;
 	union {
-		wire_u64 function;               /* workqueue: where its code is */
+		wire_u64 function;               /* workqueue: address of its code */
 		char name[WIRE_KWORK_NAME_SIZE]; /* irq: of the handler, NUL-terminated */
 	};
 };

@@ -18,7 +18,7 @@
 #define WIRE_CPUS_PER_RING 8
 #define WIRE_COMM_SIZE     16
 #define WIRE_NOT_WOKEN     (~0ull)
-/* No generation: this kernel has no exec counter that we know. */
+/* Unknown generation: this kernel has no exec counter that we know. */
 #define WIRE_GENERATION_UNKNOWN (~0ull)
 
 enum wire_record_type {
@@ -73,7 +73,7 @@ struct wire_sample {
 	union {
 		wire_u32 num_queue_periods; /* off-CPU: those after it was woken, when it waited for
 					       a CPU */
-		wire_u32 event; /* of a tick: which of the events that were asked for, from 0 */
+		wire_u32 event;             /* of a tick: number of the requested event, from 0 */
 	};
 	union {
 		/*
@@ -96,7 +96,7 @@ struct wire_sample {
 		wire_u64 request;
 	};
 	wire_u64 runtime_stack; /* hash of a wire_runtime_stack sent before; 0: none */
-	/* Off-CPU: how long until it was woken, and from then until time_ns; both 0: it is new. */
+	/* Off-CPU: time until it was woken, and from then until time_ns; both 0: new thread. */
 	wire_u64 wait_ns;
 	union {
 		wire_u64 queue_ns;
@@ -143,7 +143,7 @@ _Static_assert(sizeof(struct wire_stack) == 16 + 8 * WIRE_MAX_FRAMES,
  * A sample with the stack itself instead of a walk, if a table was missing: user space walks it
  * later. sample.user_stack is 0. There may be a second part. If a signal handler has its own stack,
  * it is the interrupted stack. If a stack is too deep, it is the end of the stack, with half of the
- * pages, as a single frame may take half a megabyte (rustc).
+ * pages: a single frame may take half a megabyte (rustc).
  *
  * A WIRE_RAW_REQUEST is not a sample, but the stack of a request to a block device that has just
  * been made. Its sample is sent when the request has ended, with the same thread ID and request_ns.
@@ -159,7 +159,7 @@ struct wire_raw_sample {
 	wire_u8 cfa_offset;
 	wire_u8 frame_setup;
 	wire_u8 padding[5];
-	wire_u8 bytes[WIRE_RAW_STACK_BYTES]; /* one behind the other; only these are sent */
+	wire_u8 bytes[WIRE_RAW_STACK_BYTES]; /* one after the other; only the used part is sent */
 };
 _Static_assert(sizeof(struct wire_raw_sample) ==
 		       128 + sizeof(struct wire_registers) + 24 + WIRE_RAW_STACK_BYTES,
@@ -202,7 +202,7 @@ enum wire_target {
 	WIRE_TARGET = 1,
 	WIRE_TARGET_FROM_EXEC = 2, /* only when it has executed a program */
 };
-/* Above so many bits of it: low bits of when the thread started; 0 where user space named it. */
+/* Above these bits: low bits of the thread's start time; 0 if user space named it. */
 #define WIRE_TARGET_BITS 8
 #define WIRE_TARGET_MASK ((1u << WIRE_TARGET_BITS) - 1)
 
@@ -229,7 +229,7 @@ struct wire_counters {
 	wire_u64 idle;      /* the CPU ran nothing */
 	wire_u64 filtered;  /* the thread was no target */
 	wire_u64 unmatched; /* tracepoint: its filter does not match; request: of another kind */
-	/* Tracepoint: its field is not above 0 or not an amount; allocator: no call from outside. */
+	/* Tracepoint: its field is not above 0, or no amount; allocator: no call from outside. */
 	wire_u64 weightless;
 	wire_u64 unseen_begin; /* for events weighted by time: the start is unknown */
 	wire_u64 unfinished;   /* for events weighted by time: the end was not seen */
@@ -310,7 +310,7 @@ struct wire_argument {
 _Static_assert(sizeof(struct wire_argument) == 16,
 	       "struct wire_argument is part of the wire format");
 
-/* How much of an allocator's code is known, in stretches. */
+/* Maximum number of ranges of an allocator's code. */
 #define WIRE_MAX_OWN_CODE 24
 
 /*
@@ -320,7 +320,7 @@ _Static_assert(sizeof(struct wire_argument) == 16,
 struct wire_own_code {
 	wire_u64 offsets[WIRE_MAX_OWN_CODE]; /* signed */
 	wire_u64 bytes[WIRE_MAX_OWN_CODE];   /* 0: no more */
-	/* It may go on in another point by a jump, where this register is no more than the limit. */
+	/* It may continue at another point by a jump, if this register is at most the limit. */
 	wire_u64 jump_register; /* as in struct wire_argument; WIRE_NO_REGISTER: it does not */
 	wire_u64 jump_limit;
 	wire_u64 pointer_register; /* has the address' location; WIRE_NO_REGISTER: it is returned */
@@ -361,7 +361,7 @@ _Static_assert(sizeof(struct wire_block) == 16, "struct wire_block is part of th
 /* A function that is about to allocate. */
 struct wire_returning {
 	wire_u64 sp;      /* when it was called */
-	wire_u64 pointer; /* where it will put the address; 0: it returns that */
+	wire_u64 pointer; /* location of the address; 0: returned */
 	struct wire_block block;
 };
 _Static_assert(sizeof(struct wire_returning) == 32,

@@ -1,13 +1,13 @@
 /*
  * The target of a direct call (E8) is known. The frame below the one that it returns to belongs to
- * that function, or to one that it has jumped to in its place (a tail call). The possible functions
- * are found by following the jumps that leave it:
+ * that function, or to one that it has jumped to (a tail call). The possible functions are found by
+ * following the jumps that leave it:
  *
  *	call f     f: … jmp g     g: … ret        a frame of f or of g
  *
  * A frame of any other function proves that a frame between the two is missing. This must never be
- * claimed wrongly. So it is claimed only for functions with known bounds whose instructions can all
- * be decoded, and that leave only by direct jumps and plain returns. PLT entries, jump tables and
+ * claimed wrongly. So it is claimed only for functions with known bounds that can be decoded
+ * completely, and that leave only by direct jumps and plain returns. PLT entries, jump tables and
  * thunks that return to an address which they have pushed prove nothing.
  *
  * Limits: code that was changed in memory. 32-bit code has the same direct calls but other
@@ -33,7 +33,7 @@
 struct callees {
 	struct code_bounds functions[MAX_TAIL_CALLEES];
 	size_t count;
-	uint64_t start_of_callee; /* of the function that is asked for; UINT64_MAX: elsewhere */
+	uint64_t start_of_callee; /* of the wanted function; UINT64_MAX: elsewhere */
 };
 
 /* Whether FF /2 ends there, too: E8 may be its SIB byte or a part of its displacement. */
@@ -149,7 +149,7 @@ static int follow_jumps(struct objfile *objfile, struct callees *callees,
 	size_t size = function->end - function->start;
 	struct instruction instruction;
 	_cleanup_free_ uint8_t *code = NULL;
-	bool goes_on = true; /* behind the last instruction */
+	bool goes_on = true; /* after the last instruction */
 	size_t last = 0;
 
 	if (function->end - function->start > MAX_FOLLOWED_BYTES)

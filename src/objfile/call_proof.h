@@ -16,7 +16,7 @@ struct proven_call {
 };
 INTERN_TABLE(proven_calls, struct proven_call, return_address, callee);
 
-/* Borrowed; NULL where the code is of an architecture that is not decoded. */
+/* Borrowed; NULL if the architecture's code is not decoded. */
 struct proven_calls *objfile_get_proven_calls(struct objfile *objfile);
 
 /* Whether it is 32-bit code, which is decoded as 64-bit code, see call_proof.c. */

@@ -18,7 +18,7 @@
  * code      size bytes, the first of a function
  * address   ELF address of the first byte
  *
- * Returns how many bytes the function has: at least 1, at most size. In doubt it is too few.
+ * Returns the size of the function in bytes: at least 1, at most size. When in doubt, too small.
  */
 size_t code_flow_find_end(const uint8_t *code, size_t size, uint64_t address);
 

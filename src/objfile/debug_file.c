@@ -42,8 +42,9 @@ static bool has_build_id(int fd, const void *build_id, size_t size)
 }
 
 /*
- * Whether a file beside the program may give it names: root's or ours, or one of whoever could have
- * written the program as well. The folder may be one of a container's, which is another user's here.
+ * Whether a file beside the program is trusted for its names: its owner is root, us, or one who
+ * could have written the program as well. The folder may be in a container, where it belongs to
+ * another user.
  */
 static bool is_believed(const struct debug_file_query *query, int fd)
 {
@@ -237,7 +238,7 @@ bool debug_file_is_one(int fd)
 	return contents.has_sections && !contents.has_code;
 }
 
-/* ROOT/NAME, or the same with .debug behind. */
+/* ROOT/NAME, or the same with .debug appended. */
 static int try_name(const struct debug_file_query *query, const char *root, const char *name,
 		    const char *suffix)
 {
@@ -306,7 +307,7 @@ static const char *get_path_below_root(const char *name)
 	return strstr(name, "..") ? NULL : name;
 }
 
-/* Beside the program, where dwz leaves the file that it is asked to make. */
+/* Beside the program, where dwz puts the file that it creates. */
 static int open_beside(const struct debug_file_query *query, const char *name)
 {
 	const char *program = query->path;

@@ -16,7 +16,7 @@
 struct image_section {
 	const char *name;
 	const Elf_Data *data;       /* as it is in the file */
-	Elf64_Shdr header;          /* as it is to be written */
+	Elf64_Shdr header;          /* as written */
 	uint64_t decompressed_size; /* 0: not compressed by zstd */
 };
 
@@ -76,7 +76,7 @@ static void align(struct text *image)
 		text_append_char(image, '\0');
 }
 
-/* Returns false when it is broken. */
+/* Returns false if it is malformed. */
 static bool write_decompressed(struct text *image, const struct image_section *section)
 {
 	size_t size = section->decompressed_size;

@@ -10,12 +10,12 @@
 #include "base/text.h"
 
 /*
- * Make an ELF file that has only the debug sections of elf, those that are compressed by zstd
- * decompressed. A section that is broken is left out.
+ * Make an ELF file with only the debug sections of elf, and decompress those compressed by zstd.
+ * Malformed sections are skipped.
  *
  * ret   appended to; the caller releases it
  *
- * Returns 0, -ENOENT (there is no such section, or not a file of 64 bits) or -ENOMEM.
+ * Returns 0, -ENOENT (no such section, or not a 64-bit file) or -ENOMEM.
  *
  * Source: ELF gABI "Compressed Section Headers", ELFCOMPRESS_ZSTD.
  */

@@ -250,8 +250,8 @@ static int make_function_names(const char *symbol, struct cached_name *ret)
 }
 
 /*
- * The length of a Go symbol without the calling convention, which the linker appends where a
- * function has a second entry for the other one. Go's own tables and profiles do not have it.
+ * The length of a Go symbol without the calling convention, which the linker appends if a function
+ * has a second entry for the other convention. Go's own tables and profiles do not have it.
  */
 static size_t strip_go_convention(const char *symbol, size_t length)
 {

@@ -29,7 +29,7 @@ struct debug_size {
 	uint64_t memory_bytes;
 };
 
-/* The name behind ".debug_" or ".zdebug_"; NULL for any section that libdw does not decompress. */
+/* The name after ".debug_" or ".zdebug_"; NULL for any section that libdw does not decompress. */
 static const char *get_debug_name(Elf *elf, size_t names, const GElf_Shdr *header)
 {
 	const char *name = elf_strptr(elf, names, header->sh_name);

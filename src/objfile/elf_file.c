@@ -111,7 +111,9 @@ static bool fits(uint64_t offset, uint64_t count, size_t size, uint64_t file_siz
 	return !count || (offset <= file_size && count <= (file_size - offset) / size);
 }
 
-/* How much of a range of the file is holes; none where the file system does not report them. */
+/*
+ * Number of bytes in holes within a range of the file; 0 if the file system does not report them.
+ */
 static uint64_t count_hole_bytes(int fd, uint64_t start, uint64_t end)
 {
 	uint64_t sum = 0;
@@ -124,7 +126,7 @@ static uint64_t count_hole_bytes(int fd, uint64_t start, uint64_t end)
 		if (hole < 0 || (uint64_t)hole >= end)
 			break;
 		data = lseek(fd, hole, SEEK_DATA);
-		/* None behind it: ENXIO. */
+		/* No data after it: ENXIO. */
 		start = data < 0 || (uint64_t)data > end ? end : (uint64_t)data;
 		sum += start - (uint64_t)hole;
 	}

@@ -14,8 +14,8 @@
 /*
  * fd  borrowed until elf_end()
  *
- * Returns 0; -ENOEXEC when it is no ELF file of this machine's byte order; -EFBIG when its headers
- * promise much more than is on the disk; -EINVAL when it is broken; or another negative errno.
+ * Returns 0, -ENOEXEC (not an ELF file in native byte order), -EFBIG (its headers claim much more
+ * than is on the disk), -EINVAL (malformed) or another negative errno.
  */
 _must_check_ int elf_file_begin(int fd, Elf **ret);
 

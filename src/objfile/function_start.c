@@ -14,7 +14,7 @@
  * otherwise would be taken for part of one far before it.
  *
  * Limits: a function that starts without frame and without padding counts as part of the previous
- * one. Of the functions called in Chromium, 99 in 100 are found.
+ * one. 99 in 100 functions called in Chromium are found.
  */
 #include "objfile/function_start.h"
 

@@ -2,7 +2,7 @@
  * An instruction is: prefixes, an opcode of one of several maps, a ModRM byte with its SIB byte and
  * displacement, an immediate operand. The map is chosen by escape bytes (0F, 0F 38, 0F 3A), or by a
  * field of a VEX, EVEX or XOP prefix. Whether there is a ModRM byte, and how long the immediate is,
- * depends on the opcode alone, but for the two groups F6 and F7.
+ * depends on the opcode alone, except in the two groups F6 and F7.
  */
 #include "objfile/instruction.h"
 

@@ -21,7 +21,7 @@
 /* Code behind a symbol without size is followed this far. */
 #define FLOW_MAX_BYTES (4ull << 20)
 
-/* Where code cannot be followed, a symbol without size reaches this far. */
+/* Maximum size of a symbol without size whose code cannot be followed. */
 #define UNKNOWN_FUNCTION_BYTES 4096
 
 /* A file that libelf reads from. */
@@ -50,11 +50,11 @@ struct objfile {
 	struct elf_source debug; /* the separate debug file */
 	struct dwarf_source dwarf;
 	int alternate_fd;
-	struct dwarf_source alternate; /* what the debug information refers to (dwz) */
+	struct dwarf_source alternate; /* alternate file of the debug information (dwz) */
 
 	/*
-	 * The stretch of code without description that was followed last, and the functions found
-	 * there. Addresses are asked for in ascending order, so that one is enough.
+	 * The block of code without description that was followed last, and the functions found
+	 * there. Addresses are looked up in ascending order, so one block is enough.
 	 */
 	struct code_bounds followed;
 	struct range_map flow_functions;
@@ -64,7 +64,7 @@ struct objfile {
 	struct text mini_bytes; /* decompressed .gnu_debugdata */
 	Elf *mini_elf;
 	struct frame_info *frame_info; /* NULL: not read yet */
-	struct proven_calls calls;     /* that were asked for */
+	struct proven_calls calls;     /* calls checked so far */
 };
 
 static void elf_source_close(struct elf_source *source)
@@ -327,7 +327,7 @@ static Elf *get_debug_elf(struct objfile *objfile)
 		return objfile->debug.elf;
 	objfile->was_debug_file_sought = true;
 	if (debug_file_open(&query, &fd) && download_debug_file(objfile, &fd))
-		return NULL; /* there is none, here or at a server */
+		return NULL; /* not found, here or on a server */
 	if (elf_source_open(fd, &objfile->debug))
 		log_debug("%s: its debug file is not ELF, skipping", objfile->path);
 	return objfile->debug.elf;
@@ -402,8 +402,7 @@ static int follow_code(struct objfile *objfile, const struct code_bounds *stretc
 }
 
 /*
- * The function that holds the address; symbol is the one without size that may reach there, NULL
- * where there is none.
+ * The function that holds the address. symbol: the one without size that may extend there, or NULL.
  */
 static int find_bounds(struct objfile *objfile, const struct symbol *symbol, uint64_t elf_address,
 		       struct code_bounds *ret)
@@ -444,8 +443,8 @@ static int find_candidate(struct objfile *objfile, uint64_t elf_address, struct 
 }
 
 /*
- * A signal handler returns to the begin of a trampoline, which no call is before. Unwinders look for
- * the address before it all the same, so glibc lets the description of __restore_rt begin a byte
+ * A signal handler returns to the start of a trampoline, which follows no call. Unwinders
+ * nevertheless look up the address before it, so glibc's description of __restore_rt starts a byte
  * early.
  */
 static int find_trampoline(struct objfile *objfile, uint64_t elf_address, struct symbol *ret)
@@ -491,7 +490,7 @@ int objfile_find_symbol(struct objfile *objfile, uint64_t elf_address, struct sy
 	return 0;
 }
 
-/* What of the gap around the address is executable code in the file; empty where it is none. */
+/* The part of the gap around the address that is executable code in the file; may be empty. */
 static struct code_bounds clip_to_code(const struct objfile *objfile, uint64_t elf_address,
 				       struct code_bounds gap)
 {
@@ -514,7 +513,7 @@ static struct code_bounds clip_to_code(const struct objfile *objfile, uint64_t e
 	return (struct code_bounds){elf_address, elf_address};
 }
 
-/* The start of a function that nothing describes, by what lies before it. */
+/* Find the start of a function without symbol or description, by the code before it. */
 static int find_start(struct objfile *objfile, uint64_t elf_address, uint64_t *ret)
 {
 	_cleanup_free_ uint8_t *code = NULL;

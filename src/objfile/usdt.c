@@ -196,7 +196,7 @@ static bool read_arm_operand(const char *text, const char *end, struct probe_arg
 	return read_number(text, end, &ret->displacement);
 }
 
-/* The end of the first argument: a blank, but for those in brackets. */
+/* The end of the first argument: a blank, except in brackets. */
 static const char *find_end(const char *text)
 {
 	bool is_inside = false;
@@ -284,7 +284,7 @@ struct usdt_search {
 	const char *name;
 	unsigned int argument;
 	uint16_t machine;
-	uint64_t base; /* of .stapsdt.base, now; 0: it is not there */
+	uint64_t base; /* actual address of .stapsdt.base; 0: missing */
 	struct probe_point_list *ret;
 	struct near_names *near;
 };

@@ -51,7 +51,7 @@ static uint64_t count_text_bytes(const struct code_ranges *ranges, Elf *elf)
 	return of_sections && of_sections < of_segments ? of_sections : of_segments;
 }
 
-/* The bytes of the file that are loaded at the address; NULL when there are not as many. */
+/* The bytes of the file that are loaded at the address; NULL if there are fewer. */
 static const void *read_address(Elf *elf, size_t num_segments, uint64_t address, size_t size)
 {
 	for (size_t i = 0; i < num_segments; i++) {

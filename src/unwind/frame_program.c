@@ -68,7 +68,7 @@ static inline void make_rule(struct machine *machine, struct unwind_rule *ret)
 		return;
 	}
 	ret->cfa_offset = (int)state->cfa_offset;
-	ret->fp_offset = (short)state->fp.offset; /* 0 where it is the same */
+	ret->fp_offset = (short)state->fp.offset; /* 0 for the same register */
 	ret->bx_offset = (short)state->bx.offset;
 	ret->cfa_op = state->cfa_op;
 	ret->fp_op = (wire_u8)state->fp.where;
@@ -237,7 +237,7 @@ static void set_cfa_expression(struct machine *machine, struct bytes expression)
 	machine->is_changed = true;
 }
 
-/* The register is saved at the address that the expression gives. */
+/* The register is saved at the address of the expression. */
 static void set_register_expression(struct machine *machine, uint64_t number,
 				    struct bytes expression)
 {
@@ -345,7 +345,7 @@ static bool execute_register(struct machine *machine, uint8_t instruction)
 	}
 }
 
-/* Instructions without operand in the opcode. Returns false when the program is broken. */
+/* Instructions without operand in the opcode. Returns false if the program is malformed. */
 static bool execute_extended(struct machine *machine, uint8_t instruction)
 {
 	struct bytes *code = &machine->code;
@@ -442,7 +442,7 @@ static void execute_run(struct machine *machine)
 	machine->code.offset = (size_t)(next - machine->code.data);
 }
 
-/* Execute to the end; the state of a broken program is a rule that is not supported. */
+/* Execute to the end; the state of a malformed program is an unsupported rule. */
 static void execute_all(struct machine *machine)
 {
 	for (;;) {

@@ -4,7 +4,7 @@
  * Tracks only the values needed to find the next frame: the canonical frame address (CFA), the
  * return address, the frame pointer and rbx (some functions compute the CFA from it). x86-64.
  *
- * Thread-safe: there is no state but what the caller passes.
+ * Thread-safe: the only state is passed by the caller.
  */
 #ifndef UNWIND_FRAME_PROGRAM_H
 #define UNWIND_FRAME_PROGRAM_H
@@ -18,7 +18,7 @@
 #include "unwind/frame_rule.h"
 #include "wire/unwind.h"
 
-/* Longer programs are not executed. The longest that we know has 70 KB. */
+/* Longer programs are not executed. The longest known one has 70 KB. */
 #define FRAME_PROGRAM_MAX_BYTES (1u << 20)
 /* States that a program can remember at a time. GCC and clang remember one, assembly a few. */
 #define FRAME_PROGRAM_MAX_REMEMBERED 32

@@ -118,7 +118,7 @@ static void read_id(const struct frame_section *section, bool is_64_bit, struct 
 		entry->is_cie = id == (is_64_bit ? UINT64_MAX : DEBUG_FRAME_CIE);
 		entry->cie = id;
 	} else {
-		/* Four bytes even where the length has eight: LSB. */
+		/* Four bytes even if the length has eight: LSB. */
 		id = bytes_u32(bytes);
 		entry->is_cie = id == 0;
 		entry->cie = offset - id;

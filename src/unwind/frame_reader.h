@@ -2,7 +2,7 @@
  * Reads .eh_frame and .debug_frame: the entries of functions, and the instructions in them, which
  * frame_program.h executes.
  *
- * Sections are untrusted: malformed entries are counted and left out, and the time is linear in the
+ * Sections are untrusted: malformed entries are counted and skipped, and the time is linear in the
  * size. Offsets are bytes from the start of the entry's section.
  *
  * Not thread-safe; different readers are independent.
@@ -32,7 +32,7 @@ struct frame_cie {
 	uint8_t encoding;        /* of pointers: DW_EH_PE_… */
 	bool has_sizes;          /* its functions' entries hold augmentation data */
 	bool is_signal_frame;
-	bool is_usable; /* false: of a form that we do not know */
+	bool is_usable; /* false: unknown form */
 };
 
 /* Frame description entry: the code of a function, or of a part of it. */
@@ -50,7 +50,7 @@ struct frame_reader {
 	uint8_t num_sections;
 	ARRAY(struct frame_cie) cies;           /* a section after the other, by offset */
 	ARRAY(struct frame_function) functions; /* in the order of the sections' bytes */
-	uint64_t num_malformed;                 /* entries left out */
+	uint64_t num_malformed;                 /* skipped entries */
 };
 
 void frame_reader_release(struct frame_reader *reader);
@@ -60,8 +60,8 @@ void frame_reader_release(struct frame_reader *reader);
  *
  * section   its data must outlive the reader; at most FRAME_SECTION_MAX_BYTES
  *
- * Functions without code, and those at address 0, are left out without being counted: linkers
- * leave them behind when they drop the function.
+ * Functions without code, and those at address 0, are skipped and not counted: linkers leave them
+ * when they drop the function.
  *
  * Returns 0 or -ENOMEM.
  *

@@ -3,7 +3,7 @@
 /* From glibc's __restore_rt: the interrupted rsp is in the ucontext, that the kernel put at rsp. */
 #define SIGNAL_FRAME_SP_OFFSET 160
 
-/* An rsp-relative place is CFA-relative where the CFA is rsp-relative. */
+/* An rsp-relative place is CFA-relative if the CFA is rsp-relative. */
 static struct frame_register relate_to_cfa(const struct frame_state *state,
 					   struct frame_register saved)
 {

@@ -27,7 +27,7 @@ enum frame_saved {
 	FRAME_SAVED_AT_SP,       /* at this frame's rsp + offset */
 	FRAME_SAVED_IN_REGISTER, /* in the register whose DWARF number the offset is */
 	FRAME_SAVED_UNDEFINED,
-	FRAME_SAVED_ELSEWHERE, /* undefined, or of a form that we do not know */
+	FRAME_SAVED_ELSEWHERE, /* undefined, or of an unknown form */
 };
 
 /* Location of the caller's value of a register. */
@@ -43,7 +43,7 @@ struct frame_state {
 	struct frame_register ra;
 	struct frame_register sp; /* SAME: it is the CFA */
 	int64_t cfa_offset;       /* in bytes */
-	uint64_t cfa_register;    /* DWARF number, where the CFA is a register and an offset */
+	uint64_t cfa_register;    /* DWARF number, if the CFA is a register and an offset */
 	uint8_t cfa_op;           /* enum unwind_cfa_op */
 	/* The CFA is a register and an offset, which instructions may change one by one. */
 	bool is_cfa_register;
@@ -52,7 +52,7 @@ struct frame_state {
 /*
  * The rule of a state. States without a caller all give the same rule.
  *
- * ret  UNWIND_CFA_UNSUPPORTED where there is no such rule
+ * ret  UNWIND_CFA_UNSUPPORTED if no rule can express it
  *
  * Returns false if rules cannot express where rbp or rbx is saved; it counts as lost then.
  */

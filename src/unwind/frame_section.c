@@ -66,7 +66,7 @@ static bool read_frame_header(Elf *elf, const GElf_Phdr *segment, struct frame_h
 	if (count_encoding == DW_EH_PE_udata4 &&
 	    table_encoding == (DW_EH_PE_datarel | DW_EH_PE_sdata4)) {
 		for (uint32_t left = bytes_u32(&bytes); left && bytes_left(&bytes) >= 8; left--) {
-			bytes_skip(&bytes, 4); /* where the function starts */
+			bytes_skip(&bytes, 4); /* start of the function */
 			uint64_t entry = segment->p_vaddr + (uint64_t)(int32_t)bytes_u32(&bytes);
 
 			if (entry > header.last_entry)

@@ -13,7 +13,7 @@
 
 #include "base/attributes.h"
 
-/* Larger ones are not read; the largest that we know has 20 MB. Offsets fit 32 bits. */
+/* Larger sections are not read; the largest known one has 20 MB. Offsets fit 32 bits. */
 #define FRAME_SECTION_MAX_BYTES (512u << 20)
 
 struct frame_section {

@@ -1,7 +1,7 @@
 /*
  * Functions in order of address.
  *
- * Thread-safe: there is no state but what the caller passes.
+ * Thread-safe: the only state is passed by the caller.
  */
 #ifndef UNWIND_FRAME_SORT_H
 #define UNWIND_FRAME_SORT_H

@@ -26,12 +26,12 @@ struct go_frames {
 };
 
 /*
- * Add a Go program's functions to those of the reader, and those with a role to the runtime's.
- * Other files have none.
+ * Add a Go program's functions to those of the reader, and those with a role to the runtime's. Does
+ * nothing for other files.
  *
- * ret   borrows from elf; zero when there is no table
+ * ret   borrows from elf; zero if there is no table
  *
- * Returns 0 or -ENOMEM. Entries that are broken are counted as the reader's and left out.
+ * Returns 0 or -ENOMEM. Malformed entries are skipped, and counted as the reader's.
  */
 _must_check_ int go_frames_add(Elf *elf, struct frame_reader *reader, struct go_runtime *runtime,
 			       struct go_frames *ret);

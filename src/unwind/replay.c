@@ -1,7 +1,7 @@
 /*
- * The walk itself is walk.h, the same code that runs in BPF. Here are its callbacks, which read from
- * a copy of the stack instead of the thread's memory. Code is read from its file, where it is the
- * same; all other memory cannot be read.
+ * The walk itself is walk.h, the same code that runs in BPF. This file has its callbacks, which
+ * read from a copy of the stack instead of the thread's memory. Code is read from its file, as it
+ * is unchanged there; all other memory is unreadable.
  */
 #include "unwind/replay.h"
 
@@ -31,7 +31,7 @@ static int read_memory(const struct replay_memory *memory, uint64_t address, uin
 	return 0;
 }
 
-/* Code is no part of the copy, but the same in its file. */
+/* Code is not in the copy, but unchanged in its file. */
 static int read_code(const struct replay *replay, uint64_t address, uint64_t *ret)
 {
 	struct replay_code code = {0};

@@ -1,6 +1,6 @@
 /*
  * A hash table of rules. Nearly every row has a known rule, so the lookup of the first slot is
- * inline in the header, and the table is sparse, so the first slot is usually right. This file adds
+ * inline in the header. The table is sparse, so the first slot is usually right. This file adds
  * rules and grows the table.
  */
 #include "unwind/rule_dictionary.h"
@@ -55,7 +55,7 @@ static bool is_same(const struct unwind_rule *a, const struct unwind_rule *b)
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-/* The slot of the rule, or the free one where it belongs; NULL when neither is near. */
+/* The slot of the rule, or a free slot for it; NULL if neither is near. */
 static uint16_t *find_slot(const struct rule_dictionary *dictionary, const struct unwind_rule *rule)
 {
 	uint32_t mask = dictionary->num_slots - 1;

@@ -1,5 +1,5 @@
 /*
- * A table takes seconds to build for a large program and depends only on its file, so tables are
+ * A table takes seconds to build for a large program and depends only on its file. So tables are
  * kept on disk, named by build ID and version. A file is a header, then rules, pages and rows as in
  * memory, in native byte order: the same machine writes and reads it.
  *
@@ -57,7 +57,7 @@ struct table_cache {
 	char *folder;
 	int folder_fd;
 	uint64_t limit_bytes;
-	_Atomic uint64_t size_bytes; /* of all files, as far as we know */
+	_Atomic uint64_t size_bytes; /* of all files, as far as known */
 };
 
 /* A file of the cache in a listing. */
@@ -262,7 +262,7 @@ static uint64_t get_checksum(const struct cache_header *header, const struct unw
 	return add_to_checksum(checksum, table->rows, table->num_rows * sizeof(*table->rows));
 }
 
-/* A copy of the next bytes. Returns false when there are not as many, or no memory. */
+/* A copy of the next bytes. Returns false if there are fewer, or no memory. */
 static bool copy_array(struct bytes *bytes, size_t num_items, size_t item_size, void *ret_items)
 {
 	const void *source = bytes_take(bytes, num_items * item_size);
@@ -284,7 +284,7 @@ static bool is_header_of(const struct cache_header *header, const uint8_t *build
 	       (!build_id_size || memcmp(header->build_id, build_id, build_id_size) == 0);
 }
 
-/* The table in these bytes; NULL when they are broken. */
+/* The table in these bytes; NULL if malformed. */
 static struct unwind_table *parse(struct bytes *bytes, const uint8_t *build_id,
 				  uint8_t build_id_size)
 {

@@ -166,7 +166,7 @@ static uint64_t get_end(const struct frame_function *function)
 	return function->start + function->size;
 }
 
-/* Drop functions outside of executable segments, and truncate those that reach beyond one. */
+/* Drop functions outside of executable segments, and truncate those that extend beyond one. */
 static void clip_to_code(struct unwind_table_builder *builder)
 {
 	struct frame_function *end = builder->reader.functions.items;
@@ -201,7 +201,7 @@ static unsigned int get_rank(const struct unwind_table_builder *builder,
 }
 
 /*
- * Make the sorted functions disjoint. Of those with the same start the first wins: .eh_frame
+ * Make the sorted functions disjoint. If several have the same start, the first wins: .eh_frame
  * precedes .debug_frame, then Go's table, then the entry point.
  */
 static void trim_functions(struct unwind_table_builder *builder)
@@ -262,7 +262,7 @@ static int add_signal_returns(struct unwind_table_builder *builder, Elf *elf)
 		if (!function)
 			return -ENOMEM;
 		function->start = found->start;
-		/* Within the system call a thread is at the byte behind it. */
+		/* Within the system call a thread's pc is at the byte after it. */
 		function->size = found->size + 1;
 		function->cie = CIE_OF_SIGNAL_RETURN;
 	}
@@ -481,7 +481,7 @@ static int mend_swapcontext(struct unwind_table_builder *builder,
 	return override_rows(&builder->function_rows, function, start, end, &in_context);
 }
 
-/* Signal handlers return to code inside of the function, or directly behind it. */
+/* Signal handlers return to code inside of the function, or directly after it. */
 static int mend_signal_returns(struct unwind_table_builder *builder,
 			       const struct frame_function *function)
 {
@@ -639,7 +639,7 @@ static bool keeps_rule(struct unwind_table_builder *builder, const struct frame_
 	uint64_t start = get_end(before);
 	uint64_t size = end - start;
 
-	/* The last byte may be that before another one. */
+	/* The last byte may be the lookup byte of another one. */
 	if (before->cie == CIE_OF_SIGNAL_RETURN)
 		return size <= 1;
 	if (end <= start || size <= PADDING_UNREAD_BYTES)

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "collect/kernel/name_list.h"
 
-/* An event may be described by the name of another one; none is found to be so. */
+/* Limit for events that are described by the name of another one; no device is known to do that. */
 #define MAX_DEPTH 4
 /* Limit for the kernel's description files. */
 #define MAX_FILE_BYTES 4096
@@ -115,7 +115,7 @@ static int put_described_bits(const struct device *device, const char *word, uin
 static int put_words(const struct device *device, const char *words, int depth, struct event *event,
 		     struct error *error);
 
-/* An event of the device, which its description puts into words, perhaps names of other events. */
+/* An event of the device, which its description spells in words, perhaps names of other events. */
 static int put_event(const struct device *device, const char *name, const char *words, int depth,
 		     struct event *event, struct error *error)
 {

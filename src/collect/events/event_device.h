@@ -15,8 +15,8 @@
  * device   a folder in it
  * words    "event=0x3c,umask=0x0" or the name of an event, or both
  *
- * Returns 0; -EINVAL (a word is not the device's, or its value too large), -ENOTSUP (there is no such device), with
- * error filled; or -ENOMEM.
+ * Returns 0, -EINVAL (unknown word, or value too large), -ENOTSUP (no such device), with error
+ * filled; or -ENOMEM.
  */
 _must_check_ int event_device_configure(const char *devices, const char *device, const char *words,
 					struct event *event, struct error *error);

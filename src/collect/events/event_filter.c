@@ -141,7 +141,7 @@ static int parse_number(struct filter_parser *parser, struct wire_predicate *pre
 	errno = 0;
 	value = predicate->is_signed ? (uint64_t)strtoll(digits, &end, 0)
 				     : strtoull(digits, &end, 0);
-	/* Newer C libraries know "0b1". */
+	/* Newer C libraries accept "0b1". */
 	if (*end || strpbrk(digits, "bB") == digits + (*begin == '-') + 1)
 		return refuse(parser, begin, "'%s' is not a number", digits);
 	if (errno)

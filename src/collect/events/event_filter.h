@@ -1,6 +1,6 @@
 /*
- * Filters of tracepoints, in the syntax of the kernel (Documentation/trace/events.rst): `bytes > 4096 &&
- * comm ~ "ng*"`, compiled to the form that the event's BPF program evaluates
+ * Filters of tracepoints, in the syntax of the kernel (Documentation/trace/events.rst):
+ * `bytes > 4096 && comm ~ "ng*"`, compiled to the form that the event's BPF program evaluates
  * (include/wire/event_filter.h).
  *
  *	expression  = all { "||" all }

@@ -28,8 +28,9 @@ static size_t count(const char *text, size_t length, char c)
 }
 
 /*
- * The kernel knows text from numbers by the words of the type, too: an array of char is text, and a pointer to char leads
- * to one. Other arrays of the size of a number are compared as one: "__u8 saddr[4]".
+ * The kernel distinguishes text from numbers by the words of the type, too: an array of char is
+ * text, and a pointer to char points to text. Other arrays with the size of a number are compared
+ * as a number: "__u8 saddr[4]".
  */
 static enum field_kind find_kind(const char *type, size_t length, bool is_array, size_t size)
 {
@@ -47,7 +48,10 @@ static enum field_kind find_kind(const char *type, size_t length, bool is_array,
 	return size == 1 || size == 2 || size == 4 || size == 8 ? FIELD_NUMBER : FIELD_OTHER;
 }
 
-/* A declaration: the name is its last word, but for the brackets of an array. False when it has none. */
+/*
+ * A declaration: the name is its last word, without the brackets of an array. False when it has
+ * none.
+ */
 static bool parse_declaration(const char *declaration, size_t length, struct event_field *field)
 {
 	bool is_array = memchr(declaration, '[', length);

@@ -25,9 +25,9 @@
 
 enum field_kind {
 	FIELD_NUMBER,   /* of 1, 2, 4 or 8 bytes; an address, too */
-	FIELD_ARRAY,    /* text of at most so many bytes: "char comm[16]" */
+	FIELD_ARRAY,    /* text of at most `size` bytes: "char comm[16]" */
 	FIELD_DATA_LOC, /* text elsewhere in the record: "__data_loc char[] name" */
-	FIELD_REL_LOC,  /* the same, counted from behind the field */
+	FIELD_REL_LOC,  /* the same, relative to the end of the field */
 	FIELD_POINTER,  /* the address of a text: "const char *filename" */
 	FIELD_OTHER,    /* neither a number nor text */
 };

@@ -29,7 +29,7 @@ const struct event_name *event_name_find(const char *name);
 /* "L1-dcache-load-misses". Whether it is the name of a cache's event. */
 bool event_cache_find(const char *name, uint64_t *ret_config);
 
-/* All names of caches' events, in order; false: there are no more. */
+/* Names of all cache events, by index; returns false after the last. */
 bool event_cache_get_name(size_t index, char *ret, size_t size);
 
 /*

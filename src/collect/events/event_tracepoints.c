@@ -15,7 +15,7 @@
 #include "collect/events/event_names.h"
 #include "collect/kernel/name_list.h"
 
-/* Give handle() the tracepoints of those subsystems whose name matches a pattern. */
+/* Pass the tracepoints of subsystems whose name matches a pattern to handle(). */
 static int list(const char *tracing, const char *subsystems,
 		int (*handle)(const char *name, void *context), void *context)
 {

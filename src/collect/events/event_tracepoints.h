@@ -17,8 +17,8 @@ struct tracepoint_words {
  * Add the tracepoints that match a pattern, "block:block_rq_issue" or "syscalls:sys_enter_*";
  * perhaps none.
  *
- * Returns 0, -EINVAL (not a pattern, or the field cannot be summed), -ENOTSUP (tracefs is not
- * mounted), -EACCES (not readable), -E2BIG (too many), with error filled; or -ENOMEM.
+ * Returns 0 or, with error filled, -EINVAL (not a pattern, or the field cannot be summed), -ENOTSUP
+ * (tracefs is not mounted), -EACCES (unreadable), -E2BIG (too many); or -ENOMEM.
  */
 _must_check_ int event_tracepoints_add(const char *tracing, const struct tracepoint_words *words,
 				       struct event_list *ret, struct error *error);
@@ -47,9 +47,10 @@ _must_check_ int event_tracepoint_find_offset(const char *tracing, const char *n
 					      struct error *error);
 
 /*
- * Let a tracepoint be only those hits that an expression matches, and earlier ones match.
+ * Restrict a tracepoint to hits that match an expression, in addition to earlier ones.
  *
- * Returns 0; -EINVAL (it is no expression over the tracepoint's fields), -E2BIG, -EACCES, with error filled; or -ENOMEM.
+ * Returns 0, -EINVAL (not an expression over the tracepoint's fields), -E2BIG, -EACCES, with error
+ * filled; or -ENOMEM.
  */
 _must_check_ int event_tracepoint_filter(const char *tracing, const char *expression,
 					 struct event *event, struct error *error);

@@ -136,7 +136,7 @@ static int refuse_unknown(const struct event_paths *paths, const char *word, str
 		near_names_compare(&near, event_names[i].name);
 	for (size_t i = 0; event_cache_get_name(i, cache, sizeof(cache)); i++)
 		near_names_compare(&near, cache);
-	/* Without tracepoints, if these cannot be read. */
+	/* Without tracepoints, if these are unreadable. */
 	if (paths->tracing && strlen(word) <= MAX_WORD &&
 	    event_tracepoints_list(paths->tracing, compare_with, &near) == -ENOMEM)
 		return -ENOMEM;
@@ -323,7 +323,10 @@ static int add_weighed(char *word, char *brace, struct event_list *ret, struct e
 	return add_event(&event, name, words.unit ? event_unit_get(words.unit) : NULL, ret);
 }
 
-/* From where a request is first seen; older kernels have an event only for when it is issued to the device. */
+/*
+ * Tracepoints where a request is first seen. Older kernels only have the one where it is issued to
+ * the device.
+ */
 static const struct request_tracepoints {
 	const char *begin;
 	const char *end; /* in the subsystem "block", too, as raw tracepoints are called */
@@ -336,7 +339,7 @@ static const struct request_tracepoints {
 #define ALL_KINDS \
 	(KIND(READ) | KIND(WRITE) | KIND(DISCARD) | KIND(FLUSH) | KIND(ZONE) | KIND(OTHER))
 
-/* Bytes are those that are read and written, as the kernel's statistics of a disk count them. */
+/* Bytes are read and written bytes, as in the kernel's statistics of a disk. */
 static const struct request_word {
 	const char *word;
 	uint32_t kinds;
@@ -455,7 +458,7 @@ static int add_word(const struct event_paths *paths, char *word, struct event_li
 	return add_tracepoints(paths, word, ret, error);
 }
 
-/* The end of the first word: a comma, but for those between the slashes of a device's event. */
+/* The end of the first word: a comma, except between the slashes of a device's event. */
 static char *find_end(char *text)
 {
 	bool is_inside = false;

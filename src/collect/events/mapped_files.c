@@ -32,7 +32,7 @@ static bool is_before(const struct mapped_file_id *first, const struct mapped_fi
 	return first->dev != second->dev ? first->dev < second->dev : first->inode < second->inode;
 }
 
-/* Returns 1 where it is new, 0 where it is not or there are too many, or -ENOMEM. */
+/* Returns 1 if it is new, 0 if it is not or there are too many, or -ENOMEM. */
 static int remember(struct mapped_files *files, const struct mapped_file_id *id)
 {
 	size_t index = array_count_front(&files->seen, seen, is_before(seen, id));
@@ -158,7 +158,7 @@ int mapped_files_find(struct mapped_files *files, const struct target *target)
 
 	if (target->kind != TARGET_PROCESSES && target->kind != TARGET_THREADS)
 		return look_at_all(files);
-	searched.may_be_gone = true; /* who is not there is reported where it is recorded */
+	searched.may_be_gone = true; /* missing processes are reported when they are recorded */
 	err = target_threads_list(&threads, &searched, NULL);
 	if (err)
 		return err;

@@ -12,7 +12,10 @@
 /* A name of C++ may have some hundred letters. */
 #define MAX_NAME_BYTES 2048
 #define MAX_ARGUMENT   99
-/* Some hundred samples a second of a program that allocates 50 MB in each, and little more of one that allocates much. */
+/*
+ * Some hundred samples a second for a program that allocates 50 MB in each, and little more for one
+ * that allocates much.
+ */
 #define ALLOCATION_MEAN_BYTES (512u << 10)
 
 static const struct probe_words {
@@ -186,7 +189,7 @@ static int take_type_and_unit(const char *word, char *text, struct probe *probe,
 	return event->unit ? 0 : -ENOMEM;
 }
 
-/* "{arg1}", "{retval:s32:By}", at the end, where it is removed. */
+/* Remove "{arg1}" or "{retval:s32:By}" from the end. */
 static int take_argument(const char *word, char *rest, struct probe *probe, struct event *event,
 			 struct error *error)
 {

@@ -43,7 +43,7 @@ struct probe {
 	uint64_t offset;
 	bool is_weighted;      /* by an argument */
 	unsigned int argument; /* from 1 on; 0: the return value */
-	/* Its type, if given: size in bytes; 0: whole register. */
+	/* Its type, if given: size in bytes; 0: all of it. */
 	uint8_t argument_bytes;
 	bool is_argument_signed;
 	/* Results of probes_locate(). */

@@ -203,7 +203,7 @@ static int find_library(struct probe_locator *locator, const char *name, char re
 	if (locator->search->target &&
 	    find_mapped_library(locator->opener, locator->search->target, name, ret))
 		return 0;
-	/* Without a cache there are no libraries but those that somebody has found. */
+	/* Without a cache only libraries that are already mapped are found. */
 	if (fd < 0 && find_mapped_library(NULL, getpid(), name, ret))
 		return 0;
 	if (fd < 0)
@@ -453,7 +453,7 @@ static int leave_out(const struct allocator_search *search)
 			 search->event->name, MAX_ALLOCATORS);
 }
 
-/* A file that is no allocator, or that cannot be read, has no part in it. */
+/* A file without allocator, or an unreadable one, is skipped. */
 static int look_into_file(int fd, const char *path, void *context)
 {
 	struct allocator_search *search = context;
@@ -602,7 +602,7 @@ static int locate_allocators(struct probe_locator *locator, struct event *event,
 /* ---- the kernel --------------------------------------------------------------------------- */
 
 struct kernel_functions {
-	struct probe_point_list found; /* at their addresses; those that are hidden from us at 0 */
+	struct probe_point_list found;   /* at their addresses; hidden addresses are 0 */
 	uint64_t ends[PROBE_MAX_POINTS]; /* start of the next symbol after each */
 	struct near_names near;
 };
@@ -757,7 +757,7 @@ static int locate(struct probe_locator *locator, struct event_list *events, stru
 
 /*
  * Attaching a probe waits, uninterruptibly, for the memory map of every process that has mapped the
- * file, and blocks all forks meanwhile (Linux kernel/events/uprobes.c, register_for_each_vma(),
+ * file. It blocks all forks meanwhile (Linux kernel/events/uprobes.c, register_for_each_vma(),
  * dup_mmap_sem). A process that does not answer the opener has its map locked, possibly for ever.
  * Looking up a range in map_files takes that lock and reads nothing.
  */

@@ -81,7 +81,8 @@ int bpf_ring_read(struct bpf_ring *ring,
 		int err = 0;
 
 		if (length & BPF_RINGBUF_BUSY_BIT)
-			break; /* reserved but not submitted: records behind it have to wait as well */
+			/* Reserved but not submitted: records after it have to wait as well. */
+			break;
 		if (!(length & BPF_RINGBUF_DISCARD_BIT)) {
 			const void *record = get_record(ring, position + BPF_RINGBUF_HDR_SZ, size);
 

@@ -1,5 +1,5 @@
 /*
- * One ring that BPF programs write records to (BPF_MAP_TYPE_RINGBUF).
+ * A ring that BPF programs write records to (BPF_MAP_TYPE_RINGBUF).
  *
  * libbpf's reader maps the data twice in a row, so that records do not wrap, and both mappings
  * count in our RSS. This reader maps it once, and copies the rare record that wraps.

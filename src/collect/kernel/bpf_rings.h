@@ -1,6 +1,5 @@
 /*
- * The rings of one BPF program, one for every WIRE_CPUS_PER_RING CPUs, and its counters, which
- * every CPU has of its own.
+ * The rings of one BPF program, one for every WIRE_CPUS_PER_RING CPUs, and its per-CPU counters.
  *
  * Not thread-safe.
  */
@@ -19,13 +18,13 @@ struct bpf_rings {
 	int epoll_fd; /* readable when one of them is */
 };
 
-/* The number of rings for so many CPUs. */
+/* Number of rings for a number of CPUs. */
 uint32_t bpf_rings_get_count(uint32_t num_cpus);
 
 /*
  * Make the rings and put them into their map.
  *
- * size_bytes  of one ring at least; rounded up to a power of two, at most 1 GiB
+ * size_bytes  of each ring, at least; rounded up to a power of two, at most 1 GiB
  * map_fd      an array of maps with room for bpf_rings_get_count(); borrowed
  *
  * Returns 0 or negative errno; then bpf_rings_release() is due all the same.

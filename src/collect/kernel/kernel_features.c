@@ -27,9 +27,9 @@ static bool has_helper(enum bpf_func_id helper)
 }
 
 /*
- * libbpf's probes load a tiny program and look at the error. Without the right to load programs
- * they cannot distinguish "not permitted" and "not there"; asking for a helper that no kernel has shows
- * whether their answers mean anything.
+ * libbpf's probes load a tiny program and check the error. Without the right to load programs they
+ * cannot distinguish "not permitted" from "missing"; probing a helper that no kernel has shows
+ * whether their results are valid.
  */
 bool kernel_can_be_asked(void)
 {
@@ -87,7 +87,10 @@ static int load_nothing(enum bpf_prog_type type, struct bpf_prog_load_opts *opts
 	return bpf_prog_load(type, "probe", "GPL", nothing, ARRAY_LENGTH(nothing), opts);
 }
 
-/* A file that is no regular one is refused as such by who knows these links, and an attach type by who does not. */
+/*
+ * A kernel with these links rejects a file that is not regular with its own error; one without them
+ * rejects the attach type.
+ */
 bool kernel_has_uprobe_links(void)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = UPROBE_LINK_ATTACH_TYPE);
@@ -105,7 +108,7 @@ bool kernel_has_uprobe_links(void)
 	return link_fd == -EBADF;
 }
 
-/* It is attached for a moment: some kernels know a hook and refuse it. */
+/* It is attached for a moment: some kernels have a hook and reject it. */
 static bool can_trace(enum bpf_attach_type type, const char *name)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = type);
@@ -147,7 +150,7 @@ static bool can_probe(const char *function)
 
 struct switch_in_hook kernel_find_switch_in_hook(void)
 {
-	/* GCC gives a function another name when it has dropped one of its arguments. */
+	/* GCC renames a function when it has dropped one of its arguments. */
 	static const char *const functions[] = {"finish_task_switch", "finish_task_switch.isra.0"};
 
 	if (can_trace(BPF_TRACE_RAW_TP, "sched_exit_tp"))

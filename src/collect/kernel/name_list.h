@@ -13,7 +13,7 @@ struct name_list {
 	ARRAY(char *) names;
 };
 void name_list_release(struct name_list *list);
-/* A folder that is not there has none. Returns 0, -EACCES, or another negative errno. */
+/* A missing folder has no names. Returns 0, -EACCES, or another negative errno. */
 _must_check_ int name_list_read(const char *folder, struct name_list *ret);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * One perf event with its ring of records in shared memory.
+ * A perf event with its ring of records in shared memory.
  *
  * Source: perf_event_open(2), "MMAP layout".
  */
@@ -25,8 +25,8 @@ struct perf_ring {
 };
 
 /*
- * Map the ring of an event. Asks for requested_bytes (power of two) and takes less, down to a
- * page, where the kernel allows no more locked memory. Takes ownership of fd on success.
+ * Map the ring of an event. Requests requested_bytes (power of two), and takes less, down to a
+ * page, if the kernel allows no more locked memory. Takes ownership of fd on success.
  *
  * Returns 0 or negative errno (-EPERM: even a page was too much).
  */

@@ -1,6 +1,6 @@
 /*
- * The memory that a raw sample carries: one stack, or a signal handler's and the one that the
- * handler has interrupted.
+ * The memory in a raw sample: one stack, or a signal handler's and the stack that it has
+ * interrupted.
  */
 #ifndef COLLECT_KERNEL_RAW_STACK_H
 #define COLLECT_KERNEL_RAW_STACK_H

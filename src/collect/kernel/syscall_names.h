@@ -1,4 +1,4 @@
-/* System calls by the names that the kernel's tables give them. */
+/* Names of system calls, from the kernel's tables. */
 #ifndef COLLECT_KERNEL_SYSCALL_NAMES_H
 #define COLLECT_KERNEL_SYSCALL_NAMES_H
 
@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * call  as struct wire_sample has it, not 0
- * ret   "read"; of one that is not known its number
+ * call  from struct wire_sample, not 0
+ * ret   "read"; for an unknown call its number
  */
 void syscall_get_name(uint64_t call, char *ret, size_t size);
 

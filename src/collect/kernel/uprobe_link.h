@@ -2,8 +2,8 @@
  * Links of a BPF program to points of a file (uprobe_multi, Linux 6.6). libbpf 1.1 and the kernel
  * headers of its time lack them, so this makes the system calls itself.
  *
- * One link has any number of points. Removing a probe waits until no CPU can be in it any more,
- * some 80 ms. Perf events have one point each, and wait for every one; a link waits once.
+ * A link has any number of points. Removing a probe waits until no CPU can be in it any more, some
+ * 80 ms. Perf events have one point each, and wait for every one; a link waits once.
  *
  * Not thread-safe.
  */

@@ -1,5 +1,5 @@
 /*
- * The live descendants of a recording's target: those of its processes that still run, and all that
+ * The live descendants of a recording's target: its processes that are still running, and all that
  * they have started since. A recording that takes over from another (flight recorder, rotation)
  * needs them as its own target.
  */
@@ -13,8 +13,8 @@
 #include "process/process_table.h"
 
 /*
- * pids  that were asked for
- * ret   pids that still run; the caller frees
+ * pids  the requested ones
+ * ret   pids that are still running; the caller frees
  *
  * Returns 0 or -ENOMEM.
  */

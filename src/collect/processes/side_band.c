@@ -1,17 +1,17 @@
 /*
  * Events are opened per CPU, for any process. If only some processes are targets, the records of
  * others are dropped when read. The kernel could do that with an event that belongs to a thread and
- * is inherited by its children. But such events end just when they are needed: at an exec that
- * raises privileges (set-user-id, file capabilities) or that its user may not inspect, the kernel
- * removes all events of the task. It then reports neither the mappings of the new program nor its
+ * is inherited by its children. But such events end just when they are needed. The kernel removes
+ * all events of a task at an exec that raises privileges (set-user-id, file capabilities) or that
+ * its user may not inspect. It then reports neither the mappings of the new program nor its
  * children. Noticing that and reading /proc instead is too late for a process that lives for
- * milliseconds. CPU events do not belong to a task, need no right that sampling does not need too,
- * and are one per CPU instead of one per thread and CPU. The extra cost is a copy and a hash lookup
- * for each record of a process that is not a target; these do not wake anybody.
+ * milliseconds. CPU events do not belong to a task, and need no right that sampling does not need
+ * too. There is one per CPU instead of one per thread and CPU. The extra cost is a copy and a hash
+ * lookup for each record of a process that is not a target; these do not wake anybody.
  *
  * Whether a process is a target is known once its parent's fork was read. All rings are therefore
  * read before any record is handled, and the records sorted by time. The kernel writes a fork
- * before the child runs, so it is in the same round as the child's first record, or an earlier one.
+ * before the child runs. So it is in the same round as the child's first record, or an earlier one.
  */
 #include "collect/processes/side_band.h"
 
@@ -63,7 +63,7 @@ struct side_band {
 	struct file_table *files;
 	struct process_table *processes;
 	struct side_band_listener listener; /* all 0: no listener */
-	struct thread_times *thread_times;  /* NULL: nobody asks */
+	struct thread_times *thread_times;  /* NULL: not wanted */
 	ARRAY(struct cpu_ring) rings;
 	struct followed_pids followed; /* empty: everybody is a target */
 	ARRAY(struct kernel_code) kernel_code;
@@ -166,7 +166,7 @@ static int open_event(struct side_band *side_band, int cpu)
 	attr.build_id = !side_band->has_no_build_ids;
 	fd = perf_event_open(&attr, -1, cpu);
 	if (fd == -EINVAL && attr.build_id) {
-		/* Before Linux 5.12. The file is then known by device and inode. */
+		/* Before Linux 5.12. The file is then identified by device and inode. */
 		attr.build_id = 0;
 		fd = perf_event_open(&attr, -1, cpu);
 		side_band->has_no_build_ids = fd >= 0;
@@ -284,9 +284,9 @@ static uint32_t open_mapped_file(struct side_band *side_band,
 }
 
 /*
- * Whether a record is about a target. A fork decides about the child, also where its
- * pid was that of another process before. An exit decides nothing: the kernel reports one, too, when
- * it removes the events of a task that goes on (see above).
+ * Whether a record is about a target. A fork decides about the child, even if another process had
+ * its pid before. An exit decides nothing: the kernel also reports one when it removes the events
+ * of a task that continues (see above).
  */
 static int judge(struct side_band *side_band, const struct perf_event_header *header,
 		 bool *ret_is_target)
@@ -352,7 +352,7 @@ static int add_to_round(const struct perf_event_header *header, void *context)
 	return round->bytes.failed ? -ENOMEM : 0;
 }
 
-/* By time; records of equal time in order of arrival. */
+/* Sort by time; records of equal time in order of arrival. */
 static int compare_records(const void *a_record, const void *b_record)
 {
 	const struct round_record *a = a_record;
@@ -411,7 +411,9 @@ static void read_script(struct side_band *side_band, const struct perf_event_hea
 	while (script->length % RECORD_ALIGNMENT && !script->failed);
 }
 
-/* header  of a record in a round, with its trailer behind it */
+/*
+ * header  of a record in a round, followed by its trailer
+ */
 static int queue_record(struct side_band *side_band, uint64_t time_ns,
 			const struct perf_event_header *header, struct record_trailer *trailer)
 {

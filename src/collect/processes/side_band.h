@@ -2,8 +2,8 @@
  * Side-band records of perf events: new mappings, names, forks, exits, kernel symbols. Read from
  * perf rings into the event queue; applied to the process table in order of time.
  *
- * A mapped file is opened as soon as its record is read, before the record's turn in the queue,
- * because its process may be gone by then. So is the script of an interpreter, if wanted.
+ * A mapped file is opened as soon as its record is read, because its process may be gone at the
+ * record's turn in the queue. So is the script of an interpreter, if wanted.
  *
  * Source: perf_event_open(2), "PERF_RECORD_…"; Linux include/uapi/linux/perf_event.h.
  */

@@ -103,7 +103,9 @@ static void relations_release(struct relations *relations)
 	array_release(&relations->list);
 }
 
-/* Every process and its parent. We are nobody's work: `record -p $$` does not record itself. */
+/*
+ * Every process and its parent. Our own process is excluded: `record -p $$` does not record itself.
+ */
 static int read_relations(struct relations *relations)
 {
 	_cleanup_(closedirp) DIR *folder = opendir("/proc");

@@ -23,7 +23,7 @@ INTERN_TABLE(thread_time_table, struct thread_time, tid);
 
 struct thread_times {
 	struct thread_time_table threads;
-	ARRAY(struct lifetime) others; /* of threads with samples whose tid has another one now */
+	ARRAY(struct lifetime) others; /* of threads with samples whose tid was reused */
 };
 
 struct thread_times *thread_times_new(void)

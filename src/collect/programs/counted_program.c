@@ -38,7 +38,7 @@ struct counted_program {
 	enum event_kind kind;
 	bool has_exponential_distances;
 	bool points_differ; /* for a probe: its argument differs between points */
-	/* Skipped runs of the probe, counted by the kernel. */
+	/* Runs of `hit` that the kernel had skipped. */
 	uint64_t misses_at_start;
 	uint64_t misses_at_stop;
 	bool is_stopped;
@@ -174,7 +174,7 @@ static void choose_programs(struct counted_program *program)
 	}
 }
 
-/* 0: a variable number of events. */
+/* The period in units of weight; 0: adaptive. */
 static uint64_t get_period(const struct counted_program *program)
 {
 	uint64_t mean = program->opts.event->mean_distance;
@@ -386,7 +386,7 @@ static int attach_to(struct counted_program *program, const struct bpf_program *
 }
 
 /*
- * One event is enough, on any available CPU: a program attached to it runs on all CPUs.
+ * An event on any available CPU is enough: a program attached to it runs on all CPUs.
  *
  * Returns 0 or negative errno. *ret_was_opened: the event was opened, so the program was rejected.
  */
@@ -707,7 +707,7 @@ int counted_program_get_fd(const struct counted_program *program)
 	return bpf_program__fd(program->bpf->progs.on_software_event);
 }
 
-/* 0 where it is not known: that does not change while it records. */
+/* 0 if unknown: that does not change during a recording. */
 static uint64_t read_misses(const struct counted_program *program)
 {
 	uint64_t misses;
@@ -723,8 +723,8 @@ void counted_program_start(struct counted_program *program)
 }
 
 /*
- * Wait for a preempted thread that may still be in a probe's program, which counts its starts.
- * Returns whether no thread is.
+ * Wait for preempted threads that are still in a probe's program, which counts its unfinished runs.
+ * Returns whether none is left.
  */
 static bool wait_for_runs(const struct counted_program *program)
 {
@@ -828,8 +828,8 @@ int counted_program_read_rest(const struct counted_program *program, uint64_t *r
 		bpf_counters_read(bpf_map__fd(program->bpf->maps.period_states), &sum, sizeof(sum));
 
 	/*
-	 * Requests are counted, not timed. With a Poisson process, the distance between two points
-	 * is in the weight of the samples.
+	 * The sum of requests is their number, not their time, which nobody has measured. The
+	 * points of a Poisson process represent everything between them.
 	 */
 	*ret = err || program->kind == EVENT_BLOCK_IO || program->has_exponential_distances
 		       ? 0

@@ -359,7 +359,7 @@ void off_cpu_program_start(struct off_cpu_program *program)
 	if (program->wakers)
 		wakers_program_start(program->wakers);
 	program->bpf->bss->begin_ns = begin_ns;
-	/* Before, so that who leaves a CPU meanwhile is noted for that. */
+	/* Set this first, so that threads that leave a CPU meanwhile are noted. */
 	program->bpf->bss->is_recording = true;
 	if (program->sleepers)
 		sleepers_program_note(program->sleepers, begin_ns);

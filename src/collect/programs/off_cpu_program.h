@@ -20,7 +20,7 @@ struct own_times;
 
 struct off_cpu_program_opts {
 	uint64_t period_ns;    /* of off-CPU time of a thread; above 0 */
-	uint64_t min_block_ns; /* shorter intervals are left out */
+	uint64_t min_block_ns; /* shorter intervals are ignored */
 	bool no_kernel_stacks;
 	bool no_user_stacks;
 	bool walks_by_table; /* as in struct sampling_program_opts, like the next two */
@@ -28,9 +28,9 @@ struct off_cpu_program_opts {
 	bool is_filtered;
 	bool starts_on_exec;   /* of the only process of the filter */
 	int cgroup_fd;         /* only its threads; borrowed. -1: none */
-	uint64_t scheduler_pc; /* an address within __schedule(); 0: not known */
-	bool takes_wakers;     /* samples of who ends the waits that are sampled */
-	bool only_futexes;     /* waits for anything else are left out */
+	uint64_t scheduler_pc; /* an address within __schedule(); 0: unknown */
+	bool takes_wakers;     /* samples of the wakers of sampled waits */
+	bool only_futexes;     /* other waits are ignored */
 };
 
 /*
@@ -47,7 +47,7 @@ void off_cpu_program_free(struct off_cpu_program *program);
 
 void off_cpu_program_start(struct off_cpu_program *program);
 /*
- * Stop: afterwards no CPU is inside the program any more, and all that it has sent is in the rings.
+ * Stop: afterwards no CPU is inside the program any more, and all its records are in the rings.
  *
  * ring_fd  the first of the rings
  *
@@ -56,8 +56,8 @@ void off_cpu_program_start(struct off_cpu_program *program);
 _must_check_ int off_cpu_program_stop(struct off_cpu_program *program, int ring_fd);
 
 /*
- * After the stop: those that wait then, until the stop or until_ns (CLOCK_BOOTTIME), whichever is first. As
- * sleepers_program_read().
+ * After the stop: emit the waits that have not ended, until the stop or until_ns (CLOCK_BOOTTIME),
+ * whichever is first. As sleepers_program_read().
  */
 _must_check_ int off_cpu_program_read_sleepers(struct off_cpu_program *program, uint64_t until_ns,
 					       int (*handle)(const void *record, size_t size,
@@ -69,7 +69,7 @@ _must_check_ int off_cpu_program_read_counters(const struct off_cpu_program *pro
 					       struct wire_off_cpu_counters *ret);
 /*
  * After the stop: whether the counters cover the whole lifetime of threads. False for a cgroup,
- * which threads may enter and leave at any time, and in our own pid namespace, where exiting
+ * which threads may enter and leave at any time. False in our own pid namespace, where exiting
  * threads are no longer seen.
  */
 bool off_cpu_program_knows_lives(const struct off_cpu_program *program);

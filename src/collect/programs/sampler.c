@@ -184,13 +184,15 @@ static long read_sysctl(const char *path)
 	return strtol(value.data, NULL, 10);
 }
 
-/* The kernel's errors where it knows an event, and there is nothing that counts it. */
+/* The kernel's errors if it knows an event, but nothing counts it. */
 static bool is_not_counted(int code)
 {
 	return code == -ENOENT || code == -EOPNOTSUPP || code == -ENXIO || code == -EINVAL;
 }
 
-/* event  NULL: none was asked for */
+/*
+ * event  NULL: the default event
+ */
 static int explain_event_failure(const struct sampler *sampler, const struct event *event, int code,
 				 struct error *error)
 {
@@ -266,7 +268,7 @@ static struct perf_event_attr describe_event(const struct sampler *sampler,
 }
 
 /*
- * event      NULL: none was asked for
+ * event      NULL: the default event
  * cgroup_fd  -1: all threads of the CPU
  */
 static int open_event(const struct sampler *sampler, const struct event *event, int cgroup_fd,
@@ -312,7 +314,9 @@ static bool is_of_some_cpus(const struct event *event)
 	return event->kind == EVENT_RAW || event->kind == EVENT_DEVICE;
 }
 
-/* number  of the event, or 0 where none was asked for */
+/*
+ * number  of the event, or 0 for the default event
+ */
 static int add_tick(struct sampler *sampler, size_t number, int cgroup_fd, int cpu,
 		    struct error *error)
 {

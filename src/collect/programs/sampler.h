@@ -27,7 +27,7 @@ struct sampler_off_cpu {
 	uint64_t period_ns;    /* 0: off-CPU time is not sampled */
 	uint64_t min_block_ns; /* shorter intervals are ignored */
 	uint64_t scheduler_pc; /* an address within __schedule(); 0: unknown */
-	bool takes_wakers;     /* samples of who ends the waits */
+	bool takes_wakers;     /* samples of the wakers of waits */
 	bool only_futexes;     /* of waits for futexes alone */
 };
 
@@ -52,7 +52,7 @@ struct sampler_opts {
 	/* Ticks record the running thread of each CPU, for the scheduling program. */
 	bool tracks_running;
 	struct sampler_off_cpu off_cpu;
-	/* Of each ring; 0: 8 MiB. Rounded up to a size that the kernel accepts. */
+	/* Size of each ring; 0: 8 MiB. Rounded up to a size that the kernel accepts. */
 	size_t ring_bytes;
 	/* Given every record of the rings, in ring order; returns 0 or negative errno. */
 	int (*on_record)(const void *record, size_t size, void *context);
@@ -62,8 +62,8 @@ struct sampler_opts {
 /*
  * Load the program.
  *
- * Returns 0, -EPERM or -ENOTSUP (error names the missing capability or kernel feature, and the
- * cure), or -ENOMEM.
+ * Returns 0, -EPERM or -ENOTSUP (error has the missing capability or kernel feature, and the
+ * remedy), or -ENOMEM.
  */
 _must_check_ int sampler_new(const struct sampler_opts *opts, struct sampler **ret,
 			     struct error *error);
@@ -72,22 +72,22 @@ void sampler_free(struct sampler *sampler);
 /*
  * Open a tick that starts disabled: of one CPU, or of one CPU while it runs a cgroup's threads.
  *
- * Returns 0 or negative errno with the reason and the cure in error. -ENODEV (CPU is gone) leaves
+ * Returns 0 or negative errno with the reason and the remedy in error. -ENODEV (CPU is gone) leaves
  * error alone.
  */
 _must_check_ int sampler_add_cpu(struct sampler *sampler, int cpu, struct error *error);
 _must_check_ int sampler_add_cgroup(struct sampler *sampler, int cgroup_fd, int cpu,
 				    struct error *error);
 /*
- * When all CPUs have been added: whether there are some for each event. Not all need count one that the CPU's manual
- * has, or a device. Returns 0, or -ENOTSUP with error filled.
+ * After all CPUs have been added: whether each event is counted on some. Not all CPUs need to count
+ * an event of a CPU's manual or a device. Returns 0, or -ENOTSUP with error filled.
  */
 _must_check_ int sampler_check_events(const struct sampler *sampler, struct error *error);
 void sampler_remove_cpu(struct sampler *sampler, int cpu);
 
 /*
- * With a filter: sample this thread and all that it starts from now on. Returns 0 or negative errno
- * with error filled.
+ * With a filter: sample this thread and all its descendants from now on. Returns 0 or negative
+ * errno with error filled.
  */
 _must_check_ int sampler_add_target(struct sampler *sampler, pid_t tid, struct error *error);
 /* The filter's map, borrowed, for other programs. Key: tid; value: enum wire_target. */
@@ -155,7 +155,10 @@ _must_check_ int sampler_read_unfollowed(const struct sampler *sampler, uint64_t
 _must_check_ int sampler_read_off_cpu_counters(const struct sampler *sampler,
 					       struct wire_off_cpu_counters *ret);
 
-/* After sampler_disable(): whether all that threads have lived is in these; see off_cpu_program.h. */
+/*
+ * After sampler_disable(): whether these cover the whole lifetime of threads; see
+ * off_cpu_program.h.
+ */
 bool sampler_knows_lives(const struct sampler *sampler);
 
 /* Counters of wakers; all 0 if they are not requested. Returns 0 or negative errno. */

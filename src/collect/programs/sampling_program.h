@@ -2,8 +2,8 @@
  * The sampling program: choosing and loading the one that this kernel supports, and attaching its
  * hooks to fork, exec and exit.
  *
- * There are two. The usual one needs the kernel's type information (BTF). The other does without,
- * and follows user stacks by frame pointers only.
+ * There are two. The usual one needs the kernel's type information (BTF). The other one does not,
+ * and walks user stacks by frame pointers only.
  *
  * Not thread-safe.
  */
@@ -36,8 +36,8 @@ struct sampling_program_opts {
 /*
  * Load and attach everything but the ticks.
  *
- * Returns 0, -EPERM or -ENOTSUP (error names the missing capability or kernel feature, and the
- * cure), or -ENOMEM.
+ * Returns 0, -EPERM or -ENOTSUP (error has the missing capability or kernel feature, and the
+ * remedy), or -ENOMEM.
  */
 _must_check_ int sampling_program_new(const struct sampling_program_opts *opts, uint32_t num_cpus,
 				      struct sampling_program **ret, struct error *error);
@@ -70,16 +70,16 @@ int sampling_program_get_map(const struct sampling_program *program, const char 
 _must_check_ int sampling_program_share_maps(const struct sampling_program *program,
 					     const struct bpf_object *object);
 /*
- * Wait until programs that were just detached run no more, of those that share its maps.
+ * Wait until programs that share its maps and were just detached do not run any more.
  *
- * ring_fd  of the first ring; it stays where it is
+ * ring_fd  of the first ring; its position does not change
  *
  * Returns 0 or negative errno.
  */
 _must_check_ int sampling_program_wait(const struct sampling_program *program, int ring_fd);
 /* Whether the program reports pids of our own pid namespace, not of the initial one. */
 bool sampling_program_is_in_namespace(const struct sampling_program *program);
-/* That namespace, for other programs; inode 0: the initial one. */
+/* Get that namespace, for other programs; inode 0: the initial one. */
 void sampling_program_get_namespace(const struct sampling_program *program, volatile __u64 *ret_dev,
 				    volatile __u64 *ret_inode);
 

@@ -22,7 +22,7 @@ struct schedule_tap;
 struct schedule_tap_opts {
 	int running_fd; /* the sampler's map of running threads, borrowed */
 	int targets_fd; /* the sampler's filter, borrowed; -1: all threads */
-	/* Of each ring; 0: 4 MiB. Rounded up to a size that the kernel accepts. */
+	/* Size of each ring; 0: 4 MiB. Rounded up to a size that the kernel accepts. */
 	size_t ring_bytes;
 	/* Given every batch, each CPU's in order; returns 0 or negative errno. */
 	int (*on_record)(const void *record, size_t size, void *context);
@@ -56,7 +56,7 @@ _must_check_ int schedule_tap_read_counters(const struct schedule_tap *tap,
 /* Those of the kernel's own work, summed likewise; all 0 before schedule_tap_stop(). */
 struct wire_kwork_counters schedule_tap_get_kwork_counters(const struct schedule_tap *tap);
 
-/* The arguments of the tracepoint sched_switch, behind `preempt`. */
+/* The arguments of the tracepoint sched_switch, after `preempt`. */
 enum switch_arguments {
 	SWITCH_PREVIOUS_NEXT,       /* until Linux 5.17 */
 	SWITCH_STATE_PREVIOUS_NEXT, /* Linux 5.18 */

@@ -12,7 +12,7 @@
 
 struct scheduler_code {
 	uint64_t begin; /* of the function __schedule */
-	uint64_t end;   /* first byte after it; 0: not known */
+	uint64_t end;   /* first byte after it; 0: unknown */
 };
 
 /* From /proc/kallsyms. If that hides addresses, both are 0. */

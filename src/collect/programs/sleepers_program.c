@@ -26,7 +26,7 @@
 #define LIMIT_NS (5 * NS_PER_SECOND)
 /* Maximum that the kernel returns at once: at least all records of one thread. */
 #define CHUNK_BYTES (32u << 10)
-/* Threads that the kernel goes through before it asks whether to go on. */
+/* Threads that the kernel visits before it checks whether to continue. */
 #define MAX_READS 64
 
 struct sleepers_program {
@@ -64,7 +64,7 @@ static void set_constants(struct sleepers_bpf *bpf, const struct sleepers_opts *
 				       &bpf->rodata->pid_namespace_inode);
 }
 
-/* Those of the others; and those that only they need, are not made. */
+/* Use the maps of the others; maps that only they need are not created. */
 static int share_maps(struct sleepers_bpf *bpf, const struct sleepers_opts *opts)
 {
 	struct bpf_map *const unneeded[] = {
@@ -305,7 +305,7 @@ static void pass_records(int socket, void *context _unused_)
 
 struct sleeper_reader {
 	struct worker worker;
-	struct text pending;            /* bytes that are no whole record yet */
+	struct text pending;            /* incomplete record */
 	struct wire_raw_sample *record; /* for any record, aligned (pieces that arrive are not) */
 	int (*handle)(const void *record, size_t size, void *context);
 	void *context;

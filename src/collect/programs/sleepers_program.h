@@ -28,9 +28,9 @@ struct sleepers_opts {
 };
 
 /*
- * Load them, as this kernel lets them be: with the users' part of the stacks, or without.
+ * Load them in the form that this kernel supports: with the user part of the stacks, or without.
  *
- * ret  NULL where the kernel has no such programs
+ * ret  NULL if the kernel has no such programs
  *
  * Returns 0 or -ENOMEM.
  */

@@ -131,7 +131,7 @@ struct waker_levels waker_code_find_levels(const struct waker_code *code, const 
 {
 	struct waker_levels levels = {.num_levels = num_pcs};
 
-	/* The first one: an interrupt may wake somebody out of the middle of another wakeup. */
+	/* The first one: an interrupt may wake a thread in the middle of another wakeup. */
 	for (uint32_t i = 0; i < num_pcs && i < MAX_INNER_LEVELS && !levels.num_inner; i++)
 		if (is_in(&code->wakeup, pcs[i]))
 			levels.num_inner = i + 1;

@@ -1,7 +1,7 @@
 /*
- * A check of steps by frame pointer: where the call that a return address follows names its target,
- * that must be the function below. Else the frame pointer was not this function's own, and a caller
- * is missing in between.
+ * A check of steps by frame pointer: if the call before a return address is direct, its target must
+ * be the function below. Otherwise the frame pointer was not that function's own, and a caller is
+ * missing in between.
  *
  * Not thread-safe.
  */

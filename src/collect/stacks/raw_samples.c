@@ -18,7 +18,7 @@ struct pending_raw_sample {
 	const struct wire_raw_sample *record; /* owned once it is pending */
 	const struct process *process;
 	bool is_in_exec;
-	bool has_raw_stack; /* else it is a wait whose own stack is known */
+	bool has_raw_stack; /* else a wait whose own stack is known */
 };
 
 struct raw_samples {

@@ -39,9 +39,9 @@ _must_check_ int raw_samples_add_request(struct raw_samples *samples, uint64_t t
 					 const struct wire_raw_sample *record, size_t size);
 
 /*
- * A sample without a copy of its stack: is it that of a request whose stack was kept, it is added with that; is it a wait
- * whose waker is pending, it is added after that. *ret_is_taken is false where it is neither; then it is not added. Called
- * in order of time. Returns 0 or negative errno.
+ * A sample without a copy of its stack. If the stack of its request was kept, it is added with
+ * that. If it is a wait with a pending waker, it is added after that. Otherwise it is not added,
+ * and *ret_is_taken is false. Called in order of time. Returns 0 or negative errno.
  */
 _must_check_ int raw_samples_add_plain(struct raw_samples *samples, uint64_t time_ns,
 				       const struct wire_sample *sample, bool *ret_is_taken);

@@ -452,7 +452,7 @@ static int keep_block(struct ticking_event *event, const struct resolved_sample 
 	struct sampled_block *sampled;
 
 	if (!sample->block || sample->block > WIRE_MAX_BLOCKS)
-		return 0; /* cannot be */
+		return 0; /* impossible */
 	while (event->blocks.length < sample->block)
 		if (!array_add(&event->blocks))
 			return -ENOMEM;
@@ -596,7 +596,7 @@ static int add_wait(struct sample_ingest *ingest, const struct resolved_sample *
 			  wait.sample->time_ns);
 }
 
-/* The wait's stack once more, with who ended it, who is *ret where that is known. */
+/* Add the wait's stack again, together with its waker, which is stored in *ret if known. */
 static int add_woken(struct sample_ingest *ingest, const struct resolved_sample *resolved,
 		     enum wait_kind kind, struct waker *ret)
 {
@@ -789,7 +789,7 @@ static int add_to_process(struct sample_ingest *ingest, struct wire_sample *samp
 				  : add_tick(ingest, &resolved);
 }
 
-/* The waker's part of its stacks. process: NULL where it has no user stack. */
+/* The waker's part of its stacks. process: NULL without a user stack. */
 static int add_waker_stack(struct sample_ingest *ingest, struct wire_sample *sample,
 			   const struct process *process, bool is_in_exec, struct waker *waker)
 {
@@ -825,7 +825,7 @@ static int add_waker_stack(struct sample_ingest *ingest, struct wire_sample *sam
 				      &ignored);
 }
 
-/* process: NULL where it has no user stack. sample->walk_end may be changed, see add_user_stack(). */
+/* process: NULL without a user stack. sample->walk_end may be changed, see add_user_stack(). */
 static int add_waker(struct sample_ingest *ingest, struct wire_sample *sample,
 		     const struct process *process, bool is_in_exec)
 {

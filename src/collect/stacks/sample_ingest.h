@@ -50,7 +50,7 @@ void sample_ingest_free(struct sample_ingest *ingest);
 
 /*
  * Before the first sample: ticks belong to these events, each a separate metric, and samples have
- * weights. By default there is one metric, "samples", and all weigh the same.
+ * weights. The default is one metric, "samples", in which all weigh the same.
  *
  * Returns 0 or -ENOMEM.
  */

@@ -163,8 +163,8 @@ static int prove_step(struct stack_resolver *resolver, const struct process *pro
 }
 
 /*
- * The innermost function's return address was taken from the top of the stack. If it has a frame,
- * that is another word, and its caller is the one that the frame pointer has led to from there.
+ * The innermost function's return address was taken from the top of the stack. If the function has
+ * a frame, the return address is another word, and the frame pointer has led to its caller.
  */
 static int check_entry_step(struct stack_resolver *resolver, const struct process *process,
 			    struct raw_stack *raw, enum call_proof *ret)
@@ -218,7 +218,7 @@ static int check_fp_steps(struct stack_resolver *resolver, const struct process 
 		err = prove_step(resolver, process, i, i + 1, &proof);
 		if (err)
 			return err;
-		/* Nothing is called from where no code is. */
+		/* Nothing is called from an address without code. */
 		if (!process_find_mapping(process, (pcs[i + 1] & ~WIRE_PC_MARKS) - 1)) {
 			proof = CALL_DISPROVEN;
 			resolved->has_unmapped = true;
@@ -231,7 +231,7 @@ static int check_fp_steps(struct stack_resolver *resolver, const struct process 
 	return 0;
 }
 
-/* Code that took the place of other code: its name is known, and is not that of its address. */
+/* Code that replaced other code: it has a name of its own, not that of its address. */
 static int locate_replaced(struct stack_resolver *resolver, const char *name, uint32_t *ret)
 {
 	struct frame frame = {.kind = FRAME_JIT};
@@ -307,7 +307,8 @@ static int resolve_level(struct stack_resolver *resolver, const struct raw_stack
 }
 
 /*
- * Add the levels of a raw stack, outermost first, on top of resolved->stack. process is NULL for kernel stacks.
+ * Add the frames of a raw stack, outermost first, on top of resolved->stack. process is NULL for
+ * kernel stacks.
  */
 static int resolve(struct stack_resolver *resolver, const struct raw_stack *raw,
 		   const struct process *process, uint64_t time_ns, struct resolved_stack *resolved)
@@ -387,7 +388,7 @@ int stack_resolver_resolve(struct stack_resolver *resolver, const struct raw_sta
 			   const struct process *process, uint64_t time_ns, uint32_t *stack,
 			   struct stack_evidence *ret_evidence)
 {
-	struct raw_stack truncated = *raw; /* where a step is disproven */
+	struct raw_stack truncated = *raw; /* truncated if a step is disproven */
 	struct resolved_stack resolved = {
 		.owner = process ? process->id : 0,
 		.outer = *stack,

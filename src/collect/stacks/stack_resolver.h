@@ -1,6 +1,6 @@
 /*
  * Converts the pcs of a stack to a stack of the profile: every pc becomes a location in a file, the
- * kernel or a process, by the mappings of its process at that time. That is expensive, and done
+ * kernel or a process, by the mappings of its process at that time. This is expensive, and done
  * once for each stack, process and version of the mappings.
  *
  * Records refer to stacks by hash, and the stacks precede them. The profile's stacks are a tree
@@ -23,16 +23,16 @@
 #include "profile/profile.h"
 #include "wire/wire.h"
 
-/* A stack that was sent, and how much of it is to be resolved. */
+/* A stack as sent, and the part of it to resolve. */
 struct raw_stack {
 	const struct known_stack *known;
 	uint32_t num_pcs;
-	uint32_t num_inner;      /* innermost levels that are left out */
-	uint32_t left_out;       /* a level that is no frame; 0: all are */
+	uint32_t num_inner;      /* number of innermost frames to skip */
+	uint32_t left_out;       /* a level that is not a frame; 0: none */
 	bool is_32_bit;          /* the kernel took all its steps by frame pointer */
 	bool is_whole;           /* the walk reached the outermost frame */
 	uint64_t runtime_frames; /* hash of the interpreter's frames in it; 0: none */
-	uint64_t generation;     /* the sample's, where there are some */
+	uint64_t generation;     /* of the sample, with such frames */
 };
 
 /* Evidence for and against a user stack that was walked to its outermost frame. */
@@ -46,7 +46,7 @@ struct stack_evidence {
 	bool goes_by_fp_through_it : 1; /* a step out of generated code was taken by frame pointer */
 	uint8_t runtime_fit : 3;        /* enum runtime_fit */
 	bool may_lack_inlined : 1;      /* struct runtime_verdict */
-	bool is_coroutine : 1; /* the interpreter knows that the stack starts where it does */
+	bool is_coroutine : 1;          /* the interpreter confirms the start of the stack */
 };
 
 static inline struct raw_stack raw_stack_of(const struct known_stack *known)
@@ -59,7 +59,7 @@ struct stack_resolver;
 /*
  * Everything is borrowed.
  *
- * checks_steps  of user stacks, those that the walk took by frame pointer
+ * checks_steps  check the steps of user stacks that the walk took by frame pointer
  *
  * Returns NULL when out of memory.
  */

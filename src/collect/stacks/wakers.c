@@ -10,8 +10,8 @@
 #include "wire/wire.h"
 
 /*
- * A thread that was woken gets a CPU soon, and then its wait is recorded: so many are on their way at most. Were
- * there more, the wakers of the oldest would count as not known.
+ * A woken thread gets a CPU soon, and then its wait is recorded, so this many are pending at most.
+ * If there were more, the wakers of the oldest would count as unknown.
  */
 #define NUM_SLOTS (1u << 16)
 /* Each makes stacks of its own. */

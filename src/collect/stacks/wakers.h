@@ -3,8 +3,8 @@
  * the stacks of both.
  *
  * Such a stack is that of the wait, up to the frame for its kind, then a frame `--`, and then the
- * waker's from the inside out, with its thread's name last, in the order of offwaketime. All of
- * them have one metric, so they are drawn, filtered and written like any others.
+ * waker's from the inside out. Its thread's name is last, in the order of offwaketime. All of them
+ * have one metric, so they are drawn, filtered and written like any others.
  */
 #ifndef COLLECT_STACKS_WAKERS_H
 #define COLLECT_STACKS_WAKERS_H
@@ -19,7 +19,7 @@
 
 struct waker {
 	uint64_t wakeup; /* its number; 0: none */
-	uint32_t stack;  /* of the profile; STACK_EMPTY: not known */
+	uint32_t stack;  /* of the profile; STACK_EMPTY: unknown */
 	uint32_t comm;   /* string: of the thread */
 	uint32_t pid;
 	uint32_t tid;
@@ -52,7 +52,7 @@ _must_check_ int wakers_init(struct wakers *wakers, struct profile *profile,
 void wakers_release(struct wakers *wakers);
 
 void wakers_note(struct wakers *wakers, const struct waker *waker);
-/* Whether one was noted as expected, and is not there yet. */
+/* Whether one is expected and has not arrived yet. */
 bool wakers_expect(const struct wakers *wakers, uint64_t wakeup);
 /* An expected waker will not arrive. */
 void wakers_forget(struct wakers *wakers, uint64_t wakeup);

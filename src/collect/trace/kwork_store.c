@@ -15,7 +15,7 @@ struct kwork_function {
 };
 INTERN_TABLE(kwork_functions, struct kwork_function, address);
 
-/* Items of the spool are those of a timeline, but for `name`, which is a number of these two. */
+/* Items of the spool are those of a timeline, except `name`, which is a number of these two. */
 struct kwork_store {
 	struct spool *spool;
 	uint64_t num_added;

@@ -21,7 +21,7 @@ struct kwork_store;
 /*
  * folder  for the temporary file
  *
- * Returns 0, -ENOMEM, or negative errno with the folder and the cure in error.
+ * Returns 0, -ENOMEM, or negative errno with the folder and the remedy in error.
  */
 _must_check_ int kwork_store_new(const char *folder, struct kwork_store **ret, struct error *error);
 void kwork_store_free(struct kwork_store *store);

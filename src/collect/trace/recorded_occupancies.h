@@ -27,7 +27,7 @@ struct ended_occupancy {
 /*
  * folder  for the temporary file
  *
- * Returns 0, -ENOMEM, or negative errno with the folder and the cure in error.
+ * Returns 0, -ENOMEM, or negative errno with the folder and the remedy in error.
  */
 _must_check_ int recorded_occupancies_new(const char *folder, struct recorded_occupancies **ret,
 					  struct error *error);
@@ -51,9 +51,7 @@ struct ended_occupancy *recorded_occupancies_get_last(struct recorded_occupancie
 /* Attach them to a timeline, which borrows them. */
 void recorded_occupancies_give(struct recorded_occupancies *occupancies, struct timeline *timeline);
 
-/*
- * Store those that are kept yet, as reading does: no further one is taken. Returns 0 or negative errno.
- */
+/* Store the last ones, as reading does: no further one is accepted. Returns 0 or negative errno. */
 _must_check_ int recorded_occupancies_complete(struct recorded_occupancies *occupancies);
 
 /* Correct once they are complete. */

@@ -9,7 +9,7 @@
 #include "collect/events.h"
 #include "collect/trace/trace_log.h"
 
-/* From this sample on, a thread of the profile is another one of the timeline: its tid was reused. */
+/* From this sample on, the tid of a profile's thread belongs to another thread of the timeline. */
 struct thread_change {
 	uint64_t number;
 	uint32_t profile_thread;

@@ -40,7 +40,7 @@ bool schedule_batch_is_valid(const void *record, size_t size);
 
 /* The name of a thread at a time. */
 struct scheduled_name {
-	uint64_t time_ns; /* 0: not known */
+	uint64_t time_ns; /* 0: unknown */
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t name; /* string */

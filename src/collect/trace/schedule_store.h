@@ -23,7 +23,7 @@ struct scheduled_thread {
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t name;     /* for schedule_store_get_name(): the last one that it had */
-	uint64_t named_ns; /* when it had that name; 0: not known */
+	uint64_t named_ns; /* when it had that name; 0: unknown */
 };
 
 struct schedule_store_counts {
@@ -37,7 +37,7 @@ struct schedule_store_counts {
 /*
  * folder  for the temporary file
  *
- * Returns 0, -ENOMEM, or negative errno with the folder and the cure in error.
+ * Returns 0, -ENOMEM, or negative errno with the folder and the remedy in error.
  */
 _must_check_ int schedule_store_new(const char *folder, struct schedule_store **ret,
 				    struct error *error);

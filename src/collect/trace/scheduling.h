@@ -1,6 +1,6 @@
 /*
- * The scheduling of a recording's target, and the kernel's own work, from the BPF program
- * (schedule_tap.h) into temporary files (schedule_store.h, kwork_store.h). Losses here never cost a
+ * Stores the scheduling of a recording's target, and the kernel's own work, from the BPF program
+ * (schedule_tap.h) in temporary files (schedule_store.h, kwork_store.h). Losses here never cost a
  * sample.
  *
  * Not thread-safe.
@@ -45,7 +45,7 @@ _must_check_ int scheduling_read(struct scheduling *scheduling);
 /* Stop, and read the rest. Returns 0 or negative errno. NULL is fine. */
 _must_check_ int scheduling_stop(struct scheduling *scheduling);
 
-/* Before scheduling_stop() counts lag behind. */
+/* Counts lag behind before scheduling_stop(). */
 struct scheduling_counts scheduling_get_counts(const struct scheduling *scheduling);
 /* Borrowed until scheduling_free(). */
 struct schedule_store *scheduling_get_store(const struct scheduling *scheduling);

@@ -1,7 +1,7 @@
 /*
- * Bounds of stacks that are known by their tops alone: fibers. A stack with a mapping of its own is as
- * large as the mapping. Stacks that share a mapping are as large as their distance, if they are evenly
- * spaced or fill the mapping. For other stacks only the part in use is known.
+ * Bounds of stacks that are known by their tops alone: fibers. A stack with a mapping of its own is
+ * as large as the mapping. Stacks that share a mapping are as large as their distance, if they are
+ * evenly spaced or fill the mapping. For other stacks only the used part is known.
  */
 #ifndef COLLECT_TRACE_STACK_BOUNDS_H
 #define COLLECT_TRACE_STACK_BOUNDS_H

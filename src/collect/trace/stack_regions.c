@@ -12,8 +12,8 @@
 #include "timeline/region_map.h"
 
 /*
- * A mapping larger than this is no single stack of a fiber or thread: it may hold many stacks, or
- * other data beside one.
+ * A mapping larger than this is not a single stack of a fiber or thread: it may hold many stacks,
+ * or other data beside one.
  */
 #define MAX_OTHER_BYTES  (16ull << 20)
 #define MAX_THREAD_BYTES (64ull << 20)
@@ -287,7 +287,7 @@ static int make_way(struct stack_regions *regions, struct region_map *map, struc
 	const struct kernel_region *known = find_kernel_region(regions, other);
 
 	if (!known)
-		return 1; /* the program knows better */
+		return 1; /* the program's own declaration wins */
 	/* Go uses memory of stacks for other stacks, and for those of signal handlers. */
 	if (area->kind == STACK_GOROUTINE || known->kind == STACK_GOROUTINE) {
 		region_map_remove(map, other);

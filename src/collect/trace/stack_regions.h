@@ -1,7 +1,7 @@
 /*
- * The stack region of a sample: declared by the program's zones, else the thread's own stack, else
- * found by its outermost frame, else the VMA reported by the kernel, else found by the implicit
- * rule of region_map.h.
+ * The stack region of a sample. In this order: declared by the program's zones; the thread's own
+ * stack; found by its outermost frame; the VMA reported by the kernel; found by the implicit rule
+ * of region_map.h.
  *
  * Memory that is reused by another thread is another region from then on.
  */

@@ -8,7 +8,7 @@
 
 #define PAGE_BYTES 4096u
 
-/* No stack is so large: the outermost frame is that of another one, which a handler interrupted. */
+/* No stack is larger: the outermost frame belongs to another stack, which a handler interrupted. */
 #define MAX_STACK_BYTES (64ull << 20)
 
 /* Other stacks have the bounds of their memory. */

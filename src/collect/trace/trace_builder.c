@@ -1,8 +1,8 @@
 /*
- * Which thread was on which stack region, from when to when? There are two sources: samples, whose
- * stack pointer is in some region, and zones that the program reported, each of which started on a
- * thread and is in a region. Both are merged in order of time, because an event of either kind ends
- * an occupancy of the other: a thread that is seen on a region has left the one before.
+ * Finds the periods in which a thread was on a stack region. There are two sources. The stack
+ * pointer of a sample is in some region. A zone that the program reported started on a thread and
+ * is in a region. Both are merged in order of time, because an event of either kind ends an
+ * occupancy of the other: a thread that is seen on a region has left the one before.
  */
 #include "collect/trace/trace_builder.h"
 
@@ -44,7 +44,7 @@ struct trace_builder {
 	uint32_t *threads;              /* the timeline's, by thread of the profile; likewise */
 	uint32_t num_declared;          /* threads that the timeline had from the start */
 	struct hash_index thread_index; /* of the timeline: the last one that had a tid */
-	ARRAY(uint32_t) earlier;        /* by thread of the timeline: who had its tid before */
+	ARRAY(uint32_t) earlier; /* by thread of the timeline: the previous thread with its tid */
 	struct thread_begins *begins;
 	struct stack_regions *regions;
 	struct occupancy_tracker *occupancies;
@@ -476,8 +476,8 @@ static int finish_occupancies(struct trace_builder *builder)
 }
 
 /*
- * A sample in a signal handler with a stack of its own is of two stacks: the outermost frame is that of the
- * one which the signal has interrupted. The bounds of goroutines' stacks are known.
+ * A sample in a signal handler with its own stack has two stacks: the outermost frame is on the one
+ * that the signal has interrupted. The bounds of goroutines' stacks are known.
  */
 static int add_known_stacks(const struct trace_log *log, struct stack_tops *tops)
 {
@@ -626,7 +626,7 @@ static struct timeline_wait make_wait(const struct trace_builder *builder,
 	};
 }
 
-/* When all threads are known. */
+/* Called when all threads are known. */
 static int add_waits(struct trace_builder *builder)
 {
 	struct spool *spool = trace_log_get_waits(builder->source->log);
@@ -778,7 +778,7 @@ static int add_task_events(struct trace_builder *builder)
 			if (err)
 				return err;
 		}
-		/* An exec ended it, or it goes on. */
+		/* An exec ended it, or it continues. */
 		if (!image->is_exited || !image->end_ns)
 			continue;
 		err = add_exit(builder, image);

@@ -24,8 +24,8 @@ struct trace_log;
 struct timed_sample {
 	uint64_t time_ns;
 	uint64_t user_sp;      /* 0: none */
-	uint64_t outermost_sp; /* of the outermost frame; 0: not known */
-	uint64_t weight;       /* of an event that was asked for; 0: by its periods */
+	uint64_t outermost_sp; /* of the outermost frame; 0: unknown */
+	uint64_t weight;       /* for a requested event; 0: weight from its periods */
 	uint32_t thread;
 	uint32_t stack;
 	uint32_t num_periods; /* weight, in ticks or in periods of off-CPU time */
@@ -46,7 +46,7 @@ struct timed_wait {
 	uint32_t stack;
 	uint32_t num_periods; /* weight, in periods of off-CPU time */
 	uint32_t num_queue_periods;
-	uint32_t waker_name; /* string of the profile; STRING_EMPTY: not known who woke it */
+	uint32_t waker_name; /* string of the profile; STRING_EMPTY: unknown waker */
 	uint32_t waker_stack;
 	uint32_t waker_pid;
 	uint32_t waker_tid; /* 0: it was no thread */
@@ -83,7 +83,7 @@ struct stack_area {
 /*
  * folder  for the temporary files
  *
- * Returns 0, -ENOMEM, or negative errno with the folder and the cure in error.
+ * Returns 0, -ENOMEM, or negative errno with the folder and the remedy in error.
  */
 _must_check_ int trace_log_new(const char *folder, struct trace_log **ret, struct error *error);
 void trace_log_free(struct trace_log *log);

@@ -22,7 +22,7 @@ struct trace_processes {
 	const struct process_table *table;
 	struct timeline *timeline;
 	uint32_t *ids;     /* the timeline's, by image; TIMELINE_NONE: it has none yet */
-	uint32_t *earlier; /* by image: the one that had the pid before; TIMELINE_NONE */
+	uint32_t *earlier; /* by image: the previous image with its pid; TIMELINE_NONE */
 	uint32_t *next;    /* by image: the one that an exec started; TIMELINE_NONE */
 	bool *is_used;     /* by image: it and those after it are in the timeline */
 	struct pid_image_table pids;

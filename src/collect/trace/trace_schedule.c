@@ -11,7 +11,7 @@
 /* States of sched_switch at exit: dead, zombie. */
 #define STATES_OF_EXIT 0x30
 
-/* So long a thread whose end was reported may take to leave its CPU; later, another one has the tid. */
+/* Time that an exiting thread may take to leave its CPU; after that, another thread has the tid. */
 #define MAX_EXIT_NS NS_PER_SECOND
 
 /* ---- threads that no sample has shown ----------------------------------------------------- */
@@ -31,7 +31,7 @@ static struct id_entry *find_entry(const struct id_map *map, uint32_t first, uin
 	return item == HASH_INDEX_NONE ? NULL : &map->items[item];
 }
 
-/* A key that is there gets the new number. */
+/* An existing key gets the new number. */
 static int set_id(struct id_map *map, uint32_t first, uint32_t second, uint32_t id)
 {
 	struct id_entry entry = {.first = first, .second = second, .id = id};
@@ -165,7 +165,7 @@ struct departure {
 };
 
 struct departures {
-	ARRAY(struct departure) list; /* in order of time, but for the last one of each tid */
+	ARRAY(struct departure) list; /* in order of time, except the last one of each tid */
 	struct id_map open; /* by tid: the last one, which is void if the thread runs again */
 };
 
@@ -253,7 +253,7 @@ static void prolong(const struct timeline *timeline, struct ended_occupancy *las
 	uint64_t image_end_ns = timeline_get_process(timeline, thread->process)->end_ns;
 	uint64_t end_ns = find_departure(departures, thread->tid, occupancy->end_ns);
 
-	/* An exec leaves the memory, and goes on with the tid. */
+	/* An exec replaces the memory, and keeps the tid. */
 	if (image_end_ns && image_end_ns < end_ns)
 		end_ns = image_end_ns;
 	if (end_ns == UINT64_MAX)

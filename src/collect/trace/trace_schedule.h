@@ -21,7 +21,7 @@
  * occupancies  of the recording; none was read yet
  * timeline     has the recording's samples
  *
- * Returns 0, -ENOMEM, or another negative errno when the store cannot be read.
+ * Returns 0, -ENOMEM, or another negative errno if the store is unreadable.
  */
 _must_check_ int trace_schedule_add(struct schedule_store *store,
 				    const struct process_table *processes,

@@ -93,8 +93,7 @@ int code_path_find(const struct described_code *code, int32_t offset, struct cod
 		int64_t target;
 
 		/*
-		 * The last call may return to the address after the code, where nothing can be
-		 * decoded.
+		 * The last call may return to the address after the code, which cannot be decoded.
 		 */
 		if (next < 0 || next > INT32_MAX)
 			return -ENOENT;

@@ -29,7 +29,7 @@ size_t described_code_find_behind(const struct described_code *code, int32_t off
 /* The one exactly at an offset, or NULL. */
 const struct pc_desc *described_code_find_at(const struct described_code *code, int32_t offset);
 
-/* Branches that a way goes by; with more of them it is not known. */
+/* Maximum number of branches passed by a path; with more, the path is unknown. */
 #define CODE_PATH_MAX_BRANCHES 32
 
 /* The way from an instruction to the first place on it that is described. */
@@ -40,7 +40,7 @@ struct code_path {
 	size_t num_branches;
 };
 
-/* offset: of an instruction that is about to run. Returns 0, or -ENOENT: the way is not known so far. */
+/* offset: of an instruction that is about to run. Returns 0, or -ENOENT if the path is unknown. */
 _must_check_ int code_path_find(const struct described_code *code, int32_t offset,
 				struct code_path *ret);
 

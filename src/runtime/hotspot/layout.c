@@ -242,7 +242,7 @@ static uint16_t get(const struct hotspot_facts *facts, enum hotspot_fact fact)
 
 struct table_name {
 	uint64_t address;
-	uint32_t text; /* where it is in `texts` */
+	uint32_t text; /* offset in `texts` */
 };
 
 struct hotspot_tables {
@@ -276,8 +276,8 @@ static void hotspot_tables_release(struct hotspot_tables *tables)
 }
 
 /*
- * Read a window, or as much of it as is mapped: at least to the end of the page. Returns how many bytes there are, or negative
- * errno.
+ * Read a window, or its mapped part: at least to the end of the page. Returns the number of bytes,
+ * or negative errno.
  */
 static ssize_t read_window(const struct hotspot_tables *tables, uint64_t address)
 {
@@ -651,7 +651,7 @@ static bool are_facts_as_expected(const struct hotspot_facts *facts)
 	       is_size(values[POOL].value, WIRE_HOTSPOT_OBJECT_BYTES);
 }
 
-/* How many bytes hold all that is read of blobs. */
+/* Number of bytes of a blob that hold all fields read. */
 static uint16_t get_blob_bytes(const struct hotspot_facts *facts, bool is_code_offset)
 {
 	const enum hotspot_fact read[] = {
@@ -786,7 +786,7 @@ static void describe_scopes(const struct hotspot_facts *facts, struct hotspot_sc
 	*ret = scopes;
 }
 
-/* The JDK's version; 0: not known. */
+/* The JDK's version; 0: unknown. */
 static int read_major(const struct hotspot_tables *tables, const struct hotspot_facts *facts,
 		      unsigned int *ret)
 {
@@ -810,7 +810,7 @@ static int read_major(const struct hotspot_tables *tables, const struct hotspot_
 	return 0;
 }
 
-/* JDK 8 makes the only heap with its constructors, and gives it memory later. */
+/* JDK 8 creates the only heap with its constructors, and gives it memory later. */
 static int check_only_heap(const struct hotspot_tables *tables, const struct hotspot_facts *facts,
 			   uint64_t heap)
 {

@@ -15,7 +15,10 @@ struct line_pairs {
 	int64_t line;
 };
 
-/* Returns false at the end, and where the bytes are no table or are over, which has failed then. */
+/*
+ * Returns false at the end, and if the bytes are not a table or too short; then bytes.failed is
+ * set.
+ */
 static bool read_pair(struct line_pairs *pairs)
 {
 	uint8_t byte = bytes_u8(&pairs->bytes);

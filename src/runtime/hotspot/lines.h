@@ -18,8 +18,8 @@
 size_t hotspot_lines_measure(const uint8_t *bytes, size_t num_bytes, unsigned int major);
 
 /*
- * The line of a bytecode. In a table that does not end in these bytes, a line is found only if the
- * rest of the table could change it just by going back.
+ * The line of a bytecode. In a truncated table, a line is returned only if the rest of the table
+ * could change it just by going back past the pairs already read.
  *
  * major  the JDK's major version
  *

@@ -23,7 +23,7 @@ _must_check_ static inline int hotspot_read_number(const struct hotspot_memory *
 
 /*
  * Read the bytes before the first unmapped page, at least `least` of them. So a caller that does
- * not know the size may ask for more.
+ * not know the size may request more.
  *
  * Returns 0 and the number of bytes, or the error of read().
  */

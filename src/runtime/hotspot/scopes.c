@@ -211,7 +211,7 @@ static int read_scopes(const struct hotspot_memory *memory, const struct scope_p
 	scopes->bytes = malloc((size_t)last + SCOPE_BYTES);
 	if (!scopes->bytes)
 		return -ENOMEM;
-	/* The last one may be shorter, and nothing be behind it. */
+	/* The last one may be shorter, and followed by nothing. */
 	return hotspot_read_some(memory, parts->scopes, scopes->bytes, (size_t)last + 3,
 				 (size_t)last + SCOPE_BYTES, &scopes->num_bytes);
 }
@@ -278,7 +278,7 @@ static int read_instructions(const struct hotspot_memory *memory, const struct s
 				 &scopes->num_instruction_bytes);
 }
 
-/* Places of code are used again: it is the one that is meant as long as it has its number. */
+/* Memory of code is reused: it is the same code as long as it has the same number. */
 static int check_compile_id(const struct hotspot_layout *layout,
 			    const struct hotspot_memory *memory, uint64_t blob, uint32_t compile_id)
 {
@@ -375,7 +375,10 @@ static int decode_chain(const struct hotspot_scopes *scopes, int32_t scope,
 	return 0;
 }
 
-/* How many of the outermost levels are the same: of all but the last one also where they call the next one. */
+/*
+ * How many of the outermost levels are the same: all but the last one also in the position of the
+ * call.
+ */
 static size_t count_common(const struct hotspot_scope_chain *a, const struct hotspot_scope_chain *b)
 {
 	size_t num_common = 0;
@@ -481,7 +484,7 @@ static int find_chain(const struct hotspot_scopes *scopes, uint64_t pc, bool is_
 	desc = is_call ? described_code_find_at(&code, offset) : NULL;
 	if (desc)
 		return decode_chain(scopes, desc->scope, ret);
-	/* From a call that is not described execution goes on behind it. */
+	/* After a call without description, execution continues behind it. */
 	return find_at_instruction(scopes, &code, offset, ret);
 }
 

@@ -187,7 +187,7 @@ static const struct offset_table {
 	 .text_length = 79,
 	 .ascii_text = 80,
 	 .run_owner =
-		 3, /* FRAME_OWNED_BY_INTERPRETER; all above it are no frames of Python, either */
+		 3, /* FRAME_OWNED_BY_INTERPRETER; higher values are not Python frames, either */
 	 .code_tag_bits = 3},
 	{.minor = 15,
 	 .num_words = 111,

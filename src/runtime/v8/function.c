@@ -68,7 +68,7 @@ static bool is_valid(const struct wire_v8_function *record)
 	return true;
 }
 
-/* Returns whether all of it is there. */
+/* Returns whether the string is complete. */
 static bool append_string(struct text *text, const struct wire_v8_text *string,
 			  const uint8_t *bytes)
 {

@@ -101,7 +101,7 @@ struct optimized_owner {
 	uint64_t since_ns;                 /* time of the first lookup */
 	uint64_t last_used;                /* number of the last lookup */
 	uint64_t stream_map;               /* of all objects with instructions; 0: not seen yet */
-	struct wire_v8_source last_source; /* of the function that was read last, with its hash */
+	struct wire_v8_source last_source; /* of the function read last, with its hash */
 	uint32_t pid;
 	uint32_t padding;
 	struct optimized_code *items; /* an ARRAY() */
@@ -447,7 +447,7 @@ static void begin_walk(const struct inlines_search *search, struct memory_walk *
 	v8_walk_begin(&ret->walk, search->source->layout);
 }
 
-/* The fingerprint of a function; 0: the word is no function. */
+/* The fingerprint of a function; 0: the word is not a function. */
 static uint32_t read_fingerprint(struct inlines_search *search, uint64_t shared)
 {
 	struct memory_walk walk;
@@ -557,7 +557,7 @@ static int read_inlined(struct inlines_search *search, const struct code_fields 
 	return 0;
 }
 
-/* Read the table behind the instructions of Maglev. */
+/* Read the table after the instructions of Maglev. */
 static int read_safepoints(struct inlines_search *search, const struct code_fields *fields,
 			   struct optimized_code *code)
 {

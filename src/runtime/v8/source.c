@@ -96,7 +96,7 @@ static bool find_again(const struct wire_v8_function *record, const struct v8_me
 	       ret->is_wide == record->source.is_wide;
 }
 
-/* Whether the string is where it was. */
+/* Whether the string is still in its place. */
 static bool is_there(const struct wire_v8_source *record, const struct v8_memory *memory)
 {
 	uint8_t head[HEAD_BYTES];

@@ -41,7 +41,7 @@
 #define JUMP        0xe9
 #define JUMP_BYTES  5
 #define BEGIN_BYTES 8 /* that are looked at */
-/* It has its frame pointer behind these, or V8_CODE_PUSH_FP_BYTES. */
+/* Its frame pointer is set after these, or after V8_CODE_PUSH_FP_BYTES. */
 #define FRAME_CALL_BYTES (V8_CODE_WASM_MOV_BYTES + 5)
 #define READ_BYTES       4096
 /* Maximum distance for searching a function's start. */
@@ -65,7 +65,7 @@ INTERN_TABLE(code_table, struct known_code, start);
 struct known_module {
 	uint64_t generation;
 	uint64_t jump_table;
-	uint64_t last_used; /* how many answers there were before */
+	uint64_t last_used; /* number of earlier lookups */
 	uint32_t pid;
 	uint32_t slot_bytes;
 	struct wasm_module *module;
@@ -373,8 +373,8 @@ static uint32_t count_slots(const struct known_module *known, uint32_t first)
 }
 
 /*
- * Go through the table for the slot that leads to code; NO_SLOT: none does. Returns 0, or -EBADMSG: it is no jump table, or cannot be
- * read.
+ * Search the table for the slot of code; NO_SLOT: not found. Returns 0, or -EBADMSG if it is not a
+ * jump table, or unreadable.
  */
 static int scan_jump_table(struct search *search, const struct known_module *known, uint64_t start,
 			   uint32_t *ret)
@@ -447,7 +447,7 @@ static size_t get_size(const struct known_module *known)
 	       known->codes.length * sizeof(*known->codes.items);
 }
 
-/* Forget the module that was not asked for longest. */
+/* Forget the module with the oldest last use. */
 static void drop_oldest(struct v8_wasm_modules *modules)
 {
 	struct known_module *oldest = modules->items.items;
@@ -481,7 +481,7 @@ static int keep(struct v8_wasm_modules *modules, const struct known_module *know
 	return 0;
 }
 
-/* Find a module that is not known yet, and keep it. Returns 0, -ENOENT or -ENOMEM. */
+/* Find an unknown module, and store it. Returns 0, -ENOENT or -ENOMEM. */
 static int add_module(struct v8_wasm_modules *modules, struct search *search,
 		      const struct v8_wasm_place *place, const uint64_t *words, size_t num_words,
 		      uint64_t start, struct known_module **ret)
@@ -562,8 +562,8 @@ static int find_process(struct v8_wasm_modules *modules, const struct v8_wasm_pl
 }
 
 /*
- * Look for the slot that leads to code, and for the module if that is not known (known: NULL), as far as the process has not had enough
- * of it. Returns 0, -ENOENT or -ENOMEM.
+ * Search for the slot of code, and for the module if unknown (known: NULL), within the limits for
+ * the process. Returns 0, -ENOENT or -ENOMEM.
  */
 static int search_slot(struct v8_wasm_modules *modules, struct search *search,
 		       const struct v8_wasm_place *place, const uint64_t *words, size_t num_words,

@@ -36,7 +36,7 @@ enum external_kind {
 	EXTERNAL_TAG,
 };
 
-/* A section's number, and how long it is, in five bytes at most. */
+/* A section's number, and its length, in five bytes at most. */
 #define HEADER_BYTES 6
 #define READ_BYTES   (64u << 10)
 
@@ -277,7 +277,10 @@ static int read_some(const struct wasm_source *source, uint64_t offset, uint8_t 
 	return 0;
 }
 
-/* Custom sections are many, and large where they are for debuggers: only that with the names is read. */
+/*
+ * There are many custom sections, and those for debuggers are large: only that with the names is
+ * read.
+ */
 static bool is_wanted(const struct wasm_source *source, uint8_t kind, uint64_t offset,
 		      uint64_t size)
 {

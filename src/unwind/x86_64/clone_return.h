@@ -13,7 +13,7 @@
 
 #include "objfile/objfile.h"
 
-/* 10 bytes in glibc 2.31 to 2.43, four more where the jump to its end of errors is a far one. */
+/* 10 bytes in glibc 2.31 to 2.43, four more if the jump to the error handling is a long one. */
 #define CLONE_RETURN_MIN_BYTES 10
 #define CLONE_RETURN_MAX_BYTES 14
 

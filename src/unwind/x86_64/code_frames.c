@@ -15,7 +15,7 @@
 #include "objfile/range_map.h"
 #include "unwind/x86_64/context_start.h"
 
-/* Symbols and relocations of one file that are looked at. */
+/* Maximum number of symbols and relocations of a file that are examined. */
 #define MAX_ITEMS (1u << 20)
 /* Rounds of calls from gap to gap; targets found later remain guesses. */
 #define MAX_ROUNDS 6
@@ -170,7 +170,7 @@ static int add_gaps_of(struct gap_search *search, const struct frame_reader *rea
 	return add_gap(search, section, start, end);
 }
 
-/* Stubs are described, or go on as if they were not there. */
+/* Stubs are described, or continue as if they were not there. */
 static bool is_code(Elf *elf, const GElf_Shdr *section, size_t names)
 {
 	const char *name;
@@ -425,8 +425,8 @@ static size_t measure_piece(const uint8_t *code, size_t size, uint64_t address)
 }
 
 /*
- * Where to continue after a piece: a function cut by its end has no rules, so it starts after the
- * last code with rules. At least half of each piece is finished.
+ * Find the next piece: a function cut by the end of this one has no rules, so the next starts after
+ * the last code with rules. At least half of each piece is finished.
  */
 static size_t find_next_piece(const struct code_frames *frames, size_t first_stretch,
 			      uint64_t start, size_t size, bool is_last)

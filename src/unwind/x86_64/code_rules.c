@@ -4,13 +4,13 @@
  *
  *	start ──push──sub──call────test──je──────────add──pop──ret     (its state is that of an entry:
  *	                    │              └─mov──jmp──┘                 the start is confirmed)
- *	                    └ what is called is a start of its own
+ *	                    └ the callee is a separate start
  *
  * - Two states at one instruction: the start is wrong (or, if it was only guessed, the later one).
  * - A return or a jump out of the code in any other state than at the entry: the start is wrong.
  * - Execution from one start reaches the code of another in the same state: both starts are right
  *   or both are wrong.
- * - Execution continues after a call, unless the callee does not return. That is unknown, so these
+ * - Execution continues after a call, unless the callee does not return. This is unknown, so these
  *   positions are followed last, and a conflict with other code proves nothing.
  * - The targets of a jump through a table follow the jump, in its state: they are tried as separate
  *   starts. All leftover code after a function is tried with the state of an entry. Jumps through
@@ -38,7 +38,7 @@
  */
 #define MAX_FORGOTTEN_PER_BYTE 4
 #define MIN_MAX_FORGOTTEN      (1u << 16)
-/* Functions that do not return are found one behind the other: _Exit, exit, abort, … */
+/* Functions that do not return are found one after the other: _Exit, exit, abort, … */
 #define MAX_PASSES 6
 /* Rounds over starts that lead into each other; the longest known chains have 5. */
 #define MAX_ROUNDS 64
@@ -50,7 +50,7 @@
 struct code_rules_owner {
 	size_t offset;
 	struct stack_state jump_state; /* of its jumps through tables */
-	size_t behind_jump;            /* offset behind the last one */
+	size_t behind_jump;            /* offset after the last one */
 	size_t behind_exit_jump;       /* likewise of a jump that may leave the function as well */
 	size_t first_taken;            /* of its own in `taken` */
 	size_t end_taken;
@@ -112,7 +112,7 @@ struct code_rules {
 	ARRAY(struct code_edge) edges;
 	ARRAY(struct code_taken) taken;
 	ARRAY(struct code_position) worklist;
-	ARRAY(struct code_position) deferred; /* behind calls */
+	ARRAY(struct code_position) deferred; /* after calls */
 	ARRAY(size_t) known;                  /* starts that are still to be followed */
 	ARRAY(struct code_guess) guessed;     /* guessed starts; the caller's are first */
 	size_t num_given;                     /* number of the caller's guesses */
@@ -123,7 +123,7 @@ struct code_rules {
 	bool is_to_follow;        /* there are new starts */
 	bool was_followed;
 	bool must_retry;
-	bool has_new_guess; /* one that is not forgotten */
+	bool has_new_guess; /* a guess that is not forgotten */
 };
 
 static size_t limit_size(size_t size)
@@ -421,7 +421,9 @@ static bool is_alignment_near(const struct code_rules *rules, size_t offset)
 	return false;
 }
 
-/* next  offset behind the instruction */
+/*
+ * next  offset after the instruction
+ */
 static void apply_effect(const struct code_rules *rules, const struct instruction *instruction,
 			 size_t next, struct stack_state *state)
 {
@@ -549,7 +551,7 @@ static int follow_worklist(struct code_rules *rules, uint32_t owner)
 	return 0;
 }
 
-/* How much is known before a start is followed. */
+/* Counts before a start is followed. */
 struct code_mark {
 	size_t num_edges;
 	size_t num_taken;
@@ -652,7 +654,7 @@ bool code_rules_must_follow(const struct code_rules *rules)
 	return rules->is_to_follow || !rules->was_followed;
 }
 
-/* The first byte that is no padding and was not reached. */
+/* The first byte that is not padding and was not reached. */
 static size_t find_rest(const struct code_rules *rules, size_t offset)
 {
 	struct instruction instruction;
@@ -700,7 +702,10 @@ static size_t skip_padding(const struct code_rules *rules, size_t offset)
 	return offset;
 }
 
-/* Code of a start may go on at an address in this state: where other code is known to do, they are right or wrong together. */
+/*
+ * Code of a start may continue at an address in this state. If the state of other code there is the
+ * same, both are right or both are wrong.
+ */
 static int note_target(struct code_rules *rules, uint32_t owner, size_t target,
 		       const struct stack_state *state)
 {
@@ -750,7 +755,7 @@ static void inherit_jump(struct code_rules *rules, size_t target, const struct s
 	start->jump_state = *state;
 }
 
-/* Likewise, where the jump was in the state of an entry. */
+/* Likewise, if the jump was in the state of an entry. */
 static void inherit_exit_jump(struct code_rules *rules, size_t target)
 {
 	uint32_t owner = target < rules->size ? rules->owners[target] : OWNER_NONE;
@@ -825,7 +830,7 @@ static int try_start(struct code_rules *rules, size_t offset, const struct stack
 	return 0;
 }
 
-/* The same of a guess that no other one led to. */
+/* The same for a guess without references from other guesses. */
 static int try_guess(struct code_rules *rules, size_t offset, const struct stack_state *state,
 		     bool is_address_taken)
 {
@@ -972,7 +977,7 @@ static int follow_all(struct code_rules *rules)
 	return err || !rules->has_new_guess ? err : follow_rest(rules);
 }
 
-/* Whether a function that does not return was not known to be one, and some start is wrong. */
+/* Whether a function was found not to return, while some start is wrong. */
 static bool has_learned(struct code_rules *rules)
 {
 	bool has_learned = false;

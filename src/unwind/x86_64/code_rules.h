@@ -2,9 +2,9 @@
  * Derive rules for code without call-frame information, by following its instructions from the
  * starts of functions.
  *
- * Nothing is trusted. A function's rules are used only if execution that starts with the return
- * address on top of the stack reaches a return or another function in the same state, with the
- * caller's rbp and rbx restored. No instruction may be reached in two different states.
+ * Nothing is trusted. Execution must start with the return address on top of the stack, and reach a
+ * return or another function in the same state, with the caller's rbp and rbx restored. Otherwise
+ * the function's rules are not used. No instruction may be reached in two different states.
  *
  * x86-64. Not thread-safe; separate instances are independent.
  */

@@ -19,7 +19,7 @@ bool context_start_is_at(const struct objfile *objfile, uint64_t elf_address, ui
 }
 
 static const uint8_t jmp_rbx[] = {0xff, 0xe3};
-/* xor %rdi,%rdi; call _exit, but for the distance, and hlt behind that */
+/* xor %rdi,%rdi; call _exit (except the distance), and hlt after that */
 static const uint8_t xor_call[] = {0x48, 0x31, 0xff, 0xe8};
 static const uint8_t hlt[] = {0xf4};
 #define DISTANCE_BYTES sizeof(int32_t)

@@ -1,16 +1,16 @@
 /*
  * Start of stacks in Go programs, which their call-frame information does not describe.
  *
- * A goroutine's stack starts with a return address into runtime.goexit, a thread's own stack (g0)
- * with runtime.rt0_go, runtime.mstart or runtime.clone. Code that has to run on g0 is called by
- * functions that switch the stack pointer: after that, their frame is the outermost. A signal
+ * A goroutine's stack starts with a return address into runtime.goexit. A thread's own stack (g0)
+ * starts with runtime.rt0_go, runtime.mstart or runtime.clone. Code that has to run on g0 is called
+ * by functions that switch the stack pointer: after that, their frame is the outermost. A signal
  * handler returns to runtime.sigreturn, which is described like a function that was called.
  *
  * runtime.asmcgocall, which calls C on g0, saves its position on the goroutine's stack, so the walk
  * can continue there.
  *
- * runtime.cgocallback goes from C back to the stack of the goroutine that has called C, and pushes
- * the address of a function there as a fake return address. After it is the real one, into
+ * runtime.cgocallback switches from C back to the stack of the goroutine that has called C. It
+ * pushes the address of a function there as a fake return address. After it is the real one, into
  * runtime.asmcgocall, which had switched away from the goroutine's stack.
  */
 #ifndef UNWIND_GO_RUNTIME_H
@@ -30,10 +30,10 @@
 
 enum go_role {
 	GO_ORDINARY = 0,
-	GO_OUTERMOST,     /* nobody has called it */
+	GO_OUTERMOST,     /* it has no caller */
 	GO_SWITCH,        /* outermost while the stack pointer is exchanged */
 	GO_CALL,          /* calls C on the thread's own stack */
-	GO_CALLBACK,      /* called by C; goes on where a goroutine has called C */
+	GO_CALLBACK,      /* called by C; continues where a goroutine has called C */
 	GO_SIGNAL_RETURN, /* the ucontext is at sp */
 };
 

@@ -189,10 +189,10 @@ static bool is_indirect_call(const uint8_t *code, size_t size)
 
 bool signal_return_follows_call(const struct objfile *objfile, uint64_t elf_address)
 {
-	uint8_t code[7]; /* of the longest of them */
+	uint8_t code[7]; /* the longest of them */
 
 	if (objfile_read_code(objfile, elf_address - sizeof(code), code, sizeof(code)))
-		return true; /* who knows */
+		return true; /* when in doubt */
 	for (size_t size = 2; size <= sizeof(code); size++)
 		if (is_indirect_call(code + sizeof(code) - size, size))
 			return true;

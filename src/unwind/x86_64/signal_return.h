@@ -46,8 +46,8 @@ _must_check_ int signal_returns_find(Elf *elf, const struct frame_reader *reader
 				     uint64_t max_bytes, struct signal_returns *ret);
 
 /*
- * Whether a call may end at the ELF address, or the code before it cannot be read. Only a return is executed at the byte
- * before, if no call ends there.
+ * Whether a call may end at the ELF address, or the code before it is unreadable. Only a return is
+ * executed at the byte before, if no call ends there.
  */
 bool signal_return_follows_call(const struct objfile *objfile, uint64_t elf_address);
 

@@ -6,11 +6,11 @@
  * neither, except the few that move a value to a general register.
  *
  * The caller's rbp and rbx are followed when they are pushed or stored on the stack, and loaded
- * from the same place again. By the calling convention a callee restores both.
+ * from the same place again. A callee restores both by the calling convention.
  *
  * The register that holds a copy of rsp must certainly not have been overwritten. So vector
  * registers with its number count as that register if the instruction could also write a general
- * one, and registers that an instruction writes implicitly count, too.
+ * one. Registers that an instruction writes implicitly count, too.
  */
 #include "unwind/x86_64/stack_effect.h"
 
@@ -43,7 +43,7 @@ static unsigned int get_reg(const struct instruction *instruction)
 	return (instruction->modrm >> 3 & 7) | (instruction->rex & REX_R ? 8 : 0);
 }
 
-/* The operand that may also be memory, where it is a register. */
+/* The operand that may also be memory, if it is a register. */
 static unsigned int get_rm(const struct instruction *instruction)
 {
 	return (instruction->modrm & 7) | (instruction->rex & REX_B ? 8 : 0);
@@ -196,7 +196,7 @@ static bool is_callers(const struct stack_state *state, unsigned int reg)
 static void note_stored(struct stack_state *state, unsigned int stored, int16_t distance)
 {
 	if (distance <= 8 / STACK_STATE_UNIT)
-		return; /* not known, or in the caller's frame */
+		return; /* unknown, or in the caller's frame */
 	if (!is_callers(state, stored))
 		return;
 	if (stored == FP)
@@ -289,7 +289,7 @@ static void set(struct stack_state *state, unsigned int written, int16_t distanc
 	state->copy_register = (uint8_t)written;
 }
 
-/* mov between registers, or from and to memory: `loads` where the middle field is written. */
+/* mov between registers, or from and to memory: `loads` if the middle field is written. */
 static void move(struct stack_state *state, const struct instruction *instruction, bool loads)
 {
 	unsigned int reg = get_reg(instruction);
@@ -535,7 +535,7 @@ static void note_implied(struct stack_state *state, const struct instruction *in
 	}
 }
 
-/* The same of opcodes behind 0F. */
+/* The same for opcodes after 0F. */
 static void note_implied_0f(struct stack_state *state, const struct instruction *instruction)
 {
 	bool is_cpuid = instruction->opcode == 0xa2;
@@ -556,7 +556,7 @@ static void note_implied_0f(struct stack_state *state, const struct instruction 
 		note_written(state, AX);
 }
 
-/* VEX and its like: of a register's number three bits are known, and not all of its operands. */
+/* VEX and the like: only three bits of a register's number are decoded, and not all operands. */
 static void note_vex_written(struct stack_state *state, const struct instruction *instruction)
 {
 	unsigned int reg = instruction->modrm >> 3 & 7;
@@ -642,7 +642,10 @@ static void clobber(struct stack_state *state, const struct instruction *instruc
 	default:
 		break;
 	}
-	/* The third operand of a VEX instruction is not decoded: nobody has rsp or rbp in it. */
+	/*
+	 * The third operand of a VEX instruction is not decoded: it is never rsp or rbp in
+	 * practice.
+	 */
 	if (is_rm_written && is_register_operand(instruction))
 		note_operand(state, instruction, get_rm(instruction));
 	if (is_reg_written)

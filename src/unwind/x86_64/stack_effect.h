@@ -2,7 +2,7 @@
  * Effect of one x86-64 instruction on the location of the CFA: on rsp, on rbp as a frame pointer,
  * and on the locations of the caller's rbp and rbx.
  *
- * Thread-safe: there is no state but what the caller passes.
+ * Thread-safe: the only state is passed by the caller.
  */
 #ifndef UNWIND_STACK_EFFECT_H
 #define UNWIND_STACK_EFFECT_H
@@ -15,14 +15,15 @@
 
 /* Bytes of a unit. Compilers move rsp by multiples of 8, people by others, too (x265: 82). */
 #define STACK_STATE_UNIT 2
-/* A distance that is not known. */
+/* An unknown distance. */
 #define STACK_STATE_NONE INT16_MIN
 
 /*
  * All in units down from the CFA, which is the value of rsp after the function has returned. A
  * distance that is no multiple of a unit, or larger than 32 KiB, is unknown.
  *
- * Assembly aligns rsp after copying it to a register, which it may store in the frame and use for something else:
+ * Assembly aligns rsp after copying it to a register, which it may store in the frame and then
+ * reuse:
  *
  *	mov %rsp,%r10; and $-64,%rsp; sub $192,%rsp; mov %r10,128(%rsp); …; mov 128(%rsp),%rsp; ret
  *

@@ -3,7 +3,7 @@
  *
  * glibc describes it as a function that does not change its stack pointer. But between the load of
  * the new stack pointer and the push of the new return address, there is no return address on the
- * stack, and a walk by that description goes wrong.
+ * stack. A walk by that description goes wrong.
  */
 #ifndef UNWIND_SWAPCONTEXT_H
 #define UNWIND_SWAPCONTEXT_H
