@@ -191,7 +191,7 @@ static void the_hash_covers_each_field_of_a_stack(void **state _unused_)
 	stack->end = 0;
 	stack->runtime = WIRE_RUNTIME_V8;
 	assert_true(hash_runtime_stack() != hash);
-	stack->runtime = 0;
+	stack->runtime = WIRE_RUNTIME_PERL;
 	stack->frames[1].position = 1;
 	assert_true(hash_runtime_stack() != hash);
 	stack->frames[1].position = 0;

@@ -21,7 +21,10 @@
 #define ELF_ADDRESS 0x1000
 
 static const struct mapped_file mapped_files[NUM_FILES];
-static const struct hotspot_build build = {1, 2, 3};
+static const struct runtime_build build = {
+	.runtime = WIRE_RUNTIME_HOTSPOT, .support = SUPPORT_BY_PROCESS, .hotspot = {1, 2, 3}};
+static const struct runtime_build other_build = {.runtime = WIRE_RUNTIME_PERL,
+						 .hotspot = {1, 2, 3}};
 static struct objfile_segment segment = {.file_offset = 0x1000,
 					 .file_size = 0x2000,
 					 .elf_address = ELF_ADDRESS,
@@ -61,10 +64,10 @@ const struct mapping *process_get_mappings(const struct process *process _unused
 	return NULL;
 }
 
-const struct hotspot_build *elf_files_get_hotspot(const struct elf_files *files _unused_,
+const struct runtime_build *elf_files_get_runtime(const struct elf_files *files _unused_,
 						  const struct mapped_file *mapped)
 {
-	return mapped == &mapped_files[0] ? NULL : &build;
+	return mapped == &mapped_files[0] ? &other_build : &build;
 }
 
 int elf_files_get_layout(const struct elf_files *files _unused_, const struct mapped_file *mapped,
@@ -80,7 +83,7 @@ int hotspot_read_layout(const struct hotspot_build *asked, uint64_t bias,
 			const struct hotspot_memory *memory, struct hotspot_layout *ret)
 {
 	num_reads++;
-	assert_ptr_equal(asked, &build);
+	assert_ptr_equal(asked, &build.hotspot);
 	assert_true(bias == START - ELF_ADDRESS);
 	assert_non_null(memory->read);
 	if (error)

@@ -505,7 +505,8 @@ static void the_frames_of_an_interpreter_prove_steps(void **state)
 	fake.levels[1].pc = RUNTIME_LEVEL_SKIPPED;
 	add_stack(fixture, 11, (const uint64_t[]){0x101c | WIRE_PC_FP_STEP, 0x1020}, 2);
 	add_walk(fixture, 10, 11, 0, 0, WALK_COMPLETE);
-	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.walks[WALK_SKIPPED_FRAME], 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.walks[WALK_SKIPPED_FRAME],
+			 1);
 }
 
 /* Whoever is outside of a caller that is missing is not its callee's caller. */
@@ -523,7 +524,8 @@ static void a_stack_ends_where_the_interpreter_knows_that_a_caller_is_missing(vo
 	add_walk(fixture, 10, 7, 0, 0, WALK_COMPLETE);
 	/* Also from the cache. */
 	add_walk(fixture, 10, 7, 0, 0, WALK_COMPLETE);
-	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.walks[WALK_SKIPPED_FRAME], 2);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.walks[WALK_SKIPPED_FRAME],
+			 2);
 	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.walks[WALK_COMPLETE], 0);
 	assert_int_equal(profile_count_samples(fixture->profile), 1);
 	stack = profile_get_sample(fixture->profile, 0)->stack;
@@ -684,7 +686,8 @@ static void a_step_by_frame_pointer_to_where_nothing_is_mapped_is_none(void **st
 	add_walk(fixture, 10, 7, 0, 0, WALK_NO_MAPPING);
 	add_walk(fixture, 10, 7, 0, 0, WALK_COMPLETE);
 	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.walks[WALK_NO_MAPPING], 1);
-	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.walks[WALK_SKIPPED_FRAME], 1);
+	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.walks[WALK_SKIPPED_FRAME],
+			 1);
 	stack = profile_get_sample(fixture->profile, 0)->stack;
 	assert_int_equal(get_level(fixture, &stack)->address, 0x510);
 	assert_int_equal(profile_get_stack_parent(fixture->profile, stack), STACK_EMPTY);
@@ -1481,7 +1484,8 @@ static void where_interrupts_cannot_be_distinguished_user_stacks_are_left_out(vo
 	add_woken_wait(fixture, 3);
 	assert_offwake(fixture, "waker 0xffff8000 0xffff54ff 0xffff9000 -- [blocked] 0x510 ");
 	assert_int_equal(sample_ingest_get_wakers(fixture->ingest).left_out, 1);
-	assert_int_equal(sample_ingest_get_waker_counts(fixture->ingest).user.walks[WALK_COMPLETE], 0);
+	assert_int_equal(sample_ingest_get_waker_counts(fixture->ingest).user.walks[WALK_COMPLETE],
+			 0);
 	(void)tear_down(state);
 }
 
@@ -1499,7 +1503,8 @@ static void wakers_are_not_counted_among_samples(void **state)
 	assert_int_equal(sample_ingest_get_counts(fixture->ingest).samples, 0);
 	assert_int_equal(sample_ingest_get_counts(fixture->ingest).user.walks[WALK_COMPLETE], 0);
 	assert_int_equal(profile_count_samples(fixture->profile), 0);
-	assert_int_equal(sample_ingest_get_waker_counts(fixture->ingest).user.walks[WALK_COMPLETE], 1);
+	assert_int_equal(sample_ingest_get_waker_counts(fixture->ingest).user.walks[WALK_COMPLETE],
+			 1);
 }
 
 #define waker_test(name)   cmocka_unit_test_setup_teardown(name, set_up_wakers, tear_down)

@@ -319,7 +319,7 @@ static void another_event_shares_the_maps(void **state _unused_)
 	assert_true(second->typed->rodata->is_filtered);
 	assert_false(second->typed->rodata->tracks_running);
 	assert_int_equal(num_attached, 0);
-	assert_int_equal(num_reused, 10);
+	assert_int_equal(num_reused, 7);
 	assert_int_equal(second->num_cpus, 40);
 	for (size_t i = 0; i < NUM_HOOKS; i++)
 		assert_false(bpf_program__autoload(
