@@ -120,7 +120,7 @@ struct wire_hotspot_method {
 		num_line_bytes; /* that are there: of the compressed table of lines, which its end ends */
 	wire_u64 method;        /* address of the Method */
 	wire_u16 major;         /* of the JDK's version: of how the table is compressed */
-	wire_u16 padding[3];
+	wire_u16 padding[5];
 	struct wire_hotspot_text class_name;
 	struct wire_hotspot_text name;
 	struct wire_hotspot_text file;
