@@ -246,7 +246,7 @@ lint: format-check cppcheck  ## rooms, language, formatting, static analysis
 cppcheck:
 	$(Q)cppcheck -j$(shell nproc) --quiet --std=c11 --error-exitcode=1 --inline-suppr -Iinclude -Isrc \
 		--enable=warning,portability --suppress=missingInclude --suppress=memleak \
-		'-D__typeof__(x)=void *' '-DLIBBPF_OPTS(t,n,...)=struct t n' src
+		-D__x86_64__ '-D__typeof__(x)=void *' '-DLIBBPF_OPTS(t,n,...)=struct t n' src
 
 format:  ## reformat every C file
 	$(Q)clang-format -i $(C_FILES)

@@ -36,6 +36,12 @@
 	REGISTER(r14, R14, r14, 22, 14, 88) \
 	REGISTER(r15, R15, r15, 23, 15, 96)
 
+/* The machine in uname(2), and in the header of perf.data. */
+#define WIRE_MACHINE_NAME "x86_64"
+
+/* bpf/registers.h finds the futex that a thread waits for in the registers of its system call. */
+#define WIRE_KNOWS_FUTEXES true
+
 /* Location of the return address after a call: bytes from the CFA. */
 #define WIRE_RETURN_ADDRESS_OFFSET (-8)
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "objfile/architecture.h"
 #include "objfile/elf_symbols.h"
 
 /*
@@ -176,24 +177,19 @@ static bool find_file_offset(struct objfile *objfile, uint64_t elf_address, uint
 }
 
 /*
- * Where the kernel cannot emulate an instruction that it has replaced, the CPU carries it out and traps once more, which in
- * a virtual machine takes ten times as long as all the rest. glibc's free() begins so, with "test %rdi,%rdi", and goes on
- * with a conditional jump, which is emulated: nothing has changed by then.
+ * If the kernel cannot emulate the instruction that a probe has replaced, the CPU executes it and traps once more. In a virtual
+ * machine that takes ten times as long as everything else. Then the point is behind such instructions.
  */
-static uint64_t skip_first_test(const struct objfile *objfile, uint64_t elf_address,
+static uint64_t skip_slow_start(const struct objfile *objfile, uint64_t elf_address,
 				uint16_t machine)
 {
-	static const uint8_t test[] = {0x48, 0x85, 0xff};
-	uint8_t code[sizeof(test) + 2];
-	const uint8_t *next = code + sizeof(test);
+	const struct architecture *architecture = architecture_find(machine);
+	uint8_t code[5]; /* as many as the slow starts have that are known */
 
-	if (machine != EM_X86_64 || objfile_read_code(objfile, elf_address, code, sizeof(code)) ||
-	    memcmp(code, test, sizeof(test)) != 0)
+	if (!architecture || !architecture->skip_slow_start ||
+	    objfile_read_code(objfile, elf_address, code, sizeof(code)))
 		return 0;
-	/* je and jne, near and far. */
-	if ((next[0] & 0xfe) == 0x74 || (next[0] == 0x0f && (next[1] & 0xfe) == 0x84))
-		return sizeof(test);
-	return 0;
+	return architecture->skip_slow_start(code, sizeof(code));
 }
 
 /* Other names of a function that is known already add nothing. */
@@ -240,7 +236,7 @@ static int visit_symbol(void *context, const char *text, const GElf_Sym *symbol)
 		return 0;
 	if (!name->size)
 		function.point.file_offset +=
-			skip_first_test(file->objfile, symbol->st_value, file->machine);
+			skip_slow_start(file->objfile, symbol->st_value, file->machine);
 	err = add_function(&function, &file->found);
 	if (err)
 		return err;

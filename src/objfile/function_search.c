@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "objfile/architecture.h"
 #include "objfile/demangle.h"
 #include "objfile/elf_symbols.h"
 #include "objfile/instruction.h"
@@ -360,6 +361,7 @@ static int check_offset(struct function_search *search, const struct named_funct
 {
 	uint64_t size = get_size(search->objfile, function);
 	uint64_t offset = search->query->offset;
+	const struct architecture *architecture = NULL;
 	GElf_Ehdr header;
 
 	if (!offset)
@@ -369,8 +371,9 @@ static int check_offset(struct function_search *search, const struct named_funct
 				 "%s+0x%" PRIx64 " is beyond the function, which has 0x%" PRIx64
 				 " bytes",
 				 search->query->name, offset, size);
-	if (gelf_getehdr(objfile_get_elf(search->objfile), &header) &&
-	    header.e_machine == EM_X86_64)
+	if (gelf_getehdr(objfile_get_elf(search->objfile), &header))
+		architecture = architecture_find(header.e_machine);
+	if (architecture && !architecture->instruction_bytes)
 		return check_instructions(search, function, size, error);
 	if (offset % sizeof(uint32_t))
 		return error_set(error, -EILSEQ,

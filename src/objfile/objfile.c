@@ -9,12 +9,11 @@
 #include "base/array.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "objfile/architecture.h"
 #include "objfile/call_proof.h"
-#include "objfile/code_flow.h"
 #include "objfile/debug_file.h"
 #include "objfile/dwarf_source.h"
 #include "objfile/elf_file.h"
-#include "objfile/function_start.h"
 #include "objfile/mini_debug_info.h"
 #include "objfile/range_map.h"
 
@@ -372,6 +371,7 @@ static int read_symbols(struct objfile *objfile)
 /* Find the functions of a stretch of code that nothing describes. */
 static int follow_code(struct objfile *objfile, const struct code_bounds *stretch)
 {
+	const struct architecture *architecture = architecture_find(objfile->machine);
 	uint64_t size = stretch->end - stretch->start;
 	_cleanup_free_ uint8_t *code = NULL;
 	int err;
@@ -383,9 +383,10 @@ static int follow_code(struct objfile *objfile, const struct code_bounds *stretc
 		return -ENOMEM;
 	range_map_release(&objfile->flow_functions);
 	objfile->followed = (struct code_bounds){0};
-	if (objfile->machine == EM_X86_64 &&
+	if (architecture && architecture->split_code &&
 	    !objfile_read_code(objfile, stretch->start, code, size))
-		err = code_flow_split(code, size, stretch->start, &objfile->flow_functions);
+		err = architecture->split_code(code, size, stretch->start,
+					       &objfile->flow_functions);
 	else
 		err = range_map_add(&objfile->flow_functions, stretch->start,
 				    stretch->start + (size < UNKNOWN_FUNCTION_BYTES
@@ -516,6 +517,7 @@ static struct code_bounds clip_to_code(const struct objfile *objfile, uint64_t e
 /* Find the start of a function without symbol or description, by the code before it. */
 static int find_start(struct objfile *objfile, uint64_t elf_address, uint64_t *ret)
 {
+	const struct architecture *architecture = architecture_find(objfile->machine);
 	_cleanup_free_ uint8_t *code = NULL;
 	struct frame_info *frame_info;
 	struct code_bounds gap;
@@ -526,7 +528,7 @@ static int find_start(struct objfile *objfile, uint64_t elf_address, uint64_t *r
 
 	if (err)
 		return err;
-	if (objfile->machine != EM_X86_64 ||
+	if (!architecture || !architecture->find_start ||
 	    frame_info_find_bounds(frame_info, elf_address, &gap) != -ENOENT)
 		return -ENOENT;
 	gap = clip_to_code(objfile, elf_address, gap);
@@ -537,7 +539,7 @@ static int find_start(struct objfile *objfile, uint64_t elf_address, uint64_t *r
 	if (!code)
 		return -ENOMEM;
 	if (objfile_read_code(objfile, gap.start, code, size) ||
-	    !function_start_find(code, size, gap.start, elf_address - gap.start, &start))
+	    !architecture->find_start(code, size, gap.start, elf_address - gap.start, &start))
 		return -ENOENT;
 	/* The address would be in that function, had it not ended before. */
 	err = find_candidate(objfile, gap.start + start, &symbol);
@@ -568,7 +570,11 @@ int objfile_find_function(struct objfile *objfile, uint64_t elf_address, uint64_
 
 struct proven_calls *objfile_get_proven_calls(struct objfile *objfile)
 {
-	return objfile->machine == EM_X86_64 || objfile->machine == EM_386 ? &objfile->calls : NULL;
+	const struct architecture *architecture = architecture_find(objfile->machine);
+
+	return (architecture && architecture->proves_calls) || objfile->machine == EM_386
+		       ? &objfile->calls
+		       : NULL;
 }
 
 bool objfile_is_32_bit(const struct objfile *objfile)

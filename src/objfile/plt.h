@@ -22,10 +22,28 @@ struct plt {
 	ARRAY(struct plt_stub) stubs;
 };
 
+/* A word that the dynamic linker writes a function's address to. */
+struct plt_slot {
+	uint64_t address;
+	const char *symbol;
+	uint64_t resolver;
+};
+
+struct plt_slots {
+	ARRAY(struct plt_slot) items;
+	ARRAY(struct plt_slot) lazy; /* those of .rela.plt, in its order */
+};
+
 void plt_release(struct plt *plt);
 
+/* For readers of stubs: the slot at an ELF address, or NULL. */
+const struct plt_slot *plt_find_slot(const struct plt_slots *slots, uint64_t address);
+/* Add a stub with its slot; without one it is skipped. Returns 0 or -ENOMEM. */
+_must_check_ int plt_add_stub(struct plt *plt, uint64_t start, uint64_t size,
+			      const struct plt_slot *slot);
+
 /*
- * Read .plt, .plt.sec, .plt.got and .iplt of x86-64 and aarch64, as written by GNU ld, gold, lld
+ * Read .plt, .plt.sec, .plt.got and .iplt of a known architecture, as written by GNU ld, gold, lld
  * and mold. A stub is identified by the GOT word that it jumps through; a relocation of that word
  * gives the function. Stubs with an unknown target are skipped.
  *

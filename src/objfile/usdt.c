@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/text.h"
+#include "objfile/architectures.h"
 
 #define NOTE_TYPE 3
 #define NOTE_NAME "stapsdt"
@@ -66,64 +67,12 @@ int usdt_read_notes(const void *notes, size_t size,
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
-/* The names of a register by its position in struct pt_regs: 64-bit, then 32, 16 and 8 bits. */
-struct register_names {
-	uint8_t number;
-	const char *names[4];
-};
-
-static const struct register_names x86_registers[] = {
-	{0, {"r15", "r15d", "r15w", "r15b"}}, {1, {"r14", "r14d", "r14w", "r14b"}},
-	{2, {"r13", "r13d", "r13w", "r13b"}}, {3, {"r12", "r12d", "r12w", "r12b"}},
-	{4, {"rbp", "ebp", "bp", "bpl"}},     {5, {"rbx", "ebx", "bx", "bl"}},
-	{6, {"r11", "r11d", "r11w", "r11b"}}, {7, {"r10", "r10d", "r10w", "r10b"}},
-	{8, {"r9", "r9d", "r9w", "r9b"}},     {9, {"r8", "r8d", "r8w", "r8b"}},
-	{10, {"rax", "eax", "ax", "al"}},     {11, {"rcx", "ecx", "cx", "cl"}},
-	{12, {"rdx", "edx", "dx", "dl"}},     {13, {"rsi", "esi", "si", "sil"}},
-	{14, {"rdi", "edi", "di", "dil"}},    {19, {"rsp", "esp", "sp", "spl"}},
-};
-
-static const uint8_t x86_arguments[] = {14, 13, 12, 11, 9, 8};
-#define X86_RESULT        10
-#define ARM_NUM_ARGUMENTS 8
-#define ARM_SP            31
-
-static bool is_word(const char *text, size_t length, const char *word)
+bool operand_is_word(const char *text, size_t length, const char *word)
 {
 	return strlen(word) == length && memcmp(text, word, length) == 0;
 }
 
-/* "rdi", "x0", "sp": the text up to length. */
-static bool find_register(const char *text, size_t length, uint16_t machine, uint8_t *ret)
-{
-	if (machine == EM_X86_64) {
-		for (size_t i = 0; i < ARRAY_LENGTH(x86_registers); i++)
-			for (size_t j = 0; j < ARRAY_LENGTH(x86_registers[i].names); j++)
-				if (is_word(text, length, x86_registers[i].names[j])) {
-					*ret = x86_registers[i].number;
-					return true;
-				}
-		return false;
-	}
-	if (is_word(text, length, "sp")) {
-		*ret = ARM_SP;
-		return true;
-	}
-	for (uint8_t i = 0; i < ARM_SP; i++) {
-		char name[8];
-
-		snprintf(name, sizeof(name), "x%u", i);
-		if (is_word(text, length, name) ||
-		    (length && text[0] == 'w' && is_word(text + 1, length - 1, name + 1))) {
-			*ret = i;
-			return true;
-		}
-	}
-	return false;
-}
-
-/* A number, which may have a sign, up to the end. */
-static bool read_number(const char *text, const char *end, int64_t *ret)
+bool operand_read_number(const char *text, const char *end, int64_t *ret)
 {
 	char digits[24];
 	char *stop;
@@ -136,64 +85,6 @@ static bool read_number(const char *text, const char *end, int64_t *ret)
 	errno = 0;
 	*ret = strtoll(digits, &stop, 0);
 	return !*stop && !errno;
-}
-
-/* "16(%rsp)", "(%rax,%rcx,8)", "%edi", "$5" */
-static bool read_x86_operand(const char *text, const char *end, struct probe_argument *ret)
-{
-	const char *open = memchr(text, '(', (size_t)(end - text));
-	const char *comma;
-	const char *second;
-	int64_t scale = 1;
-
-	if (*text == '$') {
-		ret->source = ARGUMENT_CONSTANT;
-		return read_number(text + 1, end, &ret->displacement);
-	}
-	if (*text == '%') {
-		ret->source = ARGUMENT_REGISTER;
-		return find_register(text + 1, (size_t)(end - text - 1), EM_X86_64, &ret->base);
-	}
-	ret->source = ARGUMENT_MEMORY;
-	if (!open || end[-1] != ')' || open[1] != '%' ||
-	    (open > text && !read_number(text, open, &ret->displacement)))
-		return false;
-	end--;
-	comma = memchr(open, ',', (size_t)(end - open));
-	if (!find_register(open + 2, (size_t)((comma ? comma : end) - open - 2), EM_X86_64,
-			   &ret->base))
-		return false;
-	if (!comma)
-		return true;
-	if (comma[1] != '%')
-		return false;
-	second = memchr(comma + 1, ',', (size_t)(end - comma - 1));
-	if (!find_register(comma + 2, (size_t)((second ? second : end) - comma - 2), EM_X86_64,
-			   &ret->index) ||
-	    (second && !read_number(second + 1, end, &scale)))
-		return false;
-	ret->scale = (uint8_t)scale;
-	return scale == 1 || scale == 2 || scale == 4 || scale == 8;
-}
-
-/* "[sp, 16]", "[x0]", "w3", "5" */
-static bool read_arm_operand(const char *text, const char *end, struct probe_argument *ret)
-{
-	const char *comma = memchr(text, ',', (size_t)(end - text));
-
-	if (*text == '[' && end[-1] == ']') {
-		ret->source = ARGUMENT_MEMORY;
-		end--;
-		return find_register(text + 1, (size_t)((comma ? comma : end) - text - 1),
-				     EM_AARCH64, &ret->base) &&
-		       (!comma ||
-			read_number(comma + 1 + strspn(comma + 1, " "), end, &ret->displacement));
-	}
-	ret->source = ARGUMENT_REGISTER;
-	if (find_register(text, (size_t)(end - text), EM_AARCH64, &ret->base))
-		return true;
-	ret->source = ARGUMENT_CONSTANT;
-	return read_number(text, end, &ret->displacement);
 }
 
 /* The end of the first argument: a blank, except in brackets. */
@@ -213,6 +104,7 @@ static const char *find_end(const char *text)
 int usdt_read_argument(const char *arguments, unsigned int number, uint16_t machine,
 		       struct probe_argument *ret)
 {
+	const struct architecture *architecture = architecture_find(machine);
 	struct probe_argument argument = {.index = ARGUMENT_NO_REGISTER};
 	const char *text = arguments + strspn(arguments, " ");
 	const char *end = find_end(text);
@@ -230,9 +122,7 @@ int usdt_read_argument(const char *arguments, unsigned int number, uint16_t mach
 		return -ENOTSUP;
 	argument.bytes = (uint8_t)(*text - '0');
 	text += 2;
-	if (machine == EM_X86_64    ? !read_x86_operand(text, end, &argument)
-	    : machine == EM_AARCH64 ? !read_arm_operand(text, end, &argument)
-				    : true)
+	if (!architecture || !architecture->read_operand(text, end, &argument))
 		return -ENOTSUP;
 	*ret = argument;
 	return 0;
@@ -240,15 +130,13 @@ int usdt_read_argument(const char *arguments, unsigned int number, uint16_t mach
 
 int function_argument_get(unsigned int number, uint16_t machine, struct probe_argument *ret)
 {
+	const struct architecture *architecture = architecture_find(machine);
 	struct probe_argument argument = {
 		.source = ARGUMENT_REGISTER, .bytes = 8, .index = ARGUMENT_NO_REGISTER};
 
-	if (machine == EM_X86_64 && number <= ARRAY_LENGTH(x86_arguments))
-		argument.base = number ? x86_arguments[number - 1] : X86_RESULT;
-	else if (machine == EM_AARCH64 && number <= ARM_NUM_ARGUMENTS)
-		argument.base = (uint8_t)(number ? number - 1 : 0);
-	else
+	if (!architecture || number > architecture->num_arguments)
 		return -ENOENT;
+	argument.base = number ? architecture->arguments[number - 1] : architecture->result;
 	/* A failed function returns a negative value. */
 	argument.is_signed = !number;
 	*ret = argument;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "objfile/architecture.h"
 #include "objfile/elf_symbols.h"
 
 int file_data_read(const struct objfile *objfile, uint64_t elf_address, void *ret, size_t size)
@@ -60,12 +61,16 @@ bool file_is_64_bit_little_endian(const struct objfile *objfile)
 	return ident && ident[EI_CLASS] == ELFCLASS64 && ident[EI_DATA] == ELFDATA2LSB;
 }
 
-bool file_is_x86_64(const struct objfile *objfile)
+bool file_has_known_code(const struct objfile *objfile)
 {
+	const struct architecture *architecture;
 	GElf_Ehdr header;
 
-	return file_is_64_bit_little_endian(objfile) &&
-	       gelf_getehdr(objfile_get_elf(objfile), &header) && header.e_machine == EM_X86_64;
+	if (!file_is_64_bit_little_endian(objfile) ||
+	    !gelf_getehdr(objfile_get_elf(objfile), &header))
+		return false;
+	architecture = architecture_find(header.e_machine);
+	return architecture && architecture->has_unwind_tables;
 }
 
 struct symbol_search {

@@ -28,8 +28,8 @@ bool file_data_get_next_code(Elf *elf, Elf_Scn **scn, struct code_section *ret);
 
 bool file_is_64_bit_little_endian(const struct objfile *objfile);
 
-/* Of 64 bits: not of x32. */
-bool file_is_x86_64(const struct objfile *objfile);
+/* Whether it is of an architecture whose code the finders know, of 64 bits (not x32). */
+bool file_has_known_code(const struct objfile *objfile);
 
 struct file_symbol {
 	bool is_there;

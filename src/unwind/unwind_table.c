@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "objfile/architecture.h"
 #include "objfile/instruction.h"
 #include "unwind/code_ranges.h"
 #include "unwind/frame_program.h"
@@ -749,12 +750,14 @@ int unwind_table_new(struct objfile *objfile, struct unwind_table **ret, struct 
 {
 	_cleanup_(table_builder_release) struct unwind_table_builder builder = {0};
 	uint64_t start_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+	const struct architecture *architecture = NULL;
 	Elf *elf = objfile_get_elf(objfile);
 	GElf_Ehdr header;
 	int err;
 
-	if (!gelf_getehdr(elf, &header) || header.e_machine != EM_X86_64 ||
-	    header.e_ident[EI_CLASS] != ELFCLASS64)
+	if (gelf_getehdr(elf, &header) && header.e_ident[EI_CLASS] == ELFCLASS64)
+		architecture = architecture_find(header.e_machine);
+	if (!architecture || !architecture->has_unwind_tables)
 		return error_set(error, -ENOTSUP, "%s: not a 64-bit x86-64 file",
 				 objfile_get_path(objfile));
 	builder.objfile = objfile;

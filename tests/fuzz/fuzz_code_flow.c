@@ -4,8 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "objfile/code_flow.h"
 #include "objfile/instruction.h"
+#include "objfile/x86_64/code_flow.h"
 #include "require.h"
 
 #define ADDRESS 0x1008

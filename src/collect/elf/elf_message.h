@@ -17,13 +17,6 @@
 /* Of one file: programs have two to six loaded segments; no more of a hostile one are looked at. */
 #define ELF_MAX_SEGMENTS 64
 
-/* A breakpoint is an instruction of this machine. */
-#if defined(__x86_64__)
-#define ELF_MACHINE_HERE EM_X86_64
-#elif defined(__aarch64__)
-#define ELF_MACHINE_HERE EM_AARCH64
-#endif
-
 enum elf_request_kind {
 	ELF_IDENTIFY,       /* with the file */
 	ELF_PROVE_CALL,     /* likewise */

@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "collect/elf/ld_cache.h"
+#include "objfile/architecture.h"
 #include "objfile/function_search.h"
 #include "unwind/table_cache.h"
 
@@ -242,12 +243,14 @@ static int find_functions(struct objfile *objfile, const struct elf_probe_query 
 	return 0;
 }
 
+/* A breakpoint is an instruction of this machine. */
 static bool is_of_this_machine(struct objfile *objfile)
 {
 	GElf_Ehdr header;
 
 	return gelf_getehdr(objfile_get_elf(objfile), &header) &&
-	       header.e_machine == ELF_MACHINE_HERE && header.e_ident[EI_CLASS] == ELFCLASS64;
+	       header.e_machine == architecture_here()->machine &&
+	       header.e_ident[EI_CLASS] == ELFCLASS64;
 }
 
 static int find_probe(const struct elf_probe_query *query, const int *fds,
@@ -267,8 +270,9 @@ static int find_probe(const struct elf_probe_query *query, const int *fds,
 		return error_set(error, -ENOEXEC,
 				 "%s is no 64-bit program or library of this machine", query->path);
 	objfile_set_opener(objfile, &opener);
-	return query->provider[0] ? find_usdt(objfile, query, ret, error)
-				  : find_functions(objfile, query, ELF_MACHINE_HERE, ret, error);
+	return query->provider[0]
+		       ? find_usdt(objfile, query, ret, error)
+		       : find_functions(objfile, query, architecture_here()->machine, ret, error);
 }
 
 static int find_allocator(int fd, struct elf_allocator_functions *ret)
@@ -281,7 +285,7 @@ static int find_allocator(int fd, struct elf_allocator_functions *ret)
 		return -ENOENT;
 	if (err)
 		return err;
-	err = allocator_find(objfile, ELF_MACHINE_HERE, &found);
+	err = allocator_find(objfile, architecture_here()->machine, &found);
 	if (err)
 		return err;
 	ret->num_functions = (uint32_t)found.functions.length;

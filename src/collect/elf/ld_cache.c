@@ -6,18 +6,13 @@
 
 #include "base/bytes.h"
 #include "base/text.h"
+#include "objfile/architecture.h"
 
 #define MAGIC "glibc-ld.so.cache1.1"
 /* Of the header, behind the magic and two numbers. */
 #define HEADER_BYTES 48
 #define ENTRY_BYTES  24
 
-/* Of an entry's flags: which dynamic linker it is for. */
-#if defined(__x86_64__)
-#define FLAGS_OF_THIS_MACHINE 0x0303 /* FLAG_X8664_LIB64 | FLAG_ELF_LIBC6 */
-#elif defined(__aarch64__)
-#define FLAGS_OF_THIS_MACHINE 0x0a03 /* FLAG_AARCH64_LIB64 | FLAG_ELF_LIBC6 */
-#endif
 #define FLAGS_MASK 0xffff
 
 /* "libpthread.so.0", by "libpthread.so.0", "libpthread" or "pthread" */
@@ -77,7 +72,7 @@ int ld_cache_find(const void *cache, size_t size, const char *name, const char *
 		bytes_skip(&entries, ENTRY_BYTES - 3 * sizeof(uint32_t));
 		if (entries.failed)
 			return -EINVAL;
-		if ((flags & FLAGS_MASK) != FLAGS_OF_THIS_MACHINE)
+		if ((flags & FLAGS_MASK) != architecture_here()->ld_cache_flags)
 			continue;
 		library = get_string(whole, key);
 		path = get_string(whole, value);

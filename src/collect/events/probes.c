@@ -41,6 +41,7 @@
 #include "collect/events/mapped_files.h"
 #include "collect/events/probe.h"
 #include "collect/kernel/kallsyms.h"
+#include "objfile/architecture.h"
 #include "process/foreign_file.h"
 #include "process/proc_maps.h"
 #include "process/slow_opener.h"
@@ -696,7 +697,7 @@ static int locate_in_kernel(struct probe_locator *locator, struct event *event, 
 	if (err)
 		return err;
 	if (probe->is_weighted &&
-	    function_argument_get(probe->argument, ELF_MACHINE_HERE, &argument))
+	    function_argument_get(probe->argument, architecture_here()->machine, &argument))
 		return error_set(error, -EINVAL,
 				 "argument %u of '%s' is passed in memory: only the first ones, in "
 				 "registers, can be read",

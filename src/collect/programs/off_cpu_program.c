@@ -21,13 +21,6 @@
 #include "collect/programs/wakers_program.h"
 #include <off_cpu.skel.h>
 
-/* As get_futex() of bpf/registers.h. */
-#ifdef __x86_64__
-#define KNOWS_FUTEXES true
-#else
-#define KNOWS_FUTEXES false
-#endif
-
 enum link {
 	LINK_WOKEN,
 	LINK_RESUME,
@@ -302,7 +295,7 @@ int off_cpu_program_new(const struct off_cpu_program_opts *opts,
 	struct off_cpu_program *program;
 	int err;
 
-	if (opts->only_futexes && !KNOWS_FUTEXES)
+	if (opts->only_futexes && !WIRE_KNOWS_FUTEXES)
 		return error_set(error, -ENOTSUP,
 				 "what is waited for is known on x86-64 only; record --off-cpu "
 				 "--wakers without --locks");

@@ -276,7 +276,7 @@ struct perf_meta {
 	struct import *import;
 	struct perf_attrs attrs;
 	struct perf_tasks tasks;
-	bool is_foreign; /* registers are not those of x86-64 */
+	bool is_foreign; /* registers are not those of wire/registers.h */
 };
 
 struct perf_section {

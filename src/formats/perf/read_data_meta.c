@@ -159,8 +159,9 @@ static int read_feature(struct perf_meta *meta, uint64_t feature, struct bytes b
 	/* Addresses and registers of another architecture must not be unwound. */
 	case FEATURE_ARCH:
 		text = take_string(&bytes);
-		meta->is_foreign = text.size && (text.size != strlen("x86_64") ||
-						 memcmp(text.data, "x86_64", text.size) != 0);
+		meta->is_foreign =
+			text.size && (text.size != strlen(WIRE_MACHINE_NAME) ||
+				      memcmp(text.data, WIRE_MACHINE_NAME, text.size) != 0);
 		return 0;
 	}
 	return 0;

@@ -19,7 +19,7 @@ int hotspot_find(struct objfile *objfile, struct runtime_build *build)
 	struct file_symbol symbols[NUM_NAMES];
 
 	/* The walk knows frames and code of this machine alone. */
-	if (!file_is_x86_64(objfile))
+	if (!file_has_known_code(objfile))
 		return -ENOENT;
 	file_find_symbols(objfile, names, NUM_NAMES, symbols);
 	build->hotspot = (struct hotspot_build){

@@ -203,7 +203,7 @@ static enum runtime_support find_layout(struct objfile *objfile, const struct fi
 {
 	const struct known_version *known = find_version(build->minor);
 
-	if (!file_is_x86_64(objfile))
+	if (!file_has_known_code(objfile))
 		return SUPPORT_UNKNOWN_BUILD;
 	if (build->major != 5 || !known)
 		return SUPPORT_UNKNOWN_VERSION;

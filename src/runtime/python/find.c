@@ -312,7 +312,7 @@ int python_find(struct objfile *objfile, struct runtime_build *build)
 	for (size_t i = 0; i < num_elfs; i++)
 		if (elfs[i] != objfile_get_elf(objfile))
 			search_elf(&pass, elfs[i]);
-	if (file_is_x86_64(objfile))
+	if (file_has_known_code(objfile))
 		find_cold_parts(objfile, build);
 
 	build->major = 3;

@@ -16,7 +16,7 @@
  * Limits: a function that starts without frame and without padding counts as part of the previous
  * one. 99 in 100 functions called in Chromium are found.
  */
-#include "objfile/function_start.h"
+#include "objfile/x86_64/function_start.h"
 
 #include <string.h>
 

@@ -1,15 +1,14 @@
 /*
  * Starts of functions without symbol or call-frame information, found by the padding between them.
  */
-#ifndef OBJFILE_FUNCTION_START_H
-#define OBJFILE_FUNCTION_START_H
+#ifndef OBJFILE_X86_64_FUNCTION_START_H
+#define OBJFILE_X86_64_FUNCTION_START_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* So far around an address is looked at. */
-#define FUNCTION_START_REACH (32u << 10)
+#include "objfile/architecture.h"
 
 /*
  * The last function start at or before an offset into x86-64 code.

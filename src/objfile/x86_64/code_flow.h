@@ -2,8 +2,8 @@
  * Find the ends of functions without a recorded end by following x86-64 instructions. Such
  * functions are hand-written assembly without sizes and call-frame information.
  */
-#ifndef OBJFILE_CODE_FLOW_H
-#define OBJFILE_CODE_FLOW_H
+#ifndef OBJFILE_X86_64_CODE_FLOW_H
+#define OBJFILE_X86_64_CODE_FLOW_H
 
 #include <stddef.h>
 #include <stdint.h>

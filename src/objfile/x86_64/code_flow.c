@@ -10,7 +10,7 @@
  * size: 99 in 100 are found with just that size. 2 in 1000 extend into the next function, mostly
  * after a call that does not return and has no padding.
  */
-#include "objfile/code_flow.h"
+#include "objfile/x86_64/code_flow.h"
 
 #include <stdbool.h>
 

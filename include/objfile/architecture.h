@@ -1,0 +1,79 @@
+/*
+ * Architectures: everything that depends on the machine of an ELF file, or on the machine that records. Code is known of x86-64;
+ * of AArch64 probes and linkage tables.
+ *
+ * To add an architecture, or the rest of one:
+ *
+ *	1  src/objfile/ARCH/architecture.c   its struct, and a row in src/objfile/architecture.c. Members that are NULL or 0 are not
+ *	                                     known yet, and their users do without
+ *	2  src/objfile/ARCH/                 code: ends and starts of functions, calls, linkage tables, operands of probes
+ *	3  src/unwind/ARCH/                  recognized code: signal frames, context switches, functions without call-frame
+ *	                                     information; has_unwind_tables
+ *	4  include/wire/arch_ARCH.h          registers of a walk, a line each with their numbers for kernel, perf, DWARF, ucontext;
+ *	                                     include/wire/registers.h chooses it
+ *	5  bpf/kernel.h, bpf/registers.h     reading registers; probed_program.h, user_walk.h (ucontext), schedule.bpf.c
+ *	6  include/unwind/walk.h             steps without a rule; rules in include/wire/unwind.h, src/unwind/frame_rule.c
+ *	7  include/runtime/ (walks)           thread pointers, and registers that interpreters keep their state in
+ *	8  packaging/, scripts/install-deps
+ */
+#ifndef OBJFILE_ARCHITECTURE_H
+#define OBJFILE_ARCHITECTURE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct bytes;
+struct plt;
+struct plt_slots;
+struct probe_argument;
+struct range_map;
+
+/* Bytes of code around an address in which find_start() searches, before and after it. */
+#define FUNCTION_START_REACH (32u << 10)
+
+struct architecture {
+	uint16_t machine; /* e_machine of the ELF header */
+	const char *name; /* for messages: "x86-64" */
+
+	/* ---- probes: registers by their position, in words, in struct pt_regs ---- */
+	const uint8_t *arguments; /* registers of a function's arguments, in their order */
+	unsigned int num_arguments;
+	uint8_t result;
+	/* Reads an operand of a statically defined probe. Returns false for others. */
+	bool (*read_operand)(const char *text, const char *end, struct probe_argument *ret);
+
+	/* ---- linkage tables ---- */
+	struct {
+		uint32_t jump_slot;
+		uint32_t glob_dat;
+		uint32_t irelative;
+	} relocations;
+	/* Adds the stubs of a section with code. Returns 0 or -ENOMEM. */
+	int (*read_stubs)(struct plt *plt, const struct plt_slots *slots, struct bytes code,
+			  uint64_t elf_address, uint64_t entry_size);
+
+	/* ---- code ---- */
+	unsigned int instruction_bytes; /* of each; 0: they have different sizes */
+	/* As code_flow_split(); NULL: functions without a recorded end have none. */
+	int (*split_code)(const uint8_t *code, size_t size, uint64_t address,
+			  struct range_map *ret);
+	/* As function_start_find(); NULL: functions without symbol have no start. */
+	bool (*find_start)(const uint8_t *code, size_t size, uint64_t address, size_t offset,
+			   size_t *ret);
+	/* Bytes to skip before a point at which the kernel can emulate the instruction that a probe replaces; see allocator.c. */
+	size_t (*skip_slow_start)(const uint8_t *code, size_t size);
+	bool has_unwind_tables; /* unwind_table_new() knows its rules */
+	bool proves_calls;      /* objfile_prove_call() decodes its calls */
+
+	/* ---- the system ---- */
+	uint32_t ld_cache_flags; /* of /etc/ld.so.cache, for its 64-bit libraries */
+};
+
+/* By e_machine; NULL: unknown. Valid always. */
+const struct architecture *architecture_find(uint16_t machine);
+
+/* Of the machine that this program runs on. Valid always. */
+const struct architecture *architecture_here(void);
+
+#endif
