@@ -56,6 +56,12 @@ enum pprof_field {
 	PPROF_FIELD_DEFAULT_TYPE,
 };
 
+/* Fields of the messages that are written one by one (protobuf_writer.h). */
+enum { PPROF_SAMPLE_LOCATION = 1, PPROF_SAMPLE_VALUE, PPROF_SAMPLE_LABEL };
+enum { PPROF_LABEL_KEY = 1, PPROF_LABEL_STR, PPROF_LABEL_NUM };
+enum { PPROF_LOCATION_ID = 1, PPROF_LOCATION_MAPPING, PPROF_LOCATION_ADDRESS, PPROF_LOCATION_LINE };
+enum { PPROF_LINE_FUNCTION = 1, PPROF_LINE_LINE };
+
 /* See struct format. The bytes are the message itself, not compressed. */
 enum detection pprof_detect(const uint8_t *data, size_t size);
 _must_check_ int pprof_read(struct import *import);

@@ -27,6 +27,7 @@
 #include "formats/format.h"
 #include "formats/known_samples.h"
 #include "formats/pprof/write.h"
+#include "formats/protobuf_writer.h"
 
 /* Locations that are inlined into one another and become one. */
 #define MAX_CHAIN 64
@@ -115,62 +116,53 @@ struct pprof_group {
 	uint32_t first; /* smallest sample number of the group: its place */
 };
 
-struct labels {
-	Pprof__Label items[7];
-	Pprof__Label *pointers[7];
-	size_t length;
-};
-
 /* A label has a number or a string; 0 and the empty string mean nothing and are not written. */
-static int add_label(struct pprof_writer *writer, struct labels *labels, const char *key,
-		     uint32_t number, const char *string, size_t length)
+static int add_label(struct pprof_writer *writer, const char *key, uint32_t number,
+		     const char *string, size_t length)
 {
-	Pprof__Label *label = &labels->items[labels->length];
-	uint32_t id;
+	uint32_t key_id;
+	uint32_t id = 0;
+	size_t mark;
 	int err;
 
 	if (!number && !length)
 		return 0;
-	pprof__label__init(label);
-	err = pprof_writer_add_string(writer, key, strlen(key), &id);
+	err = pprof_writer_add_string(writer, key, strlen(key), &key_id);
+	if (!err && length)
+		err = pprof_writer_add_string(writer, string, length, &id);
 	if (err)
 		return err;
-	label->key = id;
-	label->num = number;
-	if (length) {
-		err = pprof_writer_add_string(writer, string, length, &id);
-		if (err)
-			return err;
-		label->str = id;
-	}
-	labels->pointers[labels->length++] = label;
+	mark = protobuf_start(&writer->output, PPROF_SAMPLE_LABEL);
+	protobuf_put_nonzero(&writer->output, PPROF_LABEL_KEY, key_id);
+	protobuf_put_nonzero(&writer->output, PPROF_LABEL_STR, id);
+	protobuf_put_nonzero(&writer->output, PPROF_LABEL_NUM, number);
+	protobuf_end(&writer->output, mark);
 	return 0;
 }
 
 /* string  of the profile */
-static int add_name(struct pprof_writer *writer, struct labels *labels, const char *key,
-		    uint32_t string)
+static int add_name(struct pprof_writer *writer, const char *key, uint32_t string)
 {
-	return add_label(writer, labels, key, 0, profile_get_string(writer->profile, string),
+	return add_label(writer, key, 0, profile_get_string(writer->profile, string),
 			 profile_get_string_length(writer->profile, string));
 }
 
-static int add_thread(struct pprof_writer *writer, uint32_t thread_id, struct labels *labels)
+static int add_thread(struct pprof_writer *writer, uint32_t thread_id)
 {
 	const struct thread *thread = profile_get_thread(writer->profile, thread_id);
 	const struct process_info *process = profile_get_process(writer->profile, thread->process);
-	int err = add_label(writer, labels, "pid", process->pid, NULL, 0);
+	int err = add_label(writer, "pid", process->pid, NULL, 0);
 
 	if (err)
 		return err;
-	err = add_label(writer, labels, "tid", thread->tid, NULL, 0);
+	err = add_label(writer, "tid", thread->tid, NULL, 0);
 	if (err)
 		return err;
-	err = add_name(writer, labels, "thread", thread->comm);
+	err = add_name(writer, "thread", thread->comm);
 	if (err)
 		return err;
-	err = add_name(writer, labels, "process", process->comm);
-	return err ? err : add_name(writer, labels, "script", process->script);
+	err = add_name(writer, "process", process->comm);
+	return err ? err : add_name(writer, "script", process->script);
 }
 
 /* The innermost frame's. */
@@ -192,22 +184,20 @@ static bool is_one_of(const char *name, const char *const *names)
 }
 
 /* In an expression, as pprof's -tagfocus takes them, brackets would be a class of characters. */
-static int add_without_brackets(struct pprof_writer *writer, struct labels *labels, const char *key,
-				const char *name)
+static int add_without_brackets(struct pprof_writer *writer, const char *key, const char *name)
 {
 	size_t length = strlen(name);
 
 	if (name[0] == '[' && name[length - 1] == ']')
-		return add_label(writer, labels, key, 0, name + 1, length - 2);
-	return add_label(writer, labels, key, 0, name, length);
+		return add_label(writer, key, 0, name + 1, length - 2);
+	return add_label(writer, key, 0, name, length);
 }
 
 /*
  * The state of a wait's thread, and its waker: they are also in names of frames, which are read
  * back.
  */
-static int add_wait(struct pprof_writer *writer, const struct pprof_group *group,
-		    struct labels *labels)
+static int add_wait(struct pprof_writer *writer, const struct pprof_group *group)
 {
 	static const char *const states[] = {BLOCKED_FRAME_NAME, UNINTERRUPTIBLE_FRAME_NAME,
 					     RUN_QUEUE_FRAME_NAME, PREEMPTED_FRAME_NAME, NULL};
@@ -224,7 +214,7 @@ static int add_wait(struct pprof_writer *writer, const struct pprof_group *group
 		return 0;
 	name = get_innermost_name(profile, stack);
 	if (has_waker && !is_one_of(name, unknown_wakers)) {
-		int err = add_without_brackets(writer, labels, "waker", name);
+		int err = add_without_brackets(writer, "waker", name);
 
 		if (err)
 			return err;
@@ -234,7 +224,7 @@ static int add_wait(struct pprof_writer *writer, const struct pprof_group *group
 		stack = profile_get_stack_parent(profile, stack);
 		name = stack == STACK_EMPTY ? "" : get_innermost_name(profile, stack);
 	}
-	return is_one_of(name, states) ? add_without_brackets(writer, labels, "state", name) : 0;
+	return is_one_of(name, states) ? add_without_brackets(writer, "state", name) : 0;
 }
 
 static int compare_by_stack(const void *left, const void *right)
@@ -287,27 +277,37 @@ static struct pprof_group *list_samples(const struct profile *profile)
 }
 
 static int write_sample(struct pprof_writer *writer, const struct pprof_group *group,
-			int64_t *values)
+			const int64_t *values)
 {
-	Pprof__Sample sample = PPROF__SAMPLE__INIT;
-	struct labels labels = {0};
+	struct text *output = &writer->output;
+	uint32_t num_values = profile_count_metrics(writer->profile);
+	size_t sample;
+	size_t list;
 	int err = list_locations(writer, group->stack);
 
 	if (err)
 		return err;
-	err = add_thread(writer, group->thread, &labels);
+	sample = protobuf_start(output, PPROF_FIELD_SAMPLE);
+	if (writer->location_ids.length) {
+		list = protobuf_start(output, PPROF_SAMPLE_LOCATION);
+		array_for_each (&writer->location_ids, id)
+			protobuf_put_packed(output, *id);
+		protobuf_end(output, list);
+	}
+	if (num_values) {
+		list = protobuf_start(output, PPROF_SAMPLE_VALUE);
+		for (uint32_t i = 0; i < num_values; i++)
+			protobuf_put_packed(output, (uint64_t)values[i]);
+		protobuf_end(output, list);
+	}
+	err = add_thread(writer, group->thread);
 	if (err)
 		return err;
-	err = add_wait(writer, group, &labels);
+	err = add_wait(writer, group);
 	if (err)
 		return err;
-	sample.n_location_id = writer->location_ids.length;
-	sample.location_id = writer->location_ids.items;
-	sample.n_value = profile_count_metrics(writer->profile);
-	sample.value = values;
-	sample.n_label = labels.length;
-	sample.label = labels.pointers;
-	return pprof_writer_put(writer, PPROF_FIELD_SAMPLE, &sample.base);
+	protobuf_end(output, sample);
+	return sink_drain(writer->sink, output);
 }
 
 static int write_samples(struct pprof_writer *writer)
@@ -352,7 +352,7 @@ static _printf_(3, 4) int add_comment(struct pprof_writer *writer, struct text *
 	err = pprof_writer_add_string(writer, comment, strlen(comment), &id);
 	if (err)
 		return err;
-	pprof_append_number(tail, PPROF_FIELD_COMMENT, id);
+	protobuf_put_number(tail, PPROF_FIELD_COMMENT, id);
 	return 0;
 }
 
@@ -441,7 +441,7 @@ static int add_sample_counts(struct pprof_writer *writer, struct text *tail)
 		err = pprof_writer_add_string(writer, comment.data, comment.length, &id);
 		if (err)
 			return err;
-		pprof_append_number(tail, PPROF_FIELD_COMMENT, id);
+		protobuf_put_number(tail, PPROF_FIELD_COMMENT, id);
 	}
 	return 0;
 }
@@ -457,7 +457,7 @@ static int add_default_type(struct pprof_writer *writer, struct text *tail)
 	err = pprof_writer_copy_string(writer, profile_get_metric(writer->profile, 0)->name, &name);
 	if (err)
 		return err;
-	pprof_append_number(tail, PPROF_FIELD_DEFAULT_TYPE, name);
+	protobuf_put_number(tail, PPROF_FIELD_DEFAULT_TYPE, name);
 	return 0;
 }
 
@@ -495,9 +495,9 @@ static int make_tail(struct pprof_writer *writer, struct text *tail)
 	if (err)
 		return err;
 	if (sampling->start_ns)
-		pprof_append_number(tail, PPROF_FIELD_TIME, sampling->start_ns);
+		protobuf_put_number(tail, PPROF_FIELD_TIME, sampling->start_ns);
 	if (sampling->duration_ns)
-		pprof_append_number(tail, PPROF_FIELD_DURATION, sampling->duration_ns);
+		protobuf_put_number(tail, PPROF_FIELD_DURATION, sampling->duration_ns);
 	if (!sampling->period_ns)
 		return 0;
 	err = pprof_writer_add_string(writer, "cpu", strlen("cpu"), &cpu);
@@ -506,10 +506,10 @@ static int make_tail(struct pprof_writer *writer, struct text *tail)
 	err = pprof_writer_add_string(writer, "nanoseconds", strlen("nanoseconds"), &unit);
 	if (err)
 		return err;
-	pprof_append_number(&type, 1, cpu);
-	pprof_append_number(&type, 2, unit);
-	pprof_append_bytes(tail, PPROF_FIELD_PERIOD_TYPE, type.data, type.length);
-	pprof_append_number(tail, PPROF_FIELD_PERIOD, sampling->period_ns);
+	protobuf_put_number(&type, 1, cpu);
+	protobuf_put_number(&type, 2, unit);
+	protobuf_put_bytes(tail, PPROF_FIELD_PERIOD_TYPE, type.data, type.length);
+	protobuf_put_number(tail, PPROF_FIELD_PERIOD, sampling->period_ns);
 	tail->failed |= type.failed;
 	return 0;
 }
@@ -520,7 +520,7 @@ static int write_strings(struct pprof_writer *writer)
 	int err;
 
 	for (uint32_t id = 0; id < count; id++) {
-		pprof_append_bytes(&writer->output, PPROF_FIELD_STRING,
+		protobuf_put_bytes(&writer->output, PPROF_FIELD_STRING,
 				   string_table_get(writer->strings, id),
 				   string_table_get_length(writer->strings, id));
 		err = sink_drain(writer->sink, &writer->output);

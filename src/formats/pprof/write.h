@@ -56,10 +56,6 @@ _must_check_ int pprof_writer_copy_string(struct pprof_writer *writer, uint32_t 
 _must_check_ int pprof_writer_put(struct pprof_writer *writer, enum pprof_field field,
 				  const struct ProtobufCMessage *message);
 
-/* Fields that are not messages of the schema. */
-void pprof_append_number(struct text *text, uint32_t field, uint64_t value);
-void pprof_append_bytes(struct text *text, uint32_t field, const void *data, size_t size);
-
 /* The mappings, locations and functions that is_location asks for. */
 _must_check_ int pprof_writer_put_code(struct pprof_writer *writer);
 

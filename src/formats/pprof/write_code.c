@@ -14,6 +14,7 @@
 
 #include "formats/pprof/pprof.h"
 #include "formats/pprof/write.h"
+#include "formats/protobuf_writer.h"
 
 #define PAGE_BYTES 4096u
 
@@ -206,89 +207,69 @@ static int add_function(struct pprof_writer *writer, const struct frame *frame, 
 	return 0;
 }
 
-struct pprof_lines {
-	ARRAY(Pprof__Line) items;
-	ARRAY(Pprof__Line *) pointers;
-};
-
-static int add_line(struct pprof_writer *writer, struct pprof_lines *lines, uint32_t frame_id)
+static int write_line(struct pprof_writer *writer, uint32_t frame_id)
 {
 	const struct frame *frame = profile_get_frame(writer->profile, frame_id);
-	Pprof__Line *line = array_add(&lines->items);
 	uint32_t function;
-	int err;
+	size_t mark;
+	int err = add_function(writer, frame, &function);
 
-	if (!line)
-		return -ENOMEM;
-	err = add_function(writer, frame, &function);
 	if (err)
 		return err;
-	pprof__line__init(line);
-	line->function_id = function;
-	line->line = frame->line;
+	mark = protobuf_start(&writer->output, PPROF_LOCATION_LINE);
+	protobuf_put_nonzero(&writer->output, PPROF_LINE_FUNCTION, function);
+	protobuf_put_nonzero(&writer->output, PPROF_LINE_LINE, frame->line);
+	protobuf_end(&writer->output, mark);
 	return 0;
 }
 
 /* The lines of a chain, innermost first. Recursive, but no deeper than MAX_CHAIN. */
-static int list_lines(struct pprof_writer *writer, uint32_t chain, struct pprof_lines *lines)
+static int write_lines(struct pprof_writer *writer, uint32_t chain)
 {
 	const struct location *location = get_outermost(writer, chain);
 	uint32_t inner = stack_table_get_parent(writer->chains, chain);
 	int err;
 
 	if (inner != STACK_EMPTY) {
-		err = list_lines(writer, inner, lines);
+		err = write_lines(writer, inner);
 		if (err)
 			return err;
 	}
 	for (uint32_t i = 0; i < location->num_frames; i++) {
-		err = add_line(writer, lines, location->first_frame + i);
+		err = write_line(writer, location->first_frame + i);
 		if (err)
 			return err;
 	}
 	return 0;
 }
 
-static int write_location(struct pprof_writer *writer, uint32_t chain, uint32_t mapping_id,
-			  struct pprof_lines *lines)
+static int write_location(struct pprof_writer *writer, uint32_t chain, uint32_t mapping_id)
 {
 	const struct location *location = get_outermost(writer, chain);
 	const struct pprof_mapping *mapping =
 		mapping_id ? &writer->mappings.items[mapping_id - 1] : NULL;
-	Pprof__Location message = PPROF__LOCATION__INIT;
+	struct text *output = &writer->output;
+	size_t mark = protobuf_start(output, PPROF_FIELD_LOCATION);
 	int err;
 
-	lines->items.length = 0;
-	lines->pointers.length = 0;
-	err = list_lines(writer, chain, lines);
-	if (err)
-		return err;
-	err = array_reserve(&lines->pointers, lines->items.length);
-	if (err)
-		return err;
-	for (size_t i = 0; i < lines->items.length; i++)
-		lines->pointers.items[lines->pointers.length++] = &lines->items.items[i];
-	message.id = chain;
-	message.mapping_id = mapping_id;
+	protobuf_put_nonzero(output, PPROF_LOCATION_ID, chain);
+	protobuf_put_nonzero(output, PPROF_LOCATION_MAPPING, mapping_id);
 	if (has_address(location) && mapping && mapping->limit)
-		message.address =
-			location->address + (location->space == LOCATION_FILE ? mapping->start : 0);
-	message.n_line = lines->items.length;
-	message.line = lines->pointers.items;
-	return pprof_writer_put(writer, PPROF_FIELD_LOCATION, &message.base);
-}
-
-static void release_lines(struct pprof_lines *lines)
-{
-	array_release(&lines->items);
-	array_release(&lines->pointers);
+		protobuf_put_nonzero(output, PPROF_LOCATION_ADDRESS,
+				     location->address + (location->space == LOCATION_FILE
+								  ? mapping->start
+								  : 0));
+	err = write_lines(writer, chain);
+	if (err)
+		return err;
+	protobuf_end(output, mark);
+	return sink_drain(writer->sink, output);
 }
 
 static int write_locations(struct pprof_writer *writer)
 {
 	size_t count = writer->is_location.length;
 	_cleanup_free_ uint32_t *mapping_ids = calloc(count + 1, sizeof(*mapping_ids));
-	_cleanup_(release_lines) struct pprof_lines lines = {0};
 	int err;
 
 	if (!mapping_ids)
@@ -302,7 +283,7 @@ static int write_locations(struct pprof_writer *writer)
 	for (uint32_t chain = 1; chain < count; chain++) {
 		if (!writer->is_location.items[chain])
 			continue;
-		err = write_location(writer, chain, mapping_ids[chain], &lines);
+		err = write_location(writer, chain, mapping_ids[chain]);
 		if (err)
 			return err;
 	}

@@ -7,6 +7,7 @@
 
 #include "base/utf8.h"
 #include "formats/pprof/write.h"
+#include "formats/protobuf_writer.h"
 
 struct buffer {
 	ProtobufCBuffer base;
@@ -30,28 +31,6 @@ int pprof_writer_copy_string(struct pprof_writer *writer, uint32_t id, uint32_t 
 				       profile_get_string_length(writer->profile, id), ret);
 }
 
-static void append_varint(struct text *text, uint64_t value)
-{
-	for (; value >= 0x80; value >>= 7)
-		text_append_char(text, (char)(value | 0x80));
-	text_append_char(text, (char)value);
-}
-
-/* The key: the field's number and, in its lowest three bits, the wire type; 0 is a varint. */
-void pprof_append_number(struct text *text, uint32_t field, uint64_t value)
-{
-	append_varint(text, field << 3);
-	append_varint(text, value);
-}
-
-/* Wire type 2: a length, and so many bytes. */
-void pprof_append_bytes(struct text *text, uint32_t field, const void *data, size_t size)
-{
-	append_varint(text, field << 3 | 2);
-	append_varint(text, size);
-	text_append(text, data, size);
-}
-
 static void append_packed(ProtobufCBuffer *base, size_t size, const uint8_t *data)
 {
 	text_append(((struct buffer *)base)->text, data, size);
@@ -66,8 +45,9 @@ int pprof_writer_put(struct pprof_writer *writer, enum pprof_field field,
 {
 	struct buffer buffer = {.base = {.append = append_packed}, .text = &writer->output};
 
-	append_varint(&writer->output, (uint64_t)field << 3 | 2);
-	append_varint(&writer->output, protobuf_c_message_get_packed_size(message));
+	size_t mark = protobuf_start(&writer->output, field);
+
 	protobuf_c_message_pack_to_buffer(message, &buffer.base);
+	protobuf_end(&writer->output, mark);
 	return sink_drain(writer->sink, &writer->output);
 }

@@ -127,49 +127,72 @@ static void make_packet(uint64_t *state, struct made *made)
 	make_event(state, made);
 }
 
+/* What protobuf-c writes for the packet in a trace, and what perfetto_append_event() appends for it. */
+static void check_bytes(Perfetto__TracePacket *packet, const struct text *interned)
+{
+	struct text text = {0};
+	uint8_t packed[4096];
+	Perfetto__TracePacket *packets[] = {packet};
+	Perfetto__Trace trace = PERFETTO__TRACE__INIT;
+	size_t size;
+
+	trace.n_packet = 1;
+	trace.packet = packets;
+	size = perfetto__trace__get_packed_size(&trace);
+	assert_true(size <= sizeof(packed));
+	perfetto__trace__pack(&trace, packed);
+	assert_int_equal(perfetto_append_event(&text, packet, interned), 0);
+	assert_int_equal(text.length, size);
+	assert_memory_equal(text.data, packed, size);
+	text_release(&text);
+}
+
 static void events_are_the_bytes_that_protobuf_c_writes(void **state _unused_)
 {
 	uint64_t random = 88172645463325252ull;
 	struct made made;
 
 	for (int i = 0; i < 20000; i++) {
-		struct text text = {0};
-		uint8_t packed[4096];
-		Perfetto__TracePacket *packets[] = {&made.packet};
-		Perfetto__Trace trace = PERFETTO__TRACE__INIT;
-		size_t size;
-
 		make_packet(&random, &made);
-		trace.n_packet = 1;
-		trace.packet = packets;
-		size = perfetto__trace__get_packed_size(&trace);
-		assert_true(size <= sizeof(packed));
-		perfetto__trace__pack(&trace, packed);
-		assert_int_equal(perfetto_append_event(&text, &made.packet), 1);
-		assert_int_equal(text.length, size);
-		assert_memory_equal(text.data, packed, size);
-		text_release(&text);
+		check_bytes(&made.packet, NULL);
 	}
 }
 
-static void what_is_reported_for_the_first_time_is_left_to_protobuf_c(void **state _unused_)
+static void interned_data_are_between_the_event_and_its_flags(void **state _unused_)
 {
+	char name[] = "a name";
+	Perfetto__EventName event_name = PERFETTO__EVENT_NAME__INIT;
+	Perfetto__EventName *names[40];
 	Perfetto__InternedData data = PERFETTO__INTERNED_DATA__INIT;
+	uint8_t packed[1024];
+	struct text interned = {0};
 	uint64_t random = 1;
-	struct text text = {0};
 	struct made made;
 
-	make_packet(&random, &made);
-	made.packet.interned_data = &data;
-	assert_int_equal(perfetto_append_event(&text, &made.packet), 0);
-	assert_int_equal(text.length, 0);
+	event_name.has_iid = 1;
+	event_name.iid = 300;
+	event_name.name = name;
+	for (size_t i = 0; i < 40; i++)
+		names[i] = &event_name;
+	data.event_names = names;
+	/* Their size takes one byte, then two. */
+	for (data.n_event_names = 1; data.n_event_names <= 40; data.n_event_names++) {
+		size_t size = perfetto__interned_data__pack(&data, packed);
+
+		text_truncate(&interned, 0);
+		text_append(&interned, packed, size);
+		make_packet(&random, &made);
+		made.packet.interned_data = &data;
+		check_bytes(&made.packet, &interned);
+	}
+	text_release(&interned);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(events_are_the_bytes_that_protobuf_c_writes),
-		cmocka_unit_test(what_is_reported_for_the_first_time_is_left_to_protobuf_c),
+		cmocka_unit_test(interned_data_are_between_the_event_and_its_flags),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

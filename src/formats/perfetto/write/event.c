@@ -36,15 +36,6 @@ void perfetto_event_writer_release(struct perfetto_event_writer *writer)
 
 /* ---- packets ------------------------------------------------------------------------------ */
 
-static int add_packet(struct perfetto_event_writer *writer, const Perfetto__TracePacket *packet)
-{
-	uint64_t before = perfetto_stream_get_size(writer->stream);
-	int err = perfetto_stream_add(writer->stream, packet);
-
-	writer->state_bytes += perfetto_stream_get_size(writer->stream) - before;
-	return err;
-}
-
 /* Start the sequence, or start it again: everything emitted before is forgotten. */
 static int clear_state(struct perfetto_event_writer *writer, bool is_first)
 {
@@ -53,11 +44,12 @@ static int clear_state(struct perfetto_event_writer *writer, bool is_first)
 	Perfetto__PerfSampleDefaults samples = PERFETTO__PERF_SAMPLE_DEFAULTS__INIT;
 	Perfetto__PerfTimebase timebase = PERFETTO__PERF_TIMEBASE__INIT;
 	char unit[] = "nanoseconds";
+	uint64_t before;
+	int err;
 
 	perfetto_names_clear(writer->names);
 	if (writer->stacks)
 		perfetto_stacks_clear(writer->stacks);
-	writer->state_bytes = 0;
 	packet.has_trusted_packet_sequence_id = 1;
 	packet.trusted_packet_sequence_id = writer->sequence;
 	packet.has_sequence_flags = 1;
@@ -73,7 +65,10 @@ static int clear_state(struct perfetto_event_writer *writer, bool is_first)
 		defaults.perf_sample_defaults = &samples;
 	}
 	packet.trace_packet_defaults = &defaults;
-	return add_packet(writer, &packet);
+	before = perfetto_stream_get_size(writer->stream);
+	err = perfetto_stream_add(writer->stream, &packet);
+	writer->state_bytes = perfetto_stream_get_size(writer->stream) - before;
+	return err;
 }
 
 int perfetto_event_writer_begin_sequence(struct perfetto_event_writer *writer,
@@ -106,8 +101,12 @@ int perfetto_event_writer_add(struct perfetto_event_writer *writer, uint64_t tim
 {
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
 	Perfetto__TrackEvent *event = &writer->event;
-	int err;
+	uint64_t before = perfetto_stream_get_size(writer->stream);
+	const struct text *interned;
+	int err = perfetto_names_get_new(writer->names, &interned);
 
+	if (err)
+		return err;
 	event->n_category_iids = writer->categories.length;
 	event->category_iids = writer->categories.items;
 	event->n_flow_ids = writer->flows.length;
@@ -119,11 +118,10 @@ int perfetto_event_writer_add(struct perfetto_event_writer *writer, uint64_t tim
 	perfetto_stream_set_time(writer->stream, &packet, time_ns);
 	packet.has_sequence_flags = 1;
 	packet.sequence_flags = PERFETTO_STATE_NEEDED;
-	packet.interned_data = perfetto_names_get_new(writer->names);
 	packet.data_case = PERFETTO__TRACE_PACKET__DATA_TRACK_EVENT;
 	packet.track_event = event;
-	err = add_packet(writer, &packet);
-	/* Only now: the packet pointed at them. */
+	err = perfetto_stream_add_event(writer->stream, &packet, interned);
+	writer->state_bytes += perfetto_stream_get_size(writer->stream) - before;
 	perfetto_names_flush(writer->names);
 	if (err)
 		return err;

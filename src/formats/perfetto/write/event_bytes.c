@@ -9,44 +9,36 @@
 #include <errno.h>
 
 #include "base/array.h"
+#include "formats/perfetto/write/stream.h"
+#include "formats/protobuf_writer.h"
 
-#define VARINT_BYTES_MAX 10
 /* Limits for all single fields of a packet, tags included, and for each number of a list. */
 #define SINGLE_BYTES_MAX 176
 #define NUMBER_BYTES_MAX 12
 /* Limit for the packet's own fields before the event, and for those behind it. */
 #define EDGE_BYTES_MAX 48
 
-/* Field number and wire type; those above 15 take two bytes. */
-enum tag {
-	TAG_VARINT = 0,
-	TAG_FIXED64 = 1,
-	TAG_BYTES = 2,
-};
-
-static uint8_t *put_varint(uint8_t *end, uint64_t value)
+static uint8_t *put_tag(uint8_t *end, unsigned field, unsigned type)
 {
-	for (; value > 0x7f; value >>= 7)
-		*end++ = (uint8_t)(value | 0x80);
-	*end++ = (uint8_t)value;
-	return end;
-}
-
-static uint8_t *put_tag(uint8_t *end, unsigned field, enum tag tag)
-{
-	return put_varint(end, field << 3 | tag);
+	return protobuf_encode(end, field << 3 | type);
 }
 
 static uint8_t *put_number(uint8_t *end, unsigned field, uint64_t value)
 {
-	return put_varint(put_tag(end, field, TAG_VARINT), value);
+	return protobuf_encode(put_tag(end, field, 0), value);
 }
 
 static uint8_t *put_fixed64(uint8_t *end, unsigned field, const void *value)
 {
-	end = put_tag(end, field, TAG_FIXED64);
+	end = put_tag(end, field, 1);
 	memcpy(end, value, sizeof(uint64_t));
 	return end + sizeof(uint64_t);
+}
+
+/* The size of a message, which follows. */
+static uint8_t *put_size(uint8_t *end, unsigned field, size_t size)
+{
+	return protobuf_encode(put_tag(end, field, 2), size);
 }
 
 /* ---- annotations -------------------------------------------------------------------------- */
@@ -89,7 +81,7 @@ static uint8_t *put_leaf_field(uint8_t *end, unsigned field,
 	uint8_t bytes[LEAF_BYTES_MAX];
 	size_t size = put_leaf(bytes, annotation);
 
-	end = put_varint(put_tag(end, field, TAG_BYTES), size);
+	end = put_size(end, field, size);
 	memcpy(end, bytes, size);
 	return end + size;
 }
@@ -105,7 +97,7 @@ static uint8_t *put_annotation(uint8_t *end, const Perfetto__DebugAnnotation *an
 
 		size += 2 + put_leaf(inner, annotation->dict_entries[i]);
 	}
-	end = put_varint(put_tag(end, 4, TAG_BYTES), size);
+	end = put_size(end, 4, size);
 	memcpy(end, bytes, head_size);
 	end += head_size;
 	for (size_t i = 0; i < annotation->n_dict_entries; i++)
@@ -168,55 +160,65 @@ static size_t get_room(const Perfetto__TrackEvent *event)
 	for (size_t i = 0; i < event->n_debug_annotations; i++)
 		num_annotations += event->debug_annotations[i]->n_dict_entries;
 	return SINGLE_BYTES_MAX + num_numbers * NUMBER_BYTES_MAX +
-	       num_annotations * (LEAF_BYTES_MAX + VARINT_BYTES_MAX);
+	       num_annotations * (LEAF_BYTES_MAX + PROTOBUF_NUMBER_BYTES);
 }
 
 static uint8_t *put_head(uint8_t *end, const Perfetto__TracePacket *packet, size_t event_size)
 {
 	if (packet->has_timestamp)
-		end = put_number(end, 8, packet->timestamp);
+		end = put_number(end, PERFETTO_PACKET_TIME, packet->timestamp);
 	if (packet->has_trusted_packet_sequence_id)
-		end = put_number(end, 10, packet->trusted_packet_sequence_id);
-	return put_varint(put_tag(end, 11, TAG_BYTES), event_size);
+		end = put_number(end, PERFETTO_PACKET_SEQUENCE, packet->trusted_packet_sequence_id);
+	return put_size(end, PERFETTO_PACKET_EVENT, event_size);
 }
 
 static uint8_t *put_tail(uint8_t *end, const Perfetto__TracePacket *packet)
 {
 	if (packet->has_sequence_flags)
-		end = put_number(end, 13, packet->sequence_flags);
+		end = put_number(end, PERFETTO_PACKET_FLAGS, packet->sequence_flags);
 	if (packet->has_timestamp_clock_id)
-		end = put_number(end, 58, packet->timestamp_clock_id);
+		end = put_number(end, PERFETTO_PACKET_CLOCK, packet->timestamp_clock_id);
 	return end;
 }
 
 /* The event is written behind the space for the fields before it, and moved there. */
-int perfetto_append_event(struct text *text, const Perfetto__TracePacket *packet)
+int perfetto_append_event(struct text *text, const Perfetto__TracePacket *packet,
+			  const struct text *interned)
 {
 	const Perfetto__TrackEvent *event = packet->track_event;
+	size_t interned_size = interned ? interned->length : 0;
 	uint8_t head[EDGE_BYTES_MAX];
-	uint8_t tail[EDGE_BYTES_MAX];
+	uint8_t tail[2 * EDGE_BYTES_MAX];
+	uint8_t *tail_end = tail;
 	size_t head_size;
+	size_t tag_size = 0; /* of the interned data */
 	size_t tail_size;
 	size_t event_size;
 	uint8_t *body;
 	uint8_t *end;
 
-	if (packet->data_case != PERFETTO__TRACE_PACKET__DATA_TRACK_EVENT ||
-	    packet->interned_data || packet->trace_packet_defaults)
-		return 0;
 	if (array_reserve_bytes(&text->data, &text->capacity,
-				text->length + 3 * EDGE_BYTES_MAX + get_room(event), 1))
+				text->length + 4 * EDGE_BYTES_MAX + get_room(event) + interned_size,
+				1))
 		return -ENOMEM;
 	end = (uint8_t *)text->data + text->length;
 	body = end + 2 * EDGE_BYTES_MAX;
 	event_size = (size_t)(put_event(body, event) - body);
 	head_size = (size_t)(put_head(head, packet, event_size) - head);
-	tail_size = (size_t)(put_tail(tail, packet) - tail);
-	end = put_varint(put_tag(end, 1, TAG_BYTES), head_size + event_size + tail_size);
+	if (interned)
+		tail_end = put_size(tail_end, PERFETTO_PACKET_INTERNED, interned_size);
+	tag_size = (size_t)(tail_end - tail);
+	tail_size = (size_t)(put_tail(tail_end, packet) - tail_end);
+	end = put_size(end, 1, head_size + event_size + tag_size + interned_size + tail_size);
 	memcpy(end, head, head_size);
 	memmove(end + head_size, body, event_size);
 	end += head_size + event_size;
-	memcpy(end, tail, tail_size);
+	memcpy(end, tail, tag_size);
+	end += tag_size;
+	if (interned)
+		memcpy(end, interned->data, interned_size);
+	end += interned_size;
+	memcpy(end, tail_end, tail_size);
 	text->length = (size_t)(end + tail_size - (uint8_t *)text->data);
-	return 1;
+	return 0;
 }

@@ -11,12 +11,8 @@
 
 #include "base/text.h"
 
-/*
- * Append the packet, as a field of a trace, if it is one with an event and nothing that is emitted
- * for the first time.
- *
- * Returns 1 when it is appended, 0 when protobuf-c must do it, or -ENOMEM.
- */
-_must_check_ int perfetto_append_event(struct text *text, const Perfetto__TracePacket *packet);
+/* Append a packet with an event, as a field of a trace. As perfetto_stream_add_event(). Returns 0 or -ENOMEM. */
+_must_check_ int perfetto_append_event(struct text *text, const Perfetto__TracePacket *packet,
+				       const struct text *interned);
 
 #endif

@@ -34,10 +34,10 @@ _must_check_ int perfetto_names_use_location(struct perfetto_names *names, uint3
 					     uint64_t *ret);
 
 /*
- * New items since the last flush, for the packet that is about to be written; NULL if nothing is
- * new. Valid until the flush.
+ * The items since the last flush, for the packet that is about to be written, as fields of its interned data. ret: NULL if nothing
+ * is new; valid until the next call. Returns 0 or -ENOMEM.
  */
-Perfetto__InternedData *perfetto_names_get_new(struct perfetto_names *names);
+_must_check_ int perfetto_names_get_new(struct perfetto_names *names, const struct text **ret);
 /* The packet is written. */
 void perfetto_names_flush(struct perfetto_names *names);
 /* The sequence's state is cleared: everything must be emitted again. */

@@ -7,8 +7,8 @@
  * has their distance from file offsets, so that our reader gets the offsets again. Segments of one
  * file may differ in that: the file has several mappings then.
  *
- * Messages of protobuf-c are trees of pointers. The memory of a packet is allocated chunk by chunk
- * into `garbage` and freed at once when the packet is written.
+ * Items are encoded at once, each kind into a text of its own, since the kinds have an order in the
+ * message.
  *
  * Stacks are most of a trace, so that their order matters for its compressed size: locations are
  * emitted in the order of the code, stacks in that of a depth-first walk through the tree of stacks
@@ -21,8 +21,8 @@
 #include "base/array.h"
 #include "base/intern.h"
 #include "base/utf8.h"
-#include "formats/arena.h"
 #include "formats/perfetto/write/numbers.h"
+#include "formats/protobuf_writer.h"
 
 #define NO_MODULE UINT32_MAX
 
@@ -50,6 +50,40 @@ enum emitted_kind {
 	NUM_EMITTED_KINDS,
 };
 
+/* The lists of InternedData, in the order of their fields. */
+enum item_kind {
+	ITEM_FUNCTION,
+	ITEM_FRAME,
+	ITEM_CALLSTACK,
+	ITEM_BUILD_ID,
+	ITEM_PATH,
+	ITEM_SOURCE,
+	ITEM_MAPPING,
+	NUM_ITEM_KINDS,
+};
+static const uint32_t item_fields[NUM_ITEM_KINDS] = {
+	[ITEM_FUNCTION] = 5, [ITEM_FRAME] = 6,   [ITEM_CALLSTACK] = 7, [ITEM_BUILD_ID] = 16,
+	[ITEM_PATH] = 17,    [ITEM_SOURCE] = 18, [ITEM_MAPPING] = 19,
+};
+
+/* Fields of the items. */
+enum { STRING_IID = 1, STRING_STR, STRING_SHORT_START = 1000, STRING_SHORT_LENGTH };
+enum { MAPPING_IID = 1, MAPPING_BUILD_ID, MAPPING_LOAD_BIAS = 6, MAPPING_PATH };
+enum {
+	FRAME_IID = 1,
+	FRAME_FUNCTION,
+	FRAME_MAPPING,
+	FRAME_REL_PC,
+	FRAME_SOURCE,
+	FRAME_LINE,
+	FRAME_KIND,
+	FRAME_SHORT_NAME = 1000,
+	FRAME_IS_INLINED,
+	FRAME_IS_ELF_ADDRESS,
+	FRAME_OWN_KIND,
+};
+enum { CALLSTACK_IID = 1, CALLSTACK_FRAME };
+
 struct perfetto_stacks {
 	const struct profile *profile;
 	struct perfetto_stream *stream;
@@ -63,168 +97,141 @@ struct perfetto_stacks {
 	/* Items to be emitted. */
 	ARRAY(uint32_t) new_stacks;
 	ARRAY(uint32_t) new_locations;
-	/* New for the packet that is being made; all of it freed with it. */
-	ARRAY(Perfetto__InternedString *) functions;
-	ARRAY(Perfetto__InternedString *) sources;
-	ARRAY(Perfetto__InternedString *) paths;
-	ARRAY(Perfetto__InternedString *) build_ids;
-	ARRAY(Perfetto__Mapping *) mappings;
-	ARRAY(Perfetto__Frame *) frames;
-	ARRAY(Perfetto__Callstack *) callstacks;
-	struct arena garbage; /* memory of the messages, until they are written */
-	size_t size_bytes;    /* about */
+	/* Encoded for the packet that is being made. */
+	struct text items[NUM_ITEM_KINDS];
+	struct text text;        /* that is made to fit the format */
+	ARRAY(uint32_t) numbers; /* of the frames of a stack */
+	size_t size_bytes;       /* of items, about */
 };
 
 static void discard(struct perfetto_stacks *stacks)
 {
-	arena_clear(&stacks->garbage);
-	stacks->functions.length = 0;
-	stacks->sources.length = 0;
-	stacks->paths.length = 0;
-	stacks->build_ids.length = 0;
-	stacks->mappings.length = 0;
-	stacks->frames.length = 0;
-	stacks->callstacks.length = 0;
+	for (size_t i = 0; i < NUM_ITEM_KINDS; i++)
+		text_truncate(&stacks->items[i], 0);
 	stacks->size_bytes = 0;
 }
 
 /* ---- parts of a stack --------------------------------------------------------------------- */
 
-/* A message with a copy of these bytes. Build IDs are bytes; fit() has made texts UTF-8. */
-static Perfetto__InternedString *new_string(struct perfetto_stacks *stacks, uint64_t number,
-					    const void *data, size_t length)
+/* Make a string of the profile fit the format, in stacks->text. Returns 0 or -ENOMEM. */
+static int fit(struct perfetto_stacks *stacks, uint32_t string)
 {
-	Perfetto__InternedString *string = arena_add(&stacks->garbage, malloc(sizeof(*string)));
-	uint8_t *copy = arena_add(&stacks->garbage, malloc(length + 1));
-
-	if (!string || !copy)
-		return NULL;
-	memcpy(copy, data, length);
-	stacks->size_bytes += length;
-	*string = (Perfetto__InternedString)PERFETTO__INTERNED_STRING__INIT;
-	string->has_iid = 1;
-	string->iid = number;
-	string->has_str = 1;
-	string->str.data = copy;
-	string->str.len = length;
-	return string;
-}
-
-/* Append a string of the profile to the text, as the format takes it. */
-static void fit(const struct perfetto_stacks *stacks, uint32_t string, struct text *text)
-{
-	text_append_string(text, "");
-	utf8_append(text, profile_get_string(stacks->profile, string),
+	text_truncate(&stacks->text, 0);
+	text_append_string(&stacks->text, "");
+	utf8_append(&stacks->text, profile_get_string(stacks->profile, string),
 		    profile_get_string_length(stacks->profile, string));
+	return stacks->text.failed ? -ENOMEM : 0;
 }
 
-static Perfetto__InternedString *new_text(struct perfetto_stacks *stacks, uint64_t number,
-					  uint32_t string)
-{
-	_cleanup_(text_release) struct text text = {0};
+/* Where a short name is in its function's name. */
+struct short_part {
+	uint32_t start;
+	uint32_t length; /* 0: the whole name, or not in it */
+};
 
-	fit(stacks, string, &text);
-	return text.failed ? NULL : new_string(stacks, number, text.data, text.length);
+/* Build IDs are bytes; fit() has made texts UTF-8. */
+static void put_string(struct perfetto_stacks *stacks, enum item_kind kind, uint64_t number,
+		       const void *data, size_t length, struct short_part part)
+{
+	struct text *items = &stacks->items[kind];
+	size_t mark = protobuf_start(items, item_fields[kind]);
+
+	protobuf_put_number(items, STRING_IID, number);
+	protobuf_put_bytes(items, STRING_STR, data, length);
+	protobuf_put_nonzero(items, STRING_SHORT_START, part.start);
+	protobuf_put_nonzero(items, STRING_SHORT_LENGTH, part.length);
+	protobuf_end(items, mark);
+	stacks->size_bytes += length;
 }
 
-#define PUSH(list, message)                                                              \
-	({                                                                               \
-		__typeof__((list).items) added_ = (message) ? array_add(&(list)) : NULL; \
-                                                                                         \
-		if (added_)                                                              \
-			*added_ = (message);                                             \
-		added_ ? 0 : -ENOMEM;                                                    \
-	})
+/* The number of a string, which is emitted once among those of its kind. */
+static int use_string(struct perfetto_stacks *stacks, enum emitted_kind emitted,
+		      enum item_kind kind, uint32_t string, uint64_t *ret)
+{
+	bool is_new;
+	int err = perfetto_emitted_add(&stacks->emitted[emitted], string, ret, &is_new);
 
-/* Emit the string `id` once, into the list of its kind; its number goes to *ret. */
-#define USE_STRING(stacks, kind, list, id, ret)                                                   \
-	({                                                                                        \
-		bool is_new_;                                                                     \
-		int err_ = perfetto_emitted_add(&(stacks)->emitted[kind], (id), (ret), &is_new_); \
-                                                                                                  \
-		if (!err_ && is_new_) {                                                           \
-			Perfetto__InternedString *message_ = new_text((stacks), *(ret), (id));    \
-			err_ = PUSH((stacks)->list, message_);                                    \
-		}                                                                                 \
-		err_;                                                                             \
-	})
+	if (err || !is_new)
+		return err;
+	err = fit(stacks, string);
+	if (err)
+		return err;
+	put_string(stacks, kind, *ret, stacks->text.data, stacks->text.length,
+		   (struct short_part){0});
+	return 0;
+}
 
-/* Find the place of a function's short name in its message; false if not found. */
-static bool find_short_name(const struct perfetto_stacks *stacks, uint32_t short_name,
-			    Perfetto__InternedString *function)
+/* The place of a short name in the name that was made to fit. */
+static struct short_part find_short_name(const struct perfetto_stacks *stacks, uint32_t short_name)
 {
 	_cleanup_(text_release) struct text text = {0};
-	const uint8_t *found;
+	const char *found;
 
-	fit(stacks, short_name, &text);
+	utf8_append(&text, profile_get_string(stacks->profile, short_name),
+		    profile_get_string_length(stacks->profile, short_name));
 	if (text.failed || !text.length)
-		return false;
-	found = memmem(function->str.data, function->str.len, text.data, text.length);
+		return (struct short_part){0};
+	found = memmem(stacks->text.data, stacks->text.length, text.data, text.length);
 	if (!found)
-		return false;
-	function->short_start = (uint32_t)(found - function->str.data);
-	function->has_short_start = function->short_start != 0;
-	function->has_short_length = 1;
-	function->short_length = (uint32_t)text.length;
-	return true;
+		return (struct short_part){0};
+	return (struct short_part){(uint32_t)(found - stacks->text.data), (uint32_t)text.length};
 }
 
-/*
- * A full name is interned once, with one short name. A frame that has another one gets that by itself.
- */
+/* A full name is interned once, with one short name. A frame with another one gets that separately. */
 static int use_function(struct perfetto_stacks *stacks, uint32_t name, uint32_t short_name,
 			uint64_t *ret)
 {
-	Perfetto__InternedString *message;
+	struct short_part part = {0};
 	bool is_new;
 	int err = perfetto_emitted_add(&stacks->emitted[EMITTED_FUNCTION], name, ret, &is_new);
 
 	if (err || !is_new)
 		return err;
-	message = new_text(stacks, *ret, name);
-	if (!message)
-		return -ENOMEM;
-	stacks->short_names[name] = name;
-	if (short_name != name && find_short_name(stacks, short_name, message))
-		stacks->short_names[name] = short_name;
-	return PUSH(stacks->functions, message);
+	err = fit(stacks, name);
+	if (err)
+		return err;
+	if (short_name != name)
+		part = find_short_name(stacks, short_name);
+	stacks->short_names[name] = part.length ? short_name : name;
+	put_string(stacks, ITEM_FUNCTION, *ret, stacks->text.data, stacks->text.length, part);
+	return 0;
 }
 
 /*
- * Most short names are a part of the full one, and are emitted as its start and length; the others as
- * names of their own.
+ * Most short names are a part of the full one, and are emitted as its start and length; the others
+ * as names of their own: then *ret_short is not 0.
  */
-static int use_names(struct perfetto_stacks *stacks, const struct frame *frame,
-		     Perfetto__Frame *message)
+static int use_names(struct perfetto_stacks *stacks, const struct frame *frame, uint64_t *ret_full,
+		     uint64_t *ret_short)
 {
-	int err = use_function(stacks, frame->full_name, frame->name, &message->function_name_id);
+	int err = use_function(stacks, frame->full_name, frame->name, ret_full);
 
-	message->has_function_name_id = 1;
+	*ret_short = 0;
 	if (err || stacks->short_names[frame->full_name] == frame->name)
 		return err;
-	message->has_short_name_id = 1;
-	return use_function(stacks, frame->name, frame->name, &message->short_name_id);
+	return use_function(stacks, frame->name, frame->name, ret_short);
 }
 
 static int use_build_id(struct perfetto_stacks *stacks, uint32_t module, uint64_t *ret)
 {
 	const struct module *file = profile_get_module(stacks->profile, module);
-	Perfetto__InternedString *message;
 	bool is_new;
 	int err = perfetto_emitted_add(&stacks->emitted[EMITTED_BUILD_ID], module, ret, &is_new);
 
-	if (err || !is_new)
-		return err;
-	message = new_string(stacks, *ret, file->build_id, file->build_id_size);
-	return PUSH(stacks->build_ids, message);
+	if (!err && is_new)
+		put_string(stacks, ITEM_BUILD_ID, *ret, file->build_id, file->build_id_size,
+			   (struct short_part){0});
+	return err;
 }
 
 /* The mapping of a frame: its file, or a name in place of a file ("[kernel]"). */
 static int use_mapping(struct perfetto_stacks *stacks, const struct mapping_key *key, uint64_t *ret)
 {
-	Perfetto__Mapping *mapping;
-	uint64_t *paths;
+	struct text *items = &stacks->items[ITEM_MAPPING];
+	uint64_t build_id = 0;
+	uint64_t path;
 	uint32_t number;
+	size_t mark;
 	bool is_new;
 	int err = mapping_keys_intern(&stacks->mapping_keys, key, &number);
 
@@ -233,28 +240,21 @@ static int use_mapping(struct perfetto_stacks *stacks, const struct mapping_key 
 	err = perfetto_emitted_add(&stacks->emitted[EMITTED_MAPPING], number, ret, &is_new);
 	if (err || !is_new)
 		return err;
-	mapping = arena_add(&stacks->garbage, malloc(sizeof(*mapping)));
-	paths = arena_add(&stacks->garbage, malloc(sizeof(*paths)));
-	if (!mapping || !paths)
-		return -ENOMEM;
-	*mapping = (Perfetto__Mapping)PERFETTO__MAPPING__INIT;
-	mapping->has_iid = 1;
-	mapping->iid = *ret;
-	mapping->has_load_bias = key->has_load_bias;
-	mapping->load_bias = key->load_bias;
-	mapping->n_path_string_ids = 1;
-	mapping->path_string_ids = paths;
 	if (key->module != NO_MODULE &&
-	    profile_get_module(stacks->profile, key->module)->build_id_size) {
-		mapping->has_build_id = 1;
-		err = use_build_id(stacks, key->module, &mapping->build_id);
-		if (err)
-			return err;
-	}
-	err = USE_STRING(stacks, EMITTED_PATH, paths, key->path, paths);
+	    profile_get_module(stacks->profile, key->module)->build_id_size)
+		err = use_build_id(stacks, key->module, &build_id);
+	if (!err)
+		err = use_string(stacks, EMITTED_PATH, ITEM_PATH, key->path, &path);
 	if (err)
 		return err;
-	return PUSH(stacks->mappings, mapping);
+	mark = protobuf_start(items, item_fields[ITEM_MAPPING]);
+	protobuf_put_number(items, MAPPING_IID, *ret);
+	protobuf_put_nonzero(items, MAPPING_BUILD_ID, build_id);
+	if (key->has_load_bias)
+		protobuf_put_number(items, MAPPING_LOAD_BIAS, key->load_bias);
+	protobuf_put_number(items, MAPPING_PATH, path);
+	protobuf_end(items, mark);
+	return 0;
 }
 
 static int use_mapping_of(struct perfetto_stacks *stacks, const struct location *location,
@@ -276,42 +276,43 @@ static int use_mapping_of(struct perfetto_stacks *stacks, const struct location 
 static int add_frame(struct perfetto_stacks *stacks, const struct location *location, uint32_t id)
 {
 	const struct frame *frame = profile_get_frame(stacks->profile, id);
-	Perfetto__Frame *message = arena_add(&stacks->garbage, malloc(sizeof(*message)));
-	int err;
+	uint32_t kind = frame_kinds[frame->kind].perfetto_number;
+	struct text *items = &stacks->items[ITEM_FRAME];
+	uint64_t function;
+	uint64_t short_name;
+	uint64_t mapping;
+	uint64_t source = 0;
+	size_t mark;
+	int err = use_names(stacks, frame, &function, &short_name);
 
-	if (!message)
-		return -ENOMEM;
-	*message = (Perfetto__Frame)PERFETTO__FRAME__INIT;
-	message->has_iid = 1;
-	message->iid = stacks->frame_numbers[id];
+	if (!err)
+		err = use_mapping_of(stacks, location, frame, &mapping);
+	if (!err && frame->file != STRING_EMPTY)
+		err = use_string(stacks, EMITTED_SOURCE, ITEM_SOURCE, frame->file, &source);
+	if (err)
+		return err;
 	stacks->size_bytes += 16;
-	message->has_mapping_id = 1;
-	message->has_rel_pc = location->space != LOCATION_NAMED;
-	message->rel_pc = location->has_elf_address ? location->elf_address : location->address;
-	message->has_is_elf_address = location->space == LOCATION_ELF;
-	message->is_elf_address = location->space == LOCATION_ELF;
-	message->has_kind = frame->kind != FRAME_USER;
-	message->kind = (int32_t)frame_kinds[frame->kind].perfetto_number;
-	message->has_own_kind = frame_kind_find_perfetto((uint64_t)message->kind) != frame->kind;
-	message->own_kind = frame->kind;
-	message->has_is_inlined = frame->is_inlined;
-	message->is_inlined = frame->is_inlined;
-	err = use_names(stacks, frame, message);
-	if (err)
-		return err;
-	err = use_mapping_of(stacks, location, frame, &message->mapping_id);
-	if (err)
-		return err;
-	if (frame->file != STRING_EMPTY) {
-		message->has_source_path_iid = 1;
-		message->has_line_number = 1;
-		message->line_number = frame->line;
-		err = USE_STRING(stacks, EMITTED_SOURCE, sources, frame->file,
-				 &message->source_path_iid);
-		if (err)
-			return err;
+	mark = protobuf_start(items, item_fields[ITEM_FRAME]);
+	protobuf_put_number(items, FRAME_IID, stacks->frame_numbers[id]);
+	protobuf_put_number(items, FRAME_FUNCTION, function);
+	protobuf_put_number(items, FRAME_MAPPING, mapping);
+	if (location->space != LOCATION_NAMED)
+		protobuf_put_number(items, FRAME_REL_PC,
+				    location->has_elf_address ? location->elf_address
+							      : location->address);
+	if (source) {
+		protobuf_put_number(items, FRAME_SOURCE, source);
+		protobuf_put_number(items, FRAME_LINE, frame->line);
 	}
-	return PUSH(stacks->frames, message);
+	if (frame->kind != FRAME_USER)
+		protobuf_put_number(items, FRAME_KIND, kind);
+	protobuf_put_nonzero(items, FRAME_SHORT_NAME, short_name);
+	protobuf_put_nonzero(items, FRAME_IS_INLINED, frame->is_inlined);
+	protobuf_put_nonzero(items, FRAME_IS_ELF_ADDRESS, location->space == LOCATION_ELF);
+	if (frame_kind_find_perfetto(kind) != frame->kind)
+		protobuf_put_number(items, FRAME_OWN_KIND, frame->kind);
+	protobuf_end(items, mark);
+	return 0;
 }
 
 /* ---- packets ------------------------------------------------------------------------------ */
@@ -319,34 +320,29 @@ static int add_frame(struct perfetto_stacks *stacks, const struct location *loca
 /* Write the added items, and forget them. */
 static int flush(struct perfetto_stacks *stacks)
 {
-	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
-	Perfetto__InternedData data = PERFETTO__INTERNED_DATA__INIT;
+	struct text *packet = perfetto_stream_start(stacks->stream);
+	size_t mark;
 	int err;
 
-	if (!stacks->garbage.blocks.length)
-		return 0;
-	data.n_function_names = stacks->functions.length;
-	data.function_names = stacks->functions.items;
-	data.n_source_paths = stacks->sources.length;
-	data.source_paths = stacks->sources.items;
-	data.n_mapping_paths = stacks->paths.length;
-	data.mapping_paths = stacks->paths.items;
-	data.n_build_ids = stacks->build_ids.length;
-	data.build_ids = stacks->build_ids.items;
-	data.n_mappings = stacks->mappings.length;
-	data.mappings = stacks->mappings.items;
-	data.n_frames = stacks->frames.length;
-	data.frames = stacks->frames.items;
-	data.n_callstacks = stacks->callstacks.length;
-	data.callstacks = stacks->callstacks.items;
-	packet.has_trusted_packet_sequence_id = 1;
-	packet.trusted_packet_sequence_id = stacks->sequence;
-	packet.has_sequence_flags = 1;
-	packet.sequence_flags = PERFETTO_STATE_NEEDED;
-	packet.interned_data = &data;
-	err = perfetto_stream_add(stacks->stream, &packet);
+	protobuf_put_number(packet, PERFETTO_PACKET_SEQUENCE, stacks->sequence);
+	mark = protobuf_start(packet, PERFETTO_PACKET_INTERNED);
+	for (size_t i = 0; i < NUM_ITEM_KINDS; i++) {
+		text_append(packet, stacks->items[i].data, stacks->items[i].length);
+		packet->failed |= stacks->items[i].failed;
+	}
+	protobuf_end(packet, mark);
+	protobuf_put_number(packet, PERFETTO_PACKET_FLAGS, PERFETTO_STATE_NEEDED);
+	err = perfetto_stream_end(stacks->stream);
 	discard(stacks);
 	return err;
+}
+
+static bool has_items(const struct perfetto_stacks *stacks)
+{
+	for (size_t i = 0; i < NUM_ITEM_KINDS; i++)
+		if (stacks->items[i].length || stacks->items[i].failed)
+			return true;
+	return false;
 }
 
 static int flush_when_full(struct perfetto_stacks *stacks)
@@ -367,42 +363,39 @@ static int emit_location(struct perfetto_stacks *stacks, uint32_t id)
 	return flush_when_full(stacks);
 }
 
-static size_t count_frames(const struct perfetto_stacks *stacks, uint32_t stack)
+static int list_frames(struct perfetto_stacks *stacks, uint32_t stack)
 {
-	size_t count = 0;
-
-	for (; stack != STACK_EMPTY; stack = profile_get_stack_parent(stacks->profile, stack))
-		count += profile_get_location(stacks->profile,
-					      profile_get_stack_location(stacks->profile, stack))
-				 ->num_frames;
-	return count;
-}
-
-static int emit_stack(struct perfetto_stacks *stacks, uint32_t stack)
-{
-	size_t count = count_frames(stacks, stack);
-	Perfetto__Callstack *message = arena_add(&stacks->garbage, malloc(sizeof(*message)));
-	uint64_t *frames = arena_add(&stacks->garbage, malloc((count + 1) * sizeof(*frames)));
-	int err;
-
-	if (!message || !frames)
-		return -ENOMEM;
-	*message = (Perfetto__Callstack)PERFETTO__CALLSTACK__INIT;
-	message->has_iid = 1;
-	message->iid = perfetto_stacks_get_number(stacks, stack);
-	message->n_frame_ids = count;
-	message->frame_ids = frames;
+	stacks->numbers.length = 0;
 	for (; stack != STACK_EMPTY; stack = profile_get_stack_parent(stacks->profile, stack)) {
 		const struct location *location = profile_get_location(
 			stacks->profile, profile_get_stack_location(stacks->profile, stack));
 
-		for (uint32_t i = 0; i < location->num_frames; i++)
-			frames[--count] = stacks->frame_numbers[location->first_frame + i];
+		for (uint32_t i = 0; i < location->num_frames; i++) {
+			uint32_t *added = array_add(&stacks->numbers);
+
+			if (!added)
+				return -ENOMEM;
+			*added = stacks->frame_numbers[location->first_frame + i];
+		}
 	}
-	err = PUSH(stacks->callstacks, message);
+	return 0;
+}
+
+/* Its frames, outermost first. */
+static int emit_stack(struct perfetto_stacks *stacks, uint32_t stack)
+{
+	struct text *items = &stacks->items[ITEM_CALLSTACK];
+	size_t mark;
+	int err = list_frames(stacks, stack);
+
 	if (err)
 		return err;
-	stacks->size_bytes += message->n_frame_ids * 3;
+	mark = protobuf_start(items, item_fields[ITEM_CALLSTACK]);
+	protobuf_put_number(items, CALLSTACK_IID, perfetto_stacks_get_number(stacks, stack));
+	for (size_t i = stacks->numbers.length; i-- > 0;)
+		protobuf_put_number(items, CALLSTACK_FRAME, stacks->numbers.items[i]);
+	protobuf_end(items, mark);
+	stacks->size_bytes += stacks->numbers.length * 3;
 	return flush_when_full(stacks);
 }
 
@@ -485,7 +478,7 @@ int perfetto_stacks_emit(struct perfetto_stacks *stacks, uint32_t sequence)
 	}
 	stacks->new_stacks.length = 0;
 	stacks->new_locations.length = 0;
-	return flush(stacks);
+	return has_items(stacks) ? flush(stacks) : 0;
 }
 
 uint64_t perfetto_stacks_get_number(const struct perfetto_stacks *stacks, uint32_t stack)
@@ -554,7 +547,6 @@ void perfetto_stacks_free(struct perfetto_stacks *stacks)
 {
 	if (!stacks)
 		return;
-	discard(stacks);
 	for (size_t i = 0; i < NUM_EMITTED_KINDS; i++)
 		perfetto_emitted_release(&stacks->emitted[i]);
 	free(stacks->short_names);
@@ -563,13 +555,9 @@ void perfetto_stacks_free(struct perfetto_stacks *stacks)
 	mapping_keys_release(&stacks->mapping_keys);
 	array_release(&stacks->new_stacks);
 	array_release(&stacks->new_locations);
-	array_release(&stacks->functions);
-	array_release(&stacks->sources);
-	array_release(&stacks->paths);
-	array_release(&stacks->build_ids);
-	array_release(&stacks->mappings);
-	array_release(&stacks->frames);
-	array_release(&stacks->callstacks);
-	arena_release(&stacks->garbage);
+	array_release(&stacks->numbers);
+	for (size_t i = 0; i < NUM_ITEM_KINDS; i++)
+		text_release(&stacks->items[i]);
+	text_release(&stacks->text);
 	free(stacks);
 }

@@ -4,8 +4,8 @@
  * a chunk becomes the one field of another packet, which readers decompress where they meet it;
  * compression starts anew with each.
  *
- * Most packets are events of few kinds, which perfetto_append_event() encodes by itself, faster
- * than protobuf-c does; the rest is left to that.
+ * Most packets are events, and most bytes are stacks: both are encoded field by field, faster than
+ * protobuf-c does it. The rest is left to protobuf-c.
  *
  * Times are most of an event. Each sequence gets a clock of its own that is incremental: a
  * timestamp is the time since the one before. The clock cannot go back, so late packets have their
@@ -18,11 +18,13 @@
 
 #include "base/array.h"
 #include "formats/perfetto/write/event_bytes.h"
+#include "formats/protobuf_writer.h"
 
 /* In a compressed packet there should be less than 512 KiB of packets. */
 #define CHUNK_BYTES 262144
 
-#define TRACE_PACKET_TAG 0x0a /* field 1 of Trace, a length and so many bytes */
+#define TRACE_PACKET_FIELD 1    /* of Trace */
+#define TRACE_PACKET_TAG   0x0a /* the same, with a length and so many bytes */
 
 #define CLOCK_ID_BOOTTIME 6
 
@@ -33,6 +35,8 @@ struct perfetto_stream {
 	uint64_t num_events;
 	uint64_t clocks[END_OF_SEQUENCES]; /* reading of each, as CLOCK_BOOTTIME */
 	struct text packets;
+	size_t start; /* of the packet that is being written, and the mark of its size */
+	size_t mark;
 	struct text compressed;
 };
 
@@ -56,36 +60,18 @@ void perfetto_stream_free(struct perfetto_stream *stream)
 	free(stream);
 }
 
-/*
- * Base 128, the lowest 7 bits first; the highest bit is set if more bytes follow (protobuf,
- * "Encoding").
- */
-static size_t write_varint(uint8_t *destination, size_t value)
-{
-	size_t length = 0;
-
-	for (; value > 0x7f; value >>= 7)
-		destination[length++] = (uint8_t)(value | 0x80);
-	destination[length++] = (uint8_t)value;
-	return length;
-}
-
 /* Append one packet, with its tag and length before it. */
 static int encode(struct text *text, const Perfetto__TracePacket *packet)
 {
-	int appended = perfetto_append_event(text, packet);
-	size_t length;
+	size_t length = perfetto__trace_packet__get_packed_size(packet);
 	uint8_t *end;
 
-	if (appended)
-		return appended < 0 ? appended : 0;
-	length = perfetto__trace_packet__get_packed_size(packet);
-	/* 16 bytes are enough for the tag and the longest length. */
-	if (array_reserve_bytes(&text->data, &text->capacity, text->length + length + 16, 1))
+	if (array_reserve_bytes(&text->data, &text->capacity,
+				text->length + length + PROTOBUF_FIELD_BYTES, 1))
 		return -ENOMEM;
 	end = (uint8_t *)text->data + text->length;
 	*end++ = TRACE_PACKET_TAG;
-	end += write_varint(end, length);
+	end = protobuf_encode(end, length);
 	end += perfetto__trace_packet__pack(packet, end);
 	text->length = (size_t)(end - (uint8_t *)text->data);
 	return 0;
@@ -142,16 +128,42 @@ static uint64_t count_events(const Perfetto__TracePacket *packet)
 	}
 }
 
+/* The packet that starts there is complete. */
+static int finish_packet(struct perfetto_stream *stream, size_t start, uint64_t num_events)
+{
+	stream->size += stream->packets.length - start;
+	stream->num_events += num_events;
+	return stream->packets.length < CHUNK_BYTES ? 0 : drain(stream);
+}
+
 int perfetto_stream_add(struct perfetto_stream *stream, const Perfetto__TracePacket *packet)
 {
 	size_t before = stream->packets.length;
 	int err = encode(&stream->packets, packet);
 
-	if (err)
-		return err;
-	stream->size += stream->packets.length - before;
-	stream->num_events += count_events(packet);
-	return stream->packets.length < CHUNK_BYTES ? 0 : drain(stream);
+	return err ? err : finish_packet(stream, before, count_events(packet));
+}
+
+int perfetto_stream_add_event(struct perfetto_stream *stream, const Perfetto__TracePacket *packet,
+			      const struct text *interned)
+{
+	size_t before = stream->packets.length;
+	int err = perfetto_append_event(&stream->packets, packet, interned);
+
+	return err ? err : finish_packet(stream, before, count_events(packet));
+}
+
+struct text *perfetto_stream_start(struct perfetto_stream *stream)
+{
+	stream->start = stream->packets.length;
+	stream->mark = protobuf_start(&stream->packets, TRACE_PACKET_FIELD);
+	return &stream->packets;
+}
+
+int perfetto_stream_end(struct perfetto_stream *stream)
+{
+	protobuf_end(&stream->packets, stream->mark);
+	return stream->packets.failed ? -ENOMEM : finish_packet(stream, stream->start, 0);
 }
 
 int perfetto_stream_finish(struct perfetto_stream *stream)

@@ -57,6 +57,32 @@ static inline void perfetto_stream_freep(struct perfetto_stream **stream)
 _must_check_ int perfetto_stream_add(struct perfetto_stream *stream,
 				     const Perfetto__TracePacket *packet);
 
+/*
+ * A packet that is written field by field (formats/protobuf_writer.h), in the order of their numbers: put them on the text that
+ * start() returns, and end the packet before another call.
+ *
+ * Returns 0, -ENOMEM, or the error of the sink.
+ */
+enum {
+	PERFETTO_PACKET_TIME = 8,
+	PERFETTO_PACKET_SEQUENCE = 10,
+	PERFETTO_PACKET_EVENT = 11,
+	PERFETTO_PACKET_INTERNED = 12,
+	PERFETTO_PACKET_FLAGS = 13,
+	PERFETTO_PACKET_CLOCK = 58,
+};
+struct text *perfetto_stream_start(struct perfetto_stream *stream);
+_must_check_ int perfetto_stream_end(struct perfetto_stream *stream);
+
+/*
+ * Append a packet with an event. interned: the fields of its interned data, or NULL.
+ *
+ * Returns 0, -ENOMEM, or the error of the sink.
+ */
+_must_check_ int perfetto_stream_add_event(struct perfetto_stream *stream,
+					   const Perfetto__TracePacket *packet,
+					   const struct text *interned);
+
 /* Pass on the held packets; the end of the trace. */
 _must_check_ int perfetto_stream_finish(struct perfetto_stream *stream);
 
