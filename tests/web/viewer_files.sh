@@ -66,42 +66,23 @@ sed 's/_\[k\]//' "$scratch/loop.folded" | gzip >"$scratch/loop.folded.gz"
 printf 'a;b 1\nnonsense\n;; x\n' >"$scratch/malformed.folded"
 { cat "$scratch/perf.txt" && printf 'web 100/101 [000] 1.5: PERF_RECORD_LOST lost 17\n'; } >"$scratch/lossy.txt"
 printf '%s\n' '<html>' 'function unpack(cpool) {' 'const cpool = [' "'all'," "' main'" '];' 'n(3,12)' 'u(8,9)' >"$scratch/pruned.html"
-# The account of a recording, as the recorder leaves it in what it writes.
+# The account of a recording, as the recorder leaves it in what it writes: 100 samples in 2 s, 90 whole stacks, 10
+# truncated (depth 2, no_table 8), 25 lost (ring_sample), 95 named frames, 5 without (no_symbol).
 cat >"$scratch/recording.svg" <<'END'
 <svg xmlns="http://www.w3.org/2000/svg">
 <metadata id="stackwide-profile">
-stackwide profile 1
-n samples
-n count
-n lost.ring_sample
-n user_stacks.truncated.depth
-n user_stacks.truncated.no_table
-n frames.named
-n frames.unnamed.no_symbol
-n main
-m 1 2
-r 1700000000000000000 2000000000 10000000 90 10 25
-a 100 1
-a 25 3
-a 2 4
-a 8 5
-a 95 6
-a 5 7
-p 1 8
-t 0 1 8 0
-f 8
-s
-0
-v 0
-1 100
-end
+stackwide profile 3
+H4sIAAAAAAAAA2WPvY7CMAzH49KSFoEEy53QLTxBlnsblio0AapLkypOObH1TW5luYGRZ2DnAWDgNXBgxJb/ln62/IFBVj+/tdKL1rt1
+bfTie1Rk49k0nfCvvGCMs2gfletsWHvZaBSWVHX2mYR1Je6blTPGYRC+tpsSZdMa3cjael05r4gJ3G1eGDvUvsS4FkXwna1koDFKt2FL
+s4JcGQ0cABTFkByg7w/H29/9/An94XLi0P9fU1jCCOaxGtt4mhfJYKjmSV5mdC6xDIBFgez5ALCERQLszYg9AFKZp0oGAQAA
 </metadata>
 </svg>
 END
 "$STACKWIDE" view "$scratch/perf.txt" -o "$scratch/report.html" || exit
 "$STACKWIDE" convert "$scratch/loop.folded" -o "$scratch/loop.written" --to folded || exit
 cp -r "$tests/../golden/convert_er/small.er" "$scratch"
-cp "$tests/../golden/convert_waits/waits.svg" "$tests/../golden/report_sleepers/sleepers.svg" "$scratch"
+"$STACKWIDE" convert "$tests/../golden/convert_waits/waits.json" -o "$scratch/waits.svg" --quiet || exit
+"$STACKWIDE" convert "$tests/../golden/report_sleepers/sleepers.json" -o "$scratch/sleepers.svg" --quiet || exit
 "$STACKWIDE" convert "$scratch/sleepers.svg" -o "$scratch/sleepers.folded" --quiet || exit
 mkdir -p "$scratch/runs/deep"
 cp "$scratch/loop.folded" "$scratch/runs"

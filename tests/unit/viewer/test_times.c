@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "formats/native.h"
+#include "profile_builder.h"
 #include "viewer/answers.h"
 #include "viewer/extract.h"
 #include "viewer/tables.h"
@@ -294,23 +296,47 @@ static void only_files_with_times_say_so(void **state _unused_)
 	session_free(session);
 }
 
-/* That knows the calendar. */
-static const char page[] =
-	"<svg><metadata id=\"stackwide-profile\">\nstackwide profile 2\nn f\nm 1 1\n"
-	"c 5000000 1700000000000000000\np 7 1\nt 0 7 1 0\nf 1\ns\n0\nv 0\n1 6\nw 0*2 1990*4\n"
-	"end\n</metadata></svg>";
+static int append(void *context, const void *data, size_t size)
+{
+	text_append(context, data, size);
+	return 0;
+}
+
+/* Open a file of ours that knows the calendar: samples of weight 2 at its start, 4 after 1.99 s. */
+static uint32_t open_packed(struct session *session)
+{
+	struct profile *profile = profile_new();
+	struct text packed = {0};
+	struct sink sink = {.write = append, .context = &packed};
+	struct error error = {0};
+	uint32_t thread = builder_add_thread(profile, 7, 7, "f");
+	uint32_t stack = builder_add_stack(profile, "f");
+	uint32_t metric;
+	uint32_t source;
+
+	assert_int_equal(profile_keep_timestamps(profile), 0);
+	assert_int_equal(profile_add_metric(profile, "f", "f", &metric), 0);
+	assert_int_equal(profile_add_sample(profile, thread, stack, metric, 6), 0);
+	assert_int_equal(profile_add_timestamp(profile, thread, stack, metric, 2, 5000000), 0);
+	assert_int_equal(profile_add_timestamp(profile, thread, stack, metric, 4, 1995000000), 0);
+	assert_int_equal(profile_set_clock(profile, 0, 1699999999995000000), 0);
+	assert_int_equal(native_write(profile, &(struct native_opts){.has_times = true}, &sink), 0);
+	assert_int_equal(
+		session_import(session,
+			       &(struct session_input){"page", packed.data, packed.length, NULL},
+			       &source, &error),
+		0);
+	text_release(&packed);
+	profile_free(profile);
+	return source;
+}
 
 static void packed_session_has_its_times_again(void **state _unused_)
 {
 	struct session *session = session_new();
-	struct error error = {0};
 	struct time_grid grid;
-	uint32_t source;
 
-	assert_int_equal(session_import(session,
-					&(struct session_input){"page", page, strlen(page), NULL},
-					&source, &error),
-			 0);
+	open_packed(session);
 	grid = make_grid(session, NULL, NULL, 600);
 	assert_int_equal(grid.num_columns, 2);
 	assert_int_equal(grid.start_ms, 1700000000000);
@@ -323,15 +349,10 @@ static void packed_session_has_its_times_again(void **state _unused_)
 static void only_a_file_that_is_shown_alone_has_a_date(void **state _unused_)
 {
 	struct session *session = session_new();
-	struct error error = {0};
 	struct time_grid grid;
-	uint32_t first, second;
+	uint32_t first = open_packed(session);
+	uint32_t second = open_script(session, script);
 
-	assert_int_equal(session_import(session,
-					&(struct session_input){"page", page, strlen(page), NULL},
-					&first, &error),
-			 0);
-	second = open_script(session, script);
 	grid = make_grid(session, NULL, NULL, 600);
 	assert_int_equal(grid.start_ms, 0);
 	assert_int_equal(grid.span_ms, 3501);
