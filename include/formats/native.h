@@ -54,34 +54,7 @@
  *                 its distance from the one before. By sample: number of times. By sample with
  *                 times: 1 if they have weights; else these are even shares. Weights
  *
- * Earlier versions wrote text instead, which is read, too; each kind of line has a letter:
- *
- *     stackwide profile 1                  2: it has times
- *     n TEXT                               a name; they count from 1, 0 is the empty one
- *     m NAME UNIT                          a metric; all below count from 0
- *     o NAME LABEL                         a source (a file that was read); LABEL 0: as NAME
- *     r START DURATION PERIOD COMPLETE TRUNCATED LOST    a recording: struct sampling
- *     a COUNT NAME                         struct tally
- *     c START REAL                         a clock: times count from START, its nanoseconds; REAL:
- *                                          the same moment of CLOCK_REALTIME; 0: unknown
- *     p PID COMM                           a process
- *     t PROCESS TID COMM SOURCE            a thread
- *     f NAME FULL MODULE FILE LINE KIND    a frame; FULL 0: as NAME; KIND: as above
- *     s                                    stacks follow, counted from 1; each on a line:
- *     FRAME BACK                           called from the stack BACK before it
- *     v THREAD                             its samples follow, each on a line:
- *     FORTH WEIGHT METRIC                  of the stack FORTH after the last one (0: no frames)
- *     w TIME TIME*WEIGHT ...               times of the sample before
- *     end
- *
- * Numbers are decimal, with single spaces between them. In TEXT, characters that XML cannot hold,
- * control characters and `\` are \xHH. Numbers at the end of f lines and of samples are left out if
- * they are 0; a weight of 1 too if nothing follows, and a stack's BACK if it is 1. A stack without
- * a caller has a BACK that leads to number 0. Lines r, a and c are about the source before them;
- * those before the first source, about the whole file.
- *
- * A TIME is in milliseconds after the one before it; the first of a line, after the first of the
- * last such line, from which it may go back. Times without WEIGHT share the sample's evenly.
+ * Other versions are refused.
  */
 #ifndef FORMATS_NATIVE_H
 #define FORMATS_NATIVE_H
@@ -93,11 +66,8 @@
 /* Start of the profile in an SVG file; nothing else in a file of ours has it. */
 #define NATIVE_BEGIN "<metadata id=\"stackwide-profile\">"
 #define NATIVE_END   "</metadata>"
-/* The first line: of text, of text with times, of a packed profile. */
-#define NATIVE_HEAD        "stackwide profile 1"
-#define NATIVE_HEAD_TIMES  "stackwide profile 2"
-#define NATIVE_PACKED_HEAD "stackwide profile 3\n"
-#define NATIVE_LAST        "end"
+/* The first line, without its end. */
+#define NATIVE_HEAD "stackwide profile 3"
 
 /*
  * In a frame's kind: this bit is between those of enum frame_kind, which had only two at that time.
@@ -147,14 +117,8 @@ _must_check_ int native_write_element(const struct profile *profile, const struc
  * Returns 0, -ENOMEM, or -EBADMSG or -EOVERFLOW with the reason in import->error.
  */
 _must_check_ int native_read(struct import *import, size_t begin, size_t end);
-/*
- * Decode and decompress the profile in a page.
- *
- * ret  replaced; the caller releases it
- *
- * Returns 0, -ENOMEM, or -EBADMSG with the reason in import->error.
- */
-_must_check_ int native_decode(struct import *import, size_t begin, size_t end, struct text *ret);
+/* Add what native_write_text() wrote. Returns as native_read(). */
+_must_check_ int native_read_text(struct import *import, size_t begin, size_t end);
 
 /* Whether the bytes are a packed profile, of whatever version. */
 bool native_is_packed(const uint8_t *data, size_t size);

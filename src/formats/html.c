@@ -1,7 +1,7 @@
 /*
  * Reading our own pages: the viewer with a profile in it, as `view`, `record` and the page itself
  * write them. The profile is in a script element that browsers do not run, as base64 of gzip of the
- * packed profile (native.h). Earlier versions packed an SVG file without a picture.
+ * packed profile (native.h).
  */
 #include <errno.h>
 #include <string.h>
@@ -37,26 +37,6 @@ static bool find_slot(const struct import *import, size_t *ret_begin, size_t *re
 	return true;
 }
 
-/* The SVG reader takes both kinds. */
-static int read_packed(struct import *import, const struct text *packed)
-{
-	_cleanup_(text_release) struct text name = {0};
-	struct import inner = *import;
-	int err;
-
-	text_printf(&name, "%.200s (profile)", import->name);
-	if (name.failed)
-		return -ENOMEM;
-	inner.name = name.data;
-	inner.data = (const uint8_t *)packed->data;
-	inner.size = packed->length;
-	inner.advance = NULL; /* its offsets are not the page's */
-	err = svg_read(&inner);
-	import->counts = inner.counts;
-	import->error = inner.error;
-	return err;
-}
-
 static bool is_blank(const struct import *import, size_t begin, size_t end)
 {
 	while (begin < end && is_blank_char((char)import->data[begin]))
@@ -66,20 +46,15 @@ static bool is_blank(const struct import *import, size_t begin, size_t end)
 
 int html_read(struct import *import)
 {
-	_cleanup_(text_release) struct text packed = {0};
 	size_t begin = 0;
 	size_t end = 0;
-	int err;
 
 	if (!find_slot(import, &begin, &end))
 		return import_fail_byte(import, 0, "expected a page of stackwide's viewer");
 	if (is_blank(import, begin, end))
 		return import_fail_byte(import, begin,
 					"the page is the viewer alone: there is no profile in it");
-	err = native_decode(import, begin, end, &packed);
-	if (err)
-		return err;
-	return read_packed(import, &packed);
+	return native_read_text(import, begin, end);
 }
 
 enum detection html_detect(const uint8_t *data, size_t size)

@@ -1,5 +1,5 @@
 /*
- * Reading our own format (native.h): its containers, and the packed form.
+ * Reading our own format (native.h): the packed profile, and its containers.
  *
  * Columns are read in place, several side by side; each kind has a table from its number in the
  * file to the id in import->profile. These differ, because the profile may hold other files already
@@ -20,13 +20,16 @@
 #include "formats/inflate.h"
 #include "formats/known_samples.h"
 #include "formats/native/column.h"
-#include "formats/native/read.h"
 #include "formats/native/stack_order.h"
 #include "formats/reader.h"
 #include "formats/xml_scanner.h"
 
 #define MAX_TABLE_COLUMNS 7
-/* A profile is about 3 times as large as its gzip, as text 10; a hostile one would be of any size. */
+/* Bounds for hostile files: more than any user opens together. */
+#define MAX_SOURCES 65536
+#define MAX_METRICS 65536
+#define MAX_TALLIES 20000
+/* A profile is about 3 times as large as its gzip; a hostile one would be of any size. */
 #define DECOMPRESS_RATIO      50
 #define DECOMPRESS_FREE_BYTES (64u << 20)
 /* The same for names, which are about 3 times as long as their rests; those of C++ maybe 10. */
@@ -180,7 +183,7 @@ static int read_metrics(struct packed_reader *reader)
 
 	if (err)
 		return err;
-	if (reader->num_rows > NATIVE_MAX_METRICS)
+	if (reader->num_rows > MAX_METRICS)
 		return fail(reader, "fewer metrics");
 	for (uint64_t i = 0; i < reader->num_rows; i++) {
 		uint32_t name;
@@ -219,7 +222,7 @@ static int read_sources(struct packed_reader *reader)
 	err = open_table(reader, 2);
 	if (err)
 		return err;
-	if (reader->num_rows > NATIVE_MAX_SOURCES)
+	if (reader->num_rows > MAX_SOURCES)
 		return fail(reader, "fewer sources");
 	for (uint64_t i = 0; i < reader->num_rows; i++) {
 		uint32_t name;
@@ -274,7 +277,7 @@ static int read_tallies(struct packed_reader *reader)
 
 	if (err)
 		return err;
-	if (reader->num_rows > NATIVE_MAX_TALLIES)
+	if (reader->num_rows > MAX_TALLIES)
 		return fail(reader, "fewer counts");
 	for (uint64_t i = 0; i < reader->num_rows; i++) {
 		uint32_t name;
@@ -389,7 +392,7 @@ static int read_threads(struct packed_reader *reader)
 			return fail(reader, "threads: tid, process, comm, source");
 		thread.tid = (uint32_t)numbers[0];
 		thread.process = reader->processes.items[numbers[1]];
-		/* A single source becomes the file: native_forget_single_source(). */
+		/* A single source becomes the file: forget_single_source(). */
 		if (reader->sources.length > 2)
 			thread.source = reader->sources.items[numbers[3]];
 		err = profile_add_thread(reader->import->profile, &thread, &id);
@@ -799,6 +802,28 @@ static int read_samples(struct packed_reader *reader)
 
 /* ---- the whole ---------------------------------------------------------------------------- */
 
+/*
+ * A file with one source shall look as if that source had been read itself, and not as a file with
+ * one file in it: the data of the source is handed over to the file, which keeps its own name.
+ */
+static int forget_single_source(struct packed_reader *reader)
+{
+	struct profile *profile = reader->import->profile;
+	const struct timestamps *timestamps = profile_get_timestamps(profile);
+	uint32_t file = reader->import->source;
+	uint32_t source;
+	uint64_t zero_ns;
+	int err;
+
+	if (reader->sources.length != 2)
+		return 0;
+	source = reader->sources.items[1];
+	err = provenance_hand_over(profile_get_provenance(profile), source, file);
+	if (err || !timestamps || !timestamps_find_clock(timestamps, source, &zero_ns))
+		return err;
+	return profile_set_clock(profile, file, zero_ns);
+}
+
 static int read_parts(struct packed_reader *reader)
 {
 	static int (*const parts[])(struct packed_reader *) = {
@@ -817,8 +842,7 @@ static int read_parts(struct packed_reader *reader)
 		return import_fail_byte(reader->import, reader->bytes.offset,
 					"expected the end of the profile");
 	known_samples_apply(&reader->known_samples, reader->import->profile);
-	return native_forget_single_source(reader->import, reader->sources.items + 1,
-					   reader->sources.length - 1);
+	return forget_single_source(reader);
 }
 
 static void packed_reader_release(struct packed_reader *reader)
@@ -847,25 +871,25 @@ bool native_is_packed(const uint8_t *data, size_t size)
 
 static int fail_version(struct import *import, size_t offset)
 {
-	return import_fail_byte(
-		import, offset, "expected '%s' to '%.*s'; was it written by a later version?",
-		NATIVE_HEAD, (int)strlen(NATIVE_PACKED_HEAD) - 1, NATIVE_PACKED_HEAD);
+	return import_fail_byte(import, offset,
+				"expected '" NATIVE_HEAD "'; was it written by another version?");
 }
 
 int native_read_packed(struct import *import)
 {
 	_cleanup_(packed_reader_release) struct packed_reader reader = {
 		.import = import, .bytes = bytes_of(import->data, import->size)};
-	const char *head = bytes_take(&reader.bytes, strlen(NATIVE_PACKED_HEAD));
+	const char *head = bytes_take(&reader.bytes, strlen(NATIVE_HEAD "\n"));
 
-	if (!head || memcmp(head, NATIVE_PACKED_HEAD, strlen(NATIVE_PACKED_HEAD)) != 0)
+	if (!head || memcmp(head, NATIVE_HEAD "\n", strlen(NATIVE_HEAD "\n")) != 0)
 		return fail_version(import, 0);
 	return read_parts(&reader);
 }
 
 /* ---- containers --------------------------------------------------------------------------- */
 
-int native_decode(struct import *import, size_t begin, size_t end, struct text *ret)
+/* ret  replaced; the caller releases it */
+static int decode(struct import *import, size_t begin, size_t end, struct text *ret)
 {
 	_cleanup_(text_release) struct text compressed = {0};
 	struct bytes bytes;
@@ -893,12 +917,12 @@ int native_decode(struct import *import, size_t begin, size_t end, struct text *
 }
 
 /* Offsets in the decoded data are not those of the file: its messages have a name of its own. */
-static int read_element(struct import *import, size_t begin, size_t end)
+int native_read_text(struct import *import, size_t begin, size_t end)
 {
 	_cleanup_(text_release) struct text packed = {0};
 	_cleanup_(text_release) struct text name = {0};
 	struct import inner = *import;
-	int err = native_decode(import, begin, end, &packed);
+	int err = decode(import, begin, end, &packed);
 
 	if (err)
 		return err;
@@ -927,10 +951,7 @@ int native_read(struct import *import, size_t begin, size_t end)
 	for (stop = begin; stop < end && data[stop] != '\n' && data[stop] != '\r';)
 		stop++;
 	line = (struct xml_slice){data + begin, stop - begin};
-	if (xml_slice_equals(line, NATIVE_HEAD) || xml_slice_equals(line, NATIVE_HEAD_TIMES))
-		return native_read_lines(import, begin, end);
-	if (line.length + 1 != strlen(NATIVE_PACKED_HEAD) ||
-	    memcmp(line.data, NATIVE_PACKED_HEAD, line.length) != 0)
+	if (!xml_slice_equals(line, NATIVE_HEAD))
 		return fail_version(import, begin);
-	return read_element(import, stop, end);
+	return native_read_text(import, stop, end);
 }

@@ -587,7 +587,7 @@ static int write_all(struct native_writer *writer)
 	err = require_names(writer);
 	if (err)
 		return err;
-	err = write_string(writer->sink, NATIVE_PACKED_HEAD);
+	err = write_string(writer->sink, NATIVE_HEAD "\n");
 	if (err)
 		return err;
 	return write_parts(writer);
@@ -710,7 +710,7 @@ int native_write_text(const struct profile *profile, const struct native_opts *o
 
 int native_write_element(const struct profile *profile, const struct sink *sink)
 {
-	int err = write_string(sink, NATIVE_BEGIN "\n" NATIVE_PACKED_HEAD);
+	int err = write_string(sink, NATIVE_BEGIN "\n" NATIVE_HEAD "\n");
 
 	if (err)
 		return err;

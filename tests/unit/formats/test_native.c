@@ -1,8 +1,7 @@
 #include <stdio.h>
 
+#include "packed_profile.h"
 #include "svg_builder.h"
-
-#include "formats/native.h"
 
 static struct text write_svg(const struct profile *profile)
 {
@@ -373,68 +372,6 @@ static void account_of_a_single_source_is_that_of_the_file(void **state _unused_
 	profile_free(profile);
 }
 
-/* ---- text, which earlier versions wrote --------------------------------------------------- */
-
-static const char old_file[] = "<svg><metadata id=\"stackwide-profile\">\nstackwide profile 1\n"
-			       "n samples\nn count\nn t\nn a\nn b\nm 1 2\np 7 3\nt 0 8 3 0\n"
-			       "f 4\nf 5\ns\n0\n1\nv 0\n2 3\nend\n</metadata></svg>";
-
-static void what_earlier_versions_wrote_is_read(void **state _unused_)
-{
-	struct import import;
-	struct text folded;
-
-	assert_int_equal(svg_builder_read(old_file, strlen(old_file), NULL, &import), 0);
-	folded = svg_builder_write(&format_folded, import.profile,
-				   &(struct format_opts){.tree = {.root = TREE_ROOT_TID}});
-	assert_string_equal(folded.data, "t-7/8;a;b 3\n");
-	text_release(&folded);
-	profile_free(import.profile);
-}
-
-/* Change one part of the file: it must then be refused, at that place. */
-static void assert_refused(const char *part, const char *replacement, const char *reason)
-{
-	struct text changed = {0};
-	struct import import;
-	const char *found = strstr(old_file, part);
-
-	assert_non_null(found);
-	text_append(&changed, old_file, (size_t)(found - old_file));
-	text_append_string(&changed, replacement);
-	text_append_string(&changed, found + strlen(part));
-	assert_int_equal(svg_builder_read(changed.data, changed.length, NULL, &import), -EBADMSG);
-	if (!strstr(import.error.message, reason))
-		fail_msg("'%s' does not say '%s'", import.error.message, reason);
-	text_release(&changed);
-	profile_free(import.profile);
-}
-
-static void broken_text_is_refused(void **state _unused_)
-{
-	assert_refused("stackwide profile 1", "stackwide profile 4", "a later version");
-	assert_refused("stackwide profile 1", "stackwide profile 3", "damaged");
-	assert_refused("\np 7 ", "\nc 1 2 3\np 7 ", "a clock");
-	assert_refused("n a", "n \\y", "backslash");
-	assert_refused("\nm ", "\nm 99 ", "a metric");
-	assert_refused("\np 7 ", "\no 99\np 7 ", "a source");
-	assert_refused("\np 7 ", "\no 1 99\np 7 ", "a source");
-	assert_refused("\np 7 ", "\na 1\np 7 ", "a count");
-	assert_refused("\np 7 ", "\na 1 99\np 7 ", "a count");
-	assert_refused("\np 7 ", "\np 4294967296 ", "a process");
-	assert_refused("\nt 0 ", "\nt 1 ", "a thread");
-	assert_refused("\ns\n0\n", "\ns\n9\n", "a stack");
-	assert_refused("\ns\n0\n", "\ns\n0 2\n", "a stack");
-	assert_refused("\ns\n0\n", "\ns\n0 0\n", "a stack");
-	assert_refused("\nv 0\n", "\nv 1\n", "samples of a thread");
-	assert_refused("\n2 3\n", "\n3 3\n", "a sample");
-	assert_refused("\n2 3\n", "\n-1 3\n", "a sample");
-	assert_refused("\n2 3\n", "\n2 3 1\n", "a sample");
-	assert_refused("\n2 3\n", "\n2 18446744073709551616\n", "64 bits");
-	assert_refused("\n2 3\n", "\nq 3\n", "one of the lines");
-	assert_refused("\nend\n", "\n", "truncated");
-}
-
 /* ---- packed ------------------------------------------------------------------------------- */
 
 static int append(void *context, const void *data, size_t size)
@@ -454,11 +391,117 @@ static struct text write_packed(void)
 	return packed;
 }
 
+/* Later programs have to read these bytes. */
+static void a_profile_is_packed_in_these_bytes(void **state _unused_)
+{
+	struct text expected = packed_profile_with(PACKED_HEAD, PACKED(NATIVE_HEAD "\n"));
+	struct profile *profile = profile_new();
+	uint32_t thread = builder_add_thread(profile, 7, 8, "t");
+	uint32_t stack = builder_add_stack(profile, "a;b");
+	struct text packed = {0};
+	struct sink sink = {.write = append, .context = &packed};
+	uint32_t metric;
+
+	assert_int_equal(profile_keep_timestamps(profile), 0);
+	assert_int_equal(profile_add_metric(profile, "samples", "count", &metric), 0);
+	assert_int_equal(profile_add_sample(profile, thread, stack, metric, 6), 0);
+	assert_int_equal(profile_add_timestamp(profile, thread, stack, metric, 1, 4000000), 0);
+	assert_int_equal(profile_add_timestamp(profile, thread, stack, metric, 4, 8000000), 0);
+	assert_int_equal(native_write(profile, &(struct native_opts){.has_times = true}, &sink), 0);
+	assert_text_equal(&packed, &expected);
+	text_release(&packed);
+	text_release(&expected);
+	profile_free(profile);
+}
+
+static void assert_broken(const char *data, size_t size, const char *reason)
+{
+	struct import import;
+
+	assert_int_equal(svg_builder_read(data, size, NULL, &import), -EBADMSG);
+	if (!strstr(import.error.message, reason))
+		fail_msg("'%s' does not say '%s'", import.error.message, reason);
+	profile_free(import.profile);
+}
+
+/* Changed parts of the profile; a profile with one of them is refused, with this reason. */
+static const struct {
+	enum packed_part part;
+	struct packed_bytes bytes;
+	const char *reason;
+} broken_parts[] = {
+	{PACKED_NAMES, PACKED("\1\1\1\1a"), "names: bytes, and how many"},
+	{PACKED_NAMES, PACKED("\1\x7f\0a"), "names: bytes, and how many"},
+	{PACKED_METRICS, PACKED("\1\6\1\3\1\1\1\1"), "metrics: name"},
+	{PACKED_METRICS, PACKED("\1\4\1\6\1\1\1\1"), "metrics: name"},
+	{PACKED_METRICS, PACKED("\1\4\1\3\1\x80\x80\x80\x80\x80\x80\x80\x80\x80\1\1\1"),
+	 "weights that 64 bits hold"},
+	{PACKED_SOURCES, PACKED("\1\6\0"), "sources: name"},
+	{PACKED_SOURCES, PACKED("\1\1\1\6"), "sources: name"},
+	{PACKED_SAMPLINGS, PACKED("\1\1\0\0\0\0\0\0"), "recordings: source"},
+	{PACKED_TALLIES, PACKED("\1\1\1\1\1\1"), "counts: source"},
+	{PACKED_TALLIES, PACKED("\1\0\1\6\1\1"), "counts: source"},
+	{PACKED_CLOCKS, PACKED("\1\1\0\0"), "clocks: source"},
+	{PACKED_PROCESSES, PACKED("\1\x80\x80\x80\x80\x10\1\5"), "processes: pid"},
+	{PACKED_PROCESSES, PACKED("\1\7\1\6"), "processes: pid"},
+	{PACKED_THREADS, PACKED("\1\x80\x80\x80\x80\x10\0\1\5\0"), "threads: tid"},
+	{PACKED_THREADS, PACKED("\1\10\1\1\1\5\0"), "threads: tid"},
+	{PACKED_THREADS, PACKED("\1\10\0\1\6\0"), "threads: tid"},
+	{PACKED_THREADS, PACKED("\1\10\0\1\5\1\1"), "threads: tid"},
+	{PACKED_FRAMES, PACKED("\2\1\5\0\0\0\0\0"), "frames: name"},
+	{PACKED_FRAMES, PACKED("\2\1\1\1\3\0\0\0\0"), "frames: name"},
+	{PACKED_FRAMES, PACKED("\2\1\1\0\1\6\0\0\0"), "frames: name"},
+	{PACKED_FRAMES, PACKED("\2\1\1\0\0\1\1\0\0"), "frames: name"},
+	{PACKED_FRAMES, PACKED("\2\1\1\0\0\0\1\x80\x80\x80\x80\x10\0"), "frames: name"},
+	{PACKED_FRAMES, PACKED("\2\1\1\0\0\0\0\1\x7f"), "frames: name"},
+	{PACKED_CALLEES, PACKED("\2\1\0\3\3\0\1"), "lists of callees"},
+	{PACKED_CALLEES, PACKED("\2\2\0\3\1\0\1"), "callees, which are frames"},
+	{PACKED_CALLEES, PACKED("\3\1\1\0\3\2\0\1"), "callees, which are frames"},
+	{PACKED_STACKS, PACKED("\2\0\1\1\1\0\0\0\0\0\0\0\1\1\0\0\0\0\0\0\0"),
+	 "callees that their callers have"},
+	{PACKED_STACKS, PACKED("\2\0\0\1\1\0\0\0\0\0\0\0\1\5\0\0\0\0\0\0\0"), "no more callees"},
+	{PACKED_STACKS, PACKED("\2\0\0\1\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"), "as many callees"},
+	{PACKED_SAMPLES, PACKED("\0\1\1\0\1\6\0"), "samples: metric"},
+	{PACKED_SAMPLES, PACKED("\0\0\1\2\1\6\0"), "samples: metric"},
+	{PACKED_SAMPLES, PACKED("\0\0\0\0\0"), "samples: metric"},
+	{PACKED_SAMPLES, PACKED("\0\0\0\2\6\6\0"), "as many weights"},
+	{PACKED_SAMPLES, PACKED("\0\0\0\1\6\0\0"), "the end of the profile"},
+};
+
+static void broken_parts_are_refused(void **state _unused_)
+{
+	for (size_t i = 0; i < ARRAY_LENGTH(broken_parts); i++) {
+		struct text packed =
+			packed_profile_with(broken_parts[i].part, broken_parts[i].bytes);
+
+		assert_broken(packed.data, packed.length, broken_parts[i].reason);
+		text_release(&packed);
+	}
+}
+
+/* As the profile itself and as an element of an SVG file; the first two versions were text. */
+static void other_versions_are_refused(void **state _unused_)
+{
+	static const char reason[] =
+		"expected 'stackwide profile 3'; was it written by another version?";
+	static const char text[] = "<svg><metadata id=\"stackwide-profile\">\nstackwide profile 1\n"
+				   "n f\nm 1 1\np 7 1\nt 0 7 1 0\nf 1\ns\n0\nv 0\n1 6\nend\n"
+				   "</metadata></svg>";
+	static const char later[] = "<svg><metadata id=\"stackwide-profile\">\n"
+				    "stackwide profile 30\nH4sI\n</metadata></svg>";
+	struct text packed = packed_profile_with(PACKED_HEAD, PACKED("stackwide profile 4\n"));
+
+	assert_broken(text, strlen(text), reason);
+	assert_broken(later, strlen(later), reason);
+	assert_broken(packed.data, packed.length, reason);
+	text_release(&packed);
+}
+
 static void every_truncation_is_refused(void **state _unused_)
 {
 	struct text packed = write_packed();
 
-	for (size_t size = strlen(NATIVE_PACKED_HEAD); size < packed.length; size++) {
+	for (size_t size = strlen(NATIVE_HEAD "\n"); size < packed.length; size++) {
 		struct import import;
 
 		assert_int_equal(svg_builder_read(packed.data, size, NULL, &import), -EBADMSG);
@@ -474,7 +517,7 @@ static void no_changed_byte_does_harm(void **state _unused_)
 	static const uint8_t changes[] = {0x01, 0x40, 0x80, 0xff};
 	struct text packed = write_packed();
 
-	for (size_t i = strlen(NATIVE_PACKED_HEAD); i < packed.length; i++) {
+	for (size_t i = strlen(NATIVE_HEAD "\n"); i < packed.length; i++) {
 		for (size_t k = 0; k < ARRAY_LENGTH(changes); k++) {
 			struct import import;
 			int err;
@@ -562,8 +605,9 @@ int main(void)
 		cmocka_unit_test(a_deep_stack_is_read_back),
 		cmocka_unit_test(labels_and_accounts_stay_with_their_source),
 		cmocka_unit_test(account_of_a_single_source_is_that_of_the_file),
-		cmocka_unit_test(what_earlier_versions_wrote_is_read),
-		cmocka_unit_test(broken_text_is_refused),
+		cmocka_unit_test(a_profile_is_packed_in_these_bytes),
+		cmocka_unit_test(broken_parts_are_refused),
+		cmocka_unit_test(other_versions_are_refused),
 		cmocka_unit_test(every_truncation_is_refused),
 		cmocka_unit_test(no_changed_byte_does_harm),
 		cmocka_unit_test(number_of_samples_is_written_unless_some_are_left_out),

@@ -3,9 +3,9 @@
  */
 #include <inttypes.h>
 
-#include "formats/native.h"
 #include "import_fixture.h"
 #include "jfr_writer.h"
+#include "packed_profile.h"
 #include "perf_data_writer.h"
 #include "timeline/timeline.h"
 
@@ -266,39 +266,66 @@ static void flame_graphs_have_no_times(void **state _unused_)
 	imported_release(&imported);
 }
 
-#define PROFILE_OF(times)                                                                    \
-	"<svg>" NATIVE_BEGIN "\n" NATIVE_HEAD_TIMES "\n"                                     \
-	"n f\nm 1 1\nc 1000000\np 7 1\nt 0 7 1 0\nf 1\ns\n0\nv 0\n" times "end\n" NATIVE_END \
-	"</svg>"
-
-static void assert_times_of_text(const char *text, const char *expected)
+static void assert_times_of_samples(struct packed_bytes samples, const char *expected)
 {
-	struct imported imported = read_timed(&format_svg, text, strlen(text));
+	struct text packed = packed_profile_with(PACKED_SAMPLES, samples);
+	struct imported imported = read_timed(&format_svg, packed.data, packed.length);
 
 	assert_times(imported.profile, 0, expected);
 	imported_release(&imported);
+	text_release(&packed);
 }
 
-static void weights_are_shared_or_said(void **state _unused_)
+/* Their weights are even shares, others, or those of two samples; the second one goes back. */
+static void weights_are_shared_or_given(void **state _unused_)
 {
-	assert_times_of_text(PROFILE_OF("1 6\nw 3 4\n"), "4*3 8*3");
-	assert_times_of_text(PROFILE_OF("1 6\nw 3*1 4*4\n"), "4*1 8*4");
-	assert_times_of_text(PROFILE_OF("1 6\nw 9*1\n0 6\nw -9*1\n"), "1*1 10*1");
+	assert_times_of_samples(PACKED("\0\0\0\1\6" COLUMN_1_MS "\1\0\1\4\1\2\0\0"), "4*3 8*3");
+	assert_times_of_samples(PACKED("\0\0\0\1\6" COLUMN_1_MS "\1\0\1\4\1\2\1\1\2\1\4"),
+				"4*1 8*4");
+	assert_times_of_samples(PACKED("\1\1\0\0\2\6\6" COLUMN_1_MS "\2\6\5\0\2\1\1\2\1\1\2\1\1"),
+				"4*1 7*1");
 }
 
 static void times_that_make_no_sense_are_refused(void **state _unused_)
 {
-	static const char *const texts[] = {
-		PROFILE_OF("w 3\n"),         PROFILE_OF("1 6\nw 3\nw 3\n"),
-		PROFILE_OF("1 6\nw\n"),      PROFILE_OF("1 6\nw 3*7\n"),
-		PROFILE_OF("1 6\nw 3*0\n"),  PROFILE_OF("1 6\nw 3*4 3*4\n"),
-		PROFILE_OF("1 6\nw -1\n"),   PROFILE_OF("1 6\nw 3 -1\n"),
-		PROFILE_OF("1 6\nw 3x\n"),   PROFILE_OF("1 6\nw 99999999999999999\n"),
-		PROFILE_OF("1 6\nw 3**1\n"),
+	static const struct {
+		struct packed_bytes samples;
+		const char *reason;
+	} cases[] = {
+		/* No unit. */
+		{PACKED("\0\0\0\1\6\1\0\1\0\1\4\1\2\0\0"), "units that are not 0"},
+		/* No first time, no next one, and one too many of each. */
+		{PACKED("\0\0\0\1\6" COLUMN_1_MS "\0\1\4\1\2\0\0"), "times of samples"},
+		{PACKED("\0\0\0\1\6" COLUMN_1_MS "\1\0\0\1\2\0\0"), "times of samples"},
+		{PACKED("\0\0\0\1\6" COLUMN_1_MS "\2\0\1\1\4\1\2\0\0"),
+		 "as many weights and times"},
+		{PACKED("\0\0\0\1\6" COLUMN_1_MS "\1\0\2\4\4\1\2\0\0"),
+		 "as many weights and times"},
+		/* 5 ms before the start, which is 4 ms; and after 36 million years. */
+		{PACKED("\0\0\0\1\6" COLUMN_1_MS "\1\x9\1\4\1\2\0\0"), "times of samples"},
+		{PACKED("\0\0\0\1\6" COLUMN_1_MS
+			"\1\x80\x80\x80\x80\x80\x80\x80\x80\x20\1\4\1\2\0\0"),
+		 "times of samples"},
+		/* 7 of 6, at once and together. */
+		{PACKED("\0\0\0\1\6" COLUMN_1_MS "\1\0\1\4\1\2\1\1\1\7"),
+		 "no more than their sample"},
+		{PACKED("\0\0\0\1\6" COLUMN_1_MS "\1\0\1\4\1\2\1\1\2\3\4"),
+		 "no more than their sample"},
 	};
 
-	for (size_t i = 0; i < ARRAY_LENGTH(texts); i++)
-		assert_refused(&format_svg, texts[i], "FILE: at byte ");
+	for (size_t i = 0; i < ARRAY_LENGTH(cases); i++) {
+		struct text packed = packed_profile_with(PACKED_SAMPLES, cases[i].samples);
+		struct imported imported = {.profile = profile_new()};
+
+		assert_int_equal(profile_keep_timestamps(imported.profile), 0);
+		assert_int_equal(imported_read(&imported, &format_svg, packed.data, packed.length),
+				 -EBADMSG);
+		if (!strstr(imported.import.error.message, cases[i].reason))
+			fail_msg("'%s' does not say '%s'", imported.import.error.message,
+				 cases[i].reason);
+		imported_release(&imported);
+		text_release(&packed);
+	}
 }
 
 int main(void)
@@ -313,7 +340,7 @@ int main(void)
 		cmocka_unit_test(times_are_written_and_read_back),
 		cmocka_unit_test(each_source_keeps_its_own_times),
 		cmocka_unit_test(flame_graphs_have_no_times),
-		cmocka_unit_test(weights_are_shared_or_said),
+		cmocka_unit_test(weights_are_shared_or_given),
 		cmocka_unit_test(times_that_make_no_sense_are_refused),
 	};
 
