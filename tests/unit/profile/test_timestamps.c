@@ -183,6 +183,26 @@ static void merging_brings_times_and_clocks_along(void **state _unused_)
 	profile_free(profile);
 }
 
+/* It has no source of its own before. */
+static void clock_of_a_recording_goes_to_its_source(void **state _unused_)
+{
+	struct profile *profile = make_timed("a", 5 * MS);
+	struct profile *recording = profile_new();
+	struct timestamps *timestamps = profile_get_timestamps(profile);
+	uint64_t zero_ns;
+
+	assert_int_equal(profile_keep_timestamps(recording), 0);
+	builder_add_sample(recording, builder_add_thread(recording, 2, 2, "t"), "b", 1);
+	assert_int_equal(profile_set_clock(recording, 0, 9 * MS), 0);
+	assert_int_equal(profile_merge(profile, recording), 0);
+	assert_true(timestamps_find_clock(timestamps, 0, &zero_ns));
+	assert_int_equal(zero_ns, 5 * MS + 1);
+	assert_true(timestamps_find_clock(timestamps, 1, &zero_ns));
+	assert_int_equal(zero_ns, 9 * MS);
+	profile_free(recording);
+	profile_free(profile);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -195,6 +215,7 @@ int main(void)
 		cmocka_unit_test(what_multiplies_a_sample_multiplies_its_times),
 		cmocka_unit_test(what_scales_samples_scales_their_times_and_rounds_the_sum_once),
 		cmocka_unit_test(merging_brings_times_and_clocks_along),
+		cmocka_unit_test(clock_of_a_recording_goes_to_its_source),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
