@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "profile/copier.h"
 #include "viewer/fragments.h"
 
 struct extractor {
@@ -21,9 +22,8 @@ struct extractor {
 	const struct weights *weights;
 	const struct weights_opts *opts;
 	struct profile *target;
+	struct profile_copier copier;   /* to the target */
 	struct occurrences occurrences; /* of the fragment, if any */
-	uint32_t *threads;              /* by thread of the profile, plus 1; 0: not copied */
-	uint32_t *processes;            /* by process of the profile, likewise */
 	uint32_t bare_thread;           /* of truncated stacks */
 	uint32_t metric;
 	uint32_t baseline_metric;
@@ -33,12 +33,6 @@ struct extractor {
 static bool has_fragment(const struct extractor *extractor)
 {
 	return extractor->query->fragment_length > 0;
-}
-
-static int copy_string(struct extractor *extractor, uint32_t string, uint32_t *ret)
-{
-	return profile_copy_string(extractor->graph->profile, string,
-				   profile_get_strings(extractor->target), ret);
 }
 
 static int add_metrics(struct extractor *extractor)
@@ -64,9 +58,9 @@ static int add_sources(struct extractor *extractor)
 	const struct profile *source = extractor->graph->profile;
 
 	for (uint32_t i = 0; i < profile_count_sources(source); i++) {
-		uint32_t name;
+		uint32_t name = profile_get_source(source, i);
 		uint32_t id;
-		int err = copy_string(extractor, profile_get_source(source, i), &name);
+		int err = profile_copier_copy_string(&extractor->copier, &name);
 
 		if (err)
 			return err;
@@ -85,69 +79,23 @@ static int add_bare_thread(struct extractor *extractor)
 	return err ? err : profile_add_thread(extractor->target, &thread, &extractor->bare_thread);
 }
 
-static int copy_process(struct extractor *extractor, uint32_t id, uint32_t *ret)
-{
-	const struct process_info *process = profile_get_process(extractor->graph->profile, id);
-	uint32_t comm;
-	uint32_t script;
-	int err;
-
-	if (extractor->processes[id]) {
-		*ret = extractor->processes[id] - 1;
-		return 0;
-	}
-	err = copy_string(extractor, process->comm, &comm);
-	if (err)
-		return err;
-	err = copy_string(extractor, process->script, &script);
-	if (err)
-		return err;
-	err = profile_add_process(extractor->target, process->pid, comm, ret);
-	if (err)
-		return err;
-	profile_set_process_script(extractor->target, *ret, script);
-	extractor->processes[id] = *ret + 1;
-	return 0;
-}
-
-static int copy_thread(struct extractor *extractor, uint32_t id, uint32_t *ret)
-{
-	const struct profile *source = extractor->graph->profile;
-	struct thread thread = *profile_get_thread(source, id);
-	int err;
-
-	if (extractor->threads[id]) {
-		*ret = extractor->threads[id] - 1;
-		return 0;
-	}
-	err = copy_process(extractor, thread.process, &thread.process);
-	if (err)
-		return err;
-	err = copy_string(extractor, thread.comm, &thread.comm);
-	if (err)
-		return err;
-	err = profile_add_thread(extractor->target, &thread, ret);
-	if (err)
-		return err;
-	extractor->threads[id] = *ret + 1;
-	return 0;
-}
-
 static int add_level(struct extractor *extractor, uint32_t node, uint32_t *stack)
 {
 	const struct graph *graph = extractor->graph;
 	const struct graph_function *function = &graph->functions[graph->node_functions[node]];
 	struct frame frame = {
+		.name = function->name,
+		.module = function->module,
 		.kind = graph->flags[node] & NODE_KIND_MASK,
 		.is_inlined = graph->flags[node] & NODE_INLINED,
 	};
 	uint32_t location;
-	int err = copy_string(extractor, function->name, &frame.name);
+	int err = profile_copier_copy_string(&extractor->copier, &frame.name);
 
 	if (err)
 		return err;
 	frame.full_name = frame.name;
-	err = copy_string(extractor, function->module, &frame.module);
+	err = profile_copier_copy_string(&extractor->copier, &frame.module);
 	if (err)
 		return err;
 	err = profile_add_frame_location(extractor->target, &frame, &location);
@@ -197,9 +145,10 @@ static int add_sample(struct extractor *extractor, uint32_t id, bool is_baseline
 	if (err)
 		return err == -ENOENT ? 0 : err;
 	if (!has_fragment(extractor)) {
-		err = copy_thread(extractor, sample->thread, &thread);
+		err = profile_copier_copy_thread(&extractor->copier, sample->thread);
 		if (err)
 			return err;
+		thread = extractor->copier.threads[sample->thread];
 	}
 	for (size_t i = extractor->path.length; i-- > 0;) {
 		uint32_t node = extractor->path.items[i];
@@ -224,13 +173,12 @@ static int extract(struct extractor *extractor)
 
 	if (err)
 		return err;
-	extractor->threads =
-		calloc((size_t)profile_count_threads(profile) + 1, sizeof(*extractor->threads));
-	extractor->processes =
-		calloc((size_t)profile_count_processes(profile) + 1, sizeof(*extractor->processes));
 	extractor->target = profile_new();
-	if (!extractor->threads || !extractor->processes || !extractor->target)
+	if (!extractor->target)
 		return -ENOMEM;
+	err = profile_copier_init(&extractor->copier, extractor->target, profile);
+	if (err)
+		return err;
 	err = add_sources(extractor);
 	if (err)
 		return err;
@@ -257,8 +205,7 @@ static int extract(struct extractor *extractor)
 static void extractor_release(struct extractor *extractor)
 {
 	occurrences_release(&extractor->occurrences);
-	free(extractor->threads);
-	free(extractor->processes);
+	profile_copier_release(&extractor->copier);
 	array_release(&extractor->path);
 	profile_free(extractor->target);
 }
