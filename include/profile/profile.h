@@ -242,6 +242,9 @@ uint32_t profile_find_stack(const struct profile *profile, uint32_t parent, uint
  */
 _must_check_ int profile_add_frame_location(struct profile *profile, const struct frame *frame,
 					    uint32_t *ret);
+/* Add the frame of such a location to a stack, which may be STACK_EMPTY. */
+_must_check_ int profile_extend_stack(struct profile *profile, const struct frame *frame,
+				      uint32_t *stack);
 /* The name of unnamed code and threads. */
 #define UNKNOWN_NAME "[unknown]"
 /*

@@ -311,7 +311,6 @@ static int add_frame(struct profile *profile, struct slice line, bool is_kernel,
 	struct frame frame = {.kind = is_kernel ? FRAME_KERNEL : FRAME_USER,
 			      .line = listed.line,
 			      .is_inlined = listed.is_inlined};
-	uint32_t location;
 	int err;
 
 	if (!listed.module.length && is_kernel)
@@ -326,8 +325,7 @@ static int add_frame(struct profile *profile, struct slice line, bool is_kernel,
 	err = add_string(profile, listed.file, &frame.file);
 	if (err)
 		return err;
-	err = profile_add_frame_location(profile, &frame, &location);
-	return err ? err : profile_add_stack(profile, *stack, location, stack);
+	return profile_extend_stack(profile, &frame, stack);
 }
 
 /* From the outermost frame to the innermost. */

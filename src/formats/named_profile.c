@@ -61,14 +61,6 @@ static int copy_sources(struct profile_copier *copier)
 	return 0;
 }
 
-static int add_level(struct profile_copier *copier, const struct frame *frame, uint32_t *stack)
-{
-	uint32_t location;
-	int err = profile_add_frame_location(copier->to, frame, &location);
-
-	return err ? err : profile_add_stack(copier->to, *stack, location, stack);
-}
-
 /* Frames of a location are innermost first, so the function itself is the last one. */
 static int add_levels(struct profile_copier *copier, uint32_t id, uint32_t *stack)
 {
@@ -81,13 +73,13 @@ static int add_levels(struct profile_copier *copier, uint32_t id, uint32_t *stac
 		if (err)
 			return err;
 		frame.full_name = frame.name;
-		return add_level(copier, &frame, stack);
+		return profile_extend_stack(copier->to, &frame, stack);
 	}
 	for (uint32_t i = location->num_frames; i-- > 0;) {
 		err = profile_copier_copy_frame(copier, location->first_frame + i, &frame);
 		if (err)
 			return err;
-		err = add_level(copier, &frame, stack);
+		err = profile_extend_stack(copier->to, &frame, stack);
 		if (err)
 			return err;
 	}

@@ -16,7 +16,6 @@ struct tree_profile_builder {
 static int add_level(struct tree_profile_builder *builder, uint32_t node, uint32_t *stack)
 {
 	struct frame frame = {0};
-	uint32_t location;
 	size_t length;
 	const char *label = call_tree_get_label(builder->tree, node, &length);
 	int err;
@@ -33,10 +32,7 @@ static int add_level(struct tree_profile_builder *builder, uint32_t node, uint32
 	frame.full_name = frame.name;
 	if (err)
 		return err;
-	err = profile_add_frame_location(builder->to, &frame, &location);
-	if (err)
-		return err;
-	return profile_add_stack(builder->to, *stack, location, stack);
+	return profile_extend_stack(builder->to, &frame, stack);
 }
 
 /*

@@ -237,6 +237,14 @@ err:
 	return err;
 }
 
+int profile_extend_stack(struct profile *profile, const struct frame *frame, uint32_t *stack)
+{
+	uint32_t location;
+	int err = profile_add_frame_location(profile, frame, &location);
+
+	return err ? err : profile_add_stack(profile, *stack, location, stack);
+}
+
 static int add_named_frame(struct profile *profile, const char *name, uint32_t parent,
 			   uint32_t *ret)
 {

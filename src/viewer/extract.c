@@ -89,7 +89,6 @@ static int add_level(struct extractor *extractor, uint32_t node, uint32_t *stack
 		.kind = graph->flags[node] & NODE_KIND_MASK,
 		.is_inlined = graph->flags[node] & NODE_INLINED,
 	};
-	uint32_t location;
 	int err = profile_copier_copy_string(&extractor->copier, &frame.name);
 
 	if (err)
@@ -98,8 +97,7 @@ static int add_level(struct extractor *extractor, uint32_t node, uint32_t *stack
 	err = profile_copier_copy_string(&extractor->copier, &frame.module);
 	if (err)
 		return err;
-	err = profile_add_frame_location(extractor->target, &frame, &location);
-	return err ? err : profile_add_stack(extractor->target, *stack, location, stack);
+	return profile_extend_stack(extractor->target, &frame, stack);
 }
 
 /*

@@ -370,15 +370,11 @@ static int add_frame(struct async_profiler_reader *reader, const struct async_pr
 {
 	struct profile *profile = reader->import->profile;
 	struct frame frame = {.name = node->name, .full_name = node->name};
-	uint32_t location;
 	int err = async_profiler_set_kind(profile, get_type(reader, node->type), &frame);
 
 	if (err)
 		return err;
-	err = profile_add_frame_location(profile, &frame, &location);
-	if (err)
-		return err;
-	return profile_add_stack(profile, *stack, location, stack);
+	return profile_extend_stack(profile, &frame, stack);
 }
 
 static bool parse_thread(const struct async_profiler_reader *reader,

@@ -154,7 +154,6 @@ static int add_named_frame(struct gperftools_reader *reader, const struct gperft
 {
 	struct profile *profile = reader->import->profile;
 	struct frame frame = {.line = name->line, .is_inlined = is_inlined};
-	uint32_t location;
 	int err = profile_add_frame_name(profile, name->function.start, name->function.length,
 					 &frame.name);
 
@@ -166,8 +165,7 @@ static int add_named_frame(struct gperftools_reader *reader, const struct gperft
 				       name->file.length, &frame.file);
 	if (err)
 		return err;
-	err = profile_add_frame_location(profile, &frame, &location);
-	return err ? err : profile_add_stack(profile, *stack, location, stack);
+	return profile_extend_stack(profile, &frame, stack);
 }
 
 /* Names are printed with the address of the call: that of the stack, or the one before. */

@@ -480,7 +480,6 @@ static int add_stack(struct tree_json_reader *reader, struct tree_json_node *nod
 			      .kind = node->kind,
 			      .is_inlined = node->is_inlined};
 	const struct tree_json_node *parent = NULL;
-	uint32_t location;
 	int err = 0;
 
 	if (node->parent != NO_NODE)
@@ -495,10 +494,7 @@ static int add_stack(struct tree_json_reader *reader, struct tree_json_node *nod
 		err = profile_add_string(profile, "[kernel]", &frame.module);
 	if (err)
 		return err;
-	err = profile_add_frame_location(profile, &frame, &location);
-	if (err)
-		return err;
-	return profile_add_stack(profile, node->stack, location, &node->stack);
+	return profile_extend_stack(profile, &frame, &node->stack);
 }
 
 /* A leaf of value 0 is kept: the file has it, and our writer writes it again. */

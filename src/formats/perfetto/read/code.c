@@ -327,12 +327,8 @@ static int add_by_name(struct perfetto_code *code, uint32_t *stack)
 	struct profile *profile = code->trace->import->profile;
 
 	for (size_t i = code->frames.length; i-- > 0;) {
-		uint32_t location;
-		int err = profile_add_frame_location(profile, &code->frames.items[i], &location);
+		int err = profile_extend_stack(profile, &code->frames.items[i], stack);
 
-		if (err)
-			return err;
-		err = profile_add_stack(profile, *stack, location, stack);
 		if (err)
 			return err;
 	}
@@ -500,7 +496,6 @@ int perfetto_code_read_named_stack(struct perfetto_code *code, struct bytes mess
 
 	while (protobuf_next(&message, &field)) {
 		struct frame frame;
-		uint32_t location;
 		int err;
 
 		if (field.number != 1 || field.type != PROTOBUF_BYTES)
@@ -508,10 +503,7 @@ int perfetto_code_read_named_stack(struct perfetto_code *code, struct bytes mess
 		err = read_named_frame(code, field.body, &frame);
 		if (err)
 			return err;
-		err = profile_add_frame_location(profile, &frame, &location);
-		if (err)
-			return err;
-		err = profile_add_stack(profile, stack, location, &stack);
+		err = profile_extend_stack(profile, &frame, &stack);
 		if (err)
 			return err;
 	}
