@@ -1,8 +1,9 @@
 /*
- * The functions of a file that allocate memory and free it: those of glibc and musl, jemalloc, tcmalloc and mimalloc, under the names
- * that C and C++ have for them or with the prefixes of builds that leave these to others (je_malloc, _rjem_malloc).
+ * The functions of a file that allocate and free memory: those of glibc and musl, jemalloc,
+ * tcmalloc and mimalloc. They have their names in C and C++, or prefixes in builds that do not
+ * replace these (je_malloc, _rjem_malloc).
  *
- * Not thread-safe, as the objfile.
+ * Not thread-safe, like the objfile.
  */
 #ifndef OBJFILE_ALLOCATOR_H
 #define OBJFILE_ALLOCATOR_H
@@ -20,18 +21,18 @@
 /* Registers: ARGUMENT_NO_REGISTER is none. */
 struct allocator_function {
 	struct probe_point
-		point;  /* its argument is how many bytes are asked for; of none: it frees alone */
-	uint64_t bytes; /* of its code; 0: not known */
-	uint64_t free_register; /* of the address of what it frees */
-	uint64_t
-		pointer_register; /* of where it puts the address of what it allocates; else it returns that */
+		point;  /* its argument is the requested number of bytes; none: it only frees */
+	uint64_t bytes; /* size of its code; 0: unknown */
+	uint64_t free_register; /* with the address to free */
+	/* With the location for the allocated address; else the address is returned. */
+	uint64_t pointer_register;
 	/*
-	 * It may end in a jump to another one with the same size, which is then no call of its own, where this register
-	 * is no more than the limit.
+	 * If this register is at most the limit, it may end in a jump to another function with the
+	 * same size, which is not a separate call.
 	 */
 	uint64_t jump_register;
 	uint64_t jump_limit;
-	bool jumps_in_mimalloc; /* always, where the file is mimalloc's */
+	bool jumps_in_mimalloc; /* always, in mimalloc's file */
 };
 
 struct allocator {
@@ -40,12 +41,12 @@ struct allocator {
 void allocator_release(struct allocator *allocator);
 
 /*
- * Find the functions; without malloc a file is no allocator. What is only imported, or chosen when a program starts
- * (IFUNC), is not among them.
+ * Find the functions; without malloc a file is not an allocator. Functions that are only imported,
+ * or chosen when a program starts (IFUNC), are not included.
  *
- * machine  as of function_argument_get()
+ * machine  see function_argument_get()
  *
- * Returns 0, -ENOENT (it is none), -E2BIG (more than ALLOCATOR_MAX_FUNCTIONS) or -ENOMEM.
+ * Returns 0, -ENOENT (not an allocator), -E2BIG (more than ALLOCATOR_MAX_FUNCTIONS) or -ENOMEM.
  */
 _must_check_ int allocator_find(struct objfile *objfile, uint16_t machine, struct allocator *ret);
 

@@ -1,7 +1,7 @@
 /*
- * The functions of a file that have a name, and which of their bytes can be probed.
+ * The functions of a file with a given name, and their bytes that can be probed.
  *
- * Not thread-safe, as the objfile.
+ * Not thread-safe, like the objfile.
  */
 #ifndef OBJFILE_FUNCTION_SEARCH_H
 #define OBJFILE_FUNCTION_SEARCH_H
@@ -16,23 +16,26 @@
 
 struct function_query {
 	/*
-	 * As the linker sees it, without the version ("@@GLIBC_2.14"); if there is none, demangled, with parameters or
-	 * without them.
+	 * The linker's name, without the version ("@@GLIBC_2.14"). If no function has it, the
+	 * demangled name, with or without parameters.
 	 */
 	const char *name;
-	uint64_t offset; /* in bytes, from the begin of each function of that name */
+	uint64_t offset; /* in bytes, from the start of each function of that name */
 };
 
 /*
- * Add where all functions of the name lie, of the file itself, its .gnu_debugdata and its separate debug file: local
- * ones of several sources, and one of several names only once. Arguments are left as they are.
+ * Add the locations of all functions of the name, in the file itself, its .gnu_debugdata and its
+ * separate debug file. Local functions of several sources are all added, a function with several
+ * names only once. Arguments are unchanged.
  *
- * A demangled name is of one function: overloads are told apart by their parameters, and all others, as the clones
- * that compilers make, by their mangled names. Spaces that separate no words make no difference.
+ * A demangled name must be of one function: overloads are distinguished by their parameters, and
+ * all others, such as compilers' clones, by their mangled names. Spaces that separate no words are
+ * ignored.
  *
- * Returns 0; -ENOENT (there is none, or it was inlined everywhere), -ENXIO (what it does is chosen at run time, an
- * IFUNC), -ERANGE (the offset is beyond a function), -EILSEQ (it is inside of an instruction, or nobody knows whether
- * it is), -ENOTUNIQ (the demangled name is of several, which error lists), -E2BIG (more than PROBE_MAX_POINTS), all with error filled; or -ENOMEM.
+ * Returns 0 or, with error filled, -ENOENT (no such function, or inlined everywhere), -ENXIO (an
+ * IFUNC, chosen at run time), -ERANGE (offset beyond a function), -EILSEQ (offset inside of an
+ * instruction, or unknown), -ENOTUNIQ (several demangled names, which error lists), -E2BIG (more
+ * than PROBE_MAX_POINTS); or -ENOMEM.
  */
 _must_check_ int function_search(struct objfile *objfile, const struct function_query *query,
 				 struct probe_point_list *ret, struct error *error);

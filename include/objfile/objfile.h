@@ -1,10 +1,9 @@
 /*
- * One ELF file, by file descriptor: its identity, its address spaces, and what it knows about
- * functions. Everything is read when it is first asked for, with pread: a file that shrinks while
- * we read it is an error, never a SIGBUS, and a large file costs memory only for the parts that
- * were asked for.
+ * An ELF file, by file descriptor: its identity, its address spaces, and its data about functions.
+ * Everything is read on first use, with pread. A file that shrinks while we read it is an error,
+ * never a SIGBUS. A large file takes memory only for the parts in use.
  *
- * ELF files are untrusted input. What is broken is treated as missing.
+ * ELF files are untrusted input. Malformed parts are treated as missing.
  *
  * Not thread-safe: one thread at a time may use an objfile. Different objfiles are independent,
  * also when they were opened on the same file.
@@ -25,7 +24,7 @@
 #include "objfile/debug_file.h"
 #include "objfile/symbol_table.h"
 
-/* Build IDs: a hash that the linker puts into a note, and that identifies the code of a file. */
+/* Build IDs: a hash that the linker stores in a note, and that identifies the code of a file. */
 
 #define BUILD_ID_SIZE_MAX 20
 
@@ -53,8 +52,8 @@ _must_check_ int build_id_read_fd(int fd, uint8_t *ret, uint8_t *ret_size);
 _must_check_ int build_id_read_elf(Elf *elf, uint8_t *ret, uint8_t *ret_size);
 
 /*
- * Functions by call-frame information (.eh_frame): where they begin and end, and which are the
- * outermost of their thread. Stripped files have it, too.
+ * Functions by call-frame information (.eh_frame): their bounds, and whether they are the outermost
+ * of their thread. Stripped files have it, too.
  *
  * Not thread-safe.
  */
@@ -82,16 +81,16 @@ void frame_info_free(struct frame_info *info);
 _must_check_ int frame_info_find_function(struct frame_info *info, uint64_t elf_address,
 					  uint64_t *ret_start);
 
-/* Of a function, or of a gap between two. */
+/* Bounds of a function, or of a gap between two. */
 struct code_bounds {
 	uint64_t start; /* ELF addresses */
 	uint64_t end;   /* first address after it */
 };
 
 /*
- * The bounds of the function that holds the address. Returns -ENOENT when none does, with the bounds
- * of the gap: where the function before it ends (0: there is none) and where the next one starts
- * (UINT64_MAX). On -ENOMEM *ret is not set.
+ * The bounds of the function that holds the address. Returns -ENOENT if none does, with the bounds
+ * of the gap: the end of the function before it (0: none) and the start of the next one
+ * (UINT64_MAX: none). On -ENOMEM *ret is not set.
  */
 _must_check_ int frame_info_find_bounds(struct frame_info *info, uint64_t elf_address,
 					struct code_bounds *ret);
@@ -110,10 +109,10 @@ struct objfile;
  * fd          open for reading; duplicated, the caller keeps its own
  * path        of the file, for messages and to find a separate debug file beside it. Copied
  * debug_root  folder of separate debug files ("/usr/lib/debug"), or several with `:` between them;
- *             NULL: none are looked for. Copied
+ *             NULL: do not search. Copied
  * ret         unref it
  *
- * Returns 0, -ENOEXEC (not ELF), -EINVAL (broken ELF headers), -ENOMEM or -errno of dup().
+ * Returns 0, -ENOEXEC (not ELF), -EINVAL (malformed ELF headers), -ENOMEM or -errno of dup().
  */
 _must_check_ int objfile_open(int fd, const char *path, const char *debug_root,
 			      struct objfile **ret, struct error *error);
@@ -125,12 +124,12 @@ static inline void objfile_unrefp(struct objfile **objfile)
 }
 
 /*
- * From now on, a debug file that is not on this machine is asked for at the servers that
- * DEBUGINFOD_URLS names, if any.
+ * From now on, request a debug file that is not on this machine from the servers in
+ * DEBUGINFOD_URLS, if any.
  */
 void objfile_allow_downloads(struct objfile *objfile);
 
-/* From now on, debug files are opened by somebody else. Borrowed until the last unref. */
+/* From now on, open debug files through this opener. Borrowed until the last unref. */
 void objfile_set_opener(struct objfile *objfile, const struct debug_opener *opener);
 
 /* All borrowed until the last unref. */
@@ -139,7 +138,7 @@ const uint8_t *objfile_get_build_id(const struct objfile *objfile, uint8_t *ret_
 Elf *objfile_get_elf(const struct objfile *objfile);
 uint64_t objfile_get_entry(const struct objfile *objfile); /* ELF address; 0: none */
 
-/* Where the file's first byte lies in the ELF's own address space; 0: unknown, or there. */
+/* ELF address of the file's first byte; 0: unknown, or there. */
 uint64_t objfile_get_base(const struct objfile *objfile);
 
 /* Whether it has a full symbol table of its own, not only the dynamic one. */
@@ -149,12 +148,12 @@ bool objfile_has_symtab(const struct objfile *objfile);
 #define OBJFILE_MAX_SYMBOL_FILES 3
 
 /*
- * Those of them whose symbols the file has: the others only where its own symbol table was stripped. Borrowed until
- * the last unref. Returns how many there are.
+ * Those of these files whose symbols are used: the others only if the file's own symbol table was
+ * stripped. Borrowed until the last unref. Returns their number.
  */
 size_t objfile_get_symbol_files(struct objfile *objfile, Elf *ret[OBJFILE_MAX_SYMBOL_FILES]);
 
-/* A part of the file that is loaded (PT_LOAD), and where it lies in the ELF's own address space. */
+/* A loaded part of the file (PT_LOAD), and its ELF address. */
 struct objfile_segment {
 	uint64_t file_offset;
 	uint64_t file_size; /* in bytes */
@@ -163,12 +162,12 @@ struct objfile_segment {
 	bool is_executable;
 };
 
-/* What is needed of a file to resolve addresses in its mappings; it stands alone, without the objfile. */
+/* A file's data for resolving addresses in its mappings; independent of the objfile. */
 struct objfile_layout {
 	ARRAY(struct objfile_segment) segments;
 };
 
-/* Where a part of the file lies in memory. */
+/* The mapping of a part of the file. */
 struct objfile_mapping {
 	uint64_t start;
 	uint64_t end;         /* first address after it */
@@ -176,15 +175,15 @@ struct objfile_mapping {
 };
 
 /*
- * What has been added to the ELF addresses of a mapping. The segment that the mapping shows decides,
- * an executable one where it shows several. Returns 0 or -ENOENT.
+ * The bias of a mapping: the value added to the ELF addresses. It is determined by the segment in
+ * the mapping, an executable one if there are several. Returns 0 or -ENOENT.
  */
 _must_check_ int objfile_layout_get_bias(const struct objfile_layout *layout,
 					 const struct objfile_mapping *mapping, uint64_t *ret);
 
 /*
- * The bytes of an executable segment at the ELF address, as they are in the file, which is open at
- * fd. Returns 0 or -ENOENT (not all of them are there).
+ * Read bytes of an executable segment at the ELF address from the file, which is open at fd.
+ * Returns 0 or -ENOENT (not all of them are in the file).
  */
 _must_check_ int objfile_layout_read_code(const struct objfile_layout *layout, int fd,
 					  uint64_t elf_address, void *ret, size_t size);
@@ -194,8 +193,8 @@ const struct objfile_layout *objfile_get_layout(const struct objfile *objfile);
 int objfile_get_fd(const struct objfile *objfile);
 
 /*
- * Where a byte of the file lies in the ELF's own address space, by PT_LOAD; an executable segment
- * is preferred where two share a page of the file. Returns 0 or -ENOENT.
+ * ELF address of a byte of the file, by PT_LOAD; if two segments share a page of the file, an
+ * executable one is preferred. Returns 0 or -ENOENT.
  */
 _must_check_ int objfile_get_elf_address(const struct objfile *objfile, uint64_t file_offset,
 					 uint64_t *ret);
@@ -212,9 +211,9 @@ _must_check_ int objfile_read_code(const struct objfile *objfile, uint64_t elf_a
 				   size_t size);
 
 /*
- * The function symbol that holds the address: of the file itself; where that has no .symtab also
- * of .gnu_debugdata and of the separate debug file. A symbol without size reaches to the end of
- * the function that it is in, as objfile_find_function() has it.
+ * The function symbol that holds the address, in the file itself and, if that has no .symtab, in
+ * .gnu_debugdata and the separate debug file. A symbol without size extends to the end of its
+ * function by objfile_find_function().
  *
  * ret   the name is borrowed until the last unref
  *
@@ -224,28 +223,28 @@ _must_check_ int objfile_find_symbol(struct objfile *objfile, uint64_t elf_addre
 				     struct symbol *ret);
 
 /*
- * The start of the function that holds the address, whether it has a name or not: as call-frame
- * information says; behind a symbol without size also as the instructions themselves show it, and
- * where nothing describes it as the padding before it does, if functions around have some.
- * Returns 0, -ENOENT or -ENOMEM.
+ * The start of the function that holds the address, with or without a name, by call-frame
+ * information. For code after a symbol without size, it is also found by following the
+ * instructions. For code without any description, it is found by the padding before it, if
+ * functions around have some. Returns 0, -ENOENT or -ENOMEM.
  */
 _must_check_ int objfile_find_function(struct objfile *objfile, uint64_t elf_address,
 				       uint64_t *ret_start);
 
-/* What a call instruction says about the frame below the one that it returns to. */
+/* Evidence from a call instruction about the frame below the one that it returns to. */
 enum call_proof {
-	CALL_UNPROVEN,  /* it is indirect, or where it leads cannot be followed */
-	CALL_PROVEN,    /* it leads there */
+	CALL_UNPROVEN,  /* it is indirect, or its target cannot be followed */
+	CALL_PROVEN,    /* it leads to that frame */
 	CALL_DISPROVEN, /* it leads elsewhere: a frame between the two is missing */
 };
 
 #define OBJFILE_ELSEWHERE UINT64_MAX
 
 /*
- * Whether the call that ends at return_address has led to the frame at `callee`, by itself or by tail
- * calls. Both are ELF addresses; callee is OBJFILE_ELSEWHERE for code of no or another file.
+ * Whether the call that ends at return_address has led to the frame at `callee`, directly or by
+ * tail calls. Both are ELF addresses; callee is OBJFILE_ELSEWHERE for code outside of the file.
  *
- * Each is worked out once. Returns 0 or -ENOMEM. Only of x86-64 code is anything proven.
+ * Results are cached. Returns 0 or -ENOMEM. Only x86-64 code is ever proven.
  */
 _must_check_ int objfile_prove_call(struct objfile *objfile, uint64_t return_address,
 				    uint64_t callee, enum call_proof *ret);
@@ -254,9 +253,9 @@ _must_check_ int objfile_prove_call(struct objfile *objfile, uint64_t return_add
 _must_check_ int objfile_get_frame_info(struct objfile *objfile, struct frame_info **ret);
 
 /*
- * Debug information of the file itself or of its separate debug file; NULL when there is none, or
- * when it refers to a file of common parts (dwz) that is not there. Borrowed until
- * objfile_close_dwarf() or the last unref.
+ * Debug information of the file itself or of its separate debug file. NULL if there is none, or if
+ * it refers to a missing file of common parts (dwz). Borrowed until objfile_close_dwarf() or the
+ * last unref.
  */
 Dwarf *objfile_get_dwarf(struct objfile *objfile);
 
@@ -266,7 +265,7 @@ bool objfile_lacks_alternate(const struct objfile *objfile);
 /* Size in bytes of the debug sections that objfile_get_dwarf() holds in memory; 0: none. */
 uint64_t objfile_get_dwarf_size(const struct objfile *objfile);
 
-/* Give back the memory of debug information; it is read again when next asked for. */
+/* Free the memory of debug information; it is read again on the next use. */
 void objfile_close_dwarf(struct objfile *objfile);
 
 /*

@@ -1,7 +1,7 @@
 /*
  * The functions of ELF files and their names, by address.
  *
- * Not thread-safe while it is built; afterwards any number of threads may look up.
+ * Not thread-safe while it is built; afterwards any number of threads may read it.
  */
 #ifndef OBJFILE_SYMBOL_TABLE_H
 #define OBJFILE_SYMBOL_TABLE_H
@@ -26,17 +26,17 @@ struct symbol {
  * Read .symtab, .dynsym and Go's table of functions of every file in elfs. They are views of one
  * program: the stripped file, its .gnu_debugdata, its separate debug file.
  *
- *  - Functions count, and symbols without type where the section is executable (assembly).
- *  - An address belongs to the innermost symbol whose size covers it. A symbol without size
- *    may reach to the next symbol or to the end of its section, and never into a sized one; how
- *    far it does is for the caller to find out.
- *  - Stubs of the first file's procedure linkage table are named after what they call: "abs@plt".
- *  - Of several names for one range the best stays, as symbol_names_compare() has it, after the
- *    binding: global, weak, local.
+ *  - Functions count, and symbols without type if the section is executable (assembly).
+ *  - An address belongs to the innermost symbol whose size covers it. A symbol without size may
+ *    extend to the next symbol or to the end of its section, but never into a sized one; the caller
+ *    has to find its end.
+ *  - Stubs of the first file's procedure linkage table are named after their target: "abs@plt".
+ *  - If a range has several names, the best one is kept, by binding (global, weak, local), then by
+ *    symbol_names_compare().
  *
  * ret   names in it are borrowed from elfs, which must outlive it
  *
- * Returns 0 or -ENOMEM. What cannot be read is left out.
+ * Returns 0 or -ENOMEM. Unreadable parts are skipped.
  *
  * Source: ELF gABI "Symbol Table".
  */
@@ -48,8 +48,8 @@ _must_check_ int symbol_table_find(const struct symbol_table *table, uint64_t el
 				   struct symbol *ret);
 
 /*
- * Which of two names for the same code is the better one to show: fewer leading underscores, then
- * shorter, then bytewise smaller. Negative when it is a, positive when it is b.
+ * Which of two names for the same code is better to show: fewer leading underscores, then shorter,
+ * then bytewise smaller. Negative if it is a, positive if it is b.
  */
 int symbol_names_compare(const char *a, const char *b);
 

@@ -8,19 +8,21 @@
 #include "objfile/elf_symbols.h"
 
 /*
- * What is asked for is the argument of a number, or the product of two. What libstdc++ calls "operator new" calls malloc;
- * those who replace malloc often have one of their own, which does not: so these count where malloc is in the same
- * file, and where they do call it, that call is one from within the allocator.
+ * The requested size is the argument of a number, or the product of two. libstdc++'s "operator new"
+ * calls malloc. Replacements of malloc often have their own, which does not call it. So these
+ * operators count if malloc is in the same file; if they do call it, that call is one from within
+ * the allocator.
  */
 static const struct allocating_name {
 	const char *name;
-	bool is_of_mimalloc; /* with its prefix alone: others may mean something else */
+	/* Only with its prefix: without it, the name may mean something else. */
+	bool is_of_mimalloc;
 	/* Numbers of arguments, 0: none. */
 	unsigned char size;
 	unsigned char factor;
 	unsigned char freed;
 	unsigned char pointer;
-	unsigned char jump; /* it jumps to another one where this is no more than the limit */
+	unsigned char jump; /* it jumps to another one if this is no more than the limit */
 	uint64_t jump_limit;
 	bool jumps_in_mimalloc; /* to its own, of the same name with its prefix or another order of arguments */
 } names[] = {
@@ -53,7 +55,7 @@ static const struct allocating_name {
 	{"free_size_aligned", true, .freed = 1},
 };
 
-/* Of arrays and of others, with what an operator may have besides. */
+/* Operators for arrays and others, with all optional parameters. */
 static const char *const operators_new[] = {
 	"_Znwm",
 	"_Znam",
@@ -82,7 +84,7 @@ static const char *const operators_delete[] = {
 	NULL,
 };
 
-/* Of builds that leave malloc itself to others. */
+/* Prefixes of builds that do not replace malloc itself. */
 static const char *const prefixes[] = {"", "je_", "_rjem_", "mi_", "tc_"};
 
 void allocator_release(struct allocator *allocator)
@@ -100,11 +102,11 @@ static bool is_listed(const char *const *list, const char *symbol, size_t length
 
 static const struct allocating_name *find_name(const char *symbol)
 {
-	/* That of arrays jumps to the other one, and either to malloc. */
+	/* The operator for arrays jumps to the other one, and both jump to malloc. */
 	static const struct allocating_name operator_new = {"operator new", .size = 1, .jump = 1,
 							    .jump_limit = UINT64_MAX};
 	static const struct allocating_name operator_delete = {"operator delete", .freed = 1};
-	size_t length = strcspn(symbol, "@"); /* a version is no part of the name */
+	size_t length = strcspn(symbol, "@"); /* a version is not part of the name */
 
 	if (is_listed(operators_new, symbol, length))
 		return &operator_new;
@@ -177,8 +179,9 @@ static bool find_file_offset(struct objfile *objfile, uint64_t elf_address, uint
 }
 
 /*
- * If the kernel cannot emulate the instruction that a probe has replaced, the CPU executes it and traps once more. In a virtual
- * machine that takes ten times as long as everything else. Then the point is behind such instructions.
+ * If the kernel cannot emulate the instruction that a probe has replaced, the CPU executes it and
+ * traps again. In a virtual machine this takes ten times as long as all the rest. The probe is then
+ * set after such instructions.
  */
 static uint64_t skip_slow_start(const struct objfile *objfile, uint64_t elf_address,
 				uint16_t machine)
@@ -192,7 +195,7 @@ static uint64_t skip_slow_start(const struct objfile *objfile, uint64_t elf_addr
 	return architecture->skip_slow_start(code, sizeof(code));
 }
 
-/* Other names of a function that is known already add nothing. */
+/* Other names of a known function add nothing. */
 static int add_function(const struct allocator_function *function, struct allocator *ret)
 {
 	uint64_t file_offset = function->point.file_offset;

@@ -14,16 +14,16 @@
 #include "objfile/elf_symbols.h"
 #include "objfile/instruction.h"
 
-/* An offset further into a function is no point that somebody has looked up. */
+/* A larger offset into a function is a mistake. */
 #define MAX_OFFSET (16u << 20)
 
-/* Of the text that lists functions of one name; more are only counted. */
+/* Size of the text that lists functions of one name; more are only counted. */
 #define LIST_BYTES 384
 
 struct named_function {
 	const char *symbol; /* borrowed from the objfile */
 	uint64_t start;     /* ELF address */
-	uint64_t size;      /* 0: not known */
+	uint64_t size;      /* 0: unknown */
 	bool is_ifunc;
 };
 
@@ -191,7 +191,7 @@ static int look_at_function(Dwarf_Die *function, void *context)
 	if (!dwarf_func_inline(function))
 		return DWARF_CB_OK;
 	search->was_found = name && string_equals(name, search->name);
-	/* A method has it where its class is declared. */
+	/* For a method, it is in the declaration in its class. */
 	if (!search->was_found && dwarf_attr_integrate(function, DW_AT_linkage_name, &attribute)) {
 		name = dwarf_formstring(&attribute);
 		search->was_found = name && (string_equals(name, search->name) ||
@@ -200,7 +200,7 @@ static int look_at_function(Dwarf_Die *function, void *context)
 	return search->was_found ? DWARF_CB_ABORT : DWARF_CB_OK;
 }
 
-/* Whether debug information knows a function of the name that was inlined somewhere. */
+/* Whether debug information has a function of the name that was inlined somewhere. */
 static bool was_inlined(struct objfile *objfile, const char *name)
 {
 	struct inline_search search = {.name = name};
@@ -211,11 +211,11 @@ static bool was_inlined(struct objfile *objfile, const char *name)
 	while (dwarf && !search.was_found &&
 	       !dwarf_get_units(dwarf, cu, &cu, NULL, NULL, &die, NULL))
 		(void)dwarf_getfuncs(&die, look_at_function, &search,
-				     0); /* what is broken has none */
+				     0); /* malformed: no functions */
 	return search.was_found;
 }
 
-/* "parse.isra.0", "parse.part.0": what a compiler has made of parse for some of its callers. */
+/* "parse.isra.0", "parse.part.0": compilers' versions of parse for some of its callers. */
 static bool has_clone(const struct function_search *search)
 {
 	const char *name = search->query->name;
@@ -283,7 +283,7 @@ static bool is_same_symbol(const char *a, const char *b)
 	return strcspn(b, "@") == length && memcmp(a, b, length) == 0;
 }
 
-/* Functions that the linker knows by one name cannot be told apart: they are all meant, as those of C are. */
+/* Functions with the same linker's name cannot be distinguished: all are meant, as in C. */
 static int check_demangled(const struct function_search *search, struct error *error)
 {
 	bool has_clone = false, has_others = false;
@@ -307,7 +307,7 @@ static int check_demangled(const struct function_search *search, struct error *e
 
 /* ---- offsets ------------------------------------------------------------------------------ */
 
-/* Of a function without size, what comes next is its end. */
+/* A function without size ends at the next symbol. */
 static uint64_t get_size(struct objfile *objfile, const struct named_function *function)
 {
 	struct symbol symbol;
@@ -337,7 +337,7 @@ static int check_instructions(struct function_search *search, const struct named
 	for (;;) {
 		struct instruction instruction;
 
-		/* A breakpoint inside of an instruction makes another one of it. */
+		/* A breakpoint inside of an instruction changes it into another one. */
 		if (!instruction_decode(code + position, num_bytes - position, &instruction))
 			return error_set(error, -EILSEQ,
 					 "%s+0x%" PRIx64
@@ -404,7 +404,7 @@ static int add_point(struct function_search *search, const struct named_function
 			 objfile_get_path(search->objfile), search->query->name);
 }
 
-/* What is called then has another name, which nothing leads to from this one. */
+/* The called function has another name, and this one does not lead to it. */
 static int refuse_ifunc(const struct function_search *search, struct error *error)
 {
 	return error_set(
@@ -431,7 +431,7 @@ static int add_points(struct function_search *search, struct probe_point_list *r
 	return 0;
 }
 
-/* What the linker calls so is meant, whatever else has the name when it is demangled. */
+/* A linker's name takes precedence over functions with the same demangled name. */
 static int find(struct function_search *search, struct error *error)
 {
 	int err = search_files(search, add_if_named);

@@ -83,7 +83,7 @@ static int map_code_sections(Elf *elf, struct range_map *ret)
 
 /*
  * Labels in assembly have no type, and may well be functions. Mapping symbols of ARM and RISC-V
- * ("$x", "$d.1") and local labels (".L1", ".annobin_…") are none.
+ * ("$x", "$d.1") and local labels (".L1", ".annobin_…") are not.
  */
 static bool is_function_name(const char *name, unsigned char type)
 {
@@ -205,7 +205,10 @@ static int compare_candidates(const void *left, const void *right)
 	return (a->end > b->end) - (a->end < b->end);
 }
 
-/* Of names for one range the best one is first. Only it is shown: the others are in no order, as comparing names takes long. */
+/*
+ * The best of the names of a range is first. Only that one is shown: the others are not sorted, as
+ * comparing names takes long.
+ */
 static void sort_candidates(struct symbol_table *table)
 {
 	struct symbol_candidate *items = table->candidates.items;
@@ -225,7 +228,7 @@ static void sort_candidates(struct symbol_table *table)
 	}
 }
 
-/* The function whose implementation is chosen by code at this address; NULL: not known. */
+/* The function whose implementation is chosen by code at this address; NULL: unknown. */
 static const char *find_ifunc(const struct symbol_table *table, uint64_t resolver,
 			      size_t num_sorted)
 {
@@ -316,7 +319,7 @@ static int map_unsized(struct symbol_table *table)
 
 		if (label->end != label->start || range_map_find(&table->map, label->start))
 			continue;
-		/* Of several labels in one place the first is the best. */
+		/* The first of several labels in one place is the best. */
 		if (i > 0 && table->candidates.items[i - 1].start == label->start &&
 		    table->candidates.items[i - 1].end == label->start)
 			continue;
