@@ -29,7 +29,7 @@ struct plt_slots;
 struct probe_argument;
 struct range_map;
 
-/* Bytes of code around an address in which find_start() searches, before and after it. */
+/* find_start() searches so many bytes of code before and after an address. */
 #define FUNCTION_START_REACH (32u << 10)
 
 struct architecture {
@@ -61,7 +61,7 @@ struct architecture {
 	/* As function_start_find(); NULL: functions without symbol have no start. */
 	bool (*find_start)(const uint8_t *code, size_t size, uint64_t address, size_t offset,
 			   size_t *ret);
-	/* Bytes to skip before a point at which the kernel can emulate the instruction that a probe replaces; see allocator.c. */
+	/* Bytes from the start of a function to an instruction that the kernel can emulate under a probe; see allocator.c. */
 	size_t (*skip_slow_start)(const uint8_t *code, size_t size);
 	bool has_unwind_tables; /* unwind_table_new() knows its rules */
 	bool proves_calls;      /* objfile_prove_call() decodes its calls */

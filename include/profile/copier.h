@@ -2,8 +2,8 @@
  * Copying items of a profile to another one. For each kind, a map from ids of `from` to ids of `to`
  * translates the references of items that are copied later. Ids are dense, so plain arrays suffice.
  *
- * An item is copied once, at its first use: what no sample needs is not copied, unless the caller
- * loops over all.
+ * An item is copied once, at its first use. Items that no sample needs are not copied, unless the
+ * caller loops over all.
  */
 #ifndef PROFILE_COPIER_H
 #define PROFILE_COPIER_H
@@ -62,8 +62,8 @@ uint32_t profile_copier_get_source(const struct profile_copier *copier, uint32_t
 
 /*
  * All samples of the metrics in the map, with their threads and stacks. Weights of samples that
- * become one are added up, and so are the metrics' numbers of samples, but for metrics of which
- * samples were left out. Also returns -EOVERFLOW if a sum exceeds 64 bits.
+ * become one are added up. So are the metrics' numbers of samples, unless some samples of the
+ * metric were left out. Also returns -EOVERFLOW if a sum exceeds 64 bits.
  */
 _must_check_ int profile_copier_copy_samples(struct profile_copier *copier);
 /* The times of these samples, if both profiles keep times, and the clocks of the sources. */
