@@ -115,37 +115,24 @@ static int read_kind(struct perfetto_code *code, const struct perfetto_sequence 
 		return perfetto_code_read_frame(code, sequence, message);
 	case PERFETTO_INTERNED_CALLSTACK:
 		return perfetto_code_read_callstack(code, sequence, message);
-	case PERFETTO_INTERNED_SHORT_NAME:
-		break;
+	default: /* unknown, or a kind of our own */
+		return 0;
 	}
-	return 0;
 }
 
-/* The round that reads a field; 0: never. */
-static unsigned int find_round(const struct protobuf_field *field)
+/* The pass over the message that reads a kind: after those that it refers to. */
+static unsigned int get_pass(enum perfetto_interned_kind kind)
 {
-	if (field->type != PROTOBUF_BYTES)
-		return 0;
-	switch (field->number) {
-	case PERFETTO_INTERNED_CATEGORY:
-	case PERFETTO_INTERNED_EVENT_NAME:
-	case PERFETTO_INTERNED_ANNOTATION_NAME:
-	case PERFETTO_INTERNED_STRING_VALUE:
-	case PERFETTO_INTERNED_KERNEL_SYMBOL:
-	case PERFETTO_INTERNED_FUNCTION:
-	case PERFETTO_INTERNED_BUILD_ID:
-	case PERFETTO_INTERNED_PATH:
-	case PERFETTO_INTERNED_SOURCE_PATH:
-	case PERFETTO_INTERNED_SOURCE_LOCATION:
-		return 1;
+	switch (kind) {
 	case PERFETTO_INTERNED_MAPPING:
 		return 2;
 	case PERFETTO_INTERNED_FRAME:
 		return 3;
 	case PERFETTO_INTERNED_CALLSTACK:
 		return 4;
+	default:
+		return 1;
 	}
-	return 0;
 }
 
 static int prepare(struct perfetto_sequence *sequence)
@@ -155,7 +142,6 @@ static int prepare(struct perfetto_sequence *sequence)
 	return sequence->interned ? 0 : -ENOMEM;
 }
 
-/* Four passes over the message, one for each round: referenced items are there, then. */
 int perfetto_read_interned(struct perfetto_code *code, struct perfetto_sequence *sequence,
 			   struct bytes message)
 {
@@ -163,15 +149,16 @@ int perfetto_read_interned(struct perfetto_code *code, struct perfetto_sequence 
 
 	if (err)
 		return err;
-	for (unsigned int round = 1; round <= 4; round++) {
+	for (unsigned int pass = 1; pass <= 4; pass++) {
 		struct bytes rest = message;
 		struct protobuf_field field;
 
 		while (protobuf_next(&rest, &field)) {
-			if (find_round(&field) == round)
-				err = read_kind(code, sequence,
-						(enum perfetto_interned_kind)field.number,
-						field.body);
+			enum perfetto_interned_kind kind =
+				(enum perfetto_interned_kind)field.number;
+
+			if (field.type == PROTOBUF_BYTES && get_pass(kind) == pass)
+				err = read_kind(code, sequence, kind, field.body);
 			if (err)
 				return err;
 		}
