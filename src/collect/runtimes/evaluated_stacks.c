@@ -1,12 +1,12 @@
 #include "collect/runtimes/evaluated_stacks.h"
 
-/* What a level of the native stack is. */
+/* Kind of a frame of the native stack. */
 enum native_level {
 	LEVEL_OTHER,
 	LEVEL_INTERPRETER, /* a function of the file that has the interpreter in it */
 	LEVEL_EVALUATION,  /* a call of the one that evaluates frames */
-	LEVEL_INNER,       /* a call by that, of the function which is the rest of it */
-	LEVEL_GOING_ON,    /* of the interpreter: has the evaluation go on by another such call */
+	LEVEL_INNER,       /* a call by that of the function's other part */
+	LEVEL_GOING_ON,    /* of the interpreter: another such call continues the evaluation */
 };
 
 static enum native_level find_part(const struct runtime_build *build, uint64_t elf_address)
@@ -32,9 +32,10 @@ static bool is_unwritten(const struct runtime_build *build, uint64_t elf_address
 }
 
 /*
- * calls_evaluation  the level that it has called is such one: with -X perf, each function of Python has a piece of generated
- *                   code that does this, and bears its name
- * ret_is_unwritten  if this is the innermost level, then so may be the innermost frame
+ * calls_evaluation  This frame calls one that evaluates frames. With -X perf, each Python function
+ *                   has a trampoline in generated code that does so and bears the function's name.
+ * ret_is_unwritten  The innermost interpreter frame may not be written yet, if this is the
+ *                   innermost native frame.
  */
 static enum native_level find_kind(const struct evaluated_runtime *runtime,
 				   const struct process *process, uint64_t pc,
@@ -74,7 +75,7 @@ struct native_levels {
 	bool is_coroutine; /* the outermost level has started it */
 };
 
-/* Of two calls, of which the inner one goes on with the frames of the outer one, the inner one is counted. */
+/* If an inner call continues the frames of an outer one, only the inner one is counted. */
 static void join_calls(struct native_levels *native)
 {
 	bool goes_on = false;
@@ -168,8 +169,8 @@ static int put_run(const struct evaluated_runtime *runtime, const struct runtime
 }
 
 /*
- * Of the interpreter's own functions those are kept that the innermost frame has called: they are what it does. What
- * lies between frames, and what has called the outermost one, is how the interpreter goes about it.
+ * Keep the interpreter's own functions that the innermost frame has called: they are its work.
+ * Those between frames, and the callers of the outermost frame, are the interpreter's machinery.
  */
 static bool is_left_out(const struct evaluated_runtime *runtime, enum native_level kind,
 			bool has_frames)
@@ -193,7 +194,7 @@ static int put_together(const struct evaluated_runtime *runtime,
 
 			if (err)
 				return err;
-			/* What called the outermost one that is kept is not known. */
+			/* The callers of the outermost frame that was kept are unknown. */
 			if (frames->end == WIRE_RUNTIME_DEEP && frame == frames->length)
 				return 0;
 		}
@@ -206,8 +207,8 @@ static int put_together(const struct evaluated_runtime *runtime,
 }
 
 /*
- * Whether the innermost call that evaluates frames has not begun with its first one, or is done with it: nothing but the
- * interpreter's own code runs then.
+ * Whether the innermost call that evaluates frames has not started its first one yet, or is done:
+ * only the interpreter's own code runs then.
  */
 static bool is_between_frames(const struct native_levels *native)
 {
@@ -220,8 +221,8 @@ static bool is_between_frames(const struct native_levels *native)
 }
 
 /*
- * Leave out an innermost frame that has not begun: it is not written yet, or it is to be evaluated by a call that has not
- * begun, so that there is one call less than the interpreter says.
+ * Leave out an innermost frame that has not started. Either it is not written yet, or the call that
+ * will evaluate it has not started: then there is one call less than the interpreter reports.
  */
 static void skip_unbegun(const struct evaluated_runtime *runtime,
 			 const struct native_levels *native, struct runtime_frame_list *frames)
@@ -239,7 +240,7 @@ static void skip_unbegun(const struct evaluated_runtime *runtime,
 	frames->length--;
 }
 
-/* Whether a level is of a file that switches between coroutines. */
+/* Whether a frame's code is in a file that switches between coroutines. */
 static bool is_switch(const struct evaluated_runtime *runtime, const struct process *process,
 		      const uint64_t *pcs, const struct native_levels *native, uint32_t level)
 {
@@ -255,9 +256,10 @@ static bool is_switch(const struct evaluated_runtime *runtime, const struct proc
 }
 
 /*
- * A coroutine runs on top of what has started it, but that may have returned since: its stack starts where the file that switches
- * has called it. There the calls are counted that its frames, num_runs of them with a call of their own, were evaluated by. What
- * is further out is left out then.
+ * A coroutine runs on top of the function that started it, but that function may have returned
+ * since: the coroutine's stack starts where the switching file called it. Count only the calls that
+ * evaluated the coroutine's frames (num_runs of them have a call of their own), and leave out
+ * everything further out.
  */
 static void end_at_switch(const struct evaluated_runtime *runtime, const struct process *process,
 			  const uint64_t *pcs, uint32_t num_runs, struct native_levels *native)
@@ -279,7 +281,7 @@ static void end_at_switch(const struct evaluated_runtime *runtime, const struct 
 	}
 }
 
-/* The innermost frame is one that the function that evaluates is called for again and again, as it is not now. */
+/* Whether the innermost frame waits: the evaluating function is called for it again and again. */
 static bool waits(const struct evaluated_runtime *runtime, const struct runtime_frame_list *frames)
 {
 	const uint32_t flags = runtime->may_wait_flag | WIRE_RUNTIME_ENTRY_FRAME;
@@ -289,8 +291,8 @@ static bool waits(const struct evaluated_runtime *runtime, const struct runtime_
 }
 
 /*
- * Outer ends that are not known on either side need not fit. But where the stack ends before any call that evaluates, as in compiled
- * code, no frame has a place.
+ * If an outer end is unknown on either side, they need not match there. But if the stack ends
+ * before any evaluating call, as in compiled code, no frame has a place.
  */
 static bool fits(const struct runtime_frame_list *frames, uint32_t num_runs,
 		 uint32_t num_evaluations, bool is_whole)
@@ -329,12 +331,12 @@ int evaluated_stacks_splice(const struct evaluated_runtime *runtime, struct runt
 
 	splice->num_levels = put_native(splice->num_pcs, splice->levels);
 	find_kinds(runtime, source->process, splice->pcs, splice->num_pcs, &native);
-	/* The interpreter begins or ends: it has no state of the thread yet, or none any more. */
+	/* The interpreter is starting or exiting: it has no state of the thread. */
 	if (source->is_whole && !native.num_evaluations && !begun.length) {
 		*fit = RUNTIME_OUTSIDE;
 		return 0;
 	}
-	/* The frames are those of another thread, or it evaluates none now; or the native stack ends before, as in compiled code. */
+	/* The frames are another thread's, or none runs; or compiled code has ended the native stack. */
 	if (runtime->has_one_thread && !native.num_evaluations) {
 		*fit = source->is_whole ? RUNTIME_OUTSIDE : RUNTIME_FITS_NOT;
 		return 0;

@@ -1,7 +1,8 @@
 /*
- * Frames of interpreters in which a C function evaluates them: they are collected beside the native stack; each call of that
- * function is a level of that stack, in whose place the frames come that it has evaluated. That works where there are as many
- * such levels as the interpreter says that there were calls: else nothing is put together.
+ * Frames of interpreters that evaluate them in a C function. They are collected beside the native
+ * stack, where each call of that function is a frame: it is replaced by the frames that it has
+ * evaluated. This works if the native stack has as many such calls as the interpreter reports; else
+ * the stack stays as it is.
  */
 #ifndef COLLECT_RUNTIMES_EVALUATED_STACKS_H
 #define COLLECT_RUNTIMES_EVALUATED_STACKS_H
@@ -20,13 +21,15 @@ struct evaluated_runtime {
 	bool has_one_thread;
 	/* A frame is there before the call that evaluates it. */
 	bool has_frame_before_call;
-	/* In the position of a frame: those further out ran on another native stack; 0: there are none. */
+	/* Flag in a frame's position: outer frames ran on another native stack; 0: no such flag. */
 	uint32_t stack_begin_flag;
-	/* It is no frame, but has WIRE_RUNTIME_ENTRY_FRAME of a call that has evaluated none of its own; 0: likewise. */
+	/*
+	 * Not a frame, but marks a call (WIRE_RUNTIME_ENTRY_FRAME) without frames; 0: no such flag.
+	 */
 	uint32_t no_frame_flag;
 	/* The function that evaluates frames is called for it again and again, and may not be running; 0: likewise. */
 	uint32_t may_wait_flag;
-	/* If a call evaluates no frame, yet or any more, the frames say so themselves. */
+	/* The frames mark calls that evaluate no frame, or none any more. */
 	bool tells_idle_calls;
 	/*
 	 * Whether a file switches between coroutines that take turns on one native stack, each with a list of frames of its own; NULL:

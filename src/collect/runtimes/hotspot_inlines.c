@@ -8,10 +8,10 @@
 #include "base/log.h"
 #include "process/process_memory.h"
 
-/* What is kept of all code; a thousand methods need some hundred kilobytes. */
+/* Limit for all code; a thousand methods need some hundred kilobytes. */
 #define MAX_SCOPES_BYTES (64u << 20)
 
-/* Compiled code, and what was inlined into it. */
+/* Compiled code and its inlined methods. */
 struct compiled_code {
 	uint64_t generation; /* of the process, as in wire_sample */
 	uint64_t blob;

@@ -1,6 +1,6 @@
 /*
- * What was inlined into code that HotSpot has compiled: it says so in memory of the process, which is read when the code is
- * first seen in a sample.
+ * Methods inlined into code that HotSpot has compiled. The JVM describes them in the process's
+ * memory, which is read when the code is first seen in a sample.
  *
  * Not thread-safe.
  */
@@ -18,17 +18,18 @@
 
 struct hotspot_inlines;
 
-/* Both are borrowed; what is read of methods is added to these. Returns NULL when out of memory. */
+/* Both are borrowed; methods that are read are added to these. Returns NULL when out of memory. */
 struct hotspot_inlines *hotspot_inlines_new(struct hotspot_layouts *hotspots,
 					    struct hotspot_methods *methods);
 void hotspot_inlines_free(struct hotspot_inlines *inlines);
 
 /*
- * The methods that are at a place of compiled code.
+ * Find the methods at a place of compiled code.
  *
  * code     as it was sent
  * pc       where a call returns to, or the instruction that runs: see hotspot_scopes_find()
- * ret      innermost first; the last one is what was compiled. If they are unknown, it has none and may lack inlined methods
+ * ret      innermost first; the last one is the compiled method. Empty if they are unknown; it may
+ *          lack inlined methods then.
  *
  * Returns 0 or -ENOMEM.
  */
@@ -43,7 +44,7 @@ const struct hotspot_method *hotspot_inlines_get_method(struct hotspot_inlines *
 							const struct hotspot_method *code,
 							uint64_t method);
 
-/* Of how much code that was not kept, as it would have been too much. */
+/* Number of compiled methods whose inlining was not kept, as the limit was reached. */
 uint64_t hotspot_inlines_get_dropped(const struct hotspot_inlines *inlines);
 
 #endif

@@ -8,13 +8,16 @@
 #include "base/log.h"
 
 /*
- * A process is asked for as long as it may take to start: one that touches a large heap first needs minutes. The longer that is, the
- * more seldom it is asked: so many times are 20 minutes. What never answers is not asked for ever, and is in nobody else's way.
+ * A process is asked for as long as it may take to start: if it touches a large heap first, that
+ * takes minutes. The pauses grow with the time, so that these attempts take 20 minutes. A process
+ * that never answers is given up then, and delays no other.
  */
 #define MAX_ATTEMPTS 90
 #define MIN_PAUSE_NS (10 * NS_PER_MS)
 #define PAUSE_PART   8 /* of the time since it was asked first */
-/* That are asked for each time: it may have others mapped besides the one that it runs. */
+/*
+ * Files asked for at each attempt: a process may have others mapped besides the one that it runs.
+ */
 #define MAX_FILES 4
 
 struct asked_process {
@@ -24,7 +27,7 @@ struct asked_process {
 	unsigned int num_files;        /* of the last attempt */
 	uint32_t files[MAX_FILES];     /* likewise */
 	uint32_t file;                 /* that the layout is of */
-	struct hotspot_layout *layout; /* NULL: it has said nothing yet */
+	struct hotspot_layout *layout; /* NULL: not read yet */
 };
 
 struct hotspot_layouts {
@@ -95,7 +98,7 @@ static void begin_attempt(struct asked_process *asked, uint64_t now_ns)
 	asked->num_files = 0;
 }
 
-/* Whether it is time to ask a process for a file, which it is then. */
+/* Whether it is time to ask a process for a file. If so, count the attempt. */
 static bool take_attempt(struct asked_process *asked, uint32_t file)
 {
 	uint64_t now_ns = clock_now_ns();
@@ -114,7 +117,7 @@ static bool take_attempt(struct asked_process *asked, uint32_t file)
 	return true;
 }
 
-/* The pid of a process that has ended may be another one's by now, and that of an image before an exec is. */
+/* A pid of a process that has ended may be reused by now; after an exec it is the new image's. */
 static void read_layout(struct hotspot_layouts *layouts, const struct process *process,
 			uint32_t file, uint64_t bias)
 {

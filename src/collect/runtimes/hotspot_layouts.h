@@ -1,7 +1,8 @@
 /*
- * How HotSpot lies in the memory of processes. Its file does not say it: it is read in the memory of each process that has it
- * mapped, when it has run its constructors. What one process says is never taken for what another one has: anybody may map
- * the file, and write there what they like.
+ * Layout of HotSpot in the memory of processes. Its file does not describe it: it is read in the
+ * memory of each process that has it mapped, once the process has run its constructors. A layout
+ * from one process is never used for another: anybody may map the file and write there as they
+ * like.
  *
  * Not thread-safe.
  */
@@ -25,16 +26,17 @@ void hotspot_layouts_free(struct hotspot_layouts *layouts);
 
 enum hotspot_presence {
 	HOTSPOT_ABSENT,
-	HOTSPOT_UNREAD,     /* it is there, but the process has not said anything yet: ask again */
-	HOTSPOT_UNREADABLE, /* it never did */
+	HOTSPOT_UNREAD,     /* mapped, but not initialized yet: ask again */
+	HOTSPOT_UNREADABLE, /* never became readable */
 	HOTSPOT_READ,
 };
 
 /*
- * What a process's mapping has of HotSpot. It is read where that has not been done, at intervals that grow: it may be asked at any time.
- * Of several files with one, a process runs the first that says something: the others are absent.
+ * Find the layout of HotSpot in a process's mapping. It is read if that has not been done yet, at
+ * growing intervals: call this at any time. If a process maps several files with HotSpot, it runs
+ * the first that can be read: the others are absent.
  *
- * ret       where that is HOTSPOT_READ; borrowed until hotspot_layouts_free()
+ * ret       for HOTSPOT_READ; borrowed until hotspot_layouts_free()
  * ret_bias  likewise: address in the process minus ELF address
  */
 enum hotspot_presence hotspot_layouts_read(struct hotspot_layouts *layouts,
@@ -46,7 +48,7 @@ enum hotspot_presence hotspot_layouts_read(struct hotspot_layouts *layouts,
 const struct hotspot_layout *hotspot_layouts_find(struct hotspot_layouts *layouts,
 						  const struct process *process);
 
-/* The memory of a process, which may lie in a file of a file system that does not answer. */
+/* The memory of a process. It may be mapped from a file on a file system that does not answer. */
 struct process_memory hotspot_layouts_get_memory(const struct hotspot_layouts *layouts,
 						 const struct process *process);
 

@@ -9,7 +9,7 @@
 #include "collect/runtimes/runtime_ops.h"
 #include "runtime/hotspot_method.h"
 
-/* Of code without a method: what the interpreter does between methods. */
+/* Name for code without a method: the interpreter between methods. */
 #define INTERPRETER_NAME "Interpreter"
 
 struct hotspot_stacks {
@@ -111,7 +111,7 @@ static int put_stub(struct splice *splice, const char *name)
 	return put_frame(splice, &frame, name, JIT_MODULE);
 }
 
-/* The levels of compiled code: what was inlined there, and the method itself. */
+/* Put the frames of compiled code: inlined methods, then the method itself. */
 static int put_compiled(struct splice *splice, const struct wire_runtime_frame *frame,
 			const struct hotspot_method *sent, uint64_t pc, uint32_t num_left)
 {
@@ -146,7 +146,10 @@ static int put_compiled(struct splice *splice, const struct wire_runtime_frame *
 	return put_method(splice, &code, bytecode, false);
 }
 
-/* What the sampling program says of a level, in the place of its pc. num_left: levels that are still to come, with this one. */
+/*
+ * Replace a level's pc by the frame that the sampling program sent for it. num_left: number of
+ * levels from this one on.
+ */
 static int put_level(struct splice *splice, const struct wire_runtime_frame *frame, uint64_t pc,
 		     uint32_t num_left, bool *ret_is_put)
 {
@@ -154,7 +157,7 @@ static int put_level(struct splice *splice, const struct wire_runtime_frame *fra
 	const struct hotspot_method *method;
 
 	*ret_is_put = true;
-	/* What is called by it is what the JVM calls. */
+	/* The call stub calls the method that the JVM calls: it gets no frame. */
 	if (frame->position & WIRE_HOTSPOT_CALL_STUB)
 		return 0;
 	if ((frame->position & interpreter) == interpreter)
@@ -181,7 +184,7 @@ static bool has_method(const struct runtime_frame_list *frames)
 	return false;
 }
 
-/* A whole stack whose outer levels the sampling program did not come to was walked later. */
+/* If the sampling program did not reach the outer levels, a whole stack was walked later. */
 static enum runtime_fit find_fit(const struct runtime_sample *source,
 				 const struct runtime_frame_list *frames)
 {
@@ -210,10 +213,13 @@ static int splice_frames(void *runtime, struct runtime_splice *request)
 	for (uint32_t i = 0; i < request->num_pcs; i++) {
 		bool is_put = false;
 
-		/* The machine code that runs a method is what it calls. */
+		/* The machine code that runs a method is shown as its callee. */
 		if (shows_all)
 			put_native(&splice, i);
-		/* They are in the order of the levels; what a hostile process says of others is left out. */
+		/*
+		 * They are in the order of the levels; a hostile process's frames out of order are
+		 * skipped.
+		 */
 		while (next < frames->length && get_level(&frames->items[next]) < i)
 			next++;
 		if (next < frames->length && get_level(&frames->items[next]) == i) {

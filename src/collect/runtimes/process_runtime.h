@@ -12,7 +12,7 @@
 #include "process/process_table.h"
 #include "runtime/runtime.h"
 
-/* What is known of files and of processes. All are borrowed. */
+/* Known files and processes. All are borrowed. */
 struct runtime_sources {
 	const struct file_table *files;
 	const struct elf_files *elf_files;
@@ -30,7 +30,10 @@ struct process_runtime {
 	uint32_t file;  /* that file */
 };
 
-/* Of several runtimes that a process has mapped, the first known one of RUNTIMES() counts, else the first one. */
+/*
+ * If a process has mapped several runtimes, this is the first known one of RUNTIMES(), else the
+ * first one.
+ */
 struct process_runtime process_runtime_find(const struct runtime_sources *sources,
 					    const struct process *process);
 
@@ -39,8 +42,9 @@ const struct runtime_build *runtime_sources_get_build(const struct runtime_sourc
 						      uint32_t file);
 
 /*
- * The address in a process of the variable that leads to the frames of a build in one of its mappings. Returns 0, or
- * -ENOENT if the mapping is none of the file's segments.
+ * Get the address in a process of the variable that leads to the frames, for the build in one of
+ * its mappings. Returns 0, or -ENOENT if the file has no build or the mapping is not one of its
+ * segments.
  */
 _must_check_ int runtime_sources_get_state(const struct runtime_sources *sources,
 					   const struct mapping *mapping, uint64_t *ret);

@@ -14,7 +14,7 @@
 #include "profile/profile.h"
 #include "wire/runtime.h"
 
-/* What the stacks of an interpreter are made with. All is borrowed. */
+/* Sources for an interpreter's stacks. All is borrowed. */
 struct runtime_context {
 	struct profile *profile;
 	const struct runtime_sources *sources;
@@ -43,7 +43,7 @@ struct runtime_splice {
 	struct runtime_verdict verdict; /* all 0 before */
 };
 
-/* The functions take what create() has returned. */
+/* The functions take the result of create(). */
 struct runtime_ops {
 	/* Returns NULL when out of memory. */
 	void *(*create)(const struct runtime_context *context, enum wire_runtime runtime);

@@ -133,7 +133,7 @@ static int add_code(struct runtime_stacks *stacks, const struct wire_runtime_cod
 	err = ops->add_code(stacks->of_runtimes[record->runtime], record);
 	if (!err || err == -ENOMEM)
 		return err;
-	/* What is not kept has no name. */
+	/* The function is not kept: its frames will be unnamed. */
 	stacks->num_lost_codes++;
 	return 0;
 }
@@ -207,7 +207,7 @@ bool runtime_stacks_is_gil(struct runtime_stacks *stacks, const struct process *
 	return futex >= image.gil_start && futex < image.gil_end;
 }
 
-/* Whether a process is counted for the first time. What there is no memory for is not counted. */
+/* Whether a process is counted for the first time; false when out of memory. */
 static bool is_new(struct runtime_stacks *stacks, const struct process *process)
 {
 	while (stacks->is_counted.length <= process->id)
@@ -219,7 +219,7 @@ static bool is_new(struct runtime_stacks *stacks, const struct process *process)
 	return true;
 }
 
-/* The counts of a version; those that are one too many have none of their own, and are of version 0.0. */
+/* The counts of a version. Versions beyond the limit are counted as version 0.0. */
 static struct runtime_counts *find_counts(struct runtime_stacks *stacks,
 					  const struct process_runtime *version)
 {

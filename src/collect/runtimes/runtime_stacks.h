@@ -1,6 +1,7 @@
 /*
- * Frames of interpreters in the stacks of the processes that run them: what the sampling program has sent of them, how they
- * are put into the native stack (runtime_ops.h), and for how many samples that could be done.
+ * Frames of interpreters in the stacks of the processes that run them. This keeps the frames sent
+ * by the sampling program, splices them into native stacks (runtime_ops.h), and counts the samples
+ * where that worked.
  *
  * Not thread-safe.
  */
@@ -23,15 +24,18 @@
 
 struct runtime_stacks;
 
-/* What they point to is borrowed. frames: not RUNTIME_FRAMES_NATIVE. Returns NULL when out of memory. */
+/*
+ * All pointers in sources are borrowed. frames: not RUNTIME_FRAMES_NATIVE. Returns NULL when out of
+ * memory.
+ */
 struct runtime_stacks *runtime_stacks_new(struct profile *profile,
 					  const struct runtime_sources *sources,
 					  enum runtime_frames frames);
 void runtime_stacks_free(struct runtime_stacks *stacks);
 
 /*
- * Remember a record that the sampling program has sent: frames, or what says which function one is of. Other records, and
- * those of a wrong size, are ignored. Returns 0 or -ENOMEM.
+ * Remember a record that the sampling program has sent: frames, or the function of a frame. Other
+ * records, and those of a wrong size, are ignored. Returns 0 or -ENOMEM.
  */
 _must_check_ int runtime_stacks_add(struct runtime_stacks *stacks, const void *data, size_t size);
 
@@ -42,7 +46,7 @@ struct runtime_level {
 };
 #define RUNTIME_LEVEL_FRAME UINT32_MAX
 #define RUNTIME_LEVEL_SKIPPED \
-	(UINT32_MAX - 1) /* a caller is missing here: what is outside of it does not count */
+	(UINT32_MAX - 1) /* a caller is missing here; those further out do not count */
 #define RUNTIME_LEVEL_OUTERMOST \
 	(UINT32_MAX - 2) /* the last one: the stack starts here, whatever the native one does */
 #define RUNTIME_MAX_LEVELS (WIRE_MAX_FRAMES + WIRE_MAX_RUNTIME_FRAMES)
@@ -50,11 +54,11 @@ struct runtime_level {
 /* No stack's hash: these are odd. */
 #define RUNTIME_NO_FRAMES 2
 
-/* Of whom a stack is, and what else was sent of it. */
+/* The process of a stack, and the data sent with it. */
 struct runtime_sample {
 	const struct process *process;
 	uint64_t generation; /* the sample's */
-	uint64_t frames;     /* hash of the interpreter's frames; RUNTIME_NO_FRAMES: none came */
+	uint64_t frames;     /* hash of the interpreter's frames, or RUNTIME_NO_FRAMES */
 	bool is_whole;       /* the native stack goes to the outermost function */
 };
 
@@ -62,7 +66,7 @@ struct runtime_sample {
 struct runtime_verdict {
 	enum runtime_fit fit;
 	bool may_lack_inlined; /* inlined functions of a level are unknown */
-	bool proves_steps; /* the interpreter's frames lie where the walk followed frame pointers */
+	bool proves_steps; /* the interpreter's frames are where the walk followed frame pointers */
 };
 
 /*
@@ -86,19 +90,22 @@ struct process_runtime runtime_stacks_get_runtime(struct runtime_stacks *stacks,
 						  const struct process *process);
 
 /*
- * Whether a futex that a thread of a process waits for is the global interpreter lock of CPython: that of the main
- * interpreter lies in _PyRuntime, its mutex and its condition variables, and of what else does nothing is a futex.
- * Locks of subinterpreters that have their own lie elsewhere.
+ * Whether a thread of a process waits for CPython's global interpreter lock, by the address of the
+ * futex. The main interpreter's lock is in _PyRuntime: its mutex, its condition variables, and
+ * nothing else there is a futex. Subinterpreters with a lock of their own have it elsewhere.
  */
 bool runtime_stacks_is_gil(struct runtime_stacks *stacks, const struct process *process,
 			   uint64_t futex);
 
-/* Whether a sample of a process counts for what it runs only where a frame is in that one's file. */
+/*
+ * Whether a sample of a process counts for its runtime only if the stack has a frame in the
+ * runtime's file.
+ */
 bool runtime_stacks_counts_by_file(struct runtime_stacks *stacks, const struct process *process);
 
 /*
- * A sample of a process, whether that runs an interpreter or not. A fit of RUNTIME_NONE: its frames did not come. pcs: its
- * stack, where that is asked for (runtime_stacks_counts_by_file()).
+ * Count a sample of a process, whether the process runs an interpreter or not. fit RUNTIME_NONE:
+ * its frames were not received. pcs: its stack, if needed (runtime_stacks_counts_by_file()).
  */
 void runtime_stacks_count(struct runtime_stacks *stacks, const struct process *process,
 			  struct runtime_verdict verdict, const uint64_t *pcs, uint32_t num_pcs);
@@ -106,10 +113,10 @@ void runtime_stacks_count(struct runtime_stacks *stacks, const struct process *p
 const struct runtime_counts *runtime_stacks_get_counts(const struct runtime_stacks *stacks,
 						       size_t *ret_count);
 
-/* How many functions were not kept: there were too many, or they were none. Their frames have no name. */
+/* Number of functions that were not kept: too many, or invalid. Their frames are unnamed. */
 uint64_t runtime_stacks_get_lost_codes(const struct runtime_stacks *stacks);
 
-/* After the last sample: give back what was sent. The counts stay. */
+/* After the last sample: free the received data. The counts stay. */
 void runtime_stacks_forget(struct runtime_stacks *stacks);
 
 #endif

@@ -20,7 +20,7 @@ struct frame_words {
 	const char *eval_name;
 };
 
-/* Perl calls all three ways to run a file `require`, and has a name for what it evaluates. */
+/* Perl calls all three ways to run a file `require`, and names evaluated strings. */
 static const struct frame_words words_of_runtimes[] = {
 	[WIRE_RUNTIME_PHP] = {FRAME_PHP, "include", "eval"},
 	[WIRE_RUNTIME_RUBY] = {FRAME_RUBY, "require", "eval"},
@@ -98,8 +98,8 @@ static int make_name(struct script_stacks *stacks, const struct script_function 
 }
 
 /*
- * What is known of the function of a frame; NULL: it was not sent. Memory that a process has from its parent, and has not looked at,
- * cannot be read in it: what it has there is what the parent had.
+ * The function of a frame; NULL: not sent. Memory inherited from the parent that the process has
+ * not touched cannot be read in it: its content is the parent's.
  */
 static const struct script_function *find_function(const struct script_stacks *stacks,
 						   const struct runtime_sample *source,
@@ -142,7 +142,7 @@ static int locate(void *runtime, const struct runtime_sample *source,
 	return profile_add_frame_location(stacks->context.profile, &frame, ret);
 }
 
-/* Generators that wait for each other, which came with the outermost first, are put the other way round. */
+/* Reverse generators that wait for each other: they were sent outermost first. */
 static void turn_generators(struct wire_runtime_frame *frames, uint32_t num_frames)
 {
 	for (uint32_t first = 0; first < num_frames; first++) {
@@ -161,8 +161,8 @@ static void turn_generators(struct wire_runtime_frame *frames, uint32_t num_fram
 }
 
 /*
- * What Ruby calls in C without a frame in Ruby around it, as a thread that runs a method in C, is outside of the outermost call
- * of the function that evaluates frames: it comes with these.
+ * C methods that Ruby calls without a Ruby frame around them (as in a thread that runs a C method)
+ * are outside the outermost evaluating call. They are put with its frames.
  */
 static void take_outermost_methods(struct wire_runtime_frame *frames, uint32_t num_frames)
 {

@@ -23,10 +23,10 @@
 #include "runtime/v8_wasm.h"
 #include "wire/wire.h"
 
-/* What a script of a module has before its path. */
+/* Prefix of a module script's path. */
 #define FILE_URL "file://"
 
-/* A level of a stack that is of WebAssembly. */
+/* A WebAssembly level of a stack. */
 struct v8_level {
 	const struct process *process;
 	const struct v8_wasm_layout *layout;
@@ -88,13 +88,13 @@ static int add_code(void *runtime, const void *code)
 	uint32_t source;
 	int err = v8_sources_add(stacks->sources, record, &memory, &source);
 
-	/* A function whose source is one too many has no line, but for that it is what it is. */
+	/* A function whose source is over the limit only lacks its line. */
 	if (err && err != -ENOSPC)
 		return err;
 	return v8_functions_add(stacks->functions, record, source);
 }
 
-/* The line that a function begins in; 0: it is not known. */
+/* Start line of a function; 0: unknown. */
 static uint32_t find_line(const struct v8_stacks *stacks, const struct v8_function *function)
 {
 	int64_t line = function->line;
@@ -113,7 +113,9 @@ static const char *get_name(const struct v8_function *function)
 	return function->is_name_missing ? "[unknown]" : "(anonymous)";
 }
 
-/* The location of a function: its name, its file as its module and its source, and the line that it begins in. */
+/*
+ * The location of a function: its name, its file as its module and its source, and its start line.
+ */
 static int locate(struct v8_stacks *stacks, const struct v8_function *function, bool is_inlined,
 		  uint32_t *ret)
 {
@@ -181,7 +183,7 @@ static int locate_wasm(struct v8_stacks *stacks, const struct v8_level *level, u
 	return err ? err : profile_add_frame_location(stacks->context.profile, &frame, ret);
 }
 
-/* A whole stack whose outer levels the sampling program did not come to was walked later. */
+/* If the sampling program did not reach the outer levels, a whole stack was walked later. */
 static enum runtime_fit find_fit(const struct runtime_sample *source,
 				 const struct runtime_frame_list *frames)
 {
@@ -221,7 +223,10 @@ static bool is_exact(const struct v8_splice *splice, uint32_t i)
 	return !i || (splice->pcs[i] & WIRE_PC_EXACT);
 }
 
-/* Of level i; ret_has_frame stays what it is for one of JavaScript. Returns as locate_function(). */
+/*
+ * Locate level i. For a JavaScript level, ret_has_frame stays unchanged. Returns as
+ * locate_function().
+ */
 static int locate_level(const struct v8_splice *splice, const struct wire_runtime_frame *frame,
 			uint32_t i, uint32_t *ret, bool *ret_has_frame)
 {
@@ -341,7 +346,7 @@ static int put_level(struct v8_splice *splice, const struct wire_runtime_frame *
 
 	if (err && err != -ENOENT)
 		return err;
-	/* The machine code that runs it is what it calls. */
+	/* The machine code that runs it is shown as its callee. */
 	if (err || splice->stacks->context.shown == RUNTIME_FRAMES_ALL)
 		splice->levels[splice->num_levels++] = (struct runtime_level){.pc = i};
 	if (err)
@@ -375,7 +380,10 @@ static int splice_frames(void *runtime, struct runtime_splice *request)
 	for (uint32_t i = 0; i < request->num_pcs && !err; i++) {
 		const struct wire_runtime_frame *frame = NULL;
 
-		/* They are in the order of the levels; what a hostile process says of others is left out. */
+		/*
+		 * They are in the order of the levels; a hostile process's frames out of order are
+		 * skipped.
+		 */
 		while (next < frames->length && frames->items[next].position < i)
 			next++;
 		if (next < frames->length && frames->items[next].position == i)
