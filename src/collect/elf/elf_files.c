@@ -1,11 +1,11 @@
 /*
- * The file table reads the build ID of each file that it has just opened, before it knows whether it is
- * the one that it looks for. What else there is to know of it comes with the same answer, and is kept
- * by descriptor: the table keeps that one open, or another file gets it and is asked about in turn.
+ * The file table reads the build ID of each file that it has just opened, before it knows whether
+ * it is the file it looks for. The same answer has all other facts of the file, kept by
+ * descriptor. If the table closes it, another file gets it and is asked about in turn.
  *
- * An answer is waited for, as the file's identity decides which file it is. Processes of a user who makes
- * it long are given up after some files of his. Proofs have a budget: code can be made of which each
- * sample shows new calls.
+ * The recorder waits for the answer, as the build ID decides which file it is. If a user's files
+ * make it wait for long, they are given up after some of them. Proofs have a time budget: a hostile
+ * program can make new calls in each sample.
  */
 #include "collect/elf/elf_files.h"
 

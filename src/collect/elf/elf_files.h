@@ -1,6 +1,6 @@
 /*
- * What is known of the mapped files' content, which other processes read (elf_worker.h): their build IDs
- * for the file table, where they lie in memory, and what calls in them prove.
+ * Facts of the mapped files, which other processes read (elf_worker.h): their build IDs for the
+ * file table, their layout in memory, and call proofs.
  *
  * Not thread-safe.
  */
@@ -25,9 +25,9 @@ void elf_files_finish(struct elf_files *files);
 int elf_files_read_build_id(void *files, int fd, uint8_t *build_id, uint8_t *size);
 
 /*
- * Of a file of the file table that is open. Returns 0 with the layout, borrowed until the next build ID
- * is read; -ENOEXEC and other errnos if it is not, or broken; -ETIMEDOUT, -ECHILD or -EBADMSG if nobody
- * can read it.
+ * Get the layout of a file of the file table that is open. It is borrowed until the next build ID
+ * is read. Returns 0; -ENOEXEC and other errnos if the file is not open, not ELF or broken;
+ * -ETIMEDOUT, -ECHILD or -EBADMSG if no process can read it.
  */
 _must_check_ int elf_files_get_layout(const struct elf_files *files,
 				      const struct mapped_file *mapped,

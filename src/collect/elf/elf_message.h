@@ -1,4 +1,4 @@
-/* What the recorder asks a process that reads ELF files (elf_worker.h), and what it answers. */
+/* Requests of the recorder to a process that reads ELF files (elf_worker.h), and the answers. */
 #ifndef COLLECT_ELF_ELF_MESSAGE_H
 #define COLLECT_ELF_ELF_MESSAGE_H
 
@@ -14,7 +14,10 @@
 #include "objfile/usdt.h"
 #include "runtime/runtime.h"
 
-/* Of one file: programs have two to six loaded segments; no more of a hostile one are looked at. */
+/*
+ * Segments of one file. Programs have two to six loaded segments; more of a hostile one are
+ * ignored.
+ */
 #define ELF_MAX_SEGMENTS 64
 
 enum elf_request_kind {
@@ -29,9 +32,9 @@ enum elf_request_kind {
 
 /* A point in a file that somebody names (probes.h). Texts end with NUL. */
 struct elf_probe_query {
-	uint64_t offset;      /* from the begin of the function */
+	uint64_t offset;      /* from the function's start */
 	uint32_t argument;    /* its number, from 1 on */
-	uint32_t is_weighted; /* by the argument; argument 0 is then what the function returns */
+	uint32_t is_weighted; /* by the argument; argument 0 is then the return value */
 	char path[1024];      /* for messages */
 	char provider[256];   /* of a statically defined probe; empty: it is a function */
 	char name[2048];      /* of the function or the probe */
@@ -97,8 +100,9 @@ struct elf_answer {
 size_t elf_answer_get_size(const struct elf_answer *answer);
 
 /*
- * Whether what came is an answer to a request of this kind. It may come from a process that a file has
- * taken over: numbers are in their bounds and texts have an end then, and nothing else is known.
+ * Whether a message is an answer to a request of this kind. A file may have taken over the process
+ * that sent it. In a valid answer numbers are within their bounds and texts have an end: nothing
+ * else is guaranteed.
  */
 bool elf_answer_is_valid(struct elf_answer *answer, size_t size, enum elf_request_kind kind);
 

@@ -36,17 +36,17 @@
 #define STATM_MAX_BYTES 4096
 /* Files of a user that have ended a process, or taken too long: after these no more are read. */
 #define MAX_FAILURES 3
-/* What the recorder waits for, of all files of a user. */
+/* Time that the recorder waits for all files of a user. */
 #define SHORT_BUDGET_NS (10 * NS_PER_SECOND)
 /* Those that took long without using a CPU, which may be another's fault: a busy machine. */
 #define MAX_SLACK 12
 /* Those that a process keeps open. */
 #define MAX_OPEN_FILES 16
 
-/* A second descriptor comes along with the request of a table, and of a probe. */
+/* Requests for a table or a probe have a second descriptor. */
 enum { FILE_FD, TABLE_FD, DEBUG_FD = TABLE_FD };
 
-/* Of files that are trusted, and of all others. */
+/* Trusted files and all others are read by different processes. */
 enum { TRUSTED, OTHERS, NUM_PROCESSES };
 
 struct worker_process {
@@ -54,7 +54,7 @@ struct worker_process {
 	uint64_t forked_rss_bytes; /* ours, when it was forked */
 };
 
-/* Of an owner's files. */
+/* Failures with an owner's files. */
 struct failures {
 	uid_t owner;
 	unsigned int count;
@@ -185,7 +185,7 @@ static int open_debug_file(void *context, const char *path _unused_)
 	return copy < 0 ? -ENOENT : copy;
 }
 
-/* What is wrong with a statically defined probe, in a line. */
+/* Explain in a line why a statically defined probe cannot be used. */
 static int explain_usdt(const struct elf_probe_query *query, int code,
 			const struct near_names *near, struct error *error)
 {
@@ -526,7 +526,7 @@ static struct failures *use_failures(struct elf_worker *worker, uid_t owner)
 	return failures;
 }
 
-/* What takes long enough to matter. */
+/* Requests of less than 0.1 s are not counted. */
 static void count_short_time(struct elf_worker *worker, uid_t owner, uint64_t spent_ns)
 {
 	struct failures *failures =
@@ -557,7 +557,7 @@ static bool are_given_up(const struct elf_worker *worker, uid_t owner)
 			    failures->short_ns >= SHORT_BUDGET_NS);
 }
 
-/* What goes behind the head of a request. */
+/* The part of a request behind its head. */
 static struct iovec get_rest(const struct elf_request *head, const struct elf_source_file *file)
 {
 	const char *text = head->kind == ELF_BUILD_TABLE ? file->path : head->path;

@@ -1,12 +1,12 @@
 /*
- * Reads ELF files in processes without rights: they get an open file and say what it is, what a call
- * in it proves, or build its unwind table into memory that they get, too. One that dies, or stays too
- * long with a file, is replaced.
+ * Reads ELF files in processes without rights. A process gets an open file and identifies it,
+ * proves a call in it, or builds its unwind table into memory that is passed along. A process that
+ * dies, or takes too long with a file, is replaced.
  *
- * Files that only root or we can have written are read by one process, all others by another: what a
- * user's file has done to the process that has read it ends there.
+ * Files that only root or we can have written have a process of their own. If a user's file takes
+ * over its reader, the damage ends there.
  *
- * Each is used by one thread.
+ * Each worker is used by one thread.
  */
 #ifndef COLLECT_ELF_ELF_WORKER_H
 #define COLLECT_ELF_ELF_WORKER_H
@@ -30,11 +30,12 @@ struct elf_source_file {
 };
 
 /*
- * Starts both processes: best before there are threads (a fork keeps what other threads have locked) and
- * while we are small (it shares our memory).
+ * Starts both processes: best before there are threads (a fork keeps the locks of other threads)
+ * and while we are small (it shares our memory).
  *
- * user          whom the processes become, if we are root
- * is_awaited    the recorder can do nothing else until an answer: the process for files of others has its priority, too
+ * user          the processes' user, if we are root
+ * is_awaited    the recorder can do nothing else until an answer: the process for files of others
+ *               has its priority, too
  *
  * Returns 0 or negative errno.
  */
@@ -44,8 +45,8 @@ void elf_worker_free(struct elf_worker *worker);
 void elf_worker_stop(struct elf_worker *worker);
 
 /*
- * All of these return 0; negative errno of what was asked for; -ETIMEDOUT, -ECHILD (the process died) or
- * -EBADMSG (what it said is no answer).
+ * All of these return 0; the request's own negative errno; -ETIMEDOUT, -ECHILD (the process died)
+ * or -EBADMSG (invalid answer).
  */
 
 /* Returns -ENOEXEC when it is not ELF, -EINVAL and others when it is broken, too. */
@@ -71,10 +72,10 @@ _must_check_ int elf_worker_build_table(struct elf_worker *worker,
 					struct unwind_table **ret, struct error *error);
 
 /*
- * The points in a file that a query names, as function_search() and usdt_find() find them, with the reason in error:
- * -ENOEXEC (it is no ELF file of this machine), -ENOENT and others.
+ * Find the points in a file that a query names, as function_search() and usdt_find() do. On
+ * failure, error has the reason: -ENOEXEC (not an ELF file of this machine), -ENOENT and others.
  *
- * debug_fd  its separate debug file; -1: there is none
+ * debug_fd  its separate debug file, or -1
  * ret       points are added
  */
 _must_check_ int elf_worker_find_probe(struct elf_worker *worker,
@@ -82,7 +83,10 @@ _must_check_ int elf_worker_find_probe(struct elf_worker *worker,
 				       const struct elf_probe_query *query,
 				       struct probe_point_list *ret, struct error *error);
 
-/* As allocator_find(); -ENOENT also of what is no ELF file of this machine. The caller releases ret. */
+/*
+ * As allocator_find(); -ENOENT also if it is not an ELF file of this machine. The caller releases
+ * ret.
+ */
 _must_check_ int elf_worker_find_allocator(struct elf_worker *worker,
 					   const struct elf_source_file *file,
 					   struct allocator *ret);
@@ -92,12 +96,12 @@ _must_check_ int elf_worker_find_library(struct elf_worker *worker,
 					 const struct elf_source_file *cache, const char *name,
 					 char ret[PATH_MAX]);
 
-/* From any thread: what it is doing is given up, and nothing more is begun (-ECANCELED). */
+/* From any thread: abort the current request and refuse later ones (-ECANCELED). */
 void elf_worker_cancel(struct elf_worker *worker);
 
 /*
- * CPU time of its processes so far, and the largest memory of those that have ended, beyond what we
- * had when they were forked; from any thread.
+ * CPU time of the processes so far, and the largest memory of those that have ended, beyond our own
+ * when they were forked; from any thread.
  */
 struct elf_worker_cost {
 	uint64_t cpu_ns;

@@ -9,7 +9,7 @@
 #include "objfile/architecture.h"
 
 #define MAGIC "glibc-ld.so.cache1.1"
-/* Of the header, behind the magic and two numbers. */
+/* Size of the header, behind the magic and two numbers. */
 #define HEADER_BYTES 48
 #define ENTRY_BYTES  24
 
@@ -46,7 +46,7 @@ static const char *get_string(struct bytes cache, uint32_t offset)
 
 int ld_cache_find(const void *cache, size_t size, const char *name, const char **ret)
 {
-	/* An older format may come before it, for older programs. */
+	/* An older format may precede it, for older programs. */
 	const char *begin = memmem(cache, size, MAGIC, strlen(MAGIC));
 	const char *found[LIBRARY_IS_IT + 1] = {0};
 	struct bytes whole;

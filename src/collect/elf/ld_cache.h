@@ -16,7 +16,7 @@
 /* A machine has some thousand libraries, with paths of a hundred bytes. */
 #define LD_CACHE_MAX_BYTES (16u << 20)
 
-/* How well a library is what is meant by a name; the larger, the better. */
+/* How well a library matches a name; larger is better. */
 enum library_match {
 	LIBRARY_IS_OTHER,
 	LIBRARY_HAS_NAME, /* and more around it */
@@ -25,17 +25,19 @@ enum library_match {
 
 /*
  * library  the name of its file: "libc.so.6"
- * name     the same, or without what is around it: "libc", "c". musl's C library is called as the linker that it is
+ * name     the same, or without prefix and suffix: "libc", "c". musl's C library has the name of
+ *          its dynamic linker.
  */
 enum library_match library_match_name(const char *library, const char *name);
 
 /*
- * The path of a library of this machine: "libc.so.6", or without what is around its name, "libc" or "c" ("pthread",
- * "z"). Of several versions the first that is listed, which is the latest.
+ * The path of a library of this machine: "libc.so.6", or without prefix and suffix, "libc" or "c"
+ * ("pthread", "z"). If there are several versions, the first in the cache wins, which is the
+ * latest.
  *
  * ret  borrowed from the cache
  *
- * Returns 0, -ENOENT or -EINVAL (it is no such cache).
+ * Returns 0, -ENOENT or -EINVAL (not such a cache).
  */
 _must_check_ int ld_cache_find(const void *cache, size_t size, const char *name, const char **ret);
 
