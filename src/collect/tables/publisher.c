@@ -1,26 +1,26 @@
 /*
- * The sampling program can walk a user stack only where it knows what is mapped and how to unwind
- * it: it cannot read files, nor wait. So every process's mappings are written into BPF maps as soon
- * as they are known, and the unwind tables of their files as soon as they are built. A sample that
- * comes too early is no error: the program sends the stack's bytes instead, and publisher_walk()
+ * The sampling program can walk a user stack only if it knows the mappings and how to unwind their
+ * code: it cannot read files, nor wait. So every process's mappings are written into BPF maps as
+ * soon as they are known, and the unwind tables of their files as soon as they are built. An
+ * earlier sample is no error: the program sends the stack's bytes instead, and publisher_walk()
  * walks them later, by the same tables.
  *
  * A file's code goes through states, from CODE_UNKNOWN to one that stays. Its table takes
- * milliseconds to seconds to make, so worker threads do it (table_builder.c), or it comes from the
- * cache on disk; meanwhile its mappings are published without a table, so that all other mappings
- * can be used. When the table is ready, every mapping record of that file is updated, whichever
- * process it belongs to: slot_files says which records these are. Each process that maps a file
+ * milliseconds to seconds to make, so worker threads do it (table_builder.c), or it is read from
+ * the cache on disk. Meanwhile its mappings are published without a table, so that all other
+ * mappings can be used. When the table is ready, every mapping record of that file is updated,
+ * whichever process it belongs to: slot_files lists these records. Each process that maps a file
  * counts as a request for its table, and the file with the most requests is built first.
  *
- * The kernel reads without a lock while this writes. What keeps that safe is order, and
- * unwind_store.c has it: rows before pages, pages before the mapping, mappings before the process.
- * A change of mappings is a new run of records that takes the place of the old one.
+ * The kernel reads without a lock while this writes. The order keeps that safe (unwind_store.c):
+ * rows before pages, pages before the mapping, mappings before the process. A change of mappings is
+ * a new run of records that replaces the old one.
  *
- * Files are read through the descriptors of the file table, which has opened what was mapped, and by
- * processes without rights (elf_worker.h); here only bytes of code, for replay.
+ * Files are read by processes without rights (elf_worker.h), through the descriptors of the file
+ * table, which has opened the mapped files. Only bytes of code are read here, for replay.
  *
- * Limits: rows, pages and mappings have room for a machine of usual size (wire/unwind.h). Beyond
- * it processes and tables are dropped and counted in num_dropped, and their stacks end early; the
+ * Limits: rows, pages and mappings have room for a machine of usual size (wire/unwind.h). Beyond it
+ * processes and tables are dropped and counted in num_dropped, and their stacks end early; the
  * recording goes on.
  */
 #include "collect/tables/publisher.h"
@@ -55,11 +55,11 @@ struct published_code {
 	uint32_t flags; /* of its mappings */
 };
 
-/* By process id. */
+/* Published state of a process. */
 struct published {
 	struct unwind_range range;
 	bool waits_for_hotspot; /* it is among those that do */
-	bool lacks_hotspot;     /* there was no room for what it says; it is counted */
+	bool lacks_hotspot;     /* no room for its layout; counted as dropped */
 };
 
 struct publisher {
@@ -70,8 +70,8 @@ struct publisher {
 	struct table_builder *builder;
 	ARRAY(struct published_code) codes; /* by file */
 	ARRAY(struct published) published;  /* by process id */
-	ARRAY(uint32_t) waiting;    /* processes by id: their HotSpot says nothing of itself yet */
-	ARRAY(uint32_t) slot_files; /* by mapping record: file, or FILE_NONE */
+	ARRAY(uint32_t) waiting;            /* process ids whose HotSpot is not initialized yet */
+	ARRAY(uint32_t) slot_files;         /* by mapping record: file, or FILE_NONE */
 	ARRAY(struct unwind_mapping) scratch;
 	uint32_t no_cfi_flag; /* of mappings without call-frame information; 0: they are not walked
 			       */
@@ -225,7 +225,7 @@ static uint32_t choose_generated_flags(const struct publisher *publisher,
 			: 0);
 }
 
-/* Where the mapping's file lies; NULL: it is not ELF. */
+/* The layout of the mapping's file; NULL: it is not ELF. */
 static const struct objfile_layout *get_layout(const struct publisher *publisher, uint32_t file)
 {
 	const struct objfile_layout *layout;
@@ -297,7 +297,7 @@ static void note_slots(struct publisher *publisher, const struct process *proces
 			i < count ? mappings[i].file : FILE_NONE;
 }
 
-/* It may say something when nothing is mapped any more that would have it published. */
+/* HotSpot may initialize itself when no new mapping has the process published again. */
 static int wait_for_hotspot(struct publisher *publisher, const struct process *process)
 {
 	struct published *published = &publisher->published.items[process->id];
@@ -332,7 +332,8 @@ static void publish_hotspot(struct publisher *publisher, const struct process *p
 }
 
 /*
- * HotSpot's code is walked by what it says of itself, whatever is shown of it: mappings without a file may have it in them.
+ * HotSpot's code is always walked by HotSpot's own layout, even if its frames are not shown.
+ * Mappings without a file may contain such code.
  */
 static int find_hotspot(struct publisher *publisher, const struct process *process,
 			struct unwind_address_space *space)
@@ -359,8 +360,8 @@ static int find_hotspot(struct publisher *publisher, const struct process *proce
 }
 
 /*
- * The interpreter of a process, but for HotSpot. If there is no room for its layout, its frames are shown as native code, and
- * its samples say so.
+ * The interpreter of a process, except HotSpot. If there is no room for its layout, its frames are
+ * shown as native code, and its samples report that.
  */
 static void find_runtime(const struct publisher *publisher, const struct process *process,
 			 struct unwind_address_space *space)
@@ -468,7 +469,10 @@ static void take_table(struct publisher *publisher, uint32_t file, struct unwind
 	unwind_table_free(table);
 }
 
-/* Whether a process is still to say how its HotSpot lies. Of several files with one, all are asked for. */
+/*
+ * Whether the layout of a process's HotSpot is still to be read. If it maps several files with
+ * HotSpot, all are asked for.
+ */
 static bool has_unread_hotspot(struct publisher *publisher, const struct process *process)
 {
 	bool is_unread = false;
@@ -489,12 +493,12 @@ static bool has_unread_hotspot(struct publisher *publisher, const struct process
 	return is_unread;
 }
 
-/* Publish those again whose HotSpot has said something since. */
+/* Publish processes again whose HotSpot can be read by now. */
 static int ask_waiting(struct publisher *publisher)
 {
 	size_t num_asked = publisher->waiting.length;
 
-	/* What still waits moves to the front, where all have been asked. */
+	/* Processes that still wait move to the front, where all have been asked. */
 	publisher->waiting.length = 0;
 	for (size_t i = 0; i < num_asked; i++) {
 		uint32_t id = publisher->waiting.items[i];

@@ -22,7 +22,7 @@
 
 struct publisher;
 
-/* The processes, and what the sources point to, are borrowed. Returns 0 or negative errno. */
+/* The processes and all that the sources point to are borrowed. Returns 0 or negative errno. */
 _must_check_ int publisher_new(const struct unwind_maps *maps,
 			       const struct runtime_sources *sources,
 			       struct process_table *processes,
@@ -53,7 +53,10 @@ enum walk_end publisher_walk(struct publisher *publisher, const struct process *
 			     const struct wire_raw_sample *raw, struct wire_stack *ret,
 			     uint64_t *ret_outermost_sp);
 
-/* Files whose table has come, or will never come: a walk that lacked one gets further only after that. */
+/*
+ * Number of files whose table is ready or will never be: a walk that lacked a table gets further
+ * only when this grows.
+ */
 uint64_t publisher_get_taken_count(const struct publisher *publisher);
 
 /* No more tables are needed. */

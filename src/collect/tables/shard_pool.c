@@ -72,7 +72,7 @@ static int make_memory(struct unwind_shard **ret, int *ret_fd)
 		close(fd);
 		return err;
 	}
-	(void)madvise(memory, sizeof(**ret), MADV_DONTFORK); /* not for what is forked of us */
+	(void)madvise(memory, sizeof(**ret), MADV_DONTFORK); /* not inherited by our children */
 	*ret = memory;
 	*ret_fd = fd;
 	return 0;

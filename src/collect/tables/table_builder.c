@@ -15,9 +15,9 @@
 #include "base/log.h"
 
 /*
- * The time that one user's files may take of all: a file that is not trusted is given up after the first
- * of these limits, and tried again when nothing else waits, by one thread at a time. Among files that others own,
- * those of the user who has used the least come first, in steps.
+ * Time for all files of one user. An untrusted file is given up after the first of these limits. It
+ * is tried again when nothing else waits, by one thread at a time. Among files that others own, the
+ * user who has used the least time is first, in steps.
  */
 #define FIRST_LIMIT_NS (2 * NS_PER_SECOND)
 #define SHARE_STEP_NS  NS_PER_SECOND
@@ -35,7 +35,7 @@ struct job {
 	uint8_t build_id_size; /* 0: it has none */
 };
 
-/* What a table is called in the cache: its file's build ID, or what stands in for one. */
+/* A table's name in the cache: its file's build ID, or a made key. */
 struct cache_key {
 	uint8_t bytes[FILE_BUILD_ID_MAX_BYTES];
 	uint8_t size; /* 0: it is not kept */
@@ -113,7 +113,7 @@ static struct unwind_table *build_table(const struct builder_thread *thread, con
 #define MADE_KEY_BYTES 17
 _Static_assert(MADE_KEY_BYTES <= FILE_BUILD_ID_MAX_BYTES, "it fits");
 
-/* In place of a build ID: what the table is made of, and the file's size and time. */
+/* Replaces a missing build ID: a hash of the table's source, and the file's size and time. */
 static void make_key(const struct builder_thread *thread, const struct job *job,
 		     struct cache_key *ret)
 {
@@ -212,7 +212,7 @@ static bool is_before(const struct table_builder *builder, const struct job *job
 	return job->num_requests > other->num_requests;
 }
 
-/* Whether there is a job that may be taken; the one that comes first. The lock is held. */
+/* Take the first job, if there is one that may run now. The lock is held. */
 static bool take_job(struct table_builder *builder, struct job *ret)
 {
 	size_t best = 0;
@@ -260,7 +260,7 @@ static void *run_thread(void *context)
 	struct builder_thread *thread = context;
 	struct table_builder *builder = thread->builder;
 
-	/* It begins before the recorder has given up its own. */
+	/* The thread starts before the recorder has given up its rights. */
 	(void)!confinement_keep_sampling_rights(false);
 	pthread_mutex_lock(&builder->lock);
 	while (!builder->is_closing) {
@@ -303,7 +303,7 @@ static void *run_thread(void *context)
 	return NULL;
 }
 
-/* All processes come before all threads: a fork keeps what other threads have locked. */
+/* Start all processes before all threads: a fork keeps the locks of other threads. */
 static int start_workers(struct table_builder *builder)
 {
 	for (unsigned int i = 0; i < builder->opts.num_threads; i++) {

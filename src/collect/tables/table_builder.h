@@ -1,8 +1,8 @@
 /*
- * Builds unwind tables, the file with the most requests first, so that neither sampling nor the reading
- * of process events waits for them: by threads, each of which has a process without rights that reads
- * the files (elf_worker.h). Files of other users than root and us come behind those of users that have
- * taken less time, and one that takes long is built when nothing else waits.
+ * Builds unwind tables in threads, so that neither sampling nor the reading of process events waits
+ * for them. The file with the most requests is first. Each thread has a process without rights that
+ * reads the files (elf_worker.h). Files of users other than root and us are queued behind those of
+ * users that have taken less time. A file that takes long is built when nothing else waits.
  *
  * Functions are called from one thread, the owner's.
  */
@@ -46,7 +46,7 @@ void table_builder_free(struct table_builder *builder);
 _must_check_ int table_builder_add(struct table_builder *builder, uint32_t file,
 				   const struct mapped_file *mapped);
 
-/* One more request for a queued file: it moves ahead of those with fewer. */
+/* Add a request for a queued file: it moves ahead of those with fewer. */
 void table_builder_request(struct table_builder *builder, uint32_t file);
 
 /*
@@ -66,8 +66,9 @@ struct elf_worker_cost table_builder_get_cost(const struct table_builder *builde
 uint64_t table_builder_get_wall_ns(struct table_builder *builder);
 
 /*
- * Wait until a table is finished, or until this moment (clock_now_ns()). Returns false if none is then, and at once
- * if the only tables left are of files that have taken too long before, or of users whose files have.
+ * Wait until a table is finished, or until this moment (clock_now_ns()). Returns false if no table
+ * is ready then. Returns false at once if the tables left are all of files that took too long
+ * before, or of users whose files did.
  */
 bool table_builder_wait(struct table_builder *builder, uint64_t until_ns);
 

@@ -12,8 +12,8 @@
 #include "unwind/rule_dictionary.h"
 
 /*
- * How long mapping records that were replaced are not reused: the sampling program may be reading
- * them, and a child that was just forked has a copy of its parent's entry, which refers to them.
+ * How long replaced mapping records are not reused. The sampling program may be reading them. A
+ * child that was just forked has a copy of its parent's entry, which refers to them.
  */
 #define GRACE_PERIOD_NS (2 * NS_PER_SECOND)
 /* Free runs of records are listed by length, up to this; longer ones in the last list. */
@@ -49,7 +49,7 @@ static void *map_memory(int fd, size_t size)
 
 	if (memory == MAP_FAILED)
 		return NULL;
-	(void)madvise(memory, size, MADV_DONTFORK); /* not for what is forked of us */
+	(void)madvise(memory, size, MADV_DONTFORK); /* not inherited by our children */
 	return memory;
 }
 
@@ -112,7 +112,7 @@ static int add_shard(struct unwind_store *store)
 	return 0;
 }
 
-/* By rule of a table, its number in the shard being filled; 0: none yet. */
+/* Numbers of a table's rules in the shard being filled; 0: none yet. */
 struct rule_numbers {
 	uint16_t *by_rule;
 	size_t count;

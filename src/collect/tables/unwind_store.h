@@ -24,7 +24,7 @@
 
 struct unwind_store;
 
-/* Where a file's table is in the maps. */
+/* Place of a file's table in the maps. */
 struct unwind_placement {
 	uint32_t first_page;
 	uint32_t num_pages;
@@ -49,13 +49,14 @@ void unwind_store_prepare(struct unwind_store *store, const struct unwind_table 
 
 /*
  * Copy a table that was prepared into kernel memory. Returns 0, -ENOSPC (the limits of
- * wire/unwind.h), or another negative errno; then nothing refers to what may have been copied.
+ * wire/unwind.h), or another negative errno; on failure nothing refers to the parts that were
+ * copied.
  */
 _must_check_ int unwind_store_add_table(struct unwind_store *store,
 					const struct unwind_table *table,
 					struct unwind_placement *ret);
 
-/* What the sampling program has to know of a process. */
+/* Address space of a process, for the sampling program. */
 struct unwind_address_space {
 	pid_t pid;
 	uint64_t generation; /* as struct process has it */
@@ -88,7 +89,7 @@ void unwind_store_remove(struct unwind_store *store, pid_t pid, uint64_t now_ns,
 void unwind_store_set_table(struct unwind_store *store, uint32_t slot,
 			    const struct unwind_mapping *mapping);
 
-/* The rule that the sampling program would find; NULL when there is none. */
+/* The rule that the sampling program would find, or NULL. */
 const struct unwind_rule *unwind_store_find_rule(const struct unwind_store *store,
 						 const struct unwind_mapping *mapping,
 						 uint64_t elf_address);
