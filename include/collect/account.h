@@ -19,15 +19,15 @@
  * turns, and each has counted a part of the time only.
  */
 
-/* Of all CPUs in sum. All 0 where the event is none of a CPU's counters, as a tracepoint. */
+/* Summed over all CPUs. All 0 if the event is not a CPU counter (a tracepoint, for example). */
 struct event_times {
 	uint64_t enabled_ns; /* that it was to be counted */
 	uint64_t running_ns; /* of that, that it had a counter */
 };
 
 /*
- * Whether what was counted is to be scaled. Below a thousandth nothing is: that is what switching the counters on and off
- * may take.
+ * Whether counts are to be scaled. A gap below a thousandth is ignored: switching the counters on
+ * and off may take that long.
  */
 static inline bool event_times_have_gaps(const struct event_times *times)
 {
@@ -64,24 +64,24 @@ struct unwind_table_counts {
 	uint64_t size_bytes;       /* of kernel memory for rows and rules */
 	uint64_t frame_info_bytes; /* of .eh_frame and .debug_frame that tables were made from */
 	uint64_t build_ns;         /* CPU time, summed over the worker threads */
-	uint64_t build_wall_ns;    /* the same by the clock: with waiting, and what comes before and
-				      after a table is made */
+	uint64_t build_wall_ns;    /* wall time: with waiting, and the time before and after a
+				      table is made */
 	uint64_t worker_cpu_ns;    /* of processes that make them, read or open files, until now */
 	uint64_t worker_rss_bytes; /* their largest memory, beyond ours; after recorder_stop() */
 	uint64_t num_dropped;      /* tables and processes that did not fit into the BPF maps */
 };
 
-/* What became of interrupts, softirqs and items of workqueues, where the whole machine is recorded. */
+/* Outcomes of interrupts, softirqs and items of workqueues, if the whole machine is recorded. */
 struct kwork_counts {
 	uint64_t fired;
 	uint64_t kept;
 	uint64_t lost_ring;    /* the ring was full */
-	uint64_t lost_nested;  /* it came while another one of its kind was being recorded */
+	uint64_t lost_nested;  /* another one of its kind was being recorded */
 	uint64_t lost_storage; /* the temporary file could not be written */
-	uint64_t unseen_begin; /* it had begun before the recording */
+	uint64_t unseen_begin; /* started before the recording */
 };
 
-/* What became of every event of the scheduler; `switches` and `wakeups` are those that were kept. */
+/* Outcomes of the scheduler's events; `switches` and `wakeups` are those that were kept. */
 struct scheduling_counts {
 	bool is_recorded;
 	uint64_t fired;
@@ -171,7 +171,7 @@ uint64_t losses_sum(const uint64_t lost[static NUM_LOSSES]);
 	uint64_t name##_ns;
 #define OUTCOME_ADD(name) sum += counts->name;
 
-/* What a thread waits for, or has the CPU taken from it by. */
+/* Why a thread waits, or was taken off its CPU. */
 enum wait_kind {
 	WAIT_BLOCKED,         /* until somebody wakes it */
 	WAIT_UNINTERRUPTIBLE, /* the same, and no signal can */
@@ -182,35 +182,35 @@ enum wait_kind {
 /* Its metric: "run-queue". A literal. */
 const char *wait_kind_get_name(enum wait_kind kind);
 
-/* What became of who ended the waits that were sampled, where that was asked for. */
+/* Outcomes of the wakers of sampled waits, if wakers were asked for. */
 struct waker_counts {
 	bool is_recorded;
-	uint64_t known;     /* waits with their wakers */
-	uint64_t open;      /* waits that nobody has ended yet */
-	uint64_t unseen;    /* waits without: nobody was seen to end them, or for a reason below */
-	uint64_t lost;      /* waits whose waker was sent, but has not come, or without its stack */
-	uint64_t lost_ring; /* wakeups: there was no room in the ring */
-	uint64_t lost_nested;          /* wakeups: by an interrupt that came during another one */
-	uint64_t hidden;               /* wakeups: by who is not in our pid namespace */
+	uint64_t known;       /* waits with their wakers */
+	uint64_t open;        /* waits that nobody has ended yet */
+	uint64_t unseen;      /* waits without: no waker was seen, or for a reason below */
+	uint64_t lost;        /* waits whose waker was sent, but it or its stack was not received */
+	uint64_t lost_ring;   /* wakeups: there was no room in the ring */
+	uint64_t lost_nested; /* wakeups: by an interrupt during another one */
+	uint64_t hidden;      /* wakeups: by a waker outside our pid namespace */
 	uint64_t walks[NUM_WALK_ENDS]; /* of the wakers' user stacks, as of those of ticks */
 	uint64_t in_exec;
 	uint64_t left_out; /* user stacks: interrupts and threads cannot be distinguished, as
 			      /proc/kallsyms shows no addresses */
 };
 
-/* What became of every interval that a thread was off its CPU. */
+/* Outcomes of every interval that a thread was off its CPU. */
 struct off_cpu_counts {
 	bool is_recorded;
 	uint64_t period_ns;    /* off-CPU time of a thread that one sample represents */
 	uint64_t min_block_ns; /* shorter ones are left out */
-	bool only_futexes;     /* those that were for anything else are left out before */
+	bool only_futexes;     /* others are left out before */
 	uint64_t fired;
 	WAIT_OUTCOMES(OUTCOME_FIELD, OUTCOME_TIMED_FIELD)
 	uint64_t lost[NUM_LOSSES];
 	uint64_t unfinished; /* of those that fired: they went on at the end */
-	uint64_t unnoted;    /* not counted at all: there was no room to note them */
+	uint64_t unnoted;    /* not counted: there was no room to note them */
 	uint64_t exact_ns
-		[NUM_WAIT_KINDS]; /* of all whose begin was seen, and that pass the filters */
+		[NUM_WAIT_KINDS]; /* of all that pass the filters and whose start was seen */
 	uint64_t sampled_ns[NUM_WAIT_KINDS]; /* the weight of the samples */
 	uint64_t cpu_ns;                     /* that threads had a CPU, exactly */
 	/* Else the next one means nothing: of a cgroup, in a pid namespace, on kernels without a
@@ -223,8 +223,8 @@ struct off_cpu_counts {
 };
 
 /*
- * What of the time that threads have lived is in no sum: waits whose begin was not seen. Below 0 where the sums
- * have too much, as they do if the kernel does not report a switch.
+ * Time that threads have lived but that is in no sum: waits whose start was not seen. Below 0 if
+ * the sums have too much, as when the kernel does not report a switch.
  */
 static inline int64_t off_cpu_counts_get_unaccounted_ns(const struct off_cpu_counts *counts)
 {
@@ -264,48 +264,47 @@ struct event_counts {
 	uint64_t oldest_ns; /* of these */
 	struct event_times times;
 	uint64_t weight;        /* of the samples: how much of it was counted */
-	uint64_t scaled_weight; /* what that stands for; another only where the times have gaps */
-	uint64_t rest; /* of hits that a program counts: came after the last sample of each CPU */
+	uint64_t scaled_weight; /* its estimate with gaps filled; differs only if times have gaps */
+	uint64_t rest; /* of hits that a program counts: after the last sample of each CPU */
 };
 
-/* What became of the interpreter's frames of a sample of a process that runs one. */
+/* Outcome for the interpreter's frames in a sample of a process that runs an interpreter. */
 enum runtime_fit {
-	RUNTIME_NONE,       /* it runs none that is known */
+	RUNTIME_NONE,       /* the process runs no known interpreter */
 	RUNTIME_FITS,       /* they are in its stack */
 	RUNTIME_FITS_NOT,   /* the native stack has other calls of the interpreter */
 	RUNTIME_NO_THREAD,  /* the interpreter's state of the thread was not found */
 	RUNTIME_UNREADABLE, /* their memory could not be read */
-	RUNTIME_EARLY,      /* they were not asked for yet, or did not come */
+	RUNTIME_EARLY,      /* they were not asked for yet, or not received */
 	RUNTIME_UNKNOWN, /* of a version or a build that is not known, as free-threaded ones are */
-	RUNTIME_OUTSIDE, /* there are none: the interpreter begins or ends, or the thread is not of it */
+	RUNTIME_OUTSIDE, /* no frames: startup, exit or a native thread */
 	NUM_RUNTIME_FITS,
 };
 
 /* "fits", "fits_not" and so on, in the account of a run. */
 const char *runtime_fit_get_name(enum runtime_fit fit);
 
-/* Of one version of an interpreter. */
+/* Counts of one version of an interpreter. */
 struct runtime_counts {
 	enum wire_runtime runtime;
 	uint16_t major; /* with minor 0, both: not known, or one of those that were one too many */
 	uint16_t minor; /* of Java 0 */
 	uint64_t processes; /* that have samples */
 	uint64_t samples;
-	uint64_t fits[NUM_RUNTIME_FITS]; /* of them, by what became of their frames */
+	uint64_t fits[NUM_RUNTIME_FITS]; /* of them, by outcome for their frames */
 	uint64_t may_lack_inlined;       /* among those that fit: inlined functions are unknown */
 };
 #define RECORDER_MAX_RUNTIMES 48
 
-/* What our BPF programs took, in the time of others. */
+/* Time of our BPF programs, taken from other threads. */
 struct program_time {
 	uint64_t ns;
 	uint64_t num_runs;
-	uint64_t
-		sampled_ns; /* the same by runs that were timed, if the kernel's statistics say more */
-	bool is_sampled;    /* ns, too, is an estimate, if only of some programs */
+	uint64_t sampled_ns; /* by timed runs, if the kernel's statistics report more */
+	bool is_sampled;     /* ns, too, is an estimate, if only of some programs */
 };
 
-/* Of ticks: fired is the sum of TICK_OUTCOMES() and of the losses. */
+/* Account of ticks: fired is the sum of TICK_OUTCOMES() and of the losses. */
 struct recorder_account {
 	uint64_t fired;
 	TICK_OUTCOMES(OUTCOME_FIELD)
@@ -316,7 +315,7 @@ struct recorder_account {
 	uint64_t unproven;       /* of the complete ones: no call proves a step by frame pointer */
 	uint64_t in_exec;        /* samples whose user stack an exec had taken away */
 	uint64_t lost_side_band; /* process events: not samples */
-	uint64_t late_events;    /* that came too late to be sorted by time */
+	uint64_t late_events;    /* too late to be sorted by time */
 	uint64_t unfollowed;     /* new threads that did not fit into the filter */
 	uint64_t duration_ns;    /* from start to stop, or to now */
 	uint64_t observed_ns;    /* of it, how long each thread with samples was there, in sum;

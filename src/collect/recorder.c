@@ -1,8 +1,8 @@
 /*
- * Two streams meet here: samples, from the BPF program's rings, and what happened to processes,
- * from the perf rings. Both go through one queue in order of time, so that a sample sees the
- * mappings of its moment. The queue holds back what a record that is on its way could still overtake.
- * Stacks need no order and are taken at once.
+ * Two streams meet here: samples from the BPF program's rings, and process events from the perf
+ * rings. Both go through one queue in order of time, so that a sample sees the mappings of its
+ * moment. The queue holds records back as long as an earlier one may still arrive. Stacks need no
+ * order and are taken at once.
  */
 #include "collect/recorder.h"
 
@@ -112,13 +112,13 @@ static bool is_left_out(const struct recorder *recorder, const struct wire_sampl
 	       target_ids_find(&recorder->threads.pids, &process) == HASH_INDEX_NONE;
 }
 
-/* Of which event a tick is: what was not asked for has one, too. */
+/* The event of a tick. An unexpected number is treated as event 0. */
 static size_t get_event(const struct recorder *recorder, const struct wire_sample *sample)
 {
 	return sample->event < recorder->num_of_others.length ? sample->event : 0;
 }
 
-/* A sample that is not ours. That of a waker belongs to no tick and no wait. */
+/* Count a sample outside the target. A waker's sample belongs to no tick and no wait. */
 static void count_of_others(struct recorder *recorder, const struct wire_sample *sample)
 {
 	if (sample->flags & WIRE_SAMPLE_WAKER)
@@ -129,14 +129,17 @@ static void count_of_others(struct recorder *recorder, const struct wire_sample 
 		recorder->num_of_others.items[get_event(recorder, sample)]++;
 }
 
-/* Of a waker that is not of the target nothing is recorded but its name and what the kernel did for it. */
+/* For a waker outside the target, only its name and its kernel part are recorded. */
 static bool proves_process(const struct wire_sample *sample)
 {
 	return !(sample->flags & WIRE_SAMPLE_WAKER) ||
 	       !(sample->flags & WIRE_SAMPLE_NO_USER_MEMORY);
 }
 
-/* Process events come for the target only. A sample proves who belongs to it, should they be lost. */
+/*
+ * Process events are sent for the target only. If they are lost, a sample proves that a process
+ * belongs to it.
+ */
 static int add_sample(struct recorder *recorder, uint32_t kind, const struct wire_sample *sample,
 		      size_t size)
 {
@@ -166,7 +169,7 @@ static int on_record(const void *data, size_t size, void *context)
 		return add_sample(recorder, RECORD_SAMPLE, data, sizeof(struct wire_sample));
 	if (size >= sizeof(struct wire_sample) && *type == WIRE_RAW_SAMPLE)
 		return add_sample(recorder, RECORD_RAW_SAMPLE, data, size);
-	/* Whose it is, its sample says. */
+	/* The sample tells whether it is ours. */
 	if (size >= sizeof(struct wire_sample) && *type == WIRE_RAW_REQUEST)
 		return event_queue_add(recorder->queue, ((const struct wire_sample *)data)->time_ns,
 				       RECORD_RAW_REQUEST, data, size);
@@ -241,7 +244,7 @@ static int handle(uint64_t time_ns, uint32_t kind, const void *record, size_t si
 		return is_ours ? raw_samples_add_request(recorder->raw_samples, time_ns, record,
 							 size)
 			       : 0;
-	memcpy(&sample, record, sizeof(sample)); /* a raw one begins with it, too */
+	memcpy(&sample, record, sizeof(sample)); /* a raw one starts with it, too */
 	if (!is_ours) {
 		count_of_others(recorder, &sample);
 		return 0;
@@ -257,7 +260,7 @@ static int handle(uint64_t time_ns, uint32_t kind, const void *record, size_t si
 	return add_plain_sample(recorder, &sample);
 }
 
-/* Of a thread that waits at the end, when all that has happened until then is known. */
+/* Take a sample of a thread that waits at the end, after all earlier events. */
 static int on_sleeper(const void *data, size_t size, void *context)
 {
 	struct recorder *recorder = context;
@@ -449,7 +452,7 @@ static int start_publishing(struct recorder *recorder)
 	return recorder->raw_samples ? 0 : -ENOMEM;
 }
 
-/* Listen to a CPU and sample it. One that went away meanwhile is none. */
+/* Listen to a CPU and sample it. A CPU that went offline meanwhile is ignored. */
 static int open_cpu(struct recorder *recorder, int cpu, struct error *error)
 {
 	int err = side_band_open(recorder->side_band, cpu);
@@ -511,7 +514,7 @@ static int open_cpus(struct recorder *recorder, struct error *error)
 	return sampler_check_events(recorder->sampler, error);
 }
 
-/* What happens to other processes than the target's is left out. */
+/* Events of processes outside the target are skipped. */
 static int follow_target(struct recorder *recorder)
 {
 	const struct target *target = &recorder->opts.target;
@@ -589,7 +592,7 @@ static int record_schedule(struct recorder *recorder, struct error *error)
 	return 0;
 }
 
-/* The order matters: listen, then read what is there, then (in recorder_start) sample. */
+/* The order matters: listen, then read the current state, then (in recorder_start) sample. */
 static int open_all(struct recorder *recorder, struct error *error)
 {
 	const struct target *target = &recorder->opts.target;
@@ -717,7 +720,7 @@ static void read_program_time(struct recorder *recorder)
 
 void recorder_start(struct recorder *recorder)
 {
-	/* Without, what they took before counts, too. */
+	/* If this fails, the programs' earlier time counts, too. */
 	if (read_own_times(recorder, &recorder->times_at_start))
 		own_times_release(&recorder->times_at_start);
 	recorder->start_ns = clock_now_ns();
@@ -731,7 +734,7 @@ int recorder_get_fd(const struct recorder *recorder)
 	return recorder->epoll_fd;
 }
 
-/* CPU hotplug: sample CPUs that came online, close those that went offline. Polls now and then. */
+/* CPU hotplug: sample CPUs that went online, close those that went offline. Polls now and then. */
 static int follow_cpus(struct recorder *recorder, uint64_t now_ns, struct error *error)
 {
 	_cleanup_free_ bool *online = NULL;
@@ -827,7 +830,7 @@ static int on_block(const struct wire_block *block, void *context)
 				       search->recorder->end_ns);
 }
 
-/* What was allocated and not freed, when all samples of what was allocated are known. */
+/* Add memory that was allocated and not freed, when all samples of allocations are known. */
 static int add_blocks(struct recorder *recorder)
 {
 	for (size_t i = 0; i < recorder->opts.num_events; i++) {
@@ -911,7 +914,7 @@ static uint64_t sum_observed_ns(const struct recorder *recorder)
 	return thread_times_sum_ns(recorder->thread_times, begin_ns, end_ns);
 }
 
-/* What was not counted, as other events had the counters, is taken to have been as what was. */
+/* Scale events whose counter was not always running: the gaps are taken to be like the rest. */
 static int scale_events(struct recorder *recorder)
 {
 	for (size_t i = 0; i < recorder->opts.num_events; i++) {
@@ -1096,7 +1099,7 @@ struct event_counts *recorder_get_event_counts(const struct recorder *recorder)
 	return counts;
 }
 
-/* Of all events together. */
+/* Sum over all events. */
 static void count_ticks(const struct recorder *recorder, struct recorder_account *account)
 {
 	for (size_t i = 0; i < recorder->num_of_others.length; i++) {

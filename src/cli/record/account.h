@@ -15,7 +15,7 @@
 
 /*
  * Reasons for an incomplete user stack: T(name, in the account's JSON, in the summary, where
- * "1,234" precedes it). enum walk_end describes the reasons of the unwinder itself; the others are
+ * "1,234" precedes it). enum walk_end describes the reasons of the unwinder itself. The others:
  *
  * FRAME_POINTER  code without frame pointers broke the chain
  * NO_STACK       nothing could be read
