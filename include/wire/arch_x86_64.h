@@ -14,7 +14,7 @@
  * name     in struct wire_registers; NAME in enumerations
  * saved    in struct pt_regs, as the kernel lays it out for user space
  * perf     its number in a sample of perf
- * dwarf    its number in call-frame information; for pc the column of the return address
+ * dwarf    its number in call-frame information. For pc: the column of the return address.
  * context  its offset, in bytes, in a ucontext of a signal frame, getcontext() and the like
  */
 #define WIRE_FOR_EACH_REGISTER(REGISTER)    \

@@ -1,6 +1,6 @@
 /*
- * What the sampling program reads of CPython's frames and code objects, and by which offsets: they differ between minor
- * versions, which describe themselves from 3.13 on (runtime/python.h).
+ * Offsets for reading CPython's frames and code objects in the sampling program. They differ
+ * between minor versions, which describe themselves from 3.13 on (runtime/python.h).
  *
  * Included by both sides, as wire.h is.
  */
@@ -10,62 +10,61 @@
 #include "wire/runtime.h"
 #include "wire/types.h"
 
-/* Of code objects: more of a name, a file's name or a table of lines is left out. */
+/* Limits for code objects: names, names of files and line tables are truncated. */
 #define WIRE_PYTHON_NAME_BYTES 256
 #define WIRE_PYTHON_FILE_BYTES 512
 #define WIRE_PYTHON_LINE_BYTES 512
-/* What is read of frames and code objects lies in their first bytes. */
+/* Frames and code objects are read within their first bytes. */
 #define WIRE_PYTHON_OBJECT_BYTES 248
-/* What a version does not have. */
+/* The version does not have it. */
 #define WIRE_PYTHON_NONE 0xffff
 
 /* How it is known that a frame is the first one of a call of the C function that evaluates frames. */
 enum wire_python_runs {
 	WIRE_PYTHON_RUN_EACH,  /* all are */
-	WIRE_PYTHON_RUN_ENTRY, /* a byte of it that is not 0 */
-	/* What called it is no frame of Python: a byte of that is run_owner or more. */
+	WIRE_PYTHON_RUN_ENTRY, /* if a byte of it is not 0 */
+	/* Its caller is not a Python frame: a byte of the caller is run_owner or more. */
 	WIRE_PYTHON_RUN_OWNER,
 };
 
-/* How a frame says where its code is. */
+/* How a frame refers to its instruction. */
 enum wire_python_instruction {
-	WIRE_PYTHON_BYTE_INDEX, /* an int; below 0: it has not begun */
+	WIRE_PYTHON_BYTE_INDEX, /* an int; below 0: not started */
 	WIRE_PYTHON_UNIT_INDEX, /* the same, of two bytes each */
 	WIRE_PYTHON_POINTER,    /* into the code object */
 };
 
-/* Offsets in bytes, but for what says otherwise. */
+/* Offsets in bytes, unless noted otherwise. */
 struct wire_python_layout {
 	wire_u16 minor;        /* of version 3 */
 	wire_u8 runs;          /* enum wire_python_runs */
 	wire_u8 instruction;   /* enum wire_python_instruction */
 	wire_u16 interpreters; /* of _PyRuntime: the first interpreter */
-	/* Of an interpreter. */
+	/* Interpreter. */
 	wire_u16 interpreter_next;
 	wire_u16 interpreter_threads; /* the first thread */
-	/* Of a thread. */
+	/* Thread. */
 	wire_u16 thread_next;
 	wire_u16 thread_id;    /* as pthread_self() gives it: its thread pointer */
 	wire_u16 thread_frame; /* the innermost frame; of versions with cframes, the cframe */
-	wire_u16
-		cframe_frame; /* of a cframe: the innermost frame; WIRE_PYTHON_NONE: there are none */
-	/* Of a frame. */
+	wire_u16 cframe_frame; /* of a cframe: the innermost frame; or WIRE_PYTHON_NONE */
+	/* Frame. */
 	wire_u16 frame_code;
 	wire_u16 frame_previous; /* the caller's */
 	wire_u16 frame_instruction;
 	wire_u16 frame_run;    /* the byte that `runs` asks; else WIRE_PYTHON_NONE */
-	wire_u8 run_owner;     /* WIRE_PYTHON_RUN_OWNER: what that byte is then, at least */
+	wire_u8 run_owner;     /* for WIRE_PYTHON_RUN_OWNER: the byte's least value */
 	wire_u8 code_tag_bits; /* a mask: low bits of frame_code that are no part of the address */
 	wire_u16 frame_bytes;  /* that hold all of these: a multiple of 8 */
-	/* Of a code object. */
+	/* Code object. */
 	wire_u16 code_first_line;
-	wire_u16 code_name; /* the qualified name, where there is one */
+	wire_u16 code_name; /* the qualified name, if there is one */
 	wire_u16 code_file;
 	wire_u16 code_lines;        /* a bytes object */
 	wire_u16 code_instructions; /* WIRE_PYTHON_POINTER: the first one; else WIRE_PYTHON_NONE */
 	wire_u16 code_begin;        /* of the bytes that hold the others; both are multiples of 8 */
 	wire_u16 code_bytes;
-	/* Of strings and bytes. */
+	/* Strings and bytes. */
 	wire_u16 text_length;    /* in characters */
 	wire_u16 text_state;     /* 32 bits */
 	wire_u8 text_kind_shift; /* of it: 3 bits, bytes of a character */
@@ -77,13 +76,13 @@ struct wire_python_layout {
 } __attribute__((aligned(8))); /* it is copied in words */
 
 /*
- * What CPython's frames have as their place (wire_runtime_frame): bytes from the first instruction on to the one that runs,
- * or ran last; WIRE_RUNTIME_ENTRY_FRAME, and this flag.
+ * Position of CPython's frames (wire_runtime_frame): bytes from the first instruction to the one
+ * that runs, or ran last; WIRE_RUNTIME_ENTRY_FRAME, and this flag.
  */
 #define WIRE_PYTHON_NOT_BEGUN (1u << 30)
 
 struct wire_python_text {
-	wire_u32 length;    /* in characters, of which not all may be there */
+	wire_u32 length;    /* in characters; may be more than num_bytes holds */
 	wire_u16 num_bytes; /* that are there */
 	wire_u8 kind;       /* bytes of a character */
 	wire_u8 is_ascii;
@@ -105,7 +104,7 @@ struct wire_python_code {
 	wire_u32 text_padding;
 	struct wire_python_text name;
 	struct wire_python_text file;
-	/* Each at a place of its own; what is not there is 0. */
+	/* Each at a place of its own; missing ones are 0. */
 	wire_u8 name_text[WIRE_PYTHON_NAME_BYTES];
 	wire_u8 file_text[WIRE_PYTHON_FILE_BYTES];
 	wire_u8 lines[WIRE_PYTHON_LINE_BYTES];

@@ -19,11 +19,11 @@
  *	name          for users
  *	account name  in the account of a run: the name that OpenTelemetry has for it, if any
  *	language      of its frames, for users; of named runtimes NULL
- *	is a library  programs load it that mostly do other things: a sample counts for it if a frame is in its file
+ *	is a library  programs that load it mostly do other things: a sample counts for it if a frame is in its file
  *	advice        the option that makes a named runtime write a perf-map; NULL: there is no option, or it compiles nothing
  *
- * INTERPRETERS() are those whose frames are put into stacks. FIRST is asked for the first row in the place of ROW: for lists
- * with commas between their entries. NAMED_RUNTIMES() are known by name alone: their stacks are native ones. LuaJIT
+ * INTERPRETERS() are those whose frames are put into stacks. FIRST replaces ROW for the first row, for
+ * lists with commas between their entries. NAMED_RUNTIMES() are known by name alone: their stacks are native ones. LuaJIT
  * defines Lua's symbols, too, and precedes it.
  *
  * To add an interpreter:
@@ -81,7 +81,7 @@ enum wire_runtime {
 struct wire_runtime_frame {
 	wire_u64
 		code; /* address of the object that describes the function: a code object, or the like */
-	/* Of that object, since its address may be another one's later; 0: it could not be read. */
+	/* Fingerprint of that object, as its address may be reused later; 0: it could not be read. */
 	wire_u32 fingerprint;
 	/* CPython: the instruction, and flags (wire/python.h). V8: the frame of the native stack, from 0 for the innermost.
 	   HotSpot: that, and the bytecode that runs (wire/hotspot.h). PHP, Ruby, Perl: the line (wire/script.h). */
@@ -122,12 +122,17 @@ struct wire_runtime_code {
 /* Why there are no more frames. */
 enum wire_runtime_end {
 	WIRE_RUNTIME_COMPLETE,
-	/* No state was found: there is none, the interpreter is not initialized, or there are too many threads. */
+	/*
+	 * No state was found: it does not exist, is not initialized, or there are too many threads.
+	 */
 	WIRE_RUNTIME_NO_THREAD,
 	WIRE_RUNTIME_DEEP,    /* more frames than are kept */
-	WIRE_RUNTIME_PARTIAL, /* V8: outer levels of the native stack were not come to */
+	WIRE_RUNTIME_PARTIAL, /* V8: did not reach the outer levels of the native stack */
 	WIRE_RUNTIME_UNREADABLE,
-	/* V8: complete, and each level from which the walk followed the frame pointer has a frame of V8, as V8's own stack walk needs it. */
+	/*
+	 * V8: complete. Each level that the walk has left by its frame pointer has a frame of V8,
+	 * as V8's own stack walk needs it.
+	 */
 	WIRE_RUNTIME_PROVEN,
 	NUM_WIRE_RUNTIME_ENDS,
 };

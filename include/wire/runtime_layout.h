@@ -1,6 +1,6 @@
 /*
- * The layout of an interpreter's build: offsets by which its frames are read. User space finds them (runtime/runtime.h), the
- * sampling program reads by them.
+ * The layout of an interpreter's build: offsets of its frames' fields. User space finds them
+ * (runtime/runtime.h), the sampling program reads by them.
  *
  * Included by both sides, as wire.h is.
  */

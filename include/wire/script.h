@@ -1,6 +1,6 @@
 /*
- * What the sampling program reads of the frames and functions of interpreters that say in each frame which line runs, and by
- * which offsets (runtime/script.h).
+ * Offsets for reading frames and functions in the sampling program, of interpreters whose frames
+ * hold the current line (runtime/script.h).
  *
  * Included by both sides, as wire.h is.
  */
@@ -10,30 +10,30 @@
 #include "wire/runtime.h"
 #include "wire/types.h"
 
-/* Of a function: more of the names of its class, of itself and of its file is left out. */
+/* Limits for a function: the names of its class, of itself and of its file are truncated. */
 #define WIRE_SCRIPT_CLASS_BYTES 128
 #define WIRE_SCRIPT_NAME_BYTES  128
 #define WIRE_SCRIPT_FILE_BYTES  512
 
-/* PHP: offsets in bytes. What is the same in all its versions stands in runtime/php_walk.h. */
+/* PHP: offsets in bytes. Those that are the same in all versions are in runtime/php_walk.h. */
 struct wire_php_layout {
 	wire_u16 current; /* of executor_globals: the innermost frame */
-	/* Of a function that is no built-in one. */
+	/* Function, except built-in ones. */
 	wire_u16 function_num_instructions; /* 32 bits */
 	wire_u16 function_instructions;     /* the first one */
-	wire_u16 function_file;  /* a string; the lines of its begin and its end follow */
+	wire_u16 function_file;  /* a string; the function's first and last line follow */
 	wire_u16 function_bytes; /* that hold all of these: a multiple of 8 */
-	/* Of a generator. */
+	/* Generator. */
 	wire_u16 generator_frame;
 	wire_u16 generator_parent; /* that it yields from; 0: it does not */
 };
 
-/* Where Ruby has the pointer to the context that a thread runs. */
+/* How to find the pointer to the context that a thread runs in Ruby. */
 enum wire_ruby_context {
 	WIRE_RUBY_CONTEXT_OF_ALL,    /* at its state: the one that runs (before 3.0) */
-	WIRE_RUBY_CONTEXT_BY_INDEX,  /* its state is what __tls_get_addr() is given for it */
-	WIRE_RUBY_CONTEXT_BY_OFFSET, /* at its state: how far it is from the thread pointer */
-	WIRE_RUBY_CONTEXT_IN_CODE,   /* so far from the thread pointer as context_offset says */
+	WIRE_RUBY_CONTEXT_BY_INDEX,  /* its state is the argument of __tls_get_addr() for it */
+	WIRE_RUBY_CONTEXT_BY_OFFSET, /* at its state: its distance from the thread pointer */
+	WIRE_RUBY_CONTEXT_IN_CODE,   /* context_offset bytes from the thread pointer */
 };
 
 /* Ruby: likewise (runtime/ruby_walk.h). */
@@ -44,7 +44,7 @@ struct wire_ruby_layout {
 	wire_u8 frame_bytes;
 	wire_u8 line_bytes;  /* of an entry of a table of lines */
 	wire_u8 string_text; /* of a string that has its text in it */
-	/* Of a context. */
+	/* Context. */
 	wire_u16 context_thread;
 	wire_u16 context_native; /* its native stack */
 	wire_u16 context_bytes;  /* that hold these: a multiple of 8 */
@@ -56,7 +56,7 @@ struct wire_ruby_layout {
 /* Perl: likewise (runtime/perl_walk.h). */
 struct wire_perl_layout {
 	wire_u64 key; /* from PL_curinterp to PL_thr_key, modulo 2^64 */
-	/* Of an interpreter. */
+	/* Interpreter. */
 	wire_u16 statement;  /* that runs */
 	wire_u16 stack;      /* of contexts: the one that is used */
 	wire_u16 phase;      /* 32 bits */
@@ -64,11 +64,14 @@ struct wire_perl_layout {
 };
 
 /*
- * What frames have as their position (wire_runtime_frame): the line that runs, 0: none, or it is larger; and besides
- * WIRE_RUNTIME_ENTRY_FRAME these flags. The first: the frames further out ran on another native stack, from where this one was
- * switched to. The second: a generator that waits for the one that it yields from; of such in a row, the outermost comes first.
- * The third: it is no frame, and tells only of a call of the C function that evaluates frames, which has none of its own. The
- * fourth: the C function may not be running for it, as it is called again and again.
+ * Position of frames (wire_runtime_frame): the line that runs, or 0 if there is no line or it is
+ * too large; WIRE_RUNTIME_ENTRY_FRAME; and these flags:
+ *
+ * STACK_BEGIN  frames further out ran on another native stack, from where this one was switched to
+ * DELEGATES    a generator that waits for the one that it yields from; such in a row are sent
+ *              outermost first
+ * NO_FRAME     not a frame: marks a call of the evaluating C function without a frame of its own
+ * MAY_WAIT     the C function may not be running for it, as it is called again and again
  */
 #define WIRE_SCRIPT_STACK_BEGIN (1u << 30)
 #define WIRE_SCRIPT_DELEGATES   (1u << 29)
@@ -76,7 +79,7 @@ struct wire_perl_layout {
 #define WIRE_SCRIPT_MAY_WAIT    (1u << 27)
 #define WIRE_SCRIPT_MAX_LINE    (WIRE_SCRIPT_MAY_WAIT - 1)
 
-/* What kind of code a function is. */
+/* Kind of a function's code. */
 enum wire_script_code {
 	WIRE_SCRIPT_CODE_FUNCTION,
 	WIRE_SCRIPT_CODE_FILE, /* all of a file that is in no function */
@@ -85,7 +88,7 @@ enum wire_script_code {
 };
 
 struct wire_script_text {
-	wire_u32 length;    /* in bytes, of which not all may be there */
+	wire_u32 length;    /* in bytes; may be more than num_bytes */
 	wire_u32 num_bytes; /* that are there */
 };
 
@@ -102,7 +105,7 @@ struct wire_script_function {
 	struct wire_script_text class_name;
 	struct wire_script_text name;
 	struct wire_script_text file;
-	/* Each at a place of its own; what is not there is 0. */
+	/* Each at a place of its own; missing ones are 0. */
 	wire_u8 class_text[WIRE_SCRIPT_CLASS_BYTES];
 	wire_u8 name_text[WIRE_SCRIPT_NAME_BYTES];
 	wire_u8 file_text[WIRE_SCRIPT_FILE_BYTES];

@@ -45,32 +45,36 @@ enum unwind_cfa_op {
 				  frame only */
 	UNWIND_CFA_DEREF_SP, /* 8 bytes at sp + cfa_offset */
 	UNWIND_CFA_DEREF_FP, /* 8 bytes at frame pointer + cfa_offset: realigned frames (DRAP) */
-	UNWIND_CFA_DEREF_SP_ADD, /* 8 bytes at the stack pointer, and more, as UNWIND_STORED_COPY() has it: assembly
-				    that aligns its frame and stores what the stack pointer was */
-	UNWIND_CFA_PLT,       /* sp + 8, and 8 more where (pc & 15) >= cfa_offset */
-	UNWIND_CFA_GOROUTINE, /* on the stack of the goroutine whose description is at sp +
-				  cfa_offset; the 8 bytes below that say how far from the stack's
+	UNWIND_CFA_DEREF_SP_ADD, /* 8 bytes at the stack pointer, and more: see
+				    UNWIND_STORED_COPY(). Assembly that aligns its frame and
+				    stores the old stack pointer */
+	UNWIND_CFA_PLT,          /* sp + 8, and 8 more where (pc & 15) >= cfa_offset */
+	UNWIND_CFA_GOROUTINE,    /* on the stack of the goroutine whose description is at sp +
+				  cfa_offset; the 8 bytes below are the distance from the stack's
 				  end; rbp is saved there or nowhere, see walk.h */
 	UNWIND_CFA_CLONE, /* sp + cfa_offset, behind the system call of clone(); with 0 in rax it is the
 				  new thread there, and outermost */
-	UNWIND_CFA_COPY, /* as UNWIND_COPY() has it: a register holds what the stack pointer was before assembly has
-			     aligned it. It is known in the innermost frame, and in the caller of functions that push
-			     nothing */
-	/* From here on there is none to be computed. */
+	UNWIND_CFA_COPY, /* see UNWIND_COPY(): a register holds the stack pointer from before
+			     assembly aligned it. It is known in the innermost frame, and in the caller
+			     of functions that push nothing */
+	/* From here on there is no CFA to compute. */
 	UNWIND_CFA_SIGNAL,  /* a signal frame: all registers are in the ucontext at sp. With
-			       cfa_offset 1 it begins at the next byte: the kernel has put its
-			       address on the stack. What starts at this one is a return */
+			       cfa_offset 1 it starts at the next byte: the kernel has put its
+			       address on the stack. The code at this byte is a return */
 	UNWIND_CFA_JUMP,    /* longjmp has loaded pc, sp and rbp into rdx, r8 and r9, and rbx is at
 			       rdi; innermost frame only */
 	UNWIND_CFA_CONTEXT, /* setcontext loads all registers from the ucontext at rdx; innermost
 			       frame only */
 	UNWIND_CFA_STOP,    /* the outermost frame: the return address is undefined. With
-			       cfa_offset 1 it begins at the next byte, and nobody called it:
+			       cfa_offset 1 it starts at the next byte, and nobody called it:
 			       its address was put on a new stack (makecontext) */
 	UNWIND_CFA_UNSUPPORTED, /* there is a rule, but not one of these */
 };
 
-/* cfa_offset of UNWIND_CFA_DEREF_SP_ADD: bytes from the stack pointer to the copy, and from what the copy points to up to the CFA. */
+/*
+ * cfa_offset of UNWIND_CFA_DEREF_SP_ADD: bytes from the stack pointer to the copy, and from the
+ * copied address up to the CFA.
+ */
 #define UNWIND_STORED_COPY_PLACE_MIN (-(1 << 19))
 #define UNWIND_STORED_COPY_PLACE_MAX ((1 << 19) - 1)
 #define UNWIND_STORED_COPY_BYTES_MAX 2047
@@ -85,7 +89,7 @@ enum unwind_cfa_op {
 #define UNWIND_COPY_REGISTER(offset) ((offset)&15)
 #define UNWIND_COPY_BYTES(offset)    ((long long)(offset) >> 4)
 
-/* Where the caller's value of a register is. */
+/* Location of the caller's value of a register. */
 enum unwind_register_op {
 	UNWIND_REGISTER_SAME = 0,
 	UNWIND_REGISTER_AT_CFA,    /* saved at CFA + offset */
@@ -93,7 +97,7 @@ enum unwind_register_op {
 	UNWIND_REGISTER_UNDEFINED, /* lost */
 };
 
-/* Where the return address is. */
+/* Location of the return address. */
 enum unwind_ra_op {
 	UNWIND_RA_AT_CFA = 0, /* at CFA - 8 */
 	UNWIND_RA_IN_DI,      /* in rdi: vfork; innermost frame only */
@@ -118,9 +122,9 @@ struct unwind_page {
 _Static_assert(sizeof(struct unwind_page) == 8, "struct unwind_page is part of the wire format");
 
 /*
- * Rows and rules in kernel memory come in shards. A page's rows lie in one shard, and a rule's
- * index counts within its shard, so that neither can overflow: what does not fit begins the next
- * shard.
+ * Rows and rules in kernel memory are split into shards. A page's rows are in one shard, and a
+ * rule's index counts within its shard, so that neither can overflow: rows and rules that do not
+ * fit start the next shard.
  */
 #define UNWIND_SHARD_ROWS  (1u << 16) /* 256 KiB */
 #define UNWIND_SHARD_RULES (1u << 10) /* of 70 programs and libraries together: 600 */
@@ -146,7 +150,7 @@ enum walk_end {
 	WALK_UNSUPPORTED,        /* the table's rule is not one of ours */
 	WALK_READ_FAILED,        /* the stack could not be read */
 	WALK_TOO_DEEP,           /* WIRE_MAX_FRAMES */
-	WALK_NON_INCREASING_CFA, /* the caller's frame would lie below */
+	WALK_NON_INCREASING_CFA, /* the caller's frame would be below */
 	WALK_FP_CHAIN, /* code without call-frame information, and no frame pointer either */
 	WALK_NO_RETURN_ADDRESS, /* it is no address of code */
 	WALK_SKIPPED_FRAME,     /* a step by frame pointer left out a caller; only user space finds
@@ -157,14 +161,14 @@ enum walk_end {
 	NUM_WALK_ENDS,
 };
 
-/* Of which language a function is that has called what sets up its frame. */
+/* Language of a function that has called the code that sets up its frame. */
 enum walk_frame_setup { WALK_FRAME_SETUP_NONE, WALK_FRAME_SETUP_JAVASCRIPT, WALK_FRAME_SETUP_WASM };
 
 /* It goes on, in code of HotSpot's, by runtime/hotspot_walk.h: no end, and never sent. */
 #define WALK_AT_HOTSPOT_CODE ((enum walk_end)(NUM_WALK_ENDS + 1))
 
 enum unwind_mapping_flag {
-	UNWIND_MAPPING_HAS_TABLE = 1 << 0, /* first_page and what it leads to can be used */
+	UNWIND_MAPPING_HAS_TABLE = 1 << 0, /* first_page and its rows can be used */
 	/* Known to have no call-frame information (JIT, anonymous code): frame pointers may be
 	   followed. With HAS_TABLE: only where the table has no rule. */
 	UNWIND_MAPPING_HAS_NO_CFI = 1 << 1,
@@ -172,14 +176,14 @@ enum unwind_mapping_flag {
 	UNWIND_MAPPING_HAS_HOTSPOT = 1 << 3,     /* its code may be in it; no table */
 };
 
-/* One executable mapping of a process, as the walk wants it. */
+/* An executable mapping of a process, in the form that the walk uses. */
 struct unwind_mapping {
 	wire_u64 start;
 	wire_u64 end;        /* first byte after it */
 	wire_u64 bias;       /* pc minus ELF address */
 	wire_u32 first_page; /* in the global array of pages; its first_row is shard << 16 | row */
 	wire_u32 num_pages;
-	wire_u32 base_page; /* of the ELF address space, that first_page stands for */
+	wire_u32 base_page; /* page of the ELF address space at first_page */
 	wire_u32 flags;     /* enum unwind_mapping_flag */
 };
 _Static_assert(sizeof(struct unwind_mapping) == 40,

@@ -1,6 +1,6 @@
 /*
- * What the sampling program reads of V8's frames and functions, and by which offsets: each build says them in its symbols
- * (runtime/v8.h).
+ * Offsets for reading V8's frames and functions in the sampling program. Each build has them in its
+ * symbols (runtime/v8.h).
  *
  * Included by both sides, as wire.h is.
  */
@@ -10,53 +10,59 @@
 #include "wire/runtime.h"
 #include "wire/types.h"
 
-/* Of a function: so many parts of a name that was put together, and so much of each; and of a script's name. */
+/*
+ * Limits for a function: parts of a composed name, bytes of each part, and bytes of its script's
+ * name.
+ */
 #define WIRE_V8_NAME_PARTS 4
 #define WIRE_V8_PART_BYTES 128
 #define WIRE_V8_FILE_BYTES 512
-/* Of a source: so many words of its characters, evenly spread from the first one to the last one. */
+/* Words of a source's characters in its hash, evenly spread from the first one to the last one. */
 #define WIRE_V8_SOURCE_WORDS 17
-/* What is read of objects lies in their first bytes. */
+/* Objects are read within their first bytes. */
 #define WIRE_V8_OBJECT_BYTES 96
 
-/* The fingerprint of a frame of WebAssembly, of which the instance is known; those of functions are odd. */
+/* The fingerprint of a WebAssembly frame whose instance is known; those of functions are odd. */
 #define WIRE_V8_WASM 0
 
-/* Offsets in bytes from an object's begin, and types, as an object's map has them. */
+/* Offsets in bytes from an object's start, and types, as an object's map has them. */
 struct wire_v8_layout {
 	wire_u16 major; /* of V8's version */
 	wire_u16 minor;
 	/* Types. */
 	wire_u16 first_type_after_strings;
-	wire_u16 shared_type; /* SharedFunctionInfo: what all closures of a function share */
+	wire_u16 shared_type; /* SharedFunctionInfo: shared by all closures of a function */
 	wire_u16 scope_type;  /* ScopeInfo: of a function that has been compiled; it has the name */
 	wire_u16 script_type;
-	wire_u8 map_type; /* of a map: the type of what has it */
-	/* Of a JSFunction. */
+	wire_u8 map_type; /* of a map: the type of its objects */
+	/* JSFunction. */
 	wire_u8 function_shared;
-	/* Of a SharedFunctionInfo. */
+	/* SharedFunctionInfo. */
 	wire_u8 shared_name;    /* the name, or the ScopeInfo */
 	wire_u8 shared_script;  /* undefined for functions that V8 has built in */
 	wire_u8 shared_literal; /* 32 bits: the function's number in its script, and flags below */
 	wire_u8 shared_bytes;   /* that hold all of these: a multiple of 8 */
-	/* Of a script. */
+	/* Script. */
 	wire_u8 script_name; /* its source is the word before, the number of its first line that behind */
-	/* Of a ScopeInfo. */
+	/* ScopeInfo. */
 	wire_u8 scope_flags;
 	wire_u8 scope_flags_shift; /* they are a small integer, or a plain one: 32 or 0 */
 	wire_u8 scope_num_locals;
-	wire_u8 scope_locals;   /* what follows depends on the flags and on how many these are */
-	wire_u8 scope_position; /* where the function begins and ends; 0: that is behind the name */
-	wire_u8 scope_has_receiver;       /* a word for the receiver may follow them */
+	wire_u8 scope_locals;       /* content after these depends on their number and the flags */
+	wire_u8 scope_position;     /* start and end of the function; 0: they are behind the name */
+	wire_u8 scope_has_receiver; /* a word for the receiver may follow them */
 	wire_u16 scope_max_inline_locals; /* of more, the names are elsewhere */
-	/* Of strings. */
+	/* Strings. */
 	wire_u8 string_length; /* 32 bits, in characters */
 	wire_u8 string_characters;
 	wire_u8 cons_first;
 	wire_u8 cons_second;
 	wire_u8 thin_actual;
 	wire_u8 external_characters; /* their address */
-	/* Of a frame of WebAssembly: what lies behind its frame pointer, in the place of the context; 0: not known. */
+	/*
+	 * WebAssembly frame: the marker behind its frame pointer, in the place of the context; 0:
+	 * unknown.
+	 */
 	wire_u8 wasm_marker;
 	wire_u8 padding;
 };
@@ -65,14 +71,14 @@ _Static_assert(sizeof(struct wire_v8_layout) == 36, "it is followed by padding")
 
 /* Characters of a string, or of a part of it. */
 struct wire_v8_text {
-	wire_u32 length;    /* in characters, of which not all may be there */
+	wire_u32 length;    /* in characters; may be more than num_bytes holds */
 	wire_u16 num_bytes; /* that are there */
 	wire_u16 is_wide;   /* two bytes each, else one: Latin-1 */
 };
 
 /*
- * Where the source of a script lies, and by what it is known again: strings are moved, and what comes to their place may be
- * anything.
+ * Location of a script's source, and facts to recognize it: strings are moved, and other data may
+ * replace them.
  */
 struct wire_v8_source {
 	wire_u64 string;     /* address of the string that has the characters; 0: not known */
@@ -88,14 +94,17 @@ struct wire_v8_source {
 	wire_u8 padding;
 };
 
-/* Of a source of so many bytes, 8 at least: where a word begins, from 0 to WIRE_V8_SOURCE_WORDS - 1. */
+/*
+ * Offset of a word in a source of num_bytes, 8 at least. number: from 0 to WIRE_V8_SOURCE_WORDS -
+ * 1.
+ */
 static inline __attribute__((always_inline)) wire_u64 wire_v8_get_source_offset(wire_u64 num_bytes,
 										wire_u32 number)
 {
 	return (num_bytes - 8) * number / (WIRE_V8_SOURCE_WORDS - 1);
 }
 
-/* Of the words before and this one. */
+/* Hash of the words before and this one. */
 static inline __attribute__((always_inline)) wire_u64 wire_v8_hash_source(wire_u64 hash,
 									  wire_u64 word)
 {
@@ -103,7 +112,7 @@ static inline __attribute__((always_inline)) wire_u64 wire_v8_hash_source(wire_u
 	return hash ^ hash >> 29;
 }
 
-/* The function begins at a place that is not known. */
+/* The function's start is unknown. */
 #define WIRE_V8_NO_POSITION 0xffffffff
 
 /* A function, sent before the first stack that has it. */
@@ -122,18 +131,18 @@ struct wire_v8_function {
 	wire_u32 position;   /* of its first character in the source; WIRE_V8_NO_POSITION */
 	wire_u32 first_line; /* the number of the source's first line, from 0; signed */
 	/*
-	 * The line of that character, from 1 for the source's first one. 0: it is not known, as it was too much to count, or could
-	 * not be read: where the source lies is said then.
+	 * The line of that character, from 1 for the source's first one. 0: unknown, as it was too
+	 * far to count, or could not be read. Then `source` has the location of the source.
 	 */
 	wire_u32 line;
 	/* So that the source can be found again, when it was moved. */
-	wire_u64 script;              /* the object; 0: it is of none */
-	struct wire_v8_layout layout; /* by which it was read */
+	wire_u64 script;              /* the object; 0: no script */
+	struct wire_v8_layout layout; /* used to read it */
 	wire_u8 layout_padding[4];
 	struct wire_v8_source source;
 	struct wire_v8_text name[WIRE_V8_NAME_PARTS];
 	struct wire_v8_text file;
-	/* Each at a place of its own; what is not there is 0. */
+	/* Each at a place of its own; missing ones are 0. */
 	wire_u8 name_text[WIRE_V8_NAME_PARTS][WIRE_V8_PART_BYTES];
 	wire_u8 file_text[WIRE_V8_FILE_BYTES];
 };

@@ -55,7 +55,7 @@ enum wire_sample_flag {
 /* Above the number of a system call: it is one of 32-bit code, whose calls have other numbers. */
 #define WIRE_CALL_32_BIT (1ull << 32)
 
-/* One observation of a thread: its code at a tick, or its wait when it gets a CPU again. */
+/* An observation of a thread: its code at a tick, or its wait when it gets a CPU again. */
 struct wire_sample {
 	wire_u32 type; /* WIRE_SAMPLE */
 	wire_u32 pid;
