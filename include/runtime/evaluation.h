@@ -7,22 +7,28 @@
 
 #include <stdint.h>
 
-/* The function, and what compilers put elsewhere of it. */
+/* The function, and parts of it that compilers put elsewhere. */
 #define EVALUATION_MAX_PARTS 4
 
 /* ELF addresses; the end is the first one after it. */
 struct evaluation_part {
 	uint64_t start;
 	uint64_t end;
-	/* Not that function, but the one that it has call by call do its work: no more than a part of what it does. */
+	/*
+	 * Not that function, but the one that it lets do its work, call by call: a part of its work
+	 * at most.
+	 */
 	uint32_t is_inner;
-	/* It is of another function: that calls the one that evaluates, to go on with the frames of the call that has called it. */
+	/*
+	 * Part of another function that calls the evaluating one to continue the frames of its own
+	 * caller.
+	 */
 	uint32_t goes_on;
 };
 
 /*
- * Code that pushes a frame, where the interpreter has the frame as its innermost one, though it may not be written yet. ELF
- * addresses, the end is exclusive.
+ * Code that pushes a frame: the frame is the interpreter's innermost one there, but may not be
+ * written yet. ELF addresses, the end is exclusive.
  */
 struct evaluation_push {
 	uint64_t start;

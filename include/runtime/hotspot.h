@@ -1,10 +1,10 @@
 /*
- * HotSpot (OpenJDK's virtual machine) in a process: the offsets by which the code cache, frames and methods are read in its
- * memory.
+ * HotSpot (OpenJDK's virtual machine) in a process: the offsets of the code cache, frames and
+ * methods in its memory.
  *
- * Each build describes itself in tables that it keeps for debuggers (gHotSpotVMStructs and the like). The file tells their
- * addresses (runtime_find()). Its constructors fill the tables, so they are read from the memory of each process that has
- * it mapped.
+ * Each build describes itself in tables for debuggers (gHotSpotVMStructs and the like). The file
+ * has their addresses (runtime_find()). Its constructors fill the tables, so they are read from the
+ * memory of each process that has it mapped.
  */
 #ifndef RUNTIME_HOTSPOT_H
 #define RUNTIME_HOTSPOT_H
@@ -17,31 +17,37 @@
 #include "wire/hotspot.h"
 
 /*
- * Where the scopes of compiled code are, which say what was inlined into it and which bytecode runs: PcDescs, sorted by their
- * offset in the code, each with a place in the scopes' data, which refers to methods by their number (from 1 on) in
- * an array of addresses. The first PcDesc lies before the code (-1), the last one behind it: they say nothing. Native methods'
- * have none.
+ * Location of the scopes of compiled code, which describe the inlined methods and the current
+ * bytecode. PcDescs are sorted by their offset in the code. Each has a place in the scopes' data,
+ * which refers to methods by their number (from 1 on) in an array of addresses. The first PcDesc is
+ * before the code (-1), the last one behind it: both are only ends. Native methods have no scopes.
  *
- * Offsets in an nmethod, but for those of a PcDesc. WIRE_HOTSPOT_NONE: a version does not have it.
+ * Offsets in an nmethod, except those in a PcDesc. WIRE_HOTSPOT_NONE: a version does not have it.
  */
 struct hotspot_scopes_layout {
-	uint16_t pc_desc_bytes; /* 0: it is not known where they are, and nothing else is here */
-	uint16_t pc_desc_pc;    /* 32 bits, signed: from the code's begin */
-	uint16_t pc_desc_scope; /* 32 bits, signed: in the scopes' data; 0: there is none */
-	/* The address of a part of its own for PcDescs and scopes; NONE (up to JDK 22): they lie in the blob. */
+	uint16_t pc_desc_bytes; /* 0: their location is unknown, and so are all members below */
+	uint16_t pc_desc_pc;    /* 32 bits, signed: from the code's start */
+	uint16_t pc_desc_scope; /* 32 bits, signed: in the scopes' data; 0: no scope */
+	/*
+	 * The address of a separate part for PcDescs and scopes; NONE (up to JDK 22): they are in
+	 * the blob.
+	 */
 	uint16_t immutable_data;
 	uint16_t
-		scopes_pcs; /* 32 bits: from there, or from the blob's begin, to the first PcDesc */
-	uint16_t scopes_pcs_end;   /* likewise, to what is behind the last one */
+		scopes_pcs; /* 32 bits: from there, or from the blob's start, to the first PcDesc */
+	uint16_t scopes_pcs_end;   /* likewise, to the end of the last one */
 	uint16_t scopes_data;      /* likewise, to the scopes' data; or its address */
 	uint16_t scopes_data_size; /* 4; or of an address (JDK 11 to 22) 8 */
-	/* The address of a part of its own for addresses of methods, behind relocation_bytes; NONE (up to JDK 24): in the blob. */
+	/*
+	 * The address of a separate part for addresses of methods, behind relocation_bytes; NONE
+	 * (up to JDK 24): in the blob.
+	 */
 	uint16_t mutable_data;
 	uint16_t
 		relocation_bytes; /* 32 bits; only with mutable_data, and the next two only without */
 	uint16_t
-		metadata; /* metadata_size bytes: to the array, from the blob's begin; or with blob_data from there */
-	uint16_t blob_data;     /* JDK 23 and 24; 32 bits: from the blob's begin to its data */
+		metadata; /* metadata_size bytes: from the blob's start to the array; with blob_data from there */
+	uint16_t blob_data;     /* JDK 23 and 24; 32 bits: from the blob's start to its data */
 	uint16_t metadata_size; /* 2 or 4 */
 };
 
@@ -57,20 +63,21 @@ struct hotspot_layout {
 /* The memory of a process. */
 struct hotspot_memory {
 	/*
-	 * Read bytes at an address, at most 64 KiB. Returns 0, or negative errno when not all can be read; what ret holds then is of
-	 * no use.
+	 * Read bytes at an address, at most 64 KiB. Returns 0, or negative errno if not all can be
+	 * read; the content of ret is undefined then.
 	 */
 	int (*read)(void *context, uint64_t address, void *ret, size_t size);
 	void *context;
 };
 
 /*
- * Read how a build describes itself.
+ * Read a build's own description of its layout.
  *
  * bias  address in the process minus ELF address
  *
- * Returns 0, also for a build that is not known; -EAGAIN: it does not run yet (its file is not relocated, its constructors
- * have not run, or it has no code heaps), and in a process that never starts it will not; -ENOMEM; or what read() returned.
+ * Returns 0, also for an unknown build; -ENOMEM; the error of read(); or -EAGAIN: the build
+ * does not run yet. Its file is not relocated, its constructors have not run, or it has no code
+ * heaps. In a process that never starts, this does not change.
  */
 _must_check_ int hotspot_read_layout(const struct hotspot_build *build, uint64_t bias,
 				     const struct hotspot_memory *memory,

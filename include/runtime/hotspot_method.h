@@ -1,8 +1,8 @@
 /*
- * Java's methods: what the sampling program has read of them in HotSpot's memory (wire/hotspot.h), as names of methods and files,
- * and the line that a bytecode is of.
+ * Java's methods, as read by the sampling program in HotSpot's memory (wire/hotspot.h): names of
+ * methods and files, and the lines of bytecodes.
  *
- * All that is read are bytes of a foreign process, which may be anything.
+ * All of it is read in a foreign process and is untrusted.
  *
  * Not thread-safe.
  */
@@ -16,23 +16,25 @@
 #include "base/attributes.h"
 #include "wire/hotspot.h"
 
-/* What a recording keeps: so many methods, and so many bytes of their names and tables of lines. */
+/* Limits of a recording: number of methods, and bytes of their names and line tables. */
 #define HOTSPOT_METHODS_MAX      (1u << 20)
 #define HOTSPOT_METHODS_TEXT_MAX (64u << 20)
 
 struct hotspot_method {
-	/* These four say which one it is. */
+	/* These four identify it. */
 	uint64_t generation; /* of the process, as in wire_sample */
 	uint64_t code;       /* the method's address, or that of its compiled code */
 	uint32_t pid;
 	uint32_t fingerprint;
 	/*
-	 * UTF-8 without control characters, borrowed until hotspot_methods_free(). Empty where it could not be read; with an
-	 * ellipsis where more of it was not sent.
+	 * UTF-8 without control characters, borrowed until hotspot_methods_free(). Empty if it
+	 * could not be read; with an ellipsis if only a part was sent.
 	 *
-	 * Names of classes that are made at run time have a number or an address that differs each time, which is left out:
-	 * Main$$Lambda.run for Main$$Lambda$14+0x00007f2c18003200.run, java.lang.invoke.LambdaForm$MH.invoke, and
-	 * jdk.internal.reflect.GeneratedMethodAccessor.invoke. Numbers by which compilers count are kept: Main.lambda$main$0.
+	 * Names of classes that are made at run time have a number or an address that differs each
+	 * time. It is removed: Main$$Lambda.run for Main$$Lambda$14+0x00007f2c18003200.run,
+	 * java.lang.invoke.LambdaForm$MH.invoke, and
+	 * jdk.internal.reflect.GeneratedMethodAccessor.invoke. Numbers that compilers assign are
+	 * kept: Main.lambda$main$0.
 	 */
 	const char *name;          /* java.util.HashMap.put */
 	const char *file;          /* HashMap.java: without its path, as class files have it */
@@ -55,12 +57,12 @@ static inline void hotspot_methods_freep(struct hotspot_methods **methods)
 }
 
 /*
- * Add what was sent of a method. One that is known keeps what is known of it, and gets what was not read before.
+ * Add a method that was sent. If it is known already, only its missing parts are added.
  *
- * record  a whole one, aligned; its content need not be what the program sends
+ * record  a whole one, aligned; its content is untrusted
  *
- * Returns 0, -EINVAL (lengths are not those of the record's places), -ENOSPC (it would be more than is kept), or
- * -ENOMEM. After an error nothing is added; whoever calls it counts that.
+ * Returns 0, -EINVAL (lengths exceed the record's places), -ENOSPC (the limit is reached), or
+ * -ENOMEM. After an error nothing is added; the caller counts that.
  */
 _must_check_ int hotspot_methods_add(struct hotspot_methods *methods,
 				     const struct wire_hotspot_method *record);
@@ -73,8 +75,8 @@ const struct hotspot_method *hotspot_methods_find(const struct hotspot_methods *
 /*
  * The line of a bytecode, by its index.
  *
- * Returns 0 where there is none: WIRE_HOTSPOT_NO_BYTECODE, native methods and those that were compiled without lines have none,
- * and of long tables only a part is sent.
+ * Returns 0 if it has no line: for WIRE_HOTSPOT_NO_BYTECODE, native methods, methods compiled
+ * without lines, and beyond the part that is sent of a long table.
  */
 uint32_t hotspot_method_get_line(const struct hotspot_method *method, uint32_t bytecode);
 

@@ -1,8 +1,8 @@
 /*
- * What was inlined into compiled code of HotSpot, as this describes it for its own walks of stacks; and methods by their address,
- * as those that were inlined are known by nothing else.
+ * Methods inlined into compiled code of HotSpot, from the description for HotSpot's own stack
+ * walks. Also reads methods by address, as inlined ones are known by nothing else.
  *
- * All is read of the memory of a process, which may say anything and changes all the time.
+ * All is read in the memory of a process, which is untrusted and changes all the time.
  *
  * Not thread-safe.
  */
@@ -19,7 +19,10 @@
 
 /* Levels at one place: the JVM inlines 15, and method handles up to 100. */
 #define HOTSPOT_SCOPES_MAX_DEPTH 128
-/* Of what is read of one piece of code: PcDescs, bytes of scopes, methods, and instructions, of which others are not looked at. */
+/*
+ * Limits for one piece of code: PcDescs, bytes of scopes, methods, and bytes of instructions. The
+ * rest is ignored.
+ */
 #define HOTSPOT_SCOPES_MAX_PC_DESCS   (1u << 16)
 #define HOTSPOT_SCOPES_MAX_BYTES      (4u << 20)
 #define HOTSPOT_SCOPES_MAX_METHODS    (1u << 16)
@@ -39,15 +42,15 @@ struct hotspot_scope_chain {
 struct hotspot_scopes;
 
 /*
- * Read what a compiled method says of itself. Nothing of the process is needed afterwards.
+ * Read a compiled method's scopes. Nothing of the process is needed afterwards.
  *
- * layout      one that is known
+ * layout      a known one
  * blob        address of its code blob
- * compile_id  of the code that is meant
+ * compile_id  of the expected code
  * ret         free it with hotspot_scopes_free()
  *
- * Returns 0; -ESTALE (there is other code by now), -ENOTSUP (the layout does not say where it is), -EBADMSG (it is none that the JVM
- * writes), -ENOMEM, or what read() returned.
+ * Returns 0; -ESTALE (other code is there by now), -ENOTSUP (the layout does not have the
+ * location), -EBADMSG (the JVM writes no such scopes), -ENOMEM, or the error of read().
  */
 _must_check_ int hotspot_scopes_read(const struct hotspot_layout *layout,
 				     const struct hotspot_memory *memory, uint64_t blob,
@@ -62,32 +65,38 @@ static inline void hotspot_scopes_freep(struct hotspot_scopes **scopes)
 size_t hotspot_scopes_get_size(const struct hotspot_scopes *scopes);
 
 /*
- * The methods that are at a place: that which was compiled, and those that were inlined there.
+ * The methods at a place: the compiled one, and those inlined there.
  *
  * pc       an address in the code
- * is_call  it is where a call returns to; else the instruction there is about to run, as in the innermost frame of a sample
- * ret      of a call exactly what calls. Empty after an error; it may lack inlined methods unless the code is a native method
+ * is_call  pc is a return address; else the instruction there is about to run, as in the innermost
+ *          frame of a sample
+ * ret      exact for a call. Empty after an error; it may lack inlined methods unless the code is a
+ *          native method
  *
- * The JVM describes calls and other places where it may stop, and no other. What is there elsewhere is said by the place that the
- * machine code comes to next: in memory, the next one may be of a method that has not begun or that this way does not lead to.
- * Where the way cannot be followed there is what the places before and behind it have in common: the innermost of these methods
- * has the bytecode of the one behind.
+ * The JVM describes only calls and other places where it may stop. Elsewhere, the next such place
+ * in the flow of the machine code applies: the next one in memory may belong to a method that has
+ * not started, or that this path does not reach. If the flow cannot be followed, the result has the
+ * methods that the places before and behind have in common: the innermost of these has the bytecode
+ * of the place behind.
  *
- * Returns 0, -ENOENT (nothing is described there: native methods, handlers at the code's end), or -EBADMSG.
+ * Returns 0, -ENOENT (nothing is described there: native methods, handlers at the code's end), or
+ * -EBADMSG.
  *
- * Sources: src/hotspot/share/code/nmethod.cpp (find_pc_desc), debugInfoRec.cpp and scopeDesc.cpp; prims/forte.cpp.
+ * Sources: src/hotspot/share/code/nmethod.cpp (find_pc_desc), debugInfoRec.cpp and scopeDesc.cpp;
+ * prims/forte.cpp.
  */
 _must_check_ int hotspot_scopes_find(const struct hotspot_scopes *scopes, uint64_t pc, bool is_call,
 				     struct hotspot_scope_chain *ret);
 
 /*
- * Read of a method by its address what the sampling program sends of one: names, the file, lines, how long it is, its own address and
- * the JDK's version. Of the record's other fields, which say whose it is, all are 0.
+ * Read a method by its address, as the sampling program sends it: names, the file, lines, the size
+ * of its bytecode, its own address and the JDK's version. The record's other fields, which identify
+ * it, are all 0.
  *
- * layout  one that is known
- * ret     what can be read, of file and lines: they may be missing
+ * layout  a known one
+ * ret     file and lines may be missing if they cannot be read
  *
- * Returns 0; -EBADMSG (it has no name), or what read() returned.
+ * Returns 0; -EBADMSG (it has no name), or the error of read().
  */
 _must_check_ int hotspot_method_read(const struct hotspot_layout *layout,
 				     const struct hotspot_memory *memory, uint64_t method,

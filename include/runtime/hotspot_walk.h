@@ -831,7 +831,7 @@ HOTSPOT_INLINE int hotspot_is_native(struct hotspot_walk *hotspot, wire_u64 cons
 
 /*
  * The interpreter frame at the frame pointer. In the innermost one, r13 is the current bytecode.
- * Otherwise it may not be its own frame: it is, unless it is calling something (then r13 is the
+ * Otherwise it may not be its own frame. It is, unless it is calling something (then r13 is the
  * caller's stack pointer) or something has returned (then the return address is on top).
  *
  * A stub that it has called may be the one that replaces a compiled frame by interpreted ones,

@@ -430,7 +430,9 @@ PERL_INLINE wire_u64 perl_find_begin(struct perl_walk *walk)
 	return function == known ? first : 0;
 }
 
-/* The frame whose line is doubtful is called by another one: it has run none of its statements. */
+/*
+ * The frame whose line is doubtful is called by another one: it has not run any of its statements.
+ */
 PERL_INLINE void perl_end_doubt(struct perl_walk *walk, wire_u64 code,
 				struct wire_runtime_frame *frames)
 {

@@ -1,20 +1,21 @@
 /*
- * CPython's code objects: what the sampling program has read of them (wire/python.h), as names of functions and files,
- * and the line that an instruction is of.
+ * CPython's code objects, as read by the sampling program (wire/python.h): names of functions and
+ * files, and the lines of instructions.
  *
- * All that is read are bytes of a foreign process, which may be anything.
+ * All of it is read in a foreign process and is untrusted.
  *
- * Which instruction a frame is at (wire_runtime_frame.position) is what its f_lasti says, in bytes:
+ * The instruction of a frame (wire_runtime_frame.position) is its f_lasti, in bytes:
  *
  *   3.8, 3.9    f_lasti
  *   3.10        f_lasti, of two bytes each
  *   3.11, 3.12  prev_instr less the first instruction: of a call its last cache entry
- *   from 3.13   instr_ptr less the first instruction: it stays at the call while that lasts, as what it returns to is
- *               return_offset further
+ *   from 3.13   instr_ptr less the first instruction: it stays at the call while that lasts, since
+ *               the return goes to return_offset further
  *
- * Where that is before the first instruction the frame has not begun (WIRE_PYTHON_NOT_BEGUN).
+ * If that is before the first instruction, the frame has not started (WIRE_PYTHON_NOT_BEGUN).
  *
- * A child that was forked has its parent's code objects at the same addresses; they are sent again under its own pid.
+ * A forked child has its parent's code objects at the same addresses; they are sent again under its
+ * own pid.
  *
  * Not thread-safe.
  */
@@ -28,19 +29,19 @@
 #include "base/attributes.h"
 #include "wire/python.h"
 
-/* What a recording keeps: so many code objects, and so many bytes of their names and tables of lines. */
+/* Limits of a recording: number of code objects, and bytes of their names and line tables. */
 #define PYTHON_CODES_MAX      (1u << 20)
 #define PYTHON_CODES_TEXT_MAX (64u << 20)
 
 struct python_code {
-	/* These four say which one it is. */
+	/* These four identify it. */
 	uint64_t generation; /* of the process, as in wire_sample */
 	uint64_t address;
 	uint32_t pid;
 	uint32_t fingerprint;
 	/*
-	 * UTF-8 without control characters, borrowed until python_codes_free(). Empty where it could not be read; with
-	 * an ellipsis at its end where more of it was not sent.
+	 * UTF-8 without control characters, borrowed until python_codes_free(). Empty if it could
+	 * not be read; ends with an ellipsis if only a part was sent.
 	 */
 	const char *name; /* qualified, where the version has that */
 	const char *file;
@@ -61,12 +62,12 @@ static inline void python_codes_freep(struct python_codes **codes)
 }
 
 /*
- * Add what was sent of a code object. One that is known keeps what is known of it, and gets what was not read before.
+ * Add a code object that was sent. If it is known already, only its missing parts are added.
  *
- * record  a whole one, aligned; its content need not be what the program sends
+ * record  a whole one, aligned; its content is untrusted
  *
- * Returns 0, -EINVAL (lengths are not those of the record's places), -ENOSPC (it would be more than is kept), or
- * -ENOMEM. After an error nothing is added; whoever calls it counts that.
+ * Returns 0, -EINVAL (lengths exceed the record's places), -ENOSPC (the limit is reached), or
+ * -ENOMEM. After an error nothing is added; the caller counts that.
  */
 _must_check_ int python_codes_add(struct python_codes *codes,
 				  const struct wire_python_code *record);
@@ -77,12 +78,12 @@ const struct python_code *python_codes_find(const struct python_codes *codes, ui
 					    uint32_t fingerprint);
 
 /*
- * The line that a frame is at, as its f_lineno says.
+ * The line of a frame: its f_lineno.
  *
- * instruction  as wire_runtime_frame has it, flags included
+ * instruction  as in wire_runtime_frame, flags included
  *
- * Returns 0 where there is none: code that the compiler has added belongs to no line, tables may be cut, and the
- * version one that is not known.
+ * Returns 0 if it has no line: code added by the compiler belongs to no line, tables may be
+ * truncated, and the version may be unknown.
  */
 uint32_t python_code_get_line(const struct python_code *code, uint32_t instruction);
 

@@ -169,7 +169,7 @@ PYTHON_INLINE wire_u64 python_get_frame_word(const struct python_walk *walk, wir
 	return walk->window[(walk->frame_word + (offset >> 3)) & (PYTHON_WINDOW_WORDS - 1)];
 }
 
-/* The byte with the way in which a frame is run. */
+/* The byte that tells how a frame is run. */
 PYTHON_INLINE wire_u32 python_get_run(const struct python_walk *walk)
 {
 	return python_get_part(python_get_frame_word(walk, walk->layout.frame_run),

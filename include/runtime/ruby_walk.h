@@ -110,7 +110,7 @@
 #define RUBY_ARRAY_ELEMENTS      16
 #define RUBY_ARRAY_POINTER       32
 
-/* In global_symbols: an array of arrays, in which each symbol has two elements. */
+/* In global_symbols: an array of arrays with two elements for each symbol. */
 #define RUBY_SYMBOLS_NAMES 16
 #define RUBY_SYMBOLS_EACH  512
 /*

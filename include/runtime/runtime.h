@@ -58,9 +58,9 @@ enum runtime_support {
 	SUPPORT_UNKNOWN_VERSION, /* also one before its release */
 	SUPPORT_FREE_THREADED,   /* CPython without its lock */
 	/*
-	 * Built with other options than the known ones: its objects have other sizes, it has a state for each thread (PHP's ZTS) or
-	 * no state for threads (Perl), it compresses pointers or lacks numbers for debuggers (V8), its code is not as expected (Ruby),
-	 * or it is not of 64 bits, little endian.
+	 * Built with unknown options: it has objects of other sizes, a state for each thread
+	 * (PHP's ZTS), no state for threads (Perl), compressed pointers, no numbers for debuggers
+	 * (V8) or unexpected code (Ruby), or it is not 64-bit, little endian.
 	 */
 	SUPPORT_UNKNOWN_BUILD,
 	SUPPORT_BY_PROCESS, /* HotSpot: known when a process has been read (runtime/hotspot.h) */
@@ -106,8 +106,8 @@ struct runtime_build {
 _must_check_ int runtime_find(struct objfile *objfile, struct runtime_build *ret);
 
 /*
- * Whether numbers and flags are in their bounds. A build may come from a process that a file has taken over: its flags must
- * not even be read before.
+ * Whether numbers and flags are in their bounds. A build may be sent by a process that a file has
+ * taken over: not even its flags may be read before this check.
  */
 bool runtime_build_is_valid(const struct runtime_build *build);
 

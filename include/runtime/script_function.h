@@ -1,8 +1,8 @@
 /*
- * Functions of interpreters whose frames say their lines themselves: what the sampling program has read of them
- * (wire/script.h), as names of functions and files.
+ * Functions of interpreters whose frames hold the current line, as read by the sampling program
+ * (wire/script.h): names of functions and files.
  *
- * All that is read are bytes of a foreign process, which may be anything.
+ * All of it is read in a foreign process and is untrusted.
  *
  * Not thread-safe.
  */
@@ -14,19 +14,19 @@
 #include "base/attributes.h"
 #include "wire/script.h"
 
-/* What a recording keeps: so many functions, and so many bytes of their names. */
+/* Limits of a recording: number of functions, and bytes of their names. */
 #define SCRIPT_FUNCTIONS_MAX      (1u << 20)
 #define SCRIPT_FUNCTIONS_TEXT_MAX (64u << 20)
 
 struct script_function {
-	/* These four say which one it is. */
+	/* These four identify it. */
 	uint64_t generation; /* of the process, as in wire_sample */
 	uint64_t address;
 	uint32_t pid;
 	uint32_t fingerprint;
 	/*
-	 * UTF-8 without control characters, borrowed until script_functions_free(); with an ellipsis at its end where more of
-	 * it was not sent. Empty where it has none, or it could not be read.
+	 * UTF-8 without control characters, borrowed until script_functions_free(); ends with an
+	 * ellipsis if only a part was sent. Empty if it has no such text, or it could not be read.
 	 */
 	const char *name; /* with its class: "Order::total" */
 	const char *file;
@@ -43,12 +43,12 @@ static inline void script_functions_freep(struct script_functions **functions)
 }
 
 /*
- * Add what was sent of a function. One that is known keeps what is known of it, and gets what was not read before.
+ * Add a function that was sent. If it is known already, only its missing parts are added.
  *
- * record  a whole one, aligned; its content need not be what the program sends
+ * record  a whole one, aligned; its content is untrusted
  *
- * Returns 0, -EINVAL (it is not what the program may send), -ENOSPC (it would be more than is kept), or -ENOMEM. After an
- * error nothing is added; whoever calls it counts that.
+ * Returns 0, -EINVAL (the program sends no such record), -ENOSPC (the limit is reached), or
+ * -ENOMEM. After an error nothing is added; the caller counts that.
  */
 _must_check_ int script_functions_add(struct script_functions *functions,
 				      const struct wire_script_function *record);

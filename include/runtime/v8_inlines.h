@@ -55,7 +55,10 @@ struct v8_code_layout {
 	uint8_t exit_bytes;
 };
 
-/* Whether a layout that is known stays in the bounds of what is read by it: it may come from a process that a file has taken over. */
+/*
+ * Whether a known layout keeps all reads in bounds: it may be sent by a process that a file has
+ * taken over.
+ */
 bool v8_code_layout_is_valid(const struct v8_code_layout *layout);
 
 /* Limits of a recording: processes, codes, bytes of descriptions. The process whose last lookup is the oldest is dropped first. */

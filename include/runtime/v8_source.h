@@ -1,9 +1,10 @@
 /*
- * Sources of V8's scripts, of functions whose lines the sampling program has not counted: the lines of their characters, which are read
- * in the memory of the process when it has first said where a source lies.
+ * Sources of V8's scripts, for functions whose lines the sampling program has not counted. They are
+ * read in the memory of the process when it has first sent a source's location, and kept as the
+ * lines of their characters.
  *
- * By then V8 may have moved the string, or the memory may be another one's: what is read counts where it is the same string, before
- * and after, and has the words at those places that the sampling program has seen.
+ * V8 may have moved the string by then, or its memory may be reused. So a source counts only if
+ * the string is the same before and after, and has the words that the sampling program has seen.
  *
  * Not thread-safe.
  */
@@ -16,18 +17,21 @@
 #include "base/attributes.h"
 #include "wire/v8.h"
 
-/* What is read of a source at most, and of all. */
+/* Bytes read of one source at most, and of all. */
 #define V8_SOURCE_BYTES_MAX  (32u << 20)
 #define V8_SOURCES_BYTES_MAX (1ull << 30)
-/* What a recording keeps: so many sources, of one process and of all, and so many lines of all. */
+/* Limits of a recording: sources of one process, sources of all, and lines of all. */
 #define V8_SOURCES_OF_PROCESS_MAX (1u << 14)
 #define V8_SOURCES_MAX            (1u << 18)
 #define V8_SOURCES_LINES_MAX      (16u << 20)
-/* So often it is tried to read a source that is not there any more; and in one process, sources. */
+/* Attempts to read a source that was moved away; and failed sources in one process. */
 #define V8_SOURCE_ATTEMPTS_MAX  16
 #define V8_SOURCES_FAILURES_MAX 1024
 
-/* How the memory of a process is read, up to 64 KiB at once. Returns 0, or another number when not all can be read. */
+/*
+ * Reads the memory of a process, up to 64 KiB at once. Returns 0, or another number if not all can
+ * be read.
+ */
 struct v8_memory {
 	int (*read)(void *context, uint64_t address, void *ret, size_t size);
 	void *context;
@@ -47,11 +51,12 @@ static inline void v8_sources_freep(struct v8_sources **sources)
 /*
  * Read the source of a function's script, if that has not been done.
  *
- * record  of which the content need not be what the program sends
- * ret     the number of the source; V8_NO_SOURCE: the function does not say where it is, or what its line is
+ * record  its content is untrusted
+ * ret     the number of the source; V8_NO_SOURCE: the function has neither its location nor its
+ *         line
  *
- * Returns 0, also where it could not be read: another function of it may say where it is now; -EINVAL (nothing lies so),
- * -ENOSPC (it would be one more than is kept) or -ENOMEM.
+ * Returns 0, even if it could not be read: another function may have its new location. -EINVAL (no
+ * source has such values), -ENOSPC (the limit is reached) or -ENOMEM.
  */
 _must_check_ int v8_sources_add(struct v8_sources *sources, const struct wire_v8_function *record,
 				const struct v8_memory *memory, uint32_t *ret);

@@ -616,7 +616,7 @@ V8_INLINE void v8_count_ends(struct v8_walk *walk, const struct v8_characters *c
 {
 	wire_u64 feeds = v8_find_character(characters, word, '\n');
 	wire_u64 returns = v8_find_character(characters, word, '\r');
-	/* U+2028 and U+2029; there are none in one-byte strings. */
+	/* U+2028 and U+2029; one-byte strings cannot contain them. */
 	wire_u64 separators = v8_find_character(characters, word & ~characters->ones, 0x2028) *
 			      (characters->bits >> 4);
 	wire_u64 pairs = feeds & (returns << characters->bits | walk->last_return);

@@ -1,9 +1,10 @@
 /*
- * Functions of WebAssembly that V8 runs: which one a frame is of.
+ * Finds the WebAssembly function of a frame in V8.
  *
- * A frame says of which instance it is. What V8 says of itself leads from there to the module's bytes, which have the functions' names;
- * the instance says where the jump table of the module's code lies, in which each function has a slot that leads to its code. Nothing is
- * guessed: a function is known where a slot leads to the code that the frame is in.
+ * A frame has its instance. V8's own data leads from there to the module's bytes, which contain the
+ * functions' names. The instance has the address of the jump table of the module's code, where each
+ * function has a slot that leads to its code. Nothing is guessed: a function is known if its slot
+ * leads to the code of the frame.
  *
  * Not thread-safe.
  */
@@ -18,23 +19,26 @@
 #include "runtime/v8_source.h"
 #include "runtime/wasm_module.h"
 
-/* What a build of V8 says. Types are those of maps, and offsets in bytes. */
+/* Layout of a build of V8. Types are those of maps, offsets are in bytes. */
 struct v8_wasm_layout {
 	bool is_known;
-	uint8_t marker; /* what a frame of WebAssembly pushes behind its frame pointer */
+	uint8_t marker; /* pushed by a WebAssembly frame behind its frame pointer */
 	uint16_t script_type;
 	uint16_t module_type;
-	uint16_t instance_type; /* 0: it is what frames have */
-	uint16_t foreign_type;  /* of what points outside of the heap; 0: not said */
+	uint16_t instance_type; /* 0: frames have the instance itself */
+	uint16_t foreign_type;  /* of pointers to outside the heap; 0: unknown */
 	uint8_t map_type;
 	uint8_t script_native_module;
 };
 
-/* What a recording keeps: modules, and bytes of their names and of what is known of their code. Those not asked for longest go first. */
+/*
+ * Limits of a recording: modules, bytes of their names and of their code's addresses, and
+ * processes. The least recently used are dropped first.
+ */
 #define V8_WASM_MODULES_MAX   1024
 #define V8_WASM_BYTES_MAX     (256u << 20)
 #define V8_WASM_PROCESSES_MAX (1u << 16)
-/* So many bytes are read in one process to find modules, and functions in their jump tables. */
+/* Bytes read in one process to find modules, and functions in their jump tables. */
 #define V8_WASM_READ_MAX (4ull << 30)
 
 struct v8_wasm_modules;
@@ -42,14 +46,14 @@ struct v8_wasm_modules;
 struct v8_wasm_modules *v8_wasm_modules_new(void); /* NULL when out of memory */
 void v8_wasm_modules_free(struct v8_wasm_modules *modules);
 
-/* Of which process, and where in it. */
+/* A place in a process. */
 struct v8_wasm_place {
 	uint32_t pid;
 	uint64_t generation; /* as in wire_sample */
 	uint64_t instance;   /* as the frame has it */
 	uint64_t pc;         /* of an instruction that is in the function */
 	bool is_innermost;   /* it is about to run, and was stepped over by the frame pointer */
-	bool calls_entry;    /* what it has called is at its first instruction */
+	bool calls_entry;    /* its callee is at its first instruction */
 };
 
 struct v8_wasm_function {
@@ -58,7 +62,7 @@ struct v8_wasm_function {
 	bool has_frame; /* else the frame is its caller's */
 };
 
-/* The function that a frame is of. Returns 0, -ENOENT (it is not known) or -ENOMEM. */
+/* The function of a frame. Returns 0, -ENOENT (unknown) or -ENOMEM. */
 _must_check_ int v8_wasm_find(struct v8_wasm_modules *modules, const struct v8_wasm_layout *layout,
 			      const struct v8_memory *memory, const struct v8_wasm_place *place,
 			      struct v8_wasm_function *ret);

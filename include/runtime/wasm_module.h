@@ -1,8 +1,8 @@
 /*
- * A module of WebAssembly: what its functions are called. Its name section says so, else its exports; of many modules neither does,
- * and functions have their number, as browsers show them.
+ * Names of the functions of a WebAssembly module: from its name section, else from its exports.
+ * Many modules have neither: their functions get their number, as browsers show them.
  *
- * The module is foreign input: nothing of it is believed, and no more is read than its size says.
+ * The module is foreign and untrusted: no more is read than its size allows.
  *
  * Source: WebAssembly Core Specification, binary format, and its appendix on the name section.
  */
@@ -14,15 +14,18 @@
 
 #include "base/attributes.h"
 
-/* What every module begins with: "\0asm", and the version 1. */
+/* The start of every module: "\0asm", and the version 1. */
 #define WASM_MODULE_BEGIN 0x000000016d736100ull
 
-/* More of a section is not read, and such a section is as none; as V8, of more functions none is known. */
+/* Larger sections are treated as missing. Of more functions, as in V8, no name is known. */
 #define WASM_MODULE_SECTION_BYTES_MAX (64u << 20)
 #define WASM_MODULE_FUNCTIONS_MAX     1000000u
 #define WASM_MODULE_SECTIONS_MAX      10000u
 
-/* Where it lies. offset: from its begin. Returns 0, or another number when not all can be read; never more than 64 KiB at once. */
+/*
+ * Bytes of a module. offset: from its start. Returns 0, or another number if not all can be read;
+ * never more than 64 KiB at once.
+ */
 struct wasm_source {
 	int (*read)(void *context, uint64_t offset, void *ret, size_t size);
 	void *context;
@@ -31,7 +34,7 @@ struct wasm_source {
 
 struct wasm_module;
 
-/* Returns 0, -EBADMSG (it is none, or cannot be read) or -ENOMEM. */
+/* Returns 0, -EBADMSG (not a module, or unreadable) or -ENOMEM. */
 _must_check_ int wasm_module_read(const struct wasm_source *source, struct wasm_module **ret);
 void wasm_module_free(struct wasm_module *module);
 static inline void wasm_module_freep(struct wasm_module **module)
