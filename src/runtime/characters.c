@@ -54,7 +54,7 @@ void characters_append_utf16(struct text *text, const uint8_t *bytes, size_t num
 	}
 }
 
-/* The surrogate that modified UTF-8 begins with, which UTF-8 has not; 0: another character. */
+/* The surrogate at the start of modified UTF-8, which UTF-8 does not have; 0: another character. */
 static uint32_t get_surrogate(const uint8_t *bytes, size_t num_bytes)
 {
 	if (num_bytes < 3 || bytes[0] != 0xed || bytes[1] < 0xa0 || bytes[1] > 0xbf ||
@@ -96,7 +96,7 @@ size_t characters_trim_modified_utf8(const uint8_t *bytes, size_t num_bytes)
 {
 	size_t last = num_bytes;
 
-	/* Of a character of three bytes, two may be there. */
+	/* A character of three bytes may have two of them here. */
 	for (size_t i = 1; i <= 2 && i <= num_bytes; i++) {
 		uint8_t byte = bytes[num_bytes - i];
 

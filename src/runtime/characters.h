@@ -1,4 +1,4 @@
-/* Characters of foreign strings, as they lie in a process's memory, as UTF-8. */
+/* Characters of foreign strings, from their form in a process's memory to UTF-8. */
 #ifndef RUNTIME_CHARACTERS_H
 #define RUNTIME_CHARACTERS_H
 
@@ -8,8 +8,8 @@
 #include "base/text.h"
 
 /*
- * Those of C0 and DEL become blanks, as in all names of frames (profile_add_frame_name()), and what is no character the
- * replacement character.
+ * Append a character. C0 and DEL become blanks, as in all names of frames
+ * (profile_add_frame_name()), and invalid ones the replacement character.
  */
 void characters_append(struct text *text, uint32_t code_point);
 
@@ -24,8 +24,9 @@ void characters_append_utf8(struct text *text, const uint8_t *bytes, size_t num_
 void characters_append_utf16(struct text *text, const uint8_t *bytes, size_t num_units);
 
 /*
- * Modified UTF-8, as Java's class files have it: NUL is written in two bytes, and what is beyond U+FFFF as two surrogates of three
- * bytes each. The replacement character stands for each byte that is part of no character, and for half a pair.
+ * Modified UTF-8, as in Java's class files: NUL is written in two bytes, and characters beyond
+ * U+FFFF as two surrogates of three bytes each. Each byte outside a character, and half a pair,
+ * becomes the replacement character.
  */
 void characters_append_modified_utf8(struct text *text, const uint8_t *bytes, size_t num_bytes);
 

@@ -1,4 +1,4 @@
-/* What a file says of itself in the data that it is loaded with. */
+/* A file's own description, in the data that it is loaded with. */
 #ifndef RUNTIME_FILE_DATA_H
 #define RUNTIME_FILE_DATA_H
 
@@ -9,7 +9,10 @@
 #include "base/attributes.h"
 #include "objfile/objfile.h"
 
-/* Bytes of a loaded segment as the file has them: of what is zeroed when it is loaded there are none. Returns 0 or -ENOENT. */
+/*
+ * Read bytes of a loaded segment from the file. Data that is zeroed when loaded is not in the file.
+ * Returns 0 or -ENOENT.
+ */
 _must_check_ int file_data_read(const struct objfile *objfile, uint64_t elf_address, void *ret,
 				size_t size);
 
@@ -37,7 +40,10 @@ struct file_symbol {
 	uint64_t size;    /* in bytes */
 };
 
-/* Find the symbols with these names that a file defines. Of several with one name the first counts. */
+/*
+ * Find the symbols with these names that a file defines. If several have one name, the first
+ * counts.
+ */
 void file_find_symbols(const struct objfile *objfile, const char *const *names, size_t num_names,
 		       struct file_symbol *ret);
 

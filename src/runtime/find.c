@@ -26,7 +26,10 @@ static const struct runtime_symbols {
 	[WIRE_RUNTIME_PHP] = {.names = {"execute_ex"}, .find = php_find},
 	[WIRE_RUNTIME_RUBY] = {.names = {"ruby_version"}, .find = ruby_find},
 	[WIRE_RUNTIME_PERL] = {.names = {"Perl_runops_standard"}, .find = perl_find},
-	/* Debuggers and profilers ask for both, also in programs that contain the runtime; .NET Core 3.1 has what starts it. */
+	/*
+	 * Debuggers and profilers ask for both, also in programs that contain the runtime; .NET
+	 * Core 3.1 has its starter.
+	 */
 	[WIRE_RUNTIME_DOTNET] = {.names = {"MetaDataGetDispenser"},
 				 .others = {"g_dacTable", "coreclr_initialize"}},
 	/* Its entry point, and an interface for libraries in C. */
@@ -46,7 +49,7 @@ static const struct runtime_symbols {
 				       .others = {"_Z11JS_ShutDownv"}},
 };
 
-/* By runtime: a symbol of its row was seen. */
+/* Runtimes with a symbol of their row in the file. */
 struct candidates {
 	bool is_one[NUM_WIRE_RUNTIMES];
 };

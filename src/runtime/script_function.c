@@ -1,5 +1,5 @@
 /*
- * Functions are never removed: a sample that refers to one may come long after it, and addresses that are used again have
+ * Functions are never removed: a sample may refer to one much later, and reused addresses have
  * another fingerprint.
  */
 #include "runtime/script_function.h"
@@ -72,7 +72,7 @@ static bool is_utf8(const uint8_t *bytes, size_t num_bytes)
 	return true;
 }
 
-/* What was sent of a string may end within a character. may_be_latin_1: where it is not UTF-8. */
+/* A sent string may end within a character. may_be_latin_1: if it is not UTF-8. */
 static void append_string(struct text *text, const struct wire_script_text *string,
 			  const uint8_t *bytes, bool may_be_latin_1)
 {
@@ -165,7 +165,10 @@ int script_functions_add(struct script_functions *functions,
 		return err;
 	if (!known)
 		return script_function_table_add(&functions->table, &function, &number);
-	/* What could not be read the first time, as its page was not there, may come with a later record. */
+	/*
+	 * Text that could not be read the first time, as its page was absent, may be in a later
+	 * record.
+	 */
 	if (!known->name[0])
 		known->name = function.name;
 	if (!known->file[0])

@@ -1,7 +1,7 @@
 /*
- * Perl in the symbols of a file. It exports its version, the size of its interpreter's state and of the first part of that, and with which
- * options it was built of those that extensions have to have been compiled with, too: all of these must be as they are where the offsets
- * were read.
+ * Perl in the symbols of a file. It exports its version, the sizes of its interpreter's state and
+ * of the state's first part, and the build options that extensions must share. All must be as in
+ * the builds from which the offsets were read.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -122,7 +122,7 @@ static bool calls_runner(const uint8_t *code, size_t size, uint16_t runner)
 	return false;
 }
 
-/* The bounds of a function that begins at an address and calls the one that runs operations. */
+/* The bounds of a function that starts at an address and calls the one that runs operations. */
 static bool find_caller(struct objfile *objfile, const struct code_section *code, uint64_t address,
 			uint16_t runner, struct code_bounds *ret)
 {
@@ -138,16 +138,19 @@ static bool find_caller(struct objfile *objfile, const struct code_section *code
 
 #define LEA_BYTES     7
 #define CALL_BYTES    5
-#define MAX_FUNCTION  0x4000 /* bytes from the begin of a function on that is looked for */
+#define MAX_FUNCTION  0x4000 /* bytes searched from the start of a function on */
 #define MAX_BETWEEN   12     /* bytes between a lea and the call */
 #define IS_CALL(byte) ((byte) == 0xe8 || (byte) == 0xe9) /* or a jump in the place of one */
 
-/* What is called by a function that hands over itself, as its second argument; 0: none. at: of the instruction that may be its lea. */
+/*
+ * The function called by one that passes itself as the second argument; 0: not found. at: offset of
+ * the instruction that may be its lea.
+ */
 static uint64_t find_handover(const struct code_section *code, uint64_t at)
 {
 	int64_t displacement = get_displacement(code->bytes + at + 3);
 
-	/* It begins before the lea. */
+	/* The function starts before the lea. */
 	if (displacement > -LEA_BYTES || displacement < -MAX_FUNCTION)
 		return 0;
 	for (uint64_t i = at + LEA_BYTES;
@@ -159,9 +162,10 @@ static uint64_t find_handover(const struct code_section *code, uint64_t at)
 }
 
 /*
- * S_docatch(), which has no symbol: operations that evaluate hand themselves over to it, to be called again where an exception will be caught.
+ * S_docatch(), which has no symbol: operations that evaluate pass themselves to it, to be called
+ * again where an exception will be caught.
  *
- * Where it is not found, stacks in which it is are not put together.
+ * If it is not found, stacks with it are not spliced.
  */
 static void find_docatch(struct objfile *objfile, const struct code_section *code, uint16_t runner,
 			 struct runtime_build *build)

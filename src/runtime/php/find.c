@@ -1,4 +1,4 @@
-/* PHP in the symbols of a file, and its version in what it says of itself. */
+/* PHP in the symbols of a file, and its version in the file's data. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static const struct known_version {
 #undef VERSION
 };
 
-/* The version behind its begin: "8.2.36". Returns false for what is none. */
+/* Parse the version: "8.2.36". Returns false if it is not one. */
 static bool parse_version(const char *text, const char *end, struct runtime_build *build)
 {
 	unsigned int numbers[2] = {0};

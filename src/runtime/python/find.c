@@ -1,4 +1,4 @@
-/* CPython in the symbols of a file; what it says of itself. */
+/* CPython in the symbols of a file, and in its description of itself. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +13,10 @@
 #define OFFSETS_COOKIE 0x7970677562656478ull /* "xdebugpy" */
 /* PyTypeObject.tp_basicsize: behind the head of an object of variable size and the type's name. */
 #define TYPE_BASIC_SIZE 32
-/* Of PY_VERSION_HEX: release candidates and releases have their version's final layout. */
+/* Release level in PY_VERSION_HEX: candidates and releases have their version's final layout. */
 #define LEVEL_CANDIDATE 0xc
 
-/* Symbols that tell what a file is. */
+/* Symbols that identify a file. */
 enum marker {
 	MARKER_RUNTIME,
 	MARKER_EVAL,
@@ -26,7 +26,7 @@ enum marker {
 	MARKER_3_8,
 	MARKER_3_9,
 	MARKER_3_10,
-	/* Of versions before 3.7, which have no _PyRuntime: */
+	/* Versions before 3.7, which have no _PyRuntime: */
 	MARKER_OLD_EVAL,
 	MARKER_2, /* no version 3 has it */
 	MARKER_2_7,
@@ -56,9 +56,9 @@ static const char *const marker_names[NUM_MARKERS] = {
 
 /* Compilers number these where a file has several of one name. */
 #define COLD_PART "_PyEval_EvalFrameDefault.cold"
-/* Of the function, more bytes than any compiler makes of it. */
+/* More bytes than any compiler makes of the function. */
 #define MAX_EVAL_BYTES (1u << 20)
-/* That may be parts of it, one after the other. */
+/* Candidates for its parts, one after the other. */
 #define MAX_LOOKED_INTO 64
 
 struct marker_set {
@@ -66,7 +66,10 @@ struct marker_set {
 	uint64_t address[NUM_MARKERS];
 };
 
-/* Of several symbols of a part the first counts; what is beyond the array's bound stays the interpreter's native code. */
+/*
+ * If a part has several symbols, the first counts; parts beyond the array's bound stay native code
+ * of the interpreter.
+ */
 static void add_cold_part(uint64_t start, uint64_t bytes, struct runtime_build *build)
 {
 	for (unsigned int i = 0; i < build->num_eval_parts; i++)
@@ -102,7 +105,10 @@ static bool read_code(const struct objfile *objfile, uint64_t start, uint64_t en
 	return ret->bytes && !objfile_read_code(objfile, start, ret->bytes, ret->size);
 }
 
-/* Where the next jump or branch leads that names an address itself. Returns false at the end, and at what is no instruction. */
+/*
+ * The target of the next direct jump or branch. Returns false at the end, and at an unknown
+ * instruction.
+ */
 static bool find_next_jump(struct code_part *part, uint64_t *ret)
 {
 	struct instruction instruction;
@@ -134,16 +140,17 @@ static bool jumps_into(const struct objfile *objfile, const struct code_bounds *
 }
 
 /*
- * A file without local symbols has none of these parts, of which one may be most of the function (GCC 16 has put all instructions
- * of Debian's 3.14 there). Call-frame information has them as functions of their own; but the function jumps into the middle of such
- * one, and that jumps back: other functions are jumped to at their begin, and of a linkage table, whose entries are described as one,
- * none jumps back. Where a part is not found, stacks in it are not put together.
+ * A file without local symbols has no symbols of these parts. A part may be most of the function:
+ * GCC 16 has put all instructions of Debian's 3.14 there. Call-frame information describes parts as
+ * separate functions. But the function jumps into the middle of a part, and the part jumps back.
+ * Other functions are jumped to at their start. The entries of a linkage table are described as one
+ * function, but none jumps back. If a part is not found, stacks with it are not spliced.
  */
 static void find_cold_parts(struct objfile *objfile, struct runtime_build *build)
 {
 	const struct evaluation_part eval = build->eval_parts[0];
 	_cleanup_(code_part_release) struct code_part part;
-	uint64_t other = 0; /* the begin of the one that was looked into last */
+	uint64_t other = 0; /* start of the one searched last */
 	unsigned int num_looked_into = 0;
 	struct frame_info *frames;
 	uint64_t target;
@@ -165,7 +172,7 @@ static void find_cold_parts(struct objfile *objfile, struct runtime_build *build
 	}
 }
 
-/* What a pass over the symbols of a file takes. */
+/* State of a pass over the symbols of a file. */
 struct python_pass {
 	struct objfile *objfile;
 	struct marker_set markers;
@@ -226,7 +233,7 @@ static unsigned int find_minor_by_functions(const struct marker_set *markers)
 	return 7; /* the first to have _PyRuntime */
 }
 
-/* Of those before 3.7. */
+/* Minor version, before 3.7. */
 static unsigned int find_old_minor(const struct marker_set *markers, unsigned int major)
 {
 	static const enum marker newest[] = {MARKER_EVAL, MARKER_3_5, MARKER_3_4, MARKER_3_3,
@@ -260,7 +267,9 @@ static enum runtime_support read_offsets(const struct objfile *objfile, struct r
 	uint64_t words[PYTHON_MAX_OFFSET_WORDS] = {0};
 	int err;
 
-	/* Those of older versions are shorter; what follows them belongs to _PyRuntime as well. */
+	/*
+	 * Tables of older versions are shorter; the bytes behind them belong to _PyRuntime as well.
+	 */
 	if (file_data_read(objfile, build->state, words, sizeof(words)) ||
 	    words[0] != OFFSETS_COOKIE)
 		return SUPPORT_UNKNOWN_BUILD;

@@ -1,13 +1,15 @@
 /*
- * Ruby in the symbols of a file, and what it has no symbols for in its code.
+ * Ruby in the symbols of a file, and in its code, for parts that have no symbol.
  *
- * Where a thread has its context is what each function asks that needs it: one that does nothing else is exported. Of the names
- * of symbols one function gives the number, and lies at their begin. Neither vm_exec() nor vm_exec_core() is exported by all
- * versions; but there is one small function that asks vm_exec_core() for the addresses of its instructions, and does that by a
- * jump, as its last deed; and who calls vm_exec_core() besides is vm_exec().
+ * The location of a thread's context is in each function that needs it; one that does nothing else
+ * is exported. The address of global_symbols is in a function that returns its first word, the
+ * number of symbols. Not all versions export vm_exec() or vm_exec_core(). But one small function
+ * asks vm_exec_core() for the addresses of its instructions, by a jump at its end. The other caller
+ * of vm_exec_core() is vm_exec().
  *
- * Compilers may have a context point to a frame before they write the frame, and did before 3.0: in between, the innermost frame
- * may be what was there before. The code that does so is found by the addresses of new frames.
+ * Compilers may have a context point to a frame before they write the frame, and Ruby did so before
+ * 3.0: in between, the innermost frame may be stale data. That code is found by the addresses of
+ * new frames.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -95,7 +97,7 @@ static const struct known_version {
 	  .body_lines = 112}},
 };
 
-/* "3.1.2". Leaves 0 of what is none. */
+/* "3.1.2". Parts that are not numbers stay 0. */
 static void find_version(const struct objfile *objfile, uint64_t address,
 			 struct runtime_build *build)
 {
@@ -129,9 +131,10 @@ static bool bytes_are_at(const uint8_t *code, const void *bytes, size_t size)
 }
 
 /*
- * How code that is at an address reads a variable of a thread: of a library what it hands to __tls_get_addr(), of a program an
- * offset from the thread pointer, which it has in itself or its linker at a place of its own. The bytes of each are the same
- * wherever a linker may put something better in their place.
+ * How the code at an address reads a thread-local variable. In a library: the argument of
+ * __tls_get_addr(). In a program: an offset from the thread pointer, in the code or at a place in
+ * the linker's table. The byte sequences are fixed, so that a linker can replace them by better
+ * ones.
  *
  * Source: ELF Handling For Thread-Local Storage, sections 4.4.6 and 4.4.7.
  */
@@ -163,14 +166,17 @@ static int get_thread_local(const uint8_t *code, uint64_t address, struct runtim
 		offset = get_int(code + 3);
 	else if (bytes_are_at(code, direct, sizeof(direct)))
 		offset = get_int(code + 5);
-	if (offset >= 0) /* above the thread pointer is what belongs to the C library */
+	if (offset >= 0) /* above the thread pointer is memory of the C library */
 		return -ENOENT;
 	layout->context = WIRE_RUBY_CONTEXT_IN_CODE;
 	layout->context_offset = (uint64_t)(int64_t)offset;
 	return 0;
 }
 
-/* Where a function reads a variable of its thread. Takes that into the layout, and the state that it is found by. */
+/*
+ * Find where a function reads a variable of its thread. Puts that into the layout, with the state
+ * to find it by.
+ */
 static int find_thread_local(const struct objfile *objfile, uint64_t function,
 			     struct runtime_build *build)
 {
@@ -208,13 +214,13 @@ static int find_variable(const struct objfile *objfile, uint64_t function, uint6
 	return 0;
 }
 
-/* Where a jump or call leads whose distance is these bytes of a section. */
+/* The target of a jump or call whose distance is in these bytes of a section. */
 static uint64_t get_target(const struct code_section *code, size_t distance)
 {
 	return code->address + distance + 4 + (uint64_t)(int64_t)get_int(code->bytes + distance);
 }
 
-/* Whether a function begins a few bytes before, at most, and ends at the end. */
+/* Whether a function starts a few bytes before, at most, and ends at the end. */
 static bool is_small_function(struct frame_info *frames, uint64_t address, uint64_t end)
 {
 	struct code_bounds bounds;
@@ -223,7 +229,9 @@ static bool is_small_function(struct frame_info *frames, uint64_t address, uint6
 	       address - bounds.start <= 8;
 }
 
-/* The jump to vm_exec_core() that is all of a function: of so large a function there is no other such one. */
+/*
+ * The jump to vm_exec_core() that is a whole function: no other function as large has one like it.
+ */
 static int find_core(struct objfile *objfile, struct frame_info *frames, struct code_bounds *ret)
 {
 	static const uint8_t jump[] = {0x31, 0xff, 0xe9}; /* xor %edi,%edi; jmp … */
@@ -268,7 +276,7 @@ static int add_evaluation(const struct code_bounds *bounds, struct runtime_build
 	return 0;
 }
 
-/* Who calls vm_exec_core(), and that itself. */
+/* Find the callers of vm_exec_core(), and that itself. */
 static int find_evaluation(struct objfile *objfile, struct runtime_build *build)
 {
 	struct code_section code;
@@ -297,13 +305,13 @@ static int find_evaluation(struct objfile *objfile, struct runtime_build *build)
 	return 0;
 }
 
-/* What lea and mov have as their operands: a register, and one in memory, without an index. */
+/* Operands of lea and mov: a register, and one in memory, without an index. */
 struct operands {
 	unsigned int reg;
 	int32_t displacement;
 };
 
-/* Returns false for what has no operand in memory of that form. */
+/* Returns false if it has no operand in memory of that form. */
 static bool get_operands(const struct instruction *instruction, struct operands *ret)
 {
 	unsigned int mod = instruction->modrm >> 6;
@@ -316,7 +324,10 @@ static bool get_operands(const struct instruction *instruction, struct operands 
 	return true;
 }
 
-/* Where a function goes on somewhere else, or may: but for branches, whose other ways are not looked at. */
+/*
+ * Whether a function continues elsewhere here, or may: except branches, whose other paths are not
+ * followed.
+ */
 static bool is_end(const struct instruction *instruction)
 {
 	return instruction->kind != INSTRUCTION_PLAIN && instruction->kind != INSTRUCTION_PADDING &&
@@ -333,8 +344,8 @@ static bool is_store_to_context(const struct instruction *instruction, unsigned 
 }
 
 /*
- * From behind the store of a frame's address in the context until the function goes on somewhere else: before that it does
- * not run what the frame is of.
+ * The code from behind the store of a frame's address in the context until the function continues
+ * elsewhere: the frame's own code cannot run before that.
  *
  * reg  has the address
  *
@@ -360,7 +371,7 @@ static bool find_push(const struct code_section *code, size_t at, unsigned int r
 	return ret->end != 0;
 }
 
-/* Returns 0, or -ENOENT when there is none, or there are too many. */
+/* Returns 0, or -ENOENT if not found, or if there are too many. */
 static int find_pushes(struct objfile *objfile, struct runtime_build *build)
 {
 	int32_t frame_bytes = build->layout.ruby.frame_bytes;

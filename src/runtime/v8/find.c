@@ -12,7 +12,10 @@
 
 #define PREFIX "v8dbg_"
 
-/* What is asked for, by the begin of the symbol's name: what follows is a type, which versions write differently. */
+/*
+ * Needed facts, by the prefix of the symbol's name: it ends in a type, which versions write
+ * differently.
+ */
 enum fact {
 	FACT_MAJOR,
 	FACT_MINOR,
@@ -35,7 +38,7 @@ enum fact {
 	FACT_THIN_ACTUAL,
 	FACT_EXTERNAL_RESOURCE,
 	FACT_NO_STRING_MASK,
-	/* What v8_walk.h takes for granted. */
+	/* Assumptions of v8_walk.h. */
 	FACT_REPRESENTATION_MASK,
 	FACT_ENCODING_MASK,
 	FACT_ONE_BYTE,
@@ -49,7 +52,7 @@ enum fact {
 	FACT_FRAME_FUNCTION,
 	FACT_FRAME_CONTEXT,
 	NUM_NEEDED_FACTS,
-	/* Of WebAssembly. */
+	/* WebAssembly. */
 	FACT_WASM_FRAME = NUM_NEEDED_FACTS,
 	FACT_WASM_MODULE_TYPE,
 	FACT_WASM_INSTANCE_TYPE,
@@ -134,9 +137,12 @@ static const struct {
 };
 
 /*
- * What the numbers do not say, by version: whether the receiver may have a word behind a scope's local variables, how many
- * of these have their names there, whether a scope's flags are a small integer, and where it says from where to where the
- * function goes. The first version of each row counts.
+ * Facts that are not among the numbers, by version. The first version of each row counts:
+ *
+ * - whether the receiver may have a word behind a scope's local variables
+ * - how many of these variables have their names there
+ * - whether a scope's flags are a small integer
+ * - where a scope has the bounds of the function
  */
 struct version_row {
 	unsigned int major;
@@ -144,7 +150,7 @@ struct version_row {
 	uint16_t max_inline_locals;
 	bool has_receiver;
 	bool has_plain_flags;
-	uint8_t scope_position; /* the number of the word where the function begins; 0: behind the name */
+	uint8_t scope_position; /* number of the word with the function's start; 0: behind the name */
 };
 
 static const struct version_row version_rows[] = {
@@ -338,7 +344,10 @@ static bool are_as_expected(const struct fact_set *facts)
 	return facts->value[FACT_ONE_BYTE_CHARACTERS] == facts->value[FACT_TWO_BYTE_CHARACTERS];
 }
 
-/* An offset of something that ends within what is read of objects, at a multiple of its size. */
+/*
+ * Whether this is an offset, at a multiple of the size, of a field that ends within the bytes read
+ * of objects.
+ */
 static bool is_offset(int32_t offset, int32_t bytes)
 {
 	return offset >= 0 && offset % bytes == 0 && offset <= WIRE_V8_OBJECT_BYTES - bytes;
@@ -350,7 +359,7 @@ static bool are_in_bounds(const int32_t *value)
 		FACT_FUNCTION_SHARED, FACT_SHARED_NAME, FACT_SHARED_SCRIPT,
 		FACT_SHARED_FLAGS,    FACT_SCRIPT_NAME,
 	};
-	/* Of strings the first four words are read. */
+	/* The first four words of strings are read. */
 	static const enum fact string_words[] = {
 		FACT_ONE_BYTE_CHARACTERS,
 		FACT_CONS_FIRST,
@@ -389,7 +398,7 @@ static bool is_type(int32_t type)
 	return type > 0 && type <= UINT16_MAX;
 }
 
-/* Not all builds have WebAssembly; and not all say which type what they do not need has. */
+/* Not all builds have WebAssembly, and not all have numbers for the types that they do not need. */
 static void describe_wasm(const struct fact_set *facts, struct runtime_build *build)
 {
 	const int32_t *value = facts->value;
