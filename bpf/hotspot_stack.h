@@ -1,6 +1,7 @@
 /*
- * HotSpot's code in the stack of the running thread: the walk goes through it by what the virtual machine says of it, and
- * the methods that it runs are collected on the way. The thread stands still meanwhile, so that all is as it left it.
+ * HotSpot's code in the stack of the running thread: the walk goes through it by the virtual
+ * machine's description of itself, and collects its methods on the way. The thread is stopped
+ * meanwhile, so nothing changes.
  */
 #ifndef BPF_HOTSPOT_STACK_H
 #define BPF_HOTSPOT_STACK_H
@@ -14,7 +15,7 @@
 #define HOTSPOT_INLINE static __always_inline
 #include "runtime/hotspot_walk.h"
 
-/* Where processes have their code, by pid: it is looked for once. */
+/* Location of each process's code, by pid: it is searched once. */
 #define MAX_HOTSPOT_CODES 1024
 
 struct {
@@ -24,7 +25,7 @@ struct {
 	__type(value, struct hotspot_code);
 } hotspot_codes SEC(".maps");
 
-/* Of a walk. */
+/* State of a walk. */
 enum hotspot_state {
 	HOTSPOT_NOT_BEGUN,
 	HOTSPOT_BEGUN,
@@ -104,7 +105,7 @@ __attribute__((noinline)) int step_hotspot(int number)
 	return 1;
 }
 
-/* What runs in a frame: its method is read, or its name. Gives 0, or another number. */
+/* Read the method of a frame, or its name. Gives 0, or another number. */
 __attribute__((noinline)) int read_hotspot_method(int number)
 {
 	struct hotspot_scratch *hotspot = get_per_cpu(&hotspot_scratches);
@@ -132,7 +133,7 @@ __attribute__((noinline)) int read_hotspot_method(int number)
 	return hotspot_read_method(&hotspot->walk, method, &hotspot->method);
 }
 
-/* Whether user space knows what a frame is called. */
+/* Whether user space names a frame without a record. */
 static __always_inline bool has_own_name(const struct wire_runtime_frame *frame)
 {
 	const __u32 interpreter = WIRE_HOTSPOT_INTERPRETED | WIRE_HOTSPOT_STUB;
@@ -161,7 +162,7 @@ __attribute__((noinline)) int send_hotspot_methods(int first)
 	return send_some_codes(first, send_hotspot_method);
 }
 
-/* Send the methods that the walk has come by. Gives their hash, or 0 when they were not sent. */
+/* Send the methods that the walk has found. Gives their hash, or 0 when they were not sent. */
 __attribute__((noinline)) __u64 take_hotspot_stack(void)
 {
 	struct hotspot_scratch *hotspot = get_per_cpu(&hotspot_scratches);

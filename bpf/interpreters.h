@@ -9,7 +9,7 @@
 #include "v8_stack.h"
 #include "wire/runtime.h"
 
-/* Before the walk of the native stack, in which HotSpot's frames are collected. */
+/* Call before the walk of the native stack: HotSpot's frames are collected during it. */
 static __always_inline void begin_runtime_walk(struct scratch *scratch)
 {
 	scratch->runtime.layout = scratch->hotspot_layout = 0;

@@ -51,7 +51,7 @@ static __always_inline __u32 get_target_state(__u64 key)
 	return target ? *target & WIRE_TARGET_MASK : 0;
 }
 
-/* One ring for every WIRE_CPUS_PER_RING CPUs; user space sizes both before loading. */
+/* A ring for every WIRE_CPUS_PER_RING CPUs; user space sizes both before loading. */
 struct ring {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 4096);

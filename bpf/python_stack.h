@@ -1,9 +1,9 @@
 /*
- * The frames of CPython that the running thread is in: collected beside its native stack, which user space puts them
- * into. The thread stands still meanwhile, so that what it points to is as it left it.
+ * The CPython frames of the running thread: collected beside its native stack; user space splices
+ * them. The thread is stopped meanwhile, so its data does not change.
  *
- * A code object is sent when this CPU has not sent it lately, as stacks are: its process may be gone before user space
- * could read it.
+ * A code object is sent unless this CPU has sent it lately, as stacks are: its process may be gone
+ * before user space could read it.
  */
 #ifndef BPF_PYTHON_STACK_H
 #define BPF_PYTHON_STACK_H
@@ -15,11 +15,11 @@
 #include "wire/python.h"
 
 #define PYTHON_INLINE static __always_inline
-/* Of a process with more threads, a thread may never be found. */
+/* In a process with more threads, a thread may never be found. */
 #define PYTHON_MAX_LOOKS 1024
 #include "runtime/python_walk.h"
 
-/* Where the interpreter keeps the state of a thread, by tid. */
+/* Address of the interpreter's state of a thread, by tid. */
 #define MAX_PYTHON_THREADS 4096
 
 struct {
@@ -29,7 +29,7 @@ struct {
 	__type(value, __u64);
 } python_threads SEC(".maps");
 
-/* That are taken in one function: fewer calls of it, of which the verifier looks at each. */
+/* Steps in one call of a function: the verifier looks at each call, so fewer calls are better. */
 #define PYTHON_STEPS_AT_ONCE 4
 
 struct python_scratch {
@@ -46,7 +46,7 @@ static __always_inline int python_read(struct python_walk *walk, void *ret, __u3
 	return bpf_probe_read_user(ret, bytes, (void *)address);
 }
 
-/* That of another process with the same tid is found not to be this thread's. */
+/* A state left by another process with the same tid is detected: it is not this thread's. */
 static __always_inline void find_known_thread(struct python_scratch *python, __u32 tid)
 {
 	const __u64 *state;

@@ -1,6 +1,6 @@
 /*
- * The frames of an interpreter that the running thread is in, as they are sent: when this CPU has not sent the same ones
- * lately, as native stacks are.
+ * The interpreter frames of the running thread, as they are sent: unless this CPU has sent the same
+ * ones lately, like native stacks.
  */
 #ifndef BPF_RUNTIME_STACK_H
 #define BPF_RUNTIME_STACK_H
@@ -18,7 +18,7 @@ struct sent_hashes {
 	__u64 hashes[WIRE_STACK_CACHE_SLOTS];
 };
 
-/* Of stacks, and of what says which function a frame is of. Key: CPU. */
+/* Hashes of stacks and of functions' records. Key: CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -29,7 +29,7 @@ struct {
 /* The stack that is taken. */
 PER_CPU(struct wire_runtime_stack, runtime_stacks);
 
-/* By their number: struct unwind_process has it, plus 1. */
+/* Layouts by number: struct unwind_process has the number plus 1. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, WIRE_MAX_RUNTIME_LAYOUTS);
@@ -45,7 +45,7 @@ static __always_inline struct wire_runtime_layout *find_layout(__u32 number)
 	return bpf_map_lookup_elem(&runtime_layouts, &key);
 }
 
-/* Where this CPU notes that it has sent what has the hash; NULL never. */
+/* This CPU's note that it has sent the record with the hash; never NULL. */
 static __always_inline __u64 *find_sent(__u64 hash)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
@@ -54,7 +54,7 @@ static __always_inline __u64 *find_sent(__u64 hash)
 	return sent ? &sent->hashes[hash >> 40 & (WIRE_STACK_CACHE_SLOTS - 1)] : NULL;
 }
 
-/* Of something in the process of the scratch sample; never 0. */
+/* Hash of an object in the process of the scratch sample; never 0. */
 static __always_inline __u64 hash_for_process(__u64 address, __u32 fingerprint,
 					      const struct scratch *scratch)
 {
@@ -65,7 +65,7 @@ static __always_inline __u64 hash_for_process(__u64 address, __u32 fingerprint,
 	       1;
 }
 
-/* Of what says which function a frame is of. */
+/* Hash of the record of a frame's function. */
 static __always_inline __u64 hash_runtime_code(const struct wire_runtime_frame *frame,
 					       const struct scratch *scratch)
 {
@@ -119,7 +119,7 @@ __attribute__((noinline)) int send_runtime_stack(__u64 hash)
 	return 0;
 }
 
-/* What became of sending what says which function a frame is of. */
+/* Outcome of sending the record of a frame's function. */
 enum code_sending {
 	CODE_LOST = -1, /* the ring had no room */
 	CODE_SENT,      /* now, or lately */
@@ -127,9 +127,10 @@ enum code_sending {
 };
 
 /*
- * Send what the frame with a number is of, if this CPU has not lately. Gives enum code_sending.
+ * Send the function of the frame with a number, unless this CPU has lately. Gives enum
+ * code_sending.
  *
- * record     where read_code() puts it; it begins as struct wire_runtime_code
+ * record     where read_code() puts it; it starts as struct wire_runtime_code
  * read_code  gives 0, or another number when it cannot be read
  */
 static __always_inline int send_runtime_code(int number, void *record, __u64 size,
@@ -161,9 +162,10 @@ static __always_inline int send_runtime_code(int number, void *record, __u64 siz
 }
 
 /*
- * Send what the frames of the stack are of, from this number on, STEPS_AT_ONCE of them at most. Gives enum code_sending.
+ * Send the functions of the stack's frames, from this number on, STEPS_AT_ONCE of them at most.
+ * Gives enum code_sending.
  *
- * send_code  of the frame with this number: gives enum code_sending
+ * send_code  sends that of the frame with this number: gives enum code_sending
  */
 static __always_inline int send_some_codes(int first, int (*send_code)(int number))
 {
@@ -187,9 +189,9 @@ static __always_inline int send_some_codes(int first, int (*send_code)(int numbe
 }
 
 /*
- * Send the frames of the stack that was taken, and what they are of. Where all of that was sent lately for the process of
- * the scratch sample, nothing is looked at again: one that was forked has the same ones, of its own. Gives the hash, or 0
- * when they were not sent.
+ * Send the frames of the stack that was taken, and their functions. If all of that was sent lately
+ * for the process of the scratch sample, nothing is read again: a forked process has equal frames,
+ * but counts as another one. Gives the hash, or 0 when they were not sent.
  *
  * send_codes  send_some_codes() of the interpreter, or of one frame
  * at_once     STEPS_AT_ONCE, or 1

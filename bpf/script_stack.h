@@ -18,7 +18,7 @@
 #define PERL_INLINE static __always_inline
 #include "runtime/perl_walk.h"
 
-/* That of any of them, which ends earlier by itself. */
+/* The steps of any of these walks: one that needs fewer ends earlier. */
 #define SCRIPT_MAX_STEPS (PERL_MAX_STEPS > PHP_MAX_STEPS ? PERL_MAX_STEPS : PHP_MAX_STEPS)
 
 struct script_scratch {
@@ -106,7 +106,10 @@ __attribute__((noinline)) int take_some_script_steps(int number)
 	return 0;
 }
 
-/* What the code of a frame says of itself, into the scratch function. Gives 0, or another number when it cannot be read. */
+/*
+ * Read the function of a frame's code into the scratch function. Gives 0, or another number when it
+ * cannot be read.
+ */
 __attribute__((noinline)) int read_ruby_function(__u64 code)
 {
 	struct script_scratch *script = get_per_cpu(&script_scratches);

@@ -1,7 +1,7 @@
 /*
- * Taking a sample of the running thread, whatever the occasion: a tick, or getting a CPU again. What it
- * is made of lies in the scratch area of the including program; a program that may be interrupted by
- * another one has maps of its own, so that neither spoils what the other is about to send.
+ * Takes a sample of the running thread, at a tick or when it gets a CPU again. The sample's
+ * parts are in the scratch area of the including program. A program that may be interrupted by
+ * another one has maps of its own, so that neither overwrites the other's data before it is sent.
  */
 #ifndef BPF_TAKE_SAMPLE_H
 #define BPF_TAKE_SAMPLE_H
@@ -13,7 +13,7 @@
 #include "user_walk.h"
 #include "wire/wire.h"
 
-/* Of a raw stack; a program that may not copy for long says so before it includes this. */
+/* Pages of a raw stack; a program that may not copy for long defines it before it includes this. */
 #ifndef MAX_RAW_PAGES
 #define MAX_RAW_PAGES WIRE_RAW_PAGES
 #endif
@@ -81,7 +81,7 @@ static __always_inline int send_sample(void)
 	return send(ring, &scratch->sample, sizeof(scratch->sample));
 }
 
-/* Begin the scratch sample with what comes from the task, and read its registers. */
+/* Start the scratch sample with the fields of the task, and read its registers. */
 static __always_inline void describe_task(struct scratch *scratch, __u64 pid_tgid,
 					  bool in_user_mode)
 {
@@ -103,7 +103,7 @@ static __always_inline void describe_task(struct scratch *scratch, __u64 pid_tgi
 }
 
 /*
- * Take the stacks of the scratch sample, which has been begun, and send them. Gives SEND_DONE or
+ * Take the stacks of the scratch sample, which has been started, and send them. Gives SEND_DONE or
  * SEND_LOST_STACK.
  *
  * kernel_seed  of the kernel stack's hash; see hash_stack()

@@ -80,7 +80,7 @@ static __always_inline void follow_exit(__u32 tid, __u32 start)
 	bpf_map_delete_elem(&target_tids, &key);
 }
 
-/* By then another thread may have the tid. */
+/* Another thread may have the tid by then. */
 static __always_inline void follow_free(__u64 tid, __u32 start)
 {
 	const __u32 *target = bpf_map_lookup_elem(&target_tids, &tid);

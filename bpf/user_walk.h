@@ -1,12 +1,12 @@
 /*
  * The walk of user stacks by unwind tables, inside the kernel: the maps that hold the tables, and
- * what unwind/walk.h wants of its includer.
+ * the functions that unwind/walk.h needs from its includer.
  *
- * Functions with loops, and what loops call, are global: the verifier checks such a function once,
- * by itself, whatever number of times and in whatever state it is called. Inlined, each way through
- * one part multiplies the ways through the next, and before Linux 6.5 a call inside of a loop makes
- * the verifier take every number for a different one: 6.1 gave up after a million instructions on
- * what takes a fiftieth of that now. Global functions take numbers and give numbers.
+ * Functions with loops, and functions called in loops, are global: the verifier checks such a
+ * function once, by itself, however often and in whatever state it is called. If they were inlined,
+ * each path through one part would multiply the paths through the next. Before Linux 6.5 a call
+ * inside a loop also makes the verifier tell all numbers apart: 6.1 gave up after a million
+ * instructions where a fiftieth is enough now. Global functions take numbers and give numbers.
  */
 #ifndef USER_WALK_H
 #define USER_WALK_H
@@ -75,10 +75,9 @@ struct {
 } unwind_processes SEC(".maps");
 
 /*
- * What a tick works with and hands from one function to the next: too large for the program's
- * stack, and functions that are verified by themselves take no pointers. The user registers, the
- * walk, the part of the user stack that it has read (one read of a kilobyte serves many frames),
- * and what is to be sent.
+ * Data of a tick that its functions share. It is too large for the program's stack, and separately
+ * verified functions take no pointers. It has the user registers, the walk, the part of the user
+ * stack that it has read, and the records to send. One read of a kilobyte serves many frames.
  */
 struct scratch {
 	struct walk walk;
@@ -100,7 +99,7 @@ struct scratch {
 
 PER_CPU(struct scratch, scratches);
 
-/* What is at an address: of the window, if it is in there. */
+/* Read a word at an address: from the window, if it is in there. */
 static __always_inline int read_word_at(struct walk *walk, __u64 address, __u64 *ret)
 {
 	struct scratch *scratch = (struct scratch *)walk;
@@ -138,8 +137,8 @@ static __always_inline int walk_read(struct walk *walk, __u64 address, __u64 *re
 }
 
 /*
- * All ones where a <= b, else 0; both below 1 << 63. Not a branch: what a search looks at no CPU foresees, and the verifier
- * would follow each way of it through the rest.
+ * All ones if a <= b, else 0; both below 1 << 63. Not a branch: no CPU predicts the comparisons of
+ * a search, and the verifier would follow both ways of each through the rest.
  */
 static __always_inline __u64 mask_if_not_above(__u64 a, __u64 b)
 {
@@ -245,7 +244,7 @@ __attribute__((noinline)) int look_at_frame(void)
 	return 0;
 }
 
-/* One step by the tables. Not static: see above. */
+/* Walk a step by the tables. Not static: see above. */
 __attribute__((noinline)) int walk_one_step(int number)
 {
 	struct scratch *scratch = get_scratch();
@@ -288,8 +287,8 @@ static __always_inline bool is_on_signal_stack(struct task_struct *task, __u64 s
 }
 
 /*
- * Walk the running thread's user stack into the scratch stack, and say in the scratch sample why it
- * ended. Gives the number of frames.
+ * Walk the running thread's user stack into the scratch stack, and set walk_end in the scratch
+ * sample. Gives the number of frames.
  */
 __attribute__((noinline)) int walk_user_stack(void)
 {
@@ -383,7 +382,10 @@ static __always_inline struct wire_raw_sample *get_raw_sample(void)
 	return bpf_map_lookup_elem(&raw_samples, &cpu);
 }
 
-/* In a copy of the stack from sp on, which begins at `at`: put probed functions' return addresses back. */
+/*
+ * In a copy of the stack from sp on, which starts at `at`: put probed functions' return addresses
+ * back.
+ */
 __attribute__((noinline)) int restore_returns(__u64 at, __u64 sp, __u64 num_bytes)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
@@ -459,8 +461,8 @@ __attribute__((noinline)) int copy_stack(__u64 at, __u64 sp, __u64 limit, __u32 
 }
 
 /*
- * The kernel puts a signal's ucontext at a multiple of this, below the registers' extended state,
- * which takes less than 12 KiB on any CPU.
+ * The kernel puts a signal's ucontext at a multiple of this, below the registers' extended state.
+ * This state takes less than 12 KiB on any CPU.
  */
 #define CONTEXT_ALIGNMENT 64
 #define MAX_CONTEXTS      192
@@ -468,8 +470,8 @@ __attribute__((noinline)) int copy_stack(__u64 at, __u64 sp, __u64 limit, __u32 
 #define CONTEXT_STACK 16
 
 /*
- * The stack pointer that the first signal on the thread's signal stack has interrupted. Where its
- * ucontext lies depends on the CPU; what is known is that it names the signal stack.
+ * The stack pointer that the first signal on the thread's signal stack has interrupted. The place
+ * of its ucontext depends on the CPU, but the ucontext is known to hold the signal stack.
  */
 __attribute__((noinline)) __u64 find_interrupted_sp(__u64 sp, __u64 stack, __u64 size)
 {
@@ -492,13 +494,14 @@ __attribute__((noinline)) __u64 find_interrupted_sp(__u64 sp, __u64 stack, __u64
 	return 0;
 }
 
-/* No stack is so large: what lies further up is no end of it. */
+/* No stack is so large: an address further up is not its end. */
 #define MAX_STACK_BYTES (64ull << 20)
 
 /*
- * Above it nothing of the thread's own stack lies: what belongs to the thread, or what the program was given.
- * 0: not known. On a stack of the program's own making, such as a coroutine's, it may be the thread's all the
- * same; then what is copied from there is of no use, and does no harm.
+ * The address above which the thread has no stack: only data of the thread, or the program's
+ * arguments and environment. 0: unknown. On a stack that the program has made itself, such as a
+ * coroutine's, the address may be the thread's all the same. Then the bytes copied from there are
+ * useless, but harmless.
  */
 static __always_inline __u64 find_stack_end(struct task_struct *task, __u64 sp)
 {
@@ -513,10 +516,10 @@ static __always_inline __u64 find_stack_end(struct task_struct *task, __u64 sp)
 	return start_stack - sp < MAX_STACK_BYTES ? start_stack : 0;
 }
 
-/* Above what is found as its end, as a thread starts there with nothing below. */
+/* Bytes copied above the end that was found: a thread starts there with nothing below. */
 #define STACK_END_MARGIN 256
 
-/* Where the last pages of a stack begin that is deeper than so many; 0 where it is not. */
+/* Start of the last pages of a stack that is deeper than max_pages; 0 if it is not. */
 static __always_inline __u64 find_far_part(struct task_struct *task, __u64 sp, __u32 max_pages,
 					   __u32 num_end_pages)
 {
@@ -560,13 +563,13 @@ __attribute__((noinline)) int fill_raw_sample(__u32 max_pages)
 
 		raw->far_sp = find_far_part(task, sp, max_pages, num_end_pages);
 		if (raw->far_sp) {
-			max_far_pages = num_end_pages - 1; /* and the one that it begins with */
+			max_far_pages = num_end_pages - 1; /* and the one that it starts with */
 			max_pages -= num_end_pages;
 			limit = raw->far_sp;
 		} else {
 			__u64 end = find_stack_end(task, sp);
 
-			/* What lies above is the program's environment, or the thread's own data. */
+			/* Above it is the program's environment, or the thread's own data. */
 			if (end)
 				limit = end + STACK_END_MARGIN;
 		}

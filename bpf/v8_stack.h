@@ -1,6 +1,6 @@
 /*
- * The functions of JavaScript that the running thread is in: those levels of its native stack of which V8's frame says which
- * one it is. The thread stands still meanwhile, so that no object is moved.
+ * The JavaScript functions of the running thread: the levels of its native stack whose V8 frame
+ * holds a function. The thread is stopped meanwhile, so no object is moved.
  */
 #ifndef BPF_V8_STACK_H
 #define BPF_V8_STACK_H
@@ -42,8 +42,9 @@ __attribute__((noinline)) int begin_v8_walk(void)
 }
 
 /*
- * The walk has come to code that was generated so lately that its mapping is not known: user space walks such a stack once
- * more, by its copy. Here only frame pointers are wanted, which V8's code has. Gives 0, or another number at the end.
+ * The walk has reached code so new that its mapping is not known yet: user space walks such a stack
+ * once more, by its copy. Here only frame pointers are wanted, and V8's code has them. Gives 0, or
+ * another number at the end.
  */
 static __always_inline int skip_unknown_code(struct scratch *scratch)
 {
@@ -53,8 +54,8 @@ static __always_inline int skip_unknown_code(struct scratch *scratch)
 }
 
 /*
- * Some steps from there. What has been sent of the native stack stays what it is. Gives 0 to go on, 1 at the end. Not
- * static: see walk_some_steps().
+ * Walk some steps from there. The part of the native stack that was sent stays unchanged. Gives 0
+ * to go on, 1 at the end. Not static: see walk_some_steps().
  */
 __attribute__((noinline)) int walk_on(int number)
 {
@@ -87,7 +88,7 @@ __attribute__((noinline)) int find_innermost_v8_frame(void)
 	return v8_walk_find_innermost(&v8->walk, &registers, &frame);
 }
 
-/* Of the function that has called what sets up its frame, and is in a register still. */
+/* Take the function that has called the code that sets up its frame: it is still in a register. */
 __attribute__((noinline)) int find_v8_frame_in_setup(void)
 {
 	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);
@@ -122,8 +123,8 @@ __attribute__((noinline)) int find_v8_frame(int level)
 }
 
 /*
- * Look at a level of the native stack that was stepped over by its frame pointer, or at an inner one that has none by its code: V8 has
- * no call-frame information for what it compiles.
+ * Look at a level of the native stack that was stepped over by its frame pointer, or at an inner
+ * one whose code has not set it up yet. V8 has no call-frame information for the code that it compiles.
  */
 __attribute__((noinline)) int look_for_v8_frame(int level)
 {
@@ -237,7 +238,7 @@ __attribute__((noinline)) int send_v8_function(int number)
 
 	if (!v8 || !stack || number < 0)
 		return CODE_LOST;
-	/* Which function of WebAssembly it is user space finds out. */
+	/* User space finds out the WebAssembly function. */
 	if (stack->frames[number & (WIRE_MAX_RUNTIME_FRAMES - 1)].fingerprint == WIRE_V8_WASM)
 		return CODE_SENT;
 	return send_runtime_code(number, &v8->function, sizeof(v8->function),

@@ -150,7 +150,7 @@ struct version_row {
 	uint16_t max_inline_locals;
 	bool has_receiver;
 	bool has_plain_flags;
-	uint8_t scope_position; /* number of the word with the function's start; 0: behind the name */
+	uint8_t scope_position; /* word with the function's start; 0: behind the name */
 };
 
 static const struct version_row version_rows[] = {
