@@ -1,20 +1,20 @@
 /*
- * Architectures: everything that depends on the machine of an ELF file, or on the machine that records. Code is known of x86-64;
- * of AArch64 probes and linkage tables.
+ * Architectures: everything that depends on the machine of an ELF file, or on the machine that
+ * records. x86-64 code is supported; of AArch64 only probes and linkage tables.
  *
  * To add an architecture, or the rest of one:
  *
- *	1  src/objfile/ARCH/architecture.c   its struct, and a row in src/objfile/architecture.c. Members that are NULL or 0 are not
- *	                                     known yet, and their users do without
- *	2  src/objfile/ARCH/                 code: ends and starts of functions, calls, linkage tables, operands of probes
- *	3  src/unwind/ARCH/                  recognized code: signal frames, context switches, functions without call-frame
- *	                                     information; has_unwind_tables
- *	4  include/wire/arch_ARCH.h          registers of a walk, a line each with their numbers for kernel, perf, DWARF, ucontext;
- *	                                     include/wire/registers.h chooses it
- *	5  bpf/kernel.h, bpf/registers.h     reading registers; probed_program.h, user_walk.h (ucontext), schedule.bpf.c
- *	6  include/unwind/walk.h             steps without a rule; rules in include/wire/unwind.h, src/unwind/frame_rule.c
- *	7  include/runtime/ (walks)           thread pointers, and registers that interpreters keep their state in
- *	8  packaging/, scripts/install-deps
+ * 	1  src/objfile/ARCH/architecture.c   its struct, and a row in src/objfile/architecture.c. Members that are NULL or 0 are not
+ * 	                                     known yet, and their users do without
+ * 	2  src/objfile/ARCH/                 code: ends and starts of functions, calls, linkage tables, operands of probes
+ * 	3  src/unwind/ARCH/                  recognized code: signal frames, context switches, functions without call-frame
+ * 	                                     information; has_unwind_tables
+ * 	4  include/wire/arch_ARCH.h          registers of a walk, a line each with their numbers for kernel, perf, DWARF, ucontext;
+ * 	                                     include/wire/registers.h chooses it
+ * 	5  bpf/kernel.h, bpf/registers.h     reading registers; probed_program.h, user_walk.h (ucontext), schedule.bpf.c
+ * 	6  include/unwind/walk.h             steps without a rule; rules in include/wire/unwind.h, src/unwind/frame_rule.c
+ * 	7  include/runtime/ (walks)           thread pointers, and registers that interpreters keep their state in
+ * 	8  packaging/, scripts/install-deps
  */
 #ifndef OBJFILE_ARCHITECTURE_H
 #define OBJFILE_ARCHITECTURE_H
@@ -29,7 +29,7 @@ struct plt_slots;
 struct probe_argument;
 struct range_map;
 
-/* find_start() searches so many bytes of code before and after an address. */
+/* Bytes of code that find_start() searches before and after an address. */
 #define FUNCTION_START_REACH (32u << 10)
 
 struct architecture {
@@ -61,7 +61,10 @@ struct architecture {
 	/* As function_start_find(); NULL: functions without symbol have no start. */
 	bool (*find_start)(const uint8_t *code, size_t size, uint64_t address, size_t offset,
 			   size_t *ret);
-	/* Bytes from the start of a function to an instruction that the kernel can emulate under a probe; see allocator.c. */
+	/*
+	 * Bytes to skip before a point whose instruction the kernel can emulate for a probe; see
+	 * allocator.c.
+	 */
 	size_t (*skip_slow_start)(const uint8_t *code, size_t size);
 	bool has_unwind_tables; /* unwind_table_new() knows its rules */
 	bool proves_calls;      /* objfile_prove_call() decodes its calls */
@@ -70,10 +73,10 @@ struct architecture {
 	uint32_t ld_cache_flags; /* of /etc/ld.so.cache, for its 64-bit libraries */
 };
 
-/* By e_machine; NULL: unknown. Valid always. */
+/* The architecture of an e_machine; NULL: unknown. Valid always. */
 const struct architecture *architecture_find(uint16_t machine);
 
-/* Of the machine that this program runs on. Valid always. */
+/* The architecture of the machine that this program runs on. Valid always. */
 const struct architecture *architecture_here(void);
 
 #endif

@@ -1,8 +1,8 @@
 /*
- * Copying items of a profile to another one. For each kind, a map from ids of `from` to ids of `to`
+ * Copies items of a profile to another one. For each kind, a map from ids of `from` to ids of `to`
  * translates the references of items that are copied later. Ids are dense, so plain arrays suffice.
  *
- * An item is copied once, at its first use. Items that no sample needs are not copied, unless the
+ * An item is copied once, at its first use: items that no sample needs are not copied, unless the
  * caller loops over all.
  */
 #ifndef PROFILE_COPIER_H
@@ -61,9 +61,9 @@ _must_check_ int profile_copier_copy_tally(struct profile_copier *copier,
 uint32_t profile_copier_get_source(const struct profile_copier *copier, uint32_t source);
 
 /*
- * All samples of the metrics in the map, with their threads and stacks. Weights of samples that
- * become one are added up. So are the metrics' numbers of samples, unless some samples of the
- * metric were left out. Also returns -EOVERFLOW if a sum exceeds 64 bits.
+ * Copy all samples of the metrics in the map, with their threads and stacks. If samples become one,
+ * their weights are added up. So are the metrics' numbers of samples, except for metrics with
+ * skipped samples. Also returns -EOVERFLOW if a sum exceeds 64 bits.
  */
 _must_check_ int profile_copier_copy_samples(struct profile_copier *copier);
 /* The times of these samples, if both profiles keep times, and the clocks of the sources. */

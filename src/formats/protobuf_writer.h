@@ -1,6 +1,7 @@
 /*
- * Protobuf messages, field by field, appended to a text. The same bytes as those of protobuf-c if the fields come in the
- * order of their numbers. For messages that a file has by the thousand: the others are left to protobuf-c.
+ * Protobuf messages, appended to a text field by field. The bytes are those of protobuf-c if the
+ * fields are in the order of their numbers. For messages that a file has by the thousand; the
+ * others are left to protobuf-c.
  *
  * Source: https://protobuf.dev/programming-guides/encoding/.
  */

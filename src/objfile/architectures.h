@@ -1,4 +1,4 @@
-/* The rows of architecture.c, and what their parts share. */
+/* The rows of architecture.c, and functions that they share. */
 #ifndef OBJFILE_ARCHITECTURES_H
 #define OBJFILE_ARCHITECTURES_H
 

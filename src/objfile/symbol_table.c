@@ -107,7 +107,7 @@ static uint8_t rank_symbol(const GElf_Sym *symbol)
 	}
 }
 
-/* Where it lies in code. */
+/* Add a symbol if it is in a section of code. */
 static int add_candidate(struct symbol_table *table, const struct range_map *sections,
 			 struct symbol_candidate candidate)
 {

@@ -71,7 +71,7 @@ static int count_fields(struct pprof_index *index)
 	return 0;
 }
 
-/* One element more of everything, so that nothing has size 0. */
+/* An extra element of everything, so that nothing has size 0. */
 static int reserve(struct pprof_index *index)
 {
 	int err;

@@ -1,7 +1,7 @@
 /*
- * Messages by id. Producers count their ids from 1, in which case an array by id is the smallest
- * and fastest table; but the format allows any 64 bits. If the largest id is far above the number
- * of messages, the ids are sorted and searched instead. So a small file cannot ask for much memory.
+ * Messages by id. Producers count their ids from 1. Then an array by id is the smallest and fastest
+ * table; but the format allows any 64 bits. If the largest id is far above the number of messages,
+ * the ids are sorted and searched instead. So a small file cannot ask for much memory.
  */
 #include <errno.h>
 

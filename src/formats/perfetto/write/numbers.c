@@ -36,7 +36,7 @@ static int mark_stacks(const struct timeline *timeline, uint32_t *marks)
 	return got;
 }
 
-/* By location: the number of marked stacks that contain it. */
+/* Count the marked stacks that contain each location. */
 static int count_uses(const struct profile *profile, const struct timeline *timeline,
 		      uint32_t *uses)
 {

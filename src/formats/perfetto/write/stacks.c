@@ -123,7 +123,7 @@ static int fit(struct perfetto_stacks *stacks, uint32_t string)
 	return stacks->text.failed ? -ENOMEM : 0;
 }
 
-/* Where a short name is in its function's name. */
+/* Position of a short name in its function's name. */
 struct short_part {
 	uint32_t start;
 	uint32_t length; /* 0: the whole name, or not in it */

@@ -89,7 +89,7 @@ _must_check_ int perfetto_stream_finish(struct perfetto_stream *stream);
 /* Encoded bytes so far, before compression. */
 uint64_t perfetto_stream_get_size(const struct perfetto_stream *stream);
 
-/* Events so far, each of which readers keep. */
+/* Number of events so far; readers keep each of them. */
 uint64_t perfetto_stream_get_event_count(const struct perfetto_stream *stream);
 
 /*
