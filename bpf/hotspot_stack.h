@@ -29,7 +29,7 @@ struct {
 enum hotspot_state {
 	HOTSPOT_NOT_BEGUN,
 	HOTSPOT_BEGUN,
-	HOTSPOT_NOT_FOUND, /* it has no code yet, or that cannot be read */
+	HOTSPOT_NOT_FOUND, /* no code yet, or unreadable */
 };
 
 struct hotspot_scratch {

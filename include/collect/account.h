@@ -21,8 +21,8 @@
 
 /* Summed over all CPUs. All 0 if the event is not a CPU counter (a tracepoint, for example). */
 struct event_times {
-	uint64_t enabled_ns; /* that it was to be counted */
-	uint64_t running_ns; /* of that, that it had a counter */
+	uint64_t enabled_ns; /* time with counting requested */
+	uint64_t running_ns; /* of it, time with a counter */
 };
 
 /*
@@ -212,11 +212,11 @@ struct off_cpu_counts {
 	uint64_t exact_ns
 		[NUM_WAIT_KINDS]; /* of all that pass the filters and whose start was seen */
 	uint64_t sampled_ns[NUM_WAIT_KINDS]; /* the weight of the samples */
-	uint64_t cpu_ns;                     /* that threads had a CPU, exactly */
+	uint64_t cpu_ns;                     /* exact CPU time of threads */
 	/* Else the next one means nothing: of a cgroup, in a pid namespace, on kernels without a
 	   program that is run for all threads. */
 	bool knows_lives;
-	uint64_t lived_ns;             /* that threads were there, by their starts and ends */
+	uint64_t lived_ns;             /* lifetimes of threads, by their starts and ends */
 	uint64_t walks[NUM_WALK_ENDS]; /* of their user stacks, as of those of ticks */
 	uint64_t in_exec;
 	struct waker_counts wakers;
@@ -289,7 +289,7 @@ struct runtime_counts {
 	enum wire_runtime runtime;
 	uint16_t major; /* with minor 0, both: not known, or one of those that were one too many */
 	uint16_t minor; /* of Java 0 */
-	uint64_t processes; /* that have samples */
+	uint64_t processes; /* processes with samples */
 	uint64_t samples;
 	uint64_t fits[NUM_RUNTIME_FITS]; /* of them, by outcome for their frames */
 	uint64_t may_lack_inlined;       /* among those that fit: inlined functions are unknown */

@@ -4,17 +4,17 @@
  *
  * To add an architecture, or the rest of one:
  *
- * 	1  src/objfile/ARCH/architecture.c   its struct, and a row in src/objfile/architecture.c. Members that are NULL or 0 are not
- * 	                                     known yet, and their users do without
- * 	2  src/objfile/ARCH/                 code: ends and starts of functions, calls, linkage tables, operands of probes
- * 	3  src/unwind/ARCH/                  recognized code: signal frames, context switches, functions without call-frame
- * 	                                     information; has_unwind_tables
- * 	4  include/wire/arch_ARCH.h          registers of a walk, a line each with their numbers for kernel, perf, DWARF, ucontext;
- * 	                                     include/wire/registers.h chooses it
- * 	5  bpf/kernel.h, bpf/registers.h     reading registers; probed_program.h, user_walk.h (ucontext), schedule.bpf.c
- * 	6  include/unwind/walk.h             steps without a rule; rules in include/wire/unwind.h, src/unwind/frame_rule.c
- * 	7  include/runtime/ (walks)           thread pointers, and registers that interpreters keep their state in
- * 	8  packaging/, scripts/install-deps
+ *	1  src/objfile/ARCH/architecture.c   its struct, and a row in src/objfile/architecture.c. Members that are NULL or 0 are not
+ *	                                     known yet, and their users do without
+ *	2  src/objfile/ARCH/                 code: ends and starts of functions, calls, linkage tables, operands of probes
+ *	3  src/unwind/ARCH/                  recognized code: signal frames, context switches, functions without call-frame
+ *	                                     information; has_unwind_tables
+ *	4  include/wire/arch_ARCH.h          registers of a walk, a line each with their numbers for kernel, perf, DWARF, ucontext;
+ *	                                     include/wire/registers.h chooses it
+ *	5  bpf/kernel.h, bpf/registers.h     reading registers; probed_program.h, user_walk.h (ucontext), schedule.bpf.c
+ *	6  include/unwind/walk.h             steps without a rule; rules in include/wire/unwind.h, src/unwind/frame_rule.c
+ *	7  include/runtime/ (walks)           thread pointers, and registers that interpreters keep their state in
+ *	8  packaging/, scripts/install-deps
  */
 #ifndef OBJFILE_ARCHITECTURE_H
 #define OBJFILE_ARCHITECTURE_H

@@ -87,7 +87,7 @@
 #define PERL_STATEMENT_BEGIN 32 /* of the part that is read */
 #define PERL_STATEMENT_BYTES 24
 
-#define PERL_OPERATION_FUNCTION 16 /* that runs it */
+#define PERL_OPERATION_FUNCTION 16 /* the function that runs it */
 
 /* A value (a subroutine, a glob, a hash): address of its body, its flags, and more. */
 #define PERL_VALUE_BODY  0
@@ -164,7 +164,7 @@ struct perl_walk {
 	wire_u64 file;        /* of the statement read last */
 	wire_u64 name;        /* of the subroutine read last; 0: it has none */
 	wire_u64 package;     /* of that: a hash; 0: none */
-	wire_u64 hashed_file; /* whose name was read last; 0: none */
+	wire_u64 hashed_file; /* the file whose name was read last; 0: none */
 	wire_u64 file_hash;   /* of its name */
 	wire_u64 file_text[WIRE_SCRIPT_FILE_BYTES / 8];
 	wire_u64 words[PERL_OBJECT_WORDS]; /* the last object read */

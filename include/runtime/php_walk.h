@@ -62,7 +62,7 @@
 #define PHP_FUNCTION_TYPE  0 /* a byte */
 #define PHP_FUNCTION_NAME  8 /* a string; 0: code of a file */
 #define PHP_FUNCTION_CLASS 16
-#define PHP_FUNCTION_BYTES 24 /* that each one has */
+#define PHP_FUNCTION_BYTES 24 /* bytes that all functions have */
 
 /* Types of functions. */
 #define PHP_INTERNAL_FUNCTION 1
@@ -93,7 +93,7 @@ struct php_walk {
 	wire_u32 num_steps;
 	wire_u32 num_frames;
 	wire_u32 end;                     /* enum wire_runtime_end */
-	wire_u32 is_internal;             /* that function is built in */
+	wire_u32 is_internal;             /* the last one read is built in */
 	wire_u64 words[PHP_OBJECT_WORDS]; /* the last object read */
 };
 _Static_assert(__builtin_offsetof(struct wire_script_function, class_text) % 8 == 0,

@@ -46,16 +46,16 @@
 struct python_walk {
 	struct wire_python_layout layout;
 	wire_u64 thread_pointer;
-	wire_u64 interpreter;  /* whose threads are looked at */
+	wire_u64 interpreter;  /* the one whose threads are being searched */
 	wire_u64 next_thread;  /* to look at; 0: the interpreter has no more */
 	wire_u64 frame;        /* to take; 0: look for the thread */
-	wire_u64 thread_state; /* that was found; 0: none */
+	wire_u64 thread_state; /* the one found; 0: none */
 	wire_u32 num_looks;
 	wire_u32 num_frame_steps;
 	wire_u32 num_frames;
 	wire_u32 end;          /* enum wire_runtime_end */
 	wire_u32 has_others;   /* there are several interpreters */
-	wire_u32 window_bytes; /* that were read; 0: none */
+	wire_u32 window_bytes; /* bytes read; 0: none */
 	wire_u32 frame_word;   /* start of the last frame read, in words of the window */
 	wire_u64 window_start; /* its address */
 	wire_u64 window[PYTHON_WINDOW_WORDS];

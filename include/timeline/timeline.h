@@ -79,7 +79,7 @@ struct zone {
 	uint64_t end_ns;
 	uint64_t pointer; /* into the region; tells open zones apart */
 	uint32_t region;
-	uint32_t thread; /* that it started on */
+	uint32_t thread; /* the thread at its start */
 	uint32_t parent; /* the zone around it, on the same region; TIMELINE_NONE */
 	uint32_t location;
 	uint32_t name;           /* string */
@@ -204,7 +204,7 @@ enum kwork_kind {
 struct timeline_kwork {
 	uint64_t begin_ns;
 	uint64_t end_ns;
-	uint32_t cpu;    /* that it ended on */
+	uint32_t cpu;    /* CPU of its end */
 	uint32_t number; /* of the interrupt, or the softirq's kind; tid of the thread */
 	uint32_t name;   /* string: of an interrupt's handler, of an item's function */
 	uint8_t kind;    /* enum kwork_kind */

@@ -50,12 +50,11 @@ struct wire_hotspot_layout {
 	wire_u16 block_bytes;
 	wire_u16 block_used; /* a byte; 0: it is free */
 	/* Code blob. */
-	wire_u16
-		blob_bytes; /* that hold all that is read of blobs, of nmethods as well: a multiple of 8 */
-	wire_u16 blob_name;             /* the address of a string, of those that are no nmethods */
-	wire_u16 blob_size;             /* 32 bits: of all of it */
-	wire_u16 blob_header_bytes;     /* its header size by its own account: tells nmethods */
-	wire_u8 blob_header_bytes_size; /* of that: 2 or 4 bytes */
+	wire_u16 blob_bytes; /* bytes to read of a blob, also of an nmethod: a multiple of 8 */
+	wire_u16 blob_name;  /* the address of a string, of those that are no nmethods */
+	wire_u16 blob_size;  /* 32 bits: of all of it */
+	wire_u16 blob_header_bytes;       /* its header size by its own account: tells nmethods */
+	wire_u8 blob_header_bytes_size;   /* of that: 2 or 4 bytes */
 	wire_u8 blob_frame_complete_size; /* likewise of the next */
 	wire_u16 blob_frame_complete; /* signed: bytes of code after which its frame is set up */
 	wire_u16 blob_frame_words; /* 32 bits, signed: words of a frame; with its return address */
@@ -77,7 +76,7 @@ struct wire_hotspot_layout {
 	wire_u16 const_name;       /* 16 bits: number in the pool */
 	/* Constant pool. */
 	wire_u16 pool_bytes; /* its entries, of a word each, follow */
-	wire_u16 pool_class; /* whose methods have it */
+	wire_u16 pool_class; /* the class whose methods have it */
 	wire_u16 pool_file;  /* 16 bits: number in the pool of the source file's name; 0: none;
 			       WIRE_HOTSPOT_NONE: see class_file */
 	/* Class and symbol. */
@@ -107,7 +106,7 @@ struct wire_hotspot_layout {
 
 struct wire_hotspot_text {
 	wire_u16 length;    /* in bytes; may be more than num_bytes */
-	wire_u16 num_bytes; /* that are there */
+	wire_u16 num_bytes; /* bytes sent */
 };
 
 /* A method, compiled code of one, or a stub, which has but a name: sent before the first stack that has it. */
@@ -119,12 +118,11 @@ struct wire_hotspot_method {
 	wire_u32 fingerprint;
 	wire_u8 runtime; /* WIRE_RUNTIME_HOTSPOT */
 	wire_u8 head_padding[3];
-	wire_u32 compile_id; /* of compiled code */
-	wire_u16 code_bytes; /* of its bytecode */
-	wire_u16
-		num_line_bytes; /* that are there: of the compressed table of lines, which its end ends */
-	wire_u64 method;        /* address of the Method */
-	wire_u16 major;         /* of the JDK's version: of how the table is compressed */
+	wire_u32 compile_id;     /* of compiled code */
+	wire_u16 code_bytes;     /* of its bytecode */
+	wire_u16 num_line_bytes; /* bytes sent of the compressed line table; it marks its own end */
+	wire_u64 method;         /* address of the Method */
+	wire_u16 major;          /* of the JDK's version: of how the table is compressed */
 	wire_u16 padding[5];
 	struct wire_hotspot_text class_name;
 	struct wire_hotspot_text name;

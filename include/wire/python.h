@@ -55,7 +55,7 @@ struct wire_python_layout {
 	wire_u16 frame_run;    /* the byte that `runs` asks; else WIRE_PYTHON_NONE */
 	wire_u8 run_owner;     /* for WIRE_PYTHON_RUN_OWNER: the byte's least value */
 	wire_u8 code_tag_bits; /* a mask: low bits of frame_code that are no part of the address */
-	wire_u16 frame_bytes;  /* that hold all of these: a multiple of 8 */
+	wire_u16 frame_bytes;  /* bytes that hold all of these: a multiple of 8 */
 	/* Code object. */
 	wire_u16 code_first_line;
 	wire_u16 code_name; /* the qualified name, if there is one */
@@ -69,7 +69,7 @@ struct wire_python_layout {
 	wire_u16 text_state;     /* 32 bits */
 	wire_u8 text_kind_shift; /* of it: 3 bits, bytes of a character */
 	wire_u8 text_ascii_shift; /* of it: the bit `ascii`; below it is `compact`: characters follow the head */
-	wire_u16 ascii_text; /* where they do then */
+	wire_u16 ascii_text; /* where they follow then */
 	wire_u16 other_text;
 	wire_u16 bytes_length;
 	wire_u16 bytes_content;

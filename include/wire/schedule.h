@@ -59,7 +59,7 @@ _Static_assert(sizeof(union wire_schedule_slot) == 16, "a slot is part of the wi
 struct wire_schedule {
 	wire_u32 type;   /* WIRE_SCHEDULE */
 	wire_u32 number; /* number of the CPU's batch, from 0; a gap means a loss */
-	wire_u32 tid;    /* that ran by the events before; 0: idle, or no target */
+	wire_u32 tid;    /* running before the first event; 0: idle, or no target */
 	wire_u16 cpu;
 	wire_u16 num_slots;    /* only these are sent */
 	wire_u32 num_switches; /* in these slots */
@@ -143,7 +143,7 @@ struct wire_kworks {
 	wire_u32 type; /* WIRE_KWORKS */
 	wire_u16 cpu;
 	wire_u16 kind;      /* enum wire_kwork_kind */
-	wire_u32 num_slots; /* that are filled; all are sent */
+	wire_u32 num_slots; /* filled slots; all are sent */
 	wire_u32 padding;
 	struct wire_kwork slots[WIRE_KWORK_SLOTS];
 };

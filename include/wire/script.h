@@ -22,10 +22,10 @@ struct wire_php_layout {
 	wire_u16 function_num_instructions; /* 32 bits */
 	wire_u16 function_instructions;     /* the first one */
 	wire_u16 function_file;  /* a string; the function's first and last line follow */
-	wire_u16 function_bytes; /* that hold all of these: a multiple of 8 */
+	wire_u16 function_bytes; /* bytes that hold all of these: a multiple of 8 */
 	/* Generator. */
 	wire_u16 generator_frame;
-	wire_u16 generator_parent; /* that it yields from; 0: it does not */
+	wire_u16 generator_parent; /* the one that it yields from; 0: none */
 };
 
 /* How to find the pointer to the context that a thread runs in Ruby. */
@@ -47,7 +47,7 @@ struct wire_ruby_layout {
 	/* Context. */
 	wire_u16 context_thread;
 	wire_u16 context_native; /* its native stack */
-	wire_u16 context_bytes;  /* that hold these: a multiple of 8 */
+	wire_u16 context_bytes;  /* bytes that hold these: a multiple of 8 */
 	wire_u16 thread_context; /* of a thread: the context that it runs */
 	wire_u16 body_lines;     /* of the body of code */
 	wire_u16 padding;
@@ -57,7 +57,7 @@ struct wire_ruby_layout {
 struct wire_perl_layout {
 	wire_u64 key; /* from PL_curinterp to PL_thr_key, modulo 2^64 */
 	/* Interpreter. */
-	wire_u16 statement;  /* that runs */
+	wire_u16 statement;  /* the current one */
 	wire_u16 stack;      /* of contexts: the one that is used */
 	wire_u16 phase;      /* 32 bits */
 	wire_u16 hash_names; /* of the body of a hash; 0: they are behind its buckets */
@@ -89,7 +89,7 @@ enum wire_script_code {
 
 struct wire_script_text {
 	wire_u32 length;    /* in bytes; may be more than num_bytes */
-	wire_u32 num_bytes; /* that are there */
+	wire_u32 num_bytes; /* bytes sent */
 };
 
 /* A function, sent before the first stack that has it. */

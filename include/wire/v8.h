@@ -41,7 +41,7 @@ struct wire_v8_layout {
 	wire_u8 shared_name;    /* the name, or the ScopeInfo */
 	wire_u8 shared_script;  /* undefined for functions that V8 has built in */
 	wire_u8 shared_literal; /* 32 bits: the function's number in its script, and flags below */
-	wire_u8 shared_bytes;   /* that hold all of these: a multiple of 8 */
+	wire_u8 shared_bytes;   /* bytes that hold all of these: a multiple of 8 */
 	/* Script. */
 	wire_u8 script_name; /* its source is the word before, the number of its first line that behind */
 	/* ScopeInfo. */
@@ -72,7 +72,7 @@ _Static_assert(sizeof(struct wire_v8_layout) == 36, "it is followed by padding")
 /* Characters of a string, or of a part of it. */
 struct wire_v8_text {
 	wire_u32 length;    /* in characters; may be more than num_bytes holds */
-	wire_u16 num_bytes; /* that are there */
+	wire_u16 num_bytes; /* bytes sent */
 	wire_u16 is_wide;   /* two bytes each, else one: Latin-1 */
 };
 

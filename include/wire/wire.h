@@ -187,7 +187,7 @@ struct wire_stack_area {
 	wire_u64 generation;     /* as in wire_sample */
 	wire_u64 begin;          /* of the whole mapping; exact for signals and goroutines */
 	wire_u64 end;            /* first byte after it */
-	wire_u64 user_sp;        /* that was in it */
+	wire_u64 user_sp;        /* stack pointer in it */
 	wire_u64 thread_pointer; /* WIRE_STACK_THREAD: the stack is below it; else 0 */
 };
 _Static_assert(sizeof(struct wire_stack_area) == 64,

@@ -36,7 +36,7 @@ struct record_command {
 	bool has_finisher;
 	bool is_finished; /* written by the finisher, read atomically */
 	int finish_status;
-	uint32_t num_flushes; /* that wrote files */
+	uint32_t num_flushes; /* flushes that wrote files */
 	bool is_time_over;    /* the duration ended the recording, not the command or a signal */
 };
 

@@ -78,7 +78,7 @@ struct recorder {
 	struct scheduling *scheduling; /* NULL: it is not recorded */
 	int epoll_fd;
 	int cgroup_fd;
-	bool *cpus; /* that we sample or listen to; num_possible_cpus long */
+	bool *cpus; /* CPUs that we sample or listen to; num_possible_cpus long */
 	size_t num_possible_cpus;
 	struct target_threads threads; /* for thread targets */
 	bool is_running;

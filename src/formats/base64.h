@@ -14,7 +14,7 @@
 
 /* Encodes bytes that arrive in pieces. Zeroed at first. */
 struct base64_encoder {
-	uint8_t held[3]; /* that are not written yet; zeros behind them */
+	uint8_t held[3]; /* bytes not written yet; zeros behind them */
 	size_t num_held;
 	size_t column;
 };

@@ -21,7 +21,7 @@
 #define MAX_CODE_BITS  15
 #define TABLE_BITS     10
 #define NUM_LITERALS   288 /* bytes, the end of a block, lengths */
-#define MAX_LITERALS   286 /* that a block may have codes for */
+#define MAX_LITERALS   286 /* literals with codes in a block, at most */
 #define NUM_DISTANCES  30
 #define NUM_LENGTHS    19 /* of codes for lengths of codes */
 #define END_OF_BLOCK   256

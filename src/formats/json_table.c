@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MAX_DOUBLE 1.8e19 /* that 64 bits hold */
+#define MAX_DOUBLE 1.8e19 /* limit of 64 bits */
 
 void json_take_position(struct json *json, size_t base, size_t *ret)
 {

@@ -45,7 +45,7 @@ struct open_slices {
 	uint64_t num_strays;            /* ends without a start */
 	uint64_t num_unterminated;
 	uint64_t num_truncated;
-	uint64_t num_too_deep; /* that were left out */
+	uint64_t num_too_deep; /* slices left out */
 };
 
 void open_slices_release(struct open_slices *open);

@@ -279,7 +279,7 @@ static int read_functions(struct frame_info *info)
 {
 	const struct frame_info_section *section = &info->section;
 	Dwarf_Off offset = 0;
-	Dwarf_Off known_cie = UINT64_MAX; /* whose encoding we hold */
+	Dwarf_Off known_cie = UINT64_MAX; /* the one whose encoding we hold */
 	uint8_t encoding = DW_EH_PE_omit;
 	Dwarf_CFI_Entry entry;
 	int err;

@@ -122,7 +122,7 @@ struct slow_opener {
 	struct worker worker;
 	uint64_t ended_cpu_ns; /* of processes that have ended */
 	ARRAY(struct looked_at) devices;
-	ARRAY(struct opener_user) users; /* that had time-outs */
+	ARRAY(struct opener_user) users; /* users with time-outs */
 	ARRAY(struct copying_user) copying;
 	ARRAY(struct silent_process) silent;
 	unsigned int num_failures; /* of all users */

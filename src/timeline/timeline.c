@@ -33,7 +33,7 @@ struct timeline {
 	struct timeline_source task_events;
 	struct timeline_source occupancies;
 	const struct timeline_consumer *consumer;
-	ARRAY(uint32_t) removed_zones; /* whose ids are free */
+	ARRAY(uint32_t) removed_zones; /* ids that are free */
 	ARRAY(struct timeline_process) process;
 	ARRAY(struct timeline_thread) thread;
 	ARRAY(struct stack_region) region;

@@ -16,7 +16,7 @@
 
 enum change_flag {
 	CHANGE_OF_SELF = 1,  /* the share of the function's own weight has changed */
-	CHANGE_OF_TOTAL = 2, /* that of its total has */
+	CHANGE_OF_TOTAL = 2, /* the share of its total has changed */
 };
 
 /*

@@ -48,7 +48,7 @@ struct off_cpu_program {
 	struct bpf_link *links[NUM_LINKS]; /* NULL: not attached */
 	struct sleepers_program *sleepers; /* NULL: the kernel has none */
 	bool has_started;
-	bool has_counted_threads;      /* that were there at the stop */
+	bool has_counted_threads;      /* threads alive at the stop */
 	uint64_t stop_ns;              /* CLOCK_BOOTTIME */
 	struct wakers_program *wakers; /* NULL: they are not taken */
 };

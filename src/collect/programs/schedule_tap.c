@@ -39,7 +39,7 @@ struct schedule_tap {
 	struct bpf_program *wakeup_program;
 	struct bpf_link *links[NUM_HOOKS]; /* NULL: not attached */
 	struct bpf_rings rings;
-	uint64_t nested_misses;            /* that the kernel itself counted */
+	uint64_t nested_misses;            /* misses counted by the kernel itself */
 	struct wire_kwork_counters kworks; /* once it has stopped */
 };
 

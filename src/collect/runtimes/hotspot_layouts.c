@@ -22,11 +22,11 @@
 
 struct asked_process {
 	uint64_t first_ns; /* 0: not yet */
-	uint64_t next_ns;  /* not before */
+	uint64_t next_ns;  /* earliest time of the next attempt */
 	unsigned int num_attempts;
 	unsigned int num_files;        /* of the last attempt */
 	uint32_t files[MAX_FILES];     /* likewise */
-	uint32_t file;                 /* that the layout is of */
+	uint32_t file;                 /* the file of the layout */
 	struct hotspot_layout *layout; /* NULL: not read yet */
 };
 

@@ -33,7 +33,7 @@ struct runtime_frame_list {
 /* A native stack, and the frames that are to be put into it. */
 struct runtime_splice {
 	const struct runtime_sample *source;
-	const struct runtime_build *build; /* that the process runs; NULL: unknown */
+	const struct runtime_build *build; /* the process's build; NULL: unknown */
 	struct runtime_frame_list frames;
 	const uint64_t *pcs; /* as struct wire_stack has them */
 	uint32_t num_pcs;

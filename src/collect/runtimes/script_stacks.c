@@ -32,7 +32,7 @@ struct script_stacks {
 	enum wire_runtime runtime;
 	const struct frame_words *words;
 	struct script_functions *functions;
-	struct text name; /* that is being made */
+	struct text name; /* name being made */
 };
 
 static void *create(const struct runtime_context *context, enum wire_runtime runtime)

@@ -27,7 +27,7 @@ struct raw_samples {
 	struct process_table *processes;
 	ARRAY(struct pending_raw_sample) pending;
 	size_t pending_bytes;
-	ARRAY(struct pending_raw_sample) requests; /* that have not ended, the oldest first */
+	ARRAY(struct pending_raw_sample) requests; /* requests that have not ended, oldest first */
 	size_t request_bytes;
 	uint64_t num_taken; /* by the publisher, when they were last tried */
 	struct wire_stack walked;

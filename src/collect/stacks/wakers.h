@@ -35,7 +35,7 @@ INTERN_TABLE(futex_table, struct futex, address);
 struct wakers {
 	struct profile *profile; /* borrowed */
 	uint32_t metric;
-	struct futex_table futexes; /* that have a name of their own */
+	struct futex_table futexes; /* futexes with a name of their own */
 	struct waker_code code;
 	struct waker *slots; /* by the number's hash; the next one of a slot takes it */
 };

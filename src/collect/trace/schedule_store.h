@@ -27,7 +27,7 @@ struct scheduled_thread {
 };
 
 struct schedule_store_counts {
-	uint64_t switches; /* that are kept */
+	uint64_t switches; /* switches kept */
 	uint64_t wakeups;
 	uint64_t lost_switches; /* not written, as on a full disk */
 	uint64_t lost_wakeups;

@@ -33,7 +33,7 @@ struct stack_tops {
 	struct stack_top *items; /* by process and end */
 	size_t length;
 	size_t capacity;
-	struct stack_top last; /* that was added: most samples have the same */
+	struct stack_top last; /* last one added: most samples have the same */
 	struct {
 		struct known_stacks_memory *items; /* by process and address; disjoint */
 		size_t length;

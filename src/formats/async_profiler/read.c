@@ -78,7 +78,7 @@ struct async_profiler_reader {
 	bool is_tree;
 	uint32_t tree_level;     /* of the list that the page is in; 0: before the first */
 	uint64_t self;           /* of the last frame in a tree */
-	unsigned int num_colors; /* that the page declares, one for each type of frames */
+	unsigned int num_colors; /* colors declared by the page, one for each type of frames */
 	uint64_t level;          /* of the last frame, which n() and u() count from */
 	uint64_t width;
 	struct async_profiler_titles titles;

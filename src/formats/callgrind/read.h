@@ -62,7 +62,7 @@ INTERN_TABLE(callgrind_name_table, struct callgrind_name, kind, id);
 struct callgrind_names {
 	struct import *import;
 	struct callgrind_graph *graph;
-	uint64_t line; /* that is read, for messages */
+	uint64_t line; /* current line, for messages */
 	/* State of the part. Code that changes one clears has_thread. */
 	uint64_t pid;  /* 0: not known */
 	uint64_t tid;  /* the same */

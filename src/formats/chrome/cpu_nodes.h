@@ -25,7 +25,7 @@ struct chrome_cpu_node {
 	uint64_t id;
 	uint64_t parent_id;
 	uint64_t hit_count; /* as reported by the node itself */
-	uint64_t samples;   /* that were read */
+	uint64_t samples;   /* samples read */
 	uint64_t time_us;
 	uint32_t location;
 	uint32_t parent;

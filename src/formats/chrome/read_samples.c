@@ -16,7 +16,7 @@
 #include "formats/reader.h"
 
 #define SAMPLES_METRIC "samples"
-#define MAX_METRICS    64 /* that a trace may name */
+#define MAX_METRICS    64 /* metrics that a trace may name */
 #define MAX_PROFILES   1000
 
 void chrome_samples_init(struct chrome_samples *samples, struct import *import,

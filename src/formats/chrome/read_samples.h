@@ -39,7 +39,7 @@ struct chrome_samples {
 	ARRAY(struct chrome_profile) profiles;
 	ARRAY(struct chrome_sample) items;
 	struct signed_sums signed_sums;
-	ARRAY(struct chrome_sample) instants; /* that have a stack */
+	ARRAY(struct chrome_sample) instants; /* instants with a stack */
 	uint64_t num_instants;                /* of all */
 	struct chrome_cpu_nodes frames;       /* by the string that names them */
 	bool has_too_many;                    /* profiles: some were left out */

@@ -50,7 +50,7 @@ struct firefox_func {
 	uint32_t file;
 	uint32_t module;
 	uint32_t line;
-	uint64_t address; /* that is its name, in `lib` */
+	uint64_t address; /* address as a name, in `lib` */
 	uint32_t lib;     /* index + 1; 0: it has a real name */
 };
 

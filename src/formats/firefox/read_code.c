@@ -32,7 +32,7 @@
 
 #define RESOURCE_IS_LIBRARY 1
 #define MAX_HEX_LENGTH      18
-#define MAX_MODULE_LENGTH   4096 /* that goes into names */
+#define MAX_MODULE_LENGTH   4096 /* only shorter ones go into names */
 
 void firefox_code_init(struct firefox_code *code, struct import *import)
 {

@@ -25,7 +25,7 @@
 #define GECKO_VERSION     30
 #define DEFAULT_PERIOD_NS 1000000
 #define NS_PER_MS         1000000
-#define MAX_TIME_NS       1000000000000000000 /* that a sample is drawn long */
+#define MAX_TIME_NS       1000000000000000000 /* longest drawn duration of a sample */
 
 /* ---- libraries ---- */
 

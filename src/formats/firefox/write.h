@@ -39,7 +39,7 @@ struct firefox_writer {
 	struct string_table *modules; /* names */
 	struct firefox_func_keys func_keys;
 	struct firefox_ids pids; /* pids with a main thread already */
-	struct firefox_ids tids; /* that are taken */
+	struct firefox_ids tids; /* ids in use */
 	uint32_t *funcs;         /* by location: func_keys */
 	uint32_t *module_of;     /* by module: of the original, or UINT32_MAX */
 	uint32_t *order;         /* samples by metric and thread */

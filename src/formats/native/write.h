@@ -18,7 +18,7 @@
 struct native_writer {
 	const struct profile *profile;
 	const struct sink *sink;
-	struct gzip_sink *gzip;    /* that the sink is of; NULL: it is another one */
+	struct gzip_sink *gzip;    /* owner of the sink; NULL: it is another sink */
 	ARRAY(uint32_t) numbers;   /* by string: its number in the file; 0: it is not written */
 	ARRAY(uint32_t) sources;   /* by source: its number in the file, from 1; 0: no thread's */
 	uint32_t *frames;          /* by location: the number of its frame */

@@ -242,7 +242,7 @@ struct perf_tasks {
 	struct perf_images images;
 	struct perf_task_table tasks;
 	struct perf_modules modules;
-	struct perf_build_ids build_ids; /* that the file lists by path */
+	struct perf_build_ids build_ids; /* listed in the file by path */
 	size_t num_mappings;             /* of all images */
 	size_t max_mappings;
 	bool has_emitted_mappings;

@@ -12,7 +12,7 @@
 
 #define BRANCH_BYTES 24
 
-#define NUM_REGISTERS 64 /* that a mask can hold */
+#define NUM_REGISTERS 64 /* bits of a mask */
 
 /* As perf numbers them. */
 enum register_number {

@@ -50,7 +50,7 @@ struct numbers {
 
 struct perf_script_reader {
 	struct import *import;
-	struct lines lines; /* that are not read yet */
+	struct lines lines; /* lines not read yet */
 	struct perf_frames frames;
 	struct numbers threads;   /* by "nginx 812/815", as printed */
 	struct numbers processes; /* by pid; by name if the pid is not printed */

@@ -102,7 +102,7 @@ struct pprof_pruning {
 	uint8_t *strings;               /* by number: whether a function of this name is dropped */
 	struct pprof_pruned *locations; /* by place */
 	uint64_t num_frames;            /* dropped, in all samples */
-	uint64_t num_samples;           /* that they were dropped from */
+	uint64_t num_samples;           /* samples with dropped frames */
 	struct text name;
 };
 

@@ -33,7 +33,7 @@
 #include "formats/signed_sums.h"
 #include "formats/thread_note.h"
 
-#define MAX_VALUE 9.2e18 /* that 63 bits hold */
+#define MAX_VALUE 9.2e18 /* limit of 63 bits */
 
 /* Offsets of a profile's lists in the text, in bytes; 0: it has none. */
 struct speedscope_parts {

@@ -15,7 +15,7 @@ struct svg_layout {
 	double pixels_per_unit;       /* 0 if there is nothing to draw */
 	double min_units;             /* narrower frames are left out */
 	uint64_t largest_change;      /* of the weight of one stack; at least 1 */
-	uint32_t num_levels;          /* that are drawn, the root's included */
+	uint32_t num_levels;          /* drawn levels, the root's included */
 	/* By node: widths that are not just the totals; else NULL. */
 	uint64_t *widths;
 };

@@ -12,7 +12,7 @@
 struct gzip_sink {
 	struct sink sink;
 	const struct sink *target;
-	struct text block; /* that is not written yet */
+	struct text block; /* data not written yet */
 	uint32_t sum;      /* CRC-32 of all, inverted */
 	uint32_t size;
 	bool has_header;

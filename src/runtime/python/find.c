@@ -238,7 +238,7 @@ static unsigned int find_old_minor(const struct marker_set *markers, unsigned in
 {
 	static const enum marker newest[] = {MARKER_EVAL, MARKER_3_5, MARKER_3_4, MARKER_3_3,
 					     MARKER_3_2};
-	const unsigned int first = 6; /* which has the first of these */
+	const unsigned int first = 6; /* minor version with the first of these */
 
 	if (major == 2)
 		return markers->is_there[MARKER_2_7] ? 7 : 6;

@@ -97,7 +97,7 @@ struct optimized_code {
 /* A process and its codes, sorted by start. */
 struct optimized_owner {
 	uint64_t generation;
-	uint64_t num_bytes;                /* that were read */
+	uint64_t num_bytes;                /* bytes read */
 	uint64_t since_ns;                 /* time of the first lookup */
 	uint64_t last_used;                /* number of the last lookup */
 	uint64_t stream_map;               /* of all objects with instructions; 0: not seen yet */

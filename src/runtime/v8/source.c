@@ -50,7 +50,7 @@ struct v8_sources {
 	struct v8_source_table table;
 	struct source_owner_table owners;
 	ARRAY(uint32_t) ends;
-	uint64_t num_bytes; /* that were read */
+	uint64_t num_bytes; /* bytes read */
 };
 
 struct v8_sources *v8_sources_new(void)

@@ -40,7 +40,7 @@
 #define LINE_BYTES  64
 #define JUMP        0xe9
 #define JUMP_BYTES  5
-#define BEGIN_BYTES 8 /* that are looked at */
+#define BEGIN_BYTES 8 /* bytes of code that are checked */
 /* Its frame pointer is set after these, or after V8_CODE_PUSH_FP_BYTES. */
 #define FRAME_CALL_BYTES (V8_CODE_WASM_MOV_BYTES + 5)
 #define READ_BYTES       4096

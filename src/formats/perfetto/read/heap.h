@@ -27,7 +27,7 @@ struct perfetto_heaps {
 	struct perfetto_code *code;       /* borrowed */
 	struct perfetto_threads *threads; /* borrowed */
 	struct perfetto_heap_stacks stacks;
-	uint32_t num_dumps; /* that have started */
+	uint32_t num_dumps; /* dumps started */
 	uint64_t num_truncated;
 	struct text text;
 };

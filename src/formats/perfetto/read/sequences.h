@@ -36,7 +36,7 @@ INTERN_TABLE(perfetto_sequence_table, struct perfetto_sequence, id);
 struct perfetto_sequences {
 	struct perfetto_trace *trace; /* borrowed */
 	struct perfetto_sequence_table items;
-	uint32_t last; /* that was found */
+	uint32_t last; /* last one found */
 };
 
 /* A packet, as far as all kinds are alike. */

@@ -51,7 +51,7 @@ struct perfetto_track_table {
 	struct perfetto_trace *trace;     /* borrowed */
 	struct perfetto_threads *threads; /* borrowed */
 	struct perfetto_tracks_by_uuid items;
-	uint32_t last; /* that was found */
+	uint32_t last; /* last one found */
 };
 
 /* Descriptors, in the first round. */

@@ -22,7 +22,7 @@ struct perfetto_finisher {
 	struct perfetto_slices *slices;
 	struct open_slices open; /* zones of the track */
 	ARRAY(uint32_t) sorted;  /* events of the track */
-	uint32_t num_regions;    /* that are made up */
+	uint32_t num_regions;    /* invented regions */
 };
 
 /* ---- order -------------------------------------------------------------------------------- */

@@ -56,7 +56,7 @@ struct perfetto_names {
 	/* Encoded for the next packet; by kind, then the source locations. */
 	struct text items[NUM_LISTS];
 	struct text all;
-	struct text text; /* that is made to fit the format */
+	struct text text; /* text being made to fit the format */
 };
 
 struct perfetto_names *perfetto_names_new(const struct timeline *timeline)

@@ -19,7 +19,7 @@ struct perfetto_samples_writer {
 	const struct perfetto_tracks *tracks;
 	struct perfetto_stream *stream;
 	struct perfetto_stacks *stacks;  /* borrowed */
-	struct timeline_sample *samples; /* that are to be written */
+	struct timeline_sample *samples; /* samples to write */
 	size_t num_samples;
 	uint32_t metric;
 	bool has_begun; /* the sequence of the metric */

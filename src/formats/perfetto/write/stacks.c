@@ -99,7 +99,7 @@ struct perfetto_stacks {
 	ARRAY(uint32_t) new_locations;
 	/* Encoded for the packet that is being made. */
 	struct text items[NUM_ITEM_KINDS];
-	struct text text;        /* that is made to fit the format */
+	struct text text;        /* text being made to fit the format */
 	ARRAY(uint32_t) numbers; /* of the frames of a stack */
 	size_t size_bytes;       /* of items, about */
 };
