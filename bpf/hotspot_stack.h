@@ -61,7 +61,9 @@ __attribute__((noinline)) int begin_hotspot_walk(void)
 		return -1;
 	hotspot->walk.layout = layout->hotspot;
 	code = bpf_map_lookup_elem(&hotspot_codes, &pid);
-	/* A process that got both a pid and its number of execs from one before it has its code elsewhere. */
+	/*
+	 * A process with the pid and the number of execs of an earlier one has its code elsewhere.
+	 */
 	if (code && code->generation == scratch->sample.generation &&
 	    code->bias == scratch->hotspot_bias) {
 		hotspot->walk.code = *code;
@@ -75,7 +77,9 @@ __attribute__((noinline)) int begin_hotspot_walk(void)
 	return hotspot_begin(&hotspot->walk, scratch->registers.r13);
 }
 
-/* Whether pc is in HotSpot's code, which may have got a mapping that user space does not know yet. */
+/*
+ * Whether pc is in HotSpot's code. Its mapping may be so new that user space does not know it yet.
+ */
 static __always_inline bool is_at_hotspot_code(const struct hotspot_scratch *hotspot,
 					       const struct walk *walk)
 {

@@ -78,7 +78,7 @@ static __always_inline void expect_return(const struct user_registers *ctx, __u6
 	struct wire_returning call = {.sp = ctx->sp, .pointer = pointer};
 	const struct wire_returning *last = bpf_map_lookup_elem(&returning, &tid);
 
-	/* It has left the last one otherwise than by returning, by longjmp() out of a signal handler. */
+	/* The last call was left not by returning, but by longjmp() out of a signal handler. */
 	if (last)
 		give_slot_back(last->block.slot);
 	call.block.slot = slot;

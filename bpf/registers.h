@@ -1,6 +1,4 @@
-/*
- * The user registers of a thread that is in the kernel, of the running one or of another that does not run.
- */
+/* The user registers of a thread in the kernel: the running one, or one that does not run. */
 #ifndef BPF_REGISTERS_H
 #define BPF_REGISTERS_H
 

@@ -1,6 +1,6 @@
 /*
- * The frames of PHP, Ruby or Perl that the running thread is in: collected beside its native stack, as those of Python are
- * (python_stack.h).
+ * The PHP, Ruby or Perl frames of the running thread: collected beside its native stack, like
+ * Python's (python_stack.h).
  */
 #ifndef BPF_SCRIPT_STACK_H
 #define BPF_SCRIPT_STACK_H

@@ -178,8 +178,8 @@ static __always_inline bool is_on_cpu(struct task_struct *task)
 }
 
 /*
- * How long a thread has run that is noted as new and waiting: that it has got its first CPU is not reported by every
- * kernel until it leaves that one (off_cpu.bpf.c).
+ * How long a thread has run that is noted as new and waiting. Not every kernel reports that it has
+ * got its first CPU before it leaves that CPU (off_cpu.bpf.c).
  */
 static __always_inline __u64 get_first_run(struct task_struct *task,
 					   const struct departure *departure)

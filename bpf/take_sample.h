@@ -22,8 +22,8 @@
 const volatile bool walks_by_table = true;
 
 /*
- * Tables are for 64-bit code; the kernel knows how to follow frame pointers of 32-bit code. Whether it
- * has them, user space finds out.
+ * Tables are for 64-bit code; the kernel can follow frame pointers of 32-bit code. User space finds
+ * out whether the code has them.
  */
 static __always_inline __u32 get_user_stack(void *ctx, struct scratch *scratch)
 {
@@ -36,8 +36,8 @@ static __always_inline __u32 get_user_stack(void *ctx, struct scratch *scratch)
 }
 
 /*
- * Send the scratch sample with its raw stack, as a record of that type, where the walk missed a table. Gives 0 if it was
- * sent.
+ * Send the scratch sample with its raw stack, as a record of that type, if the walk missed a table.
+ * Gives 0 if it was sent.
  */
 __attribute__((noinline)) int send_raw(__u32 type)
 {
@@ -68,7 +68,9 @@ __attribute__((noinline)) int send_raw(__u32 type)
 	return send(ring, raw, size);
 }
 
-/* Send the scratch sample, with its raw stack where the walk missed a table. Gives 0 if it was sent. */
+/*
+ * Send the scratch sample, with its raw stack if the walk missed a table. Gives 0 if it was sent.
+ */
 static __always_inline int send_sample(void)
 {
 	struct scratch *scratch = get_scratch();

@@ -255,20 +255,21 @@ __attribute__((noinline)) int walk_one_step(int number)
 }
 
 /*
- * The walk has ended: go on from HotSpot's code, if that is where. Gives 0, or another number at the end. Defined in
- * hotspot_stack.h.
+ * The walk has ended: go on if it ended at HotSpot's code. Gives 0, or another number at the end.
+ * Defined in hotspot_stack.h.
  */
 int step_hotspot(int number);
 
 /*
- * The verifier goes through each round of a loop: such a loop calls a function that takes so many steps, which it goes
- * through once.
+ * The verifier goes through each round of a loop. So a loop calls a function that takes this number
+ * of steps, and the verifier goes through that function once.
  */
 #define STEPS_AT_ONCE 8
 
 /*
- * Some steps, whatever they take: loops call nothing else, as each call in one is another way to its next round. Gives 0
- * to go on, 1 at the end. It keeps nothing on the stack, which deep calls nearly fill.
+ * Some steps of any kind. The loop calls nothing else, as each call in a loop is another way to its
+ * next round. Gives 0 to go on, 1 at the end. Nothing is kept on the stack: deep calls nearly fill
+ * it.
  */
 __attribute__((noinline)) int walk_some_steps(int number)
 {
@@ -419,9 +420,9 @@ __attribute__((noinline)) int restore_returns(__u64 at, __u64 sp, __u64 num_byte
  * Copy the stack from sp up to limit: first up to the end of the page, then whole pages. It goes to
  * offset `at` of the raw sample. Gives the number of bytes, up to the last page that can be read.
  *
- * A function may have moved sp to pages that it has not touched yet, or need only a part of its frame.
- * Such pages are not there: they become zeros, as they would be. More of them than max_untouched in a row
- * are no stack any more.
+ * A function may have moved sp to pages that it has not touched yet, or need only a part of its
+ * frame. Such pages are absent, and are copied as the zeros that they would be. More than
+ * max_untouched of them in a row are not stack any more.
  */
 __attribute__((noinline)) int copy_stack(__u64 at, __u64 sp, __u64 limit, __u32 max_pages,
 					 __u32 max_untouched)

@@ -251,7 +251,10 @@ __attribute__((noinline)) int send_v8_functions(int first)
 	return send_some_codes(first, send_v8_function);
 }
 
-/* Collect the functions of JavaScript in the scratch stack, and send them. Gives their hash, or 0 when they were not sent. */
+/*
+ * Collect the JavaScript functions in the scratch stack, and send them. Gives their hash, or 0 if
+ * they were not sent.
+ */
 __attribute__((noinline)) __u64 take_v8_stack(void)
 {
 	struct v8_scratch *v8 = get_per_cpu(&v8_scratches);

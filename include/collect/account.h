@@ -15,8 +15,8 @@
 #include "wire/unwind.h"
 
 /*
- * How long an event was counted. A CPU has a few counters: where more is to be counted, the kernel lets the events take
- * turns, and each has counted a part of the time only.
+ * How long an event was counted. A CPU has only a few counters: if more events are to be counted,
+ * the kernel lets them take turns, and each is counted only part of the time.
  */
 
 /* Summed over all CPUs. All 0 if the event is not a CPU counter (a tracepoint, for example). */
@@ -99,10 +99,10 @@ struct scheduling_counts {
 bool scheduling_counts_are_balanced(const struct scheduling_counts *counts);
 
 /*
- * Why a tick, an event or a wait that was to be sampled is not among the samples. A new reason is one row here, and one
- * assignment where it is counted:
+ * Why a tick, an event or a wait that was to be sampled is not among the samples. A new reason is a
+ * row here, and an assignment where it is counted:
  *
- *	LOSS(NAME, key in the account of a run, kinds of enum loss_kind, explanation after a number)
+ * 	LOSS(NAME, key in the account of a run, kinds of enum loss_kind, explanation after a number)
  */
 #define LOSSES(LOSS)                                                                               \
 	LOSS(RING_SAMPLE, "ring_sample", LOSS_OF_TICKS | LOSS_OF_WAITS, "samples lost: ring full") \
@@ -250,7 +250,10 @@ struct call_check_counts {
 	uint64_t failed;  /* of these, not after a call */
 };
 
-/* Outcomes of the ticks of an event, or the hits of a tracepoint: fired is the sum of EVENT_OUTCOMES() and of the losses. */
+/*
+ * Outcomes of an event's ticks, or a tracepoint's hits: fired is the sum of EVENT_OUTCOMES() and of
+ * the losses.
+ */
 struct event_counts {
 	const char *name; /* borrowed until recorder_free() */
 	const char *unit; /* likewise */
@@ -287,8 +290,8 @@ const char *runtime_fit_get_name(enum runtime_fit fit);
 /* Counts of one version of an interpreter. */
 struct runtime_counts {
 	enum wire_runtime runtime;
-	uint16_t major; /* with minor 0, both: not known, or one of those that were one too many */
-	uint16_t minor; /* of Java 0 */
+	uint16_t major;     /* with minor 0: unknown, or beyond the limit of versions */
+	uint16_t minor;     /* of Java 0 */
 	uint64_t processes; /* processes with samples */
 	uint64_t samples;
 	uint64_t fits[NUM_RUNTIME_FITS]; /* of them, by outcome for their frames */

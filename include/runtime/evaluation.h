@@ -1,6 +1,6 @@
 /*
- * The C function of an interpreter that evaluates frames, in the file that has it: where frames belong in a native stack is
- * known by its calls.
+ * The C function of an interpreter that evaluates frames, in the interpreter's file: its calls show
+ * where frames belong in a native stack.
  */
 #ifndef RUNTIME_EVALUATION_H
 #define RUNTIME_EVALUATION_H

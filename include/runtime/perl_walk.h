@@ -173,7 +173,10 @@ struct perl_walk {
 	wire_u8 kinds[WIRE_MAX_RUNTIME_FRAMES];  /* enum wire_script_code */
 };
 
-/* Bytes of the process's memory. Returns 0, or another number when not all can be read: none are written then, or only 0. */
+/*
+ * Read bytes of the process's memory. Returns 0, or another number if not all can be read: then ret
+ * is unchanged, or zeroed.
+ */
 PERL_INLINE int perl_read(struct perl_walk *walk, void *ret, wire_u32 bytes, wire_u64 address);
 
 /*
@@ -338,7 +341,10 @@ PERL_INLINE int perl_walk_begin(struct perl_walk *walk, const struct wire_perl_l
 		return perl_walk_stop(walk, WIRE_RUNTIME_NO_THREAD);
 	if (perl_enter_stack(walk, stack))
 		return perl_walk_stop(walk, WIRE_RUNTIME_UNREADABLE);
-	/* The last one of a call was run, whose context was left: the call may be about to end, or over. */
+	/*
+	 * The last operation of a call has run and its context was left: the call may be about to
+	 * end, or over.
+	 */
 	if (!operation)
 		perl_take_call(walk, WIRE_SCRIPT_MAY_WAIT, frames);
 	else if (operation - stack_pointer < PERL_MAX_OPERATION_DISTANCE &&
@@ -661,7 +667,7 @@ PERL_INLINE int perl_walk_step(struct perl_walk *walk, struct wire_runtime_frame
 	return 0;
 }
 
-/* The text of a name, up to the limit, which is a power of two, so that a verifier sees that no more is read. */
+/* The text of a name, up to the limit. It is a power of two, so that a verifier sees the bound. */
 PERL_INLINE void perl_read_name(struct perl_walk *walk, wire_u64 name, struct wire_script_text *ret,
 				wire_u8 *ret_text, wire_u32 limit)
 {

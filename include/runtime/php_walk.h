@@ -99,7 +99,10 @@ struct php_walk {
 _Static_assert(__builtin_offsetof(struct wire_script_function, class_text) % 8 == 0,
 	       "its texts are words");
 
-/* Bytes of the process's memory. Returns 0, or another number when not all can be read: none are written then, or only 0. */
+/*
+ * Read bytes of the process's memory. Returns 0, or another number if not all can be read: then ret
+ * is unchanged, or zeroed.
+ */
 PHP_INLINE int php_read(struct php_walk *walk, void *ret, wire_u32 bytes, wire_u64 address);
 
 PHP_INLINE int php_walk_stop(struct php_walk *walk, enum wire_runtime_end end)
@@ -122,7 +125,10 @@ PHP_INLINE wire_u64 php_get_field(const struct php_walk *walk, wire_u32 offset)
 	return walk->words[offset >> 3 & (PHP_OBJECT_WORDS - 1)] >> ((offset & 7) * 8);
 }
 
-/* globals: address of executor_globals in the process. Returns 0 to go on, or 1 at the end, which walk->end explains. */
+/*
+ * globals: address of executor_globals in the process. Returns 0 to go on, or 1 at the end, for the
+ * reason in walk->end.
+ */
 PHP_INLINE int php_walk_begin(struct php_walk *walk, const struct wire_php_layout *layout,
 			      wire_u64 globals, wire_u64 frame_register,
 			      wire_u64 instruction_register)
@@ -204,8 +210,8 @@ PHP_INLINE int php_is_fiber(const struct php_walk *walk)
 }
 
 /*
- * Take the frame at an address, whose own bytes were read, if it is of a function. flags: of its position. Returns 0, or another
- * number when the function cannot be read.
+ * Take the frame at an address, whose own bytes were read, if it has a function. flags: of its
+ * position. Returns 0, or another number if the function cannot be read.
  */
 PHP_INLINE int php_take_frame(struct php_walk *walk, wire_u64 frame, wire_u32 flags,
 			      struct wire_runtime_frame *frames)
@@ -273,8 +279,8 @@ PHP_INLINE int php_find_generator(struct php_walk *walk, wire_u64 frame)
 }
 
 /*
- * Take one frame into frames (WIRE_MAX_RUNTIME_FRAMES long). Returns 0 to go on, 1 at the end, which walk->end explains; after
- * PHP_MAX_STEPS at most.
+ * Take a frame into frames (WIRE_MAX_RUNTIME_FRAMES long). Returns 0 to go on, or 1 at the end, for
+ * the reason in walk->end; after PHP_MAX_STEPS at most.
  */
 PHP_INLINE int php_walk_step(struct php_walk *walk, struct wire_runtime_frame *frames)
 {
@@ -294,7 +300,9 @@ PHP_INLINE int php_walk_step(struct php_walk *walk, struct wire_runtime_frame *f
 	return walk->frame ? 0 : php_walk_stop(walk, WIRE_RUNTIME_COMPLETE);
 }
 
-/* The text of a string, up to the limit, which is a power of two, so that a verifier sees that no more is read. */
+/*
+ * The text of a string, up to the limit. It is a power of two, so that a verifier sees the bound.
+ */
 PHP_INLINE void php_read_text(struct php_walk *walk, wire_u64 string, struct wire_script_text *ret,
 			      wire_u8 *ret_text, wire_u32 limit)
 {

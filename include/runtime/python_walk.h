@@ -26,7 +26,7 @@
 #include "wire/clear.h"
 #include "wire/python.h"
 
-/* Interpreters and threads that are looked at. */
+/* Limit of interpreters and threads that are searched. */
 #ifndef PYTHON_MAX_LOOKS
 #define PYTHON_MAX_LOOKS (64 + 4096)
 #endif
@@ -68,7 +68,10 @@ _Static_assert(PYTHON_OBJECT_WORDS < PYTHON_WINDOW_WORDS, "a frame has its place
 _Static_assert(!(WIRE_MAX_RUNTIME_FRAMES & (WIRE_MAX_RUNTIME_FRAMES - 1)),
 	       "less one, it is a mask");
 
-/* Bytes of the process's memory. Returns 0, or another number when not all can be read: none are written then, or only 0. */
+/*
+ * Read bytes of the process's memory. Returns 0, or another number if not all can be read: then ret
+ * is unchanged, or zeroed.
+ */
 PYTHON_INLINE int python_read(struct python_walk *walk, void *ret, wire_u32 bytes,
 			      wire_u64 address);
 
@@ -192,8 +195,8 @@ PYTHON_INLINE int python_read_innermost(struct python_walk *walk, wire_u64 threa
 }
 
 /*
- * The innermost frame of the thread that an earlier walk has found, with one read. Returns 0, or another number: it is not this thread's
- * any more, runs none, or cannot be read.
+ * The innermost frame of the thread that an earlier walk has found, with one read. Returns 0, or
+ * another number: the state is not this thread's any more, has no frame, or cannot be read.
  */
 PYTHON_INLINE int python_read_known(struct python_walk *walk, wire_u64 thread_state, wire_u64 *ret)
 {
@@ -243,7 +246,7 @@ PYTHON_INLINE int python_walk_begin(struct python_walk *walk,
 	if (python_read_object(walk, runtime + layout->interpreters, 16))
 		return 1;
 	walk->interpreter = walk->words[0];
-	if (!walk->interpreter) /* it is not initialized yet, or not any more */
+	if (!walk->interpreter) /* not initialized yet, or finalized */
 		return python_walk_stop(walk, WIRE_RUNTIME_NO_THREAD);
 	if (walk->words[1] != walk->interpreter &&
 	    python_read_word(walk, walk->interpreter + layout->interpreter_next, &other))
@@ -260,7 +263,7 @@ PYTHON_INLINE int python_walk_begin(struct python_walk *walk,
 		       : 0;
 }
 
-/* The threads of all interpreters have been looked at. */
+/* All interpreters' threads have been searched. */
 PYTHON_INLINE int python_walk_stop_looking(struct python_walk *walk)
 {
 	return python_walk_stop(walk, walk->thread_state ? WIRE_RUNTIME_COMPLETE
@@ -387,8 +390,8 @@ PYTHON_INLINE int python_walk_take_frame(struct python_walk *walk,
 }
 
 /*
- * Look at one thread, or add one frame to frames (WIRE_MAX_RUNTIME_FRAMES long). Returns 0 to go on, 1 at the end, which
- * walk->end explains; after PYTHON_MAX_STEPS at most.
+ * Look at a thread, or add a frame to frames (WIRE_MAX_RUNTIME_FRAMES long). Returns 0 to go on, or
+ * 1 at the end, for the reason in walk->end; after PYTHON_MAX_STEPS at most.
  */
 PYTHON_INLINE int python_walk_step(struct python_walk *walk, struct wire_runtime_frame *frames)
 {

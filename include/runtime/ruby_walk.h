@@ -387,8 +387,8 @@ RUBY_INLINE int ruby_take_method(struct ruby_walk *walk, wire_u64 method,
 }
 
 /*
- * Take one frame into frames (WIRE_MAX_RUNTIME_FRAMES long). Returns 0 to go on, 1 at the end, which walk->end explains; after
- * RUBY_MAX_STEPS at most.
+ * Take a frame into frames (WIRE_MAX_RUNTIME_FRAMES long). Returns 0 to go on, or 1 at the end, for
+ * the reason in walk->end; after RUBY_MAX_STEPS at most.
  */
 RUBY_INLINE int ruby_walk_step(struct ruby_walk *walk, struct wire_runtime_frame *frames)
 {
@@ -460,7 +460,9 @@ RUBY_INLINE wire_u64 ruby_find_name(struct ruby_walk *walk, wire_u64 symbol)
 	return ruby_read_element(walk, names, number % RUBY_SYMBOLS_EACH * 2);
 }
 
-/* The text of a string, up to the limit, which is a power of two, so that a verifier sees that no more is read. */
+/*
+ * The text of a string, up to the limit. It is a power of two, so that a verifier sees the bound.
+ */
 RUBY_INLINE void ruby_read_text(struct ruby_walk *walk, wire_u64 string,
 				struct wire_script_text *ret, wire_u8 *ret_text, wire_u32 limit)
 {

@@ -1,9 +1,9 @@
 /*
- * Runtimes: their names, and the one that a file contains. The list and the recipe "To add an interpreter" are in
- * wire/runtime.h.
+ * Runtimes: their names, and the one that a file contains. The list and the recipe "To add an
+ * interpreter" are in wire/runtime.h.
  *
- * A build describes itself: by the symbols that it exports, and by tables that it keeps for debuggers. Nothing is guessed of a
- * version that is not known.
+ * A build describes itself by the symbols that it exports, and by tables for debuggers. Nothing is
+ * guessed about an unknown version.
  *
  * Not thread-safe, as the objfile.
  */
@@ -96,10 +96,10 @@ struct runtime_build {
 };
 
 /*
- * Find the runtime in a file, by its own symbols. Parts of CPython that compilers put elsewhere are known by its debug file, or
- * by the jumps into them.
+ * Find the runtime in a file, by its own symbols. Parts of CPython that compilers put elsewhere are
+ * found by its debug file, or by the jumps into them.
  *
- * ret  also set for a build that is not known
+ * ret  also set for an unknown build
  *
  * Returns 0 or -ENOENT (the file contains no runtime).
  */

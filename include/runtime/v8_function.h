@@ -32,8 +32,7 @@ struct v8_function {
 	const char *name;
 	const char *
 		file; /* a path, a URL such as file:///…, or node:… for code built into the program */
-	uint32_t
-		line; /* of its source, from 1; 0: that is to be asked for the line of the position */
+	uint32_t line; /* of its source, from 1; 0: ask the source for the line of the position */
 	uint32_t position;    /* of its first character in its source; WIRE_V8_NO_POSITION */
 	uint32_t source;      /* among v8_sources; V8_NO_SOURCE */
 	int32_t first_line;   /* number of its source's first line, as the script has it; from 0 */

@@ -1,12 +1,14 @@
 /*
- * Functions of JavaScript that V8's optimizing compilers have inlined: which ones an instruction of their code is in.
+ * JavaScript functions that V8's optimizing compilers have inlined: finds those of an instruction
+ * in optimized code.
  *
- * The code object describes itself. At a return address, its deoptimization data lists the functions that would run without
- * optimization. At any other instruction, its table of source positions contains the inlining, if the table covers all
- * instructions and not only calls. If neither covers an instruction, its functions are unknown. Nothing is guessed.
+ * The code object describes itself. At a return address, its deoptimization data lists the
+ * functions that would run without optimization. At any other instruction, its table of source
+ * positions contains the inlining, if the table covers all instructions and not only calls. If
+ * neither covers an instruction, its functions are unknown. Nothing is guessed.
  *
- * The garbage collector may move objects and free code while they are read. A description counts if the code is the same before
- * and after; the compiler numbers each code of an isolate.
+ * The garbage collector may move objects and free code while they are read. A description counts if
+ * the code is the same before and after; the compiler numbers each code of an isolate.
  *
  * Not thread-safe.
  */
@@ -61,11 +63,17 @@ struct v8_code_layout {
  */
 bool v8_code_layout_is_valid(const struct v8_code_layout *layout);
 
-/* Limits of a recording: processes, codes, bytes of descriptions. The process whose last lookup is the oldest is dropped first. */
+/*
+ * Limits of a recording: processes, codes, bytes of descriptions. The process with the oldest last
+ * lookup is dropped first.
+ */
 #define V8_INLINES_PROCESSES_MAX (1u << 16)
 #define V8_INLINES_CODES_MAX     (1u << 17)
 #define V8_INLINES_BYTES_MAX     (64u << 20)
-/* Bytes that are read in a process, and more of them for each second since the first lookup. A read counts as 2 KiB and its bytes. */
+/*
+ * Bytes read in a process at most, plus bytes for each second since the first lookup. A read counts
+ * as 2 KiB plus its bytes.
+ */
 #define V8_INLINES_READ_MAX        (256u << 20)
 #define V8_INLINES_READ_PER_SECOND (16u << 20)
 /* Limit of inlined functions at one instruction. */

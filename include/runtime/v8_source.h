@@ -61,7 +61,7 @@ static inline void v8_sources_freep(struct v8_sources **sources)
 _must_check_ int v8_sources_add(struct v8_sources *sources, const struct wire_v8_function *record,
 				const struct v8_memory *memory, uint32_t *ret);
 
-/* The line that a character is in, from 1; 0: it is not known, as the source was not read or is shorter. */
+/* The line of a character, from 1; 0: unknown, as the source was not read or is shorter. */
 uint32_t v8_sources_get_line(const struct v8_sources *sources, uint32_t source, uint32_t position);
 
 #endif

@@ -30,7 +30,7 @@
 #include "wire/runtime.h"
 #include "wire/v8.h"
 
-/* Strings that are looked at for a name that was put together: no more than this many are put off meanwhile. */
+/* Strings visited for a composed name; at most V8_MAX_PENDING of them are put off meanwhile. */
 #define V8_MAX_PENDING    8
 #define V8_MAX_NAME_STEPS 16
 
@@ -82,7 +82,10 @@ struct v8_walk {
 };
 _Static_assert(WIRE_V8_OBJECT_BYTES < V8_OBJECT_WORDS * 8, "an object has its place");
 
-/* Bytes of the process's memory. Returns 0, or another number when not all can be read: none are written then, or only 0. */
+/*
+ * Read bytes of the process's memory. Returns 0, or another number if not all can be read: then ret
+ * is unchanged, or zeroed.
+ */
 V8_INLINE int v8_read(struct v8_walk *walk, void *ret, wire_u32 bytes, wire_u64 address);
 
 /* Pointers to objects have the lowest bit set; weak ones also have the next bit set. */
@@ -325,7 +328,10 @@ V8_INLINE wire_u64 v8_get_string_word(const struct v8_walk *walk, wire_u32 offse
 	return walk->string[offset >> 3 & 3] >> ((offset & 4) * 8);
 }
 
-/* The characters of the string that v8_read_string() has read. Returns 0, or another number: it has none itself. */
+/*
+ * The characters of the string that v8_read_string() has read. Returns 0, or another number: it has
+ * no characters itself.
+ */
 V8_INLINE int v8_copy_characters(struct v8_walk *walk, wire_u64 string, struct wire_v8_text *ret,
 				 wire_u8 *ret_text, wire_u32 limit)
 {

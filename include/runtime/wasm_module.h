@@ -17,7 +17,9 @@
 /* The start of every module: "\0asm", and the version 1. */
 #define WASM_MODULE_BEGIN 0x000000016d736100ull
 
-/* Larger sections are treated as missing. Of more functions, as in V8, no name is known. */
+/*
+ * Larger sections are treated as missing. Functions beyond the limit have no known name, as in V8.
+ */
 #define WASM_MODULE_SECTION_BYTES_MAX (64u << 20)
 #define WASM_MODULE_FUNCTIONS_MAX     1000000u
 #define WASM_MODULE_SECTIONS_MAX      10000u

@@ -109,7 +109,10 @@ struct wire_hotspot_text {
 	wire_u16 num_bytes; /* bytes sent */
 };
 
-/* A method, compiled code of one, or a stub, which has but a name: sent before the first stack that has it. */
+/*
+ * A method, compiled code of a method, or a stub (which has only a name): sent before the first
+ * stack that has it.
+ */
 struct wire_hotspot_method {
 	wire_u32 type; /* WIRE_RUNTIME_CODE */
 	wire_u32 pid;

@@ -19,7 +19,7 @@
 /* The version does not have it. */
 #define WIRE_PYTHON_NONE 0xffff
 
-/* How it is known that a frame is the first one of a call of the C function that evaluates frames. */
+/* How to tell that a frame is the first one of a call of the evaluating C function. */
 enum wire_python_runs {
 	WIRE_PYTHON_RUN_EACH,  /* all are */
 	WIRE_PYTHON_RUN_ENTRY, /* if a byte of it is not 0 */
@@ -65,11 +65,11 @@ struct wire_python_layout {
 	wire_u16 code_begin;        /* of the bytes that hold the others; both are multiples of 8 */
 	wire_u16 code_bytes;
 	/* Strings and bytes. */
-	wire_u16 text_length;    /* in characters */
-	wire_u16 text_state;     /* 32 bits */
-	wire_u8 text_kind_shift; /* of it: 3 bits, bytes of a character */
-	wire_u8 text_ascii_shift; /* of it: the bit `ascii`; below it is `compact`: characters follow the head */
-	wire_u16 ascii_text; /* where they follow then */
+	wire_u16 text_length;     /* in characters */
+	wire_u16 text_state;      /* 32 bits */
+	wire_u8 text_kind_shift;  /* of it: 3 bits, bytes of a character */
+	wire_u8 text_ascii_shift; /* bit `ascii`; below it `compact`: text follows the head */
+	wire_u16 ascii_text;      /* where they follow then */
 	wire_u16 other_text;
 	wire_u16 bytes_length;
 	wire_u16 bytes_content;

@@ -1,6 +1,6 @@
 /*
- * The runtimes that are recognized, and the frames of interpreters (runtime/): the sampling program takes them beside a
- * native stack, and user space puts them into it.
+ * The recognized runtimes, and the frames of interpreters (runtime/): the sampling program collects
+ * them beside the native stack, and user space splices them.
  *
  * Included by both sides, as wire.h is.
  */
@@ -89,14 +89,14 @@ struct wire_runtime_frame {
 };
 
 /*
- * In a position, of CPython, PHP, Ruby and Perl: it is the outermost frame that one call of the C function evaluates which evaluates
- * frames.
+ * Flag in a position of CPython, PHP, Ruby and Perl: the frame is the outermost one of a call of
+ * the evaluating C function.
  */
 #define WIRE_RUNTIME_ENTRY_FRAME (1u << 31)
 
 /*
- * The function of frames: each interpreter's own record (wire/python.h and others) starts with these fields. It is sent before the
- * first stack that refers to it.
+ * The function of a frame. Each interpreter's own record (wire/python.h and others) starts with
+ * these fields. It is sent before the first stack that refers to it.
  */
 struct wire_runtime_code {
 	wire_u32 type; /* WIRE_RUNTIME_CODE */

@@ -27,7 +27,10 @@ struct wire_runtime_layout {
 	};
 };
 
-/* Different layouts in one recording: of one interpreter, so that no other one loses its place, and of all. */
+/*
+ * Limits of different layouts in a recording: of one interpreter, so that the others keep their
+ * places, and of all.
+ */
 #define WIRE_MAX_LAYOUTS_EACH    128
 #define WIRE_MAX_RUNTIME_LAYOUTS (NUM_WIRE_INTERPRETERS * WIRE_MAX_LAYOUTS_EACH)
 

@@ -83,7 +83,10 @@ enum unwind_cfa_op {
 #define UNWIND_STORED_COPY_PLACE(offset) \
 	((long long)((offset)&0xfffff) + UNWIND_STORED_COPY_PLACE_MIN)
 #define UNWIND_STORED_COPY_BYTES(offset) ((offset) >> 20)
-/* cfa_offset of UNWIND_CFA_COPY: the register by its number in call-frame information, and bytes from there to the CFA. */
+/*
+ * cfa_offset of UNWIND_CFA_COPY: the register by its number in call-frame information, and bytes
+ * from its value to the CFA.
+ */
 #define UNWIND_COPY_BYTES_MAX        ((1 << 27) - 1)
 #define UNWIND_COPY(number, bytes)   ((bytes)*16 + (number))
 #define UNWIND_COPY_REGISTER(offset) ((offset)&15)

@@ -38,9 +38,9 @@
 
 #define HOTPLUG_INTERVAL_NS NS_PER_SECOND
 /*
- * Files are opened and identified, /proc is read, calls are proven between one reading of the rings and
- * the next. Samples are read meanwhile this often, up to so much that waits its turn: no ring is to fill
- * up, as a sample brings its stack along only where there is room.
+ * Between two readings of the rings, files are opened and identified, /proc is read, and calls are
+ * proven. Meanwhile samples are read at this interval, up to this size of the queue. So no ring
+ * fills up: a sample has its stack only if there was room for it.
  */
 #define MEANWHILE_NS     (20 * NS_PER_MS)
 #define MAX_QUEUED_BYTES (64u << 20)
@@ -101,8 +101,8 @@ struct recorder {
 };
 
 /*
- * Whether a sample is of a child that is to be left out. Not every kernel lets the sampling program know
- * that it is one.
+ * Whether a sample is of a child that is left out. Not every kernel tells the sampling program that
+ * it is a child.
  */
 static bool is_left_out(const struct recorder *recorder, const struct wire_sample *sample)
 {
@@ -539,8 +539,8 @@ static int add_to_filter(void *context, pid_t tid, struct error *error)
 }
 
 /*
- * Put the target into the filter, now that forks are reported, and read its processes from /proc; for
- * the whole system and cgroups, all. Processes that are gone are skipped.
+ * Put the target into the filter, now that forks are reported, and read its processes from /proc
+ * (all, for the whole system and cgroups). Processes that are gone are skipped.
  */
 static int scan_target(struct recorder *recorder, struct error *error)
 {

@@ -13,7 +13,10 @@
  */
 void characters_append(struct text *text, uint32_t code_point);
 
-/* Strings of one byte a character are Latin-1, and the others Unicode: a surrogate never is half of a pair. */
+/*
+ * Strings with one byte for each character are Latin-1, others Unicode: surrogates are never joined
+ * to a pair.
+ */
 void characters_append_unicode(struct text *text, const uint8_t *bytes, size_t num_characters,
 			       size_t bytes_of_character);
 
@@ -30,7 +33,10 @@ void characters_append_utf16(struct text *text, const uint8_t *bytes, size_t num
  */
 void characters_append_modified_utf8(struct text *text, const uint8_t *bytes, size_t num_bytes);
 
-/* How many of the first bytes of a longer string are whole characters: the last one may go on behind them. */
+/*
+ * Number of leading bytes of a longer string that are whole characters: the last character may
+ * continue behind them.
+ */
 size_t characters_trim_modified_utf8(const uint8_t *bytes, size_t num_bytes);
 
 #endif

@@ -26,7 +26,10 @@ struct code_section {
 	uint64_t address;
 };
 
-/* The section of code behind one; before the first one *scn is NULL. Returns false when there are no more. */
+/*
+ * The next section of code; before the first one *scn is NULL. Returns false when there are no
+ * more.
+ */
 bool file_data_get_next_code(Elf *elf, Elf_Scn **scn, struct code_section *ret);
 
 bool file_is_64_bit_little_endian(const struct objfile *objfile);

@@ -9,8 +9,9 @@
 #include "runtime/runtime.h"
 
 /*
- * A runtime with several symbols that only its file has. Those of interpreters are exported for debuggers and extensions; those
- * of named runtimes for debuggers or for the libraries that they load, and no other file has two of them.
+ * A runtime with several symbols that only its file has. Interpreters export them for debuggers and
+ * extensions, named runtimes for debuggers or for libraries that they load. No other file has two
+ * of them.
  */
 static const struct runtime_symbols {
 	const char *names[2]; /* a file with one of them is looked into */

@@ -9,9 +9,10 @@
 /*
  * Describe the build in a file that has one of the finder's symbols.
  *
- * build  its runtime is set, all else is 0; not used unless 0 is returned. The layout's tag is set by the caller
+ * build  its runtime is set, all else is 0; not used unless 0 is returned. The caller sets the
+ *        layout's tag.
  *
- * Returns 0, also for a build that is not known, or -ENOENT (the file contains no such runtime).
+ * Returns 0, also for an unknown build, or -ENOENT (the file contains no such runtime).
  */
 typedef int runtime_finder(struct objfile *objfile, struct runtime_build *build);
 

@@ -111,7 +111,10 @@ static int intern_text(struct script_functions *functions, const char **ret)
 	return 0;
 }
 
-/* Without its own name, a function is not called by its class. Perl has names in Latin-1 where that has all of their characters. */
+/*
+ * A function without its own name is not named by its class. Perl has names in Latin-1 if that has
+ * all of their characters.
+ */
 static int intern_name(struct script_functions *functions,
 		       const struct wire_script_function *record, const char **ret)
 {

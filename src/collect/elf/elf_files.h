@@ -33,11 +33,13 @@ _must_check_ int elf_files_get_layout(const struct elf_files *files,
 				      const struct mapped_file *mapped,
 				      const struct objfile_layout **ret);
 
-/* The runtime in it, known or not; NULL: it has none, as far as is known. Borrowed until the next build ID is read. */
+/*
+ * The runtime in it, known or not; NULL: none was found. Borrowed until the next build ID is read.
+ */
 const struct runtime_build *elf_files_get_runtime(const struct elf_files *files,
 						  const struct mapped_file *mapped);
 
-/* As objfile_prove_call(), also where nobody can read the file: then nothing is proven. */
+/* As objfile_prove_call(). If no process can read the file, nothing is proven. */
 _must_check_ int elf_files_prove_call(struct elf_files *files, uint32_t number,
 				      const struct mapped_file *mapped, uint64_t return_address,
 				      uint64_t callee, enum call_proof *ret);

@@ -30,7 +30,7 @@ enum elf_request_kind {
 	ELF_FIND_ALLOCATOR, /* with the file */
 };
 
-/* A point in a file that somebody names (probes.h). Texts end with NUL. */
+/* A point in a file that the user names (probes.h). Texts end with NUL. */
 struct elf_probe_query {
 	uint64_t offset;      /* from the function's start */
 	uint32_t argument;    /* its number, from 1 on */
@@ -40,7 +40,7 @@ struct elf_probe_query {
 	char name[2048];      /* of the function or the probe */
 };
 
-/* A message has the head and as much of the path as there is, without NUL. */
+/* A message has the head and the used part of the path, without NUL. */
 struct elf_request {
 	uint32_t kind;
 	uint32_t file; /* its number in the file table: it is kept open, for more calls to prove */

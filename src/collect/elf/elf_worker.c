@@ -29,7 +29,10 @@
 #define MEMORY_BYTES (1ull << 30)
 /* Those of the largest programs that there are take 50 MB. */
 #define TABLE_MAX_BYTES (128ull << 20)
-/* A table takes a fifth of a second of the largest programs that there are; all else microseconds. */
+/*
+ * The table of the largest known programs takes a fifth of a second; other requests take
+ * microseconds.
+ */
 #define BUILD_LIMIT_NS  (20 * NS_PER_SECOND)
 #define LIMIT_NS        (2 * NS_PER_SECOND)
 #define POLL_MS         100

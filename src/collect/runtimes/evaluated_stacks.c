@@ -142,7 +142,10 @@ static uint32_t count_own(const struct evaluated_runtime *runtime,
 	return frames->length;
 }
 
-/* The frames that one call has evaluated, from *frame on; and after the last ones that ran on the stack, all others. */
+/*
+ * Put the frames that one call has evaluated, from *frame on. After the last ones that ran on this
+ * stack, put all others.
+ */
 static int put_run(const struct evaluated_runtime *runtime, const struct runtime_sample *source,
 		   const struct runtime_frame_list *frames, uint32_t *frame,
 		   struct runtime_level *ret, uint32_t *num)

@@ -17,9 +17,12 @@
 struct evaluated_runtime {
 	const struct runtime_context *context;
 	enum wire_runtime runtime;
-	/* A process has one list of frames, whichever thread asks: threads that evaluate no frame are not the interpreter's. */
+	/*
+	 * A process has one list of frames for all threads: a thread without evaluating calls is
+	 * not the interpreter's.
+	 */
 	bool has_one_thread;
-	/* A frame is there before the call that evaluates it. */
+	/* A frame exists before the call that evaluates it. */
 	bool has_frame_before_call;
 	/* Flag in a frame's position: outer frames ran on another native stack; 0: no such flag. */
 	uint32_t stack_begin_flag;
@@ -27,13 +30,16 @@ struct evaluated_runtime {
 	 * Not a frame, but marks a call (WIRE_RUNTIME_ENTRY_FRAME) without frames; 0: no such flag.
 	 */
 	uint32_t no_frame_flag;
-	/* The function that evaluates frames is called for it again and again, and may not be running; 0: likewise. */
+	/*
+	 * Flag: the evaluating function is called for this frame again and again, and may not be
+	 * running; 0: no such flag.
+	 */
 	uint32_t may_wait_flag;
 	/* The frames mark calls that evaluate no frame, or none any more. */
 	bool tells_idle_calls;
 	/*
-	 * Whether a file switches between coroutines that take turns on one native stack, each with a list of frames of its own; NULL:
-	 * none does.
+	 * Whether a file switches between coroutines that take turns on one native stack, each with
+	 * a list of frames of its own. NULL: no file does.
 	 */
 	bool (*switches_coroutines)(const struct mapped_file *file);
 	/* The location of a frame in the profile, by its number among these. Returns 0 or -ENOMEM. */

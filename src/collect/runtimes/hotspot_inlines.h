@@ -38,7 +38,10 @@ _must_check_ int hotspot_inlines_find(struct hotspot_inlines *inlines,
 				      const struct hotspot_method *code, uint64_t pc, bool is_call,
 				      struct hotspot_scope_chain *ret);
 
-/* A method of these, inlined into the code; NULL: its name cannot be read. Borrowed until another one is added. */
+/*
+ * A method of the chain, inlined into the code; NULL: its name cannot be read. Borrowed until
+ * another one is added.
+ */
 const struct hotspot_method *hotspot_inlines_get_method(struct hotspot_inlines *inlines,
 							const struct process *process,
 							const struct hotspot_method *code,

@@ -44,7 +44,10 @@ enum hotspot_presence hotspot_layouts_read(struct hotspot_layouts *layouts,
 					   const struct mapping *mapping,
 					   const struct hotspot_layout **ret, uint64_t *ret_bias);
 
-/* The layout of the HotSpot that a process runs, if it is known; else NULL. Borrowed until hotspot_layouts_free(). */
+/*
+ * The layout of the HotSpot that a process runs, if known; else NULL. Borrowed until
+ * hotspot_layouts_free().
+ */
 const struct hotspot_layout *hotspot_layouts_find(struct hotspot_layouts *layouts,
 						  const struct process *process);
 

@@ -1,7 +1,8 @@
 /*
- * Methods of Java in the stacks of processes that run HotSpot. The sampling program tells the method of each frame of the native
- * stack that is code of a method: the method replaces the interpreter's own code, or the compiled code. The JVM describes in
- * memory of the process which methods were inlined into it; that is read when the code is first seen in a sample.
+ * Java methods in the stacks of processes that run HotSpot. The sampling program sends the method
+ * of each native frame that is a method's code. The method replaces the interpreter's own code, or
+ * the compiled code. The JVM describes in the process's memory which methods were inlined into
+ * compiled code: this is read when the code is first seen in a sample.
  */
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* Frames of CPython, and their places in the stacks of the processes that run it (evaluated_stacks.h). */
+/* CPython frames, and their places in the stacks of processes that run it (evaluated_stacks.h). */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
- * How the frames of an interpreter get into stacks: one row for each of INTERPRETERS() in runtime_ops.c. The recipe "To add an
- * interpreter" is in wire/runtime.h.
+ * Splices the frames of interpreters into stacks: a row for each of INTERPRETERS() in
+ * runtime_ops.c. The recipe "To add an interpreter" is in wire/runtime.h.
  */
 #ifndef COLLECT_RUNTIMES_RUNTIME_OPS_H
 #define COLLECT_RUNTIMES_RUNTIME_OPS_H
@@ -49,8 +49,8 @@ struct runtime_ops {
 	void *(*create)(const struct runtime_context *context, enum wire_runtime runtime);
 	void (*free)(void *stacks); /* NULL is fine */
 	/*
-	 * Keep the record of a function (wire_runtime_code), code_bytes long at least. Returns 0, -ENOMEM, or another negative errno:
-	 * it is not kept, and its frames have no name.
+	 * Keep the record of a function (wire_runtime_code), at least code_bytes long. Returns 0,
+	 * -ENOMEM, or another negative errno: it is not kept, and its frames are unnamed.
 	 */
 	int (*add_code)(void *stacks, const void *record);
 	size_t code_bytes;

@@ -72,8 +72,8 @@ struct runtime_verdict {
 /*
  * The levels of a stack with the frames in it, innermost first.
  *
- * pcs  as struct wire_stack has them
- * ret  RUNTIME_MAX_LEVELS; those of the native stack alone where ret_verdict->fit is not RUNTIME_FITS
+ * pcs  as in struct wire_stack
+ * ret  RUNTIME_MAX_LEVELS; only the native levels if ret_verdict->fit is not RUNTIME_FITS
  *
  * Returns 0 or -ENOMEM.
  */

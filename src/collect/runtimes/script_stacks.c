@@ -1,6 +1,6 @@
 /*
- * Frames of interpreters that tell their lines themselves (PHP, Ruby, Perl), and their places in the stacks of the processes that
- * run them (evaluated_stacks.h).
+ * Frames of interpreters whose frames hold the current line (PHP, Ruby, Perl), and their places in
+ * the stacks of processes that run them (evaluated_stacks.h).
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,12 +1,15 @@
 /*
- * Functions of JavaScript in the stacks of processes that run V8. The sampling program tells the function of each frame of the
- * native stack that is one of V8's frames for a function: the function replaces the interpreter's own code, or the generated
- * code. V8's own functions stay native frames with their symbols. Functions of WebAssembly have the names in their module.
+ * JavaScript functions in the stacks of processes that run V8. The sampling program sends the
+ * function of each native frame that is a V8 frame of a function. The function replaces the
+ * interpreter's own code, or the generated code. V8's own functions stay native frames with their
+ * symbols. WebAssembly functions have the names in their module.
  *
- * Functions that compilers inline have no frame of V8's. The code describes which ones an instruction is in (runtime/v8_inlines.h);
- * it is read in the memory of the process when it is first seen. If that fails, the stack may lack them, which is counted.
+ * Inlined functions have no V8 frame. The code describes which ones an instruction is in
+ * (runtime/v8_inlines.h). The description is read in the memory of the process when the code is
+ * first seen. If that fails, the stack may lack inlined functions, which is counted.
  *
- * The line of a frame is the first line of its function: V8 has tables of lines only for functions that an exception has passed.
+ * The line of a frame is the first line of its function: V8 has tables of lines only for functions
+ * that an exception has passed.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -128,7 +131,7 @@ static int locate(struct v8_stacks *stacks, const struct v8_function *function, 
 	if (string_starts_with(file, FILE_URL "/"))
 		file += strlen(FILE_URL);
 	base = strrchr(file, '/');
-	/* Those that are built into the program are known by their whole name: node:internal/timers. */
+	/* Files that are built into the program keep their whole name: node:internal/timers. */
 	if (string_starts_with(file, "node:"))
 		base = NULL;
 	err = profile_name_frame(stacks->context.profile, name, name, base ? base + 1 : file,
@@ -138,7 +141,7 @@ static int locate(struct v8_stacks *stacks, const struct v8_function *function, 
 	err = profile_add_string(stacks->context.profile, file, &frame.file);
 	if (err)
 		return err;
-	/* A line is one of a file. */
+	/* Only a file has lines. */
 	if (*file)
 		frame.line = find_line(stacks, function);
 	return profile_add_frame_location(stacks->context.profile, &frame, ret);
@@ -148,8 +151,8 @@ static int locate(struct v8_stacks *stacks, const struct v8_function *function, 
 #define WASM_NAME_BYTES 32
 
 /*
- * The location of the function of WebAssembly that a level is of, and whether it has a frame yet. Returns 0, -ENOENT (it is not known)
- * or -ENOMEM.
+ * The location of a level's WebAssembly function, and whether it has a frame yet. Returns 0,
+ * -ENOENT (unknown) or -ENOMEM.
  */
 static int locate_wasm(struct v8_stacks *stacks, const struct v8_level *level, uint32_t *ret,
 		       bool *ret_has_frame)

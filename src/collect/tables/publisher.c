@@ -313,7 +313,10 @@ static int wait_for_hotspot(struct publisher *publisher, const struct process *p
 	return 0;
 }
 
-/* Processes with a different HotSpot each may take all the room: then the stacks of later ones end at its code. */
+/*
+ * If processes have many different builds of HotSpot, there may be no more room: later stacks end
+ * at its code then.
+ */
 static void publish_hotspot(struct publisher *publisher, const struct process *process,
 			    const struct hotspot_layout *layout, struct unwind_address_space *space)
 {

@@ -36,8 +36,8 @@ _must_check_ int publisher_update(struct publisher *publisher);
 int publisher_get_fd(const struct publisher *publisher);
 
 /*
- * Wait for one more table until this moment (clock_now_ns()), and publish it. Returns false when none is
- * being built, or none was ready in time.
+ * Wait for another table until this moment (clock_now_ns()), and publish it. Returns false if no
+ * table is being built, or none was ready in time.
  */
 bool publisher_wait(struct publisher *publisher, uint64_t until_ns);
 

@@ -131,8 +131,8 @@ static void make_key(const struct builder_thread *thread, const struct job *job,
 }
 
 /*
- * The cache is shared by key: a user could write a file with the build ID of libc and a wrong table, which
- * everybody's libc would get.
+ * The cache is shared by key: a user could write a file with the build ID of libc and a wrong
+ * table, and everybody's libc would get it.
  */
 static void find_key(const struct builder_thread *thread, const struct job *job,
 		     struct cache_key *ret)

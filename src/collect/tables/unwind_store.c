@@ -37,7 +37,7 @@ struct unwind_store {
 	uint32_t num_mappings; /* ever used */
 	uint64_t num_rows;
 	ARRAY(struct wire_runtime_layout) layouts; /* as in their map */
-	/* Oldest first, with room for all that are in use: a run can be retired whatever memory there is. */
+	/* Oldest first, with room for all runs in use, so that retiring a run needs no memory. */
 	ARRAY(struct retired) retired;
 	size_t num_runs;                                   /* in use */
 	ARRAY(struct unwind_range) free_runs[MAX_RUN + 1]; /* by length */
@@ -372,7 +372,7 @@ int unwind_store_publish(struct unwind_store *store, const struct unwind_address
 	int err = publish_run(store, space, now_ns, &run);
 
 	if (err) {
-		/* The published mappings are outdated, and the new ones are not there: have none. */
+		/* The published mappings are outdated, and the new ones failed: publish none. */
 		unwind_store_remove(store, space->pid, now_ns, range);
 		retire(store, now_ns, &run);
 		return err;

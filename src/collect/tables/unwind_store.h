@@ -76,8 +76,9 @@ _must_check_ int unwind_store_publish(struct unwind_store *store,
 				      const struct unwind_address_space *space, uint64_t now_ns,
 				      struct unwind_range *range);
 /*
- * Publish the layout of an interpreter's build, once: an equal one that is published keeps its number. ret: its number plus 1.
- * Returns 0, -ENOSPC (there are WIRE_MAX_LAYOUTS_EACH of its interpreter) or another negative errno.
+ * Publish the layout of an interpreter's build, once: an equal published one keeps its number. ret:
+ * its number plus 1. Returns 0, -ENOSPC (WIRE_MAX_LAYOUTS_EACH of its interpreter are published) or
+ * another negative errno.
  */
 _must_check_ int unwind_store_add_layout(struct unwind_store *store,
 					 const struct wire_runtime_layout *layout, uint32_t *ret);

@@ -733,7 +733,10 @@ static void describe_objects(const struct hotspot_facts *facts, unsigned int maj
 	};
 }
 
-/* Up to JDK 22 all is in the blob, and from JDK 11 on has the scopes' address; then the scopes are apart, and since JDK 25 the methods, too. */
+/*
+ * Up to JDK 22 all is in the blob, which from JDK 11 on has the scopes' address. Then the scopes
+ * are apart, and since JDK 25 the methods, too.
+ */
 static void describe_scopes(const struct hotspot_facts *facts, struct hotspot_scopes_layout *ret)
 {
 	const struct hotspot_fact_value *values = facts->values;

@@ -19,8 +19,8 @@ INTERN_TABLE(hotspot_method_table, struct hotspot_method, pid, generation, code,
 struct hotspot_methods {
 	struct hotspot_method_table table;
 	/*
-	 * Names, files, and tables of lines: the same ones are sent of a method and of each compiled code of it, and of
-	 * each process.
+	 * Names, files, and line tables: the same ones are sent for a method, for each compiled
+	 * code of it, and for each process.
 	 */
 	struct string_table *strings;
 	size_t strings_size; /* bytes */

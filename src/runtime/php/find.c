@@ -9,7 +9,10 @@
 
 enum { EVALUATION, GLOBALS, GLOBALS_OFFSET, NUM_NAMES };
 
-/* A build for several threads has the offset of its globals in a thread's memory in the place of the globals. */
+/*
+ * A build for several threads exports the offset of its globals in a thread's memory instead of the
+ * globals.
+ */
 static const char *const names[NUM_NAMES] = {
 	[EVALUATION] = "execute_ex",
 	[GLOBALS] = "executor_globals",

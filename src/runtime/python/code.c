@@ -19,8 +19,8 @@ INTERN_TABLE(python_code_table, struct python_code, pid, generation, address, fi
 struct python_codes {
 	struct python_code_table table;
 	/*
-	 * Names, files, and tables of lines: the same ones are sent for each process that was forked, and of
-	 * every function of a file.
+	 * Names, files, and line tables: the same ones are sent for each forked process, and files
+	 * for every function.
 	 */
 	struct string_table *strings;
 	size_t strings_size; /* bytes */

@@ -24,7 +24,7 @@ static const struct known_layout {
 	.text_length = 16, .text_state = 32, .text_kind_shift = KIND_SHIFT,            \
 	.text_ascii_shift = ASCII_SHIFT, .ascii_text = (ascii), .other_text = (other), \
 	.bytes_length = 16, .bytes_content = 32
-/* 3.8 to 3.10: each call of Python's has a frame object, and a call of the function that evaluates it. */
+/* 3.8 to 3.10: each Python call has a frame object, and its own call of the evaluating function. */
 #define FRAME_OBJECTS(minor_version, kind, lasti)              \
 	{                                                      \
 		.code_object_bytes = 176, .layout = {          \

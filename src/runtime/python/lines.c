@@ -20,7 +20,9 @@ enum {
 	FORM_NO_LINE,
 };
 
-/* Lines are counted modulo 2^32, as a foreign table may lead anywhere; an int holds those of a real one. */
+/*
+ * Lines are counted modulo 2^32, as a foreign table may contain anything; an int holds real ones.
+ */
 static uint32_t get_real_line(uint32_t line)
 {
 	return line <= INT32_MAX ? line : 0;

@@ -1,6 +1,7 @@
 /*
- * V8 in the symbols of a file: the numbers that it exports for debuggers (v8dbg_…), and its version. Facts that the numbers do not
- * contain were compared with the versions of Node.js 16 to 25; nothing is guessed of others.
+ * V8 in the symbols of a file: the numbers that it exports for debuggers (v8dbg_…), and its
+ * version. Facts without numbers were compared with the versions of Node.js 16 to 25; nothing is
+ * guessed about others.
  */
 #include <errno.h>
 #include <string.h>
@@ -162,8 +163,8 @@ static const struct version_row version_rows[] = {
 #define LAST_MINOR 1
 
 /*
- * The layout of optimized code, by version. Other versions are not known: the words of the arrays and their encoding change with most
- * versions.
+ * The layout of optimized code, by version. Other versions are unknown: the words of the arrays and
+ * their encoding change with most versions.
  */
 struct code_row {
 	unsigned int major;

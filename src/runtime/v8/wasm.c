@@ -460,7 +460,7 @@ static void drop_oldest(struct v8_wasm_modules *modules)
 	*oldest = modules->items.items[--modules->items.length];
 }
 
-/* Keep a module, if need be in the place of others. Returns 0, -ENOENT (it is too large for that) or -ENOMEM. */
+/* Keep a module, replacing others if necessary. Returns 0, -ENOENT (too large) or -ENOMEM. */
 static int keep(struct v8_wasm_modules *modules, const struct known_module *known,
 		struct known_module **ret)
 {
