@@ -422,7 +422,7 @@ __attribute__((noinline)) int restore_returns(__u64 at, __u64 sp, __u64 num_byte
  *
  * A function may have moved sp to pages that it has not touched yet, or need only a part of its
  * frame. Such pages are absent, and are copied as the zeros that they would be. More than
- * max_untouched of them in a row are not stack any more.
+ * max_untouched of them in a row do not belong to the stack.
  */
 __attribute__((noinline)) int copy_stack(__u64 at, __u64 sp, __u64 limit, __u32 max_pages,
 					 __u32 max_untouched)

@@ -192,7 +192,7 @@ struct waker_counts {
 	uint64_t lost_ring;   /* wakeups: there was no room in the ring */
 	uint64_t lost_nested; /* wakeups: by an interrupt during another one */
 	uint64_t hidden;      /* wakeups: by a waker outside our pid namespace */
-	uint64_t walks[NUM_WALK_ENDS]; /* of the wakers' user stacks, as of those of ticks */
+	uint64_t walks[NUM_WALK_ENDS]; /* of the wakers' user stacks, as for ticks */
 	uint64_t in_exec;
 	uint64_t left_out; /* user stacks: interrupts and threads cannot be distinguished, as
 			      /proc/kallsyms shows no addresses */
@@ -217,7 +217,7 @@ struct off_cpu_counts {
 	   program that is run for all threads. */
 	bool knows_lives;
 	uint64_t lived_ns;             /* lifetimes of threads, by their starts and ends */
-	uint64_t walks[NUM_WALK_ENDS]; /* of their user stacks, as of those of ticks */
+	uint64_t walks[NUM_WALK_ENDS]; /* of their user stacks, as for ticks */
 	uint64_t in_exec;
 	struct waker_counts wakers;
 };
@@ -279,8 +279,8 @@ enum runtime_fit {
 	RUNTIME_NO_THREAD,  /* the interpreter's state of the thread was not found */
 	RUNTIME_UNREADABLE, /* their memory could not be read */
 	RUNTIME_EARLY,      /* they were not asked for yet, or not received */
-	RUNTIME_UNKNOWN, /* of a version or a build that is not known, as free-threaded ones are */
-	RUNTIME_OUTSIDE, /* no frames: startup, exit or a native thread */
+	RUNTIME_UNKNOWN,    /* unknown version or build, such as free-threaded ones */
+	RUNTIME_OUTSIDE,    /* no frames: startup, exit or a native thread */
 	NUM_RUNTIME_FITS,
 };
 

@@ -117,7 +117,7 @@ _must_check_ int native_write_element(const struct profile *profile, const struc
  * Returns 0, -ENOMEM, or -EBADMSG or -EOVERFLOW with the reason in import->error.
  */
 _must_check_ int native_read(struct import *import, size_t begin, size_t end);
-/* Add what native_write_text() wrote. Returns as native_read(). */
+/* Add the text of native_write_text(). Returns as native_read(). */
 _must_check_ int native_read_text(struct import *import, size_t begin, size_t end);
 
 /* Whether the bytes are a packed profile, of whatever version. */

@@ -18,7 +18,7 @@
 /* How many functions of one file are probed: all that we know, once each. */
 #define ALLOCATOR_MAX_FUNCTIONS 64
 
-/* Registers: ARGUMENT_NO_REGISTER is none. */
+/* Registers: ARGUMENT_NO_REGISTER if unused. */
 struct allocator_function {
 	struct probe_point
 		point;  /* its argument is the requested number of bytes; none: it only frees */

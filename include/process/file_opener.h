@@ -1,6 +1,6 @@
 /*
- * Opens the file of a mapping. Of several paths that may lead to it, one is chosen that has the
- * mapped file, and not a replacement.
+ * Opens the file of a mapping. If several paths may lead to it, one is chosen that has the mapped
+ * file, and not a replacement.
  */
 #ifndef PROCESS_FILE_OPENER_H
 #define PROCESS_FILE_OPENER_H

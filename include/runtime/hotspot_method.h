@@ -41,7 +41,7 @@ struct hotspot_method {
 	const uint8_t *line_table; /* as it is compressed; borrowed as well */
 	uint64_t method;           /* address of the Method */
 	uint32_t compile_id;       /* of compiled code */
-	uint32_t first_line;       /* of its first bytecode; 0: not known */
+	uint32_t first_line;       /* of its first bytecode; 0: unknown */
 	uint16_t num_line_bytes;
 	uint16_t code_bytes; /* of its bytecode */
 	uint16_t major;      /* of the JDK's version */

@@ -30,7 +30,7 @@
 
 struct hotspot_scope {
 	uint64_t method;   /* address of the Method */
-	uint32_t bytecode; /* its index; WIRE_HOTSPOT_NO_BYTECODE: not known */
+	uint32_t bytecode; /* its index; WIRE_HOTSPOT_NO_BYTECODE: unknown */
 };
 
 struct hotspot_scope_chain {

@@ -46,7 +46,7 @@ struct python_code {
 	const char *name; /* qualified, where the version has that */
 	const char *file;
 	const uint8_t *line_table; /* as the version has it; borrowed as well */
-	uint32_t first_line;       /* 0: not known */
+	uint32_t first_line;       /* 0: unknown */
 	uint16_t num_line_bytes;
 	bool is_line_table_cut; /* there is more of it */
 	uint8_t minor;          /* of version 3 */

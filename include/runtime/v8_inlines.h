@@ -45,7 +45,7 @@ struct v8_code_layout {
 	uint8_t code_positions;  /* table of source positions */
 	uint8_t kind_turbofan;
 	uint8_t kind_maglev;
-	uint8_t safepoint_head; /* bytes before the entries of Maglev's table; 0: it is not known */
+	uint8_t safepoint_head; /* bytes before the entries of Maglev's table; 0: unknown */
 	uint8_t num_inlined;
 	uint8_t literals;
 	uint8_t optimization_id;

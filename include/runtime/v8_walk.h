@@ -657,7 +657,7 @@ V8_INLINE int v8_step_line(struct v8_walk *walk, wire_u32 number, struct wire_v8
 	    walk->num_pieces >= V8_MAX_ALL_PIECES)
 		return 1;
 	walk->num_pieces++;
-	/* The bytes after the last one in its word are no characters. */
+	/* The bytes after the last character in its word are ignored. */
 	walk->piece[bytes >> 3 & (V8_PIECE_BYTES / 8 - 1)] = 0;
 	if (v8_read_up_to(walk, walk->piece, bytes, V8_PIECE_BYTES, ret->source.characters + begin))
 		return 1;

@@ -57,7 +57,7 @@ struct v8_wasm_place {
 };
 
 struct v8_wasm_function {
-	const struct wasm_module *module; /* valid until the next one is asked for */
+	const struct wasm_module *module; /* valid until the next lookup */
 	uint32_t number;
 	bool has_frame; /* else the frame is its caller's */
 };

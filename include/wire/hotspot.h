@@ -51,7 +51,7 @@ struct wire_hotspot_layout {
 	wire_u16 block_used; /* a byte; 0: it is free */
 	/* Code blob. */
 	wire_u16 blob_bytes; /* bytes to read of a blob, also of an nmethod: a multiple of 8 */
-	wire_u16 blob_name;  /* the address of a string, of those that are no nmethods */
+	wire_u16 blob_name;  /* the address of a string, except for nmethods */
 	wire_u16 blob_size;  /* 32 bits: of all of it */
 	wire_u16 blob_header_bytes;       /* its header size by its own account: tells nmethods */
 	wire_u8 blob_header_bytes_size;   /* of that: 2 or 4 bytes */

@@ -122,7 +122,7 @@ struct wire_off_cpu_counters {
 _Static_assert(sizeof(struct wire_off_cpu_counters) == 160,
 	       "struct wire_off_cpu_counters is part of the wire format");
 
-/* All that the program has of a CPU, so that it is looked up once. */
+/* All data of a CPU in one value, so that it is looked up once. */
 struct wire_off_cpu_state {
 	struct wire_off_cpu_counters counters;
 	/*

@@ -54,7 +54,7 @@ struct wire_python_layout {
 	wire_u16 frame_instruction;
 	wire_u16 frame_run;    /* the byte that `runs` asks; else WIRE_PYTHON_NONE */
 	wire_u8 run_owner;     /* for WIRE_PYTHON_RUN_OWNER: the byte's least value */
-	wire_u8 code_tag_bits; /* a mask: low bits of frame_code that are no part of the address */
+	wire_u8 code_tag_bits; /* a mask: low bits of frame_code that do not belong to the address */
 	wire_u16 frame_bytes;  /* bytes that hold all of these: a multiple of 8 */
 	/* Code object. */
 	wire_u16 code_first_line;

@@ -58,7 +58,7 @@ struct wire_perl_layout {
 	wire_u64 key; /* from PL_curinterp to PL_thr_key, modulo 2^64 */
 	/* Interpreter. */
 	wire_u16 statement;  /* the current one */
-	wire_u16 stack;      /* of contexts: the one that is used */
+	wire_u16 stack;      /* of contexts: the current one */
 	wire_u16 phase;      /* 32 bits */
 	wire_u16 hash_names; /* of the body of a hash; 0: they are behind its buckets */
 };

@@ -15,7 +15,7 @@
 #define UNWIND_PAGE_SHIFT 16
 
 /* Marks of a user pc of a stack; user addresses end far below. */
-#define WIRE_PC_EXACT      (1ull << 63) /* it is no return address */
+#define WIRE_PC_EXACT      (1ull << 63) /* not a return address */
 #define WIRE_PC_FP_STEP    (1ull << 62) /* its caller was found by frame pointer */
 #define WIRE_PC_ENTRY_STEP (1ull << 61) /* its caller was found on top of the stack */
 #define WIRE_PC_MARKS      (WIRE_PC_EXACT | WIRE_PC_FP_STEP | WIRE_PC_ENTRY_STEP)
@@ -155,7 +155,7 @@ enum walk_end {
 	WALK_TOO_DEEP,           /* WIRE_MAX_FRAMES */
 	WALK_NON_INCREASING_CFA, /* the caller's frame would be below */
 	WALK_FP_CHAIN, /* code without call-frame information, and no frame pointer either */
-	WALK_NO_RETURN_ADDRESS, /* it is no address of code */
+	WALK_NO_RETURN_ADDRESS, /* not an address of code */
 	WALK_SKIPPED_FRAME,     /* a step by frame pointer left out a caller; only user space finds
 				   that */
 	WALK_JIT_CODE, /* it went by frame pointer through generated code that may not keep them;

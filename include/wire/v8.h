@@ -81,7 +81,7 @@ struct wire_v8_text {
  * replace them.
  */
 struct wire_v8_source {
-	wire_u64 string;     /* address of the string that has the characters; 0: not known */
+	wire_u64 string;     /* address of the string that has the characters; 0: unknown */
 	wire_u64 map;        /* the first word there */
 	wire_u64 characters; /* address of the source's first one, which need not be the string's */
 	wire_u64 hash;       /* of words at wire_v8_get_source_offset() */

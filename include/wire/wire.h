@@ -328,7 +328,7 @@ struct wire_own_code {
 _Static_assert(sizeof(struct wire_own_code) == 408,
 	       "struct wire_own_code is part of the wire format");
 
-/* The last call of an allocator by a thread that may go on in another point. */
+/* A thread's last call of an allocator that may continue at another point. */
 struct wire_last_call {
 	wire_u64 sp;
 	wire_u64 return_address;

@@ -525,7 +525,7 @@ static int follow_target(struct recorder *recorder)
 
 		if (pid == -ENOMEM)
 			return pid;
-		/* Also one that is gone: following nobody would be following all. */
+		/* Also if it is gone: following no process would mean following all. */
 		err = side_band_follow(recorder->side_band, pid > 0 ? pid : target->ids[i]);
 		if (err)
 			return err;
@@ -960,7 +960,7 @@ int recorder_stop(struct recorder *recorder, struct error *error)
 	if (err)
 		return explain_end(err, error);
 	recorder->observed_ns = sum_observed_ns(recorder);
-	/* Whoever reads from now on is no recorder. */
+	/* Reads from now on are not by the recorder. */
 	slow_opener_end(file_table_get_opener(recorder->files));
 	return 0;
 }

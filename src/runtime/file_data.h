@@ -16,7 +16,7 @@
 _must_check_ int file_data_read(const struct objfile *objfile, uint64_t elf_address, void *ret,
 				size_t size);
 
-/* Whether these bytes of a loaded segment are no part of the file: they are 0 when it is loaded. */
+/* Whether these bytes of a loaded segment are not in the file: they are 0 when it is loaded. */
 bool file_data_is_zeroed(const struct objfile *objfile, uint64_t elf_address, size_t size);
 
 /* A section of code, at its ELF address. */

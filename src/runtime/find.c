@@ -14,7 +14,7 @@
  * of them.
  */
 static const struct runtime_symbols {
-	const char *names[2]; /* a file with one of them is looked into */
+	const char *names[2]; /* a file with one of them is a candidate */
 	runtime_finder *
 		find; /* NULL: a named runtime; its file defines the first name, and one of these */
 	const char *others[2]; /* the second one: in older versions; or NULL */

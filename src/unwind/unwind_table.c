@@ -469,7 +469,7 @@ static int override_rows(struct frame_rows *rows, const struct frame_function *f
 	return 0;
 }
 
-/* Add what swapcontext's entry lacks. */
+/* Add the rows that swapcontext's entry lacks. */
 static int mend_swapcontext(struct unwind_table_builder *builder,
 			    const struct frame_function *function)
 {

@@ -18,7 +18,7 @@ struct elf_files;
 _must_check_ int elf_files_new(uid_t user, struct elf_files **ret);
 void elf_files_free(struct elf_files *files);
 
-/* End the processes: nothing more is asked for. */
+/* End the processes: no more requests. */
 void elf_files_finish(struct elf_files *files);
 
 /* A file_build_id_reader, whose context is the struct elf_files. */

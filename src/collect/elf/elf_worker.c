@@ -631,7 +631,8 @@ static const char *explain(int err)
 
 /*
  * second_fd   -1: only the file itself goes along
- * limit_ns    0: that of the request's kind. Less than that is a first try, whose end is no fault of the file's
+ * limit_ns    0: that of the request's kind. A shorter one is a first try: its timeout does not count
+ *             against the file
  */
 static int ask_within(struct elf_worker *worker, const struct elf_request *head,
 		      const struct elf_source_file *file, int second_fd, uint64_t limit_ns,

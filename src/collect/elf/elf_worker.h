@@ -21,7 +21,7 @@
 
 struct elf_worker;
 
-/* A file that is asked about. Borrowed for the call. */
+/* The file of a request. Borrowed for the call. */
 struct elf_source_file {
 	int fd;
 	uid_t owner;

@@ -23,7 +23,7 @@ struct event_name {
 extern const struct event_name event_names[];
 extern const size_t num_event_names;
 
-/* By name or alias; NULL if not found. */
+/* Find an event by name or alias; NULL if not found. */
 const struct event_name *event_name_find(const char *name);
 
 /* "L1-dcache-load-misses". Whether it is the name of a cache's event. */

@@ -4,7 +4,7 @@
 enum native_level {
 	LEVEL_OTHER,
 	LEVEL_INTERPRETER, /* a function of the file that has the interpreter in it */
-	LEVEL_EVALUATION,  /* a call of the one that evaluates frames */
+	LEVEL_EVALUATION,  /* a call of the evaluating function */
 	LEVEL_INNER,       /* a call by that of the function's other part */
 	LEVEL_GOING_ON,    /* of the interpreter: another such call continues the evaluation */
 };
@@ -70,7 +70,7 @@ struct native_levels {
 	enum native_level kinds[WIRE_MAX_FRAMES];
 	uint32_t num_levels;
 	uint32_t num_evaluations;
-	uint32_t num_idle; /* of these, the innermost ones that evaluate nothing now */
+	uint32_t num_idle; /* of these, the innermost ones without a frame now */
 	bool is_unwritten; /* the innermost frame may be */
 	bool is_coroutine; /* the outermost level has started it */
 };

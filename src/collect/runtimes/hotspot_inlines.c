@@ -17,7 +17,7 @@ struct compiled_code {
 	uint64_t blob;
 	uint32_t pid;
 	uint32_t fingerprint;
-	struct hotspot_scopes *scopes; /* NULL: not known */
+	struct hotspot_scopes *scopes; /* NULL: unknown */
 };
 INTERN_TABLE(compiled_code_table, struct compiled_code, pid, generation, blob, fingerprint);
 

@@ -27,7 +27,7 @@ struct runtime_frame_list {
 	const struct wire_runtime_frame *items; /* borrowed */
 	uint32_t length;
 	uint8_t end;    /* enum wire_runtime_end */
-	bool have_come; /* else nothing is known */
+	bool have_come; /* else they are unknown */
 };
 
 /* A native stack, and the frames that are to be put into it. */

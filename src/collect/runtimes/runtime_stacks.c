@@ -316,7 +316,7 @@ bool runtime_stacks_is_deep(const struct runtime_stacks *stacks, uint64_t hash)
 	return known && known->end == WIRE_RUNTIME_DEEP;
 }
 
-/* Nothing is known of the frames that the stack had. */
+/* The frames of the stack are unknown. */
 static void put_native(struct runtime_splice *splice)
 {
 	for (uint32_t i = 0; i < splice->num_pcs; i++)

@@ -13,7 +13,7 @@
 /* The code of the program's first file that is in no function. */
 #define MAIN_NAME "{main}"
 
-/* The names of an interpreter's frames that are no function's. */
+/* Names of an interpreter's frames without a function. */
 struct frame_words {
 	enum frame_kind kind;
 	const char *include_prefix; /* of a file that the program includes */

@@ -197,7 +197,7 @@ static enum runtime_fit find_fit(const struct runtime_sample *source,
 	return frames->length ? RUNTIME_FITS : RUNTIME_OUTSIDE;
 }
 
-/* A level of JavaScript. Returns 0, -ENOENT (its function is not known, or V8's own) or -ENOMEM. */
+/* A level of JavaScript. Returns 0, -ENOENT (its function is unknown, or V8's own) or -ENOMEM. */
 static int locate_function(struct v8_stacks *stacks, const struct runtime_sample *source,
 			   const struct wire_runtime_frame *frame, uint32_t *ret)
 {

@@ -41,7 +41,7 @@ struct user_walk_counts {
 	uint64_t in_exec; /* without user stack: exec was replacing the program */
 };
 
-/* A sample, and what is known of it beside its user stack. */
+/* A sample, and its known facts beside the user stack. */
 struct user_walk {
 	struct wire_sample *sample;      /* walk_end is changed where the result is not believed */
 	const struct known_stack *known; /* its user stack, or NULL */

@@ -44,7 +44,7 @@ enum code_state {
 	CODE_UNKNOWN = 0,
 	CODE_QUEUED, /* its table is being built */
 	CODE_HAS_TABLE,
-	CODE_HAS_NO_CFI, /* it is known that there is no call-frame information */
+	CODE_HAS_NO_CFI, /* it has no call-frame information */
 	CODE_UNREADABLE, /* it cannot be opened, so far */
 	CODE_DROPPED,    /* there was no room for its table, or nobody can read it in time */
 };
@@ -185,7 +185,7 @@ static int begin_code(struct publisher *publisher, struct published_code *code, 
 		return 0;
 	}
 	if (err) {
-		/* JIT compilers map files that are no ELF. */
+		/* JIT compilers map files that are not ELF. */
 		code->state = CODE_HAS_NO_CFI;
 		code->flags = publisher->no_cfi_flag;
 		return 0;
@@ -406,7 +406,7 @@ static int publish(struct publisher *publisher, uint32_t id)
 	if (err)
 		return err;
 	if (process->previous && !range->count) {
-		/* The image before the exec is not current any more. */
+		/* The image before the exec is no longer current. */
 		struct published *previous = &publisher->published.items[process->previous->id];
 
 		*range = previous->range;

@@ -293,7 +293,7 @@ static void *run_thread(void *context)
 		pthread_cond_broadcast(&builder->has_job);
 		if (is_late && put_back(builder, &job)) {
 			pthread_cond_signal(
-				&builder->has_result); /* it is not waited for any more */
+				&builder->has_result); /* nobody waits for it any more */
 			continue;
 		}
 		release_job(&job);

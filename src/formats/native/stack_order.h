@@ -28,7 +28,7 @@ struct stack_order {
 	uint64_t *children;
 	uint32_t *samples;   /* ids; those of one stack sorted by metric and thread */
 	uint32_t num_stacks; /* stacks in it, with the empty one */
-	/* By number of a frame, and last for the outermost frames: start in callees. */
+	/* Start in callees, by number of a frame, and last for the outermost frames. */
 	uint32_t *first_callee;
 	uint32_t *callees; /* numbers of frames */
 };

@@ -144,7 +144,7 @@ void pprof_reader_release_pruning(struct pprof_reader *reader);
  */
 _must_check_ int pprof_reader_prune(struct pprof_reader *reader, const uint64_t *ids,
 				    size_t num_ids, size_t *ret_first);
-/* The inlined functions that a location which stays loses. place  of one that was in a sample */
+/* The inlined functions that a remaining location loses. place: of a location in a sample */
 uint32_t pprof_reader_count_pruned_lines(const struct pprof_reader *reader, uint32_t place);
 
 #endif

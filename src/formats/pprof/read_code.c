@@ -243,7 +243,7 @@ static int add_frame(struct pprof_reader *reader, const struct pprof_code *code,
 	}
 	if (line.failed)
 		return import_fail_byte(reader->import, code->offset, "a broken line");
-	/* The field is signed and of 64 bits; a number that is no line of a file is unknown. */
+	/* The field is signed, 64 bits; a number that cannot be a line counts as unknown. */
 	frame->line = number <= UINT32_MAX ? (uint32_t)number : 0;
 	/* A line without function is a position in a file and nothing more. */
 	if (!function)

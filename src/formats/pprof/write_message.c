@@ -14,7 +14,7 @@ struct buffer {
 	struct text *text;
 };
 
-/* protobuf's strings are UTF-8; a parser may refuse the whole message for one that is not. */
+/* protobuf's strings are UTF-8; a parser may refuse a whole message for an invalid one. */
 int pprof_writer_add_string(struct pprof_writer *writer, const char *string, size_t length,
 			    uint32_t *ret)
 {

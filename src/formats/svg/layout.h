@@ -16,7 +16,7 @@ struct svg_layout {
 	double min_units;             /* narrower frames are left out */
 	uint64_t largest_change;      /* of the weight of one stack; at least 1 */
 	uint32_t num_levels;          /* drawn levels, the root's included */
-	/* By node: widths that are not just the totals; else NULL. */
+	/* Widths by node, if they are not just the totals; else NULL. */
 	uint64_t *widths;
 };
 

@@ -78,7 +78,7 @@ static bool has_option(const char *options, const char *wanted)
 	return false;
 }
 
-/* Threads have an interpreter each, and numbers are no larger than where the offsets were read. */
+/* Each thread has an interpreter, and numbers are as large as in the builds of the offsets. */
 static bool has_known_options(const struct objfile *objfile, const struct file_symbol *markers)
 {
 	char options[MAX_OPTIONS] = "";

@@ -13,7 +13,7 @@
  *     e9 …              jmp to its code, or to its lazy compilation
  *
  * and the code of each function starts with its frame setup (unwind/v8_code.h). So the code of a
- * frame starts at the last of these before it. Code that was replaced since has no slot any more.
+ * frame starts at the last of these before it. Code that was replaced since has lost its slot.
  */
 #include "runtime/v8_wasm.h"
 
@@ -551,7 +551,7 @@ static int find_process(struct v8_wasm_modules *modules, const struct v8_wasm_pl
 						 .generation = place->generation};
 	uint32_t number;
 
-	/* Earlier processes are most likely not asked about any more. */
+	/* Earlier processes are most likely not needed any more. */
 	if (modules->processes.length >= V8_WASM_PROCESSES_MAX &&
 	    process_table_find(&modules->processes, &process) == HASH_INDEX_NONE)
 		process_table_release(&modules->processes);

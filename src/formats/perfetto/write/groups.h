@@ -15,15 +15,15 @@
 #include "timeline/timeline.h"
 
 struct perfetto_group {
-	uint32_t ancestor; /* process of the timeline; TIMELINE_NONE: not known */
+	uint32_t ancestor; /* process of the timeline; TIMELINE_NONE: unknown */
 	uint32_t num_processes;
 };
 
 struct perfetto_groups;
 
 struct perfetto_groups_opts {
-	uint64_t start_ns;       /* of the trace; 0: not known, and then nothing is grouped */
-	const uint32_t *parents; /* by process; TIMELINE_NONE: not known */
+	uint64_t start_ns;       /* of the trace; 0: unknown, and then nothing is grouped */
+	const uint32_t *parents; /* by process; TIMELINE_NONE: unknown */
 	const uint32_t *order;   /* processes in the order that gives groups their numbers */
 };
 

@@ -33,7 +33,7 @@ struct perfetto_tracks {
 	uint64_t first_region_uuid;
 	uint64_t first_counter_uuid;
 	uint64_t first_group_uuid;
-	uint64_t start_ns; /* of the trace; 0: not known */
+	uint64_t start_ns; /* of the trace; 0: unknown */
 	uint32_t first_group_pid;
 	struct perfetto_groups *groups; /* NULL: no grouping */
 	uint32_t *pids;                 /* by process */
