@@ -1,4 +1,7 @@
-/* The size that our stacks may grow to, whatever limit (`ulimit -s`) we were started with. Not thread-safe. */
+/*
+ * The size that our stacks may grow to, whatever the limit (`ulimit -s`) at our start. Not
+ * thread-safe.
+ */
 #ifndef BASE_STACK_LIMIT_H
 #define BASE_STACK_LIMIT_H
 

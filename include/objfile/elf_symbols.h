@@ -20,8 +20,8 @@ typedef int symbol_visitor(void *context, const char *name, const GElf_Sym *symb
 _must_check_ int objfile_for_each_symbol(Elf *elf, symbol_visitor *visit, void *context);
 
 /*
- * The same of the symbols that other files see: those of .dynsym, or of .symtab in a file without one. Undefined and
- * absolute symbols are visited, too.
+ * The same for the symbols that other files see: those of .dynsym, or of .symtab in a file without
+ * one. Undefined and absolute symbols are visited, too.
  */
 _must_check_ int objfile_for_each_exported_symbol(Elf *elf, symbol_visitor *visit, void *context);
 

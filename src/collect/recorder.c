@@ -84,8 +84,7 @@ struct recorder {
 	bool is_running;
 	uint32_t num_cpus;
 	uint64_t start_ns;
-	uint64_t
-		end_ns; /* from when on it was being stopped: that takes seconds where much is probed */
+	uint64_t end_ns; /* start of the stop, which takes seconds with many probes */
 	uint64_t stop_ns;
 	uint64_t observed_ns; /* summed over the threads with samples; when it has stopped */
 	uint64_t next_hotplug_ns;
@@ -960,7 +959,7 @@ int recorder_stop(struct recorder *recorder, struct error *error)
 	if (err)
 		return explain_end(err, error);
 	recorder->observed_ns = sum_observed_ns(recorder);
-	/* Reads from now on are not by the recorder. */
+	/* The opener serves the recording only. */
 	slow_opener_end(file_table_get_opener(recorder->files));
 	return 0;
 }

@@ -55,8 +55,8 @@ static uint64_t *get_field(struct event *event, const char *name, size_t length)
 }
 
 /*
- * Put a value into the bits that "config:0-7,32-35" names, the lowest ones first. Returns 0; -ERANGE when it has
- * more bits than these; or -EINVAL when the description is not understood.
+ * Put a value into the bits that "config:0-7,32-35" names, the lowest ones first. Returns 0;
+ * -ERANGE if it has more bits than these; or -EINVAL if the description is invalid.
  */
 static int put_bits(const char *format, uint64_t value, struct event *event)
 {

@@ -517,7 +517,8 @@ int events_filter(const struct event_paths *paths, const char *expression, size_
 /* ---- list of available events ------------------------------------------------------------- */
 
 /*
- * Whether samples of it can be had, for a thread: that needs few rights. Some devices can only be read.
+ * Whether the event can be sampled, tried for a thread: that needs few rights. Some devices can
+ * only be read.
  */
 static bool is_sampled(const struct event *event)
 {

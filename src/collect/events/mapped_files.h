@@ -30,7 +30,10 @@ struct mapped_files {
 	uint32_t num_left_out;      /* beyond MAX_MAPPED_FILES */
 	const char *proc_root;      /* NULL: /proc. Borrowed */
 	struct slow_opener *opener; /* for calls that may hang; NULL: wait for them. Borrowed */
-	/* Borrowed. Gets each file that is new, open, and closes it when it wants no more of it. 0 or negative errno */
+	/*
+	 * Borrowed. Called with the descriptor of each new file, which it takes over. Returns 0 or
+	 * negative errno.
+	 */
 	int (*handle)(int fd, const char *path, void *context);
 	void *context;
 };

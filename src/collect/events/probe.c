@@ -68,7 +68,10 @@ bool probe_is_one(const char *word)
 	return false;
 }
 
-/* The length of an operator's name, of whose characters some are brackets elsewhere: "operator->", "operator()". */
+/*
+ * The length of an operator's name. Some of its characters are brackets elsewhere: "operator->",
+ * "operator()".
+ */
 static size_t get_operator_length(const char *text)
 {
 	size_t length = sizeof("operator") - 1;

@@ -47,7 +47,10 @@
 #include "process/slow_opener.h"
 
 #define LIBRARY_CACHE "/etc/ld.so.cache"
-/* Files with an allocator: two descriptors are needed for each, and without links for each of their functions. */
+/*
+ * Limit of files with an allocator. Each needs two descriptors; without links, each of its
+ * functions does.
+ */
 #define MAX_ALLOCATORS 64
 /* Words of a command to try: in "env taskset -c 1 ./program" the program is not among the first. */
 #define MAX_COMMAND_WORDS 16

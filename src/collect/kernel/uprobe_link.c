@@ -14,7 +14,10 @@
 /* BPF_F_UPROBE_MULTI_RETURN */
 #define AT_RETURNS 1u
 
-/* The part of union bpf_attr that BPF_LINK_CREATE reads of such a link. Pointers are numbers; arrays have a number a point. */
+/*
+ * The part of union bpf_attr that BPF_LINK_CREATE reads for such a link. Pointers are numbers;
+ * arrays have an element for each point.
+ */
 struct link_attributes {
 	uint32_t program_fd;
 	uint32_t target_fd; /* not used */

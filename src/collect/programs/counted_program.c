@@ -320,7 +320,10 @@ static int load_filter(const struct counted_program *program)
 	return 0;
 }
 
-/* Kernels refuse to keep the CPU in programs of several functions, before they look whether those could sleep. */
+/*
+ * Kernels refuse to keep the CPU for a program of several functions, before they check whether
+ * those could sleep.
+ */
 static int load_programs(struct counted_program *program)
 {
 	int err;
@@ -543,7 +546,10 @@ static int attach_site(struct counted_program *program, size_t number, bool *ret
 	return attach(program, program->bpf->progs.on_return, &attr, number, ret_was_opened);
 }
 
-/* The sites from first to before end, which are in one file; of_returns: those of them whose returns are probed beside. */
+/*
+ * Link the sites from first to before end, which are in one file. of_returns: link the returns of
+ * those sites that are also probed there.
+ */
 static int link_sites(struct counted_program *program, size_t first, size_t end, bool of_returns)
 {
 	const struct probe *probe = program->opts.event->probe;

@@ -1,6 +1,7 @@
 /*
- * The program that counts the hits of an event (bpf/counted.bpf.c): loading it, attaching it to a tracepoint or a probe,
- * starting and stopping it. It sends to the rings of the sampling program, as that does.
+ * The program that counts the hits of an event (bpf/counted.bpf.c): loads it, attaches it to a
+ * tracepoint or a probe, starts and stops it. It sends to the rings of the sampling program, as
+ * that does.
  *
  * Not thread-safe.
  */
@@ -55,8 +56,8 @@ void counted_program_stop(struct counted_program *program);
 _must_check_ int counted_program_read_rest(const struct counted_program *program, uint64_t *ret);
 
 /*
- * Hits of a probe that are in no counter, as another thread of the CPU was in the program: of the target or not.
- * Returns 0 or negative errno.
+ * Hits of a probe that are in no counter, of any thread: another thread of the CPU was in the
+ * program. Returns 0 or negative errno.
  */
 _must_check_ int counted_program_read_preempted(const struct counted_program *program,
 						uint64_t *ret);

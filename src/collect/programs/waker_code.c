@@ -10,8 +10,8 @@
 #define MAX_INNER_LEVELS 16
 
 /*
- * Beginnings of names: of x86-64 since Linux 5.8, with FRED since 6.9; of arm64 before and since 5.14.
- * Exceptions that the thread itself has caused (asm_exc_page_fault) are its own doing.
+ * Prefixes of names: of x86-64 since Linux 5.8, with FRED since 6.9; of arm64 before and since
+ * 5.14. Exceptions that the thread itself has caused (asm_exc_page_fault) are its own doing.
  */
 static bool is_interrupt(const char *name)
 {

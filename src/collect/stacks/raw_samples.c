@@ -73,8 +73,8 @@ static size_t get_size(const struct wire_raw_sample *record)
 }
 
 /*
- * Walk, and add the sample. Returns 1 without adding it if a table is being built that it needs, or if it is a wait and
- * its waker's is.
+ * Walk, and add the sample. Returns 1 without adding it if it needs a table that is being built, or
+ * if it is a wait whose waker does.
  */
 static int walk_and_add(struct raw_samples *samples, const struct pending_raw_sample *pending,
 			bool may_wait)

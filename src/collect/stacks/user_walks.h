@@ -1,6 +1,6 @@
 /*
- * The user part of a sample's stack: whether the result of its walk is believed, where it is truncated, and counts of how
- * walks ended.
+ * The user part of a sample's stack: whether its walk is believed, where it is truncated, and
+ * counts of how walks ended.
  *
  * Not thread-safe.
  */

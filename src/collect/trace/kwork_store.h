@@ -36,7 +36,8 @@ void kwork_store_add_fds(const struct kwork_store *store, struct fd_list *fds);
 _must_check_ int kwork_store_add(struct kwork_store *store, const void *record, size_t size);
 
 /*
- * Become the timeline's source of such work. The store must outlive the timeline and serves one at a time.
+ * Become the timeline's source of such work. The store must outlive the timeline, and serves one
+ * timeline at a time.
  *
  * kallsyms  for the names of functions of workqueues; NULL: no names
  *

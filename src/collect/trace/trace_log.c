@@ -12,8 +12,8 @@
 #define PAGE_BYTES 4096u
 
 /*
- * Stacks grow down, and the kernel merges mappings there: only the end identifies one. Goroutines' are added whenever
- * they have replaced others.
+ * Stacks grow down, and the kernel merges mappings there: only the end identifies a stack.
+ * Goroutines' stacks are added whenever they have replaced others.
  */
 INTERN_TABLE(area_table, struct stack_area, process, tid, end, kind);
 

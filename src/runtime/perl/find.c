@@ -78,7 +78,10 @@ static bool has_option(const char *options, const char *wanted)
 	return false;
 }
 
-/* Each thread has an interpreter, and numbers are as large as in the builds of the offsets. */
+/*
+ * Whether the build options are those of the known offsets: an interpreter for each thread, and
+ * numbers of the same sizes.
+ */
 static bool has_known_options(const struct objfile *objfile, const struct file_symbol *markers)
 {
 	char options[MAX_OPTIONS] = "";
