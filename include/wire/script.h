@@ -64,14 +64,14 @@ struct wire_perl_layout {
 };
 
 /*
- * Position of frames (wire_runtime_frame): the line that runs, or 0 if there is no line or it is
- * too large; WIRE_RUNTIME_ENTRY_FRAME; and these flags:
+ * Position of frames (wire_runtime_frame): the line that runs (0: no line, or it is too large),
+ * WIRE_RUNTIME_ENTRY_FRAME, and these flags.
  *
- * STACK_BEGIN  frames further out ran on another native stack, from where this one was switched to
- * DELEGATES    a generator that waits for the one that it yields from; such in a row are sent
- *              outermost first
- * NO_FRAME     not a frame: marks a call of the evaluating C function without a frame of its own
- * MAY_WAIT     the C function may not be running for it, as it is called again and again
+ * STACK_BEGIN  Frames further out ran on another native stack, which switched to this one.
+ * DELEGATES    A generator that waits for the one that it yields from. Several in a row are sent
+ *              outermost first.
+ * NO_FRAME     No frame: it marks a call of the evaluating C function without a frame of its own.
+ * MAY_WAIT     The C function may not be running for it, as it is called again and again.
  */
 #define WIRE_SCRIPT_STACK_BEGIN (1u << 30)
 #define WIRE_SCRIPT_DELEGATES   (1u << 29)
